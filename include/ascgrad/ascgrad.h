@@ -1,0 +1,20 @@
+/* ascgrad/ascgrad.h: all of the library. */
+#ifndef ASCGRAD_ASCGRAD_H
+#define ASCGRAD_ASCGRAD_H
+
+#include <ascgrad/base.h>
+#include <ascgrad/builtin.h>
+#include <ascgrad/check.h>
+#include <ascgrad/data.h>
+#include <ascgrad/file.h>
+#include <ascgrad/nn.h>
+#include <ascgrad/op.h>
+#include <ascgrad/ops.h>
+#include <ascgrad/optim.h>
+#include <ascgrad/params.h>
+#include <ascgrad/parity.h>
+#include <ascgrad/safetensors.h>
+#include <ascgrad/tensor.h>
+#include <ascgrad/train.h>
+
+#endif

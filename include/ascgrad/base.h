@@ -1,0 +1,137 @@
+/*
+ * ascgrad/base.h: status codes, the context, errors, threads.
+ *
+ * A context owns everything that a computation needs: tensors, tape, storage, threads, random
+ * numbers and the first error. One context per thread; contexts share nothing.
+ *
+ * The library never aborts, exits or prints. Functions that can fail return an asc_status; builders
+ * (functions that make a tensor or an object) return a null result. Both leave the first error in
+ * the context, and builders accept null tensors, so that a chain of calls needs one check at its end.
+ */
+#ifndef ASCGRAD_BASE_H
+#define ASCGRAD_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define ASC_API __attribute__((visibility("default")))
+#define ASC_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define ASC_API
+#define ASC_PRINTF(fmt, args)
+#endif
+
+#define ASC_VERSION "0.1.0"
+
+typedef enum asc_status {
+    ASC_OK = 0,
+    ASC_ERR_ARG,         /* an argument is wrong: shape, dtype, range, name, NULL */
+    ASC_ERR_MEMORY,      /* an allocation failed */
+    ASC_ERR_IO,          /* a file could not be opened, read, written or renamed */
+    ASC_ERR_FORMAT,      /* a file was read, but its content is not what it should be */
+    ASC_ERR_STATE,       /* the call comes at the wrong time: a freed tape, a stale handle */
+    ASC_ERR_NONFINITE,   /* a value that had to be finite is not */
+    ASC_ERR_INTERRUPTED, /* the caller asked to stop */
+} asc_status;
+
+typedef struct asc_ctx asc_ctx;
+
+/* Where the library takes its memory from. All three functions may be called from the thread that
+ * uses the context only. `alloc` returns memory aligned to `align` (a power of two), or NULL. */
+typedef struct asc_allocator {
+    void *(*alloc)(void *user, size_t bytes, size_t align);
+    void (*free)(void *user, void *memory, size_t bytes);
+    void *user;
+} asc_allocator;
+
+typedef struct asc_options {
+    int threads;              /* threads that compute, the caller's included; 0: one per online processor */
+    uint64_t seed;            /* of the context's random numbers */
+    asc_allocator allocator;  /* all zero: the C library's */
+    /* Told, in a line without a newline, what is worth knowing and no error: that OpenBLAS took slow kernels. Or NULL. */
+    void (*message)(void *user, const char *text);
+    void *message_user;
+} asc_options;
+
+/* A new context, or NULL if memory or threads can't be had. `options` may be NULL: all defaults. */
+ASC_API asc_ctx *asc_ctx_new(const asc_options *options);
+
+/* Frees the context and everything that belongs to it. NULL is accepted. */
+ASC_API void asc_ctx_free(asc_ctx *ctx);
+
+/* The number of threads that compute. Results are the same to the bit for any number. */
+ASC_API int asc_threads(const asc_ctx *ctx);
+
+/* ---- errors: the first one wins, and stays until it is cleared ---- */
+
+/* The first error's status; ASC_OK if there was none. ASC_ERR_MEMORY for a NULL context. */
+ASC_API asc_status asc_error(const asc_ctx *ctx);
+
+/* Its message, without a newline ("row_norm: mask is (4,3), scores are (4,5)"); "" if there was none.
+ * Borrowed; valid until the error is cleared. */
+ASC_API const char *asc_error_message(const asc_ctx *ctx);
+
+ASC_API void asc_error_clear(asc_ctx *ctx);
+
+/* Records an error, unless there is one already, and returns `status`. For ops and layers of one's own. */
+ASC_API asc_status asc_fail(asc_ctx *ctx, asc_status status, const char *format, ...) ASC_PRINTF(3, 4);
+
+/* ---- memory: the context's allocator, failures recorded as ASC_ERR_MEMORY ---- */
+
+/* `bytes` of memory aligned to 64 bytes, not initialised. NULL on failure. asc_free with the same size. */
+ASC_API void *asc_alloc(asc_ctx *ctx, size_t bytes);
+ASC_API void asc_free(asc_ctx *ctx, void *memory, size_t bytes);
+
+/* Memory that the context holds now, and how often it has called its allocator since it was made. */
+typedef struct asc_memory_stats {
+    size_t bytes;        /* held from the allocator */
+    size_t peak_bytes;   /* the most that was ever held */
+    uint64_t allocations;/* calls of the allocator so far */
+} asc_memory_stats;
+ASC_API asc_memory_stats asc_memory(const asc_ctx *ctx);
+
+/* ---- threads ---- */
+
+/* A piece of work; `worker` is in 0 … asc_threads()-1, and at most one piece runs per worker at a time. */
+typedef void asc_piece_fn(void *arg, int64_t piece, int worker);
+
+/* Runs fn for every piece 0 … pieces-1 on the context's threads, and returns when all are done. Pieces
+ * run in any order: cut the work by the problem, never by the number of threads, and let no two
+ * pieces write the same memory. A call from inside a piece runs its pieces one after another. */
+ASC_API void asc_parallel(asc_ctx *ctx, int64_t pieces, asc_piece_fn *fn, void *arg);
+
+/* ---- names ---- */
+
+/* How many letters must be put in, left out, changed or swapped with their neighbour to make `a` of `b`: to offer
+ * the nearest of the names that there are. Names longer than 63 bytes are compared by their beginnings. */
+ASC_API int asc_name_distance(const char *a, const char *b);
+
+/* ---- the machine ---- */
+
+typedef struct asc_machine {
+    const char *version;     /* of the library, "0.1.0" */
+    const char *isa;         /* instruction set of the library's kernels: "plain", "avx2", "avx512" */
+    const char *best_isa;    /* the widest one that the processor runs and the library has kernels for */
+    const char *blas;        /* OpenBLAS' own description of its build */
+    const char *blas_core;   /* the core type whose kernels OpenBLAS chose, "Haswell" */
+    const char *blas_advice; /* NULL, or the OPENBLAS_CORETYPE to set before the process starts: OpenBLAS
+                                took kernels narrower than the processor's, at about half the speed */
+} asc_machine;
+
+/* Facts about the machine and the libraries; strings are static. Sets nothing, needs no context. */
+ASC_API asc_machine asc_machine_info(void);
+
+/* What the machine's float32 matrix product reaches on the context's threads, in GFLOP/s: the best of several runs of
+ * [m, k]·[k, n], by the library's own pieces and by OpenBLAS' own threads. 0 with the error set: no memory. */
+ASC_API double asc_gemm_speed(asc_ctx *ctx, int64_t m, int64_t n, int64_t k);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,142 @@
+/*
+ * ascgrad/tensor.h: tensors, their memory and their gradients.
+ *
+ * A tensor is a strided view of reference-counted storage. `asc_tensor` is a handle, passed by value;
+ * it holds a generation number, so that the use of a tensor that is gone is an error
+ * (ASC_ERR_STATE), never a read of stale memory.
+ *
+ * Lifetime. A tensor belongs to the scope in which it was made, and goes with it (asc_scope_begin,
+ * asc_scope_end). Tensors made outside of any scope belong to the context. asc_keep makes a tensor
+ * outlive its scope; asc_release drops it early.
+ *
+ * Dimensions are in PyTorch's order, row-major; shapes and strides count elements.
+ */
+#ifndef ASCGRAD_TENSOR_H
+#define ASCGRAD_TENSOR_H
+
+#include <ascgrad/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ASC_MAX_DIMS 8
+
+typedef enum asc_dtype { ASC_F32, ASC_F64, ASC_I64, ASC_U8 } asc_dtype;
+
+typedef struct asc_tensor {
+    struct asc_node *node; /* private */
+    uint64_t generation;   /* private */
+} asc_tensor;
+
+/* A tensor laid open: what kernels see, and what asc_array_of tells. */
+typedef struct asc_array {
+    void *data; /* first element */
+    asc_dtype dtype;
+    int ndim; /* -1: there is no such tensor */
+    int64_t numel;
+    int64_t shape[ASC_MAX_DIMS];
+    int64_t stride[ASC_MAX_DIMS]; /* in elements */
+} asc_array;
+
+/* The null tensor: what a failed builder returns, and what stands for an absent optional input. */
+static inline asc_tensor asc_null(void)
+{
+    asc_tensor t = {NULL, 0};
+    return t;
+}
+static inline bool asc_is_null(asc_tensor t) { return t.node == NULL; }
+
+/* `ndim, shape` of a shape that is known where it is written: asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 3)). C only. */
+#define ASC_SHAPE(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
+
+/* ---- making tensors; all new, contiguous, aligned to 64 bytes ----
+ * ndim 0 … 8, a shape of sizes >= 0 (`shape` may be NULL for ndim 0: a scalar).
+ * ASC_ERR_ARG for a bad dtype or shape, or one of more than PTRDIFF_MAX bytes; ASC_ERR_MEMORY. */
+ASC_API asc_tensor asc_empty(asc_ctx *ctx, asc_dtype dtype, int ndim, const int64_t *shape); /* not initialised */
+ASC_API asc_tensor asc_zeros(asc_ctx *ctx, asc_dtype dtype, int ndim, const int64_t *shape);
+ASC_API asc_tensor asc_full(asc_ctx *ctx, asc_dtype dtype, double value, int ndim, const int64_t *shape);
+ASC_API asc_tensor asc_scalar(asc_ctx *ctx, asc_dtype dtype, double value);
+/* A copy of `data`, which holds the elements in row-major order. */
+ASC_API asc_tensor asc_from(asc_ctx *ctx, asc_dtype dtype, const void *data, int ndim, const int64_t *shape);
+/* The caller's own memory as a tensor, without a copy. `stride` in elements, none below 0; NULL: contiguous. The memory must
+ * stay until release(user, data) is called, once, when nothing needs it any more (release may be NULL: then until the
+ * context is freed). Aligned to its elements' size. ASC_ERR_ARG also for NULL or misaligned data. */
+ASC_API asc_tensor asc_wrap(asc_ctx *ctx, asc_dtype dtype, void *data, int ndim, const int64_t *shape,
+                            const int64_t *stride, void (*release)(void *user, void *data), void *user);
+/* Uniform on [lo, hi), or normal: element i depends on (seed, stream, i) alone (Philox 4x32-10). */
+ASC_API asc_tensor asc_uniform(asc_ctx *ctx, asc_dtype dtype, double lo, double hi, uint64_t seed, uint64_t stream,
+                               int ndim, const int64_t *shape);
+ASC_API asc_tensor asc_normal(asc_ctx *ctx, asc_dtype dtype, double mean, double deviation, uint64_t seed,
+                              uint64_t stream, int ndim, const int64_t *shape);
+
+/* ---- what a tensor is; of a null or stale handle: ndim -1, numel 0, NULL ---- */
+ASC_API asc_dtype asc_dtype_of(asc_tensor t);
+ASC_API int asc_ndim(asc_tensor t);
+ASC_API int64_t asc_size(asc_tensor t, int dim); /* dim may be negative: -1 is the last; 0 if there is no such one */
+ASC_API int64_t asc_numel(asc_tensor t);
+ASC_API const int64_t *asc_shape(asc_tensor t);   /* borrowed */
+ASC_API const int64_t *asc_strides(asc_tensor t); /* borrowed */
+ASC_API bool asc_is_contiguous(asc_tensor t);
+ASC_API asc_array asc_array_of(asc_tensor t); /* all of the above at once; `data` is for reading */
+ASC_API bool asc_is_valid(asc_tensor t); /* neither null nor stale */
+ASC_API const char *asc_dtype_name(asc_dtype dtype); /* "f32" */
+ASC_API size_t asc_dtype_size(asc_dtype dtype);
+
+/* The first element's address; the others stand asc_strides() apart. NULL for a null or stale handle. */
+ASC_API const void *asc_data(asc_tensor t);
+/* The same for writing: a backward pass that needs the old values is refused from then on (ASC_ERR_STATE). */
+ASC_API void *asc_data_mut(asc_tensor t);
+/* The value of a tensor of one element; NaN for any other. */
+ASC_API double asc_item(asc_tensor t);
+/* Overwrites dst with src's values: same shape; any pair of floating dtypes, or the same dtype. No gradient. */
+ASC_API asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src);
+
+/* ---- lifetime ---- */
+
+/* A scope: the tensors and the part of the tape made in it go at its end, their storage to be used
+ * again. A training step is one scope. Scopes nest. */
+ASC_API void asc_scope_begin(asc_ctx *ctx);
+ASC_API void asc_scope_end(asc_ctx *ctx);
+/* Makes t outlive its scope, and returns it; balanced by asc_release. */
+ASC_API asc_tensor asc_keep(asc_tensor t);
+/* Drops one reference: the scope's, or a keep's. The storage goes when no view and no tape needs it. */
+ASC_API void asc_release(asc_tensor t);
+
+/* ---- gradients ---- */
+
+/* Makes a floating leaf (a tensor that no op made) collect its gradient, or stop it. */
+ASC_API asc_status asc_require_grad(asc_tensor t, bool require);
+ASC_API bool asc_requires_grad(asc_tensor t); /* of any tensor: a gradient flows to it */
+/* A leaf's gradient, same shape and dtype, contiguous; borrowed. Null before the first backward pass
+ * and after asc_zero_grad. */
+ASC_API asc_tensor asc_grad(asc_tensor t);
+ASC_API void asc_zero_grad(asc_tensor t);
+
+/* Calls hook(user, gradient) at the end of every backward pass that reaches the leaf t, with what it has collected so far;
+ * the hook may change it (asc_data_mut). One hook a leaf; NULL takes it off. It must not call asc_backward. */
+typedef void asc_grad_hook(void *user, asc_tensor gradient);
+ASC_API asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user);
+
+/* Computes gradients of `loss` and adds them to the leaves' (reverse mode: Linnainmaa 1970; Griewank and
+ * Walther, Evaluating Derivatives, 2008). `cotangent`: same shape as loss, or null for 1 where loss has
+ * one element. The tape's part is freed as it is used, unless `retain`.
+ * ASC_ERR_ARG: no gradient flows to loss, wrong cotangent; ASC_ERR_STATE: the tape was freed, or a value
+ * that it needs was overwritten. After a failure leaves' gradients hold no values to be used: asc_zero_grad. */
+ASC_API asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, bool retain);
+
+/* Switches recording on or off; returns what it was. */
+ASC_API bool asc_set_recording(asc_ctx *ctx, bool record);
+/* The same values without a gradient: a view. */
+ASC_API asc_tensor asc_detach(asc_ctx *ctx, asc_tensor t);
+
+/* ---- random numbers of ops (dropout) ---- */
+
+/* Sets what random ops draw from: they depend on (seed, step, ordinal of the random op since this call)
+ * alone. Call it once a training step. */
+ASC_API void asc_set_step(asc_ctx *ctx, uint64_t seed, uint64_t step);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

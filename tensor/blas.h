@@ -1,0 +1,36 @@
+/* tensor/blas.h: matrix products. The one door to OpenBLAS. */
+#ifndef TENSOR_BLAS_H
+#define TENSOR_BLAS_H
+
+#include <ascgrad/tensor.h>
+
+/* C[m, n] = alpha op(A) op(B) + beta C, row-major; op(A) is [m, k], A is [k, m] where ta; ld: elements from row to
+ * row. f32 or f64; beta 0 or 1. With beta 0 C is not read; with a bias [n], every row of C starts from it in place of
+ * beta C. */
+typedef struct asc_gemm {
+    asc_dtype dtype;
+    bool ta, tb;
+    int64_t m, n, k;
+    double alpha;
+    const void *a;
+    int64_t lda;
+    const void *b;
+    int64_t ldb;
+    double beta;
+    void *c;
+    int64_t ldc;
+    const void *bias; /* or NULL */
+} asc_gemm;
+
+/* On the calling thread; from inside a piece, too. Sizes and leading dimensions up to INT32_MAX. */
+void asc_gemm_run(const asc_gemm *g);
+
+/* On the context's threads, cut into pieces by the problem: the same bits for any number of threads. ASC_ERR_ARG
+ * for a leading dimension, or a k of a large C, over INT32_MAX; ASC_ERR_MEMORY. */
+asc_status asc_gemm_parallel(asc_ctx *ctx, const asc_gemm *g);
+
+/* Tells OpenBLAS, for the whole process, how many threads of its own a product may use. A context sets 1: products
+ * run on the thread that asks for them. */
+void asc_blas_threads(int n);
+
+#endif

@@ -1,0 +1,160 @@
+/* tensor/ctx.c: the context's life, its errors and its memory. */
+#include "tensor/ctx.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensor/blas.h"
+
+static void *default_alloc(void *user, size_t bytes, size_t align)
+{
+    (void)user;
+    void *p = NULL;
+    return posix_memalign(&p, align, bytes) == 0 ? p : NULL;
+}
+
+static void default_free(void *user, void *memory, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(memory);
+}
+
+static void tell_advice(const asc_options *o)
+{
+    asc_machine m = asc_machine_info();
+    if (o->message && m.blas_advice) {
+        char text[200];
+        snprintf(text, sizeof text, "OpenBLAS runs its kernels for %s, at about half this processor's speed; set "
+                 "OPENBLAS_CORETYPE=%s before the process starts", m.blas_core, m.blas_advice);
+        o->message(o->message_user, text);
+    }
+}
+
+asc_ctx *asc_ctx_new(const asc_options *options)
+{
+    asc_options o = options ? *options : (asc_options){0};
+    if (!o.allocator.alloc || !o.allocator.free) {
+        o.allocator = (asc_allocator){default_alloc, default_free, NULL};
+    }
+    asc_ctx *ctx = o.allocator.alloc(o.allocator.user, sizeof *ctx, 64);
+    if (!ctx) {
+        return NULL;
+    }
+    memset(ctx, 0, sizeof *ctx);
+    ctx->allocator = o.allocator;
+    ctx->memory = (asc_memory_stats){sizeof *ctx, sizeof *ctx, 1};
+    ctx->seed = o.seed;
+    ctx->recording = true;
+    if (asc_pool_new(ctx) || asc_workers_new(ctx, o.threads)) {
+        asc_ctx_free(ctx);
+        return NULL;
+    }
+    asc_blas_threads(1);
+    tell_advice(&o);
+    return ctx;
+}
+
+void asc_ctx_free(asc_ctx *ctx)
+{
+    if (!ctx) {
+        return;
+    }
+    if (ctx->tape.free) {
+        ctx->tape.free(ctx);
+    }
+    asc_nodes_free(ctx);
+    asc_pool_free(ctx);
+    asc_workers_free(ctx);
+    asc_free(ctx, ctx->scoped, ctx->cap_scoped * sizeof *ctx->scoped);
+    asc_free(ctx, ctx->scopes, ctx->cap_scopes * sizeof *ctx->scopes);
+    asc_allocator a = ctx->allocator;
+    a.free(a.user, ctx, sizeof *ctx);
+}
+
+int asc_threads(const asc_ctx *ctx)
+{
+    return ctx->threads;
+}
+
+asc_status asc_error(const asc_ctx *ctx)
+{
+    return ctx ? ctx->status : ASC_ERR_MEMORY;
+}
+
+const char *asc_error_message(const asc_ctx *ctx)
+{
+    return ctx ? ctx->message : "out of memory";
+}
+
+void asc_error_clear(asc_ctx *ctx)
+{
+    ctx->status = ASC_OK;
+    ctx->message[0] = 0;
+}
+
+asc_status asc_fail(asc_ctx *ctx, asc_status status, const char *format, ...)
+{
+    if (ctx && ctx->status == ASC_OK) {
+        ctx->status = status;
+        va_list args;
+        va_start(args, format);
+        vsnprintf(ctx->message, sizeof ctx->message, format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+void *asc_alloc(asc_ctx *ctx, size_t bytes)
+{
+    size_t take = bytes ? bytes : 1;
+    void *p = ctx->allocator.alloc(ctx->allocator.user, take, 64);
+    if (!p) {
+        asc_fail(ctx, ASC_ERR_MEMORY, "out of memory: %zu bytes, with %zu held", bytes, ctx->memory.bytes);
+        return NULL;
+    }
+    ctx->memory.allocations++;
+    ctx->memory.bytes += take;
+    if (ctx->memory.bytes > ctx->memory.peak_bytes) {
+        ctx->memory.peak_bytes = ctx->memory.bytes;
+    }
+    return p;
+}
+
+void asc_free(asc_ctx *ctx, void *memory, size_t bytes)
+{
+    if (memory) {
+        size_t take = bytes ? bytes : 1;
+        ctx->memory.bytes -= take;
+        ctx->allocator.free(ctx->allocator.user, memory, take);
+    }
+}
+
+asc_memory_stats asc_memory(const asc_ctx *ctx)
+{
+    return ctx->memory;
+}
+
+bool asc_grow(asc_ctx *ctx, void **array, size_t *capacity, size_t need, size_t element)
+{
+    if (need <= *capacity) {
+        return true;
+    }
+    size_t grown = *capacity ? *capacity * 2 : 64;
+    while (grown < need) {
+        grown *= 2;
+    }
+    void *p = asc_alloc(ctx, grown * element);
+    if (!p) {
+        return false;
+    }
+    if (*array) {
+        memcpy(p, *array, *capacity * element);
+        asc_free(ctx, *array, *capacity * element);
+    }
+    *array = p;
+    *capacity = grown;
+    return true;
+}

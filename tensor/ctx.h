@@ -1,0 +1,128 @@
+/* tensor/ctx.h: the context and what it owns, for the library's own files. */
+#ifndef TENSOR_CTX_H
+#define TENSOR_CTX_H
+
+#include <ascgrad/tensor.h>
+
+typedef struct asc_storage asc_storage;
+typedef struct asc_node asc_node;
+
+/* Storage: one block of memory, shared by views, reused through the context's pool. */
+struct asc_storage {
+    void *data;
+    size_t capacity;
+    int refs;
+    int size_class; /* -1: the caller's memory */
+    uint64_t owned_in; /* the outermost scope in which it last served its own class */
+    void (*on_release)(void *user, void *data);
+    void *user;
+    uint32_t version; /* counts writes from outside, so that a backward pass notices */
+    asc_storage *next;
+};
+
+/* What a handle points to. Nodes are recycled, never freed before the context: a stale handle finds
+ * another generation. */
+struct asc_node {
+    uint64_t generation;
+    asc_ctx *ctx;
+    asc_storage *storage;
+    asc_array array;
+    bool contiguous;
+    bool owned;         /* the scope's reference is still there */
+    bool requires_grad; /* a leaf that collects its gradient */
+    bool has_grad;      /* `grad` holds values */
+    int keeps;          /* references of asc_keep */
+    int refs;           /* scope + keeps + the library's own; 0: free */
+    int32_t var;        /* the tape's variable; valid if that one's owner is this node */
+    asc_node *grad;
+    asc_grad_hook *hook; /* of a leaf, with hook_user */
+    void *hook_user;
+    asc_node *next; /* in the free list */
+};
+
+/* What the tape adds to a context; filled in by autograd. */
+typedef struct asc_tape_hooks {
+    void *state;
+    size_t (*mark)(asc_ctx *ctx);
+    void (*rewind)(asc_ctx *ctx, size_t mark);
+    void (*free)(asc_ctx *ctx);
+} asc_tape_hooks;
+
+typedef struct asc_scope {
+    size_t first_node; /* in ctx->scoped */
+    size_t tape_mark;
+} asc_scope;
+
+typedef struct asc_scoped_node {
+    asc_node *node;
+    uint64_t generation;
+} asc_scoped_node;
+
+typedef struct asc_pool asc_pool;       /* storage.c */
+typedef struct asc_workers asc_workers; /* threads.c */
+
+struct asc_ctx {
+    asc_allocator allocator;
+    asc_memory_stats memory;
+    asc_status status;
+    char message[1024];
+    asc_workers *workers;
+    int threads;
+    asc_pool *pool;
+    asc_tape_hooks tape;
+    bool recording;
+    uint64_t seed, step, random_ordinal;
+    const char *label;
+
+    asc_node *free_nodes;
+    struct asc_slab *slabs;
+    asc_scoped_node *scoped;
+    size_t n_scoped, cap_scoped;
+    asc_scope *scopes;
+    size_t n_scopes, cap_scopes;
+    uint64_t outer_scopes; /* outermost scopes begun so far */
+    size_t failed_scopes; /* begun without memory to record them: nothing is made until they end */
+};
+
+/* Grows an array of the context's to hold at least `need` elements; false, with the error set, if it can't. */
+bool asc_grow(asc_ctx *ctx, void **array, size_t *capacity, size_t need, size_t element);
+
+/* storage.c */
+asc_status asc_pool_new(asc_ctx *ctx);
+void asc_pool_free(asc_ctx *ctx);
+asc_storage *asc_storage_new(asc_ctx *ctx, size_t bytes); /* one reference; NULL with the error set */
+asc_storage *asc_storage_wrap(asc_ctx *ctx, void *data, void (*on_release)(void *user, void *data), void *user);
+void asc_storage_ref(asc_storage *s);
+void asc_storage_unref(asc_ctx *ctx, asc_storage *s); /* NULL is accepted */
+
+/* node.c */
+asc_node *asc_node_of(asc_tensor t); /* NULL for a null or stale handle */
+asc_tensor asc_handle(asc_node *node);
+/* A node with the scope's reference, its storage not set. NULL with the error set. */
+asc_node *asc_node_new(asc_ctx *ctx, const asc_array *array);
+void asc_node_ref(asc_node *node);
+void asc_node_unref(asc_node *node); /* NULL is accepted */
+/* Drops the scope's reference, if it is still there: for a tensor that something else keeps from here on. asc_release
+ * would drop that one's keep instead. */
+void asc_disown(asc_tensor t);
+void asc_nodes_free(asc_ctx *ctx);
+
+/* threads.c */
+asc_status asc_workers_new(asc_ctx *ctx, int threads);
+void asc_workers_free(asc_ctx *ctx);
+
+/* shape.c */
+bool asc_array_init(asc_array *a, asc_dtype dtype, int ndim, const int64_t *shape); /* contiguous; false: a bad shape */
+bool asc_array_contiguous(const asc_array *a);
+size_t asc_array_bytes(const asc_array *a);
+bool asc_same_shape(const asc_array *a, const asc_array *b);
+bool asc_is_floating(asc_dtype dtype);
+/* "(2, 3)" into `text` of at least ASC_SHAPE_TEXT bytes; returns text. */
+#define ASC_SHAPE_TEXT 200
+const char *asc_shape_text(const asc_array *a, char *text);
+/* Copies src, of any strides and dtype, into contiguous memory of dtype, in row-major order. */
+void asc_pack(const asc_array *src, asc_dtype dtype, void *dst);
+/* The reverse: contiguous values of dtype into dst, of any strides. */
+void asc_unpack(const void *src, asc_dtype dtype, const asc_array *dst);
+
+#endif

@@ -1,0 +1,41 @@
+/* tensor/names.c: how far a name is from the one that was probably meant. */
+#include <ascgrad/base.h>
+
+#include <string.h>
+
+enum { LONGEST = 63 };
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Damerau and Levenshtein's distance, with transpositions of neighbours (optimal string alignment). */
+int asc_name_distance(const char *a, const char *b)
+{
+    int rows[3][LONGEST + 1];
+    int *before = rows[0], *last = rows[1], *now = rows[2];
+    int na = (int)strlen(a), nb = (int)strlen(b), beyond = 0;
+    if (na > LONGEST || nb > LONGEST) {
+        beyond = (na > nb ? na : nb) - LONGEST;
+        na = least(na, LONGEST);
+        nb = least(nb, LONGEST);
+    }
+    for (int j = 0; j <= nb; j++) {
+        last[j] = j;
+    }
+    for (int i = 1; i <= na; i++) {
+        now[0] = i;
+        for (int j = 1; j <= nb; j++) {
+            now[j] = least(last[j - 1] + (a[i - 1] != b[j - 1]), least(last[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                now[j] = least(now[j], before[j - 2] + 1);
+            }
+        }
+        int *free_row = before;
+        before = last;
+        last = now;
+        now = free_row;
+    }
+    return last[nb] + beyond;
+}

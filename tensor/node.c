@@ -1,0 +1,184 @@
+/* tensor/node.c: nodes, handles and scopes. */
+#include "tensor/ctx.h"
+
+#include <string.h>
+
+enum { SLAB_NODES = 64 };
+
+struct asc_slab {
+    struct asc_slab *next;
+    asc_node nodes[SLAB_NODES];
+};
+
+asc_node *asc_node_of(asc_tensor t)
+{
+    return t.node && t.node->generation == t.generation ? t.node : NULL;
+}
+
+asc_tensor asc_handle(asc_node *node)
+{
+    return node ? (asc_tensor){node, node->generation} : asc_null();
+}
+
+static bool add_slab(asc_ctx *ctx)
+{
+    struct asc_slab *slab = asc_alloc(ctx, sizeof *slab);
+    if (!slab) {
+        return false;
+    }
+    memset(slab, 0, sizeof *slab);
+    slab->next = ctx->slabs;
+    ctx->slabs = slab;
+    for (int i = SLAB_NODES - 1; i >= 0; i--) {
+        slab->nodes[i].ctx = ctx;
+        slab->nodes[i].generation = 1;
+        slab->nodes[i].next = ctx->free_nodes;
+        ctx->free_nodes = &slab->nodes[i];
+    }
+    return true;
+}
+
+void asc_nodes_free(asc_ctx *ctx)
+{
+    for (struct asc_slab *slab = ctx->slabs, *next; slab; slab = next) {
+        for (int i = 0; i < SLAB_NODES; i++) {
+            if (slab->nodes[i].refs > 0) {
+                asc_storage_unref(ctx, slab->nodes[i].storage);
+            }
+        }
+        next = slab->next;
+        asc_free(ctx, slab, sizeof *slab);
+    }
+    ctx->slabs = NULL;
+}
+
+asc_node *asc_node_new(asc_ctx *ctx, const asc_array *array)
+{
+    if (ctx->failed_scopes > 0) { /* it would stay with the context */
+        asc_fail(ctx, ASC_ERR_MEMORY, "out of memory: a scope could not begin, and can hold nothing");
+        return NULL;
+    }
+    /* outside of any scope nothing is listed: such nodes go with the context */
+    bool listed = ctx->n_scopes > 0;
+    if (listed &&
+        !asc_grow(ctx, (void **)&ctx->scoped, &ctx->cap_scoped, ctx->n_scoped + 1, sizeof *ctx->scoped)) {
+        return NULL;
+    }
+    if (!ctx->free_nodes && !add_slab(ctx)) {
+        return NULL;
+    }
+    asc_node *n = ctx->free_nodes;
+    ctx->free_nodes = n->next;
+    uint64_t generation = n->generation;
+    *n = (asc_node){.generation = generation, .ctx = ctx, .array = *array, .owned = true, .refs = 1, .var = -1};
+    n->contiguous = asc_array_contiguous(array);
+    if (listed) {
+        ctx->scoped[ctx->n_scoped++] = (asc_scoped_node){n, generation};
+    }
+    return n;
+}
+
+void asc_node_ref(asc_node *n)
+{
+    n->refs++;
+}
+
+void asc_node_unref(asc_node *n)
+{
+    if (!n || --n->refs > 0) {
+        return;
+    }
+    asc_ctx *ctx = n->ctx;
+    asc_node_unref(n->grad);
+    asc_storage_unref(ctx, n->storage);
+    n->storage = NULL;
+    n->grad = NULL;
+    n->generation++;
+    n->next = ctx->free_nodes;
+    ctx->free_nodes = n;
+}
+
+void asc_disown(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    if (n && n->owned) {
+        n->owned = false;
+        asc_node_unref(n);
+    }
+}
+
+asc_tensor asc_keep(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    if (n) {
+        n->keeps++;
+        n->refs++;
+    }
+    return n ? t : asc_null();
+}
+
+void asc_release(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    if (!n) {
+        return;
+    }
+    if (n->keeps > 0) {
+        n->keeps--;
+    } else if (n->owned) {
+        n->owned = false;
+    } else {
+        return; /* only the library holds it: not the caller's to release */
+    }
+    asc_node_unref(n);
+}
+
+/* ---- a leaf's gradient ---- */
+
+asc_tensor asc_grad(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    return n && n->has_grad ? asc_handle(n->grad) : asc_null();
+}
+
+void asc_zero_grad(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    if (n) {
+        n->has_grad = false; /* the storage stays for the next pass */
+    }
+}
+
+/* ---- scopes ---- */
+
+void asc_scope_begin(asc_ctx *ctx)
+{
+    if (ctx->failed_scopes > 0 ||
+        !asc_grow(ctx, (void **)&ctx->scopes, &ctx->cap_scopes, ctx->n_scopes + 1, sizeof *ctx->scopes)) {
+        ctx->failed_scopes++;
+        return;
+    }
+    ctx->outer_scopes += ctx->n_scopes == 0;
+    size_t mark = ctx->tape.mark ? ctx->tape.mark(ctx) : 0;
+    ctx->scopes[ctx->n_scopes++] = (asc_scope){ctx->n_scoped, mark};
+}
+
+void asc_scope_end(asc_ctx *ctx)
+{
+    if (ctx->failed_scopes > 0) {
+        ctx->failed_scopes--;
+        return;
+    }
+    if (ctx->n_scopes == 0) {
+        asc_fail(ctx, ASC_ERR_STATE, "scope_end: no scope has begun");
+        return;
+    }
+    asc_scope scope = ctx->scopes[--ctx->n_scopes];
+    if (ctx->tape.rewind) {
+        ctx->tape.rewind(ctx, scope.tape_mark);
+    }
+    while (ctx->n_scoped > scope.first_node) {
+        asc_scoped_node s = ctx->scoped[--ctx->n_scoped];
+        asc_disown((asc_tensor){s.node, s.generation});
+    }
+}

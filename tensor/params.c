@@ -1,0 +1,107 @@
+/* tensor/params.c: named tensors in order. */
+#include <ascgrad/params.h>
+
+#include <string.h>
+
+#include "tensor/ctx.h"
+
+typedef struct entry {
+    char *name;
+    asc_tensor tensor;
+    bool decay;
+} entry;
+
+struct asc_params {
+    asc_ctx *ctx;
+    entry *entry;
+    size_t n, capacity;
+};
+
+asc_params *asc_params_new(asc_ctx *ctx)
+{
+    asc_params *p = asc_alloc(ctx, sizeof *p);
+    if (p) {
+        *p = (asc_params){.ctx = ctx};
+    }
+    return p;
+}
+
+void asc_params_free(asc_params *p)
+{
+    if (!p) {
+        return;
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        asc_release(p->entry[i].tensor);
+        asc_free(p->ctx, p->entry[i].name, strlen(p->entry[i].name) + 1);
+    }
+    asc_free(p->ctx, p->entry, p->capacity * sizeof *p->entry);
+    asc_free(p->ctx, p, sizeof *p);
+}
+
+asc_status asc_params_add(asc_params *p, const char *name, asc_tensor tensor, bool decay)
+{
+    if (!asc_is_valid(tensor)) {
+        return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: %s is %s", name, asc_is_null(tensor) ? "null" : "gone");
+    }
+    if (!asc_is_null(asc_params_find(p, name))) {
+        return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: there is a %s already", name);
+    }
+    size_t bytes = strlen(name) + 1;
+    if (!asc_grow(p->ctx, (void **)&p->entry, &p->capacity, p->n + 1, sizeof *p->entry)) {
+        return ASC_ERR_MEMORY;
+    }
+    char *copy = asc_alloc(p->ctx, bytes);
+    if (!copy) {
+        return ASC_ERR_MEMORY;
+    }
+    memcpy(copy, name, bytes);
+    p->entry[p->n++] = (entry){copy, asc_keep(tensor), decay};
+    return ASC_OK;
+}
+
+int asc_params_count(const asc_params *p)
+{
+    return (int)p->n;
+}
+
+const char *asc_params_name(const asc_params *p, int i)
+{
+    return p->entry[i].name;
+}
+
+asc_tensor asc_params_at(const asc_params *p, int i)
+{
+    return p->entry[i].tensor;
+}
+
+bool asc_params_decays(const asc_params *p, int i)
+{
+    return p->entry[i].decay;
+}
+
+asc_tensor asc_params_find(const asc_params *p, const char *name)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        if (strcmp(p->entry[i].name, name) == 0) {
+            return p->entry[i].tensor;
+        }
+    }
+    return asc_null();
+}
+
+int64_t asc_params_numel(const asc_params *p)
+{
+    int64_t total = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        total += asc_numel(p->entry[i].tensor);
+    }
+    return total;
+}
+
+void asc_params_zero_grad(asc_params *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        asc_zero_grad(p->entry[i].tensor);
+    }
+}

@@ -1,0 +1,316 @@
+/* tensor/tensor.c: making tensors and looking at them. */
+#include <math.h>
+#include <string.h>
+
+#include "tensor/ctx.h"
+#include "tensor/random.h"
+
+asc_tensor asc_empty(asc_ctx *ctx, asc_dtype dtype, int ndim, const int64_t *shape)
+{
+    asc_array a;
+    if (!asc_array_init(&a, dtype, ndim, shape)) {
+        asc_fail(ctx, ASC_ERR_ARG, "empty: dtype %d, %d dimensions, shape %s: expected f32, f64, i64 or u8, 0 to %d "
+                 "dimensions, sizes of at least 0 and at most PTRDIFF_MAX bytes", (int)dtype, ndim,
+                 shape ? "given" : "NULL", ASC_MAX_DIMS);
+        return asc_null();
+    }
+    asc_storage *s = asc_storage_new(ctx, asc_array_bytes(&a));
+    if (!s) {
+        return asc_null();
+    }
+    a.data = s->data;
+    asc_node *n = asc_node_new(ctx, &a);
+    if (!n) {
+        asc_storage_unref(ctx, s);
+        return asc_null();
+    }
+    n->storage = s;
+    return asc_handle(n);
+}
+
+asc_tensor asc_zeros(asc_ctx *ctx, asc_dtype dtype, int ndim, const int64_t *shape)
+{
+    asc_tensor t = asc_empty(ctx, dtype, ndim, shape);
+    if (!asc_is_null(t)) {
+        memset(t.node->array.data, 0, asc_array_bytes(&t.node->array));
+    }
+    return t;
+}
+
+static void fill(asc_array *a, double value)
+{
+    int64_t n = a->numel;
+    switch (a->dtype) {
+    case ASC_F32:
+        for (int64_t i = 0; i < n; i++) {
+            ((float *)a->data)[i] = (float)value;
+        }
+        break;
+    case ASC_F64:
+        for (int64_t i = 0; i < n; i++) {
+            ((double *)a->data)[i] = value;
+        }
+        break;
+    case ASC_I64:
+        for (int64_t i = 0; i < n; i++) {
+            ((int64_t *)a->data)[i] = (int64_t)value;
+        }
+        break;
+    case ASC_U8:
+        memset(a->data, (uint8_t)value, (size_t)n);
+        break;
+    }
+}
+
+asc_tensor asc_full(asc_ctx *ctx, asc_dtype dtype, double value, int ndim, const int64_t *shape)
+{
+    asc_tensor t = asc_empty(ctx, dtype, ndim, shape);
+    if (!asc_is_null(t)) {
+        fill(&t.node->array, value);
+    }
+    return t;
+}
+
+asc_tensor asc_scalar(asc_ctx *ctx, asc_dtype dtype, double value)
+{
+    return asc_full(ctx, dtype, value, 0, NULL);
+}
+
+asc_tensor asc_from(asc_ctx *ctx, asc_dtype dtype, const void *data, int ndim, const int64_t *shape)
+{
+    asc_tensor t = asc_empty(ctx, dtype, ndim, shape);
+    if (asc_is_null(t)) {
+        return t;
+    }
+    size_t bytes = asc_array_bytes(&t.node->array);
+    if (!data && bytes > 0) {
+        asc_fail(ctx, ASC_ERR_ARG, "from: data is NULL, expected %zu bytes", bytes);
+        asc_release(t);
+        return asc_null();
+    }
+    if (bytes > 0) {
+        memcpy(t.node->array.data, data, bytes);
+    }
+    return t;
+}
+
+static bool wrappable(const asc_array *a, const void *data)
+{
+    for (int d = 0; d < a->ndim; d++) {
+        if (a->stride[d] < 0) {
+            return false;
+        }
+    }
+    return (data || a->numel == 0) && (uintptr_t)data % asc_dtype_size(a->dtype) == 0;
+}
+
+asc_tensor asc_wrap(asc_ctx *ctx, asc_dtype dtype, void *data, int ndim, const int64_t *shape, const int64_t *stride,
+                    void (*release)(void *user, void *data), void *user)
+{
+    asc_array a;
+    bool ok = asc_array_init(&a, dtype, ndim, shape);
+    if (ok && stride && ndim > 0) {
+        memcpy(a.stride, stride, (size_t)ndim * sizeof *stride);
+    }
+    if (!ok || !wrappable(&a, data)) {
+        asc_fail(ctx, ASC_ERR_ARG, "wrap: dtype %d, %d dimensions, data %p: expected a dtype, a shape, strides of at least "
+                 "0, and memory aligned to its elements", (int)dtype, ndim, data);
+        return asc_null();
+    }
+    asc_storage *s = asc_storage_wrap(ctx, data, release, user);
+    if (!s) {
+        return asc_null();
+    }
+    a.data = data;
+    asc_node *n = asc_node_new(ctx, &a);
+    if (!n) {
+        s->on_release = NULL; /* the memory is still the caller's */
+        asc_storage_unref(ctx, s);
+        return asc_null();
+    }
+    n->storage = s;
+    return asc_handle(n);
+}
+
+/* ---- random tensors: each element a function of its number, so pieces can go to any thread ---- */
+
+enum { PIECE = 1 << 14 };
+
+typedef struct drawing {
+    asc_array *a;
+    double (*draw)(uint64_t seed, uint64_t stream, uint64_t i);
+    uint64_t seed, stream;
+    double offset, factor;
+} drawing;
+
+static void draw_piece(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const drawing *d = arg;
+    int64_t end = (piece + 1) * PIECE < d->a->numel ? (piece + 1) * PIECE : d->a->numel;
+    for (int64_t i = piece * PIECE; i < end; i++) {
+        double v = d->offset + d->factor * d->draw(d->seed, d->stream, (uint64_t)i);
+        if (d->a->dtype == ASC_F32) {
+            ((float *)d->a->data)[i] = (float)v;
+        } else {
+            ((double *)d->a->data)[i] = v;
+        }
+    }
+}
+
+static asc_tensor draw(asc_ctx *ctx, drawing d, asc_dtype dtype, int ndim, const int64_t *shape)
+{
+    if (!asc_is_floating(dtype)) {
+        asc_fail(ctx, ASC_ERR_ARG, "random tensor: dtype is %s, expected f32 or f64", asc_dtype_name(dtype));
+        return asc_null();
+    }
+    asc_tensor t = asc_empty(ctx, dtype, ndim, shape);
+    if (!asc_is_null(t)) {
+        d.a = &t.node->array;
+        asc_parallel(ctx, (d.a->numel + PIECE - 1) / PIECE, draw_piece, &d);
+    }
+    return t;
+}
+
+asc_tensor asc_uniform(asc_ctx *ctx, asc_dtype dtype, double lo, double hi, uint64_t seed, uint64_t stream, int ndim,
+                       const int64_t *shape)
+{
+    return draw(ctx, (drawing){NULL, asc_random_uniform, seed, stream, lo, hi - lo}, dtype, ndim, shape);
+}
+
+asc_tensor asc_normal(asc_ctx *ctx, asc_dtype dtype, double mean, double deviation, uint64_t seed, uint64_t stream,
+                      int ndim, const int64_t *shape)
+{
+    return draw(ctx, (drawing){NULL, asc_random_normal, seed, stream, mean, deviation}, dtype, ndim, shape);
+}
+
+/* ---- looking ---- */
+
+asc_array asc_array_of(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    return n ? n->array : (asc_array){.ndim = -1};
+}
+
+asc_dtype asc_dtype_of(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    return n ? n->array.dtype : ASC_F32;
+}
+
+int asc_ndim(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    return n ? n->array.ndim : -1;
+}
+
+int64_t asc_size(asc_tensor t, int dim)
+{
+    asc_node *n = asc_node_of(t);
+    int ndim = n ? n->array.ndim : 0;
+    int d = dim < 0 ? dim + ndim : dim;
+    return d >= 0 && d < ndim ? n->array.shape[d] : 0;
+}
+
+int64_t asc_numel(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    return n ? n->array.numel : 0;
+}
+
+const int64_t *asc_shape(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    return n ? n->array.shape : NULL;
+}
+
+const int64_t *asc_strides(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    return n ? n->array.stride : NULL;
+}
+
+bool asc_is_contiguous(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    return n && n->contiguous;
+}
+
+bool asc_is_valid(asc_tensor t)
+{
+    return asc_node_of(t) != NULL;
+}
+
+const void *asc_data(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    return n ? n->array.data : NULL;
+}
+
+void *asc_data_mut(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    if (!n) {
+        return NULL;
+    }
+    n->storage->version++;
+    return n->array.data;
+}
+
+double asc_item(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    double value = NAN;
+    if (n && n->array.numel == 1) {
+        asc_pack(&n->array, ASC_F64, &value);
+    }
+    return value;
+}
+
+asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src)
+{
+    asc_node *d = asc_node_of(dst), *s = asc_node_of(src);
+    if (!d || !s) {
+        return asc_fail(ctx, ASC_ERR_STATE, "copy: %s is %s", d ? "src" : "dst",
+                        asc_is_null(d ? src : dst) ? "null" : "a tensor that is gone");
+    }
+    const asc_array *da = &d->array, *sa = &s->array;
+    bool dtypes = da->dtype == sa->dtype || (asc_is_floating(da->dtype) && asc_is_floating(sa->dtype));
+    if (!asc_same_shape(da, sa) || !dtypes) {
+        char dt[ASC_SHAPE_TEXT], st[ASC_SHAPE_TEXT];
+        return asc_fail(ctx, ASC_ERR_ARG, "copy: src is %s %s, dst is %s %s", asc_dtype_name(sa->dtype),
+                        asc_shape_text(sa, st), asc_dtype_name(da->dtype), asc_shape_text(da, dt));
+    }
+    d->storage->version++;
+    bool apart = s->storage != d->storage; /* else the one may be read after the other was written */
+    if (apart && d->contiguous) {
+        asc_pack(sa, da->dtype, da->data);
+    } else if (apart && s->contiguous) {
+        asc_unpack(sa->data, sa->dtype, da);
+    } else {
+        asc_storage *flat = asc_storage_new(ctx, asc_array_bytes(sa));
+        if (!flat) {
+            return ASC_ERR_MEMORY;
+        }
+        asc_pack(sa, sa->dtype, flat->data);
+        asc_unpack(flat->data, sa->dtype, da);
+        asc_storage_unref(ctx, flat);
+    }
+    return ASC_OK;
+}
+
+asc_tensor asc_detach(asc_ctx *ctx, asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    if (!n) {
+        asc_fail(ctx, ASC_ERR_STATE, "detach: the tensor is %s", asc_is_null(t) ? "null" : "gone");
+        return asc_null();
+    }
+    asc_node *v = asc_node_new(ctx, &n->array);
+    if (!v) {
+        return asc_null();
+    }
+    v->storage = n->storage;
+    asc_storage_ref(v->storage);
+    return asc_handle(v);
+}

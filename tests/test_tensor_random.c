@@ -1,0 +1,107 @@
+/* tests/test_tensor_random.c: Philox against its authors' answers; what tensors draw from it. */
+#include <check.h>
+#include <math.h>
+
+#include <ascgrad/tensor.h>
+
+#include "tensor/random.h"
+
+static asc_ctx *ctx;
+
+static void setup(void)
+{
+    ctx = asc_ctx_new(&(asc_options){.threads = 1});
+    ck_assert_ptr_nonnull(ctx);
+}
+
+static void teardown(void)
+{
+    asc_ctx_free(ctx);
+}
+
+/* The rows "philox4x32 10" of kat_vectors in the authors' Random123. */
+START_TEST(known_answers)
+{
+    static const struct {
+        uint32_t counter[4], key[2], answer[4];
+    } rows[] = {
+        {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+         {0xffffffff, 0xffffffff},
+         {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+         {0xa4093822, 0x299f31d0},
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint32_t got[4];
+        asc_philox(rows[i].key, rows[i].counter, got);
+        ck_assert_mem_eq(got, rows[i].answer, sizeof got);
+    }
+}
+END_TEST
+
+enum { N = 20000 };
+
+/* The mean and the deviation of t, and whether all of it lies in [lo, hi). */
+static void moments(asc_tensor t, double *mean, double *deviation, double lo, double hi)
+{
+    const double *x = asc_data(t);
+    double sum = 0, squares = 0;
+    bool inside = true;
+    for (int i = 0; i < N; i++) {
+        inside &= x[i] >= lo && x[i] < hi;
+        sum += x[i];
+        squares += x[i] * x[i];
+    }
+    ck_assert(inside);
+    *mean = sum / N;
+    *deviation = sqrt(squares / N - *mean * *mean);
+}
+
+START_TEST(distributions)
+{
+    double mean, deviation;
+    moments(asc_uniform(ctx, ASC_F64, -2, 4, 7, 1, ASC_SHAPE(N)), &mean, &deviation, -2, 4);
+    ck_assert_double_eq_tol(mean, 1, 0.05);                 /* 4 standard errors */
+    ck_assert_double_eq_tol(deviation, 6 / sqrt(12), 0.03);
+    moments(asc_normal(ctx, ASC_F64, 3, 2, 7, 1, ASC_SHAPE(N)), &mean, &deviation, -9, 15);
+    ck_assert_double_eq_tol(mean, 3, 0.06);
+    ck_assert_double_eq_tol(deviation, 2, 0.04);
+}
+END_TEST
+
+START_TEST(an_element_depends_on_seed_stream_and_place)
+{
+    asc_tensor a = asc_normal(ctx, ASC_F64, 0, 1, 5, 1, ASC_SHAPE(100));
+    asc_tensor longer = asc_normal(ctx, ASC_F64, 0, 1, 5, 1, ASC_SHAPE(2, 100));
+    asc_tensor seed = asc_normal(ctx, ASC_F64, 0, 1, 6, 1, ASC_SHAPE(100));
+    asc_tensor stream = asc_normal(ctx, ASC_F64, 0, 1, 5, 2, ASC_SHAPE(100));
+    asc_tensor single = asc_normal(ctx, ASC_F32, 0, 1, 5, 1, ASC_SHAPE(100));
+    const double *x = asc_data(a);
+    ck_assert_mem_eq(asc_data(longer), x, 100 * sizeof *x);
+    for (int i = 0; i < 100; i++) {
+        ck_assert_double_ne(((const double *)asc_data(seed))[i], x[i]);
+        ck_assert_double_ne(((const double *)asc_data(stream))[i], x[i]);
+        ck_assert_float_eq(((const float *)asc_data(single))[i], (float)x[i]);
+        ck_assert(i == 0 || x[i] != x[i - 1]);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("tensor/random");
+    TCase *t = tcase_create("random");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, known_answers);
+    tcase_add_test(t, distributions);
+    tcase_add_test(t, an_element_depends_on_seed_stream_and_place);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
