@@ -1,0 +1,55 @@
+/*
+ * kernels/kernels_impl.c: the row primitives, compiled once for each instruction set with ASC_ISA defined
+ * as plain, avx2 or avx512. Each compilation exports two tables and nothing else.
+ *
+ * The loops are written for the compiler's vectoriser. Where their order of operations matters, in sums,
+ * it is spelled out.
+ */
+#include "kernels/kernels.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "kernels/math_f32.h"
+#include "kernels/math_f64.h"
+#include "kernels/philox.h"
+
+/* An output is one of the inputs or apart from all of them: no iteration reads what another one writes. */
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed" /* loops that call the C library stay scalar */
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define INDEPENDENT
+#endif
+
+/* Loops take a function of one element as an argument, and vectorise only once it is inlined. */
+#if defined(__GNUC__)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
+
+/* Partial sums in flight: two vectors of the widest instruction set in float, four in double. */
+#define LANES 32
+
+#define PASTE(a, b)          a##_##b
+#define PASTE_EXPANDED(a, b) PASTE(a, b)
+#define TABLE(name)          PASTE_EXPANDED(name, ASC_ISA)
+
+#define REAL    double
+#define F(name) name##_f64
+#include "kernels/rows.h"
+#include "kernels/update_rows.h"
+#include "kernels/entries.h"
+#undef REAL
+#undef F
+
+#define REAL    float
+#define F(name) name##_f32
+#include "kernels/rows.h"
+#include "kernels/update_rows.h"
+#include "kernels/entries.h"
+#undef REAL
+#undef F

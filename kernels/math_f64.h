@@ -1,0 +1,53 @@
+/* kernels/math_f64.h: elementary functions of one double: the C library's. Double is for checking. */
+#ifndef KERNELS_MATH_F64_H
+#define KERNELS_MATH_F64_H
+
+#include <math.h>
+
+static inline double sqrt1_f64(double x)
+{
+    return sqrt(x);
+}
+
+static inline double exp1_f64(double x)
+{
+    return exp(x);
+}
+
+static inline double tanh1_f64(double x)
+{
+    return tanh(x);
+}
+
+static inline double erf1_f64(double x)
+{
+    return erf(x);
+}
+
+/* Written with e^-|x|, which does not overflow. */
+static inline double sigmoid1_f64(double x)
+{
+    double z = exp(-fabs(x));
+    return (x < 0 ? z : 1.0) / (1.0 + z);
+}
+
+static inline double normal_cdf_f64(double x)
+{
+    return 0.5 * erfc(x * -0.70710678118654752440);
+}
+
+/* Beyond 40 Φ is 0 or 1, and 0 times an infinity must not arise. */
+static inline double gelu1_f64(double x)
+{
+    return x < -40.0 ? -0.0 : x * normal_cdf_f64(x);
+}
+
+static inline double gelu_slope1_f64(double x)
+{
+    if (fabs(x) > 40.0) {
+        return x < 0 ? 0.0 : 1.0;
+    }
+    return normal_cdf_f64(x) + x * (0.39894228040143267794 * exp(-0.5 * x * x));
+}
+
+#endif
