@@ -1,0 +1,220 @@
+/* autograd/apply.c: calling an op: inputs in, outputs out, the call on the tape. */
+#include <stdio.h>
+#include <string.h>
+
+#include "autograd/engine.h"
+#include "tensor/random.h"
+
+static asc_status take_input(asc_call *call, int i, asc_tensor t)
+{
+    asc_engine *e = call->engine;
+    char name[32];
+    if (asc_is_null(t)) {
+        call->in[i] = (asc_array){.ndim = -1};
+        return asc_input_optional(call->op, i) ? ASC_OK
+                                               : asc_call_fail(call, "%s is null", asc_input_name(call->op, i, name));
+    }
+    asc_node *node = asc_node_of(t);
+    if (!node) {
+        asc_call_fail(call, "%s is a tensor that is gone: its scope has ended, or it was released",
+                      asc_input_name(call->op, i, name));
+        if (call->ctx->status == ASC_ERR_ARG) {
+            call->ctx->status = ASC_ERR_STATE;
+        }
+        return ASC_ERR_STATE;
+    }
+    if (node->ctx != call->ctx) {
+        return asc_call_fail(call, "%s belongs to another context", asc_input_name(call->op, i, name));
+    }
+    e->in[i] = node;
+    call->in[i] = node->array;
+    if (node->contiguous || call->op->flags & ASC_OP_STRIDED) {
+        return ASC_OK;
+    }
+    asc_array *a = &call->in[i];
+    e->packed[i] = asc_storage_new(call->ctx, asc_array_bytes(a));
+    if (!e->packed[i]) {
+        return ASC_ERR_MEMORY;
+    }
+    asc_pack(&node->array, a->dtype, e->packed[i]->data);
+    asc_array_init(a, a->dtype, a->ndim, node->array.shape);
+    a->data = e->packed[i]->data;
+    return ASC_OK;
+}
+
+static asc_status take_inputs(asc_call *call, const asc_tensor *inputs, int n_in)
+{
+    const asc_op *op = call->op;
+    int least = asc_inputs_least(op), most = asc_inputs_most(op);
+    if (n_in < least || n_in > most) {
+        return asc_call_fail(call, "%d inputs, expected %d to %d", n_in, least, most);
+    }
+    /* optional inputs that are not named are absent */
+    call->n_in = strstr(op->inputs, "...") ? n_in : most;
+    for (int i = 0; i < call->n_in; i++) {
+        asc_status status = take_input(call, i, i < n_in ? inputs[i] : asc_null());
+        if (status) {
+            return status;
+        }
+    }
+    return ASC_OK;
+}
+
+static void find_wants(asc_call *call)
+{
+    asc_engine *e = call->engine;
+    if (!call->ctx->recording || !call->op->backward) {
+        return;
+    }
+    for (int i = 0; i < call->n_in; i++) {
+        call->wants[i] = asc_wants_grad(e->in[i]);
+        call->wants_grad |= call->wants[i];
+    }
+}
+
+/* The call's key, from (seed, step, ordinal of the random call in its step). */
+static void draw_key(asc_call *call)
+{
+    asc_ctx *ctx = call->ctx;
+    uint64_t step = ctx->step, ordinal = ctx->random_ordinal++;
+    const uint32_t key[2] = {(uint32_t)ctx->seed, (uint32_t)(ctx->seed >> 32)};
+    const uint32_t counter[4] = {(uint32_t)ordinal, (uint32_t)(ordinal >> 32), (uint32_t)step, (uint32_t)(step >> 32)};
+    uint32_t word[4];
+    asc_philox(key, counter, word);
+    memcpy(call->random, word, sizeof call->random);
+}
+
+static asc_status check_outputs(asc_call *call)
+{
+    for (int i = 0; i < call->n_out; i++) {
+        char what[32];
+        snprintf(what, sizeof what, "output %d", i);
+        if (asc_check_finite(call, &call->out[i], what)) {
+            return ASC_ERR_NONFINITE;
+        }
+    }
+    return ASC_OK;
+}
+
+/* infer has declared every output. */
+static asc_status check_declared(asc_call *call)
+{
+    const asc_engine *e = call->engine;
+    for (int i = 0; i < call->n_out; i++) {
+        if (!e->out[i]) {
+            return asc_call_fail(call, "infer declared no output %d", i);
+        }
+    }
+    return ASC_OK;
+}
+
+/* Everything of a call but cleaning up after it. */
+static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in)
+{
+    asc_tape *tape = asc_tape_of(call->ctx);
+    if (!tape) {
+        return ASC_ERR_MEMORY;
+    }
+    if (call->op->attrs_size > 0 && !call->attrs) {
+        return asc_call_fail(call, "attributes are NULL, expected %zu bytes", call->op->attrs_size);
+    }
+    asc_status status = take_inputs(call, inputs, n_in);
+    if (status) {
+        return status;
+    }
+    find_wants(call);
+    if (call->op->flags & ASC_OP_RANDOM) {
+        draw_key(call);
+    }
+    if ((status = call->op->infer(call)) || (status = check_declared(call)) || (status = call->op->forward(call))) {
+        return asc_fail(call->ctx, status, "%s: failed without a message", call->op->name);
+    }
+    if (call->ctx->status) {
+        return call->ctx->status; /* of something that forward called */
+    }
+    if (tape->check_nan && (status = check_outputs(call))) {
+        return status;
+    }
+    if (call->op->flops) {
+        tape->flops += call->op->flops(call);
+    }
+    return call->wants_grad ? asc_tape_record(call) : ASC_OK;
+}
+
+asc_status asc_apply(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, int n_in, const void *attrs,
+                     asc_tensor *out)
+{
+    asc_engine engine = {0};
+    asc_call call = {.ctx = ctx, .op = op, .attrs = op->attrs_size ? attrs : NULL, .n_out = op->n_out,
+                     .engine = &engine};
+    asc_status status = ctx->status; /* an earlier builder failed: this one has nothing to build on */
+    if (!status) {
+        status = run(&call, inputs, n_in);
+    }
+    asc_call_drop_scratch(&call);
+    for (int i = 0; i < ASC_MAX_IN; i++) {
+        asc_storage_unref(ctx, engine.packed[i]);
+    }
+    for (int i = 0; i < call.n_saved; i++) {
+        asc_storage_unref(ctx, engine.saved[i]);
+    }
+    for (int i = 0; i < op->n_out; i++) {
+        out[i] = status ? asc_null() : asc_handle(engine.out[i]);
+        if (status && engine.out[i]) {
+            asc_release(asc_handle(engine.out[i]));
+        }
+    }
+    return status;
+}
+
+asc_tensor asc_apply1(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, int n_in, const void *attrs)
+{
+    asc_tensor out[ASC_MAX_OUT] = {{0}};
+    asc_apply(ctx, op, inputs, n_in, attrs, out);
+    return out[0];
+}
+
+/* ---- settings ---- */
+
+bool asc_set_recording(asc_ctx *ctx, bool record)
+{
+    bool was = ctx->recording;
+    ctx->recording = record;
+    return was;
+}
+
+void asc_set_step(asc_ctx *ctx, uint64_t seed, uint64_t step)
+{
+    ctx->seed = seed;
+    ctx->step = step;
+    ctx->random_ordinal = 0;
+}
+
+const char *asc_set_label(asc_ctx *ctx, const char *label)
+{
+    const char *was = ctx->label;
+    ctx->label = label;
+    return was;
+}
+
+void asc_set_nan_check(asc_ctx *ctx, bool check)
+{
+    asc_tape *tape = asc_tape_of(ctx);
+    if (tape) {
+        tape->check_nan = check;
+    }
+}
+
+double asc_flops(const asc_ctx *ctx)
+{
+    const asc_tape *tape = ctx->tape.state;
+    return tape ? tape->flops : 0;
+}
+
+void asc_flops_reset(asc_ctx *ctx)
+{
+    asc_tape *tape = ctx->tape.state;
+    if (tape) {
+        tape->flops = 0;
+    }
+}

@@ -1,0 +1,320 @@
+/* autograd/backward.c: the reverse pass. The tape is walked from the loss to its start; each record whose outputs
+ * have a gradient adds to its inputs'. */
+#include <stdio.h>
+#include <string.h>
+
+#include "autograd/engine.h"
+
+/* ---- leaves ---- */
+
+asc_status asc_require_grad(asc_tensor t, bool require)
+{
+    asc_node *n = asc_node_of(t);
+    if (!n) {
+        return ASC_ERR_STATE;
+    }
+    if (require && !asc_is_floating(n->array.dtype)) {
+        return asc_fail(n->ctx, ASC_ERR_ARG, "require_grad: dtype is %s, expected f32 or f64",
+                        asc_dtype_name(n->array.dtype));
+    }
+    int32_t var = asc_var_of(n);
+    if (var >= 0 && ((asc_tape *)n->ctx->tape.state)->var[var].producer >= 0) {
+        return asc_fail(n->ctx, ASC_ERR_ARG, "require_grad: an op made this tensor; expected a leaf");
+    }
+    n->requires_grad = require;
+    return ASC_OK;
+}
+
+bool asc_requires_grad(asc_tensor t)
+{
+    return asc_wants_grad(asc_node_of(t));
+}
+
+asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user)
+{
+    asc_node *n = asc_node_of(t);
+    if (!n) {
+        return ASC_ERR_STATE;
+    }
+    if (!n->requires_grad) {
+        return asc_fail(n->ctx, ASC_ERR_ARG, "on_grad: the tensor is no leaf that requires its gradient");
+    }
+    n->hook = hook;
+    n->hook_user = user;
+    return ASC_OK;
+}
+
+/* ---- gradients' storage ---- */
+
+static asc_storage *grad_storage(asc_ctx *ctx, const asc_array *like)
+{
+    return asc_storage_new(ctx, asc_array_bytes(like));
+}
+
+/* A leaf's gradient belongs to the leaf, not to a scope. */
+asc_status asc_leaf_grad(asc_node *leaf)
+{
+    asc_ctx *ctx = leaf->ctx;
+    if (leaf->grad) {
+        return ASC_OK;
+    }
+    asc_array a;
+    asc_array_init(&a, leaf->array.dtype, leaf->array.ndim, leaf->array.shape);
+    asc_storage *s = grad_storage(ctx, &a);
+    if (!s) {
+        return ASC_ERR_MEMORY;
+    }
+    a.data = s->data;
+    asc_node *g = asc_node_new(ctx, &a);
+    if (!g) {
+        asc_storage_unref(ctx, s);
+        return ASC_ERR_MEMORY;
+    }
+    g->storage = s;
+    asc_node_ref(g);
+    g->owned = false;
+    asc_node_unref(g); /* the scope's reference becomes the leaf's */
+    leaf->grad = g;
+    return ASC_OK;
+}
+
+/* Where the gradient of variable v goes; *fresh: nothing is there yet. */
+static void *grad_target(asc_ctx *ctx, asc_var *v, bool *fresh)
+{
+    if (v->producer >= 0) {
+        *fresh = v->grad == NULL;
+        if (!v->grad) {
+            v->grad = grad_storage(ctx, &v->array);
+        }
+        return v->grad ? v->grad->data : NULL;
+    }
+    asc_node *leaf = v->owner;
+    *fresh = !leaf->has_grad;
+    if (asc_leaf_grad(leaf)) {
+        return NULL;
+    }
+    leaf->has_grad = true;
+    v->reached = true;
+    leaf->grad->storage->version++;
+    return leaf->grad->array.data;
+}
+
+static void zero(void *data, const asc_array *a)
+{
+    memset(data, 0, asc_array_bytes(a));
+}
+
+/* ---- one record ---- */
+
+static asc_status open_slot(asc_call *call, const asc_slot *slot, asc_array *a, const char *kind, int i)
+{
+    *a = slot->array;
+    if (!slot->storage) {
+        a->data = NULL;
+    } else if (slot->storage->version != slot->version) {
+        return asc_fail(call->ctx, ASC_ERR_STATE,
+                        "backward: %s: %s %d was overwritten after the forward pass, and its old value is needed",
+                        call->op->name, kind, i);
+    }
+    return ASC_OK;
+}
+
+static asc_status open_arrays(asc_call *call, const asc_record *r)
+{
+    const asc_slot *in = r->slots, *out = in + r->n_in, *saved = out + r->n_out;
+    asc_status status = ASC_OK;
+    for (int i = 0; i < r->n_in && !status; i++) {
+        status = open_slot(call, &in[i], &call->in[i], "input", i);
+    }
+    for (int i = 0; i < r->n_out && !status; i++) {
+        status = open_slot(call, &out[i], &call->out[i], "output", i);
+    }
+    for (int i = 0; i < r->n_saved && !status; i++) {
+        status = open_slot(call, &saved[i], &call->saved[i], "saved array", i);
+    }
+    return status;
+}
+
+static void contiguous_like(asc_array *a, const asc_array *like, void *data)
+{
+    asc_array_init(a, like->dtype, like->ndim, like->shape);
+    a->data = data;
+}
+
+static asc_status open_input_grads(asc_call *call, asc_tape *tape, const asc_record *r)
+{
+    for (int i = 0; i < r->n_in; i++) {
+        int32_t var = r->slots[i].var;
+        if (var < 0) {
+            continue;
+        }
+        bool fresh, repeated = false;
+        void *data = grad_target(call->ctx, &tape->var[var], &fresh);
+        if (!data) {
+            return ASC_ERR_MEMORY;
+        }
+        contiguous_like(&call->grad_in[i], &r->slots[i].array, data);
+        for (int j = i + 1; j < r->n_in; j++) {
+            repeated |= r->slots[j].var == var;
+        }
+        if (fresh && (repeated || !(call->op->flags & ASC_OP_FRESH))) {
+            zero(data, &call->grad_in[i]);
+            fresh = false;
+        }
+        call->fresh[i] = fresh;
+    }
+    return ASC_OK;
+}
+
+static bool open_output_grads(asc_call *call, const asc_tape *tape, const asc_record *r)
+{
+    bool any = false;
+    for (int i = 0; i < r->n_out; i++) {
+        int32_t var = r->slots[r->n_in + i].var;
+        if (var >= 0 && tape->var[var].grad) {
+            contiguous_like(&call->grad_out[i], &r->slots[r->n_in + i].array, tape->var[var].grad->data);
+            any = true;
+        }
+    }
+    return any;
+}
+
+static asc_status check_input_grads(asc_call *call)
+{
+    for (int i = 0; i < call->n_in; i++) {
+        char name[32], what[64];
+        snprintf(what, sizeof what, "gradient of %s", asc_input_name(call->op, i, name));
+        if (asc_check_finite(call, &call->grad_in[i], what)) {
+            return ASC_ERR_NONFINITE;
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status run_record(asc_ctx *ctx, asc_tape *tape, asc_record *r)
+{
+    asc_engine engine = {0};
+    asc_call call = {.ctx = ctx, .op = r->op, .attrs = r->attrs, .n_in = r->n_in, .n_out = r->n_out,
+                     .n_saved = r->n_saved, .wants_grad = true, .engine = &engine};
+    memcpy(call.random, r->random, sizeof call.random);
+    if (!open_output_grads(&call, tape, r)) {
+        return ASC_OK;
+    }
+    if (r->freed) {
+        return asc_fail(ctx, ASC_ERR_STATE, "backward: %s was freed by an earlier backward pass; that one needs retain",
+                        r->op->name);
+    }
+    const char *label = asc_set_label(ctx, r->label);
+    asc_status status = open_arrays(&call, r);
+    if (!status) {
+        status = open_input_grads(&call, tape, r);
+    }
+    if (!status && (status = r->op->backward(&call))) {
+        asc_fail(ctx, status, "%s: backward failed without a message", r->op->name);
+    }
+    status = status ? status : ctx->status; /* of something that backward called */
+    asc_call_drop_scratch(&call);
+    if (!status && tape->check_nan) {
+        status = check_input_grads(&call);
+    }
+    asc_set_label(ctx, label);
+    return status;
+}
+
+static void drop_output_grads(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
+{
+    for (int i = 0; i < r->n_out; i++) {
+        int32_t var = r->slots[r->n_in + i].var;
+        if (var >= 0) {
+            asc_storage_unref(ctx, tape->var[var].grad);
+            tape->var[var].grad = NULL;
+        }
+    }
+}
+
+/* ---- the pass ---- */
+
+static asc_status seed(asc_ctx *ctx, asc_var *v, asc_tensor cotangent)
+{
+    asc_node *c = asc_node_of(cotangent);
+    if (!asc_is_null(cotangent) && !c) {
+        return asc_fail(ctx, ASC_ERR_STATE, "backward: cotangent is a tensor that is gone");
+    }
+    char got[ASC_SHAPE_TEXT], expected[ASC_SHAPE_TEXT];
+    if (!c && v->array.numel != 1) {
+        return asc_fail(ctx, ASC_ERR_ARG, "backward: loss is %s: expected one element, or a cotangent",
+                        asc_shape_text(&v->array, expected));
+    }
+    if (c && (!asc_same_shape(&c->array, &v->array) || c->array.dtype != v->array.dtype)) {
+        return asc_fail(ctx, ASC_ERR_ARG, "backward: cotangent is %s %s, loss is %s %s", asc_dtype_name(c->array.dtype),
+                        asc_shape_text(&c->array, got), asc_dtype_name(v->array.dtype),
+                        asc_shape_text(&v->array, expected));
+    }
+    bool fresh;
+    void *data = grad_target(ctx, v, &fresh);
+    if (!data) {
+        return ASC_ERR_MEMORY;
+    }
+    if (c) {
+        asc_pack(&c->array, v->array.dtype, data);
+    } else if (v->array.dtype == ASC_F32) {
+        *(float *)data = 1;
+    } else {
+        *(double *)data = 1;
+    }
+    return ASC_OK;
+}
+
+static void call_hooks(asc_tape *tape, bool ok)
+{
+    for (size_t i = 0; i < tape->n_vars; i++) {
+        asc_var *v = &tape->var[i];
+        bool reached = v->reached;
+        v->reached = false;
+        if (ok && reached && v->owner->hook) {
+            v->owner->hook(v->owner->hook_user, asc_handle(v->owner->grad));
+        }
+    }
+}
+
+asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, bool retain)
+{
+    if (ctx->status) {
+        return ctx->status;
+    }
+    asc_node *n = asc_node_of(loss);
+    if (!n) {
+        return asc_fail(ctx, ASC_ERR_STATE, "backward: loss is %s",
+                        asc_is_null(loss) ? "null" : "a tensor that is gone");
+    }
+    asc_tape *tape = ctx->tape.state;
+    int32_t var = asc_var_of(n);
+    if (var < 0 || tape->var[var].producer < 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "backward: loss depends on no tensor that requires a gradient");
+    }
+    int32_t last = tape->var[var].producer;
+    if (tape->record[last].freed) {
+        return asc_fail(ctx, ASC_ERR_STATE, "backward: the tape was freed by an earlier backward pass; that one needs "
+                        "retain");
+    }
+    bool recording = asc_set_recording(ctx, false); /* ops that a backward function calls add nothing to the tape */
+    asc_status status = seed(ctx, &tape->var[var], cotangent);
+    for (int32_t i = last; i >= 0; i--) {
+        asc_record *r = &tape->record[i];
+        if (!status) {
+            status = run_record(ctx, tape, r);
+        }
+        bool reached = false;
+        for (int j = 0; j < r->n_out; j++) {
+            int32_t v = r->slots[r->n_in + j].var;
+            reached |= v >= 0 && tape->var[v].grad;
+        }
+        drop_output_grads(ctx, tape, r);
+        if (reached && !retain) {
+            asc_record_free(ctx, r);
+        }
+    }
+    call_hooks(tape, status == ASC_OK);
+    asc_set_recording(ctx, recording);
+    return status ? status : ctx->status; /* of a hook */
+}

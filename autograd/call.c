@@ -1,0 +1,239 @@
+/* autograd/call.c: what an op's functions may ask of the engine, and what the engine asks of a descriptor. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "autograd/engine.h"
+
+/* ---- input names ---- */
+
+/* The i-th word of `names`; a last "..." repeats the word before it. Returns its length, 0 past the end. */
+static size_t word_at(const char *names, int i, const char **word)
+{
+    size_t n = 0;
+    for (const char *p = names;; i--) {
+        p += strspn(p, " ");
+        size_t length = strcspn(p, " ");
+        if (length == 0) {
+            return 0;
+        }
+        if (strncmp(p, "...", length) == 0) {
+            return n;
+        }
+        *word = p;
+        n = length;
+        if (i == 0) {
+            return n;
+        }
+        p += length;
+    }
+}
+
+static bool variadic(const asc_op *op)
+{
+    return strstr(op->inputs, "...") != NULL;
+}
+
+const char *asc_input_name(const asc_op *op, int i, char *text)
+{
+    const char *word = "";
+    size_t n = word_at(op->inputs, i, &word);
+    if (n > 0 && word[n - 1] == '?') {
+        n--;
+    }
+    if (variadic(op)) {
+        snprintf(text, 32, "%.*s[%d]", (int)(n < 20 ? n : 20), word, i);
+    } else {
+        snprintf(text, 32, "%.*s", (int)(n < 31 ? n : 31), word);
+    }
+    return text;
+}
+
+bool asc_input_optional(const asc_op *op, int i)
+{
+    const char *word = "";
+    size_t n = word_at(op->inputs, i, &word);
+    return n > 0 && word[n - 1] == '?';
+}
+
+int asc_inputs_most(const asc_op *op)
+{
+    if (variadic(op)) {
+        return ASC_MAX_IN;
+    }
+    const char *word;
+    int n = 0;
+    while (n <= ASC_MAX_IN && word_at(op->inputs, n, &word) > 0) {
+        n++;
+    }
+    return n;
+}
+
+int asc_inputs_least(const asc_op *op)
+{
+    if (variadic(op)) {
+        return 1;
+    }
+    int n = asc_inputs_most(op);
+    while (n > 0 && asc_input_optional(op, n - 1)) {
+        n--;
+    }
+    return n;
+}
+
+bool asc_saves_input(const asc_op *op, int i)
+{
+    return op->saves_in & 1u << (variadic(op) ? 0 : i);
+}
+
+/* ---- errors ---- */
+
+static asc_status fail_call(asc_call *call, asc_status status, const char *text)
+{
+    const char *label = call->ctx->label;
+    return asc_fail(call->ctx, status, "%s%s%s: %s", label ? label : "", label ? ": " : "", call->op->name, text);
+}
+
+asc_status asc_call_fail(asc_call *call, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return fail_call(call, ASC_ERR_ARG, text);
+}
+
+asc_status asc_call_expect(asc_call *call, int input, const char *format, ...)
+{
+    char expected[400], shape[ASC_SHAPE_TEXT], name[32];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(expected, sizeof expected, format, args);
+    va_end(args);
+    const asc_array *a = &call->in[input];
+    return asc_call_fail(call, "%s is %s%s%s, expected %s", asc_input_name(call->op, input, name),
+                         a->ndim < 0 ? "" : asc_dtype_name(a->dtype), a->ndim < 0 ? "" : " ", asc_shape_text(a, shape),
+                         expected);
+}
+
+asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what)
+{
+    if (!a->data || !asc_is_floating(a->dtype)) {
+        return ASC_OK;
+    }
+    for (int64_t i = 0; i < a->numel; i++) {
+        double v = a->dtype == ASC_F32 ? (double)((const float *)a->data)[i] : ((const double *)a->data)[i];
+        if (!isfinite(v)) {
+            char text[400], shape[ASC_SHAPE_TEXT];
+            snprintf(text, sizeof text, "%s %s has %g at element %lld", what, asc_shape_text(a, shape), v,
+                     (long long)i);
+            return fail_call(call, ASC_ERR_NONFINITE, text);
+        }
+    }
+    return ASC_OK;
+}
+
+/* ---- declarations ---- */
+
+static asc_status declare(asc_call *call, asc_array *a, const char *what, int i, asc_dtype dtype, int ndim,
+                          const int64_t *shape)
+{
+    if (!asc_array_init(a, dtype, ndim, shape)) {
+        return asc_call_fail(call, "%s %d would have %d dimensions, or more bytes than there are", what, i, ndim);
+    }
+    return ASC_OK;
+}
+
+asc_status asc_call_output(asc_call *call, int i, asc_dtype dtype, int ndim, const int64_t *shape)
+{
+    asc_engine *e = call->engine;
+    if (i < 0 || i >= call->n_out || e->out[i]) {
+        return asc_call_fail(call, "infer declares output %d, of %d, once too often", i, call->n_out);
+    }
+    asc_array *a = &call->out[i];
+    if (declare(call, a, "output", i, dtype, ndim, shape)) {
+        return ASC_ERR_ARG;
+    }
+    asc_storage *s = asc_storage_new(call->ctx, asc_array_bytes(a));
+    if (!s) {
+        return ASC_ERR_MEMORY;
+    }
+    a->data = s->data;
+    e->out[i] = asc_node_new(call->ctx, a);
+    if (!e->out[i]) {
+        asc_storage_unref(call->ctx, s);
+        return ASC_ERR_MEMORY;
+    }
+    e->out[i]->storage = s;
+    return ASC_OK;
+}
+
+asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t *shape, const int64_t *stride)
+{
+    asc_engine *e = call->engine;
+    asc_array *a = &call->out[0];
+    if (e->out[0]) {
+        return asc_call_fail(call, "infer declares output 0 once too often");
+    }
+    if (declare(call, a, "view", 0, call->in[0].dtype, ndim, shape)) {
+        return ASC_ERR_ARG;
+    }
+    if (ndim > 0) {
+        memcpy(a->stride, stride, (size_t)ndim * sizeof *stride);
+    }
+    a->data = (char *)call->in[0].data + offset * (int64_t)asc_dtype_size(a->dtype);
+    e->out[0] = asc_node_new(call->ctx, a);
+    if (!e->out[0]) {
+        return ASC_ERR_MEMORY;
+    }
+    e->out[0]->storage = e->packed[0] ? e->packed[0] : e->in[0]->storage;
+    asc_storage_ref(e->out[0]->storage);
+    return ASC_OK;
+}
+
+asc_status asc_call_save(asc_call *call, int i, asc_dtype dtype, int ndim, const int64_t *shape)
+{
+    asc_engine *e = call->engine;
+    if (i != call->n_saved || i >= ASC_MAX_SAVED) {
+        return asc_call_fail(call, "infer declares saved array %d, expected number %d of at most %d", i, call->n_saved,
+                             ASC_MAX_SAVED);
+    }
+    asc_array *a = &call->saved[i];
+    if (declare(call, a, "saved array", i, dtype, ndim, shape)) {
+        return ASC_ERR_ARG;
+    }
+    e->saved[i] = asc_storage_new(call->ctx, asc_array_bytes(a));
+    if (!e->saved[i]) {
+        return ASC_ERR_MEMORY;
+    }
+    a->data = e->saved[i]->data;
+    call->n_saved++;
+    return ASC_OK;
+}
+
+/* ---- scratch ---- */
+
+void *asc_call_scratch(asc_call *call, size_t bytes)
+{
+    asc_engine *e = call->engine;
+    if (e->n_scratch == ASC_MAX_SCRATCH) {
+        asc_call_fail(call, "more than %d scratch arrays", ASC_MAX_SCRATCH);
+        return NULL;
+    }
+    asc_storage *s = asc_storage_new(call->ctx, bytes);
+    if (!s) {
+        return NULL;
+    }
+    e->scratch[e->n_scratch++] = s;
+    return s->data;
+}
+
+void asc_call_drop_scratch(asc_call *call)
+{
+    asc_engine *e = call->engine;
+    while (e->n_scratch > 0) {
+        asc_storage_unref(call->ctx, e->scratch[--e->n_scratch]);
+    }
+}
