@@ -1,0 +1,26 @@
+/* optim/sgd.c: gradient descent with momentum. g += λ p, v = μ v + g, p -= lr v. */
+#include "optim/optim.h"
+
+static void update(const asc_optim *o, int i, int64_t t, double lr, double grad_scale, int64_t from, int64_t n)
+{
+    (void)t;
+    const asc_sgd_step s = {.lr = lr, .momentum = o->momentum, .grad_scale = grad_scale,
+                            .weight_decay = o->setting[i].weight_decay};
+    asc_tensor p = asc_params_at(o->params, i), g = asc_grad(p);
+    void *v = o->slots ? asc_optim_at(o->slot[i], from) : NULL;
+    if (asc_dtype_of(p) == ASC_F32) {
+        asc_k32()->sgd(asc_optim_at(p, from), asc_optim_at(g, from), v, n, &s);
+    } else {
+        asc_k64()->sgd(asc_optim_at(p, from), asc_optim_at(g, from), v, n, &s);
+    }
+}
+
+asc_optim *asc_sgd_new(asc_ctx *ctx, asc_params *params, double momentum, double weight_decay)
+{
+    asc_optim *o = asc_optim_new(ctx, params, weight_decay, momentum != 0, (const char *const[]){"velocity"});
+    if (o) {
+        o->momentum = momentum;
+        o->update = update;
+    }
+    return o;
+}
