@@ -1,0 +1,196 @@
+/* data/file.c: files written aside, brought to the disk, and renamed into their place. */
+#include "data/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ascgrad/file.h>
+
+enum { BUFFER_BYTES = 1 << 18, TEMPORARY_EXTRA = sizeof ".tmp" - 1, OPEN_ATTEMPTS = 8 };
+
+static void release(asc_file *file)
+{
+    if (file->fd >= 0) {
+        close(file->fd);
+    }
+    asc_free(file->ctx, file->buffer, BUFFER_BYTES);
+    asc_free(file->ctx, file->temporary, file->path_bytes + TEMPORARY_EXTRA);
+    asc_free(file->ctx, file->path, file->path_bytes);
+    file->fd = -1;
+    file->buffer = NULL;
+    file->path = file->temporary = NULL;
+}
+
+/* The name goes before the lock does, so that no other writer's file is removed. */
+void asc_file_discard(asc_file *file)
+{
+    if (file->fd >= 0) {
+        unlink(file->temporary);
+    }
+    release(file);
+}
+
+static asc_status failed(asc_file *file, const char *what)
+{
+    int reason = errno;
+    file->status = asc_fail(file->ctx, ASC_ERR_IO, "%s: %s: %s", file->path, what, strerror(reason));
+    asc_file_discard(file);
+    return file->status;
+}
+
+/* Whether the file that was opened is still the one that has the temporary name. */
+static bool still_named(const asc_file *file)
+{
+    struct stat opened, named;
+    return fstat(file->fd, &opened) == 0 && lstat(file->temporary, &named) == 0 && opened.st_ino == named.st_ino &&
+           opened.st_dev == named.st_dev;
+}
+
+/* Opens the temporary file and locks it. Another writer may rename or remove it between the two steps: then the
+ * file that was opened is no longer ours to fill, and the next attempt makes a new one. */
+static bool open_locked(asc_file *file)
+{
+    for (int attempt = 0; attempt < OPEN_ATTEMPTS; attempt++) {
+        do {
+            file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+        } while (file->fd < 0 && errno == EINTR);
+        if (file->fd < 0) {
+            return false;
+        }
+        bool busy = flock(file->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+        if (!busy && still_named(file)) {
+            return true;
+        }
+        close(file->fd);
+        file->fd = -1;
+        if (busy) {
+            break;
+        }
+    }
+    errno = EBUSY;
+    return false;
+}
+
+asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path)
+{
+    *file = (asc_file){.ctx = ctx, .fd = -1};
+    if (!path || !*path) {
+        return file->status = asc_fail(ctx, ASC_ERR_ARG, "file: no path was given");
+    }
+    file->path_bytes = strlen(path) + 1;
+    file->path = asc_alloc(ctx, file->path_bytes);
+    file->temporary = asc_alloc(ctx, file->path_bytes + TEMPORARY_EXTRA);
+    file->buffer = asc_alloc(ctx, BUFFER_BYTES);
+    if (!file->path || !file->temporary || !file->buffer) {
+        release(file);
+        return file->status = ASC_ERR_MEMORY;
+    }
+    memcpy(file->path, path, file->path_bytes);
+    snprintf(file->temporary, file->path_bytes + TEMPORARY_EXTRA, "%s.tmp", path);
+    if (!open_locked(file) || ftruncate(file->fd, 0)) {
+        return failed(file, "can't write");
+    }
+    return ASC_OK;
+}
+
+static asc_status write_all(asc_file *file, const unsigned char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(file->fd, bytes, n);
+        if (done < 0 && errno != EINTR) {
+            return failed(file, "can't write");
+        }
+        if (done > 0) {
+            bytes += done;
+            n -= (size_t)done;
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status flush(asc_file *file)
+{
+    size_t n = file->used;
+    file->used = 0;
+    return write_all(file, file->buffer, n);
+}
+
+asc_status asc_file_write(asc_file *file, const void *bytes, size_t n)
+{
+    if (file->status || n == 0) {
+        return file->status;
+    }
+    if (n > BUFFER_BYTES - file->used && flush(file)) {
+        return file->status;
+    }
+    if (n >= BUFFER_BYTES) {
+        return write_all(file, bytes, n);
+    }
+    memcpy(file->buffer + file->used, bytes, n);
+    file->used += n;
+    return ASC_OK;
+}
+
+static int sync_fd(int fd)
+{
+    int result;
+    do {
+        result = fsync(fd);
+    } while (result && errno == EINTR);
+    return result;
+}
+
+/* Brings the folder's new entry to the disk. File systems that can't, and folders that may not be read, are no
+ * failure: the file itself is complete. */
+static int sync_folder(asc_file *file)
+{
+    char *slash = strrchr(file->temporary, '/');
+    const char *folder = !slash ? "." : slash == file->temporary ? "/" : file->temporary;
+    if (slash) {
+        *slash = 0; /* the temporary name is no longer needed */
+    }
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return errno == EACCES ? 0 : -1;
+    }
+    int result = sync_fd(fd);
+    int reason = errno;
+    close(fd);
+    errno = reason;
+    return result && (reason == EINVAL || reason == ENOTSUP) ? 0 : result;
+}
+
+asc_status asc_file_commit(asc_file *file)
+{
+    if (file->status || flush(file)) {
+        return file->status;
+    }
+    if (sync_fd(file->fd)) {
+        return failed(file, "can't bring it to the disk");
+    }
+    if (rename(file->temporary, file->path)) {
+        return failed(file, "can't rename into its place");
+    }
+    if (sync_folder(file)) {
+        file->status = asc_fail(file->ctx, ASC_ERR_IO, "%s: can't bring its folder to the disk: %s", file->path,
+                                strerror(errno));
+    }
+    release(file);
+    return file->status;
+}
+
+asc_status asc_file_write_atomic(asc_ctx *ctx, const char *path, const void *bytes, size_t n)
+{
+    if (n > 0 && !bytes) {
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: no bytes were given, expected %zu", path ? path : "file", n);
+    }
+    asc_file file;
+    asc_file_begin(&file, ctx, path);
+    asc_file_write(&file, bytes, n);
+    return asc_file_commit(&file);
+}

@@ -1,0 +1,41 @@
+/*
+ * data/file.h: writing a file piece by piece, so that it appears as a whole or not at all.
+ *
+ *     asc_file file;
+ *     asc_file_begin(&file, ctx, path);
+ *     asc_file_write(&file, bytes, n);         as often as needed
+ *     asc_status status = asc_file_commit(&file);
+ *
+ * The first failure removes the temporary file, stays in file.status and makes the calls after it do nothing, so
+ * that the status of the commit is all that needs a look.
+ */
+#ifndef DATA_FILE_H
+#define DATA_FILE_H
+
+#include <ascgrad/base.h>
+
+typedef struct asc_file {
+    asc_ctx *ctx;
+    asc_status status;     /* of the first failure */
+    int fd;                /* of the temporary file; -1: none */
+    char *path;            /* the caller's, a copy */
+    char *temporary;       /* path.tmp */
+    size_t path_bytes;     /* of `path`, with its end */
+    unsigned char *buffer; /* small writes are gathered here */
+    size_t used;
+} asc_file;
+
+/* Starts the file that will be `path`. A `path`.tmp left by a process that was killed is used again; one that
+ * another writer holds at this moment is refused. ASC_ERR_ARG: no path; ASC_ERR_IO; ASC_ERR_MEMORY. */
+asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path);
+
+/* Appends n bytes. ASC_ERR_IO. */
+asc_status asc_file_write(asc_file *file, const void *bytes, size_t n);
+
+/* Brings the bytes to the disk, gives the file its name and ends the writing. Returns file->status. */
+asc_status asc_file_commit(asc_file *file);
+
+/* Ends the writing without a result: `path` stays as it was. Nothing happens after a commit or a failure. */
+void asc_file_discard(asc_file *file);
+
+#endif

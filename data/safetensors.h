@@ -1,0 +1,44 @@
+/* data/safetensors.h: what the parts of the safetensors reader share. */
+#ifndef DATA_SAFETENSORS_H
+#define DATA_SAFETENSORS_H
+
+#include <ascgrad/safetensors.h>
+
+typedef struct json_t json_t;
+
+struct asc_safetensors {
+    asc_ctx *ctx;
+    int fd;
+    char *path;
+    size_t path_bytes; /* with its end */
+    int64_t file_bytes, data_start;
+    json_t *header;    /* owns all names, keys and values */
+    int64_t count, n_metadata;
+    asc_safetensors_entry *entries;        /* in the order of the data */
+    const asc_safetensors_entry **by_name; /* sorted */
+    asc_safetensors_pair *metadata;
+};
+
+/* Turns n stored values into a tensor's; both arrays are aligned to their elements. */
+typedef void asc_convert_fn(void *out, const void *in, size_t n);
+
+/* A dtype of the format. */
+typedef struct asc_stored_dtype {
+    const char *name;
+    int64_t size;
+    asc_dtype dtype;            /* what ASC_STORED means */
+    asc_convert_fn *convert[4]; /* by asc_dtype; NULL: not offered */
+} asc_stored_dtype;
+
+/* The dtype of that name, NULL if it is not one that we read. */
+const asc_stored_dtype *asc_stored_dtype_find(const char *name);
+
+/* Fills `buffer` from `offset` of the file. ASC_ERR_IO; ASC_ERR_FORMAT where the file ends before that. */
+asc_status asc_safetensors_fetch(const asc_safetensors *file, void *buffer, int64_t bytes, int64_t offset);
+
+/* "PATH: MESSAGE", or "PATH: tensor 'NAME': MESSAGE" where there is a name. What comes from the file is cut and
+ * rid of control characters, so that the message stays one line. */
+asc_status asc_safetensors_fail(const asc_safetensors *file, asc_status status, const char *name, const char *format,
+                                ...) ASC_PRINTF(4, 5);
+
+#endif

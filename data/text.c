@@ -1,0 +1,229 @@
+/* data/text.c: lines of text from plain and gzip files, through zlib. */
+#include <ascgrad/data.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "data/utf8.h"
+#include "tensor/ctx.h"
+
+enum { READ_BYTES = 1 << 18 };
+
+struct asc_text {
+    asc_ctx *ctx;
+    gzFile file;  /* NULL: the text is in memory, all of it in `data` */
+    char *buffer; /* of the file's text: data */
+    size_t capacity;
+    const char *data;
+    size_t begin, end; /* data[begin … end-1] is still to be returned */
+    bool at_end;       /* nothing follows data[end-1] */
+    unsigned flags;
+    asc_status status; /* of the first failure */
+    int64_t lines, bytes;
+    size_t name_bytes;
+    char name[]; /* for messages */
+};
+
+static asc_text *text_new(asc_ctx *ctx, const char *name, unsigned flags)
+{
+    if (!name || flags & ~(unsigned)ASC_TEXT_NUL) {
+        asc_fail(ctx, ASC_ERR_ARG, "text: %s", name ? "flags are not 0 or ASC_TEXT_NUL" : "no path was given");
+        return NULL;
+    }
+    size_t name_bytes = strlen(name) + 1;
+    asc_text *text = asc_alloc(ctx, sizeof *text + name_bytes);
+    if (text) {
+        *text = (asc_text){.ctx = ctx, .flags = flags, .name_bytes = name_bytes};
+        memcpy(text->name, name, name_bytes);
+    }
+    return text;
+}
+
+static bool is_standard_input(const char *path)
+{
+    return path && !strcmp(path, "-");
+}
+
+static int open_fd(const char *path)
+{
+    int fd;
+    do {
+        fd = is_standard_input(path) ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* Fails for a folder here rather than at the first read, whose message would not say so. */
+static asc_status open_file(asc_text *text, const char *path)
+{
+    int fd = open_fd(path);
+    if (fd < 0) {
+        return asc_fail(text->ctx, ASC_ERR_IO, "%s: can't open: %s", text->name, strerror(errno));
+    }
+    struct stat info;
+    if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+        close(fd);
+        return asc_fail(text->ctx, ASC_ERR_IO, "%s: is a folder, expected a file", text->name);
+    }
+    text->file = gzdopen(fd, "rb");
+    if (!text->file || gzbuffer(text->file, READ_BYTES)) {
+        if (!text->file) {
+            close(fd);
+        }
+        return asc_fail(text->ctx, ASC_ERR_MEMORY, "%s: out of memory for zlib", text->name);
+    }
+    return ASC_OK;
+}
+
+asc_text *asc_text_open(asc_ctx *ctx, const char *path, unsigned flags)
+{
+    asc_text *text = text_new(ctx, is_standard_input(path) ? "standard input" : path, flags);
+    if (text && open_file(text, path)) {
+        asc_text_close(text);
+        return NULL;
+    }
+    return text;
+}
+
+asc_text *asc_text_open_memory(asc_ctx *ctx, const char *name, const char *data, size_t bytes, unsigned flags)
+{
+    if (!data && bytes) {
+        asc_fail(ctx, ASC_ERR_ARG, "text: no data was given, expected %zu bytes", bytes);
+        return NULL;
+    }
+    asc_text *text = text_new(ctx, name, flags);
+    if (text) {
+        text->data = data;
+        text->end = bytes;
+        text->at_end = true;
+    }
+    return text;
+}
+
+void asc_text_close(asc_text *text)
+{
+    if (text) {
+        if (text->file) {
+            gzclose_r(text->file);
+        }
+        asc_free(text->ctx, text->buffer, text->capacity);
+        asc_free(text->ctx, text, sizeof *text + text->name_bytes);
+    }
+}
+
+/* zlib's own words are for those who know it; the file's reader wants to know what is wrong with the file. */
+static asc_status read_failed(asc_text *text, int code, const char *message)
+{
+    const char *name = text->name;
+    long long line = (long long)text->lines + 1;
+    switch (code) {
+    case Z_ERRNO:
+        return asc_fail(text->ctx, ASC_ERR_IO, "%s: line %lld: can't read: %s", name, line, strerror(errno));
+    case Z_MEM_ERROR:
+        return asc_fail(text->ctx, ASC_ERR_MEMORY, "%s: line %lld: out of memory for zlib", name, line);
+    case Z_BUF_ERROR:
+        return asc_fail(text->ctx, ASC_ERR_FORMAT,
+                        "%s: line %lld: the gzip data ends too early: the file was cut short", name, line);
+    default:
+        return asc_fail(text->ctx, ASC_ERR_FORMAT, "%s: line %lld: the gzip data is damaged: %s", name, line, message);
+    }
+}
+
+/* Moves what is left to the start of the buffer and reads more behind it. */
+static asc_status fill(asc_text *text)
+{
+    size_t left = text->end - text->begin;
+    if (text->begin > 0 && left > 0) {
+        memmove(text->buffer, text->buffer + text->begin, left);
+    }
+    text->begin = 0;
+    text->end = left;
+    void *buffer = text->buffer;
+    if (!asc_grow(text->ctx, &buffer, &text->capacity, left + READ_BYTES, 1)) {
+        return ASC_ERR_MEMORY;
+    }
+    text->data = text->buffer = buffer;
+    int got = gzread(text->file, text->buffer + left, READ_BYTES);
+    if (got < READ_BYTES) {
+        int code;
+        const char *message = gzerror(text->file, &code);
+        if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
+            return read_failed(text, code, message);
+        }
+        text->at_end = true;
+    }
+    text->end += (size_t)got;
+    return ASC_OK;
+}
+
+/* Finds the end of the line at data[begin]; a line that is longer than the buffer is searched once only. */
+static asc_status find_line(asc_text *text, size_t *bytes)
+{
+    size_t searched = 0;
+    for (;;) {
+        size_t left = text->end - text->begin;
+        const char *newline = NULL;
+        if (left > searched) {
+            newline = memchr(text->data + text->begin + searched, '\n', left - searched);
+        }
+        if (newline || text->at_end) {
+            *bytes = newline ? (size_t)(newline - text->data) + 1 - text->begin : left;
+            return ASC_OK;
+        }
+        searched = left;
+        asc_status status = fill(text);
+        if (status) {
+            return status;
+        }
+    }
+}
+
+static asc_status check_line(asc_text *text, const char *line, size_t bytes)
+{
+    const char *nul = text->flags & ASC_TEXT_NUL ? NULL : memchr(line, 0, bytes);
+    size_t good = asc_utf8_check(line, nul ? (size_t)(nul - line) : bytes);
+    if (good == bytes) {
+        return ASC_OK;
+    }
+    return asc_fail(text->ctx, ASC_ERR_FORMAT, "%s: line %lld: byte 0x%02x at offset %lld is not UTF-8 text",
+                    text->name, (long long)text->lines + 1, (unsigned char)line[good],
+                    (long long)text->bytes + (long long)good);
+}
+
+asc_status asc_text_next(asc_text *text, const char **line, size_t *bytes)
+{
+    *line = NULL;
+    *bytes = 0;
+    if (!text || text->status) {
+        return text ? text->status : ASC_ERR_ARG;
+    }
+    size_t n = 0;
+    text->status = find_line(text, &n);
+    if (text->status || n == 0) {
+        return text->status;
+    }
+    text->status = check_line(text, text->data + text->begin, n);
+    if (text->status) {
+        return text->status;
+    }
+    *line = text->data + text->begin;
+    *bytes = n;
+    text->begin += n;
+    text->lines++;
+    text->bytes += (int64_t)n;
+    return ASC_OK;
+}
+
+int64_t asc_text_bytes(const asc_text *text)
+{
+    return text ? text->bytes : 0;
+}
+
+int64_t asc_text_lines(const asc_text *text)
+{
+    return text ? text->lines : 0;
+}

@@ -1,0 +1,202 @@
+/*
+ * ascgrad/data.h: text, tokenizers, and the token streams that language models are trained on.
+ *
+ *     asc_dataset *data = asc_dataset_open(ctx, "wikitext-2/");
+ *     asc_tokenizer *words = asc_tokenizer_new(ctx, "word");
+ *     asc_dataset_collect(data, words);                              the vocabulary, from the train split
+ *     asc_split *train = asc_split_load(data, ASC_TRAIN, words);     tokens, ready for asc_block_fill
+ *
+ * Objects belong to the caller, who frees them before their context. Functions that take one accept NULL, what a
+ * failed builder returned: they do nothing, and return NULL or ASC_ERR_ARG.
+ */
+#ifndef ASCGRAD_DATA_H
+#define ASCGRAD_DATA_H
+
+#include <ascgrad/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- text: lines of a plain or gzip file, told apart by content ---- */
+
+typedef struct asc_text asc_text;
+
+enum {
+    ASC_TEXT_NUL = 1, /* let bytes of value 0 through: plain text that is no corpus */
+};
+
+/* Opens a file for reading, "-" for standard input; new. `flags`: 0 or ASC_TEXT_NUL.
+ * ASC_ERR_IO: it is missing, a directory, or can't be read; ASC_ERR_ARG; ASC_ERR_MEMORY. */
+ASC_API asc_text *asc_text_open(asc_ctx *ctx, const char *path, unsigned flags);
+
+/* The same over `bytes` of memory, which must stay until the close; `name` stands for the path in messages. */
+ASC_API asc_text *asc_text_open_memory(asc_ctx *ctx, const char *name, const char *data, size_t bytes,
+                                       unsigned flags);
+
+/* Reads the next line, of any length, with its '\n' if it has one (the last may not); *line is NULL at the end.
+ * Borrowed until the next call. Memory: the longest line. A failure is final.
+ * ASC_ERR_FORMAT, with the line: gzip data that is cut short or damaged, or a byte that is no UTF-8 text (NUL among
+ * them), with its offset in the uncompressed text; ASC_ERR_IO; ASC_ERR_MEMORY. */
+ASC_API asc_status asc_text_next(asc_text *text, const char **line, size_t *bytes);
+
+/* Uncompressed bytes, and lines, that asc_text_next has returned so far; 0 for NULL. */
+ASC_API int64_t asc_text_bytes(const asc_text *text);
+ASC_API int64_t asc_text_lines(const asc_text *text);
+
+/* NULL is accepted. */
+ASC_API void asc_text_close(asc_text *text);
+
+/* ---- tokenizers ----
+ *
+ * word       Words between white space (Unicode's), unknown ones as <unk>; the end of a line is <eos>. Ids: <unk> 0,
+ *            <eos> 1, then the words in the order in which the train split has them first.
+ * byte       A token is a byte, its id the byte's value; the end of a line is the byte '\n'.
+ * wordpiece  BERT uncased (Devlin et al. 2019, arXiv 1810.04805): control characters are dropped, Chinese characters
+ *            stand alone, letters are lower-cased one by one, accents stripped (NFD without Mn), punctuation stands
+ *            alone; a word of at most 100 characters is then cut into the longest pieces of the vocabulary from the
+ *            left, "##" before all but the first, or is [UNK]. The end of a line is no token.
+ */
+
+typedef struct asc_tokenizer asc_tokenizer;
+
+/* A growing list of ids; starts as all zero. */
+typedef struct asc_ids {
+    int32_t *data;
+    size_t n;
+    size_t capacity;
+} asc_ids;
+
+ASC_API void asc_ids_free(asc_ctx *ctx, asc_ids *ids);
+
+enum {
+    ASC_ENCODE_CORPUS = 1, /* a word "<unk>" is the unknown token; `word`: a line without '\n' ends with <eos> too */
+};
+
+/* A new tokenizer from "word", "byte" or "wordpiece:VOCAB_FILE". `word` knows no words yet: asc_dataset_collect or
+ * asc_tokenizer_collect gives them.
+ * ASC_ERR_ARG: another spec; ASC_ERR_FORMAT: the vocabulary is empty, not text, has an entry that is empty or there
+ * twice, or no [UNK]; ASC_ERR_IO; ASC_ERR_MEMORY. */
+ASC_API asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec);
+
+/* The tokenizer `name` ("word", "byte", "wordpiece") with the vocabulary that asc_tokenizer_save wrote to `path`; of
+ * "byte" the path is not looked at. Errors as asc_tokenizer_new; `word` must have <unk> and <eos>. */
+ASC_API asc_tokenizer *asc_tokenizer_load(asc_ctx *ctx, const char *name, const char *path);
+
+/* The same with those lines in memory; `source` names them in messages. */
+ASC_API asc_tokenizer *asc_tokenizer_parse(asc_ctx *ctx, const char *name, const char *source, const char *vocabulary,
+                                           size_t bytes);
+
+/* Writes the vocabulary, an entry a line in the order of ids, atomically; "byte" writes nothing.
+ * ASC_ERR_IO, ASC_ERR_MEMORY. */
+ASC_API asc_status asc_tokenizer_save(const asc_tokenizer *tokenizer, const char *path);
+
+/* NULL is accepted. */
+ASC_API void asc_tokenizer_free(asc_tokenizer *tokenizer);
+
+/* Adds the words of `text` that are not there yet; nothing where the vocabulary is given ("byte", "wordpiece"). */
+ASC_API asc_status asc_tokenizer_collect(asc_tokenizer *tokenizer, const char *text, size_t bytes);
+
+/* Appends the ids of `text` to `ids`. `text` is one line with its '\n', or any piece of text that ends between words;
+ * each '\n' is <eos> for `word`. Text that spells a special token is plain text (but see ASC_ENCODE_CORPUS).
+ * Bytes that are not UTF-8 count as U+FFFD, which `wordpiece` drops. On ASC_ERR_MEMORY `ids` has what it had. */
+ASC_API asc_status asc_tokenizer_encode(const asc_tokenizer *tokenizer, const char *text, size_t bytes,
+                                        unsigned flags, asc_ids *ids);
+
+/* "word", "byte", "wordpiece"; static. Of NULL: "". */
+ASC_API const char *asc_tokenizer_name(const asc_tokenizer *tokenizer);
+/* The number of ids: 0 … size-1. Of NULL: 0. */
+ASC_API int64_t asc_tokenizer_size(const asc_tokenizer *tokenizer);
+/* The id of unknown words, and of the end of a line; -1 if there is none. */
+ASC_API int32_t asc_tokenizer_unknown(const asc_tokenizer *tokenizer);
+ASC_API int32_t asc_tokenizer_eos(const asc_tokenizer *tokenizer);
+/* The vocabulary's entry of an id ("##ing"), of *bytes bytes, not ended by 0; borrowed until the next collect or the
+ * free. NULL, *bytes 0, for an id that there is not. */
+ASC_API const char *asc_tokenizer_piece(const asc_tokenizer *tokenizer, int32_t id, size_t *bytes);
+
+/* ---- ids to readable text, one by one ---- */
+
+typedef struct asc_decoder asc_decoder;
+
+/* A new decoder, at the start of a text. Free it before its tokenizer. ASC_ERR_ARG, ASC_ERR_MEMORY. */
+ASC_API asc_decoder *asc_decoder_new(const asc_tokenizer *tokenizer);
+
+/* The bytes to print for the next id, the space before it among them where one belongs there. UTF-8, whatever the
+ * ids: `byte` keeps the start of a character until it is complete, and shows U+FFFD for bytes that never are one.
+ * Borrowed until the next call. NULL with ASC_ERR_ARG for an id that there is not. */
+ASC_API const char *asc_decoder_next(asc_decoder *decoder, int32_t id, size_t *bytes);
+
+/* What is still kept back at the end of the ids; the decoder is then at the start of a text again. Borrowed. */
+ASC_API const char *asc_decoder_end(asc_decoder *decoder, size_t *bytes);
+
+/* NULL is accepted. */
+ASC_API void asc_decoder_free(asc_decoder *decoder);
+
+/* ---- data sets ---- */
+
+typedef enum asc_split_kind { ASC_TRAIN, ASC_VALID, ASC_TEST } asc_split_kind;
+
+typedef struct asc_dataset asc_dataset;
+
+/* Opens a data set; new. `spec` is one of
+ *   builtin[:WORDS[:SEED]]  the generated corpus of ascgrad/builtin.h (ASC_BUILTIN_WORDS, ASC_BUILTIN_SEED);
+ *   a text file             its last 5 % are test, the 5 % before them valid, the rest train: a line belongs where
+ *                           its first byte is;
+ *   a folder                with a file for each split that is asked for: its name has a part between '.', '_' and
+ *                           '-' that is train; valid, validation, val or dev; or test ("wiki.train.tokens.gz"). Of
+ *                           NAME and NAME.gz the first is taken.
+ * Files are plain or gzip; they are read by asc_split_load and asc_dataset_collect.
+ * ASC_ERR_ARG: a wrong builtin spec; ASC_ERR_IO: there is nothing of that name, or neither file nor folder. */
+ASC_API asc_dataset *asc_dataset_open(asc_ctx *ctx, const char *spec);
+
+/* NULL is accepted. */
+ASC_API void asc_dataset_free(asc_dataset *dataset);
+
+/* Gives the tokenizer the words of the train split; nothing where its vocabulary is given.
+ * Errors as asc_split_load; ASC_ERR_FORMAT: there are none. */
+ASC_API asc_status asc_dataset_collect(asc_dataset *dataset, asc_tokenizer *tokenizer);
+
+/* A split as one stream of tokens, the lines one after another. To be read only. */
+typedef struct asc_split {
+    const int32_t *tokens;
+    int64_t n_tokens;      /* >= 2 */
+    int64_t bytes;         /* of its text, uncompressed, newlines among them: what bits per byte divide by */
+    uint32_t checksum;     /* CRC-32 of its text */
+    int64_t source_tokens; /* builtin: tokens (words and ends of lines) but the first; 0 for other data */
+    double source_nats;    /* builtin: −log of the probability that the source gives them; NaN for other data */
+} asc_split;
+
+/* Reads and tokenizes a split; new.
+ * ASC_ERR_IO: the file can't be read, or a folder has none for this split, or several; ASC_ERR_FORMAT: it is no text
+ * (see asc_text_next), or the split has less than two tokens; ASC_ERR_STATE: `word` has no words yet;
+ * ASC_ERR_MEMORY. Memory: 4 bytes a token, up to three times that while reading. */
+ASC_API asc_split *asc_split_load(asc_dataset *dataset, asc_split_kind kind, const asc_tokenizer *tokenizer);
+
+/* NULL is accepted. */
+ASC_API void asc_split_free(asc_ctx *ctx, asc_split *split);
+
+/* "train", "valid", "test"; static. NULL for another value. */
+ASC_API const char *asc_split_name(asc_split_kind kind);
+
+/* ---- blocks: block i has the inputs iL … iL+L-1 and the targets one later ---- */
+
+/* How many blocks of L tokens a stream of n tokens has, and with `partial` the last, shorter one too, if there is
+ * one; 0 if n < 2 or L < 1. */
+ASC_API int64_t asc_block_count(int64_t n_tokens, int64_t length, bool partial);
+
+/* The number of inputs of block i: L, less for the last, shorter one, 0 past it. */
+ASC_API int64_t asc_block_length(int64_t n_tokens, int64_t length, int64_t i);
+
+/* The order of an epoch: a random permutation of 0 … blocks-1, the same for the same (seed, epoch) everywhere.
+ * ASC_ERR_ARG: blocks is not in 0 … 2^31-1. Source: Fisher and Yates 1938 (Durstenfeld 1964), with Philox. */
+ASC_API asc_status asc_block_order(asc_ctx *ctx, int64_t blocks, uint64_t seed, uint64_t epoch, int32_t *order);
+
+/* Fills inputs and targets [n, W] with the blocks which[0 … n-1], W = asc_block_length of which[0].
+ * ASC_ERR_ARG: there is no such block, or blocks of different length are mixed. */
+ASC_API asc_status asc_block_fill(asc_ctx *ctx, const asc_split *split, int64_t length, const int32_t *which,
+                                  int64_t n, int64_t *inputs, int64_t *targets);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
