@@ -1,0 +1,208 @@
+/*
+ * ascgrad/train.h: training a language model on text, evaluating it, and drawing text from it.
+ *
+ *     asc_settings *s = asc_settings_new(ctx);
+ *     asc_settings_set(s, "model", "transformer");
+ *     asc_settings_set(s, "data", "builtin");
+ *     asc_train(ctx, s, "runs/first", false, NULL, NULL);
+ *
+ * A RUN is the folder that a training writes: config.json, vocab.txt, metrics.jsonl, model.safetensors (the best on the
+ * validation split so far) and checkpoint.safetensors. A MODEL is a model.safetensors, in a RUN or alone.
+ * The same settings give the same model to the bit, with any number of threads and after any interruption.
+ */
+#ifndef ASCGRAD_TRAIN_H
+#define ASCGRAD_TRAIN_H
+
+#include <ascgrad/data.h>
+#include <ascgrad/nn.h>
+#include <ascgrad/optim.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- settings ---- */
+
+typedef struct asc_settings asc_settings;
+
+/* What a setting is; asc_setting_at lists them all. */
+typedef struct asc_setting {
+    const char *key;      /* "weight_decay" */
+    const char *argument; /* what stands for its value in a help text: "W"; NULL: true or false */
+    const char *help;     /* one line, with the default */
+    const char *model_key; /* its key in the model's configuration; NULL: it is none of the model's */
+    const char *fallback; /* the default, as text; NULL: none, or it follows from others */
+    char type;            /* 'i' whole number, 'r' number, 's' text, 'b' true or false */
+    bool anew;            /* a resume may give it anew */
+    double min, max;      /* of numbers, both included */
+    size_t at;            /* private */
+} asc_setting;
+
+/* The settings in order, NULL past the last. */
+ASC_API const asc_setting *asc_setting_at(int i);
+
+/* New settings, all at their defaults; freed before the context. NULL without memory. */
+ASC_API asc_settings *asc_settings_new(asc_ctx *ctx);
+ASC_API void asc_settings_free(asc_settings *settings); /* NULL is accepted */
+
+/* Gives a setting a value, as text. A key is one of asc_setting_at's, where '-' may stand for '_', or one of the
+ * model's configuration (ascgrad/nn.h), its value in JSON. ASC_ERR_ARG: an unknown key (the nearest is named), a
+ * wrong value. */
+ASC_API asc_status asc_settings_set(asc_settings *settings, const char *key, const char *value);
+
+/* Takes all settings from a JSON file: an object like a run's config.json. ASC_ERR_IO, ASC_ERR_FORMAT (no JSON object),
+ * ASC_ERR_ARG as above. */
+ASC_API asc_status asc_settings_load(asc_settings *settings, const char *path);
+
+/* Takes the settings of a preset. ASC_ERR_ARG: there is none of that name. */
+ASC_API asc_status asc_settings_preset(asc_settings *settings, const char *name);
+
+/* The presets' names, NULL past the last, and what they are, a line. */
+ASC_API const char *asc_preset_at(int i);
+ASC_API const char *asc_preset_summary(int i);
+
+/* Takes the settings of the run `run`, but for those that were set before and may be given anew. ASC_ERR_ARG: another
+ * one was set, to another value than the run's; ASC_ERR_IO, ASC_ERR_FORMAT: there is no such run. */
+ASC_API asc_status asc_settings_resume(asc_settings *settings, const char *run);
+
+/* The number of threads that the settings ask for; 0: one per processor. */
+ASC_API int asc_settings_threads(const asc_settings *settings);
+
+/* ---- evaluation ---- */
+
+typedef struct asc_eval_options {
+    int64_t batch; /* blocks at a time, >= 1 */
+    /* Called with each batch of predicted tokens, in the order of the text; NULL: not. Another status than ASC_OK ends
+     * the evaluation. */
+    asc_status (*tokens)(void *user, const int64_t *ids, const double *losses, int64_t n);
+    /* Called after each batch with the part that is done, 0 … 1; false: ASC_ERR_INTERRUPTED. NULL: not. */
+    bool (*progress)(void *user, double done);
+    void *user;
+} asc_eval_options;
+
+typedef struct asc_eval_result {
+    int64_t tokens;        /* predicted: all but the first */
+    double loss;           /* mean cross-entropy, nats per token */
+    double ppl;            /* exp(loss) */
+    double bits_per_byte;  /* the total over the bytes of the text */
+    double source_ppl;     /* builtin: the source's own, per word; NaN for other data */
+    double source_bits_per_byte;
+} asc_eval_result;
+
+/* Evaluates `lm` on a split: blocks of asc_lm_block tokens, the last, shorter one too, so that every token but the
+ * first is predicted once. Leaves dropout at 0. ASC_ERR_ARG, ASC_ERR_MEMORY, ASC_ERR_INTERRUPTED. */
+ASC_API asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const asc_eval_options *options,
+                                asc_eval_result *result);
+
+/* ---- models in files ---- */
+
+/* A trained model with what belongs to it. */
+typedef struct asc_model {
+    asc_lm *lm;
+    asc_tokenizer *tokenizer;
+    char *run;    /* the folder that the file is in, if that is a RUN; or NULL */
+    char *data;   /* the run's data set, or NULL */
+    int64_t batch; /* the run's batch; 32 without a run */
+} asc_model;
+
+/* Opens a RUN (its best model) or a MODEL; new. `tokenizer`: NULL, or "word", "byte", "wordpiece:VOCAB_FILE" in
+ * place of the model's own; a `word` of no run gets its words from the training split of `data`, which else may be
+ * NULL. ASC_ERR_IO, ASC_ERR_MEMORY; ASC_ERR_FORMAT: the file is no model; ASC_ERR_ARG: a tokenizer is needed, or
+ * the one given does not fit the model. */
+ASC_API asc_model *asc_model_open(asc_ctx *ctx, const char *path, const char *tokenizer, asc_dataset *data);
+ASC_API void asc_model_free(asc_ctx *ctx, asc_model *model); /* NULL is accepted */
+
+/* Checks that a split is still the one that the model's run was trained with; nothing without a run.
+ * ASC_ERR_FORMAT: it is another. */
+ASC_API asc_status asc_model_check_split(asc_ctx *ctx, const asc_model *model, asc_split_kind kind,
+                                         const asc_split *split);
+
+/* ---- training ---- */
+
+typedef enum asc_train_phase {
+    ASC_TRAIN_STEP,      /* a step was done */
+    ASC_TRAIN_EVALUATING, /* a batch of an evaluation was done */
+    ASC_TRAIN_EVALUATED, /* an evaluation was done */
+} asc_train_phase;
+
+typedef struct asc_train_progress {
+    asc_train_phase phase;
+    int64_t step, steps;   /* done, and of the whole run */
+    double epoch;          /* epochs done, with the fraction */
+    int64_t tokens;        /* trained on so far */
+    double loss, lr, grad_norm; /* of the last step */
+    double tokens_per_s;   /* since the last line of metrics.jsonl */
+    double elapsed_s;      /* of the run, interruptions not counted */
+    double left_s;         /* an estimate; NaN: none yet */
+    double evaluated;      /* ASC_TRAIN_EVALUATING: the part that is done, 0 … 1 */
+    asc_eval_result valid; /* of the last evaluation; loss is NaN before the first */
+    double best_loss;      /* the best evaluation's; infinite before the first */
+    bool log;              /* ASC_TRAIN_STEP: the step gets a line of metrics.jsonl */
+} asc_train_progress;
+
+typedef struct asc_train_hooks {
+    /* Called after each step, each batch of an evaluation, and each evaluation. false: save all that a resume needs
+     * and end with ASC_ERR_INTERRUPTED. NULL: none. */
+    bool (*progress)(void *user, const asc_train_progress *progress);
+    /* A line for the user: a resume on another build, what was saved. NULL: none. */
+    void (*message)(void *user, const char *text);
+    void *user;
+} asc_train_hooks;
+
+typedef enum asc_train_end { ASC_END_STEPS, ASC_END_MINUTES, ASC_END_STOPPED } asc_train_end;
+
+typedef struct asc_train_result {
+    int64_t parameters, step, steps, tokens;
+    double elapsed_s;
+    double best_loss, best_ppl, best_bits_per_byte; /* on the validation split; NaN: not evaluated */
+    int64_t best_step;
+    double source_ppl;     /* builtin: the source's own on the validation split; else NaN */
+    asc_train_end end;
+} asc_train_result;
+
+/* Trains a model into the new folder `run`, or goes on with the training in it (`settings` from
+ * asc_settings_resume). Paths in `settings` become absolute. `hooks` and `result` may be NULL; `result` is filled
+ * in on ASC_OK and ASC_ERR_INTERRUPTED. ASC_ERR_ARG: wrong or missing settings, `run` exists, or another process
+ * trains in it; ASC_ERR_IO, ASC_ERR_FORMAT; ASC_ERR_NONFINITE: a loss or gradient norm is not finite, `run` keeps
+ * the last checkpoint and the best model; ASC_ERR_INTERRUPTED: a hook asked for it, and all is saved;
+ * ASC_ERR_MEMORY. */
+ASC_API asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool resume,
+                             const asc_train_hooks *hooks, asc_train_result *result);
+
+/* ---- sampling ---- */
+
+typedef struct asc_sampling {
+    double temperature; /* 0: the most probable token */
+    int64_t top_k;      /* only the k most probable; 0: all */
+    double top_p;       /* only the most probable that together reach p; 1: all */
+    uint64_t seed;
+} asc_sampling;
+
+/* Draws a token from logits (V), f32 or f64; the `draw`-th of the seed: the same for the same seed, draw and
+ * logits. Ties go to the lower id. -1 with the error set: ASC_ERR_ARG; ASC_ERR_NONFINITE: a NaN among the logits;
+ * ASC_ERR_MEMORY. */
+ASC_API int64_t asc_sample_token(asc_ctx *ctx, asc_tensor logits, const asc_sampling *sampling, uint64_t draw);
+
+/* Continues `prompt` (n >= 0 tokens) by `count` tokens, each given to `token` as it comes; false ends it. When the
+ * cache of asc_lm_block tokens is full, its newest half is kept. An empty prompt starts from the end of a line, or
+ * from token 0. ASC_ERR_ARG; ASC_ERR_NONFINITE; ASC_ERR_MEMORY. */
+ASC_API asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *prompt, int64_t n, int64_t count,
+                                const asc_sampling *sampling, bool (*token)(void *user, int32_t id), void *user);
+
+/* ---- speed ---- */
+
+typedef struct asc_bench_result {
+    double tokens_per_s, step_ms; /* of the median step */
+    double gflop_per_token;       /* the products that the mathematics needs, forward and twice that backward */
+    double gflops;                /* what the median step reaches */
+} asc_bench_result;
+
+/* Times `steps` real training steps (forward, backward, clipping, AdamW, dropout on) of a new model on random
+ * tokens, after two that are not counted. `config`: the model's, as of asc_lm_new. */
+ASC_API asc_status asc_bench_train(asc_ctx *ctx, const char *config, int64_t batch, int64_t steps, double dropout,
+                                   asc_bench_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

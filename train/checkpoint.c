@@ -1,0 +1,211 @@
+/* train/checkpoint.c: all that an exact resume needs, in one file. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include <ascgrad/safetensors.h>
+
+#include "train/state.h"
+
+#define FORMAT "1"
+#define PARAM "param."
+#define OPTIM "optim."
+
+static const struct {
+    const char *key;
+    char type; /* 'i' or 'r' */
+    size_t at;
+} fields[] = {
+    {"step", 'i', offsetof(asc_train_state, step)},
+    {"tokens", 'i', offsetof(asc_train_state, tokens)},
+    {"best_step", 'i', offsetof(asc_train_state, best_step)},
+    {"evaluated_step", 'i', offsetof(asc_train_state, evaluated_step)},
+    {"logged_step", 'i', offsetof(asc_train_state, logged_step)},
+    {"metrics_bytes", 'i', offsetof(asc_train_state, metrics_bytes)},
+    {"elapsed_s", 'r', offsetof(asc_train_state, elapsed_s)},
+    {"best_loss", 'r', offsetof(asc_train_state, best_loss)},
+    {"best_bits", 'r', offsetof(asc_train_state, best_bits)},
+    {"loss", 'r', offsetof(asc_train_state, loss)},
+    {"lr", 'r', offsetof(asc_train_state, lr)},
+    {"grad_norm", 'r', offsetof(asc_train_state, grad_norm)},
+};
+enum { N_FIELDS = sizeof fields / sizeof *fields, N_FACTS = 3, TEXT = 40, BUILD = 600 };
+
+asc_train_state asc_state_start(void)
+{
+    return (asc_train_state){.best_step = -1, .evaluated_step = -1, .logged_step = -1, .best_loss = INFINITY,
+                             .best_bits = NAN, .loss = NAN, .lr = NAN, .grad_norm = NAN};
+}
+
+/* What decides about the last bits of the results. */
+static void describe_build(char text[BUILD])
+{
+    asc_machine m = asc_machine_info();
+    snprintf(text, BUILD, "ascgrad %s; compiler %s; kernels %s; BLAS %s; core %s", m.version, __VERSION__, m.isa,
+             m.blas ? m.blas : "?", m.blas_core ? m.blas_core : "?");
+}
+
+/* CRC-32 of the values, in the order of the lists: safetensors itself would not notice a changed bit. */
+static uint32_t checksum(asc_params *const *lists, int n_lists)
+{
+    uLong crc = crc32(0, NULL, 0);
+    for (int l = 0; l < n_lists; l++) {
+        for (int i = 0; i < asc_params_count(lists[l]); i++) {
+            asc_tensor t = asc_params_at(lists[l], i);
+            size_t bytes = (size_t)asc_numel(t) * asc_dtype_size(asc_dtype_of(t));
+            crc = crc32_z(crc, asc_data(t), bytes);
+        }
+    }
+    return (uint32_t)crc;
+}
+
+/* ---- writing ---- */
+
+typedef struct entries {
+    asc_ctx *ctx;
+    asc_named_tensor *list;
+    int64_t n;
+    size_t capacity;
+    char *names; /* of all, one after another */
+    size_t names_bytes, names_used;
+} entries;
+
+static size_t name_bytes(const asc_params *params)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < asc_params_count(params); i++) {
+        bytes += strlen(asc_params_name(params, i)) + sizeof PARAM;
+    }
+    return bytes;
+}
+
+static void add_all(entries *e, const char *prefix, const asc_params *params)
+{
+    for (int i = 0; i < asc_params_count(params); i++) {
+        char *name = e->names + e->names_used;
+        int n = snprintf(name, e->names_bytes - e->names_used, "%s%s", prefix, asc_params_name(params, i));
+        e->names_used += (size_t)n + 1;
+        e->list[e->n++] = (asc_named_tensor){name, asc_params_at(params, i)};
+    }
+}
+
+asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
+                                const asc_train_state *state)
+{
+    asc_params *params = asc_lm_params(lm), *slots = asc_optim_state(optim);
+    char values[N_FIELDS][TEXT], build[BUILD], crc[9];
+    asc_safetensors_pair metadata[N_FACTS + N_FIELDS] = {{"format", FORMAT}, {"build", build}, {"checksum", crc}};
+    describe_build(build);
+    snprintf(crc, sizeof crc, "%08" PRIx32, checksum((asc_params *[]){params, slots}, 2));
+    for (int i = 0; i < N_FIELDS; i++) {
+        const char *field = (const char *)state + fields[i].at;
+        if (fields[i].type == 'i') {
+            snprintf(values[i], TEXT, "%lld", (long long)*(const int64_t *)(const void *)field);
+        } else {
+            snprintf(values[i], TEXT, "%.17g", *(const double *)(const void *)field);
+        }
+        metadata[N_FACTS + i] = (asc_safetensors_pair){fields[i].key, values[i]};
+    }
+    entries e = {.ctx = ctx, .capacity = (size_t)(asc_params_count(params) + asc_params_count(slots)),
+                 .names_bytes = name_bytes(params) + name_bytes(slots)};
+    e.list = asc_alloc(ctx, e.capacity * sizeof *e.list);
+    e.names = asc_alloc(ctx, e.names_bytes);
+    if (e.list && e.names) {
+        add_all(&e, PARAM, params);
+        add_all(&e, OPTIM, slots);
+        asc_safetensors_write(ctx, folder->checkpoint, e.list, e.n, metadata, N_FACTS + N_FIELDS);
+    }
+    asc_free(ctx, e.list, e.capacity * sizeof *e.list);
+    asc_free(ctx, e.names, e.names_bytes);
+    return asc_error(ctx);
+}
+
+/* ---- reading ---- */
+
+static asc_status read_params(asc_ctx *ctx, const asc_safetensors *file, const char *path, const char *prefix,
+                              asc_params *params)
+{
+    for (int i = 0; i < asc_params_count(params); i++) {
+        char name[400];
+        snprintf(name, sizeof name, "%s%s", prefix, asc_params_name(params, i));
+        asc_tensor t = asc_params_at(params, i);
+        const asc_safetensors_entry *entry = asc_safetensors_find(file, name);
+        if (!entry) {
+            return asc_fail(ctx, ASC_ERR_FORMAT, "%s: has no tensor %s", path, name);
+        }
+        if (entry->ndim != asc_ndim(t) || memcmp(entry->shape, asc_shape(t), (size_t)entry->ndim * sizeof(int64_t))) {
+            return asc_fail(ctx, ASC_ERR_FORMAT, "%s: %s has %lld elements in another shape, expected %lld", path, name,
+                            (long long)entry->numel, (long long)asc_numel(t));
+        }
+        if (asc_safetensors_read_into(ctx, file, name, t)) {
+            return asc_error(ctx);
+        }
+    }
+    return ASC_OK;
+}
+
+asc_status asc_params_read(asc_ctx *ctx, const char *path, const char *prefix, asc_params *params)
+{
+    asc_safetensors *file = asc_safetensors_open(ctx, path);
+    asc_status status = file ? read_params(ctx, file, path, prefix, params) : asc_error(ctx);
+    asc_safetensors_close(file);
+    return status;
+}
+
+static asc_status read_state(asc_ctx *ctx, const asc_safetensors *file, const char *path, asc_train_state *state)
+{
+    const char *format = asc_safetensors_metadata(file, "format");
+    if (!format || strcmp(format, FORMAT) != 0) {
+        return asc_fail(ctx, ASC_ERR_FORMAT, "%s: is a checkpoint of format '%s', expected " FORMAT, path,
+                        format ? format : "none");
+    }
+    for (int i = 0; i < N_FIELDS; i++) {
+        const char *text = asc_safetensors_metadata(file, fields[i].key);
+        char *field = (char *)state + fields[i].at, *end = NULL;
+        if (text && fields[i].type == 'i') {
+            *(int64_t *)(void *)field = strtoll(text, &end, 10);
+        } else if (text) {
+            *(double *)(void *)field = strtod(text, &end);
+        }
+        if (!text || end == text || *end) {
+            return asc_fail(ctx, ASC_ERR_FORMAT, "%s: its %s is '%s', expected a number", path, fields[i].key,
+                            text ? text : "missing");
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status check_values(asc_ctx *ctx, const asc_safetensors *file, const char *path, asc_params *params,
+                               asc_params *slots)
+{
+    char got[9];
+    snprintf(got, sizeof got, "%08" PRIx32, checksum((asc_params *[]){params, slots}, 2));
+    const char *expected = asc_safetensors_metadata(file, "checksum");
+    if (!expected || strcmp(got, expected) != 0) {
+        return asc_fail(ctx, ASC_ERR_FORMAT, "%s: is damaged: the checksum of its tensors is %s, expected %s", path,
+                        got, expected ? expected : "one");
+    }
+    return ASC_OK;
+}
+
+asc_status asc_checkpoint_read(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
+                               asc_train_state *state, bool *same_build)
+{
+    const char *path = folder->checkpoint;
+    asc_safetensors *file = asc_safetensors_open(ctx, path);
+    asc_params *params = asc_lm_params(lm), *slots = asc_optim_state(optim);
+    if (file && read_state(ctx, file, path, state) == ASC_OK &&
+        read_params(ctx, file, path, PARAM, params) == ASC_OK &&
+        read_params(ctx, file, path, OPTIM, slots) == ASC_OK) {
+        check_values(ctx, file, path, params, slots);
+    }
+    char build[BUILD];
+    describe_build(build);
+    const char *written = file ? asc_safetensors_metadata(file, "build") : NULL;
+    *same_build = written && strcmp(written, build) == 0;
+    asc_safetensors_close(file);
+    return asc_error(ctx);
+}

@@ -1,0 +1,85 @@
+/* train/generate.c: continuing a text, on a cache of keys and values. */
+#include <string.h>
+
+#include <ascgrad/train.h>
+
+/* The tokens that the cache holds: kept so that the newest half can be run again when it is full. */
+typedef struct writer {
+    asc_ctx *ctx;
+    asc_lm_cache *cache;
+    int64_t *held;
+    int64_t n, capacity;
+} writer;
+
+/* Gives the model the tokens held from `from` on; the logits after the last. */
+static asc_tensor run_held(writer *w, int64_t from)
+{
+    return asc_lm_next(w->cache, w->held + from, w->n - from);
+}
+
+/* Makes room for one more: the newest half stays. */
+static void drop_oldest(writer *w)
+{
+    int64_t keep = (w->capacity + 1) / 2;
+    keep = keep < w->capacity ? keep : w->capacity - 1;
+    memmove(w->held, w->held + (w->n - keep), (size_t)keep * sizeof *w->held);
+    w->n = keep;
+    asc_lm_cache_reset(w->cache);
+}
+
+static asc_status write_tokens(writer *w, int64_t count, const asc_sampling *sampling,
+                               bool (*token)(void *user, int32_t id), void *user)
+{
+    int64_t seen = 0;
+    for (int64_t i = 0; i < count; i++) {
+        asc_scope_begin(w->ctx);
+        asc_tensor logits = run_held(w, seen);
+        int64_t id = asc_is_null(logits) ? -1 : asc_sample_token(w->ctx, logits, sampling, (uint64_t)i);
+        asc_scope_end(w->ctx);
+        if (id < 0 || !token(user, (int32_t)id)) {
+            break;
+        }
+        seen = w->n;
+        if (w->n == w->capacity) {
+            drop_oldest(w);
+            seen = 0;
+        }
+        w->held[w->n++] = id;
+    }
+    return asc_error(w->ctx);
+}
+
+/* The end of the prompt that the cache has room for. */
+static void take_prompt(writer *w, const asc_model *model, const int32_t *prompt, int64_t n)
+{
+    int64_t first = n > w->capacity ? n - w->capacity : 0;
+    for (int64_t i = first; i < n; i++) {
+        w->held[w->n++] = prompt[i];
+    }
+    if (n == 0) {
+        int32_t eos = asc_tokenizer_eos(model->tokenizer);
+        w->held[w->n++] = eos < 0 ? 0 : eos;
+    }
+}
+
+asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *prompt, int64_t n, int64_t count,
+                        const asc_sampling *sampling, bool (*token)(void *user, int32_t id), void *user)
+{
+    if (!model || n < 0 || count < 0 || !token) {
+        return asc_fail(ctx, ASC_ERR_ARG, "generate: needs a model, a function for the tokens, and counts >= 0");
+    }
+    writer w = {.ctx = ctx, .capacity = asc_lm_block(model->lm)};
+    size_t bytes = (size_t)w.capacity * sizeof *w.held;
+    bool recording = asc_set_recording(ctx, false);
+    asc_lm_set_dropout(model->lm, 0);
+    w.cache = asc_lm_cache_new(model->lm, w.capacity);
+    w.held = asc_alloc(ctx, bytes);
+    if (w.cache && w.held) {
+        take_prompt(&w, model, prompt, n);
+        write_tokens(&w, count, sampling, token, user);
+    }
+    asc_free(ctx, w.held, bytes);
+    asc_lm_cache_free(w.cache);
+    asc_set_recording(ctx, recording);
+    return asc_error(ctx);
+}

@@ -1,0 +1,284 @@
+/* train/loop.c: step after step, with the evaluations, lines and checkpoints that are due. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "train/trainer.h"
+
+double asc_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static const asc_values *values(const asc_trainer *t)
+{
+    return &t->settings->values;
+}
+
+/* ---- what is due ---- */
+
+static bool evaluation_due(const asc_trainer *t)
+{
+    int64_t every = values(t)->eval_every > 0 ? values(t)->eval_every : t->steps_per_epoch;
+    return t->state.step > 0 && t->state.step % every == 0 && t->state.evaluated_step != t->state.step;
+}
+
+static bool line_due(const asc_trainer *t)
+{
+    return t->state.step > 0 && t->state.step % values(t)->log_every == 0 && t->state.logged_step != t->state.step;
+}
+
+static bool checkpoint_due(const asc_trainer *t)
+{
+    return t->state.step > 0 && t->state.step % values(t)->checkpoint_every == 0 && t->saved_step != t->state.step;
+}
+
+static bool out_of_time(const asc_trainer *t)
+{
+    return values(t)->minutes > 0 && asc_clock() - t->invoked_s >= 60 * values(t)->minutes;
+}
+
+static bool over(const asc_trainer *t)
+{
+    return t->state.step >= t->steps || out_of_time(t);
+}
+
+/* ---- what a hook sees ---- */
+
+static double time_left(const asc_trainer *t)
+{
+    if (t->steps_done == 0) {
+        return NAN;
+    }
+    double left = t->steps_s / (double)t->steps_done * (double)(t->steps - t->state.step);
+    double limit = 60 * values(t)->minutes - (asc_clock() - t->invoked_s);
+    return values(t)->minutes > 0 && limit < left ? limit : left;
+}
+
+static void describe(asc_trainer *t)
+{
+    const asc_train_state *s = &t->state;
+    asc_train_progress *p = &t->progress;
+    p->step = s->step;
+    p->steps = t->steps;
+    p->epoch = (double)s->step / (double)t->steps_per_epoch;
+    p->tokens = s->tokens;
+    p->loss = s->loss;
+    p->lr = s->lr;
+    p->grad_norm = s->grad_norm;
+    if (t->line_s > 0) {
+        p->tokens_per_s = (double)t->line_tokens / t->line_s;
+    }
+    p->elapsed_s = asc_clock() - t->start_s;
+    p->left_s = time_left(t);
+    p->best_loss = s->best_loss;
+}
+
+static void tell(asc_trainer *t, asc_train_phase phase)
+{
+    t->progress.phase = phase;
+    if (t->hooks.progress && !t->hooks.progress(t->hooks.user, &t->progress)) {
+        t->stopped = true;
+    }
+}
+
+/* ---- writing ---- */
+
+static asc_status write_line(asc_trainer *t, bool evaluated)
+{
+    describe(t);
+    t->state.logged_step = t->state.step;
+    t->line_s = 0;
+    t->line_tokens = 0;
+    return asc_metrics_write(&t->metrics, &t->progress, evaluated);
+}
+
+static asc_status save(asc_trainer *t)
+{
+    t->state.metrics_bytes = t->metrics.bytes;
+    t->state.elapsed_s = asc_clock() - t->start_s;
+    t->saved_step = t->state.step;
+    if (asc_metrics_sync(&t->metrics)) {
+        return asc_error(t->ctx);
+    }
+    return asc_checkpoint_write(t->ctx, &t->folder, t->lm, t->optim, &t->state);
+}
+
+/* ---- evaluation ---- */
+
+static bool evaluation_goes_on(void *user, double done)
+{
+    asc_trainer *t = user;
+    t->progress.evaluated = done;
+    tell(t, ASC_TRAIN_EVALUATING);
+    return !t->stopped;
+}
+
+/* The loss on the validation split; *better if it is the best so far. ASC_ERR_INTERRUPTED: a hook stopped it, no
+ * error. */
+static asc_status evaluate(asc_trainer *t, bool *better)
+{
+    asc_eval_options options = {.batch = values(t)->batch, .progress = evaluation_goes_on, .user = t};
+    describe(t);
+    asc_status status = asc_evaluate(t->ctx, t->lm, t->valid, &options, &t->progress.valid);
+    if (status == ASC_ERR_INTERRUPTED && t->stopped) {
+        asc_error_clear(t->ctx);
+        return status;
+    }
+    if (status == ASC_OK && !isfinite(t->progress.valid.loss)) {
+        status = asc_fail(t->ctx, ASC_ERR_NONFINITE, "step %lld: the validation loss is %g", (long long)t->state.step,
+                          t->progress.valid.loss);
+    }
+    *better = status == ASC_OK && t->progress.valid.loss < t->state.best_loss;
+    if (*better) {
+        t->state.best_loss = t->progress.valid.loss;
+        t->state.best_bits = t->progress.valid.bits_per_byte;
+        t->state.best_step = t->state.step;
+    }
+    return status;
+}
+
+static asc_status write_model(asc_trainer *t, const char *path)
+{
+    return asc_model_write(t->ctx, path, t->lm, t->tokenizer, t->state.step, t->state.best_loss);
+}
+
+/* An evaluation that belongs to the run. */
+static asc_status evaluate_in_turn(asc_trainer *t)
+{
+    bool better;
+    asc_status status = evaluate(t, &better);
+    if (status) {
+        return status == ASC_ERR_INTERRUPTED ? ASC_OK : status;
+    }
+    t->state.evaluated_step = t->state.step;
+    if (better && write_model(t, t->folder.next)) {
+        return asc_error(t->ctx);
+    }
+    if (write_line(t, true) || (better && (save(t) || asc_folder_promote(&t->folder)))) {
+        return asc_error(t->ctx);
+    }
+    t->progress.best_loss = t->state.best_loss;
+    tell(t, ASC_TRAIN_EVALUATED);
+    return ASC_OK;
+}
+
+/* One at the end of an invocation, after the checkpoint: a resume undoes it. */
+static asc_status evaluate_at_end(asc_trainer *t)
+{
+    bool better;
+    asc_status status = evaluate(t, &better);
+    if (status) {
+        return status == ASC_ERR_INTERRUPTED ? ASC_OK : status;
+    }
+    if (better && (asc_folder_keep_model(&t->folder) || write_model(t, t->folder.model))) {
+        return asc_error(t->ctx);
+    }
+    if (write_line(t, true)) {
+        return asc_error(t->ctx);
+    }
+    t->progress.best_loss = t->state.best_loss;
+    tell(t, ASC_TRAIN_EVALUATED);
+    return ASC_OK;
+}
+
+/* ---- steps ---- */
+
+/* Where the next step's blocks stand in the order of their epoch; how many there are. */
+static int64_t find_blocks(asc_trainer *t)
+{
+    int64_t epoch = t->state.step / t->steps_per_epoch, most = values(t)->batch * values(t)->accumulate;
+    if (epoch != t->epoch) {
+        t->epoch = epoch;
+        asc_block_order(t->ctx, t->blocks, (uint64_t)values(t)->seed, (uint64_t)epoch, t->order);
+    }
+    t->first = t->state.step % t->steps_per_epoch * most;
+    return t->blocks - t->first < most ? t->blocks - t->first : most;
+}
+
+static asc_status take_step(asc_trainer *t)
+{
+    double start = asc_clock();
+    int64_t n = find_blocks(t);
+    asc_step_result r;
+    double lr = asc_lr_at(&t->schedule, t->state.step);
+    if (asc_error(t->ctx) || asc_step_run(&t->stepper, t->state.step, n, lr, &r)) {
+        return asc_error(t->ctx);
+    }
+    asc_train_state *s = &t->state;
+    int64_t tokens = n * t->stepper.block;
+    double took = asc_clock() - start;
+    s->step++;
+    s->tokens += tokens;
+    s->loss = r.loss;
+    s->lr = lr;
+    s->grad_norm = r.grad_norm;
+    t->line_s += took;
+    t->line_tokens += tokens;
+    t->steps_s += took;
+    t->steps_done++;
+    return ASC_OK;
+}
+
+/* Writes what the step asks for, unless the end of the invocation is to write it. */
+static asc_status settle(asc_trainer *t)
+{
+    if (evaluation_due(t)) {
+        return evaluate_in_turn(t);
+    }
+    return line_due(t) && !over(t) ? write_line(t, false) : ASC_OK;
+}
+
+static asc_status run_steps(asc_trainer *t)
+{
+    while (!t->stopped) {
+        if (settle(t) || (checkpoint_due(t) && !evaluation_due(t) && save(t))) {
+            return asc_error(t->ctx);
+        }
+        if (t->stopped || over(t)) {
+            return ASC_OK;
+        }
+        if (take_step(t)) {
+            return asc_error(t->ctx);
+        }
+        describe(t);
+        t->progress.log = line_due(t);
+        tell(t, ASC_TRAIN_STEP);
+    }
+    return ASC_OK;
+}
+
+/* Says what is left of a run whose numbers are no longer finite. */
+static asc_status explain(asc_trainer *t)
+{
+    if (asc_error(t->ctx) == ASC_ERR_NONFINITE) {
+        char after[200];
+        snprintf(after, sizeof after, "; it keeps %s%s",
+                 t->saved_step >= 0 ? "the last checkpoint and the best model" : "its settings",
+                 values(t)->debug_nan ? "" : "; --debug-nan names the op");
+        asc_error_extend(t->ctx, t->folder.path, after);
+    }
+    return asc_error(t->ctx);
+}
+
+asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end)
+{
+    if (run_steps(t)) {
+        return explain(t);
+    }
+    bool saved = t->saved_step == t->state.step && t->state.metrics_bytes == t->metrics.bytes;
+    if (!saved && save(t)) {
+        return asc_error(t->ctx);
+    }
+    *end = t->stopped ? ASC_END_STOPPED : t->state.step >= t->steps ? ASC_END_STEPS : ASC_END_MINUTES;
+    if (!t->stopped && t->state.step > 0 && t->state.evaluated_step != t->state.step) {
+        if (evaluate_at_end(t)) {
+            return explain(t);
+        }
+        *end = t->stopped ? ASC_END_STOPPED : *end;
+    }
+    return ASC_OK;
+}

@@ -1,0 +1,67 @@
+/* train/metrics.c: metrics.jsonl. */
+#include "train/metrics.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static asc_status fail_io(const asc_metrics *m)
+{
+    return asc_fail(m->ctx, ASC_ERR_IO, "%s: %s", m->path, strerror(errno));
+}
+
+asc_status asc_metrics_open(asc_metrics *m, asc_ctx *ctx, const char *path, int64_t bytes)
+{
+    *m = (asc_metrics){.ctx = ctx, .path = path, .bytes = bytes};
+    m->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    struct stat now;
+    if (m->fd < 0 || fstat(m->fd, &now)) {
+        return fail_io(m);
+    }
+    if (now.st_size < bytes) {
+        return asc_fail(ctx, ASC_ERR_FORMAT, "%s: has %lld bytes, but the checkpoint goes with %lld", path,
+                        (long long)now.st_size, (long long)bytes);
+    }
+    return ftruncate(m->fd, (off_t)bytes) ? fail_io(m) : ASC_OK;
+}
+
+void asc_metrics_close(asc_metrics *m)
+{
+    if (m->fd >= 0) {
+        close(m->fd);
+        m->fd = -1;
+    }
+}
+
+asc_status asc_metrics_write(asc_metrics *m, const asc_train_progress *p, bool evaluated)
+{
+    char line[600];
+    int n = snprintf(line, sizeof line,
+                     "{\"step\": %lld, \"epoch\": %.6g, \"tokens\": %lld, \"loss\": %.9g, \"lr\": %.9g, "
+                     "\"grad_norm\": %.9g, \"tokens_per_s\": %.1f, \"elapsed_s\": %.3f",
+                     (long long)p->step, p->epoch, (long long)p->tokens, p->loss, p->lr, p->grad_norm, p->tokens_per_s,
+                     p->elapsed_s);
+    if (evaluated) {
+        n += snprintf(line + n, sizeof line - (size_t)n,
+                      ", \"valid_loss\": %.9g, \"valid_ppl\": %.9g, \"valid_bits_per_byte\": %.9g", p->valid.loss,
+                      p->valid.ppl, p->valid.bits_per_byte);
+    }
+    n += snprintf(line + n, sizeof line - (size_t)n, "}\n");
+    ssize_t written = pwrite(m->fd, line, (size_t)n, (off_t)m->bytes);
+    if (written != n) {
+        errno = written < 0 ? errno : ENOSPC;
+        asc_status status = fail_io(m);
+        (void)!ftruncate(m->fd, (off_t)m->bytes);
+        return status;
+    }
+    m->bytes += n;
+    return ASC_OK;
+}
+
+asc_status asc_metrics_sync(asc_metrics *m)
+{
+    return fsync(m->fd) ? fail_io(m) : ASC_OK;
+}

@@ -1,0 +1,25 @@
+/* train/metrics.h: metrics.jsonl, a line of JSON at a time. */
+#ifndef TRAIN_METRICS_H
+#define TRAIN_METRICS_H
+
+#include <ascgrad/train.h>
+
+typedef struct asc_metrics {
+    asc_ctx *ctx;
+    const char *path; /* borrowed */
+    int fd;           /* -1: not open */
+    int64_t bytes;
+} asc_metrics;
+
+/* Opens the file, makes it if it is not there, and cuts it to its first `bytes`. To be closed in any case.
+ * ASC_ERR_IO; ASC_ERR_FORMAT: it is shorter. */
+asc_status asc_metrics_open(asc_metrics *m, asc_ctx *ctx, const char *path, int64_t bytes);
+void asc_metrics_close(asc_metrics *m);
+
+/* Appends a line, all of it or nothing; with the fields of an evaluation if `evaluated`. ASC_ERR_IO. */
+asc_status asc_metrics_write(asc_metrics *m, const asc_train_progress *p, bool evaluated);
+
+/* Brings all lines to the disk. ASC_ERR_IO. */
+asc_status asc_metrics_sync(asc_metrics *m);
+
+#endif

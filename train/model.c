@@ -1,0 +1,269 @@
+/* train/model.c: models in files: parameters, configuration and vocabulary together. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include <ascgrad/safetensors.h>
+
+#include "train/settings.h"
+#include "train/state.h"
+
+/* ---- vocabularies ---- */
+
+void asc_vocab_checksum(const asc_tokenizer *tokenizer, char text[9])
+{
+    uLong crc = crc32(0, NULL, 0);
+    for (int64_t id = 0; id < asc_tokenizer_size(tokenizer); id++) {
+        size_t n;
+        const char *piece = asc_tokenizer_piece(tokenizer, (int32_t)id, &n);
+        crc = crc32(crc, (const Bytef *)piece, (uInt)n);
+        crc = crc32(crc, (const Bytef *)"\n", 1);
+    }
+    snprintf(text, 9, "%08" PRIx32, (uint32_t)crc);
+}
+
+/* The vocabulary as the text of vocab.txt, so that a model file needs no other; new, freed with asc_path_free. "" for a
+ * tokenizer that needs none. NULL with the error set. */
+static char *vocab_text(asc_ctx *ctx, const asc_tokenizer *tokenizer)
+{
+    bool none = strcmp(asc_tokenizer_name(tokenizer), "byte") == 0;
+    int64_t size = none ? 0 : asc_tokenizer_size(tokenizer);
+    size_t bytes = 1, n;
+    for (int64_t id = 0; id < size; id++) {
+        asc_tokenizer_piece(tokenizer, (int32_t)id, &n);
+        bytes += n + 1;
+    }
+    char *text = asc_alloc(ctx, bytes), *at = text;
+    for (int64_t id = 0; text && id < size; id++) {
+        const char *piece = asc_tokenizer_piece(tokenizer, (int32_t)id, &n);
+        memcpy(at, piece, n);
+        at[n] = '\n';
+        at += n + 1;
+    }
+    if (text) {
+        *at = '\0';
+    }
+    return text;
+}
+
+/* ---- writing ---- */
+
+asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc_tokenizer *tokenizer, int64_t step,
+                           double valid_loss)
+{
+    const asc_params *params = asc_lm_params(lm);
+    size_t bytes = (size_t)asc_params_count(params) * sizeof(asc_named_tensor);
+    asc_named_tensor *list = asc_alloc(ctx, bytes);
+    char *vocab = vocab_text(ctx, tokenizer);
+    for (int i = 0; list && i < asc_params_count(params); i++) {
+        list[i] = (asc_named_tensor){asc_params_name(params, i), asc_params_at(params, i)};
+    }
+    char step_text[24], loss_text[32], checksum[9];
+    snprintf(step_text, sizeof step_text, "%" PRId64, step);
+    snprintf(loss_text, sizeof loss_text, "%.17g", valid_loss);
+    asc_vocab_checksum(tokenizer, checksum);
+    const asc_safetensors_pair metadata[] = {
+        {"format", "pt"}, {"version", ASC_VERSION}, {"config", asc_lm_config(lm)},
+        {"tokenizer", asc_tokenizer_name(tokenizer)}, {"vocab_checksum", checksum}, {"step", step_text},
+        {"valid_loss", loss_text}, {"vocab", vocab},
+    };
+    if (list && vocab) {
+        asc_safetensors_write(ctx, path, list, asc_params_count(params), metadata, sizeof metadata / sizeof *metadata);
+    }
+    asc_free(ctx, list, bytes);
+    asc_path_free(ctx, vocab);
+    return asc_error(ctx);
+}
+
+/* ---- opening ---- */
+
+/* The model file, and the RUN that it is in or NULL, from either's path. */
+static asc_status find_files(asc_ctx *ctx, const char *path, char **file, char **run)
+{
+    struct stat s;
+    if (stat(path, &s)) {
+        return asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+    }
+    if (S_ISDIR(s.st_mode)) {
+        *run = asc_path_copy(ctx, path);
+        *file = asc_path_join(ctx, path, "model.safetensors");
+        if (*file && !asc_path_exists(*file)) {
+            asc_fail(ctx, ASC_ERR_IO, "%s: there is no model in it; a run has one after its first evaluation", path);
+        }
+        return asc_error(ctx);
+    }
+    *file = asc_path_copy(ctx, path);
+    char *folder = asc_path_folder(ctx, path), *config = folder ? asc_path_join(ctx, folder, "config.json") : NULL;
+    if (config && asc_path_exists(config)) {
+        *run = folder;
+        folder = NULL;
+    }
+    asc_path_free(ctx, folder);
+    asc_path_free(ctx, config);
+    return asc_error(ctx);
+}
+
+/* The model with its parameters. */
+static asc_lm *open_lm(asc_ctx *ctx, const asc_safetensors *file, const char *path)
+{
+    const char *config = asc_safetensors_metadata(file, "config");
+    if (!config || !asc_safetensors_metadata(file, "tokenizer")) {
+        asc_fail(ctx, ASC_ERR_FORMAT, "%s: is no model: its metadata has no config or no tokenizer", path);
+        return NULL;
+    }
+    const asc_safetensors_entry *first = asc_safetensors_at(file, 0);
+    asc_lm *lm = asc_lm_new(ctx, config, first && first->dtype == ASC_F64 ? ASC_F64 : ASC_F32, 0);
+    if (lm && asc_params_read(ctx, path, "", asc_lm_params(lm))) {
+        asc_lm_free(lm);
+        return NULL;
+    }
+    return lm;
+}
+
+/* What the run says about its data. */
+static asc_status read_run(asc_ctx *ctx, asc_model *m)
+{
+    char *path = asc_path_join(ctx, m->run, "config.json");
+    json_t *config = path ? asc_json_read(ctx, path) : NULL;
+    const char *data = json_string_value(json_object_get(config, "data"));
+    int64_t batch = json_integer_value(json_object_get(config, "batch"));
+    if (config && data) {
+        m->data = asc_path_copy(ctx, data);
+    }
+    if (batch > 0) {
+        m->batch = batch;
+    }
+    json_decref(config);
+    asc_path_free(ctx, path);
+    return asc_error(ctx);
+}
+
+/* The tokenizer that was asked for; the model's own if it was not, or by name only. */
+static asc_tokenizer *open_tokenizer(asc_ctx *ctx, const asc_model *m, const asc_safetensors *file, const char *spec,
+                                     asc_dataset *data)
+{
+    const char *name = asc_safetensors_metadata(file, "tokenizer"), *own = asc_safetensors_metadata(file, "vocab");
+    if (spec && strcmp(spec, name) != 0) {
+        return asc_tokenizer_new(ctx, spec);
+    }
+    if (own) {
+        return asc_tokenizer_parse(ctx, name, "the model's vocabulary", own, strlen(own));
+    }
+    if (m->run) {
+        char *vocab = asc_path_join(ctx, m->run, "vocab.txt");
+        asc_tokenizer *t = vocab ? asc_tokenizer_load(ctx, name, vocab) : NULL;
+        asc_path_free(ctx, vocab);
+        return t;
+    }
+    bool word = strcmp(name, "word") == 0;
+    if (strcmp(name, "byte") != 0 && !(word && data)) {
+        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: the model file has no vocabulary and is in no run: %s",
+                 word ? "the data that it was trained on is needed" : "wordpiece:VOCAB_FILE is needed");
+        return NULL;
+    }
+    asc_tokenizer *t = asc_tokenizer_new(ctx, name);
+    if (t && word && asc_dataset_collect(data, t)) {
+        asc_tokenizer_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+static asc_status check_tokenizer(asc_ctx *ctx, const asc_model *m, const asc_safetensors *file)
+{
+    const char *name = asc_safetensors_metadata(file, "tokenizer");
+    const char *expected = asc_safetensors_metadata(file, "vocab_checksum");
+    int64_t size = asc_tokenizer_size(m->tokenizer), vocab = asc_lm_vocab(m->lm);
+    if (strcmp(asc_tokenizer_name(m->tokenizer), name) != 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', but the model's is '%s'",
+                        asc_tokenizer_name(m->tokenizer), name);
+    }
+    if (size != vocab) {
+        return asc_fail(ctx, ASC_ERR_ARG,
+                        "tokenizer: its vocabulary has %" PRId64 " tokens, but the model's has %" PRId64, size, vocab);
+    }
+    char checksum[9];
+    asc_vocab_checksum(m->tokenizer, checksum);
+    if (expected && strcmp(checksum, expected) != 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "tokenizer: the vocabulary is not the model's: checksum %s, expected %s",
+                        checksum, expected);
+    }
+    return ASC_OK;
+}
+
+static asc_status open_parts(asc_ctx *ctx, asc_model *m, const char *path, const char *spec, asc_dataset *data)
+{
+    char *file_path = NULL;
+    asc_safetensors *file = NULL;
+    if (find_files(ctx, path, &file_path, &m->run) == ASC_OK && (!m->run || read_run(ctx, m) == ASC_OK)) {
+        file = asc_safetensors_open(ctx, file_path);
+    }
+    m->lm = file ? open_lm(ctx, file, file_path) : NULL;
+    if (m->lm) {
+        m->tokenizer = open_tokenizer(ctx, m, file, spec, data);
+    }
+    if (m->tokenizer) {
+        check_tokenizer(ctx, m, file);
+    }
+    asc_safetensors_close(file);
+    asc_path_free(ctx, file_path);
+    return asc_error(ctx);
+}
+
+asc_model *asc_model_open(asc_ctx *ctx, const char *path, const char *tokenizer, asc_dataset *data)
+{
+    asc_model *m = asc_alloc(ctx, sizeof *m);
+    if (!m) {
+        return NULL;
+    }
+    *m = (asc_model){.batch = 32};
+    if (open_parts(ctx, m, path, tokenizer, data)) {
+        asc_model_free(ctx, m);
+        return NULL;
+    }
+    return m;
+}
+
+void asc_model_free(asc_ctx *ctx, asc_model *m)
+{
+    if (m) {
+        asc_lm_free(m->lm);
+        asc_tokenizer_free(m->tokenizer);
+        asc_path_free(ctx, m->run);
+        asc_path_free(ctx, m->data);
+        asc_free(ctx, m, sizeof *m);
+    }
+}
+
+/* ---- the data that a run was trained with ---- */
+
+asc_status asc_split_verify(asc_ctx *ctx, json_t *checksums, const char *run, asc_split_kind kind,
+                            const asc_split *split)
+{
+    const char *expected = json_string_value(json_object_get(checksums, asc_split_name(kind)));
+    char got[9];
+    snprintf(got, sizeof got, "%08" PRIx32, split->checksum);
+    if (expected && strcmp(expected, got) != 0) {
+        return asc_fail(ctx, ASC_ERR_FORMAT, "the %s split has changed: checksum %s, but %s was made with %s",
+                        asc_split_name(kind), got, run, expected);
+    }
+    return ASC_OK;
+}
+
+asc_status asc_model_check_split(asc_ctx *ctx, const asc_model *m, asc_split_kind kind, const asc_split *split)
+{
+    if (!m->run) {
+        return ASC_OK;
+    }
+    char *path = asc_path_join(ctx, m->run, "config.json");
+    json_t *config = path ? asc_json_read(ctx, path) : NULL;
+    if (config) {
+        asc_split_verify(ctx, json_object_get(config, "data_checksum"), m->run, kind, split);
+    }
+    json_decref(config);
+    asc_path_free(ctx, path);
+    return asc_error(ctx);
+}

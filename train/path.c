@@ -1,0 +1,62 @@
+/* train/path.c: texts and paths in the context's memory. */
+#include "train/path.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+char *asc_path_copy(asc_ctx *ctx, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = asc_alloc(ctx, n);
+    return copy ? memcpy(copy, text, n) : NULL;
+}
+
+char *asc_path_join(asc_ctx *ctx, const char *folder, const char *name)
+{
+    size_t n = strlen(folder) + strlen(name) + 2;
+    char *path = asc_alloc(ctx, n);
+    if (path) {
+        snprintf(path, n, "%s/%s", folder, name);
+    }
+    return path;
+}
+
+void asc_path_free(asc_ctx *ctx, char *path)
+{
+    if (path) {
+        asc_free(ctx, path, strlen(path) + 1);
+    }
+}
+
+bool asc_path_exists(const char *path)
+{
+    struct stat s;
+    return lstat(path, &s) == 0;
+}
+
+char *asc_path_folder(asc_ctx *ctx, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash) {
+        return asc_path_copy(ctx, ".");
+    }
+    size_t n = slash == path ? 1 : (size_t)(slash - path);
+    char *folder = asc_alloc(ctx, n + 1);
+    if (folder) {
+        memcpy(folder, path, n);
+        folder[n] = '\0';
+    }
+    return folder;
+}
+
+void asc_error_extend(asc_ctx *ctx, const char *where, const char *after)
+{
+    char message[800];
+    asc_status status = asc_error(ctx);
+    if (status != ASC_OK) {
+        snprintf(message, sizeof message, "%s", asc_error_message(ctx));
+        asc_error_clear(ctx);
+        asc_fail(ctx, status, "%s: %s%s", where, message, after);
+    }
+}

@@ -1,0 +1,25 @@
+/* train/path.h: texts and paths in the context's memory. */
+#ifndef TRAIN_PATH_H
+#define TRAIN_PATH_H
+
+#include <ascgrad/base.h>
+
+/* A copy of a text; new, freed with asc_path_free. NULL with the error set. */
+char *asc_path_copy(asc_ctx *ctx, const char *text);
+
+/* FOLDER/NAME; new, freed with asc_path_free. NULL with the error set. */
+char *asc_path_join(asc_ctx *ctx, const char *folder, const char *name);
+
+/* The folder that a file is in, "." without one; new. */
+char *asc_path_folder(asc_ctx *ctx, const char *path);
+
+/* NULL is accepted. */
+void asc_path_free(asc_ctx *ctx, char *path);
+
+/* Whether there is something of that name. */
+bool asc_path_exists(const char *path);
+
+/* Puts "WHERE: " before the message of the context's error and `after` after it, if there is one. */
+void asc_error_extend(asc_ctx *ctx, const char *where, const char *after);
+
+#endif

@@ -1,0 +1,198 @@
+/* train/run_folder.c: the folder of a run. */
+#include "train/run_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ascgrad/safetensors.h>
+
+#include "train/path.h"
+
+static const struct {
+    const char *name;
+    size_t at;
+} files[] = {
+    {"config.json", offsetof(asc_folder, config)},         {"vocab.txt", offsetof(asc_folder, vocab)},
+    {"metrics.jsonl", offsetof(asc_folder, metrics)},      {"checkpoint.safetensors", offsetof(asc_folder, checkpoint)},
+    {"model.safetensors", offsetof(asc_folder, model)},    {"model.next.safetensors", offsetof(asc_folder, next)},
+    {"model.kept.safetensors", offsetof(asc_folder, kept)},
+};
+enum { N_FILES = sizeof files / sizeof *files };
+
+static char **name_of(asc_folder *f, int i)
+{
+    return (char **)(void *)((char *)f + files[i].at);
+}
+
+static asc_status fail_io(asc_ctx *ctx, const char *path)
+{
+    return asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+}
+
+/* Makes the folders above `path` that are not there. */
+static void make_parents(const char *path)
+{
+    char parent[4096];
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
+        mkdir(parent, 0777); /* if it fails, so will what comes after it */
+    }
+}
+
+/* Whether a start that was killed may have left a file of this name: before config.json is there, nothing else is. */
+static bool early(const char *name)
+{
+    static const char *const names[] = {".", "..", "vocab.txt", "vocab.txt.tmp", "config.json.tmp"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool asc_folder_taken(const char *path)
+{
+    DIR *folder = opendir(path);
+    if (!folder) {
+        return asc_path_exists(path);
+    }
+    bool taken = false;
+    for (const struct dirent *entry; !taken && (entry = readdir(folder));) {
+        taken = !early(entry->d_name);
+    }
+    closedir(folder);
+    return taken;
+}
+
+static asc_status make(asc_folder *f)
+{
+    if (asc_folder_taken(f->path)) {
+        return asc_fail(f->ctx, ASC_ERR_ARG, "%s exists; take another name, or go on with it by --resume", f->path);
+    }
+    make_parents(f->path);
+    return mkdir(f->path, 0777) && errno != EEXIST ? fail_io(f->ctx, f->path) : ASC_OK;
+}
+
+static asc_status lock(asc_folder *f)
+{
+    f->lock = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (f->lock < 0) {
+        return fail_io(f->ctx, f->path);
+    }
+    if (flock(f->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+        return asc_fail(f->ctx, ASC_ERR_ARG, "%s: another process trains in it", f->path);
+    }
+    return ASC_OK; /* a file system without locks is no reason to stop */
+}
+
+asc_status asc_folder_open(asc_folder *f, asc_ctx *ctx, const char *path, bool resume)
+{
+    *f = (asc_folder){.ctx = ctx, .path = asc_path_copy(ctx, path), .lock = -1};
+    for (int i = 0; i < N_FILES; i++) {
+        *name_of(f, i) = asc_path_join(ctx, path, files[i].name);
+    }
+    if (asc_error(ctx) || (!resume && make(f))) {
+        return asc_error(ctx);
+    }
+    asc_status status = lock(f);
+    f->created = !resume && status == ASC_OK; /* what another process is making stays */
+    return status;
+}
+
+void asc_folder_close(asc_folder *f)
+{
+    for (int i = 0; i < N_FILES; i++) {
+        char **name = name_of(f, i);
+        if (f->created && *name) {
+            unlink(*name);
+        }
+        asc_path_free(f->ctx, *name);
+    }
+    if (f->created) {
+        rmdir(f->path);
+    }
+    if (f->lock >= 0) {
+        close(f->lock);
+    }
+    asc_path_free(f->ctx, f->path);
+    *f = (asc_folder){.lock = -1};
+}
+
+void asc_folder_complete(asc_folder *f)
+{
+    f->created = false;
+}
+
+/* Brings a change of names to the disk. */
+static void sync_names(const asc_folder *f)
+{
+    fsync(f->lock);
+}
+
+asc_status asc_folder_promote(asc_folder *f)
+{
+    if (rename(f->next, f->model)) {
+        return fail_io(f->ctx, f->next);
+    }
+    sync_names(f);
+    return ASC_OK;
+}
+
+/* The step that a model file is of; -1 if it does not say. */
+static int64_t step_of(asc_ctx *ctx, const char *path)
+{
+    asc_safetensors *file = asc_safetensors_open(ctx, path);
+    const char *step = file ? asc_safetensors_metadata(file, "step") : NULL;
+    int64_t value = step ? strtoll(step, NULL, 10) : -1;
+    asc_safetensors_close(file);
+    return value;
+}
+
+/* What a killed writer left. */
+static void remove_leftovers(asc_folder *f)
+{
+    for (int i = 0; i < N_FILES; i++) {
+        char temporary[4200];
+        if (snprintf(temporary, sizeof temporary, "%s.tmp", *name_of(f, i)) < (int)sizeof temporary) {
+            unlink(temporary);
+        }
+    }
+}
+
+asc_status asc_folder_recover(asc_folder *f, int64_t best_step)
+{
+    remove_leftovers(f);
+    if (asc_path_exists(f->kept)) {
+        if (rename(f->kept, f->model)) {
+            return fail_io(f->ctx, f->kept);
+        }
+        unlink(f->kept); /* two names of one file: rename leaves both */
+    }
+    if (!asc_path_exists(f->next)) {
+        return ASC_OK;
+    }
+    if (best_step >= 0 && step_of(f->ctx, f->next) == best_step) {
+        return asc_folder_promote(f);
+    }
+    unlink(f->next);
+    return asc_error(f->ctx);
+}
+
+asc_status asc_folder_keep_model(asc_folder *f)
+{
+    if (link(f->model, f->kept) == 0 || errno == ENOENT || errno == EEXIST) {
+        return ASC_OK;
+    }
+    if (rename(f->model, f->kept)) { /* no hard links here */
+        return fail_io(f->ctx, f->model);
+    }
+    return ASC_OK;
+}

@@ -1,0 +1,61 @@
+/* train/settings.h: the settings of a training, for train/'s own files. */
+#ifndef TRAIN_SETTINGS_H
+#define TRAIN_SETTINGS_H
+
+#include <ascgrad/train.h>
+#include <jansson.h>
+
+#include "train/path.h"
+
+enum { ASC_SETTINGS_MAX = 64 };
+
+/* What a training reads. Texts are borrowed from asc_settings.texts; "" stands for none. */
+typedef struct asc_values {
+    const char *data, *tokenizer, *schedule, *dtype, *init;
+    int64_t batch, accumulate, warmup, schedule_steps, epochs, steps, eval_every, log_every, checkpoint_every, seed,
+        threads;
+    double dropout, lr, min_lr, weight_decay, beta1, beta2, clip, minutes;
+    bool debug_nan;
+} asc_values;
+
+/* Where a value comes from; the later wins. */
+typedef enum asc_layer_of { ASC_FROM_DEFAULT, ASC_FROM_PRESET, ASC_FROM_FILE, ASC_FROM_HAND } asc_layer_of;
+
+struct asc_settings {
+    asc_ctx *ctx;
+    asc_values values;
+    json_t *texts;     /* key to string */
+    json_t *model;     /* the model's configuration, as far as it was given */
+    json_t *checksums; /* of a resumed run's data: split to text; or NULL */
+    char from[ASC_SETTINGS_MAX]; /* an asc_layer_of for each setting */
+};
+
+/* Gives `key` a JSON value (borrowed). ASC_ERR_ARG. */
+asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc_layer_of from);
+
+/* Takes all members of a JSON object; `source` names it in messages. ASC_ERR_ARG. */
+asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_layer_of from, const char *source);
+
+/* A setting's value, as JSON; new, NULL for a model setting that was not given. */
+json_t *asc_settings_get(const asc_settings *s, const asc_setting *setting);
+
+/* Makes the paths of data and vocabulary absolute, so that a run can be resumed from anywhere. */
+asc_status asc_settings_locate(asc_settings *s);
+
+/* The model's configuration for a vocabulary of `vocab` tokens: what was given over `base` (an initial model's
+ * configuration as text, or NULL) over the defaults. New JSON text, to be freed with asc_text_drop; NULL with the
+ * error set. */
+char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab);
+
+/* Frees a text that jansson made. */
+void asc_text_drop(char *text);
+
+/* Reads a file that holds a JSON object. New; NULL with the error set: ASC_ERR_IO, ASC_ERR_FORMAT. */
+json_t *asc_json_read(asc_ctx *ctx, const char *path);
+
+/* Compares a split with the checksum that a run's config.json has of it, if it has one. ASC_ERR_FORMAT: it is
+ * another. */
+asc_status asc_split_verify(asc_ctx *ctx, json_t *checksums, const char *run, asc_split_kind kind,
+                            const asc_split *split);
+
+#endif

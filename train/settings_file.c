@@ -1,0 +1,214 @@
+/* train/settings_file.c: settings from files, presets and earlier runs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/settings.h"
+
+/* ---- presets ---- */
+
+static const struct {
+    const char *name, *summary, *json;
+} presets[] = {
+    {"tiny", "2 layers of width 32, 60 steps: some seconds, to try things out",
+     "{\"layers\": 2, \"dim\": 32, \"heads\": 2, \"block\": 32, \"batch\": 8, \"lr\": 3e-3, \"warmup\": 10,"
+     " \"steps\": 60, \"eval_every\": 20, \"checkpoint_every\": 20}"},
+    {"quickstart", "2 layers of width 128: half a minute on two cores",
+     "{\"layers\": 2, \"dim\": 128, \"heads\": 4, \"block\": 64, \"batch\": 8, \"lr\": 3e-3, \"warmup\": 50,"
+     " \"weight_decay\": 0.1, \"dropout\": 0, \"epochs\": 2, \"eval_every\": 200}"},
+    {"wikitext2-6l", "the papers' small model: 6 layers of width 256, block 128, 20 epochs",
+     "{\"layers\": 6, \"dim\": 256, \"ffn\": 1024, \"heads\": 4, \"block\": 128, \"batch\": 32, \"dropout\": 0.1,"
+     " \"lr\": 6e-4, \"min_lr\": 6e-5, \"warmup\": 100, \"schedule\": \"cosine\", \"weight_decay\": 0.1,"
+     " \"beta1\": 0.9, \"beta2\": 0.999, \"clip\": 1, \"epochs\": 20}"},
+    {"wikitext2-12l", "the papers' large model: 12 layers of width 256, block 256, 20 epochs",
+     "{\"layers\": 12, \"dim\": 256, \"ffn\": 1024, \"heads\": 4, \"block\": 256, \"batch\": 16, \"dropout\": 0.1,"
+     " \"lr\": 6e-4, \"min_lr\": 6e-5, \"warmup\": 100, \"schedule\": \"cosine\", \"weight_decay\": 0.1,"
+     " \"beta1\": 0.9, \"beta2\": 0.999, \"clip\": 1, \"epochs\": 20}"},
+};
+enum { N_PRESETS = sizeof presets / sizeof *presets };
+
+const char *asc_preset_at(int i)
+{
+    return i >= 0 && i < N_PRESETS ? presets[i].name : NULL;
+}
+
+const char *asc_preset_summary(int i)
+{
+    return i >= 0 && i < N_PRESETS ? presets[i].summary : NULL;
+}
+
+asc_status asc_settings_preset(asc_settings *s, const char *name)
+{
+    if (!s) {
+        return ASC_ERR_MEMORY;
+    }
+    int best = 0;
+    for (int i = 0; i < N_PRESETS; i++) {
+        if (strcmp(presets[i].name, name) == 0) {
+            json_t *object = json_loads(presets[i].json, 0, NULL);
+            asc_status status = object ? asc_settings_put_all(s, object, ASC_FROM_PRESET, name)
+                                       : asc_fail(s->ctx, ASC_ERR_MEMORY, "preset: out of memory");
+            json_decref(object);
+            return status;
+        }
+        best = asc_name_distance(name, presets[i].name) < asc_name_distance(name, presets[best].name) ? i : best;
+    }
+    return asc_fail(s->ctx, ASC_ERR_ARG, "preset: there is no '%s'; did you mean '%s'?", name, presets[best].name);
+}
+
+/* ---- files ---- */
+
+json_t *asc_json_read(asc_ctx *ctx, const char *path)
+{
+    json_error_t where;
+    json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
+    if (json_is_object(object)) {
+        return object;
+    }
+    if (!object && json_error_code(&where) == json_error_cannot_open_file) {
+        asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+    } else {
+        asc_fail(ctx, ASC_ERR_FORMAT, "%s: line %d: %s", path, object ? 1 : where.line,
+                 object ? "not a JSON object" : where.text);
+    }
+    json_decref(object);
+    return NULL;
+}
+
+/* Facts about a run in its config.json, which are no settings. */
+static bool is_fact(const char *key)
+{
+    return strcmp(key, "version") == 0 || strcmp(key, "data_checksum") == 0;
+}
+
+asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_layer_of from, const char *source)
+{
+    const char *key, *model_key;
+    json_t *value, *model_value;
+    json_object_foreach(object, key, value) {
+        if (is_fact(key)) {
+            continue;
+        }
+        if (strcmp(key, "model") == 0 && json_is_object(value)) {
+            json_object_foreach(value, model_key, model_value) {
+                asc_settings_put(s, model_key, model_value, from);
+            }
+        } else {
+            asc_settings_put(s, key, value, from);
+        }
+        if (asc_error(s->ctx)) {
+            asc_error_extend(s->ctx, source, "");
+            return asc_error(s->ctx);
+        }
+    }
+    return ASC_OK;
+}
+
+asc_status asc_settings_load(asc_settings *s, const char *path)
+{
+    if (!s) {
+        return ASC_ERR_MEMORY;
+    }
+    json_t *object = asc_json_read(s->ctx, path);
+    asc_status status = object ? asc_settings_put_all(s, object, ASC_FROM_FILE, path) : asc_error(s->ctx);
+    json_decref(object);
+    return status;
+}
+
+/* ---- paths ---- */
+
+/* Replaces what stands in the text after `skip` bytes by its absolute path, if it is a path. */
+static asc_status locate(asc_settings *s, const char *key, const char *text, size_t skip)
+{
+    char *path = realpath(text + skip, NULL);
+    if (!path) {
+        return ASC_OK; /* whoever opens it has the better message */
+    }
+    json_t *value = json_pack("s#+", text, (int)skip, path);
+    free(path);
+    asc_status status = asc_settings_put(s, key, value, ASC_FROM_HAND);
+    json_decref(value);
+    return status;
+}
+
+asc_status asc_settings_locate(asc_settings *s)
+{
+    const char *data = s->values.data, *tokenizer = s->values.tokenizer;
+    size_t prefix = strcspn(tokenizer, ":");
+    if (*data && strncmp(data, "builtin", 7) != 0) {
+        locate(s, "data", data, 0);
+    }
+    if (tokenizer[prefix] == ':') {
+        locate(s, "tokenizer", tokenizer, prefix + 1);
+    }
+    if (*s->values.init) {
+        locate(s, "init", s->values.init, 0);
+    }
+    return asc_error(s->ctx);
+}
+
+/* ---- going on with a run ---- */
+
+static bool same_value(const json_t *a, const json_t *b)
+{
+    if (json_is_number(a) && json_is_number(b)) {
+        return json_number_value(a) == json_number_value(b);
+    }
+    return json_equal(a, b);
+}
+
+/* A setting that was given must be the run's, or one that may be given anew, which then takes the run's place. */
+static asc_status carry_over(asc_settings *run, const asc_settings *given, const char *path)
+{
+    for (int i = 0; asc_setting_at(i); i++) {
+        const asc_setting *t = asc_setting_at(i);
+        if (given->from[i] == ASC_FROM_DEFAULT || t->model_key) {
+            continue;
+        }
+        json_t *old = asc_settings_get(run, t), *now = asc_settings_get(given, t);
+        bool same = same_value(old, now);
+        if (t->anew && !same) {
+            asc_settings_put(run, t->key, now, ASC_FROM_HAND);
+        } else if (!same) {
+            asc_fail(run->ctx, ASC_ERR_ARG, "%s can't be given anew: %s goes on with its own settings", t->key, path);
+        }
+        json_decref(old);
+        json_decref(now);
+        if (asc_error(run->ctx)) {
+            return asc_error(run->ctx);
+        }
+    }
+    const char *key;
+    json_t *value;
+    json_object_foreach(given->model, key, value) {
+        if (!same_value(value, json_object_get(run->model, key))) {
+            return asc_fail(run->ctx, ASC_ERR_ARG, "%s of the model can't be given anew: %s goes on with its own", key,
+                            path);
+        }
+    }
+    return ASC_OK;
+}
+
+asc_status asc_settings_resume(asc_settings *s, const char *path)
+{
+    if (!s) {
+        return ASC_ERR_MEMORY;
+    }
+    asc_ctx *ctx = s->ctx;
+    char *file = asc_path_join(ctx, path, "config.json");
+    json_t *object = file ? asc_json_read(ctx, file) : NULL;
+    asc_settings *run = object ? asc_settings_new(ctx) : NULL;
+    if (run && asc_settings_put_all(run, object, ASC_FROM_FILE, file) == ASC_OK) {
+        run->values.minutes = 0; /* a limit of the invocation that had it */
+        run->checksums = json_incref(json_object_get(object, "data_checksum"));
+        if (asc_settings_locate(s) == ASC_OK && carry_over(run, s, path) == ASC_OK) {
+            asc_settings old = *s;
+            *s = *run;
+            *run = old;
+        }
+    }
+    asc_settings_free(run);
+    json_decref(object);
+    asc_path_free(ctx, file);
+    return asc_error(ctx);
+}

@@ -1,0 +1,42 @@
+/* train/state.h: where a training stands, and its checkpoint. */
+#ifndef TRAIN_STATE_H
+#define TRAIN_STATE_H
+
+#include <ascgrad/train.h>
+
+#include "train/run_folder.h"
+
+typedef struct asc_train_state {
+    int64_t step, tokens;              /* done */
+    int64_t best_step, evaluated_step; /* of the best and the last evaluation; -1 before the first */
+    int64_t logged_step;               /* of the last line of metrics.jsonl; -1 before the first */
+    int64_t metrics_bytes;             /* of metrics.jsonl */
+    double elapsed_s;
+    double best_loss, best_bits;
+    double loss, lr, grad_norm; /* of the last step: its line may still have to be written */
+} asc_train_state;
+
+/* At the start: nothing done. */
+asc_train_state asc_state_start(void);
+
+/* Writes parameters, optimiser and state to checkpoint.safetensors, atomically. ASC_ERR_IO, ASC_ERR_MEMORY. */
+asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
+                                const asc_train_state *state);
+
+/* Reads it all back. *same_build: it was written by this build, on these kernels and this BLAS.
+ * ASC_ERR_IO; ASC_ERR_FORMAT: damaged, of another version or of another model. */
+asc_status asc_checkpoint_read(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
+                               asc_train_state *state, bool *same_build);
+
+/* Writes parameters and what goes with them as a MODEL. */
+asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc_tokenizer *tokenizer, int64_t step,
+                           double valid_loss);
+
+/* Reads all parameters of `params` from a file, by the same names; `prefix` stands before them in the file.
+ * ASC_ERR_FORMAT: one is not there, or of another shape. */
+asc_status asc_params_read(asc_ctx *ctx, const char *path, const char *prefix, asc_params *params);
+
+/* CRC-32 of the vocabulary, an entry a line, as 8 hexadecimal digits. */
+void asc_vocab_checksum(const asc_tokenizer *tokenizer, char text[9]);
+
+#endif

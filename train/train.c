@@ -1,0 +1,291 @@
+/* train/train.c: from settings to a training, new or resumed, and back to what came of it. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ascgrad/file.h>
+#include <ascgrad/op.h>
+
+#include "train/trainer.h"
+
+static void say(const asc_trainer *t, const char *text)
+{
+    if (t->hooks.message) {
+        t->hooks.message(t->hooks.user, text);
+    }
+}
+
+/* ---- data ---- */
+
+/* The vocabulary of a resumed run, of the initial model (whose ids its parameters know), or of the training split. */
+static asc_tokenizer *open_tokenizer(asc_trainer *t, bool resume, const asc_model *init)
+{
+    const char *spec = t->settings->values.tokenizer;
+    char name[16];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(spec, ":"), spec);
+    if (resume) {
+        return asc_tokenizer_load(t->ctx, name, t->folder.vocab);
+    }
+    if (init && init->run && strcmp(spec, "word") == 0) {
+        char *vocab = asc_path_join(t->ctx, init->run, "vocab.txt");
+        asc_tokenizer *tokenizer = vocab ? asc_tokenizer_load(t->ctx, name, vocab) : NULL;
+        asc_path_free(t->ctx, vocab);
+        return tokenizer;
+    }
+    asc_tokenizer *tokenizer = asc_tokenizer_new(t->ctx, spec);
+    if (tokenizer && asc_dataset_collect(t->data, tokenizer)) {
+        asc_tokenizer_free(tokenizer);
+        return NULL;
+    }
+    return tokenizer;
+}
+
+static asc_status open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init)
+{
+    const asc_values *v = &t->settings->values;
+    if (!*v->data) {
+        return asc_fail(t->ctx, ASC_ERR_ARG, "data is missing: builtin, a text file or a folder");
+    }
+    t->data = asc_dataset_open(t->ctx, v->data);
+    t->tokenizer = t->data ? open_tokenizer(t, resume, init) : NULL;
+    t->train = t->tokenizer ? asc_split_load(t->data, ASC_TRAIN, t->tokenizer) : NULL;
+    t->valid = t->train ? asc_split_load(t->data, ASC_VALID, t->tokenizer) : NULL;
+    if (t->valid && resume && t->settings->checksums) {
+        asc_split_verify(t->ctx, t->settings->checksums, run, ASC_TRAIN, t->train);
+        asc_split_verify(t->ctx, t->settings->checksums, run, ASC_VALID, t->valid);
+    }
+    return asc_error(t->ctx);
+}
+
+/* ---- the model ---- */
+
+static asc_status open_lm(asc_trainer *t, const asc_model *init)
+{
+    const asc_values *v = &t->settings->values;
+    char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL,
+                                      asc_tokenizer_size(t->tokenizer));
+    if (!config) {
+        return asc_error(t->ctx);
+    }
+    t->lm = asc_lm_new(t->ctx, config, strcmp(v->dtype, "f64") == 0 ? ASC_F64 : ASC_F32, (uint64_t)v->seed);
+    asc_text_drop(config);
+    if (t->lm && asc_lm_vocab(t->lm) != asc_tokenizer_size(t->tokenizer)) {
+        asc_fail(t->ctx, ASC_ERR_ARG, "the tokenizer has %" PRId64 " tokens, but the model %s has %" PRId64,
+                 asc_tokenizer_size(t->tokenizer), v->init, asc_lm_vocab(t->lm));
+    }
+    const asc_params *from = init ? asc_lm_params(init->lm) : NULL;
+    for (int i = 0; from && asc_error(t->ctx) == ASC_OK && i < asc_params_count(asc_lm_params(t->lm)); i++) {
+        const char *name = asc_params_name(asc_lm_params(t->lm), i);
+        asc_copy(t->ctx, asc_params_at(asc_lm_params(t->lm), i), asc_params_find(from, name));
+    }
+    if (asc_error(t->ctx)) {
+        return asc_error(t->ctx);
+    }
+    t->optim = asc_adamw_new(t->ctx, asc_lm_params(t->lm),
+                             &(asc_adamw_options){v->beta1, v->beta2, 0, v->weight_decay});
+    return asc_error(t->ctx);
+}
+
+/* ---- the plan ---- */
+
+static asc_status fill_step(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y)
+{
+    asc_trainer *t = user;
+    return asc_block_fill(t->ctx, t->train, t->stepper.block, t->order + t->first + first, n, x, y);
+}
+
+static asc_decay decay_of(const char *schedule)
+{
+    return strcmp(schedule, "constant") == 0 ? ASC_DECAY_CONSTANT
+           : strcmp(schedule, "linear") == 0 ? ASC_DECAY_LINEAR
+                                             : ASC_DECAY_COSINE;
+}
+
+/* The number of steps: the smaller of the limits that there are. */
+static int64_t count_steps(const asc_trainer *t)
+{
+    const asc_values *v = &t->settings->values;
+    int64_t by_epochs = v->epochs > INT64_MAX / t->steps_per_epoch ? INT64_MAX : v->epochs * t->steps_per_epoch;
+    return v->steps == 0 ? by_epochs : v->epochs == 0 || v->steps < by_epochs ? v->steps : by_epochs;
+}
+
+static asc_status plan(asc_trainer *t)
+{
+    const asc_values *v = &t->settings->values;
+    int64_t block = asc_lm_block(t->lm), each = v->batch * v->accumulate;
+    t->blocks = asc_block_count(t->train->n_tokens, block, false);
+    if (t->blocks == 0) {
+        return asc_fail(t->ctx, ASC_ERR_ARG, "the train split has %" PRId64 " tokens, too few for a block of %" PRId64,
+                        t->train->n_tokens, block);
+    }
+    t->steps_per_epoch = (t->blocks + each - 1) / each;
+    t->steps = count_steps(t);
+    if (t->steps == 0) {
+        return asc_fail(t->ctx, ASC_ERR_ARG, "epochs and steps are both 0: one of them must say where the run ends");
+    }
+    t->schedule = (asc_schedule){decay_of(v->schedule), v->lr, v->min_lr < 0 ? v->lr / 10 : v->min_lr, v->warmup,
+                                 v->schedule_steps > 0 ? v->schedule_steps : t->steps};
+    t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = block, .batch = v->batch,
+                               .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed, .fill = fill_step,
+                               .user = t};
+    t->order = asc_alloc(t->ctx, (size_t)t->blocks * sizeof *t->order);
+    t->epoch = -1;
+    return asc_error(t->ctx);
+}
+
+/* ---- the folder ---- */
+
+static json_t *describe_checksums(const asc_trainer *t)
+{
+    if (t->settings->checksums) {
+        return json_deep_copy(t->settings->checksums);
+    }
+    char train[9], valid[9], test[9] = "";
+    snprintf(train, sizeof train, "%08" PRIx32, t->train->checksum);
+    snprintf(valid, sizeof valid, "%08" PRIx32, t->valid->checksum);
+    asc_split *split = asc_split_load(t->data, ASC_TEST, t->tokenizer);
+    if (split) {
+        snprintf(test, sizeof test, "%08" PRIx32, split->checksum);
+        asc_split_free(t->ctx, split);
+    } else {
+        asc_error_clear(t->ctx); /* training needs no test split */
+    }
+    return json_pack("{s:s, s:s, s:s*}", "train", train, "valid", valid, "test", *test ? test : NULL);
+}
+
+/* config.json: every setting in effect. */
+static asc_status write_config(asc_trainer *t)
+{
+    json_t *object = json_pack("{s:s}", "version", ASC_VERSION);
+    for (int i = 0; asc_setting_at(i); i++) {
+        if (!asc_setting_at(i)->model_key) {
+            json_object_set_new(object, asc_setting_at(i)->key, asc_settings_get(t->settings, asc_setting_at(i)));
+        }
+    }
+    json_object_set_new(object, "data_checksum", describe_checksums(t));
+    json_object_set_new(object, "model", json_loads(asc_lm_config(t->lm), 0, NULL));
+    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    json_decref(object);
+    if (!text) {
+        return asc_fail(t->ctx, ASC_ERR_MEMORY, "config.json: out of memory");
+    }
+    size_t n = strlen(text);
+    text[n] = '\n'; /* in place of the 0 at its end */
+    asc_status status = asc_file_write_atomic(t->ctx, t->folder.config, text, n + 1);
+    asc_text_drop(text);
+    return status;
+}
+
+static asc_status start_run(asc_trainer *t, const char *run)
+{
+    if (asc_folder_open(&t->folder, t->ctx, run, false) || asc_tokenizer_save(t->tokenizer, t->folder.vocab) ||
+        write_config(t) || asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, 0)) {
+        return asc_error(t->ctx);
+    }
+    asc_folder_complete(&t->folder);
+    return ASC_OK;
+}
+
+static asc_status resume_run(asc_trainer *t)
+{
+    char text[200];
+    bool same_build = true;
+    if (asc_path_exists(t->folder.checkpoint)) {
+        if (asc_checkpoint_read(t->ctx, &t->folder, t->lm, t->optim, &t->state, &same_build)) {
+            return asc_error(t->ctx);
+        }
+        t->saved_step = t->state.step;
+    }
+    snprintf(text, sizeof text, "goes on after step %" PRId64 " of %" PRId64 "%s", t->state.step, t->steps,
+             same_build ? "" : "; another build, BLAS or processor wrote the checkpoint: "
+                               "equal to rounding from here on, not to the bit");
+    say(t, text);
+    t->start_s -= t->state.elapsed_s;
+    if (asc_folder_recover(&t->folder, t->state.best_step) || write_config(t)) {
+        return asc_error(t->ctx);
+    }
+    return asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, t->state.metrics_bytes);
+}
+
+/* ---- all together ---- */
+
+static asc_model *open_init(const asc_trainer *t, bool resume)
+{
+    const char *init = t->settings->values.init;
+    return *init && !resume ? asc_model_open(t->ctx, init, NULL, t->data) : NULL;
+}
+
+static asc_status prepare(asc_trainer *t, const char *run, bool resume)
+{
+    if (!resume && asc_folder_taken(run)) {
+        return asc_fail(t->ctx, ASC_ERR_ARG, "%s exists; take another name, or go on with it by --resume", run);
+    }
+    if (resume && asc_folder_open(&t->folder, t->ctx, run, true)) {
+        return asc_error(t->ctx);
+    }
+    asc_model *init = open_init(t, resume);
+    if (asc_error(t->ctx) == ASC_OK && open_data(t, run, resume, init) == ASC_OK && open_lm(t, init) == ASC_OK) {
+        plan(t);
+    }
+    asc_model_free(t->ctx, init);
+    if (asc_error(t->ctx)) {
+        return asc_error(t->ctx);
+    }
+    return resume ? resume_run(t) : start_run(t, run);
+}
+
+static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
+{
+    const asc_split *valid = t->valid;
+    bool any = t->state.best_step >= 0;
+    *r = (asc_train_result){
+        .parameters = asc_params_numel(asc_lm_params(t->lm)), .step = t->state.step, .steps = t->steps,
+        .tokens = t->state.tokens, .elapsed_s = asc_clock() - t->start_s,
+        .best_loss = any ? t->state.best_loss : NAN, .best_ppl = any ? exp(t->state.best_loss) : NAN,
+        .best_bits_per_byte = t->state.best_bits, .best_step = t->state.best_step,
+        .source_ppl = valid->source_tokens > 0 ? exp(valid->source_nats / (double)valid->source_tokens) : NAN,
+        .end = end,
+    };
+}
+
+static void clear(asc_trainer *t)
+{
+    asc_metrics_close(&t->metrics);
+    asc_folder_close(&t->folder);
+    asc_free(t->ctx, t->order, t->order ? (size_t)t->blocks * sizeof *t->order : 0);
+    asc_optim_free(t->optim);
+    asc_lm_free(t->lm);
+    asc_split_free(t->ctx, t->train);
+    asc_split_free(t->ctx, t->valid);
+    asc_tokenizer_free(t->tokenizer);
+    asc_dataset_free(t->data);
+}
+
+asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool resume, const asc_train_hooks *hooks,
+                     asc_train_result *result)
+{
+    if (!settings || asc_settings_locate(settings)) {
+        return asc_error(ctx);
+    }
+    asc_trainer t = {.ctx = ctx, .settings = settings, .hooks = hooks ? *hooks : (asc_train_hooks){0},
+                     .folder = {.ctx = ctx, .lock = -1}, .metrics = {.fd = -1}, .state = asc_state_start(),
+                     .saved_step = -1, .start_s = asc_clock(), .invoked_s = asc_clock()};
+    t.progress.valid.loss = NAN;
+    asc_set_nan_check(ctx, settings->values.debug_nan);
+    asc_train_end end = ASC_END_STEPS;
+    asc_status status = prepare(&t, run, resume);
+    if (status == ASC_OK) {
+        status = asc_trainer_loop(&t, &end);
+    }
+    if (status == ASC_OK && result) {
+        report(&t, end, result);
+    }
+    clear(&t);
+    asc_set_nan_check(ctx, false);
+    if (status == ASC_OK && end == ASC_END_STOPPED) {
+        status = asc_fail(ctx, ASC_ERR_INTERRUPTED, "stopped; all that a resume needs is saved");
+    }
+    return status;
+}

@@ -1,0 +1,47 @@
+/* train/trainer.h: a training in progress. */
+#ifndef TRAIN_TRAINER_H
+#define TRAIN_TRAINER_H
+
+#include "train/run_folder.h"
+#include "train/metrics.h"
+#include "train/settings.h"
+#include "train/state.h"
+#include "train/step.h"
+
+typedef struct asc_trainer {
+    asc_ctx *ctx;
+    const asc_settings *settings;
+    asc_train_hooks hooks;
+    asc_folder folder;
+    asc_metrics metrics;
+
+    asc_dataset *data;
+    asc_tokenizer *tokenizer;
+    asc_split *train, *valid;
+    asc_lm *lm;
+    asc_optim *optim;
+    asc_stepper stepper;
+    asc_schedule schedule;
+    int64_t blocks, steps_per_epoch, steps; /* of the training split; of the run */
+    int32_t *order;                         /* of the blocks in epoch number `epoch` */
+    int64_t epoch, first;                   /* the step's first block stands at order[first] */
+
+    asc_train_state state;
+    asc_train_progress progress;
+    int64_t saved_step;        /* of the last checkpoint; -1: there is none */
+    bool stopped;              /* a hook asked for it */
+    double start_s;            /* when elapsed_s was 0, in seconds of the clock */
+    double invoked_s;          /* when asc_train was called */
+    double line_s;             /* time of the steps since the last line */
+    int64_t line_tokens;       /* their tokens */
+    double steps_s;            /* time of all steps of this invocation, for the estimate of what is left */
+    int64_t steps_done;
+} asc_trainer;
+
+/* The loop: from the state to the end of the run, or to where it is stopped. ASC_OK also where it was stopped. */
+asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end);
+
+/* Seconds of a clock that never goes back. */
+double asc_clock(void);
+
+#endif
