@@ -1,0 +1,76 @@
+#!/bin/sh
+# ascgrad eval: a run, a model file alone, every predicted token once, vocabularies that do not fit.
+. "$abs_top_srcdir/tests/program.sh"
+
+# close A B: the same number to a relative 1e-5.
+close() {
+    awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(a != "" && b != "" && d * d <= 1e-10 * a * a) }' ||
+        fail "$1 and $2 are not the same number"
+}
+
+status 0 "$ASCGRAD" train $tiny --out run
+status 0 "$ASCGRAD" eval run --json
+lines out 1
+lines err 0
+cp out valid
+close "$(field loss <valid)" "$(tail -n 1 run/metrics.jsonl | field valid_loss)"
+close "$(field bits_per_byte <valid)" "$(tail -n 1 run/metrics.jsonl | field valid_bits_per_byte)"
+close "$(field ppl <valid)" "$(awk -v l="$(field loss <valid)" 'BEGIN { printf "%.9g", exp(l) }')"
+has valid '"source_ppl": [0-9]'
+
+# each token but the first, whatever the batch and the threads
+status 0 "$ASCGRAD" eval run --split test --per-token tokens.txt --json --threads 1
+cp out test1
+lines tokens.txt "$(field tokens <test1)"
+close "$(field loss <test1)" "$(awk '{ s += $2 } END { printf "%.9g", s / NR }' tokens.txt)"
+status 0 "$ASCGRAD" eval run --split test --json --threads 2
+same out test1
+status 0 "$ASCGRAD" eval run --split test --json --batch 3
+close "$(field loss <out)" "$(field loss <test1)"
+status 0 "$ASCGRAD" eval run
+has out '^valid: [0-9]* tokens, loss'
+has out '^the source itself'
+
+# the file alone, and a run from elsewhere
+cp run/model.safetensors alone.safetensors
+status 0 "$ASCGRAD" eval alone.safetensors --data builtin:8000 --json
+close "$(field loss <out)" "$(field loss <valid)"
+status 0 "$ASCGRAD" eval alone.safetensors --data builtin:8000 --tokenizer word --json
+status 2 "$ASCGRAD" eval alone.safetensors
+has err '^ascgrad eval: --data is missing'
+status 0 "$ASCGRAD" eval run/model.safetensors --json
+same out valid
+seq 1 9000 | tr '\n' ' ' | fold -s -w 60 >text.txt
+status 0 "$ASCGRAD" train --preset tiny --data text.txt --tokenizer byte --out bytes --steps 3
+mkdir elsewhere
+mv bytes elsewhere
+(cd elsewhere && "$ASCGRAD" eval bytes --split test) >out 2>err || { fail 'a run that was moved'; cat err; }
+
+# other vocabularies, other data
+status 2 "$ASCGRAD" eval alone.safetensors --data builtin:8000 --tokenizer byte
+has err "tokenizer: got 'byte', but the model's is 'word'"
+printf '[UNK]\na\nb\n' >vocab.txt
+status 0 "$ASCGRAD" train --preset tiny --data text.txt --tokenizer wordpiece:vocab.txt --out pieces --steps 1
+printf '[UNK]\na\nb\nc\n' >longer.txt
+status 2 "$ASCGRAD" eval pieces --tokenizer wordpiece:longer.txt
+has err 'its vocabulary has 4 tokens, but the model.s has 3'
+printf '[UNK]\na\nc\n' >other.txt
+status 2 "$ASCGRAD" eval pieces --tokenizer wordpiece:other.txt
+has err 'the vocabulary is not the model.s'
+status 0 "$ASCGRAD" eval pieces --tokenizer wordpiece:vocab.txt
+echo 'and more' >>text.txt
+status 3 "$ASCGRAD" eval pieces
+has err 'split has changed'
+status 0 "$ASCGRAD" eval pieces --data text.txt
+
+status 2 "$ASCGRAD" eval run --split tset
+has err "got 'tset', expected train, valid or test"
+status 3 "$ASCGRAD" eval none
+has err '^ascgrad eval: none: No such file'
+status 3 "$ASCGRAD" eval text.txt
+has err '^ascgrad eval: text.txt: '
+status 3 "$ASCGRAD" eval elsewhere
+has err 'there is no model in it'
+status 3 "$ASCGRAD" eval run --per-token none/tokens.txt
+has err 'none/tokens.txt: No such file'
+exit $failed

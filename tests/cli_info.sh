@@ -1,0 +1,20 @@
+#!/bin/sh
+# ascgrad info: what it knows of the machine, and which kernels BLAS was made to take.
+. "$abs_top_srcdir/tests/program.sh"
+
+status 0 "$ASCGRAD" info
+for word in version processor kernels BLAS threads models ops; do
+    has out "^$word  *[^ ]"
+done
+status 0 "$ASCGRAD" info --json
+lines out 1
+has out '"models": \["transformer"'
+has out '"name": "layer_norm", "equation": "'
+lines err 0
+
+# a user's choice is respected; ours leaves no trace in the environment
+OPENBLAS_CORETYPE=Prescott status 0 "$ASCGRAD" info --json
+has out '"blas_core": "Prescott"'
+ASCGRAD_ISA=plain status 0 "$ASCGRAD" info --json
+has out '"isa": "plain"'
+exit $failed

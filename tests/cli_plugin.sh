@@ -1,0 +1,82 @@
+#!/bin/sh
+# ascgrad gradcheck --plugin: ops from a shared object, and clear words for a wrong one.
+. "$abs_top_srcdir/tests/program.sh"
+example=$abs_top_srcdir/examples/my_op.c
+
+# build NAME [FLAG...]: NAME.so of NAME.c, which need not be linked with the library.
+build() {
+    name=$1
+    shift
+    # shellcheck disable=SC2086  # CC may hold flags
+    $CC -std=c11 -shared -fPIC -I"$abs_top_srcdir/include" "$@" "$name.c" -o "$name.so" 2>build.err && return
+    echo 'this compiler makes no shared objects:'
+    cat build.err
+    exit 77
+}
+
+cp "$example" good.c
+build good
+status 0 "$ASCGRAD" gradcheck --plugin good.so
+lines out 1
+has out '^x_log_x .* ok, .* digits, .* elements'
+status 0 "$ASCGRAD" gradcheck --plugin "$PWD/good.so" x_log_x tanh
+lines out 2
+status 0 "$ASCGRAD" gradcheck --plugin ./good.so --mutants
+has out '^x_log_x .* 1/1 '
+status 0 "$ASCGRAD" gradcheck --plugin good.so --json
+has out '"op": "x_log_x", "passed": true'
+
+# an op whose gradient is wrong
+sed 's/(1 + log(/(1.001 + log(/' "$example" >wrong.c
+build wrong
+status 1 "$ASCGRAD" gradcheck --plugin wrong.so
+has out '^x_log_x .* FAIL  sample 0, differences: x\[0, 0\] analytic .* numeric .* bound '
+
+# |x - 1|, at 1: 15 elements and 1, and 5 and 3 of the variants of length 1
+sed -e 's/get(&call->in\[0\], i) \* log(get(&call->in\[0\], i))/fabs(get(\&call->in[0], i) - 1)/' \
+    -e 's/(1 + log(get(&call->in\[0\], i)))/0.5/' -e 's/\.lo = \.1, \.hi = 4/.lo = 1, .hi = 1/' "$example" >kink.c
+build kink
+status 0 "$ASCGRAD" gradcheck --plugin kink.so
+has out '^x_log_x .* ok, .*, 24 kinks'
+status 0 "$ASCGRAD" gradcheck --plugin kink.so --json
+has out '"kinks": 24.*"kink": {"sample": 0,'
+
+# refused NAME WORDS: exit status 2, and a message with these words and the file's name.
+refused() {
+    status 2 "$ASCGRAD" gradcheck --plugin "$1"
+    has err "^ascgrad gradcheck: $1: .*$2"
+    lines err 1
+    lines out 0
+}
+
+refused missing.so 'cannot be loaded: .*[Nn]o such file'
+echo 'not a shared object' >text.so
+refused text.so 'cannot be loaded: '
+head -c 300 good.so >cut.so
+refused cut.so 'cannot be loaded: '
+: >empty.so
+refused empty.so 'cannot be loaded: '
+mkdir folder.so
+refused folder.so 'cannot be loaded: '
+echo 'int other;' >none.c
+build none
+refused none.so 'exports no function asc_plugin_ops'
+echo 'extern int nowhere(void); int asc_plugin_ops(void) { return nowhere(); }' >unresolved.c
+build unresolved
+refused unresolved.so 'cannot be loaded: .*nowhere'
+
+# changed NAME SED WORDS: the example with this change is refused.
+changed() {
+    sed "$2" "$example" >"$1.c"
+    build "$1"
+    refused "$1.so" "$3"
+}
+changed other_abi 's/return abi == ASC_OP_ABI ? ops : NULL/return abi == 99 ? ops : NULL/' 'has no ops for ABI 1'
+changed old_op 's/\.abi = ASC_OP_ABI/.abi = 7/' 'the op has ABI 7, expected 1'
+changed no_ops 's/{&x_log_x, NULL}/{NULL}/' 'has no ops'
+changed no_infer 's/\.infer = infer, //' 'x_log_x: name, equation, inputs, infer and forward are needed'
+changed taken 's/"x_log_x"/"tanh"/' 'tanh: there is an op of this name'
+changed no_samples 's/\.n_samples = 2/.n_samples = 0/' 'x_log_x: no samples'
+changed null_samples 's/\.samples = samples, //' 'x_log_x: n_samples is 2, samples is NULL'
+changed no_outputs 's/\.n_out = 1/.n_out = 0/' 'x_log_x: 1 inputs, 0 outputs'
+exit $failed

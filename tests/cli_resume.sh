@@ -1,0 +1,77 @@
+#!/bin/sh
+# ascgrad train --resume: after any interruption the same metrics and model to the bit.
+. "$abs_top_srcdir/tests/program.sh"
+settings="$tiny --steps 150 --eval-every 37 --checkpoint-every 10 --log-every 5"
+
+status 0 "$ASCGRAD" train $settings --out whole
+
+# go_on SIGNAL RUN: trains, interrupts, resumes until the run is done; the pauses differ.
+go_on() {
+    "$ASCGRAD" train $settings --out "$2" >out 2>err &
+    for pause in 0.1 0.25 0.05 0.4 0.15 0.3 0.2 0.35 0.12 0.45; do
+        sleep $pause
+        kill "-$1" $! 2>/dev/null
+        wait $! 2>/dev/null
+        got=$?
+        [ $got -eq 0 ] && return
+        [ "$1" = INT ] && [ -d "$2" ] && [ $got -ne 130 ] && { fail "interrupted: exit status $got"; cat err; }
+        if [ -f "$2/config.json" ]; then
+            "$ASCGRAD" train --resume --out "$2" >out 2>err &
+        else
+            "$ASCGRAD" train $settings --out "$2" >out 2>err &
+        fi
+    done
+    wait $! || { fail "resumed after $1: exit status $?"; cat err; }
+}
+go_on INT interrupted
+same_run whole interrupted
+go_on KILL killed
+same_run whole killed
+
+# a limit of time only stops
+status 0 "$ASCGRAD" train $settings --out timed --minutes 0.003
+has out 'out of time'
+[ -s timed/model.safetensors ] || fail 'a run that ran out of time has no model'
+status 0 "$ASCGRAD" train --resume --out timed
+has err 'goes on after step [1-9]'
+same_run whole timed
+
+# what may be given anew, and what may not
+status 2 "$ASCGRAD" train --resume --out whole --lr 1
+has err '^ascgrad train: lr can.t be given anew'
+status 2 "$ASCGRAD" train --resume --out whole --dim 64
+has err 'd_model'
+status 2 "$ASCGRAD" train --resume --out whole --data builtin:9000
+has err 'data can.t be given anew'
+status 3 "$ASCGRAD" train --resume --out none
+has err 'none/config.json: No such file'
+status 0 "$ASCGRAD" train --resume --out whole $settings
+same_run whole timed
+
+# with a schedule of its own length, more steps continue the same run
+long="$settings --set schedule_steps=150"
+status 0 "$ASCGRAD" train $long --out parts --steps 83
+status 0 "$ASCGRAD" train --resume --out parts --steps 150 --threads 1
+same_run whole parts
+has parts/config.json '"steps": 150'
+
+# one process at a time
+"$ASCGRAD" train $tiny --out busy --steps 100000 --eval-every 100000 >/dev/null 2>&1 &
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    [ -s busy/config.json ] && break
+    sleep 0.1
+done
+status 2 "$ASCGRAD" train --resume --out busy
+has err 'busy: another process trains in it'
+kill -TERM $!
+wait $!
+[ $? -eq 130 ] || fail 'SIGTERM: exit status is not 130'
+status 0 "$ASCGRAD" train --resume --out busy --steps 1
+
+# data that has changed
+seq 1 9000 | tr '\n' ' ' | fold -w 60 >text.txt
+status 0 "$ASCGRAD" train --preset tiny --data text.txt --tokenizer byte --out own --steps 5
+echo more >>text.txt
+status 3 "$ASCGRAD" train --resume --out own --steps 8
+has err 'split has changed'
+exit $failed

@@ -1,0 +1,32 @@
+#!/bin/sh
+# ascgrad tokenize: ids, a line for each line.
+. "$abs_top_srcdir/tests/program.sh"
+
+printf 'the cat\n\nthe dog\n' >text
+status 0 "$ASCGRAD" tokenize text
+printf '2 3 1\n1\n2 4 1\n' >wanted
+same out wanted
+status 0 "$ASCGRAD" tokenize --tokenizer byte - <text
+printf '116 104 101 32 99 97 116 10\n10\n116 104 101 32 100 111 103 10\n' >wanted
+same out wanted
+
+printf '[UNK]\nun\n##aff\n##able\nhello\n,\n' >vocab
+echo 'Unaffable, HELLO xyz <unk>' | gzip >text.gz
+status 0 "$ASCGRAD" tokenize text.gz --tokenizer wordpiece:vocab
+printf '1 2 3 5 4 0 0 1 0 0\n' >wanted
+has out '^1 2 3 5 4 0 '
+status 0 "$ASCGRAD" tokenize text.gz --tokenizer wordpiece:vocab --corpus
+printf '1 2 3 5 4 0 0\n' >wanted
+same out wanted
+status 0 "$ASCGRAD" tokenize text.gz --tokenizer wordpiece:vocab --corpus --json
+has out '"tokens": 7'
+has out '"lines": \[\[1, 2, 3, 5, 4, 0, 0\]\]'
+
+status 3 "$ASCGRAD" tokenize none.txt
+has err '^ascgrad tokenize: none.txt: '
+status 2 "$ASCGRAD" tokenize --tokenizer wrod text
+has err 'wrod'
+printf 'bad \377 byte\n' >binary
+status 3 "$ASCGRAD" tokenize binary
+has err 'binary: line 1'
+exit $failed

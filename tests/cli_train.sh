@@ -1,0 +1,77 @@
+#!/bin/sh
+# ascgrad train: what a run consists of, where settings come from.
+. "$abs_top_srcdir/tests/program.sh"
+
+status 0 "$ASCGRAD" train $tiny --out run --log-every 5
+for file in config.json vocab.txt metrics.jsonl model.safetensors checkpoint.safetensors; do
+    [ -s "run/$file" ] || fail "run has no $file"
+done
+lines run/metrics.jsonl 12
+for key in step epoch tokens loss lr grad_norm tokens_per_s elapsed_s; do
+    [ "$(grep -c "\"$key\": [0-9]" run/metrics.jsonl)" -eq 12 ] || fail "a line of metrics.jsonl lacks $key"
+done
+for key in valid_loss valid_ppl valid_bits_per_byte; do
+    [ "$(grep -c "\"$key\": [0-9]" run/metrics.jsonl)" -eq 3 ] || fail "$key is not in three lines of metrics.jsonl"
+done
+[ "$(head -n 1 run/metrics.jsonl | field step)" -eq 5 ] || fail 'the first line is not of step 5'
+[ "$(head -n 1 run/metrics.jsonl | field tokens)" -eq 1280 ] || fail '5 steps of 8 blocks of 32 are not 1280 tokens'
+for key in '"version": "' '"data": "builtin:8000"' '"steps": 60' '"epochs": 0' '"d_model": 32' '"mix": "transformer"' \
+    '"train": "[0-9a-f]\{8\}"'; do
+    has run/config.json "$key"
+done
+has out 'best on valid'
+lacks err "$(printf '\r')"
+
+# what a killed start leaves before config.json is there is no run, and in nobody's way; another's folder is
+mkdir half
+: >half/vocab.txt
+: >half/config.json.tmp
+status 0 "$ASCGRAD" train $tiny --steps 1 --out half
+mkdir other
+echo mine >other/notes
+status 2 "$ASCGRAD" train $tiny --steps 1 --out other
+has err '^ascgrad train: other exists'
+has other/notes mine
+
+# a run that exists is refused, and stays as it is
+cp run/metrics.jsonl before
+status 2 "$ASCGRAD" train $tiny --out run
+has err '^ascgrad train: run exists'
+same run/metrics.jsonl before
+
+# --json: one object on stdout
+status 0 "$ASCGRAD" train $tiny --out deep/er/run --steps 3 --json
+lines out 1
+has out '"step": 3'
+has out '"source_ppl": [0-9]'
+
+# preset, file, --set, options: the later wins
+echo '{"lr": 0.5, "clip": 0.25, "dim": 16, "model": {"positions": "alibi"}}' >settings.json
+status 0 "$ASCGRAD" train --lr 0.125 $tiny --set clip=0.75 --set d_ff=24 --config settings.json --out order --steps 2
+has order/config.json '"lr": 0.125'
+has order/config.json '"clip": 0.75'
+has order/config.json '"warmup": 10'
+has order/config.json '"d_model": 16'
+has order/config.json '"d_ff": 24'
+has order/config.json '"positions": "alibi"'
+echo '{"lr": 0.5, "model": {"d_modle": 16}}' >wrong.json
+status 2 "$ASCGRAD" train $tiny --config wrong.json --out no
+has err "^ascgrad train: wrong.json: unknown setting 'd_modle'; did you mean 'd_model'?"
+echo '{"lr": ' >wrong.json
+status 3 "$ASCGRAD" train $tiny --config wrong.json --out no
+has err '^ascgrad train: wrong.json: line '
+status 3 "$ASCGRAD" train $tiny --config none.json --out no
+has err 'none.json: No such file'
+
+# a run's own config.json is a file of settings
+status 0 "$ASCGRAD" train --config run/config.json --out again --log-every 5
+same_run run again
+
+# from an initial model
+status 0 "$ASCGRAD" train $tiny --init run --out more --steps 1 --eval-every 1 --lr 0 --warmup 0
+status 0 "$ASCGRAD" eval run --json
+[ "$(field loss <out | cut -c 1-8)" = "$(tail -n 1 more/metrics.jsonl | field valid_loss | cut -c 1-8)" ] ||
+    fail '--init: not the loss of the model'
+status 2 "$ASCGRAD" train --preset tiny --data builtin:8000 --tokenizer byte --init run --out no
+has err 'tokens'
+exit $failed

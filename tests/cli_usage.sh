@@ -1,0 +1,65 @@
+#!/bin/sh
+# The program's words: help, wrong usage and the nearest name, closed pipes.
+. "$abs_top_srcdir/tests/program.sh"
+
+status 0 "$ASCGRAD" --version
+has out '^ascgrad [0-9]'
+status 0 "$ASCGRAD" --help
+for command in train eval generate tokenize gradcheck parity bench info; do
+    has out "^  $command "
+    "$ASCGRAD" "$command" --help >help || fail "$command --help: exit status $?"
+    has help "^usage: ascgrad $command"
+    has help '^example:$'
+done
+status 0 "$ASCGRAD" help train
+has out '^usage: ascgrad train'
+has out '--weight-decay W'
+has out 'wikitext2-6l'
+
+status 2 "$ASCGRAD"
+has err '^usage:'
+status 2 "$ASCGRAD" trian
+has err "^ascgrad: unknown command 'trian'; did you mean 'train'?"
+status 2 "$ASCGRAD" train --lyers 2
+has err '^ascgrad train: unknown option --lyers; did you mean --layers?'
+status 2 "$ASCGRAD" train --layer 2
+has err 'did you mean --layers?'
+status 2 "$ASCGRAD" train --out run --data builtin --layers x
+has err "^ascgrad train: --layers: got 'x', expected a whole number from 0 to 10000"
+status 2 "$ASCGRAD" train --out run --data builtin --dropout 1.5
+has err "^ascgrad train: --dropout: got '1.5', expected a number from 0 to 0.999"
+status 2 "$ASCGRAD" train --out run --data builtin --schedule cosin
+has err "did you mean 'cosine'?"
+status 2 "$ASCGRAD" train --out run --data builtin --preset quickstrat
+has err "did you mean 'quickstart'?"
+status 2 "$ASCGRAD" train --out run --data builtin --set lerning_rate=1
+has err "^ascgrad train: unknown setting 'lerning_rate'"
+status 2 "$ASCGRAD" train --out run --data builtin --set layres=1
+has err "did you mean 'layers'?"
+status 2 "$ASCGRAD" train --out run --data builtin --set layers
+has err 'expected KEY=VALUE'
+status 2 "$ASCGRAD" train --out run --data builtin --model transfromer
+has err 'transformer'
+status 2 "$ASCGRAD" train --out
+has err 'its argument RUN is missing'
+status 2 "$ASCGRAD" train --out run
+has err 'data is missing'
+status 2 "$ASCGRAD" train --data builtin
+has err '--out RUN is missing'
+status 2 "$ASCGRAD" train --out run --data builtin extra
+has err "'extra' is one argument too many"
+status 2 "$ASCGRAD" eval
+has err 'a RUN or MODEL is missing'
+status 2 "$ASCGRAD" info --json=1
+has err '--json takes no argument'
+status 2 "$ASCGRAD" bench trian
+has err "did you mean 'train'?"
+[ ! -e run ] || fail 'a run that never began left a folder'
+
+# a closed pipe
+{ "$ASCGRAD" info --ops; echo $? >pipe.status; } 2>pipe.err | true
+{ yes 'some words' | "$ASCGRAD" tokenize; echo $? >tokens.status; } 2>pipe.err | head -n 1 >/dev/null
+lines pipe.err 0
+has tokens.status '^0$'
+has pipe.status '^0$'
+exit $failed

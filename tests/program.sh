@@ -1,0 +1,68 @@
+# tests/program.sh: what the scripts that run the program share; sourced by them.
+set -u
+folder=$(mktemp -d) || exit 99
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 99
+failed=0
+
+# fail TEXT: one more thing that does not hold.
+fail() {
+    echo "$*"
+    failed=1
+}
+
+# status WANTED COMMAND...: runs it, keeps its output in the files out and err.
+status() {
+    wanted=$1
+    shift
+    "$@" >out 2>err
+    got=$?
+    [ "$got" -eq "$wanted" ] && return
+    fail "$*: exit status $got, expected $wanted"
+    cat out err
+}
+
+# has FILE PATTERN: a line of the file matches.
+has() {
+    grep -q -e "$2" "$1" && return
+    fail "no line of $1 matches '$2':"
+    cat "$1"
+}
+
+# lacks FILE PATTERN
+lacks() {
+    grep -q -e "$2" "$1" || return
+    fail "a line of $1 matches '$2':"
+    cat "$1"
+}
+
+# lines FILE N
+lines() {
+    [ "$(wc -l <"$1")" -eq "$2" ] || { fail "$1 has $(wc -l <"$1") lines, expected $2:"; cat "$1"; }
+}
+
+# same FILE FILE: to the byte.
+same() {
+    cmp -s "$1" "$2" || fail "$1 and $2 differ"
+}
+
+# field NAME <JSON: the value of a number.
+field() {
+    sed -n 's/.*"'"$1"'": *\([-+0-9.e]*\).*/\1/p'
+}
+
+# timeless RUN: its metrics without the times.
+timeless() {
+    sed 's/"tokens_per_s": [^,]*, "elapsed_s": [^,}]*//' "$1/metrics.jsonl"
+}
+
+# same_run RUN RUN: the same model and, times aside, metrics.
+same_run() {
+    same "$1/model.safetensors" "$2/model.safetensors"
+    timeless "$1" >metrics.1
+    timeless "$2" >metrics.2
+    cmp -s metrics.1 metrics.2 || { fail "metrics of $1 and $2 differ:"; diff metrics.1 metrics.2 | head; }
+}
+
+# Some settings that take no time.
+tiny='--preset tiny --data builtin:8000 --tokenizer word'

@@ -1,0 +1,165 @@
+/* tools/eval.c: ascgrad eval. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <ascgrad/train.h>
+
+#include "tools/commands.h"
+#include "tools/progress.h"
+
+struct args {
+    const char *data, *split, *tokenizer, *per_token;
+    int64_t batch, threads;
+    bool json;
+};
+
+static const cli_option options[] = {
+    {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0,
+     "builtin[:WORDS[:SEED]], a text file or a folder (the run's)"},
+    {"split", 0, "SPLIT", CLI_TEXT, offsetof(struct args, split), 0, 0, "train, valid or test (valid)"},
+    {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
+     "word, byte or wordpiece:VOCAB_FILE, for a model that is in no run"},
+    {"per-token", 0, "FILE", CLI_TEXT, offsetof(struct args, per_token), 0, 0,
+     "write a line for each predicted token: its id and its loss"},
+    {"batch", 0, "N", CLI_INT, offsetof(struct args, batch), 1, 1 << 20, "sequences at a time (the run's)"},
+    CLI_THREADS(struct args),
+    CLI_JSON(struct args),
+    {0},
+};
+
+/* What the evaluation tells us while it runs. */
+typedef struct listener {
+    progress bar;
+    FILE *per_token;
+    const char *path;
+} listener;
+
+static asc_status write_tokens(void *user, const int64_t *ids, const double *losses, int64_t n)
+{
+    listener *l = user;
+    for (int64_t i = 0; l->per_token && i < n; i++) {
+        fprintf(l->per_token, "%lld %.9g\n", (long long)ids[i], losses[i]);
+    }
+    return l->per_token && ferror(l->per_token) ? ASC_ERR_IO : ASC_OK;
+}
+
+static bool show(void *user, double done)
+{
+    listener *l = user;
+    progress_part(&l->bar, "evaluating", done);
+    return true;
+}
+
+static asc_status close_tokens(asc_ctx *ctx, listener *l)
+{
+    if (l->per_token) {
+        bool failed = ferror(l->per_token) != 0;
+        if ((fclose(l->per_token) || failed) && (asc_error(ctx) == ASC_OK || failed)) {
+            asc_error_clear(ctx);
+            return asc_fail(ctx, ASC_ERR_IO, "%s: %s", l->path, strerror(errno));
+        }
+    }
+    return asc_error(ctx);
+}
+
+static asc_split_kind split_kind(const char *name)
+{
+    for (asc_split_kind kind = ASC_TRAIN; kind <= ASC_TEST; kind++) {
+        if (strcmp(name, asc_split_name(kind)) == 0) {
+            return kind;
+        }
+    }
+    cli_wrong_usage("--split: got '%s', expected train, valid or test", name);
+}
+
+static int print_result(const asc_eval_result *r, const char *split, bool json)
+{
+    if (json) {
+        json_t *o = json_pack("{s:s, s:I, s:o, s:o, s:o}", "split", split, "tokens", (json_int_t)r->tokens, "loss",
+                              cli_json_real(r->loss), "ppl", cli_json_real(r->ppl), "bits_per_byte",
+                              cli_json_real(r->bits_per_byte));
+        if (isfinite(r->source_ppl)) {
+            json_object_set_new(o, "source_ppl", cli_json_real(r->source_ppl));
+            json_object_set_new(o, "source_bits_per_byte", cli_json_real(r->source_bits_per_byte));
+        }
+        return cli_print_json(o);
+    }
+    printf("%s: %lld tokens, loss %.6f, perplexity %.4f, %.5f bits per byte\n", split, (long long)r->tokens, r->loss,
+           r->ppl, r->bits_per_byte);
+    if (isfinite(r->source_ppl)) {
+        printf("the source itself: perplexity %.4f per word, %.5f bits per byte\n", r->source_ppl,
+               r->source_bits_per_byte);
+    }
+    return CLI_OK;
+}
+
+/* Opens data and model, whichever needs the other, and the split. */
+static asc_split *open_split(asc_ctx *ctx, const struct args *args, const char *path, asc_split_kind kind,
+                             asc_dataset **data, asc_model **model)
+{
+    *data = args->data ? asc_dataset_open(ctx, args->data) : NULL;
+    *model = asc_error(ctx) == ASC_OK ? asc_model_open(ctx, path, args->tokenizer, *data) : NULL;
+    if (*model && !args->data && !(*model)->data) {
+        asc_fail(ctx, ASC_ERR_ARG, "--data is missing: %s is in no run", path);
+    } else if (*model && !args->data) {
+        *data = asc_dataset_open(ctx, (*model)->data);
+    }
+    asc_split *split = *model && *data ? asc_split_load(*data, kind, (*model)->tokenizer) : NULL;
+    if (split && !args->data) {
+        asc_model_check_split(ctx, *model, kind, split);
+    }
+    return split;
+}
+
+static asc_status evaluate(asc_ctx *ctx, const struct args *args, const asc_model *model, const asc_split *split,
+                           asc_eval_result *result)
+{
+    listener l = {.bar = progress_start(), .path = args->per_token};
+    if (args->per_token && !(l.per_token = fopen(args->per_token, "w"))) {
+        return asc_fail(ctx, ASC_ERR_IO, "%s: %s", args->per_token, strerror(errno));
+    }
+    asc_eval_options o = {.batch = args->batch > 0 ? args->batch : model->batch, .tokens = write_tokens,
+                          .progress = show, .user = &l};
+    asc_evaluate(ctx, model->lm, split, &o, result);
+    progress_clear(&l.bar);
+    return close_tokens(ctx, &l);
+}
+
+static int run(int argc, char **argv)
+{
+    struct args args = {.split = "valid"};
+    int n = cli_parse(&command_eval, argc, argv, &args);
+    cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
+    asc_split_kind kind = split_kind(args.split);
+    asc_ctx *ctx = cli_ctx_new(args.threads);
+    asc_dataset *data;
+    asc_model *model;
+    asc_eval_result result;
+    asc_split *split = open_split(ctx, &args, argv[0], kind, &data, &model);
+    if (split && asc_error(ctx) == ASC_OK) {
+        evaluate(ctx, &args, model, split, &result);
+    }
+    int status = cli_report(ctx);
+    if (status == CLI_OK) {
+        status = print_result(&result, args.split, args.json);
+    }
+    if (status == CLI_OK && !isfinite(result.loss)) {
+        cli_message("the loss is not finite");
+        status = CLI_FAILED;
+    }
+    asc_split_free(ctx, split);
+    asc_model_free(ctx, model);
+    asc_dataset_free(data);
+    asc_ctx_free(ctx);
+    return status;
+}
+
+const cli_command command_eval = {
+    "eval", "prints a model's loss, perplexity and bits per byte", "RUN|MODEL",
+    "RUN stands for the best model in it. Every token of the split but the first is predicted once.",
+    "ascgrad eval runs/first --split test\n"
+    "ascgrad eval model.safetensors --data wikitext-2/ --tokenizer wordpiece:vocab.txt --json",
+    options, run,
+};

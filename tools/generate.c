@@ -1,0 +1,148 @@
+/* tools/generate.c: ascgrad generate. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ascgrad/train.h>
+
+#include "tools/commands.h"
+
+struct args {
+    const char *prompt, *tokenizer, *data;
+    int64_t tokens, threads;
+    int64_t top_k, seed;
+    double temperature, top_p;
+    bool json;
+};
+
+static const cli_option options[] = {
+    {"prompt", 'p', "TEXT", CLI_TEXT, offsetof(struct args, prompt), 0, 0, "text to continue; - reads standard input"},
+    {"tokens", 'n', "N", CLI_INT, offsetof(struct args, tokens), 0, 1e12, "tokens to write (100)"},
+    {"temperature", 0, "T", CLI_REAL, offsetof(struct args, temperature), 0, 1e6,
+     "0: always the most probable token; 1: as the model has it (1)"},
+    {"top-k", 0, "K", CLI_INT, offsetof(struct args, top_k), 0, 1e9, "draw from the K most probable; 0: all (0)"},
+    {"top-p", 0, "P", CLI_REAL, offsetof(struct args, top_p), 1e-9, 1,
+     "draw from the most probable that together reach P (1)"},
+    {"seed", 0, "N", CLI_INT, offsetof(struct args, seed), 0, 1e15, "of the draws (1)"},
+    {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
+     "word, byte or wordpiece:VOCAB_FILE, for a model that is in no run"},
+    {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0,
+     "the data whose words a model of no run was trained on"},
+    CLI_THREADS(struct args),
+    CLI_JSON(struct args),
+    {0},
+};
+
+/* Where the tokens go: to stdout as they come, or into memory for JSON. */
+typedef struct writer {
+    asc_decoder *decoder;
+    FILE *out;
+    json_t *ids; /* or NULL */
+} writer;
+
+static bool put(writer *w, const char *text, size_t n)
+{
+    return fwrite(text, 1, n, w->out) == n && (w->out != stdout || fflush(stdout) == 0);
+}
+
+static bool on_token(void *user, int32_t id)
+{
+    writer *w = user;
+    size_t n;
+    const char *text = asc_decoder_next(w->decoder, id, &n);
+    if (w->ids) {
+        json_array_append_new(w->ids, json_integer(id));
+    }
+    return text && put(w, text, n);
+}
+
+/* All of standard input; new. */
+static char *read_stdin(void)
+{
+    char *text = NULL, part[4096];
+    size_t size = 0, got;
+    FILE *memory = open_memstream(&text, &size);
+    while (memory && (got = fread(part, 1, sizeof part, stdin)) > 0) {
+        fwrite(part, 1, got, memory);
+    }
+    if (!memory || fclose(memory) || ferror(stdin)) {
+        cli_message("standard input could not be read");
+        exit(CLI_IO);
+    }
+    return text;
+}
+
+/* Writes prompt and continuation. */
+static void write_text(asc_ctx *ctx, const asc_model *model, const struct args *args, const char *prompt, writer *w)
+{
+    asc_ids ids = {0};
+    size_t n;
+    asc_tokenizer_encode(model->tokenizer, prompt, strlen(prompt), 0, &ids);
+    w->decoder = asc_decoder_new(model->tokenizer);
+    for (size_t i = 0; w->decoder && i < ids.n; i++) {
+        asc_decoder_next(w->decoder, ids.data[i], &n); /* so that it knows what stands before */
+    }
+    asc_sampling sampling = {args->temperature, args->top_k, args->top_p, (uint64_t)args->seed};
+    if (asc_error(ctx) == ASC_OK && put(w, prompt, strlen(prompt)) &&
+        asc_generate(ctx, model, ids.data, (int64_t)ids.n, args->tokens, &sampling, on_token, w) == ASC_OK) {
+        const char *rest = asc_decoder_end(w->decoder, &n);
+        put(w, rest, n);
+    }
+    asc_decoder_free(w->decoder);
+    asc_ids_free(ctx, &ids);
+}
+
+static int write_json(asc_ctx *ctx, const asc_model *model, const struct args *args, const char *prompt)
+{
+    char *text = NULL;
+    size_t size = 0;
+    writer w = {.out = open_memstream(&text, &size), .ids = json_array()};
+    if (!w.out) {
+        cli_message("no memory for the result");
+        json_decref(w.ids);
+        return CLI_IO;
+    }
+    write_text(ctx, model, args, prompt, &w);
+    fclose(w.out);
+    int status = cli_report(ctx);
+    if (status == CLI_OK) {
+        status = cli_print_json(json_pack("{s:s, s:s, s:O}", "prompt", prompt, "text", text, "ids", w.ids));
+    }
+    json_decref(w.ids);
+    free(text);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct args args = {.prompt = "", .tokens = 100, .temperature = 1, .top_p = 1, .seed = 1};
+    int n = cli_parse(&command_generate, argc, argv, &args);
+    cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
+    bool piped = strcmp(args.prompt, "-") == 0;
+    asc_ctx *ctx = cli_ctx_new(args.threads);
+    asc_dataset *data = args.data ? asc_dataset_open(ctx, args.data) : NULL;
+    asc_model *model = asc_error(ctx) == ASC_OK ? asc_model_open(ctx, argv[0], args.tokenizer, data) : NULL;
+    int status = cli_report(ctx);
+    if (status == CLI_OK) {
+        char *input = piped ? read_stdin() : NULL;
+        const char *prompt = piped ? input : args.prompt;
+        if (args.json) {
+            status = write_json(ctx, model, &args, prompt);
+        } else {
+            write_text(ctx, model, &args, prompt, &(writer){.out = stdout});
+            putchar('\n');
+            status = cli_report(ctx);
+        }
+        free(input);
+    }
+    asc_model_free(ctx, model);
+    asc_dataset_free(data);
+    asc_ctx_free(ctx);
+    return status;
+}
+
+const cli_command command_generate = {
+    "generate", "continues a prompt", "RUN|MODEL",
+    "Without a prompt the text starts at the beginning of a line. The same seed gives the same text.",
+    "ascgrad generate runs/first --prompt 'the king' --tokens 50 --temperature 0.8", options, run,
+};

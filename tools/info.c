@@ -1,0 +1,111 @@
+/* tools/info.c: ascgrad info: the version, the machine, and what the library has. */
+#include <stdio.h>
+#include <string.h>
+
+#include <ascgrad/nn.h>
+#include <ascgrad/op.h>
+
+#include "tools/commands.h"
+
+struct args {
+    bool json, ops;
+};
+
+static const cli_option options[] = {
+    {"ops", 0, NULL, CLI_FLAG, offsetof(struct args, ops), 0, 0,
+     "list the ops: name, inputs (? optional), samples that gradcheck draws, equation"},
+    CLI_JSON(struct args),
+    {0},
+};
+
+/* The processor's name, as the system tells it. */
+static void read_processor(char *name, size_t n)
+{
+    snprintf(name, n, "unknown");
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    char row[256];
+    while (f && fgets(row, sizeof row, f)) {
+        char *colon = strstr(row, ": ");
+        if (strncmp(row, "model name", 10) == 0 && colon) {
+            snprintf(name, n, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+            break;
+        }
+    }
+    if (f) {
+        fclose(f);
+    }
+}
+
+static json_t *list_ops(void)
+{
+    json_t *list = json_array();
+    for (int i = 0; asc_op_at(i); i++) {
+        const asc_op *op = asc_op_at(i);
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i}", "name", op->name, "equation", op->equation,
+                                              "inputs", op->inputs, "samples", op->n_samples));
+    }
+    return list;
+}
+
+static int print_json(const asc_machine *m, const char *processor, int threads)
+{
+    json_t *models = json_array();
+    for (int i = 0; asc_mixing_at(i); i++) {
+        json_array_append_new(models, json_string(asc_mixing_at(i)));
+    }
+    return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:i, s:o, s:o}", "version", m->version,
+                                    "processor", processor, "isa", m->isa, "best_isa", m->best_isa, "blas", m->blas,
+                                    "blas_core", m->blas_core, "threads", threads, "models", models, "ops",
+                                    list_ops()));
+}
+
+static void print_models(void)
+{
+    printf("models     ");
+    for (int i = 0; asc_mixing_at(i); i++) {
+        printf("%s%s", i ? ", " : "", asc_mixing_at(i));
+    }
+    putchar('\n');
+}
+
+static void print_ops(bool details)
+{
+    printf("ops        ");
+    for (int i = 0; asc_op_at(i); i++) {
+        const asc_op *op = asc_op_at(i);
+        if (details) {
+            printf("\n  %-20s  %-28s  %2d  %s", op->name, op->inputs, op->n_samples, op->equation);
+        } else {
+            printf("%s%s", i ? " " : "", op->name);
+        }
+    }
+    putchar('\n');
+}
+
+static int run(int argc, char **argv)
+{
+    struct args args = {0};
+    int n = cli_parse(&command_info, argc, argv, &args);
+    cli_expect_operands(n, argv, 0, 0, "");
+    asc_machine m = asc_machine_info();
+    char processor[128];
+    read_processor(processor, sizeof processor);
+    asc_ctx *ctx = cli_ctx_new(0);
+    int threads = asc_threads(ctx);
+    asc_ctx_free(ctx);
+    if (args.json) {
+        return print_json(&m, processor, threads);
+    }
+    printf("version    %s\nprocessor  %s\nkernels    %s (this processor's best: %s)\nBLAS       %s\nBLAS core  %s\n"
+           "threads    %d\n",
+           m.version, processor, m.isa, m.best_isa, m.blas ? m.blas : "unknown", m.blas_core ? m.blas_core : "unknown",
+           threads);
+    print_models();
+    print_ops(args.ops);
+    return CLI_OK;
+}
+
+const cli_command command_info = {
+    "info", "prints the version, the processor, BLAS and its kernels, threads, models and ops", "", NULL,
+    "ascgrad info --json", options, run,
+};

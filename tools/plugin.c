@@ -1,0 +1,67 @@
+/* tools/plugin.c: ops from a user's shared object: asc_plugin_ops in ascgrad/op.h says what it has to export. */
+#include "tools/plugin.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/cli.h"
+
+/* A name without a slash is a file here, not one on the system's search path. */
+static void *open_object(const char *path)
+{
+    char here[4096];
+    int n = snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path);
+    return n < (int)sizeof here ? dlopen(here, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+/* The message of dlerror, without the path that it begins with. */
+static const char *reason(const char *path)
+{
+    const char *text = dlerror(), *after = text ? strstr(text, path) : NULL;
+    after = after ? after + strlen(path) : NULL;
+    return !text ? "its name is too long" : after && strncmp(after, ": ", 2) == 0 ? after + 2 : text;
+}
+
+static asc_plugin_fn *entry_of(const char *path)
+{
+    void *object = open_object(path);
+    if (!object) {
+        cli_message("%s: cannot be loaded: %s", path, reason(path));
+        return NULL;
+    }
+    /* POSIX gives functions as object pointers */
+    union {
+        void *object;
+        asc_plugin_fn *function;
+    } entry = {dlsym(object, ASC_PLUGIN_ENTRY)};
+    if (!entry.object) {
+        cli_message("%s: exports no function %s; it is declared in ascgrad/op.h", path, ASC_PLUGIN_ENTRY);
+        return NULL;
+    }
+    return entry.function;
+}
+
+const asc_op *const *cli_plugin_open(asc_ctx *ctx, const char *path)
+{
+    asc_plugin_fn *entry = entry_of(path);
+    if (!entry) {
+        return NULL;
+    }
+    const asc_op *const *ops = entry(ASC_OP_ABI);
+    if (!ops || !ops[0]) {
+        cli_message("%s: has no ops for ABI %d", path, ASC_OP_ABI);
+        return NULL;
+    }
+    for (int i = 0; ops[i]; i++) {
+        if (asc_op_register(ctx, ops[i])) {
+            cli_message("%s: %s", path, asc_error_message(ctx));
+            return NULL;
+        }
+        if (ops[i]->n_samples == 0) {
+            cli_message("%s: %s: no samples: there is nothing to check it on", path, ops[i]->name);
+            return NULL;
+        }
+    }
+    return ops;
+}

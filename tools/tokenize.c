@@ -1,0 +1,105 @@
+/* tools/tokenize.c: ascgrad tokenize. */
+#include <stdio.h>
+#include <string.h>
+
+#include <ascgrad/data.h>
+
+#include "tools/commands.h"
+
+struct args {
+    const char *tokenizer, *vocab;
+    bool corpus, json;
+};
+
+static const cli_option options[] = {
+    {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
+     "word, byte or wordpiece:VOCAB_FILE (word)"},
+    {"vocab", 0, "FILE", CLI_TEXT, offsetof(struct args, vocab), 0, 0,
+     "a run's vocab.txt; without it, word numbers words as it meets them"},
+    {"corpus", 0, NULL, CLI_FLAG, offsetof(struct args, corpus), 0, 0,
+     "a word <unk> is the unknown token, as in training"},
+    CLI_JSON(struct args),
+    {0},
+};
+
+static asc_tokenizer *open_tokenizer(asc_ctx *ctx, const struct args *args)
+{
+    if (!args->vocab) {
+        return asc_tokenizer_new(ctx, args->tokenizer);
+    }
+    char name[16];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(args->tokenizer, ":"), args->tokenizer);
+    return asc_tokenizer_load(ctx, name, args->vocab);
+}
+
+static void print_ids(const asc_ids *ids)
+{
+    for (size_t i = 0; i < ids->n; i++) {
+        printf(i ? " %d" : "%d", (int)ids->data[i]);
+    }
+    putchar('\n');
+}
+
+static json_t *list_ids(const asc_ids *ids)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < ids->n; i++) {
+        json_array_append_new(list, json_integer(ids->data[i]));
+    }
+    return list;
+}
+
+/* Tokenizes line by line: to stdout, or into the array `lines` if there is one. */
+static asc_status run_lines(asc_ctx *ctx, asc_text *text, asc_tokenizer *tokenizer, const struct args *args,
+                            json_t *lines, int64_t *total)
+{
+    asc_ids ids = {0};
+    const char *line;
+    size_t n;
+    while (asc_text_next(text, &line, &n) == ASC_OK && line) {
+        ids.n = 0;
+        if ((!args->vocab && asc_tokenizer_collect(tokenizer, line, n)) ||
+            asc_tokenizer_encode(tokenizer, line, n, args->corpus ? ASC_ENCODE_CORPUS : 0, &ids)) {
+            break;
+        }
+        *total += (int64_t)ids.n;
+        if (lines) {
+            json_array_append_new(lines, list_ids(&ids));
+        } else {
+            print_ids(&ids);
+        }
+    }
+    asc_ids_free(ctx, &ids);
+    return asc_error(ctx);
+}
+
+static int run(int argc, char **argv)
+{
+    struct args args = {.tokenizer = "word"};
+    int n = cli_parse(&command_tokenize, argc, argv, &args);
+    cli_expect_operands(n, argv, 0, 1, "");
+    asc_ctx *ctx = cli_ctx_new(1);
+    asc_tokenizer *tokenizer = open_tokenizer(ctx, &args);
+    asc_text *text = tokenizer ? asc_text_open(ctx, n > 0 ? argv[0] : "-", 0) : NULL;
+    json_t *lines = args.json ? json_array() : NULL;
+    int64_t total = 0;
+    if (text) {
+        run_lines(ctx, text, tokenizer, &args, lines, &total);
+    }
+    int status = cli_report(ctx);
+    if (lines && status == CLI_OK) {
+        status = cli_print_json(json_pack("{s:I, s:I, s:O}", "vocab", (json_int_t)asc_tokenizer_size(tokenizer),
+                                          "tokens", (json_int_t)total, "lines", lines));
+    }
+    json_decref(lines);
+    asc_text_close(text);
+    asc_tokenizer_free(tokenizer);
+    asc_ctx_free(ctx);
+    return status;
+}
+
+const cli_command command_tokenize = {
+    "tokenize", "turns text into token ids, one line for each line", "[FILE]",
+    "FILE is plain or gzip; without it, or with -, standard input is read.",
+    "echo 'Hello, world!' | ascgrad tokenize --tokenizer wordpiece:vocab.txt", options, run,
+};
