@@ -18,6 +18,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/ascender.h"
+#include "kernels/crowd.h"
+#include "kernels/strips.h"
 #include "tensor/cpu.h"
 
 /* What a Philox 4x32-10 sequence depends on (Salmon et al., Parallel random numbers: as easy as 1, 2, 3,

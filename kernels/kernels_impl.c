@@ -34,14 +34,25 @@
 /* Partial sums in flight: two vectors of the widest instruction set in float, four in double. */
 #define LANES 32
 
+/* As wide as a real. */
+typedef int32_t integer_f32;
+typedef int64_t integer_f64;
+
 #define PASTE(a, b)          a##_##b
 #define PASTE_EXPANDED(a, b) PASTE(a, b)
 #define TABLE(name)          PASTE_EXPANDED(name, ASC_ISA)
+
+#include "kernels/strip_pairs.h"
 
 #define REAL    double
 #define F(name) name##_f64
 #include "kernels/rows.h"
 #include "kernels/update_rows.h"
+#include "kernels/strip_rows.h"
+#include "kernels/pair_tiles.h"
+#include "kernels/ascender_rows.h"
+#include "kernels/crowd_rows.h"
+#include "kernels/gather_rows.h"
 #include "kernels/entries.h"
 #undef REAL
 #undef F
@@ -50,6 +61,11 @@
 #define F(name) name##_f32
 #include "kernels/rows.h"
 #include "kernels/update_rows.h"
+#include "kernels/strip_rows.h"
+#include "kernels/pair_tiles.h"
+#include "kernels/ascender_rows.h"
+#include "kernels/crowd_rows.h"
+#include "kernels/gather_rows.h"
 #include "kernels/entries.h"
 #undef REAL
 #undef F

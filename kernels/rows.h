@@ -103,6 +103,16 @@ static void F(axpy)(REAL *y, REAL a, const REAL *x, int64_t n)
     }
 }
 
+static void F(sub_distance)(REAL *y, REAL slope, int64_t from, int64_t n)
+{
+    int32_t first = (int32_t)from, count = (int32_t)n;
+    INDEPENDENT
+    for (int32_t i = 0; i < count; i++) {
+        int32_t d = first + i;
+        y[i] -= slope * (REAL)(d < 0 ? -d : d);
+    }
+}
+
 /* ---- sums: element i goes to lane i % LANES, the lanes are joined in a tree ---- */
 
 static inline REAL F(plus)(REAL a, REAL b)

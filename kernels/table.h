@@ -27,6 +27,9 @@ typedef struct ASC_KTABLE {
     void (*scale)(ASC_KREAL *y, ASC_KREAL a, const ASC_KREAL *x, int64_t n);          /* y = a x */
     void (*axpy)(ASC_KREAL *y, ASC_KREAL a, const ASC_KREAL *x, int64_t n);           /* y += a x */
 
+    /* y_i -= slope·|from + i|: a bias by distance; from … from + n - 1 within an int32 */
+    void (*sub_distance)(ASC_KREAL *y, ASC_KREAL slope, int64_t from, int64_t n);
+
     ASC_KREAL (*sum)(const ASC_KREAL *x, int64_t n);
     ASC_KREAL (*dot)(const ASC_KREAL *x, const ASC_KREAL *y, int64_t n);
     double (*sumsq)(const ASC_KREAL *x, int64_t n);  /* Σ x², summed in double */
@@ -55,6 +58,14 @@ typedef struct ASC_KTABLE {
     void (*layer_norm_grad_rows)(ASC_KREAL *dx, ASC_KREAL *dw, ASC_KREAL *db, const ASC_KREAL *x, const ASC_KREAL *w,
                                  const ASC_KREAL *dy, const ASC_KREAL *mean, const ASC_KREAL *rstd, int64_t rows,
                                  int64_t n, bool fresh);
+
+#include "kernels/strip_table.h"
+
+#include "kernels/ascender_table.h"
+
+#include "kernels/crowd_table.h"
+
+#include "kernels/gather_table.h"
 
     /* ---- optimisers: parameters p, gradients g, moments m and v; p, m, v are updated ---- */
     void (*adamw)(ASC_KREAL *p, const ASC_KREAL *g, ASC_KREAL *m, ASC_KREAL *v, int64_t n, const asc_adamw_step *step);
