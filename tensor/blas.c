@@ -189,5 +189,6 @@ asc_machine asc_machine_info(void)
         .blas = openblas_get_config(),
         .blas_core = core,
         .blas_advice = advice,
+        .isa_refused = asc_isa_refused(),
     };
 }

@@ -47,6 +47,17 @@ enum asc_isa asc_isa_choose(const char *wanted, enum asc_isa best)
     return best;
 }
 
+const char *asc_isa_refused(void)
+{
+    const char *wanted = getenv("ASCGRAD_ISA");
+    for (int i = 0; wanted && i < ASC_ISA_COUNT; i++) {
+        if (strcmp(wanted, names[i]) == 0) {
+            return NULL;
+        }
+    }
+    return wanted && *wanted ? wanted : NULL;
+}
+
 static void choose(void)
 {
     active = asc_isa_choose(getenv("ASCGRAD_ISA"), asc_isa_best());

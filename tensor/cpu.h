@@ -14,6 +14,9 @@ enum asc_isa asc_isa_active(void);
 /* The rule for the above: the one named `wanted`, but no wider than `best`; `best` for NULL or an unknown name. */
 enum asc_isa asc_isa_choose(const char *wanted, enum asc_isa best);
 
+/* The value of ASCGRAD_ISA, if it names no instruction set; or NULL. Borrowed from the environment. */
+const char *asc_isa_refused(void);
+
 /* "plain", "avx2" or "avx512"; static. */
 const char *asc_isa_name(enum asc_isa isa);
 

@@ -25,8 +25,13 @@ static void default_free(void *user, void *memory, size_t bytes)
 static void tell_advice(const asc_options *o)
 {
     asc_machine m = asc_machine_info();
+    char text[200];
+    if (o->message && m.isa_refused) {
+        snprintf(text, sizeof text, "ASCGRAD_ISA: got '%s', expected plain, avx2 or avx512; it is passed over",
+                 m.isa_refused);
+        o->message(o->message_user, text);
+    }
     if (o->message && m.blas_advice) {
-        char text[200];
         snprintf(text, sizeof text, "OpenBLAS runs its kernels for %s, at about half this processor's speed; set "
                  "OPENBLAS_CORETYPE=%s before the process starts", m.blas_core, m.blas_advice);
         o->message(o->message_user, text);

@@ -39,3 +39,12 @@ int asc_name_distance(const char *a, const char *b)
     }
     return last[nb] + beyond;
 }
+
+const char *asc_name_nearest(const char *name, const char *const *names)
+{
+    const char *best = names[0];
+    for (; *names; names++) {
+        best = asc_name_distance(name, *names) < asc_name_distance(name, best) ? *names : best;
+    }
+    return best;
+}

@@ -54,7 +54,8 @@ typedef struct asc_options {
     int threads;              /* threads that compute, the caller's included; 0: one per online processor */
     uint64_t seed;            /* of the context's random numbers */
     asc_allocator allocator;  /* all zero: the C library's */
-    /* Told, in a line without a newline, what is worth knowing and no error: that OpenBLAS took slow kernels. Or NULL. */
+    /* Told, in a line without a newline, what is worth knowing and no error: that OpenBLAS took slow kernels, that
+     * ASCGRAD_ISA names nothing. Or NULL. */
     void (*message)(void *user, const char *text);
     void *message_user;
 } asc_options;
@@ -112,6 +113,9 @@ ASC_API void asc_parallel(asc_ctx *ctx, int64_t pieces, asc_piece_fn *fn, void *
  * the nearest of the names that there are. Names longer than 63 bytes are compared by their beginnings. */
 ASC_API int asc_name_distance(const char *a, const char *b);
 
+/* The nearest to `name` of `names`, a list of at least one name that ends with NULL; the first of several. */
+ASC_API const char *asc_name_nearest(const char *name, const char *const *names);
+
 /* ---- the machine ---- */
 
 typedef struct asc_machine {
@@ -122,9 +126,11 @@ typedef struct asc_machine {
     const char *blas_core;   /* the core type whose kernels OpenBLAS chose, "Haswell" */
     const char *blas_advice; /* NULL, or the OPENBLAS_CORETYPE to set before the process starts: OpenBLAS
                                 took kernels narrower than the processor's, at about half the speed */
+    const char *isa_refused; /* NULL, or an ASCGRAD_ISA that names no instruction set, and was passed over; borrowed
+                                from the environment */
 } asc_machine;
 
-/* Facts about the machine and the libraries; strings are static. Sets nothing, needs no context. */
+/* Facts about the machine and the libraries; the other strings are static. Sets nothing, needs no context. */
 ASC_API asc_machine asc_machine_info(void);
 
 /* What the machine's float32 matrix product reaches on the context's threads, in GFLOP/s: the best of several runs of
