@@ -56,7 +56,7 @@ typedef struct asc_tape {
 } asc_tape;
 
 /* A call while it runs. */
-enum { ASC_MAX_SCRATCH = 16 };
+enum { ASC_MAX_SCRATCH = 32 };
 typedef struct asc_engine {
     asc_node *in[ASC_MAX_IN], *out[ASC_MAX_OUT];
     asc_storage *packed[ASC_MAX_IN];    /* contiguous copies of strided inputs */

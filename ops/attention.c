@@ -5,108 +5,64 @@
  *   dq_i = Σ_j dS_ij k_j/√d,  dk_j = Σ_i dS_ij q_i/√d,  dβ_ij = dS_ij
  *
  * β is ALiBi's -2^(-8(h+1)/H)·|i-j| (Press et al. 2022) and a learned table's entry clamp(j-i, -R, R) + R. J_i is
- * causal or full, cut by a window with global tokens and by the sequences' lengths; a row with nothing allowed gives 0.
+ * causal or full, cut by a window with global tokens, by the sequences' lengths and by a mask; a row with nothing
+ * allowed gives 0.
  *
- * Work goes by panels of PANEL queries against their allowed columns: scores, softmax and product while the panel is
- * in cache. The backward pass computes each panel again from the row's log-sum-exp, the only thing that is kept. */
+ * Work goes by panels (ops/panel.h): scores, softmax and product while the panel is in cache. The backward pass
+ * computes each panel again from the row's log-sum-exp, the only thing that is kept. */
 #ifndef ASC_REAL
-#include "ops/op.h"
+#include "ops/panel.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { Q, K_, V, REL_BIAS, LENGTHS };
+enum { Q, K_, V, REL_BIAS, LENGTHS, MASK };
 enum { SAVED_LSE };
-enum { PANEL = 64 };
 
 typedef struct attrs {
     asc_attention_options o;
 } attrs;
 
-/* The columns that a row may look at: [0, globals) and [from, to), globals <= from. */
-typedef struct allowed {
-    int64_t globals, from, to;
-} allowed;
+/* A call, as the pieces of its work see it. */
+typedef struct job {
+    asc_call *call;
+    asc_allowed J;
+    asc_position_bias bias;
+    double scale;               /* 1/√d */
+    int64_t widest;             /* columns of the widest panel */
+    void *panel;                /* [workers][2][ASC_PANEL, widest]; forward: one */
+    int32_t *list;              /* [workers][widest], with a mask */
+    asc_panel_sums dk, dv;      /* backward */
+    void *table_sums;           /* [B, H, C][2R + 1], or NULL */
+} job;
 
-typedef struct sizes {
-    const asc_attention_options *o;
-    int64_t B, H, N, M;     /* batch, heads, queries, keys; query i stands at position i + M - N */
-    int64_t d, dv;          /* widths of a head */
-    int64_t R;              /* the table of relative biases is [H, 2R + 1] */
-    double scale;           /* 1/√d */
-    const int64_t *lengths; /* or NULL */
-} sizes;
-
-static sizes sizes_of(const asc_call *call)
+static asc_allowed allowed_of(const asc_call *call)
 {
     const asc_attention_options *o = &((const attrs *)call->attrs)->o;
-    const asc_array *q = &call->in[Q], *v = &call->in[V];
-    sizes s = {.o = o, .B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = v->shape[1]};
-    s.d = q->shape[2] / s.H;
-    s.dv = v->shape[2] / s.H;
-    s.R = call->in[REL_BIAS].ndim == 2 ? call->in[REL_BIAS].shape[1] / 2 : 0;
-    s.scale = 1 / sqrt((double)s.d);
-    s.lengths = call->in[LENGTHS].ndim >= 0 ? call->in[LENGTHS].data : NULL;
-    return s;
+    const asc_array *q = &call->in[Q], *k = &call->in[K_];
+    asc_allowed J = {.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = k->shape[1], .causal = o->causal,
+                     .window = o->window, .globals = o->globals};
+    asc_allowed_inputs(&J, &call->in[LENGTHS], &call->in[MASK]);
+    return J;
 }
 
-static inline int64_t least(int64_t a, int64_t b)
+static int64_t table_size(const job *j)
 {
-    return a < b ? a : b;
+    return 2 * j->bias.R + 1;
 }
 
-static inline int64_t most(int64_t a, int64_t b)
+/* The head of the panel's batch entry in a (B, n, H w) array. */
+static asc_matrix matrix_of(const job *j, const asc_panel *p, const asc_array *a)
 {
-    return a > b ? a : b;
+    return asc_head_matrix(a, p->b, p->h, j->J.H);
 }
-
-/* Of the query at position i of sequence b. */
-static allowed allowed_of(const sizes *s, int64_t b, int64_t i)
-{
-    const asc_attention_options *o = s->o;
-    int64_t end = s->lengths ? least(s->M, most(0, s->lengths[b])) : s->M;
-    if (o->causal) {
-        end = least(end, i + 1);
-    }
-    allowed a = {0, 0, end};
-    if (o->window > 0 && i >= o->globals) {
-        int64_t window = least(o->window, s->M); /* a wider one changes nothing, and may overflow */
-        a.from = least(most(0, i - window + 1), end);
-        a.to = least(end, i + window);
-        a.globals = least(least(o->globals, a.from), end);
-    }
-    return a;
-}
-
-/* A head of a batch entry, or a panel of one: where its rows stand. */
-typedef struct head {
-    int64_t b, h;
-} head;
 
 #define ASC_SELF "ops/attention.c"
 #include "ops/both.h"
 
-static asc_status check_options(asc_call *call, const asc_attention_options *o)
+static asc_status check_tensors(asc_call *call, int64_t H)
 {
-    if (o->heads < 1) {
-        return asc_call_fail(call, "heads is %lld, expected at least 1", (long long)o->heads);
-    }
-    if (o->window < 0 || o->globals < 0 || (o->globals > 0 && o->window == 0)) {
-        return asc_call_fail(call, "window is %lld, globals is %lld: expected none below 0, and globals with a window "
-                             "only", (long long)o->window, (long long)o->globals);
-    }
-    return ASC_OK;
-}
-
-static asc_status infer(asc_call *call)
-{
-    const asc_attention_options *o = &((const attrs *)call->attrs)->o;
     const asc_array *q = &call->in[Q], *k = &call->in[K_], *v = &call->in[V];
-    if (check_options(call, o) || asc_expect_floating(call, Q) || asc_expect_floating(call, K_) ||
-        asc_expect_floating(call, V)) {
-        return ASC_ERR_ARG;
-    }
-    int64_t H = o->heads;
     if (q->ndim != 3 || q->shape[2] % H || q->shape[2] == 0) {
         return asc_call_expect(call, Q, "(B, N, H d) with H = %lld", (long long)H);
     }
@@ -118,42 +74,98 @@ static asc_status infer(asc_call *call)
         return asc_call_expect(call, V, "(%lld, %lld, H d) with H = %lld", (long long)k->shape[0],
                                (long long)k->shape[1], (long long)H);
     }
-    if (most(most(q->shape[2], v->shape[2]), k->shape[1]) > INT32_MAX) {
+    if (q->shape[2] > INT32_MAX || v->shape[2] > INT32_MAX || k->shape[1] > INT32_MAX) {
         return asc_call_fail(call, "%lld keys, heads of %lld and %lld elements together: expected at most %d",
                              (long long)k->shape[1], (long long)q->shape[2], (long long)v->shape[2], INT32_MAX);
     }
-    const asc_array *rel = &call->in[REL_BIAS];
-    if (rel->ndim >= 0 && (rel->dtype != q->dtype || rel->ndim != 2 || rel->shape[0] != H || rel->shape[1] % 2 == 0)) {
-        return asc_call_expect(call, REL_BIAS, "%s (%lld, 2R + 1)", asc_dtype_name(q->dtype), (long long)H);
-    }
-    if (call->in[LENGTHS].ndim >= 0 && asc_expect_shape(call, LENGTHS, ASC_I64, 1, q->shape, "one length a sequence")) {
+    return ASC_OK;
+}
+
+static asc_status infer(asc_call *call)
+{
+    const asc_attention_options *o = &((const attrs *)call->attrs)->o;
+    const asc_array *q = &call->in[Q], *rel = &call->in[REL_BIAS];
+    if (asc_expect_window(call, o->heads, o->window, o->globals) || asc_expect_floating(call, Q) ||
+        asc_expect_floating(call, K_) || asc_expect_floating(call, V) || check_tensors(call, o->heads)) {
         return ASC_ERR_ARG;
     }
-    asc_status status = asc_call_output(call, 0, q->dtype, 3, (int64_t[]){q->shape[0], q->shape[1], v->shape[2]});
-    return status ? status : asc_call_save(call, SAVED_LSE, q->dtype, 3, (int64_t[]){q->shape[0], H, q->shape[1]});
+    if (rel->ndim >= 0 && (rel->dtype != q->dtype || rel->ndim != 2 || rel->shape[0] != o->heads ||
+                           rel->shape[1] % 2 == 0)) {
+        return asc_call_expect(call, REL_BIAS, "%s (%lld, 2R + 1)", asc_dtype_name(q->dtype), (long long)o->heads);
+    }
+    asc_allowed J = {.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = call->in[K_].shape[1]};
+    if (asc_expect_allowed(call, LENGTHS, MASK, &J)) {
+        return ASC_ERR_ARG;
+    }
+    asc_status status = asc_call_output(call, 0, q->dtype, 3, (int64_t[]){J.B, J.N, call->in[V].shape[2]});
+    return status ? status : asc_call_save(call, SAVED_LSE, q->dtype, 3, (int64_t[]){J.B, J.H, J.N});
+}
+
+/* Sets a job up, with `buffers` panels for each worker. */
+static asc_status begin(asc_call *call, int buffers, job *j)
+{
+    const asc_array *q = &call->in[Q], *rel = &call->in[REL_BIAS];
+    *j = (job){.call = call, .J = allowed_of(call)};
+    j->scale = 1 / sqrt((double)(q->shape[2] / j->J.H));
+    j->bias = (asc_position_bias){((const attrs *)call->attrs)->o.alibi, rel->ndim == 2 ? rel->shape[1] / 2 : 0,
+                                  rel->ndim == 2 ? rel->data : NULL};
+    j->widest = asc_panel_widest(&j->J);
+    size_t workers = (size_t)asc_threads(call->ctx), widest = (size_t)j->widest;
+    j->panel = asc_call_scratch(call, workers * (size_t)buffers * ASC_PANEL * widest * asc_dtype_size(q->dtype));
+    j->list = j->J.mask ? asc_call_scratch(call, workers * widest * sizeof *j->list) : NULL;
+    return j->panel && (j->list || !j->J.mask) ? ASC_OK : ASC_ERR_MEMORY;
 }
 
 static asc_status forward(asc_call *call)
 {
-    return BY_DTYPE(call->in[Q].dtype, run_forward, (call));
+    job j;
+    if (begin(call, 1, &j)) {
+        return ASC_ERR_MEMORY;
+    }
+    asc_parallel(call->ctx, asc_panels(&j.J), call->in[Q].dtype == ASC_F32 ? forward_panel_f32 : forward_panel_f64,
+                 &j);
+    return ASC_OK;
+}
+
+/* Sums of the table's gradient, one for each chunk. */
+static asc_status begin_table(job *j)
+{
+    asc_call *call = j->call;
+    if (!call->grad_in[REL_BIAS].data) {
+        return ASC_OK;
+    }
+    size_t bytes = (size_t)(j->J.B * j->J.H * asc_panel_chunks(&j->J) * table_size(j)) *
+                   asc_dtype_size(call->in[Q].dtype);
+    j->table_sums = asc_call_scratch(call, bytes);
+    if (!j->table_sums) {
+        return ASC_ERR_MEMORY;
+    }
+    memset(j->table_sums, 0, bytes);
+    return ASC_OK;
 }
 
 static asc_status backward(asc_call *call)
 {
-    return BY_DTYPE(call->in[Q].dtype, run_backward, (call));
+    job j;
+    if (begin(call, 2, &j) || asc_panel_sums_of_input(call, &j.J, K_, &j.dk) ||
+        asc_panel_sums_of_input(call, &j.J, V, &j.dv) || begin_table(&j)) {
+        return ASC_ERR_MEMORY;
+    }
+    asc_dtype dtype = call->in[Q].dtype;
+    asc_parallel(call->ctx, j.J.B * j.J.H * asc_panel_chunks(&j.J),
+                 dtype == ASC_F32 ? backward_chunk_f32 : backward_chunk_f64, &j);
+    asc_panel_sums_end(call->ctx, &j.dk);
+    asc_panel_sums_end(call->ctx, &j.dv);
+    if (j.table_sums) {
+        BY_DTYPE(dtype, add_tables, (&j));
+    }
+    return ASC_OK;
 }
 
 static double flops(const asc_call *call)
 {
-    sizes s = sizes_of(call);
-    double pairs = 0;
-    for (int64_t b = 0; b < s.B; b++) {
-        for (int64_t i = 0; i < s.N; i++) {
-            allowed a = allowed_of(&s, b, i + s.M - s.N);
-            pairs += (double)(a.globals + a.to - a.from);
-        }
-    }
-    return 2 * pairs * (double)s.H * (double)(s.d + s.dv);
+    asc_allowed J = allowed_of(call);
+    return 2 * asc_allowed_pairs(&J) * (double)((call->in[Q].shape[2] + call->in[V].shape[2]) / J.H);
 }
 
 static uint32_t causal_inputs(const asc_call *call)
@@ -170,6 +182,8 @@ static const asc_sample samples[] = {
      OPTIONS(.heads = 2), .note = "relative biases, lengths"},
     {.in = {{'f', 3, {1, 9, 2}}, {'f', 3, {1, 9, 2}}, {'f', 3, {1, 9, 2}}, {'f', 2, {1, 7}}},
      OPTIONS(.heads = 1, .causal = true, .window = 3, .globals = 2), .note = "window and globals"},
+    {.in = {{'f', 3, {2, 5, 4}}, {'f', 3, {2, 7, 4}}, {'f', 3, {2, 7, 4}}, {0}, {0}, {'b', 4, {1, 2, 5, 7}}},
+     OPTIONS(.heads = 2, .window = 4, .globals = 1), .note = "a mask"},
     {.in = {{'f', 3, {2, 1, 2}}, {'f', 3, {2, 1, 2}}, {'f', 3, {2, 1, 2}}}, OPTIONS(.heads = 1, .causal = true)},
     {.in = {{'f', 3, {0, 2, 2}}, {'f', 3, {0, 2, 2}}, {'f', 3, {0, 2, 2}}}, OPTIONS(.heads = 1), .note = "no batch"},
 };
@@ -178,11 +192,11 @@ const asc_op asc_op_attention = {
     .abi = ASC_OP_ABI,
     .name = "attention",
     .equation = "y_i = Σ_j softmax_j∈J(q_i·k_j/√d + β_ij) v_j per head;  q (B, N, H d), k (B, M, H d), v (B, M, H d_v)",
-    .inputs = "q k v rel_bias? lengths?",
+    .inputs = "q k v rel_bias? lengths? mask?",
     .n_out = 1,
     .flags = ASC_OP_FRESH | ASC_OP_CAUSAL,
     .attrs_size = sizeof(attrs),
-    .saves_in = 1u << Q | 1u << K_ | 1u << V | 1u << REL_BIAS | 1u << LENGTHS,
+    .saves_in = 1u << Q | 1u << K_ | 1u << V | 1u << REL_BIAS | 1u << LENGTHS | 1u << MASK,
     .infer = infer,
     .forward = forward,
     .backward = backward,
@@ -193,240 +207,111 @@ const asc_op asc_op_attention = {
 };
 
 asc_tensor asc_attention(asc_ctx *ctx, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel_bias,
-                         asc_tensor lengths, const asc_attention_options *options)
+                         asc_tensor lengths, asc_tensor mask, const asc_attention_options *options)
 {
-    const asc_tensor inputs[] = {q, k, v, rel_bias, lengths};
+    const asc_tensor inputs[] = {q, k, v, rel_bias, lengths, mask};
     return asc_apply1(ctx, &asc_op_attention, inputs, ASC_COUNT(inputs), &(attrs){*options});
 }
 
 #else /* for each dtype */
 
-typedef struct R(job) {
-    asc_call *call;
-    sizes s;
-    int64_t panels;     /* of a head */
-    real *panel;        /* [workers][2][PANEL, M] */
-    real *rel_partial;  /* [B, H, 2R + 1] */
-} R(job);
-
-/* The part of a [B, n, H w] array that belongs to batch entry b, row i, head h. */
-static inline real *R(at)(const asc_array *a, int64_t b, int64_t i, int64_t h, int64_t w)
+/* S of a panel, in all of its columns. */
+static void R(scores)(const job *j, const asc_panel *p, real *S)
 {
-    return (real *)a->data + (b * a->shape[1] + i) * a->shape[2] + h * w;
+    const asc_call *call = j->call;
+    asc_panel_scores(p, j->scale, matrix_of(j, p, &call->in[Q]), matrix_of(j, p, &call->in[K_]), S);
+    asc_panel_add_bias(&j->J, p, &j->bias, REAL_DTYPE, S);
 }
 
-/* Columns that any row of a panel may look at: [0, globals) and [from, to) of all its rows. */
-static allowed R(panel_range)(const sizes *s, int64_t b, int64_t first, int64_t rows)
+/* n scores become their softmax, or, with *lse already known, the same by way of it. */
+static void R(softmax_entries)(real *x, int64_t n, real *lse, bool known)
 {
-    allowed all = {0, s->M, 0};
-    for (int64_t i = first; i < first + rows; i++) {
-        allowed a = allowed_of(s, b, i + s->M - s->N);
-        all.from = least(all.from, a.globals > 0 ? 0 : a.from);
-        all.to = most(all.to, a.to);
-    }
-    all.from = least(all.from, all.to);
-    return all;
-}
-
-/* S of a panel, [rows, to - from], biases added. */
-static void R(scores)(const R(job) *job, head u, int64_t first, int64_t rows, allowed range, real *S)
-{
-    const sizes *s = &job->s;
-    const asc_array *q = &job->call->in[Q], *k = &job->call->in[K_], *rel = &job->call->in[REL_BIAS];
-    int64_t columns = range.to - range.from;
-    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .tb = true, .m = rows, .n = columns, .k = s->d, .alpha = s->scale,
-                             .a = R(at)(q, u.b, first, u.h, s->d), .lda = q->shape[2],
-                             .b = R(at)(k, u.b, range.from, u.h, s->d), .ldb = k->shape[2], .c = S, .ldc = columns});
-    if (!s->o->alibi && !rel->data) {
-        return;
-    }
-    real slope = s->o->alibi ? (real)exp2(-8 * (double)(u.h + 1) / (double)s->H) : 0;
-    const real *table = rel->data ? (const real *)rel->data + u.h * (2 * s->R + 1) + s->R : NULL;
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t i = first + r + s->M - s->N;
-        for (int64_t c = 0; c < columns; c++) {
-            int64_t ahead = range.from + c - i;
-            S[r * columns + c] -= slope * (real)(ahead < 0 ? -ahead : ahead);
-            S[r * columns + c] += table ? table[most(-s->R, least(s->R, ahead))] : 0;
-        }
-    }
-}
-
-/* Zeroes a row outside of its allowed set. */
-static void R(clear_outside)(real *row, allowed a, allowed range)
-{
-    int64_t g = most(a.globals - range.from, 0), from = a.from - range.from, to = a.to - range.from;
-    memset(row + g, 0, (size_t)(from - g) * sizeof *row);
-    memset(row + to, 0, (size_t)(range.to - a.to) * sizeof *row);
-}
-
-/* A row of scores becomes its softmax, or, with *lse already known, the same by way of it. */
-static void R(softmax_panel_row)(real *row, allowed a, allowed range, real *lse, bool known)
-{
-    real *near = row + (a.from - range.from);
-    int64_t n_near = a.to - a.from, n_global = a.globals;
-    if (n_near + n_global == 0) {
-        memset(row, 0, (size_t)(range.to - range.from) * sizeof *row);
+    if (n == 0) {
         *lse = 0;
-        return;
-    }
-    if (known) {
-        K->exp_shift(row, row, *lse, n_global);
-        K->exp_shift(near, near, *lse, n_near);
+    } else if (known) {
+        K->exp_shift(x, x, *lse, n);
     } else {
-        real max = K->max(near, n_near), max_global = K->max(row, n_global);
-        max = max_global > max ? max_global : max;
-        real sum = K->exp_shift(row, row, max, n_global) + K->exp_shift(near, near, max, n_near);
-        K->scale(row, 1 / sum, row, n_global);
-        K->scale(near, 1 / sum, near, n_near);
+        real max = K->max(x, n), sum = K->exp_shift(x, x, max, n);
+        K->scale(x, 1 / sum, x, n);
         *lse = max + (real)log((double)sum);
     }
-    R(clear_outside)(row, a, range);
 }
 
-static void R(softmax_panel)(const R(job) *job, head u, int64_t first, int64_t rows, allowed range, real *S, bool known)
+/* A from S, 0 outside of the allowed set. */
+static void R(attend)(const job *j, const asc_panel *p, int32_t *list, real *S, bool known)
 {
-    const sizes *s = &job->s;
-    real *lse = (real *)job->call->saved[SAVED_LSE].data + (u.b * s->H + u.h) * s->N + first;
-    for (int64_t r = 0; r < rows; r++) {
-        allowed a = allowed_of(s, u.b, first + r + s->M - s->N);
-        R(softmax_panel_row)(S + r * (range.to - range.from), a, range, lse + r, known);
+    real *lse = (real *)j->call->saved[SAVED_LSE].data + (p->b * j->J.H + p->h) * j->J.N + p->first;
+    for (int64_t r = 0; r < p->rows; r++) {
+        real *x = S + r * p->columns;
+        asc_panel_row row = asc_panel_row_of(&j->J, p, r, list);
+        asc_panel_compact(&row, REAL_DTYPE, x);
+        R(softmax_entries)(x + row.start, row.n, lse + r, known);
+        asc_panel_spread(p, &row, REAL_DTYPE, x);
     }
+}
+
+static int32_t *R(list_of)(const job *j, int worker)
+{
+    return j->list ? j->list + worker * j->widest : NULL;
 }
 
 static void R(forward_panel)(void *arg, int64_t piece, int worker)
 {
-    const R(job) *job = arg;
-    const sizes *s = &job->s;
-    int64_t unit = piece / job->panels, first = piece % job->panels * PANEL, rows = least(PANEL, s->N - first);
-    head u = {unit / s->H, unit % s->H};
-    real *S = job->panel + worker * 2 * PANEL * s->M;
-    allowed range = R(panel_range)(s, u.b, first, rows);
-    int64_t columns = range.to - range.from;
-    R(scores)(job, u, first, rows, range, S);
-    R(softmax_panel)(job, u, first, rows, range, S, false);
-    const asc_array *v = &job->call->in[V], *y = &job->call->out[0];
-    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .m = rows, .n = s->dv, .k = columns, .alpha = 1, .a = S,
-                             .lda = columns, .b = R(at)(v, u.b, range.from, u.h, s->dv), .ldb = v->shape[2],
-                             .c = R(at)(y, u.b, first, u.h, s->dv), .ldc = y->shape[2]});
+    const job *j = arg;
+    asc_panel p = asc_panel_at(&j->J, piece);
+    real *S = (real *)j->panel + worker * ASC_PANEL * j->widest;
+    R(scores)(j, &p, S);
+    R(attend)(j, &p, R(list_of)(j, worker), S, false);
+    asc_panel_mix(&p, 1, S, matrix_of(j, &p, &j->call->in[V]), false, matrix_of(j, &p, &j->call->out[0]));
 }
 
-static asc_status R(run_forward)(asc_call *call)
+static void R(backward_panel)(const job *j, const asc_panel *p, int worker, asc_matrix dk, asc_matrix dv, real *table)
 {
-    R(job) job = {.call = call, .s = sizes_of(call)};
-    size_t panel = 2 * PANEL * (size_t)job.s.M * sizeof(real);
-    job.panels = (job.s.N + PANEL - 1) / PANEL;
-    job.panel = asc_call_scratch(call, (size_t)asc_threads(call->ctx) * panel);
-    if (!job.panel) {
-        return ASC_ERR_MEMORY;
+    const asc_call *call = j->call;
+    asc_matrix q = matrix_of(j, p, &call->in[Q]), k = matrix_of(j, p, &call->in[K_]);
+    asc_matrix v = matrix_of(j, p, &call->in[V]), dy = matrix_of(j, p, &call->grad_out[0]);
+    asc_matrix dq = matrix_of(j, p, &call->grad_in[Q]);
+    real *A = (real *)j->panel + worker * 2 * ASC_PANEL * j->widest, *dS = A + ASC_PANEL * j->widest;
+    R(scores)(j, p, A);
+    R(attend)(j, p, R(list_of)(j, worker), A, true);
+    asc_panel_scores(p, 1, dy, v, dS);
+    asc_panel_collect(p, 1, A, dy, dv);
+    for (int64_t r = 0; r < p->rows; r++) {
+        real *x = dS + r * p->columns;
+        K->softmax_grad_row(x, A + r * p->columns, x, 1, p->columns, true);
     }
-    asc_parallel(call->ctx, job.s.B * job.s.H * job.panels, R(forward_panel), &job);
-    return ASC_OK;
+    if (table) {
+        asc_panel_collect_bias(&j->J, p, j->bias.R, REAL_DTYPE, dS, table);
+    }
+    asc_panel_mix(p, j->scale, dS, k, !call->fresh[Q], dq);
+    asc_panel_collect(p, j->scale, dS, q, dk);
 }
 
-/* dS from dA and A, in place of dA; its sums into the table's gradient. */
-static void R(score_grads)(const R(job) *job, head u, int64_t first, int64_t rows, allowed range, const real *A,
-                           real *dA)
+/* Every C-th panel of a head, in order. */
+static void R(backward_chunk)(void *arg, int64_t piece, int worker)
 {
-    const sizes *s = &job->s;
-    int64_t columns = range.to - range.from;
-    for (int64_t r = 0; r < rows; r++) {
-        K->softmax_grad_row(dA + r * columns, A + r * columns, dA + r * columns, 1, columns, true);
-    }
-    if (!job->rel_partial) {
-        return;
-    }
-    real *table = job->rel_partial + (u.b * s->H + u.h) * (2 * s->R + 1) + s->R;
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t i = first + r + s->M - s->N;
-        for (int64_t c = 0; c < columns; c++) {
-            table[most(-s->R, least(s->R, range.from + c - i))] += dA[r * columns + c];
-        }
+    const job *j = arg;
+    int64_t chunks = asc_panel_chunks(&j->J), panels = asc_head_panels(&j->J);
+    int64_t head = piece / chunks, chunk = piece % chunks, b = head / j->J.H, h = head % j->J.H;
+    asc_matrix dk = asc_panel_sums_begin(&j->dk, b, h, chunk), dv = asc_panel_sums_begin(&j->dv, b, h, chunk);
+    real *table = j->table_sums ? (real *)j->table_sums + piece * table_size(j) : NULL;
+    for (int64_t i = chunk; i < panels; i += chunks) {
+        asc_panel p = asc_panel_at(&j->J, head * panels + i);
+        R(backward_panel)(j, &p, worker, dk, dv, table);
     }
 }
 
-/* C = alpha op(A) B + beta C for a panel's small products. */
-static void R(product)(bool ta, int64_t m, int64_t n, int64_t k, double alpha, const real *a, int64_t lda,
-                       const real *b, int64_t ldb, bool add, real *c, int64_t ldc)
+static void R(add_tables)(const job *j)
 {
-    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .ta = ta, .m = m, .n = n, .k = k, .alpha = alpha, .a = a, .lda = lda,
-                             .b = b, .ldb = ldb, .beta = add, .c = c, .ldc = ldc});
-}
-
-static void R(backward_panel)(const R(job) *job, head u, int64_t first, real *A, real *dA)
-{
-    asc_call *call = job->call;
-    const sizes *s = &job->s;
-    int64_t rows = least(PANEL, s->N - first), d = s->d, dv = s->dv;
-    allowed range = R(panel_range)(s, u.b, first, rows);
-    int64_t columns = range.to - range.from, from = range.from;
-    R(scores)(job, u, first, rows, range, A);
-    R(softmax_panel)(job, u, first, rows, range, A, true);
-
-    const asc_array *q = &call->in[Q], *k = &call->in[K_], *v = &call->in[V], *dy = &call->grad_out[0];
-    const asc_array *dq = &call->grad_in[Q], *dk = &call->grad_in[K_], *dV = &call->grad_in[V];
-    const real *dy_rows = R(at)(dy, u.b, first, u.h, dv);
-    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .tb = true, .m = rows, .n = columns, .k = dv, .alpha = 1,
-                             .a = dy_rows, .lda = dy->shape[2], .b = R(at)(v, u.b, from, u.h, dv), .ldb = v->shape[2], .c = dA,
-                             .ldc = columns});
-    if (dV->data) {
-        R(product)(true, columns, dv, rows, 1, A, columns, dy_rows, dy->shape[2], true, R(at)(dV, u.b, from, u.h, dv),
-                   dV->shape[2]);
+    const asc_call *call = j->call;
+    int64_t chunks = asc_panel_chunks(&j->J), size = table_size(j), heads = j->J.H;
+    real *grad = call->grad_in[REL_BIAS].data;
+    if (call->fresh[REL_BIAS]) {
+        memset(grad, 0, (size_t)(heads * size) * sizeof *grad);
     }
-    R(score_grads)(job, u, first, rows, range, A, dA);
-    if (dq->data) {
-        R(product)(false, rows, d, columns, s->scale, dA, columns, R(at)(k, u.b, from, u.h, d), k->shape[2],
-                   !call->fresh[Q], R(at)(dq, u.b, first, u.h, d), dq->shape[2]);
+    for (int64_t piece = 0; piece < j->J.B * heads * chunks; piece++) {
+        K->acc(grad + piece / chunks % heads * size, (const real *)j->table_sums + piece * size, size);
     }
-    if (dk->data) {
-        R(product)(true, columns, d, rows, s->scale, dA, columns, R(at)(q, u.b, first, u.h, d), q->shape[2], true,
-                   R(at)(dk, u.b, from, u.h, d), dk->shape[2]);
-    }
-}
-
-/* All panels of a head, in order: its keys' and values' gradients are sums over them. */
-static void R(backward_head)(void *arg, int64_t unit, int worker)
-{
-    const R(job) *job = arg;
-    const sizes *s = &job->s;
-    head u = {unit / s->H, unit % s->H};
-    for (int i = K_; i <= V; i++) {
-        int64_t w = i == V ? s->dv : s->d;
-        for (int64_t j = 0; job->call->fresh[i] && j < s->M; j++) {
-            memset(R(at)(&job->call->grad_in[i], u.b, j, u.h, w), 0, (size_t)w * sizeof(real));
-        }
-    }
-    real *A = job->panel + worker * 2 * PANEL * s->M, *dA = A + PANEL * s->M;
-    for (int64_t first = 0; first < s->N; first += PANEL) {
-        R(backward_panel)(job, u, first, A, dA);
-    }
-}
-
-static asc_status R(run_backward)(asc_call *call)
-{
-    R(job) job = {.call = call, .s = sizes_of(call)};
-    sizes *s = &job.s;
-    job.panel = asc_call_scratch(call, (size_t)asc_threads(call->ctx) * 2 * PANEL * (size_t)s->M * sizeof(real));
-    if (!job.panel) {
-        return ASC_ERR_MEMORY;
-    }
-    int64_t table = s->H * (2 * s->R + 1);
-    real *rel_grad = call->grad_in[REL_BIAS].data;
-    if (rel_grad) {
-        job.rel_partial = asc_call_scratch(call, (size_t)(s->B * table) * sizeof(real));
-        if (!job.rel_partial) {
-            return ASC_ERR_MEMORY;
-        }
-        memset(job.rel_partial, 0, (size_t)(s->B * table) * sizeof(real));
-        if (call->fresh[REL_BIAS]) {
-            memset(rel_grad, 0, (size_t)table * sizeof(real));
-        }
-    }
-    asc_parallel(call->ctx, s->B * s->H, R(backward_head), &job);
-    if (rel_grad) {
-        K->sum_rows(rel_grad, job.rel_partial, s->B, table);
-    }
-    return ASC_OK;
 }
 
 #endif

@@ -181,7 +181,8 @@ static void run_target(void *arg, int64_t target, int worker)
 }
 
 /* out (+)= x y over the batches of p; out, x and y are order[] of its arrays, and gemm says the rest. */
-static void run_products(asc_call *call, const product *p, const int order[ARRAYS], const asc_array *out, asc_gemm gemm)
+static asc_status run_products(asc_call *call, const product *p, const int order[ARRAYS], const asc_array *out,
+                               asc_gemm gemm)
 {
     const int64_t *target = p->stride[order[0]];
     job j = {.ctx = call->ctx, .targets = 1, .terms = 1, .gemm = gemm};
@@ -211,6 +212,7 @@ static void run_products(asc_call *call, const product *p, const int order[ARRAY
             run_target(&j, i, 0);
         }
     }
+    return asc_error(call->ctx); /* asc_gemm_parallel takes memory */
 }
 
 /* One matrix B for all batches of A: one product of A's rows in all batches. */
@@ -229,52 +231,44 @@ static asc_status forward(asc_call *call)
     const asc_array *a = &call->in[A], *b = &call->in[B], *y = &call->out[0];
     asc_gemm g = {.dtype = y->dtype, .ta = p.ta, .tb = p.tb, .m = p.m, .n = p.n, .k = p.k, .alpha = 1, .a = a->data,
                   .lda = p.lda, .b = b->data, .ldb = p.ldb, .c = y->data, .ldc = p.n};
-    run_products(call, &p, (const int[]){Y, A, B}, y, g);
-    return ASC_OK;
+    return run_products(call, &p, (const int[]){Y, A, B}, y, g);
 }
 
 /* A is stored transposed where ta: then so is its gradient, op(B) dYᵀ. */
-static void add_da(asc_call *call, const product *p)
+static asc_status add_da(asc_call *call, const product *p)
 {
     const asc_array *b = &call->in[B], *dy = &call->grad_out[0], *da = &call->grad_in[A];
     asc_gemm g = {.dtype = dy->dtype, .k = p->n, .alpha = 1, .beta = !call->fresh[A], .c = da->data, .ldc = p->lda};
     if (p->ta) {
         g.ta = p->tb, g.m = p->k, g.a = b->data, g.lda = p->ldb;
         g.tb = true, g.n = p->m, g.b = dy->data, g.ldb = p->n;
-        run_products(call, p, (const int[]){A, B, Y}, da, g);
-    } else {
-        g.ta = false, g.m = p->m, g.a = dy->data, g.lda = p->n;
-        g.tb = !p->tb, g.n = p->k, g.b = b->data, g.ldb = p->ldb;
-        run_products(call, p, (const int[]){A, Y, B}, da, g);
+        return run_products(call, p, (const int[]){A, B, Y}, da, g);
     }
+    g.ta = false, g.m = p->m, g.a = dy->data, g.lda = p->n;
+    g.tb = !p->tb, g.n = p->k, g.b = b->data, g.ldb = p->ldb;
+    return run_products(call, p, (const int[]){A, Y, B}, da, g);
 }
 
-static void add_db(asc_call *call, const product *p)
+static asc_status add_db(asc_call *call, const product *p)
 {
     const asc_array *a = &call->in[A], *dy = &call->grad_out[0], *db = &call->grad_in[B];
     asc_gemm g = {.dtype = dy->dtype, .k = p->m, .alpha = 1, .beta = !call->fresh[B], .c = db->data, .ldc = p->ldb};
     if (p->tb) {
         g.ta = true, g.m = p->n, g.a = dy->data, g.lda = p->n;
         g.tb = p->ta, g.n = p->k, g.b = a->data, g.ldb = p->lda;
-        run_products(call, p, (const int[]){B, Y, A}, db, g);
-    } else {
-        g.ta = !p->ta, g.m = p->k, g.a = a->data, g.lda = p->lda;
-        g.tb = false, g.n = p->n, g.b = dy->data, g.ldb = p->n;
-        run_products(call, p, (const int[]){B, A, Y}, db, g);
+        return run_products(call, p, (const int[]){B, Y, A}, db, g);
     }
+    g.ta = !p->ta, g.m = p->k, g.a = a->data, g.lda = p->lda;
+    g.tb = false, g.n = p->n, g.b = dy->data, g.ldb = p->n;
+    return run_products(call, p, (const int[]){B, A, Y}, db, g);
 }
 
 static asc_status backward(asc_call *call)
 {
     product p = product_of(call);
     fold_batches(&p, call);
-    if (call->grad_in[A].data) {
-        add_da(call, &p);
-    }
-    if (call->grad_in[B].data) {
-        add_db(call, &p);
-    }
-    return ASC_OK;
+    asc_status status = call->grad_in[A].data ? add_da(call, &p) : ASC_OK;
+    return status == ASC_OK && call->grad_in[B].data ? add_db(call, &p) : status;
 }
 
 static double flops(const asc_call *call)

@@ -8,6 +8,7 @@ typedef struct kind {
     asc_attention_options o; /* but for heads */
     int64_t R;          /* 0: no relative biases */
     int64_t lengths[3]; /* all 0: none */
+    int mask;           /* how many of (B, H, N, M) it has, from the last; 0: no mask */
 } kind;
 
 /* 64 queries are a panel: sizes below, at and above it, and several. */
@@ -33,6 +34,13 @@ static const kind kinds[] = {
     {1, 2, 1, 40, 2, 2, .o = {.causal = true, .alibi = true}, .R = 5},
     {2, 1, 7, 90, 2, 2, .o = {.causal = true, .window = 9, .globals = 3}},
     {1, 1, 66, 90, 2, 2, .o = {.causal = false}},
+    {2, 2, 70, 70, 2, 2, .o = {.causal = false}, .R = 3, .mask = 4},
+    {2, 2, 70, 90, 2, 2, .o = {.causal = true, .alibi = true}, .mask = 3},
+    {1, 2, 140, 140, 2, 2, .o = {.causal = true, .window = 6, .globals = 3}, .mask = 2},
+    {3, 1, 140, 140, 2, 2, .o = {.window = 6, .globals = 3}, .lengths = {140, 100, 2}, .mask = 2},
+    {2, 1, 70, 70, 2, 2, .o = {.causal = false}, .mask = 1},
+    {1, 1, 190, 190, 2, 2, .o = {.causal = true, .window = 20, .globals = 20}, .R = 8},
+    {1, 1, 190, 190, 2, 2, .o = {.causal = true, .window = 3, .globals = 60, .alibi = true}},
     {2, 1, 3, 3, 2, 0, .o = {.causal = true}},
     {0, 2, 4, 4, 2, 2, .o = {.causal = true}, .R = 1},
     {2, 2, 0, 4, 2, 2, .o = {.causal = true}},
@@ -47,10 +55,24 @@ static bool has_lengths(const kind *k)
     return k->lengths[0] || k->lengths[1] || k->lengths[2];
 }
 
-static bool may_look(const kind *k, int64_t b, int64_t i, int64_t j)
+/* Some four of five, and none for a few rows. */
+static bool masked_in(const kind *k, int64_t b, int64_t h, int64_t i, int64_t j)
+{
+    const int64_t at[] = {b, h, i, j};
+    uint64_t code = 0;
+    for (int d = 4 - k->mask; d < 4; d++) {
+        code = code * 1000003 + (uint64_t)at[d] + 17;
+    }
+    return (k->mask < 2 || i % 9 != 4) && code * 0x9E3779B97F4A7C15 >> 32 > 0x33333333;
+}
+
+static bool may_look(const kind *k, int64_t b, int64_t h, int64_t i, int64_t j)
 {
     int64_t at = i + k->M - k->N;
     if (k->o.window > 0 && llabs(at - j) >= k->o.window && j >= k->o.globals && at >= k->o.globals) {
+        return false;
+    }
+    if (k->mask && !masked_in(k, b, h, i, j)) {
         return false;
     }
     return !(k->o.causal && j > at) && !(has_lengths(k) && j >= k->lengths[b]);
@@ -64,7 +86,7 @@ static int64_t bias_index(const kind *k, int64_t h, int64_t i, int64_t j)
 
 typedef struct call {
     const kind *k;
-    asc_tensor in[INPUTS], lengths, y;
+    asc_tensor in[INPUTS], lengths, mask, y;
 } call;
 
 static int64_t index_of(const kind *k, int which, int64_t b, int64_t row, int64_t h, int64_t m)
@@ -95,7 +117,7 @@ static void attention_row(const call *c, int64_t b, int64_t h, int64_t i, double
 {
     double sum = 0;
     for (int64_t j = 0; j < c->k->M; j++) {
-        A[j] = may_look(c->k, b, i, j) ? exp(score(c, b, h, i, j)) : 0;
+        A[j] = may_look(c->k, b, h, i, j) ? exp(score(c, b, h, i, j)) : 0;
         sum += A[j];
     }
     for (int64_t j = 0; j < c->k->M; j++) {
@@ -128,9 +150,29 @@ static void add_row_gradients(const call *c, int64_t b, int64_t h, int64_t i, co
     }
 }
 
+static asc_tensor make_mask(const kind *k)
+{
+    const int64_t full[] = {k->B, k->H, k->N, k->M};
+    int64_t shape[4], index[4] = {0};
+    for (int d = 0; d < 4; d++) {
+        shape[d] = d < 4 - k->mask ? 1 : full[d];
+    }
+    asc_tensor mask = asc_empty(ctx, ASC_U8, k->mask, shape + 4 - k->mask);
+    uint8_t *data = asc_data_mut(mask);
+    for (int64_t e = 0; e < asc_numel(mask); e++) {
+        int64_t rest = e;
+        for (int d = 3; d >= 0; d--) {
+            index[d] = rest % shape[d];
+            rest /= shape[d];
+        }
+        data[e] = masked_in(k, index[0], index[1], index[2], index[3]);
+    }
+    return mask;
+}
+
 static call make_call(const kind *k, asc_dtype dtype)
 {
-    call c = {.k = k, .in[REL] = asc_null(), .lengths = asc_null()};
+    call c = {.k = k, .in[REL] = asc_null(), .lengths = asc_null(), .mask = asc_null()};
     c.in[Q] = random_leaf(dtype, 1, ASC_SHAPE(k->B, k->N, k->H * k->d));
     c.in[K_] = random_leaf(dtype, 2, ASC_SHAPE(k->B, k->M, k->H * k->d));
     c.in[V] = random_leaf(dtype, 3, ASC_SHAPE(k->B, k->M, k->H * k->dv));
@@ -140,6 +182,9 @@ static call make_call(const kind *k, asc_dtype dtype)
     if (has_lengths(k)) {
         c.lengths = asc_from(ctx, ASC_I64, k->lengths, 1, &k->B);
     }
+    if (k->mask) {
+        c.mask = make_mask(k);
+    }
     return c;
 }
 
@@ -147,7 +192,7 @@ static void run(call *c)
 {
     asc_attention_options o = c->k->o;
     o.heads = c->k->H;
-    c->y = asc_attention(ctx, c->in[Q], c->in[K_], c->in[V], c->in[REL], c->lengths, &o);
+    c->y = asc_attention(ctx, c->in[Q], c->in[K_], c->in[V], c->in[REL], c->lengths, c->mask, &o);
     no_error();
 }
 
@@ -201,8 +246,8 @@ START_TEST(a_row_with_nothing_allowed_is_zero)
         for (int64_t i = 0; i < k.N; i++) {
             bool looks = false, seen = false;
             for (int64_t j = 0; j < k.N; j++) {
-                looks |= may_look(&k, b, i, j);
-                seen |= may_look(&k, b, j, i);
+                looks |= may_look(&k, b, 0, i, j);
+                seen |= may_look(&k, b, 0, j, i);
             }
             for (int64_t m = 0; m < k.H * k.d; m++) {
                 int64_t element = (b * k.N + i) * k.H * k.d + m;
@@ -226,8 +271,8 @@ START_TEST(one_tensor_as_queries_keys_and_values)
         asc_copy(ctx, part[i], x);
         asc_require_grad(part[i], true);
     }
-    run_backward(asc_attention(ctx, x, x, x, asc_null(), asc_null(), &o));
-    run_backward(asc_attention(ctx, part[0], part[1], part[2], asc_null(), asc_null(), &o));
+    run_backward(asc_attention(ctx, x, x, x, asc_null(), asc_null(), asc_null(), &o));
+    run_backward(asc_attention(ctx, part[0], part[1], part[2], asc_null(), asc_null(), asc_null(), &o));
     for (int i = 0; i < 3; i++) {
         sum[i] = asc_grad(part[i]);
     }
@@ -244,8 +289,8 @@ START_TEST(strided_inputs)
     asc_tensor leaf = random_leaf(floats[_i], 1, ASC_SHAPE(2, 6, 70)), x = asc_transpose(ctx, leaf, 1, 2);
     asc_tensor flat = asc_contiguous(ctx, x);
     ck_assert(!asc_is_contiguous(x));
-    asc_tensor y = asc_attention(ctx, x, x, x, asc_null(), asc_null(), &o);
-    asc_tensor same = asc_attention(ctx, flat, flat, flat, asc_null(), asc_null(), &o);
+    asc_tensor y = asc_attention(ctx, x, x, x, asc_null(), asc_null(), asc_null(), &o);
+    asc_tensor same = asc_attention(ctx, flat, flat, flat, asc_null(), asc_null(), asc_null(), &o);
     no_error();
     for (int64_t i = 0; i < asc_numel(y); i++) {
         ck_assert_double_eq(value(y, i), value(same, i));
@@ -271,7 +316,7 @@ START_TEST(large_scores)
     for (int i = 0; i < 3; i++) {
         asc_require_grad(leaf[i], true);
     }
-    asc_tensor y = asc_attention(ctx, q, k, v, asc_null(), asc_null(), &o);
+    asc_tensor y = asc_attention(ctx, q, k, v, asc_null(), asc_null(), asc_null(), &o);
     run_backward(y);
     for (int i = 0; i < N; i++) {
         expect_close(y, i, x[i - i % 2], 0);
@@ -406,7 +451,7 @@ END_TEST
 static asc_tensor attend(asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel, asc_tensor lengths,
                          asc_attention_options o)
 {
-    return asc_attention(ctx, q, k, v, rel, lengths, &o);
+    return asc_attention(ctx, q, k, v, rel, lengths, asc_null(), &o);
 }
 
 START_TEST(wrong_calls)

@@ -160,10 +160,92 @@ typedef struct asc_attention_options {
 
 /* y_i = Σ_j A_ij v_j per head, A_i = softmax over the allowed j of q_i·k_j/√d + β_ij. q (B, N, H d), k (B, M, H d),
  * v (B, M, H d_v); y (B, N, H d_v). M >= N: the queries stand at the last N of M positions. rel_bias (H, 2R + 1) or null:
- * adds entry clamp(j - i, -R, R) + R. lengths i64 (B) or null: j < length only. A row that may look at nothing gives 0.
- * Memory O(B·N·H); time O(N·w) with a window and no global tokens. */
+ * adds entry clamp(j - i, -R, R) + R. lengths i64 (B) or null: j < length only. mask u8, broadcasting to (B, H, N, M), or null: only
+ * where it is not 0. A row that may look at nothing gives 0. Memory O(B·N·H); time O(N (w + g)) with a window and g
+ * global tokens. */
 ASC_API asc_tensor asc_attention(asc_ctx *ctx, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel_bias,
-                                 asc_tensor lengths, const asc_attention_options *options);
+                                 asc_tensor lengths, asc_tensor mask, const asc_attention_options *options);
+
+/* ---- ASCender attention: scores with the Boids rules alignment, separation and cohesion as normalised biases ---- */
+
+typedef enum asc_neighbors { /* who the neighbours N(i) of token i are, out of those that it may look at */
+    ASC_NEIGHBORS_SEMANTIC, /* the k largest cosines a_ij = cos(h_i, h_j) */
+    ASC_NEIGHBORS_BASE,     /* the k largest base scores */
+    ASC_NEIGHBORS_WINDOW,   /* |i - j| <= radius */
+    ASC_NEIGHBORS_HYBRID_UNION,
+    ASC_NEIGHBORS_HYBRID_INTERSECTION, /* of the semantic ones and the window */
+} asc_neighbors;
+
+typedef enum asc_gate { /* where λ, γ and η act */
+    ASC_GATE_BEFORE, /* before the row normalisation */
+    ASC_GATE_NONE,   /* the same without γ */
+    ASC_GATE_AFTER,  /* after it, which cannot cancel them there */
+} asc_gate;
+
+typedef enum asc_swarm_scalar { /* the scalars of asc_ascender, one a head */
+    ASC_LAMBDA_ALIGN, ASC_LAMBDA_SEP, ASC_LAMBDA_COH, ASC_TAU_SEP, ASC_TAU_COH, ASC_KAPPA, ASC_DELTA, ASC_ALPHA_ALIGN,
+    ASC_ALPHA_COH, ASC_OMEGA_ALIGN, ASC_OMEGA_SEP, ASC_OMEGA_COH, ASC_TAU_SCORE,
+    ASC_SWARM_SCALARS,
+} asc_swarm_scalar;
+
+typedef enum asc_background_scalar { /* those of the background variant */
+    ASC_BACKGROUND_LAMBDA_DIST, ASC_BACKGROUND_LAMBDA_RHO, ASC_BACKGROUND_TAU_SEP, ASC_BACKGROUND_THETA_COH,
+    ASC_BACKGROUND_OMEGA_ALIGN, ASC_BACKGROUND_OMEGA_SEP, ASC_BACKGROUND_OMEGA_COH, ASC_BACKGROUND_TAU_SCORE,
+    ASC_BACKGROUND_SCALARS,
+} asc_background_scalar;
+
+/* The queries stand at the last N of M >= N positions. */
+typedef struct asc_ascender_inputs {
+    asc_tensor q, k, v;   /* (B, N, H d), (B, M, H d), (B, M, H d_v); q and k as they enter the base scores: rotated, if so */
+    asc_tensor z, h;      /* (B, M, H d_z), (B, M, H d_a): places and features */
+    asc_tensor heading;   /* (B, M, H d): what alignment compares; null: k */
+    asc_tensor scalar[ASC_SWARM_SCALARS]; /* (H); the background variant's are its first ASC_BACKGROUND_SCALARS */
+    asc_tensor rel_bias;  /* (H, 2R + 1), or null: adds entry clamp(j - i, -R, R) + R */
+    asc_tensor lengths;   /* i64 (B), or null: j < length only */
+    asc_tensor mask;      /* u8 that broadcasts to (B, H, N, M), not 0 where allowed; or null: all */
+    asc_tensor neighbors; /* i64 (1 or B, 1 or H, N, m), places of N(i), -1 for none; or null: chosen as the options say.
+                             Places that i may not look at are left out */
+} asc_ascender_inputs;
+
+typedef struct asc_ascender_options {
+    int64_t heads;           /* H */
+    int64_t window, globals; /* as for asc_attention */
+    bool causal, alibi;
+    asc_neighbors neighbors;
+    int64_t k;               /* neighbours by score … */
+    const int64_t *k_of;     /* … or one k a head, [H], in its place; NULL: one for all */
+    int64_t radius;          /* of the window of neighbours */
+    bool neighbor_self;      /* i may be a neighbour of itself … */
+    bool rho_self;           /* … and counts in its density */
+    bool sep_self;           /* i separates from itself */
+    bool tau_squared;        /* exp(-d²/(τ² + ε)) in place of exp(-d²/(τ + ε)) */
+    asc_gate gate;
+    bool unbiased;           /* the rows' deviation is the sample's */
+    bool all_statistics;     /* neighbours, density, centroid and rows over all M, the mask at the softmax only */
+} asc_ascender_options;
+
+/* Auxiliary losses, scalars: means over batch, heads and rows of Σ_j A_ij ‖z_j - c_i‖², of Σ_j A_ij φ_ij, and of 1 - u_i·ū_i. */
+typedef struct asc_ascender_losses {
+    asc_tensor coh, sep, align;
+} asc_ascender_losses;
+
+/* ASCender attention as one node: y (B, N, H d_v), and the losses where `losses` is not NULL (they need N = M). Gradients
+ * flow to all floating inputs; the choice of neighbours has none. A row that may look at nothing gives 0. Memory
+ * O(B H N (d + k)), time O(B H N M), with a window O(B H N (w + g)). */
+ASC_API asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs, const asc_ascender_options *options,
+                                asc_ascender_losses *losses);
+
+/* ASCender attention as its second draft has it (spec.md §2.10), without N×N memory: y (B, N, H d_v). Headings are the unit
+ * vectors of in->heading. For each head
+ *   A_i = softmax over the allowed j of (q_i·k_j/√d + ω_align RN(β^align) + ω_sep RN(β^sep) + ω_coh RN(β^coh) + β_ij)/(τ_score + ε)
+ *   β^align_ij = tanh(⟨u_i, u_j⟩) [j ∈ N(i) or i ∈ N(j)],  β^sep_ij = -λ_dist w_ij - λ_ρ ρ_j,
+ *   β^coh_ij = relu(⟨z_j, c_i⟩ - θ) [j ∈ N(i)],  w_ij = exp(-‖z_i - z_j‖²/(τ_sep + ε)),
+ * RN as asc_row_norm, c_i and ρ_i the means of z_l and w_il over N(i), 0 where it is empty, ε = 1e-6. Of the options, gates,
+ * tau_squared and rho_self belong to asc_ascender and are refused; so are fewer queries than keys unless the set is causal.
+ * density (B, H, M - N, 1): ρ of the keys before the queries, null where there are none. If rho is not NULL it gets ρ of
+ * the queries, (B, H, N, 1), which no gradient flows through. Choices of neighbours carry none either. Memory O(B N H (d + k)). */
+ASC_API asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *options,
+                                           asc_tensor density, asc_tensor *rho);
 
 /* Turns the pair (x_m, x_{m+d/2}) of each head by the angle i·10000^(-2m/d) at position i = start, start + 1, …
  * x (B, N, H d), d even; y the same. */
@@ -200,6 +282,39 @@ ASC_API asc_tensor asc_plucker_wedge(asc_ctx *ctx, asc_tensor a, asc_tensor b, d
  * (B, N, n_offsets, r(r-1)/2), 0 where t < offsets[l]. */
 ASC_API asc_tensor asc_plucker_wedge_past(asc_ctx *ctx, asc_tensor z, int n_offsets, const int *offsets, double eps,
                                           double eps_rel);
+
+typedef enum asc_direction { ASC_PAST, ASC_FUTURE, ASC_BOTH } asc_direction; /* both: each offset twice, the past first */
+
+typedef struct asc_grassmann_options {
+    int n_offsets;           /* up to ASC_WEDGE_OFFSETS; 0 with a memory only */
+    const int *offsets;      /* at least 1; one that is there twice counts twice */
+    asc_direction direction; /* t pairs with t - Δ, with t + Δ, or with both */
+    bool sum;                /* c = 1 in place of the mean */
+    bool rms;                /* p̂ times √(G C(r/G, 2)): entries of size 1 */
+    int64_t groups;          /* G, of z's entries, each with a normalised wedge of its own; 0 stands for 1 */
+    int64_t skip;            /* so many first positions of z are only looked back at, and have no g: those a stream keeps */
+    double eps, eps_rel;     /* as for asc_plucker_wedge */
+} asc_grassmann_options;
+
+/* Grassmann mixing (arXiv 2512.19428): g_t = Σ_Δ c_Δ (weight p̂_Δ + bias), p̂_Δ the Plücker coordinates of z_t and z_{t-Δ}
+ * as of asc_plucker_wedge, z_t first. z (B, N, r), weight (D, G C(r/G, 2)), bias (D) or null; g (B, N - skip, D).
+ * c_Δ is 1/(the number of pairs that t has); with offset_weight, one a pair, the softmax of it over those pairs, offset
+ * by offset, the memory last. memory (B, N - skip, r) or null: for t > 0 one more pair, of z_t with memory_t; see
+ * asc_gated_memory. lengths i64 (B) or null: a pair counts where both positions are below it. A position without pairs
+ * gives 0. One projection a token, whatever the number m of offsets: O(B N (m r + r² + D r²/2)). */
+ASC_API asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias,
+                                 asc_tensor offset_weight, asc_tensor memory, asc_tensor lengths,
+                                 const asc_grassmann_options *options);
+
+/* m_t = f_t∘m_{t-1} + (1 - f_t)∘z_t with f = σ(forget), per channel, as each position finds it: y_t = m_{t-1}, m_{-1}
+ * being `initial` (B, 1, r), or 0 if that is null. z, forget (B, N, r); y the same. If last is not NULL it gets m_{N-1}
+ * (B, 1, r), with which a stream goes on; gradients flow through it, too. */
+ASC_API asc_tensor asc_gated_memory(asc_ctx *ctx, asc_tensor z, asc_tensor forget, asc_tensor initial, asc_tensor *last);
+
+/* α∘h + (1 - α)∘g, α = σ([h; g] weightᵀ + bias). h, g (..., D), weight (D, 2D), bias (D) or null; y like h. If alpha is not
+ * NULL it gets α, which no gradient flows through. */
+ASC_API asc_tensor asc_gated_fusion(asc_ctx *ctx, asc_tensor h, asc_tensor g, asc_tensor weight, asc_tensor bias,
+                                    asc_tensor *alpha);
 
 /* What asc_attention adds to its scores, as tensors (H, N, M) for models of one's own; query i stands at position
  * i + M - N, N <= M. alibi: -2^(-8(h+1)/H)·|i - j|, a constant of dtype f32 or f64. relative: table (H, 2R + 1), entry
