@@ -219,7 +219,7 @@ static asc_status check_layout(asc_safetensors *file)
 static asc_status parse(asc_safetensors *file, const char *text, size_t n)
 {
     if (text[0] != '{') {
-        return BAD(file, NULL, "its header is not a JSON object");
+        return BAD(file, NULL, "is not a safetensors file: its header is not a JSON object");
     }
     json_error_t error;
     file->header = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
@@ -237,7 +237,7 @@ static asc_status read_header(asc_safetensors *file)
 {
     unsigned char length[LENGTH_BYTES] = {0};
     if (file->file_bytes < LENGTH_BYTES) {
-        return BAD(file, NULL, "%lld bytes are too few for a safetensors file", (long long)file->file_bytes);
+        return BAD(file, NULL, "is not a safetensors file: %lld bytes are too few", (long long)file->file_bytes);
     }
     asc_status status = asc_safetensors_fetch(file, length, LENGTH_BYTES, 0);
     if (status) {
@@ -248,7 +248,8 @@ static asc_status read_header(asc_safetensors *file)
         n = n << 8 | length[i];
     }
     if (n < 2 || n > MAX_HEADER_BYTES || n > (uint64_t)(file->file_bytes - LENGTH_BYTES)) {
-        return BAD(file, NULL, "a header of %llu bytes, expected 2 to %d, within the file's %lld",
+        return BAD(file, NULL, "is not a safetensors file, or is cut short: its first 8 bytes ask for a header of %llu "
+                   "bytes, expected 2 to %d, within the file's %lld",
                    (unsigned long long)n, (int)MAX_HEADER_BYTES, (long long)file->file_bytes);
     }
     file->data_start = LENGTH_BYTES + (int64_t)n;

@@ -20,6 +20,17 @@ static const asc_tokenizer_kind *find_kind(const char *name, size_t n)
     return NULL;
 }
 
+/* Refuses a name that is no kind's, and offers the nearest. */
+static void refuse_name(asc_ctx *ctx, const char *name, const char *expected)
+{
+    const char *names[N_KINDS + 1] = {NULL};
+    for (int i = 0; i < N_KINDS; i++) {
+        names[i] = kinds[i]->name;
+    }
+    asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', expected %s; did you mean '%s'?", name, expected,
+             asc_name_nearest(name, names));
+}
+
 /* A tokenizer with the vocabulary in `text`, whose name is `path`; without one if that is NULL. */
 static asc_tokenizer *make(asc_ctx *ctx, const asc_tokenizer_kind *kind, const char *path, asc_text *text)
 {
@@ -49,7 +60,7 @@ static const asc_tokenizer_kind *saved_kind(asc_ctx *ctx, const char *name, cons
 {
     const asc_tokenizer_kind *kind = name ? find_kind(name, strlen(name)) : NULL;
     if (!kind) {
-        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: \"%s\", expected word, byte or wordpiece", name ? name : "");
+        refuse_name(ctx, name ? name : "", "word, byte or wordpiece");
     } else if (kind->has_vocabulary && !vocabulary) {
         asc_fail(ctx, ASC_ERR_ARG, "tokenizer: no vocabulary file was given for %s", name);
         return NULL;
@@ -61,9 +72,14 @@ asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec)
 {
     const char *colon = spec ? strchr(spec, ':') : NULL;
     const asc_tokenizer_kind *kind = spec ? find_kind(spec, colon ? (size_t)(colon - spec) : strlen(spec)) : NULL;
+    static const char expected[] = "word, byte or wordpiece:VOCAB_FILE";
+    if (!kind) {
+        refuse_name(ctx, spec ? spec : "", expected);
+        return NULL;
+    }
     bool needs_file = kind == &asc_tokenizer_wordpiece;
-    if (!kind || needs_file != (colon != NULL) || (colon && !colon[1])) {
-        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: \"%s\", expected word, byte or wordpiece:VOCAB_FILE", spec ? spec : "");
+    if (needs_file != (colon != NULL) || (colon && !colon[1])) {
+        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', expected %s", spec, expected);
         return NULL;
     }
     return make_from_file(ctx, kind, needs_file ? colon + 1 : NULL);

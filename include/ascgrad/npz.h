@@ -1,0 +1,33 @@
+/*
+ * ascgrad/npz.h: arrays in NumPy's .npz format, for who goes on in Python: numpy.load("x.npz")["attn"].
+ * Format: a ZIP archive (PKWARE's APPNOTE) of NAME.npy members, .npy version 1.0
+ * (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
+ */
+#ifndef ASCGRAD_NPZ_H
+#define ASCGRAD_NPZ_H
+
+#include <ascgrad/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An array of the file: a tensor, or texts. */
+typedef struct asc_npz_array {
+    const char *name;         /* its key: "attn" */
+    asc_tensor tensor;        /* f32, f64, i64 or u8 become float32, float64, int64, uint8; null: texts */
+    const char *const *texts; /* n_texts UTF-8 strings, which become a vector of str ('<U7') */
+    int64_t n_texts;
+} asc_npz_array;
+
+/* Writes `n` arrays to `path`, atomically as asc_file_write_atomic does; tensors may have any strides. Nothing is
+ * compressed, and the bytes depend on names and values alone.
+ * ASC_ERR_ARG: no path, an array with neither tensor nor texts, a name that is NULL, empty, over 1000 bytes or given
+ * twice, a text that is NULL or not UTF-8, 4 GiB or more in all, over 65535 arrays; ASC_ERR_IO, with the system's
+ * reason; ASC_ERR_MEMORY. */
+ASC_API asc_status asc_npz_write(asc_ctx *ctx, const char *path, const asc_npz_array *arrays, int64_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
