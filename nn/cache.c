@@ -9,10 +9,16 @@ struct asc_lm_cache {
     asc_lm *lm;
     int64_t capacity, length;
     asc_layer_cache *layer;
-    void **args; /* &layer[l] */
 };
 
-enum { STATES = sizeof(((asc_layer_cache *)0)->state) / sizeof(asc_tensor) };
+bool asc_lm_streams(const asc_lm *lm)
+{
+    bool streams = asc_is_null(lm->pos_emb);
+    for (int64_t l = 0; l < lm->layers; l++) {
+        streams = streams && !lm->blocks[l].mix.mixing->cache;
+    }
+    return streams;
+}
 
 asc_lm_cache *asc_lm_cache_new(asc_lm *lm, int64_t capacity)
 {
@@ -29,16 +35,16 @@ asc_lm_cache *asc_lm_cache_new(asc_lm *lm, int64_t capacity)
     size_t layers = (size_t)lm->layers;
     *c = (asc_lm_cache){.lm = lm, .capacity = capacity};
     c->layer = asc_alloc(ctx, layers * sizeof *c->layer);
-    c->args = asc_alloc(ctx, layers * sizeof *c->args);
     if (c->layer) {
         memset(c->layer, 0, layers * sizeof *c->layer);
     }
-    for (size_t l = 0; c->layer && c->args && l < layers && !asc_error(ctx); l++) {
+    for (size_t l = 0; c->layer && l < layers && !asc_error(ctx); l++) {
         asc_layer *mix = &lm->blocks[l].mix;
-        c->args[l] = &c->layer[l];
-        mix->mixing->cache(mix, &c->layer[l], capacity);
+        if (mix->mixing->cache) {
+            mix->mixing->cache(mix, &c->layer[l], capacity);
+        }
     }
-    if (!c->layer || !c->args || asc_error(ctx)) {
+    if (!c->layer || asc_error(ctx)) {
         asc_lm_cache_free(c);
         return NULL;
     }
@@ -53,12 +59,11 @@ void asc_lm_cache_free(asc_lm_cache *c)
     asc_ctx *ctx = c->lm->ctx;
     size_t layers = (size_t)c->lm->layers;
     for (size_t l = 0; c->layer && l < layers; l++) {
-        for (int i = 0; i < STATES; i++) {
+        for (int i = 0; i < ASC_STATES; i++) {
             asc_release(c->layer[l].state[i]);
         }
     }
     asc_free(ctx, c->layer, layers * sizeof *c->layer);
-    asc_free(ctx, c->args, layers * sizeof *c->args);
     asc_free(ctx, c, sizeof *c);
 }
 
@@ -80,9 +85,23 @@ int64_t asc_lm_cache_capacity(const asc_lm_cache *c)
     return c->capacity;
 }
 
-static asc_tensor mix_next(asc_layer *mix, asc_tensor x, void *arg)
+/* Staged states take their places, or go. */
+static void settle(asc_layer_cache *c, bool done)
 {
-    asc_layer_cache *cache = arg;
+    for (int i = 0; i < ASC_STATES; i++) {
+        if (done && !asc_is_null(c->staged[i])) {
+            asc_release(c->state[i]);
+            c->state[i] = c->staged[i];
+        } else {
+            asc_release(c->staged[i]);
+        }
+        c->staged[i] = asc_null();
+    }
+}
+
+static asc_tensor mix_next(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
+{
+    asc_layer_cache *cache = &((asc_lm_cache *)arg)->layer[l];
     asc_tensor y = mix->mixing->next(mix, cache, x);
     cache->length += asc_size(x, 1);
     return y;
@@ -99,7 +118,7 @@ asc_tensor asc_lm_next(asc_lm_cache *c, const int64_t *tokens, int64_t n)
     }
     bool recording = asc_set_recording(ctx, false);
     asc_tensor x = asc_from(ctx, ASC_I64, tokens, 2, (int64_t[]){1, n});
-    asc_tensor h = asc_lm_hidden(lm, x, c->length, mix_next, c->args);
+    asc_tensor h = asc_lm_hidden(lm, x, c->length, mix_next, c);
     asc_tensor last = asc_slice(ctx, h, 1, n - 1, n, 1);
     asc_tensor logits = asc_linear(ctx, last, lm->tok_emb, asc_null());
     asc_tensor flat = asc_reshape(ctx, logits, 1, &lm->vocab);
@@ -113,6 +132,7 @@ asc_tensor asc_lm_next(asc_lm_cache *c, const int64_t *tokens, int64_t n)
     }
     for (int64_t l = 0; l < lm->layers; l++) {
         c->layer[l].length = c->length; /* after a failure some layers hold more */
+        settle(&c->layer[l], !asc_is_null(flat));
     }
     return flat;
 }

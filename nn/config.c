@@ -47,21 +47,60 @@ static void reject(asc_config *c, const char *key, const json_t *got, const char
     free(text);
 }
 
+/* ---- one value ---- */
+
+static bool is_int_in(const json_t *v, int64_t least, int64_t most)
+{
+    return json_is_integer(v) && json_integer_value(v) >= least && json_integer_value(v) <= most;
+}
+
+static bool is_real_in(const json_t *v, double least, double most)
+{
+    return json_is_number(v) && json_number_value(v) >= least && json_number_value(v) <= most;
+}
+
+/* The integer that v, the value of `key` or an entry of it, is; `least` with the error set if it is none. */
+static int64_t take_int(asc_config *c, const char *key, const json_t *v, int64_t least, int64_t most)
+{
+    if (is_int_in(v, least, most)) {
+        return json_integer_value(v);
+    }
+    char expected[100];
+    snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)least, (long long)most);
+    reject(c, key, v, expected);
+    return least;
+}
+
+static double take_real(asc_config *c, const char *key, const json_t *v, double least, double most)
+{
+    if (is_real_in(v, least, most)) {
+        return json_number_value(v);
+    }
+    char expected[100];
+    snprintf(expected, sizeof expected, "a number from %.10g to %.10g", least, most);
+    reject(c, key, v, expected);
+    return least;
+}
+
 int64_t asc_config_int(asc_config *c, const char *key, int64_t absent, int64_t least, int64_t most)
 {
     const json_t *v = json_object_get(c->given, key);
     bool required = absent == INT64_MIN;
     int64_t value = required ? least : absent;
-    if (json_is_integer(v) && json_integer_value(v) >= least && json_integer_value(v) <= most) {
-        value = json_integer_value(v);
-    } else if (v) {
-        char expected[100];
-        snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)least, (long long)most);
-        reject(c, key, v, expected);
+    if (v) {
+        value = take_int(c, key, v, least, most);
     } else if (required) {
         asc_fail(c->ctx, ASC_ERR_ARG, "config: %s is missing", key);
     }
     note(c, key, json_integer(value));
+    return value;
+}
+
+double asc_config_real(asc_config *c, const char *key, double absent, double least, double most)
+{
+    const json_t *v = json_object_get(c->given, key);
+    double value = v ? take_real(c, key, v, least, most) : absent;
+    note(c, key, json_real(value));
     return value;
 }
 
@@ -87,6 +126,11 @@ static int choose(asc_config *c, const char *key, const json_t *v, const char *c
         size_t at = strlen(expected);
         snprintf(expected + at, sizeof expected - at, "%s %s", i ? "," : "", names[i]);
     }
+    if (json_is_string(v)) {
+        size_t at = strlen(expected);
+        snprintf(expected + at, sizeof expected - at, "; did you mean '%s'?",
+                 asc_name_nearest(json_string_value(v), names));
+    }
     reject(c, key, v, expected);
     return -1;
 }
@@ -100,21 +144,141 @@ int asc_config_choice(asc_config *c, const char *key, int absent, const char *co
     return value;
 }
 
+/* ---- lists ---- */
+
+/* Notes the list that `key` is, and says whether it has n entries; `what` they are. */
+static bool note_list(asc_config *c, const char *key, json_t *v, int64_t n, const char *what)
+{
+    note(c, key, json_deep_copy(v));
+    if ((int64_t)json_array_size(v) != n) {
+        asc_fail(c->ctx, ASC_ERR_ARG, "config: %s has %zu entries, expected one a %s: %lld", key, json_array_size(v),
+                 what, (long long)n);
+        return false;
+    }
+    return true;
+}
+
 int asc_config_choice_at(asc_config *c, const char *key, int layer, int layers, int absent, const char *const *names)
 {
-    const json_t *v = json_object_get(c->given, key);
+    json_t *v = json_object_get(c->given, key);
     if (!json_is_array(v)) {
         return asc_config_choice(c, key, absent, names);
     }
-    note(c, key, json_deep_copy(v));
-    if ((int)json_array_size(v) != layers) {
-        asc_fail(c->ctx, ASC_ERR_ARG, "config: %s has %zu entries, expected one a layer: %d", key, json_array_size(v),
-                 layers);
+    if (!note_list(c, key, v, layers, "layer")) {
         return absent;
     }
     int value = choose(c, key, json_array_get(v, (size_t)layer), names);
     return value < 0 ? absent : value;
 }
+
+int64_t asc_config_int_at(asc_config *c, const char *key, int layer, int layers, int64_t absent, int64_t least,
+                          int64_t most)
+{
+    json_t *v = json_object_get(c->given, key);
+    if (!json_is_array(v)) {
+        return asc_config_int(c, key, absent, least, most);
+    }
+    return note_list(c, key, v, layers, "layer") ? take_int(c, key, json_array_get(v, (size_t)layer), least, most)
+                                                 : least;
+}
+
+bool asc_config_bool_at(asc_config *c, const char *key, int layer, int layers, bool absent)
+{
+    json_t *v = json_object_get(c->given, key);
+    if (!json_is_array(v)) {
+        return asc_config_bool(c, key, absent);
+    }
+    const json_t *entry = note_list(c, key, v, layers, "layer") ? json_array_get(v, (size_t)layer) : NULL;
+    if (entry && !json_is_boolean(entry)) {
+        reject(c, key, entry, "true or false");
+    }
+    return entry ? json_is_true(entry) : absent;
+}
+
+void asc_config_ints(asc_config *c, const char *key, int64_t absent, int64_t least, int64_t most, int64_t n,
+                     int64_t *values)
+{
+    json_t *v = json_object_get(c->given, key);
+    bool list = json_is_array(v) && note_list(c, key, v, n, "head");
+    int64_t one = json_is_array(v) ? least : asc_config_int(c, key, absent, least, most);
+    for (int64_t i = 0; i < n; i++) {
+        values[i] = list ? take_int(c, key, json_array_get(v, (size_t)i), least, most) : one;
+    }
+}
+
+void asc_config_reals(asc_config *c, const char *key, double absent, double least, double most, int64_t n,
+                      double *values)
+{
+    json_t *v = json_object_get(c->given, key);
+    bool list = json_is_array(v) && note_list(c, key, v, n, "head");
+    double one = json_is_array(v) ? absent : asc_config_real(c, key, absent, least, most);
+    for (int64_t i = 0; i < n; i++) {
+        values[i] = list ? take_real(c, key, json_array_get(v, (size_t)i), least, most) : one;
+    }
+}
+
+static bool has_lists(const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (json_is_array(json_array_get(list, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int asc_config_list_at(asc_config *c, const char *key, int layer, int layers, int absent, int64_t least, int64_t most,
+                       int capacity, int64_t *values)
+{
+    json_t *v = json_object_get(c->given, key);
+    if (!v) {
+        json_t *list = json_array();
+        for (int i = 0; i < absent; i++) {
+            json_array_append_new(list, json_integer(values[i]));
+        }
+        note(c, key, list);
+        return absent;
+    }
+    bool nested = has_lists(v);
+    if (nested && !note_list(c, key, v, layers, "layer")) {
+        return 0;
+    }
+    note(c, key, json_deep_copy(v));
+    const json_t *list = nested ? json_array_get(v, (size_t)layer) : v;
+    if (!json_is_array(list) || json_array_size(list) > (size_t)capacity) {
+        char expected[80];
+        snprintf(expected, sizeof expected, "a list of at most %d whole numbers, or one such list a layer", capacity);
+        reject(c, key, v, expected);
+        return 0;
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        values[i] = take_int(c, key, json_array_get(list, i), least, most);
+    }
+    return (int)json_array_size(list);
+}
+
+uint64_t asc_config_set(asc_config *c, const char *key, uint64_t absent, const char *const *names)
+{
+    const json_t *v = json_object_get(c->given, key);
+    if (v && !json_is_array(v)) {
+        reject(c, key, v, "a list of names");
+    }
+    uint64_t set = v ? 0 : absent;
+    for (size_t i = 0; v && i < json_array_size(v); i++) {
+        int name = choose(c, key, json_array_get(v, i), names);
+        set |= name < 0 ? 0 : UINT64_C(1) << name;
+    }
+    json_t *list = json_array();
+    for (int i = 0; names[i]; i++) {
+        if (set >> i & 1) {
+            json_array_append_new(list, json_string(names[i]));
+        }
+    }
+    note(c, key, list);
+    return set;
+}
+
+/* ---- all of them ---- */
 
 asc_status asc_config_finish(asc_config *c)
 {

@@ -1,7 +1,9 @@
 /* nn/lm.c: the language model: embeddings, blocks of a mixing and a feed-forward layer, a head tied to the embedding.
  *
  *   post-norm: h = LN(h + mix(h)), h = LN(h + FFN(h));  pre-norm: h = h + mix(LN(h)), h = h + FFN(LN(h)), LN at the end
- *   FFN(x) = W₂ GELU(W₁ x + b₁) + b₂, with dropout after the embedding sum and before each residual sum. */
+ *   FFN(x) = W₂ GELU(W₁ x + b₁) + b₂, with dropout after the embedding sum and before each residual sum.
+ *
+ * The Grassmann paper's block is post-norm without a residual round the mixing: h = dropout(LN(mix(h))). */
 #include <ascgrad/ops.h>
 
 #include <stdio.h>
@@ -21,23 +23,39 @@ static const asc_setting settings[] = {
     {"block", "longest sequence"},
     {"block_norm", "post or pre: LayerNorm after each residual sum, or before each branch"},
     {"pos_emb", "true or false: learned positions"},
-    {"mix_residual", "true or false: a residual sum round the mixing"},
+    {"mix_residual", "true or false: a residual sum round the mixing (false for grassmann in post-norm)"},
     {NULL, NULL},
 };
 
+/* The settings' tables: the models', then each mixing's; NULL past the last. */
+static const asc_setting *settings_of(int table)
+{
+    const asc_mixing *m = table > 0 ? asc_mixing_of(table - 1) : NULL;
+    return table == 0 ? settings : m ? m->settings : NULL;
+}
+
+/* Whether a table before that one has the key, too. */
+static bool is_listed_before(const char *key, int table)
+{
+    for (int t = 0; t < table; t++) {
+        for (const asc_setting *s = settings_of(t); s->key; s++) {
+            if (strcmp(s->key, key) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 const char *asc_lm_setting_at(int i, const char **help)
 {
-    const asc_setting *s = settings;
-    for (int mixing = 0; s; mixing++) {
-        for (; s->key && i > 0; s++) {
-            i--;
+    for (int table = 0; settings_of(table); table++) {
+        for (const asc_setting *s = settings_of(table); s->key; s++) {
+            if (!is_listed_before(s->key, table) && i-- == 0) {
+                *help = s->help;
+                return s->key;
+            }
         }
-        if (s->key) {
-            *help = s->help;
-            return s->key;
-        }
-        const asc_mixing *m = asc_mixing_of(mixing);
-        s = m ? m->settings : NULL;
     }
     return NULL;
 }
@@ -46,15 +64,24 @@ const char *asc_lm_setting_at(int i, const char **help)
 
 static asc_status read_sizes(asc_lm *lm, asc_config *c)
 {
-    static const char *const norms[] = {"post", "pre", NULL}, *const positions[] = {"none", "rotary", "alibi", NULL};
+    static const char *const norms[] = {"post", "pre", NULL};
     lm->D = asc_config_int(c, "d_model", INT64_MIN, 1, 1 << 20);
     lm->layers = asc_config_int(c, "layers", INT64_MIN, 1, 10000);
     lm->vocab = asc_config_int(c, "vocab", INT64_MIN, 1, INT32_MAX);
     lm->block_length = asc_config_int(c, "block", INT64_MIN, 1, INT32_MAX);
     lm->d_ff = asc_config_int(c, "d_ff", 4 * lm->D, 1, INT32_MAX);
     lm->pre_norm = asc_config_choice(c, "block_norm", 0, norms) == 1;
-    asc_config_choice(c, "positions", 0, positions); /* the mixings' matter, but known without them, too */
     return asc_error(lm->ctx);
+}
+
+/* Where it is not given, it depends on the mixing, and is a setting in effect only if that is the same for all. */
+static bool read_residual(asc_lm *lm, asc_config *c, const asc_mixing *mixing)
+{
+    bool usual = lm->pre_norm || !mixing->bare;
+    if (json_object_get(c->given, "mix_residual") || !json_is_array(json_object_get(c->given, "mix"))) {
+        return asc_config_bool(c, "mix_residual", usual);
+    }
+    return usual;
 }
 
 static asc_status make_block(asc_lm *lm, asc_config *c, asc_maker *m, int l)
@@ -67,11 +94,12 @@ static asc_status make_block(asc_lm *lm, asc_config *c, asc_maker *m, int l)
     if (asc_layer_init(&b->mix, asc_mixing_of(mixing), lm->D, c, m, l, (int)lm->layers)) {
         return asc_error(lm->ctx);
     }
-    if (!b->mix.mixing->causal(&b->mix)) {
-        return asc_fail(lm->ctx, ASC_ERR_ARG, "config: the mixing of layer %d looks ahead: a language model must not",
-                        l);
+    const char *ahead = b->mix.mixing->looks_ahead(&b->mix);
+    if (ahead) {
+        return asc_fail(lm->ctx, ASC_ERR_ARG, "config: the mixing of layer %d looks ahead, which a language model must "
+                        "not: %s", l, ahead);
     }
-    b->residual = asc_config_bool(c, "mix_residual", true);
+    b->residual = read_residual(lm, c, b->mix.mixing);
     if (lm->pre_norm && !b->residual) {
         return asc_fail(lm->ctx, ASC_ERR_ARG, "config: mix_residual is false, and block_norm is pre, which needs it");
     }
@@ -81,6 +109,22 @@ static asc_status make_block(asc_lm *lm, asc_config *c, asc_maker *m, int l)
     b->fc1 = asc_make_linear(m, "ffn.fc1", lm->D, lm->d_ff);
     b->fc2 = asc_make_linear(m, "ffn.fc2", lm->d_ff, lm->D);
     return asc_error(lm->ctx);
+}
+
+/* A setting that no layer has read, but that another mixing would have. */
+static asc_status check_read(asc_config *c)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(c->given, key, value) {
+        for (int i = 0; !json_object_get(c->effect, key) && asc_mixing_of(i); i++) {
+            if (asc_mixing_takes(asc_mixing_names[i], key)) {
+                return asc_fail(c->ctx, ASC_ERR_ARG, "config: %s is a setting of %s, and no layer of this model knows "
+                                "it", key, asc_mixing_names[i]);
+            }
+        }
+    }
+    return ASC_OK;
 }
 
 static asc_status make_model(asc_lm *lm, asc_config *c, uint64_t seed)
@@ -110,7 +154,7 @@ static asc_status make_model(asc_lm *lm, asc_config *c, uint64_t seed)
     if (lm->pre_norm) {
         lm->norm_f = asc_make_norm(&m, "norm_f", lm->D);
     }
-    if (asc_error(ctx) || asc_config_finish(c)) {
+    if (asc_error(ctx) || check_read(c) || asc_config_finish(c)) {
         return asc_error(ctx);
     }
     lm->config = asc_config_text(c);
@@ -177,6 +221,26 @@ void asc_lm_set_dropout(asc_lm *lm, double p)
     lm->dropout = p;
 }
 
+void asc_lm_project(asc_lm *lm)
+{
+    for (int64_t l = 0; l < lm->layers; l++) {
+        asc_layer *mix = &lm->blocks[l].mix;
+        if (mix->mixing->project) {
+            mix->mixing->project(mix);
+        }
+    }
+}
+
+void asc_lm_ramp(asc_lm *lm, double share)
+{
+    for (int64_t l = 0; l < lm->layers; l++) {
+        asc_layer *mix = &lm->blocks[l].mix;
+        if (mix->mixing->ramp) {
+            mix->mixing->ramp(mix, share);
+        }
+    }
+}
+
 /* ---- running. What no backward pass needs is released where its last use is ---- */
 
 static asc_tensor norm(asc_lm *lm, asc_tensor x, asc_affine w)
@@ -201,15 +265,23 @@ static asc_tensor drop(asc_lm *lm, asc_tensor x)
     return y;
 }
 
-/* h + dropout(x), or dropout(x); x and h go. */
-static asc_tensor join(asc_lm *lm, asc_tensor h, asc_tensor x, bool residual)
+/* h + dropout(x); x and h go. */
+static asc_tensor join(asc_lm *lm, asc_tensor h, asc_tensor x)
 {
-    asc_tensor y = residual ? asc_add_dropout(lm->ctx, h, x, lm->dropout) : drop(lm, x);
+    asc_tensor y = asc_add_dropout(lm->ctx, h, x, lm->dropout);
     asc_release(h);
-    if (residual) {
-        asc_release(x);
-    }
+    asc_release(x);
     return y;
+}
+
+/* LN(h + dropout(x)), or without a residual dropout(LN(x)), as the Grassmann paper has it; x and h go. */
+static asc_tensor join_post(asc_lm *lm, const asc_block *b, asc_tensor h, asc_tensor x)
+{
+    if (b->residual) {
+        return norm_once(lm, join(lm, h, x), b->norm1);
+    }
+    asc_release(h);
+    return drop(lm, norm_once(lm, x, b->norm1));
 }
 
 static asc_tensor feed_forward(asc_lm *lm, const asc_block *b, asc_tensor x)
@@ -222,21 +294,22 @@ static asc_tensor feed_forward(asc_lm *lm, const asc_block *b, asc_tensor x)
     return y;
 }
 
-static asc_tensor run_block(asc_lm *lm, asc_block *b, asc_tensor h, asc_mix_fn *mix, void *arg)
+static asc_tensor run_block(asc_lm *lm, int64_t l, asc_tensor h, asc_mix_fn *mix, void *arg)
 {
+    asc_block *b = &lm->blocks[l];
     const char *outer = asc_set_label(lm->ctx, b->label[0]);
     if (lm->pre_norm) {
         asc_tensor x = norm(lm, h, b->norm1);
-        h = join(lm, h, mix(&b->mix, x, arg), true);
+        h = join(lm, h, mix(&b->mix, x, l, arg));
         asc_release(x);
         asc_set_label(lm->ctx, b->label[1]);
         x = norm(lm, h, b->norm2);
-        h = join(lm, h, feed_forward(lm, b, x), true);
+        h = join(lm, h, feed_forward(lm, b, x));
         asc_release(x);
     } else {
-        h = norm_once(lm, join(lm, h, mix(&b->mix, h, arg), b->residual), b->norm1);
+        h = join_post(lm, b, h, mix(&b->mix, h, l, arg));
         asc_set_label(lm->ctx, b->label[1]);
-        h = norm_once(lm, join(lm, h, feed_forward(lm, b, h), true), b->norm2);
+        h = norm_once(lm, join(lm, h, feed_forward(lm, b, h)), b->norm2);
     }
     asc_set_label(lm->ctx, outer);
     return h;
@@ -255,7 +328,7 @@ static asc_tensor embed(asc_lm *lm, asc_tensor tokens, int64_t start)
     return drop(lm, h);
 }
 
-asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_fn *mix, void *const *args)
+asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_fn *mix, void *arg)
 {
     if (asc_error(lm->ctx)) {
         return asc_null();
@@ -268,25 +341,53 @@ asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_f
     }
     asc_tensor h = embed(lm, tokens, start);
     for (int64_t l = 0; l < lm->layers; l++) {
-        h = run_block(lm, &lm->blocks[l], h, mix, args ? args[l] : NULL);
+        h = run_block(lm, l, h, mix, arg);
     }
     return lm->pre_norm ? norm_once(lm, h, lm->norm_f) : h;
 }
 
-static asc_tensor mix_in_full(asc_layer *mix, asc_tensor x, void *arg)
+static asc_tensor mix_in_full(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
 {
+    (void)l;
     (void)arg;
-    return mix->mixing->forward(mix, x, asc_null());
+    return mix->mixing->forward(mix, x, asc_null(), NULL);
 }
 
-asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss)
+/* The same; adds the layer's auxiliary loss to the sum at arg. */
+static asc_tensor mix_with_aux(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
 {
-    asc_tensor h = asc_lm_hidden(lm, x, 0, mix_in_full, NULL);
+    (void)l;
+    asc_tensor *total = arg, aux = asc_null();
+    asc_tensor y = mix->mixing->forward(mix, x, asc_null(), &aux);
+    if (!asc_is_null(aux)) {
+        *total = asc_is_null(*total) ? aux : asc_add(mix->ctx, *total, aux);
+    }
+    return y;
+}
+
+/* The cross-entropy of hidden states; h goes. */
+static asc_tensor head_loss(asc_lm *lm, asc_tensor h, asc_tensor y, asc_tensor *token_loss)
+{
     const char *outer = asc_set_label(lm->ctx, "head");
     asc_tensor loss = asc_linear_cross_entropy(lm->ctx, h, lm->tok_emb, y, token_loss);
     asc_set_label(lm->ctx, outer);
     asc_release(h);
     return loss;
+}
+
+asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss)
+{
+    return head_loss(lm, asc_lm_hidden(lm, x, 0, mix_in_full, NULL), y, token_loss);
+}
+
+asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss)
+{
+    asc_tensor aux = asc_null();
+    asc_tensor objective = head_loss(lm, asc_lm_hidden(lm, x, 0, mix_with_aux, &aux), y, NULL);
+    if (loss) {
+        *loss = asc_item(objective);
+    }
+    return asc_is_null(aux) ? objective : asc_add(lm->ctx, objective, aux);
 }
 
 asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x)
@@ -295,4 +396,35 @@ asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x)
     asc_tensor logits = asc_linear(lm->ctx, h, lm->tok_emb, asc_null());
     asc_release(h);
     return logits;
+}
+
+/* ---- looking inside ---- */
+
+typedef struct look {
+    int64_t layer;
+    asc_params *parts;
+} look;
+
+static asc_tensor mix_and_look(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
+{
+    const look *at = arg;
+    if (l == at->layer) {
+        mix->mixing->inspect(mix, x, asc_null(), at->parts);
+    }
+    return mix->mixing->forward(mix, x, asc_null(), NULL);
+}
+
+asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_params *parts)
+{
+    asc_ctx *ctx = lm->ctx;
+    if (layer < 0 || layer >= lm->layers) {
+        return asc_fail(ctx, ASC_ERR_ARG, "lm_inspect: layer is %lld, expected 0 to %lld", (long long)layer,
+                        (long long)lm->layers - 1);
+    }
+    bool recording = asc_set_recording(ctx, false);
+    asc_scope_begin(ctx);
+    asc_lm_hidden(lm, tokens, 0, mix_and_look, &(look){layer, parts});
+    asc_scope_end(ctx);
+    asc_set_recording(ctx, recording);
+    return asc_error(ctx);
 }

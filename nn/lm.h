@@ -24,11 +24,10 @@ struct asc_lm {
     asc_block *blocks;
 };
 
-/* How a block's mixing is run: in full, or on a cache. */
-typedef asc_tensor asc_mix_fn(asc_layer *mix, asc_tensor x, void *arg);
+/* How the mixing of layer `l` is run: in full, or on a cache. */
+typedef asc_tensor asc_mix_fn(asc_layer *mix, asc_tensor x, int64_t l, void *arg);
 
-/* Hidden states (B, N, D) before the head, of tokens i64 (B, N) that stand at positions start, start + 1, …;
- * mix(&blocks[l].mix, x, args[l]) or, with args NULL, mix(…, NULL). */
-asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_fn *mix, void *const *args);
+/* Hidden states (B, N, D) before the head, of tokens i64 (B, N) that stand at positions start, start + 1, … */
+asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_fn *mix, void *arg);
 
 #endif

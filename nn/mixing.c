@@ -1,16 +1,18 @@
 /* nn/mixing.c: the table of mixings, parameters, and a layer alone. */
 #include "nn/mixing.h"
 
+#include <ascgrad/ops.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tensor/ctx.h"
 
-extern const asc_mixing asc_mixing_transformer;
+extern const asc_mixing asc_mixing_ascender, asc_mixing_grassmann, asc_mixing_transformer;
 
-static const asc_mixing *const mixings[] = {&asc_mixing_transformer};
-const char *const asc_mixing_names[] = {"transformer", NULL};
+static const asc_mixing *const mixings[] = {&asc_mixing_transformer, &asc_mixing_grassmann, &asc_mixing_ascender};
+const char *const asc_mixing_names[] = {"transformer", "grassmann", "ascender", NULL};
 
 const asc_mixing *asc_mixing_of(int i)
 {
@@ -23,6 +25,19 @@ const char *asc_mixing_at(int i)
     return m ? m->name : NULL;
 }
 
+bool asc_mixing_takes(const char *mixing, const char *key)
+{
+    for (int i = 0; mixing && asc_mixing_of(i); i++) {
+        const asc_setting *s = asc_mixing_of(i)->settings;
+        for (; strcmp(asc_mixing_of(i)->name, mixing) == 0 && s->key; s++) {
+            if (strcmp(s->key, key) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* ---- parameters ---- */
 
 /* A stream of its own for each name (FNV-1a), so that a parameter's initial value does not depend on the others. */
@@ -33,6 +48,17 @@ static uint64_t stream_of(const char *name)
         hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
     }
     return hash;
+}
+
+/* Adds a new tensor, which the list holds from here on; null on failure. */
+static asc_tensor add(asc_maker *m, const char *name, asc_tensor t, bool decay)
+{
+    if (asc_is_null(t) || asc_require_grad(t, true) || asc_params_add(m->params, name, t, decay)) {
+        asc_release(t);
+        return asc_null();
+    }
+    asc_disown(t);
+    return t;
 }
 
 asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndim, const int64_t *shape)
@@ -48,13 +74,17 @@ asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndi
     } else {
         t = asc_full(m->ctx, m->dtype, init == ASC_INIT_ONE, ndim, shape);
     }
-    bool decay = init == ASC_INIT_LINEAR || init == ASC_INIT_EMBEDDING;
-    if (asc_is_null(t) || asc_require_grad(t, true) || asc_params_add(m->params, full, t, decay)) {
-        asc_release(t);
-        return asc_null();
-    }
-    asc_disown(t); /* the list holds it */
-    return t;
+    return add(m, full, t, init == ASC_INIT_LINEAR || init == ASC_INIT_EMBEDDING);
+}
+
+asc_tensor asc_make_values(asc_maker *m, const char *name, int64_t n, const double *values)
+{
+    char full[128];
+    snprintf(full, sizeof full, "%s%s", m->prefix, name);
+    asc_tensor t = asc_empty(m->ctx, m->dtype, 1, &n), given = asc_from(m->ctx, ASC_F64, values, 1, &n);
+    asc_copy(m->ctx, t, given);
+    asc_release(given);
+    return add(m, full, t, false);
 }
 
 asc_affine asc_make_linear(asc_maker *m, const char *name, int64_t in, int64_t out)
@@ -93,6 +123,9 @@ asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc
 void asc_layer_clear(asc_layer *l)
 {
     if (l->self) {
+        if (l->mixing->clear) {
+            l->mixing->clear(l);
+        }
         asc_free(l->ctx, l->self, l->mixing->size);
         l->self = NULL;
     }
@@ -154,12 +187,69 @@ asc_params *asc_layer_params(asc_layer *l)
     return l->params;
 }
 
-asc_tensor asc_layer_forward(asc_layer *l, asc_tensor x, asc_tensor lengths)
+/* ---- what a cache holds ---- */
+
+asc_status asc_cache_make(asc_layer *l, asc_layer_cache *c, int which, int64_t width, int64_t capacity)
+{
+    asc_tensor t = asc_empty(l->ctx, l->dtype, ASC_SHAPE(1, capacity, width));
+    c->state[which] = asc_keep(t);
+    asc_disown(t);
+    return asc_error(l->ctx);
+}
+
+asc_tensor asc_cache_append(asc_layer *l, const asc_layer_cache *c, int which, asc_tensor rows)
+{
+    if (asc_is_null(rows)) {
+        return rows;
+    }
+    size_t row = (size_t)asc_size(rows, 2) * asc_dtype_size(l->dtype);
+    int64_t n = asc_size(rows, 1);
+    char *held = asc_data_mut(c->state[which]);
+    memcpy(held + (size_t)c->length * row, asc_data(rows), (size_t)n * row);
+    asc_release(rows);
+    return asc_slice(l->ctx, c->state[which], 1, 0, c->length + n, 1);
+}
+
+/* ---- running ---- */
+
+static asc_status check_input(asc_layer *l, asc_tensor x)
 {
     if (asc_ndim(x) != 3 || asc_size(x, 2) != l->D) {
-        asc_fail(l->ctx, ASC_ERR_ARG, "layer: x has %d dimensions and width %lld, expected (B, N, %lld)", asc_ndim(x),
-                 (long long)asc_size(x, -1), (long long)l->D);
-        return asc_null();
+        return asc_fail(l->ctx, ASC_ERR_ARG, "layer: x has %d dimensions and width %lld, expected (B, N, %lld)",
+                        asc_ndim(x), (long long)asc_size(x, -1), (long long)l->D);
     }
-    return l->mixing->forward(l, x, lengths);
+    return asc_error(l->ctx);
+}
+
+asc_status asc_layer_restrict(asc_layer *l, asc_tensor mask, asc_tensor neighbors)
+{
+    if ((!asc_is_null(mask) && !l->mixing->takes_mask) || (!asc_is_null(neighbors) && !l->mixing->takes_neighbors)) {
+        return asc_fail(l->ctx, ASC_ERR_ARG, "layer_restrict: %s has no %s", l->mixing->name,
+                        l->mixing->takes_mask ? "neighbours" : "mask");
+    }
+    l->mask = mask;
+    l->neighbors = neighbors;
+    return ASC_OK;
+}
+
+asc_tensor asc_layer_forward(asc_layer *l, asc_tensor x, asc_tensor lengths)
+{
+    return check_input(l, x) ? asc_null() : l->mixing->forward(l, x, lengths, NULL);
+}
+
+asc_tensor asc_layer_forward_aux(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    *aux = asc_null();
+    return check_input(l, x) ? asc_null() : l->mixing->forward(l, x, lengths, aux);
+}
+
+asc_status asc_layer_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
+{
+    if (check_input(l, x)) {
+        return asc_error(l->ctx);
+    }
+    bool recording = asc_set_recording(l->ctx, false);
+    l->mixing->inspect(l, x, lengths, parts);
+    asc_set_recording(l->ctx, recording);
+    return asc_error(l->ctx);
 }

@@ -28,6 +28,8 @@ typedef struct asc_maker {
 
 /* Adds a parameter of prefix + name, that requires its gradient; borrowed. Null with the error set. */
 asc_tensor asc_make_param(asc_maker *maker, const char *name, asc_init init, int ndim, const int64_t *shape);
+/* The same of n given values, [n]. */
+asc_tensor asc_make_values(asc_maker *maker, const char *name, int64_t n, const double *values);
 /* weight [out, in] and bias [out] of "name.weight", "name.bias". */
 typedef struct asc_affine {
     asc_tensor weight, bias;
@@ -35,10 +37,13 @@ typedef struct asc_affine {
 asc_affine asc_make_linear(asc_maker *maker, const char *name, int64_t in, int64_t out);
 asc_affine asc_make_norm(asc_maker *maker, const char *name, int64_t width);
 
+enum { ASC_STATES = 6 };
+
 /* What a layer keeps of the tokens before, for generation. */
 typedef struct asc_layer_cache {
-    int64_t length;      /* tokens held */
-    asc_tensor state[4]; /* the mixing's own; kept */
+    int64_t length;                /* tokens held */
+    asc_tensor state[ASC_STATES];  /* the mixing's own; kept */
+    asc_tensor staged[ASC_STATES]; /* kept; take state's place, where not null, once all layers have done their part */
 } asc_layer_cache;
 
 struct asc_layer {
@@ -48,7 +53,13 @@ struct asc_layer {
     int64_t D;
     asc_dtype dtype;
     void *self;         /* mixing->size bytes */
+    asc_tensor mask, neighbors; /* of the caller's, or null: asc_layer_restrict */
 };
+
+/* State number `which` of one sequence: room for `capacity` rows of `width` values. */
+asc_status asc_cache_make(asc_layer *l, asc_layer_cache *cache, int which, int64_t width, int64_t capacity);
+/* Writes rows (1, n, width), which go, behind those held, and returns all of them, (1, length + n, width). */
+asc_tensor asc_cache_append(asc_layer *l, const asc_layer_cache *cache, int which, asc_tensor rows);
 
 /* A setting, for those who list them; its type, default and range are where it is read. */
 typedef struct asc_setting {
@@ -58,17 +69,31 @@ typedef struct asc_setting {
 struct asc_mixing {
     const char *name;
     const asc_setting *settings; /* its own, key NULL at the end */
+    const char *sample;          /* its settings for a small layer of width 8, to check it with */
+    bool bare;                   /* in a post-norm block no residual goes round it, unless that is asked for */
+    bool takes_mask, takes_neighbors; /* heeds the layer's */
     size_t size;
     /* Reads the settings and makes the parameters. `layer` of `layers`: for settings with one entry a layer. */
     asc_status (*init)(asc_layer *l, asc_config *config, asc_maker *maker, int layer, int layers);
-    /* x (B, N, D) to (B, N, D); lengths i64 (B) or null. */
-    asc_tensor (*forward)(asc_layer *l, asc_tensor x, asc_tensor lengths);
-    /* Makes the cache's state for `capacity` tokens of one sequence. */
+    /* x (B, N, D) to (B, N, D); lengths i64 (B) or null. `aux`, if not NULL, comes as null, and may be given the
+     * layer's auxiliary loss, a scalar with its weight in it; with NULL none is computed. */
+    asc_tensor (*forward)(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux);
+    /* Adds to `parts`, under the names that asc_layer_inspect lists, what the layer computes inside for x. */
+    asc_status (*inspect)(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts);
+    /* Makes the cache's state for `capacity` tokens of one sequence. NULL: its size does not depend on that, and `next`
+     * makes it. */
     asc_status (*cache)(asc_layer *l, asc_layer_cache *cache, int64_t capacity);
-    /* x (1, n, D), the next n tokens, to (1, n, D). The caller adds n to the length. */
+    /* x (1, n, D), the next n tokens, to (1, n, D). The caller adds n to the length. What is held for the tokens before
+     * stays as it is, so that after a failure all can be done again: rows behind them, or staged states, are new. */
     asc_tensor (*next)(asc_layer *l, asc_layer_cache *cache, asc_tensor x);
-    /* Whether no output looks ahead: a language model takes no other. */
-    bool (*causal)(const asc_layer *l);
+    /* NULL if no output looks ahead: a language model takes no other. Else why one does, for the message: borrowed. */
+    const char *(*looks_ahead)(const asc_layer *l);
+    /* Each of these may be NULL. What `init` took beside its memory and parameters goes; */
+    void (*clear)(asc_layer *l);
+    /* after an optimiser's step, parameters are brought back to where they have a meaning; */
+    void (*project)(asc_layer *l);
+    /* what a training phases in is held at `share`, 0 … 1, of its initial strength; below 0: trained from here on. */
+    void (*ramp)(asc_layer *l, double share);
 };
 
 /* Fills in a layer of a model. On failure asc_layer_clear. */

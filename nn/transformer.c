@@ -2,9 +2,8 @@
  */
 #include <ascgrad/ops.h>
 
-#include <string.h>
-
 #include "nn/mixing.h"
+#include "nn/scores.h"
 #include "tensor/ctx.h"
 
 typedef struct transformer {
@@ -85,15 +84,16 @@ static asc_tensor placed(asc_layer *l, asc_tensor x, asc_affine w, int64_t start
 static asc_tensor attend(asc_layer *l, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor lengths)
 {
     const transformer *t = l->self;
-    asc_tensor y = asc_attention(l->ctx, q, k, v, t->rel_bias, lengths, &t->options);
+    asc_tensor y = asc_attention(l->ctx, q, k, v, t->rel_bias, lengths, l->mask, &t->options);
     asc_tensor out = project(l, y, t->o);
     asc_release(q);
     asc_release(y);
     return out;
 }
 
-static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths)
+static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
 {
+    (void)aux; /* it has none */
     const transformer *t = l->self;
     asc_tensor q = placed(l, x, t->q, 0), k = placed(l, x, t->k, 0), v = project(l, x, t->v);
     asc_tensor y = attend(l, q, k, v, lengths);
@@ -102,51 +102,52 @@ static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths)
     return y;
 }
 
-static asc_status cache(asc_layer *l, asc_layer_cache *c, int64_t capacity)
+static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
 {
-    for (int i = KEYS; i <= VALUES; i++) {
-        asc_tensor t = asc_empty(l->ctx, l->dtype, 3, (int64_t[]){1, capacity, l->D});
-        c->state[i] = asc_keep(t);
-        asc_disown(t);
-    }
-    return asc_error(l->ctx);
+    const transformer *t = l->self;
+    const asc_attention_options *o = &t->options;
+    asc_ctx *ctx = l->ctx;
+    asc_tensor q = asc_split_heads(ctx, placed(l, x, t->q, 0), o->heads);
+    asc_tensor k = asc_split_heads(ctx, placed(l, x, t->k, 0), o->heads);
+    asc_tensor s = asc_add_positions(ctx, asc_base_scores(ctx, q, k), o->alibi, t->rel_bias);
+    asc_tensor allowed = asc_allowed_mask(ctx, asc_size(x, 1), asc_size(x, 1),
+                                          &(asc_allowed_options){o->causal, o->window, o->globals, lengths, l->mask});
+    asc_tensor attn = asc_softmax(ctx, s, allowed);
+    asc_add_part(parts, ctx, "s", s, allowed);
+    asc_add_part(parts, ctx, "attn", attn, asc_null());
+    return asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, attn), asc_null());
 }
 
-/* Writes the new rows behind those held, and returns all. */
-static asc_tensor append(asc_layer *l, const asc_layer_cache *c, int which, asc_tensor rows)
+static asc_status cache(asc_layer *l, asc_layer_cache *c, int64_t capacity)
 {
-    if (asc_is_null(rows)) {
-        return rows;
-    }
-    size_t row = (size_t)l->D * asc_dtype_size(l->dtype);
-    int64_t n = asc_size(rows, 1);
-    char *held = asc_data_mut(c->state[which]);
-    memcpy(held + (size_t)c->length * row, asc_data(rows), (size_t)n * row);
-    asc_release(rows);
-    return asc_slice(l->ctx, c->state[which], 1, 0, c->length + n, 1);
+    asc_cache_make(l, c, KEYS, l->D, capacity);
+    return asc_cache_make(l, c, VALUES, l->D, capacity);
 }
 
 static asc_tensor next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
 {
     const transformer *t = l->self;
     asc_tensor q = placed(l, x, t->q, c->length);
-    asc_tensor k = append(l, c, KEYS, placed(l, x, t->k, c->length));
-    asc_tensor v = append(l, c, VALUES, project(l, x, t->v));
+    asc_tensor k = asc_cache_append(l, c, KEYS, placed(l, x, t->k, c->length));
+    asc_tensor v = asc_cache_append(l, c, VALUES, project(l, x, t->v));
     return attend(l, q, k, v, asc_null());
 }
 
-static bool causal(const asc_layer *l)
+static const char *looks_ahead(const asc_layer *l)
 {
-    return ((const transformer *)l->self)->options.causal;
+    return ((const transformer *)l->self)->options.causal ? NULL : "mask is full";
 }
 
 const asc_mixing asc_mixing_transformer = {
     .name = "transformer",
     .settings = settings,
+    .sample = "{\"heads\": 2}",
+    .takes_mask = true,
     .size = sizeof(transformer),
     .init = init,
     .forward = forward,
+    .inspect = inspect,
     .cache = cache,
     .next = next,
-    .causal = causal,
+    .looks_ahead = looks_ahead,
 };

@@ -16,7 +16,15 @@ cut=40 # lines that stay; what follows is written backwards
 } >other/valid.txt
 cp data/train.txt other/train.txt
 
-for model in "" "--positions rotary --pos-emb false --block-norm pre" "--positions alibi --set window=9 --set globals=2"; do
+for model in "" \
+    "--positions rotary --pos-emb false --block-norm pre" \
+    "--positions alibi --set window=9 --set globals=2" \
+    "--model ascender --set k=4" \
+    "--model ascender --set gate=after --set neighbors=hybrid_union --positions rotary" \
+    "--model ascender --set variant=background --set heading=q --set window=7" \
+    "--model grassmann" \
+    "--model grassmann --block-norm pre --set memory=true --set learned=true --set running_mean=true --set groups=2" \
+    "--mixing grassmann,transformer --set offsets=lags"; do
     rm -rf run
     # shellcheck disable=SC2086  # a list of options
     "$ASCGRAD" train --preset tiny --data data --tokenizer word --steps 30 $model --out run 2>/dev/null >&2

@@ -24,13 +24,22 @@ static void teardown(void)
     asc_ctx_free(ctx);
 }
 
-/* One configuration of each kind that a position or a norm may have; N = 70 is more than one panel of attention. */
+/* One configuration of each kind that a position, a norm or a mixing may have; N = 70 is more than one panel of
+ * attention. */
+#define TRANSFORMER "\"mix\":\"transformer\",\"heads\":2"
+#define ASCENDER "\"mix\":\"ascender\",\"heads\":2,\"k\":3"
 static const char *const variants[] = {
-    "",
-    ",\"block_norm\":\"pre\",\"positions\":\"rotary\",\"pos_emb\":false",
-    ",\"positions\":\"alibi\",\"pos_emb\":false",
-    ",\"window\":5,\"globals\":2",
-    ",\"rel\":4,\"mix_residual\":false",
+    TRANSFORMER,
+    TRANSFORMER ",\"block_norm\":\"pre\",\"positions\":\"rotary\",\"pos_emb\":false",
+    TRANSFORMER ",\"positions\":\"alibi\",\"pos_emb\":false",
+    TRANSFORMER ",\"window\":5,\"globals\":2",
+    TRANSFORMER ",\"rel\":4,\"mix_residual\":false",
+    ASCENDER,
+    ASCENDER ",\"gate\":\"after\",\"neighbors\":\"base\",\"positions\":\"rotary\",\"pos_emb\":false,\"block_norm\":\"pre\"",
+    ASCENDER ",\"window\":9,\"globals\":2,\"neighbors\":\"hybrid_union\",\"d_value\":3,\"unbiased\":true,\"rel\":4",
+    ASCENDER ",\"gate\":\"none\",\"kernel\":\"tau2\",\"neighbor_self\":true,\"rho_self\":true,\"positions\":\"alibi\"",
+    ASCENDER ",\"variant\":\"background\",\"heading\":\"qk\",\"positions\":\"rotary\"",
+    ASCENDER ",\"variant\":\"background\",\"window\":9,\"neighbors\":\"window\"",
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
@@ -38,8 +47,7 @@ static asc_lm *model(asc_ctx *c, int variant, asc_dtype dtype)
 {
     char config[400];
     snprintf(config, sizeof config,
-             "{\"mix\":\"transformer\",\"d_model\":16,\"d_ff\":24,\"layers\":2,\"heads\":2,\"vocab\":%d,\"block\":%d%s}", V, N,
-             variants[variant]);
+             "{\"d_model\":16,\"d_ff\":24,\"layers\":2,\"vocab\":%d,\"block\":%d,%s}", V, N, variants[variant]);
     asc_lm *lm = asc_lm_new(c, config, dtype, 7);
     ck_assert_msg(lm != NULL, "%s", asc_error_message(c));
     return lm;
@@ -298,7 +306,7 @@ static const struct {
     {"{\"d_model\":\"8\",\"layers\":1,\"vocab\":5,\"block\":4,\"heads\":2}",
      "config: d_model is \"8\", expected a whole number from 1 to 1048576"},
     {"{\"d_model\":8,\"layers\":1,\"vocab\":5,\"block\":4,\"heads\":2,\"mask\":\"full\"}",
-     "config: the mixing of layer 0 looks ahead: a language model must not"},
+     "config: the mixing of layer 0 looks ahead, which a language model must not: mask is full"},
     {"{\"d_model\":8,\"layers\":2,\"vocab\":5,\"block\":4,\"heads\":2,\"mix\":[\"transformer\"]}",
      "config: mix has 1 entries, expected one a layer: 2"},
     {"{\"d_model\":6,\"layers\":1,\"vocab\":5,\"block\":4,\"heads\":2,\"positions\":\"rotary\"}",
@@ -320,23 +328,45 @@ START_TEST(wrong_configurations_are_refused)
 }
 END_TEST
 
+/* Whether the JSON object has the key. */
+static bool has_key(const char *object, const char *key)
+{
+    char quoted[80];
+    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    return strstr(object, quoted) != NULL;
+}
+
+/* Each setting of a model is listed, once, and each that is listed is some model's. */
 START_TEST(every_setting_is_listed)
 {
-    asc_lm *lm = model(ctx, 4, ASC_F32);
-    const char *help, *key;
-    char quoted[80];
-    int n = 0;
-    for (; (key = asc_lm_setting_at(n, &help)); n++) {
-        snprintf(quoted, sizeof quoted, "\"%s\":", key);
-        ck_assert_msg(strstr(asc_lm_config(lm), quoted) != NULL, "%s", key);
-        ck_assert_uint_gt(strlen(help), 3);
+    static const int kinds[] = {0, 5, 9};
+    asc_lm *lm[4] = {asc_lm_new(ctx, "{\"mix\":\"grassmann\",\"d_model\":16,\"layers\":1,\"vocab\":5,\"block\":9}",
+                                ASC_F32, 1)};
+    ck_assert_msg(lm[0] != NULL, "%s", asc_error_message(ctx));
+    for (int k = 0; k < 3; k++) {
+        lm[k + 1] = model(ctx, kinds[k], ASC_F32);
     }
-    int commas = 0;
-    for (const char *p = asc_lm_config(lm); *p; p++) {
-        commas += *p == ',';
+    const char *help, *key, *other;
+    int listed[4] = {0};
+    for (int n = 0; (key = asc_lm_setting_at(n, &help)); n++) {
+        bool known = false;
+        for (int k = 0; k < 4; k++) {
+            listed[k] += has_key(asc_lm_config(lm[k]), key);
+            known = known || has_key(asc_lm_config(lm[k]), key);
+        }
+        ck_assert_msg(known && help[0], "%s", key);
+        for (int m = 0; m < n && (other = asc_lm_setting_at(m, &help)); m++) {
+            ck_assert_str_ne(key, other);
+        }
     }
-    ck_assert_int_eq(n, commas + 1);
-    asc_lm_free(lm);
+    for (int k = 0; k < 4; k++) {
+        int colons = 0;
+        for (const char *p = asc_lm_config(lm[k]); *p; p++) {
+            colons += *p == ':';
+        }
+        ck_assert_int_eq(listed[k], colons);
+        asc_lm_free(lm[k]);
+    }
 }
 END_TEST
 

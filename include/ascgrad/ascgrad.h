@@ -7,7 +7,9 @@
 #include <ascgrad/check.h>
 #include <ascgrad/data.h>
 #include <ascgrad/file.h>
+#include <ascgrad/inspect.h>
 #include <ascgrad/nn.h>
+#include <ascgrad/npz.h>
 #include <ascgrad/op.h>
 #include <ascgrad/ops.h>
 #include <ascgrad/optim.h>

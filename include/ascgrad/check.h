@@ -128,8 +128,8 @@ typedef struct asc_causal_report {
     int64_t first_moment;   /* the last position that may matter */
 } asc_causal_report;
 
-/* Whether a mixing layer looks ahead: exact. A layer of width 8 with this configuration (NULL: the mixing's defaults with 2
- * heads) gets 2 sequences of 9 positions, and then others that are the same up to a moment: the outputs up to it have to
+/* Whether a mixing layer looks ahead: exact. A layer of width 8 with this configuration (NULL: some small one) gets
+ * 2 sequences of 9 positions, and then others that are the same up to a moment: the outputs up to it have to
  * keep their bits. From cotangents that are 0 after it, later inputs have to get a gradient of exactly 0.
  * `options` may be NULL; only the seed is used. Errors: what asc_layer_new and the layer fail with. */
 ASC_API asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char *config,

@@ -37,18 +37,38 @@ ASC_API asc_params *asc_lm_params(asc_lm *lm);
 /* The dropout of the calls from here on, 0 <= p < 1; 0, the initial value, for evaluation. */
 ASC_API void asc_lm_set_dropout(asc_lm *lm, double p);
 
+/* Brings parameters back to where they have a meaning: ASCender's τ and τ_score to at least 1e-3, its κ to at least 0. Call it
+ * after every step of an optimiser; parameters in their range stay as they are, to the bit. */
+ASC_API void asc_lm_project(asc_lm *lm);
+
+/* Phases ASCender's separation in: with 0 <= share <= 1 its weight ω_sep is held at `share` of its initial value, and not
+ * trained; with share < 0 it is trained from here on (unless `freeze` names it), from the value that it has. */
+ASC_API void asc_lm_ramp(asc_lm *lm, double share);
+
 /* Mean next-token cross-entropy in nats. x, y: i64 (B, N), N <= block; y[b, t] follows x[b, t]; negative entries of y are
  * ignored. If token_loss is not NULL it gets each token's loss, (B, N), without a gradient. No B·N×V logits are held. */
 ASC_API asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss);
+/* What training minimises: that cross-entropy, and the auxiliary losses that the layers' settings give a weight, summed
+ * over the layers. If loss is not NULL it gets the value of the cross-entropy alone, which is what is reported. */
+ASC_API asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss);
 /* Logits (B, N, V). */
 ASC_API asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x);
+
+/* What layer number `layer` computes inside for the tokens i64 (B, N): see asc_layer_inspect. ASC_ERR_ARG also for a layer
+ * that is not there. No gradient. */
+ASC_API asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_params *parts);
 
 /* ---- generation, on a cache ---- */
 
 typedef struct asc_lm_cache asc_lm_cache;
 
-/* A cache for one sequence of at most `capacity` tokens (at most the block length where positions are learned). The
- * model must outlive it. */
+/* Whether a sequence may go on for ever: no learned positions end, and no layer keeps something of every token (a pure
+ * Grassmann model without pos_emb). Memory and time a token then do not depend on the position. */
+ASC_API bool asc_lm_streams(const asc_lm *lm);
+#define ASC_ENDLESS INT64_MAX
+
+/* A cache for one sequence of at most `capacity` tokens: at most the block length where positions are learned; ASC_ENDLESS
+ * for a model that streams. The model must outlive it. */
 ASC_API asc_lm_cache *asc_lm_cache_new(asc_lm *lm, int64_t capacity);
 ASC_API void asc_lm_cache_free(asc_lm_cache *cache); /* NULL is accepted */
 ASC_API void asc_lm_cache_reset(asc_lm_cache *cache);
@@ -62,16 +82,34 @@ ASC_API asc_tensor asc_lm_next(asc_lm_cache *cache, const int64_t *tokens, int64
 
 typedef struct asc_layer asc_layer;
 
-/* A mixing layer by name ("transformer"), on width d_model; `config`: its JSON settings. */
+/* A mixing layer by name (asc_mixing_at), on width d_model; `config`: its JSON settings. */
 ASC_API asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config,
                                  asc_dtype dtype, uint64_t seed);
 ASC_API void asc_layer_free(asc_layer *layer); /* NULL is accepted */
 ASC_API asc_params *asc_layer_params(asc_layer *layer); /* borrowed */
 /* x (B, N, D) to (B, N, D). lengths: i64 (B), the tokens of each sequence that count, or null. */
 ASC_API asc_tensor asc_layer_forward(asc_layer *layer, asc_tensor x, asc_tensor lengths);
+/* The same; *aux gets the layer's auxiliary loss, a scalar with its weight in it, or null if its settings ask for none. */
+ASC_API asc_tensor asc_layer_forward_aux(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_tensor *aux);
+
+/* From here on the layer looks only where `mask` allows it, too: u8 that broadcasts to (B, H, N, N), not 0 where allowed
+ * (transformer, ascender); and an ASCender layer's neighbours are those of the list `neighbors`, i64
+ * (1 or B, 1 or H, N, m) with -1 for none, not those that its settings choose. Null: as the settings say. Borrowed: they
+ * must live as long as they are used. ASC_ERR_ARG: the mixing has no such thing. */
+ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_tensor neighbors);
+
+/* Adds to `parts` what the layer computes inside for x (B, N, D); no gradient. The list keeps the tensors.
+ *   transformer  s, attn (B, H, N, N): scores with their biases, attention; 0 outside of the allowed set; entropy (H),
+ *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows
+ *   ascender     the same, and s_base, b_align, b_sep, b_coh (B, H, N, N), loss_coh, loss_sep, loss_align (scalars,
+ *                without their weights; not of the background variant)
+ *   grassmann    plucker (B, N, m, P), normalised, 0 where there is no pair; gate (B, N, D); z (B, N, r) */
+ASC_API asc_status asc_layer_inspect(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_params *parts);
 
 /* The names of the mixings, NULL past the last. */
 ASC_API const char *asc_mixing_at(int i);
+/* Whether the mixing of that name has a setting `key`; false for a name that is none, or NULL. */
+ASC_API bool asc_mixing_takes(const char *mixing, const char *key);
 
 #ifdef __cplusplus
 }

@@ -120,6 +120,7 @@ ASC_API asc_status asc_model_check_split(asc_ctx *ctx, const asc_model *model, a
 /* ---- training ---- */
 
 typedef enum asc_train_phase {
+    ASC_TRAIN_READY,     /* the run stands, new or resumed; no step was done yet */
     ASC_TRAIN_STEP,      /* a step was done */
     ASC_TRAIN_EVALUATING, /* a batch of an evaluation was done */
     ASC_TRAIN_EVALUATED, /* an evaluation was done */
@@ -141,8 +142,8 @@ typedef struct asc_train_progress {
 } asc_train_progress;
 
 typedef struct asc_train_hooks {
-    /* Called after each step, each batch of an evaluation, and each evaluation. false: save all that a resume needs
-     * and end with ASC_ERR_INTERRUPTED. NULL: none. */
+    /* Called at the start, after each step, each batch of an evaluation, and each evaluation. false: save all that a
+     * resume needs and end with ASC_ERR_INTERRUPTED. NULL: none. */
     bool (*progress)(void *user, const asc_train_progress *progress);
     /* A line for the user: a resume on another build, what was saved. NULL: none. */
     void (*message)(void *user, const char *text);
@@ -183,8 +184,9 @@ typedef struct asc_sampling {
  * ASC_ERR_MEMORY. */
 ASC_API int64_t asc_sample_token(asc_ctx *ctx, asc_tensor logits, const asc_sampling *sampling, uint64_t draw);
 
-/* Continues `prompt` (n >= 0 tokens) by `count` tokens, each given to `token` as it comes; false ends it. When the
- * cache of asc_lm_block tokens is full, its newest half is kept. An empty prompt starts from the end of a line, or
+/* Continues `prompt` (n >= 0 tokens) by `count` tokens, each given to `token` as it comes; false ends it. A model that
+ * streams (asc_lm_streams) remembers all of it. Of others, when the cache of asc_lm_block tokens is full, the newest half
+ * is kept. An empty prompt starts from the end of a line, or
  * from token 0. ASC_ERR_ARG; ASC_ERR_NONFINITE; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *prompt, int64_t n, int64_t count,
                                 const asc_sampling *sampling, bool (*token)(void *user, int32_t id), void *user);
@@ -201,6 +203,17 @@ typedef struct asc_bench_result {
  * tokens, after two that are not counted. `config`: the model's, as of asc_lm_new. */
 ASC_API asc_status asc_bench_train(asc_ctx *ctx, const char *config, int64_t batch, int64_t steps, double dropout,
                                    asc_bench_result *result);
+
+typedef struct asc_bench_layer_result {
+    double ms;         /* of the median run: forward, and backward to the input and all parameters */
+    size_t peak_bytes; /* the most memory that the context has held */
+} asc_bench_layer_result;
+
+/* Times `steps` runs, after one that is not counted, of a new mixing layer on random float32 x (batch, length,
+ * d_model). `config`: the layer's settings, as of asc_layer_new. The context should be a new one: its peak is told.
+ * ASC_ERR_ARG; ASC_ERR_MEMORY. */
+ASC_API asc_status asc_bench_layer(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config, int64_t batch,
+                                   int64_t length, int64_t steps, asc_bench_layer_result *result);
 
 #ifdef __cplusplus
 }

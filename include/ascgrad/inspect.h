@@ -1,0 +1,57 @@
+/*
+ * ascgrad/inspect.h: what can be said about the parts of a layer that asc_layer_inspect and asc_lm_inspect give.
+ *
+ *     asc_params *parts = asc_params_new(ctx);
+ *     asc_lm_inspect(lm, tokens, 0, parts);
+ *     asc_tensor profile = asc_attention_profile(ctx, asc_params_find(parts, "attn"));
+ *
+ * Results are new, f64 and have no gradient; inputs may have any dtype and strides.
+ * ASC_ERR_ARG: a wrong shape; ASC_ERR_MEMORY.
+ */
+#ifndef ASCGRAD_INSPECT_H
+#define ASCGRAD_INSPECT_H
+
+#include <ascgrad/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- attention A (B, H, N, N) ---- */
+
+/* How far each head looks: (H, 2), the mean over batch and rows of Σ_j A_ij |i - j| and of A_ii. */
+ASC_API asc_tensor asc_attention_profile(asc_ctx *ctx, asc_tensor attention);
+
+/* The size of scores or biases x (B, H, N, N) of each head: (H), the root of the mean square over the entries that the
+ * attention is not 0 at; 0 if there are none. */
+ASC_API asc_tensor asc_head_rms(asc_ctx *ctx, asc_tensor x, asc_tensor attention);
+
+/* ---- any values ---- */
+
+/* The quantiles of x at `n` places at[i], 0 … 1, between the values of x in order (0: the least, 1: the largest,
+ * linear in between); NaN of nothing. */
+ASC_API asc_status asc_quantiles(asc_ctx *ctx, asc_tensor x, int n, const double *at, double *quantile);
+
+/* ---- planes by their Plücker coordinates p (..., r(r-1)/2), of any length; all 0: there is no plane ---- */
+
+/* The r of r(r-1)/2 coordinates; 0 if there is none. */
+ASC_API int64_t asc_plane_space(int64_t coordinates);
+
+/* How well the quadratic Plücker relations hold: max and rms of p_ij p_kl - p_ik p_jl + p_il p_jk, p of length 1, over
+ * all planes and i < j < k < l (of more than 2^16 quadruples an even sample); 0 without planes or for r < 4. */
+ASC_API asc_status asc_plane_residual(asc_ctx *ctx, asc_tensor p, double *max, double *rms);
+
+/* The principal angles between the planes of p and q, of one shape: (..., 2), 0 <= θ1 <= θ2 <= π/2 in radians, NaN
+ * where one of them is none. cos θ1 cos θ2 = |<p, q>| of unit p and q.
+ * Source: Björck and Golub, Numerical methods for computing angles between linear subspaces, 1973. */
+ASC_API asc_tensor asc_plane_angles(asc_ctx *ctx, asc_tensor p, asc_tensor q);
+
+/* The mean of all planes in p: the eigenvectors of the mean of their projectors, (r, r), as rows in the order of
+ * falling eigenvalues, which *spectrum (r) gets; they add up to 2, and each is 0 … 1. The first two rows span the plane that
+ * is nearest to all in the mean square of sines. All 0 without planes. */
+ASC_API asc_tensor asc_plane_mean(asc_ctx *ctx, asc_tensor p, asc_tensor *spectrum);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

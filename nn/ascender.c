@@ -1,0 +1,316 @@
+/* nn/ascender.c: ASCender attention as a layer: projections, the attention itself, the output; its generation cache. */
+#include <string.h>
+
+#include "nn/ascender.h"
+#include "nn/scores.h"
+#include "tensor/ctx.h"
+
+enum { KEYS, HEADINGS, VALUES, PLACES, FEATURES, DENSITIES };
+
+/* ---- inputs ---- */
+
+/* What headings are made of, with a reference of its own; null where that is the keys as they enter the base scores. */
+static asc_tensor heading_of(const asc_layer *l, asc_tensor q, asc_tensor k)
+{
+    const asc_ascender_layer *t = l->self;
+    switch (t->heading) {
+    case ASC_HEADING_Q: return asc_keep(q);
+    case ASC_HEADING_QK: return asc_add(l->ctx, q, k);
+    default: return t->rotary ? asc_keep(k) : asc_null();
+    }
+}
+
+/* x turned to the positions from `start` on; x goes. */
+static asc_tensor turned(const asc_layer *l, asc_tensor x, int64_t start)
+{
+    const asc_ascender_layer *t = l->self;
+    if (!t->rotary) {
+        return x;
+    }
+    asc_tensor y = asc_rotary(l->ctx, x, t->options.heads, start);
+    asc_release(x);
+    return y;
+}
+
+/* The inputs of n tokens from position `start` on. */
+static asc_ascender_inputs inputs_of(const asc_layer *l, asc_tensor x, asc_tensor lengths, int64_t start)
+{
+    const asc_ascender_layer *t = l->self;
+    asc_ctx *ctx = l->ctx;
+    asc_tensor q = asc_linear(ctx, x, t->q, asc_null()), k = asc_linear(ctx, x, t->k, asc_null());
+    asc_tensor heading = heading_of(l, q, k);
+    asc_ascender_inputs in = {
+        .q = turned(l, q, start),
+        .k = turned(l, k, start),
+        .v = asc_linear(ctx, x, t->v, asc_null()),
+        .z = asc_linear(ctx, x, t->u, asc_null()),
+        .h = asc_linear(ctx, x, t->p, asc_null()),
+        .heading = heading,
+        .rel_bias = t->rel_bias,
+        .lengths = lengths,
+        .mask = l->mask,
+        .neighbors = l->neighbors,
+    };
+    memcpy(in.scalar, t->scalar, sizeof in.scalar);
+    return in;
+}
+
+/* What the backward pass does not need goes with the last use. */
+static void release_inputs(const asc_ascender_inputs *in)
+{
+    asc_release(in->heading);
+    asc_release(in->q);
+    asc_release(in->k);
+    asc_release(in->v);
+    asc_release(in->z);
+    asc_release(in->h);
+}
+
+/* ---- attention: on the node, or composed ---- */
+
+typedef struct outcome {
+    asc_tensor y;
+    asc_tensor rho;              /* of the background variant: the queries' densities (B, H, N, 1) */
+    asc_ascender_losses losses;  /* where they are wanted */
+} outcome;
+
+static asc_status compose(const asc_layer *l, const asc_ascender_inputs *in, asc_tensor density, asc_ascender_parts *p)
+{
+    const asc_ascender_layer *t = l->self;
+    return t->background ? asc_background_composed(l->ctx, in, &t->options, density, p)
+                         : asc_ascender_composed(l->ctx, in, &t->options, p);
+}
+
+/* What does nothing gets no gradient, rather than one of 0: slopes where there are no gates, and the background variant's
+ * features, which only choose neighbours. */
+static asc_ascender_inputs without_idle(const asc_layer *l, const asc_ascender_inputs *given)
+{
+    const asc_ascender_layer *t = l->self;
+    asc_ascender_inputs in = *given;
+    if (t->background) {
+        in.h = asc_detach(l->ctx, in.h);
+    } else if (t->options.gate == ASC_GATE_NONE) {
+        in.scalar[ASC_ALPHA_ALIGN] = asc_detach(l->ctx, in.scalar[ASC_ALPHA_ALIGN]);
+        in.scalar[ASC_ALPHA_COH] = asc_detach(l->ctx, in.scalar[ASC_ALPHA_COH]);
+    }
+    return in;
+}
+
+/* `density`: ρ of the positions before the queries, or null. */
+static outcome attend(const asc_layer *l, const asc_ascender_inputs *in, asc_tensor density, bool with_losses)
+{
+    const asc_ascender_layer *t = l->self;
+    outcome out = {.y = asc_null()};
+    if (asc_error(l->ctx)) {
+        return out;
+    }
+    if (t->composed) {
+        asc_ascender_parts p;
+        if (compose(l, in, density, &p) == ASC_OK) {
+            out = (outcome){p.y, p.rho, {p.loss_coh, p.loss_sep, p.loss_align}};
+        }
+        return out;
+    }
+    asc_ascender_inputs used = without_idle(l, in);
+    out.y = t->background ? asc_ascender_background(l->ctx, &used, &t->options, density, &out.rho)
+                          : asc_ascender(l->ctx, &used, &t->options, with_losses ? &out.losses : NULL);
+    return out;
+}
+
+/* y goes. */
+static asc_tensor output(const asc_layer *l, asc_tensor y)
+{
+    const asc_ascender_layer *t = l->self;
+    asc_tensor out = asc_linear(l->ctx, y, t->o.weight, t->o.bias);
+    asc_release(y);
+    return out;
+}
+
+/* ---- forward ---- */
+
+static bool has_losses(const asc_layer *l)
+{
+    const asc_ascender_layer *t = l->self;
+    return t->aux_coh != 0 || t->aux_sep != 0 || t->aux_align != 0;
+}
+
+/* The auxiliary losses with their weights, summed. */
+static asc_tensor auxiliary(const asc_layer *l, const asc_ascender_losses *losses)
+{
+    const asc_ascender_layer *t = l->self;
+    asc_ctx *ctx = l->ctx;
+    asc_tensor coh = asc_scale(ctx, losses->coh, t->aux_coh), sep = asc_scale(ctx, losses->sep, t->aux_sep);
+    return asc_add(ctx, asc_add(ctx, coh, sep), asc_scale(ctx, losses->align, t->aux_align));
+}
+
+static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    bool with_losses = aux && has_losses(l);
+    asc_ascender_inputs in = inputs_of(l, x, lengths, 0);
+    outcome out = attend(l, &in, asc_null(), with_losses);
+    release_inputs(&in);
+    if (with_losses) {
+        *aux = auxiliary(l, &out.losses);
+    }
+    return output(l, out.y);
+}
+
+static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
+{
+    asc_ctx *ctx = l->ctx;
+    asc_ascender_inputs in = inputs_of(l, x, lengths, 0);
+    asc_ascender_parts p;
+    asc_status status = asc_error(ctx) ? asc_error(ctx) : compose(l, &in, asc_null(), &p);
+    release_inputs(&in);
+    if (status) {
+        return status;
+    }
+    const struct {
+        const char *name;
+        asc_tensor part;
+        bool pairs; /* 0 where not allowed */
+    } all[] = {
+        {"s_base", p.s_base, true},           {"b_align", p.b_align, true},       {"b_sep", p.b_sep, true},
+        {"b_coh", p.b_coh, true},             {"s", p.s, true},                   {"attn", p.attn, false},
+        {"gamma_align", p.gamma_align, false}, {"gamma_coh", p.gamma_coh, false}, {"eta", p.eta, false},
+        {"loss_coh", p.loss_coh, false},      {"loss_sep", p.loss_sep, false},    {"loss_align", p.loss_align, false},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!asc_is_null(all[i].part)) {
+            asc_add_part(parts, ctx, all[i].name, all[i].part, all[i].pairs ? p.allowed : asc_null());
+        }
+    }
+    return asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, p.attn), asc_null());
+}
+
+/* ---- generation: the keys as they enter the scores and as headings, values, places, features, and densities ---- */
+
+static const char *what_looks_ahead(const asc_layer *l)
+{
+    const asc_ascender_options *o = &((const asc_ascender_layer *)l->self)->options;
+    return !o->causal          ? "mask is full; look_ahead takes it all the same"
+           : o->all_statistics ? "stats is all, so that a row's statistics see the tokens after it; look_ahead takes it "
+                                 "all the same"
+                               : NULL;
+}
+
+static asc_status cache(asc_layer *l, asc_layer_cache *c, int64_t capacity)
+{
+    const asc_ascender_layer *t = l->self;
+    if (what_looks_ahead(l)) {
+        return asc_fail(l->ctx, ASC_ERR_ARG, "lm_cache: nothing can be kept for a layer that looks ahead: it changes "
+                        "what stands before a token");
+    }
+    int64_t H = t->options.heads;
+    bool headings = t->rotary || t->heading != ASC_HEADING_K;
+    const int64_t widths[] = {[KEYS] = t->d,      [HEADINGS] = headings ? t->d : 0,       [VALUES] = t->d_value,
+                              [PLACES] = t->d_z,  [FEATURES] = t->d_a,                    [DENSITIES] = t->background};
+    for (int i = KEYS; i <= DENSITIES; i++) {
+        if (widths[i] > 0) {
+            asc_cache_make(l, c, i, H * widths[i], capacity);
+        }
+    }
+    return asc_error(l->ctx);
+}
+
+/* ρ of the positions held, (B, H, n, 1). */
+static asc_tensor held_densities(const asc_layer *l, const asc_layer_cache *c)
+{
+    if (asc_is_null(c->state[DENSITIES]) || c->length == 0) {
+        return asc_null();
+    }
+    asc_tensor held = asc_slice(l->ctx, c->state[DENSITIES], 1, 0, c->length, 1);
+    return asc_split_heads(l->ctx, held, ((const asc_ascender_layer *)l->self)->options.heads);
+}
+
+/* Puts what the new tokens bring behind what is held, and makes the inputs all of it. */
+static void append(asc_layer *l, const asc_layer_cache *c, asc_ascender_inputs *in)
+{
+    asc_tensor *const held[] = {[KEYS] = &in->k, [HEADINGS] = &in->heading, [VALUES] = &in->v, [PLACES] = &in->z,
+                                [FEATURES] = &in->h};
+    for (int i = KEYS; i <= FEATURES; i++) {
+        *held[i] = asc_is_null(c->state[i]) ? *held[i] : asc_cache_append(l, c, i, *held[i]);
+    }
+}
+
+static asc_tensor next_in_scope(asc_layer *l, asc_layer_cache *c, asc_tensor x)
+{
+    asc_ascender_inputs in = inputs_of(l, x, asc_null(), c->length);
+    if (asc_error(l->ctx) == ASC_OK) {
+        append(l, c, &in);
+    }
+    outcome out = attend(l, &in, held_densities(l, c), false);
+    release_inputs(&in);
+    if (!asc_is_null(out.rho)) {
+        asc_cache_append(l, c, DENSITIES, asc_join_heads(l->ctx, out.rho));
+    }
+    return output(l, out.y);
+}
+
+static asc_tensor next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
+{
+    asc_scope_begin(l->ctx);
+    asc_tensor y = asc_keep(next_in_scope(l, c, x)); /* the caller releases it */
+    asc_scope_end(l->ctx);
+    return y;
+}
+
+/* ---- what a training does ---- */
+
+static const char *looks_ahead(const asc_layer *l)
+{
+    return ((const asc_ascender_layer *)l->self)->look_ahead ? NULL : what_looks_ahead(l);
+}
+
+static void raise_to(asc_tensor t, double least)
+{
+    for (int64_t i = 0; i < asc_numel(t); i++) {
+        if (asc_dtype_of(t) == ASC_F64 && ((const double *)asc_data(t))[i] < least) {
+            ((double *)asc_data_mut(t))[i] = least;
+        } else if (asc_dtype_of(t) == ASC_F32 && ((const float *)asc_data(t))[i] < (float)least) {
+            ((float *)asc_data_mut(t))[i] = (float)least;
+        }
+    }
+}
+
+static void project(asc_layer *l)
+{
+    const asc_ascender_layer *t = l->self;
+    const asc_scalar_info *info = asc_ascender_scalars(t->background);
+    for (int i = 0; info[i].name; i++) {
+        raise_to(t->scalar[i], info[i].least);
+    }
+}
+
+static void ramp(asc_layer *l, double share)
+{
+    const asc_ascender_layer *t = l->self;
+    asc_tensor omega = t->scalar[t->background ? ASC_BACKGROUND_OMEGA_SEP : ASC_OMEGA_SEP];
+    asc_require_grad(omega, share < 0 && !t->sep_frozen);
+    void *values = share < 0 ? NULL : asc_data_mut(omega);
+    for (int64_t h = 0; values && h < t->options.heads; h++) {
+        if (asc_dtype_of(omega) == ASC_F64) {
+            ((double *)values)[h] = share * t->omega_sep[h];
+        } else {
+            ((float *)values)[h] = (float)(share * t->omega_sep[h]);
+        }
+    }
+}
+
+const asc_mixing asc_mixing_ascender = {
+    .name = "ascender",
+    .settings = asc_ascender_settings,
+    .sample = "{\"heads\": 2}",
+    .takes_mask = true,
+    .takes_neighbors = true,
+    .size = sizeof(asc_ascender_layer),
+    .init = asc_ascender_init,
+    .forward = forward,
+    .inspect = inspect,
+    .cache = cache,
+    .next = next,
+    .looks_ahead = looks_ahead,
+    .clear = asc_ascender_clear,
+    .project = project,
+    .ramp = ramp,
+};

@@ -1,0 +1,168 @@
+/* nn/grassmann.c: Grassmann mixing on its fused ops, over whole sequences and over streams.
+ *
+ *   z = W_red x + b;  g_t = W_plü Σ_Δ c_Δ p̂(z_t ∧ z_{t-Δ}) + b_plü Σ_Δ c_Δ;  y = α⊙x + (1 − α)⊙g
+ *
+ * The definition is in grassmann_composed.c; doc/grassmann.md has the options. */
+#include <ascgrad/ops.h>
+
+#include "nn/grassmann.h"
+#include "tensor/ctx.h"
+
+static asc_status check_lengths(asc_layer *l, asc_tensor x, asc_tensor lengths)
+{
+    if (!asc_is_null(lengths) && (asc_dtype_of(lengths) != ASC_I64 || asc_ndim(lengths) != 1 ||
+                                  asc_size(lengths, 0) != asc_size(x, 0) || !asc_is_contiguous(lengths))) {
+        return asc_fail(l->ctx, ASC_ERR_ARG, "grassmann: lengths are %lld of %s, expected (B) of i64, B = %lld",
+                        (long long)asc_numel(lengths), asc_dtype_name(asc_dtype_of(lengths)),
+                        (long long)asc_size(x, 0));
+    }
+    return asc_error(l->ctx);
+}
+
+/* What a stream keeps: the last max(1, longest offset) reduced vectors (1, k, r), the memory (1, 1, r), and the sum of
+ * what the running mean is of (1, 1, D). */
+enum { REDUCED, MEMORY, SUM };
+
+static asc_tensor held(const asc_layer_cache *cache, int which)
+{
+    return cache && cache->length > 0 ? cache->state[which] : asc_null();
+}
+
+static void stage(asc_layer_cache *cache, int which, asc_tensor t)
+{
+    cache->staged[which] = asc_keep(t);
+    asc_disown(t);
+}
+
+/* z behind the vectors that the cache holds. *skip is how many those are. */
+static asc_tensor behind_held(asc_layer *l, asc_layer_cache *cache, asc_tensor z, int64_t *skip)
+{
+    const asc_grassmann_layer *g = l->self;
+    asc_tensor past = held(cache, REDUCED);
+    *skip = asc_size(past, 1);
+    if (!cache) {
+        return z;
+    }
+    asc_tensor all = asc_is_null(past) ? z : asc_concat(l->ctx, (asc_tensor[]){past, z}, 2, 1);
+    int64_t n = asc_size(all, 1), keep = g->longest > 1 ? g->longest : 1;
+    asc_tensor last = asc_slice(l->ctx, all, 1, n > keep ? n - keep : 0, n, 1);
+    stage(cache, REDUCED, last);
+    return all;
+}
+
+/* What the memory holds before each x, or null without one. */
+static asc_tensor remember(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor z)
+{
+    const asc_grassmann_layer *g = l->self;
+    if (!g->memory) {
+        return asc_null();
+    }
+    asc_tensor forget = asc_linear(l->ctx, x, g->forget.weight, g->forget.bias), last = asc_null();
+    asc_tensor before = asc_gated_memory(l->ctx, z, forget, held(cache, MEMORY), cache ? &last : NULL);
+    if (cache) {
+        stage(cache, MEMORY, last);
+    }
+    asc_release(forget);
+    return before;
+}
+
+/* The running mean of x (B, n, D), the positions from the cache's length on. */
+static asc_tensor mean_so_far(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor lengths)
+{
+    asc_tensor sum = asc_cumsum(l->ctx, x, 1), before = held(cache, SUM);
+    if (!asc_is_null(before)) {
+        asc_tensor more = asc_add(l->ctx, sum, before);
+        asc_release(sum);
+        sum = more;
+    }
+    if (cache) {
+        stage(cache, SUM, asc_slice(l->ctx, sum, 1, -1, ASC_END, 1));
+    }
+    int64_t start = cache ? cache->length : 0;
+    asc_tensor inverse = asc_grassmann_inverse_counts(l, asc_size(x, 0), asc_size(x, 1), start, lengths);
+    asc_tensor mean = asc_mul(l->ctx, sum, inverse);
+    asc_release(sum);
+    asc_release(inverse);
+    return mean;
+}
+
+/* g with a second feature, W_mean times the running mean of the coordinates: projected first, as that is shorter. */
+static asc_tensor add_mean(asc_layer *l, asc_layer_cache *cache, asc_tensor g, asc_tensor z, asc_tensor before,
+                           asc_tensor lengths, const asc_grassmann_options *options)
+{
+    const asc_grassmann_layer *layer = l->self;
+    asc_tensor each = asc_grassmann(l->ctx, z, layer->mean_weight, asc_null(), layer->offset_weight, before, lengths,
+                                    options);
+    asc_tensor mean = mean_so_far(l, cache, each, lengths), sum = asc_add(l->ctx, g, mean);
+    asc_release(each);
+    asc_release(mean);
+    asc_release(g);
+    return sum;
+}
+
+/* x (B, n, D), the positions from the cache's length on, or from 0 without one. */
+static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor lengths)
+{
+    const asc_grassmann_layer *layer = l->self;
+    asc_ctx *ctx = l->ctx;
+    asc_tensor z = asc_linear(ctx, x, layer->red.weight, layer->red.bias), before = remember(l, cache, x, z);
+    asc_grassmann_options options = {
+        .n_offsets = layer->n_offsets, .offsets = layer->offset, .direction = layer->direction, .sum = layer->sum,
+        .rms = layer->scale != 1, .groups = layer->groups, .eps = layer->eps, .eps_rel = layer->eps_rel,
+    };
+    asc_tensor all = behind_held(l, cache, z, &options.skip);
+    asc_tensor g = asc_grassmann(ctx, all, layer->plu.weight, layer->plu.bias, layer->offset_weight, before, lengths,
+                                 &options);
+    if (!asc_is_null(layer->mean_weight)) {
+        g = add_mean(l, cache, g, all, before, lengths, &options);
+    }
+    asc_tensor y = asc_gated_fusion(ctx, x, g, layer->gate.weight, layer->gate.bias, NULL);
+    asc_release(before);
+    asc_release(all);
+    asc_release(z); /* which `all` may have been */
+    asc_release(g);
+    return y;
+}
+
+static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)aux; /* it has none */
+    if (check_lengths(l, x, lengths)) {
+        return asc_null();
+    }
+    const asc_grassmann_layer *layer = l->self;
+    return layer->composed ? asc_grassmann_composed(l, x, lengths) : run(l, NULL, x, lengths);
+}
+
+static asc_tensor next(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
+{
+    return run(l, cache, x, asc_null());
+}
+
+static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
+{
+    return check_lengths(l, x, lengths) ? asc_error(l->ctx) : asc_grassmann_inspect(l, x, lengths, parts);
+}
+
+static const char *looks_ahead(const asc_layer *l)
+{
+    static const char *const why[] = {
+        [ASC_PAST] = NULL,
+        [ASC_FUTURE] = "direction is future: the pair (t, t+Δ) shows a token the very one that it predicts",
+        [ASC_BOTH] = "direction is both: the pair (t, t+Δ) shows a token the very one that it predicts",
+    };
+    return why[((const asc_grassmann_layer *)l->self)->direction];
+}
+
+const asc_mixing asc_mixing_grassmann = {
+    .name = "grassmann",
+    .settings = asc_grassmann_settings,
+    .sample = "{\"r\": 4, \"groups\": 2, \"offsets\": [1, 3], \"memory\": true, \"running_mean\": true}",
+    .bare = true,
+    .size = sizeof(asc_grassmann_layer),
+    .init = asc_grassmann_init,
+    .forward = forward,
+    .inspect = inspect,
+    .next = next,
+    .looks_ahead = looks_ahead,
+};

@@ -1,0 +1,311 @@
+/* nn/grassmann_composed.c: Grassmann mixing from primitive ops: the definition, pair by pair, as the paper writes it,
+ * and the oracle of the fused ops. "Attention Is Not What You Need", arXiv 2512.19428.
+ *
+ *   z_t = W_red x_t + b                                reduced vectors, (B, N, r)
+ *   p   = z_t ∧ z_{t-Δ},  p̂ = scale p/max(‖p‖, ε, ε_rel ‖z_t‖‖z_{t-Δ}‖)   for each offset Δ, group by group of z
+ *   g_t = Σ_Δ c_Δ (W_plü p̂ + b_plü)                    c_Δ: 1/n_t over the n_t pairs that are there, the softmax of
+ *                                                      learned weights over them, or 1
+ *   y_t = α⊙x_t + (1 − α)⊙g_t,  α = σ(W_gate [x_t; g_t] + b_gate)
+ *
+ * Extensions. The memory is one more pair, z_t ∧ m_{t-1} for t > 0, with m_t = f_t⊙m_{t-1} + (1 − f_t)⊙z_t and
+ * f_t = σ(W_f x_t + b_f). The running mean adds to g_t a second feature, W_mean times the mean over s ≤ t, as far as
+ * s has a pair, of Σ_Δ c_Δ p̂: the paper's global invariants of the flow, as far as a causal model may know them.
+ *
+ * Nothing here is fast: the coordinates of all pairs, (B, N, m, P), are held. */
+#include <ascgrad/ops.h>
+
+#include <string.h>
+
+#include "nn/grassmann.h"
+#include "nn/scores.h"
+
+/* `made` out of `used`, which is needed no more. */
+static asc_tensor after(asc_tensor used, asc_tensor made)
+{
+    asc_release(used);
+    return made;
+}
+
+static asc_tensor reduce(asc_layer *l, asc_tensor x)
+{
+    const asc_grassmann_layer *g = l->self;
+    return asc_linear(l->ctx, x, g->red.weight, g->red.bias);
+}
+
+static asc_tensor forget(asc_layer *l, asc_tensor x)
+{
+    const asc_grassmann_layer *g = l->self;
+    asc_tensor logits = asc_linear(l->ctx, x, g->forget.weight, g->forget.bias);
+    return after(logits, asc_sigmoid(l->ctx, logits));
+}
+
+/* α, (B, N, D). */
+static asc_tensor open_gate(asc_layer *l, asc_tensor x, asc_tensor g)
+{
+    const asc_grassmann_layer *layer = l->self;
+    asc_tensor both = asc_concat(l->ctx, (asc_tensor[]){x, g}, 2, -1);
+    asc_tensor logits = after(both, asc_linear(l->ctx, both, layer->gate.weight, layer->gate.bias));
+    return after(logits, asc_sigmoid(l->ctx, logits));
+}
+
+static asc_tensor fuse(asc_layer *l, asc_tensor x, asc_tensor g)
+{
+    asc_ctx *ctx = l->ctx;
+    asc_tensor alpha = open_gate(l, x, g), rest = asc_scale_shift(ctx, alpha, -1, 1);
+    asc_tensor kept = after(alpha, asc_mul(ctx, alpha, x)), mixed = after(rest, asc_mul(ctx, rest, g));
+    asc_tensor y = asc_add(ctx, kept, mixed);
+    asc_release(kept);
+    asc_release(mixed);
+    return y;
+}
+
+/* ---- which pairs there are ---- */
+
+/* Where the partner of pair i stands, seen from t; not of the memory. */
+static int64_t shift_of(const asc_grassmann_layer *g, int i)
+{
+    switch (g->direction) {
+    case ASC_PAST: return -g->offset[i];
+    case ASC_FUTURE: return g->offset[i];
+    default: return i % 2 ? g->offset[i / 2] : -g->offset[i / 2];
+    }
+}
+
+static bool is_memory(const asc_grassmann_layer *g, int i)
+{
+    return g->memory && i == g->n_pairs - 1;
+}
+
+/* u8 (B, N, m): whether each pair of each token is there. */
+static asc_tensor find_pairs(asc_layer *l, int64_t B, int64_t N, asc_tensor lengths)
+{
+    const asc_grassmann_layer *g = l->self;
+    asc_tensor there = asc_empty(l->ctx, ASC_U8, ASC_SHAPE(B, N, g->n_pairs));
+    const int64_t *length = asc_data(lengths);
+    uint8_t *to = asc_data_mut(there);
+    for (int64_t row = 0; to && row < B * N; row++) {
+        int64_t t = row % N, end = length && length[row / N] < N ? length[row / N] : N;
+        for (int i = 0; i < g->n_pairs; i++) {
+            int64_t first = is_memory(g, i) ? t - 1 : t + shift_of(g, i);
+            *to++ = t < end && first >= 0 && first < end;
+        }
+    }
+    return there;
+}
+
+static void put(asc_dtype dtype, void *data, int64_t i, double value)
+{
+    if (dtype == ASC_F32) {
+        ((float *)data)[i] = (float)value;
+    } else {
+        ((double *)data)[i] = value;
+    }
+}
+
+static asc_tensor constant_shares(asc_layer *l, asc_tensor there)
+{
+    const asc_grassmann_layer *g = l->self;
+    asc_tensor shares = asc_empty(l->ctx, l->dtype, 3, asc_shape(there));
+    const uint8_t *is = asc_data(there);
+    void *to = asc_data_mut(shares);
+    for (int64_t row = 0; to && row < asc_numel(there) / g->n_pairs; row++) {
+        const uint8_t *at = is + row * g->n_pairs;
+        int n = 0;
+        for (int i = 0; i < g->n_pairs; i++) {
+            n += at[i];
+        }
+        for (int i = 0; i < g->n_pairs; i++) {
+            put(l->dtype, to, row * g->n_pairs + i, at[i] ? g->sum ? 1 : 1. / n : 0);
+        }
+    }
+    return shares;
+}
+
+/* c (B, N, m). */
+static asc_tensor find_shares(asc_layer *l, asc_tensor there)
+{
+    const asc_grassmann_layer *g = l->self;
+    if (asc_is_null(there) || asc_is_null(g->offset_weight)) {
+        return asc_is_null(there) ? there : constant_shares(l, there);
+    }
+    asc_tensor same = asc_expand(l->ctx, g->offset_weight, 3, asc_shape(there));
+    return after(same, asc_softmax(l->ctx, same, there));
+}
+
+asc_tensor asc_grassmann_inverse_counts(asc_layer *l, int64_t B, int64_t N, int64_t start, asc_tensor lengths)
+{
+    const asc_grassmann_layer *g = l->self;
+    int64_t first = g->memory ? 1 : g->offset[0]; /* token that has a pair */
+    for (int i = 0; i < g->n_offsets; i++) {
+        first = g->offset[i] < first ? g->offset[i] : first;
+    }
+    asc_tensor inverse = asc_empty(l->ctx, l->dtype, ASC_SHAPE(B, N, 1));
+    const int64_t *length = asc_data(lengths);
+    void *to = asc_data_mut(inverse);
+    for (int64_t row = 0; to && row < B * N; row++) {
+        int64_t end = start + row % N + 1, n = (length && length[row / N] < end ? length[row / N] : end) - first;
+        put(l->dtype, to, row, n > 0 ? 1. / (double)n : 0);
+    }
+    return inverse;
+}
+
+/* ---- the partners ---- */
+
+/* x (B, N, r) moved `by` positions later, 0 before. */
+static asc_tensor later(asc_ctx *ctx, asc_tensor x, int64_t by)
+{
+    asc_tensor early = asc_slice(ctx, x, 1, 0, asc_size(x, 1) - by, 1);
+    return after(early, asc_pad(ctx, early, 3, (int64_t[]){0, by, 0}, (int64_t[]){0, 0, 0}, 0));
+}
+
+/* m_{t-1}, by doubling (Hillis and Steele 1986): after a pass, m_t is what the last `span` tokens left, and f_t how
+ * much they leave of what was there before. */
+static asc_tensor memory_before(asc_layer *l, asc_tensor x, asc_tensor z)
+{
+    asc_ctx *ctx = l->ctx;
+    asc_tensor f = forget(l, x), enters = asc_scale_shift(ctx, f, -1, 1);
+    asc_tensor m = after(enters, asc_mul(ctx, enters, z));
+    for (int64_t span = 1; span < asc_size(z, 1); span *= 2) {
+        asc_tensor early = later(ctx, m, span), stays = after(early, asc_mul(ctx, f, early));
+        asc_tensor f_early = later(ctx, f, span);
+        m = after(m, asc_add(ctx, m, stays));
+        f = after(f, asc_mul(ctx, f, f_early));
+        asc_release(stays);
+        asc_release(f_early);
+    }
+    asc_release(f);
+    return asc_size(m, 1) > 0 ? after(m, later(ctx, m, 1)) : m;
+}
+
+/* z at each offset from each t, 0 outside of the sequence: (B, N, offsets, r). */
+static asc_tensor at_offsets(asc_layer *l, asc_tensor z)
+{
+    const asc_grassmann_layer *g = l->self;
+    int64_t B = asc_size(z, 0), N = asc_size(z, 1), m = g->n_pairs - g->memory;
+    asc_tensor index = asc_empty(l->ctx, ASC_I64, ASC_SHAPE(N * m));
+    int64_t *to = asc_data_mut(index);
+    for (int64_t t = 0; to && t < N; t++) {
+        for (int i = 0; i < m; i++) {
+            int64_t at = t + shift_of(g, i);
+            *to++ = at >= 0 && at < N ? at : N;
+        }
+    }
+    asc_tensor ended = asc_pad(l->ctx, z, 3, (int64_t[]){0, 0, 0}, (int64_t[]){0, 1, 0}, 0);
+    asc_tensor flat = after(ended, asc_index_select(l->ctx, ended, 1, index));
+    asc_release(index);
+    return after(flat, asc_reshape(l->ctx, flat, ASC_SHAPE(B, N, m, g->r)));
+}
+
+/* What z_t is paired with: (B, N, m, r). */
+static asc_tensor find_partners(asc_layer *l, asc_tensor x, asc_tensor z)
+{
+    const asc_grassmann_layer *g = l->self;
+    asc_tensor others = g->n_offsets > 0 ? at_offsets(l, z) : asc_null();
+    if (!g->memory) {
+        return others;
+    }
+    asc_tensor m = memory_before(l, x, z), last = after(m, asc_unsqueeze(l->ctx, m, 2));
+    if (g->n_offsets == 0) {
+        return last;
+    }
+    asc_tensor all = asc_concat(l->ctx, (asc_tensor[]){others, last}, 2, 2);
+    asc_release(others);
+    asc_release(last);
+    return all;
+}
+
+/* ---- the layer ---- */
+
+/* p̂ of each z_t (B, N, r) with each of its partners (B, N, m, r): (B, N, m, P). */
+static asc_tensor wedge(asc_layer *l, asc_tensor z, asc_tensor partners)
+{
+    const asc_grassmann_layer *g = l->self;
+    asc_ctx *ctx = l->ctx;
+    int64_t B = asc_size(z, 0), N = asc_size(z, 1), m = asc_size(partners, 2);
+    const int64_t pieces[] = {B, N, m, g->groups, g->r / g->groups};
+    asc_tensor row = asc_unsqueeze(ctx, z, 2);
+    asc_tensor now = after(row, asc_expand(ctx, row, ASC_SHAPE(-1, -1, m, -1)));
+    asc_tensor a = after(now, asc_reshape(ctx, now, 5, pieces)), b = asc_reshape(ctx, partners, 5, pieces);
+    asc_tensor p = asc_plucker_wedge(ctx, a, b, g->eps, g->eps_rel);
+    asc_release(a);
+    asc_release(b);
+    return after(p, asc_reshape(ctx, p, ASC_SHAPE(B, N, m, g->P)));
+}
+
+/* z, 0 from the end of each sequence on: what stands there may be anything. */
+static asc_tensor end_at(asc_layer *l, asc_tensor z, asc_tensor lengths)
+{
+    if (asc_is_null(lengths)) {
+        return z;
+    }
+    int64_t B = asc_size(z, 0), N = asc_size(z, 1);
+    asc_tensor beyond = asc_empty(l->ctx, ASC_U8, ASC_SHAPE(B, N, 1));
+    const int64_t *length = asc_data(lengths);
+    uint8_t *to = asc_data_mut(beyond);
+    for (int64_t row = 0; to && row < B * N; row++) {
+        to[row] = row % N >= length[row / N];
+    }
+    asc_tensor ended = asc_masked_fill(l->ctx, z, beyond, 0);
+    asc_release(beyond);
+    return after(z, ended);
+}
+
+/* z and p̂, not scaled. */
+static asc_tensor coordinates_of(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *z)
+{
+    *z = end_at(l, reduce(l, x), lengths);
+    asc_tensor partners = find_partners(l, x, *z);
+    return after(partners, wedge(l, *z, partners));
+}
+
+/* Σ_Δ c_Δ x_Δ of x (B, N, m, n): (B, N, n). */
+static asc_tensor add_up(asc_ctx *ctx, asc_tensor shares, asc_tensor x)
+{
+    return asc_einsum(ctx, "btm,btmn->btn", (asc_tensor[]){shares, x}, 2);
+}
+
+/* The mean of x (B, N, P) over the tokens up to each that have a pair. */
+static asc_tensor running_mean(asc_layer *l, asc_tensor x, asc_tensor lengths)
+{
+    asc_tensor inverse = asc_grassmann_inverse_counts(l, asc_size(x, 0), asc_size(x, 1), 0, lengths);
+    asc_tensor sum = asc_cumsum(l->ctx, x, 1), mean = after(sum, asc_mul(l->ctx, sum, inverse));
+    asc_release(inverse);
+    return mean;
+}
+
+/* g of p̂ (B, N, m, P). */
+static asc_tensor mix(asc_layer *l, asc_tensor unscaled, asc_tensor lengths)
+{
+    const asc_grassmann_layer *layer = l->self;
+    asc_ctx *ctx = l->ctx;
+    asc_tensor there = find_pairs(l, asc_size(unscaled, 0), asc_size(unscaled, 1), lengths);
+    asc_tensor p = asc_scale(ctx, unscaled, layer->scale), c = after(there, find_shares(l, there));
+    asc_tensor each = asc_linear(ctx, p, layer->plu.weight, layer->plu.bias);
+    asc_tensor g = after(each, add_up(ctx, c, each));
+    if (!asc_is_null(layer->mean_weight)) {
+        asc_tensor token = add_up(ctx, c, p), mean = after(token, running_mean(l, token, lengths));
+        asc_tensor second = after(mean, asc_linear(ctx, mean, layer->mean_weight, asc_null()));
+        g = after(g, asc_add(ctx, g, second));
+        asc_release(second);
+    }
+    asc_release(p);
+    asc_release(c);
+    return g;
+}
+
+asc_tensor asc_grassmann_composed(asc_layer *l, asc_tensor x, asc_tensor lengths)
+{
+    asc_tensor z, p = coordinates_of(l, x, lengths, &z), g = mix(l, p, lengths), y = fuse(l, x, g);
+    asc_release(z);
+    asc_release(p);
+    asc_release(g);
+    return y;
+}
+
+asc_status asc_grassmann_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
+{
+    asc_tensor z, p = coordinates_of(l, x, lengths, &z);
+    asc_add_part(parts, l->ctx, "z", z, asc_null());
+    asc_add_part(parts, l->ctx, "plucker", p, asc_null());
+    return asc_add_part(parts, l->ctx, "gate", open_gate(l, x, mix(l, p, lengths)), asc_null());
+}
