@@ -39,7 +39,9 @@ status 2 "$ASCGRAD" train $tiny --out run
 has err '^ascgrad train: run exists'
 same run/metrics.jsonl before
 
-# --json: one object on stdout
+# --json: one object on stdout, whatever the name of the run
+status 0 "$ASCGRAD" train $tiny --out "$(printf 'caf\351')" --steps 1 --json
+has out '"run": "caf\\uFFFD"'
 status 0 "$ASCGRAD" train $tiny --out deep/er/run --steps 3 --json
 lines out 1
 has out '"step": 3'
@@ -73,5 +75,20 @@ status 0 "$ASCGRAD" eval run --json
 [ "$(field loss <out | cut -c 1-8)" = "$(tail -n 1 more/metrics.jsonl | field valid_loss | cut -c 1-8)" ] ||
     fail '--init: not the loss of the model'
 status 2 "$ASCGRAD" train --preset tiny --data builtin:8000 --tokenizer byte --init run --out no
-has err 'tokens'
+has err '^ascgrad train: --init: the model .*/run has [0-9]* tokens, but the tokenizer has 256'
+status 2 "$ASCGRAD" train $tiny --init run --set d_ff=24 --out no
+has err '^ascgrad train: --init: blocks.0.ffn.fc1.weight in .*/run is (128, 32), expected (24, 32)'
+status 2 "$ASCGRAD" train $tiny --init run --layers 1 --out no
+has err '^ascgrad train: --init: blocks.1.*in .*/run is .*, expected none of that name'
+status 2 "$ASCGRAD" train $tiny --init run --layers 3 --out no
+has err '^ascgrad train: --init: blocks.2.*in .*/run is absent, expected ('
+echo 'some words, and no tensors' >words
+status 3 "$ASCGRAD" train $tiny --init words --out no
+has err 'words: is not a safetensors file'
+[ ! -e no ] || fail 'a run that could not begin left its folder'
+
+# what the settings that are "a tenth", "all" or "each epoch" come to
+has run/config.json '"min_lr": 0.0003'
+has run/config.json '"schedule_steps": 60'
+has run/config.json '"steps_per_epoch": [1-9]'
 exit $failed

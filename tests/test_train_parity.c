@@ -42,6 +42,27 @@ static const struct {
     {"attention-causal", "attention", 10},
     {"attention-full", "attention", 10},
     {"attention-relative", "attention", 11},
+    {"ascender-aux", "ascender", 32},
+    {"ascender-background", "ascender", 23},
+    {"ascender-background-qk", "ascender", 23},
+    {"ascender-lengths-empty-rows", "ascender", 32},
+    {"ascender-neighbors-hybrid-union", "ascender", 32},
+    {"ascender-reference-masked", "ascender", 30},
+    {"ascender-rotary", "ascender", 32},
+    {"ascender-tiny", "ascender", 32},
+    {"ascender-two", "ascender", 32},
+    {"grassmann-both", "grassmann", 8},
+    {"grassmann-groups", "grassmann", 8},
+    {"grassmann-lengths", "grassmann", 8},
+    {"grassmann-memory-offsets", "grassmann", 11},
+    {"grassmann-nearly-parallel", "grassmann", 8},
+    {"grassmann-paper", "grassmann", 8},
+    {"grassmann-relative-floor", "grassmann", 8},
+    {"grassmann-short", "grassmann", 8},
+    {"train-ascender-after-rotary", "train", 61},
+    {"train-grassmann", "train", 31},
+    {"train-grassmann-alternating", "train", 35},
+    {"train-hybrid", "train", 35},
     {"train-transformer", "train", 35},
     {"train-transformer-pre-rotary", "train", 36},
 };
@@ -122,6 +143,7 @@ static void write_copy(const alteration *a)
 }
 
 #define LAYER "attention-causal"
+#define SWARM "ascender-aux"
 #define RUN "train-transformer"
 static const alteration alterations[] = {
     {LAYER, CHANGE, "out.y", 5e-10, NULL, NULL},
@@ -138,12 +160,18 @@ static const alteration alterations[] = {
     {LAYER, DROP, "upstream.y", 0, NULL, "upstream.y"},
     {LAYER, ADD, "param.lambda", 0, NULL, "the model has no parameter lambda"},
     {LAYER, ADD, "grad.param.lambda", 0, NULL, "grad.param.lambda was not compared with anything"},
-    {LAYER, ADD, "out.attn", 0, NULL, "out.attn was not compared with anything"},
+    {LAYER, ADD, "out.gravity", 0, NULL, "out.gravity was not compared with anything"},
     {LAYER, FLATTEN, "param.q.weight", 0, NULL, "param.q.weight is ("},
     {LAYER, FLATTEN, "out.y", 0, NULL, "out.y is ("},
     {LAYER, METADATA, "config", 0, "{\"heads\": 2, \"dance\": 1}", "dance"},
     {LAYER, METADATA, "config", 0, "{\"heads\": 2, \"mask\": \"full\"}", "out.y is off by"},
     {LAYER, METADATA, "case", 0, "convolution", "cases of kind 'convolution' are not known"},
+    {SWARM, CHANGE, "out.attn", 1e-8, NULL, "out.attn is off by"},
+    {SWARM, CHANGE, "out.b_sep", 1e-8, NULL, "out.b_sep is off by"},
+    {SWARM, CHANGE, "out.loss_align", 1e-8, NULL, "out.loss_align is off by"},
+    {SWARM, CHANGE, "upstream.loss_coh", 1e-3, NULL, "is off by"},
+    {SWARM, CHANGE, "grad.param.kappa", 1e-8, NULL, "grad.param.kappa is off by"},
+    {SWARM, DROP, "grad.param.kappa", 0, NULL, "kappa has a gradient, expected none"},
     {RUN, CHANGE, "out.loss", 1e-8, NULL, "out.loss is off by"},
     {RUN, CHANGE, "final.tok_emb.weight", 5e-8, NULL, NULL},
     {RUN, CHANGE, "final.tok_emb.weight", 5e-7, NULL, "final.tok_emb.weight is off by 5e-07, expected at most 1e-07"},
@@ -177,6 +205,25 @@ START_TEST(defaults_are_the_oracles)
     write_copy(&a);
     ck_assert_int_eq(asc_parity_replay(ctx, copy, &r), ASC_OK);
     ck_assert_msg(r.passed, "%s", r.reason);
+}
+END_TEST
+
+/* The layers with fused nodes hold their cases as compositions, too. */
+START_TEST(compositions_agree)
+{
+    if (strstr(cases[_i].name, "attention") || strstr(cases[_i].name, "transformer")) {
+        return;
+    }
+    asc_safetensors *file = asc_safetensors_open(ctx, case_path(cases[_i].name));
+    char config[500];
+    snprintf(config, sizeof config, "{\"composed\": true, %s", asc_safetensors_metadata(file, "config") + 1);
+    asc_safetensors_close(file);
+    const alteration a = {cases[_i].name, METADATA, "config", 0, config, NULL};
+    asc_parity_report r;
+    write_copy(&a);
+    ck_assert_int_eq(asc_parity_replay(ctx, copy, &r), ASC_OK);
+    ck_assert_msg(r.passed, "%s", r.reason);
+    ck_assert_int_eq(r.compared, cases[_i].tensors);
 }
 END_TEST
 
@@ -242,7 +289,7 @@ START_TEST(memory_fails)
             continue;
         }
         asc_parity_report r;
-        status = asc_parity_replay(c, case_path(_i == 0 ? LAYER : RUN), &r);
+        status = asc_parity_replay(c, case_path(_i == 0 ? LAYER : _i == 1 ? RUN : "ascender-two"), &r);
         ck_assert_msg(status == ASC_OK || status == ASC_ERR_MEMORY, "%ld: %s", n, asc_error_message(c));
         ck_assert(r.passed == (status == ASC_OK));
         asc_ctx_free(c);
@@ -258,9 +305,10 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, agrees, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_loop_test(t, altered, 0, (int)(sizeof alterations / sizeof *alterations));
+    tcase_add_loop_test(t, compositions_agree, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test(t, defaults_are_the_oracles);
     tcase_add_test(t, no_case);
-    tcase_add_loop_test(t, memory_fails, 0, 2);
+    tcase_add_loop_test(t, memory_fails, 0, 3);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

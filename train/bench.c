@@ -1,25 +1,24 @@
 /* train/bench.c: the speed of training steps on random tokens. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <ascgrad/op.h>
 
-#include "train/step.h"
+#include "train/bench.h"
+#include "train/trainer.h"
 
 enum { WARM_UP = 2 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+double asc_median(double *times, int64_t n)
+{
+    qsort(times, (size_t)n, sizeof *times, compare);
+    return (times[(n - 1) / 2] + times[n / 2]) / 2;
 }
 
 typedef struct source {
@@ -59,15 +58,14 @@ static asc_status time_steps(const asc_stepper *s, int64_t steps, double *times)
 {
     for (int64_t i = -WARM_UP; i < steps; i++) {
         asc_step_result result;
-        double start = now();
+        double start = asc_clock();
         if (asc_step_run(s, i + WARM_UP, s->batch, 1e-4, &result)) {
             return asc_error(s->ctx);
         }
         if (i >= 0) {
-            times[i] = now() - start;
+            times[i] = asc_clock() - start;
         }
     }
-    qsort(times, (size_t)steps, sizeof *times, compare);
     return ASC_OK;
 }
 
@@ -87,7 +85,7 @@ asc_status asc_bench_train(asc_ctx *ctx, const char *config, int64_t batch, int6
                          .dropout = dropout, .clip = 1, .seed = 1, .fill = fill, .user = &tokens};
         double forward = count_products(&s);
         if (asc_error(ctx) == ASC_OK && time_steps(&s, steps, times) == ASC_OK) {
-            double median = (times[(steps - 1) / 2] + times[steps / 2]) / 2;
+            double median = asc_median(times, steps);
             double tokens_per_s = (double)(batch * tokens.block) / median;
             *result = (asc_bench_result){tokens_per_s, median * 1e3, 3 * forward, 3 * forward * tokens_per_s};
         }

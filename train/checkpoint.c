@@ -8,6 +8,7 @@
 
 #include <ascgrad/safetensors.h>
 
+#include "tensor/ctx.h"
 #include "train/state.h"
 
 #define FORMAT "1"
@@ -21,13 +22,13 @@ static const struct {
 } fields[] = {
     {"step", 'i', offsetof(asc_train_state, step)},
     {"tokens", 'i', offsetof(asc_train_state, tokens)},
-    {"best_step", 'i', offsetof(asc_train_state, best_step)},
+    {"best_step", 'i', offsetof(asc_train_state, best.step)},
     {"evaluated_step", 'i', offsetof(asc_train_state, evaluated_step)},
     {"logged_step", 'i', offsetof(asc_train_state, logged_step)},
     {"metrics_bytes", 'i', offsetof(asc_train_state, metrics_bytes)},
     {"elapsed_s", 'r', offsetof(asc_train_state, elapsed_s)},
-    {"best_loss", 'r', offsetof(asc_train_state, best_loss)},
-    {"best_bits", 'r', offsetof(asc_train_state, best_bits)},
+    {"best_loss", 'r', offsetof(asc_train_state, best.loss)},
+    {"best_bits", 'r', offsetof(asc_train_state, best.bits)},
     {"loss", 'r', offsetof(asc_train_state, loss)},
     {"lr", 'r', offsetof(asc_train_state, lr)},
     {"grad_norm", 'r', offsetof(asc_train_state, grad_norm)},
@@ -36,8 +37,8 @@ enum { N_FIELDS = sizeof fields / sizeof *fields, N_FACTS = 3, TEXT = 40, BUILD 
 
 asc_train_state asc_state_start(void)
 {
-    return (asc_train_state){.best_step = -1, .evaluated_step = -1, .logged_step = -1, .best_loss = INFINITY,
-                             .best_bits = NAN, .loss = NAN, .lr = NAN, .grad_norm = NAN};
+    return (asc_train_state){.evaluated_step = -1, .logged_step = -1, .best = asc_best_none(), .loss = NAN, .lr = NAN,
+                             .grad_norm = NAN};
 }
 
 /* What decides about the last bits of the results. */
@@ -136,9 +137,12 @@ static asc_status read_params(asc_ctx *ctx, const asc_safetensors *file, const c
         if (!entry) {
             return asc_fail(ctx, ASC_ERR_FORMAT, "%s: has no tensor %s", path, name);
         }
-        if (entry->ndim != asc_ndim(t) || memcmp(entry->shape, asc_shape(t), (size_t)entry->ndim * sizeof(int64_t))) {
-            return asc_fail(ctx, ASC_ERR_FORMAT, "%s: %s has %lld elements in another shape, expected %lld", path, name,
-                            (long long)entry->numel, (long long)asc_numel(t));
+        asc_array got, expected = asc_array_of(t);
+        asc_array_init(&got, entry->dtype, entry->ndim, entry->shape);
+        if (!asc_same_shape(&got, &expected)) {
+            char text[2][ASC_SHAPE_TEXT];
+            return asc_fail(ctx, ASC_ERR_FORMAT, "%s: %s is %s, expected %s", path, name,
+                            asc_shape_text(&got, text[0]), asc_shape_text(&expected, text[1]));
         }
         if (asc_safetensors_read_into(ctx, file, name, t)) {
             return asc_error(ctx);

@@ -1,20 +1,28 @@
-/* train/generate.c: continuing a text, on a cache of keys and values. */
+/* train/generate.c: continuing a text, on a cache of what the layers keep of it. */
 #include <string.h>
 
 #include <ascgrad/train.h>
 
-/* The tokens that the cache holds: kept so that the newest half can be run again when it is full. */
+/* The tokens that the cache holds: kept so that the newest half can be run again when it is full. Of a stream, which
+ * never is, those that the cache has yet to see. */
 typedef struct writer {
     asc_ctx *ctx;
     asc_lm_cache *cache;
+    bool streams;
     int64_t *held;
-    int64_t n, capacity;
+    int64_t n, capacity, block;
 } writer;
 
-/* Gives the model the tokens held from `from` on; the logits after the last. */
+/* Gives the model the tokens held from `from` on, at most a block at a time; the logits after the last. */
 static asc_tensor run_held(writer *w, int64_t from)
 {
-    return asc_lm_next(w->cache, w->held + from, w->n - from);
+    asc_tensor logits = asc_null();
+    for (int64_t n; from < w->n; from += n) {
+        n = w->n - from < w->block ? w->n - from : w->block;
+        asc_release(logits);
+        logits = asc_lm_next(w->cache, w->held + from, n);
+    }
+    return logits;
 }
 
 /* Makes room for one more: the newest half stays. */
@@ -40,7 +48,9 @@ static asc_status write_tokens(writer *w, int64_t count, const asc_sampling *sam
             break;
         }
         seen = w->n;
-        if (w->n == w->capacity) {
+        if (w->streams) {
+            w->n = seen = 0;
+        } else if (w->n == w->capacity) {
             drop_oldest(w);
             seen = 0;
         }
@@ -68,11 +78,12 @@ asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *pro
     if (!model || n < 0 || count < 0 || !token) {
         return asc_fail(ctx, ASC_ERR_ARG, "generate: needs a model, a function for the tokens, and counts >= 0");
     }
-    writer w = {.ctx = ctx, .capacity = asc_lm_block(model->lm)};
+    writer w = {.ctx = ctx, .streams = asc_lm_streams(model->lm), .block = asc_lm_block(model->lm)};
+    w.capacity = !w.streams ? w.block : n > 0 ? n : 1;
     size_t bytes = (size_t)w.capacity * sizeof *w.held;
     bool recording = asc_set_recording(ctx, false);
     asc_lm_set_dropout(model->lm, 0);
-    w.cache = asc_lm_cache_new(model->lm, w.capacity);
+    w.cache = asc_lm_cache_new(model->lm, w.streams ? ASC_ENDLESS : w.capacity);
     w.held = asc_alloc(ctx, bytes);
     if (w.cache && w.held) {
         take_prompt(&w, model, prompt, n);

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "train/path.h"
+#include "train/swarm.h"
 #include "train/trainer.h"
 
 double asc_clock(void)
@@ -18,12 +20,22 @@ static const asc_values *values(const asc_trainer *t)
     return &t->settings->values;
 }
 
+const asc_best *asc_trainer_best(const asc_trainer *t)
+{
+    return t->stranger.loss < t->state.best.loss ? &t->stranger : &t->state.best;
+}
+
 /* ---- what is due ---- */
+
+int64_t asc_trainer_eval_every(const asc_trainer *t)
+{
+    return values(t)->eval_every > 0 ? values(t)->eval_every : t->steps_per_epoch;
+}
 
 static bool evaluation_due(const asc_trainer *t)
 {
-    int64_t every = values(t)->eval_every > 0 ? values(t)->eval_every : t->steps_per_epoch;
-    return t->state.step > 0 && t->state.step % every == 0 && t->state.evaluated_step != t->state.step;
+    return t->state.step > 0 && t->state.step % asc_trainer_eval_every(t) == 0 &&
+           t->state.evaluated_step != t->state.step;
 }
 
 static bool line_due(const asc_trainer *t)
@@ -74,7 +86,7 @@ static void describe(asc_trainer *t)
     }
     p->elapsed_s = asc_clock() - t->start_s;
     p->left_s = time_left(t);
-    p->best_loss = s->best_loss;
+    p->best_loss = asc_trainer_best(t)->loss;
 }
 
 static void tell(asc_trainer *t, asc_train_phase phase)
@@ -93,7 +105,14 @@ static asc_status write_line(asc_trainer *t, bool evaluated)
     t->state.logged_step = t->state.step;
     t->line_s = 0;
     t->line_tokens = 0;
-    return asc_metrics_write(&t->metrics, &t->progress, evaluated);
+    json_t *swarm = asc_swarm_describe(t->lm);
+    if (swarm && evaluated) {
+        asc_swarm_measure(t->ctx, t->lm, t->valid, swarm);
+    }
+    asc_status status = asc_error(t->ctx) ? asc_error(t->ctx)
+                                          : asc_metrics_write(&t->metrics, &t->progress, evaluated, "ascender", swarm);
+    json_decref(swarm);
+    return status;
 }
 
 static asc_status save(asc_trainer *t)
@@ -117,72 +136,118 @@ static bool evaluation_goes_on(void *user, double done)
     return !t->stopped;
 }
 
-/* The loss on the validation split; *better if it is the best so far. ASC_ERR_INTERRUPTED: a hook stopped it, no
- * error. */
-static asc_status evaluate(asc_trainer *t, bool *better)
+/* The loss on the validation split. ASC_ERR_INTERRUPTED: a hook stopped it, no error. */
+static asc_status evaluate(asc_trainer *t, asc_best *found)
 {
     asc_eval_options options = {.batch = values(t)->batch, .progress = evaluation_goes_on, .user = t};
     describe(t);
-    asc_status status = asc_evaluate(t->ctx, t->lm, t->valid, &options, &t->progress.valid);
+    asc_eval_result *valid = &t->progress.valid;
+    asc_status status = asc_evaluate(t->ctx, t->lm, t->valid, &options, valid);
     if (status == ASC_ERR_INTERRUPTED && t->stopped) {
         asc_error_clear(t->ctx);
         return status;
     }
-    if (status == ASC_OK && !isfinite(t->progress.valid.loss)) {
+    if (status == ASC_OK && !isfinite(valid->loss)) {
         status = asc_fail(t->ctx, ASC_ERR_NONFINITE, "step %lld: the validation loss is %g", (long long)t->state.step,
-                          t->progress.valid.loss);
+                          valid->loss);
     }
-    *better = status == ASC_OK && t->progress.valid.loss < t->state.best_loss;
-    if (*better) {
-        t->state.best_loss = t->progress.valid.loss;
-        t->state.best_bits = t->progress.valid.bits_per_byte;
-        t->state.best_step = t->state.step;
-    }
+    *found = (asc_best){t->state.step, valid->loss, valid->bits_per_byte};
     return status;
 }
 
-static asc_status write_model(asc_trainer *t, const char *path)
+static asc_status write_model(asc_trainer *t, const char *path, const asc_best *of)
 {
-    return asc_model_write(t->ctx, path, t->lm, t->tokenizer, t->state.step, t->state.best_loss);
+    return asc_model_write(t->ctx, path, t->lm, t->tokenizer, of->step, of->loss);
 }
 
-/* An evaluation that belongs to the run. */
+/* Saves, with the run's new best, which has been written as model.next; then it takes its place. */
+static asc_status commit_best(asc_trainer *t)
+{
+    if (save(t)) {
+        return asc_error(t->ctx);
+    }
+    if (t->stranger.loss < t->state.best.loss) {
+        return asc_folder_put_by(&t->folder);
+    }
+    t->stranger = asc_best_none();
+    return asc_folder_promote(&t->folder);
+}
+
+static asc_status tell_evaluated(asc_trainer *t)
+{
+    t->progress.best_loss = asc_trainer_best(t)->loss;
+    tell(t, ASC_TRAIN_EVALUATED);
+    return ASC_OK;
+}
+
+/* An evaluation that the schedule asks for. */
 static asc_status evaluate_in_turn(asc_trainer *t)
 {
-    bool better;
-    asc_status status = evaluate(t, &better);
+    asc_best found;
+    asc_status status = evaluate(t, &found);
     if (status) {
         return status == ASC_ERR_INTERRUPTED ? ASC_OK : status;
     }
     t->state.evaluated_step = t->state.step;
-    if (better && write_model(t, t->folder.next)) {
+    bool better = found.loss < t->state.best.loss;
+    if (better) {
+        t->state.best = found;
+    }
+    if ((better && write_model(t, t->folder.next, &found)) || write_line(t, true) || (better && commit_best(t))) {
         return asc_error(t->ctx);
     }
-    if (write_line(t, true) || (better && (save(t) || asc_folder_promote(&t->folder)))) {
-        return asc_error(t->ctx);
-    }
-    t->progress.best_loss = t->state.best_loss;
-    tell(t, ASC_TRAIN_EVALUATED);
-    return ASC_OK;
+    return tell_evaluated(t);
 }
 
-/* One at the end of an invocation, after the checkpoint: a resume undoes it. */
-static asc_status evaluate_at_end(asc_trainer *t)
+/* The one after the last step, where the schedule asks for none: the run's own, but its line is no part of a run that
+ * goes on with more steps, and comes after the checkpoint. */
+static asc_status evaluate_last(asc_trainer *t)
 {
-    bool better;
-    asc_status status = evaluate(t, &better);
+    asc_best found;
+    asc_status status = evaluate(t, &found);
     if (status) {
         return status == ASC_ERR_INTERRUPTED ? ASC_OK : status;
     }
-    if (better && (asc_folder_keep_model(&t->folder) || write_model(t, t->folder.model))) {
-        return asc_error(t->ctx);
+    if (found.loss < t->state.best.loss) {
+        t->state.best = found;
+        if (write_model(t, t->folder.next, &found) || commit_best(t)) {
+            return asc_error(t->ctx);
+        }
     }
-    if (write_line(t, true)) {
-        return asc_error(t->ctx);
+    return write_line(t, true) ? asc_error(t->ctx) : tell_evaluated(t);
+}
+
+/* The one where time is up, after the checkpoint: no part of the run. */
+static asc_status evaluate_stranger(asc_trainer *t)
+{
+    asc_best found;
+    asc_status status = evaluate(t, &found);
+    if (status) {
+        return status == ASC_ERR_INTERRUPTED ? ASC_OK : status;
     }
-    t->progress.best_loss = t->state.best_loss;
-    tell(t, ASC_TRAIN_EVALUATED);
-    return ASC_OK;
+    if (found.loss < asc_trainer_best(t)->loss) {
+        if ((t->stranger.step < 0 && asc_folder_keep_model(&t->folder)) || write_model(t, t->folder.model, &found)) {
+            return asc_error(t->ctx);
+        }
+        t->stranger = found;
+    }
+    return write_line(t, true) ? asc_error(t->ctx) : tell_evaluated(t);
+}
+
+/* At the end the model is that of an uninterrupted run. */
+static asc_status dismiss_stranger(asc_trainer *t)
+{
+    if (t->stranger.step < 0 || !asc_path_exists(t->folder.kept)) {
+        return ASC_OK;
+    }
+    char text[300];
+    snprintf(text, sizeof text, "where time was up after step %lld, the loss was %.4f, better than the run's own best: "
+             "that model is %.150s", (long long)t->stranger.step, t->stranger.loss, t->folder.extra);
+    if (t->hooks.message) {
+        t->hooks.message(t->hooks.user, text);
+    }
+    t->stranger = asc_best_none();
+    return asc_folder_restore(&t->folder);
 }
 
 /* ---- steps ---- */
@@ -199,9 +264,20 @@ static int64_t find_blocks(asc_trainer *t)
     return t->blocks - t->first < most ? t->blocks - t->first : most;
 }
 
+/* ω_sep's share of its initial value: 0 in the warm-up, then rising to 1 in sep_ramp steps; after that it is
+ * trained. */
+static void ramp(asc_trainer *t)
+{
+    int64_t steps = values(t)->sep_ramp, since = t->state.step - values(t)->warmup + 1;
+    if (steps > 0) {
+        asc_lm_ramp(t->lm, since > steps ? -1 : since > 0 ? (double)since / (double)steps : 0);
+    }
+}
+
 static asc_status take_step(asc_trainer *t)
 {
     double start = asc_clock();
+    ramp(t);
     int64_t n = find_blocks(t);
     asc_step_result r;
     double lr = asc_lr_at(&t->schedule, t->state.step);
@@ -264,8 +340,20 @@ static asc_status explain(asc_trainer *t)
     return asc_error(t->ctx);
 }
 
+/* What the last step, or the limit of time, asks for. */
+static asc_status finish(asc_trainer *t, asc_train_end end)
+{
+    bool evaluated = t->state.step == 0 || t->state.evaluated_step == t->state.step;
+    if (!evaluated && (end == ASC_END_STEPS ? evaluate_last(t) : evaluate_stranger(t))) {
+        return asc_error(t->ctx);
+    }
+    return end == ASC_END_STEPS && !t->stopped ? dismiss_stranger(t) : ASC_OK;
+}
+
 asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end)
 {
+    describe(t);
+    tell(t, ASC_TRAIN_READY);
     if (run_steps(t)) {
         return explain(t);
     }
@@ -273,12 +361,10 @@ asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end)
     if (!saved && save(t)) {
         return asc_error(t->ctx);
     }
-    *end = t->stopped ? ASC_END_STOPPED : t->state.step >= t->steps ? ASC_END_STEPS : ASC_END_MINUTES;
-    if (!t->stopped && t->state.step > 0 && t->state.evaluated_step != t->state.step) {
-        if (evaluate_at_end(t)) {
-            return explain(t);
-        }
-        *end = t->stopped ? ASC_END_STOPPED : *end;
+    *end = t->state.step >= t->steps ? ASC_END_STEPS : ASC_END_MINUTES;
+    if (!t->stopped && finish(t, *end)) {
+        return explain(t);
     }
+    *end = t->stopped ? ASC_END_STOPPED : *end;
     return ASC_OK;
 }

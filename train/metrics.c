@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,29 +37,52 @@ void asc_metrics_close(asc_metrics *m)
     }
 }
 
-asc_status asc_metrics_write(asc_metrics *m, const asc_train_progress *p, bool evaluated)
+static asc_status append(asc_metrics *m, const char *line, size_t n)
 {
-    char line[600];
-    int n = snprintf(line, sizeof line,
-                     "{\"step\": %lld, \"epoch\": %.6g, \"tokens\": %lld, \"loss\": %.9g, \"lr\": %.9g, "
-                     "\"grad_norm\": %.9g, \"tokens_per_s\": %.1f, \"elapsed_s\": %.3f",
-                     (long long)p->step, p->epoch, (long long)p->tokens, p->loss, p->lr, p->grad_norm, p->tokens_per_s,
-                     p->elapsed_s);
-    if (evaluated) {
-        n += snprintf(line + n, sizeof line - (size_t)n,
-                      ", \"valid_loss\": %.9g, \"valid_ppl\": %.9g, \"valid_bits_per_byte\": %.9g", p->valid.loss,
-                      p->valid.ppl, p->valid.bits_per_byte);
-    }
-    n += snprintf(line + n, sizeof line - (size_t)n, "}\n");
-    ssize_t written = pwrite(m->fd, line, (size_t)n, (off_t)m->bytes);
-    if (written != n) {
+    ssize_t written = pwrite(m->fd, line, n, (off_t)m->bytes);
+    if (written < 0 || (size_t)written != n) {
         errno = written < 0 ? errno : ENOSPC;
         asc_status status = fail_io(m);
         (void)!ftruncate(m->fd, (off_t)m->bytes);
         return status;
     }
-    m->bytes += n;
+    m->bytes += (int64_t)n;
     return ASC_OK;
+}
+
+/* The line without its end. */
+static int print_numbers(char *line, size_t size, const asc_train_progress *p, bool evaluated)
+{
+    int n = snprintf(line, size,
+                     "{\"step\": %lld, \"epoch\": %.6g, \"tokens\": %lld, \"loss\": %.9g, \"lr\": %.9g, "
+                     "\"grad_norm\": %.9g, \"tokens_per_s\": %.1f, \"elapsed_s\": %.3f",
+                     (long long)p->step, p->epoch, (long long)p->tokens, p->loss, p->lr, p->grad_norm, p->tokens_per_s,
+                     p->elapsed_s);
+    if (evaluated) {
+        n += snprintf(line + n, size - (size_t)n,
+                      ", \"valid_loss\": %.9g, \"valid_ppl\": %.9g, \"valid_bits_per_byte\": %.9g", p->valid.loss,
+                      p->valid.ppl, p->valid.bits_per_byte);
+    }
+    return n;
+}
+
+asc_status asc_metrics_write(asc_metrics *m, const asc_train_progress *p, bool evaluated, const char *key,
+                             const json_t *more)
+{
+    char numbers[600];
+    print_numbers(numbers, sizeof numbers, p, evaluated);
+    char *text = more ? json_dumps(more, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+    size_t size = strlen(numbers) + (text ? strlen(text) + strlen(key) : 0) + 16;
+    char *line = more && !text ? NULL : asc_alloc(m->ctx, size);
+    asc_status status = line ? ASC_OK : asc_fail(m->ctx, ASC_ERR_MEMORY, "%s: out of memory", m->path);
+    if (line) {
+        int n = text ? snprintf(line, size, "%s, \"%s\": %s}\n", numbers, key, text)
+                     : snprintf(line, size, "%s}\n", numbers);
+        status = append(m, line, (size_t)n);
+    }
+    asc_free(m->ctx, line, size);
+    free(text);
+    return status;
 }
 
 asc_status asc_metrics_sync(asc_metrics *m)

@@ -3,6 +3,7 @@
 #define TRAIN_METRICS_H
 
 #include <ascgrad/train.h>
+#include <jansson.h>
 
 typedef struct asc_metrics {
     asc_ctx *ctx;
@@ -16,8 +17,10 @@ typedef struct asc_metrics {
 asc_status asc_metrics_open(asc_metrics *m, asc_ctx *ctx, const char *path, int64_t bytes);
 void asc_metrics_close(asc_metrics *m);
 
-/* Appends a line, all of it or nothing; with the fields of an evaluation if `evaluated`. ASC_ERR_IO. */
-asc_status asc_metrics_write(asc_metrics *m, const asc_train_progress *p, bool evaluated);
+/* Appends a line, all of it or nothing; with the fields of an evaluation if `evaluated`, and `more` under `key` unless
+ * it is NULL. ASC_ERR_IO, ASC_ERR_MEMORY. */
+asc_status asc_metrics_write(asc_metrics *m, const asc_train_progress *p, bool evaluated, const char *key,
+                             const json_t *more);
 
 /* Brings all lines to the disk. ASC_ERR_IO. */
 asc_status asc_metrics_sync(asc_metrics *m);

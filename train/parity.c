@@ -141,6 +141,12 @@ void asc_replay_default(asc_replay *r, const char *key, json_t *value)
     }
 }
 
+void asc_replay_ascender_defaults(asc_replay *r)
+{
+    asc_replay_default(r, "k", json_integer(4));
+    asc_replay_default(r, "freeze_inert", json_false());
+}
+
 char *asc_replay_config(asc_replay *r)
 {
     char *text = asc_error(r->ctx) ? NULL : json_dumps(r->config, JSON_COMPACT);

@@ -32,6 +32,8 @@ void asc_replay_compare(asc_replay *r, const char *name, asc_tensor got, asc_agr
 void asc_replay_load(asc_replay *r, asc_params *params);
 /* Sets a setting that the case leaves out; takes `value`. */
 void asc_replay_default(asc_replay *r, const char *key, json_t *value);
+/* Sets what a case with ASCender layers leaves out to the oracle's values, which train all scalars. */
+void asc_replay_ascender_defaults(asc_replay *r);
 /* The configuration as text, to be freed with free(); NULL with the error set. */
 char *asc_replay_config(asc_replay *r);
 

@@ -5,10 +5,43 @@
 #include <string.h>
 
 #include <ascgrad/nn.h>
+#include <ascgrad/ops.h>
 
 #include "train/parity.h"
 
 /* ---- settings ---- */
+
+/* Sets a setting that the case leaves out to the number of rows that a matrix of the case has, over `parts`. */
+static void add_size(asc_replay *r, const char *key, const char *tensor, int64_t parts)
+{
+    const asc_safetensors_entry *e = asc_safetensors_find(r->file, tensor);
+    if (e && e->ndim == 2 && parts > 0) {
+        asc_replay_default(r, key, json_integer(e->shape[0] / parts));
+    }
+}
+
+/* Widths as the parameters have them; and the weight of each auxiliary loss is its cotangent. */
+static void add_ascender_defaults(asc_replay *r)
+{
+    static const struct {
+        const char *key, *tensor;
+    } widths[] = {{"d_head", "param.q.weight"}, {"d_value", "param.v.weight"}, {"dz", "param.u.weight"},
+                  {"da", "param.p.weight"}},
+      losses[] = {{"aux_coh", "upstream.loss_coh"}, {"aux_sep", "upstream.loss_sep"},
+                  {"aux_align", "upstream.loss_align"}};
+    int64_t heads = json_integer_value(json_object_get(r->config, "heads"));
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        add_size(r, widths[i].key, widths[i].tensor, heads);
+    }
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        if (asc_replay_use(r, losses[i].tensor)) {
+            asc_tensor weight = asc_safetensors_read(r->ctx, r->file, losses[i].tensor, ASC_F64);
+            asc_replay_default(r, losses[i].key, json_real(asc_item(weight)));
+        }
+    }
+    json_object_del(r->config, "aux");
+    asc_replay_ascender_defaults(r);
+}
 
 /* What a case leaves out has the oracle's value, which is not always the program's. */
 static void add_defaults(asc_replay *r, const char *mixing)
@@ -19,6 +52,10 @@ static void add_defaults(asc_replay *r, const char *mixing)
         asc_replay_default(r, "globals", json_integer(0));
         asc_replay_default(r, "positions", json_string("none"));
     }
+    if (strcmp(mixing, "ascender") == 0) {
+        add_ascender_defaults(r);
+    }
+    add_size(r, "r", "param.red.weight", 1);
     const asc_safetensors_entry *bias = asc_safetensors_find(r->file, "param.rel_bias");
     if (bias && bias->ndim == 2) {
         asc_replay_default(r, "rel", json_integer(bias->shape[1] / 2));
@@ -90,6 +127,35 @@ static asc_tensor take_input(asc_replay *r, const char *name)
     return asc_safetensors_read(r->ctx, r->file, name, ASC_F64);
 }
 
+/* out.NAME of what inspection shows under that name; of the heads' entropies the case has the mean. */
+static void compare_parts(asc_replay *r, asc_layer *layer, asc_tensor x, asc_tensor lengths)
+{
+    asc_params *parts = asc_params_new(r->ctx);
+    if (!parts || asc_layer_inspect(layer, x, lengths, parts)) {
+        asc_params_free(parts);
+        return;
+    }
+    for (int i = 0; i < asc_params_count(parts); i++) {
+        char name[160];
+        snprintf(name, sizeof name, "out.%s", asc_params_name(parts, i));
+        const asc_safetensors_entry *e = asc_safetensors_find(r->file, name);
+        asc_tensor part = asc_params_at(parts, i);
+        if (e) {
+            asc_replay_compare(r, name, e->ndim == 0 ? asc_mean(r->ctx, part, ASC_ALL_DIMS, false) : part,
+                               asc_value_agreement);
+        }
+    }
+    asc_params_free(parts);
+}
+
+/* Σ y ∘ upstream + the auxiliary losses, or null with the error set. */
+static asc_tensor checked_scalar(asc_replay *r, asc_tensor y, asc_tensor aux)
+{
+    asc_tensor upstream = take_input(r, "upstream.y");
+    asc_tensor sum = asc_sum(r->ctx, asc_mul(r->ctx, y, upstream), ASC_ALL_DIMS, false);
+    return asc_is_null(aux) ? sum : asc_add(r->ctx, sum, aux);
+}
+
 static void run_layer(asc_replay *r, asc_layer *layer, asc_tensor x, asc_tensor lengths)
 {
     asc_replay_load(r, asc_layer_params(layer));
@@ -97,11 +163,12 @@ static void run_layer(asc_replay *r, asc_layer *layer, asc_tensor x, asc_tensor 
         return;
     }
     asc_require_grad(x, true);
-    asc_tensor y = asc_layer_forward(layer, x, lengths);
+    asc_tensor aux, y = asc_layer_forward_aux(layer, x, lengths, &aux);
     asc_replay_compare(r, "out.y", y, asc_value_agreement);
-    asc_tensor upstream = take_input(r, "upstream.y");
-    if (!asc_error(r->ctx) && !asc_backward(r->ctx, y, upstream, false)) {
+    asc_tensor total = checked_scalar(r, y, aux);
+    if (!asc_error(r->ctx) && !asc_backward(r->ctx, total, asc_null(), false)) {
         compare_gradients(r, asc_layer_params(layer), x);
+        compare_parts(r, layer, x, lengths);
     }
 }
 

@@ -34,6 +34,18 @@ static bool take_recipe(asc_replay *r, recipe *out)
     return true;
 }
 
+/* Whether one of the model's layers has that mixing. */
+static bool mixes(const asc_replay *r, const char *name)
+{
+    const json_t *mix = json_object_get(r->config, "mix");
+    bool found = json_is_string(mix) && strcmp(json_string_value(mix), name) == 0;
+    for (size_t i = 0; i < json_array_size(mix); i++) {
+        const char *layer = json_string_value(json_array_get(mix, i));
+        found = found || (layer && strcmp(layer, name) == 0);
+    }
+    return found;
+}
+
 /* What a case leaves out has the oracle's value: the Grassmann paper's block has no residual round its mixing. */
 static void add_defaults(asc_replay *r)
 {
@@ -41,6 +53,9 @@ static void add_defaults(asc_replay *r)
     asc_replay_default(r, "block_norm", json_string("post"));
     asc_replay_default(r, "pos_emb", json_true());
     asc_replay_default(r, "mix_residual", json_boolean(!mix || strcmp(mix, "grassmann") != 0));
+    if (mixes(r, "ascender")) {
+        asc_replay_ascender_defaults(r);
+    }
 }
 
 /* ---- the run ---- */

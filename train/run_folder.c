@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static const struct {
     {"config.json", offsetof(asc_folder, config)},         {"vocab.txt", offsetof(asc_folder, vocab)},
     {"metrics.jsonl", offsetof(asc_folder, metrics)},      {"checkpoint.safetensors", offsetof(asc_folder, checkpoint)},
     {"model.safetensors", offsetof(asc_folder, model)},    {"model.next.safetensors", offsetof(asc_folder, next)},
-    {"model.kept.safetensors", offsetof(asc_folder, kept)},
+    {"model.kept.safetensors", offsetof(asc_folder, kept)}, {"model.extra.safetensors", offsetof(asc_folder, extra)},
 };
 enum { N_FILES = sizeof files / sizeof *files };
 
@@ -131,29 +132,48 @@ void asc_folder_complete(asc_folder *f)
     f->created = false;
 }
 
-/* Brings a change of names to the disk. */
-static void sync_names(const asc_folder *f)
+/* ---- the names of the models ---- */
+
+asc_best asc_best_none(void)
 {
-    fsync(f->lock);
+    return (asc_best){-1, INFINITY, NAN};
+}
+
+static asc_status rename_file(asc_folder *f, const char *from, const char *to)
+{
+    if (rename(from, to)) {
+        return fail_io(f->ctx, from);
+    }
+    fsync(f->lock); /* the change of names, to the disk */
+    return ASC_OK;
 }
 
 asc_status asc_folder_promote(asc_folder *f)
 {
-    if (rename(f->next, f->model)) {
-        return fail_io(f->ctx, f->next);
+    asc_status status = rename_file(f, f->next, f->model);
+    if (status == ASC_OK) {
+        unlink(f->kept);
     }
-    sync_names(f);
-    return ASC_OK;
+    return status;
 }
 
-/* The step that a model file is of; -1 if it does not say. */
-static int64_t step_of(asc_ctx *ctx, const char *path)
+asc_status asc_folder_put_by(asc_folder *f)
 {
-    asc_safetensors *file = asc_safetensors_open(ctx, path);
-    const char *step = file ? asc_safetensors_metadata(file, "step") : NULL;
-    int64_t value = step ? strtoll(step, NULL, 10) : -1;
-    asc_safetensors_close(file);
-    return value;
+    return rename_file(f, f->next, f->kept);
+}
+
+asc_status asc_folder_keep_model(asc_folder *f)
+{
+    if (link(f->model, f->kept) == 0 || errno == ENOENT || errno == EEXIST) {
+        return ASC_OK;
+    }
+    return rename_file(f, f->model, f->kept); /* no hard links here */
+}
+
+asc_status asc_folder_restore(asc_folder *f)
+{
+    asc_status status = rename_file(f, f->model, f->extra);
+    return status ? status : rename_file(f, f->kept, f->model);
 }
 
 /* What a killed writer left. */
@@ -167,32 +187,50 @@ static void remove_leftovers(asc_folder *f)
     }
 }
 
-asc_status asc_folder_recover(asc_folder *f, int64_t best_step)
+/* The evaluation that a model file is of; none if there is no such file, or if it does not say. */
+static asc_best evaluation_of(asc_ctx *ctx, const char *path)
 {
-    remove_leftovers(f);
-    if (asc_path_exists(f->kept)) {
-        if (rename(f->kept, f->model)) {
-            return fail_io(f->ctx, f->kept);
-        }
-        unlink(f->kept); /* two names of one file: rename leaves both */
+    asc_best best = asc_best_none();
+    asc_safetensors *file = asc_path_exists(path) ? asc_safetensors_open(ctx, path) : NULL;
+    const char *step = file ? asc_safetensors_metadata(file, "step") : NULL;
+    const char *loss = file ? asc_safetensors_metadata(file, "valid_loss") : NULL;
+    if (step && loss) {
+        best.step = strtoll(step, NULL, 10);
+        best.loss = strtod(loss, NULL);
     }
-    if (!asc_path_exists(f->next)) {
-        return ASC_OK;
-    }
-    if (best_step >= 0 && step_of(f->ctx, f->next) == best_step) {
-        return asc_folder_promote(f);
-    }
-    unlink(f->next);
-    return asc_error(f->ctx);
+    asc_safetensors_close(file);
+    asc_error_clear(ctx); /* a damaged file is as good as none: the run's next best takes its name */
+    return best;
 }
 
-asc_status asc_folder_keep_model(asc_folder *f)
+/* Finishes what the checkpoint has committed, or undoes what it has not. */
+static asc_status settle_next(asc_folder *f, const asc_best *best)
 {
-    if (link(f->model, f->kept) == 0 || errno == ENOENT || errno == EEXIST) {
+    asc_best next = evaluation_of(f->ctx, f->next);
+    if (best->step < 0 || next.step != best->step) {
+        unlink(f->next);
         return ASC_OK;
     }
-    if (rename(f->model, f->kept)) { /* no hard links here */
-        return fail_io(f->ctx, f->model);
+    return evaluation_of(f->ctx, f->model).loss < next.loss ? asc_folder_put_by(f) : asc_folder_promote(f);
+}
+
+asc_status asc_folder_recover(asc_folder *f, const asc_best *best, asc_best *stranger)
+{
+    remove_leftovers(f);
+    *stranger = asc_best_none();
+    if ((!asc_path_exists(f->model) && asc_path_exists(f->kept) && rename_file(f, f->kept, f->model)) ||
+        (asc_path_exists(f->next) && settle_next(f, best))) {
+        return asc_error(f->ctx);
     }
+    asc_best model = evaluation_of(f->ctx, f->model);
+    if (model.step != best->step && model.loss < best->loss) {
+        *stranger = model;
+        return ASC_OK;
+    }
+    bool waits = model.step != best->step && asc_path_exists(f->kept);
+    if (waits && rename_file(f, f->kept, f->model)) {
+        return asc_error(f->ctx);
+    }
+    unlink(f->kept); /* the model itself under its other name, if it is there */
     return ASC_OK;
 }

@@ -2,9 +2,12 @@
  * train/run_folder.h: the folder of a run, and how its files stay together.
  *
  * The checkpoint is what commits. A better model is written as model.next first, then the checkpoint that knows of it,
- * then it takes its name; a process killed in between leaves what asc_folder_recover finishes or undoes. An evaluation
- * that only the end of an invocation asked for is no part of the run: it comes after the checkpoint, the model that it
- * displaces is kept, and a resume puts it back.
+ * then it takes its name; a process killed in between leaves what asc_folder_recover finishes or undoes.
+ *
+ * An evaluation where a limit of time stopped the run is no part of it: an uninterrupted run has none there. It comes
+ * after the checkpoint, and its model, if it is the best so far, takes the name of the run's own best, which waits as
+ * model.kept until the run does better, or ends. Then the run's own takes its name back, so that the end is that of an
+ * uninterrupted run, and a stranger that was better stays as model.extra.
  */
 #ifndef TRAIN_RUN_FOLDER_H
 #define TRAIN_RUN_FOLDER_H
@@ -14,7 +17,7 @@
 typedef struct asc_folder {
     asc_ctx *ctx;
     char *path, *config, *vocab, *metrics, *checkpoint;
-    char *model, *next, *kept;
+    char *model, *next, *kept, *extra;
     int lock;     /* descriptor of the folder, locked; -1 */
     bool created; /* by this process, and not complete yet */
 } asc_folder;
@@ -33,13 +36,28 @@ void asc_folder_close(asc_folder *f);
 /* From here on a new folder stays. */
 void asc_folder_complete(asc_folder *f);
 
-/* Brings the files to the state of the checkpoint, whose best model is of step `best_step` (-1: none). */
-asc_status asc_folder_recover(asc_folder *f, int64_t best_step);
+/* An evaluation that was the best of some; step -1, an infinite loss: there was none. */
+typedef struct asc_best {
+    int64_t step;
+    double loss, bits; /* bits per byte */
+} asc_best;
+
+asc_best asc_best_none(void);
+
+/* Brings the files to the state of the checkpoint, whose best evaluation is `best`. *stranger: the evaluation that is
+ * no part of the run and whose model stands in the place of the run's own, its bits NaN; or none. */
+asc_status asc_folder_recover(asc_folder *f, const asc_best *best, asc_best *stranger);
 
 /* model.next takes the model's name. */
 asc_status asc_folder_promote(asc_folder *f);
 
-/* Keeps the model for the next resume, before another takes its place. */
+/* model.next waits as model.kept: the model is a better stranger. */
+asc_status asc_folder_put_by(asc_folder *f);
+
+/* Keeps the model, the run's own best, before a stranger takes its place. */
 asc_status asc_folder_keep_model(asc_folder *f);
+
+/* The run's own best takes its name back; the stranger becomes model.extra. */
+asc_status asc_folder_restore(asc_folder *f);
 
 #endif

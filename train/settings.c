@@ -11,8 +11,10 @@
 
 /* key, argument, help, model's key, default, type, anew, least, most, where */
 static const asc_setting table[] = {
-    {"model", "M", "what mixes the positions: transformer, grassmann, ascender (transformer)", "mix", "transformer",
+    {"model", "M", "what mixes the positions, one of asc_mixing_at (transformer)", "mix", "transformer",
      's', false, 0, 0, 0},
+    {"mixing", "M,M,...", "the same for each layer: names or their beginnings, as g,t,g,t", "mix", NULL, 's', false, 0,
+     0, 0},
     {"data", "D", "builtin[:WORDS[:SEED]], a text file, or a folder with train, valid and test files", NULL, NULL, 's',
      false, 0, 0, AT(data)},
     {"tokenizer", "T", "word, byte or wordpiece:VOCAB_FILE (word)", NULL, "word", 's', false, 0, 0, AT(tokenizer)},
@@ -31,6 +33,8 @@ static const asc_setting table[] = {
     {"min_lr", "R", "learning rate at the end; below 0: a tenth of the highest (-1)", NULL, "-1", 'r', false, -1, 1000,
      AT(min_lr)},
     {"warmup", "N", "steps in which the learning rate rises (100)", NULL, "100", 'i', false, 0, MUCH, AT(warmup)},
+    {"sep_ramp", "N", "steps after the warm-up in which ASCender's omega_sep rises from 0; 0: trained from the start (0)",
+     NULL, "0", 'i', false, 0, MUCH, AT(sep_ramp)},
     {"schedule", "S", "constant, linear or cosine (cosine)", NULL, "cosine", 's', false, 0, 0, AT(schedule)},
     {"schedule_steps", "N", "steps to the lowest learning rate; 0: those of the run (0)", NULL, "0", 'i', false, 0,
      MUCH, AT(schedule_steps)},
@@ -60,12 +64,13 @@ enum { N_SETTINGS = sizeof table / sizeof *table };
 _Static_assert((int)N_SETTINGS <= (int)ASC_SETTINGS_MAX, "asc_settings.from is too short");
 
 /* Texts that are one of a few. */
+static const char *const schedules[] = {"constant", "linear", "cosine", NULL}, *const dtypes[] = {"f32", "f64", NULL};
 static const struct {
     const char *key;
-    const char *names[4];
+    const char *const *names;
 } choices[] = {
-    {"schedule", {"constant", "linear", "cosine"}},
-    {"dtype", {"f32", "f64"}},
+    {"schedule", schedules},
+    {"dtype", dtypes},
 };
 
 const asc_setting *asc_setting_at(int i)
@@ -75,48 +80,49 @@ const asc_setting *asc_setting_at(int i)
 
 /* ---- errors ---- */
 
-static asc_status refuse(asc_ctx *ctx, const asc_setting *t, const char *got)
+/* `name` is what the setting was called: by its key or by the model's. */
+static asc_status refuse(asc_ctx *ctx, const asc_setting *t, const char *name, const char *got)
 {
     if (t->type == 'b') {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected true or false", t->key, got);
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected true or false", name, got);
     }
     if (t->type == 's') {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected a text", t->key, got);
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected a text in UTF-8", name, got);
     }
     const char *kind = t->type == 'i' ? "a whole number" : "a number";
     if (t->max >= 1e9) {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected %s >= %.10g", t->key, got, kind, t->min);
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected %s >= %.10g", name, got, kind, t->min);
     }
-    return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected %s from %.10g to %.10g", t->key, got, kind, t->min,
+    return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected %s from %.10g to %.10g", name, got, kind, t->min,
                     t->max);
 }
 
-static asc_status refuse_json(asc_ctx *ctx, const asc_setting *t, const json_t *value)
+static asc_status refuse_json(asc_ctx *ctx, const asc_setting *t, const char *name, const json_t *value)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    asc_status status = refuse(ctx, t, text ? text : "?");
+    asc_status status = refuse(ctx, t, name, text ? text : "?");
     asc_text_drop(text);
     return status;
 }
 
-static asc_status check_choice(asc_ctx *ctx, const char *key, const char *value)
+static asc_status refuse_choice(asc_ctx *ctx, const char *name, const char *got, const char *const *names)
+{
+    char known[200] = "";
+    for (int i = 0; names[i]; i++) {
+        size_t n = strlen(known);
+        snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", names[i]);
+    }
+    return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected one of %s; did you mean '%s'?", name, got, known,
+                    asc_name_nearest(got, names));
+}
+
+static asc_status check_choice(asc_ctx *ctx, const asc_setting *t, const char *name, const char *value)
 {
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
-        if (strcmp(choices[i].key, key) != 0) {
-            continue;
+        const char *const *known = choices[i].names;
+        if (strcmp(choices[i].key, t->key) == 0 && strcmp(asc_name_nearest(value, known), value) != 0) {
+            return refuse_choice(ctx, name, value, known);
         }
-        char known[100] = "";
-        const char *best = choices[i].names[0];
-        for (const char *const *name = choices[i].names; *name; name++) {
-            if (strcmp(*name, value) == 0) {
-                return ASC_OK;
-            }
-            best = asc_name_distance(value, *name) < asc_name_distance(value, best) ? *name : best;
-            size_t n = strlen(known);
-            snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", *name);
-        }
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected one of %s; did you mean '%s'?", key, value, known,
-                        best);
     }
     return ASC_OK;
 }
@@ -184,23 +190,48 @@ static int find(const char *key)
     return -1;
 }
 
-static asc_status put_known(asc_settings *s, int i, json_t *value, asc_layer_of from)
+/* Gives the model's configuration a value. What was not given by hand goes again, if no mixing of the model knows it. */
+static asc_status put_model(asc_settings *s, const char *key, json_t *value, asc_layer_of from)
+{
+    bool failed = json_object_set(s->model, key, value) != 0;
+    if (from == ASC_FROM_HAND) {
+        json_object_del(s->optional, key);
+    } else {
+        failed = json_object_set_new(s->optional, key, json_true()) || failed;
+    }
+    return failed ? no_memory(s->ctx) : ASC_OK;
+}
+
+/* A mixing by name, or several for the layers; a list comes from a file, and the model's configuration checks it. */
+static asc_status put_mix(asc_settings *s, const asc_setting *t, const char *name, json_t *value, asc_layer_of from)
+{
+    if (json_is_array(value)) {
+        return put_model(s, t->model_key, value, from);
+    }
+    if (!json_is_string(value)) {
+        return refuse_json(s->ctx, t, name, value);
+    }
+    json_t *mix = asc_settings_mix(s->ctx, name, json_string_value(value));
+    asc_status status = mix ? put_model(s, t->model_key, mix, from) : asc_error(s->ctx);
+    json_decref(mix);
+    return status;
+}
+
+static asc_status put_known(asc_settings *s, int i, const char *name, json_t *value, asc_layer_of from)
 {
     const asc_setting *t = &table[i];
-    if (t->model_key && strcmp(t->key, "model") == 0 && json_is_array(value)) {
-        /* one mixing a layer: the model's configuration checks the names */
-    } else if (!suits(t, value)) {
-        return refuse_json(s->ctx, t, value);
+    if (t->model_key && strcmp(t->model_key, "mix") == 0) {
+        return put_mix(s, t, name, value, from);
     }
-    if (json_is_string(value) && check_choice(s->ctx, t->key, json_string_value(value))) {
+    if (!suits(t, value)) {
+        return refuse_json(s->ctx, t, name, value);
+    }
+    if (json_is_string(value) && check_choice(s->ctx, t, name, json_string_value(value))) {
         return asc_error(s->ctx);
     }
     supersede(s, t, from);
     s->from[i] = (char)from;
-    if (t->model_key) {
-        return json_object_set(s->model, t->model_key, value) ? no_memory(s->ctx) : ASC_OK;
-    }
-    return store(s, t, value);
+    return t->model_key ? put_model(s, t->model_key, value, from) : store(s, t, value);
 }
 
 /* `key` with '_' for '-'. */
@@ -245,12 +276,12 @@ asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc
         }
     }
     if (i < N_SETTINGS) {
-        return put_known(s, i, value, from);
+        return put_known(s, i, name, value, from);
     }
     if (!is_model_key(name)) {
         return refuse_key(s->ctx, name);
     }
-    return json_object_set(s->model, name, value) ? no_memory(s->ctx) : ASC_OK;
+    return put_model(s, name, value, from);
 }
 
 /* ---- values from text ---- */
@@ -296,11 +327,16 @@ asc_status asc_settings_set(asc_settings *s, const char *key, const char *value)
     bool list = i >= 0 && table[i].model_key && value[0] == '[';
     json_t *json = i < 0 || list ? parse_any(value) : parse_as(&table[i], value);
     if (!json) {
-        return i < 0 ? no_memory(s->ctx) : refuse(s->ctx, &table[i], value);
+        return i < 0 ? no_memory(s->ctx) : refuse(s->ctx, &table[i], name, value);
     }
     asc_status status = asc_settings_put(s, key, json, ASC_FROM_HAND);
     json_decref(json);
     return status;
+}
+
+json_t *asc_setting_default(const asc_setting *setting)
+{
+    return setting->fallback ? parse_as(setting, setting->fallback) : NULL;
 }
 
 json_t *asc_settings_get(const asc_settings *s, const asc_setting *t)
@@ -331,7 +367,7 @@ static asc_status set_defaults(asc_settings *s)
         if (table[i].model_key || !table[i].fallback) {
             continue;
         }
-        json_t *value = parse_as(&table[i], table[i].fallback);
+        json_t *value = asc_setting_default(&table[i]);
         asc_status status = value ? store(s, &table[i], value) : no_memory(s->ctx);
         json_decref(value);
         if (status) {
@@ -347,8 +383,8 @@ asc_settings *asc_settings_new(asc_ctx *ctx)
     if (!s) {
         return NULL;
     }
-    *s = (asc_settings){.ctx = ctx, .texts = json_object(), .model = json_object()};
-    if (!s->texts || !s->model || set_defaults(s)) {
+    *s = (asc_settings){.ctx = ctx, .texts = json_object(), .model = json_object(), .optional = json_object()};
+    if (!s->texts || !s->model || !s->optional || set_defaults(s)) {
         no_memory(ctx);
         asc_settings_free(s);
         return NULL;
@@ -361,34 +397,8 @@ void asc_settings_free(asc_settings *s)
     if (s) {
         json_decref(s->texts);
         json_decref(s->model);
+        json_decref(s->optional);
         json_decref(s->checksums);
         asc_free(s->ctx, s, sizeof *s);
     }
-}
-
-char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab)
-{
-    json_t *model = base ? json_loads(base, 0, NULL) : json_object();
-    for (int i = 0; model && !base && i < N_SETTINGS; i++) {
-        if (table[i].model_key && table[i].fallback) {
-            json_object_set_new(model, table[i].model_key, parse_as(&table[i], table[i].fallback));
-        }
-    }
-    const json_t *given = json_object_get(s->model, "vocab");
-    if (given && json_integer_value(given) != vocab) {
-        asc_fail(s->ctx, ASC_ERR_ARG, "vocab is %lld, but the tokenizer has %lld tokens",
-                 (long long)json_integer_value(given), (long long)vocab);
-        json_decref(model);
-        return NULL;
-    }
-    char *text = NULL;
-    if (model && json_object_update(model, s->model) == 0 &&
-        (base || json_object_set_new(model, "vocab", json_integer(vocab)) == 0)) {
-        text = json_dumps(model, JSON_COMPACT);
-    }
-    json_decref(model);
-    if (!text) {
-        no_memory(s->ctx);
-    }
-    return text;
 }

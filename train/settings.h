@@ -12,7 +12,7 @@ enum { ASC_SETTINGS_MAX = 64 };
 /* What a training reads. Texts are borrowed from asc_settings.texts; "" stands for none. */
 typedef struct asc_values {
     const char *data, *tokenizer, *schedule, *dtype, *init;
-    int64_t batch, accumulate, warmup, schedule_steps, epochs, steps, eval_every, log_every, checkpoint_every, seed,
+    int64_t batch, accumulate, warmup, sep_ramp, schedule_steps, epochs, steps, eval_every, log_every, checkpoint_every, seed,
         threads;
     double dropout, lr, min_lr, weight_decay, beta1, beta2, clip, minutes;
     bool debug_nan;
@@ -25,7 +25,8 @@ struct asc_settings {
     asc_ctx *ctx;
     asc_values values;
     json_t *texts;     /* key to string */
-    json_t *model;     /* the model's configuration, as far as it was given */
+    json_t *model;     /* the model's configuration, as far as it was given … */
+    json_t *optional;  /* … and the keys of it that a preset or a file gave, for mixings that the model may not have */
     json_t *checksums; /* of a resumed run's data: split to text; or NULL */
     char from[ASC_SETTINGS_MAX]; /* an asc_layer_of for each setting */
 };
@@ -46,6 +47,13 @@ asc_status asc_settings_locate(asc_settings *s);
  * configuration as text, or NULL) over the defaults. New JSON text, to be freed with asc_text_drop; NULL with the
  * error set. */
 char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab);
+
+/* A list of mixings, with commas, by names or their beginnings: a JSON string if it is one, else an array. New; NULL
+ * with the error set: ASC_ERR_ARG. `name` is what the setting was called. */
+json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text);
+
+/* The value that a setting has if none is given, as JSON; new, NULL if there is no default. */
+json_t *asc_setting_default(const asc_setting *setting);
 
 /* Frees a text that jansson made. */
 void asc_text_drop(char *text);

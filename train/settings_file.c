@@ -19,11 +19,17 @@ static const struct {
     {"wikitext2-6l", "the papers' small model: 6 layers of width 256, block 128, 20 epochs",
      "{\"layers\": 6, \"dim\": 256, \"ffn\": 1024, \"heads\": 4, \"block\": 128, \"batch\": 32, \"dropout\": 0.1,"
      " \"lr\": 6e-4, \"min_lr\": 6e-5, \"warmup\": 100, \"schedule\": \"cosine\", \"weight_decay\": 0.1,"
-     " \"beta1\": 0.9, \"beta2\": 0.999, \"clip\": 1, \"epochs\": 20}"},
+     " \"beta1\": 0.9, \"beta2\": 0.999, \"clip\": 1, \"epochs\": 20,"
+     " \"r\": 32, \"offsets\": [1, 2, 4, 8, 12, 16]}"},
     {"wikitext2-12l", "the papers' large model: 12 layers of width 256, block 256, 20 epochs",
      "{\"layers\": 12, \"dim\": 256, \"ffn\": 1024, \"heads\": 4, \"block\": 256, \"batch\": 16, \"dropout\": 0.1,"
      " \"lr\": 6e-4, \"min_lr\": 6e-5, \"warmup\": 100, \"schedule\": \"cosine\", \"weight_decay\": 0.1,"
-     " \"beta1\": 0.9, \"beta2\": 0.999, \"clip\": 1, \"epochs\": 20}"},
+     " \"beta1\": 0.9, \"beta2\": 0.999, \"clip\": 1, \"epochs\": 20,"
+     " \"r\": 32, \"offsets\": [[1], [1], [2], [2], [4], [4], [8], [8], [12], [12], [16], [16]]}"},
+    {"intended", "ASCender as the authors' listing means it; it looks ahead, and is refused unless look_ahead is true",
+     "{\"model\": \"ascender\", \"listing\": \"intended\"}"},
+    {"reference", "ASCender as the authors' listing runs; it looks ahead, too",
+     "{\"model\": \"ascender\", \"listing\": \"reference\"}"},
 };
 enum { N_PRESETS = sizeof presets / sizeof *presets };
 
@@ -78,7 +84,7 @@ json_t *asc_json_read(asc_ctx *ctx, const char *path)
 /* Facts about a run in its config.json, which are no settings. */
 static bool is_fact(const char *key)
 {
-    return strcmp(key, "version") == 0 || strcmp(key, "data_checksum") == 0;
+    return strcmp(key, "version") == 0 || strcmp(key, "data_checksum") == 0 || strcmp(key, "plan") == 0;
 }
 
 asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_layer_of from, const char *source)
@@ -170,7 +176,7 @@ static asc_status carry_over(asc_settings *run, const asc_settings *given, const
         if (t->anew && !same) {
             asc_settings_put(run, t->key, now, ASC_FROM_HAND);
         } else if (!same) {
-            asc_fail(run->ctx, ASC_ERR_ARG, "%s can't be given anew: %s goes on with its own settings", t->key, path);
+            asc_fail(run->ctx, ASC_ERR_ARG, "%s: can't be given anew: %s goes on with its own settings", t->key, path);
         }
         json_decref(old);
         json_decref(now);
@@ -181,8 +187,9 @@ static asc_status carry_over(asc_settings *run, const asc_settings *given, const
     const char *key;
     json_t *value;
     json_object_foreach(given->model, key, value) {
-        if (!same_value(value, json_object_get(run->model, key))) {
-            return asc_fail(run->ctx, ASC_ERR_ARG, "%s of the model can't be given anew: %s goes on with its own", key,
+        const json_t *old = json_object_get(run->model, key);
+        if (!same_value(value, old) && (old || !json_object_get(given->optional, key))) {
+            return asc_fail(run->ctx, ASC_ERR_ARG, "config: %s can't be given anew: %s goes on with its own", key,
                             path);
         }
     }

@@ -7,12 +7,12 @@
 #include "train/run_folder.h"
 
 typedef struct asc_train_state {
-    int64_t step, tokens;              /* done */
-    int64_t best_step, evaluated_step; /* of the best and the last evaluation; -1 before the first */
-    int64_t logged_step;               /* of the last line of metrics.jsonl; -1 before the first */
-    int64_t metrics_bytes;             /* of metrics.jsonl */
+    int64_t step, tokens;   /* done */
+    int64_t evaluated_step; /* of the last evaluation; -1 before the first */
+    int64_t logged_step;    /* of the last line of metrics.jsonl; -1 before the first */
+    int64_t metrics_bytes;  /* of metrics.jsonl */
     double elapsed_s;
-    double best_loss, best_bits;
+    asc_best best;
     double loss, lr, grad_norm; /* of the last step: its line may still have to be written */
 } asc_train_state;
 

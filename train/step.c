@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Adds the gradient of the mean loss of sequences first … first+n-1, times `weight`, and returns that loss. */
+/* Adds the gradient of the objective of sequences first … first+n-1, times `weight`, and returns their mean loss. */
 static double run_batch(const asc_stepper *s, int64_t first, int64_t n, double weight)
 {
     asc_ctx *ctx = s->ctx;
@@ -11,10 +11,9 @@ static double run_batch(const asc_stepper *s, int64_t first, int64_t n, double w
     asc_scope_begin(ctx);
     asc_tensor x = asc_empty(ctx, ASC_I64, ASC_SHAPE(n, s->block)), y = asc_empty(ctx, ASC_I64, ASC_SHAPE(n, s->block));
     if (asc_error(ctx) == ASC_OK && s->fill(s->user, first, n, asc_data_mut(x), asc_data_mut(y)) == ASC_OK) {
-        asc_tensor loss = asc_lm_loss(s->lm, x, y, NULL);
-        value = asc_item(loss);
+        asc_tensor objective = asc_lm_objective(s->lm, x, y, &value);
         if (asc_error(ctx) == ASC_OK && isfinite(value)) {
-            asc_backward(ctx, loss, asc_scalar(ctx, asc_dtype_of(loss), weight), false);
+            asc_backward(ctx, objective, asc_scalar(ctx, asc_dtype_of(objective), weight), false);
         }
     }
     asc_scope_end(ctx);
@@ -45,5 +44,9 @@ asc_status asc_step_run(const asc_stepper *s, int64_t step, int64_t sequences, d
         return asc_fail(ctx, ASC_ERR_NONFINITE, "step %lld: the norm of the gradient is %g", (long long)step + 1,
                         result->grad_norm);
     }
-    return asc_optim_step(s->optim, lr, asc_clip_scale(result->grad_norm, s->clip));
+    asc_status status = asc_optim_step(s->optim, lr, asc_clip_scale(result->grad_norm, s->clip));
+    if (status == ASC_OK) {
+        asc_lm_project(s->lm);
+    }
+    return status;
 }

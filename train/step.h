@@ -18,7 +18,7 @@ typedef struct asc_stepper {
 } asc_stepper;
 
 typedef struct asc_step_result {
-    double loss;      /* mean over the step's tokens */
+    double loss;      /* mean over the step's tokens, without auxiliary losses */
     double grad_norm; /* before clipping */
 } asc_step_result;
 

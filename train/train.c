@@ -8,6 +8,7 @@
 #include <ascgrad/file.h>
 #include <ascgrad/op.h>
 
+#include "tensor/ctx.h"
 #include "train/trainer.h"
 
 static void say(const asc_trainer *t, const char *text)
@@ -61,26 +62,54 @@ static asc_status open_data(asc_trainer *t, const char *run, bool resume, const 
 
 /* ---- the model ---- */
 
+/* The initial model must have the new model's tensors, of the same shapes, and no others: half a model is none. */
+static asc_status check_init(const asc_trainer *t, const asc_params *from, const asc_params *to)
+{
+    const char *init = t->settings->values.init;
+    char text[2][ASC_SHAPE_TEXT];
+    for (int i = 0; i < asc_params_count(to); i++) {
+        const char *name = asc_params_name(to, i);
+        asc_array ours = asc_array_of(asc_params_at(to, i)), theirs = asc_array_of(asc_params_find(from, name));
+        if (!asc_same_shape(&ours, &theirs)) {
+            return asc_fail(t->ctx, ASC_ERR_ARG, "init: %s in %s is %s, expected %s", name, init,
+                            asc_shape_text(&theirs, text[0]), asc_shape_text(&ours, text[1]));
+        }
+    }
+    for (int i = 0; i < asc_params_count(from); i++) {
+        const char *name = asc_params_name(from, i);
+        asc_array theirs = asc_array_of(asc_params_at(from, i));
+        if (asc_is_null(asc_params_find(to, name))) {
+            return asc_fail(t->ctx, ASC_ERR_ARG, "init: %s in %s is %s, expected none of that name: the new model is "
+                            "smaller", name, init, asc_shape_text(&theirs, text[0]));
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status copy_init(const asc_trainer *t, const asc_params *from, asc_params *to)
+{
+    asc_status status = check_init(t, from, to);
+    for (int i = 0; status == ASC_OK && i < asc_params_count(to); i++) {
+        status = asc_copy(t->ctx, asc_params_at(to, i), asc_params_find(from, asc_params_name(to, i)));
+    }
+    return status;
+}
+
 static asc_status open_lm(asc_trainer *t, const asc_model *init)
 {
     const asc_values *v = &t->settings->values;
-    char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL,
-                                      asc_tokenizer_size(t->tokenizer));
+    int64_t vocab = asc_tokenizer_size(t->tokenizer);
+    char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL, vocab);
     if (!config) {
         return asc_error(t->ctx);
     }
     t->lm = asc_lm_new(t->ctx, config, strcmp(v->dtype, "f64") == 0 ? ASC_F64 : ASC_F32, (uint64_t)v->seed);
     asc_text_drop(config);
-    if (t->lm && asc_lm_vocab(t->lm) != asc_tokenizer_size(t->tokenizer)) {
-        asc_fail(t->ctx, ASC_ERR_ARG, "the tokenizer has %" PRId64 " tokens, but the model %s has %" PRId64,
-                 asc_tokenizer_size(t->tokenizer), v->init, asc_lm_vocab(t->lm));
+    if (t->lm && asc_lm_vocab(t->lm) != vocab) {
+        asc_fail(t->ctx, ASC_ERR_ARG, "init: the model %s has %" PRId64 " tokens, but the tokenizer has %" PRId64,
+                 v->init, asc_lm_vocab(t->lm), vocab);
     }
-    const asc_params *from = init ? asc_lm_params(init->lm) : NULL;
-    for (int i = 0; from && asc_error(t->ctx) == ASC_OK && i < asc_params_count(asc_lm_params(t->lm)); i++) {
-        const char *name = asc_params_name(asc_lm_params(t->lm), i);
-        asc_copy(t->ctx, asc_params_at(asc_lm_params(t->lm), i), asc_params_find(from, name));
-    }
-    if (asc_error(t->ctx)) {
+    if (asc_error(t->ctx) || (init && copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm)))) {
         return asc_error(t->ctx);
     }
     t->optim = asc_adamw_new(t->ctx, asc_lm_params(t->lm),
@@ -111,6 +140,14 @@ static int64_t count_steps(const asc_trainer *t)
     return v->steps == 0 ? by_epochs : v->epochs == 0 || v->steps < by_epochs ? v->steps : by_epochs;
 }
 
+/* The learning rate at the end: a tenth of the highest unless it was given, in the digits that config.json has. */
+static double lowest_lr(const asc_values *v)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.15g", v->lr / 10);
+    return v->min_lr < 0 ? strtod(text, NULL) : v->min_lr;
+}
+
 static asc_status plan(asc_trainer *t)
 {
     const asc_values *v = &t->settings->values;
@@ -125,7 +162,7 @@ static asc_status plan(asc_trainer *t)
     if (t->steps == 0) {
         return asc_fail(t->ctx, ASC_ERR_ARG, "epochs and steps are both 0: one of them must say where the run ends");
     }
-    t->schedule = (asc_schedule){decay_of(v->schedule), v->lr, v->min_lr < 0 ? v->lr / 10 : v->min_lr, v->warmup,
+    t->schedule = (asc_schedule){decay_of(v->schedule), v->lr, lowest_lr(v), v->warmup,
                                  v->schedule_steps > 0 ? v->schedule_steps : t->steps};
     t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = block, .batch = v->batch,
                                .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed, .fill = fill_step,
@@ -155,7 +192,7 @@ static json_t *describe_checksums(const asc_trainer *t)
     return json_pack("{s:s, s:s, s:s*}", "train", train, "valid", valid, "test", *test ? test : NULL);
 }
 
-/* config.json: every setting in effect. */
+/* config.json: every setting in effect, and in "plan" what the settings that are 0 have come to. */
 static asc_status write_config(asc_trainer *t)
 {
     json_t *object = json_pack("{s:s}", "version", ASC_VERSION);
@@ -164,6 +201,12 @@ static asc_status write_config(asc_trainer *t)
             json_object_set_new(object, asc_setting_at(i)->key, asc_settings_get(t->settings, asc_setting_at(i)));
         }
     }
+    json_object_set_new(object, "min_lr", json_real(t->schedule.min_lr));
+    json_object_set_new(object, "plan",
+                        json_pack("{s:I, s:I, s:I, s:I, s:i}", "steps", (json_int_t)t->steps, "steps_per_epoch",
+                                  (json_int_t)t->steps_per_epoch, "schedule_steps", (json_int_t)t->schedule.steps,
+                                  "eval_every", (json_int_t)asc_trainer_eval_every(t), "threads",
+                                  asc_threads(t->ctx)));
     json_object_set_new(object, "data_checksum", describe_checksums(t));
     json_object_set_new(object, "model", json_loads(asc_lm_config(t->lm), 0, NULL));
     char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
@@ -188,9 +231,34 @@ static asc_status start_run(asc_trainer *t, const char *run)
     return ASC_OK;
 }
 
-static asc_status resume_run(asc_trainer *t)
+static void say_where(const asc_trainer *t, bool same_build)
 {
     char text[200];
+    if (t->state.step >= t->steps) {
+        snprintf(text, sizeof text, "step %" PRId64 " is done: of %" PRId64 " steps nothing is left", t->state.step,
+                 t->steps);
+    } else {
+        snprintf(text, sizeof text, "goes on after step %" PRId64 " of %" PRId64 "%s", t->state.step, t->steps,
+                 same_build ? "" : "; another build, BLAS or processor wrote the checkpoint: "
+                                   "equal to rounding from here on, not to the bit");
+    }
+    say(t, text);
+}
+
+/* Another number of steps moves the end of the schedule, and with it the learning rate. */
+static void say_schedule(const asc_trainer *t)
+{
+    double before = t->state.lr, now = t->state.step > 0 ? asc_lr_at(&t->schedule, t->state.step - 1) : before;
+    if (t->state.step < t->steps && fabs(now - before) > 1e-9 * fabs(before)) {
+        char text[200];
+        snprintf(text, sizeof text, "the schedule ends at step %" PRId64 " now: the learning rate goes on from %.3g, "
+                 "it was %.3g; schedule_steps, given at the start, holds it", t->schedule.steps, now, before);
+        say(t, text);
+    }
+}
+
+static asc_status resume_run(asc_trainer *t)
+{
     bool same_build = true;
     if (asc_path_exists(t->folder.checkpoint)) {
         if (asc_checkpoint_read(t->ctx, &t->folder, t->lm, t->optim, &t->state, &same_build)) {
@@ -198,14 +266,14 @@ static asc_status resume_run(asc_trainer *t)
         }
         t->saved_step = t->state.step;
     }
-    snprintf(text, sizeof text, "goes on after step %" PRId64 " of %" PRId64 "%s", t->state.step, t->steps,
-             same_build ? "" : "; another build, BLAS or processor wrote the checkpoint: "
-                               "equal to rounding from here on, not to the bit");
-    say(t, text);
+    say_where(t, same_build);
+    say_schedule(t);
     t->start_s -= t->state.elapsed_s;
-    if (asc_folder_recover(&t->folder, t->state.best_step) || write_config(t)) {
+    bool fewer = t->steps < t->state.step; /* than are done: no plan to remember */
+    if (asc_folder_recover(&t->folder, &t->state.best, &t->stranger) || (!fewer && write_config(t))) {
         return asc_error(t->ctx);
     }
+    t->stranger.bits = t->stranger.loss * (double)(t->valid->n_tokens - 1) / (log(2) * (double)t->valid->bytes);
     return asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, t->state.metrics_bytes);
 }
 
@@ -239,12 +307,13 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
 static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
 {
     const asc_split *valid = t->valid;
-    bool any = t->state.best_step >= 0;
+    const asc_best *best = asc_trainer_best(t);
+    bool any = best->step >= 0;
     *r = (asc_train_result){
         .parameters = asc_params_numel(asc_lm_params(t->lm)), .step = t->state.step, .steps = t->steps,
         .tokens = t->state.tokens, .elapsed_s = asc_clock() - t->start_s,
-        .best_loss = any ? t->state.best_loss : NAN, .best_ppl = any ? exp(t->state.best_loss) : NAN,
-        .best_bits_per_byte = t->state.best_bits, .best_step = t->state.best_step,
+        .best_loss = any ? best->loss : NAN, .best_ppl = any ? exp(best->loss) : NAN,
+        .best_bits_per_byte = best->bits, .best_step = best->step,
         .source_ppl = valid->source_tokens > 0 ? exp(valid->source_nats / (double)valid->source_tokens) : NAN,
         .end = end,
     };
@@ -271,7 +340,7 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
     }
     asc_trainer t = {.ctx = ctx, .settings = settings, .hooks = hooks ? *hooks : (asc_train_hooks){0},
                      .folder = {.ctx = ctx, .lock = -1}, .metrics = {.fd = -1}, .state = asc_state_start(),
-                     .saved_step = -1, .start_s = asc_clock(), .invoked_s = asc_clock()};
+                     .stranger = asc_best_none(), .saved_step = -1, .start_s = asc_clock(), .invoked_s = asc_clock()};
     t.progress.valid.loss = NAN;
     asc_set_nan_check(ctx, settings->values.debug_nan);
     asc_train_end end = ASC_END_STEPS;

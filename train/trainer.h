@@ -27,6 +27,7 @@ typedef struct asc_trainer {
     int64_t epoch, first;                   /* the step's first block stands at order[first] */
 
     asc_train_state state;
+    asc_best stranger;         /* an evaluation that is no part of the run and better than its own: the model's */
     asc_train_progress progress;
     int64_t saved_step;        /* of the last checkpoint; -1: there is none */
     bool stopped;              /* a hook asked for it */
@@ -40,6 +41,12 @@ typedef struct asc_trainer {
 
 /* The loop: from the state to the end of the run, or to where it is stopped. ASC_OK also where it was stopped. */
 asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end);
+
+/* Steps between evaluations. */
+int64_t asc_trainer_eval_every(const asc_trainer *t);
+
+/* The evaluation that model.safetensors is of. */
+const asc_best *asc_trainer_best(const asc_trainer *t);
 
 /* Seconds of a clock that never goes back. */
 double asc_clock(void);

@@ -1,0 +1,131 @@
+/* train/settings_model.c: what of the settings is the model's: which mixing each layer has, and the configuration. */
+#include <stdio.h>
+#include <string.h>
+
+#include <ascgrad/nn.h>
+
+#include "train/settings.h"
+
+/* ---- mixings ---- */
+
+enum { MOST_MIXINGS = 30 };
+
+/* The mixing of that name, or whose name begins so. */
+static const char *find_mixing(const char *text, size_t n)
+{
+    const char *name, *begins = NULL;
+    for (int i = 0; (name = asc_mixing_at(i)); i++) {
+        if (strncmp(name, text, n) == 0 && n > 0) {
+            if (!name[n]) {
+                return name;
+            }
+            begins = begins ? begins : name;
+        }
+    }
+    return begins;
+}
+
+static asc_status refuse_mixing(asc_ctx *ctx, const char *name, const char *got)
+{
+    const char *names[MOST_MIXINGS + 1] = {NULL};
+    char known[200] = "";
+    for (int i = 0; i < MOST_MIXINGS && (names[i] = asc_mixing_at(i)); i++) {
+        size_t n = strlen(known);
+        snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", names[i]);
+    }
+    return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected one of %s; did you mean '%s'?", name, got, known,
+                    asc_name_nearest(got, names));
+}
+
+json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text)
+{
+    json_t *list = json_array();
+    for (const char *part = text; list; part++) {
+        size_t n = strcspn(part, ",");
+        const char *mixing = find_mixing(part, n);
+        if (!mixing) {
+            char got[40];
+            snprintf(got, sizeof got, "%.*s", (int)n, part);
+            refuse_mixing(ctx, name, got);
+            json_decref(list);
+            return NULL;
+        }
+        json_array_append_new(list, json_string(mixing));
+        part += n;
+        if (!*part) {
+            break;
+        }
+    }
+    if (json_array_size(list) == 1) {
+        json_t *one = json_incref(json_array_get(list, 0));
+        json_decref(list);
+        return one;
+    }
+    return list;
+}
+
+/* ---- the configuration ---- */
+
+/* Whether a key is a setting of mixings, but of none that the model has. */
+static bool is_idle(const json_t *mix, const char *key)
+{
+    bool known = false, used = asc_mixing_takes(json_string_value(mix), key);
+    for (size_t i = 0; i < json_array_size(mix); i++) {
+        used = used || asc_mixing_takes(json_string_value(json_array_get(mix, i)), key);
+    }
+    for (int i = 0; asc_mixing_at(i); i++) {
+        known = known || asc_mixing_takes(asc_mixing_at(i), key);
+    }
+    return known && !used;
+}
+
+/* Sets what was not given to its default. */
+static void add_defaults(json_t *model)
+{
+    const asc_setting *t;
+    for (int i = 0; (t = asc_setting_at(i)); i++) {
+        json_t *value = t->model_key && !json_object_get(model, t->model_key) ? asc_setting_default(t) : NULL;
+        if (value && is_idle(json_object_get(model, "mix"), t->model_key)) {
+            json_decref(value);
+        } else if (value) {
+            json_object_set_new(model, t->model_key, value);
+        }
+    }
+}
+
+/* A preset or a file may serve several models: what this one's mixings don't know has no say. */
+static void drop_idle(const asc_settings *s, json_t *model)
+{
+    const char *key;
+    json_t *ignored;
+    json_object_foreach(s->optional, key, ignored) {
+        if (is_idle(json_object_get(model, "mix"), key)) {
+            json_object_del(model, key);
+        }
+    }
+}
+
+char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab)
+{
+    const json_t *given = json_object_get(s->model, "vocab");
+    if (given && json_integer_value(given) != vocab) {
+        asc_fail(s->ctx, ASC_ERR_ARG, "vocab is %lld, but the tokenizer has %lld tokens",
+                 (long long)json_integer_value(given), (long long)vocab);
+        return NULL;
+    }
+    json_t *model = base ? json_loads(base, 0, NULL) : json_object();
+    char *text = NULL;
+    if (model && json_object_update(model, s->model) == 0 &&
+        (base || json_object_set_new(model, "vocab", json_integer(vocab)) == 0)) {
+        if (!base) {
+            add_defaults(model);
+        }
+        drop_idle(s, model);
+        text = json_dumps(model, JSON_COMPACT);
+    }
+    json_decref(model);
+    if (!text) {
+        asc_fail(s->ctx, ASC_ERR_MEMORY, "settings: out of memory");
+    }
+    return text;
+}
