@@ -20,4 +20,26 @@ status 0 "$ASCGRAD" bench train --layers 1 --dim 32 --heads 2 --block 16 --batch
 has out '^tokens per s'
 status 2 "$ASCGRAD" bench train --dim 30 --heads 4
 has err 'heads'
+
+# one layer at several lengths, fused beside composed; what does not fit in memory is left out
+small='--dim 16 --steps 2 --lengths 8,32'
+for model in $("$ASCGRAD" info --json | sed 's/.*"models": \[\([^]]*\)\].*/\1/' | tr -d '",'); do
+    status 0 "$ASCGRAD" bench layer --model "$model" $small
+    lines out 3
+    has out '^ *32  *[0-9.]*  *[0-9.]*'
+    lacks out '[ ]-'
+done
+status 0 "$ASCGRAD" bench layer --model grassmann $small --set offsets=[1,2] --json
+for key in length ms peak_mib composed_ms composed_peak_mib ratio; do
+    has out "\"$key\": [0-9]"
+done
+status 0 "$ASCGRAD" bench layer --model transformer --dim 64 --steps 1 --lengths 16,4096 --memory 4
+has out '^ *16  *[0-9]'
+has out '^ *4096  *-  *-$'
+status 2 "$ASCGRAD" bench layer --lengths 8,none
+has err "^ascgrad bench: --lengths: got '8,none'"
+status 2 "$ASCGRAD" bench layer --vocab 7
+has err '^ascgrad bench: --vocab is an option of bench train, not of bench layer'
+status 2 "$ASCGRAD" bench layer --model grasmann
+has err "^ascgrad bench: --model: there is no 'grasmann'; did you mean 'grassmann'?"
 exit $failed

@@ -15,6 +15,14 @@ printf 'the king' >prompt
 "$ASCGRAD" generate run --prompt - --tokens 100 --seed 3 <prompt >out || fail "--prompt -: exit status $?"
 same out first
 
+# a prompt of any bytes, a zero and one that is no UTF-8 among them
+printf 'the\0 king' >zero
+"$ASCGRAD" generate run --prompt - --tokens 3 <zero >out || fail "a prompt with a zero: exit status $?"
+head -c 9 out | cmp -s - zero || fail 'a prompt with a zero was cut'
+printf 'caf\351' >latin
+"$ASCGRAD" generate run --prompt - --tokens 3 --json <latin >out || fail "a prompt that is no UTF-8: exit status $?"
+has out '"prompt": "caf\\uFFFD"'
+
 # the most probable: temperature 0, one candidate, almost no probability beside it
 status 0 "$ASCGRAD" generate run --tokens 40 --temperature 0 --json
 lines out 1

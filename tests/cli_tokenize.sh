@@ -22,6 +22,9 @@ status 0 "$ASCGRAD" tokenize text.gz --tokenizer wordpiece:vocab --corpus --json
 has out '"tokens": 7'
 has out '"lines": \[\[1, 2, 3, 5, 4, 0, 0\]\]'
 
+status 2 "$ASCGRAD" tokenize --tokenizer byte --vocab vocab text
+has err '^ascgrad tokenize: --vocab: byte has no vocabulary'
+status 2 "$ASCGRAD" tokenize --tokenizer wordpiece:vocab --vocab vocab text
 status 3 "$ASCGRAD" tokenize none.txt
 has err '^ascgrad tokenize: none.txt: '
 status 2 "$ASCGRAD" tokenize --tokenizer wrod text

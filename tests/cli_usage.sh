@@ -39,7 +39,28 @@ has err "did you mean 'layers'?"
 status 2 "$ASCGRAD" train --out run --data builtin --set layers
 has err 'expected KEY=VALUE'
 status 2 "$ASCGRAD" train --out run --data builtin --model transfromer
-has err 'transformer'
+has err "^ascgrad train: --model: got 'transfromer', expected one of transformer.*did you mean 'transformer'?"
+status 2 "$ASCGRAD" train --out run --data builtin --set mix=transfromer
+has err "^ascgrad train: mix: got 'transfromer', .*did you mean 'transformer'?"
+status 2 "$ASCGRAD" train --out run --data builtin:3000 --positions rotry
+has err '^ascgrad train: --positions is "rotry", expected one of none, rotary, alibi; did you mean .rotary.?'
+status 2 "$ASCGRAD" train --out run --data builtin:3000 --dim 30 --heads 4
+has err '^ascgrad train: --heads is 4, expected a divisor of the width 30'
+status 2 "$ASCGRAD" train --out run --data builtin:3000 --tokenizer bite
+has err "^ascgrad train: --tokenizer: got 'bite', expected word, byte or wordpiece.*; did you mean 'byte'?"
+status 2 "$ASCGRAD" train --out run --data builtin --checkpoint-every x
+has err '^ascgrad train: --checkpoint-every: got'
+status 2 "$ASCGRAD" eval run --split vaild
+has err "^ascgrad eval: --split: got 'vaild', .*did you mean 'valid'?"
+ASCGRAD_ISA=avx1024 status 2 "$ASCGRAD" info
+has err "^ascgrad: ASCGRAD_ISA: got 'avx1024', expected plain, avx2 or avx512"
+"$ASCGRAD" info --json | sed 's/.*"models": \[\([^]]*\)\].*/\1/' | tr -d '" ' | tr , '\n' >models
+"$ASCGRAD" train --help >help
+"$ASCGRAD" bench --help >bench.help
+while read -r model; do
+    has help "^ *--model M .*$model"
+    has bench.help "$model"
+done <models
 status 2 "$ASCGRAD" train --out
 has err 'its argument RUN is missing'
 status 2 "$ASCGRAD" train --out run

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ascgrad/train.h>
+
 static const char *command_name;
 
 void cli_begin(const char *name)
@@ -55,9 +57,40 @@ int cli_exit_of(asc_status status)
     return CLI_IO;
 }
 
+/* The name under which the command line has a key of the model's configuration. */
+static const char *setting_of(const char *model_key)
+{
+    for (int i = 0; asc_setting_at(i); i++) {
+        const asc_setting *s = asc_setting_at(i);
+        if (s->model_key && strcmp(s->model_key, model_key) == 0) {
+            return s->key;
+        }
+    }
+    return model_key;
+}
+
+/* The library's messages about an argument begin with "min_lr: " or "config: d_model "; who gave "--min-lr" or "--dim"
+ * is to read that. */
+static void report_argument(const char *text)
+{
+    bool config = strncmp(text, "config: ", 8) == 0;
+    const char *word = text + (config ? 8 : 0), *rest = word + strcspn(word, config ? " " : ":");
+    char key[64];
+    snprintf(key, sizeof key, "%.*s", (int)(rest - word), word);
+    const char *name = config ? setting_of(key) : key;
+    const cli_option *option = cli_given_option(name, strlen(name));
+    if (option) {
+        cli_message("--%s%s", option->name, rest);
+    } else {
+        cli_message("%s", text);
+    }
+}
+
 int cli_report(const asc_ctx *ctx)
 {
-    if (asc_error(ctx) != ASC_OK) {
+    if (asc_error(ctx) == ASC_ERR_ARG) {
+        report_argument(asc_error_message(ctx));
+    } else if (asc_error(ctx) != ASC_OK) {
         cli_message("%s", asc_error_message(ctx));
     }
     return cli_exit_of(asc_error(ctx));
@@ -79,9 +112,50 @@ json_t *cli_json_real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* The length of the UTF-8 sequence that begins at `text`, of `n` bytes; 0 if there is none. */
+static size_t sequence_at(const char *text, size_t n)
+{
+    for (size_t length = 1; length <= 4 && length <= n; length++) {
+        json_t *one = json_stringn(text, length);
+        if (one) {
+            json_decref(one);
+            return length;
+        }
+    }
+    return 0;
+}
+
+json_t *cli_json_text(const char *text, size_t n)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    json_t *whole = json_stringn(text, n);
+    if (whole) {
+        return whole;
+    }
+    char *valid = malloc(3 * n + 1);
+    size_t used = 0;
+    for (size_t i = 0; valid && i < n;) {
+        size_t length = sequence_at(text + i, n - i);
+        memcpy(valid + used, length ? text + i : replacement, length ? length : 3);
+        used += length ? length : 3;
+        i += length ? length : 1;
+    }
+    whole = valid ? json_stringn(valid, used) : NULL;
+    free(valid);
+    return whole;
+}
+
+void cli_list_models(const char *lead, char *text, size_t size)
+{
+    int n = snprintf(text, size, "%s:", lead);
+    for (int i = 0; asc_mixing_at(i) && n >= 0 && (size_t)n < size; i++) {
+        n += snprintf(text + n, size - (size_t)n, "%s %s", i ? "," : "", asc_mixing_at(i));
+    }
+}
+
 int cli_print_json(json_t *object)
 {
-    char *text = json_dumps(object, JSON_ENSURE_ASCII);
+    char *text = object ? json_dumps(object, JSON_ENSURE_ASCII) : NULL;
     json_decref(object);
     if (!text) {
         cli_message("no memory for the result");

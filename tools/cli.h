@@ -85,6 +85,9 @@ int cli_parse_options(const cli_command *command, const cli_option *options, int
 /* Ends the program with status 2 unless there are min … max operands; `missing` says what is wanted: "a RUN". */
 void cli_expect_operands(int n, char **argv, int min, int max, const char *missing);
 
+/* The option of a name, if the command line had it, or NULL; '_' may stand for '-', as in the names of settings. */
+const cli_option *cli_given_option(const char *name, size_t n);
+
 /* Names the command that messages begin with: "ascgrad NAME: ". */
 void cli_begin(const char *name);
 
@@ -97,7 +100,8 @@ _Noreturn void cli_wrong_usage(const char *format, ...) ASC_PRINTF(1, 2);
 /* The exit status of a library status. */
 int cli_exit_of(asc_status status);
 
-/* Prints the context's error, if there is one; its exit status. */
+/* Prints the context's error, if there is one; its exit status. An argument that an option gave is named as on the
+ * command line: "min_lr: got …" as "--min-lr: got …". */
 int cli_report(const asc_ctx *ctx);
 
 /* A context with `threads` threads (0: one per processor); ends the program with status 3 if there is none. */
@@ -105,6 +109,12 @@ asc_ctx *cli_ctx_new(int64_t threads);
 
 /* A JSON number; null for a value that is not finite. New. */
 json_t *cli_json_real(double value);
+
+/* A JSON string of any bytes: each that is no UTF-8 is U+FFFD. NULL without memory. */
+json_t *cli_json_text(const char *text, size_t n);
+
+/* "LEAD: transformer, …": the models that there are, for a help text of `size` bytes. */
+void cli_list_models(const char *lead, char *text, size_t size);
 
 /* Prints the object, which it takes, as one line on stdout. Returns CLI_OK, or CLI_IO without memory. */
 int cli_print_json(json_t *object);

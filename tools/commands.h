@@ -12,6 +12,7 @@
     _(gradcheck) \
     _(parity) \
     _(bench) \
+    _(inspect) \
     _(info)
 
 #define CLI_DECLARE(name) extern const cli_command command_##name;

@@ -66,12 +66,15 @@ static asc_status close_tokens(asc_ctx *ctx, listener *l)
 
 static asc_split_kind split_kind(const char *name)
 {
+    const char *names[ASC_TEST + 2] = {NULL};
     for (asc_split_kind kind = ASC_TRAIN; kind <= ASC_TEST; kind++) {
-        if (strcmp(name, asc_split_name(kind)) == 0) {
+        names[kind] = asc_split_name(kind);
+        if (strcmp(name, names[kind]) == 0) {
             return kind;
         }
     }
-    cli_wrong_usage("--split: got '%s', expected train, valid or test", name);
+    cli_wrong_usage("--split: got '%s', expected train, valid or test; did you mean '%s'?", name,
+                    asc_name_nearest(name, names));
 }
 
 static int print_result(const asc_eval_result *r, const char *split, bool json)

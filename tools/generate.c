@@ -56,12 +56,18 @@ static bool on_token(void *user, int32_t id)
     return text && put(w, text, n);
 }
 
-/* All of standard input; new. */
-static char *read_stdin(void)
+/* The text to continue; it may have zeros in it. */
+typedef struct prompt {
+    const char *text;
+    size_t n;
+} prompt;
+
+/* All of standard input, its length in *size; new. */
+static char *read_stdin(size_t *size)
 {
     char *text = NULL, part[4096];
-    size_t size = 0, got;
-    FILE *memory = open_memstream(&text, &size);
+    size_t got;
+    FILE *memory = open_memstream(&text, size);
     while (memory && (got = fread(part, 1, sizeof part, stdin)) > 0) {
         fwrite(part, 1, got, memory);
     }
@@ -73,17 +79,17 @@ static char *read_stdin(void)
 }
 
 /* Writes prompt and continuation. */
-static void write_text(asc_ctx *ctx, const asc_model *model, const struct args *args, const char *prompt, writer *w)
+static void write_text(asc_ctx *ctx, const asc_model *model, const struct args *args, prompt p, writer *w)
 {
     asc_ids ids = {0};
     size_t n;
-    asc_tokenizer_encode(model->tokenizer, prompt, strlen(prompt), 0, &ids);
+    asc_tokenizer_encode(model->tokenizer, p.text, p.n, 0, &ids);
     w->decoder = asc_decoder_new(model->tokenizer);
     for (size_t i = 0; w->decoder && i < ids.n; i++) {
         asc_decoder_next(w->decoder, ids.data[i], &n); /* so that it knows what stands before */
     }
     asc_sampling sampling = {args->temperature, args->top_k, args->top_p, (uint64_t)args->seed};
-    if (asc_error(ctx) == ASC_OK && put(w, prompt, strlen(prompt)) &&
+    if (asc_error(ctx) == ASC_OK && put(w, p.text, p.n) &&
         asc_generate(ctx, model, ids.data, (int64_t)ids.n, args->tokens, &sampling, on_token, w) == ASC_OK) {
         const char *rest = asc_decoder_end(w->decoder, &n);
         put(w, rest, n);
@@ -92,7 +98,7 @@ static void write_text(asc_ctx *ctx, const asc_model *model, const struct args *
     asc_ids_free(ctx, &ids);
 }
 
-static int write_json(asc_ctx *ctx, const asc_model *model, const struct args *args, const char *prompt)
+static int write_json(asc_ctx *ctx, const asc_model *model, const struct args *args, prompt p)
 {
     char *text = NULL;
     size_t size = 0;
@@ -102,11 +108,12 @@ static int write_json(asc_ctx *ctx, const asc_model *model, const struct args *a
         json_decref(w.ids);
         return CLI_IO;
     }
-    write_text(ctx, model, args, prompt, &w);
+    write_text(ctx, model, args, p, &w);
     fclose(w.out);
     int status = cli_report(ctx);
     if (status == CLI_OK) {
-        status = cli_print_json(json_pack("{s:s, s:s, s:O}", "prompt", prompt, "text", text, "ids", w.ids));
+        status = cli_print_json(json_pack("{s:o, s:o, s:O}", "prompt", cli_json_text(p.text, p.n), "text",
+                                          cli_json_text(text, size), "ids", w.ids));
     }
     json_decref(w.ids);
     free(text);
@@ -124,12 +131,13 @@ static int run(int argc, char **argv)
     asc_model *model = asc_error(ctx) == ASC_OK ? asc_model_open(ctx, argv[0], args.tokenizer, data) : NULL;
     int status = cli_report(ctx);
     if (status == CLI_OK) {
-        char *input = piped ? read_stdin() : NULL;
-        const char *prompt = piped ? input : args.prompt;
+        size_t size = 0;
+        char *input = piped ? read_stdin(&size) : NULL;
+        prompt p = piped ? (prompt){input, size} : (prompt){args.prompt, strlen(args.prompt)};
         if (args.json) {
-            status = write_json(ctx, model, &args, prompt);
+            status = write_json(ctx, model, &args, p);
         } else {
-            write_text(ctx, model, &args, prompt, &(writer){.out = stdout});
+            write_text(ctx, model, &args, p, &(writer){.out = stdout});
             putchar('\n');
             status = cli_report(ctx);
         }
@@ -144,5 +152,5 @@ static int run(int argc, char **argv)
 const cli_command command_generate = {
     "generate", "continues a prompt", "RUN|MODEL",
     "Without a prompt the text starts at the beginning of a line. The same seed gives the same text.",
-    "ascgrad generate runs/first --prompt 'the king' --tokens 50 --temperature 0.8", options, run,
+    "ascgrad generate runs/first --prompt 'the small dog' --tokens 50 --temperature 0.8", options, run,
 };

@@ -47,8 +47,18 @@ static void end_quietly(int signal_number)
     _exit(CLI_OK);
 }
 
+/* The library passes over an ASCGRAD_ISA that names nothing; who set it wants a comparison and must not get another. */
+static void check_isa(void)
+{
+    const char *wanted = asc_machine_info().isa_refused;
+    if (wanted) {
+        cli_wrong_usage("ASCGRAD_ISA: got '%s', expected plain, avx2 or avx512", wanted);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    check_isa();
     core_type_prepare(argv);
     signal(SIGPIPE, end_quietly);
     signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of the write */

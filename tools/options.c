@@ -9,6 +9,11 @@
 
 static const cli_option help_option = {.name = "help", .letter = 'h', .help = "print this text"};
 
+/* The table that was parsed last, and which of its options the command line had. */
+enum { MOST_OPTIONS = 128 };
+static const cli_option *parsed_options;
+static bool was_given[MOST_OPTIONS];
+
 /* ---- help ---- */
 
 static void print_option(const cli_option *o)
@@ -114,6 +119,12 @@ static const cli_option *find_long(const cli_option *options, const char *name, 
     return is_name(help_option.name, name, n) ? &help_option : NULL;
 }
 
+const cli_option *cli_given_option(const char *name, size_t n)
+{
+    const cli_option *o = parsed_options ? find_long(parsed_options, name, n) : NULL;
+    return o && o != &help_option && o - parsed_options < MOST_OPTIONS && was_given[o - parsed_options] ? o : NULL;
+}
+
 static const cli_option *find_letter(const cli_option *options, char letter)
 {
     for (const cli_option *o = options; o->name; o++) {
@@ -158,6 +169,9 @@ static void give(line *l, const cli_option *o, const char *rest)
         print_help(l->command, l->options);
         exit(cli_finish(CLI_OK));
     }
+    if (o - l->options < MOST_OPTIONS) {
+        was_given[o - l->options] = true;
+    }
     if (!o->argument) {
         if (rest) {
             cli_wrong_usage("--%s takes no argument", o->name);
@@ -201,6 +215,7 @@ int cli_parse_options(const cli_command *command, const cli_option *options, int
     line l = {command, options, argc, 1, argv, args};
     int operands = 0;
     bool only_operands = false;
+    parsed_options = options;
     for (; l.at < argc; l.at++) {
         char *word = argv[l.at];
         if (only_operands || word[0] != '-' || word[1] == '\0') {

@@ -1,5 +1,6 @@
 /* tools/parity.c: ascgrad parity: replays cases that another framework exported. */
 #include <stdio.h>
+#include <string.h>
 
 #include <ascgrad/parity.h>
 
@@ -18,9 +19,9 @@ static const cli_option options[] = {
 
 static json_t *to_json(const asc_parity_report *r)
 {
-    return json_pack("{s:s, s:s, s:b, s:i, s:o, s:s, s:s}", "name", r->name, "case", r->kind, "passed", r->passed,
-                     "tensors", r->compared, "worst_error", cli_json_real(r->worst_error), "worst_tensor",
-                     r->worst_tensor, "reason", r->reason);
+    return json_pack("{s:o, s:s, s:b, s:i, s:o, s:s, s:s}", "name", cli_json_text(r->name, strlen(r->name)),
+                     "case", r->kind, "passed", r->passed, "tensors", r->compared, "worst_error",
+                     cli_json_real(r->worst_error), "worst_tensor", r->worst_tensor, "reason", r->reason);
 }
 
 static void print_case(const asc_parity_report *r)

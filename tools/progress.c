@@ -88,6 +88,7 @@ static void show_step(progress *bar, const asc_train_progress *p)
 void progress_show(progress *bar, const asc_train_progress *p)
 {
     switch (p->phase) {
+    case ASC_TRAIN_READY: break;
     case ASC_TRAIN_STEP: show_step(bar, p); break;
     case ASC_TRAIN_EVALUATING: progress_part(bar, "evaluating", p->evaluated); break;
     case ASC_TRAIN_EVALUATED:

@@ -15,7 +15,7 @@ static const cli_option options[] = {
     {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
      "word, byte or wordpiece:VOCAB_FILE (word)"},
     {"vocab", 0, "FILE", CLI_TEXT, offsetof(struct args, vocab), 0, 0,
-     "a run's vocab.txt; without it, word numbers words as it meets them"},
+     "a run's vocab.txt, for word or wordpiece; without it, word numbers words as it meets them"},
     {"corpus", 0, NULL, CLI_FLAG, offsetof(struct args, corpus), 0, 0,
      "a word <unk> is the unknown token, as in training"},
     CLI_JSON(struct args),
@@ -27,9 +27,14 @@ static asc_tokenizer *open_tokenizer(asc_ctx *ctx, const struct args *args)
     if (!args->vocab) {
         return asc_tokenizer_new(ctx, args->tokenizer);
     }
-    char name[16];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(args->tokenizer, ":"), args->tokenizer);
-    return asc_tokenizer_load(ctx, name, args->vocab);
+    if (strcmp(args->tokenizer, "byte") == 0) {
+        cli_wrong_usage("--vocab: byte has no vocabulary; expected --tokenizer word or wordpiece beside it");
+    }
+    if (strchr(args->tokenizer, ':')) {
+        cli_wrong_usage("--vocab: --tokenizer %s names a vocabulary already; expected one of the two",
+                        args->tokenizer);
+    }
+    return asc_tokenizer_load(ctx, args->tokenizer, args->vocab);
 }
 
 static void print_ids(const asc_ids *ids)

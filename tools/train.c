@@ -34,13 +34,14 @@ enum { N_OWN = sizeof own / sizeof *own, MOST = 80 };
 typedef struct option_table {
     cli_option options[MOST];
     char names[MOST][32];
-    char presets[200];
+    char presets[200], models[200];
 } option_table;
 
 static void build_options(option_table *t)
 {
     int n = N_OWN;
     memcpy(t->options, own, sizeof own);
+    cli_list_models("what mixes the positions", t->models, sizeof t->models);
     snprintf(t->presets, sizeof t->presets, "settings to start from:");
     for (int i = 0; asc_preset_at(i); i++) {
         size_t at = strlen(t->presets);
@@ -55,6 +56,9 @@ static void build_options(option_table *t)
         }
         t->options[n] = (cli_option){.name = t->names[n], .argument = s->argument, .type = CLI_LIST,
                                      .at = offsetof(struct args, given), .help = s->help};
+        if (strcmp(s->key, "model") == 0) {
+            t->options[n].help = t->models;
+        }
     }
     t->options[n] = (cli_option){0};
 }
@@ -85,10 +89,7 @@ static asc_settings *gather(asc_ctx *ctx, const struct args *args)
         set_pair(s, args->sets.value[i]);
     }
     for (int i = 0; i < args->given.n && asc_error(ctx) == ASC_OK; i++) {
-        const char *value = args->given.value[i] ? args->given.value[i] : "true";
-        if (asc_settings_set(s, args->given.name[i], value) == ASC_ERR_ARG) {
-            cli_wrong_usage("--%s", asc_error_message(ctx)); /* which begins with the setting's name */
-        }
+        asc_settings_set(s, args->given.name[i], args->given.value[i] ? args->given.value[i] : "true");
     }
     if (args->resume && asc_error(ctx) == ASC_OK) {
         asc_settings_resume(s, args->out);
@@ -110,20 +111,32 @@ static asc_ctx *open_ctx(const struct args *args, int *status)
 
 /* ---- stopping ---- */
 
-static volatile sig_atomic_t stop_requested;
+static volatile sig_atomic_t stop_requested, run_stands;
+
+/* The second signal: no time to save. */
+static _Noreturn void end_at_once(void)
+{
+    static const char with_run[] = "ascgrad train: ended at once; --resume goes on after the last checkpoint\n",
+                      without[] = "ascgrad train: ended before the training began; nothing is saved\n";
+    const char *text = run_stands ? with_run : without;
+    (void)!write(STDERR_FILENO, text, strlen(text));
+    _exit(CLI_INTERRUPTED);
+}
 
 static void request_stop(int number)
 {
+    (void)number;
     if (stop_requested) {
-        signal(number, SIG_DFL);
-        raise(number);
+        end_at_once();
     }
     stop_requested = 1;
 }
 
+/* Also where SIGINT was ignored when we began, as it is for a script's background command: `kill -INT` is how scripts
+ * end a training, and nothing is lost. */
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART | SA_NODEFER};
+    const struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN); /* nobody watching is no reason to lose a training */
@@ -131,6 +144,7 @@ static void catch_signals(void)
 
 static bool on_progress(void *user, const asc_train_progress *p)
 {
+    run_stands = 1;
     progress_show(user, p);
     return !stop_requested;
 }
@@ -150,15 +164,20 @@ static int print_result(const asc_train_result *r, const char *run, bool json)
 {
     if (json) {
         return cli_print_json(json_pack(
-            "{s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o}", "run", run, "end", ends[r->end],
+            "{s:o, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o}", "run", cli_json_text(run, strlen(run)),
+            "end", ends[r->end],
             "parameters", (json_int_t)r->parameters, "step", (json_int_t)r->step, "steps", (json_int_t)r->steps,
             "tokens", (json_int_t)r->tokens, "elapsed_s", cli_json_real(r->elapsed_s), "best_step",
             (json_int_t)r->best_step, "valid_loss", cli_json_real(r->best_loss), "valid_ppl",
             cli_json_real(r->best_ppl), "valid_bits_per_byte", cli_json_real(r->best_bits_per_byte), "source_ppl",
             cli_json_real(r->source_ppl)));
     }
-    printf("%s: %s after step %lld of %lld, %lld tokens, %.0f s; %.2f M parameters\n", run, ends[r->end],
-           (long long)r->step, (long long)r->steps, (long long)r->tokens, r->elapsed_s, (double)r->parameters * 1e-6);
+    printf("%s: %s after step %lld", run, ends[r->end], (long long)r->step);
+    if (r->step <= r->steps) {
+        printf(" of %lld", (long long)r->steps);
+    }
+    printf(", %lld tokens, %.0f s; %.2f M parameters\n", (long long)r->tokens, r->elapsed_s,
+           (double)r->parameters * 1e-6);
     if (isfinite(r->best_loss)) {
         printf("best on valid: step %lld, loss %.4f, perplexity %.3f, %.4f bits per byte\n", (long long)r->best_step,
                r->best_loss, r->best_ppl, r->best_bits_per_byte);
@@ -205,7 +224,7 @@ const cli_command command_train = {
     "train", "trains a language model", "--out RUN --data D",
     "Settings come from the preset, then the files, then --set, then options; the later wins. RUN gets config.json,\n"
     "the vocabulary, metrics.jsonl, model.safetensors (the best on the validation split) and checkpoint.safetensors.\n"
-    "An interrupt saves and ends (status 130); a second one ends at once.",
+    "An interrupt saves and ends (status 130); a second one ends at once, and what the last checkpoint has is left.",
     "ascgrad train --model transformer --data builtin --tokenizer word --preset quickstart --out runs/first\n"
     "ascgrad train --resume --out runs/first --epochs 3",
     NULL, run,
