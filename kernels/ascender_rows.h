@@ -7,7 +7,13 @@ enum { F(RANKED) = 64 };
 
 typedef F(integer) F(mask) __attribute__((vector_size(VEC_BYTES))); /* of comparisons: -1 where they hold */
 
-/* How many of count values come before each: the larger, and of equals those at lower places. */
+/* A NaN is chosen as -∞ is: with ties by place, the order is total whatever the values. */
+static inline REAL F(orderly)(REAL x)
+{
+    return x == x ? x : -(REAL)INFINITY;
+}
+
+/* How many of count values, none a NaN, come before each: the larger, and of equals those at lower places. */
 static void F(count_before)(F(mask) *before, const REAL *value, int64_t count)
 {
     F(mask) place;
@@ -40,11 +46,14 @@ static int64_t F(top_of_few)(const REAL *x, int64_t n, int64_t skip, int64_t k, 
     int64_t gap = skip >= 0 && skip < n ? skip : n, count = n - (gap < n);
     memcpy(value, x, (size_t)gap * sizeof *x);
     memcpy(value + gap, x + gap + 1, (size_t)(count - gap) * sizeof *x);
+    for (int64_t l = 0; l < count; l++) {
+        value[l] = F(orderly)(value[l]);
+    }
     for (int64_t l = count; l % VEC; l++) {
         value[l] = -(REAL)INFINITY;
     }
     F(count_before)(before, value, count);
-    F(integer) rank[F(RANKED)], order[F(RANKED)] = {0}; /* NaNs come before nothing, and leave places open */
+    F(integer) rank[F(RANKED)], order[F(RANKED)];
     memcpy(rank, before, (size_t)count * sizeof *rank);
     for (int64_t l = 0; l < count; l++) {
         order[rank[l]] = (F(integer))l;
@@ -77,7 +86,7 @@ static int64_t F(top_k)(const REAL *x, int64_t n, int64_t skip, int64_t k, REAL 
             continue;
         }
         for (int64_t j = block; j < end; j++) {
-            REAL value = x[j];
+            REAL value = F(orderly)(x[j]);
             if (j == skip || (found == k && !(value > best[k - 1]))) {
                 continue;
             }
@@ -191,7 +200,7 @@ static void F(pair_weights)(REAL *sep, REAL *coh, REAL *phi, const REAL *d2, con
         REAL square = d2[i], weight = F(exp1)(square * by_sep), beyond = a[i] - delta;
         coh[i] = F(exp1)(square * by_coh);
         sep[i] = weight;
-        phi[i] = weight * (beyond > 0 ? beyond : 0);
+        phi[i] = weight * (beyond <= 0 ? 0 : beyond); /* a NaN stays one */
     }
 }
 
@@ -214,8 +223,8 @@ static void F(separation_grad)(REAL *a, REAL *G, const REAL *dS, const REAL *A, 
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
         REAL dphi = slope * dS[i] + spread * (phi[i] - mean) + attention * A[i], beyond = a[i] - delta;
-        REAL w = sep[i], dw = dphi * (beyond > 0 ? beyond : 0) + density;
-        a[i] = beyond > 0 ? dphi * w : 0;
+        REAL w = sep[i], dw = dphi * (beyond <= 0 ? 0 : beyond) + density;
+        a[i] = beyond <= 0 ? 0 : dphi * w;
         G[i] = dw * w * by;
     }
 }

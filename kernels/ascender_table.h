@@ -15,8 +15,9 @@
     void (*pair_distances_grad)(const ASC_KREAL *G, int64_t ld_g, const ASC_KREAL *A, ASC_KREAL *dA, int64_t ld_a,
                                 const ASC_KREAL *B, ASC_KREAL *dB, int64_t ld_b, int64_t rows, int64_t n, int64_t k);
 
-    /* The places of the k largest of x but for x[skip], largest first, ties to the lower place; skip -1: none. Returns
-     * their number, which is less where there are no more. best: room for k. */
+    /* The places of the k largest of x but for x[skip], largest first, ties to the lower place, NaNs as -∞; skip -1:
+     * none. Returns their number, which is less where there are no more. Each place is there at most once. best: room
+     * for k. */
     int64_t (*top_k)(const ASC_KREAL *x, int64_t n, int64_t skip, int64_t k, ASC_KREAL *best, int64_t *index);
     /* y = Σ_e rows[list_e]; rows[list_e] += x. Rows of d elements, ld apart. */
     void (*sum_listed)(ASC_KREAL *y, const ASC_KREAL *rows, int64_t ld, const int64_t *list, int64_t n, int64_t d);

@@ -102,6 +102,9 @@ static asc_status check_tensors(asc_call *call)
 static asc_status check_options(asc_call *call, const asc_allowed *J)
 {
     const asc_ascender_options *o = options_of(call);
+    if ((unsigned)o->neighbors > ASC_NEIGHBORS_HYBRID_INTERSECTION) {
+        return asc_call_fail(call, "neighbors is %d, expected an asc_neighbors", (int)o->neighbors);
+    }
     if (o->gate != ASC_GATE_BEFORE || o->tau_squared || o->rho_self) {
         return asc_call_fail(call, "gates, squared temperatures and a density that counts i itself belong to the other "
                              "variant");
@@ -394,8 +397,11 @@ asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, 
         a.o.k_of = NULL;
     }
     asc_apply(ctx, &asc_op_ascender_background, inputs, ASC_BG_INPUTS, &a, out);
+    asc_release(inputs[ASC_BG_K_OF]);
     if (rho) {
         *rho = out[ASC_BG_RHO];
+    } else {
+        asc_release(out[ASC_BG_RHO]);
     }
     return out[ASC_BG_Y];
 }

@@ -55,8 +55,12 @@ void asc_background_link(const asc_background *b, const asc_panel *p, const asc_
     for (int64_t e = 0, f = 0; e < n || f < m;) {
         int64_t key = f == m || (e < n && keys[e] <= choosers[f]) ? keys[e] : choosers[f];
         int64_t entry = asc_panel_entry_of(p, row, key);
-        e += e < n && keys[e] == key;
-        f += f < m && choosers[f] == key;
+        while (e < n && keys[e] == key) {
+            e++;
+        }
+        while (f < m && choosers[f] == key) {
+            f++;
+        }
         if (entry >= 0) { /* not every chooser is in sight */
             to->key[to->n] = key;
             to->entry[to->n++] = entry;

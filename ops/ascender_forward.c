@@ -112,12 +112,12 @@ static void R(gather_row)(const asc_flock *s, const asc_panel *p, const asc_floc
                     &(asc_pair_weights){1 / head->width_sep, 1 / head->width_coh, head->s[ASC_DELTA]});
     double *fact = w->rows[r].fact;
     w->rows[r].n = (double)row.n;
-    fact[FACT_RHO] = (double)K->sum(sep, row.n);
-    fact[FACT_W] = (double)K->sum(coh, row.n) + 1e-6;
-    if (row.self >= 0) {
-        fact[FACT_RHO] -= s->a->o.rho_self ? 0 : (double)sep[row.self];
+    if (row.self >= 0) { /* its weight is 1: left out, not taken off, or a small ρ would be what is left of rounding */
+        sep[row.self] = s->a->o.rho_self ? sep[row.self] : 0;
         phi[row.self] = s->a->o.sep_self ? phi[row.self] : 0;
     }
+    fact[FACT_RHO] = (double)K->sum(sep, row.n);
+    fact[FACT_W] = (double)K->sum(coh, row.n) + 1e-6;
     asc_panel_spread(p, &row, REAL_DTYPE, d2);
 }
 
@@ -155,11 +155,11 @@ static void R(normalise)(const asc_flock *s, const real *x, int64_t n, double *f
     fact[FACT_SIGMA + b] = R(is_constant)(x, n, (double)mean, sigma) ? 0 : sigma;
 }
 
-/* n scaled scores become their softmax; returns the log-sum-exp. Where all are -∞, 0. */
+/* n scaled scores become their softmax; returns the log-sum-exp. Where all are -∞, 0; the maximum does not see NaNs. */
 static double R(softmax)(real *x, int64_t n)
 {
     real max = K->max(x, n);
-    if (max == -(real)INFINITY) {
+    if (max == -(real)INFINITY && !isnan(K->sum(x, n))) {
         memset(x, 0, (size_t)n * sizeof *x);
         return 0;
     }

@@ -115,6 +115,30 @@ static void F(check_top_k)(const KERNELS *k, int64_t n, int64_t most, int64_t sk
     }
 }
 
+/* NaNs, all but every `every`th, are chosen as -∞ is, each place once. */
+static void F(check_nans)(const KERNELS *k, int64_t n, int64_t most, int64_t skip, int64_t every)
+{
+    REAL x[MOST_N], clean[MOST_N], best[2][MOST_N];
+    int64_t index[2][MOST_N];
+    bool taken[MOST_N] = {false};
+    for (int64_t i = 0; i < n; i++) {
+        bool number = every > 0 && i % every == 0;
+        x[i] = number ? (REAL)(i * 7 % 11) : (REAL)NAN;
+        clean[i] = number ? x[i] : -(REAL)INFINITY;
+    }
+    int64_t found = k->top_k(x, n, skip, most, best[0], index[0]), candidates = n - (skip >= 0 && skip < n);
+    ck_assert_int_eq(found, most < candidates ? most : candidates);
+    ck_assert_int_eq(found, k->top_k(clean, n, skip, most, best[1], index[1]));
+    for (int64_t e = 0; e < found; e++) {
+        int64_t at = index[0][e];
+        if (at < 0 || at >= n || at == skip || taken[at] || at != index[1][e] || best[0][e] != best[1][e]) {
+            ck_abort_msg("%lld of %lld: place %lld is %lld, expected %lld", (long long)most, (long long)n, (long long)e,
+                         (long long)at, (long long)index[1][e]);
+        }
+        taken[at] = true;
+    }
+}
+
 static void F(check_rows)(const KERNELS *k, int64_t n)
 {
     REAL x[MOST_N], y[MOST_N], z[MOST_N], mean;

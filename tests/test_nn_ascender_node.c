@@ -288,6 +288,76 @@ START_TEST(close_places_far_away)
 }
 END_TEST
 
+/* ---- small densities ---- */
+
+/* ρ is a sum of small weights beside i's own, which is 1: in float it keeps its digits, and y's show it. */
+START_TEST(small_densities_keep_their_digits)
+{
+    enum { N = 40, WIDTH = 4 };
+    double y[2][N * WIDTH];
+    for (int dtype = 0; dtype < 2; dtype++) {
+        asc_ascender_inputs in = {.heading = asc_null(), .rel_bias = asc_null(), .lengths = asc_null(),
+                                  .mask = asc_null(), .neighbors = asc_null()};
+        const asc_ascender_options o = {.heads = 1, .neighbors = ASC_NEIGHBORS_WINDOW, .radius = 2,
+                                        .gate = ASC_GATE_AFTER};
+        asc_tensor *slot[] = {&in.q, &in.k, &in.v, &in.z, &in.h};
+        for (int i = 0; i < HEADING; i++) {
+            *slot[i] = random_leaf(floats[dtype], 70 + (uint64_t)i, ASC_SHAPE(1, N, WIDTH));
+        }
+        for (int64_t e = 0; e < N * WIDTH; e++) { /* on a line, so far apart that w^sep is e^-9 at most */
+            double place = e % WIDTH == 0 ? 3 * (double)(e / WIDTH) : 0;
+            if (dtype == 0) {
+                ((float *)asc_data_mut(in.z))[e] = (float)place;
+            } else {
+                ((double *)asc_data_mut(in.z))[e] = place;
+            }
+        }
+        for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
+            double scalar = i == ASC_KAPPA ? 0x1p-10 : i == ASC_OMEGA_SEP ? 4 : i == ASC_DELTA ? 0 : 1;
+            in.scalar[i] = asc_full(ctx, floats[dtype], scalar, ASC_SHAPE(1));
+        }
+        asc_tensor out = asc_ascender(ctx, &in, &o, NULL);
+        no_error();
+        for (int64_t e = 0; e < N * WIDTH; e++) {
+            y[dtype][e] = value(out, e);
+        }
+    }
+    for (int64_t e = 0; e < N * WIDTH; e++) {
+        if (!(fabs(y[0][e] - y[1][e]) <= 1e-5 * fmax(fabs(y[1][e]), .1))) {
+            ck_abort_msg("element %lld is %.9g, expected %.9g", (long long)e, y[0][e], y[1][e]);
+        }
+    }
+}
+END_TEST
+
+/* ---- features that are not numbers ---- */
+
+/* They choose some neighbours, each once, and show in y. */
+START_TEST(features_that_are_nan)
+{
+    static const int64_t most[] = {16, 60};
+    const asc_ascender_options o = {.heads = 2, .k = most[_i % 2], .sep_self = true, .gate = ASC_GATE_AFTER};
+    asc_ascender_inputs in = {.heading = asc_null(), .rel_bias = asc_null(), .lengths = asc_null(),
+                              .mask = asc_null(), .neighbors = asc_null()};
+    asc_tensor *slot[] = {&in.q, &in.k, &in.v, &in.z, &in.h};
+    for (int i = 0; i < HEADING; i++) {
+        *slot[i] = random_leaf(ASC_F32, 80 + (uint64_t)i, ASC_SHAPE(1, 60, 8));
+    }
+    for (int64_t e = _i < 2 ? 0 : 30 * 8; e < 60 * 8; e++) {
+        ((float *)asc_data_mut(in.h))[e] = NAN;
+    }
+    for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
+        in.scalar[i] = asc_full(ctx, ASC_F32, .7, 1, &o.heads);
+    }
+    asc_tensor y = asc_ascender(ctx, &in, &o, NULL);
+    no_error();
+    ck_assert_int_eq(asc_backward(ctx, asc_sum(ctx, y, ASC_ALL_DIMS, false), asc_null(), false), ASC_OK);
+    for (int64_t e = 0; e < asc_numel(y); e++) {
+        ck_assert(isnan(value(y, e)));
+    }
+}
+END_TEST
+
 /* ---- to the bit ---- */
 
 static const asc_ascender_options causal_options[] = {
@@ -467,6 +537,8 @@ int main(void)
     tcase_add_loop_test(same, long_sequences, 0, 4);
     tcase_add_loop_test(same, single_precision, 0, 8);
     tcase_add_test(same, close_places_far_away);
+    tcase_add_test(same, small_densities_keep_their_digits);
+    tcase_add_loop_test(same, features_that_are_nan, 0, 4);
     tcase_add_loop_test(same, empty_rows_are_zero, 0, CAUSAL);
     tcase_add_loop_test(bits, causal_to_the_bit, 0, CAUSAL);
     tcase_add_loop_test(bits, gradients_are_causal, 0, CAUSAL);

@@ -513,6 +513,48 @@ START_TEST(ties_go_to_the_lower_place)
 }
 END_TEST
 
+/* Features from one key on are NaNs. */
+static void spoil_features(const call *c, int64_t from)
+{
+    int64_t width = asc_size(c->x[H_], 2);
+    for (int64_t e = from * width; e < asc_numel(c->x[H_]); e++) {
+        if (asc_dtype_of(c->x[H_]) == ASC_F32) {
+            ((float *)asc_data_mut(c->x[H_]))[e] = NAN;
+        } else {
+            ((double *)asc_data_mut(c->x[H_]))[e] = (double)NAN;
+        }
+    }
+}
+
+/* Of features that are all NaNs the first ones are the neighbours, each once; with some, the rest is as it should be. */
+START_TEST(features_that_are_nan)
+{
+    enum { N = 60 };
+    const int64_t most = _i / 2 ? N : 16, given = _i / 2 ? N - 1 : 16;
+    const kind few = {1, 1, N, 2, 2, 3, 4, .o = {.k = most}}, listed = {1, 1, N, 2, 2, 3, 4, .given = given};
+    call all = make_call(&few, floats[_i % 2]), some = make_call(&few, floats[_i % 2]);
+    call first = make_call(&listed, floats[_i % 2]);
+    int64_t *keys = asc_data_mut(first.given);
+    for (int64_t e = 0; e < N * given; e++) {
+        keys[e] = e % given + (e / given <= e % given);
+    }
+    spoil_features(&all, 0);
+    spoil_features(&some, N / 2);
+    run(&all);
+    run(&some);
+    run(&first);
+    run_backward(all.y);
+    run_backward(some.y);
+    for (int64_t e = 0; e < asc_numel(all.y); e++) {
+        expect_equal(all.y, e, value(first.y, e));
+        ck_assert(isfinite(value(some.y, e)));
+    }
+    for (int64_t e = 0; e < asc_numel(some.x[Z]); e++) {
+        ck_assert(isfinite(value(asc_grad(some.x[Z]), e)));
+    }
+}
+END_TEST
+
 /* Places 1e4 from the origin and 1 from one another: distances do not cancel in single precision. */
 START_TEST(close_places_far_away)
 {
@@ -622,6 +664,9 @@ START_TEST(wrong_calls)
     expect_failure(attend(in, other, none), "ascender_background: gates, squared temperatures and a density that "
                    "counts i itself belong to the other variant");
     other = o;
+    other.neighbors = (asc_neighbors)9;
+    expect_failure(attend(in, other, none), "ascender_background: neighbors is 9, expected an asc_neighbors");
+    other = o;
     other.k = -1;
     expect_failure(attend(in, other, none), "ascender_background: k is -1, radius is 0, expected none below 0");
     in.z = narrow;
@@ -657,6 +702,7 @@ int main(void)
     tcase_add_loop_test(t, gradients_are_causal, 0, CAUSAL_KINDS);
     tcase_add_loop_test(t, a_sequence_in_parts, 0, CAUSAL_KINDS);
     tcase_add_loop_test(t, ties_go_to_the_lower_place, 0, 2);
+    tcase_add_loop_test(t, features_that_are_nan, 0, 4);
     tcase_add_test(t, close_places_far_away);
     tcase_add_test(t, gradients_one_at_a_time);
     tcase_add_loop_test(t, any_number_of_threads_gives_the_same_bits, 0, KINDS);

@@ -159,10 +159,11 @@ typedef struct asc_attention_options {
 } asc_attention_options;
 
 /* y_i = Σ_j A_ij v_j per head, A_i = softmax over the allowed j of q_i·k_j/√d + β_ij. q (B, N, H d), k (B, M, H d),
- * v (B, M, H d_v); y (B, N, H d_v). M >= N: the queries stand at the last N of M positions. rel_bias (H, 2R + 1) or null:
- * adds entry clamp(j - i, -R, R) + R. lengths i64 (B) or null: j < length only. mask u8, broadcasting to (B, H, N, M), or null: only
- * where it is not 0. A row that may look at nothing gives 0. Memory O(B·N·H); time O(N (w + g)) with a window and g
- * global tokens. */
+ * v (B, M, H d_v); y (B, N, H d_v). M >= N: the queries stand at the last N of M positions. rel_bias (H, 2R + 1) or
+ * null: adds entry clamp(j - i, -R, R) + R. lengths i64 (B) or null: j < length only. mask u8, broadcasting to
+ * (B, H, N, M), or null: only where it is not 0. A row that may look at nothing gives 0. A value in v that is not finite
+ * reaches all rows of its panel of 64 queries, also those that may not look at it. Memory O(B·N·H); time O(N (w + g)) with a
+ * window and g global tokens. */
 ASC_API asc_tensor asc_attention(asc_ctx *ctx, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel_bias,
                                  asc_tensor lengths, asc_tensor mask, const asc_attention_options *options);
 
@@ -213,7 +214,7 @@ typedef struct asc_ascender_options {
     bool causal, alibi;
     asc_neighbors neighbors;
     int64_t k;               /* neighbours by score … */
-    const int64_t *k_of;     /* … or one k a head, [H], in its place; NULL: one for all */
+    const int64_t *k_of;     /* … or one k a head, [H]: k is then unused; NULL: one for all */
     int64_t radius;          /* of the window of neighbours */
     bool neighbor_self;      /* i may be a neighbour of itself … */
     bool rho_self;           /* … and counts in its density */
@@ -224,14 +225,24 @@ typedef struct asc_ascender_options {
     bool all_statistics;     /* neighbours, density, centroid and rows over all M, the mask at the softmax only */
 } asc_ascender_options;
 
-/* Auxiliary losses, scalars: means over batch, heads and rows of Σ_j A_ij ‖z_j - c_i‖², of Σ_j A_ij φ_ij, and of 1 - u_i·ū_i. */
+/* Auxiliary losses, scalars: means over batch, heads and rows of Σ_j A_ij ‖z_j - c_i‖², of Σ_j A_ij φ_ij, and of
+ * 1 - u_i·ū_i. */
 typedef struct asc_ascender_losses {
     asc_tensor coh, sep, align;
 } asc_ascender_losses;
 
-/* ASCender attention as one node: y (B, N, H d_v), and the losses where `losses` is not NULL (they need N = M). Gradients
- * flow to all floating inputs; the choice of neighbours has none. A row that may look at nothing gives 0. Memory
- * O(B H N (d + k)), time O(B H N M), with a window O(B H N (w + g)). */
+/* ASCender attention as one node: y (B, N, H d_v), and the losses where `losses` is not NULL (they need N = M). For each head
+ *   A_i = softmax over the allowed j of (q_i·k_j/√d + Σ_b ω_b β̃^b_ij + β_ij)/(τ_score + ε),  y_i = Σ_j A_ij v_j
+ *   align: r_ij = k̃_j·u_i, k̃ = unit(heading), u_i = unit(Σ_{l∈N(i)} k̃_l);  γ_i = σ(α_align v_i), v_i = 1 - ‖mean of k̃_l‖²
+ *   sep:   φ_ij = w^sep_ij max(0, cos(h_i, h_j) - δ);  η_i = min(1, ρ_i/(κ + ε)), ρ_i = Σ_{l≠i} w^sep_il
+ *   coh:   r_ij = -‖z_j - c_i‖², c_i = Σ_l w^coh_il z_l/W_i;  γ_i = σ(α_coh V_i), V_i = Σ_l w^coh_il ‖z_l - c_i‖²/W_i
+ * with w_ij = exp(-‖z_i - z_j‖²/(τ + ε)), W_i = Σ_l w^coh_il + ε, RN as asc_row_norm, ε = 1e-6. Gate orders:
+ *   before: β̃ = RN(λγ r), RN(-λη φ), RN(λγ r/(τ_coh + ε)) of align, sep, coh;  none: the same with γ = 1, η stays;
+ *   after:  β̃ = λγ RN(r), -λη RN(φ), λγ RN(r)
+ * λ, τ, α and ω are the scalars of their rule; κ and δ belong to sep. τ > 0 and κ >= 0 are for the caller to keep. More in
+ * doc/ascender.md.
+ * Gradients flow to all floating inputs; the choice of neighbours has none. A row that may look at nothing gives 0.
+ * Memory O(B H N (d + k)), time O(B H N M), with a window and g global tokens O(B H N (w + g)). */
 ASC_API asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs, const asc_ascender_options *options,
                                 asc_ascender_losses *losses);
 
@@ -241,7 +252,8 @@ ASC_API asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs,
  *   β^align_ij = tanh(⟨u_i, u_j⟩) [j ∈ N(i) or i ∈ N(j)],  β^sep_ij = -λ_dist w_ij - λ_ρ ρ_j,
  *   β^coh_ij = relu(⟨z_j, c_i⟩ - θ) [j ∈ N(i)],  w_ij = exp(-‖z_i - z_j‖²/(τ_sep + ε)),
  * RN as asc_row_norm, c_i and ρ_i the means of z_l and w_il over N(i), 0 where it is empty, ε = 1e-6. Of the options, gates,
- * tau_squared and rho_self belong to asc_ascender and are refused; so are fewer queries than keys unless the set is causal.
+ * tau_squared and rho_self belong to asc_ascender and are refused, and sep_self has no effect. N < M is refused with
+ * all_statistics, and unless the set is causal.
  * density (B, H, M - N, 1): ρ of the keys before the queries, null where there are none. If rho is not NULL it gets ρ of
  * the queries, (B, H, N, 1), which no gradient flows through. Choices of neighbours carry none either. Memory O(B N H (d + k)). */
 ASC_API asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *options,
