@@ -198,8 +198,8 @@ static asc_status cache(asc_layer *l, asc_layer_cache *c, int64_t capacity)
 {
     const asc_ascender_layer *t = l->self;
     if (what_looks_ahead(l)) {
-        return asc_fail(l->ctx, ASC_ERR_ARG, "lm_cache: nothing can be kept for a layer that looks ahead: it changes "
-                        "what stands before a token");
+        return asc_fail(l->ctx, ASC_ERR_ARG, "this model looks ahead: it can be evaluated and inspected, not "
+                        "continued");
     }
     int64_t H = t->options.heads;
     bool headings = t->rotary || t->heading != ASC_HEADING_K;

@@ -115,6 +115,30 @@ static asc_status make_scalar(asc_layer *l, asc_config *c, asc_maker *m, int i, 
     return asc_error(l->ctx);
 }
 
+static bool is_scalar(const char *key, bool background)
+{
+    const asc_scalar_info *info = asc_ascender_scalars(background);
+    while (info->name && strcmp(info->name, key) != 0) {
+        info++;
+    }
+    return info->name;
+}
+
+/* A scalar that only the other variant has. */
+static asc_status check_scalars(const asc_layer *l, const asc_config *c)
+{
+    bool background = ((const asc_ascender_layer *)l->self)->background;
+    const char *key;
+    json_t *value;
+    json_object_foreach(c->given, key, value) {
+        if (is_scalar(key, !background) && !is_scalar(key, background)) {
+            return asc_fail(l->ctx, ASC_ERR_ARG, "config: %s belongs to variant %s", key,
+                            background ? "swarm" : "background");
+        }
+    }
+    return ASC_OK;
+}
+
 static asc_status make_scalars(asc_layer *l, asc_config *c, asc_maker *m)
 {
     const asc_ascender_layer *t = l->self;
@@ -269,7 +293,7 @@ asc_status asc_ascender_init(asc_layer *l, asc_config *c, asc_maker *maker, int 
     read_options(l, c);
     read_widths(l, c);
     read_neighbor_counts(l, c);
-    if (check_options(l)) {
+    if (check_options(l) || check_scalars(l, c)) {
         return asc_error(l->ctx);
     }
     make_weights(l, c, maker);

@@ -178,8 +178,12 @@ int64_t asc_config_int_at(asc_config *c, const char *key, int layer, int layers,
     if (!json_is_array(v)) {
         return asc_config_int(c, key, absent, least, most);
     }
-    return note_list(c, key, v, layers, "layer") ? take_int(c, key, json_array_get(v, (size_t)layer), least, most)
-                                                 : least;
+    int64_t value = least, n = note_list(c, key, v, layers, "layer") ? layers : 0;
+    for (int64_t i = 0; i < n; i++) { /* entries of layers that do not read theirs are checked, too */
+        int64_t entry = take_int(c, key, json_array_get(v, (size_t)i), least, most);
+        value = i == layer ? entry : value;
+    }
+    return value;
 }
 
 bool asc_config_bool_at(asc_config *c, const char *key, int layer, int layers, bool absent)
@@ -188,11 +192,15 @@ bool asc_config_bool_at(asc_config *c, const char *key, int layer, int layers, b
     if (!json_is_array(v)) {
         return asc_config_bool(c, key, absent);
     }
-    const json_t *entry = note_list(c, key, v, layers, "layer") ? json_array_get(v, (size_t)layer) : NULL;
-    if (entry && !json_is_boolean(entry)) {
-        reject(c, key, entry, "true or false");
+    if (!note_list(c, key, v, layers, "layer")) {
+        return absent;
     }
-    return entry ? json_is_true(entry) : absent;
+    for (int i = 0; i < layers; i++) {
+        if (!json_is_boolean(json_array_get(v, (size_t)i))) {
+            reject(c, key, json_array_get(v, (size_t)i), "true or false");
+        }
+    }
+    return json_is_true(json_array_get(v, (size_t)layer));
 }
 
 void asc_config_ints(asc_config *c, const char *key, int64_t absent, int64_t least, int64_t most, int64_t n,
@@ -261,7 +269,10 @@ uint64_t asc_config_set(asc_config *c, const char *key, uint64_t absent, const c
 {
     const json_t *v = json_object_get(c->given, key);
     if (v && !json_is_array(v)) {
-        reject(c, key, v, "a list of names");
+        char expected[100];
+        snprintf(expected, sizeof expected, "a list of names, as [\"%s\"]",
+                 json_is_string(v) ? asc_name_nearest(json_string_value(v), names) : names[0]);
+        reject(c, key, v, expected);
     }
     uint64_t set = v ? 0 : absent;
     for (size_t i = 0; v && i < json_array_size(v); i++) {

@@ -111,17 +111,22 @@ static asc_status make_block(asc_lm *lm, asc_config *c, asc_maker *m, int l)
     return asc_error(lm->ctx);
 }
 
-/* A setting that no layer has read, but that another mixing would have. */
+/* A setting that no layer has read, but that other mixings would have. */
 static asc_status check_read(asc_config *c)
 {
     const char *key;
     json_t *value;
     json_object_foreach(c->given, key, value) {
+        char owners[200] = "";
         for (int i = 0; !json_object_get(c->effect, key) && asc_mixing_of(i); i++) {
+            size_t n = strlen(owners);
             if (asc_mixing_takes(asc_mixing_names[i], key)) {
-                return asc_fail(c->ctx, ASC_ERR_ARG, "config: %s is a setting of %s, and no layer of this model knows "
-                                "it", key, asc_mixing_names[i]);
+                snprintf(owners + n, sizeof owners - n, "%s%s", n ? " and " : "", asc_mixing_names[i]);
             }
+        }
+        if (*owners) {
+            return asc_fail(c->ctx, ASC_ERR_ARG, "config: %s is a setting of %s, and no layer of this model knows it",
+                            key, owners);
         }
     }
     return ASC_OK;

@@ -24,6 +24,7 @@ typedef struct asc_maker {
     asc_dtype dtype;
     uint64_t seed;
     char prefix[64]; /* of the names: "blocks.0.mix." */
+    double bytes;    /* made so far */
 } asc_maker;
 
 /* Adds a parameter of prefix + name, that requires its gradient; borrowed. Null with the error set. */
