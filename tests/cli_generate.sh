@@ -48,4 +48,13 @@ status 3 "$ASCGRAD" generate none
 { "$ASCGRAD" generate run --tokens 1000000; echo $? >pipe.status; } 2>pipe.err | head -c 10 >/dev/null
 lines pipe.err 0
 has pipe.status '^0$'
+
+# a model that looks ahead: refused before the prompt is written
+# shellcheck disable=SC2086  # $tiny is a list of options
+status 0 "$ASCGRAD" train $tiny --steps 2 --model ascender --set mask=full \
+    --set look_ahead=true --set delta=.1 --out ahead
+has ahead/config.json '"delta": 0.1,'
+status 2 "$ASCGRAD" generate ahead --prompt 'the dog'
+lines out 0
+has err '^ascgrad generate: this model looks ahead: it can be evaluated and inspected, not continued'
 exit $failed

@@ -25,8 +25,19 @@ status 2 "$ASCGRAD" train $tiny --mixing g,x --out none
 has err "^ascgrad train: --mixing: got 'x', expected one of .*grassmann.*; did you mean"
 status 2 "$ASCGRAD" train $tiny --mixing g,t,g --out none
 has err 'mix has 3 entries, expected one a layer: 2'
-status 2 "$ASCGRAD" train $tiny --model grassmann --heads 2 --out none
-has err 'heads is a setting of transformer, and no layer of this model knows it'
+status 2 "$ASCGRAD" train $tiny --model grassmann --set heads=2 --out none
+has err 'heads is a setting of transformer and ascender, and no layer of this model knows it'
+train heads --model grassmann --heads 2
+has err 'heads is left out: no layer of this model knows it'
+lacks heads.config '"heads"'
+train depth --preset wikitext2-12l --layers 2 --mixing g,t --dim 16 --heads 2 --block 32 --batch 2 --steps 2
+has depth.config '"offsets":\[\[1\],\[1\]\]'
+for bad in 'memory=["x",false]' 'r=[-5,8]'; do
+    status 2 "$ASCGRAD" train $tiny --mixing t,g --set "$bad" --out none
+    has err 'config: '
+done
+status 3 "$ASCGRAD" train $tiny --model grassmann --set r=16384 --dim 1024 --out none
+has err "GiB, more than the machine's memory"
 status 2 "$ASCGRAD" train $tiny --model grassmann --set direction=future --out none
 has err 'looks ahead, which a language model must not: direction is future'
 

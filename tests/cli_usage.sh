@@ -75,6 +75,12 @@ status 2 "$ASCGRAD" info --json=1
 has err '--json takes no argument'
 status 2 "$ASCGRAD" bench trian
 has err "did you mean 'train'?"
+refuse_ascender() {
+    status 2 "$ASCGRAD" train --data builtin:3000 --model ascender --set "$1" --out run
+    has err "config: $2"
+}
+refuse_ascender lambda_dist=1 'lambda_dist belongs to variant background'
+refuse_ascender freeze=omega_sep 'freeze is "omega_sep", expected a list of names, as \["omega_sep"\]'
 [ ! -e run ] || fail 'a run that never began left a folder'
 
 # a closed pipe

@@ -48,7 +48,7 @@ static void set_pair(json_t *config, const char *pair)
 
 void bench_configure(json_t *config, const struct bench_args *args)
 {
-    if (asc_mixing_takes(args->model, "heads") || cli_given_option("heads", 5)) {
+    if (asc_mixing_takes(args->model, "heads")) { /* else --heads has no say, as in train */
         json_object_set_new(config, "heads", json_integer(args->heads));
     }
     for (int i = 0; i < args->sets.n; i++) {

@@ -129,6 +129,9 @@ static int run(int argc, char **argv)
     asc_ctx *ctx = cli_ctx_new(args.threads);
     asc_dataset *data = args.data ? asc_dataset_open(ctx, args.data) : NULL;
     asc_model *model = asc_error(ctx) == ASC_OK ? asc_model_open(ctx, argv[0], args.tokenizer, data) : NULL;
+    if (model) { /* not a token, to see whether it can be continued, before the prompt is written */
+        asc_generate(ctx, model, NULL, 0, 0, NULL, on_token, NULL);
+    }
     int status = cli_report(ctx);
     if (status == CLI_OK) {
         size_t size = 0;

@@ -3,12 +3,29 @@
 
 #include "tools/inspect.h"
 
+/* NaN for what there is none of. */
+static double value_of(const json_t *number)
+{
+    return json_is_number(number) ? json_number_value(number) : NAN;
+}
+
 static void print_number(int width, int digits, double value)
 {
     if (isfinite(value)) {
         printf("%*.*f", width, digits, value);
     } else {
         printf("%*s", width, "-");
+    }
+}
+
+/* 0 stands for planes that have no relations, or pairs without a plane: rounding leaves all others some residual. */
+static void print_residual(const json_t *residual)
+{
+    double value = value_of(residual);
+    if (value > 0) {
+        printf("%10.1e", value);
+    } else {
+        printf("%10s", "-");
     }
 }
 
@@ -60,11 +77,10 @@ static void print_pairs(const inspection *in, int64_t l)
     json_array_foreach(pairs, i, pair) {
         json_t *angles = json_object_get(pair, "next_angles");
         printf("%5lld  %-8s", (long long)l, json_string_value(json_object_get(pair, "pair")));
-        printf("%10.1e", json_number_value(json_object_get(pair, "residual_max")));
-        printf("%10.1e", json_number_value(json_object_get(pair, "residual_rms")));
+        print_residual(json_object_get(pair, "residual_max"));
+        print_residual(json_object_get(pair, "residual_rms"));
         for (size_t a = 0; a < 2; a++) {
-            json_t *angle = json_array_get(angles, a);
-            print_number(9, 1, json_is_number(angle) ? json_number_value(angle) : NAN);
+            print_number(9, 1, value_of(json_array_get(angles, a)));
         }
         putchar('\n');
     }
@@ -76,9 +92,9 @@ static void print_layer(const inspection *in, int64_t l)
     json_t *quantiles = json_object_get(gate, "quantiles_5_25_50_75_95"), *quantile;
     size_t i;
     printf("%5lld", (long long)l);
-    print_number(8, 3, json_number_value(json_object_get(gate, "mean")));
+    print_number(8, 3, value_of(json_object_get(gate, "mean")));
     json_array_foreach(quantiles, i, quantile) {
-        print_number(7, 3, json_number_value(quantile));
+        print_number(7, 3, value_of(quantile));
     }
     print_number(12, 3, inspect_number(in, l, "mean_share", 0));
     print_number(11, 1, inspect_number(in, l, "angles_to_layer_below", 0));
@@ -112,7 +128,7 @@ static void print_planes(const inspection *in)
 
 void inspect_print(const inspection *in)
 {
-    printf("%lld tokens:", (long long)in->tokens.n);
+    printf("%lld token%s:", (long long)in->tokens.n, in->tokens.n == 1 ? "" : "s");
     for (int64_t i = 0; i < in->tokens.n && i < 24; i++) {
         printf(" %s", in->tokens.texts[i]);
     }

@@ -1,6 +1,7 @@
 /* tools/inspect_tokens.c: the text that is looked at, as ids and as labels. */
 #include <string.h>
 
+#include "tools/commands.h"
 #include "tools/inspect.h"
 
 enum { LABEL_BYTES = 64 };
@@ -97,14 +98,29 @@ void inspect_free_text(inspection *in)
 }
 
 /* Models with learned positions have no more of them than their block. */
+static int64_t most_tokens(const inspection *in)
+{
+    return json_is_true(json_object_get(in->config, "pos_emb")) ? asc_lm_block(in->model->lm) : INT64_MAX;
+}
+
+/* How many of `limit` tokens of the split can be looked at. */
+static int64_t cut_length(const inspection *in, int64_t limit)
+{
+    int64_t most = most_tokens(in);
+    if (limit > most && cli_given_option("tokens", 6)) {
+        cli_message("--tokens: got %lld, but the model's block is %lld, and no longer text has positions",
+                    (long long)limit, (long long)most);
+    }
+    return limit < most ? limit : most;
+}
+
 static asc_status check_length(inspection *in, int64_t n)
 {
-    int64_t block = asc_lm_block(in->model->lm);
-    bool bounded = json_is_true(json_object_get(in->config, "pos_emb"));
+    int64_t block = most_tokens(in);
     if (n == 0) {
         return asc_fail(in->ctx, ASC_ERR_ARG, "--text: there is no token in it");
     }
-    if (bounded && n > block) {
+    if (n > block) {
         return asc_fail(in->ctx, ASC_ERR_ARG, "--text: it has %lld tokens, but the model's block is %lld", (long long)n,
                         (long long)block);
     }
@@ -115,7 +131,7 @@ asc_status inspect_read_text(inspection *in, const char *text, const char *data,
 {
     asc_ctx *ctx = in->ctx;
     asc_ids ids = {0};
-    int64_t block = asc_lm_block(in->model->lm), n = limit < block ? limit : block;
+    int64_t n = text ? 0 : cut_length(in, limit);
     if (text && encode_text(in, text, &ids) == ASC_OK && check_length(in, (int64_t)ids.n) == ASC_OK) {
         n = (int64_t)ids.n;
     }

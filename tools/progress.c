@@ -71,6 +71,15 @@ void progress_part(progress *bar, const char *what, double done)
     }
 }
 
+/* "step 3/10"; a run resumed with fewer steps than are done has no end to tell. */
+static void print_step(const asc_train_progress *p)
+{
+    fprintf(stderr, "step %lld", (long long)p->step);
+    if (p->step <= p->steps) {
+        fprintf(stderr, "/%lld", (long long)p->steps);
+    }
+}
+
 static void show_step(progress *bar, const asc_train_progress *p)
 {
     char left[32];
@@ -80,8 +89,9 @@ static void show_step(progress *bar, const asc_train_progress *p)
         fprintf(stderr, "  %lld/%lld  loss %.4f  %.0f tokens/s  %s left", (long long)p->step, (long long)p->steps,
                 p->loss, p->tokens_per_s, left);
     } else if (!bar->terminal && p->log) {
-        fprintf(stderr, "step %lld/%lld  epoch %.2f  loss %.4f  lr %.3g  norm %.3f  %.0f tokens/s  %s left\n",
-                (long long)p->step, (long long)p->steps, p->epoch, p->loss, p->lr, p->grad_norm, p->tokens_per_s, left);
+        print_step(p);
+        fprintf(stderr, "  epoch %.2f  loss %.4f  lr %.3g  norm %.3f  %.0f tokens/s  %s left\n", p->epoch, p->loss,
+                p->lr, p->grad_norm, p->tokens_per_s, left);
     }
 }
 
@@ -93,9 +103,9 @@ void progress_show(progress *bar, const asc_train_progress *p)
     case ASC_TRAIN_EVALUATING: progress_part(bar, "evaluating", p->evaluated); break;
     case ASC_TRAIN_EVALUATED:
         progress_clear(bar);
-        fprintf(stderr, "step %lld/%lld  epoch %.2f  valid loss %.4f  perplexity %.3f  %.4f bits per byte%s\n",
-                (long long)p->step, (long long)p->steps, p->epoch, p->valid.loss, p->valid.ppl, p->valid.bits_per_byte,
-                p->valid.loss <= p->best_loss ? "  (best)" : "");
+        print_step(p);
+        fprintf(stderr, "  epoch %.2f  valid loss %.4f  perplexity %.3f  %.4f bits per byte%s\n", p->epoch,
+                p->valid.loss, p->valid.ppl, p->valid.bits_per_byte, p->valid.loss <= p->best_loss ? "  (best)" : "");
         break;
     }
 }

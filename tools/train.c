@@ -89,7 +89,7 @@ static asc_settings *gather(asc_ctx *ctx, const struct args *args)
         set_pair(s, args->sets.value[i]);
     }
     for (int i = 0; i < args->given.n && asc_error(ctx) == ASC_OK; i++) {
-        asc_settings_set(s, args->given.name[i], args->given.value[i] ? args->given.value[i] : "true");
+        asc_settings_option(s, args->given.name[i], args->given.value[i] ? args->given.value[i] : "true");
     }
     if (args->resume && asc_error(ctx) == ASC_OK) {
         asc_settings_resume(s, args->out);

@@ -149,7 +149,7 @@ static asc_status evaluate(asc_trainer *t, asc_best *found)
     }
     if (status == ASC_OK && !isfinite(valid->loss)) {
         status = asc_fail(t->ctx, ASC_ERR_NONFINITE, "step %lld: the validation loss is %g", (long long)t->state.step,
-                          valid->loss);
+                          fabs(valid->loss)); /* no -nan */
     }
     *found = (asc_best){t->state.step, valid->loss, valid->bits_per_byte};
     return status;

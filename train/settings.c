@@ -2,6 +2,7 @@
 #include "train/settings.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,10 +311,16 @@ static json_t *parse_as(const asc_setting *t, const char *text)
     return parse_number(t, text);
 }
 
+/* Numbers, too, that JSON does not know: .1, 1., +1; what else strtod takes, as nan and 0x1, is a text. */
 static json_t *parse_any(const char *text)
 {
     json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
-    return value ? value : json_string(text);
+    if (value || !*text || text[strspn(text, "+-.0123456789eE")]) {
+        return value ? value : json_string(text);
+    }
+    char *end;
+    double number = strtod(text, &end);
+    return *end || !isfinite(number) ? json_string(text) : json_real(number);
 }
 
 asc_status asc_settings_set(asc_settings *s, const char *key, const char *value)
@@ -332,6 +339,18 @@ asc_status asc_settings_set(asc_settings *s, const char *key, const char *value)
     asc_status status = asc_settings_put(s, key, json, ASC_FROM_HAND);
     json_decref(json);
     return status;
+}
+
+asc_status asc_settings_option(asc_settings *s, const char *key, const char *value)
+{
+    if (asc_settings_set(s, key, value)) {
+        return s ? asc_error(s->ctx) : ASC_ERR_MEMORY;
+    }
+    char name[128];
+    spell(key, name, sizeof name);
+    int i = find(name);
+    bool may_idle = i >= 0 && table[i].model_key && table[i].fallback;
+    return may_idle && json_object_set_new(s->optional, table[i].model_key, json_false()) ? no_memory(s->ctx) : ASC_OK;
 }
 
 json_t *asc_setting_default(const asc_setting *setting)

@@ -26,7 +26,8 @@ struct asc_settings {
     asc_values values;
     json_t *texts;     /* key to string */
     json_t *model;     /* the model's configuration, as far as it was given … */
-    json_t *optional;  /* … and the keys of it that a preset or a file gave, for mixings that the model may not have */
+    json_t *optional;  /* … and the keys of it for mixings that the model may not have: true if a preset or a file gave
+                        * it, false if an option did, whose user is told */
     json_t *checksums; /* of a resumed run's data: split to text; or NULL */
     char from[ASC_SETTINGS_MAX]; /* an asc_layer_of for each setting */
 };

@@ -25,7 +25,7 @@ static const struct {
      "{\"layers\": 12, \"dim\": 256, \"ffn\": 1024, \"heads\": 4, \"block\": 256, \"batch\": 16, \"dropout\": 0.1,"
      " \"lr\": 6e-4, \"min_lr\": 6e-5, \"warmup\": 100, \"schedule\": \"cosine\", \"weight_decay\": 0.1,"
      " \"beta1\": 0.9, \"beta2\": 0.999, \"clip\": 1, \"epochs\": 20,"
-     " \"r\": 32, \"offsets\": [[1], [1], [2], [2], [4], [4], [8], [8], [12], [12], [16], [16]]}"},
+     " \"r\": 32, \"offsets\": \"paper-12l\"}"},
     {"intended", "ASCender as the authors' listing means it; it looks ahead, and is refused unless look_ahead is true",
      "{\"model\": \"ascender\", \"listing\": \"intended\"}"},
     {"reference", "ASCender as the authors' listing runs; it looks ahead, too",

@@ -93,7 +93,7 @@ static void add_defaults(json_t *model)
     }
 }
 
-/* A preset or a file may serve several models: what this one's mixings don't know has no say. */
+/* A preset, a file or an option may serve several models: what this one's mixings don't know has no say. */
 static void drop_idle(const asc_settings *s, json_t *model)
 {
     const char *key;

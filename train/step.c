@@ -36,13 +36,14 @@ asc_status asc_step_run(const asc_stepper *s, int64_t step, int64_t sequences, d
             return asc_error(ctx);
         }
         if (!isfinite(result->loss)) {
-            return asc_fail(ctx, ASC_ERR_NONFINITE, "step %lld: the loss is %g", (long long)step + 1, result->loss);
+            return asc_fail(ctx, ASC_ERR_NONFINITE, "step %lld: the loss is %g", (long long)step + 1,
+                            fabs(result->loss)); /* no -nan */
         }
     }
     result->grad_norm = asc_grad_norm(ctx, params);
     if (!isfinite(result->grad_norm)) {
         return asc_fail(ctx, ASC_ERR_NONFINITE, "step %lld: the norm of the gradient is %g", (long long)step + 1,
-                        result->grad_norm);
+                        fabs(result->grad_norm));
     }
     asc_status status = asc_optim_step(s->optim, lr, asc_clip_scale(result->grad_norm, s->clip));
     if (status == ASC_OK) {

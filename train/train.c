@@ -47,7 +47,7 @@ static asc_status open_data(asc_trainer *t, const char *run, bool resume, const 
 {
     const asc_values *v = &t->settings->values;
     if (!*v->data) {
-        return asc_fail(t->ctx, ASC_ERR_ARG, "data is missing: builtin, a text file or a folder");
+        return asc_fail(t->ctx, ASC_ERR_ARG, "--data is missing: builtin, a text file or a folder");
     }
     t->data = asc_dataset_open(t->ctx, v->data);
     t->tokenizer = t->data ? open_tokenizer(t, resume, init) : NULL;
@@ -95,6 +95,21 @@ static asc_status copy_init(const asc_trainer *t, const asc_params *from, asc_pa
     return status;
 }
 
+/* Options that the model's mixings don't know. */
+static void say_left_out(const asc_trainer *t)
+{
+    json_t *model = json_loads(asc_lm_config(t->lm), 0, NULL), *quiet;
+    const char *key;
+    json_object_foreach(t->settings->optional, key, quiet) {
+        if (model && json_is_false(quiet) && !json_object_get(model, key)) {
+            char text[100];
+            snprintf(text, sizeof text, "%s is left out: no layer of this model knows it", key);
+            say(t, text);
+        }
+    }
+    json_decref(model);
+}
+
 static asc_status open_lm(asc_trainer *t, const asc_model *init)
 {
     const asc_values *v = &t->settings->values;
@@ -112,6 +127,7 @@ static asc_status open_lm(asc_trainer *t, const asc_model *init)
     if (asc_error(t->ctx) || (init && copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm)))) {
         return asc_error(t->ctx);
     }
+    say_left_out(t);
     t->optim = asc_adamw_new(t->ctx, asc_lm_params(t->lm),
                              &(asc_adamw_options){v->beta1, v->beta2, 0, v->weight_decay});
     return asc_error(t->ctx);

@@ -50,6 +50,10 @@ ASC_API void asc_settings_free(asc_settings *settings); /* NULL is accepted */
  * wrong value. */
 ASC_API asc_status asc_settings_set(asc_settings *settings, const char *key, const char *value);
 
+/* The same of an option that every training has, whatever its model: one like "heads" that no mixing of the model knows
+ * is left out, with a message, where asc_settings_set's is an error. */
+ASC_API asc_status asc_settings_option(asc_settings *settings, const char *key, const char *value);
+
 /* Takes all settings from a JSON file: an object like a run's config.json. ASC_ERR_IO, ASC_ERR_FORMAT (no JSON object),
  * ASC_ERR_ARG as above. */
 ASC_API asc_status asc_settings_load(asc_settings *settings, const char *path);
