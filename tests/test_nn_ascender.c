@@ -140,7 +140,7 @@ static const struct {
     {",\"variant\":\"background\",\"aux_coh\":1", "config: the auxiliary losses belong to variant swarm"},
     {",\"variant\":\"background\",\"rho_self\":true",
      "config: rho_self and sep_self belong to variant swarm: background takes its density over the neighbours"},
-    {",\"variant\":\"background\",\"kappa\":3", "config: unknown setting 'kappa'; did you mean '"},
+    {",\"variant\":\"background\",\"kappa\":3", "config: kappa belongs to variant swarm"},
     {",\"lambda_align\":[1,2,3]", "config: lambda_align has 3 entries, expected one a head: 2"},
     {",\"tau_sep\":0", "config: tau_sep is 0, expected a number from 0.001 to 1000000000"},
     {",\"kappa\":-1", "config: kappa is -1, expected a number from 0 to 1000000000"},
