@@ -196,7 +196,7 @@ static void compare(const outcome *a, const outcome *b, double tolerance, uint64
         double most = 1, off = 0;
         for (int64_t e = 0; e < asc_numel(b->part[i]); e++) {
             most = fmax(most, fabs(y[e]));
-            off = fabs(x[e] - y[e]) <= off ? off : fabs(x[e] - y[e]);
+            off = isfinite(x[e] - y[e]) ? fmax(off, fabs(x[e] - y[e])) : INFINITY;
         }
         if (!(off <= tolerance * most)) {
             ck_abort_msg("call %llu: part %d is off by %g of %g", (unsigned long long)seed, i, off, most);
