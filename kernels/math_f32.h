@@ -52,9 +52,8 @@ static inline float with_sign_f32(float a, float x)
 
 /* e^x = 2^k e^r with |r| <= ln 2 / 2 (Cody and Waite, Software Manual for the Elementary Functions, 1980).
  * Adding 1.5·2^23 rounds to an integer, and leaves it in the low bits. ln 2 is split so that k times the
- * first part is exact. Results that are not normal numbers become 0: gradual underflow is slow on some
- * processors, and a softmax is full of it. */
-static inline float exp1_f32(float x)
+ * first part is exact. Gives e^r, and k where a float has its exponent. */
+static inline float exp_parts_f32(float x, uint32_t *k_bits)
 {
     float shifted = x * 1.44269504f + 0x1.8p23f;
     float k = shifted - 0x1.8p23f;
@@ -64,10 +63,40 @@ static inline float exp1_f32(float x)
     q = q * r + 0.0416681021f;
     q = q * r + 0.166665167f;
     q = q * r + 0.49999994f;
-    float p = q * (r * r) + r + 1.0f;
-    float y = from_bits_f32(bits_f32(p) + (bits_f32(shifted) << 23));
+    *k_bits = bits_f32(shifted) << 23;
+    return q * (r * r) + r + 1.0f;
+}
+
+/* e^x, where results that are not normal numbers become 0: gradual underflow is slow on some processors, and a
+ * softmax is full of it. */
+static inline float exp1_f32(float x)
+{
+    uint32_t k;
+    float p = exp_parts_f32(x, &k);
+    float y = from_bits_f32(bits_f32(p) + k);
     y = x <= 88.7228317f ? y : x + INFINITY; /* NaN stays NaN */
     return x < -87.3365402f ? 0.0f : y;
+}
+
+/* e^x, with gradual underflow: small results are put together 2^64 times as large. Below the last bound they are
+ * under half the smallest float. */
+static inline float exp_gradual1_f32(float x)
+{
+    uint32_t k;
+    float p = exp_parts_f32(x, &k);
+    uint32_t raise = x < -80.0f ? (uint32_t)64 << 23 : 0;
+    float y = from_bits_f32(bits_f32(p) + k + raise) * (x < -80.0f ? 0x1p-64f : 1.0f);
+    y = x <= 88.7228317f ? y : x + INFINITY; /* NaN stays NaN */
+    return x < -103.972084f ? 0.0f : y;
+}
+
+/* 1/(1 + e^-x), where results that are not normal numbers become 0: faster than sigmoid1_f32, and less exact. With
+ * e = e^-|x| it is 1/s or e/s, s = 1 + e; what the rounding of s lost is put back: y/(1 + lost/s) = y - y lost/s. */
+static inline float gate1_f32(float x)
+{
+    float e = exp1_f32(-fabsf(x)), s = 1.0f + e, lost = e - (s - 1.0f);
+    float y = (x < 0 ? e : 1.0f) / s;
+    return y - y * (lost * (x < 0 ? 1.0f - y : y));
 }
 
 static inline float tanh1_f32(float x)
@@ -140,6 +169,21 @@ static inline double clamp_wide(double x, double limit)
 static inline float sigmoid1_f32(float x)
 {
     return (float)(1.0 / (1.0 + exp_wide(-clamp_wide(x, 110.0))));
+}
+
+/* x σ(x); beyond 110 the result is x, or under half the smallest float: -∞ gives -0. */
+static inline float silu1_f32(float x)
+{
+    double near = clamp_wide(x, 110.0);
+    return (float)((x > 0 ? (double)x : near) / (1.0 + exp_wide(-near)));
+}
+
+/* x (1 + tanh u)/2 = x σ(2u) with u = √(2/π) (x + 0.044715 x³); beyond 11 as above. */
+static inline float gelu_tanh1_f32(float x)
+{
+    double near = clamp_wide(x, 11.0);
+    double twice_u = 1.5957691216057308 * (near + 0.044715 * (near * near * near));
+    return (float)((x > 0 ? (double)x : near) / (1.0 + exp_wide(-twice_u)));
 }
 
 /* Φ(x) and e = e^(-x²/2), |x| <= 15: Φ(-a) = e R(a), a >= 0, with a rational fit R of Mills' ratio / √2π. */

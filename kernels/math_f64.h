@@ -14,6 +14,11 @@ static inline double exp1_f64(double x)
     return exp(x);
 }
 
+static inline double exp_gradual1_f64(double x)
+{
+    return exp(x);
+}
+
 static inline double tanh1_f64(double x)
 {
     return tanh(x);
@@ -29,6 +34,28 @@ static inline double sigmoid1_f64(double x)
 {
     double z = exp(-fabs(x));
     return (x < 0 ? z : 1.0) / (1.0 + z);
+}
+
+static inline double gate1_f64(double x)
+{
+    return sigmoid1_f64(x);
+}
+
+/* x σ(g) where g has the sign of x; where σ is 0, an infinity must not meet it. */
+static inline double gated1_f64(double x, double g)
+{
+    double s = sigmoid1_f64(g);
+    return s == 0 ? -0.0 : x * s;
+}
+
+static inline double silu1_f64(double x)
+{
+    return gated1_f64(x, x);
+}
+
+static inline double gelu_tanh1_f64(double x)
+{
+    return gated1_f64(x, 1.59576912160573071176 * (x + 0.044715 * x * x * x));
 }
 
 static inline double normal_cdf_f64(double x)

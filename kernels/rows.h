@@ -15,7 +15,7 @@ static ALWAYS_INLINE void F(map)(REAL *y, const REAL *x, int64_t n, REAL (*f)(RE
 
 static void F(exp)(REAL *y, const REAL *x, int64_t n)
 {
-    F(map)(y, x, n, F(exp1));
+    F(map)(y, x, n, F(exp_gradual1));
 }
 
 static void F(tanh)(REAL *y, const REAL *x, int64_t n)
@@ -31,6 +31,16 @@ static void F(sigmoid)(REAL *y, const REAL *x, int64_t n)
 static void F(erf)(REAL *y, const REAL *x, int64_t n)
 {
     F(map)(y, x, n, F(erf1));
+}
+
+static void F(silu)(REAL *y, const REAL *x, int64_t n)
+{
+    F(map)(y, x, n, F(silu1));
+}
+
+static void F(gelu_tanh)(REAL *y, const REAL *x, int64_t n)
+{
+    F(map)(y, x, n, F(gelu_tanh1));
 }
 
 static void F(gelu)(REAL *y, const REAL *x, int64_t n)
@@ -53,6 +63,26 @@ static void F(gelu_grad)(REAL *dx, const REAL *x, const REAL *dy, int64_t n, boo
         F(gelu_slope)(dx, x, dy, n, true);
     } else {
         F(gelu_slope)(dx, x, dy, n, false);
+    }
+}
+
+/* Φ(x) is in both functions, and computed once. */
+static ALWAYS_INLINE void F(gelu_and_slope)(REAL *y, REAL *dx, const REAL *x, const REAL *dy, int64_t n, bool fresh)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        REAL at = x[i], g = dy[i] * F(gelu_slope1)(at);
+        y[i] = F(gelu1)(at);
+        dx[i] = fresh ? g : dx[i] + g;
+    }
+}
+
+static void F(gelu_both)(REAL *y, REAL *dx, const REAL *x, const REAL *dy, int64_t n, bool fresh)
+{
+    if (fresh) {
+        F(gelu_and_slope)(y, dx, x, dy, n, true);
+    } else {
+        F(gelu_and_slope)(y, dx, x, dy, n, false);
     }
 }
 

@@ -161,7 +161,7 @@ static void F(gate)(REAL *y, REAL *a, const REAL *h, const REAL *g, int64_t n)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        a[i] = 1 / (1 + F(exp1)(-a[i])); /* within 2 units in the last place, and three times as fast as in double */
+        a[i] = F(gate1)(a[i]);
     }
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {

@@ -1,16 +1,79 @@
 /* tensor/blas.c: matrix products on OpenBLAS, one thread a call, and the pieces they are cut into. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "tensor/blas.h"
 
 #include <cblas.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "tensor/core_advice.h"
 #include "tensor/cpu.h"
 #include "tensor/ctx.h"
 
+/* What a build of OpenBLAS asks of those who call it from threads of their own.
+ *
+ * Built for POSIX threads: a count of threads for the process, to be set to 1.
+ * Built for OpenMP: it asks the runtime at each call how many threads the calling thread may have, and for a thread that
+ * OpenMP did not start that is OMP_NUM_THREADS or all processors, whatever was set elsewhere (num_cpu_avail in its
+ * common_thread.h). So each product sets its thread's number, and puts the old one back, which is the host program's. The
+ * runtime's functions are looked up, as the other builds have none.
+ * Built without threads: its buffers are handed out without a lock, unless it was built with USE_LOCKING; two calls at a time
+ * may get the same buffer, and wrong results. So they go one at a time. */
+static struct {
+    void (*set_omp)(int threads);
+    int (*get_omp)(void);
+    bool one_at_a_time;
+} build;
+
+static _Thread_local int omp_threads = 1;
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_serial(void)
+{
+    return openblas_get_parallel() == OPENBLAS_SEQUENTIAL && !strstr(openblas_get_config(), "USE_LOCKING");
+}
+
+static void find_build(void)
+{
+    if (openblas_get_parallel() == OPENBLAS_OPENMP) {
+        build.set_omp = (void (*)(int))dlsym(RTLD_DEFAULT, "omp_set_num_threads");
+        build.get_omp = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+    }
+    build.one_at_a_time = is_serial();
+}
+
 void asc_blas_threads(int n)
 {
-    openblas_set_num_threads(n);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_build);
+    omp_threads = n;
+    if (!build.set_omp || !build.get_omp) {
+        openblas_set_num_threads(n);
+    }
+}
+
+/* Gives what leave_blas wants. */
+static int enter_blas(void)
+{
+    int before = 0;
+    if (build.one_at_a_time) {
+        pthread_mutex_lock(&turn);
+    } else if (build.set_omp && build.get_omp) {
+        before = build.get_omp();
+        build.set_omp(omp_threads);
+    }
+    return before;
+}
+
+static void leave_blas(int before)
+{
+    if (build.one_at_a_time) {
+        pthread_mutex_unlock(&turn);
+    } else if (before > 0) {
+        build.set_omp(before);
+    }
 }
 
 /* Rows of C start from the bias, or from 0. */
@@ -42,11 +105,13 @@ void asc_gemm_run(const asc_gemm *g)
     CBLAS_TRANSPOSE ta = g->ta ? CblasTrans : CblasNoTrans, tb = g->tb ? CblasTrans : CblasNoTrans;
     blasint m = (blasint)g->m, n = (blasint)g->n, k = (blasint)g->k;
     blasint lda = (blasint)g->lda, ldb = (blasint)g->ldb, ldc = (blasint)g->ldc;
+    int before = enter_blas();
     if (g->dtype == ASC_F32) {
         cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, (float)g->alpha, g->a, lda, g->b, ldb, (float)beta, g->c, ldc);
     } else {
         cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, g->alpha, g->a, lda, g->b, ldb, beta, g->c, ldc);
     }
+    leave_blas(before);
 }
 
 /* How a product is cut: tiles of C, and for a small C of a long sum also pieces of k, whose partial products are
@@ -65,7 +130,7 @@ enum { SHORTEST = 256, DEPTH = 1024, SMALL = 1 << 19 };
 
 static tiling cut(const asc_gemm *g)
 {
-    const double most = 24e6; /* multiply-adds: some tenths of a millisecond */
+    const double most = 36e6; /* multiply-adds: some tenths of a millisecond */
     tiling t = {.g = g, .rows = g->m, .cols = g->n, .depth = g->k, .layers = 1};
     while ((double)t.rows * (double)t.cols * (double)g->k > most) {
         int64_t *side = t.rows >= t.cols ? &t.rows : &t.cols;
@@ -155,40 +220,17 @@ asc_status asc_gemm_parallel(asc_ctx *ctx, const asc_gemm *g)
     return ASC_OK;
 }
 
-/* Core types by the width of their kernels; what is not listed is taken to suit its processor. */
-static int kernel_width(const char *core)
-{
-    static const char *const wide[] = {"SkylakeX", "Cooperlake", "SapphireRapids", "Zen5"};
-    static const char *const middle[] = {"Haswell", "Zen", "Excavator", "Steamroller"};
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
-        if (strcasecmp(core, wide[i]) == 0) {
-            return 512;
-        }
-    }
-    for (size_t i = 0; i < sizeof middle / sizeof *middle; i++) {
-        if (strcasecmp(core, middle[i]) == 0) {
-            return 256;
-        }
-    }
-    return 128;
-}
-
 asc_machine asc_machine_info(void)
 {
-    const char *core = openblas_get_corename();
-    const char *advice = NULL;
-    if (asc_isa_best() == ASC_ISA_AVX512 && kernel_width(core) < 512) {
-        advice = "SkylakeX";
-    } else if (asc_isa_best() == ASC_ISA_AVX2 && kernel_width(core) < 256) {
-        advice = "Haswell";
-    }
+    const char *core = openblas_get_corename(), *config = openblas_get_config();
     return (asc_machine){
         .version = ASC_VERSION,
         .isa = asc_isa_name(asc_isa_active()),
         .best_isa = asc_isa_name(asc_isa_best()),
-        .blas = openblas_get_config(),
+        .blas = config,
         .blas_core = core,
-        .blas_advice = advice,
+        .blas_advice = asc_core_advice(asc_isa_best(), core, config, getenv("OPENBLAS_CORETYPE")),
+        .blas_serial = is_serial(),
         .isa_refused = asc_isa_refused(),
     };
 }

@@ -12,8 +12,9 @@ struct asc_storage {
     void *data;
     size_t capacity;
     int refs;
-    int size_class; /* -1: the caller's memory */
-    uint64_t owned_in; /* the outermost scope in which it last served its own class */
+    int size_class; /* below 0: none, see storage.c */
+    size_t chunk;   /* of a block of one */
+    uint64_t served; /* its number among all that the context was served with */
     void (*on_release)(void *user, void *data);
     void *user;
     uint32_t version; /* counts writes from outside, so that a backward pass notices */
@@ -31,6 +32,7 @@ struct asc_node {
     bool owned;         /* the scope's reference is still there */
     bool requires_grad; /* a leaf that collects its gradient */
     bool has_grad;      /* `grad` holds values */
+    bool flows;         /* of a segment (asc_recompute) whose calls leave no record: a gradient would flow to it */
     int keeps;          /* references of asc_keep */
     int refs;           /* scope + keeps + the library's own; 0: free */
     int32_t var;        /* the tape's variable; valid if that one's owner is this node */
@@ -80,7 +82,7 @@ struct asc_ctx {
     size_t n_scoped, cap_scoped;
     asc_scope *scopes;
     size_t n_scopes, cap_scopes;
-    uint64_t outer_scopes; /* outermost scopes begun so far */
+    uint64_t n_served;    /* storage so far */
     size_t failed_scopes; /* begun without memory to record them: nothing is made until they end */
 };
 
@@ -91,6 +93,7 @@ bool asc_grow(asc_ctx *ctx, void **array, size_t *capacity, size_t need, size_t 
 asc_status asc_pool_new(asc_ctx *ctx);
 void asc_pool_free(asc_ctx *ctx);
 asc_storage *asc_storage_new(asc_ctx *ctx, size_t bytes); /* one reference; NULL with the error set */
+asc_storage *asc_storage_lasting(asc_ctx *ctx, size_t bytes); /* the same, for what outlives the scope it is made in */
 asc_storage *asc_storage_wrap(asc_ctx *ctx, void *data, void (*on_release)(void *user, void *data), void *user);
 void asc_storage_ref(asc_storage *s);
 void asc_storage_unref(asc_ctx *ctx, asc_storage *s); /* NULL is accepted */
@@ -110,6 +113,14 @@ void asc_nodes_free(asc_ctx *ctx);
 /* threads.c */
 asc_status asc_workers_new(asc_ctx *ctx, int threads);
 void asc_workers_free(asc_ctx *ctx);
+/* From here on the threads' work is timed, or is not. */
+void asc_workers_watch(asc_ctx *ctx, bool watch);
+/* At time `now` of asc_clock: seconds that the threads have worked, all together, from a time of old. The thread that calls
+ * always works, unless it waits for the others to finish a job. */
+double asc_work_seconds(const asc_ctx *ctx, double now);
+
+/* speed.c */
+double asc_clock(void); /* seconds of a clock that never goes back */
 
 /* shape.c */
 bool asc_array_init(asc_array *a, asc_dtype dtype, int ndim, const int64_t *shape); /* contiguous; false: a bad shape */

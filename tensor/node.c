@@ -158,7 +158,6 @@ void asc_scope_begin(asc_ctx *ctx)
         ctx->failed_scopes++;
         return;
     }
-    ctx->outer_scopes += ctx->n_scopes == 0;
     size_t mark = ctx->tape.mark ? ctx->tape.mark(ctx) : 0;
     ctx->scopes[ctx->n_scopes++] = (asc_scope){ctx->n_scoped, mark};
 }

@@ -1,4 +1,5 @@
-/* tensor/speed.c: the machine's limit: the best that its matrix product reaches. */
+/* tensor/speed.c: the clock, and the machine's limits: the best that its matrix product and its memory reach. */
+#include <string.h>
 #include <time.h>
 
 #include "tensor/blas.h"
@@ -6,7 +7,7 @@
 
 enum { RUNS = 5 };
 
-static double seconds(void)
+double asc_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -18,13 +19,13 @@ static double shortest(asc_ctx *ctx, const asc_gemm *g, bool own_threads)
 {
     double best = 0;
     for (int i = 0; i <= RUNS; i++) {
-        double start = seconds();
+        double start = asc_clock();
         if (own_threads) {
             asc_gemm_parallel(ctx, g);
         } else {
             asc_gemm_run(g);
         }
-        double took = seconds() - start;
+        double took = asc_clock() - start;
         if (i > 0 && (best == 0 || took < best)) {
             best = took;
         }
@@ -51,4 +52,46 @@ double asc_gemm_speed(asc_ctx *ctx, int64_t m, int64_t n, int64_t k)
     asc_blas_threads(1);
     asc_storage_unref(ctx, s);
     return 2e-9 * (double)m * (double)n * (double)k / (own < blas ? own : blas);
+}
+
+/* ---- memory: the triad of McCalpin's STREAM, a_i = b_i + s c_i ---- */
+
+enum { TRIAD_FLOATS = 1 << 25, TRIAD_PIECE = 1 << 16 }; /* of an array, 128 MiB: far more than caches hold */
+
+typedef struct triad {
+    float *a;
+    const float *b, *c;
+    float s;
+} triad;
+
+static void triad_piece(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const triad *t = arg;
+    float *restrict a = t->a + piece * TRIAD_PIECE;
+    const float *restrict b = t->b + piece * TRIAD_PIECE, *restrict c = t->c + piece * TRIAD_PIECE;
+    for (int i = 0; i < TRIAD_PIECE; i++) {
+        a[i] = b[i] + t->s * c[i];
+    }
+}
+
+double asc_memory_speed(asc_ctx *ctx)
+{
+    size_t bytes = TRIAD_FLOATS * sizeof(float);
+    asc_storage *s = asc_storage_new(ctx, 3 * bytes);
+    if (!s) {
+        return 0;
+    }
+    float *x = s->data;
+    memset(x, 0, 3 * bytes);
+    triad t = {x, x + TRIAD_FLOATS, x + 2 * TRIAD_FLOATS, 3};
+    double best = 0;
+    for (int i = 0; i <= RUNS; i++) {
+        double start = asc_clock();
+        asc_parallel(ctx, TRIAD_FLOATS / TRIAD_PIECE, triad_piece, &t);
+        double took = asc_clock() - start;
+        best = i > 0 && (best == 0 || took < best) ? took : best;
+    }
+    asc_storage_unref(ctx, s);
+    return 3e-9 * (double)bytes / best;
 }

@@ -1,20 +1,35 @@
 /* tensor/storage.c: storage and its pool.
  *
- * Storage that is let go waits in a list of its size class and serves the next request of that class, so that a step
- * that repeats the last one's shapes asks the allocator for nothing. Classes are an eighth of a power of two apart:
- * at most an eighth is wasted.
+ * Storage that is let go serves later requests, so that a step that repeats the last one's shapes asks the allocator
+ * for nothing.
  *
- * A step of smaller shapes, the last batch of an epoch, is lent the larger storage of the steps before it rather than
- * given memory of its own. What this step has itself had in its own class is not lent: its next request of that class
- * would find it gone. */
+ * The large storage of a scope is cut out of chunks of memory by first fit (Knuth, The Art of Computer Programming 1,
+ * 2.5, algorithms A and B): from the free block with the lowest address in the oldest chunk that has one. What is let
+ * go joins the free blocks beside it, and a request without room brings a chunk, which is then the youngest. So memory
+ * serves requests of any size, and a step of smaller shapes, the last batch of an epoch, gets by with what there is. A
+ * step that repeats another finds each block where that one found it, and needs no chunk that it did not need.
+ *
+ * Small storage waits in a list of its size class; so does what is to outlive scopes, parameters and gradients, which
+ * would stand between the blocks of chunks and break up the room. Classes are an eighth of a power of two apart: at
+ * most an eighth is wasted. */
 #include "tensor/ctx.h"
 
 #include <string.h>
 
-enum { CLASSES = 8 * 60, SMALLEST = 256, REACH = 24 /* classes: at most 8 times the size */ };
+enum { CLASSES = 8 * 60, SMALLEST = 256, LARGE = 1 << 16, LINE = 64 };
+enum { CALLERS = -1, IN_CHUNK = -2 }; /* size classes that are none */
+
+typedef struct chunk {
+    void *data;
+    size_t capacity;
+} chunk;
 
 struct asc_pool {
     asc_storage *free[CLASSES];
+    asc_storage *blocks; /* free ones of the chunks, by chunk and address */
+    asc_storage *spare;  /* that have no memory */
+    chunk *chunks;       /* the oldest first */
+    size_t n_chunks, cap_chunks;
 };
 
 /* The class whose storage holds `bytes`, and that storage's size. */
@@ -40,81 +55,176 @@ asc_status asc_pool_new(asc_ctx *ctx)
     return ASC_OK;
 }
 
+/* Frees a list of storage, and the memory of each where it is its own. */
+static void free_list(asc_ctx *ctx, asc_storage *list, bool memory)
+{
+    for (asc_storage *next; list; list = next) {
+        next = list->next;
+        if (memory) {
+            asc_free(ctx, list->data, list->capacity);
+        }
+        asc_free(ctx, list, sizeof *list);
+    }
+}
+
 void asc_pool_free(asc_ctx *ctx)
 {
-    if (!ctx->pool) {
+    asc_pool *pool = ctx->pool;
+    if (!pool) {
         return;
     }
     for (int c = 0; c < CLASSES; c++) {
-        for (asc_storage *s = ctx->pool->free[c], *next; s; s = next) {
-            next = s->next;
-            asc_free(ctx, s->data, s->capacity);
-            asc_free(ctx, s, sizeof *s);
-        }
+        free_list(ctx, pool->free[c], true);
     }
-    asc_free(ctx, ctx->pool, sizeof *ctx->pool);
+    free_list(ctx, pool->blocks, false);
+    free_list(ctx, pool->spare, false);
+    for (size_t i = 0; i < pool->n_chunks; i++) {
+        asc_free(ctx, pool->chunks[i].data, pool->chunks[i].capacity);
+    }
+    asc_free(ctx, pool->chunks, pool->cap_chunks * sizeof *pool->chunks);
+    asc_free(ctx, pool, sizeof *pool);
     ctx->pool = NULL;
 }
 
-/* Takes storage of the class off its list; with `lent`, only what this outermost scope has not had as its own. */
-static asc_storage *take(asc_ctx *ctx, int class, bool lent)
+/* ---- size classes ---- */
+
+static asc_storage *take_from_class(asc_ctx *ctx, size_t bytes)
 {
-    for (asc_storage **at = &ctx->pool->free[class]; *at; at = &(*at)->next) {
-        asc_storage *s = *at;
-        if (!lent || s->owned_in != ctx->outer_scopes) {
-            *at = s->next;
-            return s;
-        }
+    size_t capacity;
+    int class = class_of(bytes, &capacity);
+    asc_storage *s = ctx->pool->free[class];
+    if (s) {
+        ctx->pool->free[class] = s->next;
+        return s;
     }
-    return NULL;
+    s = asc_alloc(ctx, sizeof *s);
+    if (!s) {
+        return NULL;
+    }
+    *s = (asc_storage){.data = asc_alloc(ctx, capacity), .capacity = capacity, .size_class = class};
+    if (!s->data) {
+        asc_free(ctx, s, sizeof *s);
+        return NULL;
+    }
+    return s;
 }
 
-static asc_storage *take_pooled(asc_ctx *ctx, int class)
+/* ---- chunks ---- */
+
+static asc_storage *new_block(asc_ctx *ctx, void *data, size_t capacity, size_t number)
 {
-    asc_storage *s = take(ctx, class, false);
+    asc_storage *s = ctx->pool->spare;
     if (s) {
-        s->owned_in = ctx->outer_scopes;
+        ctx->pool->spare = s->next;
+    } else if (!(s = asc_alloc(ctx, sizeof *s))) {
+        return NULL;
     }
-    for (int c = class + 1; !s && c <= class + REACH && c < CLASSES; c++) {
-        s = take(ctx, c, true);
+    *s = (asc_storage){.data = data, .capacity = capacity, .size_class = IN_CHUNK, .chunk = number};
+    return s;
+}
+
+/* A chunk of at least `bytes`, as one free block that is in no list yet. Its size is a class's, so that requests that
+ * grow little by little don't each bring a chunk. */
+static asc_storage *new_chunk(asc_ctx *ctx, size_t bytes)
+{
+    asc_pool *pool = ctx->pool;
+    size_t capacity, number = pool->n_chunks;
+    class_of(bytes, &capacity);
+    if (!asc_grow(ctx, (void **)&pool->chunks, &pool->cap_chunks, number + 1, sizeof *pool->chunks)) {
+        return NULL;
+    }
+    void *data = asc_alloc(ctx, capacity);
+    asc_storage *block = data ? new_block(ctx, data, capacity, number) : NULL;
+    if (!block) {
+        asc_free(ctx, data, capacity);
+        return NULL;
+    }
+    pool->chunks[pool->n_chunks++] = (chunk){data, capacity};
+    return block;
+}
+
+/* Cuts a block out of the first free one with room. */
+static asc_storage *take_from_chunk(asc_ctx *ctx, size_t bytes)
+{
+    asc_storage **at = &ctx->pool->blocks;
+    bytes = (bytes + LINE - 1) / LINE * LINE;
+    while (*at && (*at)->capacity < bytes) {
+        at = &(*at)->next;
+    }
+    if (!*at && !(*at = new_chunk(ctx, bytes))) {
+        return NULL;
+    }
+    asc_storage *block = *at;
+    if (block->capacity == bytes) {
+        *at = block->next;
+        return block;
+    }
+    asc_storage *front = new_block(ctx, block->data, bytes, block->chunk);
+    if (front) {
+        block->data = (char *)block->data + bytes;
+        block->capacity -= bytes;
+    }
+    return front;
+}
+
+/* Makes one block of two that follow each other in the list, if they do in memory. */
+static void join(asc_pool *pool, asc_storage *a, asc_storage *b)
+{
+    if (a && b && a->chunk == b->chunk && (char *)a->data + a->capacity == (char *)b->data) {
+        a->capacity += b->capacity;
+        a->next = b->next;
+        b->next = pool->spare;
+        pool->spare = b;
+    }
+}
+
+static void return_to_chunk(asc_pool *pool, asc_storage *s)
+{
+    asc_storage *before = NULL, *after = pool->blocks;
+    while (after && (after->chunk < s->chunk || (after->chunk == s->chunk && after->data < s->data))) {
+        before = after;
+        after = after->next;
+    }
+    s->next = after;
+    *(before ? &before->next : &pool->blocks) = s;
+    join(pool, s, after);
+    join(pool, before, s);
+}
+
+/* ---- storage ---- */
+
+static asc_storage *serve(asc_ctx *ctx, size_t bytes, bool lasting)
+{
+    if (bytes > PTRDIFF_MAX) {
+        asc_fail(ctx, ASC_ERR_MEMORY, "out of memory: %zu bytes are more than there can be", bytes);
+        return NULL;
+    }
+    asc_storage *s = lasting || bytes < LARGE ? take_from_class(ctx, bytes) : take_from_chunk(ctx, bytes);
+    if (s) {
+        s->refs = 1;
+        s->version = 0;
+        s->served = ++ctx->n_served;
+        s->next = NULL;
     }
     return s;
 }
 
 asc_storage *asc_storage_new(asc_ctx *ctx, size_t bytes)
 {
-    if (bytes > PTRDIFF_MAX) {
-        asc_fail(ctx, ASC_ERR_MEMORY, "out of memory: %zu bytes are more than there can be", bytes);
-        return NULL;
-    }
-    size_t capacity;
-    int class = class_of(bytes, &capacity);
-    asc_storage *s = take_pooled(ctx, class);
-    if (!s) {
-        s = asc_alloc(ctx, sizeof *s);
-        if (!s) {
-            return NULL;
-        }
-        s->data = asc_alloc(ctx, capacity);
-        if (!s->data) {
-            asc_free(ctx, s, sizeof *s);
-            return NULL;
-        }
-        s->capacity = capacity;
-        s->size_class = class;
-        s->owned_in = ctx->outer_scopes;
-    }
-    s->refs = 1;
-    s->version = 0;
-    s->next = NULL;
-    return s;
+    return serve(ctx, bytes, ctx->n_scopes == 0);
+}
+
+asc_storage *asc_storage_lasting(asc_ctx *ctx, size_t bytes)
+{
+    return serve(ctx, bytes, true);
 }
 
 asc_storage *asc_storage_wrap(asc_ctx *ctx, void *data, void (*on_release)(void *user, void *data), void *user)
 {
     asc_storage *s = asc_alloc(ctx, sizeof *s);
     if (s) {
-        *s = (asc_storage){.data = data, .refs = 1, .size_class = -1, .on_release = on_release, .user = user};
+        *s = (asc_storage){.data = data, .refs = 1, .size_class = CALLERS, .served = ++ctx->n_served,
+                           .on_release = on_release, .user = user};
     }
     return s;
 }
@@ -132,10 +242,12 @@ void asc_storage_unref(asc_ctx *ctx, asc_storage *s)
     if (s->size_class >= 0) {
         s->next = ctx->pool->free[s->size_class];
         ctx->pool->free[s->size_class] = s;
-        return;
+    } else if (s->size_class == IN_CHUNK) {
+        return_to_chunk(ctx->pool, s);
+    } else {
+        if (s->on_release) {
+            s->on_release(s->user, s->data);
+        }
+        asc_free(ctx, s, sizeof *s);
     }
-    if (s->on_release) {
-        s->on_release(s->user, s->data);
-    }
-    asc_free(ctx, s, sizeof *s);
 }

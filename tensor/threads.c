@@ -1,13 +1,20 @@
-/* tensor/threads.c: a pool of threads per context, and the one way to run pieces on it. */
+/* tensor/threads.c: a pool of threads per context, and the one way to run pieces on it.
+ *
+ * A job is open until its caller finds no piece left. Threads that come before join it, and the caller waits until they have
+ * left; one that comes later, because the system woke it late, finds it closed and is waited for by nobody. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tensor/ctx.h"
+#include "tensor/processors.h"
 
 enum { SPIN = 4000 }; /* looks for work before a thread sleeps: some tens of microseconds */
+
+/* asc_workers.crew: the job's number << 32, whether it is closed, and how many threads besides the caller's are in it. */
+#define CLOSED 0x80000000u
+#define INSIDE 0x7FFFFFFFu
 
 struct asc_workers {
     pthread_mutex_t lock;
@@ -16,14 +23,18 @@ struct asc_workers {
     void *arg;
     int64_t pieces;
     atomic_llong next;    /* the next piece to take */
-    atomic_uint job;      /* counts jobs; a change wakes the workers */
-    atomic_int busy;      /* workers that have not finished the job */
+    atomic_ullong crew;   /* a change of the job's number wakes the workers */
     atomic_bool quit;
+    int spin;             /* SPIN, or 0 with more threads than processors: one that spins keeps another from working */
     int n;                /* threads besides the caller's */
+    bool watched;         /* jobs are timed: */
+    double jobs_s;        /* all of them, until the last thread had finished */
+    double busy_s;        /* … and the caller's own pieces in them */
     struct worker {
         asc_workers *pool;
         pthread_t thread;
         int index;
+        double busy_s;
     } *worker;
 };
 
@@ -35,8 +46,9 @@ typedef struct place {
 
 static _Thread_local place here;
 
-static void run_pieces(asc_workers *w, int worker)
+static void run_pieces(asc_workers *w, int worker, double *busy)
 {
+    double start = w->watched ? asc_clock() : 0;
     place outer = here; /* of another context: a piece may use one of its own */
     here = (place){w, worker};
     for (;;) {
@@ -47,6 +59,7 @@ static void run_pieces(asc_workers *w, int worker)
         w->fn(w->arg, piece, worker);
     }
     here = outer;
+    *busy += w->watched ? asc_clock() - start : 0;
 }
 
 static inline void relax(void)
@@ -56,58 +69,85 @@ static inline void relax(void)
 #endif
 }
 
-static void wait_for_job(asc_workers *w, unsigned seen)
+static inline uint32_t number_of(unsigned long long crew)
 {
-    for (int i = 0; i < SPIN; i++) {
-        if (atomic_load(&w->job) != seen) {
+    return (uint32_t)(crew >> 32);
+}
+
+static void wait_for_job(asc_workers *w, uint32_t seen)
+{
+    for (int i = 0; i < w->spin; i++) {
+        if (number_of(atomic_load(&w->crew)) != seen) {
             return;
         }
         relax();
     }
     pthread_mutex_lock(&w->lock);
-    while (atomic_load(&w->job) == seen) {
+    while (number_of(atomic_load(&w->crew)) == seen) {
         pthread_cond_wait(&w->work, &w->lock);
     }
     pthread_mutex_unlock(&w->lock);
+}
+
+/* Joins the job, or finds it closed; either way it is the last one seen. */
+static bool join(asc_workers *w, uint32_t *seen)
+{
+    unsigned long long crew = atomic_load(&w->crew);
+    do {
+        *seen = number_of(crew);
+        if (crew & CLOSED) {
+            return false;
+        }
+    } while (!atomic_compare_exchange_weak(&w->crew, &crew, crew + 1));
+    return true;
+}
+
+static void leave(asc_workers *w)
+{
+    unsigned long long before = atomic_fetch_sub(&w->crew, 1);
+    if ((before & CLOSED) && (before & INSIDE) == 1) {
+        pthread_mutex_lock(&w->lock);
+        pthread_cond_signal(&w->done);
+        pthread_mutex_unlock(&w->lock);
+    }
 }
 
 static void *worker_main(void *arg)
 {
     struct worker *self = arg;
     asc_workers *w = self->pool;
-    for (unsigned seen = 0;;) {
+    for (uint32_t seen = 0;;) {
         wait_for_job(w, seen);
-        seen = atomic_load(&w->job);
         if (atomic_load(&w->quit)) {
             return NULL;
         }
-        run_pieces(w, self->index);
-        if (atomic_fetch_sub(&w->busy, 1) == 1) {
-            pthread_mutex_lock(&w->lock);
-            pthread_cond_signal(&w->done);
-            pthread_mutex_unlock(&w->lock);
+        if (join(w, &seen)) {
+            run_pieces(w, self->index, &self->busy_s);
+            leave(w);
         }
     }
 }
 
-static void announce(asc_workers *w)
+/* Begins the next job; nobody is in the last one. */
+static void announce(asc_workers *w, unsigned closed)
 {
     pthread_mutex_lock(&w->lock);
-    atomic_fetch_add(&w->job, 1);
+    atomic_store(&w->crew, (unsigned long long)(number_of(atomic_load(&w->crew)) + 1) << 32 | closed);
     pthread_cond_broadcast(&w->work);
     pthread_mutex_unlock(&w->lock);
 }
 
-static void wait_until_done(asc_workers *w)
+static void close_job(asc_workers *w)
 {
-    for (int i = 0; i < SPIN; i++) {
-        if (atomic_load(&w->busy) == 0) {
+    atomic_fetch_or(&w->crew, CLOSED);
+    for (int i = 0; i < w->spin; i++) {
+        if (!(atomic_load(&w->crew) & INSIDE)) {
             return;
         }
         relax();
     }
     pthread_mutex_lock(&w->lock);
-    while (atomic_load(&w->busy) > 0) {
+    while (atomic_load(&w->crew) & INSIDE) {
         pthread_cond_wait(&w->done, &w->lock);
     }
     pthread_mutex_unlock(&w->lock);
@@ -127,20 +167,30 @@ void asc_parallel(asc_ctx *ctx, int64_t pieces, asc_piece_fn *fn, void *arg)
     w->arg = arg;
     w->pieces = pieces;
     atomic_store(&w->next, 0);
+    double start = w->watched ? asc_clock() : 0;
     if (together) {
-        atomic_store(&w->busy, w->n);
-        announce(w);
+        announce(w, 0);
     }
-    run_pieces(w, 0);
+    run_pieces(w, 0, &w->busy_s);
     if (together) {
-        wait_until_done(w);
+        close_job(w);
     }
+    w->jobs_s += w->watched ? asc_clock() - start : 0;
 }
 
-static int online_processors(void)
+void asc_workers_watch(asc_ctx *ctx, bool watch)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n > 256 ? 256 : (int)n;
+    ctx->workers->watched = watch;
+}
+
+double asc_work_seconds(const asc_ctx *ctx, double now)
+{
+    const asc_workers *w = ctx->workers;
+    double work = now - w->jobs_s + w->busy_s;
+    for (int i = 0; i < w->n; i++) {
+        work += w->worker[i].busy_s;
+    }
+    return work;
 }
 
 /* Starts the threads with all signals blocked: the host's handlers run on the host's threads. */
@@ -160,13 +210,15 @@ static asc_status start(asc_ctx *ctx, asc_workers *w, int n)
 
 asc_status asc_workers_new(asc_ctx *ctx, int threads)
 {
-    int total = threads > 0 ? threads : online_processors();
+    int total = threads > 0 ? threads : asc_processors();
     asc_workers *w = asc_alloc(ctx, sizeof *w + (size_t)total * sizeof *w->worker);
     if (!w) {
         return ASC_ERR_MEMORY;
     }
     memset(w, 0, sizeof *w);
     w->worker = (struct worker *)(w + 1);
+    w->spin = total > 1 && total <= asc_processors() ? SPIN : 0;
+    atomic_store(&w->crew, CLOSED); /* number 0, the one that the threads have seen */
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->work, NULL);
     pthread_cond_init(&w->done, NULL);
@@ -182,7 +234,7 @@ void asc_workers_free(asc_ctx *ctx)
         return;
     }
     atomic_store(&w->quit, true);
-    announce(w);
+    announce(w, CLOSED);
     for (int i = 0; i < w->n; i++) {
         pthread_join(w->worker[i].thread, NULL);
     }

@@ -51,7 +51,7 @@ typedef struct asc_allocator {
 } asc_allocator;
 
 typedef struct asc_options {
-    int threads;              /* threads that compute, the caller's included; 0: one per online processor */
+    int threads;              /* threads that compute, the caller's included; 0: one per processor that it may use */
     uint64_t seed;            /* of the context's random numbers */
     asc_allocator allocator;  /* all zero: the C library's */
     /* Told, in a line without a newline, what is worth knowing and no error: that OpenBLAS took slow kernels, that
@@ -126,6 +126,8 @@ typedef struct asc_machine {
     const char *blas_core;   /* the core type whose kernels OpenBLAS chose, "Haswell" */
     const char *blas_advice; /* NULL, or the OPENBLAS_CORETYPE to set before the process starts: OpenBLAS
                                 took kernels narrower than the processor's, at about half the speed */
+    bool blas_serial;        /* OpenBLAS is built without threads and not safe to call from several: the library's matrix
+                                products run one at a time, whatever the number of threads */
     const char *isa_refused; /* NULL, or an ASCGRAD_ISA that names no instruction set, and was passed over; borrowed
                                 from the environment */
 } asc_machine;
@@ -136,6 +138,10 @@ ASC_API asc_machine asc_machine_info(void);
 /* What the machine's float32 matrix product reaches on the context's threads, in GFLOP/s: the best of several runs of
  * [m, k]·[k, n], by the library's own pieces and by OpenBLAS' own threads. 0 with the error set: no memory. */
 ASC_API double asc_gemm_speed(asc_ctx *ctx, int64_t m, int64_t n, int64_t k);
+
+/* What the machine's memory gives the context's threads, in 1e9 bytes per second: the best of several runs of
+ * a_i = b_i + s c_i over 384 MiB of float32, each array counted once. 0 with the error set: no memory. */
+ASC_API double asc_memory_speed(asc_ctx *ctx);
 
 #ifdef __cplusplus
 }
