@@ -118,43 +118,49 @@ static const asc_sample far_from_zero[] = {
     {.in = {{'f', 0, .away = .5}}, .note = "a scalar"},
 };
 
+static const asc_sample large = {.in = {{'f', 3, {32, 128, 1024}}}},
+                        large_positive = {.in = {{'u', 3, {32, 128, 1024}, .1, 4}}};
+
 /* What the descriptors have in common; `saves` is .saves_in or .saves_out. */
-#define FUNCTION(saves, domain)                                                                                        \
+#define FUNCTION(saves, domain, call)                                                                                  \
     .abi = ASC_OP_ABI, .inputs = "x", .n_out = 1, .flags = ASC_OP_FRESH, saves = 1, .infer = infer,                    \
-    .forward = forward, .backward = backward, .samples = domain, .n_samples = ASC_COUNT(domain)
+    .forward = forward, .backward = backward, .samples = domain, .n_samples = ASC_COUNT(domain),                       \
+    .bench = &call
 
 const asc_op asc_op_relu = {
-    FUNCTION(.saves_out, off_zero), .name = "relu", .equation = "y = max(x, 0), dy/dx = 0 at 0"};
-const asc_op asc_op_tanh = {FUNCTION(.saves_out, everywhere), .name = "tanh", .equation = "y = tanh x"};
-const asc_op asc_op_sigmoid = {FUNCTION(.saves_out, everywhere), .name = "sigmoid", .equation = "y = 1/(1 + exp -x)"};
+    FUNCTION(.saves_out, off_zero, large), .name = "relu", .equation = "y = max(x, 0), dy/dx = 0 at 0"};
+const asc_op asc_op_tanh = {FUNCTION(.saves_out, everywhere, large), .name = "tanh", .equation = "y = tanh x"};
+const asc_op asc_op_sigmoid = {
+    FUNCTION(.saves_out, everywhere, large), .name = "sigmoid", .equation = "y = 1/(1 + exp -x)"};
 const asc_op asc_op_gelu = {
-    FUNCTION(.saves_in, everywhere),
+    FUNCTION(.saves_in, everywhere, large),
     .name = "gelu",
     .equation = "y = x Φ(x), Φ the normal distribution function (Hendrycks and Gimpel 2016)",
 };
-const asc_op asc_op_exp = {FUNCTION(.saves_out, everywhere), .name = "exp", .equation = "y = exp x"};
-const asc_op asc_op_log = {FUNCTION(.saves_in, positive), .name = "log", .equation = "y = log x"};
-const asc_op asc_op_sqrt = {FUNCTION(.saves_out, positive), .name = "sqrt", .equation = "y = √x"};
-const asc_op asc_op_square = {FUNCTION(.saves_in, everywhere), .name = "square", .equation = "y = x²"};
-const asc_op asc_op_abs = {FUNCTION(.saves_in, off_zero), .name = "abs", .equation = "y = |x|, dy/dx = 0 at 0"};
-const asc_op asc_op_sin = {FUNCTION(.saves_in, everywhere), .name = "sin", .equation = "y = sin x"};
-const asc_op asc_op_cos = {FUNCTION(.saves_in, everywhere), .name = "cos", .equation = "y = cos x"};
+const asc_op asc_op_exp = {FUNCTION(.saves_out, everywhere, large), .name = "exp", .equation = "y = exp x"};
+const asc_op asc_op_log = {FUNCTION(.saves_in, positive, large_positive), .name = "log", .equation = "y = log x"};
+const asc_op asc_op_sqrt = {FUNCTION(.saves_out, positive, large_positive), .name = "sqrt", .equation = "y = √x"};
+const asc_op asc_op_square = {FUNCTION(.saves_in, everywhere, large), .name = "square", .equation = "y = x²"};
+const asc_op asc_op_abs = {FUNCTION(.saves_in, off_zero, large), .name = "abs", .equation = "y = |x|, dy/dx = 0 at 0"};
+const asc_op asc_op_sin = {FUNCTION(.saves_in, everywhere, large), .name = "sin", .equation = "y = sin x"};
+const asc_op asc_op_cos = {FUNCTION(.saves_in, everywhere, large), .name = "cos", .equation = "y = cos x"};
 const asc_op asc_op_erf = {
-    FUNCTION(.saves_in, everywhere), .name = "erf", .equation = "y = erf x = 2/√π ∫₀ˣ exp(-t²) dt"};
+    FUNCTION(.saves_in, everywhere, large), .name = "erf", .equation = "y = erf x = 2/√π ∫₀ˣ exp(-t²) dt"};
 const asc_op asc_op_softplus = {
-    FUNCTION(.saves_in, everywhere), .name = "softplus", .equation = "y = log(1 + exp x)"};
+    FUNCTION(.saves_in, everywhere, large), .name = "softplus", .equation = "y = log(1 + exp x)"};
 const asc_op asc_op_silu = {
-    FUNCTION(.saves_in, everywhere), .name = "silu", .equation = "y = x/(1 + exp -x) (Elfwing et al. 2018)"};
+    FUNCTION(.saves_in, everywhere, large), .name = "silu", .equation = "y = x/(1 + exp -x) (Elfwing et al. 2018)"};
 const asc_op asc_op_gelu_tanh = {
-    FUNCTION(.saves_in, everywhere),
+    FUNCTION(.saves_in, everywhere, large),
     .name = "gelu_tanh",
     .equation = "y = x (1 + tanh(√(2/π) (x + 0.044715 x³)))/2 (Hendrycks and Gimpel 2016)",
 };
-const asc_op asc_op_log1p = {FUNCTION(.saves_in, above_minus_1), .name = "log1p", .equation = "y = log(1 + x)"};
-const asc_op asc_op_expm1 = {FUNCTION(.saves_out, everywhere), .name = "expm1", .equation = "y = exp x - 1"};
+const asc_op asc_op_log1p = {
+    FUNCTION(.saves_in, above_minus_1, large_positive), .name = "log1p", .equation = "y = log(1 + x)"};
+const asc_op asc_op_expm1 = {FUNCTION(.saves_out, everywhere, large), .name = "expm1", .equation = "y = exp x - 1"};
 const asc_op asc_op_reciprocal = {
-    FUNCTION(.saves_out, far_from_zero), .name = "reciprocal", .equation = "y = 1/x"};
-const asc_op asc_op_rsqrt = {FUNCTION(.saves_out, positive), .name = "rsqrt", .equation = "y = 1/√x"};
+    FUNCTION(.saves_out, far_from_zero, large), .name = "reciprocal", .equation = "y = 1/x"};
+const asc_op asc_op_rsqrt = {FUNCTION(.saves_out, positive, large_positive), .name = "rsqrt", .equation = "y = 1/√x"};
 
 asc_tensor asc_relu(asc_ctx *ctx, asc_tensor x)
 {
@@ -320,7 +326,8 @@ ELEMENTWISE(rsqrt, (real)(1 / sqrt((double)x)), (real)-0.5 * dy * s * s * s)
 static void R(softplus)(real *y, const real *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
-        y[i] = (x[i] > 0 ? x[i] : 0) + (real)log1p(exp(-fabs((double)x[i])));
+        const double at = (double)x[i];
+        y[i] = (real)((at > 0 ? at : 0) + log1p(exp(-fabs(at))));
     }
 }
 
@@ -335,14 +342,7 @@ static void R(softplus_grad)(real *dx, const real *x, const real *dy, int64_t n)
 #define GATED(NAME, G, D)                                                                                              \
     static void R(NAME)(real *to, const real *from, int64_t n)                                                         \
     {                                                                                                                  \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const real x = from[i];                                                                                    \
-            to[i] = G;                                                                                                 \
-        }                                                                                                              \
-        K->sigmoid(to, to, n);                                                                                         \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            to[i] = to[i] == 0 ? 0 : from[i] * to[i];                                                                  \
-        }                                                                                                              \
+        K->NAME(to, from, n);                                                                                          \
     }                                                                                                                  \
     static void R(NAME##_grad)(real *to, const real *saved, const real *dy, int64_t n)                                 \
     {                                                                                                                  \

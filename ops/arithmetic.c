@@ -146,6 +146,8 @@ static const asc_sample samples[] = {
     {.in = {{'f', 1, {5}}, {'=', .lo = 0}}, .note = "the same tensor twice"},
 };
 
+static const asc_sample large = {.in = {{'f', 3, {32, 128, 1024}}, {'f', 3, {32, 128, 1024}}}};
+
 static const asc_sample div_samples[] = {
     {.in = {{'f', 2, {3, 4}}, {'f', 2, {3, 4}, .away = 0.5}}},
     {.in = {{'f', 3, {2, 3, 4}}, {'f', 1, {4}, .away = 0.5}}, .note = "a trailing dimension"},
@@ -167,6 +169,7 @@ const asc_op asc_op_add = {
     .backward = backward_sum,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &large,
 };
 
 const asc_op asc_op_sub = {
@@ -176,6 +179,7 @@ const asc_op asc_op_sub = {
     .backward = backward_sum,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &large,
 };
 
 const asc_op asc_op_mul = {
@@ -186,6 +190,7 @@ const asc_op asc_op_mul = {
     .backward = backward_mul,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &large,
 };
 
 const asc_op asc_op_div = {
@@ -197,6 +202,7 @@ const asc_op asc_op_div = {
     .backward = backward_div,
     .samples = div_samples,
     .n_samples = ASC_COUNT(div_samples),
+    .bench = &large,
 };
 
 asc_tensor asc_add(asc_ctx *ctx, asc_tensor a, asc_tensor b)

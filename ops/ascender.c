@@ -189,6 +189,11 @@ static const asc_sample samples[] = {
     {.in = {TOKENS(0, 3, 3, 1), NONE, SCALARS(1, 8)}, LOSSES(.heads = 1, .k = 2), .note = "no batch"},
 };
 
+static const asc_sample large = {
+    .in = {{'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 128}},
+           {'f', 3, {32, 128, 128}}, NONE, SCALARS(4, 32)},
+    OPTIONS(.heads = 4, .causal = true, .k = 16, .sep_self = true)};
+
 const asc_op asc_op_ascender = {
     .abi = ASC_OP_ABI,
     .name = "ascender",
@@ -206,6 +211,7 @@ const asc_op asc_op_ascender = {
     .flops = flops,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &large,
     .causal = causal_inputs,
 };
 

@@ -373,6 +373,8 @@ const asc_op asc_op_ascender_background = {
     .flops = flops,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {TENSORS(32, 128, 128, 256, 256, 128, 128), {0}, SCALARS(4)},
+                                 OPTIONS(.heads = 4, .causal = true, .k = 16)},
     .causal = causal_inputs,
 };
 

@@ -203,6 +203,8 @@ const asc_op asc_op_attention = {
     .flops = flops,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 256}}},
+                                 OPTIONS(.heads = 4, .causal = true)},
     .causal = causal_inputs,
 };
 

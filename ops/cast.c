@@ -62,6 +62,7 @@ const asc_op asc_op_cast = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}}, .attrs = &(const cast_attrs){ASC_F64}},
 };
 
 asc_tensor asc_cast(asc_ctx *ctx, asc_tensor x, asc_dtype dtype)

@@ -58,6 +58,7 @@ const asc_op asc_op_clamp = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 1024}}}, .attrs = &(const clamp_attrs){-1, 1}},
 };
 
 asc_tensor asc_clamp(asc_ctx *ctx, asc_tensor x, double lo, double hi)

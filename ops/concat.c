@@ -95,6 +95,8 @@ const asc_op asc_op_concat = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 256}}},
+                                 .attrs = &(const concat_attrs){-1}},
 };
 
 asc_tensor asc_concat(asc_ctx *ctx, const asc_tensor *x, int n, int dim)

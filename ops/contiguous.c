@@ -38,6 +38,7 @@ const asc_op asc_op_contiguous = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}}},
 };
 
 asc_tensor asc_contiguous(asc_ctx *ctx, asc_tensor x)

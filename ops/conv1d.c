@@ -273,6 +273,8 @@ const asc_op asc_op_conv1d = {
     .causal = causal,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 3, {256, 1, 4}}, {'f', 1, {256}}},
+                                 .attrs = OPTIONS(256, 1, ASC_PAD_CAUSAL)},
 };
 
 asc_tensor asc_conv1d(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias, const asc_conv1d_options *options)

@@ -146,6 +146,7 @@ const asc_op asc_op_cross_entropy = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 2, {512, 30522}}, {'i', 1, {512}, 0, 30522}}, .attrs = &ignore_100},
 };
 
 asc_tensor asc_cross_entropy(asc_ctx *ctx, asc_tensor logits, asc_tensor targets, int64_t ignore,

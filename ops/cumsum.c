@@ -87,6 +87,7 @@ const asc_op asc_op_cumsum = {
     .causal = causal,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}}, .attrs = &(const cumsum_attrs){1}},
 };
 
 asc_tensor asc_cumsum(asc_ctx *ctx, asc_tensor x, int dim)

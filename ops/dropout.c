@@ -79,6 +79,7 @@ const asc_op asc_op_dropout = {
     .backward = dropout_backward,
     .samples = dropout_samples,
     .n_samples = ASC_COUNT(dropout_samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}}, .attrs = &(const dropout_attrs){0.1}},
 };
 
 asc_tensor asc_dropout(asc_ctx *ctx, asc_tensor x, double p)
@@ -121,6 +122,8 @@ const asc_op asc_op_add_dropout = {
     .backward = add_backward,
     .samples = add_samples,
     .n_samples = ASC_COUNT(add_samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 256}}},
+                                 .attrs = &(const dropout_attrs){0.1}},
 };
 
 asc_tensor asc_add_dropout(asc_ctx *ctx, asc_tensor residual, asc_tensor branch, double p)

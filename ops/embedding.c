@@ -128,13 +128,14 @@ const asc_op asc_op_embedding = {
     .equation = "y[..., :] = weight[index[...], :];  weight (V, D), index i64 (...)",
     .inputs = "weight index",
     .n_out = 1,
-    .flags = ASC_OP_FRESH,
+    .flags = ASC_OP_FRESH | ASC_OP_GATHERS,
     .saves_in = 1u << INDEX,
     .infer = embedding_infer,
     .forward = embedding_forward,
     .backward = embedding_backward,
     .samples = embedding_samples,
     .n_samples = ASC_COUNT(embedding_samples),
+    .bench = &(const asc_sample){.in = {{'f', 2, {30522, 256}}, {'i', 2, {32, 128}, .hi = 30522}}},
 };
 
 asc_tensor asc_embedding(asc_ctx *ctx, asc_tensor weight, asc_tensor index)
@@ -200,7 +201,7 @@ const asc_op asc_op_index_select = {
     .equation = "y[..., i, ...] = x[..., index[i], ...];  index i64 (n) along dim",
     .inputs = "x index",
     .n_out = 1,
-    .flags = ASC_OP_FRESH,
+    .flags = ASC_OP_FRESH | ASC_OP_GATHERS,
     .attrs_size = sizeof(select_attrs),
     .saves_in = 1u << INDEX,
     .infer = select_infer,
@@ -208,6 +209,8 @@ const asc_op asc_op_index_select = {
     .backward = select_backward,
     .samples = select_samples,
     .n_samples = ASC_COUNT(select_samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'i', 1, {128}, .hi = 128}},
+                                 .attrs = &(const select_attrs){1}},
 };
 
 asc_tensor asc_index_select(asc_ctx *ctx, asc_tensor x, int dim, asc_tensor index)

@@ -113,6 +113,8 @@ const asc_op asc_op_gated_fusion = {
     .flops = flops,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 256}}, {'f', 2, {256, 512}},
+                                        {'f', 1, {256}}}},
     .causal = causal,
 };
 

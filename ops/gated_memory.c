@@ -102,6 +102,7 @@ const asc_op asc_op_gated_memory = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 64}}, {'f', 3, {32, 128, 64}}}},
     .causal = causal,
 };
 

@@ -154,6 +154,7 @@ const asc_op asc_op_gather = {
     .equation = "y[a, i, b] = x[a, index[a, i, b], b];  index i64, i along dim",
     .inputs = "x index",
     .n_out = 1,
+    .flags = ASC_OP_GATHERS,
     .attrs_size = sizeof(gather_attrs),
     .saves_in = 1u << INDEX,
     .infer = infer,
@@ -161,6 +162,8 @@ const asc_op asc_op_gather = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 4, {32, 4, 128, 128}}, {'i', 4, {32, 4, 128, 16}, .hi = 128}},
+                                 .attrs = &(const gather_attrs){-1}},
 };
 
 static const asc_sample scatter_samples[] = {
@@ -191,6 +194,9 @@ const asc_op asc_op_scatter_add = {
     .backward = backward_scatter,
     .samples = scatter_samples,
     .n_samples = ASC_COUNT(scatter_samples),
+    .bench = &(const asc_sample){.in = {{'f', 4, {32, 4, 128, 128}}, {'i', 4, {32, 4, 128, 16}, .hi = 128},
+                                        {'f', 4, {32, 4, 128, 16}}},
+                                 .attrs = &(const gather_attrs){-1}},
 };
 
 asc_tensor asc_scatter_add(asc_ctx *ctx, asc_tensor x, int dim, asc_tensor index, asc_tensor src)

@@ -333,6 +333,8 @@ const asc_op asc_op_grassmann = {
     .flops = flops,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 32}}, {'f', 2, {256, 496}}, {'f', 1, {256}}},
+                                 ATTRS(USUAL, .n_offsets = 6, .offset = {1, 2, 4, 8, 12, 16})},
     .causal = causal,
 };
 

@@ -79,6 +79,7 @@ const asc_op asc_op_l2_normalize = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 4, {32, 4, 128, 64}}}},
 };
 
 asc_tensor asc_l2_normalize(asc_ctx *ctx, asc_tensor x)

@@ -141,6 +141,7 @@ const asc_op asc_op_layer_norm = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 1, {256}}, {'f', 1, {256}}}, .attrs = &usual},
 };
 
 asc_tensor asc_layer_norm(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias, double eps)

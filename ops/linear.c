@@ -83,6 +83,7 @@ const asc_op asc_op_linear = {
     .flops = flops,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 2, {1024, 256}}, {'f', 1, {1024}}}},
 };
 
 asc_tensor asc_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias)

@@ -31,6 +31,7 @@ typedef struct pass {
     void *max, *sum;        /* [tiles, rows] */
     void *factor;           /* [tiles, rows]: exp(max - lse)/n, 0 for a token that does not count */
     void *target;           /* [rows]: the target's logit */
+    double *loss;           /* [rows] */
     void *scaled;           /* [workers][rows, D]: f∘x */
     void *partial;          /* [tiles][rows, D]: e_t W over the tile's columns, times f */
 } pass;
@@ -102,11 +103,13 @@ static asc_status forward(asc_call *call)
     p.sum = asc_call_scratch(call, most * tiles);
     p.factor = asc_call_scratch(call, most * tiles);
     p.target = asc_call_scratch(call, most);
+    p.loss = asc_call_scratch(call, ROWS * sizeof *p.loss);
     if (call->wants_grad) {
         p.scaled = asc_call_scratch(call, most * (size_t)D * (size_t)asc_threads(call->ctx));
         p.partial = asc_call_scratch(call, most * (size_t)D * tiles);
     }
-    if (!p.e || !p.max || !p.sum || !p.factor || !p.target || (call->wants_grad && (!p.scaled || !p.partial))) {
+    if (!p.e || !p.max || !p.sum || !p.factor || !p.target || !p.loss ||
+        (call->wants_grad && (!p.scaled || !p.partial))) {
         return ASC_ERR_MEMORY;
     }
     double total = 0;
@@ -146,7 +149,7 @@ const asc_op asc_op_linear_cross_entropy = {
     .equation = "loss = mean_t (log Σ_v exp(W x_t)_v - (W x_t)_{y_t});  x (..., D), W (V, D), y (...), y < 0 ignored",
     .inputs = "x weight targets",
     .n_out = 2,
-    .flags = ASC_OP_FRESH,
+    .flags = ASC_OP_FRESH | ASC_OP_EAGER,
     .no_grad_out = 1u << TOKEN_LOSS,
     .infer = infer,
     .forward = forward,
@@ -154,6 +157,8 @@ const asc_op asc_op_linear_cross_entropy = {
     .flops = flops,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 2, {30522, 256}},
+                                        {'i', 2, {32, 128}, 0, 30522}}},
 };
 
 asc_tensor asc_linear_cross_entropy(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets,
@@ -220,6 +225,24 @@ static double R(join_row)(const pass *p, int64_t t)
     return loss;
 }
 
+/* Rows of a piece: a few hundred exponentials. */
+enum { R(SOME_ROWS) = 16 };
+
+static int64_t R(rows_end)(const pass *p, int64_t piece)
+{
+    int64_t end = (piece + 1) * R(SOME_ROWS);
+    return end < p->rows ? end : p->rows;
+}
+
+static void R(join_rows)(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const pass *p = arg;
+    for (int64_t t = piece * R(SOME_ROWS); t < R(rows_end)(p, piece); t++) {
+        p->loss[t] = R(join_row)(p, t);
+    }
+}
+
 /* dW of the tile's columns, and its part of dx. */
 static void R(grad_tile)(void *arg, int64_t tile, int worker)
 {
@@ -255,13 +278,11 @@ static void R(grad_tile)(void *arg, int64_t tile, int worker)
     }
 }
 
-enum { R(SUM_ROWS) = 16 };
-
 static void R(sum_partials)(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const pass *p = arg;
-    int64_t from = piece * R(SUM_ROWS), rows = p->rows - from < R(SUM_ROWS) ? p->rows - from : R(SUM_ROWS);
+    int64_t from = piece * R(SOME_ROWS), rows = R(rows_end)(p, piece) - from;
     real *dx = (real *)p->call->saved[SAVED_DX].data + (p->first + from) * p->D;
     const real *partial = (const real *)p->partial + from * p->D;
     memcpy(dx, partial, (size_t)(rows * p->D) * sizeof *dx);
@@ -274,14 +295,16 @@ static void R(sum_partials)(void *arg, int64_t piece, int worker)
 static double R(run_pass)(pass *p)
 {
     asc_ctx *ctx = p->call->ctx;
+    int64_t pieces = (p->rows + R(SOME_ROWS) - 1) / R(SOME_ROWS);
     asc_parallel(ctx, p->tiles, R(score_tile), p);
-    double total = 0;
-    for (int64_t t = 0; t < p->rows; t++) {
-        total += R(join_row)(p, t);
-    }
+    asc_parallel(ctx, pieces, R(join_rows), p);
     if (p->call->wants_grad) {
         asc_parallel(ctx, p->tiles, R(grad_tile), p);
-        asc_parallel(ctx, (p->rows + R(SUM_ROWS) - 1) / R(SUM_ROWS), R(sum_partials), p);
+        asc_parallel(ctx, pieces, R(sum_partials), p);
+    }
+    double total = 0;
+    for (int64_t t = 0; t < p->rows; t++) {
+        total += p->loss[t];
     }
     return total;
 }

@@ -162,21 +162,25 @@ static const asc_sample smooth_samples[] = {
     {.in = {{'f', 0}, {'f', 0}}, .attrs = &(const smooth_l1_attrs){100}, .note = "a scalar"},
 };
 
-#define LOSS(domain)                                                                                                   \
-    .abi = ASC_OP_ABI, .inputs = "x target", .n_out = 1, .flags = ASC_OP_FRESH, .saves_in = 1u << X | 1u << T,         \
-    .infer = infer, .forward = forward, .backward = backward, .samples = domain, .n_samples = ASC_COUNT(domain)
+#define LARGE .in = {{'f', 3, {32, 128, 1024}}, {'u', 3, {32, 128, 1024}, .1, .9}}
+static const asc_sample large = {LARGE}, smooth_large = {LARGE, .attrs = &(const smooth_l1_attrs){.5}};
 
-const asc_op asc_op_mse = {LOSS(samples), .name = "mse", .equation = "y = mean (x - t)²"};
+#define LOSS(domain, call)                                                                                             \
+    .abi = ASC_OP_ABI, .inputs = "x target", .n_out = 1, .flags = ASC_OP_FRESH, .saves_in = 1u << X | 1u << T,         \
+    .infer = infer, .forward = forward, .backward = backward, .samples = domain, .n_samples = ASC_COUNT(domain),       \
+    .bench = &call
+
+const asc_op asc_op_mse = {LOSS(samples, large), .name = "mse", .equation = "y = mean (x - t)²"};
 const asc_op asc_op_smooth_l1 = {
-    LOSS(smooth_samples),
+    LOSS(smooth_samples, smooth_large),
     .name = "smooth_l1",
     .equation = "y = mean of d²/2β where |d| < β, else |d| - β/2, d = x - t  (Huber 1964)",
     .attrs_size = sizeof(smooth_l1_attrs),
 };
 const asc_op asc_op_bce_with_logits = {
-    LOSS(samples), .name = "bce_with_logits", .equation = "y = mean (-t log σ(x) - (1 - t) log(1 - σ(x)))"};
+    LOSS(samples, large), .name = "bce_with_logits", .equation = "y = mean (-t log σ(x) - (1 - t) log(1 - σ(x)))"};
 const asc_op asc_op_kl_div = {
-    LOSS(samples), .name = "kl_div", .equation = "y = Σ t (log t - x)/B, 0 where t = 0, B the size of dimension 0"};
+    LOSS(samples, large), .name = "kl_div", .equation = "y = Σ t (log t - x)/B, 0 where t = 0, B the size of dimension 0"};
 
 asc_tensor asc_mse(asc_ctx *ctx, asc_tensor x, asc_tensor target)
 {

@@ -312,6 +312,7 @@ const asc_op asc_op_matmul = {
     .flops = flops,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 4, {32, 4, 128, 64}}, {'f', 4, {32, 4, 128, 64}}}, .attrs = &transpose_b},
 };
 
 asc_tensor asc_matmul(asc_ctx *ctx, asc_tensor a, asc_tensor b)

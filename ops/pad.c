@@ -97,6 +97,7 @@ const asc_op asc_op_pad = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}}, .attrs = &(const pad_attrs){3, {0, 16, 0}, {0}, 0}},
 };
 
 asc_tensor asc_pad(asc_ctx *ctx, asc_tensor x, int ndim, const int64_t *before, const int64_t *after, double value)

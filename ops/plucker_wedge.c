@@ -257,6 +257,8 @@ const asc_op asc_op_plucker_wedge = {
     .flops = flops,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 32}}},
+                                 .attrs = &(const wedge_attrs){1e-8, 0, 6, {1, 2, 4, 8, 12, 16}}},
 };
 
 asc_tensor asc_plucker_wedge(asc_ctx *ctx, asc_tensor a, asc_tensor b, double eps, double eps_rel)

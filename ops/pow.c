@@ -130,6 +130,7 @@ const asc_op asc_op_pow = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'u', 3, {32, 128, 1024}, .2, 3}, {'f', 3, {32, 128, 1024}}}},
 };
 
 const asc_op asc_op_pow_scalar = {
@@ -146,6 +147,7 @@ const asc_op asc_op_pow_scalar = {
     .backward = backward,
     .samples = scalar_samples,
     .n_samples = ASC_COUNT(scalar_samples),
+    .bench = &(const asc_sample){.in = {{'u', 3, {32, 128, 1024}, .2, 3}}, .attrs = &(const pow_attrs){-1.5}},
 };
 
 asc_tensor asc_pow(asc_ctx *ctx, asc_tensor x, asc_tensor p)

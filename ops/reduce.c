@@ -183,6 +183,9 @@ static const asc_sample samples[] = {
     {.in = {{'f', 2, {3, 0}}}, .attrs = &(const asc_reduce_attrs){1, {0}, false}, .note = "nothing"},
 };
 
+static const asc_sample large = {.in = {{'f', 3, {32, 128, 1024}}},
+                                 .attrs = &(const asc_reduce_attrs){1, {-1}, false}};
+
 const asc_op asc_op_sum = {
     .abi = ASC_OP_ABI,
     .name = "sum",
@@ -196,6 +199,7 @@ const asc_op asc_op_sum = {
     .backward = backward_sum,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &large,
 };
 
 const asc_op asc_op_mean = {
@@ -211,6 +215,7 @@ const asc_op asc_op_mean = {
     .backward = backward_sum,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &large,
 };
 
 const asc_op asc_op_max = {
@@ -225,6 +230,7 @@ const asc_op asc_op_max = {
     .backward = backward_extreme,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &large,
 };
 
 const asc_op asc_op_min = {
@@ -239,6 +245,7 @@ const asc_op asc_op_min = {
     .backward = backward_extreme,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &large,
 };
 
 asc_reduce_attrs asc_reduce_attrs_of(int n_dims, const int *dims, bool keepdim)

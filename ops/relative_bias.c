@@ -88,6 +88,7 @@ const asc_op asc_op_relative_bias = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 2, {4, 255}}}, .attrs = &(const relative_bias_attrs){1024, 1024}},
 };
 
 asc_tensor asc_relative_bias(asc_ctx *ctx, asc_tensor table, int64_t N, int64_t M)

@@ -114,6 +114,8 @@ const asc_op asc_op_rms_norm = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 1, {256}}},
+                                 .attrs = &(const rms_norm_attrs){1e-6}},
 };
 
 asc_tensor asc_rms_norm(asc_ctx *ctx, asc_tensor x, asc_tensor weight, double eps)

@@ -59,6 +59,7 @@ const asc_op asc_op_rotary = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}}, .attrs = &(const attrs){4, 0}},
 };
 
 asc_tensor asc_rotary(asc_ctx *ctx, asc_tensor x, int64_t heads, int64_t start)

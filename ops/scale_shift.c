@@ -67,6 +67,7 @@ const asc_op asc_op_scale_shift = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 1024}}}, .attrs = &(const scale_shift_attrs){2, 1}},
 };
 
 asc_tensor asc_scale_shift(asc_ctx *ctx, asc_tensor x, double a, double b)

@@ -152,6 +152,7 @@ static const asc_sample fill_samples[] = {
 };
 
 /* The two are apart: their kink is where they meet. */
+static const asc_sample large = {.in = {{'f', 3, {32, 128, 1024}}, {'f', 3, {32, 128, 1024}}}};
 static const asc_sample extreme_samples[] = {
     {.in = {{'u', 2, {3, 4}, -2, 2, .away = .5}, {'u', 2, {3, 4}, -.25, .25}}},
     {.in = {{'u', 3, {2, 1, 4}, -2, 2, .away = .5}, {'u', 2, {3, 1}, -.25, .25}}, .note = "both repeated"},
@@ -170,6 +171,8 @@ const asc_op asc_op_where = {
     .name = "where",
     .equation = "y = a where mask, else b, broadcasting",
     .inputs = "a b mask",
+    .bench = &(const asc_sample){.in = {{'f', 4, {32, 4, 128, 128}}, {'f', 4, {32, 4, 128, 128}},
+                                        {'b', 2, {128, 128}}}},
     .saves_in = 1u << MASK,
 };
 
@@ -178,6 +181,8 @@ const asc_op asc_op_masked_fill = {
     .name = "masked_fill",
     .equation = "y = value where mask, else x;  mask broadcasts to x",
     .inputs = "x mask",
+    .bench = &(const asc_sample){.in = {{'f', 4, {32, 4, 128, 128}}, {'b', 2, {128, 128}}},
+                                 .attrs = &(const fill_attrs){-1e9}},
     .attrs_size = sizeof(fill_attrs),
     .saves_in = 1u << 1,
 };
@@ -187,6 +192,7 @@ const asc_op asc_op_maximum = {
     .name = "maximum",
     .equation = "y = max(a, b), broadcasting; equal ones share the gradient",
     .inputs = "a b",
+    .bench = &large,
     .saves_in = 1u << A | 1u << B,
 };
 
@@ -195,6 +201,7 @@ const asc_op asc_op_minimum = {
     .name = "minimum",
     .equation = "y = min(a, b), broadcasting; equal ones share the gradient",
     .inputs = "a b",
+    .bench = &large,
     .saves_in = 1u << A | 1u << B,
 };
 

@@ -108,6 +108,7 @@ const asc_op asc_op_softmax = {
     .backward = backward,
     .samples = softmax_samples,
     .n_samples = ASC_COUNT(softmax_samples),
+    .bench = &(const asc_sample){.in = {{'f', 4, {32, 4, 128, 128}}, {'b', 2, {128, 128}}}},
 };
 
 const asc_op asc_op_log_softmax = {
@@ -123,6 +124,7 @@ const asc_op asc_op_log_softmax = {
     .backward = backward,
     .samples = log_samples,
     .n_samples = ASC_COUNT(log_samples),
+    .bench = &(const asc_sample){.in = {{'f', 2, {512, 30522}}}},
 };
 
 asc_tensor asc_softmax(asc_ctx *ctx, asc_tensor x, asc_tensor mask)

@@ -93,6 +93,9 @@ static const asc_sample samples[] = {
     {.in = {{'f', 2, {3, 0}}}, .attrs = &(const asc_reduce_attrs){1, {0}, false}, .note = "nothing"},
 };
 
+static const asc_sample large = {.in = {{'f', 3, {32, 128, 1024}}},
+                                 .attrs = &(const asc_reduce_attrs){1, {-1}, false}};
+
 const asc_op asc_op_variance = {
     .abi = ASC_OP_ABI,
     .name = "variance",
@@ -107,6 +110,7 @@ const asc_op asc_op_variance = {
     .backward = backward,
     .samples = var_samples,
     .n_samples = ASC_COUNT(var_samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 1024}}}, .attrs = &(const var_attrs){{1, {-1}, false}, 0}},
 };
 
 const asc_op asc_op_logsumexp = {
@@ -124,6 +128,7 @@ const asc_op asc_op_logsumexp = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &large,
 };
 
 const asc_op asc_op_norm = {
@@ -141,6 +146,7 @@ const asc_op asc_op_norm = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &large,
 };
 
 asc_tensor asc_variance(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim, int correction)

@@ -130,6 +130,8 @@ const asc_op asc_op_topk = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'u', 4, {32, 4, 128, 128}, .lo = -1, .hi = 1}},
+                                 .attrs = &(const topk_attrs){16}},
 };
 
 asc_tensor asc_topk(asc_ctx *ctx, asc_tensor x, asc_tensor mask, int64_t k, asc_tensor *index)

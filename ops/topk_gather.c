@@ -108,6 +108,7 @@ const asc_op asc_op_topk_gather = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 4, {32, 4, 128, 64}}, {'i', 4, {32, 4, 128, 16}, .hi = 128}}},
 };
 
 asc_tensor asc_topk_gather(asc_ctx *ctx, asc_tensor x, asc_tensor index)

@@ -179,6 +179,7 @@ const asc_op asc_op_reshape = {
     .backward = reshape_backward,
     .samples = reshape_samples,
     .n_samples = ASC_COUNT(reshape_samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}}, .attrs = &(const shape_attrs){2, {-1, 256}}},
 };
 
 /* The attributes of a shape; a number of dimensions that does not fit is kept, for infer to refuse. */
@@ -286,6 +287,7 @@ const asc_op asc_op_permute = {
     .backward = permute_backward,
     .samples = permute_samples,
     .n_samples = ASC_COUNT(permute_samples),
+    .bench = &(const asc_sample){.in = {{'f', 4, {32, 128, 4, 64}}}, .attrs = &(const permute_attrs){4, {0, 2, 1, 3}}},
 };
 
 asc_tensor asc_permute(asc_ctx *ctx, asc_tensor x, int ndim, const int *order)
@@ -380,6 +382,7 @@ const asc_op asc_op_slice = {
     .backward = slice_backward,
     .samples = slice_samples,
     .n_samples = ASC_COUNT(slice_samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 512}}}, .attrs = &(const slice_attrs){-1, 0, 256, 1}},
 };
 
 asc_tensor asc_slice(asc_ctx *ctx, asc_tensor x, int dim, int64_t start, int64_t stop, int64_t step)
@@ -440,6 +443,7 @@ const asc_op asc_op_expand = {
     .backward = expand_backward,
     .samples = expand_samples,
     .n_samples = ASC_COUNT(expand_samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {1, 128, 256}}}, .attrs = &(const shape_attrs){3, {32, 128, 256}}},
 };
 
 asc_tensor asc_expand(asc_ctx *ctx, asc_tensor x, int ndim, const int64_t *shape)

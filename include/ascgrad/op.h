@@ -54,6 +54,8 @@ enum {
     ASC_OP_RANDOM = 4,  /* draws random numbers from call->random */
     ASC_OP_FRESH = 8,   /* backward heeds call->fresh: saves the engine from clearing gradients first */
     ASC_OP_CAUSAL = 16, /* dimension -2 is time, and out at t depends on in at <= t only; see asc_op.causal */
+    ASC_OP_GATHERS = 32, /* reads no more of in[0], and adds to no more of its gradient, than the output has */
+    ASC_OP_EAGER = 64,  /* forward computes the gradients that are wanted as well: backward has no products to do */
 };
 
 /* How to sample an input for the gradient check and the benchmark. */
@@ -89,6 +91,7 @@ struct asc_op {
     double (*flops)(const asc_call *call); /* of the forward's products; NULL: none worth counting */
     const asc_sample *samples;
     int n_samples;
+    const asc_sample *bench; /* one call of a size that a training has, for the benchmark: reals are f32; NULL: none */
     /* ASC_OP_CAUSAL: bit i: input i is a sequence, if attributes and shapes of the call (`attrs`, `in` without data) make
      * it causal; else 0. Sequences of different lengths end together. NULL: input 0, always. */
     uint32_t (*causal)(const asc_call *call);
@@ -146,6 +149,41 @@ ASC_API void asc_set_nan_check(asc_ctx *ctx, bool check);
 /* The sum of flops over the calls since the last reset; counts only what ops declare. */
 ASC_API double asc_flops(const asc_ctx *ctx);
 ASC_API void asc_flops_reset(asc_ctx *ctx);
+
+/* A part of a program between two points in time, told to the observer as calls are: a step, its forward pass. */
+typedef struct asc_span {
+    const char *name;
+    const struct asc_span *outer; /* the one that it is in; NULL: none */
+    double start_s, work_s;
+} asc_span;
+
+/* A call of an op, or a span, that has ended. */
+typedef struct asc_event {
+    const char *name;     /* of the op or the span; borrowed, an op's as long as the op */
+    const asc_op *op;     /* NULL: a span … */
+    const asc_call *call; /* … and so is this; else the call, whose arrays may be read, until the observer returns */
+    const char *label;    /* of asc_set_label, a backward call's that of its forward call; borrowed until the observer
+                             returns; NULL: none */
+    const asc_span *span; /* the innermost span round it; NULL: none */
+    bool backward;
+    int depth;            /* calls that it ran in: an op's functions may call ops */
+    asc_status status;    /* a call that failed has flops and bytes 0 */
+    double start_s, end_s; /* of a clock that never goes back */
+    double work_s;        /* seconds that all threads together have worked; end_s - start_s times the threads at most */
+    double flops;         /* of the products that the mathematics needs: op->flops forward; backward twice that, or once
+                             if only one of several factors wants its gradient */
+    double bytes;         /* of the arrays, each read or written once: inputs, outputs, what is saved, gradients */
+} asc_event;
+typedef void asc_observer(void *user, const asc_event *event);
+
+/* Has `observer` called at the end of every call of an op, forward and backward, and of every span; NULL: none. It may
+ * call no op of the context. Without one, a call costs a branch more. ASC_ERR_MEMORY. */
+ASC_API asc_status asc_set_observer(asc_ctx *ctx, asc_observer *observer, void *user);
+
+/* Begins a span, which lives at the caller's until it is ended; `name` is borrowed as long. Spans nest: the last that
+ * was begun is ended first. */
+ASC_API void asc_span_begin(asc_ctx *ctx, asc_span *span, const char *name);
+ASC_API void asc_span_end(asc_ctx *ctx, asc_span *span);
 
 #ifdef __cplusplus
 }

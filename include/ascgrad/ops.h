@@ -19,6 +19,9 @@ extern "C" {
 /* y = x Wᵀ + b. x (..., in), weight (out, in), bias (out) or null; y (..., out). */
 ASC_API asc_tensor asc_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias);
 
+/* y = GELU(x) Wᵀ + b, as asc_linear of asc_gelu, whose result is not held between forward and backward. */
+ASC_API asc_tensor asc_gelu_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias);
+
 /* Y = A B. a (..., m, k), b (..., k, n); y (..., m, n), the leading dimensions broadcast. A vector (k) is one row as a,
  * one column as b, and y lacks that dimension. */
 ASC_API asc_tensor asc_matmul(asc_ctx *ctx, asc_tensor a, asc_tensor b);
