@@ -123,6 +123,11 @@ static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in)
         return status;
     }
     find_wants(call);
+    bool flows = call->wants_grad;
+    if (tape->segment) { /* nothing is kept for a backward pass: it will run the call again */
+        call->wants_grad = false;
+        memset(call->wants, 0, sizeof call->wants);
+    }
     if (call->op->flags & ASC_OP_RANDOM) {
         draw_key(call);
     }
@@ -136,9 +141,12 @@ static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in)
         return status;
     }
     if (call->op->flops) {
-        tape->flops += call->op->flops(call);
+        tape->flops += ((asc_engine *)call->engine)->flops = call->op->flops(call);
     }
-    return call->wants_grad ? asc_tape_record(call) : ASC_OK;
+    if (tape->segment) {
+        return asc_segment_add(call, flows);
+    }
+    return flows ? asc_tape_record(call, NULL) : ASC_OK;
 }
 
 asc_status asc_apply(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, int n_in, const void *attrs,
@@ -149,7 +157,9 @@ asc_status asc_apply(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, i
                      .engine = &engine};
     asc_status status = ctx->status; /* an earlier builder failed: this one has nothing to build on */
     if (!status) {
+        asc_watch watch = asc_watch_begin(ctx);
         status = run(&call, inputs, n_in);
+        asc_watch_end(watch, &call, false, status);
     }
     asc_call_drop_scratch(&call);
     for (int i = 0; i < ASC_MAX_IN; i++) {

@@ -18,7 +18,7 @@ asc_status asc_require_grad(asc_tensor t, bool require)
                         asc_dtype_name(n->array.dtype));
     }
     int32_t var = asc_var_of(n);
-    if (var >= 0 && ((asc_tape *)n->ctx->tape.state)->var[var].producer >= 0) {
+    if (n->flows || (var >= 0 && ((asc_tape *)n->ctx->tape.state)->var[var].producer >= 0)) {
         return asc_fail(n->ctx, ASC_ERR_ARG, "require_grad: an op made this tensor; expected a leaf");
     }
     n->requires_grad = require;
@@ -46,11 +46,6 @@ asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user)
 
 /* ---- gradients' storage ---- */
 
-static asc_storage *grad_storage(asc_ctx *ctx, const asc_array *like)
-{
-    return asc_storage_new(ctx, asc_array_bytes(like));
-}
-
 /* A leaf's gradient belongs to the leaf, not to a scope. */
 asc_status asc_leaf_grad(asc_node *leaf)
 {
@@ -60,7 +55,7 @@ asc_status asc_leaf_grad(asc_node *leaf)
     }
     asc_array a;
     asc_array_init(&a, leaf->array.dtype, leaf->array.ndim, leaf->array.shape);
-    asc_storage *s = grad_storage(ctx, &a);
+    asc_storage *s = asc_storage_lasting(ctx, asc_array_bytes(&a));
     if (!s) {
         return ASC_ERR_MEMORY;
     }
@@ -78,13 +73,12 @@ asc_status asc_leaf_grad(asc_node *leaf)
     return ASC_OK;
 }
 
-/* Where the gradient of variable v goes; *fresh: nothing is there yet. */
-static void *grad_target(asc_ctx *ctx, asc_var *v, bool *fresh)
+void *asc_grad_target(asc_ctx *ctx, asc_var *v, bool *fresh)
 {
     if (v->producer >= 0) {
         *fresh = v->grad == NULL;
         if (!v->grad) {
-            v->grad = grad_storage(ctx, &v->array);
+            v->grad = asc_storage_new(ctx, asc_array_bytes(&v->array));
         }
         return v->grad ? v->grad->data : NULL;
     }
@@ -149,7 +143,7 @@ static asc_status open_input_grads(asc_call *call, asc_tape *tape, const asc_rec
             continue;
         }
         bool fresh, repeated = false;
-        void *data = grad_target(call->ctx, &tape->var[var], &fresh);
+        void *data = asc_grad_target(call->ctx, &tape->var[var], &fresh);
         if (!data) {
             return ASC_ERR_MEMORY;
         }
@@ -166,17 +160,14 @@ static asc_status open_input_grads(asc_call *call, asc_tape *tape, const asc_rec
     return ASC_OK;
 }
 
-static bool open_output_grads(asc_call *call, const asc_tape *tape, const asc_record *r)
+static void open_output_grads(asc_call *call, const asc_tape *tape, const asc_record *r)
 {
-    bool any = false;
     for (int i = 0; i < r->n_out; i++) {
         int32_t var = r->slots[r->n_in + i].var;
         if (var >= 0 && tape->var[var].grad) {
             contiguous_like(&call->grad_out[i], &r->slots[r->n_in + i].array, tape->var[var].grad->data);
-            any = true;
         }
     }
-    return any;
 }
 
 static asc_status check_input_grads(asc_call *call)
@@ -191,20 +182,15 @@ static asc_status check_input_grads(asc_call *call)
     return ASC_OK;
 }
 
-static asc_status run_record(asc_ctx *ctx, asc_tape *tape, asc_record *r)
+static asc_status run_record(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
 {
-    asc_engine engine = {0};
+    asc_engine engine = {.flops = r->flops};
     asc_call call = {.ctx = ctx, .op = r->op, .attrs = r->attrs, .n_in = r->n_in, .n_out = r->n_out,
                      .n_saved = r->n_saved, .wants_grad = true, .engine = &engine};
     memcpy(call.random, r->random, sizeof call.random);
-    if (!open_output_grads(&call, tape, r)) {
-        return ASC_OK;
-    }
-    if (r->freed) {
-        return asc_fail(ctx, ASC_ERR_STATE, "backward: %s was freed by an earlier backward pass; that one needs retain",
-                        r->op->name);
-    }
+    open_output_grads(&call, tape, r);
     const char *label = asc_set_label(ctx, r->label);
+    asc_watch watch = asc_watch_begin(ctx);
     asc_status status = open_arrays(&call, r);
     if (!status) {
         status = open_input_grads(&call, tape, r);
@@ -217,8 +203,21 @@ static asc_status run_record(asc_ctx *ctx, asc_tape *tape, asc_record *r)
     if (!status && tape->check_nan) {
         status = check_input_grads(&call);
     }
+    asc_watch_end(watch, &call, true, status);
     asc_set_label(ctx, label);
     return status;
+}
+
+/* ---- the walk ---- */
+
+static bool has_output_grads(const asc_tape *tape, const asc_record *r)
+{
+    bool any = false;
+    for (int i = 0; i < r->n_out; i++) {
+        int32_t var = r->slots[r->n_in + i].var;
+        any |= var >= 0 && tape->var[var].grad;
+    }
+    return any;
 }
 
 static void drop_output_grads(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
@@ -230,6 +229,32 @@ static void drop_output_grads(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
             tape->var[var].grad = NULL;
         }
     }
+}
+
+static asc_status run_at(asc_ctx *ctx, asc_tape *tape, int64_t index)
+{
+    const asc_record *r = &tape->record[index];
+    if (r->freed) {
+        return asc_fail(ctx, ASC_ERR_STATE, "backward: %s was freed by an earlier backward pass; that one needs retain",
+                        r->op->name);
+    }
+    return r->op == &asc_op_recompute ? asc_segment_backward(ctx, tape, index) : run_record(ctx, tape, r);
+}
+
+asc_status asc_walk_back(asc_ctx *ctx, asc_tape *tape, int64_t last, int64_t first, bool retain, asc_status status)
+{
+    for (int64_t i = last; i >= first; i--) {
+        if (!has_output_grads(tape, &tape->record[i])) {
+            continue;
+        }
+        status = status ? status : run_at(ctx, tape, i);
+        asc_record *r = &tape->record[i]; /* a segment may have moved the tape */
+        drop_output_grads(ctx, tape, r);
+        if (!retain) {
+            asc_record_free(ctx, r);
+        }
+    }
+    return status;
 }
 
 /* ---- the pass ---- */
@@ -251,7 +276,7 @@ static asc_status seed(asc_ctx *ctx, asc_var *v, asc_tensor cotangent)
                         asc_shape_text(&v->array, expected));
     }
     bool fresh;
-    void *data = grad_target(ctx, v, &fresh);
+    void *data = asc_grad_target(ctx, v, &fresh);
     if (!data) {
         return ASC_ERR_MEMORY;
     }
@@ -298,22 +323,7 @@ asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, boo
                         "retain");
     }
     bool recording = asc_set_recording(ctx, false); /* ops that a backward function calls add nothing to the tape */
-    asc_status status = seed(ctx, &tape->var[var], cotangent);
-    for (int32_t i = last; i >= 0; i--) {
-        asc_record *r = &tape->record[i];
-        if (!status) {
-            status = run_record(ctx, tape, r);
-        }
-        bool reached = false;
-        for (int j = 0; j < r->n_out; j++) {
-            int32_t v = r->slots[r->n_in + j].var;
-            reached |= v >= 0 && tape->var[v].grad;
-        }
-        drop_output_grads(ctx, tape, r);
-        if (reached && !retain) {
-            asc_record_free(ctx, r);
-        }
-    }
+    asc_status status = asc_walk_back(ctx, tape, last, 0, retain, seed(ctx, &tape->var[var], cotangent));
     call_hooks(tape, status == ASC_OK);
     asc_set_recording(ctx, recording);
     return status ? status : ctx->status; /* of a hook */

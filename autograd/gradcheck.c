@@ -99,11 +99,10 @@ asc_status asc_check_prepare(asc_check *c)
 
 asc_status asc_check_parts(asc_check *c)
 {
-    static const asc_check_part differences = {"differences", asc_check_differences};
     if (!c->leaves || !c->roots) {
         return ASC_OK;
     }
-    asc_status status = asc_check_part_run(c, &differences);
+    asc_status status = asc_check_part_run(c, &asc_check_differences);
     for (const asc_check_part *part = asc_check_self_parts; part->name && !status; part++) {
         status = asc_check_part_run(c, part);
     }
@@ -168,7 +167,7 @@ asc_status asc_gradcheck(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_opt
     *report = (asc_gradcheck_report){.op = op->name, .digits = 16, .worst = {.sample = -1}, .first = {.sample = -1},
                                      .kink = {.sample = -1}};
     asc_check_crew crew = {{NULL}};
-    asc_check c = {.ctx = ctx, .op = op, .report = report, .crew = &crew};
+    asc_check c = {.ctx = ctx, .op = op, .report = report, .crew = &crew, .suspects = UINT32_MAX};
     asc_status status = asc_gradcheck_begin(ctx, op, options, &c.options);
     if (status) {
         return status;

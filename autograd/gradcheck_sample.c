@@ -3,76 +3,28 @@
 #include <string.h>
 
 #include "autograd/gradcheck.h"
-#include "tensor/random.h"
+#include "autograd/sample.h"
 
 /* Streams of random numbers: of a sample's inputs, from COTANGENT on of its outputs, from REDRAWN on of its inputs' other
  * values. */
 enum { STREAMS = 64, COTANGENT = 24, REDRAWN = 32 };
 
-static uint64_t stream_of(const asc_check *c, int number)
+static asc_draws draws_of(const asc_check *c, int number)
 {
-    return (uint64_t)c->sample * STREAMS + (uint64_t)number;
-}
-
-/* ---- values ---- */
-
-static bool is_real(char kind)
-{
-    return kind == 'f' || kind == 'u';
-}
-
-/* How far from the ends of its domain a uniform real stays, so that steps do not leave it. */
-static double margin(const asc_sample_input *s)
-{
-    return s->kind == 'u' ? (s->hi - s->lo) / 16 : 0;
-}
-
-static double draw_real(const asc_sample_input *s, uint64_t seed, uint64_t stream, uint64_t i)
-{
-    double lo = s->lo + margin(s), hi = s->hi - margin(s);
-    double x = s->kind == 'u' ? lo + (hi - lo) * asc_random_uniform(seed, stream, i)
-                              : asc_random_normal(seed, stream, i);
-    double off = x - s->kink;
-    if (fabs(off) < s->away) {
-        double moved = copysign(s->away + fabs(off), off);
-        bool outside = s->kind == 'u' && (s->kink + moved < lo || s->kink + moved > hi);
-        x = s->kink + (outside ? -moved : moved);
-    }
-    return (float)x;
-}
-
-static double draw(const asc_sample_input *s, uint64_t seed, uint64_t stream, uint64_t i)
-{
-    if (is_real(s->kind)) {
-        return draw_real(s, seed, stream, i);
-    }
-    double u = asc_random_uniform(seed, stream, i);
-    return s->kind == 'i' ? s->lo + floor(u * (s->hi - s->lo)) : u < (s->hi > 0 ? s->hi : 0.5);
+    return (asc_draws){ASC_F64, c->options.seed, (uint64_t)c->sample * STREAMS + (uint64_t)number, 0};
 }
 
 static asc_tensor draw_tensor(const asc_check *c, const asc_sample_input *s, int number)
 {
-    asc_dtype dtype = is_real(s->kind) ? ASC_F64 : s->kind == 'i' ? ASC_I64 : ASC_U8;
-    asc_tensor t = asc_empty(c->ctx, dtype, s->ndim, s->shape);
-    void *data = asc_data_mut(t);
-    for (int64_t i = 0; i < asc_numel(t); i++) {
-        double v = draw(s, c->options.seed, stream_of(c, number), (uint64_t)i);
-        if (dtype == ASC_F64) {
-            ((double *)data)[i] = v;
-        } else if (dtype == ASC_I64) {
-            ((int64_t *)data)[i] = (int64_t)v;
-        } else {
-            ((uint8_t *)data)[i] = (uint8_t)v;
-        }
-    }
-    return t;
+    asc_draws draws = draws_of(c, number);
+    return asc_sample_tensor(c->ctx, s, &draws);
 }
 
 static double largest_step(const asc_sample_input *s)
 {
-    double h = 0x1p-5;
-    if (margin(s) > 0) {
-        h = fmin(h, margin(s));
+    double h = 0x1p-5, margin = asc_sample_margin(s);
+    if (margin > 0) {
+        h = fmin(h, margin);
     }
     if (s->away > 0) {
         h = fmin(h, s->away / 2);
@@ -82,46 +34,22 @@ static double largest_step(const asc_sample_input *s)
 
 /* ---- a sample ---- */
 
-static asc_status sample_input(asc_check *c, int i)
-{
-    const asc_sample_input *s = &c->form->in[i];
-    c->owner[i] = i;
-    if (s->kind == 0) {
-        return ASC_OK;
-    }
-    if (s->kind == '=') {
-        if (s->lo < 0 || s->lo >= i) {
-            return asc_fail(c->ctx, ASC_ERR_ARG, "gradcheck: %s: sample %d: input %d is to be the same as input %g, "
-                            "expected one before it", c->op->name, c->sample, i, s->lo);
-        }
-        c->owner[i] = c->owner[(int)s->lo];
-        c->inputs.at[i] = c->inputs.at[c->owner[i]];
-        return ASC_OK;
-    }
-    if (!strchr("fuib", s->kind)) {
-        return asc_fail(c->ctx, ASC_ERR_ARG, "gradcheck: %s: sample %d: input %d has kind '%c', expected f, u, i, b "
-                        "or =", c->op->name, c->sample, i, s->kind);
-    }
-    c->inputs.at[i] = draw_tensor(c, s, i);
-    c->step[i] = largest_step(s);
-    c->leaves |= is_real(s->kind) ? 1u << i : 0;
-    return asc_error(c->ctx);
-}
-
 asc_status asc_check_sample_inputs(asc_check *c)
 {
-    const asc_sample *sample = c->form;
-    for (int i = 0; i < ASC_MAX_IN; i++) {
-        c->n_in = sample->in[i].kind ? i + 1 : c->n_in;
+    asc_drawn drawn;
+    asc_draws draws = draws_of(c, 0);
+    asc_status status = asc_sample_draw(c->ctx, c->op, c->form, &draws, &drawn);
+    c->n_in = drawn.n;
+    for (int i = 0; i < drawn.n && !status; i++) {
+        const asc_sample_input *s = &c->form->in[i];
+        bool leaf = drawn.owner[i] == i && asc_sample_is_real(s);
+        c->inputs.at[i] = drawn.at[i];
+        c->owner[i] = drawn.owner[i];
+        c->step[i] = drawn.owner[i] == i && s->kind ? largest_step(s) : 0;
+        c->leaves |= leaf ? 1u << i : 0;
+        c->grad_at[i + 1] = c->grad_at[i] + (leaf ? asc_numel(drawn.at[i]) : 0);
     }
-    for (int i = 0; i < c->n_in; i++) {
-        asc_status status = sample_input(c, i);
-        if (status) {
-            return status;
-        }
-        c->grad_at[i + 1] = c->grad_at[i] + (c->leaves >> i & 1 ? asc_numel(c->inputs.at[i]) : 0);
-    }
-    return ASC_OK;
+    return status;
 }
 
 asc_status asc_check_sample_cotangents(asc_check *c)

@@ -44,7 +44,8 @@ int32_t asc_var_of(asc_node *node)
 
 bool asc_wants_grad(asc_node *node)
 {
-    return node && asc_is_floating(node->array.dtype) && (node->requires_grad || asc_var_of(node) >= 0);
+    return node && asc_is_floating(node->array.dtype) &&
+           (node->requires_grad || node->flows || asc_var_of(node) >= 0);
 }
 
 static int32_t new_var(asc_ctx *ctx, asc_tape *tape, asc_node *node, int32_t producer)
@@ -83,6 +84,22 @@ static size_t mark(asc_ctx *ctx)
     return ((asc_tape *)ctx->tape.state)->n_records;
 }
 
+static void drop_seen(asc_ctx *ctx, size_t from, size_t to)
+{
+    asc_tape *tape = ctx->tape.state;
+    for (size_t i = from; i < to; i++) {
+        asc_storage_unref(ctx, tape->seen[i].storage);
+        tape->seen[i].storage = NULL;
+    }
+}
+
+void asc_tape_forget(asc_ctx *ctx, size_t to)
+{
+    asc_tape *tape = ctx->tape.state;
+    drop_seen(ctx, to, tape->n_seen);
+    tape->n_seen = to;
+}
+
 void asc_record_free(asc_ctx *ctx, asc_record *r)
 {
     int n = r->n_in + r->n_out + r->n_saved;
@@ -90,6 +107,7 @@ void asc_record_free(asc_ctx *ctx, asc_record *r)
         asc_storage_unref(ctx, r->slots[i].storage);
         r->slots[i].storage = NULL;
     }
+    drop_seen(ctx, r->first_seen, r->first_seen + r->n_seen);
     r->freed = true;
 }
 
@@ -107,6 +125,7 @@ static void rewind_to(asc_ctx *ctx, size_t to)
         drop_var(ctx, &tape->var[--tape->n_vars]);
     }
     tape->arena.used = tape->record[to].arena_used;
+    asc_tape_forget(ctx, tape->record[to].first_seen);
     tape->n_records = to;
 }
 
@@ -120,6 +139,7 @@ static void free_tape(asc_ctx *ctx)
     asc_free(ctx, tape->arena.block, tape->arena.cap_blocks * sizeof *tape->arena.block);
     asc_free(ctx, tape->record, tape->cap_records * sizeof *tape->record);
     asc_free(ctx, tape->var, tape->cap_vars * sizeof *tape->var);
+    asc_free(ctx, tape->seen, tape->cap_seen * sizeof *tape->seen);
     asc_free(ctx, tape->user_op, tape->cap_user_ops * sizeof *tape->user_op);
     asc_free(ctx, tape, sizeof *tape);
     ctx->tape = (asc_tape_hooks){0};
@@ -169,7 +189,7 @@ static bool fill_inputs(const asc_call *call, asc_tape *tape, asc_slot *slots)
     return true;
 }
 
-static bool fill_results(const asc_call *call, asc_tape *tape, asc_slot *slots)
+static bool fill_results(const asc_call *call, asc_tape *tape, uint32_t no_grad_out, asc_slot *slots)
 {
     asc_engine *e = call->engine;
     for (int i = 0; i < call->n_out; i++) {
@@ -177,7 +197,7 @@ static bool fill_results(const asc_call *call, asc_tape *tape, asc_slot *slots)
         if (call->op->saves_out & 1u << i) {
             save(&slots[i], e->out[i]->storage);
         }
-        bool flows = asc_is_floating(call->out[i].dtype) && !(call->op->no_grad_out & 1u << i);
+        bool flows = !(no_grad_out & 1u << i) && asc_is_floating(call->out[i].dtype);
         if (flows && (slots[i].var = new_var(call->ctx, tape, e->out[i], (int32_t)tape->n_records)) < 0) {
             return false;
         }
@@ -185,6 +205,18 @@ static bool fill_results(const asc_call *call, asc_tape *tape, asc_slot *slots)
     for (int i = 0; i < call->n_saved; i++) {
         slots[call->n_out + i] = (asc_slot){.array = call->saved[i], .var = -1};
         save(&slots[call->n_out + i], e->saved[i]);
+    }
+    return true;
+}
+
+/* The leaves that a segment has seen are variables from here on, so that its backward pass finds them. */
+static bool add_leaves(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
+{
+    for (size_t i = r->first_seen; i < r->first_seen + r->n_seen; i++) {
+        asc_node *leaf = tape->seen[i].leaf;
+        if (leaf && asc_var_of(leaf) < 0 && new_leaf(ctx, tape, leaf) < 0) {
+            return false;
+        }
     }
     return true;
 }
@@ -218,7 +250,7 @@ static bool open_record(const asc_call *call, asc_tape *tape, asc_record *r)
     return true;
 }
 
-asc_status asc_tape_record(asc_call *call)
+asc_status asc_tape_record(asc_call *call, const asc_segment *segment)
 {
     asc_ctx *ctx = call->ctx;
     asc_tape *tape = asc_tape_of(ctx);
@@ -228,13 +260,17 @@ asc_status asc_tape_record(asc_call *call)
     }
     asc_record *r = &tape->record[tape->n_records];
     *r = (asc_record){.op = call->op, .n_in = call->n_in, .n_out = call->n_out, .n_saved = call->n_saved,
-                      .first_var = (int32_t)tape->n_vars, .arena_used = tape->arena.used};
+                      .flops = ((asc_engine *)call->engine)->flops, .first_var = (int32_t)tape->n_vars,
+                      .arena_used = tape->arena.used, .first_seen = segment ? segment->first_seen : tape->n_seen};
     memcpy(r->random, call->random, sizeof r->random);
     if (!open_record(call, tape, r)) {
         tape->arena.used = r->arena_used;
         return ASC_ERR_MEMORY;
     }
-    bool filled = fill_inputs(call, tape, r->slots) && fill_results(call, tape, r->slots + call->n_in);
+    r->n_seen = tape->n_seen - r->first_seen;
+    uint32_t no_grad_out = segment ? ~segment->flows : call->op->no_grad_out;
+    bool filled = fill_inputs(call, tape, r->slots) && add_leaves(ctx, tape, r) &&
+                  fill_results(call, tape, no_grad_out, r->slots + call->n_in);
     tape->n_records++;
     if (!filled) {
         rewind_to(ctx, tape->n_records - 1);

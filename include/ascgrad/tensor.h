@@ -125,6 +125,23 @@ ASC_API asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user);
  * that it needs was overwritten. After a failure leaves' gradients hold no values to be used: asc_zero_grad. */
 ASC_API asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, bool retain);
 
+/* Computes outputs[n_out] = fn(inputs[n_in]) and keeps nothing in between for the backward pass, which calls fn again
+ * when it comes to it: memory for time (gradient checkpointing: Chen et al., arXiv 1604.06174). Gradients are the same,
+ * to the bit, as if fn had been called without it; where fn gives back an input as an output, to rounding.
+ *
+ * fn fills outputs, which come as null and may stay so, and returns a status; it runs in a scope of its own. It must
+ * compute the same from the same, and do nothing else: random ops draw the same numbers both times, and what it makes
+ * is gone when it returns, but for the outputs. Beside its inputs it may read parameters, and any tensor that is still
+ * there in the backward pass, as `user` must be. Calls nest.
+ *
+ * inputs: 0 … 24, null ones among them; their storage is kept until the backward pass. outputs: 1 … 4, new, of the
+ * current scope; on failure all are null. ASC_ERR_ARG: more of them; ASC_ERR_STATE: an input or an output is gone; what
+ * fn returns. asc_backward returns ASC_ERR_STATE if an input or a tensor that fn reads was overwritten in between, or if
+ * fn gives outputs of other shapes the second time. */
+typedef asc_status asc_recompute_fn(asc_ctx *ctx, void *user, const asc_tensor *inputs, asc_tensor *outputs);
+ASC_API asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const asc_tensor *inputs, int n_in,
+                                 asc_tensor *outputs, int n_out);
+
 /* Switches recording on or off; returns what it was. */
 ASC_API bool asc_set_recording(asc_ctx *ctx, bool record);
 /* The same values without a gradient: a view. */

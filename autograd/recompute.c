@@ -1,0 +1,366 @@
+/* autograd/recompute.c: computing again in place of keeping (Chen, Xu, Zhang and Guestrin, "Training deep nets with
+ * sublinear memory cost", arXiv 1604.06174; Griewank and Walther, Evaluating Derivatives, 2008, chapter 12).
+ *
+ * The first run of a segment's function leaves one record in place of its calls': the inputs, the point at which its
+ * random numbers begin, and what else it read, with versions. The backward pass runs the function again with its calls
+ * recorded at the tape's end, hands the results' gradients to what it made this time, walks these records back, and
+ * takes them off the tape. In the second run the inputs stand for the variables of the tensors that were given, and
+ * parameters are the leaves that they are. So whatever is added to a gradient is added in the same order as if the calls
+ * had been recorded in the first place: the same bits. */
+#include <string.h>
+
+#include "autograd/engine.h"
+
+const asc_op asc_op_recompute = {
+    .abi = ASC_OP_ABI,
+    .name = "recompute",
+    .equation = "f(inputs), computed again in the backward pass (arXiv 1604.06174)",
+    .inputs = "inputs...",
+    .flags = ASC_OP_STRIDED,
+    .attrs_size = sizeof(asc_again),
+    .saves_in = 1,
+};
+
+/* ---- within a segment ---- */
+
+/* Notes a tensor that a segment reads, unless the segment made it. */
+static asc_status note(asc_ctx *ctx, asc_tape *tape, asc_node *node)
+{
+    const asc_segment *segment = tape->segment;
+    if (node->storage->served > segment->before) {
+        return ASC_OK;
+    }
+    asc_node *leaf = node->requires_grad ? node : NULL;
+    for (size_t i = segment->first_seen; i < tape->n_seen; i++) {
+        if (tape->seen[i].storage == node->storage && (tape->seen[i].leaf == leaf || !leaf)) {
+            return ASC_OK;
+        }
+    }
+    if (!asc_grow(ctx, (void **)&tape->seen, &tape->cap_seen, tape->n_seen + 1, sizeof *tape->seen)) {
+        return ASC_ERR_MEMORY;
+    }
+    tape->seen[tape->n_seen++] = (asc_seen){node->storage, node->storage->version, leaf};
+    asc_storage_ref(node->storage);
+    return ASC_OK;
+}
+
+asc_status asc_segment_add(asc_call *call, bool flows)
+{
+    asc_engine *e = call->engine;
+    asc_status status = ASC_OK;
+    for (int i = 0; i < call->n_in && !status; i++) {
+        status = e->in[i] ? note(call->ctx, call->ctx->tape.state, e->in[i]) : ASC_OK;
+    }
+    for (int i = 0; i < call->n_out && flows; i++) {
+        e->out[i]->flows = asc_is_floating(call->out[i].dtype) && !(call->op->no_grad_out & 1u << i);
+    }
+    return status;
+}
+
+/* ---- running the function ---- */
+
+/* Calls the function: `results` with a reference each, NULL for those that are null. */
+static asc_status call_function(asc_ctx *ctx, const asc_again *again, const asc_tensor *inputs, int n_out,
+                                asc_node **results)
+{
+    asc_tensor outputs[ASC_MAX_OUT] = {{0}};
+    const char *label = ctx->label;
+    bool recording = ctx->recording;
+    asc_status status = again->fn(ctx, again->user, inputs, outputs);
+    ctx->label = label;
+    ctx->recording = recording;
+    if (status) {
+        asc_fail(ctx, status, "recompute: the function failed without a message");
+    }
+    for (int i = 0; i < n_out && !ctx->status; i++) {
+        results[i] = asc_node_of(outputs[i]);
+        if (results[i] && results[i]->ctx == ctx) {
+            asc_node_ref(results[i]);
+        } else if (!asc_is_null(outputs[i])) {
+            asc_fail(ctx, ASC_ERR_STATE, "recompute: output %d is a tensor that is %s", i,
+                     results[i] ? "another context's" : "gone");
+            results[i] = NULL;
+        }
+    }
+    return ctx->status;
+}
+
+static void drop_results(asc_node **results, int n_out)
+{
+    for (int i = 0; i < n_out; i++) {
+        asc_node_unref(results[i]);
+        results[i] = NULL;
+    }
+}
+
+/* ---- the first run ---- */
+
+static asc_status check_call(asc_ctx *ctx, const asc_tensor *inputs, int n_in, int n_out)
+{
+    if (n_in < 0 || n_in > ASC_MAX_IN || n_out < 1 || n_out > ASC_MAX_OUT) {
+        return asc_fail(ctx, ASC_ERR_ARG, "recompute: %d inputs and %d outputs, expected 0 to %d and 1 to %d", n_in,
+                        n_out, ASC_MAX_IN, ASC_MAX_OUT);
+    }
+    for (int i = 0; i < n_in; i++) {
+        const asc_node *node = asc_node_of(inputs[i]);
+        if (!asc_is_null(inputs[i]) && (!node || node->ctx != ctx)) {
+            return asc_fail(ctx, node ? ASC_ERR_ARG : ASC_ERR_STATE, "recompute: input %d %s", i,
+                            node ? "belongs to another context" : "is a tensor that is gone");
+        }
+    }
+    return ASC_OK;
+}
+
+/* The results become tensors of the caller's scope. */
+static asc_status hand_out(asc_ctx *ctx, const asc_tape *tape, asc_node **results, int n_out)
+{
+    for (int i = 0; i < n_out; i++) {
+        asc_node *from = results[i];
+        if (!from) {
+            continue;
+        }
+        asc_node *to = asc_node_new(ctx, &from->array);
+        if (!to) {
+            return ASC_ERR_MEMORY;
+        }
+        to->storage = from->storage;
+        asc_storage_ref(to->storage);
+        to->flows = tape->segment && asc_wants_grad(from); /* nested */
+        asc_node_ref(to);
+        asc_node_unref(from);
+        results[i] = to;
+    }
+    return ASC_OK;
+}
+
+/* Leaves the segment's record. The results are variables from then on. */
+static asc_status record(asc_ctx *ctx, const asc_segment *segment, const asc_again *again, const asc_tensor *inputs,
+                         int n_in, asc_node **results, int n_out)
+{
+    asc_engine engine = {0};
+    asc_call call = {.ctx = ctx, .op = &asc_op_recompute, .attrs = again, .n_in = n_in, .n_out = n_out,
+                     .engine = &engine};
+    for (int i = 0; i < n_in; i++) {
+        engine.in[i] = asc_node_of(inputs[i]);
+        call.in[i] = asc_array_of(inputs[i]);
+        call.wants[i] = asc_wants_grad(engine.in[i]);
+    }
+    for (int i = 0; i < n_out; i++) {
+        engine.out[i] = results[i];
+        call.out[i] = results[i] ? results[i]->array : (asc_array){.ndim = -1};
+    }
+    return asc_tape_record(&call, segment);
+}
+
+/* Runs the function in a scope, and with `segment` as one whose calls leave no record. */
+static asc_status run_first(asc_ctx *ctx, asc_tape *tape, asc_segment *segment, const asc_again *again,
+                            const asc_tensor *inputs, int n_out, asc_node **results)
+{
+    if (segment) {
+        *segment = (asc_segment){.before = ctx->n_served, .first_seen = tape->n_seen};
+        tape->segment = segment;
+    }
+    asc_scope_begin(ctx);
+    asc_status status = call_function(ctx, again, inputs, n_out, results);
+    for (int i = 0; segment && !status && i < n_out; i++) { /* it may give back what it was given */
+        status = results[i] ? note(ctx, tape, results[i]) : ASC_OK;
+        segment->flows |= (uint32_t)asc_wants_grad(results[i]) << i;
+    }
+    asc_scope_end(ctx);
+    if (segment) {
+        tape->segment = NULL;
+    }
+    return status ? status : hand_out(ctx, tape, results, n_out);
+}
+
+asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const asc_tensor *inputs, int n_in,
+                         asc_tensor *outputs, int n_out)
+{
+    for (int i = 0; i < n_out; i++) {
+        outputs[i] = asc_null();
+    }
+    asc_tape *tape = ctx->status ? NULL : asc_tape_of(ctx);
+    if (!tape || check_call(ctx, inputs, n_in, n_out)) {
+        return ctx->status;
+    }
+    asc_node *results[ASC_MAX_OUT] = {NULL};
+    asc_segment segment;
+    const asc_again again = {fn, user, ctx->seed, ctx->step, ctx->random_ordinal};
+    bool kept = ctx->recording && !tape->segment; /* else within a segment, or without gradients */
+    asc_status status = run_first(ctx, tape, kept ? &segment : NULL, &again, inputs, n_out, results);
+    if (kept && !status && segment.flows) {
+        status = record(ctx, &segment, &again, inputs, n_in, results, n_out);
+    }
+    if (kept && (status || !segment.flows)) {
+        asc_tape_forget(ctx, segment.first_seen);
+    }
+    for (int i = 0; i < n_out && !status; i++) {
+        outputs[i] = asc_handle(results[i]);
+    }
+    drop_results(results, n_out);
+    return status;
+}
+
+/* ---- the second run ---- */
+
+static asc_status check_unchanged(asc_ctx *ctx, const asc_tape *tape, const asc_record *r)
+{
+    for (int i = 0; i < r->n_in; i++) {
+        const asc_slot *slot = &r->slots[i];
+        if (slot->storage && slot->storage->version != slot->version) {
+            return asc_fail(ctx, ASC_ERR_STATE, "backward: recompute: input %d was overwritten after the forward pass, "
+                            "and its old value is needed", i);
+        }
+    }
+    for (size_t i = r->first_seen; i < r->first_seen + r->n_seen; i++) {
+        if (tape->seen[i].storage->version != tape->seen[i].version) {
+            return asc_fail(ctx, ASC_ERR_STATE, "backward: recompute: a tensor that the function reads was overwritten "
+                            "after the forward pass, and its old value is needed");
+        }
+    }
+    return ASC_OK;
+}
+
+/* A variable whose tensor is gone, and what it is lent to. */
+typedef struct stand_in {
+    int32_t var; /* -1: none */
+    asc_node *owner;
+    uint64_t generation;
+} stand_in;
+
+/* Input i as it was: the tensor itself if it is there, else a new one, to which its variable is lent. */
+static asc_tensor input_again(asc_ctx *ctx, asc_tape *tape, const asc_slot *slot, stand_in *lent)
+{
+    *lent = (stand_in){.var = -1};
+    if (!slot->storage) {
+        return asc_null();
+    }
+    asc_var *v = slot->var >= 0 ? &tape->var[slot->var] : NULL;
+    if (v && v->owner->generation == v->generation) {
+        return asc_handle(v->owner);
+    }
+    asc_node *node = asc_node_new(ctx, &slot->array);
+    if (!node) {
+        return asc_null();
+    }
+    node->storage = slot->storage;
+    asc_storage_ref(node->storage);
+    if (v) {
+        *lent = (stand_in){slot->var, v->owner, v->generation};
+        node->var = slot->var;
+        v->owner = node;
+        v->generation = node->generation;
+    }
+    return asc_handle(node);
+}
+
+/* The variables are those of the tensors before again. */
+static void take_back(asc_tape *tape, const stand_in *lent, int n)
+{
+    for (int i = n - 1; i >= 0; i--) {
+        if (lent[i].var >= 0) {
+            tape->var[lent[i].var].owner = lent[i].owner;
+            tape->var[lent[i].var].generation = lent[i].generation;
+        }
+    }
+}
+
+/* The function again, recorded, on the random numbers of the first time; its products do not count twice. */
+static asc_status run_again(asc_ctx *ctx, asc_tape *tape, const asc_record *r, const asc_tensor *inputs,
+                            asc_node **results)
+{
+    const asc_again *again = r->attrs;
+    uint64_t seed = ctx->seed, step = ctx->step, ordinal = ctx->random_ordinal;
+    double flops = tape->flops;
+    const char *label = asc_set_label(ctx, r->label);
+    ctx->seed = again->seed;
+    ctx->step = again->step;
+    ctx->random_ordinal = again->ordinal;
+    asc_set_recording(ctx, true);
+    asc_status status = call_function(ctx, again, inputs, r->n_out, results);
+    asc_set_recording(ctx, false);
+    ctx->seed = seed;
+    ctx->step = step;
+    ctx->random_ordinal = ordinal;
+    asc_set_label(ctx, label);
+    tape->flops = flops;
+    return status;
+}
+
+static bool same_kind(const asc_array *a, const asc_array *b)
+{
+    return a->ndim < 0 ? b->ndim < 0 : b->ndim >= 0 && a->dtype == b->dtype && asc_same_shape(a, b);
+}
+
+/* Adds what has come to variable `from` to the gradient of variable `to`. */
+static asc_status move_grad(asc_ctx *ctx, asc_tape *tape, int32_t from, int32_t to)
+{
+    asc_var *v = &tape->var[to], *w = &tape->var[from];
+    if (v->producer >= 0 && !v->grad) {
+        v->grad = w->grad;
+        w->grad = NULL;
+        return ASC_OK;
+    }
+    bool fresh;
+    void *data = asc_grad_target(ctx, v, &fresh);
+    if (!data) {
+        return ASC_ERR_MEMORY;
+    }
+    if (fresh) {
+        memcpy(data, w->grad->data, asc_array_bytes(&v->array));
+        return ASC_OK;
+    }
+    for (int64_t i = 0; i < v->array.numel; i++) {
+        if (v->array.dtype == ASC_F32) {
+            ((float *)data)[i] += ((const float *)w->grad->data)[i];
+        } else {
+            ((double *)data)[i] += ((const double *)w->grad->data)[i];
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status hand_grads_down(asc_ctx *ctx, asc_tape *tape, const asc_record *r, asc_node *const *results)
+{
+    const asc_slot *out = r->slots + r->n_in;
+    for (int i = 0; i < r->n_out; i++) {
+        const asc_array *first = &out[i].array, again = results[i] ? results[i]->array : (asc_array){.ndim = -1};
+        if (!same_kind(first, &again)) {
+            char text[2][ASC_SHAPE_TEXT];
+            return asc_fail(ctx, ASC_ERR_STATE, "backward: recompute: output %d is %s %s this time, it was %s %s", i,
+                            asc_dtype_name(again.dtype), asc_shape_text(&again, text[0]), asc_dtype_name(first->dtype),
+                            asc_shape_text(first, text[1]));
+        }
+    }
+    for (int i = 0; i < r->n_out; i++) {
+        int32_t to = results[i] ? asc_var_of(results[i]) : -1;
+        if (out[i].var >= 0 && tape->var[out[i].var].grad && to >= 0 && move_grad(ctx, tape, out[i].var, to)) {
+            return ASC_ERR_MEMORY;
+        }
+    }
+    return ASC_OK;
+}
+
+asc_status asc_segment_backward(asc_ctx *ctx, asc_tape *tape, int64_t index)
+{
+    const asc_record r = tape->record[index]; /* the tape's arrays may move */
+    asc_status status = check_unchanged(ctx, tape, &r);
+    if (status) {
+        return status;
+    }
+    asc_tensor inputs[ASC_MAX_IN];
+    stand_in lent[ASC_MAX_IN];
+    asc_node *results[ASC_MAX_OUT] = {NULL};
+    int64_t first = (int64_t)tape->n_records;
+    asc_scope_begin(ctx);
+    for (int i = 0; i < r.n_in; i++) {
+        inputs[i] = input_again(ctx, tape, &r.slots[i], &lent[i]);
+    }
+    status = ctx->status ? ctx->status : run_again(ctx, tape, &r, inputs, results);
+    status = status ? status : hand_grads_down(ctx, tape, &r, results);
+    drop_results(results, r.n_out);
+    status = asc_walk_back(ctx, tape, (int64_t)tape->n_records - 1, first, false, status);
+    take_back(tape, lent, r.n_in);
+    asc_scope_end(ctx);
+    return status;
+}
