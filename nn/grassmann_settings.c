@@ -42,8 +42,34 @@ static int lag(int layer)
 
 static const struct schedule {
     const char *name;
-    int (*offset)(int layer); /* NULL: the papers' six in every layer */
+    int (*offset)(int layer); /* of the layers of this mixing alone; NULL: the papers' six in every layer */
 } schedules[] = {{"paper-6l", NULL}, {"paper-12l", paper_one}, {"lags", lag}};
+
+static bool mixes(const asc_config *c, int layer)
+{
+    const json_t *mix = json_object_get(c->given, "mix");
+    const char *name = json_string_value(json_array_get(mix, (size_t)layer));
+    return !json_is_array(mix) || (name && strcmp(name, "grassmann") == 0);
+}
+
+/* A list a layer; none for the other layers of a hybrid. */
+static json_t *one_a_layer(const asc_config *c, int (*offset)(int layer), int layers)
+{
+    json_t *list = json_array();
+    for (int l = 0, n = 0; l < layers; l++) {
+        json_array_append_new(list, mixes(c, l) ? json_pack("[i]", offset(n++)) : json_array());
+    }
+    return list;
+}
+
+static json_t *papers_six(void)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < N_PAPER; i++) {
+        json_array_append_new(list, json_integer(paper[i]));
+    }
+    return list;
+}
 
 /* Puts the list in place of a schedule's name. */
 static asc_status expand_schedule(asc_config *c, int layers)
@@ -56,12 +82,7 @@ static asc_status expand_schedule(asc_config *c, int layers)
         if (strcmp(name, schedules[i].name) != 0) {
             continue;
         }
-        json_t *list = json_array();
-        int n = schedules[i].offset ? layers : N_PAPER;
-        for (int l = 0; l < n; l++) {
-            json_array_append_new(list, schedules[i].offset ? json_pack("[i]", schedules[i].offset(l))
-                                                            : json_integer(paper[l]));
-        }
+        json_t *list = schedules[i].offset ? one_a_layer(c, schedules[i].offset, layers) : papers_six();
         return json_object_set_new(c->given, "offsets", list) ? asc_fail(c->ctx, ASC_ERR_MEMORY, "config: no memory")
                                                               : ASC_OK;
     }

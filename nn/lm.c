@@ -87,6 +87,8 @@ static bool read_residual(asc_lm *lm, asc_config *c, const asc_mixing *mixing)
 static asc_status make_block(asc_lm *lm, asc_config *c, asc_maker *m, int l)
 {
     asc_block *b = &lm->blocks[l];
+    b->lm = lm;
+    b->layer = l;
     snprintf(b->label[0], sizeof b->label[0], "blocks.%d.mix", l);
     snprintf(b->label[1], sizeof b->label[1], "blocks.%d.ffn", l);
     int mixing = asc_config_choice_at(c, "mix", l, (int)lm->layers, 0, asc_mixing_names);
@@ -226,6 +228,11 @@ void asc_lm_set_dropout(asc_lm *lm, double p)
     lm->dropout = p;
 }
 
+void asc_lm_set_recompute(asc_lm *lm, bool recompute)
+{
+    lm->recompute = recompute;
+}
+
 void asc_lm_project(asc_lm *lm)
 {
     for (int64_t l = 0; l < lm->layers; l++) {
@@ -292,10 +299,8 @@ static asc_tensor join_post(asc_lm *lm, const asc_block *b, asc_tensor h, asc_te
 static asc_tensor feed_forward(asc_lm *lm, const asc_block *b, asc_tensor x)
 {
     asc_tensor wide = asc_linear(lm->ctx, x, b->fc1.weight, b->fc1.bias);
-    asc_tensor active = asc_gelu(lm->ctx, wide);
-    asc_tensor y = asc_linear(lm->ctx, active, b->fc2.weight, b->fc2.bias);
+    asc_tensor y = asc_gelu_linear(lm->ctx, wide, b->fc2.weight, b->fc2.bias);
     asc_release(wide);
-    asc_release(active);
     return y;
 }
 
@@ -323,6 +328,7 @@ static asc_tensor run_block(asc_lm *lm, int64_t l, asc_tensor h, asc_mix_fn *mix
 static asc_tensor embed(asc_lm *lm, asc_tensor tokens, int64_t start)
 {
     asc_ctx *ctx = lm->ctx;
+    const char *outer = asc_set_label(ctx, "embedding");
     asc_tensor h = asc_embedding(ctx, lm->tok_emb, tokens);
     if (!asc_is_null(lm->pos_emb)) {
         asc_tensor at = asc_slice(ctx, lm->pos_emb, 0, start, start + asc_size(tokens, 1), 1);
@@ -330,10 +336,13 @@ static asc_tensor embed(asc_lm *lm, asc_tensor tokens, int64_t start)
         asc_release(h);
         h = sum;
     }
-    return drop(lm, h);
+    h = drop(lm, h);
+    asc_set_label(ctx, outer);
+    return h;
 }
 
-asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_fn *mix, void *arg)
+/* Hidden states before the first block. */
+static asc_tensor begin(asc_lm *lm, asc_tensor tokens, int64_t start)
 {
     if (asc_error(lm->ctx)) {
         return asc_null();
@@ -344,30 +353,75 @@ asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_f
                  "%lld", asc_ndim(tokens), (long long)(start + N), (long long)lm->block_length);
         return asc_null();
     }
-    asc_tensor h = embed(lm, tokens, start);
-    for (int64_t l = 0; l < lm->layers; l++) {
-        h = run_block(lm, l, h, mix, arg);
-    }
+    return embed(lm, tokens, start);
+}
+
+/* And after the last; h goes. */
+static asc_tensor finish(asc_lm *lm, asc_tensor h)
+{
     return lm->pre_norm ? norm_once(lm, h, lm->norm_f) : h;
 }
 
+asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_fn *mix, void *arg)
+{
+    asc_tensor h = begin(lm, tokens, start);
+    for (int64_t l = 0; l < lm->layers && !asc_is_null(h); l++) {
+        h = run_block(lm, l, h, mix, arg);
+    }
+    return finish(lm, h);
+}
+
+/* ---- in full ---- */
+
+/* The layer's auxiliary loss goes to the tensor at arg, if that is not NULL. */
 static asc_tensor mix_in_full(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
 {
     (void)l;
-    (void)arg;
-    return mix->mixing->forward(mix, x, asc_null(), NULL);
+    return mix->mixing->forward(mix, x, asc_null(), arg);
 }
 
-/* The same; adds the layer's auxiliary loss to the sum at arg. */
-static asc_tensor mix_with_aux(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
+/* A block as a function that can be run again: from h to h and, if asked for, to the auxiliary loss. */
+static asc_status block_alone(asc_ctx *ctx, void *block, const asc_tensor *h, asc_tensor *out)
 {
-    (void)l;
-    asc_tensor *total = arg, aux = asc_null();
-    asc_tensor y = mix->mixing->forward(mix, x, asc_null(), &aux);
-    if (!asc_is_null(aux)) {
-        *total = asc_is_null(*total) ? aux : asc_add(mix->ctx, *total, aux);
+    const asc_block *b = block;
+    out[0] = run_block(b->lm, b->layer, asc_keep(h[0]), mix_in_full, NULL);
+    return asc_error(ctx);
+}
+
+static asc_status block_with_aux(asc_ctx *ctx, void *block, const asc_tensor *h, asc_tensor *out)
+{
+    const asc_block *b = block;
+    out[0] = run_block(b->lm, b->layer, asc_keep(h[0]), mix_in_full, &out[1]);
+    return asc_error(ctx);
+}
+
+/* Block l, recomputed where that is asked for; h goes. *aux, if not NULL, gets its auxiliary loss. */
+static asc_tensor block_in_full(asc_lm *lm, int64_t l, asc_tensor h, asc_tensor *aux)
+{
+    if (!lm->recompute) {
+        return run_block(lm, l, h, mix_in_full, aux);
     }
-    return y;
+    asc_tensor out[2];
+    asc_recompute(lm->ctx, aux ? block_with_aux : block_alone, &lm->blocks[l], &h, 1, out, aux ? 2 : 1);
+    asc_release(h);
+    if (aux) {
+        *aux = out[1];
+    }
+    return out[0];
+}
+
+/* Hidden states before the head. *total, if not NULL, gets the sum of the auxiliary losses, or null. */
+static asc_tensor hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor *total)
+{
+    asc_tensor h = begin(lm, tokens, 0);
+    for (int64_t l = 0; l < lm->layers && !asc_is_null(h); l++) {
+        asc_tensor aux = asc_null();
+        h = block_in_full(lm, l, h, total ? &aux : NULL);
+        if (!asc_is_null(aux)) {
+            *total = asc_is_null(*total) ? aux : asc_add(lm->ctx, *total, aux);
+        }
+    }
+    return finish(lm, h);
 }
 
 /* The cross-entropy of hidden states; h goes. */
@@ -382,13 +436,13 @@ static asc_tensor head_loss(asc_lm *lm, asc_tensor h, asc_tensor y, asc_tensor *
 
 asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss)
 {
-    return head_loss(lm, asc_lm_hidden(lm, x, 0, mix_in_full, NULL), y, token_loss);
+    return head_loss(lm, hidden_in_full(lm, x, NULL), y, token_loss);
 }
 
 asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss)
 {
     asc_tensor aux = asc_null();
-    asc_tensor objective = head_loss(lm, asc_lm_hidden(lm, x, 0, mix_with_aux, &aux), y, NULL);
+    asc_tensor objective = head_loss(lm, hidden_in_full(lm, x, &aux), y, NULL);
     if (loss) {
         *loss = asc_item(objective);
     }
@@ -397,7 +451,7 @@ asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss
 
 asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x)
 {
-    asc_tensor h = asc_lm_hidden(lm, x, 0, mix_in_full, NULL);
+    asc_tensor h = hidden_in_full(lm, x, NULL);
     asc_tensor logits = asc_linear(lm->ctx, h, lm->tok_emb, asc_null());
     asc_release(h);
     return logits;

@@ -5,8 +5,10 @@
 #include "nn/mixing.h"
 
 typedef struct asc_block {
+    asc_lm *lm;
     asc_layer mix;
     asc_affine norm1, norm2, fc1, fc2;
+    int64_t layer;
     bool residual; /* round the mixing */
     char label[2][32];
 } asc_block;
@@ -17,7 +19,7 @@ struct asc_lm {
     asc_params *params;
     asc_dtype dtype;
     int64_t D, d_ff, layers, vocab, block_length;
-    bool pre_norm;
+    bool pre_norm, recompute;
     double dropout;
     asc_tensor tok_emb, pos_emb; /* pos_emb: null without */
     asc_affine norm_f;           /* null without */

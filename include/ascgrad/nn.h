@@ -37,6 +37,11 @@ ASC_API asc_params *asc_lm_params(asc_lm *lm);
 /* The dropout of the calls from here on, 0 <= p < 1; 0, the initial value, for evaluation. */
 ASC_API void asc_lm_set_dropout(asc_lm *lm, double p);
 
+/* Whether the calls from here on keep only the hidden states between the blocks for the backward pass, which computes
+ * each block again (asc_recompute): less memory, more time, the same bits. The model must then outlive that
+ * pass. false, the initial value, keeps all. */
+ASC_API void asc_lm_set_recompute(asc_lm *lm, bool recompute);
+
 /* Brings parameters back to where they have a meaning: ASCender's τ and τ_score to at least 1e-3, its κ to at least 0. Call it
  * after every step of an optimiser; parameters in their range stay as they are, to the bit. */
 ASC_API void asc_lm_project(asc_lm *lm);
