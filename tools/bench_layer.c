@@ -1,137 +1,123 @@
 /* tools/bench_layer.c: ascgrad bench layer: one mixing layer at several lengths, fused beside composed. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <ascgrad/train.h>
 
 #include "tools/bench.h"
 
-enum { MOST_LENGTHS = 64 };
 #define MIB (1024.0 * 1024)
 
-/* ---- memory with a limit ---- */
+struct args {
+    bench_model model;
+    const char *lengths;
+    int64_t steps, memory, threads;
+    bool fused, json;
+};
 
-typedef struct budget {
-    size_t held, most;
-} budget;
+static char model_help[200]; /* filled in before use */
 
-static void *take(void *user, size_t bytes, size_t align)
-{
-    budget *b = user;
-    void *memory = NULL;
-    if (bytes > b->most - b->held || posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : align, bytes)) {
-        return NULL;
-    }
-    b->held += bytes;
-    return memory;
-}
-
-static void give(void *user, void *memory, size_t bytes)
-{
-    budget *b = user;
-    b->held -= memory ? bytes : 0;
-    free(memory);
-}
-
-/* Three quarters of what is free: a system that takes more than it has would rather kill us than refuse. */
-static size_t free_memory(void)
-{
-    return (size_t)sysconf(_SC_AVPHYS_PAGES) / 4 * 3 * (size_t)sysconf(_SC_PAGESIZE);
-}
+static const cli_option options[] = {
+    BENCH_SETTING(struct args, "model", "M", model_help),
+    BENCH_SETTING(struct args, "dim", "D", "width of the layer (256)"),
+    BENCH_SETTING(struct args, "heads", "N", "attention heads (4)"),
+    {"lengths", 0, "N,N,...", CLI_TEXT, offsetof(struct args, lengths), 0, 0,
+     "tokens of a sequence (128,512,2048,8192)"},
+    BENCH_SETTING(struct args, "batch", "N", "sequences at a time (1)"),
+    BENCH_STEPS(struct args, "runs that are timed, after one that is not (5)"),
+    {"fused", 0, NULL, CLI_FLAG, offsetof(struct args, fused), 0, 0, "the fused layer only"},
+    BENCH_MEMORY(struct args),
+    BENCH_SET(struct args),
+    CLI_THREADS(struct args),
+    CLI_JSON(struct args),
+    {0},
+};
 
 /* ---- one measurement ---- */
 
 typedef struct measurement {
-    double ms, peak_mib; /* NaN: it does not fit in memory */
+    double ms, peak_mib; /* NaN: it does not fit in memory; */
+    double tokens;       /* in it */
 } measurement;
 
-/* The layer's configuration as JSON text; to be freed. */
-static char *describe_layer(const struct bench_args *args, bool composed)
+static int measure(const struct args *args, int64_t length, bool composed, measurement *m)
 {
-    json_t *config = json_object();
-    bench_configure(config, args);
-    if (composed) {
-        json_object_set_new(config, "composed", json_true());
+    static const bench_default single[] = {{"batch", "1"}, {NULL, NULL}};
+    asc_ctx *ctx = bench_open(args->threads, args->memory);
+    if (!ctx) {
+        return CLI_IO;
     }
-    char *text = json_dumps(config, JSON_COMPACT);
-    json_decref(config);
-    return text;
-}
-
-static int measure(const struct bench_args *args, int64_t length, bool composed, measurement *m)
-{
-    budget limit = {.most = args->memory > 0 ? (size_t)args->memory << 20 : free_memory()};
-    asc_options options = {.threads = (int)args->threads, .allocator = {take, give, &limit}};
-    asc_ctx *ctx = asc_ctx_new(&options);
-    char *config = describe_layer(args, composed);
+    asc_settings *settings = bench_settings(ctx, &args->model, single);
+    if (composed) {
+        asc_settings_set(settings, "composed", "true");
+    }
     asc_bench_layer_result r;
-    *m = (measurement){NAN, NAN};
-    asc_status status = ctx && config ? asc_bench_layer(ctx, args->model, args->dim, config, args->batch, length,
-                                                        args->steps, &r)
-                                      : ASC_ERR_MEMORY;
+    *m = (measurement){NAN, NAN, NAN};
+    asc_status status = asc_bench_layer(ctx, settings, length, args->steps, &r);
     if (status == ASC_OK) {
-        *m = (measurement){r.ms, (double)r.peak_bytes / MIB};
+        *m = (measurement){r.ms, (double)r.peak_bytes / MIB, (double)r.tokens};
     }
     int exit_status = status == ASC_ERR_MEMORY ? CLI_OK : cli_report(ctx);
-    free(config);
+    asc_settings_free(settings);
     asc_ctx_free(ctx);
     return exit_status;
 }
 
-/* ---- all lengths ---- */
-
-static int read_lengths(const char *text, int64_t lengths[MOST_LENGTHS])
+/* The model, and whether it is measured composed of primitive ops as well. */
+static const char *model_of(const struct args *args, bool *composed)
 {
-    int n = 0;
-    for (const char *at = text; n == 0 || *at; n++) {
-        char *end;
-        long long value = strtoll(at, &end, 10);
-        if (end == at || (*end && *end != ',') || value < 1 || value > 1 << 24 || n == MOST_LENGTHS) {
-            cli_wrong_usage("--lengths: got '%s', expected at most %d whole numbers from 1 to %d, with commas", text,
-                            MOST_LENGTHS, 1 << 24);
-        }
-        lengths[n] = value;
-        at = end + (*end == ',');
+    const char *model = "transformer";
+    for (int i = 0; i < args->model.given.n; i++) {
+        model = strcmp(args->model.given.name[i], "model") == 0 ? args->model.given.value[i] : model;
     }
-    return n;
+    *composed = !args->fused && asc_mixing_takes(model, "composed");
+    return model;
 }
 
-static json_t *row_to_json(int64_t length, const measurement *fused, const measurement *composed)
+/* ---- tables ---- */
+
+/* One length: what was measured, and `composed` or NULL. */
+typedef struct row {
+    int64_t length;
+    const measurement *fused, *composed;
+} row;
+
+static double us_per_token(const measurement *m)
 {
-    json_t *row = json_pack("{s:I, s:o, s:o}", "length", (json_int_t)length, "ms", cli_json_real(fused->ms), "peak_mib",
-                            cli_json_real(fused->peak_mib));
-    if (composed) {
-        json_object_set_new(row, "composed_ms", cli_json_real(composed->ms));
-        json_object_set_new(row, "composed_peak_mib", cli_json_real(composed->peak_mib));
-        json_object_set_new(row, "ratio", cli_json_real(composed->ms / fused->ms));
-        json_object_set_new(row, "memory_ratio", cli_json_real(composed->peak_mib / fused->peak_mib));
-    }
-    return row;
+    return 1e3 * m->ms / m->tokens;
 }
 
-/* A number in a column of its own, or "-". */
-static void print_number(double value, const char *format, int width)
+static double kib_per_token(const measurement *m)
 {
-    char text[32] = "-";
-    if (isfinite(value)) {
-        snprintf(text, sizeof text, format, value);
-    }
-    printf("%*s", width, text);
+    return 1024 * m->peak_mib / m->tokens;
 }
 
-static void print_row(int64_t length, const measurement *fused, const measurement *composed)
+static json_t *row_to_json(const row *r)
 {
-    printf("%8lld", (long long)length);
-    print_number(fused->ms, "%.2f", 12);
-    print_number(fused->peak_mib, "%.1f", 12);
-    if (composed) {
-        print_number(composed->ms, "%.2f", 14);
-        print_number(composed->peak_mib, "%.1f", 12);
-        print_number(composed->ms / fused->ms, "%.2f", 10);
-        print_number(composed->peak_mib / fused->peak_mib, "%.2f", 10);
+    json_t *json = json_pack("{s:I, s:o, s:o, s:o, s:o}", "length", (json_int_t)r->length, "ms",
+                             cli_json_real(r->fused->ms), "us_per_token", cli_json_real(us_per_token(r->fused)),
+                             "peak_mib", cli_json_real(r->fused->peak_mib), "kib_per_token",
+                             cli_json_real(kib_per_token(r->fused)));
+    if (r->composed) {
+        json_object_set_new(json, "composed_ms", cli_json_real(r->composed->ms));
+        json_object_set_new(json, "composed_peak_mib", cli_json_real(r->composed->peak_mib));
+        json_object_set_new(json, "ratio", cli_json_real(r->composed->ms / r->fused->ms));
+        json_object_set_new(json, "memory_ratio", cli_json_real(r->composed->peak_mib / r->fused->peak_mib));
+    }
+    return json;
+}
+
+static void print_row(const row *r)
+{
+    printf("%8lld", (long long)r->length);
+    bench_print_number(r->fused->ms, 11);
+    bench_print_number(us_per_token(r->fused), 10);
+    bench_print_number(r->fused->peak_mib, 10);
+    bench_print_number(kib_per_token(r->fused), 11);
+    if (r->composed) {
+        bench_print_number(r->composed->ms, 14);
+        bench_print_number(r->composed->peak_mib, 10);
+        bench_print_number(r->composed->ms / r->fused->ms, 8);
+        bench_print_number(r->composed->peak_mib / r->fused->peak_mib, 10);
     }
     putchar('\n');
     fflush(stdout);
@@ -139,51 +125,60 @@ static void print_row(int64_t length, const measurement *fused, const measuremen
 
 static void print_head(bool composed)
 {
-    printf("%8s%12s%12s", "length", composed ? "fused ms" : "ms", "peak MiB");
-    printf(composed ? "%14s%12s%10s%10s\n" : "\n", "composed ms", "peak MiB", "time x", "memory x");
+    printf("%8s%11s%11s%10s%11s", "length", composed ? "fused ms" : "ms", "µs/token", "peak MiB", "KiB/token");
+    printf(composed ? "%14s%10s%8s%10s\n" : "\n", "composed ms", "peak MiB", "time x", "memory x");
 }
 
-static void check_model(const char *model)
-{
-    enum { MOST = 30 };
-    const char *names[MOST + 1] = {NULL};
-    for (int i = 0; i < MOST && asc_mixing_at(i); i++) {
-        names[i] = asc_mixing_at(i);
-    }
-    if (strcmp(asc_name_nearest(model, names), model) != 0) {
-        cli_wrong_usage("--model: there is no '%s'; did you mean '%s'?", model, asc_name_nearest(model, names));
-    }
-}
+/* ---- all lengths ---- */
 
-int bench_layer(const struct bench_args *args)
+static int measure_all(const struct args *args, const int64_t *lengths, int n, bool both, json_t *rows)
 {
-    check_model(args->model);
-    int64_t lengths[MOST_LENGTHS];
-    int n = read_lengths(args->lengths, lengths), status = CLI_OK;
-    bool both = asc_mixing_takes(args->model, "composed");
-    json_t *rows = args->json ? json_array() : NULL;
-    for (int i = 0; status == CLI_OK && i < n; i++) {
+    for (int i = 0; i < n; i++) {
         measurement fused, composed;
-        status = measure(args, lengths[i], false, &fused);
+        int status = measure(args, lengths[i], false, &fused);
         if (status == CLI_OK && both) {
             status = measure(args, lengths[i], true, &composed);
         }
         if (status != CLI_OK) {
-            break;
+            return status;
         }
+        row r = {lengths[i], &fused, both ? &composed : NULL};
         if (rows) {
-            json_array_append_new(rows, row_to_json(lengths[i], &fused, both ? &composed : NULL));
+            json_array_append_new(rows, row_to_json(&r));
             continue;
         }
         if (i == 0) {
             print_head(both);
         }
-        print_row(lengths[i], &fused, both ? &composed : NULL);
+        print_row(&r);
     }
+    return CLI_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    static struct args args = {.lengths = "128,512,2048,8192", .steps = 5};
+    snprintf(model_help, sizeof model_help, "%s (transformer)", bench_models);
+    int n = cli_parse(&bench_layer, argc, argv, &args);
+    cli_expect_operands(n, argv, 0, 0, "");
+    int64_t lengths[BENCH_LENGTHS];
+    n = bench_numbers("lengths", args.lengths, 1, lengths);
+    bool both;
+    const char *model = model_of(&args, &both);
+    json_t *rows = args.json ? json_array() : NULL;
+    int status = measure_all(&args, lengths, n, both, rows);
     if (!rows || status != CLI_OK) {
         json_decref(rows);
         return status;
     }
-    return cli_print_json(json_pack("{s:s, s:I, s:I, s:o}", "model", args->model, "dim", (json_int_t)args->dim, "batch",
-                                    (json_int_t)args->batch, "lengths", rows));
+    return cli_print_json(json_pack("{s:s, s:o}", "model", model, "lengths", rows));
 }
+
+const cli_command bench_layer = {
+    "bench layer", "times one layer at several lengths, fused beside composed, and its memory", "",
+    "Forward and backward of one mixing layer on random numbers, the median, and the most memory that was held; where a\n"
+    "layer can be composed of primitive ops (--set composed=true), beside its fused form.",
+    "ascgrad bench layer --model ascender --lengths 128,512,2048 --dim 256 --heads 4 --set k=16\n"
+    "ascgrad bench layer --model grassmann --lengths 1024,8192,65536 --fused",
+    options, run,
+};

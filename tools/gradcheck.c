@@ -85,40 +85,17 @@ static int worse(int a, int b)
     return a > b ? a : b;
 }
 
-static const asc_op *find(asc_ctx *ctx, const char *name)
-{
-    const asc_op *op = asc_op_find(ctx, name), *best = asc_op_at(0);
-    for (int i = 0; !op && asc_op_at(i); i++) {
-        if (asc_name_distance(name, asc_op_at(i)->name) < asc_name_distance(name, best->name)) {
-            best = asc_op_at(i);
-        }
-    }
-    if (!op) {
-        cli_wrong_usage("unknown op '%s'; did you mean '%s'?", name, best->name);
-    }
-    return op;
-}
-
-/* The ops named, else the plugin's, else the library's: number i of them, NULL past the last. */
-static const asc_op *chosen(const job *j, int i, char **names, int n, const asc_op *const *plugin)
-{
-    if (n > 0) {
-        return i < n ? find(j->ctx, names[i]) : NULL;
-    }
-    return plugin ? plugin[i] : asc_op_at(i);
-}
-
 static int check_ops(const job *j, char **names, int n, const asc_op *const *plugin)
 {
     int worst = CLI_OK;
     for (int i = 0; i < n; i++) {
-        find(j->ctx, names[i]); /* a wrong name is found before anything is printed */
+        cli_op_find(j->ctx, names[i]); /* a wrong name is found before anything is printed */
     }
     if (j->mutants && !j->ops) {
         mutants_print_head();
     }
     const asc_op *op;
-    for (int i = 0; (op = chosen(j, i, names, n, plugin)) != NULL && worst < CLI_IO; i++) {
+    for (int i = 0; (op = cli_op_at(j->ctx, i, names, n, plugin)) != NULL && worst < CLI_IO; i++) {
         worst = worse(worst, j->mutants ? check_mutants(j, op) : check_op(j, op));
     }
     if (j->mutants && !j->ops) {

@@ -53,10 +53,10 @@ static int print_json(const asc_machine *m, const char *processor, int threads)
     for (int i = 0; asc_mixing_at(i); i++) {
         json_array_append_new(models, json_string(asc_mixing_at(i)));
     }
-    return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:i, s:o, s:o}", "version", m->version,
+    return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:o, s:o}", "version", m->version,
                                     "processor", processor, "isa", m->isa, "best_isa", m->best_isa, "blas", m->blas,
-                                    "blas_core", m->blas_core, "threads", threads, "models", models, "ops",
-                                    list_ops()));
+                                    "blas_core", m->blas_core, "blas_advice", m->blas_advice, "blas_serial",
+                                    m->blas_serial, "threads", threads, "models", models, "ops", list_ops()));
 }
 
 static void print_models(void)
@@ -96,10 +96,14 @@ static int run(int argc, char **argv)
     if (args.json) {
         return print_json(&m, processor, threads);
     }
-    printf("version    %s\nprocessor  %s\nkernels    %s (this processor's best: %s)\nBLAS       %s\nBLAS core  %s\n"
-           "threads    %d\n",
-           m.version, processor, m.isa, m.best_isa, m.blas ? m.blas : "unknown", m.blas_core ? m.blas_core : "unknown",
-           threads);
+    printf("version    %s\nprocessor  %s\nkernels    %s (this processor's best: %s)\nBLAS       %s%s\nBLAS core  %s",
+           m.version, processor, m.isa, m.best_isa, m.blas ? m.blas : "unknown",
+           m.blas_serial ? " (one product at a time; faster with a build for threads)" : "",
+           m.blas_core ? m.blas_core : "unknown");
+    if (m.blas_advice) {
+        printf(" (slow here; faster with OPENBLAS_CORETYPE=%s)", m.blas_advice);
+    }
+    printf("\nthreads    %d\n", threads);
     print_models();
     print_ops(args.ops);
     return CLI_OK;

@@ -1,4 +1,5 @@
-/* tools/plugin.c: ops from a user's shared object: asc_plugin_ops in ascgrad/op.h says what it has to export. */
+/* tools/plugin.c: the ops that a command works on. What a user's shared object has to export: asc_plugin_ops in
+ * ascgrad/op.h. */
 #include "tools/plugin.h"
 
 #include <dlfcn.h>
@@ -64,4 +65,26 @@ const asc_op *const *cli_plugin_open(asc_ctx *ctx, const char *path)
         }
     }
     return ops;
+}
+
+const asc_op *cli_op_find(asc_ctx *ctx, const char *name)
+{
+    const asc_op *op = asc_op_find(ctx, name), *best = asc_op_at(0);
+    for (int i = 0; !op && asc_op_at(i); i++) {
+        if (asc_name_distance(name, asc_op_at(i)->name) < asc_name_distance(name, best->name)) {
+            best = asc_op_at(i);
+        }
+    }
+    if (!op) {
+        cli_wrong_usage("unknown op '%s'; did you mean '%s'?", name, best->name);
+    }
+    return op;
+}
+
+const asc_op *cli_op_at(asc_ctx *ctx, int i, char **names, int n, const asc_op *const *plugin)
+{
+    if (n > 0) {
+        return i < n ? cli_op_find(ctx, names[i]) : NULL;
+    }
+    return plugin ? plugin[i] : asc_op_at(i);
 }

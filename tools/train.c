@@ -9,23 +9,26 @@
 #include <ascgrad/train.h>
 
 #include "tools/commands.h"
+#include "tools/profile.h"
 #include "tools/progress.h"
 
 struct args {
     const char *out, *preset;
     cli_list configs, sets, given;
+    struct profile_args profile;
     bool resume, json;
 };
 
 static const cli_option own[] = {
     {"out", 'o', "RUN", CLI_TEXT, offsetof(struct args, out), 0, 0, "the folder to write"},
     {"resume", 0, NULL, CLI_FLAG, offsetof(struct args, resume), 0, 0,
-     "go on with RUN; only --steps, --epochs, --minutes and --threads may be given anew"},
+     "go on with RUN; only --steps, --epochs, --minutes, --threads and --recompute may be given anew"},
     {"preset", 0, "NAME", CLI_TEXT, offsetof(struct args, preset), 0, 0, NULL},
     {"config", 0, "FILE", CLI_LIST, offsetof(struct args, configs), 0, 0,
      "settings from a JSON file, such as a run's config.json"},
     {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(struct args, sets), 0, 0,
      "a setting, or a key of the model's configuration, by name"},
+    CLI_PROFILE(struct args),
     CLI_JSON(struct args),
 };
 enum { N_OWN = sizeof own / sizeof *own, MOST = 80 };
@@ -188,9 +191,16 @@ static int print_result(const asc_train_result *r, const char *run, bool json)
     return CLI_OK;
 }
 
+static int show_profile(asc_ctx *ctx, asc_profile *profile, const struct profile_args *args)
+{
+    enum { SIZE = 1024 }; /* of square products, which reach the most */
+    asc_profile_stop(profile);
+    return profile_finish(ctx, profile, args, profile ? asc_gemm_speed(ctx, SIZE, SIZE, SIZE) : 0);
+}
+
 static int run(int argc, char **argv)
 {
-    static struct args args;
+    static struct args args = {.profile.traced = PROFILE_TRACED};
     static option_table table;
     build_options(&table);
     int n = cli_parse_options(&command_train, table.options, argc, argv, &args);
@@ -205,6 +215,7 @@ static int run(int argc, char **argv)
     }
     catch_signals();
     progress bar = progress_start();
+    asc_profile *profile = profile_start(ctx, &args.profile);
     asc_settings *settings = gather(ctx, &args);
     asc_train_result result = {0};
     asc_status end = asc_train(ctx, settings, args.out, args.resume,
@@ -215,6 +226,8 @@ static int run(int argc, char **argv)
         int printed = print_result(&result, args.out, args.json);
         status = status ? status : printed;
     }
+    int shown = show_profile(ctx, profile, &args.profile);
+    status = status ? status : shown;
     asc_settings_free(settings);
     asc_ctx_free(ctx);
     return status;

@@ -1,6 +1,49 @@
 /* train/bench_layer.c: the speed and memory of one mixing layer alone, on random numbers. */
+#include <string.h>
+
 #include "train/bench.h"
 #include "train/trainer.h"
+
+/* ---- the layer ---- */
+
+/* The mixing's settings: what it knows, and whatever else was asked for by name, so that the layer can refuse it. */
+static char *describe(const asc_settings *s, const char *mixing)
+{
+    json_t *config = json_object(), *value;
+    const char *key;
+    json_object_foreach(s->model, key, value) {
+        bool model = strcmp(key, "mix") == 0 || strcmp(key, "d_model") == 0;
+        if (!model && (asc_mixing_takes(mixing, key) || !json_object_get(s->optional, key))) {
+            json_object_set(config, key, value);
+        }
+    }
+    for (int i = 0; asc_setting_at(i); i++) {
+        key = asc_setting_at(i)->model_key;
+        if (key && asc_mixing_takes(mixing, key) && (value = asc_bench_setting(s, key))) {
+            json_object_set_new(config, key, value);
+        }
+    }
+    char *text = json_dumps(config, JSON_COMPACT);
+    json_decref(config);
+    return text;
+}
+
+static asc_layer *make_layer(asc_ctx *ctx, const asc_settings *s, int64_t d_model)
+{
+    json_t *mix = asc_bench_setting(s, "mix");
+    const char *mixing = json_string_value(mix);
+    char *config = mixing ? describe(s, mixing) : NULL;
+    asc_layer *layer = config ? asc_layer_new(ctx, mixing, d_model, config, ASC_F32, 1) : NULL;
+    if (!config) {
+        asc_fail(ctx, mixing ? ASC_ERR_MEMORY : ASC_ERR_ARG, mixing ? "bench_layer: out of memory"
+                                                                    : "mix: got a list, expected one mixing");
+    }
+    asc_text_drop(config);
+    json_decref(mix);
+    return layer;
+}
+
+/* ---- runs ---- */
 
 /* A layer with what goes into it and what comes back. */
 typedef struct bench {
@@ -35,13 +78,14 @@ static asc_status time_runs(const bench *b, int64_t steps, double *times)
     return ASC_OK;
 }
 
-asc_status asc_bench_layer(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config, int64_t batch,
-                           int64_t length, int64_t steps, asc_bench_layer_result *result)
+asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps,
+                           asc_bench_layer_result *result)
 {
-    if (batch < 1 || length < 1 || steps < 1) {
-        return asc_fail(ctx, ASC_ERR_ARG, "bench_layer: batch, length and steps must be >= 1");
+    if (asc_error(ctx) || length < 1 || steps < 1) {
+        return asc_fail(ctx, ASC_ERR_ARG, "bench_layer: length and steps must be >= 1");
     }
-    bench b = {.ctx = ctx, .layer = asc_layer_new(ctx, mixing, d_model, config, ASC_F32, 1)};
+    int64_t batch = settings->values.batch, d_model = asc_bench_whole(settings, "d_model");
+    bench b = {.ctx = ctx, .layer = make_layer(ctx, settings, d_model)};
     size_t bytes = (size_t)steps * sizeof(double);
     double *times = b.layer ? asc_alloc(ctx, bytes) : NULL;
     asc_scope_begin(ctx);
@@ -51,7 +95,8 @@ asc_status asc_bench_layer(asc_ctx *ctx, const char *mixing, int64_t d_model, co
         asc_require_grad(b.x, true);
     }
     if (times && asc_error(ctx) == ASC_OK && time_runs(&b, steps, times) == ASC_OK) {
-        *result = (asc_bench_layer_result){asc_median(times, steps) * 1e3, asc_memory(ctx).peak_bytes};
+        *result = (asc_bench_layer_result){asc_median(times, steps) * 1e3, asc_memory(ctx).peak_bytes,
+                                           batch * length};
     }
     asc_scope_end(ctx);
     asc_free(ctx, times, times ? bytes : 0);

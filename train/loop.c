@@ -2,18 +2,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include <ascgrad/op.h>
 
 #include "train/path.h"
 #include "train/swarm.h"
 #include "train/trainer.h"
-
-double asc_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static const asc_values *values(const asc_trainer *t)
 {
@@ -115,7 +109,7 @@ static asc_status write_line(asc_trainer *t, bool evaluated)
     return status;
 }
 
-static asc_status save(asc_trainer *t)
+static asc_status write_checkpoint(asc_trainer *t)
 {
     t->state.metrics_bytes = t->metrics.bytes;
     t->state.elapsed_s = asc_clock() - t->start_s;
@@ -124,6 +118,15 @@ static asc_status save(asc_trainer *t)
         return asc_error(t->ctx);
     }
     return asc_checkpoint_write(t->ctx, &t->folder, t->lm, t->optim, &t->state);
+}
+
+static asc_status save(asc_trainer *t)
+{
+    asc_span span;
+    asc_span_begin(t->ctx, &span, "checkpoint");
+    asc_status status = write_checkpoint(t);
+    asc_span_end(t->ctx, &span);
+    return status;
 }
 
 /* ---- evaluation ---- */
@@ -142,7 +145,10 @@ static asc_status evaluate(asc_trainer *t, asc_best *found)
     asc_eval_options options = {.batch = values(t)->batch, .progress = evaluation_goes_on, .user = t};
     describe(t);
     asc_eval_result *valid = &t->progress.valid;
+    asc_span span;
+    asc_span_begin(t->ctx, &span, "evaluation");
     asc_status status = asc_evaluate(t->ctx, t->lm, t->valid, &options, valid);
+    asc_span_end(t->ctx, &span);
     if (status == ASC_ERR_INTERRUPTED && t->stopped) {
         asc_error_clear(t->ctx);
         return status;
@@ -157,7 +163,11 @@ static asc_status evaluate(asc_trainer *t, asc_best *found)
 
 static asc_status write_model(asc_trainer *t, const char *path, const asc_best *of)
 {
-    return asc_model_write(t->ctx, path, t->lm, t->tokenizer, of->step, of->loss);
+    asc_span span;
+    asc_span_begin(t->ctx, &span, "checkpoint");
+    asc_status status = asc_model_write(t->ctx, path, t->lm, t->tokenizer, of->step, of->loss);
+    asc_span_end(t->ctx, &span);
+    return status;
 }
 
 /* Saves, with the run's new best, which has been written as model.next; then it takes its place. */

@@ -56,6 +56,8 @@ static const asc_setting table[] = {
     {"seed", "N", "of initial values, dropout and the order of the blocks (1)", NULL, "1", 'i', false, 0, MUCH,
      AT(seed)},
     {"threads", "N", "threads that compute; 0: one per processor (0)", NULL, "0", 'i', true, 0, 1024, AT(threads)},
+    {"recompute", NULL, "compute each block again in the backward pass rather than keep it: less memory, the same model",
+     NULL, "false", 'b', true, 0, 0, AT(recompute)},
     {"dtype", "T", "f32 or f64 (f32)", NULL, "f32", 's', false, 0, 0, AT(dtype)},
     {"init", "MODEL", "a RUN or MODEL whose parameters to start from", NULL, "", 's', false, 0, 0, AT(init)},
     {"debug_nan", NULL, "name the first op, layer and tensor with a value that is not finite", NULL, "false", 'b',

@@ -3,6 +3,34 @@
 
 #include <math.h>
 
+#include <ascgrad/op.h>
+
+static asc_status fill(const asc_stepper *s, int64_t first, int64_t n, asc_tensor x, asc_tensor y)
+{
+    asc_span span;
+    asc_span_begin(s->ctx, &span, "data");
+    asc_status status = s->fill(s->user, first, n, asc_data_mut(x), asc_data_mut(y));
+    asc_span_end(s->ctx, &span);
+    return status;
+}
+
+static asc_tensor run_forward(const asc_stepper *s, asc_tensor x, asc_tensor y, double *loss)
+{
+    asc_span span;
+    asc_span_begin(s->ctx, &span, "forward");
+    asc_tensor objective = asc_lm_objective(s->lm, x, y, loss);
+    asc_span_end(s->ctx, &span);
+    return objective;
+}
+
+static void run_backward(const asc_stepper *s, asc_tensor objective, double weight)
+{
+    asc_span span;
+    asc_span_begin(s->ctx, &span, "backward");
+    asc_backward(s->ctx, objective, asc_scalar(s->ctx, asc_dtype_of(objective), weight), false);
+    asc_span_end(s->ctx, &span);
+}
+
 /* Adds the gradient of the objective of sequences first … first+n-1, times `weight`, and returns their mean loss. */
 static double run_batch(const asc_stepper *s, int64_t first, int64_t n, double weight)
 {
@@ -10,23 +38,43 @@ static double run_batch(const asc_stepper *s, int64_t first, int64_t n, double w
     double value = NAN;
     asc_scope_begin(ctx);
     asc_tensor x = asc_empty(ctx, ASC_I64, ASC_SHAPE(n, s->block)), y = asc_empty(ctx, ASC_I64, ASC_SHAPE(n, s->block));
-    if (asc_error(ctx) == ASC_OK && s->fill(s->user, first, n, asc_data_mut(x), asc_data_mut(y)) == ASC_OK) {
-        asc_tensor objective = asc_lm_objective(s->lm, x, y, &value);
+    if (asc_error(ctx) == ASC_OK && fill(s, first, n, x, y) == ASC_OK) {
+        asc_tensor objective = run_forward(s, x, y, &value);
         if (asc_error(ctx) == ASC_OK && isfinite(value)) {
-            asc_backward(ctx, objective, asc_scalar(ctx, asc_dtype_of(objective), weight), false);
+            run_backward(s, objective, weight);
         }
     }
     asc_scope_end(ctx);
     return value;
 }
 
-asc_status asc_step_run(const asc_stepper *s, int64_t step, int64_t sequences, double lr, asc_step_result *result)
+static double find_norm(const asc_stepper *s)
+{
+    asc_span span;
+    asc_span_begin(s->ctx, &span, "clip");
+    double norm = asc_grad_norm(s->ctx, asc_lm_params(s->lm));
+    asc_span_end(s->ctx, &span);
+    return norm;
+}
+
+static asc_status update(const asc_stepper *s, double lr, double scale)
+{
+    asc_span span;
+    asc_span_begin(s->ctx, &span, "optimiser");
+    asc_status status = asc_optim_step(s->optim, lr, scale);
+    if (status == ASC_OK) {
+        asc_lm_project(s->lm);
+    }
+    asc_span_end(s->ctx, &span);
+    return status;
+}
+
+static asc_status run_step(const asc_stepper *s, int64_t step, int64_t sequences, double lr, asc_step_result *result)
 {
     asc_ctx *ctx = s->ctx;
-    asc_params *params = asc_lm_params(s->lm);
     asc_set_step(ctx, s->seed, (uint64_t)step);
     asc_lm_set_dropout(s->lm, s->dropout);
-    asc_params_zero_grad(params);
+    asc_params_zero_grad(asc_lm_params(s->lm));
     *result = (asc_step_result){0, NAN};
     for (int64_t first = 0; first < sequences; first += s->batch) {
         int64_t n = sequences - first < s->batch ? sequences - first : s->batch;
@@ -40,14 +88,19 @@ asc_status asc_step_run(const asc_stepper *s, int64_t step, int64_t sequences, d
                             fabs(result->loss)); /* no -nan */
         }
     }
-    result->grad_norm = asc_grad_norm(ctx, params);
+    result->grad_norm = find_norm(s);
     if (!isfinite(result->grad_norm)) {
         return asc_fail(ctx, ASC_ERR_NONFINITE, "step %lld: the norm of the gradient is %g", (long long)step + 1,
                         fabs(result->grad_norm));
     }
-    asc_status status = asc_optim_step(s->optim, lr, asc_clip_scale(result->grad_norm, s->clip));
-    if (status == ASC_OK) {
-        asc_lm_project(s->lm);
-    }
+    return update(s, lr, asc_clip_scale(result->grad_norm, s->clip));
+}
+
+asc_status asc_step_run(const asc_stepper *s, int64_t step, int64_t sequences, double lr, asc_step_result *result)
+{
+    asc_span span;
+    asc_span_begin(s->ctx, &span, "step");
+    asc_status status = run_step(s, step, sequences, lr, result);
+    asc_span_end(s->ctx, &span);
     return status;
 }

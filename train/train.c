@@ -127,6 +127,7 @@ static asc_status open_lm(asc_trainer *t, const asc_model *init)
     if (asc_error(t->ctx) || (init && copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm)))) {
         return asc_error(t->ctx);
     }
+    asc_lm_set_recompute(t->lm, v->recompute);
     say_left_out(t);
     t->optim = asc_adamw_new(t->ctx, asc_lm_params(t->lm),
                              &(asc_adamw_options){v->beta1, v->beta2, 0, v->weight_decay});
@@ -281,6 +282,9 @@ static asc_status resume_run(asc_trainer *t)
             return asc_error(t->ctx);
         }
         t->saved_step = t->state.step;
+    } else if (asc_path_exists(t->folder.model)) { /* a run writes no model before its first checkpoint */
+        return asc_fail(t->ctx, ASC_ERR_IO, "%s is missing: without it the run can't go on, and starting again would "
+                        "overwrite its model; a new run may start from that by --init", t->folder.checkpoint);
     }
     say_where(t, same_build);
     say_schedule(t);
@@ -360,7 +364,10 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
     t.progress.valid.loss = NAN;
     asc_set_nan_check(ctx, settings->values.debug_nan);
     asc_train_end end = ASC_END_STEPS;
+    asc_span span;
+    asc_span_begin(ctx, &span, "set-up");
     asc_status status = prepare(&t, run, resume);
+    asc_span_end(ctx, &span);
     if (status == ASC_OK) {
         status = asc_trainer_loop(&t, &end);
     }

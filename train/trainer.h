@@ -2,6 +2,7 @@
 #ifndef TRAIN_TRAINER_H
 #define TRAIN_TRAINER_H
 
+#include "tensor/ctx.h"
 #include "train/run_folder.h"
 #include "train/metrics.h"
 #include "train/settings.h"
@@ -47,8 +48,5 @@ int64_t asc_trainer_eval_every(const asc_trainer *t);
 
 /* The evaluation that model.safetensors is of. */
 const asc_best *asc_trainer_best(const asc_trainer *t);
-
-/* Seconds of a clock that never goes back. */
-double asc_clock(void);
 
 #endif

@@ -3,6 +3,7 @@
 #define ASCGRAD_ASCGRAD_H
 
 #include <ascgrad/base.h>
+#include <ascgrad/bench.h>
 #include <ascgrad/builtin.h>
 #include <ascgrad/check.h>
 #include <ascgrad/data.h>
@@ -15,6 +16,7 @@
 #include <ascgrad/optim.h>
 #include <ascgrad/params.h>
 #include <ascgrad/parity.h>
+#include <ascgrad/profile.h>
 #include <ascgrad/safetensors.h>
 #include <ascgrad/tensor.h>
 #include <ascgrad/train.h>

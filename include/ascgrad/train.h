@@ -195,30 +195,6 @@ ASC_API int64_t asc_sample_token(asc_ctx *ctx, asc_tensor logits, const asc_samp
 ASC_API asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *prompt, int64_t n, int64_t count,
                                 const asc_sampling *sampling, bool (*token)(void *user, int32_t id), void *user);
 
-/* ---- speed ---- */
-
-typedef struct asc_bench_result {
-    double tokens_per_s, step_ms; /* of the median step */
-    double gflop_per_token;       /* the products that the mathematics needs, forward and twice that backward */
-    double gflops;                /* what the median step reaches */
-} asc_bench_result;
-
-/* Times `steps` real training steps (forward, backward, clipping, AdamW, dropout on) of a new model on random
- * tokens, after two that are not counted. `config`: the model's, as of asc_lm_new. */
-ASC_API asc_status asc_bench_train(asc_ctx *ctx, const char *config, int64_t batch, int64_t steps, double dropout,
-                                   asc_bench_result *result);
-
-typedef struct asc_bench_layer_result {
-    double ms;         /* of the median run: forward, and backward to the input and all parameters */
-    size_t peak_bytes; /* the most memory that the context has held */
-} asc_bench_layer_result;
-
-/* Times `steps` runs, after one that is not counted, of a new mixing layer on random float32 x (batch, length,
- * d_model). `config`: the layer's settings, as of asc_layer_new. The context should be a new one: its peak is told.
- * ASC_ERR_ARG; ASC_ERR_MEMORY. */
-ASC_API asc_status asc_bench_layer(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config, int64_t batch,
-                                   int64_t length, int64_t steps, asc_bench_layer_result *result);
-
 #ifdef __cplusplus
 }
 #endif

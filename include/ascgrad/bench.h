@@ -1,0 +1,88 @@
+/*
+ * ascgrad/bench.h: the speed and memory of training steps, layers, generation and ops, beside the machine's limits.
+ *
+ * Models are those of asc_settings (ascgrad/train.h), their parameters and tokens random. Every time is the median of
+ * several runs, after some that take the memory and are not counted.
+ */
+#ifndef ASCGRAD_BENCH_H
+#define ASCGRAD_BENCH_H
+
+#include <ascgrad/op.h>
+#include <ascgrad/train.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- training ---- */
+
+typedef struct asc_bench_result {
+    double tokens_per_s, step_ms; /* of the median step */
+    double gflop_per_token;       /* the products that the mathematics needs, forward and twice that backward */
+    double gflops;                /* what the median step reaches */
+} asc_bench_result;
+
+/* Times `steps` >= 1 real training steps (forward, backward, clipping, AdamW, with the settings' batch and dropout) of a
+ * model with a vocabulary of `vocab` tokens. ASC_ERR_ARG: settings that make no model; ASC_ERR_MEMORY. */
+ASC_API asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps,
+                                   asc_bench_result *result);
+
+/* The best that the machine's float32 matrix product reaches on the context's threads, in GFLOP/s: of a large square
+ * product and of one like those of the settings' model. 0 with the error set: no memory. */
+ASC_API double asc_bench_sgemm(asc_ctx *ctx, const asc_settings *settings);
+
+/* ---- one layer ---- */
+
+typedef struct asc_bench_layer_result {
+    double ms;         /* forward, and backward to the input and all parameters */
+    size_t peak_bytes; /* the most memory that the context has held */
+    int64_t tokens;    /* batch times length */
+} asc_bench_layer_result;
+
+/* Times `steps` >= 1 runs of the settings' mixing layer on random float32 x (batch, length, dim). Options
+ * (asc_settings_option) that a layer has no use for are left out, what was set else is refused. The context should be a new
+ * one: its peak is told. ASC_ERR_ARG; ASC_ERR_MEMORY. */
+ASC_API asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps,
+                                   asc_bench_layer_result *result);
+
+/* ---- generation ---- */
+
+/* Times the next token, of one sequence on its cache, at each of `n` positions, which rise: ms[i] is the median of `steps`
+ * >= 1 tokens from positions[i] >= 0 on; NaN where the cache ends before, at the settings' block for learned positions.
+ * The tokens up to a position are given to the cache in pieces. ASC_ERR_ARG; ASC_ERR_MEMORY. */
+ASC_API asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_t vocab,
+                                      const int64_t *positions, int n, int64_t steps, double *ms);
+
+/* ---- ops ---- */
+
+/* What a machine can do at most: asc_bench_sgemm and asc_memory_speed, on the same threads. */
+typedef struct asc_bench_limits {
+    double sgemm_gflops, memory_gbs;
+} asc_bench_limits;
+
+typedef struct asc_bench_pass {
+    int runs;
+    double ms;         /* NaN, and so is what follows: there is no such pass */
+    double gflops;     /* of the products that the mathematics needs */
+    double gbs;        /* of the arrays that are read and written, each once: inputs, outputs, saved, gradients */
+    double share;      /* of the limit that binds: the larger of gflops/sgemm_gflops and gbs/memory_gbs (a roofline:
+                          Williams, Waterman and Patterson, CACM 52 (2009) 65-76). Above 1: arrays came from caches */
+    bool memory_binds; /* else products do */
+} asc_bench_pass;
+
+typedef struct asc_bench_op_result {
+    asc_bench_pass forward, backward;
+    size_t peak_bytes; /* the most memory that the context has held */
+} asc_bench_op_result;
+
+/* Times op->bench, forward and backward apart, for about `seconds` (0: one run, to see that there is nothing wrong);
+ * gradients of all real inputs are taken, and written, not added to. Takes the place of the context's observer. The context
+ * should be a new one: its peak is told. ASC_ERR_ARG: the descriptor has no such call; what the op fails with;
+ * ASC_ERR_MEMORY. */
+ASC_API asc_status asc_bench_op(asc_ctx *ctx, const asc_op *op, double seconds, const asc_bench_limits *limits,
+                                asc_bench_op_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
