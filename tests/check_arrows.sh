@@ -15,9 +15,8 @@ allowed() {
     data/*) echo tensor kernels data ;;
     train/*) echo tensor kernels autograd ops nn optim data train ;;
     tools/*) echo tools ;;
-    # A suite named after a folder may look inside it.
-    tests/test_*) folder=${1#tests/test_}; echo tests "$(allowed "${folder%%[_.]*}/")" ;;
-    tests/*) echo tests ;;
+    # A suite, or what suites share, that is named after a folder may look inside it.
+    tests/*) folder=${1#tests/}; folder=${folder#test_}; echo tests "$(allowed "${folder%%[_.]*}/")" ;;
     esac
 }
 

@@ -1,7 +1,22 @@
 #!/bin/sh
-# ascgrad bench train: the figures, and that they fit together.
+# ascgrad bench: the figures of each kind, and that they fit together.
 . "$abs_top_srcdir/tests/program.sh"
-status 0 "$ASCGRAD" bench train --layers 1 --dim 32 --heads 2 --block 16 --batch 4 --vocab 100 --steps 3 --json
+
+# json CONDITION: python3 finds that the object in the file out, d, fulfils it; without python3 nothing is asked.
+json() {
+    command -v python3 >/dev/null || return 0
+    python3 -c "
+import json, sys
+d = json.load(open('out'))
+sys.exit(not ($1))" || { fail "not so: $1"; head -c 2000 out; }
+}
+
+# ---- train ----
+
+tiny_model='--layers 1 --dim 32 --heads 2 --vocab 100'
+# shellcheck disable=SC2086  # lists of options
+{
+status 0 "$ASCGRAD" bench train $tiny_model --block 16 --batch 4 --steps 3 --json
 lines out 1
 for key in tokens_per_s step_ms gflop_per_token gflops sgemm_gflops efficiency peak_rss_mib; do
     value=$(field $key <out)
@@ -16,30 +31,125 @@ awk -v t="$(field tokens_per_s <out)" -v ms="$(field step_ms <out)" 'BEGIN {
     d = t * ms / 64000
     exit !(d > 0.99 && d < 1.01)
 }' || fail 'tokens_per_s and step_ms do not fit'
-status 0 "$ASCGRAD" bench train --layers 1 --dim 32 --heads 2 --block 16 --batch 4 --vocab 100 --steps 1 --threads 1
+status 0 "$ASCGRAD" bench --steps 1 train $tiny_model --block 16 --batch 4 --threads 1
 has out '^tokens per s'
+status 0 "$ASCGRAD" bench train $tiny_model --model ascender --block 16 --batch 4 --steps 1 --set omega_sep=.2
+}
 status 2 "$ASCGRAD" bench train --dim 30 --heads 4
-has err 'heads'
+has err '^ascgrad bench: --heads is 4'
+status 2 "$ASCGRAD" bench train --batch 0
+has err "^ascgrad bench: --batch: got '0', expected a whole number"
+status 2 "$ASCGRAD" bench train --set omega=1
+has err "^ascgrad bench: unknown setting 'omega'"
+status 2 "$ASCGRAD" bench train --set omega
+has err "^ascgrad bench: --set: got 'omega', expected KEY=VALUE"
 
-# one layer at several lengths, fused beside composed; what does not fit in memory is left out
+# ---- layer: what does not fit in memory is left out ----
+
 small='--dim 16 --steps 2 --lengths 8,32'
+# shellcheck disable=SC2086
+{
 for model in $("$ASCGRAD" info --json | sed 's/.*"models": \[\([^]]*\)\].*/\1/' | tr -d '",'); do
     status 0 "$ASCGRAD" bench layer --model "$model" $small
     lines out 3
     has out '^ *32  *[0-9.]*  *[0-9.]*'
     lacks out '[ ]-'
 done
-status 0 "$ASCGRAD" bench layer --model grassmann $small --set offsets=[1,2] --json
+status 0 "$ASCGRAD" bench layer --model grassmann $small --set offsets=[1,2] --batch 2 --json
 for key in length ms peak_mib composed_ms composed_peak_mib ratio; do
     has out "\"$key\": [0-9]"
 done
+json '[r["length"] for r in d["lengths"]] == [8, 32]'
+json 'all(abs(r["us_per_token"] * 2 * r["length"] / r["ms"] - 1e3) < 1e-6 for r in d["lengths"])'
+status 0 "$ASCGRAD" bench layer --model ascender $small --fused --set k=3
+lacks out composed
+}
 status 0 "$ASCGRAD" bench layer --model transformer --dim 64 --steps 1 --lengths 16,4096 --memory 4
 has out '^ *16  *[0-9]'
-has out '^ *4096  *-  *-$'
+has out '^ *4096  *-  *-  *-  *-$'
 status 2 "$ASCGRAD" bench layer --lengths 8,none
 has err "^ascgrad bench: --lengths: got '8,none'"
+status 2 "$ASCGRAD" bench layer --set layers=2
+has err "^ascgrad bench: config: unknown setting 'layers'"
+status 2 "$ASCGRAD" bench layer --model grasmann
+has err "^ascgrad bench: --model: got 'grasmann', .*did you mean 'grassmann'?"
+
+# ---- ops: all of them run, in little memory ----
+
+status 0 "$ASCGRAD" bench ops --seconds 0 --json
+json 'd["sgemm_gflops"] > 0 and d["memory_gbs"] > 0'
+json 'all(o["forward"]["ms"] > 0 and 0 < o["peak_mib"] < 1024 for o in d["ops"])'
+json 'all(p["share"] == max(p["gflops"] / d["sgemm_gflops"], p["gbs"] / d["memory_gbs"])
+          for o in d["ops"] for p in (o["forward"], o["backward"]) if p)'
+json '{o["op"]: o["forward"]["limit"] for o in d["ops"]}["linear"] == "sgemm"'
+for op in $("$ASCGRAD" info --json | sed 's/.*"ops": //' | tr ',{' '\n\n' | sed -n 's/.*"name": "\(.*\)"/\1/p'); do
+    has out "\"op\": \"$op\""
+done
+status 0 "$ASCGRAD" bench ops reshape add --seconds 0 --threads 1
+lines out 6
+has out '^1 thread: sgemm [0-9]* GFLOP/s, memory [0-9.]* GB/s$'
+has out '^reshape  *0\.0*[0-9]*  *-  *-  *-  .* (32,128,256)$'
+has out '^add .* [0-9]* % memory .* 2x(32,128,1024)$'
+status 2 "$ASCGRAD" bench ops ad
+has err "^ascgrad bench: unknown op 'ad'; did you mean 'add'?"
+
+# ---- scaling: the same tokens in a step, longer sequences alone, what would take too long left out ----
+
+# shellcheck disable=SC2086
+{
+status 0 "$ASCGRAD" bench scaling $tiny_model --tokens 64 --lengths 8,64,96 --steps 1
+lines out 7
+has out '^ *8  *[0-9.]*  *[0-9]* %  *[0-9.]*  *[0-9.]*  *[0-9]* % '
+status 0 "$ASCGRAD" bench scaling $tiny_model --tokens 64 --lengths 8,96 --steps 1 --json
+json '[m["model"] for m in d["models"]] == [m.strip() for m in "'"$("$ASCGRAD" info --json |
+    sed 's/.*"models": \[\([^]]*\)\].*/\1/' | tr -d '"')"'".split(",")]'
+json 'all(abs(r["tokens_per_s"] * r["step_ms"] / 1e3 / n - 1) < 1e-6
+          for m in d["models"] for r, n in zip(m["lengths"], (64, 96)))'
+json 'all(0 < r["peak_rss_mib"] < 500 and r["efficiency"] == r["gflops"] / d["sgemm_gflops"]
+          for m in d["models"] for r in m["lengths"])'
+status 0 "$ASCGRAD" bench scaling $tiny_model --model grassmann --lengths 8,16,32 --steps 1 --limit 0
+has out '^ *16  *-  *-  *-$'
+has out '^ *32  *-  *-  *-$'
+status 0 "$ASCGRAD" bench scaling $tiny_model --model transformer --lengths 8 --steps 1 --memory 1
+has out '^ *8  *-  *-  *-$'
+}
+status 2 "$ASCGRAD" bench scaling --model grasmann
+has err "did you mean 'grassmann'?"
+
+# ---- generate: to the end of learned positions, and beyond without them ----
+
+# shellcheck disable=SC2086
+{
+status 0 "$ASCGRAD" bench generate $tiny_model --positions 0,5,900 --steps 2
+lines out 6
+has out '^ *900  *[0-9.]*  *[0-9.]*  *[0-9.]*$'
+status 0 "$ASCGRAD" bench generate $tiny_model --positions 5,15,16 --steps 2 --set pos_emb=true --block 16 --json
+json 'all([p["position"] for p in m["positions"]] == [5, 15, 16] for m in d["models"])'
+json 'all((p["ms"] is None) == (p["position"] == 16) and (p["ms"] or 1) > 0 for m in d["models"] for p in m["positions"])'
+status 2 "$ASCGRAD" bench generate $tiny_model --positions 5,3
+has err '^ascgrad bench: --positions: got 3, expected numbers that rise'
+}
+
+# ---- startup ----
+
+status 0 "$ASCGRAD" bench startup --runs 2 --threads 1 --json
+json 'd["runs"] == 2 and 0 < d["info_ms"] and 0 < d["model_ms"]'
+status 0 "$ASCGRAD" bench startup --runs 1
+lines out 3
+
+# ---- the command ----
+
+for kind in train layer ops scaling generate startup; do
+    status 0 "$ASCGRAD" bench $kind --help
+    has out "^usage: ascgrad bench $kind"
+    has out '^      --json'
+done
 status 2 "$ASCGRAD" bench layer --vocab 7
 has err '^ascgrad bench: --vocab is an option of bench train, not of bench layer'
-status 2 "$ASCGRAD" bench layer --model grasmann
-has err "^ascgrad bench: --model: there is no 'grasmann'; did you mean 'grassmann'?"
+status 2 "$ASCGRAD" bench ops --lengths=8
+has err '^ascgrad bench: --lengths is an option of bench layer, not of bench ops'
+status 2 "$ASCGRAD" bench layer --lenghts 8
+has err 'did you mean --lengths?'
+status 2 "$ASCGRAD" bench --steps 3
+has err '^ascgrad bench: KIND .* is missing'
 exit $failed

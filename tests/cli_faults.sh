@@ -53,6 +53,11 @@ cp saved/checkpoint.safetensors run
 printf '\252\252\252\252' | dd of=run/checkpoint.safetensors bs=1 seek=100000 conv=notrunc 2>/dev/null
 status 3 "$ASCGRAD" train --resume --out run --steps 60
 has err 'run/checkpoint.safetensors: is damaged'
+rm -rf before run/checkpoint.safetensors && cp -r run before
+status 3 "$ASCGRAD" train --resume --out run --steps 60
+has err '^ascgrad train: run/checkpoint.safetensors is missing'
+same run/model.safetensors before/model.safetensors
+same run/metrics.jsonl before/metrics.jsonl
 cp saved/checkpoint.safetensors run
 : >run/metrics.jsonl
 status 3 "$ASCGRAD" train --resume --out run --steps 60

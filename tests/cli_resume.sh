@@ -44,6 +44,14 @@ has err 'none/config.json: No such file'
 status 0 "$ASCGRAD" train --resume --out whole $settings
 same_run whole timed
 
+# recomputation changes no result, wherever it begins or ends
+status 0 "$ASCGRAD" train $settings --out again --recompute
+same_run whole again
+status 0 "$ASCGRAD" train $settings --out half --minutes 0.003
+status 0 "$ASCGRAD" train --resume --out half --recompute
+has half/config.json '"recompute": true'
+same_run whole half
+
 # with a schedule of its own length, more steps continue the same run
 long="$settings --set schedule_steps=150"
 status 0 "$ASCGRAD" train $long --out parts --steps 83

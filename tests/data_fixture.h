@@ -1,63 +1,30 @@
-/* tests/data_fixture.h: a context, a folder of its own for the test's files, and checks of errors. */
+/* tests/data_fixture.h: files of a test's own and real data, for the tests of what reads and writes them. */
 #ifndef TESTS_DATA_FIXTURE_H
 #define TESTS_DATA_FIXTURE_H
 
-#include <check.h>
-#include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <ascgrad/data.h>
 
-static asc_ctx *ctx;
-static char folder[64], path[384];
-static size_t held_at_start;
-static long allocations_left; /* the allocator fails from then on; negative: never */
+#include "tests/context.h"
+#include "tests/draw.h"
+#include "tests/folder.h"
 
-static void *fixture_alloc(void *user, size_t bytes, size_t align)
+static char path[384];
+
+static void setup_data(void)
 {
-    (void)user;
-    void *p = NULL;
-    if (allocations_left == 0) {
-        return NULL;
-    }
-    allocations_left -= allocations_left > 0;
-    return posix_memalign(&p, align, bytes) == 0 ? p : NULL;
+    setup_one_thread();
+    make_folder();
 }
 
-static void fixture_free(void *user, void *memory, size_t bytes)
+static void teardown_data(void)
 {
-    (void)user;
-    (void)bytes;
-    free(memory);
-}
-
-static void setup(void)
-{
-    allocations_left = -1;
-    ctx = asc_ctx_new(&(asc_options){.threads = 1, .allocator = {fixture_alloc, fixture_free, NULL}});
-    ck_assert_ptr_nonnull(ctx);
-    held_at_start = asc_memory(ctx).bytes;
-    strcpy(folder, "/tmp/ascgrad-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void teardown(void)
-{
-    ck_assert_uint_eq(asc_memory(ctx).bytes, held_at_start); /* nothing leaked */
-    asc_ctx_free(ctx);
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    while ((entry = readdir(dir))) {
-        char name[400];
-        snprintf(name, sizeof name, "%s/%s", folder, entry->d_name);
-        remove(name);
-    }
-    closedir(dir);
-    rmdir(folder);
+    teardown();
+    remove_tree(folder);
 }
 
 /* The path of a file in the test's folder; the same memory every time. */
@@ -77,6 +44,16 @@ static const char *spill(const char *name, const void *bytes, size_t n)
     return path;
 }
 
+/* The first bytes of a file, at most `most`; how many. */
+static inline size_t slurp(const char *name, unsigned char *bytes, size_t most)
+{
+    FILE *f = fopen(name, "rb");
+    ck_assert_ptr_nonnull(f);
+    size_t n = fread(bytes, 1, most, f);
+    fclose(f);
+    return n;
+}
+
 static inline const char *spill_text(const char *name, const char *text)
 {
     return spill(name, text, strlen(text));
@@ -89,15 +66,6 @@ static inline const char *spill_gzip(const char *name, const void *bytes, size_t
     ck_assert_int_eq(gzwrite(f, bytes, (unsigned)n), (int)n);
     ck_assert_int_eq(gzclose(f), Z_OK);
     return path;
-}
-
-/* The error is `status` and its message, one line, holds `part`; cleared for what comes next. */
-static inline void check_error(asc_status status, const char *part)
-{
-    ck_assert_int_eq(asc_error(ctx), status);
-    ck_assert_msg(strstr(asc_error_message(ctx), part) != NULL, "'%s' lacks '%s'", asc_error_message(ctx), part);
-    ck_assert_ptr_null(strchr(asc_error_message(ctx), '\n'));
-    asc_error_clear(ctx);
 }
 
 /* The path of a file of the data folder; NULL, with a word about it, where there is none. */
@@ -113,26 +81,11 @@ static inline const char *data_file(const char *name)
     return found;
 }
 
-/* A small generator for tests (xorshift; Marsaglia 2003). */
-static inline uint32_t next_random(uint32_t *state)
+/* Runs the tests of one case; what main returns. */
+static inline int run_data_suite(const char *name, TCase *all)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 17;
-    *state ^= *state << 5;
-    return *state;
-}
-
-static inline int run_suite(const char *name, TCase *all)
-{
-    tcase_add_checked_fixture(all, setup, teardown);
-    tcase_set_timeout(all, 120);
-    Suite *suite = suite_create(name);
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    tcase_add_checked_fixture(all, setup_data, teardown_data);
+    return run_suite(name, all);
 }
 
 #endif

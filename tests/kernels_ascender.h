@@ -1,19 +1,5 @@
-/* tests/kernels_ascender.h: ASCender attention's row primitives for one real type; included by test_kernels_ascender.c
- * with REAL, F(name), TOL and KERNELS defined. Everything is compared with the plainest loop. */
-
-static void F(fill)(REAL *x, int64_t n, uint64_t stream)
-{
-    for (int64_t i = 0; i < n; i++) {
-        x[i] = (REAL)(2 * asc_random_uniform(7, stream, (uint64_t)i) - 1);
-    }
-}
-
-static void F(close)(REAL got, double want, double scale, const char *what)
-{
-    if (!(fabs((double)got - want) <= TOL * scale)) {
-        ck_abort_msg("%s is %.17g, expected %.17g", what, (double)got, want);
-    }
-}
+/* tests/kernels_ascender.h: ASCender attention's row primitives for one real type: CASES of test_kernels_ascender.c.
+ * Everything is compared with the plainest loop. */
 
 /* Matrices of a shape, with room on all sides, that a product must leave alone. */
 typedef struct F(pairs) {

@@ -1,19 +1,5 @@
-/* tests/kernels_background.h: the row primitives of ASCender's background variant for one real type; included by
- * test_kernels_background.c with REAL, F(name), TOL and KERNELS defined. Everything is compared with the plainest loop. */
-
-static void F(fill)(REAL *x, int64_t n, uint64_t stream)
-{
-    for (int64_t i = 0; i < n; i++) {
-        x[i] = (REAL)(2 * asc_random_uniform(7, stream, (uint64_t)i) - 1);
-    }
-}
-
-static void F(close)(REAL got, double want, double scale, const char *what)
-{
-    if (!(fabs((double)got - want) <= TOL * scale)) {
-        ck_abort_msg("%s is %.17g, expected %.17g", what, (double)got, want);
-    }
-}
+/* tests/kernels_background.h: the row primitives of ASCender's background variant for one real type: the CASES of
+ * test_kernels_background.c. Everything is compared with the plainest loop. */
 
 /* A row of the crowding, and what its gradient is made of. */
 typedef struct F(row) {

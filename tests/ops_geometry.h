@@ -2,8 +2,6 @@
 #ifndef TESTS_OPS_GEOMETRY_H
 #define TESTS_OPS_GEOMETRY_H
 
-#include <stdlib.h>
-
 #include "tests/ops_values.h"
 
 /* A leaf of f(i) for element i, rounded to f32 in either dtype. */
@@ -24,28 +22,6 @@ static inline asc_tensor leaf_of(asc_dtype dtype, double (*f)(int64_t i), int nd
 static inline double noise(int64_t i)
 {
     return sin((double)i * 12.9898 + 3) * 3 - sin((double)(i * i % 1009));
-}
-
-/* The f32 tensor that `run` gives is the same to the bit on one thread and on three. */
-static inline void same_for_threads(asc_tensor (*run)(void))
-{
-    asc_ctx *two = ctx;
-    float *kept = NULL;
-    for (int threads = 1; threads <= 3; threads += 2) {
-        ctx = asc_ctx_new(&(asc_options){.threads = threads});
-        asc_tensor t = run();
-        no_error();
-        size_t bytes = (size_t)asc_numel(t) * sizeof(float);
-        if (kept) {
-            ck_assert_mem_eq(kept, asc_data(t), bytes);
-        } else {
-            kept = malloc(bytes);
-            memcpy(kept, asc_data(t), bytes);
-        }
-        asc_ctx_free(ctx);
-    }
-    free(kept);
-    ctx = two;
 }
 
 #endif

@@ -11,7 +11,7 @@ static const size_t unreal = (size_t)1 << 31;
 static void *alloc_unreal(void *user, size_t bytes, size_t align)
 {
     if (bytes < unreal) {
-        return alloc_full(user, bytes, align);
+        return heap_alloc(user, bytes, align);
     }
     void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return p == MAP_FAILED ? NULL : p;
@@ -20,7 +20,7 @@ static void *alloc_unreal(void *user, size_t bytes, size_t align)
 static void free_unreal(void *user, void *memory, size_t bytes)
 {
     if (bytes < unreal) {
-        free_full(user, memory, bytes);
+        heap_free(user, memory, bytes);
     } else {
         munmap(memory, bytes);
     }
@@ -30,7 +30,7 @@ static void free_unreal(void *user, void *memory, size_t bytes)
 static void setup_unreal(void)
 {
     teardown();
-    ctx = asc_ctx_new(&(asc_options){.threads = 2, .allocator = {alloc_unreal, free_unreal, NULL}});
+    ctx = asc_ctx_new(&(asc_options){.threads = 2, .allocator = {alloc_unreal, free_unreal, &memory}});
     ck_assert_ptr_nonnull(ctx);
 }
 

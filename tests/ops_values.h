@@ -1,56 +1,21 @@
-/* tests/ops_values.h: what the tests of op files share: values in and out of tensors of either floating dtype,
- * expected errors. The context `ctx` is made and freed for each test; it has two threads, and memory that is full of huge numbers:
- * what is not initialised shows. */
+/* tests/ops_values.h: what the tests of op files share: values in and out of tensors of either floating dtype, expected
+ * errors. */
 #ifndef TESTS_OPS_VALUES_H
 #define TESTS_OPS_VALUES_H
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <ascgrad/ops.h>
 
-static asc_ctx *ctx;
-
-static void *alloc_full(void *user, size_t bytes, size_t align)
-{
-    (void)user;
-    size_t rounded = (bytes + align - 1) / align * align;
-    void *p = aligned_alloc(align, rounded);
-    return p ? memset(p, 0x7F, rounded) : NULL;
-}
-
-static void free_full(void *user, void *memory, size_t bytes)
-{
-    (void)user;
-    (void)bytes;
-    free(memory);
-}
-
-static void setup(void)
-{
-    ctx = asc_ctx_new(&(asc_options){.threads = 2, .allocator = {alloc_full, free_full, NULL}});
-    ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
-}
-
-static inline void no_error(void)
-{
-    ck_assert_msg(asc_error(ctx) == ASC_OK, "%s", asc_error_message(ctx));
-}
+#include "tests/threads.h"
 
 /* t is null, and the error is this one. */
 static inline void expect_failure(asc_tensor t, const char *message)
 {
     ck_assert(asc_is_null(t));
-    ck_assert_int_eq(asc_error(ctx), ASC_ERR_ARG);
-    ck_assert_str_eq(asc_error_message(ctx), message);
-    asc_error_clear(ctx);
+    expect_error(ASC_ERR_ARG, message);
 }
 
 /* Element i, in row-major order, of a tensor of any strides and dtype. */

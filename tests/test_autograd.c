@@ -1,30 +1,10 @@
 /* tests/test_autograd.c: the tape and the backward pass. */
-#include <check.h>
 #include <stdio.h>
 
 #include <ascgrad/ops.h>
 
 #include "tests/autograd_ops.h"
-
-static asc_ctx *ctx;
-
-static void setup(void)
-{
-    ctx = asc_ctx_new(&(asc_options){.threads = 1});
-    ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
-}
-
-static void expect_error(asc_status status, const char *message)
-{
-    ck_assert_int_eq(asc_error(ctx), status);
-    ck_assert_str_eq(asc_error_message(ctx), message);
-    asc_error_clear(ctx);
-}
+#include "tests/context.h"
 
 static asc_tensor leaf(double value)
 {
@@ -343,10 +323,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("autograd");
     TCase *t = tcase_create("autograd");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_test(t, a_tensor_used_many_times);
     tcase_add_test(t, passes_add_up);
     tcase_add_test(t, a_gradient_is_like_its_leaf);
@@ -365,10 +343,5 @@ int main(void)
     tcase_add_test(t, a_chain_after_an_error);
     tcase_add_test(t, a_deep_tape);
     tcase_add_test(t, flops);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("autograd", t);
 }

@@ -1,32 +1,12 @@
 /* tests/test_autograd_calls.c: ops of one's own, the checks for values that are not finite, and what results may depend
  * on: neither threads nor what else has run. */
-#include <check.h>
 #include <math.h>
 #include <string.h>
 
 #include <ascgrad/ops.h>
 
 #include "tests/autograd_ops.h"
-
-static asc_ctx *ctx;
-
-static void setup(void)
-{
-    ctx = asc_ctx_new(&(asc_options){.threads = 1});
-    ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
-}
-
-static void expect_error(asc_status status, const char *part)
-{
-    ck_assert_int_eq(asc_error(ctx), status);
-    ck_assert_msg(strstr(asc_error_message(ctx), part), "\"%s\" has no \"%s\"", asc_error_message(ctx), part);
-    asc_error_clear(ctx);
-}
+#include "tests/threads.h"
 
 /* ---- an op of one's own: y = x^n, whole; z = Σ x, if asked for ---- */
 
@@ -120,29 +100,29 @@ START_TEST(registering_errors)
 {
     ck_assert_int_eq(asc_op_register(ctx, &power_op), ASC_OK);
     ck_assert_int_eq(asc_op_register(ctx, &power_op), ASC_ERR_ARG);
-    expect_error(ASC_ERR_ARG, "test_power: there is an op of this name");
+    expect_error_with(ASC_ERR_ARG, "test_power: there is an op of this name");
     ck_assert_int_eq(asc_op_register(ctx, NULL), ASC_ERR_ARG);
-    expect_error(ASC_ERR_ARG, "ABI");
+    expect_error_with(ASC_ERR_ARG, "ABI");
     asc_op op = power_op;
     op.name = "embedding";
     asc_op_register(ctx, &op);
-    expect_error(ASC_ERR_ARG, "embedding: there is an op of this name");
+    expect_error_with(ASC_ERR_ARG, "embedding: there is an op of this name");
     op.name = "other";
     op.abi = ASC_OP_ABI + 1;
     asc_op_register(ctx, &op);
-    expect_error(ASC_ERR_ARG, "expected 1");
+    expect_error_with(ASC_ERR_ARG, "expected 1");
     op.abi = ASC_OP_ABI;
     op.forward = NULL;
     asc_op_register(ctx, &op);
-    expect_error(ASC_ERR_ARG, "other: name, equation, inputs, infer and forward are needed");
+    expect_error_with(ASC_ERR_ARG, "other: name, equation, inputs, infer and forward are needed");
     op.forward = power_forward;
     op.inputs = "a b c d e f g h i j k l m n o p q r s t u v w x y";
     asc_op_register(ctx, &op);
-    expect_error(ASC_ERR_ARG, "25 inputs");
+    expect_error_with(ASC_ERR_ARG, "25 inputs");
     op.inputs = "x";
     op.attrs_size = 257;
     asc_op_register(ctx, &op);
-    expect_error(ASC_ERR_ARG, "257 bytes of attributes");
+    expect_error_with(ASC_ERR_ARG, "257 bytes of attributes");
     ck_assert_ptr_null(asc_op_find(ctx, "other"));
 }
 END_TEST
@@ -156,7 +136,7 @@ START_TEST(nan_check_of_outputs)
     asc_set_nan_check(ctx, true);
     asc_set_label(ctx, "layers.2.ffn");
     ck_assert(asc_is_null(mul(ctx, huge, huge)));
-    expect_error(ASC_ERR_NONFINITE, "layers.2.ffn: test_mul: output 0 (3) has inf at element 1");
+    expect_error_with(ASC_ERR_NONFINITE, "layers.2.ffn: test_mul: output 0 (3) has inf at element 1");
     asc_set_label(ctx, NULL);
     mul(ctx, huge, huge);
     ck_assert_int_eq(strncmp(asc_error_message(ctx), "test_mul: output 0", 18), 0);
@@ -175,7 +155,7 @@ START_TEST(nan_check_of_gradients)
     asc_tensor y = mul(ctx, mul(ctx, x, c), c); /* 1e200, its gradient 1e400 */
     asc_set_label(ctx, "elsewhere");
     ck_assert_int_eq(asc_backward(ctx, y, asc_null(), false), ASC_ERR_NONFINITE);
-    expect_error(ASC_ERR_NONFINITE, "head: test_mul: gradient of a () has inf at element 0");
+    expect_error_with(ASC_ERR_NONFINITE, "head: test_mul: gradient of a () has inf at element 0");
     ck_assert_str_eq(asc_set_label(ctx, NULL), "elsewhere"); /* as it was */
 }
 END_TEST
@@ -228,67 +208,47 @@ END_TEST
 
 enum { V = 300, D = 96, TOKENS = 700, LEAVES = 6 };
 
-typedef struct result {
-    float y[TOKENS * D];
-    float grad[LEAVES][V * D];
-} result;
-
-static asc_tensor parameter(asc_ctx *on, uint64_t stream, int ndim, const int64_t *shape)
+static asc_tensor parameter(uint64_t stream, int ndim, const int64_t *shape)
 {
-    asc_tensor t = asc_normal(on, ASC_F32, 0, 0.3, 3, stream, ndim, shape);
+    asc_tensor t = asc_normal(ctx, ASC_F32, 0, 0.3, 3, stream, ndim, shape);
     asc_require_grad(t, true);
     return t;
 }
 
-static void run_model(int threads, result *r)
+static void run_model(asc_tensor *result, int i)
 {
-    asc_ctx *c = asc_ctx_new(&(asc_options){.threads = threads});
-    asc_tensor leaf[LEAVES] = {parameter(c, 1, ASC_SHAPE(V, D)),     parameter(c, 2, ASC_SHAPE(2 * D, D)),
-                               parameter(c, 3, ASC_SHAPE(2 * D)),    parameter(c, 4, ASC_SHAPE(D, 2 * D)),
-                               parameter(c, 5, ASC_SHAPE(D)),        parameter(c, 6, ASC_SHAPE(1, D))};
-    asc_tensor index = asc_empty(c, ASC_I64, ASC_SHAPE(TOKENS));
-    for (int i = 0; i < TOKENS; i++) {
-        ((int64_t *)asc_data_mut(index))[i] = i * i % V;
+    (void)i;
+    asc_tensor leaf[LEAVES] = {parameter(1, ASC_SHAPE(V, D)),     parameter(2, ASC_SHAPE(2 * D, D)),
+                               parameter(3, ASC_SHAPE(2 * D)),    parameter(4, ASC_SHAPE(D, 2 * D)),
+                               parameter(5, ASC_SHAPE(D)),        parameter(6, ASC_SHAPE(1, D))};
+    asc_tensor index = asc_empty(ctx, ASC_I64, ASC_SHAPE(TOKENS));
+    for (int t = 0; t < TOKENS; t++) {
+        ((int64_t *)asc_data_mut(index))[t] = t * t % V;
     }
-    asc_set_step(c, 8, 9);
-    asc_tensor x = asc_embedding(c, leaf[0], index);
-    asc_tensor h = asc_dropout(c, asc_linear(c, x, leaf[1], leaf[2]), 0.1);
-    x = asc_add_dropout(c, x, asc_linear(c, h, leaf[3], asc_null()), 0.1);
-    x = asc_layer_norm(c, x, leaf[4], asc_null(), 1e-5);
-    x = asc_add_dropout(c, asc_expand(c, leaf[5], 2, (int64_t[]){TOKENS, D}), x, 0);
-    x = asc_transpose(c, asc_index_select(c, asc_transpose(c, x, 0, 1), 1, index), 0, 1);
-    asc_backward(c, x, asc_normal(c, ASC_F32, 0, 1, 3, 7, ASC_SHAPE(TOKENS, D)), false);
-    ck_assert_msg(asc_error(c) == ASC_OK, "%s", asc_error_message(c));
-    memset(r, 0, sizeof *r);
-    memcpy(r->y, asc_data(x), sizeof r->y);
-    for (int i = 0; i < LEAVES; i++) {
-        memcpy(r->grad[i], asc_data(asc_grad(leaf[i])), (size_t)asc_numel(leaf[i]) * sizeof(float));
+    asc_set_step(ctx, 8, 9);
+    asc_tensor x = asc_embedding(ctx, leaf[0], index);
+    asc_tensor h = asc_dropout(ctx, asc_linear(ctx, x, leaf[1], leaf[2]), 0.1);
+    x = asc_add_dropout(ctx, x, asc_linear(ctx, h, leaf[3], asc_null()), 0.1);
+    x = asc_layer_norm(ctx, x, leaf[4], asc_null(), 1e-5);
+    x = asc_add_dropout(ctx, asc_expand(ctx, leaf[5], 2, (int64_t[]){TOKENS, D}), x, 0);
+    x = asc_transpose(ctx, asc_index_select(ctx, asc_transpose(ctx, x, 0, 1), 1, index), 0, 1);
+    asc_backward(ctx, x, asc_normal(ctx, ASC_F32, 0, 1, 3, 7, ASC_SHAPE(TOKENS, D)), false);
+    *result++ = asc_contiguous(ctx, x);
+    for (int l = 0; l < LEAVES; l++) {
+        *result++ = asc_grad(leaf[l]);
     }
-    asc_ctx_free(c);
 }
 
 START_TEST(the_same_bits_for_any_number_of_threads)
 {
-    static result one, more;
-    run_model(1, &one);
-    static const int threads[] = {1, 2, 3, 5};
-    for (int i = 0; i < 4; i++) {
-        run_model(threads[i], &more);
-        ck_assert_mem_eq(one.y, more.y, sizeof one.y);
-        for (int l = 0; l < LEAVES; l++) {
-            ck_assert_msg(memcmp(one.grad[l], more.grad[l], sizeof one.grad[l]) == 0, "%d threads: leaf %d", threads[i],
-                          l);
-        }
-    }
+    same_for_threads(run_model, 0);
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("autograd/calls");
     TCase *t = tcase_create("calls");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_test(t, an_op_of_ones_own);
     tcase_add_test(t, the_librarys_ops_by_name);
     tcase_add_test(t, registering_errors);
@@ -296,10 +256,5 @@ int main(void)
     tcase_add_test(t, nan_check_of_gradients);
     tcase_add_test(t, dropout_depends_on_seed_step_and_ordinal);
     tcase_add_test(t, the_same_bits_for_any_number_of_threads);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("autograd/calls", t);
 }

@@ -1,5 +1,4 @@
 /* tests/test_autograd_gradcheck.c: the gradient check passes on the library's ops, and fails on wrong ones. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,26 +6,15 @@
 #include <ascgrad/check.h>
 
 #include "tests/autograd_faulty.h"
-
-static asc_ctx *ctx;
-
-static void setup(void)
-{
-    ctx = asc_ctx_new(&(asc_options){.threads = 1, .seed = 5});
-    ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
-}
+#include "tests/context.h"
 
 static void check_passes(const asc_op *op, asc_gradcheck_report *r)
 {
     asc_status status = asc_gradcheck(ctx, op, NULL, r);
     ck_assert_msg(status == ASC_OK, "%s: %s", op->name, asc_error_message(ctx));
     const asc_gradcheck_value *f = &r->first;
-    ck_assert_msg(r->passed, "%s: sample %d %s, %s: %s [%lld, %lld, %lld] analytic %.17g numeric %.17g bound %g", op->name,
+    ck_assert_msg(r->passed, "%s: sample %d %s, %s: %s [%lld, %lld, %lld] analytic %.17g numeric %.17g bound %g",
+                  op->name,
                   f->sample, f->variant, f->part, f->tensor, (long long)f->index[0], (long long)f->index[1],
                   (long long)f->index[2], f->analytic, f->numeric, f->bound);
     ck_assert_str_eq(r->op, op->name);
@@ -239,71 +227,49 @@ START_TEST(nothing_to_check)
 }
 END_TEST
 
-static void check_error(asc_status status, const char *part)
-{
-    ck_assert_int_eq(asc_error(ctx), status);
-    ck_assert_msg(strstr(asc_error_message(ctx), part) != NULL, "'%s' lacks '%s'", asc_error_message(ctx), part);
-    asc_error_clear(ctx);
-}
-
 START_TEST(errors)
 {
     asc_gradcheck_report r;
     ck_assert_int_eq(asc_gradcheck(ctx, NULL, NULL, &r), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "op is NULL");
+    expect_error_with(ASC_ERR_ARG, "op is NULL");
     ck_assert_int_eq(asc_gradcheck(ctx, &abs_op, NULL, NULL), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "report is NULL");
+    expect_error_with(ASC_ERR_ARG, "report is NULL");
     ck_assert_int_eq(asc_gradcheck(ctx, &abs_op, &(asc_gradcheck_options){.multiple = -1}, &r), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "multiple is -1");
+    expect_error_with(ASC_ERR_ARG, "multiple is -1");
     asc_op op = abs_op;
     op.attrs_size = 8;
     ck_assert_int_eq(asc_gradcheck(ctx, &op, NULL, &r), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "sample 0 has no attributes");
+    expect_error_with(ASC_ERR_ARG, "sample 0 has no attributes");
     op = abs_op;
     asc_sample sample = {.in = {{'=', .lo = 0}}};
     op.samples = &sample;
     op.n_samples = 1;
     ck_assert_int_eq(asc_gradcheck(ctx, &op, NULL, &r), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "expected one before it");
+    expect_error_with(ASC_ERR_ARG, "expected one before it");
     sample.in[0].kind = 'x';
     ck_assert_int_eq(asc_gradcheck(ctx, &op, NULL, &r), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "kind 'x'");
+    expect_error_with(ASC_ERR_ARG, "kind 'x'");
     ck_assert(!r.passed);
 }
 END_TEST
 
-/* The check's own allocations fail, one after the other. */
-static long left;
-
-static void *limited_alloc(void *user, size_t bytes, size_t align)
-{
-    (void)user;
-    void *p = NULL;
-    return left-- > 0 && posix_memalign(&p, align, bytes) == 0 ? p : NULL;
-}
-
-static void limited_free(void *user, void *memory, size_t bytes)
-{
-    (void)user;
-    (void)bytes;
-    free(memory);
-}
-
+/* The check's own allocations fail, from each on. */
 START_TEST(memory_fails)
 {
     asc_status status = ASC_ERR_MEMORY;
     for (long n = 0; status != ASC_OK; n++) {
         ck_assert_int_lt(n, 4000);
-        left = n;
-        asc_ctx *c = asc_ctx_new(&(asc_options){.threads = 1, .allocator = {limited_alloc, limited_free, NULL}});
+        heap small = {.fail_at = n, .and_after = true};
+        asc_ctx *c = context_on(&small, 1);
         if (!c) {
             continue;
         }
         asc_gradcheck_report r;
-        status = asc_gradcheck(c, &faulty, NULL, &r);
+        status = asc_gradcheck(c, &faulty, &(asc_gradcheck_options){.most_elements = 2}, &r);
         ck_assert_msg(status == ASC_OK || status == ASC_ERR_MEMORY, "%s", asc_error_message(c));
         ck_assert(r.passed == (status == ASC_OK));
         asc_ctx_free(c);
+        expect_empty(&small);
     }
 }
 END_TEST
@@ -319,10 +285,8 @@ static int library_ops(void)
 
 int main(void)
 {
-    Suite *suite = suite_create("autograd/gradcheck");
     TCase *t = tcase_create("gradcheck");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, library, 0, library_ops());
     tcase_add_test(t, sound_op_passes);
     tcase_add_loop_test(t, fault_is_found, 0, (int)(sizeof faults / sizeof *faults));
@@ -334,10 +298,5 @@ int main(void)
     tcase_add_test(t, nothing_to_check);
     tcase_add_test(t, errors);
     tcase_add_test(t, memory_fails);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("autograd/gradcheck", t);
 }

@@ -1,25 +1,18 @@
 /* tests/test_autograd_misuse.c: ops of one's own that break the contract, and ops that call ops. */
-#include <check.h>
 #include <string.h>
 
 #include <ascgrad/ops.h>
 
 #include "tests/autograd_ops.h"
+#include "tests/context.h"
 
-static asc_ctx *ctx;
 static asc_tensor x;
 
-static void setup(void)
+static void setup_x(void)
 {
-    ctx = asc_ctx_new(&(asc_options){.threads = 1});
-    ck_assert_ptr_nonnull(ctx);
+    setup_one_thread();
     x = asc_full(ctx, ASC_F64, 3, ASC_SHAPE(2));
     asc_require_grad(x, true);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
 }
 
 /* `next` with another function in one place fails with this message, each time, without a leak; what follows works. */
@@ -167,18 +160,12 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("autograd/misuse");
     TCase *t = tcase_create("misuse");
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup_x, teardown);
     tcase_add_test(t, infer_breaks_the_contract);
     tcase_add_test(t, attributes_are_missing);
     tcase_add_test(t, an_error_inside_an_op_is_the_ops);
     tcase_add_test(t, backward_may_call_ops);
     tcase_add_test(t, outputs_over_inputs);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite("autograd/misuse", t);
 }

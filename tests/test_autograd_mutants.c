@@ -1,24 +1,11 @@
-/* tests/test_autograd_mutants.c: what the gradient check finds beyond wrong derivatives: looking ahead, depending on the
- * number of threads; and the check of the check. */
-#include <check.h>
+/* tests/test_autograd_mutants.c: what the gradient check finds beyond wrong derivatives: looking ahead, depending on
+ * the number of threads; and the check of the check. */
 #include <string.h>
 
 #include <ascgrad/check.h>
 
 #include "tests/autograd_faulty.h"
-
-static asc_ctx *ctx;
-
-static void setup(void)
-{
-    ctx = asc_ctx_new(&(asc_options){.threads = 1, .seed = 5});
-    ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
-}
+#include "tests/context.h"
 
 /* ---- an op that looks ahead, and one that counts threads ---- */
 
@@ -202,10 +189,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("autograd/mutants");
     TCase *t = tcase_create("mutants");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_test(t, causality);
     tcase_add_test(t, thread_counts);
     tcase_add_loop_test(t, mutants_are_caught, 0, (int)(sizeof some_ops / sizeof *some_ops));
@@ -213,10 +198,5 @@ int main(void)
     tcase_add_test(t, mutant_survives);
     tcase_add_test(t, mutant_names);
     tcase_add_test(t, layers);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("autograd/mutants", t);
 }

@@ -317,16 +317,16 @@ START_TEST(refuses_wrong_arguments)
 {
     corpus c;
     asc_builtin_text(ctx, 0, 1, "train", &c.text, &c.bytes, &c.capacity, NULL, NULL);
-    check_error(ASC_ERR_ARG, "train of 0 words");
+    expect_error_with(ASC_ERR_ARG, "train of 0 words");
     ck_assert_ptr_null(c.text);
     asc_builtin_text(ctx, 1000, 1, "dev", &c.text, &c.bytes, &c.capacity, NULL, NULL);
-    check_error(ASC_ERR_ARG, "split dev");
+    expect_error_with(ASC_ERR_ARG, "split dev");
     asc_builtin_text(ctx, 1000, 1, NULL, &c.text, &c.bytes, &c.capacity, NULL, NULL);
-    check_error(ASC_ERR_ARG, "NULL");
+    expect_error_with(ASC_ERR_ARG, "NULL");
     asc_builtin_score(ctx, NULL, 5, 0, NULL, NULL);
-    check_error(ASC_ERR_ARG, "NULL");
+    expect_error_with(ASC_ERR_ARG, "NULL");
     asc_builtin_score(ctx, "once", 4, -1, NULL, NULL);
-    check_error(ASC_ERR_ARG, "memory is -1");
+    expect_error_with(ASC_ERR_ARG, "memory is -1");
     double nats = 1;
     ck_assert_int_eq(asc_builtin_score(ctx, NULL, 0, 0, &nats, NULL), ASC_OK);
     ck_assert(nats == 0);
@@ -347,7 +347,7 @@ START_TEST(refuses_other_texts)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ck_assert_int_eq(asc_builtin_score(ctx, cases[i].text, strlen(cases[i].text), 0, NULL, NULL), ASC_ERR_FORMAT);
-        check_error(ASC_ERR_FORMAT, cases[i].message);
+        expect_error_with(ASC_ERR_FORMAT, cases[i].message);
     }
 }
 END_TEST
@@ -380,12 +380,12 @@ START_TEST(every_allocation_may_fail)
     asc_status status = ASC_ERR_MEMORY;
     long failures = 0;
     for (; status; failures++) {
-        allocations_left = failures;
+        heap_fail_after(&memory, failures);
         status = asc_builtin_text(ctx, 5000, 1, "train", &c.text, &c.bytes, &c.capacity, NULL, NULL);
         ck_assert(status ? status == ASC_ERR_MEMORY && c.text == NULL : c.text != NULL);
         asc_error_clear(ctx);
     }
-    allocations_left = -1;
+    memory.fail_at = NEVER;
     ck_assert_int_gt(failures, 3);
     drop(&c);
 }
@@ -407,5 +407,5 @@ int main(void)
     tcase_add_test(all, refuses_other_texts);
     tcase_add_test(all, survives_damage);
     tcase_add_test(all, every_allocation_may_fail);
-    return run_suite("data/builtin", all);
+    return run_data_suite("data/builtin", all);
 }

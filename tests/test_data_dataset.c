@@ -75,7 +75,7 @@ START_TEST(a_folder_has_a_file_for_each_split)
     check_split(folder, ASC_TRAIN, "training\n");
     asc_split *split = load(folder, ASC_VALID, "byte");
     ck_assert_ptr_null(split);
-    check_error(ASC_ERR_IO, "no file for the valid split, expected one like wiki.valid.tokens");
+    expect_error_with(ASC_ERR_IO, "no file for the valid split, expected one like wiki.valid.tokens");
     static const char *const names[] = {"valid.txt.gz", "validation.gz", "wiki-val-raw.gz", "ptb_DEV.txt.gz"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         spill_gzip(names[i], "validating", 10);
@@ -84,11 +84,11 @@ START_TEST(a_folder_has_a_file_for_each_split)
     }
     mkdir(in_folder("test"), 0777);
     ck_assert_ptr_null(load(folder, ASC_TEST, "byte"));
-    check_error(ASC_ERR_IO, "no file for the test split");
+    expect_error_with(ASC_ERR_IO, "no file for the test split");
     spill_text("a.test", "one");
     spill_text("b.test", "two");
     ck_assert_ptr_null(load(folder, ASC_TEST, "byte"));
-    check_error(ASC_ERR_IO, "both may be the test split");
+    expect_error_with(ASC_ERR_IO, "both may be the test split");
 }
 END_TEST
 
@@ -100,28 +100,28 @@ START_TEST(names_what_is_no_data_set)
         "builtin: 5"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         ck_assert_ptr_null(asc_dataset_open(ctx, wrong[i]));
-        check_error(ASC_ERR_ARG, "expected builtin[:WORDS[:SEED]] with 1 … 1000000000 words");
+        expect_error_with(ASC_ERR_ARG, "expected builtin[:WORDS[:SEED]] with 1 … 1000000000 words");
     }
     ck_assert_ptr_null(asc_dataset_open(ctx, NULL));
-    check_error(ASC_ERR_ARG, "nothing was given");
+    expect_error_with(ASC_ERR_ARG, "nothing was given");
     ck_assert_ptr_null(asc_dataset_open(ctx, "/nonexistent/data"));
-    check_error(ASC_ERR_IO, "/nonexistent/data: can't open");
+    expect_error_with(ASC_ERR_IO, "/nonexistent/data: can't open");
     ck_assert_ptr_null(asc_dataset_open(ctx, "/dev/null"));
-    check_error(ASC_ERR_IO, "neither a regular file nor a folder");
+    expect_error_with(ASC_ERR_IO, "neither a regular file nor a folder");
     ck_assert_ptr_null(load(spill_text("empty", ""), ASC_TRAIN, "byte"));
-    check_error(ASC_ERR_FORMAT, "the train split has 0 bytes and 0 tokens");
+    expect_error_with(ASC_ERR_FORMAT, "the train split has 0 bytes and 0 tokens");
     ck_assert_ptr_null(load(path, ASC_TRAIN, "word"));
-    check_error(ASC_ERR_FORMAT, "the train split has no words");
+    expect_error_with(ASC_ERR_FORMAT, "the train split has no words");
     ck_assert_ptr_null(load(spill_text("one", "all of it in one line\n"), ASC_TEST, "word"));
-    check_error(ASC_ERR_FORMAT, "the test split has 0 bytes and 0 tokens, expected 2 or more");
+    expect_error_with(ASC_ERR_FORMAT, "the test split has 0 bytes and 0 tokens, expected 2 or more");
     ck_assert_ptr_null(load(spill("binary", "a\n\xff\xfe\n", 5), ASC_TRAIN, "word"));
-    check_error(ASC_ERR_FORMAT, "line 2: byte 0xff at offset 2");
+    expect_error_with(ASC_ERR_FORMAT, "line 2: byte 0xff at offset 2");
     asc_dataset *data = asc_dataset_open(ctx, in_folder("one"));
     asc_tokenizer *words = asc_tokenizer_new(ctx, "word");
     ck_assert_ptr_null(asc_split_load(data, ASC_TRAIN, words));
-    check_error(ASC_ERR_STATE, "asc_dataset_collect comes first");
+    expect_error_with(ASC_ERR_STATE, "asc_dataset_collect comes first");
     ck_assert_ptr_null(asc_split_load(data, (asc_split_kind)3, words));
-    check_error(ASC_ERR_ARG, "split: 3");
+    expect_error_with(ASC_ERR_ARG, "split: 3");
     asc_tokenizer_free(words);
     asc_dataset_free(data);
 }
@@ -219,11 +219,11 @@ START_TEST(blocks_hold_inputs_and_targets_one_later)
     ck_assert_int_eq(inputs[2], 110);
     ck_assert_int_eq(targets[2], 111);
     ck_assert_int_eq(asc_block_fill(ctx, &split, 4, (const int32_t[]){0, 2}, 2, inputs, targets), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "block 2 has 3 inputs, expected 4");
+    expect_error_with(ASC_ERR_ARG, "block 2 has 3 inputs, expected 4");
     ck_assert_int_eq(asc_block_fill(ctx, &split, 4, (const int32_t[]){3}, 1, inputs, targets), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "block 3 has 0 inputs");
+    expect_error_with(ASC_ERR_ARG, "block 3 has 0 inputs");
     ck_assert_int_eq(asc_block_fill(ctx, &split, 4, (const int32_t[]){-1}, 1, inputs, targets), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "block -1");
+    expect_error_with(ASC_ERR_ARG, "block -1");
     ck_assert_int_eq(asc_block_fill(ctx, &split, 4, NULL, 0, NULL, NULL), ASC_OK);
 }
 END_TEST
@@ -251,9 +251,9 @@ START_TEST(an_epochs_order_depends_on_seed_and_epoch_alone)
     }
     ck_assert_int_eq(asc_block_order(ctx, 0, 0, 0, NULL), ASC_OK);
     ck_assert_int_eq(asc_block_order(ctx, -1, 0, 0, a), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "-1 blocks");
+    expect_error_with(ASC_ERR_ARG, "-1 blocks");
     ck_assert_int_eq(asc_block_order(ctx, INT64_C(1) << 31, 0, 0, a), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "2147483648 blocks");
+    expect_error_with(ASC_ERR_ARG, "2147483648 blocks");
 }
 END_TEST
 
@@ -282,14 +282,15 @@ END_TEST
 START_TEST(survives_failed_allocations)
 {
     spill_text("train.txt", "a b c\nd e\n");
+    size_t held = asc_memory(ctx).bytes;
     int failures = -1;
     asc_split *split = NULL;
     while (!split) {
-        allocations_left = ++failures;
+        heap_fail_after(&memory, ++failures);
         split = load(folder, ASC_TRAIN, "word");
         ck_assert_int_eq(asc_error(ctx), split ? ASC_OK : ASC_ERR_MEMORY);
         asc_error_clear(ctx);
-        ck_assert(split || asc_memory(ctx).bytes == held_at_start);
+        ck_assert(split || asc_memory(ctx).bytes == held);
     }
     ck_assert_int_gt(failures, 10);
     asc_split_free(ctx, split);
@@ -309,5 +310,5 @@ int main(void)
     tcase_add_test(all, an_epochs_order_depends_on_seed_and_epoch_alone);
     tcase_add_test(all, an_epochs_order_is_uniform);
     tcase_add_test(all, survives_failed_allocations);
-    return run_suite("data/dataset", all);
+    return run_data_suite("data/dataset", all);
 }

@@ -15,15 +15,6 @@ static void name_files(void)
     snprintf(temporary, sizeof temporary, "%s.tmp", in_folder("x"));
 }
 
-static size_t slurp(const char *name, unsigned char *bytes, size_t most)
-{
-    FILE *f = fopen(name, "rb");
-    ck_assert_ptr_nonnull(f);
-    size_t n = fread(bytes, 1, most, f);
-    fclose(f);
-    return n;
-}
-
 START_TEST(atomic_replaces_and_leaves_nothing_aside)
 {
     name_files();
@@ -63,9 +54,9 @@ START_TEST(atomic_keeps_the_earlier_file_when_the_disk_is_full)
     const size_t n = 400000;
     char *big = calloc(n, 1);
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, big, n), ASC_ERR_IO);
-    check_error(ASC_ERR_IO, "x: can't write: File too large");
+    expect_error_with(ASC_ERR_IO, "x: can't write: File too large");
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, big, n / 2), ASC_ERR_IO); /* found out by the commit */
-    check_error(ASC_ERR_IO, "x: can't write: File too large");
+    expect_error_with(ASC_ERR_IO, "x: can't write: File too large");
     setrlimit(RLIMIT_FSIZE, &before);
     free(big);
     unsigned char bytes[32];
@@ -80,7 +71,7 @@ START_TEST(atomic_refuses_a_second_writer)
     FILE *other = fopen(temporary, "wb");
     ck_assert_int_eq(flock(fileno(other), LOCK_EX), 0);
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, "x", 1), ASC_ERR_IO);
-    check_error(ASC_ERR_IO, "busy");
+    expect_error_with(ASC_ERR_IO, "busy");
     ck_assert_int_eq(access(temporary, F_OK), 0);
     fclose(other);
 }
@@ -90,20 +81,20 @@ START_TEST(atomic_refuses_what_it_cannot_write)
 {
     name_files();
     ck_assert_int_eq(asc_file_write_atomic(ctx, NULL, "x", 1), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "no path");
+    expect_error_with(ASC_ERR_ARG, "no path");
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, NULL, 1), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "no bytes");
+    expect_error_with(ASC_ERR_ARG, "no bytes");
     ck_assert_int_eq(asc_file_write_atomic(ctx, "/nonexistent/f", "x", 1), ASC_ERR_IO);
-    check_error(ASC_ERR_IO, "/nonexistent/f: can't write: No such file or directory");
+    expect_error_with(ASC_ERR_IO, "/nonexistent/f: can't write: No such file or directory");
     ck_assert_int_eq(mkdir(path, 0777), 0); /* the rename fails */
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, "x", 1), ASC_ERR_IO);
-    check_error(ASC_ERR_IO, "Is a directory");
+    expect_error_with(ASC_ERR_IO, "Is a directory");
     ck_assert_int_ne(access(temporary, F_OK), 0);
     rmdir(path);
     if (geteuid() != 0) {
         chmod(folder, 0555);
         ck_assert_int_eq(asc_file_write_atomic(ctx, path, "x", 1), ASC_ERR_IO);
-        check_error(ASC_ERR_IO, "Permission denied");
+        expect_error_with(ASC_ERR_IO, "Permission denied");
         chmod(folder, 0755);
     }
 }
@@ -117,5 +108,5 @@ int main(void)
     tcase_add_test(all, atomic_keeps_the_earlier_file_when_the_disk_is_full);
     tcase_add_test(all, atomic_refuses_a_second_writer);
     tcase_add_test(all, atomic_refuses_what_it_cannot_write);
-    return run_suite("data/file", all);
+    return run_data_suite("data/file", all);
 }

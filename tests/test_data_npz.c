@@ -11,17 +11,9 @@ enum { FILE_MAX = 1 << 16, LOCAL_BYTES = 30, CENTRAL_BYTES = 46, END_BYTES = 22 
 static unsigned char file[FILE_MAX];
 static size_t file_bytes;
 
-static void setup_path(void)
+static void name_file(void)
 {
-    setup();
     in_folder("x.npz");
-}
-
-/* Tensors belong to the context, and their storage goes back to its pool: memory is held to the end. */
-static void teardown_tensors(void)
-{
-    held_at_start = asc_memory(ctx).bytes;
-    teardown();
 }
 
 /* ---- a reader: what the format's description says, and no more ---- */
@@ -40,15 +32,6 @@ static uint32_t number(const unsigned char *at, int bytes)
         value |= (uint32_t)at[i] << 8 * i;
     }
     return value;
-}
-
-static void slurp(void)
-{
-    FILE *f = fopen(in_folder("x.npz"), "rb");
-    ck_assert_ptr_nonnull(f);
-    file_bytes = fread(file, 1, FILE_MAX, f);
-    ck_assert_uint_lt(file_bytes, FILE_MAX);
-    fclose(f);
 }
 
 static void read_npy(member *m, const unsigned char *npy, size_t bytes)
@@ -100,7 +83,8 @@ static void write_ok(const asc_npz_array *arrays, int64_t n)
 {
     asc_npz_write(ctx, in_folder("x.npz"), arrays, n);
     ck_assert_msg(asc_error(ctx) == ASC_OK, "%s", asc_error_message(ctx));
-    slurp();
+    file_bytes = slurp(in_folder("x.npz"), file, FILE_MAX);
+    ck_assert_uint_lt(file_bytes, FILE_MAX);
 }
 
 /* ---- what is written ---- */
@@ -210,15 +194,15 @@ START_TEST(wrong_arguments_are_named)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const asc_npz_array arrays[] = {{.name = "first", .tensor = t}, cases[i].second};
         ck_assert_int_eq(asc_npz_write(ctx, in_folder("x.npz"), arrays, 2), ASC_ERR_ARG);
-        check_error(ASC_ERR_ARG, cases[i].message);
+        expect_error_with(ASC_ERR_ARG, cases[i].message);
         ck_assert_int_ne(access(path, F_OK), 0);
     }
     ck_assert_int_eq(asc_npz_write(ctx, NULL, NULL, 0), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "expected a path");
+    expect_error_with(ASC_ERR_ARG, "expected a path");
     ck_assert_int_eq(asc_npz_write(ctx, in_folder("x.npz"), NULL, 2), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "got 2 arrays");
+    expect_error_with(ASC_ERR_ARG, "got 2 arrays");
     ck_assert_int_eq(asc_npz_write(ctx, in_folder("none/x.npz"), NULL, 0), ASC_ERR_IO);
-    check_error(ASC_ERR_IO, "none/x.npz");
+    expect_error_with(ASC_ERR_IO, "none/x.npz");
 }
 END_TEST
 
@@ -228,7 +212,7 @@ START_TEST(four_gibibytes_are_refused)
     asc_tensor huge = asc_expand(ctx, asc_zeros(ctx, ASC_F32, ASC_SHAPE(1)), ASC_SHAPE(INT64_C(1) << 31));
     ck_assert_int_eq(asc_npz_write(ctx, in_folder("x.npz"), &(asc_npz_array){.name = "x", .tensor = huge}, 1),
                      ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "4 GiB or more");
+    expect_error_with(ASC_ERR_ARG, "4 GiB or more");
     ck_assert_int_ne(access(path, F_OK), 0);
 }
 END_TEST
@@ -242,11 +226,11 @@ START_TEST(every_allocation_may_fail)
     asc_status status = ASC_ERR_MEMORY;
     long n = 0;
     for (; status && n < 100; n++) {
-        allocations_left = n;
+        heap_fail_after(&memory, n);
         status = asc_npz_write(ctx, in_folder("x.npz"), arrays, 2);
-        allocations_left = -1;
+        memory.fail_at = NEVER;
         if (status) {
-            check_error(ASC_ERR_MEMORY, "");
+            expect_error_with(ASC_ERR_MEMORY, "");
             ck_assert_int_ne(access(path, F_OK), 0);
         }
         ck_assert_uint_eq(asc_memory(ctx).bytes, held);
@@ -259,7 +243,8 @@ END_TEST
 int main(void)
 {
     TCase *all = tcase_create("all");
-    tcase_add_checked_fixture(all, setup_path, teardown_tensors);
+    tcase_add_checked_fixture(all, setup_data, teardown_data);
+    tcase_add_checked_fixture(all, name_file, NULL);
     tcase_add_test(all, tensors_of_every_dtype_and_shape);
     tcase_add_test(all, strided_tensors_are_packed);
     tcase_add_test(all, texts_are_unicode_of_one_width);
@@ -267,11 +252,5 @@ int main(void)
     tcase_add_test(all, wrong_arguments_are_named);
     tcase_add_test(all, four_gibibytes_are_refused);
     tcase_add_test(all, every_allocation_may_fail);
-    Suite *suite = suite_create("data/npz");
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite("data/npz", all);
 }

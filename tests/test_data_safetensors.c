@@ -8,31 +8,9 @@
 
 #define FILE_NAME "x.safetensors"
 
-static void setup_path(void)
+static void name_file(void)
 {
-    setup();
     in_folder(FILE_NAME);
-}
-
-/* Tensors belong to the context, and their storage goes back to its pool: memory is held to the end. */
-static void teardown_tensors(void)
-{
-    held_at_start = asc_memory(ctx).bytes;
-    teardown();
-}
-
-static void check_ok(void)
-{
-    ck_assert_msg(asc_error(ctx) == ASC_OK, "%s", asc_error_message(ctx));
-}
-
-static size_t slurp(const char *name, unsigned char *bytes, size_t most)
-{
-    FILE *f = fopen(name, "rb");
-    ck_assert_ptr_nonnull(f);
-    size_t n = fread(bytes, 1, most, f);
-    fclose(f);
-    return n;
 }
 
 /* A file of this header and `data_bytes` bytes of data that count up. */
@@ -67,7 +45,7 @@ static void write_sample(const char *name)
     };
     asc_safetensors_pair metadata[] = {{"z", "last \"quoted\" é"}, {"a", ""}};
     asc_safetensors_write(ctx, name, tensors, 5, metadata, 2);
-    check_ok();
+    no_error();
     for (int i = 0; i < 5; i++) {
         asc_release(tensors[i].tensor);
     }
@@ -77,7 +55,7 @@ START_TEST(round_trip)
 {
     write_sample(path);
     asc_safetensors *file = asc_safetensors_open(ctx, path);
-    check_ok();
+    no_error();
     ck_assert_int_eq(asc_safetensors_count(file), 5);
     ck_assert_str_eq(asc_safetensors_metadata(file, "z"), "last \"quoted\" é");
     ck_assert_str_eq(asc_safetensors_metadata_at(file, 1)->key, "a");
@@ -110,7 +88,7 @@ START_TEST(round_trip)
     t = asc_safetensors_read(ctx, file, "empty", ASC_STORED);
     ck_assert_int_eq(asc_numel(t), 0);
     ck_assert_int_eq(asc_size(t, 1), 4);
-    check_ok();
+    no_error();
     asc_safetensors_close(file);
 }
 END_TEST
@@ -126,7 +104,7 @@ START_TEST(bytes_depend_on_the_content_alone)
     asc_safetensors_write(ctx, path, one, 3, NULL, 0);
     size_t n = slurp(path, x, sizeof x);
     asc_safetensors_write(ctx, path, other, 3, NULL, 0);
-    check_ok();
+    no_error();
     ck_assert_uint_eq(slurp(path, y, sizeof y), n);
     ck_assert_mem_eq(x, y, n);
     ck_assert_mem_eq(x + 8, expected, sizeof expected - 1);
@@ -143,7 +121,7 @@ START_TEST(strided_tensors)
     asc_safetensors *file = asc_safetensors_open(ctx, path);
     y = asc_safetensors_read(ctx, file, "y", ASC_STORED);
     z = asc_safetensors_read(ctx, file, "z", ASC_STORED);
-    check_ok();
+    no_error();
     ck_assert_mem_eq(asc_data(y), ((double[]){1, 0, -2.5, 1e30, 3e-9, -7}), sizeof values);
     ck_assert_mem_eq(asc_data(z), ((double[]){1, 0, 3e-9, -7}), 4 * sizeof(double));
     asc_safetensors_close(file);
@@ -155,18 +133,18 @@ START_TEST(write_refuses)
     asc_tensor t = asc_scalar(ctx, ASC_F32, 1);
     asc_named_tensor twice[] = {{"a", t}, {"a", asc_scalar(ctx, ASC_F64, 1)}};
     asc_safetensors_write(ctx, path, twice, 2, NULL, 0);
-    check_error(ASC_ERR_ARG, "'a' is given twice");
+    expect_error_with(ASC_ERR_ARG, "'a' is given twice");
     asc_safetensors_write(ctx, path, &(asc_named_tensor){"b", asc_null()}, 1, NULL, 0);
-    check_error(ASC_ERR_ARG, "'b' is null");
+    expect_error_with(ASC_ERR_ARG, "'b' is null");
     asc_safetensors_write(ctx, path, &(asc_named_tensor){"__metadata__", t}, 1, NULL, 0);
-    check_error(ASC_ERR_ARG, "__metadata__");
+    expect_error_with(ASC_ERR_ARG, "__metadata__");
     asc_safetensors_write(ctx, path, &(asc_named_tensor){"\xff", t}, 1, NULL, 0);
-    check_error(ASC_ERR_ARG, "UTF-8");
+    expect_error_with(ASC_ERR_ARG, "UTF-8");
     asc_safetensors_pair pairs[] = {{"k", "1"}, {"k", "2"}};
     asc_safetensors_write(ctx, path, NULL, 0, pairs, 2);
-    check_error(ASC_ERR_ARG, "'k' is given twice");
+    expect_error_with(ASC_ERR_ARG, "'k' is given twice");
     asc_safetensors_write(ctx, NULL, twice, 1, NULL, 0);
-    check_error(ASC_ERR_ARG, "no path");
+    expect_error_with(ASC_ERR_ARG, "no path");
     ck_assert_int_ne(access(path, F_OK), 0);
 }
 END_TEST
@@ -193,7 +171,7 @@ START_TEST(narrow_dtypes)
     memcpy(bytes + 8 + sizeof json - 1 + sizeof half, rest, sizeof rest);
     spill(FILE_NAME, bytes, 8 + sizeof json - 1 + 32);
     asc_safetensors *file = asc_safetensors_open(ctx, path);
-    check_ok();
+    no_error();
     const float *f = asc_data(asc_safetensors_read(ctx, file, "h", ASC_STORED));
     const double *d = asc_data(asc_safetensors_read(ctx, file, "h", ASC_F64));
     for (int i = 0; i < 8; i++) {
@@ -207,15 +185,15 @@ START_TEST(narrow_dtypes)
     for (size_t i = 0; i < sizeof singles / sizeof *singles; i++) {
         ck_assert(asc_item(asc_safetensors_read(ctx, file, singles[i].name, ASC_STORED)) == singles[i].value);
     }
-    check_ok();
+    no_error();
     ck_assert(asc_is_null(asc_safetensors_read(ctx, file, "n", ASC_F32)));
-    check_error(ASC_ERR_ARG, "tensor 'n': it is I32, which is not read as f32");
+    expect_error_with(ASC_ERR_ARG, "tensor 'n': it is I32, which is not read as f32");
     ck_assert(asc_is_null(asc_safetensors_read(ctx, file, "h", ASC_U8)));
-    check_error(ASC_ERR_ARG, "it is F16, which is not read as u8");
+    expect_error_with(ASC_ERR_ARG, "it is F16, which is not read as u8");
     ck_assert(asc_is_null(asc_safetensors_read(ctx, file, "none", ASC_STORED)));
-    check_error(ASC_ERR_ARG, "tensor 'none': there is none of that name");
+    expect_error_with(ASC_ERR_ARG, "tensor 'none': there is none of that name");
     ck_assert(asc_is_null(asc_safetensors_read(ctx, NULL, "h", ASC_STORED)));
-    check_ok();
+    no_error();
     asc_safetensors_close(file);
 }
 END_TEST
@@ -228,9 +206,9 @@ START_TEST(read_into_an_existing_tensor)
     ck_assert_int_eq(asc_safetensors_read_into(ctx, file, "f64", t), ASC_OK);
     ck_assert(((const float *)asc_data(t))[1] == -2.5f);
     asc_safetensors_read_into(ctx, file, "f64", asc_zeros(ctx, ASC_F32, ASC_SHAPE(3, 2)));
-    check_error(ASC_ERR_ARG, "tensor 'f64': its shape is (2, 3), that of the tensor to read into (3, 2)");
+    expect_error_with(ASC_ERR_ARG, "tensor 'f64': its shape is (2, 3), that of the tensor to read into (3, 2)");
     asc_safetensors_read_into(ctx, file, "f64", asc_null());
-    check_error(ASC_ERR_ARG, "null");
+    expect_error_with(ASC_ERR_ARG, "null");
     asc_safetensors_close(file);
 }
 END_TEST
@@ -243,7 +221,7 @@ START_TEST(large_tensors)
     asc_safetensors_write(ctx, path, &(asc_named_tensor){"x", t}, 1, NULL, 0);
     asc_safetensors *file = asc_safetensors_open(ctx, path);
     asc_tensor same = asc_safetensors_read(ctx, file, "x", ASC_F64), f = asc_safetensors_read(ctx, file, "x", ASC_F32);
-    check_ok();
+    no_error();
     ck_assert_mem_eq(asc_data(t), asc_data(same), N * sizeof(double));
     for (int i = 0; i < N; i++) {
         ck_assert(((const float *)asc_data(f))[i] == (float)((const double *)asc_data(t))[i]);
@@ -291,7 +269,7 @@ START_TEST(refuses_broken_headers)
     spill_header(broken[_i].json, broken[_i].data_bytes);
     size_t held = asc_memory(ctx).bytes;
     ck_assert_ptr_null(asc_safetensors_open(ctx, path));
-    check_error(ASC_ERR_FORMAT, broken[_i].message);
+    expect_error_with(ASC_ERR_FORMAT, broken[_i].message);
     ck_assert_uint_eq(asc_memory(ctx).bytes, held);
 }
 END_TEST
@@ -299,17 +277,17 @@ END_TEST
 START_TEST(refuses_what_is_no_file)
 {
     ck_assert_ptr_null(asc_safetensors_open(ctx, NULL));
-    check_error(ASC_ERR_ARG, "no path");
+    expect_error_with(ASC_ERR_ARG, "no path");
     ck_assert_ptr_null(asc_safetensors_open(ctx, path));
-    check_error(ASC_ERR_IO, "No such file");
+    expect_error_with(ASC_ERR_IO, "No such file");
     ck_assert_ptr_null(asc_safetensors_open(ctx, folder));
-    check_error(ASC_ERR_IO, "not a regular file");
+    expect_error_with(ASC_ERR_IO, "not a regular file");
     spill(FILE_NAME, "1234567", 7);
     ck_assert_ptr_null(asc_safetensors_open(ctx, path));
-    check_error(ASC_ERR_FORMAT, "7 bytes are too few");
+    expect_error_with(ASC_ERR_FORMAT, "7 bytes are too few");
     spill(FILE_NAME, "\xff\xff\xff\xff\xff\xff\xff\xff{}", 10);
     ck_assert_ptr_null(asc_safetensors_open(ctx, path));
-    check_error(ASC_ERR_FORMAT, "a header of 18446744073709551615 bytes");
+    expect_error_with(ASC_ERR_FORMAT, "a header of 18446744073709551615 bytes");
     asc_safetensors_close(NULL);
 }
 END_TEST
@@ -325,7 +303,7 @@ START_TEST(survives_deep_nesting)
     spill(FILE_NAME, bytes, 8 + DEPTH);
     free(bytes);
     ck_assert_ptr_null(asc_safetensors_open(ctx, path));
-    check_error(ASC_ERR_FORMAT, "maximum parsing depth");
+    expect_error_with(ASC_ERR_FORMAT, "maximum parsing depth");
 }
 END_TEST
 
@@ -335,9 +313,9 @@ START_TEST(notices_a_file_that_shrinks)
     asc_safetensors *file = asc_safetensors_open(ctx, path);
     ck_assert_int_eq(truncate(path, asc_safetensors_find(file, "f64")->offset + 5), 0);
     ck_assert(asc_is_null(asc_safetensors_read(ctx, file, "f64", ASC_STORED)));
-    check_error(ASC_ERR_FORMAT, "43 bytes before");
+    expect_error_with(ASC_ERR_FORMAT, "43 bytes before");
     ck_assert(asc_is_null(asc_safetensors_read(ctx, file, "f64", ASC_F32)));
-    check_error(ASC_ERR_FORMAT, "43 bytes before");
+    expect_error_with(ASC_ERR_FORMAT, "43 bytes before");
     asc_safetensors_close(file);
 }
 END_TEST
@@ -397,15 +375,15 @@ START_TEST(every_allocation_may_fail)
     asc_status status = ASC_ERR_MEMORY;
     long failures = 0;
     for (; status; failures++) {
-        allocations_left = failures;
-        asc_ctx *c = asc_ctx_new(&(asc_options){.threads = 1, .allocator = {fixture_alloc, fixture_free, NULL}});
+        heap small = {.fail_at = failures, .and_after = true};
+        asc_ctx *c = context_on(&small, 1);
         status = c ? write_and_read(c) : ASC_ERR_MEMORY;
         asc_ctx_free(c);
+        expect_empty(&small);
         ck_assert(status == ASC_OK || status == ASC_ERR_MEMORY);
         ck_assert_int_ne(access(in_folder(FILE_NAME ".tmp"), F_OK), 0);
         in_folder(FILE_NAME);
     }
-    allocations_left = -1;
     ck_assert_int_gt(failures, 10);
 }
 END_TEST
@@ -419,12 +397,12 @@ START_TEST(reads_a_model)
         return;
     }
     asc_safetensors *file = asc_safetensors_open(ctx, name);
-    check_ok();
+    no_error();
     ck_assert_int_eq(asc_safetensors_count(file), 101);
     ck_assert_str_eq(asc_safetensors_metadata(file, "format"), "pt");
     for (int64_t i = 0; i < asc_safetensors_count(file); i++) {
         asc_tensor t = asc_safetensors_read(ctx, file, asc_safetensors_at(file, i)->name, ASC_STORED);
-        check_ok();
+        no_error();
         ck_assert_int_eq(asc_dtype_of(t), ASC_F32);
         const float *x = asc_data(t);
         int64_t large = 0;
@@ -441,8 +419,8 @@ END_TEST
 int main(void)
 {
     TCase *all = tcase_create("all");
-    tcase_add_checked_fixture(all, setup_path, teardown_tensors);
-    tcase_set_timeout(all, 60);
+    tcase_add_checked_fixture(all, setup_data, teardown_data);
+    tcase_add_checked_fixture(all, name_file, NULL);
     tcase_add_test(all, round_trip);
     tcase_add_test(all, bytes_depend_on_the_content_alone);
     tcase_add_test(all, strided_tensors);
@@ -457,11 +435,5 @@ int main(void)
     tcase_add_test(all, every_allocation_may_fail);
     tcase_add_test(all, reads_a_model);
     tcase_add_loop_test(all, refuses_broken_headers, 0, sizeof broken / sizeof *broken);
-    Suite *suite = suite_create("data/safetensors");
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite("data/safetensors", all);
 }

@@ -48,9 +48,9 @@ START_TEST(reads_lines_longer_than_any_buffer)
     text[N / 2] = '\n';
     check_lines(asc_text_open(ctx, spill("long", text, N), 0), text, N);
     check_lines(asc_text_open(ctx, spill_gzip("long", text, N), 0), text, N);
-    uint32_t state = 1;
+    draw_state = 1;
     for (size_t i = 0; i < N; i++) {
-        text[i] = next_random(&state) % 50 ? 'y' : '\n'; /* lines across the ends of buffers */
+        text[i] = draw(50) ? 'y' : '\n'; /* lines across the ends of buffers */
     }
     check_lines(asc_text_open(ctx, spill_gzip("short", text, N), 0), text, N);
     free(text);
@@ -75,15 +75,15 @@ END_TEST
 START_TEST(names_what_cannot_be_opened)
 {
     ck_assert_ptr_null(asc_text_open(ctx, NULL, 0));
-    check_error(ASC_ERR_ARG, "no path");
+    expect_error_with(ASC_ERR_ARG, "no path");
     ck_assert_ptr_null(asc_text_open(ctx, "x", 64));
-    check_error(ASC_ERR_ARG, "flags");
+    expect_error_with(ASC_ERR_ARG, "flags");
     ck_assert_ptr_null(asc_text_open_memory(ctx, "memory", NULL, 1, 0));
-    check_error(ASC_ERR_ARG, "no data");
+    expect_error_with(ASC_ERR_ARG, "no data");
     ck_assert_ptr_null(asc_text_open(ctx, "/nonexistent/text", 0));
-    check_error(ASC_ERR_IO, "/nonexistent/text: can't open: No such file or directory");
+    expect_error_with(ASC_ERR_IO, "/nonexistent/text: can't open: No such file or directory");
     ck_assert_ptr_null(asc_text_open(ctx, folder, 0));
-    check_error(ASC_ERR_IO, "is a folder");
+    expect_error_with(ASC_ERR_IO, "is a folder");
     const char *line;
     size_t bytes;
     ck_assert_int_eq(asc_text_next(NULL, &line, &bytes), ASC_ERR_ARG);
@@ -103,7 +103,7 @@ static void check_failure(asc_text *text, asc_status status, const char *part)
     }
     ck_assert_int_eq(got, status);
     ck_assert_ptr_null(line);
-    check_error(status, part);
+    expect_error_with(status, part);
     ck_assert_int_eq(asc_text_next(text, &line, &bytes), status);
     asc_text_close(text);
     asc_error_clear(ctx);
@@ -114,9 +114,9 @@ START_TEST(notices_damaged_gzip)
     enum { N = 100000 };
     char *text = malloc(N);
     unsigned char *packed = malloc(N);
-    uint32_t state = 3;
+    draw_state = 3;
     for (size_t i = 0; i < N; i++) {
-        text[i] = (char)(next_random(&state) % 40 ? 'a' + next_random(&state) % 26 : '\n');
+        text[i] = (char)(draw(40) ? 'a' + draw(26) : '\n');
     }
     FILE *f = fopen(spill_gzip("good", text, N), "rb");
     size_t n = fread(packed, 1, N, f);
@@ -164,12 +164,12 @@ END_TEST
 
 START_TEST(ends_on_any_bytes)
 {
-    uint32_t state = 7;
+    draw_state = 7;
     unsigned char bytes[600];
     for (int round = 0; round < 500; round++) {
-        size_t n = next_random(&state) % sizeof bytes;
+        size_t n = (size_t)draw(sizeof bytes);
         for (size_t i = 0; i < n; i++) {
-            bytes[i] = (unsigned char)next_random(&state);
+            bytes[i] = (unsigned char)draw(256);
         }
         if (round % 2 && n > 10) { /* a gzip header before the noise */
             memcpy(bytes, "\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
@@ -195,9 +195,10 @@ END_TEST
 START_TEST(survives_failed_allocations)
 {
     spill_gzip("text", "one\ntwo\n", 8);
+    size_t held = asc_memory(ctx).bytes;
     int failures = 0;
     for (asc_status status = ASC_ERR_MEMORY; status; failures++) {
-        allocations_left = failures;
+        heap_fail_after(&memory, failures);
         asc_text *text = asc_text_open(ctx, path, 0);
         const char *line;
         size_t bytes;
@@ -207,7 +208,7 @@ START_TEST(survives_failed_allocations)
             ck_assert_int_eq(asc_error(ctx), ASC_ERR_MEMORY);
         }
         asc_error_clear(ctx);
-        ck_assert_uint_eq(asc_memory(ctx).bytes, held_at_start);
+        ck_assert_uint_eq(asc_memory(ctx).bytes, held);
     }
     ck_assert_int_gt(failures, 2);
 }
@@ -224,5 +225,5 @@ int main(void)
     tcase_add_test(all, notices_what_is_no_text);
     tcase_add_test(all, ends_on_any_bytes);
     tcase_add_test(all, survives_failed_allocations);
-    return run_suite("data/text", all);
+    return run_data_suite("data/text", all);
 }

@@ -77,16 +77,16 @@ START_TEST(refuses_other_specs)
     static const char *const specs[] = {"", "words", "wordpiece", "wordpiece:", "byte:x", "word:", "wor"};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         ck_assert_ptr_null(asc_tokenizer_new(ctx, specs[i]));
-        check_error(ASC_ERR_ARG, "expected word, byte or wordpiece:VOCAB_FILE");
+        expect_error_with(ASC_ERR_ARG, "expected word, byte or wordpiece:VOCAB_FILE");
     }
     ck_assert_ptr_null(asc_tokenizer_new(ctx, NULL));
-    check_error(ASC_ERR_ARG, "expected word");
+    expect_error_with(ASC_ERR_ARG, "expected word");
     ck_assert_ptr_null(asc_tokenizer_load(ctx, "bpe", "x"));
-    check_error(ASC_ERR_ARG, "'bpe'");
+    expect_error_with(ASC_ERR_ARG, "'bpe'");
     ck_assert_ptr_null(asc_tokenizer_load(ctx, "word", NULL));
-    check_error(ASC_ERR_ARG, "no vocabulary file");
+    expect_error_with(ASC_ERR_ARG, "no vocabulary file");
     ck_assert_ptr_null(asc_tokenizer_new(ctx, "wordpiece:/nonexistent/vocab"));
-    check_error(ASC_ERR_IO, "/nonexistent/vocab");
+    expect_error_with(ASC_ERR_IO, "/nonexistent/vocab");
 }
 END_TEST
 
@@ -145,9 +145,9 @@ START_TEST(a_decoder_keeps_characters_whole)
     ck_assert_mem_eq(asc_decoder_next(d, 0xac, &n), "\xe2\x82\xac", 3);
     ck_assert_uint_eq(n, 3);
     ck_assert_ptr_null(asc_decoder_next(d, 256, &n));
-    check_error(ASC_ERR_ARG, "id 256, expected 0 … 255");
+    expect_error_with(ASC_ERR_ARG, "id 256, expected 0 … 255");
     ck_assert_ptr_null(asc_decoder_next(d, -1, &n));
-    check_error(ASC_ERR_ARG, "id -1");
+    expect_error_with(ASC_ERR_ARG, "id -1");
     asc_decoder_free(d);
     done(t);
 }
@@ -280,7 +280,7 @@ START_TEST(vocabularies_are_saved_and_loaded)
     t = asc_tokenizer_load(ctx, "wordpiece", path);
     CHECK_IDS(t, "ab c", 0, 0, 2, 1);
     ck_assert_int_eq(asc_tokenizer_save(t, "/nonexistent/x"), ASC_ERR_IO);
-    check_error(ASC_ERR_IO, "/nonexistent/x");
+    expect_error_with(ASC_ERR_IO, "/nonexistent/x");
     done(t);
 }
 END_TEST
@@ -302,10 +302,10 @@ START_TEST(names_what_is_wrong_with_a_vocabulary)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ck_assert_ptr_null(asc_tokenizer_load(ctx, "wordpiece", spill("vocab.txt", cases[i].text, cases[i].n)));
-        check_error(ASC_ERR_FORMAT, cases[i].part);
+        expect_error_with(ASC_ERR_FORMAT, cases[i].part);
     }
     ck_assert_ptr_null(asc_tokenizer_load(ctx, "word", spill_text("vocab.txt", "<unk>\na\n")));
-    check_error(ASC_ERR_FORMAT, "there is no entry <eos>");
+    expect_error_with(ASC_ERR_FORMAT, "there is no entry <eos>");
     asc_tokenizer *t = asc_tokenizer_load(ctx, "wordpiece", spill_text("vocab.txt", "[UNK]\r\na\r\n##b"));
     CHECK_IDS(t, "ab", 0, 1, 2); /* lines that end with "\r\n", and one without an end */
     done(t);
@@ -317,13 +317,12 @@ START_TEST(takes_any_bytes)
     asc_tokenizer *kinds[] = {tokenizer_of("word"), tokenizer_of("byte"), wordpiece_of("[UNK] a ##a < unk > \xc3\xa9")};
     asc_tokenizer_collect(kinds[0], "a \xc3\xa9", 4);
     static const char seeds[] = "a\xc3\xa9 \n<unk>A\xcc\x81\xe4\xb8\x80!";
-    uint32_t state = 11;
+    draw_state = 11;
     for (int round = 0; round < 3000; round++) {
         char text[200];
-        size_t n = next_random(&state) % sizeof text;
+        size_t n = (size_t)draw(sizeof text);
         for (size_t i = 0; i < n; i++) {
-            text[i] =
-                next_random(&state) % 2 ? seeds[next_random(&state) % (sizeof seeds - 1)] : (char)next_random(&state);
+            text[i] = draw(2) ? seeds[draw(sizeof seeds - 1)] : (char)draw(256);
         }
         for (int k = 0; k < 3; k++) {
             ids.n = 0;
@@ -361,10 +360,11 @@ START_TEST(survives_failed_allocations)
     char spec[512];
     snprintf(spec, sizeof spec, "wordpiece:%s", path);
     const char *specs[] = {"word", "byte", spec};
+    size_t held = asc_memory(ctx).bytes;
     for (int k = 0; k < 3; k++) {
         int failures = -1;
         for (asc_status status = ASC_ERR_MEMORY; status;) {
-            allocations_left = ++failures;
+            heap_fail_after(&memory, ++failures);
             asc_tokenizer *t = asc_tokenizer_new(ctx, specs[k]);
             status = asc_tokenizer_collect(t, "ab c", 4);
             if (!status) {
@@ -378,7 +378,7 @@ START_TEST(survives_failed_allocations)
             }
             asc_error_clear(ctx);
             done(t);
-            ck_assert_uint_eq(asc_memory(ctx).bytes, held_at_start);
+            ck_assert_uint_eq(asc_memory(ctx).bytes, held);
         }
         ck_assert_int_ge(failures, 5);
     }
@@ -452,5 +452,5 @@ int main(void)
     tcase_add_test(all, takes_any_bytes);
     tcase_add_test(all, survives_failed_allocations);
     tcase_add_test(all, wordpiece_is_berts_to_the_id);
-    return run_suite("data/tokenizer", all);
+    return run_data_suite("data/tokenizer", all);
 }

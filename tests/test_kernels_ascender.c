@@ -1,13 +1,6 @@
 /* tests/test_kernels_ascender.c: the row primitives of ASCender attention: formulas, and the same bits on every
  * instruction set. */
-#include <check.h>
-#include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/kernels.h"
-#include "tensor/random.h"
 
 enum { MOST_ROWS = 9, MOST_WIDTH = 34, LD = 140, MOST_N = 700 };
 
@@ -22,25 +15,8 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 static const int64_t sizes[] = {0, 1, 2, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 66, 96, 100, 513, 700};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-#define REAL    float
-#define KERNELS asc_kernels_f32
-#define F(name) name##_f32
-#define TOL     3e-7
-#include "tests/kernels_ascender.h"
-#undef REAL
-#undef KERNELS
-#undef F
-#undef TOL
-
-#define REAL    double
-#define KERNELS asc_kernels_f64
-#define F(name) name##_f64
-#define TOL     1e-15
-#include "tests/kernels_ascender.h"
-#undef REAL
-#undef KERNELS
-#undef F
-#undef TOL
+#define CASES "tests/kernels_ascender.h"
+#include "tests/kernels_both.h"
 
 START_TEST(pairs_follow_their_formulas)
 {
@@ -149,7 +125,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("kernels/ascender");
     TCase *pairs = tcase_create("pairs"), *rows = tcase_create("rows");
     tcase_add_loop_test(pairs, pairs_follow_their_formulas, 0, SHAPES);
     tcase_add_test(pairs, distances_do_not_cancel);
@@ -158,11 +133,5 @@ int main(void)
     tcase_add_loop_test(rows, nans_come_last, 0, SIZES);
     tcase_add_loop_test(rows, rows_follow_their_formulas, 0, SIZES);
     tcase_add_loop_test(rows, lists_are_added_up, 0, 7);
-    suite_add_tcase(suite, pairs);
-    suite_add_tcase(suite, rows);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite("kernels/ascender", pairs, rows);
 }

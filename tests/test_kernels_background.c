@@ -1,12 +1,6 @@
 /* tests/test_kernels_background.c: the row primitives of ASCender's background variant: formulas, and the same bits on
  * every instruction set. */
-#include <check.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/kernels.h"
-#include "tensor/random.h"
 
 enum { MOST = 300, ROWS = 12, LD = 80, MOST_LINKS = 20 };
 
@@ -17,25 +11,8 @@ static const int64_t links[] = {0, 1, 2, 16, 20};
 enum { LINKS = sizeof links / sizeof *links };
 static const int64_t keys[MOST_LINKS] = {3, 0, 7, 11, 3, 1, 2, 4, 5, 6, 8, 9, 10, 0, 0, 5, 11, 7, 2, 3};
 
-#define REAL    float
-#define KERNELS asc_kernels_f32
-#define F(name) name##_f32
-#define TOL     3e-7
-#include "tests/kernels_background.h"
-#undef REAL
-#undef KERNELS
-#undef F
-#undef TOL
-
-#define REAL    double
-#define KERNELS asc_kernels_f64
-#define F(name) name##_f64
-#define TOL     1e-15
-#include "tests/kernels_background.h"
-#undef REAL
-#undef KERNELS
-#undef F
-#undef TOL
+#define CASES "tests/kernels_background.h"
+#include "tests/kernels_both.h"
 
 START_TEST(rows_follow_their_formulas)
 {
@@ -77,16 +54,10 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("kernels/background");
     TCase *t = tcase_create("rows");
     tcase_add_loop_test(t, rows_follow_their_formulas, 0, SIZES);
     tcase_add_test(t, nearly_constant_rows_keep_their_digits);
     tcase_add_loop_test(t, lists_follow_their_formulas, 0, SIZES);
     tcase_add_loop_test(t, instruction_sets_agree, 0, SIZES);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite("kernels/background", t);
 }

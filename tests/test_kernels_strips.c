@@ -1,30 +1,12 @@
 /* tests/test_kernels_strips.c: Grassmann mixing's primitives: partial strips, the same bits on any processor. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/kernels.h"
-#include "tensor/random.h"
 
 enum { S = ASC_STRIP, MOST = 40 };
 static const int64_t widths[] = {2, 3, 5, 8, 31, 32, 40};
 enum { WIDTHS = sizeof widths / sizeof *widths };
 
-#define REAL    float
-#define K       asc_kernels_f32
-#define F(name) name##_f32
-#include "tests/strips_cases.h"
-#undef REAL
-#undef K
-#undef F
-
-#define REAL    double
-#define K       asc_kernels_f64
-#define F(name) name##_f64
-#include "tests/strips_cases.h"
-#undef REAL
-#undef K
-#undef F
+#define CASES "tests/kernels_strips.h"
+#include "tests/kernels_both.h"
 
 START_TEST(instruction_sets_agree)
 {
@@ -46,14 +28,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("kernels/strips");
     TCase *t = tcase_create("strips");
     tcase_add_loop_test(t, instruction_sets_agree, 0, WIDTHS);
     tcase_add_test(t, strips_may_be_partial);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("kernels/strips", t);
 }

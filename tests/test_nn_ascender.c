@@ -1,6 +1,5 @@
-/* tests/test_nn_ascender.c: the ASCender layer: its settings and refusals, what is trained, what it shows of itself, and
- * the facts about its gates that the guide states. */
-#include <check.h>
+/* tests/test_nn_ascender.c: the ASCender layer: its settings and refusals, what is trained, what it shows of itself,
+ * and the facts about its gates that the guide states. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,20 +8,9 @@
 #include <ascgrad/nn.h>
 #include <ascgrad/ops.h>
 
+#include "tests/context.h"
+
 enum { B = 2, N = 13, D = 8, H = 2 };
-
-static asc_ctx *ctx;
-
-static void setup(void)
-{
-    ctx = asc_ctx_new(&(asc_options){.threads = 2, .seed = 3});
-    ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
-}
 
 /* A layer with two heads and k = 3, and more settings: ",\"gate\":\"after\"". */
 static asc_layer *layer_with(const char *more)
@@ -360,9 +348,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("nn/ascender");
     TCase *t = tcase_create("layer");
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_test(t, parameters_stand_in_order);
     tcase_add_test(t, scalars_start_as_told);
     tcase_add_test(t, what_is_inert_or_frozen_is_not_trained);
@@ -375,10 +362,5 @@ int main(void)
     tcase_add_test(t, the_listing_as_it_runs_takes_each_token_as_its_own_neighbour);
     tcase_add_test(t, parameters_are_kept_where_they_have_a_meaning);
     tcase_add_loop_test(t, separation_is_phased_in, 0, 2);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite("nn/ascender", t);
 }

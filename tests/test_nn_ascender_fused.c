@@ -1,6 +1,5 @@
 /* tests/test_nn_ascender_fused.c: the ASCender layer on its fused node against the same layer composed of primitive
  * ops: output, auxiliary loss and all gradients, over random shapes and options. */
-#include <check.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,30 +9,12 @@
 #include <ascgrad/nn.h>
 #include <ascgrad/ops.h>
 
+#include "tests/context.h"
+#include "tests/draw.h"
+
 enum { CASES = 120 };
 
-static asc_ctx *ctx;
-
-static void setup(void)
-{
-    ctx = asc_ctx_new(&(asc_options){.threads = 2, .seed = 3});
-    ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
-}
-
 /* ---- random choices ---- */
-
-static uint64_t state;
-
-static int64_t draw(int64_t n)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((state >> 33) % (uint64_t)n);
-}
 
 static const char *pick(const char *const *names, int n)
 {
@@ -214,12 +195,12 @@ static asc_tensor draw_neighbors(int64_t B, int64_t H, int64_t N)
     return list;
 }
 
-/* Rows that are nearly constant magnify the rounding of what they are normalised from, more than 1,000 times at N = 2. */
+/* Rows that are nearly constant magnify the rounding of what they are normalised from, a thousandfold at N = 2. */
 static const double tolerance = 1e-7;
 
 static void check(uint64_t seed, int64_t B, int64_t N)
 {
-    state = seed;
+    draw_state = seed;
     int64_t H = 1 + draw(4), D = 4 + draw(20);
     text t = settings(H);
     given g = {draw(3) ? asc_null() : draw_lengths(B, N), draw(4) ? asc_null() : draw_mask(B, H, N),
@@ -236,7 +217,7 @@ START_TEST(small)
 {
     static const int64_t sizes[] = {1, 2, 3, 5, 17, 33, 63, 64, 65, 70, 130};
     asc_scope_begin(ctx);
-    state = (uint64_t)_i;
+    draw_state = (uint64_t)_i;
     int64_t B = 1 + draw(3), N = sizes[draw(sizeof sizes / sizeof *sizes)];
     check(1000 + (uint64_t)_i, B, N);
     asc_scope_end(ctx);
@@ -253,16 +234,9 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("nn/ascender fused");
     TCase *t = tcase_create("fused");
-    tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, small, 0, CASES);
     tcase_add_loop_test(t, large, 0, 2);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite("nn/ascender fused", t);
 }

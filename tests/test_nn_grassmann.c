@@ -1,6 +1,5 @@
 /* tests/test_nn_grassmann.c: the Grassmann layer: the fused one is the composed one, what it shows of itself, and its
  * settings. */
-#include <check.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,28 +10,15 @@
 #include <ascgrad/ops.h>
 #include <ascgrad/optim.h>
 
-static asc_ctx *ctx;
-
-static void setup(void)
-{
-    ctx = asc_ctx_new(&(asc_options){.threads = 2, .seed = 5});
-    ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
-}
+#include "tests/context.h"
+#include "tests/draw.h"
 
 /* ---- random options ---- */
 
-static uint64_t state;
-
 /* lo … hi. */
-static int draw(int lo, int hi)
+static int draw_in(int lo, int hi)
 {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return lo + (int)((state >> 33) % (uint64_t)(hi - lo + 1));
+    return lo + (int)draw(hi - lo + 1);
 }
 
 static void add(char *text, size_t size, const char *format, ...) ASC_PRINTF(3, 4);
@@ -55,22 +41,22 @@ static const char *const directions[] = {"past", "future", "both"};
 
 static options draw_options(uint64_t seed)
 {
-    state = seed;
-    options o = {.B = draw(1, 3), .D = draw(1, 20)};
-    o.N = draw(0, 3) ? draw(3, 40) : draw(1, 2);
-    o.lengths = draw(0, 2) == 0;
-    int groups = draw(1, 3), r = groups * draw(2, 6), n = draw(0, 6), direction = draw(0, 2);
-    bool memory = n == 0 || draw(0, 1), past = direction == 0;
+    draw_state = seed;
+    options o = {.B = draw_in(1, 3), .D = draw_in(1, 20)};
+    o.N = draw_in(0, 3) ? draw_in(3, 40) : draw_in(1, 2);
+    o.lengths = draw_in(0, 2) == 0;
+    int groups = draw_in(1, 3), r = groups * draw_in(2, 6), n = draw_in(0, 6), direction = draw_in(0, 2);
+    bool memory = n == 0 || draw_in(0, 1), past = direction == 0;
     add(o.text, sizeof o.text, "{\"r\": %d, \"groups\": %d, \"direction\": \"%s\", \"memory\": %s, \"offsets\": [", r,
         groups, directions[direction], memory ? "true" : "false");
     for (int i = 0; i < n; i++) {
-        add(o.text, sizeof o.text, "%s%d", i ? ", " : "", draw(1, draw(0, 1) ? 4 : 50));
+        add(o.text, sizeof o.text, "%s%d", i ? ", " : "", draw_in(1, draw_in(0, 1) ? 4 : 50));
     }
-    add(o.text, sizeof o.text, "], \"scale\": \"%s\"", draw(0, 1) ? "rms" : "unit");
-    add(o.text, sizeof o.text, draw(0, 2) ? ", \"learned\": true" : draw(0, 1) ? ", \"aggregate\": \"sum\"" : "");
-    add(o.text, sizeof o.text, draw(0, 3) ? "" : ", \"eps\": 0.7");
-    add(o.text, sizeof o.text, draw(0, 2) ? "" : ", \"eps_rel\": 0.5");
-    add(o.text, sizeof o.text, past && draw(0, 1) ? ", \"running_mean\": true" : "");
+    add(o.text, sizeof o.text, "], \"scale\": \"%s\"", draw_in(0, 1) ? "rms" : "unit");
+    add(o.text, sizeof o.text, draw_in(0, 2) ? ", \"learned\": true" : draw_in(0, 1) ? ", \"aggregate\": \"sum\"" : "");
+    add(o.text, sizeof o.text, draw_in(0, 3) ? "" : ", \"eps\": 0.7");
+    add(o.text, sizeof o.text, draw_in(0, 2) ? "" : ", \"eps_rel\": 0.5");
+    add(o.text, sizeof o.text, past && draw_in(0, 1) ? ", \"running_mean\": true" : "");
     return o;
 }
 
@@ -94,7 +80,7 @@ static asc_tensor lengths_of(const options *o)
 {
     int64_t n[3];
     for (int64_t b = 0; b < o->B; b++) {
-        n[b] = draw(0, (int)o->N);
+        n[b] = draw_in(0, (int)o->N);
     }
     return o->lengths ? asc_from(ctx, ASC_I64, n, 1, &o->B) : asc_null();
 }
@@ -314,6 +300,8 @@ static const struct {
     {SMALL ",\"memory\":[true,false],\"offsets\":[[],[3]]}", "\"memory\":[true,false]"},
     {"{\"mix\":[\"grassmann\",\"transformer\"],\"heads\":2,\"d_model\":8,\"layers\":2,\"vocab\":5,\"block\":4}",
      "\"mix\":[\"grassmann\",\"transformer\"]"},
+    {"{\"mix\":[\"grassmann\",\"transformer\",\"grassmann\"],\"offsets\":\"lags\",\"heads\":2,\"d_model\":8,\"layers\":3,"
+     "\"vocab\":5,\"block\":4}", "\"offsets\":[[1],[],[2]]"},
 };
 
 /* What a model says of itself makes the same model. */
@@ -335,9 +323,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("nn/grassmann");
     TCase *t = tcase_create("layer");
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, fused_is_composed, 0, 60);
     tcase_add_loop_test(t, fused_is_composed_in_f32, 0, 20);
     tcase_add_test(t, the_parts_are_what_the_layer_computes);
@@ -345,10 +332,5 @@ int main(void)
     tcase_add_loop_test(t, parameter_counts, 0, sizeof sizes / sizeof *sizes);
     tcase_add_loop_test(t, wrong_settings_are_refused, 0, sizeof refused / sizeof *refused);
     tcase_add_loop_test(t, settings_in_effect, 0, sizeof effects / sizeof *effects);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite("nn/grassmann", t);
 }

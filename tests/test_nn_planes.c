@@ -1,5 +1,4 @@
 /* tests/test_nn_planes.c: numbers about layers: planes by Plücker coordinates, attention head by head, quantiles. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,52 +7,13 @@
 #include <ascgrad/ops.h>
 
 #include "nn/eigen.h"
-
-static asc_ctx *ctx;
-static long allocations_left = -1; /* the allocator fails from then on; negative: never */
-
-static void *failing_alloc(void *user, size_t bytes, size_t align)
-{
-    (void)user;
-    void *p = NULL;
-    if (allocations_left == 0) {
-        return NULL;
-    }
-    allocations_left -= allocations_left > 0;
-    return posix_memalign(&p, align, bytes) == 0 ? p : NULL;
-}
-
-static void plain_free(void *user, void *memory, size_t bytes)
-{
-    (void)user;
-    (void)bytes;
-    free(memory);
-}
-
-static void setup(void)
-{
-    allocations_left = -1;
-    ctx = asc_ctx_new(&(asc_options){.threads = 2, .allocator = {failing_alloc, plain_free, NULL}});
-    ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
-}
+#include "tests/context.h"
 
 static double at(asc_tensor t, int64_t i)
 {
     ck_assert_msg(asc_is_valid(t), "%s", asc_error_message(ctx));
     ck_assert_int_eq(asc_dtype_of(t), ASC_F64);
     return ((const double *)asc_data(t))[i];
-}
-
-static void check_refused(const char *part)
-{
-    ck_assert_int_eq(asc_error(ctx), ASC_ERR_ARG);
-    ck_assert_msg(strstr(asc_error_message(ctx), part) != NULL, "'%s' lacks '%s'", asc_error_message(ctx), part);
-    asc_error_clear(ctx);
 }
 
 /* Coordinates of the planes of random pairs of vectors in R^r, (n, r(r-1)/2). */
@@ -255,19 +215,19 @@ START_TEST(wrong_arguments_are_refused)
     double max, rms;
     asc_tensor p = asc_zeros(ctx, ASC_F64, ASC_SHAPE(4, 5)), spectrum, fine = asc_zeros(ctx, ASC_F64, ASC_SHAPE(4, 6));
     ck_assert_int_eq(asc_plane_residual(ctx, p, &max, &rms), ASC_ERR_ARG);
-    check_refused("plane_residual: the last dimension has 5 coordinates");
+    expect_error_with(ASC_ERR_ARG, "plane_residual: the last dimension has 5 coordinates");
     ck_assert(asc_is_null(asc_plane_mean(ctx, p, &spectrum)) && asc_is_null(spectrum));
-    check_refused("plane_mean: the last dimension has 5 coordinates");
+    expect_error_with(ASC_ERR_ARG, "plane_mean: the last dimension has 5 coordinates");
     ck_assert(asc_is_null(asc_plane_angles(ctx, p, p)));
-    check_refused("plane_angles: the last dimension has 5 coordinates");
+    expect_error_with(ASC_ERR_ARG, "plane_angles: the last dimension has 5 coordinates");
     ck_assert(asc_is_null(asc_plane_angles(ctx, fine, asc_zeros(ctx, ASC_F64, ASC_SHAPE(3, 6)))));
-    check_refused("expected one shape");
+    expect_error_with(ASC_ERR_ARG, "expected one shape");
     ck_assert(asc_is_null(asc_attention_profile(ctx, fine)));
-    check_refused("attention_profile");
+    expect_error_with(ASC_ERR_ARG, "attention_profile");
     ck_assert(asc_is_null(asc_attention_profile(ctx, asc_null())));
-    check_refused("attention_profile");
+    expect_error_with(ASC_ERR_ARG, "attention_profile");
     ck_assert(asc_is_null(asc_head_rms(ctx, fine, fine)));
-    check_refused("head_rms");
+    expect_error_with(ASC_ERR_ARG, "head_rms");
 }
 END_TEST
 
@@ -279,7 +239,7 @@ START_TEST(every_allocation_may_fail)
     asc_status status = ASC_ERR_MEMORY;
     long n = 0;
     for (; status && n < 200; n++) {
-        allocations_left = n;
+        heap_fail_after(&memory, n);
         asc_scope_begin(ctx);
         asc_plane_residual(ctx, p, &max, &rms);
         asc_plane_angles(ctx, p, p);
@@ -299,7 +259,7 @@ END_TEST
 int main(void)
 {
     TCase *all = tcase_create("all");
-    tcase_add_checked_fixture(all, setup, teardown);
+    tcase_add_checked_fixture(all, setup_one_thread, teardown);
     tcase_add_test(all, spaces_have_triangular_numbers_of_coordinates);
     tcase_add_test(all, angles_that_are_known);
     tcase_add_test(all, angles_of_random_planes);
@@ -311,11 +271,5 @@ int main(void)
     tcase_add_test(all, quantiles);
     tcase_add_test(all, wrong_arguments_are_refused);
     tcase_add_test(all, every_allocation_may_fail);
-    Suite *suite = suite_create("nn/planes");
-    suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite("nn/planes", all);
 }

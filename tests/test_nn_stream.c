@@ -1,6 +1,5 @@
 /* tests/test_nn_stream.c: models with Grassmann layers in time: causality to the bit; generation as a stream, which
  * equals the full pass, needs the same memory at any position, and is as it was after a failure. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,44 +9,10 @@
 #include <ascgrad/ops.h>
 #include <ascgrad/optim.h>
 
+#include "tests/context.h"
+#include "tests/draw.h"
+
 enum { N = 60, V = 23, BLOCK = 60 };
-
-/* ---- an allocator whose n-th call fails, once ---- */
-
-static long calls, failing = -1;
-static size_t outstanding;
-
-static void *take(void *user, size_t bytes, size_t align)
-{
-    (void)user;
-    void *p = NULL;
-    if (calls++ == failing || posix_memalign(&p, align, bytes) != 0) {
-        return NULL;
-    }
-    outstanding += bytes;
-    return p;
-}
-
-static void give(void *user, void *memory, size_t bytes)
-{
-    (void)user;
-    outstanding -= bytes;
-    free(memory);
-}
-
-static asc_ctx *ctx;
-
-static void setup(void)
-{
-    ctx = asc_ctx_new(&(asc_options){.threads = 2, .allocator = {take, give, NULL}});
-    ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
-    ck_assert_uint_eq(outstanding, 0);
-}
 
 /* ---- models ---- */
 
@@ -72,23 +37,15 @@ static asc_lm *model(int variant, bool learned_positions, asc_dtype dtype)
     return lm;
 }
 
-static void tokens(int64_t *x, int64_t n, unsigned seed)
-{
-    for (int64_t i = 0; i < n; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        x[i] = (seed >> 8) % V;
-    }
-}
-
 START_TEST(causal_to_the_bit)
 {
     asc_lm *lm = model(_i, true, ASC_F32);
     int64_t x[N];
-    tokens(x, N, 1);
+    draw_tokens(x, N, V, 1);
     asc_tensor before = asc_lm_logits(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(1, N)));
     for (int64_t t = 0; t < N - 1; t += 1 + t / 3) {
         int64_t y[N];
-        tokens(y, N, 2 + (unsigned)t);
+        draw_tokens(y, N, V, 2 + (uint64_t)t);
         memcpy(y, x, (size_t)(t + 1) * sizeof *x);
         asc_tensor after = asc_lm_logits(lm, asc_from(ctx, ASC_I64, y, ASC_SHAPE(1, N)));
         const float *p = asc_data(before), *q = asc_data(after);
@@ -113,7 +70,7 @@ START_TEST(a_stream_equals_the_full_pass)
 {
     asc_lm *lm = model(_i, true, ASC_F64);
     int64_t x[N];
-    tokens(x, N, 5);
+    draw_tokens(x, N, V, 5);
     asc_tensor full = asc_lm_logits(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(1, N)));
     asc_lm_cache *cache = asc_lm_cache_new(lm, N);
     for (int pass = 0; pass < 2; pass++) { /* the second one after a reset */
@@ -140,7 +97,7 @@ START_TEST(a_stream_has_no_end)
     asc_lm *lm = model(_i, false, ASC_F64);
     ck_assert(asc_lm_streams(lm));
     int64_t x[FAR];
-    tokens(x, FAR, 6);
+    draw_tokens(x, FAR, V, 6);
     asc_tensor full = asc_lm_logits(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(1, FAR)));
     asc_lm_cache *cache = asc_lm_cache_new(lm, ASC_ENDLESS);
     ck_assert_ptr_nonnull(cache);
@@ -182,15 +139,15 @@ START_TEST(a_stream_is_as_it_was_after_a_failed_call)
     asc_lm *lm = model(3, false, ASC_F64);
     asc_lm_cache *cache = asc_lm_cache_new(lm, ASC_ENDLESS);
     int64_t x[N];
-    tokens(x, N, 8);
+    draw_tokens(x, N, V, 8);
     double expected = 0;
     int failures = 0;
     for (long k = -1; k < 60; k++) {
         asc_lm_cache_reset(cache);
         asc_lm_next(cache, x, 10);
-        failing = k < 0 ? -1 : calls + k;
+        memory.fail_at = k < 0 ? NEVER : memory.calls + k;
         asc_tensor logits = asc_lm_next(cache, x + 10, k < 0 ? 1 : 21 + k % 3); /* other sizes than the pool holds */
-        failing = -1;
+        memory.fail_at = NEVER;
         failures += asc_is_null(logits);
         if (k >= 0 && asc_is_null(logits)) {
             ck_assert_int_eq(asc_error(ctx), ASC_ERR_MEMORY);
@@ -228,7 +185,7 @@ START_TEST(a_step_learns_and_allocates_nothing)
     asc_lm *lm = model(_i, true, ASC_F32);
     asc_optim *optim = asc_adamw_new(ctx, asc_lm_params(lm), NULL);
     int64_t x[N + 1];
-    tokens(x, N + 1, 4);
+    draw_tokens(x, N + 1, V, 4);
     double first = step(lm, optim, x), loss = step(lm, optim, x);
     uint64_t allocations = asc_memory(ctx).allocations;
     for (int i = 0; i < 80; i++) {
@@ -263,7 +220,7 @@ START_TEST(the_papers_block_drops_out_after_its_norm)
     fill(lm, "norm1.bias", 1);
     fill(lm, "fc2.weight", 0);
     int64_t x[N];
-    tokens(x, N, 3);
+    draw_tokens(x, N, V, 3);
     asc_tensor t = asc_from(ctx, ASC_I64, x, ASC_SHAPE(1, N));
     for (int dropped = 0; dropped < 2; dropped++) {
         asc_lm_set_dropout(lm, dropped ? .3 : 0);
@@ -276,10 +233,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("nn/stream");
     TCase *t = tcase_create("stream");
-    tcase_set_timeout(t, 300);
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, causal_to_the_bit, 0, VARIANTS);
     tcase_add_loop_test(t, a_stream_equals_the_full_pass, 0, VARIANTS);
     tcase_add_loop_test(t, a_stream_has_no_end, 0, HYBRID);
@@ -287,10 +242,5 @@ int main(void)
     tcase_add_test(t, a_stream_is_as_it_was_after_a_failed_call);
     tcase_add_loop_test(t, a_step_learns_and_allocates_nothing, 0, VARIANTS);
     tcase_add_test(t, the_papers_block_drops_out_after_its_norm);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite("nn/stream", t);
 }

@@ -195,25 +195,29 @@ END_TEST
 
 /* ---- threads ---- */
 
-static asc_tensor run_fusion(void)
+static void run_fusion(asc_tensor *result, int i)
 {
+    (void)i;
     asc_tensor W = random_leaf(ASC_F32, 3, ASC_SHAPE(16, 32));
     asc_tensor h = leaf_of(ASC_F32, noise, ASC_SHAPE(1500, 16)), g = random_leaf(ASC_F32, 2, ASC_SHAPE(1500, 16));
-    run_backward(asc_gated_fusion(ctx, h, g, W, random_leaf(ASC_F32, 4, ASC_SHAPE(16)), NULL));
-    return asc_grad(W);
+    result[0] = asc_gated_fusion(ctx, h, g, W, random_leaf(ASC_F32, 4, ASC_SHAPE(16)), NULL);
+    run_backward(result[0]);
+    result[1] = asc_grad(W);
 }
 
-static asc_tensor run_memory(void)
+static void run_memory(asc_tensor *result, int i)
 {
+    (void)i;
     asc_tensor f = random_leaf(ASC_F32, 2, ASC_SHAPE(3, 200, 70));
-    run_backward(asc_gated_memory(ctx, leaf_of(ASC_F32, noise, ASC_SHAPE(3, 200, 70)), f, asc_null(), NULL));
-    return asc_grad(f);
+    result[0] = asc_gated_memory(ctx, leaf_of(ASC_F32, noise, ASC_SHAPE(3, 200, 70)), f, asc_null(), NULL);
+    run_backward(result[0]);
+    result[1] = asc_grad(f);
 }
 
 START_TEST(gated_threads)
 {
-    same_for_threads(run_fusion);
-    same_for_threads(run_memory);
+    same_for_threads(run_fusion, 0);
+    same_for_threads(run_memory, 0);
 }
 END_TEST
 
@@ -243,17 +247,10 @@ int main(void)
         memory_is_its_definition, memory_starts_empty, memory_gates_at_their_ends, memory_streams,
         memory_does_not_look_ahead, fusion_is_its_definition, fusion_of_equals, gated_threads, gated_errors,
     };
-    Suite *suite = suite_create("ops/gated");
     TCase *t = tcase_create("gated");
-    tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, setup, teardown);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         tcase_add_test(t, tests[i]);
     }
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("ops/gated", t);
 }

@@ -141,16 +141,18 @@ START_TEST(distances_of_wild_points)
 }
 END_TEST
 
-static asc_tensor run_distances(void)
+static void run_distances(asc_tensor *result, int i)
 {
+    (void)i;
     asc_tensor x = leaf_of(ASC_F32, noise, ASC_SHAPE(2, 300, 12));
-    run_backward(asc_pairwise_sqdist(ctx, x, asc_null()));
-    return asc_grad(x);
+    result[0] = asc_pairwise_sqdist(ctx, x, asc_null());
+    run_backward(result[0]);
+    result[1] = asc_grad(x);
 }
 
 START_TEST(distances_threads)
 {
-    same_for_threads(run_distances);
+    same_for_threads(run_distances, 0);
 }
 END_TEST
 
@@ -314,17 +316,10 @@ int main(void)
         distances_threads, distances_errors, row_norm_values, row_norm_of_a_prefix, row_norm_of_constant_rows,
         row_norm_gradient_of_scale, row_norm_with_an_offset, row_norm_errors,
     };
-    Suite *suite = suite_create("ops/geometry");
     TCase *t = tcase_create("geometry");
-    tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, setup, teardown);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         tcase_add_test(t, tests[i]);
     }
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("ops/geometry", t);
 }

@@ -307,18 +307,11 @@ int main(void)
         grassmann_gradients_of_nearly_parallel_vectors, grassmann_of_repeated_vectors, grassmann_of_zero_vectors,
         grassmann_plucker_relations, grassmann_symmetries,
     };
-    Suite *suite = suite_create("ops/grassmann");
     TCase *t = tcase_create("grassmann");
-    tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, grassmann_is_its_definition, 0, 4);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         tcase_add_test(t, tests[i]);
     }
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("ops/grassmann", t);
 }

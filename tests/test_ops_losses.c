@@ -36,7 +36,8 @@ END_TEST
 /* A target that is certain costs nothing at the infinite logit that says so, and e^-x, not 0, near it. */
 START_TEST(certain_targets)
 {
-    asc_tensor x = given(ASC_F32, VALUES(INFINITY, -INFINITY), ASC_SHAPE(2)), t = given(ASC_F32, VALUES(1, 0), ASC_SHAPE(2));
+    asc_tensor x = given(ASC_F32, VALUES(INFINITY, -INFINITY), ASC_SHAPE(2));
+    asc_tensor t = given(ASC_F32, VALUES(1, 0), ASC_SHAPE(2));
     asc_tensor y = asc_bce_with_logits(ctx, x, t);
     expect_values(y, VALUES(0));
     backward_of_sum(y);
@@ -145,7 +146,8 @@ END_TEST
 START_TEST(rms_norm)
 {
     for (int k = 0; k < 2; k++) {
-        asc_tensor x = given(floats[k], 6, rows, ASC_SHAPE(2, 3)), w = given(floats[k], VALUES(1, .5, -2), ASC_SHAPE(3));
+        asc_tensor x = given(floats[k], 6, rows, ASC_SHAPE(2, 3));
+        asc_tensor w = given(floats[k], VALUES(1, .5, -2), ASC_SHAPE(3));
         asc_tensor y = asc_rms_norm(ctx, x, w, 1e-6);
         expect_values(y, VALUES(.577350172965, .577350172965, 2.30940069186, 1.22474119717, 0, -2.44948239435));
         backward_of_sum(y);
@@ -185,7 +187,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("ops/losses");
     TCase *t = tcase_create("losses");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, pairs, 0, sizeof losses / sizeof *losses);
@@ -199,10 +200,5 @@ int main(void)
     tcase_add_test(t, rms_norm);
     tcase_add_test(t, unit_vectors);
     tcase_add_test(t, cosines);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("ops/losses", t);
 }

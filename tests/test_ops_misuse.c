@@ -52,12 +52,13 @@ static asc_status apply(const call *g, asc_tensor *out)
 }
 
 /* The call failed with `status`, and says which op and which input it was about; then the good call works. */
-static void expect_error(const call *g, const asc_tensor *out, asc_status status, int input)
+static void expect_misuse(const call *g, const asc_tensor *out, asc_status status, int input)
 {
     char start[64], name[32];
     const char *message = asc_error_message(ctx);
     snprintf(start, sizeof start, "%s: ", g->op->name);
-    ck_assert_msg(asc_error(ctx) == status, "%s: status %d, expected %d: %s", g->op->name, asc_error(ctx), status, message);
+    ck_assert_msg(asc_error(ctx) == status, "%s: status %d, expected %d: %s", g->op->name, asc_error(ctx), status,
+                  message);
     ck_assert_msg(strncmp(message, start, strlen(start)) == 0, "%s: %s", g->op->name, message);
     if (input >= 0) {
         ck_assert_msg(strstr(message, asc_input_name(g->op, input, name)) != NULL, "no '%s': %s", name, message);
@@ -90,7 +91,7 @@ static void give_null(call g, int input)
     asc_tensor out[ASC_MAX_OUT];
     g.in[input] = asc_null();
     if (apply(&g, out)) {
-        expect_error(&g, out, ASC_ERR_ARG, asc_input_optional(g.op, input) ? -1 : input);
+        expect_misuse(&g, out, ASC_ERR_ARG, asc_input_optional(g.op, input) ? -1 : input);
     } else {
         ck_assert_msg(asc_input_optional(g.op, input), "%s: input %d is needed", g.op->name, input);
     }
@@ -102,7 +103,7 @@ static void give_stale(call g, int input)
     g.in[input] = make_input(ctx, &(asc_sample_input){.kind = 'f', .ndim = 1, .shape = {3}});
     asc_release(g.in[input]);
     apply(&g, out);
-    expect_error(&g, out, ASC_ERR_STATE, input);
+    expect_misuse(&g, out, ASC_ERR_STATE, input);
 }
 
 static void give_anothers(call g, int input)
@@ -111,7 +112,7 @@ static void give_anothers(call g, int input)
     asc_array a = asc_array_of(g.in[input]);
     g.in[input] = asc_zeros(other, a.dtype, a.ndim, a.shape);
     apply(&g, out);
-    expect_error(&g, out, ASC_ERR_ARG, input);
+    expect_misuse(&g, out, ASC_ERR_ARG, input);
 }
 
 /* Ops that take any dtype hand it on; cast is there to change it. */
@@ -125,7 +126,7 @@ static void give_other_dtypes(call g, int input)
         }
         g.in[input] = asc_zeros(ctx, (asc_dtype)dtype, a.ndim, a.shape);
         if (apply(&g, out)) {
-            expect_error(&g, out, ASC_ERR_ARG, -1);
+            expect_misuse(&g, out, ASC_ERR_ARG, -1);
         } else {
             bool handed_on = asc_dtype_of(out[0]) == (asc_dtype)dtype || strcmp(g.op->name, "cast") == 0;
             ck_assert_msg(handed_on, "%s takes %s as input %d", g.op->name, asc_dtype_name((asc_dtype)dtype), input);
@@ -142,7 +143,7 @@ static void give_other_shapes(call g, int input)
         asc_tensor out[ASC_MAX_OUT];
         g.in[input] = asc_full(ctx, dtype, 1, ndim, sizes);
         if (apply(&g, out)) {
-            expect_error(&g, out, ASC_ERR_ARG, -1);
+            expect_misuse(&g, out, ASC_ERR_ARG, -1);
         }
     }
 }
@@ -164,7 +165,7 @@ START_TEST(number_of_inputs)
         for (int times = 0; times < 2; times++) {
             g.n_in = times ? asc_inputs_most(g.op) + 1 : 0;
             apply(&g, out);
-            expect_error(&g, out, ASC_ERR_ARG, -1);
+            expect_misuse(&g, out, ASC_ERR_ARG, -1);
         }
     }
 }
@@ -211,17 +212,11 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("ops/misuse");
     TCase *t = tcase_create("misuse");
     tcase_add_checked_fixture(t, setup_two, teardown_two);
     tcase_add_loop_test(t, one_input, 0, 5);
     tcase_add_test(t, number_of_inputs);
     tcase_add_test(t, freed_tape);
     tcase_add_test(t, after_an_error);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("ops/misuse", t);
 }

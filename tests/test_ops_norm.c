@@ -220,9 +220,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("ops/norm");
     TCase *t = tcase_create("norm");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, layer_norm);
     tcase_add_test(t, layer_norm_adds_to_gradients);
@@ -235,10 +233,5 @@ int main(void)
     tcase_add_test(t, dropout_errors);
     tcase_add_test(t, add_dropout_is_a_plus_dropout);
     tcase_add_test(t, add_dropout_of_one_tensor);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("ops/norm", t);
 }

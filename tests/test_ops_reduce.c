@@ -364,9 +364,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("ops/reduce");
     TCase *t = tcase_create("reduce");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, over_dimensions, 0, sizeof reduction_cases / sizeof *reduction_cases);
     tcase_add_test(t, strided_input);
@@ -381,10 +379,5 @@ int main(void)
     tcase_add_test(t, cross_entropy_of_ignored_targets);
     tcase_add_test(t, cross_entropy_of_large_logits);
     tcase_add_test(t, cross_entropy_errors);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("ops/reduce", t);
 }

@@ -168,9 +168,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("ops/rows");
     TCase *t = tcase_create("rows");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, embedding);
     tcase_add_test(t, embedding_shapes);
@@ -180,10 +178,5 @@ int main(void)
     tcase_add_test(t, index_select_errors);
     tcase_add_test(t, gather);
     tcase_add_test(t, gather_errors);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("ops/rows", t);
 }

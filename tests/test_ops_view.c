@@ -404,9 +404,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("ops/view");
     TCase *t = tcase_create("view");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, reshape);
     tcase_add_test(t, reshape_of_strided_tensors);
@@ -426,10 +424,5 @@ int main(void)
     tcase_add_test(t, concat_of_views_and_of_the_same);
     tcase_add_test(t, concat_errors);
     tcase_add_test(t, cast);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("ops/view", t);
 }

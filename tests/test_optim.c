@@ -1,5 +1,4 @@
 /* tests/test_optim.c: optimisers against the formulas written out, clipping and schedules. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,22 +7,23 @@
 #include <ascgrad/optim.h>
 #include <ascgrad/ops.h>
 
+#include "tests/context.h"
+
 enum { STEPS = 5 };
 
-static asc_ctx *ctx;
 static asc_params *params;
 
-static void setup(void)
+static void setup_params(void)
 {
-    ctx = asc_ctx_new(&(asc_options){.threads = 2});
+    setup();
     params = asc_params_new(ctx);
     ck_assert_ptr_nonnull(params);
 }
 
-static void teardown(void)
+static void teardown_params(void)
 {
     asc_params_free(params);
-    asc_ctx_free(ctx);
+    teardown();
 }
 
 static asc_tensor parameter(const char *name, asc_dtype dtype, int64_t n, uint64_t stream, bool decay)
@@ -146,7 +146,8 @@ END_TEST
 
 START_TEST(groups)
 {
-    asc_tensor a = parameter("layers.0.weight", ASC_F64, 2, 1, true), b = parameter("layers.1.weight", ASC_F64, 2, 2, true);
+    asc_tensor a = parameter("layers.0.weight", ASC_F64, 2, 1, true);
+    asc_tensor b = parameter("layers.1.weight", ASC_F64, 2, 2, true);
     asc_tensor c = parameter("head", ASC_F64, 2, 3, false);
     double before[3] = {((const double *)asc_data(a))[0], ((const double *)asc_data(b))[0],
                         ((const double *)asc_data(c))[0]};
@@ -221,9 +222,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("optim");
     TCase *t = tcase_create("optim");
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup_params, teardown_params);
     tcase_add_test(t, adamw_f64);
     tcase_add_test(t, adamw_f32);
     tcase_add_test(t, sgd_with_momentum_and_decay);
@@ -231,10 +231,5 @@ int main(void)
     tcase_add_test(t, norm_and_clipping);
     tcase_add_test(t, schedules);
     tcase_add_test(t, a_step_after_the_forward_pass_is_noticed);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite("optim", t);
 }

@@ -1,5 +1,4 @@
 /* tests/test_tensor.c: making tensors, handles, scopes and lifetime, layouts and copies. */
-#include <check.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -7,27 +6,7 @@
 #include <ascgrad/ops.h>
 #include <ascgrad/tensor.h>
 
-static asc_ctx *ctx;
-
-static void setup(void)
-{
-    ctx = asc_ctx_new(&(asc_options){.threads = 2});
-    ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
-}
-
-static void expect_error(asc_status status, const char *part)
-{
-    ck_assert_int_eq(asc_error(ctx), status);
-    ck_assert_msg(strstr(asc_error_message(ctx), part), "\"%s\" has no \"%s\"", asc_error_message(ctx), part);
-    asc_error_clear(ctx);
-    ck_assert_int_eq(asc_error(ctx), ASC_OK);
-    ck_assert_str_eq(asc_error_message(ctx), "");
-}
+#include "tests/context.h"
 
 /* ---- making ---- */
 
@@ -70,24 +49,24 @@ END_TEST
 START_TEST(bad_shapes)
 {
     ck_assert(asc_is_null(asc_empty(ctx, ASC_F32, ASC_SHAPE(2, -1))));
-    expect_error(ASC_ERR_ARG, "empty");
+    expect_error_with(ASC_ERR_ARG, "empty");
     ck_assert(asc_is_null(asc_zeros(ctx, ASC_F32, 9, (int64_t[9]){1, 1, 1, 1, 1, 1, 1, 1, 1})));
-    expect_error(ASC_ERR_ARG, "9 dimensions");
+    expect_error_with(ASC_ERR_ARG, "9 dimensions");
     ck_assert(asc_is_null(asc_full(ctx, ASC_F32, 1, -1, NULL)));
-    expect_error(ASC_ERR_ARG, "dimensions");
+    expect_error_with(ASC_ERR_ARG, "dimensions");
     ck_assert(asc_is_null(asc_empty(ctx, ASC_F64, 1, NULL)));
-    expect_error(ASC_ERR_ARG, "NULL");
+    expect_error_with(ASC_ERR_ARG, "NULL");
     ck_assert(asc_is_null(asc_empty(ctx, (asc_dtype)9, ASC_SHAPE(1))));
-    expect_error(ASC_ERR_ARG, "dtype 9");
+    expect_error_with(ASC_ERR_ARG, "dtype 9");
     ck_assert(asc_is_null(asc_empty(ctx, ASC_F32, ASC_SHAPE(INT64_MAX / 2, 3))));
-    expect_error(ASC_ERR_ARG, "PTRDIFF_MAX");
+    expect_error_with(ASC_ERR_ARG, "PTRDIFF_MAX");
     /* the product wraps around to 0 */
     ck_assert(asc_is_null(asc_empty(ctx, ASC_U8, ASC_SHAPE((int64_t)1 << 32, (int64_t)1 << 32))));
-    expect_error(ASC_ERR_ARG, "PTRDIFF_MAX");
+    expect_error_with(ASC_ERR_ARG, "PTRDIFF_MAX");
     ck_assert(asc_is_null(asc_from(ctx, ASC_F32, NULL, ASC_SHAPE(2))));
-    expect_error(ASC_ERR_ARG, "data is NULL");
+    expect_error_with(ASC_ERR_ARG, "data is NULL");
     ck_assert(asc_is_null(asc_normal(ctx, ASC_I64, 0, 1, 1, 1, ASC_SHAPE(2))));
-    expect_error(ASC_ERR_ARG, "i64, expected f32 or f64");
+    expect_error_with(ASC_ERR_ARG, "i64, expected f32 or f64");
 }
 END_TEST
 
@@ -95,7 +74,7 @@ START_TEST(first_error_wins)
 {
     asc_fail(ctx, ASC_ERR_IO, "first %d", 1);
     asc_fail(ctx, ASC_ERR_ARG, "second");
-    expect_error(ASC_ERR_IO, "first 1");
+    expect_error_with(ASC_ERR_IO, "first 1");
     ck_assert_int_eq(asc_error(NULL), ASC_ERR_MEMORY);
 }
 END_TEST
@@ -141,11 +120,11 @@ START_TEST(stale)
     ck_assert(asc_is_valid(next));
 
     ck_assert(asc_is_null(asc_dropout(ctx, t, 0.5)));
-    expect_error(ASC_ERR_STATE, "dropout: x is a tensor that is gone");
+    expect_error_with(ASC_ERR_STATE, "dropout: x is a tensor that is gone");
     ck_assert_int_eq(asc_copy(ctx, next, t), ASC_ERR_STATE);
-    expect_error(ASC_ERR_STATE, "src is a tensor that is gone");
+    expect_error_with(ASC_ERR_STATE, "src is a tensor that is gone");
     ck_assert(asc_is_null(asc_detach(ctx, t)));
-    expect_error(ASC_ERR_STATE, "gone");
+    expect_error_with(ASC_ERR_STATE, "gone");
 }
 END_TEST
 
@@ -168,7 +147,7 @@ START_TEST(scopes)
     ck_assert_double_eq(asc_item(outer), 1);
     ck_assert_int_eq(asc_error(ctx), ASC_OK);
     asc_scope_end(ctx);
-    expect_error(ASC_ERR_STATE, "no scope has begun");
+    expect_error_with(ASC_ERR_STATE, "no scope has begun");
 }
 END_TEST
 
@@ -258,19 +237,17 @@ START_TEST(copy_errors)
     asc_tensor f = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 3)), i = asc_zeros(ctx, ASC_I64, ASC_SHAPE(2, 3));
     asc_tensor g = asc_zeros(ctx, ASC_F32, ASC_SHAPE(3, 2));
     ck_assert_int_eq(asc_copy(ctx, f, i), ASC_ERR_ARG);
-    expect_error(ASC_ERR_ARG, "copy: src is i64 (2, 3), dst is f32 (2, 3)");
+    expect_error_with(ASC_ERR_ARG, "copy: src is i64 (2, 3), dst is f32 (2, 3)");
     ck_assert_int_eq(asc_copy(ctx, f, g), ASC_ERR_ARG);
-    expect_error(ASC_ERR_ARG, "copy: src is f32 (3, 2), dst is f32 (2, 3)");
+    expect_error_with(ASC_ERR_ARG, "copy: src is f32 (3, 2), dst is f32 (2, 3)");
     ck_assert_int_eq(asc_copy(ctx, f, asc_null()), ASC_ERR_STATE);
-    expect_error(ASC_ERR_STATE, "src is null");
+    expect_error_with(ASC_ERR_STATE, "src is null");
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("tensor");
     TCase *t = tcase_create("tensor");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, making);
     tcase_add_test(t, aligned);
@@ -283,10 +260,5 @@ int main(void)
     tcase_add_test(t, copies);
     tcase_add_test(t, copies_within_one_storage);
     tcase_add_test(t, copy_errors);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("tensor", t);
 }

@@ -180,6 +180,59 @@ START_TEST(small_requests_leave_large_storage)
 }
 END_TEST
 
+/* Large storage is cut out of chunks: requests of other sizes are served by what is there, and a round that repeats finds
+ * everything where the first found it. */
+START_TEST(large_storage_serves_any_size)
+{
+    enum { LARGE = 1 << 20 };
+    asc_ctx *ctx = ctx_on(&h);
+    uint64_t calls = 0;
+    const void *place[2] = {NULL, NULL};
+    for (int round = 0; round < 3; round++) {
+        asc_scope_begin(ctx);
+        asc_tensor whole = asc_zeros(ctx, ASC_U8, ASC_SHAPE(4 * LARGE));
+        asc_release(whole);
+        asc_tensor part[4];
+        for (int i = 0; i < 4; i++) {
+            part[i] = asc_full(ctx, ASC_U8, i, ASC_SHAPE(LARGE - 64 * i)); /* side by side in place of the whole */
+        }
+        for (int i = 0; i < 4; i++) {
+            ck_assert_int_eq(((const uint8_t *)asc_data(part[i]))[LARGE - 64 * i - 1], i);
+        }
+        asc_release(part[1]);
+        asc_release(part[0]);
+        place[round > 0] = asc_data(asc_zeros(ctx, ASC_U8, ASC_SHAPE(2 * LARGE - 64))); /* where the two were */
+        ck_assert(round == 0 || place[0] == place[1]);
+        asc_scope_end(ctx);
+        ck_assert(round == 0 || asc_memory(ctx).allocations == calls);
+        calls = asc_memory(ctx).allocations;
+        ck_assert_uint_lt(asc_memory(ctx).bytes, 5 * LARGE);
+    }
+    asc_ctx_free(ctx);
+}
+END_TEST
+
+/* A request grows; what outlives its scope stands elsewhere and is not written over. */
+START_TEST(large_storage_that_stays)
+{
+    asc_ctx *ctx = ctx_on(&h);
+    asc_scope_begin(ctx);
+    asc_tensor kept = asc_keep(asc_full(ctx, ASC_U8, 7, ASC_SHAPE(1 << 17)));
+    asc_scope_end(ctx);
+    for (int64_t size = 1 << 17; size < 1 << 19; size += 1 << 15) {
+        asc_scope_begin(ctx);
+        asc_full(ctx, ASC_U8, 1, ASC_SHAPE(size));
+        asc_full(ctx, ASC_U8, 2, ASC_SHAPE(size / 2));
+        asc_scope_end(ctx);
+    }
+    for (int64_t i = 0; i < asc_numel(kept); i++) {
+        ck_assert_int_eq(((const uint8_t *)asc_data(kept))[i], 7);
+    }
+    asc_release(kept);
+    asc_ctx_free(ctx);
+}
+END_TEST
+
 /* ---- every allocation fails once ---- */
 
 /* Runs the model with call number `fail_at` failing; false when there was no such call. */
@@ -267,6 +320,8 @@ int main(void)
     tcase_add_test(t, a_step_that_repeats_allocates_nothing);
     tcase_add_test(t, storage_is_used_again);
     tcase_add_test(t, small_requests_leave_large_storage);
+    tcase_add_test(t, large_storage_serves_any_size);
+    tcase_add_test(t, large_storage_that_stays);
     tcase_add_test(t, one_allocation_fails);
     tcase_add_test(t, all_allocations_fail_from_one_on);
     tcase_add_test(t, messages);

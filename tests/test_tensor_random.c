@@ -1,23 +1,10 @@
 /* tests/test_tensor_random.c: Philox against its authors' answers; what tensors draw from it. */
-#include <check.h>
 #include <math.h>
 
 #include <ascgrad/tensor.h>
 
 #include "tensor/random.h"
-
-static asc_ctx *ctx;
-
-static void setup(void)
-{
-    ctx = asc_ctx_new(&(asc_options){.threads = 1});
-    ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
-}
+#include "tests/context.h"
 
 /* The rows "philox4x32 10" of kat_vectors in the authors' Random123. */
 START_TEST(known_answers)
@@ -91,17 +78,10 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("tensor/random");
     TCase *t = tcase_create("random");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, known_answers);
     tcase_add_test(t, distributions);
     tcase_add_test(t, an_element_depends_on_seed_stream_and_place);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("tensor/random", t);
 }

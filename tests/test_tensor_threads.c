@@ -74,6 +74,39 @@ START_TEST(many_short_jobs)
 }
 END_TEST
 
+typedef struct job {
+    atomic_bool open; /* asc_parallel has not returned */
+    atomic_bool clash;
+    atomic_int runs;
+} job;
+
+static void check_open(void *arg, int64_t piece, int worker)
+{
+    job *j = arg;
+    if (!atomic_load(&j->open) || worker < 0 || worker >= THREADS) {
+        atomic_store(&j->clash, true);
+    }
+    atomic_fetch_add(&j->runs, 1 + (int)(piece % 2));
+}
+
+/* Threads that are asleep, or come late, between jobs of all lengths: no piece runs twice, is left out, or runs after
+ * its job. */
+START_TEST(no_piece_outlives_its_job)
+{
+    for (int i = 0; i < 20000; i++) {
+        job j = {.open = true};
+        int pieces = i % 7;
+        asc_parallel(ctx, pieces, check_open, &j);
+        atomic_store(&j.open, false);
+        ck_assert_int_eq(atomic_load(&j.runs), pieces + pieces / 2);
+        ck_assert(!atomic_load(&j.clash));
+        if (i % 500 == 0) { /* long enough for them to fall asleep */
+            nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+        }
+    }
+}
+END_TEST
+
 typedef struct nest {
     tally outer;
     int64_t next[PIECES]; /* the inner piece that comes next */
@@ -180,6 +213,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, every_piece_runs_once);
     tcase_add_test(t, many_short_jobs);
+    tcase_add_test(t, no_piece_outlives_its_job);
     tcase_add_test(t, nested_calls_run_in_order_as_the_same_worker);
     tcase_add_test(t, nested_calls_of_a_single_piece);
     tcase_add_test(t, a_piece_uses_another_context);

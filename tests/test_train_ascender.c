@@ -1,36 +1,10 @@
 /* tests/test_train_ascender.c: training ASCender: its separation phased in, with exact resumes, and what its log
  * tells. */
-#include <check.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <ascgrad/train.h>
+#include "tests/train_runs.h"
 
 enum { STEPS = 12, WARMUP = 3, RAMP = 4 };
 
-static asc_ctx *ctx;
-static char folder[64];
-
-static void setup(void)
-{
-    ctx = asc_ctx_new(&(asc_options){.threads = 1});
-    ck_assert_ptr_nonnull(ctx);
-    strcpy(folder, access("/dev/shm", W_OK) == 0 ? "/dev/shm/ascgrad-test-XXXXXX" : "/tmp/ascgrad-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void teardown(void)
-{
-    char command[100];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    asc_ctx_free(ctx);
-    ck_assert_int_eq(system(command), 0);
-}
-
-static asc_settings *make_settings(const char *sep_ramp)
+static asc_settings *swarm_settings(const char *sep_ramp)
 {
     const char *const pairs[][2] = {
         {"model", "ascender"}, {"data", "builtin:3000"}, {"tokenizer", "word"}, {"layers", "2"},   {"dim", "8"},
@@ -44,45 +18,28 @@ static asc_settings *make_settings(const char *sep_ramp)
     return s;
 }
 
-/* ---- runs ---- */
-
-static bool stop_at(void *user, const asc_train_progress *p)
+static bool stop_after(void *user, const asc_train_progress *p)
 {
     return p->step != *(const int64_t *)user;
 }
 
 /* Trains to the end, or stops after a number of steps. */
-static void train(const char *name, const char *sep_ramp, bool resume, int64_t stop)
+static void train_swarm(const char *path, const char *sep_ramp, bool resume, int64_t stop)
 {
-    char path[100];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    asc_settings *s = make_settings(sep_ramp);
+    asc_settings *s = swarm_settings(sep_ramp);
     if (resume) {
         ck_assert_int_eq(asc_settings_resume(s, path), ASC_OK);
     }
-    asc_status status = asc_train(ctx, s, path, resume, &(asc_train_hooks){stop_at, NULL, &stop}, NULL);
+    asc_status status = asc_train(ctx, s, path, resume, &(asc_train_hooks){stop_after, NULL, &stop}, NULL);
     ck_assert_msg(status == ASC_OK || status == ASC_ERR_INTERRUPTED, "%s", asc_error_message(ctx));
     asc_error_clear(ctx);
     asc_settings_free(s);
 }
 
-static char *read_file(const char *name, const char *file, size_t *n)
-{
-    char path[160];
-    snprintf(path, sizeof path, "%s/%s/%s", folder, name, file);
-    FILE *f = fopen(path, "rb");
-    ck_assert_msg(f != NULL, "%s", path);
-    char *text = calloc(1, 1 << 18);
-    *n = fread(text, 1, (1 << 18) - 1, f);
-    fclose(f);
-    return text;
-}
-
 /* The first number of every line's list under "ascender"; how many lines have it. */
-static int read_first(const char *name, const char *key, double *values)
+static int read_first(const char *key, double *values)
 {
-    size_t size;
-    char *text = read_file(name, "metrics.jsonl", &size), word[60];
+    char word[60], *text = read_file(run_path, "metrics.jsonl");
     snprintf(word, sizeof word, "\"%s\":[[", key);
     int n = 0;
     for (const char *at = text; (at = strstr(at, word)) && n < 2 * STEPS; n++) {
@@ -93,14 +50,12 @@ static int read_first(const char *name, const char *key, double *values)
     return n;
 }
 
-/* ---- tests ---- */
-
 START_TEST(separation_rises_after_the_warm_up)
 {
     double sep[2 * STEPS], coh[2 * STEPS];
-    train("run", "4", false, -1);
-    ck_assert_int_eq(read_first("run", "omega_sep", sep), STEPS);
-    ck_assert_int_eq(read_first("run", "omega_coh", coh), STEPS);
+    train_swarm(run_path, "4", false, -1);
+    ck_assert_int_eq(read_first("omega_sep", sep), STEPS);
+    ck_assert_int_eq(read_first("omega_coh", coh), STEPS);
     for (int step = 0; step < WARMUP + RAMP; step++) {
         double share = step < WARMUP ? 0 : (double)(step - WARMUP + 1) / RAMP;
         ck_assert_double_eq_tol(sep[step], .2 * share, 1e-6);
@@ -113,8 +68,8 @@ END_TEST
 START_TEST(without_a_ramp_separation_is_trained_from_the_start)
 {
     double sep[2 * STEPS];
-    train("run", "0", false, -1);
-    ck_assert_int_eq(read_first("run", "omega_sep", sep), STEPS);
+    train_swarm(run_path, "0", false, -1);
+    ck_assert_int_eq(read_first("omega_sep", sep), STEPS);
     ck_assert(fabs(sep[0] - .2) > 1e-5);
     ck_assert(fabs(sep[0] - .2) < .1);
 }
@@ -124,9 +79,9 @@ START_TEST(gates_are_measured_at_evaluations)
 {
     static const char *const gates[] = {"gamma_align", "gamma_coh", "eta"};
     double values[2 * STEPS];
-    train("run", "0", false, -1);
+    train_swarm(run_path, "0", false, -1);
     for (int g = 0; g < 3; g++) {
-        ck_assert_int_eq(read_first("run", gates[g], values), 2);
+        ck_assert_int_eq(read_first(gates[g], values), 2);
         ck_assert(values[0] > 0 && values[0] < 1);
     }
 }
@@ -136,33 +91,20 @@ END_TEST
 START_TEST(interruptions_leave_no_trace)
 {
     static const int64_t stops[] = {1, 3, 4, 6, 7, 8, 11};
-    size_t n, m;
-    train("whole", "4", false, -1);
-    char *model = read_file("whole", "model.safetensors", &n);
-    train("parts", "4", false, stops[_i]);
-    train("parts", "4", true, -1);
-    char *resumed = read_file("parts", "model.safetensors", &m);
-    ck_assert_uint_eq(n, m);
-    ck_assert_mem_eq(model, resumed, n);
-    free(model);
-    free(resumed);
+    train_swarm(run_path, "4", false, -1);
+    train_swarm(other_path, "4", false, stops[_i]);
+    train_swarm(other_path, "4", true, -1);
+    check_same("model.safetensors");
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("train/ascender");
     TCase *t = tcase_create("train");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup_runs, teardown_runs);
     tcase_add_test(t, separation_rises_after_the_warm_up);
     tcase_add_test(t, without_a_ramp_separation_is_trained_from_the_start);
     tcase_add_test(t, gates_are_measured_at_evaluations);
     tcase_add_loop_test(t, interruptions_leave_no_trace, 0, 7);
-    suite_add_tcase(suite, t);
-    SRunner *r = srunner_create(suite);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite("train/ascender", t);
 }

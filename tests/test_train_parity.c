@@ -1,5 +1,4 @@
 /* tests/test_train_parity.c: parity cases agree, and altered ones do not. The cases are in tests/parity. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,20 +8,20 @@
 #include <ascgrad/parity.h>
 #include <ascgrad/safetensors.h>
 
-static asc_ctx *ctx;
+#include "tests/context.h"
+
 static char copy[96];
 
-static void setup(void)
+static void setup_copy(void)
 {
-    ctx = asc_ctx_new(&(asc_options){.threads = 1});
-    ck_assert_ptr_nonnull(ctx);
+    setup_one_thread();
     snprintf(copy, sizeof copy, "/tmp/ascgrad-test-%ld.safetensors", (long)getpid());
 }
 
-static void teardown(void)
+static void teardown_copy(void)
 {
     unlink(copy);
-    asc_ctx_free(ctx);
+    teardown();
 }
 
 static const char *case_path(const char *name)
@@ -229,62 +228,39 @@ END_TEST
 
 /* ---- files that are no cases ---- */
 
-static void check_error(asc_status status, const char *part)
-{
-    ck_assert_int_eq(asc_error(ctx), status);
-    ck_assert_msg(strstr(asc_error_message(ctx), part) != NULL, "'%s' lacks '%s'", asc_error_message(ctx), part);
-    asc_error_clear(ctx);
-}
-
 START_TEST(no_case)
 {
     asc_parity_report r;
     ck_assert_int_eq(asc_parity_replay(ctx, "/nonexistent/x.safetensors", &r), ASC_ERR_IO);
     ck_assert(!r.passed);
     ck_assert_str_eq(r.name, "x");
-    check_error(ASC_ERR_IO, "/nonexistent/x.safetensors");
+    expect_error_with(ASC_ERR_IO, "/nonexistent/x.safetensors");
     FILE *f = fopen(copy, "w");
     ck_assert_ptr_nonnull(f);
     fputs("a text file, not a case", f);
     fclose(f);
     ck_assert_int_eq(asc_parity_replay(ctx, copy, &r), ASC_ERR_FORMAT);
-    check_error(ASC_ERR_FORMAT, copy);
+    expect_error_with(ASC_ERR_FORMAT, copy);
     asc_safetensors_write(ctx, copy, NULL, 0, NULL, 0);
     ck_assert_int_eq(asc_parity_replay(ctx, copy, &r), ASC_ERR_FORMAT);
-    check_error(ASC_ERR_FORMAT, "no metadata 'case'");
+    expect_error_with(ASC_ERR_FORMAT, "no metadata 'case'");
     asc_safetensors_write(ctx, copy, NULL, 0, (asc_safetensors_pair[]){{"case", "train"}, {"config", "[1]"}}, 2);
     ck_assert_int_eq(asc_parity_replay(ctx, copy, &r), ASC_ERR_FORMAT);
-    check_error(ASC_ERR_FORMAT, "expected a JSON object");
+    expect_error_with(ASC_ERR_FORMAT, "expected a JSON object");
     ck_assert_int_eq(asc_parity_replay(ctx, NULL, &r), ASC_ERR_ARG);
-    check_error(ASC_ERR_ARG, "path is NULL");
+    expect_error_with(ASC_ERR_ARG, "path is NULL");
 }
 END_TEST
 
 /* ---- memory ---- */
-
-static long left;
-
-static void *limited_alloc(void *user, size_t bytes, size_t align)
-{
-    (void)user;
-    void *p = NULL;
-    return left-- > 0 && posix_memalign(&p, align, bytes) == 0 ? p : NULL;
-}
-
-static void limited_free(void *user, void *memory, size_t bytes)
-{
-    (void)user;
-    (void)bytes;
-    free(memory);
-}
 
 START_TEST(memory_fails)
 {
     asc_status status = ASC_ERR_MEMORY;
     for (long n = 0; status != ASC_OK; n++) {
         ck_assert_int_lt(n, 2000);
-        left = n;
-        asc_ctx *c = asc_ctx_new(&(asc_options){.threads = 1, .allocator = {limited_alloc, limited_free, NULL}});
+        heap small = {.fail_at = n, .and_after = true};
+        asc_ctx *c = context_on(&small, 1);
         if (!c) {
             continue;
         }
@@ -293,26 +269,20 @@ START_TEST(memory_fails)
         ck_assert_msg(status == ASC_OK || status == ASC_ERR_MEMORY, "%ld: %s", n, asc_error_message(c));
         ck_assert(r.passed == (status == ASC_OK));
         asc_ctx_free(c);
+        expect_empty(&small);
     }
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("train/parity");
     TCase *t = tcase_create("parity");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup_copy, teardown_copy);
     tcase_add_loop_test(t, agrees, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_loop_test(t, altered, 0, (int)(sizeof alterations / sizeof *alterations));
     tcase_add_loop_test(t, compositions_agree, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test(t, defaults_are_the_oracles);
     tcase_add_test(t, no_case);
     tcase_add_loop_test(t, memory_fails, 0, 3);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("train/parity", t);
 }

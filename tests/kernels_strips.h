@@ -1,7 +1,5 @@
-/*
- * tests/strips_cases.h: Grassmann mixing's primitives for one real type; included by test_kernels_strips.c with REAL,
- * F(name) and K defined. What they compute is tested with the ops; here that it is the same everywhere.
- */
+/* tests/kernels_strips.h: Grassmann mixing's primitives for one real type: CASES of test_kernels_strips.c. What they
+ * compute is tested with the ops; here that it is the same everywhere. */
 
 /* What one run of all of them gives. */
 typedef struct F(results) {
@@ -13,15 +11,8 @@ typedef struct F(results) {
     REAL gate[2 * MOST * S], gate_grad[3 * MOST * S], memory[(MOST + 1) * S], memory_grad[(2 * MOST + 1) * S];
 } F(results);
 
-static void F(fill)(REAL *x, int64_t n, uint64_t stream)
-{
-    for (int64_t i = 0; i < n; i++) {
-        x[i] = (REAL)(6 * asc_random_uniform(7, stream, (uint64_t)i) - 3);
-    }
-}
-
 /* Pairs of every kind: none, regular, below either floor. */
-static void F(run_strip)(const K *k, int64_t n, int lanes, F(results) *r)
+static void F(run_strip)(const KERNELS *k, int64_t n, int lanes, F(results) *r)
 {
     static REAL x[MOST * S], z[MOST * S];
     F(fill)(x, n * S, 1);
@@ -46,7 +37,7 @@ static void F(run_strip)(const K *k, int64_t n, int lanes, F(results) *r)
     k->strip_second_grad(r->dv, r->pair.on_q, r->pair.on_v, r->pair.on_u, r->q, S, z, S, x, S, n);
 }
 
-static void F(run_gates)(const K *k, int64_t n, F(results) *r)
+static void F(run_gates)(const KERNELS *k, int64_t n, F(results) *r)
 {
     static REAL h[MOST * S], g[MOST * S], dy[MOST * S];
     int64_t all = n * S, steps = n, width = S - 5;
@@ -64,7 +55,7 @@ static void F(run_gates)(const K *k, int64_t n, F(results) *r)
     }
 }
 
-static void F(agree)(const K *plain, const K *other, int64_t n)
+static void F(agree)(const KERNELS *plain, const KERNELS *other, int64_t n)
 {
     static F(results) want, got;
     memset(&want, 0, sizeof want);
@@ -77,7 +68,7 @@ static void F(agree)(const K *plain, const K *other, int64_t n)
 }
 
 /* The wedge of a strip's first lanes is the whole strip's, the rest is not touched; a vector with itself gives 0. */
-static void F(check_lanes)(const K *k)
+static void F(check_lanes)(const KERNELS *k)
 {
     static F(results) r;
     for (int lanes = 0; lanes <= S; lanes++) {
