@@ -53,13 +53,17 @@ static const asc_sample samples[] = {
     {.in = {{.kind = 'u', .ndim = 1, .shape = {1}, .lo = .1, .hi = 4}}},
 };
 
+/* And where to time it: an array as a training step has them. */
+static const asc_sample large = {.in = {{.kind = 'u', .ndim = 3, .shape = {32, 128, 1024}, .lo = .1, .hi = 4}}};
+
 static const asc_op x_log_x = {
     .abi = ASC_OP_ABI, .name = "x_log_x", .equation = "y = x log x", .inputs = "x", .n_out = 1,
     .saves_in = 1, /* backward reads x */
     .infer = infer, .forward = forward, .backward = backward, .samples = samples, .n_samples = 2,
+    .bench = &large,
 };
 
-/* What `ascgrad gradcheck --plugin` looks for. */
+/* What `ascgrad gradcheck --plugin` and `ascgrad bench ops --plugin` look for. */
 __attribute__((visibility("default"))) const asc_op *const *asc_plugin_ops(unsigned abi);
 const asc_op *const *asc_plugin_ops(unsigned abi)
 {

@@ -125,7 +125,8 @@ lines out 6
 has out '^ *900  *[0-9.]*  *[0-9.]*  *[0-9.]*$'
 status 0 "$ASCGRAD" bench generate $tiny_model --positions 5,15,16 --steps 2 --set pos_emb=true --block 16 --json
 json 'all([p["position"] for p in m["positions"]] == [5, 15, 16] for m in d["models"])'
-json 'all((p["ms"] is None) == (p["position"] == 16) and (p["ms"] or 1) > 0 for m in d["models"] for p in m["positions"])'
+json 'all((p["ms"] is None) == (p["position"] == 16) and (p["ms"] or 1) > 0
+          for m in d["models"] for p in m["positions"])'
 status 2 "$ASCGRAD" bench generate $tiny_model --positions 5,3
 has err '^ascgrad bench: --positions: got 3, expected numbers that rise'
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# ascgrad gradcheck --plugin: ops from a shared object, and clear words for a wrong one.
+# ascgrad gradcheck --plugin, bench ops --plugin: ops from a shared object, and clear words for a wrong one.
 . "$abs_top_srcdir/tests/program.sh"
 example=$abs_top_srcdir/examples/my_op.c
 
@@ -25,6 +25,12 @@ status 0 "$ASCGRAD" gradcheck --plugin ./good.so --mutants
 has out '^x_log_x .* 1/1 '
 status 0 "$ASCGRAD" gradcheck --plugin good.so --json
 has out '"op": "x_log_x", "passed": true'
+status 0 "$ASCGRAD" bench ops --plugin good.so --seconds 0
+has out '^x_log_x .* % memory .* (32,128,1024)$'
+sed 's/\.bench = &large,//' "$example" >untimed.c
+build untimed
+status 2 "$ASCGRAD" bench ops --plugin untimed.so --seconds 0
+has err '^ascgrad bench: x_log_x: its descriptor has no call to time (`bench`)$'
 
 # an op whose gradient is wrong
 sed 's/(1 + log(/(1.001 + log(/' "$example" >wrong.c

@@ -1,5 +1,5 @@
-/* tests/test_train_bench.c: the benchmark counts what it says, every op has a call for it, and settings mean what they mean
- * in a training. */
+/* tests/test_train_bench.c: the benchmark counts what it says, every op has a call for it, and settings mean what they
+ * mean in a training. */
 #include <ascgrad/bench.h>
 
 #include <math.h>
@@ -35,6 +35,8 @@ START_TEST(every_op_has_a_call)
 }
 END_TEST
 
+#define REALS(n, ...) {.kind = 'f', .ndim = n, .shape = {__VA_ARGS__}}
+
 /* The library's op with another call. */
 static asc_op op_with(const char *name, const asc_sample *call)
 {
@@ -46,7 +48,7 @@ static asc_op op_with(const char *name, const asc_sample *call)
 START_TEST(counts_products_and_bytes)
 {
     enum { ROWS = 7, IN = 5, OUT = 3 };
-    asc_op linear = op_with("linear", &(asc_sample){.in = {{'f', 2, {ROWS, IN}}, {'f', 2, {OUT, IN}}}});
+    asc_op linear = op_with("linear", &(asc_sample){.in = {REALS(2, ROWS, IN), REALS(2, OUT, IN)}});
     asc_bench_op_result r;
     ck_assert_int_eq(asc_bench_op(ctx, &linear, 1e-3, &limits, &r), ASC_OK);
     ck_assert_int_ge(r.forward.runs, 3);
@@ -63,8 +65,8 @@ END_TEST
 
 START_TEST(the_nearer_limit_binds)
 {
-    asc_op linear = op_with("linear", &(asc_sample){.in = {{'f', 2, {64, 64}}, {'f', 2, {64, 64}}}});
-    asc_op add = op_with("add", &(asc_sample){.in = {{'f', 1, {64}}, {'f', 1, {64}}}});
+    asc_op linear = op_with("linear", &(asc_sample){.in = {REALS(2, 64, 64), REALS(2, 64, 64)}});
+    asc_op add = op_with("add", &(asc_sample){.in = {REALS(1, 64), REALS(1, 64)}});
     asc_bench_op_result r;
     ck_assert_int_eq(asc_bench_op(ctx, &linear, 0, &limits, &r), ASC_OK);
     ck_assert_int_eq(r.forward.runs, 1);
@@ -96,11 +98,11 @@ START_TEST(an_op_without_a_gradient_or_a_call)
     asc_bench_op_result r;
     ck_assert_int_eq(asc_bench_op(ctx, &twice, 0, &limits, &r), ASC_ERR_ARG);
     expect_error(ASC_ERR_ARG, "twice: its descriptor has no call to time (`bench`)");
-    twice.bench = &(asc_sample){.in = {{'f', 1, {5}}}};
+    twice.bench = &(asc_sample){.in = {REALS(1, 5)}};
     ck_assert_int_eq(asc_bench_op(ctx, &twice, 0, &limits, &r), ASC_OK);
     ck_assert(r.forward.runs == 1 && near(r.forward.gbs * r.forward.ms, 4e-5));
     ck_assert(r.backward.runs == 0 && isnan(r.backward.ms) && isnan(r.backward.share));
-    asc_op clamp = op_with("clamp", &(asc_sample){.in = {{'f', 1, {5}}}});
+    asc_op clamp = op_with("clamp", &(asc_sample){.in = {REALS(1, 5)}});
     asc_bench_op(ctx, &clamp, 0, &limits, &r);
     expect_error(ASC_ERR_ARG, "clamp: its descriptor has no call to time: `bench` is without attributes");
 }
@@ -108,11 +110,11 @@ END_TEST
 
 START_TEST(an_op_that_fails)
 {
-    asc_op linear = op_with("linear", &(asc_sample){.in = {{'f', 2, {7, 5}}, {'f', 2, {3, 4}}}});
+    asc_op linear = op_with("linear", &(asc_sample){.in = {REALS(2, 7, 5), REALS(2, 3, 4)}});
     asc_bench_op_result r;
     ck_assert_int_eq(asc_bench_op(ctx, &linear, 0, &limits, &r), ASC_ERR_ARG);
     expect_error_with(ASC_ERR_ARG, "linear: weight");
-    linear = op_with("linear", &(asc_sample){.in = {{'f', 2, {7, 5}}, {'=', .lo = 2}}});
+    linear = op_with("linear", &(asc_sample){.in = {REALS(2, 7, 5), {.kind = '=', .lo = 2}}});
     asc_bench_op(ctx, &linear, 0, &limits, &r);
     expect_error(ASC_ERR_ARG, "linear: a sample's weight is to be the same as input 2, expected one before it");
 }

@@ -109,8 +109,8 @@ static int run(int argc, char **argv)
 
 const cli_command bench_generate = {
     "bench generate", "times the next token of all models, near and far into a sequence", "",
-    "On the model's cache, the median of some tokens. By default no positions are learned, as those end with the block:\n"
-    "the Transformer and ASCender have rotary ones, Grassmann mixing none.",
+    "On the model's cache, the median of some tokens. By default no positions are learned, as those end with the\n"
+    "block: the Transformer and ASCender have rotary ones, Grassmann mixing none.",
     "ascgrad bench generate\nascgrad bench generate --model grassmann --positions 100,10000,1000000 --threads 1\n"
     "ascgrad bench generate --set pos_emb=true --block 512",
     options, run,

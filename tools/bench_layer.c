@@ -176,8 +176,8 @@ static int run(int argc, char **argv)
 
 const cli_command bench_layer = {
     "bench layer", "times one layer at several lengths, fused beside composed, and its memory", "",
-    "Forward and backward of one mixing layer on random numbers, the median, and the most memory that was held; where a\n"
-    "layer can be composed of primitive ops (--set composed=true), beside its fused form.",
+    "Forward and backward of one mixing layer on random numbers, the median, and the most memory that was held; where\n"
+    "a layer can be composed of primitive ops (--set composed=true), beside its fused form.",
     "ascgrad bench layer --model ascender --lengths 128,512,2048 --dim 256 --heads 4 --set k=16\n"
     "ascgrad bench layer --model grassmann --lengths 1024,8192,65536 --fused",
     options, run,

@@ -1,4 +1,6 @@
 /* tools/bench_model.c: the models that are measured, and what they may take of the machine. */
+#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +120,17 @@ static ssize_t put(int file, void *data, size_t n)
     return write(file, data, n);
 }
 
-int bench_apart(int (*measure)(const void *arg, void *result), const void *arg, void *result, size_t size)
+/* In the process: the result goes to `file`. */
+static _Noreturn void measure_alone(int (*measure)(const void *arg, void *result), const void *arg, double seconds,
+                                    void *result, size_t size, int file)
+{
+    alarm((unsigned)ceil(seconds)); /* ends it */
+    int status = measure(arg, result);
+    _exit(move_all(put, file, result, size) ? status : CLI_IO);
+}
+
+int bench_apart(int (*measure)(const void *arg, void *result), const void *arg, double seconds, void *result,
+                size_t size)
 {
     int ends[2], status = 0;
     fflush(stdout);
@@ -129,13 +141,15 @@ int bench_apart(int (*measure)(const void *arg, void *result), const void *arg, 
     }
     if (child == 0) {
         close(ends[0]);
-        status = measure(arg, result);
-        _exit(move_all(put, ends[1], result, size) ? status : CLI_IO);
+        measure_alone(measure, arg, seconds, result, size, ends[1]);
     }
     close(ends[1]);
     bool whole = move_all(read, ends[0], result, size);
     close(ends[0]);
     waitpid(child, &status, 0);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+        return CLI_OK;
+    }
     if (!WIFEXITED(status)) {
         cli_message("the process that measured was ended by signal %d", WTERMSIG(status));
         return CLI_IO;

@@ -175,10 +175,10 @@ static int run(int argc, char **argv)
 
 const cli_command bench_ops = {
     "bench ops", "times ops, forward and backward, beside the limit that binds", "[OP...]",
-    "Every op, or those named, on the call of a training's size that its descriptor has. GFLOP/s counts the products that\n"
-    "the mathematics needs, GB/s the arrays that are read and written, each once: inputs, outputs, what is saved,\n"
-    "gradients. The share is of the machine's matrix product or memory (triad), whichever is nearer; above 100 % of\n"
-    "memory, arrays came from the caches.",
+    "Every op, or those named, on the call of a training's size that its descriptor has. GFLOP/s counts the products\n"
+    "that the mathematics needs, GB/s the arrays that are read and written, each once: inputs, outputs, what is\n"
+    "saved, gradients. The share is of the machine's matrix product or memory (triad), whichever is nearer; above\n"
+    "100 % of memory, arrays came from the caches.",
     "ascgrad bench ops\nascgrad bench ops linear attention --seconds 2 --threads 1\n"
     "ascgrad bench ops --plugin ./my_op.so",
     options, run,

@@ -23,7 +23,7 @@ static const cli_option options[] = {
     BENCH_SETTING(struct args, "dropout", "P", "dropout (0.1)"),
     BENCH_STEPS(struct args, "steps that are timed, after two that are not (3)"),
     {"limit", 0, "SECONDS", CLI_REAL, offsetof(struct args, limit), 0, 1e6,
-     "- stands for steps that would take longer, by the lengths before (20)"},
+     "- stands for steps that take longer, or would, by the lengths before (20)"},
     BENCH_MEMORY(struct args),
     BENCH_SET(struct args),
     CLI_THREADS(struct args),
@@ -77,22 +77,22 @@ static int measure(const void *arg, void *result)
 
 /* ---- what a step would take ---- */
 
+enum { UNTIMED = 2, SET_UP = 10 }; /* steps before those that are timed; seconds to make a model */
+
 /* Seconds a token, at a length. */
 typedef struct cost {
     double length, seconds;
 } cost;
 
-/* From the last two lengths, by a straight line; from one, in proportion to the length, which is the most that there is;
- * from a length that was left out, without end. */
+/* From the last two lengths, by a straight line; from one, the same; from a length that was left out, without end. */
 static double estimate(const cost *before, int n, double length)
 {
     if (n == 0) {
         return 0;
     }
     const cost *last = &before[n - 1];
-    double ratio = length > last->length ? length / last->length : 1;
     if (n == 1 || !isfinite(last->seconds) || last->length <= last[-1].length) {
-        return isfinite(last->seconds) ? last->seconds * ratio : INFINITY;
+        return last->seconds;
     }
     double slope = (last->seconds - last[-1].seconds) / (last->length - last[-1].length);
     return last->seconds + (slope > 0 ? slope : 0) * (length - last->length);
@@ -106,7 +106,8 @@ static int measure_model(const struct args *args, const char *model, const int64
     int status = CLI_OK;
     *m = nothing;
     if (estimate(costs, i, (double)lengths[i]) * tokens <= args->limit) {
-        status = bench_apart(measure, &(task){args, model, lengths[i], batch}, m, sizeof *m);
+        double most = args->limit * (double)(args->steps + UNTIMED) + SET_UP;
+        status = bench_apart(measure, &(task){args, model, lengths[i], batch}, most, m, sizeof *m);
     }
     double seconds = m->step.step_ms * 1e-3;
     costs[i] = (cost){(double)lengths[i], isfinite(seconds) ? seconds / tokens : INFINITY};
@@ -202,7 +203,7 @@ static int run(int argc, char **argv)
     int64_t lengths[BENCH_LENGTHS];
     n = bench_numbers("lengths", args.lengths, 1, lengths);
     measurement machine;
-    int status = bench_apart(measure, &(task){&args, NULL, 128, 32}, &machine, sizeof machine);
+    int status = bench_apart(measure, &(task){&args, NULL, 128, 32}, 0, &machine, sizeof machine);
     if (status != CLI_OK || !isfinite(machine.sgemm)) {
         return status ? status : CLI_IO;
     }
@@ -215,8 +216,8 @@ static int run(int argc, char **argv)
 
 const cli_command bench_scaling = {
     "bench scaling", "times training steps of all models at rising lengths, and their memory", "",
-    "Each model and length in a process of its own, so that the peak of memory is its own. The share is of the best that\n"
-    "the machine's matrix product reaches.",
+    "Each model and length in a process of its own, so that the peak of memory is its own. The share is of the best\n"
+    "that the machine's matrix product reaches.",
     "ascgrad bench scaling\nascgrad bench scaling --model grassmann --lengths 1024,4096,16384,65536 --limit 60",
     options, run,
 };

@@ -69,8 +69,8 @@ static int run(int argc, char **argv)
 
 const cli_command bench_train = {
     "bench train", "times real training steps, beside the machine's matrix product", "",
-    "Forward, backward, clipping, AdamW, with dropout, on random tokens; the median step. Per token count the products\n"
-    "that the mathematics needs, forward and twice that backward.",
+    "Forward, backward, clipping, AdamW, with dropout, on random tokens; the median step. Per token count the\n"
+    "products that the mathematics needs, forward and twice that backward.",
     "ascgrad bench train --model transformer --layers 6 --dim 256 --block 128 --batch 32 --json\n"
     "ascgrad bench train --model grassmann --set 'offsets=[1,2,4]' --threads 1",
     options, run,

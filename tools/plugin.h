@@ -11,7 +11,8 @@ const asc_op *const *cli_plugin_open(asc_ctx *ctx, const char *path);
 /* An op by name; ends the program with status 2, and offers the nearest, if there is none. */
 const asc_op *cli_op_find(asc_ctx *ctx, const char *name);
 
-/* Number i of the ops: of the n that are named, else of the plugin's (or NULL), else of the library's; NULL past the last. */
+/* Number i of the ops: of the n that are named, else of the plugin's (or NULL), else of the library's; NULL past the
+ * last. */
 const asc_op *cli_op_at(asc_ctx *ctx, int i, char **names, int n, const asc_op *const *plugin);
 
 #endif

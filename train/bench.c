@@ -150,7 +150,10 @@ static asc_status run(const asc_stepper *s, int64_t steps, asc_bench_result *res
 asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps,
                            asc_bench_result *result)
 {
-    if (asc_error(ctx) || steps < 1) {
+    if (asc_error(ctx)) {
+        return asc_error(ctx); /* of what made the settings */
+    }
+    if (steps < 1) {
         return asc_fail(ctx, ASC_ERR_ARG, "steps: got %lld, expected at least 1", (long long)steps);
     }
     const asc_values *v = &settings->values;
@@ -174,7 +177,8 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
 
 double asc_bench_sgemm(asc_ctx *ctx, const asc_settings *settings)
 {
-    int64_t D = asc_bench_whole(settings, "d_model"), tokens = settings->values.batch * asc_bench_whole(settings, "block");
+    int64_t D = asc_bench_whole(settings, "d_model");
+    int64_t tokens = settings->values.batch * asc_bench_whole(settings, "block");
     double square = asc_gemm_speed(ctx, 1024, 1024, 1024);
     double wide = asc_gemm_speed(ctx, tokens < 4096 ? tokens : 4096, 4 * D, D);
     return square > wide ? square : wide;

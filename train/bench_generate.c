@@ -67,7 +67,10 @@ static asc_lm_cache *open_cache(asc_lm *lm, int64_t end)
 asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, const int64_t *positions,
                               int n, int64_t steps, double *ms)
 {
-    if (asc_error(ctx) || n < 1 || steps < 1) {
+    if (asc_error(ctx)) {
+        return asc_error(ctx); /* of what made the settings */
+    }
+    if (n < 1 || steps < 1) {
         return asc_fail(ctx, ASC_ERR_ARG, "bench_generate: %d positions, %lld steps: expected at least 1", n,
                         (long long)steps);
     }

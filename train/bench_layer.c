@@ -81,7 +81,10 @@ static asc_status time_runs(const bench *b, int64_t steps, double *times)
 asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps,
                            asc_bench_layer_result *result)
 {
-    if (asc_error(ctx) || length < 1 || steps < 1) {
+    if (asc_error(ctx)) {
+        return asc_error(ctx); /* of what made the settings */
+    }
+    if (length < 1 || steps < 1) {
         return asc_fail(ctx, ASC_ERR_ARG, "bench_layer: length and steps must be >= 1");
     }
     int64_t batch = settings->values.batch, d_model = asc_bench_whole(settings, "d_model");

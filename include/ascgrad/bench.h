@@ -22,8 +22,8 @@ typedef struct asc_bench_result {
     double gflops;                /* what the median step reaches */
 } asc_bench_result;
 
-/* Times `steps` >= 1 real training steps (forward, backward, clipping, AdamW, with the settings' batch and dropout) of a
- * model with a vocabulary of `vocab` tokens. ASC_ERR_ARG: settings that make no model; ASC_ERR_MEMORY. */
+/* Times `steps` >= 1 real training steps (forward, backward, clipping, AdamW, with the settings' batch and dropout) of
+ * a model with a vocabulary of `vocab` tokens. ASC_ERR_ARG: settings that make no model; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps,
                                    asc_bench_result *result);
 
@@ -40,16 +40,16 @@ typedef struct asc_bench_layer_result {
 } asc_bench_layer_result;
 
 /* Times `steps` >= 1 runs of the settings' mixing layer on random float32 x (batch, length, dim). Options
- * (asc_settings_option) that a layer has no use for are left out, what was set else is refused. The context should be a new
- * one: its peak is told. ASC_ERR_ARG; ASC_ERR_MEMORY. */
+ * (asc_settings_option) that a layer has no use for are left out, what was set else is refused. The context should be a
+ * new one: its peak is told. ASC_ERR_ARG; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps,
                                    asc_bench_layer_result *result);
 
 /* ---- generation ---- */
 
-/* Times the next token, of one sequence on its cache, at each of `n` positions, which rise: ms[i] is the median of `steps`
- * >= 1 tokens from positions[i] >= 0 on; NaN where the cache ends before, at the settings' block for learned positions.
- * The tokens up to a position are given to the cache in pieces. ASC_ERR_ARG; ASC_ERR_MEMORY. */
+/* Times the next token, of one sequence on its cache, at each of `n` positions, which rise: ms[i] is the median of
+ * `steps` >= 1 tokens from positions[i] >= 0 on; NaN where the cache ends before, at the settings' block for learned
+ * positions. The tokens up to a position are given to the cache in pieces. ASC_ERR_ARG; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_t vocab,
                                       const int64_t *positions, int n, int64_t steps, double *ms);
 
@@ -76,8 +76,8 @@ typedef struct asc_bench_op_result {
 } asc_bench_op_result;
 
 /* Times op->bench, forward and backward apart, for about `seconds` (0: one run, to see that there is nothing wrong);
- * gradients of all real inputs are taken, and written, not added to. Takes the place of the context's observer. The context
- * should be a new one: its peak is told. ASC_ERR_ARG: the descriptor has no such call; what the op fails with;
+ * gradients of all real inputs are taken, and written, not added to. Takes the place of the context's observer. The
+ * context should be a new one: its peak is told. ASC_ERR_ARG: the descriptor has no such call; what the op fails with;
  * ASC_ERR_MEMORY. */
 ASC_API asc_status asc_bench_op(asc_ctx *ctx, const asc_op *op, double seconds, const asc_bench_limits *limits,
                                 asc_bench_op_result *result);
