@@ -31,7 +31,7 @@ train heads --model grassmann --heads 2
 has err 'heads is left out: no layer of this model knows it'
 lacks heads.config '"heads"'
 train depth --preset wikitext2-12l --layers 2 --mixing g,t --dim 16 --heads 2 --block 32 --batch 2 --steps 2
-has depth.config '"offsets":\[\[1\],\[1\]\]'
+has depth.config '"offsets":\[\[1\],\[\]\]'
 for bad in 'memory=["x",false]' 'r=[-5,8]'; do
     status 2 "$ASCGRAD" train $tiny --mixing t,g --set "$bad" --out none
     has err 'config: '
