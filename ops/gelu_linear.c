@@ -30,26 +30,16 @@ static job job_of(asc_call *call)
 #define ASC_SELF "ops/gelu_linear.c"
 #include "ops/both.h"
 
+/* Tiles are single products, whose sizes are int32. */
 static asc_status infer(asc_call *call)
 {
-    const asc_array *x = &call->in[X], *w = &call->in[W];
-    if (asc_expect_floating(call, X) || asc_expect_floating(call, W)) {
-        return ASC_ERR_ARG;
+    asc_status status = asc_linear_infer(call);
+    for (int i = 0; i < 2 && !status; i++) {
+        if (call->in[W].shape[i] > INT32_MAX) {
+            status = asc_call_expect(call, W, "(out, in) with both <= %d", INT32_MAX);
+        }
     }
-    if (x->ndim < 1 || x->shape[x->ndim - 1] > INT32_MAX) {
-        return asc_call_expect(call, X, "(..., in) with in <= %d", INT32_MAX);
-    }
-    int64_t in = x->shape[x->ndim - 1];
-    if (w->ndim != 2 || w->shape[1] != in || w->shape[0] > INT32_MAX) {
-        return asc_call_expect(call, W, "(out, %lld) with out <= %d", (long long)in, INT32_MAX);
-    }
-    if (call->in[B].ndim >= 0 && asc_expect_shape(call, B, x->dtype, 1, &w->shape[0], "(out)")) {
-        return ASC_ERR_ARG;
-    }
-    int64_t shape[ASC_MAX_DIMS];
-    memcpy(shape, x->shape, sizeof shape);
-    shape[x->ndim - 1] = w->shape[0];
-    return asc_call_output(call, 0, x->dtype, x->ndim, shape);
+    return status;
 }
 
 /* Memory for a tile of each worker. */
@@ -99,11 +89,6 @@ static asc_status backward(asc_call *call)
     return ASC_OK;
 }
 
-static double flops(const asc_call *call)
-{
-    return 2.0 * (double)call->in[X].numel * (double)call->in[W].shape[0];
-}
-
 static const asc_sample samples[] = {
     {.in = {{'f', 3, {2, 3, 5}}, {'f', 2, {4, 5}}, {'f', 1, {4}}}},
     {.in = {{'f', 2, {7, 3}}, {'f', 2, {2, 3}}}, .note = "no bias"},
@@ -125,7 +110,7 @@ const asc_op asc_op_gelu_linear = {
     .infer = infer,
     .forward = forward,
     .backward = backward,
-    .flops = flops,
+    .flops = asc_linear_flops,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
     .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 1024}}, {'f', 2, {256, 1024}}, {'f', 1, {256}}}},

@@ -5,7 +5,7 @@
 
 enum { X, W, B };
 
-static asc_status infer(asc_call *call)
+asc_status asc_linear_infer(asc_call *call)
 {
     const asc_array *x = &call->in[X], *w = &call->in[W];
     if (asc_expect_floating(call, X) || asc_expect_floating(call, W)) {
@@ -57,7 +57,7 @@ static asc_status backward(asc_call *call)
     return status;
 }
 
-static double flops(const asc_call *call)
+double asc_linear_flops(const asc_call *call)
 {
     return 2.0 * (double)call->in[X].numel * (double)call->in[W].shape[0];
 }
@@ -77,10 +77,10 @@ const asc_op asc_op_linear = {
     .n_out = 1,
     .flags = ASC_OP_FRESH,
     .saves_in = 1u << X | 1u << W,
-    .infer = infer,
+    .infer = asc_linear_infer,
     .forward = forward,
     .backward = backward,
-    .flops = flops,
+    .flops = asc_linear_flops,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
     .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 2, {1024, 256}}, {'f', 1, {1024}}}},

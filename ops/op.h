@@ -37,6 +37,10 @@ int64_t asc_leading(const asc_array *a, int n);
 /* out[n] (+)= the sum over the rows of x [rows, n], the same to the bit for any number of threads. */
 asc_status asc_column_sums(asc_call *call, const asc_array *x, int64_t rows, int64_t n, void *out, bool fresh);
 
+/* infer and flops of ops that end with y = x Wᵀ + b: inputs "x weight bias?", x (..., in), W (out, in), b (out). */
+asc_status asc_linear_infer(asc_call *call);
+double asc_linear_flops(const asc_call *call);
+
 /* y[n] (+)= a x on the context's threads; written where `fresh`. dtype f32 or f64. */
 void asc_add_scaled(asc_ctx *ctx, asc_dtype dtype, void *y, double a, const void *x, int64_t n, bool fresh);
 
