@@ -6,42 +6,23 @@
 
 #include <ascgrad/ops.h>
 
+#include "tests/heap.h"
+
 enum { ROWS = 6, D = 8, WORDS = 5 };
 
-/* ---- an allocator that counts, and fails when it is told to ---- */
-
-static long calls, failing; /* calls so far; the first to fail, from 0, or -1 */
-static size_t outstanding;
-
-static void *take(void *user, size_t bytes, size_t align)
-{
-    (void)user;
-    void *p = NULL;
-    if (calls++ == failing || posix_memalign(&p, align, bytes) != 0) {
-        return NULL;
-    }
-    outstanding += bytes;
-    return p;
-}
-
-static void give(void *user, void *memory, size_t bytes)
-{
-    (void)user;
-    outstanding -= bytes;
-    free(memory);
-}
+static heap memory = {.fail_at = NEVER}; /* of all contexts */
 
 static asc_ctx *ctx;
 
 static asc_ctx *open_ctx(int threads)
 {
-    return asc_ctx_new(&(asc_options){.threads = threads, .seed = 1, .allocator = {take, give, NULL}});
+    return asc_ctx_new(&(asc_options){.threads = threads, .seed = 1, .allocator = {heap_alloc, heap_free, &memory}});
 }
 
 static void setup(void)
 {
-    calls = 0;
-    failing = -1;
+    memory.calls = 0;
+    memory.fail_at = NEVER;
     ctx = open_ctx(1);
 }
 
@@ -49,7 +30,7 @@ static void teardown(void)
 {
     ck_assert_msg(asc_error(ctx) == ASC_OK, "%s", asc_error_message(ctx));
     asc_ctx_free(ctx);
-    ck_assert_uint_eq(outstanding, 0);
+    ck_assert_uint_eq(memory.bytes, 0);
 }
 
 static void expect_error(asc_status status, const char *part)
@@ -482,26 +463,26 @@ START_TEST(every_allocation_fails_once)
     gradients(ctx, false, false, expected);
     long n = 0;
     for (bool reached = true; reached; n++) {
-        calls = 0;
-        failing = n;
-        size_t before = outstanding;
+        memory.calls = 0;
+        memory.fail_at = n;
+        size_t before = memory.bytes;
         asc_ctx *c = open_ctx(1);
         if (!c) {
-            ck_assert_uint_eq(outstanding, before);
+            ck_assert_uint_eq(memory.bytes, before);
             continue;
         }
         gradients(c, true, false, after);
-        reached = calls > n;
+        reached = memory.calls > n;
         ck_assert_int_eq(asc_error(c), reached ? ASC_ERR_MEMORY : ASC_OK);
-        failing = -1;
+        memory.fail_at = NEVER;
         asc_error_clear(c);
         gradients(c, true, false, after);
         ck_assert_msg(asc_error(c) == ASC_OK && same_bits(expected, after), "call %ld: %s", n, asc_error_message(c));
         asc_ctx_free(c);
-        ck_assert_msg(outstanding == before, "call %ld leaks", n);
+        ck_assert_msg(memory.bytes == before, "call %ld leaks", n);
     }
     ck_assert_int_gt(n, 40);
-    failing = -1;
+    memory.fail_at = NEVER;
 }
 END_TEST
 

@@ -9,6 +9,8 @@
 #include <ascgrad/ops.h>
 #include <ascgrad/optim.h>
 
+#include "tests/heap.h"
+
 enum { B = 2, N = 9, V = 11 };
 
 #define CONFIG(more) \
@@ -27,32 +29,11 @@ static void setup(void)
 }
 static const int64_t token[B * N + 1] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8};
 
-/* ---- an allocator whose n-th call fails, once ---- */
-
-static long calls, failing; /* calls so far; the call to fail, from 0, or -1 */
-static size_t outstanding;
-
-static void *take(void *user, size_t bytes, size_t align)
-{
-    (void)user;
-    void *p = NULL;
-    if (calls++ == failing || posix_memalign(&p, align, bytes) != 0) {
-        return NULL;
-    }
-    outstanding += bytes;
-    return p;
-}
-
-static void give(void *user, void *memory, size_t bytes)
-{
-    (void)user;
-    outstanding -= bytes;
-    free(memory);
-}
+static heap memory = {.fail_at = NEVER}; /* of all contexts */
 
 static asc_ctx *new_context(void)
 {
-    return asc_ctx_new(&(asc_options){.threads = 1, .allocator = {take, give, NULL}});
+    return asc_ctx_new(&(asc_options){.threads = 1, .allocator = {heap_alloc, heap_free, &memory}});
 }
 
 static asc_tensor tokens(asc_ctx *ctx, int64_t from)
@@ -113,35 +94,35 @@ static double live(asc_ctx *ctx)
 START_TEST(any_allocation_may_fail)
 {
     config = configs[_i];
-    failing = -1;
+    memory.fail_at = NEVER;
     asc_ctx *ctx = new_context();
     double expected = live(ctx);
     ck_assert_msg(isfinite(expected), "%s", asc_error_message(ctx));
     size_t held = asc_memory(ctx).bytes;
     asc_ctx_free(ctx);
-    ck_assert_uint_eq(outstanding, 0);
-    for (failing = 0;; failing++) {
-        calls = 0;
+    ck_assert_uint_eq(memory.bytes, 0);
+    for (memory.fail_at = 0;; memory.fail_at++) {
+        memory.calls = 0;
         ctx = new_context();
         if (!ctx) {
-            ck_assert_int_lt(failing, 10);
-            ck_assert_uint_eq(outstanding, 0);
+            ck_assert_int_lt(memory.fail_at, 10);
+            ck_assert_uint_eq(memory.bytes, 0);
             continue;
         }
         live(ctx);
-        if (calls <= failing) {
+        if (memory.calls <= memory.fail_at) {
             break;
         }
-        ck_assert_msg(asc_error(ctx) == ASC_ERR_MEMORY, "allocation %ld: %s", failing, asc_error_message(ctx));
+        ck_assert_msg(asc_error(ctx) == ASC_ERR_MEMORY, "allocation %ld: %s", (long)memory.fail_at, asc_error_message(ctx));
         asc_error_clear(ctx);
-        ck_assert_msg(live(ctx) == expected, "after allocation %ld failed: %s", failing, asc_error_message(ctx));
+        ck_assert_msg(live(ctx) == expected, "after allocation %ld failed: %s", (long)memory.fail_at, asc_error_message(ctx));
         size_t most = held + held / 20; /* what was cut short may have come back to the pool in another order */
         ck_assert_msg(asc_memory(ctx).bytes <= most, "allocation %ld: %zu bytes are held, expected at most %zu",
-                      failing, asc_memory(ctx).bytes, most);
+                      (long)memory.fail_at, asc_memory(ctx).bytes, most);
         asc_ctx_free(ctx);
-        ck_assert_msg(outstanding == 0, "allocation %ld: %zu bytes leak", failing, outstanding);
+        ck_assert_msg(memory.bytes == 0, "allocation %ld: %zu bytes leak", (long)memory.fail_at, memory.bytes);
     }
-    ck_assert_int_gt(failing, 100);
+    ck_assert_int_gt(memory.fail_at, 100);
     asc_ctx_free(ctx);
 }
 END_TEST
@@ -150,7 +131,7 @@ END_TEST
 
 START_TEST(a_model_made_in_a_scope_outlives_it)
 {
-    failing = -1;
+    memory.fail_at = NEVER;
     asc_ctx *ctx = new_context();
     asc_scope_begin(ctx);
     asc_lm *lm = asc_lm_new(ctx, config, ASC_F32, 1);
@@ -165,7 +146,7 @@ START_TEST(a_model_made_in_a_scope_outlives_it)
     asc_optim_free(optim);
     asc_lm_free(lm);
     asc_ctx_free(ctx);
-    ck_assert_uint_eq(outstanding, 0);
+    ck_assert_uint_eq(memory.bytes, 0);
 }
 END_TEST
 
@@ -180,7 +161,7 @@ static void fill(asc_ctx *ctx, asc_lm *lm, const char *param, double value)
 /* The tape holds the parameters, and names the layers in its errors, after the model is gone. */
 START_TEST(a_tape_outlives_its_model)
 {
-    failing = -1;
+    memory.fail_at = NEVER;
     asc_ctx *ctx = new_context();
     asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 1);
     asc_tensor bias = asc_keep(asc_params_find(asc_lm_params(lm), "blocks.0.ffn.fc1.bias"));
@@ -201,7 +182,7 @@ START_TEST(a_tape_outlives_its_model)
     asc_scope_end(ctx);
     asc_release(bias);
     asc_ctx_free(ctx);
-    ck_assert_uint_eq(outstanding, 0);
+    ck_assert_uint_eq(memory.bytes, 0);
 }
 END_TEST
 
@@ -209,7 +190,7 @@ END_TEST
 START_TEST(a_cache_is_as_it_was_after_a_failed_call)
 {
     config = configs[_i];
-    failing = -1;
+    memory.fail_at = NEVER;
     asc_ctx *ctx = new_context();
     asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 1);
     asc_lm_cache *cache = asc_lm_cache_new(lm, N);
@@ -218,9 +199,9 @@ START_TEST(a_cache_is_as_it_was_after_a_failed_call)
     for (long k = -1; k < 40; k++) {
         asc_lm_cache_reset(cache);
         asc_lm_next(cache, token, 4);
-        failing = k < 0 ? -1 : calls + k;
+        memory.fail_at = k < 0 ? NEVER : memory.calls + k;
         asc_tensor logits = asc_lm_next(cache, token + 4, 1 + (k >= 0) * 4); /* other sizes than the pool holds */
-        failing = -1;
+        memory.fail_at = NEVER;
         failures += asc_is_null(logits);
         if (k >= 0 && asc_is_null(logits)) {
             ck_assert_int_eq(asc_error(ctx), ASC_ERR_MEMORY);
@@ -241,7 +222,7 @@ END_TEST
 
 START_TEST(an_optimiser_refuses_a_list_that_grew)
 {
-    failing = -1;
+    memory.fail_at = NEVER;
     asc_ctx *ctx = new_context();
     asc_lm *lm = asc_lm_new(ctx, config, ASC_F32, 1);
     asc_optim *optim = asc_adamw_new(ctx, asc_lm_params(lm), NULL);
@@ -255,7 +236,7 @@ START_TEST(an_optimiser_refuses_a_list_that_grew)
     asc_optim_free(optim);
     asc_lm_free(lm);
     asc_ctx_free(ctx);
-    ck_assert_uint_eq(outstanding, 0);
+    ck_assert_uint_eq(memory.bytes, 0);
 }
 END_TEST
 
