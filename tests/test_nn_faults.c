@@ -113,9 +113,11 @@ START_TEST(any_allocation_may_fail)
         if (memory.calls <= memory.fail_at) {
             break;
         }
-        ck_assert_msg(asc_error(ctx) == ASC_ERR_MEMORY, "allocation %ld: %s", (long)memory.fail_at, asc_error_message(ctx));
+        ck_assert_msg(asc_error(ctx) == ASC_ERR_MEMORY, "allocation %ld: %s", (long)memory.fail_at,
+                      asc_error_message(ctx));
         asc_error_clear(ctx);
-        ck_assert_msg(live(ctx) == expected, "after allocation %ld failed: %s", (long)memory.fail_at, asc_error_message(ctx));
+        ck_assert_msg(live(ctx) == expected, "after allocation %ld failed: %s", (long)memory.fail_at,
+                      asc_error_message(ctx));
         size_t most = held + held / 20; /* what was cut short may have come back to the pool in another order */
         ck_assert_msg(asc_memory(ctx).bytes <= most, "allocation %ld: %zu bytes are held, expected at most %zu",
                       (long)memory.fail_at, asc_memory(ctx).bytes, most);
