@@ -18,7 +18,7 @@ tiny_model='--layers 1 --dim 32 --heads 2 --vocab 100'
 {
 status 0 "$ASCGRAD" bench train $tiny_model --block 16 --batch 4 --steps 3 --json
 lines out 1
-for key in tokens_per_s step_ms gflop_per_token gflops sgemm_gflops efficiency peak_rss_mib; do
+for key in tokens_per_s step_ms gflop_per_token gflops sgemm_gflops efficiency paired_efficiency peak_rss_mib; do
     value=$(field $key <out)
     awk -v v="$value" 'BEGIN { exit !(v > 0) }' || fail "$key is '$value'"
 done
@@ -105,7 +105,7 @@ json '[m["model"] for m in d["models"]] == [m.strip() for m in "'"$("$ASCGRAD" i
     sed 's/.*"models": \[\([^]]*\)\].*/\1/' | tr -d '"')"'".split(",")]'
 json 'all(abs(r["tokens_per_s"] * r["step_ms"] / 1e3 / n - 1) < 1e-6
           for m in d["models"] for r, n in zip(m["lengths"], (64, 96)))'
-json 'all(0 < r["peak_rss_mib"] < 500 and r["efficiency"] == r["gflops"] / d["sgemm_gflops"]
+json 'all(0 < r["peak_rss_mib"] < 500 and r["efficiency"] == r["gflops"] / r["sgemm_gflops"]
           for m in d["models"] for r in m["lengths"])'
 status 0 "$ASCGRAD" bench scaling $tiny_model --model grassmann --lengths 8,16,32 --steps 1 --limit 0
 has out '^ *16  *-  *-  *-$'

@@ -53,9 +53,6 @@ asc_ctx *bench_open(int64_t threads, int64_t mib);
 /* The models to measure: `model` alone, or all if it is NULL; the i-th, NULL past the last. */
 const char *bench_model_at(const char *model, int i);
 
-/* The most memory that this process has had. */
-double bench_peak_mib(void);
-
 /* Runs measure(arg, result) in a process of its own and brings back the `size` bytes of the result, so that its peak of
  * memory is its own. Returns measure's exit status; CLI_OK with the result as it was where `seconds` (0: any time) were
  * too few; CLI_IO after a message if the process did not come to its end. To be called before the program has threads. */

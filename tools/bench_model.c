@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,13 +93,6 @@ asc_ctx *bench_open(int64_t threads, int64_t mib)
         cli_message("no memory, or no threads");
     }
     return ctx;
-}
-
-double bench_peak_mib(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_maxrss / 1024;
 }
 
 /* ---- processes ---- */

@@ -33,41 +33,32 @@ static const cli_option options[] = {
 
 /* ---- one measurement, in a process of its own ---- */
 
-/* What is to be measured: a model at a length; no model: the machine. */
+/* What is to be measured: a model at a length. */
 typedef struct task {
     const struct args *args;
     const char *model;
     int64_t length, batch;
 } task;
 
-typedef struct measurement {
-    asc_bench_result step; /* all NaN: not measured */
-    double peak_mib, sgemm;
-} measurement;
-
-static const measurement nothing = {{NAN, NAN, NAN, NAN}, NAN, NAN};
+static const asc_bench_result nothing = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}; /* not measured */
 
 static int measure(const void *arg, void *result)
 {
     const task *t = arg;
-    measurement *m = result;
+    asc_bench_result *r = result;
     char length[24], batch[24];
     snprintf(length, sizeof length, "%lld", (long long)t->length);
     snprintf(batch, sizeof batch, "%lld", (long long)t->batch);
-    const bench_default sizes[] = {{"model", t->model ? t->model : "transformer"}, {"block", length}, {"batch", batch},
-                                   {NULL, NULL}};
-    *m = nothing;
-    asc_ctx *ctx = bench_open(t->args->threads, t->model ? t->args->memory : 0);
+    const bench_default sizes[] = {{"model", t->model}, {"block", length}, {"batch", batch}, {NULL, NULL}};
+    *r = nothing;
+    asc_ctx *ctx = bench_open(t->args->threads, t->args->memory);
     if (!ctx) {
         return CLI_IO;
     }
     asc_settings *settings = bench_settings(ctx, &t->args->model, sizes);
     asc_status status = asc_error(ctx);
-    if (!t->model && !status) {
-        m->sgemm = asc_bench_sgemm(ctx, settings);
-    } else if (!status) {
-        status = asc_bench_train(ctx, settings, t->args->vocab, t->args->steps, &m->step);
-        m->peak_mib = status ? NAN : bench_peak_mib();
+    if (!status) {
+        status = asc_bench_train(ctx, settings, t->args->vocab, t->args->steps, r);
     }
     int exit_status = status == ASC_ERR_MEMORY ? CLI_OK : cli_report(ctx);
     asc_settings_free(settings);
@@ -77,7 +68,7 @@ static int measure(const void *arg, void *result)
 
 /* ---- what a step would take ---- */
 
-enum { UNTIMED = 2, SET_UP = 10 }; /* steps before those that are timed; seconds to make a model */
+enum { UNTIMED = 2, SET_UP = 30 }; /* steps before those that are timed; seconds for a model, and for products */
 
 /* Seconds a token, at a length. */
 typedef struct cost {
@@ -99,26 +90,26 @@ static double estimate(const cost *before, int n, double length)
 }
 
 static int measure_model(const struct args *args, const char *model, const int64_t *lengths, cost *costs, int i,
-                         measurement *m)
+                         asc_bench_result *r)
 {
     int64_t batch = args->tokens > lengths[i] ? args->tokens / lengths[i] : 1;
     double tokens = (double)(batch * lengths[i]);
     int status = CLI_OK;
-    *m = nothing;
+    *r = nothing;
     if (estimate(costs, i, (double)lengths[i]) * tokens <= args->limit) {
         double most = args->limit * (double)(args->steps + UNTIMED) + SET_UP;
-        status = bench_apart(measure, &(task){args, model, lengths[i], batch}, most, m, sizeof *m);
+        status = bench_apart(measure, &(task){args, model, lengths[i], batch}, most, r, sizeof *r);
     }
-    double seconds = m->step.step_ms * 1e-3;
+    double seconds = r->step_ms * 1e-3;
     costs[i] = (cost){(double)lengths[i], isfinite(seconds) ? seconds / tokens : INFINITY};
     return status;
 }
 
 /* ---- tables ---- */
 
-static void print_head(const struct args *args, double sgemm)
+static void print_head(const struct args *args)
 {
-    printf("sgemm %.0f GFLOP/s; %lld tokens a step\n\n%8s", sgemm, (long long)args->tokens, "");
+    printf("%lld tokens a step\n\n%8s", (long long)args->tokens, "");
     for (int k = 0; bench_model_at(args->only, k); k++) {
         printf("%*s", k ? 31 : 11, bench_model_at(args->only, k));
     }
@@ -129,20 +120,21 @@ static void print_head(const struct args *args, double sgemm)
     putchar('\n');
 }
 
-static void print_measurement(const measurement *m, double sgemm)
+static void print_result(const asc_bench_result *r)
 {
-    bench_print_number(m->step.tokens_per_s, 11);
-    bench_print_share(m->step.gflops / sgemm, 11);
-    bench_print_number(m->peak_mib, 9);
+    bench_print_number(r->tokens_per_s, 11);
+    bench_print_share(r->paired_efficiency, 11);
+    bench_print_number(r->peak_rss_mib, 9);
     fflush(stdout);
 }
 
-static json_t *to_json(const measurement *m, int64_t length, double sgemm)
+static json_t *to_json(const asc_bench_result *r, int64_t length)
 {
-    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "length", (json_int_t)length, "tokens_per_s",
-                     cli_json_real(m->step.tokens_per_s), "step_ms", cli_json_real(m->step.step_ms), "gflops",
-                     cli_json_real(m->step.gflops), "efficiency", cli_json_real(m->step.gflops / sgemm),
-                     "peak_rss_mib", cli_json_real(m->peak_mib));
+    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "length", (json_int_t)length, "tokens_per_s",
+                     cli_json_real(r->tokens_per_s), "step_ms", cli_json_real(r->step_ms), "gflops",
+                     cli_json_real(r->gflops), "sgemm_gflops", cli_json_real(r->sgemm_gflops),
+                     "efficiency", cli_json_real(r->efficiency), "paired_efficiency",
+                     cli_json_real(r->paired_efficiency), "peak_rss_mib", cli_json_real(r->peak_rss_mib));
 }
 
 /* ---- all of them ---- */
@@ -150,7 +142,7 @@ static json_t *to_json(const measurement *m, int64_t length, double sgemm)
 enum { MOST_MODELS = 16 };
 
 /* Length by length; `lists` has one list of JSON objects a model, or is NULL. */
-static int measure_all(const struct args *args, const int64_t *lengths, int n, double sgemm, json_t **lists)
+static int measure_all(const struct args *args, const int64_t *lengths, int n, json_t **lists)
 {
     static cost costs[MOST_MODELS][BENCH_LENGTHS];
     for (int i = 0; i < n; i++) {
@@ -159,15 +151,15 @@ static int measure_all(const struct args *args, const int64_t *lengths, int n, d
             fflush(stdout);
         }
         for (int k = 0; k < MOST_MODELS && bench_model_at(args->only, k); k++) {
-            measurement m;
-            int status = measure_model(args, bench_model_at(args->only, k), lengths, costs[k], i, &m);
+            asc_bench_result r;
+            int status = measure_model(args, bench_model_at(args->only, k), lengths, costs[k], i, &r);
             if (status != CLI_OK) {
                 return status;
             }
             if (lists) {
-                json_array_append_new(lists[k], to_json(&m, lengths[i], sgemm));
+                json_array_append_new(lists[k], to_json(&r, lengths[i]));
             } else {
-                print_measurement(&m, sgemm);
+                print_result(&r);
             }
         }
         if (!lists) {
@@ -177,7 +169,7 @@ static int measure_all(const struct args *args, const int64_t *lengths, int n, d
     return CLI_OK;
 }
 
-static int print_json(const struct args *args, const int64_t *lengths, int n, double sgemm)
+static int print_json(const struct args *args, const int64_t *lengths, int n)
 {
     json_t *models = json_array(), *lists[MOST_MODELS];
     for (int k = 0; k < MOST_MODELS && bench_model_at(args->only, k); k++) {
@@ -185,13 +177,12 @@ static int print_json(const struct args *args, const int64_t *lengths, int n, do
         json_array_append_new(models, json_pack("{s:s, s:o}", "model", bench_model_at(args->only, k), "lengths",
                                                 lists[k]));
     }
-    int status = measure_all(args, lengths, n, sgemm, lists);
+    int status = measure_all(args, lengths, n, lists);
     if (status != CLI_OK) {
         json_decref(models);
         return status;
     }
-    return cli_print_json(json_pack("{s:f, s:I, s:o}", "sgemm_gflops", sgemm, "tokens", (json_int_t)args->tokens,
-                                    "models", models));
+    return cli_print_json(json_pack("{s:I, s:o}", "tokens", (json_int_t)args->tokens, "models", models));
 }
 
 static int run(int argc, char **argv)
@@ -202,22 +193,17 @@ static int run(int argc, char **argv)
     cli_expect_operands(n, argv, 0, 0, "");
     int64_t lengths[BENCH_LENGTHS];
     n = bench_numbers("lengths", args.lengths, 1, lengths);
-    measurement machine;
-    int status = bench_apart(measure, &(task){&args, NULL, 128, 32}, 0, &machine, sizeof machine);
-    if (status != CLI_OK || !isfinite(machine.sgemm)) {
-        return status ? status : CLI_IO;
-    }
     if (args.json) {
-        return print_json(&args, lengths, n, machine.sgemm);
+        return print_json(&args, lengths, n);
     }
-    print_head(&args, machine.sgemm);
-    return measure_all(&args, lengths, n, machine.sgemm, NULL);
+    print_head(&args);
+    return measure_all(&args, lengths, n, NULL);
 }
 
 const cli_command bench_scaling = {
     "bench scaling", "times training steps of all models at rising lengths, and their memory", "",
-    "Each model and length in a process of its own, so that the peak of memory is its own. The share is of the best\n"
-    "that the machine's matrix product reaches.",
+    "Each model and length in a process of its own, so that the peak of memory is its own. The share is the median\n"
+    "of each step against the matrix products before and after it.",
     "ascgrad bench scaling\nascgrad bench scaling --model grassmann --lengths 1024,4096,16384,65536 --limit 60",
     options, run,
 };

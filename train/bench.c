@@ -1,8 +1,10 @@
 /* train/bench.c: the speed of training steps on random tokens. */
 #include "train/bench.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "train/trainer.h"
 
@@ -121,27 +123,60 @@ static asc_status warm_up(const asc_stepper *s)
     return status;
 }
 
-static asc_status time_steps(const asc_stepper *s, int64_t steps, double *times)
+/* The most memory that this process has had. */
+static double peak_mib(void)
 {
-    asc_status status = warm_up(s);
-    for (int64_t i = 0; i < steps && status == ASC_OK; i++) {
-        status = time_step(s, WARM_UP + i, &times[i]);
-    }
-    return status;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss / 1024;
 }
 
-static asc_status run(const asc_stepper *s, int64_t steps, asc_bench_result *result)
+/* The machine's matrix product, now. */
+static double time_products(const asc_stepper *s, const asc_settings *settings)
 {
-    size_t bytes = (size_t)steps * sizeof(double);
+    asc_span span;
+    asc_span_begin(s->ctx, &span, "sgemm");
+    double gflops = asc_bench_sgemm(s->ctx, settings);
+    asc_span_end(s->ctx, &span);
+    return gflops;
+}
+
+/* The times of steps, each with matrix products before and after it: a machine's clock changes within seconds. The
+ * `shares` are of a step's products per second in those of its neighbours. */
+static asc_status time_steps(const asc_stepper *s, const asc_settings *settings, int64_t steps, double *times,
+                             double *shares, asc_bench_result *result)
+{
+    double gflop = result->gflop_per_token * (double)(s->batch * s->block);
+    asc_status status = warm_up(s);
+    result->peak_rss_mib = peak_mib(); /* without what the BLAS takes for threads of its own */
+    double before = time_products(s, settings);
+    result->sgemm_gflops = before;
+    for (int64_t i = 0; i < steps && status == ASC_OK; i++) {
+        status = time_step(s, WARM_UP + i, &times[i]);
+        double after = time_products(s, settings);
+        shares[i] = gflop / times[i] / ((before + after) / 2);
+        result->sgemm_gflops = fmax(result->sgemm_gflops, after);
+        before = after;
+    }
+    return status ? status : asc_error(s->ctx);
+}
+
+static asc_status run(const asc_stepper *s, const asc_settings *settings, int64_t steps, asc_bench_result *result)
+{
+    size_t bytes = 2 * (size_t)steps * sizeof(double);
     double *times = asc_alloc(s->ctx, bytes);
     if (!times) {
         return ASC_ERR_MEMORY;
     }
-    double forward = count_products(s);
-    if (asc_error(s->ctx) == ASC_OK && time_steps(s, steps, times) == ASC_OK) {
+    asc_bench_result r = {.gflop_per_token = 3 * count_products(s)};
+    if (asc_error(s->ctx) == ASC_OK && time_steps(s, settings, steps, times, times + steps, &r) == ASC_OK) {
         double median = asc_median(times, steps);
-        double tokens_per_s = (double)(s->batch * s->block) / median;
-        *result = (asc_bench_result){tokens_per_s, median * 1e3, 3 * forward, 3 * forward * tokens_per_s};
+        r.tokens_per_s = (double)(s->batch * s->block) / median;
+        r.step_ms = median * 1e3;
+        r.gflops = r.gflop_per_token * r.tokens_per_s;
+        r.efficiency = r.gflops / r.sgemm_gflops;
+        r.paired_efficiency = asc_median(times + steps, steps);
+        *result = r;
     }
     asc_free(s->ctx, times, bytes);
     return asc_error(s->ctx);
@@ -168,7 +203,7 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
         source tokens = {asc_lm_vocab(lm), asc_lm_block(lm), 1};
         run(&(asc_stepper){.ctx = ctx, .lm = lm, .optim = optim, .block = tokens.block, .batch = v->batch,
                            .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed, .fill = fill,
-                           .user = &tokens}, steps, result);
+                           .user = &tokens}, settings, steps, result);
     }
     asc_optim_free(optim);
     asc_lm_free(lm);

@@ -20,6 +20,11 @@ typedef struct asc_bench_result {
     double tokens_per_s, step_ms; /* of the median step */
     double gflop_per_token;       /* the products that the mathematics needs, forward and twice that backward */
     double gflops;                /* what the median step reaches */
+    double sgemm_gflops;          /* the best that asc_bench_sgemm found, before and after each of the steps */
+    double efficiency;            /* gflops / sgemm_gflops */
+    double paired_efficiency;     /* the median of the steps' own: a step against the mean of the products before and
+                                   * after it. Where the machine's speed varies it is the fairer one. */
+    double peak_rss_mib;          /* the most memory that the process had, after two steps */
 } asc_bench_result;
 
 /* Times `steps` >= 1 real training steps (forward, backward, clipping, AdamW, with the settings' batch and dropout) of
