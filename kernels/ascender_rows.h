@@ -38,26 +38,34 @@ static void F(count_before)(F(mask) *before, const REAL *value, int64_t count)
     }
 }
 
-/* Of n <= RANKED values: a value's place in the order is the number of those before it, counted without a branch. */
+/* The places of count <= RANKED values, none a NaN, in their order. A value's place in it is the number of those before
+ * it, counted without a branch. value: room for whole vectors. */
+static void F(rank)(REAL *value, int64_t count, F(integer) order[F(RANKED)])
+{
+    F(mask) before[F(RANKED) * sizeof(REAL) / VEC_BYTES];
+    F(integer) rank[F(RANKED)];
+    for (int64_t l = count; l % VEC; l++) {
+        value[l] = -(REAL)INFINITY;
+    }
+    F(count_before)(before, value, count);
+    memcpy(rank, before, (size_t)count * sizeof *rank);
+    for (int64_t l = 0; l < count; l++) {
+        order[rank[l]] = (F(integer))l;
+    }
+}
+
+/* Of n <= RANKED values. */
 static int64_t F(top_of_few)(const REAL *x, int64_t n, int64_t skip, int64_t k, REAL *best, int64_t *index)
 {
     REAL value[F(RANKED)];
-    F(mask) before[F(RANKED) * sizeof(REAL) / VEC_BYTES];
+    F(integer) order[F(RANKED)];
     int64_t gap = skip >= 0 && skip < n ? skip : n, count = n - (gap < n);
     memcpy(value, x, (size_t)gap * sizeof *x);
     memcpy(value + gap, x + gap + 1, (size_t)(count - gap) * sizeof *x);
     for (int64_t l = 0; l < count; l++) {
         value[l] = F(orderly)(value[l]);
     }
-    for (int64_t l = count; l % VEC; l++) {
-        value[l] = -(REAL)INFINITY;
-    }
-    F(count_before)(before, value, count);
-    F(integer) rank[F(RANKED)], order[F(RANKED)];
-    memcpy(rank, before, (size_t)count * sizeof *rank);
-    for (int64_t l = 0; l < count; l++) {
-        order[rank[l]] = (F(integer))l;
-    }
+    F(rank)(value, count, order);
     int64_t found = k < count ? k : count;
     for (int64_t e = 0; e < found; e++) {
         index[e] = (int64_t)order[e] + (order[e] >= gap);
@@ -75,29 +83,71 @@ static bool F(any_above)(const REAL *x, REAL floor)
     return above;
 }
 
-/* The first ones by their ranks, then a sorted list, into which nothing enters that is not above its end: most blocks
- * are passed over with one comparison a lane. */
-static int64_t F(top_k)(const REAL *x, int64_t n, int64_t skip, int64_t k, REAL *best, int64_t *index)
+/* The best so far, then what may still enter, in the order of their places: k of them are the best. */
+typedef struct F(contest) {
+    REAL value[F(RANKED)];
+    int64_t index[F(RANKED)], count;
+} F(contest);
+
+static void F(decide)(F(contest) *c, int64_t k)
 {
-    int64_t block = n < F(RANKED) ? n : F(RANKED), found = F(top_of_few)(x, block, skip, k, best, index);
-    for (; k > 0 && block < n; block += LANES) {
+    F(contest) all = *c;
+    F(integer) order[F(RANKED)];
+    F(rank)(all.value, all.count, order);
+    c->count = k;
+    for (int64_t e = 0; e < k; e++) {
+        c->value[e] = all.value[order[e]];
+        c->index[e] = all.index[order[e]];
+    }
+}
+
+/* k <= RANKED - LANES, n >= RANKED. Nothing enters that is not above the last of the best: most blocks are passed over
+ * with one comparison a lane, and the others' entries go in without a branch. */
+static int64_t F(top_by_rank)(const REAL *x, int64_t n, int64_t skip, int64_t k, REAL *best, int64_t *index)
+{
+    F(contest) c;
+    c.count = F(top_of_few)(x, F(RANKED), skip, k, c.value, c.index);
+    REAL floor = c.value[k - 1];
+    for (int64_t block = F(RANKED); block < n; block += LANES) {
         int64_t end = n - block < LANES ? n : block + LANES;
-        if (found == k && end - block == LANES && !F(any_above)(x + block, best[k - 1])) {
+        if (end - block == LANES && !F(any_above)(x + block, floor)) {
             continue;
         }
-        for (int64_t j = block; j < end; j++) {
-            REAL value = F(orderly)(x[j]);
-            if (j == skip || (found == k && !(value > best[k - 1]))) {
-                continue;
-            }
-            int64_t at = found < k ? found++ : k - 1;
-            for (; at > 0 && best[at - 1] < value; at--) {
-                best[at] = best[at - 1];
-                index[at] = index[at - 1];
-            }
-            best[at] = value;
-            index[at] = j;
+        if (c.count + LANES > F(RANKED)) {
+            F(decide)(&c, k);
+            floor = c.value[k - 1];
         }
+        for (int64_t j = block; j < end; j++) {
+            c.value[c.count] = x[j];
+            c.index[c.count] = j;
+            c.count += (x[j] > floor) & (j != skip);
+        }
+    }
+    F(decide)(&c, k);
+    memcpy(best, c.value, (size_t)k * sizeof *best);
+    memcpy(index, c.index, (size_t)k * sizeof *index);
+    return k;
+}
+
+/* The first ones by their ranks, then a sorted list. */
+static int64_t F(top_k)(const REAL *x, int64_t n, int64_t skip, int64_t k, REAL *best, int64_t *index)
+{
+    if (k > 0 && k <= F(RANKED) - LANES && n > F(RANKED)) {
+        return F(top_by_rank)(x, n, skip, k, best, index);
+    }
+    int64_t block = n < F(RANKED) ? n : F(RANKED), found = F(top_of_few)(x, block, skip, k, best, index);
+    for (int64_t j = block; k > 0 && j < n; j++) {
+        REAL value = F(orderly)(x[j]);
+        if (j == skip || (found == k && !(value > best[k - 1]))) {
+            continue;
+        }
+        int64_t at = found < k ? found++ : k - 1;
+        for (; at > 0 && best[at - 1] < value; at--) {
+            best[at] = best[at - 1];
+            index[at] = index[at - 1];
+        }
+        best[at] = value;
+        index[at] = j;
     }
     return found;
 }
@@ -106,14 +156,16 @@ static void F(sum_listed)(REAL *y, const REAL *rows, int64_t ld, const int64_t *
 {
     int64_t i = 0;
     for (; i + LANES <= d; i += LANES) {
-        REAL lane[LANES] = {0};
+        F(vec) sum[LANES * sizeof(REAL) / VEC_BYTES] = {{0}};
         for (int64_t e = 0; e < n; e++) {
             const REAL *row = rows + list[e] * ld + i;
-            for (int l = 0; l < LANES; l++) {
-                lane[l] += row[l];
+            for (int v = 0; v < LANES / VEC; v++) {
+                F(vec) part;
+                memcpy(&part, row + v * VEC, sizeof part);
+                sum[v] += part;
             }
         }
-        memcpy(y + i, lane, sizeof lane);
+        memcpy(y + i, sum, sizeof sum);
     }
     for (; i < d; i++) {
         REAL sum = 0;

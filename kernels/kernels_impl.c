@@ -34,6 +34,13 @@
 /* Partial sums in flight: two vectors of the widest instruction set in float, four in double. */
 #define LANES 32
 
+/* A vector of four of the eight elements of a and b, by their places, a vector of the type `places`. */
+#if defined(__clang__) || __GNUC__ >= 12
+#define PICK(places, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define PICK(places, a, b, ...) __builtin_shuffle(a, b, (places){__VA_ARGS__})
+#endif
+
 /* As wide as a real. */
 typedef int32_t integer_f32;
 typedef int64_t integer_f64;

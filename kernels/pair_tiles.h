@@ -161,14 +161,17 @@ static ALWAYS_INLINE void F(pull)(const REAL *G, int64_t ld_g, const REAL *A, in
 /* The sum of the lanes, in a tree. */
 static ALWAYS_INLINE REAL F(lane_sum)(const F(vec) x[PARTS])
 {
-    REAL lane[64 / sizeof(REAL)];
-    memcpy(lane, x, sizeof lane);
-    for (int half = (int)(32 / sizeof(REAL)); half > 0; half /= 2) {
-        for (int l = 0; l < half; l++) {
-            lane[l] += lane[l + half];
-        }
+    REAL lane[16] = {0}, a[8], b[4]; /* doubles fill half of them */
+    for (int v = 0; v < PARTS; v++) {
+        memcpy(lane + v * VEC, &x[v], sizeof x[v]);
     }
-    return lane[0];
+    for (int l = 0; l < 8; l++) {
+        a[l] = lane[l] + lane[l + 8];
+    }
+    for (int l = 0; l < 4; l++) {
+        b[l] = a[l] + a[l + 4];
+    }
+    return (b[0] + b[2]) + (b[1] + b[3]);
 }
 
 static ALWAYS_INLINE void F(pull_rows)(const REAL *G, int64_t ld_g, const REAL *A, REAL *dA, int64_t ld_a,

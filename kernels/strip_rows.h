@@ -3,17 +3,52 @@
  * F(name) defined. strip_table.h says what each function does.
  */
 
+typedef REAL F(quad) __attribute__((vector_size(4 * sizeof(REAL))));
+typedef F(integer) F(places) __attribute__((vector_size(4 * sizeof(REAL))));
+
+/* 4 × 4 elements, in registers: first pairs of rows are interleaved, then pairs of these. */
+static ALWAYS_INLINE void F(transpose_quad)(REAL *to, int64_t ld_to, const REAL *x, int64_t ld_x)
+{
+    F(quad) row[4], pair[4], column[4];
+    for (int i = 0; i < 4; i++) {
+        memcpy(&row[i], x + i * ld_x, sizeof row[i]);
+    }
+    for (int i = 0; i < 4; i += 2) {
+        pair[i] = PICK(F(places), row[i], row[i + 1], 0, 4, 1, 5);
+        pair[i + 1] = PICK(F(places), row[i], row[i + 1], 2, 6, 3, 7);
+    }
+    for (int i = 0; i < 2; i++) {
+        column[2 * i] = PICK(F(places), pair[i], pair[i + 2], 0, 1, 4, 5);
+        column[2 * i + 1] = PICK(F(places), pair[i], pair[i + 2], 2, 3, 6, 7);
+    }
+    for (int i = 0; i < 4; i++) {
+        memcpy(to + i * ld_to, &column[i], sizeof column[i]);
+    }
+}
+
+static void F(transpose_few)(REAL *to, int64_t ld_to, const REAL *x, int64_t ld_x, int64_t rows, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++) {
+        for (int64_t k = 0; k < rows; k++) {
+            to[j * ld_to + k] = x[k * ld_x + j];
+        }
+    }
+}
+
+/* 16 rows at a time, which fill whole cache lines of what is written. */
 static void F(transpose)(REAL *to, int64_t ld_to, const REAL *x, int64_t ld_x, int64_t rows, int64_t n)
 {
     enum { SIDE = 16 };
-    for (int64_t i = 0; i < rows; i += SIDE) {
-        int64_t last = i + SIDE < rows ? i + SIDE : rows;
-        for (int64_t j = 0; j < n; j++) {
-            for (int64_t k = i; k < last; k++) {
-                to[j * ld_to + k] = x[k * ld_x + j];
+    int64_t whole = rows / SIDE * SIDE, quads = n / 4 * 4;
+    for (int64_t i = 0; i < whole; i += SIDE) {
+        for (int64_t j = 0; j < quads; j += 4) {
+            for (int64_t k = i; k < i + SIDE; k += 4) {
+                F(transpose_quad)(to + j * ld_to + k, ld_to, x + k * ld_x + j, ld_x);
             }
         }
     }
+    F(transpose_few)(to + quads * ld_to, ld_to, x + quads, ld_x, whole, n - quads);
+    F(transpose_few)(to + whole, ld_to, x + whole * ld_x, ld_x, rows - whole, n);
 }
 
 static void F(strip_load)(double *to, const REAL *x, int64_t ld, const double *weight, int64_t n)

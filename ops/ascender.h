@@ -77,14 +77,16 @@ typedef struct asc_flock {
     asc_allowed rows; /* of everything else, and of the panels */
     asc_position_bias bias;
     asc_neighbor_rule rule;
+    bool base_scores; /* the rule chooses by these */
     int64_t d, d_heading, dz, da;
     int64_t ld;       /* from row to row of a transposed array: room to read behind a row's end */
     double scale;     /* 1/√d */
 
     /* Of all keys, [B, H, M, width]: unit headings and features, places less that of the sequence's first token; and
-     * transposed, [B, H, width, ld]. keys_t: only if base scores choose. */
+     * transposed, [B, H, width, ld], the last three where copies pay, else NULL: values backward, and if base scores
+     * choose always keys. */
     void *headings, *features, *places;
-    void *features_t, *places_t, *keys_t;
+    void *features_t, *places_t, *keys_t, *headings_t, *values_t;
 
     /* A worker's */
     int64_t widest;
@@ -123,11 +125,11 @@ asc_flock_space asc_flock_space_of(const asc_flock *s, int worker);
 asc_matrix asc_flock_input(const asc_flock *s, const asc_panel *p, const asc_array *a);
 asc_matrix asc_flock_keys(const asc_flock *s, const asc_panel *p, void *memory, int64_t rows, int64_t width);
 asc_matrix asc_flock_own_rows(const asc_flock *s, asc_matrix keys);
-/* The centroids saved for the head, [N, dz]; and [rows, width] memory of the worker's, with a panel to which it is
- * all there is. */
+/* Keys for asc_panel_scores: as they stand in `transposed`, if there is that. */
+asc_matrix asc_flock_turned(const asc_flock *s, const asc_panel *p, void *transposed, asc_matrix keys);
+/* The centroids saved for the head, [N, dz]; and [rows, width] memory of the worker's. */
 asc_matrix asc_flock_centroids(const asc_flock *s, const asc_panel *p);
 asc_matrix asc_flock_block(const asc_flock *s, void *memory, int64_t width);
-asc_panel asc_flock_alone(const asc_panel *p);
 /* Row r of the panel; of the facts and of the chosen neighbours saved for it. */
 double *asc_flock_fact_row(const asc_flock *s, const asc_panel *p, int64_t r);
 int64_t *asc_flock_chosen_row(const asc_flock *s, const asc_panel *p, int64_t r);

@@ -77,7 +77,8 @@ static void R(recompute)(const work *k)
     asc_flock_directions(s, p, w, w->panel[DIRECTIONS]);
     asc_flock_distances(s, p, (const real *)c.data + p->first * c.ld, w->panel[DISTANCES]);
     if (dy.data) {
-        asc_panel_scores(p, 1, dy, asc_flock_input(s, p, &s->call->in[FLOCK_V]), w->panel[DSCORES]);
+        asc_matrix v = asc_flock_turned(s, p, s->values_t, asc_flock_input(s, p, &s->call->in[FLOCK_V]));
+        asc_panel_scores(p, 1, dy, v, w->panel[DSCORES]);
     } else {
         memset(w->panel[DSCORES], 0, (size_t)(p->rows * p->columns) * sizeof(real));
     }
@@ -216,7 +217,7 @@ static void R(neighbours_row)(const work *k, int64_t r)
 static void R(alignment)(const work *k)
 {
     const asc_flock *s = k->s;
-    asc_panel alone = asc_flock_alone(k->p);
+    asc_panel alone = asc_panel_alone(k->p);
     asc_matrix u = asc_flock_block(s, k->w->u, s->d_heading), du = asc_flock_block(s, k->w->du, s->d_heading);
     if (s->all_du) {
         asc_matrix all = asc_flock_keys(s, k->p, s->all_du, s->J.N, s->d_heading);
@@ -289,7 +290,7 @@ static void R(places)(const work *k)
     const asc_flock *s = k->s;
     const asc_panel *p = k->p;
     int64_t size = p->rows * s->dz;
-    asc_panel alone = asc_flock_alone(p);
+    asc_panel alone = asc_panel_alone(p);
     asc_matrix c = asc_flock_centroids(s, p), dc = asc_flock_block(s, k->w->dc, s->dz);
     asc_matrix own = asc_flock_own_rows(s, asc_flock_keys(s, p, s->places, s->J.M, s->dz));
     const real *centroids = (const real *)c.data + p->first * c.ld;

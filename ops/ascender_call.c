@@ -22,7 +22,7 @@ asc_matrix asc_flock_input(const asc_flock *s, const asc_panel *p, const asc_arr
 asc_matrix asc_flock_keys(const asc_flock *s, const asc_panel *p, void *memory, int64_t rows, int64_t width)
 {
     size_t first = (size_t)((p->b * s->J.H + p->h) * rows * width) * asc_dtype_size(s->dtype);
-    return (asc_matrix){s->dtype, (char *)memory + first, width, width};
+    return (asc_matrix){.dtype = s->dtype, .data = (char *)memory + first, .width = width, .ld = width};
 }
 
 asc_matrix asc_flock_own_rows(const asc_flock *s, asc_matrix keys)
@@ -32,6 +32,17 @@ asc_matrix asc_flock_own_rows(const asc_flock *s, asc_matrix keys)
     return keys;
 }
 
+asc_matrix asc_flock_turned(const asc_flock *s, const asc_panel *p, void *transposed, asc_matrix keys)
+{
+    if (!transposed) {
+        return keys;
+    }
+    asc_matrix turned = asc_flock_keys(s, p, transposed, keys.width, s->ld);
+    turned.width = keys.width;
+    turned.turned = true;
+    return turned;
+}
+
 asc_matrix asc_flock_centroids(const asc_flock *s, const asc_panel *p)
 {
     return asc_flock_keys(s, p, s->call->saved[FLOCK_CENTROID].data, s->J.N, s->dz);
@@ -39,14 +50,7 @@ asc_matrix asc_flock_centroids(const asc_flock *s, const asc_panel *p)
 
 asc_matrix asc_flock_block(const asc_flock *s, void *memory, int64_t width)
 {
-    return (asc_matrix){s->dtype, memory, width, width};
-}
-
-asc_panel asc_flock_alone(const asc_panel *p)
-{
-    asc_panel alone = *p;
-    alone.first = 0;
-    return alone;
+    return (asc_matrix){.dtype = s->dtype, .data = memory, .width = width, .ld = width};
 }
 
 static int64_t saved_row(const asc_flock *s, const asc_panel *p, int64_t r)
@@ -117,6 +121,7 @@ static void describe(asc_call *call, asc_flock *s)
         s->bias.table = rel->data;
     }
     s->rule = asc_neighbor_rule_of(&a->o, &call->in[FLOCK_NEIGHBORS], &call->in[FLOCK_K_OF], s->J.M);
+    s->base_scores = asc_neighbors_scored(&s->rule) && s->rule.kind == ASC_NEIGHBORS_BASE;
     s->d = call->in[FLOCK_Q].shape[2] / s->J.H;
     s->d_heading = call->in[separate ? FLOCK_HEADING : FLOCK_K].shape[2] / s->J.H;
     s->dz = call->in[FLOCK_Z].shape[2] / s->J.H;
@@ -128,13 +133,16 @@ static void describe(asc_call *call, asc_flock *s)
 /* Lays out [B, H, n] for each of the call's arrays of keys; returns the size of all. */
 static size_t lay_out_keys(asc_flock *s, char *base)
 {
-    bool base_scores = asc_neighbors_scored(&s->rule) && s->rule.kind == ASC_NEIGHBORS_BASE;
+    bool copies = asc_panel_copies_pay(&s->rows), values = copies && s->panels == FLOCK_PANELS_BACKWARD;
+    int64_t d_value = s->call->in[FLOCK_V].shape[2] / s->J.H;
     const struct {
         void **array;
         int64_t n;
     } all[] = {
         {&s->headings, s->J.M * s->d_heading}, {&s->features, s->J.M * s->da},  {&s->places, s->J.M * s->dz},
-        {&s->features_t, s->da * s->ld},       {&s->places_t, s->dz * s->ld},   {&s->keys_t, s->d * base_scores * s->ld},
+        {&s->features_t, s->da * s->ld},       {&s->places_t, s->dz * s->ld},
+        {&s->keys_t, s->d * (copies || s->base_scores) * s->ld},
+        {&s->headings_t, s->d_heading * copies * s->ld}, {&s->values_t, d_value * values * s->ld},
         {&s->all_u, s->a->losses * s->J.N * s->d_heading},
     };
     size_t at = 0;

@@ -64,10 +64,11 @@ static void R(measure)(const asc_flock *s, const asc_panel *p, const asc_flock_s
     asc_matrix q = asc_flock_input(s, p, &call->in[FLOCK_Q]);
     asc_matrix features = asc_flock_own_rows(s, asc_flock_keys(s, p, s->features, s->J.M, s->da));
     asc_matrix places = asc_flock_own_rows(s, asc_flock_keys(s, p, s->places, s->J.M, s->dz));
-    if (s->keys_t) {
+    if (s->base_scores) {
         R(dots)(s, p, s->scale, q, s->keys_t, w->panel[SCORES]);
     } else {
-        asc_panel_scores(p, s->scale, q, asc_flock_input(s, p, &call->in[FLOCK_K]), w->panel[SCORES]);
+        asc_matrix k = asc_flock_turned(s, p, s->keys_t, asc_flock_input(s, p, &call->in[FLOCK_K]));
+        asc_panel_scores(p, s->scale, q, k, w->panel[SCORES]);
     }
     R(dots)(s, p, 1, features, s->features_t, w->panel[AFFINITY]);
     R(distances)(s, p, (const real *)places.data + p->first * places.ld, places.ld, w->panel[SQUARES]);
@@ -88,7 +89,7 @@ static void R(choose)(const asc_flock *s, const asc_panel *p, const asc_panel_ro
     if (!asc_neighbors_scored(&s->rule)) {
         return;
     }
-    if (s->keys_t) {
+    if (s->base_scores) {
         memcpy(w->row[0], R(row_of)(p, w->panel[SCORES], r), (size_t)p->columns * sizeof(real));
         asc_panel_compact(row, REAL_DTYPE, w->row[0]);
         scores = (const real *)w->row[0] + row->start;

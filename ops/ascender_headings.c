@@ -29,9 +29,10 @@ void asc_flock_heading(const asc_flock *s, const asc_panel *p, const asc_panel_r
 
 void asc_flock_directions(const asc_flock *s, const asc_panel *p, const asc_flock_space *w, void *P)
 {
-    asc_panel alone = asc_flock_alone(p);
+    asc_panel alone = asc_panel_alone(p);
+    asc_matrix headings = asc_flock_keys(s, p, s->headings, s->J.M, s->d_heading);
     asc_panel_scores(&alone, 1, asc_flock_block(s, w->u, s->d_heading),
-                     asc_flock_keys(s, p, s->headings, s->J.M, s->d_heading), P);
+                     asc_flock_turned(s, p, s->headings_t, headings), P);
 }
 
 double asc_flock_align_loss(asc_flock *s)

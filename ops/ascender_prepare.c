@@ -59,11 +59,13 @@ static real R(norm)(const real *x, int64_t n)
     return norm > 1e-12 ? (real)norm : (real)INFINITY;
 }
 
-/* Rows of a block, [n, width], into columns of [width, ld]. */
-static void R(turn)(const asc_flock *s, const block *k, const void *rows, int64_t ld_rows, int64_t width, void *columns)
+/* A block's rows into columns of [width, ld], which may not be wanted. */
+static void R(turn)(const asc_flock *s, const block *k, asc_matrix rows, void *columns)
 {
-    asc_matrix to = asc_flock_keys(s, &k->p, columns, width, s->ld);
-    K->transpose((real *)to.data + k->first, s->ld, rows, ld_rows, k->n, width);
+    if (columns) {
+        asc_matrix to = asc_flock_keys(s, &k->p, columns, rows.width, s->ld);
+        K->transpose((real *)to.data + k->first, s->ld, R(key)(rows, k->first), rows.ld, k->n, rows.width);
+    }
 }
 
 static void R(prepare_block)(void *arg, int64_t piece, int worker)
@@ -85,12 +87,11 @@ static void R(prepare_block)(void *arg, int64_t piece, int worker)
         memcpy(place, R(key)(z, j), (size_t)s->dz * sizeof *place);
         K->axpy(place, -1, R(key)(z, 0), s->dz);
     }
-    R(turn)(s, &k, R(key)(features, k.first), s->da, s->da, s->features_t);
-    R(turn)(s, &k, R(key)(places, k.first), s->dz, s->dz, s->places_t);
-    if (s->keys_t) {
-        asc_matrix keys = asc_flock_input(s, &k.p, &call->in[FLOCK_K]);
-        R(turn)(s, &k, R(key)(keys, k.first), keys.ld, s->d, s->keys_t);
-    }
+    R(turn)(s, &k, features, s->features_t);
+    R(turn)(s, &k, places, s->places_t);
+    R(turn)(s, &k, headings, s->headings_t);
+    R(turn)(s, &k, asc_flock_input(s, &k.p, &call->in[FLOCK_K]), s->keys_t);
+    R(turn)(s, &k, asc_flock_input(s, &k.p, &call->in[FLOCK_V]), s->values_t);
 }
 
 /* dx (+)= the gradient through x̂ = unit(x), which it turns dx̂ into. */

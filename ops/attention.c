@@ -9,7 +9,8 @@
  * allowed gives 0.
  *
  * Work goes by panels (ops/panel.h): scores, softmax and product while the panel is in cache. The backward pass
- * computes each panel again from the row's log-sum-exp, the only thing that is kept. */
+ * computes each panel again from the row's log-sum-exp, the only thing that is kept. What a chunk of panels reads many
+ * times, k and v, it copies first. */
 #ifndef ASC_REAL
 #include "ops/panel.h"
 
@@ -30,11 +31,27 @@ typedef struct job {
     asc_position_bias bias;
     double scale;               /* 1/√d */
     int64_t widest;             /* columns of the widest panel */
+    int64_t width;              /* of the wider of q and v */
     void *panel;                /* [workers][2][ASC_PANEL, widest]; forward: one */
+    void *copies;               /* [workers][copy_rows, width]: q and dy of a panel, and what is kept of k and v */
+    int64_t copy_rows;
+    bool copies_keys;
     int32_t *list;              /* [workers][widest], with a mask */
     asc_panel_sums dk, dv;      /* backward */
     void *table_sums;           /* [B, H, C][2R + 1], or NULL */
 } job;
+
+/* Every C-th panel of a head, as a worker goes through them. */
+typedef struct chunk {
+    const job *j;
+    int worker;
+    int64_t b, h, number, step, panels; /* panels number, number + step, … of the head's */
+} chunk;
+
+/* What the backward pass reads of all keys. */
+typedef struct keys {
+    asc_matrix k, k_turned, v_turned;
+} keys;
 
 static asc_allowed allowed_of(const asc_call *call)
 {
@@ -51,10 +68,42 @@ static int64_t table_size(const job *j)
     return 2 * j->bias.R + 1;
 }
 
-/* The head of the panel's batch entry in a (B, n, H w) array. */
-static asc_matrix matrix_of(const job *j, const asc_panel *p, const asc_array *a)
+static chunk chunk_of(const job *j, int64_t piece, int worker)
 {
-    return asc_head_matrix(a, p->b, p->h, j->J.H);
+    int64_t chunks = asc_panel_chunks(&j->J), head = piece / chunks;
+    return (chunk){.j = j, .worker = worker, .b = head / j->J.H, .h = head % j->J.H, .number = piece % chunks,
+                   .panels = asc_head_panels(&j->J), .step = chunks};
+}
+
+/* The chunk's head in a (B, n, H w) array. */
+static asc_matrix matrix_of(const chunk *c, const asc_array *a)
+{
+    return asc_head_matrix(a, c->b, c->h, c->j->J.H);
+}
+
+/* ---- a worker's copies, one behind the other in rows of `width` elements ---- */
+
+enum { Q_COPY = 0, DY_COPY = ASC_PANEL, KEYS_COPY = 2 * ASC_PANEL };
+
+static void *copy_at(const chunk *c, int64_t row)
+{
+    const job *j = c->j;
+    return (char *)j->copies + (size_t)((c->worker * j->copy_rows + row) * j->width) *
+                                   asc_dtype_size(j->call->in[Q].dtype);
+}
+
+/* All keys of a (B, M, H w) input: in place, or a copy that stays until the next one. */
+static asc_matrix keys_of(const chunk *c, int input)
+{
+    asc_matrix keys = matrix_of(c, &c->j->call->in[input]);
+    return c->j->copies_keys ? asc_panel_pack(keys, 0, c->j->J.M, copy_at(c, KEYS_COPY)) : keys;
+}
+
+/* The same as asc_panel_scores is to have it, from what keys_of gave: the first, or the second such copy. */
+static asc_matrix turned(const chunk *c, asc_matrix keys, int which)
+{
+    int64_t M = c->j->J.M;
+    return c->j->copies_keys ? asc_panel_turn(keys, M, copy_at(c, KEYS_COPY + M + which * asc_panel_turned_ld(M))) : keys;
 }
 
 #define ASC_SELF "ops/attention.c"
@@ -101,7 +150,7 @@ static asc_status infer(asc_call *call)
     return status ? status : asc_call_save(call, SAVED_LSE, q->dtype, 3, (int64_t[]){J.B, J.H, J.N});
 }
 
-/* Sets a job up, with `buffers` panels for each worker. */
+/* Sets a job up, with `buffers` panels and turned copies for each worker. */
 static asc_status begin(asc_call *call, int buffers, job *j)
 {
     const asc_array *q = &call->in[Q], *rel = &call->in[REL_BIAS];
@@ -110,10 +159,14 @@ static asc_status begin(asc_call *call, int buffers, job *j)
     j->bias = (asc_position_bias){((const attrs *)call->attrs)->o.alibi, rel->ndim == 2 ? rel->shape[1] / 2 : 0,
                                   rel->ndim == 2 ? rel->data : NULL};
     j->widest = asc_panel_widest(&j->J);
-    size_t workers = (size_t)asc_threads(call->ctx), widest = (size_t)j->widest;
-    j->panel = asc_call_scratch(call, workers * (size_t)buffers * ASC_PANEL * widest * asc_dtype_size(q->dtype));
+    j->width = (q->shape[2] > call->in[V].shape[2] ? q : &call->in[V])->shape[2] / j->J.H;
+    j->copies_keys = asc_panel_copies_pay(&j->J);
+    j->copy_rows = 2 * ASC_PANEL + (j->copies_keys ? j->J.M + buffers * asc_panel_turned_ld(j->J.M) : 0);
+    size_t workers = (size_t)asc_threads(call->ctx), widest = (size_t)j->widest, real = asc_dtype_size(q->dtype);
+    j->panel = asc_call_scratch(call, workers * (size_t)buffers * ASC_PANEL * widest * real);
+    j->copies = asc_call_scratch(call, workers * (size_t)(j->copy_rows * j->width) * real);
     j->list = j->J.mask ? asc_call_scratch(call, workers * widest * sizeof *j->list) : NULL;
-    return j->panel && (j->list || !j->J.mask) ? ASC_OK : ASC_ERR_MEMORY;
+    return j->panel && j->copies && (j->list || !j->J.mask) ? ASC_OK : ASC_ERR_MEMORY;
 }
 
 static asc_status forward(asc_call *call)
@@ -122,8 +175,8 @@ static asc_status forward(asc_call *call)
     if (begin(call, 1, &j)) {
         return ASC_ERR_MEMORY;
     }
-    asc_parallel(call->ctx, asc_panels(&j.J), call->in[Q].dtype == ASC_F32 ? forward_panel_f32 : forward_panel_f64,
-                 &j);
+    asc_parallel(call->ctx, j.J.B * j.J.H * asc_panel_chunks(&j.J),
+                 call->in[Q].dtype == ASC_F32 ? forward_chunk_f32 : forward_chunk_f64, &j);
     return ASC_OK;
 }
 
@@ -217,11 +270,11 @@ asc_tensor asc_attention(asc_ctx *ctx, asc_tensor q, asc_tensor k, asc_tensor v,
 
 #else /* for each dtype */
 
-/* S of a panel, in all of its columns. */
-static void R(scores)(const job *j, const asc_panel *p, real *S)
+/* S of a panel, in all of its columns; q: the panel's rows. */
+static void R(scores)(const job *j, const asc_panel *p, asc_matrix q, asc_matrix k, real *S)
 {
-    const asc_call *call = j->call;
-    asc_panel_scores(p, j->scale, matrix_of(j, p, &call->in[Q]), matrix_of(j, p, &call->in[K_]), S);
+    asc_panel own = asc_panel_alone(p);
+    asc_panel_scores(&own, j->scale, q, k, S);
     asc_panel_add_bias(&j->J, p, &j->bias, REAL_DTYPE, S);
 }
 
@@ -257,27 +310,33 @@ static int32_t *R(list_of)(const job *j, int worker)
     return j->list ? j->list + worker * j->widest : NULL;
 }
 
-static void R(forward_panel)(void *arg, int64_t piece, int worker)
+static void R(forward_chunk)(void *arg, int64_t piece, int worker)
 {
     const job *j = arg;
-    asc_panel p = asc_panel_at(&j->J, piece);
+    chunk c = chunk_of(j, piece, worker);
+    asc_matrix q = matrix_of(&c, &j->call->in[Q]), y = matrix_of(&c, &j->call->out[0]);
+    asc_matrix k = turned(&c, keys_of(&c, K_), 0), v = keys_of(&c, V);
     real *S = (real *)j->panel + worker * ASC_PANEL * j->widest;
-    R(scores)(j, &p, S);
-    R(attend)(j, &p, R(list_of)(j, worker), S, false);
-    asc_panel_mix(&p, 1, S, matrix_of(j, &p, &j->call->in[V]), false, matrix_of(j, &p, &j->call->out[0]));
+    for (int64_t i = c.number; i < c.panels; i += c.step) {
+        asc_panel p = asc_panel_at(&j->J, (c.b * j->J.H + c.h) * c.panels + i);
+        R(scores)(j, &p, asc_panel_pack(q, p.first, p.rows, copy_at(&c, Q_COPY)), k, S);
+        R(attend)(j, &p, R(list_of)(j, worker), S, false);
+        asc_panel_mix(&p, 1, S, v, false, y);
+    }
 }
 
-static void R(backward_panel)(const job *j, const asc_panel *p, int worker, asc_matrix dk, asc_matrix dv, real *table)
+static void R(backward_panel)(const chunk *c, const asc_panel *p, const keys *w, asc_matrix dk, asc_matrix dv, real *table)
 {
+    const job *j = c->j;
     const asc_call *call = j->call;
-    asc_matrix q = matrix_of(j, p, &call->in[Q]), k = matrix_of(j, p, &call->in[K_]);
-    asc_matrix v = matrix_of(j, p, &call->in[V]), dy = matrix_of(j, p, &call->grad_out[0]);
-    asc_matrix dq = matrix_of(j, p, &call->grad_in[Q]);
-    real *A = (real *)j->panel + worker * 2 * ASC_PANEL * j->widest, *dS = A + ASC_PANEL * j->widest;
-    R(scores)(j, p, A);
-    R(attend)(j, p, R(list_of)(j, worker), A, true);
-    asc_panel_scores(p, 1, dy, v, dS);
-    asc_panel_collect(p, 1, A, dy, dv);
+    asc_panel own = asc_panel_alone(p);
+    asc_matrix q = asc_panel_pack(matrix_of(c, &call->in[Q]), p->first, p->rows, copy_at(c, Q_COPY));
+    asc_matrix dy = asc_panel_pack(matrix_of(c, &call->grad_out[0]), p->first, p->rows, copy_at(c, DY_COPY));
+    real *A = (real *)j->panel + c->worker * 2 * ASC_PANEL * j->widest, *dS = A + ASC_PANEL * j->widest;
+    R(scores)(j, p, q, w->k_turned, A);
+    R(attend)(j, p, R(list_of)(j, c->worker), A, true);
+    asc_panel_scores(&own, 1, dy, w->v_turned, dS);
+    asc_panel_collect(&own, 1, A, dy, dv);
     for (int64_t r = 0; r < p->rows; r++) {
         real *x = dS + r * p->columns;
         K->softmax_grad_row(x, A + r * p->columns, x, 1, p->columns, true);
@@ -285,21 +344,23 @@ static void R(backward_panel)(const job *j, const asc_panel *p, int worker, asc_
     if (table) {
         asc_panel_collect_bias(&j->J, p, j->bias.R, REAL_DTYPE, dS, table);
     }
-    asc_panel_mix(p, j->scale, dS, k, !call->fresh[Q], dq);
-    asc_panel_collect(p, j->scale, dS, q, dk);
+    asc_panel_mix(p, j->scale, dS, w->k, !call->fresh[Q], matrix_of(c, &call->grad_in[Q]));
+    asc_panel_collect(&own, j->scale, dS, q, dk);
 }
 
-/* Every C-th panel of a head, in order. */
 static void R(backward_chunk)(void *arg, int64_t piece, int worker)
 {
     const job *j = arg;
-    int64_t chunks = asc_panel_chunks(&j->J), panels = asc_head_panels(&j->J);
-    int64_t head = piece / chunks, chunk = piece % chunks, b = head / j->J.H, h = head % j->J.H;
-    asc_matrix dk = asc_panel_sums_begin(&j->dk, b, h, chunk), dv = asc_panel_sums_begin(&j->dv, b, h, chunk);
+    chunk c = chunk_of(j, piece, worker);
+    asc_matrix dk = asc_panel_sums_begin(&j->dk, c.b, c.h, c.number);
+    asc_matrix dv = asc_panel_sums_begin(&j->dv, c.b, c.h, c.number);
     real *table = j->table_sums ? (real *)j->table_sums + piece * table_size(j) : NULL;
-    for (int64_t i = chunk; i < panels; i += chunks) {
-        asc_panel p = asc_panel_at(&j->J, head * panels + i);
-        R(backward_panel)(j, &p, worker, dk, dv, table);
+    keys w = {.v_turned = turned(&c, keys_of(&c, V), 0)};
+    w.k = keys_of(&c, K_);
+    w.k_turned = turned(&c, w.k, 1);
+    for (int64_t i = c.number; i < c.panels; i += c.step) {
+        asc_panel p = asc_panel_at(&j->J, (c.b * j->J.H + c.h) * c.panels + i);
+        R(backward_panel)(&c, &p, &w, dk, dv, table);
     }
 }
 

@@ -1,4 +1,4 @@
-/* ops/panel.c: panels of attention: their columns, products, position biases and sums over queries. */
+/* ops/panel.c: panels of attention: their columns, position biases and sums over queries. */
 #ifndef ASC_REAL
 #include "ops/panel.h"
 
@@ -255,73 +255,6 @@ void asc_panel_spread(const asc_panel *p, const asc_panel_row *row, asc_dtype dt
     memset(at + (size_t)end * size, 0, (size_t)(p->columns - end) * size);
 }
 
-/* ---- products ---- */
-
-asc_matrix asc_head_matrix(const asc_array *a, int64_t b, int64_t h, int64_t heads)
-{
-    int64_t ld = a->shape[2], width = ld / heads;
-    char *data = a->data;
-    size_t first = (size_t)(b * a->shape[1] * ld + h * width) * asc_dtype_size(a->dtype);
-    return (asc_matrix){a->dtype, data ? data + first : NULL, width, ld};
-}
-
-static void *row_at(asc_matrix m, int64_t row)
-{
-    return (char *)m.data + (size_t)(row * m.ld) * asc_dtype_size(m.dtype);
-}
-
-int asc_panel_ranges(const asc_panel *p, asc_panel_range out[2])
-{
-    int n = 0;
-    if (p->globals > 0) {
-        out[n++] = (asc_panel_range){0, 0, p->globals};
-    }
-    if (p->to > p->from) {
-        out[n++] = (asc_panel_range){p->globals, p->from, p->to - p->from};
-    }
-    return n;
-}
-
-void asc_panel_scores(const asc_panel *p, double scale, asc_matrix A, asc_matrix B, void *P)
-{
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
-    for (int i = 0; i < parts; i++) {
-        asc_gemm_run(&(asc_gemm){.dtype = A.dtype, .tb = true, .m = p->rows, .n = part[i].n, .k = A.width,
-                                 .alpha = scale, .a = row_at(A, p->first), .lda = A.ld, .b = row_at(B, part[i].key),
-                                 .ldb = B.ld, .c = (char *)P + (size_t)part[i].column * asc_dtype_size(A.dtype),
-                                 .ldc = p->columns});
-    }
-}
-
-void asc_panel_mix(const asc_panel *p, double scale, const void *P, asc_matrix B, bool add, asc_matrix A)
-{
-    asc_panel_range part[2];
-    int parts = A.data ? asc_panel_ranges(p, part) : 0;
-    if (A.data && parts == 0) { /* a sum of nothing */
-        part[parts++] = (asc_panel_range){0, 0, 0};
-    }
-    for (int i = 0; i < parts; i++) {
-        asc_gemm_run(&(asc_gemm){.dtype = A.dtype, .m = p->rows, .n = A.width, .k = part[i].n, .alpha = scale,
-                                 .a = (const char *)P + (size_t)part[i].column * asc_dtype_size(A.dtype),
-                                 .lda = p->columns, .b = row_at(B, part[i].key), .ldb = B.ld, .beta = add || i > 0,
-                                 .c = row_at(A, p->first), .ldc = A.ld});
-    }
-}
-
-void asc_panel_collect(const asc_panel *p, double scale, const void *P, asc_matrix A, asc_matrix B)
-{
-    asc_panel_range part[2];
-    int parts = B.data ? asc_panel_ranges(p, part) : 0;
-    for (int i = 0; i < parts; i++) {
-        asc_gemm_run(&(asc_gemm){.dtype = A.dtype, .ta = true, .m = part[i].n, .n = A.width, .k = p->rows,
-                                 .alpha = scale,
-                                 .a = (const char *)P + (size_t)part[i].column * asc_dtype_size(A.dtype),
-                                 .lda = p->columns, .b = row_at(A, p->first), .ldb = A.ld, .beta = 1,
-                                 .c = row_at(B, part[i].key), .ldc = B.ld});
-    }
-}
-
 /* ---- position biases ---- */
 
 void asc_panel_add_bias(const asc_allowed *J, const asc_panel *p, const asc_position_bias *bias, asc_dtype dtype,
@@ -385,7 +318,7 @@ asc_matrix asc_panel_sums_begin(const asc_panel_sums *s, int64_t b, int64_t h, i
         return (asc_matrix){.dtype = s->dtype};
     }
     size_t size = asc_dtype_size(s->dtype);
-    asc_matrix m = {s->dtype, NULL, s->width, s->width};
+    asc_matrix m = {.dtype = s->dtype, .width = s->width, .ld = s->width};
     if (chunk == 0) {
         m.data = (char *)s->target + (size_t)(b * s->stride[0] + h * s->stride[1]) * size;
         m.ld = s->stride[2];
@@ -393,7 +326,7 @@ asc_matrix asc_panel_sums_begin(const asc_panel_sums *s, int64_t b, int64_t h, i
         m.data = (char *)s->more + (size_t)(((chunk - 1) * s->B + b) * s->H + h) * (size_t)(s->M * s->width) * size;
     }
     for (int64_t j = 0; (chunk > 0 || s->fresh) && j < s->M; j++) {
-        memset(row_at(m, j), 0, (size_t)s->width * size);
+        memset(asc_matrix_row(m, j), 0, (size_t)s->width * size);
     }
     return m;
 }

@@ -18,7 +18,7 @@
 
 #include "ops/op.h"
 
-enum { ASC_PANEL = 64 };
+enum { ASC_PANEL = 32 };
 
 /* Which keys a call's queries may look at; query i stands at position i + M - N. With a window:
  * |position - j| < window, or j < globals, or position < globals; causal: j <= position; lengths: j < lengths[b]; mask: where it is not 0. */
@@ -31,12 +31,19 @@ typedef struct asc_allowed {
     int64_t mask_stride[4];
 } asc_allowed;
 
-/* A matrix of rows of `width` elements, `ld` apart: a head's part of an array. data NULL: there is none. */
+/* A matrix of rows of `width` elements, `ld` apart: a head's part of an array. data NULL: there is none. turned: it
+ * stands transposed, element m of row j at m ld + j. */
 typedef struct asc_matrix {
     asc_dtype dtype;
     void *data;
     int64_t width, ld;
+    bool turned;
 } asc_matrix;
+
+static inline void *asc_matrix_row(asc_matrix m, int64_t row)
+{
+    return (char *)m.data + (size_t)(row * m.ld) * asc_dtype_size(m.dtype);
+}
 
 typedef struct asc_panel {
     int64_t b, h;
@@ -115,7 +122,22 @@ int asc_panel_ranges(const asc_panel *p, asc_panel_range out[2]);
 
 /* The part of a (B, n, H w) array that belongs to a head; w = its last size / H. */
 asc_matrix asc_head_matrix(const asc_array *a, int64_t b, int64_t h, int64_t heads);
-/* P = scale A Bᵀ. */
+
+/* A head's rows lie apart from each other in memory, at equal steps, which costs caches more than a copy, and a product
+ * with Bᵀ more than one with B: keys that many queries look at are copied first. */
+
+/* Whether a chunk's panels look at their keys often enough for that. */
+bool asc_panel_copies_pay(const asc_allowed *J);
+/* Rows first … first + rows - 1 of A, side by side in `to`, [rows, A.width]. */
+asc_matrix asc_panel_pack(asc_matrix A, int64_t first, int64_t rows, void *to);
+/* All rows of A turned, in `to`, [A.width, asc_panel_turned_ld(rows)]. */
+asc_matrix asc_panel_turn(asc_matrix A, int64_t rows, void *to);
+int64_t asc_panel_turned_ld(int64_t rows);
+
+/* The panel as one whose rows are a whole matrix. */
+asc_panel asc_panel_alone(const asc_panel *p);
+
+/* P = scale A Bᵀ, fastest with B turned; A is not. */
 void asc_panel_scores(const asc_panel *p, double scale, asc_matrix A, asc_matrix B, void *P);
 /* A (+)= scale P B, for the panel's rows of A; nothing without an A. */
 void asc_panel_mix(const asc_panel *p, double scale, const void *P, asc_matrix B, bool add, asc_matrix A);

@@ -31,7 +31,7 @@ END_TEST
 
 START_TEST(the_largest_are_found)
 {
-    static const int64_t most[] = {0, 1, 3, 16, 64, 65, 300};
+    static const int64_t most[] = {0, 1, 3, 16, 32, 33, 64, 65, 300};
     for (int isa = ASC_ISA_PLAIN; isa <= (int)asc_isa_best(); isa++) {
         for (size_t m = 0; m < sizeof most / sizeof *most; m++) {
             for (int64_t kinds = 3; kinds < 1 << 20; kinds *= 64) {

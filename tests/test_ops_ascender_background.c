@@ -2,7 +2,7 @@
  * threads; features that tie or are NaNs, places far away; wrong calls. */
 #include "tests/ops_background.h"
 
-/* 64 queries are a panel: sizes below, at and above it, and several. */
+/* 32 queries are a panel: sizes below, at and above it, and several. */
 static const kind kinds[] = {
     {2, 2, 7, 3, 2, 4, 3, .o = {.causal = true, .k = 3}},
     {1, 1, 1, 4, 2, 3, 2, .o = {.causal = true, .k = 3}},

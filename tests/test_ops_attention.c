@@ -11,13 +11,19 @@ typedef struct kind {
     int mask;           /* how many of (B, H, N, M) it has, from the last; 0: no mask */
 } kind;
 
-/* 64 queries are a panel: sizes below, at and above it, and several. */
+/* 32 queries are a panel: sizes below, at and above it, and several. Where each key of a head is looked at by 32 queries
+ * or more, keys are copied; of 200 elements, products take them in pieces. */
 static const kind kinds[] = {
     {2, 2, 5, 5, 3, 3, .o = {.causal = true}},
     {1, 1, 1, 1, 4, 2, .o = {.causal = true, .alibi = true}, .R = 2},
     {2, 3, 9, 9, 2, 5, .o = {.alibi = true}, .R = 3},
-    {1, 2, 64, 64, 4, 4, .o = {.causal = true}},
-    {1, 2, 65, 65, 4, 4, .o = {.causal = true, .alibi = true}},
+    {1, 2, 32, 32, 4, 4, .o = {.causal = true}},
+    {1, 2, 33, 33, 4, 4, .o = {.causal = true, .alibi = true}},
+    {4, 2, 70, 70, 9, 6, .o = {.causal = true}, .R = 2},
+    {4, 2, 70, 190, 200, 150, .o = {.causal = true}},
+    {4, 2, 100, 120, 5, 7, .o = {.causal = true, .window = 60, .globals = 3}},
+    {1, 1, 40, 190, 200, 130, .o = {.causal = true}},
+    {3, 2, 33, 190, 200, 200, .o = {.causal = true, .window = 5, .globals = 130}, .lengths = {190, 150, 100}},
     {1, 1, 150, 150, 2, 2, .o = {.causal = false}, .R = 1},
     {1, 1, 70, 70, 2, 2, .o = {.causal = true}, .R = 100},
     {2, 2, 70, 70, 2, 3, .o = {.causal = true, .window = 5}},
@@ -208,7 +214,7 @@ static void check_kind(const kind *k, asc_dtype dtype)
     }
     for (int64_t row = 0; row < k->B * k->H * k->N; row++) {
         int64_t b = row / k->H / k->N, h = row / k->N % k->H, i = row % k->N;
-        double A[200], cotangent[8];
+        double A[200], cotangent[200];
         attention_row(&c, b, h, i, A);
         for (int64_t m = 0; m < k->dv; m++) {
             int64_t element = (b * k->N + i) * k->H * k->dv + h * k->dv + m;
