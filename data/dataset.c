@@ -2,6 +2,7 @@
 #include "data/dataset.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,12 +61,22 @@ static asc_status parse_builtin(asc_dataset *dataset)
     return ASC_OK;
 }
 
+static bool is_nearly_builtin(const char *path)
+{
+    char name[sizeof BUILTIN + 2];
+    size_t n = strcspn(path, ":");
+    snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name), path);
+    return n < sizeof name && asc_name_distance(name, BUILTIN) <= 2;
+}
+
 static asc_status look_at_path(asc_dataset *dataset)
 {
     struct stat info;
     if (stat(dataset->path, &info)) {
-        return asc_fail(dataset->ctx, ASC_ERR_IO, "%s: can't open: %s; expected a text file, a folder, or builtin",
-                        dataset->path, strerror(errno));
+        int reason = errno;
+        return asc_fail(dataset->ctx, ASC_ERR_IO, "%s: can't open: %s; expected a text file, a folder, or builtin%s",
+                        dataset->path, strerror(reason),
+                        is_nearly_builtin(dataset->path) ? "; did you mean 'builtin'?" : "");
     }
     if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) {
         return asc_fail(dataset->ctx, ASC_ERR_IO,

@@ -268,14 +268,15 @@ static asc_status read_header(asc_safetensors *file)
 static asc_status open_file(asc_safetensors *file)
 {
     do {
-        file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
+        file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
     } while (file->fd < 0 && errno == EINTR);
     struct stat info;
     if (file->fd < 0 || fstat(file->fd, &info)) {
         return asc_safetensors_fail(file, ASC_ERR_IO, NULL, "can't open: %s", strerror(errno));
     }
     if (!S_ISREG(info.st_mode)) {
-        return asc_safetensors_fail(file, ASC_ERR_IO, NULL, "not a regular file");
+        return asc_safetensors_fail(file, ASC_ERR_IO, NULL, S_ISDIR(info.st_mode)
+                                    ? "is a folder, expected a safetensors file" : "not a regular file");
     }
     file->file_bytes = (int64_t)info.st_size;
     return read_header(file);

@@ -115,7 +115,8 @@ void asc_text_close(asc_text *text)
     }
 }
 
-/* zlib's own words are for those who know it; the file's reader wants to know what is wrong with the file. */
+/* zlib's own words are for those who know it; the file's reader wants to know what is wrong with the file. They begin
+ * with zlib's name for it, "<fd:3>: ". */
 static asc_status read_failed(asc_text *text, int code, const char *message)
 {
     const char *name = text->name;
@@ -128,8 +129,11 @@ static asc_status read_failed(asc_text *text, int code, const char *message)
     case Z_BUF_ERROR:
         return asc_fail(text->ctx, ASC_ERR_FORMAT,
                         "%s: line %lld: the gzip data ends too early: the file was cut short", name, line);
-    default:
-        return asc_fail(text->ctx, ASC_ERR_FORMAT, "%s: line %lld: the gzip data is damaged: %s", name, line, message);
+    default: {
+        const char *colon = strstr(message, ": ");
+        return asc_fail(text->ctx, ASC_ERR_FORMAT, "%s: line %lld: the gzip data is damaged: %s", name, line,
+                        colon ? colon + 2 : message);
+    }
     }
 }
 

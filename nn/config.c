@@ -235,6 +235,22 @@ static bool has_lists(const json_t *list)
     return false;
 }
 
+/* The numbers of a list, at most `capacity`; how many there are. */
+static int take_list(asc_config *c, const char *key, const json_t *list, int64_t least, int64_t most, int capacity,
+                     int64_t *values)
+{
+    if (!json_is_array(list) || json_array_size(list) > (size_t)capacity) {
+        char expected[80];
+        snprintf(expected, sizeof expected, "a list of at most %d whole numbers, or one such list a layer", capacity);
+        reject(c, key, list, expected);
+        return 0;
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        values[i] = take_int(c, key, json_array_get(list, i), least, most);
+    }
+    return (int)json_array_size(list);
+}
+
 int asc_config_list_at(asc_config *c, const char *key, int layer, int layers, int absent, int64_t least, int64_t most,
                        int capacity, int64_t *values)
 {
@@ -247,22 +263,15 @@ int asc_config_list_at(asc_config *c, const char *key, int layer, int layers, in
         note(c, key, list);
         return absent;
     }
-    bool nested = has_lists(v);
-    if (nested && !note_list(c, key, v, layers, "layer")) {
-        return 0;
+    if (!has_lists(v)) {
+        note(c, key, json_deep_copy(v));
+        return take_list(c, key, v, least, most, capacity, values);
     }
-    note(c, key, json_deep_copy(v));
-    const json_t *list = nested ? json_array_get(v, (size_t)layer) : v;
-    if (!json_is_array(list) || json_array_size(list) > (size_t)capacity) {
-        char expected[80];
-        snprintf(expected, sizeof expected, "a list of at most %d whole numbers, or one such list a layer", capacity);
-        reject(c, key, v, expected);
-        return 0;
+    int n = note_list(c, key, v, layers, "layer") ? layers : 0;
+    for (int i = 0; i < n; i++) { /* lists of layers that do not read theirs are checked, too; this one's comes last */
+        take_list(c, key, json_array_get(v, (size_t)((layer + 1 + i) % layers)), least, most, capacity, values);
     }
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        values[i] = take_int(c, key, json_array_get(list, i), least, most);
-    }
-    return (int)json_array_size(list);
+    return n > 0 ? (int)json_array_size(json_array_get(v, (size_t)layer)) : 0;
 }
 
 uint64_t asc_config_set(asc_config *c, const char *key, uint64_t absent, const char *const *names)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "nn/lm.h"
+#include "tensor/ctx.h"
 
 static const double norm_eps = 1e-5;
 
@@ -72,6 +73,14 @@ static asc_status read_sizes(asc_lm *lm, asc_config *c)
     lm->d_ff = asc_config_int(c, "d_ff", 4 * lm->D, 1, INT32_MAX);
     lm->pre_norm = asc_config_choice(c, "block_norm", 0, norms) == 1;
     return asc_error(lm->ctx);
+}
+
+/* What any model of these sizes has: too much is refused at once, not after its first layers were made. */
+static asc_status check_sizes(const asc_lm *lm)
+{
+    double D = (double)lm->D, numbers = (double)lm->vocab * D + (double)lm->layers * 2 * D * (double)lm->d_ff;
+    return asc_memory_check(lm->ctx, "the embedding and the feed-forward layers take",
+                            numbers * (double)asc_dtype_size(lm->dtype));
 }
 
 /* Where it is not given, it depends on the mixing, and is a setting in effect only if that is the same for all. */
@@ -137,7 +146,7 @@ static asc_status check_read(asc_config *c)
 static asc_status make_model(asc_lm *lm, asc_config *c, uint64_t seed)
 {
     asc_ctx *ctx = lm->ctx;
-    if (read_sizes(lm, c)) {
+    if (read_sizes(lm, c) || check_sizes(lm)) {
         return asc_error(ctx);
     }
     lm->params = asc_params_new(ctx);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tensor/ctx.h"
 
@@ -62,20 +61,16 @@ static asc_tensor add(asc_maker *m, const char *name, asc_tensor t, bool decay)
     return t;
 }
 
-/* A system that promises more memory than it has would rather kill us later than refuse now. */
 static asc_status check_memory(asc_maker *m, const char *name, int ndim, const int64_t *shape)
 {
-    const double gib = 1024.0 * 1024 * 1024, all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     double bytes = (double)asc_dtype_size(m->dtype);
     for (int i = 0; i < ndim; i++) {
         bytes *= (double)shape[i];
     }
     m->bytes += bytes;
-    if (m->bytes > all) {
-        return asc_fail(m->ctx, ASC_ERR_MEMORY, "the parameters up to %s take %.1f GiB, more than the machine's memory "
-                        "of %.1f GiB", name, m->bytes / gib, all / gib);
-    }
-    return ASC_OK;
+    char what[200];
+    snprintf(what, sizeof what, "the parameters up to %s take", name);
+    return asc_memory_check(m->ctx, what, m->bytes);
 }
 
 asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndim, const int64_t *shape)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tensor/blas.h"
 
@@ -114,6 +115,16 @@ asc_status asc_fail(asc_ctx *ctx, asc_status status, const char *format, ...)
         va_end(args);
     }
     return status;
+}
+
+asc_status asc_memory_check(asc_ctx *ctx, const char *what, double bytes)
+{
+    const double gib = 1024.0 * 1024 * 1024, all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (bytes > all) {
+        return asc_fail(ctx, ASC_ERR_MEMORY, "%s %.1f GiB, more than the machine's memory of %.1f GiB", what,
+                        bytes / gib, all / gib);
+    }
+    return ASC_OK;
 }
 
 void *asc_alloc(asc_ctx *ctx, size_t bytes)

@@ -89,6 +89,10 @@ struct asc_ctx {
 /* Grows an array of the context's to hold at least `need` elements; false, with the error set, if it can't. */
 bool asc_grow(asc_ctx *ctx, void **array, size_t *capacity, size_t need, size_t element);
 
+/* ASC_ERR_MEMORY, "WHAT 1.5 GiB, more than …", if that is more than the machine has. A system that promises more memory
+ * than it has would rather kill us later than refuse now. */
+asc_status asc_memory_check(asc_ctx *ctx, const char *what, double bytes);
+
 /* storage.c */
 asc_status asc_pool_new(asc_ctx *ctx);
 void asc_pool_free(asc_ctx *ctx);

@@ -44,6 +44,21 @@ if mkdir disk && mount -t tmpfs -o size=600k none disk 2>/dev/null; then
     umount disk
 fi
 
+# closed streams: what is printed goes nowhere, and into no file of the run
+rm -rf closed
+"$ASCGRAD" train $tiny --out closed --log-every 5 >&- 2>&-
+[ $? -eq 3 ] || fail 'a closed standard output is no error'
+"$ASCGRAD" train $tiny --out open --log-every 5 >out 2>err
+same_run closed open
+
+# a pipe is no model, and is not waited for
+mkfifo pipe
+status 3 timeout 20 "$ASCGRAD" eval pipe
+has err '^ascgrad eval: pipe: not a regular file'
+mkdir folder.safetensors
+status 3 "$ASCGRAD" parity folder.safetensors
+has err 'folder.safetensors: is a folder, expected a safetensors file'
+
 # damaged files
 head -c 1000 saved/checkpoint.safetensors >run/checkpoint.safetensors
 status 3 "$ASCGRAD" train --resume --out run --steps 60
@@ -59,15 +74,103 @@ has err '^ascgrad train: run/checkpoint.safetensors is missing'
 same run/model.safetensors before/model.safetensors
 same run/metrics.jsonl before/metrics.jsonl
 cp saved/checkpoint.safetensors run
-: >run/metrics.jsonl
-status 3 "$ASCGRAD" train --resume --out run --steps 60
-has err '^ascgrad train: run/metrics.jsonl: has 0 bytes'
 head -c 3000 saved/model.safetensors >run/model.safetensors
 status 3 "$ASCGRAD" eval run
 has err '^ascgrad eval: run/model.safetensors: '
+
+# damaged PATTERN [OPTION...]: a resume is refused, in one line that matches, and leaves the run as it was; then it is
+# made whole again.
+damaged() {
+    pattern=$1
+    shift
+    rm -rf before && cp -r run before
+    status 3 "$ASCGRAD" train --resume --out run "$@"
+    lines err 1
+    has err "$pattern"
+    diff -r before run >changes || { fail "a resume that was refused changed the run:"; cat changes; }
+    rm -rf run && cp -r saved run
+}
+damaged '^ascgrad train: run/model.safetensors: .*; put it back, or remove it to go on without it' --steps 60
+head -c 100 saved/metrics.jsonl >run/metrics.jsonl
+damaged '^ascgrad train: run/metrics.jsonl: has 100 bytes, but the checkpoint goes with [0-9]*' --steps 60
+rm run/metrics.jsonl
+damaged '^ascgrad train: run/metrics.jsonl: No such file' --steps 60
+mv run/model.safetensors run/model.kept.safetensors
+echo more >>run/model.kept.safetensors
+damaged '^ascgrad train: run/model.kept.safetensors: its tensors end at' --steps 60
+status 0 "$ASCGRAD" train $tiny --out other --steps 3 --lr 1e-9
+cp other/model.safetensors run
+damaged '^ascgrad train: run/model.safetensors: is not the run.s best model, which is of step 20'
+sed -i 's/^the$/zzz/' run/vocab.txt
+damaged '^ascgrad train: run/vocab.txt: has changed: checksum'
+echo more >>run/vocab.txt
+damaged '^ascgrad train: run/vocab.txt: has 379 tokens, but the model in run/config.json has 378'
 echo 'no settings' >run/config.json
-status 3 "$ASCGRAD" train --resume --out run
-has err '^ascgrad train: run/config.json: line 1'
+damaged '^ascgrad train: run/config.json: line 1'
+: >run/config.json
+damaged '^ascgrad train: run/config.json: is empty, expected a JSON object'
+rm run/config.json && mkdir run/config.json
+status 3 "$ASCGRAD" eval run
+has err '^ascgrad eval: run/config.json: is a folder'
+damaged '^ascgrad train: run/config.json: is a folder, expected a file with a JSON object'
+
+# values that a command line could not have given are a fault of the file
+while read -r wrong pattern; do
+    sed "s/$wrong/" saved/config.json >run/config.json
+    damaged "^ascgrad train: run/config.json: $pattern"
+done <<'END'
+"batch":.8/"batch":"x" batch: got '"x"', expected a whole number
+"batch"/"btach" unknown setting 'btach'; did you mean 'batch'
+"heads":.2/"heads":5 heads is 5, expected a divisor of the width 32
+"block":.32/"block":99999 the train split has [0-9]* tokens, too few for a block of 99999
+"tokenizer":."word"/"tokenizer":"wurd" tokenizer: got 'wurd'
+builtin:8000/builtin:x builtin:x: expected builtin
+END
+sed 's/builtin:8000/builtin:x/' saved/config.json >run/config.json
+status 3 "$ASCGRAD" eval run
+has err '^ascgrad eval: the data of run: builtin:x: .*; --data names another'
+cp saved/config.json run
+
+# a model whose file contradicts itself
+LC_ALL=C sed 's/\\"heads\\":2/\\"heads\\":5/' saved/model.safetensors >heads.safetensors
+status 3 "$ASCGRAD" eval heads.safetensors --data builtin:8000
+has err '^ascgrad eval: heads.safetensors: heads is 5, expected a divisor of the width 32'
+LC_ALL=C sed 's/"vocab":"/"xocab":"/' saved/model.safetensors >run/model.safetensors
+status 0 "$ASCGRAD" eval run
+echo more >>run/vocab.txt
+status 3 "$ASCGRAD" eval run
+has err '^ascgrad eval: run/vocab.txt: tokenizer: its vocabulary has 379 tokens, but the model.s has 378'
+rm -r run && cp -r saved run
+
+# the best model was removed: it is the checkpoint's, or it is lost
+rm run/model.safetensors
+status 0 "$ASCGRAD" train --resume --out run
+has err 'run/model.safetensors is missing: the checkpoint has the best model, of step 20, and it is written again'
+same run/model.safetensors saved/model.safetensors
+status 0 "$ASCGRAD" train $tiny --out early --set schedule_steps=60 --steps 25 --eval-every 20 --checkpoint-every 25
+LC_ALL=C sed 's/"best_step":"25"/"best_step":"20"/' early/checkpoint.safetensors >late
+cp late early/checkpoint.safetensors
+rm early/model.safetensors
+status 0 "$ASCGRAD" train --resume --out early --steps 60
+has err 'early/model.safetensors is missing: the best model so far, of step 20, is lost; the best from here on'
+[ -s early/model.safetensors ] || fail 'a run that lost its best model has none at the end'
+
+# a folder, and files, that may not be read
+nobody=''
+[ "$(id -u)" -ne 0 ] || nobody='setpriv --reuid=65534 --regid=65534 --clear-groups'
+chmod 755 .
+if $nobody "$ASCGRAD" --version >/dev/null 2>&1; then
+    chmod 600 run/model.safetensors
+    [ -z "$nobody" ] && chmod 0 run/model.safetensors
+    status 3 $nobody "$ASCGRAD" eval run
+    has err '^ascgrad eval: run/model.safetensors: can.t open: Permission denied'
+    status 3 $nobody "$ASCGRAD" train --resume --out run
+    has err '^ascgrad train: run/model.safetensors: can.t open: Permission denied$'
+    chmod 0 run
+    status 3 $nobody "$ASCGRAD" eval run
+    has err '^ascgrad eval: run/model.safetensors: Permission denied'
+    chmod 755 run
+fi
 
 # data that is none
 seq 1 20000 | tr '\n' ' ' | fold -s -w 60 >text
@@ -75,6 +178,10 @@ gzip -c text | head -c 20000 >cut.gz
 status 3 "$ASCGRAD" train --preset tiny --data cut.gz --tokenizer byte --out no
 has err '^ascgrad train: .*cut.gz: '
 one_line
+gzip -c text >bad.gz
+printf '\252\252\252\252' | dd of=bad.gz bs=1 seek=20000 conv=notrunc 2>/dev/null
+status 3 "$ASCGRAD" train --preset tiny --data bad.gz --tokenizer byte --out no
+has err '^ascgrad train: .*bad.gz: line [0-9]*: the gzip data is damaged: [a-z]'
 { cat text; printf 'not \377 text\n'; cat text; } >binary
 status 3 "$ASCGRAD" train --preset tiny --data binary --tokenizer byte --out no
 has err '^ascgrad train: .*binary: line [0-9]'

@@ -24,7 +24,7 @@ lacks one.config '"heads"'
 status 2 "$ASCGRAD" train $tiny --mixing g,x --out none
 has err "^ascgrad train: --mixing: got 'x', expected one of .*grassmann.*; did you mean"
 status 2 "$ASCGRAD" train $tiny --mixing g,t,g --out none
-has err 'mix has 3 entries, expected one a layer: 2'
+has err '--mixing has 3 entries, expected one a layer: 2'
 status 2 "$ASCGRAD" train $tiny --model grassmann --set heads=2 --out none
 has err 'heads is a setting of transformer and ascender, and no layer of this model knows it'
 train heads --model grassmann --heads 2

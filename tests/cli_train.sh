@@ -87,6 +87,41 @@ status 3 "$ASCGRAD" train $tiny --init words --out no
 has err 'words: is not a safetensors file'
 [ ! -e no ] || fail 'a run that could not begin left its folder'
 
+status 2 "$ASCGRAD" train $tiny --init run --model grassmann --out no
+has err '^ascgrad train: --init: layer 0 of .*/run mixes by transformer, expected grassmann'
+[ ! -e no ] || fail 'a run that could not begin left its folder'
+
+# mistakes on the command line: which argument, what was got, what was expected
+refused() {
+    pattern=$1
+    shift
+    status 2 "$ASCGRAD" train $tiny --out no "$@"
+    has err "^ascgrad train: $pattern"
+    lines err 1
+    [ ! -e no ] || fail 'a run that was refused left its folder'
+}
+refused "--out: got '', expected RUN" --out ''
+refused "--config: got '', expected FILE" --config ''
+refused "--lr: got '-1', expected a number from 0 to 1000" --lr -1
+refused 'unknown option --learning-rate; did you mean --lr?' --learning-rate 1
+refused 'unknown option --batch-size; did you mean --batch?' --batch-size 1
+refused 'vocab is "x", but the tokenizer has 378 tokens' --set vocab=x
+refused '--mixing has 2 entries, expected one a layer: 3' --mixing t,g --layers 3
+status 2 "$ASCGRAD" eval ''
+has err "^ascgrad eval: got '', expected a RUN or MODEL"
+status 2 "$ASCGRAD" --verison
+has err '^ascgrad: unknown option --verison; expected a command, --help or --version'
+status 3 "$ASCGRAD" train --preset tiny --data Builtin:8000 --out no
+has err "Builtin:8000: can't open: .*; did you mean 'builtin'?"
+status 2 "$ASCGRAD" train --resume --out run --preset quickstart
+has err '^ascgrad train: dropout, of the preset, can.t be given anew'
+status 0 "$ASCGRAD" train $tiny --lr 1e-4 --min-lr 1e-3 --steps 1 --out rising
+has err '^ascgrad train: min_lr, 0.001, is above lr, 0.0001: after the warm-up the learning rate goes on rising'
+
+# a model that no memory holds is refused at once
+status 3 "$ASCGRAD" train $tiny --layers 10000 --dim 1048576 --heads 4 --out no
+has err '^ascgrad train: the embedding and the feed-forward layers take [0-9.]* GiB, more than the machine'
+
 # what the settings that are "a tenth", "all" or "each epoch" come to
 has run/config.json '"min_lr": 0.0003'
 has run/config.json '"schedule_steps": 60'

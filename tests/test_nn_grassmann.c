@@ -254,6 +254,8 @@ END_TEST
 
 #define SMALL "{\"mix\":\"grassmann\",\"d_model\":8,\"layers\":2,\"vocab\":5,\"block\":4"
 
+#define HYBRID "{\"mix\":[\"transformer\",\"grassmann\"],\"heads\":2,\"d_model\":8,\"layers\":2,\"vocab\":5,\"block\":4"
+
 static const struct {
     const char *config, *message;
 } refused[] = {
@@ -270,6 +272,9 @@ static const struct {
     {SMALL ",\"offsets\":[0]}", "config: offsets is 0, expected a whole number from 1 to 2147483647"},
     {SMALL ",\"offsets\":[]}", "config: layer 0 has no offsets and no memory, expected one of them"},
     {SMALL ",\"offsets\":[[1],[2],[3]]}", "config: offsets has 3 entries, expected one a layer: 2"},
+    {HYBRID ",\"offsets\":[[-1],[1]]}", "config: offsets is -1, expected a whole number from 1 to 2147483647"},
+    {HYBRID ",\"offsets\":[3,[1]]}", "config: offsets is 3, expected a list of at most 32 whole numbers, or one such "
+     "list a layer"},
     {SMALL ",\"offsets\":\"paper\"}",
      "config: offsets is \"paper\", expected a list, a list a layer, or one of paper-6l, paper-12l, lags"},
     {SMALL ",\"learned\":true,\"aggregate\":\"sum\"}",
@@ -298,6 +303,7 @@ static const struct {
     {SMALL ",\"offsets\":\"paper-12l\"}", "\"offsets\":[[1],[1]]"},
     {SMALL ",\"offsets\":\"lags\"}", "\"offsets\":[[1],[2]]"},
     {SMALL ",\"memory\":[true,false],\"offsets\":[[],[3]]}", "\"memory\":[true,false]"},
+    {HYBRID ",\"offsets\":[[],[2,3]]}", "\"offsets\":[[],[2,3]]"},
     {"{\"mix\":[\"grassmann\",\"transformer\"],\"heads\":2,\"d_model\":8,\"layers\":2,\"vocab\":5,\"block\":4}",
      "\"mix\":[\"grassmann\",\"transformer\"]"},
     {"{\"mix\":[\"grassmann\",\"transformer\",\"grassmann\"],\"offsets\":\"lags\",\"heads\":2,\"d_model\":8,\"layers\":3,"

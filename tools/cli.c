@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ascgrad/train.h>
-
 static const char *command_name;
 
 void cli_begin(const char *name)
@@ -57,16 +55,17 @@ int cli_exit_of(asc_status status)
     return CLI_IO;
 }
 
-/* The name under which the command line has a key of the model's configuration. */
+/* The name under which the command line has a key of the model's configuration; two may stand for one key. */
 static const char *setting_of(const char *model_key)
 {
+    const char *name = model_key;
     for (int i = 0; asc_setting_at(i); i++) {
         const asc_setting *s = asc_setting_at(i);
-        if (s->model_key && strcmp(s->model_key, model_key) == 0) {
-            return s->key;
+        if (s->model_key && strcmp(s->model_key, model_key) == 0 && !cli_given_option(name, strlen(name))) {
+            name = s->key;
         }
     }
-    return model_key;
+    return name;
 }
 
 /* The library's messages about an argument begin with "min_lr: " or "config: d_model "; who gave "--min-lr" or "--dim"
@@ -105,6 +104,20 @@ asc_ctx *cli_ctx_new(int64_t threads)
         exit(CLI_IO);
     }
     return ctx;
+}
+
+asc_dataset *cli_open_run_data(asc_ctx *ctx, const asc_model *model)
+{
+    asc_dataset *data = asc_dataset_open(ctx, model->data);
+    asc_status status = asc_error(ctx);
+    if (status == ASC_ERR_ARG || status == ASC_ERR_IO) {
+        char why[400];
+        snprintf(why, sizeof why, "%s", asc_error_message(ctx));
+        asc_error_clear(ctx);
+        asc_fail(ctx, status == ASC_ERR_ARG ? ASC_ERR_FORMAT : status, "the data of %s: %s; --data names another",
+                 model->run, why);
+    }
+    return data;
 }
 
 json_t *cli_json_real(double value)

@@ -24,7 +24,7 @@
 #ifndef TOOLS_CLI_H
 #define TOOLS_CLI_H
 
-#include <ascgrad/base.h>
+#include <ascgrad/train.h>
 #include <jansson.h>
 
 enum {
@@ -106,6 +106,9 @@ int cli_report(const asc_ctx *ctx);
 
 /* A context with `threads` threads (0: one per processor); ends the program with status 3 if there is none. */
 asc_ctx *cli_ctx_new(int64_t threads);
+
+/* The data set of the model's run, by what the run's config.json says of it; new, NULL with the error set. */
+asc_dataset *cli_open_run_data(asc_ctx *ctx, const asc_model *model);
 
 /* A JSON number; null for a value that is not finite. New. */
 json_t *cli_json_real(double value);

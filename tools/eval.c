@@ -107,7 +107,7 @@ static asc_split *open_split(asc_ctx *ctx, const struct args *args, const char *
     if (*model && !args->data && !(*model)->data) {
         asc_fail(ctx, ASC_ERR_ARG, "--data is missing: %s is in no run", path);
     } else if (*model && !args->data) {
-        *data = asc_dataset_open(ctx, (*model)->data);
+        *data = cli_open_run_data(ctx, *model);
     }
     asc_split *split = *model && *data ? asc_split_load(*data, kind, (*model)->tokenizer) : NULL;
     if (split && !args->data) {

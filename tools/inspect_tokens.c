@@ -31,13 +31,12 @@ static asc_status encode_text(inspection *in, const char *text, asc_ids *ids)
 /* The first tokens of the validation split, written to `to`; how many there are. */
 static int64_t take_from_split(inspection *in, const char *spec, int64_t *to, int64_t limit)
 {
-    const char *data = spec ? spec : in->model->data;
-    if (!data) {
+    if (!spec && !in->model->data) {
         asc_fail(in->ctx, ASC_ERR_ARG,
                  "--text is missing: the model is in no run, whose validation split could stand for it");
         return 0;
     }
-    asc_dataset *set = asc_dataset_open(in->ctx, data);
+    asc_dataset *set = spec ? asc_dataset_open(in->ctx, spec) : cli_open_run_data(in->ctx, in->model);
     asc_split *split = set ? asc_split_load(set, ASC_VALID, in->model->tokenizer) : NULL;
     int64_t n = !split ? 0 : split->n_tokens < limit ? split->n_tokens : limit;
     for (int64_t i = 0; i < n; i++) {

@@ -1,4 +1,5 @@
 /* tools/main.c: the program: finds the command and runs it. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,9 @@ static void print_usage(FILE *out)
 
 static const cli_command *find(const char *name)
 {
+    if (name[0] == '-') {
+        cli_wrong_usage("unknown option %s; expected a command, --help or --version", name);
+    }
     const cli_command *best = commands[0];
     for (int i = 0; i < N_COMMANDS; i++) {
         if (strcmp(name, commands[i]->name) == 0) {
@@ -47,6 +51,17 @@ static void end_quietly(int signal_number)
     _exit(CLI_OK);
 }
 
+/* A standard stream that was closed would be the next file that is opened, and what is printed would go into that. In
+ * its place stands one that refuses what the stream is for, so that it still counts as closed. */
+static void hold_standard_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) {
+            _exit(CLI_IO);
+        }
+    }
+}
+
 /* The library passes over an ASCGRAD_ISA that names nothing; who set it wants a comparison and must not get another. */
 static void check_isa(void)
 {
@@ -58,6 +73,7 @@ static void check_isa(void)
 
 int main(int argc, char **argv)
 {
+    hold_standard_streams();
     check_isa();
     core_type_prepare(argv);
     signal(SIGPIPE, end_quietly);

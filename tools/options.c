@@ -85,6 +85,11 @@ static void take(const cli_option *o, const char *text, void *args)
 {
     void *field = (char *)args + o->at;
     double number = 0;
+    bool a_name = o->type == CLI_TEXT ? strcmp(o->argument, "TEXT") != 0
+                                      : o->argument && strcmp(o->argument, "FILE") == 0;
+    if (a_name && !*text) {
+        cli_wrong_usage("--%s: got '', expected %s; see --help", o->name, o->argument);
+    }
     if ((o->type == CLI_INT || o->type == CLI_REAL) && !read_number(o, text, &number)) {
         refuse_number(o, text);
     }
@@ -135,21 +140,37 @@ static const cli_option *find_letter(const cli_option *options, char letter)
     return letter == help_option.letter ? &help_option : NULL;
 }
 
+/* The option whose help has these words: "learning-rate" is what --lr is. NULL: none. */
+static const char *find_described(const cli_option *options, const char *given)
+{
+    char words[80];
+    snprintf(words, sizeof words, "%s", given);
+    for (char *c = words; *c; c++) {
+        *c = *c == '-' || *c == '_' ? ' ' : *c;
+    }
+    for (const cli_option *o = options; o->name; o++) {
+        if (o->help && strstr(o->help, words)) {
+            return o->name;
+        }
+    }
+    return NULL;
+}
+
 static _Noreturn void refuse_name(const cli_option *options, const char *name, size_t n)
 {
     char given[80];
     snprintf(given, sizeof given, "%.*s", (int)(n < 79 ? n : 79), name);
     const char *best = help_option.name;
+    int distance = asc_name_distance(given, best);
     for (const cli_option *o = options; o->name; o++) {
-        if (strncmp(given, o->name, strlen(given)) == 0) {
-            best = o->name;
-            break;
-        }
-        if (asc_name_distance(given, o->name) < asc_name_distance(given, best)) {
-            best = o->name;
-        }
+        bool begins = strncmp(given, o->name, strlen(given)) == 0;
+        int other = begins ? 0 : asc_name_distance(given, o->name);
+        best = other < distance ? o->name : best;
+        distance = other < distance ? other : distance;
     }
-    cli_wrong_usage("unknown option --%s; did you mean --%s?", given, best);
+    bool far = distance > (int)strlen(given) / 2;
+    const char *described = far ? find_described(options, given) : NULL;
+    cli_wrong_usage("unknown option --%s; did you mean --%s?", given, described ? described : best);
 }
 
 /* ---- command lines ---- */
@@ -243,5 +264,10 @@ void cli_expect_operands(int n, char **argv, int min, int max, const char *missi
     }
     if (n > max) {
         cli_wrong_usage("'%s' is one argument too many; see --help", argv[max]);
+    }
+    for (int i = 0; i < n; i++) {
+        if (!*argv[i]) {
+            cli_wrong_usage("got '', expected %s; see --help", *missing ? missing : "a name");
+        }
     }
 }

@@ -135,6 +135,13 @@ static void request_stop(int number)
     stop_requested = 1;
 }
 
+/* The terminal is gone, which both it and the shell may say. */
+static void request_stop_quietly(int number)
+{
+    (void)number;
+    stop_requested = 1;
+}
+
 /* Also where SIGINT was ignored when we began, as it is for a script's background command: `kill -INT` is how scripts
  * end a training, and nothing is lost. */
 static void catch_signals(void)
@@ -142,6 +149,11 @@ static void catch_signals(void)
     const struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    const struct sigaction quiet = {.sa_handler = request_stop_quietly, .sa_flags = SA_RESTART};
+    struct sigaction before;
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) { /* nohup means that it goes on */
+        sigaction(SIGHUP, &quiet, NULL);
+    }
     signal(SIGPIPE, SIG_IGN); /* nobody watching is no reason to lose a training */
 }
 

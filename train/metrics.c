@@ -17,7 +17,7 @@ static asc_status fail_io(const asc_metrics *m)
 asc_status asc_metrics_open(asc_metrics *m, asc_ctx *ctx, const char *path, int64_t bytes)
 {
     *m = (asc_metrics){.ctx = ctx, .path = path, .bytes = bytes};
-    m->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    m->fd = open(path, O_WRONLY | O_CLOEXEC | (bytes > 0 ? 0 : O_CREAT), 0666);
     struct stat now;
     if (m->fd < 0 || fstat(m->fd, &now)) {
         return fail_io(m);
@@ -26,7 +26,12 @@ asc_status asc_metrics_open(asc_metrics *m, asc_ctx *ctx, const char *path, int6
         return asc_fail(ctx, ASC_ERR_FORMAT, "%s: has %lld bytes, but the checkpoint goes with %lld", path,
                         (long long)now.st_size, (long long)bytes);
     }
-    return ftruncate(m->fd, (off_t)bytes) ? fail_io(m) : ASC_OK;
+    return ASC_OK;
+}
+
+asc_status asc_metrics_cut(asc_metrics *m)
+{
+    return ftruncate(m->fd, (off_t)m->bytes) ? fail_io(m) : ASC_OK;
 }
 
 void asc_metrics_close(asc_metrics *m)

@@ -12,10 +12,13 @@ typedef struct asc_metrics {
     int64_t bytes;
 } asc_metrics;
 
-/* Opens the file, makes it if it is not there, and cuts it to its first `bytes`. To be closed in any case.
- * ASC_ERR_IO; ASC_ERR_FORMAT: it is shorter. */
+/* Opens the file to go on after its first `bytes`; it is made if those are none, and what it has stays as it is. To be
+ * closed in any case. ASC_ERR_IO; ASC_ERR_FORMAT: it is shorter. */
 asc_status asc_metrics_open(asc_metrics *m, asc_ctx *ctx, const char *path, int64_t bytes);
 void asc_metrics_close(asc_metrics *m);
+
+/* Cuts off what comes after those. ASC_ERR_IO. */
+asc_status asc_metrics_cut(asc_metrics *m);
 
 /* Appends a line, all of it or nothing; with the fields of an evaluation if `evaluated`, and `more` under `key` unless
  * it is NULL. ASC_ERR_IO, ASC_ERR_MEMORY. */

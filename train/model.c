@@ -90,8 +90,11 @@ static asc_status find_files(asc_ctx *ctx, const char *path, char **file, char *
     if (S_ISDIR(s.st_mode)) {
         *run = asc_path_copy(ctx, path);
         *file = asc_path_join(ctx, path, "model.safetensors");
-        if (*file && !asc_path_exists(*file)) {
-            asc_fail(ctx, ASC_ERR_IO, "%s: there is no model in it; a run has one after its first evaluation", path);
+        if (*file && stat(*file, &s)) {
+            return errno != ENOENT
+                ? asc_fail(ctx, ASC_ERR_IO, "%s: %s", *file, strerror(errno))
+                : asc_fail(ctx, ASC_ERR_IO, "%s: there is no model in it; a run has one after its first evaluation",
+                           path);
         }
         return asc_error(ctx);
     }
@@ -116,6 +119,7 @@ static asc_lm *open_lm(asc_ctx *ctx, const asc_safetensors *file, const char *pa
     }
     const asc_safetensors_entry *first = asc_safetensors_at(file, 0);
     asc_lm *lm = asc_lm_new(ctx, config, first && first->dtype == ASC_F64 ? ASC_F64 : ASC_F32, 0);
+    asc_error_blame(ctx, path);
     if (lm && asc_params_read(ctx, path, "", asc_lm_params(lm))) {
         asc_lm_free(lm);
         return NULL;
@@ -141,22 +145,12 @@ static asc_status read_run(asc_ctx *ctx, asc_model *m)
     return asc_error(ctx);
 }
 
-/* The tokenizer that was asked for; the model's own if it was not, or by name only. */
-static asc_tokenizer *open_tokenizer(asc_ctx *ctx, const asc_model *m, const asc_safetensors *file, const char *spec,
-                                     asc_dataset *data)
+/* The tokenizer that the caller named by more than the model's own name for it, or whose words are to come from the
+ * caller's data. */
+static asc_tokenizer *make_tokenizer(asc_ctx *ctx, const char *spec, const char *name, asc_dataset *data)
 {
-    const char *name = asc_safetensors_metadata(file, "tokenizer"), *own = asc_safetensors_metadata(file, "vocab");
     if (spec && strcmp(spec, name) != 0) {
         return asc_tokenizer_new(ctx, spec);
-    }
-    if (own) {
-        return asc_tokenizer_parse(ctx, name, "the model's vocabulary", own, strlen(own));
-    }
-    if (m->run) {
-        char *vocab = asc_path_join(ctx, m->run, "vocab.txt");
-        asc_tokenizer *t = vocab ? asc_tokenizer_load(ctx, name, vocab) : NULL;
-        asc_path_free(ctx, vocab);
-        return t;
     }
     bool word = strcmp(name, "word") == 0;
     if (strcmp(name, "byte") != 0 && !(word && data)) {
@@ -194,6 +188,30 @@ static asc_status check_tokenizer(asc_ctx *ctx, const asc_model *m, const asc_sa
     return ASC_OK;
 }
 
+/* The model's tokenizer, or the one that was asked for, if it fits. A name without more asks for the model's own. */
+static asc_status open_tokenizer(asc_ctx *ctx, asc_model *m, const asc_safetensors *file, const char *path,
+                                 const char *spec, asc_dataset *data)
+{
+    const char *name = asc_safetensors_metadata(file, "tokenizer"), *own = asc_safetensors_metadata(file, "vocab");
+    bool asked = spec && strcmp(spec, name) != 0;
+    char *vocab = !asked && !own && m->run ? asc_path_join(ctx, m->run, "vocab.txt") : NULL;
+    if (!asked && own) {
+        m->tokenizer = asc_tokenizer_parse(ctx, name, "the model's vocabulary", own, strlen(own));
+    } else if (vocab) {
+        m->tokenizer = asc_tokenizer_load(ctx, name, vocab);
+    } else if (asc_error(ctx) == ASC_OK) {
+        m->tokenizer = make_tokenizer(ctx, spec, name, data);
+    }
+    if (m->tokenizer) {
+        check_tokenizer(ctx, m, file);
+    }
+    if (!asked && (own || vocab)) {
+        asc_error_blame(ctx, own ? path : vocab);
+    }
+    asc_path_free(ctx, vocab);
+    return asc_error(ctx);
+}
+
 static asc_status open_parts(asc_ctx *ctx, asc_model *m, const char *path, const char *spec, asc_dataset *data)
 {
     char *file_path = NULL;
@@ -203,10 +221,7 @@ static asc_status open_parts(asc_ctx *ctx, asc_model *m, const char *path, const
     }
     m->lm = file ? open_lm(ctx, file, file_path) : NULL;
     if (m->lm) {
-        m->tokenizer = open_tokenizer(ctx, m, file, spec, data);
-    }
-    if (m->tokenizer) {
-        check_tokenizer(ctx, m, file);
+        open_tokenizer(ctx, m, file, file_path, spec, data);
     }
     asc_safetensors_close(file);
     asc_path_free(ctx, file_path);

@@ -50,13 +50,27 @@ char *asc_path_folder(asc_ctx *ctx, const char *path)
     return folder;
 }
 
-void asc_error_extend(asc_ctx *ctx, const char *where, const char *after)
+/* Gives the error another status and "WHERE: " in place of the first `skip` bytes of its message. */
+static void restate(asc_ctx *ctx, asc_status status, const char *where, size_t skip, const char *after)
 {
     char message[800];
-    asc_status status = asc_error(ctx);
-    if (status != ASC_OK) {
-        snprintf(message, sizeof message, "%s", asc_error_message(ctx));
-        asc_error_clear(ctx);
-        asc_fail(ctx, status, "%s: %s%s", where, message, after);
+    snprintf(message, sizeof message, "%s", asc_error_message(ctx) + skip);
+    asc_error_clear(ctx);
+    asc_fail(ctx, status, "%s%s%s%s", where, *where ? ": " : "", message, after);
+}
+
+void asc_error_extend(asc_ctx *ctx, const char *where, const char *after)
+{
+    if (asc_error(ctx) != ASC_OK) {
+        restate(ctx, asc_error(ctx), where, 0, after);
+    }
+}
+
+void asc_error_blame(asc_ctx *ctx, const char *file)
+{
+    static const char config[] = "config: "; /* whose that is, the file's name says */
+    if (asc_error(ctx) == ASC_ERR_ARG) {
+        bool of_config = strncmp(asc_error_message(ctx), config, sizeof config - 1) == 0;
+        restate(ctx, ASC_ERR_FORMAT, file, of_config ? sizeof config - 1 : 0, "");
     }
 }

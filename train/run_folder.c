@@ -188,41 +188,61 @@ static void remove_leftovers(asc_folder *f)
 }
 
 /* The evaluation that a model file is of; none if there is no such file, or if it does not say. */
-static asc_best evaluation_of(asc_ctx *ctx, const char *path)
+static asc_status read_evaluation(asc_folder *f, const char *path, asc_best *best)
 {
-    asc_best best = asc_best_none();
-    asc_safetensors *file = asc_path_exists(path) ? asc_safetensors_open(ctx, path) : NULL;
+    *best = asc_best_none();
+    asc_safetensors *file = asc_path_exists(path) ? asc_safetensors_open(f->ctx, path) : NULL;
     const char *step = file ? asc_safetensors_metadata(file, "step") : NULL;
     const char *loss = file ? asc_safetensors_metadata(file, "valid_loss") : NULL;
     if (step && loss) {
-        best.step = strtoll(step, NULL, 10);
-        best.loss = strtod(loss, NULL);
+        best->step = strtoll(step, NULL, 10);
+        best->loss = strtod(loss, NULL);
     }
     asc_safetensors_close(file);
-    asc_error_clear(ctx); /* a damaged file is as good as none: the run's next best takes its name */
-    return best;
+    return asc_error(f->ctx);
+}
+
+asc_status asc_folder_check(asc_folder *f, const asc_best *best, bool *lost)
+{
+    static const char remedy[] = "; put it back, or remove it to go on without it";
+    asc_best model, next, kept;
+    if (read_evaluation(f, f->model, &model) || read_evaluation(f, f->next, &next) ||
+        read_evaluation(f, f->kept, &kept)) {
+        asc_error_extend(f->ctx, "", asc_error(f->ctx) == ASC_ERR_FORMAT ? remedy : "");
+        return asc_error(f->ctx);
+    }
+    bool own = model.step == best->step || next.step == best->step || kept.step == best->step;
+    *lost = best->step >= 0 && !own && !(model.loss < best->loss);
+    if (*lost && asc_path_exists(f->model)) {
+        return asc_fail(f->ctx, ASC_ERR_FORMAT, "%s: is not the run's best model, which is of step %lld; put that in "
+                        "its place, or remove this one to go on without it", f->model, (long long)best->step);
+    }
+    return ASC_OK;
 }
 
 /* Finishes what the checkpoint has committed, or undoes what it has not. */
 static asc_status settle_next(asc_folder *f, const asc_best *best)
 {
-    asc_best next = evaluation_of(f->ctx, f->next);
+    asc_best next, model;
+    if (read_evaluation(f, f->next, &next) || read_evaluation(f, f->model, &model)) {
+        return asc_error(f->ctx);
+    }
     if (best->step < 0 || next.step != best->step) {
         unlink(f->next);
         return ASC_OK;
     }
-    return evaluation_of(f->ctx, f->model).loss < next.loss ? asc_folder_put_by(f) : asc_folder_promote(f);
+    return model.loss < next.loss ? asc_folder_put_by(f) : asc_folder_promote(f);
 }
 
 asc_status asc_folder_recover(asc_folder *f, const asc_best *best, asc_best *stranger)
 {
     remove_leftovers(f);
     *stranger = asc_best_none();
+    asc_best model;
     if ((!asc_path_exists(f->model) && asc_path_exists(f->kept) && rename_file(f, f->kept, f->model)) ||
-        (asc_path_exists(f->next) && settle_next(f, best))) {
+        (asc_path_exists(f->next) && settle_next(f, best)) || read_evaluation(f, f->model, &model)) {
         return asc_error(f->ctx);
     }
-    asc_best model = evaluation_of(f->ctx, f->model);
     if (model.step != best->step && model.loss < best->loss) {
         *stranger = model;
         return ASC_OK;

@@ -44,8 +44,13 @@ typedef struct asc_best {
 
 asc_best asc_best_none(void);
 
-/* Brings the files to the state of the checkpoint, whose best evaluation is `best`. *stranger: the evaluation that is
- * no part of the run and whose model stands in the place of the run's own, its bits NaN; or none. */
+/* Looks whether the models are those of the checkpoint, whose best evaluation is `best`, and changes nothing. *lost:
+ * the best model is not there. ASC_ERR_IO, ASC_ERR_FORMAT: one can't be read, or another stands in the best one's
+ * place. */
+asc_status asc_folder_check(asc_folder *f, const asc_best *best, bool *lost);
+
+/* Brings the files, which have been checked, to the state of the checkpoint. *stranger: the evaluation that is no part
+ * of the run and whose model stands in the place of the run's own, its bits NaN; or none. */
 asc_status asc_folder_recover(asc_folder *f, const asc_best *best, asc_best *stranger);
 
 /* model.next takes the model's name. */

@@ -34,8 +34,8 @@ static const asc_setting table[] = {
     {"min_lr", "R", "learning rate at the end; below 0: a tenth of the highest (-1)", NULL, "-1", 'r', false, -1, 1000,
      AT(min_lr)},
     {"warmup", "N", "steps in which the learning rate rises (100)", NULL, "100", 'i', false, 0, MUCH, AT(warmup)},
-    {"sep_ramp", "N", "steps after the warm-up in which ASCender's omega_sep rises from 0; 0: trained from the start (0)",
-     NULL, "0", 'i', false, 0, MUCH, AT(sep_ramp)},
+    {"sep_ramp", "N", "steps after the warm-up in which ASCender's omega_sep rises from 0 to its setting, whatever "
+     "--init has; 0: trained from the start (0)", NULL, "0", 'i', false, 0, MUCH, AT(sep_ramp)},
     {"schedule", "S", "constant, linear or cosine (cosine)", NULL, "cosine", 's', false, 0, 0, AT(schedule)},
     {"schedule_steps", "N", "steps to the lowest learning rate; 0: those of the run (0)", NULL, "0", 'i', false, 0,
      MUCH, AT(schedule_steps)},
@@ -335,7 +335,9 @@ asc_status asc_settings_set(asc_settings *s, const char *key, const char *value)
     int i = find(name);
     bool list = i >= 0 && table[i].model_key && value[0] == '[';
     json_t *json = i < 0 || list ? parse_any(value) : parse_as(&table[i], value);
-    if (!json) {
+    bool wrong = json && i >= 0 && !list && !suits(&table[i], json); /* said in the words that were given */
+    if (!json || wrong) {
+        json_decref(json);
         return i < 0 ? no_memory(s->ctx) : refuse(s->ctx, &table[i], name, value);
     }
     asc_status status = asc_settings_put(s, key, json, ASC_FROM_HAND);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "train/settings.h"
 
@@ -64,8 +65,24 @@ asc_status asc_settings_preset(asc_settings *s, const char *name)
 
 /* ---- files ---- */
 
+/* What the parser's own words for it, that a bracket was expected, would not say. */
+static asc_status refuse_folder_or_nothing(asc_ctx *ctx, const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        return asc_fail(ctx, ASC_ERR_IO, "%s: is a folder, expected a file with a JSON object", path);
+    }
+    if (stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0) {
+        return asc_fail(ctx, ASC_ERR_FORMAT, "%s: is empty, expected a JSON object", path);
+    }
+    return ASC_OK;
+}
+
 json_t *asc_json_read(asc_ctx *ctx, const char *path)
 {
+    if (refuse_folder_or_nothing(ctx, path)) {
+        return NULL;
+    }
     json_error_t where;
     json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
     if (json_is_object(object)) {
@@ -163,6 +180,12 @@ static bool same_value(const json_t *a, const json_t *b)
     return json_equal(a, b);
 }
 
+/* What to call a setting that does not stand on the command line. */
+static const char *const sources[] = {
+    [ASC_FROM_DEFAULT] = "", [ASC_FROM_PRESET] = ", of the preset,", [ASC_FROM_FILE] = ", of the file,",
+    [ASC_FROM_HAND] = ":",
+};
+
 /* A setting that was given must be the run's, or one that may be given anew, which then takes the run's place. */
 static asc_status carry_over(asc_settings *run, const asc_settings *given, const char *path)
 {
@@ -176,7 +199,8 @@ static asc_status carry_over(asc_settings *run, const asc_settings *given, const
         if (t->anew && !same) {
             asc_settings_put(run, t->key, now, ASC_FROM_HAND);
         } else if (!same) {
-            asc_fail(run->ctx, ASC_ERR_ARG, "%s: can't be given anew: %s goes on with its own settings", t->key, path);
+            asc_fail(run->ctx, ASC_ERR_ARG, "%s%s can't be given anew: %s goes on with its own settings", t->key,
+                     sources[(int)given->from[i]], path);
         }
         json_decref(old);
         json_decref(now);
@@ -205,7 +229,9 @@ asc_status asc_settings_resume(asc_settings *s, const char *path)
     char *file = asc_path_join(ctx, path, "config.json");
     json_t *object = file ? asc_json_read(ctx, file) : NULL;
     asc_settings *run = object ? asc_settings_new(ctx) : NULL;
-    if (run && asc_settings_put_all(run, object, ASC_FROM_FILE, file) == ASC_OK) {
+    if (run && asc_settings_put_all(run, object, ASC_FROM_FILE, file)) {
+        asc_error_blame(ctx, "");
+    } else if (run) {
         run->values.minutes = 0; /* a limit of the invocation that had it */
         run->checksums = json_incref(json_object_get(object, "data_checksum"));
         if (asc_settings_locate(s) == ASC_OK && carry_over(run, s, path) == ASC_OK) {

@@ -105,16 +105,50 @@ static void drop_idle(const asc_settings *s, json_t *model)
     }
 }
 
-char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab)
+static const char *mixing_at(const json_t *mix, size_t layer)
+{
+    return json_string_value(json_is_array(mix) ? json_array_get(mix, layer) : mix);
+}
+
+/* Layers of another mixing can't start from the initial model's, whose settings they would not know either. */
+static asc_status check_mixings(const asc_settings *s, const json_t *base)
+{
+    const json_t *theirs = json_object_get(base, "mix"), *ours = json_object_get(s->model, "mix");
+    size_t layers = json_array_size(theirs) > json_array_size(ours) ? json_array_size(theirs) : json_array_size(ours);
+    for (size_t l = 0; ours && l < (layers > 0 ? layers : 1); l++) {
+        const char *their = mixing_at(theirs, l), *our = mixing_at(ours, l);
+        if (their && our && strcmp(their, our) != 0) {
+            return asc_fail(s->ctx, ASC_ERR_ARG, "init: layer %zu of %s mixes by %s, expected %s", l, s->values.init,
+                            their, our);
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status check_vocab(const asc_settings *s, int64_t vocab)
 {
     const json_t *given = json_object_get(s->model, "vocab");
-    if (given && json_integer_value(given) != vocab) {
-        asc_fail(s->ctx, ASC_ERR_ARG, "vocab is %lld, but the tokenizer has %lld tokens",
-                 (long long)json_integer_value(given), (long long)vocab);
+    if (!given || (json_is_integer(given) && json_integer_value(given) == vocab)) {
+        return ASC_OK;
+    }
+    char *text = json_dumps(given, JSON_ENCODE_ANY | JSON_COMPACT);
+    asc_fail(s->ctx, ASC_ERR_ARG, "vocab is %s, but the tokenizer has %lld tokens", text ? text : "?",
+             (long long)vocab);
+    asc_text_drop(text);
+    return asc_error(s->ctx);
+}
+
+char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab)
+{
+    if (check_vocab(s, vocab)) {
         return NULL;
     }
     json_t *model = base ? json_loads(base, 0, NULL) : json_object();
     char *text = NULL;
+    if (base && check_mixings(s, model)) {
+        json_decref(model);
+        return NULL;
+    }
     if (model && json_object_update(model, s->model) == 0 &&
         (base || json_object_set_new(model, "vocab", json_integer(vocab)) == 0)) {
         if (!base) {

@@ -20,6 +20,26 @@ static void say(const asc_trainer *t, const char *text)
 
 /* ---- data ---- */
 
+/* A resumed run's vocabulary must be the one that its parameters were trained with. */
+static asc_status check_vocab(const asc_trainer *t)
+{
+    int64_t size = asc_tokenizer_size(t->tokenizer);
+    const json_t *model = json_object_get(t->settings->model, "vocab");
+    const char *expected = json_string_value(json_object_get(t->settings->checksums, "vocab"));
+    bool has_file = asc_path_exists(t->folder.vocab);
+    char got[9];
+    asc_vocab_checksum(t->tokenizer, got);
+    if (has_file && json_is_integer(model) && size != json_integer_value(model)) {
+        return asc_fail(t->ctx, ASC_ERR_FORMAT, "%s: has %" PRId64 " tokens, but the model in %s has %" PRId64,
+                        t->folder.vocab, size, t->folder.config, (int64_t)json_integer_value(model));
+    }
+    if (has_file && expected && strcmp(got, expected) != 0) {
+        return asc_fail(t->ctx, ASC_ERR_FORMAT, "%s: has changed: checksum %s, but %s was made with %s",
+                        t->folder.vocab, got, t->folder.path, expected);
+    }
+    return ASC_OK;
+}
+
 /* The vocabulary of a resumed run, of the initial model (whose ids its parameters know), or of the training split. */
 static asc_tokenizer *open_tokenizer(asc_trainer *t, bool resume, const asc_model *init)
 {
@@ -51,6 +71,9 @@ static asc_status open_data(asc_trainer *t, const char *run, bool resume, const 
     }
     t->data = asc_dataset_open(t->ctx, v->data);
     t->tokenizer = t->data ? open_tokenizer(t, resume, init) : NULL;
+    if (t->tokenizer && resume && check_vocab(t)) {
+        return asc_error(t->ctx);
+    }
     t->train = t->tokenizer ? asc_split_load(t->data, ASC_TRAIN, t->tokenizer) : NULL;
     t->valid = t->train ? asc_split_load(t->data, ASC_VALID, t->tokenizer) : NULL;
     if (t->valid && resume && t->settings->checksums) {
@@ -127,6 +150,10 @@ static asc_status open_lm(asc_trainer *t, const asc_model *init)
     if (asc_error(t->ctx) || (init && copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm)))) {
         return asc_error(t->ctx);
     }
+    double bytes = (double)asc_params_numel(asc_lm_params(t->lm)) * (strcmp(v->dtype, "f64") == 0 ? 8 : 4);
+    if (asc_memory_check(t->ctx, "parameters, gradients and AdamW's two moments take", 4 * bytes)) {
+        return asc_error(t->ctx);
+    }
     asc_lm_set_recompute(t->lm, v->recompute);
     say_left_out(t);
     t->optim = asc_adamw_new(t->ctx, asc_lm_params(t->lm),
@@ -165,25 +192,30 @@ static double lowest_lr(const asc_values *v)
     return v->min_lr < 0 ? strtod(text, NULL) : v->min_lr;
 }
 
-static asc_status plan(asc_trainer *t)
+static asc_status count_blocks(asc_trainer *t)
 {
-    const asc_values *v = &t->settings->values;
-    int64_t block = asc_lm_block(t->lm), each = v->batch * v->accumulate;
+    int64_t block = asc_lm_block(t->lm), each = t->settings->values.batch * t->settings->values.accumulate;
     t->blocks = asc_block_count(t->train->n_tokens, block, false);
     if (t->blocks == 0) {
         return asc_fail(t->ctx, ASC_ERR_ARG, "the train split has %" PRId64 " tokens, too few for a block of %" PRId64,
                         t->train->n_tokens, block);
     }
     t->steps_per_epoch = (t->blocks + each - 1) / each;
+    return ASC_OK;
+}
+
+static asc_status plan(asc_trainer *t)
+{
+    const asc_values *v = &t->settings->values;
     t->steps = count_steps(t);
     if (t->steps == 0) {
         return asc_fail(t->ctx, ASC_ERR_ARG, "epochs and steps are both 0: one of them must say where the run ends");
     }
     t->schedule = (asc_schedule){decay_of(v->schedule), v->lr, lowest_lr(v), v->warmup,
                                  v->schedule_steps > 0 ? v->schedule_steps : t->steps};
-    t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = block, .batch = v->batch,
-                               .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed, .fill = fill_step,
-                               .user = t};
+    t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = asc_lm_block(t->lm),
+                               .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed,
+                               .fill = fill_step, .user = t};
     t->order = asc_alloc(t->ctx, (size_t)t->blocks * sizeof *t->order);
     t->epoch = -1;
     return asc_error(t->ctx);
@@ -196,9 +228,10 @@ static json_t *describe_checksums(const asc_trainer *t)
     if (t->settings->checksums) {
         return json_deep_copy(t->settings->checksums);
     }
-    char train[9], valid[9], test[9] = "";
+    char train[9], valid[9], vocab[9], test[9] = "";
     snprintf(train, sizeof train, "%08" PRIx32, t->train->checksum);
     snprintf(valid, sizeof valid, "%08" PRIx32, t->valid->checksum);
+    asc_vocab_checksum(t->tokenizer, vocab);
     asc_split *split = asc_split_load(t->data, ASC_TEST, t->tokenizer);
     if (split) {
         snprintf(test, sizeof test, "%08" PRIx32, split->checksum);
@@ -206,7 +239,8 @@ static json_t *describe_checksums(const asc_trainer *t)
     } else {
         asc_error_clear(t->ctx); /* training needs no test split */
     }
-    return json_pack("{s:s, s:s, s:s*}", "train", train, "valid", valid, "test", *test ? test : NULL);
+    return json_pack("{s:s, s:s, s:s*, s:s}", "train", train, "valid", valid, "test", *test ? test : NULL, "vocab",
+                     vocab);
 }
 
 /* config.json: every setting in effect, and in "plan" what the settings that are 0 have come to. */
@@ -238,8 +272,21 @@ static asc_status write_config(asc_trainer *t)
     return status;
 }
 
+/* As where a preset has the one and an option the other. */
+static void say_rising(const asc_trainer *t)
+{
+    const asc_schedule *s = &t->schedule;
+    if (s->decay != ASC_DECAY_CONSTANT && s->min_lr > s->lr) {
+        char text[120];
+        snprintf(text, sizeof text, "min_lr, %g, is above lr, %g: after the warm-up the learning rate goes on rising",
+                 s->min_lr, s->lr);
+        say(t, text);
+    }
+}
+
 static asc_status start_run(asc_trainer *t, const char *run)
 {
+    say_rising(t);
     if (asc_folder_open(&t->folder, t->ctx, run, false) || asc_tokenizer_save(t->tokenizer, t->folder.vocab) ||
         write_config(t) || asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, 0)) {
         return asc_error(t->ctx);
@@ -274,27 +321,54 @@ static void say_schedule(const asc_trainer *t)
     }
 }
 
-static asc_status resume_run(asc_trainer *t)
+static asc_status read_checkpoint(asc_trainer *t, bool *same_build)
 {
-    bool same_build = true;
+    *same_build = true;
     if (asc_path_exists(t->folder.checkpoint)) {
-        if (asc_checkpoint_read(t->ctx, &t->folder, t->lm, t->optim, &t->state, &same_build)) {
-            return asc_error(t->ctx);
-        }
+        asc_checkpoint_read(t->ctx, &t->folder, t->lm, t->optim, &t->state, same_build);
         t->saved_step = t->state.step;
     } else if (asc_path_exists(t->folder.model)) { /* a run writes no model before its first checkpoint */
-        return asc_fail(t->ctx, ASC_ERR_IO, "%s is missing: without it the run can't go on, and starting again would "
-                        "overwrite its model; a new run may start from that by --init", t->folder.checkpoint);
+        asc_fail(t->ctx, ASC_ERR_IO, "%s is missing: without it the run can't go on, and starting again would "
+                 "overwrite its model; a new run may start from that by --init", t->folder.checkpoint);
+    }
+    return asc_error(t->ctx);
+}
+
+/* Someone has removed the best model. Where nothing came after it, the checkpoint has it; else it is lost. */
+static asc_status replace_lost(asc_trainer *t)
+{
+    asc_best *best = &t->state.best;
+    bool kept = best->step == t->state.step;
+    char text[400];
+    snprintf(text, sizeof text, "%.150s is missing: %s, of step %" PRId64 "%s", t->folder.model,
+             kept ? "the checkpoint has the best model" : "the best model so far", best->step,
+             kept ? ", and it is written again" : ", is lost; the best from here on takes its place");
+    say(t, text);
+    if (kept) {
+        return asc_model_write(t->ctx, t->folder.model, t->lm, t->tokenizer, best->step, best->loss);
+    }
+    *best = asc_best_none();
+    return ASC_OK;
+}
+
+/* All is read and checked before anything is written: a run that is refused stays as it was. */
+static asc_status resume_run(asc_trainer *t)
+{
+    bool same_build, lost;
+    if (read_checkpoint(t, &same_build) || asc_folder_check(&t->folder, &t->state.best, &lost) ||
+        asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, t->state.metrics_bytes)) {
+        return asc_error(t->ctx);
     }
     say_where(t, same_build);
     say_schedule(t);
     t->start_s -= t->state.elapsed_s;
     bool fewer = t->steps < t->state.step; /* than are done: no plan to remember */
-    if (asc_folder_recover(&t->folder, &t->state.best, &t->stranger) || (!fewer && write_config(t))) {
+    if ((lost && replace_lost(t)) || asc_folder_recover(&t->folder, &t->state.best, &t->stranger) ||
+        (!fewer && write_config(t))) {
         return asc_error(t->ctx);
     }
     t->stranger.bits = t->stranger.loss * (double)(t->valid->n_tokens - 1) / (log(2) * (double)t->valid->bytes);
-    return asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, t->state.metrics_bytes);
+    return asc_metrics_cut(&t->metrics);
 }
 
 /* ---- all together ---- */
@@ -315,9 +389,15 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
     }
     asc_model *init = open_init(t, resume);
     if (asc_error(t->ctx) == ASC_OK && open_data(t, run, resume, init) == ASC_OK && open_lm(t, init) == ASC_OK) {
-        plan(t);
+        count_blocks(t);
     }
     asc_model_free(t->ctx, init);
+    if (resume) {
+        asc_error_blame(t->ctx, t->folder.config); /* the settings so far were the run's own */
+    }
+    if (asc_error(t->ctx) == ASC_OK) {
+        plan(t);
+    }
     if (asc_error(t->ctx)) {
         return asc_error(t->ctx);
     }
