@@ -15,23 +15,26 @@
 
 static char path[384];
 
-static void setup_data(void)
-{
-    setup_one_thread();
-    make_folder();
-}
-
-static void teardown_data(void)
-{
-    teardown();
-    remove_tree(folder);
-}
+#define FILE_NAME "file" /* what `path` is at first; there is none yet */
 
 /* The path of a file in the test's folder; the same memory every time. */
 static const char *in_folder(const char *name)
 {
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
+}
+
+static void setup_data(void)
+{
+    setup_one_thread();
+    make_folder();
+    in_folder(FILE_NAME);
+}
+
+static void teardown_data(void)
+{
+    teardown();
+    remove_tree(folder);
 }
 
 /* Writes a file into the test's folder and returns its path. */

@@ -3,7 +3,14 @@
 #define TESTS_SUITE_H
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdlib.h>
+
+/* Whether long sweeps are to be cut short: under sanitizers and valgrind; a plain `make check` has all of them. */
+static inline bool thinned(void)
+{
+    return getenv("ASCGRAD_THIN") != NULL;
+}
 
 /* Runs the test cases and frees them; what main returns. A test that takes two minutes hangs. */
 #define run_suite(name, ...) run_cases(name, (TCase *const[]){__VA_ARGS__, NULL})

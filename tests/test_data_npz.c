@@ -11,11 +11,6 @@ enum { FILE_MAX = 1 << 16, LOCAL_BYTES = 30, CENTRAL_BYTES = 46, END_BYTES = 22 
 static unsigned char file[FILE_MAX];
 static size_t file_bytes;
 
-static void name_file(void)
-{
-    in_folder("x.npz");
-}
-
 /* ---- a reader: what the format's description says, and no more ---- */
 
 typedef struct member {
@@ -81,9 +76,9 @@ static int members(void)
 
 static void write_ok(const asc_npz_array *arrays, int64_t n)
 {
-    asc_npz_write(ctx, in_folder("x.npz"), arrays, n);
+    asc_npz_write(ctx, path, arrays, n);
     ck_assert_msg(asc_error(ctx) == ASC_OK, "%s", asc_error_message(ctx));
-    file_bytes = slurp(in_folder("x.npz"), file, FILE_MAX);
+    file_bytes = slurp(path, file, FILE_MAX);
     ck_assert_uint_lt(file_bytes, FILE_MAX);
 }
 
@@ -193,13 +188,13 @@ START_TEST(wrong_arguments_are_named)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const asc_npz_array arrays[] = {{.name = "first", .tensor = t}, cases[i].second};
-        ck_assert_int_eq(asc_npz_write(ctx, in_folder("x.npz"), arrays, 2), ASC_ERR_ARG);
+        ck_assert_int_eq(asc_npz_write(ctx, path, arrays, 2), ASC_ERR_ARG);
         expect_error_with(ASC_ERR_ARG, cases[i].message);
         ck_assert_int_ne(access(path, F_OK), 0);
     }
     ck_assert_int_eq(asc_npz_write(ctx, NULL, NULL, 0), ASC_ERR_ARG);
     expect_error_with(ASC_ERR_ARG, "expected a path");
-    ck_assert_int_eq(asc_npz_write(ctx, in_folder("x.npz"), NULL, 2), ASC_ERR_ARG);
+    ck_assert_int_eq(asc_npz_write(ctx, path, NULL, 2), ASC_ERR_ARG);
     expect_error_with(ASC_ERR_ARG, "got 2 arrays");
     ck_assert_int_eq(asc_npz_write(ctx, in_folder("none/x.npz"), NULL, 0), ASC_ERR_IO);
     expect_error_with(ASC_ERR_IO, "none/x.npz");
@@ -210,8 +205,7 @@ END_TEST
 START_TEST(four_gibibytes_are_refused)
 {
     asc_tensor huge = asc_expand(ctx, asc_zeros(ctx, ASC_F32, ASC_SHAPE(1)), ASC_SHAPE(INT64_C(1) << 31));
-    ck_assert_int_eq(asc_npz_write(ctx, in_folder("x.npz"), &(asc_npz_array){.name = "x", .tensor = huge}, 1),
-                     ASC_ERR_ARG);
+    ck_assert_int_eq(asc_npz_write(ctx, path, &(asc_npz_array){.name = "x", .tensor = huge}, 1), ASC_ERR_ARG);
     expect_error_with(ASC_ERR_ARG, "4 GiB or more");
     ck_assert_int_ne(access(path, F_OK), 0);
 }
@@ -227,7 +221,7 @@ START_TEST(every_allocation_may_fail)
     long n = 0;
     for (; status && n < 100; n++) {
         heap_fail_after(&memory, n);
-        status = asc_npz_write(ctx, in_folder("x.npz"), arrays, 2);
+        status = asc_npz_write(ctx, path, arrays, 2);
         memory.fail_at = NEVER;
         if (status) {
             expect_error_with(ASC_ERR_MEMORY, "");
@@ -243,8 +237,6 @@ END_TEST
 int main(void)
 {
     TCase *all = tcase_create("all");
-    tcase_add_checked_fixture(all, setup_data, teardown_data);
-    tcase_add_checked_fixture(all, name_file, NULL);
     tcase_add_test(all, tensors_of_every_dtype_and_shape);
     tcase_add_test(all, strided_tensors_are_packed);
     tcase_add_test(all, texts_are_unicode_of_one_width);
@@ -252,5 +244,5 @@ int main(void)
     tcase_add_test(all, wrong_arguments_are_named);
     tcase_add_test(all, four_gibibytes_are_refused);
     tcase_add_test(all, every_allocation_may_fail);
-    return run_suite("data/npz", all);
+    return run_data_suite("data/npz", all);
 }

@@ -8,6 +8,8 @@
 
 #include <ascgrad/ascgrad.h>
 
+#include "tests/suite.h"
+
 static asc_ctx *ctx;
 
 static void setup(void)
@@ -190,7 +192,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("host");
     TCase *t = tcase_create("host");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, wrapped_memory_is_shared_and_released_once);
@@ -199,10 +200,5 @@ int main(void)
     tcase_add_test(t, a_hook_sees_and_changes_a_leafs_gradient);
     tcase_add_test(t, slow_blas_is_told);
     tcase_add_test(t, contexts_are_independent);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite("host", t);
 }

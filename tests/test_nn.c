@@ -1,15 +1,11 @@
 /* tests/test_nn.c: the language model: causality to the bit, the generation cache, configurations, threads, memory. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <ascgrad/nn.h>
 #include <ascgrad/ops.h>
-#include <ascgrad/optim.h>
 
-#include "tests/context.h"
 #include "tests/draw.h"
+#include "tests/nn_model.h"
 
 enum { B = 3, N = 70, V = 41 };
 
@@ -128,8 +124,7 @@ static size_t train(int threads, unsigned char **out, uint64_t *allocations)
 {
     asc_ctx *c = asc_ctx_new(&(asc_options){.threads = threads});
     asc_lm *lm = model(c, 0, ASC_F32);
-    asc_params *params = asc_lm_params(lm);
-    asc_optim *optim = asc_adamw_new(c, params, &(asc_adamw_options){.weight_decay = .1});
+    asc_optim *optim = asc_adamw_new(c, asc_lm_params(lm), &(asc_adamw_options){.weight_decay = .1});
     asc_lm_set_dropout(lm, .1);
     for (unsigned step = 0; step < 4; step++) {
         int64_t x[B * N], y[B * N];
@@ -139,22 +134,10 @@ static size_t train(int threads, unsigned char **out, uint64_t *allocations)
             allocations[step - 1] = asc_memory(c).allocations;
         }
         asc_set_step(c, 1, step);
-        asc_scope_begin(c);
-        asc_tensor loss = asc_lm_loss(lm, asc_from(c, ASC_I64, x, ASC_SHAPE(B, N)),
-                                      asc_from(c, ASC_I64, y, ASC_SHAPE(B, N)), NULL);
-        ck_assert_int_eq(asc_backward(c, loss, asc_null(), false), ASC_OK);
-        double scale = asc_clip_scale(asc_grad_norm(c, params), 1);
-        ck_assert_int_eq(asc_optim_step(optim, 1e-2, scale), ASC_OK);
-        asc_params_zero_grad(params);
-        asc_scope_end(c);
+        train_step(c, lm, optim, x, y, B, N);
     }
-    size_t bytes = (size_t)asc_params_numel(params) * sizeof(float), at = 0;
-    *out = malloc(bytes);
-    for (int i = 0; i < asc_params_count(params); i++) {
-        size_t n = (size_t)asc_numel(asc_params_at(params, i)) * sizeof(float);
-        memcpy(*out + at, asc_data(asc_params_at(params, i)), n);
-        at += n;
-    }
+    size_t bytes;
+    *out = params_bytes(lm, &bytes);
     asc_optim_free(optim);
     asc_lm_free(lm);
     asc_ctx_free(c);
@@ -202,8 +185,8 @@ static void pass(asc_lm *lm, int64_t n)
 /* As wide as a sequence needs for its activations to be cut out of the larger step's. */
 START_TEST(a_smaller_step_takes_the_larger_ones_memory)
 {
-    asc_lm *lm = asc_lm_new(ctx, "{\"d_model\":256,\"d_ff\":512,\"layers\":2,\"vocab\":41,\"block\":70," TRANSFORMER "}",
-                            ASC_F32, 1);
+    asc_lm *lm = asc_lm_new(ctx, "{\"d_model\":256,\"d_ff\":512,\"layers\":2,\"vocab\":41,\"block\":70,"
+                            TRANSFORMER "}", ASC_F32, 1);
     pass(lm, B);
     pass(lm, B);
     size_t held = asc_memory(ctx).bytes;
@@ -218,27 +201,12 @@ START_TEST(a_smaller_step_takes_the_larger_ones_memory)
 }
 END_TEST
 
-START_TEST(a_step_learns)
+START_TEST(steps_learn)
 {
     asc_lm *lm = model(ctx, _i, ASC_F32);
-    asc_optim *optim = asc_adamw_new(ctx, asc_lm_params(lm), NULL);
     int64_t x[N + 1];
     draw_tokens(x, N + 1, V, 4);
-    double first = 0, loss = 0;
-    for (int step = 0; step < 60; step++) {
-        asc_scope_begin(ctx);
-        asc_tensor t = asc_lm_loss(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(1, N)),
-                                   asc_from(ctx, ASC_I64, x + 1, ASC_SHAPE(1, N)), NULL);
-        loss = asc_item(t);
-        first = step == 0 ? loss : first;
-        ck_assert_int_eq(asc_backward(ctx, t, asc_null(), false), ASC_OK);
-        ck_assert_int_eq(asc_optim_step(optim, 1e-2, 1), ASC_OK);
-        asc_params_zero_grad(asc_lm_params(lm));
-        asc_scope_end(ctx);
-    }
-    ck_assert_double_gt(first, log(V) - .5);
-    ck_assert_double_lt(loss, first - 1);
-    asc_optim_free(optim);
+    ck_assert_double_gt(expect_learning(lm, x, N), log(V) - .5);
     asc_lm_free(lm);
 }
 END_TEST
@@ -274,9 +242,8 @@ END_TEST
 /* The papers' sizes: spec.md §4. */
 START_TEST(parameter_counts)
 {
-    asc_lm *six = asc_lm_new(ctx,
-                           "{\"mix\":\"transformer\",\"d_model\":256,\"layers\":6,\"heads\":4,\"vocab\":30522,\"block\":128}",
-                             ASC_F32, 1);
+    asc_lm *six = asc_lm_new(ctx, "{\"mix\":\"transformer\",\"d_model\":256,\"layers\":6,\"heads\":4,"
+                             "\"vocab\":30522,\"block\":128}", ASC_F32, 1);
     ck_assert_int_eq(asc_params_numel(asc_lm_params(six)), 12584960);
     asc_lm_free(six);
 }
@@ -367,7 +334,7 @@ int main(void)
     tcase_add_test(t, any_number_of_threads_gives_the_same_bits);
     tcase_add_test(t, a_step_allocates_nothing_after_the_first);
     tcase_add_test(t, a_smaller_step_takes_the_larger_ones_memory);
-    tcase_add_loop_test(t, a_step_learns, 0, VARIANTS);
+    tcase_add_loop_test(t, steps_learn, 0, VARIANTS);
     tcase_add_test(t, parameters_have_the_names_of_the_specification);
     tcase_add_test(t, parameter_counts);
     tcase_add_loop_test(t, wrong_configurations_are_refused, 0, sizeof refused / sizeof *refused);

@@ -1,56 +1,40 @@
 /* tests/test_nn_faults.c: a model's life when memory runs out, and what outlives what: labels, scopes, failed calls. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <ascgrad/nn.h>
 #include <ascgrad/ops.h>
-#include <ascgrad/optim.h>
 
-#include "tests/heap.h"
+#include "tests/faults.h"
+#include "tests/nn_model.h"
 
 enum { B = 2, N = 9, V = 11 };
 
 #define CONFIG(more) \
-    "{\"d_model\":8,\"layers\":2,\"heads\":2,\"vocab\":11,\"block\":9,\"rel\":3,\"block_norm\":\"pre\",\"mix\":" more "}"
+    "{\"d_model\":8,\"layers\":2,\"heads\":2,\"vocab\":11,\"block\":9,\"rel\":3,\"block_norm\":\"pre\"," \
+    "\"mix\":" more "}"
 static const char *const configs[] = {
     CONFIG("\"transformer\""),
     CONFIG("\"ascender\",\"k\":2,\"gate\":\"after\",\"positions\":\"rotary\",\"aux_coh\":0.1"),
     CONFIG("\"ascender\",\"k\":2,\"variant\":\"background\",\"heading\":\"q\""),
     CONFIG("[\"grassmann\",\"transformer\"],\"r\":4,\"memory\":true,\"running_mean\":true,\"learned\":true"),
 };
-static const char *config; /* of the model whose life it is */
-
-static void setup(void)
-{
-    config = configs[0];
-}
 static const int64_t token[B * N + 1] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8};
 
-static heap memory = {.fail_at = NEVER}; /* of all contexts */
-
-static asc_ctx *new_context(void)
-{
-    return asc_ctx_new(&(asc_options){.threads = 1, .allocator = {heap_alloc, heap_free, &memory}});
-}
-
-static asc_tensor tokens(asc_ctx *ctx, int64_t from)
+static asc_tensor tokens(int64_t from)
 {
     return asc_from(ctx, ASC_I64, token + from, ASC_SHAPE(B, N));
 }
 
 /* ---- a model's life, each part going on whatever became of the one before ---- */
 
-static double train(asc_ctx *ctx, asc_lm *lm, asc_optim *optim)
+static double train(asc_lm *lm, asc_optim *optim)
 {
     asc_params *params = asc_lm_params(lm);
     asc_lm_set_dropout(lm, .2);
     asc_set_step(ctx, 1, 0);
     asc_scope_begin(ctx);
     double value;
-    asc_tensor objective = asc_lm_objective(lm, tokens(ctx, 0), tokens(ctx, 1), &value);
+    asc_tensor objective = asc_lm_objective(lm, tokens(0), tokens(1), &value);
     if (asc_backward(ctx, objective, asc_null(), false) == ASC_OK) {
         asc_optim_step(optim, 1e-2, asc_clip_scale(asc_grad_norm(ctx, params), 1));
     }
@@ -60,7 +44,7 @@ static double train(asc_ctx *ctx, asc_lm *lm, asc_optim *optim)
     return value;
 }
 
-static double generate(asc_ctx *ctx, asc_lm *lm)
+static double generate(asc_lm *lm)
 {
     asc_lm_cache *cache = asc_lm_cache_new(lm, N);
     double value = NAN;
@@ -75,16 +59,18 @@ static double generate(asc_ctx *ctx, asc_lm *lm)
     return value;
 }
 
+static const char *config; /* of the model whose life it is */
+
 /* The loss after a step, plus a logit. */
-static double live(asc_ctx *ctx)
+static double live(void)
 {
     asc_lm *lm = asc_lm_new(ctx, config, ASC_F32, 1);
     asc_optim *optim = lm ? asc_adamw_new(ctx, asc_lm_params(lm), NULL) : NULL;
     double value = NAN;
     if (optim) {
-        train(ctx, lm, optim);
-        value = train(ctx, lm, optim);
-        value += generate(ctx, lm);
+        train(lm, optim);
+        value = train(lm, optim);
+        value += generate(lm);
     }
     asc_optim_free(optim);
     asc_lm_free(lm);
@@ -94,38 +80,7 @@ static double live(asc_ctx *ctx)
 START_TEST(any_allocation_may_fail)
 {
     config = configs[_i];
-    memory.fail_at = NEVER;
-    asc_ctx *ctx = new_context();
-    double expected = live(ctx);
-    ck_assert_msg(isfinite(expected), "%s", asc_error_message(ctx));
-    size_t held = asc_memory(ctx).bytes;
-    asc_ctx_free(ctx);
-    ck_assert_uint_eq(memory.bytes, 0);
-    for (memory.fail_at = 0;; memory.fail_at++) {
-        memory.calls = 0;
-        ctx = new_context();
-        if (!ctx) {
-            ck_assert_int_lt(memory.fail_at, 10);
-            ck_assert_uint_eq(memory.bytes, 0);
-            continue;
-        }
-        live(ctx);
-        if (memory.calls <= memory.fail_at) {
-            break;
-        }
-        ck_assert_msg(asc_error(ctx) == ASC_ERR_MEMORY, "allocation %ld: %s", (long)memory.fail_at,
-                      asc_error_message(ctx));
-        asc_error_clear(ctx);
-        ck_assert_msg(live(ctx) == expected, "after allocation %ld failed: %s", (long)memory.fail_at,
-                      asc_error_message(ctx));
-        size_t most = held + held / 20; /* what was cut short may have come back to the pool in another order */
-        ck_assert_msg(asc_memory(ctx).bytes <= most, "allocation %ld: %zu bytes are held, expected at most %zu",
-                      (long)memory.fail_at, asc_memory(ctx).bytes, most);
-        asc_ctx_free(ctx);
-        ck_assert_msg(memory.bytes == 0, "allocation %ld: %zu bytes leak", (long)memory.fail_at, memory.bytes);
-    }
-    ck_assert_int_gt(memory.fail_at, 100);
-    asc_ctx_free(ctx);
+    ck_assert_int_gt(fail_each_allocation(live, false), 100);
 }
 END_TEST
 
@@ -133,26 +88,22 @@ END_TEST
 
 START_TEST(a_model_made_in_a_scope_outlives_it)
 {
-    memory.fail_at = NEVER;
-    asc_ctx *ctx = new_context();
     asc_scope_begin(ctx);
-    asc_lm *lm = asc_lm_new(ctx, config, ASC_F32, 1);
+    asc_lm *lm = asc_lm_new(ctx, configs[0], ASC_F32, 1);
     asc_optim *optim = asc_adamw_new(ctx, asc_lm_params(lm), NULL);
     asc_lm_cache *cache = asc_lm_cache_new(lm, N);
     asc_scope_end(ctx);
-    double first = train(ctx, lm, optim), second = train(ctx, lm, optim);
+    double first = train(lm, optim), second = train(lm, optim);
     ck_assert_msg(second < first, "%g after %g: %s", second, first, asc_error_message(ctx));
     ck_assert(asc_is_valid(asc_lm_next(cache, token, 3)));
     ck_assert(asc_is_valid(asc_lm_next(cache, token, 3)));
     asc_lm_cache_free(cache);
     asc_optim_free(optim);
     asc_lm_free(lm);
-    asc_ctx_free(ctx);
-    ck_assert_uint_eq(memory.bytes, 0);
 }
 END_TEST
 
-static void fill(asc_ctx *ctx, asc_lm *lm, const char *param, double value)
+static void fill(asc_lm *lm, const char *param, double value)
 {
     asc_tensor t = asc_params_find(asc_lm_params(lm), param);
     asc_tensor values = asc_full(ctx, asc_dtype_of(t), value, asc_ndim(t), asc_shape(t));
@@ -163,15 +114,13 @@ static void fill(asc_ctx *ctx, asc_lm *lm, const char *param, double value)
 /* The tape holds the parameters, and names the layers in its errors, after the model is gone. */
 START_TEST(a_tape_outlives_its_model)
 {
-    memory.fail_at = NEVER;
-    asc_ctx *ctx = new_context();
-    asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 1);
+    asc_lm *lm = asc_lm_new(ctx, configs[0], ASC_F64, 1);
     asc_tensor bias = asc_keep(asc_params_find(asc_lm_params(lm), "blocks.0.ffn.fc1.bias"));
-    fill(ctx, lm, "blocks.1.ffn.fc1.bias", 1e200); /* a large activation, so that a large gradient overflows */
-    fill(ctx, lm, "blocks.1.ffn.fc2.weight", 1e-200);
+    fill(lm, "blocks.1.ffn.fc1.bias", 1e200); /* a large activation, so that a large gradient overflows */
+    fill(lm, "blocks.1.ffn.fc2.weight", 1e-200);
     asc_scope_begin(ctx);
-    asc_tensor good = asc_lm_loss(lm, tokens(ctx, 0), tokens(ctx, 1), NULL);
-    asc_tensor bad = asc_lm_loss(lm, tokens(ctx, 0), tokens(ctx, 1), NULL);
+    asc_tensor good = asc_lm_loss(lm, tokens(0), tokens(1), NULL);
+    asc_tensor bad = asc_lm_loss(lm, tokens(0), tokens(1), NULL);
     asc_lm_free(lm);
     ck_assert_ptr_null(asc_set_label(ctx, NULL));
     ck_assert_int_eq(asc_backward(ctx, good, asc_null(), false), ASC_OK);
@@ -183,80 +132,41 @@ START_TEST(a_tape_outlives_its_model)
                   asc_error_message(ctx));
     asc_scope_end(ctx);
     asc_release(bias);
-    asc_ctx_free(ctx);
-    ck_assert_uint_eq(memory.bytes, 0);
 }
 END_TEST
 
-/* The logits after token[0 … 4], the last call once having failed at its k-th allocation. */
 START_TEST(a_cache_is_as_it_was_after_a_failed_call)
 {
-    config = configs[_i];
-    memory.fail_at = NEVER;
-    asc_ctx *ctx = new_context();
-    asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 1);
-    asc_lm_cache *cache = asc_lm_cache_new(lm, N);
-    double expected = 0;
-    int failures = 0;
-    for (long k = -1; k < 40; k++) {
-        asc_lm_cache_reset(cache);
-        asc_lm_next(cache, token, 4);
-        memory.fail_at = k < 0 ? NEVER : memory.calls + k;
-        asc_tensor logits = asc_lm_next(cache, token + 4, 1 + (k >= 0) * 4); /* other sizes than the pool holds */
-        memory.fail_at = NEVER;
-        failures += asc_is_null(logits);
-        if (k >= 0 && asc_is_null(logits)) {
-            ck_assert_int_eq(asc_error(ctx), ASC_ERR_MEMORY);
-            asc_error_clear(ctx);
-            ck_assert_int_eq(asc_lm_cache_length(cache), 4);
-            logits = asc_lm_next(cache, token + 4, 1);
-            ck_assert_double_eq(((const double *)asc_data(logits))[0], expected);
-        } else if (k < 0) {
-            expected = ((const double *)asc_data(logits))[0];
-        }
-    }
-    ck_assert_int_gt(failures, 3);
-    asc_lm_cache_free(cache);
+    asc_lm *lm = asc_lm_new(ctx, configs[_i], ASC_F64, 1);
+    expect_cache_survives(lm, N, token, 4, N - 4);
     asc_lm_free(lm);
-    asc_ctx_free(ctx);
 }
 END_TEST
 
 START_TEST(an_optimiser_refuses_a_list_that_grew)
 {
-    memory.fail_at = NEVER;
-    asc_ctx *ctx = new_context();
-    asc_lm *lm = asc_lm_new(ctx, config, ASC_F32, 1);
+    asc_lm *lm = asc_lm_new(ctx, configs[0], ASC_F32, 1);
     asc_optim *optim = asc_adamw_new(ctx, asc_lm_params(lm), NULL);
     int n = asc_params_count(asc_lm_params(lm));
     char message[100];
-    snprintf(message, sizeof message, "optim_step: the list has %d parameters, had %d when the optimiser was made", n + 1,
-             n);
+    snprintf(message, sizeof message, "optim_step: the list has %d parameters, had %d when the optimiser was made",
+             n + 1, n);
     ck_assert_int_eq(asc_params_add(asc_lm_params(lm), "more", asc_scalar(ctx, ASC_F32, 1), true), ASC_OK);
     ck_assert_int_eq(asc_optim_step(optim, 1, 1), ASC_ERR_STATE);
     ck_assert_str_eq(asc_error_message(ctx), message);
     asc_optim_free(optim);
     asc_lm_free(lm);
-    asc_ctx_free(ctx);
-    ck_assert_uint_eq(memory.bytes, 0);
 }
 END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("nn/faults");
     TCase *t = tcase_create("faults");
-    tcase_set_timeout(t, 300);
-    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, any_allocation_may_fail, 0, sizeof configs / sizeof *configs);
     tcase_add_test(t, a_model_made_in_a_scope_outlives_it);
     tcase_add_test(t, a_tape_outlives_its_model);
     tcase_add_loop_test(t, a_cache_is_as_it_was_after_a_failed_call, 0, sizeof configs / sizeof *configs);
     tcase_add_test(t, an_optimiser_refuses_a_list_that_grew);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite("nn/faults", t);
 }

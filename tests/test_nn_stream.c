@@ -1,16 +1,11 @@
 /* tests/test_nn_stream.c: models with Grassmann layers in time: causality to the bit; generation as a stream, which
  * equals the full pass, needs the same memory at any position, and is as it was after a failure. */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <ascgrad/nn.h>
 #include <ascgrad/ops.h>
-#include <ascgrad/optim.h>
 
-#include "tests/context.h"
 #include "tests/draw.h"
+#include "tests/nn_model.h"
 
 enum { N = 60, V = 23, BLOCK = 60 };
 
@@ -133,67 +128,24 @@ START_TEST(what_keeps_every_token_does_not_stream)
 }
 END_TEST
 
-/* The logits after x[0 … 10], the last call once having failed at its k-th allocation. */
 START_TEST(a_stream_is_as_it_was_after_a_failed_call)
 {
     asc_lm *lm = model(3, false, ASC_F64);
-    asc_lm_cache *cache = asc_lm_cache_new(lm, ASC_ENDLESS);
     int64_t x[N];
     draw_tokens(x, N, V, 8);
-    double expected = 0;
-    int failures = 0;
-    for (long k = -1; k < 60; k++) {
-        asc_lm_cache_reset(cache);
-        asc_lm_next(cache, x, 10);
-        memory.fail_at = k < 0 ? NEVER : memory.calls + k;
-        asc_tensor logits = asc_lm_next(cache, x + 10, k < 0 ? 1 : 21 + k % 3); /* other sizes than the pool holds */
-        memory.fail_at = NEVER;
-        failures += asc_is_null(logits);
-        if (k >= 0 && asc_is_null(logits)) {
-            ck_assert_int_eq(asc_error(ctx), ASC_ERR_MEMORY);
-            asc_error_clear(ctx);
-            ck_assert_int_eq(asc_lm_cache_length(cache), 10);
-            logits = asc_lm_next(cache, x + 10, 1);
-            ck_assert_double_eq(((const double *)asc_data(logits))[0], expected);
-        } else if (k < 0) {
-            expected = ((const double *)asc_data(logits))[0];
-        }
-    }
-    ck_assert_int_gt(failures, 3);
-    asc_lm_cache_free(cache);
+    expect_cache_survives(lm, ASC_ENDLESS, x, 10, 23);
     asc_lm_free(lm);
 }
 END_TEST
 
 /* ---- training ---- */
 
-static double step(asc_lm *lm, asc_optim *optim, const int64_t *x)
-{
-    asc_scope_begin(ctx);
-    asc_tensor loss = asc_lm_loss(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(1, N)),
-                                  asc_from(ctx, ASC_I64, x + 1, ASC_SHAPE(1, N)), NULL);
-    double value = asc_item(loss);
-    ck_assert_msg(asc_backward(ctx, loss, asc_null(), false) == ASC_OK, "%s", asc_error_message(ctx));
-    ck_assert_int_eq(asc_optim_step(optim, 1e-2, asc_clip_scale(asc_grad_norm(ctx, asc_lm_params(lm)), 1)), ASC_OK);
-    asc_params_zero_grad(asc_lm_params(lm));
-    asc_scope_end(ctx);
-    return value;
-}
-
-START_TEST(a_step_learns_and_allocates_nothing)
+START_TEST(steps_learn)
 {
     asc_lm *lm = model(_i, true, ASC_F32);
-    asc_optim *optim = asc_adamw_new(ctx, asc_lm_params(lm), NULL);
     int64_t x[N + 1];
     draw_tokens(x, N + 1, V, 4);
-    double first = step(lm, optim, x), loss = step(lm, optim, x);
-    uint64_t allocations = asc_memory(ctx).allocations;
-    for (int i = 0; i < 80; i++) {
-        loss = step(lm, optim, x);
-    }
-    ck_assert_uint_eq(asc_memory(ctx).allocations, allocations);
-    ck_assert_double_lt(loss, first - 1);
-    asc_optim_free(optim);
+    expect_learning(lm, x, N);
     asc_lm_free(lm);
 }
 END_TEST
@@ -240,7 +192,7 @@ int main(void)
     tcase_add_loop_test(t, a_stream_has_no_end, 0, HYBRID);
     tcase_add_test(t, what_keeps_every_token_does_not_stream);
     tcase_add_test(t, a_stream_is_as_it_was_after_a_failed_call);
-    tcase_add_loop_test(t, a_step_learns_and_allocates_nothing, 0, VARIANTS);
+    tcase_add_loop_test(t, steps_learn, 0, VARIANTS);
     tcase_add_test(t, the_papers_block_drops_out_after_its_norm);
     return run_suite("nn/stream", t);
 }

@@ -5,7 +5,6 @@
 #include <sched.h>
 #endif
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "tensor/core_advice.h"
 #include "tensor/processors.h"
+#include "tests/suite.h"
 
 /* ---- core types ---- */
 
@@ -215,7 +215,6 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("tensor/cpu");
     TCase *cores = tcase_create("core types"), *groups = tcase_create("groups"), *threads = tcase_create("threads");
     tcase_add_test(cores, advice_about_core_types);
     tcase_add_test(cores, a_choice_silences_the_advice);
@@ -226,12 +225,5 @@ int main(void)
     tcase_add_test(groups, quotas_of_version_1);
     tcase_add_test(groups, long_paths_are_no_quota);
     tcase_add_test(threads, threads_are_the_allowed_processors);
-    suite_add_tcase(suite, cores);
-    suite_add_tcase(suite, groups);
-    suite_add_tcase(suite, threads);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite("tensor/cpu", cores, groups, threads);
 }

@@ -1,24 +1,14 @@
 /* tests/test_tensor_threads.c: asc_parallel. */
-#include <check.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <time.h>
 
-#include <ascgrad/base.h>
+#include "tests/context.h"
 
 enum { THREADS = 4, PIECES = 5000, INNER = 7 };
 
-static asc_ctx *ctx;
-
-static void setup(void)
+static void setup_all(void)
 {
-    ctx = asc_ctx_new(&(asc_options){.threads = THREADS});
-    ck_assert_ptr_nonnull(ctx);
-}
-
-static void teardown(void)
-{
-    asc_ctx_free(ctx);
+    setup_threads(THREADS);
 }
 
 typedef struct tally {
@@ -207,10 +197,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("tensor/threads");
     TCase *t = tcase_create("threads");
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, setup_all, teardown);
     tcase_add_test(t, every_piece_runs_once);
     tcase_add_test(t, many_short_jobs);
     tcase_add_test(t, no_piece_outlives_its_job);
@@ -218,10 +206,5 @@ int main(void)
     tcase_add_test(t, nested_calls_of_a_single_piece);
     tcase_add_test(t, a_piece_uses_another_context);
     tcase_add_test(t, thread_counts);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite("tensor/threads", t);
 }
