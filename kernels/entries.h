@@ -1,12 +1,17 @@
 /* kernels/entries.h: the table of one real type; included by kernels_impl.c after the functions. */
 const F(asc_kernels) TABLE(F(asc_kernels)) = {
     .exp = F(exp),
+    .expm1 = F(expm1),
+    .log = F(log),
+    .log1p = F(log1p),
+    .softplus = F(softplus),
     .tanh = F(tanh),
     .sigmoid = F(sigmoid),
     .erf = F(erf),
     .silu = F(silu),
     .gelu_tanh = F(gelu_tanh),
     .gelu = F(gelu),
+    .logit_loss = F(logit_loss),
     .gelu_grad = F(gelu_grad),
     .gelu_both = F(gelu_both),
     .add = F(add),

@@ -8,6 +8,7 @@
 #define KERNELS_MATH_F32_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -50,21 +51,31 @@ static inline float with_sign_f32(float a, float x)
     return from_bits_f32(bits_f32(a) | (bits_f32(x) & 0x80000000u));
 }
 
-/* e^x = 2^k e^r with |r| <= ln 2 / 2 (Cody and Waite, Software Manual for the Elementary Functions, 1980).
- * Adding 1.5·2^23 rounds to an integer, and leaves it in the low bits. ln 2 is split so that k times the
- * first part is exact. Gives e^r, and k where a float has its exponent. */
-static inline float exp_parts_f32(float x, uint32_t *k_bits)
+/* (e^r - 1 - r)/r² for |r| <= ln 2 / 2. */
+static inline float exp_curve_f32(float r)
 {
-    float shifted = x * 1.44269504f + 0x1.8p23f;
-    float k = shifted - 0x1.8p23f;
-    float r = (x - k * 0.693359375f) - k * -2.12194440e-4f;
     float q = 0.00138383219f;
     q = q * r + 0.00836916547f;
     q = q * r + 0.0416681021f;
     q = q * r + 0.166665167f;
-    q = q * r + 0.49999994f;
+    return q * r + 0.49999994f;
+}
+
+/* e^x = 2^k e^r with |r| <= ln 2 / 2 (Cody and Waite, Software Manual for the Elementary Functions, 1980).
+ * Adding 1.5·2^23 rounds to an integer, and leaves it in the low bits. ln 2 is split so that k times the
+ * first part is exact. Gives e^r - 1, and k where a float has its exponent. */
+static inline float exp_less1_f32(float x, uint32_t *k_bits)
+{
+    float shifted = x * 1.44269504f + 0x1.8p23f;
+    float k = shifted - 0x1.8p23f;
+    float r = (x - k * 0.693359375f) - k * -2.12194440e-4f;
     *k_bits = bits_f32(shifted) << 23;
-    return q * (r * r) + r + 1.0f;
+    return exp_curve_f32(r) * (r * r) + r;
+}
+
+static inline float exp_parts_f32(float x, uint32_t *k_bits)
+{
+    return exp_less1_f32(x, k_bits) + 1.0f;
 }
 
 /* e^x, where results that are not normal numbers become 0: gradual underflow is slow on some processors, and a
@@ -88,6 +99,76 @@ static inline float exp_gradual1_f32(float x)
     float y = from_bits_f32(bits_f32(p) + k + raise) * (x < -80.0f ? 0x1p-64f : 1.0f);
     y = x <= 88.7228317f ? y : x + INFINITY; /* NaN stays NaN */
     return x < -103.972084f ? 0.0f : y;
+}
+
+/* e^x - 1 = 2^k (e^r - 1) + 2^k - 1, put together half as large: 2^128 is no float. */
+static inline float expm11_f32(float x)
+{
+    uint32_t k;
+    float s = exp_less1_f32(x < -30.0f ? -30.0f : x, &k);
+    float half = from_bits_f32(bits_f32(0.5f) + k);
+    float y = 2.0f * (half * s + (half - 0.5f));
+    y = x <= 88.7228317f ? y : x + INFINITY; /* NaN stays NaN */
+    return with_sign_f32(fabsf(y), x);
+}
+
+/* A normal number y > 0 is m 2^k, √½ <= m < √2; gives m. */
+static inline float split_f32(float y, float *k)
+{
+    const uint32_t least = 0x3f3504f3; /* √½ */
+    uint32_t u = bits_f32(y) - least + bits_f32(1.0f);
+    *k = (float)((int32_t)(u >> 23) - 127);
+    return from_bits_f32((u & 0x7fffffu) + least);
+}
+
+/* log((1 + f) 2^k) = f - f²/2 + f³ P(f) + k ln 2 where 1 + f is as m above, added from the smallest term on. P's even
+ * and odd powers are apart, which don't wait for each other. */
+static inline float log_parts_f32(float f, float k)
+{
+    float z = f * f;
+    float odd = -0.076465793f;
+    odd = odd * z + -0.131569028f;
+    odd = odd * z + -0.166233152f;
+    odd = odd * z + -0.250008225f;
+    float even = 0.127613738f;
+    even = even * z + 0.142010331f;
+    even = even * z + 0.20001258f;
+    even = even * z + 0.333333313f;
+    float small = (odd * f + even) * (z * f) + k * -2.12194440e-4f;
+    return ((small - 0.5f * z) + f) + k * 0.693359375f;
+}
+
+static inline float log1_f32(float x)
+{
+    bool tiny = x < 0x1p-126f;
+    float k, m = split_f32(tiny ? x * 0x1p23f : x, &k);
+    float y = log_parts_f32(m - 1.0f, tiny ? k - 23.0f : k);
+    float edge = x == 0 ? -INFINITY : NAN;
+    y = x < INFINITY ? y : x;
+    return x > 0 ? y : edge;
+}
+
+/* log(u + lost), u > 0, where the second is what rounding took from the first. */
+static inline float log_sum_f32(float u, float lost)
+{
+    float k, m = split_f32(u, &k);
+    return log_parts_f32((m - 1.0f) + lost * (m / u), k);
+}
+
+static inline float log1p1_f32(float x)
+{
+    float u = 1.0f + x, lost = x > 1.0f ? 1.0f - (u - x) : x - (u - 1.0f);
+    float y = with_sign_f32(fabsf(log_sum_f32(u, lost)), x);
+    float edge = x == -1.0f ? -INFINITY : NAN;
+    y = x < INFINITY ? y : x;
+    return x > -1.0f ? y : edge;
+}
+
+/* log(1 + e^x) = max(x, 0) + log(1 + e), e = e^-|x|. */
+static inline float softplus1_f32(float x)
+{
+    float e = exp_gradual1_f32(-fabsf(x)), u = 1.0f + e;
+    return (x > 0 ? x : 0.0f) + log_sum_f32(u, e - (u - 1.0f));
 }
 
 /* 1/(1 + e^-x), where results that are not normal numbers become 0: faster than sigmoid1_f32, and less exact. With
@@ -137,9 +218,8 @@ static inline float erf1_f32(float x)
 }
 
 /*
- * The functions below are computed in double, of which 9 digits are enough, so that it costs little: the
- * lower tail of Φ needs x² to more than 24 bits, and in float a few rounding errors in a row would already
- * exceed 2 units in the last place.
+ * The three functions below are computed in double, of which 9 digits are enough, so that it costs little: in float
+ * a few rounding errors in a row would already exceed 2 units in the last place.
  */
 
 /* e^x for |x| <= 700, relative error 2e-9; NaN for a NaN that was a float. */
@@ -186,39 +266,81 @@ static inline float gelu_tanh1_f32(float x)
     return (float)((x > 0 ? (double)x : near) / (1.0 + exp_wide(-twice_u)));
 }
 
-/* Φ(x) and e = e^(-x²/2), |x| <= 15: Φ(-a) = e R(a), a >= 0, with a rational fit R of Mills' ratio / √2π. */
-static inline double normal_cdf(double x, double *e)
+/*
+ * The exact GELU and its derivative, with a = |x| and T = Φ(-a):
+ *
+ *   x Φ(x) = max(x, 0) - a T                               a T = z (1 + v) e^(-a²/2)/2,  z = a/(1 + a)
+ *   Φ(x) + x φ(x) = T - a φ(a) for x < 0, else 1 - that    T - a φ(a) = φ(a)/(1 + a) (√(π/2) (1 + v) - a - a²)
+ *
+ * 1 + v = √(2/π) (1 + a) T/φ(a), with Mills' ratio T/φ, is 1 at 0 and between 0.8 and 1.05 everywhere: v is small,
+ * and so are its errors. It is a polynomial in a/(2 + a), fitted closest about a = 3/4, where the derivative passes 0.
+ * What rounding takes from a² and from 1 + a is put back in the exponent of e.
+ */
+typedef struct gelu_parts {
+    float a;           /* |x|, 15 at most: there a T is under half the smallest float */
+    float square, low; /* a² = square + low, to more digits than a float has */
+    float after;       /* 1 + a, rounded */
+    float z, v;
+    float s, scale; /* e^(-a²/2) 2^64 = scale (1 + s), with what is put back */
+} gelu_parts;
+
+/* v, with the even and the odd powers apart, which don't wait for each other. */
+static inline float mills_f32(float a)
 {
-    double a = fabs(x);
-    *e = exp_wide(-0.5 * a * a);
-    double p = 0.004153323950590908;
-    p = p * a + 0.04088174350132387;
-    p = p * a + 0.18397092761510947;
-    p = p * a + 0.4392857783651599;
-    p = p * a + 0.5000000031522531;
-    double q = 0.010410727592122918;
-    q = q * a + 0.10248145023445468;
-    q = q * a + 0.4714134279560128;
-    q = q * a + 1.2055556051449532;
-    q = q * a + 1.6764565637836493;
-    q = q * a + 1.0;
-    double tail = *e * (p / q);
-    return x < 0 ? tail : 1.0 - tail;
+    float y = a / (2.0f + a), z = y * y;
+    float odd = -0.626323104f;
+    odd = odd * z + -0.315104902f;
+    odd = odd * z + 0.166734993f;
+    odd = odd * z + -0.787456036f;
+    float even = 0.219280824f;
+    even = even * z + 0.57214725f;
+    even = even * z + 0.268224299f;
+    even = even * z + -0.103773981f;
+    even = even * z + 0.404233396f;
+    return (odd * y + even) * y;
 }
 
-/* x Φ(x); beyond 15 the result is x, or under half the smallest float: -∞ gives -0. */
+/* The square of a's upper 12 bits is exact, and so is its sum with k times the first part of ln 2. */
+static inline gelu_parts gelu_parts_f32(float x)
+{
+    gelu_parts p;
+    p.a = fabsf(x) > 15.0f ? 15.0f : fabsf(x);
+    float upper = from_bits_f32(bits_f32(p.a) & 0xfffff000u);
+    p.square = upper * upper;
+    p.low = (p.a - upper) * (p.a + upper);
+    p.after = 1.0f + p.a;
+    p.z = p.a / p.after;
+    float lost = p.a - (p.after - 1.0f);
+    float shifted = p.square * -0.72134752f + (0x1.8p23f + 64.0f);
+    float k = shifted - (0x1.8p23f + 64.0f);
+    float low = p.low * 0.5f + lost * (1.0f - p.z);
+    float r = (p.square * -0.5f - k * 0.693359375f) - (k * -2.12194440e-4f + low);
+    p.s = exp_curve_f32(r) * (r * r) + r;
+    p.scale = from_bits_f32((bits_f32(shifted) << 23) + bits_f32(1.0f));
+    p.v = mills_f32(p.a);
+    return p;
+}
+
+/* x Φ(x); an infinite x gives ∞ or -0. */
 static inline float gelu1_f32(float x)
 {
-    double e, near = clamp_wide(x, 15.0);
-    return (float)((x > 15.0f ? (double)x : near) * normal_cdf(near, &e));
+    gelu_parts p = gelu_parts_f32(x);
+    float z = p.z * p.scale;
+    float tail = z + z * (p.v + (1.0f + p.v) * p.s);
+    return (x < 0 ? -0.0f : x) - tail * 0x1p-65f;
 }
 
-/* The derivative of x Φ(x): Φ(x) + x φ(x). */
+/* The derivative of x Φ(x). √(π/2) - a - a² is taken to more digits than a float has: it passes 0. */
 static inline float gelu_slope1_f32(float x)
 {
-    double e, near = clamp_wide(x, 15.0);
-    double cdf = normal_cdf(near, &e);
-    return (float)(cdf + near * (0.3989422804014327 * e));
+    const float top = 1.25331414f; /* √(π/2), to 33 bits */
+    gelu_parts p = gelu_parts_f32(x);
+    float first = top - p.a, second = first - p.square;
+    float lost = ((top - first) - p.a) + ((first - second) - p.square);
+    float rest = lost + (p.v * top - p.low);
+    float sum = second + (rest + (second + rest) * p.s);
+    float tail = sum * (0.398942280f / p.after * p.scale) * 0x1p-64f;
+    return x < 0 ? tail : 1.0f - tail;
 }
 
 #endif

@@ -19,6 +19,27 @@ static inline double exp_gradual1_f64(double x)
     return exp(x);
 }
 
+static inline double expm11_f64(double x)
+{
+    return expm1(x);
+}
+
+static inline double log1_f64(double x)
+{
+    return log(x);
+}
+
+static inline double log1p1_f64(double x)
+{
+    return log1p(x);
+}
+
+/* Written with e^-|x|, which does not overflow. */
+static inline double softplus1_f64(double x)
+{
+    return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
+}
+
 static inline double tanh1_f64(double x)
 {
     return tanh(x);

@@ -18,6 +18,26 @@ static void F(exp)(REAL *y, const REAL *x, int64_t n)
     F(map)(y, x, n, F(exp_gradual1));
 }
 
+static void F(expm1)(REAL *y, const REAL *x, int64_t n)
+{
+    F(map)(y, x, n, F(expm11));
+}
+
+static void F(log)(REAL *y, const REAL *x, int64_t n)
+{
+    F(map)(y, x, n, F(log1));
+}
+
+static void F(log1p)(REAL *y, const REAL *x, int64_t n)
+{
+    F(map)(y, x, n, F(log1p1));
+}
+
+static void F(softplus)(REAL *y, const REAL *x, int64_t n)
+{
+    F(map)(y, x, n, F(softplus1));
+}
+
 static void F(tanh)(REAL *y, const REAL *x, int64_t n)
 {
     F(map)(y, x, n, F(tanh1));
@@ -46,6 +66,15 @@ static void F(gelu_tanh)(REAL *y, const REAL *x, int64_t n)
 static void F(gelu)(REAL *y, const REAL *x, int64_t n)
 {
     F(map)(y, x, n, F(gelu1));
+}
+
+static void F(logit_loss)(REAL *y, const REAL *x, const REAL *t, int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        REAL size = x[i] > 0 ? x[i] : -x[i], weight = x[i] > 0 ? 1 - t[i] : t[i];
+        y[i] = F(softplus1)(-size) + (weight == 0 ? 0 : weight * size);
+    }
 }
 
 static ALWAYS_INLINE void F(gelu_slope)(REAL *dx, const REAL *x, const REAL *dy, int64_t n, bool fresh)

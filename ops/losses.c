@@ -3,6 +3,7 @@
  *   mse              f = (x - t)²                                    f_x = 2 (x - t) = -f_t
  *   smooth_l1        f = d²/2β or |d| - β/2, d = x - t               f_x = d/β or sign d = -f_t
  *   bce_with_logits  f = t log(1 + e^-x) + (1 - t) log(1 + e^x)      f_x = σ(x) - t, f_t = -x
+ *                      = log(1 + e^-|x|) + |x| (1 - t where x > 0, else t)
  *   kl_div           f = t (log t - x), 0 where t = 0                f_x = -t, f_t = log t + 1 - x, 0 where t = 0
  *
  * dx = s f_x dy, dt = s f_t dy. */
@@ -18,8 +19,7 @@ typedef struct smooth_l1_attrs {
     double beta;
 } smooth_l1_attrs;
 
-/* f, f_x or f_t at (x, t). */
-typedef double pair_fn(part part, double x, double t, double beta);
+/* f, f_x or f_t at (x, t): */
 
 static double mse(part part, double x, double t, double beta)
 {
@@ -39,22 +39,6 @@ static double smooth_l1(part part, double x, double t, double beta)
     return part == SLOPE_X ? slope : -slope;
 }
 
-/* log(1 + e^x), without overflow. */
-static double softplus(double x)
-{
-    return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
-}
-
-/* Terms of weight 0 are left out, so that infinite logits of the right sign cost nothing. */
-static double bce_with_logits(part part, double x, double t, double beta)
-{
-    (void)beta;
-    if (part == VALUE) {
-        return (t == 0 ? 0 : t * softplus(-x)) + (t == 1 ? 0 : (1 - t) * softplus(x));
-    }
-    return part == SLOPE_X ? 1 / (1 + exp(-x)) - t : -x;
-}
-
 static double kl_div(part part, double x, double t, double beta)
 {
     (void)beta;
@@ -64,22 +48,16 @@ static double kl_div(part part, double x, double t, double beta)
     return part == VALUE ? t * (log(t) - x) : log(t) + 1 - x;
 }
 
-extern const asc_op asc_op_mse, asc_op_smooth_l1, asc_op_bce_with_logits, asc_op_kl_div;
-
-static const struct {
-    const asc_op *op;
-    pair_fn *f;
-} losses[] = {
-    {&asc_op_mse, mse},
-    {&asc_op_smooth_l1, smooth_l1},
-    {&asc_op_bce_with_logits, bce_with_logits},
-    {&asc_op_kl_div, kl_div},
-};
+/* A loss's kernels for each dtype: to = scale × f, or one of its slopes, of n pairs. */
+typedef struct kernels {
+    void (*pairs_f32)(part part, float *to, const float *x, const float *t, int64_t n, double beta, double scale);
+    void (*pairs_f64)(part part, double *to, const double *x, const double *t, int64_t n, double beta, double scale);
+} kernels;
 
 /* to (+)= scale × f, or one of its slopes, of each pair. */
 typedef struct job {
     const asc_call *call;
-    pair_fn *f;
+    const kernels *f;
     part part;
     double beta, scale;
     void *to;
@@ -88,6 +66,18 @@ typedef struct job {
 
 #define ASC_SELF "ops/losses.c"
 #include "ops/both.h"
+
+extern const asc_op asc_op_mse, asc_op_smooth_l1, asc_op_bce_with_logits, asc_op_kl_div;
+
+static const struct {
+    const asc_op *op;
+    kernels f;
+} losses[] = {
+    {&asc_op_mse, {mse_f32, mse_f64}},
+    {&asc_op_smooth_l1, {smooth_l1_f32, smooth_l1_f64}},
+    {&asc_op_bce_with_logits, {bce_with_logits_f32, bce_with_logits_f64}},
+    {&asc_op_kl_div, {kl_div_f32, kl_div_f64}},
+};
 
 static asc_status infer(asc_call *call)
 {
@@ -116,7 +106,7 @@ static void run(const asc_call *call, job *j)
         i++;
     }
     j->call = call;
-    j->f = losses[i].f;
+    j->f = &losses[i].f;
     j->beta = call->attrs ? ((const smooth_l1_attrs *)call->attrs)->beta : 0;
     asc_parallel(call->ctx, asc_pieces(call->in[X].numel),
                  call->in[X].dtype == ASC_F32 ? job_piece_f32 : job_piece_f64, j);
@@ -240,6 +230,36 @@ asc_tensor asc_cross_entropy_smoothed(asc_ctx *ctx, asc_tensor logits, asc_tenso
 
 #else /* for each dtype */
 
+#define PAIR_BY_PAIR(NAME)                                                                                             \
+    static void R(NAME)(part part, real *to, const real *x, const real *t, int64_t n, double beta, double scale)       \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            to[i] = (real)(scale * NAME(part, (double)x[i], (double)t[i], beta));                                      \
+        }                                                                                                              \
+    }
+PAIR_BY_PAIR(mse)
+PAIR_BY_PAIR(smooth_l1)
+PAIR_BY_PAIR(kl_div)
+#undef PAIR_BY_PAIR
+
+/* Infinite logits of the right sign cost nothing. */
+static void R(bce_with_logits)(part part, real *to, const real *x, const real *t, int64_t n, double beta, double scale)
+{
+    (void)beta;
+    const real s = (real)scale;
+    if (part == SLOPE_T) {
+        K->scale(to, -s, x, n);
+        return;
+    }
+    if (part == SLOPE_X) {
+        K->sigmoid(to, x, n);
+        K->axpy(to, -1, t, n);
+    } else {
+        K->logit_loss(to, x, t, n);
+    }
+    K->scale(to, s, to, n);
+}
+
 static void R(job_piece)(void *arg, int64_t piece, int worker)
 {
     (void)worker;
@@ -247,9 +267,15 @@ static void R(job_piece)(void *arg, int64_t piece, int worker)
     int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, j->call->in[X].numel);
     const real *x = (const real *)j->call->in[X].data + from, *t = (const real *)j->call->in[T].data + from;
     real *to = (real *)j->to + from;
-    for (int64_t i = 0; i < n; i++) {
-        real v = (real)(j->scale * j->f(j->part, (double)x[i], (double)t[i], j->beta));
-        to[i] = j->fresh ? v : to[i] + v;
+    if (j->fresh) {
+        j->f->R(pairs)(j->part, to, x, t, n, j->beta, j->scale);
+        return;
+    }
+    real values[512];
+    for (int64_t i = 0; i < n; i += ASC_COUNT(values)) {
+        int64_t m = n - i < ASC_COUNT(values) ? n - i : ASC_COUNT(values);
+        j->f->R(pairs)(j->part, values, x + i, t + i, m, j->beta, j->scale);
+        K->acc(to + i, values, m);
     }
 }
 

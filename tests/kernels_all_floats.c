@@ -13,7 +13,6 @@
 
 enum { PIECES = 4096, CHUNK = 8192 };
 static const uint64_t ALL = (uint64_t)1 << 32;
-static const double LIMIT = 2;
 
 /* What a piece of the floats has come to. */
 typedef struct found {
@@ -166,11 +165,11 @@ static bool print(const function *f, const found *r)
     if (!same) {
         printf("%s: other bits at %a\n", f->name, (double)r->differs_at);
     }
-    if (r->error > LIMIT) {
+    if (r->error > error_limit(f)) {
         printf("%s(%a) is %a, not %a\n", f->name, (double)r->at, (double)r->got, f->exact(r->at));
     }
     fflush(stdout);
-    return same && r->error <= LIMIT && !r->failed;
+    return same && r->error <= error_limit(f) && !r->failed;
 }
 
 static bool chosen(const char *name, int argc, char **argv)

@@ -234,6 +234,41 @@ static void F(check_in_place)(const K *k, int64_t n)
 #undef BOTH
 }
 
+/* gelu_both is gelu and gelu_grad, to the bit. */
+static void F(check_gelu_both)(const K *k, int64_t n)
+{
+    static REAL x[MOST], dy[MOST], y[MOST], dx[MOST], y_alone[MOST], dx_alone[MOST];
+    F(fill)(x, n, 1);
+    F(fill)(dy, n, 2);
+    for (int fresh = 0; fresh <= 1; fresh++) {
+        F(fill)(dx, n, 3);
+        F(fill)(dx_alone, n, 3);
+        k->gelu_both(y, dx, x, dy, n, fresh);
+        k->gelu(y_alone, x, n);
+        k->gelu_grad(dx_alone, x, dy, n, fresh);
+        ck_assert(memcmp(y, y_alone, (size_t)n * sizeof *y) == 0);
+        ck_assert(memcmp(dx, dx_alone, (size_t)n * sizeof *dx) == 0);
+    }
+}
+
+static void F(check_logit_loss)(const K *k, int64_t n)
+{
+    static REAL x[MOST], t[MOST], y[MOST];
+    F(fill)(x, n, 1);
+    for (int64_t i = 0; i < n; i++) {
+        x[i] *= 10;
+        t[i] = i % 4 == 0 ? 0 : i % 4 == 1 ? 1 : (REAL)asc_random_uniform(7, 2, (uint64_t)i);
+    }
+    k->logit_loss(y, x, t, n);
+    for (int64_t i = 0; i < n; i++) {
+        long double want = t[i] * log1pl(expl(-(long double)x[i])) + (1 - t[i]) * log1pl(expl((long double)x[i]));
+        F(close)(y[i], want, want);
+    }
+    const REAL end[] = {INFINITY, -INFINITY, INFINITY, -INFINITY, NAN}, weight[] = {1, 0, 0, 1, 0};
+    k->logit_loss(y, end, weight, 5);
+    ck_assert(y[0] == 0 && y[1] == 0 && y[2] == (REAL)INFINITY && y[3] == (REAL)INFINITY && isnan(y[4]));
+}
+
 /* Every function, in place where that is allowed, on rows that are not aligned; all results in `out`. */
 static size_t F(run_all)(const K *k, int64_t n, REAL *out)
 {
@@ -254,6 +289,10 @@ static size_t F(run_all)(const K *k, int64_t n, REAL *out)
     IN_PLACE(k->gelu(out, out, n))
     IN_PLACE(k->gelu_grad(out, out, b, n, true))
     IN_PLACE(k->gelu_grad(out, b, a, n, false))
+    REAL *y = out;
+    out += n;
+    IN_PLACE(k->gelu_both(y, out, a, b, n, false))
+    IN_PLACE(k->logit_loss(out, out, b, n))
     IN_PLACE(k->add(out, out, b, n))
     IN_PLACE(k->mul_acc(out, a, b, n))
     IN_PLACE(k->softmax_row(out, out, n))
