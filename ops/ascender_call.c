@@ -133,7 +133,8 @@ static void describe(asc_call *call, asc_flock *s)
 /* Lays out [B, H, n] for each of the call's arrays of keys; returns the size of all. */
 static size_t lay_out_keys(asc_flock *s, char *base)
 {
-    bool copies = asc_panel_copies_pay(&s->rows), values = copies && s->panels == FLOCK_PANELS_BACKWARD;
+    bool copies = asc_panel_copies_pay(&s->rows, asc_panel_chunks(&s->rows));
+    bool values = copies && s->panels == FLOCK_PANELS_BACKWARD;
     int64_t d_value = s->call->in[FLOCK_V].shape[2] / s->J.H;
     const struct {
         void **array;

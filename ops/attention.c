@@ -28,6 +28,7 @@ typedef struct attrs {
 typedef struct job {
     asc_call *call;
     asc_allowed J;
+    int64_t chunks;             /* of a head */
     asc_position_bias bias;
     double scale;               /* 1/√d */
     int64_t widest;             /* columns of the widest panel */
@@ -70,9 +71,9 @@ static int64_t table_size(const job *j)
 
 static chunk chunk_of(const job *j, int64_t piece, int worker)
 {
-    int64_t chunks = asc_panel_chunks(&j->J), head = piece / chunks;
-    return (chunk){.j = j, .worker = worker, .b = head / j->J.H, .h = head % j->J.H, .number = piece % chunks,
-                   .panels = asc_head_panels(&j->J), .step = chunks};
+    int64_t head = piece / j->chunks;
+    return (chunk){.j = j, .worker = worker, .b = head / j->J.H, .h = head % j->J.H, .number = piece % j->chunks,
+                   .panels = asc_head_panels(&j->J), .step = j->chunks};
 }
 
 /* The chunk's head in a (B, n, H w) array. */
@@ -150,17 +151,19 @@ static asc_status infer(asc_call *call)
     return status ? status : asc_call_save(call, SAVED_LSE, q->dtype, 3, (int64_t[]){J.B, J.H, J.N});
 }
 
-/* Sets a job up, with `buffers` panels and turned copies for each worker. */
-static asc_status begin(asc_call *call, int buffers, job *j)
+/* Sets a job up; for each worker a panel and a turned copy, backward two. */
+static asc_status begin(asc_call *call, bool backward, job *j)
 {
     const asc_array *q = &call->in[Q], *rel = &call->in[REL_BIAS];
+    int buffers = backward ? 2 : 1;
     *j = (job){.call = call, .J = allowed_of(call)};
+    j->chunks = backward ? asc_panel_chunks(&j->J) : asc_panel_forward_chunks(&j->J);
     j->scale = 1 / sqrt((double)(q->shape[2] / j->J.H));
     j->bias = (asc_position_bias){((const attrs *)call->attrs)->o.alibi, rel->ndim == 2 ? rel->shape[1] / 2 : 0,
                                   rel->ndim == 2 ? rel->data : NULL};
     j->widest = asc_panel_widest(&j->J);
     j->width = (q->shape[2] > call->in[V].shape[2] ? q : &call->in[V])->shape[2] / j->J.H;
-    j->copies_keys = asc_panel_copies_pay(&j->J);
+    j->copies_keys = asc_panel_copies_pay(&j->J, j->chunks);
     j->copy_rows = 2 * ASC_PANEL + (j->copies_keys ? j->J.M + buffers * asc_panel_turned_ld(j->J.M) : 0);
     size_t workers = (size_t)asc_threads(call->ctx), widest = (size_t)j->widest, real = asc_dtype_size(q->dtype);
     j->panel = asc_call_scratch(call, workers * (size_t)buffers * ASC_PANEL * widest * real);
@@ -172,10 +175,10 @@ static asc_status begin(asc_call *call, int buffers, job *j)
 static asc_status forward(asc_call *call)
 {
     job j;
-    if (begin(call, 1, &j)) {
+    if (begin(call, false, &j)) {
         return ASC_ERR_MEMORY;
     }
-    asc_parallel(call->ctx, j.J.B * j.J.H * asc_panel_chunks(&j.J),
+    asc_parallel(call->ctx, j.J.B * j.J.H * j.chunks,
                  call->in[Q].dtype == ASC_F32 ? forward_chunk_f32 : forward_chunk_f64, &j);
     return ASC_OK;
 }
@@ -187,7 +190,7 @@ static asc_status begin_table(job *j)
     if (!call->grad_in[REL_BIAS].data) {
         return ASC_OK;
     }
-    size_t bytes = (size_t)(j->J.B * j->J.H * asc_panel_chunks(&j->J) * table_size(j)) *
+    size_t bytes = (size_t)(j->J.B * j->J.H * j->chunks * table_size(j)) *
                    asc_dtype_size(call->in[Q].dtype);
     j->table_sums = asc_call_scratch(call, bytes);
     if (!j->table_sums) {
@@ -200,12 +203,12 @@ static asc_status begin_table(job *j)
 static asc_status backward(asc_call *call)
 {
     job j;
-    if (begin(call, 2, &j) || asc_panel_sums_of_input(call, &j.J, K_, &j.dk) ||
+    if (begin(call, true, &j) || asc_panel_sums_of_input(call, &j.J, K_, &j.dk) ||
         asc_panel_sums_of_input(call, &j.J, V, &j.dv) || begin_table(&j)) {
         return ASC_ERR_MEMORY;
     }
     asc_dtype dtype = call->in[Q].dtype;
-    asc_parallel(call->ctx, j.J.B * j.J.H * asc_panel_chunks(&j.J),
+    asc_parallel(call->ctx, j.J.B * j.J.H * j.chunks,
                  dtype == ASC_F32 ? backward_chunk_f32 : backward_chunk_f64, &j);
     asc_panel_sums_end(call->ctx, &j.dk);
     asc_panel_sums_end(call->ctx, &j.dv);
@@ -367,7 +370,7 @@ static void R(backward_chunk)(void *arg, int64_t piece, int worker)
 static void R(add_tables)(const job *j)
 {
     const asc_call *call = j->call;
-    int64_t chunks = asc_panel_chunks(&j->J), size = table_size(j), heads = j->J.H;
+    int64_t chunks = j->chunks, size = table_size(j), heads = j->J.H;
     real *grad = call->grad_in[REL_BIAS].data;
     if (call->fresh[REL_BIAS]) {
         memset(grad, 0, (size_t)(heads * size) * sizeof *grad);

@@ -273,10 +273,20 @@ void asc_panel_collect_bias(const asc_allowed *J, const asc_panel *p, int64_t R,
 
 /* ---- sums over queries ---- */
 
-int64_t asc_panel_chunks(const asc_allowed *J)
+static int64_t chunks_of(const asc_allowed *J, int64_t pieces)
 {
     int64_t heads = most(1, J->B * J->H);
-    return most(1, least(asc_head_panels(J), (CHUNKS + heads - 1) / heads));
+    return most(1, least(asc_head_panels(J), (pieces + heads - 1) / heads));
+}
+
+int64_t asc_panel_chunks(const asc_allowed *J)
+{
+    return chunks_of(J, CHUNKS);
+}
+
+int64_t asc_panel_forward_chunks(const asc_allowed *J)
+{
+    return chunks_of(J, 2 * CHUNKS);
 }
 
 static asc_status make_room(asc_call *call, asc_panel_sums *sums)

@@ -126,8 +126,8 @@ asc_matrix asc_head_matrix(const asc_array *a, int64_t b, int64_t h, int64_t hea
 /* A head's rows lie apart from each other in memory, at equal steps, which costs caches more than a copy, and a product
  * with Bᵀ more than one with B: keys that many queries look at are copied first. */
 
-/* Whether a chunk's panels look at their keys often enough for that. */
-bool asc_panel_copies_pay(const asc_allowed *J);
+/* Whether the panels of a chunk, one of `chunks` of a head, look at their keys often enough for that. */
+bool asc_panel_copies_pay(const asc_allowed *J, int64_t chunks);
 /* Rows first … first + rows - 1 of A, side by side in `to`, [rows, A.width]. */
 asc_matrix asc_panel_pack(asc_matrix A, int64_t first, int64_t rows, void *to);
 /* All rows of A turned, in `to`, [A.width, asc_panel_turned_ld(rows)]. */
@@ -166,6 +166,8 @@ void asc_panel_collect_bias(const asc_allowed *J, const asc_panel *p, int64_t R,
 /* C: the chunks of a head; asc_panel_chunks × B × H pieces of work, piece (b H + h) C + c being the panels c, c + C, …
  * of head h of b. */
 int64_t asc_panel_chunks(const asc_allowed *J);
+/* The same for a pass that adds nothing up, whose chunks cost no memory: twice as many where there are few heads. */
+int64_t asc_panel_forward_chunks(const asc_allowed *J);
 
 /* A sum over queries in the making: target [B, H, M, w] of any strides, usually a row for each key, and what the
  * chunks after the first add. */

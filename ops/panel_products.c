@@ -29,7 +29,7 @@ int asc_panel_ranges(const asc_panel *p, asc_panel_range out[2])
 
 /* ---- copies ---- */
 
-bool asc_panel_copies_pay(const asc_allowed *J)
+bool asc_panel_copies_pay(const asc_allowed *J, int64_t chunks)
 {
     asc_allowed all = *J;
     all.lengths = NULL;
@@ -38,7 +38,7 @@ bool asc_panel_copies_pay(const asc_allowed *J)
         asc_panel p = asc_panel_at(&all, i);
         pairs += p.rows * p.columns;
     }
-    return pairs >= ASC_PANEL * J->M * asc_panel_chunks(J);
+    return pairs >= ASC_PANEL * J->M * chunks;
 }
 
 asc_matrix asc_panel_pack(asc_matrix A, int64_t first, int64_t rows, void *to)
