@@ -267,11 +267,11 @@ int asc_config_list_at(asc_config *c, const char *key, int layer, int layers, in
         note(c, key, json_deep_copy(v));
         return take_list(c, key, v, least, most, capacity, values);
     }
-    int n = note_list(c, key, v, layers, "layer") ? layers : 0;
+    int n = note_list(c, key, v, layers, "layer") ? layers : 0, taken = 0;
     for (int i = 0; i < n; i++) { /* lists of layers that do not read theirs are checked, too; this one's comes last */
-        take_list(c, key, json_array_get(v, (size_t)((layer + 1 + i) % layers)), least, most, capacity, values);
+        taken = take_list(c, key, json_array_get(v, (size_t)((layer + 1 + i) % layers)), least, most, capacity, values);
     }
-    return n > 0 ? (int)json_array_size(json_array_get(v, (size_t)layer)) : 0;
+    return taken;
 }
 
 uint64_t asc_config_set(asc_config *c, const char *key, uint64_t absent, const char *const *names)

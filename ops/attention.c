@@ -124,7 +124,8 @@ static asc_status check_tensors(asc_call *call, int64_t H)
         return asc_call_expect(call, V, "(%lld, %lld, H d) with H = %lld", (long long)k->shape[0],
                                (long long)k->shape[1], (long long)H);
     }
-    if (q->shape[2] > INT32_MAX || v->shape[2] > INT32_MAX || k->shape[1] > INT32_MAX) {
+    if (q->shape[2] > INT32_MAX || v->shape[2] > INT32_MAX ||
+        asc_panel_turned_ld(k->shape[1]) > INT32_MAX) {
         return asc_call_fail(call, "%lld keys, heads of %lld and %lld elements together: expected at most %d",
                              (long long)k->shape[1], (long long)q->shape[2], (long long)v->shape[2], INT32_MAX);
     }

@@ -151,6 +151,9 @@ status 0 "$ASCGRAD" train $tiny --out early --set schedule_steps=60 --steps 25 -
 LC_ALL=C sed 's/"best_step":"25"/"best_step":"20"/' early/checkpoint.safetensors >late
 cp late early/checkpoint.safetensors
 rm early/model.safetensors
+cp -r early done
+status 0 "$ASCGRAD" train --resume --out done
+[ -s done/model.safetensors ] || fail 'a run that was done when it lost its best model has none'
 status 0 "$ASCGRAD" train --resume --out early --steps 60
 has err 'early/model.safetensors is missing: the best model so far, of step 20, is lost; the best from here on'
 [ -s early/model.safetensors ] || fail 'a run that lost its best model has none at the end'

@@ -256,6 +256,10 @@ END_TEST
 
 #define HYBRID "{\"mix\":[\"transformer\",\"grassmann\"],\"heads\":2,\"d_model\":8,\"layers\":2,\"vocab\":5,\"block\":4"
 
+/* One more number than a layer takes. */
+#define LONG "1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6"
+#define A_LIST "a list of at most 32 whole numbers, or one such list a layer"
+
 static const struct {
     const char *config, *message;
 } refused[] = {
@@ -273,8 +277,9 @@ static const struct {
     {SMALL ",\"offsets\":[]}", "config: layer 0 has no offsets and no memory, expected one of them"},
     {SMALL ",\"offsets\":[[1],[2],[3]]}", "config: offsets has 3 entries, expected one a layer: 2"},
     {HYBRID ",\"offsets\":[[-1],[1]]}", "config: offsets is -1, expected a whole number from 1 to 2147483647"},
-    {HYBRID ",\"offsets\":[3,[1]]}", "config: offsets is 3, expected a list of at most 32 whole numbers, or one such "
-     "list a layer"},
+    {HYBRID ",\"offsets\":[3,[1]]}", "config: offsets is 3, expected " A_LIST},
+    {SMALL ",\"offsets\":[[" LONG "],[1]]}", "config: offsets is [" LONG "], expected " A_LIST},
+    {SMALL ",\"offsets\":[[1],[" LONG "]]}", "config: offsets is [" LONG "], expected " A_LIST},
     {SMALL ",\"offsets\":\"paper\"}",
      "config: offsets is \"paper\", expected a list, a list a layer, or one of paper-6l, paper-12l, lags"},
     {SMALL ",\"learned\":true,\"aggregate\":\"sum\"}",

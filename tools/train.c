@@ -114,7 +114,7 @@ static asc_ctx *open_ctx(const struct args *args, int *status)
 
 /* ---- stopping ---- */
 
-static volatile sig_atomic_t stop_requested, run_stands;
+static volatile sig_atomic_t stop_requested, hung_up, run_stands;
 
 /* The second signal: no time to save. */
 static _Noreturn void end_at_once(void)
@@ -135,11 +135,11 @@ static void request_stop(int number)
     stop_requested = 1;
 }
 
-/* The terminal is gone, which both it and the shell may say. */
+/* The terminal is gone, which both it and the shell may say, and a SIGTERM may follow: no reason to hurry. */
 static void request_stop_quietly(int number)
 {
     (void)number;
-    stop_requested = 1;
+    hung_up = 1;
 }
 
 /* Also where SIGINT was ignored when we began, as it is for a script's background command: `kill -INT` is how scripts
@@ -161,7 +161,7 @@ static bool on_progress(void *user, const asc_train_progress *p)
 {
     run_stands = 1;
     progress_show(user, p);
-    return !stop_requested;
+    return !stop_requested && !hung_up;
 }
 
 static void on_message(void *user, const char *text)

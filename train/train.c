@@ -348,6 +348,9 @@ static asc_status replace_lost(asc_trainer *t)
         return asc_model_write(t->ctx, t->folder.model, t->lm, t->tokenizer, best->step, best->loss);
     }
     *best = asc_best_none();
+    if (t->state.step >= t->steps) {
+        t->state.evaluated_step = -1; /* nothing comes from here on: the last step's model takes its place */
+    }
     return ASC_OK;
 }
 
