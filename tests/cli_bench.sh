@@ -84,7 +84,8 @@ json 'd["sgemm_gflops"] > 0 and d["memory_gbs"] > 0'
 json 'all(o["forward"]["ms"] > 0 and 0 < o["peak_mib"] < 1024 for o in d["ops"])'
 json 'all(p["share"] == max(p["gflops"] / d["sgemm_gflops"], p["gbs"] / d["memory_gbs"])
           for o in d["ops"] for p in (o["forward"], o["backward"]) if p)'
-json '{o["op"]: o["forward"]["limit"] for o in d["ops"]}["linear"] == "sgemm"'
+json 'all(p["limit"] == ("sgemm" if p["gflops"] / d["sgemm_gflops"] > p["gbs"] / d["memory_gbs"] else "memory")
+          for o in d["ops"] for p in (o["forward"], o["backward"]) if p and p["share"] > 0)'
 for op in $ops; do
     has out "\"op\": \"$op\""
 done
