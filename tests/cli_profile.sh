@@ -76,6 +76,9 @@ has err '^forward '
 # a file that can't be: known at once where it is possible, and never at the cost of the run
 status 3 "$ASCGRAD" train $tiny --out no --profile nowhere/run.json
 has err '^ascgrad train: --profile: nowhere/run.json: No such file'
+mkfifo pipe
+status 3 "$ASCGRAD" bench train --steps 1 --profile pipe
+has err '^ascgrad bench: --profile: pipe: is not a regular file'
 mkdir folder
 status 3 "$ASCGRAD" train $tiny --out no --profile folder
 [ ! -e no ] || fail 'a run has begun'

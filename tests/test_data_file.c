@@ -77,6 +77,18 @@ START_TEST(atomic_refuses_a_second_writer)
 }
 END_TEST
 
+START_TEST(atomic_leaves_pipes_and_devices_alone)
+{
+    name_files();
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_eq(asc_file_write_atomic(ctx, path, "new", 3), ASC_ERR_IO);
+    expect_error_with(ASC_ERR_IO, "x: is not a regular file");
+    struct stat there;
+    ck_assert(stat(path, &there) == 0 && S_ISFIFO(there.st_mode));
+    ck_assert_int_ne(access(temporary, F_OK), 0);
+}
+END_TEST
+
 START_TEST(atomic_refuses_what_it_cannot_write)
 {
     name_files();
@@ -107,6 +119,7 @@ int main(void)
     tcase_add_test(all, atomic_uses_what_a_killed_writer_left);
     tcase_add_test(all, atomic_keeps_the_earlier_file_when_the_disk_is_full);
     tcase_add_test(all, atomic_refuses_a_second_writer);
+    tcase_add_test(all, atomic_leaves_pipes_and_devices_alone);
     tcase_add_test(all, atomic_refuses_what_it_cannot_write);
     return run_data_suite("data/file", all);
 }

@@ -183,9 +183,13 @@ static void check_place(const char *path)
     if (slash) {
         slash[slash == folder] = 0;
     }
-    bool is_folder = stat(path, &there) == 0 && S_ISDIR(there.st_mode);
+    bool exists = stat(path, &there) == 0, is_folder = exists && S_ISDIR(there.st_mode);
     int reason = is_folder ? EISDIR : access(slash ? folder : ".", W_OK) ? errno : 0;
     free(folder);
+    if (exists && !is_folder && !S_ISREG(there.st_mode)) {
+        cli_message("--profile: %s: is not a regular file", path);
+        exit(CLI_IO);
+    }
     if (reason) {
         cli_message("--profile: %s: %s", path, strerror(reason));
         exit(CLI_IO);

@@ -46,8 +46,7 @@ asc_lm *asc_bench_model(asc_ctx *ctx, const asc_settings *settings, int64_t voca
 {
     const asc_values *v = &settings->values;
     char *config = asc_settings_model(settings, NULL, vocab);
-    asc_dtype dtype = strcmp(v->dtype, "f64") == 0 ? ASC_F64 : ASC_F32;
-    asc_lm *lm = config ? asc_lm_new(ctx, config, dtype, (uint64_t)v->seed) : NULL;
+    asc_lm *lm = config ? asc_lm_new(ctx, config, asc_settings_dtype(settings), (uint64_t)v->seed) : NULL;
     asc_text_drop(config);
     if (lm) {
         asc_lm_set_recompute(lm, v->recompute);

@@ -49,6 +49,9 @@ asc_status asc_settings_locate(asc_settings *s);
  * error set. */
 char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab);
 
+/* The dtype that the settings name. */
+asc_dtype asc_settings_dtype(const asc_settings *s);
+
 /* A list of mixings, with commas, by names or their beginnings: a JSON string if it is one, else an array. New; NULL
  * with the error set: ASC_ERR_ARG. `name` is what the setting was called. */
 json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text);

@@ -138,6 +138,11 @@ static asc_status check_vocab(const asc_settings *s, int64_t vocab)
     return asc_error(s->ctx);
 }
 
+asc_dtype asc_settings_dtype(const asc_settings *s)
+{
+    return strcmp(s->values.dtype, "f64") == 0 ? ASC_F64 : ASC_F32;
+}
+
 char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab)
 {
     if (check_vocab(s, vocab)) {

@@ -141,7 +141,7 @@ static asc_status open_lm(asc_trainer *t, const asc_model *init)
     if (!config) {
         return asc_error(t->ctx);
     }
-    t->lm = asc_lm_new(t->ctx, config, strcmp(v->dtype, "f64") == 0 ? ASC_F64 : ASC_F32, (uint64_t)v->seed);
+    t->lm = asc_lm_new(t->ctx, config, asc_settings_dtype(t->settings), (uint64_t)v->seed);
     asc_text_drop(config);
     if (t->lm && asc_lm_vocab(t->lm) != vocab) {
         asc_fail(t->ctx, ASC_ERR_ARG, "init: the model %s has %" PRId64 " tokens, but the tokenizer has %" PRId64,
@@ -150,8 +150,9 @@ static asc_status open_lm(asc_trainer *t, const asc_model *init)
     if (asc_error(t->ctx) || (init && copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm)))) {
         return asc_error(t->ctx);
     }
-    double bytes = (double)asc_params_numel(asc_lm_params(t->lm)) * (strcmp(v->dtype, "f64") == 0 ? 8 : 4);
-    if (asc_memory_check(t->ctx, "parameters, gradients and AdamW's two moments take", 4 * bytes)) {
+    double each = 4 * (double)asc_dtype_size(asc_settings_dtype(t->settings));
+    if (asc_memory_check(t->ctx, "parameters, gradients and AdamW's two moments take",
+                         each * (double)asc_params_numel(asc_lm_params(t->lm)))) {
         return asc_error(t->ctx);
     }
     asc_lm_set_recompute(t->lm, v->recompute);
