@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "nn/ascender.h"
-#include "nn/scores.h"
+#include "nn/inspect/scores.h"
 #include "tensor/ctx.h"
 
 enum { KEYS, HEADINGS, VALUES, PLACES, FEATURES, DENSITIES };

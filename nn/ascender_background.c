@@ -7,7 +7,7 @@
  * with w_ij = exp(-‖z_i - z_j‖²/(τ_sep + ε)), and c_i and ρ_i the means of z_l and w_il over N(i), 0 where it is
  * empty. */
 #include "nn/ascender_composed.h"
-#include "nn/scores.h"
+#include "nn/inspect/scores.h"
 #include "tensor/ctx.h"
 
 typedef struct background {

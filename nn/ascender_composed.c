@@ -6,7 +6,7 @@
  * centroid (cohesion). After Reynolds' boids (SIGGRAPH 1987). */
 #include "nn/ascender_composed.h"
 
-#include "nn/scores.h"
+#include "nn/inspect/scores.h"
 #include "tensor/ctx.h"
 
 static const double eps = asc_ascender_eps;

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "nn/grassmann.h"
-#include "nn/scores.h"
+#include "nn/inspect/scores.h"
 
 /* `made` out of `used`, which is needed no more. */
 static asc_tensor after(asc_tensor used, asc_tensor made)

@@ -3,7 +3,7 @@
 #include <ascgrad/ops.h>
 
 #include "nn/mixing.h"
-#include "nn/scores.h"
+#include "nn/inspect/scores.h"
 #include "tensor/ctx.h"
 
 typedef struct transformer {

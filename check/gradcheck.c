@@ -1,0 +1,194 @@
+/* check/gradcheck.c: the gradient check of an op: its samples, its parts, its report. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check/gradcheck.h"
+
+/* ---- the report ---- */
+
+double asc_check_ratio(const asc_check_value *value)
+{
+    double error = fabs(value->analytic - value->numeric);
+    if (value->bits) {
+        return memcmp(&value->analytic, &value->numeric, sizeof(double)) == 0 ? 0 : INFINITY;
+    }
+    if (value->analytic == value->numeric) {
+        return 0;
+    }
+    return value->bound > 0 && isfinite(error) ? error / value->bound : INFINITY;
+}
+
+double asc_check_largest(const double *x, int64_t n)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(x[i]));
+    }
+    return most;
+}
+
+static void describe(const asc_check *c, const asc_check_value *value, asc_gradcheck_value *d)
+{
+    asc_array a = value->output ? c->out[value->number] : asc_array_of(c->inputs.at[value->number]);
+    *d = (asc_gradcheck_value){.sample = c->sample, .note = c->form->note, .part = c->part,
+                               .ndim = value->element < 0 ? -1 : a.ndim, .analytic = value->analytic,
+                               .numeric = value->numeric, .bound = value->bound};
+    memcpy(d->variant, c->variant, sizeof d->variant);
+    if (value->output) {
+        snprintf(d->tensor, sizeof d->tensor, "output %d", value->number);
+    } else {
+        asc_input_name(c->op, value->number, d->tensor);
+    }
+    int64_t rest = value->element;
+    for (int i = d->ndim - 1; i >= 0; i--) {
+        d->index[i] = rest % a.shape[i];
+        rest /= a.shape[i];
+    }
+}
+
+void asc_check_judge(asc_check *c, const asc_check_value *value)
+{
+    asc_gradcheck_report *r = c->report;
+    double ratio = asc_check_ratio(value);
+    if (ratio > r->worst_ratio || r->worst.sample < 0) {
+        r->worst_ratio = ratio;
+        describe(c, value, &r->worst);
+    }
+    if (ratio > 1 && r->failures++ == 0) {
+        describe(c, value, &r->first);
+    }
+}
+
+void asc_check_kink(asc_check *c, const asc_check_value *value)
+{
+    if (c->report->kinks++ == 0) {
+        describe(c, value, &c->report->kink);
+    }
+}
+
+bool asc_check_enough(const asc_check *c)
+{
+    return c->options.stop && c->report->failures > 0;
+}
+
+/* ---- one sample ---- */
+
+asc_status asc_check_part_run(asc_check *c, const asc_check_part *part)
+{
+    bool applies = false;
+    c->part = part->name;
+    asc_status status = asc_check_enough(c) ? ASC_OK : part->run(c, &applies);
+    c->report->cases += applies;
+    return status;
+}
+
+asc_status asc_check_prepare(asc_check *c)
+{
+    asc_status status = asc_check_sample_inputs(c);
+    if (status || (status = asc_check_measure(c)) || (status = asc_check_sample_cotangents(c))) {
+        return status;
+    }
+    c->plain.out = asc_check_doubles(c, c->out_at[c->op->n_out]);
+    c->plain.grad = asc_check_doubles(c, c->grad_at[c->n_in]);
+    if (!c->plain.out || !c->plain.grad) {
+        return ASC_ERR_MEMORY;
+    }
+    return asc_check_pass(c, &c->inputs, &(asc_check_request){c->leaves, c->roots, 1}, &c->plain);
+}
+
+asc_status asc_check_parts(asc_check *c)
+{
+    if (!c->leaves || !c->roots) {
+        return ASC_OK;
+    }
+    asc_status status = asc_check_part_run(c, &asc_check_differences);
+    for (const asc_check_part *part = asc_check_self_parts; part->name && !status; part++) {
+        status = asc_check_part_run(c, part);
+    }
+    return status;
+}
+
+/* ---- an op ---- */
+
+static asc_status check_sample(asc_check *c)
+{
+    asc_scope_begin(c->ctx);
+    asc_status status = asc_check_prepare(c);
+    status = status ? status : asc_check_parts(c);
+    asc_scope_end(c->ctx);
+    return status;
+}
+
+static asc_status check_op(asc_check *model)
+{
+    asc_status status = ASC_OK;
+    for (int i = 0; i < model->op->n_samples && !status && !asc_check_enough(model); i++) {
+        asc_check c = *model;
+        c.sample = i;
+        c.form = &c.op->samples[i];
+        status = check_sample(&c);
+    }
+    for (int i = 0; i < model->op->n_samples && !status && !asc_check_enough(model); i++) {
+        status = asc_check_variants(model, i);
+    }
+    return status ? status : model->ctx->status;
+}
+
+asc_status asc_gradcheck_begin(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_options *options,
+                               asc_gradcheck_options *filled)
+{
+    asc_gradcheck_options o = options ? *options : (asc_gradcheck_options){0};
+    if (ctx->status) {
+        return ctx->status;
+    }
+    if (!(o.multiple >= 0) || o.most_elements < 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "gradcheck: multiple is %g, most_elements %lld; expected at least 0",
+                        o.multiple, (long long)o.most_elements);
+    }
+    for (int i = 0; i < op->n_samples; i++) {
+        if (op->attrs_size && !op->samples[i].attrs) {
+            return asc_fail(ctx, ASC_ERR_ARG, "gradcheck: %s: sample %d has no attributes, expected %zu bytes",
+                            op->name, i, op->attrs_size);
+        }
+    }
+    o.multiple = o.multiple > 0 ? o.multiple : 16;
+    o.most_elements = o.most_elements > 0 ? o.most_elements : 200;
+    *filled = o;
+    return ASC_OK;
+}
+
+asc_status asc_gradcheck(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_options *options,
+                         asc_gradcheck_report *report)
+{
+    if (!ctx || !op || !report) {
+        return ctx ? asc_fail(ctx, ASC_ERR_ARG, "gradcheck: %s is NULL", op ? "report" : "op") : ASC_ERR_ARG;
+    }
+    *report = (asc_gradcheck_report){.op = op->name, .digits = 16, .worst = {.sample = -1}, .first = {.sample = -1},
+                                     .kink = {.sample = -1}};
+    asc_check_crew crew = {{NULL}};
+    asc_check c = {.ctx = ctx, .op = op, .report = report, .crew = &crew, .suspects = UINT32_MAX};
+    asc_status status = asc_gradcheck_begin(ctx, op, options, &c.options);
+    if (status) {
+        return status;
+    }
+    asc_check_random random = asc_check_random_of(ctx);
+    status = op->backward ? check_op(&c) : ASC_OK;
+    asc_check_random_set(ctx, &random);
+    asc_check_crew_free(&crew);
+    report->passed = !status && report->failures == 0;
+    return status;
+}
+
+asc_check_random asc_check_random_of(const asc_ctx *ctx)
+{
+    return (asc_check_random){ctx->seed, ctx->step, ctx->random_ordinal, ctx->recording};
+}
+
+void asc_check_random_set(asc_ctx *ctx, const asc_check_random *random)
+{
+    ctx->seed = random->seed;
+    ctx->step = random->step;
+    ctx->random_ordinal = random->ordinal;
+    ctx->recording = random->recording;
+}

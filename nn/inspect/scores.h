@@ -1,0 +1,36 @@
+/* nn/inspect/scores.h: attention scores from primitive ops: for the compositions that fused nodes are checked against, and for
+ * looking inside a layer. */
+#ifndef NN_SCORES_H
+#define NN_SCORES_H
+
+#include <ascgrad/ops.h>
+#include <ascgrad/params.h>
+
+/* Which keys a query may look at (spec.md §2.1). Query i stands at position i + M - N. */
+typedef struct asc_allowed_options {
+    bool causal;
+    int64_t window;     /* w > 0: |i - j| < w only, and the global tokens */
+    int64_t globals;
+    asc_tensor lengths; /* i64 (B), or null */
+    asc_tensor mask;    /* u8 that broadcasts to (B, H, N, M), not 0 where allowed; or null */
+} asc_allowed_options;
+
+/* The set as a mask, u8 (1 or B, 1 or H, N, M). */
+asc_tensor asc_allowed_mask(asc_ctx *ctx, int64_t N, int64_t M, const asc_allowed_options *options);
+
+/* (B, N, H d) to (B, H, N, d), and back. */
+asc_tensor asc_split_heads(asc_ctx *ctx, asc_tensor x, int64_t heads);
+asc_tensor asc_join_heads(asc_ctx *ctx, asc_tensor x);
+
+/* Q Kᵀ/√d of heads q (B, H, N, d) and k (B, H, M, d). */
+asc_tensor asc_base_scores(asc_ctx *ctx, asc_tensor q, asc_tensor k);
+/* x + ALiBi where `alibi`, + a relative-position bias where rel_bias (H, 2R + 1) is not null. x (B, H, N, M). */
+asc_tensor asc_add_positions(asc_ctx *ctx, asc_tensor x, bool alibi, asc_tensor rel_bias);
+
+/* The entropy of attention (B, H, N, M), -Σ_j A_ij log A_ij in nats, as its mean over batch and rows, (H). */
+asc_tensor asc_attention_entropy(asc_ctx *ctx, asc_tensor attention);
+
+/* Adds a part by name to what is being inspected, 0 where the mask does not allow it; a null mask allows all. */
+asc_status asc_add_part(asc_params *parts, asc_ctx *ctx, const char *name, asc_tensor part, asc_tensor mask);
+
+#endif

@@ -1,0 +1,384 @@
+/* ops/attention/attention.c: multi-head scaled dot-product attention (Vaswani et al. 2017), without N×N memory.
+ *
+ *   S_ij = q_i·k_j/√d + β_ij,  A_i = softmax of S_i over the allowed set J_i,  y_i = Σ_j A_ij v_j       (per head)
+ *   dA_ij = dy_i·v_j,  dS_ij = A_ij (dA_ij - Σ_l A_il dA_il),  dv_j = Σ_i A_ij dy_i,
+ *   dq_i = Σ_j dS_ij k_j/√d,  dk_j = Σ_i dS_ij q_i/√d,  dβ_ij = dS_ij
+ *
+ * β is ALiBi's -2^(-8(h+1)/H)·|i-j| (Press et al. 2022) and a learned table's entry clamp(j-i, -R, R) + R. J_i is
+ * causal or full, cut by a window with global tokens, by the sequences' lengths and by a mask; a row with nothing
+ * allowed gives 0.
+ *
+ * Work goes by panels (ops/attention/panel.h): scores, softmax and product while the panel is in cache. The backward pass
+ * computes each panel again from the row's log-sum-exp, the only thing that is kept. What a chunk of panels reads many
+ * times, k and v, it copies first. */
+#ifndef ASC_REAL
+#include "ops/attention/panel.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { Q, K_, V, REL_BIAS, LENGTHS, MASK };
+enum { SAVED_LSE };
+
+typedef struct attrs {
+    asc_attention_options o;
+} attrs;
+
+/* A call, as the pieces of its work see it. */
+typedef struct job {
+    asc_call *call;
+    asc_allowed J;
+    int64_t chunks;             /* of a head */
+    asc_position_bias bias;
+    double scale;               /* 1/√d */
+    int64_t widest;             /* columns of the widest panel */
+    int64_t width;              /* of the wider of q and v */
+    void *panel;                /* [workers][2][ASC_PANEL, widest]; forward: one */
+    void *copies;               /* [workers][copy_rows, width]: q and dy of a panel, and what is kept of k and v */
+    int64_t copy_rows;
+    bool copies_keys;
+    int32_t *list;              /* [workers][widest], with a mask */
+    asc_panel_sums dk, dv;      /* backward */
+    void *table_sums;           /* [B, H, C][2R + 1], or NULL */
+} job;
+
+/* Every C-th panel of a head, as a worker goes through them. */
+typedef struct chunk {
+    const job *j;
+    int worker;
+    int64_t b, h, number, step, panels; /* panels number, number + step, … of the head's */
+} chunk;
+
+/* What the backward pass reads of all keys. */
+typedef struct keys {
+    asc_matrix k, k_turned, v_turned;
+} keys;
+
+static asc_allowed allowed_of(const asc_call *call)
+{
+    const asc_attention_options *o = &((const attrs *)call->attrs)->o;
+    const asc_array *q = &call->in[Q], *k = &call->in[K_];
+    asc_allowed J = {.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = k->shape[1], .causal = o->causal,
+                     .window = o->window, .globals = o->globals};
+    asc_allowed_inputs(&J, &call->in[LENGTHS], &call->in[MASK]);
+    return J;
+}
+
+static int64_t table_size(const job *j)
+{
+    return 2 * j->bias.R + 1;
+}
+
+static chunk chunk_of(const job *j, int64_t piece, int worker)
+{
+    int64_t head = piece / j->chunks;
+    return (chunk){.j = j, .worker = worker, .b = head / j->J.H, .h = head % j->J.H, .number = piece % j->chunks,
+                   .panels = asc_head_panels(&j->J), .step = j->chunks};
+}
+
+/* The chunk's head in a (B, n, H w) array. */
+static asc_matrix matrix_of(const chunk *c, const asc_array *a)
+{
+    return asc_head_matrix(a, c->b, c->h, c->j->J.H);
+}
+
+/* ---- a worker's copies, one behind the other in rows of `width` elements ---- */
+
+enum { Q_COPY = 0, DY_COPY = ASC_PANEL, KEYS_COPY = 2 * ASC_PANEL };
+
+static void *copy_at(const chunk *c, int64_t row)
+{
+    const job *j = c->j;
+    return (char *)j->copies + (size_t)((c->worker * j->copy_rows + row) * j->width) *
+                                   asc_dtype_size(j->call->in[Q].dtype);
+}
+
+/* All keys of a (B, M, H w) input: in place, or a copy that stays until the next one. */
+static asc_matrix keys_of(const chunk *c, int input)
+{
+    asc_matrix keys = matrix_of(c, &c->j->call->in[input]);
+    return c->j->copies_keys ? asc_panel_pack(keys, 0, c->j->J.M, copy_at(c, KEYS_COPY)) : keys;
+}
+
+/* The same as asc_panel_scores is to have it, from what keys_of gave: the first, or the second such copy. */
+static asc_matrix turned(const chunk *c, asc_matrix keys, int which)
+{
+    int64_t M = c->j->J.M;
+    return c->j->copies_keys ? asc_panel_turn(keys, M, copy_at(c, KEYS_COPY + M + which * asc_panel_turned_ld(M))) : keys;
+}
+
+#define ASC_SELF "ops/attention/attention.c"
+#include "ops/shared/both.h"
+
+static asc_status check_tensors(asc_call *call, int64_t H)
+{
+    const asc_array *q = &call->in[Q], *k = &call->in[K_], *v = &call->in[V];
+    if (q->ndim != 3 || q->shape[2] % H || q->shape[2] == 0) {
+        return asc_call_expect(call, Q, "(B, N, H d) with H = %lld", (long long)H);
+    }
+    if (k->ndim != 3 || k->shape[0] != q->shape[0] || k->shape[2] != q->shape[2] || k->shape[1] < q->shape[1]) {
+        return asc_call_expect(call, K_, "(%lld, M, %lld) with M >= %lld", (long long)q->shape[0],
+                               (long long)q->shape[2], (long long)q->shape[1]);
+    }
+    if (v->ndim != 3 || v->shape[0] != k->shape[0] || v->shape[1] != k->shape[1] || v->shape[2] % H) {
+        return asc_call_expect(call, V, "(%lld, %lld, H d) with H = %lld", (long long)k->shape[0],
+                               (long long)k->shape[1], (long long)H);
+    }
+    if (q->shape[2] > INT32_MAX || v->shape[2] > INT32_MAX ||
+        asc_panel_turned_ld(k->shape[1]) > INT32_MAX) {
+        return asc_call_fail(call, "%lld keys, heads of %lld and %lld elements together: expected at most %d",
+                             (long long)k->shape[1], (long long)q->shape[2], (long long)v->shape[2], INT32_MAX);
+    }
+    return ASC_OK;
+}
+
+static asc_status infer(asc_call *call)
+{
+    const asc_attention_options *o = &((const attrs *)call->attrs)->o;
+    const asc_array *q = &call->in[Q], *rel = &call->in[REL_BIAS];
+    if (asc_expect_window(call, o->heads, o->window, o->globals) || asc_expect_floating(call, Q) ||
+        asc_expect_floating(call, K_) || asc_expect_floating(call, V) || check_tensors(call, o->heads)) {
+        return ASC_ERR_ARG;
+    }
+    if (rel->ndim >= 0 && (rel->dtype != q->dtype || rel->ndim != 2 || rel->shape[0] != o->heads ||
+                           rel->shape[1] % 2 == 0)) {
+        return asc_call_expect(call, REL_BIAS, "%s (%lld, 2R + 1)", asc_dtype_name(q->dtype), (long long)o->heads);
+    }
+    asc_allowed J = {.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = call->in[K_].shape[1]};
+    if (asc_expect_allowed(call, LENGTHS, MASK, &J)) {
+        return ASC_ERR_ARG;
+    }
+    asc_status status = asc_call_output(call, 0, q->dtype, 3, (int64_t[]){J.B, J.N, call->in[V].shape[2]});
+    return status ? status : asc_call_save(call, SAVED_LSE, q->dtype, 3, (int64_t[]){J.B, J.H, J.N});
+}
+
+/* Sets a job up; for each worker a panel and a turned copy, backward two. */
+static asc_status begin(asc_call *call, bool backward, job *j)
+{
+    const asc_array *q = &call->in[Q], *rel = &call->in[REL_BIAS];
+    int buffers = backward ? 2 : 1;
+    *j = (job){.call = call, .J = allowed_of(call)};
+    j->chunks = backward ? asc_panel_chunks(&j->J) : asc_panel_forward_chunks(&j->J);
+    j->scale = 1 / sqrt((double)(q->shape[2] / j->J.H));
+    j->bias = (asc_position_bias){((const attrs *)call->attrs)->o.alibi, rel->ndim == 2 ? rel->shape[1] / 2 : 0,
+                                  rel->ndim == 2 ? rel->data : NULL};
+    j->widest = asc_panel_widest(&j->J);
+    j->width = (q->shape[2] > call->in[V].shape[2] ? q : &call->in[V])->shape[2] / j->J.H;
+    j->copies_keys = asc_panel_copies_pay(&j->J, j->chunks);
+    j->copy_rows = 2 * ASC_PANEL + (j->copies_keys ? j->J.M + buffers * asc_panel_turned_ld(j->J.M) : 0);
+    size_t workers = (size_t)asc_threads(call->ctx), widest = (size_t)j->widest, real = asc_dtype_size(q->dtype);
+    j->panel = asc_call_scratch(call, workers * (size_t)buffers * ASC_PANEL * widest * real);
+    j->copies = asc_call_scratch(call, workers * (size_t)(j->copy_rows * j->width) * real);
+    j->list = j->J.mask ? asc_call_scratch(call, workers * widest * sizeof *j->list) : NULL;
+    return j->panel && j->copies && (j->list || !j->J.mask) ? ASC_OK : ASC_ERR_MEMORY;
+}
+
+static asc_status forward(asc_call *call)
+{
+    job j;
+    if (begin(call, false, &j)) {
+        return ASC_ERR_MEMORY;
+    }
+    asc_parallel(call->ctx, j.J.B * j.J.H * j.chunks,
+                 call->in[Q].dtype == ASC_F32 ? forward_chunk_f32 : forward_chunk_f64, &j);
+    return ASC_OK;
+}
+
+/* Sums of the table's gradient, one for each chunk. */
+static asc_status begin_table(job *j)
+{
+    asc_call *call = j->call;
+    if (!call->grad_in[REL_BIAS].data) {
+        return ASC_OK;
+    }
+    size_t bytes = (size_t)(j->J.B * j->J.H * j->chunks * table_size(j)) *
+                   asc_dtype_size(call->in[Q].dtype);
+    j->table_sums = asc_call_scratch(call, bytes);
+    if (!j->table_sums) {
+        return ASC_ERR_MEMORY;
+    }
+    memset(j->table_sums, 0, bytes);
+    return ASC_OK;
+}
+
+static asc_status backward(asc_call *call)
+{
+    job j;
+    if (begin(call, true, &j) || asc_panel_sums_of_input(call, &j.J, K_, &j.dk) ||
+        asc_panel_sums_of_input(call, &j.J, V, &j.dv) || begin_table(&j)) {
+        return ASC_ERR_MEMORY;
+    }
+    asc_dtype dtype = call->in[Q].dtype;
+    asc_parallel(call->ctx, j.J.B * j.J.H * j.chunks,
+                 dtype == ASC_F32 ? backward_chunk_f32 : backward_chunk_f64, &j);
+    asc_panel_sums_end(call->ctx, &j.dk);
+    asc_panel_sums_end(call->ctx, &j.dv);
+    if (j.table_sums) {
+        BY_DTYPE(dtype, add_tables, (&j));
+    }
+    return ASC_OK;
+}
+
+static double flops(const asc_call *call)
+{
+    asc_allowed J = allowed_of(call);
+    return 2 * asc_allowed_pairs(&J) * (double)((call->in[Q].shape[2] + call->in[V].shape[2]) / J.H);
+}
+
+static uint32_t causal_inputs(const asc_call *call)
+{
+    return ((const attrs *)call->attrs)->o.causal ? 1u << Q | 1u << K_ | 1u << V : 0;
+}
+
+#define OPTIONS(...) .attrs = &(const attrs){{__VA_ARGS__}}
+static const asc_sample samples[] = {
+    {.in = {{'f', 3, {2, 5, 6}}, {'f', 3, {2, 5, 6}}, {'f', 3, {2, 5, 4}}}, OPTIONS(.heads = 2, .causal = true)},
+    {.in = {{'f', 3, {1, 3, 4}}, {'f', 3, {1, 5, 4}}, {'f', 3, {1, 5, 4}}},
+     OPTIONS(.heads = 1, .causal = true, .alibi = true), .note = "fewer queries than keys"},
+    {.in = {{'f', 3, {2, 6, 4}}, {'f', 3, {2, 6, 4}}, {'f', 3, {2, 6, 4}}, {'f', 2, {2, 5}}, {'i', 1, {2}, 0, 7}},
+     OPTIONS(.heads = 2), .note = "relative biases, lengths"},
+    {.in = {{'f', 3, {1, 9, 2}}, {'f', 3, {1, 9, 2}}, {'f', 3, {1, 9, 2}}, {'f', 2, {1, 7}}},
+     OPTIONS(.heads = 1, .causal = true, .window = 3, .globals = 2), .note = "window and globals"},
+    {.in = {{'f', 3, {2, 5, 4}}, {'f', 3, {2, 7, 4}}, {'f', 3, {2, 7, 4}}, {0}, {0}, {'b', 4, {1, 2, 5, 7}}},
+     OPTIONS(.heads = 2, .window = 4, .globals = 1), .note = "a mask"},
+    {.in = {{'f', 3, {2, 1, 2}}, {'f', 3, {2, 1, 2}}, {'f', 3, {2, 1, 2}}}, OPTIONS(.heads = 1, .causal = true)},
+    {.in = {{'f', 3, {0, 2, 2}}, {'f', 3, {0, 2, 2}}, {'f', 3, {0, 2, 2}}}, OPTIONS(.heads = 1), .note = "no batch"},
+};
+
+const asc_op asc_op_attention = {
+    .abi = ASC_OP_ABI,
+    .name = "attention",
+    .equation = "y_i = Σ_j softmax_j∈J(q_i·k_j/√d + β_ij) v_j per head;  q (B, N, H d), k (B, M, H d), v (B, M, H d_v)",
+    .inputs = "q k v rel_bias? lengths? mask?",
+    .n_out = 1,
+    .flags = ASC_OP_FRESH | ASC_OP_CAUSAL,
+    .attrs_size = sizeof(attrs),
+    .saves_in = 1u << Q | 1u << K_ | 1u << V | 1u << REL_BIAS | 1u << LENGTHS | 1u << MASK,
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .flops = flops,
+    .samples = samples,
+    .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 256}}},
+                                 OPTIONS(.heads = 4, .causal = true)},
+    .causal = causal_inputs,
+};
+
+asc_tensor asc_attention(asc_ctx *ctx, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel_bias,
+                         asc_tensor lengths, asc_tensor mask, const asc_attention_options *options)
+{
+    const asc_tensor inputs[] = {q, k, v, rel_bias, lengths, mask};
+    return asc_apply1(ctx, &asc_op_attention, inputs, ASC_COUNT(inputs), &(attrs){*options});
+}
+
+#else /* for each dtype */
+
+/* S of a panel, in all of its columns; q: the panel's rows. */
+static void R(scores)(const job *j, const asc_panel *p, asc_matrix q, asc_matrix k, real *S)
+{
+    asc_panel own = asc_panel_alone(p);
+    asc_panel_scores(&own, j->scale, q, k, S);
+    asc_panel_add_bias(&j->J, p, &j->bias, REAL_DTYPE, S);
+}
+
+/* n scores become their softmax, or, with *lse already known, the same by way of it. */
+static void R(softmax_entries)(real *x, int64_t n, real *lse, bool known)
+{
+    if (n == 0) {
+        *lse = 0;
+    } else if (known) {
+        K->exp_shift(x, x, *lse, n);
+    } else {
+        real max = K->max(x, n), sum = K->exp_shift(x, x, max, n);
+        K->scale(x, 1 / sum, x, n);
+        *lse = max + (real)log((double)sum);
+    }
+}
+
+/* A from S, 0 outside of the allowed set. */
+static void R(attend)(const job *j, const asc_panel *p, int32_t *list, real *S, bool known)
+{
+    real *lse = (real *)j->call->saved[SAVED_LSE].data + (p->b * j->J.H + p->h) * j->J.N + p->first;
+    for (int64_t r = 0; r < p->rows; r++) {
+        real *x = S + r * p->columns;
+        asc_panel_row row = asc_panel_row_of(&j->J, p, r, list);
+        asc_panel_compact(&row, REAL_DTYPE, x);
+        R(softmax_entries)(x + row.start, row.n, lse + r, known);
+        asc_panel_spread(p, &row, REAL_DTYPE, x);
+    }
+}
+
+static int32_t *R(list_of)(const job *j, int worker)
+{
+    return j->list ? j->list + worker * j->widest : NULL;
+}
+
+static void R(forward_chunk)(void *arg, int64_t piece, int worker)
+{
+    const job *j = arg;
+    chunk c = chunk_of(j, piece, worker);
+    asc_matrix q = matrix_of(&c, &j->call->in[Q]), y = matrix_of(&c, &j->call->out[0]);
+    asc_matrix k = turned(&c, keys_of(&c, K_), 0), v = keys_of(&c, V);
+    real *S = (real *)j->panel + worker * ASC_PANEL * j->widest;
+    for (int64_t i = c.number; i < c.panels; i += c.step) {
+        asc_panel p = asc_panel_at(&j->J, (c.b * j->J.H + c.h) * c.panels + i);
+        R(scores)(j, &p, asc_panel_pack(q, p.first, p.rows, copy_at(&c, Q_COPY)), k, S);
+        R(attend)(j, &p, R(list_of)(j, worker), S, false);
+        asc_panel_mix(&p, 1, S, v, false, y);
+    }
+}
+
+static void R(backward_panel)(const chunk *c, const asc_panel *p, const keys *w, asc_matrix dk, asc_matrix dv, real *table)
+{
+    const job *j = c->j;
+    const asc_call *call = j->call;
+    asc_panel own = asc_panel_alone(p);
+    asc_matrix q = asc_panel_pack(matrix_of(c, &call->in[Q]), p->first, p->rows, copy_at(c, Q_COPY));
+    asc_matrix dy = asc_panel_pack(matrix_of(c, &call->grad_out[0]), p->first, p->rows, copy_at(c, DY_COPY));
+    real *A = (real *)j->panel + c->worker * 2 * ASC_PANEL * j->widest, *dS = A + ASC_PANEL * j->widest;
+    R(scores)(j, p, q, w->k_turned, A);
+    R(attend)(j, p, R(list_of)(j, c->worker), A, true);
+    asc_panel_scores(&own, 1, dy, w->v_turned, dS);
+    asc_panel_collect(&own, 1, A, dy, dv);
+    for (int64_t r = 0; r < p->rows; r++) {
+        real *x = dS + r * p->columns;
+        K->softmax_grad_row(x, A + r * p->columns, x, 1, p->columns, true);
+    }
+    if (table) {
+        asc_panel_collect_bias(&j->J, p, j->bias.R, REAL_DTYPE, dS, table);
+    }
+    asc_panel_mix(p, j->scale, dS, w->k, !call->fresh[Q], matrix_of(c, &call->grad_in[Q]));
+    asc_panel_collect(&own, j->scale, dS, q, dk);
+}
+
+static void R(backward_chunk)(void *arg, int64_t piece, int worker)
+{
+    const job *j = arg;
+    chunk c = chunk_of(j, piece, worker);
+    asc_matrix dk = asc_panel_sums_begin(&j->dk, c.b, c.h, c.number);
+    asc_matrix dv = asc_panel_sums_begin(&j->dv, c.b, c.h, c.number);
+    real *table = j->table_sums ? (real *)j->table_sums + piece * table_size(j) : NULL;
+    keys w = {.v_turned = turned(&c, keys_of(&c, V), 0)};
+    w.k = keys_of(&c, K_);
+    w.k_turned = turned(&c, w.k, 1);
+    for (int64_t i = c.number; i < c.panels; i += c.step) {
+        asc_panel p = asc_panel_at(&j->J, (c.b * j->J.H + c.h) * c.panels + i);
+        R(backward_panel)(&c, &p, &w, dk, dv, table);
+    }
+}
+
+static void R(add_tables)(const job *j)
+{
+    const asc_call *call = j->call;
+    int64_t chunks = j->chunks, size = table_size(j), heads = j->J.H;
+    real *grad = call->grad_in[REL_BIAS].data;
+    if (call->fresh[REL_BIAS]) {
+        memset(grad, 0, (size_t)(heads * size) * sizeof *grad);
+    }
+    for (int64_t piece = 0; piece < j->J.B * heads * chunks; piece++) {
+        K->acc(grad + piece / chunks % heads * size, (const real *)j->table_sums + piece * size, size);
+    }
+}
+
+#endif

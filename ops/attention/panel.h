@@ -1,0 +1,193 @@
+/* ops/attention/panel.h: panels: ASC_PANEL queries of one head against every key that any of them may look at. What the
+ * attention ops share: the allowed sets, products with a panel, position biases, and sums over queries.
+ *
+ * An op that attends works panel by panel, so that its memory is linear in the number of positions:
+ *
+ *   forward    asc_parallel over asc_panels(J) pieces, each one panel: asc_panel_at, asc_panel_scores into a buffer
+ *              [rows, columns], every row compacted (asc_panel_row_of, asc_panel_compact), worked on, and spread again
+ *              (asc_panel_spread), asc_panel_mix.
+ *   backward   the same panels, which also add to what belongs to the keys (asc_panel_collect). Sums over queries are
+ *              taken in chunks: every C-th panel of a head, in order, into a buffer of the chunk's own
+ *              (asc_panel_sums), and the chunks are added in order. C depends on the problem alone: the same bits for
+ *              any number of threads.
+ *
+ * A buffer holds the keys [0, globals) and [from, to) side by side, so a window with global tokens costs O(N (w + g)).
+ * Everything takes f32 and f64; no function allocates or fails unless it returns a status. */
+#ifndef OPS_PANEL_H
+#define OPS_PANEL_H
+
+#include "ops/shared/op.h"
+
+enum { ASC_PANEL = 32 };
+
+/* Which keys a call's queries may look at; query i stands at position i + M - N. With a window:
+ * |position - j| < window, or j < globals, or position < globals; causal: j <= position; lengths: j < lengths[b]; mask: where it is not 0. */
+typedef struct asc_allowed {
+    int64_t B, H, N, M; /* batch, heads, queries, keys; N <= M */
+    bool causal;
+    int64_t window, globals; /* window 0: none */
+    const int64_t *lengths;  /* [B], or NULL */
+    const uint8_t *mask;     /* or NULL; element (b, h, i, j) with these strides */
+    int64_t mask_stride[4];
+} asc_allowed;
+
+/* A matrix of rows of `width` elements, `ld` apart: a head's part of an array. data NULL: there is none. turned: it
+ * stands transposed, element m of row j at m ld + j. */
+typedef struct asc_matrix {
+    asc_dtype dtype;
+    void *data;
+    int64_t width, ld;
+    bool turned;
+} asc_matrix;
+
+static inline void *asc_matrix_row(asc_matrix m, int64_t row)
+{
+    return (char *)m.data + (size_t)(row * m.ld) * asc_dtype_size(m.dtype);
+}
+
+typedef struct asc_panel {
+    int64_t b, h;
+    int64_t first, rows;       /* queries first … first + rows - 1 */
+    int64_t globals, from, to; /* its columns: keys [0, globals), then [from, to); globals <= from */
+    int64_t columns;           /* their number */
+} asc_panel;
+
+/* The keys that a row may look at, its entries, in rising order. */
+typedef struct asc_panel_row {
+    int64_t n;           /* their number; */
+    int64_t start;       /* where in the row they stand, one behind the other, once it is compacted; */
+    int64_t self;        /* which one is the query's own position; -1: none */
+    int64_t position;    /* of the query */
+    int64_t globals;     /* in the row as it is: columns [0, globals) and, `list` aside, */
+    int64_t near;        /* the others from column `near` on */
+    const int32_t *list; /* with a mask: the entries' columns; else NULL */
+} asc_panel_row;
+
+/* ---- for infer ---- */
+
+/* heads is at least 1, neither window nor globals is negative, and globals come with a window only. */
+asc_status asc_expect_window(asc_call *call, int64_t heads, int64_t window, int64_t globals);
+/* Input `lengths` is absent or i64 (B), input `mask` absent or u8 of a shape that broadcasts to (B, H, N, M). */
+asc_status asc_expect_allowed(asc_call *call, int lengths, int mask, const asc_allowed *J);
+/* The two inputs into J, whose sizes are set. */
+void asc_allowed_inputs(asc_allowed *J, const asc_array *lengths, const asc_array *mask);
+/* How many pairs (query, key) of all heads are allowed. O(B N), with a mask O(B H N M). */
+double asc_allowed_pairs(const asc_allowed *J);
+
+/* ---- panels and their rows ---- */
+
+/* The number of panels of a head, and of the call. */
+static inline int64_t asc_head_panels(const asc_allowed *J)
+{
+    return (J->N + ASC_PANEL - 1) / ASC_PANEL;
+}
+static inline int64_t asc_panels(const asc_allowed *J)
+{
+    return J->B * J->H * asc_head_panels(J);
+}
+/* Panel `index` of the call: head by head, in the order of the queries. */
+asc_panel asc_panel_at(const asc_allowed *J, int64_t index);
+/* The most columns of any panel. */
+int64_t asc_panel_widest(const asc_allowed *J);
+
+/* Row r of a panel. With a mask, `list` has room for the panel's columns, and must live as long as the row. */
+asc_panel_row asc_panel_row_of(const asc_allowed *J, const asc_panel *p, int64_t r, int32_t *list);
+/* Moves the entries of a row of a buffer [rows, columns] together; they then are x[row->start … + row->n - 1]. */
+void asc_panel_compact(const asc_panel_row *row, asc_dtype dtype, void *x);
+/* The reverse, and 0 in all other columns. */
+void asc_panel_spread(const asc_panel *p, const asc_panel_row *row, asc_dtype dtype, void *x);
+/* The key of a column, and of an entry. */
+static inline int64_t asc_panel_key(const asc_panel *p, int64_t column)
+{
+    return column < p->globals ? column : column - p->globals + p->from;
+}
+static inline int64_t asc_panel_entry_key(const asc_panel *p, const asc_panel_row *row, int64_t entry)
+{
+    int64_t column = entry < row->globals ? entry : entry - row->globals + row->near;
+    return asc_panel_key(p, row->list ? row->list[entry] : column);
+}
+/* The reverse: the entry of a key; -1: it is not among the row's. */
+int64_t asc_panel_entry_of(const asc_panel *p, const asc_panel_row *row, int64_t key);
+/* Writes `value` to the columns of row r that J does not allow, of a panel of a larger set. */
+void asc_panel_fill_outside(const asc_allowed *J, const asc_panel *p, int64_t r, asc_dtype dtype, void *x,
+                            double value);
+
+/* ---- products; P is a buffer [rows, columns], A belongs to the queries, B to the keys ---- */
+
+/* A panel's columns as ranges of keys that lie together, at most two; returns their number. */
+typedef struct asc_panel_range {
+    int64_t column, key, n;
+} asc_panel_range;
+int asc_panel_ranges(const asc_panel *p, asc_panel_range out[2]);
+
+/* The part of a (B, n, H w) array that belongs to a head; w = its last size / H. */
+asc_matrix asc_head_matrix(const asc_array *a, int64_t b, int64_t h, int64_t heads);
+
+/* A head's rows lie apart from each other in memory, at equal steps, which costs caches more than a copy, and a product
+ * with Bᵀ more than one with B: keys that many queries look at are copied first. */
+
+/* Whether the panels of a chunk, one of `chunks` of a head, look at their keys often enough for that. */
+bool asc_panel_copies_pay(const asc_allowed *J, int64_t chunks);
+/* Rows first … first + rows - 1 of A, side by side in `to`, [rows, A.width]. */
+asc_matrix asc_panel_pack(asc_matrix A, int64_t first, int64_t rows, void *to);
+/* All rows of A turned, in `to`, [A.width, asc_panel_turned_ld(rows)]. */
+asc_matrix asc_panel_turn(asc_matrix A, int64_t rows, void *to);
+int64_t asc_panel_turned_ld(int64_t rows);
+
+/* The panel as one whose rows are a whole matrix. */
+asc_panel asc_panel_alone(const asc_panel *p);
+
+/* P = scale A Bᵀ, fastest with B turned; A is not. */
+void asc_panel_scores(const asc_panel *p, double scale, asc_matrix A, asc_matrix B, void *P);
+/* A (+)= scale P B, for the panel's rows of A; nothing without an A. */
+void asc_panel_mix(const asc_panel *p, double scale, const void *P, asc_matrix B, bool add, asc_matrix A);
+/* B += scale Pᵀ A, for the panel's columns; nothing without a B. */
+void asc_panel_collect(const asc_panel *p, double scale, const void *P, asc_matrix A, asc_matrix B);
+
+/* ---- position biases ---- */
+
+/* What is added to scores: ALiBi's -2^(-8(h+1)/H)·|position - j|, and entry clamp(j - position, -R, R) + R of a
+ * table. */
+typedef struct asc_position_bias {
+    bool alibi;
+    int64_t R;
+    const void *table; /* [H, 2R + 1], or NULL */
+} asc_position_bias;
+
+/* P += β, in every column. */
+void asc_panel_add_bias(const asc_allowed *J, const asc_panel *p, const asc_position_bias *bias, asc_dtype dtype,
+                        void *P);
+/* table [2R + 1] += what dP, 0 outside of the allowed set, says of a head's row of the table. */
+void asc_panel_collect_bias(const asc_allowed *J, const asc_panel *p, int64_t R, asc_dtype dtype, const void *dP,
+                            void *table);
+
+/* ---- sums over queries ---- */
+
+/* C: the chunks of a head; asc_panel_chunks × B × H pieces of work, piece (b H + h) C + c being the panels c, c + C, …
+ * of head h of b. */
+int64_t asc_panel_chunks(const asc_allowed *J);
+/* The same for a pass that adds nothing up, whose chunks cost no memory: twice as many where there are few heads. */
+int64_t asc_panel_forward_chunks(const asc_allowed *J);
+
+/* A sum over queries in the making: target [B, H, M, w] of any strides, usually a row for each key, and what the
+ * chunks after the first add. */
+typedef struct asc_panel_sums {
+    asc_dtype dtype;
+    void *target; /* NULL: not wanted */
+    void *more;   /* [C - 1][B, H, M, w], or NULL */
+    bool fresh;   /* the target is written, not added to */
+    int64_t B, H, M, width, chunks;
+    int64_t stride[3]; /* of the target: b, h, j */
+} asc_panel_sums;
+
+/* For the gradient of a (B, M, H w) input, grad_in[input], which may not be wanted. ASC_ERR_MEMORY. */
+asc_status asc_panel_sums_of_input(asc_call *call, const asc_allowed *J, int input, asc_panel_sums *sums);
+/* For memory [B, H, rows, width] of the caller's, written. ASC_ERR_MEMORY. */
+asc_status asc_panel_sums_of(asc_call *call, const asc_allowed *J, asc_dtype dtype, void *memory, int64_t rows,
+                             int64_t width, asc_panel_sums *sums);
+/* The matrix [rows, width] to which a chunk adds; clears it first where it has to: once for each piece. */
+asc_matrix asc_panel_sums_begin(const asc_panel_sums *sums, int64_t b, int64_t h, int64_t chunk);
+/* Adds the chunks up, when all are done. */
+void asc_panel_sums_end(asc_ctx *ctx, const asc_panel_sums *sums);
+
+#endif

@@ -1,0 +1,140 @@
+/* ops/attention/panel_products.c: products with panels of attention, and the copies of keys that make them fast. */
+#ifndef ASC_REAL
+#include "ops/attention/panel.h"
+
+#include <string.h>
+
+#define ASC_SELF "ops/attention/panel_products.c"
+#include "ops/shared/both.h"
+
+asc_matrix asc_head_matrix(const asc_array *a, int64_t b, int64_t h, int64_t heads)
+{
+    int64_t ld = a->shape[2], width = ld / heads;
+    char *data = a->data;
+    size_t first = (size_t)(b * a->shape[1] * ld + h * width) * asc_dtype_size(a->dtype);
+    return (asc_matrix){.dtype = a->dtype, .data = data ? data + first : NULL, .width = width, .ld = ld};
+}
+
+int asc_panel_ranges(const asc_panel *p, asc_panel_range out[2])
+{
+    int n = 0;
+    if (p->globals > 0) {
+        out[n++] = (asc_panel_range){0, 0, p->globals};
+    }
+    if (p->to > p->from) {
+        out[n++] = (asc_panel_range){p->globals, p->from, p->to - p->from};
+    }
+    return n;
+}
+
+/* ---- copies ---- */
+
+bool asc_panel_copies_pay(const asc_allowed *J, int64_t chunks)
+{
+    asc_allowed all = *J;
+    all.lengths = NULL;
+    int64_t pairs = 0;
+    for (int64_t i = 0; i < asc_head_panels(J); i++) {
+        asc_panel p = asc_panel_at(&all, i);
+        pairs += p.rows * p.columns;
+    }
+    return pairs >= ASC_PANEL * J->M * chunks;
+}
+
+asc_matrix asc_panel_pack(asc_matrix A, int64_t first, int64_t rows, void *to)
+{
+    size_t row = (size_t)A.width * asc_dtype_size(A.dtype);
+    for (int64_t j = 0; j < rows; j++) {
+        memcpy((char *)to + (size_t)j * row, asc_matrix_row(A, first + j), row);
+    }
+    return (asc_matrix){.dtype = A.dtype, .data = to, .width = A.width, .ld = A.width};
+}
+
+asc_panel asc_panel_alone(const asc_panel *p)
+{
+    asc_panel alone = *p;
+    alone.first = 0;
+    return alone;
+}
+
+/* Rows of an odd number of cache lines: of a power of two, they would share few places in a cache. */
+int64_t asc_panel_turned_ld(int64_t rows)
+{
+    return (rows + 31) / 32 * 32 + 16;
+}
+
+asc_matrix asc_panel_turn(asc_matrix A, int64_t rows, void *to)
+{
+    asc_matrix turned = {.dtype = A.dtype, .data = to, .width = A.width, .ld = asc_panel_turned_ld(rows), .turned = true};
+    BY_DTYPE(A.dtype, turn, (A, rows, turned));
+    return turned;
+}
+
+/* ---- products ---- */
+
+/* OpenBLAS has kernels that do not pack, for products of up to SMALL multiply-adds: a panel's columns are taken in pieces
+ * that are as small, or all at once where a row is too wide for pieces of some size. */
+enum { SMALL = 1000000, LEAST_PIECE = 64 };
+
+/* The piece that begins with a column, without columns behind the last one. */
+static asc_panel_range piece_at(const asc_panel *p, int64_t width, int64_t column)
+{
+    int64_t piece = SMALL / (p->rows * (width > 0 ? width : 1)) / LEAST_PIECE * LEAST_PIECE;
+    int64_t n = (column < p->globals ? p->globals : p->columns) - column;
+    return (asc_panel_range){column, asc_panel_key(p, column), piece > 0 && piece < n ? piece : n};
+}
+
+static asc_panel_range piece_after(const asc_panel *p, int64_t width, const asc_panel_range *piece)
+{
+    return piece_at(p, width, piece->column + piece->n);
+}
+
+/* A panel P from a column on. */
+static void *column_at(asc_dtype dtype, const void *P, int64_t column)
+{
+    return (char *)P + (size_t)column * asc_dtype_size(dtype);
+}
+
+void asc_panel_scores(const asc_panel *p, double scale, asc_matrix A, asc_matrix B, void *P)
+{
+    int64_t step = B.turned ? 1 : B.ld;
+    for (asc_panel_range c = piece_at(p, A.width, 0); c.n > 0; c = piece_after(p, A.width, &c)) {
+        asc_gemm_run(&(asc_gemm){.dtype = A.dtype, .tb = !B.turned, .m = p->rows, .n = c.n, .k = A.width,
+                                 .alpha = scale, .a = asc_matrix_row(A, p->first), .lda = A.ld,
+                                 .b = column_at(B.dtype, B.data, c.key * step), .ldb = B.ld,
+                                 .c = column_at(A.dtype, P, c.column), .ldc = p->columns});
+    }
+}
+
+void asc_panel_mix(const asc_panel *p, double scale, const void *P, asc_matrix B, bool add, asc_matrix A)
+{
+    if (!A.data) {
+        return;
+    }
+    asc_panel_range c = piece_at(p, A.width, 0);
+    do { /* once without columns, too: a sum of nothing */
+        asc_gemm_run(&(asc_gemm){.dtype = A.dtype, .m = p->rows, .n = A.width, .k = c.n, .alpha = scale,
+                                 .a = column_at(A.dtype, P, c.column), .lda = p->columns, .b = asc_matrix_row(B, c.key),
+                                 .ldb = B.ld, .beta = add || c.column > 0, .c = asc_matrix_row(A, p->first), .ldc = A.ld});
+        c = piece_after(p, A.width, &c);
+    } while (c.n > 0);
+}
+
+void asc_panel_collect(const asc_panel *p, double scale, const void *P, asc_matrix A, asc_matrix B)
+{
+    asc_panel_range c = piece_at(p, A.width, 0);
+    for (; B.data && c.n > 0; c = piece_after(p, A.width, &c)) {
+        asc_gemm_run(&(asc_gemm){.dtype = A.dtype, .ta = true, .m = c.n, .n = A.width, .k = p->rows, .alpha = scale,
+                                 .a = column_at(A.dtype, P, c.column), .lda = p->columns, .b = asc_matrix_row(A, p->first),
+                                 .ldb = A.ld, .beta = 1, .c = asc_matrix_row(B, c.key), .ldc = B.ld});
+    }
+}
+
+#else /* for each dtype */
+
+static void R(turn)(asc_matrix A, int64_t rows, asc_matrix turned)
+{
+    K->transpose(turned.data, turned.ld, A.data, A.ld, rows, A.width);
+}
+
+#endif

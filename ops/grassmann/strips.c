@@ -1,0 +1,143 @@
+/* ops/grassmann/strips.c: which pairs the tokens of a strip have, what they weigh, and a worker's memory. */
+#include "ops/grassmann/grassmann.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- memory ---- */
+
+/* The next `bytes` of a worker's part; with base NULL only counts. */
+static void *carve(char *base, size_t *used, size_t bytes)
+{
+    void *at = base ? base + *used : NULL;
+    *used += (bytes + 63) / 64 * 64;
+    return at;
+}
+
+static asc_grassmann_worker lay_out(const asc_grassmann_job *job, char *base, size_t *used)
+{
+    size_t strip = (size_t)job->width * ASC_STRIP, size = asc_dtype_size(job->call->in[ASC_GRASSMANN_Z].dtype);
+    size_t pairs = (size_t)job->pairs, kept = job->keeps ? pairs : 1, tokens = (size_t)job->tokens.tile + ASC_STRIP;
+    *used = 0;
+    return (asc_grassmann_worker){
+        .u = carve(base, used, strip * sizeof(double)),
+        .y = carve(base, used, strip * sizeof(double)),
+        .du = carve(base, used, strip * sizeof(double)),
+        .across = carve(base, used, kept * strip * sizeof(double)),
+        .pair = carve(base, used, kept * sizeof(asc_strip_pair)),
+        .weight = carve(base, used, pairs * ASC_STRIP * sizeof(double)),
+        .share = carve(base, used, pairs * ASC_STRIP * sizeof(double)),
+        .total = carve(base, used, tokens * sizeof(double)),
+        .unit = carve(base, used, strip * size),
+        .sum = carve(base, used, strip * size),
+        .turning = carve(base, used, strip * size),
+        .q = carve(base, used, strip * size),
+        .Mb = carve(base, used, strip * size),
+        .tile = carve(base, used, (size_t)job->P * tokens * size),
+    };
+}
+
+size_t asc_grassmann_worker_bytes(const asc_grassmann_job *job)
+{
+    size_t used;
+    lay_out(job, NULL, &used);
+    return used;
+}
+
+asc_grassmann_worker asc_grassmann_worker_of(const asc_grassmann_job *job, int worker)
+{
+    size_t used;
+    return lay_out(job, job->workers + (size_t)worker * job->worker_bytes, &used);
+}
+
+/* ---- strips ---- */
+
+asc_grassmann_strip asc_grassmann_strip_at(const asc_grassmann_job *job, int64_t first, int64_t rows, int64_t column)
+{
+    int64_t token = first + column, at = token % job->n;
+    int64_t lanes = job->n - at < rows - column ? job->n - at : rows - column;
+    return (asc_grassmann_strip){.b = token / job->n, .t = job->attrs->skip + at, .column = column,
+                                 .lanes = lanes < ASC_STRIP ? (int)lanes : ASC_STRIP};
+}
+
+/* ---- weights ---- */
+
+/* The pairs of a token, one bit each, and their weights. */
+typedef struct token_weights {
+    uint64_t valid[2];
+    double c[ASC_GRASSMANN_PAIRS], total;
+} token_weights;
+
+static bool has_pair(const asc_grassmann_job *job, int pair, int64_t b, int64_t t)
+{
+    const asc_array *lengths = &job->call->in[ASC_GRASSMANN_LENGTHS];
+    int64_t other = t + job->pair[pair].shift, end = job->N;
+    if (lengths->ndim >= 0 && ((const int64_t *)lengths->data)[b] < end) {
+        end = ((const int64_t *)lengths->data)[b];
+    }
+    return t < end && other >= 0 && other < end && (!job->pair[pair].memory || t > 0);
+}
+
+static inline bool has_bit(const uint64_t *bits, int i)
+{
+    return bits[i / 64] >> i % 64 & 1;
+}
+
+static void find_valid(const asc_grassmann_job *job, int64_t b, int64_t t, uint64_t *valid)
+{
+    valid[0] = valid[1] = 0;
+    for (int p = 0; p < job->pairs; p++) {
+        valid[p / 64] |= (uint64_t)has_pair(job, p, b, t) << p % 64;
+    }
+}
+
+/* The weights of the valid pairs, which are given. */
+static void weigh(const asc_grassmann_job *job, token_weights *w)
+{
+    bool learned = job->call->in[ASC_GRASSMANN_OFFSET_W].ndim >= 0;
+    double most = -INFINITY, sum = 0;
+    for (int p = 0; p < job->pairs; p++) {
+        most = has_bit(w->valid, p) && job->logit[p] > most ? job->logit[p] : most;
+    }
+    for (int p = 0; p < job->pairs; p++) {
+        w->c[p] = !has_bit(w->valid, p) ? 0 : learned ? exp(job->logit[p] - most) : 1;
+        sum += w->c[p];
+    }
+    w->total = job->attrs->sum ? sum : sum != 0 ? 1 : 0;
+    for (int p = 0; p < job->pairs && sum != 0 && !job->attrs->sum; p++) {
+        w->c[p] /= sum;
+    }
+}
+
+void asc_grassmann_weights(const asc_grassmann_job *job, asc_grassmann_strip s, double *weight, double *total)
+{
+    token_weights w = {{0}, {0}, 0}; /* of no pairs */
+    memset(weight, 0, (size_t)job->pairs * ASC_STRIP * sizeof *weight);
+    for (int l = 0; l < s.lanes; l++) {
+        uint64_t valid[2];
+        find_valid(job, s.b, s.t + l, valid);
+        if (memcmp(valid, w.valid, sizeof valid) != 0) { /* tokens beside one another mostly have the same */
+            memcpy(w.valid, valid, sizeof valid);
+            weigh(job, &w);
+        }
+        for (int p = 0; p < job->pairs; p++) {
+            weight[p * ASC_STRIP + l] = w.c[p];
+        }
+        total[l] = w.total;
+    }
+}
+
+void asc_grassmann_weights_grad(const asc_grassmann_job *job, const asc_grassmann_worker *w, double *doffset)
+{
+    double mean[ASC_STRIP] = {0};
+    for (int p = 0; p < job->pairs; p++) {
+        for (int l = 0; l < ASC_STRIP; l++) {
+            mean[l] += w->weight[p * ASC_STRIP + l] * w->share[p * ASC_STRIP + l];
+        }
+    }
+    for (int p = 0; p < job->pairs; p++) {
+        for (int l = 0; l < ASC_STRIP; l++) {
+            doffset[p] += w->weight[p * ASC_STRIP + l] * (w->share[p * ASC_STRIP + l] - mean[l]);
+        }
+    }
+}

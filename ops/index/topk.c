@@ -1,0 +1,337 @@
+/* ops/index/topk.c: the k largest entries of each row that a mask allows, in descending order, and where they stand.
+ *
+ *   y_r = x[i_r],  i_0, …, i_{k-1} the allowed entries in the order of (x descending, i ascending);  dx[i_r] = dy_r
+ *
+ * The order is total: -0 and 0 are equal, a NaN is larger than all else, as PyTorch has it, and equal to other NaNs;
+ * equal entries stand in the order of i. Where fewer than k are allowed, the rest has i = -1 and y = 0: finite, and
+ * what topk_gather makes of -1.
+ *
+ * Entries are compared by integer keys of that order. The k-th largest key is found by distributing keys to buckets and
+ * going on with the bucket that holds it: each pass divides the range of the keys by 32 at least, so the time
+ * is O(n + k log k) for any values. */
+#ifndef ASC_REAL
+#include "ops/shared/mask.h"
+
+#include <string.h>
+
+enum { X, MASK };
+enum { VALUES, INDEX };
+enum { LANES = 256, FEWEST_LANES = 64, STEP = 16, BUCKETS = 64, RUN = 8 };
+
+typedef struct topk_attrs {
+    int64_t k;
+} topk_attrs;
+
+typedef int32_t key_f32;
+typedef int64_t key_f64;
+typedef uint32_t code_f32;
+typedef uint64_t code_f64;
+
+typedef struct entry_f32 {
+    key_f32 key;
+    int64_t index;
+} entry_f32;
+
+typedef struct entry_f64 {
+    key_f64 key;
+    int64_t index;
+} entry_f64;
+
+typedef struct topk_job {
+    asc_call *call;
+    asc_row_mask mask;
+    int64_t rows, n, k, found; /* found: k, or n where that is less */
+    void *keys;                /* [workers, 2, n], of the dtype's key */
+    int64_t *candidates;       /* [workers, n] */
+    void *chosen;              /* [workers, 2, found], of the dtype's entry */
+} topk_job;
+
+static topk_job job_of(asc_call *call)
+{
+    const asc_array *x = &call->in[X];
+    int64_t n = x->shape[x->ndim - 1], k = ((const topk_attrs *)call->attrs)->k;
+    return (topk_job){.call = call, .rows = asc_leading(x, x->ndim - 1), .n = n, .k = k, .found = k < n ? k : n};
+}
+
+#define ASC_SELF "ops/index/topk.c"
+#include "ops/shared/both.h"
+
+static asc_status infer(asc_call *call)
+{
+    const asc_array *x = &call->in[X];
+    int64_t k = ((const topk_attrs *)call->attrs)->k, shape[ASC_MAX_DIMS];
+    if (asc_expect_masked_rows(call, X, MASK)) {
+        return ASC_ERR_ARG;
+    }
+    if (k < 0) {
+        return asc_call_fail(call, "k is %lld, expected at least 0", (long long)k);
+    }
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->ndim - 1] = k;
+    asc_status status = asc_call_output(call, VALUES, x->dtype, x->ndim, shape);
+    return status ? status : asc_call_output(call, INDEX, ASC_I64, x->ndim, shape);
+}
+
+static asc_status forward(asc_call *call)
+{
+    topk_job j = job_of(call);
+    size_t workers = (size_t)asc_threads(call->ctx), n = (size_t)j.n;
+    bool single = call->in[X].dtype == ASC_F32;
+    j.mask = asc_row_mask_of(&call->in[MASK], &call->in[X]);
+    j.keys = asc_call_scratch(call, workers * 2 * n * (single ? sizeof(key_f32) : sizeof(key_f64)));
+    j.candidates = asc_call_scratch(call, workers * n * sizeof *j.candidates);
+    j.chosen = asc_call_scratch(call, workers * 2 * (size_t)j.found * (single ? sizeof(entry_f32) : sizeof(entry_f64)));
+    if (!j.keys || !j.candidates || !j.chosen) {
+        return ASC_ERR_MEMORY;
+    }
+    if (j.k > 0) {
+        asc_parallel(call->ctx, asc_row_pieces(j.rows, j.n), single ? select_piece_f32 : select_piece_f64, &j);
+    }
+    return ASC_OK;
+}
+
+static asc_status backward(asc_call *call)
+{
+    topk_job j = job_of(call);
+    if (call->fresh[X]) {
+        asc_clear(call->ctx, call->grad_in[X].data, asc_array_bytes(&call->grad_in[X]));
+    }
+    asc_parallel(call->ctx, asc_row_pieces(j.rows, j.k),
+                 call->in[X].dtype == ASC_F32 ? scatter_piece_f32 : scatter_piece_f64, &j);
+    return ASC_OK;
+}
+
+/* Entries that lie nearer to one another than the step of a difference are a kink of y, at which their order turns: the
+ * ranges are wide for so few of them. */
+static const asc_sample samples[] = {
+    {.in = {{'u', 3, {2, 3, 7}, .lo = -16, .hi = 16}}, .attrs = &(const topk_attrs){3}},
+    {.in = {{'u', 3, {2, 3, 6}, .lo = -16, .hi = 16}, {'b', 3, {2, 3, 6}}}, .attrs = &(const topk_attrs){4},
+     .note = "a mask, rows with fewer than k"},
+    {.in = {{'u', 2, {3, 5}, .lo = -16, .hi = 16}, {'b', 1, {5}}}, .attrs = &(const topk_attrs){2},
+     .note = "one mask for all rows"},
+    {.in = {{'u', 2, {2, 3}, .lo = -16, .hi = 16}}, .attrs = &(const topk_attrs){5}, .note = "k above n"},
+    {.in = {{'u', 1, {1}, .lo = -16, .hi = 16}}, .attrs = &(const topk_attrs){1}, .note = "length 1"},
+    {.in = {{'f', 2, {3, 4}}}, .attrs = &(const topk_attrs){0}, .note = "k = 0"},
+    {.in = {{'f', 2, {3, 0}}}, .attrs = &(const topk_attrs){2}, .note = "empty rows"},
+    {.in = {{'f', 2, {0, 4}}}, .attrs = &(const topk_attrs){2}, .note = "no rows"},
+};
+
+const asc_op asc_op_topk = {
+    .abi = ASC_OP_ABI,
+    .name = "topk",
+    .equation = "y_r = x[i_r], the k largest allowed entries of each row in descending order, ties to the lower i",
+    .inputs = "x mask?",
+    .n_out = 2,
+    .flags = ASC_OP_FRESH,
+    .attrs_size = sizeof(topk_attrs),
+    .saves_out = 1u << INDEX,
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .samples = samples,
+    .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'u', 4, {32, 4, 128, 128}, .lo = -1, .hi = 1}},
+                                 .attrs = &(const topk_attrs){16}},
+};
+
+asc_tensor asc_topk(asc_ctx *ctx, asc_tensor x, asc_tensor mask, int64_t k, asc_tensor *index)
+{
+    asc_tensor out[2];
+    asc_apply(ctx, &asc_op_topk, (asc_tensor[]){x, mask}, 2, &(topk_attrs){k}, out);
+    if (index) {
+        *index = out[INDEX];
+    }
+    return out[VALUES];
+}
+
+#else /* for each dtype */
+
+#define NAN_KEY     ((R(key))((R(code))-1 >> 1)) /* the largest key; */
+#define NOT_ALLOWED (-NAN_KEY - 1)               /* the least one: the keys of reals, -∞ too, are above it */
+
+/* The bits of a float, read as an integer, are in order already where it is positive. */
+static inline R(key) R(key_of)(real x)
+{
+    R(key) bits;
+    x += 0; /* -0 becomes 0 */
+    memcpy(&bits, &x, sizeof bits);
+    bits ^= bits < 0 ? NAN_KEY : 0;
+    return x == x ? bits : NAN_KEY;
+}
+
+static void R(make_keys)(R(key) *key, const real *x, const uint8_t *mask, int64_t step, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + STEP <= n; i += STEP) {
+        for (int l = 0; l < STEP; l++) {
+            key[i + l] = R(key_of)(x[i + l]);
+        }
+    }
+    for (; i < n; i++) {
+        key[i] = R(key_of)(x[i]);
+    }
+    for (i = 0; i < n && mask; i++) {
+        key[i] = mask[i * step] ? key[i] : NOT_ALLOWED;
+    }
+}
+
+/* The k-th largest of a[n], 1 <= k <= n; a is overwritten. */
+static R(key) R(kth_largest)(R(key) *a, int64_t n, int64_t k)
+{
+    for (;;) {
+        R(key) least = a[0], most = a[0];
+        for (int64_t i = 1; i < n; i++) {
+            least = a[i] < least ? a[i] : least;
+            most = a[i] > most ? a[i] : most;
+        }
+        if (least == most) {
+            return most;
+        }
+        R(code) from = (R(code))least, range = (R(code))most - from;
+        int shift = 0;
+        while (range >> shift >= BUCKETS) {
+            shift++;
+        }
+        int64_t count[BUCKETS] = {0}, kept = 0;
+        for (int64_t i = 0; i < n; i++) {
+            count[((R(code))a[i] - from) >> shift]++;
+        }
+        R(code) bucket = range >> shift;
+        for (; count[bucket] < k; bucket--) {
+            k -= count[bucket];
+        }
+        for (int64_t i = 0; i < n; i++) {
+            if (((R(code))a[i] - from) >> shift == bucket) {
+                a[kept++] = a[i];
+            }
+        }
+        n = kept;
+    }
+}
+
+/* A key that at least k of the n are not below: the k-th largest of the largest keys of 2k parts of the row or more.
+ * With k much smaller than n it leaves few candidates. */
+static R(key) R(lower_bound)(const R(key) *key, int64_t n, int64_t k)
+{
+    R(key) lane[LANES];
+    int64_t lanes = FEWEST_LANES;
+    while (lanes < 2 * k) {
+        lanes *= 2;
+    }
+    if (lanes > LANES || n < 4 * lanes) {
+        return NOT_ALLOWED;
+    }
+    memcpy(lane, key, (size_t)lanes * sizeof *lane);
+    for (int64_t i = lanes; i + STEP <= n; i += STEP) {
+        R(key) *part = lane + i % lanes;
+        for (int l = 0; l < STEP; l++) {
+            part[l] = key[i + l] > part[l] ? key[i + l] : part[l];
+        }
+    }
+    return R(kth_largest)(lane, lanes, k);
+}
+
+/* Sorts e[n] by descending key, equal keys as they come: runs of RUN by insertion, then merged into spare and back. */
+static void R(sort)(R(entry) *e, R(entry) *spare, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        R(entry) moved = e[i];
+        int64_t at = i;
+        for (; at % RUN > 0 && e[at - 1].key < moved.key; at--) {
+            e[at] = e[at - 1];
+        }
+        e[at] = moved;
+    }
+    for (int64_t width = RUN; width < n; width *= 2) {
+        for (int64_t first = 0; first < n; first += 2 * width) {
+            int64_t middle = first + width < n ? first + width : n, end = middle + width < n ? middle + width : n;
+            for (int64_t at = first, left = first, right = middle; at < end; at++) {
+                bool take_left = right == end || (left < middle && e[left].key >= e[right].key);
+                spare[at] = e[take_left ? left++ : right++];
+            }
+        }
+        memcpy(e, spare, (size_t)n * sizeof *e);
+    }
+}
+
+/* The entries whose keys are not below the bound, and copies of these keys; their number. */
+static int64_t R(find_candidates)(const R(key) *key, int64_t n, R(key) bound, int64_t *candidate, R(key) *copy)
+{
+    int64_t m = 0;
+    for (int64_t i = 0; i < n; i += STEP) {
+        int64_t end = i + STEP < n ? i + STEP : n;
+        int some = end < i + STEP;
+        for (int l = 0; l < STEP && end == i + STEP; l++) {
+            some += key[i + l] >= bound;
+        }
+        for (int64_t e = i; e < end && some > 0; e++) {
+            copy[m] = key[e];
+            candidate[m] = e;
+            m += key[e] >= bound;
+        }
+    }
+    return m;
+}
+
+/* The k largest of key[n], sorted, into chosen[0 … k-1]; chosen has room for 2k. */
+static void R(select)(const R(key) *key, R(key) *spare, int64_t *candidate, int64_t n, int64_t k, R(entry) *chosen)
+{
+    int64_t m = R(find_candidates)(key, n, R(lower_bound)(key, n, k), candidate, spare);
+    int64_t above = 0, equal = 0, taken = 0;
+    R(key) kth = R(kth_largest)(spare, m, k);
+    for (int64_t c = 0; c < m; c++) {
+        above += key[candidate[c]] > kth;
+    }
+    for (int64_t c = 0; c < m; c++) {
+        R(entry) e = {key[candidate[c]], candidate[c]};
+        if (e.key > kth) {
+            chosen[taken++] = e;
+        } else if (e.key == kth && above + equal < k) {
+            chosen[above + equal++] = e;
+        }
+    }
+    R(sort)(chosen, chosen + k, above);
+}
+
+static void R(select_piece)(void *arg, int64_t piece, int worker)
+{
+    const topk_job *j = arg;
+    R(key) *key = (R(key) *)j->keys + 2 * worker * j->n;
+    R(entry) *chosen = (R(entry) *)j->chosen + 2 * worker * j->found;
+    int64_t first = piece * asc_rows_per_piece(j->n), end = first + asc_rows_per_piece(j->n);
+    for (int64_t row = first; row < end && row < j->rows; row++) {
+        const real *x = (const real *)j->call->in[X].data + row * j->n;
+        real *value = (real *)j->call->out[VALUES].data + row * j->k;
+        int64_t *index = (int64_t *)j->call->out[INDEX].data + row * j->k;
+        R(make_keys)(key, x, asc_row_mask_at(&j->mask, row), j->mask.step, j->n);
+        if (j->found > 0) {
+            R(select)(key, key + j->n, j->candidates + worker * j->n, j->n, j->found, chosen);
+        }
+        for (int64_t r = 0; r < j->k; r++) {
+            bool there = r < j->found && chosen[r].key != NOT_ALLOWED;
+            index[r] = there ? chosen[r].index : -1;
+            value[r] = there ? x[chosen[r].index] : 0;
+        }
+    }
+}
+
+static void R(scatter_piece)(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const topk_job *j = arg;
+    int64_t first = piece * asc_rows_per_piece(j->k), end = first + asc_rows_per_piece(j->k);
+    for (int64_t row = first; row < end && row < j->rows; row++) {
+        const real *dy = (const real *)j->call->grad_out[VALUES].data + row * j->k;
+        const int64_t *index = (const int64_t *)j->call->out[INDEX].data + row * j->k;
+        real *dx = (real *)j->call->grad_in[X].data + row * j->n;
+        for (int64_t r = 0; r < j->k; r++) {
+            if (index[r] >= 0) {
+                dx[index[r]] += dy[r];
+            }
+        }
+    }
+}
+
+#undef NAN_KEY
+#undef NOT_ALLOWED
+#endif

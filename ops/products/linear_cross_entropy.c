@@ -1,0 +1,343 @@
+/* ops/products/linear_cross_entropy.c: a language model's head and its loss, without the logits.
+ *
+ *   s_t = W x_t,  token_loss_t = log Σ_v exp s_tv - s_{t, y_t},  loss = mean of token_loss over the targets that count
+ *   ds_tv = (softmax(s_t)_v - [v = y_t])/n,  dx = ds W,  dW = dsᵀ x
+ *
+ * The tokens are taken ROWS at a time, and their logits in tiles of columns, so that at most ROWS×V logits are
+ * held. Gradients are computed in the same pass, while the exponentials are there: three products of
+ * T×V×D in all, the least there are without the logits kept. A tile keeps e = exp(s - its row's maximum in the tile);
+ * what is missing to a softmax is a factor per row f_t, and that goes to the small side of both products:
+ * dx_t = f_t (e_t W), dW = eᵀ (f∘x). */
+#ifndef ASC_REAL
+#include "ops/shared/op.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { X, W, Y };
+enum { LOSS, TOKEN_LOSS };
+enum { SAVED_DX, SAVED_DW };
+enum { ROWS = 512, TILES = 32, NARROWEST = 64 };
+
+/* A pass over ROWS tokens. Arrays [tiles, rows] hold what each tile knows of each row. */
+typedef struct pass {
+    const asc_call *call;
+    int64_t V, D;
+    int64_t tiles, width;   /* columns of a tile; the last may have fewer */
+    int64_t first, rows;    /* of the tokens */
+    double share;           /* 1/n: what each counted token adds to the mean */
+    bool first_pass;
+    void *e;                /* [tiles][rows, columns] */
+    void *max, *sum;        /* [tiles, rows] */
+    void *factor;           /* [tiles, rows]: exp(max - lse)/n, 0 for a token that does not count */
+    void *target;           /* [rows]: the target's logit */
+    double *loss;           /* [rows] */
+    void *scaled;           /* [workers][rows, D]: f∘x */
+    void *partial;          /* [tiles][rows, D]: e_t W over the tile's columns, times f */
+} pass;
+
+#define ASC_SELF "ops/products/linear_cross_entropy.c"
+#include "ops/shared/both.h"
+
+static asc_status check_targets(asc_call *call, int64_t V, int64_t *counted)
+{
+    const int64_t *y = call->in[Y].data;
+    *counted = 0;
+    for (int64_t i = 0; i < call->in[Y].numel; i++) {
+        if (y[i] >= V) {
+            return asc_call_fail(call, "targets has %lld at element %lld, expected less than %lld", (long long)y[i],
+                                 (long long)i, (long long)V);
+        }
+        *counted += y[i] >= 0;
+    }
+    return ASC_OK;
+}
+
+static asc_status infer(asc_call *call)
+{
+    const asc_array *x = &call->in[X], *w = &call->in[W], *y = &call->in[Y];
+    if (asc_expect_floating(call, X) || asc_expect_floating(call, W)) {
+        return ASC_ERR_ARG;
+    }
+    if (x->ndim < 1) {
+        return asc_call_expect(call, X, "(..., D)");
+    }
+    int64_t D = x->shape[x->ndim - 1];
+    if (D > INT32_MAX) {
+        return asc_call_expect(call, X, "(..., D) with D <= %d", INT32_MAX);
+    }
+    if (w->ndim != 2 || w->shape[1] != D || w->shape[0] < 1 || w->shape[0] > INT32_MAX) {
+        return asc_call_expect(call, W, "(V, %lld) with 1 <= V <= %d", (long long)D, INT32_MAX);
+    }
+    if (asc_expect_shape(call, Y, ASC_I64, x->ndim - 1, x->shape, "a target for each row of x")) {
+        return ASC_ERR_ARG;
+    }
+    asc_status status = asc_call_output(call, LOSS, x->dtype, 0, NULL);
+    if (!status) {
+        status = asc_call_output(call, TOKEN_LOSS, x->dtype, y->ndim, y->shape);
+    }
+    if (!status && call->wants_grad) {
+        status = asc_call_save(call, SAVED_DX, x->dtype, x->ndim, x->shape);
+    }
+    if (!status && call->wants[W]) {
+        status = asc_call_save(call, SAVED_DW, w->dtype, w->ndim, w->shape);
+    }
+    return status;
+}
+
+static asc_status forward(asc_call *call)
+{
+    const asc_array *x = &call->in[X], *w = &call->in[W];
+    int64_t tokens = call->in[Y].numel, counted, V = w->shape[0], D = w->shape[1];
+    if (check_targets(call, V, &counted)) {
+        return ASC_ERR_ARG;
+    }
+    pass p = {.call = call, .V = V, .D = D, .share = counted ? 1.0 / (double)counted : 0};
+    int64_t width = (V + TILES - 1) / TILES;
+    p.width = width < NARROWEST ? NARROWEST : (width + 15) / 16 * 16;
+    p.tiles = (V + p.width - 1) / p.width;
+    p.first_pass = true;
+    size_t most = (size_t)(tokens < ROWS ? tokens : ROWS) * asc_dtype_size(x->dtype), tiles = (size_t)p.tiles;
+    p.e = asc_call_scratch(call, most * (size_t)V);
+    p.max = asc_call_scratch(call, most * tiles);
+    p.sum = asc_call_scratch(call, most * tiles);
+    p.factor = asc_call_scratch(call, most * tiles);
+    p.target = asc_call_scratch(call, most);
+    p.loss = asc_call_scratch(call, ROWS * sizeof *p.loss);
+    if (call->wants_grad) {
+        p.scaled = asc_call_scratch(call, most * (size_t)D * (size_t)asc_threads(call->ctx));
+        p.partial = asc_call_scratch(call, most * (size_t)D * tiles);
+    }
+    if (!p.e || !p.max || !p.sum || !p.factor || !p.target || !p.loss ||
+        (call->wants_grad && (!p.scaled || !p.partial))) {
+        return ASC_ERR_MEMORY;
+    }
+    double total = 0;
+    for (p.first = 0; p.first < tokens; p.first += ROWS, p.first_pass = false) {
+        p.rows = tokens - p.first < ROWS ? tokens - p.first : ROWS;
+        total += BY_DTYPE(x->dtype, run_pass, (&p));
+    }
+    if (tokens == 0 && call->wants[W]) {
+        memset(call->saved[SAVED_DW].data, 0, asc_array_bytes(w));
+    }
+    BY_DTYPE(x->dtype, set_loss, (call, total * p.share));
+    return ASC_OK;
+}
+
+static asc_status backward(asc_call *call)
+{
+    BY_DTYPE(call->in[X].dtype, add_scaled, (call, X, SAVED_DX));
+    BY_DTYPE(call->in[X].dtype, add_scaled, (call, W, SAVED_DW));
+    return ASC_OK;
+}
+
+static double flops(const asc_call *call)
+{
+    return 2.0 * (double)call->in[X].numel * (double)call->in[W].shape[0];
+}
+
+static const asc_sample samples[] = {
+    {.in = {{'f', 3, {2, 3, 4}}, {'f', 2, {7, 4}}, {'i', 2, {2, 3}, 0, 7}}},
+    {.in = {{'f', 2, {5, 3}}, {'f', 2, {70, 3}}, {'i', 1, {5}, -3, 70}}, .note = "ignored targets, two tiles"},
+    {.in = {{'f', 1, {3}}, {'f', 2, {1, 3}}, {'i', 0, {0}, 0, 1}}, .note = "one token, one word"},
+    {.in = {{'f', 2, {0, 3}}, {'f', 2, {4, 3}}, {'i', 1, {0}, 0, 4}}, .note = "no tokens"},
+};
+
+const asc_op asc_op_linear_cross_entropy = {
+    .abi = ASC_OP_ABI,
+    .name = "linear_cross_entropy",
+    .equation = "loss = mean_t (log Σ_v exp(W x_t)_v - (W x_t)_{y_t});  x (..., D), W (V, D), y (...), y < 0 ignored",
+    .inputs = "x weight targets",
+    .n_out = 2,
+    .flags = ASC_OP_FRESH | ASC_OP_EAGER,
+    .no_grad_out = 1u << TOKEN_LOSS,
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .flops = flops,
+    .samples = samples,
+    .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 2, {30522, 256}},
+                                        {'i', 2, {32, 128}, 0, 30522}}},
+};
+
+asc_tensor asc_linear_cross_entropy(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets,
+                                    asc_tensor *token_loss)
+{
+    asc_tensor out[2];
+    asc_apply(ctx, &asc_op_linear_cross_entropy, (asc_tensor[]){x, weight, targets}, 3, NULL, out);
+    if (token_loss) {
+        *token_loss = out[TOKEN_LOSS];
+    } else {
+        asc_release(out[TOKEN_LOSS]);
+    }
+    return out[LOSS];
+}
+
+#else /* for each dtype */
+
+static void R(set_loss)(asc_call *call, double loss)
+{
+    *(real *)call->out[LOSS].data = (real)loss;
+}
+
+/* Logits of a tile, then their exponentials, and what the row's softmax needs to know of them. */
+static void R(score_tile)(void *arg, int64_t tile, int worker)
+{
+    (void)worker;
+    const pass *p = arg;
+    int64_t from = tile * p->width, columns = p->V - from < p->width ? p->V - from : p->width;
+    real *e = (real *)p->e + from * p->rows;
+    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .tb = true, .m = p->rows, .n = columns, .k = p->D, .alpha = 1,
+                             .a = (const real *)p->call->in[X].data + p->first * p->D, .lda = p->D,
+                             .b = (const real *)p->call->in[W].data + from * p->D, .ldb = p->D, .c = e,
+                             .ldc = columns});
+    const int64_t *y = (const int64_t *)p->call->in[Y].data + p->first;
+    for (int64_t t = 0; t < p->rows; t++, e += columns) {
+        if (y[t] >= from && y[t] < from + columns) {
+            ((real *)p->target)[t] = e[y[t] - from];
+        }
+        real max = K->max(e, columns);
+        ((real *)p->max)[tile * p->rows + t] = max;
+        ((real *)p->sum)[tile * p->rows + t] = K->exp_shift(e, e, max, columns);
+    }
+}
+
+/* Joins a row's tiles: its loss, and each tile's factor. */
+static double R(join_row)(const pass *p, int64_t t)
+{
+    const real *max = (const real *)p->max + t, *sum = (const real *)p->sum + t;
+    real *factor = (real *)p->factor + t;
+    int64_t target = ((const int64_t *)p->call->in[Y].data)[p->first + t];
+    double most = max[0], total = 0;
+    for (int64_t i = 1; i < p->tiles; i++) {
+        most = fmax(most, (double)max[i * p->rows]);
+    }
+    for (int64_t i = 0; i < p->tiles; i++) {
+        total += (double)sum[i * p->rows] * exp((double)max[i * p->rows] - most);
+    }
+    double lse = most + log(total);
+    for (int64_t i = 0; i < p->tiles; i++) {
+        factor[i * p->rows] = target < 0 ? 0 : (real)(exp((double)max[i * p->rows] - lse) * p->share);
+    }
+    double loss = target < 0 ? 0 : lse - (double)((const real *)p->target)[t];
+    ((real *)p->call->out[TOKEN_LOSS].data)[p->first + t] = (real)loss;
+    return loss;
+}
+
+/* Rows of a piece: a few hundred exponentials. */
+enum { R(SOME_ROWS) = 16 };
+
+static int64_t R(rows_end)(const pass *p, int64_t piece)
+{
+    int64_t end = (piece + 1) * R(SOME_ROWS);
+    return end < p->rows ? end : p->rows;
+}
+
+static void R(join_rows)(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const pass *p = arg;
+    for (int64_t t = piece * R(SOME_ROWS); t < R(rows_end)(p, piece); t++) {
+        p->loss[t] = R(join_row)(p, t);
+    }
+}
+
+/* dW of the tile's columns, and its part of dx. */
+static void R(grad_tile)(void *arg, int64_t tile, int worker)
+{
+    const pass *p = arg;
+    int64_t D = p->D, from = tile * p->width, columns = p->V - from < p->width ? p->V - from : p->width;
+    const real *e = (const real *)p->e + from * p->rows, *factor = (const real *)p->factor + tile * p->rows;
+    const real *x = (const real *)p->call->in[X].data + p->first * D;
+    const real *w = (const real *)p->call->in[W].data + from * D;
+    const int64_t *y = (const int64_t *)p->call->in[Y].data + p->first;
+    real *partial = (real *)p->partial + tile * p->rows * D;
+    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .m = p->rows, .n = D, .k = columns, .alpha = 1, .a = e,
+                             .lda = columns, .b = w, .ldb = D, .c = partial, .ldc = D});
+    for (int64_t t = 0; t < p->rows; t++) {
+        K->scale(partial + t * D, factor[t], partial + t * D, D);
+        if (y[t] >= from && y[t] < from + columns) {
+            K->axpy(partial + t * D, (real)-p->share, w + (y[t] - from) * D, D);
+        }
+    }
+    if (!p->call->wants[W]) {
+        return;
+    }
+    real *dw = (real *)p->call->saved[SAVED_DW].data + from * D;
+    real *scaled = (real *)p->scaled + (int64_t)worker * p->rows * D;
+    for (int64_t t = 0; t < p->rows; t++) {
+        K->scale(scaled + t * D, factor[t], x + t * D, D);
+    }
+    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .ta = true, .m = columns, .n = D, .k = p->rows, .alpha = 1, .a = e,
+                             .lda = columns, .b = scaled, .ldb = D, .beta = !p->first_pass, .c = dw, .ldc = D});
+    for (int64_t t = 0; t < p->rows; t++) {
+        if (y[t] >= from && y[t] < from + columns) {
+            K->axpy(dw + (y[t] - from) * D, (real)-p->share, x + t * D, D);
+        }
+    }
+}
+
+static void R(sum_partials)(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const pass *p = arg;
+    int64_t from = piece * R(SOME_ROWS), rows = R(rows_end)(p, piece) - from;
+    real *dx = (real *)p->call->saved[SAVED_DX].data + (p->first + from) * p->D;
+    const real *partial = (const real *)p->partial + from * p->D;
+    memcpy(dx, partial, (size_t)(rows * p->D) * sizeof *dx);
+    for (int64_t i = 1; i < p->tiles; i++) {
+        K->acc(dx, partial + i * p->rows * p->D, rows * p->D);
+    }
+}
+
+/* The sum of the tokens' losses. */
+static double R(run_pass)(pass *p)
+{
+    asc_ctx *ctx = p->call->ctx;
+    int64_t pieces = (p->rows + R(SOME_ROWS) - 1) / R(SOME_ROWS);
+    asc_parallel(ctx, p->tiles, R(score_tile), p);
+    asc_parallel(ctx, pieces, R(join_rows), p);
+    if (p->call->wants_grad) {
+        asc_parallel(ctx, p->tiles, R(grad_tile), p);
+        asc_parallel(ctx, pieces, R(sum_partials), p);
+    }
+    double total = 0;
+    for (int64_t t = 0; t < p->rows; t++) {
+        total += p->loss[t];
+    }
+    return total;
+}
+
+typedef struct R(scaled_add) {
+    real *to;
+    const real *from;
+    real by;
+    bool fresh;
+    int64_t n;
+} R(scaled_add);
+
+static void R(add_piece)(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const R(scaled_add) *s = arg;
+    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, s->n);
+    if (s->fresh) {
+        K->scale(s->to + from, s->by, s->from + from, n);
+    } else {
+        K->axpy(s->to + from, s->by, s->from + from, n);
+    }
+}
+
+/* grad_in (+)= cotangent × what the forward pass saved for a cotangent of 1. */
+static void R(add_scaled)(asc_call *call, int input, int saved)
+{
+    asc_array *to = &call->grad_in[input];
+    if (to->data) {
+        R(scaled_add) s = {to->data, call->saved[saved].data, *(const real *)call->grad_out[LOSS].data,
+                           call->fresh[input], to->numel};
+        asc_parallel(call->ctx, (to->numel + ASC_PIECE - 1) / ASC_PIECE, R(add_piece), &s);
+    }
+}
+
+#endif

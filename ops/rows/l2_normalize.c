@@ -1,0 +1,130 @@
+/* ops/rows/l2_normalize.c: y = x/‖x‖ over the last dimension, 0 with gradient 0 where ‖x‖ <= 1e-12.
+ *
+ *   dx = (dy - y (y·dy))/‖x‖ */
+#ifndef ASC_REAL
+#include "ops/shared/op.h"
+
+#include <math.h>
+
+enum { NORM }; /* saved: of each row */
+
+static const double least_norm = 1e-12;
+
+static int64_t length_of(const asc_array *x)
+{
+    return x->shape[x->ndim - 1];
+}
+
+/* Rows of a piece. */
+static int64_t rows_per_piece(int64_t n)
+{
+    return n < ASC_PIECE ? ASC_PIECE / (n > 0 ? n : 1) : 1;
+}
+
+#define ASC_SELF "ops/rows/l2_normalize.c"
+#include "ops/shared/both.h"
+
+static asc_status infer(asc_call *call)
+{
+    const asc_array *x = &call->in[0];
+    if (asc_expect_floating(call, 0)) {
+        return ASC_ERR_ARG;
+    }
+    if (x->ndim < 1) {
+        return asc_call_expect(call, 0, "(..., D)");
+    }
+    if (asc_call_save(call, NORM, ASC_F64, x->ndim - 1, x->shape)) {
+        return ASC_ERR_MEMORY;
+    }
+    return asc_call_output(call, 0, x->dtype, x->ndim, x->shape);
+}
+
+static void run(asc_call *call, asc_piece_fn *piece)
+{
+    int64_t in_piece = rows_per_piece(length_of(&call->in[0]));
+    asc_parallel(call->ctx, (call->saved[NORM].numel + in_piece - 1) / in_piece, piece, call);
+}
+
+static asc_status forward(asc_call *call)
+{
+    run(call, call->in[0].dtype == ASC_F32 ? forward_piece_f32 : forward_piece_f64);
+    return ASC_OK;
+}
+
+static asc_status backward(asc_call *call)
+{
+    run(call, call->in[0].dtype == ASC_F32 ? backward_piece_f32 : backward_piece_f64);
+    return ASC_OK;
+}
+
+static const asc_sample samples[] = {
+    {.in = {{'f', 3, {2, 3, 5}}}},
+    {.in = {{'f', 1, {4}}}, .note = "one vector"},
+    {.in = {{'f', 2, {3, 1}, .away = .5}}, .note = "length 1"},
+    {.in = {{'u', 2, {2, 3}, -1e-13, 1e-13}}, .note = "too short to have a direction"},
+    {.in = {{'f', 2, {0, 3}}}, .note = "no rows"},
+    {.in = {{'f', 2, {3, 0}}}, .note = "length 0"},
+};
+
+const asc_op asc_op_l2_normalize = {
+    .abi = ASC_OP_ABI,
+    .name = "l2_normalize",
+    .equation = "y = x/‖x‖ over the last dimension, 0 where ‖x‖ <= 1e-12;  x (..., D)",
+    .inputs = "x",
+    .n_out = 1,
+    .flags = ASC_OP_FRESH,
+    .saves_out = 1,
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .samples = samples,
+    .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 4, {32, 4, 128, 64}}}},
+};
+
+asc_tensor asc_l2_normalize(asc_ctx *ctx, asc_tensor x)
+{
+    return asc_apply1(ctx, &asc_op_l2_normalize, &x, 1, NULL);
+}
+
+asc_tensor asc_cosine_similarity(asc_ctx *ctx, asc_tensor a, asc_tensor b)
+{
+    asc_tensor products = asc_mul(ctx, asc_l2_normalize(ctx, a), asc_l2_normalize(ctx, b));
+    return asc_sum(ctx, products, 1, (int[]){-1}, false);
+}
+
+#else /* for each dtype */
+
+static void R(forward_piece)(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    int64_t n = length_of(&call->in[0]), in_piece = rows_per_piece(n), end = (piece + 1) * in_piece;
+    double *norm = call->saved[NORM].data;
+    for (int64_t r = piece * in_piece; r < end && r < call->saved[NORM].numel; r++) {
+        const real *x = (const real *)call->in[0].data + r * n;
+        real *y = (real *)call->out[0].data + r * n;
+        norm[r] = sqrt(K->sumsq(x, n));
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = norm[r] <= least_norm ? 0 : (real)((double)x[i] / norm[r]);
+        }
+    }
+}
+
+static void R(backward_piece)(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    int64_t n = length_of(&call->out[0]), in_piece = rows_per_piece(n), end = (piece + 1) * in_piece;
+    const double *norm = call->saved[NORM].data;
+    for (int64_t r = piece * in_piece; r < end && r < call->saved[NORM].numel; r++) {
+        const real *y = (const real *)call->out[0].data + r * n, *dy = (const real *)call->grad_out[0].data + r * n;
+        real *dx = (real *)call->grad_in[0].data + r * n, dot = K->dot(y, dy, n);
+        for (int64_t i = 0; i < n; i++) {
+            real g = norm[r] <= least_norm ? 0 : (real)((double)(dy[i] - y[i] * dot) / norm[r]);
+            dx[i] = call->fresh[0] ? g : dx[i] + g;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* ops/rows/reduce.h: what ops over dimensions share. Their attributes are, or begin with, asc_reduce_attrs. */
+#ifndef OPS_REDUCE_H
+#define OPS_REDUCE_H
+
+#include "ops/shared/broadcast.h"
+
+typedef struct asc_reduce_attrs {
+    int n_dims; /* 0: all */
+    int dims[ASC_MAX_DIMS];
+    bool keepdim;
+} asc_reduce_attrs;
+
+/* The attributes of a builder's arguments; a number of dimensions that does not fit is kept, for infer to refuse. */
+asc_reduce_attrs asc_reduce_attrs_of(int n_dims, const int *dims, bool keepdim);
+
+/* Checks x, in[0], and its dimensions, and declares the output. */
+asc_status asc_reduce_infer(asc_call *call);
+
+/* After infer: the dimensions as bits, and the number of entries that a value of y is made of. */
+uint32_t asc_reduce_dims(const asc_call *call);
+int64_t asc_reduce_count(const asc_call *call);
+
+/* x, contiguous, with the dimensions that are kept first: a value of y is made of asc_reduce_count elements in a row. */
+asc_walk asc_reduce_walk(const asc_call *call);
+
+#endif

@@ -1,0 +1,239 @@
+/* ops/rows/softmax.c: softmax and its logarithm over the last dimension, over the entries that a mask allows.
+ *
+ *   softmax      y_i = exp(x_i - m)/s          dx = y∘(dy - Σ y dy)
+ *   log_softmax  y_i = x_i - m - log s         dx = dy - exp(y) Σ dy
+ *
+ * with m = max x and s = Σ exp(x_i - m) over the allowed entries. What is not allowed is left out by selection, never
+ * by a product: ∞·0 is NaN. */
+#ifndef ASC_REAL
+#include "ops/shared/broadcast.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { X, MASK };
+
+/* Rows of n; the walk goes over the rows, and its array is the mask, whose entries in a row stand mask_step apart. */
+typedef struct rows_job {
+    asc_call *call;
+    asc_walk walk;
+    int64_t n, mask_step, rows_per_piece;
+    bool log;
+    void *spare; /* [workers, n], for backward */
+} rows_job;
+
+extern const asc_op asc_op_log_softmax;
+
+#define ASC_SELF "ops/rows/softmax.c"
+#include "ops/shared/both.h"
+
+static asc_status infer(asc_call *call)
+{
+    const asc_array *x = &call->in[X], *mask = &call->in[MASK];
+    if (asc_expect_floating(call, X)) {
+        return ASC_ERR_ARG;
+    }
+    if (x->ndim < 1) {
+        return asc_call_expect(call, X, "(..., n)");
+    }
+    if (mask->ndim >= 0 && (mask->dtype != ASC_U8 || !asc_broadcasts_to(mask, x))) {
+        char text[ASC_SHAPE_TEXT];
+        return asc_call_expect(call, MASK, "u8 of a shape that broadcasts to %s", asc_shape_text(x, text));
+    }
+    return asc_call_output(call, 0, x->dtype, x->ndim, x->shape);
+}
+
+static asc_status run_rows(asc_call *call, rows_job *j, asc_piece_fn *piece)
+{
+    const asc_array *x = &call->out[0], *mask = &call->in[MASK];
+    int last = x->ndim - 1;
+    int64_t stride[ASC_MAX_DIMS] = {0};
+    if (mask->ndim >= 0) {
+        asc_broadcast_strides(mask, x->ndim, x->shape, stride);
+    }
+    j->call = call;
+    j->n = x->shape[last];
+    j->mask_step = stride[last];
+    j->walk = asc_walk_over(1, (const int64_t *[]){stride}, last, x->shape);
+    j->rows_per_piece = j->n < ASC_PIECE ? ASC_PIECE / (j->n > 0 ? j->n : 1) : 1;
+    j->log = call->op == &asc_op_log_softmax;
+    asc_parallel(call->ctx, (j->walk.numel + j->rows_per_piece - 1) / j->rows_per_piece, piece, j);
+    return ASC_OK;
+}
+
+static asc_status forward(asc_call *call)
+{
+    return run_rows(call, &(rows_job){0}, call->out[0].dtype == ASC_F32 ? forward_piece_f32 : forward_piece_f64);
+}
+
+static asc_status backward(asc_call *call)
+{
+    const asc_array *y = &call->out[0];
+    size_t row = (size_t)y->shape[y->ndim - 1] * asc_dtype_size(y->dtype);
+    rows_job j = {.spare = asc_call_scratch(call, 2 * row * (size_t)asc_threads(call->ctx))};
+    if (!j.spare) {
+        return ASC_ERR_MEMORY;
+    }
+    return run_rows(call, &j, y->dtype == ASC_F32 ? backward_piece_f32 : backward_piece_f64);
+}
+
+static const asc_sample softmax_samples[] = {
+    {.in = {{'f', 3, {2, 3, 5}}}},
+    {.in = {{'f', 3, {2, 3, 4}}, {'b', 3, {2, 3, 4}}}, .note = "a mask"},
+    {.in = {{'f', 3, {2, 3, 4}}, {'b', 2, {3, 1}}}, .note = "a mask of whole rows"},
+    {.in = {{'f', 4, {2, 2, 3, 4}}, {'b', 4, {2, 1, 1, 4}}}, .note = "a mask for all heads and rows"},
+    {.in = {{'f', 2, {3, 1}}}, .note = "length 1"},
+    {.in = {{'f', 2, {0, 3}}}, .note = "no rows"},
+    {.in = {{'f', 2, {3, 0}}}, .note = "empty rows"},
+};
+
+/* Without masks: what is not allowed is -∞, which differences can't check. */
+static const asc_sample log_samples[] = {
+    {.in = {{'f', 3, {2, 3, 5}}}},
+    {.in = {{'f', 1, {4}}}, .note = "one row"},
+    {.in = {{'f', 2, {3, 1}}}, .note = "length 1"},
+    {.in = {{'f', 2, {0, 3}}}, .note = "no rows"},
+};
+
+const asc_op asc_op_softmax = {
+    .abi = ASC_OP_ABI,
+    .name = "softmax",
+    .equation = "y_i = exp(x_i)/Σ_j exp(x_j) over the last dimension and the allowed j, 0 elsewhere",
+    .inputs = "x mask?",
+    .n_out = 1,
+    .flags = ASC_OP_FRESH,
+    .saves_out = 1,
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .samples = softmax_samples,
+    .n_samples = ASC_COUNT(softmax_samples),
+    .bench = &(const asc_sample){.in = {{'f', 4, {32, 4, 128, 128}}, {'b', 2, {128, 128}}}},
+};
+
+const asc_op asc_op_log_softmax = {
+    .abi = ASC_OP_ABI,
+    .name = "log_softmax",
+    .equation = "y_i = x_i - log Σ_j exp(x_j) over the last dimension and the allowed j, -∞ elsewhere",
+    .inputs = "x mask?",
+    .n_out = 1,
+    .flags = ASC_OP_FRESH,
+    .saves_out = 1,
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .samples = log_samples,
+    .n_samples = ASC_COUNT(log_samples),
+    .bench = &(const asc_sample){.in = {{'f', 2, {512, 30522}}}},
+};
+
+asc_tensor asc_softmax(asc_ctx *ctx, asc_tensor x, asc_tensor mask)
+{
+    return asc_apply1(ctx, &asc_op_softmax, (asc_tensor[]){x, mask}, 2, NULL);
+}
+
+asc_tensor asc_log_softmax(asc_ctx *ctx, asc_tensor x, asc_tensor mask)
+{
+    return asc_apply1(ctx, &asc_op_log_softmax, (asc_tensor[]){x, mask}, 2, NULL);
+}
+
+#else /* for each dtype */
+
+/* y = x where allowed, else -∞. */
+static void R(select)(real *y, const real *x, const uint8_t *mask, int64_t step, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = mask[i * step] ? x[i] : (real)-INFINITY;
+    }
+}
+
+/* x may be y. */
+static void R(log_softmax_row)(real *y, const real *x, int64_t n)
+{
+    real max = K->max(x, n), sum = 0, spare[512];
+    if (max == (real)-INFINITY) {
+        memmove(y, x, (size_t)n * sizeof *y);
+        return;
+    }
+    for (int64_t i = 0; i < n; i += ASC_COUNT(spare)) {
+        sum += K->exp_shift(spare, x + i, max, n - i < ASC_COUNT(spare) ? n - i : ASC_COUNT(spare));
+    }
+    real log_sum = (real)log((double)sum);
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = x[i] - max - log_sum;
+    }
+}
+
+static void R(forward_row)(const rows_job *j, int64_t row, const uint8_t *mask)
+{
+    const real *x = (const real *)j->call->in[X].data + row * j->n;
+    real *y = (real *)j->call->out[0].data + row * j->n;
+    if (mask) {
+        R(select)(y, x, mask, j->mask_step, j->n);
+        x = y;
+    }
+    if (j->log) {
+        R(log_softmax_row)(y, x, j->n);
+    } else {
+        K->softmax_row(y, x, j->n);
+    }
+}
+
+static void R(forward_piece)(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const rows_job *j = arg;
+    const uint8_t *mask = j->call->in[MASK].data;
+    int64_t row = piece * j->rows_per_piece, left = j->walk.numel - row;
+    asc_cursor c = asc_cursor_at(&j->walk, row, left < j->rows_per_piece ? left : j->rows_per_piece);
+    while (asc_cursor_next(&c)) {
+        for (int64_t i = 0; i < c.n; i++, row++) {
+            R(forward_row)(j, row, mask ? mask + c.at[0] + i * c.step[0] : NULL);
+        }
+    }
+}
+
+/* dx (+)= dy - exp(y) Σ dy, over the entries that are not -∞; kept and p are spare rows. */
+static void R(log_grad_row)(real *dx, const real *y, const real *dy, real *kept, real *p, int64_t n, bool fresh)
+{
+    for (int64_t i = 0; i < n; i++) {
+        kept[i] = y[i] == (real)-INFINITY ? 0 : dy[i];
+    }
+    real sum = K->sum(kept, n);
+    K->exp(p, y, n);
+    for (int64_t i = 0; i < n; i++) {
+        real g = y[i] == (real)-INFINITY ? 0 : kept[i] - p[i] * sum;
+        dx[i] = fresh ? g : dx[i] + g;
+    }
+}
+
+/* What came for the zeros of a masked softmax is left out, so that an ∞ there makes no NaN. */
+static void R(masked_grad_row)(real *dx, const real *y, const real *dy, real *kept, int64_t n, bool fresh)
+{
+    for (int64_t i = 0; i < n; i++) {
+        kept[i] = y[i] == 0 ? 0 : dy[i];
+    }
+    K->softmax_grad_row(dx, y, kept, 1, n, fresh);
+}
+
+static void R(backward_piece)(void *arg, int64_t piece, int worker)
+{
+    const rows_job *j = arg;
+    const asc_call *call = j->call;
+    bool fresh = call->fresh[X], masked = call->in[MASK].ndim >= 0;
+    int64_t n = j->n, first = piece * j->rows_per_piece, end = first + j->rows_per_piece;
+    real *spare = (real *)j->spare + 2 * worker * n;
+    for (int64_t row = first; row < end && row < j->walk.numel; row++) {
+        const real *y = (const real *)call->out[0].data + row * n, *dy = (const real *)call->grad_out[0].data + row * n;
+        real *dx = (real *)call->grad_in[X].data + row * n;
+        if (j->log) {
+            R(log_grad_row)(dx, y, dy, spare, spare + n, n, fresh);
+        } else if (masked) {
+            R(masked_grad_row)(dx, y, dy, spare, n, fresh);
+        } else {
+            K->softmax_grad_row(dx, y, dy, 1, n, fresh);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* ops/shape/concat.c: y = [x_0, x_1, …] along one dimension.
+ *
+ *   dx_i = the part of dy where x_i stands. */
+#include "ops/shared/op.h"
+
+#include <string.h>
+
+typedef struct concat_attrs {
+    int dim;
+} concat_attrs;
+
+static int dim_of(asc_call *call)
+{
+    return asc_expect_dim(call, 0, ((const concat_attrs *)call->attrs)->dim);
+}
+
+static asc_status infer(asc_call *call)
+{
+    const asc_array *first = &call->in[0];
+    int dim = dim_of(call);
+    if (dim < 0) {
+        return ASC_ERR_ARG;
+    }
+    int64_t shape[ASC_MAX_DIMS];
+    memcpy(shape, first->shape, sizeof shape);
+    for (int i = 1; i < call->n_in; i++) {
+        asc_array expected = *first;
+        expected.shape[dim] = call->in[i].ndim > dim ? call->in[i].shape[dim] : 0;
+        if (call->in[i].dtype != first->dtype || !asc_same_shape(&call->in[i], &expected)) {
+            char text[ASC_SHAPE_TEXT];
+            return asc_call_expect(call, i, "%s %s but for dimension %d, as x[0]", asc_dtype_name(first->dtype),
+                                   asc_shape_text(first, text), dim);
+        }
+        if (__builtin_add_overflow(shape[dim], expected.shape[dim], &shape[dim])) {
+            return asc_call_fail(call, "dimension %d of the result is too long", dim);
+        }
+    }
+    return asc_call_output(call, 0, first->dtype, first->ndim, shape);
+}
+
+/* The part of `whole` where x stands, *at elements along dim from its start, and moves on. */
+static asc_array part_of(const asc_array *whole, const asc_array *x, int dim, int64_t *at)
+{
+    asc_array part = *whole;
+    part.shape[dim] = x->shape[dim];
+    part.numel = x->numel;
+    part.data = (char *)whole->data + *at * whole->stride[dim] * (int64_t)asc_dtype_size(whole->dtype);
+    *at += x->shape[dim];
+    return part;
+}
+
+static asc_status forward(asc_call *call)
+{
+    int dim = dim_of(call);
+    int64_t at = 0;
+    for (int i = 0; i < call->n_in; i++) {
+        asc_array part = part_of(&call->out[0], &call->in[i], dim, &at);
+        asc_strided_copy(call->ctx, &part, &call->in[i]);
+    }
+    return ASC_OK;
+}
+
+static asc_status backward(asc_call *call)
+{
+    int dim = dim_of(call);
+    int64_t at = 0;
+    for (int i = 0; i < call->n_in; i++) {
+        asc_array part = part_of(&call->grad_out[0], &call->in[i], dim, &at);
+        if (call->grad_in[i].data) {
+            asc_strided_add(call->ctx, &call->grad_in[i], &part, call->fresh[i]);
+        }
+    }
+    return ASC_OK;
+}
+
+static const asc_sample samples[] = {
+    {.in = {{'f', 3, {2, 3, 4}}, {'f', 3, {2, 1, 4}}, {'f', 3, {2, 2, 4}}}, .attrs = &(const concat_attrs){1}},
+    {.in = {{'f', 2, {3, 2}}, {'f', 2, {3, 5}}}, .attrs = &(const concat_attrs){-1}, .note = "last dimension"},
+    {.in = {{'f', 1, {3}}, {'=', .lo = 0}}, .attrs = &(const concat_attrs){0}, .note = "one tensor twice"},
+    {.in = {{'f', 1, {1}}}, .attrs = &(const concat_attrs){0}, .note = "one alone"},
+    {.in = {{'f', 2, {0, 2}}, {'f', 2, {3, 2}}, {'f', 2, {0, 2}}}, .attrs = &(const concat_attrs){0},
+     .note = "some are empty"},
+};
+
+const asc_op asc_op_concat = {
+    .abi = ASC_OP_ABI,
+    .name = "concat",
+    .equation = "y = [x_0, x_1, …] along dim",
+    .inputs = "x ...",
+    .n_out = 1,
+    .flags = ASC_OP_STRIDED | ASC_OP_FRESH,
+    .attrs_size = sizeof(concat_attrs),
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .samples = samples,
+    .n_samples = ASC_COUNT(samples),
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 256}}},
+                                 .attrs = &(const concat_attrs){-1}},
+};
+
+asc_tensor asc_concat(asc_ctx *ctx, const asc_tensor *x, int n, int dim)
+{
+    return asc_apply1(ctx, &asc_op_concat, x, n, &(concat_attrs){dim});
+}
+
+/* ---- compositions ---- */
+
+asc_tensor asc_stack(asc_ctx *ctx, const asc_tensor *x, int n, int dim)
+{
+    asc_tensor slices[ASC_MAX_IN];
+    for (int i = 0; i < n && i < ASC_MAX_IN; i++) {
+        if (asc_is_valid(x[i]) && !asc_same_shape(&asc_node_of(x[i])->array, &asc_node_of(x[0])->array)) {
+            char got[ASC_SHAPE_TEXT], first[ASC_SHAPE_TEXT];
+            asc_fail(ctx, ASC_ERR_ARG, "stack: x[%d] is %s, expected %s, as x[0]", i,
+                     asc_shape_text(&asc_node_of(x[i])->array, got), asc_shape_text(&asc_node_of(x[0])->array, first));
+            return asc_null();
+        }
+        slices[i] = asc_unsqueeze(ctx, x[i], dim);
+    }
+    return asc_concat(ctx, slices, n, dim);
+}
+
+asc_status asc_tensor_split(asc_ctx *ctx, asc_tensor x, int dim, int n, const int64_t *sizes, asc_tensor *out)
+{
+    int64_t length = asc_size(x, dim), at = 0, end = 0;
+    for (int i = 0; i < n; i++) {
+        out[i] = asc_null();
+        bool fits = sizes[i] >= 0 && sizes[i] <= length - end;
+        end = fits && end >= 0 ? end + sizes[i] : -1;
+    }
+    if (asc_is_valid(x) && end != length) {
+        return asc_fail(ctx, ASC_ERR_ARG, "split: the sizes do not add up to dimension %d of x, %lld", dim,
+                        (long long)length);
+    }
+    for (int i = 0; i < n && !asc_error(ctx); at += sizes[i++]) {
+        out[i] = asc_slice(ctx, x, dim, at, at + sizes[i], 1);
+    }
+    for (int i = 0; i < n && asc_error(ctx); i++) {
+        out[i] = asc_null();
+    }
+    return asc_error(ctx);
+}
+
+asc_tensor asc_roll(asc_ctx *ctx, asc_tensor x, int dim, int64_t shift)
+{
+    int64_t n = asc_size(x, dim), cut = n > 0 ? ((-shift % n) + n) % n : 0;
+    asc_tensor parts[] = {asc_slice(ctx, x, dim, cut, ASC_END, 1), asc_slice(ctx, x, dim, 0, cut, 1)};
+    return asc_concat(ctx, parts, 2, dim);
+}

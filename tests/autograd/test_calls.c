@@ -1,0 +1,260 @@
+/* tests/autograd/test_calls.c: ops of one's own, the checks for values that are not finite, and what results may depend
+ * on: neither threads nor what else has run. */
+#include <math.h>
+#include <string.h>
+
+#include <ascgrad/ops.h>
+
+#include "tests/autograd/ops.h"
+#include "tests/threads.h"
+
+/* ---- an op of one's own: y = x^n, whole; z = Σ x, if asked for ---- */
+
+typedef struct power_attrs {
+    int n;
+} power_attrs;
+
+static asc_status power_infer(asc_call *call)
+{
+    const asc_array *x = &call->in[0];
+    if (x->dtype != ASC_F64) {
+        return asc_call_expect(call, 0, "f64");
+    }
+    if (asc_call_save(call, 0, ASC_F64, x->ndim, x->shape) || asc_call_output(call, 1, ASC_F64, 0, NULL)) {
+        return ASC_ERR_MEMORY;
+    }
+    return asc_call_output(call, 0, ASC_F64, x->ndim, x->shape);
+}
+
+/* Saves the derivative. */
+static asc_status power_forward(asc_call *call)
+{
+    const double *x = call->in[0].data;
+    double *y = call->out[0].data, *sum = call->out[1].data, *derivative = call->saved[0].data;
+    int n = ((const power_attrs *)call->attrs)->n;
+    *sum = 0;
+    for (int64_t i = 0; i < call->in[0].numel; i++) {
+        y[i] = pow(x[i], n);
+        derivative[i] = n * pow(x[i], n - 1);
+        *sum += x[i];
+    }
+    return ASC_OK;
+}
+
+static int backward_calls;
+
+static asc_status power_backward(asc_call *call)
+{
+    const double *dy = call->grad_out[0].data, *dsum = call->grad_out[1].data, *derivative = call->saved[0].data;
+    double *dx = call->grad_in[0].data;
+    backward_calls++;
+    ck_assert_ptr_null(call->in[0].data); /* neither is saved */
+    ck_assert_ptr_null(call->out[0].data);
+    for (int64_t i = 0; i < call->in[0].numel; i++) {
+        dx[i] += (dy ? dy[i] * derivative[i] : 0) + (dsum ? *dsum : 0);
+    }
+    return ASC_OK;
+}
+
+static const asc_op power_op = {
+    .abi = ASC_OP_ABI,
+    .name = "test_power",
+    .equation = "y = x^n, z = Σ x",
+    .inputs = "x",
+    .n_out = 2,
+    .attrs_size = sizeof(power_attrs),
+    .infer = power_infer,
+    .forward = power_forward,
+    .backward = power_backward,
+};
+
+START_TEST(an_op_of_ones_own)
+{
+    ck_assert_int_eq(asc_op_register(ctx, &power_op), ASC_OK);
+    ck_assert_ptr_eq(asc_op_find(ctx, "test_power"), &power_op);
+    asc_tensor x = asc_full(ctx, ASC_F64, 2, ASC_SHAPE(1)), out[2];
+    asc_require_grad(x, true);
+    backward_calls = 0;
+    for (int o = 0; o < 2; o++) { /* a gradient for one output only */
+        ck_assert_int_eq(asc_apply(ctx, &power_op, &x, 1, &(power_attrs){3}, out), ASC_OK);
+        ck_assert_int_eq(asc_backward(ctx, out[o], asc_null(), false), ASC_OK);
+        ck_assert_double_eq(asc_item(asc_grad(x)), o == 0 ? 12 : 13);
+    }
+    ck_assert_int_eq(backward_calls, 2);
+}
+END_TEST
+
+START_TEST(the_librarys_ops_by_name)
+{
+    ck_assert_ptr_nonnull(asc_op_at(0));
+    for (int i = 0; asc_op_at(i); i++) {
+        ck_assert_ptr_eq(asc_op_find(ctx, asc_op_at(i)->name), asc_op_at(i));
+    }
+    ck_assert_ptr_null(asc_op_find(ctx, "no_such_op"));
+    ck_assert_ptr_null(asc_op_at(-1));
+    ck_assert_ptr_null(asc_op_at(1000000));
+}
+END_TEST
+
+START_TEST(registering_errors)
+{
+    ck_assert_int_eq(asc_op_register(ctx, &power_op), ASC_OK);
+    ck_assert_int_eq(asc_op_register(ctx, &power_op), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "test_power: there is an op of this name");
+    ck_assert_int_eq(asc_op_register(ctx, NULL), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "ABI");
+    asc_op op = power_op;
+    op.name = "embedding";
+    asc_op_register(ctx, &op);
+    expect_error_with(ASC_ERR_ARG, "embedding: there is an op of this name");
+    op.name = "other";
+    op.abi = ASC_OP_ABI + 1;
+    asc_op_register(ctx, &op);
+    expect_error_with(ASC_ERR_ARG, "expected 1");
+    op.abi = ASC_OP_ABI;
+    op.forward = NULL;
+    asc_op_register(ctx, &op);
+    expect_error_with(ASC_ERR_ARG, "other: name, equation, inputs, infer and forward are needed");
+    op.forward = power_forward;
+    op.inputs = "a b c d e f g h i j k l m n o p q r s t u v w x y";
+    asc_op_register(ctx, &op);
+    expect_error_with(ASC_ERR_ARG, "25 inputs");
+    op.inputs = "x";
+    op.attrs_size = 257;
+    asc_op_register(ctx, &op);
+    expect_error_with(ASC_ERR_ARG, "257 bytes of attributes");
+    ck_assert_ptr_null(asc_op_find(ctx, "other"));
+}
+END_TEST
+
+/* ---- values that are not finite ---- */
+
+START_TEST(nan_check_of_outputs)
+{
+    asc_tensor huge = asc_from(ctx, ASC_F64, (double[]){1, 1e200, 1}, ASC_SHAPE(3));
+    ck_assert(asc_is_valid(mul(ctx, huge, huge)));
+    asc_set_nan_check(ctx, true);
+    asc_set_label(ctx, "layers.2.ffn");
+    ck_assert(asc_is_null(mul(ctx, huge, huge)));
+    expect_error_with(ASC_ERR_NONFINITE, "layers.2.ffn: test_mul: output 0 (3) has inf at element 1");
+    asc_set_label(ctx, NULL);
+    mul(ctx, huge, huge);
+    ck_assert_int_eq(strncmp(asc_error_message(ctx), "test_mul: output 0", 18), 0);
+    asc_error_clear(ctx);
+    asc_set_nan_check(ctx, false);
+    ck_assert(asc_is_valid(mul(ctx, huge, huge)));
+}
+END_TEST
+
+START_TEST(nan_check_of_gradients)
+{
+    asc_tensor x = asc_full(ctx, ASC_F64, 1e-200, 0, NULL), c = asc_full(ctx, ASC_F64, 1e200, 0, NULL);
+    asc_require_grad(x, true);
+    asc_set_nan_check(ctx, true);
+    asc_set_label(ctx, "head");
+    asc_tensor y = mul(ctx, mul(ctx, x, c), c); /* 1e200, its gradient 1e400 */
+    asc_set_label(ctx, "elsewhere");
+    ck_assert_int_eq(asc_backward(ctx, y, asc_null(), false), ASC_ERR_NONFINITE);
+    expect_error_with(ASC_ERR_NONFINITE, "head: test_mul: gradient of a () has inf at element 0");
+    ck_assert_str_eq(asc_set_label(ctx, NULL), "elsewhere"); /* as it was */
+}
+END_TEST
+
+/* ---- dropout ---- */
+
+static void drop(asc_ctx *on, uint64_t seed, uint64_t step, int ordinal, float *y, int n)
+{
+    asc_scope_begin(on);
+    asc_set_step(on, seed, step);
+    asc_tensor x = asc_full(on, ASC_F32, 1, 1, (int64_t[]){n}), t = x;
+    for (int i = 0; i <= ordinal; i++) {
+        t = asc_dropout(on, x, 0.5);
+        asc_contiguous(on, asc_expand(on, x, 2, (int64_t[]){2, n})); /* draws nothing */
+    }
+    memcpy(y, asc_data(t), (size_t)n * sizeof *y);
+    asc_scope_end(on);
+}
+
+START_TEST(dropout_depends_on_seed_step_and_ordinal)
+{
+    enum { N = 4096 };
+    static float first[N], other[N];
+    drop(ctx, 1, 1, 0, first, N);
+    asc_ctx *threads = asc_ctx_new(&(asc_options){.threads = 3, .seed = 99});
+    drop(threads, 5, 5, 3, other, N);
+    drop(threads, 1, 1, 0, other, N);
+    ck_assert_mem_eq(other, first, sizeof first);
+    asc_ctx_free(threads);
+    drop(ctx, 1, 1, 0, other, N / 2); /* the element's number alone decides */
+    ck_assert_mem_eq(other, first, sizeof first / 2);
+    static const struct {
+        uint64_t seed, step;
+        int ordinal;
+    } others[] = {{2, 1, 0}, {1, 2, 0}, {1, 1, 1}, {1, 0, 1},
+                  {(uint64_t)1 << 32 | 1, 1, 0}, {1, (uint64_t)1 << 32 | 1, 0}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        drop(ctx, others[i].seed, others[i].step, others[i].ordinal, other, N);
+        int same = 0;
+        for (int j = 0; j < N; j++) {
+            same += other[j] == first[j];
+        }
+        ck_assert_int_gt(same, N / 2 - 200); /* independent: half of the elements agree, within 6 deviations */
+        ck_assert_int_lt(same, N / 2 + 200);
+    }
+}
+END_TEST
+
+/* ---- the same bits for any number of threads ---- */
+
+enum { V = 300, D = 96, TOKENS = 700, LEAVES = 6 };
+
+static asc_tensor parameter(uint64_t stream, int ndim, const int64_t *shape)
+{
+    asc_tensor t = asc_normal(ctx, ASC_F32, 0, 0.3, 3, stream, ndim, shape);
+    asc_require_grad(t, true);
+    return t;
+}
+
+static void run_model(asc_tensor *result, int i)
+{
+    (void)i;
+    asc_tensor leaf[LEAVES] = {parameter(1, ASC_SHAPE(V, D)),     parameter(2, ASC_SHAPE(2 * D, D)),
+                               parameter(3, ASC_SHAPE(2 * D)),    parameter(4, ASC_SHAPE(D, 2 * D)),
+                               parameter(5, ASC_SHAPE(D)),        parameter(6, ASC_SHAPE(1, D))};
+    asc_tensor index = asc_empty(ctx, ASC_I64, ASC_SHAPE(TOKENS));
+    for (int t = 0; t < TOKENS; t++) {
+        ((int64_t *)asc_data_mut(index))[t] = t * t % V;
+    }
+    asc_set_step(ctx, 8, 9);
+    asc_tensor x = asc_embedding(ctx, leaf[0], index);
+    asc_tensor h = asc_dropout(ctx, asc_linear(ctx, x, leaf[1], leaf[2]), 0.1);
+    x = asc_add_dropout(ctx, x, asc_linear(ctx, h, leaf[3], asc_null()), 0.1);
+    x = asc_layer_norm(ctx, x, leaf[4], asc_null(), 1e-5);
+    x = asc_add_dropout(ctx, asc_expand(ctx, leaf[5], 2, (int64_t[]){TOKENS, D}), x, 0);
+    x = asc_transpose(ctx, asc_index_select(ctx, asc_transpose(ctx, x, 0, 1), 1, index), 0, 1);
+    asc_backward(ctx, x, asc_normal(ctx, ASC_F32, 0, 1, 3, 7, ASC_SHAPE(TOKENS, D)), false);
+    *result++ = asc_contiguous(ctx, x);
+    for (int l = 0; l < LEAVES; l++) {
+        *result++ = asc_grad(leaf[l]);
+    }
+}
+
+START_TEST(the_same_bits_for_any_number_of_threads)
+{
+    same_for_threads(run_model, 0);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("calls");
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
+    tcase_add_test(t, an_op_of_ones_own);
+    tcase_add_test(t, the_librarys_ops_by_name);
+    tcase_add_test(t, registering_errors);
+    tcase_add_test(t, nan_check_of_outputs);
+    tcase_add_test(t, nan_check_of_gradients);
+    tcase_add_test(t, dropout_depends_on_seed_step_and_ordinal);
+    tcase_add_test(t, the_same_bits_for_any_number_of_threads);
+    return run_suite("autograd/calls", t);
+}

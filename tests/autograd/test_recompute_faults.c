@@ -1,0 +1,112 @@
+/* tests/autograd/test_recompute_faults.c: asc_recompute: failures that leave nothing behind, and misuse. */
+#include "tests/autograd/recompute.h"
+#include "tests/faults.h"
+
+START_TEST(without_retain_there_is_no_second_pass)
+{
+    net n = make_net(true);
+    asc_scope_begin(ctx);
+    asc_tensor out[4], index = asc_zeros(ctx, ASC_I64, ASC_SHAPE(ROWS));
+    run_layer(&n, asc_zeros(ctx, ASC_F32, ASC_SHAPE(ROWS, D)), index, out);
+    asc_backward(ctx, asc_scale(ctx, out[1], 1), asc_null(), false);
+    asc_backward(ctx, asc_scale(ctx, out[1], 2), asc_null(), false);
+    expect_error_with(ASC_ERR_STATE, "recompute was freed by an earlier backward pass");
+    asc_scope_end(ctx);
+}
+END_TEST
+
+START_TEST(what_was_overwritten)
+{
+    net n = make_net(true);
+    asc_scope_begin(ctx);
+    asc_tensor loss = loss_of(&n, 1);
+    asc_data_mut(n.table);
+    asc_backward(ctx, loss, asc_null(), true);
+    expect_error_with(ASC_ERR_STATE, "a tensor that the function reads was overwritten");
+    asc_tensor x = asc_zeros(ctx, ASC_F32, ASC_SHAPE(ROWS, D)), out[4];
+    run_layer(&n, x, asc_zeros(ctx, ASC_I64, ASC_SHAPE(ROWS)), out);
+    asc_data_mut(x);
+    asc_backward(ctx, out[1], asc_null(), false);
+    expect_error_with(ASC_ERR_STATE, "input 0 was overwritten");
+    asc_scope_end(ctx);
+}
+END_TEST
+
+START_TEST(a_function_that_fails)
+{
+    float expected[VALUES], after[VALUES];
+    gradients(true, false, expected);
+    for (int run = 1; run <= 4; run++) { /* two first runs, then two second ones */
+        net n = make_net(true);
+        n.fail_at = run;
+        asc_scope_begin(ctx);
+        asc_tensor loss = loss_of(&n, 1);
+        ck_assert(asc_is_null(loss) == (run <= 2));
+        asc_backward(ctx, loss, asc_null(), false);
+        expect_error_with(ASC_ERR_IO, "told to fail");
+        asc_scope_end(ctx);
+    }
+    gradients(true, false, after);
+    ck_assert(same_bits(expected, after));
+}
+END_TEST
+
+START_TEST(a_function_that_changes_its_mind)
+{
+    net n = make_net(true);
+    n.grows = true;
+    asc_scope_begin(ctx);
+    asc_tensor x = asc_zeros(ctx, ASC_F32, ASC_SHAPE(ROWS, D)), out[4];
+    run_layer(&n, x, asc_zeros(ctx, ASC_I64, ASC_SHAPE(ROWS)), out);
+    asc_backward(ctx, out[1], asc_null(), false);
+    expect_error_with(ASC_ERR_STATE, "output 0 is f32 (12, 8) this time, it was f32 (6, 8)");
+    asc_scope_end(ctx);
+}
+END_TEST
+
+START_TEST(misuse)
+{
+    net n = make_net(true);
+    asc_tensor x = asc_zeros(ctx, ASC_F32, ASC_SHAPE(ROWS, D)), gone = asc_zeros(ctx, ASC_F32, ASC_SHAPE(1)), out[5];
+    asc_release(gone);
+    ck_assert_int_eq(asc_recompute(ctx, layer, &n, &gone, 1, out, 1), ASC_ERR_STATE);
+    expect_error_with(ASC_ERR_STATE, "input 0 is a tensor that is gone");
+    ck_assert_int_eq(asc_recompute(ctx, layer, &n, &x, 1, out, 5), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "1 inputs and 5 outputs, expected");
+    ck_assert_int_eq(asc_recompute(ctx, pass_on, &gone, &x, 1, out, 3), ASC_ERR_STATE);
+    ck_assert(asc_is_null(out[0]) && asc_is_null(out[2]));
+    expect_error_with(ASC_ERR_STATE, "output 2 is a tensor that is gone");
+    ck_assert_int_eq(n.runs, 0);
+}
+END_TEST
+
+/* The sum of all gradients and the loss, each with a weight of its own. */
+static double live(void)
+{
+    float values[VALUES] = {0};
+    gradients(true, false, values);
+    double sum = 0;
+    for (int i = 0; i < VALUES; i++) {
+        sum += values[i] * (double)(i + 1);
+    }
+    return sum;
+}
+
+START_TEST(every_allocation_fails_once)
+{
+    ck_assert_int_gt(fail_each_allocation(live, false), 40);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("faults");
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
+    tcase_add_test(t, without_retain_there_is_no_second_pass);
+    tcase_add_test(t, what_was_overwritten);
+    tcase_add_test(t, a_function_that_fails);
+    tcase_add_test(t, a_function_that_changes_its_mind);
+    tcase_add_test(t, misuse);
+    tcase_add_test(t, every_allocation_fails_once);
+    return run_suite("autograd/recompute faults", t);
+}

@@ -1,0 +1,183 @@
+/* tests/check/faulty.h: ops for the tests of the gradient check: one that can be told to be wrong, and |x|. */
+#ifndef TESTS_AUTOGRAD_FAULTY_H
+#define TESTS_AUTOGRAD_FAULTY_H
+
+/* Tables of samples leave out the fields that are 0. */
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wmissing-field-initializers"
+#endif
+
+#include <math.h>
+
+#include <ascgrad/op.h>
+
+/* ---- y = a ⊙ sin b, z = a ⊙ a, for a and b of one shape ---- */
+
+typedef enum fault {
+    NONE,
+    SIGN,
+    FACTOR_2,
+    FACTOR_101,
+    DROPPED,
+    OVERWRITTEN,
+    ELEMENT,    /* one element alone */
+    STRIDES,    /* takes any strides for contiguous */
+    FRESH,      /* adds to gradients that are not initialised */
+    UNSTEADY,   /* other outputs every time */
+    ALONE,      /* a gradient that is right only beside the other one */
+    OUTPUTS,    /* a cotangent that is taken up only beside the other one */
+    SAME,       /* wrong where both inputs are one tensor */
+    SINGLE,     /* wrong in f32 */
+    RECORDING,  /* other outputs where no backward pass can follow */
+    NAN_GRADIENT,
+    NOISE,      /* a forward pass too rough for differences */
+} fault;
+
+static fault now;
+
+static double get(const asc_array *a, int64_t i)
+{
+    int64_t at = 0, rest = i;
+    for (int d = a->ndim - 1; d >= 0 && now != STRIDES; d--) {
+        at += rest % a->shape[d] * a->stride[d];
+        rest /= a->shape[d];
+    }
+    at = now == STRIDES ? i : at;
+    return a->dtype == ASC_F32 ? (double)((float *)a->data)[at] : ((double *)a->data)[at];
+}
+
+static void put(asc_array *a, int64_t i, double v)
+{
+    if (a->dtype == ASC_F32) {
+        ((float *)a->data)[i] = (float)v;
+    } else {
+        ((double *)a->data)[i] = v;
+    }
+}
+
+static asc_status infer(asc_call *call)
+{
+    const asc_array *a = &call->in[0];
+    asc_status status = asc_call_output(call, 0, a->dtype, a->ndim, a->shape);
+    return status ? status : asc_call_output(call, 1, a->dtype, a->ndim, a->shape);
+}
+
+static asc_status forward(asc_call *call)
+{
+    static int calls;
+    calls++;
+    for (int64_t i = 0; i < call->in[0].numel; i++) {
+        double a = get(&call->in[0], i), b = get(&call->in[1], i), y = a * sin(b);
+        y += now == UNSTEADY ? 1e-13 * calls : 0;
+        y += now == RECORDING && !call->wants_grad ? 1e-6 : 0;
+        y += now == NOISE ? 1e-3 * sin(1e9 * a) : 0;
+        put(&call->out[0], i, now == SINGLE && call->in[0].dtype == ASC_F32 ? 1.01 * y : y);
+        put(&call->out[1], i, a * a);
+    }
+    return ASC_OK;
+}
+
+/* What a fault makes of a gradient of b. */
+static double spoil(const asc_call *call, int64_t i, double g)
+{
+    switch (now) {
+    case SIGN: return -g;
+    case FACTOR_2: return 2 * g;
+    case FACTOR_101: return 1.01 * g;
+    case DROPPED: return 0;
+    case ELEMENT: return i == 4 ? g + 1e-6 : g;
+    case ALONE: return call->grad_in[0].data ? g : 0;
+    case SAME: return call->in[0].data == call->in[1].data ? 1.1 * g : g;
+    case NAN_GRADIENT: return i == 2 ? NAN : g;
+    default: return g;
+    }
+}
+
+static void add(asc_call *call, int input, int64_t i, double g)
+{
+    asc_array *to = &call->grad_in[input];
+    bool write = now == OVERWRITTEN || (call->fresh[input] && now != FRESH);
+    if (to->data) {
+        put(to, i, write ? g : get(to, i) + g);
+    }
+}
+
+static asc_status backward(asc_call *call)
+{
+    const asc_array *dy = &call->grad_out[0], *dz = &call->grad_out[1];
+    for (int64_t i = 0; i < call->in[0].numel; i++) {
+        double a = get(&call->in[0], i), b = get(&call->in[1], i);
+        double gy = dy->data ? get(dy, i) : 0, gz = dz->data && (dy->data || now != OUTPUTS) ? get(dz, i) : 0;
+        add(call, 0, i, gy * sin(b) + 2 * gz * a);
+        add(call, 1, i, spoil(call, i, gy * a * cos(b)));
+    }
+    return ASC_OK;
+}
+
+static const asc_sample samples[] = {
+    {.in = {{'f', 2, {3, 4}}, {'u', 2, {3, 4}, .lo = -1, .hi = 1.5}}},
+    {.in = {{'f', 2, {0, 3}}, {'f', 2, {0, 3}}}, .note = "empty"},
+    {.in = {{'f', 1, {5}}, {'=', .lo = 0}}, .note = "one tensor"},
+};
+
+static const asc_op faulty = {
+    .abi = ASC_OP_ABI,
+    .name = "faulty",
+    .equation = "y = a sin b, z = a a",
+    .inputs = "a b",
+    .n_out = 2,
+    .flags = ASC_OP_STRIDED | ASC_OP_FRESH,
+    .saves_in = 3,
+    .infer = infer,
+    .forward = forward,
+    .backward = backward,
+    .samples = samples,
+    .n_samples = 3,
+};
+
+/* ---- y = |x|, times a random number with ASC_OP_RANDOM ---- */
+
+static asc_status abs_infer(asc_call *call)
+{
+    return asc_call_output(call, 0, call->in[0].dtype, call->in[0].ndim, call->in[0].shape);
+}
+
+static asc_status abs_forward(asc_call *call)
+{
+    double scale = call->op->flags & ASC_OP_RANDOM ? call->random[0] * 0x1p-32 : 1;
+    for (int64_t i = 0; i < call->in[0].numel; i++) {
+        put(&call->out[0], i, scale * fabs(get(&call->in[0], i)));
+    }
+    return ASC_OK;
+}
+
+static asc_status abs_backward(asc_call *call)
+{
+    double scale = call->op->flags & ASC_OP_RANDOM ? call->random[0] * 0x1p-32 : 1;
+    for (int64_t i = 0; i < call->in[0].numel; i++) {
+        double g = get(&call->grad_out[0], i) * scale * copysign(1, get(&call->in[0], i));
+        put(&call->grad_in[0], i, get(&call->grad_in[0], i) + g);
+    }
+    return ASC_OK;
+}
+
+static const asc_sample abs_samples[] = {
+    {.in = {{'f', 1, {150}, .kink = 0, .away = 0.01}}},
+    {.in = {{'u', 1, {150}, .lo = -0.1, .hi = 2, .kink = 0, .away = 0.05}}},
+};
+
+static const asc_op abs_op = {
+    .abi = ASC_OP_ABI,
+    .name = "abs",
+    .equation = "y = |x|",
+    .inputs = "x",
+    .n_out = 1,
+    .saves_in = 1,
+    .infer = abs_infer,
+    .forward = abs_forward,
+    .backward = abs_backward,
+    .samples = abs_samples,
+    .n_samples = 2,
+};
+
+#endif

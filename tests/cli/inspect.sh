@@ -1,0 +1,161 @@
+#!/bin/sh
+# ascgrad inspect: tables, arrays and figures of each kind of layer; words that are commands to a shell or to gnuplot.
+. "$abs_top_srcdir/tests/program.sh"
+
+status 0 "$ASCGRAD" train $tiny --out run
+status 0 "$ASCGRAD" train $tiny --model ascender --set k=4 --set gate=after --out swarm
+status 0 "$ASCGRAD" train $tiny --model grassmann --set r=6 --out planes
+status 0 "$ASCGRAD" train $tiny --steps 3 --mixing transformer,grassmann --set r=8 --set groups=2 --out hybrid
+
+# files NAME...: these and no others are in the folder `look`, and none is empty
+files() {
+    [ "$(cd look && echo *)" = "$*" ] || fail "files are $(cd look && echo *), expected $*"
+    for name; do
+        [ -s "look/$name" ] || fail "look/$name is empty"
+    done
+    rm -rf look
+}
+
+# ---- tables ----
+status 0 "$ASCGRAD" inspect run
+has out '^24 tokens: '
+has out '^layer  mixing      head  entropy  distance   self$'
+[ "$(grep -c '^ *[01]  transformer  *[01]  *[0-9.]*  *[0-9.]*  *[0-9.]*$' out)" -eq 4 ] || fail "not 2 x 2 heads"
+lines err 0
+status 0 "$ASCGRAD" inspect swarm --text 'the map was in the garden .'
+has out '^7 tokens: the '
+has out 'w align    w sep    w coh'
+has out '^    1  ascender       1 .*\(align\|sep\|coh\)$'
+status 0 "$ASCGRAD" inspect planes --tokens 9
+has out '^    0  t-1 .*  0.0 '
+has out '^layer    mean     5%'
+status 0 "$ASCGRAD" inspect hybrid
+has out '^    0  transformer'
+has out '^    1  t-1'
+printf 'the map\nwas in' | "$ASCGRAD" inspect run --text - >out || fail "--text -: exit status $?"
+has out '^5 tokens: '
+status 0 "$ASCGRAD" inspect run --json --threads 1
+lines out 1
+has out '"entropy": \[[0-9.]*, [0-9.]*\]'
+cp out one
+status 0 "$ASCGRAD" inspect run --json --threads 2
+same out one
+
+# ---- files, drawn by a gnuplot that only notes how it was called ----
+cat >plotter <<'END'
+#!/bin/sh
+echo "$@" >>"$CALLS"
+name=${2%.gp}
+[ -s "$2" ] && echo drawn >"$name.${3-png}"
+END
+chmod +x plotter
+CALLS=$PWD/calls ASCGRAD_GNUPLOT=./plotter
+export CALLS ASCGRAD_GNUPLOT
+mkdir look
+status 0 "$ASCGRAD" inspect run --out look
+has out '^written: look/inspect.npz look/inspect-maps.gp look/inspect-maps.png look/inspect-maps.svg '
+has calls '^-c inspect-maps.gp svg$'
+files inspect-heads.gp inspect-heads.png inspect-heads.svg inspect-maps.gp inspect-maps.png inspect-maps.svg \
+    inspect-training.gp inspect-training.png inspect-training.svg inspect.npz
+status 0 "$ASCGRAD" inspect planes --layer 1 --out look/
+files inspect-angles.gp inspect-angles.png inspect-angles.svg inspect-planes.gp inspect-planes.png inspect-planes.svg \
+    inspect-training.gp inspect-training.png inspect-training.svg inspect.npz
+mkdir look
+status 0 "$ASCGRAD" inspect swarm --head 1 --what heads,maps --out look/x --json
+has out '"files": \["look/x.npz", "look/x-maps.gp"'
+files x-heads.gp x-heads.png x-heads.svg x-maps.gp x-maps.png x-maps.svg x.npz
+
+# without gnuplot the scripts are there, and a word about it; a gnuplot that fails is a failure
+mkdir look
+ASCGRAD_GNUPLOT=none/gnuplot
+status 0 "$ASCGRAD" inspect run --what maps --out look/x
+has err 'gnuplot was not found.*install it.*gnuplot -c look/x-maps.gp'
+lines err 1
+files x-maps.gp x.npz
+mkdir look
+ASCGRAD_GNUPLOT=$(command -v false)
+status 3 "$ASCGRAD" inspect run --what maps --out look/x
+has err 'false failed on look/x-maps.gp'
+rm -rf look
+unset ASCGRAD_GNUPLOT
+
+# ---- words that are commands, a name with a quote, and the gnuplot that there is ----
+evil="\`touch\${IFS}a.evil\` ';system('touch\${IFS}b.evil');# \$(touch\${IFS}c.evil) \"@evil {x_y^z} \\n END %s"
+i=0
+while [ $i -lt 400 ]; do
+    echo "$evil w$((i % 7))"
+    i=$((i + 1))
+done >evil.txt
+status 0 "$ASCGRAD" train $tiny --data evil.txt --steps 2 --out commands
+mkdir look
+if command -v gnuplot >/dev/null; then
+    status 0 "$ASCGRAD" inspect commands --text "$evil" --out "look/it's"
+    lines err 0
+    files "it's-heads.gp" "it's-heads.png" "it's-heads.svg" "it's-maps.gp" "it's-maps.png" "it's-maps.svg" \
+        "it's-training.gp" "it's-training.png" "it's-training.svg" "it's.npz"
+    for run in swarm planes hybrid; do
+        status 0 "$ASCGRAD" inspect $run --layer 1 --out "look/"
+        lines err 0
+        case $(head -c 8 look/inspect-training.png | tail -c 7) in PNG*) ;; *) fail 'a figure is no PNG file' ;; esac
+        has look/inspect-training.svg '</svg>'
+        rm -rf look
+    done
+fi
+for file in *.evil look/*.evil; do
+    [ ! -e "$file" ] || fail "a word of the text was run: $file"
+done
+
+# ---- NumPy opens the arrays, and finds the same numbers (another python3: PYTHON) ----
+python=${PYTHON-python3}
+if "$python" -c 'import numpy' 2>/dev/null; then
+    status 0 "$ASCGRAD" inspect swarm --layer 1 --out swarm-look --what training --json
+    cp out swarm.json
+    status 0 "$ASCGRAD" inspect swarm --layer 1 --head 1 --out swarm-head --what training
+    status 0 "$ASCGRAD" inspect planes --layer 1 --out planes-look --what training --json
+    cp out planes.json
+    status 0 "$python" "$abs_top_srcdir/tests/cli/inspect_numpy.py"
+fi
+
+# ---- a byte is a token, and one token is a text ----
+status 0 "$ASCGRAD" train $tiny --tokenizer byte --steps 2 --out bytes
+status 0 "$ASCGRAD" inspect bytes --text 'a é'
+has out '^4 tokens: a ␣ \\xc3 \\xa9$'
+
+for run in run swarm planes; do
+    status 0 "$ASCGRAD" inspect $run --text the --out look/
+    lines err 0
+done
+rm -rf look
+
+# ---- wrong usage ----
+status 2 "$ASCGRAD" inspect run --layer 2
+has err '^ascgrad inspect: --layer: got 2, but the model.s layers are 0 to 1$'
+status 2 "$ASCGRAD" inspect run --head 2
+has err '^ascgrad inspect: --head: got 2, but the heads of layer 0 are 0 to 1$'
+status 2 "$ASCGRAD" inspect planes --head 0
+has err 'layer 0 has no heads'
+status 2 "$ASCGRAD" inspect run --text "$(seq 40 | tr '\n' ' ')"
+has err "it has 40 tokens, but the model's block is 32"
+status 2 "$ASCGRAD" inspect run --text ''
+has err 'there is no token in it'
+status 2 "$ASCGRAD" inspect run --what mapps --out x
+has err "no figure 'mapps'; did you mean 'maps'?"
+status 2 "$ASCGRAD" inspect run --what maps
+has err 'figures need --out'
+status 2 "$ASCGRAD" inspect run --what planes --out x
+has err '^ascgrad inspect: --what planes: the layer has no planes'
+cp run/model.safetensors alone.safetensors
+status 2 "$ASCGRAD" inspect alone.safetensors --text 'the map' --what training --out x
+has err '^ascgrad inspect: --what training: .*metrics.jsonl'
+status 2 "$ASCGRAD" inspect alone.safetensors
+has err '^ascgrad inspect: --text is missing'
+status 0 "$ASCGRAD" inspect alone.safetensors --data builtin:8000
+same_tokens=$(sed -n 1p out)
+status 0 "$ASCGRAD" inspect run
+[ "$(sed -n 1p out)" = "$same_tokens" ] || fail '--data: another text'
+status 3 "$ASCGRAD" inspect run --out none/x
+has err 'none/x.npz'
+status 3 "$ASCGRAD" inspect none
+status 2 "$ASCGRAD" inspect
+[ ! -e x.npz ] || fail 'wrong usage left a file'
+exit $failed

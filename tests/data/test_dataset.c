@@ -1,0 +1,314 @@
+/* tests/data/test_dataset.c: data sets, their splits, blocks and the order of an epoch. */
+#include "tests/data/fixture.h"
+
+#include <math.h>
+#include <sys/stat.h>
+
+static asc_split *load(const char *spec, asc_split_kind kind, const char *tokenizer_spec)
+{
+    asc_dataset *data = asc_dataset_open(ctx, spec);
+    asc_tokenizer *tokenizer = asc_tokenizer_new(ctx, tokenizer_spec);
+    asc_split *split = NULL;
+    if (asc_dataset_collect(data, tokenizer) == ASC_OK) {
+        split = asc_split_load(data, kind, tokenizer);
+    }
+    asc_tokenizer_free(tokenizer);
+    asc_dataset_free(data);
+    return split;
+}
+
+static void check_split(const char *spec, asc_split_kind kind, const char *text)
+{
+    asc_split *split = load(spec, kind, "byte");
+    ck_assert_msg(split != NULL, "%s", asc_error_message(ctx));
+    size_t n = strlen(text);
+    ck_assert_int_eq(split->n_tokens, (int64_t)n);
+    ck_assert_int_eq(split->bytes, (int64_t)n);
+    ck_assert_uint_eq(split->checksum, crc32(0, (const Bytef *)text, (uInt)n));
+    ck_assert_int_eq(split->source_tokens, 0);
+    ck_assert(isnan(split->source_nats));
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_int_eq(split->tokens[i], (unsigned char)text[i]);
+    }
+    asc_split_free(ctx, split);
+}
+
+START_TEST(a_file_is_cut_at_line_ends)
+{
+    char text[401] = ""; /* 40 lines of 10 bytes */
+    for (int i = 0; i < 40; i++) {
+        sprintf(text + 10 * i, "line %04d\n", i);
+    }
+    char train[401], valid[401], test[401];
+    sprintf(train, "%.360s", text);
+    sprintf(valid, "%.20s", text + 360);
+    sprintf(test, "%.20s", text + 380);
+    check_split(spill_text("text", text), ASC_TEST, test);
+    check_split(path, ASC_TRAIN, train);
+    check_split(path, ASC_VALID, valid);
+    spill_gzip("text.gz", text, 400);
+    check_split(path, ASC_VALID, valid);
+    check_split(path, ASC_TEST, test);
+    text[359] = text[379] = ' '; /* the lines across the cuts belong to where they start */
+    sprintf(train, "%.370s", text);
+    sprintf(valid, "%.20s", text + 370);
+    sprintf(test, "%.10s", text + 390);
+    check_split(spill_text("text", text), ASC_TRAIN, train);
+    check_split(path, ASC_VALID, valid);
+    check_split(path, ASC_TEST, test);
+    memset(text, '\n', 399);
+    sprintf(train, "%.360s", text);
+    sprintf(valid, "%.20s", text);
+    sprintf(test, "%.19s", text);
+    check_split(spill("lines", text, 399), ASC_TRAIN, train); /* a tenth and a twentieth, rounded down */
+    check_split(path, ASC_VALID, valid);
+    check_split(path, ASC_TEST, test);
+}
+END_TEST
+
+START_TEST(a_folder_has_a_file_for_each_split)
+{
+    spill_text("wiki.train.tokens", "training\n");
+    spill_gzip("wiki.train.tokens.gz", "not taken", 9);
+    spill_text("trainer.txt", "not taken");
+    spill_text(".train.txt", "not taken");
+    check_split(folder, ASC_TRAIN, "training\n");
+    asc_split *split = load(folder, ASC_VALID, "byte");
+    ck_assert_ptr_null(split);
+    expect_error_with(ASC_ERR_IO, "no file for the valid split, expected one like wiki.valid.tokens");
+    static const char *const names[] = {"valid.txt.gz", "validation.gz", "wiki-val-raw.gz", "ptb_DEV.txt.gz"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        spill_gzip(names[i], "validating", 10);
+        check_split(folder, ASC_VALID, "validating");
+        remove(path);
+    }
+    mkdir(in_folder("test"), 0777);
+    ck_assert_ptr_null(load(folder, ASC_TEST, "byte"));
+    expect_error_with(ASC_ERR_IO, "no file for the test split");
+    spill_text("a.test", "one");
+    spill_text("b.test", "two");
+    ck_assert_ptr_null(load(folder, ASC_TEST, "byte"));
+    expect_error_with(ASC_ERR_IO, "both may be the test split");
+}
+END_TEST
+
+START_TEST(names_what_is_no_data_set)
+{
+    static const char *const wrong[] = {
+        "builtin:",    "builtin:x",      "builtin:-5",         "builtin:0",
+        "builtin:10:", "builtin:10:1:2", "builtin:1000000001", "builtin:99999999999999999999",
+        "builtin: 5"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        ck_assert_ptr_null(asc_dataset_open(ctx, wrong[i]));
+        expect_error_with(ASC_ERR_ARG, "expected builtin[:WORDS[:SEED]] with 1 … 1000000000 words");
+    }
+    ck_assert_ptr_null(asc_dataset_open(ctx, NULL));
+    expect_error_with(ASC_ERR_ARG, "nothing was given");
+    ck_assert_ptr_null(asc_dataset_open(ctx, "/nonexistent/data"));
+    expect_error_with(ASC_ERR_IO, "/nonexistent/data: can't open");
+    ck_assert_ptr_null(asc_dataset_open(ctx, "/dev/null"));
+    expect_error_with(ASC_ERR_IO, "neither a regular file nor a folder");
+    ck_assert_ptr_null(load(spill_text("empty", ""), ASC_TRAIN, "byte"));
+    expect_error_with(ASC_ERR_FORMAT, "the train split has 0 bytes and 0 tokens");
+    ck_assert_ptr_null(load(path, ASC_TRAIN, "word"));
+    expect_error_with(ASC_ERR_FORMAT, "the train split has no words");
+    ck_assert_ptr_null(load(spill_text("one", "all of it in one line\n"), ASC_TEST, "word"));
+    expect_error_with(ASC_ERR_FORMAT, "the test split has 0 bytes and 0 tokens, expected 2 or more");
+    ck_assert_ptr_null(load(spill("binary", "a\n\xff\xfe\n", 5), ASC_TRAIN, "word"));
+    expect_error_with(ASC_ERR_FORMAT, "line 2: byte 0xff at offset 2");
+    asc_dataset *data = asc_dataset_open(ctx, in_folder("one"));
+    asc_tokenizer *words = asc_tokenizer_new(ctx, "word");
+    ck_assert_ptr_null(asc_split_load(data, ASC_TRAIN, words));
+    expect_error_with(ASC_ERR_STATE, "asc_dataset_collect comes first");
+    ck_assert_ptr_null(asc_split_load(data, (asc_split_kind)3, words));
+    expect_error_with(ASC_ERR_ARG, "split: 3");
+    asc_tokenizer_free(words);
+    asc_dataset_free(data);
+}
+END_TEST
+
+START_TEST(the_builtin_corpus_carries_its_entropy)
+{
+    for (int kind = ASC_TRAIN; kind <= ASC_TEST; kind++) {
+        asc_split *split = load("builtin:5000:3", (asc_split_kind)kind, "word");
+        ck_assert_msg(split != NULL, "%s", asc_error_message(ctx));
+        ck_assert_int_eq(split->source_tokens, split->n_tokens - 1);
+        ck_assert(split->source_nats > 0 && split->source_nats / (double)split->source_tokens < 10);
+        asc_split *again = load("builtin:5000:3", (asc_split_kind)kind, "byte");
+        ck_assert_uint_eq(again->checksum, split->checksum);
+        ck_assert_int_eq(again->n_tokens, split->bytes);
+        asc_split *other = load("builtin:5000:4", (asc_split_kind)kind, "word");
+        ck_assert_uint_ne(other->checksum, split->checksum);
+        asc_split_free(ctx, split);
+        asc_split_free(ctx, again);
+        asc_split_free(ctx, other);
+    }
+}
+END_TEST
+
+START_TEST(wikitext_2_has_its_tokens)
+{
+    const char *vocabulary = data_file("bert-uncased/vocab.txt");
+    char spec[1100];
+    snprintf(spec, sizeof spec, "wordpiece:%s", vocabulary ? vocabulary : "");
+    const char *wikitext = data_file("wikitext-2");
+    if (!vocabulary || !wikitext) {
+        return;
+    }
+    static const struct {
+        int64_t words, pieces, bytes;
+    } sizes[] = {{2088628, 2228766, 10797148}, {217646, 225018, 1121681}, {245569, 253653, 1256449}};
+    asc_dataset *data = asc_dataset_open(ctx, wikitext);
+    asc_tokenizer *words = asc_tokenizer_new(ctx, "word"), *pieces = asc_tokenizer_new(ctx, spec);
+    ck_assert_int_eq(asc_dataset_collect(data, words), ASC_OK);
+    ck_assert_int_eq(asc_tokenizer_size(words), 33278);
+    for (int kind = ASC_TRAIN; kind <= ASC_TEST; kind++) {
+        asc_split *in_words = asc_split_load(data, (asc_split_kind)kind, words);
+        asc_split *in_pieces = asc_split_load(data, (asc_split_kind)kind, pieces);
+        ck_assert_msg(in_words && in_pieces, "%s", asc_error_message(ctx));
+        ck_assert_int_eq(in_words->n_tokens, sizes[kind].words);
+        ck_assert_int_eq(in_pieces->n_tokens, sizes[kind].pieces);
+        ck_assert_int_eq(in_words->bytes, sizes[kind].bytes);
+        asc_split_free(ctx, in_words);
+        asc_split_free(ctx, in_pieces);
+    }
+    asc_tokenizer_free(words);
+    asc_tokenizer_free(pieces);
+    asc_dataset_free(data);
+}
+END_TEST
+
+/* ---- blocks ---- */
+
+START_TEST(blocks_cover_every_token_but_the_first_once)
+{
+    for (int64_t n = 0; n < 40; n++) {
+        for (int64_t length = 1; length < 12; length++) {
+            int64_t full = asc_block_count(n, length, false), all = asc_block_count(n, length, true), covered = 0;
+            for (int64_t i = 0; i < all; i++) {
+                ck_assert_int_eq(asc_block_length(n, length, i) == length, i < full);
+                ck_assert_int_gt(asc_block_length(n, length, i), 0);
+                covered += asc_block_length(n, length, i);
+            }
+            ck_assert_int_eq(covered, n > 1 ? n - 1 : 0);
+            ck_assert_int_le(all - full, 1);
+            ck_assert_int_eq(asc_block_length(n, length, all), 0);
+            ck_assert_int_eq(asc_block_length(n, length, -1), 0);
+        }
+    }
+    ck_assert_int_eq(asc_block_count(100, 0, true), 0);
+}
+END_TEST
+
+START_TEST(blocks_hold_inputs_and_targets_one_later)
+{
+    int32_t tokens[12];
+    for (int i = 0; i < 12; i++) {
+        tokens[i] = 100 + i;
+    }
+    asc_split split = {.tokens = tokens, .n_tokens = 12};
+    int64_t inputs[8], targets[8];
+    ck_assert_int_eq(asc_block_fill(ctx, &split, 4, (const int32_t[]){1, 0}, 2, inputs, targets), ASC_OK);
+    for (int t = 0; t < 4; t++) {
+        ck_assert_int_eq(inputs[t], 104 + t);
+        ck_assert_int_eq(targets[t], 105 + t);
+        ck_assert_int_eq(inputs[4 + t], 100 + t);
+        ck_assert_int_eq(targets[4 + t], 101 + t);
+    }
+    ck_assert_int_eq(asc_block_fill(ctx, &split, 4, (const int32_t[]){2}, 1, inputs, targets), ASC_OK);
+    ck_assert_int_eq(inputs[2], 110);
+    ck_assert_int_eq(targets[2], 111);
+    ck_assert_int_eq(asc_block_fill(ctx, &split, 4, (const int32_t[]){0, 2}, 2, inputs, targets), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "block 2 has 3 inputs, expected 4");
+    ck_assert_int_eq(asc_block_fill(ctx, &split, 4, (const int32_t[]){3}, 1, inputs, targets), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "block 3 has 0 inputs");
+    ck_assert_int_eq(asc_block_fill(ctx, &split, 4, (const int32_t[]){-1}, 1, inputs, targets), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "block -1");
+    ck_assert_int_eq(asc_block_fill(ctx, &split, 4, NULL, 0, NULL, NULL), ASC_OK);
+}
+END_TEST
+
+START_TEST(an_epochs_order_depends_on_seed_and_epoch_alone)
+{
+    enum { N = 1000 };
+    int32_t a[N], b[N];
+    bool seen[N] = {false};
+    ck_assert_int_eq(asc_block_order(ctx, N, 5, 2, a), ASC_OK);
+    ck_assert_int_eq(asc_block_order(ctx, N, 5, 2, b), ASC_OK);
+    ck_assert_mem_eq(a, b, sizeof a);
+    for (int i = 0; i < N; i++) {
+        ck_assert(a[i] >= 0 && a[i] < N && !seen[a[i]]);
+        seen[a[i]] = true;
+    }
+    static const uint64_t others[][2] = {{5, 3}, {6, 2}, {UINT64_C(5) << 32 | 5, 2}, {5, UINT64_C(1) << 32 | 2}};
+    for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
+        ck_assert_int_eq(asc_block_order(ctx, N, others[k][0], others[k][1], b), ASC_OK);
+        int same = 0;
+        for (int i = 0; i < N; i++) {
+            same += a[i] == b[i];
+        }
+        ck_assert_int_lt(same, 20);
+    }
+    ck_assert_int_eq(asc_block_order(ctx, 0, 0, 0, NULL), ASC_OK);
+    ck_assert_int_eq(asc_block_order(ctx, -1, 0, 0, a), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "-1 blocks");
+    ck_assert_int_eq(asc_block_order(ctx, INT64_C(1) << 31, 0, 0, a), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "2147483648 blocks");
+}
+END_TEST
+
+/* Every permutation of 4 is as likely: chi-squared with 23 degrees of freedom, below 49.7 at 0.1 %. */
+START_TEST(an_epochs_order_is_uniform)
+{
+    enum { EPOCHS = 24000 };
+    int counts[256] = {0};
+    for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
+        int32_t p[4];
+        asc_block_order(ctx, 4, 1, epoch, p);
+        counts[p[0] * 64 + p[1] * 16 + p[2] * 4 + p[3]]++;
+    }
+    double chi = 0;
+    int kinds = 0;
+    for (int i = 0; i < 256; i++) {
+        double off = counts[i] - EPOCHS / 24.0;
+        kinds += counts[i] > 0;
+        chi += counts[i] ? off * off / (EPOCHS / 24.0) : 0;
+    }
+    ck_assert_int_eq(kinds, 24);
+    ck_assert_double_lt(chi, 49.7);
+}
+END_TEST
+
+START_TEST(survives_failed_allocations)
+{
+    spill_text("train.txt", "a b c\nd e\n");
+    size_t held = asc_memory(ctx).bytes;
+    int failures = -1;
+    asc_split *split = NULL;
+    while (!split) {
+        heap_fail_after(&memory, ++failures);
+        split = load(folder, ASC_TRAIN, "word");
+        ck_assert_int_eq(asc_error(ctx), split ? ASC_OK : ASC_ERR_MEMORY);
+        asc_error_clear(ctx);
+        ck_assert(split || asc_memory(ctx).bytes == held);
+    }
+    ck_assert_int_gt(failures, 10);
+    asc_split_free(ctx, split);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *all = tcase_create("all");
+    tcase_add_test(all, a_file_is_cut_at_line_ends);
+    tcase_add_test(all, a_folder_has_a_file_for_each_split);
+    tcase_add_test(all, names_what_is_no_data_set);
+    tcase_add_test(all, the_builtin_corpus_carries_its_entropy);
+    tcase_add_test(all, wikitext_2_has_its_tokens);
+    tcase_add_test(all, blocks_cover_every_token_but_the_first_once);
+    tcase_add_test(all, blocks_hold_inputs_and_targets_one_later);
+    tcase_add_test(all, an_epochs_order_depends_on_seed_and_epoch_alone);
+    tcase_add_test(all, an_epochs_order_is_uniform);
+    tcase_add_test(all, survives_failed_allocations);
+    return run_data_suite("data/dataset", all);
+}

@@ -1,0 +1,366 @@
+/* tests/nn/test_ascender.c: the ASCender layer: its settings and refusals, what is trained, what it shows of itself,
+ * and the facts about its gates that the guide states. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ascgrad/nn.h>
+#include <ascgrad/ops.h>
+
+#include "tests/context.h"
+
+enum { B = 2, N = 13, D = 8, H = 2 };
+
+/* A layer with two heads and k = 3, and more settings: ",\"gate\":\"after\"". */
+static asc_layer *layer_with(const char *more)
+{
+    char config[500];
+    snprintf(config, sizeof config, "{\"heads\":%d,\"k\":3%s}", H, more);
+    asc_layer *l = asc_layer_new(ctx, "ascender", D, config, ASC_F64, 5);
+    ck_assert_msg(l != NULL, "%s", asc_error_message(ctx));
+    return l;
+}
+
+static asc_tensor input(void)
+{
+    return asc_normal(ctx, ASC_F64, 0, 1, 9, 1, ASC_SHAPE(B, N, D));
+}
+
+static double largest_difference(asc_tensor a, asc_tensor b)
+{
+    ck_assert_int_eq(asc_numel(a), asc_numel(b));
+    const double *x = asc_data(a), *y = asc_data(b);
+    double most = 0;
+    for (int64_t i = 0; i < asc_numel(a); i++) {
+        most = fmax(most, fabs(x[i] - y[i]));
+    }
+    return most;
+}
+
+static void set_all(asc_layer *l, const char *name, double value)
+{
+    asc_tensor t = asc_params_find(asc_layer_params(l), name);
+    ck_assert_msg(asc_is_valid(t), "%s", name);
+    for (int64_t i = 0; i < asc_numel(t); i++) {
+        ((double *)asc_data_mut(t))[i] = value;
+    }
+}
+
+static asc_tensor run(asc_layer *l)
+{
+    asc_tensor y = asc_layer_forward(l, input(), asc_null());
+    ck_assert_msg(asc_is_valid(y), "%s", asc_error_message(ctx));
+    return y;
+}
+
+/* ---- parameters ---- */
+
+START_TEST(parameters_stand_in_order)
+{
+    static const char *const names[] = {
+        "q.weight", "k.weight", "v.weight", "u.weight", "p.weight", "o.weight", "o.bias", "lambda_align", "lambda_sep",
+        "lambda_coh", "tau_sep", "tau_coh", "kappa", "delta", "alpha_align", "alpha_coh", "omega_align", "omega_sep",
+        "omega_coh", "tau_score"};
+    static const double initial[] = {1, 1, 1, 1, 1, 32, .2, -1, -1, .1, .1, .1, 1};
+    asc_layer *l = layer_with(",\"d_value\":5,\"dz\":3");
+    asc_params *p = asc_layer_params(l);
+    ck_assert_int_eq(asc_params_count(p), 20);
+    for (int i = 0; i < 20; i++) {
+        asc_tensor t = asc_params_at(p, i);
+        ck_assert_str_eq(asc_params_name(p, i), names[i]);
+        ck_assert(asc_params_decays(p, i) == (asc_ndim(t) == 2));
+        ck_assert(i < 7 || ((const double *)asc_data(t))[H - 1] == initial[i - 7]);
+    }
+    static const int64_t rows[] = {D, D, 5 * H, 3 * H, 2 * H, D};
+    for (int i = 0; i < 6; i++) {
+        ck_assert_int_eq(asc_size(asc_params_at(p, i), 0), rows[i]);
+    }
+    ck_assert_int_eq(asc_size(asc_params_find(p, "o.weight"), 1), 5 * H);
+    asc_layer_free(l);
+}
+END_TEST
+
+START_TEST(scalars_start_as_told)
+{
+    asc_layer *l = layer_with(",\"lambda_align\":[2,3],\"tau_score\":0.5,\"rel\":4");
+    const double *lambda = asc_data(asc_params_find(asc_layer_params(l), "lambda_align"));
+    ck_assert(lambda[0] == 2 && lambda[1] == 3);
+    const double *tau = asc_data(asc_params_find(asc_layer_params(l), "tau_score"));
+    ck_assert(tau[0] == .5 && tau[1] == .5);
+    ck_assert_int_eq(asc_size(asc_params_find(asc_layer_params(l), "rel_bias"), 1), 9);
+    asc_layer_free(l);
+}
+END_TEST
+
+static bool trains(asc_layer *l, const char *name)
+{
+    return asc_requires_grad(asc_params_find(asc_layer_params(l), name));
+}
+
+START_TEST(what_is_inert_or_frozen_is_not_trained)
+{
+    asc_layer *before = layer_with(""), *after = layer_with(",\"gate\":\"after\",\"freeze\":[\"omega_sep\",\"delta\"]");
+    asc_layer *all = layer_with(",\"freeze_inert\":false");
+    static const char *const inert[] = {"lambda_align", "lambda_sep",  "lambda_coh",
+                                        "kappa",        "alpha_align", "alpha_coh"};
+    for (size_t i = 0; i < sizeof inert / sizeof *inert; i++) {
+        ck_assert(!trains(before, inert[i]) && trains(after, inert[i]) && trains(all, inert[i]));
+    }
+    ck_assert(trains(before, "omega_sep") && trains(before, "tau_coh") && trains(before, "delta"));
+    ck_assert(!trains(after, "omega_sep") && !trains(after, "delta") && trains(after, "omega_coh"));
+    asc_layer_free(before);
+    asc_layer_free(after);
+    asc_layer_free(all);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+static const struct {
+    const char *more, *message;
+} refused[] = {
+    {",\"globals\":2", "config: globals need a window: without one all tokens are looked at anyway"},
+    {",\"positions\":\"rotary\",\"d_head\":3", "config: rotary positions turn pairs: they need an even d_head"},
+    {",\"heading\":\"q\"", "config: heading q or qk belongs to variant background"},
+    {",\"variant\":\"background\",\"gate\":\"after\"", "config: gate belongs to variant swarm: background has none"},
+    {",\"variant\":\"background\",\"kernel\":\"tau2\"", "config: kernel tau2 belongs to variant swarm"},
+    {",\"variant\":\"background\",\"aux_coh\":1", "config: the auxiliary losses belong to variant swarm"},
+    {",\"variant\":\"background\",\"rho_self\":true",
+     "config: rho_self and sep_self belong to variant swarm: background takes its density over the neighbours"},
+    {",\"variant\":\"background\",\"kappa\":3", "config: kappa belongs to variant swarm"},
+    {",\"lambda_align\":[1,2,3]", "config: lambda_align has 3 entries, expected one a head: 2"},
+    {",\"tau_sep\":0", "config: tau_sep is 0, expected a number from 0.001 to 1000000000"},
+    {",\"kappa\":-1", "config: kappa is -1, expected a number from 0 to 1000000000"},
+    {",\"freeze\":[\"omega_sap\"]", "config: freeze is \"omega_sap\", expected one of lambda_align,"},
+    {",\"neighbors\":\"nearest\"", "config: neighbors is \"nearest\", expected one of semantic, base, window,"},
+};
+
+START_TEST(contradictions_are_refused)
+{
+    char config[300];
+    snprintf(config, sizeof config, "{\"heads\":%d%s}", H, refused[_i].more);
+    ck_assert_ptr_null(asc_layer_new(ctx, "ascender", D, config, ASC_F32, 1));
+    ck_assert_int_eq(asc_error(ctx), ASC_ERR_ARG);
+    const char *got = asc_error_message(ctx), *expected = refused[_i].message;
+    ck_assert_msg(strncmp(got, expected, strlen(expected)) == 0, "'%s'", got);
+}
+END_TEST
+
+static asc_lm *small_lm(const char *more)
+{
+    char config[400];
+    snprintf(config, sizeof config,
+             "{\"mix\":\"ascender\",\"heads\":2,\"d_model\":8,\"layers\":2,\"vocab\":11,\"block\":%d%s}", N, more);
+    return asc_lm_new(ctx, config, ASC_F64, 1);
+}
+
+START_TEST(a_language_model_takes_what_looks_ahead_only_if_told)
+{
+    static const char *const ahead[] = {",\"mask\":\"full\"", ",\"stats\":\"all\"", ",\"listing\":\"intended\"",
+                                        ",\"listing\":\"reference\",\"mask\":\"causal\""};
+    for (size_t i = 0; i < sizeof ahead / sizeof *ahead; i++) {
+        ck_assert_ptr_null(small_lm(ahead[i]));
+        ck_assert_ptr_nonnull(strstr(asc_error_message(ctx), "looks ahead"));
+        asc_error_clear(ctx);
+        char told[100];
+        snprintf(told, sizeof told, "%s,\"look_ahead\":true", ahead[i]);
+        asc_lm *lm = small_lm(told);
+        ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
+        ck_assert_ptr_null(asc_lm_cache_new(lm, 4));
+        ck_assert_ptr_nonnull(strstr(asc_error_message(ctx), "looks ahead"));
+        asc_error_clear(ctx);
+        asc_lm_free(lm);
+    }
+}
+END_TEST
+
+/* ---- what it shows of itself ---- */
+
+static asc_tensor part(const asc_params *parts, const char *name)
+{
+    asc_tensor t = asc_params_find(parts, name);
+    ck_assert_msg(asc_is_valid(t), "%s", name);
+    return t;
+}
+
+/* ω_h of the entry e of a (B, H, N, N) array. */
+static double omega(asc_layer *l, const char *name, int64_t e)
+{
+    return ((const double *)asc_data(asc_params_find(asc_layer_params(l), name)))[e / (N * N) % H];
+}
+
+static void check_scores(asc_layer *l, const asc_params *parts, const char *const biases[3])
+{
+    const double *s = asc_data(part(parts, "s")), *base = asc_data(part(parts, "s_base"));
+    const double *attn = asc_data(part(parts, "attn")), *bias[3];
+    for (int i = 0; i < 3; i++) {
+        bias[i] = asc_data(part(parts, biases[i]));
+    }
+    for (int64_t e = 0; e < B * H * N * N; e++) {
+        double sum = base[e] + omega(l, "omega_align", e) * bias[0][e] + omega(l, "omega_sep", e) * bias[1][e] +
+                     omega(l, "omega_coh", e) * bias[2][e];
+        ck_assert_double_eq_tol(s[e], sum, 1e-12);
+        ck_assert(e % N <= e / N % N || (s[e] == 0 && attn[e] == 0));
+    }
+}
+
+START_TEST(scores_are_the_sum_of_their_parts)
+{
+    static const char *const biases[3] = {"b_align", "b_sep", "b_coh"};
+    asc_layer *l = layer_with(_i == 0 ? ",\"omega_align\":[0.3,-2],\"omega_coh\":0.7" : ",\"variant\":\"background\"");
+    asc_params *parts = asc_params_new(ctx);
+    ck_assert_int_eq(asc_layer_inspect(l, input(), asc_null(), parts), ASC_OK);
+    check_scores(l, parts, biases);
+    const double *attn = asc_data(part(parts, "attn")), *entropy = asc_data(part(parts, "entropy"));
+    double mean[H] = {0};
+    for (int64_t row = 0; row < B * H * N; row++) {
+        double sum = 0;
+        for (int64_t j = 0; j < N; j++) {
+            double a = attn[row * N + j];
+            sum += a;
+            mean[row / N % H] -= a > 0 ? a * log(a) / (B * N) : 0;
+        }
+        ck_assert_double_eq_tol(sum, 1, 1e-12);
+    }
+    for (int h = 0; h < H; h++) {
+        ck_assert_double_eq_tol(entropy[h], mean[h], 1e-12);
+    }
+    ck_assert(asc_is_valid(asc_params_find(parts, "eta")) == (_i == 0));
+    asc_params_free(parts);
+    asc_layer_free(l);
+}
+END_TEST
+
+START_TEST(the_objective_adds_the_auxiliary_losses)
+{
+    asc_lm *lm = small_lm(",\"aux_coh\":0.5,\"aux_sep\":2,\"aux_align\":-1,\"gate\":\"after\",\"k\":3");
+    asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(B, N)), y = asc_zeros(ctx, ASC_I64, ASC_SHAPE(B, N));
+    for (int64_t i = 0; i < B * N; i++) {
+        ((int64_t *)asc_data_mut(x))[i] = (i * 7 + 3) % 11;
+    }
+    double loss, aux = 0, plain = asc_item(asc_lm_loss(lm, x, y, NULL));
+    double objective = asc_item(asc_lm_objective(lm, x, y, &loss));
+    for (int64_t l = 0; l < 2; l++) {
+        asc_params *parts = asc_params_new(ctx);
+        ck_assert_int_eq(asc_lm_inspect(lm, x, l, parts), ASC_OK);
+        aux += .5 * asc_item(part(parts, "loss_coh")) + 2 * asc_item(part(parts, "loss_sep")) -
+               asc_item(part(parts, "loss_align"));
+        asc_params_free(parts);
+    }
+    ck_assert_double_eq_tol(loss, plain, 1e-12);
+    ck_assert_double_eq_tol(objective, plain + aux, 1e-10);
+    ck_assert_double_gt(fabs(aux), 1e-3);
+    ck_assert_int_eq(asc_lm_inspect(lm, x, 2, NULL), ASC_ERR_ARG);
+    ck_assert_str_eq(asc_error_message(ctx), "lm_inspect: layer is 2, expected 0 to 1");
+    asc_lm_free(lm);
+}
+END_TEST
+
+/* ---- facts (spec.md §2.8, §2.9) ---- */
+
+/* With the gate before the row normalisation strengths change next to nothing; after it they act. */
+START_TEST(strengths_act_after_the_normalisation)
+{
+    static const char *const gates[] = {"before", "none", "after"};
+    static const char *const names[] = {"lambda_align", "lambda_sep", "lambda_coh", "kappa"};
+    for (int g = 0; g < 3; g++) {
+        for (int n = 0; n < 4; n++) {
+            char more[60];
+            snprintf(more, sizeof more, ",\"gate\":\"%s\",\"kappa\":9", gates[g]);
+            asc_layer *l = layer_with(more);
+            asc_tensor y = run(l);
+            set_all(l, names[n], 3);
+            double moved = largest_difference(y, run(l));
+            ck_assert_msg(g == 2 ? moved > 1e-3 : moved < 5e-4, "gate %s: %s moves the output by %g", gates[g],
+                          names[n], moved);
+            asc_layer_free(l);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_bias_without_weight_is_as_if_it_were_not_there)
+{
+    asc_layer *l = layer_with(",\"omega_align\":0,\"omega_sep\":0,\"omega_coh\":0,\"d_value\":4");
+    asc_layer *plain = asc_layer_new(ctx, "transformer", D, "{\"heads\":2}", ASC_F64, 1);
+    asc_params *from = asc_layer_params(l), *to = asc_layer_params(plain);
+    for (int i = 0; i < asc_params_count(to); i++) {
+        asc_tensor same = asc_params_find(from, asc_params_name(to, i)), t = asc_params_at(to, i);
+        asc_copy(ctx, t, asc_is_null(same) ? asc_zeros(ctx, ASC_F64, 1, asc_shape(t)) : same);
+    }
+    asc_tensor expected = asc_layer_forward(plain, input(), asc_null());
+    ck_assert_double_lt(largest_difference(run(l), expected), 1e-5); /* ε of τ_score */
+    asc_layer_free(l);
+    asc_layer_free(plain);
+}
+END_TEST
+
+START_TEST(the_listing_as_it_runs_takes_each_token_as_its_own_neighbour)
+{
+    asc_layer *listing = layer_with(",\"listing\":\"reference\"");
+    asc_layer *same = layer_with(",\"listing\":\"intended\",\"neighbors\":\"window\",\"radius\":0");
+    asc_layer *meant = layer_with(",\"listing\":\"intended\"");
+    asc_tensor y = run(listing);
+    ck_assert(memcmp(asc_data(y), asc_data(run(same)), (size_t)asc_numel(y) * sizeof(double)) == 0);
+    ck_assert_double_gt(largest_difference(y, run(meant)), 1e-4);
+    asc_layer_free(listing);
+    asc_layer_free(same);
+    asc_layer_free(meant);
+}
+END_TEST
+
+/* ---- training ---- */
+
+START_TEST(parameters_are_kept_where_they_have_a_meaning)
+{
+    asc_lm *lm = small_lm("");
+    asc_tensor tau = asc_params_find(asc_lm_params(lm), "blocks.1.mix.tau_score");
+    asc_tensor kappa = asc_params_find(asc_lm_params(lm), "blocks.0.mix.kappa");
+    asc_tensor omega_coh = asc_params_find(asc_lm_params(lm), "blocks.0.mix.omega_coh");
+    ((double *)asc_data_mut(tau))[1] = -.5;
+    ((double *)asc_data_mut(kappa))[0] = -2;
+    ((double *)asc_data_mut(omega_coh))[0] = -3;
+    asc_lm_project(lm);
+    ck_assert(((const double *)asc_data(tau))[0] == 1 && ((const double *)asc_data(tau))[1] == 1e-3);
+    ck_assert(((const double *)asc_data(kappa))[0] == 0 && ((const double *)asc_data(kappa))[1] == 32);
+    ck_assert(((const double *)asc_data(omega_coh))[0] == -3);
+    asc_lm_free(lm);
+}
+END_TEST
+
+START_TEST(separation_is_phased_in)
+{
+    asc_lm *lm = small_lm(_i == 0 ? ",\"omega_sep\":[0.4,0.2]" : ",\"omega_sep\":[0.4,0.2],\"variant\":\"background\"");
+    asc_tensor sep = asc_params_find(asc_lm_params(lm), "blocks.1.mix.omega_sep");
+    asc_lm_ramp(lm, .25);
+    const double *held = asc_data(sep);
+    ck_assert(held[0] == .25 * .4 && held[1] == .25 * .2 && !asc_requires_grad(sep));
+    asc_lm_ramp(lm, -1);
+    ck_assert(((const double *)asc_data(sep))[0] == .25 * .4 && asc_requires_grad(sep));
+    asc_lm_free(lm);
+    lm = small_lm(",\"freeze\":[\"omega_sep\"]");
+    asc_lm_ramp(lm, -1);
+    ck_assert(!asc_requires_grad(asc_params_find(asc_lm_params(lm), "blocks.0.mix.omega_sep")));
+    asc_lm_free(lm);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("layer");
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
+    tcase_add_test(t, parameters_stand_in_order);
+    tcase_add_test(t, scalars_start_as_told);
+    tcase_add_test(t, what_is_inert_or_frozen_is_not_trained);
+    tcase_add_loop_test(t, contradictions_are_refused, 0, sizeof refused / sizeof *refused);
+    tcase_add_test(t, a_language_model_takes_what_looks_ahead_only_if_told);
+    tcase_add_loop_test(t, scores_are_the_sum_of_their_parts, 0, 2);
+    tcase_add_test(t, the_objective_adds_the_auxiliary_losses);
+    tcase_add_test(t, strengths_act_after_the_normalisation);
+    tcase_add_test(t, a_bias_without_weight_is_as_if_it_were_not_there);
+    tcase_add_test(t, the_listing_as_it_runs_takes_each_token_as_its_own_neighbour);
+    tcase_add_test(t, parameters_are_kept_where_they_have_a_meaning);
+    tcase_add_loop_test(t, separation_is_phased_in, 0, 2);
+    return run_suite("nn/ascender", t);
+}

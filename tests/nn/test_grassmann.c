@@ -1,0 +1,347 @@
+/* tests/nn/test_grassmann.c: the Grassmann layer: the fused one is the composed one, what it shows of itself, and its
+ * settings. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ascgrad/nn.h>
+#include <ascgrad/ops.h>
+#include <ascgrad/optim.h>
+
+#include "tests/context.h"
+#include "tests/draw.h"
+
+/* ---- random options ---- */
+
+/* lo … hi. */
+static int draw_in(int lo, int hi)
+{
+    return lo + (int)draw(hi - lo + 1);
+}
+
+static void add(char *text, size_t size, const char *format, ...) ASC_PRINTF(3, 4);
+static void add(char *text, size_t size, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    size_t n = strlen(text);
+    vsnprintf(text + n, size - n, format, args);
+    va_end(args);
+}
+
+typedef struct options {
+    char text[600];
+    int64_t B, N, D;
+    bool lengths;
+} options;
+
+static const char *const directions[] = {"past", "future", "both"};
+
+static options draw_options(uint64_t seed)
+{
+    draw_state = seed;
+    options o = {.B = draw_in(1, 3), .D = draw_in(1, 20)};
+    o.N = draw_in(0, 3) ? draw_in(3, 40) : draw_in(1, 2);
+    o.lengths = draw_in(0, 2) == 0;
+    int groups = draw_in(1, 3), r = groups * draw_in(2, 6), n = draw_in(0, 6), direction = draw_in(0, 2);
+    bool memory = n == 0 || draw_in(0, 1), past = direction == 0;
+    add(o.text, sizeof o.text, "{\"r\": %d, \"groups\": %d, \"direction\": \"%s\", \"memory\": %s, \"offsets\": [", r,
+        groups, directions[direction], memory ? "true" : "false");
+    for (int i = 0; i < n; i++) {
+        add(o.text, sizeof o.text, "%s%d", i ? ", " : "", draw_in(1, draw_in(0, 1) ? 4 : 50));
+    }
+    add(o.text, sizeof o.text, "], \"scale\": \"%s\"", draw_in(0, 1) ? "rms" : "unit");
+    add(o.text, sizeof o.text, draw_in(0, 2) ? ", \"learned\": true" : draw_in(0, 1) ? ", \"aggregate\": \"sum\"" : "");
+    add(o.text, sizeof o.text, draw_in(0, 3) ? "" : ", \"eps\": 0.7");
+    add(o.text, sizeof o.text, draw_in(0, 2) ? "" : ", \"eps_rel\": 0.5");
+    add(o.text, sizeof o.text, past && draw_in(0, 1) ? ", \"running_mean\": true" : "");
+    return o;
+}
+
+/* ---- two layers that should be one ---- */
+
+static asc_layer *layer_of(const options *o, asc_dtype dtype, bool composed)
+{
+    char config[700];
+    snprintf(config, sizeof config, "%s, \"composed\": %s}", o->text, composed ? "true" : "false");
+    asc_layer *l = asc_layer_new(ctx, "grassmann", o->D, config, dtype, 3);
+    ck_assert_msg(l != NULL, "%s: %s", config, asc_error_message(ctx));
+    asc_params *p = asc_layer_params(l);
+    for (int i = 0; i < asc_params_count(p); i++) { /* no bias of 0 */
+        asc_tensor t = asc_params_at(p, i);
+        asc_copy(ctx, t, asc_normal(ctx, ASC_F64, 0, .5, 9, (uint64_t)i, asc_ndim(t), asc_shape(t)));
+    }
+    return l;
+}
+
+static asc_tensor lengths_of(const options *o)
+{
+    int64_t n[3];
+    for (int64_t b = 0; b < o->B; b++) {
+        n[b] = draw_in(0, (int)o->N);
+    }
+    return o->lengths ? asc_from(ctx, ASC_I64, n, 1, &o->B) : asc_null();
+}
+
+/* The largest magnitude. */
+static double largest(asc_tensor t)
+{
+    asc_tensor wide = asc_cast(ctx, t, ASC_F64);
+    double most = 0;
+    for (int64_t i = 0; i < asc_numel(t); i++) {
+        most = fmax(most, fabs(((const double *)asc_data(wide))[i]));
+    }
+    return most;
+}
+
+/* The largest difference, relative to the largest value of b, or to `least` if that is more. */
+static double difference(asc_tensor a, asc_tensor b, double least)
+{
+    asc_tensor wide_a = asc_cast(ctx, a, ASC_F64), wide_b = asc_cast(ctx, b, ASC_F64);
+    const double *x = asc_data(wide_a), *y = asc_data(wide_b);
+    double most = fmax(largest(b), least), off = 0;
+    ck_assert_int_eq(asc_numel(a), asc_numel(b));
+    for (int64_t i = 0; i < asc_numel(a); i++) {
+        ck_assert(isfinite(x[i]) && isfinite(y[i]));
+        off = fmax(off, fabs(x[i] - y[i]));
+    }
+    return off / most;
+}
+
+static void expect_same(const options *o, const char *what, asc_tensor a, asc_tensor b, double tolerance, double least)
+{
+    double off = difference(a, b, least);
+    ck_assert_msg(off < tolerance, "%s: %s is off by %g", o->text, what, off);
+}
+
+static void compare(const options *o, asc_dtype dtype, double tolerance)
+{
+    asc_layer *fused = layer_of(o, dtype, false), *composed = layer_of(o, dtype, true), *both[] = {fused, composed};
+    asc_tensor lengths = lengths_of(o), x[2], y[2];
+    asc_tensor up = asc_normal(ctx, dtype, 0, 1, 2, 2, ASC_SHAPE(o->B, o->N, o->D));
+    for (int i = 0; i < 2; i++) {
+        x[i] = asc_normal(ctx, dtype, 0, 1, 1, 1, ASC_SHAPE(o->B, o->N, o->D));
+        asc_require_grad(x[i], true);
+        y[i] = asc_layer_forward(both[i], x[i], lengths);
+        ck_assert_msg(asc_backward(ctx, y[i], up, false) == ASC_OK, "%s: %s", o->text, asc_error_message(ctx));
+    }
+    expect_same(o, "y", y[0], y[1], tolerance, 1);
+    double most = largest(asc_grad(x[1])); /* some gradients nearly cancel */
+    for (int p = 0; p < asc_params_count(asc_layer_params(composed)); p++) {
+        most = fmax(most, largest(asc_grad(asc_params_at(asc_layer_params(composed), p))));
+    }
+    expect_same(o, "x", asc_grad(x[0]), asc_grad(x[1]), tolerance, 1e-3 * most);
+    for (int p = 0; p < asc_params_count(asc_layer_params(fused)); p++) {
+        expect_same(o, asc_params_name(asc_layer_params(fused), p), asc_grad(asc_params_at(asc_layer_params(fused), p)),
+                    asc_grad(asc_params_at(asc_layer_params(composed), p)), tolerance, 1e-3 * most);
+    }
+    asc_layer_free(fused);
+    asc_layer_free(composed);
+}
+
+START_TEST(fused_is_composed)
+{
+    options o = draw_options((uint64_t)_i);
+    compare(&o, ASC_F64, 1e-9);
+}
+END_TEST
+
+START_TEST(fused_is_composed_in_f32)
+{
+    options o = draw_options((uint64_t)_i + 1000);
+    compare(&o, ASC_F32, 2e-3);
+}
+END_TEST
+
+/* ---- looking inside ---- */
+
+static double at3(asc_tensor t, int64_t b, int64_t n, int64_t i)
+{
+    return ((const double *)asc_data(t))[(b * asc_size(t, 1) + n) * asc_size(t, 2) + i];
+}
+
+/* Unit vectors that satisfy the quadratic relations, 0 where there is no pair; the gate leads from x and g to y. */
+START_TEST(the_parts_are_what_the_layer_computes)
+{
+    enum { B = 2, N = 7, D = 5, R = 5, M = 2, P = 10 };
+    asc_layer *l = asc_layer_new(ctx, "grassmann", D, "{\"r\": 5, \"offsets\": [1, 3]}", ASC_F64, 1);
+    asc_params *parts = asc_params_new(ctx);
+    asc_tensor x = asc_normal(ctx, ASC_F64, 0, 1, 4, 4, ASC_SHAPE(B, N, D));
+    ck_assert_int_eq(asc_layer_inspect(l, x, asc_null(), parts), ASC_OK);
+    asc_tensor p = asc_params_find(parts, "plucker"), gate = asc_params_find(parts, "gate"),
+               z = asc_params_find(parts, "z");
+    ck_assert(asc_ndim(p) == 4 && asc_size(p, 1) == N && asc_size(p, 2) == M && asc_size(p, 3) == P);
+    ck_assert(asc_size(gate, 2) == D && asc_size(z, 2) == R);
+    const int offset[M] = {1, 3};
+    for (int64_t row = 0; row < B * N; row++) {
+        for (int m = 0; m < M; m++) {
+            const double *q = (const double *)asc_data(p) + (row * M + m) * P; /* 01 02 03 04 12 13 14 23 24 34 */
+            double square = 0;
+            for (int i = 0; i < P; i++) {
+                square += q[i] * q[i];
+            }
+            ck_assert_double_eq_tol(square, row % N >= offset[m] ? 1 : 0, 1e-12);
+            ck_assert_double_eq_tol(q[0] * q[7] - q[1] * q[5] + q[2] * q[4], 0, 1e-12);
+            ck_assert_double_eq_tol(q[4] * q[9] - q[5] * q[8] + q[6] * q[7], 0, 1e-12);
+        }
+    }
+    asc_tensor y = asc_layer_forward(l, x, asc_null());
+    for (int64_t d = 0; d < D; d++) { /* token 0 has no pair: g = 0 */
+        ck_assert_double_eq_tol(at3(y, 1, 0, d), at3(gate, 1, 0, d) * at3(x, 1, 0, d), 1e-12);
+        ck_assert(at3(gate, 1, 4, d) > 0 && at3(gate, 1, 4, d) < 1);
+    }
+    asc_params_free(parts);
+    asc_layer_free(l);
+}
+END_TEST
+
+/* ---- parameters ---- */
+
+START_TEST(initial_values_are_those_of_the_specification)
+{
+    asc_layer *l = asc_layer_new(ctx, "grassmann", 6,
+                                 "{\"r\": 6, \"groups\": 2, \"offsets\": [1, 2], \"learned\": 3, \"memory\": true,"
+                                 " \"running_mean\": true}", ASC_F64, 1);
+    ck_assert_msg(l != NULL, "%s", asc_error_message(ctx));
+    asc_params *p = asc_layer_params(l);
+    static const struct {
+        const char *name;
+        int64_t rows, cols;
+    } want[] = {{"red.weight", 6, 6},    {"red.bias", 6, 0},      {"plu.weight", 6, 6},    {"plu.bias", 6, 0},
+                {"gate.weight", 6, 12},  {"gate.bias", 6, 0},     {"offset.weight", 3, 0}, {"forget.weight", 6, 6},
+                {"forget.bias", 6, 0},   {"mean.weight", 6, 6}};
+    ck_assert_int_eq(asc_params_count(p), 10);
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        asc_tensor t = asc_params_find(p, want[i].name);
+        ck_assert_msg(asc_is_valid(t) && asc_size(t, 0) == want[i].rows && asc_size(t, 1) == want[i].cols, "%s",
+                      want[i].name);
+        const double *v = asc_data(t);
+        for (int64_t k = 0; k < asc_numel(t); k++) {
+            bool forget = strcmp(want[i].name, "forget.bias") == 0;
+            double bound = asc_ndim(t) == 2 ? 1 / sqrt((double)want[i].cols) : 0;
+            ck_assert(forget ? fabs(v[k] - (-1 + (double)k)) < 1e-12 : fabs(v[k]) <= bound);
+        }
+    }
+    for (int i = 0; i < asc_params_count(p); i++) {
+        ck_assert(asc_params_decays(p, i) == (asc_ndim(asc_params_at(p, i)) == 2));
+    }
+    asc_layer_free(l);
+}
+END_TEST
+
+static const struct {
+    const char *config;
+    int64_t parameters;
+} sizes[] = {
+    {"{\"mix\":\"grassmann\",\"d_model\":256,\"layers\":6,\"vocab\":30522,\"block\":128,\"offsets\":\"paper-6l\"}",
+     12606656},
+    {"{\"mix\":\"grassmann\",\"d_model\":256,\"layers\":12,\"vocab\":30522,\"block\":256,\"offsets\":\"paper-12l\"}",
+     17399680},
+};
+
+START_TEST(parameter_counts)
+{
+    asc_lm *lm = asc_lm_new(ctx, sizes[_i].config, ASC_F32, 1);
+    ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
+    ck_assert_int_eq(asc_params_numel(asc_lm_params(lm)), sizes[_i].parameters);
+    asc_lm_free(lm);
+}
+END_TEST
+
+/* ---- settings ---- */
+
+#define SMALL "{\"mix\":\"grassmann\",\"d_model\":8,\"layers\":2,\"vocab\":5,\"block\":4"
+
+#define HYBRID "{\"mix\":[\"transformer\",\"grassmann\"],\"heads\":2,\"d_model\":8,\"layers\":2,\"vocab\":5,\"block\":4"
+
+/* One more number than a layer takes. */
+#define LONG "1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6"
+#define A_LIST "a list of at most 32 whole numbers, or one such list a layer"
+
+static const struct {
+    const char *config, *message;
+} refused[] = {
+    {SMALL ",\"direction\":\"future\"}",
+     "config: the mixing of layer 0 looks ahead, which a language model must not: direction is future: the pair "
+     "(t, t+Δ) shows a token the very one that it predicts"},
+    {SMALL ",\"direction\":\"both\"}",
+     "config: the mixing of layer 0 looks ahead, which a language model must not: direction is both: the pair "
+     "(t, t+Δ) shows a token the very one that it predicts"},
+    {SMALL ",\"r\":1}", "config: r is 1, expected a whole number from 2 to 16384"},
+    {SMALL ",\"r\":[4,5,6]}", "config: r has 3 entries, expected one a layer: 2"},
+    {SMALL ",\"r\":6,\"groups\":4}", "config: groups is 4, expected a divisor of r, 6, with a quotient of at least 2"},
+    {SMALL ",\"r\":6,\"groups\":6}", "config: groups is 6, expected a divisor of r, 6, with a quotient of at least 2"},
+    {SMALL ",\"offsets\":[0]}", "config: offsets is 0, expected a whole number from 1 to 2147483647"},
+    {SMALL ",\"offsets\":[]}", "config: layer 0 has no offsets and no memory, expected one of them"},
+    {SMALL ",\"offsets\":[[1],[2],[3]]}", "config: offsets has 3 entries, expected one a layer: 2"},
+    {HYBRID ",\"offsets\":[[-1],[1]]}", "config: offsets is -1, expected a whole number from 1 to 2147483647"},
+    {HYBRID ",\"offsets\":[3,[1]]}", "config: offsets is 3, expected " A_LIST},
+    {SMALL ",\"offsets\":[[" LONG "],[1]]}", "config: offsets is [" LONG "], expected " A_LIST},
+    {SMALL ",\"offsets\":[[1],[" LONG "]]}", "config: offsets is [" LONG "], expected " A_LIST},
+    {SMALL ",\"offsets\":\"paper\"}",
+     "config: offsets is \"paper\", expected a list, a list a layer, or one of paper-6l, paper-12l, lags"},
+    {SMALL ",\"learned\":true,\"aggregate\":\"sum\"}",
+     "config: aggregate is sum, and learned weights share out a mean: expected one of them"},
+    {SMALL ",\"learned\":5}", "config: learned is 5, expected true, false, or the number of pairs, 6"},
+    {SMALL ",\"mix_residual\":false,\"block_norm\":\"pre\"}",
+     "config: mix_residual is false, and block_norm is pre, which needs it"},
+    {SMALL ",\"heads\":2}", "config: heads is a setting of transformer and ascender, and no layer of this "
+     "model knows it"},
+};
+
+START_TEST(wrong_settings_are_refused)
+{
+    ck_assert_ptr_null(asc_lm_new(ctx, refused[_i].config, ASC_F32, 1));
+    ck_assert_str_eq(asc_error_message(ctx), refused[_i].message);
+    ck_assert_int_eq(asc_error(ctx), ASC_ERR_ARG);
+}
+END_TEST
+
+static const struct {
+    const char *given, *effect;
+} effects[] = {
+    {SMALL "}", "\"mix_residual\":false"},
+    {SMALL ",\"block_norm\":\"pre\"}", "\"mix_residual\":true"},
+    {SMALL "}", "\"offsets\":[1,2,4,8,12,16]"},
+    {SMALL ",\"offsets\":\"paper-12l\"}", "\"offsets\":[[1],[1]]"},
+    {SMALL ",\"offsets\":\"lags\"}", "\"offsets\":[[1],[2]]"},
+    {SMALL ",\"memory\":[true,false],\"offsets\":[[],[3]]}", "\"memory\":[true,false]"},
+    {HYBRID ",\"offsets\":[[],[2,3]]}", "\"offsets\":[[],[2,3]]"},
+    {"{\"mix\":[\"grassmann\",\"transformer\"],\"heads\":2,\"d_model\":8,\"layers\":2,\"vocab\":5,\"block\":4}",
+     "\"mix\":[\"grassmann\",\"transformer\"]"},
+    {"{\"mix\":[\"grassmann\",\"transformer\",\"grassmann\"],\"offsets\":\"lags\",\"heads\":2,\"d_model\":8,\"layers\":3,"
+     "\"vocab\":5,\"block\":4}", "\"offsets\":[[1],[],[2]]"},
+};
+
+/* What a model says of itself makes the same model. */
+START_TEST(settings_in_effect)
+{
+    asc_lm *lm = asc_lm_new(ctx, effects[_i].given, ASC_F64, 1);
+    ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
+    ck_assert_msg(strstr(asc_lm_config(lm), effects[_i].effect) != NULL, "%s", asc_lm_config(lm));
+    asc_lm *again = asc_lm_new(ctx, asc_lm_config(lm), ASC_F64, 1);
+    ck_assert_msg(again != NULL, "%s", asc_error_message(ctx));
+    ck_assert_str_eq(asc_lm_config(again), asc_lm_config(lm));
+    asc_tensor x = asc_from(ctx, ASC_I64, (int64_t[]){1, 4, 2, 0}, ASC_SHAPE(1, 4));
+    asc_tensor a = asc_lm_logits(lm, x), b = asc_lm_logits(again, x);
+    ck_assert_int_eq(memcmp(asc_data(a), asc_data(b), 20 * sizeof(double)), 0);
+    asc_lm_free(again);
+    asc_lm_free(lm);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("layer");
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
+    tcase_add_loop_test(t, fused_is_composed, 0, 60);
+    tcase_add_loop_test(t, fused_is_composed_in_f32, 0, 20);
+    tcase_add_test(t, the_parts_are_what_the_layer_computes);
+    tcase_add_test(t, initial_values_are_those_of_the_specification);
+    tcase_add_loop_test(t, parameter_counts, 0, sizeof sizes / sizeof *sizes);
+    tcase_add_loop_test(t, wrong_settings_are_refused, 0, sizeof refused / sizeof *refused);
+    tcase_add_loop_test(t, settings_in_effect, 0, sizeof effects / sizeof *effects);
+    return run_suite("nn/grassmann", t);
+}

@@ -1,0 +1,69 @@
+/* tests/ops/test_attention_misuse.c: wrong calls of attention. */
+#include "tests/ops/unreal.h"
+
+static asc_tensor attend(asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel, asc_tensor lengths,
+                         asc_attention_options o)
+{
+    return asc_attention(ctx, q, k, v, rel, lengths, asc_null(), &o);
+}
+
+START_TEST(wrong_calls)
+{
+    const asc_attention_options two = {.heads = 2};
+    asc_tensor x = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 5, 4)), none = asc_null();
+    asc_tensor wide = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 5, 6)), brief = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 4, 4));
+    asc_tensor flat = asc_zeros(ctx, ASC_F32, ASC_SHAPE(10, 4)), other = asc_zeros(ctx, ASC_F64, ASC_SHAPE(2, 5, 4));
+    asc_tensor count = asc_zeros(ctx, ASC_I64, ASC_SHAPE(2, 5, 4));
+    expect_failure(attend(x, x, x, none, none, (asc_attention_options){0}),
+                   "attention: heads is 0, expected at least 1");
+    expect_failure(attend(x, x, x, none, none, (asc_attention_options){.heads = 3}),
+                   "attention: q is f32 (2, 5, 4), expected (B, N, H d) with H = 3");
+    expect_failure(attend(flat, x, x, none, none, two), "attention: q is f32 (10, 4), expected (B, N, H d) with H = 2");
+    expect_failure(attend(count, x, x, none, none, two), "attention: q is i64 (2, 5, 4), expected f32 or f64");
+    expect_failure(attend(x, other, x, none, none, two),
+                   "attention: k is f64 (2, 5, 4), expected f32, as the first input");
+    expect_failure(attend(x, wide, x, none, none, two),
+                   "attention: k is f32 (2, 5, 6), expected (2, M, 4) with M >= 5");
+    expect_failure(attend(x, brief, brief, none, none, two),
+                   "attention: k is f32 (2, 4, 4), expected (2, M, 4) with M >= 5");
+    expect_failure(attend(x, x, brief, none, none, two),
+                   "attention: v is f32 (2, 4, 4), expected (2, 5, H d) with H = 2");
+    expect_failure(attend(x, x, x, asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 4)), none, two),
+                   "attention: rel_bias is f32 (2, 4), expected f32 (2, 2R + 1)");
+    expect_failure(attend(x, x, x, asc_zeros(ctx, ASC_F64, ASC_SHAPE(2, 5)), none, two),
+                   "attention: rel_bias is f64 (2, 5), expected f32 (2, 2R + 1)");
+    expect_failure(attend(x, x, x, none, asc_zeros(ctx, ASC_I64, ASC_SHAPE(5)), two),
+                   "attention: lengths is i64 (5), expected i64 (2), one length a sequence");
+    expect_failure(attend(x, x, x, none, none, (asc_attention_options){.heads = 2, .globals = 1}),
+                   "attention: window is 0, globals is 1: expected none below 0, and globals with a window only");
+    expect_failure(attend(x, x, none, none, none, two), "attention: v is null");
+}
+END_TEST
+
+START_TEST(sizes_beyond_the_blas)
+{
+    const int64_t big = (int64_t)INT32_MAX + 1;
+    setup_unreal();
+    asc_tensor wide = asc_empty(ctx, ASC_F32, ASC_SHAPE(1, 1, big)), x = asc_zeros(ctx, ASC_F32, ASC_SHAPE(1, 1, 1));
+    asc_tensor many = asc_empty(ctx, ASC_F32, ASC_SHAPE(1, big, 1));
+    no_error();
+    const asc_attention_options o = {.heads = 1};
+    static const char *const message[] = {
+        "attention: 1 keys, heads of 2147483648 and 1 elements together: expected at most 2147483647",
+        "attention: 2147483648 keys, heads of 1 and 1 elements together: expected at most 2147483647",
+        "attention: 1 keys, heads of 1 and 2147483648 elements together: expected at most 2147483647",
+    };
+    expect_failure(attend(wide, wide, x, asc_null(), asc_null(), o), message[0]);
+    expect_failure(attend(x, many, many, asc_null(), asc_null(), o), message[1]);
+    expect_failure(attend(x, x, wide, asc_null(), asc_null(), o), message[2]);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("misuse");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, wrong_calls);
+    tcase_add_test(t, sizes_beyond_the_blas);
+    return run_suite("ops/attention misuse", t);
+}

@@ -1,0 +1,235 @@
+/* tests/optim/test_optim.c: optimisers against the formulas written out, clipping and schedules. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ascgrad/op.h>
+#include <ascgrad/optim.h>
+#include <ascgrad/ops.h>
+
+#include "tests/context.h"
+
+enum { STEPS = 5 };
+
+static asc_params *params;
+
+static void setup_params(void)
+{
+    setup();
+    params = asc_params_new(ctx);
+    ck_assert_ptr_nonnull(params);
+}
+
+static void teardown_params(void)
+{
+    asc_params_free(params);
+    teardown();
+}
+
+static asc_tensor parameter(const char *name, asc_dtype dtype, int64_t n, uint64_t stream, bool decay)
+{
+    asc_tensor t = asc_normal(ctx, dtype, 0, 1, 1, stream, 1, &n);
+    ck_assert_int_eq(asc_require_grad(t, true), ASC_OK);
+    ck_assert_int_eq(asc_params_add(params, name, t, decay), ASC_OK);
+    return t;
+}
+
+/* Gives p the gradient g: that of x pᵀ for one row x = g. */
+static void give_gradient(asc_tensor p, const double *g)
+{
+    int64_t n = asc_numel(p);
+    asc_scope_begin(ctx);
+    asc_tensor row = asc_empty(ctx, asc_dtype_of(p), 2, (int64_t[]){1, n});
+    for (int64_t i = 0; i < n; i++) {
+        if (asc_dtype_of(p) == ASC_F32) {
+            ((float *)asc_data_mut(row))[i] = (float)g[i];
+        } else {
+            ((double *)asc_data_mut(row))[i] = g[i];
+        }
+    }
+    asc_tensor y = asc_linear(ctx, p, row, asc_null());
+    ck_assert_msg(asc_backward(ctx, y, asc_null(), false) == ASC_OK, "%s", asc_error_message(ctx));
+    asc_scope_end(ctx);
+}
+
+static double gradient(int step, int64_t i)
+{
+    return sin(1.7 * step + .3 * (double)i) * (i % 3 ? 1 : 1e-3);
+}
+
+/* AdamW as PyTorch's documentation states it, on one element. */
+static double adamw(double p, int64_t i, double decay, double scale)
+{
+    double m = 0, v = 0;
+    for (int t = 1; t <= STEPS; t++) {
+        double g = gradient(t, i) * scale, lr = 1e-2 * t;
+        p -= lr * decay * p;
+        m = .9 * m + .1 * g;
+        v = .999 * v + .001 * g * g;
+        p -= lr * (m / (1 - pow(.9, t))) / (sqrt(v / (1 - pow(.999, t))) + 1e-8);
+    }
+    return p;
+}
+
+static void check_adamw(asc_dtype dtype, double tolerance)
+{
+    enum { LENGTH = 70001 }; /* more than one piece */
+    asc_tensor p = parameter("p", dtype, LENGTH, 1, true), q = parameter("q", dtype, 3, 2, false);
+    asc_tensor idle = parameter("idle", dtype, 4, 3, true);
+    asc_tensor p0 = asc_cast(ctx, asc_detach(ctx, p), ASC_F64), q0 = asc_cast(ctx, asc_detach(ctx, q), ASC_F64);
+    double still = ((const double *)asc_data(asc_cast(ctx, asc_detach(ctx, idle), ASC_F64)))[0];
+    double *start = malloc(LENGTH * sizeof *start), *g = malloc(LENGTH * sizeof *g), q_start[3];
+    memcpy(start, asc_data(p0), LENGTH * sizeof *start);
+    memcpy(q_start, asc_data(q0), sizeof q_start);
+    asc_optim *o = asc_adamw_new(ctx, params, &(asc_adamw_options){.weight_decay = .1});
+    ck_assert_int_eq(asc_params_count(asc_optim_state(o)), 7);
+    for (int t = 1; t <= STEPS; t++) {
+        for (int64_t i = 0; i < LENGTH; i++) {
+            g[i] = gradient(t, i);
+        }
+        give_gradient(p, g);
+        give_gradient(q, g);
+        ck_assert_int_eq(asc_optim_step(o, 1e-2 * t, .5), ASC_OK);
+        asc_params_zero_grad(params);
+    }
+    const double *p1 = asc_data(asc_cast(ctx, asc_detach(ctx, p), ASC_F64));
+    const double *q1 = asc_data(asc_cast(ctx, asc_detach(ctx, q), ASC_F64));
+    for (int64_t i = 0; i < LENGTH; i++) {
+        ck_assert_double_eq_tol(p1[i], adamw(start[i], i, .1, .5), tolerance);
+    }
+    for (int64_t i = 0; i < 3; i++) {
+        ck_assert_double_eq_tol(q1[i], adamw(q_start[i], i, 0, .5), tolerance);
+    }
+    ck_assert_double_eq(((const double *)asc_data(asc_cast(ctx, asc_detach(ctx, idle), ASC_F64)))[0], still);
+    const int64_t *steps = asc_data(asc_params_find(asc_optim_state(o), "steps"));
+    ck_assert_int_eq(steps[0], STEPS);
+    ck_assert_int_eq(steps[2], 0);
+    asc_optim_free(o);
+    free(start);
+    free(g);
+}
+
+START_TEST(adamw_f64)
+{
+    check_adamw(ASC_F64, 1e-14);
+}
+END_TEST
+
+START_TEST(adamw_f32)
+{
+    check_adamw(ASC_F32, 2e-6); /* five roundings of values of about 1 to 4 */
+}
+END_TEST
+
+START_TEST(sgd_with_momentum_and_decay)
+{
+    asc_tensor p = parameter("p", ASC_F64, 3, 1, true);
+    double want[3], v[3] = {0}, g[3];
+    memcpy(want, asc_data(p), sizeof want);
+    asc_optim *o = asc_sgd_new(ctx, params, .9, .01);
+    for (int t = 1; t <= STEPS; t++) {
+        for (int64_t i = 0; i < 3; i++) {
+            g[i] = gradient(t, i);
+            v[i] = .9 * v[i] + 2 * g[i] + .01 * want[i];
+            want[i] -= .1 * v[i];
+        }
+        give_gradient(p, g);
+        ck_assert_int_eq(asc_optim_step(o, .1, 2), ASC_OK);
+        asc_params_zero_grad(params);
+    }
+    for (int i = 0; i < 3; i++) {
+        ck_assert_double_eq_tol(((const double *)asc_data(p))[i], want[i], 1e-14);
+    }
+    asc_optim_free(o);
+}
+END_TEST
+
+START_TEST(groups)
+{
+    asc_tensor a = parameter("layers.0.weight", ASC_F64, 2, 1, true);
+    asc_tensor b = parameter("layers.1.weight", ASC_F64, 2, 2, true);
+    asc_tensor c = parameter("head", ASC_F64, 2, 3, false);
+    double before[3] = {((const double *)asc_data(a))[0], ((const double *)asc_data(b))[0],
+                        ((const double *)asc_data(c))[0]};
+    asc_optim *o = asc_sgd_new(ctx, params, 0, .5);
+    ck_assert_int_eq(asc_optim_group(o, "layers.", .1, 0), 2);
+    ck_assert_int_eq(asc_optim_group(o, "layers.1", 0, 9), 1);
+    double g[2] = {1, 1};
+    give_gradient(a, g);
+    give_gradient(b, g);
+    give_gradient(c, g);
+    ck_assert_int_eq(asc_optim_step(o, 1, 1), ASC_OK);
+    ck_assert_double_eq_tol(((const double *)asc_data(a))[0], before[0] - .1, 1e-15);
+    ck_assert_double_eq(((const double *)asc_data(b))[0], before[1]);
+    ck_assert_double_eq_tol(((const double *)asc_data(c))[0], before[2] - 1, 1e-15);
+    ck_assert_int_eq(asc_optim_group(o, "none", 1, 0), 0);
+    ck_assert_str_eq(asc_error_message(ctx), "optim_group: no parameter's name begins with 'none'");
+    asc_optim_free(o);
+}
+END_TEST
+
+START_TEST(norm_and_clipping)
+{
+    enum { LENGTH = 300000 };
+    asc_tensor p = parameter("p", ASC_F32, LENGTH, 1, true), q = parameter("q", ASC_F32, 2, 2, true);
+    double *g = malloc(LENGTH * sizeof *g);
+    for (int i = 0; i < LENGTH; i++) {
+        g[i] = 2;
+    }
+    ck_assert_double_eq(asc_grad_norm(ctx, params), 0);
+    give_gradient(p, g);
+    give_gradient(q, g);
+    double norm = asc_grad_norm(ctx, params);
+    ck_assert_double_eq_tol(norm, 2 * sqrt(LENGTH + 2), 1e-9);
+    ck_assert_double_eq_tol(asc_clip_scale(norm, 1), 1 / (norm + 1e-6), 1e-15);
+    ck_assert_double_eq(asc_clip_scale(.5, 1), 1);
+    ck_assert_double_eq(asc_clip_scale(1e9, 0), 1);
+    free(g);
+}
+END_TEST
+
+START_TEST(schedules)
+{
+    asc_schedule s = {ASC_DECAY_COSINE, 1e-3, 1e-4, 10, 110};
+    ck_assert_double_eq_tol(asc_lr_at(&s, 0), 1e-4, 1e-18);
+    ck_assert_double_eq_tol(asc_lr_at(&s, 9), 1e-3, 1e-18);
+    ck_assert_double_eq_tol(asc_lr_at(&s, 10), 1e-3, 1e-18);
+    ck_assert_double_eq_tol(asc_lr_at(&s, 60), 5.5e-4, 1e-18);
+    ck_assert_double_eq_tol(asc_lr_at(&s, 110), 1e-4, 1e-18);
+    ck_assert_double_eq_tol(asc_lr_at(&s, 500), 1e-4, 1e-18);
+    s.decay = ASC_DECAY_LINEAR;
+    ck_assert_double_eq_tol(asc_lr_at(&s, 35), 1e-3 - .25 * 9e-4, 1e-18);
+    s.decay = ASC_DECAY_CONSTANT;
+    ck_assert_double_eq_tol(asc_lr_at(&s, 400), 1e-3, 1e-18);
+}
+END_TEST
+
+START_TEST(a_step_after_the_forward_pass_is_noticed)
+{
+    asc_tensor p = parameter("p", ASC_F64, 3, 1, true);
+    asc_optim *o = asc_sgd_new(ctx, params, 0, 0);
+    double g[3] = {1, 2, 3};
+    give_gradient(p, g);
+    asc_tensor w = asc_normal(ctx, ASC_F64, 0, 1, 1, 9, ASC_SHAPE(1, 3));
+    ck_assert_int_eq(asc_require_grad(w, true), ASC_OK);
+    asc_tensor y = asc_linear(ctx, p, w, asc_null());
+    ck_assert_int_eq(asc_optim_step(o, .1, 1), ASC_OK);
+    ck_assert_int_eq(asc_backward(ctx, y, asc_null(), false), ASC_ERR_STATE);
+    ck_assert_ptr_nonnull(strstr(asc_error_message(ctx), "overwritten"));
+    asc_optim_free(o);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("optim");
+    tcase_add_checked_fixture(t, setup_params, teardown_params);
+    tcase_add_test(t, adamw_f64);
+    tcase_add_test(t, adamw_f32);
+    tcase_add_test(t, sgd_with_momentum_and_decay);
+    tcase_add_test(t, groups);
+    tcase_add_test(t, norm_and_clipping);
+    tcase_add_test(t, schedules);
+    tcase_add_test(t, a_step_after_the_forward_pass_is_noticed);
+    return run_suite("optim", t);
+}

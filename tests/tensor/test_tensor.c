@@ -1,0 +1,264 @@
+/* tests/tensor/test_tensor.c: making tensors, handles, scopes and lifetime, layouts and copies. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <ascgrad/ops.h>
+#include <ascgrad/tensor.h>
+
+#include "tests/context.h"
+
+/* ---- making ---- */
+
+START_TEST(making)
+{
+    asc_tensor t = asc_from(ctx, ASC_F32, (float[]){1, 2, 3, 4, 5, 6}, ASC_SHAPE(2, 3));
+    ck_assert(asc_is_valid(t) && asc_is_contiguous(t));
+    ck_assert_int_eq(asc_dtype_of(t), ASC_F32);
+    ck_assert_int_eq(asc_ndim(t), 2);
+    ck_assert_int_eq(asc_numel(t), 6);
+    ck_assert_int_eq(asc_size(t, 0), 2);
+    ck_assert_int_eq(asc_size(t, -1), 3);
+    ck_assert_int_eq(asc_size(t, 2), 0);
+    ck_assert_int_eq(asc_size(t, -3), 0);
+    ck_assert_int_eq(asc_shape(t)[1], 3);
+    ck_assert_int_eq(asc_strides(t)[0], 3);
+    ck_assert_float_eq(((const float *)asc_data(t))[5], 6);
+    ck_assert_double_eq(asc_item(asc_scalar(ctx, ASC_F64, 2.5)), 2.5);
+    ck_assert_double_eq(asc_item(asc_full(ctx, ASC_I64, 7, ASC_SHAPE(1, 1))), 7);
+    ck_assert_double_eq(asc_item(asc_full(ctx, ASC_U8, 200, ASC_SHAPE(1))), 200);
+    ck_assert(isnan(asc_item(t)));
+    ck_assert_double_eq(asc_item(asc_zeros(ctx, ASC_F32, 0, NULL)), 0);
+    asc_tensor none = asc_zeros(ctx, ASC_F64, ASC_SHAPE(3, 0, 2));
+    ck_assert(asc_is_valid(none));
+    ck_assert_int_eq(asc_numel(none), 0);
+    ck_assert_int_eq(asc_error(ctx), ASC_OK);
+}
+END_TEST
+
+START_TEST(aligned)
+{
+    static const asc_dtype dtypes[] = {ASC_F32, ASC_F64, ASC_I64, ASC_U8};
+    for (int i = 0; i < 40; i++) {
+        asc_tensor t = asc_empty(ctx, dtypes[i % 4], ASC_SHAPE(1 + i * 37));
+        ck_assert_uint_eq((uintptr_t)asc_data(t) % 64, 0);
+    }
+}
+END_TEST
+
+START_TEST(bad_shapes)
+{
+    ck_assert(asc_is_null(asc_empty(ctx, ASC_F32, ASC_SHAPE(2, -1))));
+    expect_error_with(ASC_ERR_ARG, "empty");
+    ck_assert(asc_is_null(asc_zeros(ctx, ASC_F32, 9, (int64_t[9]){1, 1, 1, 1, 1, 1, 1, 1, 1})));
+    expect_error_with(ASC_ERR_ARG, "9 dimensions");
+    ck_assert(asc_is_null(asc_full(ctx, ASC_F32, 1, -1, NULL)));
+    expect_error_with(ASC_ERR_ARG, "dimensions");
+    ck_assert(asc_is_null(asc_empty(ctx, ASC_F64, 1, NULL)));
+    expect_error_with(ASC_ERR_ARG, "NULL");
+    ck_assert(asc_is_null(asc_empty(ctx, (asc_dtype)9, ASC_SHAPE(1))));
+    expect_error_with(ASC_ERR_ARG, "dtype 9");
+    ck_assert(asc_is_null(asc_empty(ctx, ASC_F32, ASC_SHAPE(INT64_MAX / 2, 3))));
+    expect_error_with(ASC_ERR_ARG, "PTRDIFF_MAX");
+    /* the product wraps around to 0 */
+    ck_assert(asc_is_null(asc_empty(ctx, ASC_U8, ASC_SHAPE((int64_t)1 << 32, (int64_t)1 << 32))));
+    expect_error_with(ASC_ERR_ARG, "PTRDIFF_MAX");
+    ck_assert(asc_is_null(asc_from(ctx, ASC_F32, NULL, ASC_SHAPE(2))));
+    expect_error_with(ASC_ERR_ARG, "data is NULL");
+    ck_assert(asc_is_null(asc_normal(ctx, ASC_I64, 0, 1, 1, 1, ASC_SHAPE(2))));
+    expect_error_with(ASC_ERR_ARG, "i64, expected f32 or f64");
+}
+END_TEST
+
+START_TEST(first_error_wins)
+{
+    asc_fail(ctx, ASC_ERR_IO, "first %d", 1);
+    asc_fail(ctx, ASC_ERR_ARG, "second");
+    expect_error_with(ASC_ERR_IO, "first 1");
+    ck_assert_int_eq(asc_error(NULL), ASC_ERR_MEMORY);
+}
+END_TEST
+
+/* ---- handles ---- */
+
+static void check_gone(asc_tensor t)
+{
+    ck_assert(!asc_is_valid(t));
+    ck_assert_int_eq(asc_ndim(t), -1);
+    ck_assert_int_eq(asc_numel(t), 0);
+    ck_assert_int_eq(asc_size(t, 0), 0);
+    ck_assert_ptr_null(asc_data(t));
+    ck_assert_ptr_null(asc_data_mut(t));
+    ck_assert_ptr_null(asc_shape(t));
+    ck_assert_ptr_null(asc_strides(t));
+    ck_assert_int_eq(asc_array_of(t).ndim, -1);
+    ck_assert(isnan(asc_item(t)));
+    ck_assert(!asc_requires_grad(t) && !asc_is_contiguous(t));
+    ck_assert(asc_is_null(asc_grad(t)) && asc_is_null(asc_keep(t)));
+    asc_release(t);
+    asc_zero_grad(t);
+}
+
+START_TEST(stale)
+{
+    check_gone(asc_null());
+    asc_scope_begin(ctx);
+    asc_tensor t = asc_full(ctx, ASC_F32, 1, ASC_SHAPE(2)), other = asc_full(ctx, ASC_F32, 2, ASC_SHAPE(2));
+    asc_tensor copy = t;
+    asc_release(t);
+    check_gone(t);
+    check_gone(copy);
+    ck_assert(asc_is_valid(other));
+    asc_scope_end(ctx);
+    check_gone(other);
+
+    /* the node is used again: the old handle does not see the new tensor */
+    asc_tensor next = asc_full(ctx, ASC_F32, 3, ASC_SHAPE(2));
+    ck_assert(next.node == t.node || next.node == other.node);
+    check_gone(t);
+    check_gone(other);
+    ck_assert(asc_is_valid(next));
+
+    ck_assert(asc_is_null(asc_dropout(ctx, t, 0.5)));
+    expect_error_with(ASC_ERR_STATE, "dropout: x is a tensor that is gone");
+    ck_assert_int_eq(asc_copy(ctx, next, t), ASC_ERR_STATE);
+    expect_error_with(ASC_ERR_STATE, "src is a tensor that is gone");
+    ck_assert(asc_is_null(asc_detach(ctx, t)));
+    expect_error_with(ASC_ERR_STATE, "gone");
+}
+END_TEST
+
+START_TEST(scopes)
+{
+    asc_tensor outer = asc_scalar(ctx, ASC_F64, 1);
+    asc_scope_begin(ctx);
+    asc_tensor a = asc_scalar(ctx, ASC_F64, 2);
+    asc_scope_begin(ctx);
+    asc_tensor b = asc_scalar(ctx, ASC_F64, 3), kept = asc_keep(asc_scalar(ctx, ASC_F64, 4));
+    asc_scope_end(ctx);
+    ck_assert(!asc_is_valid(b));
+    ck_assert_double_eq(asc_item(kept), 4);
+    ck_assert_double_eq(asc_item(a), 2);
+    asc_scope_end(ctx);
+    ck_assert(!asc_is_valid(a));
+    ck_assert_double_eq(asc_item(kept), 4);
+    asc_release(kept);
+    ck_assert(!asc_is_valid(kept));
+    ck_assert_double_eq(asc_item(outer), 1);
+    ck_assert_int_eq(asc_error(ctx), ASC_OK);
+    asc_scope_end(ctx);
+    expect_error_with(ASC_ERR_STATE, "no scope has begun");
+}
+END_TEST
+
+START_TEST(keep_and_release)
+{
+    asc_tensor t = asc_scalar(ctx, ASC_F64, 1);
+    asc_keep(t);
+    asc_keep(t);
+    asc_release(t);
+    asc_release(t);
+    ck_assert(asc_is_valid(t)); /* the making's reference is left */
+    asc_release(t);
+    ck_assert(!asc_is_valid(t));
+
+    /* a gradient is the leaf's: releasing it does nothing */
+    asc_tensor x = asc_full(ctx, ASC_F64, 1, ASC_SHAPE(2)), y;
+    asc_require_grad(x, true);
+    y = asc_layer_norm(ctx, x, asc_null(), asc_null(), 1e-5);
+    ck_assert_int_eq(asc_backward(ctx, y, asc_zeros(ctx, ASC_F64, ASC_SHAPE(2)), false), ASC_OK);
+    asc_release(asc_grad(x));
+    ck_assert(asc_is_valid(asc_grad(x)));
+}
+END_TEST
+
+START_TEST(view_holds_storage)
+{
+    asc_scope_begin(ctx);
+    asc_tensor x = asc_from(ctx, ASC_F64, (double[]){1, 2, 3, 4}, ASC_SHAPE(4));
+    asc_tensor v = asc_slice(ctx, x, 0, 1, 3, 1);
+    asc_release(x);
+    asc_tensor fill[20];
+    for (int i = 0; i < 20; i++) {
+        fill[i] = asc_full(ctx, ASC_F64, -1, ASC_SHAPE(4));
+        ck_assert_ptr_ne(asc_data(fill[i]), (const double *)asc_data(v) - 1);
+    }
+    ck_assert_double_eq(((const double *)asc_data(v))[1], 3);
+    asc_scope_end(ctx);
+}
+END_TEST
+
+/* ---- copies ---- */
+
+static void check_values(asc_tensor t, const double *expected)
+{
+    asc_tensor flat = asc_zeros(ctx, asc_dtype_of(t), asc_ndim(t), asc_shape(t));
+    ck_assert_int_eq(asc_copy(ctx, flat, t), ASC_OK);
+    for (int64_t i = 0; i < asc_numel(t); i++) {
+        double v = asc_dtype_of(t) == ASC_F32 ? (double)((const float *)asc_data(flat))[i]
+                                              : ((const double *)asc_data(flat))[i];
+        ck_assert_double_eq(v, expected[i]);
+    }
+}
+
+START_TEST(copies)
+{
+    asc_tensor x = asc_from(ctx, ASC_F64, (double[]){1, 2, 3, 4, 5, 6}, ASC_SHAPE(2, 3));
+    asc_tensor t = asc_transpose(ctx, x, 0, 1), f = asc_zeros(ctx, ASC_F32, ASC_SHAPE(3, 2));
+    const double transposed[] = {1, 4, 2, 5, 3, 6};
+    ck_assert(!asc_is_contiguous(t));
+    check_values(t, transposed);
+    ck_assert_int_eq(asc_copy(ctx, f, t), ASC_OK); /* strided to contiguous, f64 to f32 */
+    check_values(f, transposed);
+
+    asc_tensor big = asc_zeros(ctx, ASC_F64, ASC_SHAPE(3, 4)), part = asc_slice(ctx, big, 1, 1, 4, 2);
+    ck_assert_int_eq(asc_copy(ctx, part, f), ASC_OK); /* contiguous to strided, f32 to f64 */
+    check_values(big, (double[]){0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6});
+    ck_assert_int_eq(asc_copy(ctx, asc_transpose(ctx, part, 0, 1), x), ASC_OK);
+    ck_assert_int_eq(asc_copy(ctx, part, t), ASC_OK); /* strided to strided */
+    check_values(big, (double[]){0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6});
+}
+END_TEST
+
+START_TEST(copies_within_one_storage)
+{
+    asc_tensor x = asc_from(ctx, ASC_F64, (double[]){1, 2, 3, 4, 5, 6, 7, 8, 9}, ASC_SHAPE(3, 3));
+    ck_assert_int_eq(asc_copy(ctx, x, asc_transpose(ctx, x, 0, 1)), ASC_OK);
+    check_values(x, (double[]){1, 4, 7, 2, 5, 8, 3, 6, 9});
+    ck_assert_int_eq(asc_copy(ctx, x, x), ASC_OK);
+    asc_tensor y = asc_from(ctx, ASC_F64, (double[]){1, 2, 3, 4, 5}, ASC_SHAPE(5));
+    ck_assert_int_eq(asc_copy(ctx, asc_slice(ctx, y, 0, 1, 5, 1), asc_slice(ctx, y, 0, 0, 4, 1)), ASC_OK);
+    check_values(y, (double[]){1, 1, 2, 3, 4});
+}
+END_TEST
+
+START_TEST(copy_errors)
+{
+    asc_tensor f = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 3)), i = asc_zeros(ctx, ASC_I64, ASC_SHAPE(2, 3));
+    asc_tensor g = asc_zeros(ctx, ASC_F32, ASC_SHAPE(3, 2));
+    ck_assert_int_eq(asc_copy(ctx, f, i), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "copy: src is i64 (2, 3), dst is f32 (2, 3)");
+    ck_assert_int_eq(asc_copy(ctx, f, g), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "copy: src is f32 (3, 2), dst is f32 (2, 3)");
+    ck_assert_int_eq(asc_copy(ctx, f, asc_null()), ASC_ERR_STATE);
+    expect_error_with(ASC_ERR_STATE, "src is null");
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("tensor");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, making);
+    tcase_add_test(t, aligned);
+    tcase_add_test(t, bad_shapes);
+    tcase_add_test(t, first_error_wins);
+    tcase_add_test(t, stale);
+    tcase_add_test(t, scopes);
+    tcase_add_test(t, keep_and_release);
+    tcase_add_test(t, view_holds_storage);
+    tcase_add_test(t, copies);
+    tcase_add_test(t, copies_within_one_storage);
+    tcase_add_test(t, copy_errors);
+    return run_suite("tensor", t);
+}

@@ -1,0 +1,170 @@
+/* tests/train/test_train.c: settings, sampling, evaluation. */
+#include <math.h>
+#include <string.h>
+
+#include <ascgrad/train.h>
+
+#include "tests/context.h"
+
+/* ---- settings ---- */
+
+START_TEST(settings_are_checked)
+{
+    asc_settings *s = asc_settings_new(ctx);
+    const char *const wrong[][3] = {
+        {"layers", "many", "layers: got 'many', expected a whole number from 0 to 10000"},
+        {"layers", "-1", "layers: got '-1'"},
+        {"steps", "1.5", "steps: got '1.5', expected a whole number >= 0"},
+        {"weight-decay", "x", "weight_decay: got 'x', expected a number from 0"},
+        {"pos_emb", "maybe", "expected true or false"},
+        {"schedule", "cosine ", "did you mean 'cosine'?"},
+        {"dtype", "f16", "expected one of f32, f64"},
+        {"weigth_decay", "1", "did you mean 'weight_decay'?"},
+        {"d_modle", "1", "did you mean 'd_model'?"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_int_eq(asc_settings_set(s, wrong[i][0], wrong[i][1]), ASC_ERR_ARG);
+        expect_error_with(ASC_ERR_ARG, wrong[i][2]);
+    }
+    ck_assert_int_eq(asc_settings_preset(s, "wikitext-6l"), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "did you mean 'wikitext2-6l'?");
+    ck_assert_int_eq(asc_settings_set(s, "threads", "3"), ASC_OK);
+    ck_assert_int_eq(asc_settings_threads(s), 3);
+    asc_settings_free(s);
+}
+END_TEST
+
+START_TEST(settings_and_presets_are_complete)
+{
+    for (int i = 0; asc_setting_at(i); i++) {
+        const asc_setting *t = asc_setting_at(i);
+        ck_assert_ptr_nonnull(t->help);
+        ck_assert_ptr_null(strchr(t->key, '-'));
+        ck_assert(t->min <= t->max);
+    }
+    for (int i = 0; asc_preset_at(i); i++) {
+        asc_settings *s = asc_settings_new(ctx);
+        ck_assert_msg(asc_settings_preset(s, asc_preset_at(i)) == ASC_OK, "%s", asc_error_message(ctx));
+        ck_assert_ptr_nonnull(asc_preset_summary(i));
+        asc_settings_free(s);
+    }
+}
+END_TEST
+
+/* ---- sampling ---- */
+
+static int64_t draw(const double *logits, int64_t n, asc_sampling s, uint64_t number)
+{
+    asc_tensor t = asc_from(ctx, ASC_F64, logits, 1, &n);
+    int64_t id = asc_sample_token(ctx, t, &s, number);
+    asc_release(t);
+    return id;
+}
+
+/* Drawn often enough, each token comes as often as its probability says: chi-squared below its 0.9999 quantile. */
+START_TEST(draws_follow_the_probabilities)
+{
+    enum { N = 4, DRAWS = 20000 };
+    const double p[N] = {0.1, 0.4, 0.2, 0.3}, temperature = 2;
+    double logits[N], seen[N] = {0}, chi = 0;
+    for (int i = 0; i < N; i++) {
+        logits[i] = temperature * log(p[i]) + 5;
+    }
+    for (uint64_t d = 0; d < DRAWS; d++) {
+        seen[draw(logits, N, (asc_sampling){temperature, 0, 1, 7}, d)]++;
+    }
+    for (int i = 0; i < N; i++) {
+        chi += (seen[i] - DRAWS * p[i]) * (seen[i] - DRAWS * p[i]) / (DRAWS * p[i]);
+    }
+    ck_assert_msg(chi < 21.1, "chi-squared is %g", chi);
+}
+END_TEST
+
+START_TEST(draws_keep_to_the_most_probable)
+{
+    const double logits[] = {log(0.1), log(0.4), log(0.2), log(0.3)};
+    bool three[4] = {false}, half[4] = {false};
+    for (uint64_t d = 0; d < 200; d++) {
+        three[draw(logits, 4, (asc_sampling){1, 3, 1, 1}, d)] = true;
+        half[draw(logits, 4, (asc_sampling){1, 0, 0.6, 1}, d)] = true;
+        ck_assert_int_eq(draw(logits, 4, (asc_sampling){0, 0, 1, 1}, d), 1);
+    }
+    ck_assert(!three[0] && three[1] && three[2] && three[3]);
+    ck_assert(!half[0] && half[1] && !half[2] && half[3]);
+    const double ties[] = {1, 2, 2, 2};
+    ck_assert_int_eq(draw(ties, 4, (asc_sampling){0, 0, 1, 1}, 0), 1);
+    ck_assert_int_eq(draw(ties, 4, (asc_sampling){1, 1, 1, 1}, 0), 1);
+}
+END_TEST
+
+START_TEST(draws_refuse)
+{
+    const double logits[] = {0, NAN}, fine[] = {0, 1};
+    ck_assert_int_eq(draw(logits, 2, (asc_sampling){1, 0, 1, 1}, 0), -1);
+    expect_error_with(ASC_ERR_NONFINITE, "not finite");
+    ck_assert_int_eq(draw(fine, 2, (asc_sampling){-1, 0, 1, 1}, 0), -1);
+    expect_error_with(ASC_ERR_ARG, "temperature -1");
+    ck_assert_int_eq(draw(fine, 2, (asc_sampling){1, 0, 0, 1}, 0), -1);
+    expect_error_with(ASC_ERR_ARG, "top_p 0");
+    ck_assert_int_eq(draw(fine, 0, (asc_sampling){1, 0, 1, 1}, 0), -1);
+    expect_error_with(ASC_ERR_ARG, "expected (V)");
+}
+END_TEST
+
+/* ---- evaluation ---- */
+
+typedef struct tally {
+    int64_t n;
+    double sum;
+    const asc_split *split;
+} tally;
+
+static asc_status add_tokens(void *user, const int64_t *ids, const double *losses, int64_t n)
+{
+    tally *t = user;
+    for (int64_t i = 0; i < n; i++) {
+        ck_assert_int_eq(ids[i], t->split->tokens[++t->n]); /* in the order of the text, all but the first */
+        t->sum += losses[i];
+    }
+    return ASC_OK;
+}
+
+/* 21 tokens in blocks of 8: two full ones and one of 4, each token but the first predicted once. */
+START_TEST(evaluation_predicts_each_token_once)
+{
+    int32_t tokens[21];
+    for (int i = 0; i < 21; i++) {
+        tokens[i] = i * 5 % 11;
+    }
+    asc_split split = {.tokens = tokens, .n_tokens = 21, .bytes = 40, .source_tokens = 0};
+    const char *config = "{\"d_model\": 8, \"layers\": 1, \"heads\": 2, \"vocab\": 11, \"block\": 8}";
+    asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 1);
+    ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
+    for (int64_t batch = 1; batch <= 3; batch++) {
+        tally t = {.split = &split};
+        asc_eval_result r;
+        asc_eval_options o = {.batch = batch, .tokens = add_tokens, .user = &t};
+        ck_assert_int_eq(asc_evaluate(ctx, lm, &split, &o, &r), ASC_OK);
+        ck_assert_int_eq(r.tokens, 20);
+        ck_assert_int_eq(t.n, 20);
+        ck_assert_double_eq_tol(r.loss, t.sum / 20, 1e-14);
+        ck_assert_double_eq_tol(r.ppl, exp(r.loss), 1e-12);
+        ck_assert_double_eq_tol(r.bits_per_byte, t.sum / log(2) / 40, 1e-14);
+        ck_assert(isnan(r.source_ppl));
+    }
+    asc_lm_free(lm);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("train");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, settings_are_checked);
+    tcase_add_test(t, settings_and_presets_are_complete);
+    tcase_add_test(t, draws_follow_the_probabilities);
+    tcase_add_test(t, draws_keep_to_the_most_probable);
+    tcase_add_test(t, draws_refuse);
+    tcase_add_test(t, evaluation_predicts_each_token_once);
+    return run_suite("train", t);
+}

@@ -1,0 +1,150 @@
+/* tools/bench/model.c: the models that are measured, and what they may take of the machine. */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/bench/bench.h"
+
+/* ---- settings ---- */
+
+/* Where a training's own default is another. */
+static const bench_default defaults[] = {{"layers", "6"}, {"dim", "256"}, {NULL, NULL}};
+
+static void set_all(asc_settings *s, const bench_default *d)
+{
+    for (; d && d->key; d++) {
+        asc_settings_option(s, d->key, d->value);
+    }
+}
+
+static void set_pair(asc_settings *s, const char *pair)
+{
+    char key[128];
+    size_t n = strcspn(pair, "=");
+    if (pair[n] != '=' || n == 0 || n >= sizeof key) {
+        cli_wrong_usage("--set: got '%s', expected KEY=VALUE", pair);
+    }
+    memcpy(key, pair, n);
+    key[n] = '\0';
+    asc_settings_set(s, key, pair + n + 1);
+}
+
+asc_settings *bench_settings(asc_ctx *ctx, const bench_model *model, const bench_default *more)
+{
+    asc_settings *s = asc_settings_new(ctx);
+    set_all(s, defaults);
+    set_all(s, more);
+    for (int i = 0; i < model->sets.n; i++) {
+        set_pair(s, model->sets.value[i]);
+    }
+    for (int i = 0; i < model->given.n && asc_error(ctx) == ASC_OK; i++) {
+        asc_settings_option(s, model->given.name[i], model->given.value[i]);
+    }
+    return s;
+}
+
+const char *bench_model_at(const char *model, int i)
+{
+    return !model ? asc_mixing_at(i) : i == 0 ? model : NULL;
+}
+
+/* ---- memory with a limit ---- */
+
+typedef struct budget {
+    size_t held, most;
+} budget;
+
+static budget limit;
+
+static void *take(void *user, size_t bytes, size_t align)
+{
+    budget *b = user;
+    void *memory = NULL;
+    if (bytes > b->most - b->held || posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : align, bytes)) {
+        return NULL;
+    }
+    b->held += bytes;
+    return memory;
+}
+
+static void give(void *user, void *memory, size_t bytes)
+{
+    budget *b = user;
+    b->held -= memory ? bytes : 0;
+    free(memory);
+}
+
+/* Three quarters of what is free: a system that takes more than it has would rather kill us than refuse. */
+static size_t free_memory(void)
+{
+    return (size_t)sysconf(_SC_AVPHYS_PAGES) / 4 * 3 * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+asc_ctx *bench_open(int64_t threads, int64_t mib)
+{
+    limit = (budget){.most = mib > 0 ? (size_t)mib << 20 : free_memory()};
+    asc_options options = {.threads = (int)threads, .allocator = {take, give, &limit}};
+    asc_ctx *ctx = asc_ctx_new(&options);
+    if (!ctx) {
+        cli_message("no memory, or no threads");
+    }
+    return ctx;
+}
+
+/* ---- processes ---- */
+
+static bool move_all(ssize_t (*move)(int file, void *data, size_t n), int file, void *data, size_t n)
+{
+    for (ssize_t moved; n > 0; data = (char *)data + moved, n -= (size_t)moved) {
+        if ((moved = move(file, data, n)) <= 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static ssize_t put(int file, void *data, size_t n)
+{
+    return write(file, data, n);
+}
+
+/* In the process: the result goes to `file`. */
+static _Noreturn void measure_alone(int (*measure)(const void *arg, void *result), const void *arg, double seconds,
+                                    void *result, size_t size, int file)
+{
+    alarm((unsigned)ceil(seconds)); /* ends it */
+    int status = measure(arg, result);
+    _exit(move_all(put, file, result, size) ? status : CLI_IO);
+}
+
+int bench_apart(int (*measure)(const void *arg, void *result), const void *arg, double seconds, void *result,
+                size_t size)
+{
+    int ends[2], status = 0;
+    fflush(stdout);
+    pid_t child = pipe(ends) == 0 ? fork() : -1;
+    if (child < 0) {
+        cli_message("no process of its own can be had");
+        return CLI_IO;
+    }
+    if (child == 0) {
+        close(ends[0]);
+        measure_alone(measure, arg, seconds, result, size, ends[1]);
+    }
+    close(ends[1]);
+    bool whole = move_all(read, ends[0], result, size);
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+        return CLI_OK;
+    }
+    if (!WIFEXITED(status)) {
+        cli_message("the process that measured was ended by signal %d", WTERMSIG(status));
+        return CLI_IO;
+    }
+    return whole || WEXITSTATUS(status) != CLI_OK ? WEXITSTATUS(status) : CLI_IO;
+}

@@ -1,0 +1,74 @@
+/* tools/bench/train.c: ascgrad bench train: real training steps beside the machine's matrix product. */
+#include <stdio.h>
+
+#include "tools/bench/bench.h"
+#include "tools/profile.h"
+
+struct args {
+    bench_model model;
+    struct profile_args profile;
+    int64_t vocab, steps, threads;
+    bool json;
+};
+
+static char model_help[200]; /* filled in before use */
+
+static const cli_option options[] = {
+    BENCH_SETTING(struct args, "model", "M", model_help),
+    BENCH_MODEL(struct args),
+    BENCH_SETTING(struct args, "block", "N", "tokens of a sequence (128)"),
+    BENCH_SETTING(struct args, "batch", "N", "sequences at a time (32)"),
+    BENCH_SETTING(struct args, "dropout", "P", "dropout (0.1)"),
+    BENCH_STEPS(struct args, "steps that are timed, after two that are not (5)"),
+    CLI_PROFILE(struct args),
+    BENCH_SET(struct args),
+    CLI_THREADS(struct args),
+    CLI_JSON(struct args),
+    {0},
+};
+
+static int print_result(const asc_bench_result *r, bool json)
+{
+    if (json) {
+        return cli_print_json(json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "tokens_per_s", r->tokens_per_s,
+                                        "step_ms", r->step_ms, "gflop_per_token", r->gflop_per_token, "gflops",
+                                        r->gflops, "sgemm_gflops", r->sgemm_gflops, "efficiency", r->efficiency,
+                                        "paired_efficiency", r->paired_efficiency, "peak_rss_mib",
+                                        r->peak_rss_mib));
+    }
+    printf("tokens per s     %.0f\nstep             %.1f ms (median)\nper token        %.4f GFLOP\n"
+           "reached          %.1f GFLOP/s\nsgemm's best     %.1f GFLOP/s\nefficiency       %.3f\n"
+           "paired           %.3f (median of each step against the products beside it)\npeak memory      %.0f MiB\n",
+           r->tokens_per_s, r->step_ms, r->gflop_per_token, r->gflops, r->sgemm_gflops, r->efficiency,
+           r->paired_efficiency, r->peak_rss_mib);
+    return CLI_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    static struct args args = {.vocab = 30522, .steps = 5, .profile.traced = PROFILE_TRACED};
+    snprintf(model_help, sizeof model_help, "%s (transformer)", bench_models);
+    int n = cli_parse(&bench_train, argc, argv, &args);
+    cli_expect_operands(n, argv, 0, 0, "");
+    asc_ctx *ctx = cli_ctx_new(args.threads);
+    asc_settings *settings = bench_settings(ctx, &args.model, NULL);
+    asc_profile *profile = profile_start(ctx, &args.profile);
+    asc_bench_result result = {0};
+    asc_bench_train(ctx, settings, args.vocab, args.steps, &result);
+    int status = cli_report(ctx);
+    int shown = profile_finish(ctx, profile, &args.profile, result.sgemm_gflops);
+    status = status ? status : shown;
+    asc_settings_free(settings);
+    asc_ctx_free(ctx);
+    return status ? status : print_result(&result, args.json);
+}
+
+const cli_command bench_train = {
+    "bench train", "times real training steps, beside the machine's matrix product", "",
+    "Forward, backward, clipping, AdamW, with dropout, on random tokens; the median step. Per token count the\n"
+    "products that the mathematics needs, forward and twice that backward. Large matrix products are timed before and\n"
+    "after each step.",
+    "ascgrad bench train --model transformer --layers 6 --dim 256 --block 128 --batch 32 --json\n"
+    "ascgrad bench train --model grassmann --set 'offsets=[1,2,4]' --threads 1",
+    options, run,
+};

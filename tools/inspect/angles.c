@@ -1,0 +1,201 @@
+/* tools/inspect/angles.c: how a Grassmann model's planes turn: from token to token in a layer, from layer to layer; the
+ * spectra of the mean planes; the gates. */
+#include <math.h>
+
+#include <ascgrad/ops.h>
+
+#include "tools/inspect/inspect.h"
+
+enum { TOP = 66, GAP = 70, PLOT_HEIGHT = 190, ROW_NAME = 24 };
+static const double degrees = 57.295779513082320877;
+
+/* ---- from token to token: maps of both angles, a row for each pair and group ---- */
+
+typedef struct turns {
+    double *theta[2]; /* (rows, N - 1) in degrees */
+    const char **names;
+    int64_t rows, columns;
+} turns;
+
+static void name_rows(const inspection *in, turns *t, int64_t groups, char *texts)
+{
+    for (int64_t row = 0; row < t->rows; row++) {
+        char *text = texts + row * ROW_NAME, pair[ROW_NAME - 8];
+        inspect_pair_name(in, in->layer, row / groups, pair, sizeof pair);
+        snprintf(text, ROW_NAME, groups > 1 ? "%s/%d" : "%s", pair, (int)(row % groups));
+        t->names[row] = text;
+    }
+}
+
+/* In the scope; rows is 0 where there is nothing to show. */
+static turns measure(inspection *in)
+{
+    asc_ctx *ctx = in->ctx;
+    asc_tensor p = inspect_planes(in, in->parts, in->layer);
+    int64_t N = asc_size(p, 0), pairs = asc_size(p, 1), groups = asc_size(p, 2);
+    if (N < 2) {
+        return (turns){.rows = 0};
+    }
+    turns t = {.rows = pairs * groups, .columns = N - 1};
+    const double *angle = asc_data(asc_contiguous(ctx, inspect_next_angles(in, p)));
+    char *texts = asc_data_mut(asc_zeros(ctx, ASC_U8, 2, (int64_t[]){t.rows, ROW_NAME}));
+    t.names = asc_data_mut(asc_zeros(ctx, ASC_U8, 2, (int64_t[]){t.rows, sizeof *t.names}));
+    t.theta[0] = asc_data_mut(asc_zeros(ctx, ASC_F64, 2, (int64_t[]){t.rows, t.columns}));
+    t.theta[1] = asc_data_mut(asc_zeros(ctx, ASC_F64, 2, (int64_t[]){t.rows, t.columns}));
+    if (!angle || !texts || !t.names || !t.theta[0] || !t.theta[1]) {
+        return (turns){.rows = 0};
+    }
+    name_rows(in, &t, groups, texts);
+    for (int64_t e = 0; e < t.rows * t.columns; e++) {
+        int64_t row = e / t.columns, column = e % t.columns;
+        for (int a = 0; a < 2; a++) {
+            t.theta[a][e] = degrees * angle[2 * (column * t.rows + row) + a];
+        }
+    }
+    return t;
+}
+
+static void draw_turns(figure *f, const inspection *in, const turns *t, const figure_box *box, int which)
+{
+    char title[80];
+    snprintf(title, sizeof title, "layer %lld: angle \xce\xb8%d from a token's plane to the next one's",
+             (long long)in->layer, which + 1);
+    figure_heat(f, box,
+                &(figure_map){
+                    .title = title,
+                    .values = t->theta[which],
+                    .rows = t->rows,
+                    .columns = t->columns,
+                    .low = 0,
+                    .high = 90,
+                    .palette = FIGURE_SEQUENTIAL,
+                    .x = &(figure_labels){in->tokens.texts, t->columns},
+                    .y = which == 0 ? &(figure_labels){t->names, t->rows} : NULL,
+                });
+}
+
+/* ---- all layers: curves from the summary ---- */
+
+typedef struct curves {
+    const inspection *in;
+    figure_line *lines; /* room for one a layer, and two at least */
+    int64_t n;
+} curves;
+
+static json_t *member(const inspection *in, int64_t layer, const char *key)
+{
+    return json_object_get(json_array_get(in->summary, (size_t)layer), key);
+}
+
+/* A curve with room for n points. */
+static figure_line *add_curve(curves *c, int64_t n, double shade, const char *title)
+{
+    double *x = asc_data_mut(asc_zeros(c->in->ctx, ASC_F64, 1, &n)),
+           *y = asc_data_mut(asc_zeros(c->in->ctx, ASC_F64, 1, &n));
+    figure_line *line = &c->lines[c->n++];
+    *line = (figure_line){.x = x, .y = y, .shade = shade, .title = title, .dots = title != NULL};
+    return line;
+}
+
+static void add_point(figure_line *line, double x, double y)
+{
+    if (line->x && line->y && isfinite(y)) {
+        ((double *)line->x)[line->n] = x;
+        ((double *)line->y)[line->n++] = y;
+    }
+}
+
+/* A curve for each layer: the numbers of a list, at first, first + step, … */
+static void add_lists(curves *c, const char *key, const char *inner, double first, double step)
+{
+    c->n = 0;
+    for (int64_t l = 0; l < c->in->layers; l++) {
+        json_t *list = member(c->in, l, key);
+        list = inner ? json_object_get(list, inner) : list;
+        int64_t n = (int64_t)json_array_size(list);
+        if (n > 0) {
+            figure_line *line = add_curve(c, n, c->in->layers > 1 ? (double)l / (double)(c->in->layers - 1) : 0, NULL);
+            for (int64_t i = 0; i < n; i++) {
+                add_point(line, first + step * (double)i, json_number_value(json_array_get(list, (size_t)i)));
+            }
+        }
+    }
+}
+
+static void add_angles_to_below(curves *c)
+{
+    static const char *const names[] = {"\xce\xb8\x31", "\xce\xb8\x32"};
+    c->n = 0;
+    for (size_t a = 0; a < 2; a++) {
+        figure_line *line = add_curve(c, c->in->layers, a ? .55 : 0, names[a]);
+        for (int64_t l = 0; l < c->in->layers; l++) {
+            json_t *angle = json_array_get(member(c->in, l, "angles_to_layer_below"), a);
+            add_point(line, (double)l, json_is_number(angle) ? json_number_value(angle) : NAN);
+        }
+    }
+    c->n = c->lines[0].n > 0 ? 2 : 0;
+}
+
+/* The plots that there is something for, side by side. */
+static void draw_layers(figure *f, curves *c, double left, double top, double width)
+{
+    figure_plot plots[] = {
+        {.title = "gate \xce\xb1: how its values are distributed",
+         .x_title = "\xce\xb1, the share of h",
+         .from_zero = true,
+         .x_step = .25},
+        {.title = "mean projector: eigenvalues", .x_title = "number", .from_zero = true},
+        {.title = "mean angles to the layer below (degrees)",
+         .x_title = "layer",
+         .from_zero = true,
+         .high = 90,
+         .x_step = 1},
+    };
+    for (int i = 0; i < 3; i++) {
+        if (i == 0) {
+            add_lists(c, "gate", "histogram", .5 / INSPECT_BINS, 1. / INSPECT_BINS);
+        } else if (i == 1) {
+            add_lists(c, "mean_spectrum", NULL, 1, 1);
+        } else {
+            add_angles_to_below(c);
+        }
+        plots[i].lines = c->lines;
+        plots[i].n_lines = c->n;
+        if (c->n > 0) {
+            figure_lines(f, &(figure_box){left + i * (width + GAP), top, width, PLOT_HEIGHT}, &plots[i]);
+        }
+    }
+}
+
+/* ---- the figure ---- */
+
+static int draw(inspection *in, const turns *t, curves *c)
+{
+    double labels = figure_labels_width(&in->tokens), left = 90, width = fmin(fmax(14 * (double)t->columns, 420), 560);
+    double height = fmin(fmax(16 * (double)t->rows, 60), 400), second = t->rows > 0 ? TOP + height + labels + 40 : TOP;
+    double plot = (2 * width + GAP - 2 * GAP) / 3;
+    figure f;
+    figure_begin(
+        &f,
+        "planes: angles, means and gates; curves in their layer's colour, from the first (dark) to the last (light)",
+        (int)(left + 2 * (width + GAP) + 20), (int)(second + PLOT_HEIGHT + 60));
+    for (int a = 0; a < 2 && t->rows > 0; a++) {
+        draw_turns(&f, in, t, &(figure_box){left + a * (width + GAP), TOP, width, height}, a);
+    }
+    draw_layers(&f, c, left, second, fmax(plot, 150));
+    return inspect_end_figure(in, &f, "angles");
+}
+
+int inspect_draw_angles(inspection *in)
+{
+    int status = CLI_OK;
+    int64_t room = in->layers > 2 ? in->layers : 2;
+    asc_scope_begin(in->ctx);
+    turns t = measure(in);
+    curves c = {in, asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){room, sizeof *c.lines})), 0};
+    if (c.lines && asc_error(in->ctx) == ASC_OK) {
+        status = draw(in, &t, &c);
+    }
+    asc_scope_end(in->ctx);
+    return status == CLI_OK ? cli_report(in->ctx) : status;
+}

@@ -1,0 +1,63 @@
+/* tools/inspect/arrays.c: a layer's parts as arrays for NumPy. */
+#include <ascgrad/npz.h>
+#include <ascgrad/ops.h>
+
+#include "tools/inspect/inspect.h"
+
+enum { ARRAYS_MAX = 32, OF_PLANES = 4 };
+
+/* A part of the one sequence that there is, and of the one head that was asked for: without these dimensions. */
+static asc_tensor cut(const inspection *in, asc_tensor part)
+{
+    int64_t heads = inspect_heads(in, in->layer);
+    bool by_batch = asc_ndim(part) >= 3, by_head = asc_ndim(part) == 4 || (asc_ndim(part) == 1 && heads > 0);
+    if (by_batch) {
+        part = asc_squeeze(in->ctx, part, 0);
+    }
+    if (heads > 0 && by_head && in->head >= 0) {
+        part = asc_squeeze(in->ctx, asc_slice(in->ctx, part, 0, in->head, in->head + 1, 1), 0);
+    }
+    return part;
+}
+
+/* What the planes' coordinates say, as angles and as their mean. */
+static int64_t add_planes(const inspection *in, asc_npz_array *arrays, int64_t n)
+{
+    asc_tensor p = inspect_planes(in, in->parts, in->layer);
+    if (asc_is_null(p)) {
+        return n;
+    }
+    asc_tensor spectrum, mean = inspect_mean_planes(in, p, &spectrum);
+    asc_tensor below = inspect_below_angles(in, in->parts, in->below, in->layer);
+    if (asc_size(p, 0) > 1) {
+        arrays[n++] = (asc_npz_array){.name = "angles_next", .tensor = inspect_next_angles(in, p)};
+    }
+    if (!asc_is_null(below)) {
+        arrays[n++] = (asc_npz_array){.name = "angles_below", .tensor = below};
+    }
+    arrays[n++] = (asc_npz_array){.name = "mean_vectors", .tensor = mean};
+    arrays[n++] = (asc_npz_array){.name = "mean_spectrum", .tensor = spectrum};
+    return n;
+}
+
+asc_status inspect_write_arrays(inspection *in)
+{
+    asc_npz_array arrays[ARRAYS_MAX];
+    int64_t n = 0;
+    char path[4096];
+    snprintf(path, sizeof path, "%s.npz", in->stem);
+    asc_scope_begin(in->ctx);
+    arrays[n++] = (asc_npz_array){.name = "tokens", .texts = in->tokens.texts, .n_texts = in->tokens.n};
+    arrays[n++] = (asc_npz_array){.name = "ids", .tensor = asc_squeeze(in->ctx, in->ids, 0)};
+    for (int i = 0; i < asc_params_count(in->parts) && n + OF_PLANES < ARRAYS_MAX; i++) {
+        arrays[n++] =
+            (asc_npz_array){.name = asc_params_name(in->parts, i), .tensor = cut(in, asc_params_at(in->parts, i))};
+    }
+    n = add_planes(in, arrays, n);
+    asc_status status = asc_error(in->ctx) ? asc_error(in->ctx) : asc_npz_write(in->ctx, path, arrays, n);
+    asc_scope_end(in->ctx);
+    if (!status) {
+        json_array_append_new(in->files, json_string(path));
+    }
+    return status;
+}

@@ -1,0 +1,69 @@
+/* tools/inspect/geometry.c: the planes of a Grassmann layer, as its settings arrange them. */
+#include <ascgrad/ops.h>
+
+#include "tools/inspect/inspect.h"
+
+/* A setting of a layer: a list may have one entry for each. */
+static json_t *setting(const inspection *in, const char *key, int64_t layer)
+{
+    json_t *value = json_object_get(in->config, key);
+    bool per_layer = json_is_array(value) && (int64_t)json_array_size(value) == in->layers;
+    return per_layer ? json_array_get(value, (size_t)layer) : value;
+}
+
+asc_tensor inspect_planes(const inspection *in, const asc_params *parts, int64_t layer)
+{
+    asc_tensor p = asc_params_find(parts, "plucker");
+    if (asc_is_null(p)) {
+        return p;
+    }
+    int64_t groups = json_integer_value(setting(in, "groups", layer));
+    groups = groups > 0 ? groups : 1;
+    return asc_reshape(in->ctx, p, ASC_SHAPE(asc_size(p, 1), asc_size(p, 2), groups, asc_size(p, 3) / groups));
+}
+
+asc_tensor inspect_next_angles(const inspection *in, asc_tensor p)
+{
+    return asc_plane_angles(in->ctx, asc_slice(in->ctx, p, 0, 0, asc_size(p, 0) - 1, 1),
+                            asc_slice(in->ctx, p, 0, 1, ASC_END, 1));
+}
+
+asc_tensor inspect_below_angles(const inspection *in, const asc_params *parts, const asc_params *below, int64_t layer)
+{
+    asc_tensor p = inspect_planes(in, parts, layer), q = below ? inspect_planes(in, below, layer - 1) : asc_null();
+    bool comparable = !asc_is_null(p) && !asc_is_null(q);
+    for (int d = 0; d < asc_ndim(p) && comparable; d++) {
+        comparable = asc_size(p, d) == asc_size(q, d);
+    }
+    return comparable ? asc_plane_angles(in->ctx, p, q) : asc_null();
+}
+
+asc_tensor inspect_mean_planes(const inspection *in, asc_tensor p, asc_tensor *spectrum)
+{
+    asc_ctx *ctx = in->ctx;
+    int64_t G = asc_size(p, 2), q = asc_plane_space(asc_size(p, 3));
+    asc_tensor vectors = asc_zeros(ctx, ASC_F64, ASC_SHAPE(G, q, q));
+    *spectrum = asc_zeros(ctx, ASC_F64, ASC_SHAPE(G, q));
+    for (int64_t g = 0; g < G; g++) {
+        asc_tensor values, mean = asc_plane_mean(ctx, asc_slice(ctx, p, 2, g, g + 1, 1), &values);
+        asc_copy(ctx, asc_slice(ctx, vectors, 0, g, g + 1, 1), asc_unsqueeze(ctx, mean, 0));
+        asc_copy(ctx, asc_slice(ctx, *spectrum, 0, g, g + 1, 1), asc_unsqueeze(ctx, values, 0));
+    }
+    return vectors;
+}
+
+void inspect_pair_name(const inspection *in, int64_t layer, int64_t pair, char *name, size_t bytes)
+{
+    json_t *offsets = json_object_get(in->config, "offsets");
+    if (json_is_array(json_array_get(offsets, 0))) {
+        offsets = json_array_get(offsets, (size_t)layer);
+    }
+    json_int_t offset = json_integer_value(json_array_get(offsets, (size_t)pair));
+    if (offset > 0) {
+        snprintf(name, bytes, "t-%lld", (long long)offset);
+    } else if (pair == (int64_t)json_array_size(offsets)) {
+        snprintf(name, bytes, "memory");
+    } else {
+        snprintf(name, bytes, "pair %lld", (long long)pair);
+    }
+}

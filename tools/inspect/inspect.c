@@ -1,0 +1,230 @@
+/* tools/inspect/inspect.c: ascgrad inspect. */
+#include "tools/inspect/inspect.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/commands.h"
+
+struct args {
+    const char *text, *out, *what, *data, *tokenizer;
+    int64_t tokens, layer, head, threads;
+    bool json;
+};
+
+static const cli_option options[] = {
+    {"text", 't', "TEXT", CLI_TEXT, offsetof(struct args, text), 0, 0,
+     "what to look at; - reads standard input (the start of the validation split)"},
+    {"tokens", 'n', "N", CLI_INT, offsetof(struct args, tokens), 1, 1e6, "how much of the validation split (24)"},
+    {"layer", 0, "L", CLI_INT, offsetof(struct args, layer), 0, 1e6, "the layer whose arrays and maps are written (0)"},
+    {"head", 0, "H", CLI_INT, offsetof(struct args, head), 0, 1e6, "one head of it (all)"},
+    {"out", 'o', "PREFIX|FOLDER", CLI_TEXT, offsetof(struct args, out), 0, 0,
+     "write PREFIX.npz and figures, or FOLDER/inspect.npz …"},
+    {"what", 0, "FIGURES", CLI_TEXT, offsetof(struct args, what), 0, 0,
+     "of maps,heads,training,planes,angles (those that the model has)"},
+    {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0,
+     "the data whose validation split is read (the run's)"},
+    {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
+     "word, byte or wordpiece:VOCAB_FILE, for a model that is in no run"},
+    CLI_THREADS(struct args),
+    CLI_JSON(struct args),
+    {0},
+};
+
+/* The figures in order: what a layer or a model must have for one, and how it is drawn. */
+static const struct kind {
+    const char *name, *needs;
+    bool (*applies)(const inspection *in);
+    int (*draw)(inspection *in);
+} kinds[] = {
+    {"maps", "the layer has no attention", inspect_has_maps, inspect_draw_maps},
+    {"heads", "no layer has heads", inspect_has_heads, inspect_draw_heads},
+    {"training", "the model is in no RUN with a metrics.jsonl", inspect_has_training, inspect_draw_training},
+    {"planes", "the layer has no planes", inspect_has_layer_planes, inspect_draw_planes},
+    {"angles", "the layer has no planes", inspect_has_layer_planes, inspect_draw_angles},
+};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+/* ---- what was asked for ---- */
+
+static unsigned read_what(const char *list)
+{
+    unsigned bits = 0;
+    for (size_t n; list && *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        int i = 0;
+        while (i < N_KINDS && (strlen(kinds[i].name) != n || strncmp(kinds[i].name, list, n) != 0)) {
+            i++;
+        }
+        if (i == N_KINDS) {
+            char given[32];
+            snprintf(given, sizeof given, "%.*s", (int)(n < 31 ? n : 31), list);
+            const char *best = kinds[0].name;
+            for (i = 1; i < N_KINDS; i++) {
+                best = asc_name_distance(given, kinds[i].name) < asc_name_distance(given, best) ? kinds[i].name : best;
+            }
+            cli_wrong_usage("--what: there is no figure '%s'; did you mean '%s'?", given, best);
+        }
+        bits |= 1u << i;
+    }
+    return bits;
+}
+
+/* A folder that is there, or a name that ends with a slash, gets files of its own name in it. */
+static const char *stem_of(const char *out, char stem[4096])
+{
+    struct stat s;
+    size_t n = strlen(out);
+    bool slash = n > 0 && out[n - 1] == '/', folder = slash || (stat(out, &s) == 0 && S_ISDIR(s.st_mode));
+    if (slash && mkdir(out, 0777) && errno != EEXIST) {
+        cli_message("%s: %s", out, strerror(errno));
+        return NULL;
+    }
+    snprintf(stem, 4096, "%s%s%s", out, folder && !slash ? "/" : "", folder ? "inspect" : "");
+    return stem;
+}
+
+static asc_status check_place(inspection *in)
+{
+    int64_t heads = in->layer < in->layers ? inspect_heads(in, in->layer) : 0;
+    if (in->layer >= in->layers) {
+        return asc_fail(in->ctx, ASC_ERR_ARG, "--layer: got %lld, but the model's layers are 0 to %lld",
+                        (long long)in->layer, (long long)in->layers - 1);
+    }
+    if (in->head >= 0 && heads == 0) {
+        return asc_fail(in->ctx, ASC_ERR_ARG, "--head: layer %lld has no heads", (long long)in->layer);
+    }
+    if (in->head >= heads && heads > 0) {
+        return asc_fail(in->ctx, ASC_ERR_ARG, "--head: got %lld, but the heads of layer %lld are 0 to %lld",
+                        (long long)in->head, (long long)in->layer, (long long)heads - 1);
+    }
+    return ASC_OK;
+}
+
+/* ---- results ---- */
+
+int inspect_end_figure(inspection *in, figure *f, const char *kind)
+{
+    char stem[4200];
+    snprintf(stem, sizeof stem, "%s-%s", in->stem, kind);
+    return figure_end(f, in->ctx, stem, in->files);
+}
+
+static int write_files(inspection *in)
+{
+    int status = CLI_OK;
+    for (int i = 0; i < N_KINDS; i++) {
+        if (in->what >> i & 1 && !kinds[i].applies(in)) {
+            cli_wrong_usage("--what %s: %s", kinds[i].name, kinds[i].needs);
+        }
+    }
+    if (inspect_write_arrays(in)) {
+        return cli_report(in->ctx);
+    }
+    for (int i = 0; i < N_KINDS && status == CLI_OK; i++) {
+        if ((in->what == 0 || in->what >> i & 1) && kinds[i].applies(in)) {
+            status = kinds[i].draw(in);
+        }
+    }
+    return status;
+}
+
+static int print_json(const inspection *in)
+{
+    json_t *tokens = json_array(), *ids = json_array();
+    for (int64_t i = 0; i < in->tokens.n; i++) {
+        json_array_append_new(tokens, json_string(in->tokens.texts[i]));
+        json_array_append_new(ids, json_integer(((const int64_t *)asc_data(in->ids))[i]));
+    }
+    return cli_print_json(
+        json_pack("{s:o, s:o, s:O, s:O}", "tokens", tokens, "ids", ids, "layers", in->summary, "files", in->files));
+}
+
+static int print_tables(const inspection *in)
+{
+    json_t *file;
+    size_t i;
+    inspect_print(in);
+    json_array_foreach(in->files, i, file) {
+        printf(i ? " %s" : "\nwritten: %s", json_string_value(file));
+    }
+    if (json_array_size(in->files) > 0) {
+        putchar('\n');
+    }
+    return CLI_OK;
+}
+
+/* ---- the command ---- */
+
+static void close_inspection(inspection *in)
+{
+    inspect_free_text(in);
+    asc_params_free(in->parts);
+    asc_params_free(in->below);
+    json_decref(in->config);
+    json_decref(in->summary);
+    json_decref(in->files);
+}
+
+static int inspect(inspection *in, const struct args *args)
+{
+    in->config = json_loads(asc_lm_config(in->model->lm), 0, NULL);
+    in->layers = json_integer_value(json_object_get(in->config, "layers"));
+    in->summary = json_array();
+    in->files = json_array();
+    if (inspect_read_text(in, args->text, args->data, args->tokens) == ASC_OK && in->layer < in->layers) {
+        inspect_layers(in);
+    }
+    if (asc_error(in->ctx) == ASC_OK) {
+        check_place(in);
+    }
+    int status = cli_report(in->ctx);
+    if (status == CLI_OK && in->stem) {
+        status = write_files(in);
+    }
+    if (status == CLI_OK) {
+        status = args->json ? print_json(in) : print_tables(in);
+    }
+    close_inspection(in);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct args args = {.tokens = 24, .head = -1};
+    char stem[4096];
+    int n = cli_parse(&command_inspect, argc, argv, &args);
+    cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
+    inspection in = {.layer = args.layer, .head = args.head, .what = read_what(args.what)};
+    if (args.what && !args.out) {
+        cli_wrong_usage("--what: figures need --out, which says where they go");
+    }
+    if (args.out && !(in.stem = stem_of(args.out, stem))) {
+        return CLI_IO;
+    }
+    in.ctx = cli_ctx_new(args.threads);
+    asc_dataset *data = args.data ? asc_dataset_open(in.ctx, args.data) : NULL;
+    in.model = asc_error(in.ctx) ? NULL : asc_model_open(in.ctx, argv[0], args.tokenizer, data);
+    int status = in.model ? inspect(&in, &args) : cli_report(in.ctx);
+    asc_model_free(in.ctx, in.model);
+    asc_dataset_free(data);
+    asc_ctx_free(in.ctx);
+    return status;
+}
+
+const cli_command command_inspect = {
+    "inspect",
+    "looks into a model: scores, biases, attention, planes",
+    "RUN|MODEL",
+    "Tables of all layers; with --out also PREFIX.npz, the parts of the layer L for NumPy, and figures by gnuplot:\n"
+    "  PREFIX-maps      scores, biases and attention of the layer L, token by token\n"
+    "  PREFIX-heads     each head of each layer: entropy, reach, and the weight of each bias\n"
+    "  PREFIX-training  the run's losses, and what ASCender's layers learned, step by step\n"
+    "  PREFIX-planes    Pluecker coordinates of the layer L, if it is one of Grassmann mixing\n"
+    "  PREFIX-angles    how its planes turn, their mean, the gates",
+    "ascgrad inspect runs/first\n"
+    "ascgrad inspect runs/first --text 'the map was in the garden' --layer 1 --head 0 --out look",
+    options,
+    run,
+};

@@ -1,0 +1,84 @@
+/* tools/inspect/inspect.h: what the files of ascgrad inspect share. */
+#ifndef TOOLS_INSPECT_H
+#define TOOLS_INSPECT_H
+
+#include <ascgrad/inspect.h>
+#include <ascgrad/train.h>
+
+#include "tools/inspect/figure.h"
+
+typedef struct inspection {
+    asc_ctx *ctx;
+    asc_model *model;
+    json_t *config;    /* the model's */
+    asc_tensor ids;    /* i64 (1, N), the text */
+    figure_labels tokens; /* the same to be read; owned */
+    int64_t layers;
+    int64_t layer;     /* the one whose arrays and maps are written */
+    int64_t head;      /* of its heads; -1: all */
+    const char *stem;  /* of the files; NULL: none are written */
+    unsigned what;     /* the figures that were asked for, a bit each; 0: all that there are */
+    asc_params *parts; /* of the layer `layer` */
+    asc_params *below; /* of the one below it; NULL for the first */
+    json_t *summary;   /* an object for each layer: what the tables and --json show */
+    json_t *files;     /* the names of those written */
+} inspection;
+
+enum { INSPECT_BINS = 40 }; /* of the gates' histogram */
+
+/* ---- tokens (inspect_tokens.c) ---- */
+
+/* Reads the text (NULL: the first `limit` tokens of the validation split of `data`, a spec or NULL) into `in`. */
+asc_status inspect_read_text(inspection *in, const char *text, const char *data, int64_t limit);
+void inspect_free_text(inspection *in);
+
+/* ---- numbers (inspect_summary.c) ---- */
+
+/* Looks into every layer: fills in->summary, and in->parts of the layer in->layer. */
+asc_status inspect_layers(inspection *in);
+
+/* Prints them as tables (inspect_print.c). */
+void inspect_print(const inspection *in);
+
+/* What the summary says about a layer, or a head of it: a number, or NaN; a text, or "-". */
+double inspect_number(const inspection *in, int64_t layer, const char *key, int64_t head);
+const char *inspect_text(const inspection *in, int64_t layer, const char *key, int64_t head);
+/* Its number of heads; 0: it has none. */
+int64_t inspect_heads(const inspection *in, int64_t layer);
+bool inspect_has_planes(const inspection *in, int64_t layer);
+bool inspect_has_omega(const inspection *in, int64_t layer);
+
+/* ---- planes of a Grassmann layer (inspect_geometry.c); tensors are new ---- */
+
+/* Their coordinates (N, m, G, P/G): token, pair, group; null where the parts have none. */
+asc_tensor inspect_planes(const inspection *in, const asc_params *parts, int64_t layer);
+/* The principal angles between the planes of each token and the next, (N - 1, m, G, 2), in radians. */
+asc_tensor inspect_next_angles(const inspection *in, asc_tensor planes);
+/* Those between the planes of the layer and of the one below at the same tokens and pairs, (N, m, G, 2); null where
+ * these are not of one shape. */
+asc_tensor inspect_below_angles(const inspection *in, const asc_params *parts, const asc_params *below, int64_t layer);
+/* The mean plane of each group (asc_plane_mean): (G, q, q) for coordinates in R^q, and *spectrum (G, q). */
+asc_tensor inspect_mean_planes(const inspection *in, asc_tensor planes, asc_tensor *spectrum);
+/* The name of a layer's pair: "t-4", "memory". */
+void inspect_pair_name(const inspection *in, int64_t layer, int64_t pair, char *name, size_t bytes);
+
+/* ---- files ---- */
+
+/* STEM.npz (inspect_arrays.c). */
+asc_status inspect_write_arrays(inspection *in);
+
+/* The figures: whether there is anything to draw, and drawing it, which returns an exit status. */
+bool inspect_has_maps(const inspection *in);
+int inspect_draw_maps(inspection *in); /* inspect_maps.c */
+bool inspect_has_heads(const inspection *in);
+int inspect_draw_heads(inspection *in); /* inspect_heads.c */
+bool inspect_has_training(const inspection *in);
+int inspect_draw_training(inspection *in); /* inspect_training.c */
+bool inspect_has_layer_planes(const inspection *in);
+int inspect_draw_planes(inspection *in); /* inspect_planes.c */
+int inspect_draw_angles(inspection *in); /* inspect_angles.c */
+
+/* Ends a figure under the name STEM-KIND. */
+int inspect_end_figure(inspection *in, figure *f, const char *kind);
+
+#endif

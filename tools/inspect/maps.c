@@ -1,0 +1,157 @@
+/* tools/inspect/maps.c: the heat maps of a layer's scores, biases and attention, a row for each head. */
+#include <math.h>
+
+#include <ascgrad/ops.h>
+
+#include "tools/inspect/inspect.h"
+
+enum { MAPS_MAX = 6, TOP = 66, BAR_SPACE = 66, ROW_SPACE = 34 };
+
+/* The parts that are shown, in order; parts of one group share a range of colours. */
+static const struct part {
+    const char *name, *title, *weight;
+    int group;
+} parts[MAPS_MAX] = {
+    {"s_base", "S base", NULL, 0},
+    {"b_align", "\xce\xb2\xcc\x83 align", "omega_align", 1},
+    {"b_sep", "\xce\xb2\xcc\x83 sep", "omega_sep", 1},
+    {"b_coh", "\xce\xb2\xcc\x83 coh", "omega_coh", 1},
+    {"s", "scores S", NULL, 0},
+    {"attn", "attention A", NULL, 2},
+};
+enum { SIGNED_GROUPS = 2 };
+
+/* The maps of a layer: values[m][h*N*N …], NaN outside of what a row may look at. */
+typedef struct maps {
+    const struct part *part[MAPS_MAX];
+    double *values[MAPS_MAX];
+    int n;
+    int64_t N, heads;
+    double panel; /* pixels */
+} maps;
+
+/* An entry that attention is 0 at and the scores, too, is outside of the allowed set. */
+static void blank(double *values, const double *scores, const double *attention, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (attention[i] == 0 && scores[i] == 0) {
+            values[i] = NAN;
+        }
+    }
+}
+
+static double *doubles_of(const inspection *in, const char *name)
+{
+    asc_tensor t = asc_params_find(in->parts, name);
+    asc_tensor copy = asc_is_null(t) ? t : asc_zeros(in->ctx, ASC_F64, asc_ndim(t), asc_shape(t));
+    asc_copy(in->ctx, copy, t);
+    return asc_data_mut(copy);
+}
+
+static bool collect(const inspection *in, maps *m)
+{
+    asc_tensor s = asc_params_find(in->parts, "s");
+    const double *scores = doubles_of(in, "s"), *attention = doubles_of(in, "attn");
+    m->heads = asc_size(s, 1);
+    m->N = asc_size(s, -1);
+    for (int i = 0; i < MAPS_MAX && scores && attention; i++) {
+        if (!asc_is_null(asc_params_find(in->parts, parts[i].name)) &&
+            (m->values[m->n] = doubles_of(in, parts[i].name))) {
+            blank(m->values[m->n], scores, attention, asc_numel(s));
+            m->part[m->n++] = &parts[i];
+        }
+    }
+    return m->n > 0;
+}
+
+/* Attention has a row that is 1 whatever the head does, a token that sees itself alone: the colours end before the
+ * largest four of a thousand entries. */
+static double attention_extent(const inspection *in, int64_t head)
+{
+    double high = 1;
+    asc_tensor attention = asc_slice(in->ctx, asc_params_find(in->parts, "attn"), 1, head, head + 1, 1);
+    asc_quantiles(in->ctx, attention, 1, &(double){.996}, &high);
+    return high > 0 ? high : 1;
+}
+
+/* The largest magnitude of a head in the maps of a group. */
+static double extent(const maps *m, int group, int64_t head)
+{
+    double most = 0;
+    for (int i = 0; i < m->n; i++) {
+        for (int64_t e = 0; m->part[i]->group == group && e < m->N * m->N; e++) {
+            most = fmax(most, fabs(m->values[i][head * m->N * m->N + e])); /* NaN is passed over */
+        }
+    }
+    return most;
+}
+
+/* The part's name, and a bias's weight. */
+static void name_map(const inspection *in, const struct part *part, int64_t head, char *title, size_t bytes)
+{
+    if (part->weight) {
+        snprintf(title, bytes, "%s, \xcf\x89 = %.3g", part->title, inspect_number(in, in->layer, part->weight, head));
+    } else {
+        snprintf(title, bytes, "%s", part->title);
+    }
+}
+
+static void draw_row(figure *f, const inspection *in, const maps *m, int64_t head, double left, double top, bool last)
+{
+    char note[32], title[64];
+    snprintf(note, sizeof note, "head %lld", (long long)head);
+    figure_note(f, 16, top + m->panel / 2, true, note);
+    for (int i = 0; i < m->n; i++) {
+        bool is_signed = m->part[i]->group < SIGNED_GROUPS;
+        double most = is_signed ? extent(m, m->part[i]->group, head) : attention_extent(in, head);
+        name_map(in, m->part[i], head, title, sizeof title);
+        figure_heat(f, &(figure_box){left + i * (m->panel + BAR_SPACE), top, m->panel, m->panel},
+                    &(figure_map){
+                        .title = title,
+                        .values = m->values[i] + head * m->N * m->N,
+                        .rows = m->N,
+                        .columns = m->N,
+                        .low = is_signed ? -most : 0,
+                        .high = most,
+                        .beyond = !is_signed && most < 1,
+                        .palette = is_signed ? FIGURE_DIVERGING : FIGURE_SEQUENTIAL,
+                        .x = last ? &in->tokens : NULL,
+                        .y = i == 0 ? &in->tokens : NULL,
+                    });
+    }
+}
+
+/* As large as labels that can be read need, within reason. */
+static double panel_size(int64_t N)
+{
+    return fmin(fmax(11.5 * (double)N, 170), 400);
+}
+
+bool inspect_has_maps(const inspection *in)
+{
+    return inspect_heads(in, in->layer) > 0;
+}
+
+int inspect_draw_maps(inspection *in)
+{
+    maps m = {.panel = panel_size(in->tokens.n)};
+    int status = CLI_OK;
+    asc_scope_begin(in->ctx);
+    if (collect(in, &m)) {
+        int64_t first = in->head < 0 ? 0 : in->head, rows = in->head < 0 ? m.heads : 1;
+        double labels = figure_labels_width(&in->tokens), left = 34 + labels, pitch = m.panel + ROW_SPACE;
+        char title[160];
+        figure f;
+        snprintf(title, sizeof title, "layer %lld, %s: query tokens down, key tokens across", (long long)in->layer,
+                 m.n > 2 ? "scores S = S base + \xcf\x89 \xce\xb2\xcc\x83 align + \xcf\x89 \xce\xb2\xcc\x83 sep + "
+                           "\xcf\x89 \xce\xb2\xcc\x83 coh, and attention"
+                         : "scores and attention");
+        figure_begin(&f, title, (int)(left + m.n * (m.panel + BAR_SPACE)), (int)(TOP + (double)rows * pitch + labels));
+        for (int64_t row = 0; row < rows; row++) {
+            draw_row(&f, in, &m, first + row, left, TOP + (double)row * pitch, row == rows - 1);
+        }
+        status = inspect_end_figure(in, &f, "maps");
+    }
+    asc_scope_end(in->ctx);
+    return status == CLI_OK ? cli_report(in->ctx) : status;
+}

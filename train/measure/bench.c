@@ -1,0 +1,219 @@
+/* train/measure/bench.c: the speed of training steps on random tokens. */
+#include "train/measure/bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "train/trainer.h"
+
+enum { WARM_UP = 2 };
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double asc_median(double *times, int64_t n)
+{
+    qsort(times, (size_t)n, sizeof *times, compare);
+    return (times[(n - 1) / 2] + times[n / 2]) / 2;
+}
+
+/* ---- models ---- */
+
+json_t *asc_bench_setting(const asc_settings *s, const char *model_key)
+{
+    json_t *value = json_incref(json_object_get(s->model, model_key));
+    for (int i = 0; !value && asc_setting_at(i); i++) {
+        const asc_setting *t = asc_setting_at(i);
+        value = t->model_key && strcmp(t->model_key, model_key) == 0 ? asc_setting_default(t) : NULL;
+    }
+    return value;
+}
+
+int64_t asc_bench_whole(const asc_settings *s, const char *model_key)
+{
+    json_t *value = asc_bench_setting(s, model_key);
+    int64_t whole = json_integer_value(value);
+    json_decref(value);
+    return whole;
+}
+
+asc_lm *asc_bench_model(asc_ctx *ctx, const asc_settings *settings, int64_t vocab)
+{
+    const asc_values *v = &settings->values;
+    char *config = asc_settings_model(settings, NULL, vocab);
+    asc_lm *lm = config ? asc_lm_new(ctx, config, asc_settings_dtype(settings), (uint64_t)v->seed) : NULL;
+    asc_text_drop(config);
+    if (lm) {
+        asc_lm_set_recompute(lm, v->recompute);
+    }
+    return lm;
+}
+
+/* ---- tokens ---- */
+
+/* A 64-bit linear congruential generator (Knuth's MMIX constants). */
+int64_t asc_bench_token(uint64_t *state, int64_t vocab)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int64_t)((*state >> 33) % (uint64_t)vocab);
+}
+
+typedef struct source {
+    int64_t vocab, block;
+    uint64_t state;
+} source;
+
+static asc_status fill(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y)
+{
+    (void)first;
+    source *s = user;
+    for (int64_t i = 0; i < n * s->block; i++) {
+        x[i] = asc_bench_token(&s->state, s->vocab);
+        y[i] = asc_bench_token(&s->state, s->vocab);
+    }
+    return ASC_OK;
+}
+
+/* ---- steps ---- */
+
+/* Products of one forward pass, in GFLOP per token. */
+static double count_products(const asc_stepper *s)
+{
+    asc_ctx *ctx = s->ctx;
+    asc_span span;
+    asc_span_begin(ctx, &span, "set-up");
+    bool recording = asc_set_recording(ctx, false);
+    asc_scope_begin(ctx);
+    asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(s->batch, s->block));
+    asc_flops_reset(ctx);
+    asc_lm_loss(s->lm, x, x, NULL);
+    double flops = asc_flops(ctx);
+    asc_scope_end(ctx);
+    asc_set_recording(ctx, recording);
+    asc_span_end(ctx, &span);
+    return flops / (double)(s->batch * s->block) * 1e-9;
+}
+
+/* A step, and how long it takes. */
+static asc_status time_step(const asc_stepper *s, int64_t step, double *time)
+{
+    asc_step_result result;
+    double start = asc_clock();
+    asc_status status = asc_step_run(s, step, s->batch, 1e-4, &result);
+    *time = asc_clock() - start;
+    return status;
+}
+
+/* The steps that take the memory. */
+static asc_status warm_up(const asc_stepper *s)
+{
+    asc_span span;
+    asc_span_begin(s->ctx, &span, "warm-up");
+    asc_status status = ASC_OK;
+    for (int64_t i = 0; i < WARM_UP && status == ASC_OK; i++) {
+        status = time_step(s, i, &(double){0});
+    }
+    asc_span_end(s->ctx, &span);
+    return status;
+}
+
+/* The most memory that this process has had. */
+static double peak_mib(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss / 1024;
+}
+
+/* The machine's matrix product, now. */
+static double time_products(const asc_stepper *s, const asc_settings *settings)
+{
+    asc_span span;
+    asc_span_begin(s->ctx, &span, "sgemm");
+    double gflops = asc_bench_sgemm(s->ctx, settings);
+    asc_span_end(s->ctx, &span);
+    return gflops;
+}
+
+/* The times of steps, each with matrix products before and after it: a machine's clock changes within seconds. The
+ * `shares` are of a step's products per second in those of its neighbours. */
+static asc_status time_steps(const asc_stepper *s, const asc_settings *settings, int64_t steps, double *times,
+                             double *shares, asc_bench_result *result)
+{
+    double gflop = result->gflop_per_token * (double)(s->batch * s->block);
+    asc_status status = warm_up(s);
+    result->peak_rss_mib = peak_mib(); /* without what the BLAS takes for threads of its own */
+    double before = time_products(s, settings);
+    result->sgemm_gflops = before;
+    for (int64_t i = 0; i < steps && status == ASC_OK; i++) {
+        status = time_step(s, WARM_UP + i, &times[i]);
+        double after = time_products(s, settings);
+        shares[i] = gflop / times[i] / ((before + after) / 2);
+        result->sgemm_gflops = fmax(result->sgemm_gflops, after);
+        before = after;
+    }
+    return status ? status : asc_error(s->ctx);
+}
+
+static asc_status run(const asc_stepper *s, const asc_settings *settings, int64_t steps, asc_bench_result *result)
+{
+    size_t bytes = 2 * (size_t)steps * sizeof(double);
+    double *times = asc_alloc(s->ctx, bytes);
+    if (!times) {
+        return ASC_ERR_MEMORY;
+    }
+    asc_bench_result r = {.gflop_per_token = 3 * count_products(s)};
+    if (asc_error(s->ctx) == ASC_OK && time_steps(s, settings, steps, times, times + steps, &r) == ASC_OK) {
+        double median = asc_median(times, steps);
+        r.tokens_per_s = (double)(s->batch * s->block) / median;
+        r.step_ms = median * 1e3;
+        r.gflops = r.gflop_per_token * r.tokens_per_s;
+        r.efficiency = r.gflops / r.sgemm_gflops;
+        r.paired_efficiency = asc_median(times + steps, steps);
+        *result = r;
+    }
+    asc_free(s->ctx, times, bytes);
+    return asc_error(s->ctx);
+}
+
+asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps,
+                           asc_bench_result *result)
+{
+    if (asc_error(ctx)) {
+        return asc_error(ctx); /* of what made the settings */
+    }
+    if (steps < 1) {
+        return asc_fail(ctx, ASC_ERR_ARG, "steps: got %lld, expected at least 1", (long long)steps);
+    }
+    const asc_values *v = &settings->values;
+    asc_span span;
+    asc_span_begin(ctx, &span, "set-up");
+    asc_lm *lm = asc_bench_model(ctx, settings, vocab);
+    asc_optim *optim = lm ? asc_adamw_new(ctx, asc_lm_params(lm),
+                                          &(asc_adamw_options){v->beta1, v->beta2, 0, v->weight_decay})
+                          : NULL;
+    asc_span_end(ctx, &span);
+    if (optim) {
+        source tokens = {asc_lm_vocab(lm), asc_lm_block(lm), 1};
+        run(&(asc_stepper){.ctx = ctx, .lm = lm, .optim = optim, .block = tokens.block, .batch = v->batch,
+                           .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed, .fill = fill,
+                           .user = &tokens}, settings, steps, result);
+    }
+    asc_optim_free(optim);
+    asc_lm_free(lm);
+    return asc_error(ctx);
+}
+
+double asc_bench_sgemm(asc_ctx *ctx, const asc_settings *settings)
+{
+    int64_t D = asc_bench_whole(settings, "d_model");
+    int64_t tokens = settings->values.batch * asc_bench_whole(settings, "block");
+    double square = asc_gemm_speed(ctx, 1024, 1024, 1024);
+    double wide = asc_gemm_speed(ctx, tokens < 4096 ? tokens : 4096, 4 * D, D);
+    return square > wide ? square : wide;
+}

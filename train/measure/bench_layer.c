@@ -1,0 +1,108 @@
+/* train/measure/bench_layer.c: the speed and memory of one mixing layer alone, on random numbers. */
+#include <string.h>
+
+#include "train/measure/bench.h"
+#include "train/trainer.h"
+
+/* ---- the layer ---- */
+
+/* The mixing's settings: what it knows, and whatever else was asked for by name, so that the layer can refuse it. */
+static char *describe(const asc_settings *s, const char *mixing)
+{
+    json_t *config = json_object(), *value;
+    const char *key;
+    json_object_foreach(s->model, key, value) {
+        bool model = strcmp(key, "mix") == 0 || strcmp(key, "d_model") == 0;
+        if (!model && (asc_mixing_takes(mixing, key) || !json_object_get(s->optional, key))) {
+            json_object_set(config, key, value);
+        }
+    }
+    for (int i = 0; asc_setting_at(i); i++) {
+        key = asc_setting_at(i)->model_key;
+        if (key && asc_mixing_takes(mixing, key) && (value = asc_bench_setting(s, key))) {
+            json_object_set_new(config, key, value);
+        }
+    }
+    char *text = json_dumps(config, JSON_COMPACT);
+    json_decref(config);
+    return text;
+}
+
+static asc_layer *make_layer(asc_ctx *ctx, const asc_settings *s, int64_t d_model)
+{
+    json_t *mix = asc_bench_setting(s, "mix");
+    const char *mixing = json_string_value(mix);
+    char *config = mixing ? describe(s, mixing) : NULL;
+    asc_layer *layer = config ? asc_layer_new(ctx, mixing, d_model, config, ASC_F32, 1) : NULL;
+    if (!config) {
+        asc_fail(ctx, mixing ? ASC_ERR_MEMORY : ASC_ERR_ARG, mixing ? "bench_layer: out of memory"
+                                                                    : "mix: got a list, expected one mixing");
+    }
+    asc_text_drop(config);
+    json_decref(mix);
+    return layer;
+}
+
+/* ---- runs ---- */
+
+/* A layer with what goes into it and what comes back. */
+typedef struct bench {
+    asc_ctx *ctx;
+    asc_layer *layer;
+    asc_tensor x, dy; /* (batch, length, D); x has a gradient, as inside of a model */
+} bench;
+
+static asc_status run_once(const bench *b)
+{
+    asc_params_zero_grad(asc_layer_params(b->layer));
+    asc_zero_grad(b->x);
+    asc_scope_begin(b->ctx);
+    asc_tensor y = asc_layer_forward(b->layer, b->x, asc_null());
+    asc_backward(b->ctx, y, b->dy, false);
+    asc_scope_end(b->ctx);
+    return asc_error(b->ctx);
+}
+
+static asc_status time_runs(const bench *b, int64_t steps, double *times)
+{
+    if (run_once(b)) { /* the first one takes the memory */
+        return asc_error(b->ctx);
+    }
+    for (int64_t i = 0; i < steps; i++) {
+        double start = asc_clock();
+        if (run_once(b)) {
+            return asc_error(b->ctx);
+        }
+        times[i] = asc_clock() - start;
+    }
+    return ASC_OK;
+}
+
+asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps,
+                           asc_bench_layer_result *result)
+{
+    if (asc_error(ctx)) {
+        return asc_error(ctx); /* of what made the settings */
+    }
+    if (length < 1 || steps < 1) {
+        return asc_fail(ctx, ASC_ERR_ARG, "bench_layer: length and steps must be >= 1");
+    }
+    int64_t batch = settings->values.batch, d_model = asc_bench_whole(settings, "d_model");
+    bench b = {.ctx = ctx, .layer = make_layer(ctx, settings, d_model)};
+    size_t bytes = (size_t)steps * sizeof(double);
+    double *times = b.layer ? asc_alloc(ctx, bytes) : NULL;
+    asc_scope_begin(ctx);
+    if (times) {
+        b.x = asc_normal(ctx, ASC_F32, 0, 1, 1, 1, ASC_SHAPE(batch, length, d_model));
+        b.dy = asc_normal(ctx, ASC_F32, 0, 1, 1, 2, ASC_SHAPE(batch, length, d_model));
+        asc_require_grad(b.x, true);
+    }
+    if (times && asc_error(ctx) == ASC_OK && time_runs(&b, steps, times) == ASC_OK) {
+        *result = (asc_bench_layer_result){asc_median(times, steps) * 1e3, asc_memory(ctx).peak_bytes,
+                                           batch * length};
+    }
+    asc_scope_end(ctx);
+    asc_free(ctx, times, times ? bytes : 0);
+    asc_layer_free(b.layer);
+    return asc_error(ctx);
+}

@@ -1,0 +1,44 @@
+/* train/measure/parity.h: a parity case while it is replayed. */
+#ifndef TRAIN_PARITY_H
+#define TRAIN_PARITY_H
+
+#include <ascgrad/params.h>
+#include <ascgrad/parity.h>
+#include <ascgrad/safetensors.h>
+#include <jansson.h>
+
+typedef struct asc_replay {
+    asc_ctx *ctx;
+    const asc_safetensors *file;
+    asc_parity_report *report;
+    json_t *config; /* the case's; absent settings are added */
+    bool *used;     /* entry i of the file was an input, or compared */
+} asc_replay;
+
+/* How far a value may be off: `relative` to its tensor's largest magnitude, or `absolute` if that is more. */
+typedef struct asc_agreement {
+    double relative, absolute;
+} asc_agreement;
+
+static const asc_agreement asc_value_agreement = {1e-9, 1e-12}, asc_final_agreement = {1e-7, 1e-12};
+
+/* The case does not pass; the first differences are all kept in the report's reason. */
+void asc_replay_disagree(asc_replay *r, const char *format, ...) ASC_PRINTF(2, 3);
+/* Marks the file's tensor as used; NULL if there is none. */
+const asc_safetensors_entry *asc_replay_use(asc_replay *r, const char *name);
+/* Compares a tensor in f64 with the file's of that name. */
+void asc_replay_compare(asc_replay *r, const char *name, asc_tensor got, asc_agreement agreement);
+/* Sets the parameters to the file's, all by name and shape. */
+void asc_replay_load(asc_replay *r, asc_params *params);
+/* Sets a setting that the case leaves out; takes `value`. */
+void asc_replay_default(asc_replay *r, const char *key, json_t *value);
+/* Sets what a case with ASCender layers leaves out to the oracle's values, which train all scalars. */
+void asc_replay_ascender_defaults(asc_replay *r);
+/* The configuration as text, to be freed with free(); NULL with the error set. */
+char *asc_replay_config(asc_replay *r);
+
+/* The kinds of cases. What does not agree is in the report; so may be what the library fails with, in the context. */
+void asc_replay_layer(asc_replay *r, const char *mixing);
+void asc_replay_run(asc_replay *r);
+
+#endif

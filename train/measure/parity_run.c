@@ -1,0 +1,173 @@
+/* train/measure/parity_run.c: parity of a short training run: the loss of every step, the parameters at the end. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ascgrad/nn.h>
+#include <ascgrad/optim.h>
+
+#include "train/measure/parity.h"
+
+/* ---- settings ---- */
+
+typedef struct recipe {
+    double lr, min_lr, warmup, steps, weight_decay, clip, batch;
+} recipe;
+
+/* Takes the recipe out of the configuration; what is left is the model's. */
+static bool take_recipe(asc_replay *r, recipe *out)
+{
+    const struct {
+        const char *key;
+        double *to;
+    } keys[] = {{"lr", &out->lr}, {"min_lr", &out->min_lr}, {"warmup", &out->warmup}, {"steps", &out->steps},
+                {"weight_decay", &out->weight_decay}, {"clip", &out->clip}, {"batch", &out->batch}};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        const json_t *value = json_object_get(r->config, keys[k].key);
+        if (!json_is_number(value)) {
+            asc_replay_disagree(r, "config has no number %s", keys[k].key);
+            return false;
+        }
+        *keys[k].to = json_number_value(value);
+        json_object_del(r->config, keys[k].key);
+    }
+    return true;
+}
+
+/* Whether one of the model's layers has that mixing. */
+static bool mixes(const asc_replay *r, const char *name)
+{
+    const json_t *mix = json_object_get(r->config, "mix");
+    bool found = json_is_string(mix) && strcmp(json_string_value(mix), name) == 0;
+    for (size_t i = 0; i < json_array_size(mix); i++) {
+        const char *layer = json_string_value(json_array_get(mix, i));
+        found = found || (layer && strcmp(layer, name) == 0);
+    }
+    return found;
+}
+
+/* What a case leaves out has the oracle's value: the Grassmann paper's block has no residual round its mixing. */
+static void add_defaults(asc_replay *r)
+{
+    const char *mix = json_string_value(json_object_get(r->config, "mix"));
+    asc_replay_default(r, "block_norm", json_string("post"));
+    asc_replay_default(r, "pos_emb", json_true());
+    asc_replay_default(r, "mix_residual", json_boolean(!mix || strcmp(mix, "grassmann") != 0));
+    if (mixes(r, "ascender")) {
+        asc_replay_ascender_defaults(r);
+    }
+}
+
+/* ---- the run ---- */
+
+typedef struct run {
+    asc_replay *r;
+    asc_lm *lm;
+    asc_params *params; /* the model's, all of which decay */
+    asc_optim *optim;
+    recipe recipe;
+    const asc_safetensors_entry *shape;
+    asc_tensor tokens;  /* i64 [steps, B, N + 1] */
+} run;
+
+static asc_params *all_decay(asc_ctx *ctx, const asc_params *params)
+{
+    asc_params *all = asc_params_new(ctx);
+    for (int i = 0; all && i < asc_params_count(params); i++) {
+        asc_params_add(all, asc_params_name(params, i), asc_params_at(params, i), true);
+    }
+    return all;
+}
+
+/* The tokens of step s from offset `from` on, (B, N). */
+static asc_tensor cut(const run *t, int64_t s, int64_t from)
+{
+    int64_t B = t->shape->shape[1], N = t->shape->shape[2] - 1;
+    asc_tensor out = asc_empty(t->r->ctx, ASC_I64, ASC_SHAPE(B, N));
+    int64_t *to = asc_data_mut(out);
+    const int64_t *tokens = asc_data(t->tokens);
+    for (int64_t b = 0; to && b < B; b++) {
+        memcpy(to + b * N, tokens + (s * B + b) * (N + 1) + from, (size_t)N * sizeof *to);
+    }
+    return out;
+}
+
+static asc_status step(const run *t, int64_t s, double *loss)
+{
+    asc_ctx *ctx = t->r->ctx;
+    const asc_schedule schedule = {ASC_DECAY_COSINE, t->recipe.lr, t->recipe.min_lr, (int64_t)t->recipe.warmup,
+                                   (int64_t)t->recipe.steps};
+    asc_scope_begin(ctx);
+    asc_params_zero_grad(t->params);
+    asc_tensor l = asc_lm_loss(t->lm, cut(t, s, 0), cut(t, s, 1), NULL);
+    *loss = asc_item(l);
+    asc_status status = asc_backward(ctx, l, asc_null(), false);
+    if (!status) {
+        double scale = asc_clip_scale(asc_grad_norm(ctx, t->params), t->recipe.clip);
+        status = asc_optim_step(t->optim, asc_lr_at(&schedule, s), scale);
+    }
+    asc_scope_end(ctx);
+    return status;
+}
+
+static void compare_final(const run *t)
+{
+    for (int i = 0; i < asc_params_count(t->params); i++) {
+        char name[160];
+        snprintf(name, sizeof name, "final.%s", asc_params_name(t->params, i));
+        asc_replay_compare(t->r, name, asc_params_at(t->params, i), asc_final_agreement);
+    }
+}
+
+static void run_steps(run *t)
+{
+    asc_ctx *ctx = t->r->ctx;
+    int64_t steps = t->shape->shape[0];
+    asc_tensor losses = asc_empty(ctx, ASC_F64, 1, &steps);
+    double *loss = asc_data_mut(losses);
+    for (int64_t s = 0; loss && s < steps; s++) {
+        if (step(t, s, &loss[s])) {
+            return;
+        }
+    }
+    asc_replay_compare(t->r, "out.loss", losses, asc_value_agreement);
+    compare_final(t);
+}
+
+static void run_model(asc_replay *r, run *t)
+{
+    asc_ctx *ctx = r->ctx;
+    asc_replay_load(r, asc_lm_params(t->lm));
+    t->shape = asc_replay_use(r, "in.tokens");
+    t->tokens = asc_safetensors_read(ctx, r->file, "in.tokens", ASC_I64);
+    if (!r->report->passed || asc_error(ctx)) {
+        return;
+    }
+    if (t->shape->ndim != 3 || t->shape->shape[2] < 2) {
+        asc_replay_disagree(r, "in.tokens has %d dimensions, expected [steps, B, N + 1]", t->shape->ndim);
+        return;
+    }
+    t->params = all_decay(ctx, asc_lm_params(t->lm));
+    t->optim = asc_adamw_new(ctx, t->params, &(asc_adamw_options){.weight_decay = t->recipe.weight_decay});
+    if (t->params && t->optim && !asc_error(ctx)) {
+        run_steps(t);
+    }
+    asc_optim_free(t->optim);
+    asc_params_free(t->params);
+}
+
+void asc_replay_run(asc_replay *r)
+{
+    run t = {.r = r};
+    if (!take_recipe(r, &t.recipe)) {
+        return;
+    }
+    add_defaults(r);
+    char *config = asc_replay_config(r);
+    t.lm = config ? asc_lm_new(r->ctx, config, ASC_F64, 0) : NULL;
+    if (t.lm) {
+        run_model(r, &t);
+    }
+    asc_lm_free(t.lm);
+    free(config);
+}
