@@ -2,28 +2,29 @@
  * kernels/ascender_rows.h: the rows of ASCender attention: the largest entries, row normalisation, weights, scores
  * and their gradients; included by kernels_impl.c. ascender_table.h says what each function does.
  */
+/* ---- float, and f64.awk makes the same for double ---- */
 
-enum { F(RANKED) = 64 };
+enum { RANKED_f32 = 64 };
 
-typedef F(integer) F(mask) __attribute__((vector_size(VEC_BYTES))); /* of comparisons: -1 where they hold */
+typedef integer_f32 mask_f32 __attribute__((vector_size(VEC_BYTES))); /* of comparisons: -1 where they hold */
 
 /* A NaN is chosen as -∞ is: with ties by place, the order is total whatever the values. */
-static inline REAL F(orderly)(REAL x)
+static inline float orderly_f32(float x)
 {
-    return x == x ? x : -(REAL)INFINITY;
+    return x == x ? x : -(float)INFINITY;
 }
 
 /* How many of count values, none a NaN, come before each: the larger, and of equals those at lower places. */
-static void F(count_before)(F(mask) *before, const REAL *value, int64_t count)
+static void count_before_f32(mask_f32 *before, const float *value, int64_t count)
 {
-    F(mask) place;
-    for (int l = 0; l < VEC; l++) {
+    mask_f32 place;
+    for (int l = 0; l < VEC_f32; l++) {
         place[l] = l;
     }
-    for (int64_t own = 0; own < count; own += VEC) {
-        int64_t behind = own + VEC < count ? own + VEC : count;
-        F(mask) n = {0};
-        F(vec) x;
+    for (int64_t own = 0; own < count; own += VEC_f32) {
+        int64_t behind = own + VEC_f32 < count ? own + VEC_f32 : count;
+        mask_f32 n = {0};
+        vec_f32 x;
         memcpy(&x, value + own, sizeof x);
         for (int64_t j = 0; j < own; j++) {
             n -= value[j] >= x;
@@ -34,38 +35,38 @@ static void F(count_before)(F(mask) *before, const REAL *value, int64_t count)
         for (int64_t j = behind; j < count; j++) {
             n -= value[j] > x;
         }
-        before[own / VEC] = n;
+        before[own / VEC_f32] = n;
     }
 }
 
 /* The places of count <= RANKED values, none a NaN, in their order. A value's place in it is the number of those before
  * it, counted without a branch. value: room for whole vectors. */
-static void F(rank)(REAL *value, int64_t count, F(integer) order[F(RANKED)])
+static void rank_f32(float *value, int64_t count, integer_f32 order[RANKED_f32])
 {
-    F(mask) before[F(RANKED) * sizeof(REAL) / VEC_BYTES];
-    F(integer) rank[F(RANKED)];
-    for (int64_t l = count; l % VEC; l++) {
-        value[l] = -(REAL)INFINITY;
+    mask_f32 before[RANKED_f32 * sizeof(float) / VEC_BYTES];
+    integer_f32 rank[RANKED_f32];
+    for (int64_t l = count; l % VEC_f32; l++) {
+        value[l] = -(float)INFINITY;
     }
-    F(count_before)(before, value, count);
+    count_before_f32(before, value, count);
     memcpy(rank, before, (size_t)count * sizeof *rank);
     for (int64_t l = 0; l < count; l++) {
-        order[rank[l]] = (F(integer))l;
+        order[rank[l]] = (integer_f32)l;
     }
 }
 
 /* Of n <= RANKED values. */
-static int64_t F(top_of_few)(const REAL *x, int64_t n, int64_t skip, int64_t k, REAL *best, int64_t *index)
+static int64_t top_of_few_f32(const float *x, int64_t n, int64_t skip, int64_t k, float *best, int64_t *index)
 {
-    REAL value[F(RANKED)];
-    F(integer) order[F(RANKED)];
+    float value[RANKED_f32];
+    integer_f32 order[RANKED_f32];
     int64_t gap = skip >= 0 && skip < n ? skip : n, count = n - (gap < n);
     memcpy(value, x, (size_t)gap * sizeof *x);
     memcpy(value + gap, x + gap + 1, (size_t)(count - gap) * sizeof *x);
     for (int64_t l = 0; l < count; l++) {
-        value[l] = F(orderly)(value[l]);
+        value[l] = orderly_f32(value[l]);
     }
-    F(rank)(value, count, order);
+    rank_f32(value, count, order);
     int64_t found = k < count ? k : count;
     for (int64_t e = 0; e < found; e++) {
         index[e] = (int64_t)order[e] + (order[e] >= gap);
@@ -74,7 +75,7 @@ static int64_t F(top_of_few)(const REAL *x, int64_t n, int64_t skip, int64_t k, 
     return found;
 }
 
-static bool F(any_above)(const REAL *x, REAL floor)
+static bool any_above_f32(const float *x, float floor)
 {
     int above = 0;
     for (int l = 0; l < LANES; l++) {
@@ -84,16 +85,16 @@ static bool F(any_above)(const REAL *x, REAL floor)
 }
 
 /* The best so far, then what may still enter, in the order of their places: k of them are the best. */
-typedef struct F(contest) {
-    REAL value[F(RANKED)];
-    int64_t index[F(RANKED)], count;
-} F(contest);
+typedef struct contest_f32 {
+    float value[RANKED_f32];
+    int64_t index[RANKED_f32], count;
+} contest_f32;
 
-static void F(decide)(F(contest) *c, int64_t k)
+static void decide_f32(contest_f32 *c, int64_t k)
 {
-    F(contest) all = *c;
-    F(integer) order[F(RANKED)];
-    F(rank)(all.value, all.count, order);
+    contest_f32 all = *c;
+    integer_f32 order[RANKED_f32];
+    rank_f32(all.value, all.count, order);
     c->count = k;
     for (int64_t e = 0; e < k; e++) {
         c->value[e] = all.value[order[e]];
@@ -103,18 +104,18 @@ static void F(decide)(F(contest) *c, int64_t k)
 
 /* k <= RANKED - LANES, n >= RANKED. Nothing enters that is not above the last of the best: most blocks are passed over
  * with one comparison a lane, and the others' entries go in without a branch. */
-static int64_t F(top_by_rank)(const REAL *x, int64_t n, int64_t skip, int64_t k, REAL *best, int64_t *index)
+static int64_t top_by_rank_f32(const float *x, int64_t n, int64_t skip, int64_t k, float *best, int64_t *index)
 {
-    F(contest) c;
-    c.count = F(top_of_few)(x, F(RANKED), skip, k, c.value, c.index);
-    REAL floor = c.value[k - 1];
-    for (int64_t block = F(RANKED); block < n; block += LANES) {
+    contest_f32 c;
+    c.count = top_of_few_f32(x, RANKED_f32, skip, k, c.value, c.index);
+    float floor = c.value[k - 1];
+    for (int64_t block = RANKED_f32; block < n; block += LANES) {
         int64_t end = n - block < LANES ? n : block + LANES;
-        if (end - block == LANES && !F(any_above)(x + block, floor)) {
+        if (end - block == LANES && !any_above_f32(x + block, floor)) {
             continue;
         }
-        if (c.count + LANES > F(RANKED)) {
-            F(decide)(&c, k);
+        if (c.count + LANES > RANKED_f32) {
+            decide_f32(&c, k);
             floor = c.value[k - 1];
         }
         for (int64_t j = block; j < end; j++) {
@@ -123,21 +124,21 @@ static int64_t F(top_by_rank)(const REAL *x, int64_t n, int64_t skip, int64_t k,
             c.count += (x[j] > floor) & (j != skip);
         }
     }
-    F(decide)(&c, k);
+    decide_f32(&c, k);
     memcpy(best, c.value, (size_t)k * sizeof *best);
     memcpy(index, c.index, (size_t)k * sizeof *index);
     return k;
 }
 
 /* The first ones by their ranks, then a sorted list. */
-static int64_t F(top_k)(const REAL *x, int64_t n, int64_t skip, int64_t k, REAL *best, int64_t *index)
+static int64_t top_k_f32(const float *x, int64_t n, int64_t skip, int64_t k, float *best, int64_t *index)
 {
-    if (k > 0 && k <= F(RANKED) - LANES && n > F(RANKED)) {
-        return F(top_by_rank)(x, n, skip, k, best, index);
+    if (k > 0 && k <= RANKED_f32 - LANES && n > RANKED_f32) {
+        return top_by_rank_f32(x, n, skip, k, best, index);
     }
-    int64_t block = n < F(RANKED) ? n : F(RANKED), found = F(top_of_few)(x, block, skip, k, best, index);
+    int64_t block = n < RANKED_f32 ? n : RANKED_f32, found = top_of_few_f32(x, block, skip, k, best, index);
     for (int64_t j = block; k > 0 && j < n; j++) {
-        REAL value = F(orderly)(x[j]);
+        float value = orderly_f32(x[j]);
         if (j == skip || (found == k && !(value > best[k - 1]))) {
             continue;
         }
@@ -152,23 +153,23 @@ static int64_t F(top_k)(const REAL *x, int64_t n, int64_t skip, int64_t k, REAL 
     return found;
 }
 
-static void F(sum_listed)(REAL *y, const REAL *rows, int64_t ld, const int64_t *list, int64_t n, int64_t d)
+static void sum_listed_f32(float *y, const float *rows, int64_t ld, const int64_t *list, int64_t n, int64_t d)
 {
     int64_t i = 0;
     for (; i + LANES <= d; i += LANES) {
-        F(vec) sum[LANES * sizeof(REAL) / VEC_BYTES] = {{0}};
+        vec_f32 sum[LANES * sizeof(float) / VEC_BYTES] = {{0}};
         for (int64_t e = 0; e < n; e++) {
-            const REAL *row = rows + list[e] * ld + i;
-            for (int v = 0; v < LANES / VEC; v++) {
-                F(vec) part;
-                memcpy(&part, row + v * VEC, sizeof part);
+            const float *row = rows + list[e] * ld + i;
+            for (int v = 0; v < LANES / VEC_f32; v++) {
+                vec_f32 part;
+                memcpy(&part, row + v * VEC_f32, sizeof part);
                 sum[v] += part;
             }
         }
         memcpy(y + i, sum, sizeof sum);
     }
     for (; i < d; i++) {
-        REAL sum = 0;
+        float sum = 0;
         for (int64_t e = 0; e < n; e++) {
             sum += rows[list[e] * ld + i];
         }
@@ -176,50 +177,50 @@ static void F(sum_listed)(REAL *y, const REAL *rows, int64_t ld, const int64_t *
     }
 }
 
-static void F(add_listed)(REAL *rows, int64_t ld, const int64_t *list, int64_t n, const REAL *x, int64_t d)
+static void add_listed_f32(float *rows, int64_t ld, const int64_t *list, int64_t n, const float *x, int64_t d)
 {
     for (int64_t e = 0; e < n; e++) {
-        F(acc)(rows + list[e] * ld, x, d);
+        acc_f32(rows + list[e] * ld, x, d);
     }
 }
 
-static inline REAL F(term_deviation)(REAL x, REAL y, REAL z, REAL c)
+static inline float term_deviation_f32(float x, float y, float z, float c)
 {
     (void)y, (void)z;
     return x - c;
 }
 
 /* The mean a second time, of what the first left: of entries that are nearly equal it has all digits. */
-static REAL F(moments)(const REAL *x, int64_t n, REAL *mean)
+static float moments_f32(const float *x, int64_t n, float *mean)
 {
-    REAL m = F(sum)(x, n) / (REAL)n;
-    REAL left = F(reduce)(x, x, x, m, n, F(term_deviation)) / (REAL)n;
+    float m = sum_f32(x, n) / (float)n;
+    float left = reduce_f32(x, x, x, m, n, term_deviation_f32) / (float)n;
     *mean = m + left;
-    return F(reduce)(x, x, x, m + left, n, F(term_square));
+    return reduce_f32(x, x, x, m + left, n, term_square_f32);
 }
 
-static REAL F(max_abs)(const REAL *x, int64_t n)
+static float max_abs_f32(const float *x, int64_t n)
 {
-    REAL lane[LANES] = {0};
+    float lane[LANES] = {0};
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
         for (int k = 0; k < LANES; k++) {
-            REAL a = x[i + k] < 0 ? -x[i + k] : x[i + k];
-            lane[k] = F(larger)(a, lane[k]);
+            float a = x[i + k] < 0 ? -x[i + k] : x[i + k];
+            lane[k] = larger_f32(a, lane[k]);
         }
     }
     for (int k = 0; i < n; i++, k++) {
-        lane[k] = F(larger)(x[i] < 0 ? -x[i] : x[i], lane[k]);
+        lane[k] = larger_f32(x[i] < 0 ? -x[i] : x[i], lane[k]);
     }
-    return F(join)(lane, F(larger));
+    return join_f32(lane, larger_f32);
 }
 
-static REAL F(centred_dot)(const REAL *x, REAL c, const REAL *y, int64_t n)
+static float centred_dot_f32(const float *x, float c, const float *y, int64_t n)
 {
-    return F(reduce)(x, y, x, c, n, F(term_centred_product));
+    return reduce_f32(x, y, x, c, n, term_centred_product_f32);
 }
 
-static void F(centred_scale)(REAL *y, const REAL *x, REAL c, REAL scale, int64_t n)
+static void centred_scale_f32(float *y, const float *x, float c, float scale, int64_t n)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
@@ -227,7 +228,7 @@ static void F(centred_scale)(REAL *y, const REAL *x, REAL c, REAL scale, int64_t
     }
 }
 
-static void F(divide)(REAL *y, const REAL *x, REAL c, int64_t n)
+static void divide_f32(float *y, const float *x, float c, int64_t n)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
@@ -235,7 +236,7 @@ static void F(divide)(REAL *y, const REAL *x, REAL c, int64_t n)
     }
 }
 
-static void F(centred_grad)(REAL *x, const REAL *y, REAL slope, REAL spread, REAL mean, int64_t n)
+static void centred_grad_f32(float *x, const float *y, float slope, float spread, float mean, int64_t n)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
@@ -243,43 +244,43 @@ static void F(centred_grad)(REAL *x, const REAL *y, REAL slope, REAL spread, REA
     }
 }
 
-static void F(pair_weights)(REAL *sep, REAL *coh, REAL *phi, const REAL *d2, const REAL *a, int64_t n,
-                            const asc_pair_weights *w)
+static void pair_weights_f32(float *sep, float *coh, float *phi, const float *d2, const float *a, int64_t n,
+                             const asc_pair_weights *w)
 {
-    const REAL by_sep = (REAL)-w->sep, by_coh = (REAL)-w->coh, delta = (REAL)w->delta;
+    const float by_sep = (float)-w->sep, by_coh = (float)-w->coh, delta = (float)w->delta;
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        REAL square = d2[i], weight = F(exp1)(square * by_sep), beyond = a[i] - delta;
-        coh[i] = F(exp1)(square * by_coh);
+        float square = d2[i], weight = exp1_f32(square * by_sep), beyond = a[i] - delta;
+        coh[i] = exp1_f32(square * by_coh);
         sep[i] = weight;
         phi[i] = weight * (beyond <= 0 ? 0 : beyond); /* a NaN stays one */
     }
 }
 
-static void F(add_biases)(REAL *S, const REAL *x0, const REAL *x1, const REAL *x2, const asc_centred *bias, REAL scale,
-                          int64_t n)
+static void add_biases_f32(float *S, const float *x0, const float *x1, const float *x2, const asc_centred *bias,
+                           float scale, int64_t n)
 {
-    const REAL c0 = (REAL)bias[0].coef, c1 = (REAL)bias[1].coef, c2 = (REAL)bias[2].coef;
-    const REAL m0 = (REAL)bias[0].mean, m1 = (REAL)bias[1].mean, m2 = (REAL)bias[2].mean;
+    const float c0 = (float)bias[0].coef, c1 = (float)bias[1].coef, c2 = (float)bias[2].coef;
+    const float m0 = (float)bias[0].mean, m1 = (float)bias[1].mean, m2 = (float)bias[2].mean;
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
         S[i] = (((S[i] + c0 * (x0[i] - m0)) + c1 * (x1[i] - m1)) + c2 * (x2[i] - m2)) * scale;
     }
 }
 
-static void F(separation_grad)(REAL *a, REAL *G, const REAL *dS, const REAL *A, const REAL *phi, const REAL *sep,
-                               int64_t n, const asc_separation_grad *s)
+static void separation_grad_f32(float *a, float *G, const float *dS, const float *A, const float *phi, const float *sep,
+                                int64_t n, const asc_separation_grad *s)
 {
-    const REAL slope = (REAL)s->slope, spread = (REAL)s->spread, mean = (REAL)s->mean, by = (REAL)s->sep;
-    const REAL attention = (REAL)s->attention, delta = (REAL)s->delta, density = (REAL)s->density;
+    const float slope = (float)s->slope, spread = (float)s->spread, mean = (float)s->mean, by = (float)s->sep;
+    const float attention = (float)s->attention, delta = (float)s->delta, density = (float)s->density;
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        REAL dphi = slope * dS[i] + spread * (phi[i] - mean) + attention * A[i], beyond = a[i] - delta;
-        REAL w = sep[i], dw = dphi * (beyond <= 0 ? 0 : beyond) + density;
+        float dphi = slope * dS[i] + spread * (phi[i] - mean) + attention * A[i], beyond = a[i] - delta;
+        float w = sep[i], dw = dphi * (beyond <= 0 ? 0 : beyond) + density;
         a[i] = beyond <= 0 ? 0 : dphi * w;
         G[i] = dw * w * by;
     }
 }
 
-#undef VEC
-#undef VEC_BYTES
+/* ---- end of float ---- */
+#include "kernels/ascender_rows.f64.h"

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 static const struct {
-    const asc_kernels_f32 *f32;
-    const asc_kernels_f64 *f64;
+    const asc_kernel_table_f32 *f32;
+    const asc_kernel_table_f64 *f64;
 } tables[ASC_ISA_COUNT] = {
     [ASC_ISA_PLAIN] = {&asc_kernels_f32_plain, &asc_kernels_f64_plain},
 #ifdef HAVE_KERNELS_AVX2
@@ -20,22 +20,22 @@ static const struct {
 #endif
 };
 
-const asc_kernels_f32 *asc_k32_of(enum asc_isa isa)
+const asc_kernel_table_f32 *asc_kernels_f32_of(enum asc_isa isa)
 {
     return tables[isa].f32;
 }
 
-const asc_kernels_f64 *asc_k64_of(enum asc_isa isa)
+const asc_kernel_table_f64 *asc_kernels_f64_of(enum asc_isa isa)
 {
     return tables[isa].f64;
 }
 
-const asc_kernels_f32 *asc_k32(void)
+const asc_kernel_table_f32 *asc_kernels_f32(void)
 {
     return tables[asc_isa_active()].f32;
 }
 
-const asc_kernels_f64 *asc_k64(void)
+const asc_kernel_table_f64 *asc_kernels_f64(void)
 {
     return tables[asc_isa_active()].f64;
 }

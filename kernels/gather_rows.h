@@ -2,12 +2,13 @@
  * kernels/gather_rows.h: products of a vector with a few rows of a matrix, and sums of these; included by
  * kernels_impl.c. gather_table.h says what each function does.
  */
+/* ---- float, and f64.awk makes the same for double ---- */
 
 /* A sum over few elements has fewer lanes than those of rows.h, which take longer to join than to fill. */
-static ALWAYS_INLINE REAL F(short_reduce)(const REAL *x, const REAL *y, int64_t n, REAL (*term)(REAL x, REAL y))
+static ALWAYS_INLINE float short_reduce_f32(const float *x, const float *y, int64_t n, float (*term)(float x, float y))
 {
     enum { SHORT = 16 };
-    REAL lane[SHORT] = {0}, a[8], b[4];
+    float lane[SHORT] = {0}, a[8], b[4];
     int64_t i = 0;
     for (; i + SHORT <= n; i += SHORT) {
         for (int k = 0; k < SHORT; k++) {
@@ -26,56 +27,56 @@ static ALWAYS_INLINE REAL F(short_reduce)(const REAL *x, const REAL *y, int64_t 
     return (b[0] + b[2]) + (b[1] + b[3]);
 }
 
-static inline REAL F(product)(REAL x, REAL y)
+static inline float product_f32(float x, float y)
 {
     return x * y;
 }
 
-static inline REAL F(squared_difference)(REAL x, REAL y)
+static inline float squared_difference_f32(float x, float y)
 {
     return (x - y) * (x - y);
 }
 
-static void F(gather_dots)(REAL *y, const REAL *x, const REAL *rows, int64_t ld, const int64_t *key, int64_t n,
-                           int64_t width)
+static void gather_dots_f32(float *y, const float *x, const float *rows, int64_t ld, const int64_t *key, int64_t n,
+                            int64_t width)
 {
     for (int64_t e = 0; e < n; e++) {
-        y[e] = F(short_reduce)(x, rows + key[e] * ld, width, F(product));
+        y[e] = short_reduce_f32(x, rows + key[e] * ld, width, product_f32);
     }
 }
 
-static void F(gather_distances)(REAL *y, const REAL *x, const REAL *rows, int64_t ld, const int64_t *key, int64_t n,
-                                int64_t width)
+static void gather_distances_f32(float *y, const float *x, const float *rows, int64_t ld, const int64_t *key, int64_t n,
+                                 int64_t width)
 {
     for (int64_t e = 0; e < n; e++) {
-        y[e] = F(short_reduce)(x, rows + key[e] * ld, width, F(squared_difference));
+        y[e] = short_reduce_f32(x, rows + key[e] * ld, width, squared_difference_f32);
     }
 }
 
-static void F(gather_distances_grad)(REAL *dx, REAL *drows, int64_t ld_d, const REAL *dy, const REAL *x,
-                                     const REAL *rows, int64_t ld, const int64_t *key, int64_t n, int64_t width)
+static void gather_distances_grad_f32(float *dx, float *drows, int64_t ld_d, const float *dy, const float *x,
+                                      const float *rows, int64_t ld, const int64_t *key, int64_t n, int64_t width)
 {
     for (int64_t e = 0; e < n; e++) {
-        const REAL *row = rows + key[e] * ld, twice = 2 * dy[e];
-        REAL *drow = drows + key[e] * ld_d;
+        const float *row = rows + key[e] * ld, twice = 2 * dy[e];
+        float *drow = drows + key[e] * ld_d;
         INDEPENDENT
         for (int64_t m = 0; m < width; m++) {
-            REAL g = twice * (x[m] - row[m]);
+            float g = twice * (x[m] - row[m]);
             dx[m] += g;
             drow[m] -= g;
         }
     }
 }
 
-static void F(gather_sum)(REAL *y, const REAL *a, const REAL *rows, int64_t ld, const int64_t *key, int64_t n,
-                          int64_t width)
+static void gather_sum_f32(float *y, const float *a, const float *rows, int64_t ld, const int64_t *key, int64_t n,
+                           int64_t width)
 {
     int64_t i = 0;
     for (; i + LANES <= width; i += LANES) {
-        REAL sum[LANES];
+        float sum[LANES];
         memcpy(sum, y + i, sizeof sum);
         for (int64_t e = 0; e < n; e++) {
-            const REAL *row = rows + key[e] * ld + i;
+            const float *row = rows + key[e] * ld + i;
             for (int k = 0; k < LANES; k++) {
                 sum[k] += a[e] * row[k];
             }
@@ -83,14 +84,16 @@ static void F(gather_sum)(REAL *y, const REAL *a, const REAL *rows, int64_t ld, 
         memcpy(y + i, sum, sizeof sum);
     }
     for (int64_t e = 0; e < n && i < width; e++) {
-        F(axpy)(y + i, a[e], rows + key[e] * ld + i, width - i);
+        axpy_f32(y + i, a[e], rows + key[e] * ld + i, width - i);
     }
 }
 
-static void F(scatter_sum)(REAL *rows, int64_t ld, const int64_t *key, const REAL *a, const REAL *x, int64_t n,
-                           int64_t width)
+static void scatter_sum_f32(float *rows, int64_t ld, const int64_t *key, const float *a, const float *x, int64_t n,
+                            int64_t width)
 {
     for (int64_t e = 0; e < n; e++) {
-        F(axpy)(rows + key[e] * ld, a[e], x, width);
+        axpy_f32(rows + key[e] * ld, a[e], x, width);
     }
 }
+/* ---- end of float ---- */
+#include "kernels/gather_rows.f64.h"

@@ -44,29 +44,19 @@ typedef struct asc_sgd_step {
     double grad_scale;
 } asc_sgd_step;
 
-#define ASC_KREAL  float
-#define ASC_KTABLE asc_kernels_f32
 #include "kernels/table.h"
-#undef ASC_KREAL
-#undef ASC_KTABLE
-
-#define ASC_KREAL  double
-#define ASC_KTABLE asc_kernels_f64
-#include "kernels/table.h"
-#undef ASC_KREAL
-#undef ASC_KTABLE
 
 /* The kernels in use (asc_isa_active); static, never NULL. Cheap, but take it out of inner loops. */
-const asc_kernels_f32 *asc_k32(void);
-const asc_kernels_f64 *asc_k64(void);
+const asc_kernel_table_f32 *asc_kernels_f32(void);
+const asc_kernel_table_f64 *asc_kernels_f64(void);
 
 /* The kernels of one instruction set, or NULL where the library was built without them. Not checked
  * against the processor: see asc_isa_best. */
-const asc_kernels_f32 *asc_k32_of(enum asc_isa isa);
-const asc_kernels_f64 *asc_k64_of(enum asc_isa isa);
+const asc_kernel_table_f32 *asc_kernels_f32_of(enum asc_isa isa);
+const asc_kernel_table_f64 *asc_kernels_f64_of(enum asc_isa isa);
 
 /* One table per compilation of kernels_impl.c. */
-extern const asc_kernels_f32 asc_kernels_f32_plain, asc_kernels_f32_avx2, asc_kernels_f32_avx512;
-extern const asc_kernels_f64 asc_kernels_f64_plain, asc_kernels_f64_avx2, asc_kernels_f64_avx512;
+extern const asc_kernel_table_f32 asc_kernels_f32_plain, asc_kernels_f32_avx2, asc_kernels_f32_avx512;
+extern const asc_kernel_table_f64 asc_kernels_f64_plain, asc_kernels_f64_avx2, asc_kernels_f64_avx512;
 
 #endif

@@ -41,7 +41,7 @@
 #define PICK(places, a, b, ...) __builtin_shuffle(a, b, (places){__VA_ARGS__})
 #endif
 
-/* As wide as a real. */
+/* As wide as a float, and as a double. */
 typedef int32_t integer_f32;
 typedef int64_t integer_f64;
 
@@ -51,8 +51,6 @@ typedef int64_t integer_f64;
 
 #include "kernels/strip_pairs.h"
 
-#define REAL    double
-#define F(name) name##_f64
 #include "kernels/rows.h"
 #include "kernels/update_rows.h"
 #include "kernels/strip_rows.h"
@@ -61,18 +59,3 @@ typedef int64_t integer_f64;
 #include "kernels/crowd_rows.h"
 #include "kernels/gather_rows.h"
 #include "kernels/entries.h"
-#undef REAL
-#undef F
-
-#define REAL    float
-#define F(name) name##_f32
-#include "kernels/rows.h"
-#include "kernels/update_rows.h"
-#include "kernels/strip_rows.h"
-#include "kernels/pair_tiles.h"
-#include "kernels/ascender_rows.h"
-#include "kernels/crowd_rows.h"
-#include "kernels/gather_rows.h"
-#include "kernels/entries.h"
-#undef REAL
-#undef F

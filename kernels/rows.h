@@ -1,11 +1,15 @@
 /*
  * kernels/rows.h: elementwise functions, sums, softmax and layer normalisation for one real type;
- * included by kernels_impl.c with REAL and F(name) defined. table.h says what each function does.
+ * included by kernels_impl.c with float and name_f32 defined. table.h says what each function does.
  */
+/* Squares are summed in double. */
+static double dot_f64(const double *x, const double *y, int64_t n);
+
+/* ---- float, and f64.awk makes the same for double ---- */
 
 /* ---- functions of one element ---- */
 
-static ALWAYS_INLINE void F(map)(REAL *y, const REAL *x, int64_t n, REAL (*f)(REAL))
+static ALWAYS_INLINE void map_f32(float *y, const float *x, int64_t n, float (*f)(float))
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
@@ -13,111 +17,112 @@ static ALWAYS_INLINE void F(map)(REAL *y, const REAL *x, int64_t n, REAL (*f)(RE
     }
 }
 
-static void F(exp)(REAL *y, const REAL *x, int64_t n)
+static void exp_f32(float *y, const float *x, int64_t n)
 {
-    F(map)(y, x, n, F(exp_gradual1));
+    map_f32(y, x, n, exp_gradual1_f32);
 }
 
-static void F(expm1)(REAL *y, const REAL *x, int64_t n)
+static void expm1_f32(float *y, const float *x, int64_t n)
 {
-    F(map)(y, x, n, F(expm11));
+    map_f32(y, x, n, expm11_f32);
 }
 
-static void F(log)(REAL *y, const REAL *x, int64_t n)
+static void log_f32(float *y, const float *x, int64_t n)
 {
-    F(map)(y, x, n, F(log1));
+    map_f32(y, x, n, log1_f32);
 }
 
-static void F(log1p)(REAL *y, const REAL *x, int64_t n)
+static void log1p_f32(float *y, const float *x, int64_t n)
 {
-    F(map)(y, x, n, F(log1p1));
+    map_f32(y, x, n, log1p1_f32);
 }
 
-static void F(softplus)(REAL *y, const REAL *x, int64_t n)
+static void softplus_f32(float *y, const float *x, int64_t n)
 {
-    F(map)(y, x, n, F(softplus1));
+    map_f32(y, x, n, softplus1_f32);
 }
 
-static void F(tanh)(REAL *y, const REAL *x, int64_t n)
+static void tanh_f32(float *y, const float *x, int64_t n)
 {
-    F(map)(y, x, n, F(tanh1));
+    map_f32(y, x, n, tanh1_f32);
 }
 
-static void F(sigmoid)(REAL *y, const REAL *x, int64_t n)
+static void sigmoid_f32(float *y, const float *x, int64_t n)
 {
-    F(map)(y, x, n, F(sigmoid1));
+    map_f32(y, x, n, sigmoid1_f32);
 }
 
-static void F(erf)(REAL *y, const REAL *x, int64_t n)
+static void erf_f32(float *y, const float *x, int64_t n)
 {
-    F(map)(y, x, n, F(erf1));
+    map_f32(y, x, n, erf1_f32);
 }
 
-static void F(silu)(REAL *y, const REAL *x, int64_t n)
+static void silu_f32(float *y, const float *x, int64_t n)
 {
-    F(map)(y, x, n, F(silu1));
+    map_f32(y, x, n, silu1_f32);
 }
 
-static void F(gelu_tanh)(REAL *y, const REAL *x, int64_t n)
+static void gelu_tanh_f32(float *y, const float *x, int64_t n)
 {
-    F(map)(y, x, n, F(gelu_tanh1));
+    map_f32(y, x, n, gelu_tanh1_f32);
 }
 
-static void F(gelu)(REAL *y, const REAL *x, int64_t n)
+static void gelu_f32(float *y, const float *x, int64_t n)
 {
-    F(map)(y, x, n, F(gelu1));
+    map_f32(y, x, n, gelu1_f32);
 }
 
-static void F(logit_loss)(REAL *y, const REAL *x, const REAL *t, int64_t n)
+static void logit_loss_f32(float *y, const float *x, const float *t, int64_t n)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        REAL size = x[i] > 0 ? x[i] : -x[i], weight = x[i] > 0 ? 1 - t[i] : t[i];
-        y[i] = F(softplus1)(-size) + (weight == 0 ? 0 : weight * size);
+        float size = x[i] > 0 ? x[i] : -x[i], weight = x[i] > 0 ? 1 - t[i] : t[i];
+        y[i] = softplus1_f32(-size) + (weight == 0 ? 0 : weight * size);
     }
 }
 
-static ALWAYS_INLINE void F(gelu_slope)(REAL *dx, const REAL *x, const REAL *dy, int64_t n, bool fresh)
+static ALWAYS_INLINE void gelu_slope_f32(float *dx, const float *x, const float *dy, int64_t n, bool fresh)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        REAL g = dy[i] * F(gelu_slope1)(x[i]);
+        float g = dy[i] * gelu_slope1_f32(x[i]);
         dx[i] = fresh ? g : dx[i] + g;
     }
 }
 
-static void F(gelu_grad)(REAL *dx, const REAL *x, const REAL *dy, int64_t n, bool fresh)
+static void gelu_grad_f32(float *dx, const float *x, const float *dy, int64_t n, bool fresh)
 {
     if (fresh) { /* two loops: compilers don't take the test out of one this long */
-        F(gelu_slope)(dx, x, dy, n, true);
+        gelu_slope_f32(dx, x, dy, n, true);
     } else {
-        F(gelu_slope)(dx, x, dy, n, false);
+        gelu_slope_f32(dx, x, dy, n, false);
     }
 }
 
 /* Φ(x) is in both functions, and computed once. */
-static ALWAYS_INLINE void F(gelu_and_slope)(REAL *y, REAL *dx, const REAL *x, const REAL *dy, int64_t n, bool fresh)
+static ALWAYS_INLINE void gelu_and_slope_f32(float *y, float *dx, const float *x, const float *dy, int64_t n,
+                                             bool fresh)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        REAL at = x[i], g = dy[i] * F(gelu_slope1)(at);
-        y[i] = F(gelu1)(at);
+        float at = x[i], g = dy[i] * gelu_slope1_f32(at);
+        y[i] = gelu1_f32(at);
         dx[i] = fresh ? g : dx[i] + g;
     }
 }
 
-static void F(gelu_both)(REAL *y, REAL *dx, const REAL *x, const REAL *dy, int64_t n, bool fresh)
+static void gelu_both_f32(float *y, float *dx, const float *x, const float *dy, int64_t n, bool fresh)
 {
     if (fresh) {
-        F(gelu_and_slope)(y, dx, x, dy, n, true);
+        gelu_and_slope_f32(y, dx, x, dy, n, true);
     } else {
-        F(gelu_and_slope)(y, dx, x, dy, n, false);
+        gelu_and_slope_f32(y, dx, x, dy, n, false);
     }
 }
 
 /* ---- vectors ---- */
 
-static void F(add)(REAL *y, const REAL *a, const REAL *b, int64_t n)
+static void add_f32(float *y, const float *a, const float *b, int64_t n)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
@@ -125,12 +130,12 @@ static void F(add)(REAL *y, const REAL *a, const REAL *b, int64_t n)
     }
 }
 
-static void F(acc)(REAL *y, const REAL *x, int64_t n)
+static void acc_f32(float *y, const float *x, int64_t n)
 {
-    F(add)(y, y, x, n);
+    add_f32(y, y, x, n);
 }
 
-static void F(mul)(REAL *y, const REAL *a, const REAL *b, int64_t n)
+static void mul_f32(float *y, const float *a, const float *b, int64_t n)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
@@ -138,7 +143,7 @@ static void F(mul)(REAL *y, const REAL *a, const REAL *b, int64_t n)
     }
 }
 
-static void F(mul_acc)(REAL *y, const REAL *a, const REAL *b, int64_t n)
+static void mul_acc_f32(float *y, const float *a, const float *b, int64_t n)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
@@ -146,7 +151,7 @@ static void F(mul_acc)(REAL *y, const REAL *a, const REAL *b, int64_t n)
     }
 }
 
-static void F(scale)(REAL *y, REAL a, const REAL *x, int64_t n)
+static void scale_f32(float *y, float a, const float *x, int64_t n)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
@@ -154,7 +159,7 @@ static void F(scale)(REAL *y, REAL a, const REAL *x, int64_t n)
     }
 }
 
-static void F(axpy)(REAL *y, REAL a, const REAL *x, int64_t n)
+static void axpy_f32(float *y, float a, const float *x, int64_t n)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
@@ -162,31 +167,31 @@ static void F(axpy)(REAL *y, REAL a, const REAL *x, int64_t n)
     }
 }
 
-static void F(sub_distance)(REAL *y, REAL slope, int64_t from, int64_t n)
+static void sub_distance_f32(float *y, float slope, int64_t from, int64_t n)
 {
     int32_t first = (int32_t)from, count = (int32_t)n;
     INDEPENDENT
     for (int32_t i = 0; i < count; i++) {
         int32_t d = first + i;
-        y[i] -= slope * (REAL)(d < 0 ? -d : d);
+        y[i] -= slope * (float)(d < 0 ? -d : d);
     }
 }
 
 /* ---- sums: element i goes to lane i % LANES, the lanes are joined in a tree ---- */
 
-static inline REAL F(plus)(REAL a, REAL b)
+static inline float plus_f32(float a, float b)
 {
     return a + b;
 }
 
-static inline REAL F(larger)(REAL a, REAL b)
+static inline float larger_f32(float a, float b)
 {
     return a > b ? a : b;
 }
 
-static ALWAYS_INLINE REAL F(join)(const REAL lane[LANES], REAL (*op)(REAL, REAL))
+static ALWAYS_INLINE float join_f32(const float lane[LANES], float (*op)(float, float))
 {
-    REAL a[16], b[8], c[4];
+    float a[16], b[8], c[4];
     for (int i = 0; i < 16; i++) {
         a[i] = op(lane[i], lane[i + 16]);
     }
@@ -200,10 +205,10 @@ static ALWAYS_INLINE REAL F(join)(const REAL lane[LANES], REAL (*op)(REAL, REAL)
 }
 
 /* Σ term(x_i, y_i, z_i, c); a term that needs fewer rows is given one of them twice. */
-static ALWAYS_INLINE REAL F(reduce)(const REAL *x, const REAL *y, const REAL *z, REAL c, int64_t n,
-                                    REAL (*term)(REAL x, REAL y, REAL z, REAL c))
+static ALWAYS_INLINE float reduce_f32(const float *x, const float *y, const float *z, float c, int64_t n,
+                                      float (*term)(float x, float y, float z, float c))
 {
-    REAL lane[LANES] = {0};
+    float lane[LANES] = {0};
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
         for (int k = 0; k < LANES; k++) {
@@ -213,49 +218,49 @@ static ALWAYS_INLINE REAL F(reduce)(const REAL *x, const REAL *y, const REAL *z,
     for (int k = 0; i < n; i++, k++) {
         lane[k] += term(x[i], y[i], z[i], c);
     }
-    return F(join)(lane, F(plus));
+    return join_f32(lane, plus_f32);
 }
 
-static inline REAL F(term_value)(REAL x, REAL y, REAL z, REAL c)
+static inline float term_value_f32(float x, float y, float z, float c)
 {
     (void)y, (void)z, (void)c;
     return x;
 }
 
-static inline REAL F(term_product)(REAL x, REAL y, REAL z, REAL c)
+static inline float term_product_f32(float x, float y, float z, float c)
 {
     (void)z, (void)c;
     return x * y;
 }
 
-static inline REAL F(term_square)(REAL x, REAL y, REAL z, REAL c)
+static inline float term_square_f32(float x, float y, float z, float c)
 {
     (void)y, (void)z;
     return (x - c) * (x - c);
 }
 
-static inline REAL F(term_centred_product)(REAL x, REAL y, REAL z, REAL c)
+static inline float term_centred_product_f32(float x, float y, float z, float c)
 {
     (void)z;
     return (x - c) * y;
 }
 
-static inline REAL F(term_centred_product3)(REAL x, REAL y, REAL z, REAL c)
+static inline float term_centred_product3_f32(float x, float y, float z, float c)
 {
     return (x - c) * (y * z);
 }
 
-static REAL F(sum)(const REAL *x, int64_t n)
+static float sum_f32(const float *x, int64_t n)
 {
-    return F(reduce)(x, x, x, 0, n, F(term_value));
+    return reduce_f32(x, x, x, 0, n, term_value_f32);
 }
 
-static REAL F(dot)(const REAL *x, const REAL *y, int64_t n)
+static float dot_f32(const float *x, const float *y, int64_t n)
 {
-    return F(reduce)(x, y, x, 0, n, F(term_product));
+    return reduce_f32(x, y, x, 0, n, term_product_f32);
 }
 
-static double F(sumsq)(const REAL *x, int64_t n)
+static double sumsq_f32(const float *x, int64_t n)
 {
     enum { PIECE = 512 };
     double wide[PIECE], total = 0;
@@ -269,88 +274,88 @@ static double F(sumsq)(const REAL *x, int64_t n)
     return total;
 }
 
-static REAL F(max)(const REAL *x, int64_t n)
+static float max_f32(const float *x, int64_t n)
 {
-    REAL lane[LANES];
+    float lane[LANES];
     for (int k = 0; k < LANES; k++) {
-        lane[k] = -(REAL)INFINITY;
+        lane[k] = -(float)INFINITY;
     }
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
         for (int k = 0; k < LANES; k++) {
-            lane[k] = F(larger)(x[i + k], lane[k]);
+            lane[k] = larger_f32(x[i + k], lane[k]);
         }
     }
     for (int k = 0; i < n; i++, k++) {
-        lane[k] = F(larger)(x[i], lane[k]);
+        lane[k] = larger_f32(x[i], lane[k]);
     }
-    return F(join)(lane, F(larger));
+    return join_f32(lane, larger_f32);
 }
 
 /* ---- rows of a matrix ---- */
 
-static void F(add_bias_rows)(REAL *y, const REAL *b, int64_t rows, int64_t n)
+static void add_bias_rows_f32(float *y, const float *b, int64_t rows, int64_t n)
 {
     for (int64_t r = 0; r < rows; r++) {
-        F(acc)(y + r * n, b, n);
+        acc_f32(y + r * n, b, n);
     }
 }
 
-static void F(sum_rows)(REAL *acc, const REAL *x, int64_t rows, int64_t n)
+static void sum_rows_f32(float *acc, const float *x, int64_t rows, int64_t n)
 {
     int64_t r = 0;
     for (; r + 4 <= rows; r += 4) {
-        const REAL *x0 = x + r * n, *x1 = x0 + n, *x2 = x1 + n, *x3 = x2 + n;
+        const float *x0 = x + r * n, *x1 = x0 + n, *x2 = x1 + n, *x3 = x2 + n;
         INDEPENDENT
         for (int64_t i = 0; i < n; i++) {
             acc[i] += (x0[i] + x1[i]) + (x2[i] + x3[i]);
         }
     }
     for (; r < rows; r++) {
-        F(acc)(acc, x + r * n, n);
+        acc_f32(acc, x + r * n, n);
     }
 }
 
 /* ---- softmax ---- */
 
-static REAL F(exp_shift)(REAL *y, const REAL *x, REAL shift, int64_t n)
+static float exp_shift_f32(float *y, const float *x, float shift, int64_t n)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        y[i] = F(exp1)(x[i] - shift);
+        y[i] = exp1_f32(x[i] - shift);
     }
-    return F(sum)(y, n);
+    return sum_f32(y, n);
 }
 
-static void F(softmax_row)(REAL *y, const REAL *x, int64_t n)
+static void softmax_row_f32(float *y, const float *x, int64_t n)
 {
-    REAL top = F(max)(x, n);
-    REAL total = F(exp_shift)(y, x, top == -(REAL)INFINITY ? 0 : top, n);
+    float top = max_f32(x, n);
+    float total = exp_shift_f32(y, x, top == -(float)INFINITY ? 0 : top, n);
     if (total != 0) {
-        F(scale)(y, 1 / total, y, n);
+        scale_f32(y, 1 / total, y, n);
     }
 }
 
-static void F(softmax_grad_row)(REAL *dx, const REAL *y, const REAL *dy, REAL scale, int64_t n, bool fresh)
+static void softmax_grad_row_f32(float *dx, const float *y, const float *dy, float scale, int64_t n, bool fresh)
 {
-    REAL mean = F(dot)(y, dy, n);
+    float mean = dot_f32(y, dy, n);
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        REAL g = scale * y[i] * (dy[i] - mean);
+        float g = scale * y[i] * (dy[i] - mean);
         dx[i] = fresh ? g : dx[i] + g;
     }
 }
 
 /* ---- layer normalisation ---- */
 
-static void F(layer_norm_row)(REAL *y, const REAL *x, const REAL *w, const REAL *b, int64_t n, REAL eps, REAL *mean,
-                              REAL *rstd)
+static void layer_norm_row_f32(float *y, const float *x, const float *w, const float *b, int64_t n, float eps,
+                               float *mean, float *rstd)
 {
-    REAL m = F(sum)(x, n) / (REAL)n;
-    REAL s = 1 / F(sqrt1)(F(reduce)(x, x, x, m, n, F(term_square)) / (REAL)n + eps);
+    float m = sum_f32(x, n) / (float)n;
+    float s = 1 / sqrt1_f32(reduce_f32(x, x, x, m, n, term_square_f32) / (float)n + eps);
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        REAL scaled = (x[i] - m) * s * (w ? w[i] : 1);
+        float scaled = (x[i] - m) * s * (w ? w[i] : 1);
         y[i] = b ? scaled + b[i] : scaled;
     }
     *mean = m;
@@ -358,27 +363,27 @@ static void F(layer_norm_row)(REAL *y, const REAL *x, const REAL *w, const REAL 
 }
 
 /* With g = dy∘w and x̂ = (x - mean) rstd: dx = rstd (g - mean(g) - x̂ mean(g∘x̂)). */
-static void F(layer_norm_grad_row)(REAL *dx, const REAL *x, const REAL *w, const REAL *dy, REAL mean, REAL rstd,
-                                   int64_t n, bool fresh)
+static void layer_norm_grad_row_f32(float *dx, const float *x, const float *w, const float *dy, float mean, float rstd,
+                                    int64_t n, bool fresh)
 {
-    REAL g_sum = w ? F(dot)(dy, w, n) : F(sum)(dy, n);
-    REAL g_x_sum = w ? F(reduce)(x, dy, w, mean, n, F(term_centred_product3))
-                     : F(reduce)(x, dy, x, mean, n, F(term_centred_product));
-    REAL g_mean = g_sum / (REAL)n;
-    REAL slope = g_x_sum * rstd / (REAL)n * rstd;
+    float g_sum = w ? dot_f32(dy, w, n) : sum_f32(dy, n);
+    float g_x_sum = w ? reduce_f32(x, dy, w, mean, n, term_centred_product3_f32)
+                      : reduce_f32(x, dy, x, mean, n, term_centred_product_f32);
+    float g_mean = g_sum / (float)n;
+    float slope = g_x_sum * rstd / (float)n * rstd;
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        REAL g = rstd * (dy[i] * (w ? w[i] : 1) - g_mean - (x[i] - mean) * slope);
+        float g = rstd * (dy[i] * (w ? w[i] : 1) - g_mean - (x[i] - mean) * slope);
         dx[i] = fresh ? g : dx[i] + g;
     }
 }
 
-static void F(layer_norm_grad_rows)(REAL *dx, REAL *dw, REAL *db, const REAL *x, const REAL *w, const REAL *dy,
-                                    const REAL *mean, const REAL *rstd, int64_t rows, int64_t n, bool fresh)
+static void layer_norm_grad_rows_f32(float *dx, float *dw, float *db, const float *x, const float *w, const float *dy,
+                                     const float *mean, const float *rstd, int64_t rows, int64_t n, bool fresh)
 {
     for (int64_t r = 0; r < rows; r++) {
-        const REAL *xr = x + r * n, *dyr = dy + r * n;
-        REAL m = mean[r], s = rstd[r];
+        const float *xr = x + r * n, *dyr = dy + r * n;
+        float m = mean[r], s = rstd[r];
         if (dw) {
             INDEPENDENT
             for (int64_t i = 0; i < n; i++) {
@@ -386,10 +391,12 @@ static void F(layer_norm_grad_rows)(REAL *dx, REAL *dw, REAL *db, const REAL *x,
             }
         }
         if (db) {
-            F(acc)(db, dyr, n);
+            acc_f32(db, dyr, n);
         }
         if (dx) { /* last: dx may be x or dy */
-            F(layer_norm_grad_row)(dx + r * n, xr, w, dyr, m, s, n, fresh);
+            layer_norm_grad_row_f32(dx + r * n, xr, w, dyr, m, s, n, fresh);
         }
     }
 }
+/* ---- end of float ---- */
+#include "kernels/rows.f64.h"

@@ -1,32 +1,33 @@
 /*
- * kernels/strip_rows.h: Grassmann mixing's primitives for one real type; included by kernels_impl.c with REAL and
- * F(name) defined. strip_table.h says what each function does.
+ * kernels/strip_rows.h: Grassmann mixing's primitives for one real type; included by kernels_impl.c with float and
+ * name_f32 defined. strip_table.h says what each function does.
  */
+/* ---- float, and f64.awk makes the same for double ---- */
 
-typedef REAL F(quad) __attribute__((vector_size(4 * sizeof(REAL))));
-typedef F(integer) F(places) __attribute__((vector_size(4 * sizeof(REAL))));
+typedef float quad_f32 __attribute__((vector_size(4 * sizeof(float))));
+typedef integer_f32 places_f32 __attribute__((vector_size(4 * sizeof(float))));
 
 /* 4 × 4 elements, in registers: first pairs of rows are interleaved, then pairs of these. */
-static ALWAYS_INLINE void F(transpose_quad)(REAL *to, int64_t ld_to, const REAL *x, int64_t ld_x)
+static ALWAYS_INLINE void transpose_quad_f32(float *to, int64_t ld_to, const float *x, int64_t ld_x)
 {
-    F(quad) row[4], pair[4], column[4];
+    quad_f32 row[4], pair[4], column[4];
     for (int i = 0; i < 4; i++) {
         memcpy(&row[i], x + i * ld_x, sizeof row[i]);
     }
     for (int i = 0; i < 4; i += 2) {
-        pair[i] = PICK(F(places), row[i], row[i + 1], 0, 4, 1, 5);
-        pair[i + 1] = PICK(F(places), row[i], row[i + 1], 2, 6, 3, 7);
+        pair[i] = PICK(places_f32, row[i], row[i + 1], 0, 4, 1, 5);
+        pair[i + 1] = PICK(places_f32, row[i], row[i + 1], 2, 6, 3, 7);
     }
     for (int i = 0; i < 2; i++) {
-        column[2 * i] = PICK(F(places), pair[i], pair[i + 2], 0, 1, 4, 5);
-        column[2 * i + 1] = PICK(F(places), pair[i], pair[i + 2], 2, 3, 6, 7);
+        column[2 * i] = PICK(places_f32, pair[i], pair[i + 2], 0, 1, 4, 5);
+        column[2 * i + 1] = PICK(places_f32, pair[i], pair[i + 2], 2, 3, 6, 7);
     }
     for (int i = 0; i < 4; i++) {
         memcpy(to + i * ld_to, &column[i], sizeof column[i]);
     }
 }
 
-static void F(transpose_few)(REAL *to, int64_t ld_to, const REAL *x, int64_t ld_x, int64_t rows, int64_t n)
+static void transpose_few_f32(float *to, int64_t ld_to, const float *x, int64_t ld_x, int64_t rows, int64_t n)
 {
     for (int64_t j = 0; j < n; j++) {
         for (int64_t k = 0; k < rows; k++) {
@@ -36,22 +37,22 @@ static void F(transpose_few)(REAL *to, int64_t ld_to, const REAL *x, int64_t ld_
 }
 
 /* 16 rows at a time, which fill whole cache lines of what is written. */
-static void F(transpose)(REAL *to, int64_t ld_to, const REAL *x, int64_t ld_x, int64_t rows, int64_t n)
+static void transpose_f32(float *to, int64_t ld_to, const float *x, int64_t ld_x, int64_t rows, int64_t n)
 {
     enum { SIDE = 16 };
     int64_t whole = rows / SIDE * SIDE, quads = n / 4 * 4;
     for (int64_t i = 0; i < whole; i += SIDE) {
         for (int64_t j = 0; j < quads; j += 4) {
             for (int64_t k = i; k < i + SIDE; k += 4) {
-                F(transpose_quad)(to + j * ld_to + k, ld_to, x + k * ld_x + j, ld_x);
+                transpose_quad_f32(to + j * ld_to + k, ld_to, x + k * ld_x + j, ld_x);
             }
         }
     }
-    F(transpose_few)(to + quads * ld_to, ld_to, x + quads, ld_x, whole, n - quads);
-    F(transpose_few)(to + whole, ld_to, x + whole * ld_x, ld_x, rows - whole, n);
+    transpose_few_f32(to + quads * ld_to, ld_to, x + quads, ld_x, whole, n - quads);
+    transpose_few_f32(to + whole, ld_to, x + whole * ld_x, ld_x, rows - whole, n);
 }
 
-static void F(strip_load)(double *to, const REAL *x, int64_t ld, const double *weight, int64_t n)
+static void strip_load_f32(double *to, const float *x, int64_t ld, const double *weight, int64_t n)
 {
     for (int64_t i = 0; i < n; i++, x += ld, to += ASC_STRIP) {
         for (int l = 0; l < ASC_STRIP; l++) {
@@ -61,14 +62,14 @@ static void F(strip_load)(double *to, const REAL *x, int64_t ld, const double *w
     }
 }
 
-static void F(strip_round)(REAL *to, const double *x, int64_t n)
+static void strip_round_f32(float *to, const double *x, int64_t n)
 {
     for (int64_t i = 0; i < n * ASC_STRIP; i++) {
-        to[i] = (REAL)x[i];
+        to[i] = (float)x[i];
     }
 }
 
-static void F(strip_first)(REAL *unit, asc_strip_first *first, const double *u, int64_t n)
+static void strip_first_f32(float *unit, asc_strip_first *first, const double *u, int64_t n)
 {
     enum { S = ASC_STRIP };
     const double tiny = 1e-300; /* of a square, by which sums are divided */
@@ -88,21 +89,21 @@ static void F(strip_first)(REAL *unit, asc_strip_first *first, const double *u, 
     }
     for (int64_t i = 0; i < n * S; i += S) {
         for (int l = 0; l < S; l++) {
-            unit[i + l] = (REAL)(u[i + l] * inverse[l]);
+            unit[i + l] = (float)(u[i + l] * inverse[l]);
         }
     }
 }
 
-static void F(strip_wedge)(REAL *p, int64_t ld, const REAL *a, const REAL *b, int64_t n, int lanes)
+static void strip_wedge_f32(float *p, int64_t ld, const float *a, const float *b, int64_t n, int lanes)
 {
-    enum { S = ASC_STRIP, WIDTH = sizeof(F(block)) / sizeof(REAL) };
+    enum { S = ASC_STRIP, WIDTH = sizeof(block_f32) / sizeof(float) };
     for (int64_t i = 0; i < n; i++, p += (n - i) * ld) {
         int l = 0;
         for (; l + WIDTH <= lanes; l += WIDTH) {
-            F(block) ai = *(const F(block) *)(a + i * S + l), bi = *(const F(block) *)(b + i * S + l);
-            REAL *at = p + l;
+            block_f32 ai = *(const block_f32 *)(a + i * S + l), bi = *(const block_f32 *)(b + i * S + l);
+            float *at = p + l;
             for (int64_t j = (i + 1) * S + l; j < n * S; j += S, at += ld) {
-                *(F(block) *)at = ai * *(const F(block) *)(b + j) - *(const F(block) *)(a + j) * bi;
+                *(block_f32 *)at = ai * *(const block_f32 *)(b + j) - *(const block_f32 *)(a + j) * bi;
             }
         }
         for (; l < lanes; l++) {
@@ -113,32 +114,33 @@ static void F(strip_wedge)(REAL *p, int64_t ld, const REAL *a, const REAL *b, in
     }
 }
 
-static void F(strip_wedge_grad)(REAL *q, REAL *Mb, const REAL *p, int64_t ld, const REAL *a, const REAL *b, int64_t n)
+static void strip_wedge_grad_f32(float *q, float *Mb, const float *p, int64_t ld, const float *a, const float *b,
+                                 int64_t n)
 {
-    enum { S = ASC_STRIP, WIDTH = sizeof(F(block)) / sizeof(REAL) };
+    enum { S = ASC_STRIP, WIDTH = sizeof(block_f32) / sizeof(float) };
     memset(q, 0, (size_t)(n * S) * sizeof *q);
     memset(Mb, 0, (size_t)(n * S) * sizeof *Mb);
     for (int64_t i = 0; i < n; i++) {
         for (int l = 0; l < S; l += WIDTH) {
-            F(block) ai = *(const F(block) *)(a + i * S + l), bi = *(const F(block) *)(b + i * S + l);
-            F(block) q_sum = {0}, Mb_sum = {0};
-            const REAL *at = p + l;
+            block_f32 ai = *(const block_f32 *)(a + i * S + l), bi = *(const block_f32 *)(b + i * S + l);
+            block_f32 q_sum = {0}, Mb_sum = {0};
+            const float *at = p + l;
             for (int64_t j = (i + 1) * S + l; j < n * S; j += S, at += ld) {
-                F(block) m = *(const F(block) *)at;
-                q_sum += m * *(const F(block) *)(a + j);
-                Mb_sum += m * *(const F(block) *)(b + j);
-                *(F(block) *)(q + j) += m * ai;
-                *(F(block) *)(Mb + j) -= m * bi;
+                block_f32 m = *(const block_f32 *)at;
+                q_sum += m * *(const block_f32 *)(a + j);
+                Mb_sum += m * *(const block_f32 *)(b + j);
+                *(block_f32 *)(q + j) += m * ai;
+                *(block_f32 *)(Mb + j) -= m * bi;
             }
-            *(F(block) *)(q + i * S + l) -= q_sum;
-            *(F(block) *)(Mb + i * S + l) += Mb_sum;
+            *(block_f32 *)(q + i * S + l) -= q_sum;
+            *(block_f32 *)(Mb + i * S + l) += Mb_sum;
         }
         p += (n - 1 - i) * ld;
     }
 }
 
-static void F(strip_pair_grad)(double *du, double *du_on_q, double *du_on_unit, const double *across, const REAL *q,
-                               asc_strip_pair *pair, int64_t n)
+static void strip_pair_grad_f32(double *du, double *du_on_q, double *du_on_unit, const double *across, const float *q,
+                                asc_strip_pair *pair, int64_t n)
 {
     enum { S = ASC_STRIP };
     double dot[S] = {0};
@@ -167,8 +169,8 @@ static void F(strip_pair_grad)(double *du, double *du_on_q, double *du_on_unit, 
     }
 }
 
-static void F(strip_first_grad)(double *du, const REAL *Mb, const REAL *q, const REAL *unit, const double *on_q,
-                                const double *on_unit, const asc_strip_first *first, int64_t n)
+static void strip_first_grad_f32(double *du, const float *Mb, const float *q, const float *unit, const double *on_q,
+                                 const double *on_unit, const asc_strip_first *first, int64_t n)
 {
     enum { S = ASC_STRIP };
     for (int64_t i = 0; i < n * S; i += S) {
@@ -179,8 +181,9 @@ static void F(strip_first_grad)(double *du, const REAL *Mb, const REAL *q, const
     }
 }
 
-static void F(strip_second_grad)(double *dv, const double *on_q, const double *on_v, const double *on_u, const REAL *q,
-                                 int64_t ld_q, const REAL *v, int64_t ld_v, const REAL *u, int64_t ld_u, int64_t n)
+static void strip_second_grad_f32(double *dv, const double *on_q, const double *on_v, const double *on_u,
+                                  const float *q, int64_t ld_q, const float *v, int64_t ld_v, const float *u,
+                                  int64_t ld_u, int64_t n)
 {
     for (int64_t i = 0; i < n; i++, dv += ASC_STRIP, q += ld_q, v += ld_v, u += ld_u) {
         for (int l = 0; l < ASC_STRIP; l++) {
@@ -192,11 +195,11 @@ static void F(strip_second_grad)(double *dv, const double *on_q, const double *o
 
 /* ---- gates ---- */
 
-static void F(gate)(REAL *y, REAL *a, const REAL *h, const REAL *g, int64_t n)
+static void gate_f32(float *y, float *a, const float *h, const float *g, int64_t n)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        a[i] = F(gate1)(a[i]);
+        a[i] = gate1_f32(a[i]);
     }
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
@@ -205,35 +208,35 @@ static void F(gate)(REAL *y, REAL *a, const REAL *h, const REAL *g, int64_t n)
 }
 
 /* y (+)= x∘w, or x∘(1 - w) */
-static ALWAYS_INLINE void F(weigh)(REAL *y, const REAL *x, const REAL *w, bool rest, int64_t n, bool fresh)
+static ALWAYS_INLINE void weigh_f32(float *y, const float *x, const float *w, bool rest, int64_t n, bool fresh)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        REAL part = x[i] * (rest ? 1 - w[i] : w[i]);
+        float part = x[i] * (rest ? 1 - w[i] : w[i]);
         y[i] = fresh ? part : y[i] + part;
     }
 }
 
-static void F(gate_grad)(REAL *ds, REAL *dh, REAL *dg, const REAL *dy, const REAL *a, const REAL *h, const REAL *g,
-                         int64_t n, bool fresh_h, bool fresh_g)
+static void gate_grad_f32(float *ds, float *dh, float *dg, const float *dy, const float *a, const float *h,
+                          const float *g, int64_t n, bool fresh_h, bool fresh_g)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
         ds[i] = dy[i] * (h[i] - g[i]) * (a[i] * (1 - a[i]));
     }
     if (dh) {
-        F(weigh)(dh, dy, a, false, n, fresh_h);
+        weigh_f32(dh, dy, a, false, n, fresh_h);
     }
     if (dg) {
-        F(weigh)(dg, dy, a, true, n, fresh_g);
+        weigh_f32(dg, dy, a, true, n, fresh_g);
     }
 }
 
 /* A block of at most LANES channels, its state in registers; inlined for LANES and for the rest. */
-static ALWAYS_INLINE void F(memory_block)(REAL *before, REAL *m, const REAL *z, const REAL *f, int64_t steps, int64_t n,
-                                          int64_t ld)
+static ALWAYS_INLINE void memory_block_f32(float *before, float *m, const float *z, const float *f, int64_t steps,
+                                           int64_t n, int64_t ld)
 {
-    REAL state[LANES];
+    float state[LANES];
     memcpy(state, m, (size_t)n * sizeof *m);
     for (int64_t at = 0; at < steps * ld; at += ld) {
         for (int64_t k = 0; k < n; k++) {
@@ -244,24 +247,25 @@ static ALWAYS_INLINE void F(memory_block)(REAL *before, REAL *m, const REAL *z, 
     memcpy(m, state, (size_t)n * sizeof *m);
 }
 
-static void F(memory)(REAL *before, REAL *m, const REAL *z, const REAL *f, int64_t steps, int64_t n, int64_t ld)
+static void memory_f32(float *before, float *m, const float *z, const float *f, int64_t steps, int64_t n, int64_t ld)
 {
     int64_t c = 0;
     for (; c + LANES <= n; c += LANES) {
-        F(memory_block)(before + c, m + c, z + c, f + c, steps, LANES, ld);
+        memory_block_f32(before + c, m + c, z + c, f + c, steps, LANES, ld);
     }
-    F(memory_block)(before + c, m + c, z + c, f + c, steps, n - c, ld);
+    memory_block_f32(before + c, m + c, z + c, f + c, steps, n - c, ld);
 }
 
 /* One step back: dm from the gradient of m_t to that of m_{t-1}. */
-static ALWAYS_INLINE void F(memory_step_grad)(REAL *dz, REAL *da, REAL *dm, const REAL *dbefore, const REAL *before,
-                                              const REAL *z, const REAL *f, int64_t n, bool fresh_z, bool fresh_a)
+static ALWAYS_INLINE void memory_step_grad_f32(float *dz, float *da, float *dm, const float *dbefore,
+                                               const float *before, const float *z, const float *f, int64_t n,
+                                               bool fresh_z, bool fresh_a)
 {
     INDEPENDENT
     for (int64_t k = 0; k < n; k++) {
-        REAL kept = dm[k] * f[k], to_z = dm[k] - kept;
+        float kept = dm[k] * f[k], to_z = dm[k] - kept;
         if (da) {
-            REAL g = to_z * (before[k] - z[k]) * f[k];
+            float g = to_z * (before[k] - z[k]) * f[k];
             da[k] = fresh_a ? g : da[k] + g;
         }
         if (dz) {
@@ -271,11 +275,13 @@ static ALWAYS_INLINE void F(memory_step_grad)(REAL *dz, REAL *da, REAL *dm, cons
     }
 }
 
-static void F(memory_grad)(REAL *dz, REAL *da, REAL *dm, const REAL *dbefore, const REAL *before, const REAL *z,
-                           const REAL *f, int64_t steps, int64_t n, int64_t ld, bool fresh_z, bool fresh_a)
+static void memory_grad_f32(float *dz, float *da, float *dm, const float *dbefore, const float *before, const float *z,
+                            const float *f, int64_t steps, int64_t n, int64_t ld, bool fresh_z, bool fresh_a)
 {
     for (int64_t at = (steps - 1) * ld; at >= 0; at -= ld) {
-        F(memory_step_grad)(dz ? dz + at : NULL, da ? da + at : NULL, dm, dbefore ? dbefore + at : NULL, before + at,
-                            z + at, f + at, n, fresh_z, fresh_a);
+        memory_step_grad_f32(dz ? dz + at : NULL, da ? da + at : NULL, dm, dbefore ? dbefore + at : NULL, before + at,
+                             z + at, f + at, n, fresh_z, fresh_a);
     }
 }
+/* ---- end of float ---- */
+#include "kernels/strip_rows.f64.h"

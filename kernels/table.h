@@ -1,6 +1,5 @@
 /*
- * kernels/table.h: one table of row primitives; included by kernels.h once for each real type, with
- * ASC_KREAL (float or double) and ASC_KTABLE (the table's name) defined.
+ * kernels/table.h: one table of row primitives; included by kernels.h.
  *
  * x, y, a, b are rows of n elements, or arrays [rows, n]. `fresh` true writes a gradient, false adds to it.
  *
@@ -10,89 +9,203 @@
  * check-all-floats`). Zeros, infinities and NaN are as the mathematics has them, and underflow is gradual, except in
  * exp_shift and gate, which give 0 where the result is below 2^-126. In double they are those of the C library.
  */
-typedef struct ASC_KTABLE {
+/* ---- float, and f64.awk makes the same for double ---- */
+typedef struct asc_kernel_table_f32 {
     /* ---- functions of one element ---- */
-    void (*exp)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n);
-    void (*expm1)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n); /* e^x - 1 */
-    void (*log)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n);
-    void (*log1p)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n);    /* log(1 + x) */
-    void (*softplus)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n); /* log(1 + e^x) */
-    void (*tanh)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n);
-    void (*sigmoid)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n); /* 1/(1 + e^-x) */
-    void (*erf)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n);
-    void (*silu)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n); /* y = x σ(x) */
+    void (*exp)(float *y, const float *x, int64_t n);
+    void (*expm1)(float *y, const float *x, int64_t n); /* e^x - 1 */
+    void (*log)(float *y, const float *x, int64_t n);
+    void (*log1p)(float *y, const float *x, int64_t n);    /* log(1 + x) */
+    void (*softplus)(float *y, const float *x, int64_t n); /* log(1 + e^x) */
+    void (*tanh)(float *y, const float *x, int64_t n);
+    void (*sigmoid)(float *y, const float *x, int64_t n); /* 1/(1 + e^-x) */
+    void (*erf)(float *y, const float *x, int64_t n);
+    void (*silu)(float *y, const float *x, int64_t n); /* y = x σ(x) */
     /* y = x (1 + tanh(√(2/π) (x + 0.044715 x³)))/2: the approximate GELU */
-    void (*gelu_tanh)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n);
+    void (*gelu_tanh)(float *y, const float *x, int64_t n);
     /* y = x Φ(x), Φ the normal distribution function: the exact GELU (Hendrycks and Gimpel, 2016) */
-    void (*gelu)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n);
+    void (*gelu)(float *y, const float *x, int64_t n);
     /* y = t log(1 + e^-x) + (1 - t) log(1 + e^x), a term of weight 0 being 0 even where its logarithm is infinite */
-    void (*logit_loss)(ASC_KREAL *y, const ASC_KREAL *x, const ASC_KREAL *t, int64_t n);
+    void (*logit_loss)(float *y, const float *x, const float *t, int64_t n);
     /* dx (+)= dy (Φ(x) + x φ(x)) */
-    void (*gelu_grad)(ASC_KREAL *dx, const ASC_KREAL *x, const ASC_KREAL *dy, int64_t n, bool fresh);
+    void (*gelu_grad)(float *dx, const float *x, const float *dy, int64_t n, bool fresh);
     /* Both of them for the price of one: y and dx */
-    void (*gelu_both)(ASC_KREAL *y, ASC_KREAL *dx, const ASC_KREAL *x, const ASC_KREAL *dy, int64_t n, bool fresh);
+    void (*gelu_both)(float *y, float *dx, const float *x, const float *dy, int64_t n, bool fresh);
 
     /* ---- vectors ---- */
-    void (*add)(ASC_KREAL *y, const ASC_KREAL *a, const ASC_KREAL *b, int64_t n);     /* y = a + b */
-    void (*acc)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n);                         /* y += x */
-    void (*mul)(ASC_KREAL *y, const ASC_KREAL *a, const ASC_KREAL *b, int64_t n);     /* y = a∘b */
-    void (*mul_acc)(ASC_KREAL *y, const ASC_KREAL *a, const ASC_KREAL *b, int64_t n); /* y += a∘b */
-    void (*scale)(ASC_KREAL *y, ASC_KREAL a, const ASC_KREAL *x, int64_t n);          /* y = a x */
-    void (*axpy)(ASC_KREAL *y, ASC_KREAL a, const ASC_KREAL *x, int64_t n);           /* y += a x */
+    void (*add)(float *y, const float *a, const float *b, int64_t n);     /* y = a + b */
+    void (*acc)(float *y, const float *x, int64_t n);                     /* y += x */
+    void (*mul)(float *y, const float *a, const float *b, int64_t n);     /* y = a∘b */
+    void (*mul_acc)(float *y, const float *a, const float *b, int64_t n); /* y += a∘b */
+    void (*scale)(float *y, float a, const float *x, int64_t n);          /* y = a x */
+    void (*axpy)(float *y, float a, const float *x, int64_t n);           /* y += a x */
 
     /* y_i -= slope·|from + i|: a bias by distance; from … from + n - 1 within an int32 */
-    void (*sub_distance)(ASC_KREAL *y, ASC_KREAL slope, int64_t from, int64_t n);
+    void (*sub_distance)(float *y, float slope, int64_t from, int64_t n);
 
-    ASC_KREAL (*sum)(const ASC_KREAL *x, int64_t n);
-    ASC_KREAL (*dot)(const ASC_KREAL *x, const ASC_KREAL *y, int64_t n);
-    double (*sumsq)(const ASC_KREAL *x, int64_t n);  /* Σ x², summed in double */
-    ASC_KREAL (*max)(const ASC_KREAL *x, int64_t n); /* -∞ for n = 0; NaNs are passed over */
+    float (*sum)(const float *x, int64_t n);
+    float (*dot)(const float *x, const float *y, int64_t n);
+    double (*sumsq)(const float *x, int64_t n); /* Σ x², summed in double */
+    float (*max)(const float *x, int64_t n);    /* -∞ for n = 0; NaNs are passed over */
 
     /* ---- rows of a matrix ---- */
-    void (*add_bias_rows)(ASC_KREAL *y, const ASC_KREAL *b, int64_t rows, int64_t n); /* y[r] += b[n] */
+    void (*add_bias_rows)(float *y, const float *b, int64_t rows, int64_t n); /* y[r] += b[n] */
     /* acc[n] += Σ_r x[r], four rows at a time: the same for any cut into pieces of a multiple of 4 rows */
-    void (*sum_rows)(ASC_KREAL *acc, const ASC_KREAL *x, int64_t rows, int64_t n);
+    void (*sum_rows)(float *acc, const float *x, int64_t rows, int64_t n);
 
     /* ---- softmax ---- */
     /* y = exp(x - shift); returns Σ y */
-    ASC_KREAL (*exp_shift)(ASC_KREAL *y, const ASC_KREAL *x, ASC_KREAL shift, int64_t n);
+    float (*exp_shift)(float *y, const float *x, float shift, int64_t n);
     /* y = softmax(x); a row of -∞ alone gives zeros */
-    void (*softmax_row)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n);
+    void (*softmax_row)(float *y, const float *x, int64_t n);
     /* dx (+)= scale y∘(dy - y·dy): the gradient with respect to x/scale */
-    void (*softmax_grad_row)(ASC_KREAL *dx, const ASC_KREAL *y, const ASC_KREAL *dy, ASC_KREAL scale, int64_t n,
-                             bool fresh);
+    void (*softmax_grad_row)(float *dx, const float *y, const float *dy, float scale, int64_t n, bool fresh);
 
     /* ---- layer normalisation ---- */
     /* y = (x - mean) rstd ∘ w + b, rstd = 1/√(variance + eps), in two passes; n >= 1. w, b: NULL for 1, 0. */
-    void (*layer_norm_row)(ASC_KREAL *y, const ASC_KREAL *x, const ASC_KREAL *w, const ASC_KREAL *b, int64_t n,
-                           ASC_KREAL eps, ASC_KREAL *mean, ASC_KREAL *rstd);
+    void (*layer_norm_row)(float *y, const float *x, const float *w, const float *b, int64_t n, float eps, float *mean,
+                           float *rstd);
     /* Of x, dy [rows, n] with mean, rstd [rows]: dx [rows, n] (+)= …, dw[n] += Σ_r dy∘x̂, db[n] += Σ_r dy. Any of
      * dx, dw, db may be NULL; w: NULL for 1. `fresh` concerns dx. */
-    void (*layer_norm_grad_rows)(ASC_KREAL *dx, ASC_KREAL *dw, ASC_KREAL *db, const ASC_KREAL *x, const ASC_KREAL *w,
-                                 const ASC_KREAL *dy, const ASC_KREAL *mean, const ASC_KREAL *rstd, int64_t rows,
-                                 int64_t n, bool fresh);
+    void (*layer_norm_grad_rows)(float *dx, float *dw, float *db, const float *x, const float *w, const float *dy,
+                                 const float *mean, const float *rstd, int64_t rows, int64_t n, bool fresh);
 
-#include "kernels/strip_table.h"
+    /* kernels/strip_table.h: the part of table.h that is Grassmann mixing's; see kernels/strips.h. Vectors of a strip are
+ * [n][ASC_STRIP]; ld: elements from one entry to the next where they stand in a wider array. */
+    /* to[j ld_to + i] = x[i ld_x + j], i < rows, j < n */
+    void (*transpose)(float *to, int64_t ld_to, const float *x, int64_t ld_x, int64_t rows, int64_t n);
+    /* to = x where weight is not 0, else 0: whatever stands in x there, NaN too */
+    void (*strip_load)(double *to, const float *x, int64_t ld, const double *weight, int64_t n);
+    /* to = x */
+    void (*strip_round)(float *to, const double *x, int64_t n);
+    /* unit = u/length, and what is to know of u */
+    void (*strip_first)(float *unit, asc_strip_first *first, const double *u, int64_t n);
+    /* v becomes v⊥, y += weight·factor·v⊥; fills in the pair but for its weight */
+    void (*strip_add_pair)(double *y, double *v, const double *u, const asc_strip_first *first, asc_strip_pair *pair,
+                           int64_t n, double eps, double eps_rel);
+    /* p_ij = a_i b_j - a_j b_i, i < j, [n(n-1)/2] entries ld apart, of the first `lanes` */
+    void (*strip_wedge)(float *p, int64_t ld, const float *a, const float *b, int64_t n, int lanes);
+    /* With M_ij = p_ij, M_ji = -p_ij: q = Mᵀa, Mb = M b */
+    void (*strip_wedge_grad)(float *q, float *Mb, const float *p, int64_t ld, const float *a, const float *b,
+                             int64_t n);
+    /* One pair's gradients from q: share, on_q, on_v, on_u. Of u's, the part along v⊥ is added to du, and the factors
+     * of the parts along q and u/length to du_on_q and du_on_unit */
+    void (*strip_pair_grad)(double *du, double *du_on_q, double *du_on_unit, const double *across, const float *q,
+                            asc_strip_pair *pair, int64_t n);
+    /* du += (Mb - on_unit u/length)/length - on_q q */
+    void (*strip_first_grad)(double *du, const float *Mb, const float *q, const float *unit, const double *on_q,
+                             const double *on_unit, const asc_strip_first *first, int64_t n);
+    /* dv += on_q q + on_v v + on_u u where on_q is not 0, whatever stands in q, v and u elsewhere */
+    void (*strip_second_grad)(double *dv, const double *on_q, const double *on_v, const double *on_u, const float *q,
+                              int64_t ld_q, const float *v, int64_t ld_v, const float *u, int64_t ld_u, int64_t n);
 
-#include "kernels/ascender_table.h"
+    /* ---- gates ---- */
+    /* a = σ(a), y = g + a∘(h - g) */
+    void (*gate)(float *y, float *a, const float *h, const float *g, int64_t n);
+    /* Of that y and a: ds = dy∘(h - g)∘a∘(1 - a), the gradient of a's logit; dh (+)= dy∘a, dg (+)= dy∘(1 - a), NULL:
+     * not wanted */
+    void (*gate_grad)(float *ds, float *dh, float *dg, const float *dy, const float *a, const float *h, const float *g,
+                      int64_t n, bool fresh_h, bool fresh_g);
+    /* before_t = m, then m = f_t∘m + (1 - f_t)∘z_t, over `steps` rows of n, ld apart; m [n] */
+    void (*memory)(float *before, float *m, const float *z, const float *f, int64_t steps, int64_t n, int64_t ld);
+    /* Backwards: dm [n] is the gradient of m after the last step, and becomes that of m before the first. dz and da, of
+     * f's logit, (+)=; NULL: not wanted. dbefore: or NULL for 0 */
+    void (*memory_grad)(float *dz, float *da, float *dm, const float *dbefore, const float *before, const float *z,
+                        const float *f, int64_t steps, int64_t n, int64_t ld, bool fresh_z, bool fresh_a);
 
-#include "kernels/crowd_table.h"
+    /* kernels/ascender_table.h: the part of table.h that ASCender attention uses; see kernels/ascender.h. Products of vectors
+ * in pairs: the rows of A, [rows, k], ld_a apart, with columns of a transposed B, [k, n], ld_b apart, from which up to 128
+ * bytes past column n - 1 may be read. Every element is one sum over k in rising order, wherever it stands. */
+    /* P_ij = scale Σ_m A_im B_mj */
+    void (*pair_dots)(float *P, int64_t ld_p, float scale, const float *A, int64_t ld_a, const float *B, int64_t ld_b,
+                      int64_t rows, int64_t n, int64_t k);
+    /* P_ij = Σ_m (B_mj - A_im)² */
+    void (*pair_distances)(float *P, int64_t ld_p, const float *A, int64_t ld_a, const float *B, int64_t ld_b,
+                           int64_t rows, int64_t n, int64_t k);
+    /* P_ij += Σ_m G_im (B_mj - A_im); G as A */
+    void (*pair_projections)(float *P, int64_t ld_p, const float *A, const float *G, int64_t ld_a, const float *B,
+                             int64_t ld_b, int64_t rows, int64_t n, int64_t k);
+    /* The gradient of pair_distances, G_ij being P's: dA_im += 2 Σ_j G_ij (A_im - B_mj),
+     * dB_mj += 2 Σ_i G_ij (B_mj - A_im). dA as A, dB as B. */
+    void (*pair_distances_grad)(const float *G, int64_t ld_g, const float *A, float *dA, int64_t ld_a, const float *B,
+                                float *dB, int64_t ld_b, int64_t rows, int64_t n, int64_t k);
 
-#include "kernels/gather_table.h"
+    /* The places of the k largest of x but for x[skip], largest first, ties to the lower place, NaNs as -∞; skip -1:
+     * none. Returns their number, which is less where there are no more. Each place is there at most once. best: room
+     * for k. */
+    int64_t (*top_k)(const float *x, int64_t n, int64_t skip, int64_t k, float *best, int64_t *index);
+    /* y = Σ_e rows[list_e]; rows[list_e] += x. Rows of d elements, ld apart. */
+    void (*sum_listed)(float *y, const float *rows, int64_t ld, const int64_t *list, int64_t n, int64_t d);
+    void (*add_listed)(float *rows, int64_t ld, const int64_t *list, int64_t n, const float *x, int64_t d);
+
+    /* *mean, and Σ (x - mean)²; n >= 1 */
+    float (*moments)(const float *x, int64_t n, float *mean);
+    float (*max_abs)(const float *x, int64_t n);
+    /* Σ (x - c) y */
+    float (*centred_dot)(const float *x, float c, const float *y, int64_t n);
+    /* y = (x - c) scale */
+    void (*centred_scale)(float *y, const float *x, float c, float scale, int64_t n);
+    /* y = x/c */
+    void (*divide)(float *y, const float *x, float c, int64_t n);
+    /* x = slope y + spread (x - mean) */
+    void (*centred_grad)(float *x, const float *y, float slope, float spread, float mean, int64_t n);
+
+    void (*pair_weights)(float *sep, float *coh, float *phi, const float *d2, const float *a, int64_t n,
+                         const asc_pair_weights *w);
+    /* S = (S + Σ_b coef_b (x_b - mean_b)) scale, for the three biases */
+    void (*add_biases)(float *S, const float *x0, const float *x1, const float *x2, const asc_centred *bias,
+                       float scale, int64_t n);
+    /* a becomes da; G = -dd², by way of w^sep alone */
+    void (*separation_grad)(float *a, float *G, const float *dS, const float *A, const float *phi, const float *sep,
+                            int64_t n, const asc_separation_grad *s);
+
+    /* kernels/crowd_table.h: the part of table.h that the background variant of ASCender attention uses: rows of
+ * the crowding x_j = c->near w_j + c->dense ρ_j - c->base, w_j = exp(-c->rate d²_j); see kernels/crowd.h. */
+    /* x, which may be d2; sets the base, to what is x_0 without one. n >= 1 */
+    void (*crowd)(float *x, const float *d2, const float *rho, int64_t n, asc_crowd *c);
+    /* w, and S += coef x */
+    void (*add_crowd)(float *S, float *w, const float *d2, const float *rho, float coef, int64_t n, const asc_crowd *c);
+    /* g's sum and pull */
+    void (*crowd_pull)(const float *dS, const float *w, const float *rho, int64_t n, const asc_crowd *c,
+                       asc_crowd_grad *g);
+    /* w becomes dx and d2 its own gradient, dd² */
+    void (*crowd_grad)(float *d2, float *w, const float *dS, const float *rho, int64_t n, const asc_crowd *c,
+                       asc_crowd_grad *g);
+
+    /* kernels/gather_table.h: the part of table.h that works on a few rows of a matrix, chosen by a list: row_e is the
+ * `width` elements at rows + key[e] ld, e < n. */
+    /* y_e = x·row_e */
+    void (*gather_dots)(float *y, const float *x, const float *rows, int64_t ld, const int64_t *key, int64_t n,
+                        int64_t width);
+    /* y_e = ‖x - row_e‖² */
+    void (*gather_distances)(float *y, const float *x, const float *rows, int64_t ld, const int64_t *key, int64_t n,
+                             int64_t width);
+    /* The gradient of gather_distances: dx += Σ 2 dy_e (x - row_e), drow_e -= 2 dy_e (x - row_e), drow_e standing at
+     * drows + key[e] ld_d. dx is no drow. */
+    void (*gather_distances_grad)(float *dx, float *drows, int64_t ld_d, const float *dy, const float *x,
+                                  const float *rows, int64_t ld, const int64_t *key, int64_t n, int64_t width);
+    /* y += Σ a_e row_e, in the order of e */
+    void (*gather_sum)(float *y, const float *a, const float *rows, int64_t ld, const int64_t *key, int64_t n,
+                       int64_t width);
+    /* row_e += a_e x, one after the other; x is no row */
+    void (*scatter_sum)(float *rows, int64_t ld, const int64_t *key, const float *a, const float *x, int64_t n,
+                        int64_t width);
 
     /* ---- optimisers: parameters p, gradients g, moments m and v; p, m, v are updated ---- */
-    void (*adamw)(ASC_KREAL *p, const ASC_KREAL *g, ASC_KREAL *m, ASC_KREAL *v, int64_t n, const asc_adamw_step *step);
-    void (*sgd)(ASC_KREAL *p, const ASC_KREAL *g, ASC_KREAL *m, int64_t n, const asc_sgd_step *step); /* m: or NULL */
+    void (*adamw)(float *p, const float *g, float *m, float *v, int64_t n, const asc_adamw_step *step);
+    void (*sgd)(float *p, const float *g, float *m, int64_t n, const asc_sgd_step *step); /* m: or NULL */
 
     /* ---- random numbers: elements offset … offset+n-1 of a sequence; a multiple of 4 as offset is fastest ---- */
     void (*philox_bits)(uint32_t *y, int64_t n, asc_philox_key key, uint64_t offset);
     /* On [0, 1), multiples of 2^-24. In double multiples of 2^-53, each from two of the sequence's elements,
      * 2(offset+i) and the next. */
-    void (*philox_uniform)(ASC_KREAL *y, int64_t n, asc_philox_key key, uint64_t offset);
+    void (*philox_uniform)(float *y, int64_t n, asc_philox_key key, uint64_t offset);
     /* y = x/(1-p) where the element's upper 31 bits are >= p 2^31, else 0; 0 <= p <= 1.
      * The same choice in float and double. */
-    void (*dropout)(ASC_KREAL *y, const ASC_KREAL *x, int64_t n, asc_philox_key key, uint64_t offset, double p);
+    void (*dropout)(float *y, const float *x, int64_t n, asc_philox_key key, uint64_t offset, double p);
     /* dx (+)= dy/(1-p) where dropout with the same arguments kept the element, else 0 */
-    void (*dropout_grad)(ASC_KREAL *dx, const ASC_KREAL *dy, int64_t n, asc_philox_key key, uint64_t offset, double p,
+    void (*dropout_grad)(float *dx, const float *dy, int64_t n, asc_philox_key key, uint64_t offset, double p,
                          bool fresh);
-} ASC_KTABLE;
+} asc_kernel_table_f32;
+/* ---- end of float ---- */
+#include "kernels/table.f64.h"

@@ -16,9 +16,9 @@ static void update(const asc_optim *o, int i, int64_t t, double lr, double grad_
     asc_tensor p = asc_params_at(o->params, i), g = asc_grad(p);
     void *m = asc_optim_at(o->slot[2 * i + M], from), *v = asc_optim_at(o->slot[2 * i + V], from);
     if (asc_dtype_of(p) == ASC_F32) {
-        asc_k32()->adamw(asc_optim_at(p, from), asc_optim_at(g, from), m, v, n, &s);
+        asc_kernels_f32()->adamw(asc_optim_at(p, from), asc_optim_at(g, from), m, v, n, &s);
     } else {
-        asc_k64()->adamw(asc_optim_at(p, from), asc_optim_at(g, from), m, v, n, &s);
+        asc_kernels_f64()->adamw(asc_optim_at(p, from), asc_optim_at(g, from), m, v, n, &s);
     }
 }
 

@@ -17,7 +17,7 @@ static void sum_piece(void *arg, int64_t piece, int worker)
     squares *s = arg;
     int64_t from = (s->first + piece) * PIECE, n = s->numel - from < PIECE ? s->numel - from : PIECE;
     const void *g = asc_optim_at(s->grad, from);
-    s->sum[piece] = asc_dtype_of(s->grad) == ASC_F32 ? asc_k32()->sumsq(g, n) : asc_k64()->sumsq(g, n);
+    s->sum[piece] = asc_dtype_of(s->grad) == ASC_F32 ? asc_kernels_f32()->sumsq(g, n) : asc_kernels_f64()->sumsq(g, n);
 }
 
 double asc_grad_norm(asc_ctx *ctx, asc_params *params)

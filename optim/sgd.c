@@ -9,9 +9,9 @@ static void update(const asc_optim *o, int i, int64_t t, double lr, double grad_
     asc_tensor p = asc_params_at(o->params, i), g = asc_grad(p);
     void *v = o->slots ? asc_optim_at(o->slot[i], from) : NULL;
     if (asc_dtype_of(p) == ASC_F32) {
-        asc_k32()->sgd(asc_optim_at(p, from), asc_optim_at(g, from), v, n, &s);
+        asc_kernels_f32()->sgd(asc_optim_at(p, from), asc_optim_at(g, from), v, n, &s);
     } else {
-        asc_k64()->sgd(asc_optim_at(p, from), asc_optim_at(g, from), v, n, &s);
+        asc_kernels_f64()->sgd(asc_optim_at(p, from), asc_optim_at(g, from), v, n, &s);
     }
 }
 

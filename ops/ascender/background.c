@@ -279,11 +279,11 @@ static asc_status forward(asc_call *call)
     if (make_space(&b, 2) || lay_out(&b) || lay_out_likeness(&b)) {
         return ASC_ERR_MEMORY;
     }
-    bool single = call->in[ASC_BG_Q].dtype == ASC_F32;
+    asc_dtype dtype = call->in[ASC_BG_Q].dtype;
     int64_t panels = asc_panels(&b.J);
-    asc_parallel(call->ctx, panels, single ? asc_background_locate_f32 : asc_background_locate_f64, &b);
+    asc_parallel(call->ctx, panels, BY_DTYPE(dtype, asc_background_locate), &b);
     gather(&b);
-    asc_parallel(call->ctx, panels, single ? asc_background_forward_f32 : asc_background_forward_f64, &b);
+    asc_parallel(call->ctx, panels, BY_DTYPE(dtype, asc_background_forward), &b);
     return ASC_OK;
 }
 
@@ -298,8 +298,7 @@ static asc_status backward(asc_call *call)
     }
     asc_dtype dtype = call->in[ASC_BG_Q].dtype;
     gather(&b);
-    asc_parallel(call->ctx, b.J.B * b.J.H * asc_panel_chunks(&b.J),
-                 dtype == ASC_F32 ? asc_background_backward_f32 : asc_background_backward_f64, &b);
+    asc_parallel(call->ctx, b.J.B * b.J.H * asc_panel_chunks(&b.J), BY_DTYPE(dtype, asc_background_backward), &b);
     asc_background_end_sums(&b);
     if (call->grad_in[ASC_BG_H].data && call->fresh[ASC_BG_H]) { /* the choice carries no gradient */
         asc_clear(call->ctx, call->grad_in[ASC_BG_H].data, asc_array_bytes(&call->grad_in[ASC_BG_H]));

@@ -6,7 +6,6 @@
  *   dω = Σ dS (β - μ)/D,  dβ_j = ω (dS_j - mean dS)/D - ω Σ dS (β - μ)/D² · (β_j - μ)/(n' σ)
  *
  * Rows with σ <= 8 eps max|β| count as constant: 0, without a gradient. */
-#ifndef ASC_REAL
 #include "ops/ascender/background.h"
 
 #include <float.h>
@@ -68,15 +67,10 @@ void asc_background_link(const asc_background *b, const asc_panel *p, const asc_
     }
 }
 
-#define ASC_SELF "ops/ascender/background_links.c"
-#include "ops/shared/both.h"
-
-#else /* for each dtype */
-
-#define EPSILON (sizeof(real) == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON)
+/* ---- float, and f64.awk makes the same for double ---- */
 
 /* Sums are taken beside a base, x_0 where all entries are links: rows that are all but constant keep their digits. */
-asc_background_norm R(asc_background_link_norm)(const real *x, int64_t links, int64_t n, bool unbiased)
+asc_background_norm asc_background_link_norm_f32(const float *x, int64_t links, int64_t n, bool unbiased)
 {
     double base = links > 0 && links == n ? (double)x[0] : 0, sum = 0, most = 0;
     for (int64_t e = 0; e < links; e++) {
@@ -89,18 +83,18 @@ asc_background_norm R(asc_background_link_norm)(const real *x, int64_t links, in
         squares += away * away;
     }
     double sigma = n > 1 ? sqrt(squares / (double)(unbiased ? n - 1 : n)) : 0;
-    return asc_background_norm_of(base + mean, sigma <= 8 * EPSILON * most ? 0 : sigma, n, unbiased);
+    return asc_background_norm_of(base + mean, sigma <= 8 * (double)FLT_EPSILON * most ? 0 : sigma, n, unbiased);
 }
 
-void R(asc_background_add_links)(real *S, const asc_background_links *l, const real *x, double strength)
+void asc_background_add_links_f32(float *S, const asc_background_links *l, const float *x, double strength)
 {
     for (int64_t e = 0; e < l->n; e++) {
-        S[l->entry[e]] += (real)strength * x[e];
+        S[l->entry[e]] += (float)strength * x[e];
     }
 }
 
-double R(asc_background_link_grad)(real *x, const asc_background_links *l, const real *dS, double sum,
-                                   const asc_background_norm *m, double omega)
+double asc_background_link_grad_f32(float *x, const asc_background_links *l, const float *dS, double sum,
+                                    const asc_background_norm *m, double omega)
 {
     double pull = -m->mean * sum, shift = m->n > 0 ? sum / (double)m->n : 0;
     for (int64_t e = 0; e < l->n; e++) {
@@ -108,10 +102,10 @@ double R(asc_background_link_grad)(real *x, const asc_background_links *l, const
     }
     asc_background_slopes s = asc_background_slopes_of(m, omega, pull);
     for (int64_t e = 0; e < l->n; e++) {
-        x[e] = (real)(s.slope * ((double)dS[l->entry[e]] - shift) + s.spread * ((double)x[e] - m->mean));
+        x[e] = (float)(s.slope * ((double)dS[l->entry[e]] - shift) + s.spread * ((double)x[e] - m->mean));
     }
     return m->coef * pull;
 }
 
-#undef EPSILON
-#endif
+/* ---- end of float ---- */
+#include "ops/ascender/background_links.f64.h"

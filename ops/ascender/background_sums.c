@@ -1,12 +1,58 @@
 /* ops/ascender/background_sums.c: the sums over queries that ascender_background's backward pass takes, and what they
  * say of headings, places, densities and scalars once they are complete. */
-#ifndef ASC_REAL
 #include "ops/ascender/background.h"
 
 #include <string.h>
 
-#define ASC_SELF "ops/ascender/background_sums.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+/* dρ of the densities that were given. */
+static void add_densities_f32(const asc_background *b)
+{
+    int64_t before = b->J.M - b->J.N;
+    float *to = b->call->grad_in[ASC_BG_DENSITY].data;
+    for (int64_t head = 0; head < b->J.B * b->J.H; head++) {
+        const float *from = (const float *)b->drho_sum + head * b->J.M;
+        for (int64_t j = 0; j < before; j++) {
+            to[head * before + j] = (b->call->fresh[ASC_BG_DENSITY] ? 0 : to[head * before + j]) + from[j];
+        }
+    }
+}
+
+/* The pieces' sums of the scalars' gradients, in order. */
+static void add_scalars_f32(const asc_background *b)
+{
+    const asc_call *call = b->call;
+    int64_t pieces = asc_background_pieces(b);
+    for (int s = 0; s < ASC_BACKGROUND_SCALARS; s++) {
+        float *to = call->grad_in[ASC_BG_SCALARS + s].data;
+        for (int64_t h = 0; to && h < b->J.H; h++) {
+            double sum = 0;
+            for (int64_t at = 0; at < b->J.B; at++) {
+                for (int64_t piece = 0; piece < pieces; piece++) {
+                    sum += b->scalar_sums[((at * b->J.H + h) * pieces + piece) * ASC_BACKGROUND_SCALARS + s];
+                }
+            }
+            to[h] = (call->fresh[ASC_BG_SCALARS + s] ? 0 : to[h]) + (float)sum;
+        }
+    }
+}
+
+static void add_tables_f32(const asc_background *b)
+{
+    const asc_call *call = b->call;
+    int64_t chunks = asc_panel_chunks(&b->J), size = 2 * b->bias.R + 1, heads = b->J.H;
+    float *grad = call->grad_in[ASC_BG_REL_BIAS].data;
+    if (call->fresh[ASC_BG_REL_BIAS]) {
+        memset(grad, 0, (size_t)(heads * size) * sizeof *grad);
+    }
+    for (int64_t piece = 0; piece < b->J.B * heads * chunks; piece++) {
+        asc_kernels_f32()->acc(grad + piece / chunks % heads * size, (const float *)b->table_sums + piece * size, size);
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/ascender/background_sums.f64.h"
 
 /* Room for the sums over queries and chunks. */
 asc_status asc_background_begin_sums(asc_background *b)
@@ -43,7 +89,7 @@ asc_status asc_background_begin_sums(asc_background *b)
 static void finish(asc_background *b)
 {
     asc_call *call = b->call;
-    bool separate = call->in[ASC_BG_HEADING].ndim >= 0, single = call->in[ASC_BG_Q].dtype == ASC_F32;
+    bool separate = call->in[ASC_BG_HEADING].ndim >= 0;
     int heading = separate ? ASC_BG_HEADING : ASC_BG_K;
     if (b->du_sum) { /* the keys have their sums already */
         asc_head_units_grad(call->ctx, b->heading, b->J.H, b->units, b->du_sum, call->grad_in[heading].data,
@@ -52,10 +98,10 @@ static void finish(asc_background *b)
     if (b->dplaces_sum) {
         asc_head_add_transposes(call->ctx, &call->grad_in[ASC_BG_Z], b->J.H, b->dplaces_sum);
     }
-    asc_parallel(call->ctx, b->J.B * b->J.H,
-                 single ? asc_background_density_grad_f32 : asc_background_density_grad_f64, b);
+    asc_dtype dtype = call->in[ASC_BG_Q].dtype;
+    asc_parallel(call->ctx, b->J.B * b->J.H, BY_DTYPE(dtype, asc_background_density_grad), b);
     if (call->grad_in[ASC_BG_DENSITY].data) {
-        BY_DTYPE(call->in[ASC_BG_Q].dtype, add_densities, (b));
+        BY_DTYPE(dtype, add_densities)(b);
     }
 }
 
@@ -67,57 +113,8 @@ void asc_background_end_sums(asc_background *b)
         asc_panel_sums_end(ctx, all[s]);
     }
     finish(b);
-    BY_DTYPE(b->call->in[ASC_BG_Q].dtype, add_scalars, (b));
+    BY_DTYPE(b->call->in[ASC_BG_Q].dtype, add_scalars)(b);
     if (b->table_sums) {
-        BY_DTYPE(b->call->in[ASC_BG_Q].dtype, add_tables, (b));
+        BY_DTYPE(b->call->in[ASC_BG_Q].dtype, add_tables)(b);
     }
 }
-
-#else /* for each dtype */
-
-/* dρ of the densities that were given. */
-static void R(add_densities)(const asc_background *b)
-{
-    int64_t before = b->J.M - b->J.N;
-    real *to = b->call->grad_in[ASC_BG_DENSITY].data;
-    for (int64_t head = 0; head < b->J.B * b->J.H; head++) {
-        const real *from = (const real *)b->drho_sum + head * b->J.M;
-        for (int64_t j = 0; j < before; j++) {
-            to[head * before + j] = (b->call->fresh[ASC_BG_DENSITY] ? 0 : to[head * before + j]) + from[j];
-        }
-    }
-}
-
-/* The pieces' sums of the scalars' gradients, in order. */
-static void R(add_scalars)(const asc_background *b)
-{
-    const asc_call *call = b->call;
-    int64_t pieces = asc_background_pieces(b);
-    for (int s = 0; s < ASC_BACKGROUND_SCALARS; s++) {
-        real *to = call->grad_in[ASC_BG_SCALARS + s].data;
-        for (int64_t h = 0; to && h < b->J.H; h++) {
-            double sum = 0;
-            for (int64_t at = 0; at < b->J.B; at++) {
-                for (int64_t piece = 0; piece < pieces; piece++) {
-                    sum += b->scalar_sums[((at * b->J.H + h) * pieces + piece) * ASC_BACKGROUND_SCALARS + s];
-                }
-            }
-            to[h] = (call->fresh[ASC_BG_SCALARS + s] ? 0 : to[h]) + (real)sum;
-        }
-    }
-}
-
-static void R(add_tables)(const asc_background *b)
-{
-    const asc_call *call = b->call;
-    int64_t chunks = asc_panel_chunks(&b->J), size = 2 * b->bias.R + 1, heads = b->J.H;
-    real *grad = call->grad_in[ASC_BG_REL_BIAS].data;
-    if (call->fresh[ASC_BG_REL_BIAS]) {
-        memset(grad, 0, (size_t)(heads * size) * sizeof *grad);
-    }
-    for (int64_t piece = 0; piece < b->J.B * heads * chunks; piece++) {
-        K->acc(grad + piece / chunks % heads * size, (const real *)b->table_sums + piece * size, size);
-    }
-}
-
-#endif

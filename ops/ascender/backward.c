@@ -8,7 +8,6 @@
  *   coh    D = ‖z - c‖²,  dD += g_c A + dV w^coh/W,  dc from it;
  *          dw^coh = (dV (D - V) + dc·(z_j - c))/W,  dz_j += w^coh dc/W
  *   both   dd²_ij = -dw^sep w^sep/T_sep - dw^coh w^coh/T_coh,  dz from it */
-#ifndef ASC_REAL
 #include "ops/ascender/ascender.h"
 
 #include <math.h>
@@ -42,32 +41,23 @@ static double loss_grad(const asc_flock *s, int output)
     return upstream / (double)(s->J.B * s->J.H * s->J.N);
 }
 
-#define ASC_SELF "ops/ascender/backward.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
 
-void asc_flock_backward_chunk(void *flock, int64_t piece, int worker)
+static float *entries_f32(const work *k, int panel, int64_t r, const asc_panel_row *row)
 {
-    const asc_flock *s = flock;
-    BY_DTYPE(s->dtype, backward_chunk, (s, piece, worker));
-}
-
-#else /* for each dtype */
-
-static real *R(entries)(const work *k, int panel, int64_t r, const asc_panel_row *row)
-{
-    return (real *)k->w->panel[panel] + r * k->p->columns + row->start;
+    return (float *)k->w->panel[panel] + r * k->p->columns + row->start;
 }
 
 /* ---- the scores again ---- */
 
-static void R(recompute)(const work *k)
+static void recompute_f32(const work *k)
 {
     const asc_flock *s = k->s;
     const asc_panel *p = k->p;
     const asc_flock_space *w = k->w;
     asc_matrix c = asc_flock_centroids(s, p), dy = asc_flock_input(s, p, &s->call->grad_out[FLOCK_Y]);
     asc_flock_measure(s, p, w);
-    asc_panel_add_bias(&s->rows, p, &s->bias, REAL_DTYPE, w->panel[SCORES]);
+    asc_panel_add_bias(&s->rows, p, &s->bias, ASC_F32, w->panel[SCORES]);
     for (int64_t r = 0; r < p->rows; r++) {
         asc_panel_row row = asc_panel_row_of(&s->rows, p, r, w->columns);
         asc_flock_heading(s, p, &row, r, w);
@@ -75,76 +65,78 @@ static void R(recompute)(const work *k)
         memcpy(w->rows[r].fact, asc_flock_fact_row(s, p, r), FACTS * sizeof(double));
     }
     asc_flock_directions(s, p, w, w->panel[DIRECTIONS]);
-    asc_flock_distances(s, p, (const real *)c.data + p->first * c.ld, w->panel[DISTANCES]);
+    asc_flock_distances(s, p, (const float *)c.data + p->first * c.ld, w->panel[DISTANCES]);
     if (dy.data) {
         asc_matrix v = asc_flock_turned(s, p, s->values_t, asc_flock_input(s, p, &s->call->in[FLOCK_V]));
         asc_panel_scores(p, 1, dy, v, w->panel[DSCORES]);
     } else {
-        memset(w->panel[DSCORES], 0, (size_t)(p->rows * p->columns) * sizeof(real));
+        memset(w->panel[DSCORES], 0, (size_t)(p->rows * p->columns) * sizeof(float));
     }
 }
 
 /* S/(τ_score + ε), A from it, and dS from dA; Σ dS S, with which τ_score is done. */
-static void R(scores_row)(const work *k, int64_t r, const asc_panel_row *row, const asc_flock_gates *gates,
-                          const real *phi)
+static void scores_row_f32(const work *k, int64_t r, const asc_panel_row *row, const asc_flock_gates *gates,
+                           const float *phi)
 {
     const asc_flock *s = k->s;
     const double *fact = k->w->rows[r].fact;
-    real *S = R(entries)(k, SCORES, r, row), *A = R(entries)(k, ATTENTION, r, row);
-    real *dS = R(entries)(k, DSCORES, r, row);
-    const real *D = R(entries)(k, DISTANCES, r, row);
+    float *S = entries_f32(k, SCORES, r, row), *A = entries_f32(k, ATTENTION, r, row);
+    float *dS = entries_f32(k, DSCORES, r, row);
+    const float *D = entries_f32(k, DISTANCES, r, row);
     asc_centred bias[BIASES];
     for (int b = 0; b < BIASES; b++) {
         bias[b] = (asc_centred){k->head.s[ASC_OMEGA_ALIGN + b] * gates->coef[b], fact[FACT_MEAN + b]};
     }
-    K->add_biases(S, R(entries)(k, DIRECTIONS, r, row), phi, D, bias, (real)k->head.score, row->n);
-    K->exp_shift(A, S, (real)fact[FACT_LSE], row->n);
+    asc_kernels_f32()->add_biases(S, entries_f32(k, DIRECTIONS, r, row), phi, D, bias, (float)k->head.score, row->n);
+    asc_kernels_f32()->exp_shift(A, S, (float)fact[FACT_LSE], row->n);
     if (s->a->o.all_statistics) {
-        asc_panel_fill_outside(&s->J, k->p, r, REAL_DTYPE, A, 0);
+        asc_panel_fill_outside(&s->J, k->p, r, ASC_F32, A, 0);
     }
     if (k->loss_sep != 0) {
-        K->axpy(dS, (real)k->loss_sep, phi, row->n);
+        asc_kernels_f32()->axpy(dS, (float)k->loss_sep, phi, row->n);
     }
     if (k->loss_coh != 0) {
-        K->axpy(dS, (real)k->loss_coh, D, row->n);
+        asc_kernels_f32()->axpy(dS, (float)k->loss_coh, D, row->n);
     }
-    K->softmax_grad_row(dS, A, dS, (real)k->head.score, row->n, true);
-    k->to->scalars[ASC_TAU_SCORE] -= (double)K->dot(dS, S, row->n);
+    asc_kernels_f32()->softmax_grad_row(dS, A, dS, (float)k->head.score, row->n, true);
+    k->to->scalars[ASC_TAU_SCORE] -= (double)asc_kernels_f32()->dot(dS, S, row->n);
 }
 
 /* Raw scores become their gradients; S's place takes dV (D - V). */
-static void R(raw_scores_row)(const work *k, int64_t r, const asc_panel_row *row, const real *phi, const real *sep)
+static void raw_scores_row_f32(const work *k, int64_t r, const asc_panel_row *row, const float *phi, const float *sep)
 {
     const asc_flock_pull *pull = &k->pull[r];
     const double *fact = k->w->rows[r].fact;
-    const real *dS = R(entries)(k, DSCORES, r, row), *A = R(entries)(k, ATTENTION, r, row);
-    real *x = R(entries)(k, DIRECTIONS, r, row), *a = R(entries)(k, AFFINITY, r, row);
-    real *D = R(entries)(k, DISTANCES, r, row), *dd2 = R(entries)(k, DSQUARES, r, row);
+    const float *dS = entries_f32(k, DSCORES, r, row), *A = entries_f32(k, ATTENTION, r, row);
+    float *x = entries_f32(k, DIRECTIONS, r, row), *a = entries_f32(k, AFFINITY, r, row);
+    float *D = entries_f32(k, DISTANCES, r, row), *dd2 = entries_f32(k, DSQUARES, r, row);
     int64_t n = row->n;
-    K->centred_grad(x, dS, (real)pull->slope[ALIGN], (real)pull->spread[ALIGN], (real)fact[FACT_MEAN + ALIGN], n);
+    asc_kernels_f32()->centred_grad(x, dS, (float)pull->slope[ALIGN], (float)pull->spread[ALIGN],
+                                    (float)fact[FACT_MEAN + ALIGN], n);
 
-    K->centred_scale(R(entries)(k, SCORES, r, row), D, (real)fact[FACT_V], (real)pull->V, n);
-    K->centred_grad(D, dS, (real)pull->slope[COH], (real)pull->spread[COH], (real)fact[FACT_MEAN + COH], n);
-    K->axpy(D, (real)(pull->V / fact[FACT_W]), R(entries)(k, COHESION, r, row), n);
+    asc_kernels_f32()->centred_scale(entries_f32(k, SCORES, r, row), D, (float)fact[FACT_V], (float)pull->V, n);
+    asc_kernels_f32()->centred_grad(D, dS, (float)pull->slope[COH], (float)pull->spread[COH],
+                                    (float)fact[FACT_MEAN + COH], n);
+    asc_kernels_f32()->axpy(D, (float)(pull->V / fact[FACT_W]), entries_f32(k, COHESION, r, row), n);
     if (k->loss_coh != 0) {
-        K->axpy(D, (real)k->loss_coh, A, n);
+        asc_kernels_f32()->axpy(D, (float)k->loss_coh, A, n);
     }
 
     const asc_separation_grad grad = {.slope = pull->slope[SEP], .spread = pull->spread[SEP],
                                       .mean = fact[FACT_MEAN + SEP], .attention = k->loss_sep,
                                       .delta = k->head.s[ASC_DELTA], .density = pull->rho,
                                       .sep = -1 / k->head.width_sep};
-    K->separation_grad(a, dd2, dS, A, phi, sep, n, &grad);
+    asc_kernels_f32()->separation_grad(a, dd2, dS, A, phi, sep, n, &grad);
     if (row->self >= 0 && !k->s->a->o.sep_self) {
         a[row->self] = 0; /* d² of a token from itself is 0, so what stands in dd2 there is of no effect */
     }
-    k->to->scalars[ASC_DELTA] -= (double)K->sum(a, n);
-    k->to->scalars[ASC_TAU_SEP] -= (double)K->dot(dd2, R(entries)(k, SQUARES, r, row), n) * k->head.slope_sep /
-                                   k->head.width_sep;
+    k->to->scalars[ASC_DELTA] -= (double)asc_kernels_f32()->sum(a, n);
+    k->to->scalars[ASC_TAU_SEP] -=
+        (double)asc_kernels_f32()->dot(dd2, entries_f32(k, SQUARES, r, row), n) * k->head.slope_sep / k->head.width_sep;
 }
 
 /* A row from its raw scores to their gradients, all but the part of w^coh that comes by way of c. */
-static void R(first_row)(work *k, int64_t r)
+static void first_row_f32(work *k, int64_t r)
 {
     static const int compacted[] = {SCORES, AFFINITY, SQUARES, DIRECTIONS, DISTANCES, DSCORES};
     static const int spread[] = {SCORES, AFFINITY, DIRECTIONS, DISTANCES, DSCORES, ATTENTION};
@@ -152,33 +144,34 @@ static void R(first_row)(work *k, int64_t r)
     const asc_flock_space *w = k->w;
     asc_panel_row row = asc_panel_row_of(&s->rows, k->p, r, w->columns);
     for (size_t i = 0; i < sizeof compacted / sizeof *compacted; i++) {
-        asc_panel_compact(&row, REAL_DTYPE, (real *)w->panel[compacted[i]] + r * k->p->columns);
+        asc_panel_compact(&row, ASC_F32, (float *)w->panel[compacted[i]] + r * k->p->columns);
     }
-    real *sep = w->row[0], *phi = w->row[1];
-    K->pair_weights(sep, R(entries)(k, COHESION, r, &row), phi, R(entries)(k, SQUARES, r, &row),
-                    R(entries)(k, AFFINITY, r, &row), row.n,
-                    &(asc_pair_weights){1 / k->head.width_sep, 1 / k->head.width_coh, k->head.s[ASC_DELTA]});
+    float *sep = w->row[0], *phi = w->row[1];
+    asc_kernels_f32()->pair_weights(
+        sep, entries_f32(k, COHESION, r, &row), phi, entries_f32(k, SQUARES, r, &row),
+        entries_f32(k, AFFINITY, r, &row), row.n,
+        &(asc_pair_weights){1 / k->head.width_sep, 1 / k->head.width_coh, k->head.s[ASC_DELTA]});
     if (row.self >= 0 && !s->a->o.sep_self) {
         phi[row.self] = 0;
     }
     asc_flock_gates gates = asc_flock_gates_of(s->a, &k->head, &w->rows[r]);
-    R(scores_row)(k, r, &row, &gates, phi);
-    const real *dS = R(entries)(k, DSCORES, r, &row);
-    const real *x[BIASES] = {R(entries)(k, DIRECTIONS, r, &row), phi, R(entries)(k, DISTANCES, r, &row)};
+    scores_row_f32(k, r, &row, &gates, phi);
+    const float *dS = entries_f32(k, DSCORES, r, &row);
+    const float *x[BIASES] = {entries_f32(k, DIRECTIONS, r, &row), phi, entries_f32(k, DISTANCES, r, &row)};
     double along[BIASES];
     for (int b = 0; b < BIASES; b++) {
-        along[b] = (double)K->centred_dot(x[b], (real)w->rows[r].fact[FACT_MEAN + b], dS, row.n);
+        along[b] = (double)asc_kernels_f32()->centred_dot(x[b], (float)w->rows[r].fact[FACT_MEAN + b], dS, row.n);
     }
     k->pull[r] = asc_flock_gates_grad(s->a, &k->head, &w->rows[r], &gates, along, k->to->scalars);
-    R(raw_scores_row)(k, r, &row, phi, sep);
+    raw_scores_row_f32(k, r, &row, phi, sep);
     for (size_t i = 0; i < sizeof spread / sizeof *spread; i++) {
-        asc_panel_spread(k->p, &row, REAL_DTYPE, (real *)w->panel[spread[i]] + r * k->p->columns);
+        asc_panel_spread(k->p, &row, ASC_F32, (float *)w->panel[spread[i]] + r * k->p->columns);
     }
 }
 
 /* ---- attention and alignment ---- */
 
-static void R(attention)(const work *k)
+static void attention_f32(const work *k)
 {
     const asc_flock *s = k->s;
     const asc_panel *p = k->p;
@@ -191,50 +184,50 @@ static void R(attention)(const work *k)
                   asc_flock_input(s, p, &call->grad_in[FLOCK_Q]));
     asc_panel_collect(p, s->scale, dS, asc_flock_input(s, p, &call->in[FLOCK_Q]), k->to->keys);
     if (k->to->table) {
-        asc_panel_collect_bias(&s->rows, p, s->bias.R, REAL_DTYPE, dS, k->to->table);
+        asc_panel_collect_bias(&s->rows, p, s->bias.R, ASC_F32, dS, k->to->table);
     }
 }
 
 /* du becomes ds, which goes to every neighbour's heading. */
-static void R(neighbours_row)(const work *k, int64_t r)
+static void neighbours_row_f32(const work *k, int64_t r)
 {
     const asc_flock *s = k->s;
     const asc_flock_space *w = k->w;
     int64_t d = s->d_heading;
     asc_panel_row row = asc_panel_row_of(&s->rows, k->p, r, w->columns);
     int64_t n = asc_neighbors_list(&s->rule, k->p, &row, r, asc_flock_chosen_row(s, k->p, r), w->list);
-    const real *sum = (const real *)w->sum + r * d, *u = (const real *)w->u + r * d;
-    real *du = (real *)w->du + r * d;
+    const float *sum = (const float *)w->sum + r * d, *u = (const float *)w->u + r * d;
+    float *du = (float *)w->du + r * d;
     double norm = w->rows[r].norm;
-    K->axpy(du, -K->dot(u, du, d), u, d);
-    K->scale(du, norm > 1e-12 ? (real)(1 / norm) : 0, du, d);
+    asc_kernels_f32()->axpy(du, -asc_kernels_f32()->dot(u, du, d), u, d);
+    asc_kernels_f32()->scale(du, norm > 1e-12 ? (float)(1 / norm) : 0, du, d);
     if (n > 0) {
-        K->axpy(du, (real)(-2 * k->pull[r].variance / ((double)n * (double)n)), sum, d);
+        asc_kernels_f32()->axpy(du, (float)(-2 * k->pull[r].variance / ((double)n * (double)n)), sum, d);
     }
-    K->add_listed(k->to->headings.data, k->to->headings.ld, w->list, n, du, d);
+    asc_kernels_f32()->add_listed(k->to->headings.data, k->to->headings.ld, w->list, n, du, d);
 }
 
-static void R(alignment)(const work *k)
+static void alignment_f32(const work *k)
 {
     const asc_flock *s = k->s;
     asc_panel alone = asc_panel_alone(k->p);
     asc_matrix u = asc_flock_block(s, k->w->u, s->d_heading), du = asc_flock_block(s, k->w->du, s->d_heading);
     if (s->all_du) {
         asc_matrix all = asc_flock_keys(s, k->p, s->all_du, s->J.N, s->d_heading);
-        const real *from = (const real *)all.data + k->p->first * all.ld;
+        const float *from = (const float *)all.data + k->p->first * all.ld;
         memcpy(du.data, from, (size_t)(k->p->rows * s->d_heading) * sizeof *from);
     }
     asc_panel_mix(&alone, 1, k->w->panel[DIRECTIONS], asc_flock_keys(s, k->p, s->headings, s->J.M, s->d_heading),
                   s->all_du != NULL, du);
     asc_panel_collect(&alone, 1, k->w->panel[DIRECTIONS], u, k->to->headings);
     for (int64_t r = 0; r < k->p->rows; r++) {
-        R(neighbours_row)(k, r);
+        neighbours_row_f32(k, r);
     }
 }
 
 /* ---- features and places ---- */
 
-static void R(affinity)(const work *k)
+static void affinity_f32(const work *k)
 {
     const asc_flock *s = k->s;
     asc_matrix all = asc_flock_keys(s, k->p, s->features, s->J.M, s->da);
@@ -244,48 +237,48 @@ static void R(affinity)(const work *k)
 }
 
 /* The gradient of ‖z_j - a_i‖²: of the points a, [rows, dz], added to da, and of z. */
-static void R(distances_grad)(const work *k, const void *G, const real *a, real *da)
+static void distances_grad_f32(const work *k, const void *G, const float *a, float *da)
 {
     const asc_flock *s = k->s;
     asc_matrix z = asc_flock_keys(s, k->p, s->places_t, s->dz, s->ld);
     asc_panel_range part[2];
     int parts = asc_panel_ranges(k->p, part);
     for (int i = 0; i < parts; i++) {
-        K->pair_distances_grad((const real *)G + part[i].column, k->p->columns, a, da, s->dz,
-                               (const real *)z.data + part[i].key, (real *)k->to->places_t.data + part[i].key, s->ld,
-                               k->p->rows, part[i].n, s->dz);
+        asc_kernels_f32()->pair_distances_grad(
+            (const float *)G + part[i].column, k->p->columns, a, da, s->dz, (const float *)z.data + part[i].key,
+            (float *)k->to->places_t.data + part[i].key, s->ld, k->p->rows, part[i].n, s->dz);
     }
 }
 
 /* P_ij += dc_i·(z_j - c_i). */
-static void R(add_projections)(const work *k, const real *c, const real *dc, void *P)
+static void add_projections_f32(const work *k, const float *c, const float *dc, void *P)
 {
     const asc_flock *s = k->s;
     asc_matrix z = asc_flock_keys(s, k->p, s->places_t, s->dz, s->ld);
     asc_panel_range part[2];
     int parts = asc_panel_ranges(k->p, part);
     for (int i = 0; i < parts; i++) {
-        K->pair_projections((real *)P + part[i].column, k->p->columns, c, dc, s->dz, (const real *)z.data + part[i].key,
-                            s->ld, k->p->rows, part[i].n, s->dz);
+        asc_kernels_f32()->pair_projections((float *)P + part[i].column, k->p->columns, c, dc, s->dz,
+                                            (const float *)z.data + part[i].key, s->ld, k->p->rows, part[i].n, s->dz);
     }
 }
 
 /* The rest of dd²: what w^coh gets, in all. */
-static void R(squares_row)(const work *k, int64_t r)
+static void squares_row_f32(const work *k, int64_t r)
 {
     asc_panel_row row = asc_panel_row_of(&k->s->rows, k->p, r, k->w->columns);
-    asc_panel_compact(&row, REAL_DTYPE, (real *)k->w->panel[SCORES] + r * k->p->columns);
-    real *dw = R(entries)(k, SCORES, r, &row), *coh = R(entries)(k, COHESION, r, &row);
+    asc_panel_compact(&row, ASC_F32, (float *)k->w->panel[SCORES] + r * k->p->columns);
+    float *dw = entries_f32(k, SCORES, r, &row), *coh = entries_f32(k, COHESION, r, &row);
     double share = 1 / (k->w->rows[r].fact[FACT_W] * k->head.width_coh);
-    K->mul(dw, dw, coh, row.n);
-    k->to->scalars[ASC_TAU_COH] += share * (double)K->dot(dw, R(entries)(k, SQUARES, r, &row), row.n) *
+    asc_kernels_f32()->mul(dw, dw, coh, row.n);
+    k->to->scalars[ASC_TAU_COH] += share * (double)asc_kernels_f32()->dot(dw, entries_f32(k, SQUARES, r, &row), row.n) *
                                    k->head.slope_coh / k->head.width_coh;
-    K->axpy(R(entries)(k, DSQUARES, r, &row), (real)-share, dw, row.n);
-    asc_panel_spread(k->p, &row, REAL_DTYPE, coh - row.start);
-    asc_panel_spread(k->p, &row, REAL_DTYPE, (real *)k->w->panel[DSQUARES] + r * k->p->columns);
+    asc_kernels_f32()->axpy(entries_f32(k, DSQUARES, r, &row), (float)-share, dw, row.n);
+    asc_panel_spread(k->p, &row, ASC_F32, coh - row.start);
+    asc_panel_spread(k->p, &row, ASC_F32, (float *)k->w->panel[DSQUARES] + r * k->p->columns);
 }
 
-static void R(places)(const work *k)
+static void places_f32(const work *k)
 {
     const asc_flock *s = k->s;
     const asc_panel *p = k->p;
@@ -293,26 +286,26 @@ static void R(places)(const work *k)
     asc_panel alone = asc_panel_alone(p);
     asc_matrix c = asc_flock_centroids(s, p), dc = asc_flock_block(s, k->w->dc, s->dz);
     asc_matrix own = asc_flock_own_rows(s, asc_flock_keys(s, p, s->places, s->J.M, s->dz));
-    const real *centroids = (const real *)c.data + p->first * c.ld;
-    memset(dc.data, 0, (size_t)size * sizeof(real));
-    R(distances_grad)(k, k->w->panel[DISTANCES], centroids, dc.data);
-    R(add_projections)(k, centroids, dc.data, k->w->panel[SCORES]);
+    const float *centroids = (const float *)c.data + p->first * c.ld;
+    memset(dc.data, 0, (size_t)size * sizeof(float));
+    distances_grad_f32(k, k->w->panel[DISTANCES], centroids, dc.data);
+    add_projections_f32(k, centroids, dc.data, k->w->panel[SCORES]);
     for (int64_t r = 0; r < p->rows; r++) {
-        real *row = (real *)dc.data + r * s->dz;
-        R(squares_row)(k, r);
-        K->scale(row, (real)(1 / k->w->rows[r].fact[FACT_W]), row, s->dz);
+        float *row = (float *)dc.data + r * s->dz;
+        squares_row_f32(k, r);
+        asc_kernels_f32()->scale(row, (float)(1 / k->w->rows[r].fact[FACT_W]), row, s->dz);
     }
     asc_panel_collect(&alone, 1, k->w->panel[COHESION], dc, k->to->z);
-    memset(dc.data, 0, (size_t)size * sizeof(real)); /* now of the queries' own places */
-    R(distances_grad)(k, k->w->panel[DSQUARES], (const real *)own.data + p->first * own.ld, dc.data);
+    memset(dc.data, 0, (size_t)size * sizeof(float)); /* now of the queries' own places */
+    distances_grad_f32(k, k->w->panel[DSQUARES], (const float *)own.data + p->first * own.ld, dc.data);
     asc_matrix dz = asc_flock_own_rows(s, k->to->z);
     for (int64_t r = 0; dz.data && r < p->rows; r++) {
-        K->acc((real *)dz.data + (p->first + r) * dz.ld, (const real *)dc.data + r * s->dz, s->dz);
+        asc_kernels_f32()->acc((float *)dz.data + (p->first + r) * dz.ld, (const float *)dc.data + r * s->dz, s->dz);
     }
 }
 
 /* Every C-th panel of a head, in order. */
-static void R(backward_chunk)(const asc_flock *s, int64_t piece, int worker)
+static void backward_chunk_f32(const asc_flock *s, int64_t piece, int worker)
 {
     int64_t chunks = asc_panel_chunks(&s->rows), panels = asc_head_panels(&s->rows);
     int64_t head = piece / chunks, chunk = piece % chunks, b = head / s->J.H, h = head % s->J.H;
@@ -323,7 +316,7 @@ static void R(backward_chunk)(const asc_flock *s, int64_t piece, int worker)
         .headings = asc_panel_sums_begin(&s->dheadings, b, h, chunk),
         .features = asc_panel_sums_begin(&s->dfeatures, b, h, chunk),
         .places_t = asc_panel_sums_begin(&s->dplaces_t, b, h, chunk),
-        .table = s->table_sums ? (real *)s->table_sums + piece * (2 * s->bias.R + 1) : NULL,
+        .table = s->table_sums ? (float *)s->table_sums + piece * (2 * s->bias.R + 1) : NULL,
         .scalars = s->partial + piece * ASC_SWARM_SCALARS,
     };
     asc_flock_space space = asc_flock_space_of(s, worker);
@@ -332,15 +325,22 @@ static void R(backward_chunk)(const asc_flock *s, int64_t piece, int worker)
     for (int64_t i = chunk; i < panels; i += chunks) {
         asc_panel p = asc_panel_at(&s->rows, head * panels + i);
         k.p = &p;
-        R(recompute)(&k);
+        recompute_f32(&k);
         for (int64_t r = 0; r < p.rows; r++) {
-            R(first_row)(&k, r);
+            first_row_f32(&k, r);
         }
-        R(attention)(&k);
-        R(alignment)(&k);
-        R(affinity)(&k);
-        R(places)(&k);
+        attention_f32(&k);
+        alignment_f32(&k);
+        affinity_f32(&k);
+        places_f32(&k);
     }
 }
 
-#endif
+/* ---- end of float ---- */
+#include "ops/ascender/backward.f64.h"
+
+void asc_flock_backward_chunk(void *flock, int64_t piece, int worker)
+{
+    const asc_flock *s = flock;
+    BY_DTYPE(s->dtype, backward_chunk)(s, piece, worker);
+}

@@ -5,7 +5,6 @@
  *
  * Centroids are sums over places that may lie close together and far from the origin: they are taken relative to the
  * sequence's first token, which every causal row may know. Distances use the same places, by their differences. */
-#ifndef ASC_REAL
 #include "ops/ascender/ascender.h"
 
 #include <math.h>
@@ -32,43 +31,31 @@ static int64_t pieces_of(const asc_flock *s)
     return s->J.B * s->J.H * ((s->J.M + BLOCK - 1) / BLOCK);
 }
 
-#define ASC_SELF "ops/ascender/prepare.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
 
-void asc_flock_prepare(asc_flock *s)
+static float *key_f32(asc_matrix m, int64_t j)
 {
-    asc_parallel(s->call->ctx, pieces_of(s), s->dtype == ASC_F32 ? prepare_block_f32 : prepare_block_f64, s);
-}
-
-void asc_flock_finish(asc_flock *s)
-{
-    asc_parallel(s->call->ctx, pieces_of(s), s->dtype == ASC_F32 ? finish_block_f32 : finish_block_f64, s);
-}
-
-#else /* for each dtype */
-
-static real *R(key)(asc_matrix m, int64_t j)
-{
-    return (real *)m.data + j * m.ld;
+    return (float *)m.data + j * m.ld;
 }
 
 /* ‖x‖, or ∞ for an x that has no direction: x/‖x‖ is then 0. */
-static real R(norm)(const real *x, int64_t n)
+static float norm_f32(const float *x, int64_t n)
 {
-    double norm = sqrt(K->sumsq(x, n));
-    return norm > 1e-12 ? (real)norm : (real)INFINITY;
+    double norm = sqrt(asc_kernels_f32()->sumsq(x, n));
+    return norm > 1e-12 ? (float)norm : (float)INFINITY;
 }
 
 /* A block's rows into columns of [width, ld], which may not be wanted. */
-static void R(turn)(const asc_flock *s, const block *k, asc_matrix rows, void *columns)
+static void turn_f32(const asc_flock *s, const block *k, asc_matrix rows, void *columns)
 {
     if (columns) {
         asc_matrix to = asc_flock_keys(s, &k->p, columns, rows.width, s->ld);
-        K->transpose((real *)to.data + k->first, s->ld, R(key)(rows, k->first), rows.ld, k->n, rows.width);
+        asc_kernels_f32()->transpose((float *)to.data + k->first, s->ld, key_f32(rows, k->first), rows.ld, k->n,
+                                     rows.width);
     }
 }
 
-static void R(prepare_block)(void *arg, int64_t piece, int worker)
+static void prepare_block_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const asc_flock *s = arg;
@@ -81,32 +68,33 @@ static void R(prepare_block)(void *arg, int64_t piece, int worker)
     asc_matrix features = asc_flock_keys(s, &k.p, s->features, s->J.M, s->da);
     asc_matrix places = asc_flock_keys(s, &k.p, s->places, s->J.M, s->dz);
     for (int64_t j = k.first; j < k.first + k.n; j++) {
-        K->divide(R(key)(headings, j), R(key)(heading, j), R(norm)(R(key)(heading, j), s->d_heading), s->d_heading);
-        K->divide(R(key)(features, j), R(key)(h, j), R(norm)(R(key)(h, j), s->da), s->da);
-        real *place = R(key)(places, j);
-        memcpy(place, R(key)(z, j), (size_t)s->dz * sizeof *place);
-        K->axpy(place, -1, R(key)(z, 0), s->dz);
+        asc_kernels_f32()->divide(key_f32(headings, j), key_f32(heading, j),
+                                  norm_f32(key_f32(heading, j), s->d_heading), s->d_heading);
+        asc_kernels_f32()->divide(key_f32(features, j), key_f32(h, j), norm_f32(key_f32(h, j), s->da), s->da);
+        float *place = key_f32(places, j);
+        memcpy(place, key_f32(z, j), (size_t)s->dz * sizeof *place);
+        asc_kernels_f32()->axpy(place, -1, key_f32(z, 0), s->dz);
     }
-    R(turn)(s, &k, features, s->features_t);
-    R(turn)(s, &k, places, s->places_t);
-    R(turn)(s, &k, headings, s->headings_t);
-    R(turn)(s, &k, asc_flock_input(s, &k.p, &call->in[FLOCK_K]), s->keys_t);
-    R(turn)(s, &k, asc_flock_input(s, &k.p, &call->in[FLOCK_V]), s->values_t);
+    turn_f32(s, &k, features, s->features_t);
+    turn_f32(s, &k, places, s->places_t);
+    turn_f32(s, &k, headings, s->headings_t);
+    turn_f32(s, &k, asc_flock_input(s, &k.p, &call->in[FLOCK_K]), s->keys_t);
+    turn_f32(s, &k, asc_flock_input(s, &k.p, &call->in[FLOCK_V]), s->values_t);
 }
 
 /* dx (+)= the gradient through x̂ = unit(x), which it turns dx̂ into. */
-static void R(unit_grad)(real *dx, const real *x, const real *unit, real *dunit, int64_t n, bool fresh)
+static void unit_grad_f32(float *dx, const float *x, const float *unit, float *dunit, int64_t n, bool fresh)
 {
-    real inverse = 1 / R(norm)(x, n);
-    K->axpy(dunit, -K->dot(unit, dunit, n), unit, n);
+    float inverse = 1 / norm_f32(x, n);
+    asc_kernels_f32()->axpy(dunit, -asc_kernels_f32()->dot(unit, dunit, n), unit, n);
     if (fresh) {
-        K->scale(dx, inverse, dunit, n);
+        asc_kernels_f32()->scale(dx, inverse, dunit, n);
     } else {
-        K->axpy(dx, inverse, dunit, n);
+        asc_kernels_f32()->axpy(dx, inverse, dunit, n);
     }
 }
 
-static void R(finish_units)(const asc_flock *s, const block *k, int input, void *units, void *grads, bool fresh)
+static void finish_units_f32(const asc_flock *s, const block *k, int input, void *units, void *grads, bool fresh)
 {
     const asc_call *call = s->call;
     if (!call->grad_in[input].data) {
@@ -117,29 +105,40 @@ static void R(finish_units)(const asc_flock *s, const block *k, int input, void 
     asc_matrix unit = asc_flock_keys(s, &k->p, units, s->J.M, x.width);
     asc_matrix grad = asc_flock_keys(s, &k->p, grads, s->J.M, x.width);
     for (int64_t j = k->first; j < k->first + k->n; j++) {
-        R(unit_grad)(R(key)(dx, j), R(key)(x, j), R(key)(unit, j), R(key)(grad, j), x.width, fresh);
+        unit_grad_f32(key_f32(dx, j), key_f32(x, j), key_f32(unit, j), key_f32(grad, j), x.width, fresh);
     }
 }
 
-static void R(finish_block)(void *arg, int64_t piece, int worker)
+static void finish_block_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const asc_flock *s = arg;
     const asc_call *call = s->call;
     block k = block_of(s, piece);
     bool separate = call->in[FLOCK_HEADING].ndim >= 0; /* else the keys' gradient has its first part already */
-    R(finish_units)(s, &k, separate ? FLOCK_HEADING : FLOCK_K, s->headings, s->dheadings.target,
-                    separate && call->fresh[FLOCK_HEADING]);
-    R(finish_units)(s, &k, FLOCK_H, s->features, s->dfeatures.target, call->fresh[FLOCK_H]);
+    finish_units_f32(s, &k, separate ? FLOCK_HEADING : FLOCK_K, s->headings, s->dheadings.target,
+                     separate && call->fresh[FLOCK_HEADING]);
+    finish_units_f32(s, &k, FLOCK_H, s->features, s->dfeatures.target, call->fresh[FLOCK_H]);
     if (call->grad_in[FLOCK_Z].data) {
         asc_matrix dz = asc_flock_input(s, &k.p, &call->grad_in[FLOCK_Z]);
         asc_matrix turned = asc_flock_keys(s, &k.p, s->dplaces_t.target, s->dz, s->ld);
         for (int64_t j = k.first; j < k.first + k.n; j++) {
             for (int64_t m = 0; m < s->dz; m++) {
-                R(key)(dz, j)[m] += ((const real *)turned.data)[m * s->ld + j];
+                key_f32(dz, j)[m] += ((const float *)turned.data)[m * s->ld + j];
             }
         }
     }
 }
 
-#endif
+/* ---- end of float ---- */
+#include "ops/ascender/prepare.f64.h"
+
+void asc_flock_prepare(asc_flock *s)
+{
+    asc_parallel(s->call->ctx, pieces_of(s), BY_DTYPE(s->dtype, prepare_block), s);
+}
+
+void asc_flock_finish(asc_flock *s)
+{
+    asc_parallel(s->call->ctx, pieces_of(s), BY_DTYPE(s->dtype, finish_block), s);
+}

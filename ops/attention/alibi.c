@@ -1,13 +1,27 @@
 /* ops/attention/alibi.c: attention with linear biases: y_hij = -m_h |p_i - j|, m_h = 2^(-8(h+1)/H), query i standing at position
  * p_i = i + M - N. Press, Smith and Lewis, arXiv 2108.12409. A constant: no gradient flows anywhere. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define ASC_SELF "ops/attention/alibi.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void fill_f32(void *y, int64_t heads, int64_t N, int64_t M)
+{
+    float *to = y;
+    for (int64_t h = 0; h < heads; h++) {
+        double slope = exp2(-8 * (double)(h + 1) / (double)heads);
+        for (int64_t i = 0; i < N; i++) {
+            for (int64_t j = 0; j < M; j++) {
+                *to++ = (float)(-slope * (double)llabs((long long)(i + M - N - j)));
+            }
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/attention/alibi.f64.h"
 
 asc_tensor asc_alibi(asc_ctx *ctx, asc_dtype dtype, int64_t heads, int64_t N, int64_t M)
 {
@@ -19,24 +33,7 @@ asc_tensor asc_alibi(asc_ctx *ctx, asc_dtype dtype, int64_t heads, int64_t N, in
     asc_tensor y = asc_empty(ctx, dtype, 3, (int64_t[]){heads, N, M});
     void *data = asc_data_mut(y);
     if (data) {
-        BY_DTYPE(dtype, fill, (data, heads, N, M));
+        BY_DTYPE(dtype, fill)(data, heads, N, M);
     }
     return y;
 }
-
-#else /* for each dtype */
-
-static void R(fill)(void *y, int64_t heads, int64_t N, int64_t M)
-{
-    real *to = y;
-    for (int64_t h = 0; h < heads; h++) {
-        double slope = exp2(-8 * (double)(h + 1) / (double)heads);
-        for (int64_t i = 0; i < N; i++) {
-            for (int64_t j = 0; j < M; j++) {
-                *to++ = (real)(-slope * (double)llabs((long long)(i + M - N - j)));
-            }
-        }
-    }
-}
-
-#endif

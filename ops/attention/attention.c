@@ -11,7 +11,6 @@
  * Work goes by panels (ops/attention/panel.h): scores, softmax and product while the panel is in cache. The backward pass
  * computes each panel again from the row's log-sum-exp, the only thing that is kept. What a chunk of panels reads many
  * times, k and v, it copies first. */
-#ifndef ASC_REAL
 #include "ops/attention/panel.h"
 
 #include <math.h>
@@ -107,8 +106,118 @@ static asc_matrix turned(const chunk *c, asc_matrix keys, int which)
     return c->j->copies_keys ? asc_panel_turn(keys, M, copy_at(c, KEYS_COPY + M + which * asc_panel_turned_ld(M))) : keys;
 }
 
-#define ASC_SELF "ops/attention/attention.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+/* S of a panel, in all of its columns; q: the panel's rows. */
+static void scores_f32(const job *j, const asc_panel *p, asc_matrix q, asc_matrix k, float *S)
+{
+    asc_panel own = asc_panel_alone(p);
+    asc_panel_scores(&own, j->scale, q, k, S);
+    asc_panel_add_bias(&j->J, p, &j->bias, ASC_F32, S);
+}
+
+/* n scores become their softmax, or, with *lse already known, the same by way of it. */
+static void softmax_entries_f32(float *x, int64_t n, float *lse, bool known)
+{
+    if (n == 0) {
+        *lse = 0;
+    } else if (known) {
+        asc_kernels_f32()->exp_shift(x, x, *lse, n);
+    } else {
+        float max = asc_kernels_f32()->max(x, n), sum = asc_kernels_f32()->exp_shift(x, x, max, n);
+        asc_kernels_f32()->scale(x, 1 / sum, x, n);
+        *lse = max + (float)log((double)sum);
+    }
+}
+
+/* A from S, 0 outside of the allowed set. */
+static void attend_f32(const job *j, const asc_panel *p, int32_t *list, float *S, bool known)
+{
+    float *lse = (float *)j->call->saved[SAVED_LSE].data + (p->b * j->J.H + p->h) * j->J.N + p->first;
+    for (int64_t r = 0; r < p->rows; r++) {
+        float *x = S + r * p->columns;
+        asc_panel_row row = asc_panel_row_of(&j->J, p, r, list);
+        asc_panel_compact(&row, ASC_F32, x);
+        softmax_entries_f32(x + row.start, row.n, lse + r, known);
+        asc_panel_spread(p, &row, ASC_F32, x);
+    }
+}
+
+static int32_t *list_of_f32(const job *j, int worker)
+{
+    return j->list ? j->list + worker * j->widest : NULL;
+}
+
+static void forward_chunk_f32(void *arg, int64_t piece, int worker)
+{
+    const job *j = arg;
+    chunk c = chunk_of(j, piece, worker);
+    asc_matrix q = matrix_of(&c, &j->call->in[Q]), y = matrix_of(&c, &j->call->out[0]);
+    asc_matrix k = turned(&c, keys_of(&c, K_), 0), v = keys_of(&c, V);
+    float *S = (float *)j->panel + worker * ASC_PANEL * j->widest;
+    for (int64_t i = c.number; i < c.panels; i += c.step) {
+        asc_panel p = asc_panel_at(&j->J, (c.b * j->J.H + c.h) * c.panels + i);
+        scores_f32(j, &p, asc_panel_pack(q, p.first, p.rows, copy_at(&c, Q_COPY)), k, S);
+        attend_f32(j, &p, list_of_f32(j, worker), S, false);
+        asc_panel_mix(&p, 1, S, v, false, y);
+    }
+}
+
+static void backward_panel_f32(const chunk *c, const asc_panel *p, const keys *w, asc_matrix dk, asc_matrix dv,
+                               float *table)
+{
+    const job *j = c->j;
+    const asc_call *call = j->call;
+    asc_panel own = asc_panel_alone(p);
+    asc_matrix q = asc_panel_pack(matrix_of(c, &call->in[Q]), p->first, p->rows, copy_at(c, Q_COPY));
+    asc_matrix dy = asc_panel_pack(matrix_of(c, &call->grad_out[0]), p->first, p->rows, copy_at(c, DY_COPY));
+    float *A = (float *)j->panel + c->worker * 2 * ASC_PANEL * j->widest, *dS = A + ASC_PANEL * j->widest;
+    scores_f32(j, p, q, w->k_turned, A);
+    attend_f32(j, p, list_of_f32(j, c->worker), A, true);
+    asc_panel_scores(&own, 1, dy, w->v_turned, dS);
+    asc_panel_collect(&own, 1, A, dy, dv);
+    for (int64_t r = 0; r < p->rows; r++) {
+        float *x = dS + r * p->columns;
+        asc_kernels_f32()->softmax_grad_row(x, A + r * p->columns, x, 1, p->columns, true);
+    }
+    if (table) {
+        asc_panel_collect_bias(&j->J, p, j->bias.R, ASC_F32, dS, table);
+    }
+    asc_panel_mix(p, j->scale, dS, w->k, !call->fresh[Q], matrix_of(c, &call->grad_in[Q]));
+    asc_panel_collect(&own, j->scale, dS, q, dk);
+}
+
+static void backward_chunk_f32(void *arg, int64_t piece, int worker)
+{
+    const job *j = arg;
+    chunk c = chunk_of(j, piece, worker);
+    asc_matrix dk = asc_panel_sums_begin(&j->dk, c.b, c.h, c.number);
+    asc_matrix dv = asc_panel_sums_begin(&j->dv, c.b, c.h, c.number);
+    float *table = j->table_sums ? (float *)j->table_sums + piece * table_size(j) : NULL;
+    keys w = {.v_turned = turned(&c, keys_of(&c, V), 0)};
+    w.k = keys_of(&c, K_);
+    w.k_turned = turned(&c, w.k, 1);
+    for (int64_t i = c.number; i < c.panels; i += c.step) {
+        asc_panel p = asc_panel_at(&j->J, (c.b * j->J.H + c.h) * c.panels + i);
+        backward_panel_f32(&c, &p, &w, dk, dv, table);
+    }
+}
+
+static void add_tables_f32(const job *j)
+{
+    const asc_call *call = j->call;
+    int64_t chunks = j->chunks, size = table_size(j), heads = j->J.H;
+    float *grad = call->grad_in[REL_BIAS].data;
+    if (call->fresh[REL_BIAS]) {
+        memset(grad, 0, (size_t)(heads * size) * sizeof *grad);
+    }
+    for (int64_t piece = 0; piece < j->J.B * heads * chunks; piece++) {
+        asc_kernels_f32()->acc(grad + piece / chunks % heads * size, (const float *)j->table_sums + piece * size, size);
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/attention/attention.f64.h"
 
 static asc_status check_tensors(asc_call *call, int64_t H)
 {
@@ -179,8 +288,7 @@ static asc_status forward(asc_call *call)
     if (begin(call, false, &j)) {
         return ASC_ERR_MEMORY;
     }
-    asc_parallel(call->ctx, j.J.B * j.J.H * j.chunks,
-                 call->in[Q].dtype == ASC_F32 ? forward_chunk_f32 : forward_chunk_f64, &j);
+    asc_parallel(call->ctx, j.J.B * j.J.H * j.chunks, BY_DTYPE(call->in[Q].dtype, forward_chunk), &j);
     return ASC_OK;
 }
 
@@ -209,12 +317,11 @@ static asc_status backward(asc_call *call)
         return ASC_ERR_MEMORY;
     }
     asc_dtype dtype = call->in[Q].dtype;
-    asc_parallel(call->ctx, j.J.B * j.J.H * j.chunks,
-                 dtype == ASC_F32 ? backward_chunk_f32 : backward_chunk_f64, &j);
+    asc_parallel(call->ctx, j.J.B * j.J.H * j.chunks, BY_DTYPE(dtype, backward_chunk), &j);
     asc_panel_sums_end(call->ctx, &j.dk);
     asc_panel_sums_end(call->ctx, &j.dv);
     if (j.table_sums) {
-        BY_DTYPE(dtype, add_tables, (&j));
+        BY_DTYPE(dtype, add_tables)(&j);
     }
     return ASC_OK;
 }
@@ -271,114 +378,3 @@ asc_tensor asc_attention(asc_ctx *ctx, asc_tensor q, asc_tensor k, asc_tensor v,
     const asc_tensor inputs[] = {q, k, v, rel_bias, lengths, mask};
     return asc_apply1(ctx, &asc_op_attention, inputs, ASC_COUNT(inputs), &(attrs){*options});
 }
-
-#else /* for each dtype */
-
-/* S of a panel, in all of its columns; q: the panel's rows. */
-static void R(scores)(const job *j, const asc_panel *p, asc_matrix q, asc_matrix k, real *S)
-{
-    asc_panel own = asc_panel_alone(p);
-    asc_panel_scores(&own, j->scale, q, k, S);
-    asc_panel_add_bias(&j->J, p, &j->bias, REAL_DTYPE, S);
-}
-
-/* n scores become their softmax, or, with *lse already known, the same by way of it. */
-static void R(softmax_entries)(real *x, int64_t n, real *lse, bool known)
-{
-    if (n == 0) {
-        *lse = 0;
-    } else if (known) {
-        K->exp_shift(x, x, *lse, n);
-    } else {
-        real max = K->max(x, n), sum = K->exp_shift(x, x, max, n);
-        K->scale(x, 1 / sum, x, n);
-        *lse = max + (real)log((double)sum);
-    }
-}
-
-/* A from S, 0 outside of the allowed set. */
-static void R(attend)(const job *j, const asc_panel *p, int32_t *list, real *S, bool known)
-{
-    real *lse = (real *)j->call->saved[SAVED_LSE].data + (p->b * j->J.H + p->h) * j->J.N + p->first;
-    for (int64_t r = 0; r < p->rows; r++) {
-        real *x = S + r * p->columns;
-        asc_panel_row row = asc_panel_row_of(&j->J, p, r, list);
-        asc_panel_compact(&row, REAL_DTYPE, x);
-        R(softmax_entries)(x + row.start, row.n, lse + r, known);
-        asc_panel_spread(p, &row, REAL_DTYPE, x);
-    }
-}
-
-static int32_t *R(list_of)(const job *j, int worker)
-{
-    return j->list ? j->list + worker * j->widest : NULL;
-}
-
-static void R(forward_chunk)(void *arg, int64_t piece, int worker)
-{
-    const job *j = arg;
-    chunk c = chunk_of(j, piece, worker);
-    asc_matrix q = matrix_of(&c, &j->call->in[Q]), y = matrix_of(&c, &j->call->out[0]);
-    asc_matrix k = turned(&c, keys_of(&c, K_), 0), v = keys_of(&c, V);
-    real *S = (real *)j->panel + worker * ASC_PANEL * j->widest;
-    for (int64_t i = c.number; i < c.panels; i += c.step) {
-        asc_panel p = asc_panel_at(&j->J, (c.b * j->J.H + c.h) * c.panels + i);
-        R(scores)(j, &p, asc_panel_pack(q, p.first, p.rows, copy_at(&c, Q_COPY)), k, S);
-        R(attend)(j, &p, R(list_of)(j, worker), S, false);
-        asc_panel_mix(&p, 1, S, v, false, y);
-    }
-}
-
-static void R(backward_panel)(const chunk *c, const asc_panel *p, const keys *w, asc_matrix dk, asc_matrix dv, real *table)
-{
-    const job *j = c->j;
-    const asc_call *call = j->call;
-    asc_panel own = asc_panel_alone(p);
-    asc_matrix q = asc_panel_pack(matrix_of(c, &call->in[Q]), p->first, p->rows, copy_at(c, Q_COPY));
-    asc_matrix dy = asc_panel_pack(matrix_of(c, &call->grad_out[0]), p->first, p->rows, copy_at(c, DY_COPY));
-    real *A = (real *)j->panel + c->worker * 2 * ASC_PANEL * j->widest, *dS = A + ASC_PANEL * j->widest;
-    R(scores)(j, p, q, w->k_turned, A);
-    R(attend)(j, p, R(list_of)(j, c->worker), A, true);
-    asc_panel_scores(&own, 1, dy, w->v_turned, dS);
-    asc_panel_collect(&own, 1, A, dy, dv);
-    for (int64_t r = 0; r < p->rows; r++) {
-        real *x = dS + r * p->columns;
-        K->softmax_grad_row(x, A + r * p->columns, x, 1, p->columns, true);
-    }
-    if (table) {
-        asc_panel_collect_bias(&j->J, p, j->bias.R, REAL_DTYPE, dS, table);
-    }
-    asc_panel_mix(p, j->scale, dS, w->k, !call->fresh[Q], matrix_of(c, &call->grad_in[Q]));
-    asc_panel_collect(&own, j->scale, dS, q, dk);
-}
-
-static void R(backward_chunk)(void *arg, int64_t piece, int worker)
-{
-    const job *j = arg;
-    chunk c = chunk_of(j, piece, worker);
-    asc_matrix dk = asc_panel_sums_begin(&j->dk, c.b, c.h, c.number);
-    asc_matrix dv = asc_panel_sums_begin(&j->dv, c.b, c.h, c.number);
-    real *table = j->table_sums ? (real *)j->table_sums + piece * table_size(j) : NULL;
-    keys w = {.v_turned = turned(&c, keys_of(&c, V), 0)};
-    w.k = keys_of(&c, K_);
-    w.k_turned = turned(&c, w.k, 1);
-    for (int64_t i = c.number; i < c.panels; i += c.step) {
-        asc_panel p = asc_panel_at(&j->J, (c.b * j->J.H + c.h) * c.panels + i);
-        R(backward_panel)(&c, &p, &w, dk, dv, table);
-    }
-}
-
-static void R(add_tables)(const job *j)
-{
-    const asc_call *call = j->call;
-    int64_t chunks = j->chunks, size = table_size(j), heads = j->J.H;
-    real *grad = call->grad_in[REL_BIAS].data;
-    if (call->fresh[REL_BIAS]) {
-        memset(grad, 0, (size_t)(heads * size) * sizeof *grad);
-    }
-    for (int64_t piece = 0; piece < j->J.B * heads * chunks; piece++) {
-        K->acc(grad + piece / chunks % heads * size, (const real *)j->table_sums + piece * size, size);
-    }
-}
-
-#endif

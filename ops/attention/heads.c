@@ -1,5 +1,4 @@
 /* ops/attention/heads.c: unit vectors and transposed copies of heads. */
-#ifndef ASC_REAL
 #include "ops/attention/heads.h"
 
 #include <math.h>
@@ -37,14 +36,78 @@ static int64_t range_of(const job *j, int64_t piece, int64_t *end, int64_t *firs
     return from;
 }
 
-#define ASC_SELF "ops/attention/heads.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void units_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    int64_t end, first, from = range_of(j, piece, &end, &first);
+    for (int64_t i = from; i < end; i++) {
+        const float *x = (const float *)j->x->data + first + i * j->ld;
+        float *u = (float *)j->to + first + i * j->ld;
+        double norm = sqrt(asc_kernels_f32()->sumsq(x, j->width));
+        for (int64_t m = 0; m < j->width; m++) { /* a quotient: of one number it is ±1, and like vectors tie */
+            u[m] = norm <= least_norm ? 0 : (float)((double)x[m] / norm);
+        }
+    }
+}
+
+static void units_grad_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    int64_t end, first, from = range_of(j, piece, &end, &first), n = j->width;
+    const float *du = (const float *)j->du + piece / j->tiles * j->n * n;
+    for (int64_t i = from; i < end; i++) {
+        int64_t at = first + i * j->ld;
+        const float *x = (const float *)j->x->data + at, *u = (const float *)j->u + at;
+        float *dx = (float *)j->to + at;
+        double norm = sqrt(asc_kernels_f32()->sumsq(x, n)), scale = norm <= least_norm ? 0 : 1 / norm;
+        float along = asc_kernels_f32()->dot(u, du + i * n, n);
+        if (j->fresh) {
+            memset(dx, 0, (size_t)n * sizeof *dx);
+        }
+        asc_kernels_f32()->axpy(dx, (float)scale, du + i * n, n);
+        asc_kernels_f32()->axpy(dx, (float)-scale * along, u, n);
+    }
+}
+
+static void transpose_f32(void *arg, int64_t head, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    int64_t ld = asc_head_ld(j->n);
+    const float *x = (const float *)j->x->data + head / j->heads * j->n * j->ld + head % j->heads * j->width;
+    float *to = (float *)j->to + head * j->width * ld;
+    asc_kernels_f32()->transpose(to, ld, x, j->ld, j->n, j->width);
+    for (int64_t m = 0; m < j->width; m++) {
+        memset(to + m * ld + j->n, 0, (size_t)(ld - j->n) * sizeof *to);
+    }
+}
+
+static void add_transposed_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    int64_t end, first, from = range_of(j, piece, &end, &first), ld = asc_head_ld(j->n);
+    const float *x = (const float *)j->from + piece / j->tiles * j->width * ld;
+    float *to = (float *)j->x->data + first;
+    for (int64_t i = from; i < end; i++) {
+        for (int64_t m = 0; m < j->width; m++) {
+            to[i * j->ld + m] += x[m * ld + i];
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/attention/heads.f64.h"
 
 void asc_head_units(asc_ctx *ctx, const asc_array *x, int64_t heads, void *u)
 {
     job j = job_of(x, heads);
     j.to = u;
-    asc_parallel(ctx, pieces_of(&j), x->dtype == ASC_F32 ? units_f32 : units_f64, &j);
+    asc_parallel(ctx, pieces_of(&j), BY_DTYPE(x->dtype, units), &j);
 }
 
 void asc_head_units_grad(asc_ctx *ctx, const asc_array *x, int64_t heads, const void *u, const void *du, void *dx,
@@ -55,7 +118,7 @@ void asc_head_units_grad(asc_ctx *ctx, const asc_array *x, int64_t heads, const 
     j.du = du;
     j.to = dx;
     j.fresh = fresh;
-    asc_parallel(ctx, pieces_of(&j), x->dtype == ASC_F32 ? units_grad_f32 : units_grad_f64, &j);
+    asc_parallel(ctx, pieces_of(&j), BY_DTYPE(x->dtype, units_grad), &j);
 }
 
 int64_t asc_head_ld(int64_t n)
@@ -67,78 +130,12 @@ void asc_head_transposes(asc_ctx *ctx, const asc_array *x, int64_t heads, void *
 {
     job j = job_of(x, heads);
     j.to = to;
-    asc_parallel(ctx, x->shape[0] * heads, x->dtype == ASC_F32 ? transpose_f32 : transpose_f64, &j);
+    asc_parallel(ctx, x->shape[0] * heads, BY_DTYPE(x->dtype, transpose), &j);
 }
 
 void asc_head_add_transposes(asc_ctx *ctx, const asc_array *x, int64_t heads, const void *from)
 {
     job j = job_of(x, heads);
     j.from = from;
-    asc_parallel(ctx, pieces_of(&j), x->dtype == ASC_F32 ? add_transposed_f32 : add_transposed_f64, &j);
+    asc_parallel(ctx, pieces_of(&j), BY_DTYPE(x->dtype, add_transposed), &j);
 }
-
-#else /* for each dtype */
-
-static void R(units)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const job *j = arg;
-    int64_t end, first, from = range_of(j, piece, &end, &first);
-    for (int64_t i = from; i < end; i++) {
-        const real *x = (const real *)j->x->data + first + i * j->ld;
-        real *u = (real *)j->to + first + i * j->ld;
-        double norm = sqrt(K->sumsq(x, j->width));
-        for (int64_t m = 0; m < j->width; m++) { /* a quotient: of one number it is ±1, and like vectors tie */
-            u[m] = norm <= least_norm ? 0 : (real)((double)x[m] / norm);
-        }
-    }
-}
-
-static void R(units_grad)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const job *j = arg;
-    int64_t end, first, from = range_of(j, piece, &end, &first), n = j->width;
-    const real *du = (const real *)j->du + piece / j->tiles * j->n * n;
-    for (int64_t i = from; i < end; i++) {
-        int64_t at = first + i * j->ld;
-        const real *x = (const real *)j->x->data + at, *u = (const real *)j->u + at;
-        real *dx = (real *)j->to + at;
-        double norm = sqrt(K->sumsq(x, n)), scale = norm <= least_norm ? 0 : 1 / norm;
-        real along = K->dot(u, du + i * n, n);
-        if (j->fresh) {
-            memset(dx, 0, (size_t)n * sizeof *dx);
-        }
-        K->axpy(dx, (real)scale, du + i * n, n);
-        K->axpy(dx, (real)-scale * along, u, n);
-    }
-}
-
-static void R(transpose)(void *arg, int64_t head, int worker)
-{
-    (void)worker;
-    const job *j = arg;
-    int64_t ld = asc_head_ld(j->n);
-    const real *x = (const real *)j->x->data + head / j->heads * j->n * j->ld + head % j->heads * j->width;
-    real *to = (real *)j->to + head * j->width * ld;
-    K->transpose(to, ld, x, j->ld, j->n, j->width);
-    for (int64_t m = 0; m < j->width; m++) {
-        memset(to + m * ld + j->n, 0, (size_t)(ld - j->n) * sizeof *to);
-    }
-}
-
-static void R(add_transposed)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const job *j = arg;
-    int64_t end, first, from = range_of(j, piece, &end, &first), ld = asc_head_ld(j->n);
-    const real *x = (const real *)j->from + piece / j->tiles * j->width * ld;
-    real *to = (real *)j->x->data + first;
-    for (int64_t i = from; i < end; i++) {
-        for (int64_t m = 0; m < j->width; m++) {
-            to[i * j->ld + m] += x[m * ld + i];
-        }
-    }
-}
-
-#endif

@@ -64,8 +64,8 @@ void asc_neighbors_choose(const asc_neighbor_rule *rule, const asc_panel *p, con
 {
     int64_t room = asc_neighbors_room(rule), k = rule->k_of ? least(rule->k_of[p->h], room) : room;
     int64_t skip = rule->self ? -1 : row->self;
-    int64_t n = dtype == ASC_F32 ? asc_k32()->top_k(scores, row->n, skip, k, best, chosen)
-                                 : asc_k64()->top_k(scores, row->n, skip, k, best, chosen);
+    int64_t n = dtype == ASC_F32 ? asc_kernels_f32()->top_k(scores, row->n, skip, k, best, chosen)
+                                 : asc_kernels_f64()->top_k(scores, row->n, skip, k, best, chosen);
     for (int64_t e = 0; e < room; e++) {
         chosen[e] = e < n ? asc_panel_entry_key(p, row, chosen[e]) : -1;
     }

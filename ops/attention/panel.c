@@ -1,5 +1,4 @@
 /* ops/attention/panel.c: panels of attention: their columns, position biases and sums over queries. */
-#ifndef ASC_REAL
 #include "ops/attention/panel.h"
 
 #include <math.h>
@@ -47,8 +46,96 @@ static inline const uint8_t *mask_of(const asc_allowed *J, int64_t b, int64_t h,
     return J->mask ? J->mask + b * stride[0] + h * stride[1] + i * stride[2] : NULL;
 }
 
-#define ASC_SELF "ops/attention/panel.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void gather_f32(void *row, const int32_t *list, int64_t n)
+{
+    float *x = row;
+    for (int64_t e = 0; e < n; e++) { /* list[e] >= e: what is read has not been written */
+        x[e] = x[list[e]];
+    }
+}
+
+static void scatter_f32(void *row, const int32_t *list, int64_t n, int64_t columns)
+{
+    float *x = row;
+    int64_t end = columns;
+    for (int64_t e = n - 1; e >= 0; e--) {
+        x[list[e]] = x[e];
+        memset(x + list[e] + 1, 0, (size_t)(end - list[e] - 1) * sizeof *x);
+        end = list[e];
+    }
+    memset(x, 0, (size_t)end * sizeof *x);
+}
+
+/* Adds a table's entries to keys from … from + n - 1 of a row; `ahead`: the first key less the query's position. */
+static void add_table_f32(float *x, const float *middle, int64_t R, int64_t ahead, int64_t n)
+{
+    int64_t before = least(n, most(0, -R - ahead)), within = least(n, most(before, R + 1 - ahead));
+    for (int64_t c = 0; c < before; c++) {
+        x[c] += middle[-R];
+    }
+    asc_kernels_f32()->acc(x + before, middle + ahead + before, within - before);
+    for (int64_t c = within; c < n; c++) {
+        x[c] += middle[R];
+    }
+}
+
+static void add_bias_f32(const asc_allowed *J, const asc_panel *p, const asc_position_bias *bias, void *P)
+{
+    float slope = (float)exp2(-8 * (double)(p->h + 1) / (double)J->H);
+    const float *table = bias->table ? (const float *)bias->table + p->h * (2 * bias->R + 1) + bias->R : NULL;
+    asc_panel_range part[2];
+    int parts = asc_panel_ranges(p, part);
+    for (int64_t r = 0; r < p->rows; r++) {
+        int64_t position = p->first + r + J->M - J->N;
+        for (int i = 0; i < parts; i++) {
+            float *x = (float *)P + r * p->columns + part[i].column;
+            if (bias->alibi) {
+                asc_kernels_f32()->sub_distance(x, slope, part[i].key - position, part[i].n);
+            }
+            if (table) {
+                add_table_f32(x, table, bias->R, part[i].key - position, part[i].n);
+            }
+        }
+    }
+}
+
+static void collect_bias_f32(const asc_allowed *J, const asc_panel *p, int64_t R, const void *dP, void *table)
+{
+    float *middle = (float *)table + R;
+    asc_panel_range part[2];
+    int parts = asc_panel_ranges(p, part);
+    for (int64_t r = 0; r < p->rows; r++) {
+        for (int i = 0; i < parts; i++) {
+            const float *x = (const float *)dP + r * p->columns + part[i].column;
+            int64_t ahead = part[i].key - (p->first + r + J->M - J->N), n = part[i].n;
+            int64_t before = least(n, most(0, -R - ahead)), within = least(n, most(before, R + 1 - ahead));
+            middle[-R] += asc_kernels_f32()->sum(x, before);
+            asc_kernels_f32()->acc(middle + ahead + before, x + before, within - before);
+            middle[R] += asc_kernels_f32()->sum(x + within, n - within);
+        }
+    }
+}
+
+/* Keys ASC_PANEL at a time. */
+static void add_chunks_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_panel_sums *s = arg;
+    int64_t blocks = (s->M + ASC_PANEL - 1) / ASC_PANEL, head = piece / blocks, first = piece % blocks * ASC_PANEL;
+    int64_t end = least(s->M, first + ASC_PANEL);
+    float *to = (float *)s->target + head / s->H * s->stride[0] + head % s->H * s->stride[1];
+    for (int64_t c = 1; c < s->chunks; c++) {
+        const float *from = (const float *)s->more + ((c - 1) * s->B * s->H + head) * s->M * s->width;
+        for (int64_t j = first; j < end; j++) {
+            asc_kernels_f32()->acc(to + j * s->stride[2], from + j * s->width, s->width);
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/attention/panel.f64.h"
 
 /* ---- for infer ---- */
 
@@ -234,7 +321,7 @@ void asc_panel_fill_outside(const asc_allowed *J, const asc_panel *p, int64_t r,
 void asc_panel_compact(const asc_panel_row *row, asc_dtype dtype, void *x)
 {
     if (row->list) {
-        BY_DTYPE(dtype, gather, (x, row->list, row->n));
+        BY_DTYPE(dtype, gather)(x, row->list, row->n);
     } else if (row->start > 0 && row->globals > 0) {
         size_t size = asc_dtype_size(dtype);
         memmove((char *)x + (size_t)row->start * size, x, (size_t)row->globals * size);
@@ -244,7 +331,7 @@ void asc_panel_compact(const asc_panel_row *row, asc_dtype dtype, void *x)
 void asc_panel_spread(const asc_panel *p, const asc_panel_row *row, asc_dtype dtype, void *x)
 {
     if (row->list) {
-        BY_DTYPE(dtype, scatter, (x, row->list, row->n, p->columns));
+        BY_DTYPE(dtype, scatter)(x, row->list, row->n, p->columns);
         return;
     }
     size_t size = asc_dtype_size(dtype);
@@ -261,14 +348,14 @@ void asc_panel_add_bias(const asc_allowed *J, const asc_panel *p, const asc_posi
                         void *P)
 {
     if (bias->alibi || bias->table) {
-        BY_DTYPE(dtype, add_bias, (J, p, bias, P));
+        BY_DTYPE(dtype, add_bias)(J, p, bias, P);
     }
 }
 
 void asc_panel_collect_bias(const asc_allowed *J, const asc_panel *p, int64_t R, asc_dtype dtype, const void *dP,
                             void *table)
 {
-    BY_DTYPE(dtype, collect_bias, (J, p, R, dP, table));
+    BY_DTYPE(dtype, collect_bias)(J, p, R, dP, table);
 }
 
 /* ---- sums over queries ---- */
@@ -345,95 +432,6 @@ void asc_panel_sums_end(asc_ctx *ctx, const asc_panel_sums *sums)
 {
     asc_panel_sums job = *sums;
     if (job.target && job.chunks > 1) {
-        asc_parallel(ctx, job.B * job.H * ((job.M + ASC_PANEL - 1) / ASC_PANEL),
-                     job.dtype == ASC_F32 ? add_chunks_f32 : add_chunks_f64, &job);
+        asc_parallel(ctx, job.B * job.H * ((job.M + ASC_PANEL - 1) / ASC_PANEL), BY_DTYPE(job.dtype, add_chunks), &job);
     }
 }
-
-#else /* for each dtype */
-
-static void R(gather)(real *x, const int32_t *list, int64_t n)
-{
-    for (int64_t e = 0; e < n; e++) { /* list[e] >= e: what is read has not been written */
-        x[e] = x[list[e]];
-    }
-}
-
-static void R(scatter)(real *x, const int32_t *list, int64_t n, int64_t columns)
-{
-    int64_t end = columns;
-    for (int64_t e = n - 1; e >= 0; e--) {
-        x[list[e]] = x[e];
-        memset(x + list[e] + 1, 0, (size_t)(end - list[e] - 1) * sizeof *x);
-        end = list[e];
-    }
-    memset(x, 0, (size_t)end * sizeof *x);
-}
-
-/* Adds a table's entries to keys from … from + n - 1 of a row; `ahead`: the first key less the query's position. */
-static void R(add_table)(real *x, const real *middle, int64_t R_, int64_t ahead, int64_t n)
-{
-    int64_t before = least(n, most(0, -R_ - ahead)), within = least(n, most(before, R_ + 1 - ahead));
-    for (int64_t c = 0; c < before; c++) {
-        x[c] += middle[-R_];
-    }
-    K->acc(x + before, middle + ahead + before, within - before);
-    for (int64_t c = within; c < n; c++) {
-        x[c] += middle[R_];
-    }
-}
-
-static void R(add_bias)(const asc_allowed *J, const asc_panel *p, const asc_position_bias *bias, real *P)
-{
-    real slope = (real)exp2(-8 * (double)(p->h + 1) / (double)J->H);
-    const real *table = bias->table ? (const real *)bias->table + p->h * (2 * bias->R + 1) + bias->R : NULL;
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
-    for (int64_t r = 0; r < p->rows; r++) {
-        int64_t position = p->first + r + J->M - J->N;
-        for (int i = 0; i < parts; i++) {
-            real *x = P + r * p->columns + part[i].column;
-            if (bias->alibi) {
-                K->sub_distance(x, slope, part[i].key - position, part[i].n);
-            }
-            if (table) {
-                R(add_table)(x, table, bias->R, part[i].key - position, part[i].n);
-            }
-        }
-    }
-}
-
-static void R(collect_bias)(const asc_allowed *J, const asc_panel *p, int64_t R_, const real *dP, real *table)
-{
-    real *middle = table + R_;
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
-    for (int64_t r = 0; r < p->rows; r++) {
-        for (int i = 0; i < parts; i++) {
-            const real *x = dP + r * p->columns + part[i].column;
-            int64_t ahead = part[i].key - (p->first + r + J->M - J->N), n = part[i].n;
-            int64_t before = least(n, most(0, -R_ - ahead)), within = least(n, most(before, R_ + 1 - ahead));
-            middle[-R_] += K->sum(x, before);
-            K->acc(middle + ahead + before, x + before, within - before);
-            middle[R_] += K->sum(x + within, n - within);
-        }
-    }
-}
-
-/* Keys ASC_PANEL at a time. */
-static void R(add_chunks)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const asc_panel_sums *s = arg;
-    int64_t blocks = (s->M + ASC_PANEL - 1) / ASC_PANEL, head = piece / blocks, first = piece % blocks * ASC_PANEL;
-    int64_t end = least(s->M, first + ASC_PANEL);
-    real *to = (real *)s->target + head / s->H * s->stride[0] + head % s->H * s->stride[1];
-    for (int64_t c = 1; c < s->chunks; c++) {
-        const real *from = (const real *)s->more + ((c - 1) * s->B * s->H + head) * s->M * s->width;
-        for (int64_t j = first; j < end; j++) {
-            K->acc(to + j * s->stride[2], from + j * s->width, s->width);
-        }
-    }
-}
-
-#endif

@@ -1,11 +1,17 @@
 /* ops/attention/panel_products.c: products with panels of attention, and the copies of keys that make them fast. */
-#ifndef ASC_REAL
 #include "ops/attention/panel.h"
 
 #include <string.h>
 
-#define ASC_SELF "ops/attention/panel_products.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void turn_f32(asc_matrix A, int64_t rows, asc_matrix turned)
+{
+    asc_kernels_f32()->transpose(turned.data, turned.ld, A.data, A.ld, rows, A.width);
+}
+
+/* ---- end of float ---- */
+#include "ops/attention/panel_products.f64.h"
 
 asc_matrix asc_head_matrix(const asc_array *a, int64_t b, int64_t h, int64_t heads)
 {
@@ -66,7 +72,7 @@ int64_t asc_panel_turned_ld(int64_t rows)
 asc_matrix asc_panel_turn(asc_matrix A, int64_t rows, void *to)
 {
     asc_matrix turned = {.dtype = A.dtype, .data = to, .width = A.width, .ld = asc_panel_turned_ld(rows), .turned = true};
-    BY_DTYPE(A.dtype, turn, (A, rows, turned));
+    BY_DTYPE(A.dtype, turn)(A, rows, turned);
     return turned;
 }
 
@@ -129,12 +135,3 @@ void asc_panel_collect(const asc_panel *p, double scale, const void *P, asc_matr
                                  .ldb = A.ld, .beta = 1, .c = asc_matrix_row(B, c.key), .ldc = B.ld});
     }
 }
-
-#else /* for each dtype */
-
-static void R(turn)(asc_matrix A, int64_t rows, asc_matrix turned)
-{
-    K->transpose(turned.data, turned.ld, A.data, A.ld, rows, A.width);
-}
-
-#endif

@@ -2,7 +2,6 @@
  * at position p_i = i + M - N. Shaw, Uszkoreit and Vaswani, arXiv 1803.02155; Raffel et al., arXiv 1910.10683.
  *
  *   dtable_hc = Σ dy_hij over the pairs (i, j) that have c. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 typedef struct relative_bias_attrs {
@@ -27,8 +26,44 @@ static inline int64_t column_of(const sizes *s, int64_t i, int64_t j)
     return (off < -s->R ? -s->R : off > s->R ? s->R : off) + s->R;
 }
 
-#define ASC_SELF "ops/attention/relative_bias.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void forward_head_f32(void *arg, int64_t h, int worker)
+{
+    (void)worker;
+    const sizes *s = arg;
+    const float *table = (const float *)s->call->in[0].data + h * (2 * s->R + 1);
+    float *y = (float *)s->call->out[0].data + h * s->N * s->M;
+    for (int64_t i = 0; i < s->N; i++) {
+        for (int64_t j = 0; j < s->M; j++) {
+            y[i * s->M + j] = table[column_of(s, i, j)];
+        }
+    }
+}
+
+static void backward_head_f32(void *arg, int64_t h, int worker)
+{
+    (void)worker;
+    const sizes *s = arg;
+    int64_t columns = 2 * s->R + 1;
+    double *sums = s->sums + h * columns;
+    const float *dy = (const float *)s->call->grad_out[0].data + h * s->N * s->M;
+    float *dtable = (float *)s->call->grad_in[0].data + h * columns;
+    for (int64_t c = 0; c < columns; c++) {
+        sums[c] = s->call->fresh[0] ? 0 : (double)dtable[c];
+    }
+    for (int64_t i = 0; i < s->N; i++) {
+        for (int64_t j = 0; j < s->M; j++) {
+            sums[column_of(s, i, j)] += (double)dy[i * s->M + j];
+        }
+    }
+    for (int64_t c = 0; c < columns; c++) {
+        dtable[c] = (float)sums[c];
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/attention/relative_bias.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -50,7 +85,7 @@ static asc_status forward(asc_call *call)
 {
     sizes s = sizes_of(call);
     const asc_array *table = &call->in[0];
-    asc_parallel(call->ctx, table->shape[0], table->dtype == ASC_F32 ? forward_head_f32 : forward_head_f64, &s);
+    asc_parallel(call->ctx, table->shape[0], BY_DTYPE(table->dtype, forward_head), &s);
     return ASC_OK;
 }
 
@@ -62,7 +97,7 @@ static asc_status backward(asc_call *call)
     if (!s.sums) {
         return ASC_ERR_MEMORY;
     }
-    asc_parallel(call->ctx, table->shape[0], table->dtype == ASC_F32 ? backward_head_f32 : backward_head_f64, &s);
+    asc_parallel(call->ctx, table->shape[0], BY_DTYPE(table->dtype, backward_head), &s);
     return ASC_OK;
 }
 
@@ -95,41 +130,3 @@ asc_tensor asc_relative_bias(asc_ctx *ctx, asc_tensor table, int64_t N, int64_t 
 {
     return asc_apply1(ctx, &asc_op_relative_bias, &table, 1, &(relative_bias_attrs){N, M});
 }
-
-#else /* for each dtype */
-
-static void R(forward_head)(void *arg, int64_t h, int worker)
-{
-    (void)worker;
-    const sizes *s = arg;
-    const real *table = (const real *)s->call->in[0].data + h * (2 * s->R + 1);
-    real *y = (real *)s->call->out[0].data + h * s->N * s->M;
-    for (int64_t i = 0; i < s->N; i++) {
-        for (int64_t j = 0; j < s->M; j++) {
-            y[i * s->M + j] = table[column_of(s, i, j)];
-        }
-    }
-}
-
-static void R(backward_head)(void *arg, int64_t h, int worker)
-{
-    (void)worker;
-    const sizes *s = arg;
-    int64_t columns = 2 * s->R + 1;
-    double *sums = s->sums + h * columns;
-    const real *dy = (const real *)s->call->grad_out[0].data + h * s->N * s->M;
-    real *dtable = (real *)s->call->grad_in[0].data + h * columns;
-    for (int64_t c = 0; c < columns; c++) {
-        sums[c] = s->call->fresh[0] ? 0 : (double)dtable[c];
-    }
-    for (int64_t i = 0; i < s->N; i++) {
-        for (int64_t j = 0; j < s->M; j++) {
-            sums[column_of(s, i, j)] += (double)dy[i * s->M + j];
-        }
-    }
-    for (int64_t c = 0; c < columns; c++) {
-        dtable[c] = (real)sums[c];
-    }
-}
-
-#endif

@@ -3,7 +3,6 @@
  *   (x_m, x_{m+d/2}) turns by the angle i·10000^(-2m/d), i the position;  dx is dy turned back.
  *
  * Angles are computed in double: at i = 10⁵ a float's angle is off by 10⁻². */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <math.h>
@@ -12,8 +11,45 @@ typedef struct attrs {
     int64_t heads, start;
 } attrs;
 
-#define ASC_SELF "ops/attention/rotary.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+/* Position i of every sequence and head: y (+)= x turned by sign × its angle. */
+static void turn_position_f32(const asc_call *call, const float *x, float *y, int64_t i, double sign, bool add)
+{
+    const attrs *a = call->attrs;
+    const int64_t *shape = call->in[0].shape;
+    int64_t B = shape[0], N = shape[1], width = shape[2], d = width / a->heads, half = d / 2;
+    for (int64_t m = 0; m < half; m++) {
+        double angle = (double)(a->start + i) * pow(10000, -2 * (double)m / (double)d);
+        float c = (float)cos(angle), s = (float)(sign * sin(angle));
+        for (int64_t b = 0; b < B; b++) {
+            int64_t row = (b * N + i) * width;
+            for (int64_t at = row + m; at < row + width; at += d) {
+                float x0 = x[at], x1 = x[at + half];
+                float y0 = x0 * c - x1 * s, y1 = x1 * c + x0 * s;
+                y[at] = add ? y[at] + y0 : y0;
+                y[at + half] = add ? y[at + half] + y1 : y1;
+            }
+        }
+    }
+}
+
+static void turn_f32(void *arg, int64_t i, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    turn_position_f32(call, call->in[0].data, call->out[0].data, i, 1, false);
+}
+
+static void turn_back_f32(void *arg, int64_t i, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    turn_position_f32(call, call->grad_out[0].data, call->grad_in[0].data, i, -1, !call->fresh[0]);
+}
+
+/* ---- end of float ---- */
+#include "ops/attention/rotary.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -30,13 +66,13 @@ static asc_status infer(asc_call *call)
 
 static asc_status forward(asc_call *call)
 {
-    asc_parallel(call->ctx, call->in[0].shape[1], BY_DTYPE(call->in[0].dtype, turn, ), call);
+    asc_parallel(call->ctx, call->in[0].shape[1], BY_DTYPE(call->in[0].dtype, turn), call);
     return ASC_OK;
 }
 
 static asc_status backward(asc_call *call)
 {
-    asc_parallel(call->ctx, call->in[0].shape[1], BY_DTYPE(call->in[0].dtype, turn_back, ), call);
+    asc_parallel(call->ctx, call->in[0].shape[1], BY_DTYPE(call->in[0].dtype, turn_back), call);
     return ASC_OK;
 }
 
@@ -66,42 +102,3 @@ asc_tensor asc_rotary(asc_ctx *ctx, asc_tensor x, int64_t heads, int64_t start)
 {
     return asc_apply1(ctx, &asc_op_rotary, &x, 1, &(attrs){heads, start});
 }
-
-#else /* for each dtype */
-
-/* Position i of every sequence and head: y (+)= x turned by sign × its angle. */
-static void R(turn_position)(const asc_call *call, const real *x, real *y, int64_t i, double sign, bool add)
-{
-    const attrs *a = call->attrs;
-    const int64_t *shape = call->in[0].shape;
-    int64_t B = shape[0], N = shape[1], width = shape[2], d = width / a->heads, half = d / 2;
-    for (int64_t m = 0; m < half; m++) {
-        double angle = (double)(a->start + i) * pow(10000, -2 * (double)m / (double)d);
-        real c = (real)cos(angle), s = (real)(sign * sin(angle));
-        for (int64_t b = 0; b < B; b++) {
-            int64_t row = (b * N + i) * width;
-            for (int64_t at = row + m; at < row + width; at += d) {
-                real x0 = x[at], x1 = x[at + half];
-                real y0 = x0 * c - x1 * s, y1 = x1 * c + x0 * s;
-                y[at] = add ? y[at] + y0 : y0;
-                y[at + half] = add ? y[at + half] + y1 : y1;
-            }
-        }
-    }
-}
-
-static void R(turn)(void *arg, int64_t i, int worker)
-{
-    (void)worker;
-    const asc_call *call = arg;
-    R(turn_position)(call, call->in[0].data, call->out[0].data, i, 1, false);
-}
-
-static void R(turn_back)(void *arg, int64_t i, int worker)
-{
-    (void)worker;
-    const asc_call *call = arg;
-    R(turn_position)(call, call->grad_out[0].data, call->grad_in[0].data, i, -1, !call->fresh[0]);
-}
-
-#endif

@@ -1,6 +1,5 @@
 /* ops/elementwise/activation.c: functions of one element: y = f(x), dx = f'(x) dy. Each is a line of formulas at the end of this
  * file, a line of the table of kernels, and a descriptor. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <math.h>
@@ -13,8 +12,125 @@ typedef struct kernels {
     void (*grad_f64)(double *dx, const double *saved, const double *dy, int64_t n);
 } kernels;
 
-#define ASC_SELF "ops/elementwise/activation.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+/* dx (+)= the gradient kernel's result, n elements from `from`. */
+static void grad_range_f32(const asc_call *call, const kernels *f, int64_t from, int64_t n)
+{
+    const asc_array *saved = call->op->saves_out ? &call->out[0] : &call->in[0];
+    const float *s = (const float *)saved->data + from, *dy = (const float *)call->grad_out[0].data + from;
+    float *dx = (float *)call->grad_in[0].data + from;
+    if (call->fresh[0]) {
+        f->grad_f32(dx, s, dy, n);
+        return;
+    }
+    float part[512];
+    for (int64_t i = 0; i < n; i += ASC_COUNT(part)) {
+        int64_t m = n - i < ASC_COUNT(part) ? n - i : ASC_COUNT(part);
+        f->grad_f32(part, s + i, dy + i, m);
+        asc_kernels_f32()->acc(dx + i, part, m);
+    }
+}
+
+/* The kernel NAME: y = F of x; and its gradient: dx = D of dy and s, the saved one of x and y. All are read
+ * whatever is chosen, so that a choice needs no jump. */
+#define ELEMENTWISE(NAME, F, D)                                                                                        \
+    static void NAME##_f32(float *to, const float *from, int64_t n)                                                    \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const float x = from[i];                                                                                   \
+            to[i] = F;                                                                                                 \
+        }                                                                                                              \
+    }                                                                                                                  \
+    GRADIENT(NAME, D)
+#define GRADIENT(NAME, D)                                                                                              \
+    static void NAME##_grad_f32(float *to, const float *saved, const float *from, int64_t n)                           \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const float s = saved[i], dy = from[i];                                                                    \
+            to[i] = D;                                                                                                 \
+        }                                                                                                              \
+    }
+/* The same where the kernel is a row primitive. */
+#define BY_ROWS(NAME, D)                                                                                               \
+    static void NAME##_f32(float *to, const float *from, int64_t n)                                                    \
+    {                                                                                                                  \
+        asc_kernels_f32()->NAME(to, from, n);                                                                          \
+    }                                                                                                                  \
+    GRADIENT(NAME, D)
+
+/* NaN < 0 is false: y is NaN where x is */
+ELEMENTWISE(relu, x < 0 ? 0 : x, s <= 0 ? 0 : dy)
+ELEMENTWISE(abs, x<0 ? -x : x, s> 0 ? dy : s < 0 ? -dy : 0)
+BY_ROWS(tanh, dy *(1 - s * s))
+BY_ROWS(sigmoid, dy *(s *(1 - s)))
+BY_ROWS(exp, dy *s)
+BY_ROWS(log, dy / s)
+ELEMENTWISE(sqrt, (float)sqrt((double)x), dy / (2 * s))
+ELEMENTWISE(square, x *x, dy *(2 * s))
+
+ELEMENTWISE(sin, (float)sin((double)x), (float)cos((double)s) * dy)
+ELEMENTWISE(cos, (float)cos((double)x), -(float)sin((double)s) * dy)
+BY_ROWS(erf, (float)(1.12837916709551257390 * exp(-(double)s * (double)s)) * dy)
+BY_ROWS(log1p, dy / (1 + s))
+BY_ROWS(expm1, dy *(s + 1))
+ELEMENTWISE(reciprocal, 1 / x, -dy *s *s)
+ELEMENTWISE(rsqrt, (float)(1 / sqrt((double)x)), (float)-0.5 * dy * s * s * s)
+
+/* Its derivative is the sigmoid. */
+static void softplus_f32(float *y, const float *x, int64_t n)
+{
+    asc_kernels_f32()->softplus(y, x, n);
+}
+
+static void softplus_grad_f32(float *dx, const float *x, const float *dy, int64_t n)
+{
+    asc_kernels_f32()->sigmoid(dx, x, n);
+    asc_kernels_f32()->mul(dx, dx, dy, n);
+}
+
+/* y = x σ(G) for a gate G of x with slope D, and dy/dx = σ + x D σ (1 - σ). Where the gate is shut or open altogether,
+ * infinities must not meet zeros. */
+#define GATED(NAME, G, D)                                                                                              \
+    static void NAME##_f32(float *to, const float *from, int64_t n)                                                    \
+    {                                                                                                                  \
+        asc_kernels_f32()->NAME(to, from, n);                                                                          \
+    }                                                                                                                  \
+    static void NAME##_grad_f32(float *to, const float *saved, const float *dy, int64_t n)                             \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const float x = saved[i];                                                                                  \
+            to[i] = G;                                                                                                 \
+        }                                                                                                              \
+        asc_kernels_f32()->sigmoid(to, to, n);                                                                         \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const float x = saved[i], s = to[i];                                                                       \
+            to[i] = dy[i] * (s == 0 || s == 1 ? s : s + x * (D)*s * (1 - s));                                          \
+        }                                                                                                              \
+    }
+
+/* (1 + tanh u)/2 = σ(2u), which keeps its digits where tanh u is near -1 */
+GATED(silu, x, 1)
+GATED(gelu_tanh, (float)1.59576912160573071176 * (x + (float)0.044715 * x * x * x),
+      (float)1.59576912160573071176 * (1 + (float)0.134145 * x * x))
+
+static void gelu_f32(float *y, const float *x, int64_t n)
+{
+    asc_kernels_f32()->gelu(y, x, n);
+}
+
+static void gelu_grad_f32(float *dx, const float *x, const float *dy, int64_t n)
+{
+    asc_kernels_f32()->gelu_grad(dx, x, dy, n, true);
+}
+
+#undef ELEMENTWISE
+#undef GRADIENT
+#undef BY_ROWS
+#undef GATED
+
+/* ---- end of float ---- */
+#include "ops/elementwise/activation.f64.h"
 
 extern const asc_op asc_op_relu, asc_op_tanh, asc_op_sigmoid, asc_op_gelu, asc_op_exp, asc_op_log, asc_op_sqrt,
     asc_op_square, asc_op_abs, asc_op_sin, asc_op_cos, asc_op_erf, asc_op_softplus, asc_op_silu, asc_op_gelu_tanh,
@@ -76,7 +192,7 @@ static void backward_piece(void *arg, int64_t piece, int worker)
     (void)worker;
     const job *j = arg;
     int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, j->call->in[0].numel);
-    BY_DTYPE(j->call->in[0].dtype, grad_range, (j->call, j->f, from, n));
+    BY_DTYPE(j->call->in[0].dtype, grad_range)(j->call, j->f, from, n);
 }
 
 static asc_status run(asc_call *call, asc_piece_fn *piece)
@@ -256,122 +372,3 @@ asc_tensor asc_rsqrt(asc_ctx *ctx, asc_tensor x)
 {
     return asc_apply1(ctx, &asc_op_rsqrt, &x, 1, NULL);
 }
-
-#else /* for each dtype */
-
-/* dx (+)= the gradient kernel's result, n elements from `from`. */
-static void R(grad_range)(const asc_call *call, const kernels *f, int64_t from, int64_t n)
-{
-    const asc_array *saved = call->op->saves_out ? &call->out[0] : &call->in[0];
-    const real *s = (const real *)saved->data + from, *dy = (const real *)call->grad_out[0].data + from;
-    real *dx = (real *)call->grad_in[0].data + from;
-    if (call->fresh[0]) {
-        f->R(grad)(dx, s, dy, n);
-        return;
-    }
-    real part[512];
-    for (int64_t i = 0; i < n; i += ASC_COUNT(part)) {
-        int64_t m = n - i < ASC_COUNT(part) ? n - i : ASC_COUNT(part);
-        f->R(grad)(part, s + i, dy + i, m);
-        K->acc(dx + i, part, m);
-    }
-}
-
-/* The kernel NAME: y = F of x; and its gradient: dx = D of dy and s, the saved one of x and y. All are read
- * whatever is chosen, so that a choice needs no jump. */
-#define ELEMENTWISE(NAME, F, D)                                                                                        \
-    static void R(NAME)(real *to, const real *from, int64_t n)                                                         \
-    {                                                                                                                  \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const real x = from[i];                                                                                    \
-            to[i] = F;                                                                                                 \
-        }                                                                                                              \
-    }                                                                                                                  \
-    GRADIENT(NAME, D)
-#define GRADIENT(NAME, D)                                                                                              \
-    static void R(NAME##_grad)(real *to, const real *saved, const real *from, int64_t n)                               \
-    {                                                                                                                  \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const real s = saved[i], dy = from[i];                                                                     \
-            to[i] = D;                                                                                                 \
-        }                                                                                                              \
-    }
-/* The same where the kernel is a row primitive. */
-#define BY_ROWS(NAME, D)                                                                                               \
-    static void R(NAME)(real *to, const real *from, int64_t n)                                                         \
-    {                                                                                                                  \
-        K->NAME(to, from, n);                                                                                          \
-    }                                                                                                                  \
-    GRADIENT(NAME, D)
-
-/* NaN < 0 is false: y is NaN where x is */
-ELEMENTWISE(relu, x < 0 ? 0 : x, s <= 0 ? 0 : dy)
-ELEMENTWISE(abs, x < 0 ? -x : x, s > 0 ? dy : s < 0 ? -dy : 0)
-BY_ROWS(tanh, dy * (1 - s * s))
-BY_ROWS(sigmoid, dy * (s * (1 - s)))
-BY_ROWS(exp, dy * s)
-BY_ROWS(log, dy / s)
-ELEMENTWISE(sqrt, (real)sqrt((double)x), dy / (2 * s))
-ELEMENTWISE(square, x * x, dy * (2 * s))
-
-ELEMENTWISE(sin, (real)sin((double)x), (real)cos((double)s) * dy)
-ELEMENTWISE(cos, (real)cos((double)x), -(real)sin((double)s) * dy)
-BY_ROWS(erf, (real)(1.12837916709551257390 * exp(-(double)s * (double)s)) * dy)
-BY_ROWS(log1p, dy / (1 + s))
-BY_ROWS(expm1, dy * (s + 1))
-ELEMENTWISE(reciprocal, 1 / x, -dy * s * s)
-ELEMENTWISE(rsqrt, (real)(1 / sqrt((double)x)), (real)-0.5 * dy * s * s * s)
-
-/* Its derivative is the sigmoid. */
-static void R(softplus)(real *y, const real *x, int64_t n)
-{
-    K->softplus(y, x, n);
-}
-
-static void R(softplus_grad)(real *dx, const real *x, const real *dy, int64_t n)
-{
-    K->sigmoid(dx, x, n);
-    K->mul(dx, dx, dy, n);
-}
-
-/* y = x σ(G) for a gate G of x with slope D, and dy/dx = σ + x D σ (1 - σ). Where the gate is shut or open altogether,
- * infinities must not meet zeros. */
-#define GATED(NAME, G, D)                                                                                              \
-    static void R(NAME)(real *to, const real *from, int64_t n)                                                         \
-    {                                                                                                                  \
-        K->NAME(to, from, n);                                                                                          \
-    }                                                                                                                  \
-    static void R(NAME##_grad)(real *to, const real *saved, const real *dy, int64_t n)                                 \
-    {                                                                                                                  \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const real x = saved[i];                                                                                   \
-            to[i] = G;                                                                                                 \
-        }                                                                                                              \
-        K->sigmoid(to, to, n);                                                                                         \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const real x = saved[i], s = to[i];                                                                        \
-            to[i] = dy[i] * (s == 0 || s == 1 ? s : s + x * (D) * s * (1 - s));                                        \
-        }                                                                                                              \
-    }
-
-/* (1 + tanh u)/2 = σ(2u), which keeps its digits where tanh u is near -1 */
-GATED(silu, x, 1)
-GATED(gelu_tanh, (real)1.59576912160573071176 * (x + (real)0.044715 * x * x * x),
-      (real)1.59576912160573071176 * (1 + (real)0.134145 * x * x))
-
-static void R(gelu)(real *y, const real *x, int64_t n)
-{
-    K->gelu(y, x, n);
-}
-
-static void R(gelu_grad)(real *dx, const real *x, const real *dy, int64_t n)
-{
-    K->gelu_grad(dx, x, dy, n, true);
-}
-
-#undef ELEMENTWISE
-#undef GRADIENT
-#undef BY_ROWS
-#undef GATED
-
-#endif

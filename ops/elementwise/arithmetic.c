@@ -7,7 +7,6 @@
  *
  * and where an input was repeated, the sum of its gradient over the repetitions. A gradient that is summed is made
  * in full first. */
-#ifndef ASC_REAL
 #include "ops/shared/broadcast.h"
 
 extern const asc_op asc_op_add, asc_op_sub, asc_op_mul;
@@ -26,8 +25,84 @@ typedef struct job {
     bool fresh;
 } job;
 
-#define ASC_SELF "ops/elementwise/arithmetic.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+/* Inlined with constant strides, so that the usual ones become vector loops. */
+static inline __attribute__((always_inline)) void combine_f32(kind kind, float *y, const float *a, int64_t sa,
+                                                              const float *b, int64_t sb, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float u = a[i * sa], v = b[i * sb];
+        y[i] = kind == ADD ? u + v : kind == SUB ? u - v : kind == MUL ? u * v : kind == DIV ? u / v : u;
+    }
+}
+
+static inline __attribute__((always_inline)) void combine_run_f32(kind kind, float *y, const float *a, int64_t sa,
+                                                                  const float *b, int64_t sb, int64_t n)
+{
+    if (sa == 1 && sb == 1) {
+        combine_f32(kind, y, a, 1, b, 1, n);
+    } else if (sa == 1 && sb == 0) {
+        combine_f32(kind, y, a, 1, b, 0, n);
+    } else if (sa == 0 && sb == 1) {
+        combine_f32(kind, y, a, 0, b, 1, n);
+    } else {
+        combine_f32(kind, y, a, sa, b, sb, n);
+    }
+}
+
+/* y[n] = a kind b. */
+static void run_f32(kind kind, float *y, const float *a, int64_t sa, const float *b, int64_t sb, int64_t n)
+{
+    if (kind == ADD && sa == 1 && sb == 1) {
+        asc_kernels_f32()->add(y, a, b, n);
+    } else if (kind == ADD) {
+        combine_run_f32(ADD, y, a, sa, b, sb, n);
+    } else if (kind == SUB) {
+        combine_run_f32(SUB, y, a, sa, b, sb, n);
+    } else if (kind == MUL && sa == 1 && sb == 1) {
+        asc_kernels_f32()->mul(y, a, b, n);
+    } else if (kind == MUL) {
+        combine_run_f32(MUL, y, a, sa, b, sb, n);
+    } else if (kind == DIV) {
+        combine_run_f32(DIV, y, a, sa, b, sb, n);
+    } else {
+        combine_run_f32(COPY, y, a, sa, b, sb, n);
+    }
+}
+
+/* y[n] += sign × (a kind b). */
+static void add_run_f32(const job *j, float *y, const float *a, int64_t sa, const float *b, int64_t sb, int64_t n)
+{
+    float part[512];
+    for (int64_t i = 0; i < n; i += ASC_COUNT(part)) {
+        int64_t m = n - i < ASC_COUNT(part) ? n - i : ASC_COUNT(part);
+        run_f32(j->kind, part, a + i * sa, sa, b + i * sb, sb, m);
+        asc_kernels_f32()->axpy(y + i, (float)j->sign, part, m);
+    }
+}
+
+static void job_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    int64_t from = asc_piece_begin(piece), size = asc_piece_size(piece, j->walk.numel);
+    float *y = (float *)j->target + from;
+    for (asc_cursor c = asc_cursor_at(&j->walk, from, size); asc_cursor_next(&c); y += c.n) {
+        const float *a = (const float *)j->first + c.at[0], *b = (const float *)j->second + c.at[1];
+        if (!j->fresh) {
+            add_run_f32(j, y, a, c.step[0], b, c.step[1], c.n);
+            continue;
+        }
+        run_f32(j->kind, y, a, c.step[0], b, c.step[1], c.n);
+        if (j->sign != 1) {
+            asc_kernels_f32()->scale(y, (float)j->sign, y, c.n);
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/elementwise/arithmetic.f64.h"
 
 static kind kind_of(const asc_op *op)
 {
@@ -52,7 +127,7 @@ static void run_job(asc_call *call, job *j, const asc_array *first, const asc_ar
     j->walk = asc_walk_over(2, (const int64_t *[]){stride[0], stride[1]}, y->ndim, y->shape);
     j->first = first->data;
     j->second = second->data;
-    asc_parallel(call->ctx, asc_pieces(y->numel), y->dtype == ASC_F32 ? job_piece_f32 : job_piece_f64, j);
+    asc_parallel(call->ctx, asc_pieces(y->numel), BY_DTYPE(y->dtype, job_piece), j);
 }
 
 static asc_status forward(asc_call *call)
@@ -224,81 +299,3 @@ asc_tensor asc_div(asc_ctx *ctx, asc_tensor a, asc_tensor b)
 {
     return asc_apply1(ctx, &asc_op_div, (asc_tensor[]){a, b}, 2, NULL);
 }
-
-#else /* for each dtype */
-
-/* Inlined with constant strides, so that the usual ones become vector loops. */
-static inline __attribute__((always_inline)) void R(combine)(kind kind, real *y, const real *a, int64_t sa,
-                                                             const real *b, int64_t sb, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        real u = a[i * sa], v = b[i * sb];
-        y[i] = kind == ADD ? u + v : kind == SUB ? u - v : kind == MUL ? u * v : kind == DIV ? u / v : u;
-    }
-}
-
-static inline __attribute__((always_inline)) void R(combine_run)(kind kind, real *y, const real *a, int64_t sa,
-                                                                 const real *b, int64_t sb, int64_t n)
-{
-    if (sa == 1 && sb == 1) {
-        R(combine)(kind, y, a, 1, b, 1, n);
-    } else if (sa == 1 && sb == 0) {
-        R(combine)(kind, y, a, 1, b, 0, n);
-    } else if (sa == 0 && sb == 1) {
-        R(combine)(kind, y, a, 0, b, 1, n);
-    } else {
-        R(combine)(kind, y, a, sa, b, sb, n);
-    }
-}
-
-/* y[n] = a kind b. */
-static void R(run)(kind kind, real *y, const real *a, int64_t sa, const real *b, int64_t sb, int64_t n)
-{
-    if (kind == ADD && sa == 1 && sb == 1) {
-        K->add(y, a, b, n);
-    } else if (kind == ADD) {
-        R(combine_run)(ADD, y, a, sa, b, sb, n);
-    } else if (kind == SUB) {
-        R(combine_run)(SUB, y, a, sa, b, sb, n);
-    } else if (kind == MUL && sa == 1 && sb == 1) {
-        K->mul(y, a, b, n);
-    } else if (kind == MUL) {
-        R(combine_run)(MUL, y, a, sa, b, sb, n);
-    } else if (kind == DIV) {
-        R(combine_run)(DIV, y, a, sa, b, sb, n);
-    } else {
-        R(combine_run)(COPY, y, a, sa, b, sb, n);
-    }
-}
-
-/* y[n] += sign × (a kind b). */
-static void R(add_run)(const job *j, real *y, const real *a, int64_t sa, const real *b, int64_t sb, int64_t n)
-{
-    real part[512];
-    for (int64_t i = 0; i < n; i += ASC_COUNT(part)) {
-        int64_t m = n - i < ASC_COUNT(part) ? n - i : ASC_COUNT(part);
-        R(run)(j->kind, part, a + i * sa, sa, b + i * sb, sb, m);
-        K->axpy(y + i, (real)j->sign, part, m);
-    }
-}
-
-static void R(job_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const job *j = arg;
-    int64_t from = asc_piece_begin(piece), size = asc_piece_size(piece, j->walk.numel);
-    real *y = (real *)j->target + from;
-    for (asc_cursor c = asc_cursor_at(&j->walk, from, size); asc_cursor_next(&c); y += c.n) {
-        const real *a = (const real *)j->first + c.at[0], *b = (const real *)j->second + c.at[1];
-        if (!j->fresh) {
-            R(add_run)(j, y, a, c.step[0], b, c.step[1], c.n);
-            continue;
-        }
-        R(run)(j->kind, y, a, c.step[0], b, c.step[1], c.n);
-        if (j->sign != 1) {
-            K->scale(y, (real)j->sign, y, c.n);
-        }
-    }
-}
-
-#endif

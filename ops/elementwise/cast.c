@@ -1,15 +1,21 @@
 /* ops/elementwise/cast.c: y = x in another floating dtype.
  *
  *   dx = dy, rounded to x's dtype. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 typedef struct cast_attrs {
     asc_dtype dtype;
 } cast_attrs;
 
-#define ASC_SELF "ops/elementwise/cast.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void accumulate_f32(void *y, const void *x, int64_t n)
+{
+    asc_kernels_f32()->acc(y, x, n);
+}
+
+/* ---- end of float ---- */
+#include "ops/elementwise/cast.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -20,27 +26,48 @@ static asc_status infer(asc_call *call)
     return asc_call_output(call, 0, dtype, call->in[0].ndim, call->in[0].shape);
 }
 
-static void convert_piece(void *arg, int64_t piece, int worker)
+/* Elements at … at + n - 1 of x as another dtype, in `to`. */
+static void convert(const asc_array *x, int64_t at, int64_t n, asc_dtype dtype, void *to)
 {
-    (void)worker;
-    const asc_call *call = arg;
-    const asc_array *x = &call->in[0], *y = &call->out[0];
-    int64_t at = asc_piece_begin(piece), n = asc_piece_size(piece, x->numel);
     asc_array part;
     asc_array_init(&part, x->dtype, 1, &n);
     part.data = (char *)x->data + (size_t)at * asc_dtype_size(x->dtype);
-    asc_pack(&part, y->dtype, (char *)y->data + (size_t)at * asc_dtype_size(y->dtype));
+    asc_pack(&part, dtype, to);
+}
+
+static void forward_piece(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    const asc_array *y = &call->out[0];
+    int64_t at = asc_piece_begin(piece);
+    convert(&call->in[0], at, asc_piece_size(piece, y->numel), y->dtype,
+            (char *)y->data + (size_t)at * asc_dtype_size(y->dtype));
+}
+
+static void backward_piece(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    const asc_array *dx = &call->grad_in[0];
+    int64_t at = asc_piece_begin(piece), end = at + asc_piece_size(piece, dx->numel);
+    double row[512]; /* of either dtype */
+    for (; at < end; at += ASC_COUNT(row)) {
+        int64_t n = end - at < ASC_COUNT(row) ? end - at : ASC_COUNT(row);
+        convert(&call->grad_out[0], at, n, dx->dtype, row);
+        BY_DTYPE(dx->dtype, accumulate)((char *)dx->data + (size_t)at * asc_dtype_size(dx->dtype), row, n);
+    }
 }
 
 static asc_status forward(asc_call *call)
 {
-    asc_elementwise(call, call->in[0].numel, convert_piece);
+    asc_elementwise(call, call->in[0].numel, forward_piece);
     return ASC_OK;
 }
 
 static asc_status backward(asc_call *call)
 {
-    asc_elementwise(call, call->in[0].numel, call->grad_in[0].dtype == ASC_F32 ? add_f32 : add_f64);
+    asc_elementwise(call, call->in[0].numel, backward_piece);
     return ASC_OK;
 }
 
@@ -69,25 +96,3 @@ asc_tensor asc_cast(asc_ctx *ctx, asc_tensor x, asc_dtype dtype)
 {
     return asc_is_valid(x) && asc_dtype_of(x) == dtype ? x : asc_apply1(ctx, &asc_op_cast, &x, 1, &(cast_attrs){dtype});
 }
-
-#else /* for each dtype */
-
-static void R(add)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const asc_call *call = arg;
-    int64_t at = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[0].numel);
-    real *dx = (real *)call->grad_in[0].data + at;
-    const asc_array *dy = &call->grad_out[0];
-    if (dy->dtype == ASC_F32) {
-        for (int64_t i = 0; i < n; i++) {
-            dx[i] += (real)((const float *)dy->data)[at + i];
-        }
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            dx[i] += (real)((const double *)dy->data)[at + i];
-        }
-    }
-}
-
-#endif

@@ -1,15 +1,44 @@
 /* ops/elementwise/clamp.c: y = x held to lo … hi.
  *
  *   dx = dy where lo <= x <= hi, 0 elsewhere. A NaN is passed on, without a gradient. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 typedef struct clamp_attrs {
     double lo, hi;
 } clamp_attrs;
 
-#define ASC_SELF "ops/elementwise/clamp.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void forward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    const clamp_attrs *a = call->attrs;
+    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[0].numel);
+    const float *x = (const float *)call->in[0].data + from;
+    float *y = (float *)call->out[0].data + from, lo = (float)a->lo, hi = (float)a->hi;
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = x[i] < lo ? lo : x[i] > hi ? hi : x[i];
+    }
+}
+
+static void backward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    const clamp_attrs *a = call->attrs;
+    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[0].numel);
+    const float *x = (const float *)call->in[0].data + from, *dy = (const float *)call->grad_out[0].data + from;
+    float *dx = (float *)call->grad_in[0].data + from, lo = (float)a->lo, hi = (float)a->hi;
+    bool fresh = call->fresh[0];
+    for (int64_t i = 0; i < n; i++) {
+        float g = x[i] >= lo && x[i] <= hi ? dy[i] : 0;
+        dx[i] = fresh ? g : dx[i] + g;
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/elementwise/clamp.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -26,13 +55,13 @@ static asc_status infer(asc_call *call)
 
 static asc_status forward(asc_call *call)
 {
-    asc_elementwise(call, call->in[0].numel, call->in[0].dtype == ASC_F32 ? forward_piece_f32 : forward_piece_f64);
+    asc_elementwise(call, call->in[0].numel, BY_DTYPE(call->in[0].dtype, forward_piece));
     return ASC_OK;
 }
 
 static asc_status backward(asc_call *call)
 {
-    asc_elementwise(call, call->in[0].numel, call->in[0].dtype == ASC_F32 ? backward_piece_f32 : backward_piece_f64);
+    asc_elementwise(call, call->in[0].numel, BY_DTYPE(call->in[0].dtype, backward_piece));
     return ASC_OK;
 }
 
@@ -65,35 +94,3 @@ asc_tensor asc_clamp(asc_ctx *ctx, asc_tensor x, double lo, double hi)
 {
     return asc_apply1(ctx, &asc_op_clamp, &x, 1, &(clamp_attrs){lo, hi});
 }
-
-#else /* for each dtype */
-
-static void R(forward_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const asc_call *call = arg;
-    const clamp_attrs *a = call->attrs;
-    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[0].numel);
-    const real *x = (const real *)call->in[0].data + from;
-    real *y = (real *)call->out[0].data + from, lo = (real)a->lo, hi = (real)a->hi;
-    for (int64_t i = 0; i < n; i++) {
-        y[i] = x[i] < lo ? lo : x[i] > hi ? hi : x[i];
-    }
-}
-
-static void R(backward_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const asc_call *call = arg;
-    const clamp_attrs *a = call->attrs;
-    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[0].numel);
-    const real *x = (const real *)call->in[0].data + from, *dy = (const real *)call->grad_out[0].data + from;
-    real *dx = (real *)call->grad_in[0].data + from, lo = (real)a->lo, hi = (real)a->hi;
-    bool fresh = call->fresh[0];
-    for (int64_t i = 0; i < n; i++) {
-        real g = x[i] >= lo && x[i] <= hi ? dy[i] : 0;
-        dx[i] = fresh ? g : dx[i] + g;
-    }
-}
-
-#endif

@@ -4,7 +4,6 @@
  *   dx = m∘dy/(1 − p);  da = dy, db = m∘dy/(1 − p).
  *
  * The mask is element i of the Philox sequence of the call's key: backward draws it again, nothing is saved. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <string.h>
@@ -25,8 +24,76 @@ static asc_philox_key key_of(const asc_call *call)
     return (asc_philox_key){.seed = (uint64_t)call->random[1] << 32 | call->random[0]};
 }
 
-#define ASC_SELF "ops/elementwise/dropout.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void drop_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    int64_t at = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[X].numel);
+    asc_kernels_f32()->dropout((float *)call->out[0].data + at, (const float *)call->in[X].data + at, n, key_of(call),
+                               (uint64_t)at, probability(call));
+}
+
+/* grad (+)= dy */
+static void pass_on_f32(float *grad, const float *dy, int64_t n, bool fresh)
+{
+    if (fresh) {
+        memcpy(grad, dy, (size_t)n * sizeof *dy);
+    } else {
+        asc_kernels_f32()->acc(grad, dy, n);
+    }
+}
+
+/* The gradient of the dropped input. */
+static void drop_back_f32(const asc_call *call, int input, int64_t at, int64_t n)
+{
+    float *grad = (float *)call->grad_in[input].data + at;
+    const float *dy = (const float *)call->grad_out[0].data + at;
+    if (probability(call) == 0) {
+        pass_on_f32(grad, dy, n, call->fresh[input]);
+    } else {
+        asc_kernels_f32()->dropout_grad(grad, dy, n, key_of(call), (uint64_t)at, probability(call), call->fresh[input]);
+    }
+}
+
+static void drop_grad_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    drop_back_f32(call, X, asc_piece_begin(piece), asc_piece_size(piece, call->in[X].numel));
+}
+
+static void add_drop_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    int64_t at = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[0].numel);
+    float *y = (float *)call->out[0].data + at;
+    const float *a = (const float *)call->in[RESIDUAL].data + at, *b = (const float *)call->in[BRANCH].data + at;
+    if (probability(call) > 0) {
+        asc_kernels_f32()->dropout(y, b, n, key_of(call), (uint64_t)at, probability(call));
+        b = y;
+    }
+    asc_kernels_f32()->add(y, a, b, n);
+}
+
+static void add_drop_grad_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    int64_t at = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[0].numel);
+    if (call->grad_in[RESIDUAL].data) {
+        pass_on_f32((float *)call->grad_in[RESIDUAL].data + at, (const float *)call->grad_out[0].data + at, n,
+                    call->fresh[RESIDUAL]);
+    }
+    if (call->grad_in[BRANCH].data) {
+        drop_back_f32(call, BRANCH, at, n);
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/elementwise/dropout.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -48,13 +115,13 @@ static asc_status infer(asc_call *call)
 
 static asc_status dropout_forward(asc_call *call)
 {
-    asc_elementwise(call, call->in[X].numel, call->in[X].dtype == ASC_F32 ? drop_f32 : drop_f64);
+    asc_elementwise(call, call->in[X].numel, BY_DTYPE(call->in[X].dtype, drop));
     return ASC_OK;
 }
 
 static asc_status dropout_backward(asc_call *call)
 {
-    asc_elementwise(call, call->in[X].numel, call->in[X].dtype == ASC_F32 ? drop_grad_f32 : drop_grad_f64);
+    asc_elementwise(call, call->in[X].numel, BY_DTYPE(call->in[X].dtype, drop_grad));
     return ASC_OK;
 }
 
@@ -91,13 +158,13 @@ asc_tensor asc_dropout(asc_ctx *ctx, asc_tensor x, double p)
 
 static asc_status add_forward(asc_call *call)
 {
-    asc_elementwise(call, call->in[0].numel, call->in[0].dtype == ASC_F32 ? add_drop_f32 : add_drop_f64);
+    asc_elementwise(call, call->in[0].numel, BY_DTYPE(call->in[0].dtype, add_drop));
     return ASC_OK;
 }
 
 static asc_status add_backward(asc_call *call)
 {
-    asc_elementwise(call, call->in[0].numel, call->in[0].dtype == ASC_F32 ? add_drop_grad_f32 : add_drop_grad_f64);
+    asc_elementwise(call, call->in[0].numel, BY_DTYPE(call->in[0].dtype, add_drop_grad));
     return ASC_OK;
 }
 
@@ -130,73 +197,3 @@ asc_tensor asc_add_dropout(asc_ctx *ctx, asc_tensor residual, asc_tensor branch,
 {
     return asc_apply1(ctx, &asc_op_add_dropout, (asc_tensor[]){residual, branch}, 2, &(dropout_attrs){p});
 }
-
-#else /* for each dtype */
-
-static void R(drop)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const asc_call *call = arg;
-    int64_t at = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[X].numel);
-    K->dropout((real *)call->out[0].data + at, (const real *)call->in[X].data + at, n, key_of(call), (uint64_t)at,
-               probability(call));
-}
-
-/* grad (+)= dy */
-static void R(pass_on)(real *grad, const real *dy, int64_t n, bool fresh)
-{
-    if (fresh) {
-        memcpy(grad, dy, (size_t)n * sizeof *dy);
-    } else {
-        K->acc(grad, dy, n);
-    }
-}
-
-/* The gradient of the dropped input. */
-static void R(drop_back)(const asc_call *call, int input, int64_t at, int64_t n)
-{
-    real *grad = (real *)call->grad_in[input].data + at;
-    const real *dy = (const real *)call->grad_out[0].data + at;
-    if (probability(call) == 0) {
-        R(pass_on)(grad, dy, n, call->fresh[input]);
-    } else {
-        K->dropout_grad(grad, dy, n, key_of(call), (uint64_t)at, probability(call), call->fresh[input]);
-    }
-}
-
-static void R(drop_grad)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const asc_call *call = arg;
-    R(drop_back)(call, X, asc_piece_begin(piece), asc_piece_size(piece, call->in[X].numel));
-}
-
-static void R(add_drop)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const asc_call *call = arg;
-    int64_t at = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[0].numel);
-    real *y = (real *)call->out[0].data + at;
-    const real *a = (const real *)call->in[RESIDUAL].data + at, *b = (const real *)call->in[BRANCH].data + at;
-    if (probability(call) > 0) {
-        K->dropout(y, b, n, key_of(call), (uint64_t)at, probability(call));
-        b = y;
-    }
-    K->add(y, a, b, n);
-}
-
-static void R(add_drop_grad)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const asc_call *call = arg;
-    int64_t at = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[0].numel);
-    if (call->grad_in[RESIDUAL].data) {
-        R(pass_on)((real *)call->grad_in[RESIDUAL].data + at, (const real *)call->grad_out[0].data + at, n,
-                   call->fresh[RESIDUAL]);
-    }
-    if (call->grad_in[BRANCH].data) {
-        R(drop_back)(call, BRANCH, at, n);
-    }
-}
-
-#endif

@@ -4,7 +4,6 @@
  *   dp = dy x^p log x, 0 where x = 0 and p >= 0
  *
  * summed over the repetitions. x < 0 with a p that is no integer gives NaN. */
-#ifndef ASC_REAL
 #include "ops/shared/broadcast.h"
 
 #include <math.h>
@@ -39,8 +38,27 @@ static inline double evaluate(result result, double x, double p)
     return x == 0 && p >= 0 ? 0 : pow(x, p) * log(x);
 }
 
-#define ASC_SELF "ops/elementwise/pow.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void job_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    int64_t from = asc_piece_begin(piece), size = asc_piece_size(piece, j->walk.numel);
+    const float *xs = j->x, *ps = j->p, *dy = j->dy ? (const float *)j->dy + from : NULL;
+    float *target = (float *)j->target + from;
+    int64_t at = 0;
+    for (asc_cursor c = asc_cursor_at(&j->walk, from, size); asc_cursor_next(&c);) {
+        for (int64_t i = 0; i < c.n; i++, at++) {
+            double p = ps ? (double)ps[c.at[P] + i * c.step[P]] : j->constant;
+            float v = (float)evaluate(j->result, (double)xs[c.at[X] + i * c.step[X]], p) * (dy ? dy[at] : 1);
+            target[at] = j->fresh ? v : target[at] + v;
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/elementwise/pow.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -70,7 +88,7 @@ static void run_job(asc_call *call, job *j, const asc_array *y)
         j->p = call->in[P].data;
     }
     j->walk = asc_walk_over(2, (const int64_t *[]){stride[X], stride[P]}, y->ndim, y->shape);
-    asc_parallel(call->ctx, asc_pieces(y->numel), y->dtype == ASC_F32 ? job_piece_f32 : job_piece_f64, j);
+    asc_parallel(call->ctx, asc_pieces(y->numel), BY_DTYPE(y->dtype, job_piece), j);
 }
 
 static asc_status forward(asc_call *call)
@@ -159,24 +177,3 @@ asc_tensor asc_pow_scalar(asc_ctx *ctx, asc_tensor x, double p)
 {
     return asc_apply1(ctx, &asc_op_pow_scalar, &x, 1, &(pow_attrs){p});
 }
-
-#else /* for each dtype */
-
-static void R(job_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const job *j = arg;
-    int64_t from = asc_piece_begin(piece), size = asc_piece_size(piece, j->walk.numel);
-    const real *xs = j->x, *ps = j->p, *dy = j->dy ? (const real *)j->dy + from : NULL;
-    real *target = (real *)j->target + from;
-    int64_t at = 0;
-    for (asc_cursor c = asc_cursor_at(&j->walk, from, size); asc_cursor_next(&c);) {
-        for (int64_t i = 0; i < c.n; i++, at++) {
-            double p = ps ? (double)ps[c.at[P] + i * c.step[P]] : j->constant;
-            real v = (real)evaluate(j->result, (double)xs[c.at[X] + i * c.step[X]], p) * (dy ? dy[at] : 1);
-            target[at] = j->fresh ? v : target[at] + v;
-        }
-    }
-}
-
-#endif

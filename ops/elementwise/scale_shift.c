@@ -1,7 +1,6 @@
 /* ops/elementwise/scale_shift.c: y = a x + b with constants a and b.
  *
  *   dx = a dy */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 typedef struct scale_shift_attrs {
@@ -16,13 +15,41 @@ typedef struct scaling {
     bool fresh;
 } scaling;
 
-#define ASC_SELF "ops/elementwise/scale_shift.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void scale_shift_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const scaling *s = arg;
+    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, s->n);
+    float *y = (float *)s->y + from, b = (float)s->b;
+    asc_kernels_f32()->scale(y, (float)s->a, (const float *)s->x + from, n);
+    for (int64_t i = 0; i < n && b != 0; i++) {
+        y[i] += b;
+    }
+}
+
+static void add_scaled_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const scaling *s = arg;
+    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, s->n);
+    float *y = (float *)s->y + from;
+    const float *x = (const float *)s->x + from;
+    if (s->fresh) {
+        asc_kernels_f32()->scale(y, (float)s->a, x, n);
+    } else {
+        asc_kernels_f32()->axpy(y, (float)s->a, x, n);
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/elementwise/scale_shift.f64.h"
 
 void asc_add_scaled(asc_ctx *ctx, asc_dtype dtype, void *y, double a, const void *x, int64_t n, bool fresh)
 {
     scaling s = {.y = y, .x = x, .n = n, .a = a, .fresh = fresh};
-    asc_parallel(ctx, asc_pieces(n), dtype == ASC_F32 ? add_scaled_f32 : add_scaled_f64, &s);
+    asc_parallel(ctx, asc_pieces(n), BY_DTYPE(dtype, add_scaled), &s);
 }
 
 static asc_status infer(asc_call *call)
@@ -36,7 +63,7 @@ static asc_status forward(asc_call *call)
     const scale_shift_attrs *k = call->attrs;
     const asc_array *x = &call->in[0];
     scaling s = {.y = call->out[0].data, .x = x->data, .n = x->numel, .a = k->a, .b = k->b};
-    asc_parallel(call->ctx, asc_pieces(s.n), x->dtype == ASC_F32 ? scale_shift_f32 : scale_shift_f64, &s);
+    asc_parallel(call->ctx, asc_pieces(s.n), BY_DTYPE(x->dtype, scale_shift), &s);
     return ASC_OK;
 }
 
@@ -89,33 +116,3 @@ asc_tensor asc_neg(asc_ctx *ctx, asc_tensor x)
 {
     return asc_scale_shift(ctx, x, -1, 0);
 }
-
-#else /* for each dtype */
-
-static void R(scale_shift)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const scaling *s = arg;
-    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, s->n);
-    real *y = (real *)s->y + from, b = (real)s->b;
-    K->scale(y, (real)s->a, (const real *)s->x + from, n);
-    for (int64_t i = 0; i < n && b != 0; i++) {
-        y[i] += b;
-    }
-}
-
-static void R(add_scaled)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const scaling *s = arg;
-    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, s->n);
-    real *y = (real *)s->y + from;
-    const real *x = (const real *)s->x + from;
-    if (s->fresh) {
-        K->scale(y, (real)s->a, x, n);
-    } else {
-        K->axpy(y, (real)s->a, x, n);
-    }
-}
-
-#endif

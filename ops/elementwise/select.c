@@ -6,7 +6,6 @@
  *   da = w dy,  db = (1 - w) dy, with NumPy's broadcasting: summed over the repetitions.
  *
  * NaN is larger and smaller than all else. A gradient of weight 0 is 0, also where dy is infinite. */
-#ifndef ASC_REAL
 #include "ops/shared/broadcast.h"
 
 #include <math.h>
@@ -33,8 +32,60 @@ typedef struct job {
     bool fresh;
 } job;
 
-#define ASC_SELF "ops/elementwise/select.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+/* Of a, the larger or the smaller of the two. */
+static inline float extreme_weight_f32(kind kind, float a, float b)
+{
+    if (isnan(a) || isnan(b)) {
+        return isnan(a) ? 1 : 0;
+    }
+    return a == b ? (float)0.5 : (a > b) == (kind == MAXIMUM) ? 1 : 0;
+}
+
+/* The weight of a, element i of a run. */
+static inline float weight_f32(const job *j, const asc_cursor *c, int64_t i)
+{
+    if (j->kind == WHERE || j->kind == FILL) {
+        bool set = j->mask[c->at[MASK] + i * c->step[MASK]] != 0;
+        return set == (j->kind == WHERE) ? 1 : 0;
+    }
+    return extreme_weight_f32(j->kind, ((const float *)j->a)[c->at[A] + i * c->step[A]],
+                              ((const float *)j->b)[c->at[B] + i * c->step[B]]);
+}
+
+static void forward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    int64_t from = asc_piece_begin(piece), size = asc_piece_size(piece, j->walk.numel);
+    float *y = (float *)j->target + from;
+    const float *a = j->a, *b = j->b;
+    for (asc_cursor c = asc_cursor_at(&j->walk, from, size); asc_cursor_next(&c); y += c.n) {
+        for (int64_t i = 0; i < c.n; i++) {
+            bool first = weight_f32(j, &c, i) > 0;
+            y[i] = first ? a[c.at[A] + i * c.step[A]] : b ? b[c.at[B] + i * c.step[B]] : (float)j->fill;
+        }
+    }
+}
+
+static void backward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    int64_t from = asc_piece_begin(piece), size = asc_piece_size(piece, j->walk.numel);
+    const float *dy = (const float *)j->dy + from;
+    float *target = (float *)j->target + from;
+    for (asc_cursor c = asc_cursor_at(&j->walk, from, size); asc_cursor_next(&c); dy += c.n, target += c.n) {
+        for (int64_t i = 0; i < c.n; i++) {
+            float w = weight_f32(j, &c, i), share = j->which == A ? w : 1 - w, g = share == 0 ? 0 : share * dy[i];
+            target[i] = j->fresh ? g : target[i] + g;
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/elementwise/select.f64.h"
 
 static kind kind_of(const asc_op *op)
 {
@@ -107,7 +158,7 @@ static asc_status forward(asc_call *call)
     const asc_array *y = &call->out[0];
     job j = open_job(call, y);
     j.target = y->data;
-    asc_parallel(call->ctx, asc_pieces(y->numel), y->dtype == ASC_F32 ? forward_piece_f32 : forward_piece_f64, &j);
+    asc_parallel(call->ctx, asc_pieces(y->numel), BY_DTYPE(y->dtype, forward_piece), &j);
     return ASC_OK;
 }
 
@@ -121,7 +172,7 @@ static asc_status add_gradient(asc_call *call, int which)
     if (!j.target) {
         return ASC_ERR_MEMORY;
     }
-    asc_parallel(call->ctx, asc_pieces(dy->numel), dy->dtype == ASC_F32 ? backward_piece_f32 : backward_piece_f64, &j);
+    asc_parallel(call->ctx, asc_pieces(dy->numel), BY_DTYPE(dy->dtype, backward_piece), &j);
     return asc_broadcast_finish(call, which, j.target);
 }
 
@@ -224,57 +275,3 @@ asc_tensor asc_minimum(asc_ctx *ctx, asc_tensor a, asc_tensor b)
 {
     return asc_apply1(ctx, &asc_op_minimum, (asc_tensor[]){a, b}, 2, NULL);
 }
-
-#else /* for each dtype */
-
-/* Of a, the larger or the smaller of the two. */
-static inline real R(extreme_weight)(kind kind, real a, real b)
-{
-    if (isnan(a) || isnan(b)) {
-        return isnan(a) ? 1 : 0;
-    }
-    return a == b ? (real)0.5 : (a > b) == (kind == MAXIMUM) ? 1 : 0;
-}
-
-/* The weight of a, element i of a run. */
-static inline real R(weight)(const job *j, const asc_cursor *c, int64_t i)
-{
-    if (j->kind == WHERE || j->kind == FILL) {
-        bool set = j->mask[c->at[MASK] + i * c->step[MASK]] != 0;
-        return set == (j->kind == WHERE) ? 1 : 0;
-    }
-    return R(extreme_weight)(j->kind, ((const real *)j->a)[c->at[A] + i * c->step[A]],
-                             ((const real *)j->b)[c->at[B] + i * c->step[B]]);
-}
-
-static void R(forward_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const job *j = arg;
-    int64_t from = asc_piece_begin(piece), size = asc_piece_size(piece, j->walk.numel);
-    real *y = (real *)j->target + from;
-    const real *a = j->a, *b = j->b;
-    for (asc_cursor c = asc_cursor_at(&j->walk, from, size); asc_cursor_next(&c); y += c.n) {
-        for (int64_t i = 0; i < c.n; i++) {
-            bool first = R(weight)(j, &c, i) > 0;
-            y[i] = first ? a[c.at[A] + i * c.step[A]] : b ? b[c.at[B] + i * c.step[B]] : (real)j->fill;
-        }
-    }
-}
-
-static void R(backward_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const job *j = arg;
-    int64_t from = asc_piece_begin(piece), size = asc_piece_size(piece, j->walk.numel);
-    const real *dy = (const real *)j->dy + from;
-    real *target = (real *)j->target + from;
-    for (asc_cursor c = asc_cursor_at(&j->walk, from, size); asc_cursor_next(&c); dy += c.n, target += c.n) {
-        for (int64_t i = 0; i < c.n; i++) {
-            real w = R(weight)(j, &c, i), share = j->which == A ? w : 1 - w, g = share == 0 ? 0 : share * dy[i];
-            target[i] = j->fresh ? g : target[i] + g;
-        }
-    }
-}
-
-#endif

@@ -5,7 +5,6 @@
  *
  * W = [W₁ W₂]: two products into one buffer take the place of a concatenation. A tile of tokens stays in cache from its
  * products to its output, forward and backward. */
-#ifndef ASC_REAL
 #include "ops/shared/tokens.h"
 
 #include <string.h>
@@ -27,8 +26,109 @@ static fusion fusion_of(asc_call *call)
     return (fusion){.call = call, .tokens = asc_tokens_of(asc_leading(h, h->ndim - 1)), .D = h->shape[h->ndim - 1]};
 }
 
-#define ASC_SELF "ops/grassmann/gated_fusion.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static inline float *row_of_f32(const asc_array *a, int64_t row, int64_t D)
+{
+    return a->data ? (float *)a->data + row * D : NULL;
+}
+
+static void forward_tile_f32(void *arg, int64_t tile, int worker)
+{
+    (void)worker;
+    const fusion *f = arg;
+    const asc_call *call = f->call;
+    int64_t D = f->D, first = tile * f->tokens.tile, left = f->tokens.rows - first;
+    int64_t rows = left < f->tokens.tile ? left : f->tokens.tile;
+    const float *h = row_of_f32(&call->in[H], first, D), *g = row_of_f32(&call->in[G], first, D), *w = call->in[W].data;
+    float *a = row_of_f32(&call->out[ALPHA], first, D);
+    asc_gemm product = {.dtype = ASC_F32,
+                        .tb = true,
+                        .m = rows,
+                        .n = D,
+                        .k = D,
+                        .alpha = 1,
+                        .a = h,
+                        .lda = D,
+                        .b = w,
+                        .ldb = 2 * D,
+                        .c = a,
+                        .ldc = D,
+                        .bias = call->in[B].data};
+    asc_gemm_run(&product);
+    product.a = g;
+    product.b = w + D;
+    product.bias = NULL;
+    product.beta = 1;
+    asc_gemm_run(&product);
+    asc_kernels_f32()->gate(row_of_f32(&call->out[Y], first, D), a, h, g, rows * D);
+}
+
+/* One half: h and W₁, or g and W₂. dx += da W, dW (+)= daᵀ x. */
+static void backward_half_f32(const fusion *f, int input, int64_t first, int64_t rows, const float *da, float *dw,
+                              bool start)
+{
+    const asc_call *call = f->call;
+    int64_t D = f->D, column = input == H ? 0 : D;
+    float *dx = row_of_f32(&call->grad_in[input], first, D);
+    if (dx) {
+        asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                                 .m = rows,
+                                 .n = D,
+                                 .k = D,
+                                 .alpha = 1,
+                                 .a = da,
+                                 .lda = D,
+                                 .b = (const float *)call->in[W].data + column,
+                                 .ldb = 2 * D,
+                                 .beta = 1,
+                                 .c = dx,
+                                 .ldc = D});
+    }
+    if (dw) {
+        asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                                 .ta = true,
+                                 .m = D,
+                                 .n = D,
+                                 .k = rows,
+                                 .alpha = 1,
+                                 .a = da,
+                                 .lda = D,
+                                 .b = row_of_f32(&call->in[input], first, D),
+                                 .ldb = D,
+                                 .beta = !start,
+                                 .c = dw + column,
+                                 .ldc = 2 * D});
+    }
+}
+
+static void backward_chunk_f32(void *arg, int64_t chunk, int worker)
+{
+    const fusion *f = arg;
+    const asc_call *call = f->call;
+    const asc_tokens *t = &f->tokens;
+    int64_t D = f->D, begin = chunk * t->chunk, end = begin + t->chunk < t->rows ? begin + t->chunk : t->rows;
+    float *da = (float *)f->da + worker * t->tile * D;
+    float *dw = f->dw ? (float *)f->dw + chunk * 2 * D * D : NULL, *db = f->db ? (float *)f->db + chunk * D : NULL;
+    if (db) {
+        memset(db, 0, (size_t)D * sizeof *db);
+    }
+    for (int64_t first = begin; first < end; first += t->tile) {
+        int64_t rows = end - first < t->tile ? end - first : t->tile;
+        asc_kernels_f32()->gate_grad(da, row_of_f32(&call->grad_in[H], first, D),
+                                     row_of_f32(&call->grad_in[G], first, D), row_of_f32(&call->grad_out[Y], first, D),
+                                     row_of_f32(&call->out[ALPHA], first, D), row_of_f32(&call->in[H], first, D),
+                                     row_of_f32(&call->in[G], first, D), rows * D, call->fresh[H], call->fresh[G]);
+        backward_half_f32(f, H, first, rows, da, dw, first == begin);
+        backward_half_f32(f, G, first, rows, da, dw, first == begin);
+        if (db) {
+            asc_kernels_f32()->sum_rows(db, da, rows, D);
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/grassmann/gated_fusion.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -52,7 +152,7 @@ static asc_status infer(asc_call *call)
 static asc_status forward(asc_call *call)
 {
     fusion f = fusion_of(call);
-    asc_parallel(call->ctx, f.tokens.tiles, call->in[H].dtype == ASC_F32 ? forward_tile_f32 : forward_tile_f64, &f);
+    asc_parallel(call->ctx, f.tokens.tiles, BY_DTYPE(call->in[H].dtype, forward_tile), &f);
     return ASC_OK;
 }
 
@@ -68,7 +168,7 @@ static asc_status backward(asc_call *call)
     if (!f.da || (wants_w && !f.dw) || (wants_b && !f.db)) {
         return ASC_ERR_MEMORY;
     }
-    asc_parallel(call->ctx, f.tokens.chunks, dtype == ASC_F32 ? backward_chunk_f32 : backward_chunk_f64, &f);
+    asc_parallel(call->ctx, f.tokens.chunks, BY_DTYPE(dtype, backward_chunk), &f);
     if (wants_w) {
         asc_join_chunks(call->ctx, dtype, f.dw, f.tokens.chunks, 2 * f.D * f.D, call->grad_in[W].data, call->fresh[W]);
     }
@@ -130,76 +230,3 @@ asc_tensor asc_gated_fusion(asc_ctx *ctx, asc_tensor h, asc_tensor g, asc_tensor
     }
     return out[Y];
 }
-
-#else /* for each dtype */
-
-static inline real *R(row_of)(const asc_array *a, int64_t row, int64_t D)
-{
-    return a->data ? (real *)a->data + row * D : NULL;
-}
-
-static void R(forward_tile)(void *arg, int64_t tile, int worker)
-{
-    (void)worker;
-    const fusion *f = arg;
-    const asc_call *call = f->call;
-    int64_t D = f->D, first = tile * f->tokens.tile, left = f->tokens.rows - first;
-    int64_t rows = left < f->tokens.tile ? left : f->tokens.tile;
-    const real *h = R(row_of)(&call->in[H], first, D), *g = R(row_of)(&call->in[G], first, D), *w = call->in[W].data;
-    real *a = R(row_of)(&call->out[ALPHA], first, D);
-    asc_gemm product = {.dtype = REAL_DTYPE, .tb = true, .m = rows, .n = D, .k = D, .alpha = 1, .a = h, .lda = D,
-                        .b = w, .ldb = 2 * D, .c = a, .ldc = D, .bias = call->in[B].data};
-    asc_gemm_run(&product);
-    product.a = g;
-    product.b = w + D;
-    product.bias = NULL;
-    product.beta = 1;
-    asc_gemm_run(&product);
-    K->gate(R(row_of)(&call->out[Y], first, D), a, h, g, rows * D);
-}
-
-/* One half: h and W₁, or g and W₂. dx += da W, dW (+)= daᵀ x. */
-static void R(backward_half)(const fusion *f, int input, int64_t first, int64_t rows, const real *da, real *dw,
-                             bool start)
-{
-    const asc_call *call = f->call;
-    int64_t D = f->D, column = input == H ? 0 : D;
-    real *dx = R(row_of)(&call->grad_in[input], first, D);
-    if (dx) {
-        asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .m = rows, .n = D, .k = D, .alpha = 1, .a = da, .lda = D,
-                                 .b = (const real *)call->in[W].data + column, .ldb = 2 * D, .beta = 1, .c = dx,
-                                 .ldc = D});
-    }
-    if (dw) {
-        asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .ta = true, .m = D, .n = D, .k = rows, .alpha = 1, .a = da,
-                                 .lda = D, .b = R(row_of)(&call->in[input], first, D), .ldb = D, .beta = !start,
-                                 .c = dw + column, .ldc = 2 * D});
-    }
-}
-
-static void R(backward_chunk)(void *arg, int64_t chunk, int worker)
-{
-    const fusion *f = arg;
-    const asc_call *call = f->call;
-    const asc_tokens *t = &f->tokens;
-    int64_t D = f->D, begin = chunk * t->chunk, end = begin + t->chunk < t->rows ? begin + t->chunk : t->rows;
-    real *da = (real *)f->da + worker * t->tile * D;
-    real *dw = f->dw ? (real *)f->dw + chunk * 2 * D * D : NULL, *db = f->db ? (real *)f->db + chunk * D : NULL;
-    if (db) {
-        memset(db, 0, (size_t)D * sizeof *db);
-    }
-    for (int64_t first = begin; first < end; first += t->tile) {
-        int64_t rows = end - first < t->tile ? end - first : t->tile;
-        K->gate_grad(da, R(row_of)(&call->grad_in[H], first, D), R(row_of)(&call->grad_in[G], first, D),
-                     R(row_of)(&call->grad_out[Y], first, D), R(row_of)(&call->out[ALPHA], first, D),
-                     R(row_of)(&call->in[H], first, D), R(row_of)(&call->in[G], first, D), rows * D, call->fresh[H],
-                     call->fresh[G]);
-        R(backward_half)(f, H, first, rows, da, dw, first == begin);
-        R(backward_half)(f, G, first, rows, da, dw, first == begin);
-        if (db) {
-            K->sum_rows(db, da, rows, D);
-        }
-    }
-}
-
-#endif

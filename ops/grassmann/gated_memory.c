@@ -6,7 +6,6 @@
  *
  * A scan in time, parallel over sequences and blocks of channels; a gated linear recurrence, as in minGRU (Feng et al.,
  * arXiv 2410.01201). */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <string.h>
@@ -34,8 +33,63 @@ static part part_of(const scan *s, int64_t piece)
     return p;
 }
 
-#define ASC_SELF "ops/grassmann/gated_memory.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static inline float *at_f32(const asc_array *a, const scan *s, part p)
+{
+    return a->data ? (float *)a->data + p.sequence * s->N * s->r + p.channel : NULL;
+}
+
+static inline float *state_at_f32(const asc_array *a, const scan *s, part p)
+{
+    return a->data ? (float *)a->data + p.sequence * s->r + p.channel : NULL;
+}
+
+static void forward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const scan *s = arg;
+    asc_call *call = s->call;
+    part p = part_of(s, piece);
+    const float *a = at_f32(&call->in[A], s, p), *initial = state_at_f32(&call->in[INITIAL], s, p);
+    float *f = at_f32(&call->saved[GATE], s, p), *m = state_at_f32(&call->out[LAST], s, p);
+    if (initial) {
+        memcpy(m, initial, (size_t)p.width * sizeof *m);
+    } else {
+        memset(m, 0, (size_t)p.width * sizeof *m);
+    }
+    if (p.width == s->r) {
+        asc_kernels_f32()->sigmoid(f, a, s->N * s->r);
+    }
+    for (int64_t t = 0; t < s->N && p.width < s->r; t++) {
+        asc_kernels_f32()->sigmoid(f + t * s->r, a + t * s->r, p.width);
+    }
+    asc_kernels_f32()->memory(at_f32(&call->out[BEFORE], s, p), m, at_f32(&call->in[Z], s, p), f, s->N, p.width, s->r);
+}
+
+static void backward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const scan *s = arg;
+    asc_call *call = s->call;
+    part p = part_of(s, piece);
+    const float *dlast = state_at_f32(&call->grad_out[LAST], s, p);
+    float dm[CHANNELS] = {0};
+    if (dlast) {
+        memcpy(dm, dlast, (size_t)p.width * sizeof *dm);
+    }
+    asc_kernels_f32()->memory_grad(at_f32(&call->grad_in[Z], s, p), at_f32(&call->grad_in[A], s, p), dm,
+                                   at_f32(&call->grad_out[BEFORE], s, p), at_f32(&call->out[BEFORE], s, p),
+                                   at_f32(&call->in[Z], s, p), at_f32(&call->saved[GATE], s, p), s->N, p.width, s->r,
+                                   call->fresh[Z], call->fresh[A]);
+    float *initial = state_at_f32(&call->grad_in[INITIAL], s, p);
+    for (int64_t i = 0; i < p.width && initial; i++) {
+        initial[i] = call->fresh[INITIAL] ? dm[i] : initial[i] + dm[i];
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/grassmann/gated_memory.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -66,12 +120,12 @@ static asc_status run(asc_call *call, asc_piece_fn *piece)
 
 static asc_status forward(asc_call *call)
 {
-    return run(call, call->in[Z].dtype == ASC_F32 ? forward_piece_f32 : forward_piece_f64);
+    return run(call, BY_DTYPE(call->in[Z].dtype, forward_piece));
 }
 
 static asc_status backward(asc_call *call)
 {
-    return run(call, call->in[Z].dtype == ASC_F32 ? backward_piece_f32 : backward_piece_f64);
+    return run(call, BY_DTYPE(call->in[Z].dtype, backward_piece));
 }
 
 static uint32_t causal(const asc_call *call)
@@ -117,59 +171,3 @@ asc_tensor asc_gated_memory(asc_ctx *ctx, asc_tensor z, asc_tensor forget, asc_t
     }
     return out[BEFORE];
 }
-
-#else /* for each dtype */
-
-static inline real *R(at)(const asc_array *a, const scan *s, part p)
-{
-    return a->data ? (real *)a->data + p.sequence * s->N * s->r + p.channel : NULL;
-}
-
-static inline real *R(state_at)(const asc_array *a, const scan *s, part p)
-{
-    return a->data ? (real *)a->data + p.sequence * s->r + p.channel : NULL;
-}
-
-static void R(forward_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const scan *s = arg;
-    asc_call *call = s->call;
-    part p = part_of(s, piece);
-    const real *a = R(at)(&call->in[A], s, p), *initial = R(state_at)(&call->in[INITIAL], s, p);
-    real *f = R(at)(&call->saved[GATE], s, p), *m = R(state_at)(&call->out[LAST], s, p);
-    if (initial) {
-        memcpy(m, initial, (size_t)p.width * sizeof *m);
-    } else {
-        memset(m, 0, (size_t)p.width * sizeof *m);
-    }
-    if (p.width == s->r) {
-        K->sigmoid(f, a, s->N * s->r);
-    }
-    for (int64_t t = 0; t < s->N && p.width < s->r; t++) {
-        K->sigmoid(f + t * s->r, a + t * s->r, p.width);
-    }
-    K->memory(R(at)(&call->out[BEFORE], s, p), m, R(at)(&call->in[Z], s, p), f, s->N, p.width, s->r);
-}
-
-static void R(backward_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const scan *s = arg;
-    asc_call *call = s->call;
-    part p = part_of(s, piece);
-    const real *dlast = R(state_at)(&call->grad_out[LAST], s, p);
-    real dm[CHANNELS] = {0};
-    if (dlast) {
-        memcpy(dm, dlast, (size_t)p.width * sizeof *dm);
-    }
-    K->memory_grad(R(at)(&call->grad_in[Z], s, p), R(at)(&call->grad_in[A], s, p), dm,
-                   R(at)(&call->grad_out[BEFORE], s, p), R(at)(&call->out[BEFORE], s, p), R(at)(&call->in[Z], s, p),
-                   R(at)(&call->saved[GATE], s, p), s->N, p.width, s->r, call->fresh[Z], call->fresh[A]);
-    real *initial = R(state_at)(&call->grad_in[INITIAL], s, p);
-    for (int64_t i = 0; i < p.width && initial; i++) {
-        initial[i] = call->fresh[INITIAL] ? dm[i] : initial[i] + dm[i];
-    }
-}
-
-#endif

@@ -163,7 +163,7 @@ static asc_status prepare(asc_grassmann_job *job)
 {
     asc_call *call = job->call;
     asc_dtype dtype = call->in[Z].dtype;
-    bool single = dtype == ASC_F32, has_memory = call->in[MEMORY].ndim >= 0;
+    bool has_memory = call->in[MEMORY].ndim >= 0;
     int64_t rows = job->B * job->N, tokens = job->B * job->n;
     job->worker_bytes = asc_grassmann_worker_bytes(job);
     job->workers = asc_call_scratch(call, (size_t)asc_threads(call->ctx) * job->worker_bytes);
@@ -174,11 +174,9 @@ static asc_status prepare(asc_grassmann_job *job)
     if (!job->workers || !job->z.x || (has_memory && !job->memory.x)) {
         return ASC_ERR_MEMORY;
     }
-    asc_parallel(call->ctx, (rows + ASC_TILE - 1) / ASC_TILE,
-                 single ? asc_grassmann_lay_z_f32 : asc_grassmann_lay_z_f64, job);
+    asc_parallel(call->ctx, (rows + ASC_TILE - 1) / ASC_TILE, BY_DTYPE(dtype, asc_grassmann_lay_z), job);
     if (has_memory) {
-        asc_parallel(call->ctx, (tokens + ASC_TILE - 1) / ASC_TILE,
-                     single ? asc_grassmann_lay_memory_f32 : asc_grassmann_lay_memory_f64, job);
+        asc_parallel(call->ctx, (tokens + ASC_TILE - 1) / ASC_TILE, BY_DTYPE(dtype, asc_grassmann_lay_memory), job);
     }
     return ASC_OK;
 }
@@ -188,8 +186,7 @@ static asc_status forward(asc_call *call)
     asc_grassmann_job job = job_of(call);
     asc_status status = prepare(&job);
     if (!status) {
-        asc_parallel(call->ctx, job.tokens.tiles,
-                     call->in[Z].dtype == ASC_F32 ? asc_grassmann_forward_f32 : asc_grassmann_forward_f64, &job);
+        asc_parallel(call->ctx, job.tokens.tiles, BY_DTYPE(call->in[Z].dtype, asc_grassmann_forward), &job);
     }
     return status;
 }
@@ -259,8 +256,7 @@ static asc_status backward(asc_call *call)
     if (status) {
         return status;
     }
-    bool single = dtype == ASC_F32;
-    asc_parallel(call->ctx, job.tokens.chunks, single ? asc_grassmann_backward_f32 : asc_grassmann_backward_f64, &job);
+    asc_parallel(call->ctx, job.tokens.chunks, BY_DTYPE(dtype, asc_grassmann_backward), &job);
     if (job.dw) {
         asc_join_chunks(call->ctx, dtype, job.dw, job.tokens.chunks, job.D * job.P, call->grad_in[W].data,
                         call->fresh[W]);
@@ -270,8 +266,8 @@ static asc_status backward(asc_call *call)
     }
     join_offsets(&job);
     if (call->grad_in[Z].data) {
-        asc_parallel(call->ctx, (job.B * job.N + ASC_STRIP - 1) / ASC_STRIP,
-                     single ? asc_grassmann_gather_f32 : asc_grassmann_gather_f64, &job);
+        asc_parallel(call->ctx, (job.B * job.N + ASC_STRIP - 1) / ASC_STRIP, BY_DTYPE(dtype, asc_grassmann_gather),
+                     &job);
     }
     return ASC_OK;
 }

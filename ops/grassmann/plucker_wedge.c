@@ -11,7 +11,6 @@
  * All of it is computed in double, on vectors scaled by powers of 2: the products of two floats are exact there, so
  * that the wedge of nearly parallel ones keeps its digits (relative error 1e-16/sin of their angle). Swapping u and
  * v changes the sign to the bit, and u∧u is 0: nothing is ever fused. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <math.h>
@@ -102,7 +101,7 @@ static void add_multiple(double *y, double a, const double *x, int64_t n)
 /* p = u∧v, u_i v_j − u_j v_i row by row; returns ‖p‖. */
 static double make_wedge(double *p, const double *u, const double *v, int64_t r)
 {
-    const asc_kernels_f64 *k = asc_k64();
+    const asc_kernel_table_f64 *k = asc_kernels_f64();
     double *row = p;
     for (int64_t i = 0; i < r; i++) {
         int64_t n = r - 1 - i;
@@ -145,8 +144,142 @@ static void normalise_grad(const wedge *w, double *Mv, const scaled *u, const sc
     }
 }
 
-#define ASC_SELF "ops/grassmann/plucker_wedge.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static scaled load_f32(double *to, const float *x, int64_t r)
+{
+    enum { FARTHEST = 1000 }; /* so that 2^exponent is a normal number */
+    scaled s = {.v = to};
+    double most = 0;
+    for (int64_t i = 0; i < r; i++) {
+        most = fmax(most, fabs((double)x[i]));
+    }
+    if (most > 0 && most < INFINITY) {
+        frexp(most, &s.exponent);
+        s.exponent = s.exponent < -FARTHEST ? -FARTHEST : s.exponent > FARTHEST ? FARTHEST : s.exponent;
+    }
+    double factor = ldexp(1, -s.exponent);
+    for (int64_t i = 0; i < r; i++) {
+        to[i] = (double)x[i] * factor;
+    }
+    s.square = dot(to, to, r);
+    return s;
+}
+
+static scaled load_input_f32(const wedge *w, int input, int64_t row, double *to)
+{
+    return load_f32(to, (const float *)w->call->in[input].data + row * w->r, w->r);
+}
+
+static void forward_row_f32(const wedge *w, int64_t row, double *spare)
+{
+    double *p = spare + SPARE * w->r;
+    scaled u = load_input_f32(w, A, row, spare);
+    for (int64_t l = 0; l < w->m; l++) {
+        int64_t pair = row * w->m + l, second = second_of(w, row, l);
+        float *y = (float *)w->call->out[0].data + pair * w->R;
+        double *norm = (double *)w->call->saved[NORM].data + pair;
+        if (second < 0) {
+            *norm = 0;
+            memset(y, 0, (size_t)w->R * sizeof *y);
+            continue;
+        }
+        scaled v = load_input_f32(w, w->two ? B : A, second, spare + w->r);
+        floors f = floors_of(w, &u, &v);
+        *norm = make_wedge(p, u.v, v.v, w->r);
+        double F = fmax(fmax(*norm, f.absolute), f.relative), inverse = F > 0 ? 1 / F : 0;
+        for (int64_t i = 0; i < w->R; i++) {
+            y[i] = (float)(p[i] * inverse);
+        }
+    }
+}
+
+/* Mv = the antisymmetric matrix of g's upper triangle times v. */
+static void multiply_f32(double *Mv, const float *g, const double *v, int64_t r)
+{
+    memset(Mv, 0, (size_t)r * sizeof *Mv);
+    for (int64_t i = 0; i < r; i++) {
+        double even = 0, odd = 0;
+        int64_t j = i + 1;
+        for (; j + 2 <= r; j += 2, g += 2) {
+            double g0 = (double)g[0], g1 = (double)g[1];
+            even += g0 * v[j];
+            odd += g1 * v[j + 1];
+            Mv[j] -= g0 * v[i];
+            Mv[j + 1] -= g1 * v[i];
+        }
+        if (j < r) {
+            double g0 = (double)*g++;
+            even += g0 * v[j];
+            Mv[j] -= g0 * v[i];
+        }
+        Mv[i] += even + odd;
+    }
+}
+
+/* sum += the gradient of u from one pair, of which u is the first with sign 1, the second with -1. */
+static void add_pair_f32(const wedge *w, double *sum, const scaled *u, const scaled *v, int64_t pair, double sign,
+                         double *spare)
+{
+    double *Mv = spare, *across = spare + w->r;
+    multiply_f32(Mv, (const float *)w->call->grad_out[0].data + pair * w->R, v->v, w->r);
+    normalise_grad(w, Mv, u, v, ((const double *)w->call->saved[NORM].data)[pair], across);
+    add_multiple(sum, sign, Mv, w->r);
+}
+
+/* The gradient of one row of an input: of the pairs that it is the first of, then of those that it is the second of. */
+static void backward_row_f32(const wedge *w, int input, int64_t row, double *spare)
+{
+    double *sum = spare, *v_at = spare + 2 * w->r, *rest = spare + 3 * w->r;
+    scaled u = load_input_f32(w, input, row, spare + w->r), v;
+    memset(sum, 0, (size_t)w->r * sizeof *sum);
+    if (w->two) {
+        v = load_input_f32(w, input == A ? B : A, row, v_at);
+        add_pair_f32(w, sum, &u, &v, row, input == A ? 1 : -1, rest);
+    }
+    for (int64_t l = 0; l < w->m && !w->two; l++) {
+        int64_t offset = w->attrs->offset[l], t = row % w->N;
+        if (t >= offset) {
+            v = load_input_f32(w, A, row - offset, v_at);
+            add_pair_f32(w, sum, &u, &v, row * w->m + l, 1, rest);
+        }
+        if (t + offset < w->N) {
+            v = load_input_f32(w, A, row + offset, v_at);
+            add_pair_f32(w, sum, &u, &v, (row + offset) * w->m + l, -1, rest);
+        }
+    }
+    float *du = (float *)w->call->grad_in[input].data + row * w->r;
+    double factor = ldexp(1, -u.exponent);
+    for (int64_t i = 0; i < w->r; i++) {
+        float g = (float)(sum[i] * factor);
+        du[i] = w->call->fresh[input] ? g : du[i] + g;
+    }
+}
+
+static void forward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    const wedge *w = arg;
+    int64_t end = (piece + 1) * w->per_piece;
+    for (int64_t row = piece * w->per_piece; row < end && row < w->rows; row++) {
+        forward_row_f32(w, row, w->spare + worker * (SPARE * w->r + w->R));
+    }
+}
+
+static void backward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    const wedge *w = arg;
+    int64_t end = (piece + 1) * w->per_piece;
+    for (int64_t row = piece * w->per_piece; row < end && row < w->rows; row++) {
+        for (int input = A; input <= B; input++) {
+            if (w->call->grad_in[input].data) {
+                backward_row_f32(w, input, row, w->spare + worker * (SPARE * w->r + w->R));
+            }
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/grassmann/plucker_wedge.f64.h"
 
 static asc_status expect_attrs(asc_call *call)
 {
@@ -209,12 +342,12 @@ static asc_status run(asc_call *call, asc_piece_fn *piece)
 
 static asc_status forward(asc_call *call)
 {
-    return run(call, call->in[A].dtype == ASC_F32 ? forward_piece_f32 : forward_piece_f64);
+    return run(call, BY_DTYPE(call->in[A].dtype, forward_piece));
 }
 
 static asc_status backward(asc_call *call)
 {
-    return run(call, call->in[A].dtype == ASC_F32 ? backward_piece_f32 : backward_piece_f64);
+    return run(call, BY_DTYPE(call->in[A].dtype, backward_piece));
 }
 
 static double flops(const asc_call *call)
@@ -280,139 +413,3 @@ asc_tensor asc_plucker_wedge_past(asc_ctx *ctx, asc_tensor z, int n_offsets, con
     }
     return asc_apply1(ctx, &asc_op_plucker_wedge, (asc_tensor[]){z, asc_null()}, 2, &a);
 }
-
-#else /* for each dtype */
-
-static scaled R(load)(double *to, const real *x, int64_t r)
-{
-    enum { FARTHEST = 1000 }; /* so that 2^exponent is a normal number */
-    scaled s = {.v = to};
-    double most = 0;
-    for (int64_t i = 0; i < r; i++) {
-        most = fmax(most, fabs((double)x[i]));
-    }
-    if (most > 0 && most < INFINITY) {
-        frexp(most, &s.exponent);
-        s.exponent = s.exponent < -FARTHEST ? -FARTHEST : s.exponent > FARTHEST ? FARTHEST : s.exponent;
-    }
-    double factor = ldexp(1, -s.exponent);
-    for (int64_t i = 0; i < r; i++) {
-        to[i] = (double)x[i] * factor;
-    }
-    s.square = dot(to, to, r);
-    return s;
-}
-
-static scaled R(load_input)(const wedge *w, int input, int64_t row, double *to)
-{
-    return R(load)(to, (const real *)w->call->in[input].data + row * w->r, w->r);
-}
-
-static void R(forward_row)(const wedge *w, int64_t row, double *spare)
-{
-    double *p = spare + SPARE * w->r;
-    scaled u = R(load_input)(w, A, row, spare);
-    for (int64_t l = 0; l < w->m; l++) {
-        int64_t pair = row * w->m + l, second = second_of(w, row, l);
-        real *y = (real *)w->call->out[0].data + pair * w->R;
-        double *norm = (double *)w->call->saved[NORM].data + pair;
-        if (second < 0) {
-            *norm = 0;
-            memset(y, 0, (size_t)w->R * sizeof *y);
-            continue;
-        }
-        scaled v = R(load_input)(w, w->two ? B : A, second, spare + w->r);
-        floors f = floors_of(w, &u, &v);
-        *norm = make_wedge(p, u.v, v.v, w->r);
-        double F = fmax(fmax(*norm, f.absolute), f.relative), inverse = F > 0 ? 1 / F : 0;
-        for (int64_t i = 0; i < w->R; i++) {
-            y[i] = (real)(p[i] * inverse);
-        }
-    }
-}
-
-/* Mv = the antisymmetric matrix of g's upper triangle times v. */
-static void R(multiply)(double *Mv, const real *g, const double *v, int64_t r)
-{
-    memset(Mv, 0, (size_t)r * sizeof *Mv);
-    for (int64_t i = 0; i < r; i++) {
-        double even = 0, odd = 0;
-        int64_t j = i + 1;
-        for (; j + 2 <= r; j += 2, g += 2) {
-            double g0 = (double)g[0], g1 = (double)g[1];
-            even += g0 * v[j];
-            odd += g1 * v[j + 1];
-            Mv[j] -= g0 * v[i];
-            Mv[j + 1] -= g1 * v[i];
-        }
-        if (j < r) {
-            double g0 = (double)*g++;
-            even += g0 * v[j];
-            Mv[j] -= g0 * v[i];
-        }
-        Mv[i] += even + odd;
-    }
-}
-
-/* sum += the gradient of u from one pair, of which u is the first with sign 1, the second with -1. */
-static void R(add_pair)(const wedge *w, double *sum, const scaled *u, const scaled *v, int64_t pair, double sign,
-                        double *spare)
-{
-    double *Mv = spare, *across = spare + w->r;
-    R(multiply)(Mv, (const real *)w->call->grad_out[0].data + pair * w->R, v->v, w->r);
-    normalise_grad(w, Mv, u, v, ((const double *)w->call->saved[NORM].data)[pair], across);
-    add_multiple(sum, sign, Mv, w->r);
-}
-
-/* The gradient of one row of an input: of the pairs that it is the first of, then of those that it is the second of. */
-static void R(backward_row)(const wedge *w, int input, int64_t row, double *spare)
-{
-    double *sum = spare, *v_at = spare + 2 * w->r, *rest = spare + 3 * w->r;
-    scaled u = R(load_input)(w, input, row, spare + w->r), v;
-    memset(sum, 0, (size_t)w->r * sizeof *sum);
-    if (w->two) {
-        v = R(load_input)(w, input == A ? B : A, row, v_at);
-        R(add_pair)(w, sum, &u, &v, row, input == A ? 1 : -1, rest);
-    }
-    for (int64_t l = 0; l < w->m && !w->two; l++) {
-        int64_t offset = w->attrs->offset[l], t = row % w->N;
-        if (t >= offset) {
-            v = R(load_input)(w, A, row - offset, v_at);
-            R(add_pair)(w, sum, &u, &v, row * w->m + l, 1, rest);
-        }
-        if (t + offset < w->N) {
-            v = R(load_input)(w, A, row + offset, v_at);
-            R(add_pair)(w, sum, &u, &v, (row + offset) * w->m + l, -1, rest);
-        }
-    }
-    real *du = (real *)w->call->grad_in[input].data + row * w->r;
-    double factor = ldexp(1, -u.exponent);
-    for (int64_t i = 0; i < w->r; i++) {
-        real g = (real)(sum[i] * factor);
-        du[i] = w->call->fresh[input] ? g : du[i] + g;
-    }
-}
-
-static void R(forward_piece)(void *arg, int64_t piece, int worker)
-{
-    const wedge *w = arg;
-    int64_t end = (piece + 1) * w->per_piece;
-    for (int64_t row = piece * w->per_piece; row < end && row < w->rows; row++) {
-        R(forward_row)(w, row, w->spare + worker * (SPARE * w->r + w->R));
-    }
-}
-
-static void R(backward_piece)(void *arg, int64_t piece, int worker)
-{
-    const wedge *w = arg;
-    int64_t end = (piece + 1) * w->per_piece;
-    for (int64_t row = piece * w->per_piece; row < end && row < w->rows; row++) {
-        for (int input = A; input <= B; input++) {
-            if (w->call->grad_in[input].data) {
-                R(backward_row)(w, input, row, w->spare + worker * (SPARE * w->r + w->R));
-            }
-        }
-    }
-}
-
-#endif

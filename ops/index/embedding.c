@@ -3,7 +3,6 @@
  *   dx[o, v, :] = Σ_{i: index[i] = v} dy[o, i, :], summed in the order of i.
  *
  * embedding takes rows of a table, under an index of any shape; index_select takes slices along any dimension. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <string.h>
@@ -57,8 +56,24 @@ static int64_t strips(const rows *r)
     return (r->width + STRIP - 1) / STRIP;
 }
 
-#define ASC_SELF "ops/index/embedding.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void add_strip_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const rows *r = arg;
+    int64_t o = piece / strips(r), column = piece % strips(r) * STRIP;
+    int64_t width = r->width - column < STRIP ? r->width - column : STRIP;
+    float *dx = (float *)r->x + o * r->limit * r->width + column;
+    const float *dy = (const float *)r->y + o * r->n * r->width + column;
+    void (*acc)(float *, const float *, int64_t) = asc_kernels_f32()->acc;
+    for (int64_t i = 0; i < r->n; i++) {
+        acc(dx + r->index[i] * r->width, dy + i * r->width, width);
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/index/embedding.f64.h"
 
 static asc_status add(asc_call *call, rows r)
 {
@@ -73,7 +88,7 @@ static asc_status add(asc_call *call, rows r)
     if (call->fresh[X]) {
         asc_clear(call->ctx, r.x, asc_array_bytes(&call->grad_in[X]));
     }
-    asc_parallel(call->ctx, r.outer * strips(&r), r.dtype == ASC_F32 ? add_strip_f32 : add_strip_f64, &r);
+    asc_parallel(call->ctx, r.outer * strips(&r), BY_DTYPE(r.dtype, add_strip), &r);
     return ASC_OK;
 }
 
@@ -217,21 +232,3 @@ asc_tensor asc_index_select(asc_ctx *ctx, asc_tensor x, int dim, asc_tensor inde
 {
     return asc_apply1(ctx, &asc_op_index_select, (asc_tensor[]){x, index}, 2, &(select_attrs){dim});
 }
-
-#else /* for each dtype */
-
-static void R(add_strip)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const rows *r = arg;
-    int64_t o = piece / strips(r), column = piece % strips(r) * STRIP;
-    int64_t width = r->width - column < STRIP ? r->width - column : STRIP;
-    real *dx = (real *)r->x + o * r->limit * r->width + column;
-    const real *dy = (const real *)r->y + o * r->n * r->width + column;
-    void (*acc)(real *, const real *, int64_t) = K->acc;
-    for (int64_t i = 0; i < r->n; i++) {
-        acc(dx + r->index[i] * r->width, dy + i * r->width, width);
-    }
-}
-
-#endif

@@ -4,7 +4,6 @@
  *   scatter_add  y = x, then y[a, v, b] += src[a, i, b]    dx = dy,  dsrc[a, i, b] = dy[a, v, b]
  *
  * Sums are in the order of i. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <string.h>
@@ -44,8 +43,45 @@ static void line_begin(const lines *l, int64_t line, int64_t *in_index, int64_t 
     }
 }
 
-#define ASC_SELF "ops/index/gather.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void take_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const lines *l = arg;
+    int64_t end = (piece + 1) * l->in_piece, xs = l->x->stride[l->dim], is = l->index->stride[l->dim];
+    for (int64_t line = piece * l->in_piece; line < end && line < l->n; line++) {
+        int64_t at, from;
+        line_begin(l, line, &at, &from);
+        const int64_t *index = (const int64_t *)l->index->data + at;
+        const float *x = (const float *)(const void *)l->from + from;
+        float *y = (float *)(void *)l->to + at;
+        for (int64_t i = 0; i < l->index->shape[l->dim]; i++) {
+            float v = x[index[i * is] * xs];
+            y[i * is] = l->fresh ? v : y[i * is] + v;
+        }
+    }
+}
+
+static void add_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const lines *l = arg;
+    int64_t end = (piece + 1) * l->in_piece, xs = l->x->stride[l->dim], is = l->index->stride[l->dim];
+    for (int64_t line = piece * l->in_piece; line < end && line < l->n; line++) {
+        int64_t at, to;
+        line_begin(l, line, &at, &to);
+        const int64_t *index = (const int64_t *)l->index->data + at;
+        const float *dy = (const float *)(const void *)l->from + at;
+        float *dx = (float *)(void *)l->to + to;
+        for (int64_t i = 0; i < l->index->shape[l->dim]; i++) {
+            dx[index[i * is] * xs] += dy[i * is];
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/index/gather.f64.h"
 
 /* Runs fn over the lines of the index into x, or into an array of its shape. */
 static asc_status run(asc_call *call, const asc_array *x, const void *from, void *to, bool fresh, asc_piece_fn *fn)
@@ -66,12 +102,12 @@ static asc_status run(asc_call *call, const asc_array *x, const void *from, void
 
 static asc_status take(asc_call *call, const asc_array *x, void *to, bool fresh)
 {
-    return run(call, x, x->data, to, fresh, x->dtype == ASC_F32 ? take_f32 : take_f64);
+    return run(call, x, x->data, to, fresh, BY_DTYPE(x->dtype, take));
 }
 
 static asc_status add(asc_call *call, const asc_array *x, const void *from)
 {
-    return run(call, x, from, x->data, false, x->dtype == ASC_F32 ? add_f32 : add_f64);
+    return run(call, x, from, x->data, false, BY_DTYPE(x->dtype, add));
 }
 
 static asc_status check_index(asc_call *call)
@@ -208,42 +244,3 @@ asc_tensor asc_gather(asc_ctx *ctx, asc_tensor x, int dim, asc_tensor index)
 {
     return asc_apply1(ctx, &asc_op_gather, (asc_tensor[]){x, index}, 2, &(gather_attrs){dim});
 }
-
-#else /* for each dtype */
-
-static void R(take)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const lines *l = arg;
-    int64_t end = (piece + 1) * l->in_piece, xs = l->x->stride[l->dim], is = l->index->stride[l->dim];
-    for (int64_t line = piece * l->in_piece; line < end && line < l->n; line++) {
-        int64_t at, from;
-        line_begin(l, line, &at, &from);
-        const int64_t *index = (const int64_t *)l->index->data + at;
-        const real *x = (const real *)(const void *)l->from + from;
-        real *y = (real *)(void *)l->to + at;
-        for (int64_t i = 0; i < l->index->shape[l->dim]; i++) {
-            real v = x[index[i * is] * xs];
-            y[i * is] = l->fresh ? v : y[i * is] + v;
-        }
-    }
-}
-
-static void R(add)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const lines *l = arg;
-    int64_t end = (piece + 1) * l->in_piece, xs = l->x->stride[l->dim], is = l->index->stride[l->dim];
-    for (int64_t line = piece * l->in_piece; line < end && line < l->n; line++) {
-        int64_t at, to;
-        line_begin(l, line, &at, &to);
-        const int64_t *index = (const int64_t *)l->index->data + at;
-        const real *dy = (const real *)(const void *)l->from + at;
-        real *dx = (real *)(void *)l->to + to;
-        for (int64_t i = 0; i < l->index->shape[l->dim]; i++) {
-            dx[index[i * is] * xs] += dy[i * is];
-        }
-    }
-}
-
-#endif

@@ -9,7 +9,6 @@
  * Entries are compared by integer keys of that order. The k-th largest key is found by distributing keys to buckets and
  * going on with the bucket that holds it: each pass divides the range of the keys by 32 at least, so the time
  * is O(n + k log k) for any values. */
-#ifndef ASC_REAL
 #include "ops/shared/mask.h"
 
 #include <string.h>
@@ -53,8 +52,199 @@ static topk_job job_of(asc_call *call)
     return (topk_job){.call = call, .rows = asc_leading(x, x->ndim - 1), .n = n, .k = k, .found = k < n ? k : n};
 }
 
-#define ASC_SELF "ops/index/topk.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+#define NAN_KEY     ((key_f32)((code_f32)-1 >> 1)) /* the largest key; */
+#define NOT_ALLOWED (-NAN_KEY - 1)               /* the least one: the keys of reals, -∞ too, are above it */
+
+/* The bits of a float, read as an integer, are in order already where it is positive. */
+static inline key_f32 key_of_f32(float x)
+{
+    key_f32 bits;
+    x += 0; /* -0 becomes 0 */
+    memcpy(&bits, &x, sizeof bits);
+    bits ^= bits < 0 ? NAN_KEY : 0;
+    return x == x ? bits : NAN_KEY;
+}
+
+static void make_keys_f32(key_f32 *key, const float *x, const uint8_t *mask, int64_t step, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + STEP <= n; i += STEP) {
+        for (int l = 0; l < STEP; l++) {
+            key[i + l] = key_of_f32(x[i + l]);
+        }
+    }
+    for (; i < n; i++) {
+        key[i] = key_of_f32(x[i]);
+    }
+    for (i = 0; i < n && mask; i++) {
+        key[i] = mask[i * step] ? key[i] : NOT_ALLOWED;
+    }
+}
+
+/* The k-th largest of a[n], 1 <= k <= n; a is overwritten. */
+static key_f32 kth_largest_f32(key_f32 *a, int64_t n, int64_t k)
+{
+    for (;;) {
+        key_f32 least = a[0], most = a[0];
+        for (int64_t i = 1; i < n; i++) {
+            least = a[i] < least ? a[i] : least;
+            most = a[i] > most ? a[i] : most;
+        }
+        if (least == most) {
+            return most;
+        }
+        code_f32 from = (code_f32)least, range = (code_f32)most - from;
+        int shift = 0;
+        while (range >> shift >= BUCKETS) {
+            shift++;
+        }
+        int64_t count[BUCKETS] = {0}, kept = 0;
+        for (int64_t i = 0; i < n; i++) {
+            count[((code_f32)a[i] - from) >> shift]++;
+        }
+        code_f32 bucket = range >> shift;
+        for (; count[bucket] < k; bucket--) {
+            k -= count[bucket];
+        }
+        for (int64_t i = 0; i < n; i++) {
+            if (((code_f32)a[i] - from) >> shift == bucket) {
+                a[kept++] = a[i];
+            }
+        }
+        n = kept;
+    }
+}
+
+/* A key that at least k of the n are not below: the k-th largest of the largest keys of 2k parts of the row or more.
+ * With k much smaller than n it leaves few candidates. */
+static key_f32 lower_bound_f32(const key_f32 *key, int64_t n, int64_t k)
+{
+    key_f32 lane[LANES];
+    int64_t lanes = FEWEST_LANES;
+    while (lanes < 2 * k) {
+        lanes *= 2;
+    }
+    if (lanes > LANES || n < 4 * lanes) {
+        return NOT_ALLOWED;
+    }
+    memcpy(lane, key, (size_t)lanes * sizeof *lane);
+    for (int64_t i = lanes; i + STEP <= n; i += STEP) {
+        key_f32 *part = lane + i % lanes;
+        for (int l = 0; l < STEP; l++) {
+            part[l] = key[i + l] > part[l] ? key[i + l] : part[l];
+        }
+    }
+    return kth_largest_f32(lane, lanes, k);
+}
+
+/* Sorts e[n] by descending key, equal keys as they come: runs of RUN by insertion, then merged into spare and back. */
+static void sort_f32(entry_f32 *e, entry_f32 *spare, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        entry_f32 moved = e[i];
+        int64_t at = i;
+        for (; at % RUN > 0 && e[at - 1].key < moved.key; at--) {
+            e[at] = e[at - 1];
+        }
+        e[at] = moved;
+    }
+    for (int64_t width = RUN; width < n; width *= 2) {
+        for (int64_t first = 0; first < n; first += 2 * width) {
+            int64_t middle = first + width < n ? first + width : n, end = middle + width < n ? middle + width : n;
+            for (int64_t at = first, left = first, right = middle; at < end; at++) {
+                bool take_left = right == end || (left < middle && e[left].key >= e[right].key);
+                spare[at] = e[take_left ? left++ : right++];
+            }
+        }
+        memcpy(e, spare, (size_t)n * sizeof *e);
+    }
+}
+
+/* The entries whose keys are not below the bound, and copies of these keys; their number. */
+static int64_t find_candidates_f32(const key_f32 *key, int64_t n, key_f32 bound, int64_t *candidate, key_f32 *copy)
+{
+    int64_t m = 0;
+    for (int64_t i = 0; i < n; i += STEP) {
+        int64_t end = i + STEP < n ? i + STEP : n;
+        int some = end < i + STEP;
+        for (int l = 0; l < STEP && end == i + STEP; l++) {
+            some += key[i + l] >= bound;
+        }
+        for (int64_t e = i; e < end && some > 0; e++) {
+            copy[m] = key[e];
+            candidate[m] = e;
+            m += key[e] >= bound;
+        }
+    }
+    return m;
+}
+
+/* The k largest of key[n], sorted, into chosen[0 … k-1]; chosen has room for 2k. */
+static void select_f32(const key_f32 *key, key_f32 *spare, int64_t *candidate, int64_t n, int64_t k, entry_f32 *chosen)
+{
+    int64_t m = find_candidates_f32(key, n, lower_bound_f32(key, n, k), candidate, spare);
+    int64_t above = 0, equal = 0, taken = 0;
+    key_f32 kth = kth_largest_f32(spare, m, k);
+    for (int64_t c = 0; c < m; c++) {
+        above += key[candidate[c]] > kth;
+    }
+    for (int64_t c = 0; c < m; c++) {
+        entry_f32 e = {key[candidate[c]], candidate[c]};
+        if (e.key > kth) {
+            chosen[taken++] = e;
+        } else if (e.key == kth && above + equal < k) {
+            chosen[above + equal++] = e;
+        }
+    }
+    sort_f32(chosen, chosen + k, above);
+}
+
+static void select_piece_f32(void *arg, int64_t piece, int worker)
+{
+    const topk_job *j = arg;
+    key_f32 *key = (key_f32 *)j->keys + 2 * worker * j->n;
+    entry_f32 *chosen = (entry_f32 *)j->chosen + 2 * worker * j->found;
+    int64_t first = piece * asc_rows_per_piece(j->n), end = first + asc_rows_per_piece(j->n);
+    for (int64_t row = first; row < end && row < j->rows; row++) {
+        const float *x = (const float *)j->call->in[X].data + row * j->n;
+        float *value = (float *)j->call->out[VALUES].data + row * j->k;
+        int64_t *index = (int64_t *)j->call->out[INDEX].data + row * j->k;
+        make_keys_f32(key, x, asc_row_mask_at(&j->mask, row), j->mask.step, j->n);
+        if (j->found > 0) {
+            select_f32(key, key + j->n, j->candidates + worker * j->n, j->n, j->found, chosen);
+        }
+        for (int64_t r = 0; r < j->k; r++) {
+            bool there = r < j->found && chosen[r].key != NOT_ALLOWED;
+            index[r] = there ? chosen[r].index : -1;
+            value[r] = there ? x[chosen[r].index] : 0;
+        }
+    }
+}
+
+static void scatter_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const topk_job *j = arg;
+    int64_t first = piece * asc_rows_per_piece(j->k), end = first + asc_rows_per_piece(j->k);
+    for (int64_t row = first; row < end && row < j->rows; row++) {
+        const float *dy = (const float *)j->call->grad_out[VALUES].data + row * j->k;
+        const int64_t *index = (const int64_t *)j->call->out[INDEX].data + row * j->k;
+        float *dx = (float *)j->call->grad_in[X].data + row * j->n;
+        for (int64_t r = 0; r < j->k; r++) {
+            if (index[r] >= 0) {
+                dx[index[r]] += dy[r];
+            }
+        }
+    }
+}
+
+#undef NAN_KEY
+#undef NOT_ALLOWED
+
+/* ---- end of float ---- */
+#include "ops/index/topk.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -85,7 +275,7 @@ static asc_status forward(asc_call *call)
         return ASC_ERR_MEMORY;
     }
     if (j.k > 0) {
-        asc_parallel(call->ctx, asc_row_pieces(j.rows, j.n), single ? select_piece_f32 : select_piece_f64, &j);
+        asc_parallel(call->ctx, asc_row_pieces(j.rows, j.n), BY_DTYPE(call->in[X].dtype, select_piece), &j);
     }
     return ASC_OK;
 }
@@ -96,8 +286,7 @@ static asc_status backward(asc_call *call)
     if (call->fresh[X]) {
         asc_clear(call->ctx, call->grad_in[X].data, asc_array_bytes(&call->grad_in[X]));
     }
-    asc_parallel(call->ctx, asc_row_pieces(j.rows, j.k),
-                 call->in[X].dtype == ASC_F32 ? scatter_piece_f32 : scatter_piece_f64, &j);
+    asc_parallel(call->ctx, asc_row_pieces(j.rows, j.k), BY_DTYPE(call->in[X].dtype, scatter_piece), &j);
     return ASC_OK;
 }
 
@@ -105,9 +294,11 @@ static asc_status backward(asc_call *call)
  * ranges are wide for so few of them. */
 static const asc_sample samples[] = {
     {.in = {{'u', 3, {2, 3, 7}, .lo = -16, .hi = 16}}, .attrs = &(const topk_attrs){3}},
-    {.in = {{'u', 3, {2, 3, 6}, .lo = -16, .hi = 16}, {'b', 3, {2, 3, 6}}}, .attrs = &(const topk_attrs){4},
+    {.in = {{'u', 3, {2, 3, 6}, .lo = -16, .hi = 16}, {'b', 3, {2, 3, 6}}},
+     .attrs = &(const topk_attrs){4},
      .note = "a mask, rows with fewer than k"},
-    {.in = {{'u', 2, {3, 5}, .lo = -16, .hi = 16}, {'b', 1, {5}}}, .attrs = &(const topk_attrs){2},
+    {.in = {{'u', 2, {3, 5}, .lo = -16, .hi = 16}, {'b', 1, {5}}},
+     .attrs = &(const topk_attrs){2},
      .note = "one mask for all rows"},
     {.in = {{'u', 2, {2, 3}, .lo = -16, .hi = 16}}, .attrs = &(const topk_attrs){5}, .note = "k above n"},
     {.in = {{'u', 1, {1}, .lo = -16, .hi = 16}}, .attrs = &(const topk_attrs){1}, .note = "length 1"},
@@ -130,8 +321,8 @@ const asc_op asc_op_topk = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
-    .bench = &(const asc_sample){.in = {{'u', 4, {32, 4, 128, 128}, .lo = -1, .hi = 1}},
-                                 .attrs = &(const topk_attrs){16}},
+    .bench =
+        &(const asc_sample){.in = {{'u', 4, {32, 4, 128, 128}, .lo = -1, .hi = 1}}, .attrs = &(const topk_attrs){16}},
 };
 
 asc_tensor asc_topk(asc_ctx *ctx, asc_tensor x, asc_tensor mask, int64_t k, asc_tensor *index)
@@ -143,195 +334,3 @@ asc_tensor asc_topk(asc_ctx *ctx, asc_tensor x, asc_tensor mask, int64_t k, asc_
     }
     return out[VALUES];
 }
-
-#else /* for each dtype */
-
-#define NAN_KEY     ((R(key))((R(code))-1 >> 1)) /* the largest key; */
-#define NOT_ALLOWED (-NAN_KEY - 1)               /* the least one: the keys of reals, -∞ too, are above it */
-
-/* The bits of a float, read as an integer, are in order already where it is positive. */
-static inline R(key) R(key_of)(real x)
-{
-    R(key) bits;
-    x += 0; /* -0 becomes 0 */
-    memcpy(&bits, &x, sizeof bits);
-    bits ^= bits < 0 ? NAN_KEY : 0;
-    return x == x ? bits : NAN_KEY;
-}
-
-static void R(make_keys)(R(key) *key, const real *x, const uint8_t *mask, int64_t step, int64_t n)
-{
-    int64_t i = 0;
-    for (; i + STEP <= n; i += STEP) {
-        for (int l = 0; l < STEP; l++) {
-            key[i + l] = R(key_of)(x[i + l]);
-        }
-    }
-    for (; i < n; i++) {
-        key[i] = R(key_of)(x[i]);
-    }
-    for (i = 0; i < n && mask; i++) {
-        key[i] = mask[i * step] ? key[i] : NOT_ALLOWED;
-    }
-}
-
-/* The k-th largest of a[n], 1 <= k <= n; a is overwritten. */
-static R(key) R(kth_largest)(R(key) *a, int64_t n, int64_t k)
-{
-    for (;;) {
-        R(key) least = a[0], most = a[0];
-        for (int64_t i = 1; i < n; i++) {
-            least = a[i] < least ? a[i] : least;
-            most = a[i] > most ? a[i] : most;
-        }
-        if (least == most) {
-            return most;
-        }
-        R(code) from = (R(code))least, range = (R(code))most - from;
-        int shift = 0;
-        while (range >> shift >= BUCKETS) {
-            shift++;
-        }
-        int64_t count[BUCKETS] = {0}, kept = 0;
-        for (int64_t i = 0; i < n; i++) {
-            count[((R(code))a[i] - from) >> shift]++;
-        }
-        R(code) bucket = range >> shift;
-        for (; count[bucket] < k; bucket--) {
-            k -= count[bucket];
-        }
-        for (int64_t i = 0; i < n; i++) {
-            if (((R(code))a[i] - from) >> shift == bucket) {
-                a[kept++] = a[i];
-            }
-        }
-        n = kept;
-    }
-}
-
-/* A key that at least k of the n are not below: the k-th largest of the largest keys of 2k parts of the row or more.
- * With k much smaller than n it leaves few candidates. */
-static R(key) R(lower_bound)(const R(key) *key, int64_t n, int64_t k)
-{
-    R(key) lane[LANES];
-    int64_t lanes = FEWEST_LANES;
-    while (lanes < 2 * k) {
-        lanes *= 2;
-    }
-    if (lanes > LANES || n < 4 * lanes) {
-        return NOT_ALLOWED;
-    }
-    memcpy(lane, key, (size_t)lanes * sizeof *lane);
-    for (int64_t i = lanes; i + STEP <= n; i += STEP) {
-        R(key) *part = lane + i % lanes;
-        for (int l = 0; l < STEP; l++) {
-            part[l] = key[i + l] > part[l] ? key[i + l] : part[l];
-        }
-    }
-    return R(kth_largest)(lane, lanes, k);
-}
-
-/* Sorts e[n] by descending key, equal keys as they come: runs of RUN by insertion, then merged into spare and back. */
-static void R(sort)(R(entry) *e, R(entry) *spare, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        R(entry) moved = e[i];
-        int64_t at = i;
-        for (; at % RUN > 0 && e[at - 1].key < moved.key; at--) {
-            e[at] = e[at - 1];
-        }
-        e[at] = moved;
-    }
-    for (int64_t width = RUN; width < n; width *= 2) {
-        for (int64_t first = 0; first < n; first += 2 * width) {
-            int64_t middle = first + width < n ? first + width : n, end = middle + width < n ? middle + width : n;
-            for (int64_t at = first, left = first, right = middle; at < end; at++) {
-                bool take_left = right == end || (left < middle && e[left].key >= e[right].key);
-                spare[at] = e[take_left ? left++ : right++];
-            }
-        }
-        memcpy(e, spare, (size_t)n * sizeof *e);
-    }
-}
-
-/* The entries whose keys are not below the bound, and copies of these keys; their number. */
-static int64_t R(find_candidates)(const R(key) *key, int64_t n, R(key) bound, int64_t *candidate, R(key) *copy)
-{
-    int64_t m = 0;
-    for (int64_t i = 0; i < n; i += STEP) {
-        int64_t end = i + STEP < n ? i + STEP : n;
-        int some = end < i + STEP;
-        for (int l = 0; l < STEP && end == i + STEP; l++) {
-            some += key[i + l] >= bound;
-        }
-        for (int64_t e = i; e < end && some > 0; e++) {
-            copy[m] = key[e];
-            candidate[m] = e;
-            m += key[e] >= bound;
-        }
-    }
-    return m;
-}
-
-/* The k largest of key[n], sorted, into chosen[0 … k-1]; chosen has room for 2k. */
-static void R(select)(const R(key) *key, R(key) *spare, int64_t *candidate, int64_t n, int64_t k, R(entry) *chosen)
-{
-    int64_t m = R(find_candidates)(key, n, R(lower_bound)(key, n, k), candidate, spare);
-    int64_t above = 0, equal = 0, taken = 0;
-    R(key) kth = R(kth_largest)(spare, m, k);
-    for (int64_t c = 0; c < m; c++) {
-        above += key[candidate[c]] > kth;
-    }
-    for (int64_t c = 0; c < m; c++) {
-        R(entry) e = {key[candidate[c]], candidate[c]};
-        if (e.key > kth) {
-            chosen[taken++] = e;
-        } else if (e.key == kth && above + equal < k) {
-            chosen[above + equal++] = e;
-        }
-    }
-    R(sort)(chosen, chosen + k, above);
-}
-
-static void R(select_piece)(void *arg, int64_t piece, int worker)
-{
-    const topk_job *j = arg;
-    R(key) *key = (R(key) *)j->keys + 2 * worker * j->n;
-    R(entry) *chosen = (R(entry) *)j->chosen + 2 * worker * j->found;
-    int64_t first = piece * asc_rows_per_piece(j->n), end = first + asc_rows_per_piece(j->n);
-    for (int64_t row = first; row < end && row < j->rows; row++) {
-        const real *x = (const real *)j->call->in[X].data + row * j->n;
-        real *value = (real *)j->call->out[VALUES].data + row * j->k;
-        int64_t *index = (int64_t *)j->call->out[INDEX].data + row * j->k;
-        R(make_keys)(key, x, asc_row_mask_at(&j->mask, row), j->mask.step, j->n);
-        if (j->found > 0) {
-            R(select)(key, key + j->n, j->candidates + worker * j->n, j->n, j->found, chosen);
-        }
-        for (int64_t r = 0; r < j->k; r++) {
-            bool there = r < j->found && chosen[r].key != NOT_ALLOWED;
-            index[r] = there ? chosen[r].index : -1;
-            value[r] = there ? x[chosen[r].index] : 0;
-        }
-    }
-}
-
-static void R(scatter_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const topk_job *j = arg;
-    int64_t first = piece * asc_rows_per_piece(j->k), end = first + asc_rows_per_piece(j->k);
-    for (int64_t row = first; row < end && row < j->rows; row++) {
-        const real *dy = (const real *)j->call->grad_out[VALUES].data + row * j->k;
-        const int64_t *index = (const int64_t *)j->call->out[INDEX].data + row * j->k;
-        real *dx = (real *)j->call->grad_in[X].data + row * j->n;
-        for (int64_t r = 0; r < j->k; r++) {
-            if (index[r] >= 0) {
-                dx[index[r]] += dy[r];
-            }
-        }
-    }
-}
-
-#undef NAN_KEY
-#undef NOT_ALLOWED
-#endif

@@ -1,7 +1,6 @@
 /* ops/index/topk_gather.c: the rows that topk has chosen: y[…, r, j, :] = x[…, index[…, r, j], :], and 0 for index -1.
  *
  *   dx[…, v, :] = Σ_{(r, j): index[r, j] = v} dy[r, j, :], summed in the order of (r, j). */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <string.h>
@@ -34,8 +33,43 @@ static int64_t strips(const picks *p)
     return (p->d + STRIP - 1) / STRIP;
 }
 
-#define ASC_SELF "ops/index/topk_gather.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void take_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const picks *p = arg;
+    int64_t first = piece * picks_in_piece(p), end = first + picks_in_piece(p), all = p->batch * p->picks;
+    size_t bytes = (size_t)p->d * sizeof(float);
+    for (int64_t i = first; i < end && i < all; i++) {
+        float *y = (float *)p->call->out[0].data + i * p->d;
+        if (p->index[i] < 0) {
+            memset(y, 0, bytes);
+        } else {
+            memcpy(y, (const float *)p->call->in[X].data + (i / p->picks * p->n + p->index[i]) * p->d, bytes);
+        }
+    }
+}
+
+static void add_strip_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const picks *p = arg;
+    int64_t b = piece / strips(p), column = piece % strips(p) * STRIP;
+    int64_t width = p->d - column < STRIP ? p->d - column : STRIP;
+    const int64_t *index = p->index + b * p->picks;
+    const float *dy = (const float *)p->call->grad_out[0].data + b * p->picks * p->d + column;
+    float *dx = (float *)p->call->grad_in[X].data + b * p->n * p->d + column;
+    void (*acc)(float *, const float *, int64_t) = asc_kernels_f32()->acc;
+    for (int64_t i = 0; i < p->picks; i++) {
+        if (index[i] >= 0) {
+            acc(dx + index[i] * p->d, dy + i * p->d, width);
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/index/topk_gather.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -71,8 +105,7 @@ static asc_status forward(asc_call *call)
         }
     }
     int64_t in_piece = picks_in_piece(&p);
-    asc_parallel(call->ctx, (p.batch * p.picks + in_piece - 1) / in_piece,
-                 call->in[X].dtype == ASC_F32 ? take_piece_f32 : take_piece_f64, &p);
+    asc_parallel(call->ctx, (p.batch * p.picks + in_piece - 1) / in_piece, BY_DTYPE(call->in[X].dtype, take_piece), &p);
     return ASC_OK;
 }
 
@@ -82,7 +115,7 @@ static asc_status backward(asc_call *call)
     if (call->fresh[X]) {
         asc_clear(call->ctx, call->grad_in[X].data, asc_array_bytes(&call->grad_in[X]));
     }
-    asc_parallel(call->ctx, p.batch * strips(&p), call->in[X].dtype == ASC_F32 ? add_strip_f32 : add_strip_f64, &p);
+    asc_parallel(call->ctx, p.batch * strips(&p), BY_DTYPE(call->in[X].dtype, add_strip), &p);
     return ASC_OK;
 }
 
@@ -115,40 +148,3 @@ asc_tensor asc_topk_gather(asc_ctx *ctx, asc_tensor x, asc_tensor index)
 {
     return asc_apply1(ctx, &asc_op_topk_gather, (asc_tensor[]){x, index}, 2, NULL);
 }
-
-#else /* for each dtype */
-
-static void R(take_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const picks *p = arg;
-    int64_t first = piece * picks_in_piece(p), end = first + picks_in_piece(p), all = p->batch * p->picks;
-    size_t bytes = (size_t)p->d * sizeof(real);
-    for (int64_t i = first; i < end && i < all; i++) {
-        real *y = (real *)p->call->out[0].data + i * p->d;
-        if (p->index[i] < 0) {
-            memset(y, 0, bytes);
-        } else {
-            memcpy(y, (const real *)p->call->in[X].data + (i / p->picks * p->n + p->index[i]) * p->d, bytes);
-        }
-    }
-}
-
-static void R(add_strip)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const picks *p = arg;
-    int64_t b = piece / strips(p), column = piece % strips(p) * STRIP;
-    int64_t width = p->d - column < STRIP ? p->d - column : STRIP;
-    const int64_t *index = p->index + b * p->picks;
-    const real *dy = (const real *)p->call->grad_out[0].data + b * p->picks * p->d + column;
-    real *dx = (real *)p->call->grad_in[X].data + b * p->n * p->d + column;
-    void (*acc)(real *, const real *, int64_t) = K->acc;
-    for (int64_t i = 0; i < p->picks; i++) {
-        if (index[i] >= 0) {
-            acc(dx + index[i] * p->d, dy + i * p->d, width);
-        }
-    }
-}
-
-#endif

@@ -5,7 +5,6 @@
  *
  * One tap k is a product of rows of x with W_k, so a convolution is K products, shifted against each other. W is laid
  * out by taps first. With a channel a group (depthwise) a tap is an elementwise product instead. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <string.h>
@@ -89,8 +88,61 @@ static asc_status infer(asc_call *call)
 
 /* ---- products ---- */
 
-#define ASC_SELF "ops/products/conv1d.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+/* Rows of `to` are the bias, or 0. */
+static void start_rows_f32(void *to, const void *bias, int64_t rows, int64_t width)
+{
+    float *y = to;
+    for (int64_t r = 0; r < rows; r++, y += width) {
+        if (bias) {
+            memcpy(y, bias, (size_t)width * sizeof *y);
+        } else {
+            memset(y, 0, (size_t)width * sizeof *y);
+        }
+    }
+}
+
+/* to[r] += from[r]∘tap */
+static void mul_rows_f32(void *to, const void *from, const void *tap, int64_t rows, int64_t n)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        asc_kernels_f32()->mul_acc((float *)to + r * n, (const float *)from + r * n, tap, n);
+    }
+}
+
+/* to += Σ_r dy[r]∘x[r] */
+static void dot_rows_f32(void *to, const void *dy, const void *x, int64_t rows, int64_t n)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        asc_kernels_f32()->mul_acc(to, (const float *)dy + r * n, (const float *)x + r * n, n);
+    }
+}
+
+static void take_taps_f32(const conv *v, const void *weight)
+{
+    int64_t n = v->O * v->c;
+    for (int64_t k = 0; k < v->n_taps; k++) {
+        for (int64_t i = 0; i < n; i++) {
+            ((float *)(void *)v->taps)[k * n + i] = ((const float *)weight)[i * v->n_taps + k];
+        }
+    }
+}
+
+static void give_taps_f32(const conv *v, void *weight, bool fresh)
+{
+    int64_t n = v->O * v->c;
+    float *to = weight;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k < v->n_taps; k++, to++) {
+            float g = ((const float *)(const void *)v->taps)[k * n + i];
+            *to = fresh ? g : *to + g;
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/products/conv1d.f64.h"
 
 /* The rows first … end-1 of `to` for which row + shift is a row of `from`. */
 static void meet(int64_t shift, int64_t from_rows, int64_t *first, int64_t *end)
@@ -104,7 +156,7 @@ static void add_tap(const shifted *s, int64_t k, char *to, const char *from, int
     const conv *v = s->v;
     const char *tap = v->taps + k * v->O * v->c * v->size;
     if (v->depthwise) {
-        BY_DTYPE(v->dtype, mul_rows, (to, from, tap, rows, v->C));
+        BY_DTYPE(v->dtype, mul_rows)(to, from, tap, rows, v->C);
         return;
     }
     int64_t n = s->transposed ? v->o : v->c, inner = s->transposed ? v->c : v->o;
@@ -133,7 +185,7 @@ static void shifted_piece(void *arg, int64_t piece, int worker)
     const char *from = s->from + b * s->from_rows * from_row;
     if (s->fresh) {
         const void *bias = s->transposed ? v->call->in[B].data : NULL;
-        BY_DTYPE(v->dtype, start_rows, (to + begin * to_row, bias, stop - begin, s->to_width));
+        BY_DTYPE(v->dtype, start_rows)(to + begin * to_row, bias, stop - begin, s->to_width);
     }
     for (int64_t k = 0; k < v->n_taps; k++) {
         int64_t shift = (k * v->dilation - v->before) * (s->transposed ? 1 : -1), first = begin, end = stop;
@@ -157,7 +209,7 @@ static asc_status lay_taps(conv *v, const void *weight)
         return ASC_ERR_MEMORY;
     }
     if (weight) {
-        BY_DTYPE(v->dtype, take_taps, (v, weight));
+        BY_DTYPE(v->dtype, take_taps)(v, weight);
     }
     return ASC_OK;
 }
@@ -189,7 +241,7 @@ static void weight_piece(void *arg, int64_t piece, int worker)
         const char *dy = (const char *)v->call->grad_out[0].data + (b * v->out + first) * v->O * v->size;
         const char *x = (const char *)v->call->in[X].data + (b * v->in + first + shift) * v->C * v->size;
         if (v->depthwise) {
-            BY_DTYPE(v->dtype, dot_rows, (to, dy, x, end - first, v->C));
+            BY_DTYPE(v->dtype, dot_rows)(to, dy, x, end - first, v->C);
             continue;
         }
         asc_gemm_run(&(asc_gemm){.dtype = v->dtype, .ta = true, .m = v->o, .n = v->c, .k = end - first, .alpha = 1,
@@ -204,7 +256,7 @@ static asc_status add_dw(asc_call *call, conv v)
         return ASC_ERR_MEMORY;
     }
     asc_parallel(call->ctx, v.n_taps * (v.depthwise ? 1 : v.groups), weight_piece, &v);
-    BY_DTYPE(v.dtype, give_taps, (&v, call->grad_in[W].data, call->fresh[W]));
+    BY_DTYPE(v.dtype, give_taps)(&v, call->grad_in[W].data, call->fresh[W]);
     return ASC_OK;
 }
 
@@ -282,58 +334,3 @@ asc_tensor asc_conv1d(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor 
     conv1d_attrs a = {options ? *options : (asc_conv1d_options){1, 1, ASC_PAD_NONE}};
     return asc_apply1(ctx, &asc_op_conv1d, (asc_tensor[]){x, weight, bias}, 3, &a);
 }
-
-#else /* for each dtype */
-
-/* Rows of `to` are the bias, or 0. */
-static void R(start_rows)(void *to, const void *bias, int64_t rows, int64_t width)
-{
-    real *y = to;
-    for (int64_t r = 0; r < rows; r++, y += width) {
-        if (bias) {
-            memcpy(y, bias, (size_t)width * sizeof *y);
-        } else {
-            memset(y, 0, (size_t)width * sizeof *y);
-        }
-    }
-}
-
-/* to[r] += from[r]∘tap */
-static void R(mul_rows)(void *to, const void *from, const void *tap, int64_t rows, int64_t n)
-{
-    for (int64_t r = 0; r < rows; r++) {
-        K->mul_acc((real *)to + r * n, (const real *)from + r * n, tap, n);
-    }
-}
-
-/* to += Σ_r dy[r]∘x[r] */
-static void R(dot_rows)(void *to, const void *dy, const void *x, int64_t rows, int64_t n)
-{
-    for (int64_t r = 0; r < rows; r++) {
-        K->mul_acc(to, (const real *)dy + r * n, (const real *)x + r * n, n);
-    }
-}
-
-static void R(take_taps)(const conv *v, const void *weight)
-{
-    int64_t n = v->O * v->c;
-    for (int64_t k = 0; k < v->n_taps; k++) {
-        for (int64_t i = 0; i < n; i++) {
-            ((real *)(void *)v->taps)[k * n + i] = ((const real *)weight)[i * v->n_taps + k];
-        }
-    }
-}
-
-static void R(give_taps)(const conv *v, void *weight, bool fresh)
-{
-    int64_t n = v->O * v->c;
-    real *to = weight;
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t k = 0; k < v->n_taps; k++, to++) {
-            real g = ((const real *)(const void *)v->taps)[k * n + i];
-            *to = fresh ? g : *to + g;
-        }
-    }
-}
-
-#endif

@@ -4,7 +4,6 @@
  *
  * a, the widest array of a Transformer's layer, is never held: a tile of tokens makes its own while it is in cache,
  * forward and again backward, where Φ is at hand for dx anyway. */
-#ifndef ASC_REAL
 #include "ops/shared/tokens.h"
 
 #include <string.h>
@@ -27,8 +26,94 @@ static job job_of(asc_call *call)
                  .out = w->shape[0]};
 }
 
-#define ASC_SELF "ops/products/gelu_linear.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void forward_tile_f32(void *arg, int64_t tile, int worker)
+{
+    const job *j = arg;
+    const asc_call *call = j->call;
+    int64_t first = tile * j->tokens.tile, left = j->tokens.rows - first;
+    int64_t rows = left < j->tokens.tile ? left : j->tokens.tile;
+    float *a = (float *)j->a + worker * j->tokens.tile * j->in;
+    asc_kernels_f32()->gelu(a, (const float *)call->in[X].data + first * j->in, rows * j->in);
+    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .tb = true,
+                             .m = rows,
+                             .n = j->out,
+                             .k = j->in,
+                             .alpha = 1,
+                             .a = a,
+                             .lda = j->in,
+                             .b = call->in[W].data,
+                             .ldb = j->in,
+                             .c = (float *)call->out[0].data + first * j->out,
+                             .ldc = j->out,
+                             .bias = call->in[B].data});
+}
+
+/* Rows of dx, and of a, which dW is made from. */
+static void backward_rows_f32(const job *j, int64_t first, int64_t rows, int worker, float *a)
+{
+    const asc_call *call = j->call;
+    const float *x = (const float *)call->in[X].data + first * j->in;
+    if (!call->grad_in[X].data) {
+        asc_kernels_f32()->gelu(a, x, rows * j->in);
+        return;
+    }
+    float *dx = (float *)call->grad_in[X].data + first * j->in;
+    float *da = j->da ? (float *)j->da + worker * j->tokens.tile * j->in : dx;
+    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .m = rows,
+                             .n = j->in,
+                             .k = j->out,
+                             .alpha = 1,
+                             .a = (const float *)call->grad_out[0].data + first * j->out,
+                             .lda = j->out,
+                             .b = call->in[W].data,
+                             .ldb = j->in,
+                             .c = da,
+                             .ldc = j->in});
+    asc_kernels_f32()->gelu_both(a, dx, x, da, rows * j->in, call->fresh[X]);
+}
+
+static void backward_chunk_f32(void *arg, int64_t chunk, int worker)
+{
+    const job *j = arg;
+    const asc_tokens *t = &j->tokens;
+    int64_t begin = chunk * t->chunk, end = begin + t->chunk < t->rows ? begin + t->chunk : t->rows;
+    float *a = (float *)j->a + worker * t->tile * j->in;
+    float *dw = j->dw ? (float *)j->dw + chunk * j->out * j->in : NULL;
+    float *db = j->db ? (float *)j->db + chunk * j->out : NULL;
+    if (db) {
+        memset(db, 0, (size_t)j->out * sizeof *db);
+    }
+    for (int64_t first = begin; first < end; first += t->tile) {
+        int64_t rows = end - first < t->tile ? end - first : t->tile;
+        const float *dy = (const float *)j->call->grad_out[0].data + first * j->out;
+        backward_rows_f32(j, first, rows, worker, a);
+        if (dw) {
+            asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                                     .ta = true,
+                                     .m = j->out,
+                                     .n = j->in,
+                                     .k = rows,
+                                     .alpha = 1,
+                                     .a = dy,
+                                     .lda = j->out,
+                                     .b = a,
+                                     .ldb = j->in,
+                                     .beta = first > begin,
+                                     .c = dw,
+                                     .ldc = j->in});
+        }
+        if (db) {
+            asc_kernels_f32()->sum_rows(db, dy, rows, j->out);
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/products/gelu_linear.f64.h"
 
 /* Tiles are single products, whose sizes are int32. */
 static asc_status infer(asc_call *call)
@@ -56,7 +141,7 @@ static asc_status forward(asc_call *call)
     if (!j.a) {
         return ASC_ERR_MEMORY;
     }
-    asc_parallel(call->ctx, j.tokens.tiles, call->in[X].dtype == ASC_F32 ? forward_tile_f32 : forward_tile_f64, &j);
+    asc_parallel(call->ctx, j.tokens.tiles, BY_DTYPE(call->in[X].dtype, forward_tile), &j);
     return ASC_OK;
 }
 
@@ -79,7 +164,7 @@ static asc_status backward(asc_call *call)
         return ASC_ERR_MEMORY;
     }
     asc_dtype dtype = call->in[X].dtype;
-    asc_parallel(call->ctx, j.tokens.chunks, dtype == ASC_F32 ? backward_chunk_f32 : backward_chunk_f64, &j);
+    asc_parallel(call->ctx, j.tokens.chunks, BY_DTYPE(dtype, backward_chunk), &j);
     if (j.dw) {
         asc_join_chunks(call->ctx, dtype, j.dw, j.tokens.chunks, j.out * j.in, call->grad_in[W].data, call->fresh[W]);
     }
@@ -120,64 +205,3 @@ asc_tensor asc_gelu_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_te
 {
     return asc_apply1(ctx, &asc_op_gelu_linear, (asc_tensor[]){x, weight, bias}, 3, NULL);
 }
-
-#else /* for each dtype */
-
-static void R(forward_tile)(void *arg, int64_t tile, int worker)
-{
-    const job *j = arg;
-    const asc_call *call = j->call;
-    int64_t first = tile * j->tokens.tile, left = j->tokens.rows - first;
-    int64_t rows = left < j->tokens.tile ? left : j->tokens.tile;
-    real *a = (real *)j->a + worker * j->tokens.tile * j->in;
-    K->gelu(a, (const real *)call->in[X].data + first * j->in, rows * j->in);
-    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .tb = true, .m = rows, .n = j->out, .k = j->in, .alpha = 1, .a = a,
-                             .lda = j->in, .b = call->in[W].data, .ldb = j->in,
-                             .c = (real *)call->out[0].data + first * j->out, .ldc = j->out,
-                             .bias = call->in[B].data});
-}
-
-/* Rows of dx, and of a, which dW is made from. */
-static void R(backward_rows)(const job *j, int64_t first, int64_t rows, int worker, real *a)
-{
-    const asc_call *call = j->call;
-    const real *x = (const real *)call->in[X].data + first * j->in;
-    if (!call->grad_in[X].data) {
-        K->gelu(a, x, rows * j->in);
-        return;
-    }
-    real *dx = (real *)call->grad_in[X].data + first * j->in;
-    real *da = j->da ? (real *)j->da + worker * j->tokens.tile * j->in : dx;
-    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .m = rows, .n = j->in, .k = j->out, .alpha = 1,
-                             .a = (const real *)call->grad_out[0].data + first * j->out, .lda = j->out,
-                             .b = call->in[W].data, .ldb = j->in, .c = da, .ldc = j->in});
-    K->gelu_both(a, dx, x, da, rows * j->in, call->fresh[X]);
-}
-
-static void R(backward_chunk)(void *arg, int64_t chunk, int worker)
-{
-    const job *j = arg;
-    const asc_tokens *t = &j->tokens;
-    int64_t begin = chunk * t->chunk, end = begin + t->chunk < t->rows ? begin + t->chunk : t->rows;
-    real *a = (real *)j->a + worker * t->tile * j->in;
-    real *dw = j->dw ? (real *)j->dw + chunk * j->out * j->in : NULL;
-    real *db = j->db ? (real *)j->db + chunk * j->out : NULL;
-    if (db) {
-        memset(db, 0, (size_t)j->out * sizeof *db);
-    }
-    for (int64_t first = begin; first < end; first += t->tile) {
-        int64_t rows = end - first < t->tile ? end - first : t->tile;
-        const real *dy = (const real *)j->call->grad_out[0].data + first * j->out;
-        R(backward_rows)(j, first, rows, worker, a);
-        if (dw) {
-            asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .ta = true, .m = j->out, .n = j->in, .k = rows, .alpha = 1,
-                                     .a = dy, .lda = j->out, .b = a, .ldb = j->in, .beta = first > begin, .c = dw,
-                                     .ldc = j->in});
-        }
-        if (db) {
-            K->sum_rows(db, dy, rows, j->out);
-        }
-    }
-}
-
-#endif

@@ -8,7 +8,6 @@
  * T×V×D in all, the least there are without the logits kept. A tile keeps e = exp(s - its row's maximum in the tile);
  * what is missing to a softmax is a factor per row f_t, and that goes to the small side of both products:
  * dx_t = f_t (e_t W), dW = eᵀ (f∘x). */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <math.h>
@@ -36,8 +35,202 @@ typedef struct pass {
     void *partial;          /* [tiles][rows, D]: e_t W over the tile's columns, times f */
 } pass;
 
-#define ASC_SELF "ops/products/linear_cross_entropy.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void set_loss_f32(asc_call *call, double loss)
+{
+    *(float *)call->out[LOSS].data = (float)loss;
+}
+
+/* Logits of a tile, then their exponentials, and what the row's softmax needs to know of them. */
+static void score_tile_f32(void *arg, int64_t tile, int worker)
+{
+    (void)worker;
+    const pass *p = arg;
+    int64_t from = tile * p->width, columns = p->V - from < p->width ? p->V - from : p->width;
+    float *e = (float *)p->e + from * p->rows;
+    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .tb = true,
+                             .m = p->rows,
+                             .n = columns,
+                             .k = p->D,
+                             .alpha = 1,
+                             .a = (const float *)p->call->in[X].data + p->first * p->D,
+                             .lda = p->D,
+                             .b = (const float *)p->call->in[W].data + from * p->D,
+                             .ldb = p->D,
+                             .c = e,
+                             .ldc = columns});
+    const int64_t *y = (const int64_t *)p->call->in[Y].data + p->first;
+    for (int64_t t = 0; t < p->rows; t++, e += columns) {
+        if (y[t] >= from && y[t] < from + columns) {
+            ((float *)p->target)[t] = e[y[t] - from];
+        }
+        float max = asc_kernels_f32()->max(e, columns);
+        ((float *)p->max)[tile * p->rows + t] = max;
+        ((float *)p->sum)[tile * p->rows + t] = asc_kernels_f32()->exp_shift(e, e, max, columns);
+    }
+}
+
+/* Joins a row's tiles: its loss, and each tile's factor. */
+static double join_row_f32(const pass *p, int64_t t)
+{
+    const float *max = (const float *)p->max + t, *sum = (const float *)p->sum + t;
+    float *factor = (float *)p->factor + t;
+    int64_t target = ((const int64_t *)p->call->in[Y].data)[p->first + t];
+    double most = max[0], total = 0;
+    for (int64_t i = 1; i < p->tiles; i++) {
+        most = fmax(most, (double)max[i * p->rows]);
+    }
+    for (int64_t i = 0; i < p->tiles; i++) {
+        total += (double)sum[i * p->rows] * exp((double)max[i * p->rows] - most);
+    }
+    double lse = most + log(total);
+    for (int64_t i = 0; i < p->tiles; i++) {
+        factor[i * p->rows] = target < 0 ? 0 : (float)(exp((double)max[i * p->rows] - lse) * p->share);
+    }
+    double loss = target < 0 ? 0 : lse - (double)((const float *)p->target)[t];
+    ((float *)p->call->out[TOKEN_LOSS].data)[p->first + t] = (float)loss;
+    return loss;
+}
+
+/* Rows of a piece: a few hundred exponentials. */
+enum { SOME_ROWS_f32 = 16 };
+
+static int64_t rows_end_f32(const pass *p, int64_t piece)
+{
+    int64_t end = (piece + 1) * SOME_ROWS_f32;
+    return end < p->rows ? end : p->rows;
+}
+
+static void join_rows_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const pass *p = arg;
+    for (int64_t t = piece * SOME_ROWS_f32; t < rows_end_f32(p, piece); t++) {
+        p->loss[t] = join_row_f32(p, t);
+    }
+}
+
+/* dW of the tile's columns, and its part of dx. */
+static void grad_tile_f32(void *arg, int64_t tile, int worker)
+{
+    const pass *p = arg;
+    int64_t D = p->D, from = tile * p->width, columns = p->V - from < p->width ? p->V - from : p->width;
+    const float *e = (const float *)p->e + from * p->rows, *factor = (const float *)p->factor + tile * p->rows;
+    const float *x = (const float *)p->call->in[X].data + p->first * D;
+    const float *w = (const float *)p->call->in[W].data + from * D;
+    const int64_t *y = (const int64_t *)p->call->in[Y].data + p->first;
+    float *partial = (float *)p->partial + tile * p->rows * D;
+    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .m = p->rows,
+                             .n = D,
+                             .k = columns,
+                             .alpha = 1,
+                             .a = e,
+                             .lda = columns,
+                             .b = w,
+                             .ldb = D,
+                             .c = partial,
+                             .ldc = D});
+    for (int64_t t = 0; t < p->rows; t++) {
+        asc_kernels_f32()->scale(partial + t * D, factor[t], partial + t * D, D);
+        if (y[t] >= from && y[t] < from + columns) {
+            asc_kernels_f32()->axpy(partial + t * D, (float)-p->share, w + (y[t] - from) * D, D);
+        }
+    }
+    if (!p->call->wants[W]) {
+        return;
+    }
+    float *dw = (float *)p->call->saved[SAVED_DW].data + from * D;
+    float *scaled = (float *)p->scaled + (int64_t)worker * p->rows * D;
+    for (int64_t t = 0; t < p->rows; t++) {
+        asc_kernels_f32()->scale(scaled + t * D, factor[t], x + t * D, D);
+    }
+    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .ta = true,
+                             .m = columns,
+                             .n = D,
+                             .k = p->rows,
+                             .alpha = 1,
+                             .a = e,
+                             .lda = columns,
+                             .b = scaled,
+                             .ldb = D,
+                             .beta = !p->first_pass,
+                             .c = dw,
+                             .ldc = D});
+    for (int64_t t = 0; t < p->rows; t++) {
+        if (y[t] >= from && y[t] < from + columns) {
+            asc_kernels_f32()->axpy(dw + (y[t] - from) * D, (float)-p->share, x + t * D, D);
+        }
+    }
+}
+
+static void sum_partials_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const pass *p = arg;
+    int64_t from = piece * SOME_ROWS_f32, rows = rows_end_f32(p, piece) - from;
+    float *dx = (float *)p->call->saved[SAVED_DX].data + (p->first + from) * p->D;
+    const float *partial = (const float *)p->partial + from * p->D;
+    memcpy(dx, partial, (size_t)(rows * p->D) * sizeof *dx);
+    for (int64_t i = 1; i < p->tiles; i++) {
+        asc_kernels_f32()->acc(dx, partial + i * p->rows * p->D, rows * p->D);
+    }
+}
+
+/* The sum of the tokens' losses. */
+static double run_pass_f32(pass *p)
+{
+    asc_ctx *ctx = p->call->ctx;
+    int64_t pieces = (p->rows + SOME_ROWS_f32 - 1) / SOME_ROWS_f32;
+    asc_parallel(ctx, p->tiles, score_tile_f32, p);
+    asc_parallel(ctx, pieces, join_rows_f32, p);
+    if (p->call->wants_grad) {
+        asc_parallel(ctx, p->tiles, grad_tile_f32, p);
+        asc_parallel(ctx, pieces, sum_partials_f32, p);
+    }
+    double total = 0;
+    for (int64_t t = 0; t < p->rows; t++) {
+        total += p->loss[t];
+    }
+    return total;
+}
+
+typedef struct scaled_add_f32 {
+    float *to;
+    const float *from;
+    float by;
+    bool fresh;
+    int64_t n;
+} scaled_add_f32;
+
+static void add_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const scaled_add_f32 *s = arg;
+    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, s->n);
+    if (s->fresh) {
+        asc_kernels_f32()->scale(s->to + from, s->by, s->from + from, n);
+    } else {
+        asc_kernels_f32()->axpy(s->to + from, s->by, s->from + from, n);
+    }
+}
+
+/* grad_in (+)= cotangent × what the forward pass saved for a cotangent of 1. */
+static void add_scaled_f32(asc_call *call, int input, int saved)
+{
+    asc_array *to = &call->grad_in[input];
+    if (to->data) {
+        scaled_add_f32 s = {to->data, call->saved[saved].data, *(const float *)call->grad_out[LOSS].data,
+                            call->fresh[input], to->numel};
+        asc_parallel(call->ctx, (to->numel + ASC_PIECE - 1) / ASC_PIECE, add_piece_f32, &s);
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/products/linear_cross_entropy.f64.h"
 
 static asc_status check_targets(asc_call *call, int64_t V, int64_t *counted)
 {
@@ -115,19 +308,19 @@ static asc_status forward(asc_call *call)
     double total = 0;
     for (p.first = 0; p.first < tokens; p.first += ROWS, p.first_pass = false) {
         p.rows = tokens - p.first < ROWS ? tokens - p.first : ROWS;
-        total += BY_DTYPE(x->dtype, run_pass, (&p));
+        total += BY_DTYPE(x->dtype, run_pass)(&p);
     }
     if (tokens == 0 && call->wants[W]) {
         memset(call->saved[SAVED_DW].data, 0, asc_array_bytes(w));
     }
-    BY_DTYPE(x->dtype, set_loss, (call, total * p.share));
+    BY_DTYPE(x->dtype, set_loss)(call, total * p.share);
     return ASC_OK;
 }
 
 static asc_status backward(asc_call *call)
 {
-    BY_DTYPE(call->in[X].dtype, add_scaled, (call, X, SAVED_DX));
-    BY_DTYPE(call->in[X].dtype, add_scaled, (call, W, SAVED_DW));
+    BY_DTYPE(call->in[X].dtype, add_scaled)(call, X, SAVED_DX);
+    BY_DTYPE(call->in[X].dtype, add_scaled)(call, W, SAVED_DW);
     return ASC_OK;
 }
 
@@ -173,171 +366,3 @@ asc_tensor asc_linear_cross_entropy(asc_ctx *ctx, asc_tensor x, asc_tensor weigh
     }
     return out[LOSS];
 }
-
-#else /* for each dtype */
-
-static void R(set_loss)(asc_call *call, double loss)
-{
-    *(real *)call->out[LOSS].data = (real)loss;
-}
-
-/* Logits of a tile, then their exponentials, and what the row's softmax needs to know of them. */
-static void R(score_tile)(void *arg, int64_t tile, int worker)
-{
-    (void)worker;
-    const pass *p = arg;
-    int64_t from = tile * p->width, columns = p->V - from < p->width ? p->V - from : p->width;
-    real *e = (real *)p->e + from * p->rows;
-    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .tb = true, .m = p->rows, .n = columns, .k = p->D, .alpha = 1,
-                             .a = (const real *)p->call->in[X].data + p->first * p->D, .lda = p->D,
-                             .b = (const real *)p->call->in[W].data + from * p->D, .ldb = p->D, .c = e,
-                             .ldc = columns});
-    const int64_t *y = (const int64_t *)p->call->in[Y].data + p->first;
-    for (int64_t t = 0; t < p->rows; t++, e += columns) {
-        if (y[t] >= from && y[t] < from + columns) {
-            ((real *)p->target)[t] = e[y[t] - from];
-        }
-        real max = K->max(e, columns);
-        ((real *)p->max)[tile * p->rows + t] = max;
-        ((real *)p->sum)[tile * p->rows + t] = K->exp_shift(e, e, max, columns);
-    }
-}
-
-/* Joins a row's tiles: its loss, and each tile's factor. */
-static double R(join_row)(const pass *p, int64_t t)
-{
-    const real *max = (const real *)p->max + t, *sum = (const real *)p->sum + t;
-    real *factor = (real *)p->factor + t;
-    int64_t target = ((const int64_t *)p->call->in[Y].data)[p->first + t];
-    double most = max[0], total = 0;
-    for (int64_t i = 1; i < p->tiles; i++) {
-        most = fmax(most, (double)max[i * p->rows]);
-    }
-    for (int64_t i = 0; i < p->tiles; i++) {
-        total += (double)sum[i * p->rows] * exp((double)max[i * p->rows] - most);
-    }
-    double lse = most + log(total);
-    for (int64_t i = 0; i < p->tiles; i++) {
-        factor[i * p->rows] = target < 0 ? 0 : (real)(exp((double)max[i * p->rows] - lse) * p->share);
-    }
-    double loss = target < 0 ? 0 : lse - (double)((const real *)p->target)[t];
-    ((real *)p->call->out[TOKEN_LOSS].data)[p->first + t] = (real)loss;
-    return loss;
-}
-
-/* Rows of a piece: a few hundred exponentials. */
-enum { R(SOME_ROWS) = 16 };
-
-static int64_t R(rows_end)(const pass *p, int64_t piece)
-{
-    int64_t end = (piece + 1) * R(SOME_ROWS);
-    return end < p->rows ? end : p->rows;
-}
-
-static void R(join_rows)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const pass *p = arg;
-    for (int64_t t = piece * R(SOME_ROWS); t < R(rows_end)(p, piece); t++) {
-        p->loss[t] = R(join_row)(p, t);
-    }
-}
-
-/* dW of the tile's columns, and its part of dx. */
-static void R(grad_tile)(void *arg, int64_t tile, int worker)
-{
-    const pass *p = arg;
-    int64_t D = p->D, from = tile * p->width, columns = p->V - from < p->width ? p->V - from : p->width;
-    const real *e = (const real *)p->e + from * p->rows, *factor = (const real *)p->factor + tile * p->rows;
-    const real *x = (const real *)p->call->in[X].data + p->first * D;
-    const real *w = (const real *)p->call->in[W].data + from * D;
-    const int64_t *y = (const int64_t *)p->call->in[Y].data + p->first;
-    real *partial = (real *)p->partial + tile * p->rows * D;
-    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .m = p->rows, .n = D, .k = columns, .alpha = 1, .a = e,
-                             .lda = columns, .b = w, .ldb = D, .c = partial, .ldc = D});
-    for (int64_t t = 0; t < p->rows; t++) {
-        K->scale(partial + t * D, factor[t], partial + t * D, D);
-        if (y[t] >= from && y[t] < from + columns) {
-            K->axpy(partial + t * D, (real)-p->share, w + (y[t] - from) * D, D);
-        }
-    }
-    if (!p->call->wants[W]) {
-        return;
-    }
-    real *dw = (real *)p->call->saved[SAVED_DW].data + from * D;
-    real *scaled = (real *)p->scaled + (int64_t)worker * p->rows * D;
-    for (int64_t t = 0; t < p->rows; t++) {
-        K->scale(scaled + t * D, factor[t], x + t * D, D);
-    }
-    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .ta = true, .m = columns, .n = D, .k = p->rows, .alpha = 1, .a = e,
-                             .lda = columns, .b = scaled, .ldb = D, .beta = !p->first_pass, .c = dw, .ldc = D});
-    for (int64_t t = 0; t < p->rows; t++) {
-        if (y[t] >= from && y[t] < from + columns) {
-            K->axpy(dw + (y[t] - from) * D, (real)-p->share, x + t * D, D);
-        }
-    }
-}
-
-static void R(sum_partials)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const pass *p = arg;
-    int64_t from = piece * R(SOME_ROWS), rows = R(rows_end)(p, piece) - from;
-    real *dx = (real *)p->call->saved[SAVED_DX].data + (p->first + from) * p->D;
-    const real *partial = (const real *)p->partial + from * p->D;
-    memcpy(dx, partial, (size_t)(rows * p->D) * sizeof *dx);
-    for (int64_t i = 1; i < p->tiles; i++) {
-        K->acc(dx, partial + i * p->rows * p->D, rows * p->D);
-    }
-}
-
-/* The sum of the tokens' losses. */
-static double R(run_pass)(pass *p)
-{
-    asc_ctx *ctx = p->call->ctx;
-    int64_t pieces = (p->rows + R(SOME_ROWS) - 1) / R(SOME_ROWS);
-    asc_parallel(ctx, p->tiles, R(score_tile), p);
-    asc_parallel(ctx, pieces, R(join_rows), p);
-    if (p->call->wants_grad) {
-        asc_parallel(ctx, p->tiles, R(grad_tile), p);
-        asc_parallel(ctx, pieces, R(sum_partials), p);
-    }
-    double total = 0;
-    for (int64_t t = 0; t < p->rows; t++) {
-        total += p->loss[t];
-    }
-    return total;
-}
-
-typedef struct R(scaled_add) {
-    real *to;
-    const real *from;
-    real by;
-    bool fresh;
-    int64_t n;
-} R(scaled_add);
-
-static void R(add_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const R(scaled_add) *s = arg;
-    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, s->n);
-    if (s->fresh) {
-        K->scale(s->to + from, s->by, s->from + from, n);
-    } else {
-        K->axpy(s->to + from, s->by, s->from + from, n);
-    }
-}
-
-/* grad_in (+)= cotangent × what the forward pass saved for a cotangent of 1. */
-static void R(add_scaled)(asc_call *call, int input, int saved)
-{
-    asc_array *to = &call->grad_in[input];
-    if (to->data) {
-        R(scaled_add) s = {to->data, call->saved[saved].data, *(const real *)call->grad_out[LOSS].data,
-                           call->fresh[input], to->numel};
-        asc_parallel(call->ctx, (to->numel + ASC_PIECE - 1) / ASC_PIECE, R(add_piece), &s);
-    }
-}
-
-#endif

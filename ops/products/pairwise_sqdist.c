@@ -9,7 +9,6 @@
  * of, and a row's part of the gradient below 1/64 of the terms that it is left of. Relative errors stay within some
  * tens of units in the last place. For one set the tiles below the diagonal are copies of those above it: D is
  * symmetric to the bit, and 0 on the diagonal. Sets of few dimensions are computed from differences altogether. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <math.h>
@@ -61,8 +60,312 @@ static int64_t tile_size(int64_t first, int64_t n)
     return n - first < TILE ? n - first : TILE;
 }
 
-#define ASC_SELF "ops/products/pairwise_sqdist.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static float join_f32(const float *lane)
+{
+    float sum = 0;
+    for (int l = 0; l < LANES; l++) {
+        sum += lane[l];
+    }
+    return sum;
+}
+
+/* Copies n <= full elements; a full run at the speed of a copy of known size. */
+static inline void copy_run_f32(float *to, const float *from, int64_t n, int64_t full)
+{
+    if (n == full) {
+        memcpy(to, from, (size_t)full * sizeof *to);
+    } else {
+        memcpy(to, from, (size_t)n * sizeof *to);
+    }
+}
+
+/* ‖a − b‖². */
+static float distance_f32(const float *a, const float *b, int64_t d)
+{
+    float lane[LANES] = {0};
+    int64_t m = 0;
+    for (; m + LANES <= d; m += LANES) {
+        for (int l = 0; l < LANES; l++) {
+            float off = a[m + l] - b[m + l];
+            lane[l] += off * off;
+        }
+    }
+    for (int l = 0; m < d; m++, l++) {
+        lane[l] += (a[m] - b[m]) * (a[m] - b[m]);
+    }
+    return join_f32(lane);
+}
+
+/* shifted[n, d] = p − c, and the square of the length of each. */
+static void shift_f32(float *shifted, float *square, const float *p, const float *c, int64_t n, int64_t d)
+{
+    for (int64_t i = 0; i < n; i++, p += d, shifted += d) {
+        for (int64_t m = 0; m < d; m++) {
+            shifted[m] = p[m] - c[m];
+        }
+        square[i] = asc_kernels_f32()->dot(shifted, shifted, d);
+    }
+}
+
+/* to[n, m] (+)= from[m, n] transposed, m and n up to BLOCK. */
+static inline void transpose_block_f32(float *to, int64_t to_row, const float *from, int64_t from_row, int64_t m,
+                                       int64_t n, bool add)
+{
+    float block[BLOCK][BLOCK];
+    for (int64_t r = 0; r < m; r++) {
+        for (int64_t c = 0; c < n; c++) {
+            block[c][r] = from[r * from_row + c];
+        }
+    }
+    for (int64_t c = 0; c < n; c++, to += to_row) {
+        for (int64_t r = 0; r < m; r++) {
+            to[r] = add ? to[r] + block[c][r] : block[c][r];
+        }
+    }
+}
+
+/* to[cols, rows] (+)= from[rows, cols] transposed, block by block, so that a cache line is read and written once. */
+static void transpose_f32(float *to, int64_t to_row, const float *from, int64_t from_row, int64_t rows, int64_t cols,
+                          bool add)
+{
+    for (int64_t i = 0; i < rows; i += BLOCK) {
+        for (int64_t j = 0; j < cols; j += BLOCK) {
+            int64_t m = rows - i < BLOCK ? rows - i : BLOCK, n = cols - j < BLOCK ? cols - j : BLOCK;
+            float *at = to + j * to_row + i;
+            if (m == BLOCK && n == BLOCK) { /* sizes that the compiler knows */
+                transpose_block_f32(at, to_row, from + i * from_row + j, from_row, BLOCK, BLOCK, add);
+            } else {
+                transpose_block_f32(at, to_row, from + i * from_row + j, from_row, m, n, add);
+            }
+        }
+    }
+}
+
+/* ---- distances ---- */
+
+/* A tile of D: `rows` points x with `cols` points y, from D[0] on; M elements from row to row. */
+typedef struct tile_f32 {
+    const float *x, *y;
+    int64_t rows, cols, d, M;
+    float *D;
+} tile_f32;
+
+static void from_differences_f32(const tile_f32 *t)
+{
+    for (int64_t i = 0; i < t->rows; i++) {
+        for (int64_t j = 0; j < t->cols; j++) {
+            t->D[i * t->M + j] = distance_f32(t->x + i * t->d, t->y + j * t->d, t->d);
+        }
+    }
+}
+
+/* Row i of a tile, of which D holds −2 (x_i − c)·(y_j − c): adds what the distance is left of, and computes again
+ * where too little is left, or where the sum overflows. In runs on the stack, which compilers vectorise. */
+static void finish_row_f32(const tile_f32 *t, int64_t i, float x_square, const float *y_square)
+{
+    enum { RUN = 16 };
+    float *D = t->D + i * t->M, run[RUN] = {0}, sum[RUN] = {0};
+    for (int64_t j = 0; j < t->cols; j += RUN) {
+        int64_t n = t->cols - j < RUN ? t->cols - j : RUN;
+        int good = 0;
+        copy_run_f32(run, D + j, n, RUN);
+        copy_run_f32(sum, y_square + j, n, RUN);
+        for (int l = 0; l < RUN; l++) {
+            sum[l] += x_square;
+            run[l] += sum[l];
+            good += run[l] * KEEP_D >= sum[l];
+        }
+        for (int64_t l = 0; l < n && good < RUN; l++) {
+            if (!(run[l] * KEEP_D >= sum[l])) {
+                run[l] = distance_f32(t->x + i * t->d, t->y + (j + l) * t->d, t->d);
+            }
+        }
+        copy_run_f32(D + j, run, n, RUN);
+    }
+}
+
+static void from_product_f32(const tile_f32 *t, float *spare)
+{
+    float *x = spare, *y = x + TILE * t->d, *x_square = y + TILE * t->d, *y_square = x_square + TILE;
+    shift_f32(x, x_square, t->x, t->x, t->rows, t->d);
+    shift_f32(y, y_square, t->y, t->x, t->cols, t->d);
+    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .tb = true,
+                             .m = t->rows,
+                             .n = t->cols,
+                             .k = t->d,
+                             .alpha = -2,
+                             .a = x,
+                             .lda = t->d,
+                             .b = y,
+                             .ldb = t->d,
+                             .c = t->D,
+                             .ldc = t->M});
+    for (int64_t i = 0; i < t->rows; i++) {
+        finish_row_f32(t, i, x_square[i], y_square);
+    }
+}
+
+/* Copies what stands above the diagonal of one set's D to below it: the whole tile, or half of one on the diagonal. */
+static void mirror_f32(const tile_f32 *t, float *below, bool diagonal)
+{
+    if (!diagonal) {
+        transpose_f32(below, t->M, t->D, t->M, t->rows, t->cols, false);
+        return;
+    }
+    for (int64_t i = 0; i < t->rows; i += BLOCK) {
+        int64_t end = i + BLOCK < t->rows ? i + BLOCK : t->rows;
+        for (int64_t r = i; r < end; r++) {
+            for (int64_t c = r + 1; c < end; c++) {
+                t->D[c * t->M + r] = t->D[r * t->M + c];
+            }
+        }
+        transpose_f32(t->D + end * t->M + i, t->M, t->D + i * t->M + end, t->M, end - i, t->cols - end, false);
+    }
+}
+
+/* The tile (I, J) of a piece; for one set those with J >= I, row by row. */
+static void distances_f32(void *arg, int64_t piece, int worker)
+{
+    const sqdist *s = arg;
+    int64_t b = piece / s->pieces, I = 0, J = piece % s->pieces, row = s->y_tiles;
+    for (; J >= row; I++) {
+        J -= row;
+        row -= s->one_set;
+    }
+    J += s->one_set ? I : 0;
+    int64_t i = I * TILE, j = J * TILE;
+    const float *x = (const float *)s->call->in[X].data + b * s->N * s->d;
+    const float *y = s->one_set ? x : (const float *)s->call->in[Y].data + b * s->M * s->d;
+    float *D = (float *)s->call->out[0].data + b * s->N * s->M;
+    tile_f32 t = {.x = x + i * s->d,
+                  .y = y + j * s->d,
+                  .rows = tile_size(i, s->N),
+                  .cols = tile_size(j, s->M),
+                  .d = s->d,
+                  .M = s->M,
+                  .D = D + i * s->M + j};
+    if (s->d < FEWEST) {
+        from_differences_f32(&t);
+    } else {
+        from_product_f32(&t, (float *)s->spare + worker * (int64_t)s->spare_size);
+    }
+    if (s->one_set) {
+        mirror_f32(&t, D + j * s->M + i, I == J);
+    }
+}
+
+/* ---- gradients ---- */
+
+/* A row of weights h between points u and v, and what they add up to. */
+typedef struct weights_f32 {
+    float sum, size, reach; /* Σ h, Σ |h|, Σ |h| ‖v − c‖² */
+} weights_f32;
+
+static weights_f32 weigh_f32(const float *h, const float *v_square, int64_t n)
+{
+    float sum[LANES] = {0}, size[LANES] = {0}, reach[LANES] = {0};
+    for (int64_t j = 0; j < n; j += LANES) {
+        float w[LANES] = {0}, square[LANES] = {0};
+        int64_t left = n - j < LANES ? n - j : LANES;
+        copy_run_f32(w, h + j, left, LANES);
+        copy_run_f32(square, v_square + j, left, LANES);
+        for (int l = 0; l < LANES; l++) {
+            float a = w[l] < 0 ? -w[l] : w[l];
+            sum[l] += w[l];
+            size[l] += a;
+            reach[l] += a * square[l];
+        }
+    }
+    return (weights_f32){join_f32(sum), join_f32(size), join_f32(reach)};
+}
+
+/* h[rows, cols] = G between points i … and j …, its values as they lie or transposed; for one set the sum of both. */
+static void load_weights_f32(const side *a, int64_t b, int64_t i, int64_t j, float *h)
+{
+    const float *G = (const float *)a->s.call->grad_out[0].data + b * a->s.N * a->s.M;
+    int64_t rows = tile_size(i, a->n_to), cols = tile_size(j, a->n_from), M = a->s.M;
+    for (int64_t r = 0; r < rows && a->to == X; r++) {
+        memcpy(h + r * cols, G + (i + r) * M + j, (size_t)cols * sizeof *h);
+    }
+    if (a->from == X) {
+        transpose_f32(h, cols, G + j * M + i, M, cols, rows, a->to == X);
+    }
+    for (int64_t r = 0; r < rows && a->s.one_set && i == j; r++) {
+        h[r * cols + r] = 0; /* a point's distance to itself; often the largest weight */
+    }
+}
+
+/* du += 2 Σ_j h_j (u − v_j); a weight of 0 counts for nothing, whatever v_j is. */
+static void add_differences_f32(float *du, const float *h, const float *u, const float *v, int64_t n, int64_t d)
+{
+    for (int64_t j = 0; j < n; j++, v += d) {
+        float twice = 2 * h[j];
+        for (int64_t m = 0; m < d && twice != 0; m++) {
+            du[m] += twice * (u[m] - v[m]);
+        }
+    }
+}
+
+/* du += what one tile of weights adds, from the product h (v − c), in `r`; row by row from differences where the
+ * product and Σ h (u − c) leave too little of one another. */
+static void add_product_f32(float *du, const float *h, const float *u, const float *v, int64_t rows, int64_t cols,
+                            int64_t d, float *spare)
+{
+    float *su = spare, *sv = su + TILE * d, *r = sv + TILE * d, *u_square = r + TILE * d, *v_square = u_square + TILE;
+    shift_f32(su, u_square, u, u, rows, d);
+    shift_f32(sv, v_square, v, u, cols, d);
+    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .m = rows,
+                             .n = d,
+                             .k = cols,
+                             .alpha = -1,
+                             .a = h,
+                             .lda = cols,
+                             .b = sv,
+                             .ldb = d,
+                             .c = r,
+                             .ldc = d});
+    for (int64_t i = 0; i < rows; i++) {
+        weights_f32 w = weigh_f32(h + i * cols, v_square, cols);
+        asc_kernels_f32()->axpy(r + i * d, w.sum, su + i * d, d);
+        /* (Σ |h| (‖u − c‖ + ‖v − c‖))² is at most this */
+        double terms = 2 * (double)w.size * ((double)w.size * (double)u_square[i] + (double)w.reach);
+        if (asc_kernels_f32()->sumsq(r + i * d, d) * (KEEP_DX * KEEP_DX) >= terms && terms < INFINITY) {
+            asc_kernels_f32()->axpy(du + i * d, 2, r + i * d, d);
+        } else {
+            add_differences_f32(du + i * d, h + i * cols, u + i * d, v, cols, d);
+        }
+    }
+}
+
+/* The gradient of a tile of points: what each tile of the others adds, in order. */
+static void gradients_f32(void *arg, int64_t piece, int worker)
+{
+    const side *a = arg;
+    int64_t d = a->s.d, tiles = (a->n_to + TILE - 1) / TILE, b = piece / tiles, i = piece % tiles * TILE;
+    const float *u = (const float *)a->s.call->in[a->to].data + (b * a->n_to + i) * d;
+    const float *v = (const float *)a->s.call->in[a->from].data + b * a->n_from * d;
+    float *du = (float *)a->s.call->grad_in[a->to].data + (b * a->n_to + i) * d;
+    float *h = (float *)a->s.spare + worker * (int64_t)a->s.spare_size, *spare = h + TILE * TILE;
+    int64_t rows = tile_size(i, a->n_to);
+    for (int64_t j = 0; j < a->n_from; j += TILE) {
+        int64_t cols = tile_size(j, a->n_from);
+        load_weights_f32(a, b, i, j, h);
+        if (d >= FEWEST) {
+            add_product_f32(du, h, u, v + j * d, rows, cols, d, spare);
+            continue;
+        }
+        for (int64_t r = 0; r < rows; r++) {
+            add_differences_f32(du + r * d, h + r * cols, u + r * d, v + j * d, cols, d);
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/products/pairwise_sqdist.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -104,7 +407,7 @@ static asc_status forward(asc_call *call)
     if (make_spare(call, &s, 2 * TILE * (s.d + 1))) {
         return ASC_ERR_MEMORY;
     }
-    asc_parallel(call->ctx, s.batch * s.pieces, call->in[X].dtype == ASC_F32 ? distances_f32 : distances_f64, &s);
+    asc_parallel(call->ctx, s.batch * s.pieces, BY_DTYPE(call->in[X].dtype, distances), &s);
     return ASC_OK;
 }
 
@@ -119,8 +422,8 @@ static asc_status backward(asc_call *call)
         a.n_to = a.to == X ? a.s.N : a.s.M;
         a.n_from = a.from == X ? a.s.N : a.s.M;
         if (call->grad_in[a.to].data) {
-            asc_parallel(call->ctx, a.s.batch * ((a.n_to + TILE - 1) / TILE),
-                         call->in[X].dtype == ASC_F32 ? gradients_f32 : gradients_f64, &a);
+            asc_parallel(call->ctx, a.s.batch * ((a.n_to + TILE - 1) / TILE), BY_DTYPE(call->in[X].dtype, gradients),
+                         &a);
         }
     }
     return ASC_OK;
@@ -165,285 +468,3 @@ asc_tensor asc_pairwise_sqdist(asc_ctx *ctx, asc_tensor x, asc_tensor y)
 {
     return asc_apply1(ctx, &asc_op_pairwise_sqdist, (asc_tensor[]){x, y}, 2, NULL);
 }
-
-#else /* for each dtype */
-
-static real R(join)(const real *lane)
-{
-    real sum = 0;
-    for (int l = 0; l < LANES; l++) {
-        sum += lane[l];
-    }
-    return sum;
-}
-
-/* Copies n <= full elements; a full run at the speed of a copy of known size. */
-static inline void R(copy_run)(real *to, const real *from, int64_t n, int64_t full)
-{
-    if (n == full) {
-        memcpy(to, from, (size_t)full * sizeof *to);
-    } else {
-        memcpy(to, from, (size_t)n * sizeof *to);
-    }
-}
-
-/* ‖a − b‖². */
-static real R(distance)(const real *a, const real *b, int64_t d)
-{
-    real lane[LANES] = {0};
-    int64_t m = 0;
-    for (; m + LANES <= d; m += LANES) {
-        for (int l = 0; l < LANES; l++) {
-            real off = a[m + l] - b[m + l];
-            lane[l] += off * off;
-        }
-    }
-    for (int l = 0; m < d; m++, l++) {
-        lane[l] += (a[m] - b[m]) * (a[m] - b[m]);
-    }
-    return R(join)(lane);
-}
-
-/* shifted[n, d] = p − c, and the square of the length of each. */
-static void R(shift)(real *shifted, real *square, const real *p, const real *c, int64_t n, int64_t d)
-{
-    for (int64_t i = 0; i < n; i++, p += d, shifted += d) {
-        for (int64_t m = 0; m < d; m++) {
-            shifted[m] = p[m] - c[m];
-        }
-        square[i] = K->dot(shifted, shifted, d);
-    }
-}
-
-/* to[n, m] (+)= from[m, n] transposed, m and n up to BLOCK. */
-static inline void R(transpose_block)(real *to, int64_t to_row, const real *from, int64_t from_row, int64_t m,
-                                      int64_t n, bool add)
-{
-    real block[BLOCK][BLOCK];
-    for (int64_t r = 0; r < m; r++) {
-        for (int64_t c = 0; c < n; c++) {
-            block[c][r] = from[r * from_row + c];
-        }
-    }
-    for (int64_t c = 0; c < n; c++, to += to_row) {
-        for (int64_t r = 0; r < m; r++) {
-            to[r] = add ? to[r] + block[c][r] : block[c][r];
-        }
-    }
-}
-
-/* to[cols, rows] (+)= from[rows, cols] transposed, block by block, so that a cache line is read and written once. */
-static void R(transpose)(real *to, int64_t to_row, const real *from, int64_t from_row, int64_t rows, int64_t cols,
-                         bool add)
-{
-    for (int64_t i = 0; i < rows; i += BLOCK) {
-        for (int64_t j = 0; j < cols; j += BLOCK) {
-            int64_t m = rows - i < BLOCK ? rows - i : BLOCK, n = cols - j < BLOCK ? cols - j : BLOCK;
-            real *at = to + j * to_row + i;
-            if (m == BLOCK && n == BLOCK) { /* sizes that the compiler knows */
-                R(transpose_block)(at, to_row, from + i * from_row + j, from_row, BLOCK, BLOCK, add);
-            } else {
-                R(transpose_block)(at, to_row, from + i * from_row + j, from_row, m, n, add);
-            }
-        }
-    }
-}
-
-/* ---- distances ---- */
-
-/* A tile of D: `rows` points x with `cols` points y, from D[0] on; M elements from row to row. */
-typedef struct R(tile) {
-    const real *x, *y;
-    int64_t rows, cols, d, M;
-    real *D;
-} R(tile);
-
-static void R(from_differences)(const R(tile) *t)
-{
-    for (int64_t i = 0; i < t->rows; i++) {
-        for (int64_t j = 0; j < t->cols; j++) {
-            t->D[i * t->M + j] = R(distance)(t->x + i * t->d, t->y + j * t->d, t->d);
-        }
-    }
-}
-
-/* Row i of a tile, of which D holds −2 (x_i − c)·(y_j − c): adds what the distance is left of, and computes again
- * where too little is left, or where the sum overflows. In runs on the stack, which compilers vectorise. */
-static void R(finish_row)(const R(tile) *t, int64_t i, real x_square, const real *y_square)
-{
-    enum { RUN = 16 };
-    real *D = t->D + i * t->M, run[RUN] = {0}, sum[RUN] = {0};
-    for (int64_t j = 0; j < t->cols; j += RUN) {
-        int64_t n = t->cols - j < RUN ? t->cols - j : RUN;
-        int good = 0;
-        R(copy_run)(run, D + j, n, RUN);
-        R(copy_run)(sum, y_square + j, n, RUN);
-        for (int l = 0; l < RUN; l++) {
-            sum[l] += x_square;
-            run[l] += sum[l];
-            good += run[l] * KEEP_D >= sum[l];
-        }
-        for (int64_t l = 0; l < n && good < RUN; l++) {
-            if (!(run[l] * KEEP_D >= sum[l])) {
-                run[l] = R(distance)(t->x + i * t->d, t->y + (j + l) * t->d, t->d);
-            }
-        }
-        R(copy_run)(D + j, run, n, RUN);
-    }
-}
-
-static void R(from_product)(const R(tile) *t, real *spare)
-{
-    real *x = spare, *y = x + TILE * t->d, *x_square = y + TILE * t->d, *y_square = x_square + TILE;
-    R(shift)(x, x_square, t->x, t->x, t->rows, t->d);
-    R(shift)(y, y_square, t->y, t->x, t->cols, t->d);
-    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .tb = true, .m = t->rows, .n = t->cols, .k = t->d, .alpha = -2,
-                             .a = x, .lda = t->d, .b = y, .ldb = t->d, .c = t->D, .ldc = t->M});
-    for (int64_t i = 0; i < t->rows; i++) {
-        R(finish_row)(t, i, x_square[i], y_square);
-    }
-}
-
-/* Copies what stands above the diagonal of one set's D to below it: the whole tile, or half of one on the diagonal. */
-static void R(mirror)(const R(tile) *t, real *below, bool diagonal)
-{
-    if (!diagonal) {
-        R(transpose)(below, t->M, t->D, t->M, t->rows, t->cols, false);
-        return;
-    }
-    for (int64_t i = 0; i < t->rows; i += BLOCK) {
-        int64_t end = i + BLOCK < t->rows ? i + BLOCK : t->rows;
-        for (int64_t r = i; r < end; r++) {
-            for (int64_t c = r + 1; c < end; c++) {
-                t->D[c * t->M + r] = t->D[r * t->M + c];
-            }
-        }
-        R(transpose)(t->D + end * t->M + i, t->M, t->D + i * t->M + end, t->M, end - i, t->cols - end, false);
-    }
-}
-
-/* The tile (I, J) of a piece; for one set those with J >= I, row by row. */
-static void R(distances)(void *arg, int64_t piece, int worker)
-{
-    const sqdist *s = arg;
-    int64_t b = piece / s->pieces, I = 0, J = piece % s->pieces, row = s->y_tiles;
-    for (; J >= row; I++) {
-        J -= row;
-        row -= s->one_set;
-    }
-    J += s->one_set ? I : 0;
-    int64_t i = I * TILE, j = J * TILE;
-    const real *x = (const real *)s->call->in[X].data + b * s->N * s->d;
-    const real *y = s->one_set ? x : (const real *)s->call->in[Y].data + b * s->M * s->d;
-    real *D = (real *)s->call->out[0].data + b * s->N * s->M;
-    R(tile) t = {.x = x + i * s->d, .y = y + j * s->d, .rows = tile_size(i, s->N), .cols = tile_size(j, s->M),
-                 .d = s->d, .M = s->M, .D = D + i * s->M + j};
-    if (s->d < FEWEST) {
-        R(from_differences)(&t);
-    } else {
-        R(from_product)(&t, (real *)s->spare + worker * (int64_t)s->spare_size);
-    }
-    if (s->one_set) {
-        R(mirror)(&t, D + j * s->M + i, I == J);
-    }
-}
-
-/* ---- gradients ---- */
-
-/* A row of weights h between points u and v, and what they add up to. */
-typedef struct R(weights) {
-    real sum, size, reach; /* Σ h, Σ |h|, Σ |h| ‖v − c‖² */
-} R(weights);
-
-static R(weights) R(weigh)(const real *h, const real *v_square, int64_t n)
-{
-    real sum[LANES] = {0}, size[LANES] = {0}, reach[LANES] = {0};
-    for (int64_t j = 0; j < n; j += LANES) {
-        real w[LANES] = {0}, square[LANES] = {0};
-        int64_t left = n - j < LANES ? n - j : LANES;
-        R(copy_run)(w, h + j, left, LANES);
-        R(copy_run)(square, v_square + j, left, LANES);
-        for (int l = 0; l < LANES; l++) {
-            real a = w[l] < 0 ? -w[l] : w[l];
-            sum[l] += w[l];
-            size[l] += a;
-            reach[l] += a * square[l];
-        }
-    }
-    return (R(weights)){R(join)(sum), R(join)(size), R(join)(reach)};
-}
-
-/* h[rows, cols] = G between points i … and j …, its values as they lie or transposed; for one set the sum of both. */
-static void R(load_weights)(const side *a, int64_t b, int64_t i, int64_t j, real *h)
-{
-    const real *G = (const real *)a->s.call->grad_out[0].data + b * a->s.N * a->s.M;
-    int64_t rows = tile_size(i, a->n_to), cols = tile_size(j, a->n_from), M = a->s.M;
-    for (int64_t r = 0; r < rows && a->to == X; r++) {
-        memcpy(h + r * cols, G + (i + r) * M + j, (size_t)cols * sizeof *h);
-    }
-    if (a->from == X) {
-        R(transpose)(h, cols, G + j * M + i, M, cols, rows, a->to == X);
-    }
-    for (int64_t r = 0; r < rows && a->s.one_set && i == j; r++) {
-        h[r * cols + r] = 0; /* a point's distance to itself; often the largest weight */
-    }
-}
-
-/* du += 2 Σ_j h_j (u − v_j); a weight of 0 counts for nothing, whatever v_j is. */
-static void R(add_differences)(real *du, const real *h, const real *u, const real *v, int64_t n, int64_t d)
-{
-    for (int64_t j = 0; j < n; j++, v += d) {
-        real twice = 2 * h[j];
-        for (int64_t m = 0; m < d && twice != 0; m++) {
-            du[m] += twice * (u[m] - v[m]);
-        }
-    }
-}
-
-/* du += what one tile of weights adds, from the product h (v − c), in `r`; row by row from differences where the
- * product and Σ h (u − c) leave too little of one another. */
-static void R(add_product)(real *du, const real *h, const real *u, const real *v, int64_t rows, int64_t cols, int64_t d,
-                           real *spare)
-{
-    real *su = spare, *sv = su + TILE * d, *r = sv + TILE * d, *u_square = r + TILE * d, *v_square = u_square + TILE;
-    R(shift)(su, u_square, u, u, rows, d);
-    R(shift)(sv, v_square, v, u, cols, d);
-    asc_gemm_run(&(asc_gemm){.dtype = REAL_DTYPE, .m = rows, .n = d, .k = cols, .alpha = -1, .a = h, .lda = cols,
-                             .b = sv, .ldb = d, .c = r, .ldc = d});
-    for (int64_t i = 0; i < rows; i++) {
-        R(weights) w = R(weigh)(h + i * cols, v_square, cols);
-        K->axpy(r + i * d, w.sum, su + i * d, d);
-        /* (Σ |h| (‖u − c‖ + ‖v − c‖))² is at most this */
-        double terms = 2 * (double)w.size * ((double)w.size * (double)u_square[i] + (double)w.reach);
-        if (K->sumsq(r + i * d, d) * (KEEP_DX * KEEP_DX) >= terms && terms < INFINITY) {
-            K->axpy(du + i * d, 2, r + i * d, d);
-        } else {
-            R(add_differences)(du + i * d, h + i * cols, u + i * d, v, cols, d);
-        }
-    }
-}
-
-/* The gradient of a tile of points: what each tile of the others adds, in order. */
-static void R(gradients)(void *arg, int64_t piece, int worker)
-{
-    const side *a = arg;
-    int64_t d = a->s.d, tiles = (a->n_to + TILE - 1) / TILE, b = piece / tiles, i = piece % tiles * TILE;
-    const real *u = (const real *)a->s.call->in[a->to].data + (b * a->n_to + i) * d;
-    const real *v = (const real *)a->s.call->in[a->from].data + b * a->n_from * d;
-    real *du = (real *)a->s.call->grad_in[a->to].data + (b * a->n_to + i) * d;
-    real *h = (real *)a->s.spare + worker * (int64_t)a->s.spare_size, *spare = h + TILE * TILE;
-    int64_t rows = tile_size(i, a->n_to);
-    for (int64_t j = 0; j < a->n_from; j += TILE) {
-        int64_t cols = tile_size(j, a->n_from);
-        R(load_weights)(a, b, i, j, h);
-        if (d >= FEWEST) {
-            R(add_product)(du, h, u, v + j * d, rows, cols, d, spare);
-            continue;
-        }
-        for (int64_t r = 0; r < rows; r++) {
-            R(add_differences)(du + r * d, h + r * cols, u + r * d, v + j * d, cols, d);
-        }
-    }
-}
-
-#endif

@@ -4,7 +4,6 @@
  *   dx_tv = (exp(x_tv - m_t)/s_t - [v = y_t]) g_t,  g_t = dloss/n + dtoken_loss_t
  *
  * with m_t = max_v x_tv and s_t = Σ_v exp(x_tv - m_t), which are all that is kept for the backward pass. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <math.h>
@@ -27,8 +26,84 @@ typedef struct rows_job {
     double share;    /* backward: dloss/n */
 } rows_job;
 
-#define ASC_SELF "ops/rows/cross_entropy.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static double value_f32(const void *x)
+{
+    return (double)*(const float *)x;
+}
+
+/* The losses are added in order, in double. */
+static void set_loss_f32(asc_call *call, int64_t counted)
+{
+    const asc_array *losses = &call->out[TOKEN_LOSS];
+    double total = 0;
+    for (int64_t i = 0; i < losses->numel; i++) {
+        total += (double)((const float *)losses->data)[i];
+    }
+    *(float *)call->out[LOSS].data = counted > 0 ? (float)(total / (double)counted) : 0;
+}
+
+static void forward_row_f32(const rows_job *j, int64_t row, float *spare)
+{
+    const float *x = (const float *)j->call->in[X].data + row * j->V;
+    float *loss = (float *)j->call->out[TOKEN_LOSS].data + row;
+    int64_t target = j->y[row];
+    if (target == j->ignore) {
+        *loss = 0;
+        return;
+    }
+    float max = asc_kernels_f32()->max(x, j->V), sum = asc_kernels_f32()->exp_shift(spare, x, max, j->V);
+    *loss = (float)(log((double)sum) - (double)(x[target] - max));
+    if (j->max) {
+        ((float *)j->max)[row] = max;
+        ((float *)j->sum)[row] = sum;
+    }
+}
+
+static void forward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    const rows_job *j = arg;
+    int64_t first = piece * j->rows_per_piece, end = first + j->rows_per_piece;
+    for (int64_t row = first; row < end && row < j->rows; row++) {
+        forward_row_f32(j, row, (float *)j->spare + worker * j->V);
+    }
+}
+
+static void backward_row_f32(const rows_job *j, int64_t row, float *spare)
+{
+    const float *x = (const float *)j->call->in[X].data + row * j->V, *dtoken = j->call->grad_out[TOKEN_LOSS].data;
+    float *dx = (float *)j->call->grad_in[X].data + row * j->V;
+    bool fresh = j->call->fresh[X];
+    int64_t target = j->y[row];
+    if (target == j->ignore) {
+        if (fresh) {
+            memset(dx, 0, (size_t)j->V * sizeof *dx);
+        }
+        return;
+    }
+    float g = (float)(j->share + (dtoken ? (double)dtoken[row] : 0)), factor = g / ((const float *)j->sum)[row];
+    float *e = fresh ? dx : spare;
+    asc_kernels_f32()->exp_shift(e, x, ((const float *)j->max)[row], j->V);
+    if (fresh) {
+        asc_kernels_f32()->scale(dx, factor, e, j->V);
+    } else {
+        asc_kernels_f32()->axpy(dx, factor, e, j->V);
+    }
+    dx[target] -= g;
+}
+
+static void backward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    const rows_job *j = arg;
+    int64_t first = piece * j->rows_per_piece, end = first + j->rows_per_piece;
+    for (int64_t row = first; row < end && row < j->rows; row++) {
+        backward_row_f32(j, row, (float *)j->spare + worker * j->V);
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/rows/cross_entropy.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -101,8 +176,8 @@ static asc_status forward(asc_call *call)
     if (check_targets(call, j.V, j.ignore)) {
         return ASC_ERR_ARG;
     }
-    run_rows(&j, call->in[X].dtype == ASC_F32 ? forward_piece_f32 : forward_piece_f64);
-    BY_DTYPE(call->in[X].dtype, set_loss, (call, count_targets(call, j.ignore)));
+    run_rows(&j, BY_DTYPE(call->in[X].dtype, forward_piece));
+    BY_DTYPE(call->in[X].dtype, set_loss)(call, count_targets(call, j.ignore));
     return ASC_OK;
 }
 
@@ -115,9 +190,9 @@ static asc_status backward(asc_call *call)
     int64_t counted = count_targets(call, j.ignore);
     const void *dloss = call->grad_out[LOSS].data;
     if (dloss && counted > 0) {
-        j.share = BY_DTYPE(call->in[X].dtype, value, (dloss)) / (double)counted;
+        j.share = BY_DTYPE(call->in[X].dtype, value)(dloss) / (double)counted;
     }
-    run_rows(&j, call->in[X].dtype == ASC_F32 ? backward_piece_f32 : backward_piece_f64);
+    run_rows(&j, BY_DTYPE(call->in[X].dtype, backward_piece));
     return ASC_OK;
 }
 
@@ -161,81 +236,3 @@ asc_tensor asc_cross_entropy(asc_ctx *ctx, asc_tensor logits, asc_tensor targets
     }
     return out[LOSS];
 }
-
-#else /* for each dtype */
-
-static double R(value)(const void *x)
-{
-    return (double)*(const real *)x;
-}
-
-/* The losses are added in order, in double. */
-static void R(set_loss)(asc_call *call, int64_t counted)
-{
-    const asc_array *losses = &call->out[TOKEN_LOSS];
-    double total = 0;
-    for (int64_t i = 0; i < losses->numel; i++) {
-        total += (double)((const real *)losses->data)[i];
-    }
-    *(real *)call->out[LOSS].data = counted > 0 ? (real)(total / (double)counted) : 0;
-}
-
-static void R(forward_row)(const rows_job *j, int64_t row, real *spare)
-{
-    const real *x = (const real *)j->call->in[X].data + row * j->V;
-    real *loss = (real *)j->call->out[TOKEN_LOSS].data + row;
-    int64_t target = j->y[row];
-    if (target == j->ignore) {
-        *loss = 0;
-        return;
-    }
-    real max = K->max(x, j->V), sum = K->exp_shift(spare, x, max, j->V);
-    *loss = (real)(log((double)sum) - (double)(x[target] - max));
-    if (j->max) {
-        ((real *)j->max)[row] = max;
-        ((real *)j->sum)[row] = sum;
-    }
-}
-
-static void R(forward_piece)(void *arg, int64_t piece, int worker)
-{
-    const rows_job *j = arg;
-    int64_t first = piece * j->rows_per_piece, end = first + j->rows_per_piece;
-    for (int64_t row = first; row < end && row < j->rows; row++) {
-        R(forward_row)(j, row, (real *)j->spare + worker * j->V);
-    }
-}
-
-static void R(backward_row)(const rows_job *j, int64_t row, real *spare)
-{
-    const real *x = (const real *)j->call->in[X].data + row * j->V, *dtoken = j->call->grad_out[TOKEN_LOSS].data;
-    real *dx = (real *)j->call->grad_in[X].data + row * j->V;
-    bool fresh = j->call->fresh[X];
-    int64_t target = j->y[row];
-    if (target == j->ignore) {
-        if (fresh) {
-            memset(dx, 0, (size_t)j->V * sizeof *dx);
-        }
-        return;
-    }
-    real g = (real)(j->share + (dtoken ? (double)dtoken[row] : 0)), factor = g / ((const real *)j->sum)[row];
-    real *e = fresh ? dx : spare;
-    K->exp_shift(e, x, ((const real *)j->max)[row], j->V);
-    if (fresh) {
-        K->scale(dx, factor, e, j->V);
-    } else {
-        K->axpy(dx, factor, e, j->V);
-    }
-    dx[target] -= g;
-}
-
-static void R(backward_piece)(void *arg, int64_t piece, int worker)
-{
-    const rows_job *j = arg;
-    int64_t first = piece * j->rows_per_piece, end = first + j->rows_per_piece;
-    for (int64_t row = first; row < end && row < j->rows; row++) {
-        R(backward_row)(j, row, (real *)j->spare + worker * j->V);
-    }
-}
-
-#endif

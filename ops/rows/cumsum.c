@@ -3,7 +3,6 @@
  *   dx_i = Σ_{j>=i} dy_j
  *
  * Sums run in double. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 typedef struct cumsum_attrs {
@@ -18,8 +17,27 @@ typedef struct lines {
     bool reverse, fresh;
 } lines;
 
-#define ASC_SELF "ops/rows/cumsum.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void lines_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const lines *l = arg;
+    int64_t end = (piece + 1) * l->per_piece;
+    for (int64_t line = piece * l->per_piece; line < end && line < l->outer * l->inner; line++) {
+        int64_t first = line / l->inner * l->n * l->inner + line % l->inner;
+        double sum = 0;
+        for (int64_t i = 0; i < l->n; i++) {
+            int64_t at = first + (l->reverse ? l->n - 1 - i : i) * l->inner;
+            float *y = (float *)l->y + at;
+            sum += (double)((const float *)l->x)[at];
+            *y = (float)(l->fresh ? sum : (double)*y + sum);
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/rows/cumsum.f64.h"
 
 static int dim_of(asc_call *call)
 {
@@ -44,8 +62,7 @@ static void run(asc_call *call, const asc_array *x, void *y, bool reverse, bool 
         l.inner *= x->shape[d];
     }
     l.per_piece = l.n < ASC_PIECE ? ASC_PIECE / (l.n > 0 ? l.n : 1) : 1;
-    asc_parallel(call->ctx, (l.outer * l.inner + l.per_piece - 1) / l.per_piece,
-                 x->dtype == ASC_F32 ? lines_piece_f32 : lines_piece_f64, &l);
+    asc_parallel(call->ctx, (l.outer * l.inner + l.per_piece - 1) / l.per_piece, BY_DTYPE(x->dtype, lines_piece), &l);
 }
 
 static asc_status forward(asc_call *call)
@@ -94,24 +111,3 @@ asc_tensor asc_cumsum(asc_ctx *ctx, asc_tensor x, int dim)
 {
     return asc_apply1(ctx, &asc_op_cumsum, &x, 1, &(cumsum_attrs){dim});
 }
-
-#else /* for each dtype */
-
-static void R(lines_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const lines *l = arg;
-    int64_t end = (piece + 1) * l->per_piece;
-    for (int64_t line = piece * l->per_piece; line < end && line < l->outer * l->inner; line++) {
-        int64_t first = line / l->inner * l->n * l->inner + line % l->inner;
-        double sum = 0;
-        for (int64_t i = 0; i < l->n; i++) {
-            int64_t at = first + (l->reverse ? l->n - 1 - i : i) * l->inner;
-            real *y = (real *)l->y + at;
-            sum += (double)((const real *)l->x)[at];
-            *y = (real)(l->fresh ? sum : (double)*y + sum);
-        }
-    }
-}
-
-#endif

@@ -1,7 +1,6 @@
 /* ops/rows/l2_normalize.c: y = x/‖x‖ over the last dimension, 0 with gradient 0 where ‖x‖ <= 1e-12.
  *
  *   dx = (dy - y (y·dy))/‖x‖ */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <math.h>
@@ -21,8 +20,42 @@ static int64_t rows_per_piece(int64_t n)
     return n < ASC_PIECE ? ASC_PIECE / (n > 0 ? n : 1) : 1;
 }
 
-#define ASC_SELF "ops/rows/l2_normalize.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void forward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    int64_t n = length_of(&call->in[0]), in_piece = rows_per_piece(n), end = (piece + 1) * in_piece;
+    double *norm = call->saved[NORM].data;
+    for (int64_t r = piece * in_piece; r < end && r < call->saved[NORM].numel; r++) {
+        const float *x = (const float *)call->in[0].data + r * n;
+        float *y = (float *)call->out[0].data + r * n;
+        norm[r] = sqrt(asc_kernels_f32()->sumsq(x, n));
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = norm[r] <= least_norm ? 0 : (float)((double)x[i] / norm[r]);
+        }
+    }
+}
+
+static void backward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_call *call = arg;
+    int64_t n = length_of(&call->out[0]), in_piece = rows_per_piece(n), end = (piece + 1) * in_piece;
+    const double *norm = call->saved[NORM].data;
+    for (int64_t r = piece * in_piece; r < end && r < call->saved[NORM].numel; r++) {
+        const float *y = (const float *)call->out[0].data + r * n, *dy = (const float *)call->grad_out[0].data + r * n;
+        float *dx = (float *)call->grad_in[0].data + r * n, dot = asc_kernels_f32()->dot(y, dy, n);
+        for (int64_t i = 0; i < n; i++) {
+            float g = norm[r] <= least_norm ? 0 : (float)((double)(dy[i] - y[i] * dot) / norm[r]);
+            dx[i] = call->fresh[0] ? g : dx[i] + g;
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/rows/l2_normalize.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -47,13 +80,13 @@ static void run(asc_call *call, asc_piece_fn *piece)
 
 static asc_status forward(asc_call *call)
 {
-    run(call, call->in[0].dtype == ASC_F32 ? forward_piece_f32 : forward_piece_f64);
+    run(call, BY_DTYPE(call->in[0].dtype, forward_piece));
     return ASC_OK;
 }
 
 static asc_status backward(asc_call *call)
 {
-    run(call, call->in[0].dtype == ASC_F32 ? backward_piece_f32 : backward_piece_f64);
+    run(call, BY_DTYPE(call->in[0].dtype, backward_piece));
     return ASC_OK;
 }
 
@@ -92,39 +125,3 @@ asc_tensor asc_cosine_similarity(asc_ctx *ctx, asc_tensor a, asc_tensor b)
     asc_tensor products = asc_mul(ctx, asc_l2_normalize(ctx, a), asc_l2_normalize(ctx, b));
     return asc_sum(ctx, products, 1, (int[]){-1}, false);
 }
-
-#else /* for each dtype */
-
-static void R(forward_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const asc_call *call = arg;
-    int64_t n = length_of(&call->in[0]), in_piece = rows_per_piece(n), end = (piece + 1) * in_piece;
-    double *norm = call->saved[NORM].data;
-    for (int64_t r = piece * in_piece; r < end && r < call->saved[NORM].numel; r++) {
-        const real *x = (const real *)call->in[0].data + r * n;
-        real *y = (real *)call->out[0].data + r * n;
-        norm[r] = sqrt(K->sumsq(x, n));
-        for (int64_t i = 0; i < n; i++) {
-            y[i] = norm[r] <= least_norm ? 0 : (real)((double)x[i] / norm[r]);
-        }
-    }
-}
-
-static void R(backward_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const asc_call *call = arg;
-    int64_t n = length_of(&call->out[0]), in_piece = rows_per_piece(n), end = (piece + 1) * in_piece;
-    const double *norm = call->saved[NORM].data;
-    for (int64_t r = piece * in_piece; r < end && r < call->saved[NORM].numel; r++) {
-        const real *y = (const real *)call->out[0].data + r * n, *dy = (const real *)call->grad_out[0].data + r * n;
-        real *dx = (real *)call->grad_in[0].data + r * n, dot = K->dot(y, dy, n);
-        for (int64_t i = 0; i < n; i++) {
-            real g = norm[r] <= least_norm ? 0 : (real)((double)(dy[i] - y[i] * dot) / norm[r]);
-            dx[i] = call->fresh[0] ? g : dx[i] + g;
-        }
-    }
-}
-
-#endif

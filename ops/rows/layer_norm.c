@@ -2,7 +2,6 @@
  * normalization", arXiv 1607.06450.
  *
  *   g = dy∘w,  dx = (g − mean(g) − x̂ mean(g∘x̂))/√(σ² + ε),  dw = Σ dy∘x̂,  db = Σ dy over all leading dimensions. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <string.h>
@@ -38,8 +37,43 @@ static int64_t chunk_rows(const layer_norm *l, int64_t chunk)
     return left < CHUNK ? left : CHUNK;
 }
 
-#define ASC_SELF "ops/rows/layer_norm.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void chunk_f32(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    const layer_norm *l = arg;
+    const asc_call *call = l->call;
+    float eps = (float)((const layer_norm_attrs *)call->attrs)->eps;
+    int64_t first = chunk * CHUNK, end = first + chunk_rows(l, chunk);
+    for (int64_t r = first; r < end; r++) {
+        asc_kernels_f32()->layer_norm_row(
+            (float *)call->out[0].data + r * l->n, (const float *)call->in[X].data + r * l->n, call->in[W].data,
+            call->in[B].data, l->n, eps, (float *)call->saved[MEAN].data + r, (float *)call->saved[RSTD].data + r);
+    }
+}
+
+static void grad_chunk_f32(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    const layer_norm *l = arg;
+    const asc_call *call = l->call;
+    int64_t first = chunk * CHUNK, at = first * l->n;
+    float *dx = call->grad_in[X].data;
+    asc_kernels_f32()->layer_norm_grad_rows(
+        dx ? dx + at : NULL, l->dw ? (float *)l->dw + chunk * l->n : NULL, l->db ? (float *)l->db + chunk * l->n : NULL,
+        (const float *)call->in[X].data + at, call->in[W].data, (const float *)call->grad_out[0].data + at,
+        (const float *)call->saved[MEAN].data + first, (const float *)call->saved[RSTD].data + first,
+        chunk_rows(l, chunk), l->n, call->fresh[X]);
+}
+
+static void add_rows_f32(void *out, const void *x, int64_t rows, int64_t n)
+{
+    asc_kernels_f32()->sum_rows(out, x, rows, n);
+}
+
+/* ---- end of float ---- */
+#include "ops/rows/layer_norm.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -70,7 +104,7 @@ static asc_status infer(asc_call *call)
 static asc_status forward(asc_call *call)
 {
     layer_norm l = open_call(call);
-    asc_parallel(call->ctx, chunks(&l), call->in[X].dtype == ASC_F32 ? chunk_f32 : chunk_f64, &l);
+    asc_parallel(call->ctx, chunks(&l), BY_DTYPE(call->in[X].dtype, chunk), &l);
     return ASC_OK;
 }
 
@@ -99,7 +133,7 @@ static void join_sums(asc_call *call, int input, const layer_norm *l, const void
     if (call->fresh[input]) {
         memset(grad->data, 0, asc_array_bytes(grad));
     }
-    BY_DTYPE(grad->dtype, add_rows, (grad->data, sums, chunks(l), l->n));
+    BY_DTYPE(grad->dtype, add_rows)(grad->data, sums, chunks(l), l->n);
 }
 
 static asc_status backward(asc_call *call)
@@ -108,7 +142,7 @@ static asc_status backward(asc_call *call)
     if (make_sums(call, W, &l, &l.dw) || make_sums(call, B, &l, &l.db)) {
         return ASC_ERR_MEMORY;
     }
-    asc_parallel(call->ctx, chunks(&l), call->in[X].dtype == ASC_F32 ? grad_chunk_f32 : grad_chunk_f64, &l);
+    asc_parallel(call->ctx, chunks(&l), BY_DTYPE(call->in[X].dtype, grad_chunk), &l);
     join_sums(call, W, &l, l.dw);
     join_sums(call, B, &l, l.db);
     return ASC_OK;
@@ -148,40 +182,3 @@ asc_tensor asc_layer_norm(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_ten
 {
     return asc_apply1(ctx, &asc_op_layer_norm, (asc_tensor[]){x, weight, bias}, 3, &(layer_norm_attrs){eps});
 }
-
-#else /* for each dtype */
-
-static void R(chunk)(void *arg, int64_t chunk, int worker)
-{
-    (void)worker;
-    const layer_norm *l = arg;
-    const asc_call *call = l->call;
-    real eps = (real)((const layer_norm_attrs *)call->attrs)->eps;
-    int64_t first = chunk * CHUNK, end = first + chunk_rows(l, chunk);
-    for (int64_t r = first; r < end; r++) {
-        K->layer_norm_row((real *)call->out[0].data + r * l->n, (const real *)call->in[X].data + r * l->n,
-                          call->in[W].data, call->in[B].data, l->n, eps, (real *)call->saved[MEAN].data + r,
-                          (real *)call->saved[RSTD].data + r);
-    }
-}
-
-static void R(grad_chunk)(void *arg, int64_t chunk, int worker)
-{
-    (void)worker;
-    const layer_norm *l = arg;
-    const asc_call *call = l->call;
-    int64_t first = chunk * CHUNK, at = first * l->n;
-    real *dx = call->grad_in[X].data;
-    K->layer_norm_grad_rows(dx ? dx + at : NULL, l->dw ? (real *)l->dw + chunk * l->n : NULL,
-                            l->db ? (real *)l->db + chunk * l->n : NULL, (const real *)call->in[X].data + at,
-                            call->in[W].data, (const real *)call->grad_out[0].data + at,
-                            (const real *)call->saved[MEAN].data + first, (const real *)call->saved[RSTD].data + first,
-                            chunk_rows(l, chunk), l->n, call->fresh[X]);
-}
-
-static void R(add_rows)(void *out, const void *x, int64_t rows, int64_t n)
-{
-    K->sum_rows(out, x, rows, n);
-}
-
-#endif

@@ -7,7 +7,6 @@
  *   kl_div           f = t (log t - x), 0 where t = 0                f_x = -t, f_t = log t + 1 - x, 0 where t = 0
  *
  * dx = s f_x dy, dt = s f_t dy. */
-#ifndef ASC_REAL
 #include "ops/shared/broadcast.h"
 
 #include <math.h>
@@ -64,8 +63,60 @@ typedef struct job {
     bool fresh;
 } job;
 
-#define ASC_SELF "ops/rows/losses.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+#define PAIR_BY_PAIR(NAME)                                                                                             \
+    static void NAME##_f32(part part, float *to, const float *x, const float *t, int64_t n, double beta, double scale) \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            to[i] = (float)(scale * NAME(part, (double)x[i], (double)t[i], beta));                                     \
+        }                                                                                                              \
+    }
+PAIR_BY_PAIR(mse)
+PAIR_BY_PAIR(smooth_l1)
+PAIR_BY_PAIR(kl_div)
+#undef PAIR_BY_PAIR
+
+/* Infinite logits of the right sign cost nothing. */
+static void bce_with_logits_f32(part part, float *to, const float *x, const float *t, int64_t n, double beta,
+                                double scale)
+{
+    (void)beta;
+    const float s = (float)scale;
+    if (part == SLOPE_T) {
+        asc_kernels_f32()->scale(to, -s, x, n);
+        return;
+    }
+    if (part == SLOPE_X) {
+        asc_kernels_f32()->sigmoid(to, x, n);
+        asc_kernels_f32()->axpy(to, -1, t, n);
+    } else {
+        asc_kernels_f32()->logit_loss(to, x, t, n);
+    }
+    asc_kernels_f32()->scale(to, s, to, n);
+}
+
+static void job_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, j->call->in[X].numel);
+    const float *x = (const float *)j->call->in[X].data + from, *t = (const float *)j->call->in[T].data + from;
+    float *to = (float *)j->to + from;
+    if (j->fresh) {
+        j->f->pairs_f32(j->part, to, x, t, n, j->beta, j->scale);
+        return;
+    }
+    float values[512];
+    for (int64_t i = 0; i < n; i += ASC_COUNT(values)) {
+        int64_t m = n - i < ASC_COUNT(values) ? n - i : ASC_COUNT(values);
+        j->f->pairs_f32(j->part, values, x + i, t + i, m, j->beta, j->scale);
+        asc_kernels_f32()->acc(to + i, values, m);
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/rows/losses.f64.h"
 
 extern const asc_op asc_op_mse, asc_op_smooth_l1, asc_op_bce_with_logits, asc_op_kl_div;
 
@@ -108,8 +159,7 @@ static void run(const asc_call *call, job *j)
     j->call = call;
     j->f = &losses[i].f;
     j->beta = call->attrs ? ((const smooth_l1_attrs *)call->attrs)->beta : 0;
-    asc_parallel(call->ctx, asc_pieces(call->in[X].numel),
-                 call->in[X].dtype == ASC_F32 ? job_piece_f32 : job_piece_f64, j);
+    asc_parallel(call->ctx, asc_pieces(call->in[X].numel), BY_DTYPE(call->in[X].dtype, job_piece), j);
 }
 
 static asc_status forward(asc_call *call)
@@ -227,56 +277,3 @@ asc_tensor asc_cross_entropy_smoothed(asc_ctx *ctx, asc_tensor logits, asc_tenso
     soft = asc_scale(ctx, soft, -smoothing / (double)(counted > 0 ? counted : 1));
     return asc_add(ctx, asc_scale(ctx, hard, 1 - smoothing), soft);
 }
-
-#else /* for each dtype */
-
-#define PAIR_BY_PAIR(NAME)                                                                                             \
-    static void R(NAME)(part part, real *to, const real *x, const real *t, int64_t n, double beta, double scale)       \
-    {                                                                                                                  \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            to[i] = (real)(scale * NAME(part, (double)x[i], (double)t[i], beta));                                      \
-        }                                                                                                              \
-    }
-PAIR_BY_PAIR(mse)
-PAIR_BY_PAIR(smooth_l1)
-PAIR_BY_PAIR(kl_div)
-#undef PAIR_BY_PAIR
-
-/* Infinite logits of the right sign cost nothing. */
-static void R(bce_with_logits)(part part, real *to, const real *x, const real *t, int64_t n, double beta, double scale)
-{
-    (void)beta;
-    const real s = (real)scale;
-    if (part == SLOPE_T) {
-        K->scale(to, -s, x, n);
-        return;
-    }
-    if (part == SLOPE_X) {
-        K->sigmoid(to, x, n);
-        K->axpy(to, -1, t, n);
-    } else {
-        K->logit_loss(to, x, t, n);
-    }
-    K->scale(to, s, to, n);
-}
-
-static void R(job_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const job *j = arg;
-    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, j->call->in[X].numel);
-    const real *x = (const real *)j->call->in[X].data + from, *t = (const real *)j->call->in[T].data + from;
-    real *to = (real *)j->to + from;
-    if (j->fresh) {
-        j->f->R(pairs)(j->part, to, x, t, n, j->beta, j->scale);
-        return;
-    }
-    real values[512];
-    for (int64_t i = 0; i < n; i += ASC_COUNT(values)) {
-        int64_t m = n - i < ASC_COUNT(values) ? n - i : ASC_COUNT(values);
-        j->f->R(pairs)(j->part, values, x + i, t + i, m, j->beta, j->scale);
-        K->acc(to + i, values, m);
-    }
-}
-
-#endif

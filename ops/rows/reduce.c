@@ -5,7 +5,6 @@
  *
  * where dy is repeated over the dimensions. Of nothing the sum is 0 and the mean NaN, as in NumPy; a largest entry
  * there is none. A NaN is larger and smaller than all else. */
-#ifndef ASC_REAL
 #include "ops/rows/reduce.h"
 
 #include <math.h>
@@ -121,8 +120,59 @@ typedef struct extreme_job {
     bool min;
 } extreme_job;
 
-#define ASC_SELF "ops/rows/reduce.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+/* Where in x the value `out` of y stands: the first NaN, or the first of the largest or smallest. */
+static int64_t find_f32(const extreme_job *j, const float *x, int64_t out)
+{
+    int64_t best = -1;
+    float top = 0;
+    asc_cursor c = asc_cursor_at(&j->walk, out * j->count, j->count);
+    while (asc_cursor_next(&c)) {
+        for (int64_t i = 0, at = c.at[0]; i < c.n; i++, at += c.step[0]) {
+            float v = x[at];
+            if (best >= 0 && (j->min ? v >= top : v <= top)) {
+                continue;
+            }
+            best = at;
+            top = v;
+            if (isnan(v)) {
+                return best;
+            }
+        }
+    }
+    return best;
+}
+
+static void extreme_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const extreme_job *j = arg;
+    const float *x = j->call->in[0].data;
+    float *y = j->call->out[0].data;
+    int64_t *where = j->call->saved[0].data;
+    int64_t first = piece * j->per_piece, end = first + j->per_piece;
+    for (int64_t i = first; i < end && i < j->call->out[0].numel; i++) {
+        int64_t best = find_f32(j, x, i);
+        y[i] = x[best];
+        if (where) {
+            where[i] = best;
+        }
+    }
+}
+
+static void scatter_f32(asc_call *call)
+{
+    const float *dy = call->grad_out[0].data;
+    const int64_t *where = call->saved[0].data;
+    float *dx = call->grad_in[0].data;
+    for (int64_t i = 0; i < call->grad_out[0].numel; i++) {
+        dx[where[i]] += dy[i];
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/rows/reduce.f64.h"
 
 static asc_status infer_extreme(asc_call *call)
 {
@@ -161,14 +211,13 @@ static asc_status forward_extreme(asc_call *call)
     extreme_job j = {.call = call, .walk = asc_reduce_walk(call), .count = asc_reduce_count(call),
                      .min = call->op == &asc_op_min};
     j.per_piece = j.count < ASC_PIECE ? ASC_PIECE / (j.count > 0 ? j.count : 1) : 1;
-    asc_parallel(call->ctx, (n + j.per_piece - 1) / j.per_piece,
-                 call->out[0].dtype == ASC_F32 ? extreme_piece_f32 : extreme_piece_f64, &j);
+    asc_parallel(call->ctx, (n + j.per_piece - 1) / j.per_piece, BY_DTYPE(call->out[0].dtype, extreme_piece), &j);
     return ASC_OK;
 }
 
 static asc_status backward_extreme(asc_call *call)
 {
-    BY_DTYPE(call->in[0].dtype, scatter, (call));
+    BY_DTYPE(call->in[0].dtype, scatter)(call);
     return ASC_OK;
 }
 
@@ -282,56 +331,3 @@ asc_tensor asc_min(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool
 {
     return apply(ctx, &asc_op_min, x, n_dims, dims, keepdim);
 }
-
-#else /* for each dtype */
-
-/* Where in x the value `out` of y stands: the first NaN, or the first of the largest or smallest. */
-static int64_t R(find)(const extreme_job *j, const real *x, int64_t out)
-{
-    int64_t best = -1;
-    real top = 0;
-    asc_cursor c = asc_cursor_at(&j->walk, out * j->count, j->count);
-    while (asc_cursor_next(&c)) {
-        for (int64_t i = 0, at = c.at[0]; i < c.n; i++, at += c.step[0]) {
-            real v = x[at];
-            if (best >= 0 && (j->min ? v >= top : v <= top)) {
-                continue;
-            }
-            best = at;
-            top = v;
-            if (isnan(v)) {
-                return best;
-            }
-        }
-    }
-    return best;
-}
-
-static void R(extreme_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const extreme_job *j = arg;
-    const real *x = j->call->in[0].data;
-    real *y = j->call->out[0].data;
-    int64_t *where = j->call->saved[0].data;
-    int64_t first = piece * j->per_piece, end = first + j->per_piece;
-    for (int64_t i = first; i < end && i < j->call->out[0].numel; i++) {
-        int64_t best = R(find)(j, x, i);
-        y[i] = x[best];
-        if (where) {
-            where[i] = best;
-        }
-    }
-}
-
-static void R(scatter)(asc_call *call)
-{
-    const real *dy = call->grad_out[0].data;
-    const int64_t *where = call->saved[0].data;
-    real *dx = call->grad_in[0].data;
-    for (int64_t i = 0; i < call->grad_out[0].numel; i++) {
-        dx[where[i]] += dy[i];
-    }
-}
-
-#endif

@@ -2,7 +2,6 @@
  * normalization", arXiv 1910.07467.
  *
  *   g = dy∘w,  dx = (g - x̂ mean(g∘x̂))/√(mean(x²) + ε),  dw = Σ dy∘x̂ over all leading dimensions. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <math.h>
@@ -39,8 +38,61 @@ static int64_t chunk_end(const rms_norm *l, int64_t chunk)
     return end < l->rows ? end : l->rows;
 }
 
-#define ASC_SELF "ops/rows/rms_norm.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void chunk_f32(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    const rms_norm *l = arg;
+    double eps = ((const rms_norm_attrs *)l->call->attrs)->eps;
+    const float *w = l->call->in[W].data;
+    for (int64_t r = chunk * CHUNK; r < chunk_end(l, chunk); r++) {
+        const float *x = (const float *)l->call->in[X].data + r * l->n;
+        float *y = (float *)l->call->out[0].data + r * l->n;
+        double rrms = 1 / sqrt(asc_kernels_f32()->sumsq(x, l->n) / (double)l->n + eps);
+        asc_kernels_f32()->scale(y, (float)rrms, x, l->n);
+        if (w) {
+            asc_kernels_f32()->mul(y, y, w, l->n);
+        }
+        ((double *)l->call->saved[RRMS].data)[r] = rrms;
+    }
+}
+
+/* dx (+)= r (g - x̂ mean(g∘x̂)) with g = dy∘w, x̂ = r x; in double, as the two terms may cancel. */
+static void grad_row_f32(float *dx, const float *x, const float *w, const float *dy, double r, int64_t n, bool fresh)
+{
+    double dot = 0;
+    for (int64_t i = 0; i < n; i++) {
+        dot += (double)dy[i] * (w ? (double)w[i] : 1) * (double)x[i];
+    }
+    double share = dot * r * r / (double)n;
+    for (int64_t i = 0; i < n; i++) {
+        float g = (float)(r * ((double)dy[i] * (w ? (double)w[i] : 1) - (double)x[i] * share));
+        dx[i] = fresh ? g : dx[i] + g;
+    }
+}
+
+static void grad_chunk_f32(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    const rms_norm *l = arg;
+    const asc_call *call = l->call;
+    float *dw = l->dw ? (float *)l->dw + chunk * l->n : NULL, *dx = call->grad_in[X].data;
+    for (int64_t row = chunk * CHUNK; row < chunk_end(l, chunk); row++) {
+        const float *x = (const float *)call->in[X].data + row * l->n;
+        const float *dy = (const float *)call->grad_out[0].data + row * l->n;
+        double r = ((const double *)call->saved[RRMS].data)[row];
+        for (int64_t i = 0; dw && i < l->n; i++) {
+            dw[i] += dy[i] * (x[i] * (float)r);
+        }
+        if (dx) {
+            grad_row_f32(dx + row * l->n, x, call->in[W].data, dy, r, l->n, call->fresh[X]);
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/rows/rms_norm.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -67,7 +119,7 @@ static asc_status infer(asc_call *call)
 static asc_status forward(asc_call *call)
 {
     rms_norm l = open_call(call);
-    asc_parallel(call->ctx, chunks(&l), call->in[X].dtype == ASC_F32 ? chunk_f32 : chunk_f64, &l);
+    asc_parallel(call->ctx, chunks(&l), BY_DTYPE(call->in[X].dtype, chunk), &l);
     return ASC_OK;
 }
 
@@ -83,7 +135,7 @@ static asc_status backward(asc_call *call)
         }
         asc_clear(call->ctx, l.dw, asc_array_bytes(&sums));
     }
-    asc_parallel(call->ctx, chunks(&l), sums.dtype == ASC_F32 ? grad_chunk_f32 : grad_chunk_f64, &l);
+    asc_parallel(call->ctx, chunks(&l), BY_DTYPE(sums.dtype, grad_chunk), &l);
     return dw->data ? asc_column_sums(call, &sums, chunks(&l), l.n, dw->data, call->fresh[W]) : ASC_OK;
 }
 
@@ -122,58 +174,3 @@ asc_tensor asc_rms_norm(asc_ctx *ctx, asc_tensor x, asc_tensor weight, double ep
 {
     return asc_apply1(ctx, &asc_op_rms_norm, (asc_tensor[]){x, weight}, 2, &(rms_norm_attrs){eps});
 }
-
-#else /* for each dtype */
-
-static void R(chunk)(void *arg, int64_t chunk, int worker)
-{
-    (void)worker;
-    const rms_norm *l = arg;
-    double eps = ((const rms_norm_attrs *)l->call->attrs)->eps;
-    const real *w = l->call->in[W].data;
-    for (int64_t r = chunk * CHUNK; r < chunk_end(l, chunk); r++) {
-        const real *x = (const real *)l->call->in[X].data + r * l->n;
-        real *y = (real *)l->call->out[0].data + r * l->n;
-        double rrms = 1 / sqrt(K->sumsq(x, l->n) / (double)l->n + eps);
-        K->scale(y, (real)rrms, x, l->n);
-        if (w) {
-            K->mul(y, y, w, l->n);
-        }
-        ((double *)l->call->saved[RRMS].data)[r] = rrms;
-    }
-}
-
-/* dx (+)= r (g - x̂ mean(g∘x̂)) with g = dy∘w, x̂ = r x; in double, as the two terms may cancel. */
-static void R(grad_row)(real *dx, const real *x, const real *w, const real *dy, double r, int64_t n, bool fresh)
-{
-    double dot = 0;
-    for (int64_t i = 0; i < n; i++) {
-        dot += (double)dy[i] * (w ? (double)w[i] : 1) * (double)x[i];
-    }
-    double share = dot * r * r / (double)n;
-    for (int64_t i = 0; i < n; i++) {
-        real g = (real)(r * ((double)dy[i] * (w ? (double)w[i] : 1) - (double)x[i] * share));
-        dx[i] = fresh ? g : dx[i] + g;
-    }
-}
-
-static void R(grad_chunk)(void *arg, int64_t chunk, int worker)
-{
-    (void)worker;
-    const rms_norm *l = arg;
-    const asc_call *call = l->call;
-    real *dw = l->dw ? (real *)l->dw + chunk * l->n : NULL, *dx = call->grad_in[X].data;
-    for (int64_t row = chunk * CHUNK; row < chunk_end(l, chunk); row++) {
-        const real *x = (const real *)call->in[X].data + row * l->n;
-        const real *dy = (const real *)call->grad_out[0].data + row * l->n;
-        double r = ((const double *)call->saved[RRMS].data)[row];
-        for (int64_t i = 0; dw && i < l->n; i++) {
-            dw[i] += dy[i] * (x[i] * (real)r);
-        }
-        if (dx) {
-            R(grad_row)(dx + row * l->n, x, call->in[W].data, dy, r, l->n, call->fresh[X]);
-        }
-    }
-}
-
-#endif

@@ -7,7 +7,6 @@
  * The factor (σ + ε)/σ, which the usual formula lacks, is what a gradient of x's own scale consists of.
  * A row with σ ≤ 8 eps max|x|, eps the dtype's, counts as constant: y = 0 and dx = 0. So does one of fewer than two
  * entries. */
-#ifndef ASC_REAL
 #include "ops/shared/mask.h"
 
 #include <float.h>
@@ -31,8 +30,134 @@ typedef struct row_norm_job {
     void *spare; /* [workers, 2, n] */
 } row_norm_job;
 
-#define ASC_SELF "ops/rows/row_norm.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+/* The allowed entries of x, one after the other; their number. */
+static int64_t compact_f32(float *y, const float *x, const uint8_t *mask, int64_t step, int64_t n)
+{
+    if (!mask) {
+        memcpy(y, x, (size_t)n * sizeof *y);
+        return n;
+    }
+    int64_t m = 0;
+    for (int64_t i = 0; i < n; i++) {
+        y[m] = x[i];
+        m += mask[i * step] != 0;
+    }
+    return m;
+}
+
+/* The reverse: y (+)= the values, at the allowed entries. */
+static void spread_f32(float *y, const float *values, const uint8_t *mask, int64_t step, int64_t n, bool fresh)
+{
+    if (!mask && fresh) {
+        memcpy(y, values, (size_t)n * sizeof *y);
+        return;
+    }
+    if (!mask) {
+        asc_kernels_f32()->acc(y, values, n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        bool allowed = mask[i * step];
+        float v = allowed ? *values : 0;
+        values += allowed;
+        y[i] = fresh ? v : y[i] + v;
+    }
+}
+
+/* x = (x − shift) scale; in runs, which compilers vectorise. */
+static void shift_scale_f32(float *x, float shift, float scale, int64_t n)
+{
+    enum { RUN = 8 };
+    int64_t i = 0;
+    for (; i + RUN <= n; i += RUN) {
+        for (int l = 0; l < RUN; l++) {
+            x[i + l] = (x[i + l] - shift) * scale;
+        }
+    }
+    for (; i < n; i++) {
+        x[i] = (x[i] - shift) * scale;
+    }
+}
+
+/* Whether σ ≤ 8 eps max|x|. d = x − μ, so |x| ≤ |μ| + σ√n', and where that settles it no largest one is looked for. */
+static bool is_constant_f32(const float *d, double mean, double sigma, int64_t n)
+{
+    double least = 8 * (double)FLT_EPSILON, most = 0;
+    if (sigma > least * (fabs(mean) + sigma * sqrt((double)n))) {
+        return false;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, fabs((double)d[i] + mean));
+    }
+    return sigma <= least * most;
+}
+
+/* What rounding leaves in the mean shows in the mean of d, and is taken off with the scaling. */
+static void forward_row_f32(const row_norm_job *j, int64_t row, float *d)
+{
+    const uint8_t *mask = asc_row_mask_at(&j->mask, row);
+    float *y = (float *)j->call->out[0].data + row * j->n;
+    double *sigma = (double *)j->call->saved[SIGMA].data + row;
+    int64_t m = compact_f32(d, (const float *)j->call->in[X].data + row * j->n, mask, j->mask.step, j->n);
+    float mean = m > 0 ? asc_kernels_f32()->sum(d, m) / (float)m : 0;
+    shift_scale_f32(d, mean, 1, m);
+    double left = m > 0 ? (double)asc_kernels_f32()->sum(d, m) / (double)m : 0,
+           square = asc_kernels_f32()->sumsq(d, m) - (double)m * left * left;
+    *sigma = m > 1 ? sqrt(square > 0 || square != square ? square / (double)(j->unbiased ? m - 1 : m) : 0) : 0;
+    if (is_constant_f32(d, (double)mean, *sigma, m)) {
+        *sigma = 0;
+        memset(y, 0, (size_t)j->n * sizeof *y);
+        return;
+    }
+    shift_scale_f32(d, (float)left, (float)(1 / (*sigma + j->eps)), m);
+    spread_f32(y, d, mask, j->mask.step, j->n, true);
+}
+
+static void backward_row_f32(const row_norm_job *j, int64_t row, float *g, float *y)
+{
+    const asc_call *call = j->call;
+    const uint8_t *mask = asc_row_mask_at(&j->mask, row);
+    float *dx = (float *)call->grad_in[X].data + row * j->n;
+    double sigma = ((const double *)call->saved[SIGMA].data)[row];
+    if (sigma == 0) {
+        if (call->fresh[X]) {
+            memset(dx, 0, (size_t)j->n * sizeof *dx);
+        }
+        return;
+    }
+    int64_t m = compact_f32(g, (const float *)call->grad_out[0].data + row * j->n, mask, j->mask.step, j->n);
+    compact_f32(y, (const float *)call->out[0].data + row * j->n, mask, j->mask.step, j->n);
+    double sum = sigma + j->eps;
+    float mean = asc_kernels_f32()->sum(g, m) / (float)m, scale = (float)(1 / sum);
+    float slope = (float)((double)asc_kernels_f32()->dot(g, y, m) * (sum / sigma) / (double)(j->unbiased ? m - 1 : m));
+    asc_kernels_f32()->axpy(g, -slope, y, m);
+    shift_scale_f32(g, mean, scale, m);
+    spread_f32(dx, g, mask, j->mask.step, j->n, call->fresh[X]);
+}
+
+static void forward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    const row_norm_job *j = arg;
+    int64_t first = piece * asc_rows_per_piece(j->n), end = first + asc_rows_per_piece(j->n);
+    for (int64_t row = first; row < end && row < j->rows; row++) {
+        forward_row_f32(j, row, (float *)j->spare + 2 * worker * j->n);
+    }
+}
+
+static void backward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    const row_norm_job *j = arg;
+    float *spare = (float *)j->spare + 2 * worker * j->n;
+    int64_t first = piece * asc_rows_per_piece(j->n), end = first + asc_rows_per_piece(j->n);
+    for (int64_t row = first; row < end && row < j->rows; row++) {
+        backward_row_f32(j, row, spare, spare + j->n);
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/rows/row_norm.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -53,8 +178,12 @@ static asc_status run(asc_call *call, asc_piece_fn *piece)
     const asc_array *y = &call->out[0];
     const row_norm_attrs *a = call->attrs;
     int last = y->ndim - 1;
-    row_norm_job j = {.call = call, .mask = asc_row_mask_of(&call->in[MASK], y), .rows = asc_leading(y, last),
-                      .n = y->shape[last], .eps = a->eps, .unbiased = a->unbiased};
+    row_norm_job j = {.call = call,
+                      .mask = asc_row_mask_of(&call->in[MASK], y),
+                      .rows = asc_leading(y, last),
+                      .n = y->shape[last],
+                      .eps = a->eps,
+                      .unbiased = a->unbiased};
     j.spare = asc_call_scratch(call, (size_t)(asc_threads(call->ctx) * 2 * j.n) * asc_dtype_size(y->dtype));
     if (!j.spare) {
         return ASC_ERR_MEMORY;
@@ -65,12 +194,12 @@ static asc_status run(asc_call *call, asc_piece_fn *piece)
 
 static asc_status forward(asc_call *call)
 {
-    return run(call, call->out[0].dtype == ASC_F32 ? forward_piece_f32 : forward_piece_f64);
+    return run(call, BY_DTYPE(call->out[0].dtype, forward_piece));
 }
 
 static asc_status backward(asc_call *call)
 {
-    return run(call, call->out[0].dtype == ASC_F32 ? backward_piece_f32 : backward_piece_f64);
+    return run(call, BY_DTYPE(call->out[0].dtype, backward_piece));
 }
 
 static const row_norm_attrs usual = {1e-6, false}, large = {0.5, false}, sample_deviation = {1e-6, true};
@@ -82,7 +211,8 @@ static const asc_sample samples[] = {
     {.in = {{'f', 2, {4, 6}}}, .attrs = &sample_deviation, .note = "the sample deviation"},
     {.in = {{'f', 3, {2, 4, 6}}, {'b', 3, {2, 4, 6}}}, .attrs = &large, .note = "a mask"},
     {.in = {{'f', 3, {2, 4, 6}}, {'b', 2, {4, 1}}}, .attrs = &usual, .note = "a mask of whole rows"},
-    {.in = {{'f', 4, {2, 2, 3, 6}}, {'b', 4, {2, 1, 1, 6}}}, .attrs = &sample_deviation,
+    {.in = {{'f', 4, {2, 2, 3, 6}}, {'b', 4, {2, 1, 1, 6}}},
+     .attrs = &sample_deviation,
      .note = "a mask for all heads and rows"},
     {.in = {{'f', 2, {3, 1}}}, .attrs = &sample_deviation, .note = "length 1"},
     {.in = {{'f', 2, {0, 3}}}, .attrs = &usual, .note = "no rows"},
@@ -111,133 +241,3 @@ asc_tensor asc_row_norm(asc_ctx *ctx, asc_tensor x, asc_tensor mask, double eps,
 {
     return asc_apply1(ctx, &asc_op_row_norm, (asc_tensor[]){x, mask}, 2, &(row_norm_attrs){eps, unbiased});
 }
-
-#else /* for each dtype */
-
-#define EPSILON (sizeof(real) == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON)
-
-/* The allowed entries of x, one after the other; their number. */
-static int64_t R(compact)(real *y, const real *x, const uint8_t *mask, int64_t step, int64_t n)
-{
-    if (!mask) {
-        memcpy(y, x, (size_t)n * sizeof *y);
-        return n;
-    }
-    int64_t m = 0;
-    for (int64_t i = 0; i < n; i++) {
-        y[m] = x[i];
-        m += mask[i * step] != 0;
-    }
-    return m;
-}
-
-/* The reverse: y (+)= the values, at the allowed entries. */
-static void R(spread)(real *y, const real *values, const uint8_t *mask, int64_t step, int64_t n, bool fresh)
-{
-    if (!mask && fresh) {
-        memcpy(y, values, (size_t)n * sizeof *y);
-        return;
-    }
-    if (!mask) {
-        K->acc(y, values, n);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        bool allowed = mask[i * step];
-        real v = allowed ? *values : 0;
-        values += allowed;
-        y[i] = fresh ? v : y[i] + v;
-    }
-}
-
-/* x = (x − shift) scale; in runs, which compilers vectorise. */
-static void R(shift_scale)(real *x, real shift, real scale, int64_t n)
-{
-    enum { RUN = 8 };
-    int64_t i = 0;
-    for (; i + RUN <= n; i += RUN) {
-        for (int l = 0; l < RUN; l++) {
-            x[i + l] = (x[i + l] - shift) * scale;
-        }
-    }
-    for (; i < n; i++) {
-        x[i] = (x[i] - shift) * scale;
-    }
-}
-
-/* Whether σ ≤ 8 eps max|x|. d = x − μ, so |x| ≤ |μ| + σ√n', and where that settles it no largest one is looked for. */
-static bool R(is_constant)(const real *d, double mean, double sigma, int64_t n)
-{
-    double least = 8 * EPSILON, most = 0;
-    if (sigma > least * (fabs(mean) + sigma * sqrt((double)n))) {
-        return false;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        most = fmax(most, fabs((double)d[i] + mean));
-    }
-    return sigma <= least * most;
-}
-
-/* What rounding leaves in the mean shows in the mean of d, and is taken off with the scaling. */
-static void R(forward_row)(const row_norm_job *j, int64_t row, real *d)
-{
-    const uint8_t *mask = asc_row_mask_at(&j->mask, row);
-    real *y = (real *)j->call->out[0].data + row * j->n;
-    double *sigma = (double *)j->call->saved[SIGMA].data + row;
-    int64_t m = R(compact)(d, (const real *)j->call->in[X].data + row * j->n, mask, j->mask.step, j->n);
-    real mean = m > 0 ? K->sum(d, m) / (real)m : 0;
-    R(shift_scale)(d, mean, 1, m);
-    double left = m > 0 ? (double)K->sum(d, m) / (double)m : 0, square = K->sumsq(d, m) - (double)m * left * left;
-    *sigma = m > 1 ? sqrt(square > 0 || square != square ? square / (double)(j->unbiased ? m - 1 : m) : 0) : 0;
-    if (R(is_constant)(d, (double)mean, *sigma, m)) {
-        *sigma = 0;
-        memset(y, 0, (size_t)j->n * sizeof *y);
-        return;
-    }
-    R(shift_scale)(d, (real)left, (real)(1 / (*sigma + j->eps)), m);
-    R(spread)(y, d, mask, j->mask.step, j->n, true);
-}
-
-static void R(backward_row)(const row_norm_job *j, int64_t row, real *g, real *y)
-{
-    const asc_call *call = j->call;
-    const uint8_t *mask = asc_row_mask_at(&j->mask, row);
-    real *dx = (real *)call->grad_in[X].data + row * j->n;
-    double sigma = ((const double *)call->saved[SIGMA].data)[row];
-    if (sigma == 0) {
-        if (call->fresh[X]) {
-            memset(dx, 0, (size_t)j->n * sizeof *dx);
-        }
-        return;
-    }
-    int64_t m = R(compact)(g, (const real *)call->grad_out[0].data + row * j->n, mask, j->mask.step, j->n);
-    R(compact)(y, (const real *)call->out[0].data + row * j->n, mask, j->mask.step, j->n);
-    double sum = sigma + j->eps;
-    real mean = K->sum(g, m) / (real)m, scale = (real)(1 / sum);
-    real slope = (real)((double)K->dot(g, y, m) * (sum / sigma) / (double)(j->unbiased ? m - 1 : m));
-    K->axpy(g, -slope, y, m);
-    R(shift_scale)(g, mean, scale, m);
-    R(spread)(dx, g, mask, j->mask.step, j->n, call->fresh[X]);
-}
-
-static void R(forward_piece)(void *arg, int64_t piece, int worker)
-{
-    const row_norm_job *j = arg;
-    int64_t first = piece * asc_rows_per_piece(j->n), end = first + asc_rows_per_piece(j->n);
-    for (int64_t row = first; row < end && row < j->rows; row++) {
-        R(forward_row)(j, row, (real *)j->spare + 2 * worker * j->n);
-    }
-}
-
-static void R(backward_piece)(void *arg, int64_t piece, int worker)
-{
-    const row_norm_job *j = arg;
-    real *spare = (real *)j->spare + 2 * worker * j->n;
-    int64_t first = piece * asc_rows_per_piece(j->n), end = first + asc_rows_per_piece(j->n);
-    for (int64_t row = first; row < end && row < j->rows; row++) {
-        R(backward_row)(j, row, spare, spare + j->n);
-    }
-}
-
-#undef EPSILON
-#endif

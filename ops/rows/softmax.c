@@ -5,7 +5,6 @@
  *
  * with m = max x and s = Σ exp(x_i - m) over the allowed entries. What is not allowed is left out by selection, never
  * by a product: ∞·0 is NaN. */
-#ifndef ASC_REAL
 #include "ops/shared/broadcast.h"
 
 #include <math.h>
@@ -24,8 +23,108 @@ typedef struct rows_job {
 
 extern const asc_op asc_op_log_softmax;
 
-#define ASC_SELF "ops/rows/softmax.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+/* y = x where allowed, else -∞. */
+static void select_f32(float *y, const float *x, const uint8_t *mask, int64_t step, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = mask[i * step] ? x[i] : (float)-INFINITY;
+    }
+}
+
+/* x may be y. */
+static void log_softmax_row_f32(float *y, const float *x, int64_t n)
+{
+    float max = asc_kernels_f32()->max(x, n), sum = 0, spare[512];
+    if (max == (float)-INFINITY) {
+        memmove(y, x, (size_t)n * sizeof *y);
+        return;
+    }
+    for (int64_t i = 0; i < n; i += ASC_COUNT(spare)) {
+        sum += asc_kernels_f32()->exp_shift(spare, x + i, max, n - i < ASC_COUNT(spare) ? n - i : ASC_COUNT(spare));
+    }
+    float log_sum = (float)log((double)sum);
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = x[i] - max - log_sum;
+    }
+}
+
+static void forward_row_f32(const rows_job *j, int64_t row, const uint8_t *mask)
+{
+    const float *x = (const float *)j->call->in[X].data + row * j->n;
+    float *y = (float *)j->call->out[0].data + row * j->n;
+    if (mask) {
+        select_f32(y, x, mask, j->mask_step, j->n);
+        x = y;
+    }
+    if (j->log) {
+        log_softmax_row_f32(y, x, j->n);
+    } else {
+        asc_kernels_f32()->softmax_row(y, x, j->n);
+    }
+}
+
+static void forward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const rows_job *j = arg;
+    const uint8_t *mask = j->call->in[MASK].data;
+    int64_t row = piece * j->rows_per_piece, left = j->walk.numel - row;
+    asc_cursor c = asc_cursor_at(&j->walk, row, left < j->rows_per_piece ? left : j->rows_per_piece);
+    while (asc_cursor_next(&c)) {
+        for (int64_t i = 0; i < c.n; i++, row++) {
+            forward_row_f32(j, row, mask ? mask + c.at[0] + i * c.step[0] : NULL);
+        }
+    }
+}
+
+/* dx (+)= dy - exp(y) Σ dy, over the entries that are not -∞; kept and p are spare rows. */
+static void log_grad_row_f32(float *dx, const float *y, const float *dy, float *kept, float *p, int64_t n, bool fresh)
+{
+    for (int64_t i = 0; i < n; i++) {
+        kept[i] = y[i] == (float)-INFINITY ? 0 : dy[i];
+    }
+    float sum = asc_kernels_f32()->sum(kept, n);
+    asc_kernels_f32()->exp(p, y, n);
+    for (int64_t i = 0; i < n; i++) {
+        float g = y[i] == (float)-INFINITY ? 0 : kept[i] - p[i] * sum;
+        dx[i] = fresh ? g : dx[i] + g;
+    }
+}
+
+/* What came for the zeros of a masked softmax is left out, so that an ∞ there makes no NaN. */
+static void masked_grad_row_f32(float *dx, const float *y, const float *dy, float *kept, int64_t n, bool fresh)
+{
+    for (int64_t i = 0; i < n; i++) {
+        kept[i] = y[i] == 0 ? 0 : dy[i];
+    }
+    asc_kernels_f32()->softmax_grad_row(dx, y, kept, 1, n, fresh);
+}
+
+static void backward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    const rows_job *j = arg;
+    const asc_call *call = j->call;
+    bool fresh = call->fresh[X], masked = call->in[MASK].ndim >= 0;
+    int64_t n = j->n, first = piece * j->rows_per_piece, end = first + j->rows_per_piece;
+    float *spare = (float *)j->spare + 2 * worker * n;
+    for (int64_t row = first; row < end && row < j->walk.numel; row++) {
+        const float *y = (const float *)call->out[0].data + row * n,
+                    *dy = (const float *)call->grad_out[0].data + row * n;
+        float *dx = (float *)call->grad_in[X].data + row * n;
+        if (j->log) {
+            log_grad_row_f32(dx, y, dy, spare, spare + n, n, fresh);
+        } else if (masked) {
+            masked_grad_row_f32(dx, y, dy, spare, n, fresh);
+        } else {
+            asc_kernels_f32()->softmax_grad_row(dx, y, dy, 1, n, fresh);
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/rows/softmax.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -63,7 +162,7 @@ static asc_status run_rows(asc_call *call, rows_job *j, asc_piece_fn *piece)
 
 static asc_status forward(asc_call *call)
 {
-    return run_rows(call, &(rows_job){0}, call->out[0].dtype == ASC_F32 ? forward_piece_f32 : forward_piece_f64);
+    return run_rows(call, &(rows_job){0}, BY_DTYPE(call->out[0].dtype, forward_piece));
 }
 
 static asc_status backward(asc_call *call)
@@ -74,7 +173,7 @@ static asc_status backward(asc_call *call)
     if (!j.spare) {
         return ASC_ERR_MEMORY;
     }
-    return run_rows(call, &j, y->dtype == ASC_F32 ? backward_piece_f32 : backward_piece_f64);
+    return run_rows(call, &j, BY_DTYPE(y->dtype, backward_piece));
 }
 
 static const asc_sample softmax_samples[] = {
@@ -136,104 +235,3 @@ asc_tensor asc_log_softmax(asc_ctx *ctx, asc_tensor x, asc_tensor mask)
 {
     return asc_apply1(ctx, &asc_op_log_softmax, (asc_tensor[]){x, mask}, 2, NULL);
 }
-
-#else /* for each dtype */
-
-/* y = x where allowed, else -∞. */
-static void R(select)(real *y, const real *x, const uint8_t *mask, int64_t step, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        y[i] = mask[i * step] ? x[i] : (real)-INFINITY;
-    }
-}
-
-/* x may be y. */
-static void R(log_softmax_row)(real *y, const real *x, int64_t n)
-{
-    real max = K->max(x, n), sum = 0, spare[512];
-    if (max == (real)-INFINITY) {
-        memmove(y, x, (size_t)n * sizeof *y);
-        return;
-    }
-    for (int64_t i = 0; i < n; i += ASC_COUNT(spare)) {
-        sum += K->exp_shift(spare, x + i, max, n - i < ASC_COUNT(spare) ? n - i : ASC_COUNT(spare));
-    }
-    real log_sum = (real)log((double)sum);
-    for (int64_t i = 0; i < n; i++) {
-        y[i] = x[i] - max - log_sum;
-    }
-}
-
-static void R(forward_row)(const rows_job *j, int64_t row, const uint8_t *mask)
-{
-    const real *x = (const real *)j->call->in[X].data + row * j->n;
-    real *y = (real *)j->call->out[0].data + row * j->n;
-    if (mask) {
-        R(select)(y, x, mask, j->mask_step, j->n);
-        x = y;
-    }
-    if (j->log) {
-        R(log_softmax_row)(y, x, j->n);
-    } else {
-        K->softmax_row(y, x, j->n);
-    }
-}
-
-static void R(forward_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const rows_job *j = arg;
-    const uint8_t *mask = j->call->in[MASK].data;
-    int64_t row = piece * j->rows_per_piece, left = j->walk.numel - row;
-    asc_cursor c = asc_cursor_at(&j->walk, row, left < j->rows_per_piece ? left : j->rows_per_piece);
-    while (asc_cursor_next(&c)) {
-        for (int64_t i = 0; i < c.n; i++, row++) {
-            R(forward_row)(j, row, mask ? mask + c.at[0] + i * c.step[0] : NULL);
-        }
-    }
-}
-
-/* dx (+)= dy - exp(y) Σ dy, over the entries that are not -∞; kept and p are spare rows. */
-static void R(log_grad_row)(real *dx, const real *y, const real *dy, real *kept, real *p, int64_t n, bool fresh)
-{
-    for (int64_t i = 0; i < n; i++) {
-        kept[i] = y[i] == (real)-INFINITY ? 0 : dy[i];
-    }
-    real sum = K->sum(kept, n);
-    K->exp(p, y, n);
-    for (int64_t i = 0; i < n; i++) {
-        real g = y[i] == (real)-INFINITY ? 0 : kept[i] - p[i] * sum;
-        dx[i] = fresh ? g : dx[i] + g;
-    }
-}
-
-/* What came for the zeros of a masked softmax is left out, so that an ∞ there makes no NaN. */
-static void R(masked_grad_row)(real *dx, const real *y, const real *dy, real *kept, int64_t n, bool fresh)
-{
-    for (int64_t i = 0; i < n; i++) {
-        kept[i] = y[i] == 0 ? 0 : dy[i];
-    }
-    K->softmax_grad_row(dx, y, kept, 1, n, fresh);
-}
-
-static void R(backward_piece)(void *arg, int64_t piece, int worker)
-{
-    const rows_job *j = arg;
-    const asc_call *call = j->call;
-    bool fresh = call->fresh[X], masked = call->in[MASK].ndim >= 0;
-    int64_t n = j->n, first = piece * j->rows_per_piece, end = first + j->rows_per_piece;
-    real *spare = (real *)j->spare + 2 * worker * n;
-    for (int64_t row = first; row < end && row < j->walk.numel; row++) {
-        const real *y = (const real *)call->out[0].data + row * n, *dy = (const real *)call->grad_out[0].data + row * n;
-        real *dx = (real *)call->grad_in[X].data + row * n;
-        if (j->log) {
-            R(log_grad_row)(dx, y, dy, spare, spare + n, n, fresh);
-        } else if (masked) {
-            R(masked_grad_row)(dx, y, dy, spare, n, fresh);
-        } else {
-            K->softmax_grad_row(dx, y, dy, 1, n, fresh);
-        }
-    }
-}
-
-#endif

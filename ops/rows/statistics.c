@@ -6,7 +6,6 @@
  *
  * Sums run in double, in the order of the entries. The variance is NaN where n <= c; of nothing logsumexp is -∞ and
  * norm 0. A row of -∞ alone gives -∞, with gradient 0. A NaN is passed on. */
-#ifndef ASC_REAL
 #include "ops/rows/reduce.h"
 
 #include <math.h>
@@ -34,8 +33,127 @@ static kind kind_of(const asc_op *op)
     return op == &asc_op_variance ? VAR : op == &asc_op_logsumexp ? LOGSUMEXP : NORM;
 }
 
-#define ASC_SELF "ops/rows/statistics.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+/* Loops over the entries x[at] of value `out`. */
+#define EACH_ENTRY(j, out)                                                                                             \
+    for (asc_cursor c = asc_cursor_at(&(j)->walk, (out) * (j)->count, (j)->count); asc_cursor_next(&c);)               \
+        for (int64_t i = 0, at = c.at[0]; i < c.n; i++, at += c.step[0])
+
+static double sum_f32(const job *j, const float *x, int64_t out)
+{
+    double sum = 0;
+    EACH_ENTRY(j, out)
+    {
+        sum += (double)x[at];
+    }
+    return sum;
+}
+
+/* The largest entry, or the largest |x|; a NaN if there is one; -∞ of nothing. */
+static double largest_f32(const job *j, const float *x, int64_t out, bool magnitude)
+{
+    double largest = -INFINITY;
+    EACH_ENTRY(j, out)
+    {
+        double v = magnitude ? fabs((double)x[at]) : (double)x[at];
+        largest = v > largest || isnan(v) ? v : largest;
+    }
+    return largest;
+}
+
+static double variance_f32(const job *j, const float *x, int64_t out)
+{
+    double mean = sum_f32(j, x, out) / (double)j->count, sum = 0;
+    EACH_ENTRY(j, out)
+    {
+        double off = (double)x[at] - mean;
+        sum += off * off;
+    }
+    if (j->call->saved[MEAN].data) {
+        ((double *)j->call->saved[MEAN].data)[out] = mean;
+    }
+    return sum * j->share;
+}
+
+static double log_sum_f32(const job *j, const float *x, int64_t out)
+{
+    double max = largest_f32(j, x, out, false), sum = 0;
+    if (!isfinite(max)) {
+        return max;
+    }
+    EACH_ENTRY(j, out)
+    {
+        sum += exp((double)x[at] - max);
+    }
+    return max + log(sum);
+}
+
+/* The squares are of x over its largest entry, and so neither overflow nor vanish. */
+static double length_f32(const job *j, const float *x, int64_t out)
+{
+    double max = largest_f32(j, x, out, true), sum = 0;
+    if (!isfinite(max) || max == 0) {
+        return max == -INFINITY ? 0 : max;
+    }
+    EACH_ENTRY(j, out)
+    {
+        double r = (double)x[at] / max;
+        sum += r * r;
+    }
+    return max * sqrt(sum);
+}
+
+static void forward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    const float *x = j->call->in[0].data;
+    float *y = j->call->out[0].data;
+    int64_t first = piece * j->per_piece, end = first + j->per_piece;
+    for (int64_t o = first; o < end && o < j->call->out[0].numel; o++) {
+        double v = j->kind == VAR    ? variance_f32(j, x, o)
+                   : j->kind == NORM ? length_f32(j, x, o)
+                                     : log_sum_f32(j, x, o);
+        y[o] = (float)v;
+    }
+}
+
+/* dy/dx at an entry x of a value y; `mean` is of the variance. */
+static inline double slope_f32(const job *j, double x, double y, double mean)
+{
+    if (j->kind == VAR) {
+        return 2 * (x - mean) * j->share;
+    }
+    if (j->kind == LOGSUMEXP) {
+        return x == -INFINITY ? 0 : exp(x - y);
+    }
+    return y == 0 ? 0 : x / y;
+}
+
+static void backward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const job *j = arg;
+    const float *x = j->call->in[0].data, *y = j->call->out[0].data, *dy = j->call->grad_out[0].data;
+    const double *mean = j->call->saved[MEAN].data;
+    float *dx = j->call->grad_in[0].data;
+    bool fresh = j->call->fresh[0];
+    int64_t first = piece * j->per_piece, end = first + j->per_piece;
+    for (int64_t o = first; o < end && o < j->call->grad_out[0].numel; o++) {
+        double value = j->kind == VAR ? 0 : (double)y[o], center = mean ? mean[o] : 0;
+        EACH_ENTRY(j, o)
+        {
+            double g = slope_f32(j, (double)x[at], value, center) * (double)dy[o];
+            dx[at] = (float)(fresh ? g : (double)dx[at] + g);
+        }
+    }
+}
+
+#undef EACH_ENTRY
+
+/* ---- end of float ---- */
+#include "ops/rows/statistics.f64.h"
 
 static asc_status infer_var(asc_call *call)
 {
@@ -63,13 +181,13 @@ static asc_status run(asc_call *call, const asc_array *y, asc_piece_fn *piece)
 
 static asc_status forward(asc_call *call)
 {
-    return run(call, &call->out[0], call->out[0].dtype == ASC_F32 ? forward_piece_f32 : forward_piece_f64);
+    return run(call, &call->out[0], BY_DTYPE(call->out[0].dtype, forward_piece));
 }
 
 static asc_status backward(asc_call *call)
 {
     const asc_array *dy = &call->grad_out[0];
-    return run(call, dy, dy->dtype == ASC_F32 ? backward_piece_f32 : backward_piece_f64);
+    return run(call, dy, BY_DTYPE(dy->dtype, backward_piece));
 }
 
 /* ---- descriptors ---- */
@@ -166,116 +284,3 @@ asc_tensor asc_norm(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, boo
     asc_reduce_attrs a = asc_reduce_attrs_of(n_dims, dims, keepdim);
     return asc_apply1(ctx, &asc_op_norm, &x, 1, &a);
 }
-
-#else /* for each dtype */
-
-/* Loops over the entries x[at] of value `out`. */
-#define EACH_ENTRY(j, out)                                                                                             \
-    for (asc_cursor c = asc_cursor_at(&(j)->walk, (out) * (j)->count, (j)->count); asc_cursor_next(&c);)               \
-        for (int64_t i = 0, at = c.at[0]; i < c.n; i++, at += c.step[0])
-
-static double R(sum)(const job *j, const real *x, int64_t out)
-{
-    double sum = 0;
-    EACH_ENTRY(j, out) {
-        sum += (double)x[at];
-    }
-    return sum;
-}
-
-/* The largest entry, or the largest |x|; a NaN if there is one; -∞ of nothing. */
-static double R(largest)(const job *j, const real *x, int64_t out, bool magnitude)
-{
-    double largest = -INFINITY;
-    EACH_ENTRY(j, out) {
-        double v = magnitude ? fabs((double)x[at]) : (double)x[at];
-        largest = v > largest || isnan(v) ? v : largest;
-    }
-    return largest;
-}
-
-static double R(variance)(const job *j, const real *x, int64_t out)
-{
-    double mean = R(sum)(j, x, out) / (double)j->count, sum = 0;
-    EACH_ENTRY(j, out) {
-        double off = (double)x[at] - mean;
-        sum += off * off;
-    }
-    if (j->call->saved[MEAN].data) {
-        ((double *)j->call->saved[MEAN].data)[out] = mean;
-    }
-    return sum * j->share;
-}
-
-static double R(log_sum)(const job *j, const real *x, int64_t out)
-{
-    double max = R(largest)(j, x, out, false), sum = 0;
-    if (!isfinite(max)) {
-        return max;
-    }
-    EACH_ENTRY(j, out) {
-        sum += exp((double)x[at] - max);
-    }
-    return max + log(sum);
-}
-
-/* The squares are of x over its largest entry, and so neither overflow nor vanish. */
-static double R(length)(const job *j, const real *x, int64_t out)
-{
-    double max = R(largest)(j, x, out, true), sum = 0;
-    if (!isfinite(max) || max == 0) {
-        return max == -INFINITY ? 0 : max;
-    }
-    EACH_ENTRY(j, out) {
-        double r = (double)x[at] / max;
-        sum += r * r;
-    }
-    return max * sqrt(sum);
-}
-
-static void R(forward_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const job *j = arg;
-    const real *x = j->call->in[0].data;
-    real *y = j->call->out[0].data;
-    int64_t first = piece * j->per_piece, end = first + j->per_piece;
-    for (int64_t o = first; o < end && o < j->call->out[0].numel; o++) {
-        double v = j->kind == VAR ? R(variance)(j, x, o) : j->kind == NORM ? R(length)(j, x, o) : R(log_sum)(j, x, o);
-        y[o] = (real)v;
-    }
-}
-
-/* dy/dx at an entry x of a value y; `mean` is of the variance. */
-static inline double R(slope)(const job *j, double x, double y, double mean)
-{
-    if (j->kind == VAR) {
-        return 2 * (x - mean) * j->share;
-    }
-    if (j->kind == LOGSUMEXP) {
-        return x == -INFINITY ? 0 : exp(x - y);
-    }
-    return y == 0 ? 0 : x / y;
-}
-
-static void R(backward_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const job *j = arg;
-    const real *x = j->call->in[0].data, *y = j->call->out[0].data, *dy = j->call->grad_out[0].data;
-    const double *mean = j->call->saved[MEAN].data;
-    real *dx = j->call->grad_in[0].data;
-    bool fresh = j->call->fresh[0];
-    int64_t first = piece * j->per_piece, end = first + j->per_piece;
-    for (int64_t o = first; o < end && o < j->call->grad_out[0].numel; o++) {
-        double value = j->kind == VAR ? 0 : (double)y[o], center = mean ? mean[o] : 0;
-        EACH_ENTRY(j, o) {
-            double g = R(slope)(j, (double)x[at], value, center) * (double)dy[o];
-            dx[at] = (real)(fresh ? g : (double)dx[at] + g);
-        }
-    }
-}
-
-#undef EACH_ENTRY
-
-#endif

@@ -1,7 +1,6 @@
 /* ops/shape/pad.c: y = x with entries of a constant value before and after it, along any dimensions.
  *
  *   dx = the part of dy where x stands. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 typedef struct pad_attrs {
@@ -16,8 +15,21 @@ typedef struct filling {
     double value;
 } filling;
 
-#define ASC_SELF "ops/shape/pad.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void fill_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const filling *f = arg;
+    float *y = (float *)f->y + asc_piece_begin(piece);
+    int64_t n = asc_piece_size(piece, f->n);
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = (float)f->value;
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/shape/pad.f64.h"
 
 static asc_status infer(asc_call *call)
 {
@@ -63,7 +75,7 @@ static asc_status forward(asc_call *call)
 {
     const asc_array *y = &call->out[0];
     filling f = {y->data, y->numel, ((const pad_attrs *)call->attrs)->value};
-    asc_parallel(call->ctx, asc_pieces(f.n), y->dtype == ASC_F32 ? fill_piece_f32 : fill_piece_f64, &f);
+    asc_parallel(call->ctx, asc_pieces(f.n), BY_DTYPE(y->dtype, fill_piece), &f);
     asc_array part = middle(call, y);
     asc_strided_copy(call->ctx, &part, &call->in[0]);
     return ASC_OK;
@@ -109,18 +121,3 @@ asc_tensor asc_pad(asc_ctx *ctx, asc_tensor x, int ndim, const int64_t *before, 
     }
     return asc_apply1(ctx, &asc_op_pad, &x, 1, &a);
 }
-
-#else /* for each dtype */
-
-static void R(fill_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const filling *f = arg;
-    real *y = (real *)f->y + asc_piece_begin(piece);
-    int64_t n = asc_piece_size(piece, f->n);
-    for (int64_t i = 0; i < n; i++) {
-        y[i] = (real)f->value;
-    }
-}
-
-#endif

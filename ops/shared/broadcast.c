@@ -3,7 +3,6 @@
  * A sum takes the summed dimensions from the last to the first. Each step sees x as [outer, r, inner] and leaves
  * [outer, ⌈r/chunk⌉, inner], until r is 1. The chunks are of a fixed size, so the order of the additions never
  * depends on the threads, and rounding errors grow with the chunk's length, not with r. */
-#ifndef ASC_REAL
 #include "ops/shared/broadcast.h"
 
 #include <string.h>
@@ -152,8 +151,41 @@ typedef struct sum_step {
     int64_t units, per_piece;     /* a unit: a tile of a chunk */
 } sum_step;
 
-#define ASC_SELF "ops/shared/broadcast.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void sum_unit_f32(const sum_step *s, int64_t unit)
+{
+    int64_t tile = unit % s->tiles, at = unit / s->tiles;
+    int64_t first = at % s->chunks * s->chunk, rows = s->r - first < s->chunk ? s->r - first : s->chunk;
+    int64_t column = tile * COLUMNS, n = s->inner - column < COLUMNS ? s->inner - column : COLUMNS;
+    const float *x = (const float *)s->x + (at / s->chunks * s->r + first) * s->inner + column;
+    float *y = (float *)s->y + at * s->inner + column;
+    if (s->inner == 1) {
+        *y = asc_kernels_f32()->sum(x, rows);
+        return;
+    }
+    memset(y, 0, (size_t)n * sizeof *y);
+    if (s->tiles == 1) {
+        asc_kernels_f32()->sum_rows(y, x, rows, n);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        asc_kernels_f32()->acc(y, x + i * s->inner, n);
+    }
+}
+
+static void sum_units_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const sum_step *s = arg;
+    int64_t first = piece * s->per_piece, end = first + s->per_piece;
+    for (int64_t unit = first; unit < end && unit < s->units; unit++) {
+        sum_unit_f32(s, unit);
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/shared/broadcast.f64.h"
 
 static sum_step plan_step(const asc_array *x, int64_t outer, int64_t r, int64_t inner)
 {
@@ -175,8 +207,7 @@ static asc_status sum_run(asc_call *call, asc_array *x, int64_t outer, int64_t r
         if (!s.y) {
             return ASC_ERR_MEMORY;
         }
-        asc_parallel(call->ctx, (s.units + s.per_piece - 1) / s.per_piece,
-                     x->dtype == ASC_F32 ? sum_units_f32 : sum_units_f64, &s);
+        asc_parallel(call->ctx, (s.units + s.per_piece - 1) / s.per_piece, BY_DTYPE(x->dtype, sum_units), &s);
         x->data = s.y;
         r = s.chunks;
     }
@@ -245,38 +276,3 @@ asc_status asc_broadcast_finish(asc_call *call, int i, void *gradient)
     all.data = gradient;
     return dims == 0 ? ASC_OK : asc_sum_dims(call, &all, dims, 1, dx->data, call->fresh[i]);
 }
-
-#else /* for each dtype */
-
-static void R(sum_unit)(const sum_step *s, int64_t unit)
-{
-    int64_t tile = unit % s->tiles, at = unit / s->tiles;
-    int64_t first = at % s->chunks * s->chunk, rows = s->r - first < s->chunk ? s->r - first : s->chunk;
-    int64_t column = tile * COLUMNS, n = s->inner - column < COLUMNS ? s->inner - column : COLUMNS;
-    const real *x = (const real *)s->x + (at / s->chunks * s->r + first) * s->inner + column;
-    real *y = (real *)s->y + at * s->inner + column;
-    if (s->inner == 1) {
-        *y = K->sum(x, rows);
-        return;
-    }
-    memset(y, 0, (size_t)n * sizeof *y);
-    if (s->tiles == 1) {
-        K->sum_rows(y, x, rows, n);
-        return;
-    }
-    for (int64_t i = 0; i < rows; i++) {
-        K->acc(y, x + i * s->inner, n);
-    }
-}
-
-static void R(sum_units)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const sum_step *s = arg;
-    int64_t first = piece * s->per_piece, end = first + s->per_piece;
-    for (int64_t unit = first; unit < end && unit < s->units; unit++) {
-        R(sum_unit)(s, unit);
-    }
-}
-
-#endif

@@ -1,5 +1,4 @@
 /* ops/shared/op.c: checks and loops that many ops share. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <stdio.h>
@@ -93,8 +92,24 @@ typedef struct column_sums {
     void *partial;
 } column_sums;
 
-#define ASC_SELF "ops/shared/op.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void sum_chunk_f32(void *arg, int64_t chunk, int worker)
+{
+    (void)worker;
+    const column_sums *s = arg;
+    int64_t first = chunk * CHUNK, rows = s->rows - first < CHUNK ? s->rows - first : CHUNK;
+    asc_kernels_f32()->sum_rows((float *)s->partial + chunk * s->n, (const float *)s->x->data + first * s->n, rows,
+                                s->n);
+}
+
+static void add_chunks_f32(void *out, const void *partial, int64_t chunks, int64_t n)
+{
+    asc_kernels_f32()->sum_rows(out, partial, chunks, n);
+}
+
+/* ---- end of float ---- */
+#include "ops/shared/op.f64.h"
 
 asc_status asc_column_sums(asc_call *call, const asc_array *x, int64_t rows, int64_t n, void *out, bool fresh)
 {
@@ -105,27 +120,10 @@ asc_status asc_column_sums(asc_call *call, const asc_array *x, int64_t rows, int
         return ASC_ERR_MEMORY;
     }
     memset(s.partial, 0, (size_t)chunks * bytes);
-    asc_parallel(call->ctx, chunks, x->dtype == ASC_F32 ? sum_chunk_f32 : sum_chunk_f64, &s);
+    asc_parallel(call->ctx, chunks, BY_DTYPE(x->dtype, sum_chunk), &s);
     if (fresh) {
         memset(out, 0, bytes);
     }
-    BY_DTYPE(x->dtype, add_chunks, (out, s.partial, chunks, n));
+    BY_DTYPE(x->dtype, add_chunks)(out, s.partial, chunks, n);
     return ASC_OK;
 }
-
-#else /* for each dtype */
-
-static void R(sum_chunk)(void *arg, int64_t chunk, int worker)
-{
-    (void)worker;
-    const column_sums *s = arg;
-    int64_t first = chunk * CHUNK, rows = s->rows - first < CHUNK ? s->rows - first : CHUNK;
-    K->sum_rows((real *)s->partial + chunk * s->n, (const real *)s->x->data + first * s->n, rows, s->n);
-}
-
-static void R(add_chunks)(void *out, const void *partial, int64_t chunks, int64_t n)
-{
-    K->sum_rows(out, partial, chunks, n);
-}
-
-#endif

@@ -14,8 +14,8 @@
 #pragma clang diagnostic ignored "-Wmissing-field-initializers"
 #endif
 
-/* Calls name_f32 or name_f64; see ops/shared/both.h. */
-#define BY_DTYPE(dtype, name, arguments) ((dtype) == ASC_F32 ? name##_f32 arguments : name##_f64 arguments)
+/* name_f32 or name_f64: functions that are written once, for float; see kernels/f64.awk. */
+#define BY_DTYPE(dtype, name) ((dtype) == ASC_F32 ? name##_f32 : name##_f64)
 
 #define ASC_COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 

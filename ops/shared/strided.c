@@ -1,7 +1,6 @@
 /* ops/shared/strided.c: dst (+)= src for arrays of any strides: what views, copies and joins come down to; and clearing.
  *
  * The longest dimension along which dst moves is cut into pieces, so that no two pieces write the same place. */
-#ifndef ASC_REAL
 #include "ops/shared/op.h"
 
 #include <string.h>
@@ -40,8 +39,27 @@ static void copy_run(const plan *p, char *dst, const char *src)
     }
 }
 
-#define ASC_SELF "ops/shared/strided.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void add_run_f32(const plan *p, char *to, const char *from)
+{
+    int last = p->ndim - 1;
+    int64_t n = p->shape[last], ds = p->ds[last], ss = p->ss[last];
+    float *dst = (float *)(void *)to;
+    const float *src = (const float *)(const void *)from;
+    if (ds == 1 && ss == 1) {
+        asc_kernels_f32()->acc(dst, src, n);
+    } else if (ds == 0 && ss == 1) {
+        *dst += asc_kernels_f32()->sum(src, n);
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            dst[i * ds] += src[i * ss];
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/shared/strided.f64.h"
 
 /* ---- the walk over all other dimensions ---- */
 
@@ -149,26 +167,5 @@ void asc_strided_copy(asc_ctx *ctx, const asc_array *dst, const asc_array *src)
 
 void asc_strided_add(asc_ctx *ctx, const asc_array *dst, const asc_array *src, bool fresh)
 {
-    run_all(ctx, dst, src, fresh ? copy_run : dst->dtype == ASC_F32 ? add_run_f32 : add_run_f64);
+    run_all(ctx, dst, src, fresh ? copy_run : BY_DTYPE(dst->dtype, add_run));
 }
-
-#else /* for each dtype */
-
-static void R(add_run)(const plan *p, char *to, const char *from)
-{
-    int last = p->ndim - 1;
-    int64_t n = p->shape[last], ds = p->ds[last], ss = p->ss[last];
-    real *dst = (real *)(void *)to;
-    const real *src = (const real *)(const void *)from;
-    if (ds == 1 && ss == 1) {
-        K->acc(dst, src, n);
-    } else if (ds == 0 && ss == 1) {
-        *dst += K->sum(src, n);
-    } else {
-        for (int64_t i = 0; i < n; i++) {
-            dst[i * ds] += src[i * ss];
-        }
-    }
-}
-
-#endif

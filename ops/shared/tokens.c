@@ -1,5 +1,4 @@
 /* ops/shared/tokens.c: the cut of tokens into tiles and chunks, and the join of the chunks' sums. */
-#ifndef ASC_REAL
 #include "ops/shared/tokens.h"
 
 #include <string.h>
@@ -29,31 +28,29 @@ typedef struct join {
     bool fresh;
 } join;
 
-#define ASC_SELF "ops/shared/tokens.c"
-#include "ops/shared/both.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void join_piece_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const join *j = arg;
+    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, j->n);
+    float *out = (float *)j->out + from;
+    const float *partial = (const float *)j->partial + from;
+    if (j->fresh) {
+        memset(out, 0, (size_t)n * sizeof *out);
+    }
+    for (int64_t i = 0; i < j->count; i++) {
+        asc_kernels_f32()->acc(out, partial + i * j->n, n);
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/shared/tokens.f64.h"
 
 void asc_join_chunks(asc_ctx *ctx, asc_dtype dtype, const void *partial, int64_t count, int64_t n, void *out,
                      bool fresh)
 {
     join j = {partial, count, n, out, fresh};
-    asc_parallel(ctx, asc_pieces(n), dtype == ASC_F32 ? join_piece_f32 : join_piece_f64, &j);
+    asc_parallel(ctx, asc_pieces(n), BY_DTYPE(dtype, join_piece), &j);
 }
-
-#else /* for each dtype */
-
-static void R(join_piece)(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const join *j = arg;
-    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, j->n);
-    real *out = (real *)j->out + from;
-    const real *partial = (const real *)j->partial + from;
-    if (j->fresh) {
-        memset(out, 0, (size_t)n * sizeof *out);
-    }
-    for (int64_t i = 0; i < j->count; i++) {
-        K->acc(out, partial + i * j->n, n);
-    }
-}
-
-#endif

@@ -33,7 +33,10 @@ found=$(find include tensor kernels autograd check ops nn optim data train tools
             \"config.h\") ;;
             \"*/*)
                 case $folders in *" ${name%%/*} "*) ;; *) echo "$file: must not include $header" ;; esac
-                [ -f "$name" ] || echo "$file: $header does not exist" ;;
+                # NAME.f64.h is made of a source NAME.
+                [ -f "$name" ] || [ -f "${name%.f64.h}.c" ] || [ -f "${name%.f64.h}.h" ] ||
+                    echo "$file: $header does not exist"
+                ;;
             \"*) echo "$file: $header: internal headers are named from the top, \"folder/name.h\"" ;;
             '<cblas.h>' | '<openblas_config.h>')
                 [ "$file" = tensor/blas.c ] || echo "$file: $header: only tensor/blas.c speaks to BLAS" ;;

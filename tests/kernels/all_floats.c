@@ -96,9 +96,9 @@ static void run_chunk(found *r, const function *f, asc_ctx *ctx, uint64_t first,
     if (f->op) {
         r->failed |= !run_op(ctx, f, plain, x, n);
     } else {
-        f->row(asc_k32_of(ASC_ISA_PLAIN), plain, x, n);
+        f->row(asc_kernels_f32_of(ASC_ISA_PLAIN), plain, x, n);
         for (int isa = ASC_ISA_AVX2; isa <= (int)asc_isa_best(); isa++) {
-            f->row(asc_k32_of((enum asc_isa)isa), y, x, n);
+            f->row(asc_kernels_f32_of((enum asc_isa)isa), y, x, n);
             compare(r, (enum asc_isa)isa, x, plain, y, n);
         }
     }

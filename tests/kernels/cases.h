@@ -1,28 +1,29 @@
 /*
- * tests/kernels/cases.h: tests of the kernels of one real type; included by test_kernels.c with REAL, F(name), TOL
+ * tests/kernels/cases.h: tests of the kernels of one real type; included by test_kernels.c with float, name_f32, TOL_f32
  * and K defined. Everything is compared with the formula, in long double and in the plainest loop.
  */
+/* ---- float, and f64.awk makes the same for double ---- */
 
 /* n numbers on [-3, 3), another sequence for each stream. */
-static void F(fill)(REAL *x, int64_t n, uint64_t stream)
+static void fill_f32(float *x, int64_t n, uint64_t stream)
 {
     for (int64_t i = 0; i < n; i++) {
-        x[i] = (REAL)(6 * asc_random_uniform(7, stream, (uint64_t)i) - 3);
+        x[i] = (float)(6 * asc_random_uniform(7, stream, (uint64_t)i) - 3);
     }
 }
 
-static void F(close)(REAL got, long double want, long double scale)
+static void close_f32(float got, long double want, long double scale)
 {
-    if (!(fabsl((long double)got - want) <= TOL * scale)) {
+    if (!(fabsl((long double)got - want) <= TOL_f32 * scale)) {
         ck_abort_msg("got %.17g, expected %.17Lg", (double)got, want);
     }
 }
 
-static void F(check_sums)(const K *k, int64_t n)
+static void check_sums_f32(const asc_kernel_table_f32 *k, int64_t n)
 {
-    static REAL x[MOST], y[MOST];
-    F(fill)(x, n, 1);
-    F(fill)(y, n, 2);
+    static float x[MOST], y[MOST];
+    fill_f32(x, n, 1);
+    fill_f32(y, n, 2);
     long double sum = 0, dot = 0, sq = 0, top = -INFINITY;
     for (int64_t i = 0; i < n; i++) {
         sum += x[i];
@@ -30,35 +31,35 @@ static void F(check_sums)(const K *k, int64_t n)
         sq += (long double)x[i] * x[i];
         top = x[i] > top ? x[i] : top;
     }
-    F(close)(k->sum(x, n), sum, 3 * (long double)(n + 1));
-    F(close)(k->dot(x, y, n), dot, 9 * (long double)(n + 1));
+    close_f32(k->sum(x, n), sum, 3 * (long double)(n + 1));
+    close_f32(k->dot(x, y, n), dot, 9 * (long double)(n + 1));
     ck_assert_double_le(fabs(k->sumsq(x, n) - (double)sq), 1e-15 * 9 * (double)(n + 1));
-    ck_assert(k->max(x, n) == (REAL)top);
+    ck_assert(k->max(x, n) == (float)top);
 }
 
-static void F(check_vectors)(const K *k, int64_t n)
+static void check_vectors_f32(const asc_kernel_table_f32 *k, int64_t n)
 {
-    static REAL a[MOST], b[MOST], y[MOST], rows[6 * MOST], acc[MOST];
-    F(fill)(a, n, 1);
-    F(fill)(b, n, 2);
+    static float a[MOST], b[MOST], y[MOST], rows[6 * MOST], acc[MOST];
+    fill_f32(a, n, 1);
+    fill_f32(b, n, 2);
 #define EACH(call, want)                                                                                               \
-    F(fill)(y, n, 3);                                                                                                  \
+    fill_f32(y, n, 3);                                                                                                 \
     call;                                                                                                              \
     for (int64_t i = 0; i < n; i++) {                                                                                  \
-        REAL old = (REAL)(6 * asc_random_uniform(7, 3, (uint64_t)i) - 3);                                              \
+        float old = (float)(6 * asc_random_uniform(7, 3, (uint64_t)i) - 3);                                            \
         (void)old;                                                                                                     \
-        require(y[i] == (REAL)(want), #call);                                                                          \
+        require(y[i] == (float)(want), #call);                                                                         \
     }
     EACH(k->add(y, a, b, n), a[i] + b[i])
     EACH(k->acc(y, a, n), old + a[i])
     EACH(k->mul(y, a, b, n), a[i] * b[i])
-    EACH(k->mul_acc(y, a, b, n), old + (REAL)(a[i] * b[i]))
-    EACH(k->scale(y, (REAL)0.3, a, n), (REAL)0.3 * a[i])
-    EACH(k->axpy(y, (REAL)0.3, a, n), old + (REAL)((REAL)0.3 * a[i]))
+    EACH(k->mul_acc(y, a, b, n), old + (float)(a[i] * b[i]))
+    EACH(k->scale(y, (float)0.3, a, n), (float)0.3 * a[i])
+    EACH(k->axpy(y, (float)0.3, a, n), old + (float)((float)0.3 * a[i]))
 #undef EACH
     for (int64_t count = 0; count <= 6; count++) {
-        F(fill)(acc, n, 3);
-        F(fill)(rows, 6 * n, 4);
+        fill_f32(acc, n, 3);
+        fill_f32(rows, 6 * n, 4);
         k->add_bias_rows(rows, b, count, n);
         k->sum_rows(acc, rows, count, n);
         for (int64_t i = 0; i < n; i++) {
@@ -66,39 +67,39 @@ static void F(check_vectors)(const K *k, int64_t n)
             for (int64_t r = 0; r < count; r++) {
                 want += 6 * asc_random_uniform(7, 4, (uint64_t)(r * n + i)) - 3 + (long double)b[i];
             }
-            F(close)(acc[i], want, 40);
+            close_f32(acc[i], want, 40);
         }
     }
 }
 
-static void F(check_softmax)(const K *k, int64_t n)
+static void check_softmax_f32(const asc_kernel_table_f32 *k, int64_t n)
 {
-    static REAL x[MOST], y[MOST], dy[MOST], dx[MOST];
+    static float x[MOST], y[MOST], dy[MOST], dx[MOST];
     long double total = 0, dot = 0;
-    F(fill)(x, n, 1);
-    F(fill)(dy, n, 2);
+    fill_f32(x, n, 1);
+    fill_f32(dy, n, 2);
     for (int64_t i = 0; i < n; i++) {
         total += expl(x[i]);
     }
     k->softmax_row(y, x, n);
     for (int64_t i = 0; i < n; i++) {
-        F(close)(y[i], expl(x[i]) / total, 1);
+        close_f32(y[i], expl(x[i]) / total, 1);
         dot += (long double)y[i] * dy[i];
     }
     for (int fresh = 0; fresh < 2; fresh++) {
-        F(fill)(dx, n, 3);
-        k->softmax_grad_row(dx, y, dy, (REAL)0.25, n, fresh);
+        fill_f32(dx, n, 3);
+        k->softmax_grad_row(dx, y, dy, (float)0.25, n, fresh);
         for (int64_t i = 0; i < n; i++) {
             long double old = fresh ? 0 : 6 * asc_random_uniform(7, 3, (uint64_t)i) - 3;
-            F(close)(dx[i], old + 0.25L * y[i] * (dy[i] - dot), 3);
+            close_f32(dx[i], old + 0.25L * y[i] * (dy[i] - dot), 3);
         }
     }
-    F(close)(k->exp_shift(y, x, (REAL)0.5, n), total * expl(-0.5L), total + 1);
+    close_f32(k->exp_shift(y, x, (float)0.5, n), total * expl(-0.5L), total + 1);
 }
 
-static void F(check_softmax_masked)(const K *k)
+static void check_softmax_masked_f32(const asc_kernel_table_f32 *k)
 {
-    REAL x[3] = {-INFINITY, -INFINITY, -INFINITY}, y[3] = {5, 5, 5};
+    float x[3] = {-INFINITY, -INFINITY, -INFINITY}, y[3] = {5, 5, 5};
     k->softmax_row(y, x, 3);
     ck_assert(y[0] == 0 && y[1] == 0 && y[2] == 0);
     x[1] = 1000;
@@ -112,25 +113,25 @@ static void F(check_softmax_masked)(const K *k)
 }
 
 /* Two rows; w and b absent where `affine` is false. */
-static void F(check_layer_norm)(const K *k, int64_t n, bool affine, bool fresh)
+static void check_layer_norm_f32(const asc_kernel_table_f32 *k, int64_t n, bool affine, bool fresh)
 {
-    static REAL x[2 * MOST], y[2 * MOST], dy[2 * MOST], dx[2 * MOST], w[MOST], b[MOST], dw[MOST], db[MOST];
-    REAL mean[2], rstd[2];
+    static float x[2 * MOST], y[2 * MOST], dy[2 * MOST], dx[2 * MOST], w[MOST], b[MOST], dw[MOST], db[MOST];
+    float mean[2], rstd[2];
     long double want_dw[MOST] = {0}, want_db[MOST] = {0};
-    F(fill)(x, 2 * n, 1);
-    F(fill)(dy, 2 * n, 2);
-    F(fill)(w, n, 3);
-    F(fill)(b, n, 4);
-    F(fill)(dx, 2 * n, 5);
-    F(fill)(dw, n, 6);
-    F(fill)(db, n, 6);
+    fill_f32(x, 2 * n, 1);
+    fill_f32(dy, 2 * n, 2);
+    fill_f32(w, n, 3);
+    fill_f32(b, n, 4);
+    fill_f32(dx, 2 * n, 5);
+    fill_f32(dw, n, 6);
+    fill_f32(db, n, 6);
     for (int r = 0; r < 2; r++) {
-        k->layer_norm_row(y + r * n, x + r * n, affine ? w : NULL, affine ? b : NULL, n, (REAL)0.01, &mean[r],
+        k->layer_norm_row(y + r * n, x + r * n, affine ? w : NULL, affine ? b : NULL, n, (float)0.01, &mean[r],
                           &rstd[r]);
     }
     k->layer_norm_grad_rows(dx, dw, db, x, affine ? w : NULL, dy, mean, rstd, 2, n, fresh);
     for (int r = 0; r < 2; r++) {
-        const REAL *xr = x + r * n, *dyr = dy + r * n;
+        const float *xr = x + r * n, *dyr = dy + r * n;
         long double m = 0, v = 0, g_mean = 0, gx_mean = 0;
         for (int64_t i = 0; i < n; i++) {
             m += xr[i] / (long double)n;
@@ -141,7 +142,7 @@ static void F(check_layer_norm)(const K *k, int64_t n, bool affine, bool fresh)
         long double s = 1 / sqrtl(v + 0.01L);
         for (int64_t i = 0; i < n; i++) {
             long double g = affine ? (long double)dyr[i] * w[i] : dyr[i], hat = (xr[i] - m) * s;
-            F(close)(y[r * n + i], affine ? hat * w[i] + b[i] : hat, 20);
+            close_f32(y[r * n + i], affine ? hat * w[i] + b[i] : hat, 20);
             g_mean += g / (long double)n;
             gx_mean += g * hat / (long double)n;
             want_dw[i] += dyr[i] * hat;
@@ -150,23 +151,23 @@ static void F(check_layer_norm)(const K *k, int64_t n, bool affine, bool fresh)
         for (int64_t i = 0; i < n; i++) {
             long double g = affine ? (long double)dyr[i] * w[i] : dyr[i], hat = (xr[i] - m) * s;
             long double old = fresh ? 0 : 6 * asc_random_uniform(7, 5, (uint64_t)(r * n + i)) - 3;
-            F(close)(dx[r * n + i], old + s * (g - g_mean - hat * gx_mean), n > 1 ? 50 : 1000);
+            close_f32(dx[r * n + i], old + s * (g - g_mean - hat * gx_mean), n > 1 ? 50 : 1000);
         }
     }
     for (int64_t i = 0; i < n; i++) {
         long double old = 6 * asc_random_uniform(7, 6, (uint64_t)i) - 3;
-        F(close)(dw[i], old + want_dw[i], 50);
-        F(close)(db[i], old + want_db[i], 50);
+        close_f32(dw[i], old + want_dw[i], 50);
+        close_f32(db[i], old + want_db[i], 50);
     }
 }
 
 /* p = 1.5, gradients 0.25, -2, 3.5, scaled by 1/2: against ADAMW_P and the like. */
-static void F(check_optimisers)(const K *k)
+static void check_optimisers_f32(const asc_kernel_table_f32 *k)
 {
-    static const REAL gradient[3] = {(REAL)0.25, -2, (REAL)3.5};
-    REAL p[40], g[40], m[40] = {0}, v[40] = {0}, q[40], momentum[40] = {0}, plain = (REAL)1.5;
+    static const float gradient[3] = {(float)0.25, -2, (float)3.5};
+    float p[40], g[40], m[40] = {0}, v[40] = {0}, q[40], momentum[40] = {0}, plain = (float)1.5;
     for (int i = 0; i < 40; i++) {
-        p[i] = q[i] = (REAL)1.5;
+        p[i] = q[i] = (float)1.5;
     }
     for (int t = 1; t <= 3; t++) {
         for (int i = 0; i < 40; i++) {
@@ -177,50 +178,50 @@ static void F(check_optimisers)(const K *k)
         k->sgd(q, g, momentum, 40, &(asc_sgd_step){0.01, 0.9, 0.1, 0.5});
     }
     for (int i = 0; i < 40; i++) {
-        F(close)(p[i], ADAMW_P, 2);
-        F(close)(m[i], ADAMW_M, 1);
-        F(close)(v[i], ADAMW_V, 1);
-        F(close)(q[i], SGD_P, 2);
-        F(close)(momentum[i], SGD_M, 2);
+        close_f32(p[i], ADAMW_P, 2);
+        close_f32(m[i], ADAMW_M, 1);
+        close_f32(v[i], ADAMW_V, 1);
+        close_f32(q[i], SGD_P, 2);
+        close_f32(momentum[i], SGD_M, 2);
     }
     k->sgd(&plain, g, NULL, 1, &(asc_sgd_step){0.1, 0.9, 0, 1});
-    F(close)(plain, 1.15L, 2);
+    close_f32(plain, 1.15L, 2);
 }
 
-static void F(check_dropout)(const K *k, uint64_t offset, int64_t n, double p)
+static void check_dropout_f32(const asc_kernel_table_f32 *k, uint64_t offset, int64_t n, double p)
 {
     const asc_philox_key key = {3, 4};
-    static REAL x[MOST], y[MOST], dx[MOST], u[MOST];
+    static float x[MOST], y[MOST], dx[MOST], u[MOST];
     uint32_t words[2 * MOST];
-    F(fill)(x, n, 1);
-    F(fill)(dx, n, 2);
+    fill_f32(x, n, 1);
+    fill_f32(dx, n, 2);
     k->philox_bits(words, n, key, offset);
     k->dropout(y, x, n, key, offset, p);
     k->dropout_grad(dx, x, n, key, offset, p, false);
     for (int64_t i = 0; i < n; i++) {
-        REAL want = (words[i] >> 1) * 0x1p-31 >= p ? x[i] * (REAL)(1 / (1 - p)) : 0;
+        float want = (words[i] >> 1) * 0x1p-31 >= p ? x[i] * (float)(1 / (1 - p)) : 0;
         require(y[i] == want, "dropout");
-        require(dx[i] == (REAL)((REAL)(6 * asc_random_uniform(7, 2, (uint64_t)i) - 3) + want), "dropout_grad");
+        require(dx[i] == (float)((float)(6 * asc_random_uniform(7, 2, (uint64_t)i) - 3) + want), "dropout_grad");
     }
     k->dropout_grad(dx, x, n, key, offset, p, true);
     ck_assert(memcmp(dx, y, (size_t)n * sizeof *y) == 0);
     k->philox_uniform(u, n, key, offset);
-    if (sizeof(REAL) == sizeof(double)) {
+    if (FLT_MANT_DIG == DBL_MANT_DIG) {
         k->philox_bits(words, 2 * n, key, 2 * offset);
     }
     for (int64_t i = 0; i < n; i++) {
-        double want = sizeof(REAL) == sizeof(float) ? (words[i] >> 8) * 0x1p-24
-                                                    : words[2 * i] * 0x1p-32 + (words[2 * i + 1] >> 11) * 0x1p-53;
+        double want = FLT_MANT_DIG == 24 ? (words[i] >> 8) * 0x1p-24
+                                         : words[2 * i] * 0x1p-32 + (words[2 * i + 1] >> 11) * 0x1p-53;
         require((double)u[i] == want, "philox_uniform");
     }
 }
 
 /* The output may be an input. */
-static void F(check_in_place)(const K *k, int64_t n)
+static void check_in_place_f32(const asc_kernel_table_f32 *k, int64_t n)
 {
-    static REAL x[MOST], dy[MOST], apart[MOST], same[MOST];
-    F(fill)(x, n, 1);
-    F(fill)(dy, n, 2);
+    static float x[MOST], dy[MOST], apart[MOST], same[MOST];
+    fill_f32(x, n, 1);
+    fill_f32(dy, n, 2);
 #define BOTH(call, call_same)                                                                                          \
     memcpy(same, x, sizeof same);                                                                                      \
     call;                                                                                                              \
@@ -235,14 +236,14 @@ static void F(check_in_place)(const K *k, int64_t n)
 }
 
 /* gelu_both is gelu and gelu_grad, to the bit. */
-static void F(check_gelu_both)(const K *k, int64_t n)
+static void check_gelu_both_f32(const asc_kernel_table_f32 *k, int64_t n)
 {
-    static REAL x[MOST], dy[MOST], y[MOST], dx[MOST], y_alone[MOST], dx_alone[MOST];
-    F(fill)(x, n, 1);
-    F(fill)(dy, n, 2);
+    static float x[MOST], dy[MOST], y[MOST], dx[MOST], y_alone[MOST], dx_alone[MOST];
+    fill_f32(x, n, 1);
+    fill_f32(dy, n, 2);
     for (int fresh = 0; fresh <= 1; fresh++) {
-        F(fill)(dx, n, 3);
-        F(fill)(dx_alone, n, 3);
+        fill_f32(dx, n, 3);
+        fill_f32(dx_alone, n, 3);
         k->gelu_both(y, dx, x, dy, n, fresh);
         k->gelu(y_alone, x, n);
         k->gelu_grad(dx_alone, x, dy, n, fresh);
@@ -251,33 +252,33 @@ static void F(check_gelu_both)(const K *k, int64_t n)
     }
 }
 
-static void F(check_logit_loss)(const K *k, int64_t n)
+static void check_logit_loss_f32(const asc_kernel_table_f32 *k, int64_t n)
 {
-    static REAL x[MOST], t[MOST], y[MOST];
-    F(fill)(x, n, 1);
+    static float x[MOST], t[MOST], y[MOST];
+    fill_f32(x, n, 1);
     for (int64_t i = 0; i < n; i++) {
         x[i] *= 10;
-        t[i] = i % 4 == 0 ? 0 : i % 4 == 1 ? 1 : (REAL)asc_random_uniform(7, 2, (uint64_t)i);
+        t[i] = i % 4 == 0 ? 0 : i % 4 == 1 ? 1 : (float)asc_random_uniform(7, 2, (uint64_t)i);
     }
     k->logit_loss(y, x, t, n);
     for (int64_t i = 0; i < n; i++) {
         long double want = t[i] * log1pl(expl(-(long double)x[i])) + (1 - t[i]) * log1pl(expl((long double)x[i]));
-        F(close)(y[i], want, want);
+        close_f32(y[i], want, want);
     }
-    const REAL end[] = {INFINITY, -INFINITY, INFINITY, -INFINITY, NAN}, weight[] = {1, 0, 0, 1, 0};
+    const float end[] = {INFINITY, -INFINITY, INFINITY, -INFINITY, NAN}, weight[] = {1, 0, 0, 1, 0};
     k->logit_loss(y, end, weight, 5);
-    ck_assert(y[0] == 0 && y[1] == 0 && y[2] == (REAL)INFINITY && y[3] == (REAL)INFINITY && isnan(y[4]));
+    ck_assert(y[0] == 0 && y[1] == 0 && y[2] == (float)INFINITY && y[3] == (float)INFINITY && isnan(y[4]));
 }
 
 /* Every function, in place where that is allowed, on rows that are not aligned; all results in `out`. */
-static size_t F(run_all)(const K *k, int64_t n, REAL *out)
+static size_t run_all_f32(const asc_kernel_table_f32 *k, int64_t n, float *out)
 {
-    static REAL x[MOST + 1], z[MOST + 1];
-    REAL *const start = out;
+    static float x[MOST + 1], z[MOST + 1];
+    float *const start = out;
     const asc_philox_key key = {5, 6};
-    F(fill)(x, n + 1, 1);
-    F(fill)(z, n + 1, 2);
-    const REAL *a = x + 1, *b = z + 1;
+    fill_f32(x, n + 1, 1);
+    fill_f32(z, n + 1, 2);
+    const float *a = x + 1, *b = z + 1;
 #define IN_PLACE(call)                                                                                                 \
     memcpy(out, a, (size_t)n * sizeof *out);                                                                           \
     call;                                                                                                              \
@@ -289,7 +290,7 @@ static size_t F(run_all)(const K *k, int64_t n, REAL *out)
     IN_PLACE(k->gelu(out, out, n))
     IN_PLACE(k->gelu_grad(out, out, b, n, true))
     IN_PLACE(k->gelu_grad(out, b, a, n, false))
-    REAL *y = out;
+    float *y = out;
     out += n;
     IN_PLACE(k->gelu_both(y, out, a, b, n, false))
     IN_PLACE(k->logit_loss(out, out, b, n))
@@ -300,7 +301,7 @@ static size_t F(run_all)(const K *k, int64_t n, REAL *out)
     IN_PLACE(k->sum_rows(out, b, n > 0, n))
     IN_PLACE(k->dropout(out, out, n, key, 3, 0.3))
     IN_PLACE(k->philox_uniform(out, n, key, 1))
-    REAL *m = out, *v = out + n;
+    float *m = out, *v = out + n;
     memcpy(m, b, (size_t)n * sizeof *m);
     k->mul(v, b, b, n);
     out += 2 * n;
@@ -308,16 +309,18 @@ static size_t F(run_all)(const K *k, int64_t n, REAL *out)
     IN_PLACE(k->sgd(out, b, m, n, &(asc_sgd_step){0.01, 0.9, 0.1, 0.5}))
     *out++ = k->sum(a, n);
     *out++ = k->dot(a, b, n);
-    *out++ = (REAL)k->sumsq(a, n);
+    *out++ = (float)k->sumsq(a, n);
     *out++ = k->max(a, n);
     if (n > 0) {
-        REAL *mean = out++, *rstd = out++;
-        IN_PLACE(k->layer_norm_row(out, out, b, a, n, (REAL)1e-5, mean, rstd))
+        float *mean = out++, *rstd = out++;
+        IN_PLACE(k->layer_norm_row(out, out, b, a, n, (float)1e-5, mean, rstd))
         memset(out, 0, 2 * (size_t)n * sizeof *out);
-        REAL *dw = out, *db = out + n;
+        float *dw = out, *db = out + n;
         out += 2 * n;
         IN_PLACE(k->layer_norm_grad_rows(out, dw, db, out, b, a, mean, rstd, 1, n, true))
     }
 #undef IN_PLACE
     return (size_t)(out - start) * sizeof *out;
 }
+/* ---- end of float ---- */
+#include "tests/kernels/cases.f64.h"

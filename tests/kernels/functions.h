@@ -53,11 +53,11 @@ static double exact_reciprocal(double x)
 }
 
 #define ROW(name)                                                                                                      \
-    static void name##_row(const asc_kernels_f32 *k, float *y, const float *x, int64_t n)                              \
+    static void name##_row(const asc_kernel_table_f32 *k, float *y, const float *x, int64_t n)                         \
     {                                                                                                                  \
         k->name(y, x, n);                                                                                              \
     }                                                                                                                  \
-    static void name##_wide(const asc_kernels_f64 *k, double *y, const double *x, int64_t n)                           \
+    static void name##_wide(const asc_kernel_table_f64 *k, double *y, const double *x, int64_t n)                      \
     {                                                                                                                  \
         k->name(y, x, n);                                                                                              \
     }
@@ -74,13 +74,13 @@ ROW(gelu_tanh)
 ROW(gelu)
 #undef ROW
 
-static void exp_shift_row(const asc_kernels_f32 *k, float *y, const float *x, int64_t n)
+static void exp_shift_row(const asc_kernel_table_f32 *k, float *y, const float *x, int64_t n)
 {
     k->exp_shift(y, x, 0, n);
 }
 
 /* The sigmoid of a gate between two numbers is left in place of its argument. */
-static void gate_row(const asc_kernels_f32 *k, float *y, const float *x, int64_t n)
+static void gate_row(const asc_kernel_table_f32 *k, float *y, const float *x, int64_t n)
 {
     enum { PART = 1024 };
     static const float zeros[PART];
@@ -91,7 +91,7 @@ static void gate_row(const asc_kernels_f32 *k, float *y, const float *x, int64_t
     }
 }
 
-static void gelu_slope_row(const asc_kernels_f32 *k, float *y, const float *x, int64_t n)
+static void gelu_slope_row(const asc_kernel_table_f32 *k, float *y, const float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         y[i] = 1;
@@ -103,8 +103,8 @@ static void gelu_slope_row(const asc_kernels_f32 *k, float *y, const float *x, i
 typedef struct function {
     const char *name;
     double (*exact)(double x);
-    void (*row)(const asc_kernels_f32 *k, float *y, const float *x, int64_t n);
-    void (*wide)(const asc_kernels_f64 *k, double *y, const double *x, int64_t n); /* the row in double, or NULL */
+    void (*row)(const asc_kernel_table_f32 *k, float *y, const float *x, int64_t n);
+    void (*wide)(const asc_kernel_table_f64 *k, double *y, const double *x, int64_t n); /* the row in double, or NULL */
     asc_tensor (*op)(asc_ctx *ctx, asc_tensor x);
     double scale; /* errors are counted in units in the last place of numbers of this size at least */
     bool flushes; /* results below 2^-126 are 0 */

@@ -1,26 +1,27 @@
 /* tests/kernels/strips.h: Grassmann mixing's primitives for one real type: CASES of test_kernels_strips.c. What they
  * compute is tested with the ops; here that it is the same everywhere. */
+/* ---- float, and f64.awk makes the same for double ---- */
 
 /* What one run of all of them gives. */
-typedef struct F(results) {
-    REAL transposed[MOST * S], unit[MOST * S], sum[MOST * S], wedge[MOST * MOST / 2 * S], part[MOST * MOST / 2 * S];
-    REAL q[MOST * S], Mb[MOST * S];
+typedef struct results_f32 {
+    float transposed[MOST * S], unit[MOST * S], sum[MOST * S], wedge[MOST * MOST / 2 * S], part[MOST * MOST / 2 * S];
+    float q[MOST * S], Mb[MOST * S];
     double u[MOST * S], v[MOST * S], y[MOST * S], du[MOST * S], dv[MOST * S], on_q[S], on_unit[S];
     asc_strip_first first;
     asc_strip_pair pair;
-    REAL gate[2 * MOST * S], gate_grad[3 * MOST * S], memory[(MOST + 1) * S], memory_grad[(2 * MOST + 1) * S];
-} F(results);
+    float gate[2 * MOST * S], gate_grad[3 * MOST * S], memory[(MOST + 1) * S], memory_grad[(2 * MOST + 1) * S];
+} results_f32;
 
 /* Pairs of every kind: none, regular, below either floor. */
-static void F(run_strip)(const KERNELS *k, int64_t n, int lanes, F(results) *r)
+static void run_strip_f32(const asc_kernel_table_f32 *k, int64_t n, int lanes, results_f32 *r)
 {
-    static REAL x[MOST * S], z[MOST * S];
-    F(fill)(x, n * S, 1);
-    F(fill)(z, n * S, 2);
+    static float x[MOST * S], z[MOST * S];
+    fill_f32(x, n * S, 1);
+    fill_f32(z, n * S, 2);
     for (int l = 0; l < S; l++) {
         r->pair.weight[l] = l % 5 ? 0.25 * l : 0;
         for (int64_t i = 0; i < n && l % 4 == 0; i++) {
-            z[i * S + l] = 2 * x[i * S + l] + (l % 8 ? (REAL)1e-3 * z[i * S + l] : 0);
+            z[i * S + l] = 2 * x[i * S + l] + (l % 8 ? (float)1e-3 * z[i * S + l] : 0);
         }
     }
     k->transpose(r->transposed, n, x, S, n, S);
@@ -37,15 +38,15 @@ static void F(run_strip)(const KERNELS *k, int64_t n, int lanes, F(results) *r)
     k->strip_second_grad(r->dv, r->pair.on_q, r->pair.on_v, r->pair.on_u, r->q, S, z, S, x, S, n);
 }
 
-static void F(run_gates)(const KERNELS *k, int64_t n, F(results) *r)
+static void run_gates_f32(const asc_kernel_table_f32 *k, int64_t n, results_f32 *r)
 {
-    static REAL h[MOST * S], g[MOST * S], dy[MOST * S];
+    static float h[MOST * S], g[MOST * S], dy[MOST * S];
     int64_t all = n * S, steps = n, width = S - 5;
-    F(fill)(h, all, 3);
-    F(fill)(g, all, 4);
-    F(fill)(dy, all, 5);
-    REAL *a = r->gate + all;
-    F(fill)(a, all, 6);
+    fill_f32(h, all, 3);
+    fill_f32(g, all, 4);
+    fill_f32(dy, all, 5);
+    float *a = r->gate + all;
+    fill_f32(a, all, 6);
     k->gate(r->gate, a, h, g, all);
     for (int fresh = 1; fresh >= 0; fresh--) {
         k->gate_grad(r->gate_grad, r->gate_grad + all, r->gate_grad + 2 * all, dy, a, h, g, all, fresh, fresh);
@@ -55,27 +56,27 @@ static void F(run_gates)(const KERNELS *k, int64_t n, F(results) *r)
     }
 }
 
-static void F(agree)(const KERNELS *plain, const KERNELS *other, int64_t n)
+static void agree_f32(const asc_kernel_table_f32 *plain, const asc_kernel_table_f32 *other, int64_t n)
 {
-    static F(results) want, got;
+    static results_f32 want, got;
     memset(&want, 0, sizeof want);
     memset(&got, 0, sizeof got);
-    F(run_strip)(plain, n, (int)(n % S), &want);
-    F(run_strip)(other, n, (int)(n % S), &got);
-    F(run_gates)(plain, n, &want);
-    F(run_gates)(other, n, &got);
+    run_strip_f32(plain, n, (int)(n % S), &want);
+    run_strip_f32(other, n, (int)(n % S), &got);
+    run_gates_f32(plain, n, &want);
+    run_gates_f32(other, n, &got);
     ck_assert_mem_eq(&want, &got, sizeof want);
 }
 
 /* The wedge of a strip's first lanes is the whole strip's, the rest is not touched; a vector with itself gives 0. */
-static void F(check_lanes)(const KERNELS *k)
+static void check_lanes_f32(const asc_kernel_table_f32 *k)
 {
-    static F(results) r;
+    static results_f32 r;
     for (int lanes = 0; lanes <= S; lanes++) {
         memset(&r, 0, sizeof r);
-        F(run_strip)(k, 5, lanes, &r);
+        run_strip_f32(k, 5, lanes, &r);
         for (int64_t e = 0; e < 10 * S; e++) {
-            REAL want = e % S < lanes ? r.wedge[e] : 0;
+            float want = e % S < lanes ? r.wedge[e] : 0;
             if (r.part[e] != want) {
                 ck_abort_msg("%d lanes: element %lld is %g, expected %g", lanes, (long long)e, (double)r.part[e],
                              (double)want);
@@ -89,3 +90,5 @@ static void F(check_lanes)(const KERNELS *k)
         }
     }
 }
+/* ---- end of float ---- */
+#include "tests/kernels/strips.f64.h"

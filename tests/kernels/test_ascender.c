@@ -15,16 +15,16 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 static const int64_t sizes[] = {0, 1, 2, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 66, 96, 100, 513, 700};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-#define CASES "tests/kernels/ascender.h"
 #include "tests/kernels/both.h"
+#include "tests/kernels/ascender.h"
 
 START_TEST(pairs_follow_their_formulas)
 {
     for (int isa = ASC_ISA_PLAIN; isa <= (int)asc_isa_best(); isa++) {
-        check_products_f32(asc_k32_of((enum asc_isa)isa), &shapes[_i]);
-        check_products_f64(asc_k64_of((enum asc_isa)isa), &shapes[_i]);
-        check_distances_grad_f32(asc_k32_of((enum asc_isa)isa), &shapes[_i]);
-        check_distances_grad_f64(asc_k64_of((enum asc_isa)isa), &shapes[_i]);
+        check_products_f32(asc_kernels_f32_of((enum asc_isa)isa), &shapes[_i]);
+        check_products_f64(asc_kernels_f64_of((enum asc_isa)isa), &shapes[_i]);
+        check_distances_grad_f32(asc_kernels_f32_of((enum asc_isa)isa), &shapes[_i]);
+        check_distances_grad_f64(asc_kernels_f64_of((enum asc_isa)isa), &shapes[_i]);
     }
 }
 END_TEST
@@ -37,8 +37,8 @@ START_TEST(the_largest_are_found)
             for (int64_t kinds = 3; kinds < 1 << 20; kinds *= 64) {
                 int64_t skips[] = {-1, 0, sizes[_i] / 2, sizes[_i] - 1, sizes[_i]};
                 for (size_t s = 0; s < sizeof skips / sizeof *skips; s++) {
-                    check_top_k_f32(asc_k32_of((enum asc_isa)isa), sizes[_i], most[m], skips[s], kinds);
-                    check_top_k_f64(asc_k64_of((enum asc_isa)isa), sizes[_i], most[m], skips[s], kinds);
+                    check_top_k_f32(asc_kernels_f32_of((enum asc_isa)isa), sizes[_i], most[m], skips[s], kinds);
+                    check_top_k_f64(asc_kernels_f64_of((enum asc_isa)isa), sizes[_i], most[m], skips[s], kinds);
                 }
             }
         }
@@ -52,8 +52,8 @@ START_TEST(nans_come_last)
     for (int isa = ASC_ISA_PLAIN; isa <= (int)asc_isa_best(); isa++) {
         for (size_t m = 0; m < sizeof most / sizeof *most; m++) {
             for (int64_t every = 0; every < 4; every++) {
-                check_nans_f32(asc_k32_of((enum asc_isa)isa), sizes[_i], most[m], every * 7 - 1, every);
-                check_nans_f64(asc_k64_of((enum asc_isa)isa), sizes[_i], most[m], every * 7 - 1, every);
+                check_nans_f32(asc_kernels_f32_of((enum asc_isa)isa), sizes[_i], most[m], every * 7 - 1, every);
+                check_nans_f64(asc_kernels_f64_of((enum asc_isa)isa), sizes[_i], most[m], every * 7 - 1, every);
             }
         }
     }
@@ -63,12 +63,12 @@ END_TEST
 START_TEST(rows_follow_their_formulas)
 {
     for (int isa = ASC_ISA_PLAIN; isa <= (int)asc_isa_best(); isa++) {
-        check_rows_f32(asc_k32_of((enum asc_isa)isa), sizes[_i]);
-        check_rows_f64(asc_k64_of((enum asc_isa)isa), sizes[_i]);
-        check_weights_f32(asc_k32_of((enum asc_isa)isa), sizes[_i]);
-        check_weights_f64(asc_k64_of((enum asc_isa)isa), sizes[_i]);
-        check_biases_f32(asc_k32_of((enum asc_isa)isa), sizes[_i]);
-        check_biases_f64(asc_k64_of((enum asc_isa)isa), sizes[_i]);
+        check_rows_f32(asc_kernels_f32_of((enum asc_isa)isa), sizes[_i]);
+        check_rows_f64(asc_kernels_f64_of((enum asc_isa)isa), sizes[_i]);
+        check_weights_f32(asc_kernels_f32_of((enum asc_isa)isa), sizes[_i]);
+        check_weights_f64(asc_kernels_f64_of((enum asc_isa)isa), sizes[_i]);
+        check_biases_f32(asc_kernels_f32_of((enum asc_isa)isa), sizes[_i]);
+        check_biases_f64(asc_kernels_f64_of((enum asc_isa)isa), sizes[_i]);
     }
 }
 END_TEST
@@ -77,8 +77,8 @@ START_TEST(lists_are_added_up)
 {
     static const int64_t counts[] = {0, 1, 2, 16, 20}, widths[] = {0, 1, 31, 32, 33, 64, 70};
     for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {
-        check_lists_f32(asc_k32(), counts[n], widths[_i]);
-        check_lists_f64(asc_k64(), counts[n], widths[_i]);
+        check_lists_f32(asc_kernels_f32(), counts[n], widths[_i]);
+        check_lists_f64(asc_kernels_f64(), counts[n], widths[_i]);
     }
 }
 END_TEST
@@ -93,7 +93,7 @@ START_TEST(distances_do_not_cancel)
             points[i * 3 + m] = columns[m * LD + i] = 4000 + (float)((i * 5 + m * 3) % 32) / 64;
         }
     }
-    asc_k32()->pair_distances(d2, LD, points, 3, columns, LD, N, N, 3);
+    asc_kernels_f32()->pair_distances(d2, LD, points, 3, columns, LD, N, N, 3);
     for (int i = 0; i < N; i++) {
         for (int j = 0; j < N; j++) {
             double want = 0;
@@ -113,11 +113,11 @@ START_TEST(instruction_sets_agree)
     static float plain_f32[ROOM], wide_f32[ROOM];
     static double plain_f64[ROOM], wide_f64[ROOM];
     for (int isa = ASC_ISA_AVX2; isa <= (int)asc_isa_best(); isa++) {
-        size_t bytes = run_all_f32(asc_k32_of(ASC_ISA_PLAIN), &shapes[_i], plain_f32);
-        ck_assert_uint_eq(run_all_f32(asc_k32_of((enum asc_isa)isa), &shapes[_i], wide_f32), bytes);
+        size_t bytes = run_all_f32(asc_kernels_f32_of(ASC_ISA_PLAIN), &shapes[_i], plain_f32);
+        ck_assert_uint_eq(run_all_f32(asc_kernels_f32_of((enum asc_isa)isa), &shapes[_i], wide_f32), bytes);
         ck_assert_mem_eq(plain_f32, wide_f32, bytes);
-        bytes = run_all_f64(asc_k64_of(ASC_ISA_PLAIN), &shapes[_i], plain_f64);
-        ck_assert_uint_eq(run_all_f64(asc_k64_of((enum asc_isa)isa), &shapes[_i], wide_f64), bytes);
+        bytes = run_all_f64(asc_kernels_f64_of(ASC_ISA_PLAIN), &shapes[_i], plain_f64);
+        ck_assert_uint_eq(run_all_f64(asc_kernels_f64_of((enum asc_isa)isa), &shapes[_i], wide_f64), bytes);
         ck_assert_mem_eq(plain_f64, wide_f64, bytes);
     }
 }

@@ -11,14 +11,14 @@ static const int64_t links[] = {0, 1, 2, 16, 20};
 enum { LINKS = sizeof links / sizeof *links };
 static const int64_t keys[MOST_LINKS] = {3, 0, 7, 11, 3, 1, 2, 4, 5, 6, 8, 9, 10, 0, 0, 5, 11, 7, 2, 3};
 
-#define CASES "tests/kernels/background.h"
 #include "tests/kernels/both.h"
+#include "tests/kernels/background.h"
 
 START_TEST(rows_follow_their_formulas)
 {
     for (int isa = ASC_ISA_PLAIN; isa <= (int)asc_isa_best(); isa++) {
-        check_row_f32(asc_k32_of((enum asc_isa)isa), sizes[_i]);
-        check_row_f64(asc_k64_of((enum asc_isa)isa), sizes[_i]);
+        check_row_f32(asc_kernels_f32_of((enum asc_isa)isa), sizes[_i]);
+        check_row_f64(asc_kernels_f64_of((enum asc_isa)isa), sizes[_i]);
     }
 }
 END_TEST
@@ -26,8 +26,8 @@ END_TEST
 START_TEST(nearly_constant_rows_keep_their_digits)
 {
     for (int isa = ASC_ISA_PLAIN; isa <= (int)asc_isa_best(); isa++) {
-        check_nearly_constant_f32(asc_k32_of((enum asc_isa)isa));
-        check_nearly_constant_f64(asc_k64_of((enum asc_isa)isa));
+        check_nearly_constant_f32(asc_kernels_f32_of((enum asc_isa)isa));
+        check_nearly_constant_f64(asc_kernels_f64_of((enum asc_isa)isa));
     }
 }
 END_TEST
@@ -36,8 +36,8 @@ START_TEST(lists_follow_their_formulas)
 {
     for (int isa = ASC_ISA_PLAIN; isa <= (int)asc_isa_best(); isa++) {
         for (int n = 0; n < LINKS; n++) {
-            check_lists_f32(asc_k32_of((enum asc_isa)isa), links[n], widths[_i]);
-            check_lists_f64(asc_k64_of((enum asc_isa)isa), links[n], widths[_i]);
+            check_lists_f32(asc_kernels_f32_of((enum asc_isa)isa), links[n], widths[_i]);
+            check_lists_f64(asc_kernels_f64_of((enum asc_isa)isa), links[n], widths[_i]);
         }
     }
 }
@@ -46,8 +46,10 @@ END_TEST
 START_TEST(instruction_sets_agree)
 {
     for (int isa = ASC_ISA_AVX2; isa <= (int)asc_isa_best(); isa++) {
-        check_agreement_f32(asc_k32_of(ASC_ISA_PLAIN), asc_k32_of((enum asc_isa)isa), sizes[_i], 16, widths[_i]);
-        check_agreement_f64(asc_k64_of(ASC_ISA_PLAIN), asc_k64_of((enum asc_isa)isa), sizes[_i], 16, widths[_i]);
+        check_agreement_f32(asc_kernels_f32_of(ASC_ISA_PLAIN), asc_kernels_f32_of((enum asc_isa)isa), sizes[_i], 16,
+                            widths[_i]);
+        check_agreement_f64(asc_kernels_f64_of(ASC_ISA_PLAIN), asc_kernels_f64_of((enum asc_isa)isa), sizes[_i], 16,
+                            widths[_i]);
     }
 }
 END_TEST

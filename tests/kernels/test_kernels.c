@@ -1,5 +1,6 @@
 /* tests/kernels/test_kernels.c: the row primitives: accuracy, formulas, and the same bits on every instruction set. */
 #include <check.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,25 +28,9 @@ static void require(bool holds, const char *what)
 #define SGD_P   1.4896994472499999993L
 #define SGD_M   1.3578302750000000146L
 
-#define REAL    float
-#define K       asc_kernels_f32
-#define F(name) name##_f32
-#define TOL     1e-6L
+#define TOL_f32 1e-6L
+#define TOL_f64 4e-15L
 #include "tests/kernels/cases.h"
-#undef REAL
-#undef K
-#undef F
-#undef TOL
-
-#define REAL    double
-#define K       asc_kernels_f64
-#define F(name) name##_f64
-#define TOL     4e-15L
-#include "tests/kernels/cases.h"
-#undef REAL
-#undef K
-#undef F
-#undef TOL
 
 /* ---- the choice of the instruction set ---- */
 
@@ -68,9 +53,9 @@ START_TEST(isa_of_the_environment_is_used)
     setenv("ASCGRAD_ISA", asc_isa_name((enum asc_isa)_i), 1);
     enum asc_isa best = asc_isa_best(), want = (enum asc_isa)_i < best ? (enum asc_isa)_i : best;
     ck_assert_int_eq(asc_isa_active(), want);
-    ck_assert_ptr_eq(asc_k32(), asc_k32_of(want));
-    ck_assert_ptr_eq(asc_k64(), asc_k64_of(want));
-    ck_assert_ptr_nonnull(asc_k32());
+    ck_assert_ptr_eq(asc_kernels_f32(), asc_kernels_f32_of(want));
+    ck_assert_ptr_eq(asc_kernels_f64(), asc_kernels_f64_of(want));
+    ck_assert_ptr_nonnull(asc_kernels_f32());
 }
 END_TEST
 
@@ -90,7 +75,7 @@ START_TEST(functions_are_within_their_limits)
             uint32_t word = (uint32_t)bits;
             memcpy(x + n, &word, sizeof word);
         }
-        f->row(asc_k32(), y, x, n);
+        f->row(asc_kernels_f32(), y, x, n);
         for (int i = 0; i < n; i++) {
             double want = f->exact(x[i]), error = error_ulp(f, y[i], want);
             if (!(error <= error_limit(f))) {
@@ -112,7 +97,7 @@ START_TEST(functions_at_their_ends)
     const function *f = &functions[_i];
     float y[N];
     double w[N];
-    f->row(asc_k32(), y, x, N);
+    f->row(asc_kernels_f32(), y, x, N);
     for (int i = 0; i < N; i++) {
         double want = f->exact(x[i]);
         ck_assert_msg(error_ulp(f, y[i], want) <= error_limit(f), "%s(%a) is %a", f->name, (double)x[i], (double)y[i]);
@@ -121,7 +106,7 @@ START_TEST(functions_at_their_ends)
         w[i] = x[i];
     }
     if (f->wide) {
-        f->wide(asc_k64(), w, w, N);
+        f->wide(asc_kernels_f64(), w, w, N);
     }
     for (int i = 0; f->wide && i < N; i++) {
         double want = f->exact(x[i]);
@@ -141,8 +126,8 @@ START_TEST(gelu_grad_is_the_derivative)
         wide_dy[i] = dy[i] = 1 + (float)i / N;
         wide_dx[i] = dx[i] = 0.5f;
     }
-    asc_k32()->gelu_grad(dx, x, dy, N, false);
-    asc_k64()->gelu_grad(wide_dx, wide, wide_dy, N, false);
+    asc_kernels_f32()->gelu_grad(dx, x, dy, N, false);
+    asc_kernels_f64()->gelu_grad(wide_dx, wide, wide_dy, N, false);
     for (int i = 0; i < N; i++) {
         double density = exp(-0.5 * wide[i] * wide[i]) * 0.3989422804014327;
         double slope = 0.5 * erfc(-wide[i] * 0.70710678118654752440) + wide[i] * density;
@@ -151,8 +136,8 @@ START_TEST(gelu_grad_is_the_derivative)
     }
     const float end[3] = {INFINITY, -INFINITY, NAN}, one[3] = {1, 1, 1};
     const double wide_end[3] = {INFINITY, -INFINITY, NAN}, wide_one[3] = {1, 1, 1};
-    asc_k32()->gelu_grad(dx, end, one, 3, true);
-    asc_k64()->gelu_grad(wide_dx, wide_end, wide_one, 3, true);
+    asc_kernels_f32()->gelu_grad(dx, end, one, 3, true);
+    asc_kernels_f64()->gelu_grad(wide_dx, wide_end, wide_one, 3, true);
     ck_assert(dx[0] == 1 && fabsf(dx[1]) < 1e-30f && isnan(dx[2]));
     ck_assert(wide_dx[0] == 1 && wide_dx[1] == 0 && isnan(wide_dx[2]));
 }
@@ -163,31 +148,31 @@ END_TEST
 START_TEST(rows_follow_their_formulas)
 {
     const int64_t n = sizes[_i];
-    check_sums_f32(asc_k32(), n);
-    check_sums_f64(asc_k64(), n);
-    check_vectors_f32(asc_k32(), n);
-    check_vectors_f64(asc_k64(), n);
-    check_in_place_f32(asc_k32(), n);
-    check_in_place_f64(asc_k64(), n);
-    check_gelu_both_f32(asc_k32(), n);
-    check_gelu_both_f64(asc_k64(), n);
-    check_logit_loss_f32(asc_k32(), n);
-    check_logit_loss_f64(asc_k64(), n);
-    check_softmax_f32(asc_k32(), n);
-    check_softmax_f64(asc_k64(), n);
+    check_sums_f32(asc_kernels_f32(), n);
+    check_sums_f64(asc_kernels_f64(), n);
+    check_vectors_f32(asc_kernels_f32(), n);
+    check_vectors_f64(asc_kernels_f64(), n);
+    check_in_place_f32(asc_kernels_f32(), n);
+    check_in_place_f64(asc_kernels_f64(), n);
+    check_gelu_both_f32(asc_kernels_f32(), n);
+    check_gelu_both_f64(asc_kernels_f64(), n);
+    check_logit_loss_f32(asc_kernels_f32(), n);
+    check_logit_loss_f64(asc_kernels_f64(), n);
+    check_softmax_f32(asc_kernels_f32(), n);
+    check_softmax_f64(asc_kernels_f64(), n);
     for (int variant = 0; n > 0 && variant < 4; variant++) {
-        check_layer_norm_f32(asc_k32(), n, variant & 1, variant & 2);
-        check_layer_norm_f64(asc_k64(), n, variant & 1, variant & 2);
+        check_layer_norm_f32(asc_kernels_f32(), n, variant & 1, variant & 2);
+        check_layer_norm_f64(asc_kernels_f64(), n, variant & 1, variant & 2);
     }
 }
 END_TEST
 
 START_TEST(rows_at_their_ends)
 {
-    check_softmax_masked_f32(asc_k32());
-    check_softmax_masked_f64(asc_k64());
-    check_optimisers_f32(asc_k32());
-    check_optimisers_f64(asc_k64());
+    check_softmax_masked_f32(asc_kernels_f32());
+    check_softmax_masked_f64(asc_kernels_f64());
+    check_optimisers_f32(asc_kernels_f32());
+    check_optimisers_f64(asc_kernels_f64());
 }
 END_TEST
 
@@ -213,7 +198,7 @@ START_TEST(philox_known_answers)
         ck_assert_mem_eq(words, known[i].answer, sizeof words);
     }
     uint32_t words[4];
-    asc_k32()->philox_bits(words, 4, (asc_philox_key){0, 0}, 0);
+    asc_kernels_f32()->philox_bits(words, 4, (asc_philox_key){0, 0}, 0);
     ck_assert_mem_eq(words, known[0].answer, sizeof words);
 }
 END_TEST
@@ -223,7 +208,7 @@ START_TEST(philox_bits_are_the_sequence)
     static const uint64_t offsets[] = {0, 1, 2, 3, 4, 30, 0x3FFFFFFF8, 0x3FFFFFFFFFFFFFF0};
     const asc_philox_key key = {0x0123456789abcdef, 0xfedcba9876543210};
     const uint32_t seed[2] = {0x89abcdef, 0x01234567};
-    const asc_kernels_f32 *k = asc_k32_of((enum asc_isa)_i);
+    const asc_kernel_table_f32 *k = asc_kernels_f32_of((enum asc_isa)_i);
     for (size_t o = 0; k && _i <= (int)asc_isa_best() && o < sizeof offsets / sizeof *offsets; o++) {
         for (int64_t n = 0; n < 80; n++) {
             uint32_t words[81] = {0};
@@ -245,8 +230,8 @@ START_TEST(dropout_keeps_what_the_sequence_says)
 {
     for (uint64_t offset = 0; offset < 6; offset++) {
         for (int i = 0; i < SIZES; i++) {
-            check_dropout_f32(asc_k32(), offset, sizes[i], 0.1);
-            check_dropout_f64(asc_k64(), offset, sizes[i], 0.5);
+            check_dropout_f32(asc_kernels_f32(), offset, sizes[i], 0.1);
+            check_dropout_f64(asc_kernels_f64(), offset, sizes[i], 0.5);
         }
     }
 }
@@ -260,14 +245,14 @@ START_TEST(dropout_ends_and_rate)
         x[i] = 1;
     }
     x[7] = INFINITY;
-    asc_k32()->dropout(y, x, N, (asc_philox_key){1, 2}, 0, 0);
+    asc_kernels_f32()->dropout(y, x, N, (asc_philox_key){1, 2}, 0, 0);
     ck_assert(memcmp(x, y, sizeof x) == 0);
-    asc_k32()->dropout(y, x, N, (asc_philox_key){1, 2}, 0, 1);
+    asc_kernels_f32()->dropout(y, x, N, (asc_philox_key){1, 2}, 0, 1);
     for (int i = 0; i < N; i++) {
         require(y[i] == 0, "dropout of everything");
     }
     x[7] = 1;
-    asc_k32()->dropout(y, x, N, (asc_philox_key){1, 2}, 0, 0.1);
+    asc_kernels_f32()->dropout(y, x, N, (asc_philox_key){1, 2}, 0, 0.1);
     int kept = 0;
     for (int i = 0; i < N; i++) {
         kept += y[i] != 0;
@@ -283,11 +268,11 @@ START_TEST(instruction_sets_agree)
     static float plain_f32[40 * MOST], wide_f32[40 * MOST];
     static double plain_f64[40 * MOST], wide_f64[40 * MOST];
     for (int isa = ASC_ISA_AVX2; isa <= (int)asc_isa_best(); isa++) {
-        size_t bytes = run_all_f32(asc_k32_of(ASC_ISA_PLAIN), sizes[_i], plain_f32);
-        ck_assert_uint_eq(run_all_f32(asc_k32_of((enum asc_isa)isa), sizes[_i], wide_f32), bytes);
+        size_t bytes = run_all_f32(asc_kernels_f32_of(ASC_ISA_PLAIN), sizes[_i], plain_f32);
+        ck_assert_uint_eq(run_all_f32(asc_kernels_f32_of((enum asc_isa)isa), sizes[_i], wide_f32), bytes);
         ck_assert_mem_eq(plain_f32, wide_f32, bytes);
-        bytes = run_all_f64(asc_k64_of(ASC_ISA_PLAIN), sizes[_i], plain_f64);
-        ck_assert_uint_eq(run_all_f64(asc_k64_of((enum asc_isa)isa), sizes[_i], wide_f64), bytes);
+        bytes = run_all_f64(asc_kernels_f64_of(ASC_ISA_PLAIN), sizes[_i], plain_f64);
+        ck_assert_uint_eq(run_all_f64(asc_kernels_f64_of((enum asc_isa)isa), sizes[_i], wide_f64), bytes);
         ck_assert_mem_eq(plain_f64, wide_f64, bytes);
     }
 }
@@ -302,9 +287,9 @@ START_TEST(instruction_sets_agree_on_functions)
         for (int i = 0; i < N; i++, word += 65521) { /* over all of the floats */
             memcpy(x + i, &word, sizeof word);
         }
-        functions[_i].row(asc_k32_of(ASC_ISA_PLAIN), plain, x, N);
+        functions[_i].row(asc_kernels_f32_of(ASC_ISA_PLAIN), plain, x, N);
         for (int isa = ASC_ISA_AVX2; isa <= (int)asc_isa_best(); isa++) {
-            functions[_i].row(asc_k32_of((enum asc_isa)isa), wide, x, N);
+            functions[_i].row(asc_kernels_f32_of((enum asc_isa)isa), wide, x, N);
             for (int i = 0; i < N; i++) {
                 require(isnan(plain[i]) ? isnan(wide[i]) : memcmp(plain + i, wide + i, sizeof *x) == 0,
                         functions[_i].name);

@@ -5,14 +5,14 @@ enum { S = ASC_STRIP, MOST = 40 };
 static const int64_t widths[] = {2, 3, 5, 8, 31, 32, 40};
 enum { WIDTHS = sizeof widths / sizeof *widths };
 
-#define CASES "tests/kernels/strips.h"
 #include "tests/kernels/both.h"
+#include "tests/kernels/strips.h"
 
 START_TEST(instruction_sets_agree)
 {
     for (int isa = ASC_ISA_AVX2; isa <= (int)asc_isa_best(); isa++) {
-        agree_f32(asc_k32_of(ASC_ISA_PLAIN), asc_k32_of((enum asc_isa)isa), widths[_i]);
-        agree_f64(asc_k64_of(ASC_ISA_PLAIN), asc_k64_of((enum asc_isa)isa), widths[_i]);
+        agree_f32(asc_kernels_f32_of(ASC_ISA_PLAIN), asc_kernels_f32_of((enum asc_isa)isa), widths[_i]);
+        agree_f64(asc_kernels_f64_of(ASC_ISA_PLAIN), asc_kernels_f64_of((enum asc_isa)isa), widths[_i]);
     }
 }
 END_TEST
@@ -20,8 +20,8 @@ END_TEST
 START_TEST(strips_may_be_partial)
 {
     for (int isa = ASC_ISA_PLAIN; isa <= (int)asc_isa_best(); isa++) {
-        check_lanes_f32(asc_k32_of((enum asc_isa)isa));
-        check_lanes_f64(asc_k64_of((enum asc_isa)isa));
+        check_lanes_f32(asc_kernels_f32_of((enum asc_isa)isa));
+        check_lanes_f64(asc_kernels_f64_of((enum asc_isa)isa));
     }
 }
 END_TEST
