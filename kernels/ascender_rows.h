@@ -1,6 +1,6 @@
 /*
  * kernels/ascender_rows.h: the rows of ASCender attention: the largest entries, row normalisation, weights, scores
- * and their gradients; included by kernels_impl.c. ascender_table.h says what each function does.
+ * and their gradients; included by kernels_impl.c. table.h says what each function does.
  */
 /* ---- float, and f64.awk makes the same for double ---- */
 

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "kernels/ascender.h"
-#include "kernels/crowd.h"
+#include "kernels/background.h"
 #include "kernels/strips.h"
 #include "tensor/cpu.h"
 

@@ -56,6 +56,6 @@ typedef int64_t integer_f64;
 #include "kernels/strip_rows.h"
 #include "kernels/pair_tiles.h"
 #include "kernels/ascender_rows.h"
-#include "kernels/crowd_rows.h"
+#include "kernels/background_rows.h"
 #include "kernels/gather_rows.h"
 #include "kernels/entries.h"

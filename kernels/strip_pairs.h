@@ -1,6 +1,6 @@
 /*
  * kernels/strip_pairs.h: pairs of vectors, a strip of tokens at a time, in double for either real type; included by
- * kernels_impl.c. strip_table.h says what each function does.
+ * kernels_impl.c. table.h says what each function does.
  */
 
 /* Lanes that are worked on together, with their sums in registers; how many makes no difference to the bits. */

@@ -1,6 +1,6 @@
 /*
  * kernels/strip_rows.h: Grassmann mixing's primitives for one real type; included by kernels_impl.c with float and
- * name_f32 defined. strip_table.h says what each function does.
+ * name_f32 defined. table.h says what each function does.
  */
 /* ---- float, and f64.awk makes the same for double ---- */
 

@@ -70,7 +70,7 @@ typedef struct asc_kernel_table_f32 {
     void (*layer_norm_grad_rows)(float *dx, float *dw, float *db, const float *x, const float *w, const float *dy,
                                  const float *mean, const float *rstd, int64_t rows, int64_t n, bool fresh);
 
-    /* kernels/strip_table.h: the part of table.h that is Grassmann mixing's; see kernels/strips.h. Vectors of a strip are
+    /* the part that is Grassmann mixing's; see kernels/strips.h. Vectors of a strip are
  * [n][ASC_STRIP]; ld: elements from one entry to the next where they stand in a wider array. */
     /* to[j ld_to + i] = x[i ld_x + j], i < rows, j < n */
     void (*transpose)(float *to, int64_t ld_to, const float *x, int64_t ld_x, int64_t rows, int64_t n);
@@ -113,7 +113,7 @@ typedef struct asc_kernel_table_f32 {
     void (*memory_grad)(float *dz, float *da, float *dm, const float *dbefore, const float *before, const float *z,
                         const float *f, int64_t steps, int64_t n, int64_t ld, bool fresh_z, bool fresh_a);
 
-    /* kernels/ascender_table.h: the part of table.h that ASCender attention uses; see kernels/ascender.h. Products of vectors
+    /* the part that ASCender attention uses; see kernels/ascender.h. Products of vectors
  * in pairs: the rows of A, [rows, k], ld_a apart, with columns of a transposed B, [k, n], ld_b apart, from which up to 128
  * bytes past column n - 1 may be read. Every element is one sum over k in rising order, wherever it stands. */
     /* P_ij = scale Σ_m A_im B_mj */
@@ -159,20 +159,21 @@ typedef struct asc_kernel_table_f32 {
     void (*separation_grad)(float *a, float *G, const float *dS, const float *A, const float *phi, const float *sep,
                             int64_t n, const asc_separation_grad *s);
 
-    /* kernels/crowd_table.h: the part of table.h that the background variant of ASCender attention uses: rows of
- * the crowding x_j = c->near w_j + c->dense ρ_j - c->base, w_j = exp(-c->rate d²_j); see kernels/crowd.h. */
+    /* the part that the background variant of ASCender attention uses: rows of
+ * the crowding x_j = c->near w_j + c->dense ρ_j - c->base, w_j = exp(-c->rate d²_j); see kernels/background.h. */
     /* x, which may be d2; sets the base, to what is x_0 without one. n >= 1 */
-    void (*crowd)(float *x, const float *d2, const float *rho, int64_t n, asc_crowd *c);
+    void (*background_bias)(float *x, const float *d2, const float *rho, int64_t n, asc_background_bias *c);
     /* w, and S += coef x */
-    void (*add_crowd)(float *S, float *w, const float *d2, const float *rho, float coef, int64_t n, const asc_crowd *c);
+    void (*add_background_bias)(float *S, float *w, const float *d2, const float *rho, float coef, int64_t n,
+                                const asc_background_bias *c);
     /* g's sum and pull */
-    void (*crowd_pull)(const float *dS, const float *w, const float *rho, int64_t n, const asc_crowd *c,
-                       asc_crowd_grad *g);
+    void (*background_pull)(const float *dS, const float *w, const float *rho, int64_t n, const asc_background_bias *c,
+                            asc_background_bias_grad *g);
     /* w becomes dx and d2 its own gradient, dd² */
-    void (*crowd_grad)(float *d2, float *w, const float *dS, const float *rho, int64_t n, const asc_crowd *c,
-                       asc_crowd_grad *g);
+    void (*background_grad)(float *d2, float *w, const float *dS, const float *rho, int64_t n,
+                            const asc_background_bias *c, asc_background_bias_grad *g);
 
-    /* kernels/gather_table.h: the part of table.h that works on a few rows of a matrix, chosen by a list: row_e is the
+    /* the part that works on a few rows of a matrix, chosen by a list: row_e is the
  * `width` elements at rows + key[e] ld, e < n. */
     /* y_e = x·row_e */
     void (*gather_dots)(float *y, const float *x, const float *rows, int64_t ld, const int64_t *key, int64_t n,

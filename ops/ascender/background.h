@@ -18,7 +18,7 @@ enum { ASC_BG_Y, ASC_BG_RHO };
 enum { ASC_BG_ROWS, ASC_BG_LISTS, ASC_BG_CENTERS };
 typedef struct asc_background_row {
     double lse;         /* of the scores over τ_score + ε */
-    double base, mean, sigma; /* of the crowding: base + mean is its mean; sigma 0: it counts as constant */
+    double base, mean, sigma; /* of the separation: base + mean is its mean; sigma 0: it counts as constant */
 } asc_background_row;
 
 /* A call. Arrays are of its dtype where nothing is said. */
@@ -90,7 +90,7 @@ static inline int32_t *asc_background_list(const asc_background *b, int worker, 
 
 /* A head's scalars as the formulas use them. */
 typedef struct asc_background_scalars {
-    asc_crowd crowd;
+    asc_background_bias bias;
     double theta, omega_align, omega_sep, omega_coh;
     double inverse; /* 1/(τ_score + ε) */
 } asc_background_scalars;

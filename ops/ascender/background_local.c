@@ -77,7 +77,7 @@ static void locate_f32(const asc_background *b, const asc_panel *p, int64_t i, c
     memset(c, 0, (size_t)b->d_z * sizeof *c);
     asc_kernels_f32()->gather_sum(c, spare, points, z.ld, keys, n, b->d_z);
     asc_kernels_f32()->gather_distances(spare, own, points, z.ld, keys, n, b->d_z);
-    asc_kernels_f32()->scale(spare, (float)-asc_background_head_of(b, p->h).crowd.rate, spare, n);
+    asc_kernels_f32()->scale(spare, (float)-asc_background_head_of(b, p->h).bias.rate, spare, n);
     asc_kernels_f32()->exp(spare, spare, n);
     ((float *)b->call->out[ASC_BG_RHO].data)[head * b->J.N + i] =
         n > 0 ? asc_kernels_f32()->sum(spare, n) / (float)n : 0;
@@ -151,7 +151,7 @@ void asc_background_density_grad_f32(void *arg, int64_t head, int worker)
                                                  : (asc_matrix){.data = NULL};
     const float *drho = (const float *)b->drho_sum + head * b->J.M + b->J.M - b->J.N;
     const int64_t *lists = (const int64_t *)call->saved[ASC_BG_LISTS].data + head * b->J.N * b->capacity;
-    double rate = asc_background_head_of(b, h).crowd.rate;
+    double rate = asc_background_head_of(b, h).bias.rate;
     double *sums = b->scalar_sums + ((head + 1) * asc_background_pieces(b) - 1) * ASC_BACKGROUND_SCALARS;
     for (int64_t i = 0; i < b->J.N; i++) {
         sums[ASC_BACKGROUND_TAU_SEP] += density_grad_f32(b, z, dz, rate, i, lists + i * b->capacity, drho[i],

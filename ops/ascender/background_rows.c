@@ -1,7 +1,7 @@
 /* ops/ascender/background_rows.c: the panels and rows of ascender_background: scores, attention, and their gradients.
  *
  * Of a row normalised bias the softmax sees β/(σ + ε) alone, as a constant changes nothing there. So alignment and
- * cohesion, which are 0 but for the links of a row, cost as much as these; only the crowding fills its row. */
+ * cohesion, which are 0 but for the links of a row, cost as much as these; only the separation fills its row. */
 #include "ops/ascender/background.h"
 
 #include <float.h>
@@ -17,9 +17,9 @@ static double scalar_of(const asc_background *b, asc_background_scalar which, in
 asc_background_scalars asc_background_head_of(const asc_background *b, int64_t h)
 {
     return (asc_background_scalars){
-        .crowd = {.rate = 1 / (scalar_of(b, ASC_BACKGROUND_TAU_SEP, h) + asc_background_eps),
-                  .near = -scalar_of(b, ASC_BACKGROUND_LAMBDA_DIST, h),
-                  .dense = -scalar_of(b, ASC_BACKGROUND_LAMBDA_RHO, h)},
+        .bias = {.rate = 1 / (scalar_of(b, ASC_BACKGROUND_TAU_SEP, h) + asc_background_eps),
+                 .near = -scalar_of(b, ASC_BACKGROUND_LAMBDA_DIST, h),
+                 .dense = -scalar_of(b, ASC_BACKGROUND_LAMBDA_RHO, h)},
         .theta = scalar_of(b, ASC_BACKGROUND_THETA_COH, h),
         .omega_align = scalar_of(b, ASC_BACKGROUND_OMEGA_ALIGN, h),
         .omega_sep = scalar_of(b, ASC_BACKGROUND_OMEGA_SEP, h),
@@ -94,7 +94,7 @@ static void distances_f32(work_f32 *w)
                                       p->rows, p->to - p->from, b->d_z);
 }
 
-/* Scores over τ_score + ε, still without the biases by links and crowding. */
+/* Scores over τ_score + ε, still without the biases by links and separation. */
 static void base_scores_f32(work_f32 *w)
 {
     const asc_background *b = w->b;
@@ -156,19 +156,19 @@ static void link_f32(work_f32 *w, const asc_panel_row *row, int64_t i)
 
 /* ---- scores of a row ---- */
 
-/* The crowding x, and its mean and deviation. Where σ decides that a row is constant, its base is its largest |β|. */
+/* The separation x, and its mean and deviation. Where σ decides that a row is constant, its base is its largest |β|. */
 static void measure_f32(const work_f32 *w, asc_background_row *at, float *x, const float *rho, int64_t n)
 {
-    asc_crowd crowd = w->g.crowd;
+    asc_background_bias separation = w->g.bias;
     float mean = 0, squares = 0;
     if (n > 0) {
-        asc_kernels_f32()->crowd(x, x, rho, n, &crowd);
+        asc_kernels_f32()->background_bias(x, x, rho, n, &separation);
         squares = asc_kernels_f32()->moments(x, n, &mean);
     }
     double sigma = n > 1 ? sqrt((double)squares / (double)(w->b->o->unbiased ? n - 1 : n)) : 0;
-    at->base = crowd.base;
+    at->base = separation.base;
     at->mean = (double)mean;
-    at->sigma = sigma <= 8 * (double)FLT_EPSILON * fabs(crowd.base) ? 0 : sigma;
+    at->sigma = sigma <= 8 * (double)FLT_EPSILON * fabs(separation.base) ? 0 : sigma;
 }
 
 static asc_background_row *row_constants_f32(const work_f32 *w, int64_t i)
@@ -229,8 +229,8 @@ static void forward_row_f32(work_f32 *w, int64_t r)
     asc_panel_compact(&row, ASC_F32, x);
     x += row.start;
     measure_f32(w, at, x, rho_of_f32(w, &row), row.n);
-    asc_background_norm crowd = asc_background_norm_of(at->mean, at->sigma, row.n, b->o->unbiased);
-    asc_kernels_f32()->axpy(S + row.start, (float)(w->g.omega_sep * crowd.coef * w->g.inverse), x, row.n);
+    asc_background_norm separation = asc_background_norm_of(at->mean, at->sigma, row.n, b->o->unbiased);
+    asc_kernels_f32()->axpy(S + row.start, (float)(w->g.omega_sep * separation.coef * w->g.inverse), x, row.n);
     add_sparse_f32(w, &row, i, S + row.start, &align, &coh);
     attend_f32(w, r, &row, S, false);
 }
@@ -297,25 +297,25 @@ static void coh_grad_f32(work_f32 *w, int64_t i, const float *dS, double sum, co
     }
 }
 
-/* d2 becomes dd², w the gradient of the crowding, -λ_ρ of which is that of ρ_j. Returns Σ dS, 0 but for rounding. */
-static double crowd_grad_f32(work_f32 *w, const asc_crowd *crowd, const asc_background_norm *m, int64_t n,
-                             const float *dS, const float *rho, float *d2, float *weight)
+/* d2 becomes dd², w the gradient of the separation, -λ_ρ of which is that of ρ_j. Returns Σ dS, 0 but for rounding. */
+static double background_grad_f32(work_f32 *w, const asc_background_bias *separation, const asc_background_norm *m,
+                                  int64_t n, const float *dS, const float *rho, float *d2, float *weight)
 {
-    asc_crowd_grad g = {.mean = m->mean};
-    asc_kernels_f32()->crowd_pull(dS, weight, rho, n, crowd, &g);
+    asc_background_bias_grad g = {.mean = m->mean};
+    asc_kernels_f32()->background_pull(dS, weight, rho, n, separation, &g);
     asc_background_slopes s = asc_background_slopes_of(m, w->g.omega_sep, g.pull);
     g.slope = s.slope;
     g.spread = s.spread;
     g.shift = n > 0 ? g.sum / (double)n : 0;
-    asc_kernels_f32()->crowd_grad(d2, weight, dS, rho, n, crowd, &g);
+    asc_kernels_f32()->background_grad(d2, weight, dS, rho, n, separation, &g);
     w->scalars[ASC_BACKGROUND_OMEGA_SEP] += m->coef * g.pull;
     w->scalars[ASC_BACKGROUND_LAMBDA_DIST] -= g.by_near;
     w->scalars[ASC_BACKGROUND_LAMBDA_RHO] -= g.by_dense;
-    w->scalars[ASC_BACKGROUND_TAU_SEP] -= g.by_d2 * crowd->rate;
+    w->scalars[ASC_BACKGROUND_TAU_SEP] -= g.by_d2 * separation->rate;
     return g.sum;
 }
 
-/* Row r: S becomes A, dA dS, d2 its own gradient and w that of the crowding; 0 where they have none. */
+/* Row r: S becomes A, dA dS, d2 its own gradient and w that of the separation; 0 where they have none. */
 static void backward_row_f32(work_f32 *w, int64_t r)
 {
     const asc_background *b = w->b;
@@ -323,16 +323,16 @@ static void backward_row_f32(work_f32 *w, int64_t r)
     asc_panel_row row = asc_panel_row_of(&b->statistics, &w->p, r, w->list);
     float *S = w->S + r * columns, *dS = w->dA + r * columns, *d2 = w->d2 + r * columns, *weight = w->w + r * columns;
     const asc_background_row *at = row_constants_f32(w, i);
-    asc_background_norm align, coh, crowd = asc_background_norm_of(at->mean, at->sigma, row.n, b->o->unbiased);
+    asc_background_norm align, coh, separation = asc_background_norm_of(at->mean, at->sigma, row.n, b->o->unbiased);
     size_t bytes = (size_t)row.n * sizeof *S;
     int64_t start = row.start;
     asc_panel_compact(&row, ASC_F32, S);
     asc_panel_compact(&row, ASC_F32, d2);
-    asc_crowd c = w->g.crowd;
+    asc_background_bias c = w->g.bias;
     const float *rho = rho_of_f32(w, &row);
     c.base = at->base;
-    asc_kernels_f32()->add_crowd(S + start, weight + start, d2 + start, rho,
-                                 (float)(w->g.omega_sep * crowd.coef * w->g.inverse), row.n, &c);
+    asc_kernels_f32()->add_background_bias(S + start, weight + start, d2 + start, rho,
+                                           (float)(w->g.omega_sep * separation.coef * w->g.inverse), row.n, &c);
     add_sparse_f32(w, &row, i, S + start, &align, &coh);
     memcpy(w->A + start, S + start, bytes);
     attend_f32(w, r, &row, w->A, true);
@@ -340,7 +340,7 @@ static void backward_row_f32(work_f32 *w, int64_t r)
     asc_panel_compact(&row, ASC_F32, dS);
     w->scalars[ASC_BACKGROUND_TAU_SCORE] -= (double)asc_kernels_f32()->dot(dS + start, S + start, row.n);
     memcpy(S, w->A, (size_t)columns * sizeof *S);
-    double sum = crowd_grad_f32(w, &c, &crowd, row.n, dS + start, rho, d2 + start, weight + start);
+    double sum = background_grad_f32(w, &c, &separation, row.n, dS + start, rho, d2 + start, weight + start);
     align_grad_f32(w, i, dS + start, sum, &align);
     coh_grad_f32(w, i, dS + start, sum, &coh);
     asc_panel_spread(&w->p, &row, ASC_F32, dS);
@@ -366,14 +366,14 @@ static void collect_places_f32(work_f32 *w)
     }
 }
 
-/* dρ_j, of which ρ_j in the crowding of others is one part. */
+/* dρ_j, of which ρ_j in the separation of others is one part. */
 static void collect_densities_f32(work_f32 *w)
 {
     float *sum = w->A, *to = w->drho.data;
     memset(sum, 0, (size_t)w->p.columns * sizeof *sum);
     asc_kernels_f32()->sum_rows(sum, w->w, w->p.rows, w->p.columns);
     for (int64_t c = 0; c < w->p.columns; c++) {
-        to[asc_panel_key(&w->p, c)] += (float)w->g.crowd.dense * sum[c];
+        to[asc_panel_key(&w->p, c)] += (float)w->g.bias.dense * sum[c];
     }
 }
 

@@ -61,10 +61,10 @@ asc_flock_gates asc_flock_gates_of(const asc_flock_attrs *a, const asc_flock_hea
 {
     const double *s = head->s;
     bool none = a->o.gate == ASC_GATE_NONE;
-    double crowd = row->fact[FACT_RHO] / (s[ASC_KAPPA] + eps);
+    double density = row->fact[FACT_RHO] / (s[ASC_KAPPA] + eps);
     asc_flock_gates gates = {
         .gamma_align = none ? 1 : sigmoid(s[ASC_ALPHA_ALIGN] * row->variance * row->has),
-        .eta = crowd > 1 ? 1 : crowd, /* what is no number stays that */
+        .eta = density > 1 ? 1 : density, /* NaN stays NaN */
         .gamma_coh = none ? 1 : sigmoid(s[ASC_ALPHA_COH] * row->fact[FACT_V]),
     };
     gates.g[ALIGN] = s[ASC_LAMBDA_ALIGN] * gates.gamma_align;

@@ -5,8 +5,8 @@
 /* A row of the crowding, and what its gradient is made of. */
 typedef struct row_f32 {
     float d2[MOST], rho[MOST], x[MOST], w[MOST], S[MOST], dS[MOST], dx[MOST], dd2[MOST];
-    asc_crowd crowd;
-    asc_crowd_grad grad;
+    asc_background_bias bias;
+    asc_background_bias_grad grad;
 } row_f32;
 
 static void make_row_f32(row_f32 *r, int64_t n)
@@ -18,8 +18,8 @@ static void make_row_f32(row_f32 *r, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         r->d2[i] = 3 * r->d2[i] * r->d2[i];
     }
-    r->crowd = (asc_crowd){.rate = .7, .near = -1.2, .dense = -.6};
-    r->grad = (asc_crowd_grad){.mean = .2, .slope = .4, .spread = -.3, .shift = .1};
+    r->bias = (asc_background_bias){.rate = .7, .near = -1.2, .dense = -.6};
+    r->grad = (asc_background_bias_grad){.mean = .2, .slope = .4, .spread = -.3, .shift = .1};
 }
 
 static void run_row_f32(const asc_kernel_table_f32 *k, row_f32 *r, int64_t n)
@@ -27,13 +27,13 @@ static void run_row_f32(const asc_kernel_table_f32 *k, row_f32 *r, int64_t n)
     make_row_f32(r, n);
     memcpy(r->x, r->d2, sizeof r->x);
     if (n > 0) {
-        k->crowd(r->x, r->x, r->rho, n, &r->crowd);
+        k->background_bias(r->x, r->x, r->rho, n, &r->bias);
     }
-    k->add_crowd(r->S, r->w, r->d2, r->rho, (float)0.5, n, &r->crowd);
-    k->crowd_pull(r->dS, r->w, r->rho, n, &r->crowd, &r->grad);
+    k->add_background_bias(r->S, r->w, r->d2, r->rho, (float)0.5, n, &r->bias);
+    k->background_pull(r->dS, r->w, r->rho, n, &r->bias, &r->grad);
     memcpy(r->dx, r->w, sizeof r->dx);
     memcpy(r->dd2, r->d2, sizeof r->dd2);
-    k->crowd_grad(r->dd2, r->dx, r->dS, r->rho, n, &r->crowd, &r->grad);
+    k->background_grad(r->dd2, r->dx, r->dS, r->rho, n, &r->bias, &r->grad);
 }
 
 static void check_row_f32(const asc_kernel_table_f32 *k, int64_t n)
@@ -59,7 +59,7 @@ static void check_row_f32(const asc_kernel_table_f32 *k, int64_t n)
         square += dd2 * (double)r.d2[i];
     }
     double scale = 16 * (double)(n + 1);
-    close_f32((float)r.crowd.base, base, 8, "the base");
+    close_f32((float)r.bias.base, base, 8, "the base");
     close_f32((float)r.grad.sum, sum, scale, "the sum");
     close_f32((float)r.grad.pull, pull, scale, "the pull");
     close_f32((float)r.grad.by_near, near, scale, "by_near");
@@ -77,8 +77,8 @@ static void check_nearly_constant_f32(const asc_kernel_table_f32 *k)
         rho[i] = 1 + (float)(i % 7) * step;
         far[i] = (float)1e4; /* w = 0 */
     }
-    asc_crowd crowd = {.rate = 1, .near = -1, .dense = -1};
-    k->crowd(x, far, rho, N, &crowd);
+    asc_background_bias bias = {.rate = 1, .near = -1, .dense = -1};
+    k->background_bias(x, far, rho, N, &bias);
     for (int64_t i = 0; i < N; i++) {
         ck_assert(x[i] == -(float)(i % 7) * step);
     }

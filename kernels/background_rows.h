@@ -1,10 +1,10 @@
 /*
- * kernels/crowd_rows.h: a row of the crowding of ASCender's background variant, x = near w + dense ρ - base with
- * w = exp(-rate d²), and its gradient; included by kernels_impl.c. crowd_table.h says what each function does.
+ * kernels/background_rows.h: a row of the crowding of ASCender's background variant, x = near w + dense ρ - base with
+ * w = exp(-rate d²), and its gradient; included by kernels_impl.c. table.h says what each function does.
  */
 /* ---- float, and f64.awk makes the same for double ---- */
 
-static void crowd_f32(float *x, const float *d2, const float *rho, int64_t n, asc_crowd *c)
+static void background_bias_f32(float *x, const float *d2, const float *rho, int64_t n, asc_background_bias *c)
 {
     const float rate = (float)-c->rate, near = (float)c->near, dense = (float)c->dense;
     const float base = near * exp1_f32(rate * d2[0]) + dense * rho[0];
@@ -15,8 +15,8 @@ static void crowd_f32(float *x, const float *d2, const float *rho, int64_t n, as
     c->base = (double)base;
 }
 
-static void add_crowd_f32(float *S, float *w, const float *d2, const float *rho, float coef, int64_t n,
-                          const asc_crowd *c)
+static void add_background_bias_f32(float *S, float *w, const float *d2, const float *rho, float coef, int64_t n,
+                                    const asc_background_bias *c)
 {
     const float rate = (float)-c->rate, near = (float)c->near, dense = (float)c->dense, base = (float)c->base;
     INDEPENDENT
@@ -28,12 +28,12 @@ static void add_crowd_f32(float *S, float *w, const float *d2, const float *rho,
 }
 
 /* Sums in lanes, as in rows.h. */
-typedef struct crowd_sums_f32 {
+typedef struct background_sums_f32 {
     float a[LANES], b[LANES], c[LANES];
-} crowd_sums_f32;
+} background_sums_f32;
 
-static ALWAYS_INLINE void crowd_pull_block_f32(const float *dS, const float *w, const float *rho, int n,
-                                               const asc_crowd *c, float mean, crowd_sums_f32 *sums)
+static ALWAYS_INLINE void background_pull_block_f32(const float *dS, const float *w, const float *rho, int n,
+                                                    const asc_background_bias *c, float mean, background_sums_f32 *sums)
 {
     const float near = (float)c->near, dense = (float)c->dense, base = (float)c->base;
     for (int k = 0; k < n; k++) {
@@ -42,21 +42,22 @@ static ALWAYS_INLINE void crowd_pull_block_f32(const float *dS, const float *w, 
     }
 }
 
-static void crowd_pull_f32(const float *dS, const float *w, const float *rho, int64_t n, const asc_crowd *c,
-                           asc_crowd_grad *g)
+static void background_pull_f32(const float *dS, const float *w, const float *rho, int64_t n,
+                                const asc_background_bias *c, asc_background_bias_grad *g)
 {
-    crowd_sums_f32 sums = {{0}, {0}, {0}};
+    background_sums_f32 sums = {{0}, {0}, {0}};
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
-        crowd_pull_block_f32(dS + i, w + i, rho + i, LANES, c, (float)g->mean, &sums);
+        background_pull_block_f32(dS + i, w + i, rho + i, LANES, c, (float)g->mean, &sums);
     }
-    crowd_pull_block_f32(dS + i, w + i, rho + i, (int)(n - i), c, (float)g->mean, &sums);
+    background_pull_block_f32(dS + i, w + i, rho + i, (int)(n - i), c, (float)g->mean, &sums);
     g->sum = (double)join_f32(sums.a, plus_f32);
     g->pull = (double)join_f32(sums.b, plus_f32);
 }
 
-static ALWAYS_INLINE void crowd_grad_block_f32(float *d2, float *w, const float *dS, const float *rho, int n,
-                                               const asc_crowd *c, const asc_crowd_grad *g, crowd_sums_f32 *sums)
+static ALWAYS_INLINE void background_grad_block_f32(float *d2, float *w, const float *dS, const float *rho, int n,
+                                                    const asc_background_bias *c, const asc_background_bias_grad *g,
+                                                    background_sums_f32 *sums)
 {
     const float near = (float)c->near, dense = (float)c->dense, base = (float)c->base,
                 toward = (float)(-c->rate * c->near);
@@ -74,18 +75,18 @@ static ALWAYS_INLINE void crowd_grad_block_f32(float *d2, float *w, const float 
     }
 }
 
-static void crowd_grad_f32(float *d2, float *w, const float *dS, const float *rho, int64_t n, const asc_crowd *c,
-                           asc_crowd_grad *g)
+static void background_grad_f32(float *d2, float *w, const float *dS, const float *rho, int64_t n,
+                                const asc_background_bias *c, asc_background_bias_grad *g)
 {
-    crowd_sums_f32 sums = {{0}, {0}, {0}};
+    background_sums_f32 sums = {{0}, {0}, {0}};
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
-        crowd_grad_block_f32(d2 + i, w + i, dS + i, rho + i, LANES, c, g, &sums);
+        background_grad_block_f32(d2 + i, w + i, dS + i, rho + i, LANES, c, g, &sums);
     }
-    crowd_grad_block_f32(d2 + i, w + i, dS + i, rho + i, (int)(n - i), c, g, &sums);
+    background_grad_block_f32(d2 + i, w + i, dS + i, rho + i, (int)(n - i), c, g, &sums);
     g->by_near = (double)join_f32(sums.a, plus_f32);
     g->by_dense = (double)join_f32(sums.b, plus_f32);
     g->by_d2 = (double)join_f32(sums.c, plus_f32);
 }
 /* ---- end of float ---- */
-#include "kernels/crowd_rows.f64.h"
+#include "kernels/background_rows.f64.h"
