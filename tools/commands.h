@@ -13,6 +13,7 @@
     _(parity) \
     _(bench) \
     _(inspect) \
+    _(stats) \
     _(info)
 
 #define CLI_DECLARE(name) extern const cli_command command_##name;

@@ -18,6 +18,7 @@
 #include <ascgrad/parity.h>
 #include <ascgrad/profile.h>
 #include <ascgrad/safetensors.h>
+#include <ascgrad/stats.h>
 #include <ascgrad/tensor.h>
 #include <ascgrad/train.h>
 

@@ -14,6 +14,7 @@ allowed() {
     check/*) echo tensor kernels autograd nn check ;;
     optim/*) echo tensor kernels optim ;;
     data/*) echo tensor kernels data ;;
+    stats/*) echo tensor kernels stats ;;
     train/*) echo tensor kernels autograd check ops nn optim data train ;;
     tools/*) echo tools ;;
     # A suite, or what suites share, may look inside the folder after which its own is named.
@@ -22,7 +23,7 @@ allowed() {
     esac
 }
 
-found=$(find include tensor kernels autograd check ops nn optim data train tools tests examples -name '*.[ch]' |
+found=$(find include tensor kernels autograd check ops nn optim data stats train tools tests examples -name '*.[ch]' |
     while read -r file; do
         folders=" $(allowed "$file") "
         sed -n 's/^[ \t]*#[ \t]*include[ \t]*\([<"][^>"]*[>"]\).*/\1/p' "$file" | while read -r header; do

@@ -1,0 +1,73 @@
+/*
+ * ascgrad/stats.h: are two systems different, and by how much: paired tests, effect sizes, calibration, clusters.
+ *
+ *     asc_pair_stats s;
+ *     asc_stats_pair(ctx, a, b, n, NULL, &s);       a[i], b[i]: what systems a and b scored on item i
+ *     printf("%g [%g, %g], p %g\n", s.difference, s.ci_low, s.ci_high, s.p_bootstrap);
+ *
+ * Items are what both systems were scored on: blocks of tokens, sentences. They stand for the items that might have been
+ * drawn, and for nothing else: not for another seed's training.
+ *
+ * All functions: numbers that are not finite, NULL where an array or a result is expected, and sizes below those stated
+ * are ASC_ERR_ARG; nothing is written then. ASC_ERR_MEMORY.
+ */
+#ifndef ASCGRAD_STATS_H
+#define ASCGRAD_STATS_H
+
+#include <ascgrad/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct asc_resampling {
+    int64_t resamples; /* 0: 10,000 */
+    uint64_t seed;
+} asc_resampling;
+
+typedef struct asc_pair_stats {
+    int64_t n;
+    double mean_a, mean_b;
+    double difference;      /* Δ = mean_a - mean_b */
+    double ci_low, ci_high; /* the interval of Δ: percentiles 2.5 and 97.5 of the bootstrap's, interpolated */
+    double p_bootstrap, p_randomization; /* two-sided */
+    double cohen_dz;    /* Δ/sd(d); NaN where the deviation is 0 … */
+    double cohen_d;     /* Δ/√((s_a² + s_b²)/2); … but for rounding, or n is 1 */
+    double cliff_delta; /* (#{a_i > b_j} - #{a_i < b_j})/n² */
+} asc_pair_stats;
+
+/* Compares n >= 1 paired scores, d_i = a_i - b_i, with R resamples (`how` NULL: all defaults):
+ *
+ *   paired bootstrap           items drawn with replacement; p = (1 + #{|Δ* - Δ| >= |Δ|})/(R + 1)
+ *   approximate randomisation  a_i, b_i change places with probability ½; p = (1 + #{|Δ*| >= |Δ|})/(R + 1); all 2^n
+ *                              patterns where n <= 12, p their share (Noreen 1989)
+ *
+ * Deviations are those of samples. Differences within rounding count as equal. An item is drawn with a probability that
+ * is right to n/2^32. The same for any number of threads. Cost O(R n + n log n), memory O(R + n). Sources: Efron and
+ * Tibshirani 1993; Cohen 1988; Cliff 1993. */
+ASC_API asc_status asc_stats_pair(asc_ctx *ctx, const double *a, const double *b, int64_t n, const asc_resampling *how,
+                                  asc_pair_stats *result);
+
+/* The mean of n >= 1 values; *std, unless NULL, becomes their sample deviation, NaN for n = 1. NaN with the error set. */
+ASC_API double asc_stats_mean(asc_ctx *ctx, const double *x, int64_t n, double *std);
+
+/* adjusted[n] = p[n], each on [0, 1], for n >= 0 comparisons that are made together (Holm 1979): in rising order the i-th
+ * of n, from 0, is the largest of min(1, (n - i) p) so far. May be p itself. */
+ASC_API asc_status asc_stats_holm(asc_ctx *ctx, const double *p, int64_t n, double *adjusted);
+
+/* How well confidences fit: of n >= 1 predictions with confidence[i] on [0, 1], right where correct[i] is not 0, *accuracy
+ * is the share of right ones, and *ece = Σ_m |B_m|/n |accuracy of B_m - mean confidence of B_m| over `bins` >= 1 bins
+ * ((m-1)/bins, m/bins], 0 in the first. Guo et al. 2017. */
+ASC_API asc_status asc_stats_calibration(asc_ctx *ctx, const double *confidence, const uint8_t *correct, int64_t n,
+                                         int bins, double *ece, double *accuracy);
+
+/* How far two labellings of n >= 1 items agree: *nmi, the mutual information over the arithmetic mean of the entropies, 1
+ * where both have one label only; *ari, the Rand index adjusted for chance (Hubert and Arabie 1985). Labels are any
+ * numbers. O(n log n). */
+ASC_API asc_status asc_stats_clusters(asc_ctx *ctx, const int64_t *x, const int64_t *y, int64_t n, double *nmi,
+                                      double *ari);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

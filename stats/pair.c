@@ -1,0 +1,155 @@
+/* stats/pair.c: two systems on the same items: means, deviations, effect sizes. */
+#include "stats/stats.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+asc_status asc_stats_expect(asc_ctx *ctx, const char *function, const char *name, const double *x, int64_t n,
+                            int64_t least)
+{
+    if (!x && n > 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: %s is NULL", function, name);
+    }
+    if (n < least || n > INT32_MAX) {
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: %s has %lld values, expected %lld to %d", function, name, (long long)n,
+                        (long long)least, INT32_MAX);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (!isfinite(x[i])) {
+            return asc_fail(ctx, ASC_ERR_ARG, "%s: %s[%lld] is %g, expected a finite number", function, name,
+                            (long long)i, x[i]);
+        }
+    }
+    return ASC_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void asc_stats_sort(double *x, int64_t n)
+{
+    qsort(x, (size_t)n, sizeof *x, compare);
+}
+
+double asc_stats_percentile(const double *x, int64_t n, double p)
+{
+    double at = p * (double)(n - 1);
+    int64_t i = (int64_t)at;
+    return i + 1 < n ? x[i] + (at - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
+}
+
+/* Relative to the first value, so that equal ones have the deviation 0 exactly. */
+static double mean_of(const double *x, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += x[i] - x[0];
+    }
+    return x[0] + sum / (double)n;
+}
+
+static double variance_of(const double *x, int64_t n, double mean)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += (x[i] - mean) * (x[i] - mean);
+    }
+    return sum / (double)(n - 1); /* NaN for one value */
+}
+
+double asc_stats_mean(asc_ctx *ctx, const double *x, int64_t n, double *std)
+{
+    if (asc_stats_expect(ctx, "stats_mean", "x", x, n, 1)) {
+        return NAN;
+    }
+    double mean = mean_of(x, n);
+    if (std) {
+        *std = n > 1 ? sqrt(variance_of(x, n, mean)) : NAN;
+    }
+    return mean;
+}
+
+static double largest(const double *x, int64_t n)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(x[i]));
+    }
+    return most;
+}
+
+/* Differences of decimals that are all the same have a deviation of some rounding errors of the scores: no deviation. */
+static double effect(double difference, double variance, double scale)
+{
+    double deviation = sqrt(variance);
+    return deviation > 8 * DBL_EPSILON * scale ? difference / deviation : NAN;
+}
+
+/* Both in rising order: those of b below and at each a are counted in one walk. */
+static double cliff(const double *a, const double *b, int64_t n)
+{
+    double balance = 0;
+    int64_t below = 0, upto = 0;
+    for (int64_t i = 0; i < n; i++) {
+        while (below < n && b[below] < a[i]) {
+            below++;
+        }
+        while (upto < n && b[upto] <= a[i]) {
+            upto++;
+        }
+        balance += (double)(below - (n - upto));
+    }
+    return balance / ((double)n * (double)n);
+}
+
+static void describe(const double *a, const double *b, const double *d, int64_t n, asc_pair_stats *r)
+{
+    double scale = fmax(largest(a, n), largest(b, n));
+    r->n = n;
+    r->mean_a = mean_of(a, n);
+    r->mean_b = mean_of(b, n);
+    r->difference = mean_of(d, n);
+    r->cohen_dz = effect(r->difference, variance_of(d, n, r->difference), scale);
+    r->cohen_d = effect(r->difference, (variance_of(a, n, r->mean_a) + variance_of(b, n, r->mean_b)) / 2, scale);
+}
+
+asc_status asc_stats_pair(asc_ctx *ctx, const double *a, const double *b, int64_t n, const asc_resampling *how,
+                          asc_pair_stats *result)
+{
+    static const asc_resampling defaults = {0};
+    how = how ? how : &defaults;
+    if (asc_stats_expect(ctx, "stats_pair", "a", a, n, 1) || asc_stats_expect(ctx, "stats_pair", "b", b, n, 1)) {
+        return ASC_ERR_ARG;
+    }
+    if (!result || how->resamples < 0 || how->resamples > 1000000000) {
+        return asc_fail(ctx, ASC_ERR_ARG,
+                        result ? "stats_pair: resamples is %lld, expected 0 (10,000) to 1e9"
+                               : "stats_pair: result is NULL",
+                        (long long)how->resamples);
+    }
+    size_t bytes = (size_t)n * sizeof *a;
+    double *sorted = asc_alloc(ctx, 3 * bytes), *d = sorted + 2 * n;
+    if (!sorted) {
+        return ASC_ERR_MEMORY;
+    }
+    memcpy(sorted, a, bytes);
+    memcpy(sorted + n, b, bytes);
+    for (int64_t i = 0; i < n; i++) {
+        d[i] = a[i] - b[i];
+    }
+    asc_stats_sort(sorted, n);
+    asc_stats_sort(sorted + n, n);
+    asc_pair_stats r = {.cliff_delta = cliff(sorted, sorted + n, n)};
+    describe(a, b, d, n, &r);
+    asc_status status = asc_stats_resample(ctx, d, n, how, &r);
+    asc_free(ctx, sorted, 3 * bytes);
+    if (!status) {
+        *result = r;
+    }
+    return status;
+}

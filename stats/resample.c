@@ -1,0 +1,148 @@
+/* stats/resample.c: the paired bootstrap and approximate randomisation, on the context's threads.
+ *
+ * A resample has a Philox stream of its own, and its sum one order, so that results don't depend on the threads. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/kernels.h"
+#include "stats/stats.h"
+
+enum { EXACT = 12, WORDS = 1024, LANES = 4, RESAMPLES_A_PIECE = 16 };
+
+typedef struct job {
+    const double *d;
+    int64_t n, resamples;
+    uint64_t seed;
+    double *mean; /* [resamples], of each */
+} job;
+
+static double joined(const double *lane)
+{
+    return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+}
+
+/* Σ of n items drawn with replacement: a word of 32 bits each. */
+static double drawn_sum(const job *j, asc_philox_key key)
+{
+    uint32_t word[WORDS];
+    double lane[LANES] = {0};
+    for (int64_t i = 0; i < j->n; i += WORDS) {
+        int64_t m = j->n - i < WORDS ? j->n - i : WORDS;
+        asc_kernels_f32()->philox_bits(word, (m + LANES - 1) / LANES * LANES, key, (uint64_t)i);
+        for (int64_t k = 0; k < m; k += LANES) {
+            for (int l = 0; l < LANES; l++) {
+                double d = j->d[((uint64_t)word[k + l] * (uint64_t)j->n) >> 32];
+                lane[l] += k + l < m ? d : 0;
+            }
+        }
+    }
+    return joined(lane);
+}
+
+/* x or -x. */
+static double with_sign(double x, uint64_t negative)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits ^= negative << 63;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Σ ±d_i: a bit each. */
+static double signed_sum(const job *j, asc_philox_key key)
+{
+    uint32_t word[WORDS];
+    double lane[LANES] = {0};
+    int64_t words = (j->n + 31) / 32;
+    for (int64_t w = 0; w < words; w++) {
+        if (w % WORDS == 0) {
+            asc_kernels_f32()->philox_bits(word, words - w < WORDS ? words - w : WORDS, key, (uint64_t)w);
+        }
+        const double *d = j->d + 32 * w;
+        int64_t m = j->n - 32 * w < 32 ? j->n - 32 * w : 32;
+        for (int64_t k = 0; k < m; k++) {
+            lane[k % LANES] += with_sign(d[k], word[w % WORDS] >> k & 1);
+        }
+    }
+    return joined(lane);
+}
+
+static void run_piece(const job *j, int64_t piece, double (*sum)(const job *, asc_philox_key), uint64_t odd)
+{
+    int64_t end = (piece + 1) * RESAMPLES_A_PIECE;
+    for (int64_t r = piece * RESAMPLES_A_PIECE; r < end && r < j->resamples; r++) {
+        j->mean[r] = sum(j, (asc_philox_key){j->seed, 2 * (uint64_t)r + odd}) / (double)j->n;
+    }
+}
+
+static void bootstrap_piece(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    run_piece(arg, piece, drawn_sum, 0);
+}
+
+static void randomise_piece(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    run_piece(arg, piece, signed_sum, 1);
+}
+
+/* How many are at least as far from `center` as `distance`, differences in the last places apart. */
+static int64_t count_far(const job *j, double center, double distance)
+{
+    double scale = 0;
+    for (int64_t i = 0; i < j->n; i++) {
+        scale = fmax(scale, fabs(j->d[i]));
+    }
+    int64_t far = 0;
+    for (int64_t r = 0; r < j->resamples; r++) {
+        far += fabs(j->mean[r] - center) >= distance - 1e-13 * scale;
+    }
+    return far;
+}
+
+/* The means of all patterns of signs. */
+static void enumerate(const job *j)
+{
+    for (int64_t pattern = 0; pattern < j->resamples; pattern++) {
+        double sum = 0;
+        for (int64_t i = 0; i < j->n; i++) {
+            sum += with_sign(j->d[i], (uint64_t)pattern >> i & 1);
+        }
+        j->mean[pattern] = sum / (double)j->n;
+    }
+}
+
+static double share(int64_t far, int64_t resamples)
+{
+    return (double)(1 + far) / (double)(resamples + 1);
+}
+
+asc_status asc_stats_resample(asc_ctx *ctx, const double *d, int64_t n, const asc_resampling *how,
+                              asc_pair_stats *result)
+{
+    int64_t resamples = how->resamples ? how->resamples : 10000, patterns = n <= EXACT ? (int64_t)1 << n : 0;
+    size_t bytes = (size_t)(resamples > patterns ? resamples : patterns) * sizeof(double);
+    job j = {d, n, resamples, how->seed, asc_alloc(ctx, bytes)};
+    if (!j.mean) {
+        return ASC_ERR_MEMORY;
+    }
+    double difference = result->difference;
+    int64_t pieces = (resamples + RESAMPLES_A_PIECE - 1) / RESAMPLES_A_PIECE;
+    asc_parallel(ctx, pieces, bootstrap_piece, &j);
+    result->p_bootstrap = share(count_far(&j, difference, fabs(difference)), resamples);
+    asc_stats_sort(j.mean, resamples);
+    result->ci_low = asc_stats_percentile(j.mean, resamples, 0.025);
+    result->ci_high = asc_stats_percentile(j.mean, resamples, 0.975);
+    if (patterns) {
+        j.resamples = patterns;
+        enumerate(&j);
+        result->p_randomization = (double)count_far(&j, 0, fabs(difference)) / (double)patterns;
+    } else {
+        asc_parallel(ctx, pieces, randomise_piece, &j);
+        result->p_randomization = share(count_far(&j, 0, fabs(difference)), resamples);
+    }
+    asc_free(ctx, j.mean, bytes);
+    return ASC_OK;
+}

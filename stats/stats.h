@@ -1,0 +1,21 @@
+/* stats/stats.h: what the statistics' files share. */
+#ifndef STATS_STATS_H
+#define STATS_STATS_H
+
+#include <ascgrad/stats.h>
+
+/* x[n] is there, n is at least `least`, and every value is finite. `function` and `name` are for the message. */
+asc_status asc_stats_expect(asc_ctx *ctx, const char *function, const char *name, const double *x, int64_t n,
+                            int64_t least);
+
+/* Rising order. */
+void asc_stats_sort(double *x, int64_t n);
+
+/* The share p of the way through x[n], in rising order, between two values in proportion. */
+double asc_stats_percentile(const double *x, int64_t n, double p);
+
+/* Fills in the interval and both p of the paired differences d[n], whose mean is result->difference. */
+asc_status asc_stats_resample(asc_ctx *ctx, const double *d, int64_t n, const asc_resampling *how,
+                              asc_pair_stats *result);
+
+#endif

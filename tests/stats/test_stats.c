@@ -1,0 +1,329 @@
+/* tests/stats/test_stats.c: the statistics against their definitions in the plainest loops, and against what they promise:
+ * p values that are uniform where nothing differs, the same bits for any number of threads. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ascgrad/stats.h>
+#include <ascgrad/tensor.h>
+
+#include "tests/context.h"
+#include "tests/draw.h"
+#include "tests/faults.h"
+
+enum { MOST = 400 };
+static double a[MOST], b[MOST];
+static asc_pair_stats s;
+
+/* Scores of two systems on n items, which differ by `shift` in the mean. */
+static void draw_scores(int64_t n, double shift, uint64_t seed)
+{
+    draw_state = seed;
+    for (int64_t i = 0; i < n; i++) {
+        double hard = draw_real(0, 4);
+        a[i] = hard + draw_real(-1, 1) + shift;
+        b[i] = hard + draw_real(-1, 1);
+    }
+}
+
+static void compare(int64_t n, int64_t resamples, uint64_t seed)
+{
+    ck_assert_int_eq(asc_stats_pair(ctx, a, b, n, &(asc_resampling){resamples, seed}, &s), ASC_OK);
+    ck_assert_int_eq(s.n, n);
+}
+
+static void is_close(double got, double want, double tolerance)
+{
+    ck_assert_msg(fabs(got - want) <= tolerance, "got %.17g, expected %.17g", got, want);
+}
+
+START_TEST(effect_sizes_are_their_definitions)
+{
+    enum { N = 50 };
+    draw_scores(N, .3, 1);
+    a[7] = b[9]; /* a tie */
+    compare(N, 100, 1);
+    double mean_a = 0, mean_b = 0, var_a = 0, var_b = 0, var_d = 0, cliff = 0;
+    for (int i = 0; i < N; i++) {
+        mean_a += a[i] / N;
+        mean_b += b[i] / N;
+    }
+    for (int i = 0; i < N; i++) {
+        double d = a[i] - b[i] - (mean_a - mean_b);
+        var_a += (a[i] - mean_a) * (a[i] - mean_a) / (N - 1);
+        var_b += (b[i] - mean_b) * (b[i] - mean_b) / (N - 1);
+        var_d += d * d / (N - 1);
+        for (int j = 0; j < N; j++) {
+            cliff += (a[i] > b[j]) - (a[i] < b[j]);
+        }
+    }
+    is_close(s.mean_a, mean_a, 1e-13);
+    is_close(s.mean_b, mean_b, 1e-13);
+    is_close(s.difference, mean_a - mean_b, 1e-13);
+    is_close(s.cohen_dz, (mean_a - mean_b) / sqrt(var_d), 1e-12);
+    is_close(s.cohen_d, (mean_a - mean_b) / sqrt((var_a + var_b) / 2), 1e-12);
+    is_close(s.cliff_delta, cliff / (N * N), 1e-15);
+}
+END_TEST
+
+START_TEST(few_items_are_enumerated)
+{
+    for (int64_t n = 1; n <= 12; n++) {
+        draw_scores(n, .5, (uint64_t)n);
+        compare(n, 1000, 1);
+        int far = 0;
+        for (int pattern = 0; pattern < 1 << n; pattern++) {
+            long double sum = 0, own = 0;
+            for (int i = 0; i < n; i++) {
+                long double d = (long double)a[i] - b[i];
+                sum += pattern >> i & 1 ? -d : d;
+                own += d;
+            }
+            far += fabsl(sum) >= fabsl(own) * (1 - 1e-12L);
+        }
+        ck_assert_double_eq(s.p_randomization, (double)far / (1 << n));
+    }
+}
+END_TEST
+
+/* Two-sided p of the normal distribution, which the tests come near to with many items. */
+START_TEST(tests_agree_with_the_normal_distribution)
+{
+    for (int i = 0; i < 4; i++) {
+        draw_scores(MOST, .02 * i, 5);
+        compare(MOST, 20000, 3);
+        double z = fabs(s.cohen_dz) * sqrt(MOST), p = erfc(z / sqrt(2)), error = s.difference / s.cohen_dz / sqrt(MOST);
+        double noise = 4 * sqrt(p * (1 - p) / 20000) + .004;
+        is_close(s.p_bootstrap, p, noise);
+        is_close(s.p_randomization, p, noise);
+        is_close(s.ci_low, s.difference - 1.96 * error, .05 * error);
+        is_close(s.ci_high, s.difference + 1.96 * error, .05 * error);
+    }
+}
+END_TEST
+
+static int rising(const void *x, const void *y)
+{
+    double p = *(const double *)x, q = *(const double *)y;
+    return (p > q) - (p < q);
+}
+
+/* Scores that change places at random, item by item: p is uniform (Kolmogorov and Smirnov, 1 % level). */
+START_TEST(p_is_uniform_without_a_difference)
+{
+    enum { CASES = 300, N = 60 };
+    static double p[2][CASES];
+    for (int c = 0; c < CASES; c++) {
+        draw_scores(N, .4, (uint64_t)c + 1);
+        for (int i = 0; i < N; i++) {
+            if (draw(2)) {
+                double kept = a[i];
+                a[i] = b[i];
+                b[i] = kept;
+            }
+        }
+        compare(N, 1000, (uint64_t)c);
+        p[0][c] = s.p_randomization;
+        p[1][c] = s.p_bootstrap;
+    }
+    for (int test = 0; test < 2; test++) {
+        qsort(p[test], CASES, sizeof *p[test], rising);
+        double most = 0;
+        for (int c = 0; c < CASES; c++) {
+            most = fmax(most, fmax(p[test][c] - (double)c / CASES, (double)(c + 1) / CASES - p[test][c]));
+        }
+        ck_assert_msg(most < 1.63 / sqrt(CASES), "test %d: %g from uniform", test, most);
+    }
+}
+END_TEST
+
+START_TEST(what_does_not_differ)
+{
+    draw_scores(100, 0, 3);
+    memcpy(b, a, sizeof a);
+    compare(100, 500, 1);
+    ck_assert(s.difference == 0 && s.p_bootstrap == 1 && s.p_randomization == 1 && s.ci_low == 0 && s.ci_high == 0);
+    ck_assert(isnan(s.cohen_dz) && s.cohen_d == 0 && s.cliff_delta == 0);
+    for (int i = 0; i < 100; i++) {
+        b[i] = a[i] - .1; /* the same difference, but for rounding */
+    }
+    compare(100, 500, 1);
+    ck_assert(isnan(s.cohen_dz) && s.p_randomization == 1. / 501);
+    compare(1, 500, 1);
+    ck_assert(isnan(s.cohen_dz) && isnan(s.cohen_d) && s.p_randomization == 1);
+}
+END_TEST
+
+START_TEST(same_for_any_threads)
+{
+    draw_scores(MOST, .1, 9);
+    compare(MOST, 3000, 7);
+    asc_pair_stats one = s;
+    for (int threads = 1; threads <= 7; threads += 3) {
+        heap own = {.fail_at = NEVER};
+        asc_ctx *outer = ctx;
+        ctx = context_on(&own, threads);
+        compare(MOST, 3000, 7);
+        ck_assert(memcmp(&one, &s, sizeof s) == 0);
+        asc_ctx_free(ctx);
+        ctx = outer;
+    }
+    compare(MOST, 3000, 8);
+    ck_assert(s.p_bootstrap != one.p_bootstrap);
+}
+END_TEST
+
+START_TEST(holm_steps_down)
+{
+    double p[] = {.01, .04, .03, .005, 1, .3}, adjusted[6];
+    static const double want[] = {.05, .12, .12, .03, 1, .6};
+    ck_assert_int_eq(asc_stats_holm(ctx, p, 6, adjusted), ASC_OK);
+    for (int i = 0; i < 6; i++) {
+        is_close(adjusted[i], want[i], 1e-15);
+    }
+    ck_assert_int_eq(asc_stats_holm(ctx, p, 6, p), ASC_OK);
+    ck_assert(memcmp(p, adjusted, sizeof p) == 0);
+    ck_assert_int_eq(asc_stats_holm(ctx, NULL, 0, NULL), ASC_OK);
+}
+END_TEST
+
+START_TEST(bins_are_closed_above)
+{
+    static const double confidence[] = {0, .2, .2000001, .4, 1};
+    static const uint8_t correct[] = {0, 1, 1, 0, 1};
+    double ece, accuracy;
+    ck_assert_int_eq(asc_stats_calibration(ctx, confidence, correct, 5, 5, &ece, &accuracy), ASC_OK);
+    is_close(accuracy, .6, 1e-15);
+    is_close(ece, (fabs(1 - .2) + fabs(1 - .6000001) + 0) / 5, 1e-12); /* {0, .2}, {.2000001, .4}, {1} */
+}
+END_TEST
+
+/* From the table of both labels, by the formulas. */
+START_TEST(clusters_are_their_definitions)
+{
+    enum { N = 200, X = 4, Y = 5 };
+    int64_t x[N], y[N];
+    double table[X][Y] = {{0}}, rows[X] = {0}, columns[Y] = {0}, hx = 0, hy = 0, mutual = 0, both = 0, px = 0, py = 0;
+    draw_state = 4;
+    for (int i = 0; i < N; i++) {
+        x[i] = draw(X);
+        y[i] = draw(3) ? x[i] : draw(Y);
+        table[x[i]][y[i]]++;
+        rows[x[i]]++;
+        columns[y[i]]++;
+    }
+    for (int i = 0; i < X; i++) {
+        hx -= rows[i] / N * log(rows[i] / N);
+        px += rows[i] * (rows[i] - 1) / 2;
+        for (int j = 0; j < Y; j++) {
+            mutual += table[i][j] > 0 ? table[i][j] / N * log(table[i][j] * N / (rows[i] * columns[j])) : 0;
+            both += table[i][j] * (table[i][j] - 1) / 2;
+        }
+    }
+    for (int j = 0; j < Y; j++) {
+        hy -= columns[j] / N * log(columns[j] / N);
+        py += columns[j] * (columns[j] - 1) / 2;
+    }
+    double expected = px * py / (N * (N - 1) / 2.), nmi, ari;
+    ck_assert_int_eq(asc_stats_clusters(ctx, x, y, N, &nmi, &ari), ASC_OK);
+    is_close(nmi, mutual / ((hx + hy) / 2), 1e-12);
+    is_close(ari, (both - expected) / ((px + py) / 2 - expected), 1e-12);
+    for (int i = 0; i < N; i++) {
+        y[i] = 100 - 7 * x[i]; /* other names */
+    }
+    ck_assert_int_eq(asc_stats_clusters(ctx, x, y, N, &nmi, &ari), ASC_OK);
+    ck_assert(nmi == 1 && ari == 1);
+    memset(y, 0, sizeof y);
+    ck_assert_int_eq(asc_stats_clusters(ctx, x, y, N, &nmi, &ari), ASC_OK);
+    ck_assert(fabs(nmi) < 1e-12 && fabs(ari) < 1e-12);
+    ck_assert_int_eq(asc_stats_clusters(ctx, y, y, N, &nmi, &ari), ASC_OK);
+    ck_assert(nmi == 1 && ari == 1);
+}
+END_TEST
+
+START_TEST(means_and_deviations)
+{
+    static const double x[] = {3, 5, 10};
+    double std;
+    is_close(asc_stats_mean(ctx, x, 3, &std), 6, 1e-15);
+    is_close(std, sqrt(13), 1e-15);
+    ck_assert(asc_stats_mean(ctx, x, 1, &std) == 3 && isnan(std));
+    is_close(asc_stats_mean(ctx, x, 2, NULL), 4, 1e-15);
+}
+END_TEST
+
+START_TEST(wrong_arguments_are_named)
+{
+    double nan[] = {1, NAN}, one[] = {1, 2}, x;
+    int64_t labels[] = {1};
+    ck_assert_int_eq(asc_stats_pair(ctx, one, nan, 2, NULL, &s), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "stats_pair: b[1] is nan, expected a finite number");
+    ck_assert_int_eq(asc_stats_pair(ctx, one, one, 0, NULL, &s), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "stats_pair: a has 0 values, expected 1 to 2147483647");
+    ck_assert_int_eq(asc_stats_pair(ctx, NULL, one, 2, NULL, &s), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "stats_pair: a is NULL");
+    ck_assert_int_eq(asc_stats_pair(ctx, one, one, 2, &(asc_resampling){-1, 0}, &s), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "stats_pair: resamples is -1, expected 0 (10,000) to 1e9");
+    ck_assert_int_eq(asc_stats_holm(ctx, one, 2, one), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "stats_holm: p[1] is 2, expected 0 to 1");
+    ck_assert_int_eq(asc_stats_calibration(ctx, one, (const uint8_t[]){1, 1}, 2, 15, &x, &x), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "stats_calibration: confidence[1] is 2, expected 0 to 1");
+    ck_assert_int_eq(asc_stats_clusters(ctx, labels, NULL, 1, &x, &x), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "stats_clusters: y is NULL");
+    ck_assert(isnan(asc_stats_mean(ctx, nan, 2, NULL)));
+    expect_error(ASC_ERR_ARG, "stats_mean: x[1] is nan, expected a finite number");
+}
+END_TEST
+
+static void all_functions(asc_ctx *on)
+{
+    double adjusted[20];
+    int64_t labels[20];
+    double x, y;
+    for (int i = 0; i < 20; i++) {
+        labels[i] = i % 3;
+        adjusted[i] = i / 20.;
+    }
+    draw_scores(20, 0, 1);
+    (void)(asc_stats_pair(on, a, b, 20, &(asc_resampling){100, 0}, &s) || asc_stats_holm(on, adjusted, 20, adjusted) ||
+           asc_stats_calibration(on, adjusted, (const uint8_t[20]){0}, 20, 15, &x, &y) ||
+           asc_stats_clusters(on, labels, labels, 20, &x, &y));
+}
+
+START_TEST(any_allocation_may_fail)
+{
+    for (int64_t at = 0;; at++) {
+        heap own = {.fail_at = NEVER};
+        asc_ctx *on = context_on(&own, 2);
+        own.fail_at = own.calls + at;
+        all_functions(on);
+        asc_status status = asc_error(on);
+        asc_ctx_free(on);
+        expect_empty(&own);
+        if (!status) {
+            ck_assert_int_ge(at, 5);
+            break;
+        }
+        ck_assert_int_eq(status, ASC_ERR_MEMORY);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("stats");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, effect_sizes_are_their_definitions);
+    tcase_add_test(t, few_items_are_enumerated);
+    tcase_add_test(t, tests_agree_with_the_normal_distribution);
+    tcase_add_test(t, p_is_uniform_without_a_difference);
+    tcase_add_test(t, what_does_not_differ);
+    tcase_add_test(t, same_for_any_threads);
+    tcase_add_test(t, holm_steps_down);
+    tcase_add_test(t, bins_are_closed_above);
+    tcase_add_test(t, clusters_are_their_definitions);
+    tcase_add_test(t, means_and_deviations);
+    tcase_add_test(t, wrong_arguments_are_named);
+    tcase_add_test(t, any_allocation_may_fail);
+    return run_suite("stats", t);
+}
