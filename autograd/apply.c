@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "autograd/engine.h"
+#include "tensor/need.h"
 #include "tensor/random.h"
 
 static asc_status take_input(asc_call *call, int i, asc_tensor t)
@@ -152,10 +153,17 @@ static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in)
 asc_status asc_apply(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, int n_in, const void *attrs,
                      asc_tensor *out)
 {
+    asc_status status = ASC_NEED(ctx, "apply: op out inputs", op, out, asc_unless_empty(inputs, n_in));
+    if (status) {
+        for (int i = 0; out && i < (op ? op->n_out : 1); i++) {
+            out[i] = asc_null();
+        }
+        return status;
+    }
     asc_engine engine = {0};
     asc_call call = {.ctx = ctx, .op = op, .attrs = op->attrs_size ? attrs : NULL, .n_out = op->n_out,
                      .engine = &engine};
-    asc_status status = ctx->status; /* an earlier builder failed: this one has nothing to build on */
+    status = ctx->status; /* an earlier builder failed: this one has nothing to build on */
     if (!status) {
         asc_watch watch = asc_watch_begin(ctx);
         status = run(&call, inputs, n_in);
@@ -188,6 +196,9 @@ asc_tensor asc_apply1(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, 
 
 bool asc_set_recording(asc_ctx *ctx, bool record)
 {
+    if (!ctx) {
+        return false;
+    }
     bool was = ctx->recording;
     ctx->recording = record;
     return was;
@@ -195,13 +206,18 @@ bool asc_set_recording(asc_ctx *ctx, bool record)
 
 void asc_set_step(asc_ctx *ctx, uint64_t seed, uint64_t step)
 {
-    ctx->seed = seed;
-    ctx->step = step;
-    ctx->random_ordinal = 0;
+    if (ctx) {
+        ctx->seed = seed;
+        ctx->step = step;
+        ctx->random_ordinal = 0;
+    }
 }
 
 const char *asc_set_label(asc_ctx *ctx, const char *label)
 {
+    if (!ctx) {
+        return NULL;
+    }
     const char *was = ctx->label;
     ctx->label = label;
     return was;
@@ -217,13 +233,13 @@ void asc_set_nan_check(asc_ctx *ctx, bool check)
 
 double asc_flops(const asc_ctx *ctx)
 {
-    const asc_tape *tape = ctx->tape.state;
+    const asc_tape *tape = ctx ? ctx->tape.state : NULL;
     return tape ? tape->flops : 0;
 }
 
 void asc_flops_reset(asc_ctx *ctx)
 {
-    asc_tape *tape = ctx->tape.state;
+    asc_tape *tape = ctx ? ctx->tape.state : NULL;
     if (tape) {
         tape->flops = 0;
     }

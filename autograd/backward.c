@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "autograd/engine.h"
+#include "tensor/need.h"
 
 /* ---- leaves ---- */
 
@@ -11,7 +12,7 @@ asc_status asc_require_grad(asc_tensor t, bool require)
 {
     asc_node *n = asc_node_of(t);
     if (!n) {
-        return ASC_ERR_STATE;
+        return asc_is_null(t) ? ASC_ERR_ARG : ASC_ERR_STATE;
     }
     if (require && !asc_is_floating(n->array.dtype)) {
         return asc_fail(n->ctx, ASC_ERR_ARG, "require_grad: dtype is %s, expected f32 or f64",
@@ -34,7 +35,7 @@ asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user)
 {
     asc_node *n = asc_node_of(t);
     if (!n) {
-        return ASC_ERR_STATE;
+        return asc_is_null(t) ? ASC_ERR_ARG : ASC_ERR_STATE;
     }
     if (!n->requires_grad) {
         return asc_fail(n->ctx, ASC_ERR_ARG, "on_grad: the tensor is no leaf that requires its gradient");
@@ -304,13 +305,12 @@ static void call_hooks(asc_tape *tape, bool ok)
 
 asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, bool retain)
 {
-    if (ctx->status) {
-        return ctx->status;
+    if (!ctx || ctx->status) {
+        return ctx ? ctx->status : ASC_ERR_ARG;
     }
     asc_node *n = asc_node_of(loss);
     if (!n) {
-        return asc_fail(ctx, ASC_ERR_STATE, "backward: loss is %s",
-                        asc_is_null(loss) ? "null" : "a tensor that is gone");
+        return asc_need_tensor(ctx, loss, "backward", "loss");
     }
     asc_tape *tape = ctx->tape.state;
     int32_t var = asc_var_of(n);

@@ -97,6 +97,9 @@ static asc_status fail_call(asc_call *call, asc_status status, const char *text)
 
 asc_status asc_call_fail(asc_call *call, const char *format, ...)
 {
+    if (!call || !format) {
+        return call ? fail_call(call, ASC_ERR_ARG, "call_fail: format is NULL") : ASC_ERR_ARG;
+    }
     char text[512];
     va_list args;
     va_start(args, format);
@@ -107,6 +110,10 @@ asc_status asc_call_fail(asc_call *call, const char *format, ...)
 
 asc_status asc_call_expect(asc_call *call, int input, const char *format, ...)
 {
+    if (!call || !format || input < 0 || input >= call->n_in) {
+        return call ? asc_call_fail(call, "call_expect: input is %d of %d, format is %s", input, call->n_in,
+                                    format ? "given" : "NULL") : ASC_ERR_ARG;
+    }
     char expected[400], shape[ASC_SHAPE_TEXT], name[32];
     va_list args;
     va_start(args, format);
@@ -148,6 +155,9 @@ static asc_status declare(asc_call *call, asc_array *a, const char *what, int i,
 
 asc_status asc_call_output(asc_call *call, int i, asc_dtype dtype, int ndim, const int64_t *shape)
 {
+    if (!call) {
+        return ASC_ERR_ARG;
+    }
     asc_engine *e = call->engine;
     if (i < 0 || i >= call->n_out || e->out[i]) {
         return asc_call_fail(call, "infer declares output %d, of %d, once too often", i, call->n_out);
@@ -172,6 +182,9 @@ asc_status asc_call_output(asc_call *call, int i, asc_dtype dtype, int ndim, con
 
 asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t *shape, const int64_t *stride)
 {
+    if (!call || (ndim > 0 && !stride)) {
+        return call ? asc_call_fail(call, "call_view: stride is NULL") : ASC_ERR_ARG;
+    }
     asc_engine *e = call->engine;
     asc_array *a = &call->out[0];
     if (e->out[0]) {
@@ -195,6 +208,9 @@ asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t
 
 asc_status asc_call_save(asc_call *call, int i, asc_dtype dtype, int ndim, const int64_t *shape)
 {
+    if (!call) {
+        return ASC_ERR_ARG;
+    }
     asc_engine *e = call->engine;
     if (i != call->n_saved || i >= ASC_MAX_SAVED) {
         return asc_call_fail(call, "infer declares saved array %d, expected number %d of at most %d", i, call->n_saved,
@@ -217,6 +233,9 @@ asc_status asc_call_save(asc_call *call, int i, asc_dtype dtype, int ndim, const
 
 void *asc_call_scratch(asc_call *call, size_t bytes)
 {
+    if (!call) {
+        return NULL;
+    }
     asc_engine *e = call->engine;
     if (e->n_scratch == ASC_MAX_SCRATCH) {
         asc_call_fail(call, "more than %d scratch arrays", ASC_MAX_SCRATCH);

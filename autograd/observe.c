@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "autograd/engine.h"
+#include "tensor/need.h"
 
 /* ---- what a call costs ---- */
 
@@ -89,7 +90,7 @@ static void tell(asc_ctx *ctx, asc_event *event)
 
 static bool watched(const asc_ctx *ctx)
 {
-    const asc_tape *tape = ctx->tape.state;
+    const asc_tape *tape = ctx ? ctx->tape.state : NULL;
     return tape && tape->observer;
 }
 
@@ -125,7 +126,7 @@ asc_status asc_set_observer(asc_ctx *ctx, asc_observer *observer, void *user)
 {
     asc_tape *tape = asc_tape_of(ctx);
     if (!tape) {
-        return ASC_ERR_MEMORY;
+        return ctx ? ASC_ERR_MEMORY : ASC_ERR_ARG;
     }
     tape->observer = observer;
     tape->observer_user = user;
@@ -137,6 +138,9 @@ asc_status asc_set_observer(asc_ctx *ctx, asc_observer *observer, void *user)
 
 void asc_span_begin(asc_ctx *ctx, asc_span *span, const char *name)
 {
+    if (ASC_NEED(ctx, "span_begin: span name", span, name)) {
+        return;
+    }
     *span = (asc_span){.name = name, .start_s = NAN};
     if (watched(ctx)) {
         asc_tape *tape = ctx->tape.state;
@@ -149,10 +153,10 @@ void asc_span_begin(asc_ctx *ctx, asc_span *span, const char *name)
 
 void asc_span_end(asc_ctx *ctx, asc_span *span)
 {
-    asc_tape *tape = ctx->tape.state;
-    if (isnan(span->start_s)) {
+    if (ASC_NEED(ctx, "span_end: span", span) || isnan(span->start_s)) {
         return;
     }
+    asc_tape *tape = ctx->tape.state;
     tape->span = span->outer;
     if (watched(ctx)) {
         tell(ctx, &(asc_event){.name = span->name, .start_s = span->start_s, .work_s = span->work_s,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "autograd/engine.h"
+#include "tensor/need.h"
 
 const asc_op asc_op_recompute = {
     .abi = ASC_OP_ABI,
@@ -176,8 +177,13 @@ static asc_status run_first(asc_ctx *ctx, asc_tape *tape, asc_segment *segment, 
 asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const asc_tensor *inputs, int n_in,
                          asc_tensor *outputs, int n_out)
 {
-    for (int i = 0; i < n_out; i++) {
+    for (int i = 0; outputs && i < n_out; i++) {
         outputs[i] = asc_null();
+    }
+    asc_status status = ASC_NEED(ctx, "recompute: fn outputs inputs", (const void *)fn, outputs,
+                                 asc_unless_empty(inputs, n_in));
+    if (status) {
+        return status;
     }
     asc_tape *tape = ctx->status ? NULL : asc_tape_of(ctx);
     if (!tape || check_call(ctx, inputs, n_in, n_out)) {
@@ -187,7 +193,7 @@ asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const a
     asc_segment segment;
     const asc_again again = {fn, user, ctx->seed, ctx->step, ctx->random_ordinal};
     bool kept = ctx->recording && !tape->segment; /* else within a segment, or without gradients */
-    asc_status status = run_first(ctx, tape, kept ? &segment : NULL, &again, inputs, n_out, results);
+    status = run_first(ctx, tape, kept ? &segment : NULL, &again, inputs, n_out, results);
     if (kept && !status && segment.flows) {
         status = record(ctx, &segment, &again, inputs, n_in, results, n_out);
     }

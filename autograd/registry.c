@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "autograd/engine.h"
+#include "tensor/need.h"
 
 const asc_op *asc_op_at(int i)
 {
@@ -15,6 +16,9 @@ const asc_op *asc_op_at(int i)
 
 const asc_op *asc_op_find(asc_ctx *ctx, const char *name)
 {
+    if (!name) {
+        return NULL;
+    }
     for (int i = 0; asc_op_list[i]; i++) {
         if (strcmp(asc_op_list[i]->name, name) == 0) {
             return asc_op_list[i];
@@ -31,8 +35,12 @@ const asc_op *asc_op_find(asc_ctx *ctx, const char *name)
 
 asc_status asc_op_register(asc_ctx *ctx, const asc_op *op)
 {
-    if (!op || op->abi != ASC_OP_ABI) {
-        return asc_fail(ctx, ASC_ERR_ARG, "op_register: the op has ABI %u, expected %u", op ? op->abi : 0, ASC_OP_ABI);
+    asc_status status = ASC_NEED(ctx, "op_register: op", op);
+    if (status) {
+        return status;
+    }
+    if (op->abi != ASC_OP_ABI) {
+        return asc_fail(ctx, ASC_ERR_ARG, "op_register: the op has ABI %u, expected %u", op->abi, ASC_OP_ABI);
     }
     const char *name = op->name ? op->name : "(no name)";
     if (!op->name || !op->equation || !op->inputs || !op->infer || !op->forward) {

@@ -147,7 +147,7 @@ static void free_tape(asc_ctx *ctx)
 
 asc_tape *asc_tape_of(asc_ctx *ctx)
 {
-    if (!ctx->tape.state) {
+    if (ctx && !ctx->tape.state) {
         asc_tape *tape = asc_alloc(ctx, sizeof *tape);
         if (!tape) {
             return NULL;
@@ -155,7 +155,7 @@ asc_tape *asc_tape_of(asc_ctx *ctx)
         memset(tape, 0, sizeof *tape);
         ctx->tape = (asc_tape_hooks){tape, mark, rewind_to, free_tape};
     }
-    return ctx->tape.state;
+    return ctx ? ctx->tape.state : NULL;
 }
 
 /* ---- recording ---- */

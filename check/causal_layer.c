@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "nn/mixing.h"
+#include "tensor/need.h"
 
 enum { B = 2, N = 9, D = 8 };
 enum { NOW = 1, LATER, COTANGENT }; /* streams of random numbers */
@@ -118,8 +119,9 @@ static const char *sample_of(const char *mixing)
 asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char *config, const asc_gradcheck_options *options,
                             asc_causal_report *report)
 {
-    if (!ctx || !mixing || !report) {
-        return ctx ? asc_fail(ctx, ASC_ERR_ARG, "causal_check: %s is NULL", mixing ? "report" : "mixing") : ASC_ERR_ARG;
+    asc_status status = ASC_NEED(ctx, "causal_check: mixing report", mixing, report);
+    if (status) {
+        return status;
     }
     *report = (asc_causal_report){.mixing = mixing};
     uint64_t seed = options ? options->seed : 0;
@@ -130,7 +132,7 @@ asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char *config
     report->causal = !l->mixing->looks_ahead(l);
     bool recording = asc_set_recording(ctx, true);
     asc_scope_begin(ctx);
-    asc_status status = report->causal ? probe_layer(l, seed, report) : ASC_OK;
+    status = report->causal ? probe_layer(l, seed, report) : ASC_OK;
     asc_scope_end(ctx);
     asc_set_recording(ctx, recording);
     asc_layer_free(l);

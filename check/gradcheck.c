@@ -5,6 +5,8 @@
 
 #include "check/gradcheck.h"
 
+#include "tensor/need.h"
+
 /* ---- the report ---- */
 
 double asc_check_ratio(const asc_check_value *value)
@@ -161,14 +163,15 @@ asc_status asc_gradcheck_begin(asc_ctx *ctx, const asc_op *op, const asc_gradche
 asc_status asc_gradcheck(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_options *options,
                          asc_gradcheck_report *report)
 {
-    if (!ctx || !op || !report) {
-        return ctx ? asc_fail(ctx, ASC_ERR_ARG, "gradcheck: %s is NULL", op ? "report" : "op") : ASC_ERR_ARG;
+    asc_status status = ASC_NEED(ctx, "gradcheck: op report", op, report);
+    if (status) {
+        return status;
     }
     *report = (asc_gradcheck_report){.op = op->name, .digits = 16, .worst = {.sample = -1}, .first = {.sample = -1},
                                      .kink = {.sample = -1}};
     asc_check_crew crew = {{NULL}};
     asc_check c = {.ctx = ctx, .op = op, .report = report, .crew = &crew, .suspects = UINT32_MAX};
-    asc_status status = asc_gradcheck_begin(ctx, op, options, &c.options);
+    status = asc_gradcheck_begin(ctx, op, options, &c.options);
     if (status) {
         return status;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/gradcheck.h"
+#include "tensor/need.h"
 
 /* A descriptor that stands in for another one's. Ops may compare call->op with their own: they see the original. */
 typedef struct mutant {
@@ -355,13 +356,14 @@ static asc_status try_input(const asc_check *model, int input, asc_mutants_repor
 asc_status asc_gradcheck_mutants(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_options *options,
                                  asc_mutants_report *report)
 {
-    if (!ctx || !op || !report) {
-        return ctx ? asc_fail(ctx, ASC_ERR_ARG, "gradcheck: %s is NULL", op ? "report" : "op") : ASC_ERR_ARG;
+    asc_status status = ASC_NEED(ctx, "gradcheck_mutants: op report", op, report);
+    if (status) {
+        return status;
     }
     *report = (asc_mutants_report){.op = op->name};
     asc_gradcheck_report sound;
     asc_check c = {.ctx = ctx, .op = op, .report = &sound};
-    asc_status status = asc_gradcheck_begin(ctx, op, options, &c.options);
+    status = asc_gradcheck_begin(ctx, op, options, &c.options);
     status = status ? status : asc_gradcheck(ctx, op, options, &sound);
     report->sound = !status && sound.passed;
     for (int i = 0; i < ASC_MAX_IN && op->backward && report->sound && !status; i++) {

@@ -1,6 +1,7 @@
 /* data/blocks.c: a stream of tokens cut into blocks, and the order of an epoch. */
 #include <ascgrad/data.h>
 
+#include "tensor/need.h"
 #include "tensor/random.h"
 
 int64_t asc_block_count(int64_t n_tokens, int64_t length, bool partial)
@@ -53,6 +54,10 @@ static uint32_t draw_below(draws *d, uint32_t bound)
 
 asc_status asc_block_order(asc_ctx *ctx, int64_t blocks, uint64_t seed, uint64_t epoch, int32_t *order)
 {
+    asc_status status = ASC_NEED(ctx, "block_order: order", asc_unless_empty(order, blocks));
+    if (status) {
+        return status;
+    }
     if (blocks < 0 || blocks > INT32_MAX) {
         return asc_fail(ctx, ASC_ERR_ARG, "block order: %lld blocks, expected 0 … %d", (long long)blocks, INT32_MAX);
     }
@@ -70,9 +75,13 @@ asc_status asc_block_order(asc_ctx *ctx, int64_t blocks, uint64_t seed, uint64_t
 asc_status asc_block_fill(asc_ctx *ctx, const asc_split *split, int64_t length, const int32_t *which, int64_t n,
                           int64_t *inputs, int64_t *targets)
 {
-    if (!split || n < 0) {
-        return asc_fail(ctx, ASC_ERR_ARG, "block fill: %s",
-                        split ? "a negative number of blocks" : "no split was given");
+    asc_status status = ASC_NEED(ctx, "block_fill: split which inputs targets", split, asc_unless_empty(which, n),
+                                 asc_unless_empty(inputs, n), asc_unless_empty(targets, n));
+    if (status) {
+        return status;
+    }
+    if (n < 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "block fill: %lld blocks, expected at least 0", (long long)n);
     }
     int64_t width = n > 0 ? asc_block_length(split->n_tokens, length, which[0]) : 0;
     for (int64_t b = 0; b < n; b++) {

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tensor/need.h"
+
 enum { HELD_OUT_PART = 20, HELD_OUT_LEAST = 2000 };
 
 static const char *const splits[] = {"train", "valid", "test"};
@@ -40,10 +42,13 @@ static void report(const asc_walk *walk, double *nats, int64_t *tokens)
 asc_status asc_builtin_text(asc_ctx *ctx, int64_t words, uint64_t seed, const char *split, char **text,
                             size_t *bytes, size_t *capacity, double *source_nats, int64_t *source_tokens)
 {
-    if (!text || !bytes || !capacity || !split) {
-        return asc_fail(ctx, ASC_ERR_ARG, "builtin: split, text, bytes or capacity is NULL");
+    if (text) {
+        *text = NULL;
     }
-    *text = NULL;
+    asc_status status = ASC_NEED(ctx, "builtin_text: split text bytes capacity", split, text, bytes, capacity);
+    if (status) {
+        return status;
+    }
     size_t stream = 0, n_splits = sizeof splits / sizeof *splits;
     while (stream < n_splits && strcmp(splits[stream], split) != 0) {
         stream++;
@@ -64,7 +69,7 @@ asc_status asc_builtin_text(asc_ctx *ctx, int64_t words, uint64_t seed, const ch
     while (walk->words < target && !walk->stopped) {
         asc_builtin_line(walk);
     }
-    asc_status status = walk->status;
+    status = walk->status;
     if (status) {
         asc_free(ctx, walk->text, walk->capacity);
     } else {
@@ -80,9 +85,12 @@ asc_status asc_builtin_text(asc_ctx *ctx, int64_t words, uint64_t seed, const ch
 asc_status asc_builtin_score(asc_ctx *ctx, const char *text, size_t bytes, int64_t memory, double *nats,
                              int64_t *tokens)
 {
-    if ((!text && bytes > 0) || memory < 0) {
-        return asc_fail(ctx, ASC_ERR_ARG, "builtin: text is %s, memory is %lld words, expected at least 0",
-                        text ? "given" : "NULL", (long long)memory);
+    asc_status status = ASC_NEED(ctx, "builtin_score: text", asc_unless_empty(text, bytes > 0));
+    if (status) {
+        return status;
+    }
+    if (memory < 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "builtin: memory is %lld words, expected at least 0", (long long)memory);
     }
     asc_walk *walk = walk_new(ctx);
     if (!walk) {
@@ -94,7 +102,7 @@ asc_status asc_builtin_score(asc_ctx *ctx, const char *text, size_t bytes, int64
     while (!walk->stopped) {
         asc_builtin_line(walk);
     }
-    asc_status status = walk->status;
+    status = walk->status;
     if (!status) {
         report(walk, nats, tokens);
     }

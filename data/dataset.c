@@ -11,6 +11,7 @@
 #include <ascgrad/builtin.h>
 
 #include "data/tokenizer.h"
+#include "tensor/need.h"
 
 static const char BUILTIN[] = "builtin";
 
@@ -88,7 +89,10 @@ static asc_status look_at_path(asc_dataset *dataset)
 
 asc_dataset *asc_dataset_open(asc_ctx *ctx, const char *spec)
 {
-    if (!spec || !*spec) {
+    if (ASC_NEED(ctx, "dataset_open: spec", spec)) {
+        return NULL;
+    }
+    if (!*spec) {
         asc_fail(ctx, ASC_ERR_ARG, "data set: nothing was given, expected a text file, a folder, or builtin");
         return NULL;
     }
@@ -123,14 +127,16 @@ static bool knows_words(const asc_tokenizer *tokenizer)
 
 asc_status asc_dataset_collect(asc_dataset *dataset, asc_tokenizer *tokenizer)
 {
-    if (!dataset || !tokenizer) {
-        return ASC_ERR_ARG;
+    asc_status status = ASC_NEED(dataset ? dataset->ctx : tokenizer ? tokenizer->ctx : NULL,
+                                 "dataset_collect: dataset tokenizer", dataset, tokenizer);
+    if (status) {
+        return status;
     }
     if (!tokenizer->kind->collect) {
         return ASC_OK;
     }
     asc_lines lines;
-    asc_status status = asc_lines_open(&lines, dataset, ASC_TRAIN);
+    status = asc_lines_open(&lines, dataset, ASC_TRAIN);
     if (status) {
         return status;
     }
@@ -204,10 +210,10 @@ static asc_status read_split(asc_dataset *dataset, asc_split_kind kind, const as
 
 asc_split *asc_split_load(asc_dataset *dataset, asc_split_kind kind, const asc_tokenizer *tokenizer)
 {
-    if (!dataset || !tokenizer) {
+    asc_ctx *ctx = dataset ? dataset->ctx : tokenizer ? tokenizer->ctx : NULL;
+    if (ASC_NEED(ctx, "split_load: dataset tokenizer", dataset, tokenizer)) {
         return NULL;
     }
-    asc_ctx *ctx = dataset->ctx;
     if (!asc_split_name(kind)) {
         asc_fail(ctx, ASC_ERR_ARG, "split: %d, expected ASC_TRAIN, ASC_VALID or ASC_TEST", (int)kind);
         return NULL;
@@ -231,7 +237,7 @@ asc_split *asc_split_load(asc_dataset *dataset, asc_split_kind kind, const asc_t
 
 void asc_split_free(asc_ctx *ctx, asc_split *split)
 {
-    if (split) {
+    if (ctx && split) {
         asc_free(ctx, (void *)split->tokens, (size_t)split->n_tokens * sizeof *split->tokens);
         asc_free(ctx, split, sizeof *split);
     }

@@ -11,6 +11,8 @@
 
 #include <ascgrad/file.h>
 
+#include "tensor/need.h"
+
 enum { BUFFER_BYTES = 1 << 18, TEMPORARY_EXTRA = sizeof ".tmp" - 1, OPEN_ATTEMPTS = 8 };
 
 static void release(asc_file *file)
@@ -190,8 +192,9 @@ asc_status asc_file_commit(asc_file *file)
 
 asc_status asc_file_write_atomic(asc_ctx *ctx, const char *path, const void *bytes, size_t n)
 {
-    if (n > 0 && !bytes) {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: no bytes were given, expected %zu", path ? path : "file", n);
+    asc_status status = ASC_NEED(ctx, "file_write_atomic: path bytes", path, asc_unless_empty(bytes, n > 0));
+    if (status) {
+        return status;
     }
     asc_file file;
     asc_file_begin(&file, ctx, path);

@@ -11,6 +11,7 @@
 #include "data/file.h"
 #include "data/utf8.h"
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 
 enum {
     LOCAL_BYTES = 30,
@@ -285,9 +286,12 @@ static asc_status write_all(npz_writer *w, const asc_npz_array *arrays)
 
 asc_status asc_npz_write(asc_ctx *ctx, const char *path, const asc_npz_array *arrays, int64_t n)
 {
-    if (!path || n < 0 || n > MEMBERS_MAX || (n > 0 && !arrays)) {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: got %lld arrays, expected a path and 0 … %d arrays", path ? path : "npz",
-                        (long long)n, MEMBERS_MAX);
+    asc_status status = ASC_NEED(ctx, "npz_write: path arrays", path, asc_unless_empty(arrays, n));
+    if (status) {
+        return status;
+    }
+    if (n < 0 || n > MEMBERS_MAX) {
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: got %lld arrays, expected 0 … %d", path, (long long)n, MEMBERS_MAX);
     }
     size_t bytes = (size_t)n * sizeof(npz_member);
     npz_writer w = {.ctx = ctx, .path = path, .members = asc_alloc(ctx, bytes), .n = n};
@@ -295,7 +299,7 @@ asc_status asc_npz_write(asc_ctx *ctx, const char *path, const asc_npz_array *ar
         return ASC_ERR_MEMORY;
     }
     memset(w.members, 0, bytes);
-    asc_status status = write_all(&w, arrays);
+    status = write_all(&w, arrays);
     for (int64_t i = 0; i < n; i++) {
         asc_free(ctx, w.members[i].packed, w.members[i].value_bytes);
     }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "data/safetensors.h"
+#include "tensor/need.h"
 
 enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100 << 20 }; /* the format's own limit */
 
@@ -286,8 +287,7 @@ static asc_status open_file(asc_safetensors *file)
 
 asc_safetensors *asc_safetensors_open(asc_ctx *ctx, const char *path)
 {
-    if (!path) {
-        asc_fail(ctx, ASC_ERR_ARG, "safetensors: no path was given");
+    if (ASC_NEED(ctx, "safetensors_open: path", path)) {
         return NULL;
     }
     asc_safetensors *file = asc_alloc(ctx, sizeof *file);

@@ -3,6 +3,7 @@
 
 #include "data/safetensors.h"
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "safetensors files are little-endian, and are read here without turning bytes"
@@ -138,7 +139,7 @@ static asc_status read_values(const asc_safetensors *file, const asc_safetensors
 
 asc_tensor asc_safetensors_read(asc_ctx *ctx, const asc_safetensors *file, const char *name, int dtype)
 {
-    if (!file) {
+    if (ASC_NEED(ctx, "safetensors_read: file name", file, name)) {
         return asc_null();
     }
     if (dtype == ASC_STORED) {
@@ -156,8 +157,9 @@ asc_tensor asc_safetensors_read(asc_ctx *ctx, const asc_safetensors *file, const
 
 asc_status asc_safetensors_read_into(asc_ctx *ctx, const asc_safetensors *file, const char *name, asc_tensor tensor)
 {
-    if (!file) {
-        return asc_fail(ctx, ASC_ERR_ARG, "safetensors: no open file was given");
+    asc_status status = ASC_NEED(ctx, "safetensors_read_into: file name", file, name);
+    if (status) {
+        return status;
     }
     if (!asc_is_valid(tensor) || !asc_is_contiguous(tensor)) {
         return asc_safetensors_fail(file, ASC_ERR_ARG, name ? name : "", "the tensor to read into is %s",

@@ -6,6 +6,7 @@
 #include "data/file.h"
 #include "data/safetensors.h"
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 
 enum { LENGTH_BYTES = 8, ALIGNMENT = 8 };
 
@@ -156,12 +157,17 @@ static asc_status write_file(safetensors_writer *w)
 asc_status asc_safetensors_write(asc_ctx *ctx, const char *path, const asc_named_tensor *tensors, int64_t n,
                                  const asc_safetensors_pair *metadata, int64_t n_metadata)
 {
-    if (!path || n < 0 || n_metadata < 0 || (n > 0 && !tensors) || (n_metadata > 0 && !metadata)) {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: no path, or less than the %lld tensors and %lld pairs announced",
-                        path ? path : "safetensors", (long long)n, (long long)n_metadata);
+    asc_status status = ASC_NEED(ctx, "safetensors_write: path tensors metadata", path, asc_unless_empty(tensors, n),
+                                 asc_unless_empty(metadata, n_metadata));
+    if (status) {
+        return status;
+    }
+    if (n < 0 || n_metadata < 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: got %lld tensors and %lld pairs, expected at least 0", path,
+                        (long long)n, (long long)n_metadata);
     }
     safetensors_writer w = {.ctx = ctx, .path = path, .n = n, .header = json_object()};
-    asc_status status = sort_tensors(&w, tensors);
+    status = sort_tensors(&w, tensors);
     if (!status) {
         status = add_metadata(&w, metadata, n_metadata);
     }

@@ -10,6 +10,7 @@
 
 #include "data/utf8.h"
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 
 enum { READ_BYTES = 1 << 18 };
 
@@ -30,8 +31,8 @@ struct asc_text {
 
 static asc_text *text_new(asc_ctx *ctx, const char *name, unsigned flags)
 {
-    if (!name || flags & ~(unsigned)ASC_TEXT_NUL) {
-        asc_fail(ctx, ASC_ERR_ARG, "text: %s", name ? "flags are not 0 or ASC_TEXT_NUL" : "no path was given");
+    if (flags & ~(unsigned)ASC_TEXT_NUL) {
+        asc_fail(ctx, ASC_ERR_ARG, "text: flags are not 0 or ASC_TEXT_NUL");
         return NULL;
     }
     size_t name_bytes = strlen(name) + 1;
@@ -45,7 +46,7 @@ static asc_text *text_new(asc_ctx *ctx, const char *name, unsigned flags)
 
 static bool is_standard_input(const char *path)
 {
-    return path && !strcmp(path, "-");
+    return !strcmp(path, "-");
 }
 
 static int open_fd(const char *path)
@@ -81,6 +82,9 @@ static asc_status open_file(asc_text *text, const char *path)
 
 asc_text *asc_text_open(asc_ctx *ctx, const char *path, unsigned flags)
 {
+    if (ASC_NEED(ctx, "text_open: path", path)) {
+        return NULL;
+    }
     asc_text *text = text_new(ctx, is_standard_input(path) ? "standard input" : path, flags);
     if (text && open_file(text, path)) {
         asc_text_close(text);
@@ -91,8 +95,7 @@ asc_text *asc_text_open(asc_ctx *ctx, const char *path, unsigned flags)
 
 asc_text *asc_text_open_memory(asc_ctx *ctx, const char *name, const char *data, size_t bytes, unsigned flags)
 {
-    if (!data && bytes) {
-        asc_fail(ctx, ASC_ERR_ARG, "text: no data was given, expected %zu bytes", bytes);
+    if (ASC_NEED(ctx, "text_open_memory: name data", name, asc_unless_empty(data, bytes > 0))) {
         return NULL;
     }
     asc_text *text = text_new(ctx, name, flags);
@@ -200,10 +203,15 @@ static asc_status check_line(asc_text *text, const char *line, size_t bytes)
 
 asc_status asc_text_next(asc_text *text, const char **line, size_t *bytes)
 {
-    *line = NULL;
-    *bytes = 0;
-    if (!text || text->status) {
-        return text ? text->status : ASC_ERR_ARG;
+    if (line) {
+        *line = NULL;
+    }
+    if (bytes) {
+        *bytes = 0;
+    }
+    asc_status status = ASC_NEED(text ? text->ctx : NULL, "text_next: line bytes", line, bytes);
+    if (status || text->status) {
+        return status ? status : text->status;
     }
     size_t n = 0;
     text->status = find_line(text, &n);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 
 static const asc_tokenizer_kind *const kinds[] = {&asc_tokenizer_word, &asc_tokenizer_byte, &asc_tokenizer_wordpiece};
 
@@ -58,9 +59,9 @@ static asc_tokenizer *make_from_file(asc_ctx *ctx, const asc_tokenizer_kind *kin
 /* The kind of a vocabulary that was saved; NULL with the error set. */
 static const asc_tokenizer_kind *saved_kind(asc_ctx *ctx, const char *name, const void *vocabulary)
 {
-    const asc_tokenizer_kind *kind = name ? find_kind(name, strlen(name)) : NULL;
+    const asc_tokenizer_kind *kind = find_kind(name, strlen(name));
     if (!kind) {
-        refuse_name(ctx, name ? name : "", "word, byte or wordpiece");
+        refuse_name(ctx, name, "word, byte or wordpiece");
     } else if (kind->has_vocabulary && !vocabulary) {
         asc_fail(ctx, ASC_ERR_ARG, "tokenizer: no vocabulary file was given for %s", name);
         return NULL;
@@ -70,11 +71,14 @@ static const asc_tokenizer_kind *saved_kind(asc_ctx *ctx, const char *name, cons
 
 asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec)
 {
-    const char *colon = spec ? strchr(spec, ':') : NULL;
-    const asc_tokenizer_kind *kind = spec ? find_kind(spec, colon ? (size_t)(colon - spec) : strlen(spec)) : NULL;
+    if (ASC_NEED(ctx, "tokenizer_new: spec", spec)) {
+        return NULL;
+    }
+    const char *colon = strchr(spec, ':');
+    const asc_tokenizer_kind *kind = find_kind(spec, colon ? (size_t)(colon - spec) : strlen(spec));
     static const char expected[] = "word, byte or wordpiece:VOCAB_FILE";
     if (!kind) {
-        refuse_name(ctx, spec ? spec : "", expected);
+        refuse_name(ctx, spec, expected);
         return NULL;
     }
     bool needs_file = kind == &asc_tokenizer_wordpiece;
@@ -87,6 +91,9 @@ asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec)
 
 asc_tokenizer *asc_tokenizer_load(asc_ctx *ctx, const char *name, const char *path)
 {
+    if (ASC_NEED(ctx, "tokenizer_load: name", name)) {
+        return NULL;
+    }
     const asc_tokenizer_kind *kind = saved_kind(ctx, name, path);
     return kind ? make_from_file(ctx, kind, kind->has_vocabulary ? path : NULL) : NULL;
 }
@@ -94,6 +101,9 @@ asc_tokenizer *asc_tokenizer_load(asc_ctx *ctx, const char *name, const char *pa
 asc_tokenizer *asc_tokenizer_parse(asc_ctx *ctx, const char *name, const char *source, const char *vocabulary,
                                    size_t bytes)
 {
+    if (ASC_NEED(ctx, "tokenizer_parse: name source", name, source)) {
+        return NULL;
+    }
     const asc_tokenizer_kind *kind = saved_kind(ctx, name, vocabulary);
     if (!kind || !kind->has_vocabulary) {
         return kind ? make(ctx, kind, NULL, NULL) : NULL;
@@ -114,16 +124,19 @@ void asc_tokenizer_free(asc_tokenizer *tokenizer)
 
 asc_status asc_tokenizer_save(const asc_tokenizer *tokenizer, const char *path)
 {
-    if (!tokenizer) {
-        return ASC_ERR_ARG;
+    asc_status status = ASC_NEED(tokenizer ? tokenizer->ctx : NULL, "tokenizer_save: path", path);
+    if (status) {
+        return status;
     }
     return tokenizer->kind->has_vocabulary ? asc_strings_save(&tokenizer->vocabulary, path) : ASC_OK;
 }
 
 asc_status asc_tokenizer_collect(asc_tokenizer *tokenizer, const char *text, size_t bytes)
 {
-    if (!tokenizer) {
-        return ASC_ERR_ARG;
+    asc_status status = ASC_NEED(tokenizer ? tokenizer->ctx : NULL, "tokenizer_collect: text",
+                                 asc_unless_empty(text, bytes > 0));
+    if (status) {
+        return status;
     }
     return tokenizer->kind->collect ? tokenizer->kind->collect(tokenizer, text, bytes) : ASC_OK;
 }
@@ -131,11 +144,13 @@ asc_status asc_tokenizer_collect(asc_tokenizer *tokenizer, const char *text, siz
 asc_status asc_tokenizer_encode(const asc_tokenizer *tokenizer, const char *text, size_t bytes, unsigned flags,
                                 asc_ids *ids)
 {
-    if (!tokenizer) {
-        return ASC_ERR_ARG;
+    asc_status status = ASC_NEED(tokenizer ? tokenizer->ctx : NULL, "tokenizer_encode: text ids",
+                                 asc_unless_empty(text, bytes > 0), ids);
+    if (status) {
+        return status;
     }
     size_t n = ids->n;
-    asc_status status = tokenizer->kind->encode(tokenizer, text, bytes, flags, ids);
+    status = tokenizer->kind->encode(tokenizer, text, bytes, flags, ids);
     if (status) {
         ids->n = n;
     }
@@ -164,6 +179,8 @@ int32_t asc_tokenizer_eos(const asc_tokenizer *tokenizer)
 
 const char *asc_tokenizer_piece(const asc_tokenizer *tokenizer, int32_t id, size_t *bytes)
 {
+    size_t ignored;
+    bytes = bytes ? bytes : &ignored;
     *bytes = 0;
     if (id < 0 || id >= asc_tokenizer_size(tokenizer)) {
         return NULL;
@@ -173,6 +190,9 @@ const char *asc_tokenizer_piece(const asc_tokenizer *tokenizer, int32_t id, size
 
 void asc_ids_free(asc_ctx *ctx, asc_ids *ids)
 {
+    if (!ctx || !ids) {
+        return;
+    }
     asc_free(ctx, ids->data, ids->capacity * sizeof *ids->data);
     *ids = (asc_ids){NULL, 0, 0};
 }
@@ -218,6 +238,8 @@ void asc_decoder_put(asc_decoder *decoder, const char *text, size_t bytes)
 
 const char *asc_decoder_next(asc_decoder *decoder, int32_t id, size_t *bytes)
 {
+    size_t ignored;
+    bytes = bytes ? bytes : &ignored;
     *bytes = 0;
     if (!decoder) {
         return NULL;
@@ -238,6 +260,8 @@ const char *asc_decoder_next(asc_decoder *decoder, int32_t id, size_t *bytes)
 
 const char *asc_decoder_end(asc_decoder *decoder, size_t *bytes)
 {
+    size_t ignored;
+    bytes = bytes ? bytes : &ignored;
     *bytes = 0;
     if (!decoder) {
         return NULL;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nn/lm.h"
+#include "tensor/need.h"
 
 struct asc_lm_cache {
     asc_lm *lm;
@@ -13,15 +14,18 @@ struct asc_lm_cache {
 
 bool asc_lm_streams(const asc_lm *lm)
 {
-    bool streams = asc_is_null(lm->pos_emb);
-    for (int64_t l = 0; l < lm->layers; l++) {
-        streams = streams && !lm->blocks[l].mix.mixing->cache;
+    bool streams = lm && asc_is_null(lm->pos_emb);
+    for (int64_t l = 0; streams && l < lm->layers; l++) {
+        streams = !lm->blocks[l].mix.mixing->cache;
     }
     return streams;
 }
 
 asc_lm_cache *asc_lm_cache_new(asc_lm *lm, int64_t capacity)
 {
+    if (!lm) {
+        return NULL;
+    }
     asc_ctx *ctx = lm->ctx;
     if (capacity < 1 || (!asc_is_null(lm->pos_emb) && capacity > lm->block_length)) {
         asc_fail(ctx, ASC_ERR_ARG, "lm_cache: capacity is %lld, expected 1 to %lld", (long long)capacity,
@@ -69,6 +73,9 @@ void asc_lm_cache_free(asc_lm_cache *c)
 
 void asc_lm_cache_reset(asc_lm_cache *c)
 {
+    if (!c) {
+        return;
+    }
     c->length = 0;
     for (int64_t l = 0; l < c->lm->layers; l++) {
         c->layer[l].length = 0;
@@ -77,12 +84,12 @@ void asc_lm_cache_reset(asc_lm_cache *c)
 
 int64_t asc_lm_cache_length(const asc_lm_cache *c)
 {
-    return c->length;
+    return c ? c->length : 0;
 }
 
 int64_t asc_lm_cache_capacity(const asc_lm_cache *c)
 {
-    return c->capacity;
+    return c ? c->capacity : 0;
 }
 
 /* Staged states take their places, or go. */
@@ -109,6 +116,9 @@ static asc_tensor mix_next(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
 
 asc_tensor asc_lm_next(asc_lm_cache *c, const int64_t *tokens, int64_t n)
 {
+    if (!c || ASC_NEED(c->lm->ctx, "lm_next: tokens", tokens)) {
+        return asc_null();
+    }
     asc_lm *lm = c->lm;
     asc_ctx *ctx = lm->ctx;
     if (n < 1 || n > c->capacity - c->length) {

@@ -12,6 +12,7 @@
 
 #include "nn/lm.h"
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 
 static const double norm_eps = 1e-5;
 
@@ -53,7 +54,9 @@ const char *asc_lm_setting_at(int i, const char **help)
     for (int table = 0; settings_of(table); table++) {
         for (const asc_setting *s = settings_of(table); s->key; s++) {
             if (!is_listed_before(s->key, table) && i-- == 0) {
-                *help = s->help;
+                if (help) {
+                    *help = s->help;
+                }
                 return s->key;
             }
         }
@@ -179,7 +182,7 @@ static asc_status make_model(asc_lm *lm, asc_config *c, uint64_t seed)
 
 asc_lm *asc_lm_new(asc_ctx *ctx, const char *text, asc_dtype dtype, uint64_t seed)
 {
-    if (asc_error(ctx)) {
+    if (ASC_NEED(ctx, "lm_new: config", text) || asc_error(ctx)) {
         return NULL;
     }
     asc_config config;
@@ -214,37 +217,41 @@ void asc_lm_free(asc_lm *lm)
 
 const char *asc_lm_config(const asc_lm *lm)
 {
-    return lm->config;
+    return lm ? lm->config : NULL;
 }
 
 int64_t asc_lm_vocab(const asc_lm *lm)
 {
-    return lm->vocab;
+    return lm ? lm->vocab : 0;
 }
 
 int64_t asc_lm_block(const asc_lm *lm)
 {
-    return lm->block_length;
+    return lm ? lm->block_length : 0;
 }
 
 asc_params *asc_lm_params(asc_lm *lm)
 {
-    return lm->params;
+    return lm ? lm->params : NULL;
 }
 
 void asc_lm_set_dropout(asc_lm *lm, double p)
 {
-    lm->dropout = p;
+    if (lm) {
+        lm->dropout = p;
+    }
 }
 
 void asc_lm_set_recompute(asc_lm *lm, bool recompute)
 {
-    lm->recompute = recompute;
+    if (lm) {
+        lm->recompute = recompute;
+    }
 }
 
 void asc_lm_project(asc_lm *lm)
 {
-    for (int64_t l = 0; l < lm->layers; l++) {
+    for (int64_t l = 0; lm && l < lm->layers; l++) {
         asc_layer *mix = &lm->blocks[l].mix;
         if (mix->mixing->project) {
             mix->mixing->project(mix);
@@ -254,7 +261,7 @@ void asc_lm_project(asc_lm *lm)
 
 void asc_lm_ramp(asc_lm *lm, double share)
 {
-    for (int64_t l = 0; l < lm->layers; l++) {
+    for (int64_t l = 0; lm && l < lm->layers; l++) {
         asc_layer *mix = &lm->blocks[l].mix;
         if (mix->mixing->ramp) {
             mix->mixing->ramp(mix, share);
@@ -433,6 +440,12 @@ static asc_tensor hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor *tota
     return finish(lm, h);
 }
 
+/* What a function of a model begins with, `names` its name and "lm". */
+static bool given(const asc_lm *lm, asc_tensor tokens, const char *names)
+{
+    return ASC_NEED(lm ? lm->ctx : asc_ctx_of(tokens), names, lm) == ASC_OK;
+}
+
 /* The cross-entropy of hidden states; h goes. */
 static asc_tensor head_loss(asc_lm *lm, asc_tensor h, asc_tensor y, asc_tensor *token_loss)
 {
@@ -445,13 +458,18 @@ static asc_tensor head_loss(asc_lm *lm, asc_tensor h, asc_tensor y, asc_tensor *
 
 asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss)
 {
-    return head_loss(lm, hidden_in_full(lm, x, NULL), y, token_loss);
+    if (token_loss) {
+        *token_loss = asc_null();
+    }
+    return given(lm, x, "lm_loss: lm") ? head_loss(lm, hidden_in_full(lm, x, NULL), y, token_loss) : asc_null();
 }
 
 asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss)
 {
-    asc_tensor aux = asc_null();
-    asc_tensor objective = head_loss(lm, hidden_in_full(lm, x, &aux), y, NULL);
+    asc_tensor aux = asc_null(), objective = asc_null();
+    if (given(lm, x, "lm_objective: lm")) {
+        objective = head_loss(lm, hidden_in_full(lm, x, &aux), y, NULL);
+    }
     if (loss) {
         *loss = asc_item(objective);
     }
@@ -460,6 +478,9 @@ asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss
 
 asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x)
 {
+    if (!given(lm, x, "lm_logits: lm")) {
+        return asc_null();
+    }
     asc_tensor h = hidden_in_full(lm, x, NULL);
     asc_tensor logits = asc_linear(lm->ctx, h, lm->tok_emb, asc_null());
     asc_release(h);
@@ -484,7 +505,11 @@ static asc_tensor mix_and_look(asc_layer *mix, asc_tensor x, int64_t l, void *ar
 
 asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_params *parts)
 {
-    asc_ctx *ctx = lm->ctx;
+    asc_ctx *ctx = lm ? lm->ctx : asc_ctx_of(tokens);
+    asc_status status = ASC_NEED(ctx, "lm_inspect: lm parts", lm, parts);
+    if (status) {
+        return status;
+    }
     if (layer < 0 || layer >= lm->layers) {
         return asc_fail(ctx, ASC_ERR_ARG, "lm_inspect: layer is %lld, expected 0 to %lld", (long long)layer,
                         (long long)lm->layers - 1);

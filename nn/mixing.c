@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 
 extern const asc_mixing asc_mixing_ascender, asc_mixing_grassmann, asc_mixing_transformer;
 
@@ -27,7 +28,7 @@ const char *asc_mixing_at(int i)
 
 bool asc_mixing_takes(const char *mixing, const char *key)
 {
-    for (int i = 0; mixing && asc_mixing_of(i); i++) {
+    for (int i = 0; mixing && key && asc_mixing_of(i); i++) {
         const asc_setting *s = asc_mixing_of(i)->settings;
         for (; strcmp(asc_mixing_of(i)->name, mixing) == 0 && s->key; s++) {
             if (strcmp(s->key, key) == 0) {
@@ -176,7 +177,7 @@ static asc_status fill_alone(asc_layer *l, asc_ctx *ctx, const char *mixing, int
 asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config, asc_dtype dtype,
                          uint64_t seed)
 {
-    asc_layer *l = asc_alloc(ctx, sizeof *l);
+    asc_layer *l = ASC_NEED(ctx, "layer_new: mixing config", mixing, config) ? NULL : asc_alloc(ctx, sizeof *l);
     if (!l) {
         return NULL;
     }
@@ -199,7 +200,7 @@ void asc_layer_free(asc_layer *l)
 
 asc_params *asc_layer_params(asc_layer *l)
 {
-    return l->params;
+    return l ? l->params : NULL;
 }
 
 /* ---- what a cache holds ---- */
@@ -227,8 +228,13 @@ asc_tensor asc_cache_append(asc_layer *l, const asc_layer_cache *c, int which, a
 
 /* ---- running ---- */
 
-static asc_status check_input(asc_layer *l, asc_tensor x)
+/* What a function that runs a layer begins with, `names` its name and "layer". */
+static asc_status check_input(asc_layer *l, asc_tensor x, const char *names)
 {
+    asc_status status = ASC_NEED(l ? l->ctx : asc_ctx_of(x), names, l);
+    if (status) {
+        return status;
+    }
     if (asc_ndim(x) != 3 || asc_size(x, 2) != l->D) {
         return asc_fail(l->ctx, ASC_ERR_ARG, "layer: x has %d dimensions and width %lld, expected (B, N, %lld)",
                         asc_ndim(x), (long long)asc_size(x, -1), (long long)l->D);
@@ -238,6 +244,11 @@ static asc_status check_input(asc_layer *l, asc_tensor x)
 
 asc_status asc_layer_restrict(asc_layer *l, asc_tensor mask, asc_tensor neighbors)
 {
+    asc_ctx *ctx = l ? l->ctx : asc_ctx_of(asc_is_null(mask) ? neighbors : mask);
+    asc_status status = ASC_NEED(ctx, "layer_restrict: layer", l);
+    if (status) {
+        return status;
+    }
     if ((!asc_is_null(mask) && !l->mixing->takes_mask) || (!asc_is_null(neighbors) && !l->mixing->takes_neighbors)) {
         return asc_fail(l->ctx, ASC_ERR_ARG, "layer_restrict: %s has no %s", l->mixing->name,
                         l->mixing->takes_mask ? "neighbours" : "mask");
@@ -249,19 +260,22 @@ asc_status asc_layer_restrict(asc_layer *l, asc_tensor mask, asc_tensor neighbor
 
 asc_tensor asc_layer_forward(asc_layer *l, asc_tensor x, asc_tensor lengths)
 {
-    return check_input(l, x) ? asc_null() : l->mixing->forward(l, x, lengths, NULL);
+    return check_input(l, x, "layer_forward: layer") ? asc_null() : l->mixing->forward(l, x, lengths, NULL);
 }
 
 asc_tensor asc_layer_forward_aux(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
 {
-    *aux = asc_null();
-    return check_input(l, x) ? asc_null() : l->mixing->forward(l, x, lengths, aux);
+    if (aux) {
+        *aux = asc_null();
+    }
+    return check_input(l, x, "layer_forward_aux: layer") ? asc_null() : l->mixing->forward(l, x, lengths, aux);
 }
 
 asc_status asc_layer_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
 {
-    if (check_input(l, x)) {
-        return asc_error(l->ctx);
+    asc_status status = check_input(l, x, "layer_inspect: layer");
+    if (status || (status = ASC_NEED(l->ctx, "layer_inspect: parts", parts))) {
+        return status;
     }
     bool recording = asc_set_recording(l->ctx, false);
     l->mixing->inspect(l, x, lengths, parts);

@@ -25,7 +25,8 @@ static void update(const asc_optim *o, int i, int64_t t, double lr, double grad_
 asc_optim *asc_adamw_new(asc_ctx *ctx, asc_params *params, const asc_adamw_options *options)
 {
     asc_adamw_options given = options ? *options : (asc_adamw_options){0};
-    asc_optim *o = asc_optim_new(ctx, params, given.weight_decay, 2, (const char *const[]){"m", "v"});
+    asc_optim *o = asc_optim_new(ctx, params, given.weight_decay, 2, (const char *const[]){"m", "v"},
+                                 "adamw_new: params");
     if (o) {
         asc_adamw_options *a = &o->adamw;
         *a = given;

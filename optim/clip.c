@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "optim/optim.h"
+#include "tensor/need.h"
 
 enum { PIECE = 1 << 16, AT_ONCE = 64 };
 
@@ -22,6 +23,9 @@ static void sum_piece(void *arg, int64_t piece, int worker)
 
 double asc_grad_norm(asc_ctx *ctx, asc_params *params)
 {
+    if (ASC_NEED(ctx, "grad_norm: params", params)) {
+        return 0;
+    }
     double total = 0;
     for (int i = 0; i < asc_params_count(params); i++) {
         squares s = {.grad = asc_grad(asc_params_at(params, i))};

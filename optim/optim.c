@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tensor/need.h"
+
 enum { PIECE = 1 << 16 };
 
 static asc_status add_state(asc_optim *o, const char *name, asc_dtype dtype, int ndim, const int64_t *shape,
@@ -43,9 +45,9 @@ static size_t setting_bytes(const asc_optim *o)
 }
 
 asc_optim *asc_optim_new(asc_ctx *ctx, asc_params *params, double weight_decay, int slots,
-                         const char *const *slot_names)
+                         const char *const *slot_names, const char *names)
 {
-    if (!params) {
+    if (ASC_NEED(ctx, names, params)) {
         return NULL;
     }
     asc_optim *o = asc_alloc(ctx, sizeof *o);
@@ -78,6 +80,9 @@ void asc_optim_free(asc_optim *o)
 
 int asc_optim_group(asc_optim *o, const char *prefix, double lr_scale, double weight_decay)
 {
+    if (!o || ASC_NEED(o->ctx, "optim_group: prefix", prefix)) {
+        return 0;
+    }
     int n = 0;
     for (int i = 0; i < o->count; i++) {
         if (strncmp(asc_params_name(o->params, i), prefix, strlen(prefix)) == 0) {
@@ -93,7 +98,7 @@ int asc_optim_group(asc_optim *o, const char *prefix, double lr_scale, double we
 
 asc_params *asc_optim_state(asc_optim *o)
 {
-    return o->state;
+    return o ? o->state : NULL;
 }
 
 typedef struct step {
@@ -113,6 +118,9 @@ static void update_piece(void *arg, int64_t piece, int worker)
 
 asc_status asc_optim_step(asc_optim *o, double lr, double grad_scale)
 {
+    if (!o) {
+        return ASC_ERR_ARG;
+    }
     if (asc_params_count(o->params) != o->count) {
         return asc_fail(o->ctx, ASC_ERR_STATE, "optim_step: the list has %d parameters, had %d when the optimiser was "
                         "made", asc_params_count(o->params), o->count);

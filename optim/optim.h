@@ -30,7 +30,7 @@ struct asc_optim {
 
 /* An optimiser without update and options, with `slots` state tensors of a parameter's shape each, "NAME.PARAMETER". */
 asc_optim *asc_optim_new(asc_ctx *ctx, asc_params *params, double weight_decay, int slots,
-                         const char *const *slot_names);
+                         const char *const *slot_names, const char *names);
 
 /* Element `from` of a tensor that the optimiser writes. */
 static inline void *asc_optim_at(asc_tensor t, int64_t from)

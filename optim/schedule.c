@@ -5,6 +5,9 @@
 
 double asc_lr_at(const asc_schedule *s, int64_t t)
 {
+    if (!s) {
+        return 0;
+    }
     if (t < s->warmup) {
         return s->lr * (double)(t + 1) / (double)s->warmup;
     }

@@ -17,7 +17,8 @@ static void update(const asc_optim *o, int i, int64_t t, double lr, double grad_
 
 asc_optim *asc_sgd_new(asc_ctx *ctx, asc_params *params, double momentum, double weight_decay)
 {
-    asc_optim *o = asc_optim_new(ctx, params, weight_decay, momentum != 0, (const char *const[]){"velocity"});
+    asc_optim *o = asc_optim_new(ctx, params, weight_decay, momentum != 0, (const char *const[]){"velocity"},
+                                 "sgd_new: params");
     if (o) {
         o->momentum = momentum;
         o->update = update;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "stats/stats.h"
+#include "tensor/need.h"
 
 typedef struct bin {
     double confidence, right;
@@ -25,14 +26,11 @@ static int bin_of(double c, int bins)
 asc_status asc_stats_calibration(asc_ctx *ctx, const double *confidence, const uint8_t *correct, int64_t n, int bins,
                                  double *ece, double *accuracy)
 {
-    if (asc_stats_expect(ctx, "stats_calibration", "confidence", confidence, n, 1)) {
-        return ASC_ERR_ARG;
-    }
-    if (!correct || !ece || !accuracy) {
-        return asc_fail(ctx, ASC_ERR_ARG, "stats_calibration: %s is NULL",
-                        !correct ? "correct"
-                        : !ece   ? "ece"
-                                 : "accuracy");
+    asc_status status =
+        ASC_NEED(ctx, "stats_calibration: confidence correct ece accuracy", confidence, correct, ece, accuracy);
+    status = status ? status : asc_stats_expect(ctx, "stats_calibration", "confidence", confidence, n, 1);
+    if (status) {
+        return status;
     }
     if (bins < 1 || bins > 1000000) {
         return asc_fail(ctx, ASC_ERR_ARG, "stats_calibration: bins is %d, expected 1 to 1000000", bins);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "stats/stats.h"
+#include "tensor/need.h"
 
 typedef struct item {
     int64_t x, y;
@@ -41,8 +42,9 @@ static groups group(item *all, int64_t n)
 
 asc_status asc_stats_clusters(asc_ctx *ctx, const int64_t *x, const int64_t *y, int64_t n, double *nmi, double *ari)
 {
-    if (!x || !y || !nmi || !ari) {
-        return asc_fail(ctx, ASC_ERR_ARG, "stats_clusters: %s is NULL", !x ? "x" : !y ? "y" : !nmi ? "nmi" : "ari");
+    asc_status status = ASC_NEED(ctx, "stats_clusters: x y nmi ari", x, y, nmi, ari);
+    if (status) {
+        return status;
     }
     if (n < 1) {
         return asc_fail(ctx, ASC_ERR_ARG, "stats_clusters: x has %lld labels, expected at least 1", (long long)n);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "stats/stats.h"
+#include "tensor/need.h"
 
 typedef struct entry {
     double p;
@@ -17,16 +18,15 @@ static int compare(const void *a, const void *b)
 
 asc_status asc_stats_holm(asc_ctx *ctx, const double *p, int64_t n, double *adjusted)
 {
-    if (asc_stats_expect(ctx, "stats_holm", "p", p, n, 0)) {
-        return ASC_ERR_ARG;
+    asc_status status = ASC_NEED(ctx, "stats_holm: p adjusted", asc_unless_empty(p, n), asc_unless_empty(adjusted, n));
+    status = status ? status : asc_stats_expect(ctx, "stats_holm", "p", p, n, 0);
+    if (status) {
+        return status;
     }
     for (int64_t i = 0; i < n; i++) {
         if (p[i] < 0 || p[i] > 1) {
             return asc_fail(ctx, ASC_ERR_ARG, "stats_holm: p[%lld] is %g, expected 0 to 1", (long long)i, p[i]);
         }
-    }
-    if (n > 0 && !adjusted) {
-        return asc_fail(ctx, ASC_ERR_ARG, "stats_holm: adjusted is NULL");
     }
     if (n == 0) {
         return ASC_OK;

@@ -1,16 +1,18 @@
 /* stats/pair.c: two systems on the same items: means, deviations, effect sizes. */
-#include "stats/stats.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats/stats.h"
+#include "tensor/need.h"
+
 asc_status asc_stats_expect(asc_ctx *ctx, const char *function, const char *name, const double *x, int64_t n,
                             int64_t least)
 {
-    if (!x && n > 0) {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: %s is NULL", function, name);
+    asc_status status = asc_need_one(ctx, function, name, asc_unless_empty(x, n));
+    if (status) {
+        return status;
     }
     if (n < least || n > INT32_MAX) {
         return asc_fail(ctx, ASC_ERR_ARG, "%s: %s has %lld values, expected %lld to %d", function, name, (long long)n,
@@ -123,13 +125,14 @@ asc_status asc_stats_pair(asc_ctx *ctx, const double *a, const double *b, int64_
 {
     static const asc_resampling defaults = {0};
     how = how ? how : &defaults;
-    if (asc_stats_expect(ctx, "stats_pair", "a", a, n, 1) || asc_stats_expect(ctx, "stats_pair", "b", b, n, 1)) {
-        return ASC_ERR_ARG;
+    asc_status status = ASC_NEED(ctx, "stats_pair: a b result", a, b, result);
+    status = status ? status : asc_stats_expect(ctx, "stats_pair", "a", a, n, 1);
+    status = status ? status : asc_stats_expect(ctx, "stats_pair", "b", b, n, 1);
+    if (status) {
+        return status;
     }
-    if (!result || how->resamples < 0 || how->resamples > 1000000000) {
-        return asc_fail(ctx, ASC_ERR_ARG,
-                        result ? "stats_pair: resamples is %lld, expected 0 (10,000) to 1e9"
-                               : "stats_pair: result is NULL",
+    if (how->resamples < 0 || how->resamples > 1000000000) {
+        return asc_fail(ctx, ASC_ERR_ARG, "stats_pair: resamples is %lld, expected 0 (10,000) to 1e9",
                         (long long)how->resamples);
     }
     size_t bytes = (size_t)n * sizeof *a;
@@ -146,7 +149,7 @@ asc_status asc_stats_pair(asc_ctx *ctx, const double *a, const double *b, int64_
     asc_stats_sort(sorted + n, n);
     asc_pair_stats r = {.cliff_delta = cliff(sorted, sorted + n, n)};
     describe(a, b, d, n, &r);
-    asc_status status = asc_stats_resample(ctx, d, n, how, &r);
+    status = asc_stats_resample(ctx, d, n, how, &r);
     asc_free(ctx, sorted, 3 * bytes);
     if (!status) {
         *result = r;

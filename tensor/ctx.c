@@ -86,7 +86,7 @@ void asc_ctx_free(asc_ctx *ctx)
 
 int asc_threads(const asc_ctx *ctx)
 {
-    return ctx->threads;
+    return ctx ? ctx->threads : 0;
 }
 
 asc_status asc_error(const asc_ctx *ctx)
@@ -101,13 +101,18 @@ const char *asc_error_message(const asc_ctx *ctx)
 
 void asc_error_clear(asc_ctx *ctx)
 {
-    ctx->status = ASC_OK;
-    ctx->message[0] = 0;
+    if (ctx) {
+        ctx->status = ASC_OK;
+        ctx->message[0] = 0;
+    }
 }
 
 asc_status asc_fail(asc_ctx *ctx, asc_status status, const char *format, ...)
 {
-    if (ctx && ctx->status == ASC_OK) {
+    if (ctx && ctx->status == ASC_OK && !format) {
+        ctx->status = status;
+        strcpy(ctx->message, "fail: format is NULL");
+    } else if (ctx && ctx->status == ASC_OK) {
         ctx->status = status;
         va_list args;
         va_start(args, format);
@@ -129,6 +134,9 @@ asc_status asc_memory_check(asc_ctx *ctx, const char *what, double bytes)
 
 void *asc_alloc(asc_ctx *ctx, size_t bytes)
 {
+    if (!ctx) {
+        return NULL;
+    }
     size_t take = bytes ? bytes : 1;
     void *p = ctx->allocator.alloc(ctx->allocator.user, take, 64);
     if (!p) {
@@ -145,7 +153,7 @@ void *asc_alloc(asc_ctx *ctx, size_t bytes)
 
 void asc_free(asc_ctx *ctx, void *memory, size_t bytes)
 {
-    if (memory) {
+    if (ctx && memory) {
         size_t take = bytes ? bytes : 1;
         ctx->memory.bytes -= take;
         ctx->allocator.free(ctx->allocator.user, memory, take);
@@ -154,7 +162,7 @@ void asc_free(asc_ctx *ctx, void *memory, size_t bytes)
 
 asc_memory_stats asc_memory(const asc_ctx *ctx)
 {
-    return ctx->memory;
+    return ctx ? ctx->memory : (asc_memory_stats){0};
 }
 
 bool asc_grow(asc_ctx *ctx, void **array, size_t *capacity, size_t need, size_t element)

@@ -86,6 +86,9 @@ struct asc_ctx {
     size_t failed_scopes; /* begun without memory to record them: nothing is made until they end */
 };
 
+/* The context of a tensor, for functions that get it from nowhere else; NULL for a null or stale handle. */
+asc_ctx *asc_ctx_of(asc_tensor t);
+
 /* Grows an array of the context's to hold at least `need` elements; false, with the error set, if it can't. */
 bool asc_grow(asc_ctx *ctx, void **array, size_t *capacity, size_t need, size_t element);
 

@@ -13,6 +13,8 @@ static int least(int a, int b)
 /* Damerau and Levenshtein's distance, with transpositions of neighbours (optimal string alignment). */
 int asc_name_distance(const char *a, const char *b)
 {
+    a = a ? a : "";
+    b = b ? b : "";
     int rows[3][LONGEST + 1];
     int *before = rows[0], *last = rows[1], *now = rows[2];
     int na = (int)strlen(a), nb = (int)strlen(b), beyond = 0;
@@ -42,8 +44,8 @@ int asc_name_distance(const char *a, const char *b)
 
 const char *asc_name_nearest(const char *name, const char *const *names)
 {
-    const char *best = names[0];
-    for (; *names; names++) {
+    const char *best = names ? names[0] : NULL;
+    for (; best && *names; names++) {
         best = asc_name_distance(name, *names) < asc_name_distance(name, best) ? *names : best;
     }
     return best;

@@ -15,6 +15,12 @@ asc_node *asc_node_of(asc_tensor t)
     return t.node && t.node->generation == t.generation ? t.node : NULL;
 }
 
+asc_ctx *asc_ctx_of(asc_tensor t)
+{
+    asc_node *n = asc_node_of(t);
+    return n ? n->ctx : NULL;
+}
+
 asc_tensor asc_handle(asc_node *node)
 {
     return node ? (asc_tensor){node, node->generation} : asc_null();
@@ -153,6 +159,9 @@ void asc_zero_grad(asc_tensor t)
 
 void asc_scope_begin(asc_ctx *ctx)
 {
+    if (!ctx) {
+        return;
+    }
     if (ctx->failed_scopes > 0 ||
         !asc_grow(ctx, (void **)&ctx->scopes, &ctx->cap_scopes, ctx->n_scopes + 1, sizeof *ctx->scopes)) {
         ctx->failed_scopes++;
@@ -164,6 +173,9 @@ void asc_scope_begin(asc_ctx *ctx)
 
 void asc_scope_end(asc_ctx *ctx)
 {
+    if (!ctx) {
+        return;
+    }
     if (ctx->failed_scopes > 0) {
         ctx->failed_scopes--;
         return;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 
 typedef struct entry {
     char *name;
@@ -41,6 +42,10 @@ void asc_params_free(asc_params *p)
 
 asc_status asc_params_add(asc_params *p, const char *name, asc_tensor tensor, bool decay)
 {
+    asc_status status = ASC_NEED(p ? p->ctx : asc_ctx_of(tensor), "params_add: params name", p, name);
+    if (status) {
+        return status;
+    }
     if (!asc_is_valid(tensor)) {
         return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: %s is %s", name, asc_is_null(tensor) ? "null" : "gone");
     }
@@ -62,27 +67,36 @@ asc_status asc_params_add(asc_params *p, const char *name, asc_tensor tensor, bo
 
 int asc_params_count(const asc_params *p)
 {
-    return (int)p->n;
+    return p ? (int)p->n : 0;
+}
+
+/* Entry i, NULL if there is none. */
+static const entry *entry_at(const asc_params *p, int i)
+{
+    return p && i >= 0 && (size_t)i < p->n ? &p->entry[i] : NULL;
 }
 
 const char *asc_params_name(const asc_params *p, int i)
 {
-    return p->entry[i].name;
+    const entry *e = entry_at(p, i);
+    return e ? e->name : NULL;
 }
 
 asc_tensor asc_params_at(const asc_params *p, int i)
 {
-    return p->entry[i].tensor;
+    const entry *e = entry_at(p, i);
+    return e ? e->tensor : asc_null();
 }
 
 bool asc_params_decays(const asc_params *p, int i)
 {
-    return p->entry[i].decay;
+    const entry *e = entry_at(p, i);
+    return e && e->decay;
 }
 
 asc_tensor asc_params_find(const asc_params *p, const char *name)
 {
-    for (size_t i = 0; i < p->n; i++) {
+    for (size_t i = 0; p && name && i < p->n; i++) {
         if (strcmp(p->entry[i].name, name) == 0) {
             return p->entry[i].tensor;
         }
@@ -93,7 +107,7 @@ asc_tensor asc_params_find(const asc_params *p, const char *name)
 int64_t asc_params_numel(const asc_params *p)
 {
     int64_t total = 0;
-    for (size_t i = 0; i < p->n; i++) {
+    for (size_t i = 0; p && i < p->n; i++) {
         total += asc_numel(p->entry[i].tensor);
     }
     return total;
@@ -101,7 +115,7 @@ int64_t asc_params_numel(const asc_params *p)
 
 void asc_params_zero_grad(asc_params *p)
 {
-    for (size_t i = 0; i < p->n; i++) {
+    for (size_t i = 0; p && i < p->n; i++) {
         asc_zero_grad(p->entry[i].tensor);
     }
 }

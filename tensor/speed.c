@@ -35,6 +35,11 @@ static double shortest(asc_ctx *ctx, const asc_gemm *g, bool own_threads)
 
 double asc_gemm_speed(asc_ctx *ctx, int64_t m, int64_t n, int64_t k)
 {
+    if (m < 1 || n < 1 || k < 1) {
+        asc_fail(ctx, ASC_ERR_ARG, "gemm_speed: m, n and k are %lld, %lld and %lld, expected at least 1", (long long)m,
+                 (long long)n, (long long)k);
+        return 0;
+    }
     size_t floats = (size_t)(m * k + k * n + m * n);
     asc_storage *s = asc_storage_new(ctx, floats * sizeof(float));
     if (!s) {

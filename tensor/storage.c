@@ -211,7 +211,7 @@ static asc_storage *serve(asc_ctx *ctx, size_t bytes, bool lasting)
 
 asc_storage *asc_storage_new(asc_ctx *ctx, size_t bytes)
 {
-    return serve(ctx, bytes, ctx->n_scopes == 0);
+    return ctx ? serve(ctx, bytes, ctx->n_scopes == 0) : NULL;
 }
 
 asc_storage *asc_storage_lasting(asc_ctx *ctx, size_t bytes)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 #include "tensor/random.h"
 
 asc_tensor asc_empty(asc_ctx *ctx, asc_dtype dtype, int ndim, const int64_t *shape)
@@ -269,11 +270,12 @@ double asc_item(asc_tensor t)
 
 asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src)
 {
-    asc_node *d = asc_node_of(dst), *s = asc_node_of(src);
-    if (!d || !s) {
-        return asc_fail(ctx, ASC_ERR_STATE, "copy: %s is %s", d ? "src" : "dst",
-                        asc_is_null(d ? src : dst) ? "null" : "a tensor that is gone");
+    asc_status status;
+    if ((status = asc_need_tensor(ctx, dst, "copy", "dst")) ||
+        (status = asc_need_tensor(ctx, src, "copy", "src"))) {
+        return status;
     }
+    asc_node *d = asc_node_of(dst), *s = asc_node_of(src);
     const asc_array *da = &d->array, *sa = &s->array;
     bool dtypes = da->dtype == sa->dtype || (asc_is_floating(da->dtype) && asc_is_floating(sa->dtype));
     if (!asc_same_shape(da, sa) || !dtypes) {
@@ -301,11 +303,10 @@ asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src)
 
 asc_tensor asc_detach(asc_ctx *ctx, asc_tensor t)
 {
-    asc_node *n = asc_node_of(t);
-    if (!n) {
-        asc_fail(ctx, ASC_ERR_STATE, "detach: the tensor is %s", asc_is_null(t) ? "null" : "gone");
+    if (asc_need_tensor(ctx, t, "detach", "t")) {
         return asc_null();
     }
+    asc_node *n = asc_node_of(t);
     asc_node *v = asc_node_new(ctx, &n->array);
     if (!v) {
         return asc_null();

@@ -155,6 +155,10 @@ static void close_job(asc_workers *w)
 
 void asc_parallel(asc_ctx *ctx, int64_t pieces, asc_piece_fn *fn, void *arg)
 {
+    if (!ctx || !fn) {
+        asc_fail(ctx, ASC_ERR_ARG, "parallel: fn is NULL");
+        return;
+    }
     asc_workers *w = ctx->workers;
     if (here.pool == w) {
         for (int64_t i = 0; i < pieces; i++) {

@@ -4,6 +4,8 @@
 
 #include <ascgrad/train.h>
 
+#include "tensor/need.h"
+
 typedef struct evaluation {
     asc_ctx *ctx;
     asc_lm *lm;
@@ -84,8 +86,12 @@ static void sum_up(const evaluation *e, asc_eval_result *r)
 asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const asc_eval_options *options,
                         asc_eval_result *result)
 {
-    if (!lm || !split || options->batch < 1) {
-        return asc_fail(ctx, ASC_ERR_ARG, "evaluate: needs a model, a split and a batch >= 1");
+    asc_status status = ASC_NEED(ctx, "evaluate: lm split options result", lm, split, options, result);
+    if (status) {
+        return status;
+    }
+    if (options->batch < 1) {
+        return asc_fail(ctx, ASC_ERR_ARG, "evaluate: batch is %lld, expected at least 1", (long long)options->batch);
     }
     size_t bytes = (size_t)options->batch * (size_t)asc_lm_block(lm) * sizeof(double);
     evaluation e = {.ctx = ctx, .lm = lm, .split = split, .options = options, .losses = asc_alloc(ctx, bytes)};
@@ -94,7 +100,7 @@ asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const 
     }
     bool recording = asc_set_recording(ctx, false);
     asc_lm_set_dropout(lm, 0);
-    asc_status status = run_all(&e);
+    status = run_all(&e);
     asc_set_recording(ctx, recording);
     asc_free(ctx, e.losses, bytes);
     if (status == ASC_OK) {

@@ -3,6 +3,8 @@
 
 #include <ascgrad/train.h>
 
+#include "tensor/need.h"
+
 /* The tokens that the cache holds: kept so that the newest half can be run again when it is full. Of a stream, which
  * never is, those that the cache has yet to see. */
 typedef struct writer {
@@ -75,8 +77,14 @@ static void take_prompt(writer *w, const asc_model *model, const int32_t *prompt
 asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *prompt, int64_t n, int64_t count,
                         const asc_sampling *sampling, bool (*token)(void *user, int32_t id), void *user)
 {
-    if (!model || n < 0 || count < 0 || !token) {
-        return asc_fail(ctx, ASC_ERR_ARG, "generate: needs a model, a function for the tokens, and counts >= 0");
+    asc_status status = ASC_NEED(ctx, "generate: model model->lm prompt sampling token", model, model ? model->lm : NULL,
+                                 asc_unless_empty(prompt, n), asc_unless_empty(sampling, count), (const void *)token);
+    if (status) {
+        return status;
+    }
+    if (n < 0 || count < 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "generate: %lld tokens to be continued by %lld, expected at least 0",
+                        (long long)n, (long long)count);
     }
     writer w = {.ctx = ctx, .streams = asc_lm_streams(model->lm), .block = asc_lm_block(model->lm)};
     w.capacity = !w.streams ? w.block : n > 0 ? n : 1;

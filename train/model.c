@@ -8,6 +8,7 @@
 
 #include <ascgrad/safetensors.h>
 
+#include "tensor/need.h"
 #include "train/settings.h"
 #include "train/state.h"
 
@@ -230,7 +231,7 @@ static asc_status open_parts(asc_ctx *ctx, asc_model *m, const char *path, const
 
 asc_model *asc_model_open(asc_ctx *ctx, const char *path, const char *tokenizer, asc_dataset *data)
 {
-    asc_model *m = asc_alloc(ctx, sizeof *m);
+    asc_model *m = ASC_NEED(ctx, "model_open: path", path) ? NULL : asc_alloc(ctx, sizeof *m);
     if (!m) {
         return NULL;
     }
@@ -244,7 +245,7 @@ asc_model *asc_model_open(asc_ctx *ctx, const char *path, const char *tokenizer,
 
 void asc_model_free(asc_ctx *ctx, asc_model *m)
 {
-    if (m) {
+    if (ctx && m) {
         asc_lm_free(m->lm);
         asc_tokenizer_free(m->tokenizer);
         asc_path_free(ctx, m->run);
@@ -270,6 +271,10 @@ asc_status asc_split_verify(asc_ctx *ctx, json_t *checksums, const char *run, as
 
 asc_status asc_model_check_split(asc_ctx *ctx, const asc_model *m, asc_split_kind kind, const asc_split *split)
 {
+    asc_status status = ASC_NEED(ctx, "model_check_split: model split", m, split);
+    if (status) {
+        return status;
+    }
     if (!m->run) {
         return ASC_OK;
     }

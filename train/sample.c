@@ -4,6 +4,8 @@
 
 #include <ascgrad/train.h>
 
+#include "tensor/need.h"
+
 typedef struct candidate {
     double logit, p;
     int64_t id;
@@ -79,6 +81,9 @@ static int64_t sample(asc_ctx *ctx, asc_tensor logits, const asc_sampling *s, ui
 
 int64_t asc_sample_token(asc_ctx *ctx, asc_tensor logits, const asc_sampling *s, uint64_t draw)
 {
+    if (ASC_NEED(ctx, "sample_token: sampling", s)) {
+        return -1;
+    }
     if (asc_ndim(logits) != 1 || asc_numel(logits) < 1) {
         asc_fail(ctx, ASC_ERR_ARG, "sample: the logits have %d dimensions, expected (V)", asc_ndim(logits));
         return -1;

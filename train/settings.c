@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tensor/need.h"
+
 #define AT(field) offsetof(asc_values, field)
 #define MUCH 1e15
 
@@ -327,8 +329,9 @@ static json_t *parse_any(const char *text)
 
 asc_status asc_settings_set(asc_settings *s, const char *key, const char *value)
 {
-    if (!s) {
-        return ASC_ERR_MEMORY;
+    asc_status status = ASC_NEED(s ? s->ctx : NULL, "settings_set: key value", key, value);
+    if (status) {
+        return status;
     }
     char name[128];
     spell(key, name, sizeof name);
@@ -340,15 +343,19 @@ asc_status asc_settings_set(asc_settings *s, const char *key, const char *value)
         json_decref(json);
         return i < 0 ? no_memory(s->ctx) : refuse(s->ctx, &table[i], name, value);
     }
-    asc_status status = asc_settings_put(s, key, json, ASC_FROM_HAND);
+    status = asc_settings_put(s, key, json, ASC_FROM_HAND);
     json_decref(json);
     return status;
 }
 
 asc_status asc_settings_option(asc_settings *s, const char *key, const char *value)
 {
-    if (asc_settings_set(s, key, value)) {
-        return s ? asc_error(s->ctx) : ASC_ERR_MEMORY;
+    asc_status status = ASC_NEED(s ? s->ctx : NULL, "settings_option: key value", key, value);
+    if (status) {
+        return status;
+    }
+    if ((status = asc_settings_set(s, key, value))) {
+        return status;
     }
     char name[128];
     spell(key, name, sizeof name);

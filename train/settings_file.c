@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tensor/need.h"
 #include "train/settings.h"
 
 /* ---- presets ---- */
@@ -46,14 +47,15 @@ const char *asc_preset_summary(int i)
 
 asc_status asc_settings_preset(asc_settings *s, const char *name)
 {
-    if (!s) {
-        return ASC_ERR_MEMORY;
+    asc_status status = ASC_NEED(s ? s->ctx : NULL, "settings_preset: name", name);
+    if (status) {
+        return status;
     }
     int best = 0;
     for (int i = 0; i < N_PRESETS; i++) {
         if (strcmp(presets[i].name, name) == 0) {
             json_t *object = json_loads(presets[i].json, 0, NULL);
-            asc_status status = object ? asc_settings_put_all(s, object, ASC_FROM_PRESET, name)
+            status = object ? asc_settings_put_all(s, object, ASC_FROM_PRESET, name)
                                        : asc_fail(s->ctx, ASC_ERR_MEMORY, "preset: out of memory");
             json_decref(object);
             return status;
@@ -129,11 +131,12 @@ asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_layer_of fr
 
 asc_status asc_settings_load(asc_settings *s, const char *path)
 {
-    if (!s) {
-        return ASC_ERR_MEMORY;
+    asc_status status = ASC_NEED(s ? s->ctx : NULL, "settings_load: path", path);
+    if (status) {
+        return status;
     }
     json_t *object = asc_json_read(s->ctx, path);
-    asc_status status = object ? asc_settings_put_all(s, object, ASC_FROM_FILE, path) : asc_error(s->ctx);
+    status = object ? asc_settings_put_all(s, object, ASC_FROM_FILE, path) : asc_error(s->ctx);
     json_decref(object);
     return status;
 }
@@ -222,8 +225,9 @@ static asc_status carry_over(asc_settings *run, const asc_settings *given, const
 
 asc_status asc_settings_resume(asc_settings *s, const char *path)
 {
-    if (!s) {
-        return ASC_ERR_MEMORY;
+    asc_status status = ASC_NEED(s ? s->ctx : NULL, "settings_resume: run", path);
+    if (status) {
+        return status;
     }
     asc_ctx *ctx = s->ctx;
     char *file = asc_path_join(ctx, path, "config.json");

@@ -9,6 +9,7 @@
 #include <ascgrad/op.h>
 
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 #include "train/trainer.h"
 
 static void say(const asc_trainer *t, const char *text)
@@ -439,7 +440,11 @@ static void clear(asc_trainer *t)
 asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool resume, const asc_train_hooks *hooks,
                      asc_train_result *result)
 {
-    if (!settings || asc_settings_locate(settings)) {
+    asc_status status = ASC_NEED(ctx, "train: settings run", settings, run);
+    if (status) {
+        return status;
+    }
+    if (asc_settings_locate(settings)) {
         return asc_error(ctx);
     }
     asc_trainer t = {.ctx = ctx, .settings = settings, .hooks = hooks ? *hooks : (asc_train_hooks){0},
@@ -450,7 +455,7 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
     asc_train_end end = ASC_END_STEPS;
     asc_span span;
     asc_span_begin(ctx, &span, "set-up");
-    asc_status status = prepare(&t, run, resume);
+    status = prepare(&t, run, resume);
     asc_span_end(ctx, &span);
     if (status == ASC_OK) {
         status = asc_trainer_loop(&t, &end);

@@ -6,7 +6,17 @@
  *
  * The library never aborts, exits or prints. Functions that can fail return an asc_status; builders
  * (functions that make a tensor or an object) return a null result. Both leave the first error in
- * the context, and builders accept null tensors, so that a chain of calls needs one check at its end.
+ * the context, so that a chain of calls needs one check at its end.
+ *
+ * NULL and the null tensor are what a failed builder returned, and every function takes them for any argument, as it
+ * takes an index out of range. Where a comment says what NULL stands for (a default, a result that is not wanted), it
+ * does. A look-up that finds nothing (asc_params_at, asc_op_find) gives NULL and is no error. Elsewhere
+ *   - a function that returns a status returns ASC_ERR_ARG, or the status of the error that stands already;
+ *   - one that returns a pointer or a tensor returns NULL, one that returns a number 0, one that returns nothing does
+ *     nothing, unless its comment says otherwise;
+ *   - the context that it is given, or that an object or tensor given belongs to, then has an error that names function
+ *     and argument ("layer_forward: layer is NULL"), unless one stands there already: the first one stays;
+ *   - what frees or closes does nothing, and is no error.
  */
 #ifndef ASCGRAD_BASE_H
 #define ASCGRAD_BASE_H
@@ -110,10 +120,10 @@ ASC_API void asc_parallel(asc_ctx *ctx, int64_t pieces, asc_piece_fn *fn, void *
 /* ---- names ---- */
 
 /* How many letters must be put in, left out, changed or swapped with their neighbour to make `a` of `b`: to offer
- * the nearest of the names that there are. Names longer than 63 bytes are compared by their beginnings. */
+ * the nearest of the names that there are. Names longer than 63 bytes are compared by their beginnings; NULL is "". */
 ASC_API int asc_name_distance(const char *a, const char *b);
 
-/* The nearest to `name` of `names`, a list of at least one name that ends with NULL; the first of several. */
+/* The nearest to `name` of `names`, a list that ends with NULL; the first of several. NULL if there are none. */
 ASC_API const char *asc_name_nearest(const char *name, const char *const *names);
 
 /* ---- the machine ---- */
@@ -136,7 +146,8 @@ typedef struct asc_machine {
 ASC_API asc_machine asc_machine_info(void);
 
 /* What the machine's float32 matrix product reaches on the context's threads, in GFLOP/s: the best of several runs of
- * [m, k]·[k, n], by the library's own pieces and by OpenBLAS' own threads. 0 with the error set: no memory. */
+ * [m, k]·[k, n], by the library's own pieces and by OpenBLAS' own threads. 0 with the error set: a size
+ * below 1, no memory. */
 ASC_API double asc_gemm_speed(asc_ctx *ctx, int64_t m, int64_t n, int64_t k);
 
 /* What the machine's memory gives the context's threads, in 1e9 bytes per second: the best of several runs of

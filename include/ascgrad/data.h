@@ -111,7 +111,7 @@ ASC_API int64_t asc_tokenizer_size(const asc_tokenizer *tokenizer);
 ASC_API int32_t asc_tokenizer_unknown(const asc_tokenizer *tokenizer);
 ASC_API int32_t asc_tokenizer_eos(const asc_tokenizer *tokenizer);
 /* The vocabulary's entry of an id ("##ing"), of *bytes bytes, not ended by 0; borrowed until the next collect or the
- * free. NULL, *bytes 0, for an id that there is not. */
+ * free. NULL, *bytes 0, for an id that there is not. Here and below `bytes` may be NULL. */
 ASC_API const char *asc_tokenizer_piece(const asc_tokenizer *tokenizer, int32_t id, size_t *bytes);
 
 /* ---- ids to readable text, one by one ---- */

@@ -24,7 +24,8 @@ typedef struct asc_lm asc_lm;
 ASC_API asc_lm *asc_lm_new(asc_ctx *ctx, const char *config, asc_dtype dtype, uint64_t seed);
 ASC_API void asc_lm_free(asc_lm *lm); /* NULL is accepted */
 
-/* The keys of a configuration, the models' and then each mixing's own, with a line of help each; NULL past the last. */
+/* The keys of a configuration, the models' and then each mixing's own, with a line of help each (`help` may be
+ * NULL); NULL past the last. */
 ASC_API const char *asc_lm_setting_at(int i, const char **help);
 
 /* The configuration with every setting in effect, as JSON text; borrowed. */
@@ -87,14 +88,15 @@ ASC_API asc_tensor asc_lm_next(asc_lm_cache *cache, const int64_t *tokens, int64
 
 typedef struct asc_layer asc_layer;
 
-/* A mixing layer by name (asc_mixing_at), on width d_model; `config`: its JSON settings. */
+/* A mixing layer by name (asc_mixing_at), on width d_model; `config`: its JSON settings, "{}" for none. */
 ASC_API asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config,
                                  asc_dtype dtype, uint64_t seed);
 ASC_API void asc_layer_free(asc_layer *layer); /* NULL is accepted */
 ASC_API asc_params *asc_layer_params(asc_layer *layer); /* borrowed */
 /* x (B, N, D) to (B, N, D). lengths: i64 (B), the tokens of each sequence that count, or null. */
 ASC_API asc_tensor asc_layer_forward(asc_layer *layer, asc_tensor x, asc_tensor lengths);
-/* The same; *aux gets the layer's auxiliary loss, a scalar with its weight in it, or null if its settings ask for none. */
+/* The same; *aux, if aux is not NULL, gets the layer's auxiliary loss, a scalar with its weight in it, or null if its
+ * settings ask for none. */
 ASC_API asc_tensor asc_layer_forward_aux(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_tensor *aux);
 
 /* From here on the layer looks only where `mask` allows it, too: u8 that broadcasts to (B, H, N, N), not 0 where allowed

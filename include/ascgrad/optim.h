@@ -19,7 +19,7 @@ typedef struct asc_adamw_options {
 } asc_adamw_options;
 
 /* AdamW (Loshchilov and Hutter, ICLR 2019), in PyTorch's order of operations. The list must outlive the optimiser, and
- * not grow. */
+ * not grow. `options` may be NULL: all 0. */
 ASC_API asc_optim *asc_adamw_new(asc_ctx *ctx, asc_params *params, const asc_adamw_options *options);
 
 /* Gradient descent: v = momentum v + g, p -= lr v; weight decay adds decay · p to g. */

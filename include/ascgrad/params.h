@@ -21,7 +21,7 @@ ASC_API void asc_params_free(asc_params *params);
 ASC_API asc_status asc_params_add(asc_params *params, const char *name, asc_tensor tensor, bool decay);
 
 ASC_API int asc_params_count(const asc_params *params);
-/* Entry i, 0 <= i < count; the name is borrowed. */
+/* Entry i, 0 <= i < count, else NULL, null and false; the name is borrowed. */
 ASC_API const char *asc_params_name(const asc_params *params, int i);
 ASC_API asc_tensor asc_params_at(const asc_params *params, int i);
 ASC_API bool asc_params_decays(const asc_params *params, int i);

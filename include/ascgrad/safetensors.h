@@ -60,7 +60,7 @@ ASC_API const asc_safetensors_pair *asc_safetensors_metadata_at(const asc_safete
 #define ASC_STORED (-1) /* in place of a dtype: the file's own, see the table above */
 
 /* A new tensor with the values of the one called `name`. `ctx` is the one that opened the file; `dtype` is an
- * asc_dtype or ASC_STORED. With a NULL `file` (one that could not be opened) null without a further error.
+ * asc_dtype or ASC_STORED. Of a file that could not be opened the error is the opening's.
  * ASC_ERR_ARG: there is no such tensor, or its dtype is not read as the one asked for; ASC_ERR_IO; ASC_ERR_MEMORY;
  * ASC_ERR_FORMAT: the file has become shorter since it was opened. */
 ASC_API asc_tensor asc_safetensors_read(asc_ctx *ctx, const asc_safetensors *file, const char *name, int dtype);

@@ -6,6 +6,7 @@
 #include <ascgrad/inspect.h>
 
 #include "nn/doubles.h"
+#include "tensor/need.h"
 
 enum { PROFILE = 2 };
 
@@ -25,6 +26,9 @@ static void add_row(const double *row, int64_t N, int64_t i, double *sum)
 
 asc_tensor asc_attention_profile(asc_ctx *ctx, asc_tensor attention)
 {
+    if (!ctx) {
+        return asc_null();
+    }
     if (!asc_error(ctx) && !of_heads(attention)) {
         asc_fail(ctx, ASC_ERR_ARG, "attention_profile: got %d dimensions, expected (B, H, N, N)", asc_ndim(attention));
     }
@@ -60,6 +64,9 @@ static double rms_where(const double *x, const double *weight, int64_t n)
 
 asc_tensor asc_head_rms(asc_ctx *ctx, asc_tensor x, asc_tensor attention)
 {
+    if (!ctx) {
+        return asc_null();
+    }
     bool fits = of_heads(x) && of_heads(attention);
     for (int d = 0; fits && d < 3; d++) {
         fits = asc_size(x, d) == asc_size(attention, d);
@@ -98,6 +105,10 @@ static double quantile_of(const double *sorted, int64_t n, double at)
 
 asc_status asc_quantiles(asc_ctx *ctx, asc_tensor x, int n, const double *at, double *quantile)
 {
+    asc_status status = ASC_NEED(ctx, "quantiles: at quantile", asc_unless_empty(at, n), asc_unless_empty(quantile, n));
+    if (status) {
+        return status;
+    }
     asc_scope_begin(ctx);
     const double *values = asc_data(asc_doubles(ctx, x));
     int64_t count = asc_numel(x);

@@ -14,6 +14,7 @@
 
 #include "nn/doubles.h"
 #include "nn/inspect/eigen.h"
+#include "tensor/need.h"
 
 enum { QUADRUPLES = 1 << 16, PAIRS = 6 };
 
@@ -138,6 +139,9 @@ static void angles_of(const double *x, const double *y, int64_t r, double *angle
 
 asc_tensor asc_plane_angles(asc_ctx *ctx, asc_tensor p, asc_tensor q)
 {
+    if (!ctx) {
+        return asc_null();
+    }
     int ndim = asc_ndim(p);
     int64_t shape[ASC_MAX_DIMS] = {0};
     bool same = ndim > 0 && ndim == asc_ndim(q);
@@ -187,6 +191,12 @@ static void mean_projector(const planes *a, double *basis, double *m)
 
 asc_tensor asc_plane_mean(asc_ctx *ctx, asc_tensor p, asc_tensor *spectrum)
 {
+    if (spectrum) {
+        *spectrum = asc_null();
+    }
+    if (ASC_NEED(ctx, "plane_mean: spectrum", spectrum)) {
+        return asc_null();
+    }
     int64_t r = asc_plane_space(asc_size(p, -1));
     asc_tensor vectors = asc_zeros(ctx, ASC_F64, ASC_SHAPE(r, r));
     *spectrum = asc_zeros(ctx, ASC_F64, ASC_SHAPE(r));
@@ -272,6 +282,10 @@ static void check_plane(void *arg, int64_t plane, int worker)
 
 asc_status asc_plane_residual(asc_ctx *ctx, asc_tensor p, double *max, double *rms)
 {
+    asc_status status = ASC_NEED(ctx, "plane_residual: max rms", max, rms);
+    if (status) {
+        return status;
+    }
     *max = *rms = 0;
     asc_scope_begin(ctx);
     planes a = open_planes(ctx, p, "plane_residual");

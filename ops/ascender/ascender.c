@@ -218,6 +218,12 @@ const asc_op asc_op_ascender = {
 asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *options,
                         asc_ascender_losses *losses)
 {
+    if (losses) {
+        *losses = (asc_ascender_losses){0};
+    }
+    if (ASC_NEED(ctx, "ascender: inputs options", in, options)) {
+        return asc_null();
+    }
     asc_flock_attrs a = {.o = *options, .losses = losses != NULL};
     asc_tensor k_of = asc_null();
     a.o.k_of = NULL;

@@ -380,6 +380,12 @@ const asc_op asc_op_ascender_background = {
 asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *options,
                                    asc_tensor density, asc_tensor *rho)
 {
+    if (rho) {
+        *rho = asc_null();
+    }
+    if (ASC_NEED(ctx, "ascender_background: in options", in, options)) {
+        return asc_null();
+    }
     asc_tensor inputs[ASC_BG_INPUTS] = {in->q, in->k, in->v, in->z, in->h, in->heading}, out[2];
     attrs a = {*options};
     memcpy(inputs + ASC_BG_SCALARS, in->scalar, ASC_BACKGROUND_SCALARS * sizeof *inputs);

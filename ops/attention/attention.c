@@ -375,6 +375,9 @@ const asc_op asc_op_attention = {
 asc_tensor asc_attention(asc_ctx *ctx, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel_bias,
                          asc_tensor lengths, asc_tensor mask, const asc_attention_options *options)
 {
+    if (ASC_NEED(ctx, "attention: options", options)) {
+        return asc_null();
+    }
     const asc_tensor inputs[] = {q, k, v, rel_bias, lengths, mask};
     return asc_apply1(ctx, &asc_op_attention, inputs, ASC_COUNT(inputs), &(attrs){*options});
 }

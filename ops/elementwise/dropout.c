@@ -151,7 +151,7 @@ const asc_op asc_op_dropout = {
 
 asc_tensor asc_dropout(asc_ctx *ctx, asc_tensor x, double p)
 {
-    return p == 0 ? x : asc_apply1(ctx, &asc_op_dropout, &x, 1, &(dropout_attrs){p});
+    return p == 0 && asc_is_valid(x) ? x : asc_apply1(ctx, &asc_op_dropout, &x, 1, &(dropout_attrs){p});
 }
 
 /* ---- add_dropout ---- */

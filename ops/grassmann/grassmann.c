@@ -337,6 +337,9 @@ const asc_op asc_op_grassmann = {
 asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor offset_weight,
                          asc_tensor memory, asc_tensor lengths, const asc_grassmann_options *options)
 {
+    if (ASC_NEED(ctx, "grassmann: options", options)) {
+        return asc_null();
+    }
     asc_grassmann_attrs a = {.eps = options->eps, .eps_rel = options->eps_rel, .skip = options->skip,
                              .groups = options->groups > INT32_MAX ? INT32_MAX : (int32_t)options->groups,
                              .n_offsets = options->n_offsets, .direction = (int32_t)options->direction,

@@ -306,28 +306,31 @@ asc_reduce_attrs asc_reduce_attrs_of(int n_dims, const int *dims, bool keepdim)
     return a;
 }
 
-static asc_tensor apply(asc_ctx *ctx, const asc_op *op, asc_tensor x, int n_dims, const int *dims, bool keepdim)
+asc_tensor asc_reduce(asc_ctx *ctx, const asc_op *op, asc_tensor x, int n_dims, const int *dims, bool keepdim)
 {
+    if (asc_need_one(ctx, op->name, "dims", asc_unless_empty(dims, n_dims))) {
+        return asc_null();
+    }
     asc_reduce_attrs a = asc_reduce_attrs_of(n_dims, dims, keepdim);
     return asc_apply1(ctx, op, &x, 1, &a);
 }
 
 asc_tensor asc_sum(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim)
 {
-    return apply(ctx, &asc_op_sum, x, n_dims, dims, keepdim);
+    return asc_reduce(ctx, &asc_op_sum, x, n_dims, dims, keepdim);
 }
 
 asc_tensor asc_mean(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim)
 {
-    return apply(ctx, &asc_op_mean, x, n_dims, dims, keepdim);
+    return asc_reduce(ctx, &asc_op_mean, x, n_dims, dims, keepdim);
 }
 
 asc_tensor asc_max(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim)
 {
-    return apply(ctx, &asc_op_max, x, n_dims, dims, keepdim);
+    return asc_reduce(ctx, &asc_op_max, x, n_dims, dims, keepdim);
 }
 
 asc_tensor asc_min(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim)
 {
-    return apply(ctx, &asc_op_min, x, n_dims, dims, keepdim);
+    return asc_reduce(ctx, &asc_op_min, x, n_dims, dims, keepdim);
 }

@@ -12,6 +12,8 @@ typedef struct asc_reduce_attrs {
 
 /* The attributes of a builder's arguments; a number of dimensions that does not fit is kept, for infer to refuse. */
 asc_reduce_attrs asc_reduce_attrs_of(int n_dims, const int *dims, bool keepdim);
+/* Applies an op whose attributes are just these; dims NULL is an error of the op that it names. */
+asc_tensor asc_reduce(asc_ctx *ctx, const asc_op *op, asc_tensor x, int n_dims, const int *dims, bool keepdim);
 
 /* Checks x, in[0], and its dimensions, and declares the output. */
 asc_status asc_reduce_infer(asc_call *call);

@@ -269,18 +269,19 @@ const asc_op asc_op_norm = {
 
 asc_tensor asc_variance(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim, int correction)
 {
+    if (ASC_NEED(ctx, "variance: dims", asc_unless_empty(dims, n_dims))) {
+        return asc_null();
+    }
     var_attrs a = {asc_reduce_attrs_of(n_dims, dims, keepdim), correction};
     return asc_apply1(ctx, &asc_op_variance, &x, 1, &a);
 }
 
 asc_tensor asc_logsumexp(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim)
 {
-    asc_reduce_attrs a = asc_reduce_attrs_of(n_dims, dims, keepdim);
-    return asc_apply1(ctx, &asc_op_logsumexp, &x, 1, &a);
+    return asc_reduce(ctx, &asc_op_logsumexp, x, n_dims, dims, keepdim);
 }
 
 asc_tensor asc_norm(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim)
 {
-    asc_reduce_attrs a = asc_reduce_attrs_of(n_dims, dims, keepdim);
-    return asc_apply1(ctx, &asc_op_norm, &x, 1, &a);
+    return asc_reduce(ctx, &asc_op_norm, x, n_dims, dims, keepdim);
 }

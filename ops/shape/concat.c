@@ -101,6 +101,9 @@ const asc_op asc_op_concat = {
 
 asc_tensor asc_concat(asc_ctx *ctx, const asc_tensor *x, int n, int dim)
 {
+    if (ASC_NEED(ctx, "concat: x", asc_unless_empty(x, n))) {
+        return asc_null();
+    }
     return asc_apply1(ctx, &asc_op_concat, x, n, &(concat_attrs){dim});
 }
 
@@ -108,6 +111,9 @@ asc_tensor asc_concat(asc_ctx *ctx, const asc_tensor *x, int n, int dim)
 
 asc_tensor asc_stack(asc_ctx *ctx, const asc_tensor *x, int n, int dim)
 {
+    if (ASC_NEED(ctx, "stack: x", asc_unless_empty(x, n)) || (n > 0 && asc_need_tensor(ctx, x[0], "stack", "x[0]"))) {
+        return asc_null();
+    }
     asc_tensor slices[ASC_MAX_IN];
     for (int i = 0; i < n && i < ASC_MAX_IN; i++) {
         if (asc_is_valid(x[i]) && !asc_same_shape(&asc_node_of(x[i])->array, &asc_node_of(x[0])->array)) {
@@ -123,13 +129,19 @@ asc_tensor asc_stack(asc_ctx *ctx, const asc_tensor *x, int n, int dim)
 
 asc_status asc_tensor_split(asc_ctx *ctx, asc_tensor x, int dim, int n, const int64_t *sizes, asc_tensor *out)
 {
+    for (int i = 0; out && i < n; i++) {
+        out[i] = asc_null();
+    }
+    asc_status status = ASC_NEED(ctx, "tensor_split: sizes out", asc_unless_empty(sizes, n), asc_unless_empty(out, n));
+    if (status || (status = asc_need_tensor(ctx, x, "tensor_split", "x"))) {
+        return status;
+    }
     int64_t length = asc_size(x, dim), at = 0, end = 0;
     for (int i = 0; i < n; i++) {
-        out[i] = asc_null();
         bool fits = sizes[i] >= 0 && sizes[i] <= length - end;
         end = fits && end >= 0 ? end + sizes[i] : -1;
     }
-    if (asc_is_valid(x) && end != length) {
+    if (end != length) {
         return asc_fail(ctx, ASC_ERR_ARG, "split: the sizes do not add up to dimension %d of x, %lld", dim,
                         (long long)length);
     }

@@ -194,6 +194,9 @@ static shape_attrs shape_of(int ndim, const int64_t *shape)
 
 asc_tensor asc_reshape(asc_ctx *ctx, asc_tensor x, int ndim, const int64_t *shape)
 {
+    if (ASC_NEED(ctx, "reshape: shape", asc_unless_empty(shape, ndim))) {
+        return asc_null();
+    }
     shape_attrs a = shape_of(ndim, shape);
     return asc_apply1(ctx, &asc_op_reshape, &x, 1, &a);
 }
@@ -292,6 +295,9 @@ const asc_op asc_op_permute = {
 
 asc_tensor asc_permute(asc_ctx *ctx, asc_tensor x, int ndim, const int *order)
 {
+    if (ASC_NEED(ctx, "permute: order", asc_unless_empty(order, ndim))) {
+        return asc_null();
+    }
     permute_attrs a = {.ndim = ndim};
     for (int d = 0; d < ndim && d < ASC_MAX_DIMS; d++) {
         a.order[d] = order[d];
@@ -448,6 +454,9 @@ const asc_op asc_op_expand = {
 
 asc_tensor asc_expand(asc_ctx *ctx, asc_tensor x, int ndim, const int64_t *shape)
 {
+    if (ASC_NEED(ctx, "expand: shape", asc_unless_empty(shape, ndim))) {
+        return asc_null();
+    }
     shape_attrs a = shape_of(ndim, shape);
     return asc_apply1(ctx, &asc_op_expand, &x, 1, &a);
 }

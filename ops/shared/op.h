@@ -8,6 +8,7 @@
 #include "kernels/kernels.h"
 #include "tensor/blas.h"
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 
 /* Tables of samples leave out the fields that are 0; gcc takes that from designated initialisers without a word. */
 #ifdef __clang__

@@ -103,6 +103,8 @@ START_TEST(names_what_is_no_data_set)
         expect_error_with(ASC_ERR_ARG, "expected builtin[:WORDS[:SEED]] with 1 … 1000000000 words");
     }
     ck_assert_ptr_null(asc_dataset_open(ctx, NULL));
+    expect_error(ASC_ERR_ARG, "dataset_open: spec is NULL");
+    ck_assert_ptr_null(asc_dataset_open(ctx, ""));
     expect_error_with(ASC_ERR_ARG, "nothing was given");
     ck_assert_ptr_null(asc_dataset_open(ctx, "/nonexistent/data"));
     expect_error_with(ASC_ERR_IO, "/nonexistent/data: can't open");

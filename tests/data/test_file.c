@@ -93,9 +93,9 @@ START_TEST(atomic_refuses_what_it_cannot_write)
 {
     name_files();
     ck_assert_int_eq(asc_file_write_atomic(ctx, NULL, "x", 1), ASC_ERR_ARG);
-    expect_error_with(ASC_ERR_ARG, "no path");
+    expect_error_with(ASC_ERR_ARG, "path is NULL");
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, NULL, 1), ASC_ERR_ARG);
-    expect_error_with(ASC_ERR_ARG, "no bytes");
+    expect_error_with(ASC_ERR_ARG, "bytes is NULL");
     ck_assert_int_eq(asc_file_write_atomic(ctx, "/nonexistent/f", "x", 1), ASC_ERR_IO);
     expect_error_with(ASC_ERR_IO, "/nonexistent/f: can't write: No such file or directory");
     ck_assert_int_eq(mkdir(path, 0777), 0); /* the rename fails */

@@ -193,9 +193,11 @@ START_TEST(wrong_arguments_are_named)
         ck_assert_int_ne(access(path, F_OK), 0);
     }
     ck_assert_int_eq(asc_npz_write(ctx, NULL, NULL, 0), ASC_ERR_ARG);
-    expect_error_with(ASC_ERR_ARG, "expected a path");
+    expect_error_with(ASC_ERR_ARG, "path is NULL");
     ck_assert_int_eq(asc_npz_write(ctx, path, NULL, 2), ASC_ERR_ARG);
-    expect_error_with(ASC_ERR_ARG, "got 2 arrays");
+    expect_error_with(ASC_ERR_ARG, "arrays is NULL");
+    ck_assert_int_eq(asc_npz_write(ctx, path, NULL, -1), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "got -1 arrays");
     ck_assert_int_eq(asc_npz_write(ctx, in_folder("none/x.npz"), NULL, 0), ASC_ERR_IO);
     expect_error_with(ASC_ERR_IO, "none/x.npz");
 }

@@ -75,11 +75,11 @@ END_TEST
 START_TEST(names_what_cannot_be_opened)
 {
     ck_assert_ptr_null(asc_text_open(ctx, NULL, 0));
-    expect_error_with(ASC_ERR_ARG, "no path");
+    expect_error_with(ASC_ERR_ARG, "path is NULL");
     ck_assert_ptr_null(asc_text_open(ctx, "x", 64));
     expect_error_with(ASC_ERR_ARG, "flags");
     ck_assert_ptr_null(asc_text_open_memory(ctx, "memory", NULL, 1, 0));
-    expect_error_with(ASC_ERR_ARG, "no data");
+    expect_error_with(ASC_ERR_ARG, "data is NULL");
     ck_assert_ptr_null(asc_text_open(ctx, "/nonexistent/text", 0));
     expect_error_with(ASC_ERR_IO, "/nonexistent/text: can't open: No such file or directory");
     ck_assert_ptr_null(asc_text_open(ctx, folder, 0));

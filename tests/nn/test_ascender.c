@@ -251,8 +251,10 @@ START_TEST(the_objective_adds_the_auxiliary_losses)
     ck_assert_double_eq_tol(loss, plain, 1e-12);
     ck_assert_double_eq_tol(objective, plain + aux, 1e-10);
     ck_assert_double_gt(fabs(aux), 1e-3);
-    ck_assert_int_eq(asc_lm_inspect(lm, x, 2, NULL), ASC_ERR_ARG);
+    asc_params *parts = asc_params_new(ctx);
+    ck_assert_int_eq(asc_lm_inspect(lm, x, 2, parts), ASC_ERR_ARG);
     ck_assert_str_eq(asc_error_message(ctx), "lm_inspect: layer is 2, expected 0 to 1");
+    asc_params_free(parts);
     asc_lm_free(lm);
 }
 END_TEST

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "tensor/need.h"
 #include "train/trainer.h"
 
 enum { WARM_UP = 2 };
@@ -184,6 +185,10 @@ static asc_status run(const asc_stepper *s, const asc_settings *settings, int64_
 asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps,
                            asc_bench_result *result)
 {
+    asc_status status = ASC_NEED(ctx, "bench_train: settings result", settings, result);
+    if (status) {
+        return status;
+    }
     if (asc_error(ctx)) {
         return asc_error(ctx); /* of what made the settings */
     }
@@ -211,6 +216,9 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
 
 double asc_bench_sgemm(asc_ctx *ctx, const asc_settings *settings)
 {
+    if (ASC_NEED(ctx, "bench_sgemm: settings", settings)) {
+        return 0;
+    }
     int64_t D = asc_bench_whole(settings, "d_model");
     int64_t tokens = settings->values.batch * asc_bench_whole(settings, "block");
     double square = asc_gemm_speed(ctx, 1024, 1024, 1024);

@@ -1,6 +1,7 @@
 /* train/measure/bench_generate.c: the time of the next token, far into a sequence. */
 #include <math.h>
 
+#include "tensor/need.h"
 #include "train/measure/bench.h"
 #include "train/trainer.h"
 
@@ -67,6 +68,10 @@ static asc_lm_cache *open_cache(asc_lm *lm, int64_t end)
 asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, const int64_t *positions,
                               int n, int64_t steps, double *ms)
 {
+    asc_status status = ASC_NEED(ctx, "bench_generate: settings positions ms", settings, positions, ms);
+    if (status) {
+        return status;
+    }
     if (asc_error(ctx)) {
         return asc_error(ctx); /* of what made the settings */
     }
@@ -78,7 +83,7 @@ asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_
     writer w = {.ctx = ctx, .vocab = vocab, .cache = lm ? open_cache(lm, positions[n - 1] + steps) : NULL};
     size_t bytes = (size_t)steps * sizeof(double);
     double *times = w.cache ? asc_alloc(ctx, bytes) : NULL;
-    asc_status status = asc_error(ctx);
+    status = asc_error(ctx);
     for (int i = 0; i < n && !status; i++) {
         status = positions[i] < (i ? positions[i - 1] : 0)
                      ? asc_fail(ctx, ASC_ERR_ARG, "positions: got %lld, expected numbers that rise from 0",

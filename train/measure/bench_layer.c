@@ -1,6 +1,7 @@
 /* train/measure/bench_layer.c: the speed and memory of one mixing layer alone, on random numbers. */
 #include <string.h>
 
+#include "tensor/need.h"
 #include "train/measure/bench.h"
 #include "train/trainer.h"
 
@@ -81,6 +82,10 @@ static asc_status time_runs(const bench *b, int64_t steps, double *times)
 asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps,
                            asc_bench_layer_result *result)
 {
+    asc_status status = ASC_NEED(ctx, "bench_layer: settings result", settings, result);
+    if (status) {
+        return status;
+    }
     if (asc_error(ctx)) {
         return asc_error(ctx); /* of what made the settings */
     }

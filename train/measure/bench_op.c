@@ -4,6 +4,7 @@
 
 #include "check/sample.h"
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 #include "train/measure/bench.h"
 
 enum { WARM_UP = 2, LEAST_RUNS = 3, MOST_RUNS = 500 };
@@ -127,6 +128,10 @@ static asc_bench_pass sum_up(passes *p, const asc_bench_limits *limits)
 asc_status asc_bench_op(asc_ctx *ctx, const asc_op *op, double seconds, const asc_bench_limits *limits,
                         asc_bench_op_result *result)
 {
+    asc_status status = ASC_NEED(ctx, "bench_op: op limits result", op, limits, result);
+    if (status) {
+        return status;
+    }
     if (!op->bench || (op->attrs_size && !op->bench->attrs)) {
         return asc_fail(ctx, ASC_ERR_ARG, "%s: its descriptor has no call to time%s", op->name,
                         op->bench ? ": `bench` is without attributes" : " (`bench`)");
@@ -134,7 +139,7 @@ asc_status asc_bench_op(asc_ctx *ctx, const asc_op *op, double seconds, const as
     bench b = {.ctx = ctx, .op = op};
     bool recording = asc_set_recording(ctx, true);
     asc_scope_begin(ctx);
-    asc_status status = run_all(&b, seconds);
+    status = run_all(&b, seconds);
     asc_scope_end(ctx);
     asc_set_recording(ctx, recording);
     if (!status) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 #include "train/measure/parity.h"
 
 /* ---- the report ---- */
@@ -244,14 +245,15 @@ static void name_case(asc_parity_report *report, const char *path)
 
 asc_status asc_parity_replay(asc_ctx *ctx, const char *path, asc_parity_report *report)
 {
-    if (!ctx || !path || !report) {
-        return ctx ? asc_fail(ctx, ASC_ERR_ARG, "parity: %s is NULL", path ? "report" : "path") : ASC_ERR_ARG;
+    asc_status status = ASC_NEED(ctx, "parity_replay: path report", path, report);
+    if (status) {
+        return status;
     }
     *report = (asc_parity_report){.passed = true};
     name_case(report, path);
     asc_safetensors *file = asc_error(ctx) ? NULL : asc_safetensors_open(ctx, path);
     asc_replay r = {.ctx = ctx, .file = file, .report = report};
-    asc_status status = file ? replay_file(&r, path) : asc_error(ctx);
+    status = file ? replay_file(&r, path) : asc_error(ctx);
     asc_safetensors_close(file);
     report->passed &= !status;
     return status;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 
 /* ---- rows ---- */
 
@@ -141,7 +142,7 @@ static void see(void *user, const asc_event *event)
 
 asc_profile *asc_profile_new(asc_ctx *ctx, int64_t traced_steps)
 {
-    if (asc_error(ctx)) {
+    if (!ctx || asc_error(ctx)) {
         return NULL;
     }
     if (traced_steps < 0) {
@@ -185,6 +186,9 @@ void asc_profile_free(asc_profile *p)
 
 asc_profile_total asc_profile_sum(const asc_profile *p)
 {
+    if (!p) {
+        return (asc_profile_total){0};
+    }
     asc_profile_total total = p->total;
     total.seconds = (isnan(p->stop_s) ? asc_clock() : p->stop_s) - p->start_s;
     return total;
@@ -199,6 +203,12 @@ static int compare(const void *a, const void *b)
 
 int asc_profile_rows(asc_profile *p, asc_profile_table table, const asc_profile_row **rows)
 {
+    if (rows) {
+        *rows = NULL;
+    }
+    if (!p || ASC_NEED(p->ctx, "profile_rows: rows", rows)) {
+        return 0;
+    }
     asc_rows *r = table == ASC_PROFILE_PHASES ? &p->phases : table == ASC_PROFILE_PARTS ? &p->parts : &p->ops;
     qsort(r->row, (size_t)r->n, sizeof *r->row, compare);
     *rows = r->row;

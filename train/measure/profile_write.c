@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "data/file.h"
+#include "tensor/need.h"
 #include "train/measure/profile.h"
 
 static void put(asc_file *file, const char *format, ...) ASC_PRINTF(2, 3);
@@ -112,6 +113,10 @@ static void put_table(asc_file *file, asc_profile *p, asc_profile_table table, c
 
 asc_status asc_profile_write(asc_profile *p, const char *path, double sgemm)
 {
+    asc_status status = ASC_NEED(p ? p->ctx : NULL, "profile_write: path", path);
+    if (status) {
+        return status;
+    }
     asc_file file;
     asc_profile_total sum = asc_profile_sum(p);
     asc_file_begin(&file, p->ctx, path);

@@ -1,0 +1,44 @@
+/* tensor/need.c: the errors of arguments that are NULL. */
+#include "tensor/need.h"
+
+#include <string.h>
+
+#include "tensor/ctx.h"
+
+asc_status asc_need(asc_ctx *ctx, const char *names, int n, const void *const *given)
+{
+    int missing = 0;
+    while (missing < n && given[missing]) {
+        missing++;
+    }
+    if (!ctx || missing == n) {
+        return ctx ? ASC_OK : ASC_ERR_ARG;
+    }
+    int function = (int)strcspn(names, " ");
+    const char *name = names + function;
+    for (int i = 0; i < missing; i++) {
+        name += 1 + strcspn(name + 1, " ");
+    }
+    asc_fail(ctx, ASC_ERR_ARG, "%.*s%.*s is NULL", function, names, 1 + (int)strcspn(name + 1, " "), name);
+    return ctx->status;
+}
+
+asc_status asc_need_one(asc_ctx *ctx, const char *function, const char *argument, const void *given)
+{
+    if (!ctx || given) {
+        return ctx ? ASC_OK : ASC_ERR_ARG;
+    }
+    asc_fail(ctx, ASC_ERR_ARG, "%s: %s is NULL", function, argument);
+    return ctx->status;
+}
+
+asc_status asc_need_tensor(asc_ctx *ctx, asc_tensor given, const char *function, const char *argument)
+{
+    if (!ctx || asc_node_of(given)) {
+        return ctx ? ASC_OK : ASC_ERR_ARG;
+    }
+    bool null = asc_is_null(given);
+    asc_fail(ctx, null ? ASC_ERR_ARG : ASC_ERR_STATE, "%s: %s is %s", function, argument,
+             null ? "null" : "a tensor that is gone");
+    return ctx->status;
+}
