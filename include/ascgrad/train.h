@@ -189,8 +189,8 @@ typedef struct asc_sampling {
 ASC_API int64_t asc_sample_token(asc_ctx *ctx, asc_tensor logits, const asc_sampling *sampling, uint64_t draw);
 
 /* Continues `prompt` (n >= 0 tokens) by `count` tokens, each given to `token` as it comes; false ends it. A model that
- * streams (asc_lm_streams) remembers all of it. Of others, when the cache of asc_lm_block tokens is full, the newest half
- * is kept. An empty prompt starts from the end of a line, or
+ * streams (asc_lm_streams) remembers all of it. Of others, when the cache of asc_lm_block tokens is full, the newest
+ * half is kept. An empty prompt starts from the end of a line, or
  * from token 0. ASC_ERR_ARG; ASC_ERR_NONFINITE; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *prompt, int64_t n, int64_t count,
                                 const asc_sampling *sampling, bool (*token)(void *user, int32_t id), void *user);

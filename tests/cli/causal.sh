@@ -6,7 +6,8 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 
 mkdir data other
-awk 'BEGIN { for (i = 0; i < 6000; i++) { s = (s * 7 + i % 13) % 97; printf "w%d%s", s, i % 11 == 10 ? "\n" : " " } }' >text
+awk 'BEGIN { for (i = 0; i < 6000; i++) { s = (s * 7 + i % 13) % 97
+    printf "w%d%s", s, i % 11 == 10 ? "\n" : " " } }' >text
 head -n 480 text >data/train.txt
 tail -n 65 text >data/valid.txt
 cut=40 # lines that stay; what follows is written backwards

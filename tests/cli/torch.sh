@@ -12,13 +12,15 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 
 # words that follow one another by a rule, so that there is something to learn
-awk 'BEGIN { for (i = 0; i < 4000; i++) { s = (s * 7 + i % 13) % 97; printf "w%d%s", s, i % 11 == 10 ? "\n" : " " } }' >text.txt
+awk 'BEGIN { for (i = 0; i < 4000; i++) { s = (s * 7 + i % 13) % 97
+    printf "w%d%s", s, i % 11 == 10 ? "\n" : " " } }' >text.txt
 mkdir data
 head -n 300 text.txt >data/train.txt
 tail -n 64 text.txt >data/valid.txt
 
-for model in "--positions none" "--positions rotary --pos-emb false --block-norm pre" "--positions alibi --pos-emb false" \
-    "--model grassmann" "--model grassmann --set memory=true --set learned=true --set groups=2 --set scale=rms --dtype f64" \
+for model in "--positions none" "--positions rotary --pos-emb false --block-norm pre" \
+    "--positions alibi --pos-emb false" "--model grassmann" \
+    "--model grassmann --set memory=true --set learned=true --set groups=2 --set scale=rms --dtype f64" \
     "--mixing grassmann,transformer --block-norm pre --set offsets=lags" "--mixing transformer,grassmann"; do
     rm -rf run
     # shellcheck disable=SC2086  # a list of options
