@@ -4,10 +4,12 @@ set -u
 cd "${abs_top_srcdir:-$(dirname "$0")/../..}" || exit 99
 LC_ALL=C
 export LC_ALL
+. tests/house/folders.sh
 
 # A source that is made of another one in a build inside of the tree says nothing new.
 sources() {
-    find autograd check data examples include kernels m4 nn ops optim tensor tests tools train doc -type f \
+    # shellcheck disable=SC2086  # one word each
+    find include $library tools tests examples doc m4 -type f \
         \( -name '*.[ch]' -o -name '*.cc' -o -name '*.sh' -o -name '*.awk' -o -name '*.py' -o -name 'asc_*.m4' \
         -o -name Makefile.inc \) ! -name '*.f64.h' ! -path tools/exports.c
     ls Makefile.am configure.ac quickstart autogen.sh .ci/run 2>/dev/null
