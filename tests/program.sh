@@ -51,6 +51,15 @@ field() {
     sed -n 's/.*"'"$1"'": *\([-+0-9.e]*\).*/\1/p'
 }
 
+# json CONDITION: python3 finds that the object in the file out, d, fulfils it; without python3 nothing is asked.
+json() {
+    command -v python3 >/dev/null || return 0
+    python3 -c "
+import json, sys
+d = json.load(open('out'))
+sys.exit(not ($1))" || { fail "not so: $1"; head -c 2000 out; }
+}
+
 # timeless RUN: its metrics without the times.
 timeless() {
     sed 's/"tokens_per_s": [^,]*, "elapsed_s": [^,}]*//' "$1/metrics.jsonl"
