@@ -4,6 +4,7 @@ compiler=$1
 command -v "$compiler" >/dev/null || { echo "skipped: no $compiler"; exit 77; }
 build=$(mktemp -d) || exit 99
 trap 'rm -rf "$build"' EXIT
+trap 'exit 1' INT TERM
 cd "$build" || exit 99
 jobs=$(getconf _NPROCESSORS_ONLN)
 "$abs_top_srcdir/configure" -q --disable-shared CC="$compiler" || exit 1
