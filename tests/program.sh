@@ -73,5 +73,15 @@ same_run() {
     cmp -s metrics.1 metrics.2 || { fail "metrics of $1 and $2 differ:"; diff metrics.1 metrics.2 | head; }
 }
 
+# ruled_text WORDS: words that follow one another by a rule, so that there is something to learn; eleven a line.
+ruled_text() {
+    awk -v words="$1" 'BEGIN {
+        for (i = 0; i < words; i++) {
+            s = (s * 7 + i % 13) % 97
+            printf "w%d%s", s, i % 11 == 10 ? "\n" : " "
+        }
+    }'
+}
+
 # Some settings that take no time.
 tiny='--preset tiny --data builtin:8000 --tokenizer word'
