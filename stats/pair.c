@@ -83,7 +83,8 @@ static double largest(const double *x, int64_t n)
     return most;
 }
 
-/* Differences of decimals that are all the same have a deviation of some rounding errors of the scores: no deviation. */
+/* Differences of decimals that are all the same have a deviation of some rounding errors of the scores: no
+ * deviation. */
 static double effect(double difference, double variance, double scale)
 {
     double deviation = sqrt(variance);

@@ -1,5 +1,6 @@
 # shellcheck shell=sh
 # Sourced by the scripts beside it: the folders of the library, and their order.
+# shellcheck disable=SC2034  # those that source it use it
 library='tensor kernels autograd check ops nn optim data stats train'
 
 # allowed FILE: the folders that what a file includes or links with may come from, public headers apart.
