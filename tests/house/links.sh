@@ -35,9 +35,6 @@ tensor/ctx tensor/blas
 tensor/ctx tensor/node
 tensor/ctx tensor/storage
 tensor/ctx tensor/threads
-tensor/threads tensor/speed
-train/measure/parity_layer train/measure/parity
-train/measure/parity_run train/measure/parity
 train/settings train/settings_model
 EXCEPTIONS
 }
