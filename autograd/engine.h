@@ -109,7 +109,8 @@ void asc_record_free(asc_ctx *ctx, asc_record *r);
 /* backward.c */
 /* Makes the storage of a leaf's gradient, unless it is there. */
 asc_status asc_leaf_grad(asc_node *leaf);
-/* Where the gradient of variable v goes, made if it has to be; *fresh: nothing is there yet. NULL with the error set. */
+/* Where the gradient of variable v goes, made if it has to be; *fresh: nothing is there yet. NULL with the error
+ * set. */
 void *asc_grad_target(asc_ctx *ctx, asc_var *v, bool *fresh);
 /* Walks the records last … first in reverse and adds to the gradients of what they depend on, unless `status` is a
  * failure already: then gradients only go. Returns the first failure. */

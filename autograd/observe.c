@@ -1,8 +1,8 @@
 /* autograd/observe.c: telling an observer what runs: every call of an op, forward and backward, and every span.
  *
  * Products of a backward call: a product y = a b has da = dy bᵀ and db = aᵀ dy, each as large as itself. So the
- * forward's count twice, but once where there are several factors (inputs of two dimensions or more) and only one's gradient is
- * asked for. An op that is ASC_OP_EAGER has done them in its forward call. */
+ * forward's count twice, but once where there are several factors (inputs of two dimensions or more) and only one's
+ * gradient is asked for. An op that is ASC_OP_EAGER has done them in its forward call. */
 #include <math.h>
 
 #include "autograd/engine.h"

@@ -5,8 +5,8 @@
  * random numbers begin, and what else it read, with versions. The backward pass runs the function again with its calls
  * recorded at the tape's end, hands the results' gradients to what it made this time, walks these records back, and
  * takes them off the tape. In the second run the inputs stand for the variables of the tensors that were given, and
- * parameters are the leaves that they are. So whatever is added to a gradient is added in the same order as if the calls
- * had been recorded in the first place: the same bits. */
+ * parameters are the leaves that they are. So whatever is added to a gradient is added in the same order as if the
+ * calls had been recorded in the first place: the same bits. */
 #include <string.h>
 
 #include "autograd/engine.h"

@@ -39,7 +39,7 @@ typedef struct asc_check {
     asc_check_inputs inputs;           /* contiguous; reals in f64, of values that f32 holds too */
     double step[ASC_MAX_IN];           /* the largest that keeps off kinks and inside the domain; a power of 2 */
     uint32_t leaves;                   /* bit i: gradients are taken of input i */
-    uint32_t suspects;                 /* bit i: input i is compared with differences; the others are known to be right */
+    uint32_t suspects;                 /* bit i: input i is compared with differences; the others are right */
     int64_t grad_at[ASC_MAX_IN + 1];   /* where the inputs' gradients start in a result */
 
     asc_array out[ASC_MAX_OUT];        /* dtype and shape */

@@ -30,7 +30,8 @@ enum {
 #define CANCELS 1e-6
 /* Above this fraction of the largest gradient an error estimate says that the differences did not settle. */
 #define SETTLED 1e-4
-/* A kink is a jump of the derivative by more than this fraction of the largest gradient, and this multiple of its error. */
+/* A kink is a jump of the derivative by more than this fraction of the largest gradient, and this multiple of its
+ * error. */
 #define KINK 1e-6
 #define KINK_MULTIPLE 8
 

@@ -5,8 +5,8 @@
 #include "check/gradcheck.h"
 #include "check/sample.h"
 
-/* Streams of random numbers: of a sample's inputs, from COTANGENT on of its outputs, from REDRAWN on of its inputs' other
- * values. */
+/* Streams of random numbers: of a sample's inputs, from COTANGENT on of its outputs, from REDRAWN on of its inputs'
+ * other values. */
 enum { STREAMS = 64, COTANGENT = 24, REDRAWN = 32 };
 
 static asc_draws draws_of(const asc_check *c, int number)

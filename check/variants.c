@@ -8,8 +8,8 @@
 
 /* Elements of the largest input that any op has reason to cut in several pieces. */
 #define LARGE 34000
-/* A sixteenth of it may take this many operations and give this many outputs, so that the whole is quick even where they
- * grow with the square. */
+/* A sixteenth of it may take this many operations and give this many outputs, so that the whole is quick even where
+ * they grow with the square. */
 #define TRIAL (LARGE / 16)
 #define TRIAL_FLOPS 1e6
 #define TRIAL_OUTPUTS (20 * TRIAL)

@@ -1,7 +1,8 @@
-"""What PyTorch's gradcheck says of seven mutants of three ops. Prints a table; needs torch. doc/gradcheck.md has the result.
+"""What PyTorch's gradcheck says of seven mutants of three ops. Prints a table; needs torch. doc/gradcheck.md has the
+result.
 
-The mutants are those of ascgrad/check.h. Each op is an autograd.Function around PyTorch's own forward and gradient, so that
-only what a mutant changes can be found. "overwritten in place of accumulated" has no place in a Function, which
+The mutants are those of ascgrad/check.h. Each op is an autograd.Function around PyTorch's own forward and gradient, so
+that only what a mutant changes can be found. "overwritten in place of accumulated" has no place in a Function, which
 returns gradients: it is a hook of the leaf that throws away what .grad held."""
 import torch
 from torch.autograd import Function, gradcheck

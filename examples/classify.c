@@ -27,7 +27,8 @@ static asc_tensor linear(asc_ctx *ctx, asc_params *params, const char *name, int
     char text[2][32];
     snprintf(text[0], sizeof text[0], "%s.weight", name);
     snprintf(text[1], sizeof text[1], "%s.bias", name);
-    asc_tensor w = asc_normal(ctx, ASC_F32, 0, 1 / sqrt((double)in), 7, (uint64_t)asc_params_count(params), ASC_SHAPE(out, in));
+    asc_tensor w = asc_normal(ctx, ASC_F32, 0, 1 / sqrt((double)in), 7, (uint64_t)asc_params_count(params),
+                              ASC_SHAPE(out, in));
     *bias = asc_zeros(ctx, ASC_F32, ASC_SHAPE(out));
     asc_require_grad(w, true);
     asc_require_grad(*bias, true);
@@ -40,7 +41,8 @@ int main(void)
 {
     asc_ctx *ctx = asc_ctx_new(NULL);
     asc_params *params = asc_params_new(ctx);
-    asc_tensor b[3], w[3] = {linear(ctx, params, "fc1", HIDDEN, 2, &b[0]), linear(ctx, params, "fc2", HIDDEN, HIDDEN, &b[1]),
+    asc_tensor b[3], w[3] = {linear(ctx, params, "fc1", HIDDEN, 2, &b[0]),
+                             linear(ctx, params, "fc2", HIDDEN, HIDDEN, &b[1]),
                              linear(ctx, params, "fc3", 2, HIDDEN, &b[2])};
     asc_optim *optim = asc_adamw_new(ctx, params, &(asc_adamw_options){.weight_decay = 1e-3});
     make_spirals();
@@ -50,7 +52,8 @@ int main(void)
         int64_t n = last ? POINTS : BATCH, from = last ? 0 : (int64_t)step * BATCH % POINTS;
         asc_scope_begin(ctx);
         asc_set_recording(ctx, !last);
-        asc_tensor h = asc_from(ctx, ASC_F32, x[from], ASC_SHAPE(n, 2)), y = asc_from(ctx, ASC_I64, label + from, ASC_SHAPE(n));
+        asc_tensor h = asc_from(ctx, ASC_F32, x[from], ASC_SHAPE(n, 2));
+        asc_tensor y = asc_from(ctx, ASC_I64, label + from, ASC_SHAPE(n));
         h = asc_tanh(ctx, asc_linear(ctx, h, w[0], b[0]));
         h = asc_tanh(ctx, asc_linear(ctx, h, w[1], b[1]));
         asc_tensor logits = asc_linear(ctx, h, w[2], b[2]), loss = asc_cross_entropy(ctx, logits, y, -1, NULL);

@@ -9,7 +9,8 @@
 enum { POINTS = 64, HIDDEN = 32, STEPS = 500 };
 
 /* A parameter of the list; it belongs to the context, as it is made outside of any scope. */
-static asc_tensor parameter(asc_ctx *ctx, asc_params *params, const char *name, double deviation, int64_t out, int64_t in)
+static asc_tensor parameter(asc_ctx *ctx, asc_params *params, const char *name, double deviation, int64_t out,
+                            int64_t in)
 {
     asc_tensor t = asc_normal(ctx, ASC_F32, 0, deviation, 1, (uint64_t)asc_params_count(params), in ? 2 : 1,
                               (int64_t[]){out, in});
@@ -22,8 +23,10 @@ int main(void)
 {
     asc_ctx *ctx = asc_ctx_new(NULL);
     asc_params *params = asc_params_new(ctx);
-    asc_tensor w1 = parameter(ctx, params, "fc1.weight", 2, HIDDEN, 1), b1 = parameter(ctx, params, "fc1.bias", 1, HIDDEN, 0);
-    asc_tensor w2 = parameter(ctx, params, "fc2.weight", .1, 1, HIDDEN), b2 = parameter(ctx, params, "fc2.bias", 0, 1, 0);
+    asc_tensor w1 = parameter(ctx, params, "fc1.weight", 2, HIDDEN, 1);
+    asc_tensor b1 = parameter(ctx, params, "fc1.bias", 1, HIDDEN, 0);
+    asc_tensor w2 = parameter(ctx, params, "fc2.weight", .1, 1, HIDDEN);
+    asc_tensor b2 = parameter(ctx, params, "fc2.bias", 0, 1, 0);
     asc_optim *optim = asc_adamw_new(ctx, params, NULL);
 
     float x[POINTS], y[POINTS];

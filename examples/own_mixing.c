@@ -1,5 +1,5 @@
-/* examples/own_mixing.c: a language model with a mixing layer of one's own, on the built-in corpus: each position sees an
- * exponentially weighted past, m_t = Σ_{j<=t} a^(t-j) W x_j, through a gate.
+/* examples/own_mixing.c: a language model with a mixing layer of one's own, on the built-in corpus: each position sees
+ * an exponentially weighted past, m_t = Σ_{j<=t} a^(t-j) W x_j, through a gate.
  *
  *   cc own_mixing.c $(pkg-config --cflags --libs ascgrad) -lm && ./a.out */
 #include <math.h>
@@ -19,7 +19,8 @@ static asc_tensor param(const char *name, int layer, int64_t out, int64_t in)
     snprintf(full, sizeof full, "%d.%s", layer, name);
     asc_tensor t = asc_params_find(params, full);
     if (asc_is_null(t)) {
-        t = asc_normal(ctx, ASC_F32, 0, 1 / sqrt((double)in), 3, (uint64_t)asc_params_count(params), ASC_SHAPE(out, in));
+        t = asc_normal(ctx, ASC_F32, 0, 1 / sqrt((double)in), 3, (uint64_t)asc_params_count(params),
+                       ASC_SHAPE(out, in));
         asc_require_grad(t, true);
         asc_params_add(params, full, t, true);
     }

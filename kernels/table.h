@@ -114,8 +114,8 @@ typedef struct asc_kernel_table_f32 {
                         const float *f, int64_t steps, int64_t n, int64_t ld, bool fresh_z, bool fresh_a);
 
     /* the part that ASCender attention uses; see kernels/ascender.h. Products of vectors
- * in pairs: the rows of A, [rows, k], ld_a apart, with columns of a transposed B, [k, n], ld_b apart, from which up to 128
- * bytes past column n - 1 may be read. Every element is one sum over k in rising order, wherever it stands. */
+ * in pairs: the rows of A, [rows, k], ld_a apart, with columns of a transposed B, [k, n], ld_b apart, from which up to
+ * 128 bytes past column n - 1 may be read. Every element is one sum over k in rising order, wherever it stands. */
     /* P_ij = scale Σ_m A_im B_mj */
     void (*pair_dots)(float *P, int64_t ld_p, float scale, const float *A, int64_t ld_a, const float *B, int64_t ld_b,
                       int64_t rows, int64_t n, int64_t k);

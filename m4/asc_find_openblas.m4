@@ -20,6 +20,7 @@ AC_DEFUN([ASC_FIND_OPENBLAS], [
         LIBS=$asc_saved_LIBS
         AC_MSG_RESULT([${openblas_from:-no}])
         AS_IF([test -z "$openblas_from"],
-            [AC_MSG_ERROR([OpenBLAS was not found: install its development package, or set OPENBLAS_CFLAGS and OPENBLAS_LIBS])])
+            [AC_MSG_ERROR(m4_normalize([OpenBLAS was not found: install its development package,
+                or set OPENBLAS_CFLAGS and OPENBLAS_LIBS]))])
     ])
 ])

@@ -81,8 +81,8 @@ static asc_status compose(const asc_layer *l, const asc_ascender_inputs *in, asc
                          : asc_ascender_composed(l->ctx, in, &t->options, p);
 }
 
-/* What does nothing gets no gradient, rather than one of 0: slopes where there are no gates, and the background variant's
- * features, which only choose neighbours. */
+/* What does nothing gets no gradient, rather than one of 0: slopes where there are no gates, and the background
+ * variant's features, which only choose neighbours. */
 static asc_ascender_inputs without_idle(const asc_layer *l, const asc_ascender_inputs *given)
 {
     const asc_ascender_layer *t = l->self;
@@ -189,8 +189,8 @@ static const char *what_looks_ahead(const asc_layer *l)
 {
     const asc_ascender_options *o = &((const asc_ascender_layer *)l->self)->options;
     return !o->causal          ? "mask is full; look_ahead takes it all the same"
-           : o->all_statistics ? "stats is all, so that a row's statistics see the tokens after it; look_ahead takes it "
-                                 "all the same"
+           : o->all_statistics ? "stats is all, so that a row's statistics see the tokens after it; look_ahead takes "
+                                 "it all the same"
                                : NULL;
 }
 

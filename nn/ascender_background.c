@@ -28,8 +28,8 @@ static asc_tensor normalised(const background *b, asc_tensor x, asc_tensor set)
     return asc_row_norm(b->ctx, x, set, asc_ascender_eps, b->o->unbiased);
 }
 
-/* [j ∈ N(i) or i ∈ N(j)]. A query cannot be a neighbour of a position before it in a causal set, so where the queries are
- * not all positions N(i) alone decides. */
+/* [j ∈ N(i) or i ∈ N(j)]. A query cannot be a neighbour of a position before it in a causal set, so where the queries
+ * are not all positions N(i) alone decides. */
 static asc_tensor either(const background *b, asc_tensor near)
 {
     return b->N == b->M ? asc_maximum(b->ctx, near, asc_contiguous(b->ctx, asc_transpose(b->ctx, near, 2, 3))) : near;

@@ -45,8 +45,8 @@ asc_tensor asc_last_rows(asc_ctx *ctx, asc_tensor x, int64_t n);
 /* 1 where j is not the query's own position, else 0, (N, M). */
 asc_tensor asc_others(asc_ctx *ctx, asc_dtype dtype, int64_t N, int64_t M);
 
-/* The neighbours N(i) as 1 and 0, of the scores' dtype and shape (B, H, N, M): of those that `candidates` (u8, the first
- * two dimensions may be 1) allows, by score, or the given places. */
+/* The neighbours N(i) as 1 and 0, of the scores' dtype and shape (B, H, N, M): of those that `candidates` (u8, the
+ * first two dimensions may be 1) allows, by score, or the given places. */
 asc_tensor asc_neighbor_mask(asc_ctx *ctx, asc_tensor scores, asc_tensor candidates, asc_tensor given,
                              const asc_ascender_options *o);
 

@@ -84,7 +84,8 @@ const asc_scalar_info *asc_ascender_scalars(bool background)
 }
 
 /* What a positive factor for each row does is undone by the row normalisation after it, and where there is no gate its
- * slope does nothing; their gradients are rounding errors, of which Adam would make a random walk (spec.md §2.8, §5). */
+ * slope does nothing; their gradients are rounding errors, of which Adam would make a random walk (spec.md §2.8,
+ * §5). */
 static uint64_t inert_scalars(const asc_ascender_layer *t)
 {
     const uint64_t strengths = 1u << ASC_LAMBDA_ALIGN | 1u << ASC_LAMBDA_SEP | 1u << ASC_LAMBDA_COH | 1u << ASC_KAPPA;

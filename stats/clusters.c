@@ -1,5 +1,5 @@
-/* stats/clusters.c: how far two labellings of the same items agree. With n_ij items labelled i by one and j by the other,
- * a_i = Σ_j n_ij, b_j = Σ_i n_ij and H the entropy in nats,
+/* stats/clusters.c: how far two labellings of the same items agree. With n_ij items labelled i by one and j by the
+ * other, a_i = Σ_j n_ij, b_j = Σ_i n_ij and H the entropy in nats,
  *
  *   NMI = (H(a) + H(b) - H(n_ij)) / ((H(a) + H(b))/2)
  *   ARI = (Σ C(n_ij, 2) - E)/((Σ C(a_i, 2) + Σ C(b_j, 2))/2 - E),  E = Σ C(a_i, 2) Σ C(b_j, 2)/C(n, 2) */

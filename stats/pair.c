@@ -1,49 +1,10 @@
 /* stats/pair.c: two systems on the same items: means, deviations, effect sizes. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "stats/stats.h"
 #include "tensor/need.h"
-
-asc_status asc_stats_expect(asc_ctx *ctx, const char *function, const char *name, const double *x, int64_t n,
-                            int64_t least)
-{
-    asc_status status = asc_need_one(ctx, function, name, asc_unless_empty(x, n));
-    if (status) {
-        return status;
-    }
-    if (n < least || n > INT32_MAX) {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: %s has %lld values, expected %lld to %d", function, name, (long long)n,
-                        (long long)least, INT32_MAX);
-    }
-    for (int64_t i = 0; i < n; i++) {
-        if (!isfinite(x[i])) {
-            return asc_fail(ctx, ASC_ERR_ARG, "%s: %s[%lld] is %g, expected a finite number", function, name,
-                            (long long)i, x[i]);
-        }
-    }
-    return ASC_OK;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-void asc_stats_sort(double *x, int64_t n)
-{
-    qsort(x, (size_t)n, sizeof *x, compare);
-}
-
-double asc_stats_percentile(const double *x, int64_t n, double p)
-{
-    double at = p * (double)(n - 1);
-    int64_t i = (int64_t)at;
-    return i + 1 < n ? x[i] + (at - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
-}
 
 /* Relative to the first value, so that equal ones have the deviation 0 exactly. */
 static double mean_of(const double *x, int64_t n)
@@ -85,7 +46,8 @@ static double largest(const double *x, int64_t n)
     return most;
 }
 
-/* Differences of decimals that are all the same have a deviation of some rounding errors of the scores: no deviation. */
+/* Differences of decimals that are all the same have a deviation of some rounding errors of the scores: no
+ * deviation. */
 static double effect(double difference, double variance, double scale)
 {
     double deviation = sqrt(variance);

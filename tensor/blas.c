@@ -15,12 +15,12 @@
 /* What a build of OpenBLAS asks of those who call it from threads of their own.
  *
  * Built for POSIX threads: a count of threads for the process, to be set to 1.
- * Built for OpenMP: it asks the runtime at each call how many threads the calling thread may have, and for a thread that
- * OpenMP did not start that is OMP_NUM_THREADS or all processors, whatever was set elsewhere (num_cpu_avail in its
- * common_thread.h). So each product sets its thread's number, and puts the old one back, which is the host program's. The
- * runtime's functions are looked up, as the other builds have none.
- * Built without threads: its buffers are handed out without a lock, unless it was built with USE_LOCKING; two calls at a time
- * may get the same buffer, and wrong results. So they go one at a time. */
+ * Built for OpenMP: it asks the runtime at each call how many threads the calling thread may have, and for a thread
+ * that OpenMP did not start that is OMP_NUM_THREADS or all processors, whatever was set elsewhere (num_cpu_avail in its
+ * common_thread.h). So each product sets its thread's number, and puts the old one back, which is the host program's.
+ * The runtime's functions are looked up, as the other builds have none.
+ * Built without threads: its buffers are handed out without a lock, unless it was built with USE_LOCKING; two calls at
+ * a time may get the same buffer, and wrong results. So they go one at a time. */
 static struct {
     void (*set_omp)(int threads);
     int (*get_omp)(void);
@@ -202,7 +202,8 @@ asc_status asc_gemm_parallel(asc_ctx *ctx, const asc_gemm *g)
     tiling t = cut(g); /* tiles of C are below the BLAS's limit, the other numbers may be beyond it */
     if (g->lda > INT32_MAX || g->ldb > INT32_MAX || g->ldc > INT32_MAX || t.depth > INT32_MAX) {
         return asc_fail(ctx, ASC_ERR_ARG, "matrix product: rows of %lld, %lld and %lld elements, sums of %lld: "
-                        "expected at most %d", (long long)g->lda, (long long)g->ldb, (long long)g->ldc, (long long)g->k, INT32_MAX);
+                        "expected at most %d", (long long)g->lda, (long long)g->ldb, (long long)g->ldc, (long long)g->k,
+                        INT32_MAX);
     }
     asc_storage *partial = NULL;
     if (t.layers > 1) {

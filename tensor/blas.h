@@ -29,9 +29,9 @@ void asc_gemm_run(const asc_gemm *g);
  * for a leading dimension, or a k of a large C, over INT32_MAX; ASC_ERR_MEMORY. */
 asc_status asc_gemm_parallel(asc_ctx *ctx, const asc_gemm *g);
 
-/* How many threads of its own OpenBLAS may use for a product: in the whole process, or where it is built for OpenMP, for
- * the calling thread's products (on all other threads it stays 1). A context sets 1: products run on the thread that asks
- * for them. With another number their last bits differ. */
+/* How many threads of its own OpenBLAS may use for a product: in the whole process, or where it is built for OpenMP,
+ * for the calling thread's products (on all other threads it stays 1). A context sets 1: products run on the thread
+ * that asks for them. With another number their last bits differ. */
 void asc_blas_threads(int n);
 
 #endif

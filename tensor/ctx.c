@@ -33,8 +33,8 @@ static void tell_advice(const asc_options *o)
         o->message(o->message_user, text);
     }
     if (o->message && m.blas_serial) {
-        o->message(o->message_user, "OpenBLAS is built without threads: matrix products run one at a time; with a build for "
-                                    "POSIX threads or OpenMP they use all threads");
+        o->message(o->message_user, "OpenBLAS is built without threads: matrix products run one at a time; with a "
+                                    "build for POSIX threads or OpenMP they use all threads");
     }
     if (o->message && m.blas_advice) {
         snprintf(text, sizeof text, "OpenBLAS runs its kernels for %s, at about half this processor's speed; set "

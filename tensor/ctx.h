@@ -122,8 +122,8 @@ asc_status asc_workers_new(asc_ctx *ctx, int threads);
 void asc_workers_free(asc_ctx *ctx);
 /* From here on the threads' work is timed, or is not. */
 void asc_workers_watch(asc_ctx *ctx, bool watch);
-/* At time `now` of asc_clock: seconds that the threads have worked, all together, from a time of old. The thread that calls
- * always works, unless it waits for the others to finish a job. */
+/* At time `now` of asc_clock: seconds that the threads have worked, all together, from a time of old. The thread that
+ * calls always works, unless it waits for the others to finish a job. */
 double asc_work_seconds(const asc_ctx *ctx, double now);
 
 /* speed.c */

@@ -27,8 +27,8 @@ static bool read_line(const char *folder, const char *file, char line[LINE])
     return read;
 }
 
-/* A group's quota in processors, or infinity. Version 2: "QUOTA PERIOD", or "max PERIOD". Version 1: two files, and -1 is
- * no quota. */
+/* A group's quota in processors, or infinity. Version 2: "QUOTA PERIOD", or "max PERIOD". Version 1: two files, and -1
+ * is no quota. */
 static double group_quota(const char *folder, bool version_2)
 {
     char line[LINE], other[LINE];

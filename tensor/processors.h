@@ -8,8 +8,8 @@ int asc_processors(void);
 
 /* The control groups' part: the least quota of the process's groups and of those above them, in processors, rounded up:
  * a quota stops all threads of a group together, so that one thread too many waits with the others, while one too few
- * would leave time unused. `most` where there is no quota, or it is larger. Files are looked for below `root`, "" for the
- * machine's: /proc/self/cgroup, and groups where they are usually mounted (cgroups(7)). */
+ * would leave time unused. `most` where there is no quota, or it is larger. Files are looked for below `root`, "" for
+ * the machine's: /proc/self/cgroup, and groups where they are usually mounted (cgroups(7)). */
 int asc_processors_granted(const char *root, int most);
 
 #endif

@@ -1,18 +1,10 @@
-/* tensor/speed.c: the clock, and the machine's limits: the best that its matrix product and its memory reach. */
+/* tensor/speed.c: the machine's limits: the best that its matrix product and its memory reach. */
 #include <string.h>
-#include <time.h>
 
 #include "tensor/blas.h"
 #include "tensor/ctx.h"
 
 enum { RUNS = 5 };
-
-double asc_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The shortest of RUNS runs after one to warm up. */
 static double shortest(asc_ctx *ctx, const asc_gemm *g, bool own_threads)

@@ -114,8 +114,8 @@ asc_tensor asc_wrap(asc_ctx *ctx, asc_dtype dtype, void *data, int ndim, const i
         memcpy(a.stride, stride, (size_t)ndim * sizeof *stride);
     }
     if (!ok || !wrappable(&a, data)) {
-        asc_fail(ctx, ASC_ERR_ARG, "wrap: dtype %d, %d dimensions, data %p: expected a dtype, a shape, strides of at least "
-                 "0, and memory aligned to its elements", (int)dtype, ndim, data);
+        asc_fail(ctx, ASC_ERR_ARG, "wrap: dtype %d, %d dimensions, data %p: expected a dtype, a shape, strides of at "
+                 "least 0, and memory aligned to its elements", (int)dtype, ndim, data);
         return asc_null();
     }
     asc_storage *s = asc_storage_wrap(ctx, data, release, user);

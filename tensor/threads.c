@@ -1,7 +1,7 @@
 /* tensor/threads.c: a pool of threads per context, and the one way to run pieces on it.
  *
- * A job is open until its caller finds no piece left. Threads that come before join it, and the caller waits until they have
- * left; one that comes later, because the system woke it late, finds it closed and is waited for by nobody. */
+ * A job is open until its caller finds no piece left. Threads that come before join it, and the caller waits until they
+ * have left; one that comes later, because the system woke it late, finds it closed and is waited for by nobody. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,7 +12,8 @@
 
 enum { SPIN = 4000 }; /* looks for work before a thread sleeps: some tens of microseconds */
 
-/* asc_workers.crew: the job's number << 32, whether it is closed, and how many threads besides the caller's are in it. */
+/* asc_workers.crew: the job's number << 32, whether it is closed, and how many threads besides the caller's are in
+ * it. */
 #define CLOSED 0x80000000u
 #define INSIDE 0x7FFFFFFFu
 

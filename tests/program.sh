@@ -51,6 +51,15 @@ field() {
     sed -n 's/.*"'"$1"'": *\([-+0-9.e]*\).*/\1/p'
 }
 
+# json CONDITION: python3 finds that the object in the file out, d, fulfils it; without python3 nothing is asked.
+json() {
+    command -v python3 >/dev/null || return 0
+    python3 -c "
+import json, sys
+d = json.load(open('out'))
+sys.exit(not ($1))" || { fail "not so: $1"; head -c 2000 out; }
+}
+
 # timeless RUN: its metrics without the times.
 timeless() {
     sed 's/"tokens_per_s": [^,]*, "elapsed_s": [^,}]*//' "$1/metrics.jsonl"
@@ -62,6 +71,16 @@ same_run() {
     timeless "$1" >metrics.1
     timeless "$2" >metrics.2
     cmp -s metrics.1 metrics.2 || { fail "metrics of $1 and $2 differ:"; diff metrics.1 metrics.2 | head; }
+}
+
+# ruled_text WORDS: words that follow one another by a rule, so that there is something to learn; eleven a line.
+ruled_text() {
+    awk -v words="$1" 'BEGIN {
+        for (i = 0; i < words; i++) {
+            s = (s * 7 + i % 13) % 97
+            printf "w%d%s", s, i % 11 == 10 ? "\n" : " "
+        }
+    }'
 }
 
 # Some settings that take no time.

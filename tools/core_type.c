@@ -29,7 +29,8 @@ static bool under_valgrind(void)
 }
 
 /* Whether /proc/self/exe is this program, and no more than the user's own rights are at stake. The kernel loads the
- * dynamic linker at AT_BASE for a program; there is none where the linker itself was started with the program's name. */
+ * dynamic linker at AT_BASE for a program; there is none where the linker itself was started with the program's
+ * name. */
 static bool may_start_again(void)
 {
 #ifdef __linux__

@@ -144,10 +144,11 @@ static int run(int argc, char **argv)
 
 const cli_command command_gradcheck = {
     "gradcheck", "checks the gradients of ops, of all without a name", "[OP...]",
-    "Each op's gradient is compared with central differences in double precision on the inputs that the op declares and on\n"
-    "others of length 0 and 1, and with itself: strided and repeated inputs, accumulated gradients, one tensor given\n"
-    "twice, single precision, 1 to 3 threads, causality. One line each: the op, the cases, the largest relative\n"
-    "error, the digits verified, ok or the first failing element. Without a name, mixing layers' causality too.\n"
+    "Each op's gradient is compared with central differences in double precision on the inputs that the op declares\n"
+    "and on others of length 0 and 1, and with itself: strided and repeated inputs, accumulated gradients, one\n"
+    "tensor given twice, single precision, 1 to 3 threads, causality. One line each: the op, the cases, the largest\n"
+    "relative error, the digits verified, ok or the first failing element. Without a name, mixing layers' causality\n"
+    "too.\n"
     "Exit status 1 if one fails.",
     "ascgrad gradcheck\nascgrad gradcheck linear layer_norm\nascgrad gradcheck --mutants\n"
     "ascgrad gradcheck --plugin ./my_op.so", options, run,

@@ -40,7 +40,8 @@ static json_t *value_json(const asc_gradcheck_value *v)
     }
     return json_pack("{s:i, s:s?, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "sample", v->sample, "note", v->note, "variant",
                      v->variant, "part", v->part, "tensor", v->tensor, "index", index, "analytic",
-                     cli_json_real(v->analytic), "numeric", cli_json_real(v->numeric), "bound", cli_json_real(v->bound));
+                     cli_json_real(v->analytic), "numeric", cli_json_real(v->numeric), "bound",
+                     cli_json_real(v->bound));
 }
 
 /* ---- an op ---- */
@@ -166,7 +167,7 @@ void causal_print(const asc_causal_report *r)
 
 json_t *causal_json(const asc_causal_report *r)
 {
-    return json_pack("{s:s, s:b, s:b, s:i, s:I, s:I, s:I}", "mixing", r->mixing, "causal", r->causal, "passed", r->passed,
-                     "moments", r->moments, "outputs", (json_int_t)r->outputs, "gradients", (json_int_t)r->gradients,
-                     "failures", (json_int_t)r->failures);
+    return json_pack("{s:s, s:b, s:b, s:i, s:I, s:I, s:I}", "mixing", r->mixing, "causal", r->causal, "passed",
+                     r->passed, "moments", r->moments, "outputs", (json_int_t)r->outputs,
+                     "gradients", (json_int_t)r->gradients, "failures", (json_int_t)r->failures);
 }

@@ -58,8 +58,8 @@ static const asc_setting table[] = {
     {"seed", "N", "of initial values, dropout and the order of the blocks (1)", NULL, "1", 'i', false, 0, MUCH,
      AT(seed)},
     {"threads", "N", "threads that compute; 0: one per processor (0)", NULL, "0", 'i', true, 0, 1024, AT(threads)},
-    {"recompute", NULL, "compute each block again in the backward pass rather than keep it: less memory, the same model",
-     NULL, "false", 'b', true, 0, 0, AT(recompute)},
+    {"recompute", NULL, "compute each block again in the backward pass rather than keep it: less memory, the same "
+     "model", NULL, "false", 'b', true, 0, 0, AT(recompute)},
     {"dtype", "T", "f32 or f64 (f32)", NULL, "f32", 's', false, 0, 0, AT(dtype)},
     {"init", "MODEL", "a RUN or MODEL whose parameters to start from", NULL, "", 's', false, 0, 0, AT(init)},
     {"debug_nan", NULL, "name the first op, layer and tensor with a value that is not finite", NULL, "false", 'b',
@@ -195,7 +195,8 @@ static int find(const char *key)
     return -1;
 }
 
-/* Gives the model's configuration a value. What was not given by hand goes again, if no mixing of the model knows it. */
+/* Gives the model's configuration a value. What was not given by hand goes again, if no mixing of the model knows
+ * it. */
 static asc_status put_model(asc_settings *s, const char *key, json_t *value, asc_layer_of from)
 {
     bool failed = json_object_set(s->model, key, value) != 0;

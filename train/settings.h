@@ -12,8 +12,8 @@ enum { ASC_SETTINGS_MAX = 64 };
 /* What a training reads. Texts are borrowed from asc_settings.texts; "" stands for none. */
 typedef struct asc_values {
     const char *data, *tokenizer, *schedule, *dtype, *init;
-    int64_t batch, accumulate, warmup, sep_ramp, schedule_steps, epochs, steps, eval_every, log_every, checkpoint_every, seed,
-        threads;
+    int64_t batch, accumulate, warmup, sep_ramp, schedule_steps, epochs, steps, eval_every, log_every,
+        checkpoint_every, seed, threads;
     double dropout, lr, min_lr, weight_decay, beta1, beta2, clip, minutes;
     bool recompute, debug_nan;
 } asc_values;

@@ -136,8 +136,8 @@ typedef struct asc_machine {
     const char *blas_core;   /* the core type whose kernels OpenBLAS chose, "Haswell" */
     const char *blas_advice; /* NULL, or the OPENBLAS_CORETYPE to set before the process starts: OpenBLAS
                                 took kernels narrower than the processor's, at about half the speed */
-    bool blas_serial;        /* OpenBLAS is built without threads and not safe to call from several: the library's matrix
-                                products run one at a time, whatever the number of threads */
+    bool blas_serial;        /* OpenBLAS is built without threads and not safe to call from several: the library's
+                                matrix products run one at a time, whatever the number of threads */
     const char *isa_refused; /* NULL, or an ASCGRAD_ISA that names no instruction set, and was passed over; borrowed
                                 from the environment */
 } asc_machine;

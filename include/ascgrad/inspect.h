@@ -47,8 +47,8 @@ ASC_API asc_status asc_plane_residual(asc_ctx *ctx, asc_tensor p, double *max, d
 ASC_API asc_tensor asc_plane_angles(asc_ctx *ctx, asc_tensor p, asc_tensor q);
 
 /* The mean of all planes in p: the eigenvectors of the mean of their projectors, (r, r), as rows in the order of
- * falling eigenvalues, which *spectrum (r) gets; they add up to 2, and each is 0 … 1. The first two rows span the plane that
- * is nearest to all in the mean square of sines. All 0 without planes. */
+ * falling eigenvalues, which *spectrum (r) gets; they add up to 2, and each is 0 … 1. The first two rows span the plane
+ * that is nearest to all in the mean square of sines. All 0 without planes. */
 ASC_API asc_tensor asc_plane_mean(asc_ctx *ctx, asc_tensor p, asc_tensor *spectrum);
 
 #ifdef __cplusplus

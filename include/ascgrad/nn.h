@@ -43,16 +43,17 @@ ASC_API void asc_lm_set_dropout(asc_lm *lm, double p);
  * pass. false, the initial value, keeps all. */
 ASC_API void asc_lm_set_recompute(asc_lm *lm, bool recompute);
 
-/* Brings parameters back to where they have a meaning: ASCender's τ and τ_score to at least 1e-3, its κ to at least 0. Call it
- * after every step of an optimiser; parameters in their range stay as they are, to the bit. */
+/* Brings parameters back to where they have a meaning: ASCender's τ and τ_score to at least 1e-3, its κ to at least 0.
+ * Call it after every step of an optimiser; parameters in their range stay as they are, to the bit. */
 ASC_API void asc_lm_project(asc_lm *lm);
 
-/* Phases ASCender's separation in: with 0 <= share <= 1 its weight ω_sep is held at `share` of its initial value, and not
- * trained; with share < 0 it is trained from here on (unless `freeze` names it), from the value that it has. */
+/* Phases ASCender's separation in: with 0 <= share <= 1 its weight ω_sep is held at `share` of its initial value, and
+ * not trained; with share < 0 it is trained from here on (unless `freeze` names it), from the value that it has. */
 ASC_API void asc_lm_ramp(asc_lm *lm, double share);
 
-/* Mean next-token cross-entropy in nats. x, y: i64 (B, N), N <= block; y[b, t] follows x[b, t]; negative entries of y are
- * ignored. If token_loss is not NULL it gets each token's loss, (B, N), without a gradient. No B·N×V logits are held. */
+/* Mean next-token cross-entropy in nats. x, y: i64 (B, N), N <= block; y[b, t] follows x[b, t]; negative entries of y
+ * are ignored. If token_loss is not NULL it gets each token's loss, (B, N), without a gradient. No B·N×V logits are
+ * held. */
 ASC_API asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss);
 /* What training minimises: that cross-entropy, and the auxiliary losses that the layers' settings give a weight, summed
  * over the layers. If loss is not NULL it gets the value of the cross-entropy alone, which is what is reported. */
@@ -60,8 +61,8 @@ ASC_API asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, doub
 /* Logits (B, N, V). */
 ASC_API asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x);
 
-/* What layer number `layer` computes inside for the tokens i64 (B, N): see asc_layer_inspect. ASC_ERR_ARG also for a layer
- * that is not there. No gradient. */
+/* What layer number `layer` computes inside for the tokens i64 (B, N): see asc_layer_inspect. ASC_ERR_ARG also for a
+ * layer that is not there. No gradient. */
 ASC_API asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_params *parts);
 
 /* ---- generation, on a cache ---- */
@@ -73,8 +74,8 @@ typedef struct asc_lm_cache asc_lm_cache;
 ASC_API bool asc_lm_streams(const asc_lm *lm);
 #define ASC_ENDLESS INT64_MAX
 
-/* A cache for one sequence of at most `capacity` tokens: at most the block length where positions are learned; ASC_ENDLESS
- * for a model that streams. The model must outlive it. */
+/* A cache for one sequence of at most `capacity` tokens: at most the block length where positions are learned;
+ * ASC_ENDLESS for a model that streams. The model must outlive it. */
 ASC_API asc_lm_cache *asc_lm_cache_new(asc_lm *lm, int64_t capacity);
 ASC_API void asc_lm_cache_free(asc_lm_cache *cache); /* NULL is accepted */
 ASC_API void asc_lm_cache_reset(asc_lm_cache *cache);
@@ -99,10 +100,10 @@ ASC_API asc_tensor asc_layer_forward(asc_layer *layer, asc_tensor x, asc_tensor 
  * settings ask for none. */
 ASC_API asc_tensor asc_layer_forward_aux(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_tensor *aux);
 
-/* From here on the layer looks only where `mask` allows it, too: u8 that broadcasts to (B, H, N, N), not 0 where allowed
- * (transformer, ascender); and an ASCender layer's neighbours are those of the list `neighbors`, i64
- * (1 or B, 1 or H, N, m) with -1 for none, not those that its settings choose. Null: as the settings say. Borrowed: they
- * must live as long as they are used. ASC_ERR_ARG: the mixing has no such thing. */
+/* From here on the layer looks only where `mask` allows it, too: u8 that broadcasts to (B, H, N, N), not 0 where
+ * allowed (transformer, ascender); and an ASCender layer's neighbours are those of the list `neighbors`, i64
+ * (1 or B, 1 or H, N, m) with -1 for none, not those that its settings choose. Null: as the settings say. Borrowed:
+ * they must live as long as they are used. ASC_ERR_ARG: the mixing has no such thing. */
 ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_tensor neighbors);
 
 /* Adds to `parts` what the layer computes inside for x (B, N, D); no gradient. The list keeps the tensors.

@@ -78,7 +78,8 @@ struct asc_op {
     unsigned abi;          /* ASC_OP_ABI */
     const char *name;      /* "layer_norm" */
     const char *equation;  /* one line, with its source where it has one */
-    const char *inputs;    /* names, in order: "x weight? bias?"; ? optional; a last "...": one or more of the one before */
+    const char *inputs;    /* names, in order: "x weight? bias?"; ? optional; a last "...": one or more of the one
+                              before */
     int n_out;
     unsigned flags;
     size_t attrs_size;     /* attributes are copied; at most 256 bytes, no pointers in them */
@@ -92,8 +93,8 @@ struct asc_op {
     const asc_sample *samples;
     int n_samples;
     const asc_sample *bench; /* one call of a size that a training has, for the benchmark: reals are f32; NULL: none */
-    /* ASC_OP_CAUSAL: bit i: input i is a sequence, if attributes and shapes of the call (`attrs`, `in` without data) make
-     * it causal; else 0. Sequences of different lengths end together. NULL: input 0, always. */
+    /* ASC_OP_CAUSAL: bit i: input i is a sequence, if attributes and shapes of the call (`attrs`, `in` without data)
+     * make it causal; else 0. Sequences of different lengths end together. NULL: input 0, always. */
     uint32_t (*causal)(const asc_call *call);
 };
 
@@ -134,8 +135,8 @@ ASC_API asc_status asc_op_register(asc_ctx *ctx, const asc_op *op);
 /* ---- plugins ----
  *
  * A shared object with ops of one's own, for `ascgrad gradcheck --plugin FILE` and `ascgrad bench ops --plugin FILE`,
- * exports one function of this name and type: it gives the ops, NULL at the end, or NULL if it knows no descriptors of that
- * ABI. It need not be linked with the library: the program that loads it lends its own. */
+ * exports one function of this name and type: it gives the ops, NULL at the end, or NULL if it knows no descriptors of
+ * that ABI. It need not be linked with the library: the program that loads it lends its own. */
 #define ASC_PLUGIN_ENTRY "asc_plugin_ops"
 typedef const asc_op *const *asc_plugin_fn(unsigned abi);
 

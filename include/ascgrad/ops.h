@@ -32,9 +32,9 @@ ASC_API asc_tensor asc_matmul_transposed(asc_ctx *ctx, asc_tensor a, bool ta, as
 ASC_API asc_tensor asc_outer(asc_ctx *ctx, asc_tensor a, asc_tensor b);
 
 /* The sum of products that `equation` writes in letters, one for a dimension: "bij,bjk->bik" multiplies matrices,
- * "ij->ji" transposes, "ij->i" sums rows. x[n], n is 1 or 2. A letter that is missing after -> is summed over. No letter
- * twice in one operand, no "...", at most 8 letters in all. ASC_ERR_ARG: another equation than that, or sizes that
- * do not fit. */
+ * "ij->ji" transposes, "ij->i" sums rows. x[n], n is 1 or 2. A letter that is missing after -> is summed over. No
+ * letter twice in one operand, no "...", at most 8 letters in all. ASC_ERR_ARG: another equation than that, or sizes
+ * that do not fit. */
 ASC_API asc_tensor asc_einsum(asc_ctx *ctx, const char *equation, const asc_tensor *x, int n);
 
 /* A language model's head and loss in one: the mean over the targets >= 0 of log Σ_v exp(W x_t)_v - (W x_t)_{y_t}, in
@@ -104,18 +104,19 @@ ASC_API asc_tensor asc_log_softmax(asc_ctx *ctx, asc_tensor x, asc_tensor mask);
 /* ---- loss ---- */
 
 /* The mean of log Σ_v exp(logits_tv) - logits_{t, y_t}, in nats, over the targets y that are not `ignore` (a number
- * outside of 0 … V-1, such as -100, if all count); 0, with gradient 0, if there are none. logits (..., V), targets i64 (...).
- * If token_loss is not NULL it gets the loss of each, (...), 0 where ignored; gradients flow through it, too.
+ * outside of 0 … V-1, such as -100, if all count); 0, with gradient 0, if there are none. logits (..., V), targets i64
+ * (...). If token_loss is not NULL it gets the loss of each, (...), 0 where ignored; gradients flow through it, too.
  * ASC_ERR_ARG also for a target that is out of range. */
 ASC_API asc_tensor asc_cross_entropy(asc_ctx *ctx, asc_tensor logits, asc_tensor targets, int64_t ignore,
                                      asc_tensor *token_loss);
 
-/* The same with smoothed targets (Szegedy et al., arXiv 1512.00567): a share `smoothing`, 0 … 1, of each target is spread
- * evenly over all of V. Composed of other ops: holds (..., V) log-probabilities. */
+/* The same with smoothed targets (Szegedy et al., arXiv 1512.00567): a share `smoothing`, 0 … 1, of each target is
+ * spread evenly over all of V. Composed of other ops: holds (..., V) log-probabilities. */
 ASC_API asc_tensor asc_cross_entropy_smoothed(asc_ctx *ctx, asc_tensor logits, asc_tensor targets, int64_t ignore,
                                               double smoothing);
 
-/* Means over all n entries of x and target, of one shape and dtype; y a scalar, NaN for n = 0. Gradients flow to both. */
+/* Means over all n entries of x and target, of one shape and dtype; y a scalar, NaN for n = 0. Gradients flow to
+ * both. */
 
 /* (x - t)². */
 ASC_API asc_tensor asc_mse(asc_ctx *ctx, asc_tensor x, asc_tensor target);
@@ -128,8 +129,8 @@ ASC_API asc_tensor asc_bce_with_logits(asc_ctx *ctx, asc_tensor x, asc_tensor ta
 ASC_API asc_tensor asc_kl_div(asc_ctx *ctx, asc_tensor x, asc_tensor target);
 
 /* ---- over dimensions: asc_mean(ctx, x, ASC_DIMS(-2, -1), false) ----
- * dims[n_dims] names the dimensions to reduce, negative ones from the end; none: all. With keepdim they stay, of size 1.
- * Of nothing the sum is 0 and the mean NaN; max and min of nothing are an error. A NaN is passed on. */
+ * dims[n_dims] names the dimensions to reduce, negative ones from the end; none: all. With keepdim they stay, of size
+ * 1. Of nothing the sum is 0 and the mean NaN; max and min of nothing are an error. A NaN is passed on. */
 
 #define ASC_DIMS(...) (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (int[]){__VA_ARGS__} /* C only */
 #define ASC_ALL_DIMS 0, NULL
@@ -164,9 +165,9 @@ typedef struct asc_attention_options {
 /* y_i = Σ_j A_ij v_j per head, A_i = softmax over the allowed j of q_i·k_j/√d + β_ij. q (B, N, H d), k (B, M, H d),
  * v (B, M, H d_v); y (B, N, H d_v). M >= N: the queries stand at the last N of M positions. rel_bias (H, 2R + 1) or
  * null: adds entry clamp(j - i, -R, R) + R. lengths i64 (B) or null: j < length only. mask u8, broadcasting to
- * (B, H, N, M), or null: only where it is not 0. A row that may look at nothing gives 0. A value in v that is not finite
- * reaches all rows of its panel of 32 queries, also those that may not look at it. Memory O(B·N·H); time O(N (w + g)) with a
- * window and g global tokens. */
+ * (B, H, N, M), or null: only where it is not 0. A row that may look at nothing gives 0. A value in v that is not
+ * finite reaches all rows of its panel of 32 queries, also those that may not look at it. Memory O(B·N·H); time
+ * O(N (w + g)) with a window and g global tokens. */
 ASC_API asc_tensor asc_attention(asc_ctx *ctx, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel_bias,
                                  asc_tensor lengths, asc_tensor mask, const asc_attention_options *options);
 
@@ -200,15 +201,16 @@ typedef enum asc_background_scalar { /* those of the background variant */
 
 /* The queries stand at the last N of M >= N positions. */
 typedef struct asc_ascender_inputs {
-    asc_tensor q, k, v;   /* (B, N, H d), (B, M, H d), (B, M, H d_v); q and k as they enter the base scores: rotated, if so */
+    asc_tensor q, k, v;   /* (B, N, H d), (B, M, H d), (B, M, H d_v); q and k as they enter the base scores: rotated, if
+                             so */
     asc_tensor z, h;      /* (B, M, H d_z), (B, M, H d_a): places and features */
     asc_tensor heading;   /* (B, M, H d): what alignment compares; null: k */
     asc_tensor scalar[ASC_SWARM_SCALARS]; /* (H); the background variant's are its first ASC_BACKGROUND_SCALARS */
     asc_tensor rel_bias;  /* (H, 2R + 1), or null: adds entry clamp(j - i, -R, R) + R */
     asc_tensor lengths;   /* i64 (B), or null: j < length only */
     asc_tensor mask;      /* u8 that broadcasts to (B, H, N, M), not 0 where allowed; or null: all */
-    asc_tensor neighbors; /* i64 (1 or B, 1 or H, N, m), places of N(i), -1 for none; or null: chosen as the options say.
-                             Places that i may not look at are left out */
+    asc_tensor neighbors; /* i64 (1 or B, 1 or H, N, m), places of N(i), -1 for none; or null: chosen as the options
+                             say. Places that i may not look at are left out */
 } asc_ascender_inputs;
 
 typedef struct asc_ascender_options {
@@ -234,33 +236,37 @@ typedef struct asc_ascender_losses {
     asc_tensor coh, sep, align;
 } asc_ascender_losses;
 
-/* ASCender attention as one node: y (B, N, H d_v), and the losses where `losses` is not NULL (they need N = M). For each head
+/* ASCender attention as one node: y (B, N, H d_v), and the losses where `losses` is not NULL (they need N = M). For
+ * each head
  *   A_i = softmax over the allowed j of (q_i·k_j/√d + Σ_b ω_b β̃^b_ij + β_ij)/(τ_score + ε),  y_i = Σ_j A_ij v_j
- *   align: r_ij = k̃_j·u_i, k̃ = unit(heading), u_i = unit(Σ_{l∈N(i)} k̃_l);  γ_i = σ(α_align v_i), v_i = 1 - ‖mean of k̃_l‖²
+ *   align: r_ij = k̃_j·u_i, k̃ = unit(heading), u_i = unit(Σ_{l∈N(i)} k̃_l);  γ_i = σ(α_align v_i),
+ *          v_i = 1 - ‖mean of k̃_l‖²
  *   sep:   φ_ij = w^sep_ij max(0, cos(h_i, h_j) - δ);  η_i = min(1, ρ_i/(κ + ε)), ρ_i = Σ_{l≠i} w^sep_il
  *   coh:   r_ij = -‖z_j - c_i‖², c_i = Σ_l w^coh_il z_l/W_i;  γ_i = σ(α_coh V_i), V_i = Σ_l w^coh_il ‖z_l - c_i‖²/W_i
  * with w_ij = exp(-‖z_i - z_j‖²/(τ + ε)), W_i = Σ_l w^coh_il + ε, RN as asc_row_norm, ε = 1e-6. Gate orders:
  *   before: β̃ = RN(λγ r), RN(-λη φ), RN(λγ r/(τ_coh + ε)) of align, sep, coh;  none: the same with γ = 1, η stays;
  *   after:  β̃ = λγ RN(r), -λη RN(φ), λγ RN(r)
- * λ, τ, α and ω are the scalars of their rule; κ and δ belong to sep. τ > 0 and κ >= 0 are for the caller to keep. More in
- * doc/ascender.md.
+ * λ, τ, α and ω are the scalars of their rule; κ and δ belong to sep. τ > 0 and κ >= 0 are for the caller to keep. More
+ * in doc/ascender.md.
  * Gradients flow to all floating inputs; the choice of neighbours has none. A row that may look at nothing gives 0.
  * Memory O(B H N (d + k)), time O(B H N M), with a window and g global tokens O(B H N (w + g)). */
 ASC_API asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs, const asc_ascender_options *options,
                                 asc_ascender_losses *losses);
 
-/* ASCender attention as its second draft has it (spec.md §2.10), without N×N memory: y (B, N, H d_v). Headings are the unit
- * vectors of in->heading. For each head
- *   A_i = softmax over the allowed j of (q_i·k_j/√d + ω_align RN(β^align) + ω_sep RN(β^sep) + ω_coh RN(β^coh) + β_ij)/(τ_score + ε)
+/* ASCender attention as its second draft has it (spec.md §2.10), without N×N memory: y (B, N, H d_v). Headings are the
+ * unit vectors of in->heading. For each head
+ *   A_i = softmax over the allowed j of (q_i·k_j/√d + ω_align RN(β^align) + ω_sep RN(β^sep) + ω_coh RN(β^coh) + β_ij)/
+ *         (τ_score + ε)
  *   β^align_ij = tanh(⟨u_i, u_j⟩) [j ∈ N(i) or i ∈ N(j)],  β^sep_ij = -λ_dist w_ij - λ_ρ ρ_j,
  *   β^coh_ij = relu(⟨z_j, c_i⟩ - θ) [j ∈ N(i)],  w_ij = exp(-‖z_i - z_j‖²/(τ_sep + ε)),
- * RN as asc_row_norm, c_i and ρ_i the means of z_l and w_il over N(i), 0 where it is empty, ε = 1e-6. Of the options, gates,
- * tau_squared and rho_self belong to asc_ascender and are refused, and sep_self has no effect. N < M is refused with
- * all_statistics, and unless the set is causal.
- * density (B, H, M - N, 1): ρ of the keys before the queries, null where there are none. If rho is not NULL it gets ρ of
- * the queries, (B, H, N, 1), which no gradient flows through. Choices of neighbours carry none either. Memory O(B N H (d + k)). */
-ASC_API asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *options,
-                                           asc_tensor density, asc_tensor *rho);
+ * RN as asc_row_norm, c_i and ρ_i the means of z_l and w_il over N(i), 0 where it is empty, ε = 1e-6. Of the options,
+ * gates, tau_squared and rho_self belong to asc_ascender and are refused, and sep_self has no effect. N < M is refused
+ * with all_statistics, and unless the set is causal.
+ * density (B, H, M - N, 1): ρ of the keys before the queries, null where there are none. If rho is not NULL it gets ρ
+ * of the queries, (B, H, N, 1), which no gradient flows through. Choices of neighbours carry none either. Memory
+ * O(B N H (d + k)). */
+ASC_API asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in,
+                                           const asc_ascender_options *options, asc_tensor density, asc_tensor *rho);
 
 /* Turns the pair (x_m, x_{m+d/2}) of each head by the angle i·10000^(-2m/d) at position i = start, start + 1, …
  * x (B, N, H d), d even; y the same. */
@@ -268,37 +274,38 @@ ASC_API asc_tensor asc_rotary(asc_ctx *ctx, asc_tensor x, int64_t heads, int64_t
 
 /* ---- neighbours and geometry: what ASCender attention and Grassmann mixing are made of ---- */
 
-/* The k largest allowed entries of each row of x (..., n), in descending order, ties to the lower place; k >= 0, above n,
- * too. mask as for softmax, but that -∞ is an entry as any other; a NaN is larger than all else. Returns the values
- * (..., k), through which gradients flow, and in *index, if it is not NULL, their places i64 (..., k). Where fewer than k
- * are allowed, the rest has index -1 and value 0. O(n + k log k) a row. */
+/* The k largest allowed entries of each row of x (..., n), in descending order, ties to the lower place; k >= 0, above
+ * n, too. mask as for softmax, but that -∞ is an entry as any other; a NaN is larger than all else. Returns the values
+ * (..., k), through which gradients flow, and in *index, if it is not NULL, their places i64 (..., k). Where fewer than
+ * k are allowed, the rest has index -1 and value 0. O(n + k log k) a row. */
 ASC_API asc_tensor asc_topk(asc_ctx *ctx, asc_tensor x, asc_tensor mask, int64_t k, asc_tensor *index);
 
-/* y[..., r, j, :] = x[..., index[..., r, j], :], and 0 where that is -1. x (..., n, d), index i64 (..., rows, k), as topk
- * gives it, -1 <= index < n; y (..., rows, k, d). */
+/* y[..., r, j, :] = x[..., index[..., r, j], :], and 0 where that is -1. x (..., n, d), index i64 (..., rows, k), as
+ * topk gives it, -1 <= index < n; y (..., rows, k, d). */
 ASC_API asc_tensor asc_topk_gather(asc_ctx *ctx, asc_tensor x, asc_tensor index);
 
-/* D_ij = ‖x_i - y_j‖². x (..., N, d), y (..., M, d) or null for x itself; D (..., N, M). Never negative, and as exact for
- * close points far from the origin as the differences are; with one set symmetric and 0 on the diagonal. */
+/* D_ij = ‖x_i - y_j‖². x (..., N, d), y (..., M, d) or null for x itself; D (..., N, M). Never negative, and as exact
+ * for close points far from the origin as the differences are; with one set symmetric and 0 on the diagonal. */
 ASC_API asc_tensor asc_pairwise_sqdist(asc_ctx *ctx, asc_tensor x, asc_tensor y);
 
-/* y = (x - μ)/(σ + eps) over the allowed entries of each row of x (..., n), 0 elsewhere; σ the population deviation, or the
- * sample deviation where `unbiased`. mask as for softmax; eps >= 0, usually 1e-6. A row that is constant to rounding, or has
- * one entry, gives 0 with gradient 0. */
+/* y = (x - μ)/(σ + eps) over the allowed entries of each row of x (..., n), 0 elsewhere; σ the population deviation, or
+ * the sample deviation where `unbiased`. mask as for softmax; eps >= 0, usually 1e-6. A row that is constant to
+ * rounding, or has one entry, gives 0 with gradient 0. */
 ASC_API asc_tensor asc_row_norm(asc_ctx *ctx, asc_tensor x, asc_tensor mask, double eps, bool unbiased);
 
 #define ASC_WEDGE_OFFSETS 48 /* the most in a list of offsets */
 
-/* p/max(‖p‖, eps, eps_rel ‖a‖‖b‖), p_ij = a_i b_j - a_j b_i for i < j in row-major order: the Plücker coordinates of the plane
- * of a and b. a, b (..., r); result (..., r(r-1)/2). eps > 0, usually 1e-8; eps_rel >= 0, usually 0: below that sine of
- * the angle between a and b the result fades to 0, and its gradient stays bounded. */
+/* p/max(‖p‖, eps, eps_rel ‖a‖‖b‖), p_ij = a_i b_j - a_j b_i for i < j in row-major order: the Plücker coordinates of
+ * the plane of a and b. a, b (..., r); result (..., r(r-1)/2). eps > 0, usually 1e-8; eps_rel >= 0, usually 0: below
+ * that sine of the angle between a and b the result fades to 0, and its gradient stays bounded. */
 ASC_API asc_tensor asc_plucker_wedge(asc_ctx *ctx, asc_tensor a, asc_tensor b, double eps, double eps_rel);
 /* The same of a sequence z (B, N, r) with its own past: z_t and z_{t - offsets[l]}, offsets of at least 1; result
  * (B, N, n_offsets, r(r-1)/2), 0 where t < offsets[l]. */
 ASC_API asc_tensor asc_plucker_wedge_past(asc_ctx *ctx, asc_tensor z, int n_offsets, const int *offsets, double eps,
                                           double eps_rel);
 
-typedef enum asc_direction { ASC_PAST, ASC_FUTURE, ASC_BOTH } asc_direction; /* both: each offset twice, the past first */
+/* ASC_BOTH: each offset twice, the past first. */
+typedef enum asc_direction { ASC_PAST, ASC_FUTURE, ASC_BOTH } asc_direction;
 
 typedef struct asc_grassmann_options {
     int n_offsets;           /* up to ASC_WEDGE_OFFSETS; 0 with a memory only */
@@ -307,16 +314,17 @@ typedef struct asc_grassmann_options {
     bool sum;                /* c = 1 in place of the mean */
     bool rms;                /* p̂ times √(G C(r/G, 2)): entries of size 1 */
     int64_t groups;          /* G, of z's entries, each with a normalised wedge of its own; 0 stands for 1 */
-    int64_t skip;            /* so many first positions of z are only looked back at, and have no g: those a stream keeps */
+    int64_t skip;            /* so many first positions of z are only looked back at, and have no g: those a stream
+                                keeps */
     double eps, eps_rel;     /* as for asc_plucker_wedge */
 } asc_grassmann_options;
 
-/* Grassmann mixing (arXiv 2512.19428): g_t = Σ_Δ c_Δ (weight p̂_Δ + bias), p̂_Δ the Plücker coordinates of z_t and z_{t-Δ}
- * as of asc_plucker_wedge, z_t first. z (B, N, r), weight (D, G C(r/G, 2)), bias (D) or null; g (B, N - skip, D).
- * c_Δ is 1/(the number of pairs that t has); with offset_weight, one a pair, the softmax of it over those pairs, offset
- * by offset, the memory last. memory (B, N - skip, r) or null: for t > 0 one more pair, of z_t with memory_t; see
- * asc_gated_memory. lengths i64 (B) or null: a pair counts where both positions are below it. A position without pairs
- * gives 0. One projection a token, whatever the number m of offsets: O(B N (m r + r² + D r²/2)). */
+/* Grassmann mixing (arXiv 2512.19428): g_t = Σ_Δ c_Δ (weight p̂_Δ + bias), p̂_Δ the Plücker coordinates of z_t and
+ * z_{t-Δ} as of asc_plucker_wedge, z_t first. z (B, N, r), weight (D, G C(r/G, 2)), bias (D) or null; g (B, N - skip,
+ * D). c_Δ is 1/(the number of pairs that t has); with offset_weight, one a pair, the softmax of it over those pairs,
+ * offset by offset, the memory last. memory (B, N - skip, r) or null: for t > 0 one more pair, of z_t with memory_t;
+ * see asc_gated_memory. lengths i64 (B) or null: a pair counts where both positions are below it. A position without
+ * pairs gives 0. One projection a token, whatever the number m of offsets: O(B N (m r + r² + D r²/2)). */
 ASC_API asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias,
                                  asc_tensor offset_weight, asc_tensor memory, asc_tensor lengths,
                                  const asc_grassmann_options *options);
@@ -324,10 +332,11 @@ ASC_API asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, 
 /* m_t = f_t∘m_{t-1} + (1 - f_t)∘z_t with f = σ(forget), per channel, as each position finds it: y_t = m_{t-1}, m_{-1}
  * being `initial` (B, 1, r), or 0 if that is null. z, forget (B, N, r); y the same. If last is not NULL it gets m_{N-1}
  * (B, 1, r), with which a stream goes on; gradients flow through it, too. */
-ASC_API asc_tensor asc_gated_memory(asc_ctx *ctx, asc_tensor z, asc_tensor forget, asc_tensor initial, asc_tensor *last);
+ASC_API asc_tensor asc_gated_memory(asc_ctx *ctx, asc_tensor z, asc_tensor forget, asc_tensor initial,
+                                    asc_tensor *last);
 
-/* α∘h + (1 - α)∘g, α = σ([h; g] weightᵀ + bias). h, g (..., D), weight (D, 2D), bias (D) or null; y like h. If alpha is not
- * NULL it gets α, which no gradient flows through. */
+/* α∘h + (1 - α)∘g, α = σ([h; g] weightᵀ + bias). h, g (..., D), weight (D, 2D), bias (D) or null; y like h. If alpha is
+ * not NULL it gets α, which no gradient flows through. */
 ASC_API asc_tensor asc_gated_fusion(asc_ctx *ctx, asc_tensor h, asc_tensor g, asc_tensor weight, asc_tensor bias,
                                     asc_tensor *alpha);
 
@@ -352,7 +361,8 @@ typedef struct asc_conv1d_options {
 } asc_conv1d_options;
 
 /* y_to = bias_o + Σ_k Σ_c weight_ock x_{t + k dilation - P, c} along dimension 1, c over the channels of o's group.
- * x (B, N, C), weight (O, C/groups, K), bias (O) or null; y (B, N', O). options NULL: one group, dilation 1, no padding. */
+ * x (B, N, C), weight (O, C/groups, K), bias (O) or null; y (B, N', O). options NULL: one group, dilation 1, no
+ * padding. */
 ASC_API asc_tensor asc_conv1d(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias,
                               const asc_conv1d_options *options);
 
@@ -387,8 +397,8 @@ ASC_API asc_tensor asc_l2_normalize(asc_ctx *ctx, asc_tensor x);
  * dimensions broadcast; y (...). */
 ASC_API asc_tensor asc_cosine_similarity(asc_ctx *ctx, asc_tensor a, asc_tensor b);
 
-/* y = x/(1 - p), or 0 with probability p, 0 <= p < 1; what is dropped depends on asc_set_step's seed and step and on the
- * number of random ops since. p = 0 returns x itself: in evaluation pass 0. */
+/* y = x/(1 - p), or 0 with probability p, 0 <= p < 1; what is dropped depends on asc_set_step's seed and step and on
+ * the number of random ops since. p = 0 returns x itself: in evaluation pass 0. */
 ASC_API asc_tensor asc_dropout(asc_ctx *ctx, asc_tensor x, double p);
 
 /* residual + dropout(branch), of one shape, in one pass; p = 0 just adds. Draws what dropout would. */
@@ -412,8 +422,8 @@ ASC_API asc_tensor asc_transpose(asc_ctx *ctx, asc_tensor x, int dim0, int dim1)
 
 #define ASC_END INT64_MAX /* a slice to the end */
 
-/* x[..., start:stop:step, ...] along dim, as in NumPy: negative numbers count from the end, what lies beyond is left out.
- * step >= 1. */
+/* x[..., start:stop:step, ...] along dim, as in NumPy: negative numbers count from the end, what lies beyond is left
+ * out. step >= 1. */
 ASC_API asc_tensor asc_slice(asc_ctx *ctx, asc_tensor x, int dim, int64_t start, int64_t stop, int64_t step);
 
 /* Repeats x along its dimensions of size 1 and along new leading ones, to `shape`; -1 leaves a size as it is. The
@@ -434,7 +444,8 @@ ASC_API asc_tensor asc_stack(asc_ctx *ctx, const asc_tensor *x, int n, int dim);
 /* Cuts x along dim into n views of sizes[i] entries, which add up to its size; all of `out` are null on failure. */
 ASC_API asc_status asc_tensor_split(asc_ctx *ctx, asc_tensor x, int dim, int n, const int64_t *sizes, asc_tensor *out);
 
-/* x with before[d] entries of `value` before it and after[d] after it along each dimension; ndim is x's. NULL: zeros. */
+/* x with before[d] entries of `value` before it and after[d] after it along each dimension; ndim is x's. NULL:
+ * zeros. */
 ASC_API asc_tensor asc_pad(asc_ctx *ctx, asc_tensor x, int ndim, const int64_t *before, const int64_t *after,
                            double value);
 

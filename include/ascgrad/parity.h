@@ -37,8 +37,8 @@ typedef struct asc_parity_report {
 /* Replays the case in the file `path`, in f64. It passes if every tensor of the file was used, and each value agrees
  * to 1e-9 of its tensor's largest magnitude (1e-7 for final.*), to 1e-12, or for a gradient to 1e-12 of the case's
  * largest.
- * ASC_OK also if it did not pass. Errors: ASC_ERR_IO, ASC_ERR_FORMAT: the file can't be read, or is no case; ASC_ERR_ARG:
- * an argument is NULL; ASC_ERR_MEMORY. */
+ * ASC_OK also if it did not pass. Errors: ASC_ERR_IO, ASC_ERR_FORMAT: the file can't be read, or is no case;
+ * ASC_ERR_ARG: an argument is NULL; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_parity_replay(asc_ctx *ctx, const char *path, asc_parity_report *report);
 
 #ifdef __cplusplus

@@ -5,8 +5,8 @@
  *     asc_stats_pair(ctx, a, b, n, NULL, &s);       a[i], b[i]: what systems a and b scored on item i
  *     printf("%g [%g, %g], p %g\n", s.difference, s.ci_low, s.ci_high, s.p_bootstrap);
  *
- * Items are what both systems were scored on: blocks of tokens, sentences. They stand for the items that might have been
- * drawn, and for nothing else: not for another seed's training.
+ * Items are what both systems were scored on: blocks of tokens, sentences. They stand for the items that might have
+ * been drawn, and for nothing else: not for another seed's training.
  *
  * All functions: numbers that are not finite, NULL where an array or a result is expected, and sizes below those stated
  * are ASC_ERR_ARG; nothing is written then. ASC_ERR_MEMORY.
@@ -48,21 +48,22 @@ typedef struct asc_pair_stats {
 ASC_API asc_status asc_stats_pair(asc_ctx *ctx, const double *a, const double *b, int64_t n, const asc_resampling *how,
                                   asc_pair_stats *result);
 
-/* The mean of n >= 1 values; *std, unless NULL, becomes their sample deviation, NaN for n = 1. NaN with the error set. */
+/* The mean of n >= 1 values; *std, unless NULL, becomes their sample deviation, NaN for n = 1. NaN with the error
+ * set. */
 ASC_API double asc_stats_mean(asc_ctx *ctx, const double *x, int64_t n, double *std);
 
-/* adjusted[n] = p[n], each on [0, 1], for n >= 0 comparisons that are made together (Holm 1979): in rising order the i-th
- * of n, from 0, is the largest of min(1, (n - i) p) so far. May be p itself. */
+/* adjusted[n] = p[n], each on [0, 1], for n >= 0 comparisons that are made together (Holm 1979): in rising order the
+ * i-th of n, from 0, is the largest of min(1, (n - i) p) so far. May be p itself. */
 ASC_API asc_status asc_stats_holm(asc_ctx *ctx, const double *p, int64_t n, double *adjusted);
 
-/* How well confidences fit: of n >= 1 predictions with confidence[i] on [0, 1], right where correct[i] is not 0, *accuracy
- * is the share of right ones, and *ece = Σ_m |B_m|/n |accuracy of B_m - mean confidence of B_m| over `bins` >= 1 bins
- * ((m-1)/bins, m/bins], 0 in the first. Guo et al. 2017. */
+/* How well confidences fit: of n >= 1 predictions with confidence[i] on [0, 1], right where correct[i] is not 0,
+ * *accuracy is the share of right ones, and *ece = Σ_m |B_m|/n |accuracy of B_m - mean confidence of B_m| over `bins`
+ * >= 1 bins ((m-1)/bins, m/bins], 0 in the first. Guo et al. 2017. */
 ASC_API asc_status asc_stats_calibration(asc_ctx *ctx, const double *confidence, const uint8_t *correct, int64_t n,
                                          int bins, double *ece, double *accuracy);
 
-/* How far two labellings of n >= 1 items agree: *nmi, the mutual information over the arithmetic mean of the entropies, 1
- * where both have one label only; *ari, the Rand index adjusted for chance (Hubert and Arabie 1985). Labels are any
+/* How far two labellings of n >= 1 items agree: *nmi, the mutual information over the arithmetic mean of the entropies,
+ * 1 where both have one label only; *ari, the Rand index adjusted for chance (Hubert and Arabie 1985). Labels are any
  * numbers. O(n log n). */
 ASC_API asc_status asc_stats_clusters(asc_ctx *ctx, const int64_t *x, const int64_t *y, int64_t n, double *nmi,
                                       double *ari);

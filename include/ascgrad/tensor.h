@@ -59,9 +59,9 @@ ASC_API asc_tensor asc_full(asc_ctx *ctx, asc_dtype dtype, double value, int ndi
 ASC_API asc_tensor asc_scalar(asc_ctx *ctx, asc_dtype dtype, double value);
 /* A copy of `data`, which holds the elements in row-major order. */
 ASC_API asc_tensor asc_from(asc_ctx *ctx, asc_dtype dtype, const void *data, int ndim, const int64_t *shape);
-/* The caller's own memory as a tensor, without a copy. `stride` in elements, none below 0; NULL: contiguous. The memory must
- * stay until release(user, data) is called, once, when nothing needs it any more (release may be NULL: then until the
- * context is freed). Aligned to its elements' size. ASC_ERR_ARG also for NULL or misaligned data. */
+/* The caller's own memory as a tensor, without a copy. `stride` in elements, none below 0; NULL: contiguous. The memory
+ * must stay until release(user, data) is called, once, when nothing needs it any more (release may be NULL: then until
+ * the context is freed). Aligned to its elements' size. ASC_ERR_ARG also for NULL or misaligned data. */
 ASC_API asc_tensor asc_wrap(asc_ctx *ctx, asc_dtype dtype, void *data, int ndim, const int64_t *shape,
                             const int64_t *stride, void (*release)(void *user, void *data), void *user);
 /* Uniform on [lo, hi), or normal: element i depends on (seed, stream, i) alone (Philox 4x32-10). */
@@ -113,8 +113,8 @@ ASC_API bool asc_requires_grad(asc_tensor t); /* of any tensor: a gradient flows
 ASC_API asc_tensor asc_grad(asc_tensor t);
 ASC_API void asc_zero_grad(asc_tensor t);
 
-/* Calls hook(user, gradient) at the end of every backward pass that reaches the leaf t, with what it has collected so far;
- * the hook may change it (asc_data_mut). One hook a leaf; NULL takes it off. It must not call asc_backward. */
+/* Calls hook(user, gradient) at the end of every backward pass that reaches the leaf t, with what it has collected so
+ * far; the hook may change it (asc_data_mut). One hook a leaf; NULL takes it off. It must not call asc_backward. */
 typedef void asc_grad_hook(void *user, asc_tensor gradient);
 ASC_API asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user);
 
@@ -136,8 +136,8 @@ ASC_API asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotang
  *
  * inputs: 0 … 24, null ones among them; their storage is kept until the backward pass. outputs: 1 … 4, new, of the
  * current scope; on failure all are null. ASC_ERR_ARG: more of them; ASC_ERR_STATE: an input or an output is gone; what
- * fn returns. asc_backward returns ASC_ERR_STATE if an input or a tensor that fn reads was overwritten in between, or if
- * fn gives outputs of other shapes the second time. */
+ * fn returns. asc_backward returns ASC_ERR_STATE if an input or a tensor that fn reads was overwritten in between, or
+ * if fn gives outputs of other shapes the second time. */
 typedef asc_status asc_recompute_fn(asc_ctx *ctx, void *user, const asc_tensor *inputs, asc_tensor *outputs);
 ASC_API asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const asc_tensor *inputs, int n_in,
                                  asc_tensor *outputs, int n_out);

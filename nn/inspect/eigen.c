@@ -1,5 +1,5 @@
-/* nn/inspect/eigen.c: Jacobi's method: each rotation J in a plane (p, q) makes a_pq zero, A ← Jᵀ A J, V ← Jᵀ V; sweeps over all
- * p < q converge quadratically. Source: Golub and Van Loan, Matrix Computations, section 8.5. */
+/* nn/inspect/eigen.c: Jacobi's method: each rotation J in a plane (p, q) makes a_pq zero, A ← Jᵀ A J, V ← Jᵀ V; sweeps
+ * over all p < q converge quadratically. Source: Golub and Van Loan, Matrix Computations, section 8.5. */
 #include "nn/inspect/eigen.h"
 
 #include <float.h>

@@ -1,5 +1,5 @@
-/* nn/inspect/scores.h: attention scores from primitive ops: for the compositions that fused nodes are checked against, and for
- * looking inside a layer. */
+/* nn/inspect/scores.h: attention scores from primitive ops: for the compositions that fused nodes are checked against,
+ * and for looking inside a layer. */
 #ifndef NN_SCORES_H
 #define NN_SCORES_H
 

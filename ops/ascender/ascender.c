@@ -1,5 +1,5 @@
-/* ops/ascender/ascender.c: ASCender attention as one node: self-attention whose scores take the three rules of Reynolds' boids
- * (SIGGRAPH 1987) as row-normalised biases. Per head, row i, over the entries j of its set:
+/* ops/ascender/ascender.c: ASCender attention as one node: self-attention whose scores take the three rules of
+ * Reynolds' boids (SIGGRAPH 1987) as row-normalised biases. Per head, row i, over the entries j of its set:
  *
  *   S_ij = q_i·k_j/√d + ω_a β̃^align + ω_s β̃^sep + ω_c β̃^coh + β^other
  *   A = softmax of S/(τ_score + ε),  y_i = Σ_j A_ij v_j
@@ -11,10 +11,10 @@
  * with w_ij = exp(-‖z_i - z_j‖²/T), T = τ + ε or τ² + ε, W_i = Σ_l w^coh_il + ε. β̃ = (β - μ)/(σ + ε) over the row; the
  * gates stand before or behind it (ops/ascender/gates.c).
  *
- * Rows are independent given k, z, h and v, so work goes by panels (ops/attention/panel.h): a panel's five products (S^base,
- * cosines, distances, then k̃·u and ‖z - c‖², which need u and c of its rows), row by row the rest, and y. The backward
- * pass computes the panel again from a few numbers a row, its centroid and its neighbours: memory is linear in N.
- * The scores that choose neighbours have one order of summation wherever they are computed. */
+ * Rows are independent given k, z, h and v, so work goes by panels (ops/attention/panel.h): a panel's five products
+ * (S^base, cosines, distances, then k̃·u and ‖z - c‖², which need u and c of its rows), row by row the rest, and y. The
+ * backward pass computes the panel again from a few numbers a row, its centroid and its neighbours: memory is linear in
+ * N. The scores that choose neighbours have one order of summation wherever they are computed. */
 #include "ops/ascender/ascender.h"
 
 #include <string.h>

@@ -21,7 +21,8 @@
 enum { ASC_PANEL = 32 };
 
 /* Which keys a call's queries may look at; query i stands at position i + M - N. With a window:
- * |position - j| < window, or j < globals, or position < globals; causal: j <= position; lengths: j < lengths[b]; mask: where it is not 0. */
+ * |position - j| < window, or j < globals, or position < globals; causal: j <= position; lengths: j < lengths[b]; mask:
+ * where it is not 0. */
 typedef struct asc_allowed {
     int64_t B, H, N, M; /* batch, heads, queries, keys; N <= M */
     bool causal;

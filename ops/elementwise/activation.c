@@ -1,5 +1,5 @@
-/* ops/elementwise/activation.c: functions of one element: y = f(x), dx = f'(x) dy. Each is a line of formulas at the end of this
- * file, a line of the table of kernels, and a descriptor. */
+/* ops/elementwise/activation.c: functions of one element: y = f(x), dx = f'(x) dy. Each is a line of formulas at the
+ * end of this file, a line of the table of kernels, and a descriptor. */
 #include "ops/shared/op.h"
 
 #include <math.h>

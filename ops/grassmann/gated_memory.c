@@ -1,4 +1,5 @@
-/* ops/grassmann/gated_memory.c: a leaky memory per channel, as each position finds it: what Grassmann mixing pairs a token with.
+/* ops/grassmann/gated_memory.c: a leaky memory per channel, as each position finds it: what Grassmann mixing pairs a
+ * token with.
  *
  *   f_t = σ(a_t),  m_t = f_t∘m_{t-1} + (1 - f_t)∘z_t,  before_t = m_{t-1},  last = m_{N-1}
  *   with e_t = ∂L/∂m_t, e_{N-1} = dlast:  dz_t = (1 - f_t)∘e_t,  da_t = f_t∘(1 - f_t)∘(m_{t-1} - z_t)∘e_t,

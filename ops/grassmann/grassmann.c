@@ -1,4 +1,5 @@
-/* ops/grassmann/grassmann.c: Grassmann mixing ("Attention Is Not What You Need", arXiv 2512.19428), all offsets in one product.
+/* ops/grassmann/grassmann.c: Grassmann mixing ("Attention Is Not What You Need", arXiv 2512.19428), all offsets in one
+ * product.
  *
  *   g_t = Σ_Δ c_Δ (W p̂_Δ + b),  p̂ = p/F, F = max(‖p‖, ε, ε_rel ‖u‖‖v‖),  p = u∧v, p_ij = u_i v_j - u_j v_i, i < j,
  *   u = z_t, v = z_{t-Δ}; in G groups of r/G entries each, whose coordinates stand one after the other

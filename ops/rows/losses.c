@@ -220,7 +220,8 @@ const asc_op asc_op_smooth_l1 = {
 const asc_op asc_op_bce_with_logits = {
     LOSS(samples, large), .name = "bce_with_logits", .equation = "y = mean (-t log σ(x) - (1 - t) log(1 - σ(x)))"};
 const asc_op asc_op_kl_div = {
-    LOSS(samples, large), .name = "kl_div", .equation = "y = Σ t (log t - x)/B, 0 where t = 0, B the size of dimension 0"};
+    LOSS(samples, large), .name = "kl_div",
+    .equation = "y = Σ t (log t - x)/B, 0 where t = 0, B the size of dimension 0"};
 
 asc_tensor asc_mse(asc_ctx *ctx, asc_tensor x, asc_tensor target)
 {

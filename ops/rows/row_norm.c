@@ -1,5 +1,5 @@
-/* ops/rows/row_norm.c: y = (x − μ)/(σ + ε) over the allowed entries of each row, 0 elsewhere: the row normalisation of the
- * ASCender papers.
+/* ops/rows/row_norm.c: y = (x − μ)/(σ + ε) over the allowed entries of each row, 0 elsewhere: the row normalisation of
+ * the ASCender papers.
  *
  *   μ = Σ x/n,  σ² = Σ (x − μ)²/n', n the number of allowed entries, n' = n, or n − 1 for the sample deviation;
  *   dx = (dy − mean(dy) − y (σ + ε)/σ Σ dy y/n')/(σ + ε).

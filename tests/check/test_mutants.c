@@ -106,7 +106,7 @@ END_TEST
 
 /* ---- mutants ---- */
 
-/* `ascgrad gradcheck --mutants` has all ops; tests/cli/gradcheck.sh runs it. */
+/* `ascgrad gradcheck --mutants` has all ops; tests/cli/gradcheck_ops.sh runs it. */
 static const char *const some_ops[] = {"add", "relu", "linear", "cross_entropy", "attention", "cumsum", "slice"};
 
 START_TEST(mutants_are_caught)

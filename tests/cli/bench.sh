@@ -2,15 +2,6 @@
 # ascgrad bench: the figures of each kind, and that they fit together.
 . "$abs_top_srcdir/tests/program.sh"
 
-# json CONDITION: python3 finds that the object in the file out, d, fulfils it; without python3 nothing is asked.
-json() {
-    command -v python3 >/dev/null || return 0
-    python3 -c "
-import json, sys
-d = json.load(open('out'))
-sys.exit(not ($1))" || { fail "not so: $1"; head -c 2000 out; }
-}
-
 # ---- train ----
 
 tiny_model='--layers 1 --dim 32 --heads 2 --vocab 100'
@@ -74,21 +65,8 @@ has err "^ascgrad bench: config: unknown setting 'layers'"
 status 2 "$ASCGRAD" bench layer --model grasmann
 has err "^ascgrad bench: --model: got 'grasmann', .*did you mean 'grassmann'?"
 
-# ---- ops: all of them run, in little memory ----
+# ---- ops: tests/cli/bench_ops.sh has all of them ----
 
-ops=$("$ASCGRAD" info --json | sed 's/.*"ops": //' | tr ',{' '\n\n' | sed -n 's/.*"name": "\(.*\)"/\1/p')
-[ -z "${ASCGRAD_THIN-}" ] || ops='linear attention grassmann sum embedding'
-# shellcheck disable=SC2086  # a list of names
-status 0 "$ASCGRAD" bench ops $ops --seconds 0 --json
-json 'd["sgemm_gflops"] > 0 and d["memory_gbs"] > 0'
-json 'all(o["forward"]["ms"] > 0 and 0 < o["peak_mib"] < 1024 for o in d["ops"])'
-json 'all(p["share"] == max(p["gflops"] / d["sgemm_gflops"], p["gbs"] / d["memory_gbs"])
-          for o in d["ops"] for p in (o["forward"], o["backward"]) if p)'
-json 'all(p["limit"] == ("sgemm" if p["gflops"] / d["sgemm_gflops"] > p["gbs"] / d["memory_gbs"] else "memory")
-          for o in d["ops"] for p in (o["forward"], o["backward"]) if p and p["share"] > 0)'
-for op in $ops; do
-    has out "\"op\": \"$op\""
-done
 status 0 "$ASCGRAD" bench ops reshape add --seconds 0 --threads 1
 lines out 6
 has out '^1 thread: sgemm [0-9]* GFLOP/s, memory [0-9.]* GB/s$'

@@ -1,12 +1,10 @@
 #!/bin/sh
 # A trained model's losses up to a token stay the same to the bit when the tokens after it change.
-set -eu
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
+. "$abs_top_srcdir/tests/program.sh"
+set -e
 
 mkdir data other
-awk 'BEGIN { for (i = 0; i < 6000; i++) { s = (s * 7 + i % 13) % 97; printf "w%d%s", s, i % 11 == 10 ? "\n" : " " } }' >text
+ruled_text 6000 >text
 head -n 480 text >data/train.txt
 tail -n 65 text >data/valid.txt
 cut=40 # lines that stay; what follows is written backwards

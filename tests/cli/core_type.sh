@@ -37,7 +37,8 @@ lines err 0
 
 # found by the search path, from another folder, with an argument of its own
 mkdir elsewhere
-(cd elsewhere && PATH="$(dirname "$ASCGRAD"):$PATH" LD_PRELOAD=$folder/shim.so ascgrad tokenize --tokenizer byte </dev/null) ||
+(cd elsewhere && PATH="$(dirname "$ASCGRAD"):$PATH" LD_PRELOAD=$folder/shim.so \
+    ascgrad tokenize --tokenizer byte </dev/null) ||
     fail "a new start loses the arguments"
 
 # a user's choice, be it slow or empty

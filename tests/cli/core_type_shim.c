@@ -1,6 +1,6 @@
-/* tests/cli/core_type_shim.c: preloaded before the program, makes a processor of today one that OpenBLAS does not know: SHIM_CORE is
- * the core type that it takes unless OPENBLAS_CORETYPE is set. SHIM_LOG is a file that gets a line for each execv;
- * SHIM_NO_EXEC makes it fail. */
+/* tests/cli/core_type_shim.c: preloaded before the program, makes a processor of today one that OpenBLAS does not know:
+ * SHIM_CORE is the core type that it takes unless OPENBLAS_CORETYPE is set. SHIM_LOG is a file that gets a line for
+ * each execv; SHIM_NO_EXEC makes it fail. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,7 @@
 #!/bin/sh
-# OpenBLAS is built for POSIX threads, for OpenMP or without threads: all give the same models, on any number of threads.
-# Those that are installed side by side, as Debian does it, are compared, and those in the folders of ASCGRAD_FLAVOURS.
+# OpenBLAS is built for POSIX threads, for OpenMP or without threads: all give the same models, on any number of
+# threads. Those that are installed side by side, as Debian does it, are compared, and those in the folders of
+# ASCGRAD_FLAVOURS.
 . "$abs_top_srcdir/tests/program.sh"
 unset OMP_NUM_THREADS OPENBLAS_NUM_THREADS LD_LIBRARY_PATH
 
@@ -48,8 +49,8 @@ done
 
 # a count of threads for OpenBLAS itself is not ours
 if [ -e USE_OPENMP ]; then
-    OMP_NUM_THREADS=3 run USE_OPENMP "$ASCGRAD" train $tiny --model transformer --steps 12 --eval-every 12 --log-every 1 \
-        --threads 2 --out omp
+    OMP_NUM_THREADS=3 run USE_OPENMP "$ASCGRAD" train $tiny --model transformer --steps 12 --eval-every 12 \
+        --log-every 1 --threads 2 --out omp
     same_run "$first-transformer-1" omp
 fi
 exit $failed

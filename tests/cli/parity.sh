@@ -1,30 +1,7 @@
 #!/bin/sh
 # ascgrad parity: all cases in tests/parity agree; an altered one, and files that are none, get their exit status.
-set -u
+. "$abs_top_srcdir/tests/program.sh"
 cases=$abs_top_srcdir/tests/parity
-folder=$(mktemp -d) || exit 99
-trap 'rm -rf "$folder"' EXIT
-failed=0
-
-# status WANTED COMMAND...: runs it, keeps its output in $folder/out and $folder/err.
-status() {
-    wanted=$1
-    shift
-    "$@" >"$folder/out" 2>"$folder/err"
-    got=$?
-    [ "$got" -eq "$wanted" ] && return
-    echo "$*: exit status $got, expected $wanted"
-    cat "$folder/out" "$folder/err"
-    failed=1
-}
-
-# has FILE PATTERN
-has() {
-    grep -q "$2" "$folder/$1" && return
-    echo "no line of $1 matches '$2':"
-    cat "$folder/$1"
-    failed=1
-}
 
 # alter FILE TENSOR: sets the tensor's first value to something between 2 and 4, or their negatives.
 alter() {
@@ -35,27 +12,27 @@ alter() {
 }
 
 status 0 "$ASCGRAD" parity "$cases"/*.safetensors
-[ "$(wc -l <"$folder/out")" -eq "$(ls "$cases"/*.safetensors | wc -l)" ] || { echo 'not one line a case'; failed=1; }
+lines out "$(ls "$cases"/*.safetensors | wc -l)"
 has out '^attention-causal  *ok  *[0-9.]*e-[0-9]*  [a-z.]*'
 has out '^train-transformer  *ok '
-grep FAIL "$folder/out" && failed=1
+lacks out FAIL
 
-cp "$cases/attention-full.safetensors" "$folder/altered.safetensors"
-alter "$folder/altered.safetensors" grad.param.v.weight
-status 1 "$ASCGRAD" parity "$cases/attention-causal.safetensors" "$folder/altered.safetensors"
+cp "$cases/attention-full.safetensors" altered.safetensors
+alter altered.safetensors grad.param.v.weight
+status 1 "$ASCGRAD" parity "$cases/attention-causal.safetensors" altered.safetensors
 has out '^attention-causal  *ok '
 has out '^altered  *FAIL .* grad.param.v.weight .*grad.param.v.weight is off by '
 
-status 1 "$ASCGRAD" parity --json "$folder/altered.safetensors"
+status 1 "$ASCGRAD" parity --json altered.safetensors
 has out '"passed": *false'
 has out '"worst_tensor": *"grad.param.v.weight"'
 
 # a file that can't be read; the others are replayed all the same
-status 3 "$ASCGRAD" parity "$folder/none.safetensors" "$cases/attention-causal.safetensors"
+status 3 "$ASCGRAD" parity none.safetensors "$cases/attention-causal.safetensors"
 has err 'none.safetensors'
 has out '^attention-causal  *ok '
-head -c 100 "$cases/attention-causal.safetensors" >"$folder/short.safetensors"
-status 3 "$ASCGRAD" parity "$folder/short.safetensors"
+head -c 100 "$cases/attention-causal.safetensors" >short.safetensors
+status 3 "$ASCGRAD" parity short.safetensors
 
 status 2 "$ASCGRAD" parity
 status 2 "$ASCGRAD" parity --jsn x

@@ -16,7 +16,8 @@ trace() {
 sums_up() {
     awk '/^phase/ { on = 1; next } /^$/ { on = 0 } on && $1 == "all" { all = $2 } on && $1 == "other" { sum += $2 }
         on && $1 != "all" && $1 != "other" { sum += $3 }
-        END { d = sum - all; exit !(all > 0 && d < 0.02 && d > -0.02) }' err || { fail 'the phases are not all:'; cat err; }
+        END { d = sum - all; exit !(all > 0 && d < 0.02 && d > -0.02) }' err ||
+        { fail 'the phases are not all:'; cat err; }
 }
 
 status 0 "$ASCGRAD" train $tiny --out plain

@@ -1,4 +1,5 @@
-"""`ascgrad stats` against answers that another implementation wrote: all of them exactly, resamples within their noise."""
+"""`ascgrad stats` against answers that another implementation wrote: all of them exactly, resamples within their
+noise."""
 import json
 import math
 import os

@@ -1,24 +1,22 @@
 #!/bin/sh
 # PyTorch, given model.safetensors and the oracle's code, finds the validation perplexity that `ascgrad eval` prints.
 # Needs python3 with torch (another one: PYTHON) and the folder of models.py in ASCGRAD_ORACLE.
-set -eu
+. "$abs_top_srcdir/tests/program.sh"
+set -e
 python=${PYTHON-python3}
 if [ -z "${ASCGRAD_ORACLE-}" ] || ! "$python" -c 'import torch' 2>/dev/null; then
     echo "skipped: needs ASCGRAD_ORACLE, the folder of models.py, and a python3 with torch"
     exit 77
 fi
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
 
-# words that follow one another by a rule, so that there is something to learn
-awk 'BEGIN { for (i = 0; i < 4000; i++) { s = (s * 7 + i % 13) % 97; printf "w%d%s", s, i % 11 == 10 ? "\n" : " " } }' >text.txt
+ruled_text 4000 >text.txt
 mkdir data
 head -n 300 text.txt >data/train.txt
 tail -n 64 text.txt >data/valid.txt
 
-for model in "--positions none" "--positions rotary --pos-emb false --block-norm pre" "--positions alibi --pos-emb false" \
-    "--model grassmann" "--model grassmann --set memory=true --set learned=true --set groups=2 --set scale=rms --dtype f64" \
+for model in "--positions none" "--positions rotary --pos-emb false --block-norm pre" \
+    "--positions alibi --pos-emb false" "--model grassmann" \
+    "--model grassmann --set memory=true --set learned=true --set groups=2 --set scale=rms --dtype f64" \
     "--mixing grassmann,transformer --block-norm pre --set offsets=lags" "--mixing transformer,grassmann"; do
     rm -rf run
     # shellcheck disable=SC2086  # a list of options

@@ -1,4 +1,5 @@
-"""Checks a trace as a viewer reads it: python3 trace_check.py FILE STEPS. Events nest, calls in a phase, that in a step."""
+"""Checks a trace as a viewer reads it: python3 trace_check.py FILE STEPS. Events nest: calls in a phase, that in a
+step."""
 import json
 import sys
 

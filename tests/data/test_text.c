@@ -126,7 +126,8 @@ START_TEST(notices_damaged_gzip)
         check_failure(asc_text_open(ctx, spill("cut", packed, cut), 0), ASC_ERR_FORMAT, "gzip data ends too early");
     }
     packed[n - 6] ^= 1; /* in the CRC */
-    check_failure(asc_text_open(ctx, spill("crc", packed, n), 0), ASC_ERR_FORMAT, "gzip data is damaged: incorrect data");
+    check_failure(asc_text_open(ctx, spill("crc", packed, n), 0), ASC_ERR_FORMAT,
+                  "gzip data is damaged: incorrect data");
     packed[n - 6] ^= 1;
     packed[n - 2] ^= 1; /* in the length */
     check_failure(asc_text_open(ctx, spill("length", packed, n), 0), ASC_ERR_FORMAT, "gzip data is damaged");

@@ -1,29 +1,13 @@
 #!/bin/sh
 # Reads the #include lines: arrows between the folders point one way, and users' code sees public headers only.
+# links.sh does the same for the symbols that the linker joins.
 set -u
 cd "${abs_top_srcdir:-$(dirname "$0")/../..}" || exit 99
 
-# The folders whose internal headers a file may include.
-allowed() {
-    case $1 in
-    tensor/*) echo tensor ;;
-    kernels/*) echo tensor kernels ;;
-    autograd/*) echo tensor kernels autograd ;;
-    ops/*) echo tensor kernels autograd ops ;;
-    nn/*) echo tensor kernels autograd ops nn ;;
-    check/*) echo tensor kernels autograd nn check ;;
-    optim/*) echo tensor kernels optim ;;
-    data/*) echo tensor kernels data ;;
-    stats/*) echo tensor kernels stats ;;
-    train/*) echo tensor kernels autograd check ops nn optim data train ;;
-    tools/*) echo tools ;;
-    # A suite, or what suites share, may look inside the folder after which its own is named.
-    tests/*/*) echo tests "$(allowed "${1#tests/}")" ;;
-    tests/*) echo tests ;;
-    esac
-}
+. tests/house/folders.sh
 
-found=$(find include tensor kernels autograd check ops nn optim data stats train tools tests examples -name '*.[ch]' |
+# shellcheck disable=SC2086  # one word each
+found=$(find include $library tools tests examples -name '*.[ch]' |
     while read -r file; do
         folders=" $(allowed "$file") "
         sed -n 's/^[ \t]*#[ \t]*include[ \t]*\([<"][^>"]*[>"]\).*/\1/p' "$file" | while read -r header; do

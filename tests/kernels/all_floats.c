@@ -1,5 +1,5 @@
-/* tests/kernels/all_floats.c: the functions of one float, at each of the 2^32 floats: the largest error against the C library's
- * functions of doubles, and the same bits on every instruction set, of which the plain one is the oracle.
+/* tests/kernels/all_floats.c: the functions of one float, at each of the 2^32 floats: the largest error against the C
+ * library's functions of doubles, and the same bits on every instruction set, of which the plain one is the oracle.
  *
  *     kernels_all_floats [--every N] [FUNCTION...]     one float in N; all functions
  *

@@ -1,6 +1,6 @@
 /*
- * tests/kernels/cases.h: tests of the kernels of one real type; included by test_kernels.c with float, name_f32, TOL_f32
- * and K defined. Everything is compared with the formula, in long double and in the plainest loop.
+ * tests/kernels/cases.h: tests of the kernels of one real type; included by test_kernels.c with float, name_f32,
+ * TOL_f32 and K defined. Everything is compared with the formula, in long double and in the plainest loop.
  */
 /* ---- float, and f64.awk makes the same for double ---- */
 

@@ -54,8 +54,8 @@ static inline unsigned char *params_bytes(asc_lm *lm, size_t *bytes)
     return all;
 }
 
-/* A model's logit after x[0 … have], in f64: the same when a call for `more` tokens behind the first `have` failed before
- * it, at any of its allocations; the cache then has the tokens that it had. */
+/* A model's logit after x[0 … have], in f64: the same when a call for `more` tokens behind the first `have` failed
+ * before it, at any of its allocations; the cache then has the tokens that it had. */
 static inline void expect_cache_survives(asc_lm *lm, int64_t capacity, const int64_t *x, int64_t have, int64_t more)
 {
     asc_lm_cache *cache = asc_lm_cache_new(lm, capacity);

@@ -311,8 +311,8 @@ static const struct {
     {HYBRID ",\"offsets\":[[],[2,3]]}", "\"offsets\":[[],[2,3]]"},
     {"{\"mix\":[\"grassmann\",\"transformer\"],\"heads\":2,\"d_model\":8,\"layers\":2,\"vocab\":5,\"block\":4}",
      "\"mix\":[\"grassmann\",\"transformer\"]"},
-    {"{\"mix\":[\"grassmann\",\"transformer\",\"grassmann\"],\"offsets\":\"lags\",\"heads\":2,\"d_model\":8,\"layers\":3,"
-     "\"vocab\":5,\"block\":4}", "\"offsets\":[[1],[],[2]]"},
+    {"{\"mix\":[\"grassmann\",\"transformer\",\"grassmann\"],\"offsets\":\"lags\",\"heads\":2,\"d_model\":8,"
+     "\"layers\":3,\"vocab\":5,\"block\":4}", "\"offsets\":[[1],[],[2]]"},
 };
 
 /* What a model says of itself makes the same model. */

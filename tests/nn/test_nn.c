@@ -1,4 +1,5 @@
-/* tests/nn/test_nn.c: the language model: causality to the bit, the generation cache, configurations, threads, memory. */
+/* tests/nn/test_nn.c: the language model: causality to the bit, the generation cache, configurations, threads,
+ * memory. */
 #include <math.h>
 #include <stdio.h>
 

@@ -11,8 +11,8 @@ typedef struct kind {
     int mask;           /* how many of (B, H, N, M) it has, from the last; 0: no mask */
 } kind;
 
-/* 32 queries are a panel: sizes below, at and above it, and several. Where each key of a head is looked at by 32 queries
- * or more, keys are copied; of 200 elements, products take them in pieces. */
+/* 32 queries are a panel: sizes below, at and above it, and several. Where each key of a head is looked at by 32
+ * queries or more, keys are copied; of 200 elements, products take them in pieces. */
 static const kind kinds[] = {
     {2, 2, 5, 5, 3, 3, .o = {.causal = true}},
     {1, 1, 1, 1, 4, 2, .o = {.causal = true, .alibi = true}, .R = 2},

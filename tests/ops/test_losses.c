@@ -117,8 +117,8 @@ END_TEST
 
 START_TEST(log_sums_of_infinities)
 {
-    asc_tensor x = given(ASC_F32, VALUES(-INFINITY, -INFINITY, 1, -INFINITY, INFINITY, -INFINITY, NAN, -INFINITY, 1e4, 1e4),
-                         ASC_SHAPE(5, 2));
+    asc_tensor x = given(ASC_F32, VALUES(-INFINITY, -INFINITY, 1, -INFINITY, INFINITY, -INFINITY, NAN, -INFINITY,
+                                         1e4, 1e4), ASC_SHAPE(5, 2));
     asc_tensor y = asc_logsumexp(ctx, x, ASC_DIMS(1), false);
     expect_values(y, VALUES(-INFINITY, 1, INFINITY, NAN, 1e4 + log(2)));
     backward_of_sum(asc_slice(ctx, y, 0, 0, 2, 1));

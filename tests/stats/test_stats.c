@@ -1,5 +1,5 @@
-/* tests/stats/test_stats.c: the statistics against their definitions in the plainest loops, and against what they promise:
- * p values that are uniform where nothing differs, the same bits for any number of threads. */
+/* tests/stats/test_stats.c: the statistics against their definitions in the plainest loops, and against what they
+ * promise: p values that are uniform where nothing differs, the same bits for any number of threads. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* tests/tensor/test_host.c: what a host program needs: its own memory as tensors, gradient hooks, messages, contexts of several
- * threads at the same time. */
+/* tests/tensor/test_host.c: what a host program needs: its own memory as tensors, gradient hooks, messages, contexts of
+ * several threads at the same time. */
 #include <check.h>
 #include <math.h>
 #include <pthread.h>
@@ -157,7 +157,8 @@ enum { THREADS = 4, ROUNDS = 30 };
 static void *work(void *result)
 {
     asc_ctx *c = asc_ctx_new(&(asc_options){.threads = 2});
-    asc_tensor w = asc_normal(c, ASC_F32, 0, 1, 1, 0, ASC_SHAPE(33, 65)), x = asc_normal(c, ASC_F32, 0, 1, 1, 1, ASC_SHAPE(40, 65));
+    asc_tensor w = asc_normal(c, ASC_F32, 0, 1, 1, 0, ASC_SHAPE(33, 65));
+    asc_tensor x = asc_normal(c, ASC_F32, 0, 1, 1, 1, ASC_SHAPE(40, 65));
     asc_require_grad(w, true);
     for (int i = 0; i < ROUNDS; i++) {
         asc_scope_begin(c);

@@ -1,6 +1,6 @@
 /*
- * tools/bench/bench.h: what the kinds of ascgrad bench share. A kind is a command of its own, with its options, in a file of
- * its own; tools/bench/bench.c finds the one that is meant.
+ * tools/bench/bench.h: what the kinds of ascgrad bench share. A kind is a command of its own, with its options, in a
+ * file of its own; tools/bench/bench.c finds the one that is meant.
  */
 #ifndef TOOLS_BENCH_H
 #define TOOLS_BENCH_H
@@ -55,7 +55,8 @@ const char *bench_model_at(const char *model, int i);
 
 /* Runs measure(arg, result) in a process of its own and brings back the `size` bytes of the result, so that its peak of
  * memory is its own. Returns measure's exit status; CLI_OK with the result as it was where `seconds` (0: any time) were
- * too few; CLI_IO after a message if the process did not come to its end. To be called before the program has threads. */
+ * too few; CLI_IO after a message if the process did not come to its end. To be called before the program has
+ * threads. */
 int bench_apart(int (*measure)(const void *arg, void *result), const void *arg, double seconds, void *result,
                 size_t size);
 

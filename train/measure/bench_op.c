@@ -1,4 +1,5 @@
-/* train/measure/bench_op.c: the speed of one op, on the call of its descriptor that is of a size that a training has. */
+/* train/measure/bench_op.c: the speed of one op, on the call of its descriptor that is of a size that a training
+ * has. */
 #include <math.h>
 #include <string.h>
 

@@ -48,8 +48,8 @@ static void put_mark(asc_file *file, const asc_profile *p, const asc_trace_mark 
     long long start = since(p, m->start_s), took = since(p, m->end_s) - start;
     double seconds = m->end_s - m->start_s;
     put(file, ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%lld.%03lld,"
-        "\"dur\":%lld.%03lld,\"args\":{\"busy\":%.3g", m->name, m->op ? passes[m->pass] : "phase", start / 1000, start % 1000,
-        took / 1000, took % 1000, seconds > 0 ? m->work_s / (seconds * asc_threads(p->ctx)) : 1);
+        "\"dur\":%lld.%03lld,\"args\":{\"busy\":%.3g", m->name, m->op ? passes[m->pass] : "phase", start / 1000,
+        start % 1000, took / 1000, took % 1000, seconds > 0 ? m->work_s / (seconds * asc_threads(p->ctx)) : 1);
     if (m->op) {
         put(file, ",\"label\":\"%s\",\"shapes\":\"%s\"", m->label, m->shapes);
         put_rate(file, "gflops", m->flops, seconds);

@@ -1,0 +1,3 @@
+#!/bin/sh
+set -- clang
+. "$abs_top_srcdir/tests/builds/warnings.sh"

@@ -1,0 +1,3 @@
+#!/bin/sh
+set -- gcc
+. "$abs_top_srcdir/tests/builds/warnings.sh"
