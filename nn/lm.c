@@ -209,6 +209,11 @@ const char *asc_lm_config(const asc_lm *lm)
     return lm->config;
 }
 
+int64_t asc_lm_layers(const asc_lm *lm)
+{
+    return lm->layers;
+}
+
 int64_t asc_lm_vocab(const asc_lm *lm)
 {
     return lm->vocab;
@@ -254,4 +259,51 @@ void asc_lm_ramp(asc_lm *lm, double share)
             mix->mixing->ramp(mix, share);
         }
     }
+}
+
+/* Tells the layer's values of one sort, inspected or not. */
+static void tell_values(asc_lm *lm, int64_t layer, const asc_params *parts, asc_log_fn *tell, void *user)
+{
+    asc_layer *l = &lm->blocks[layer].mix;
+    for (const asc_logged *v = l->mixing->logged; v && v->name; v++) {
+        asc_tensor value = v->inspected == (parts != NULL) ? l->mixing->log(l, v->name, parts) : asc_null();
+        if (!asc_is_null(value)) {
+            tell(user, layer, l->mixing->name, v->name, value);
+        }
+    }
+}
+
+static bool logs_inside(const asc_mixing *mixing)
+{
+    const asc_logged *v = mixing->logged;
+    while (v && v->name && !v->inspected) {
+        v++;
+    }
+    return v && v->name;
+}
+
+static void tell_inside(asc_lm *lm, int64_t layer, asc_tensor tokens, asc_log_fn *tell, void *user)
+{
+    asc_params *parts = asc_params_new(lm->ctx);
+    if (parts && asc_lm_inspect(lm, tokens, layer, parts) == ASC_OK) {
+        tell_values(lm, layer, parts, tell, user);
+    }
+    asc_params_free(parts);
+}
+
+asc_status asc_lm_log(asc_lm *lm, asc_tensor tokens, asc_log_fn *tell, void *user)
+{
+    bool recording = asc_set_recording(lm->ctx, false);
+    asc_scope_begin(lm->ctx);
+    for (int64_t l = 0; l < lm->layers; l++) {
+        tell_values(lm, l, NULL, tell, user);
+    }
+    for (int64_t l = 0; l < lm->layers && !asc_is_null(tokens) && asc_error(lm->ctx) == ASC_OK; l++) {
+        if (logs_inside(lm->blocks[l].mix.mixing)) {
+            tell_inside(lm, l, tokens, tell, user);
+        }
+    }
+    asc_scope_end(lm->ctx);
+    asc_set_recording(lm->ctx, recording);
+    return asc_error(lm->ctx);
 }
