@@ -251,9 +251,7 @@ static asc_status dismiss_stranger(asc_trainer *t)
     char text[300];
     snprintf(text, sizeof text, "where time was up after step %lld, the loss was %.4f, better than the run's own best: "
              "that model is %.150s", (long long)t->stranger.step, t->stranger.loss, t->folder.extra);
-    if (t->hooks.message) {
-        t->hooks.message(t->hooks.user, text);
-    }
+    asc_trainer_say(t, text);
     t->stranger = asc_best_none();
     return asc_folder_restore(&t->folder);
 }
