@@ -72,13 +72,10 @@ static void sum_up(const evaluation *e, asc_eval_result *r)
 {
     const asc_split *s = e->split;
     double bits = 1 / (log(2) * (double)s->bytes);
-    bool source = s->source_tokens > 0;
     r->tokens = e->tokens;
     r->loss = e->nats / (double)e->tokens;
     r->ppl = exp(r->loss);
     r->bits_per_byte = e->nats * bits;
-    r->source_ppl = source ? exp(s->source_nats / (double)s->source_tokens) : NAN;
-    r->source_bits_per_byte = source ? s->source_nats * bits : NAN;
 }
 
 asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const asc_eval_options *options,

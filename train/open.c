@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <ascgrad/corpus.h>
+
 #include "tensor/ctx.h"
 #include "train/trainer.h"
 
@@ -16,7 +18,9 @@ static asc_status check_vocab(const asc_trainer *t)
     const char *expected = json_string_value(json_object_get(t->settings->checksums, "vocab"));
     bool has_file = asc_path_exists(t->folder.vocab);
     char got[9];
-    asc_vocab_checksum(t->tokenizer, got);
+    if (asc_vocab_checksum(t->tokenizer, got)) {
+        return asc_error(t->ctx);
+    }
     if (has_file && json_is_integer(model) && size != json_integer_value(model)) {
         return asc_fail(t->ctx, ASC_ERR_FORMAT, "%s: has %" PRId64 " tokens, but the model in %s has %" PRId64,
                         t->folder.vocab, size, t->folder.config, (int64_t)json_integer_value(model));
@@ -32,14 +36,13 @@ static asc_status check_vocab(const asc_trainer *t)
 static asc_tokenizer *open_tokenizer(asc_trainer *t, bool resume, const asc_model *init)
 {
     const char *spec = t->settings->values.tokenizer;
-    char name[16];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(spec, ":"), spec);
-    if (resume) {
-        return asc_tokenizer_load(t->ctx, name, t->folder.vocab);
+    const asc_tokenizer_kind *kind = asc_tokenizer_kind_find(t->ctx, spec);
+    if (kind && resume) {
+        return asc_tokenizer_load(t->ctx, kind->name, t->folder.vocab);
     }
-    if (init && init->run && strcmp(spec, "word") == 0) {
+    if (kind && init && init->run && kind->collect && kind->has_vocabulary) {
         char *vocab = asc_path_join(t->ctx, init->run, "vocab.txt");
-        asc_tokenizer *tokenizer = vocab ? asc_tokenizer_load(t->ctx, name, vocab) : NULL;
+        asc_tokenizer *tokenizer = vocab ? asc_tokenizer_load(t->ctx, kind->name, vocab) : NULL;
         asc_path_free(t->ctx, vocab);
         return tokenizer;
     }
@@ -55,7 +58,8 @@ asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, c
 {
     const asc_values *v = &t->settings->values;
     if (!*v->data) {
-        return asc_fail(t->ctx, ASC_ERR_ARG, "--data is missing: builtin, a text file or a folder");
+        char list[400];
+        return asc_fail(t->ctx, ASC_ERR_ARG, "--data is missing: %s", asc_data_source_list(t->ctx, list, sizeof list));
     }
     t->data = asc_dataset_open(t->ctx, v->data);
     t->tokenizer = t->data ? open_tokenizer(t, resume, init) : NULL;

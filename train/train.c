@@ -88,7 +88,9 @@ static json_t *describe_checksums(const asc_trainer *t)
     char train[9], valid[9], vocab[9], test[9] = "";
     snprintf(train, sizeof train, "%08" PRIx32, t->train->checksum);
     snprintf(valid, sizeof valid, "%08" PRIx32, t->valid->checksum);
-    asc_vocab_checksum(t->tokenizer, vocab);
+    if (asc_vocab_checksum(t->tokenizer, vocab)) {
+        return NULL;
+    }
     asc_split *split = asc_split_load(t->data, ASC_TEST, t->tokenizer);
     if (split) {
         snprintf(test, sizeof test, "%08" PRIx32, split->checksum);
@@ -117,7 +119,7 @@ static asc_status write_config(asc_trainer *t)
                                   asc_threads(t->ctx)));
     json_object_set_new(object, "data_checksum", describe_checksums(t));
     json_object_set_new(object, "model", json_loads(asc_lm_config(t->lm), 0, NULL));
-    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    char *text = asc_error(t->ctx) ? NULL : json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(object);
     if (!text) {
         return asc_fail(t->ctx, ASC_ERR_MEMORY, "config.json: out of memory");
@@ -266,15 +268,16 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
 
 static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
 {
-    const asc_split *valid = t->valid;
     const asc_best *best = asc_trainer_best(t);
     bool any = best->step >= 0;
+    asc_entropy source;
+    bool known = asc_dataset_entropy(t->data, ASC_VALID, &source);
     *r = (asc_train_result){
         .parameters = asc_params_numel(asc_lm_params(t->lm)), .step = t->state.step, .steps = t->steps,
         .tokens = t->state.tokens, .elapsed_s = asc_clock() - t->start_s,
         .best_loss = any ? best->loss : NAN, .best_ppl = any ? exp(best->loss) : NAN,
         .best_bits_per_byte = best->bits, .best_step = best->step,
-        .source_ppl = valid->source_tokens > 0 ? exp(valid->source_nats / (double)valid->source_tokens) : NAN,
+        .source_ppl = known ? exp(source.nats / (double)source.tokens) : NAN,
         .end = end,
     };
 }

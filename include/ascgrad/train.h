@@ -89,8 +89,6 @@ typedef struct asc_eval_result {
     double loss;           /* mean cross-entropy, nats per token */
     double ppl;            /* exp(loss) */
     double bits_per_byte;  /* the total over the bytes of the text */
-    double source_ppl;     /* builtin: the source's own, per word; NaN for other data */
-    double source_bits_per_byte;
 } asc_eval_result;
 
 /* Evaluates `lm` on a split: blocks of asc_lm_block tokens, the last, shorter one too, so that every token but the
@@ -161,7 +159,7 @@ typedef struct asc_train_result {
     double elapsed_s;
     double best_loss, best_ppl, best_bits_per_byte; /* on the validation split; NaN: not evaluated */
     int64_t best_step;
-    double source_ppl;     /* builtin: the source's own on the validation split; else NaN */
+    double source_ppl;     /* what a perfect model of the data's source reaches there (asc_dataset_entropy); NaN: unknown */
     asc_train_end end;
 } asc_train_result;
 
