@@ -196,7 +196,7 @@ static asc_status reader_begin(asc_source_reader *r, asc_dataset *data, asc_spli
 
 static asc_status reader_next(asc_source_reader *r, asc_text_piece *piece)
 {
-    *piece = (asc_text_piece){NULL, 0};
+    *piece = (asc_text_piece){0};
     return r->data->source->next(r, piece);
 }
 
@@ -229,15 +229,38 @@ asc_status asc_dataset_collect(asc_dataset *data, asc_tokenizer *tokenizer)
     return status;
 }
 
-static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *tokenizer, asc_split *split, asc_ids *ids)
+/* A split's tokens while they are read. */
+typedef struct stream {
+    asc_ids ids;
+    uint8_t *given; /* of the first n_given ids, as asc_split has it; the others are targets */
+    size_t n_given, capacity;
+} stream;
+
+/* Marks the ids from number `from` on as given. */
+static asc_status mark_given(asc_ctx *ctx, stream *s, size_t from)
+{
+    void *given = s->given;
+    if (!asc_grow(ctx, &given, &s->capacity, s->ids.n, 1)) {
+        return ASC_ERR_MEMORY;
+    }
+    s->given = given;
+    memset(s->given + s->n_given, 0, from - s->n_given);
+    memset(s->given + from, 1, s->ids.n - from);
+    s->n_given = s->ids.n;
+    return ASC_OK;
+}
+
+static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *tokenizer, asc_split *split, stream *s)
 {
     uLong checksum = crc32(0, NULL, 0);
     asc_text_piece piece;
     asc_status status;
     while (!(status = reader_next(reader, &piece)) && piece.text) {
+        size_t from = s->ids.n;
         checksum = crc32_z(checksum, (const Bytef *)piece.text, piece.bytes);
         split->bytes += (int64_t)piece.bytes;
-        status = asc_tokenizer_encode(tokenizer, piece.text, piece.bytes, ASC_ENCODE_CORPUS, ids);
+        status = asc_tokenizer_encode(tokenizer, piece.text, piece.bytes, ASC_ENCODE_CORPUS, &s->ids);
+        status = status || !piece.given ? status : mark_given(tokenizer->ctx, s, from);
         if (status) {
             break;
         }
@@ -247,15 +270,38 @@ static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *to
 }
 
 /* Gives the split its tokens, in memory of just their size. */
-static asc_status take_tokens(asc_ctx *ctx, asc_split *split, const asc_ids *ids)
+static asc_status take_tokens(asc_ctx *ctx, asc_split *split, const stream *s)
 {
-    int32_t *tokens = asc_alloc(ctx, ids->n * sizeof *tokens);
-    if (!tokens) {
+    size_t n = s->ids.n;
+    int32_t *tokens = asc_alloc(ctx, n * sizeof *tokens);
+    uint8_t *given = s->given ? asc_alloc(ctx, n) : NULL;
+    split->tokens = tokens;
+    split->given = given;
+    split->n_tokens = (int64_t)n;
+    if (!tokens || (s->given && !given)) {
         return ASC_ERR_MEMORY;
     }
-    memcpy(tokens, ids->data, ids->n * sizeof *tokens);
-    split->tokens = tokens;
-    split->n_tokens = (int64_t)ids->n;
+    if (n > 0) {
+        memcpy(tokens, s->ids.data, n * sizeof *tokens);
+    }
+    if (given) {
+        memset(given, 0, n);
+        memcpy(given, s->given, s->n_given);
+    }
+    return ASC_OK;
+}
+
+/* All but the first are predicted: some must be there, and not given. */
+static asc_status check_targets(const asc_dataset *data, asc_split_kind kind, const asc_split *split)
+{
+    if (split->n_tokens < 2) {
+        return asc_fail(data->ctx, ASC_ERR_FORMAT, "%s: the %s split has %lld bytes and %lld tokens, expected 2 or more",
+                        data->spec, asc_split_name(kind), (long long)split->bytes, (long long)split->n_tokens);
+    }
+    if (asc_block_targets(split, split->n_tokens - 1, (const int32_t[]){0}, 1) == 0) {
+        return asc_fail(data->ctx, ASC_ERR_FORMAT, "%s: in the %s split all tokens are given, expected some to predict",
+                        data->spec, asc_split_name(kind));
+    }
     return ASC_OK;
 }
 
@@ -267,18 +313,13 @@ static asc_status read_split(asc_dataset *data, asc_split_kind kind, const asc_t
     if (status) {
         return status;
     }
-    asc_ids ids = {NULL, 0, 0};
-    status = read_tokens(&reader, tokenizer, split, &ids);
+    stream s = {0};
+    status = read_tokens(&reader, tokenizer, split, &s);
     reader_end(&reader);
-    if (!status && ids.n < 2) {
-        status =
-            asc_fail(data->ctx, ASC_ERR_FORMAT, "%s: the %s split has %lld bytes and %zu tokens, expected 2 or more",
-                     data->spec, asc_split_name(kind), (long long)split->bytes, ids.n);
-    }
-    if (!status) {
-        status = take_tokens(data->ctx, split, &ids);
-    }
-    asc_ids_free(data->ctx, &ids);
+    status = status ? status : take_tokens(data->ctx, split, &s);
+    status = status ? status : check_targets(data, kind, split);
+    asc_ids_free(data->ctx, &s.ids);
+    asc_free(data->ctx, s.given, s.capacity);
     return status;
 }
 
@@ -313,6 +354,7 @@ void asc_split_free(asc_ctx *ctx, asc_split *split)
 {
     if (split) {
         asc_free(ctx, (void *)split->tokens, (size_t)split->n_tokens * sizeof *split->tokens);
+        asc_free(ctx, (void *)split->given, (size_t)split->n_tokens);
         asc_free(ctx, split, sizeof *split);
     }
 }

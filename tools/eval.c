@@ -40,7 +40,9 @@ static asc_status write_tokens(void *user, const int64_t *ids, const double *los
 {
     listener *l = user;
     for (int64_t i = 0; l->per_token && i < n; i++) {
-        fprintf(l->per_token, "%lld %.9g\n", (long long)ids[i], losses[i]);
+        if (ids[i] >= 0) {
+            fprintf(l->per_token, "%lld %.9g\n", (long long)ids[i], losses[i]);
+        }
     }
     return l->per_token && ferror(l->per_token) ? ASC_ERR_IO : ASC_OK;
 }

@@ -11,7 +11,7 @@ typedef struct evaluation {
     const asc_eval_options *options;
     double *losses; /* batch * block */
     double nats;
-    int64_t tokens;
+    int64_t tokens; /* predicted */
 } evaluation;
 
 /* The losses of `n` blocks from number `first`, all of `width` tokens, into e->losses. */
@@ -32,6 +32,7 @@ static asc_status run_blocks(evaluation *e, int64_t first, int64_t n, int64_t wi
     }
     if (asc_error(ctx) == ASC_OK) {
         memcpy(e->losses, asc_data(wide), (size_t)(n * width) * sizeof *e->losses);
+        e->tokens += asc_block_targets(e->split, asc_lm_block(e->lm), which, n);
         asc_status status = e->options->tokens
                                 ? e->options->tokens(e->options->user, asc_data(y), e->losses, n * width)
                                 : ASC_OK;
@@ -59,7 +60,6 @@ static asc_status run_all(evaluation *e)
         for (int64_t i = 0; i < n * width; i++) {
             e->nats += e->losses[i];
         }
-        e->tokens += n * width;
         first += n;
         if (e->options->progress && !e->options->progress(e->options->user, (double)first / (double)all)) {
             return asc_fail(e->ctx, ASC_ERR_INTERRUPTED, "the evaluation was stopped");

@@ -26,6 +26,12 @@ static asc_status fill_step(void *user, int64_t first, int64_t n, int64_t *x, in
     return asc_block_fill(t->ctx, t->train, t->stepper.block, t->order + t->first + first, n, x, y);
 }
 
+static int64_t count_targets(void *user, int64_t first, int64_t n)
+{
+    const asc_trainer *t = user;
+    return asc_block_targets(t->train, t->stepper.block, t->order + t->first + first, n);
+}
+
 static asc_decay decay_of(const char *schedule)
 {
     return strcmp(schedule, "constant") == 0 ? ASC_DECAY_CONSTANT
@@ -72,7 +78,7 @@ static asc_status plan(asc_trainer *t)
                                  v->schedule_steps > 0 ? v->schedule_steps : t->steps};
     t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = asc_lm_block(t->lm),
                                .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed,
-                               .fill = fill_step, .user = t};
+                               .fill = fill_step, .targets = count_targets, .user = t};
     t->order = asc_alloc(t->ctx, (size_t)t->blocks * sizeof *t->order);
     t->epoch = -1;
     return asc_error(t->ctx);
@@ -229,7 +235,8 @@ static asc_status resume_run(asc_trainer *t)
         (!fewer && write_config(t))) {
         return asc_error(t->ctx);
     }
-    t->stranger.bits = t->stranger.loss * (double)(t->valid->n_tokens - 1) / (log(2) * (double)t->valid->bytes);
+    int64_t predicted = asc_block_targets(t->valid, t->valid->n_tokens - 1, (const int32_t[]){0}, 1);
+    t->stranger.bits = t->stranger.loss * (double)predicted / (log(2) * (double)t->valid->bytes);
     return asc_metrics_cut(&t->metrics);
 }
 

@@ -115,6 +115,7 @@ typedef struct asc_source_reader {
 typedef struct asc_text_piece {
     const char *text; /* borrowed until the next call; NULL: the split has ended */
     size_t bytes;
+    bool given; /* its tokens are no targets: a task's question, of which only the answer is learned and scored */
 } asc_text_piece;
 
 struct asc_data_source {
@@ -133,7 +134,7 @@ struct asc_data_source {
     void (*close)(asc_dataset *data);
     /* Starts at the beginning of reader->split: the same text every time. */
     asc_status (*begin)(asc_source_reader *reader);
-    /* The next piece, which comes as {NULL, 0}. */
+    /* The next piece, which comes as {NULL, 0, false}. */
     asc_status (*next)(asc_source_reader *reader, asc_text_piece *piece);
     /* What `begin` took goes, also where it failed. */
     void (*end)(asc_source_reader *reader);

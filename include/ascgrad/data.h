@@ -175,6 +175,7 @@ typedef struct asc_split {
     const int32_t *tokens;
     int64_t n_tokens;  /* >= 2 */
     int64_t bytes;     /* of its text, uncompressed, newlines among them: what bits per byte divide by */
+    const uint8_t *given; /* [n_tokens]: not 0 for a token that is no target (ascgrad/corpus.h); NULL: there is none */
     uint32_t checksum; /* CRC-32 of its text */
 } asc_split;
 
@@ -203,7 +204,11 @@ ASC_API int64_t asc_block_length(int64_t n_tokens, int64_t length, int64_t i);
  * ASC_ERR_ARG: blocks is not in 0 … 2^31-1. Source: Fisher and Yates 1938 (Durstenfeld 1964), with Philox. */
 ASC_API asc_status asc_block_order(asc_ctx *ctx, int64_t blocks, uint64_t seed, uint64_t epoch, int32_t *order);
 
-/* Fills inputs and targets [n, W] with the blocks which[0 … n-1], W = asc_block_length of which[0].
+/* How many targets the blocks which[0 … n-1] have: all of their tokens but those that are given. 0 for NULL. */
+ASC_API int64_t asc_block_targets(const asc_split *split, int64_t length, const int32_t *which, int64_t n);
+
+/* Fills inputs and targets [n, W] with the blocks which[0 … n-1], W = asc_block_length of which[0]; -1 stands for what is no
+ * target.
  * ASC_ERR_ARG: there is no such block, or blocks of different length are mixed. */
 ASC_API asc_status asc_block_fill(asc_ctx *ctx, const asc_split *split, int64_t length, const int32_t *which,
                                   int64_t n, int64_t *inputs, int64_t *targets);

@@ -76,8 +76,8 @@ ASC_API int asc_settings_threads(const asc_settings *settings);
 
 typedef struct asc_eval_options {
     int64_t batch; /* blocks at a time, >= 1 */
-    /* Called with each batch of predicted tokens, in the order of the text; NULL: not. Another status than ASC_OK ends
-     * the evaluation. */
+    /* Called with each batch of predicted tokens, in the order of the text; NULL: not. A token that is given comes as -1, its
+     * loss 0. Another status than ASC_OK ends the evaluation. */
     asc_status (*tokens)(void *user, const int64_t *ids, const double *losses, int64_t n);
     /* Called after each batch with the part that is done, 0 … 1; false: ASC_ERR_INTERRUPTED. NULL: not. */
     bool (*progress)(void *user, double done);
@@ -85,7 +85,7 @@ typedef struct asc_eval_options {
 } asc_eval_options;
 
 typedef struct asc_eval_result {
-    int64_t tokens;        /* predicted: all but the first */
+    int64_t tokens;        /* predicted: all but the first and those that are given */
     double loss;           /* mean cross-entropy, nats per token */
     double ppl;            /* exp(loss) */
     double bits_per_byte;  /* the total over the bytes of the text */
