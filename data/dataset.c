@@ -164,7 +164,8 @@ void asc_dataset_free(asc_dataset *data)
 bool asc_dataset_entropy(asc_dataset *data, asc_split_kind kind, asc_entropy *entropy)
 {
     *entropy = (asc_entropy){NAN, 0};
-    return data && asc_split_name(kind) && data->source->entropy && data->source->entropy(data, kind, entropy) == ASC_OK;
+    bool asked = data && asc_split_name(kind) && data->source->entropy;
+    return asked && data->source->entropy(data, kind, entropy) == ASC_OK;
 }
 
 /* ---- reading ---- */
