@@ -151,7 +151,7 @@ asc_word_class asc_walk_class(const asc_walk *walk, int word);
 
 /* ---- the story ---- */
 
-/* The cast's names and roles, the things, and the places with the home last, each in the order of their introduction. */
+/* The cast's names and roles, the things, and the places with the home last, in the order of their introduction. */
 asc_recall asc_story_names(const asc_story *story);
 asc_recall asc_story_roles(const asc_story *story);
 asc_recall asc_story_objects(const asc_story *story);

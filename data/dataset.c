@@ -296,8 +296,9 @@ static asc_status take_tokens(asc_ctx *ctx, asc_split *split, const stream *s)
 static asc_status check_targets(const asc_dataset *data, asc_split_kind kind, const asc_split *split)
 {
     if (split->n_tokens < 2) {
-        return asc_fail(data->ctx, ASC_ERR_FORMAT, "%s: the %s split has %lld bytes and %lld tokens, expected 2 or more",
-                        data->spec, asc_split_name(kind), (long long)split->bytes, (long long)split->n_tokens);
+        return asc_fail(data->ctx, ASC_ERR_FORMAT, "%s: the %s split has %lld bytes and %lld tokens, expected 2 or "
+                        "more", data->spec, asc_split_name(kind), (long long)split->bytes,
+                        (long long)split->n_tokens);
     }
     if (asc_block_targets(split, split->n_tokens - 1, (const int32_t[]){0}, 1) == 0) {
         return asc_fail(data->ctx, ASC_ERR_FORMAT, "%s: in the %s split all tokens are given, expected some to predict",

@@ -1,5 +1,5 @@
-/* data/source_file.c: one text file as a data source: its last 5 % are test, the 5 % before them valid. A line belongs where
- * its first byte is. */
+/* data/source_file.c: one text file as a data source: its last 5 % are test, the 5 % before them valid. A line belongs
+ * where its first byte is. */
 #include <sys/stat.h>
 
 #include <ascgrad/corpus.h>

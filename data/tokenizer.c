@@ -225,7 +225,10 @@ char *asc_tokenizer_text(const asc_tokenizer *tokenizer, size_t *bytes, size_t *
     }
     asc_sink sink = {.ctx = tokenizer->ctx};
     const asc_tokenizer_kind *kind = tokenizer->kind;
-    asc_status status = !kind->has_vocabulary ? ASC_OK : kind->save ? kind->save(tokenizer, &sink) : save_lines(tokenizer, &sink);
+    asc_status status = ASC_OK;
+    if (kind->has_vocabulary) {
+        status = kind->save ? kind->save(tokenizer, &sink) : save_lines(tokenizer, &sink);
+    }
     status = status ? status : asc_sink_put(&sink, "", 1);
     if (status) {
         asc_free(sink.ctx, sink.bytes, sink.capacity);

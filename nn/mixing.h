@@ -101,9 +101,9 @@ struct asc_mixing {
     void (*project)(asc_layer *l);
     /* what a training phases in is held at `share`, 0 … 1, of its initial strength; below 0: trained from here on. */
     void (*ramp)(asc_layer *l, double share);
-    /* What a training writes down of each layer, under the mixing's name: the list, name NULL at the end, and the value of
-     * a name, of any shape; null where this layer has none. `parts`: of one that is inspected what `inspect` has added;
-     * else NULL. */
+    /* What a training writes down of each layer, under the mixing's name: the list, name NULL at the end, and the value
+     * of a name, of any shape; null where this layer has none. `parts`: of one that is inspected what `inspect` has
+     * added; else NULL. */
     const asc_logged *logged;
     asc_tensor (*log)(asc_layer *l, const char *name, const asc_params *parts);
 };

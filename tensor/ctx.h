@@ -97,8 +97,8 @@ bool asc_grow(asc_ctx *ctx, void **array, size_t *capacity, size_t need, size_t 
 asc_status asc_memory_check(asc_ctx *ctx, const char *what, double bytes);
 
 /* added.c */
-/* Adds an item to those of its kind, which the address of the library's own table of them stands for. It must outlive the
- * context. ASC_ERR_ARG: no context; ASC_ERR_MEMORY. */
+/* Adds an item to those of its kind, which the address of the library's own table of them stands for. It must outlive
+ * the context. ASC_ERR_ARG: no context; ASC_ERR_MEMORY. */
 asc_status asc_added_put(asc_ctx *ctx, const void *table, const void *item);
 /* Item i of that kind, in the order in which they were added; NULL past the last, and without a context. */
 const void *asc_added_at(const asc_ctx *ctx, const void *table, int i);

@@ -60,7 +60,8 @@ static asc_tensor first_tokens(asc_ctx *ctx, const asc_lm *lm, const asc_split *
     if (asc_block_length(split->n_tokens, block, 0) < n) {
         return asc_null();
     }
-    asc_tensor tokens = asc_empty(ctx, ASC_I64, ASC_SHAPE(1, block)), targets = asc_empty(ctx, ASC_I64, ASC_SHAPE(1, block));
+    asc_tensor tokens = asc_empty(ctx, ASC_I64, ASC_SHAPE(1, block));
+    asc_tensor targets = asc_empty(ctx, ASC_I64, ASC_SHAPE(1, block));
     if (asc_error(ctx) ||
         asc_block_fill(ctx, split, block, (const int32_t[]){0}, 1, asc_data_mut(tokens), asc_data_mut(targets))) {
         return asc_null();

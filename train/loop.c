@@ -270,7 +270,7 @@ static int64_t find_blocks(asc_trainer *t)
     return t->blocks - t->first < most ? t->blocks - t->first : most;
 }
 
-/* What the layers phase in: its share is 0 in the warm-up, then rises to 1 in sep_ramp steps; after that it is trained. */
+/* What the layers phase in: its share is 0 in the warm-up, then rises to 1 in sep_ramp steps; then it is trained. */
 static void ramp(asc_trainer *t)
 {
     int64_t steps = values(t)->sep_ramp, since = t->state.step - values(t)->warmup + 1;

@@ -43,7 +43,7 @@ asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc
     size_t bytes = (size_t)asc_params_count(params) * sizeof(asc_named_tensor);
     asc_named_tensor *list = asc_alloc(ctx, bytes);
     size_t vocab_bytes, vocab_capacity;
-    char *vocab = asc_tokenizer_text(tokenizer, &vocab_bytes, &vocab_capacity); /* so that a model file needs no other */
+    char *vocab = asc_tokenizer_text(tokenizer, &vocab_bytes, &vocab_capacity); /* a model file needs no other */
     for (int i = 0; list && i < asc_params_count(params); i++) {
         list[i] = (asc_named_tensor){asc_params_name(params, i), asc_params_at(params, i)};
     }

@@ -14,7 +14,7 @@ typedef struct asc_stepper {
     uint64_t seed;
     /* Fills x and y [n, block] with the sequences first … first+n-1 of the step. */
     asc_status (*fill)(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y);
-    int64_t (*targets)(void *user, int64_t first, int64_t n); /* how many targets those have; NULL: every token is one */
+    int64_t (*targets)(void *user, int64_t first, int64_t n); /* how many targets those have; NULL: all */
     void *user;
 } asc_stepper;
 

@@ -257,7 +257,8 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
         return asc_error(t->ctx);
     }
     asc_model *init = open_init(t, resume);
-    if (asc_error(t->ctx) == ASC_OK && asc_trainer_open_data(t, run, resume, init) == ASC_OK && asc_trainer_open_lm(t, init) == ASC_OK) {
+    if (asc_error(t->ctx) == ASC_OK && asc_trainer_open_data(t, run, resume, init) == ASC_OK &&
+        asc_trainer_open_lm(t, init) == ASC_OK) {
         count_blocks(t);
     }
     asc_model_free(t->ctx, init);

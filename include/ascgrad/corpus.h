@@ -1,9 +1,10 @@
 /*
  * ascgrad/corpus.h: the contracts of a tokenizer and of a data source, the library's and users' alike.
  *
- * Each is one const descriptor. The library's stand in a table (data/tokenizer.c, data/dataset.c); a user's is registered
- * with a context. From then on a spec of that context may name it: asc_tokenizer_new, asc_dataset_open, the settings
- * `tokenizer` and `data` of a training; and errors list it among what there is. tests/train/test_corpus.c has one of each.
+ * Each is one const descriptor. The library's stand in a table (data/tokenizer.c, data/dataset.c); a user's is
+ * registered with a context. From then on a spec in that context may name it, for asc_tokenizer_new, asc_dataset_open
+ * and the settings `tokenizer` and `data` of a training, and errors list it among what there is. examples/own_corpus.c
+ * has one of each.
  *
  * Functions return ASC_OK, or the status of asc_fail on `ctx`, whose message names what is wrong.
  */
@@ -30,7 +31,7 @@ struct asc_tokenizer {
     const asc_tokenizer_kind *kind;
     void *self;           /* kind->size bytes, 0 at first */
     int32_t unknown, eos; /* the ids of unknown words and of the end of a line, set by the kind; -1 at first: none */
-    struct asc_strings *vocabulary; /* private: the pieces by id, filled by asc_vocabulary_add and asc_vocabulary_read */
+    struct asc_strings *vocabulary; /* private: the pieces by id; see asc_vocabulary_add */
 };
 
 /* A decoder, as the tokenizer's kind sees it. */
@@ -45,13 +46,13 @@ struct asc_decoder {
 struct asc_tokenizer_kind {
     unsigned abi;         /* ASC_CORPUS_ABI */
     const char *name;     /* "wordpiece"; no colon in it */
-    const char *argument; /* what stands behind "NAME:" in a spec: "VOCAB_FILE", "[N]" if it may be left out; NULL: nothing */
-    bool is_path;         /* the argument is a path, which a run remembers as an absolute one */
-    bool has_vocabulary;  /* of its own, which a run's vocab.txt and a model file keep; false: `make` is all that it needs */
+    const char *argument; /* what stands behind "NAME:" in a spec: "VOCAB_FILE"; "[N]" may be left out; NULL: none */
+    bool is_path;         /* the argument is a path, which a run remembers in full */
+    bool has_vocabulary;  /* of its own, which a run's vocab.txt and a model file keep; false: `make` is enough */
     size_t size, decoder_size; /* of tokenizer->self, decoder->self */
     /* A new tokenizer; argument NULL: none was given. */
     asc_status (*make)(asc_tokenizer *tokenizer, const char *argument);
-    /* One with the vocabulary that was saved as `text`, whose name in messages is `name`. Needed with has_vocabulary. */
+    /* One with the vocabulary that was saved as `text`, in messages called `name`. Needed with has_vocabulary. */
     asc_status (*load)(asc_tokenizer *tokenizer, asc_text *text, const char *name);
     asc_status (*encode)(const asc_tokenizer *tokenizer, const char *text, size_t bytes, unsigned flags, asc_ids *ids);
     /* Gives asc_decoder_put what is to be printed for a piece. */
@@ -72,8 +73,9 @@ struct asc_tokenizer_kind {
 ASC_API int32_t asc_vocabulary_add(asc_tokenizer *tokenizer, const char *piece, size_t bytes);
 /* The id of a piece; -1 if it is not there. */
 ASC_API int32_t asc_vocabulary_find(const asc_tokenizer *tokenizer, const char *piece, size_t bytes);
-/* Adds the lines of a text to an empty vocabulary, without their ends ("\n" or "\r\n"). NULL, what a failed asc_text_open
- * returned, is accepted. ASC_ERR_FORMAT: there are none, one is empty, or there twice; errors of asc_text_next. */
+/* Adds the lines of a text to an empty vocabulary, without their ends ("\n" or "\r\n"). NULL, what a failed
+ * asc_text_open returned, is accepted. ASC_ERR_FORMAT: there are none, one is empty, or there twice; errors of
+ * asc_text_next. */
 ASC_API asc_status asc_vocabulary_read(asc_tokenizer *tokenizer, asc_text *text, const char *name);
 /* Appends one id. ASC_ERR_MEMORY. */
 ASC_API asc_status asc_ids_push(asc_ctx *ctx, asc_ids *ids, int32_t id);
@@ -82,8 +84,8 @@ ASC_API asc_status asc_decoder_put(asc_decoder *decoder, const char *text, size_
 /* Appends to what `save` saves. ASC_ERR_MEMORY. */
 ASC_API asc_status asc_sink_put(asc_sink *sink, const void *bytes, size_t n);
 
-/* Adds a kind of the caller's; the descriptor must outlive the context. ASC_ERR_ARG: wrong ABI, a missing function, no name
- * or one with a colon, or a name that is taken; ASC_ERR_MEMORY. */
+/* Adds a kind of the caller's; the descriptor must outlive the context. ASC_ERR_ARG: wrong ABI, a missing function, no
+ * name or one with a colon, or a name that is taken; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_tokenizer_register(asc_ctx *ctx, const asc_tokenizer_kind *kind);
 /* Kind i: the library's, then those registered with the context (NULL: none); NULL past the last. */
 ASC_API const asc_tokenizer_kind *asc_tokenizer_kind_at(const asc_ctx *ctx, int i);
@@ -122,13 +124,13 @@ struct asc_data_source {
     unsigned abi;     /* ASC_CORPUS_ABI */
     const char *name; /* "builtin"; no colon in it */
     const char *spec; /* how it is asked for: "builtin[:WORDS[:SEED]]", "a text file" */
-    bool is_path;     /* the spec, or what stands behind "NAME:" in it, is a path, which a run remembers as an absolute one */
+    bool is_path;     /* the spec, or what stands behind "NAME:" in it, is a path, which a run remembers in full */
     size_t size, reader_size; /* of data->self, reader->self */
-    /* Whether a spec that names no source is for this one, by a look at the file; a user's sources are asked first. NULL:
-     * specs for it are NAME or begin with "NAME:". */
+    /* Whether a spec that names no source is for this one, by a look at the file; a user's sources are asked first.
+     * NULL: specs for it are NAME or begin with "NAME:". */
     bool (*takes)(const char *spec);
-    /* Each of these but `begin` and `next` may be NULL. Opens data->spec; `argument` is what stands behind "NAME:", NULL if
-     * nothing does. */
+    /* Each of these but `begin` and `next` may be NULL. Opens data->spec; `argument` is what stands behind "NAME:",
+     * NULL if nothing does. */
     asc_status (*open)(asc_dataset *data, const char *argument);
     /* What `open` took goes, also where it failed. */
     void (*close)(asc_dataset *data);

@@ -91,8 +91,8 @@ ASC_API asc_tokenizer *asc_tokenizer_parse(asc_ctx *ctx, const char *name, const
  * ASC_ERR_IO, ASC_ERR_MEMORY. */
 ASC_API asc_status asc_tokenizer_save(const asc_tokenizer *tokenizer, const char *path);
 
-/* What that writes, as text ended by 0; new, *bytes without the 0: free it with asc_free(ctx, text, *capacity). "" where
- * nothing is written. NULL: without memory, or of NULL. */
+/* What that writes, as text ended by 0; new, *bytes without the 0: free it with asc_free(ctx, text, *capacity). ""
+ * where nothing is written. NULL: without memory, or of NULL. */
 ASC_API char *asc_tokenizer_text(const asc_tokenizer *tokenizer, size_t *bytes, size_t *capacity);
 
 /* NULL is accepted. */
@@ -162,8 +162,8 @@ typedef struct asc_entropy {
     int64_t tokens; /* their number, in the source's own tokens: of builtin words and ends of lines */
 } asc_entropy;
 
-/* The entropy of a split, where the source knows it, as builtin does. false: it does not (text from files), or it failed,
- * with the error set; nats are NaN then, tokens 0. */
+/* The entropy of a split, where the source knows it, as builtin does. false: it does not (text from files), or it
+ * failed, with the error set; nats are NaN then, tokens 0. */
 ASC_API bool asc_dataset_entropy(asc_dataset *dataset, asc_split_kind kind, asc_entropy *entropy);
 
 /* Gives the tokenizer the words of the train split; nothing where its vocabulary is given.
@@ -207,8 +207,8 @@ ASC_API asc_status asc_block_order(asc_ctx *ctx, int64_t blocks, uint64_t seed, 
 /* How many targets the blocks which[0 … n-1] have: all of their tokens but those that are given. 0 for NULL. */
 ASC_API int64_t asc_block_targets(const asc_split *split, int64_t length, const int32_t *which, int64_t n);
 
-/* Fills inputs and targets [n, W] with the blocks which[0 … n-1], W = asc_block_length of which[0]; -1 stands for what is no
- * target.
+/* Fills inputs and targets [n, W] with the blocks which[0 … n-1], W = asc_block_length of which[0]; the target is -1
+ * where the token is given.
  * ASC_ERR_ARG: there is no such block, or blocks of different length are mixed. */
 ASC_API asc_status asc_block_fill(asc_ctx *ctx, const asc_split *split, int64_t length, const int32_t *which,
                                   int64_t n, int64_t *inputs, int64_t *targets);

@@ -48,15 +48,15 @@ ASC_API void asc_lm_set_recompute(asc_lm *lm, bool recompute);
 ASC_API void asc_lm_project(asc_lm *lm);
 
 /* Phases in what layers want to come late in a training, such as ASCender's separation, by its weight ω_sep: with
- * 0 <= share <= 1 it is held at `share` of its initial strength, and not trained; with share < 0 it is trained from here on,
- * from the value that it has, unless the settings freeze it. Layers that phase nothing in stay as they are. */
+ * 0 <= share <= 1 it is held at `share` of its initial strength, and not trained; with share < 0 it is trained from here
+ * on, from the value that it has, unless the settings freeze it. Layers that phase nothing in stay as they are. */
 ASC_API void asc_lm_ramp(asc_lm *lm, double share);
 
 /* A value of layer number `layer`, named by its mixing and a name of its own; borrowed until the function returns. */
 typedef void asc_log_fn(void *user, int64_t layer, const char *mixing, const char *name, asc_tensor value);
-/* Tells what a training is to write down of the layers, as their mixings have it: of ASCender ω and λ, one a head. `tokens`,
- * i64 (B, N): and what takes a look inside the layers for them, of ASCender each head's mean gate γ and density η; null:
- * without. No gradient. Errors as asc_lm_inspect. */
+/* Tells what a training is to write down of the layers, as their mixings have it: of ASCender ω and λ, one a head.
+ * `tokens`, i64 (B, N): and what takes a look inside the layers for them, of ASCender each head's mean gate γ and
+ * density η; null: without. No gradient. Errors as asc_lm_inspect. */
 ASC_API asc_status asc_lm_log(asc_lm *lm, asc_tensor tokens, asc_log_fn *tell, void *user);
 
 /* Mean next-token cross-entropy in nats. x, y: i64 (B, N), N <= block; y[b, t] follows x[b, t]; negative entries of y are

@@ -177,8 +177,8 @@ static void table_end(asc_source_reader *r)
 }
 
 static const asc_data_source table_source = {
-    .abi = ASC_CORPUS_ABI, .name = "table", .spec = "a table FILE.tsv", .is_path = true, .reader_size = sizeof(asc_text *),
-    .takes = table_takes, .begin = table_begin, .next = table_next, .end = table_end,
+    .abi = ASC_CORPUS_ABI, .name = "table", .spec = "a table FILE.tsv", .is_path = true,
+    .reader_size = sizeof(asc_text *), .takes = table_takes, .begin = table_begin, .next = table_next, .end = table_end,
 };
 
 static void register_all(void)
