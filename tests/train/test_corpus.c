@@ -1,7 +1,8 @@
 /* tests/train/test_corpus.c: a tokenizer and data sources of a user's own, registered, listed, and trained with. */
-#include "tests/train/runs.h"
-
 #include <ascgrad/corpus.h>
+
+#include "tests/faults.h"
+#include "tests/train/runs.h"
 
 /* ---- a tokenizer: a token is a letter; which there are is learned, and saved as one line ---- */
 
@@ -275,6 +276,40 @@ START_TEST(given_tokens_are_no_targets)
 }
 END_TEST
 
+/* From their registration to a split and a saved vocabulary. */
+static double live_with_them(void)
+{
+    if (!asc_tokenizer_kind_find(ctx, "letters")) {
+        asc_tokenizer_register(ctx, &letters_kind);
+    }
+    if (!asc_data_source_find(ctx, "copies:1")) {
+        asc_data_source_register(ctx, &copies_source);
+    }
+    asc_dataset *data = asc_error(ctx) ? NULL : asc_dataset_open(ctx, "copies:40");
+    asc_tokenizer *t = data ? asc_tokenizer_new(ctx, "letters") : NULL;
+    asc_split *split = t && asc_dataset_collect(data, t) == ASC_OK ? asc_split_load(data, ASC_TRAIN, t) : NULL;
+    size_t bytes, capacity;
+    char *text = split ? asc_tokenizer_text(t, &bytes, &capacity) : NULL;
+    double value = NAN;
+    if (text) {
+        asc_tokenizer *again = asc_tokenizer_parse(ctx, "letters", "memory", text, bytes);
+        value = (double)(asc_tokenizer_size(again) + 100 * split->n_tokens + 10 * (split->given[0] - split->given[5]));
+        asc_tokenizer_free(again);
+        asc_free(ctx, text, capacity);
+    }
+    asc_split_free(ctx, split);
+    asc_tokenizer_free(t);
+    asc_dataset_free(data);
+    return value;
+}
+
+START_TEST(each_allocation_may_fail)
+{
+    ck_assert_int_gt(fail_each_allocation(live_with_them, false), 20);
+    ck_assert_int_gt(fail_each_allocation(live_with_them, true), 20);
+}
+END_TEST
+
 static asc_status given_next(asc_source_reader *r, asc_text_piece *piece)
 {
     asc_status status = copies_next(r, piece);
@@ -438,6 +473,7 @@ int main(void)
     tcase_add_test(t, lists_have_what_is_registered);
     tcase_add_test(t, what_is_not_whole_is_refused);
     tcase_add_test(t, given_tokens_are_no_targets);
+    tcase_add_test(t, each_allocation_may_fail);
     tcase_add_test(t, something_must_be_left_to_predict);
     tcase_add_test(t, a_table_is_known_by_its_name);
     tcase_add_test(t, a_model_learns_with_them);
