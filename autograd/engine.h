@@ -74,8 +74,6 @@ typedef struct asc_tape {
     asc_seen *seen;         /* by the segments, one after the other */
     size_t n_seen, cap_seen;
     asc_arena arena;
-    const asc_op **user_op;
-    size_t n_user_ops, cap_user_ops;
     double flops;
     bool check_nan;
     asc_segment *segment;   /* that runs: calls leave no record; NULL: none */
@@ -143,8 +141,5 @@ typedef struct asc_watch {
 asc_watch asc_watch_begin(asc_ctx *ctx);
 /* Tells the observer of the call that was begun; its arrays must still be there. */
 void asc_watch_end(asc_watch watch, const asc_call *call, bool backward, asc_status status);
-
-/* ops/list.c: the library's ops, NULL at the end */
-extern const asc_op *const asc_op_list[];
 
 #endif

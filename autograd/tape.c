@@ -140,7 +140,6 @@ static void free_tape(asc_ctx *ctx)
     asc_free(ctx, tape->record, tape->cap_records * sizeof *tape->record);
     asc_free(ctx, tape->var, tape->cap_vars * sizeof *tape->var);
     asc_free(ctx, tape->seen, tape->cap_seen * sizeof *tape->seen);
-    asc_free(ctx, tape->user_op, tape->cap_user_ops * sizeof *tape->user_op);
     asc_free(ctx, tape, sizeof *tape);
     ctx->tape = (asc_tape_hooks){0};
 }

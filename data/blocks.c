@@ -72,6 +72,23 @@ asc_status asc_block_order(asc_ctx *ctx, int64_t blocks, uint64_t seed, uint64_t
     return ASC_OK;
 }
 
+static bool is_target(const asc_split *split, int64_t at)
+{
+    return !split->given || !split->given[at];
+}
+
+int64_t asc_block_targets(const asc_split *split, int64_t length, const int32_t *which, int64_t n)
+{
+    int64_t targets = 0;
+    for (int64_t b = 0; split && b < n; b++) {
+        int64_t width = asc_block_length(split->n_tokens, length, which[b]), first = which[b] * length + 1;
+        for (int64_t t = 0; t < width; t++) {
+            targets += is_target(split, first + t);
+        }
+    }
+    return targets;
+}
+
 asc_status asc_block_fill(asc_ctx *ctx, const asc_split *split, int64_t length, const int32_t *which, int64_t n,
                           int64_t *inputs, int64_t *targets)
 {
@@ -90,10 +107,10 @@ asc_status asc_block_fill(asc_ctx *ctx, const asc_split *split, int64_t length, 
             return asc_fail(ctx, ASC_ERR_ARG, "block fill: block %d has %lld inputs, expected %lld", (int)which[b],
                             (long long)its, (long long)(width ? width : length));
         }
-        const int32_t *tokens = split->tokens + which[b] * length;
+        int64_t first = which[b] * length;
         for (int64_t t = 0; t < width; t++) {
-            inputs[b * width + t] = tokens[t];
-            targets[b * width + t] = tokens[t + 1];
+            inputs[b * width + t] = split->tokens[first + t];
+            targets[b * width + t] = is_target(split, first + t + 1) ? split->tokens[first + t + 1] : -1;
         }
     }
     return ASC_OK;

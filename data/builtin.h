@@ -139,10 +139,31 @@ typedef struct asc_walk {
 int asc_walk_word(asc_walk *walk, const asc_option *options, int n);
 /* The same where only one class can follow. */
 int asc_walk_one(asc_walk *walk, asc_word_class class, asc_choice choice, const asc_recall *recall);
+/* The same of any word of that class. */
+static inline int asc_walk_any(asc_walk *walk, asc_word_class class)
+{
+    return asc_walk_one(walk, class, ASC_FREELY, NULL);
+}
 /* Writes or reads the end of a line. */
 void asc_walk_line_end(asc_walk *walk);
 /* The class of a word; ASC_W_NONE for -1. */
 asc_word_class asc_walk_class(const asc_walk *walk, int word);
+
+/* ---- the story ---- */
+
+/* The cast's names and roles, the things, and the places with the home last, in the order of their introduction. */
+asc_recall asc_story_names(const asc_story *story);
+asc_recall asc_story_roles(const asc_story *story);
+asc_recall asc_story_objects(const asc_story *story);
+asc_recall asc_story_places(const asc_story *story);
+/* Where a word stands among the recalled ones; -1. */
+int asc_recall_find(const asc_recall *recall, int word);
+
+/* Walks, and binds from here on, "in the tower there lived a baker called mira , a thief called oren and a smith called
+ * lena ." */
+void asc_story_introduce_cast(asc_walk *walk);
+/* And "the key was in the mill , the lamp was in the attic and the drum was in the barn ." */
+void asc_story_introduce_things(asc_walk *walk);
 
 /* Walks one line, by the grammar. */
 void asc_builtin_line(asc_walk *walk);

@@ -25,123 +25,11 @@ typedef struct depth {
     int relatives, speeches;
 } depth;
 
-static int one(asc_walk *w, asc_word_class class)
-{
-    return asc_walk_one(w, class, ASC_FREELY, NULL);
-}
-
 /* The word that the story has bound, mentioned last at `seen`. */
 static void bound(asc_walk *w, asc_word_class class, int word, int64_t seen)
 {
     asc_recall only = {1, {word}, {seen}};
     asc_walk_one(w, class, ASC_AMONG, &only);
-}
-
-/* ---- what the story remembers ---- */
-
-static asc_recall names(const asc_story *s)
-{
-    asc_recall r = {.n = s->n_cast};
-    for (int i = 0; i < s->n_cast; i++) {
-        r.word[i] = s->cast[i].name;
-        r.seen[i] = s->cast[i].name_seen;
-    }
-    return r;
-}
-
-static asc_recall roles(const asc_story *s)
-{
-    asc_recall r = {.n = s->n_cast};
-    for (int i = 0; i < s->n_cast; i++) {
-        r.word[i] = s->cast[i].role;
-        r.seen[i] = s->cast[i].role_seen;
-    }
-    return r;
-}
-
-static asc_recall objects(const asc_story *s)
-{
-    asc_recall r = {.n = s->n_things};
-    for (int i = 0; i < s->n_things; i++) {
-        r.word[i] = s->things[i].object;
-        r.seen[i] = s->things[i].object_seen;
-    }
-    return r;
-}
-
-static asc_recall places(const asc_story *s)
-{
-    asc_recall r = {.n = s->n_things + 1};
-    for (int i = 0; i < s->n_things; i++) {
-        r.word[i] = s->things[i].place;
-    }
-    r.word[s->n_things] = s->home;
-    return r;
-}
-
-static int index_of(const asc_recall *r, int word)
-{
-    for (int i = 0; i < r->n; i++) {
-        if (r->word[i] == word) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-/* ---- the opening of a story ---- */
-
-/* What follows an item of a list: a comma, "and" before the last one, or the period after it. */
-static asc_word_class list_goes_on(asc_walk *w, int items, int most, asc_word_class before)
-{
-    bool last = before == ASC_W_AND;
-    asc_option options[] = {
-        {ASC_W_COMMA, !last && items < most - 1 ? 6 : 0, ASC_FREELY, NULL},
-        {ASC_W_AND, last ? 0 : 4, ASC_FREELY, NULL},
-        {ASC_W_PERIOD, last ? 1 : 0, ASC_FREELY, NULL},
-    };
-    return asc_walk_class(w, asc_walk_word(w, options, COUNT(options)));
-}
-
-/* "once in the tower there lived a baker called mira , a thief called oren and a smith called lena ." */
-static void introduce_cast(asc_walk *w)
-{
-    asc_story *s = &w->story;
-    *s = (asc_story){.lines = 0};
-    one(w, ASC_W_IN);
-    one(w, ASC_W_THE);
-    s->home = asc_walk_one(w, ASC_W_PLACE, ASC_EXCEPT, &(asc_recall){.n = 0});
-    s->home_seen = w->words;
-    one(w, ASC_W_THERE);
-    one(w, ASC_W_LIVED);
-    for (asc_word_class next = ASC_W_COMMA; next == ASC_W_COMMA || next == ASC_W_AND;) {
-        one(w, ASC_W_A);
-        asc_recall taken = roles(s);
-        int role = asc_walk_one(w, ASC_W_ROLE, ASC_EXCEPT, &taken);
-        one(w, ASC_W_CALLED);
-        taken = names(s);
-        int name = asc_walk_one(w, ASC_W_NAME, ASC_EXCEPT, &taken);
-        s->cast[s->n_cast++] = (asc_member){role, name, w->words, w->words, w->words};
-        next = list_goes_on(w, s->n_cast, ASC_STORY_CAST, next);
-    }
-}
-
-/* "the key was in the mill , the lamp was in the attic and the drum was in the barn ." */
-static void introduce_things(asc_walk *w)
-{
-    asc_story *s = &w->story;
-    for (asc_word_class next = ASC_W_COMMA; next == ASC_W_COMMA || next == ASC_W_AND;) {
-        one(w, ASC_W_THE);
-        asc_recall taken = objects(s);
-        int object = asc_walk_one(w, ASC_W_OBJECT, ASC_EXCEPT, &taken);
-        one(w, ASC_W_WAS);
-        one(w, ASC_W_IN);
-        one(w, ASC_W_THE);
-        taken = places(s);
-        int place = asc_walk_one(w, ASC_W_PLACE, ASC_EXCEPT, &taken);
-        s->things[s->n_things++] = (asc_thing){object, place, w->words, w->words};
-        next = list_goes_on(w, s->n_things, ASC_STORY_THINGS, next);
-    }
 }
 
 /* ---- noun phrases ---- */
@@ -170,7 +58,7 @@ static int gender(const asc_walk *w, int i)
 /* Behind "the": a member of the cast by role, or any noun. */
 static phrase definite(asc_walk *w)
 {
-    asc_recall cast = roles(&w->story);
+    asc_recall cast = asc_story_roles(&w->story);
     asc_option options[] = {
         {ASC_W_ROLE, 9, ASC_AMONG, &cast},
         {ASC_W_NOUN, 4, ASC_FREELY, NULL},
@@ -180,7 +68,7 @@ static phrase definite(asc_walk *w)
     int word = asc_walk_word(w, options, COUNT(options));
     switch (asc_walk_class(w, word)) {
     case ASC_W_ROLE: {
-        int i = index_of(&cast, word);
+        int i = asc_recall_find(&cast, word);
         w->story.cast[i].role_seen = w->words;
         return (phrase){gender(w, i), i, -1};
     }
@@ -199,8 +87,8 @@ static phrase noun_phrase(asc_walk *w, int word)
     case ASC_W_SOME: return noun(w, false, true, true);
     case ASC_W_POSSESSIVE: return noun(w, true, true, true);
     case ASC_W_NAME: {
-        asc_recall cast = names(&w->story);
-        int i = index_of(&cast, word);
+        asc_recall cast = asc_story_names(&w->story);
+        int i = asc_recall_find(&cast, word);
         w->story.cast[i].name_seen = w->words;
         return (phrase){gender(w, i), -1, i};
     }
@@ -298,7 +186,7 @@ static int verb_of(asc_walk *w, phrase subject, depth d, bool gap)
 static void relative(asc_walk *w, phrase p, depth d)
 {
     bool many = p.feature == PLURAL;
-    asc_recall cast = names(&w->story);
+    asc_recall cast = asc_story_names(&w->story);
     asc_option options[] = {
         {many ? ASC_W_MEET : ASC_W_MEETS, 6, ASC_FREELY, NULL},
         {many ? ASC_W_SLEEP : ASC_W_SLEEPS, 4, ASC_FREELY, NULL},
@@ -322,7 +210,7 @@ static void relative(asc_walk *w, phrase p, depth d)
 /* The object of a verb, by which subject it has. */
 static phrase object(asc_walk *w, int feature)
 {
-    asc_recall cast = names(&w->story);
+    asc_recall cast = asc_story_names(&w->story);
     asc_recall own = {1, {w->lexicon.first[ASC_W_POSSESSIVE] + feature}, {w->words}};
     asc_recall self = {1, {w->lexicon.first[ASC_W_REFLEXIVE] + feature}, {w->words}};
     asc_option options[] = {
@@ -340,8 +228,8 @@ static phrase object(asc_walk *w, int feature)
 /* "says ( … )" */
 static void speech(asc_walk *w, depth d)
 {
-    int open = one(w, ASC_W_OPEN);
-    asc_recall cast = names(&w->story);
+    int open = asc_walk_any(w, ASC_W_OPEN);
+    asc_recall cast = asc_story_names(&w->story);
     asc_option options[] = {
         {ASC_W_THE, 8, ASC_FREELY, NULL},
         {ASC_W_A, 3, ASC_FREELY, NULL},
@@ -356,11 +244,11 @@ static void speech(asc_walk *w, depth d)
 /* "seeks the key in the mill" */
 static void search(asc_walk *w)
 {
-    asc_recall all = objects(&w->story);
-    one(w, ASC_W_THE);
-    int i = index_of(&all, asc_walk_one(w, ASC_W_OBJECT, ASC_AMONG, &all));
-    one(w, ASC_W_IN);
-    one(w, ASC_W_THE);
+    asc_recall all = asc_story_objects(&w->story);
+    asc_walk_any(w, ASC_W_THE);
+    int i = asc_recall_find(&all, asc_walk_one(w, ASC_W_OBJECT, ASC_AMONG, &all));
+    asc_walk_any(w, ASC_W_IN);
+    asc_walk_any(w, ASC_W_THE);
     if (i >= 0) {
         asc_thing *thing = &w->story.things[i];
         bound(w, ASC_W_PLACE, thing->place, thing->bond_seen);
@@ -371,8 +259,8 @@ static void search(asc_walk *w)
 /* "returns to the tower" */
 static void go_home(asc_walk *w)
 {
-    one(w, ASC_W_TO);
-    one(w, ASC_W_THE);
+    asc_walk_any(w, ASC_W_TO);
+    asc_walk_any(w, ASC_W_THE);
     bound(w, ASC_W_PLACE, w->story.home, w->story.home_seen);
     w->story.home_seen = w->words;
 }
@@ -444,7 +332,7 @@ static void clause(asc_walk *w, int first, depth d, const asc_option *close)
 static void sentence(asc_walk *w)
 {
     static const asc_option period = {ASC_W_PERIOD, 40, ASC_FREELY, NULL};
-    asc_recall cast = names(&w->story);
+    asc_recall cast = asc_story_names(&w->story);
     asc_option options[] = {
         {ASC_W_ONCE, w->story.lines >= SHORTEST_STORY ? 10 : 0, ASC_FREELY, NULL},
         {ASC_W_OPENER, 35, ASC_FREELY, NULL},
@@ -459,7 +347,7 @@ static void sentence(asc_walk *w)
     }
     switch (asc_walk_class(w, word)) {
     case ASC_W_NONE: break;
-    case ASC_W_ONCE: introduce_cast(w); break;
+    case ASC_W_ONCE: asc_story_introduce_cast(w); break;
     default: clause(w, word, (depth){0, 0}, &period); break;
     }
 }
@@ -468,10 +356,10 @@ void asc_builtin_line(asc_walk *walk)
 {
     switch (walk->story.lines) {
     case 0:
-        one(walk, ASC_W_ONCE);
-        introduce_cast(walk);
+        asc_walk_any(walk, ASC_W_ONCE);
+        asc_story_introduce_cast(walk);
         break;
-    case 1: introduce_things(walk); break;
+    case 1: asc_story_introduce_things(walk); break;
     default: sentence(walk); break;
     }
     asc_walk_line_end(walk);

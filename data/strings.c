@@ -1,11 +1,10 @@
-/* data/strings.c: a vocabulary in memory and in a file. */
+/* data/strings.c: a vocabulary in memory, and its reading from text. */
 #include "data/strings.h"
 
 #include <string.h>
 
 #include <ascgrad/data.h>
 
-#include "data/file.h"
 #include "tensor/ctx.h"
 
 enum { FIRST_SLOTS = 1024 };
@@ -131,7 +130,7 @@ int32_t asc_strings_add(asc_strings *s, const char *text, size_t n)
     return s->n++;
 }
 
-/* ---- files ---- */
+/* ---- from a text ---- */
 
 static asc_status add_line(asc_strings *s, const char *path, const char *line, size_t n)
 {
@@ -169,17 +168,4 @@ asc_status asc_strings_read(asc_strings *s, asc_text *text, const char *name)
         status = asc_fail(s->ctx, ASC_ERR_FORMAT, "%s: is empty, expected a vocabulary, an entry a line", name);
     }
     return status;
-}
-
-asc_status asc_strings_save(const asc_strings *s, const char *path)
-{
-    asc_file file;
-    asc_file_begin(&file, s->ctx, path);
-    for (int32_t id = 0; id < s->n; id++) {
-        size_t n;
-        const char *string = asc_strings_at(s, id, &n);
-        asc_file_write(&file, string, n);
-        asc_file_write(&file, "\n", 1);
-    }
-    return asc_file_commit(&file);
 }

@@ -46,7 +46,4 @@ const char *asc_strings_at(const asc_strings *s, int32_t id, size_t *n);
  * ASC_ERR_FORMAT: there are none, one is empty, or there twice; errors of asc_text_open and asc_text_next. */
 asc_status asc_strings_read(asc_strings *s, asc_text *text, const char *name);
 
-/* Writes the strings to a file, one a line, atomically. ASC_ERR_IO, ASC_ERR_MEMORY. */
-asc_status asc_strings_save(const asc_strings *s, const char *path);
-
 #endif

@@ -1,72 +1,112 @@
-/* data/tokenizer.c: tokenizers and decoders of any kind. */
-#include "data/tokenizer.h"
-
+/* data/tokenizer.c: the kinds of tokenizers, and tokenizers of any kind. */
+#include <stdio.h>
 #include <string.h>
 
+#include <ascgrad/corpus.h>
+#include <ascgrad/file.h>
+
+#include "data/names.h"
+#include "data/strings.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
+
+extern const asc_tokenizer_kind asc_tokenizer_word, asc_tokenizer_byte, asc_tokenizer_wordpiece;
 
 static const asc_tokenizer_kind *const kinds[] = {&asc_tokenizer_word, &asc_tokenizer_byte, &asc_tokenizer_wordpiece};
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* The kind whose name is the first `n` bytes of `name`; NULL if there is none. */
-static const asc_tokenizer_kind *find_kind(const char *name, size_t n)
+/* ---- the table ---- */
+
+const asc_tokenizer_kind *asc_tokenizer_kind_at(const asc_ctx *ctx, int i)
 {
-    for (int i = 0; i < N_KINDS; i++) {
-        if (strlen(kinds[i]->name) == n && memcmp(kinds[i]->name, name, n) == 0) {
-            return kinds[i];
-        }
-    }
-    return NULL;
+    return i < 0 ? NULL : i < N_KINDS ? kinds[i] : asc_added_at(ctx, kinds, i - N_KINDS);
 }
 
-/* Refuses a name that is no kind's, and offers the nearest. */
-static void refuse_name(asc_ctx *ctx, const char *name, const char *expected)
+const asc_tokenizer_kind *asc_tokenizer_kind_find(const asc_ctx *ctx, const char *spec)
 {
-    const char *names[N_KINDS + 1] = {NULL};
-    for (int i = 0; i < N_KINDS; i++) {
-        names[i] = kinds[i]->name;
+    const asc_tokenizer_kind *kind = NULL;
+    for (int i = 0; spec && (kind = asc_tokenizer_kind_at(ctx, i)) && !asc_spec_names(spec, kind->name); i++) {
     }
-    asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', expected %s; did you mean '%s'?", name, expected,
-             asc_name_nearest(name, names));
+    return kind;
 }
 
-/* A tokenizer with the vocabulary in `text`, whose name is `path`; without one if that is NULL. */
-static asc_tokenizer *make(asc_ctx *ctx, const asc_tokenizer_kind *kind, const char *path, asc_text *text)
+const char *asc_tokenizer_list(const asc_ctx *ctx, char *text, size_t bytes)
 {
-    asc_tokenizer *tokenizer = asc_alloc(ctx, sizeof *tokenizer);
-    if (!tokenizer) {
+    asc_name_list list = asc_list_begin(text, bytes);
+    for (int i = 0; asc_tokenizer_kind_at(ctx, i); i++) {
+        const asc_tokenizer_kind *kind = asc_tokenizer_kind_at(ctx, i);
+        char spec[128];
+        const char *argument = kind->argument ? kind->argument : "";
+        bool optional = *argument == '[';
+        snprintf(spec, sizeof spec, "%s%s%s", kind->name, optional ? "[:" : *argument ? ":" : "", argument + optional);
+        asc_list_add(&list, spec, !asc_tokenizer_kind_at(ctx, i + 1));
+    }
+    return text;
+}
+
+asc_status asc_tokenizer_register(asc_ctx *ctx, const asc_tokenizer_kind *kind)
+{
+    if (!kind || kind->abi != ASC_CORPUS_ABI) {
+        return asc_fail(ctx, ASC_ERR_ARG, "tokenizer_register: the kind has ABI %u, expected %d", kind ? kind->abi : 0,
+                        ASC_CORPUS_ABI);
+    }
+    if (!kind->make || !kind->encode || !kind->decode || (kind->has_vocabulary && !kind->load)) {
+        return asc_fail(ctx, ASC_ERR_ARG, "tokenizer_register: %s: make, encode and decode are needed, and load with "
+                        "has_vocabulary", kind->name ? kind->name : "(no name)");
+    }
+    if (asc_name_check(ctx, "tokenizer_register", kind->name)) {
+        return asc_error(ctx);
+    }
+    if (asc_tokenizer_kind_find(ctx, kind->name)) {
+        return asc_fail(ctx, ASC_ERR_ARG, "tokenizer_register: %s: there is a tokenizer of this name", kind->name);
+    }
+    return asc_added_put(ctx, kinds, kind);
+}
+
+/* Refuses a spec that is for no kind, and offers the nearest. */
+static void refuse(asc_ctx *ctx, const char *spec)
+{
+    char list[400];
+    const char *names[64] = {NULL};
+    for (int i = 0; i < 63 && asc_tokenizer_kind_at(ctx, i); i++) {
+        names[i] = asc_tokenizer_kind_at(ctx, i)->name;
+    }
+    asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', expected %s; did you mean '%s'?", spec,
+             asc_tokenizer_list(ctx, list, sizeof list), asc_name_nearest(spec, names));
+}
+
+/* ---- making ---- */
+
+/* A tokenizer and what it owns, in one piece of memory. */
+typedef struct holder {
+    asc_tokenizer tokenizer;
+    asc_strings vocabulary;
+    _Alignas(64) unsigned char self[];
+} holder;
+
+/* One that is yet to be made or loaded. */
+static asc_tokenizer *tokenizer_new(asc_ctx *ctx, const asc_tokenizer_kind *kind)
+{
+    holder *h = asc_alloc(ctx, sizeof *h + kind->size);
+    if (!h) {
         return NULL;
     }
-    *tokenizer = (asc_tokenizer){.ctx = ctx, .kind = kind, .vocabulary.ctx = ctx, .unknown = -1, .eos = -1};
-    if ((path && asc_strings_read(&tokenizer->vocabulary, text, path)) || kind->prepare(tokenizer, path)) {
+    memset(h, 0, sizeof *h + kind->size);
+    h->vocabulary.ctx = ctx;
+    h->tokenizer = (asc_tokenizer){.ctx = ctx, .kind = kind, .self = h->self, .unknown = -1, .eos = -1,
+                                   .vocabulary = &h->vocabulary};
+    return &h->tokenizer;
+}
+
+/* The tokenizer, or NULL where its making failed. */
+static asc_tokenizer *made(asc_tokenizer *tokenizer, asc_status status)
+{
+    if (status) {
         asc_tokenizer_free(tokenizer);
         return NULL;
     }
     return tokenizer;
-}
-
-/* The same with the vocabulary in a file. */
-static asc_tokenizer *make_from_file(asc_ctx *ctx, const asc_tokenizer_kind *kind, const char *path)
-{
-    asc_text *text = path ? asc_text_open(ctx, path, 0) : NULL;
-    asc_tokenizer *tokenizer = make(ctx, kind, path, text);
-    asc_text_close(text);
-    return tokenizer;
-}
-
-/* The kind of a vocabulary that was saved; NULL with the error set. */
-static const asc_tokenizer_kind *saved_kind(asc_ctx *ctx, const char *name, const void *vocabulary)
-{
-    const asc_tokenizer_kind *kind = find_kind(name, strlen(name));
-    if (!kind) {
-        refuse_name(ctx, name, "word, byte or wordpiece");
-    } else if (kind->has_vocabulary && !vocabulary) {
-        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: no vocabulary file was given for %s", name);
-        return NULL;
-    }
-    return kind;
 }
 
 asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec)
@@ -74,19 +114,45 @@ asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec)
     if (ASC_NEED(ctx, "tokenizer_new: spec", spec)) {
         return NULL;
     }
-    const char *colon = strchr(spec, ':');
-    const asc_tokenizer_kind *kind = find_kind(spec, colon ? (size_t)(colon - spec) : strlen(spec));
-    static const char expected[] = "word, byte or wordpiece:VOCAB_FILE";
+    const asc_tokenizer_kind *kind = asc_tokenizer_kind_find(ctx, spec);
     if (!kind) {
-        refuse_name(ctx, spec, expected);
+        refuse(ctx, spec);
         return NULL;
     }
-    bool needs_file = kind == &asc_tokenizer_wordpiece;
-    if (needs_file != (colon != NULL) || (colon && !colon[1])) {
-        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', expected %s", spec, expected);
+    const char *colon = strchr(spec, ':'), *argument = colon && colon[1] ? colon + 1 : NULL;
+    bool needed = kind->argument && *kind->argument != '[';
+    if ((colon && !argument) || (argument && !kind->argument) || (!argument && needed)) {
+        char list[400];
+        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', expected %s", spec,
+                 asc_tokenizer_list(ctx, list, sizeof list));
         return NULL;
     }
-    return make_from_file(ctx, kind, needs_file ? colon + 1 : NULL);
+    asc_tokenizer *tokenizer = tokenizer_new(ctx, kind);
+    return tokenizer ? made(tokenizer, kind->make(tokenizer, argument)) : NULL;
+}
+
+/* The kind of a vocabulary that was saved; NULL with the error set. */
+static const asc_tokenizer_kind *saved_kind(asc_ctx *ctx, const char *name, const void *vocabulary)
+{
+    const asc_tokenizer_kind *kind = name && !strchr(name, ':') ? asc_tokenizer_kind_find(ctx, name) : NULL;
+    if (!kind) {
+        refuse(ctx, name ? name : "");
+    } else if (kind->has_vocabulary && !vocabulary) {
+        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: no vocabulary file was given for %s", name);
+        return NULL;
+    }
+    return kind;
+}
+
+/* A tokenizer from a text, which is closed; NULL, what failed to open, is accepted. */
+static asc_tokenizer *load(asc_ctx *ctx, const asc_tokenizer_kind *kind, asc_text *text, const char *name)
+{
+    asc_tokenizer *tokenizer = text ? tokenizer_new(ctx, kind) : NULL;
+    if (tokenizer) {
+        tokenizer = made(tokenizer, kind->load(tokenizer, text, name));
+    }
+    asc_text_close(text);
+    return tokenizer;
 }
 
 asc_tokenizer *asc_tokenizer_load(asc_ctx *ctx, const char *name, const char *path)
@@ -95,7 +161,10 @@ asc_tokenizer *asc_tokenizer_load(asc_ctx *ctx, const char *name, const char *pa
         return NULL;
     }
     const asc_tokenizer_kind *kind = saved_kind(ctx, name, path);
-    return kind ? make_from_file(ctx, kind, kind->has_vocabulary ? path : NULL) : NULL;
+    if (!kind || !kind->has_vocabulary) {
+        return kind ? asc_tokenizer_new(ctx, name) : NULL;
+    }
+    return load(ctx, kind, asc_text_open(ctx, path, 0), path);
 }
 
 asc_tokenizer *asc_tokenizer_parse(asc_ctx *ctx, const char *name, const char *source, const char *vocabulary,
@@ -106,20 +175,78 @@ asc_tokenizer *asc_tokenizer_parse(asc_ctx *ctx, const char *name, const char *s
     }
     const asc_tokenizer_kind *kind = saved_kind(ctx, name, vocabulary);
     if (!kind || !kind->has_vocabulary) {
-        return kind ? make(ctx, kind, NULL, NULL) : NULL;
+        return kind ? asc_tokenizer_new(ctx, name) : NULL;
     }
-    asc_text *text = asc_text_open_memory(ctx, source, vocabulary, bytes, 0);
-    asc_tokenizer *tokenizer = make(ctx, kind, source, text);
-    asc_text_close(text);
-    return tokenizer;
+    return load(ctx, kind, asc_text_open_memory(ctx, source, vocabulary, bytes, 0), source);
 }
 
 void asc_tokenizer_free(asc_tokenizer *tokenizer)
 {
     if (tokenizer) {
-        asc_strings_free(&tokenizer->vocabulary);
-        asc_free(tokenizer->ctx, tokenizer, sizeof *tokenizer);
+        const asc_tokenizer_kind *kind = tokenizer->kind;
+        if (kind->clear) {
+            kind->clear(tokenizer);
+        }
+        asc_strings_free(tokenizer->vocabulary);
+        asc_free(tokenizer->ctx, tokenizer, sizeof(holder) + kind->size);
     }
+}
+
+/* ---- saving ---- */
+
+struct asc_sink {
+    asc_ctx *ctx;
+    void *bytes;
+    size_t n, capacity;
+};
+
+asc_status asc_sink_put(asc_sink *sink, const void *bytes, size_t n)
+{
+    if (!sink || (n > 0 && !bytes)) {
+        return ASC_ERR_ARG;
+    }
+    if (!asc_grow(sink->ctx, &sink->bytes, &sink->capacity, sink->n + n, 1)) {
+        return ASC_ERR_MEMORY;
+    }
+    if (n > 0) {
+        memcpy((char *)sink->bytes + sink->n, bytes, n);
+    }
+    sink->n += n;
+    return ASC_OK;
+}
+
+static asc_status save_lines(const asc_tokenizer *tokenizer, asc_sink *sink)
+{
+    asc_status status = ASC_OK;
+    for (int32_t id = 0; id < tokenizer->vocabulary->n && !status; id++) {
+        size_t n;
+        const char *piece = asc_strings_at(tokenizer->vocabulary, id, &n);
+        status = asc_sink_put(sink, piece, n);
+        status = status ? status : asc_sink_put(sink, "\n", 1);
+    }
+    return status;
+}
+
+char *asc_tokenizer_text(const asc_tokenizer *tokenizer, size_t *bytes, size_t *capacity)
+{
+    *bytes = *capacity = 0;
+    if (!tokenizer) {
+        return NULL;
+    }
+    asc_sink sink = {.ctx = tokenizer->ctx};
+    const asc_tokenizer_kind *kind = tokenizer->kind;
+    asc_status status = ASC_OK;
+    if (kind->has_vocabulary) {
+        status = kind->save ? kind->save(tokenizer, &sink) : save_lines(tokenizer, &sink);
+    }
+    status = status ? status : asc_sink_put(&sink, "", 1);
+    if (status) {
+        asc_free(sink.ctx, sink.bytes, sink.capacity);
+        return NULL;
+    }
+    *bytes = sink.n - 1;
+    *capacity = sink.capacity;
+    return sink.bytes;
 }
 
 asc_status asc_tokenizer_save(const asc_tokenizer *tokenizer, const char *path)
@@ -128,8 +255,18 @@ asc_status asc_tokenizer_save(const asc_tokenizer *tokenizer, const char *path)
     if (status) {
         return status;
     }
-    return tokenizer->kind->has_vocabulary ? asc_strings_save(&tokenizer->vocabulary, path) : ASC_OK;
+    asc_ctx *ctx = tokenizer->ctx;
+    if (!tokenizer->kind->has_vocabulary) {
+        return ASC_OK;
+    }
+    size_t bytes, capacity;
+    char *text = asc_tokenizer_text(tokenizer, &bytes, &capacity);
+    asc_status status = text ? asc_file_write_atomic(ctx, path, text, bytes) : asc_error(ctx);
+    asc_free(ctx, text, capacity);
+    return status;
 }
+
+/* ---- what callers ask of one ---- */
 
 asc_status asc_tokenizer_collect(asc_tokenizer *tokenizer, const char *text, size_t bytes)
 {
@@ -164,7 +301,7 @@ const char *asc_tokenizer_name(const asc_tokenizer *tokenizer)
 
 int64_t asc_tokenizer_size(const asc_tokenizer *tokenizer)
 {
-    return tokenizer ? tokenizer->vocabulary.n : 0;
+    return tokenizer ? tokenizer->vocabulary->n : 0;
 }
 
 int32_t asc_tokenizer_unknown(const asc_tokenizer *tokenizer)
@@ -185,103 +322,22 @@ const char *asc_tokenizer_piece(const asc_tokenizer *tokenizer, int32_t id, size
     if (id < 0 || id >= asc_tokenizer_size(tokenizer)) {
         return NULL;
     }
-    return asc_strings_at(&tokenizer->vocabulary, id, bytes);
+    return asc_strings_at(tokenizer->vocabulary, id, bytes);
 }
 
-void asc_ids_free(asc_ctx *ctx, asc_ids *ids)
+/* ---- for kinds ---- */
+
+int32_t asc_vocabulary_add(asc_tokenizer *tokenizer, const char *piece, size_t bytes)
 {
-    if (!ctx || !ids) {
-        return;
-    }
-    asc_free(ctx, ids->data, ids->capacity * sizeof *ids->data);
-    *ids = (asc_ids){NULL, 0, 0};
+    return tokenizer && piece ? asc_strings_add(tokenizer->vocabulary, piece, bytes) : -1;
 }
 
-asc_status asc_ids_push(asc_ctx *ctx, asc_ids *ids, int32_t id)
+int32_t asc_vocabulary_find(const asc_tokenizer *tokenizer, const char *piece, size_t bytes)
 {
-    if (ids->n == ids->capacity) {
-        void *array = ids->data;
-        if (!asc_grow(ctx, &array, &ids->capacity, ids->n + 1, sizeof id)) {
-            return ASC_ERR_MEMORY;
-        }
-        ids->data = array;
-    }
-    ids->data[ids->n++] = id;
-    return ASC_OK;
+    return tokenizer && piece ? asc_strings_find(tokenizer->vocabulary, piece, bytes) : -1;
 }
 
-/* ---- decoders ---- */
-
-asc_decoder *asc_decoder_new(const asc_tokenizer *tokenizer)
+asc_status asc_vocabulary_read(asc_tokenizer *tokenizer, asc_text *text, const char *name)
 {
-    if (!tokenizer) {
-        return NULL;
-    }
-    asc_decoder *decoder = asc_alloc(tokenizer->ctx, sizeof *decoder);
-    if (!decoder) {
-        return NULL;
-    }
-    *decoder = (asc_decoder){.tokenizer = tokenizer, .capacity = tokenizer->vocabulary.longest + ASC_DECODER_EXTRA};
-    decoder->out = asc_alloc(tokenizer->ctx, decoder->capacity);
-    if (!decoder->out) {
-        asc_decoder_free(decoder);
-        return NULL;
-    }
-    return decoder;
-}
-
-void asc_decoder_put(asc_decoder *decoder, const char *text, size_t bytes)
-{
-    memcpy(decoder->out + decoder->n, text, bytes);
-    decoder->n += bytes;
-}
-
-const char *asc_decoder_next(asc_decoder *decoder, int32_t id, size_t *bytes)
-{
-    size_t ignored;
-    bytes = bytes ? bytes : &ignored;
-    *bytes = 0;
-    if (!decoder) {
-        return NULL;
-    }
-    const asc_tokenizer *tokenizer = decoder->tokenizer;
-    size_t n;
-    const char *piece = asc_tokenizer_piece(tokenizer, id, &n);
-    if (!piece) {
-        asc_fail(tokenizer->ctx, ASC_ERR_ARG, "decoder: id %d, expected 0 … %lld", (int)id,
-                 (long long)asc_tokenizer_size(tokenizer) - 1);
-        return NULL;
-    }
-    decoder->n = 0;
-    tokenizer->kind->decode(decoder, id, piece, n);
-    *bytes = decoder->n;
-    return decoder->out;
-}
-
-const char *asc_decoder_end(asc_decoder *decoder, size_t *bytes)
-{
-    size_t ignored;
-    bytes = bytes ? bytes : &ignored;
-    *bytes = 0;
-    if (!decoder) {
-        return NULL;
-    }
-    decoder->n = 0;
-    if (decoder->tokenizer->kind->finish) {
-        decoder->tokenizer->kind->finish(decoder);
-    }
-    *bytes = decoder->n;
-    decoder->before = 0;
-    decoder->in_quotes = decoder->started = false;
-    decoder->n_kept = 0;
-    return decoder->out;
-}
-
-void asc_decoder_free(asc_decoder *decoder)
-{
-    if (decoder) {
-        asc_ctx *ctx = decoder->tokenizer->ctx;
-        asc_free(ctx, decoder->out, decoder->capacity);
-        asc_free(ctx, decoder, sizeof *decoder);
-    }
+    return tokenizer ? asc_strings_read(tokenizer->vocabulary, text, name) : ASC_ERR_ARG;
 }

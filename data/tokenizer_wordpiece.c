@@ -5,11 +5,12 @@
  * BERT cleans the text, sets Chinese characters apart, splits at white space, lower-cases, decomposes (NFD), drops
  * Mn, and splits at punctuation. Each step looks at single characters, only the decomposition's order of marks at
  * more: so each character goes through all steps at once, and marks are sorted as they arrive at their word. */
-#include "data/tokenizer.h"
-
 #include <string.h>
 #include <utf8proc.h>
 
+#include <ascgrad/corpus.h>
+
+#include "data/strings.h"
 #include "data/utf8.h"
 
 enum {
@@ -34,14 +35,26 @@ typedef struct cutter {
     bool too_long;
 } cutter;
 
-static asc_status prepare(asc_tokenizer *tokenizer, const char *path)
+static asc_status load(asc_tokenizer *tokenizer, asc_text *text, const char *name)
 {
-    tokenizer->unknown = asc_strings_find(&tokenizer->vocabulary, UNKNOWN, strlen(UNKNOWN));
+    asc_status status = asc_vocabulary_read(tokenizer, text, name);
+    if (status) {
+        return status;
+    }
+    tokenizer->unknown = asc_vocabulary_find(tokenizer, UNKNOWN, strlen(UNKNOWN));
     if (tokenizer->unknown < 0) {
         return asc_fail(tokenizer->ctx, ASC_ERR_FORMAT, "%s: there is no entry %s, expected a WordPiece vocabulary",
-                        path, UNKNOWN);
+                        name, UNKNOWN);
     }
     return ASC_OK;
+}
+
+static asc_status make(asc_tokenizer *tokenizer, const char *path)
+{
+    asc_text *text = asc_text_open(tokenizer->ctx, path, 0);
+    asc_status status = text ? load(tokenizer, text, path) : asc_error(tokenizer->ctx);
+    asc_text_close(text);
+    return status;
 }
 
 static void push(cutter *c, int32_t id)
@@ -82,7 +95,7 @@ static void cut(cutter *c, char *word, size_t end)
     while (at < end) {
         size_t prefix = at > PREFIX ? PREFIX : 0;
         memcpy(word + at - prefix, "##", prefix);
-        int32_t id = longest_entry(&c->tokenizer->vocabulary, word + at - prefix, end - at + prefix, prefix, &length);
+        int32_t id = longest_entry(c->tokenizer->vocabulary, word + at - prefix, end - at + prefix, prefix, &length);
         if (id < 0) {
             c->ids->n = before;
             push(c, c->tokenizer->unknown);
@@ -265,7 +278,13 @@ static asc_status encode(const asc_tokenizer *tokenizer, const char *text, size_
 
 /* ---- pieces to text ---- */
 
-enum { NO_SPACE_BEFORE = 1, NO_SPACE_AFTER = 2, APOSTROPHE = 4 }; /* bits of decoder->before */
+enum { NO_SPACE_BEFORE = 1, NO_SPACE_AFTER = 2, APOSTROPHE = 4 };
+
+typedef struct spacer {
+    unsigned before; /* what the last piece means for the next: bits of the above */
+    bool in_quotes;  /* the last '"' opened */
+    bool started;    /* something is printed already */
+} spacer;
 
 /* Pieces that stand close to their neighbours; and what an English apostrophe is followed by within a word. */
 static const struct spacing {
@@ -292,13 +311,13 @@ static bool is_listed(const char *list, const char *piece, size_t bytes)
     return false;
 }
 
-static unsigned spacing_of(asc_decoder *decoder, const char *piece, size_t bytes)
+static unsigned spacing_of(spacer *s, const char *piece, size_t bytes)
 {
     if (bytes == 1 && *piece == '"') {
-        decoder->in_quotes = !decoder->in_quotes;
-        return decoder->in_quotes ? NO_SPACE_AFTER : NO_SPACE_BEFORE;
+        s->in_quotes = !s->in_quotes;
+        return s->in_quotes ? NO_SPACE_AFTER : NO_SPACE_BEFORE;
     }
-    if (decoder->before & APOSTROPHE && is_listed(contractions, piece, bytes)) {
+    if (s->before & APOSTROPHE && is_listed(contractions, piece, bytes)) {
         return NO_SPACE_BEFORE;
     }
     for (size_t i = 0; i < sizeof spacings / sizeof spacings[0]; i++) {
@@ -309,27 +328,35 @@ static unsigned spacing_of(asc_decoder *decoder, const char *piece, size_t bytes
     return 0;
 }
 
-static void decode(asc_decoder *decoder, int32_t id, const char *piece, size_t bytes)
+static asc_status decode(asc_decoder *decoder, int32_t id, const char *piece, size_t bytes)
 {
     (void)id;
+    spacer *s = decoder->self;
+    asc_status status = ASC_OK;
     if (bytes > PREFIX && memcmp(piece, "##", PREFIX) == 0) {
-        asc_decoder_put(decoder, piece + PREFIX, bytes - PREFIX);
-        decoder->before = 0;
+        status = asc_decoder_put(decoder, piece + PREFIX, bytes - PREFIX);
+        s->before = 0;
     } else {
-        unsigned rule = spacing_of(decoder, piece, bytes);
-        if (decoder->started && !(decoder->before & NO_SPACE_AFTER) && !(rule & NO_SPACE_BEFORE)) {
-            asc_decoder_put(decoder, " ", 1);
+        unsigned rule = spacing_of(s, piece, bytes);
+        if (s->started && !(s->before & NO_SPACE_AFTER) && !(rule & NO_SPACE_BEFORE)) {
+            status = asc_decoder_put(decoder, " ", 1);
         }
-        asc_decoder_put(decoder, piece, bytes);
-        decoder->before = rule;
+        status = status ? status : asc_decoder_put(decoder, piece, bytes);
+        s->before = rule;
     }
-    decoder->started = true;
+    s->started = true;
+    return status;
 }
 
 const asc_tokenizer_kind asc_tokenizer_wordpiece = {
+    .abi = ASC_CORPUS_ABI,
     .name = "wordpiece",
+    .argument = "VOCAB_FILE",
+    .is_path = true,
     .has_vocabulary = true,
-    .prepare = prepare,
+    .decoder_size = sizeof(spacer),
+    .make = make,
+    .load = load,
     .encode = encode,
     .decode = decode,
 };

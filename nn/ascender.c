@@ -297,6 +297,28 @@ static void ramp(asc_layer *l, double share)
     }
 }
 
+static const asc_logged logged[] = {
+    {"omega_align", false}, {"omega_sep", false},   {"omega_coh", false},  {"lambda_align", false},
+    {"lambda_sep", false},  {"lambda_coh", false},  {"lambda_dist", false}, {"lambda_rho", false},
+    {"gamma_align", true},  {"gamma_coh", true},    {"eta", true},          {NULL, false},
+};
+
+/* Weights ω and strengths λ, [H]; of the gates γ and the density η (B, H, N, 1) each head's mean. */
+static asc_tensor log_value(asc_layer *l, const char *name, const asc_params *parts)
+{
+    if (parts) {
+        asc_tensor part = asc_params_find(parts, name);
+        return asc_is_null(part) ? part : asc_mean(l->ctx, part, ASC_DIMS(0, 2, 3), false);
+    }
+    const asc_ascender_layer *t = l->self;
+    const asc_scalar_info *info = asc_ascender_scalars(t->background);
+    int i = 0;
+    while (info[i].name && strcmp(info[i].name, name) != 0) {
+        i++;
+    }
+    return info[i].name ? t->scalar[i] : asc_null();
+}
+
 const asc_mixing asc_mixing_ascender = {
     .name = "ascender",
     .settings = asc_ascender_settings,
@@ -313,4 +335,6 @@ const asc_mixing asc_mixing_ascender = {
     .clear = asc_ascender_clear,
     .project = project,
     .ramp = ramp,
+    .logged = logged,
+    .log = log_value,
 };

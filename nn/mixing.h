@@ -67,6 +67,12 @@ typedef struct asc_setting {
     const char *key, *help;
 } asc_setting;
 
+/* A value of a layer that a training writes down. */
+typedef struct asc_logged {
+    const char *name;
+    bool inspected; /* from what `inspect` adds: at evaluations only, as that takes a pass of its own */
+} asc_logged;
+
 struct asc_mixing {
     const char *name;
     const asc_setting *settings; /* its own, key NULL at the end */
@@ -95,6 +101,11 @@ struct asc_mixing {
     void (*project)(asc_layer *l);
     /* what a training phases in is held at `share`, 0 … 1, of its initial strength; below 0: trained from here on. */
     void (*ramp)(asc_layer *l, double share);
+    /* What a training writes down of each layer, under the mixing's name: the list, name NULL at the end, and the value
+     * of a name, of any shape; null where this layer has none. `parts`: of one that is inspected what `inspect` has
+     * added; else NULL. */
+    const asc_logged *logged;
+    asc_tensor (*log)(asc_layer *l, const char *name, const asc_params *parts);
 };
 
 /* Fills in a layer of a model. On failure asc_layer_clear. */

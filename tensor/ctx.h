@@ -60,6 +60,7 @@ typedef struct asc_scoped_node {
     uint64_t generation;
 } asc_scoped_node;
 
+typedef struct asc_added asc_added;     /* added.c */
 typedef struct asc_pool asc_pool;       /* storage.c */
 typedef struct asc_workers asc_workers; /* threads.c */
 
@@ -83,6 +84,8 @@ struct asc_ctx {
     asc_scope *scopes;
     size_t n_scopes, cap_scopes;
     uint64_t n_served;    /* storage so far */
+    asc_added *added;     /* in the order of their coming */
+    size_t n_added, cap_added;
     size_t failed_scopes; /* begun without memory to record them: nothing is made until they end */
 };
 
@@ -95,6 +98,14 @@ bool asc_grow(asc_ctx *ctx, void **array, size_t *capacity, size_t need, size_t 
 /* ASC_ERR_MEMORY, "WHAT 1.5 GiB, more than …", if that is more than the machine has. A system that promises more memory
  * than it has would rather kill us later than refuse now. */
 asc_status asc_memory_check(asc_ctx *ctx, const char *what, double bytes);
+
+/* added.c */
+/* Adds an item to those of its kind, which the address of the library's own table of them stands for. It must outlive
+ * the context. ASC_ERR_ARG: no context; ASC_ERR_MEMORY. */
+asc_status asc_added_put(asc_ctx *ctx, const void *table, const void *item);
+/* Item i of that kind, in the order in which they were added; NULL past the last, and without a context. */
+const void *asc_added_at(const asc_ctx *ctx, const void *table, int i);
+void asc_added_free(asc_ctx *ctx);
 
 /* storage.c */
 asc_status asc_pool_new(asc_ctx *ctx);

@@ -17,10 +17,10 @@ struct args {
 
 static const cli_option options[] = {
     {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0,
-     "builtin[:WORDS[:SEED]], a text file or a folder (the run's)"},
+     "a data set, as train's --data (the run's)"},
     {"split", 0, "SPLIT", CLI_TEXT, offsetof(struct args, split), 0, 0, "train, valid or test (valid)"},
     {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
-     "word, byte or wordpiece:VOCAB_FILE, for a model that is in no run"},
+     "as train's --tokenizer, for a model that is in no run"},
     {"per-token", 0, "FILE", CLI_TEXT, offsetof(struct args, per_token), 0, 0,
      "write a line for each predicted token: its id and its loss"},
     {"batch", 0, "N", CLI_INT, offsetof(struct args, batch), 1, 1 << 20, "sequences at a time (the run's)"},
@@ -40,7 +40,9 @@ static asc_status write_tokens(void *user, const int64_t *ids, const double *los
 {
     listener *l = user;
     for (int64_t i = 0; l->per_token && i < n; i++) {
-        fprintf(l->per_token, "%lld %.9g\n", (long long)ids[i], losses[i]);
+        if (ids[i] >= 0) {
+            fprintf(l->per_token, "%lld %.9g\n", (long long)ids[i], losses[i]);
+        }
     }
     return l->per_token && ferror(l->per_token) ? ASC_ERR_IO : ASC_OK;
 }
@@ -77,23 +79,39 @@ static asc_split_kind split_kind(const char *name)
                     asc_name_nearest(name, names));
 }
 
-static int print_result(const asc_eval_result *r, const char *split, bool json)
+/* What the data's source itself would reach, where it knows: per token of its own, and per byte. */
+typedef struct source_result {
+    bool known;
+    double ppl, bits_per_byte;
+} source_result;
+
+static source_result ask_source(asc_dataset *data, asc_split_kind kind, const asc_split *split)
+{
+    asc_entropy e;
+    source_result r = {.known = asc_dataset_entropy(data, kind, &e)};
+    if (r.known) {
+        r.ppl = exp(e.nats / (double)e.tokens);
+        r.bits_per_byte = e.nats * (1 / (log(2) * (double)split->bytes));
+    }
+    return r;
+}
+
+static int print_result(const asc_eval_result *r, const source_result *source, const char *split, bool json)
 {
     if (json) {
         json_t *o = json_pack("{s:s, s:I, s:o, s:o, s:o}", "split", split, "tokens", (json_int_t)r->tokens, "loss",
                               cli_json_real(r->loss), "ppl", cli_json_real(r->ppl), "bits_per_byte",
                               cli_json_real(r->bits_per_byte));
-        if (isfinite(r->source_ppl)) {
-            json_object_set_new(o, "source_ppl", cli_json_real(r->source_ppl));
-            json_object_set_new(o, "source_bits_per_byte", cli_json_real(r->source_bits_per_byte));
+        if (source->known) {
+            json_object_set_new(o, "source_ppl", cli_json_real(source->ppl));
+            json_object_set_new(o, "source_bits_per_byte", cli_json_real(source->bits_per_byte));
         }
         return cli_print_json(o);
     }
     printf("%s: %lld tokens, loss %.6f, perplexity %.4f, %.5f bits per byte\n", split, (long long)r->tokens, r->loss,
            r->ppl, r->bits_per_byte);
-    if (isfinite(r->source_ppl)) {
-        printf("the source itself: perplexity %.4f per word, %.5f bits per byte\n", r->source_ppl,
-               r->source_bits_per_byte);
+    if (source->known) {
+        printf("the source itself: perplexity %.4f per word, %.5f bits per byte\n", source->ppl, source->bits_per_byte);
     }
     return CLI_OK;
 }
@@ -140,13 +158,15 @@ static int run(int argc, char **argv)
     asc_dataset *data;
     asc_model *model;
     asc_eval_result result;
+    source_result source = {0};
     asc_split *split = open_split(ctx, &args, argv[0], kind, &data, &model);
     if (split && asc_error(ctx) == ASC_OK) {
         evaluate(ctx, &args, model, split, &result);
+        source = ask_source(data, kind, split);
     }
     int status = cli_report(ctx);
     if (status == CLI_OK) {
-        status = print_result(&result, args.split, args.json);
+        status = print_result(&result, &source, args.split, args.json);
     }
     if (status == CLI_OK && !isfinite(result.loss)) {
         cli_message("the loss is not finite");

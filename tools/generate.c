@@ -25,7 +25,7 @@ static const cli_option options[] = {
      "draw from the most probable that together reach P (1)"},
     {"seed", 0, "N", CLI_INT, offsetof(struct args, seed), 0, 1e15, "of the draws (1)"},
     {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
-     "word, byte or wordpiece:VOCAB_FILE, for a model that is in no run"},
+     "as train's --tokenizer, for a model that is in no run"},
     {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0,
      "the data whose words a model of no run was trained on"},
     CLI_THREADS(struct args),

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <ascgrad/data.h>
+#include <ascgrad/corpus.h>
 
 #include "tools/commands.h"
 
@@ -13,9 +13,9 @@ struct args {
 
 static const cli_option options[] = {
     {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
-     "word, byte or wordpiece:VOCAB_FILE (word)"},
+     "as train's --tokenizer (word)"},
     {"vocab", 0, "FILE", CLI_TEXT, offsetof(struct args, vocab), 0, 0,
-     "a run's vocab.txt, for word or wordpiece; without it, word numbers words as it meets them"},
+     "a run's vocab.txt; without it, word numbers words as it meets them"},
     {"corpus", 0, NULL, CLI_FLAG, offsetof(struct args, corpus), 0, 0,
      "a word <unk> is the unknown token, as in training"},
     CLI_JSON(struct args),
@@ -27,8 +27,9 @@ static asc_tokenizer *open_tokenizer(asc_ctx *ctx, const struct args *args)
     if (!args->vocab) {
         return asc_tokenizer_new(ctx, args->tokenizer);
     }
-    if (strcmp(args->tokenizer, "byte") == 0) {
-        cli_wrong_usage("--vocab: byte has no vocabulary; expected --tokenizer word or wordpiece beside it");
+    const asc_tokenizer_kind *kind = asc_tokenizer_kind_find(ctx, args->tokenizer);
+    if (kind && !kind->has_vocabulary) {
+        cli_wrong_usage("--vocab: %s has no vocabulary; expected another --tokenizer beside it", kind->name);
     }
     if (strchr(args->tokenizer, ':')) {
         cli_wrong_usage("--vocab: --tokenizer %s names a vocabulary already; expected one of the two",

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ascgrad/corpus.h>
 #include <ascgrad/train.h>
 
 #include "tools/commands.h"
@@ -37,7 +38,7 @@ enum { N_OWN = sizeof own / sizeof *own, MOST = 80 };
 typedef struct option_table {
     cli_option options[MOST];
     char names[MOST][32];
-    char presets[200], models[200];
+    char presets[200], models[200], data[300], tokenizers[300];
 } option_table;
 
 static void build_options(option_table *t)
@@ -45,6 +46,8 @@ static void build_options(option_table *t)
     int n = N_OWN;
     memcpy(t->options, own, sizeof own);
     cli_list_models("what mixes the positions", t->models, sizeof t->models);
+    char list[250];
+    snprintf(t->tokenizers, sizeof t->tokenizers, "%s (%s)", asc_tokenizer_list(NULL, list, sizeof list), "word");
     snprintf(t->presets, sizeof t->presets, "settings to start from:");
     for (int i = 0; asc_preset_at(i); i++) {
         size_t at = strlen(t->presets);
@@ -59,9 +62,10 @@ static void build_options(option_table *t)
         }
         t->options[n] = (cli_option){.name = t->names[n], .argument = s->argument, .type = CLI_LIST,
                                      .at = offsetof(struct args, given), .help = s->help};
-        if (strcmp(s->key, "model") == 0) {
-            t->options[n].help = t->models;
-        }
+        t->options[n].help = strcmp(s->key, "model") == 0     ? t->models
+                             : strcmp(s->key, "data") == 0      ? asc_data_source_list(NULL, t->data, sizeof t->data)
+                             : strcmp(s->key, "tokenizer") == 0 ? t->tokenizers
+                                                                : s->help;
     }
     t->options[n] = (cli_option){0};
 }

@@ -13,7 +13,7 @@ typedef struct evaluation {
     const asc_eval_options *options;
     double *losses; /* batch * block */
     double nats;
-    int64_t tokens;
+    int64_t tokens; /* predicted */
 } evaluation;
 
 /* The losses of `n` blocks from number `first`, all of `width` tokens, into e->losses. */
@@ -34,6 +34,7 @@ static asc_status run_blocks(evaluation *e, int64_t first, int64_t n, int64_t wi
     }
     if (asc_error(ctx) == ASC_OK) {
         memcpy(e->losses, asc_data(wide), (size_t)(n * width) * sizeof *e->losses);
+        e->tokens += asc_block_targets(e->split, asc_lm_block(e->lm), which, n);
         asc_status status = e->options->tokens
                                 ? e->options->tokens(e->options->user, asc_data(y), e->losses, n * width)
                                 : ASC_OK;
@@ -61,7 +62,6 @@ static asc_status run_all(evaluation *e)
         for (int64_t i = 0; i < n * width; i++) {
             e->nats += e->losses[i];
         }
-        e->tokens += n * width;
         first += n;
         if (e->options->progress && !e->options->progress(e->options->user, (double)first / (double)all)) {
             return asc_fail(e->ctx, ASC_ERR_INTERRUPTED, "the evaluation was stopped");
@@ -74,13 +74,10 @@ static void sum_up(const evaluation *e, asc_eval_result *r)
 {
     const asc_split *s = e->split;
     double bits = 1 / (log(2) * (double)s->bytes);
-    bool source = s->source_tokens > 0;
     r->tokens = e->tokens;
     r->loss = e->nats / (double)e->tokens;
     r->ppl = exp(r->loss);
     r->bits_per_byte = e->nats * bits;
-    r->source_ppl = source ? exp(s->source_nats / (double)s->source_tokens) : NAN;
-    r->source_bits_per_byte = source ? s->source_nats * bits : NAN;
 }
 
 asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const asc_eval_options *options,

@@ -5,8 +5,8 @@
 
 #include <ascgrad/op.h>
 
+#include "train/layer_log.h"
 #include "train/path.h"
-#include "train/swarm.h"
 #include "train/trainer.h"
 
 static const asc_values *values(const asc_trainer *t)
@@ -99,14 +99,12 @@ static asc_status write_line(asc_trainer *t, bool evaluated)
     t->state.logged_step = t->state.step;
     t->line_s = 0;
     t->line_tokens = 0;
-    json_t *swarm = asc_swarm_describe(t->lm);
-    if (swarm && evaluated) {
-        asc_swarm_measure(t->ctx, t->lm, t->valid, swarm);
+    json_t *layers = asc_layers_log(t->ctx, t->lm, evaluated ? t->valid : NULL);
+    if (asc_error(t->ctx) == ASC_OK) {
+        asc_metrics_write(&t->metrics, &t->progress, evaluated, layers);
     }
-    asc_status status = asc_error(t->ctx) ? asc_error(t->ctx)
-                                          : asc_metrics_write(&t->metrics, &t->progress, evaluated, "ascender", swarm);
-    json_decref(swarm);
-    return status;
+    json_decref(layers);
+    return asc_error(t->ctx);
 }
 
 static asc_status write_checkpoint(asc_trainer *t)
@@ -253,9 +251,7 @@ static asc_status dismiss_stranger(asc_trainer *t)
     char text[300];
     snprintf(text, sizeof text, "where time was up after step %lld, the loss was %.4f, better than the run's own best: "
              "that model is %.150s", (long long)t->stranger.step, t->stranger.loss, t->folder.extra);
-    if (t->hooks.message) {
-        t->hooks.message(t->hooks.user, text);
-    }
+    asc_trainer_say(t, text);
     t->stranger = asc_best_none();
     return asc_folder_restore(&t->folder);
 }
@@ -274,8 +270,7 @@ static int64_t find_blocks(asc_trainer *t)
     return t->blocks - t->first < most ? t->blocks - t->first : most;
 }
 
-/* ω_sep's share of its initial value: 0 in the warm-up, then rising to 1 in sep_ramp steps; after that it is
- * trained. */
+/* What the layers phase in: its share is 0 in the warm-up, then rises to 1 in sep_ramp steps; then it is trained. */
 static void ramp(asc_trainer *t)
 {
     int64_t steps = values(t)->sep_ramp, since = t->state.step - values(t)->warmup + 1;

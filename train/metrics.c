@@ -71,22 +71,43 @@ static int print_numbers(char *line, size_t size, const asc_train_progress *p, b
     return n;
 }
 
-asc_status asc_metrics_write(asc_metrics *m, const asc_train_progress *p, bool evaluated, const char *key,
-                             const json_t *more)
+/* The members of an object as text that goes on a line's, "" for NULL; NULL without memory. To be freed with free(). */
+static char *print_members(json_t *more)
+{
+    char *all = calloc(1, 1);
+    size_t used = 0;
+    const char *key;
+    json_t *value;
+    json_object_foreach(more, key, value) {
+        char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(6));
+        size_t bytes = text ? strlen(key) + strlen(text) + sizeof ", \"\": " : 0;
+        char *longer = all && text ? realloc(all, used + bytes) : NULL;
+        if (longer) {
+            used += (size_t)snprintf(longer + used, bytes, ", \"%s\": %s", key, text);
+        } else {
+            free(all);
+        }
+        all = longer;
+        free(text);
+    }
+    return all;
+}
+
+asc_status asc_metrics_write(asc_metrics *m, const asc_train_progress *p, bool evaluated, json_t *more)
 {
     char numbers[600];
     print_numbers(numbers, sizeof numbers, p, evaluated);
-    char *text = more ? json_dumps(more, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
-    size_t size = strlen(numbers) + (text ? strlen(text) + strlen(key) : 0) + 16;
-    char *line = more && !text ? NULL : asc_alloc(m->ctx, size);
-    asc_status status = line ? ASC_OK : asc_fail(m->ctx, ASC_ERR_MEMORY, "%s: out of memory", m->path);
+    char *members = print_members(more);
+    size_t size = strlen(numbers) + (members ? strlen(members) : 0) + sizeof "}\n";
+    char *line = members ? asc_alloc(m->ctx, size) : NULL;
+    asc_status status = ASC_OK;
     if (line) {
-        int n = text ? snprintf(line, size, "%s, \"%s\": %s}\n", numbers, key, text)
-                     : snprintf(line, size, "%s}\n", numbers);
-        status = append(m, line, (size_t)n);
+        status = append(m, line, (size_t)snprintf(line, size, "%s%s}\n", numbers, members));
+    } else {
+        status = asc_fail(m->ctx, ASC_ERR_MEMORY, "%s: out of memory", m->path);
     }
     asc_free(m->ctx, line, size);
-    free(text);
+    free(members);
     return status;
 }
 

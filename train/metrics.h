@@ -20,10 +20,9 @@ void asc_metrics_close(asc_metrics *m);
 /* Cuts off what comes after those. ASC_ERR_IO. */
 asc_status asc_metrics_cut(asc_metrics *m);
 
-/* Appends a line, all of it or nothing; with the fields of an evaluation if `evaluated`, and `more` under `key` unless
- * it is NULL. ASC_ERR_IO, ASC_ERR_MEMORY. */
-asc_status asc_metrics_write(asc_metrics *m, const asc_train_progress *p, bool evaluated, const char *key,
-                             const json_t *more);
+/* Appends a line, all of it or nothing; with the fields of an evaluation if `evaluated`, and the members of the object
+ * `more`, unless it is NULL. ASC_ERR_IO, ASC_ERR_MEMORY. */
+asc_status asc_metrics_write(asc_metrics *m, const asc_train_progress *p, bool evaluated, json_t *more);
 
 /* Brings all lines to the disk. ASC_ERR_IO. */
 asc_status asc_metrics_sync(asc_metrics *m);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include <ascgrad/corpus.h>
 #include <ascgrad/safetensors.h>
 
 #include "tensor/need.h"
@@ -14,40 +15,24 @@
 
 /* ---- vocabularies ---- */
 
-void asc_vocab_checksum(const asc_tokenizer *tokenizer, char text[9])
+/* Of what is saved; where nothing is, of the pieces, one a line. */
+asc_status asc_vocab_checksum(const asc_tokenizer *tokenizer, char text[9])
 {
     uLong crc = crc32(0, NULL, 0);
-    for (int64_t id = 0; id < asc_tokenizer_size(tokenizer); id++) {
-        size_t n;
+    size_t bytes, capacity, n;
+    char *saved = asc_tokenizer_text(tokenizer, &bytes, &capacity);
+    if (!saved) {
+        return ASC_ERR_MEMORY;
+    }
+    crc = crc32_z(crc, (const Bytef *)saved, bytes);
+    asc_free(tokenizer->ctx, saved, capacity);
+    for (int64_t id = 0; !tokenizer->kind->has_vocabulary && id < asc_tokenizer_size(tokenizer); id++) {
         const char *piece = asc_tokenizer_piece(tokenizer, (int32_t)id, &n);
         crc = crc32(crc, (const Bytef *)piece, (uInt)n);
         crc = crc32(crc, (const Bytef *)"\n", 1);
     }
     snprintf(text, 9, "%08" PRIx32, (uint32_t)crc);
-}
-
-/* The vocabulary as the text of vocab.txt, so that a model file needs no other; new, freed with asc_path_free. "" for a
- * tokenizer that needs none. NULL with the error set. */
-static char *vocab_text(asc_ctx *ctx, const asc_tokenizer *tokenizer)
-{
-    bool none = strcmp(asc_tokenizer_name(tokenizer), "byte") == 0;
-    int64_t size = none ? 0 : asc_tokenizer_size(tokenizer);
-    size_t bytes = 1, n;
-    for (int64_t id = 0; id < size; id++) {
-        asc_tokenizer_piece(tokenizer, (int32_t)id, &n);
-        bytes += n + 1;
-    }
-    char *text = asc_alloc(ctx, bytes), *at = text;
-    for (int64_t id = 0; text && id < size; id++) {
-        const char *piece = asc_tokenizer_piece(tokenizer, (int32_t)id, &n);
-        memcpy(at, piece, n);
-        at[n] = '\n';
-        at += n + 1;
-    }
-    if (text) {
-        *at = '\0';
-    }
-    return text;
+    return ASC_OK;
 }
 
 /* ---- writing ---- */
@@ -58,11 +43,12 @@ asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc
     const asc_params *params = asc_lm_params(lm);
     size_t bytes = (size_t)asc_params_count(params) * sizeof(asc_named_tensor);
     asc_named_tensor *list = asc_alloc(ctx, bytes);
-    char *vocab = vocab_text(ctx, tokenizer);
+    size_t vocab_bytes, vocab_capacity;
+    char *vocab = asc_tokenizer_text(tokenizer, &vocab_bytes, &vocab_capacity); /* a model file needs no other */
     for (int i = 0; list && i < asc_params_count(params); i++) {
         list[i] = (asc_named_tensor){asc_params_name(params, i), asc_params_at(params, i)};
     }
-    char step_text[24], loss_text[32], checksum[9];
+    char step_text[24], loss_text[32], checksum[9] = "";
     snprintf(step_text, sizeof step_text, "%" PRId64, step);
     snprintf(loss_text, sizeof loss_text, "%.17g", valid_loss);
     asc_vocab_checksum(tokenizer, checksum);
@@ -71,11 +57,11 @@ asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc
         {"tokenizer", asc_tokenizer_name(tokenizer)}, {"vocab_checksum", checksum}, {"step", step_text},
         {"valid_loss", loss_text}, {"vocab", vocab},
     };
-    if (list && vocab) {
+    if (asc_error(ctx) == ASC_OK) {
         asc_safetensors_write(ctx, path, list, asc_params_count(params), metadata, sizeof metadata / sizeof *metadata);
     }
     asc_free(ctx, list, bytes);
-    asc_path_free(ctx, vocab);
+    asc_free(ctx, vocab, vocab_capacity);
     return asc_error(ctx);
 }
 
@@ -153,14 +139,16 @@ static asc_tokenizer *make_tokenizer(asc_ctx *ctx, const char *spec, const char 
     if (spec && strcmp(spec, name) != 0) {
         return asc_tokenizer_new(ctx, spec);
     }
-    bool word = strcmp(name, "word") == 0;
-    if (strcmp(name, "byte") != 0 && !(word && data)) {
-        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: the model file has no vocabulary and is in no run: %s",
-                 word ? "the data that it was trained on is needed" : "wordpiece:VOCAB_FILE is needed");
+    const asc_tokenizer_kind *kind = asc_tokenizer_kind_find(ctx, name);
+    bool learned = kind && kind->collect;
+    if (kind && kind->has_vocabulary && !(learned && data)) {
+        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: the model file has no vocabulary and is in no run: %s%s%s is needed",
+                 learned ? "the data that it was trained on" : kind->name, learned ? "" : ":",
+                 learned || !kind->argument ? "" : kind->argument);
         return NULL;
     }
     asc_tokenizer *t = asc_tokenizer_new(ctx, name);
-    if (t && word && asc_dataset_collect(data, t)) {
+    if (t && learned && asc_dataset_collect(data, t)) {
         asc_tokenizer_free(t);
         return NULL;
     }
@@ -181,7 +169,9 @@ static asc_status check_tokenizer(asc_ctx *ctx, const asc_model *m, const asc_sa
                         "tokenizer: its vocabulary has %" PRId64 " tokens, but the model's has %" PRId64, size, vocab);
     }
     char checksum[9];
-    asc_vocab_checksum(m->tokenizer, checksum);
+    if (asc_vocab_checksum(m->tokenizer, checksum)) {
+        return asc_error(ctx);
+    }
     if (expected && strcmp(checksum, expected) != 0) {
         return asc_fail(ctx, ASC_ERR_ARG, "tokenizer: the vocabulary is not the model's: checksum %s, expected %s",
                         checksum, expected);

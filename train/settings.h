@@ -2,6 +2,7 @@
 #ifndef TRAIN_SETTINGS_H
 #define TRAIN_SETTINGS_H
 
+#include <ascgrad/corpus.h>
 #include <ascgrad/train.h>
 #include <jansson.h>
 

@@ -160,12 +160,14 @@ static asc_status locate(asc_settings *s, const char *key, const char *text, siz
 asc_status asc_settings_locate(asc_settings *s)
 {
     const char *data = s->values.data, *tokenizer = s->values.tokenizer;
-    size_t prefix = strcspn(tokenizer, ":");
-    if (*data && strncmp(data, "builtin", 7) != 0) {
-        locate(s, "data", data, 0);
+    const asc_data_source *source = asc_data_source_find(s->ctx, data);
+    const asc_tokenizer_kind *kind = asc_tokenizer_kind_find(s->ctx, tokenizer);
+    const char *colon = strchr(tokenizer, ':'), *name_end = source && !source->takes ? strchr(data, ':') : NULL;
+    if (source && source->is_path && (source->takes || name_end)) {
+        locate(s, "data", data, name_end ? (size_t)(name_end + 1 - data) : 0);
     }
-    if (tokenizer[prefix] == ':') {
-        locate(s, "tokenizer", tokenizer, prefix + 1);
+    if (kind && kind->is_path && colon) {
+        locate(s, "tokenizer", tokenizer, (size_t)(colon + 1 - tokenizer));
     }
     if (*s->values.init) {
         locate(s, "init", s->values.init, 0);

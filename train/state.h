@@ -36,7 +36,7 @@ asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc
  * ASC_ERR_FORMAT: one is not there, or of another shape. */
 asc_status asc_params_read(asc_ctx *ctx, const char *path, const char *prefix, asc_params *params);
 
-/* CRC-32 of the vocabulary, an entry a line, as 8 hexadecimal digits. */
-void asc_vocab_checksum(const asc_tokenizer *tokenizer, char text[9]);
+/* CRC-32 of the vocabulary as it is saved, as 8 hexadecimal digits. ASC_ERR_MEMORY. */
+asc_status asc_vocab_checksum(const asc_tokenizer *tokenizer, char text[9]);
 
 #endif

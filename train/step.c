@@ -69,6 +69,11 @@ static asc_status update(const asc_stepper *s, double lr, double scale)
     return status;
 }
 
+static int64_t count_targets(const asc_stepper *s, int64_t first, int64_t n)
+{
+    return s->targets ? s->targets(s->user, first, n) : n * s->block;
+}
+
 static asc_status run_step(const asc_stepper *s, int64_t step, int64_t sequences, double lr, asc_step_result *result)
 {
     asc_ctx *ctx = s->ctx;
@@ -76,9 +81,10 @@ static asc_status run_step(const asc_stepper *s, int64_t step, int64_t sequences
     asc_lm_set_dropout(s->lm, s->dropout);
     asc_params_zero_grad(asc_lm_params(s->lm));
     *result = (asc_step_result){0, NAN};
+    int64_t all = count_targets(s, 0, sequences);
     for (int64_t first = 0; first < sequences; first += s->batch) {
         int64_t n = sequences - first < s->batch ? sequences - first : s->batch;
-        double weight = (double)n / (double)sequences;
+        double weight = all > 0 ? (double)count_targets(s, first, n) / (double)all : 0;
         result->loss += weight * run_batch(s, first, n, weight);
         if (asc_error(ctx)) {
             return asc_error(ctx);

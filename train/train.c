@@ -12,155 +12,11 @@
 #include "tensor/need.h"
 #include "train/trainer.h"
 
-static void say(const asc_trainer *t, const char *text)
+void asc_trainer_say(const asc_trainer *t, const char *text)
 {
     if (t->hooks.message) {
         t->hooks.message(t->hooks.user, text);
     }
-}
-
-/* ---- data ---- */
-
-/* A resumed run's vocabulary must be the one that its parameters were trained with. */
-static asc_status check_vocab(const asc_trainer *t)
-{
-    int64_t size = asc_tokenizer_size(t->tokenizer);
-    const json_t *model = json_object_get(t->settings->model, "vocab");
-    const char *expected = json_string_value(json_object_get(t->settings->checksums, "vocab"));
-    bool has_file = asc_path_exists(t->folder.vocab);
-    char got[9];
-    asc_vocab_checksum(t->tokenizer, got);
-    if (has_file && json_is_integer(model) && size != json_integer_value(model)) {
-        return asc_fail(t->ctx, ASC_ERR_FORMAT, "%s: has %" PRId64 " tokens, but the model in %s has %" PRId64,
-                        t->folder.vocab, size, t->folder.config, (int64_t)json_integer_value(model));
-    }
-    if (has_file && expected && strcmp(got, expected) != 0) {
-        return asc_fail(t->ctx, ASC_ERR_FORMAT, "%s: has changed: checksum %s, but %s was made with %s",
-                        t->folder.vocab, got, t->folder.path, expected);
-    }
-    return ASC_OK;
-}
-
-/* The vocabulary of a resumed run, of the initial model (whose ids its parameters know), or of the training split. */
-static asc_tokenizer *open_tokenizer(asc_trainer *t, bool resume, const asc_model *init)
-{
-    const char *spec = t->settings->values.tokenizer;
-    char name[16];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(spec, ":"), spec);
-    if (resume) {
-        return asc_tokenizer_load(t->ctx, name, t->folder.vocab);
-    }
-    if (init && init->run && strcmp(spec, "word") == 0) {
-        char *vocab = asc_path_join(t->ctx, init->run, "vocab.txt");
-        asc_tokenizer *tokenizer = vocab ? asc_tokenizer_load(t->ctx, name, vocab) : NULL;
-        asc_path_free(t->ctx, vocab);
-        return tokenizer;
-    }
-    asc_tokenizer *tokenizer = asc_tokenizer_new(t->ctx, spec);
-    if (tokenizer && asc_dataset_collect(t->data, tokenizer)) {
-        asc_tokenizer_free(tokenizer);
-        return NULL;
-    }
-    return tokenizer;
-}
-
-static asc_status open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init)
-{
-    const asc_values *v = &t->settings->values;
-    if (!*v->data) {
-        return asc_fail(t->ctx, ASC_ERR_ARG, "--data is missing: builtin, a text file or a folder");
-    }
-    t->data = asc_dataset_open(t->ctx, v->data);
-    t->tokenizer = t->data ? open_tokenizer(t, resume, init) : NULL;
-    if (t->tokenizer && resume && check_vocab(t)) {
-        return asc_error(t->ctx);
-    }
-    t->train = t->tokenizer ? asc_split_load(t->data, ASC_TRAIN, t->tokenizer) : NULL;
-    t->valid = t->train ? asc_split_load(t->data, ASC_VALID, t->tokenizer) : NULL;
-    if (t->valid && resume && t->settings->checksums) {
-        asc_split_verify(t->ctx, t->settings->checksums, run, ASC_TRAIN, t->train);
-        asc_split_verify(t->ctx, t->settings->checksums, run, ASC_VALID, t->valid);
-    }
-    return asc_error(t->ctx);
-}
-
-/* ---- the model ---- */
-
-/* The initial model must have the new model's tensors, of the same shapes, and no others: half a model is none. */
-static asc_status check_init(const asc_trainer *t, const asc_params *from, const asc_params *to)
-{
-    const char *init = t->settings->values.init;
-    char text[2][ASC_SHAPE_TEXT];
-    for (int i = 0; i < asc_params_count(to); i++) {
-        const char *name = asc_params_name(to, i);
-        asc_array ours = asc_array_of(asc_params_at(to, i)), theirs = asc_array_of(asc_params_find(from, name));
-        if (!asc_same_shape(&ours, &theirs)) {
-            return asc_fail(t->ctx, ASC_ERR_ARG, "init: %s in %s is %s, expected %s", name, init,
-                            asc_shape_text(&theirs, text[0]), asc_shape_text(&ours, text[1]));
-        }
-    }
-    for (int i = 0; i < asc_params_count(from); i++) {
-        const char *name = asc_params_name(from, i);
-        asc_array theirs = asc_array_of(asc_params_at(from, i));
-        if (asc_is_null(asc_params_find(to, name))) {
-            return asc_fail(t->ctx, ASC_ERR_ARG, "init: %s in %s is %s, expected none of that name: the new model is "
-                            "smaller", name, init, asc_shape_text(&theirs, text[0]));
-        }
-    }
-    return ASC_OK;
-}
-
-static asc_status copy_init(const asc_trainer *t, const asc_params *from, asc_params *to)
-{
-    asc_status status = check_init(t, from, to);
-    for (int i = 0; status == ASC_OK && i < asc_params_count(to); i++) {
-        status = asc_copy(t->ctx, asc_params_at(to, i), asc_params_find(from, asc_params_name(to, i)));
-    }
-    return status;
-}
-
-/* Options that the model's mixings don't know. */
-static void say_left_out(const asc_trainer *t)
-{
-    json_t *model = json_loads(asc_lm_config(t->lm), 0, NULL), *quiet;
-    const char *key;
-    json_object_foreach(t->settings->optional, key, quiet) {
-        if (model && json_is_false(quiet) && !json_object_get(model, key)) {
-            char text[100];
-            snprintf(text, sizeof text, "%s is left out: no layer of this model knows it", key);
-            say(t, text);
-        }
-    }
-    json_decref(model);
-}
-
-static asc_status open_lm(asc_trainer *t, const asc_model *init)
-{
-    const asc_values *v = &t->settings->values;
-    int64_t vocab = asc_tokenizer_size(t->tokenizer);
-    char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL, vocab);
-    if (!config) {
-        return asc_error(t->ctx);
-    }
-    t->lm = asc_lm_new(t->ctx, config, asc_settings_dtype(t->settings), (uint64_t)v->seed);
-    asc_text_drop(config);
-    if (t->lm && asc_lm_vocab(t->lm) != vocab) {
-        asc_fail(t->ctx, ASC_ERR_ARG, "init: the model %s has %" PRId64 " tokens, but the tokenizer has %" PRId64,
-                 v->init, asc_lm_vocab(t->lm), vocab);
-    }
-    if (asc_error(t->ctx) || (init && copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm)))) {
-        return asc_error(t->ctx);
-    }
-    double each = 4 * (double)asc_dtype_size(asc_settings_dtype(t->settings));
-    if (asc_memory_check(t->ctx, "parameters, gradients and AdamW's two moments take",
-                         each * (double)asc_params_numel(asc_lm_params(t->lm)))) {
-        return asc_error(t->ctx);
-    }
-    asc_lm_set_recompute(t->lm, v->recompute);
-    say_left_out(t);
-    t->optim = asc_adamw_new(t->ctx, asc_lm_params(t->lm),
-                             &(asc_adamw_options){v->beta1, v->beta2, 0, v->weight_decay});
-    return asc_error(t->ctx);
 }
 
 /* ---- the plan ---- */
@@ -169,6 +25,12 @@ static asc_status fill_step(void *user, int64_t first, int64_t n, int64_t *x, in
 {
     asc_trainer *t = user;
     return asc_block_fill(t->ctx, t->train, t->stepper.block, t->order + t->first + first, n, x, y);
+}
+
+static int64_t count_targets(void *user, int64_t first, int64_t n)
+{
+    const asc_trainer *t = user;
+    return asc_block_targets(t->train, t->stepper.block, t->order + t->first + first, n);
 }
 
 static asc_decay decay_of(const char *schedule)
@@ -217,7 +79,7 @@ static asc_status plan(asc_trainer *t)
                                  v->schedule_steps > 0 ? v->schedule_steps : t->steps};
     t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = asc_lm_block(t->lm),
                                .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed,
-                               .fill = fill_step, .user = t};
+                               .fill = fill_step, .targets = count_targets, .user = t};
     t->order = asc_alloc(t->ctx, (size_t)t->blocks * sizeof *t->order);
     t->epoch = -1;
     return asc_error(t->ctx);
@@ -233,7 +95,9 @@ static json_t *describe_checksums(const asc_trainer *t)
     char train[9], valid[9], vocab[9], test[9] = "";
     snprintf(train, sizeof train, "%08" PRIx32, t->train->checksum);
     snprintf(valid, sizeof valid, "%08" PRIx32, t->valid->checksum);
-    asc_vocab_checksum(t->tokenizer, vocab);
+    if (asc_vocab_checksum(t->tokenizer, vocab)) {
+        return NULL;
+    }
     asc_split *split = asc_split_load(t->data, ASC_TEST, t->tokenizer);
     if (split) {
         snprintf(test, sizeof test, "%08" PRIx32, split->checksum);
@@ -262,7 +126,7 @@ static asc_status write_config(asc_trainer *t)
                                   asc_threads(t->ctx)));
     json_object_set_new(object, "data_checksum", describe_checksums(t));
     json_object_set_new(object, "model", json_loads(asc_lm_config(t->lm), 0, NULL));
-    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    char *text = asc_error(t->ctx) ? NULL : json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(object);
     if (!text) {
         return asc_fail(t->ctx, ASC_ERR_MEMORY, "config.json: out of memory");
@@ -282,7 +146,7 @@ static void say_rising(const asc_trainer *t)
         char text[120];
         snprintf(text, sizeof text, "min_lr, %g, is above lr, %g: after the warm-up the learning rate goes on rising",
                  s->min_lr, s->lr);
-        say(t, text);
+        asc_trainer_say(t, text);
     }
 }
 
@@ -308,7 +172,7 @@ static void say_where(const asc_trainer *t, bool same_build)
                  same_build ? "" : "; another build, BLAS or processor wrote the checkpoint: "
                                    "equal to rounding from here on, not to the bit");
     }
-    say(t, text);
+    asc_trainer_say(t, text);
 }
 
 /* Another number of steps moves the end of the schedule, and with it the learning rate. */
@@ -319,7 +183,7 @@ static void say_schedule(const asc_trainer *t)
         char text[200];
         snprintf(text, sizeof text, "the schedule ends at step %" PRId64 " now: the learning rate goes on from %.3g, "
                  "it was %.3g; schedule_steps, given at the start, holds it", t->schedule.steps, now, before);
-        say(t, text);
+        asc_trainer_say(t, text);
     }
 }
 
@@ -345,7 +209,7 @@ static asc_status replace_lost(asc_trainer *t)
     snprintf(text, sizeof text, "%.150s is missing: %s, of step %" PRId64 "%s", t->folder.model,
              kept ? "the checkpoint has the best model" : "the best model so far", best->step,
              kept ? ", and it is written again" : ", is lost; the best from here on takes its place");
-    say(t, text);
+    asc_trainer_say(t, text);
     if (kept) {
         return asc_model_write(t->ctx, t->folder.model, t->lm, t->tokenizer, best->step, best->loss);
     }
@@ -372,7 +236,8 @@ static asc_status resume_run(asc_trainer *t)
         (!fewer && write_config(t))) {
         return asc_error(t->ctx);
     }
-    t->stranger.bits = t->stranger.loss * (double)(t->valid->n_tokens - 1) / (log(2) * (double)t->valid->bytes);
+    int64_t predicted = asc_block_targets(t->valid, t->valid->n_tokens - 1, (const int32_t[]){0}, 1);
+    t->stranger.bits = t->stranger.loss * (double)predicted / (log(2) * (double)t->valid->bytes);
     return asc_metrics_cut(&t->metrics);
 }
 
@@ -393,7 +258,8 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
         return asc_error(t->ctx);
     }
     asc_model *init = open_init(t, resume);
-    if (asc_error(t->ctx) == ASC_OK && open_data(t, run, resume, init) == ASC_OK && open_lm(t, init) == ASC_OK) {
+    if (asc_error(t->ctx) == ASC_OK && asc_trainer_open_data(t, run, resume, init) == ASC_OK &&
+        asc_trainer_open_lm(t, init) == ASC_OK) {
         count_blocks(t);
     }
     asc_model_free(t->ctx, init);
@@ -411,15 +277,16 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
 
 static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
 {
-    const asc_split *valid = t->valid;
     const asc_best *best = asc_trainer_best(t);
     bool any = best->step >= 0;
+    asc_entropy source;
+    bool known = asc_dataset_entropy(t->data, ASC_VALID, &source);
     *r = (asc_train_result){
         .parameters = asc_params_numel(asc_lm_params(t->lm)), .step = t->state.step, .steps = t->steps,
         .tokens = t->state.tokens, .elapsed_s = asc_clock() - t->start_s,
         .best_loss = any ? best->loss : NAN, .best_ppl = any ? exp(best->loss) : NAN,
         .best_bits_per_byte = best->bits, .best_step = best->step,
-        .source_ppl = valid->source_tokens > 0 ? exp(valid->source_nats / (double)valid->source_tokens) : NAN,
+        .source_ppl = known ? exp(source.nats / (double)source.tokens) : NAN,
         .end = end,
     };
 }

@@ -43,6 +43,14 @@ typedef struct asc_trainer {
 /* The loop: from the state to the end of the run, or to where it is stopped. ASC_OK also where it was stopped. */
 asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end);
 
+/* open.c: opens data and vocabulary, and the model with its optimiser. `init`: the model that a new one starts from, or
+ * NULL. */
+asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init);
+asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init);
+
+/* A line for the user. */
+void asc_trainer_say(const asc_trainer *t, const char *text);
+
 /* Steps between evaluations. */
 int64_t asc_trainer_eval_every(const asc_trainer *t);
 

@@ -91,6 +91,10 @@ ASC_API asc_tokenizer *asc_tokenizer_parse(asc_ctx *ctx, const char *name, const
  * ASC_ERR_IO, ASC_ERR_MEMORY. */
 ASC_API asc_status asc_tokenizer_save(const asc_tokenizer *tokenizer, const char *path);
 
+/* What that writes, as text ended by 0; new, *bytes without the 0: free it with asc_free(ctx, text, *capacity). ""
+ * where nothing is written. NULL: without memory, or of NULL. */
+ASC_API char *asc_tokenizer_text(const asc_tokenizer *tokenizer, size_t *bytes, size_t *capacity);
+
 /* NULL is accepted. */
 ASC_API void asc_tokenizer_free(asc_tokenizer *tokenizer);
 
@@ -152,6 +156,16 @@ ASC_API asc_dataset *asc_dataset_open(asc_ctx *ctx, const char *spec);
 /* NULL is accepted. */
 ASC_API void asc_dataset_free(asc_dataset *dataset);
 
+/* How probable a text is under the source that it is drawn from: what a perfect model of the source would reach. */
+typedef struct asc_entropy {
+    double nats;    /* −log of the probability of all tokens but the first */
+    int64_t tokens; /* their number, in the source's own tokens: of builtin words and ends of lines */
+} asc_entropy;
+
+/* The entropy of a split, where the source knows it, as builtin does. false: it does not (text from files), or it
+ * failed, with the error set; nats are NaN then, tokens 0. */
+ASC_API bool asc_dataset_entropy(asc_dataset *dataset, asc_split_kind kind, asc_entropy *entropy);
+
 /* Gives the tokenizer the words of the train split; nothing where its vocabulary is given.
  * Errors as asc_split_load; ASC_ERR_FORMAT: there are none. */
 ASC_API asc_status asc_dataset_collect(asc_dataset *dataset, asc_tokenizer *tokenizer);
@@ -159,11 +173,10 @@ ASC_API asc_status asc_dataset_collect(asc_dataset *dataset, asc_tokenizer *toke
 /* A split as one stream of tokens, the lines one after another. To be read only. */
 typedef struct asc_split {
     const int32_t *tokens;
-    int64_t n_tokens;      /* >= 2 */
-    int64_t bytes;         /* of its text, uncompressed, newlines among them: what bits per byte divide by */
-    uint32_t checksum;     /* CRC-32 of its text */
-    int64_t source_tokens; /* builtin: tokens (words and ends of lines) but the first; 0 for other data */
-    double source_nats;    /* builtin: −log of the probability that the source gives them; NaN for other data */
+    int64_t n_tokens;  /* >= 2 */
+    int64_t bytes;     /* of its text, uncompressed, newlines among them: what bits per byte divide by */
+    const uint8_t *given; /* [n_tokens]: not 0 for a token that is no target (ascgrad/corpus.h); NULL: there is none */
+    uint32_t checksum; /* CRC-32 of its text */
 } asc_split;
 
 /* Reads and tokenizes a split; new.
@@ -191,7 +204,11 @@ ASC_API int64_t asc_block_length(int64_t n_tokens, int64_t length, int64_t i);
  * ASC_ERR_ARG: blocks is not in 0 … 2^31-1. Source: Fisher and Yates 1938 (Durstenfeld 1964), with Philox. */
 ASC_API asc_status asc_block_order(asc_ctx *ctx, int64_t blocks, uint64_t seed, uint64_t epoch, int32_t *order);
 
-/* Fills inputs and targets [n, W] with the blocks which[0 … n-1], W = asc_block_length of which[0].
+/* How many targets the blocks which[0 … n-1] have: all of their tokens but those that are given. 0 for NULL. */
+ASC_API int64_t asc_block_targets(const asc_split *split, int64_t length, const int32_t *which, int64_t n);
+
+/* Fills inputs and targets [n, W] with the blocks which[0 … n-1], W = asc_block_length of which[0]; the target is -1
+ * where the token is given.
  * ASC_ERR_ARG: there is no such block, or blocks of different length are mixed. */
 ASC_API asc_status asc_block_fill(asc_ctx *ctx, const asc_split *split, int64_t length, const int32_t *which,
                                   int64_t n, int64_t *inputs, int64_t *targets);

@@ -30,6 +30,7 @@ ASC_API const char *asc_lm_setting_at(int i, const char **help);
 
 /* The configuration with every setting in effect, as JSON text; borrowed. */
 ASC_API const char *asc_lm_config(const asc_lm *lm);
+ASC_API int64_t asc_lm_layers(const asc_lm *lm);
 ASC_API int64_t asc_lm_vocab(const asc_lm *lm);
 ASC_API int64_t asc_lm_block(const asc_lm *lm);
 /* The parameters, named as in spec.md §4; borrowed. */
@@ -47,13 +48,20 @@ ASC_API void asc_lm_set_recompute(asc_lm *lm, bool recompute);
  * Call it after every step of an optimiser; parameters in their range stay as they are, to the bit. */
 ASC_API void asc_lm_project(asc_lm *lm);
 
-/* Phases ASCender's separation in: with 0 <= share <= 1 its weight ω_sep is held at `share` of its initial value, and
- * not trained; with share < 0 it is trained from here on (unless `freeze` names it), from the value that it has. */
+/* Phases in what layers want to come late in a training, such as ASCender's separation, by its weight ω_sep: with
+ * 0 <= share <= 1 it is held at `share` of its initial strength, and not trained; with share < 0 it is trained from here
+ * on, from the value that it has, unless the settings freeze it. Layers that phase nothing in stay as they are. */
 ASC_API void asc_lm_ramp(asc_lm *lm, double share);
 
-/* Mean next-token cross-entropy in nats. x, y: i64 (B, N), N <= block; y[b, t] follows x[b, t]; negative entries of y
- * are ignored. If token_loss is not NULL it gets each token's loss, (B, N), without a gradient. No B·N×V logits are
- * held. */
+/* A value of layer number `layer`, named by its mixing and a name of its own; borrowed until the function returns. */
+typedef void asc_log_fn(void *user, int64_t layer, const char *mixing, const char *name, asc_tensor value);
+/* Tells what a training is to write down of the layers, as their mixings have it: of ASCender ω and λ, one a head.
+ * `tokens`, i64 (B, N): and what takes a look inside the layers for them, of ASCender each head's mean gate γ and
+ * density η; null: without. No gradient. Errors as asc_lm_inspect. */
+ASC_API asc_status asc_lm_log(asc_lm *lm, asc_tensor tokens, asc_log_fn *tell, void *user);
+
+/* Mean next-token cross-entropy in nats. x, y: i64 (B, N), N <= block; y[b, t] follows x[b, t]; negative entries of y are
+ * ignored. If token_loss is not NULL it gets each token's loss, (B, N), without a gradient. No B·N×V logits are held. */
 ASC_API asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss);
 /* What training minimises: that cross-entropy, and the auxiliary losses that the layers' settings give a weight, summed
  * over the layers. If loss is not NULL it gets the value of the cross-entropy alone, which is what is reported. */

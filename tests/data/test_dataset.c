@@ -25,8 +25,6 @@ static void check_split(const char *spec, asc_split_kind kind, const char *text)
     ck_assert_int_eq(split->n_tokens, (int64_t)n);
     ck_assert_int_eq(split->bytes, (int64_t)n);
     ck_assert_uint_eq(split->checksum, crc32(0, (const Bytef *)text, (uInt)n));
-    ck_assert_int_eq(split->source_tokens, 0);
-    ck_assert(isnan(split->source_nats));
     for (size_t i = 0; i < n; i++) {
         ck_assert_int_eq(split->tokens[i], (unsigned char)text[i]);
     }
@@ -107,7 +105,10 @@ START_TEST(names_what_is_no_data_set)
     ck_assert_ptr_null(asc_dataset_open(ctx, ""));
     expect_error_with(ASC_ERR_ARG, "nothing was given");
     ck_assert_ptr_null(asc_dataset_open(ctx, "/nonexistent/data"));
-    expect_error_with(ASC_ERR_IO, "/nonexistent/data: can't open");
+    expect_error_with(ASC_ERR_IO, "/nonexistent/data: can't open: No such file or directory; expected "
+                                  "builtin[:WORDS[:SEED]], a text file or a folder with train, valid and test files");
+    ck_assert_ptr_null(asc_dataset_open(ctx, "bultin:20"));
+    expect_error_with(ASC_ERR_IO, "did you mean 'builtin'?");
     ck_assert_ptr_null(asc_dataset_open(ctx, "/dev/null"));
     expect_error_with(ASC_ERR_IO, "neither a regular file nor a folder");
     ck_assert_ptr_null(load(spill_text("empty", ""), ASC_TRAIN, "byte"));
@@ -129,22 +130,46 @@ START_TEST(names_what_is_no_data_set)
 }
 END_TEST
 
-START_TEST(the_builtin_corpus_carries_its_entropy)
+START_TEST(the_builtin_corpus_knows_its_entropy)
 {
     for (int kind = ASC_TRAIN; kind <= ASC_TEST; kind++) {
         asc_split *split = load("builtin:5000:3", (asc_split_kind)kind, "word");
         ck_assert_msg(split != NULL, "%s", asc_error_message(ctx));
-        ck_assert_int_eq(split->source_tokens, split->n_tokens - 1);
-        ck_assert(split->source_nats > 0 && split->source_nats / (double)split->source_tokens < 10);
         asc_split *again = load("builtin:5000:3", (asc_split_kind)kind, "byte");
         ck_assert_uint_eq(again->checksum, split->checksum);
         ck_assert_int_eq(again->n_tokens, split->bytes);
         asc_split *other = load("builtin:5000:4", (asc_split_kind)kind, "word");
         ck_assert_uint_ne(other->checksum, split->checksum);
+        asc_dataset *data = asc_dataset_open(ctx, "builtin:5000:3");
+        asc_tokenizer *bytes = asc_tokenizer_new(ctx, "byte");
+        asc_entropy before, after; /* asked before the split is loaded, and after */
+        ck_assert(asc_dataset_entropy(data, (asc_split_kind)kind, &before));
+        asc_split_free(ctx, asc_split_load(data, (asc_split_kind)kind, bytes));
+        ck_assert(asc_dataset_entropy(data, (asc_split_kind)kind, &after));
+        ck_assert_int_eq(before.tokens, split->n_tokens - 1);
+        ck_assert(before.nats > 0 && before.nats / (double)before.tokens < 10);
+        ck_assert(after.nats == before.nats && after.tokens == before.tokens);
+        asc_tokenizer_free(bytes);
+        asc_dataset_free(data);
         asc_split_free(ctx, split);
         asc_split_free(ctx, again);
         asc_split_free(ctx, other);
     }
+}
+END_TEST
+
+START_TEST(a_text_does_not_know_its_entropy)
+{
+    asc_dataset *data = asc_dataset_open(ctx, spill_text("text", "a\nb\n"));
+    asc_entropy e;
+    ck_assert(!asc_dataset_entropy(data, ASC_TRAIN, &e));
+    ck_assert(isnan(e.nats) && e.tokens == 0);
+    ck_assert_int_eq(asc_error(ctx), ASC_OK);
+    asc_dataset_free(data);
+    ck_assert(!asc_dataset_entropy(NULL, ASC_TRAIN, &e));
+    data = asc_dataset_open(ctx, "builtin:2000");
+    ck_assert(!asc_dataset_entropy(data, (asc_split_kind)3, &e));
+    asc_dataset_free(data);
 }
 END_TEST
 
@@ -305,7 +330,8 @@ int main(void)
     tcase_add_test(all, a_file_is_cut_at_line_ends);
     tcase_add_test(all, a_folder_has_a_file_for_each_split);
     tcase_add_test(all, names_what_is_no_data_set);
-    tcase_add_test(all, the_builtin_corpus_carries_its_entropy);
+    tcase_add_test(all, the_builtin_corpus_knows_its_entropy);
+    tcase_add_test(all, a_text_does_not_know_its_entropy);
     tcase_add_test(all, wikitext_2_has_its_tokens);
     tcase_add_test(all, blocks_cover_every_token_but_the_first_once);
     tcase_add_test(all, blocks_hold_inputs_and_targets_one_later);

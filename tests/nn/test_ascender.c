@@ -348,6 +348,49 @@ START_TEST(separation_is_phased_in)
 }
 END_TEST
 
+/* What was told: how often of each layer, and of the gates. */
+typedef struct told {
+    int of_layer[3], gates, omega_sep;
+    bool all_ascender;
+    double sep;
+} told;
+
+static void note_value(void *user, int64_t layer, const char *mixing, const char *name, asc_tensor value)
+{
+    told *t = user;
+    t->of_layer[layer]++;
+    t->gates += strncmp(name, "gamma", 5) == 0 || strcmp(name, "eta") == 0;
+    t->all_ascender = t->all_ascender && strcmp(mixing, "ascender") == 0;
+    ck_assert_int_eq(asc_numel(value), 2); /* one a head */
+    if (strcmp(name, "omega_sep") == 0) {
+        t->omega_sep++;
+        t->sep = ((const double *)asc_data(value))[1];
+    }
+}
+
+START_TEST(each_layer_tells_what_its_mixing_has_to_say)
+{
+    const char *config = "{\"mix\":[\"ascender\",\"transformer\",\"ascender\"],\"d_model\":8,\"layers\":3,\"heads\":2,"
+                         "\"vocab\":11,\"block\":8,\"gate\":\"after\",\"omega_sep\":[0.4,0.2]}";
+    asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 1);
+    ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
+    ck_assert_int_eq(asc_lm_layers(lm), 3);
+    told t = {.all_ascender = true};
+    ck_assert_int_eq(asc_lm_log(lm, asc_null(), note_value, &t), ASC_OK);
+    ck_assert(t.of_layer[0] == 6 && t.of_layer[1] == 0 && t.of_layer[2] == 6); /* three ω, three λ */
+    ck_assert(t.omega_sep == 2 && t.sep == .2 && t.gates == 0 && t.all_ascender);
+    asc_scope_begin(ctx);
+    asc_tensor tokens = asc_from(ctx, ASC_I64, (const int64_t[]){1, 2, 3, 4}, ASC_SHAPE(1, 4));
+    ck_assert_int_eq(asc_lm_log(lm, tokens, note_value, &t), ASC_OK);
+    ck_assert(t.of_layer[0] == 6 + 9 && t.of_layer[1] == 0 && t.of_layer[2] == 6 + 9 && t.gates == 6);
+    asc_tensor wrong = asc_from(ctx, ASC_I64, (const int64_t[]){1, 2, 3, 99}, ASC_SHAPE(1, 4));
+    ck_assert_int_eq(asc_lm_log(lm, wrong, note_value, &t), ASC_ERR_ARG);
+    asc_error_clear(ctx);
+    asc_scope_end(ctx);
+    asc_lm_free(lm);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("layer");
@@ -364,5 +407,6 @@ int main(void)
     tcase_add_test(t, the_listing_as_it_runs_takes_each_token_as_its_own_neighbour);
     tcase_add_test(t, parameters_are_kept_where_they_have_a_meaning);
     tcase_add_loop_test(t, separation_is_phased_in, 0, 2);
+    tcase_add_test(t, each_layer_tells_what_its_mixing_has_to_say);
     return run_suite("nn/ascender", t);
 }

@@ -26,7 +26,7 @@ static const cli_option options[] = {
     {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0,
      "the data whose validation split is read (the run's)"},
     {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
-     "word, byte or wordpiece:VOCAB_FILE, for a model that is in no run"},
+     "as train's --tokenizer, for a model that is in no run"},
     CLI_THREADS(struct args),
     CLI_JSON(struct args),
     {0},

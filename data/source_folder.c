@@ -1,6 +1,4 @@
-/* data/folder.c: which file of a folder holds a split. */
-#include "data/dataset.h"
-
+/* data/source_folder.c: a folder with a file for each split as a data source. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,8 +6,10 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include <ascgrad/corpus.h>
+
 /* The parts of a file's name that tell the split, by asc_split_kind. */
-static const char *const parts[ASC_N_SPLITS][5] = {
+static const char *const parts[ASC_TEST + 1][5] = {
     {"train"},
     {"valid", "validation", "val", "dev"},
     {"test"},
@@ -101,7 +101,8 @@ static asc_status consider(asc_ctx *ctx, const char *folder, const char *name, a
     return choose(ctx, found, path, kind);
 }
 
-char *asc_folder_find(asc_ctx *ctx, const char *folder, asc_split_kind kind)
+/* The path of the file for a split, new: free_path. NULL with the error set: there is none, or there are several. */
+static char *find(asc_ctx *ctx, const char *folder, asc_split_kind kind)
 {
     DIR *dir = opendir(folder);
     if (!dir) {
@@ -125,3 +126,49 @@ char *asc_folder_find(asc_ctx *ctx, const char *folder, asc_split_kind kind)
     }
     return found;
 }
+
+/* ---- the source ---- */
+
+typedef struct reader {
+    asc_text *text;
+} reader;
+
+static bool takes(const char *spec)
+{
+    struct stat info;
+    return stat(spec, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static asc_status begin(asc_source_reader *s)
+{
+    asc_ctx *ctx = s->data->ctx;
+    reader *r = s->self;
+    char *path = find(ctx, s->data->spec, s->split);
+    if (path) {
+        r->text = asc_text_open(ctx, path, 0);
+        free_path(ctx, path);
+    }
+    return r->text ? ASC_OK : asc_error(ctx);
+}
+
+static asc_status next(asc_source_reader *s, asc_text_piece *piece)
+{
+    return asc_text_next(((reader *)s->self)->text, &piece->text, &piece->bytes);
+}
+
+static void end(asc_source_reader *s)
+{
+    asc_text_close(((reader *)s->self)->text);
+}
+
+const asc_data_source asc_source_folder = {
+    .abi = ASC_CORPUS_ABI,
+    .name = "folder",
+    .spec = "a folder with train, valid and test files",
+    .is_path = true,
+    .reader_size = sizeof(reader),
+    .takes = takes,
+    .begin = begin,
+    .next = next,
+    .end = end,
+};

@@ -1,36 +1,38 @@
-/* autograd/registry.c: the library's ops and those that users add. */
+/* ops/registry.c: the library's ops and those that users add. */
 #include <string.h>
 
 #include "autograd/engine.h"
 #include "tensor/need.h"
 
+#define OP(name) extern const asc_op asc_op_##name;
+#include "ops/list.h"
+#undef OP
+
+#define OP(name) &asc_op_##name,
+static const asc_op *const ops[] = {
+#include "ops/list.h"
+};
+#undef OP
+
+enum { N_OPS = sizeof ops / sizeof *ops };
+
 const asc_op *asc_op_at(int i)
 {
-    for (int j = 0; asc_op_list[j]; j++) {
-        if (j == i) {
-            return asc_op_list[j];
-        }
-    }
-    return NULL;
+    return i >= 0 && i < N_OPS ? ops[i] : NULL;
+}
+
+/* Op i of the library's and then of the context's; NULL past the last. */
+static const asc_op *op_of(const asc_ctx *ctx, int i)
+{
+    return i < N_OPS ? ops[i] : asc_added_at(ctx, ops, i - N_OPS);
 }
 
 const asc_op *asc_op_find(asc_ctx *ctx, const char *name)
 {
-    if (!name) {
-        return NULL;
+    const asc_op *op = NULL;
+    for (int i = 0; name && (op = op_of(ctx, i)) && strcmp(op->name, name) != 0; i++) {
     }
-    for (int i = 0; asc_op_list[i]; i++) {
-        if (strcmp(asc_op_list[i]->name, name) == 0) {
-            return asc_op_list[i];
-        }
-    }
-    const asc_tape *tape = ctx ? ctx->tape.state : NULL;
-    for (size_t i = 0; tape && i < tape->n_user_ops; i++) {
-        if (strcmp(tape->user_op[i]->name, name) == 0) {
-            return tape->user_op[i];
-        }
-    }
-    return NULL;
+    return op;
 }
 
 asc_status asc_op_register(asc_ctx *ctx, const asc_op *op)
@@ -59,11 +61,5 @@ asc_status asc_op_register(asc_ctx *ctx, const asc_op *op)
     if (asc_op_find(ctx, op->name)) {
         return asc_fail(ctx, ASC_ERR_ARG, "op_register: %s: there is an op of this name", name);
     }
-    asc_tape *tape = asc_tape_of(ctx);
-    if (!tape || !asc_grow(ctx, (void **)&tape->user_op, &tape->cap_user_ops, tape->n_user_ops + 1,
-                           sizeof *tape->user_op)) {
-        return ASC_ERR_MEMORY;
-    }
-    tape->user_op[tape->n_user_ops++] = op;
-    return ASC_OK;
+    return asc_added_put(ctx, ops, op);
 }

@@ -1,0 +1,29 @@
+/* data/ids.c: growing lists of ids. */
+#include <ascgrad/corpus.h>
+
+#include "tensor/ctx.h"
+
+void asc_ids_free(asc_ctx *ctx, asc_ids *ids)
+{
+    if (!ctx || !ids) {
+        return;
+    }
+    asc_free(ctx, ids->data, ids->capacity * sizeof *ids->data);
+    *ids = (asc_ids){NULL, 0, 0};
+}
+
+asc_status asc_ids_push(asc_ctx *ctx, asc_ids *ids, int32_t id)
+{
+    if (!ctx || !ids) {
+        return ASC_ERR_ARG;
+    }
+    if (ids->n == ids->capacity) {
+        void *array = ids->data;
+        if (!asc_grow(ctx, &array, &ids->capacity, ids->n + 1, sizeof id)) {
+            return ASC_ERR_MEMORY;
+        }
+        ids->data = array;
+    }
+    ids->data[ids->n++] = id;
+    return ASC_OK;
+}

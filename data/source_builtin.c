@@ -1,0 +1,115 @@
+/* data/source_builtin.c: the built-in corpus as a data source. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ascgrad/builtin.h>
+#include <ascgrad/corpus.h>
+
+enum { N_SPLITS = ASC_TEST + 1 };
+
+typedef struct corpus {
+    int64_t words;
+    uint64_t seed;
+    asc_entropy known[N_SPLITS]; /* of splits that were written; 0 tokens: not yet */
+} corpus;
+
+typedef struct reader {
+    char *memory;
+    size_t bytes, capacity;
+    asc_text *text;
+} reader;
+
+/* Reads ":NUMBER" at *at, if there is one; false if it is no number. */
+static bool read_number(const char **at, uint64_t most, uint64_t *number)
+{
+    if (**at != ':') {
+        return true;
+    }
+    const char *digits = *at + 1;
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(digits, &end, 10);
+    if (*digits < '0' || *digits > '9' || errno || value > most) {
+        return false;
+    }
+    *at = end;
+    *number = value;
+    return true;
+}
+
+static asc_status open_corpus(asc_dataset *data, const char *argument)
+{
+    (void)argument; /* read with its colon, as SEED is */
+    corpus *c = data->self;
+    const char *at = data->spec + strlen(data->source->name);
+    uint64_t words = ASC_BUILTIN_WORDS;
+    c->seed = ASC_BUILTIN_SEED;
+    if (!read_number(&at, ASC_BUILTIN_MAX_WORDS, &words) || !read_number(&at, UINT64_MAX, &c->seed) || *at ||
+        words == 0) {
+        return asc_fail(data->ctx, ASC_ERR_ARG, "%s: expected builtin[:WORDS[:SEED]] with 1 … %d words", data->spec,
+                        ASC_BUILTIN_MAX_WORDS);
+    }
+    c->words = (int64_t)words;
+    return ASC_OK;
+}
+
+/* Writes a split, and remembers its entropy. */
+static asc_status write_split(asc_dataset *data, asc_split_kind split, reader *r)
+{
+    corpus *c = data->self;
+    asc_entropy *e = &c->known[split];
+    return asc_builtin_text(data->ctx, c->words, c->seed, asc_split_name(split), &r->memory, &r->bytes, &r->capacity,
+                            &e->nats, &e->tokens);
+}
+
+static asc_status begin(asc_source_reader *s)
+{
+    reader *r = s->self;
+    asc_status status = write_split(s->data, s->split, r);
+    if (status) {
+        return status;
+    }
+    r->text = asc_text_open_memory(s->data->ctx, s->data->spec, r->memory, r->bytes, 0);
+    return r->text ? ASC_OK : asc_error(s->data->ctx);
+}
+
+static asc_status next(asc_source_reader *s, asc_text_piece *piece)
+{
+    return asc_text_next(((reader *)s->self)->text, &piece->text, &piece->bytes);
+}
+
+static void end(asc_source_reader *s)
+{
+    reader *r = s->self;
+    asc_text_close(r->text);
+    asc_free(s->data->ctx, r->memory, r->capacity);
+}
+
+static asc_status entropy(asc_dataset *data, asc_split_kind split, asc_entropy *e)
+{
+    const corpus *c = data->self;
+    asc_status status = ASC_OK;
+    if (c->known[split].tokens == 0) {
+        reader r = {0};
+        status = write_split(data, split, &r);
+        asc_free(data->ctx, r.memory, r.capacity);
+    }
+    if (!status) {
+        *e = c->known[split];
+    }
+    return status;
+}
+
+const asc_data_source asc_source_builtin = {
+    .abi = ASC_CORPUS_ABI,
+    .name = "builtin",
+    .spec = "builtin[:WORDS[:SEED]]",
+    .size = sizeof(corpus),
+    .reader_size = sizeof(reader),
+    .open = open_corpus,
+    .begin = begin,
+    .next = next,
+    .end = end,
+    .entropy = entropy,
+};

@@ -1,0 +1,96 @@
+/* data/source_file.c: one text file as a data source: its last 5 % are test, the 5 % before them valid. A line belongs
+ * where its first byte is. */
+#include <sys/stat.h>
+
+#include <ascgrad/corpus.h>
+
+enum { N_SPLITS = ASC_TEST + 1 };
+
+typedef struct file {
+    int64_t cuts[N_SPLITS + 1]; /* split s is the lines that start at cuts[s] … cuts[s+1]-1 */
+    bool counted;               /* cuts are known */
+} file;
+
+typedef struct reader {
+    asc_text *text;
+    int64_t from, to;
+} reader;
+
+static bool takes(const char *spec)
+{
+    struct stat info;
+    return stat(spec, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* Finds where the splits begin: that takes the uncompressed length, and so a pass over the file. */
+static asc_status count(asc_dataset *data)
+{
+    asc_text *text = asc_text_open(data->ctx, data->spec, 0);
+    if (!text) {
+        return asc_error(data->ctx);
+    }
+    const char *line;
+    size_t bytes;
+    asc_status status;
+    do {
+        status = asc_text_next(text, &line, &bytes);
+    } while (!status && line);
+    int64_t total = asc_text_bytes(text);
+    asc_text_close(text);
+    if (!status) {
+        file *f = data->self;
+        f->cuts[ASC_VALID] = total - total / 10;
+        f->cuts[ASC_TEST] = total - total / 20;
+        f->cuts[N_SPLITS] = total;
+        f->counted = true;
+    }
+    return status;
+}
+
+static asc_status begin(asc_source_reader *s)
+{
+    const file *f = s->data->self;
+    reader *r = s->self;
+    asc_status status = f->counted ? ASC_OK : count(s->data);
+    if (status) {
+        return status;
+    }
+    r->from = f->cuts[s->split];
+    r->to = f->cuts[s->split + 1];
+    r->text = asc_text_open(s->data->ctx, s->data->spec, 0);
+    return r->text ? ASC_OK : asc_error(s->data->ctx);
+}
+
+static asc_status next(asc_source_reader *s, asc_text_piece *piece)
+{
+    const reader *r = s->self;
+    for (;;) {
+        int64_t start = asc_text_bytes(r->text);
+        *piece = (asc_text_piece){0};
+        if (start >= r->to) {
+            return ASC_OK;
+        }
+        asc_status status = asc_text_next(r->text, &piece->text, &piece->bytes);
+        if (status || !piece->text || start >= r->from) {
+            return status;
+        }
+    }
+}
+
+static void end(asc_source_reader *s)
+{
+    asc_text_close(((reader *)s->self)->text);
+}
+
+const asc_data_source asc_source_file = {
+    .abi = ASC_CORPUS_ABI,
+    .name = "file",
+    .spec = "a text file",
+    .is_path = true,
+    .size = sizeof(file),
+    .reader_size = sizeof(reader),
+    .takes = takes,
+    .begin = begin,
+    .next = next,
+    .end = end,
+};

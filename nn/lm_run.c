@@ -1,0 +1,266 @@
+/* nn/lm_run.c: what the language model computes: embeddings, blocks of a mixing and a feed-forward layer, a head tied to
+ * the embedding.
+ *
+ *   post-norm: h = LN(h + mix(h)), h = LN(h + FFN(h));  pre-norm: h = h + mix(LN(h)), h = h + FFN(LN(h)), LN at the end
+ *   FFN(x) = W₂ GELU(W₁ x + b₁) + b₂, with dropout after the embedding sum and before each residual sum.
+ *
+ * The Grassmann paper's block is post-norm without a residual round the mixing: h = dropout(LN(mix(h))). */
+#include <ascgrad/ops.h>
+
+#include "nn/lm.h"
+#include "tensor/need.h"
+
+static const double norm_eps = 1e-5;
+
+/* ---- blocks. What no backward pass needs is released where its last use is ---- */
+
+static asc_tensor norm(asc_lm *lm, asc_tensor x, asc_affine w)
+{
+    return asc_layer_norm(lm->ctx, x, w.weight, w.bias, norm_eps);
+}
+
+static asc_tensor norm_once(asc_lm *lm, asc_tensor x, asc_affine w)
+{
+    asc_tensor y = norm(lm, x, w);
+    asc_release(x);
+    return y;
+}
+
+static asc_tensor drop(asc_lm *lm, asc_tensor x)
+{
+    if (lm->dropout == 0) {
+        return x;
+    }
+    asc_tensor y = asc_dropout(lm->ctx, x, lm->dropout);
+    asc_release(x);
+    return y;
+}
+
+/* h + dropout(x); x and h go. */
+static asc_tensor join(asc_lm *lm, asc_tensor h, asc_tensor x)
+{
+    asc_tensor y = asc_add_dropout(lm->ctx, h, x, lm->dropout);
+    asc_release(h);
+    asc_release(x);
+    return y;
+}
+
+/* LN(h + dropout(x)), or without a residual dropout(LN(x)), as the Grassmann paper has it; x and h go. */
+static asc_tensor join_post(asc_lm *lm, const asc_block *b, asc_tensor h, asc_tensor x)
+{
+    if (b->residual) {
+        return norm_once(lm, join(lm, h, x), b->norm1);
+    }
+    asc_release(h);
+    return drop(lm, norm_once(lm, x, b->norm1));
+}
+
+static asc_tensor feed_forward(asc_lm *lm, const asc_block *b, asc_tensor x)
+{
+    asc_tensor wide = asc_linear(lm->ctx, x, b->fc1.weight, b->fc1.bias);
+    asc_tensor y = asc_gelu_linear(lm->ctx, wide, b->fc2.weight, b->fc2.bias);
+    asc_release(wide);
+    return y;
+}
+
+static asc_tensor run_block(asc_lm *lm, int64_t l, asc_tensor h, asc_mix_fn *mix, void *arg)
+{
+    asc_block *b = &lm->blocks[l];
+    const char *outer = asc_set_label(lm->ctx, b->label[0]);
+    if (lm->pre_norm) {
+        asc_tensor x = norm(lm, h, b->norm1);
+        h = join(lm, h, mix(&b->mix, x, l, arg));
+        asc_release(x);
+        asc_set_label(lm->ctx, b->label[1]);
+        x = norm(lm, h, b->norm2);
+        h = join(lm, h, feed_forward(lm, b, x));
+        asc_release(x);
+    } else {
+        h = join_post(lm, b, h, mix(&b->mix, h, l, arg));
+        asc_set_label(lm->ctx, b->label[1]);
+        h = norm_once(lm, join(lm, h, feed_forward(lm, b, h)), b->norm2);
+    }
+    asc_set_label(lm->ctx, outer);
+    return h;
+}
+
+static asc_tensor embed(asc_lm *lm, asc_tensor tokens, int64_t start)
+{
+    asc_ctx *ctx = lm->ctx;
+    const char *outer = asc_set_label(ctx, "embedding");
+    asc_tensor h = asc_embedding(ctx, lm->tok_emb, tokens);
+    if (!asc_is_null(lm->pos_emb)) {
+        asc_tensor at = asc_slice(ctx, lm->pos_emb, 0, start, start + asc_size(tokens, 1), 1);
+        asc_tensor sum = asc_add(ctx, h, at);
+        asc_release(h);
+        h = sum;
+    }
+    h = drop(lm, h);
+    asc_set_label(ctx, outer);
+    return h;
+}
+
+/* Hidden states before the first block. */
+static asc_tensor begin(asc_lm *lm, asc_tensor tokens, int64_t start)
+{
+    if (asc_error(lm->ctx)) {
+        return asc_null();
+    }
+    int64_t N = asc_size(tokens, 1);
+    if (asc_ndim(tokens) != 2 || (!asc_is_null(lm->pos_emb) && start + N > lm->block_length)) {
+        asc_fail(lm->ctx, ASC_ERR_ARG, "lm: tokens have %d dimensions and end at position %lld, expected 2 and at most "
+                 "%lld", asc_ndim(tokens), (long long)(start + N), (long long)lm->block_length);
+        return asc_null();
+    }
+    return embed(lm, tokens, start);
+}
+
+/* And after the last; h goes. */
+static asc_tensor finish(asc_lm *lm, asc_tensor h)
+{
+    return lm->pre_norm ? norm_once(lm, h, lm->norm_f) : h;
+}
+
+asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_fn *mix, void *arg)
+{
+    asc_tensor h = begin(lm, tokens, start);
+    for (int64_t l = 0; l < lm->layers && !asc_is_null(h); l++) {
+        h = run_block(lm, l, h, mix, arg);
+    }
+    return finish(lm, h);
+}
+
+/* ---- in full ---- */
+
+/* The layer's auxiliary loss goes to the tensor at arg, if that is not NULL. */
+static asc_tensor mix_in_full(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
+{
+    (void)l;
+    return mix->mixing->forward(mix, x, asc_null(), arg);
+}
+
+/* A block as a function that can be run again: from h to h and, if asked for, to the auxiliary loss. */
+static asc_status block_alone(asc_ctx *ctx, void *block, const asc_tensor *h, asc_tensor *out)
+{
+    const asc_block *b = block;
+    out[0] = run_block(b->lm, b->layer, asc_keep(h[0]), mix_in_full, NULL);
+    return asc_error(ctx);
+}
+
+static asc_status block_with_aux(asc_ctx *ctx, void *block, const asc_tensor *h, asc_tensor *out)
+{
+    const asc_block *b = block;
+    out[0] = run_block(b->lm, b->layer, asc_keep(h[0]), mix_in_full, &out[1]);
+    return asc_error(ctx);
+}
+
+/* Block l, recomputed where that is asked for; h goes. *aux, if not NULL, gets its auxiliary loss. */
+static asc_tensor block_in_full(asc_lm *lm, int64_t l, asc_tensor h, asc_tensor *aux)
+{
+    if (!lm->recompute) {
+        return run_block(lm, l, h, mix_in_full, aux);
+    }
+    asc_tensor out[2];
+    asc_recompute(lm->ctx, aux ? block_with_aux : block_alone, &lm->blocks[l], &h, 1, out, aux ? 2 : 1);
+    asc_release(h);
+    if (aux) {
+        *aux = out[1];
+    }
+    return out[0];
+}
+
+/* Hidden states before the head. *total, if not NULL, gets the sum of the auxiliary losses, or null. */
+static asc_tensor hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor *total)
+{
+    asc_tensor h = begin(lm, tokens, 0);
+    for (int64_t l = 0; l < lm->layers && !asc_is_null(h); l++) {
+        asc_tensor aux = asc_null();
+        h = block_in_full(lm, l, h, total ? &aux : NULL);
+        if (!asc_is_null(aux)) {
+            *total = asc_is_null(*total) ? aux : asc_add(lm->ctx, *total, aux);
+        }
+    }
+    return finish(lm, h);
+}
+
+/* What a function of a model begins with, `names` its name and "lm". */
+static bool given(const asc_lm *lm, asc_tensor tokens, const char *names)
+{
+    return ASC_NEED(lm ? lm->ctx : asc_ctx_of(tokens), names, lm) == ASC_OK;
+}
+
+/* The cross-entropy of hidden states; h goes. */
+static asc_tensor head_loss(asc_lm *lm, asc_tensor h, asc_tensor y, asc_tensor *token_loss)
+{
+    const char *outer = asc_set_label(lm->ctx, "head");
+    asc_tensor loss = asc_linear_cross_entropy(lm->ctx, h, lm->tok_emb, y, token_loss);
+    asc_set_label(lm->ctx, outer);
+    asc_release(h);
+    return loss;
+}
+
+asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss)
+{
+    if (token_loss) {
+        *token_loss = asc_null();
+    }
+    return given(lm, x, "lm_loss: lm") ? head_loss(lm, hidden_in_full(lm, x, NULL), y, token_loss) : asc_null();
+}
+
+asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss)
+{
+    asc_tensor aux = asc_null(), objective = asc_null();
+    if (given(lm, x, "lm_objective: lm")) {
+        objective = head_loss(lm, hidden_in_full(lm, x, &aux), y, NULL);
+    }
+    if (loss) {
+        *loss = asc_item(objective);
+    }
+    return asc_is_null(aux) ? objective : asc_add(lm->ctx, objective, aux);
+}
+
+asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x)
+{
+    if (!given(lm, x, "lm_logits: lm")) {
+        return asc_null();
+    }
+    asc_tensor h = hidden_in_full(lm, x, NULL);
+    asc_tensor logits = asc_linear(lm->ctx, h, lm->tok_emb, asc_null());
+    asc_release(h);
+    return logits;
+}
+
+/* ---- looking inside ---- */
+
+typedef struct look {
+    int64_t layer;
+    asc_params *parts;
+} look;
+
+static asc_tensor mix_and_look(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
+{
+    const look *at = arg;
+    if (l == at->layer) {
+        mix->mixing->inspect(mix, x, asc_null(), at->parts);
+    }
+    return mix->mixing->forward(mix, x, asc_null(), NULL);
+}
+
+asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_params *parts)
+{
+    asc_ctx *ctx = lm ? lm->ctx : asc_ctx_of(tokens);
+    asc_status status = ASC_NEED(ctx, "lm_inspect: lm parts", lm, parts);
+    if (status) {
+        return status;
+    }
+    if (layer < 0 || layer >= lm->layers) {
+        return asc_fail(ctx, ASC_ERR_ARG, "lm_inspect: layer is %lld, expected 0 to %lld", (long long)layer,
+                        (long long)lm->layers - 1);
+    }
+    bool recording = asc_set_recording(ctx, false);
+    asc_scope_begin(ctx);
+    asc_lm_hidden(lm, tokens, 0, mix_and_look, &(look){layer, parts});
+    asc_scope_end(ctx);
+    asc_set_recording(ctx, recording);
+    return asc_error(ctx);
+}

@@ -1,0 +1,155 @@
+/* train/open.c: what a training works on: its data, vocabulary and model. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <ascgrad/corpus.h>
+
+#include "tensor/ctx.h"
+#include "train/trainer.h"
+
+/* ---- data ---- */
+
+/* A resumed run's vocabulary must be the one that its parameters were trained with. */
+static asc_status check_vocab(const asc_trainer *t)
+{
+    int64_t size = asc_tokenizer_size(t->tokenizer);
+    const json_t *model = json_object_get(t->settings->model, "vocab");
+    const char *expected = json_string_value(json_object_get(t->settings->checksums, "vocab"));
+    bool has_file = asc_path_exists(t->folder.vocab);
+    char got[9];
+    if (asc_vocab_checksum(t->tokenizer, got)) {
+        return asc_error(t->ctx);
+    }
+    if (has_file && json_is_integer(model) && size != json_integer_value(model)) {
+        return asc_fail(t->ctx, ASC_ERR_FORMAT, "%s: has %" PRId64 " tokens, but the model in %s has %" PRId64,
+                        t->folder.vocab, size, t->folder.config, (int64_t)json_integer_value(model));
+    }
+    if (has_file && expected && strcmp(got, expected) != 0) {
+        return asc_fail(t->ctx, ASC_ERR_FORMAT, "%s: has changed: checksum %s, but %s was made with %s",
+                        t->folder.vocab, got, t->folder.path, expected);
+    }
+    return ASC_OK;
+}
+
+/* The vocabulary of a resumed run, of the initial model (whose ids its parameters know), or of the training split. */
+static asc_tokenizer *open_tokenizer(asc_trainer *t, bool resume, const asc_model *init)
+{
+    const char *spec = t->settings->values.tokenizer;
+    const asc_tokenizer_kind *kind = asc_tokenizer_kind_find(t->ctx, spec);
+    if (kind && resume) {
+        return asc_tokenizer_load(t->ctx, kind->name, t->folder.vocab);
+    }
+    if (kind && init && init->run && kind->collect && kind->has_vocabulary) {
+        char *vocab = asc_path_join(t->ctx, init->run, "vocab.txt");
+        asc_tokenizer *tokenizer = vocab ? asc_tokenizer_load(t->ctx, kind->name, vocab) : NULL;
+        asc_path_free(t->ctx, vocab);
+        return tokenizer;
+    }
+    asc_tokenizer *tokenizer = asc_tokenizer_new(t->ctx, spec);
+    if (tokenizer && asc_dataset_collect(t->data, tokenizer)) {
+        asc_tokenizer_free(tokenizer);
+        return NULL;
+    }
+    return tokenizer;
+}
+
+asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init)
+{
+    const asc_values *v = &t->settings->values;
+    if (!*v->data) {
+        char list[400];
+        return asc_fail(t->ctx, ASC_ERR_ARG, "--data is missing: %s", asc_data_source_list(t->ctx, list, sizeof list));
+    }
+    t->data = asc_dataset_open(t->ctx, v->data);
+    t->tokenizer = t->data ? open_tokenizer(t, resume, init) : NULL;
+    if (t->tokenizer && resume && check_vocab(t)) {
+        return asc_error(t->ctx);
+    }
+    t->train = t->tokenizer ? asc_split_load(t->data, ASC_TRAIN, t->tokenizer) : NULL;
+    t->valid = t->train ? asc_split_load(t->data, ASC_VALID, t->tokenizer) : NULL;
+    if (t->valid && resume && t->settings->checksums) {
+        asc_split_verify(t->ctx, t->settings->checksums, run, ASC_TRAIN, t->train);
+        asc_split_verify(t->ctx, t->settings->checksums, run, ASC_VALID, t->valid);
+    }
+    return asc_error(t->ctx);
+}
+
+/* ---- the model ---- */
+
+/* The initial model must have the new model's tensors, of the same shapes, and no others: half a model is none. */
+static asc_status check_init(const asc_trainer *t, const asc_params *from, const asc_params *to)
+{
+    const char *init = t->settings->values.init;
+    char text[2][ASC_SHAPE_TEXT];
+    for (int i = 0; i < asc_params_count(to); i++) {
+        const char *name = asc_params_name(to, i);
+        asc_array ours = asc_array_of(asc_params_at(to, i)), theirs = asc_array_of(asc_params_find(from, name));
+        if (!asc_same_shape(&ours, &theirs)) {
+            return asc_fail(t->ctx, ASC_ERR_ARG, "init: %s in %s is %s, expected %s", name, init,
+                            asc_shape_text(&theirs, text[0]), asc_shape_text(&ours, text[1]));
+        }
+    }
+    for (int i = 0; i < asc_params_count(from); i++) {
+        const char *name = asc_params_name(from, i);
+        asc_array theirs = asc_array_of(asc_params_at(from, i));
+        if (asc_is_null(asc_params_find(to, name))) {
+            return asc_fail(t->ctx, ASC_ERR_ARG, "init: %s in %s is %s, expected none of that name: the new model is "
+                            "smaller", name, init, asc_shape_text(&theirs, text[0]));
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status copy_init(const asc_trainer *t, const asc_params *from, asc_params *to)
+{
+    asc_status status = check_init(t, from, to);
+    for (int i = 0; status == ASC_OK && i < asc_params_count(to); i++) {
+        status = asc_copy(t->ctx, asc_params_at(to, i), asc_params_find(from, asc_params_name(to, i)));
+    }
+    return status;
+}
+
+/* Options that the model's mixings don't know. */
+static void say_left_out(const asc_trainer *t)
+{
+    json_t *model = json_loads(asc_lm_config(t->lm), 0, NULL), *quiet;
+    const char *key;
+    json_object_foreach(t->settings->optional, key, quiet) {
+        if (model && json_is_false(quiet) && !json_object_get(model, key)) {
+            char text[100];
+            snprintf(text, sizeof text, "%s is left out: no layer of this model knows it", key);
+            asc_trainer_say(t, text);
+        }
+    }
+    json_decref(model);
+}
+
+asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init)
+{
+    const asc_values *v = &t->settings->values;
+    int64_t vocab = asc_tokenizer_size(t->tokenizer);
+    char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL, vocab);
+    if (!config) {
+        return asc_error(t->ctx);
+    }
+    t->lm = asc_lm_new(t->ctx, config, asc_settings_dtype(t->settings), (uint64_t)v->seed);
+    asc_text_drop(config);
+    if (t->lm && asc_lm_vocab(t->lm) != vocab) {
+        asc_fail(t->ctx, ASC_ERR_ARG, "init: the model %s has %" PRId64 " tokens, but the tokenizer has %" PRId64,
+                 v->init, asc_lm_vocab(t->lm), vocab);
+    }
+    if (asc_error(t->ctx) || (init && copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm)))) {
+        return asc_error(t->ctx);
+    }
+    double each = 4 * (double)asc_dtype_size(asc_settings_dtype(t->settings));
+    if (asc_memory_check(t->ctx, "parameters, gradients and AdamW's two moments take",
+                         each * (double)asc_params_numel(asc_lm_params(t->lm)))) {
+        return asc_error(t->ctx);
+    }
+    asc_lm_set_recompute(t->lm, v->recompute);
+    say_left_out(t);
+    t->optim = asc_adamw_new(t->ctx, asc_lm_params(t->lm),
+                             &(asc_adamw_options){v->beta1, v->beta2, 0, v->weight_decay});
+    return asc_error(t->ctx);
+}
