@@ -164,9 +164,9 @@ typedef struct asc_attention_options {
 /* y_i = Σ_j A_ij v_j per head, A_i = softmax over the allowed j of q_i·k_j/√d + β_ij. q (B, N, H d), k (B, M, H d),
  * v (B, M, H d_v); y (B, N, H d_v). M >= N: the queries stand at the last N of M positions. rel_bias (H, 2R + 1) or
  * null: adds entry clamp(j - i, -R, R) + R. lengths i64 (B) or null: j < length only. mask u8, broadcasting to
- * (B, H, N, M), or null: only where it is not 0. A row that may look at nothing gives 0. A value in v that is not finite
- * reaches all rows of its panel of 32 queries, also those that may not look at it. Memory O(B·N·H); time O(N (w + g)) with a
- * window and g global tokens. */
+ * (B, H, N, M), or null: only where it is not 0. A row that may look at nothing, or whose scores are all -∞, gives 0. A
+ * value in v that is not finite reaches all rows of its panel of 32 queries, also those that may not look at it. Memory
+ * O(B·N·H); time O(N (w + g)) with a window and g global tokens. */
 ASC_API asc_tensor asc_attention(asc_ctx *ctx, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel_bias,
                                  asc_tensor lengths, asc_tensor mask, const asc_attention_options *options);
 

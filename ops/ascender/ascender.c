@@ -67,17 +67,14 @@ static asc_status check_tensors(asc_call *call)
 
 static asc_status check_per_head(asc_call *call)
 {
-    const asc_array *q = &call->in[FLOCK_Q], *rel = &call->in[FLOCK_REL_BIAS];
+    asc_dtype dtype = call->in[FLOCK_Q].dtype;
     int64_t H = attrs_of(call)->o.heads;
     for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
-        if (asc_expect_shape(call, FLOCK_SCALAR + i, q->dtype, 1, &H, "one number a head")) {
+        if (asc_expect_shape(call, FLOCK_SCALAR + i, dtype, 1, &H, "one number a head")) {
             return ASC_ERR_ARG;
         }
     }
-    if (rel->ndim >= 0 && (rel->dtype != q->dtype || rel->ndim != 2 || rel->shape[0] != H || rel->shape[1] % 2 == 0)) {
-        return asc_call_expect(call, FLOCK_REL_BIAS, "%s (%lld, 2R + 1)", asc_dtype_name(q->dtype), (long long)H);
-    }
-    return ASC_OK;
+    return asc_expect_position_table(call, FLOCK_REL_BIAS, H);
 }
 
 static asc_status check_options(asc_call *call)

@@ -2,8 +2,11 @@
 #ifndef OPS_ASCENDER_H
 #define OPS_ASCENDER_H
 
+#include "ops/attention/heads.h"
 #include "ops/attention/neighbors.h"
 #include "ops/attention/panel.h"
+#include "ops/shared/carve.h"
+#include "ops/shared/scalar.h"
 
 /* ---- the op's inputs, outputs, saved arrays ---- */
 
@@ -97,9 +100,9 @@ typedef struct asc_flock {
     void *all_u;      /* [B, H, N, d_heading], for the loss of alignment */
     void *all_du;     /* its gradient, the same */
 
-    /* backward: sums over queries, of k, v, z, and of what was prepared; of the table, [chunks of the call][2R + 1] */
+    /* backward: sums over queries, of k, v, z, and of what was prepared */
     asc_panel_sums dkeys, dvalues, dz_rows, dheadings, dfeatures, dplaces_t;
-    void *table_sums;
+    asc_table_sums table;
 } asc_flock;
 
 /* A worker's memory: panels, rows of entries, and the panel's rows of headings and places. */
@@ -117,9 +120,8 @@ typedef struct asc_flock_space {
 /* The two passes. ASC_ERR_MEMORY. */
 asc_status asc_flock_forward(asc_call *call);
 asc_status asc_flock_backward(asc_call *call);
-/* The sizes and the set but for the inputs `lengths` and `mask`; element i of an f32 or f64 array. */
+/* The sizes and the set but for the inputs `lengths` and `mask`. */
 asc_allowed asc_flock_sizes(const asc_call *call);
-double asc_flock_value(const asc_array *a, int64_t i);
 asc_flock_space asc_flock_space_of(const asc_flock *s, int worker);
 /* The head's part of an input, or of [B, H, rows, width] memory; and the rows of the queries' own positions in it. */
 asc_matrix asc_flock_input(const asc_flock *s, const asc_panel *p, const asc_array *a);

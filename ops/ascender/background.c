@@ -144,17 +144,13 @@ static asc_status infer(asc_call *call)
     asc_dtype dtype = call->in[ASC_BG_Q].dtype;
     asc_allowed J = {.B = call->in[ASC_BG_Q].shape[0], .H = o->heads, .N = call->in[ASC_BG_Q].shape[1],
                      .M = call->in[ASC_BG_K].shape[1]};
-    const asc_array *rel = &call->in[ASC_BG_REL_BIAS];
     for (int s = 0; s < ASC_BACKGROUND_SCALARS; s++) {
         if (asc_expect_shape(call, ASC_BG_SCALARS + s, dtype, 1, &J.H, "one a head")) {
             return ASC_ERR_ARG;
         }
     }
-    if (rel->ndim >= 0 && (rel->dtype != dtype || rel->ndim != 2 || rel->shape[0] != J.H || rel->shape[1] % 2 == 0)) {
-        return asc_call_expect(call, ASC_BG_REL_BIAS, "%s (%lld, 2R + 1)", asc_dtype_name(dtype), (long long)J.H);
-    }
-    if (asc_expect_allowed(call, ASC_BG_LENGTHS, ASC_BG_MASK, &J) || check_options(call, &J) ||
-        asc_expect_neighbors(call, ASC_BG_NEIGHBORS, ASC_BG_K_OF, o, &J)) {
+    if (asc_expect_position_table(call, ASC_BG_REL_BIAS, J.H) || asc_expect_allowed(call, ASC_BG_LENGTHS, ASC_BG_MASK, &J) ||
+        check_options(call, &J) || asc_expect_neighbors(call, ASC_BG_NEIGHBORS, ASC_BG_K_OF, o, &J)) {
         return ASC_ERR_ARG;
     }
     return declare(call, &J);
@@ -164,13 +160,13 @@ static asc_status infer(asc_call *call)
 
 static void begin_job(asc_call *call, asc_background *b)
 {
-    const asc_array *rel = &call->in[ASC_BG_REL_BIAS], *heading = &call->in[ASC_BG_HEADING];
+    const asc_array *heading = &call->in[ASC_BG_HEADING];
     const asc_ascender_options *o = options_of(call);
     *b = (asc_background){.call = call, .o = o, .J = allowed_of(call)};
     b->statistics = statistics_of(call, &b->J);
     b->apart = o->all_statistics;
     b->mutual = !o->causal || o->all_statistics;
-    b->bias = (asc_position_bias){o->alibi, rel->ndim == 2 ? rel->shape[1] / 2 : 0, rel->ndim == 2 ? rel->data : NULL};
+    b->bias = asc_position_bias_of(call, ASC_BG_REL_BIAS, o->alibi);
     b->d = call->in[ASC_BG_Q].shape[2] / b->J.H;
     b->d_z = call->in[ASC_BG_Z].shape[2] / b->J.H;
     b->scale = 1 / sqrt((double)b->d);
@@ -181,11 +177,6 @@ static void begin_job(asc_call *call, asc_background *b)
     b->ld = asc_head_ld(b->J.M);
 }
 
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Memory of the workers, with so many panels each. */
 static asc_status make_space(asc_background *b, int panels)
 {
@@ -193,8 +184,8 @@ static asc_status make_space(asc_background *b, int panels)
     size_t workers = (size_t)asc_threads(call->ctx), size = asc_dtype_size(call->in[ASC_BG_Q].dtype);
     int64_t choice = asc_neighbors_most(&b->rule);
     b->panels = panels;
-    b->row_room = most(most(b->widest, choice + asc_neighbors_room(&b->rule)), b->capacity + b->d_z);
-    b->link_room = most(b->J.M, choice + asc_neighbors_room(&b->rule));
+    b->row_room = asc_most(asc_most(b->widest, choice + asc_neighbors_room(&b->rule)), b->capacity + b->d_z);
+    b->link_room = asc_most(b->J.M, choice + asc_neighbors_room(&b->rule));
     size_t elements = (size_t)(panels * ASC_PANEL * b->widest + ASC_BG_ROW_BUFFERS * b->row_room +
                                2 * ASC_PANEL * b->d_z);
     b->space = asc_call_scratch(call, workers * elements * size);

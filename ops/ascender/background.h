@@ -52,7 +52,7 @@ typedef struct asc_background {
     /* backward */
     asc_panel_sums dk, dv, dz, du, dplaces, drho;
     void *du_sum, *dplaces_sum, *drho_sum; /* [B, H, M, d], [B, H, d_z, ld], [B, H, M] */
-    void *table_sums;      /* [B, H, chunks][2R + 1], or NULL */
+    asc_table_sums table;
     double *scalar_sums;   /* [B, H, chunks + 1][ASC_BACKGROUND_SCALARS] */
 } asc_background;
 

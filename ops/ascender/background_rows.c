@@ -8,10 +8,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/shared/scalar.h"
+
 static double scalar_of(const asc_background *b, asc_background_scalar which, int64_t h)
 {
-    const asc_array *a = &b->call->in[ASC_BG_SCALARS + which];
-    return a->dtype == ASC_F32 ? (double)((const float *)a->data)[h] : ((const double *)a->data)[h];
+    return asc_scalar_at(&b->call->in[ASC_BG_SCALARS + which], h);
 }
 
 asc_background_scalars asc_background_head_of(const asc_background *b, int64_t h)
@@ -49,7 +50,7 @@ typedef struct work_f32 {
     asc_background_links align, coh;
     float *align_x, *coh_x;                   /* β of the links */
     asc_matrix dk, dv, dz, du, dplaces, drho; /* backward: where a chunk adds */
-    float *table;
+    int64_t chunk;
     double *scalars;
 } work_f32;
 
@@ -188,20 +189,6 @@ static void add_sparse_f32(work_f32 *w, const asc_panel_row *row, int64_t i, flo
     asc_background_add_links_f32(S, &w->coh, w->coh_x, w->g.omega_coh * coh->coef * w->g.inverse);
 }
 
-/* n scores become their softmax, or, with *lse already known, the same by way of it. */
-static void softmax_entries_f32(float *x, int64_t n, double *lse, bool known)
-{
-    if (n == 0) {
-        *lse = 0;
-    } else if (known) {
-        asc_kernels_f32()->exp_shift(x, x, (float)*lse, n);
-    } else {
-        float max = asc_kernels_f32()->max(x, n), sum = asc_kernels_f32()->exp_shift(x, x, max, n);
-        asc_kernels_f32()->scale(x, 1 / sum, x, n);
-        *lse = (double)(max + (float)log((double)sum));
-    }
-}
-
 /* A row of A from scores that stand in it as row `row` of the statistics has them; 0 outside of J. */
 static void attend_f32(work_f32 *w, int64_t r, const asc_panel_row *row, float *A, bool known)
 {
@@ -211,7 +198,14 @@ static void attend_f32(work_f32 *w, int64_t r, const asc_panel_row *row, float *
         allowed = asc_panel_row_of(&w->b->J, &w->p, r, w->other_list);
         asc_panel_compact(&allowed, ASC_F32, A);
     }
-    softmax_entries_f32(A + allowed.start, allowed.n, &at->lse, known);
+    A += allowed.start;
+    if (known) {
+        asc_kernels_f32()->exp_shift(A, A, (float)at->lse, allowed.n);
+    } else {
+        asc_log_sum_exp s = asc_panel_softmax_f32(A, allowed.n);
+        at->lse = (double)((float)s.max + (float)s.log_sum);
+    }
+    A -= allowed.start;
     asc_panel_spread(&w->p, &allowed, ASC_F32, A);
 }
 
@@ -392,9 +386,7 @@ static void backward_panel_f32(work_f32 *w, int64_t index)
     if (w->dv.data) {
         asc_panel_collect(&w->p, 1, w->S, dy, w->dv);
     }
-    if (w->table) {
-        asc_panel_collect_bias(&b->J, &w->p, b->bias.R, ASC_F32, w->dA, w->table);
-    }
+    asc_table_sums_collect(&b->table, &b->J, &w->p, w->chunk, w->dA);
     if (dq.data) {
         asc_panel_mix(&w->p, b->scale, w->dA, k, !call->fresh[ASC_BG_Q], dq);
     }
@@ -423,7 +415,7 @@ void asc_background_backward_f32(void *arg, int64_t piece, int worker)
     for (int s = 0; s < ASC_COUNT(all); s++) {
         *all[s].to = asc_panel_sums_begin(all[s].sums, at / b->J.H, at % b->J.H, chunk);
     }
-    w.table = b->table_sums ? (float *)b->table_sums + piece * (2 * b->bias.R + 1) : NULL;
+    w.chunk = chunk;
     w.scalars = b->scalar_sums + (at * asc_background_pieces(b) + chunk) * ASC_BACKGROUND_SCALARS;
     for (int64_t i = chunk; i < panels; i += chunks) {
         backward_panel_f32(&w, at * panels + i);

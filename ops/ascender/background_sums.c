@@ -19,38 +19,6 @@ static void add_densities_f32(const asc_background *b)
     }
 }
 
-/* The pieces' sums of the scalars' gradients, in order. */
-static void add_scalars_f32(const asc_background *b)
-{
-    const asc_call *call = b->call;
-    int64_t pieces = asc_background_pieces(b);
-    for (int s = 0; s < ASC_BACKGROUND_SCALARS; s++) {
-        float *to = call->grad_in[ASC_BG_SCALARS + s].data;
-        for (int64_t h = 0; to && h < b->J.H; h++) {
-            double sum = 0;
-            for (int64_t at = 0; at < b->J.B; at++) {
-                for (int64_t piece = 0; piece < pieces; piece++) {
-                    sum += b->scalar_sums[((at * b->J.H + h) * pieces + piece) * ASC_BACKGROUND_SCALARS + s];
-                }
-            }
-            to[h] = (call->fresh[ASC_BG_SCALARS + s] ? 0 : to[h]) + (float)sum;
-        }
-    }
-}
-
-static void add_tables_f32(const asc_background *b)
-{
-    const asc_call *call = b->call;
-    int64_t chunks = asc_panel_chunks(&b->J), size = 2 * b->bias.R + 1, heads = b->J.H;
-    float *grad = call->grad_in[ASC_BG_REL_BIAS].data;
-    if (call->fresh[ASC_BG_REL_BIAS]) {
-        memset(grad, 0, (size_t)(heads * size) * sizeof *grad);
-    }
-    for (int64_t piece = 0; piece < b->J.B * heads * chunks; piece++) {
-        asc_kernels_f32()->acc(grad + piece / chunks % heads * size, (const float *)b->table_sums + piece * size, size);
-    }
-}
-
 /* ---- end of float ---- */
 #include "ops/ascender/background_sums.f64.h"
 
@@ -62,16 +30,14 @@ asc_status asc_background_begin_sums(asc_background *b)
     asc_dtype dtype = call->in[ASC_BG_Q].dtype;
     size_t size = asc_dtype_size(dtype), heads = (size_t)(J->B * J->H);
     size_t scalars = heads * (size_t)asc_background_pieces(b) * ASC_BACKGROUND_SCALARS * sizeof *b->scalar_sums;
-    size_t table = heads * (size_t)(asc_panel_chunks(J) * (2 * b->bias.R + 1)) * size;
     bool turns = call->grad_in[call->in[ASC_BG_HEADING].ndim >= 0 ? ASC_BG_HEADING : ASC_BG_K].data != NULL;
-    bool moves = call->grad_in[ASC_BG_Z].data != NULL, tabled = call->grad_in[ASC_BG_REL_BIAS].data != NULL;
+    bool moves = call->grad_in[ASC_BG_Z].data != NULL;
     b->scalar_sums = asc_call_scratch(call, scalars);
     b->drho_sum = asc_call_scratch(call, heads * (size_t)J->M * size);
     b->du_sum = turns ? asc_call_scratch(call, heads * (size_t)(J->M * b->d) * size) : NULL;
     b->dplaces_sum = moves ? asc_call_scratch(call, heads * (size_t)(b->d_z * b->ld) * size) : NULL;
-    b->table_sums = tabled ? asc_call_scratch(call, table) : NULL;
     if (!b->scalar_sums || !b->drho_sum || (turns && !b->du_sum) || (moves && !b->dplaces_sum) ||
-        (tabled && !b->table_sums) || asc_panel_sums_of_input(call, J, ASC_BG_K, &b->dk) ||
+        asc_table_sums_begin(call, J, ASC_BG_REL_BIAS, &b->table) || asc_panel_sums_of_input(call, J, ASC_BG_K, &b->dk) ||
         asc_panel_sums_of_input(call, J, ASC_BG_V, &b->dv) || asc_panel_sums_of_input(call, J, ASC_BG_Z, &b->dz) ||
         asc_panel_sums_of(call, J, dtype, b->drho_sum, J->M, 1, &b->drho) ||
         (turns && asc_panel_sums_of(call, J, dtype, b->du_sum, J->M, b->d, &b->du)) ||
@@ -79,9 +45,6 @@ asc_status asc_background_begin_sums(asc_background *b)
         return ASC_ERR_MEMORY;
     }
     memset(b->scalar_sums, 0, scalars);
-    if (tabled) {
-        memset(b->table_sums, 0, table);
-    }
     return ASC_OK;
 }
 
@@ -113,8 +76,6 @@ void asc_background_end_sums(asc_background *b)
         asc_panel_sums_end(ctx, all[s]);
     }
     finish(b);
-    BY_DTYPE(b->call->in[ASC_BG_Q].dtype, add_scalars)(b);
-    if (b->table_sums) {
-        BY_DTYPE(b->call->in[ASC_BG_Q].dtype, add_tables)(b);
-    }
+    asc_head_scalars_end(b->call, &b->J, ASC_BG_SCALARS, ASC_BACKGROUND_SCALARS, asc_background_pieces(b), b->scalar_sums);
+    asc_table_sums_end(&b->table, &b->J);
 }

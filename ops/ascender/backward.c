@@ -19,7 +19,7 @@ enum { SCORES, AFFINITY, SQUARES, DIRECTIONS, DISTANCES, ATTENTION, DSCORES, COH
 /* Where a chunk's sums over queries go. */
 typedef struct sums {
     asc_matrix keys, values, z, headings, features, places_t;
-    void *table;
+    int64_t chunk;
     double *scalars; /* [ASC_SWARM_SCALARS] */
 } sums;
 
@@ -37,7 +37,7 @@ typedef struct work {
 static double loss_grad(const asc_flock *s, int output)
 {
     const asc_array *g = &s->call->grad_out[output];
-    double upstream = s->a->losses && g->data ? asc_flock_value(g, 0) : 0;
+    double upstream = s->a->losses && g->data ? asc_scalar_at(g, 0) : 0;
     return upstream / (double)(s->J.B * s->J.H * s->J.N);
 }
 
@@ -183,9 +183,7 @@ static void attention_f32(const work *k)
     asc_panel_mix(p, s->scale, dS, asc_flock_input(s, p, &call->in[FLOCK_K]), !call->fresh[FLOCK_Q],
                   asc_flock_input(s, p, &call->grad_in[FLOCK_Q]));
     asc_panel_collect(p, s->scale, dS, asc_flock_input(s, p, &call->in[FLOCK_Q]), k->to->keys);
-    if (k->to->table) {
-        asc_panel_collect_bias(&s->rows, p, s->bias.R, ASC_F32, dS, k->to->table);
-    }
+    asc_table_sums_collect(&s->table, &s->rows, p, k->to->chunk, dS);
 }
 
 /* du becomes ds, which goes to every neighbour's heading. */
@@ -199,8 +197,7 @@ static void neighbours_row_f32(const work *k, int64_t r)
     const float *sum = (const float *)w->sum + r * d, *u = (const float *)w->u + r * d;
     float *du = (float *)w->du + r * d;
     double norm = w->rows[r].norm;
-    asc_kernels_f32()->axpy(du, -asc_kernels_f32()->dot(u, du, d), u, d);
-    asc_kernels_f32()->scale(du, norm > 1e-12 ? (float)(1 / norm) : 0, du, d);
+    asc_unit_grad_f32(du, u, du, norm > 1e-12 ? (float)(1 / norm) : 0, d, true);
     if (n > 0) {
         asc_kernels_f32()->axpy(du, (float)(-2 * k->pull[r].variance / ((double)n * (double)n)), sum, d);
     }
@@ -316,7 +313,7 @@ static void backward_chunk_f32(const asc_flock *s, int64_t piece, int worker)
         .headings = asc_panel_sums_begin(&s->dheadings, b, h, chunk),
         .features = asc_panel_sums_begin(&s->dfeatures, b, h, chunk),
         .places_t = asc_panel_sums_begin(&s->dplaces_t, b, h, chunk),
-        .table = s->table_sums ? (float *)s->table_sums + piece * (2 * s->bias.R + 1) : NULL,
+        .chunk = chunk,
         .scalars = s->partial + piece * ASC_SWARM_SCALARS,
     };
     asc_flock_space space = asc_flock_space_of(s, worker);

@@ -68,33 +68,26 @@ int64_t *asc_flock_chosen_row(const asc_flock *s, const asc_panel *p, int64_t r)
     return (int64_t *)s->call->saved[FLOCK_CHOSEN].data + saved_row(s, p, r) * asc_neighbors_room(&s->rule);
 }
 
-/* The next `bytes` of memory, aligned; *at counts them. With base NULL it only counts. */
-static void *carve(char *base, size_t *at, size_t bytes)
-{
-    void *here = base ? base + *at : NULL;
-    *at += (bytes + 63) / 64 * 64;
-    return here;
-}
-
 /* Lays a worker's memory out; returns its size. */
 static size_t lay_out(const asc_flock *s, char *base, asc_flock_space *w)
 {
-    size_t at = 0, real = asc_dtype_size(s->dtype), row = (size_t)s->widest * real;
+    asc_space space = {base, 0};
+    size_t real = asc_dtype_size(s->dtype), row = (size_t)s->widest * real;
     size_t heading = ASC_PANEL * (size_t)s->d_heading * real, place = ASC_PANEL * (size_t)s->dz * real;
     for (int i = 0; i < s->panels; i++) {
-        w->panel[i] = carve(base, &at, ASC_PANEL * row);
+        w->panel[i] = asc_carve(&space, ASC_PANEL * row);
     }
-    w->row[0] = carve(base, &at, row);
-    w->row[1] = carve(base, &at, row);
-    w->sum = carve(base, &at, heading);
-    w->u = carve(base, &at, heading);
-    w->du = carve(base, &at, heading);
-    w->dc = carve(base, &at, place);
-    w->rows = carve(base, &at, ASC_PANEL * sizeof *w->rows);
-    w->best = carve(base, &at, (size_t)asc_neighbors_room(&s->rule) * real);
-    w->list = carve(base, &at, (size_t)asc_neighbors_most(&s->rule) * sizeof *w->list);
-    w->columns = carve(base, &at, s->rows.mask ? (size_t)s->widest * sizeof *w->columns : 0);
-    return at;
+    w->row[0] = asc_carve(&space, row);
+    w->row[1] = asc_carve(&space, row);
+    w->sum = asc_carve(&space, heading);
+    w->u = asc_carve(&space, heading);
+    w->du = asc_carve(&space, heading);
+    w->dc = asc_carve(&space, place);
+    w->rows = asc_carve(&space, ASC_PANEL * sizeof *w->rows);
+    w->best = asc_carve(&space, (size_t)asc_neighbors_room(&s->rule) * real);
+    w->list = asc_carve(&space, (size_t)asc_neighbors_most(&s->rule) * sizeof *w->list);
+    w->columns = asc_carve(&space, s->rows.mask ? (size_t)s->widest * sizeof *w->columns : 0);
+    return space.used;
 }
 
 asc_flock_space asc_flock_space_of(const asc_flock *s, int worker)
@@ -107,7 +100,6 @@ asc_flock_space asc_flock_space_of(const asc_flock *s, int worker)
 static void describe(asc_call *call, asc_flock *s)
 {
     const asc_flock_attrs *a = call->attrs;
-    const asc_array *rel = &call->in[FLOCK_REL_BIAS];
     bool separate = call->in[FLOCK_HEADING].ndim >= 0;
     *s = (asc_flock){.call = call, .a = a, .dtype = call->in[FLOCK_Q].dtype, .J = asc_flock_sizes(call)};
     asc_allowed_inputs(&s->J, &call->in[FLOCK_LENGTHS], &call->in[FLOCK_MASK]);
@@ -115,18 +107,14 @@ static void describe(asc_call *call, asc_flock *s)
     if (a->o.all_statistics) {
         s->rows = (asc_allowed){.B = s->J.B, .H = s->J.H, .N = s->J.N, .M = s->J.M};
     }
-    s->bias = (asc_position_bias){.alibi = a->o.alibi};
-    if (rel->ndim == 2) {
-        s->bias.R = rel->shape[1] / 2;
-        s->bias.table = rel->data;
-    }
+    s->bias = asc_position_bias_of(call, FLOCK_REL_BIAS, a->o.alibi);
     s->rule = asc_neighbor_rule_of(&a->o, &call->in[FLOCK_NEIGHBORS], &call->in[FLOCK_K_OF], s->J.M);
     s->base_scores = asc_neighbors_scored(&s->rule) && s->rule.kind == ASC_NEIGHBORS_BASE;
     s->d = call->in[FLOCK_Q].shape[2] / s->J.H;
     s->d_heading = call->in[separate ? FLOCK_HEADING : FLOCK_K].shape[2] / s->J.H;
     s->dz = call->in[FLOCK_Z].shape[2] / s->J.H;
     s->da = call->in[FLOCK_H].shape[2] / s->J.H;
-    s->ld = (s->J.M + 15) / 16 * 16 + 32;
+    s->ld = asc_head_ld(s->J.M);
     s->scale = 1 / sqrt((double)s->d);
 }
 
@@ -146,13 +134,13 @@ static size_t lay_out_keys(asc_flock *s, char *base)
         {&s->headings_t, s->d_heading * copies * s->ld}, {&s->values_t, d_value * values * s->ld},
         {&s->all_u, s->a->losses * s->J.N * s->d_heading},
     };
-    size_t at = 0;
+    asc_space space = {base, 0};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         size_t bytes = (size_t)(s->J.B * s->J.H * all[i].n) * asc_dtype_size(s->dtype);
-        void *here = carve(base, &at, bytes);
+        void *here = asc_carve(&space, bytes);
         *all[i].array = bytes > 0 ? here : NULL;
     }
-    return at;
+    return space.used;
 }
 
 /* Sets up what both passes need. */
@@ -175,15 +163,6 @@ static asc_status begin(asc_call *call, int panels, asc_flock *s)
 
 /* ---- forward ---- */
 
-static void put(const asc_array *a, int64_t i, double value)
-{
-    if (a->dtype == ASC_F32) {
-        ((float *)a->data)[i] = (float)value;
-    } else {
-        ((double *)a->data)[i] = value;
-    }
-}
-
 /* The three losses: means over batch, heads and rows. */
 static void put_losses(asc_flock *s)
 {
@@ -196,7 +175,7 @@ static void put_losses(asc_flock *s)
         sum[2] = asc_flock_align_loss(s);
     }
     for (int i = 0; i < 3; i++) {
-        put(&s->call->out[FLOCK_LOSS_COH + i], 0, rows > 0 ? sum[i] / rows : 0);
+        asc_scalar_put(&s->call->out[FLOCK_LOSS_COH + i], 0, rows > 0 ? sum[i] / rows : 0);
     }
 }
 
@@ -219,14 +198,6 @@ asc_status asc_flock_forward(asc_call *call)
 
 /* ---- backward ---- */
 
-/* `count` elements that are 0; NULL: no memory. */
-static void *zeros(asc_call *call, int64_t count, asc_dtype dtype)
-{
-    size_t bytes = (size_t)count * asc_dtype_size(dtype);
-    void *memory = asc_call_scratch(call, bytes);
-    return memory ? memset(memory, 0, bytes) : NULL;
-}
-
 /* Sums for what was prepared of the keys: one block of memory, as a call has few. */
 static asc_status begin_key_sums(asc_flock *s)
 {
@@ -246,14 +217,15 @@ static asc_status begin_key_sums(asc_flock *s)
 static asc_status begin_sums(asc_flock *s, int64_t pieces)
 {
     asc_call *call = s->call;
-    bool table = call->grad_in[FLOCK_REL_BIAS].data != NULL;
-    s->partial = zeros(call, pieces * ASC_SWARM_SCALARS, ASC_F64);
-    s->table_sums = table ? zeros(call, pieces * (2 * s->bias.R + 1), s->dtype) : NULL;
-    if (!s->partial || (table && !s->table_sums) || asc_panel_sums_of_input(call, &s->rows, FLOCK_K, &s->dkeys) ||
+    size_t scalars = (size_t)(pieces * ASC_SWARM_SCALARS) * sizeof *s->partial;
+    s->partial = asc_call_scratch(call, scalars);
+    if (!s->partial || asc_table_sums_begin(call, &s->rows, FLOCK_REL_BIAS, &s->table) ||
+        asc_panel_sums_of_input(call, &s->rows, FLOCK_K, &s->dkeys) ||
         asc_panel_sums_of_input(call, &s->rows, FLOCK_V, &s->dvalues) ||
         asc_panel_sums_of_input(call, &s->rows, FLOCK_Z, &s->dz_rows)) {
         return ASC_ERR_MEMORY;
     }
+    memset(s->partial, 0, scalars);
     return begin_key_sums(s);
 }
 
@@ -262,23 +234,6 @@ static void end_sums(asc_flock *s)
     const asc_panel_sums *all[] = {&s->dkeys, &s->dvalues, &s->dz_rows, &s->dheadings, &s->dfeatures, &s->dplaces_t};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         asc_panel_sums_end(s->call->ctx, all[i]);
-    }
-}
-
-/* grad [H, n] (+)= the chunks' sums [pieces, step], added in the order of the pieces. */
-static void add_per_head(const asc_flock *s, int input, int64_t n, const void *sums, asc_dtype dtype, int64_t step)
-{
-    const asc_array *grad = &s->call->grad_in[input];
-    int64_t H = s->J.H, chunks = asc_panel_chunks(&s->rows), pieces = s->J.B * H * chunks;
-    for (int64_t e = 0; grad->data && e < H * n; e++) {
-        double sum = s->call->fresh[input] ? 0 : asc_flock_value(grad, e);
-        for (int64_t piece = 0; piece < pieces; piece++) {
-            if (piece / chunks % H == e / n) {
-                int64_t at = piece * step + e % n;
-                sum += dtype == ASC_F32 ? (double)((const float *)sums)[at] : ((const double *)sums)[at];
-            }
-        }
-        put(grad, e, sum);
     }
 }
 
@@ -298,14 +253,12 @@ asc_status asc_flock_backward(asc_call *call)
         if (!s.all_du) {
             return ASC_ERR_MEMORY;
         }
-        asc_flock_align_loss_grad(&s, asc_flock_value(lost, 0) / (double)rows);
+        asc_flock_align_loss_grad(&s, asc_scalar_at(lost, 0) / (double)rows);
     }
     asc_parallel(call->ctx, pieces, asc_flock_backward_chunk, &s);
     end_sums(&s);
     asc_flock_finish(&s);
-    for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
-        add_per_head(&s, FLOCK_SCALAR + i, 1, s.partial + i, ASC_F64, ASC_SWARM_SCALARS);
-    }
-    add_per_head(&s, FLOCK_REL_BIAS, 2 * s.bias.R + 1, s.table_sums, s.dtype, 2 * s.bias.R + 1);
+    asc_head_scalars_end(call, &s.J, FLOCK_SCALAR, ASC_SWARM_SCALARS, asc_panel_chunks(&s.rows), s.partial);
+    asc_table_sums_end(&s.table, &s.rows);
     return ASC_OK;
 }

@@ -136,19 +136,6 @@ static void normalise_f32(const asc_flock *s, const float *x, int64_t n, double 
     fact[FACT_SIGMA + b] = is_constant_f32(x, n, (double)mean, sigma) ? 0 : sigma;
 }
 
-/* n scaled scores become their softmax; returns the log-sum-exp. Where all are -∞, 0; the maximum does not see NaNs. */
-static double softmax_f32(float *x, int64_t n)
-{
-    float max = asc_kernels_f32()->max(x, n);
-    if (max == -(float)INFINITY && !isnan(asc_kernels_f32()->sum(x, n))) {
-        memset(x, 0, (size_t)n * sizeof *x);
-        return 0;
-    }
-    float sum = asc_kernels_f32()->exp_shift(x, x, max, n);
-    asc_kernels_f32()->scale(x, 1 / sum, x, n);
-    return (double)max + log((double)sum);
-}
-
 /* S and A of a row, and what it loses. */
 static void attend_row_f32(const asc_flock *s, const asc_panel *p, const asc_flock_head *head, int64_t r,
                            const asc_flock_space *w, double loss[2])
@@ -177,7 +164,8 @@ static void attend_row_f32(const asc_flock *s, const asc_panel *p, const asc_flo
     if (s->a->o.all_statistics) {
         asc_panel_fill_outside(&s->J, p, r, ASC_F32, at[SCORES], -INFINITY);
     }
-    fact[FACT_LSE] = softmax_f32(at[SCORES], row.n);
+    asc_log_sum_exp lse = asc_panel_softmax_f32(at[SCORES], row.n);
+    fact[FACT_LSE] = lse.max + lse.log_sum;
     if (s->a->losses) {
         loss[0] += (double)asc_kernels_f32()->dot(at[SCORES], at[DISTANCES], row.n);
         loss[1] += (double)asc_kernels_f32()->dot(at[SCORES], at[AFFINITY], row.n);

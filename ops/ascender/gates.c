@@ -19,17 +19,12 @@ static const double eps = 1e-6;
 static const int lambda_of[BIASES] = {ASC_LAMBDA_ALIGN, ASC_LAMBDA_SEP, ASC_LAMBDA_COH};
 static const int omega_of[BIASES] = {ASC_OMEGA_ALIGN, ASC_OMEGA_SEP, ASC_OMEGA_COH};
 
-double asc_flock_value(const asc_array *a, int64_t i)
-{
-    return a->dtype == ASC_F32 ? (double)((const float *)a->data)[i] : ((const double *)a->data)[i];
-}
-
 asc_flock_head asc_flock_head_of(const asc_call *call, int64_t h)
 {
     const asc_ascender_options *o = &((const asc_flock_attrs *)call->attrs)->o;
     asc_flock_head head;
     for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
-        head.s[i] = asc_flock_value(&call->in[FLOCK_SCALAR + i], h);
+        head.s[i] = asc_scalar_at(&call->in[FLOCK_SCALAR + i], h);
     }
     double sep = head.s[ASC_TAU_SEP], coh = head.s[ASC_TAU_COH];
     head.width_sep = (o->tau_squared ? sep * sep : sep) + eps;

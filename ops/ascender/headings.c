@@ -28,9 +28,8 @@ static void heading_f32(const asc_flock *s, const asc_panel *p, const asc_panel_
     float *sum = (float *)w->sum + r * d, *u = (float *)w->u + r * d;
     int64_t n = asc_neighbors_list(&s->rule, p, row, r, asc_flock_chosen_row(s, p, r), w->list);
     asc_kernels_f32()->sum_listed(sum, units, d, w->list, n, d);
-    double square = asc_kernels_f32()->sumsq(sum, d), norm = sqrt(square);
-    asc_kernels_f32()->divide(u, sum, norm > 1e-12 ? (float)norm : (float)INFINITY, d);
-    w->rows[r].norm = norm;
+    double square = asc_unit_f32(u, sum, d);
+    w->rows[r].norm = sqrt(square);
     w->rows[r].has = n > 0;
     w->rows[r].variance = n > 0 ? 1 - square / ((double)n * (double)n) : 0;
 }

@@ -7,7 +7,6 @@
  * sequence's first token, which every causal row may know. Distances use the same places, by their differences. */
 #include "ops/ascender/ascender.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { BLOCK = 64 }; /* keys of a piece */
@@ -38,13 +37,6 @@ static float *key_f32(asc_matrix m, int64_t j)
     return (float *)m.data + j * m.ld;
 }
 
-/* ‖x‖, or ∞ for an x that has no direction: x/‖x‖ is then 0. */
-static float norm_f32(const float *x, int64_t n)
-{
-    double norm = sqrt(asc_kernels_f32()->sumsq(x, n));
-    return norm > 1e-12 ? (float)norm : (float)INFINITY;
-}
-
 /* A block's rows into columns of [width, ld], which may not be wanted. */
 static void turn_f32(const asc_flock *s, const block *k, asc_matrix rows, void *columns)
 {
@@ -68,9 +60,8 @@ static void prepare_block_f32(void *arg, int64_t piece, int worker)
     asc_matrix features = asc_flock_keys(s, &k.p, s->features, s->J.M, s->da);
     asc_matrix places = asc_flock_keys(s, &k.p, s->places, s->J.M, s->dz);
     for (int64_t j = k.first; j < k.first + k.n; j++) {
-        asc_kernels_f32()->divide(key_f32(headings, j), key_f32(heading, j),
-                                  norm_f32(key_f32(heading, j), s->d_heading), s->d_heading);
-        asc_kernels_f32()->divide(key_f32(features, j), key_f32(h, j), norm_f32(key_f32(h, j), s->da), s->da);
+        asc_unit_f32(key_f32(headings, j), key_f32(heading, j), s->d_heading);
+        asc_unit_f32(key_f32(features, j), key_f32(h, j), s->da);
         float *place = key_f32(places, j);
         memcpy(place, key_f32(z, j), (size_t)s->dz * sizeof *place);
         asc_kernels_f32()->axpy(place, -1, key_f32(z, 0), s->dz);
@@ -80,18 +71,6 @@ static void prepare_block_f32(void *arg, int64_t piece, int worker)
     turn_f32(s, &k, headings, s->headings_t);
     turn_f32(s, &k, asc_flock_input(s, &k.p, &call->in[FLOCK_K]), s->keys_t);
     turn_f32(s, &k, asc_flock_input(s, &k.p, &call->in[FLOCK_V]), s->values_t);
-}
-
-/* dx (+)= the gradient through x̂ = unit(x), which it turns dx̂ into. */
-static void unit_grad_f32(float *dx, const float *x, const float *unit, float *dunit, int64_t n, bool fresh)
-{
-    float inverse = 1 / norm_f32(x, n);
-    asc_kernels_f32()->axpy(dunit, -asc_kernels_f32()->dot(unit, dunit, n), unit, n);
-    if (fresh) {
-        asc_kernels_f32()->scale(dx, inverse, dunit, n);
-    } else {
-        asc_kernels_f32()->axpy(dx, inverse, dunit, n);
-    }
 }
 
 static void finish_units_f32(const asc_flock *s, const block *k, int input, void *units, void *grads, bool fresh)
@@ -105,7 +84,8 @@ static void finish_units_f32(const asc_flock *s, const block *k, int input, void
     asc_matrix unit = asc_flock_keys(s, &k->p, units, s->J.M, x.width);
     asc_matrix grad = asc_flock_keys(s, &k->p, grads, s->J.M, x.width);
     for (int64_t j = k->first; j < k->first + k->n; j++) {
-        unit_grad_f32(key_f32(dx, j), key_f32(x, j), key_f32(unit, j), key_f32(grad, j), x.width, fresh);
+        asc_unit_grad_f32(key_f32(dx, j), key_f32(unit, j), key_f32(grad, j),
+                          asc_unit_inverse_f32(key_f32(x, j), x.width), x.width, fresh);
     }
 }
 

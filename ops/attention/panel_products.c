@@ -21,18 +21,6 @@ asc_matrix asc_head_matrix(const asc_array *a, int64_t b, int64_t h, int64_t hea
     return (asc_matrix){.dtype = a->dtype, .data = data ? data + first : NULL, .width = width, .ld = ld};
 }
 
-int asc_panel_ranges(const asc_panel *p, asc_panel_range out[2])
-{
-    int n = 0;
-    if (p->globals > 0) {
-        out[n++] = (asc_panel_range){0, 0, p->globals};
-    }
-    if (p->to > p->from) {
-        out[n++] = (asc_panel_range){p->globals, p->from, p->to - p->from};
-    }
-    return n;
-}
-
 /* ---- copies ---- */
 
 bool asc_panel_copies_pay(const asc_allowed *J, int64_t chunks)

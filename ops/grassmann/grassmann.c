@@ -27,6 +27,8 @@
 
 #include <math.h>
 
+#include "ops/shared/scalar.h"
+
 enum { Z = ASC_GRASSMANN_Z, W = ASC_GRASSMANN_W, B = ASC_GRASSMANN_B, OFFSET_W = ASC_GRASSMANN_OFFSET_W,
        MEMORY = ASC_GRASSMANN_MEMORY, LENGTHS = ASC_GRASSMANN_LENGTHS };
 
@@ -131,7 +133,7 @@ static void list_pairs(asc_grassmann_job *job)
     }
     const asc_array *weight = &job->call->in[OFFSET_W];
     for (int p = 0; p < job->pairs && weight->ndim >= 0; p++) {
-        job->logit[p] = weight->dtype == ASC_F32 ? ((const float *)weight->data)[p] : ((const double *)weight->data)[p];
+        job->logit[p] = asc_scalar_at(weight, p);
     }
 }
 
@@ -237,14 +239,7 @@ static void join_offsets(const asc_grassmann_job *job)
         for (int64_t i = 0; i < job->tokens.chunks; i++) {
             sum += job->doffset[i * job->pairs + p];
         }
-        bool fresh = job->call->fresh[OFFSET_W];
-        if (to->dtype == ASC_F32) {
-            float *at = (float *)to->data + p;
-            *at = (float)(fresh ? sum : *at + sum);
-        } else {
-            double *at = (double *)to->data + p;
-            *at = fresh ? sum : *at + sum;
-        }
+        asc_scalar_put(to, p, job->call->fresh[OFFSET_W] ? sum : asc_scalar_at(to, p) + sum);
     }
 }
 
