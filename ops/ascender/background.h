@@ -6,23 +6,23 @@
 #include "ops/attention/neighbors.h"
 
 enum {
-    ASC_BG_Q, ASC_BG_K, ASC_BG_V, ASC_BG_Z, ASC_BG_H, ASC_BG_HEADING,
-    ASC_BG_SCALARS, /* asc_background_scalar, in order */
-    ASC_BG_REL_BIAS = ASC_BG_SCALARS + ASC_BACKGROUND_SCALARS,
-    ASC_BG_LENGTHS, ASC_BG_MASK, ASC_BG_NEIGHBORS, ASC_BG_K_OF, ASC_BG_DENSITY,
-    ASC_BG_INPUTS,
+    BACKGROUND_Q, BACKGROUND_K, BACKGROUND_V, BACKGROUND_Z, BACKGROUND_H, BACKGROUND_HEADING,
+    BACKGROUND_SCALARS, /* asc_background_scalar, in order */
+    BACKGROUND_REL_BIAS = BACKGROUND_SCALARS + ASC_BACKGROUND_SCALARS,
+    BACKGROUND_LENGTHS, BACKGROUND_MASK, BACKGROUND_NEIGHBORS, BACKGROUND_K_OF, BACKGROUND_DENSITY,
+    BACKGROUND_INPUTS,
 };
-enum { ASC_BG_Y, ASC_BG_RHO };
+enum { BACKGROUND_Y, BACKGROUND_RHO };
 
 /* Saved: the rows' constants, as f64; the neighbours, i64, rising, -1 behind the last; the centres c. */
-enum { ASC_BG_ROWS, ASC_BG_LISTS, ASC_BG_CENTERS };
+enum { BACKGROUND_ROWS, BACKGROUND_LISTS, BACKGROUND_CENTERS };
 typedef struct asc_background_row {
     double lse;         /* of the scores over τ_score + ε */
     double base, mean, sigma; /* of the separation: base + mean is its mean; sigma 0: it counts as constant */
 } asc_background_row;
 
 /* A call. Arrays are of its dtype where nothing is said. */
-typedef struct asc_background {
+typedef struct asc_background_call {
     asc_call *call;
     const asc_ascender_options *o;
     asc_allowed J;         /* the keys that take part in the softmax … */
@@ -44,8 +44,8 @@ typedef struct asc_background {
     int32_t *choosers;      /* … in here, [B, H, N capacity], rising */
     /* Of each worker: */
     int64_t panels;        /* how many [ASC_PANEL, widest], */
-    int64_t row_room;      /* ASC_BG_ROW_BUFFERS rows of so many elements, */
-    int64_t link_room;     /* ASC_BG_LINK_LISTS lists of so many, */
+    int64_t row_room;      /* BACKGROUND_ROW_BUFFERS rows of so many elements, */
+    int64_t link_room;     /* BACKGROUND_LINK_LISTS lists of so many, */
     void *space;           /* these panels and rows, and 2 [ASC_PANEL, d_z] of points; */
     int64_t *links;
     int32_t *lists;        /* 2 [widest], with a mask */
@@ -54,36 +54,36 @@ typedef struct asc_background {
     void *du_sum, *dplaces_sum, *drho_sum; /* [B, H, M, d], [B, H, d_z, ld], [B, H, M] */
     asc_table_sums table;
     double *scalar_sums;   /* [B, H, chunks + 1][ASC_BACKGROUND_SCALARS] */
-} asc_background;
+} asc_background_call;
 
-enum { ASC_BG_ROW_BUFFERS = 5, ASC_BG_LINK_LISTS = 4 };
+enum { BACKGROUND_ROW_BUFFERS = 5, BACKGROUND_LINK_LISTS = 4 };
 
-static inline int64_t asc_background_head(const asc_background *b, const asc_panel *p)
+static inline int64_t asc_background_head(const asc_background_call *b, const asc_panel *p)
 {
     return p->b * b->J.H + p->h;
 }
 
 /* A worker's panel, row, points (one behind the other, at least three of [widest] or so) and list. */
-static inline void *asc_background_space(const asc_background *b, int worker, int64_t element)
+static inline void *asc_background_space(const asc_background_call *b, int worker, int64_t element)
 {
-    int64_t panels = b->panels * ASC_PANEL * b->widest, rows = ASC_BG_ROW_BUFFERS * b->row_room;
+    int64_t panels = b->panels * ASC_PANEL * b->widest, rows = BACKGROUND_ROW_BUFFERS * b->row_room;
     int64_t all = panels + rows + 2 * ASC_PANEL * b->d_z;
     return (char *)b->space + (size_t)(worker * all + element) * asc_dtype_size(b->call->in[0].dtype);
 }
-static inline void *asc_background_panel(const asc_background *b, int worker, int64_t which)
+static inline void *asc_background_panel(const asc_background_call *b, int worker, int64_t which)
 {
     return asc_background_space(b, worker, which * ASC_PANEL * b->widest);
 }
-static inline void *asc_background_row_buffer(const asc_background *b, int worker, int64_t which)
+static inline void *asc_background_row_buffer(const asc_background_call *b, int worker, int64_t which)
 {
     return asc_background_space(b, worker, b->panels * ASC_PANEL * b->widest + which * b->row_room);
 }
-static inline void *asc_background_points(const asc_background *b, int worker, int64_t which)
+static inline void *asc_background_points(const asc_background_call *b, int worker, int64_t which)
 {
-    return asc_background_space(b, worker, b->panels * ASC_PANEL * b->widest + ASC_BG_ROW_BUFFERS * b->row_room +
+    return asc_background_space(b, worker, b->panels * ASC_PANEL * b->widest + BACKGROUND_ROW_BUFFERS * b->row_room +
                                                which * ASC_PANEL * b->d_z);
 }
-static inline int32_t *asc_background_list(const asc_background *b, int worker, int64_t which)
+static inline int32_t *asc_background_list(const asc_background_call *b, int worker, int64_t which)
 {
     return b->lists ? b->lists + (worker * 2 + which) * b->widest : NULL;
 }
@@ -97,10 +97,10 @@ typedef struct asc_background_scalars {
 
 static const double asc_background_eps = 1e-6;
 
-asc_background_scalars asc_background_head_of(const asc_background *b, int64_t h);
+asc_background_scalars asc_background_head_of(const asc_background_call *b, int64_t h);
 
 /* The sums of a head's scalars: one for each chunk, and what the densities add. */
-static inline int64_t asc_background_pieces(const asc_background *b)
+static inline int64_t asc_background_pieces(const asc_background_call *b)
 {
     return asc_panel_chunks(&b->J) + 1;
 }
@@ -130,7 +130,7 @@ typedef struct asc_background_links {
 } asc_background_links;
 
 /* Links row i with its neighbours; both ways: also with those that it looks at and is a neighbour of. */
-void asc_background_link(const asc_background *b, const asc_panel *p, const asc_panel_row *row, int64_t i,
+void asc_background_link(const asc_background_call *b, const asc_panel *p, const asc_panel_row *row, int64_t i,
                          bool both_ways, asc_background_links *to);
 /* Of a row of n entries that is 0 but for β of its links, x. */
 asc_background_norm asc_background_link_norm_f32(const float *x, int64_t links, int64_t n, bool unbiased);
@@ -146,10 +146,10 @@ double asc_background_link_grad_f64(double *x, const asc_background_links *l, co
 
 /* ---- the steps ---- */
 
-void asc_background_list_choosers(asc_background *b);
+void asc_background_list_choosers(asc_background_call *b);
 /* Room for the backward pass' sums: ASC_ERR_MEMORY. And what is left to do when all panels are done. */
-asc_status asc_background_begin_sums(asc_background *b);
-void asc_background_end_sums(asc_background *b);
+asc_status asc_background_begin_sums(asc_background_call *b);
+void asc_background_end_sums(asc_background_call *b);
 
 /* Pieces of work, for both dtypes: */
 asc_piece_fn asc_background_locate_f32, asc_background_locate_f64;     /* neighbours, c, ρ: one panel each */

@@ -26,9 +26,9 @@ asc_background_slopes asc_background_slopes_of(const asc_background_norm *m, dou
 }
 
 /* N(i). */
-static const int64_t *neighbors_of(const asc_background *b, const asc_panel *p, int64_t i, int64_t *n)
+static const int64_t *neighbors_of(const asc_background_call *b, const asc_panel *p, int64_t i, int64_t *n)
 {
-    const int64_t *lists = b->call->saved[ASC_BG_LISTS].data;
+    const int64_t *lists = b->call->saved[BACKGROUND_LISTS].data;
     const int64_t *keys = lists + (asc_background_head(b, p) * b->J.N + i) * b->capacity;
     for (*n = 0; *n < b->capacity && keys[*n] >= 0;) {
         ++*n;
@@ -37,14 +37,14 @@ static const int64_t *neighbors_of(const asc_background *b, const asc_panel *p, 
 }
 
 /* Those that chose i. */
-static const int32_t *choosers_of(const asc_background *b, const asc_panel *p, int64_t i, int64_t *n)
+static const int32_t *choosers_of(const asc_background_call *b, const asc_panel *p, int64_t i, int64_t *n)
 {
     int64_t head = asc_background_head(b, p), *first = b->first_chooser + head * (b->J.N + 1) + i;
     *n = first[1] - first[0];
     return b->choosers + head * b->J.N * b->capacity + first[0];
 }
 
-void asc_background_link(const asc_background *b, const asc_panel *p, const asc_panel_row *row, int64_t i,
+void asc_background_link(const asc_background_call *b, const asc_panel *p, const asc_panel_row *row, int64_t i,
                          bool both_ways, asc_background_links *to)
 {
     int64_t n, m = 0;

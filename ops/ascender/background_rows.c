@@ -10,12 +10,12 @@
 
 #include "ops/shared/scalar.h"
 
-static double scalar_of(const asc_background *b, asc_background_scalar which, int64_t h)
+static double scalar_of(const asc_background_call *b, asc_background_scalar which, int64_t h)
 {
-    return asc_scalar_at(&b->call->in[ASC_BG_SCALARS + which], h);
+    return asc_scalar_at(&b->call->in[BACKGROUND_SCALARS + which], h);
 }
 
-asc_background_scalars asc_background_head_of(const asc_background *b, int64_t h)
+asc_background_scalars asc_background_head_of(const asc_background_call *b, int64_t h)
 {
     return (asc_background_scalars){
         .bias = {.rate = 1 / (scalar_of(b, ASC_BACKGROUND_TAU_SEP, h) + asc_background_eps),
@@ -30,7 +30,7 @@ asc_background_scalars asc_background_head_of(const asc_background *b, int64_t h
 }
 
 /* The head of the panel's batch entry in a (B, n, H w) array. */
-static asc_matrix matrix_of(const asc_background *b, const asc_panel *p, const asc_array *a)
+static asc_matrix matrix_of(const asc_background_call *b, const asc_panel *p, const asc_array *a)
 {
     return asc_head_matrix(a, p->b, p->h, b->J.H);
 }
@@ -39,7 +39,7 @@ static asc_matrix matrix_of(const asc_background *b, const asc_panel *p, const a
 
 /* A worker's share of a job, at one panel of it. */
 typedef struct work_f32 {
-    const asc_background *b;
+    const asc_background_call *b;
     asc_panel p;
     asc_background_scalars g;
     float *S, *d2, *dA, *w;     /* [rows, columns] */
@@ -54,9 +54,9 @@ typedef struct work_f32 {
     double *scalars;
 } work_f32;
 
-static void begin_work_f32(work_f32 *w, const asc_background *b, int worker)
+static void begin_work_f32(work_f32 *w, const asc_background_call *b, int worker)
 {
-    int64_t *link = b->links + worker * ASC_BG_LINK_LISTS * b->link_room;
+    int64_t *link = b->links + worker * BACKGROUND_LINK_LISTS * b->link_room;
     *w = (work_f32){
         .b = b,
         .S = asc_background_panel(b, worker, 0),
@@ -82,9 +82,9 @@ static void begin_work_f32(work_f32 *w, const asc_background *b, int worker)
 /* d² of the panel's queries and keys. */
 static void distances_f32(work_f32 *w)
 {
-    const asc_background *b = w->b;
+    const asc_background_call *b = w->b;
     const asc_panel *p = &w->p;
-    asc_matrix z = matrix_of(b, p, &b->call->in[ASC_BG_Z]);
+    asc_matrix z = matrix_of(b, p, &b->call->in[BACKGROUND_Z]);
     const float *first = (const float *)z.data + (p->first + b->J.M - b->J.N) * z.ld;
     const float *places = (const float *)b->places + asc_background_head(b, p) * b->d_z * b->ld;
     for (int64_t r = 0; r < p->rows; r++) {
@@ -98,16 +98,16 @@ static void distances_f32(work_f32 *w)
 /* Scores over τ_score + ε, still without the biases by links and separation. */
 static void base_scores_f32(work_f32 *w)
 {
-    const asc_background *b = w->b;
-    asc_panel_scores(&w->p, b->scale, matrix_of(b, &w->p, &b->call->in[ASC_BG_Q]),
-                     matrix_of(b, &w->p, &b->call->in[ASC_BG_K]), w->S);
+    const asc_background_call *b = w->b;
+    asc_panel_scores(&w->p, b->scale, matrix_of(b, &w->p, &b->call->in[BACKGROUND_Q]),
+                     matrix_of(b, &w->p, &b->call->in[BACKGROUND_K]), w->S);
     asc_panel_add_bias(&b->J, &w->p, &b->bias, ASC_F32, w->S);
     asc_kernels_f32()->scale(w->S, (float)w->g.inverse, w->S, w->p.rows * w->p.columns);
 }
 
 static void begin_panel_f32(work_f32 *w, int64_t index)
 {
-    const asc_background *b = w->b;
+    const asc_background_call *b = w->b;
     w->p = asc_panel_at(&b->statistics, index);
     w->g = asc_background_head_of(b, w->p.h);
     const float *rho = (const float *)b->rho + asc_background_head(b, &w->p) * b->J.M;
@@ -134,12 +134,12 @@ static const float *rho_of_f32(work_f32 *w, const asc_panel_row *row)
 /* β^align and β^coh of row i's links. */
 static void link_f32(work_f32 *w, const asc_panel_row *row, int64_t i)
 {
-    const asc_background *b = w->b;
+    const asc_background_call *b = w->b;
     int64_t H = b->J.H, ld = H * b->d, own = i + b->J.M - b->J.N;
     const float *u = (const float *)b->units + (w->p.b * b->J.M * H + w->p.h) * b->d;
-    asc_matrix z = matrix_of(b, &w->p, &b->call->in[ASC_BG_Z]);
+    asc_matrix z = matrix_of(b, &w->p, &b->call->in[BACKGROUND_Z]);
     const float *c =
-        (const float *)b->call->saved[ASC_BG_CENTERS].data + (asc_background_head(b, &w->p) * b->J.N + i) * b->d_z;
+        (const float *)b->call->saved[BACKGROUND_CENTERS].data + (asc_background_head(b, &w->p) * b->J.N + i) * b->d_z;
     asc_background_link(b, &w->p, row, i, false, &w->coh);
     if (b->mutual) {
         asc_background_link(b, &w->p, row, i, true, &w->align);
@@ -174,7 +174,7 @@ static void measure_f32(const work_f32 *w, asc_background_row *at, float *x, con
 
 static asc_background_row *row_constants_f32(const work_f32 *w, int64_t i)
 {
-    return (asc_background_row *)w->b->call->saved[ASC_BG_ROWS].data + asc_background_head(w->b, &w->p) * w->b->J.N + i;
+    return (asc_background_row *)w->b->call->saved[BACKGROUND_ROWS].data + asc_background_head(w->b, &w->p) * w->b->J.N + i;
 }
 
 /* Adds the biases of the links. */
@@ -213,7 +213,7 @@ static void attend_f32(work_f32 *w, int64_t r, const asc_panel_row *row, float *
 
 static void forward_row_f32(work_f32 *w, int64_t r)
 {
-    const asc_background *b = w->b;
+    const asc_background_call *b = w->b;
     int64_t i = w->p.first + r;
     asc_panel_row row = asc_panel_row_of(&b->statistics, &w->p, r, w->list);
     float *S = w->S + r * w->p.columns, *x = w->d2 + r * w->p.columns;
@@ -231,15 +231,15 @@ static void forward_row_f32(work_f32 *w, int64_t r)
 
 void asc_background_forward_f32(void *arg, int64_t piece, int worker)
 {
-    const asc_background *b = arg;
+    const asc_background_call *b = arg;
     work_f32 w;
     begin_work_f32(&w, b, worker);
     begin_panel_f32(&w, piece);
     for (int64_t r = 0; r < w.p.rows; r++) {
         forward_row_f32(&w, r);
     }
-    asc_panel_mix(&w.p, 1, w.S, matrix_of(b, &w.p, &b->call->in[ASC_BG_V]), false,
-                  matrix_of(b, &w.p, &b->call->out[ASC_BG_Y]));
+    asc_panel_mix(&w.p, 1, w.S, matrix_of(b, &w.p, &b->call->in[BACKGROUND_V]), false,
+                  matrix_of(b, &w.p, &b->call->out[BACKGROUND_Y]));
 }
 
 /* ---- backward ---- */
@@ -247,7 +247,7 @@ void asc_background_forward_f32(void *arg, int64_t piece, int worker)
 /* ⟨u_i, u_j⟩ has the gradient dβ (1 - β²), β = tanh of it. */
 static void align_grad_f32(work_f32 *w, int64_t i, const float *dS, double sum, const asc_background_norm *m)
 {
-    const asc_background *b = w->b;
+    const asc_background_call *b = w->b;
     int64_t H = b->J.H, ld = H * b->d, own = i + b->J.M - b->J.N;
     const float *u = (const float *)b->units + (w->p.b * b->J.M * H + w->p.h) * b->d;
     float *du = w->du.data, *slope = w->A;
@@ -266,10 +266,10 @@ static void align_grad_f32(work_f32 *w, int64_t i, const float *dS, double sum, 
 /* relu(⟨z_j, c_i⟩ - θ), c_i being the mean of z over N(i). */
 static void coh_grad_f32(work_f32 *w, int64_t i, const float *dS, double sum, const asc_background_norm *m)
 {
-    const asc_background *b = w->b;
-    asc_matrix z = matrix_of(b, &w->p, &b->call->in[ASC_BG_Z]);
+    const asc_background_call *b = w->b;
+    asc_matrix z = matrix_of(b, &w->p, &b->call->in[BACKGROUND_Z]);
     const float *c =
-        (const float *)b->call->saved[ASC_BG_CENTERS].data + (asc_background_head(b, &w->p) * b->J.N + i) * b->d_z;
+        (const float *)b->call->saved[BACKGROUND_CENTERS].data + (asc_background_head(b, &w->p) * b->J.N + i) * b->d_z;
     float *dc = w->dpoints, *above = w->A; /* one row of each */
     for (int64_t e = 0; e < w->coh.n; e++) {
         above[e] = w->coh_x[e] > 0;
@@ -312,7 +312,7 @@ static double background_grad_f32(work_f32 *w, const asc_background_bias *separa
 /* Row r: S becomes A, dA dS, d2 its own gradient and w that of the separation; 0 where they have none. */
 static void backward_row_f32(work_f32 *w, int64_t r)
 {
-    const asc_background *b = w->b;
+    const asc_background_call *b = w->b;
     int64_t i = w->p.first + r, columns = w->p.columns;
     asc_panel_row row = asc_panel_row_of(&b->statistics, &w->p, r, w->list);
     float *S = w->S + r * columns, *dS = w->dA + r * columns, *d2 = w->d2 + r * columns, *weight = w->w + r * columns;
@@ -345,7 +345,7 @@ static void backward_row_f32(work_f32 *w, int64_t r)
 /* What dd² says of the places. */
 static void collect_places_f32(work_f32 *w)
 {
-    const asc_background *b = w->b;
+    const asc_background_call *b = w->b;
     const asc_panel *p = &w->p;
     const float *places = (const float *)b->places + asc_background_head(b, p) * b->d_z * b->ld;
     float *dplaces = w->dplaces.data, *dz = (float *)w->dz.data + (p->first + b->J.M - b->J.N) * w->dz.ld;
@@ -373,12 +373,12 @@ static void collect_densities_f32(work_f32 *w)
 
 static void backward_panel_f32(work_f32 *w, int64_t index)
 {
-    const asc_background *b = w->b;
+    const asc_background_call *b = w->b;
     const asc_call *call = b->call;
     begin_panel_f32(w, index);
-    asc_matrix q = matrix_of(b, &w->p, &call->in[ASC_BG_Q]), k = matrix_of(b, &w->p, &call->in[ASC_BG_K]);
-    asc_matrix v = matrix_of(b, &w->p, &call->in[ASC_BG_V]), dy = matrix_of(b, &w->p, &call->grad_out[ASC_BG_Y]);
-    asc_matrix dq = matrix_of(b, &w->p, &call->grad_in[ASC_BG_Q]);
+    asc_matrix q = matrix_of(b, &w->p, &call->in[BACKGROUND_Q]), k = matrix_of(b, &w->p, &call->in[BACKGROUND_K]);
+    asc_matrix v = matrix_of(b, &w->p, &call->in[BACKGROUND_V]), dy = matrix_of(b, &w->p, &call->grad_out[BACKGROUND_Y]);
+    asc_matrix dq = matrix_of(b, &w->p, &call->grad_in[BACKGROUND_Q]);
     asc_panel_scores(&w->p, 1, dy, v, w->dA);
     for (int64_t r = 0; r < w->p.rows; r++) {
         backward_row_f32(w, r);
@@ -388,7 +388,7 @@ static void backward_panel_f32(work_f32 *w, int64_t index)
     }
     asc_table_sums_collect(&b->table, &b->J, &w->p, w->chunk, w->dA);
     if (dq.data) {
-        asc_panel_mix(&w->p, b->scale, w->dA, k, !call->fresh[ASC_BG_Q], dq);
+        asc_panel_mix(&w->p, b->scale, w->dA, k, !call->fresh[BACKGROUND_Q], dq);
     }
     if (w->dk.data) {
         asc_panel_collect(&w->p, b->scale, w->dA, q, w->dk);
@@ -402,7 +402,7 @@ static void backward_panel_f32(work_f32 *w, int64_t index)
 /* Every C-th panel of a head, in order. */
 void asc_background_backward_f32(void *arg, int64_t piece, int worker)
 {
-    const asc_background *b = arg;
+    const asc_background_call *b = arg;
     int64_t chunks = asc_panel_chunks(&b->J), panels = asc_head_panels(&b->J);
     int64_t at = piece / chunks, chunk = piece % chunks;
     work_f32 w;

@@ -8,8 +8,6 @@
 
 enum { LINE = 16, TOKENS = 64 }; /* elements of a line, 64 bytes or more; positions of a piece */
 
-static const double least_norm = 1e-12; /* vectors that are not longer have no direction */
-
 typedef struct job {
     const asc_array *x;
     int64_t heads, n, width, ld, tiles; /* ld: from position to position of x; tiles: pieces of a head */
@@ -45,7 +43,7 @@ static int64_t range_of(const job *j, int64_t piece, int64_t *end, int64_t *firs
 static float divisor_f32(double square)
 {
     double norm = sqrt(square);
-    return norm <= least_norm ? (float)INFINITY : (float)norm;
+    return norm <= ASC_LEAST_NORM ? (float)INFINITY : (float)norm;
 }
 
 double asc_unit_f32(float *u, const float *x, int64_t n)
