@@ -1,5 +1,6 @@
-/* ops/ascender/ascender.c: ASCender attention as one node: self-attention whose scores take the three rules of Reynolds' boids
- * (SIGGRAPH 1987) as row-normalised biases. Per head, row i, over the entries j of its set:
+/* ops/ascender/ascender.c: ASCender attention as one node (the first draft of the ASCender papers; doc/ascender.md):
+ * self-attention whose scores take the three rules of Reynolds' boids (SIGGRAPH 1987) as row-normalised biases. Per
+ * head, row i, over the entries j of its set:
  *
  *   S_ij = q_i·k_j/√d + ω_a β̃^align + ω_s β̃^sep + ω_c β̃^coh + β^other
  *   A = softmax of S/(τ_score + ε),  y_i = Σ_j A_ij v_j
@@ -11,10 +12,10 @@
  * with w_ij = exp(-‖z_i - z_j‖²/T), T = τ + ε or τ² + ε, W_i = Σ_l w^coh_il + ε. β̃ = (β - μ)/(σ + ε) over the row; the
  * gates stand before or behind it (ops/ascender/scores.c).
  *
- * Rows are independent given k, z, h and v, so work goes by panels (ops/attention/panel.h): a panel's five products (S^base,
- * cosines, distances, then k̃·u and ‖z - c‖², which need u and c of its rows), row by row the rest, and y. The backward
- * pass computes the panel again from a few numbers a row, its centroid and its neighbours: memory is linear in N.
- * The scores that choose neighbours have one order of summation wherever they are computed. */
+ * Rows are independent given k, z, h and v, so work goes by panels (ops/attention/panel.h): a panel's five products
+ * (S^base, cosines, distances, then k̃·u and ‖z - c‖², which need u and c of its rows), row by row the rest, and y. The
+ * backward pass computes the panel again from a few numbers a row, its centroid and its neighbours: memory is linear in
+ * N. The scores that choose neighbours have one order of summation wherever they are computed. */
 #include "ops/ascender/ascender.h"
 
 #include <string.h>
@@ -124,8 +125,8 @@ static double flops(const asc_call *call)
     asc_allowed_inputs(&J, &call->in[ASCENDER_LENGTHS], &call->in[ASCENDER_MASK]);
     const asc_array *in = call->in;
     bool heading = in[ASCENDER_HEADING].ndim >= 0;
-    int64_t width = in[ASCENDER_Q].shape[2] + in[ASCENDER_V].shape[2] + in[ASCENDER_H].shape[2] + 3 * in[ASCENDER_Z].shape[2] +
-                    in[heading ? ASCENDER_HEADING : ASCENDER_K].shape[2];
+    int64_t width = in[ASCENDER_Q].shape[2] + in[ASCENDER_V].shape[2] + in[ASCENDER_H].shape[2] +
+                    3 * in[ASCENDER_Z].shape[2] + in[heading ? ASCENDER_HEADING : ASCENDER_K].shape[2];
     return 2 * asc_allowed_pairs(&J) * (double)(width / J.H);
 }
 

@@ -1,4 +1,4 @@
-/* ops/ascender/ascender.h: what the files of the ASCender op share; ops/ascender/ascender.c says what is computed. */
+/* ops/ascender/ascender.h: what the files of the op ascender share; ops/ascender/ascender.c says what is computed. */
 #ifndef OPS_ASCENDER_H
 #define OPS_ASCENDER_H
 
@@ -13,8 +13,8 @@
 
 enum {
     ASCENDER_Q, ASCENDER_K, ASCENDER_V, ASCENDER_Z, ASCENDER_H, ASCENDER_HEADING, ASCENDER_SCALAR,
-    ASCENDER_REL_BIAS = ASCENDER_SCALAR + ASC_SWARM_SCALARS, ASCENDER_LENGTHS, ASCENDER_MASK, ASCENDER_NEIGHBORS, ASCENDER_K_OF,
-    ASCENDER_INPUTS,
+    ASCENDER_REL_BIAS = ASCENDER_SCALAR + ASC_SWARM_SCALARS,
+    ASCENDER_LENGTHS, ASCENDER_MASK, ASCENDER_NEIGHBORS, ASCENDER_K_OF, ASCENDER_INPUTS,
 };
 enum { ASCENDER_Y, ASCENDER_LOSS_COH, ASCENDER_LOSS_SEP, ASCENDER_LOSS_ALIGN, ASCENDER_OUTPUTS };
 /* What is kept of each row: numbers, the centroid c, and the neighbours chosen by score. */
@@ -71,7 +71,7 @@ asc_ascender_row_grad asc_ascender_gates_grad(const asc_ascender_attrs *a, const
                                               const asc_ascender_row *row, const asc_ascender_gates *gates,
                                               const double along[BIASES], double *ds);
 
-/* ---- a call ---- */
+/* ---- a call's memory ---- */
 
 /* What the panels of a worker hold; the last four backward only. */
 enum {
@@ -98,12 +98,12 @@ typedef struct asc_ascender_call {
     void *headings, *features, *places;
     void *features_t, *places_t, *keys_t, *headings_t, *values_t;
 
-    /* A worker's */
+    /* A worker's: so many panels, of so many columns at most */
     int64_t widest;
     int panels;
     char *space;
     size_t space_size;
-    double *partial;  /* sums of pieces: forward losses, [panels][2] and then [heads]; backward [chunks][scalars] */
+    double *partial;  /* sums of pieces: forward losses, [panels][2] and then [heads]; backward scalars, [chunks][…] */
     void *all_u;      /* [B, H, N, d_heading], for the loss of alignment */
     void *all_du;     /* its gradient, the same */
 
@@ -134,7 +134,7 @@ asc_status asc_ascender_call_begin(asc_call *call, int panels, asc_ascender_call
 void asc_ascender_finish(asc_ascender_call *s);
 
 asc_ascender_space asc_ascender_space_of(const asc_ascender_call *s, int worker);
-/* The head's part of a (B, n, H w) array, or of [B, H, rows, width] memory; and the rows of the queries' own positions. */
+/* The head's part of a (B, n, H w) array, or of [B, H, rows, width] memory; the rows of the queries' own positions. */
 asc_matrix asc_ascender_matrix(const asc_ascender_call *s, const asc_panel *p, const asc_array *a);
 asc_matrix asc_ascender_keys(const asc_ascender_call *s, const asc_panel *p, void *memory, int64_t rows, int64_t width);
 asc_matrix asc_ascender_own_rows(const asc_ascender_call *s, asc_matrix keys);

@@ -1,5 +1,5 @@
-/* ops/ascender/background.c: the background variant of ASCender attention as one node (the second draft of the ASCender papers;
- * doc/ascender.md), without N×N memory. For each head:
+/* ops/ascender/background.c: the background variant of ASCender attention as one node (the second draft of the ASCender
+ * papers; doc/ascender.md), without N×N memory. For each head:
  *
  *   S_ij = q_i·k_j/√d + ω_align RN(β^align)_ij + ω_sep RN(β^sep)_ij + ω_coh RN(β^coh)_ij + β^other_ij
  *   A_i = softmax of S_i/(τ_score + ε) over J_i,  y_i = Σ_j A_ij v_j
@@ -48,8 +48,10 @@ static asc_status check_tensors(asc_call *call)
                                (long long)q->shape[2], (long long)q->shape[1]);
     }
     bool heading = call->in[BACKGROUND_HEADING].ndim >= 0;
-    return check_heads(call, BACKGROUND_K, k->shape[1], q->shape[2]) || check_heads(call, BACKGROUND_V, k->shape[1], -1) ||
-                   check_heads(call, BACKGROUND_Z, k->shape[1], -1) || check_heads(call, BACKGROUND_H, k->shape[1], -1) ||
+    return check_heads(call, BACKGROUND_K, k->shape[1], q->shape[2]) ||
+                   check_heads(call, BACKGROUND_V, k->shape[1], -1) ||
+                   check_heads(call, BACKGROUND_Z, k->shape[1], -1) ||
+                   check_heads(call, BACKGROUND_H, k->shape[1], -1) ||
                    (heading && check_heads(call, BACKGROUND_HEADING, k->shape[1], q->shape[2]))
                ? ASC_ERR_ARG
                : ASC_OK;
@@ -84,7 +86,8 @@ static asc_status declare(asc_call *call, const asc_allowed *J)
     asc_dtype dtype = call->in[BACKGROUND_Q].dtype;
     asc_neighbor_rule rule = asc_background_rule(call);
     int64_t numbers = sizeof(asc_background_row) / sizeof(double), dz = call->in[BACKGROUND_Z].shape[2] / J->H;
-    asc_status status = asc_call_output(call, BACKGROUND_Y, dtype, 3, (int64_t[]){J->B, J->N, call->in[BACKGROUND_V].shape[2]});
+    asc_status status =
+        asc_call_output(call, BACKGROUND_Y, dtype, 3, (int64_t[]){J->B, J->N, call->in[BACKGROUND_V].shape[2]});
     status = status ? status : asc_call_output(call, BACKGROUND_RHO, dtype, 4, (int64_t[]){J->B, J->H, J->N, 1});
     status = status ? status : asc_call_save(call, BACKGROUND_ROWS, ASC_F64, 4, (int64_t[]){J->B, J->H, J->N, numbers});
     status = status ? status : asc_call_save(call, BACKGROUND_LISTS, ASC_I64, 4,
@@ -105,14 +108,13 @@ static asc_status infer(asc_call *call)
             return ASC_ERR_ARG;
         }
     }
-    if (asc_expect_position_table(call, BACKGROUND_REL_BIAS, J.H) || asc_expect_allowed(call, BACKGROUND_LENGTHS, BACKGROUND_MASK, &J) ||
-        check_options(call, &J) || asc_expect_neighbors(call, BACKGROUND_NEIGHBORS, BACKGROUND_K_OF, o, &J)) {
+    if (asc_expect_position_table(call, BACKGROUND_REL_BIAS, J.H) ||
+        asc_expect_allowed(call, BACKGROUND_LENGTHS, BACKGROUND_MASK, &J) || check_options(call, &J) ||
+        asc_expect_neighbors(call, BACKGROUND_NEIGHBORS, BACKGROUND_K_OF, o, &J)) {
         return ASC_ERR_ARG;
     }
     return declare(call, &J);
 }
-
-/* ---- what both passes need ---- */
 
 /* Base scores, distances, the mixing of v, and the cosines that choose. */
 static double flops(const asc_call *call)
@@ -121,8 +123,8 @@ static double flops(const asc_call *call)
     asc_allowed_inputs(&J, &call->in[BACKGROUND_LENGTHS], &call->in[BACKGROUND_MASK]);
     asc_neighbor_rule rule = asc_background_rule(call);
     bool cosines = asc_neighbors_scored(&rule) && rule.kind != ASC_NEIGHBORS_BASE;
-    int64_t width = call->in[BACKGROUND_Q].shape[2] + call->in[BACKGROUND_V].shape[2] + call->in[BACKGROUND_Z].shape[2] +
-                    (cosines ? call->in[BACKGROUND_H].shape[2] : 0);
+    int64_t width = call->in[BACKGROUND_Q].shape[2] + call->in[BACKGROUND_V].shape[2] +
+                    call->in[BACKGROUND_Z].shape[2] + (cosines ? call->in[BACKGROUND_H].shape[2] : 0);
     return 2 * asc_allowed_pairs(&J) * (double)(width / J.H);
 }
 

@@ -51,7 +51,7 @@ typedef struct asc_background_call {
     const asc_array *heading;      /* what headings are made of */
     void *units;                   /* like it: unit headings u */
     void *places_t;                /* [B, H, dz, ld]: z, transposed */
-    const void *like, *like_t;     /* forward: what chooses neighbours, (B, like_rows, H w) and, of keys, [B, H, w, ld] */
+    const void *like, *like_t;     /* forward: what chooses neighbours, (B, like_rows, H w); of keys, [B, H, w, ld] */
     int64_t like_width, like_rows; /* w; N or M */
     void *rho;                     /* [B, H, M] */
     int64_t *first_chooser;        /* mutual: [B, H, N + 1], where the list of those that chose a key begins … */
@@ -63,14 +63,14 @@ typedef struct asc_background_call {
     char *space;
     size_t space_size;
 
-    /* backward: sums over queries, of k, v, z, u, and of places and densities; of the scalars, for each piece of a head */
+    /* backward: sums over queries, of k, v, z, u, of places and densities; and of the scalars, a piece of a head each */
     asc_panel_sums dkeys, dvalues, dz_rows, dunits, dplaces_t, drho;
     asc_table_sums table;
     double *scalar_sums; /* [B, H, pieces][ASC_BACKGROUND_SCALARS] */
 } asc_background_call;
 
-/* The keys that a row is linked with, its neighbours or those that it is a neighbour of: there β^align and β^coh are not
- * always 0. */
+/* The keys that a row is linked with, its neighbours or those that it is a neighbour of: there β^align and β^coh are
+ * not always 0. */
 typedef struct asc_background_links {
     int64_t n;
     int64_t *key, *entry; /* which they are, and which of the row's entries */
@@ -108,7 +108,7 @@ static inline const asc_ascender_options *asc_background_options(const asc_call 
 {
     return &((const asc_background_attrs *)call->attrs)->o;
 }
-/* The sizes and the set but for the inputs `lengths` and `mask`; the choice of neighbours; the places of a list of them. */
+/* The sizes and the set but for the inputs `lengths` and `mask`; how neighbours are chosen, and the places of a list. */
 asc_allowed asc_background_sizes(const asc_call *call);
 asc_neighbor_rule asc_background_rule(const asc_call *call);
 int64_t asc_background_capacity(const asc_neighbor_rule *rule);
@@ -146,8 +146,8 @@ const void *asc_background_row_rho(asc_background_work *w, const asc_panel_row *
 /* Adds what the row's links have of alignment and cohesion to S, the row's entries; finds the links and their β. */
 void asc_background_add_links(asc_background_work *w, const asc_panel_row *row, int64_t i, void *S,
                               asc_background_norm *align, asc_background_norm *coh);
-/* The row r of a panel from scores, compacted as `row` is, to attention in all columns, 0 outside of J; `known`: by way of
- * the log-sum-exp, which is there already. */
+/* The row r of a panel from scores, compacted as `row` is, to attention in all columns, 0 outside of J; `known`: by way
+ * of the log-sum-exp, which is there already. */
 void asc_background_attend(asc_background_work *w, int64_t r, const asc_panel_row *row, void *A, bool known);
 
 /* ---- the two passes: ops/ascender/background_forward.c, ops/ascender/background_backward.c; ASC_ERR_MEMORY ---- */

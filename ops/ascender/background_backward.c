@@ -103,7 +103,7 @@ static void coh_grad_f32(asc_background_work *w, const sums *to, int64_t i, cons
 
 /* ---- separation ---- */
 
-/* d² becomes its gradient, w^sep the gradient of β^sep, -λ_ρ of which is that of ρ_j. Returns Σ dS, 0 but for rounding. */
+/* d² becomes its gradient, w^sep that of β^sep, -λ_ρ of which goes to ρ_j. Returns Σ dS, 0 but for rounding. */
 static double separation_grad_f32(const asc_background_work *w, const sums *to, const asc_background_bias *separation,
                                   const asc_background_norm *m, const float *dS, const float *rho, float *d2,
                                   float *weight)

@@ -1,5 +1,5 @@
-/* ops/ascender/background_forward.c: the op ascender_background forward. First the neighbours, centroids and densities of
- * all rows, as these look at one another's, then scores, attention and y, panel by panel.
+/* ops/ascender/background_forward.c: the op ascender_background forward. First the neighbours, centroids and densities
+ * of all rows, as these look at one another's, then scores, attention and y, panel by panel.
  *
  *   c_i = Σ_{l ∈ N(i)} z_l/|N(i)|,  ρ_i = Σ_{l ∈ N(i)} w_il/|N(i)|,  w_il = exp(-‖z_i - z_l‖²/(τ_sep + ε)) */
 #include "ops/ascender/background.h"

@@ -1,7 +1,7 @@
 /* ops/ascender/background_scores.c: the scores of a panel of the op ascender_background, which both passes compute.
  *
- * Of a normalised bias the softmax sees β/(σ + ε) alone, as a constant changes nothing there. So alignment and cohesion,
- * which are 0 but for a row's links, cost as much as these; only the separation fills its row. */
+ * Of a normalised bias the softmax sees β/(σ + ε) alone, as a constant changes nothing there. So alignment and
+ * cohesion, which are 0 but for a row's links, cost as much as these; only the separation fills its row. */
 #include "ops/ascender/background.h"
 
 #include <float.h>
@@ -119,8 +119,8 @@ static void link_f32(asc_background_work *w, const asc_panel_row *row, int64_t i
     }
 }
 
-/* Of a row of n entries that is 0 but for β of its links. Sums are taken beside a base, β of the first where all entries
- * are links: rows that are all but constant keep their digits. */
+/* Of a row of n entries that is 0 but for β of its links. Sums are taken beside a base, β of the first where all
+ * entries are links: rows that are all but constant keep their digits. */
 static asc_background_norm norm_of_links_f32(const asc_background_links *l, int64_t n, bool unbiased)
 {
     const float *x = l->x;

@@ -175,7 +175,8 @@ static void attention_f32(const work *k)
     const asc_call *call = s->call;
     const void *dS = k->w->panel[DSCORES];
     if (call->grad_out[ASCENDER_Y].data) {
-        asc_panel_collect(p, 1, k->w->panel[ATTENTION], asc_ascender_matrix(s, p, &call->grad_out[ASCENDER_Y]), k->to->values);
+        asc_panel_collect(p, 1, k->w->panel[ATTENTION], asc_ascender_matrix(s, p, &call->grad_out[ASCENDER_Y]),
+                          k->to->values);
     }
     asc_panel_mix(p, s->scale, dS, asc_ascender_matrix(s, p, &call->in[ASCENDER_K]), !call->fresh[ASCENDER_Q],
                   asc_ascender_matrix(s, p, &call->grad_in[ASCENDER_Q]));
@@ -205,7 +206,8 @@ static void alignment_f32(const work *k)
 {
     const asc_ascender_call *s = k->s;
     asc_panel alone = asc_panel_alone(k->p);
-    asc_matrix u = asc_ascender_panel_rows(s, k->w->u, s->d_heading), du = asc_ascender_panel_rows(s, k->w->du, s->d_heading);
+    asc_matrix u = asc_ascender_panel_rows(s, k->w->u, s->d_heading);
+    asc_matrix du = asc_ascender_panel_rows(s, k->w->du, s->d_heading);
     if (s->all_du) {
         asc_matrix all = asc_ascender_keys(s, k->p, s->all_du, s->J.N, s->d_heading);
         const float *from = (const float *)all.data + k->p->first * all.ld;
@@ -334,7 +336,7 @@ static void backward_chunk_f32(void *arg, int64_t piece, int worker)
 /* ---- end of float ---- */
 #include "ops/ascender/backward.f64.h"
 
-/* Sums for what was prepared of the keys: one block of memory, as a call has few. */
+/* Sums for what was prepared of the keys: memory taken at once, as a call has few scratch arrays. */
 static asc_status begin_key_sums(asc_ascender_call *s)
 {
     int64_t heads = s->J.B * s->J.H, M = s->J.M;

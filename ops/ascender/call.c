@@ -32,7 +32,7 @@ asc_matrix asc_ascender_keys(const asc_ascender_call *s, const asc_panel *p, voi
 
 asc_matrix asc_ascender_own_rows(const asc_ascender_call *s, asc_matrix keys)
 {
-    size_t before = (size_t)((s->J.M - s->J.N) * keys.ld) * asc_dtype_size(s->dtype);
+    size_t before = (size_t)(asc_allowed_position(&s->J, 0) * keys.ld) * asc_dtype_size(s->dtype);
     keys.data = keys.data ? (char *)keys.data + before : NULL;
     return keys;
 }

@@ -7,11 +7,11 @@
 /* ε: added to σ of the row normalisation, to τ, κ and W. */
 #define ASCENDER_EPS 1e-6
 
-/* Whether a row β counts as constant: its deviation σ is no more than rounding can make of `largest`, max|β|. Such a row is
- * 0 after its normalisation, without a gradient. unit_roundoff: FLT_EPSILON or DBL_EPSILON. */
-static inline bool asc_row_is_constant(double sigma, double unit_roundoff, double largest)
+/* Whether a row β counts as constant: σ <= 8 eps max|β|, no more than rounding can make of it. Such a row is 0 after
+ * its normalisation, without a gradient. eps: FLT_EPSILON or DBL_EPSILON. */
+static inline bool asc_row_is_constant(double sigma, double eps, double largest)
 {
-    return sigma <= 8 * unit_roundoff * largest;
+    return sigma <= 8 * eps * largest;
 }
 
 #endif

@@ -5,7 +5,7 @@
  *
  *   L_coh, L_sep  sums of A_ij ‖z_j - c_i‖² and A_ij φ_ij
  *   L_align       a row's share is 1 - u_i·ū_i, ū_i = Σ_{l∈N(i)} u_l/|N(i)|, and 0 without neighbours;
- *                 du_i = -ū_i - Σ_{l: i∈N(l)} u_l/|N(l)|; it needs the headings of all rows, so it is taken head by head at last
+ *                 du_i = -ū_i - Σ_{l: i∈N(l)} u_l/|N(l)|; it needs the headings of all rows, so it comes last
  *
  * each a mean over batch, heads and rows. */
 #include "ops/ascender/ascender.h"
@@ -185,8 +185,8 @@ static void head_panel_f32(void *arg, int64_t piece, int worker)
 }
 
 /* One row's share of the loss, and of its gradient. u, du: [N, d] of the head. */
-static double align_row_f32(const asc_ascender_call *s, const int64_t *list, int64_t n, int64_t i, double scale, const float *u,
-                            float *du, float *mean)
+static double align_row_f32(const asc_ascender_call *s, const int64_t *list, int64_t n, int64_t i, double scale,
+                            const float *u, float *du, float *mean)
 {
     int64_t d = s->d_heading;
     float share = n > 0 ? (float)(1 / (double)n) : 0;

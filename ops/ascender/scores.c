@@ -17,7 +17,6 @@
 #include "ops/ascender/ascender.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- gates ---- */
 
@@ -59,7 +58,8 @@ static bool is_flat(const asc_ascender_attrs *a, const asc_ascender_row *row, co
     return row->fact[FACT_SIGMA + b] == 0 || (gates->g[b] == 0 && a->o.gate != ASC_GATE_AFTER);
 }
 
-asc_ascender_gates asc_ascender_gates_of(const asc_ascender_attrs *a, const asc_ascender_head *head, const asc_ascender_row *row)
+asc_ascender_gates asc_ascender_gates_of(const asc_ascender_attrs *a, const asc_ascender_head *head,
+                                         const asc_ascender_row *row)
 {
     const double *s = head->s;
     bool none = a->o.gate == ASC_GATE_NONE;
@@ -81,8 +81,9 @@ asc_ascender_gates asc_ascender_gates_of(const asc_ascender_attrs *a, const asc_
 }
 
 /* The gradient of g, and the row_grad on x. */
-static double normalisation_grad(const asc_ascender_attrs *a, const asc_ascender_row *row, const asc_ascender_gates *gates,
-                                 int b, double omega, double along, asc_ascender_row_grad *row_grad)
+static double normalisation_grad(const asc_ascender_attrs *a, const asc_ascender_row *row,
+                                 const asc_ascender_gates *gates, int b, double omega, double along,
+                                 asc_ascender_row_grad *row_grad)
 {
     if (is_flat(a, row, gates, b)) {
         return 0;
@@ -104,8 +105,9 @@ static double gate_grad(double gamma, double dgamma, double alpha, double x, dou
     return d * alpha;
 }
 
-asc_ascender_row_grad asc_ascender_gates_grad(const asc_ascender_attrs *a, const asc_ascender_head *head, const asc_ascender_row *row,
-                                    const asc_ascender_gates *gates, const double along[BIASES], double *ds)
+asc_ascender_row_grad asc_ascender_gates_grad(const asc_ascender_attrs *a, const asc_ascender_head *head,
+                                              const asc_ascender_row *row, const asc_ascender_gates *gates,
+                                              const double along[BIASES], double *ds)
 {
     const double *s = head->s;
     asc_ascender_row_grad row_grad = {.variance = 0};
@@ -114,20 +116,20 @@ asc_ascender_row_grad asc_ascender_gates_grad(const asc_ascender_attrs *a, const
         ds[omega_of[b]] += gates->coef[b] * along[b];
         dg[b] = normalisation_grad(a, row, gates, b, s[omega_of[b]], along[b], &row_grad);
     }
-    double width = cohesion_width(a, head), crowding = s[ASC_KAPPA] + eps;
+    double width = cohesion_width(a, head), kappa = s[ASC_KAPPA] + eps;
     ds[lambda_of[ALIGN]] += dg[ALIGN] * gates->gamma_align;
     ds[lambda_of[SEP]] -= dg[SEP] * gates->eta;
     ds[lambda_of[COH]] -= dg[COH] * gates->gamma_coh / width;
-    if (row->fact[FACT_RHO] <= crowding) {
-        row_grad.rho = -dg[SEP] * s[ASC_LAMBDA_SEP] / crowding;
-        ds[ASC_KAPPA] -= row_grad.rho * row->fact[FACT_RHO] / crowding;
+    if (row->fact[FACT_RHO] <= kappa) {
+        row_grad.rho = -dg[SEP] * s[ASC_LAMBDA_SEP] / kappa;
+        ds[ASC_KAPPA] -= row_grad.rho * row->fact[FACT_RHO] / kappa;
     }
     if (a->o.gate != ASC_GATE_AFTER) {
         ds[ASC_TAU_COH] -= dg[COH] * gates->g[COH] / width;
     }
     if (a->o.gate != ASC_GATE_NONE) {
-        row_grad.variance = row->has * gate_grad(gates->gamma_align, dg[ALIGN] * s[ASC_LAMBDA_ALIGN], s[ASC_ALPHA_ALIGN],
-                                             row->variance * row->has, &ds[ASC_ALPHA_ALIGN]);
+        row_grad.variance = row->has * gate_grad(gates->gamma_align, dg[ALIGN] * s[ASC_LAMBDA_ALIGN],
+                                                 s[ASC_ALPHA_ALIGN], row->variance * row->has, &ds[ASC_ALPHA_ALIGN]);
         row_grad.V = gate_grad(gates->gamma_coh, -dg[COH] * s[ASC_LAMBDA_COH] / width, s[ASC_ALPHA_COH],
                            row->fact[FACT_V], &ds[ASC_ALPHA_COH]);
     }
@@ -217,6 +219,6 @@ void asc_ascender_directions(const asc_ascender_call *s, const asc_panel *p, con
 {
     asc_panel alone = asc_panel_alone(p);
     asc_matrix headings = asc_ascender_keys(s, p, s->headings, s->J.M, s->d_heading);
-    asc_panel_scores(&alone, 1, asc_ascender_panel_rows(s, w->u, s->d_heading), asc_ascender_turned(s, p, s->headings_t, headings),
-                     P);
+    asc_panel_scores(&alone, 1, asc_ascender_panel_rows(s, w->u, s->d_heading),
+                     asc_ascender_turned(s, p, s->headings_t, headings), P);
 }

@@ -1,5 +1,5 @@
-/* ops/attention/alibi.c: attention with linear biases: y_hij = -m_h |p_i - j|, m_h = 2^(-8(h+1)/H), query i standing at position
- * p_i = i + M - N. Press, Smith and Lewis, arXiv 2108.12409. A constant: no gradient flows anywhere. */
+/* ops/attention/alibi.c: attention with linear biases: y_hij = -m_h |p_i - j|, m_h = 2^(-8(h+1)/H), query i standing at
+ * position p_i = i + M - N. Press, Smith and Lewis, arXiv 2108.12409. A constant: no gradient flows anywhere. */
 #include "ops/attention/panel.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * causal or full, cut by a window with global tokens, by the sequences' lengths and by a mask; a row with nothing
  * allowed gives 0.
  *
- * Work goes by panels (ops/attention/panel.h): scores, softmax and product while the panel is in cache. The backward pass
+ * Work goes by panels (ops/attention/panel.h): scores, softmax and product while a panel is in cache. The backward pass
  * computes each panel again from the row's log-sum-exp, the only thing that is kept. What a chunk of panels reads many
  * times, k and v, it copies first. */
 #include "ops/attention/panel.h"
@@ -98,7 +98,8 @@ static asc_matrix keys_of(const chunk *c, int input)
 static asc_matrix turned(const chunk *c, asc_matrix keys, int which)
 {
     int64_t M = c->j->J.M;
-    return c->j->copies_keys ? asc_panel_turn(keys, M, copy_at(c, KEYS_COPY + M + which * asc_panel_turned_ld(M))) : keys;
+    return c->j->copies_keys ? asc_panel_turn(keys, M, copy_at(c, KEYS_COPY + M + which * asc_panel_turned_ld(M)))
+                             : keys;
 }
 
 /* ---- float, and f64.awk makes the same for double ---- */

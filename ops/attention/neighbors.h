@@ -1,5 +1,5 @@
-/* ops/attention/neighbors.h: the neighbours N(i) of a query (asc_neighbors of ops.h): the k keys with the largest scores, those
- * within a radius, both, either, or given ones; always out of the row's entries.
+/* ops/attention/neighbors.h: the neighbours N(i) of a query (asc_neighbors of ops.h): the k keys with the largest
+ * scores, those within a radius, both, either, or given ones; always out of the row's entries.
  *
  * What was chosen by score is kept for the backward pass (asc_neighbors_choose into a saved array [B, H, N, room]); the
  * list of all neighbours is made from it wherever it is needed (asc_neighbors_list). */

@@ -1,5 +1,5 @@
 /* ops/attention/panel.h: panels: ASC_PANEL queries of one head against every key that any of them may look at. What the
- * attention ops share: the allowed sets, products with a panel, position biases, and sums over queries.
+ * attention ops share: the allowed sets, the softmax of a row, products, position biases, sums over queries.
  *
  * An op that attends works panel by panel, so that its memory is linear in the number of positions:
  *
@@ -32,8 +32,8 @@ static inline int64_t asc_most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Which keys a call's queries may look at. With a window: |position - j| < window, or j < globals, or position < globals;
- * causal: j <= position; lengths: j < lengths[b]; mask: where it is not 0. */
+/* Which keys a call's queries may look at. With a window: |position - j| < window, or j < globals, or
+ * position < globals; causal: j <= position; lengths: j < lengths[b]; mask: where it is not 0. */
 typedef struct asc_allowed {
     int64_t B, H, N, M; /* batch, heads, queries, keys; N <= M */
     bool causal;
@@ -141,11 +141,11 @@ typedef struct asc_log_sum_exp {
     double max, log_sum;
 } asc_log_sum_exp;
 
-/* n scores of a compacted row become their softmax; 0, of (0, 0), where there are none or all are -∞. A NaN makes all NaN. */
+/* n scores of a compacted row become their softmax; 0, of (0, 0), where there are none or all are -∞. A NaN spreads. */
 asc_log_sum_exp asc_panel_softmax_f32(float *x, int64_t n);
 asc_log_sum_exp asc_panel_softmax_f64(double *x, int64_t n);
 
-/* ---- products: ops/attention/panel_products.c; P is a buffer [rows, columns], A belongs to the queries, B to the keys ---- */
+/* ---- products: ops/attention/panel_products.c; P is a buffer [rows, columns], A of the queries, B of the keys ---- */
 
 /* The part of a (B, n, H w) array that belongs to a head; w = its last size / H. */
 asc_matrix asc_head_matrix(const asc_array *a, int64_t b, int64_t h, int64_t heads);
@@ -189,7 +189,8 @@ static inline double asc_alibi_slope(int64_t h, int64_t heads)
 asc_status asc_expect_position_table(asc_call *call, int input, int64_t heads);
 asc_position_bias asc_position_bias_of(const asc_call *call, int input, bool alibi);
 /* P += β, in every column. */
-void asc_panel_add_bias(const asc_allowed *J, const asc_panel *p, const asc_position_bias *bias, asc_dtype dtype, void *P);
+void asc_panel_add_bias(const asc_allowed *J, const asc_panel *p, const asc_position_bias *bias, asc_dtype dtype,
+                        void *P);
 
 /* The gradient of a table, a sum over queries. */
 typedef struct asc_table_sums {
@@ -236,8 +237,8 @@ asc_matrix asc_panel_sums_begin(const asc_panel_sums *sums, int64_t b, int64_t h
 /* Adds the chunks up, when all are done. */
 void asc_panel_sums_end(asc_ctx *ctx, const asc_panel_sums *sums);
 
-/* The gradients of n inputs [H] from `first` on: grad_in[first + i][h] (+)= Σ sums[·, h, ·][i], sums [B, H, pieces][n], in
- * order and in double. */
+/* The gradients of n inputs [H] from `first` on: grad_in[first + i][h] (+)= Σ sums[·, h, ·][i], sums [B, H, pieces][n],
+ * in order and in double. */
 void asc_head_scalars_end(asc_call *call, const asc_allowed *J, int first, int n, int64_t pieces, const double *sums);
 
 #endif

@@ -59,15 +59,16 @@ int64_t asc_panel_turned_ld(int64_t rows)
 
 asc_matrix asc_panel_turn(asc_matrix A, int64_t rows, void *to)
 {
-    asc_matrix turned = {.dtype = A.dtype, .data = to, .width = A.width, .ld = asc_panel_turned_ld(rows), .turned = true};
+    asc_matrix turned = {
+        .dtype = A.dtype, .data = to, .width = A.width, .ld = asc_panel_turned_ld(rows), .turned = true};
     BY_DTYPE(A.dtype, turn)(A, rows, turned);
     return turned;
 }
 
 /* ---- products ---- */
 
-/* OpenBLAS has kernels that do not pack, for products of up to SMALL multiply-adds: a panel's columns are taken in pieces
- * that are as small, or all at once where a row is too wide for pieces of some size. */
+/* OpenBLAS has kernels that do not pack, for products of up to SMALL multiply-adds: a panel's columns are taken in
+ * pieces that are as small, or all at once where a row is too wide for pieces of some size. */
 enum { SMALL = 1000000, LEAST_PIECE = 64 };
 
 /* The piece that begins with a column, without columns behind the last one. */
@@ -108,8 +109,9 @@ void asc_panel_mix(const asc_panel *p, double scale, const void *P, asc_matrix B
     asc_panel_range c = piece_at(p, A.width, 0);
     do { /* once without columns, too: a sum of nothing */
         asc_gemm_run(&(asc_gemm){.dtype = A.dtype, .m = p->rows, .n = A.width, .k = c.n, .alpha = scale,
-                                 .a = column_at(A.dtype, P, c.column), .lda = p->columns, .b = asc_matrix_row(B, c.key),
-                                 .ldb = B.ld, .beta = add || c.column > 0, .c = asc_matrix_row(A, p->first), .ldc = A.ld});
+                                 .a = column_at(A.dtype, P, c.column), .lda = p->columns,
+                                 .b = asc_matrix_row(B, c.key), .ldb = B.ld, .beta = add || c.column > 0,
+                                 .c = asc_matrix_row(A, p->first), .ldc = A.ld});
         c = piece_after(p, A.width, &c);
     } while (c.n > 0);
 }
@@ -119,7 +121,8 @@ void asc_panel_collect(const asc_panel *p, double scale, const void *P, asc_matr
     asc_panel_range c = piece_at(p, A.width, 0);
     for (; B.data && c.n > 0; c = piece_after(p, A.width, &c)) {
         asc_gemm_run(&(asc_gemm){.dtype = A.dtype, .ta = true, .m = c.n, .n = A.width, .k = p->rows, .alpha = scale,
-                                 .a = column_at(A.dtype, P, c.column), .lda = p->columns, .b = asc_matrix_row(A, p->first),
-                                 .ldb = A.ld, .beta = 1, .c = asc_matrix_row(B, c.key), .ldc = B.ld});
+                                 .a = column_at(A.dtype, P, c.column), .lda = p->columns,
+                                 .b = asc_matrix_row(A, p->first), .ldb = A.ld, .beta = 1,
+                                 .c = asc_matrix_row(B, c.key), .ldc = B.ld});
     }
 }

@@ -1,10 +1,10 @@
-/* ops/attention/position_bias.c: biases by position, added to the scores of a panel, and the gradient of a learned table.
+/* ops/attention/position_bias.c: biases by position, and the gradient of a learned table of them.
  *
  *   β_ij = -2^(-8(h+1)/H)·|p_i - j|                     ALiBi: Press, Smith and Lewis, arXiv 2108.12409
  *   β_ij = table_hc, c = clamp(j - p_i, -R, R) + R      Shaw, Uszkoreit and Vaswani, arXiv 1803.02155
  *   dtable_hc = Σ dS_ij over the pairs (i, j) that have c
  *
- * The table's gradient is a sum over queries: every chunk of panels has a part of its own, and the parts are added in order. */
+ * The table's gradient is a sum over queries: every chunk of panels has a part, and these are added in order. */
 #include "ops/attention/panel.h"
 
 #include <string.h>
@@ -107,7 +107,8 @@ static void add_parts_f32(const asc_table_sums *t, const asc_allowed *J)
 /* ---- end of float ---- */
 #include "ops/attention/position_bias.f64.h"
 
-void asc_panel_add_bias(const asc_allowed *J, const asc_panel *p, const asc_position_bias *bias, asc_dtype dtype, void *P)
+void asc_panel_add_bias(const asc_allowed *J, const asc_panel *p, const asc_position_bias *bias, asc_dtype dtype,
+                        void *P)
 {
     if (bias->alibi || bias->table) {
         BY_DTYPE(dtype, add_bias)(J, p, bias, P);

@@ -1,5 +1,5 @@
-/* ops/attention/relative_bias.c: a learned bias by distance: y_hij = table_hc, c = clamp(j - p_i, -R, R) + R, query i standing
- * at position p_i = i + M - N. Shaw, Uszkoreit and Vaswani, arXiv 1803.02155; Raffel et al., arXiv 1910.10683.
+/* ops/attention/relative_bias.c: a learned bias by distance: y_hij = table_hc, c = clamp(j - p_i, -R, R) + R, query i
+ * standing at position p_i = i + M - N. Shaw, Uszkoreit and Vaswani, arXiv 1803.02155; Raffel et al., arXiv 1910.10683.
  *
  *   dtable_hc = Σ dy_hij over the pairs (i, j) that have c. */
 #include "ops/shared/op.h"

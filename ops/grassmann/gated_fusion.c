@@ -1,5 +1,5 @@
-/* ops/grassmann/gated_fusion.c: y = α∘h + (1 - α)∘g, α = σ(W [h; g] + b): how a token takes up what mixing has found for it
- * ("Attention Is Not What You Need", arXiv 2512.19428).
+/* ops/grassmann/gated_fusion.c: y = α∘h + (1 - α)∘g, α = σ(W [h; g] + b): how a token takes up what mixing has found
+ * for it ("Attention Is Not What You Need", arXiv 2512.19428).
  *
  *   da = dy∘(h - g)∘α∘(1 - α),  dh = dy∘α + da W₁,  dg = dy∘(1 - α) + da W₂,  dW = daᵀ [h; g],  db = Σ da
  *

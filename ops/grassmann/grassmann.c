@@ -1,4 +1,5 @@
-/* ops/grassmann/grassmann.c: Grassmann mixing ("Attention Is Not What You Need", arXiv 2512.19428), all offsets in one product.
+/* ops/grassmann/grassmann.c: Grassmann mixing ("Attention Is Not What You Need", arXiv 2512.19428; doc/grassmann.md),
+ * all offsets in one product.
  *
  *   g_t = Σ_Δ c_Δ (W p̂_Δ + b),  p̂ = p/F, F = max(‖p‖, ε, ε_rel ‖u‖‖v‖),  p = u∧v, p_ij = u_i v_j - u_j v_i, i < j,
  *   u = z_t, v = z_{t-Δ}; in G groups of r/G entries each, whose coordinates stand one after the other
@@ -18,7 +19,7 @@
  *   du = M y/‖u‖ - Σ_Δ (u·v/‖u‖²) (the first part of dv) - Σ_Δ c s u/‖u‖²,  the last where F is not ε
  *
  * One product of M with two vectors serves all offsets. What a token's pairs add to other tokens' gradients depends on
- * three numbers of the pair and on q: those are kept, and each row gathers its own in a second pass, with no writes
+ * three numbers of the pair and on q: those are kept, and when all are there each row gathers its own, with no writes
  * that meet.
  *
  * c_Δ is 1/(the number of valid offsets), 1, or a softmax of learned weights over the valid ones, with the gradient

@@ -1,5 +1,5 @@
-/* ops/shared/carve.h: one block of memory cut into arrays. The same function lays them out twice: first with a space
- * without memory, which only counts the bytes, then in what was allocated. */
+/* ops/shared/carve.h: memory that is allocated at once, cut into arrays. The same function lays them out twice: first
+ * with a space without memory, which only counts the bytes, then in what was allocated. */
 #ifndef OPS_CARVE_H
 #define OPS_CARVE_H
 
@@ -10,7 +10,7 @@ typedef struct asc_space {
     size_t used;
 } asc_space;
 
-/* The next `bytes`, which begin on a cache line if the block does. */
+/* The next `bytes`, which begin on a cache line if the memory does. */
 static inline void *asc_carve(asc_space *space, size_t bytes)
 {
     void *at = space->base ? space->base + space->used : NULL;

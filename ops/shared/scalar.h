@@ -1,4 +1,4 @@
-/* ops/shared/scalar.h: single elements of arrays that may be float or double: parameters that are one number, losses. */
+/* ops/shared/scalar.h: single elements of f32 or f64 arrays: parameters that are one number, losses. */
 #ifndef OPS_SCALAR_H
 #define OPS_SCALAR_H
 
