@@ -186,11 +186,11 @@ typedef enum asc_gate { /* where λ, γ and η act */
     ASC_GATE_AFTER,  /* after it, which cannot cancel them there */
 } asc_gate;
 
-typedef enum asc_swarm_scalar { /* the scalars of asc_ascender, one a head */
+typedef enum asc_ascender_scalar { /* the scalars of asc_ascender, one a head */
     ASC_LAMBDA_ALIGN, ASC_LAMBDA_SEP, ASC_LAMBDA_COH, ASC_TAU_SEP, ASC_TAU_COH, ASC_KAPPA, ASC_DELTA, ASC_ALPHA_ALIGN,
     ASC_ALPHA_COH, ASC_OMEGA_ALIGN, ASC_OMEGA_SEP, ASC_OMEGA_COH, ASC_TAU_SCORE,
-    ASC_SWARM_SCALARS,
-} asc_swarm_scalar;
+    ASC_ASCENDER_SCALARS,
+} asc_ascender_scalar;
 
 typedef enum asc_background_scalar { /* those of the background variant */
     ASC_BACKGROUND_LAMBDA_DIST, ASC_BACKGROUND_LAMBDA_RHO, ASC_BACKGROUND_TAU_SEP, ASC_BACKGROUND_THETA_COH,
@@ -203,7 +203,7 @@ typedef struct asc_ascender_inputs {
     asc_tensor q, k, v;   /* (B, N, H d), (B, M, H d), (B, M, H d_v); q and k as they enter the base scores: rotated, if so */
     asc_tensor z, h;      /* (B, M, H d_z), (B, M, H d_a): places and features */
     asc_tensor heading;   /* (B, M, H d): what alignment compares; null: k */
-    asc_tensor scalar[ASC_SWARM_SCALARS]; /* (H); the background variant's are its first ASC_BACKGROUND_SCALARS */
+    asc_tensor scalar[ASC_ASCENDER_SCALARS]; /* (H); the background variant's are its first ASC_BACKGROUND_SCALARS */
     asc_tensor rel_bias;  /* (H, 2R + 1), or null: adds entry clamp(j - i, -R, R) + R */
     asc_tensor lengths;   /* i64 (B), or null: j < length only */
     asc_tensor mask;      /* u8 that broadcasts to (B, H, N, M), not 0 where allowed; or null: all */

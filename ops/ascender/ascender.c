@@ -70,7 +70,7 @@ static asc_status check_per_head(asc_call *call)
 {
     asc_dtype dtype = call->in[ASCENDER_Q].dtype;
     int64_t H = attrs_of(call)->o.heads;
-    for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
+    for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
         if (asc_expect_shape(call, ASCENDER_SCALAR + i, dtype, 1, &H, "one number a head")) {
             return ASC_ERR_ARG;
         }
@@ -217,15 +217,7 @@ asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_a
                         asc_ascender_losses *losses)
 {
     asc_ascender_attrs a = {.o = *options, .losses = losses != NULL};
-    asc_tensor k_of = asc_null();
-    a.o.k_of = NULL;
-    if (options->k_of) {
-        k_of = asc_from(ctx, ASC_I64, options->k_of, 1, &options->heads);
-        a.o.k = 0;
-        for (int64_t h = 0; h < options->heads; h++) {
-            a.o.k = options->k_of[h] > a.o.k ? options->k_of[h] : a.o.k;
-        }
-    }
+    asc_tensor k_of = asc_neighbors_k_of(ctx, &a.o);
     asc_tensor inputs[ASCENDER_INPUTS] = {
         [ASCENDER_Q] = in->q, [ASCENDER_K] = in->k, [ASCENDER_V] = in->v, [ASCENDER_Z] = in->z, [ASCENDER_H] = in->h,
         [ASCENDER_HEADING] = in->heading, [ASCENDER_REL_BIAS] = in->rel_bias, [ASCENDER_LENGTHS] = in->lengths,

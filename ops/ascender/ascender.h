@@ -13,7 +13,7 @@
 
 enum {
     ASCENDER_Q, ASCENDER_K, ASCENDER_V, ASCENDER_Z, ASCENDER_H, ASCENDER_HEADING, ASCENDER_SCALAR,
-    ASCENDER_REL_BIAS = ASCENDER_SCALAR + ASC_SWARM_SCALARS,
+    ASCENDER_REL_BIAS = ASCENDER_SCALAR + ASC_ASCENDER_SCALARS,
     ASCENDER_LENGTHS, ASCENDER_MASK, ASCENDER_NEIGHBORS, ASCENDER_K_OF, ASCENDER_INPUTS,
 };
 enum { ASCENDER_Y, ASCENDER_LOSS_COH, ASCENDER_LOSS_SEP, ASCENDER_LOSS_ALIGN, ASCENDER_OUTPUTS };
@@ -35,7 +35,7 @@ typedef struct asc_ascender_attrs {
 
 /* A head's scalars as the formulas use them. */
 typedef struct asc_ascender_head {
-    double s[ASC_SWARM_SCALARS];
+    double s[ASC_ASCENDER_SCALARS];
     double width_sep, width_coh; /* τ + ε, or τ² + ε */
     double slope_sep, slope_coh; /* their derivatives by τ */
     double score;                /* 1/(τ_score + ε) */

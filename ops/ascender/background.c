@@ -198,16 +198,8 @@ asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, 
     inputs[BACKGROUND_LENGTHS] = in->lengths;
     inputs[BACKGROUND_MASK] = in->mask;
     inputs[BACKGROUND_NEIGHBORS] = in->neighbors;
-    inputs[BACKGROUND_K_OF] = asc_null();
+    inputs[BACKGROUND_K_OF] = asc_neighbors_k_of(ctx, &a.o);
     inputs[BACKGROUND_DENSITY] = density;
-    if (options->k_of && options->heads > 0) {
-        inputs[BACKGROUND_K_OF] = asc_from(ctx, ASC_I64, options->k_of, 1, &options->heads);
-        a.o.k = 0;
-        for (int64_t h = 0; h < options->heads; h++) {
-            a.o.k = options->k_of[h] > a.o.k ? options->k_of[h] : a.o.k;
-        }
-        a.o.k_of = NULL;
-    }
     asc_apply(ctx, &asc_op_ascender_background, inputs, BACKGROUND_INPUTS, &a, out);
     asc_release(inputs[BACKGROUND_K_OF]);
     if (rho) {

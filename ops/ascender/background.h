@@ -63,7 +63,7 @@ typedef struct asc_background_call {
     char *space;
     size_t space_size;
 
-    /* backward: sums over queries, of k, v, z, u, of places and densities; and of the scalars, a piece of a head each */
+    /* backward: sums over queries of k, v, z, u, places and densities; of the scalars, one for each piece of a head */
     asc_panel_sums dkeys, dvalues, dz_rows, dunits, dplaces_t, drho;
     asc_table_sums table;
     double *scalar_sums; /* [B, H, pieces][ASC_BACKGROUND_SCALARS] */
@@ -108,7 +108,7 @@ static inline const asc_ascender_options *asc_background_options(const asc_call 
 {
     return &((const asc_background_attrs *)call->attrs)->o;
 }
-/* The sizes and the set but for the inputs `lengths` and `mask`; how neighbours are chosen, and the places of a list. */
+/* The sizes and the set but for the inputs `lengths` and `mask`; how neighbours are chosen; places of a list. */
 asc_allowed asc_background_sizes(const asc_call *call);
 asc_neighbor_rule asc_background_rule(const asc_call *call);
 int64_t asc_background_capacity(const asc_neighbor_rule *rule);

@@ -1,4 +1,4 @@
-/* ops/ascender/background_call.c: a call of the op ascender_background: its memory, and what each key has of its own. */
+/* ops/ascender/background_call.c: a call of the op ascender_background: its memory, and what is of each key. */
 #include "ops/ascender/background.h"
 
 #include <math.h>

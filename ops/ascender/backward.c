@@ -17,7 +17,7 @@
 typedef struct sums {
     asc_matrix keys, values, z, headings, features, places_t;
     int64_t chunk;
-    double *scalars; /* [ASC_SWARM_SCALARS] */
+    double *scalars; /* [ASC_ASCENDER_SCALARS] */
 } sums;
 
 /* One panel at work. */
@@ -314,7 +314,7 @@ static void backward_chunk_f32(void *arg, int64_t piece, int worker)
         .features = asc_panel_sums_begin(&s->dfeatures, b, h, chunk),
         .places_t = asc_panel_sums_begin(&s->dplaces_t, b, h, chunk),
         .chunk = chunk,
-        .scalars = s->partial + piece * ASC_SWARM_SCALARS,
+        .scalars = s->partial + piece * ASC_ASCENDER_SCALARS,
     };
     asc_ascender_space space = asc_ascender_space_of(s, worker);
     work k = {.s = s, .w = &space, .to = &to, .head = asc_ascender_head_of(s->call, h),
@@ -355,7 +355,7 @@ static asc_status begin_key_sums(asc_ascender_call *s)
 static asc_status begin_sums(asc_ascender_call *s, int64_t pieces)
 {
     asc_call *call = s->call;
-    size_t scalars = (size_t)(pieces * ASC_SWARM_SCALARS) * sizeof *s->partial;
+    size_t scalars = (size_t)(pieces * ASC_ASCENDER_SCALARS) * sizeof *s->partial;
     s->partial = asc_call_scratch(call, scalars);
     if (!s->partial || asc_table_sums_begin(call, &s->rows, ASCENDER_REL_BIAS, &s->table) ||
         asc_panel_sums_of_input(call, &s->rows, ASCENDER_K, &s->dkeys) ||
@@ -396,7 +396,7 @@ asc_status asc_ascender_backward(asc_call *call)
     asc_parallel(call->ctx, pieces, BY_DTYPE(s.dtype, backward_chunk), &s);
     end_sums(&s);
     asc_ascender_finish(&s);
-    asc_head_scalars_end(call, &s.J, ASCENDER_SCALAR, ASC_SWARM_SCALARS, asc_panel_chunks(&s.rows), s.partial);
+    asc_head_scalars_end(call, &s.J, ASCENDER_SCALAR, ASC_ASCENDER_SCALARS, asc_panel_chunks(&s.rows), s.partial);
     asc_table_sums_end(&s.table, &s.rows);
     return ASC_OK;
 }

@@ -150,9 +150,7 @@ static size_t lay_out_keys(asc_ascender_call *s, char *base)
 
 /* ---- what is computed of each key once, before the panels, and the way back ---- */
 
-enum { KEYS = 64 }; /* of a piece */
-
-/* Keys first … first + n - 1 of a head. */
+/* Keys first … first + n - 1 of a head: a piece. */
 typedef struct keys {
     asc_panel p; /* b and h alone */
     int64_t first, n;
@@ -160,15 +158,15 @@ typedef struct keys {
 
 static keys keys_of(const asc_ascender_call *s, int64_t piece)
 {
-    int64_t pieces = (s->J.M + KEYS - 1) / KEYS, head = piece / pieces;
-    keys k = {.p = {.b = head / s->J.H, .h = head % s->J.H}, .first = piece % pieces * KEYS};
-    k.n = asc_least(KEYS, s->J.M - k.first);
+    int64_t pieces = (s->J.M + ASC_HEAD_PIECE - 1) / ASC_HEAD_PIECE, head = piece / pieces;
+    keys k = {.p = {.b = head / s->J.H, .h = head % s->J.H}, .first = piece % pieces * ASC_HEAD_PIECE};
+    k.n = asc_least(ASC_HEAD_PIECE, s->J.M - k.first);
     return k;
 }
 
 static int64_t pieces_of(const asc_ascender_call *s)
 {
-    return s->J.B * s->J.H * ((s->J.M + KEYS - 1) / KEYS);
+    return s->J.B * s->J.H * ((s->J.M + ASC_HEAD_PIECE - 1) / ASC_HEAD_PIECE);
 }
 
 /* ---- float, and f64.awk makes the same for double ---- */

@@ -6,11 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { LINE = 16, TOKENS = 64 }; /* elements of a line, 64 bytes or more; positions of a piece */
+enum { LINE = 16 }; /* elements of a line, 64 bytes or more */
 
 typedef struct job {
     const asc_array *x;
-    int64_t heads, n, width, ld, tiles; /* ld: from position to position of x; tiles: pieces of a head */
+    int64_t heads, n, width, ld, pieces; /* ld: from position to position of x; pieces: of a head */
     void *to;
     const void *u, *from;
     void *du;
@@ -20,19 +20,19 @@ typedef struct job {
 static job job_of(const asc_array *x, int64_t heads)
 {
     return (job){.x = x, .heads = heads, .n = x->shape[1], .ld = x->shape[2], .width = x->shape[2] / heads,
-                 .tiles = (x->shape[1] + TOKENS - 1) / TOKENS};
+                 .pieces = (x->shape[1] + ASC_HEAD_PIECE - 1) / ASC_HEAD_PIECE};
 }
 
 static int64_t pieces_of(const job *j)
 {
-    return j->x->shape[0] * j->heads * j->tiles;
+    return j->x->shape[0] * j->heads * j->pieces;
 }
 
 /* A piece's first position, and its end; the first element of its head in x. */
 static int64_t range_of(const job *j, int64_t piece, int64_t *end, int64_t *first)
 {
-    int64_t head = piece / j->tiles, from = piece % j->tiles * TOKENS;
-    *end = from + TOKENS < j->n ? from + TOKENS : j->n;
+    int64_t head = piece / j->pieces, from = piece % j->pieces * ASC_HEAD_PIECE;
+    *end = from + ASC_HEAD_PIECE < j->n ? from + ASC_HEAD_PIECE : j->n;
     *first = head / j->heads * j->n * j->ld + head % j->heads * j->width;
     return from;
 }
@@ -84,7 +84,7 @@ static void units_grad_f32(void *arg, int64_t piece, int worker)
     (void)worker;
     const job *j = arg;
     int64_t end, first, from = range_of(j, piece, &end, &first), n = j->width;
-    float *du = (float *)j->du + piece / j->tiles * j->n * n;
+    float *du = (float *)j->du + piece / j->pieces * j->n * n;
     for (int64_t i = from; i < end; i++) {
         int64_t at = first + i * j->ld;
         asc_unit_grad_f32((float *)j->to + at, (const float *)j->u + at, du + i * n,
@@ -110,7 +110,7 @@ static void add_transposed_f32(void *arg, int64_t piece, int worker)
     (void)worker;
     const job *j = arg;
     int64_t end, first, from = range_of(j, piece, &end, &first), ld = asc_head_ld(j->n);
-    const float *x = (const float *)j->from + piece / j->tiles * j->width * ld;
+    const float *x = (const float *)j->from + piece / j->pieces * j->width * ld;
     float *to = (float *)j->x->data + first;
     for (int64_t i = from; i < end; i++) {
         for (int64_t m = 0; m < j->width; m++) {

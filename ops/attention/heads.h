@@ -4,6 +4,8 @@
 
 #include "ops/shared/op.h"
 
+enum { ASC_HEAD_PIECE = 64 }; /* positions of a head that a piece takes */
+
 #define ASC_LEAST_NORM 1e-12 /* vectors that are not longer have no direction */
 
 /* u = x/‖x‖, and 0 where ‖x‖ <= ASC_LEAST_NORM. Returns ‖x‖². */

@@ -19,6 +19,20 @@ asc_neighbor_rule asc_neighbor_rule_of(const asc_ascender_options *o, const asc_
     return rule;
 }
 
+asc_tensor asc_neighbors_k_of(asc_ctx *ctx, asc_ascender_options *options)
+{
+    const int64_t *k_of = options->k_of;
+    options->k_of = NULL;
+    if (!k_of || options->heads < 1) {
+        return asc_null();
+    }
+    options->k = 0;
+    for (int64_t h = 0; h < options->heads; h++) {
+        options->k = asc_most(options->k, k_of[h]);
+    }
+    return asc_from(ctx, ASC_I64, k_of, 1, &options->heads);
+}
+
 asc_status asc_expect_neighbors(asc_call *call, int neighbors, int k_of, const asc_ascender_options *o,
                                 const asc_allowed *J)
 {
