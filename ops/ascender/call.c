@@ -1,4 +1,4 @@
-/* ops/ascender/call.c: a call of the ASCender op: its memory, and what is computed of each key once, with the way back.
+/* ops/ascender/call.c: a call of the op ascender: its memory, and what is computed of each key once, with the way back.
  *
  *   k̃ = unit(heading),  ĥ = unit(h),  places z_j - z_0
  *

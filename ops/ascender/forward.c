@@ -1,4 +1,4 @@
-/* ops/ascender/forward.c: the ASCender op forward, panel by panel, and the auxiliary losses:
+/* ops/ascender/forward.c: the op ascender forward, panel by panel, and the auxiliary losses:
  *
  *   products S^base, a, d²;  per row the neighbours N(i), u_i, φ, w^coh, ρ_i, W_i;  c;  products k̃·u and ‖z - c‖²;
  *   per row μ and σ of the three raw scores, S, A;  y = A V

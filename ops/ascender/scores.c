@@ -52,7 +52,7 @@ static double cohesion_width(const asc_ascender_attrs *a, const asc_ascender_hea
     return a->o.gate == ASC_GATE_AFTER ? 1 : head->s[ASC_TAU_COH] + eps;
 }
 
-/* Whether a bias is 0 by decree. */
+/* Whether a bias is 0 and has no gradient. */
 static bool is_flat(const asc_ascender_attrs *a, const asc_ascender_row *row, const asc_ascender_gates *gates, int b)
 {
     return row->fact[FACT_SIGMA + b] == 0 || (gates->g[b] == 0 && a->o.gate != ASC_GATE_AFTER);
@@ -131,7 +131,7 @@ asc_ascender_row_grad asc_ascender_gates_grad(const asc_ascender_attrs *a, const
         row_grad.variance = row->has * gate_grad(gates->gamma_align, dg[ALIGN] * s[ASC_LAMBDA_ALIGN],
                                                  s[ASC_ALPHA_ALIGN], row->variance * row->has, &ds[ASC_ALPHA_ALIGN]);
         row_grad.V = gate_grad(gates->gamma_coh, -dg[COH] * s[ASC_LAMBDA_COH] / width, s[ASC_ALPHA_COH],
-                           row->fact[FACT_V], &ds[ASC_ALPHA_COH]);
+                               row->fact[FACT_V], &ds[ASC_ALPHA_COH]);
     }
     return row_grad;
 }
@@ -210,7 +210,7 @@ void asc_ascender_distances(const asc_ascender_call *s, const asc_panel *p, cons
 }
 
 void asc_ascender_heading(const asc_ascender_call *s, const asc_panel *p, const asc_panel_row *row, int64_t r,
-                       const asc_ascender_space *w)
+                          const asc_ascender_space *w)
 {
     BY_DTYPE(s->dtype, heading)(s, p, row, r, w);
 }
