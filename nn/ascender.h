@@ -11,7 +11,7 @@ typedef struct asc_ascender_layer {
     asc_tensor q, k, v, u, p; /* weights [H d, D], [H d, D], [H d_v, D], [H d_z, D], [H d_a, D] */
     asc_affine o;             /* [D, H d_v] */
     asc_tensor rel_bias;      /* [H, 2R + 1], or null */
-    asc_tensor scalar[ASC_SWARM_SCALARS]; /* [H]; those of the variant, in its order */
+    asc_tensor scalar[ASC_ASCENDER_SCALARS]; /* [H]; those of the variant, in its order */
     asc_ascender_options options;
     int64_t *k_of;            /* [H]; options.k_of, or NULL */
     int64_t d, d_value, d_z, d_a;

@@ -95,7 +95,7 @@ asc_status asc_ascender_attend(asc_ctx *ctx, const asc_ascender_inputs *in, cons
 typedef struct swarm {
     asc_ctx *ctx;
     const asc_ascender_options *o;
-    asc_tensor scalar[ASC_SWARM_SCALARS]; /* (1, H, 1, 1) */
+    asc_tensor scalar[ASC_ASCENDER_SCALARS]; /* (1, H, 1, 1) */
     asc_tensor z;                         /* (B, H, M, d_z) */
     asc_tensor d2;                        /* d²_ij (B, H, N, M) */
     asc_tensor others;                    /* l ≠ i, as 1 and 0 */
@@ -107,7 +107,7 @@ typedef struct swarm {
 static void lay_out(swarm *s, const asc_ascender_inputs *in)
 {
     int64_t N = asc_size(in->q, 1), M = asc_size(in->k, 1);
-    for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
+    for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
         s->scalar[i] = asc_per_head(s->ctx, in->scalar[i]);
     }
     s->z = asc_split_heads(s->ctx, in->z, s->o->heads);

@@ -61,7 +61,7 @@ static const double no_least = -1e9, least_tau = 1e-3;
 
 const asc_scalar_info *asc_ascender_scalars(bool background)
 {
-    static const asc_scalar_info swarm[ASC_SWARM_SCALARS + 1] = {
+    static const asc_scalar_info swarm[ASC_ASCENDER_SCALARS + 1] = {
         [ASC_LAMBDA_ALIGN] = {"lambda_align", 1, no_least}, [ASC_LAMBDA_SEP] = {"lambda_sep", 1, no_least},
         [ASC_LAMBDA_COH] = {"lambda_coh", 1, no_least},     [ASC_TAU_SEP] = {"tau_sep", 1, least_tau},
         [ASC_TAU_COH] = {"tau_coh", 1, least_tau},          [ASC_KAPPA] = {"kappa", 32, 0},
@@ -144,7 +144,7 @@ static asc_status make_scalars(asc_layer *l, asc_config *c, asc_maker *m)
 {
     const asc_ascender_layer *t = l->self;
     const asc_scalar_info *info = asc_ascender_scalars(t->background);
-    const char *names[ASC_SWARM_SCALARS + 1] = {NULL};
+    const char *names[ASC_ASCENDER_SCALARS + 1] = {NULL};
     for (int i = 0; info[i].name; i++) {
         names[i] = info[i].name;
     }

@@ -165,9 +165,9 @@ typedef struct asc_attention_options {
 /* y_i = Σ_j A_ij v_j per head, A_i = softmax over the allowed j of q_i·k_j/√d + β_ij. q (B, N, H d), k (B, M, H d),
  * v (B, M, H d_v); y (B, N, H d_v). M >= N: the queries stand at the last N of M positions. rel_bias (H, 2R + 1) or
  * null: adds entry clamp(j - i, -R, R) + R. lengths i64 (B) or null: j < length only. mask u8, broadcasting to
- * (B, H, N, M), or null: only where it is not 0. A row that may look at nothing gives 0. A value in v that is not
- * finite reaches all rows of its panel of 32 queries, also those that may not look at it. Memory O(B·N·H); time
- * O(N (w + g)) with a window and g global tokens. */
+ * (B, H, N, M), or null: only where it is not 0. A row that may look at nothing, or whose scores are all -∞, gives 0. A
+ * value in v that is not finite reaches all rows of its panel of 32 queries, also those that may not look at it. Memory
+ * O(B·N·H); time O(N (w + g)) with a window and g global tokens. */
 ASC_API asc_tensor asc_attention(asc_ctx *ctx, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel_bias,
                                  asc_tensor lengths, asc_tensor mask, const asc_attention_options *options);
 
@@ -187,11 +187,11 @@ typedef enum asc_gate { /* where λ, γ and η act */
     ASC_GATE_AFTER,  /* after it, which cannot cancel them there */
 } asc_gate;
 
-typedef enum asc_swarm_scalar { /* the scalars of asc_ascender, one a head */
+typedef enum asc_ascender_scalar { /* the scalars of asc_ascender, one a head */
     ASC_LAMBDA_ALIGN, ASC_LAMBDA_SEP, ASC_LAMBDA_COH, ASC_TAU_SEP, ASC_TAU_COH, ASC_KAPPA, ASC_DELTA, ASC_ALPHA_ALIGN,
     ASC_ALPHA_COH, ASC_OMEGA_ALIGN, ASC_OMEGA_SEP, ASC_OMEGA_COH, ASC_TAU_SCORE,
-    ASC_SWARM_SCALARS,
-} asc_swarm_scalar;
+    ASC_ASCENDER_SCALARS,
+} asc_ascender_scalar;
 
 typedef enum asc_background_scalar { /* those of the background variant */
     ASC_BACKGROUND_LAMBDA_DIST, ASC_BACKGROUND_LAMBDA_RHO, ASC_BACKGROUND_TAU_SEP, ASC_BACKGROUND_THETA_COH,
@@ -205,7 +205,7 @@ typedef struct asc_ascender_inputs {
                              so */
     asc_tensor z, h;      /* (B, M, H d_z), (B, M, H d_a): places and features */
     asc_tensor heading;   /* (B, M, H d): what alignment compares; null: k */
-    asc_tensor scalar[ASC_SWARM_SCALARS]; /* (H); the background variant's are its first ASC_BACKGROUND_SCALARS */
+    asc_tensor scalar[ASC_ASCENDER_SCALARS]; /* (H); the background variant's are its first ASC_BACKGROUND_SCALARS */
     asc_tensor rel_bias;  /* (H, 2R + 1), or null: adds entry clamp(j - i, -R, R) + R */
     asc_tensor lengths;   /* i64 (B), or null: j < length only */
     asc_tensor mask;      /* u8 that broadcasts to (B, H, N, M), not 0 where allowed; or null: all */
@@ -253,10 +253,9 @@ typedef struct asc_ascender_losses {
 ASC_API asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs, const asc_ascender_options *options,
                                 asc_ascender_losses *losses);
 
-/* ASCender attention as its second draft has it (spec.md §2.10), without N×N memory: y (B, N, H d_v). Headings are the
- * unit vectors of in->heading. For each head
- *   A_i = softmax over the allowed j of (q_i·k_j/√d + ω_align RN(β^align) + ω_sep RN(β^sep) + ω_coh RN(β^coh) + β_ij)/
- *         (τ_score + ε)
+/* ASCender attention as its second draft has it (doc/ascender.md, the background variant), without N×N memory: y (B, N,
+ * H d_v). Headings are the unit vectors of in->heading. For each head
+ *   A_i = softmax over the allowed j of (q_i·k_j/√d + ω_align RN(β^align) + ω_sep RN(β^sep) + ω_coh RN(β^coh) + β_ij)/(τ_score + ε)
  *   β^align_ij = tanh(⟨u_i, u_j⟩) [j ∈ N(i) or i ∈ N(j)],  β^sep_ij = -λ_dist w_ij - λ_ρ ρ_j,
  *   β^coh_ij = relu(⟨z_j, c_i⟩ - θ) [j ∈ N(i)],  w_ij = exp(-‖z_i - z_j‖²/(τ_sep + ε)),
  * RN as asc_row_norm, c_i and ρ_i the means of z_l and w_il over N(i), 0 where it is empty, ε = 1e-6. Of the options,

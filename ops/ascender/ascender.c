@@ -1,5 +1,6 @@
-/* ops/ascender/ascender.c: ASCender attention as one node: self-attention whose scores take the three rules of
- * Reynolds' boids (SIGGRAPH 1987) as row-normalised biases. Per head, row i, over the entries j of its set:
+/* ops/ascender/ascender.c: ASCender attention as one node (the first draft of the ASCender papers; doc/ascender.md):
+ * self-attention whose scores take the three rules of Reynolds' boids (SIGGRAPH 1987) as row-normalised biases. Per
+ * head, row i, over the entries j of its set:
  *
  *   S_ij = q_i·k_j/√d + ω_a β̃^align + ω_s β̃^sep + ω_c β̃^coh + β^other
  *   A = softmax of S/(τ_score + ε),  y_i = Σ_j A_ij v_j
@@ -9,7 +10,7 @@
  *   coh    -‖z_j - c_i‖², c_i = Σ_l w^coh_il z_l/W_i; gate σ(α_c V_i), V_i = Σ_l w^coh_il ‖z_l - c_i‖²/W_i
  *
  * with w_ij = exp(-‖z_i - z_j‖²/T), T = τ + ε or τ² + ε, W_i = Σ_l w^coh_il + ε. β̃ = (β - μ)/(σ + ε) over the row; the
- * gates stand before or behind it (ops/ascender/gates.c).
+ * gates stand before or behind it (ops/ascender/scores.c).
  *
  * Rows are independent given k, z, h and v, so work goes by panels (ops/attention/panel.h): a panel's five products
  * (S^base, cosines, distances, then k̃·u and ‖z - c‖², which need u and c of its rows), row by row the rest, and y. The
@@ -22,7 +23,7 @@
 
 /* ---- shapes ---- */
 
-static const asc_flock_attrs *attrs_of(const asc_call *call)
+static const asc_ascender_attrs *attrs_of(const asc_call *call)
 {
     return call->attrs;
 }
@@ -30,7 +31,7 @@ static const asc_flock_attrs *attrs_of(const asc_call *call)
 /* Input i is (B, M, H w), w >= least. */
 static asc_status check_keys(asc_call *call, int i, int64_t least)
 {
-    const asc_array *q = &call->in[FLOCK_Q], *k = &call->in[FLOCK_K], *a = &call->in[i];
+    const asc_array *q = &call->in[ASCENDER_Q], *k = &call->in[ASCENDER_K], *a = &call->in[i];
     int64_t H = attrs_of(call)->o.heads;
     if (asc_expect_floating(call, i)) {
         return ASC_ERR_ARG;
@@ -45,39 +46,36 @@ static asc_status check_keys(asc_call *call, int i, int64_t least)
 
 static asc_status check_tensors(asc_call *call)
 {
-    const asc_array *q = &call->in[FLOCK_Q], *k = &call->in[FLOCK_K];
+    const asc_array *q = &call->in[ASCENDER_Q], *k = &call->in[ASCENDER_K];
     int64_t H = attrs_of(call)->o.heads;
-    if (asc_expect_floating(call, FLOCK_Q) || asc_expect_floating(call, FLOCK_K)) {
+    if (asc_expect_floating(call, ASCENDER_Q) || asc_expect_floating(call, ASCENDER_K)) {
         return ASC_ERR_ARG;
     }
     if (q->ndim != 3 || q->shape[2] % H || q->shape[2] == 0 || q->shape[2] > INT32_MAX) {
-        return asc_call_expect(call, FLOCK_Q, "(B, N, H d) with H = %lld", (long long)H);
+        return asc_call_expect(call, ASCENDER_Q, "(B, N, H d) with H = %lld", (long long)H);
     }
     if (k->ndim != 3 || k->shape[0] != q->shape[0] || k->shape[2] != q->shape[2] || k->shape[1] < q->shape[1] ||
         k->shape[1] > INT32_MAX / 2) {
-        return asc_call_expect(call, FLOCK_K, "(%lld, M, %lld) with M >= %lld", (long long)q->shape[0],
+        return asc_call_expect(call, ASCENDER_K, "(%lld, M, %lld) with M >= %lld", (long long)q->shape[0],
                                (long long)q->shape[2], (long long)q->shape[1]);
     }
-    bool heading = call->in[FLOCK_HEADING].ndim >= 0;
-    return check_keys(call, FLOCK_V, 0) || check_keys(call, FLOCK_Z, 1) || check_keys(call, FLOCK_H, 1) ||
-                   (heading && check_keys(call, FLOCK_HEADING, 1))
+    bool heading = call->in[ASCENDER_HEADING].ndim >= 0;
+    return check_keys(call, ASCENDER_V, 0) || check_keys(call, ASCENDER_Z, 1) || check_keys(call, ASCENDER_H, 1) ||
+                   (heading && check_keys(call, ASCENDER_HEADING, 1))
                ? ASC_ERR_ARG
                : ASC_OK;
 }
 
 static asc_status check_per_head(asc_call *call)
 {
-    const asc_array *q = &call->in[FLOCK_Q], *rel = &call->in[FLOCK_REL_BIAS];
+    asc_dtype dtype = call->in[ASCENDER_Q].dtype;
     int64_t H = attrs_of(call)->o.heads;
-    for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
-        if (asc_expect_shape(call, FLOCK_SCALAR + i, q->dtype, 1, &H, "one number a head")) {
+    for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
+        if (asc_expect_shape(call, ASCENDER_SCALAR + i, dtype, 1, &H, "one number a head")) {
             return ASC_ERR_ARG;
         }
     }
-    if (rel->ndim >= 0 && (rel->dtype != q->dtype || rel->ndim != 2 || rel->shape[0] != H || rel->shape[1] % 2 == 0)) {
-        return asc_call_expect(call, FLOCK_REL_BIAS, "%s (%lld, 2R + 1)", asc_dtype_name(q->dtype), (long long)H);
-    }
-    return ASC_OK;
+    return asc_expect_position_table(call, ASCENDER_REL_BIAS, H);
 }
 
 static asc_status check_options(asc_call *call)
@@ -95,47 +93,47 @@ static asc_status check_options(asc_call *call)
 
 static asc_status infer(asc_call *call)
 {
-    const asc_flock_attrs *a = attrs_of(call);
+    const asc_ascender_attrs *a = attrs_of(call);
     if (check_options(call) || check_tensors(call) || check_per_head(call)) {
         return ASC_ERR_ARG;
     }
-    asc_allowed J = asc_flock_sizes(call);
-    if (asc_expect_allowed(call, FLOCK_LENGTHS, FLOCK_MASK, &J) ||
-        asc_expect_neighbors(call, FLOCK_NEIGHBORS, FLOCK_K_OF, &a->o, &J)) {
+    asc_allowed J = asc_ascender_sizes(call);
+    if (asc_expect_allowed(call, ASCENDER_LENGTHS, ASCENDER_MASK, &J) ||
+        asc_expect_neighbors(call, ASCENDER_NEIGHBORS, ASCENDER_K_OF, &a->o, &J)) {
         return ASC_ERR_ARG;
     }
     if (a->losses && J.N != J.M) {
         return asc_call_fail(call, "%lld queries of %lld positions: losses take the headings of all, expected as many",
                              (long long)J.N, (long long)J.M);
     }
-    asc_dtype dtype = call->in[FLOCK_Q].dtype;
-    int64_t dz = call->in[FLOCK_Z].shape[2] / J.H;
-    asc_neighbor_rule rule = asc_neighbor_rule_of(&a->o, &call->in[FLOCK_NEIGHBORS], &call->in[FLOCK_K_OF], J.M);
-    asc_call_output(call, FLOCK_Y, dtype, 3, (int64_t[]){J.B, J.N, call->in[FLOCK_V].shape[2]});
-    for (int i = FLOCK_LOSS_COH; i <= FLOCK_LOSS_ALIGN; i++) {
+    asc_dtype dtype = call->in[ASCENDER_Q].dtype;
+    int64_t dz = call->in[ASCENDER_Z].shape[2] / J.H;
+    asc_neighbor_rule rule = asc_neighbor_rule_of(&a->o, &call->in[ASCENDER_NEIGHBORS], &call->in[ASCENDER_K_OF], J.M);
+    asc_call_output(call, ASCENDER_Y, dtype, 3, (int64_t[]){J.B, J.N, call->in[ASCENDER_V].shape[2]});
+    for (int i = ASCENDER_LOSS_COH; i <= ASCENDER_LOSS_ALIGN; i++) {
         asc_call_output(call, i, dtype, 0, NULL);
     }
-    asc_call_save(call, FLOCK_FACTS, ASC_F64, 4, (int64_t[]){J.B, J.H, J.N, FACTS});
-    asc_call_save(call, FLOCK_CENTROID, dtype, 4, (int64_t[]){J.B, J.H, J.N, dz});
-    return asc_call_save(call, FLOCK_CHOSEN, ASC_I64, 4, (int64_t[]){J.B, J.H, J.N, asc_neighbors_room(&rule)});
+    asc_call_save(call, ASCENDER_FACTS, ASC_F64, 4, (int64_t[]){J.B, J.H, J.N, FACTS});
+    asc_call_save(call, ASCENDER_CENTROID, dtype, 4, (int64_t[]){J.B, J.H, J.N, dz});
+    return asc_call_save(call, ASCENDER_CHOSEN, ASC_I64, 4, (int64_t[]){J.B, J.H, J.N, asc_neighbors_room(&rule)});
 }
 
 /* The mathematics' products over the allowed pairs: S^base, cosines, distances, c, r, distances from c, A V. */
 static double flops(const asc_call *call)
 {
-    asc_allowed J = asc_flock_sizes(call);
-    asc_allowed_inputs(&J, &call->in[FLOCK_LENGTHS], &call->in[FLOCK_MASK]);
+    asc_allowed J = asc_ascender_sizes(call);
+    asc_allowed_inputs(&J, &call->in[ASCENDER_LENGTHS], &call->in[ASCENDER_MASK]);
     const asc_array *in = call->in;
-    bool heading = in[FLOCK_HEADING].ndim >= 0;
-    int64_t width = in[FLOCK_Q].shape[2] + in[FLOCK_V].shape[2] + in[FLOCK_H].shape[2] + 3 * in[FLOCK_Z].shape[2] +
-                    in[heading ? FLOCK_HEADING : FLOCK_K].shape[2];
+    bool heading = in[ASCENDER_HEADING].ndim >= 0;
+    int64_t width = in[ASCENDER_Q].shape[2] + in[ASCENDER_V].shape[2] + in[ASCENDER_H].shape[2] +
+                    3 * in[ASCENDER_Z].shape[2] + in[heading ? ASCENDER_HEADING : ASCENDER_K].shape[2];
     return 2 * asc_allowed_pairs(&J) * (double)(width / J.H);
 }
 
 static uint32_t causal_inputs(const asc_call *call)
 {
     const asc_ascender_options *o = &attrs_of(call)->o;
-    uint32_t sequences = (1u << (FLOCK_HEADING + 1)) - 1;
+    uint32_t sequences = (1u << (ASCENDER_HEADING + 1)) - 1;
     return o->causal && !o->all_statistics && !attrs_of(call)->losses ? sequences : 0; /* losses are of all rows */
 }
 
@@ -150,8 +148,8 @@ static uint32_t causal_inputs(const asc_call *call)
     UNIFORM(H, .8, 1.2), UNIFORM(H, .8, 1.2), UNIFORM(H, .8, 1.2), UNIFORM(H, 1, 2), UNIFORM(H, 1, 2),                 \
         UNIFORM(H, kappa, kappa + 1), UNIFORM(H, -.2, -.1), UNIFORM(H, -1.2, -.8), UNIFORM(H, -.6, -.4),               \
         UNIFORM(H, .3, .6), UNIFORM(H, .3, .6), UNIFORM(H, .3, .6), UNIFORM(H, .8, 1.2)
-#define OPTIONS(...) .attrs = &(const asc_flock_attrs){.o = {__VA_ARGS__}}
-#define LOSSES(...)  .attrs = &(const asc_flock_attrs){.o = {__VA_ARGS__}, .losses = true}
+#define OPTIONS(...) .attrs = &(const asc_ascender_attrs){.o = {__VA_ARGS__}}
+#define LOSSES(...)  .attrs = &(const asc_ascender_attrs){.o = {__VA_ARGS__}, .losses = true}
 #define NONE {0}
 
 static const asc_sample samples[] = {
@@ -201,13 +199,13 @@ const asc_op asc_op_ascender = {
                 "v_j per head, and three losses",
     .inputs = "q k v z h heading? lambda_align lambda_sep lambda_coh tau_sep tau_coh kappa delta alpha_align alpha_coh "
               "omega_align omega_sep omega_coh tau_score rel_bias? lengths? mask? neighbors? k_of?",
-    .n_out = FLOCK_OUTPUTS,
+    .n_out = ASCENDER_OUTPUTS,
     .flags = ASC_OP_FRESH | ASC_OP_CAUSAL,
-    .attrs_size = sizeof(asc_flock_attrs),
-    .saves_in = (1u << FLOCK_INPUTS) - 1,
+    .attrs_size = sizeof(asc_ascender_attrs),
+    .saves_in = (1u << ASCENDER_INPUTS) - 1,
     .infer = infer,
-    .forward = asc_flock_forward,
-    .backward = asc_flock_backward,
+    .forward = asc_ascender_forward,
+    .backward = asc_ascender_backward,
     .flops = flops,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
@@ -224,31 +222,23 @@ asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_a
     if (ASC_NEED(ctx, "ascender: inputs options", in, options)) {
         return asc_null();
     }
-    asc_flock_attrs a = {.o = *options, .losses = losses != NULL};
-    asc_tensor k_of = asc_null();
-    a.o.k_of = NULL;
-    if (options->k_of) {
-        k_of = asc_from(ctx, ASC_I64, options->k_of, 1, &options->heads);
-        a.o.k = 0;
-        for (int64_t h = 0; h < options->heads; h++) {
-            a.o.k = options->k_of[h] > a.o.k ? options->k_of[h] : a.o.k;
-        }
-    }
-    asc_tensor inputs[FLOCK_INPUTS] = {
-        [FLOCK_Q] = in->q, [FLOCK_K] = in->k, [FLOCK_V] = in->v, [FLOCK_Z] = in->z, [FLOCK_H] = in->h,
-        [FLOCK_HEADING] = in->heading, [FLOCK_REL_BIAS] = in->rel_bias, [FLOCK_LENGTHS] = in->lengths,
-        [FLOCK_MASK] = in->mask, [FLOCK_NEIGHBORS] = in->neighbors, [FLOCK_K_OF] = k_of,
+    asc_ascender_attrs a = {.o = *options, .losses = losses != NULL};
+    asc_tensor k_of = asc_neighbors_k_of(ctx, &a.o);
+    asc_tensor inputs[ASCENDER_INPUTS] = {
+        [ASCENDER_Q] = in->q, [ASCENDER_K] = in->k, [ASCENDER_V] = in->v, [ASCENDER_Z] = in->z, [ASCENDER_H] = in->h,
+        [ASCENDER_HEADING] = in->heading, [ASCENDER_REL_BIAS] = in->rel_bias, [ASCENDER_LENGTHS] = in->lengths,
+        [ASCENDER_MASK] = in->mask, [ASCENDER_NEIGHBORS] = in->neighbors, [ASCENDER_K_OF] = k_of,
     };
-    memcpy(inputs + FLOCK_SCALAR, in->scalar, sizeof in->scalar);
-    asc_tensor out[FLOCK_OUTPUTS];
-    asc_apply(ctx, &asc_op_ascender, inputs, FLOCK_INPUTS, &a, out);
+    memcpy(inputs + ASCENDER_SCALAR, in->scalar, sizeof in->scalar);
+    asc_tensor out[ASCENDER_OUTPUTS];
+    asc_apply(ctx, &asc_op_ascender, inputs, ASCENDER_INPUTS, &a, out);
     asc_release(k_of);
     if (losses) {
-        *losses = (asc_ascender_losses){out[FLOCK_LOSS_COH], out[FLOCK_LOSS_SEP], out[FLOCK_LOSS_ALIGN]};
+        *losses = (asc_ascender_losses){out[ASCENDER_LOSS_COH], out[ASCENDER_LOSS_SEP], out[ASCENDER_LOSS_ALIGN]};
     } else {
-        for (int i = FLOCK_LOSS_COH; i <= FLOCK_LOSS_ALIGN; i++) {
+        for (int i = ASCENDER_LOSS_COH; i <= ASCENDER_LOSS_ALIGN; i++) {
             asc_release(out[i]);
         }
     }
-    return out[FLOCK_Y];
+    return out[ASCENDER_Y];
 }

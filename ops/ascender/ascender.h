@@ -1,20 +1,24 @@
-/* ops/ascender/ascender.h: what the files of the ASCender op share; ops/ascender/ascender.c says what is computed. */
+/* ops/ascender/ascender.h: what the files of the op ascender share; ops/ascender/ascender.c says what is computed. */
 #ifndef OPS_ASCENDER_H
 #define OPS_ASCENDER_H
 
+#include "ops/ascender/epsilon.h"
+#include "ops/attention/heads.h"
 #include "ops/attention/neighbors.h"
 #include "ops/attention/panel.h"
+#include "ops/shared/carve.h"
+#include "ops/shared/scalar.h"
 
 /* ---- the op's inputs, outputs, saved arrays ---- */
 
 enum {
-    FLOCK_Q, FLOCK_K, FLOCK_V, FLOCK_Z, FLOCK_H, FLOCK_HEADING, FLOCK_SCALAR,
-    FLOCK_REL_BIAS = FLOCK_SCALAR + ASC_SWARM_SCALARS, FLOCK_LENGTHS, FLOCK_MASK, FLOCK_NEIGHBORS, FLOCK_K_OF,
-    FLOCK_INPUTS,
+    ASCENDER_Q, ASCENDER_K, ASCENDER_V, ASCENDER_Z, ASCENDER_H, ASCENDER_HEADING, ASCENDER_SCALAR,
+    ASCENDER_REL_BIAS = ASCENDER_SCALAR + ASC_ASCENDER_SCALARS,
+    ASCENDER_LENGTHS, ASCENDER_MASK, ASCENDER_NEIGHBORS, ASCENDER_K_OF, ASCENDER_INPUTS,
 };
-enum { FLOCK_Y, FLOCK_LOSS_COH, FLOCK_LOSS_SEP, FLOCK_LOSS_ALIGN, FLOCK_OUTPUTS };
+enum { ASCENDER_Y, ASCENDER_LOSS_COH, ASCENDER_LOSS_SEP, ASCENDER_LOSS_ALIGN, ASCENDER_OUTPUTS };
 /* What is kept of each row: numbers, the centroid c, and the neighbours chosen by score. */
-enum { FLOCK_FACTS, FLOCK_CENTROID, FLOCK_CHOSEN };
+enum { ASCENDER_FACTS, ASCENDER_CENTROID, ASCENDER_CHOSEN };
 
 /* The three biases, whose raw scores are x = r^align, φ and the distance ‖z_j - c_i‖² = -r^coh. */
 enum { ALIGN, SEP, COH, BIASES };
@@ -22,56 +26,62 @@ enum { ALIGN, SEP, COH, BIASES };
 /* The numbers kept of a row: mean and deviation of each raw score (0: a constant row), ρ, W, V, and the log-sum-exp. */
 enum { FACT_MEAN, FACT_SIGMA = FACT_MEAN + BIASES, FACT_RHO = FACT_SIGMA + BIASES, FACT_W, FACT_V, FACT_LSE, FACTS };
 
-typedef struct asc_flock_attrs {
+typedef struct asc_ascender_attrs {
     asc_ascender_options o; /* k_of aside, which is an input */
     bool losses;
-} asc_flock_attrs;
+} asc_ascender_attrs;
 
-/* ---- scalars, gates and their gradients: ops/ascender/gates.c ---- */
+/* ---- scalars, gates and their gradients: ops/ascender/scores.c ---- */
 
 /* A head's scalars as the formulas use them. */
-typedef struct asc_flock_head {
-    double s[ASC_SWARM_SCALARS];
+typedef struct asc_ascender_head {
+    double s[ASC_ASCENDER_SCALARS];
     double width_sep, width_coh; /* τ + ε, or τ² + ε */
     double slope_sep, slope_coh; /* their derivatives by τ */
     double score;                /* 1/(τ_score + ε) */
-} asc_flock_head;
+} asc_ascender_head;
 
 /* A row as its gates see it. */
-typedef struct asc_flock_row {
+typedef struct asc_ascender_row {
     double n;           /* entries */
     double variance;    /* v of the neighbours' headings; 0 without neighbours */
     double has;         /* 1 with neighbours, else 0 */
     double norm;        /* ‖s‖ */
     double fact[FACTS];
-} asc_flock_row;
+} asc_ascender_row;
 
 /* What the gates make of it: β̃ = coef (x - mean), coef = g/(|g|σ + ε), or g/(σ + ε) with the gates behind. */
-typedef struct asc_flock_gates {
+typedef struct asc_ascender_gates {
     double gamma_align, eta, gamma_coh;
     double g[BIASES];
     double coef[BIASES];
-} asc_flock_gates;
+} asc_ascender_gates;
 
 /* What comes back from a row's scores: dx = slope dS + spread (x - mean), and by way of the gates. */
-typedef struct asc_flock_pull {
+typedef struct asc_ascender_row_grad {
     double slope[BIASES], spread[BIASES];
     double variance, rho, V; /* gradients of v, ρ and V */
-} asc_flock_pull;
+} asc_ascender_row_grad;
 
-asc_flock_head asc_flock_head_of(const asc_call *call, int64_t h);
-asc_flock_gates asc_flock_gates_of(const asc_flock_attrs *a, const asc_flock_head *head, const asc_flock_row *row);
+asc_ascender_head asc_ascender_head_of(const asc_call *call, int64_t h);
+asc_ascender_gates asc_ascender_gates_of(const asc_ascender_attrs *a, const asc_ascender_head *head,
+                                         const asc_ascender_row *row);
 /* along[b] = Σ dS (x_b - mean_b). Adds to the scalars' gradients ds. */
-asc_flock_pull asc_flock_gates_grad(const asc_flock_attrs *a, const asc_flock_head *head, const asc_flock_row *row,
-                                    const asc_flock_gates *gates, const double along[BIASES], double *ds);
+asc_ascender_row_grad asc_ascender_gates_grad(const asc_ascender_attrs *a, const asc_ascender_head *head,
+                                              const asc_ascender_row *row, const asc_ascender_gates *gates,
+                                              const double along[BIASES], double *ds);
 
-/* ---- a call ---- */
+/* ---- a call's memory ---- */
 
-enum { FLOCK_PANELS_FORWARD = 5, FLOCK_PANELS_BACKWARD = 9 };
+/* What the panels of a worker hold; the last four backward only. */
+enum {
+    SCORES, AFFINITY, SQUARES, DIRECTIONS, DISTANCES, PANELS_FORWARD,
+    ATTENTION = PANELS_FORWARD, DSCORES, COHESION, DSQUARES, PANELS_BACKWARD,
+};
 
-typedef struct asc_flock {
+typedef struct asc_ascender_call {
     asc_call *call;
-    const asc_flock_attrs *a;
+    const asc_ascender_attrs *a;
     asc_dtype dtype;
     asc_allowed J;    /* of the softmax */
     asc_allowed rows; /* of everything else, and of the panels */
@@ -88,69 +98,71 @@ typedef struct asc_flock {
     void *headings, *features, *places;
     void *features_t, *places_t, *keys_t, *headings_t, *values_t;
 
-    /* A worker's */
+    /* A worker's: so many panels, of so many columns at most */
     int64_t widest;
     int panels;
     char *space;
     size_t space_size;
-    double *partial;  /* sums of pieces: forward losses, [panels][2] and then [heads]; backward [chunks][scalars] */
+    double *partial;  /* sums of pieces: forward losses, [panels][2] and then [heads]; backward scalars, [chunks][…] */
     void *all_u;      /* [B, H, N, d_heading], for the loss of alignment */
     void *all_du;     /* its gradient, the same */
 
-    /* backward: sums over queries, of k, v, z, and of what was prepared; of the table, [chunks of the call][2R + 1] */
+    /* backward: sums over queries, of k, v, z, and of what was prepared */
     asc_panel_sums dkeys, dvalues, dz_rows, dheadings, dfeatures, dplaces_t;
-    void *table_sums;
-} asc_flock;
+    asc_table_sums table;
+} asc_ascender_call;
 
 /* A worker's memory: panels, rows of entries, and the panel's rows of headings and places. */
-typedef struct asc_flock_space {
-    void *panel[FLOCK_PANELS_BACKWARD]; /* [ASC_PANEL, widest] each */
+typedef struct asc_ascender_space {
+    void *panel[PANELS_BACKWARD]; /* [ASC_PANEL, widest] each */
     void *row[2];                       /* [widest] each */
     void *sum, *u, *du;                 /* [ASC_PANEL, d_heading] */
     void *dc;                           /* [ASC_PANEL, dz] */
     void *best;                         /* [room] */
-    asc_flock_row *rows;                /* [ASC_PANEL] */
+    asc_ascender_row *rows;                /* [ASC_PANEL] */
     int64_t *list;                      /* [most neighbours] */
     int32_t *columns;                   /* [widest], with a mask */
-} asc_flock_space;
+} asc_ascender_space;
 
-/* The two passes. ASC_ERR_MEMORY. */
-asc_status asc_flock_forward(asc_call *call);
-asc_status asc_flock_backward(asc_call *call);
-/* The sizes and the set but for the inputs `lengths` and `mask`; element i of an f32 or f64 array. */
-asc_allowed asc_flock_sizes(const asc_call *call);
-double asc_flock_value(const asc_array *a, int64_t i);
-asc_flock_space asc_flock_space_of(const asc_flock *s, int worker);
-/* The head's part of an input, or of [B, H, rows, width] memory; and the rows of the queries' own positions in it. */
-asc_matrix asc_flock_input(const asc_flock *s, const asc_panel *p, const asc_array *a);
-asc_matrix asc_flock_keys(const asc_flock *s, const asc_panel *p, void *memory, int64_t rows, int64_t width);
-asc_matrix asc_flock_own_rows(const asc_flock *s, asc_matrix keys);
+/* ---- a call: ops/ascender/call.c ---- */
+
+/* The sizes and the set but for the inputs `lengths` and `mask`. */
+asc_allowed asc_ascender_sizes(const asc_call *call);
+/* A call with the memory of its workers, so many panels each, and what is computed of each key; and at the end of the
+ * backward pass, what the sums over queries say of headings, h and z. ASC_ERR_MEMORY. */
+asc_status asc_ascender_call_begin(asc_call *call, int panels, asc_ascender_call *s);
+void asc_ascender_finish(asc_ascender_call *s);
+
+asc_ascender_space asc_ascender_space_of(const asc_ascender_call *s, int worker);
+/* The head's part of a (B, n, H w) array, or of [B, H, rows, width] memory; the rows of the queries' own positions. */
+asc_matrix asc_ascender_matrix(const asc_ascender_call *s, const asc_panel *p, const asc_array *a);
+asc_matrix asc_ascender_keys(const asc_ascender_call *s, const asc_panel *p, void *memory, int64_t rows, int64_t width);
+asc_matrix asc_ascender_own_rows(const asc_ascender_call *s, asc_matrix keys);
 /* Keys for asc_panel_scores: as they stand in `transposed`, if there is that. */
-asc_matrix asc_flock_turned(const asc_flock *s, const asc_panel *p, void *transposed, asc_matrix keys);
-/* The centroids saved for the head, [N, dz]; and [rows, width] memory of the worker's. */
-asc_matrix asc_flock_centroids(const asc_flock *s, const asc_panel *p);
-asc_matrix asc_flock_block(const asc_flock *s, void *memory, int64_t width);
+asc_matrix asc_ascender_turned(const asc_ascender_call *s, const asc_panel *p, void *transposed, asc_matrix keys);
+/* The centroids saved for the head, [N, dz]; and the panel's rows in the worker's memory, [rows, width]. */
+asc_matrix asc_ascender_centroids(const asc_ascender_call *s, const asc_panel *p);
+asc_matrix asc_ascender_panel_rows(const asc_ascender_call *s, void *memory, int64_t width);
 /* Row r of the panel; of the facts and of the chosen neighbours saved for it. */
-double *asc_flock_fact_row(const asc_flock *s, const asc_panel *p, int64_t r);
-int64_t *asc_flock_chosen_row(const asc_flock *s, const asc_panel *p, int64_t r);
+double *asc_ascender_fact_row(const asc_ascender_call *s, const asc_panel *p, int64_t r);
+int64_t *asc_ascender_chosen_row(const asc_ascender_call *s, const asc_panel *p, int64_t r);
 
-/* ---- the steps ---- */
+/* ---- scores of a panel, for both passes: ops/ascender/scores.c ---- */
 
-/* Units and transposes; and the way back: gradients of headings, h and z from those of what was prepared. */
-void asc_flock_prepare(asc_flock *s);
-void asc_flock_finish(asc_flock *s);
-/* P[0] = S^base, P[1] = a, P[2] = d² of a panel. */
-void asc_flock_measure(const asc_flock *s, const asc_panel *p, const asc_flock_space *w);
-/* r^align, from the worker's u, and ‖z_j - c_i‖², of a panel. */
-void asc_flock_directions(const asc_flock *s, const asc_panel *p, const asc_flock_space *w, void *P);
-void asc_flock_distances(const asc_flock *s, const asc_panel *p, const void *c, void *P);
+/* S^base, a and d² into the panels SCORES, AFFINITY and SQUARES. */
+void asc_ascender_measure(const asc_ascender_call *s, const asc_panel *p, const asc_ascender_space *w);
 /* Row r: sum s, heading u, v and has of its neighbours. */
-void asc_flock_heading(const asc_flock *s, const asc_panel *p, const asc_panel_row *row, int64_t r,
-                       const asc_flock_space *w);
-void asc_flock_forward_panel(void *flock, int64_t piece, int worker);
-void asc_flock_backward_chunk(void *flock, int64_t piece, int worker);
-/* The loss of alignment, a sum over rows; and the gradient, times `scale`, that it gives to all headings u. */
-double asc_flock_align_loss(asc_flock *s);
-void asc_flock_align_loss_grad(asc_flock *s, double scale);
+void asc_ascender_heading(const asc_ascender_call *s, const asc_panel *p, const asc_panel_row *row, int64_t r,
+                          const asc_ascender_space *w);
+/* r^align, from the worker's u, and ‖z_j - c_i‖². */
+void asc_ascender_directions(const asc_ascender_call *s, const asc_panel *p, const asc_ascender_space *w, void *P);
+void asc_ascender_distances(const asc_ascender_call *s, const asc_panel *p, const void *c, void *P);
+
+/* ---- the two passes: ops/ascender/forward.c, ops/ascender/backward.c; ASC_ERR_MEMORY ---- */
+
+asc_status asc_ascender_forward(asc_call *call);
+asc_status asc_ascender_backward(asc_call *call);
+/* The gradient, times `scale`, that the loss of alignment gives to all headings u. */
+void asc_ascender_align_loss_grad(asc_ascender_call *s, double scale);
 
 #endif

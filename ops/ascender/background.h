@@ -1,111 +1,135 @@
-/* ops/ascender/background.h: a call of ascender_background, as its files see it. */
+/* ops/ascender/background.h: what the files of the op ascender_background share; ops/ascender/background.c says what is
+ * computed. */
 #ifndef OPS_ASCENDER_BACKGROUND_H
 #define OPS_ASCENDER_BACKGROUND_H
 
+#include "ops/ascender/epsilon.h"
 #include "ops/attention/heads.h"
 #include "ops/attention/neighbors.h"
+#include "ops/shared/carve.h"
+#include "ops/shared/scalar.h"
+
+/* ---- the op's inputs, outputs, saved arrays ---- */
 
 enum {
-    ASC_BG_Q, ASC_BG_K, ASC_BG_V, ASC_BG_Z, ASC_BG_H, ASC_BG_HEADING,
-    ASC_BG_SCALARS, /* asc_background_scalar, in order */
-    ASC_BG_REL_BIAS = ASC_BG_SCALARS + ASC_BACKGROUND_SCALARS,
-    ASC_BG_LENGTHS, ASC_BG_MASK, ASC_BG_NEIGHBORS, ASC_BG_K_OF, ASC_BG_DENSITY,
-    ASC_BG_INPUTS,
+    BACKGROUND_Q, BACKGROUND_K, BACKGROUND_V, BACKGROUND_Z, BACKGROUND_H, BACKGROUND_HEADING,
+    BACKGROUND_SCALARS, /* asc_background_scalar, in order */
+    BACKGROUND_REL_BIAS = BACKGROUND_SCALARS + ASC_BACKGROUND_SCALARS,
+    BACKGROUND_LENGTHS, BACKGROUND_MASK, BACKGROUND_NEIGHBORS, BACKGROUND_K_OF, BACKGROUND_DENSITY,
+    BACKGROUND_INPUTS,
 };
-enum { ASC_BG_Y, ASC_BG_RHO };
+enum { BACKGROUND_Y, BACKGROUND_RHO };
+/* Saved: the rows' constants, as f64; the neighbours, i64, -1 behind the last; the centroids c. */
+enum { BACKGROUND_ROWS, BACKGROUND_LISTS, BACKGROUND_CENTROIDS };
 
-/* Saved: the rows' constants, as f64; the neighbours, i64, rising, -1 behind the last; the centres c. */
-enum { ASC_BG_ROWS, ASC_BG_LISTS, ASC_BG_CENTERS };
 typedef struct asc_background_row {
-    double lse;         /* of the scores over τ_score + ε */
+    double lse;               /* of the scores over τ_score + ε */
     double base, mean, sigma; /* of the separation: base + mean is its mean; sigma 0: it counts as constant */
 } asc_background_row;
 
-/* A call. Arrays are of its dtype where nothing is said. */
-typedef struct asc_background {
+typedef struct asc_background_attrs {
+    asc_ascender_options o; /* k_of aside, which is an input */
+} asc_background_attrs;
+
+/* ---- a call; arrays are of its dtype where nothing is said ---- */
+
+typedef struct asc_background_call {
     asc_call *call;
     const asc_ascender_options *o;
-    asc_allowed J;         /* the keys that take part in the softmax … */
-    asc_allowed statistics; /* … and in the rows' statistics: J, or all */
-    bool apart;            /* these differ */
-    bool mutual;           /* a row may be a neighbour of other keys that it looks at; then N = M */
+    asc_dtype dtype;
+    asc_allowed J;    /* of the softmax */
+    asc_allowed rows; /* of the rows' statistics, and of the panels: J, or all keys */
+    bool apart;       /* these differ */
+    bool mutual;      /* a row may be a neighbour of other keys that it looks at; then N = M */
     asc_position_bias bias;
     asc_neighbor_rule rule;
-    double scale;          /* 1/√d */
-    int64_t d, d_z, capacity, widest;
-    const asc_array *heading;
-    void *units;           /* (B, M, H d) u */
-    void *places;          /* [B, H, d_z, ld] z, transposed */
-    int64_t ld;            /* asc_head_ld(M) */
-    const void *like, *likes; /* forward: what chooses neighbours, (B, N or M, H w) and, of the keys, [B, H, w, ld] */
+    int64_t capacity; /* places of a list of neighbours */
+    double scale;     /* 1/√d */
+    int64_t d, dz;
+    int64_t ld;       /* from row to row of a transposed array: asc_head_ld(M) */
+
+    const asc_array *heading;      /* what headings are made of */
+    void *units;                   /* like it: unit headings u */
+    void *places_t;                /* [B, H, dz, ld]: z, transposed */
+    const void *like, *like_t;     /* forward: what chooses neighbours, (B, like_rows, H w); of keys, [B, H, w, ld] */
     int64_t like_width, like_rows; /* w; N or M */
-    void *rho;             /* [B, H, M] */
-    int64_t *first_chooser; /* mutual: [B, H, N + 1] where the list of those that chose a key begins … */
-    int32_t *choosers;      /* … in here, [B, H, N capacity], rising */
-    /* Of each worker: */
-    int64_t panels;        /* how many [ASC_PANEL, widest], */
-    int64_t row_room;      /* ASC_BG_ROW_BUFFERS rows of so many elements, */
-    int64_t link_room;     /* ASC_BG_LINK_LISTS lists of so many, */
-    void *space;           /* these panels and rows, and 2 [ASC_PANEL, d_z] of points; */
-    int64_t *links;
-    int32_t *lists;        /* 2 [widest], with a mask */
-    /* backward */
-    asc_panel_sums dk, dv, dz, du, dplaces, drho;
-    void *du_sum, *dplaces_sum, *drho_sum; /* [B, H, M, d], [B, H, d_z, ld], [B, H, M] */
-    void *table_sums;      /* [B, H, chunks][2R + 1], or NULL */
-    double *scalar_sums;   /* [B, H, chunks + 1][ASC_BACKGROUND_SCALARS] */
-} asc_background;
+    void *rho;                     /* [B, H, M] */
+    int64_t *first_chooser;        /* mutual: [B, H, N + 1], where the list of those that chose a key begins … */
+    int32_t *choosers;             /* … in here, [B, H, N capacity], rising */
 
-enum { ASC_BG_ROW_BUFFERS = 5, ASC_BG_LINK_LISTS = 4 };
+    /* A worker's */
+    int64_t widest;
+    bool backward;
+    char *space;
+    size_t space_size;
 
-static inline int64_t asc_background_head(const asc_background *b, const asc_panel *p)
-{
-    return p->b * b->J.H + p->h;
-}
+    /* backward: sums over queries of k, v, z, u, places and densities; of the scalars, one for each piece of a head */
+    asc_panel_sums dkeys, dvalues, dz_rows, dunits, dplaces_t, drho;
+    asc_table_sums table;
+    double *scalar_sums; /* [B, H, pieces][ASC_BACKGROUND_SCALARS] */
+} asc_background_call;
 
-/* A worker's panel, row, points (one behind the other, at least three of [widest] or so) and list. */
-static inline void *asc_background_space(const asc_background *b, int worker, int64_t element)
-{
-    int64_t panels = b->panels * ASC_PANEL * b->widest, rows = ASC_BG_ROW_BUFFERS * b->row_room;
-    int64_t all = panels + rows + 2 * ASC_PANEL * b->d_z;
-    return (char *)b->space + (size_t)(worker * all + element) * asc_dtype_size(b->call->in[0].dtype);
-}
-static inline void *asc_background_panel(const asc_background *b, int worker, int64_t which)
-{
-    return asc_background_space(b, worker, which * ASC_PANEL * b->widest);
-}
-static inline void *asc_background_row_buffer(const asc_background *b, int worker, int64_t which)
-{
-    return asc_background_space(b, worker, b->panels * ASC_PANEL * b->widest + which * b->row_room);
-}
-static inline void *asc_background_points(const asc_background *b, int worker, int64_t which)
-{
-    return asc_background_space(b, worker, b->panels * ASC_PANEL * b->widest + ASC_BG_ROW_BUFFERS * b->row_room +
-                                               which * ASC_PANEL * b->d_z);
-}
-static inline int32_t *asc_background_list(const asc_background *b, int worker, int64_t which)
-{
-    return b->lists ? b->lists + (worker * 2 + which) * b->widest : NULL;
-}
+/* The keys that a row is linked with, its neighbours or those that it is a neighbour of: there β^align and β^coh are
+ * not always 0. */
+typedef struct asc_background_links {
+    int64_t n;
+    int64_t *key, *entry; /* which they are, and which of the row's entries */
+    void *x;              /* β */
+} asc_background_links;
+
+/* A worker's memory. */
+typedef struct asc_background_space {
+    void *scores, *squares;                /* [ASC_PANEL, widest]: S, d²; and backward */
+    void *dscores, *weights;               /* dA, then dS; w^sep, then its gradient */
+    void *rho, *rho_row, *row;             /* [room]: ρ of a panel's columns, of a row's entries; of any use */
+    void *points, *dpoints;                /* [ASC_PANEL, dz]: the queries' places, and a gradient */
+    int32_t *columns, *softmax_columns;    /* [widest], with a mask: of the row's statistics, of its softmax */
+    asc_background_links align, coh;       /* of one row */
+} asc_background_space;
 
 /* A head's scalars as the formulas use them. */
 typedef struct asc_background_scalars {
     asc_background_bias bias;
     double theta, omega_align, omega_sep, omega_coh;
-    double inverse; /* 1/(τ_score + ε) */
+    double score; /* 1/(τ_score + ε) */
 } asc_background_scalars;
 
-static const double asc_background_eps = 1e-6;
+/* A worker at a panel. */
+typedef struct asc_background_work {
+    const asc_background_call *b;
+    asc_background_space at;
+    asc_panel p;
+    asc_background_scalars g;
+} asc_background_work;
 
-asc_background_scalars asc_background_head_of(const asc_background *b, int64_t h);
+/* ---- a call: ops/ascender/background_call.c ---- */
 
-/* The sums of a head's scalars: one for each chunk, and what the densities add. */
-static inline int64_t asc_background_pieces(const asc_background *b)
+static inline const asc_ascender_options *asc_background_options(const asc_call *call)
 {
-    return asc_panel_chunks(&b->J) + 1;
+    return &((const asc_background_attrs *)call->attrs)->o;
 }
+/* The sizes and the set but for the inputs `lengths` and `mask`; how neighbours are chosen; places of a list. */
+asc_allowed asc_background_sizes(const asc_call *call);
+asc_neighbor_rule asc_background_rule(const asc_call *call);
+int64_t asc_background_capacity(const asc_neighbor_rule *rule);
+/* A call with the memory of its workers, units and transposed places. ASC_ERR_MEMORY. */
+asc_status asc_background_call_begin(asc_call *call, bool backward, asc_background_call *b);
+/* ρ of all keys, the given ones and those of the queries; who chose whom. Once the queries' ρ and lists are there. */
+void asc_background_gather(asc_background_call *b);
 
-/* ---- links of a row, and its normalisation: ops/ascender/background_links.c ---- */
+asc_background_space asc_background_space_of(const asc_background_call *b, int worker);
+asc_background_scalars asc_background_head_of(const asc_background_call *b, int64_t h);
+/* The pieces of a head's sums of scalars: its chunks, and what densities add at last. */
+int64_t asc_background_pieces(const asc_background_call *b);
+/* The head's part of a (B, n, H w) array. */
+asc_matrix asc_background_matrix(const asc_background_call *b, const asc_panel *p, const asc_array *a);
+/* What is saved of query i: its constants; its centroid; the list of its neighbours, and how many they are. */
+asc_background_row *asc_background_row_of(const asc_background_call *b, const asc_panel *p, int64_t i);
+void *asc_background_centroid(const asc_background_call *b, const asc_panel *p, int64_t i);
+int64_t *asc_background_list(const asc_background_call *b, const asc_panel *p, int64_t i);
+int64_t asc_background_listed(const asc_background_call *b, const int64_t *list);
+
+/* ---- scores of a panel, for both passes: ops/ascender/background_scores.c ---- */
 
 /* A row's β̃ = coef (β - mean): coef is 1/(σ + ε), or 0 for a constant row. */
 typedef struct asc_background_norm {
@@ -114,47 +138,21 @@ typedef struct asc_background_norm {
     double divisor; /* of its squares: n or n - 1 */
 } asc_background_norm;
 
-/* dβ = slope (dS - mean dS) + spread (β - mean) */
-typedef struct asc_background_slopes {
-    double slope, spread;
-} asc_background_slopes;
-
 asc_background_norm asc_background_norm_of(double mean, double sigma, int64_t n, bool unbiased);
-/* pull: Σ dS (β - mean). */
-asc_background_slopes asc_background_slopes_of(const asc_background_norm *m, double omega, double pull);
+/* A panel: S/(τ_score + ε) still without the biases by links and separation, d², ρ of its columns. */
+void asc_background_measure(asc_background_work *w, int64_t index);
+/* ρ of a row's entries. */
+const void *asc_background_row_rho(asc_background_work *w, const asc_panel_row *row);
+/* Adds what the row's links have of alignment and cohesion to S, the row's entries; finds the links and their β. */
+void asc_background_add_links(asc_background_work *w, const asc_panel_row *row, int64_t i, void *S,
+                              asc_background_norm *align, asc_background_norm *coh);
+/* The row r of a panel from scores, compacted as `row` is, to attention in all columns, 0 outside of J; `known`: by way
+ * of the log-sum-exp, which is there already. */
+void asc_background_attend(asc_background_work *w, int64_t r, const asc_panel_row *row, void *A, bool known);
 
-/* The keys that a row is linked with, and which of its entries they are. */
-typedef struct asc_background_links {
-    int64_t n;
-    int64_t *key, *entry;
-} asc_background_links;
+/* ---- the two passes: ops/ascender/background_forward.c, ops/ascender/background_backward.c; ASC_ERR_MEMORY ---- */
 
-/* Links row i with its neighbours; both ways: also with those that it looks at and is a neighbour of. */
-void asc_background_link(const asc_background *b, const asc_panel *p, const asc_panel_row *row, int64_t i,
-                         bool both_ways, asc_background_links *to);
-/* Of a row of n entries that is 0 but for β of its links, x. */
-asc_background_norm asc_background_link_norm_f32(const float *x, int64_t links, int64_t n, bool unbiased);
-asc_background_norm asc_background_link_norm_f64(const double *x, int64_t links, int64_t n, bool unbiased);
-/* S += strength x at the links' entries. */
-void asc_background_add_links_f32(float *S, const asc_background_links *l, const float *x, double strength);
-void asc_background_add_links_f64(double *S, const asc_background_links *l, const double *x, double strength);
-/* x becomes dβ; sum: Σ dS over the whole row. Returns dω. */
-double asc_background_link_grad_f32(float *x, const asc_background_links *l, const float *dS, double sum,
-                                    const asc_background_norm *m, double omega);
-double asc_background_link_grad_f64(double *x, const asc_background_links *l, const double *dS, double sum,
-                                    const asc_background_norm *m, double omega);
-
-/* ---- the steps ---- */
-
-void asc_background_list_choosers(asc_background *b);
-/* Room for the backward pass' sums: ASC_ERR_MEMORY. And what is left to do when all panels are done. */
-asc_status asc_background_begin_sums(asc_background *b);
-void asc_background_end_sums(asc_background *b);
-
-/* Pieces of work, for both dtypes: */
-asc_piece_fn asc_background_locate_f32, asc_background_locate_f64;     /* neighbours, c, ρ: one panel each */
-asc_piece_fn asc_background_forward_f32, asc_background_forward_f64;   /* one panel each */
-asc_piece_fn asc_background_backward_f32, asc_background_backward_f64; /* the chunks of each head */
-asc_piece_fn asc_background_density_grad_f32, asc_background_density_grad_f64; /* one head each, at last */
+asc_status asc_background_forward(asc_call *call);
+asc_status asc_background_backward(asc_call *call);
 
 #endif

@@ -1,7 +1,7 @@
-/* ops/ascender/backward.c: a panel of the ASCender op backward: the scores again, then from dA back to every input.
+/* ops/ascender/backward.c: the op ascender backward, panel by panel: the scores again, then from dA back to every input.
  *
  *   dA_ij = dy_i·v_j + g_s φ_ij + g_c ‖z_j - c_i‖²,  dS = A (dA - Σ A dA)/(τ_score + ε)    (g: of the auxiliary losses)
- *   dx_j = slope dS_j + spread (x_j - μ) for each raw score x (ops/ascender/gates.c), and then
+ *   dx_j = slope dS_j + spread (x_j - μ) for each raw score x (ops/ascender/scores.c), and then
  *
  *   align  du = Σ_j dr_j k̃_j,  dk̃_j += dr_j u,  ds = (du - u (u·du))/‖s‖ - 2 dv s/|N|²,  dk̃_l += ds for l in N(i)
  *   sep    dφ += g_s A,  da = dφ w^sep [a > δ],  dw^sep = dφ max(0, a - δ) + dρ
@@ -13,31 +13,28 @@
 #include <math.h>
 #include <string.h>
 
-/* What the panels of a worker hold. SCORES, AFFINITY, SQUARES are where asc_flock_measure puts them. */
-enum { SCORES, AFFINITY, SQUARES, DIRECTIONS, DISTANCES, ATTENTION, DSCORES, COHESION, DSQUARES };
-
 /* Where a chunk's sums over queries go. */
 typedef struct sums {
     asc_matrix keys, values, z, headings, features, places_t;
-    void *table;
-    double *scalars; /* [ASC_SWARM_SCALARS] */
+    int64_t chunk;
+    double *scalars; /* [ASC_ASCENDER_SCALARS] */
 } sums;
 
 /* One panel at work. */
 typedef struct work {
-    const asc_flock *s;
+    const asc_ascender_call *s;
     const asc_panel *p;
-    const asc_flock_space *w;
+    const asc_ascender_space *w;
     const sums *to;
-    asc_flock_head head;
+    asc_ascender_head head;
     double loss_coh, loss_sep; /* gradients of the losses' rows */
-    asc_flock_pull pull[ASC_PANEL];
+    asc_ascender_row_grad row_grad[ASC_PANEL];
 } work;
 
-static double loss_grad(const asc_flock *s, int output)
+static double loss_grad(const asc_ascender_call *s, int output)
 {
     const asc_array *g = &s->call->grad_out[output];
-    double upstream = s->a->losses && g->data ? asc_flock_value(g, 0) : 0;
+    double upstream = s->a->losses && g->data ? asc_scalar_at(g, 0) : 0;
     return upstream / (double)(s->J.B * s->J.H * s->J.N);
 }
 
@@ -52,22 +49,22 @@ static float *entries_f32(const work *k, int panel, int64_t r, const asc_panel_r
 
 static void recompute_f32(const work *k)
 {
-    const asc_flock *s = k->s;
+    const asc_ascender_call *s = k->s;
     const asc_panel *p = k->p;
-    const asc_flock_space *w = k->w;
-    asc_matrix c = asc_flock_centroids(s, p), dy = asc_flock_input(s, p, &s->call->grad_out[FLOCK_Y]);
-    asc_flock_measure(s, p, w);
+    const asc_ascender_space *w = k->w;
+    asc_matrix c = asc_ascender_centroids(s, p), dy = asc_ascender_matrix(s, p, &s->call->grad_out[ASCENDER_Y]);
+    asc_ascender_measure(s, p, w);
     asc_panel_add_bias(&s->rows, p, &s->bias, ASC_F32, w->panel[SCORES]);
     for (int64_t r = 0; r < p->rows; r++) {
         asc_panel_row row = asc_panel_row_of(&s->rows, p, r, w->columns);
-        asc_flock_heading(s, p, &row, r, w);
+        asc_ascender_heading(s, p, &row, r, w);
         w->rows[r].n = (double)row.n;
-        memcpy(w->rows[r].fact, asc_flock_fact_row(s, p, r), FACTS * sizeof(double));
+        memcpy(w->rows[r].fact, asc_ascender_fact_row(s, p, r), FACTS * sizeof(double));
     }
-    asc_flock_directions(s, p, w, w->panel[DIRECTIONS]);
-    asc_flock_distances(s, p, (const float *)c.data + p->first * c.ld, w->panel[DISTANCES]);
+    asc_ascender_directions(s, p, w, w->panel[DIRECTIONS]);
+    asc_ascender_distances(s, p, (const float *)c.data + p->first * c.ld, w->panel[DISTANCES]);
     if (dy.data) {
-        asc_matrix v = asc_flock_turned(s, p, s->values_t, asc_flock_input(s, p, &s->call->in[FLOCK_V]));
+        asc_matrix v = asc_ascender_turned(s, p, s->values_t, asc_ascender_matrix(s, p, &s->call->in[ASCENDER_V]));
         asc_panel_scores(p, 1, dy, v, w->panel[DSCORES]);
     } else {
         memset(w->panel[DSCORES], 0, (size_t)(p->rows * p->columns) * sizeof(float));
@@ -75,10 +72,10 @@ static void recompute_f32(const work *k)
 }
 
 /* S/(τ_score + ε), A from it, and dS from dA; Σ dS S, with which τ_score is done. */
-static void scores_row_f32(const work *k, int64_t r, const asc_panel_row *row, const asc_flock_gates *gates,
+static void scores_row_f32(const work *k, int64_t r, const asc_panel_row *row, const asc_ascender_gates *gates,
                            const float *phi)
 {
-    const asc_flock *s = k->s;
+    const asc_ascender_call *s = k->s;
     const double *fact = k->w->rows[r].fact;
     float *S = entries_f32(k, SCORES, r, row), *A = entries_f32(k, ATTENTION, r, row);
     float *dS = entries_f32(k, DSCORES, r, row);
@@ -105,26 +102,26 @@ static void scores_row_f32(const work *k, int64_t r, const asc_panel_row *row, c
 /* Raw scores become their gradients; S's place takes dV (D - V). */
 static void raw_scores_row_f32(const work *k, int64_t r, const asc_panel_row *row, const float *phi, const float *sep)
 {
-    const asc_flock_pull *pull = &k->pull[r];
+    const asc_ascender_row_grad *row_grad = &k->row_grad[r];
     const double *fact = k->w->rows[r].fact;
     const float *dS = entries_f32(k, DSCORES, r, row), *A = entries_f32(k, ATTENTION, r, row);
     float *x = entries_f32(k, DIRECTIONS, r, row), *a = entries_f32(k, AFFINITY, r, row);
     float *D = entries_f32(k, DISTANCES, r, row), *dd2 = entries_f32(k, DSQUARES, r, row);
     int64_t n = row->n;
-    asc_kernels_f32()->centred_grad(x, dS, (float)pull->slope[ALIGN], (float)pull->spread[ALIGN],
+    asc_kernels_f32()->centred_grad(x, dS, (float)row_grad->slope[ALIGN], (float)row_grad->spread[ALIGN],
                                     (float)fact[FACT_MEAN + ALIGN], n);
 
-    asc_kernels_f32()->centred_scale(entries_f32(k, SCORES, r, row), D, (float)fact[FACT_V], (float)pull->V, n);
-    asc_kernels_f32()->centred_grad(D, dS, (float)pull->slope[COH], (float)pull->spread[COH],
+    asc_kernels_f32()->centred_scale(entries_f32(k, SCORES, r, row), D, (float)fact[FACT_V], (float)row_grad->V, n);
+    asc_kernels_f32()->centred_grad(D, dS, (float)row_grad->slope[COH], (float)row_grad->spread[COH],
                                     (float)fact[FACT_MEAN + COH], n);
-    asc_kernels_f32()->axpy(D, (float)(pull->V / fact[FACT_W]), entries_f32(k, COHESION, r, row), n);
+    asc_kernels_f32()->axpy(D, (float)(row_grad->V / fact[FACT_W]), entries_f32(k, COHESION, r, row), n);
     if (k->loss_coh != 0) {
         asc_kernels_f32()->axpy(D, (float)k->loss_coh, A, n);
     }
 
-    const asc_separation_grad grad = {.slope = pull->slope[SEP], .spread = pull->spread[SEP],
+    const asc_separation_grad grad = {.slope = row_grad->slope[SEP], .spread = row_grad->spread[SEP],
                                       .mean = fact[FACT_MEAN + SEP], .attention = k->loss_sep,
-                                      .delta = k->head.s[ASC_DELTA], .density = pull->rho,
+                                      .delta = k->head.s[ASC_DELTA], .density = row_grad->rho,
                                       .sep = -1 / k->head.width_sep};
     asc_kernels_f32()->separation_grad(a, dd2, dS, A, phi, sep, n, &grad);
     if (row->self >= 0 && !k->s->a->o.sep_self) {
@@ -140,8 +137,8 @@ static void first_row_f32(work *k, int64_t r)
 {
     static const int compacted[] = {SCORES, AFFINITY, SQUARES, DIRECTIONS, DISTANCES, DSCORES};
     static const int spread[] = {SCORES, AFFINITY, DIRECTIONS, DISTANCES, DSCORES, ATTENTION};
-    const asc_flock *s = k->s;
-    const asc_flock_space *w = k->w;
+    const asc_ascender_call *s = k->s;
+    const asc_ascender_space *w = k->w;
     asc_panel_row row = asc_panel_row_of(&s->rows, k->p, r, w->columns);
     for (size_t i = 0; i < sizeof compacted / sizeof *compacted; i++) {
         asc_panel_compact(&row, ASC_F32, (float *)w->panel[compacted[i]] + r * k->p->columns);
@@ -154,7 +151,7 @@ static void first_row_f32(work *k, int64_t r)
     if (row.self >= 0 && !s->a->o.sep_self) {
         phi[row.self] = 0;
     }
-    asc_flock_gates gates = asc_flock_gates_of(s->a, &k->head, &w->rows[r]);
+    asc_ascender_gates gates = asc_ascender_gates_of(s->a, &k->head, &w->rows[r]);
     scores_row_f32(k, r, &row, &gates, phi);
     const float *dS = entries_f32(k, DSCORES, r, &row);
     const float *x[BIASES] = {entries_f32(k, DIRECTIONS, r, &row), phi, entries_f32(k, DISTANCES, r, &row)};
@@ -162,7 +159,7 @@ static void first_row_f32(work *k, int64_t r)
     for (int b = 0; b < BIASES; b++) {
         along[b] = (double)asc_kernels_f32()->centred_dot(x[b], (float)w->rows[r].fact[FACT_MEAN + b], dS, row.n);
     }
-    k->pull[r] = asc_flock_gates_grad(s->a, &k->head, &w->rows[r], &gates, along, k->to->scalars);
+    k->row_grad[r] = asc_ascender_gates_grad(s->a, &k->head, &w->rows[r], &gates, along, k->to->scalars);
     raw_scores_row_f32(k, r, &row, phi, sep);
     for (size_t i = 0; i < sizeof spread / sizeof *spread; i++) {
         asc_panel_spread(k->p, &row, ASC_F32, (float *)w->panel[spread[i]] + r * k->p->columns);
@@ -173,51 +170,50 @@ static void first_row_f32(work *k, int64_t r)
 
 static void attention_f32(const work *k)
 {
-    const asc_flock *s = k->s;
+    const asc_ascender_call *s = k->s;
     const asc_panel *p = k->p;
     const asc_call *call = s->call;
     const void *dS = k->w->panel[DSCORES];
-    if (call->grad_out[FLOCK_Y].data) {
-        asc_panel_collect(p, 1, k->w->panel[ATTENTION], asc_flock_input(s, p, &call->grad_out[FLOCK_Y]), k->to->values);
+    if (call->grad_out[ASCENDER_Y].data) {
+        asc_panel_collect(p, 1, k->w->panel[ATTENTION], asc_ascender_matrix(s, p, &call->grad_out[ASCENDER_Y]),
+                          k->to->values);
     }
-    asc_panel_mix(p, s->scale, dS, asc_flock_input(s, p, &call->in[FLOCK_K]), !call->fresh[FLOCK_Q],
-                  asc_flock_input(s, p, &call->grad_in[FLOCK_Q]));
-    asc_panel_collect(p, s->scale, dS, asc_flock_input(s, p, &call->in[FLOCK_Q]), k->to->keys);
-    if (k->to->table) {
-        asc_panel_collect_bias(&s->rows, p, s->bias.R, ASC_F32, dS, k->to->table);
-    }
+    asc_panel_mix(p, s->scale, dS, asc_ascender_matrix(s, p, &call->in[ASCENDER_K]), !call->fresh[ASCENDER_Q],
+                  asc_ascender_matrix(s, p, &call->grad_in[ASCENDER_Q]));
+    asc_panel_collect(p, s->scale, dS, asc_ascender_matrix(s, p, &call->in[ASCENDER_Q]), k->to->keys);
+    asc_table_sums_collect(&s->table, &s->rows, p, k->to->chunk, dS);
 }
 
 /* du becomes ds, which goes to every neighbour's heading. */
 static void neighbours_row_f32(const work *k, int64_t r)
 {
-    const asc_flock *s = k->s;
-    const asc_flock_space *w = k->w;
+    const asc_ascender_call *s = k->s;
+    const asc_ascender_space *w = k->w;
     int64_t d = s->d_heading;
     asc_panel_row row = asc_panel_row_of(&s->rows, k->p, r, w->columns);
-    int64_t n = asc_neighbors_list(&s->rule, k->p, &row, r, asc_flock_chosen_row(s, k->p, r), w->list);
+    int64_t n = asc_neighbors_list(&s->rule, k->p, &row, r, asc_ascender_chosen_row(s, k->p, r), w->list);
     const float *sum = (const float *)w->sum + r * d, *u = (const float *)w->u + r * d;
     float *du = (float *)w->du + r * d;
     double norm = w->rows[r].norm;
-    asc_kernels_f32()->axpy(du, -asc_kernels_f32()->dot(u, du, d), u, d);
-    asc_kernels_f32()->scale(du, norm > 1e-12 ? (float)(1 / norm) : 0, du, d);
+    asc_unit_grad_f32(du, u, du, norm > ASC_LEAST_NORM ? (float)(1 / norm) : 0, d, true);
     if (n > 0) {
-        asc_kernels_f32()->axpy(du, (float)(-2 * k->pull[r].variance / ((double)n * (double)n)), sum, d);
+        asc_kernels_f32()->axpy(du, (float)(-2 * k->row_grad[r].variance / ((double)n * (double)n)), sum, d);
     }
     asc_kernels_f32()->add_listed(k->to->headings.data, k->to->headings.ld, w->list, n, du, d);
 }
 
 static void alignment_f32(const work *k)
 {
-    const asc_flock *s = k->s;
+    const asc_ascender_call *s = k->s;
     asc_panel alone = asc_panel_alone(k->p);
-    asc_matrix u = asc_flock_block(s, k->w->u, s->d_heading), du = asc_flock_block(s, k->w->du, s->d_heading);
+    asc_matrix u = asc_ascender_panel_rows(s, k->w->u, s->d_heading);
+    asc_matrix du = asc_ascender_panel_rows(s, k->w->du, s->d_heading);
     if (s->all_du) {
-        asc_matrix all = asc_flock_keys(s, k->p, s->all_du, s->J.N, s->d_heading);
+        asc_matrix all = asc_ascender_keys(s, k->p, s->all_du, s->J.N, s->d_heading);
         const float *from = (const float *)all.data + k->p->first * all.ld;
         memcpy(du.data, from, (size_t)(k->p->rows * s->d_heading) * sizeof *from);
     }
-    asc_panel_mix(&alone, 1, k->w->panel[DIRECTIONS], asc_flock_keys(s, k->p, s->headings, s->J.M, s->d_heading),
+    asc_panel_mix(&alone, 1, k->w->panel[DIRECTIONS], asc_ascender_keys(s, k->p, s->headings, s->J.M, s->d_heading),
                   s->all_du != NULL, du);
     asc_panel_collect(&alone, 1, k->w->panel[DIRECTIONS], u, k->to->headings);
     for (int64_t r = 0; r < k->p->rows; r++) {
@@ -229,18 +225,18 @@ static void alignment_f32(const work *k)
 
 static void affinity_f32(const work *k)
 {
-    const asc_flock *s = k->s;
-    asc_matrix all = asc_flock_keys(s, k->p, s->features, s->J.M, s->da);
+    const asc_ascender_call *s = k->s;
+    asc_matrix all = asc_ascender_keys(s, k->p, s->features, s->J.M, s->da);
     const void *da = k->w->panel[AFFINITY];
-    asc_panel_mix(k->p, 1, da, all, true, asc_flock_own_rows(s, k->to->features));
-    asc_panel_collect(k->p, 1, da, asc_flock_own_rows(s, all), k->to->features);
+    asc_panel_mix(k->p, 1, da, all, true, asc_ascender_own_rows(s, k->to->features));
+    asc_panel_collect(k->p, 1, da, asc_ascender_own_rows(s, all), k->to->features);
 }
 
 /* The gradient of ‖z_j - a_i‖²: of the points a, [rows, dz], added to da, and of z. */
 static void distances_grad_f32(const work *k, const void *G, const float *a, float *da)
 {
-    const asc_flock *s = k->s;
-    asc_matrix z = asc_flock_keys(s, k->p, s->places_t, s->dz, s->ld);
+    const asc_ascender_call *s = k->s;
+    asc_matrix z = asc_ascender_keys(s, k->p, s->places_t, s->dz, s->ld);
     asc_panel_range part[2];
     int parts = asc_panel_ranges(k->p, part);
     for (int i = 0; i < parts; i++) {
@@ -253,8 +249,8 @@ static void distances_grad_f32(const work *k, const void *G, const float *a, flo
 /* P_ij += dc_i·(z_j - c_i). */
 static void add_projections_f32(const work *k, const float *c, const float *dc, void *P)
 {
-    const asc_flock *s = k->s;
-    asc_matrix z = asc_flock_keys(s, k->p, s->places_t, s->dz, s->ld);
+    const asc_ascender_call *s = k->s;
+    asc_matrix z = asc_ascender_keys(s, k->p, s->places_t, s->dz, s->ld);
     asc_panel_range part[2];
     int parts = asc_panel_ranges(k->p, part);
     for (int i = 0; i < parts; i++) {
@@ -280,12 +276,12 @@ static void squares_row_f32(const work *k, int64_t r)
 
 static void places_f32(const work *k)
 {
-    const asc_flock *s = k->s;
+    const asc_ascender_call *s = k->s;
     const asc_panel *p = k->p;
     int64_t size = p->rows * s->dz;
     asc_panel alone = asc_panel_alone(p);
-    asc_matrix c = asc_flock_centroids(s, p), dc = asc_flock_block(s, k->w->dc, s->dz);
-    asc_matrix own = asc_flock_own_rows(s, asc_flock_keys(s, p, s->places, s->J.M, s->dz));
+    asc_matrix c = asc_ascender_centroids(s, p), dc = asc_ascender_panel_rows(s, k->w->dc, s->dz);
+    asc_matrix own = asc_ascender_own_rows(s, asc_ascender_keys(s, p, s->places, s->J.M, s->dz));
     const float *centroids = (const float *)c.data + p->first * c.ld;
     memset(dc.data, 0, (size_t)size * sizeof(float));
     distances_grad_f32(k, k->w->panel[DISTANCES], centroids, dc.data);
@@ -298,15 +294,16 @@ static void places_f32(const work *k)
     asc_panel_collect(&alone, 1, k->w->panel[COHESION], dc, k->to->z);
     memset(dc.data, 0, (size_t)size * sizeof(float)); /* now of the queries' own places */
     distances_grad_f32(k, k->w->panel[DSQUARES], (const float *)own.data + p->first * own.ld, dc.data);
-    asc_matrix dz = asc_flock_own_rows(s, k->to->z);
+    asc_matrix dz = asc_ascender_own_rows(s, k->to->z);
     for (int64_t r = 0; dz.data && r < p->rows; r++) {
         asc_kernels_f32()->acc((float *)dz.data + (p->first + r) * dz.ld, (const float *)dc.data + r * s->dz, s->dz);
     }
 }
 
 /* Every C-th panel of a head, in order. */
-static void backward_chunk_f32(const asc_flock *s, int64_t piece, int worker)
+static void backward_chunk_f32(void *arg, int64_t piece, int worker)
 {
+    const asc_ascender_call *s = arg;
     int64_t chunks = asc_panel_chunks(&s->rows), panels = asc_head_panels(&s->rows);
     int64_t head = piece / chunks, chunk = piece % chunks, b = head / s->J.H, h = head % s->J.H;
     const sums to = {
@@ -316,12 +313,12 @@ static void backward_chunk_f32(const asc_flock *s, int64_t piece, int worker)
         .headings = asc_panel_sums_begin(&s->dheadings, b, h, chunk),
         .features = asc_panel_sums_begin(&s->dfeatures, b, h, chunk),
         .places_t = asc_panel_sums_begin(&s->dplaces_t, b, h, chunk),
-        .table = s->table_sums ? (float *)s->table_sums + piece * (2 * s->bias.R + 1) : NULL,
-        .scalars = s->partial + piece * ASC_SWARM_SCALARS,
+        .chunk = chunk,
+        .scalars = s->partial + piece * ASC_ASCENDER_SCALARS,
     };
-    asc_flock_space space = asc_flock_space_of(s, worker);
-    work k = {.s = s, .w = &space, .to = &to, .head = asc_flock_head_of(s->call, h),
-              .loss_coh = loss_grad(s, FLOCK_LOSS_COH), .loss_sep = loss_grad(s, FLOCK_LOSS_SEP)};
+    asc_ascender_space space = asc_ascender_space_of(s, worker);
+    work k = {.s = s, .w = &space, .to = &to, .head = asc_ascender_head_of(s->call, h),
+              .loss_coh = loss_grad(s, ASCENDER_LOSS_COH), .loss_sep = loss_grad(s, ASCENDER_LOSS_SEP)};
     for (int64_t i = chunk; i < panels; i += chunks) {
         asc_panel p = asc_panel_at(&s->rows, head * panels + i);
         k.p = &p;
@@ -339,8 +336,67 @@ static void backward_chunk_f32(const asc_flock *s, int64_t piece, int worker)
 /* ---- end of float ---- */
 #include "ops/ascender/backward.f64.h"
 
-void asc_flock_backward_chunk(void *flock, int64_t piece, int worker)
+/* Sums for what was prepared of the keys: memory taken at once, as a call has few scratch arrays. */
+static asc_status begin_key_sums(asc_ascender_call *s)
 {
-    const asc_flock *s = flock;
-    BY_DTYPE(s->dtype, backward_chunk)(s, piece, worker);
+    int64_t heads = s->J.B * s->J.H, M = s->J.M;
+    int64_t headings = heads * M * s->d_heading, features = heads * M * s->da, places = heads * s->dz * s->ld;
+    size_t element = asc_dtype_size(s->dtype);
+    char *base = asc_call_scratch(s->call, (size_t)(headings + features + places) * element);
+    if (!base) {
+        return ASC_ERR_MEMORY;
+    }
+    char *second = base + (size_t)headings * element, *third = second + (size_t)features * element;
+    asc_status status = asc_panel_sums_of(s->call, &s->rows, s->dtype, base, M, s->d_heading, &s->dheadings);
+    status = status ? status : asc_panel_sums_of(s->call, &s->rows, s->dtype, second, M, s->da, &s->dfeatures);
+    return status ? status : asc_panel_sums_of(s->call, &s->rows, s->dtype, third, s->dz, s->ld, &s->dplaces_t);
+}
+
+static asc_status begin_sums(asc_ascender_call *s, int64_t pieces)
+{
+    asc_call *call = s->call;
+    size_t scalars = (size_t)(pieces * ASC_ASCENDER_SCALARS) * sizeof *s->partial;
+    s->partial = asc_call_scratch(call, scalars);
+    if (!s->partial || asc_table_sums_begin(call, &s->rows, ASCENDER_REL_BIAS, &s->table) ||
+        asc_panel_sums_of_input(call, &s->rows, ASCENDER_K, &s->dkeys) ||
+        asc_panel_sums_of_input(call, &s->rows, ASCENDER_V, &s->dvalues) ||
+        asc_panel_sums_of_input(call, &s->rows, ASCENDER_Z, &s->dz_rows)) {
+        return ASC_ERR_MEMORY;
+    }
+    memset(s->partial, 0, scalars);
+    return begin_key_sums(s);
+}
+
+static void end_sums(asc_ascender_call *s)
+{
+    const asc_panel_sums *all[] = {&s->dkeys, &s->dvalues, &s->dz_rows, &s->dheadings, &s->dfeatures, &s->dplaces_t};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        asc_panel_sums_end(s->call->ctx, all[i]);
+    }
+}
+
+asc_status asc_ascender_backward(asc_call *call)
+{
+    asc_ascender_call s;
+    if (asc_ascender_call_begin(call, PANELS_BACKWARD, &s)) {
+        return ASC_ERR_MEMORY;
+    }
+    int64_t pieces = s.J.B * s.J.H * asc_panel_chunks(&s.rows), rows = s.J.B * s.J.H * s.J.N;
+    if (begin_sums(&s, pieces)) {
+        return ASC_ERR_MEMORY;
+    }
+    const asc_array *lost = &call->grad_out[ASCENDER_LOSS_ALIGN];
+    if (s.a->losses && lost->data && rows > 0) {
+        s.all_du = asc_call_scratch(call, (size_t)(rows * s.d_heading) * asc_dtype_size(s.dtype));
+        if (!s.all_du) {
+            return ASC_ERR_MEMORY;
+        }
+        asc_ascender_align_loss_grad(&s, asc_scalar_at(lost, 0) / (double)rows);
+    }
+    asc_parallel(call->ctx, pieces, BY_DTYPE(s.dtype, backward_chunk), &s);
+    end_sums(&s);
+    asc_ascender_finish(&s);
+    asc_head_scalars_end(call, &s.J, ASCENDER_SCALAR, ASC_ASCENDER_SCALARS, asc_panel_chunks(&s.rows), s.partial);
+    asc_table_sums_end(&s.table, &s.rows);
+    return ASC_OK;
 }

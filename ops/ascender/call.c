@@ -1,141 +1,134 @@
-/* ops/ascender/call.c: a call of the ASCender op: its memory, the order of its passes, and the sums of their pieces. */
+/* ops/ascender/call.c: a call of the op ascender: its memory, and what is computed of each key once, with the way back.
+ *
+ *   k̃ = unit(heading),  ĥ = unit(h),  places z_j - z_0
+ *
+ * Centroids are sums over places that may lie close together and far from the origin: places are taken relative to the
+ * sequence's first token, which every causal row may know. Distances use the same places, by their differences. */
 #include "ops/ascender/ascender.h"
 
 #include <math.h>
 #include <string.h>
 
-asc_allowed asc_flock_sizes(const asc_call *call)
+asc_allowed asc_ascender_sizes(const asc_call *call)
 {
-    const asc_array *q = &call->in[FLOCK_Q], *k = &call->in[FLOCK_K];
-    const asc_ascender_options *o = &((const asc_flock_attrs *)call->attrs)->o;
+    const asc_array *q = &call->in[ASCENDER_Q], *k = &call->in[ASCENDER_K];
+    const asc_ascender_options *o = &((const asc_ascender_attrs *)call->attrs)->o;
     return (asc_allowed){.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = k->shape[1], .causal = o->causal,
                          .window = o->window, .globals = o->globals};
 }
 
 /* ---- a call's memory ---- */
 
-asc_matrix asc_flock_input(const asc_flock *s, const asc_panel *p, const asc_array *a)
+asc_matrix asc_ascender_matrix(const asc_ascender_call *s, const asc_panel *p, const asc_array *a)
 {
     return a->data ? asc_head_matrix(a, p->b, p->h, s->J.H) : (asc_matrix){.dtype = s->dtype};
 }
 
-asc_matrix asc_flock_keys(const asc_flock *s, const asc_panel *p, void *memory, int64_t rows, int64_t width)
+asc_matrix asc_ascender_keys(const asc_ascender_call *s, const asc_panel *p, void *memory, int64_t rows, int64_t width)
 {
     size_t first = (size_t)((p->b * s->J.H + p->h) * rows * width) * asc_dtype_size(s->dtype);
     return (asc_matrix){.dtype = s->dtype, .data = (char *)memory + first, .width = width, .ld = width};
 }
 
-asc_matrix asc_flock_own_rows(const asc_flock *s, asc_matrix keys)
+asc_matrix asc_ascender_own_rows(const asc_ascender_call *s, asc_matrix keys)
 {
-    size_t before = (size_t)((s->J.M - s->J.N) * keys.ld) * asc_dtype_size(s->dtype);
+    size_t before = (size_t)(asc_allowed_position(&s->J, 0) * keys.ld) * asc_dtype_size(s->dtype);
     keys.data = keys.data ? (char *)keys.data + before : NULL;
     return keys;
 }
 
-asc_matrix asc_flock_turned(const asc_flock *s, const asc_panel *p, void *transposed, asc_matrix keys)
+asc_matrix asc_ascender_turned(const asc_ascender_call *s, const asc_panel *p, void *transposed, asc_matrix keys)
 {
     if (!transposed) {
         return keys;
     }
-    asc_matrix turned = asc_flock_keys(s, p, transposed, keys.width, s->ld);
+    asc_matrix turned = asc_ascender_keys(s, p, transposed, keys.width, s->ld);
     turned.width = keys.width;
     turned.turned = true;
     return turned;
 }
 
-asc_matrix asc_flock_centroids(const asc_flock *s, const asc_panel *p)
+asc_matrix asc_ascender_centroids(const asc_ascender_call *s, const asc_panel *p)
 {
-    return asc_flock_keys(s, p, s->call->saved[FLOCK_CENTROID].data, s->J.N, s->dz);
+    return asc_ascender_keys(s, p, s->call->saved[ASCENDER_CENTROID].data, s->J.N, s->dz);
 }
 
-asc_matrix asc_flock_block(const asc_flock *s, void *memory, int64_t width)
+asc_matrix asc_ascender_panel_rows(const asc_ascender_call *s, void *memory, int64_t width)
 {
     return (asc_matrix){.dtype = s->dtype, .data = memory, .width = width, .ld = width};
 }
 
-static int64_t saved_row(const asc_flock *s, const asc_panel *p, int64_t r)
+static int64_t saved_row(const asc_ascender_call *s, const asc_panel *p, int64_t r)
 {
     return (p->b * s->J.H + p->h) * s->J.N + p->first + r;
 }
 
-double *asc_flock_fact_row(const asc_flock *s, const asc_panel *p, int64_t r)
+double *asc_ascender_fact_row(const asc_ascender_call *s, const asc_panel *p, int64_t r)
 {
-    return (double *)s->call->saved[FLOCK_FACTS].data + saved_row(s, p, r) * FACTS;
+    return (double *)s->call->saved[ASCENDER_FACTS].data + saved_row(s, p, r) * FACTS;
 }
 
-int64_t *asc_flock_chosen_row(const asc_flock *s, const asc_panel *p, int64_t r)
+int64_t *asc_ascender_chosen_row(const asc_ascender_call *s, const asc_panel *p, int64_t r)
 {
-    return (int64_t *)s->call->saved[FLOCK_CHOSEN].data + saved_row(s, p, r) * asc_neighbors_room(&s->rule);
-}
-
-/* The next `bytes` of memory, aligned; *at counts them. With base NULL it only counts. */
-static void *carve(char *base, size_t *at, size_t bytes)
-{
-    void *here = base ? base + *at : NULL;
-    *at += (bytes + 63) / 64 * 64;
-    return here;
+    return (int64_t *)s->call->saved[ASCENDER_CHOSEN].data + saved_row(s, p, r) * asc_neighbors_room(&s->rule);
 }
 
 /* Lays a worker's memory out; returns its size. */
-static size_t lay_out(const asc_flock *s, char *base, asc_flock_space *w)
+static size_t lay_out(const asc_ascender_call *s, char *base, asc_ascender_space *w)
 {
-    size_t at = 0, real = asc_dtype_size(s->dtype), row = (size_t)s->widest * real;
+    asc_space space = {base, 0};
+    size_t real = asc_dtype_size(s->dtype), row = (size_t)s->widest * real;
     size_t heading = ASC_PANEL * (size_t)s->d_heading * real, place = ASC_PANEL * (size_t)s->dz * real;
     for (int i = 0; i < s->panels; i++) {
-        w->panel[i] = carve(base, &at, ASC_PANEL * row);
+        w->panel[i] = asc_carve(&space, ASC_PANEL * row);
     }
-    w->row[0] = carve(base, &at, row);
-    w->row[1] = carve(base, &at, row);
-    w->sum = carve(base, &at, heading);
-    w->u = carve(base, &at, heading);
-    w->du = carve(base, &at, heading);
-    w->dc = carve(base, &at, place);
-    w->rows = carve(base, &at, ASC_PANEL * sizeof *w->rows);
-    w->best = carve(base, &at, (size_t)asc_neighbors_room(&s->rule) * real);
-    w->list = carve(base, &at, (size_t)asc_neighbors_most(&s->rule) * sizeof *w->list);
-    w->columns = carve(base, &at, s->rows.mask ? (size_t)s->widest * sizeof *w->columns : 0);
-    return at;
+    w->row[0] = asc_carve(&space, row);
+    w->row[1] = asc_carve(&space, row);
+    w->sum = asc_carve(&space, heading);
+    w->u = asc_carve(&space, heading);
+    w->du = asc_carve(&space, heading);
+    w->dc = asc_carve(&space, place);
+    w->rows = asc_carve(&space, ASC_PANEL * sizeof *w->rows);
+    w->best = asc_carve(&space, (size_t)asc_neighbors_room(&s->rule) * real);
+    w->list = asc_carve(&space, (size_t)asc_neighbors_most(&s->rule) * sizeof *w->list);
+    w->columns = asc_carve(&space, s->rows.mask ? (size_t)s->widest * sizeof *w->columns : 0);
+    return space.used;
 }
 
-asc_flock_space asc_flock_space_of(const asc_flock *s, int worker)
+asc_ascender_space asc_ascender_space_of(const asc_ascender_call *s, int worker)
 {
-    asc_flock_space w;
+    asc_ascender_space w;
     lay_out(s, s->space + (size_t)worker * s->space_size, &w);
     return w;
 }
 
-static void describe(asc_call *call, asc_flock *s)
+static void describe(asc_call *call, asc_ascender_call *s)
 {
-    const asc_flock_attrs *a = call->attrs;
-    const asc_array *rel = &call->in[FLOCK_REL_BIAS];
-    bool separate = call->in[FLOCK_HEADING].ndim >= 0;
-    *s = (asc_flock){.call = call, .a = a, .dtype = call->in[FLOCK_Q].dtype, .J = asc_flock_sizes(call)};
-    asc_allowed_inputs(&s->J, &call->in[FLOCK_LENGTHS], &call->in[FLOCK_MASK]);
+    const asc_ascender_attrs *a = call->attrs;
+    bool separate = call->in[ASCENDER_HEADING].ndim >= 0;
+    *s = (asc_ascender_call){.call = call, .a = a, .dtype = call->in[ASCENDER_Q].dtype, .J = asc_ascender_sizes(call)};
+    asc_allowed_inputs(&s->J, &call->in[ASCENDER_LENGTHS], &call->in[ASCENDER_MASK]);
     s->rows = s->J;
     if (a->o.all_statistics) {
         s->rows = (asc_allowed){.B = s->J.B, .H = s->J.H, .N = s->J.N, .M = s->J.M};
     }
-    s->bias = (asc_position_bias){.alibi = a->o.alibi};
-    if (rel->ndim == 2) {
-        s->bias.R = rel->shape[1] / 2;
-        s->bias.table = rel->data;
-    }
-    s->rule = asc_neighbor_rule_of(&a->o, &call->in[FLOCK_NEIGHBORS], &call->in[FLOCK_K_OF], s->J.M);
+    s->bias = asc_position_bias_of(call, ASCENDER_REL_BIAS, a->o.alibi);
+    s->rule = asc_neighbor_rule_of(&a->o, &call->in[ASCENDER_NEIGHBORS], &call->in[ASCENDER_K_OF], s->J.M);
     s->base_scores = asc_neighbors_scored(&s->rule) && s->rule.kind == ASC_NEIGHBORS_BASE;
-    s->d = call->in[FLOCK_Q].shape[2] / s->J.H;
-    s->d_heading = call->in[separate ? FLOCK_HEADING : FLOCK_K].shape[2] / s->J.H;
-    s->dz = call->in[FLOCK_Z].shape[2] / s->J.H;
-    s->da = call->in[FLOCK_H].shape[2] / s->J.H;
-    s->ld = (s->J.M + 15) / 16 * 16 + 32;
+    s->d = call->in[ASCENDER_Q].shape[2] / s->J.H;
+    s->d_heading = call->in[separate ? ASCENDER_HEADING : ASCENDER_K].shape[2] / s->J.H;
+    s->dz = call->in[ASCENDER_Z].shape[2] / s->J.H;
+    s->da = call->in[ASCENDER_H].shape[2] / s->J.H;
+    s->ld = asc_head_ld(s->J.M);
     s->scale = 1 / sqrt((double)s->d);
 }
 
 /* Lays out [B, H, n] for each of the call's arrays of keys; returns the size of all. */
-static size_t lay_out_keys(asc_flock *s, char *base)
+static size_t lay_out_keys(asc_ascender_call *s, char *base)
 {
     bool copies = asc_panel_copies_pay(&s->rows, asc_panel_chunks(&s->rows));
-    bool values = copies && s->panels == FLOCK_PANELS_BACKWARD;
-    int64_t d_value = s->call->in[FLOCK_V].shape[2] / s->J.H;
+    bool values = copies && s->panels == PANELS_BACKWARD;
+    int64_t d_value = s->call->in[ASCENDER_V].shape[2] / s->J.H;
     const struct {
         void **array;
         int64_t n;
@@ -146,22 +139,132 @@ static size_t lay_out_keys(asc_flock *s, char *base)
         {&s->headings_t, s->d_heading * copies * s->ld}, {&s->values_t, d_value * values * s->ld},
         {&s->all_u, s->a->losses * s->J.N * s->d_heading},
     };
-    size_t at = 0;
+    asc_space space = {base, 0};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         size_t bytes = (size_t)(s->J.B * s->J.H * all[i].n) * asc_dtype_size(s->dtype);
-        void *here = carve(base, &at, bytes);
+        void *here = asc_carve(&space, bytes);
         *all[i].array = bytes > 0 ? here : NULL;
     }
-    return at;
+    return space.used;
 }
 
-/* Sets up what both passes need. */
-static asc_status begin(asc_call *call, int panels, asc_flock *s)
+/* ---- what is computed of each key once, before the panels, and the way back ---- */
+
+/* Keys first … first + n - 1 of a head: a piece. */
+typedef struct keys {
+    asc_panel p; /* b and h alone */
+    int64_t first, n;
+} keys;
+
+static keys keys_of(const asc_ascender_call *s, int64_t piece)
+{
+    int64_t pieces = (s->J.M + ASC_HEAD_PIECE - 1) / ASC_HEAD_PIECE, head = piece / pieces;
+    keys k = {.p = {.b = head / s->J.H, .h = head % s->J.H}, .first = piece % pieces * ASC_HEAD_PIECE};
+    k.n = asc_least(ASC_HEAD_PIECE, s->J.M - k.first);
+    return k;
+}
+
+static int64_t pieces_of(const asc_ascender_call *s)
+{
+    return s->J.B * s->J.H * ((s->J.M + ASC_HEAD_PIECE - 1) / ASC_HEAD_PIECE);
+}
+
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static float *key_f32(asc_matrix m, int64_t j)
+{
+    return (float *)m.data + j * m.ld;
+}
+
+/* A piece's rows into columns of [width, ld], which may not be wanted. */
+static void turn_f32(const asc_ascender_call *s, const keys *k, asc_matrix rows, void *columns)
+{
+    if (columns) {
+        asc_matrix to = asc_ascender_keys(s, &k->p, columns, rows.width, s->ld);
+        asc_kernels_f32()->transpose((float *)to.data + k->first, s->ld, key_f32(rows, k->first), rows.ld, k->n,
+                                     rows.width);
+    }
+}
+
+static void prepare_keys_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_ascender_call *s = arg;
+    const asc_call *call = s->call;
+    keys k = keys_of(s, piece);
+    bool separate = call->in[ASCENDER_HEADING].ndim >= 0;
+    asc_matrix heading = asc_ascender_matrix(s, &k.p, &call->in[separate ? ASCENDER_HEADING : ASCENDER_K]);
+    asc_matrix h = asc_ascender_matrix(s, &k.p, &call->in[ASCENDER_H]);
+    asc_matrix z = asc_ascender_matrix(s, &k.p, &call->in[ASCENDER_Z]);
+    asc_matrix headings = asc_ascender_keys(s, &k.p, s->headings, s->J.M, s->d_heading);
+    asc_matrix features = asc_ascender_keys(s, &k.p, s->features, s->J.M, s->da);
+    asc_matrix places = asc_ascender_keys(s, &k.p, s->places, s->J.M, s->dz);
+    for (int64_t j = k.first; j < k.first + k.n; j++) {
+        asc_unit_f32(key_f32(headings, j), key_f32(heading, j), s->d_heading);
+        asc_unit_f32(key_f32(features, j), key_f32(h, j), s->da);
+        float *place = key_f32(places, j);
+        memcpy(place, key_f32(z, j), (size_t)s->dz * sizeof *place);
+        asc_kernels_f32()->axpy(place, -1, key_f32(z, 0), s->dz);
+    }
+    turn_f32(s, &k, features, s->features_t);
+    turn_f32(s, &k, places, s->places_t);
+    turn_f32(s, &k, headings, s->headings_t);
+    turn_f32(s, &k, asc_ascender_matrix(s, &k.p, &call->in[ASCENDER_K]), s->keys_t);
+    turn_f32(s, &k, asc_ascender_matrix(s, &k.p, &call->in[ASCENDER_V]), s->values_t);
+}
+
+static void finish_units_f32(const asc_ascender_call *s, const keys *k, int input, void *units, void *grads,
+                             bool fresh)
+{
+    const asc_call *call = s->call;
+    if (!call->grad_in[input].data) {
+        return;
+    }
+    asc_matrix x = asc_ascender_matrix(s, &k->p, &call->in[input]);
+    asc_matrix dx = asc_ascender_matrix(s, &k->p, &call->grad_in[input]);
+    asc_matrix unit = asc_ascender_keys(s, &k->p, units, s->J.M, x.width);
+    asc_matrix grad = asc_ascender_keys(s, &k->p, grads, s->J.M, x.width);
+    for (int64_t j = k->first; j < k->first + k->n; j++) {
+        asc_unit_grad_f32(key_f32(dx, j), key_f32(unit, j), key_f32(grad, j),
+                          asc_unit_inverse_f32(key_f32(x, j), x.width), x.width, fresh);
+    }
+}
+
+static void finish_keys_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_ascender_call *s = arg;
+    const asc_call *call = s->call;
+    keys k = keys_of(s, piece);
+    bool separate = call->in[ASCENDER_HEADING].ndim >= 0; /* else the keys' gradient has its first part already */
+    finish_units_f32(s, &k, separate ? ASCENDER_HEADING : ASCENDER_K, s->headings, s->dheadings.target,
+                     separate && call->fresh[ASCENDER_HEADING]);
+    finish_units_f32(s, &k, ASCENDER_H, s->features, s->dfeatures.target, call->fresh[ASCENDER_H]);
+    if (call->grad_in[ASCENDER_Z].data) {
+        asc_matrix dz = asc_ascender_matrix(s, &k.p, &call->grad_in[ASCENDER_Z]);
+        asc_matrix turned = asc_ascender_keys(s, &k.p, s->dplaces_t.target, s->dz, s->ld);
+        for (int64_t j = k.first; j < k.first + k.n; j++) {
+            for (int64_t m = 0; m < s->dz; m++) {
+                key_f32(dz, j)[m] += ((const float *)turned.data)[m * s->ld + j];
+            }
+        }
+    }
+}
+
+/* ---- end of float ---- */
+#include "ops/ascender/call.f64.h"
+
+void asc_ascender_finish(asc_ascender_call *s)
+{
+    asc_parallel(s->call->ctx, pieces_of(s), BY_DTYPE(s->dtype, finish_keys), s);
+}
+
+asc_status asc_ascender_call_begin(asc_call *call, int panels, asc_ascender_call *s)
 {
     describe(call, s);
     s->widest = asc_panel_widest(&s->rows);
     s->panels = panels;
-    asc_flock_space w;
+    asc_ascender_space w;
     s->space_size = lay_out(s, NULL, &w);
     s->space = asc_call_scratch(call, (size_t)asc_threads(call->ctx) * s->space_size);
     char *keys = asc_call_scratch(call, lay_out_keys(s, NULL));
@@ -169,143 +272,6 @@ static asc_status begin(asc_call *call, int panels, asc_flock *s)
         return ASC_ERR_MEMORY;
     }
     lay_out_keys(s, keys);
-    asc_flock_prepare(s);
-    return ASC_OK;
-}
-
-/* ---- forward ---- */
-
-static void put(const asc_array *a, int64_t i, double value)
-{
-    if (a->dtype == ASC_F32) {
-        ((float *)a->data)[i] = (float)value;
-    } else {
-        ((double *)a->data)[i] = value;
-    }
-}
-
-/* The three losses: means over batch, heads and rows. */
-static void put_losses(asc_flock *s)
-{
-    double sum[3] = {0}, rows = (double)(s->J.B * s->J.H * s->J.N);
-    for (int64_t i = 0; s->a->losses && i < asc_panels(&s->rows); i++) {
-        sum[0] += s->partial[2 * i];
-        sum[1] += s->partial[2 * i + 1];
-    }
-    if (s->a->losses) {
-        sum[2] = asc_flock_align_loss(s);
-    }
-    for (int i = 0; i < 3; i++) {
-        put(&s->call->out[FLOCK_LOSS_COH + i], 0, rows > 0 ? sum[i] / rows : 0);
-    }
-}
-
-asc_status asc_flock_forward(asc_call *call)
-{
-    asc_flock s;
-    asc_status status = begin(call, FLOCK_PANELS_FORWARD, &s);
-    if (status) {
-        return status;
-    }
-    int64_t panels = asc_panels(&s.rows), heads = s.J.B * s.J.H;
-    s.partial = asc_call_scratch(call, (size_t)(2 * panels + heads) * sizeof *s.partial);
-    if (!s.partial) {
-        return ASC_ERR_MEMORY;
-    }
-    asc_parallel(call->ctx, panels, asc_flock_forward_panel, &s);
-    put_losses(&s);
-    return ASC_OK;
-}
-
-/* ---- backward ---- */
-
-/* `count` elements that are 0; NULL: no memory. */
-static void *zeros(asc_call *call, int64_t count, asc_dtype dtype)
-{
-    size_t bytes = (size_t)count * asc_dtype_size(dtype);
-    void *memory = asc_call_scratch(call, bytes);
-    return memory ? memset(memory, 0, bytes) : NULL;
-}
-
-/* Sums for what was prepared of the keys: one block of memory, as a call has few. */
-static asc_status begin_key_sums(asc_flock *s)
-{
-    int64_t heads = s->J.B * s->J.H, M = s->J.M;
-    int64_t headings = heads * M * s->d_heading, features = heads * M * s->da, places = heads * s->dz * s->ld;
-    size_t element = asc_dtype_size(s->dtype);
-    char *base = asc_call_scratch(s->call, (size_t)(headings + features + places) * element);
-    if (!base) {
-        return ASC_ERR_MEMORY;
-    }
-    char *second = base + (size_t)headings * element, *third = second + (size_t)features * element;
-    asc_status status = asc_panel_sums_of(s->call, &s->rows, s->dtype, base, M, s->d_heading, &s->dheadings);
-    status = status ? status : asc_panel_sums_of(s->call, &s->rows, s->dtype, second, M, s->da, &s->dfeatures);
-    return status ? status : asc_panel_sums_of(s->call, &s->rows, s->dtype, third, s->dz, s->ld, &s->dplaces_t);
-}
-
-static asc_status begin_sums(asc_flock *s, int64_t pieces)
-{
-    asc_call *call = s->call;
-    bool table = call->grad_in[FLOCK_REL_BIAS].data != NULL;
-    s->partial = zeros(call, pieces * ASC_SWARM_SCALARS, ASC_F64);
-    s->table_sums = table ? zeros(call, pieces * (2 * s->bias.R + 1), s->dtype) : NULL;
-    if (!s->partial || (table && !s->table_sums) || asc_panel_sums_of_input(call, &s->rows, FLOCK_K, &s->dkeys) ||
-        asc_panel_sums_of_input(call, &s->rows, FLOCK_V, &s->dvalues) ||
-        asc_panel_sums_of_input(call, &s->rows, FLOCK_Z, &s->dz_rows)) {
-        return ASC_ERR_MEMORY;
-    }
-    return begin_key_sums(s);
-}
-
-static void end_sums(asc_flock *s)
-{
-    const asc_panel_sums *all[] = {&s->dkeys, &s->dvalues, &s->dz_rows, &s->dheadings, &s->dfeatures, &s->dplaces_t};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        asc_panel_sums_end(s->call->ctx, all[i]);
-    }
-}
-
-/* grad [H, n] (+)= the chunks' sums [pieces, step], added in the order of the pieces. */
-static void add_per_head(const asc_flock *s, int input, int64_t n, const void *sums, asc_dtype dtype, int64_t step)
-{
-    const asc_array *grad = &s->call->grad_in[input];
-    int64_t H = s->J.H, chunks = asc_panel_chunks(&s->rows), pieces = s->J.B * H * chunks;
-    for (int64_t e = 0; grad->data && e < H * n; e++) {
-        double sum = s->call->fresh[input] ? 0 : asc_flock_value(grad, e);
-        for (int64_t piece = 0; piece < pieces; piece++) {
-            if (piece / chunks % H == e / n) {
-                int64_t at = piece * step + e % n;
-                sum += dtype == ASC_F32 ? (double)((const float *)sums)[at] : ((const double *)sums)[at];
-            }
-        }
-        put(grad, e, sum);
-    }
-}
-
-asc_status asc_flock_backward(asc_call *call)
-{
-    asc_flock s;
-    if (begin(call, FLOCK_PANELS_BACKWARD, &s)) {
-        return ASC_ERR_MEMORY;
-    }
-    int64_t pieces = s.J.B * s.J.H * asc_panel_chunks(&s.rows), rows = s.J.B * s.J.H * s.J.N;
-    if (begin_sums(&s, pieces)) {
-        return ASC_ERR_MEMORY;
-    }
-    const asc_array *lost = &call->grad_out[FLOCK_LOSS_ALIGN];
-    if (s.a->losses && lost->data && rows > 0) {
-        s.all_du = asc_call_scratch(call, (size_t)(rows * s.d_heading) * asc_dtype_size(s.dtype));
-        if (!s.all_du) {
-            return ASC_ERR_MEMORY;
-        }
-        asc_flock_align_loss_grad(&s, asc_flock_value(lost, 0) / (double)rows);
-    }
-    asc_parallel(call->ctx, pieces, asc_flock_backward_chunk, &s);
-    end_sums(&s);
-    asc_flock_finish(&s);
-    for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
-        add_per_head(&s, FLOCK_SCALAR + i, 1, s.partial + i, ASC_F64, ASC_SWARM_SCALARS);
-    }
-    add_per_head(&s, FLOCK_REL_BIAS, 2 * s.bias.R + 1, s.table_sums, s.dtype, 2 * s.bias.R + 1);
+    asc_parallel(call->ctx, pieces_of(s), BY_DTYPE(s->dtype, prepare_keys), s);
     return ASC_OK;
 }

@@ -1,57 +1,27 @@
-/* ops/ascender/forward.c: a panel of the ASCender op forward, and the scores that the backward pass computes again. */
+/* ops/ascender/forward.c: the op ascender forward, panel by panel, and the auxiliary losses:
+ *
+ *   products S^base, a, d²;  per row the neighbours N(i), u_i, φ, w^coh, ρ_i, W_i;  c;  products k̃·u and ‖z - c‖²;
+ *   per row μ and σ of the three raw scores, S, A;  y = A V
+ *
+ *   L_coh, L_sep  sums of A_ij ‖z_j - c_i‖² and A_ij φ_ij
+ *   L_align       a row's share is 1 - u_i·ū_i, ū_i = Σ_{l∈N(i)} u_l/|N(i)|, and 0 without neighbours;
+ *                 du_i = -ū_i - Σ_{l: i∈N(l)} u_l/|N(l)|; it needs the headings of all rows, so it comes last
+ *
+ * each a mean over batch, heads and rows. */
 #include "ops/ascender/ascender.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* What the panels of a worker hold, one after the other. */
-enum { SCORES, AFFINITY, SQUARES, DIRECTIONS, DISTANCES };
+/* All heads: the loss, or its gradient times scale, into all_du. */
+typedef struct align_job {
+    asc_ascender_call *s;
+    double *loss;  /* [B, H], or NULL */
+    double scale;
+} align_job;
 
 /* ---- float, and f64.awk makes the same for double ---- */
-
-/* ---- the products before the choice of neighbours ---- */
-
-/* P = scale A B, one fixed order of summation for every element; B transposed, [k, ld]. */
-static void dots_f32(const asc_flock *s, const asc_panel *p, double scale, asc_matrix A, const void *B, void *P)
-{
-    asc_matrix columns = asc_flock_keys(s, p, (void *)B, A.width, s->ld);
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
-    for (int i = 0; i < parts; i++) {
-        asc_kernels_f32()->pair_dots((float *)P + part[i].column, p->columns, (float)scale,
-                                     (const float *)A.data + p->first * A.ld, A.ld,
-                                     (const float *)columns.data + part[i].key, s->ld, p->rows, part[i].n, A.width);
-    }
-}
-
-/* Squared distances of the keys from points A, [rows, dz]. */
-static void distances_f32(const asc_flock *s, const asc_panel *p, const void *A, int64_t ld, void *P)
-{
-    asc_matrix columns = asc_flock_keys(s, p, s->places_t, s->dz, s->ld);
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
-    for (int i = 0; i < parts; i++) {
-        asc_kernels_f32()->pair_distances((float *)P + part[i].column, p->columns, A, ld,
-                                          (const float *)columns.data + part[i].key, s->ld, p->rows, part[i].n, s->dz);
-    }
-}
-
-static void measure_f32(const asc_flock *s, const asc_panel *p, const asc_flock_space *w)
-{
-    const asc_call *call = s->call;
-    asc_matrix q = asc_flock_input(s, p, &call->in[FLOCK_Q]);
-    asc_matrix features = asc_flock_own_rows(s, asc_flock_keys(s, p, s->features, s->J.M, s->da));
-    asc_matrix places = asc_flock_own_rows(s, asc_flock_keys(s, p, s->places, s->J.M, s->dz));
-    if (s->base_scores) {
-        dots_f32(s, p, s->scale, q, s->keys_t, w->panel[SCORES]);
-    } else {
-        asc_matrix k = asc_flock_turned(s, p, s->keys_t, asc_flock_input(s, p, &call->in[FLOCK_K]));
-        asc_panel_scores(p, s->scale, q, k, w->panel[SCORES]);
-    }
-    dots_f32(s, p, 1, features, s->features_t, w->panel[AFFINITY]);
-    distances_f32(s, p, (const float *)places.data + p->first * places.ld, places.ld, w->panel[SQUARES]);
-}
 
 /* ---- neighbours, density, centroids ---- */
 
@@ -61,8 +31,8 @@ static float *row_of_f32(const asc_panel *p, void *panel, int64_t r)
 }
 
 /* Base scores are chosen by before position biases are added, which concern whole panels: from a copy. */
-static void choose_f32(const asc_flock *s, const asc_panel *p, const asc_panel_row *row, int64_t r,
-                       const float *affinity, const asc_flock_space *w)
+static void choose_f32(const asc_ascender_call *s, const asc_panel *p, const asc_panel_row *row, int64_t r,
+                       const float *affinity, const asc_ascender_space *w)
 {
     const float *scores = affinity + row->start;
     if (!asc_neighbors_scored(&s->rule)) {
@@ -73,19 +43,19 @@ static void choose_f32(const asc_flock *s, const asc_panel *p, const asc_panel_r
         asc_panel_compact(row, ASC_F32, w->row[0]);
         scores = (const float *)w->row[0] + row->start;
     }
-    asc_neighbors_choose(&s->rule, p, row, ASC_F32, scores, w->best, asc_flock_chosen_row(s, p, r));
+    asc_neighbors_choose(&s->rule, p, row, ASC_F32, scores, w->best, asc_ascender_chosen_row(s, p, r));
 }
 
 /* N(i), u; φ in place of a, w^coh in place of d²; ρ and W. */
-static void gather_row_f32(const asc_flock *s, const asc_panel *p, const asc_flock_head *head, int64_t r,
-                           const asc_flock_space *w)
+static void gather_row_f32(const asc_ascender_call *s, const asc_panel *p, const asc_ascender_head *head, int64_t r,
+                           const asc_ascender_space *w)
 {
     float *a = row_of_f32(p, w->panel[AFFINITY], r), *d2 = row_of_f32(p, w->panel[SQUARES], r), *sep = w->row[0];
     asc_panel_row row = asc_panel_row_of(&s->rows, p, r, w->columns);
     asc_panel_compact(&row, ASC_F32, a);
     asc_panel_compact(&row, ASC_F32, d2);
     choose_f32(s, p, &row, r, a, w);
-    asc_flock_heading(s, p, &row, r, w);
+    asc_ascender_heading(s, p, &row, r, w);
 
     float *phi = a + row.start, *coh = d2 + row.start;
     asc_kernels_f32()->pair_weights(sep, coh, phi, coh, phi, row.n,
@@ -97,33 +67,32 @@ static void gather_row_f32(const asc_flock *s, const asc_panel *p, const asc_flo
         phi[row.self] = s->a->o.sep_self ? phi[row.self] : 0;
     }
     fact[FACT_RHO] = (double)asc_kernels_f32()->sum(sep, row.n);
-    fact[FACT_W] = (double)asc_kernels_f32()->sum(coh, row.n) + 1e-6;
+    fact[FACT_W] = (double)asc_kernels_f32()->sum(coh, row.n) + ASCENDER_EPS;
     asc_panel_spread(p, &row, ASC_F32, d2);
 }
 
 /* c_i = Σ w z/W; the places are relative to one of them, the weights' sum is W - ε. */
-static void centroids_f32(const asc_flock *s, const asc_panel *p, const asc_flock_space *w, asc_matrix c)
+static void centroids_f32(const asc_ascender_call *s, const asc_panel *p, const asc_ascender_space *w, asc_matrix c)
 {
-    asc_matrix first = asc_flock_input(s, p, &s->call->in[FLOCK_Z]);
-    asc_panel_mix(p, 1, w->panel[SQUARES], asc_flock_keys(s, p, s->places, s->J.M, s->dz), false, c);
+    asc_matrix first = asc_ascender_matrix(s, p, &s->call->in[ASCENDER_Z]);
+    asc_panel_mix(p, 1, w->panel[SQUARES], asc_ascender_keys(s, p, s->places, s->J.M, s->dz), false, c);
     for (int64_t r = 0; r < p->rows; r++) {
         float *to = (float *)c.data + (p->first + r) * c.ld;
-        asc_kernels_f32()->axpy(to, (float)-1e-6, first.data, s->dz);
+        asc_kernels_f32()->axpy(to, (float)-ASCENDER_EPS, first.data, s->dz);
         asc_kernels_f32()->scale(to, (float)(1 / w->rows[r].fact[FACT_W]), to, s->dz);
     }
 }
 
 /* ---- normalisation and attention ---- */
 
-/* Whether σ ≤ 8 eps max|x|: |x| ≤ |μ| + σ√n, and where that settles it no largest one is looked for. */
+/* |x| <= |μ| + σ√n: where that settles it no largest one is looked for. */
 static bool is_constant_f32(const float *x, int64_t n, double mean, double sigma)
 {
-    double least = 8 * (double)FLT_EPSILON;
-    return !(sigma > least * (fabs(mean) + sigma * sqrt((double)n))) &&
-           sigma <= least * (double)asc_kernels_f32()->max_abs(x, n);
+    return asc_row_is_constant(sigma, (double)FLT_EPSILON, fabs(mean) + sigma * sqrt((double)n)) &&
+           asc_row_is_constant(sigma, (double)FLT_EPSILON, asc_kernels_f32()->max_abs(x, n));
 }
 
-static void normalise_f32(const asc_flock *s, const float *x, int64_t n, double *fact, int b)
+static void normalise_f32(const asc_ascender_call *s, const float *x, int64_t n, double *fact, int b)
 {
     fact[FACT_MEAN + b] = fact[FACT_SIGMA + b] = 0;
     if (n == 0) {
@@ -136,28 +105,15 @@ static void normalise_f32(const asc_flock *s, const float *x, int64_t n, double 
     fact[FACT_SIGMA + b] = is_constant_f32(x, n, (double)mean, sigma) ? 0 : sigma;
 }
 
-/* n scaled scores become their softmax; returns the log-sum-exp. Where all are -∞, 0; the maximum does not see NaNs. */
-static double softmax_f32(float *x, int64_t n)
-{
-    float max = asc_kernels_f32()->max(x, n);
-    if (max == -(float)INFINITY && !isnan(asc_kernels_f32()->sum(x, n))) {
-        memset(x, 0, (size_t)n * sizeof *x);
-        return 0;
-    }
-    float sum = asc_kernels_f32()->exp_shift(x, x, max, n);
-    asc_kernels_f32()->scale(x, 1 / sum, x, n);
-    return (double)max + log((double)sum);
-}
-
 /* S and A of a row, and what it loses. */
-static void attend_row_f32(const asc_flock *s, const asc_panel *p, const asc_flock_head *head, int64_t r,
-                           const asc_flock_space *w, double loss[2])
+static void attend_row_f32(const asc_ascender_call *s, const asc_panel *p, const asc_ascender_head *head, int64_t r,
+                           const asc_ascender_space *w, double loss[2])
 {
     asc_panel_row row = asc_panel_row_of(&s->rows, p, r, w->columns);
-    float *at[FLOCK_PANELS_FORWARD];
-    for (int i = 0; i < FLOCK_PANELS_FORWARD; i++) {
+    float *at[PANELS_FORWARD];
+    for (int i = 0; i < PANELS_FORWARD; i++) {
         at[i] = row_of_f32(p, w->panel[i], r);
-        if (i != AFFINITY) { /* φ is together since the first pass over the row */
+        if (i != AFFINITY) { /* φ is together since the row was gathered */
             asc_panel_compact(&row, ASC_F32, at[i]);
         }
         at[i] += row.start;
@@ -167,7 +123,7 @@ static void attend_row_f32(const asc_flock *s, const asc_panel *p, const asc_flo
     normalise_f32(s, at[DIRECTIONS], row.n, fact, ALIGN);
     normalise_f32(s, at[AFFINITY], row.n, fact, SEP);
     normalise_f32(s, at[DISTANCES], row.n, fact, COH);
-    asc_flock_gates gates = asc_flock_gates_of(s->a, head, &w->rows[r]);
+    asc_ascender_gates gates = asc_ascender_gates_of(s->a, head, &w->rows[r]);
     asc_centred bias[BIASES];
     for (int b = 0; b < BIASES; b++) {
         bias[b] = (asc_centred){head->s[ASC_OMEGA_ALIGN + b] * gates.coef[b], fact[FACT_MEAN + b]};
@@ -177,57 +133,150 @@ static void attend_row_f32(const asc_flock *s, const asc_panel *p, const asc_flo
     if (s->a->o.all_statistics) {
         asc_panel_fill_outside(&s->J, p, r, ASC_F32, at[SCORES], -INFINITY);
     }
-    fact[FACT_LSE] = softmax_f32(at[SCORES], row.n);
+    asc_log_sum_exp lse = asc_panel_softmax_f32(at[SCORES], row.n);
+    fact[FACT_LSE] = lse.max + lse.log_sum;
     if (s->a->losses) {
         loss[0] += (double)asc_kernels_f32()->dot(at[SCORES], at[DISTANCES], row.n);
         loss[1] += (double)asc_kernels_f32()->dot(at[SCORES], at[AFFINITY], row.n);
     }
     asc_panel_spread(p, &row, ASC_F32, at[SCORES] - row.start);
-    memcpy(asc_flock_fact_row(s, p, r), fact, FACTS * sizeof(double));
+    memcpy(asc_ascender_fact_row(s, p, r), fact, FACTS * sizeof(double));
 }
 
-static void forward_panel_f32(const asc_flock *s, int64_t piece, int worker)
+static void forward_panel_f32(void *arg, int64_t piece, int worker)
 {
+    const asc_ascender_call *s = arg;
     asc_panel p = asc_panel_at(&s->rows, piece);
-    asc_flock_space w = asc_flock_space_of(s, worker);
-    asc_flock_head head = asc_flock_head_of(s->call, p.h);
-    asc_matrix c = asc_flock_centroids(s, &p);
-    asc_flock_measure(s, &p, &w);
+    asc_ascender_space w = asc_ascender_space_of(s, worker);
+    asc_ascender_head head = asc_ascender_head_of(s->call, p.h);
+    asc_matrix c = asc_ascender_centroids(s, &p);
+    asc_ascender_measure(s, &p, &w);
     for (int64_t r = 0; r < p.rows; r++) {
         gather_row_f32(s, &p, &head, r, &w);
     }
     centroids_f32(s, &p, &w, c);
     asc_panel_add_bias(&s->rows, &p, &s->bias, ASC_F32, w.panel[SCORES]);
-    asc_flock_directions(s, &p, &w, w.panel[DIRECTIONS]);
-    asc_flock_distances(s, &p, (const float *)c.data + p.first * c.ld, w.panel[DISTANCES]);
+    asc_ascender_directions(s, &p, &w, w.panel[DIRECTIONS]);
+    asc_ascender_distances(s, &p, (const float *)c.data + p.first * c.ld, w.panel[DISTANCES]);
     double *loss = s->partial + 2 * piece;
     loss[0] = loss[1] = 0;
     for (int64_t r = 0; r < p.rows; r++) {
         attend_row_f32(s, &p, &head, r, &w, loss);
     }
-    asc_panel_mix(&p, 1, w.panel[SCORES], asc_flock_input(s, &p, &s->call->in[FLOCK_V]), false,
-                  asc_flock_input(s, &p, &s->call->out[FLOCK_Y]));
+    asc_panel_mix(&p, 1, w.panel[SCORES], asc_ascender_matrix(s, &p, &s->call->in[ASCENDER_V]), false,
+                  asc_ascender_matrix(s, &p, &s->call->out[ASCENDER_Y]));
     if (s->all_u) {
         float *all = (float *)s->all_u + ((p.b * s->J.H + p.h) * s->J.N + p.first) * s->d_heading;
         memcpy(all, w.u, (size_t)(p.rows * s->d_heading) * sizeof *all);
     }
 }
 
+/* All u of a panel, into all_u. */
+static void head_panel_f32(void *arg, int64_t piece, int worker)
+{
+    const asc_ascender_call *s = arg;
+    asc_panel p = asc_panel_at(&s->rows, piece);
+    asc_ascender_space w = asc_ascender_space_of(s, worker);
+    w.u = (float *)s->all_u + ((p.b * s->J.H + p.h) * s->J.N + p.first) * s->d_heading;
+    for (int64_t r = 0; r < p.rows; r++) {
+        asc_panel_row row = asc_panel_row_of(&s->rows, &p, r, w.columns);
+        asc_ascender_heading(s, &p, &row, r, &w);
+    }
+}
+
+/* One row's share of the loss, and of its gradient. u, du: [N, d] of the head. */
+static double align_row_f32(const asc_ascender_call *s, const int64_t *list, int64_t n, int64_t i, double scale,
+                            const float *u, float *du, float *mean)
+{
+    int64_t d = s->d_heading;
+    float share = n > 0 ? (float)(1 / (double)n) : 0;
+    asc_kernels_f32()->sum_listed(mean, u, d, list, n, d);
+    asc_kernels_f32()->scale(mean, share, mean, d);
+    if (du) {
+        asc_kernels_f32()->axpy(du + i * d, (float)-scale, mean, d);
+        for (int64_t e = 0; e < n; e++) {
+            asc_kernels_f32()->axpy(du + list[e] * d, (float)-scale * share, u + i * d, d);
+        }
+    }
+    return n > 0 ? 1 - (double)asc_kernels_f32()->dot(u + i * d, mean, d) : 0;
+}
+
+static void align_head_f32(void *arg, int64_t head, int worker)
+{
+    const align_job *job = arg;
+    const asc_ascender_call *s = job->s;
+    asc_ascender_space w = asc_ascender_space_of(s, worker);
+    int64_t panels = asc_head_panels(&s->rows), size = s->J.N * s->d_heading;
+    const float *u = (const float *)s->all_u + head * size;
+    float *du = job->loss ? NULL : (float *)s->all_du + head * size;
+    if (du) {
+        memset(du, 0, (size_t)size * sizeof *du);
+    }
+    double sum = 0;
+    for (int64_t i = 0; i < panels; i++) {
+        asc_panel p = asc_panel_at(&s->rows, head * panels + i);
+        for (int64_t r = 0; r < p.rows; r++) {
+            asc_panel_row row = asc_panel_row_of(&s->rows, &p, r, w.columns);
+            int64_t n = asc_neighbors_list(&s->rule, &p, &row, r, asc_ascender_chosen_row(s, &p, r), w.list);
+            sum += align_row_f32(s, w.list, n, p.first + r, job->scale, u, du, w.sum);
+        }
+    }
+    if (job->loss) {
+        job->loss[head] = sum;
+    }
+}
+
 /* ---- end of float ---- */
 #include "ops/ascender/forward.f64.h"
 
-void asc_flock_measure(const asc_flock *s, const asc_panel *p, const asc_flock_space *w)
+static double align_loss(asc_ascender_call *s)
 {
-    BY_DTYPE(s->dtype, measure)(s, p, w);
+    int64_t heads = s->J.B * s->J.H;
+    align_job job = {.s = s, .loss = s->partial};
+    asc_parallel(s->call->ctx, heads, BY_DTYPE(s->dtype, align_head), &job);
+    double sum = 0;
+    for (int64_t head = 0; head < heads; head++) {
+        sum += s->partial[head];
+    }
+    return sum;
 }
 
-void asc_flock_distances(const asc_flock *s, const asc_panel *p, const void *c, void *P)
+void asc_ascender_align_loss_grad(asc_ascender_call *s, double scale)
 {
-    BY_DTYPE(s->dtype, distances)(s, p, c, s->dz, P);
+    align_job job = {.s = s, .scale = scale};
+    asc_piece_fn *headings = BY_DTYPE(s->dtype, head_panel);
+    asc_parallel(s->call->ctx, asc_panels(&s->rows), headings, s);
+    asc_parallel(s->call->ctx, s->J.B * s->J.H, BY_DTYPE(s->dtype, align_head), &job);
 }
 
-void asc_flock_forward_panel(void *flock, int64_t piece, int worker)
+/* The three losses: means over batch, heads and rows. */
+static void put_losses(asc_ascender_call *s)
 {
-    const asc_flock *s = flock;
-    BY_DTYPE(s->dtype, forward_panel)(s, piece, worker);
+    double sum[3] = {0}, rows = (double)(s->J.B * s->J.H * s->J.N);
+    for (int64_t i = 0; s->a->losses && i < asc_panels(&s->rows); i++) {
+        sum[0] += s->partial[2 * i];
+        sum[1] += s->partial[2 * i + 1];
+    }
+    if (s->a->losses) {
+        sum[2] = align_loss(s);
+    }
+    for (int i = 0; i < 3; i++) {
+        asc_scalar_put(&s->call->out[ASCENDER_LOSS_COH + i], 0, rows > 0 ? sum[i] / rows : 0);
+    }
+}
+
+asc_status asc_ascender_forward(asc_call *call)
+{
+    asc_ascender_call s;
+    if (asc_ascender_call_begin(call, PANELS_FORWARD, &s)) {
+        return ASC_ERR_MEMORY;
+    }
+    int64_t panels = asc_panels(&s.rows), heads = s.J.B * s.J.H;
+    s.partial = asc_call_scratch(call, (size_t)(2 * panels + heads) * sizeof *s.partial);
+    if (!s.partial) {
+        return ASC_ERR_MEMORY;
+    }
+    asc_parallel(call->ctx, panels, BY_DTYPE(s.dtype, forward_panel), &s);
+    put_losses(&s);
+    return ASC_OK;
 }

@@ -1,8 +1,7 @@
 /* ops/attention/alibi.c: attention with linear biases: y_hij = -m_h |p_i - j|, m_h = 2^(-8(h+1)/H), query i standing at
  * position p_i = i + M - N. Press, Smith and Lewis, arXiv 2108.12409. A constant: no gradient flows anywhere. */
-#include "ops/shared/op.h"
+#include "ops/attention/panel.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* ---- float, and f64.awk makes the same for double ---- */
@@ -11,7 +10,7 @@ static void fill_f32(void *y, int64_t heads, int64_t N, int64_t M)
 {
     float *to = y;
     for (int64_t h = 0; h < heads; h++) {
-        double slope = exp2(-8 * (double)(h + 1) / (double)heads);
+        double slope = asc_alibi_slope(h, heads);
         for (int64_t i = 0; i < N; i++) {
             for (int64_t j = 0; j < M; j++) {
                 *to++ = (float)(-slope * (double)llabs((long long)(i + M - N - j)));

@@ -8,9 +8,9 @@
  * causal or full, cut by a window with global tokens, by the sequences' lengths and by a mask; a row with nothing
  * allowed gives 0.
  *
- * Work goes by panels (ops/attention/panel.h): scores, softmax and product while the panel is in cache. The backward
- * pass computes each panel again from the row's log-sum-exp, the only thing that is kept. What a chunk of panels reads
- * many times, k and v, it copies first. */
+ * Work goes by panels (ops/attention/panel.h): scores, softmax and product while a panel is in cache. The backward pass
+ * computes each panel again from the row's log-sum-exp, the only thing that is kept. What a chunk of panels reads many
+ * times, k and v, it copies first. */
 #include "ops/attention/panel.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ typedef struct job {
     bool copies_keys;
     int32_t *list;              /* [workers][widest], with a mask */
     asc_panel_sums dk, dv;      /* backward */
-    void *table_sums;           /* [B, H, C][2R + 1], or NULL */
+    asc_table_sums table;
 } job;
 
 /* Every C-th panel of a head, as a worker goes through them. */
@@ -61,11 +61,6 @@ static asc_allowed allowed_of(const asc_call *call)
                      .window = o->window, .globals = o->globals};
     asc_allowed_inputs(&J, &call->in[LENGTHS], &call->in[MASK]);
     return J;
-}
-
-static int64_t table_size(const job *j)
-{
-    return 2 * j->bias.R + 1;
 }
 
 static chunk chunk_of(const job *j, int64_t piece, int worker)
@@ -103,10 +98,8 @@ static asc_matrix keys_of(const chunk *c, int input)
 static asc_matrix turned(const chunk *c, asc_matrix keys, int which)
 {
     int64_t M = c->j->J.M;
-    if (!c->j->copies_keys) {
-        return keys;
-    }
-    return asc_panel_turn(keys, M, copy_at(c, KEYS_COPY + M + which * asc_panel_turned_ld(M)));
+    return c->j->copies_keys ? asc_panel_turn(keys, M, copy_at(c, KEYS_COPY + M + which * asc_panel_turned_ld(M)))
+                             : keys;
 }
 
 /* ---- float, and f64.awk makes the same for double ---- */
@@ -119,21 +112,7 @@ static void scores_f32(const job *j, const asc_panel *p, asc_matrix q, asc_matri
     asc_panel_add_bias(&j->J, p, &j->bias, ASC_F32, S);
 }
 
-/* n scores become their softmax, or, with *lse already known, the same by way of it. */
-static void softmax_entries_f32(float *x, int64_t n, float *lse, bool known)
-{
-    if (n == 0) {
-        *lse = 0;
-    } else if (known) {
-        asc_kernels_f32()->exp_shift(x, x, *lse, n);
-    } else {
-        float max = asc_kernels_f32()->max(x, n), sum = asc_kernels_f32()->exp_shift(x, x, max, n);
-        asc_kernels_f32()->scale(x, 1 / sum, x, n);
-        *lse = max + (float)log((double)sum);
-    }
-}
-
-/* A from S, 0 outside of the allowed set. */
+/* A from S, 0 outside of the allowed set; `known`: by way of the rows' log-sum-exp, which are there already. */
 static void attend_f32(const job *j, const asc_panel *p, int32_t *list, float *S, bool known)
 {
     float *lse = (float *)j->call->saved[SAVED_LSE].data + (p->b * j->J.H + p->h) * j->J.N + p->first;
@@ -141,7 +120,12 @@ static void attend_f32(const job *j, const asc_panel *p, int32_t *list, float *S
         float *x = S + r * p->columns;
         asc_panel_row row = asc_panel_row_of(&j->J, p, r, list);
         asc_panel_compact(&row, ASC_F32, x);
-        softmax_entries_f32(x + row.start, row.n, lse + r, known);
+        if (known) {
+            asc_kernels_f32()->exp_shift(x + row.start, x + row.start, lse[r], row.n);
+        } else {
+            asc_log_sum_exp s = asc_panel_softmax_f32(x + row.start, row.n);
+            lse[r] = (float)s.max + (float)s.log_sum;
+        }
         asc_panel_spread(p, &row, ASC_F32, x);
     }
 }
@@ -166,8 +150,7 @@ static void forward_chunk_f32(void *arg, int64_t piece, int worker)
     }
 }
 
-static void backward_panel_f32(const chunk *c, const asc_panel *p, const keys *w, asc_matrix dk, asc_matrix dv,
-                               float *table)
+static void backward_panel_f32(const chunk *c, const asc_panel *p, const keys *w, asc_matrix dk, asc_matrix dv)
 {
     const job *j = c->j;
     const asc_call *call = j->call;
@@ -183,9 +166,7 @@ static void backward_panel_f32(const chunk *c, const asc_panel *p, const keys *w
         float *x = dS + r * p->columns;
         asc_kernels_f32()->softmax_grad_row(x, A + r * p->columns, x, 1, p->columns, true);
     }
-    if (table) {
-        asc_panel_collect_bias(&j->J, p, j->bias.R, ASC_F32, dS, table);
-    }
+    asc_table_sums_collect(&j->table, &j->J, p, c->number, dS);
     asc_panel_mix(p, j->scale, dS, w->k, !call->fresh[Q], matrix_of(c, &call->grad_in[Q]));
     asc_panel_collect(&own, j->scale, dS, q, dk);
 }
@@ -196,26 +177,12 @@ static void backward_chunk_f32(void *arg, int64_t piece, int worker)
     chunk c = chunk_of(j, piece, worker);
     asc_matrix dk = asc_panel_sums_begin(&j->dk, c.b, c.h, c.number);
     asc_matrix dv = asc_panel_sums_begin(&j->dv, c.b, c.h, c.number);
-    float *table = j->table_sums ? (float *)j->table_sums + piece * table_size(j) : NULL;
     keys w = {.v_turned = turned(&c, keys_of(&c, V), 0)};
     w.k = keys_of(&c, K_);
     w.k_turned = turned(&c, w.k, 1);
     for (int64_t i = c.number; i < c.panels; i += c.step) {
         asc_panel p = asc_panel_at(&j->J, (c.b * j->J.H + c.h) * c.panels + i);
-        backward_panel_f32(&c, &p, &w, dk, dv, table);
-    }
-}
-
-static void add_tables_f32(const job *j)
-{
-    const asc_call *call = j->call;
-    int64_t chunks = j->chunks, size = table_size(j), heads = j->J.H;
-    float *grad = call->grad_in[REL_BIAS].data;
-    if (call->fresh[REL_BIAS]) {
-        memset(grad, 0, (size_t)(heads * size) * sizeof *grad);
-    }
-    for (int64_t piece = 0; piece < j->J.B * heads * chunks; piece++) {
-        asc_kernels_f32()->acc(grad + piece / chunks % heads * size, (const float *)j->table_sums + piece * size, size);
+        backward_panel_f32(&c, &p, &w, dk, dv);
     }
 }
 
@@ -247,14 +214,11 @@ static asc_status check_tensors(asc_call *call, int64_t H)
 static asc_status infer(asc_call *call)
 {
     const asc_attention_options *o = &((const attrs *)call->attrs)->o;
-    const asc_array *q = &call->in[Q], *rel = &call->in[REL_BIAS];
+    const asc_array *q = &call->in[Q];
     if (asc_expect_window(call, o->heads, o->window, o->globals) || asc_expect_floating(call, Q) ||
-        asc_expect_floating(call, K_) || asc_expect_floating(call, V) || check_tensors(call, o->heads)) {
+        asc_expect_floating(call, K_) || asc_expect_floating(call, V) || check_tensors(call, o->heads) ||
+        asc_expect_position_table(call, REL_BIAS, o->heads)) {
         return ASC_ERR_ARG;
-    }
-    if (rel->ndim >= 0 && (rel->dtype != q->dtype || rel->ndim != 2 || rel->shape[0] != o->heads ||
-                           rel->shape[1] % 2 == 0)) {
-        return asc_call_expect(call, REL_BIAS, "%s (%lld, 2R + 1)", asc_dtype_name(q->dtype), (long long)o->heads);
     }
     asc_allowed J = {.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = call->in[K_].shape[1]};
     if (asc_expect_allowed(call, LENGTHS, MASK, &J)) {
@@ -267,13 +231,12 @@ static asc_status infer(asc_call *call)
 /* Sets a job up; for each worker a panel and a turned copy, backward two. */
 static asc_status begin(asc_call *call, bool backward, job *j)
 {
-    const asc_array *q = &call->in[Q], *rel = &call->in[REL_BIAS];
+    const asc_array *q = &call->in[Q];
     int buffers = backward ? 2 : 1;
     *j = (job){.call = call, .J = allowed_of(call)};
     j->chunks = backward ? asc_panel_chunks(&j->J) : asc_panel_forward_chunks(&j->J);
     j->scale = 1 / sqrt((double)(q->shape[2] / j->J.H));
-    j->bias = (asc_position_bias){((const attrs *)call->attrs)->o.alibi, rel->ndim == 2 ? rel->shape[1] / 2 : 0,
-                                  rel->ndim == 2 ? rel->data : NULL};
+    j->bias = asc_position_bias_of(call, REL_BIAS, ((const attrs *)call->attrs)->o.alibi);
     j->widest = asc_panel_widest(&j->J);
     j->width = (q->shape[2] > call->in[V].shape[2] ? q : &call->in[V])->shape[2] / j->J.H;
     j->copies_keys = asc_panel_copies_pay(&j->J, j->chunks);
@@ -295,37 +258,17 @@ static asc_status forward(asc_call *call)
     return ASC_OK;
 }
 
-/* Sums of the table's gradient, one for each chunk. */
-static asc_status begin_table(job *j)
-{
-    asc_call *call = j->call;
-    if (!call->grad_in[REL_BIAS].data) {
-        return ASC_OK;
-    }
-    size_t bytes = (size_t)(j->J.B * j->J.H * j->chunks * table_size(j)) *
-                   asc_dtype_size(call->in[Q].dtype);
-    j->table_sums = asc_call_scratch(call, bytes);
-    if (!j->table_sums) {
-        return ASC_ERR_MEMORY;
-    }
-    memset(j->table_sums, 0, bytes);
-    return ASC_OK;
-}
-
 static asc_status backward(asc_call *call)
 {
     job j;
     if (begin(call, true, &j) || asc_panel_sums_of_input(call, &j.J, K_, &j.dk) ||
-        asc_panel_sums_of_input(call, &j.J, V, &j.dv) || begin_table(&j)) {
+        asc_panel_sums_of_input(call, &j.J, V, &j.dv) || asc_table_sums_begin(call, &j.J, REL_BIAS, &j.table)) {
         return ASC_ERR_MEMORY;
     }
-    asc_dtype dtype = call->in[Q].dtype;
-    asc_parallel(call->ctx, j.J.B * j.J.H * j.chunks, BY_DTYPE(dtype, backward_chunk), &j);
+    asc_parallel(call->ctx, j.J.B * j.J.H * j.chunks, BY_DTYPE(call->in[Q].dtype, backward_chunk), &j);
     asc_panel_sums_end(call->ctx, &j.dk);
     asc_panel_sums_end(call->ctx, &j.dv);
-    if (j.table_sums) {
-        BY_DTYPE(dtype, add_tables)(&j);
-    }
+    asc_table_sums_end(&j.table, &j.J);
     return ASC_OK;
 }
 

@@ -3,16 +3,11 @@
 
 #include <stdlib.h>
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 asc_neighbor_rule asc_neighbor_rule_of(const asc_ascender_options *o, const asc_array *neighbors, const asc_array *k_of,
                                        int64_t M)
 {
-    asc_neighbor_rule rule = {.kind = o->neighbors, .self = o->neighbor_self, .k = least(o->k, M),
-                              .radius = least(o->radius, M), .k_of = k_of->ndim >= 0 ? k_of->data : NULL, .M = M};
+    asc_neighbor_rule rule = {.kind = o->neighbors, .self = o->neighbor_self, .k = asc_least(o->k, M),
+                              .radius = asc_least(o->radius, M), .k_of = k_of->ndim >= 0 ? k_of->data : NULL, .M = M};
     if (neighbors->ndim >= 0) {
         const int64_t *n = neighbors->shape;
         rule.given = neighbors->data;
@@ -22,6 +17,20 @@ asc_neighbor_rule asc_neighbor_rule_of(const asc_ascender_options *o, const asc_
         rule.stride[2] = n[3];
     }
     return rule;
+}
+
+asc_tensor asc_neighbors_k_of(asc_ctx *ctx, asc_ascender_options *options)
+{
+    const int64_t *k_of = options->k_of;
+    options->k_of = NULL;
+    if (!k_of || options->heads < 1) {
+        return asc_null();
+    }
+    options->k = 0;
+    for (int64_t h = 0; h < options->heads; h++) {
+        options->k = asc_most(options->k, k_of[h]);
+    }
+    return asc_from(ctx, ASC_I64, k_of, 1, &options->heads);
 }
 
 asc_status asc_expect_neighbors(asc_call *call, int neighbors, int k_of, const asc_ascender_options *o,
@@ -56,13 +65,13 @@ int64_t asc_neighbors_most(const asc_neighbor_rule *rule)
         return rule->n_given;
     }
     bool joined = rule->kind == ASC_NEIGHBORS_WINDOW || rule->kind == ASC_NEIGHBORS_HYBRID_UNION;
-    return asc_neighbors_room(rule) + (joined ? least(2 * rule->radius + 1, rule->M) : 0);
+    return asc_neighbors_room(rule) + (joined ? asc_least(2 * rule->radius + 1, rule->M) : 0);
 }
 
 void asc_neighbors_choose(const asc_neighbor_rule *rule, const asc_panel *p, const asc_panel_row *row, asc_dtype dtype,
                           const void *scores, void *best, int64_t *chosen)
 {
-    int64_t room = asc_neighbors_room(rule), k = rule->k_of ? least(rule->k_of[p->h], room) : room;
+    int64_t room = asc_neighbors_room(rule), k = rule->k_of ? asc_least(rule->k_of[p->h], room) : room;
     int64_t skip = rule->self ? -1 : row->self;
     int64_t n = dtype == ASC_F32 ? asc_kernels_f32()->top_k(scores, row->n, skip, k, best, chosen)
                                  : asc_kernels_f64()->top_k(scores, row->n, skip, k, best, chosen);

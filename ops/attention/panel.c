@@ -1,22 +1,9 @@
-/* ops/attention/panel.c: panels of attention: their columns, position biases and sums over queries. */
+/* ops/attention/panel.c: panels of attention: the allowed sets, columns, rows and their entries. */
 #include "ops/attention/panel.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "ops/shared/broadcast.h"
-
-enum { CHUNKS = 8 }; /* pieces of work that a backward pass has at least, where the panels allow it */
-
-static inline int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* The keys that a query may look at before any mask: [0, globals) and [from, to), globals <= from. */
 typedef struct span {
@@ -25,16 +12,16 @@ typedef struct span {
 
 static span span_of(const asc_allowed *J, int64_t b, int64_t position)
 {
-    int64_t end = J->lengths ? least(J->M, most(0, J->lengths[b])) : J->M;
+    int64_t end = J->lengths ? asc_least(J->M, asc_most(0, J->lengths[b])) : J->M;
     if (J->causal) {
-        end = least(end, position + 1);
+        end = asc_least(end, position + 1);
     }
     span s = {0, 0, end};
     if (J->window > 0 && position >= J->globals) {
-        int64_t window = least(J->window, J->M); /* a wider one changes nothing, and may overflow */
-        s.from = least(most(0, position - window + 1), end);
-        s.to = least(end, position + window);
-        s.globals = least(least(J->globals, s.from), end);
+        int64_t window = asc_least(J->window, J->M); /* a wider one changes nothing, and may overflow */
+        s.from = asc_least(asc_most(0, position - window + 1), end);
+        s.to = asc_least(end, position + window);
+        s.globals = asc_least(asc_least(J->globals, s.from), end);
     }
     return s;
 }
@@ -68,70 +55,16 @@ static void scatter_f32(void *row, const int32_t *list, int64_t n, int64_t colum
     memset(x, 0, (size_t)end * sizeof *x);
 }
 
-/* Adds a table's entries to keys from … from + n - 1 of a row; `ahead`: the first key less the query's position. */
-static void add_table_f32(float *x, const float *middle, int64_t R, int64_t ahead, int64_t n)
+asc_log_sum_exp asc_panel_softmax_f32(float *x, int64_t n)
 {
-    int64_t before = least(n, most(0, -R - ahead)), within = least(n, most(before, R + 1 - ahead));
-    for (int64_t c = 0; c < before; c++) {
-        x[c] += middle[-R];
+    float max = n > 0 ? asc_kernels_f32()->max(x, n) : -(float)INFINITY;
+    if (max == -(float)INFINITY && !isnan(asc_kernels_f32()->sum(x, n))) { /* the maximum does not see NaNs */
+        memset(x, 0, (size_t)n * sizeof *x);
+        return (asc_log_sum_exp){0, 0};
     }
-    asc_kernels_f32()->acc(x + before, middle + ahead + before, within - before);
-    for (int64_t c = within; c < n; c++) {
-        x[c] += middle[R];
-    }
-}
-
-static void add_bias_f32(const asc_allowed *J, const asc_panel *p, const asc_position_bias *bias, void *P)
-{
-    float slope = (float)exp2(-8 * (double)(p->h + 1) / (double)J->H);
-    const float *table = bias->table ? (const float *)bias->table + p->h * (2 * bias->R + 1) + bias->R : NULL;
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
-    for (int64_t r = 0; r < p->rows; r++) {
-        int64_t position = p->first + r + J->M - J->N;
-        for (int i = 0; i < parts; i++) {
-            float *x = (float *)P + r * p->columns + part[i].column;
-            if (bias->alibi) {
-                asc_kernels_f32()->sub_distance(x, slope, part[i].key - position, part[i].n);
-            }
-            if (table) {
-                add_table_f32(x, table, bias->R, part[i].key - position, part[i].n);
-            }
-        }
-    }
-}
-
-static void collect_bias_f32(const asc_allowed *J, const asc_panel *p, int64_t R, const void *dP, void *table)
-{
-    float *middle = (float *)table + R;
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
-    for (int64_t r = 0; r < p->rows; r++) {
-        for (int i = 0; i < parts; i++) {
-            const float *x = (const float *)dP + r * p->columns + part[i].column;
-            int64_t ahead = part[i].key - (p->first + r + J->M - J->N), n = part[i].n;
-            int64_t before = least(n, most(0, -R - ahead)), within = least(n, most(before, R + 1 - ahead));
-            middle[-R] += asc_kernels_f32()->sum(x, before);
-            asc_kernels_f32()->acc(middle + ahead + before, x + before, within - before);
-            middle[R] += asc_kernels_f32()->sum(x + within, n - within);
-        }
-    }
-}
-
-/* Keys ASC_PANEL at a time. */
-static void add_chunks_f32(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const asc_panel_sums *s = arg;
-    int64_t blocks = (s->M + ASC_PANEL - 1) / ASC_PANEL, head = piece / blocks, first = piece % blocks * ASC_PANEL;
-    int64_t end = least(s->M, first + ASC_PANEL);
-    float *to = (float *)s->target + head / s->H * s->stride[0] + head % s->H * s->stride[1];
-    for (int64_t c = 1; c < s->chunks; c++) {
-        const float *from = (const float *)s->more + ((c - 1) * s->B * s->H + head) * s->M * s->width;
-        for (int64_t j = first; j < end; j++) {
-            asc_kernels_f32()->acc(to + j * s->stride[2], from + j * s->width, s->width);
-        }
-    }
+    float sum = asc_kernels_f32()->exp_shift(x, x, max, n);
+    asc_kernels_f32()->scale(x, 1 / sum, x, n);
+    return (asc_log_sum_exp){(double)max, log((double)sum)};
 }
 
 /* ---- end of float ---- */
@@ -189,7 +122,7 @@ double asc_allowed_pairs(const asc_allowed *J)
     double pairs = 0;
     for (int64_t b = 0; b < J->B; b++) {
         for (int64_t i = 0; i < J->N; i++) {
-            span s = span_of(J, b, i + J->M - J->N);
+            span s = span_of(J, b, asc_allowed_position(J, i));
             if (!J->mask) {
                 pairs += (double)J->H * (double)(s.globals + s.to - s.from);
                 continue;
@@ -208,14 +141,14 @@ double asc_allowed_pairs(const asc_allowed *J)
 
 static asc_panel panel_of(const asc_allowed *J, int64_t b, int64_t h, int64_t first)
 {
-    asc_panel p = {.b = b, .h = h, .first = first, .rows = least(ASC_PANEL, J->N - first), .from = J->M};
+    asc_panel p = {.b = b, .h = h, .first = first, .rows = asc_least(ASC_PANEL, J->N - first), .from = J->M};
     for (int64_t i = first; i < first + p.rows; i++) {
-        span s = span_of(J, b, i + J->M - J->N);
-        p.globals = most(p.globals, s.globals);
-        p.from = least(p.from, s.from);
-        p.to = most(p.to, s.to);
+        span s = span_of(J, b, asc_allowed_position(J, i));
+        p.globals = asc_most(p.globals, s.globals);
+        p.from = asc_least(p.from, s.from);
+        p.to = asc_most(p.to, s.to);
     }
-    p.from = least(p.from, p.to);
+    p.from = asc_least(p.from, p.to);
     if (p.from <= p.globals) { /* the two ranges meet: they are one */
         p.from = p.globals = 0;
     }
@@ -229,12 +162,24 @@ asc_panel asc_panel_at(const asc_allowed *J, int64_t index)
     return panel_of(J, head / J->H, head % J->H, index % panels * ASC_PANEL);
 }
 
+int asc_panel_ranges(const asc_panel *p, asc_panel_range out[2])
+{
+    int n = 0;
+    if (p->globals > 0) {
+        out[n++] = (asc_panel_range){0, 0, p->globals};
+    }
+    if (p->to > p->from) {
+        out[n++] = (asc_panel_range){p->globals, p->from, p->to - p->from};
+    }
+    return n;
+}
+
 int64_t asc_panel_widest(const asc_allowed *J)
 {
     int64_t widest = 0;
-    for (int64_t b = 0; b < (J->lengths ? J->B : least(J->B, 1)); b++) {
+    for (int64_t b = 0; b < (J->lengths ? J->B : asc_least(J->B, 1)); b++) {
         for (int64_t first = 0; first < J->N; first += ASC_PANEL) {
-            widest = most(widest, panel_of(J, b, 0, first).columns);
+            widest = asc_most(widest, panel_of(J, b, 0, first).columns);
         }
     }
     return widest;
@@ -262,7 +207,7 @@ static void list_entries(const asc_panel *p, const uint8_t *mask, int64_t stride
 
 asc_panel_row asc_panel_row_of(const asc_allowed *J, const asc_panel *p, int64_t r, int32_t *list)
 {
-    int64_t position = p->first + r + J->M - J->N;
+    int64_t position = asc_allowed_position(J, p->first + r);
     span s = span_of(J, p->b, position);
     asc_panel_row row = {.n = s.globals + s.to - s.from, .self = -1, .position = position, .globals = s.globals,
                          .near = column_of(p, s.from)};
@@ -304,7 +249,7 @@ int64_t asc_panel_entry_of(const asc_panel *p, const asc_panel_row *row, int64_t
 void asc_panel_fill_outside(const asc_allowed *J, const asc_panel *p, int64_t r, asc_dtype dtype, void *x, double value)
 {
     const uint8_t *mask = mask_of(J, p->b, p->h, p->first + r);
-    span s = span_of(J, p->b, p->first + r + J->M - J->N);
+    span s = span_of(J, p->b, asc_allowed_position(J, p->first + r));
     for (int64_t column = 0; column < p->columns; column++) {
         int64_t j = asc_panel_key(p, column);
         if ((j < s.globals || (j >= s.from && j < s.to)) && (!mask || mask[j * J->mask_stride[3]])) {
@@ -340,98 +285,4 @@ void asc_panel_spread(const asc_panel *p, const asc_panel_row *row, asc_dtype dt
     memmove(at, at + (size_t)gap * size, (size_t)row->globals * size);
     memset(at + (size_t)row->globals * size, 0, (size_t)gap * size);
     memset(at + (size_t)end * size, 0, (size_t)(p->columns - end) * size);
-}
-
-/* ---- position biases ---- */
-
-void asc_panel_add_bias(const asc_allowed *J, const asc_panel *p, const asc_position_bias *bias, asc_dtype dtype,
-                        void *P)
-{
-    if (bias->alibi || bias->table) {
-        BY_DTYPE(dtype, add_bias)(J, p, bias, P);
-    }
-}
-
-void asc_panel_collect_bias(const asc_allowed *J, const asc_panel *p, int64_t R, asc_dtype dtype, const void *dP,
-                            void *table)
-{
-    BY_DTYPE(dtype, collect_bias)(J, p, R, dP, table);
-}
-
-/* ---- sums over queries ---- */
-
-static int64_t chunks_of(const asc_allowed *J, int64_t pieces)
-{
-    int64_t heads = most(1, J->B * J->H);
-    return most(1, least(asc_head_panels(J), (pieces + heads - 1) / heads));
-}
-
-int64_t asc_panel_chunks(const asc_allowed *J)
-{
-    return chunks_of(J, CHUNKS);
-}
-
-int64_t asc_panel_forward_chunks(const asc_allowed *J)
-{
-    return chunks_of(J, 2 * CHUNKS);
-}
-
-static asc_status make_room(asc_call *call, asc_panel_sums *sums)
-{
-    if (sums->chunks == 1) {
-        return ASC_OK;
-    }
-    size_t chunk = (size_t)(sums->B * sums->H * sums->M * sums->width) * asc_dtype_size(sums->dtype);
-    sums->more = asc_call_scratch(call, (size_t)(sums->chunks - 1) * chunk);
-    return sums->more ? ASC_OK : ASC_ERR_MEMORY;
-}
-
-asc_status asc_panel_sums_of_input(asc_call *call, const asc_allowed *J, int input, asc_panel_sums *sums)
-{
-    const asc_array *g = &call->grad_in[input];
-    *sums = (asc_panel_sums){.dtype = g->dtype, .target = g->data};
-    if (!g->data) {
-        return ASC_OK;
-    }
-    int64_t ld = g->shape[2], width = ld / J->H;
-    *sums = (asc_panel_sums){.dtype = g->dtype, .target = g->data, .fresh = call->fresh[input], .B = J->B, .H = J->H,
-                             .M = J->M, .width = width, .chunks = asc_panel_chunks(J),
-                             .stride = {J->M * ld, width, ld}};
-    return make_room(call, sums);
-}
-
-asc_status asc_panel_sums_of(asc_call *call, const asc_allowed *J, asc_dtype dtype, void *memory, int64_t rows,
-                             int64_t width, asc_panel_sums *sums)
-{
-    *sums = (asc_panel_sums){.dtype = dtype, .target = memory, .fresh = true, .B = J->B, .H = J->H, .M = rows,
-                             .width = width, .chunks = asc_panel_chunks(J),
-                             .stride = {J->H * rows * width, rows * width, width}};
-    return make_room(call, sums);
-}
-
-asc_matrix asc_panel_sums_begin(const asc_panel_sums *s, int64_t b, int64_t h, int64_t chunk)
-{
-    if (!s->target) {
-        return (asc_matrix){.dtype = s->dtype};
-    }
-    size_t size = asc_dtype_size(s->dtype);
-    asc_matrix m = {.dtype = s->dtype, .width = s->width, .ld = s->width};
-    if (chunk == 0) {
-        m.data = (char *)s->target + (size_t)(b * s->stride[0] + h * s->stride[1]) * size;
-        m.ld = s->stride[2];
-    } else {
-        m.data = (char *)s->more + (size_t)(((chunk - 1) * s->B + b) * s->H + h) * (size_t)(s->M * s->width) * size;
-    }
-    for (int64_t j = 0; (chunk > 0 || s->fresh) && j < s->M; j++) {
-        memset(asc_matrix_row(m, j), 0, (size_t)s->width * size);
-    }
-    return m;
-}
-
-void asc_panel_sums_end(asc_ctx *ctx, const asc_panel_sums *sums)
-{
-    asc_panel_sums job = *sums;
-    if (job.target && job.chunks > 1) {
-        asc_parallel(ctx, job.B * job.H * ((job.M + ASC_PANEL - 1) / ASC_PANEL), BY_DTYPE(job.dtype, add_chunks), &job);
-    }
 }

@@ -1,5 +1,5 @@
 /* ops/attention/panel.h: panels: ASC_PANEL queries of one head against every key that any of them may look at. What the
- * attention ops share: the allowed sets, products with a panel, position biases, and sums over queries.
+ * attention ops share: the allowed sets, the softmax of a row, products, position biases, sums over queries.
  *
  * An op that attends works panel by panel, so that its memory is linear in the number of positions:
  *
@@ -16,13 +16,24 @@
 #ifndef OPS_PANEL_H
 #define OPS_PANEL_H
 
+#include <math.h>
+
 #include "ops/shared/op.h"
 
 enum { ASC_PANEL = 32 };
 
-/* Which keys a call's queries may look at; query i stands at position i + M - N. With a window:
- * |position - j| < window, or j < globals, or position < globals; causal: j <= position; lengths: j < lengths[b]; mask:
- * where it is not 0. */
+static inline int64_t asc_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t asc_most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Which keys a call's queries may look at. With a window: |position - j| < window, or j < globals, or
+ * position < globals; causal: j <= position; lengths: j < lengths[b]; mask: where it is not 0. */
 typedef struct asc_allowed {
     int64_t B, H, N, M; /* batch, heads, queries, keys; N <= M */
     bool causal;
@@ -31,6 +42,12 @@ typedef struct asc_allowed {
     const uint8_t *mask;     /* or NULL; element (b, h, i, j) with these strides */
     int64_t mask_stride[4];
 } asc_allowed;
+
+/* Where query i stands among the keys: the queries are the last N of M positions. */
+static inline int64_t asc_allowed_position(const asc_allowed *J, int64_t i)
+{
+    return i + J->M - J->N;
+}
 
 /* A matrix of rows of `width` elements, `ld` apart: a head's part of an array. data NULL: there is none. turned: it
  * stands transposed, element m of row j at m ld + j. */
@@ -97,6 +114,12 @@ asc_panel_row asc_panel_row_of(const asc_allowed *J, const asc_panel *p, int64_t
 void asc_panel_compact(const asc_panel_row *row, asc_dtype dtype, void *x);
 /* The reverse, and 0 in all other columns. */
 void asc_panel_spread(const asc_panel *p, const asc_panel_row *row, asc_dtype dtype, void *x);
+/* A panel's columns as ranges of keys that lie together, at most two; returns their number. */
+typedef struct asc_panel_range {
+    int64_t column, key, n;
+} asc_panel_range;
+int asc_panel_ranges(const asc_panel *p, asc_panel_range out[2]);
+
 /* The key of a column, and of an entry. */
 static inline int64_t asc_panel_key(const asc_panel *p, int64_t column)
 {
@@ -113,13 +136,16 @@ int64_t asc_panel_entry_of(const asc_panel *p, const asc_panel_row *row, int64_t
 void asc_panel_fill_outside(const asc_allowed *J, const asc_panel *p, int64_t r, asc_dtype dtype, void *x,
                             double value);
 
-/* ---- products; P is a buffer [rows, columns], A belongs to the queries, B to the keys ---- */
+/* What a softmax divided by: exp(max + log_sum), the row's log-sum-exp in two parts. */
+typedef struct asc_log_sum_exp {
+    double max, log_sum;
+} asc_log_sum_exp;
 
-/* A panel's columns as ranges of keys that lie together, at most two; returns their number. */
-typedef struct asc_panel_range {
-    int64_t column, key, n;
-} asc_panel_range;
-int asc_panel_ranges(const asc_panel *p, asc_panel_range out[2]);
+/* n scores of a compacted row become their softmax; 0, of (0, 0), where there are none or all are -∞. A NaN spreads. */
+asc_log_sum_exp asc_panel_softmax_f32(float *x, int64_t n);
+asc_log_sum_exp asc_panel_softmax_f64(double *x, int64_t n);
+
+/* ---- products: ops/attention/panel_products.c; P is a buffer [rows, columns], A of the queries, B of the keys ---- */
 
 /* The part of a (B, n, H w) array that belongs to a head; w = its last size / H. */
 asc_matrix asc_head_matrix(const asc_array *a, int64_t b, int64_t h, int64_t heads);
@@ -145,29 +171,49 @@ void asc_panel_mix(const asc_panel *p, double scale, const void *P, asc_matrix B
 /* B += scale Pᵀ A, for the panel's columns; nothing without a B. */
 void asc_panel_collect(const asc_panel *p, double scale, const void *P, asc_matrix A, asc_matrix B);
 
-/* ---- position biases ---- */
+/* ---- position biases: ops/attention/position_bias.c ---- */
 
-/* What is added to scores: ALiBi's -2^(-8(h+1)/H)·|position - j|, and entry clamp(j - position, -R, R) + R of a
- * table. */
+/* What is added to scores: -2^(-8(h+1)/H)·|position - j|, and entry clamp(j - position, -R, R) + R of a table. */
 typedef struct asc_position_bias {
     bool alibi;
     int64_t R;
     const void *table; /* [H, 2R + 1], or NULL */
 } asc_position_bias;
 
+static inline double asc_alibi_slope(int64_t h, int64_t heads)
+{
+    return exp2(-8 * (double)(h + 1) / (double)heads);
+}
+
+/* For infer: input `table` is absent, or (H, 2R + 1) of the first input's dtype. */
+asc_status asc_expect_position_table(asc_call *call, int input, int64_t heads);
+asc_position_bias asc_position_bias_of(const asc_call *call, int input, bool alibi);
 /* P += β, in every column. */
 void asc_panel_add_bias(const asc_allowed *J, const asc_panel *p, const asc_position_bias *bias, asc_dtype dtype,
                         void *P);
-/* table [2R + 1] += what dP, 0 outside of the allowed set, says of a head's row of the table. */
-void asc_panel_collect_bias(const asc_allowed *J, const asc_panel *p, int64_t R, asc_dtype dtype, const void *dP,
-                            void *table);
 
-/* ---- sums over queries ---- */
+/* The gradient of a table, a sum over queries. */
+typedef struct asc_table_sums {
+    asc_call *call;
+    int input;
+    int64_t R, chunks;
+    void *parts; /* [B, H, chunks][2R + 1]; NULL: not wanted */
+} asc_table_sums;
+
+/* Room for it, 0. ASC_ERR_MEMORY. */
+asc_status asc_table_sums_begin(asc_call *call, const asc_allowed *J, int input, asc_table_sums *t);
+/* A chunk's part += what dP, 0 outside of the allowed set, says of the table. */
+void asc_table_sums_collect(const asc_table_sums *t, const asc_allowed *J, const asc_panel *p, int64_t chunk,
+                            const void *dP);
+/* Adds the parts to the input's gradient, in the order of batch entries and chunks, in the table's own dtype. */
+void asc_table_sums_end(const asc_table_sums *t, const asc_allowed *J);
+
+/* ---- sums over queries: ops/attention/panel_sums.c ---- */
 
 /* C: the chunks of a head; asc_panel_chunks × B × H pieces of work, piece (b H + h) C + c being the panels c, c + C, …
  * of head h of b. */
 int64_t asc_panel_chunks(const asc_allowed *J);
-/* The same for a pass that adds nothing up, whose chunks cost no memory: twice as many where there are few heads. */
+/* The same for work that adds nothing up, whose chunks cost no memory: twice as many where there are few heads. */
 int64_t asc_panel_forward_chunks(const asc_allowed *J);
 
 /* A sum over queries in the making: target [B, H, M, w] of any strides, usually a row for each key, and what the
@@ -190,5 +236,9 @@ asc_status asc_panel_sums_of(asc_call *call, const asc_allowed *J, asc_dtype dty
 asc_matrix asc_panel_sums_begin(const asc_panel_sums *sums, int64_t b, int64_t h, int64_t chunk);
 /* Adds the chunks up, when all are done. */
 void asc_panel_sums_end(asc_ctx *ctx, const asc_panel_sums *sums);
+
+/* The gradients of n inputs [H] from `first` on: grad_in[first + i][h] (+)= Σ sums[·, h, ·][i], sums [B, H, pieces][n],
+ * in order and in double. */
+void asc_head_scalars_end(asc_call *call, const asc_allowed *J, int first, int n, int64_t pieces, const double *sums);
 
 #endif

@@ -21,18 +21,6 @@ asc_matrix asc_head_matrix(const asc_array *a, int64_t b, int64_t h, int64_t hea
     return (asc_matrix){.dtype = a->dtype, .data = data ? data + first : NULL, .width = width, .ld = ld};
 }
 
-int asc_panel_ranges(const asc_panel *p, asc_panel_range out[2])
-{
-    int n = 0;
-    if (p->globals > 0) {
-        out[n++] = (asc_panel_range){0, 0, p->globals};
-    }
-    if (p->to > p->from) {
-        out[n++] = (asc_panel_range){p->globals, p->from, p->to - p->from};
-    }
-    return n;
-}
-
 /* ---- copies ---- */
 
 bool asc_panel_copies_pay(const asc_allowed *J, int64_t chunks)
@@ -71,8 +59,8 @@ int64_t asc_panel_turned_ld(int64_t rows)
 
 asc_matrix asc_panel_turn(asc_matrix A, int64_t rows, void *to)
 {
-    asc_matrix turned = {.dtype = A.dtype, .data = to, .width = A.width, .ld = asc_panel_turned_ld(rows),
-                         .turned = true};
+    asc_matrix turned = {
+        .dtype = A.dtype, .data = to, .width = A.width, .ld = asc_panel_turned_ld(rows), .turned = true};
     BY_DTYPE(A.dtype, turn)(A, rows, turned);
     return turned;
 }
@@ -121,9 +109,9 @@ void asc_panel_mix(const asc_panel *p, double scale, const void *P, asc_matrix B
     asc_panel_range c = piece_at(p, A.width, 0);
     do { /* once without columns, too: a sum of nothing */
         asc_gemm_run(&(asc_gemm){.dtype = A.dtype, .m = p->rows, .n = A.width, .k = c.n, .alpha = scale,
-                                 .a = column_at(A.dtype, P, c.column), .lda = p->columns, .b = asc_matrix_row(B, c.key),
-                                 .ldb = B.ld, .beta = add || c.column > 0, .c = asc_matrix_row(A, p->first),
-                                 .ldc = A.ld});
+                                 .a = column_at(A.dtype, P, c.column), .lda = p->columns,
+                                 .b = asc_matrix_row(B, c.key), .ldb = B.ld, .beta = add || c.column > 0,
+                                 .c = asc_matrix_row(A, p->first), .ldc = A.ld});
         c = piece_after(p, A.width, &c);
     } while (c.n > 0);
 }

@@ -5,7 +5,7 @@
  *   with e_t = ∂L/∂m_t, e_{N-1} = dlast:  dz_t = (1 - f_t)∘e_t,  da_t = f_t∘(1 - f_t)∘(m_{t-1} - z_t)∘e_t,
  *   e_{t-1} = f_t∘e_t + dbefore_t
  *
- * A scan in time, parallel over sequences and blocks of channels; a gated linear recurrence, as in minGRU (Feng et al.,
+ * A scan in time, parallel over sequences and channels; a gated linear recurrence, as in minGRU (Feng et al.,
  * arXiv 2410.01201). */
 #include "ops/shared/op.h"
 
@@ -16,10 +16,10 @@ enum { BEFORE, LAST };
 enum { GATE }; /* f */
 enum { CHANNELS = 64 }; /* of a piece */
 
-/* Pieces: blocks of channels of sequences. */
+/* Pieces: CHANNELS channels of a sequence. */
 typedef struct scan {
     asc_call *call;
-    int64_t N, r, blocks;
+    int64_t N, r, pieces; /* pieces: of a sequence */
 } scan;
 
 /* Where a piece stands, and how wide it is. */
@@ -29,7 +29,7 @@ typedef struct part {
 
 static part part_of(const scan *s, int64_t piece)
 {
-    part p = {piece / s->blocks, piece % s->blocks * CHANNELS, CHANNELS};
+    part p = {piece / s->pieces, piece % s->pieces * CHANNELS, CHANNELS};
     p.width = s->r - p.channel < CHANNELS ? s->r - p.channel : CHANNELS;
     return p;
 }
@@ -115,7 +115,7 @@ static asc_status run(asc_call *call, asc_piece_fn *piece)
 {
     const asc_array *z = &call->in[Z];
     scan s = {call, z->shape[1], z->shape[2], (z->shape[2] + CHANNELS - 1) / CHANNELS};
-    asc_parallel(call->ctx, z->shape[0] * s.blocks, piece, &s);
+    asc_parallel(call->ctx, z->shape[0] * s.pieces, piece, &s);
     return ASC_OK;
 }
 
@@ -137,7 +137,7 @@ static uint32_t causal(const asc_call *call)
 
 static const asc_sample samples[] = {
     {.in = {{'f', 3, {2, 5, 3}}, {'f', 3, {2, 5, 3}}, {'f', 3, {2, 1, 3}}}},
-    {.in = {{'f', 3, {1, 4, 66}}, {'f', 3, {1, 4, 66}}}, .note = "no initial state, two blocks of channels"},
+    {.in = {{'f', 3, {1, 4, 66}}, {'f', 3, {1, 4, 66}}}, .note = "no initial state, two pieces of channels"},
     {.in = {{'f', 3, {2, 1, 2}}, {'f', 3, {2, 1, 2}}, {'f', 3, {2, 1, 2}}}, .note = "one position"},
     {.in = {{'f', 3, {2, 0, 3}}, {'f', 3, {2, 0, 3}}, {'f', 3, {2, 1, 3}}}, .note = "length 0"},
 };

@@ -1,5 +1,5 @@
-/* ops/grassmann/grassmann.c: Grassmann mixing ("Attention Is Not What You Need", arXiv 2512.19428), all offsets in one
- * product.
+/* ops/grassmann/grassmann.c: Grassmann mixing ("Attention Is Not What You Need", arXiv 2512.19428; doc/grassmann.md),
+ * all offsets in one product.
  *
  *   g_t = Σ_Δ c_Δ (W p̂_Δ + b),  p̂ = p/F, F = max(‖p‖, ε, ε_rel ‖u‖‖v‖),  p = u∧v, p_ij = u_i v_j - u_j v_i, i < j,
  *   u = z_t, v = z_{t-Δ}; in G groups of r/G entries each, whose coordinates stand one after the other
@@ -19,7 +19,7 @@
  *   du = M y/‖u‖ - Σ_Δ (u·v/‖u‖²) (the first part of dv) - Σ_Δ c s u/‖u‖²,  the last where F is not ε
  *
  * One product of M with two vectors serves all offsets. What a token's pairs add to other tokens' gradients depends on
- * three numbers of the pair and on q: those are kept, and each row gathers its own in a second pass, with no writes
+ * three numbers of the pair and on q: those are kept, and when all are there each row gathers its own, with no writes
  * that meet.
  *
  * c_Δ is 1/(the number of valid offsets), 1, or a softmax of learned weights over the valid ones, with the gradient
@@ -27,6 +27,8 @@
 #include "ops/grassmann/grassmann.h"
 
 #include <math.h>
+
+#include "ops/shared/scalar.h"
 
 enum { Z = ASC_GRASSMANN_Z, W = ASC_GRASSMANN_W, B = ASC_GRASSMANN_B, OFFSET_W = ASC_GRASSMANN_OFFSET_W,
        MEMORY = ASC_GRASSMANN_MEMORY, LENGTHS = ASC_GRASSMANN_LENGTHS };
@@ -132,7 +134,7 @@ static void list_pairs(asc_grassmann_job *job)
     }
     const asc_array *weight = &job->call->in[OFFSET_W];
     for (int p = 0; p < job->pairs && weight->ndim >= 0; p++) {
-        job->logit[p] = weight->dtype == ASC_F32 ? ((const float *)weight->data)[p] : ((const double *)weight->data)[p];
+        job->logit[p] = asc_scalar_at(weight, p);
     }
 }
 
@@ -238,14 +240,7 @@ static void join_offsets(const asc_grassmann_job *job)
         for (int64_t i = 0; i < job->tokens.chunks; i++) {
             sum += job->doffset[i * job->pairs + p];
         }
-        bool fresh = job->call->fresh[OFFSET_W];
-        if (to->dtype == ASC_F32) {
-            float *at = (float *)to->data + p;
-            *at = (float)(fresh ? sum : *at + sum);
-        } else {
-            double *at = (double *)to->data + p;
-            *at = fresh ? sum : *at + sum;
-        }
+        asc_scalar_put(to, p, job->call->fresh[OFFSET_W] ? sum : asc_scalar_at(to, p) + sum);
     }
 }
 

@@ -1,4 +1,7 @@
-/* ops/grassmann/grassmann.h: what the files of the op grassmann share. */
+/* ops/grassmann/grassmann.h: what the files of the op grassmann share; ops/grassmann/grassmann.c says what is computed.
+ *
+ * A tile is tokens whose coordinates are in cache until their product with the weight is done; a strip is up to
+ * ASC_STRIP tokens of a tile, of one sequence, side by side as the lanes of a register. */
 #ifndef OPS_GRASSMANN_H
 #define OPS_GRASSMANN_H
 

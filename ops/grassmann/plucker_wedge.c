@@ -1,5 +1,5 @@
-/* ops/grassmann/plucker_wedge.c: p̂ = p/max(‖p‖, ε, ε_rel ‖u‖‖v‖), the normalised Plücker coordinates of a pair of
- * vectors, p_ij = u_i v_j − u_j v_i for i < j in row-major order. "Attention Is Not What You Need", arXiv 2512.19428.
+/* ops/grassmann/plucker_wedge.c: p̂ = p/max(‖p‖, ε, ε_rel ‖u‖‖v‖), the normalised Plücker coordinates of two vectors,
+ * p_ij = u_i v_j − u_j v_i for i < j in row-major order. "Attention Is Not What You Need", arXiv 2512.19428.
  *
  * With M the antisymmetric matrix of p̂'s cotangent g, M_ij = g_ij for i < j, F the denominator, and u⊥ the part of
  * u that is orthogonal to v:

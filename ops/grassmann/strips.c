@@ -4,50 +4,43 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/shared/carve.h"
+
 /* ---- memory ---- */
 
-/* The next `bytes` of a worker's part; with base NULL only counts. */
-static void *carve(char *base, size_t *used, size_t bytes)
-{
-    void *at = base ? base + *used : NULL;
-    *used += (bytes + 63) / 64 * 64;
-    return at;
-}
-
-static asc_grassmann_worker lay_out(const asc_grassmann_job *job, char *base, size_t *used)
+static asc_grassmann_worker lay_out(const asc_grassmann_job *job, asc_space *space)
 {
     size_t strip = (size_t)job->width * ASC_STRIP, size = asc_dtype_size(job->call->in[ASC_GRASSMANN_Z].dtype);
     size_t pairs = (size_t)job->pairs, kept = job->keeps ? pairs : 1, tokens = (size_t)job->tokens.tile + ASC_STRIP;
-    *used = 0;
     return (asc_grassmann_worker){
-        .u = carve(base, used, strip * sizeof(double)),
-        .y = carve(base, used, strip * sizeof(double)),
-        .du = carve(base, used, strip * sizeof(double)),
-        .across = carve(base, used, kept * strip * sizeof(double)),
-        .pair = carve(base, used, kept * sizeof(asc_strip_pair)),
-        .weight = carve(base, used, pairs * ASC_STRIP * sizeof(double)),
-        .share = carve(base, used, pairs * ASC_STRIP * sizeof(double)),
-        .total = carve(base, used, tokens * sizeof(double)),
-        .unit = carve(base, used, strip * size),
-        .sum = carve(base, used, strip * size),
-        .turning = carve(base, used, strip * size),
-        .q = carve(base, used, strip * size),
-        .Mb = carve(base, used, strip * size),
-        .tile = carve(base, used, (size_t)job->P * tokens * size),
+        .u = asc_carve(space, strip * sizeof(double)),
+        .y = asc_carve(space, strip * sizeof(double)),
+        .du = asc_carve(space, strip * sizeof(double)),
+        .across = asc_carve(space, kept * strip * sizeof(double)),
+        .pair = asc_carve(space, kept * sizeof(asc_strip_pair)),
+        .weight = asc_carve(space, pairs * ASC_STRIP * sizeof(double)),
+        .share = asc_carve(space, pairs * ASC_STRIP * sizeof(double)),
+        .total = asc_carve(space, tokens * sizeof(double)),
+        .unit = asc_carve(space, strip * size),
+        .sum = asc_carve(space, strip * size),
+        .turning = asc_carve(space, strip * size),
+        .q = asc_carve(space, strip * size),
+        .Mb = asc_carve(space, strip * size),
+        .tile = asc_carve(space, (size_t)job->P * tokens * size),
     };
 }
 
 size_t asc_grassmann_worker_bytes(const asc_grassmann_job *job)
 {
-    size_t used;
-    lay_out(job, NULL, &used);
-    return used;
+    asc_space space = {NULL, 0};
+    lay_out(job, &space);
+    return space.used;
 }
 
 asc_grassmann_worker asc_grassmann_worker_of(const asc_grassmann_job *job, int worker)
 {
-    size_t used;
-    return lay_out(job, job->workers + (size_t)worker * job->worker_bytes, &used);
+    asc_space space = {job->workers + (size_t)worker * job->worker_bytes, 0};
+    return lay_out(job, &space);
 }
 
 /* ---- strips ---- */

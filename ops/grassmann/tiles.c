@@ -153,7 +153,7 @@ void asc_grassmann_forward_f32(void *arg, int64_t tile, int worker)
                              .ldc = D});
 }
 
-/* ---- backward: what each token knows of ---- */
+/* ---- backward, tile by tile: a token's own gradient, and what its pairs add to others' ---- */
 
 /* dx[lane] (+)= a strip's entries, rows `ld` apart. */
 static void put_rows_f32(float *dx, int64_t ld, const double *strip, int64_t n, int lanes, bool fresh)
@@ -335,7 +335,7 @@ void asc_grassmann_backward_f32(void *arg, int64_t chunk, int worker)
     }
 }
 
-/* ---- backward: what others know of a row ---- */
+/* ---- backward, at last: a row of z gathers what others' pairs add to its gradient ---- */
 
 /* A strip of rows: their own part, then that of every pair whose second vector one of them is. */
 void asc_grassmann_gather_f32(void *arg, int64_t piece, int worker)

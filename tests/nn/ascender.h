@@ -6,7 +6,7 @@
 #include "tests/draw.h"
 #include "tests/ops/values.h"
 
-enum { Q, K_, V, Z, H_, HEADING, TOKENS, REL = TOKENS + ASC_SWARM_SCALARS, LEAVES };
+enum { Q, K_, V, Z, H_, HEADING, TOKENS, REL = TOKENS + ASC_ASCENDER_SCALARS, LEAVES };
 
 /* A random call; the same for the same seed, whatever the dtype. */
 typedef struct call {
@@ -48,10 +48,10 @@ static asc_tensor leaf(const call *c, uint64_t stream, int64_t rows, int64_t wid
 
 static void draw_scalars(call *c)
 {
-    static const double range[ASC_SWARM_SCALARS][2] = {{-1.5, 1.5}, {.5, 1.5}, {.5, 1.5}, {.8, 3}, {.8, 3}, {.5, 6},
+    static const double range[ASC_ASCENDER_SCALARS][2] = {{-1.5, 1.5}, {.5, 1.5}, {.5, 1.5}, {.8, 3}, {.8, 3}, {.5, 6},
                                                        {-.3, .3},   {-2, 1},   {-1, 1},   {.1, .6}, {.1, .6}, {-.6, .6},
                                                        {.6, 1.4}};
-    for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
+    for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
         asc_tensor t = asc_empty(ctx, c->dtype, 1, &c->o.heads);
         for (int64_t h = 0; h < c->o.heads; h++) {
             float value = (float)draw_real(range[i][0], range[i][1]);

@@ -23,7 +23,7 @@ static call plain_call(const asc_ascender_options *o, int64_t changed)
             x[e] = e / WIDTH % N >= changed ? 30 * x[(e * 7 + 3) % (2 * N * WIDTH)] : x[e];
         }
     }
-    for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
+    for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
         c.in.scalar[i] = c.leaf[TOKENS + i] = asc_full(ctx, ASC_F32, .7, 1, &o->heads);
         asc_require_grad(c.leaf[TOKENS + i], true);
     }

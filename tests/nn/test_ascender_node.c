@@ -75,7 +75,7 @@ START_TEST(close_places_far_away)
         for (int i = 0; i < HEADING; i++) {
             *slot[i] = c.leaf[i];
         }
-        for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
+        for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
             c.in.scalar[i] = c.leaf[TOKENS + i] = asc_full(ctx, c.dtype, i == ASC_KAPPA ? 8 : .5, ASC_SHAPE(1));
             asc_require_grad(c.leaf[TOKENS + i], true);
         }
@@ -110,7 +110,7 @@ START_TEST(small_densities_keep_their_digits)
                 ((double *)asc_data_mut(in.z))[e] = place;
             }
         }
-        for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
+        for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
             double scalar = i == ASC_KAPPA ? 0x1p-10 : i == ASC_OMEGA_SEP ? 4 : i == ASC_DELTA ? 0 : 1;
             in.scalar[i] = asc_full(ctx, floats[dtype], scalar, ASC_SHAPE(1));
         }
@@ -144,7 +144,7 @@ START_TEST(features_that_are_nan)
     for (int64_t e = _i < 2 ? 0 : 30 * 8; e < 60 * 8; e++) {
         ((float *)asc_data_mut(in.h))[e] = NAN;
     }
-    for (int i = 0; i < ASC_SWARM_SCALARS; i++) {
+    for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
         in.scalar[i] = asc_full(ctx, ASC_F32, .7, 1, &o.heads);
     }
     asc_tensor y = asc_ascender(ctx, &in, &o, NULL);

@@ -267,6 +267,28 @@ START_TEST(a_row_with_nothing_allowed_is_zero)
 }
 END_TEST
 
+/* Scores that are all -∞, here by the table of head 0, are as if nothing were allowed. */
+START_TEST(a_row_of_minus_infinity_is_zero)
+{
+    const asc_attention_options o = {.heads = 2, .causal = true};
+    asc_tensor x[3], table = asc_zeros(ctx, floats[_i], ASC_SHAPE(2, 1));
+    for (int i = 0; i < 3; i++) {
+        x[i] = random_leaf(floats[_i], (uint64_t)i + 1, ASC_SHAPE(1, 40, 4));
+    }
+    asc_copy(ctx, asc_slice(ctx, table, 0, 0, 1, 1), asc_full(ctx, floats[_i], -INFINITY, ASC_SHAPE(1, 1)));
+    asc_require_grad(table, true);
+    asc_tensor y = asc_attention(ctx, x[0], x[1], x[2], table, asc_null(), asc_null(), &o);
+    run_backward(y);
+    for (int64_t e = 0; e < asc_numel(y); e++) {
+        bool none = e % 4 < 2;
+        ck_assert((value(y, e) == 0) == none);
+        ck_assert((value(asc_grad(x[2]), e) == 0) == none);
+        ck_assert(none ? value(asc_grad(x[0]), e) == 0 : isfinite(value(asc_grad(x[0]), e)));
+    }
+    expect_equal(asc_grad(table), 0, 0);
+}
+END_TEST
+
 /* The same input three times: its gradient is the sum of the three. */
 START_TEST(one_tensor_as_queries_keys_and_values)
 {
@@ -439,6 +461,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, attention_is_the_equation, 0, 2 * KINDS);
     tcase_add_loop_test(t, a_row_with_nothing_allowed_is_zero, 0, 2);
+    tcase_add_loop_test(t, a_row_of_minus_infinity_is_zero, 0, 2);
     tcase_add_loop_test(t, one_tensor_as_queries_keys_and_values, 0, 2);
     tcase_add_loop_test(t, strided_inputs, 0, 2);
     tcase_add_loop_test(t, large_scores, 0, 2);
