@@ -11,7 +11,7 @@
 static double scalar_of(const asc_background *b, asc_background_scalar which, int64_t h)
 {
     const asc_array *a = &b->call->in[ASC_BG_SCALARS + which];
-    return a->dtype == ASC_F32 ? (double)((const float *)a->data)[h] : ((const double *)a->data)[h];
+    return asc_element(a->dtype, a->data, h);
 }
 
 asc_background_scalars asc_background_head_of(const asc_background *b, int64_t h)

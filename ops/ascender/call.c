@@ -175,15 +175,6 @@ static asc_status begin(asc_call *call, int panels, asc_flock *s)
 
 /* ---- forward ---- */
 
-static void put(const asc_array *a, int64_t i, double value)
-{
-    if (a->dtype == ASC_F32) {
-        ((float *)a->data)[i] = (float)value;
-    } else {
-        ((double *)a->data)[i] = value;
-    }
-}
-
 /* The three losses: means over batch, heads and rows. */
 static void put_losses(asc_flock *s)
 {
@@ -196,7 +187,8 @@ static void put_losses(asc_flock *s)
         sum[2] = asc_flock_align_loss(s);
     }
     for (int i = 0; i < 3; i++) {
-        put(&s->call->out[FLOCK_LOSS_COH + i], 0, rows > 0 ? sum[i] / rows : 0);
+        const asc_array *loss = &s->call->out[FLOCK_LOSS_COH + i];
+        asc_set_element(loss->dtype, loss->data, 0, rows > 0 ? sum[i] / rows : 0);
     }
 }
 
@@ -275,10 +267,10 @@ static void add_per_head(const asc_flock *s, int input, int64_t n, const void *s
         for (int64_t piece = 0; piece < pieces; piece++) {
             if (piece / chunks % H == e / n) {
                 int64_t at = piece * step + e % n;
-                sum += dtype == ASC_F32 ? (double)((const float *)sums)[at] : ((const double *)sums)[at];
+                sum += asc_element(dtype, sums, at);
             }
         }
-        put(grad, e, sum);
+        asc_set_element(grad->dtype, grad->data, e, sum);
     }
 }
 

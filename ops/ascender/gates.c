@@ -21,7 +21,7 @@ static const int omega_of[BIASES] = {ASC_OMEGA_ALIGN, ASC_OMEGA_SEP, ASC_OMEGA_C
 
 double asc_flock_value(const asc_array *a, int64_t i)
 {
-    return a->dtype == ASC_F32 ? (double)((const float *)a->data)[i] : ((const double *)a->data)[i];
+    return asc_element(a->dtype, a->data, i);
 }
 
 asc_flock_head asc_flock_head_of(const asc_call *call, int64_t h)

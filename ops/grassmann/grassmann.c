@@ -131,7 +131,7 @@ static void list_pairs(asc_grassmann_job *job)
     }
     const asc_array *weight = &job->call->in[OFFSET_W];
     for (int p = 0; p < job->pairs && weight->ndim >= 0; p++) {
-        job->logit[p] = weight->dtype == ASC_F32 ? ((const float *)weight->data)[p] : ((const double *)weight->data)[p];
+        job->logit[p] = asc_element(weight->dtype, weight->data, p);
     }
 }
 
@@ -237,14 +237,8 @@ static void join_offsets(const asc_grassmann_job *job)
         for (int64_t i = 0; i < job->tokens.chunks; i++) {
             sum += job->doffset[i * job->pairs + p];
         }
-        bool fresh = job->call->fresh[OFFSET_W];
-        if (to->dtype == ASC_F32) {
-            float *at = (float *)to->data + p;
-            *at = (float)(fresh ? sum : *at + sum);
-        } else {
-            double *at = (double *)to->data + p;
-            *at = fresh ? sum : *at + sum;
-        }
+        double old = job->call->fresh[OFFSET_W] ? 0 : asc_element(to->dtype, to->data, p);
+        asc_set_element(to->dtype, to->data, p, old + sum);
     }
 }
 

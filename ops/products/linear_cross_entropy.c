@@ -198,37 +198,6 @@ static double run_pass_f32(pass *p)
     return total;
 }
 
-typedef struct scaled_add_f32 {
-    float *to;
-    const float *from;
-    float by;
-    bool fresh;
-    int64_t n;
-} scaled_add_f32;
-
-static void add_piece_f32(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const scaled_add_f32 *s = arg;
-    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, s->n);
-    if (s->fresh) {
-        asc_kernels_f32()->scale(s->to + from, s->by, s->from + from, n);
-    } else {
-        asc_kernels_f32()->axpy(s->to + from, s->by, s->from + from, n);
-    }
-}
-
-/* grad_in (+)= cotangent × what the forward pass saved for a cotangent of 1. */
-static void add_scaled_f32(asc_call *call, int input, int saved)
-{
-    asc_array *to = &call->grad_in[input];
-    if (to->data) {
-        scaled_add_f32 s = {to->data, call->saved[saved].data, *(const float *)call->grad_out[LOSS].data,
-                            call->fresh[input], to->numel};
-        asc_parallel(call->ctx, (to->numel + ASC_PIECE - 1) / ASC_PIECE, add_piece_f32, &s);
-    }
-}
-
 /* ---- end of float ---- */
 #include "ops/products/linear_cross_entropy.f64.h"
 
@@ -317,10 +286,20 @@ static asc_status forward(asc_call *call)
     return ASC_OK;
 }
 
+/* grad_in (+)= cotangent × what the forward pass saved for a cotangent of 1. */
+static void add_saved(asc_call *call, int input, int saved)
+{
+    const asc_array *to = &call->grad_in[input], *cotangent = &call->grad_out[LOSS];
+    if (to->data) {
+        asc_add_scaled(call->ctx, to->dtype, to->data, asc_element(cotangent->dtype, cotangent->data, 0),
+                       call->saved[saved].data, to->numel, call->fresh[input]);
+    }
+}
+
 static asc_status backward(asc_call *call)
 {
-    BY_DTYPE(call->in[X].dtype, add_scaled)(call, X, SAVED_DX);
-    BY_DTYPE(call->in[X].dtype, add_scaled)(call, W, SAVED_DW);
+    add_saved(call, X, SAVED_DX);
+    add_saved(call, W, SAVED_DW);
     return ASC_OK;
 }
 
