@@ -103,7 +103,7 @@ KERNEL(void, strip_second_grad, (double *dv, const double *on_q, const double *o
 /* a = σ(a), y = g + a∘(h - g) */
 KERNEL(void, gate, (float *y, float *a, const float *h, const float *g, int64_t n))
 /* Of that y and a: ds = dy∘(h - g)∘a∘(1 - a), the gradient of a's logit; dh (+)= dy∘a, dg (+)= dy∘(1 - a), NULL:
- * not wanted */
+ * not wanted. None of ds, dh and dg is dy or a. */
 KERNEL(void, gate_grad, (float *ds, float *dh, float *dg, const float *dy, const float *a, const float *h,
                          const float *g, int64_t n, bool fresh_h, bool fresh_g))
 /* before_t = m, then m = f_t∘m + (1 - f_t)∘z_t, over `steps` rows of n, ld apart; m [n] */
