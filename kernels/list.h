@@ -62,7 +62,8 @@ KERNEL(void, softmax_row, (float *y, const float *x, int64_t n))
 KERNEL(void, softmax_grad_row, (float *dx, const float *y, const float *dy, float scale, int64_t n, bool fresh))
 
 /* ---- layer normalisation ---- */
-/* y = (x - mean) rstd ∘ w + b, rstd = 1/√(variance + eps), the variance a mean of (x - mean)²; n >= 1. w, b: NULL for 1, 0. */
+/* y = (x - mean) rstd ∘ w + b, rstd = 1/√(variance + eps), the variance the mean of (x - mean)²; n >= 1.
+ * w, b: NULL for 1, 0. */
 KERNEL(void, layer_norm_row, (float *y, const float *x, const float *w, const float *b, int64_t n, float eps,
                               float *mean, float *rstd))
 /* Of x, dy [rows, n] with mean, rstd [rows]: dx [rows, n] (+)= …, dw[n] += Σ_r dy∘x̂, db[n] += Σ_r dy. Any of
@@ -70,8 +71,8 @@ KERNEL(void, layer_norm_row, (float *y, const float *x, const float *w, const fl
 KERNEL(void, layer_norm_grad_rows, (float *dx, float *dw, float *db, const float *x, const float *w, const float *dy,
                                     const float *mean, const float *rstd, int64_t rows, int64_t n, bool fresh))
 
-/* ---- Grassmann mixing: see kernels/strips.h. Vectors of a strip are [n][ASC_STRIP]; ld: elements from one entry to the
- * next where they stand in a wider array ---- */
+/* ---- Grassmann mixing: see kernels/strips.h. Vectors of a strip are [n][ASC_STRIP]; ld: elements from one entry to
+ * the next where they stand in a wider array ---- */
 /* to[j ld_to + i] = x[i ld_x + j], i < rows, j < n */
 KERNEL(void, transpose, (float *to, int64_t ld_to, const float *x, int64_t ld_x, int64_t rows, int64_t n))
 /* to = x where weight is not 0, else 0: whatever stands in x there, NaN too */

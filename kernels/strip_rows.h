@@ -93,8 +93,8 @@ static void strip_first_f32(float *unit, asc_strip_first *first, const double *u
     }
 }
 
-static void strip_add_pair_f32(double *y, double *v, const double *u, const asc_strip_first *first, asc_strip_pair *pair,
-                               int64_t n, double eps, double eps_rel)
+static void strip_add_pair_f32(double *y, double *v, const double *u, const asc_strip_first *first,
+                               asc_strip_pair *pair, int64_t n, double eps, double eps_rel)
 {
     add_pair(y, v, u, first, pair, n, eps, eps_rel);
 }

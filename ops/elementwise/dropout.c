@@ -1,5 +1,5 @@
-/* ops/elementwise/dropout.c: y = m∘x/(1 − p), and y = a + m∘b/(1 − p), the mask m being 0 with probability p. Srivastava et al.,
- * "Dropout", JMLR 15 (2014).
+/* ops/elementwise/dropout.c: y = m∘x/(1 − p), and y = a + m∘b/(1 − p), the mask m being 0 with probability p.
+ * Srivastava et al., "Dropout", JMLR 15 (2014).
  *
  *   dx = m∘dy/(1 − p);  da = dy, db = m∘dy/(1 − p).
  *

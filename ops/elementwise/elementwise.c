@@ -1,9 +1,9 @@
-/* ops/elementwise/elementwise.c: functions of one element, y = f(x), dx = f'(x) dy: what the rows of functions.h become. */
+/* ops/elementwise/elementwise.c: functions of one element, y = f(x), dx = f'(x) dy: what becomes of functions.h. */
 #include "ops/shared/op.h"
 
 #include <math.h>
 
-/* A function's kernels for each dtype, its op's data: y from x; dx from dy and from whichever of x and y the op saves. */
+/* An op's data, its kernels for each dtype: y from x; dx from dy and from whichever of x and y the op saves. */
 typedef struct kernels {
     void (*y_f32)(float *y, const float *x, int64_t n);
     void (*y_f64)(double *y, const double *x, int64_t n);

@@ -5,8 +5,9 @@
  *   PRIMITIVES(name, "equation", domain, saved)          dx too is by row primitives: name_grad_f32 in elementwise.c
  *
  * y of x; dx = f' dy, of dy and of the saved one of x and y; domain: of the samples, in elementwise.c. A row makes the
- * kernels name_f32 and name_grad_f32 (and _f64), the descriptor asc_op_name, its entry in the list of ops, and the builder
- * asc_name, which ascgrad/ops.h declares. Who needs the op alone defines ELEMENTWISE(name, equation, domain, saved). */
+ * kernels name_f32 and name_grad_f32 (and _f64), the descriptor asc_op_name, its entry in the list of ops, and the
+ * builder asc_name, which ascgrad/ops.h declares. Includers who need the op alone define
+ * ELEMENTWISE(name, equation, domain, saved). */
 /* ---- float, and f64.awk makes the same for double ---- */
 #ifdef ELEMENTWISE
 #define FUNCTION(name, equation, domain, y, saved, dx) ELEMENTWISE(name, equation, domain, saved)

@@ -7,7 +7,7 @@
  * what topk_gather makes of -1.
  *
  * Entries are compared by integer keys of that order. The k-th largest key is found by distributing keys to buckets and
- * going on with the bucket that holds it: each pass divides the range of the keys by 32 at least, so the time
+ * going on with the bucket that holds it: each round divides the range of the keys by 32 at least, so the time
  * is O(n + k log k) for any values. */
 #include "ops/shared/mask.h"
 

@@ -1,5 +1,5 @@
-/* ops/products/conv1d.c: convolution along a sequence: y_to = b_o + Σ_k Σ_c W_ock x_{t + k δ - P, c}, c over the channels of o's
- * group, δ the dilation, P the number of zeros before x: 0 (none), (K - 1) δ (causal), or half of that (same).
+/* ops/products/conv1d.c: convolution along a sequence: y_to = b_o + Σ_k Σ_c W_ock x_{t + k δ - P, c}, c over the
+ * channels of o's group, δ the dilation, P the number of zeros before x: 0 (none), (K - 1) δ (causal), or half of that (same).
  *
  *   dx_sc = Σ_k Σ_o W_ock dy_{s - k δ + P, o},  dW_ock = Σ_t dy_to x_{t + k δ - P, c},  db_o = Σ_t dy_to.
  *
@@ -168,7 +168,7 @@ static void add_tap(const shifted *s, int64_t k, char *to, const char *from, int
     }
 }
 
-static int64_t blocks_of(int64_t rows)
+static int64_t pieces_of(int64_t rows)
 {
     return (rows + ROWS - 1) / ROWS;
 }
@@ -178,7 +178,7 @@ static void shifted_piece(void *arg, int64_t piece, int worker)
     (void)worker;
     const shifted *s = arg;
     const conv *v = s->v;
-    int64_t blocks = blocks_of(s->to_rows), b = piece / blocks, begin = piece % blocks * ROWS;
+    int64_t pieces = pieces_of(s->to_rows), b = piece / pieces, begin = piece % pieces * ROWS;
     int64_t stop = begin + ROWS < s->to_rows ? begin + ROWS : s->to_rows;
     int64_t to_row = s->to_width * v->size, from_row = s->from_width * v->size;
     char *to = s->to + b * s->to_rows * to_row;
@@ -198,7 +198,7 @@ static void shifted_piece(void *arg, int64_t piece, int worker)
 
 static void run_shifted(const shifted *s)
 {
-    asc_parallel(s->v->call->ctx, s->v->batch * blocks_of(s->to_rows), shifted_piece, (void *)(uintptr_t)s);
+    asc_parallel(s->v->call->ctx, s->v->batch * pieces_of(s->to_rows), shifted_piece, (void *)(uintptr_t)s);
 }
 
 /* Lays W out as [K, O, c], in scratch; or gives the room for it. */

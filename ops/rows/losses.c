@@ -195,7 +195,11 @@ static const asc_sample large = {LARGE}, smooth_large = {LARGE, .attrs = &(const
     .infer = infer, .forward = forward, .backward = backward, .samples = domain, .n_samples = ASC_COUNT(domain),       \
     .bench = &call, .data = &(const loss){__VA_ARGS__}
 
-const asc_op asc_op_mse = {LOSS(samples, large, mse_f32, mse_f64, false), .name = "mse", .equation = "y = mean (x - t)²"};
+const asc_op asc_op_mse = {
+    LOSS(samples, large, mse_f32, mse_f64, false),
+    .name = "mse",
+    .equation = "y = mean (x - t)²",
+};
 const asc_op asc_op_smooth_l1 = {
     LOSS(smooth_samples, smooth_large, smooth_l1_f32, smooth_l1_f64, false),
     .name = "smooth_l1",

@@ -224,7 +224,8 @@ static asc_status backward_extreme(asc_call *call)
 
 static const asc_sample samples[] = {
     {.in = {{'f', 3, {2, 3, 4}}}, .attrs = &(const asc_reduce_attrs){1, {-1}, false}, .note = "the last dimension"},
-    {.in = {{'f', 4, {2, 3, 2, 3}}}, .attrs = &(const asc_reduce_attrs){2, {0, 2}, true}, .note = "two dimensions, kept"},
+    {.in = {{'f', 4, {2, 3, 2, 3}}}, .attrs = &(const asc_reduce_attrs){2, {0, 2}, true},
+     .note = "two dimensions, kept"},
     {.in = {{'f', 2, {3, 4}}}, .attrs = &(const asc_reduce_attrs){0}, .note = "all"},
     {.in = {{'f', 3, {2, 1, 3}}}, .attrs = &(const asc_reduce_attrs){1, {1}, false}, .note = "length 1"},
     {.in = {{'f', 0}}, .attrs = &(const asc_reduce_attrs){0}, .note = "a scalar"},

@@ -1,5 +1,5 @@
-/* ops/rows/rms_norm.c: y = x̂∘w over the last dimension, x̂ = x/√(mean(x²) + ε). Zhang and Sennrich, "Root mean square layer
- * normalization", arXiv 1910.07467.
+/* ops/rows/rms_norm.c: y = x̂∘w over the last dimension, x̂ = x/√(mean(x²) + ε). Zhang and Sennrich, "Root mean square
+ * layer normalization", arXiv 1910.07467.
  *
  *   g = dy∘w,  dx = (g - x̂ mean(g∘x̂))/√(mean(x²) + ε),  dw = Σ dy∘x̂ over all leading dimensions. */
 #include "ops/shared/op.h"

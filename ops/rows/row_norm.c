@@ -1,5 +1,5 @@
-/* ops/rows/row_norm.c: y = (x − μ)/(σ + ε) over the allowed entries of each row, 0 elsewhere: the row normalisation of the
- * ASCender papers.
+/* ops/rows/row_norm.c: y = (x − μ)/(σ + ε) over the allowed entries of each row, 0 elsewhere: the row normalisation of
+ * the ASCender papers.
  *
  *   μ = Σ x/n,  σ² = Σ (x − μ)²/n', n the number of allowed entries, n' = n, or n − 1 for the sample deviation;
  *   dx = (dy − mean(dy) − y (σ + ε)/σ Σ dy y/n')/(σ + ε).
@@ -204,7 +204,7 @@ static asc_status backward(asc_call *call)
 
 static const row_norm_attrs usual = {1e-6, false}, large = {0.5, false}, sample_deviation = {1e-6, true};
 
-/* Without constant rows of more than one entry: they are 0 by decree, which differences can't know. */
+/* Without constant rows of more than one entry: y is defined as 0 there, and differences see a jump. */
 static const asc_sample samples[] = {
     {.in = {{'f', 3, {2, 3, 5}}}, .attrs = &usual},
     {.in = {{'f', 2, {4, 6}}}, .attrs = &large, .note = "a large ε"},

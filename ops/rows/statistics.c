@@ -162,7 +162,8 @@ static asc_status infer_var(asc_call *call)
 /* Runs `piece` over the values of y, an array of the output's shape. */
 static asc_status run(asc_call *call, const asc_array *y, asc_piece_fn *piece)
 {
-    job j = {.call = call, .walk = asc_reduce_walk(call), .kind = *(const kind *)call->op->data, .count = asc_reduce_count(call)};
+    job j = {.call = call, .walk = asc_reduce_walk(call), .count = asc_reduce_count(call)};
+    j.kind = *(const kind *)call->op->data;
     if (j.kind == VAR) {
         int64_t free = j.count - ((const var_attrs *)call->attrs)->correction;
         j.share = free > 0 ? 1 / (double)free : NAN;

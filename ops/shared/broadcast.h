@@ -1,4 +1,5 @@
-/* ops/shared/broadcast.h: arrays that are repeated to one shape and walked together, and the reverse, sums over dimensions. */
+/* ops/shared/broadcast.h: arrays that are repeated to one shape and walked together, and the reverse, sums over
+ * dimensions. */
 #ifndef OPS_BROADCAST_H
 #define OPS_BROADCAST_H
 

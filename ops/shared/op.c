@@ -16,7 +16,8 @@ asc_status asc_expect_floating(asc_call *call, int input)
     return ASC_OK;
 }
 
-asc_status asc_expect_shape(asc_call *call, int input, asc_dtype dtype, int ndim, const int64_t *shape, const char *what)
+asc_status asc_expect_shape(asc_call *call, int input, asc_dtype dtype, int ndim, const int64_t *shape,
+                            const char *what)
 {
     const asc_array *a = &call->in[input];
     asc_array expected;

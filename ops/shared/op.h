@@ -22,7 +22,8 @@ enum { ASC_PIECE = 16384 }; /* elements of an elementwise piece: some tens of Ki
 /* a is f32 or f64, and has the dtype of in[0]. */
 asc_status asc_expect_floating(asc_call *call, int input);
 /* Input is present, of this dtype and exactly this shape. `what` describes the shape in symbols. */
-asc_status asc_expect_shape(asc_call *call, int input, asc_dtype dtype, int ndim, const int64_t *shape, const char *what);
+asc_status asc_expect_shape(asc_call *call, int input, asc_dtype dtype, int ndim, const int64_t *shape,
+                            const char *what);
 
 /* Every value of input, an i64 array called "index", is in 0 … limit-1. */
 asc_status asc_expect_indices(asc_call *call, int input, int64_t limit);

@@ -1,4 +1,4 @@
-/* ops/shared/strided.c: dst (+)= src for arrays of any strides: what views, copies and joins come down to; and clearing.
+/* ops/shared/strided.c: dst (+)= src for arrays of any strides, what views, copies and joins do; and clearing.
  *
  * The longest dimension along which dst moves is cut into pieces, so that no two pieces write the same place. */
 #include "ops/shared/op.h"

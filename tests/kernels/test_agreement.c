@@ -1,5 +1,5 @@
-/* tests/kernels/test_agreement.c: every row primitive of kernels/list.h gives the same bits on all instruction sets, and
- * where its output is its input. */
+/* tests/kernels/test_agreement.c: every row primitive of kernels/list.h gives the same bits on all instruction sets,
+ * and where its output is its input. */
 #include "kernels/kernels.h"
 
 enum { ROOM = 4200, LD = 120, LISTED = 20 };
