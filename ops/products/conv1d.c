@@ -1,5 +1,6 @@
 /* ops/products/conv1d.c: convolution along a sequence: y_to = b_o + Σ_k Σ_c W_ock x_{t + k δ - P, c}, c over the
- * channels of o's group, δ the dilation, P the number of zeros before x: 0 (none), (K - 1) δ (causal), or half of that (same).
+ * channels of o's group, δ the dilation, P the number of zeros before x: 0 (none), (K - 1) δ (causal), or half of that
+ * (same).
  *
  *   dx_sc = Σ_k Σ_o W_ock dy_{s - k δ + P, o},  dW_ock = Σ_t dy_to x_{t + k δ - P, c},  db_o = Σ_t dy_to.
  *
