@@ -283,10 +283,8 @@ static asc_status seed(asc_ctx *ctx, asc_var *v, asc_tensor cotangent)
     }
     if (c) {
         asc_pack(&c->array, v->array.dtype, data);
-    } else if (v->array.dtype == ASC_F32) {
-        *(float *)data = 1;
     } else {
-        *(double *)data = 1;
+        asc_set_element(v->array.dtype, data, 0, 1);
     }
     return ASC_OK;
 }

@@ -131,7 +131,7 @@ asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what
         return ASC_OK;
     }
     for (int64_t i = 0; i < a->numel; i++) {
-        double v = a->dtype == ASC_F32 ? (double)((const float *)a->data)[i] : ((const double *)a->data)[i];
+        double v = asc_element(a->dtype, a->data, i);
         if (!isfinite(v)) {
             char text[400], shape[ASC_SHAPE_TEXT];
             snprintf(text, sizeof text, "%s %s has %g at element %lld", what, asc_shape_text(a, shape), v,

@@ -5,6 +5,7 @@
 #include <ascgrad/op.h>
 
 #include "tensor/ctx.h"
+#include "tensor/dtype.h"
 
 /* A value that gradients flow through. Variables are numbered in the order of their making. */
 typedef struct asc_var {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "autograd/engine.h"
+#include "kernels/kernels.h"
 #include "tensor/need.h"
 
 const asc_op asc_op_recompute = {
@@ -298,6 +299,16 @@ static bool same_kind(const asc_array *a, const asc_array *b)
     return a->ndim < 0 ? b->ndim < 0 : b->ndim >= 0 && a->dtype == b->dtype && asc_same_shape(a, b);
 }
 
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void add_f32(void *to, const void *from, int64_t n)
+{
+    asc_kernels_f32()->acc(to, from, n);
+}
+
+/* ---- end of float ---- */
+#include "autograd/recompute.f64.h"
+
 /* Adds what has come to variable `from` to the gradient of variable `to`. */
 static asc_status move_grad(asc_ctx *ctx, asc_tape *tape, int32_t from, int32_t to)
 {
@@ -316,13 +327,7 @@ static asc_status move_grad(asc_ctx *ctx, asc_tape *tape, int32_t from, int32_t 
         memcpy(data, w->grad->data, asc_array_bytes(&v->array));
         return ASC_OK;
     }
-    for (int64_t i = 0; i < v->array.numel; i++) {
-        if (v->array.dtype == ASC_F32) {
-            ((float *)data)[i] += ((const float *)w->grad->data)[i];
-        } else {
-            ((double *)data)[i] += ((const double *)w->grad->data)[i];
-        }
-    }
+    BY_DTYPE(v->array.dtype, add)(data, w->grad->data, v->array.numel);
     return ASC_OK;
 }
 

@@ -80,16 +80,12 @@ typedef struct asc_check_tolerance {
 
 static inline double asc_check_load(const asc_array *a, int64_t i)
 {
-    return a->dtype == ASC_F32 ? (double)((const float *)a->data)[i] : ((const double *)a->data)[i];
+    return asc_element(a->dtype, a->data, i);
 }
 
 static inline void asc_check_store(const asc_array *a, int64_t i, double value)
 {
-    if (a->dtype == ASC_F32) {
-        ((float *)a->data)[i] = (float)value;
-    } else {
-        ((double *)a->data)[i] = value;
-    }
+    asc_set_element(a->dtype, a->data, i, value);
 }
 
 /* gradcheck.c */

@@ -261,7 +261,7 @@ asc_status asc_tokenizer_save(const asc_tokenizer *tokenizer, const char *path)
     }
     size_t bytes, capacity;
     char *text = asc_tokenizer_text(tokenizer, &bytes, &capacity);
-    asc_status status = text ? asc_file_write_atomic(ctx, path, text, bytes) : asc_error(ctx);
+    status = text ? asc_file_write_atomic(ctx, path, text, bytes) : asc_error(ctx);
     asc_free(ctx, text, capacity);
     return status;
 }

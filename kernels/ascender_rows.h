@@ -1,6 +1,6 @@
 /*
  * kernels/ascender_rows.h: the rows of ASCender attention: the largest entries, row normalisation, weights, scores
- * and their gradients; included by kernels_impl.c. table.h says what each function does.
+ * and their gradients; included by kernels_impl.c. list.h says what each function does.
  */
 /* ---- float, and f64.awk makes the same for double ---- */
 
@@ -102,23 +102,23 @@ static void decide_f32(contest_f32 *c, int64_t k)
     }
 }
 
-/* k <= RANKED - LANES, n >= RANKED. Nothing enters that is not above the last of the best: most blocks are passed over
- * with one comparison a lane, and the others' entries go in without a branch. */
+/* k <= RANKED - LANES, n >= RANKED. Nothing enters that is not above the last of the best: LANES entries at a
+ * time are compared with it, and most of them left at that; the others go in without a branch. */
 static int64_t top_by_rank_f32(const float *x, int64_t n, int64_t skip, int64_t k, float *best, int64_t *index)
 {
     contest_f32 c;
     c.count = top_of_few_f32(x, RANKED_f32, skip, k, c.value, c.index);
     float floor = c.value[k - 1];
-    for (int64_t block = RANKED_f32; block < n; block += LANES) {
-        int64_t end = n - block < LANES ? n : block + LANES;
-        if (end - block == LANES && !any_above_f32(x + block, floor)) {
+    for (int64_t first = RANKED_f32; first < n; first += LANES) {
+        int64_t end = n - first < LANES ? n : first + LANES;
+        if (end - first == LANES && !any_above_f32(x + first, floor)) {
             continue;
         }
         if (c.count + LANES > RANKED_f32) {
             decide_f32(&c, k);
             floor = c.value[k - 1];
         }
-        for (int64_t j = block; j < end; j++) {
+        for (int64_t j = first; j < end; j++) {
             c.value[c.count] = x[j];
             c.index[c.count] = j;
             c.count += (x[j] > floor) & (j != skip);
@@ -136,8 +136,8 @@ static int64_t top_k_f32(const float *x, int64_t n, int64_t skip, int64_t k, flo
     if (k > 0 && k <= RANKED_f32 - LANES && n > RANKED_f32) {
         return top_by_rank_f32(x, n, skip, k, best, index);
     }
-    int64_t block = n < RANKED_f32 ? n : RANKED_f32, found = top_of_few_f32(x, block, skip, k, best, index);
-    for (int64_t j = block; k > 0 && j < n; j++) {
+    int64_t first = n < RANKED_f32 ? n : RANKED_f32, found = top_of_few_f32(x, first, skip, k, best, index);
+    for (int64_t j = first; k > 0 && j < n; j++) {
         float value = orderly_f32(x[j]);
         if (j == skip || (found == k && !(value > best[k - 1]))) {
             continue;

@@ -2,8 +2,8 @@
 #ifndef KERNELS_BACKGROUND_H
 #define KERNELS_BACKGROUND_H
 
-/* x_j = near exp(-rate d²_j) + dense ρ_j - base. Rows may be all but constant: beside a constant like their first
- * entry, the base, what is left of them has all of its digits. */
+/* x_j = near exp(-rate d²_j) + dense ρ_j - base. The entries of a row may differ in their last digits alone: less the
+ * first of them, the base, what is left has all of its digits. */
 typedef struct asc_background_bias {
     double rate, near, dense, base;
 } asc_background_bias;

@@ -1,6 +1,6 @@
 /*
  * kernels/background_rows.h: a row of the crowding of ASCender's background variant, x = near w + dense ρ - base with
- * w = exp(-rate d²), and its gradient; included by kernels_impl.c. table.h says what each function does.
+ * w = exp(-rate d²), and its gradient; included by kernels_impl.c. list.h says what each function does.
  */
 /* ---- float, and f64.awk makes the same for double ---- */
 
@@ -32,7 +32,7 @@ typedef struct background_sums_f32 {
     float a[LANES], b[LANES], c[LANES];
 } background_sums_f32;
 
-static ALWAYS_INLINE void background_pull_block_f32(const float *dS, const float *w, const float *rho, int n,
+static ALWAYS_INLINE void background_pull_lanes_f32(const float *dS, const float *w, const float *rho, int n,
                                                     const asc_background_bias *c, float mean, background_sums_f32 *sums)
 {
     const float near = (float)c->near, dense = (float)c->dense, base = (float)c->base;
@@ -48,14 +48,14 @@ static void background_pull_f32(const float *dS, const float *w, const float *rh
     background_sums_f32 sums = {{0}, {0}, {0}};
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
-        background_pull_block_f32(dS + i, w + i, rho + i, LANES, c, (float)g->mean, &sums);
+        background_pull_lanes_f32(dS + i, w + i, rho + i, LANES, c, (float)g->mean, &sums);
     }
-    background_pull_block_f32(dS + i, w + i, rho + i, (int)(n - i), c, (float)g->mean, &sums);
+    background_pull_lanes_f32(dS + i, w + i, rho + i, (int)(n - i), c, (float)g->mean, &sums);
     g->sum = (double)join_f32(sums.a, plus_f32);
     g->pull = (double)join_f32(sums.b, plus_f32);
 }
 
-static ALWAYS_INLINE void background_grad_block_f32(float *d2, float *w, const float *dS, const float *rho, int n,
+static ALWAYS_INLINE void background_grad_lanes_f32(float *d2, float *w, const float *dS, const float *rho, int n,
                                                     const asc_background_bias *c, const asc_background_bias_grad *g,
                                                     background_sums_f32 *sums)
 {
@@ -81,9 +81,9 @@ static void background_grad_f32(float *d2, float *w, const float *dS, const floa
     background_sums_f32 sums = {{0}, {0}, {0}};
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
-        background_grad_block_f32(d2 + i, w + i, dS + i, rho + i, LANES, c, g, &sums);
+        background_grad_lanes_f32(d2 + i, w + i, dS + i, rho + i, LANES, c, g, &sums);
     }
-    background_grad_block_f32(d2 + i, w + i, dS + i, rho + i, (int)(n - i), c, g, &sums);
+    background_grad_lanes_f32(d2 + i, w + i, dS + i, rho + i, (int)(n - i), c, g, &sums);
     g->by_near = (double)join_f32(sums.a, plus_f32);
     g->by_dense = (double)join_f32(sums.b, plus_f32);
     g->by_d2 = (double)join_f32(sums.c, plus_f32);

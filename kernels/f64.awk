@@ -2,7 +2,8 @@
 #
 # Code for both types is written once, in plain C for float, between the two lines below; names end in _f32. After them
 # the source includes FILE.f64.h, which the build makes with this script: the same lines with _f64, ASC_F64, double and
-# DBL_ in place of _f32, ASC_F32, float and FLT_. Compilers and debuggers show the source's own lines.
+# DBL_ in place of _f32, ASC_F32, float and FLT_; a header that they include is its own twin. Compilers and debuggers
+# show the source's own lines.
 #
 #     awk -f f64.awk SOURCE >FILE.f64.h
 BEGIN {
@@ -17,6 +18,11 @@ $0 == first {
 }
 $0 == last {
     inside = 0
+}
+inside && /^#include "/ {
+    sub(/\.h"/, ".f64.h\"")
+    print
+    next
 }
 inside {
     # A word at a time: awk has no \b that all awks know.

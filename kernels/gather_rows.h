@@ -1,6 +1,6 @@
 /*
  * kernels/gather_rows.h: products of a vector with a few rows of a matrix, and sums of these; included by
- * kernels_impl.c. table.h says what each function does.
+ * kernels_impl.c. list.h says what each function does.
  */
 /* ---- float, and f64.awk makes the same for double ---- */
 

@@ -44,7 +44,14 @@ typedef struct asc_sgd_step {
     double grad_scale;
 } asc_sgd_step;
 
-#include "kernels/table.h"
+/* ---- float, and f64.awk makes the same for double ---- */
+/* One function for each row of the list, by its name: asc_kernels_f32()->exp(y, x, n). */
+typedef struct asc_kernel_table_f32 {
+#define KERNEL(result, name, arguments) result(*name) arguments;
+#include "kernels/list.h"
+} asc_kernel_table_f32;
+/* ---- end of float ---- */
+#include "kernels/kernels.f64.h"
 
 /* The kernels in use (asc_isa_active); static, never NULL. Cheap, but take it out of inner loops. */
 const asc_kernel_table_f32 *asc_kernels_f32(void);

@@ -58,4 +58,11 @@ typedef int64_t integer_f64;
 #include "kernels/ascender_rows.h"
 #include "kernels/background_rows.h"
 #include "kernels/gather_rows.h"
-#include "kernels/entries.h"
+
+/* ---- float, and f64.awk makes the same for double ---- */
+const asc_kernel_table_f32 TABLE(asc_kernels_f32) = {
+#define KERNEL(result, name, arguments) .name = name##_f32,
+#include "kernels/list.h"
+};
+/* ---- end of float ---- */
+#include "kernels/kernels_impl.f64.h"

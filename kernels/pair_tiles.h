@@ -1,6 +1,6 @@
 /*
  * kernels/pair_tiles.h: products, distances and projections of vectors in pairs, columns as lanes; included by
- * kernels_impl.c. table.h says what each function does.
+ * kernels_impl.c. list.h says what each function does.
  *
  * Distances are sums of squared differences, not ‖x‖² + ‖y‖² - 2x·y, which cancels for close points far from the
  * origin; so are their gradients. Every element has a sum of its own, over k in rising order, with no multiply-add:

@@ -1,6 +1,6 @@
 /*
- * kernels/rows.h: elementwise functions, sums, softmax and layer normalisation for one real type;
- * included by kernels_impl.c with float and name_f32 defined. table.h says what each function does.
+ * kernels/rows.h: elementwise functions, sums, softmax and layer normalisation; included by kernels_impl.c. list.h says
+ * what each function does.
  */
 /* Squares are summed in double. */
 static double dot_f64(const double *x, const double *y, int64_t n);
@@ -262,10 +262,10 @@ static float dot_f32(const float *x, const float *y, int64_t n)
 
 static double sumsq_f32(const float *x, int64_t n)
 {
-    enum { PIECE = 512 };
-    double wide[PIECE], total = 0;
-    for (int64_t i = 0; i < n; i += PIECE) {
-        int64_t m = n - i < PIECE ? n - i : PIECE;
+    enum { CHUNK = 512 };
+    double wide[CHUNK], total = 0;
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        int64_t m = n - i < CHUNK ? n - i : CHUNK;
         for (int64_t k = 0; k < m; k++) {
             wide[k] = (double)x[i + k];
         }

@@ -1,6 +1,5 @@
 /*
- * kernels/strip_rows.h: Grassmann mixing's primitives for one real type; included by kernels_impl.c with float and
- * name_f32 defined. table.h says what each function does.
+ * kernels/strip_rows.h: Grassmann mixing's primitives; included by kernels_impl.c. list.h says what each function does.
  */
 /* ---- float, and f64.awk makes the same for double ---- */
 
@@ -94,16 +93,22 @@ static void strip_first_f32(float *unit, asc_strip_first *first, const double *u
     }
 }
 
+static void strip_add_pair_f32(double *y, double *v, const double *u, const asc_strip_first *first,
+                               asc_strip_pair *pair, int64_t n, double eps, double eps_rel)
+{
+    add_pair(y, v, u, first, pair, n, eps, eps_rel);
+}
+
 static void strip_wedge_f32(float *p, int64_t ld, const float *a, const float *b, int64_t n, int lanes)
 {
-    enum { S = ASC_STRIP, WIDTH = sizeof(block_f32) / sizeof(float) };
+    enum { S = ASC_STRIP, WIDTH = sizeof(vector_f32) / sizeof(float) };
     for (int64_t i = 0; i < n; i++, p += (n - i) * ld) {
         int l = 0;
         for (; l + WIDTH <= lanes; l += WIDTH) {
-            block_f32 ai = *(const block_f32 *)(a + i * S + l), bi = *(const block_f32 *)(b + i * S + l);
+            vector_f32 ai = *(const vector_f32 *)(a + i * S + l), bi = *(const vector_f32 *)(b + i * S + l);
             float *at = p + l;
             for (int64_t j = (i + 1) * S + l; j < n * S; j += S, at += ld) {
-                *(block_f32 *)at = ai * *(const block_f32 *)(b + j) - *(const block_f32 *)(a + j) * bi;
+                *(vector_f32 *)at = ai * *(const vector_f32 *)(b + j) - *(const vector_f32 *)(a + j) * bi;
             }
         }
         for (; l < lanes; l++) {
@@ -117,23 +122,23 @@ static void strip_wedge_f32(float *p, int64_t ld, const float *a, const float *b
 static void strip_wedge_grad_f32(float *q, float *Mb, const float *p, int64_t ld, const float *a, const float *b,
                                  int64_t n)
 {
-    enum { S = ASC_STRIP, WIDTH = sizeof(block_f32) / sizeof(float) };
+    enum { S = ASC_STRIP, WIDTH = sizeof(vector_f32) / sizeof(float) };
     memset(q, 0, (size_t)(n * S) * sizeof *q);
     memset(Mb, 0, (size_t)(n * S) * sizeof *Mb);
     for (int64_t i = 0; i < n; i++) {
         for (int l = 0; l < S; l += WIDTH) {
-            block_f32 ai = *(const block_f32 *)(a + i * S + l), bi = *(const block_f32 *)(b + i * S + l);
-            block_f32 q_sum = {0}, Mb_sum = {0};
+            vector_f32 ai = *(const vector_f32 *)(a + i * S + l), bi = *(const vector_f32 *)(b + i * S + l);
+            vector_f32 q_sum = {0}, Mb_sum = {0};
             const float *at = p + l;
             for (int64_t j = (i + 1) * S + l; j < n * S; j += S, at += ld) {
-                block_f32 m = *(const block_f32 *)at;
-                q_sum += m * *(const block_f32 *)(a + j);
-                Mb_sum += m * *(const block_f32 *)(b + j);
-                *(block_f32 *)(q + j) += m * ai;
-                *(block_f32 *)(Mb + j) -= m * bi;
+                vector_f32 m = *(const vector_f32 *)at;
+                q_sum += m * *(const vector_f32 *)(a + j);
+                Mb_sum += m * *(const vector_f32 *)(b + j);
+                *(vector_f32 *)(q + j) += m * ai;
+                *(vector_f32 *)(Mb + j) -= m * bi;
             }
-            *(block_f32 *)(q + i * S + l) -= q_sum;
-            *(block_f32 *)(Mb + i * S + l) += Mb_sum;
+            *(vector_f32 *)(q + i * S + l) -= q_sum;
+            *(vector_f32 *)(Mb + i * S + l) += Mb_sum;
         }
         p += (n - 1 - i) * ld;
     }
@@ -232,8 +237,8 @@ static void gate_grad_f32(float *ds, float *dh, float *dg, const float *dy, cons
     }
 }
 
-/* A block of at most LANES channels, its state in registers; inlined for LANES and for the rest. */
-static ALWAYS_INLINE void memory_block_f32(float *before, float *m, const float *z, const float *f, int64_t steps,
+/* At most LANES channels, its state in registers; inlined for LANES and for the rest. */
+static ALWAYS_INLINE void memory_lanes_f32(float *before, float *m, const float *z, const float *f, int64_t steps,
                                            int64_t n, int64_t ld)
 {
     float state[LANES];
@@ -251,9 +256,9 @@ static void memory_f32(float *before, float *m, const float *z, const float *f, 
 {
     int64_t c = 0;
     for (; c + LANES <= n; c += LANES) {
-        memory_block_f32(before + c, m + c, z + c, f + c, steps, LANES, ld);
+        memory_lanes_f32(before + c, m + c, z + c, f + c, steps, LANES, ld);
     }
-    memory_block_f32(before + c, m + c, z + c, f + c, steps, n - c, ld);
+    memory_lanes_f32(before + c, m + c, z + c, f + c, steps, n - c, ld);
 }
 
 /* One step back: dm from the gradient of m_t to that of m_{t-1}. */

@@ -1,17 +1,22 @@
 /*
- * kernels/update_rows.h: random numbers, dropout and the optimisers for one real type; included by
- * kernels_impl.c with float and name_f32 defined. table.h says what each function does.
+ * kernels/update_rows.h: random numbers, dropout and the optimisers; included by kernels_impl.c. list.h says what each
+ * function does.
  */
 /* ---- float, and f64.awk makes the same for double ---- */
 
 /* ---- random numbers ---- */
 
+static void philox_bits_f32(uint32_t *y, int64_t n, asc_philox_key key, uint64_t offset)
+{
+    philox_words(y, n, key, offset);
+}
+
 static void philox_uniform_f32(float *y, int64_t n, asc_philox_key key, uint64_t offset)
 {
-    enum { WORDS = sizeof(float) / sizeof(uint32_t), PIECE = 256 };
-    uint32_t words[WORDS * PIECE];
-    for (int64_t i = 0; i < n; i += PIECE) {
-        int64_t m = n - i < PIECE ? n - i : PIECE;
+    enum { WORDS = sizeof(float) / sizeof(uint32_t), TILE = 256 };
+    uint32_t words[WORDS * TILE];
+    for (int64_t i = 0; i < n; i += TILE) {
+        int64_t m = n - i < TILE ? n - i : TILE;
         philox_words(words, WORDS * m, key, WORDS * (offset + (uint64_t)i));
         INDEPENDENT
         for (int64_t k = 0; k < m; k++) {
@@ -24,12 +29,12 @@ static void philox_uniform_f32(float *y, int64_t n, asc_philox_key key, uint64_t
 static ALWAYS_INLINE void drop_f32(float *y, const float *x, int64_t n, asc_philox_key key, uint64_t offset, double p,
                                    bool fresh)
 {
-    enum { PIECE = 512 };
-    uint32_t words[PIECE];
+    enum { TILE = 512 };
+    uint32_t words[TILE];
     uint32_t threshold = (uint32_t)(p * 0x1p31); /* of 31 bits, so that none are kept for p = 1 */
     float factor = (float)(1 / (1 - p));
-    for (int64_t i = 0; i < n; i += PIECE) {
-        int64_t m = n - i < PIECE ? n - i : PIECE;
+    for (int64_t i = 0; i < n; i += TILE) {
+        int64_t m = n - i < TILE ? n - i : TILE;
         philox_words(words, m, key, offset + (uint64_t)i);
         INDEPENDENT
         for (int64_t k = 0; k < m; k++) {

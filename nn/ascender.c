@@ -4,6 +4,7 @@
 #include "nn/ascender.h"
 #include "nn/inspect/scores.h"
 #include "tensor/ctx.h"
+#include "tensor/dtype.h"
 
 enum { KEYS, HEADINGS, VALUES, PLACES, FEATURES, DENSITIES };
 
@@ -289,11 +290,7 @@ static void ramp(asc_layer *l, double share)
     asc_require_grad(omega, share < 0 && !t->sep_frozen);
     void *values = share < 0 ? NULL : asc_data_mut(omega);
     for (int64_t h = 0; values && h < t->options.heads; h++) {
-        if (asc_dtype_of(omega) == ASC_F64) {
-            ((double *)values)[h] = share * t->omega_sep[h];
-        } else {
-            ((float *)values)[h] = (float)(share * t->omega_sep[h]);
-        }
+        asc_set_element(asc_dtype_of(omega), values, h, share * t->omega_sep[h]);
     }
 }
 

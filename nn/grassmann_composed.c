@@ -18,6 +18,7 @@
 
 #include "nn/grassmann.h"
 #include "nn/inspect/scores.h"
+#include "tensor/dtype.h"
 
 /* `made` out of `used`, which is needed no more. */
 static asc_tensor after(asc_tensor used, asc_tensor made)
@@ -93,15 +94,6 @@ static asc_tensor find_pairs(asc_layer *l, int64_t B, int64_t N, asc_tensor leng
     return there;
 }
 
-static void put(asc_dtype dtype, void *data, int64_t i, double value)
-{
-    if (dtype == ASC_F32) {
-        ((float *)data)[i] = (float)value;
-    } else {
-        ((double *)data)[i] = value;
-    }
-}
-
 static asc_tensor constant_shares(asc_layer *l, asc_tensor there)
 {
     const asc_grassmann_layer *g = l->self;
@@ -115,7 +107,7 @@ static asc_tensor constant_shares(asc_layer *l, asc_tensor there)
             n += at[i];
         }
         for (int i = 0; i < g->n_pairs; i++) {
-            put(l->dtype, to, row * g->n_pairs + i, at[i] ? g->sum ? 1 : 1. / n : 0);
+            asc_set_element(l->dtype, to, row * g->n_pairs + i, at[i] ? g->sum ? 1 : 1. / n : 0);
         }
     }
     return shares;
@@ -144,7 +136,7 @@ asc_tensor asc_grassmann_inverse_counts(asc_layer *l, int64_t B, int64_t N, int6
     void *to = asc_data_mut(inverse);
     for (int64_t row = 0; to && row < B * N; row++) {
         int64_t end = start + row % N + 1, n = (length && length[row / N] < end ? length[row / N] : end) - first;
-        put(l->dtype, to, row, n > 0 ? 1. / (double)n : 0);
+        asc_set_element(l->dtype, to, row, n > 0 ? 1. / (double)n : 0);
     }
     return inverse;
 }

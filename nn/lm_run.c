@@ -8,6 +8,7 @@
 #include <ascgrad/ops.h>
 
 #include "nn/lm.h"
+#include "tensor/ctx.h"
 #include "tensor/need.h"
 
 static const double norm_eps = 1e-5;

@@ -6,6 +6,16 @@
 
 enum { M, V };
 
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void step_f32(void *p, const void *g, void *m, void *v, int64_t n, const asc_adamw_step *s)
+{
+    asc_kernels_f32()->adamw(p, g, m, v, n, s);
+}
+
+/* ---- end of float ---- */
+#include "optim/adamw.f64.h"
+
 static void update(const asc_optim *o, int i, int64_t t, double lr, double grad_scale, int64_t from, int64_t n)
 {
     const asc_adamw_options *a = &o->adamw;
@@ -15,11 +25,7 @@ static void update(const asc_optim *o, int i, int64_t t, double lr, double grad_
                               .bias2 = 1 - pow(a->beta2, (double)t)};
     asc_tensor p = asc_params_at(o->params, i), g = asc_grad(p);
     void *m = asc_optim_at(o->slot[2 * i + M], from), *v = asc_optim_at(o->slot[2 * i + V], from);
-    if (asc_dtype_of(p) == ASC_F32) {
-        asc_kernels_f32()->adamw(asc_optim_at(p, from), asc_optim_at(g, from), m, v, n, &s);
-    } else {
-        asc_kernels_f64()->adamw(asc_optim_at(p, from), asc_optim_at(g, from), m, v, n, &s);
-    }
+    BY_DTYPE(asc_dtype_of(p), step)(asc_optim_at(p, from), asc_optim_at(g, from), m, v, n, &s);
 }
 
 asc_optim *asc_adamw_new(asc_ctx *ctx, asc_params *params, const asc_adamw_options *options)

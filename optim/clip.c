@@ -12,14 +12,18 @@ typedef struct squares {
     double sum[AT_ONCE];
 } squares;
 
-static void sum_piece(void *arg, int64_t piece, int worker)
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void sum_piece_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     squares *s = arg;
     int64_t from = (s->first + piece) * PIECE, n = s->numel - from < PIECE ? s->numel - from : PIECE;
-    const void *g = asc_optim_at(s->grad, from);
-    s->sum[piece] = asc_dtype_of(s->grad) == ASC_F32 ? asc_kernels_f32()->sumsq(g, n) : asc_kernels_f64()->sumsq(g, n);
+    s->sum[piece] = asc_kernels_f32()->sumsq(asc_optim_at(s->grad, from), n);
 }
+
+/* ---- end of float ---- */
+#include "optim/clip.f64.h"
 
 double asc_grad_norm(asc_ctx *ctx, asc_params *params)
 {
@@ -33,7 +37,7 @@ double asc_grad_norm(asc_ctx *ctx, asc_params *params)
         int64_t pieces = (s.numel + PIECE - 1) / PIECE;
         for (s.first = 0; s.first < pieces; s.first += AT_ONCE) {
             int64_t n = pieces - s.first < AT_ONCE ? pieces - s.first : AT_ONCE;
-            asc_parallel(ctx, n, sum_piece, &s);
+            asc_parallel(ctx, n, BY_DTYPE(asc_dtype_of(s.grad), sum_piece), &s);
             for (int64_t j = 0; j < n; j++) {
                 total += s.sum[j];
             }

@@ -6,6 +6,7 @@
 
 #include "kernels/kernels.h"
 #include "tensor/ctx.h"
+#include "tensor/dtype.h"
 
 /* What a group says of a parameter. */
 typedef struct asc_optim_setting {

@@ -11,6 +11,7 @@
 #include "tensor/core_advice.h"
 #include "tensor/cpu.h"
 #include "tensor/ctx.h"
+#include "tensor/dtype.h"
 
 /* What a build of OpenBLAS asks of those who call it from threads of their own.
  *
@@ -177,22 +178,24 @@ static void run_tile(void *arg, int64_t piece, int worker)
     asc_gemm_run(&g);
 }
 
-static void add_partials(void *arg, int64_t row, int worker)
+/* ---- float, and f64.awk makes the same for double ---- */
+
+static void add_partials_f32(void *arg, int64_t row, int worker)
 {
     (void)worker;
     const tiling *t = arg;
     const asc_gemm *g = t->g;
+    float *c = (float *)g->c + row * g->ldc;
     for (int64_t layer = 1; layer < t->layers; layer++) {
-        int64_t from = (layer - 1) * g->m * g->n + row * g->n, to = row * g->ldc;
+        const float *partial = (const float *)t->partial + ((layer - 1) * g->m + row) * g->n;
         for (int64_t j = 0; j < g->n; j++) {
-            if (g->dtype == ASC_F32) {
-                ((float *)g->c)[to + j] += ((const float *)t->partial)[from + j];
-            } else {
-                ((double *)g->c)[to + j] += ((const double *)t->partial)[from + j];
-            }
+            c[j] += partial[j];
         }
     }
 }
+
+/* ---- end of float ---- */
+#include "tensor/blas.f64.h"
 
 asc_status asc_gemm_parallel(asc_ctx *ctx, const asc_gemm *g)
 {
@@ -215,7 +218,7 @@ asc_status asc_gemm_parallel(asc_ctx *ctx, const asc_gemm *g)
     }
     asc_parallel(ctx, t.tiles * t.layers, run_tile, &t);
     if (partial) {
-        asc_parallel(ctx, g->m, add_partials, &t);
+        asc_parallel(ctx, g->m, BY_DTYPE(g->dtype, add_partials), &t);
         asc_storage_unref(ctx, partial);
     }
     return ASC_OK;

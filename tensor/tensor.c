@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tensor/ctx.h"
+#include "tensor/dtype.h"
 #include "tensor/need.h"
 #include "tensor/random.h"
 
@@ -151,11 +152,7 @@ static void draw_piece(void *arg, int64_t piece, int worker)
     int64_t end = (piece + 1) * PIECE < d->a->numel ? (piece + 1) * PIECE : d->a->numel;
     for (int64_t i = piece * PIECE; i < end; i++) {
         double v = d->offset + d->factor * d->draw(d->seed, d->stream, (uint64_t)i);
-        if (d->a->dtype == ASC_F32) {
-            ((float *)d->a->data)[i] = (float)v;
-        } else {
-            ((double *)d->a->data)[i] = v;
-        }
+        asc_set_element(d->a->dtype, d->a->data, i, v);
     }
 }
 

@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define ASC_OP_ABI 1
+#define ASC_OP_ABI 2
 #define ASC_MAX_IN 24
 #define ASC_MAX_OUT 4
 #define ASC_MAX_SAVED 6
@@ -96,6 +96,7 @@ struct asc_op {
     /* ASC_OP_CAUSAL: bit i: input i is a sequence, if attributes and shapes of the call (`attrs`, `in` without data)
      * make it causal; else 0. Sequences of different lengths end together. NULL: input 0, always. */
     uint32_t (*causal)(const asc_call *call);
+    const void *data; /* for the op's own functions, as call->op->data: what ops that share them differ in; or NULL */
 };
 
 /* ---- for infer ---- */

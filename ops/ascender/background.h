@@ -7,7 +7,6 @@
 #include "ops/attention/heads.h"
 #include "ops/attention/neighbors.h"
 #include "ops/shared/carve.h"
-#include "ops/shared/scalar.h"
 
 /* ---- the op's inputs, outputs, saved arrays ---- */
 

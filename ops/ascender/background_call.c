@@ -34,7 +34,7 @@ asc_background_scalars asc_background_head_of(const asc_background_call *b, int6
 {
     double s[ASC_BACKGROUND_SCALARS];
     for (int i = 0; i < ASC_BACKGROUND_SCALARS; i++) {
-        s[i] = asc_scalar_at(&b->call->in[BACKGROUND_SCALARS + i], h);
+        s[i] = asc_element(b->call->in[BACKGROUND_SCALARS + i].dtype, b->call->in[BACKGROUND_SCALARS + i].data, h);
     }
     return (asc_background_scalars){
         .bias = {.rate = 1 / (s[ASC_BACKGROUND_TAU_SEP] + ASCENDER_EPS), .near = -s[ASC_BACKGROUND_LAMBDA_DIST],

@@ -34,7 +34,7 @@ typedef struct work {
 static double loss_grad(const asc_ascender_call *s, int output)
 {
     const asc_array *g = &s->call->grad_out[output];
-    double upstream = s->a->losses && g->data ? asc_scalar_at(g, 0) : 0;
+    double upstream = s->a->losses && g->data ? asc_element(g->dtype, g->data, 0) : 0;
     return upstream / (double)(s->J.B * s->J.H * s->J.N);
 }
 
@@ -391,7 +391,7 @@ asc_status asc_ascender_backward(asc_call *call)
         if (!s.all_du) {
             return ASC_ERR_MEMORY;
         }
-        asc_ascender_align_loss_grad(&s, asc_scalar_at(lost, 0) / (double)rows);
+        asc_ascender_align_loss_grad(&s, asc_element(lost->dtype, lost->data, 0) / (double)rows);
     }
     asc_parallel(call->ctx, pieces, BY_DTYPE(s.dtype, backward_chunk), &s);
     end_sums(&s);

@@ -261,7 +261,7 @@ static void put_losses(asc_ascender_call *s)
         sum[2] = align_loss(s);
     }
     for (int i = 0; i < 3; i++) {
-        asc_scalar_put(&s->call->out[ASCENDER_LOSS_COH + i], 0, rows > 0 ? sum[i] / rows : 0);
+        asc_set_element(s->call->out[ASCENDER_LOSS_COH + i].dtype, s->call->out[ASCENDER_LOSS_COH + i].data, 0, rows > 0 ? sum[i] / rows : 0);
     }
 }
 

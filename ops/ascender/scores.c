@@ -30,7 +30,7 @@ asc_ascender_head asc_ascender_head_of(const asc_call *call, int64_t h)
     const asc_ascender_options *o = &((const asc_ascender_attrs *)call->attrs)->o;
     asc_ascender_head head;
     for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
-        head.s[i] = asc_scalar_at(&call->in[ASCENDER_SCALAR + i], h);
+        head.s[i] = asc_element(call->in[ASCENDER_SCALAR + i].dtype, call->in[ASCENDER_SCALAR + i].data, h);
     }
     double sep = head.s[ASC_TAU_SEP], coh = head.s[ASC_TAU_COH];
     head.width_sep = (o->tau_squared ? sep * sep : sep) + eps;

@@ -255,11 +255,7 @@ void asc_panel_fill_outside(const asc_allowed *J, const asc_panel *p, int64_t r,
         if ((j < s.globals || (j >= s.from && j < s.to)) && (!mask || mask[j * J->mask_stride[3]])) {
             continue;
         }
-        if (dtype == ASC_F32) {
-            ((float *)x)[column] = (float)value;
-        } else {
-            ((double *)x)[column] = value;
-        }
+        asc_set_element(dtype, x, column, value);
     }
 }
 

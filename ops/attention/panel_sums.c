@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "ops/shared/scalar.h"
 
 enum { CHUNKS = 8 }; /* pieces of work that a backward pass has at least, where the panels allow it */
 
@@ -110,11 +109,11 @@ void asc_head_scalars_end(asc_call *call, const asc_allowed *J, int first, int n
     for (int i = 0; i < n; i++) {
         const asc_array *grad = &call->grad_in[first + i];
         for (int64_t h = 0; grad->data && h < J->H; h++) {
-            double sum = call->fresh[first + i] ? 0 : asc_scalar_at(grad, h);
+            double sum = call->fresh[first + i] ? 0 : asc_element(grad->dtype, grad->data, h);
             for (int64_t at = 0; at < J->B * pieces; at++) {
                 sum += sums[((at / pieces * J->H + h) * pieces + at % pieces) * n + i];
             }
-            asc_scalar_put(grad, h, sum);
+            asc_set_element(grad->dtype, grad->data, h, sum);
         }
     }
 }

@@ -9,10 +9,8 @@
  * in full first. */
 #include "ops/shared/broadcast.h"
 
-extern const asc_op asc_op_add, asc_op_sub, asc_op_mul;
-
 enum { A, B };
-typedef enum kind { ADD, SUB, MUL, DIV, COPY } kind; /* COPY: the first operand */
+typedef enum kind { ADD, SUB, MUL, DIV, COPY } kind; /* COPY: the first operand; the others are an op's data, too */
 
 /* target (+)= sign × (first kind second) over a walk; arrays of the walk: first and second. The target is
  * contiguous. */
@@ -104,11 +102,6 @@ static void job_piece_f32(void *arg, int64_t piece, int worker)
 /* ---- end of float ---- */
 #include "ops/elementwise/arithmetic.f64.h"
 
-static kind kind_of(const asc_op *op)
-{
-    return op == &asc_op_add ? ADD : op == &asc_op_sub ? SUB : op == &asc_op_mul ? MUL : DIV;
-}
-
 static asc_status infer(asc_call *call)
 {
     asc_array y;
@@ -132,7 +125,7 @@ static void run_job(asc_call *call, job *j, const asc_array *first, const asc_ar
 
 static asc_status forward(asc_call *call)
 {
-    job j = {.kind = kind_of(call->op), .target = call->out[0].data, .sign = 1, .fresh = true};
+    job j = {.kind = *(const kind *)call->op->data, .target = call->out[0].data, .sign = 1, .fresh = true};
     run_job(call, &j, &call->in[A], &call->in[B], &call->out[0]);
     return ASC_OK;
 }
@@ -172,7 +165,7 @@ static asc_status backward_sum(asc_call *call)
         status = add_gradient(call, A, 1, COPY, dy, dy);
     }
     if (call->grad_in[B].data && !status) {
-        status = add_gradient(call, B, call->op == &asc_op_sub ? -1 : 1, COPY, dy, dy);
+        status = add_gradient(call, B, *(const kind *)call->op->data == SUB ? -1 : 1, COPY, dy, dy);
     }
     return status;
 }
@@ -233,12 +226,12 @@ static const asc_sample div_samples[] = {
     {.in = {{'f', 1, {5}, .away = 0.5}, {'=', .lo = 0}}, .note = "the same tensor twice"},
 };
 
-#define ARITHMETIC \
-    .abi = ASC_OP_ABI, .inputs = "a b", .n_out = 1, .flags = ASC_OP_STRIDED | ASC_OP_FRESH, .infer = infer, \
-    .forward = forward
+#define ARITHMETIC(kind_of_op)                                                                                         \
+    .abi = ASC_OP_ABI, .inputs = "a b", .n_out = 1, .flags = ASC_OP_STRIDED | ASC_OP_FRESH, .infer = infer,            \
+    .forward = forward, .data = &(const kind){kind_of_op}
 
 const asc_op asc_op_add = {
-    ARITHMETIC,
+    ARITHMETIC(ADD),
     .name = "add",
     .equation = "y = a + b, broadcasting",
     .backward = backward_sum,
@@ -248,7 +241,7 @@ const asc_op asc_op_add = {
 };
 
 const asc_op asc_op_sub = {
-    ARITHMETIC,
+    ARITHMETIC(SUB),
     .name = "sub",
     .equation = "y = a - b, broadcasting",
     .backward = backward_sum,
@@ -258,7 +251,7 @@ const asc_op asc_op_sub = {
 };
 
 const asc_op asc_op_mul = {
-    ARITHMETIC,
+    ARITHMETIC(MUL),
     .name = "mul",
     .equation = "y = a∘b, broadcasting",
     .saves_in = 1u << A | 1u << B,
@@ -269,7 +262,7 @@ const asc_op asc_op_mul = {
 };
 
 const asc_op asc_op_div = {
-    ARITHMETIC,
+    ARITHMETIC(DIV),
     .name = "div",
     .equation = "y = a/b, broadcasting",
     .saves_in = 1u << B,

@@ -10,10 +10,8 @@
 
 #include <math.h>
 
-extern const asc_op asc_op_where, asc_op_masked_fill, asc_op_maximum;
-
 enum { A, B, MASK, ARRAYS };
-typedef enum kind { WHERE, FILL, MAXIMUM, MINIMUM } kind;
+typedef enum kind { WHERE, FILL, MAXIMUM, MINIMUM } kind; /* an op's data */
 
 typedef struct fill_attrs {
     double value;
@@ -87,9 +85,9 @@ static void backward_piece_f32(void *arg, int64_t piece, int worker)
 /* ---- end of float ---- */
 #include "ops/elementwise/select.f64.h"
 
-static kind kind_of(const asc_op *op)
+static kind kind_of(const asc_call *call)
 {
-    return op == &asc_op_where ? WHERE : op == &asc_op_masked_fill ? FILL : op == &asc_op_maximum ? MAXIMUM : MINIMUM;
+    return *(const kind *)call->op->data;
 }
 
 /* Input number of array i of a job, -1: the op has none. masked_fill's inputs are x and mask. */
@@ -107,7 +105,7 @@ static asc_status infer(asc_call *call)
     if (asc_expect_floating(call, A) || asc_expect_floating(call, B) || asc_expect_broadcast(call, A, B, &y)) {
         return ASC_ERR_ARG;
     }
-    if (kind_of(call->op) == WHERE) {
+    if (kind_of(call) == WHERE) {
         if (call->in[MASK].dtype != ASC_U8) {
             return asc_call_expect(call, MASK, "u8");
         }
@@ -135,7 +133,7 @@ static asc_status infer_fill(asc_call *call)
 /* A job over an array of the output's shape. */
 static job open_job(const asc_call *call, const asc_array *y)
 {
-    job j = {.kind = kind_of(call->op)};
+    job j = {.kind = kind_of(call)};
     int64_t stride[ARRAYS][ASC_MAX_DIMS] = {{0}};
     const void *data[ARRAYS] = {NULL};
     for (int i = 0; i < ARRAYS; i++) {
@@ -213,12 +211,12 @@ static const asc_sample extreme_samples[] = {
     {.in = {{'f', 2, {0, 3}}, {'f', 1, {3}}}, .note = "nothing"},
 };
 
-#define SELECT(infer_inputs, domain)                                                                                   \
+#define SELECT(kind_of_op, infer_inputs, domain)                                                                       \
     .abi = ASC_OP_ABI, .n_out = 1, .flags = ASC_OP_STRIDED | ASC_OP_FRESH, .infer = infer_inputs, .forward = forward,  \
-    .backward = backward, .samples = domain, .n_samples = ASC_COUNT(domain)
+    .backward = backward, .samples = domain, .n_samples = ASC_COUNT(domain), .data = &(const kind){kind_of_op}
 
 const asc_op asc_op_where = {
-    SELECT(infer, where_samples),
+    SELECT(WHERE, infer, where_samples),
     .name = "where",
     .equation = "y = a where mask, else b, broadcasting",
     .inputs = "a b mask",
@@ -228,7 +226,7 @@ const asc_op asc_op_where = {
 };
 
 const asc_op asc_op_masked_fill = {
-    SELECT(infer_fill, fill_samples),
+    SELECT(FILL, infer_fill, fill_samples),
     .name = "masked_fill",
     .equation = "y = value where mask, else x;  mask broadcasts to x",
     .inputs = "x mask",
@@ -239,7 +237,7 @@ const asc_op asc_op_masked_fill = {
 };
 
 const asc_op asc_op_maximum = {
-    SELECT(infer, extreme_samples),
+    SELECT(MAXIMUM, infer, extreme_samples),
     .name = "maximum",
     .equation = "y = max(a, b), broadcasting; equal ones share the gradient",
     .inputs = "a b",
@@ -248,7 +246,7 @@ const asc_op asc_op_maximum = {
 };
 
 const asc_op asc_op_minimum = {
-    SELECT(infer, extreme_samples),
+    SELECT(MINIMUM, infer, extreme_samples),
     .name = "minimum",
     .equation = "y = min(a, b), broadcasting; equal ones share the gradient",
     .inputs = "a b",

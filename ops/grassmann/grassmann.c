@@ -28,7 +28,6 @@
 
 #include <math.h>
 
-#include "ops/shared/scalar.h"
 
 enum { Z = ASC_GRASSMANN_Z, W = ASC_GRASSMANN_W, B = ASC_GRASSMANN_B, OFFSET_W = ASC_GRASSMANN_OFFSET_W,
        MEMORY = ASC_GRASSMANN_MEMORY, LENGTHS = ASC_GRASSMANN_LENGTHS };
@@ -134,7 +133,7 @@ static void list_pairs(asc_grassmann_job *job)
     }
     const asc_array *weight = &job->call->in[OFFSET_W];
     for (int p = 0; p < job->pairs && weight->ndim >= 0; p++) {
-        job->logit[p] = asc_scalar_at(weight, p);
+        job->logit[p] = asc_element(weight->dtype, weight->data, p);
     }
 }
 
@@ -240,7 +239,8 @@ static void join_offsets(const asc_grassmann_job *job)
         for (int64_t i = 0; i < job->tokens.chunks; i++) {
             sum += job->doffset[i * job->pairs + p];
         }
-        asc_scalar_put(to, p, job->call->fresh[OFFSET_W] ? sum : asc_scalar_at(to, p) + sum);
+        double old = job->call->fresh[OFFSET_W] ? 0 : asc_element(to->dtype, to->data, p);
+        asc_set_element(to->dtype, to->data, p, old + sum);
     }
 }
 

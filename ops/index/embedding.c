@@ -19,18 +19,13 @@ typedef struct rows {
 
 /* ---- taking rows ---- */
 
-static int64_t rows_in_piece(const rows *r)
-{
-    return r->width < ASC_PIECE ? ASC_PIECE / (r->width + !r->width) : 1;
-}
-
 static void take_piece(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const rows *r = arg;
-    int64_t first = piece * rows_in_piece(r), end = first + rows_in_piece(r), all = r->outer * r->n;
+    asc_range part = asc_piece_rows(piece, r->outer * r->n, r->width);
     size_t bytes = (size_t)r->width * asc_dtype_size(r->dtype);
-    for (int64_t row = first; row < end && row < all; row++) {
+    for (int64_t row = part.first; row < part.end; row++) {
         int64_t from = row / r->n * r->limit + r->index[row % r->n];
         memcpy((char *)r->y + (size_t)row * bytes, (const char *)r->x + (size_t)from * bytes, bytes);
     }
@@ -43,27 +38,27 @@ static asc_status take(asc_call *call, rows r)
     }
     r.x = call->in[X].data;
     r.y = call->out[0].data;
-    asc_parallel(call->ctx, (r.outer * r.n + rows_in_piece(&r) - 1) / rows_in_piece(&r), take_piece, &r);
+    asc_parallel(call->ctx, asc_row_pieces(r.outer * r.n, r.width), take_piece, &r);
     return ASC_OK;
 }
 
-/* ---- adding to rows: a piece owns a strip of columns, so that no two write the same place ---- */
+/* ---- adding to rows: a piece owns a tile of columns, so that no two write the same place ---- */
 
-enum { STRIP = 32 };
+enum { TILE = 32 };
 
-static int64_t strips(const rows *r)
+static int64_t tiles(const rows *r)
 {
-    return (r->width + STRIP - 1) / STRIP;
+    return (r->width + TILE - 1) / TILE;
 }
 
 /* ---- float, and f64.awk makes the same for double ---- */
 
-static void add_strip_f32(void *arg, int64_t piece, int worker)
+static void add_tile_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const rows *r = arg;
-    int64_t o = piece / strips(r), column = piece % strips(r) * STRIP;
-    int64_t width = r->width - column < STRIP ? r->width - column : STRIP;
+    int64_t o = piece / tiles(r), column = piece % tiles(r) * TILE;
+    int64_t width = r->width - column < TILE ? r->width - column : TILE;
     float *dx = (float *)r->x + o * r->limit * r->width + column;
     const float *dy = (const float *)r->y + o * r->n * r->width + column;
     void (*acc)(float *, const float *, int64_t) = asc_kernels_f32()->acc;
@@ -88,7 +83,7 @@ static asc_status add(asc_call *call, rows r)
     if (call->fresh[X]) {
         asc_clear(call->ctx, r.x, asc_array_bytes(&call->grad_in[X]));
     }
-    asc_parallel(call->ctx, r.outer * strips(&r), BY_DTYPE(r.dtype, add_strip), &r);
+    asc_parallel(call->ctx, r.outer * tiles(&r), BY_DTYPE(r.dtype, add_tile), &r);
     return ASC_OK;
 }
 

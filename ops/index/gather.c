@@ -18,10 +18,10 @@ typedef struct gather_attrs {
 typedef struct lines {
     const asc_array *x, *index;
     int dim;
-    int64_t n, in_piece; /* lines; in a piece */
-    const char *from;    /* x, or what is to be added */
-    char *to;            /* of the other's shape */
-    bool fresh;          /* taking: written, not added */
+    int64_t n;        /* lines */
+    const char *from; /* x, or what is to be added */
+    char *to;         /* of the other's shape */
+    bool fresh;       /* taking: written, not added */
 } lines;
 
 static int dim_of(asc_call *call)
@@ -49,8 +49,9 @@ static void take_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const lines *l = arg;
-    int64_t end = (piece + 1) * l->in_piece, xs = l->x->stride[l->dim], is = l->index->stride[l->dim];
-    for (int64_t line = piece * l->in_piece; line < end && line < l->n; line++) {
+    int64_t xs = l->x->stride[l->dim], is = l->index->stride[l->dim];
+    asc_range part = asc_piece_rows(piece, l->n, l->index->shape[l->dim]);
+    for (int64_t line = part.first; line < part.end; line++) {
         int64_t at, from;
         line_begin(l, line, &at, &from);
         const int64_t *index = (const int64_t *)l->index->data + at;
@@ -67,8 +68,9 @@ static void add_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const lines *l = arg;
-    int64_t end = (piece + 1) * l->in_piece, xs = l->x->stride[l->dim], is = l->index->stride[l->dim];
-    for (int64_t line = piece * l->in_piece; line < end && line < l->n; line++) {
+    int64_t xs = l->x->stride[l->dim], is = l->index->stride[l->dim];
+    asc_range part = asc_piece_rows(piece, l->n, l->index->shape[l->dim]);
+    for (int64_t line = part.first; line < part.end; line++) {
         int64_t at, to;
         line_begin(l, line, &at, &to);
         const int64_t *index = (const int64_t *)l->index->data + at;
@@ -94,8 +96,7 @@ static asc_status run(asc_call *call, const asc_array *x, const void *from, void
     if (index->numel > 0) {
         int64_t length = index->shape[l.dim];
         l.n = index->numel / length;
-        l.in_piece = length < ASC_PIECE ? ASC_PIECE / length : 1;
-        asc_parallel(call->ctx, (l.n + l.in_piece - 1) / l.in_piece, fn, &l);
+        asc_parallel(call->ctx, asc_row_pieces(l.n, length), fn, &l);
     }
     return ASC_OK;
 }

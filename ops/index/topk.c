@@ -7,7 +7,7 @@
  * what topk_gather makes of -1.
  *
  * Entries are compared by integer keys of that order. The k-th largest key is found by distributing keys to buckets and
- * going on with the bucket that holds it: each pass divides the range of the keys by 32 at least, so the time
+ * going on with the bucket that holds it: each round divides the range of the keys by 32 at least, so the time
  * is O(n + k log k) for any values. */
 #include "ops/shared/mask.h"
 
@@ -206,8 +206,8 @@ static void select_piece_f32(void *arg, int64_t piece, int worker)
     const topk_job *j = arg;
     key_f32 *key = (key_f32 *)j->keys + 2 * worker * j->n;
     entry_f32 *chosen = (entry_f32 *)j->chosen + 2 * worker * j->found;
-    int64_t first = piece * asc_rows_per_piece(j->n), end = first + asc_rows_per_piece(j->n);
-    for (int64_t row = first; row < end && row < j->rows; row++) {
+    asc_range rows = asc_piece_rows(piece, j->rows, j->n);
+    for (int64_t row = rows.first; row < rows.end; row++) {
         const float *x = (const float *)j->call->in[X].data + row * j->n;
         float *value = (float *)j->call->out[VALUES].data + row * j->k;
         int64_t *index = (int64_t *)j->call->out[INDEX].data + row * j->k;
@@ -227,8 +227,8 @@ static void scatter_piece_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const topk_job *j = arg;
-    int64_t first = piece * asc_rows_per_piece(j->k), end = first + asc_rows_per_piece(j->k);
-    for (int64_t row = first; row < end && row < j->rows; row++) {
+    asc_range rows = asc_piece_rows(piece, j->rows, j->k);
+    for (int64_t row = rows.first; row < rows.end; row++) {
         const float *dy = (const float *)j->call->grad_out[VALUES].data + row * j->k;
         const int64_t *index = (const int64_t *)j->call->out[INDEX].data + row * j->k;
         float *dx = (float *)j->call->grad_in[X].data + row * j->n;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { X, INDEX };
-enum { STRIP = 32 }; /* columns that a piece of the backward pass owns */
+enum { TILE = 32 }; /* columns that a piece of the backward pass owns */
 
 /* A call laid out as x (batch, n, d), index (batch, picks), y (batch, picks, d), picks = rows·k. */
 typedef struct picks {
@@ -23,14 +23,9 @@ static picks picks_of(const asc_call *call)
                    .picks = index->shape[last - 1] * index->shape[last], .index = index->data};
 }
 
-static int64_t picks_in_piece(const picks *p)
+static int64_t tiles(const picks *p)
 {
-    return p->d < ASC_PIECE ? ASC_PIECE / (p->d + !p->d) : 1;
-}
-
-static int64_t strips(const picks *p)
-{
-    return (p->d + STRIP - 1) / STRIP;
+    return (p->d + TILE - 1) / TILE;
 }
 
 /* ---- float, and f64.awk makes the same for double ---- */
@@ -39,9 +34,9 @@ static void take_piece_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const picks *p = arg;
-    int64_t first = piece * picks_in_piece(p), end = first + picks_in_piece(p), all = p->batch * p->picks;
+    asc_range part = asc_piece_rows(piece, p->batch * p->picks, p->d);
     size_t bytes = (size_t)p->d * sizeof(float);
-    for (int64_t i = first; i < end && i < all; i++) {
+    for (int64_t i = part.first; i < part.end; i++) {
         float *y = (float *)p->call->out[0].data + i * p->d;
         if (p->index[i] < 0) {
             memset(y, 0, bytes);
@@ -51,12 +46,12 @@ static void take_piece_f32(void *arg, int64_t piece, int worker)
     }
 }
 
-static void add_strip_f32(void *arg, int64_t piece, int worker)
+static void add_tile_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const picks *p = arg;
-    int64_t b = piece / strips(p), column = piece % strips(p) * STRIP;
-    int64_t width = p->d - column < STRIP ? p->d - column : STRIP;
+    int64_t b = piece / tiles(p), column = piece % tiles(p) * TILE;
+    int64_t width = p->d - column < TILE ? p->d - column : TILE;
     const int64_t *index = p->index + b * p->picks;
     const float *dy = (const float *)p->call->grad_out[0].data + b * p->picks * p->d + column;
     float *dx = (float *)p->call->grad_in[X].data + b * p->n * p->d + column;
@@ -104,8 +99,7 @@ static asc_status forward(asc_call *call)
                                  (long long)p.index[i], (long long)i, (long long)p.n);
         }
     }
-    int64_t in_piece = picks_in_piece(&p);
-    asc_parallel(call->ctx, (p.batch * p.picks + in_piece - 1) / in_piece, BY_DTYPE(call->in[X].dtype, take_piece), &p);
+    asc_parallel(call->ctx, asc_row_pieces(p.batch * p.picks, p.d), BY_DTYPE(call->in[X].dtype, take_piece), &p);
     return ASC_OK;
 }
 
@@ -115,7 +109,7 @@ static asc_status backward(asc_call *call)
     if (call->fresh[X]) {
         asc_clear(call->ctx, call->grad_in[X].data, asc_array_bytes(&call->grad_in[X]));
     }
-    asc_parallel(call->ctx, p.batch * strips(&p), BY_DTYPE(call->in[X].dtype, add_strip), &p);
+    asc_parallel(call->ctx, p.batch * tiles(&p), BY_DTYPE(call->in[X].dtype, add_tile), &p);
     return ASC_OK;
 }
 

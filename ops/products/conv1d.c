@@ -169,7 +169,7 @@ static void add_tap(const shifted *s, int64_t k, char *to, const char *from, int
     }
 }
 
-static int64_t blocks_of(int64_t rows)
+static int64_t pieces_of(int64_t rows)
 {
     return (rows + ROWS - 1) / ROWS;
 }
@@ -179,7 +179,7 @@ static void shifted_piece(void *arg, int64_t piece, int worker)
     (void)worker;
     const shifted *s = arg;
     const conv *v = s->v;
-    int64_t blocks = blocks_of(s->to_rows), b = piece / blocks, begin = piece % blocks * ROWS;
+    int64_t pieces = pieces_of(s->to_rows), b = piece / pieces, begin = piece % pieces * ROWS;
     int64_t stop = begin + ROWS < s->to_rows ? begin + ROWS : s->to_rows;
     int64_t to_row = s->to_width * v->size, from_row = s->from_width * v->size;
     char *to = s->to + b * s->to_rows * to_row;
@@ -199,7 +199,7 @@ static void shifted_piece(void *arg, int64_t piece, int worker)
 
 static void run_shifted(const shifted *s)
 {
-    asc_parallel(s->v->call->ctx, s->v->batch * blocks_of(s->to_rows), shifted_piece, (void *)(uintptr_t)s);
+    asc_parallel(s->v->call->ctx, s->v->batch * pieces_of(s->to_rows), shifted_piece, (void *)(uintptr_t)s);
 }
 
 /* Lays W out as [K, O, c], in scratch; or gives the room for it. */

@@ -3,8 +3,8 @@
  *   s_t = W x_t,  token_loss_t = log Σ_v exp s_tv - s_{t, y_t},  loss = mean of token_loss over the targets that count
  *   ds_tv = (softmax(s_t)_v - [v = y_t])/n,  dx = ds W,  dW = dsᵀ x
  *
- * The tokens are taken ROWS at a time, and their logits in tiles of columns, so that at most ROWS×V logits are
- * held. Gradients are computed in the same pass, while the exponentials are there: three products of
+ * The tokens are taken in chunks of ROWS, and their logits in tiles of columns, so that at most ROWS×V logits are
+ * held. Gradients are computed at once, while the exponentials are there: three products of
  * T×V×D in all, the least there are without the logits kept. A tile keeps e = exp(s - its row's maximum in the tile);
  * what is missing to a softmax is a factor per row f_t, and that goes to the small side of both products:
  * dx_t = f_t (e_t W), dW = eᵀ (f∘x). */
@@ -18,14 +18,14 @@ enum { LOSS, TOKEN_LOSS };
 enum { SAVED_DX, SAVED_DW };
 enum { ROWS = 512, TILES = 32, NARROWEST = 64 };
 
-/* A pass over ROWS tokens. Arrays [tiles, rows] hold what each tile knows of each row. */
-typedef struct pass {
+/* A chunk of ROWS tokens. Arrays [tiles, rows] hold what each tile knows of each row. */
+typedef struct chunk {
     const asc_call *call;
     int64_t V, D;
     int64_t tiles, width;   /* columns of a tile; the last may have fewer */
     int64_t first, rows;    /* of the tokens */
     double share;           /* 1/n: what each counted token adds to the mean */
-    bool first_pass;
+    bool first_chunk;
     void *e;                /* [tiles][rows, columns] */
     void *max, *sum;        /* [tiles, rows] */
     void *factor;           /* [tiles, rows]: exp(max - lse)/n, 0 for a token that does not count */
@@ -33,7 +33,7 @@ typedef struct pass {
     double *loss;           /* [rows] */
     void *scaled;           /* [workers][rows, D]: f∘x */
     void *partial;          /* [tiles][rows, D]: e_t W over the tile's columns, times f */
-} pass;
+} chunk;
 
 /* ---- float, and f64.awk makes the same for double ---- */
 
@@ -46,7 +46,7 @@ static void set_loss_f32(asc_call *call, double loss)
 static void score_tile_f32(void *arg, int64_t tile, int worker)
 {
     (void)worker;
-    const pass *p = arg;
+    const chunk *p = arg;
     int64_t from = tile * p->width, columns = p->V - from < p->width ? p->V - from : p->width;
     float *e = (float *)p->e + from * p->rows;
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
@@ -73,7 +73,7 @@ static void score_tile_f32(void *arg, int64_t tile, int worker)
 }
 
 /* Joins a row's tiles: its loss, and each tile's factor. */
-static double join_row_f32(const pass *p, int64_t t)
+static double join_row_f32(const chunk *p, int64_t t)
 {
     const float *max = (const float *)p->max + t, *sum = (const float *)p->sum + t;
     float *factor = (float *)p->factor + t;
@@ -97,7 +97,7 @@ static double join_row_f32(const pass *p, int64_t t)
 /* Rows of a piece: a few hundred exponentials. */
 enum { SOME_ROWS_f32 = 16 };
 
-static int64_t rows_end_f32(const pass *p, int64_t piece)
+static int64_t rows_end_f32(const chunk *p, int64_t piece)
 {
     int64_t end = (piece + 1) * SOME_ROWS_f32;
     return end < p->rows ? end : p->rows;
@@ -106,7 +106,7 @@ static int64_t rows_end_f32(const pass *p, int64_t piece)
 static void join_rows_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
-    const pass *p = arg;
+    const chunk *p = arg;
     for (int64_t t = piece * SOME_ROWS_f32; t < rows_end_f32(p, piece); t++) {
         p->loss[t] = join_row_f32(p, t);
     }
@@ -115,7 +115,7 @@ static void join_rows_f32(void *arg, int64_t piece, int worker)
 /* dW of the tile's columns, and its part of dx. */
 static void grad_tile_f32(void *arg, int64_t tile, int worker)
 {
-    const pass *p = arg;
+    const chunk *p = arg;
     int64_t D = p->D, from = tile * p->width, columns = p->V - from < p->width ? p->V - from : p->width;
     const float *e = (const float *)p->e + from * p->rows, *factor = (const float *)p->factor + tile * p->rows;
     const float *x = (const float *)p->call->in[X].data + p->first * D;
@@ -157,7 +157,7 @@ static void grad_tile_f32(void *arg, int64_t tile, int worker)
                              .lda = columns,
                              .b = scaled,
                              .ldb = D,
-                             .beta = !p->first_pass,
+                             .beta = !p->first_chunk,
                              .c = dw,
                              .ldc = D});
     for (int64_t t = 0; t < p->rows; t++) {
@@ -170,7 +170,7 @@ static void grad_tile_f32(void *arg, int64_t tile, int worker)
 static void sum_partials_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
-    const pass *p = arg;
+    const chunk *p = arg;
     int64_t from = piece * SOME_ROWS_f32, rows = rows_end_f32(p, piece) - from;
     float *dx = (float *)p->call->saved[SAVED_DX].data + (p->first + from) * p->D;
     const float *partial = (const float *)p->partial + from * p->D;
@@ -181,7 +181,7 @@ static void sum_partials_f32(void *arg, int64_t piece, int worker)
 }
 
 /* The sum of the tokens' losses. */
-static double run_pass_f32(pass *p)
+static double run_chunk_f32(chunk *p)
 {
     asc_ctx *ctx = p->call->ctx;
     int64_t pieces = (p->rows + SOME_ROWS_f32 - 1) / SOME_ROWS_f32;
@@ -196,37 +196,6 @@ static double run_pass_f32(pass *p)
         total += p->loss[t];
     }
     return total;
-}
-
-typedef struct scaled_add_f32 {
-    float *to;
-    const float *from;
-    float by;
-    bool fresh;
-    int64_t n;
-} scaled_add_f32;
-
-static void add_piece_f32(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const scaled_add_f32 *s = arg;
-    int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, s->n);
-    if (s->fresh) {
-        asc_kernels_f32()->scale(s->to + from, s->by, s->from + from, n);
-    } else {
-        asc_kernels_f32()->axpy(s->to + from, s->by, s->from + from, n);
-    }
-}
-
-/* grad_in (+)= cotangent × what the forward pass saved for a cotangent of 1. */
-static void add_scaled_f32(asc_call *call, int input, int saved)
-{
-    asc_array *to = &call->grad_in[input];
-    if (to->data) {
-        scaled_add_f32 s = {to->data, call->saved[saved].data, *(const float *)call->grad_out[LOSS].data,
-                            call->fresh[input], to->numel};
-        asc_parallel(call->ctx, (to->numel + ASC_PIECE - 1) / ASC_PIECE, add_piece_f32, &s);
-    }
 }
 
 /* ---- end of float ---- */
@@ -285,11 +254,11 @@ static asc_status forward(asc_call *call)
     if (check_targets(call, V, &counted)) {
         return ASC_ERR_ARG;
     }
-    pass p = {.call = call, .V = V, .D = D, .share = counted ? 1.0 / (double)counted : 0};
+    chunk p = {.call = call, .V = V, .D = D, .share = counted ? 1.0 / (double)counted : 0};
     int64_t width = (V + TILES - 1) / TILES;
     p.width = width < NARROWEST ? NARROWEST : (width + 15) / 16 * 16;
     p.tiles = (V + p.width - 1) / p.width;
-    p.first_pass = true;
+    p.first_chunk = true;
     size_t most = (size_t)(tokens < ROWS ? tokens : ROWS) * asc_dtype_size(x->dtype), tiles = (size_t)p.tiles;
     p.e = asc_call_scratch(call, most * (size_t)V);
     p.max = asc_call_scratch(call, most * tiles);
@@ -306,9 +275,9 @@ static asc_status forward(asc_call *call)
         return ASC_ERR_MEMORY;
     }
     double total = 0;
-    for (p.first = 0; p.first < tokens; p.first += ROWS, p.first_pass = false) {
+    for (p.first = 0; p.first < tokens; p.first += ROWS, p.first_chunk = false) {
         p.rows = tokens - p.first < ROWS ? tokens - p.first : ROWS;
-        total += BY_DTYPE(x->dtype, run_pass)(&p);
+        total += BY_DTYPE(x->dtype, run_chunk)(&p);
     }
     if (tokens == 0 && call->wants[W]) {
         memset(call->saved[SAVED_DW].data, 0, asc_array_bytes(w));
@@ -317,10 +286,20 @@ static asc_status forward(asc_call *call)
     return ASC_OK;
 }
 
+/* grad_in (+)= cotangent × what the forward pass saved for a cotangent of 1. */
+static void add_saved(asc_call *call, int input, int saved)
+{
+    const asc_array *to = &call->grad_in[input], *cotangent = &call->grad_out[LOSS];
+    if (to->data) {
+        asc_add_scaled(call->ctx, to->dtype, to->data, asc_element(cotangent->dtype, cotangent->data, 0),
+                       call->saved[saved].data, to->numel, call->fresh[input]);
+    }
+}
+
 static asc_status backward(asc_call *call)
 {
-    BY_DTYPE(call->in[X].dtype, add_scaled)(call, X, SAVED_DX);
-    BY_DTYPE(call->in[X].dtype, add_scaled)(call, W, SAVED_DW);
+    add_saved(call, X, SAVED_DX);
+    add_saved(call, W, SAVED_DW);
     return ASC_OK;
 }
 

@@ -19,7 +19,7 @@ enum {
     TILE = 128,   /* points of a tile of D, each way */
     FEWEST = 8,   /* dimensions for which a matrix product pays */
     LANES = 8,    /* partial sums of a distance; */
-    BLOCK = 8,    /* sides of the blocks of a transposition */
+    SIDE = 8,     /* of the tiles of a transposition */
     KEEP_D = 16,  /* the cancellation that a distance may have suffered; */
     KEEP_DX = 64, /* and a gradient, of which a random G alone leaves 1/√TILE */
 };
@@ -109,35 +109,35 @@ static void shift_f32(float *shifted, float *square, const float *p, const float
     }
 }
 
-/* to[n, m] (+)= from[m, n] transposed, m and n up to BLOCK. */
-static inline void transpose_block_f32(float *to, int64_t to_row, const float *from, int64_t from_row, int64_t m,
+/* to[n, m] (+)= from[m, n] transposed, m and n up to SIDE. */
+static inline void transpose_tile_f32(float *to, int64_t to_row, const float *from, int64_t from_row, int64_t m,
                                        int64_t n, bool add)
 {
-    float block[BLOCK][BLOCK];
+    float tile[SIDE][SIDE];
     for (int64_t r = 0; r < m; r++) {
         for (int64_t c = 0; c < n; c++) {
-            block[c][r] = from[r * from_row + c];
+            tile[c][r] = from[r * from_row + c];
         }
     }
     for (int64_t c = 0; c < n; c++, to += to_row) {
         for (int64_t r = 0; r < m; r++) {
-            to[r] = add ? to[r] + block[c][r] : block[c][r];
+            to[r] = add ? to[r] + tile[c][r] : tile[c][r];
         }
     }
 }
 
-/* to[cols, rows] (+)= from[rows, cols] transposed, block by block, so that a cache line is read and written once. */
+/* to[cols, rows] (+)= from[rows, cols] transposed, tile by tile, so that a cache line is read and written once. */
 static void transpose_f32(float *to, int64_t to_row, const float *from, int64_t from_row, int64_t rows, int64_t cols,
                           bool add)
 {
-    for (int64_t i = 0; i < rows; i += BLOCK) {
-        for (int64_t j = 0; j < cols; j += BLOCK) {
-            int64_t m = rows - i < BLOCK ? rows - i : BLOCK, n = cols - j < BLOCK ? cols - j : BLOCK;
+    for (int64_t i = 0; i < rows; i += SIDE) {
+        for (int64_t j = 0; j < cols; j += SIDE) {
+            int64_t m = rows - i < SIDE ? rows - i : SIDE, n = cols - j < SIDE ? cols - j : SIDE;
             float *at = to + j * to_row + i;
-            if (m == BLOCK && n == BLOCK) { /* sizes that the compiler knows */
-                transpose_block_f32(at, to_row, from + i * from_row + j, from_row, BLOCK, BLOCK, add);
+            if (m == SIDE && n == SIDE) { /* sizes that the compiler knows */
+                transpose_tile_f32(at, to_row, from + i * from_row + j, from_row, SIDE, SIDE, add);
             } else {
-                transpose_block_f32(at, to_row, from + i * from_row + j, from_row, m, n, add);
+                transpose_tile_f32(at, to_row, from + i * from_row + j, from_row, m, n, add);
             }
         }
     }
@@ -215,8 +215,8 @@ static void mirror_f32(const tile_f32 *t, float *below, bool diagonal)
         transpose_f32(below, t->M, t->D, t->M, t->rows, t->cols, false);
         return;
     }
-    for (int64_t i = 0; i < t->rows; i += BLOCK) {
-        int64_t end = i + BLOCK < t->rows ? i + BLOCK : t->rows;
+    for (int64_t i = 0; i < t->rows; i += SIDE) {
+        int64_t end = i + SIDE < t->rows ? i + SIDE : t->rows;
         for (int64_t r = i; r < end; r++) {
             for (int64_t c = r + 1; c < end; c++) {
                 t->D[c * t->M + r] = t->D[r * t->M + c];

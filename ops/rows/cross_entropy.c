@@ -20,7 +20,7 @@ typedef struct cross_entropy_attrs {
 typedef struct rows_job {
     const asc_call *call;
     const int64_t *y;
-    int64_t rows, V, ignore, rows_per_piece;
+    int64_t rows, V, ignore;
     void *max, *sum; /* [rows] */
     void *spare;     /* [workers, V] */
     double share;    /* backward: dloss/n */
@@ -64,8 +64,8 @@ static void forward_row_f32(const rows_job *j, int64_t row, float *spare)
 static void forward_piece_f32(void *arg, int64_t piece, int worker)
 {
     const rows_job *j = arg;
-    int64_t first = piece * j->rows_per_piece, end = first + j->rows_per_piece;
-    for (int64_t row = first; row < end && row < j->rows; row++) {
+    asc_range rows = asc_piece_rows(piece, j->rows, j->V);
+    for (int64_t row = rows.first; row < rows.end; row++) {
         forward_row_f32(j, row, (float *)j->spare + worker * j->V);
     }
 }
@@ -96,8 +96,8 @@ static void backward_row_f32(const rows_job *j, int64_t row, float *spare)
 static void backward_piece_f32(void *arg, int64_t piece, int worker)
 {
     const rows_job *j = arg;
-    int64_t first = piece * j->rows_per_piece, end = first + j->rows_per_piece;
-    for (int64_t row = first; row < end && row < j->rows; row++) {
+    asc_range rows = asc_piece_rows(piece, j->rows, j->V);
+    for (int64_t row = rows.first; row < rows.end; row++) {
         backward_row_f32(j, row, (float *)j->spare + worker * j->V);
     }
 }
@@ -155,7 +155,6 @@ static rows_job job_of(asc_call *call)
     const cross_entropy_attrs *attrs = call->attrs;
     rows_job j = {.call = call, .y = call->in[Y].data, .rows = call->in[Y].numel, .V = x->shape[x->ndim - 1]};
     j.ignore = attrs->ignore;
-    j.rows_per_piece = j.V < ASC_PIECE ? ASC_PIECE / (j.V > 0 ? j.V : 1) : 1;
     j.max = call->saved[SAVED_MAX].data;
     j.sum = call->saved[SAVED_SUM].data;
     j.spare = asc_call_scratch(call, (size_t)j.V * asc_dtype_size(x->dtype) * (size_t)asc_threads(call->ctx));
@@ -164,7 +163,7 @@ static rows_job job_of(asc_call *call)
 
 static void run_rows(const rows_job *j, asc_piece_fn *piece)
 {
-    asc_parallel(j->call->ctx, (j->rows + j->rows_per_piece - 1) / j->rows_per_piece, piece, (void *)j);
+    asc_parallel(j->call->ctx, asc_row_pieces(j->rows, j->V), piece, (void *)j);
 }
 
 static asc_status forward(asc_call *call)

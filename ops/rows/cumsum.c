@@ -13,7 +13,7 @@ typedef struct cumsum_attrs {
 typedef struct lines {
     const void *x;
     void *y;
-    int64_t outer, n, inner, per_piece;
+    int64_t outer, n, inner;
     bool reverse, fresh;
 } lines;
 
@@ -23,8 +23,8 @@ static void lines_piece_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const lines *l = arg;
-    int64_t end = (piece + 1) * l->per_piece;
-    for (int64_t line = piece * l->per_piece; line < end && line < l->outer * l->inner; line++) {
+    asc_range part = asc_piece_rows(piece, l->outer * l->inner, l->n);
+    for (int64_t line = part.first; line < part.end; line++) {
         int64_t first = line / l->inner * l->n * l->inner + line % l->inner;
         double sum = 0;
         for (int64_t i = 0; i < l->n; i++) {
@@ -61,8 +61,7 @@ static void run(asc_call *call, const asc_array *x, void *y, bool reverse, bool 
     for (int d = dim + 1; d < x->ndim; d++) {
         l.inner *= x->shape[d];
     }
-    l.per_piece = l.n < ASC_PIECE ? ASC_PIECE / (l.n > 0 ? l.n : 1) : 1;
-    asc_parallel(call->ctx, (l.outer * l.inner + l.per_piece - 1) / l.per_piece, BY_DTYPE(x->dtype, lines_piece), &l);
+    asc_parallel(call->ctx, asc_row_pieces(l.outer * l.inner, l.n), BY_DTYPE(x->dtype, lines_piece), &l);
 }
 
 static asc_status forward(asc_call *call)

@@ -14,21 +14,16 @@ static int64_t length_of(const asc_array *x)
     return x->shape[x->ndim - 1];
 }
 
-/* Rows of a piece. */
-static int64_t rows_per_piece(int64_t n)
-{
-    return n < ASC_PIECE ? ASC_PIECE / (n > 0 ? n : 1) : 1;
-}
-
 /* ---- float, and f64.awk makes the same for double ---- */
 
 static void forward_piece_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const asc_call *call = arg;
-    int64_t n = length_of(&call->in[0]), in_piece = rows_per_piece(n), end = (piece + 1) * in_piece;
+    int64_t n = length_of(&call->in[0]);
+    asc_range rows = asc_piece_rows(piece, call->saved[NORM].numel, n);
     double *norm = call->saved[NORM].data;
-    for (int64_t r = piece * in_piece; r < end && r < call->saved[NORM].numel; r++) {
+    for (int64_t r = rows.first; r < rows.end; r++) {
         const float *x = (const float *)call->in[0].data + r * n;
         float *y = (float *)call->out[0].data + r * n;
         norm[r] = sqrt(asc_kernels_f32()->sumsq(x, n));
@@ -42,9 +37,10 @@ static void backward_piece_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const asc_call *call = arg;
-    int64_t n = length_of(&call->out[0]), in_piece = rows_per_piece(n), end = (piece + 1) * in_piece;
+    int64_t n = length_of(&call->out[0]);
+    asc_range rows = asc_piece_rows(piece, call->saved[NORM].numel, n);
     const double *norm = call->saved[NORM].data;
-    for (int64_t r = piece * in_piece; r < end && r < call->saved[NORM].numel; r++) {
+    for (int64_t r = rows.first; r < rows.end; r++) {
         const float *y = (const float *)call->out[0].data + r * n, *dy = (const float *)call->grad_out[0].data + r * n;
         float *dx = (float *)call->grad_in[0].data + r * n, dot = asc_kernels_f32()->dot(y, dy, n);
         for (int64_t i = 0; i < n; i++) {
@@ -74,8 +70,7 @@ static asc_status infer(asc_call *call)
 
 static void run(asc_call *call, asc_piece_fn *piece)
 {
-    int64_t in_piece = rows_per_piece(length_of(&call->in[0]));
-    asc_parallel(call->ctx, (call->saved[NORM].numel + in_piece - 1) / in_piece, piece, call);
+    asc_parallel(call->ctx, asc_row_pieces(call->saved[NORM].numel, length_of(&call->in[0])), piece, call);
 }
 
 static asc_status forward(asc_call *call)

@@ -47,16 +47,17 @@ static double kl_div(part part, double x, double t, double beta)
     return part == VALUE ? t * (log(t) - x) : log(t) + 1 - x;
 }
 
-/* A loss's kernels for each dtype: to = scale × f, or one of its slopes, of n pairs. */
-typedef struct kernels {
+/* An op's data. Its kernels for each dtype: to = scale × f, or one of its slopes, of n pairs. */
+typedef struct loss {
     void (*pairs_f32)(part part, float *to, const float *x, const float *t, int64_t n, double beta, double scale);
     void (*pairs_f64)(part part, double *to, const double *x, const double *t, int64_t n, double beta, double scale);
-} kernels;
+    bool by_rows; /* s is 1/B */
+} loss;
 
 /* to (+)= scale × f, or one of its slopes, of each pair. */
 typedef struct job {
     const asc_call *call;
-    const kernels *f;
+    const loss *f;
     part part;
     double beta, scale;
     void *to;
@@ -118,18 +119,6 @@ static void job_piece_f32(void *arg, int64_t piece, int worker)
 /* ---- end of float ---- */
 #include "ops/rows/losses.f64.h"
 
-extern const asc_op asc_op_mse, asc_op_smooth_l1, asc_op_bce_with_logits, asc_op_kl_div;
-
-static const struct {
-    const asc_op *op;
-    kernels f;
-} losses[] = {
-    {&asc_op_mse, {mse_f32, mse_f64}},
-    {&asc_op_smooth_l1, {smooth_l1_f32, smooth_l1_f64}},
-    {&asc_op_bce_with_logits, {bce_with_logits_f32, bce_with_logits_f64}},
-    {&asc_op_kl_div, {kl_div_f32, kl_div_f64}},
-};
-
 static asc_status infer(asc_call *call)
 {
     const asc_array *x = &call->in[X];
@@ -146,18 +135,14 @@ static asc_status infer(asc_call *call)
 static double share_of(const asc_call *call)
 {
     const asc_array *x = &call->in[X];
-    bool rows = call->op == &asc_op_kl_div;
-    return 1 / (double)(!rows ? x->numel : x->ndim > 0 ? x->shape[0] : 1);
+    const loss *f = call->op->data;
+    return 1 / (double)(!f->by_rows ? x->numel : x->ndim > 0 ? x->shape[0] : 1);
 }
 
 static void run(const asc_call *call, job *j)
 {
-    int i = 0;
-    while (losses[i].op != call->op) {
-        i++;
-    }
     j->call = call;
-    j->f = &losses[i].f;
+    j->f = call->op->data;
     j->beta = call->attrs ? ((const smooth_l1_attrs *)call->attrs)->beta : 0;
     asc_parallel(call->ctx, asc_pieces(call->in[X].numel), BY_DTYPE(call->in[X].dtype, job_piece), j);
 }
@@ -176,7 +161,7 @@ static asc_status forward(asc_call *call)
 static asc_status backward(asc_call *call)
 {
     const asc_array *dy = &call->grad_out[0];
-    double scale = share_of(call) * (dy->dtype == ASC_F32 ? (double)*(float *)dy->data : *(double *)dy->data);
+    double scale = share_of(call) * asc_element(dy->dtype, dy->data, 0);
     for (int i = X; i <= T; i++) {
         if (call->grad_in[i].data) {
             run(call, &(job){.part = i == X ? SLOPE_X : SLOPE_T, .scale = scale, .to = call->grad_in[i].data,
@@ -205,23 +190,32 @@ static const asc_sample smooth_samples[] = {
 #define LARGE .in = {{'f', 3, {32, 128, 1024}}, {'u', 3, {32, 128, 1024}, .1, .9}}
 static const asc_sample large = {LARGE}, smooth_large = {LARGE, .attrs = &(const smooth_l1_attrs){.5}};
 
-#define LOSS(domain, call)                                                                                             \
+#define LOSS(domain, call, ...)                                                                                        \
     .abi = ASC_OP_ABI, .inputs = "x target", .n_out = 1, .flags = ASC_OP_FRESH, .saves_in = 1u << X | 1u << T,         \
     .infer = infer, .forward = forward, .backward = backward, .samples = domain, .n_samples = ASC_COUNT(domain),       \
-    .bench = &call
+    .bench = &call, .data = &(const loss){__VA_ARGS__}
 
-const asc_op asc_op_mse = {LOSS(samples, large), .name = "mse", .equation = "y = mean (x - t)²"};
+const asc_op asc_op_mse = {
+    LOSS(samples, large, mse_f32, mse_f64, false),
+    .name = "mse",
+    .equation = "y = mean (x - t)²",
+};
 const asc_op asc_op_smooth_l1 = {
-    LOSS(smooth_samples, smooth_large),
+    LOSS(smooth_samples, smooth_large, smooth_l1_f32, smooth_l1_f64, false),
     .name = "smooth_l1",
     .equation = "y = mean of d²/2β where |d| < β, else |d| - β/2, d = x - t  (Huber 1964)",
     .attrs_size = sizeof(smooth_l1_attrs),
 };
 const asc_op asc_op_bce_with_logits = {
-    LOSS(samples, large), .name = "bce_with_logits", .equation = "y = mean (-t log σ(x) - (1 - t) log(1 - σ(x)))"};
+    LOSS(samples, large, bce_with_logits_f32, bce_with_logits_f64, false),
+    .name = "bce_with_logits",
+    .equation = "y = mean (-t log σ(x) - (1 - t) log(1 - σ(x)))",
+};
 const asc_op asc_op_kl_div = {
-    LOSS(samples, large), .name = "kl_div",
-    .equation = "y = Σ t (log t - x)/B, 0 where t = 0, B the size of dimension 0"};
+    LOSS(samples, large, kl_div_f32, kl_div_f64, true),
+    .name = "kl_div",
+    .equation = "y = Σ t (log t - x)/B, 0 where t = 0, B the size of dimension 0",
+};
 
 asc_tensor asc_mse(asc_ctx *ctx, asc_tensor x, asc_tensor target)
 {

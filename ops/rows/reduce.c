@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-extern const asc_op asc_op_mean, asc_op_min;
+typedef enum kind { SUM, MEAN, MAX, MIN } kind; /* an op's data */
 
 uint32_t asc_reduce_dims(const asc_call *call)
 {
@@ -71,7 +71,7 @@ asc_status asc_reduce_infer(asc_call *call)
 
 static double scale_of(const asc_call *call)
 {
-    return call->op == &asc_op_mean ? 1 / (double)asc_reduce_count(call) : 1;
+    return *(const kind *)call->op->data == MEAN ? 1 / (double)asc_reduce_count(call) : 1;
 }
 
 static asc_status forward_sum(asc_call *call)
@@ -116,7 +116,7 @@ static asc_status backward_sum(asc_call *call)
 typedef struct extreme_job {
     asc_call *call;
     asc_walk walk; /* asc_reduce_walk */
-    int64_t count, per_piece;
+    int64_t count;
     bool min;
 } extreme_job;
 
@@ -151,8 +151,8 @@ static void extreme_piece_f32(void *arg, int64_t piece, int worker)
     const float *x = j->call->in[0].data;
     float *y = j->call->out[0].data;
     int64_t *where = j->call->saved[0].data;
-    int64_t first = piece * j->per_piece, end = first + j->per_piece;
-    for (int64_t i = first; i < end && i < j->call->out[0].numel; i++) {
+    asc_range values = asc_piece_rows(piece, j->call->out[0].numel, j->count);
+    for (int64_t i = values.first; i < values.end; i++) {
         int64_t best = find_f32(j, x, i);
         y[i] = x[best];
         if (where) {
@@ -209,9 +209,8 @@ static asc_status forward_extreme(asc_call *call)
 {
     int64_t n = call->out[0].numel;
     extreme_job j = {.call = call, .walk = asc_reduce_walk(call), .count = asc_reduce_count(call),
-                     .min = call->op == &asc_op_min};
-    j.per_piece = j.count < ASC_PIECE ? ASC_PIECE / (j.count > 0 ? j.count : 1) : 1;
-    asc_parallel(call->ctx, (n + j.per_piece - 1) / j.per_piece, BY_DTYPE(call->out[0].dtype, extreme_piece), &j);
+                     .min = *(const kind *)call->op->data == MIN};
+    asc_parallel(call->ctx, asc_row_pieces(n, j.count), BY_DTYPE(call->out[0].dtype, extreme_piece), &j);
     return ASC_OK;
 }
 
@@ -250,6 +249,7 @@ const asc_op asc_op_sum = {
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
     .bench = &large,
+    .data = &(const kind){SUM},
 };
 
 const asc_op asc_op_mean = {
@@ -266,6 +266,7 @@ const asc_op asc_op_mean = {
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
     .bench = &large,
+    .data = &(const kind){MEAN},
 };
 
 const asc_op asc_op_max = {
@@ -281,6 +282,7 @@ const asc_op asc_op_max = {
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
     .bench = &large,
+    .data = &(const kind){MAX},
 };
 
 const asc_op asc_op_min = {
@@ -296,6 +298,7 @@ const asc_op asc_op_min = {
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
     .bench = &large,
+    .data = &(const kind){MIN},
 };
 
 asc_reduce_attrs asc_reduce_attrs_of(int n_dims, const int *dims, bool keepdim)

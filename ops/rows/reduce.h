@@ -22,8 +22,7 @@ asc_status asc_reduce_infer(asc_call *call);
 uint32_t asc_reduce_dims(const asc_call *call);
 int64_t asc_reduce_count(const asc_call *call);
 
-/* x, contiguous, with the dimensions that are kept first: a value of y is made of asc_reduce_count elements in a
- * row. */
+/* x, contiguous, with the dimensions that are kept first: asc_reduce_count elements in a row make a value of y. */
 asc_walk asc_reduce_walk(const asc_call *call);
 
 #endif

@@ -140,8 +140,8 @@ static void backward_row_f32(const row_norm_job *j, int64_t row, float *g, float
 static void forward_piece_f32(void *arg, int64_t piece, int worker)
 {
     const row_norm_job *j = arg;
-    int64_t first = piece * asc_rows_per_piece(j->n), end = first + asc_rows_per_piece(j->n);
-    for (int64_t row = first; row < end && row < j->rows; row++) {
+    asc_range rows = asc_piece_rows(piece, j->rows, j->n);
+    for (int64_t row = rows.first; row < rows.end; row++) {
         forward_row_f32(j, row, (float *)j->spare + 2 * worker * j->n);
     }
 }
@@ -150,8 +150,8 @@ static void backward_piece_f32(void *arg, int64_t piece, int worker)
 {
     const row_norm_job *j = arg;
     float *spare = (float *)j->spare + 2 * worker * j->n;
-    int64_t first = piece * asc_rows_per_piece(j->n), end = first + asc_rows_per_piece(j->n);
-    for (int64_t row = first; row < end && row < j->rows; row++) {
+    asc_range rows = asc_piece_rows(piece, j->rows, j->n);
+    for (int64_t row = rows.first; row < rows.end; row++) {
         backward_row_f32(j, row, spare, spare + j->n);
     }
 }
@@ -204,7 +204,7 @@ static asc_status backward(asc_call *call)
 
 static const row_norm_attrs usual = {1e-6, false}, large = {0.5, false}, sample_deviation = {1e-6, true};
 
-/* Without constant rows of more than one entry: they are 0 by decree, which differences can't know. */
+/* Without constant rows of more than one entry: y is defined as 0 there, and differences see a jump. */
 static const asc_sample samples[] = {
     {.in = {{'f', 3, {2, 3, 5}}}, .attrs = &usual},
     {.in = {{'f', 2, {4, 6}}}, .attrs = &large, .note = "a large ε"},

@@ -16,12 +16,10 @@ enum { X, MASK };
 typedef struct rows_job {
     asc_call *call;
     asc_walk walk;
-    int64_t n, mask_step, rows_per_piece;
-    bool log;
+    int64_t n, mask_step;
+    bool log; /* the op's data */
     void *spare; /* [workers, n], for backward */
 } rows_job;
-
-extern const asc_op asc_op_log_softmax;
 
 /* ---- float, and f64.awk makes the same for double ---- */
 
@@ -70,8 +68,9 @@ static void forward_piece_f32(void *arg, int64_t piece, int worker)
     (void)worker;
     const rows_job *j = arg;
     const uint8_t *mask = j->call->in[MASK].data;
-    int64_t row = piece * j->rows_per_piece, left = j->walk.numel - row;
-    asc_cursor c = asc_cursor_at(&j->walk, row, left < j->rows_per_piece ? left : j->rows_per_piece);
+    asc_range rows = asc_piece_rows(piece, j->walk.numel, j->n);
+    int64_t row = rows.first;
+    asc_cursor c = asc_cursor_at(&j->walk, row, rows.end - row);
     while (asc_cursor_next(&c)) {
         for (int64_t i = 0; i < c.n; i++, row++) {
             forward_row_f32(j, row, mask ? mask + c.at[0] + i * c.step[0] : NULL);
@@ -107,9 +106,10 @@ static void backward_piece_f32(void *arg, int64_t piece, int worker)
     const rows_job *j = arg;
     const asc_call *call = j->call;
     bool fresh = call->fresh[X], masked = call->in[MASK].ndim >= 0;
-    int64_t n = j->n, first = piece * j->rows_per_piece, end = first + j->rows_per_piece;
+    int64_t n = j->n;
+    asc_range rows = asc_piece_rows(piece, j->walk.numel, n);
     float *spare = (float *)j->spare + 2 * worker * n;
-    for (int64_t row = first; row < end && row < j->walk.numel; row++) {
+    for (int64_t row = rows.first; row < rows.end; row++) {
         const float *y = (const float *)call->out[0].data + row * n,
                     *dy = (const float *)call->grad_out[0].data + row * n;
         float *dx = (float *)call->grad_in[X].data + row * n;
@@ -154,9 +154,8 @@ static asc_status run_rows(asc_call *call, rows_job *j, asc_piece_fn *piece)
     j->n = x->shape[last];
     j->mask_step = stride[last];
     j->walk = asc_walk_over(1, (const int64_t *[]){stride}, last, x->shape);
-    j->rows_per_piece = j->n < ASC_PIECE ? ASC_PIECE / (j->n > 0 ? j->n : 1) : 1;
-    j->log = call->op == &asc_op_log_softmax;
-    asc_parallel(call->ctx, (j->walk.numel + j->rows_per_piece - 1) / j->rows_per_piece, piece, j);
+    j->log = *(const bool *)call->op->data;
+    asc_parallel(call->ctx, asc_row_pieces(j->walk.numel, j->n), piece, j);
     return ASC_OK;
 }
 
@@ -208,6 +207,7 @@ const asc_op asc_op_softmax = {
     .samples = softmax_samples,
     .n_samples = ASC_COUNT(softmax_samples),
     .bench = &(const asc_sample){.in = {{'f', 4, {32, 4, 128, 128}}, {'b', 2, {128, 128}}}},
+    .data = &(const bool){false},
 };
 
 const asc_op asc_op_log_softmax = {
@@ -224,6 +224,7 @@ const asc_op asc_op_log_softmax = {
     .samples = log_samples,
     .n_samples = ASC_COUNT(log_samples),
     .bench = &(const asc_sample){.in = {{'f', 2, {512, 30522}}}},
+    .data = &(const bool){true},
 };
 
 asc_tensor asc_softmax(asc_ctx *ctx, asc_tensor x, asc_tensor mask)

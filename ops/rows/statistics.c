@@ -18,20 +18,13 @@ typedef struct var_attrs {
     int correction;
 } var_attrs;
 
-extern const asc_op asc_op_variance, asc_op_logsumexp;
-
 typedef struct job {
     asc_call *call;
     asc_walk walk; /* asc_reduce_walk */
     kind kind;
-    int64_t count, per_piece;
+    int64_t count;
     double share; /* variance: 1/(n - c) */
 } job;
-
-static kind kind_of(const asc_op *op)
-{
-    return op == &asc_op_variance ? VAR : op == &asc_op_logsumexp ? LOGSUMEXP : NORM;
-}
 
 /* ---- float, and f64.awk makes the same for double ---- */
 
@@ -110,8 +103,8 @@ static void forward_piece_f32(void *arg, int64_t piece, int worker)
     const job *j = arg;
     const float *x = j->call->in[0].data;
     float *y = j->call->out[0].data;
-    int64_t first = piece * j->per_piece, end = first + j->per_piece;
-    for (int64_t o = first; o < end && o < j->call->out[0].numel; o++) {
+    asc_range values = asc_piece_rows(piece, j->call->out[0].numel, j->count);
+    for (int64_t o = values.first; o < values.end; o++) {
         double v = j->kind == VAR    ? variance_f32(j, x, o)
                    : j->kind == NORM ? length_f32(j, x, o)
                                      : log_sum_f32(j, x, o);
@@ -139,8 +132,8 @@ static void backward_piece_f32(void *arg, int64_t piece, int worker)
     const double *mean = j->call->saved[MEAN].data;
     float *dx = j->call->grad_in[0].data;
     bool fresh = j->call->fresh[0];
-    int64_t first = piece * j->per_piece, end = first + j->per_piece;
-    for (int64_t o = first; o < end && o < j->call->grad_out[0].numel; o++) {
+    asc_range values = asc_piece_rows(piece, j->call->grad_out[0].numel, j->count);
+    for (int64_t o = values.first; o < values.end; o++) {
         double value = j->kind == VAR ? 0 : (double)y[o], center = mean ? mean[o] : 0;
         EACH_ENTRY(j, o)
         {
@@ -169,13 +162,13 @@ static asc_status infer_var(asc_call *call)
 /* Runs `piece` over the values of y, an array of the output's shape. */
 static asc_status run(asc_call *call, const asc_array *y, asc_piece_fn *piece)
 {
-    job j = {.call = call, .walk = asc_reduce_walk(call), .kind = kind_of(call->op), .count = asc_reduce_count(call)};
-    j.per_piece = j.count < ASC_PIECE ? ASC_PIECE / (j.count > 0 ? j.count : 1) : 1;
+    job j = {.call = call, .walk = asc_reduce_walk(call), .count = asc_reduce_count(call)};
+    j.kind = *(const kind *)call->op->data;
     if (j.kind == VAR) {
         int64_t free = j.count - ((const var_attrs *)call->attrs)->correction;
         j.share = free > 0 ? 1 / (double)free : NAN;
     }
-    asc_parallel(call->ctx, (y->numel + j.per_piece - 1) / j.per_piece, piece, &j);
+    asc_parallel(call->ctx, asc_row_pieces(y->numel, j.count), piece, &j);
     return ASC_OK;
 }
 
@@ -229,6 +222,7 @@ const asc_op asc_op_variance = {
     .samples = var_samples,
     .n_samples = ASC_COUNT(var_samples),
     .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 1024}}}, .attrs = &(const var_attrs){{1, {-1}, false}, 0}},
+    .data = &(const kind){VAR},
 };
 
 const asc_op asc_op_logsumexp = {
@@ -247,6 +241,7 @@ const asc_op asc_op_logsumexp = {
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
     .bench = &large,
+    .data = &(const kind){LOGSUMEXP},
 };
 
 const asc_op asc_op_norm = {
@@ -265,6 +260,7 @@ const asc_op asc_op_norm = {
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
     .bench = &large,
+    .data = &(const kind){NORM},
 };
 
 asc_tensor asc_variance(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim, int correction)

@@ -148,7 +148,7 @@ typedef struct sum_step {
     void *y;
     int64_t outer, r, inner;
     int64_t chunk, chunks, tiles; /* tiles: of the columns */
-    int64_t units, per_piece;     /* a unit: a tile of a chunk */
+    int64_t units, size;          /* a unit: a tile of a chunk, of so many elements */
 } sum_step;
 
 /* ---- float, and f64.awk makes the same for double ---- */
@@ -178,8 +178,8 @@ static void sum_units_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const sum_step *s = arg;
-    int64_t first = piece * s->per_piece, end = first + s->per_piece;
-    for (int64_t unit = first; unit < end && unit < s->units; unit++) {
+    asc_range part = asc_piece_rows(piece, s->units, s->size);
+    for (int64_t unit = part.first; unit < part.end; unit++) {
         sum_unit_f32(s, unit);
     }
 }
@@ -193,8 +193,7 @@ static sum_step plan_step(const asc_array *x, int64_t outer, int64_t r, int64_t 
     s.chunks = (r + s.chunk - 1) / s.chunk;
     s.tiles = (inner + COLUMNS - 1) / COLUMNS;
     s.units = outer * s.chunks * s.tiles;
-    int64_t rows = r < s.chunk ? r : s.chunk, columns = inner < COLUMNS ? inner : COLUMNS;
-    s.per_piece = rows * columns < ASC_PIECE ? ASC_PIECE / (rows * columns) : 1;
+    s.size = (r < s.chunk ? r : s.chunk) * (inner < COLUMNS ? inner : COLUMNS);
     return s;
 }
 
@@ -207,7 +206,7 @@ static asc_status sum_run(asc_call *call, asc_array *x, int64_t outer, int64_t r
         if (!s.y) {
             return ASC_ERR_MEMORY;
         }
-        asc_parallel(call->ctx, (s.units + s.per_piece - 1) / s.per_piece, BY_DTYPE(x->dtype, sum_units), &s);
+        asc_parallel(call->ctx, asc_row_pieces(s.units, s.size), BY_DTYPE(x->dtype, sum_units), &s);
         x->data = s.y;
         r = s.chunks;
     }

@@ -20,14 +20,4 @@ asc_row_mask asc_row_mask_of(const asc_array *mask, const asc_array *x);
 /* The first entry of a row's mask; NULL: all is allowed. */
 const uint8_t *asc_row_mask_at(const asc_row_mask *m, int64_t row);
 
-/* How many rows of n entries make a piece of work, at least 1; and how many pieces that many rows make. */
-static inline int64_t asc_rows_per_piece(int64_t n)
-{
-    return n < ASC_PIECE ? ASC_PIECE / (n + !n) : 1;
-}
-static inline int64_t asc_row_pieces(int64_t rows, int64_t n)
-{
-    return (rows + asc_rows_per_piece(n) - 1) / asc_rows_per_piece(n);
-}
-
 #endif

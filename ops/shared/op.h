@@ -8,15 +8,13 @@
 #include "kernels/kernels.h"
 #include "tensor/blas.h"
 #include "tensor/ctx.h"
+#include "tensor/dtype.h"
 #include "tensor/need.h"
 
 /* Tables of samples leave out the fields that are 0; gcc takes that from designated initialisers without a word. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wmissing-field-initializers"
 #endif
-
-/* name_f32 or name_f64: functions that are written once, for float; see kernels/f64.awk. */
-#define BY_DTYPE(dtype, name) ((dtype) == ASC_F32 ? name##_f32 : name##_f64)
 
 #define ASC_COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -69,6 +67,26 @@ static inline int64_t asc_piece_size(int64_t piece, int64_t n)
 {
     int64_t left = n - piece * ASC_PIECE;
     return left < ASC_PIECE ? left : ASC_PIECE;
+}
+
+/* The same for rows of n elements, of which a piece has at least one. */
+static inline int64_t asc_rows_per_piece(int64_t n)
+{
+    return n < ASC_PIECE ? ASC_PIECE / (n + !n) : 1;
+}
+static inline int64_t asc_row_pieces(int64_t rows, int64_t n)
+{
+    return (rows + asc_rows_per_piece(n) - 1) / asc_rows_per_piece(n);
+}
+
+typedef struct asc_range {
+    int64_t first, end;
+} asc_range;
+
+static inline asc_range asc_piece_rows(int64_t piece, int64_t rows, int64_t n)
+{
+    int64_t first = piece * asc_rows_per_piece(n), end = first + asc_rows_per_piece(n);
+    return (asc_range){first, end < rows ? end : rows};
 }
 
 #endif

@@ -1,5 +1,4 @@
-/* ops/shared/strided.c: dst (+)= src for arrays of any strides: what views, copies and joins come down to; and
- * clearing.
+/* ops/shared/strided.c: dst (+)= src for arrays of any strides, what views, copies and joins do; and clearing.
  *
  * The longest dimension along which dst moves is cut into pieces, so that no two pieces write the same place. */
 #include "ops/shared/op.h"
@@ -13,7 +12,7 @@ struct plan {
     run_fn *run;
     int64_t size; /* of an element */
     int ndim, cut;
-    int64_t step; /* of the cut dimension, in a piece */
+    int64_t slice; /* elements for one index of the cut dimension */
     int64_t shape[ASC_MAX_DIMS], ds[ASC_MAX_DIMS], ss[ASC_MAX_DIMS];
     char *dst;
     const char *src;
@@ -88,10 +87,10 @@ static void run_piece(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     plan p = *(const plan *)arg;
-    int64_t first = piece * p.step, left = p.shape[p.cut] - first;
-    p.dst += first * p.ds[p.cut] * p.size;
-    p.src += first * p.ss[p.cut] * p.size;
-    p.shape[p.cut] = left < p.step ? left : p.step;
+    asc_range part = asc_piece_rows(piece, p.shape[p.cut], p.slice);
+    p.dst += part.first * p.ds[p.cut] * p.size;
+    p.src += part.first * p.ss[p.cut] * p.size;
+    p.shape[p.cut] = part.end - part.first;
     walk(&p);
 }
 
@@ -135,9 +134,8 @@ static void run_all(asc_ctx *ctx, const asc_array *dst, const asc_array *src, ru
         walk(&p);
         return;
     }
-    int64_t slice = dst->numel / p.shape[p.cut];
-    p.step = slice < ASC_PIECE ? ASC_PIECE / slice : 1;
-    asc_parallel(ctx, (p.shape[p.cut] + p.step - 1) / p.step, run_piece, &p);
+    p.slice = dst->numel / p.shape[p.cut];
+    asc_parallel(ctx, asc_row_pieces(p.shape[p.cut], p.slice), run_piece, &p);
 }
 
 enum { CLEAR = 1 << 17 }; /* bytes of a piece */

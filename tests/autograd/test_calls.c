@@ -84,6 +84,40 @@ START_TEST(an_op_of_ones_own)
 }
 END_TEST
 
+/* y = a x, with a of the descriptor. */
+static asc_status times_infer(asc_call *call)
+{
+    return asc_call_output(call, 0, ASC_F64, call->in[0].ndim, call->in[0].shape);
+}
+
+static asc_status times_forward(asc_call *call)
+{
+    *(double *)call->out[0].data = *(const double *)call->op->data * *(const double *)call->in[0].data;
+    return ASC_OK;
+}
+
+static asc_status times_backward(asc_call *call)
+{
+    *(double *)call->grad_in[0].data += *(const double *)call->op->data * *(const double *)call->grad_out[0].data;
+    return ASC_OK;
+}
+
+#define TIMES(factor)                                                                                                  \
+    .abi = ASC_OP_ABI, .equation = "y = a x", .inputs = "x", .n_out = 1, .infer = times_infer,                         \
+    .forward = times_forward, .backward = times_backward, .data = &(const double){factor}
+static const asc_op twice_op = {TIMES(2), .name = "test_twice"}, thrice_op = {TIMES(3), .name = "test_thrice"};
+
+START_TEST(ops_share_functions_and_differ_in_data)
+{
+    asc_tensor x = asc_full(ctx, ASC_F64, 5, 0, NULL);
+    asc_require_grad(x, true);
+    asc_tensor y = asc_apply1(ctx, &thrice_op, (asc_tensor[]){asc_apply1(ctx, &twice_op, &x, 1, NULL)}, 1, NULL);
+    ck_assert_double_eq(asc_item(y), 30);
+    ck_assert_int_eq(asc_backward(ctx, y, asc_null(), false), ASC_OK);
+    ck_assert_double_eq(asc_item(asc_grad(x)), 6);
+}
+END_TEST
+
 START_TEST(the_librarys_ops_by_name)
 {
     ck_assert_ptr_nonnull(asc_op_at(0));
@@ -110,7 +144,7 @@ START_TEST(registering_errors)
     op.name = "other";
     op.abi = ASC_OP_ABI + 1;
     asc_op_register(ctx, &op);
-    expect_error_with(ASC_ERR_ARG, "expected 1");
+    expect_error_with(ASC_ERR_ARG, "expected 2");
     op.abi = ASC_OP_ABI;
     op.forward = NULL;
     asc_op_register(ctx, &op);
@@ -250,6 +284,7 @@ int main(void)
     TCase *t = tcase_create("calls");
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_test(t, an_op_of_ones_own);
+    tcase_add_test(t, ops_share_functions_and_differ_in_data);
     tcase_add_test(t, the_librarys_ops_by_name);
     tcase_add_test(t, registering_errors);
     tcase_add_test(t, nan_check_of_outputs);

@@ -1,4 +1,4 @@
-/* tests/kernels/ascender.h: ASCender attention's row primitives for one real type: CASES of test_kernels_ascender.c.
+/* tests/kernels/ascender.h: ASCender attention's row primitives; included by test_ascender.c.
  * Everything is compared with the plainest loop. */
 /* ---- float, and f64.awk makes the same for double ---- */
 
@@ -232,38 +232,6 @@ static void check_lists_f32(const asc_kernel_table_f32 *k, int64_t n, int64_t d)
         }
         close_f32(sum[i], want, 2 * (double)(n + 1), "a sum of rows");
     }
-}
-
-/* What an instruction set computes of everything, as bytes. */
-static size_t run_all_f32(const asc_kernel_table_f32 *k, const shape *s, float *out)
-{
-    static pairs_f32 p;
-    float *const start = out;
-    fill_f32(p.A, MOST_ROWS * MOST_WIDTH, 1);
-    fill_f32(p.G, MOST_ROWS * MOST_WIDTH, 2);
-    fill_f32(p.dA, MOST_ROWS * MOST_WIDTH, 3);
-    fill_f32(p.B, MOST_WIDTH * LD, 4);
-    fill_f32(p.dB, MOST_WIDTH * LD, 5);
-    fill_f32(p.P, MOST_ROWS * LD, 6);
-    k->pair_distances_grad(p.P, LD, p.A, p.dA, s->k, p.B, p.dB, LD, s->rows, s->n, s->k);
-    memcpy(out, p.dA, sizeof p.dA);
-    out += sizeof p.dA / sizeof *out;
-    memcpy(out, p.dB, sizeof p.dB);
-    out += sizeof p.dB / sizeof *out;
-    k->pair_dots(p.P, LD, (float)0.3, p.A, s->k, p.B, LD, s->rows, s->n, s->k);
-    k->pair_projections(p.P, LD, p.A, p.G, s->k, p.B, LD, s->rows, s->n, s->k);
-    memcpy(out, p.P, sizeof p.P);
-    out += sizeof p.P / sizeof *out;
-    k->pair_distances(p.P, LD, p.A, s->k, p.B, LD, s->rows, s->n, s->k);
-    memcpy(out, p.P, sizeof p.P);
-    out += sizeof p.P / sizeof *out;
-    const asc_pair_weights w = {.7, 1.3, .1};
-    k->pair_weights(out, out + LD, out + 2 * LD, p.P, p.B, s->n, &w);
-    out[0] = k->moments(p.P, s->n, out + 1);
-    out[2] = k->centred_dot(p.P, (float)0.1, p.B, s->n);
-    out[3] = k->max_abs(p.B, s->n);
-    k->sum_listed(out + 3 * LD, p.B, LD, (int64_t[]){1, 0}, s->k < 2 ? 1 : 2, s->n);
-    return (size_t)(out + 4 * LD - start) * sizeof *out;
 }
 /* ---- end of float ---- */
 #include "tests/kernels/ascender.f64.h"

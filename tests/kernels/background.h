@@ -1,5 +1,5 @@
-/* tests/kernels/background.h: the row primitives of ASCender's background variant for one real type: the CASES of
- * test_kernels_background.c. Everything is compared with the plainest loop. */
+/* tests/kernels/background.h: the row primitives of ASCender's background variant; included by test_background.c.
+ * Everything is compared with the plainest loop. */
 /* ---- float, and f64.awk makes the same for double ---- */
 
 /* A row of the crowding, and what its gradient is made of. */
@@ -137,21 +137,6 @@ static void check_lists_f32(const asc_kernel_table_f32 *k, int64_t n, int64_t wi
         close_f32(l.drows[i], (double)old.drows[i], scale, "drows");
         close_f32(l.scattered[i], (double)old.scattered[i], scale, "a row");
     }
-}
-
-static void check_agreement_f32(const asc_kernel_table_f32 *plain, const asc_kernel_table_f32 *wide, int64_t n,
-                                int64_t links, int64_t width)
-{
-    static row_f32 row[2];
-    static lists_f32 list[2];
-    memset(row, 0, sizeof row);
-    memset(list, 0, sizeof list);
-    run_row_f32(plain, &row[0], n);
-    run_row_f32(wide, &row[1], n);
-    run_lists_f32(plain, &list[0], links, width);
-    run_lists_f32(wide, &list[1], links, width);
-    ck_assert_mem_eq(&row[0], &row[1], sizeof row[0]);
-    ck_assert_mem_eq(&list[0], &list[1], sizeof list[0]);
 }
 /* ---- end of float ---- */
 #include "tests/kernels/background.f64.h"

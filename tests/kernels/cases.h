@@ -1,7 +1,5 @@
-/*
- * tests/kernels/cases.h: tests of the kernels of one real type; included by test_kernels.c with float, name_f32,
- * TOL_f32 and K defined. Everything is compared with the formula, in long double and in the plainest loop.
- */
+/* tests/kernels/cases.h: tests of the kernels; included by test_kernels.c. Everything is compared with the formula, in
+ * long double and in the plainest loop. */
 /* ---- float, and f64.awk makes the same for double ---- */
 
 /* n numbers on [-3, 3), another sequence for each stream. */
@@ -216,25 +214,6 @@ static void check_dropout_f32(const asc_kernel_table_f32 *k, uint64_t offset, in
     }
 }
 
-/* The output may be an input. */
-static void check_in_place_f32(const asc_kernel_table_f32 *k, int64_t n)
-{
-    static float x[MOST], dy[MOST], apart[MOST], same[MOST];
-    fill_f32(x, n, 1);
-    fill_f32(dy, n, 2);
-#define BOTH(call, call_same)                                                                                          \
-    memcpy(same, x, sizeof same);                                                                                      \
-    call;                                                                                                              \
-    call_same;                                                                                                         \
-    ck_assert(memcmp(apart, same, (size_t)n * sizeof *same) == 0);
-    BOTH(k->exp(apart, x, n), k->exp(same, same, n))
-    BOTH(k->gelu(apart, x, n), k->gelu(same, same, n))
-    BOTH(k->softmax_row(apart, x, n), k->softmax_row(same, same, n))
-    BOTH(k->softmax_grad_row(apart, x, dy, 1, n, true), k->softmax_grad_row(same, same, dy, 1, n, true))
-    BOTH(k->gelu_grad(apart, dy, x, n, true), k->gelu_grad(same, dy, same, n, true))
-#undef BOTH
-}
-
 /* gelu_both is gelu and gelu_grad, to the bit. */
 static void check_gelu_both_f32(const asc_kernel_table_f32 *k, int64_t n)
 {
@@ -268,59 +247,6 @@ static void check_logit_loss_f32(const asc_kernel_table_f32 *k, int64_t n)
     const float end[] = {INFINITY, -INFINITY, INFINITY, -INFINITY, NAN}, weight[] = {1, 0, 0, 1, 0};
     k->logit_loss(y, end, weight, 5);
     ck_assert(y[0] == 0 && y[1] == 0 && y[2] == (float)INFINITY && y[3] == (float)INFINITY && isnan(y[4]));
-}
-
-/* Every function, in place where that is allowed, on rows that are not aligned; all results in `out`. */
-static size_t run_all_f32(const asc_kernel_table_f32 *k, int64_t n, float *out)
-{
-    static float x[MOST + 1], z[MOST + 1];
-    float *const start = out;
-    const asc_philox_key key = {5, 6};
-    fill_f32(x, n + 1, 1);
-    fill_f32(z, n + 1, 2);
-    const float *a = x + 1, *b = z + 1;
-#define IN_PLACE(call)                                                                                                 \
-    memcpy(out, a, (size_t)n * sizeof *out);                                                                           \
-    call;                                                                                                              \
-    out += n;
-    IN_PLACE(k->exp(out, out, n))
-    IN_PLACE(k->tanh(out, out, n))
-    IN_PLACE(k->sigmoid(out, out, n))
-    IN_PLACE(k->erf(out, out, n))
-    IN_PLACE(k->gelu(out, out, n))
-    IN_PLACE(k->gelu_grad(out, out, b, n, true))
-    IN_PLACE(k->gelu_grad(out, b, a, n, false))
-    float *y = out;
-    out += n;
-    IN_PLACE(k->gelu_both(y, out, a, b, n, false))
-    IN_PLACE(k->logit_loss(out, out, b, n))
-    IN_PLACE(k->add(out, out, b, n))
-    IN_PLACE(k->mul_acc(out, a, b, n))
-    IN_PLACE(k->softmax_row(out, out, n))
-    IN_PLACE(k->softmax_grad_row(out, out, b, 2, n, true))
-    IN_PLACE(k->sum_rows(out, b, n > 0, n))
-    IN_PLACE(k->dropout(out, out, n, key, 3, 0.3))
-    IN_PLACE(k->philox_uniform(out, n, key, 1))
-    float *m = out, *v = out + n;
-    memcpy(m, b, (size_t)n * sizeof *m);
-    k->mul(v, b, b, n);
-    out += 2 * n;
-    IN_PLACE(k->adamw(out, b, m, v, n, &(asc_adamw_step){0.01, 0.9, 0.999, 1e-8, 0.1, 0.5, 0.1, 0.001}))
-    IN_PLACE(k->sgd(out, b, m, n, &(asc_sgd_step){0.01, 0.9, 0.1, 0.5}))
-    *out++ = k->sum(a, n);
-    *out++ = k->dot(a, b, n);
-    *out++ = (float)k->sumsq(a, n);
-    *out++ = k->max(a, n);
-    if (n > 0) {
-        float *mean = out++, *rstd = out++;
-        IN_PLACE(k->layer_norm_row(out, out, b, a, n, (float)1e-5, mean, rstd))
-        memset(out, 0, 2 * (size_t)n * sizeof *out);
-        float *dw = out, *db = out + n;
-        out += 2 * n;
-        IN_PLACE(k->layer_norm_grad_rows(out, dw, db, out, b, a, mean, rstd, 1, n, true))
-    }
-#undef IN_PLACE
-    return (size_t)(out - start) * sizeof *out;
 }
 /* ---- end of float ---- */
 #include "tests/kernels/cases.f64.h"

@@ -1,4 +1,4 @@
-/* tests/kernels/fill.h: numbers for the tests of kernels, and comparison, for one real type: see kernels_both.h. */
+/* tests/kernels/fill.h: numbers for the tests of kernels, and comparison; included by both.h. */
 /* ---- float, and f64.awk makes the same for double ---- */
 
 /* n numbers on [-1, 1), another sequence for each stream. */

@@ -1,5 +1,5 @@
-/* tests/kernels/strips.h: Grassmann mixing's primitives for one real type: CASES of test_kernels_strips.c. What they
- * compute is tested with the ops; here that it is the same everywhere. */
+/* tests/kernels/strips.h: Grassmann mixing's primitives; included by test_strips.c. What they compute is tested with
+ * the ops; here that pairs of every kind are the same everywhere. */
 /* ---- float, and f64.awk makes the same for double ---- */
 
 /* What one run of all of them gives. */

@@ -1,5 +1,4 @@
-/* tests/kernels/test_ascender.c: the row primitives of ASCender attention: formulas, and the same bits on every
- * instruction set. */
+/* tests/kernels/test_ascender.c: the row primitives of ASCender attention: formulas. */
 #include "kernels/kernels.h"
 
 enum { MOST_ROWS = 9, MOST_WIDTH = 34, LD = 140, MOST_N = 700 };
@@ -107,28 +106,11 @@ START_TEST(distances_do_not_cancel)
 }
 END_TEST
 
-START_TEST(instruction_sets_agree)
-{
-    enum { ROOM = 4 * MOST_ROWS * LD + 2 * MOST_ROWS * MOST_WIDTH + 4 * MOST_WIDTH * LD };
-    static float plain_f32[ROOM], wide_f32[ROOM];
-    static double plain_f64[ROOM], wide_f64[ROOM];
-    for (int isa = ASC_ISA_AVX2; isa <= (int)asc_isa_best(); isa++) {
-        size_t bytes = run_all_f32(asc_kernels_f32_of(ASC_ISA_PLAIN), &shapes[_i], plain_f32);
-        ck_assert_uint_eq(run_all_f32(asc_kernels_f32_of((enum asc_isa)isa), &shapes[_i], wide_f32), bytes);
-        ck_assert_mem_eq(plain_f32, wide_f32, bytes);
-        bytes = run_all_f64(asc_kernels_f64_of(ASC_ISA_PLAIN), &shapes[_i], plain_f64);
-        ck_assert_uint_eq(run_all_f64(asc_kernels_f64_of((enum asc_isa)isa), &shapes[_i], wide_f64), bytes);
-        ck_assert_mem_eq(plain_f64, wide_f64, bytes);
-    }
-}
-END_TEST
-
 int main(void)
 {
     TCase *pairs = tcase_create("pairs"), *rows = tcase_create("rows");
     tcase_add_loop_test(pairs, pairs_follow_their_formulas, 0, SHAPES);
     tcase_add_test(pairs, distances_do_not_cancel);
-    tcase_add_loop_test(pairs, instruction_sets_agree, 0, SHAPES);
     tcase_add_loop_test(rows, the_largest_are_found, 0, SIZES);
     tcase_add_loop_test(rows, nans_come_last, 0, SIZES);
     tcase_add_loop_test(rows, rows_follow_their_formulas, 0, SIZES);

@@ -1,5 +1,4 @@
-/* tests/kernels/test_background.c: the row primitives of ASCender's background variant: formulas, and the same bits on
- * every instruction set. */
+/* tests/kernels/test_background.c: the row primitives of ASCender's background variant: formulas. */
 #include "kernels/kernels.h"
 
 enum { MOST = 300, ROWS = 12, LD = 80, MOST_LINKS = 20 };
@@ -43,23 +42,11 @@ START_TEST(lists_follow_their_formulas)
 }
 END_TEST
 
-START_TEST(instruction_sets_agree)
-{
-    for (int isa = ASC_ISA_AVX2; isa <= (int)asc_isa_best(); isa++) {
-        check_agreement_f32(asc_kernels_f32_of(ASC_ISA_PLAIN), asc_kernels_f32_of((enum asc_isa)isa), sizes[_i], 16,
-                            widths[_i]);
-        check_agreement_f64(asc_kernels_f64_of(ASC_ISA_PLAIN), asc_kernels_f64_of((enum asc_isa)isa), sizes[_i], 16,
-                            widths[_i]);
-    }
-}
-END_TEST
-
 int main(void)
 {
     TCase *t = tcase_create("rows");
     tcase_add_loop_test(t, rows_follow_their_formulas, 0, SIZES);
     tcase_add_test(t, nearly_constant_rows_keep_their_digits);
     tcase_add_loop_test(t, lists_follow_their_formulas, 0, SIZES);
-    tcase_add_loop_test(t, instruction_sets_agree, 0, SIZES);
     return run_suite("kernels/background", t);
 }

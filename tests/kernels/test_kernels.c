@@ -1,4 +1,4 @@
-/* tests/kernels/test_kernels.c: the row primitives: accuracy, formulas, and the same bits on every instruction set. */
+/* tests/kernels/test_kernels.c: the row primitives: accuracy and formulas. */
 #include <check.h>
 #include <float.h>
 #include <math.h>
@@ -152,8 +152,6 @@ START_TEST(rows_follow_their_formulas)
     check_sums_f64(asc_kernels_f64(), n);
     check_vectors_f32(asc_kernels_f32(), n);
     check_vectors_f64(asc_kernels_f64(), n);
-    check_in_place_f32(asc_kernels_f32(), n);
-    check_in_place_f64(asc_kernels_f64(), n);
     check_gelu_both_f32(asc_kernels_f32(), n);
     check_gelu_both_f64(asc_kernels_f64(), n);
     check_logit_loss_f32(asc_kernels_f32(), n);
@@ -263,21 +261,6 @@ END_TEST
 
 /* ---- the same bits on every instruction set ---- */
 
-START_TEST(instruction_sets_agree)
-{
-    static float plain_f32[40 * MOST], wide_f32[40 * MOST];
-    static double plain_f64[40 * MOST], wide_f64[40 * MOST];
-    for (int isa = ASC_ISA_AVX2; isa <= (int)asc_isa_best(); isa++) {
-        size_t bytes = run_all_f32(asc_kernels_f32_of(ASC_ISA_PLAIN), sizes[_i], plain_f32);
-        ck_assert_uint_eq(run_all_f32(asc_kernels_f32_of((enum asc_isa)isa), sizes[_i], wide_f32), bytes);
-        ck_assert_mem_eq(plain_f32, wide_f32, bytes);
-        bytes = run_all_f64(asc_kernels_f64_of(ASC_ISA_PLAIN), sizes[_i], plain_f64);
-        ck_assert_uint_eq(run_all_f64(asc_kernels_f64_of((enum asc_isa)isa), sizes[_i], wide_f64), bytes);
-        ck_assert_mem_eq(plain_f64, wide_f64, bytes);
-    }
-}
-END_TEST
-
 START_TEST(instruction_sets_agree_on_functions)
 {
     enum { N = 4096 };
@@ -304,7 +287,6 @@ int main(void)
     Suite *suite = suite_create("kernels");
     TCase *choice = tcase_create("instruction sets"), *math = tcase_create("functions"), *rows = tcase_create("rows");
     tcase_add_test(choice, isa_is_held_down);
-    tcase_add_loop_test(choice, instruction_sets_agree, 0, SIZES);
     tcase_add_loop_test(choice, instruction_sets_agree_on_functions, 0, ROWS);
     tcase_add_loop_test(math, functions_are_within_their_limits, 0, ROWS);
     tcase_add_loop_test(math, functions_at_their_ends, 0, ROWS);

@@ -1,0 +1,25 @@
+/* tensor/dtype.h: what depends on whether an array is of float or of double. */
+#ifndef TENSOR_DTYPE_H
+#define TENSOR_DTYPE_H
+
+#include <ascgrad/tensor.h>
+
+/* name_f32 or name_f64: functions that are written once, for float; see kernels/f64.awk. */
+#define BY_DTYPE(dtype, name) ((dtype) == ASC_F32 ? name##_f32 : name##_f64)
+
+/* Element i of `data`, f32 or f64. */
+static inline double asc_element(asc_dtype dtype, const void *data, int64_t i)
+{
+    return dtype == ASC_F32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
+}
+
+static inline void asc_set_element(asc_dtype dtype, void *data, int64_t i, double value)
+{
+    if (dtype == ASC_F32) {
+        ((float *)data)[i] = (float)value;
+    } else {
+        ((double *)data)[i] = value;
+    }
+}
+
+#endif
