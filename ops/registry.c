@@ -41,11 +41,12 @@ asc_status asc_op_register(asc_ctx *ctx, const asc_op *op)
     }
     const char *name = op->name ? op->name : "(no name)";
     if (!op->name || !op->equation || !op->inputs || !op->infer || !op->forward) {
-        return asc_fail(ctx, ASC_ERR_ARG, "op_register: %s: name, equation, inputs, infer and forward are needed", name);
+        return asc_fail(ctx, ASC_ERR_ARG, "op_register: %s: name, equation, inputs, infer and forward are needed",
+                        name);
     }
     if (asc_inputs_most(op) > ASC_MAX_IN || op->n_out < 1 || op->n_out > ASC_MAX_OUT || op->attrs_size > 256) {
-        return asc_fail(ctx, ASC_ERR_ARG, "op_register: %s: %d inputs, %d outputs, %zu bytes of attributes; at most %d, "
-                        "1 to %d and 256 fit", name, asc_inputs_most(op), op->n_out, op->attrs_size, ASC_MAX_IN,
+        return asc_fail(ctx, ASC_ERR_ARG, "op_register: %s: %d inputs, %d outputs, %zu bytes of attributes; at most "
+                        "%d, 1 to %d and 256 fit", name, asc_inputs_most(op), op->n_out, op->attrs_size, ASC_MAX_IN,
                         ASC_MAX_OUT);
     }
     if (op->n_samples < 0 || (op->n_samples > 0 && !op->samples)) {
