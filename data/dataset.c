@@ -18,12 +18,6 @@ static const asc_data_source *const sources[] = {&asc_source_builtin, &asc_sourc
 
 enum { N_SOURCES = sizeof sources / sizeof sources[0] };
 
-const char *asc_split_name(asc_split_kind kind)
-{
-    static const char *const names[] = {"train", "valid", "test"};
-    return (unsigned)kind <= ASC_TEST ? names[kind] : NULL;
-}
-
 /* ---- the table ---- */
 
 const asc_data_source *asc_data_source_at(const asc_ctx *ctx, int i)

@@ -1,8 +1,16 @@
-/* data/names.c: specs that name a kind of tokenizer or a data source, and lists of what there is. */
+/* data/names.c: names of splits, of kinds of tokenizers and of data sources in specs, and lists of what there is. */
 #include "data/names.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include <ascgrad/data.h>
+
+const char *asc_split_name(asc_split_kind kind)
+{
+    static const char *const names[] = {"train", "valid", "test"};
+    return (unsigned)kind <= ASC_TEST ? names[kind] : NULL;
+}
 
 bool asc_spec_names(const char *spec, const char *name)
 {

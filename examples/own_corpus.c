@@ -1,5 +1,5 @@
-/* examples/own_corpus.c: a tokenizer and a data source of one's own, in an ordinary training: sums like "7+5=12", of which
- * the result alone is to be learned.
+/* examples/own_corpus.c: a tokenizer and a data source of one's own, in an ordinary training: sums like "7+5=12", of
+ * which the result alone is to be learned.
  *
  *   cc own_corpus.c $(pkg-config --cflags --libs ascgrad) -lm && ./a.out RUN */
 #include <math.h>

@@ -1,5 +1,5 @@
-/* nn/lm_run.c: what the language model computes: embeddings, blocks of a mixing and a feed-forward layer, a head tied to
- * the embedding.
+/* nn/lm_run.c: what the language model computes: embeddings, blocks of a mixing and a feed-forward layer, a head tied
+ * to the embedding.
  *
  *   post-norm: h = LN(h + mix(h)), h = LN(h + FFN(h));  pre-norm: h = h + mix(LN(h)), h = h + FFN(LN(h)), LN at the end
  *   FFN(x) = W₂ GELU(W₁ x + b₁) + b₂, with dropout after the embedding sum and before each residual sum.

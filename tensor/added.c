@@ -1,10 +1,6 @@
 /* tensor/added.c: what users add to a context by registering it: ops, tokenizers, data sources, … */
 #include "tensor/ctx.h"
 
-struct asc_added {
-    const void *table, *item;
-};
-
 asc_status asc_added_put(asc_ctx *ctx, const void *table, const void *item)
 {
     if (!ctx) {
@@ -25,9 +21,4 @@ const void *asc_added_at(const asc_ctx *ctx, const void *table, int i)
         }
     }
     return NULL;
-}
-
-void asc_added_free(asc_ctx *ctx)
-{
-    asc_free(ctx, ctx->added, ctx->cap_added * sizeof *ctx->added);
 }

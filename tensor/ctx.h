@@ -60,7 +60,11 @@ typedef struct asc_scoped_node {
     uint64_t generation;
 } asc_scoped_node;
 
-typedef struct asc_added asc_added;     /* added.c */
+/* Something that a user has added to the context: see added.c. */
+typedef struct asc_added {
+    const void *table, *item;
+} asc_added;
+
 typedef struct asc_pool asc_pool;       /* storage.c */
 typedef struct asc_workers asc_workers; /* threads.c */
 
@@ -105,7 +109,6 @@ asc_status asc_memory_check(asc_ctx *ctx, const char *what, double bytes);
 asc_status asc_added_put(asc_ctx *ctx, const void *table, const void *item);
 /* Item i of that kind, in the order in which they were added; NULL past the last, and without a context. */
 const void *asc_added_at(const asc_ctx *ctx, const void *table, int i);
-void asc_added_free(asc_ctx *ctx);
 
 /* storage.c */
 asc_status asc_pool_new(asc_ctx *ctx);

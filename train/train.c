@@ -12,13 +12,6 @@
 #include "tensor/need.h"
 #include "train/trainer.h"
 
-void asc_trainer_say(const asc_trainer *t, const char *text)
-{
-    if (t->hooks.message) {
-        t->hooks.message(t->hooks.user, text);
-    }
-}
-
 /* ---- the plan ---- */
 
 static asc_status fill_step(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y)

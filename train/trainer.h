@@ -49,7 +49,12 @@ asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, c
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init);
 
 /* A line for the user. */
-void asc_trainer_say(const asc_trainer *t, const char *text);
+static inline void asc_trainer_say(const asc_trainer *t, const char *text)
+{
+    if (t->hooks.message) {
+        t->hooks.message(t->hooks.user, text);
+    }
+}
 
 /* Steps between evaluations. */
 int64_t asc_trainer_eval_every(const asc_trainer *t);

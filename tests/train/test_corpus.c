@@ -402,7 +402,7 @@ START_TEST(a_model_learns_with_them)
     asc_split *valid = asc_split_load(data, ASC_VALID, m->tokenizer);
     int64_t scored = 0;
     asc_eval_result result;
-    asc_eval_options o = {.batch = 4, .tokens = count_scored, .user = &scored};
+    asc_eval_options o = {.batch = m->batch, .tokens = count_scored, .user = &scored};
     ck_assert_int_eq(asc_evaluate(ctx, m->lm, valid, &o, &result), ASC_OK);
     ck_assert_int_eq(result.tokens, 200 * (LETTERS + 1)); /* the answers */
     ck_assert_int_eq(scored, result.tokens);

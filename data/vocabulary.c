@@ -1,0 +1,77 @@
+/* data/vocabulary.c: what callers and kinds ask of a tokenizer that there is: its pieces, ids and text to ids. */
+#include <ascgrad/corpus.h>
+
+#include "data/strings.h"
+#include "tensor/need.h"
+
+asc_status asc_tokenizer_collect(asc_tokenizer *tokenizer, const char *text, size_t bytes)
+{
+    asc_status status = ASC_NEED(tokenizer ? tokenizer->ctx : NULL, "tokenizer_collect: text",
+                                 asc_unless_empty(text, bytes > 0));
+    if (status) {
+        return status;
+    }
+    return tokenizer->kind->collect ? tokenizer->kind->collect(tokenizer, text, bytes) : ASC_OK;
+}
+
+asc_status asc_tokenizer_encode(const asc_tokenizer *tokenizer, const char *text, size_t bytes, unsigned flags,
+                                asc_ids *ids)
+{
+    asc_status status = ASC_NEED(tokenizer ? tokenizer->ctx : NULL, "tokenizer_encode: text ids",
+                                 asc_unless_empty(text, bytes > 0), ids);
+    if (status) {
+        return status;
+    }
+    size_t n = ids->n;
+    status = tokenizer->kind->encode(tokenizer, text, bytes, flags, ids);
+    if (status) {
+        ids->n = n;
+    }
+    return status;
+}
+
+const char *asc_tokenizer_name(const asc_tokenizer *tokenizer)
+{
+    return tokenizer ? tokenizer->kind->name : "";
+}
+
+int64_t asc_tokenizer_size(const asc_tokenizer *tokenizer)
+{
+    return tokenizer ? tokenizer->vocabulary->n : 0;
+}
+
+int32_t asc_tokenizer_unknown(const asc_tokenizer *tokenizer)
+{
+    return tokenizer ? tokenizer->unknown : -1;
+}
+
+int32_t asc_tokenizer_eos(const asc_tokenizer *tokenizer)
+{
+    return tokenizer ? tokenizer->eos : -1;
+}
+
+const char *asc_tokenizer_piece(const asc_tokenizer *tokenizer, int32_t id, size_t *bytes)
+{
+    *bytes = 0;
+    if (id < 0 || id >= asc_tokenizer_size(tokenizer)) {
+        return NULL;
+    }
+    return asc_strings_at(tokenizer->vocabulary, id, bytes);
+}
+
+/* ---- for kinds ---- */
+
+int32_t asc_vocabulary_add(asc_tokenizer *tokenizer, const char *piece, size_t bytes)
+{
+    return tokenizer && piece ? asc_strings_add(tokenizer->vocabulary, piece, bytes) : -1;
+}
+
+int32_t asc_vocabulary_find(const asc_tokenizer *tokenizer, const char *piece, size_t bytes)
+{
+    return tokenizer && piece ? asc_strings_find(tokenizer->vocabulary, piece, bytes) : -1;
+}
+
+asc_status asc_vocabulary_read(asc_tokenizer *tokenizer, asc_text *text, const char *name)
+{
+    return tokenizer ? asc_strings_read(tokenizer->vocabulary, text, name) : ASC_ERR_ARG;
+}
