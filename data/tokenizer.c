@@ -47,9 +47,9 @@ static asc_tokenizer *make(asc_ctx *ctx, const asc_tokenizer_kind *kind, const c
 }
 
 /* The same with the vocabulary in a file. */
-static asc_tokenizer *make_from_file(asc_ctx *ctx, const asc_tokenizer_kind *kind, const char *path)
+static asc_tokenizer *make_from_file(asc_ctx *ctx, const asc_tokenizer_kind *kind, const char *path, unsigned flags)
 {
-    asc_text *text = path ? asc_text_open(ctx, path, 0) : NULL;
+    asc_text *text = path ? asc_text_open(ctx, path, flags) : NULL;
     asc_tokenizer *tokenizer = make(ctx, kind, path, text);
     asc_text_close(text);
     return tokenizer;
@@ -82,13 +82,18 @@ asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec)
         asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', expected %s", spec, expected);
         return NULL;
     }
-    return make_from_file(ctx, kind, needs_file ? colon + 1 : NULL);
+    return make_from_file(ctx, kind, needs_file ? colon + 1 : NULL, 0);
+}
+
+asc_tokenizer *asc_tokenizer_load_with(asc_ctx *ctx, const char *name, const char *path, unsigned flags)
+{
+    const asc_tokenizer_kind *kind = saved_kind(ctx, name, path);
+    return kind ? make_from_file(ctx, kind, kind->has_vocabulary ? path : NULL, flags) : NULL;
 }
 
 asc_tokenizer *asc_tokenizer_load(asc_ctx *ctx, const char *name, const char *path)
 {
-    const asc_tokenizer_kind *kind = saved_kind(ctx, name, path);
-    return kind ? make_from_file(ctx, kind, kind->has_vocabulary ? path : NULL) : NULL;
+    return asc_tokenizer_load_with(ctx, name, path, 0);
 }
 
 asc_tokenizer *asc_tokenizer_parse(asc_ctx *ctx, const char *name, const char *source, const char *vocabulary,

@@ -42,6 +42,9 @@ struct asc_decoder {
 
 extern const asc_tokenizer_kind asc_tokenizer_word, asc_tokenizer_byte, asc_tokenizer_wordpiece;
 
+/* asc_tokenizer_load with flags for asc_text_open. */
+asc_tokenizer *asc_tokenizer_load_with(asc_ctx *ctx, const char *name, const char *path, unsigned flags);
+
 /* Appends one id; ASC_ERR_MEMORY. */
 asc_status asc_ids_push(asc_ctx *ctx, asc_ids *ids, int32_t id);
 
