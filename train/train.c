@@ -8,6 +8,7 @@
 #include <ascgrad/file.h>
 #include <ascgrad/op.h>
 
+#include "data/tokenizer.h"
 #include "tensor/ctx.h"
 #include "train/trainer.h"
 
@@ -47,11 +48,11 @@ static asc_tokenizer *open_tokenizer(asc_trainer *t, bool resume, const asc_mode
     char name[16];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(spec, ":"), spec);
     if (resume) {
-        return asc_tokenizer_load(t->ctx, name, t->folder.vocab);
+        return asc_tokenizer_load_with(t->ctx, name, t->folder.vocab, ASC_TEXT_OWN);
     }
     if (init && init->run && strcmp(spec, "word") == 0) {
         char *vocab = asc_path_join(t->ctx, init->run, "vocab.txt");
-        asc_tokenizer *tokenizer = vocab ? asc_tokenizer_load(t->ctx, name, vocab) : NULL;
+        asc_tokenizer *tokenizer = vocab ? asc_tokenizer_load_with(t->ctx, name, vocab, ASC_TEXT_OWN) : NULL;
         asc_path_free(t->ctx, vocab);
         return tokenizer;
     }
@@ -326,7 +327,10 @@ static asc_status read_checkpoint(asc_trainer *t, bool *same_build)
 {
     *same_build = true;
     if (asc_path_exists(t->folder.checkpoint)) {
-        asc_checkpoint_read(t->ctx, &t->folder, t->lm, t->optim, &t->state, same_build);
+        if (asc_checkpoint_read(t->ctx, &t->folder, t->lm, t->optim, &t->state, same_build) ||
+            asc_trainer_check_state(t)) {
+            return asc_error(t->ctx);
+        }
         t->saved_step = t->state.step;
     } else if (asc_path_exists(t->folder.model)) { /* a run writes no model before its first checkpoint */
         asc_fail(t->ctx, ASC_ERR_IO, "%s is missing: without it the run can't go on, and starting again would "
@@ -360,7 +364,8 @@ static asc_status resume_run(asc_trainer *t)
 {
     bool same_build, lost;
     if (read_checkpoint(t, &same_build) || asc_folder_check(&t->folder, &t->state.best, &lost) ||
-        asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, t->state.metrics_bytes)) {
+        asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, t->state.metrics_bytes) ||
+        asc_metrics_check(&t->metrics, t->state.logged_step)) {
         return asc_error(t->ctx);
     }
     say_where(t, same_build);
@@ -371,7 +376,7 @@ static asc_status resume_run(asc_trainer *t)
         (!fewer && write_config(t))) {
         return asc_error(t->ctx);
     }
-    t->stranger.bits = t->stranger.loss * (double)(t->valid->n_tokens - 1) / (log(2) * (double)t->valid->bytes);
+    t->stranger.bits = asc_bits_per_byte(t->valid, t->stranger.loss);
     return asc_metrics_cut(&t->metrics);
 }
 
