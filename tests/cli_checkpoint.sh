@@ -179,4 +179,13 @@ ln -s run/model.safetensors model.safetensors
 status 0 "$ASCGRAD" eval linked
 status 0 "$ASCGRAD" eval model.safetensors --data builtin:8000
 status 0 "$ASCGRAD" train --resume --out linked --steps 9
+
+# settings from a pipe that has a writer, read once; one without is not waited for
+mkfifo settings
+echo '{"steps": 3, "layers": 1}' >settings &
+status 0 timeout 60 "$ASCGRAD" train --config settings $tiny --out piped
+has out 'done after step 3 of 3'
+has piped/config.json '"layers": 1'
+status 3 timeout 20 "$ASCGRAD" train --config settings $tiny --out never
+has err '^ascgrad train: settings: is empty, expected a JSON object'
 exit $failed

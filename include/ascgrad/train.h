@@ -48,6 +48,10 @@ ASC_API const asc_setting *asc_setting_at(int i);
 ASC_API asc_settings *asc_settings_new(asc_ctx *ctx);
 ASC_API void asc_settings_free(asc_settings *settings); /* NULL is accepted */
 
+/* The same settings for another context, as one whose number of threads they say; new. They are a copy of their own.
+ * NULL without memory, or where `settings` is NULL. */
+ASC_API asc_settings *asc_settings_copy(asc_ctx *ctx, const asc_settings *settings);
+
 /* Gives a setting a value, as text. A key is one of asc_setting_at's, where '-' may stand for '_', or one of the
  * model's configuration (ascgrad/nn.h), its value in JSON. ASC_ERR_ARG: an unknown key (the nearest is named), a
  * wrong value. */
