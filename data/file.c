@@ -1,4 +1,4 @@
-/* data/file.c: files written aside, brought to the disk, and renamed into their place. */
+/* data/file.c: regular files opened; files written aside, brought to the disk, and renamed into their place. */
 #include "data/file.h"
 
 #include <errno.h>
@@ -14,6 +14,67 @@
 #include "tensor/need.h"
 
 enum { BUFFER_BYTES = 1 << 18, TEMPORARY_EXTRA = sizeof ".tmp" - 1, OPEN_ATTEMPTS = 8 };
+
+/* ---- opening ---- */
+
+/* What is no regular file, in words; NULL for one that is. */
+static const char *kind_of(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG: return NULL;
+    case S_IFDIR: return "a folder";
+    case S_IFLNK: return "a symbolic link";
+    case S_IFIFO: return "a pipe";
+    case S_IFSOCK: return "a socket";
+    default: return "a device";
+    }
+}
+
+static asc_status refuse_kind(asc_ctx *ctx, const char *path, const char *kind)
+{
+    return asc_fail(ctx, ASC_ERR_IO, "%s: is %s, expected a regular file", path, kind);
+}
+
+/* The descriptor; -1 with *kind, where something else stands there, or with errno. O_NONBLOCK, so that a pipe is
+ * refused and not waited for, means nothing to a regular file. */
+static int open_regular(const char *path, int flags, const char **kind)
+{
+    int fd;
+    do {
+        fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    } while (fd < 0 && errno == EINTR);
+    int reason = errno;
+    struct stat there;
+    int unknown = fd >= 0 ? fstat(fd, &there) : flags & O_NOFOLLOW ? lstat(path, &there) : stat(path, &there);
+    *kind = unknown ? NULL : kind_of(there.st_mode);
+    if (*kind && fd >= 0) {
+        close(fd);
+        fd = -1;
+    }
+    errno = reason;
+    return fd;
+}
+
+int asc_file_open(asc_ctx *ctx, const char *path, int flags)
+{
+    const char *kind;
+    int fd = open_regular(path, flags, &kind);
+    if (kind) {
+        refuse_kind(ctx, path, kind);
+    } else if (fd < 0) {
+        asc_fail(ctx, ASC_ERR_IO, "%s: can't open: %s", path, strerror(errno));
+    }
+    return fd;
+}
+
+asc_status asc_file_check_own(asc_ctx *ctx, const char *path)
+{
+    struct stat there;
+    const char *kind = lstat(path, &there) == 0 ? kind_of(there.st_mode) : NULL;
+    return kind ? refuse_kind(ctx, path, kind) : ASC_OK;
+}
+
+/* ---- writing ---- */
 
 static void release(asc_file *file)
 {
@@ -57,11 +118,13 @@ static bool still_named(const asc_file *file)
  * file that was opened is no longer ours to fill, and the next attempt makes a new one. */
 static bool open_locked(asc_file *file)
 {
+    const char *kind;
     for (int attempt = 0; attempt < OPEN_ATTEMPTS; attempt++) {
-        do {
-            file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-        } while (file->fd < 0 && errno == EINTR);
+        file->fd = open_regular(file->temporary, O_WRONLY | O_CREAT | O_NOFOLLOW, &kind);
         if (file->fd < 0) {
+            if (kind) {
+                refuse_kind(file->ctx, file->temporary, kind);
+            }
             return false;
         }
         bool busy = flock(file->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;

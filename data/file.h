@@ -1,5 +1,8 @@
 /*
- * data/file.h: writing a file piece by piece, so that it appears as a whole or not at all.
+ * data/file.h: opening regular files, and writing a file piece by piece, so that it appears as a whole or not at all.
+ *
+ * Two kinds of path: one that a person names may be a symbolic link; a file of our own, in the folder of a run, is
+ * never one, as nobody else's file may be written through it. For those: O_NOFOLLOW.
  *
  *     asc_file file;
  *     asc_file_begin(&file, ctx, path);
@@ -14,6 +17,14 @@
 
 #include <ascgrad/base.h>
 
+/* Opens a regular file with the flags of open(2) and O_CLOEXEC; the descriptor. With O_NOFOLLOW `path` must be no
+ * symbolic link, though folders above it may be. Pipes and devices are refused without waiting for them.
+ * -1 with the error set: ASC_ERR_IO, which says what stands there, or the system's reason. */
+int asc_file_open(asc_ctx *ctx, const char *path, int flags);
+
+/* ASC_ERR_IO if something other than a regular file stands at `path`, a symbolic link included. */
+asc_status asc_file_check_own(asc_ctx *ctx, const char *path);
+
 typedef struct asc_file {
     asc_ctx *ctx;
     asc_status status;     /* of the first failure */
@@ -25,9 +36,9 @@ typedef struct asc_file {
     size_t used;
 } asc_file;
 
-/* Starts the file that will be `path`. A `path`.tmp left by a process that was killed is used again; one that
- * another writer holds at this moment is refused, and so is a `path` that is a device or a pipe, which would be
- * replaced. ASC_ERR_ARG: no path; ASC_ERR_IO; ASC_ERR_MEMORY. */
+/* Starts the file that will be `path`. A `path`.tmp left by a process that was killed is used again; one that another
+ * writer holds at this moment, or that is no regular file, is refused, and so is a `path` that is a device or a pipe,
+ * which would be replaced. ASC_ERR_ARG: no path; ASC_ERR_IO; ASC_ERR_MEMORY. */
 asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path);
 
 /* Appends n bytes. ASC_ERR_IO. */

@@ -17,7 +17,11 @@ struct asc_safetensors {
     asc_safetensors_entry *entries;        /* in the order of the data */
     const asc_safetensors_entry **by_name; /* sorted */
     asc_safetensors_pair *metadata;
+    uint32_t *crc;     /* of each tensor's bytes, as the file says; NULL: it has no checksums */
 };
+
+/* asc_safetensors_open with more flags for asc_file_open: O_NOFOLLOW. */
+asc_safetensors *asc_safetensors_open_with(asc_ctx *ctx, const char *path, int flags);
 
 /* Turns n stored values into a tensor's; both arrays are aligned to their elements. */
 typedef void asc_convert_fn(void *out, const void *in, size_t n);
@@ -35,6 +39,17 @@ const asc_stored_dtype *asc_stored_dtype_find(const char *name);
 
 /* Fills `buffer` from `offset` of the file. ASC_ERR_IO; ASC_ERR_FORMAT where the file ends before that. */
 asc_status asc_safetensors_fetch(const asc_safetensors *file, void *buffer, int64_t bytes, int64_t offset);
+
+/* The checksum ASC_SAFETENSORS_CRC of these pairs and tensors, the latter sorted by name. ASC_ERR_MEMORY. */
+asc_status asc_safetensors_sum(asc_ctx *ctx, const asc_safetensors_pair *pairs, int64_t n_pairs,
+                               const asc_safetensors_entry *const *by_name, int64_t n, uint32_t *crc);
+
+/* Checks the header against its checksum, if the file has one, and takes those of the tensors from it. ASC_ERR_FORMAT:
+ * it does not hold; ASC_ERR_MEMORY. */
+asc_status asc_safetensors_check_header(asc_safetensors *file);
+
+/* Compares the CRC-32 of a tensor's bytes with the one that the file has for it, if any. ASC_ERR_FORMAT: it differs. */
+asc_status asc_safetensors_check_values(const asc_safetensors *file, const asc_safetensors_entry *e, uint32_t crc);
 
 /* "PATH: MESSAGE", or "PATH: tensor 'NAME': MESSAGE" where there is a name. What comes from the file is cut and
  * rid of control characters, so that the message stays one line. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "data/file.h"
 #include "data/safetensors.h"
 #include "tensor/need.h"
 
@@ -231,7 +232,10 @@ static asc_status parse(asc_safetensors *file, const char *text, size_t n)
         return BAD(file, NULL, "its header is not valid JSON: byte %d: %s", error.position, error.text);
     }
     asc_status status = read_entries(file);
-    return status ? status : check_layout(file);
+    if (!status) {
+        status = check_layout(file);
+    }
+    return status ? status : asc_safetensors_check_header(file);
 }
 
 static asc_status read_header(asc_safetensors *file)
@@ -266,18 +270,15 @@ static asc_status read_header(asc_safetensors *file)
     return status;
 }
 
-static asc_status open_file(asc_safetensors *file)
+static asc_status open_file(asc_safetensors *file, int flags)
 {
-    do {
-        file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
-    } while (file->fd < 0 && errno == EINTR);
+    file->fd = asc_file_open(file->ctx, file->path, O_RDONLY | flags);
     struct stat info;
-    if (file->fd < 0 || fstat(file->fd, &info)) {
-        return asc_safetensors_fail(file, ASC_ERR_IO, NULL, "can't open: %s", strerror(errno));
+    if (file->fd < 0) {
+        return asc_error(file->ctx);
     }
-    if (!S_ISREG(info.st_mode)) {
-        return asc_safetensors_fail(file, ASC_ERR_IO, NULL, S_ISDIR(info.st_mode)
-                                    ? "is a folder, expected a safetensors file" : "not a regular file");
+    if (fstat(file->fd, &info)) {
+        return asc_safetensors_fail(file, ASC_ERR_IO, NULL, "can't read: %s", strerror(errno));
     }
     file->file_bytes = (int64_t)info.st_size;
     return read_header(file);
@@ -285,7 +286,7 @@ static asc_status open_file(asc_safetensors *file)
 
 /* ---- public ---- */
 
-asc_safetensors *asc_safetensors_open(asc_ctx *ctx, const char *path)
+asc_safetensors *asc_safetensors_open_with(asc_ctx *ctx, const char *path, int flags)
 {
     if (ASC_NEED(ctx, "safetensors_open: path", path)) {
         return NULL;
@@ -299,11 +300,16 @@ asc_safetensors *asc_safetensors_open(asc_ctx *ctx, const char *path)
     if (file->path) {
         memcpy(file->path, path, file->path_bytes);
     }
-    if (!file->path || open_file(file)) {
+    if (!file->path || open_file(file, flags)) {
         asc_safetensors_close(file);
         return NULL;
     }
     return file;
+}
+
+asc_safetensors *asc_safetensors_open(asc_ctx *ctx, const char *path)
+{
+    return asc_safetensors_open_with(ctx, path, 0);
 }
 
 void asc_safetensors_close(asc_safetensors *file)
@@ -316,6 +322,7 @@ void asc_safetensors_close(asc_safetensors *file)
     }
     json_decref(file->header);
     asc_free(file->ctx, file->entries, (size_t)file->count * sizeof *file->entries);
+    asc_free(file->ctx, file->crc, (size_t)file->count * sizeof *file->crc);
     asc_free(file->ctx, file->by_name, (size_t)file->count * sizeof *file->by_name);
     asc_free(file->ctx, file->metadata, (size_t)file->n_metadata * sizeof *file->metadata);
     asc_free(file->ctx, file->path, file->path_bytes);

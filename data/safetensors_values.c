@@ -1,5 +1,6 @@
 /* data/safetensors_values.c: the dtypes of a safetensors file, and its data turned into tensors. */
 #include <string.h>
+#include <zlib.h>
 
 #include "data/safetensors.h"
 #include "tensor/ctx.h"
@@ -59,7 +60,7 @@ CONVERT(u32_i64, uint32_t, int64_t, x[i])
 CONVERT(bool_i64, uint8_t, int64_t, x[i] != 0)
 CONVERT(bool_u8, uint8_t, uint8_t, x[i] != 0)
 
-/* Stands in the table where the bytes are what the tensor holds, and are read into its place. */
+/* Stands in the table where the bytes are what the tensor holds, and are read into their place. */
 static void same(void *out, const void *in, size_t n)
 {
     (void)out, (void)in, (void)n;
@@ -107,34 +108,37 @@ static const asc_safetensors_entry *find_as(const asc_safetensors *file, const c
     return e;
 }
 
-static asc_status read_converted(const asc_safetensors *file, const asc_safetensors_entry *e, asc_dtype dtype,
-                                 char *out)
+/* A chunk at a time goes into its place, or into `chunk` to be converted, and into the checksum while it is at hand. */
+static asc_status read_chunks(const asc_safetensors *file, const asc_safetensors_entry *e, asc_dtype dtype, char *out,
+                              void *chunk)
 {
     const asc_stored_dtype *stored = asc_stored_dtype_find(e->stored);
-    void *chunk = asc_alloc(file->ctx, CHUNK_BYTES);
-    if (!chunk) {
-        return ASC_ERR_MEMORY;
-    }
-    asc_status status = ASC_OK;
-    for (int64_t done = 0; done < e->bytes && !status; done += CHUNK_BYTES) {
+    uLong crc = crc32_z(0, NULL, 0);
+    for (int64_t done = 0; done < e->bytes; done += CHUNK_BYTES) {
         int64_t bytes = e->bytes - done < CHUNK_BYTES ? e->bytes - done : CHUNK_BYTES;
-        status = asc_safetensors_fetch(file, chunk, bytes, e->offset + done);
-        if (!status) {
-            size_t n = (size_t)(bytes / stored->size);
-            stored->convert[dtype](out, chunk, n);
-            out += n * asc_dtype_size(dtype);
+        void *in = chunk ? chunk : out;
+        if (asc_safetensors_fetch(file, in, bytes, e->offset + done)) {
+            return asc_error(file->ctx);
         }
+        crc = file->crc ? crc32_z(crc, in, (size_t)bytes) : crc;
+        size_t n = (size_t)(bytes / stored->size);
+        stored->convert[dtype](out, in, n);
+        out += n * asc_dtype_size(dtype);
     }
-    asc_free(file->ctx, chunk, CHUNK_BYTES);
-    return status;
+    return asc_safetensors_check_values(file, e, (uint32_t)crc);
 }
 
 static asc_status read_values(const asc_safetensors *file, const asc_safetensors_entry *e, asc_tensor tensor)
 {
     asc_dtype dtype = asc_dtype_of(tensor);
     void *out = asc_data_mut(tensor);
-    bool direct = asc_stored_dtype_find(e->stored)->convert[dtype] == same;
-    return direct ? asc_safetensors_fetch(file, out, e->bytes, e->offset) : read_converted(file, e, dtype, out);
+    if (asc_stored_dtype_find(e->stored)->convert[dtype] == same) {
+        return read_chunks(file, e, dtype, out, NULL);
+    }
+    void *chunk = asc_alloc(file->ctx, CHUNK_BYTES);
+    asc_status status = chunk ? read_chunks(file, e, dtype, out, chunk) : ASC_ERR_MEMORY;
+    asc_free(file->ctx, chunk, CHUNK_BYTES);
+    return status;
 }
 
 asc_tensor asc_safetensors_read(asc_ctx *ctx, const asc_safetensors *file, const char *name, int dtype)

@@ -1,7 +1,10 @@
 /* data/safetensors_write.c: tensors and metadata to a safetensors file. */
+#include <inttypes.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "data/file.h"
 #include "data/safetensors.h"
@@ -18,6 +21,9 @@ typedef struct safetensors_writer {
     const char *path;
     const asc_named_tensor **sorted; /* the tensors, in the order of the data */
     int64_t n;
+    const asc_safetensors_pair *metadata;
+    int64_t n_metadata;
+    bool checked; /* checksums are asked for */
     json_t *header;
     char *text; /* the header as it stands in the file: its length, the JSON, spaces */
     size_t text_bytes;
@@ -70,17 +76,25 @@ static asc_status add(safetensors_writer *w, json_t *object, const char *key, js
     return ASC_OK;
 }
 
-static asc_status add_metadata(safetensors_writer *w, const asc_safetensors_pair *pairs, int64_t n)
+static bool is_checksum(const char *key)
 {
-    if (n == 0) {
-        return ASC_OK;
-    }
-    json_t *object = json_object();
-    asc_status status = add(w, w->header, "__metadata__", object);
-    for (int64_t i = 0; i < n && !status; i++) {
-        status = !pairs[i].key || !pairs[i].value
-                     ? asc_fail(w->ctx, ASC_ERR_ARG, "%s: a key or value of the metadata is NULL", w->path)
-                     : add(w, object, pairs[i].key, json_string(pairs[i].value));
+    return key && (strcmp(key, ASC_SAFETENSORS_CRC) == 0 || strcmp(key, ASC_SAFETENSORS_CRC_TENSORS) == 0);
+}
+
+/* All but the checksums, which sum up the rest. */
+static asc_status add_metadata(safetensors_writer *w)
+{
+    json_t *object = w->n_metadata > 0 ? json_object() : NULL;
+    asc_status status = object ? add(w, w->header, "__metadata__", object) : ASC_OK;
+    for (int64_t i = 0; i < w->n_metadata && !status; i++) {
+        const char *key = w->metadata[i].key, *value = w->metadata[i].value;
+        if (is_checksum(key)) {
+            w->checked = true;
+        } else if (!key || !value) {
+            status = asc_fail(w->ctx, ASC_ERR_ARG, "%s: a key or value of the metadata is NULL", w->path);
+        } else {
+            status = add(w, object, key, json_string(value));
+        }
     }
     return status;
 }
@@ -104,6 +118,113 @@ static asc_status add_tensors(safetensors_writer *w)
     return status;
 }
 
+/* ---- checksums ---- */
+
+/* The values side by side: the tensor's own, or a copy in *packed of bytes_of(t), to be freed. ASC_ERR_MEMORY. */
+static asc_status pack(asc_ctx *ctx, asc_tensor t, const void **values, void **packed)
+{
+    *packed = NULL;
+    *values = asc_data(t);
+    if (!asc_is_contiguous(t)) {
+        *values = *packed = asc_alloc(ctx, bytes_of(t));
+        if (!*packed) {
+            return ASC_ERR_MEMORY;
+        }
+        asc_pack(&asc_node_of(t)->array, asc_dtype_of(t), *packed);
+    }
+    return ASC_OK;
+}
+
+static asc_status sum_values(asc_ctx *ctx, asc_tensor t, uint32_t *crc)
+{
+    const void *values;
+    void *packed;
+    asc_status status = pack(ctx, t, &values, &packed);
+    *crc = status ? 0 : (uint32_t)crc32_z(crc32_z(0, NULL, 0), values, bytes_of(t));
+    asc_free(ctx, packed, bytes_of(t));
+    return status;
+}
+
+/* What is summed up: tensors as a reader would find them, and all pairs of the metadata. */
+typedef struct summands {
+    asc_safetensors_entry *entries; /* as `sorted` of the writer */
+    const asc_safetensors_entry **by_name;
+    asc_safetensors_pair *pairs;
+    char *text; /* the checksums of the tensors */
+} summands;
+
+enum { CHECKSUM_TEXT = 9 }; /* eight digits and a space, or the end */
+
+static int by_name(const void *a, const void *b)
+{
+    const asc_safetensors_entry *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static asc_status sum_tensors(const safetensors_writer *w, summands *s)
+{
+    for (int64_t i = 0; i < w->n; i++) {
+        asc_tensor t = w->sorted[i]->tensor;
+        asc_safetensors_entry *e = &s->entries[i];
+        *e = (asc_safetensors_entry){.name = w->sorted[i]->name, .stored = stored_names[asc_dtype_of(t)],
+                                     .ndim = asc_ndim(t)};
+        memcpy(e->shape, asc_shape(t), (size_t)e->ndim * sizeof *e->shape);
+        s->by_name[i] = e;
+    }
+    qsort(s->by_name, (size_t)w->n, sizeof *s->by_name, by_name);
+    s->text[0] = '\0';
+    for (int64_t i = 0; i < w->n; i++) {
+        uint32_t crc;
+        if (sum_values(w->ctx, w->sorted[s->by_name[i] - s->entries]->tensor, &crc)) {
+            return ASC_ERR_MEMORY;
+        }
+        snprintf(s->text + i * CHECKSUM_TEXT, CHECKSUM_TEXT + 1, "%08" PRIx32 "%s", crc, i + 1 < w->n ? " " : "");
+    }
+    return ASC_OK;
+}
+
+/* Sums up, and adds the two checksums to the metadata. */
+static asc_status sum_all(safetensors_writer *w, summands *s)
+{
+    if (sum_tensors(w, s)) {
+        return ASC_ERR_MEMORY;
+    }
+    int64_t n = 0;
+    for (int64_t i = 0; i < w->n_metadata; i++) {
+        if (!is_checksum(w->metadata[i].key)) {
+            s->pairs[n++] = w->metadata[i];
+        }
+    }
+    s->pairs[n++] = (asc_safetensors_pair){ASC_SAFETENSORS_CRC_TENSORS, s->text};
+    uint32_t crc;
+    char text[CHECKSUM_TEXT];
+    if (asc_safetensors_sum(w->ctx, s->pairs, n, s->by_name, w->n, &crc)) {
+        return ASC_ERR_MEMORY;
+    }
+    snprintf(text, sizeof text, "%08" PRIx32, crc);
+    json_t *metadata = json_object_get(w->header, "__metadata__");
+    asc_status status = add(w, metadata, ASC_SAFETENSORS_CRC, json_string(text));
+    return status ? status : add(w, metadata, ASC_SAFETENSORS_CRC_TENSORS, json_string(s->text));
+}
+
+static asc_status add_checksums(safetensors_writer *w)
+{
+    if (!w->checked) {
+        return ASC_OK;
+    }
+    size_t n = (size_t)w->n, n_pairs = (size_t)w->n_metadata + 1;
+    summands s = {asc_alloc(w->ctx, n * sizeof *s.entries), asc_alloc(w->ctx, n * sizeof *s.by_name),
+                  asc_alloc(w->ctx, n_pairs * sizeof *s.pairs), asc_alloc(w->ctx, n * CHECKSUM_TEXT + 1)};
+    asc_status status = s.entries && s.by_name && s.pairs && s.text ? sum_all(w, &s) : ASC_ERR_MEMORY;
+    asc_free(w->ctx, s.entries, n * sizeof *s.entries);
+    asc_free(w->ctx, s.by_name, n * sizeof *s.by_name);
+    asc_free(w->ctx, s.pairs, n_pairs * sizeof *s.pairs);
+    asc_free(w->ctx, s.text, n * CHECKSUM_TEXT + 1);
+    return status;
+}
+
+/* ---- the file ---- */
+
 static asc_status make_text(safetensors_writer *w)
 {
     size_t n = json_dumpb(w->header, NULL, 0, JSON_COMPACT);
@@ -125,17 +246,13 @@ static asc_status make_text(safetensors_writer *w)
 
 static asc_status write_values(asc_ctx *ctx, asc_file *file, asc_tensor t)
 {
-    size_t bytes = bytes_of(t);
-    if (asc_is_contiguous(t)) {
-        return asc_file_write(file, asc_data(t), bytes);
+    const void *values;
+    void *packed;
+    asc_status status = pack(ctx, t, &values, &packed);
+    if (!status) {
+        status = asc_file_write(file, values, bytes_of(t));
     }
-    void *packed = asc_alloc(ctx, bytes);
-    if (!packed) {
-        return ASC_ERR_MEMORY;
-    }
-    asc_pack(&asc_node_of(t)->array, asc_dtype_of(t), packed);
-    asc_status status = asc_file_write(file, packed, bytes);
-    asc_free(ctx, packed, bytes);
+    asc_free(ctx, packed, bytes_of(t));
     return status;
 }
 
@@ -166,13 +283,17 @@ asc_status asc_safetensors_write(asc_ctx *ctx, const char *path, const asc_named
         return asc_fail(ctx, ASC_ERR_ARG, "%s: got %lld tensors and %lld pairs, expected at least 0", path,
                         (long long)n, (long long)n_metadata);
     }
-    safetensors_writer w = {.ctx = ctx, .path = path, .n = n, .header = json_object()};
+    safetensors_writer w = {.ctx = ctx, .path = path, .n = n, .metadata = metadata, .n_metadata = n_metadata,
+                            .header = json_object()};
     status = sort_tensors(&w, tensors);
     if (!status) {
-        status = add_metadata(&w, metadata, n_metadata);
+        status = add_metadata(&w);
     }
     if (!status) {
         status = add_tensors(&w);
+    }
+    if (!status) {
+        status = add_checksums(&w);
     }
     if (!status) {
         status = make_text(&w);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "data/file.h"
 #include "data/utf8.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
@@ -31,8 +32,8 @@ struct asc_text {
 
 static asc_text *text_new(asc_ctx *ctx, const char *name, unsigned flags)
 {
-    if (flags & ~(unsigned)ASC_TEXT_NUL) {
-        asc_fail(ctx, ASC_ERR_ARG, "text: flags are not 0 or ASC_TEXT_NUL");
+    if (flags & ~(unsigned)(ASC_TEXT_NUL | ASC_TEXT_OWN)) {
+        asc_fail(ctx, ASC_ERR_ARG, "text: unknown flags");
         return NULL;
     }
     size_t name_bytes = strlen(name) + 1;
@@ -49,7 +50,7 @@ static bool is_standard_input(const char *path)
     return !strcmp(path, "-");
 }
 
-static int open_fd(const char *path)
+static int open_any(const char *path)
 {
     int fd;
     do {
@@ -61,7 +62,8 @@ static int open_fd(const char *path)
 /* Fails for a folder here rather than at the first read, whose message would not say so. */
 static asc_status open_file(asc_text *text, const char *path)
 {
-    int fd = open_fd(path);
+    bool own = text->flags & ASC_TEXT_OWN;
+    int fd = own ? asc_file_open(text->ctx, path, O_RDONLY | O_NOFOLLOW) : open_any(path);
     if (fd < 0) {
         return asc_fail(text->ctx, ASC_ERR_IO, "%s: can't open: %s", text->name, strerror(errno));
     }

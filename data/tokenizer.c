@@ -7,6 +7,7 @@
 
 #include "data/names.h"
 #include "data/strings.h"
+#include "data/tokenizer.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
@@ -155,16 +156,18 @@ static asc_tokenizer *load(asc_ctx *ctx, const asc_tokenizer_kind *kind, asc_tex
     return tokenizer;
 }
 
-asc_tokenizer *asc_tokenizer_load(asc_ctx *ctx, const char *name, const char *path)
+asc_tokenizer *asc_tokenizer_load_with(asc_ctx *ctx, const char *name, const char *path, unsigned flags)
 {
-    if (ASC_NEED(ctx, "tokenizer_load: name", name)) {
-        return NULL;
-    }
     const asc_tokenizer_kind *kind = saved_kind(ctx, name, path);
     if (!kind || !kind->has_vocabulary) {
         return kind ? asc_tokenizer_new(ctx, name) : NULL;
     }
-    return load(ctx, kind, asc_text_open(ctx, path, 0), path);
+    return load(ctx, kind, asc_text_open(ctx, path, flags), path);
+}
+
+asc_tokenizer *asc_tokenizer_load(asc_ctx *ctx, const char *name, const char *path)
+{
+    return ASC_NEED(ctx, "tokenizer_load: name", name) ? NULL : asc_tokenizer_load_with(ctx, name, path, 0);
 }
 
 asc_tokenizer *asc_tokenizer_parse(asc_ctx *ctx, const char *name, const char *source, const char *vocabulary,

@@ -57,6 +57,8 @@ asc_ctx *asc_ctx_new(const asc_options *options)
     ctx->allocator = o.allocator;
     ctx->memory = (asc_memory_stats){sizeof *ctx, sizeof *ctx, 1};
     ctx->seed = o.seed;
+    ctx->note = o.message;
+    ctx->note_user = o.message_user;
     ctx->recording = true;
     if (asc_pool_new(ctx) || asc_workers_new(ctx, o.threads)) {
         asc_ctx_free(ctx);
@@ -121,6 +123,18 @@ asc_status asc_fail(asc_ctx *ctx, asc_status status, const char *format, ...)
         va_end(args);
     }
     return status;
+}
+
+void asc_note(asc_ctx *ctx, const char *format, ...)
+{
+    char text[1024];
+    if (ctx && ctx->note) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(text, sizeof text, format, args);
+        va_end(args);
+        ctx->note(ctx->note_user, text);
+    }
 }
 
 asc_status asc_memory_check(asc_ctx *ctx, const char *what, double bytes)

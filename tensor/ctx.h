@@ -73,6 +73,8 @@ struct asc_ctx {
     asc_memory_stats memory;
     asc_status status;
     char message[1024];
+    void (*note)(void *user, const char *text); /* asc_options.message */
+    void *note_user;
     asc_workers *workers;
     int threads;
     asc_pool *pool;
@@ -98,6 +100,9 @@ asc_ctx *asc_ctx_of(asc_tensor t);
 
 /* Grows an array of the context's to hold at least `need` elements; false, with the error set, if it can't. */
 bool asc_grow(asc_ctx *ctx, void **array, size_t *capacity, size_t need, size_t element);
+
+/* Tells the context's user, if there is a listener, what is worth knowing and no error. */
+void asc_note(asc_ctx *ctx, const char *format, ...) ASC_PRINTF(2, 3);
 
 /* ASC_ERR_MEMORY, "WHAT 1.5 GiB, more than …", if that is more than the machine has. A system that promises more memory
  * than it has would rather kill us later than refuse now. */

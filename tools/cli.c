@@ -95,14 +95,25 @@ int cli_report(const asc_ctx *ctx)
     return cli_exit_of(asc_error(ctx));
 }
 
+/* What the library has to say of files. What it says of BLAS while the context is made stays with `ascgrad info`. */
+static void pass_on(void *user, const char *text)
+{
+    if (*(const bool *)user) {
+        cli_message("%s", text);
+    }
+}
+
 asc_ctx *cli_ctx_new(int64_t threads)
 {
-    asc_options options = {.threads = (int)threads};
+    static bool made;
+    made = false;
+    asc_options options = {.threads = (int)threads, .message = pass_on, .message_user = &made};
     asc_ctx *ctx = asc_ctx_new(&options);
     if (!ctx) {
         cli_message("no memory, or no threads");
         exit(CLI_IO);
     }
+    made = true;
     return ctx;
 }
 

@@ -104,16 +104,20 @@ static asc_settings *gather(asc_ctx *ctx, const struct args *args)
     return s;
 }
 
-/* The number of threads is a setting, too, and is needed for the context that trains. */
-static asc_ctx *open_ctx(const struct args *args, int *status)
+/* The number of threads is a setting, too, and is needed for the context that trains. All is read once: a file of
+ * settings may be a pipe. */
+static asc_ctx *open_ctx(const struct args *args, asc_settings **settings, int *status)
 {
-    asc_ctx *ctx = cli_ctx_new(1);
-    asc_settings *s = gather(ctx, args);
-    int threads = asc_settings_threads(s);
-    *status = cli_report(ctx);
+    asc_ctx *first = cli_ctx_new(1), *ctx = NULL;
+    asc_settings *s = gather(first, args);
+    *status = cli_report(first);
+    if (*status == CLI_OK) {
+        ctx = cli_ctx_new(asc_settings_threads(s));
+        *settings = asc_settings_copy(ctx, s);
+    }
     asc_settings_free(s);
-    asc_ctx_free(ctx);
-    return *status == CLI_OK ? cli_ctx_new(threads) : NULL;
+    asc_ctx_free(first);
+    return ctx;
 }
 
 /* ---- stopping ---- */
@@ -225,14 +229,14 @@ static int run(int argc, char **argv)
         cli_wrong_usage("--out RUN is missing; see --help");
     }
     int status;
-    asc_ctx *ctx = open_ctx(&args, &status);
+    asc_settings *settings;
+    asc_ctx *ctx = open_ctx(&args, &settings, &status);
     if (!ctx) {
         return status;
     }
     catch_signals();
     progress bar = progress_start();
     asc_profile *profile = profile_start(ctx, &args.profile);
-    asc_settings *settings = gather(ctx, &args);
     asc_train_result result = {0};
     asc_status end = asc_train(ctx, settings, args.out, args.resume,
                                &(asc_train_hooks){on_progress, on_message, &bar}, &result);

@@ -1,37 +1,38 @@
-/* train/checkpoint.c: all that an exact resume needs, in one file. */
+/* train/checkpoint.c: all that an exact resume needs, in one file. Its format: train/format.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #include <ascgrad/safetensors.h>
 
 #include "tensor/ctx.h"
+#include "train/format.h"
 #include "train/state.h"
 
-#define FORMAT "1"
 #define PARAM "param."
 #define OPTIM "optim."
 
+/* What each field may be by itself; asc_trainer_check_state says how they go together. */
 static const struct {
     const char *key;
-    char type; /* 'i' or 'r' */
+    char type; /* 'i' whole number, 'r' number, 'n' number or not a number */
     size_t at;
+    int64_t least, most; /* of whole numbers; others begin at 0 */
 } fields[] = {
-    {"step", 'i', offsetof(asc_train_state, step)},
-    {"tokens", 'i', offsetof(asc_train_state, tokens)},
-    {"best_step", 'i', offsetof(asc_train_state, best.step)},
-    {"evaluated_step", 'i', offsetof(asc_train_state, evaluated_step)},
-    {"logged_step", 'i', offsetof(asc_train_state, logged_step)},
-    {"metrics_bytes", 'i', offsetof(asc_train_state, metrics_bytes)},
-    {"elapsed_s", 'r', offsetof(asc_train_state, elapsed_s)},
-    {"best_loss", 'r', offsetof(asc_train_state, best.loss)},
-    {"best_bits", 'r', offsetof(asc_train_state, best.bits)},
-    {"loss", 'r', offsetof(asc_train_state, loss)},
-    {"lr", 'r', offsetof(asc_train_state, lr)},
-    {"grad_norm", 'r', offsetof(asc_train_state, grad_norm)},
+    {"step", 'i', offsetof(asc_train_state, step), 0, ASC_STEPS_MOST},
+    {"tokens", 'i', offsetof(asc_train_state, tokens), 0, INT64_MAX},
+    {"best_step", 'i', offsetof(asc_train_state, best.step), -1, ASC_STEPS_MOST},
+    {"evaluated_step", 'i', offsetof(asc_train_state, evaluated_step), -1, ASC_STEPS_MOST},
+    {"logged_step", 'i', offsetof(asc_train_state, logged_step), -1, ASC_STEPS_MOST},
+    {"metrics_bytes", 'i', offsetof(asc_train_state, metrics_bytes), 0, INT64_MAX},
+    {"elapsed_s", 'r', offsetof(asc_train_state, elapsed_s), 0, 0},
+    {"best_loss", 'r', offsetof(asc_train_state, best.loss), 0, 0},
+    {"best_bits", 'n', offsetof(asc_train_state, best.bits), 0, 0},
+    {"loss", 'n', offsetof(asc_train_state, loss), 0, 0},
+    {"lr", 'n', offsetof(asc_train_state, lr), 0, 0},
+    {"grad_norm", 'n', offsetof(asc_train_state, grad_norm), 0, 0},
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields, N_FACTS = 3, TEXT = 40, BUILD = 600 };
 
@@ -49,7 +50,7 @@ static void describe_build(char text[BUILD])
              m.blas ? m.blas : "?", m.blas_core ? m.blas_core : "?");
 }
 
-/* CRC-32 of the values, in the order of the lists: safetensors itself would not notice a changed bit. */
+/* The checksum of format 1: CRC-32 of the values, in the order of the lists. */
 static uint32_t checksum(asc_params *const *lists, int n_lists)
 {
     uLong crc = crc32(0, NULL, 0);
@@ -97,10 +98,10 @@ asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *
                                 const asc_train_state *state)
 {
     asc_params *params = asc_lm_params(lm), *slots = asc_optim_state(optim);
-    char values[N_FIELDS][TEXT], build[BUILD], crc[9];
-    asc_safetensors_pair metadata[N_FACTS + N_FIELDS] = {{"format", FORMAT}, {"build", build}, {"checksum", crc}};
+    char values[N_FIELDS][TEXT], build[BUILD];
+    asc_safetensors_pair metadata[N_FACTS + N_FIELDS] = {{ASC_FORMAT_KEY, ASC_FORMAT}, {"build", build},
+                                                         {ASC_SAFETENSORS_CRC, ""}};
     describe_build(build);
-    snprintf(crc, sizeof crc, "%08" PRIx32, checksum((asc_params *[]){params, slots}, 2));
     for (int i = 0; i < N_FIELDS; i++) {
         const char *field = (const char *)state + fields[i].at;
         if (fields[i].type == 'i') {
@@ -126,8 +127,8 @@ asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *
 
 /* ---- reading ---- */
 
-static asc_status read_params(asc_ctx *ctx, const asc_safetensors *file, const char *path, const char *prefix,
-                              asc_params *params)
+asc_status asc_params_read(asc_ctx *ctx, const asc_safetensors *file, const char *path, const char *prefix,
+                           asc_params *params)
 {
     for (int i = 0; i < asc_params_count(params); i++) {
         char name[400];
@@ -151,39 +152,31 @@ static asc_status read_params(asc_ctx *ctx, const asc_safetensors *file, const c
     return ASC_OK;
 }
 
-asc_status asc_params_read(asc_ctx *ctx, const char *path, const char *prefix, asc_params *params)
+static asc_status read_state(const asc_safetensors *file, asc_train_state *state)
 {
-    asc_safetensors *file = asc_safetensors_open(ctx, path);
-    asc_status status = file ? read_params(ctx, file, path, prefix, params) : asc_error(ctx);
-    asc_safetensors_close(file);
+    asc_status status = ASC_OK;
+    for (int i = 0; i < N_FIELDS && !status; i++) {
+        void *field = (char *)state + fields[i].at;
+        status = fields[i].type == 'i'
+                     ? asc_format_int(file, fields[i].key, fields[i].least, fields[i].most, field)
+                     : asc_format_real(file, fields[i].key, 0, INFINITY, fields[i].type == 'n', field);
+    }
     return status;
 }
 
-static asc_status read_state(asc_ctx *ctx, const asc_safetensors *file, const char *path, asc_train_state *state)
+/* Format 1 had a key and a checksum of its own. */
+static asc_status check_first_format(asc_ctx *ctx, const asc_safetensors *file, const char *path)
 {
     const char *format = asc_safetensors_metadata(file, "format");
-    if (!format || strcmp(format, FORMAT) != 0) {
-        return asc_fail(ctx, ASC_ERR_FORMAT, "%s: is a checkpoint of format '%s', expected " FORMAT, path,
-                        format ? format : "none");
+    if (!format || strcmp(format, "1") != 0) {
+        return asc_fail(ctx, ASC_ERR_FORMAT, "%s: is no checkpoint: its metadata has no " ASC_FORMAT_KEY, path);
     }
-    for (int i = 0; i < N_FIELDS; i++) {
-        const char *text = asc_safetensors_metadata(file, fields[i].key);
-        char *field = (char *)state + fields[i].at, *end = NULL;
-        if (text && fields[i].type == 'i') {
-            *(int64_t *)(void *)field = strtoll(text, &end, 10);
-        } else if (text) {
-            *(double *)(void *)field = strtod(text, &end);
-        }
-        if (!text || end == text || *end) {
-            return asc_fail(ctx, ASC_ERR_FORMAT, "%s: its %s is '%s', expected a number", path, fields[i].key,
-                            text ? text : "missing");
-        }
-    }
+    asc_note(ctx, "%s: is of an earlier format, whose checksum does not cover the metadata", path);
     return ASC_OK;
 }
 
-static asc_status check_values(asc_ctx *ctx, const asc_safetensors *file, const char *path, asc_params *params,
-                               asc_params *slots)
+static asc_status check_first_values(asc_ctx *ctx, const asc_safetensors *file, const char *path, asc_params *params,
+                                     asc_params *slots)
 {
     char got[9];
     snprintf(got, sizeof got, "%08" PRIx32, checksum((asc_params *[]){params, slots}, 2));
@@ -195,16 +188,25 @@ static asc_status check_values(asc_ctx *ctx, const asc_safetensors *file, const 
     return ASC_OK;
 }
 
+static asc_status read_all(asc_ctx *ctx, const asc_safetensors *file, const char *path, asc_lm *lm, asc_optim *optim,
+                           asc_train_state *state)
+{
+    asc_params *params = asc_lm_params(lm), *slots = asc_optim_state(optim);
+    bool first = asc_format_version(file) == 1;
+    if ((first && check_first_format(ctx, file, path)) || read_state(file, state) ||
+        asc_params_read(ctx, file, path, PARAM, params) || asc_params_read(ctx, file, path, OPTIM, slots)) {
+        return asc_error(ctx);
+    }
+    return first ? check_first_values(ctx, file, path, params, slots) : ASC_OK;
+}
+
 asc_status asc_checkpoint_read(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
                                asc_train_state *state, bool *same_build)
 {
     const char *path = folder->checkpoint;
-    asc_safetensors *file = asc_safetensors_open(ctx, path);
-    asc_params *params = asc_lm_params(lm), *slots = asc_optim_state(optim);
-    if (file && read_state(ctx, file, path, state) == ASC_OK &&
-        read_params(ctx, file, path, PARAM, params) == ASC_OK &&
-        read_params(ctx, file, path, OPTIM, slots) == ASC_OK) {
-        check_values(ctx, file, path, params, slots);
+    asc_safetensors *file = asc_format_open(ctx, path, true);
+    if (file) {
+        read_all(ctx, file, path, lm, optim, state);
     }
     char build[BUILD];
     describe_build(build);

@@ -9,6 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "data/file.h"
+
+#define LINE_STEP "{\"step\": %lld" /* how a line begins */
+
 static asc_status fail_io(const asc_metrics *m)
 {
     return asc_fail(m->ctx, ASC_ERR_IO, "%s: %s", m->path, strerror(errno));
@@ -17,14 +21,61 @@ static asc_status fail_io(const asc_metrics *m)
 asc_status asc_metrics_open(asc_metrics *m, asc_ctx *ctx, const char *path, int64_t bytes)
 {
     *m = (asc_metrics){.ctx = ctx, .path = path, .bytes = bytes};
-    m->fd = open(path, O_WRONLY | O_CLOEXEC | (bytes > 0 ? 0 : O_CREAT), 0666);
+    m->fd = asc_file_open(ctx, path, O_RDWR | O_NOFOLLOW | (bytes > 0 ? 0 : O_CREAT));
     struct stat now;
-    if (m->fd < 0 || fstat(m->fd, &now)) {
+    if (m->fd < 0) {
+        return asc_error(ctx);
+    }
+    if (fstat(m->fd, &now)) {
         return fail_io(m);
     }
     if (now.st_size < bytes) {
         return asc_fail(ctx, ASC_ERR_FORMAT, "%s: has %lld bytes, but the checkpoint goes with %lld", path,
                         (long long)now.st_size, (long long)bytes);
+    }
+    return ASC_OK;
+}
+
+/* The beginning of the last line before the mark, where that ends there; else "". ASC_ERR_IO. */
+static asc_status read_last(const asc_metrics *m, char *line, size_t size)
+{
+    char part[4096];
+    int64_t start = m->bytes;
+    for (bool found = false; start > 0 && !found;) {
+        size_t want = (size_t)start < sizeof part ? (size_t)start : sizeof part;
+        ssize_t got = pread(m->fd, part, want, (off_t)(start - (int64_t)want));
+        if (got != (ssize_t)want) {
+            errno = got < 0 ? errno : EIO;
+            return fail_io(m);
+        }
+        bool last = start == m->bytes;
+        if (last && part[want - 1] != '\n') {
+            break;
+        }
+        size_t at = last ? want - 1 : want;
+        while (at > 0 && part[at - 1] != '\n') {
+            at--;
+        }
+        found = at > 0;
+        start -= (int64_t)(want - at);
+    }
+    int64_t n = m->bytes - start < (int64_t)size - 1 ? m->bytes - start : (int64_t)size - 1;
+    line[n] = '\0';
+    return n > 0 && pread(m->fd, line, (size_t)n, (off_t)start) != n ? fail_io(m) : ASC_OK;
+}
+
+asc_status asc_metrics_check(const asc_metrics *m, int64_t logged_step)
+{
+    char line[64] = "", expected[40] = ""; /* a line begins with its step */
+    if (read_last(m, line, sizeof line)) {
+        return asc_error(m->ctx);
+    }
+    if (logged_step >= 0) {
+        snprintf(expected, sizeof expected, LINE_STEP ",", (long long)logged_step);
+    }
+    if (logged_step < 0 ? m->bytes > 0 : strncmp(line, expected, strlen(expected)) != 0) {
+        return asc_fail(m->ctx, ASC_ERR_FORMAT, "%s: its first %lld bytes don't end in a line of step %lld, but the "
+                        "checkpoint goes with that", m->path, (long long)m->bytes, (long long)logged_step);
     }
     return ASC_OK;
 }
@@ -59,7 +110,7 @@ static asc_status append(asc_metrics *m, const char *line, size_t n)
 static int print_numbers(char *line, size_t size, const asc_train_progress *p, bool evaluated)
 {
     int n = snprintf(line, size,
-                     "{\"step\": %lld, \"epoch\": %.6g, \"tokens\": %lld, \"loss\": %.9g, \"lr\": %.9g, "
+                     LINE_STEP ", \"epoch\": %.6g, \"tokens\": %lld, \"loss\": %.9g, \"lr\": %.9g, "
                      "\"grad_norm\": %.9g, \"tokens_per_s\": %.1f, \"elapsed_s\": %.3f",
                      (long long)p->step, p->epoch, (long long)p->tokens, p->loss, p->lr, p->grad_norm, p->tokens_per_s,
                      p->elapsed_s);

@@ -17,6 +17,10 @@ typedef struct asc_metrics {
 asc_status asc_metrics_open(asc_metrics *m, asc_ctx *ctx, const char *path, int64_t bytes);
 void asc_metrics_close(asc_metrics *m);
 
+/* Looks whether those bytes end in the line of `logged_step`; -1: whether there are none. ASC_ERR_FORMAT: no;
+ * ASC_ERR_IO. */
+asc_status asc_metrics_check(const asc_metrics *m, int64_t logged_step);
+
 /* Cuts off what comes after those. ASC_ERR_IO. */
 asc_status asc_metrics_cut(asc_metrics *m);
 

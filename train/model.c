@@ -9,7 +9,9 @@
 #include <ascgrad/corpus.h>
 #include <ascgrad/safetensors.h>
 
+#include "data/tokenizer.h"
 #include "tensor/need.h"
+#include "train/format.h"
 #include "train/settings.h"
 #include "train/state.h"
 
@@ -53,9 +55,9 @@ asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc
     snprintf(loss_text, sizeof loss_text, "%.17g", valid_loss);
     asc_vocab_checksum(tokenizer, checksum);
     const asc_safetensors_pair metadata[] = {
-        {"format", "pt"}, {"version", ASC_VERSION}, {"config", asc_lm_config(lm)},
+        {"format", "pt"}, {ASC_FORMAT_KEY, ASC_FORMAT}, {"version", ASC_VERSION}, {"config", asc_lm_config(lm)},
         {"tokenizer", asc_tokenizer_name(tokenizer)}, {"vocab_checksum", checksum}, {"step", step_text},
-        {"valid_loss", loss_text}, {"vocab", vocab},
+        {"valid_loss", loss_text}, {"vocab", vocab}, {ASC_SAFETENSORS_CRC, ""},
     };
     if (asc_error(ctx) == ASC_OK) {
         asc_safetensors_write(ctx, path, list, asc_params_count(params), metadata, sizeof metadata / sizeof *metadata);
@@ -77,7 +79,7 @@ static asc_status find_files(asc_ctx *ctx, const char *path, char **file, char *
     if (S_ISDIR(s.st_mode)) {
         *run = asc_path_copy(ctx, path);
         *file = asc_path_join(ctx, path, "model.safetensors");
-        if (*file && stat(*file, &s)) {
+        if (*file && lstat(*file, &s)) {
             return errno != ENOENT
                 ? asc_fail(ctx, ASC_ERR_IO, "%s: %s", *file, strerror(errno))
                 : asc_fail(ctx, ASC_ERR_IO, "%s: there is no model in it; a run has one after its first evaluation",
@@ -96,18 +98,30 @@ static asc_status find_files(asc_ctx *ctx, const char *path, char **file, char *
     return asc_error(ctx);
 }
 
+/* That the keys are there which the file's version of the format has. */
+static asc_status check_keys(asc_ctx *ctx, const asc_safetensors *file, const char *path)
+{
+    static const char *const keys[] = {"config", "tokenizer", "vocab", "vocab_checksum", "step", "valid_loss"};
+    size_t n = asc_format_version(file) == 1 ? 2 : sizeof keys / sizeof *keys;
+    for (size_t i = 0; i < n; i++) {
+        if (!asc_safetensors_metadata(file, keys[i])) {
+            return asc_fail(ctx, ASC_ERR_FORMAT, "%s: is no model: its metadata has no %s", path, keys[i]);
+        }
+    }
+    return ASC_OK;
+}
+
 /* The model with its parameters. */
 static asc_lm *open_lm(asc_ctx *ctx, const asc_safetensors *file, const char *path)
 {
-    const char *config = asc_safetensors_metadata(file, "config");
-    if (!config || !asc_safetensors_metadata(file, "tokenizer")) {
-        asc_fail(ctx, ASC_ERR_FORMAT, "%s: is no model: its metadata has no config or no tokenizer", path);
+    if (check_keys(ctx, file, path)) {
         return NULL;
     }
+    const char *config = asc_safetensors_metadata(file, "config");
     const asc_safetensors_entry *first = asc_safetensors_at(file, 0);
     asc_lm *lm = asc_lm_new(ctx, config, first && first->dtype == ASC_F64 ? ASC_F64 : ASC_F32, 0);
     asc_error_blame(ctx, path);
-    if (lm && asc_params_read(ctx, path, "", asc_lm_params(lm))) {
+    if (lm && asc_params_read(ctx, file, path, "", asc_lm_params(lm))) {
         asc_lm_free(lm);
         return NULL;
     }
@@ -118,7 +132,7 @@ static asc_lm *open_lm(asc_ctx *ctx, const asc_safetensors *file, const char *pa
 static asc_status read_run(asc_ctx *ctx, asc_model *m)
 {
     char *path = asc_path_join(ctx, m->run, "config.json");
-    json_t *config = path ? asc_json_read(ctx, path) : NULL;
+    json_t *config = path ? asc_json_read(ctx, path, true) : NULL;
     const char *data = json_string_value(json_object_get(config, "data"));
     int64_t batch = json_integer_value(json_object_get(config, "batch"));
     if (config && data) {
@@ -189,7 +203,7 @@ static asc_status open_tokenizer(asc_ctx *ctx, asc_model *m, const asc_safetenso
     if (!asked && own) {
         m->tokenizer = asc_tokenizer_parse(ctx, name, "the model's vocabulary", own, strlen(own));
     } else if (vocab) {
-        m->tokenizer = asc_tokenizer_load(ctx, name, vocab);
+        m->tokenizer = asc_tokenizer_load_with(ctx, name, vocab, ASC_TEXT_OWN);
     } else if (asc_error(ctx) == ASC_OK) {
         m->tokenizer = make_tokenizer(ctx, spec, name, data);
     }
@@ -208,7 +222,11 @@ static asc_status open_parts(asc_ctx *ctx, asc_model *m, const char *path, const
     char *file_path = NULL;
     asc_safetensors *file = NULL;
     if (find_files(ctx, path, &file_path, &m->run) == ASC_OK && (!m->run || read_run(ctx, m) == ASC_OK)) {
-        file = asc_safetensors_open(ctx, file_path);
+        bool own = strcmp(file_path, path) != 0; /* the run was named, and not the file */
+        file = asc_format_open(ctx, file_path, own);
+    }
+    if (file) {
+        asc_format_note(file);
     }
     m->lm = file ? open_lm(ctx, file, file_path) : NULL;
     if (m->lm) {
@@ -269,7 +287,7 @@ asc_status asc_model_check_split(asc_ctx *ctx, const asc_model *m, asc_split_kin
         return ASC_OK;
     }
     char *path = asc_path_join(ctx, m->run, "config.json");
-    json_t *config = path ? asc_json_read(ctx, path) : NULL;
+    json_t *config = path ? asc_json_read(ctx, path, true) : NULL;
     if (config) {
         asc_split_verify(ctx, json_object_get(config, "data_checksum"), m->run, kind, split);
     }

@@ -5,6 +5,7 @@
 
 #include <ascgrad/corpus.h>
 
+#include "data/tokenizer.h"
 #include "tensor/ctx.h"
 #include "train/trainer.h"
 
@@ -38,11 +39,11 @@ static asc_tokenizer *open_tokenizer(asc_trainer *t, bool resume, const asc_mode
     const char *spec = t->settings->values.tokenizer;
     const asc_tokenizer_kind *kind = asc_tokenizer_kind_find(t->ctx, spec);
     if (kind && resume) {
-        return asc_tokenizer_load(t->ctx, kind->name, t->folder.vocab);
+        return asc_tokenizer_load_with(t->ctx, kind->name, t->folder.vocab, ASC_TEXT_OWN);
     }
     if (kind && init && init->run && kind->collect && kind->has_vocabulary) {
         char *vocab = asc_path_join(t->ctx, init->run, "vocab.txt");
-        asc_tokenizer *tokenizer = vocab ? asc_tokenizer_load(t->ctx, kind->name, vocab) : NULL;
+        asc_tokenizer *tokenizer = vocab ? asc_tokenizer_load_with(t->ctx, kind->name, vocab, ASC_TEXT_OWN) : NULL;
         asc_path_free(t->ctx, vocab);
         return tokenizer;
     }

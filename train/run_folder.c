@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <ascgrad/safetensors.h>
-
+#include "data/file.h"
+#include "train/format.h"
 #include "train/path.h"
 
 static const struct {
@@ -94,6 +94,19 @@ static asc_status lock(asc_folder *f)
     return ASC_OK; /* a file system without locks is no reason to stop */
 }
 
+/* All that lies in a run is regular files. What does not is refused before anything is read or written. */
+static asc_status check_files(asc_folder *f)
+{
+    for (int i = 0; i < N_FILES; i++) {
+        char temporary[4200];
+        bool fits = snprintf(temporary, sizeof temporary, "%s.tmp", *name_of(f, i)) < (int)sizeof temporary;
+        if (asc_file_check_own(f->ctx, *name_of(f, i)) || (fits && asc_file_check_own(f->ctx, temporary))) {
+            return asc_error(f->ctx);
+        }
+    }
+    return ASC_OK;
+}
+
 asc_status asc_folder_open(asc_folder *f, asc_ctx *ctx, const char *path, bool resume)
 {
     *f = (asc_folder){.ctx = ctx, .path = asc_path_copy(ctx, path), .lock = -1};
@@ -104,7 +117,10 @@ asc_status asc_folder_open(asc_folder *f, asc_ctx *ctx, const char *path, bool r
         return asc_error(ctx);
     }
     asc_status status = lock(f);
-    f->created = !resume && status == ASC_OK; /* what another process is making stays */
+    if (status == ASC_OK) {
+        status = check_files(f);
+    }
+    f->created = !resume && status == ASC_OK; /* what another process is making, or a person has put there, stays */
     return status;
 }
 
@@ -187,31 +203,38 @@ static void remove_leftovers(asc_folder *f)
     }
 }
 
-/* The evaluation that a model file is of; none if there is no such file, or if it does not say. */
-static asc_status read_evaluation(asc_folder *f, const char *path, asc_best *best)
+/* The evaluation that a model file is of; none if there is no such file, or if it is one that does not say. `note`: the
+ * user is told where it has no checksum. */
+static asc_status read_evaluation(asc_folder *f, const char *path, bool note, asc_best *best)
 {
     *best = asc_best_none();
-    asc_safetensors *file = asc_path_exists(path) ? asc_safetensors_open(f->ctx, path) : NULL;
-    const char *step = file ? asc_safetensors_metadata(file, "step") : NULL;
-    const char *loss = file ? asc_safetensors_metadata(file, "valid_loss") : NULL;
-    if (step && loss) {
-        best->step = strtoll(step, NULL, 10);
-        best->loss = strtod(loss, NULL);
+    asc_safetensors *file = asc_path_exists(path) ? asc_format_open(f->ctx, path, true) : NULL;
+    if (file && note) {
+        asc_format_note(file);
+    }
+    if (file && (asc_format_version(file) > 1 || asc_safetensors_metadata(file, "step"))) {
+        asc_format_int(file, "step", 0, INT64_MAX, &best->step);
+        asc_format_real(file, "valid_loss", 0, INFINITY, false, &best->loss);
     }
     asc_safetensors_close(file);
     return asc_error(f->ctx);
 }
 
+static bool same_evaluation(const asc_best *a, const asc_best *b)
+{
+    return a->step == b->step && a->loss == b->loss;
+}
+
 asc_status asc_folder_check(asc_folder *f, const asc_best *best, bool *lost)
 {
     static const char remedy[] = "; put it back, or remove it to go on without it";
-    asc_best model, next, kept;
-    if (read_evaluation(f, f->model, &model) || read_evaluation(f, f->next, &next) ||
-        read_evaluation(f, f->kept, &kept)) {
+    asc_best model, next, kept; /* bits unknown */
+    if (read_evaluation(f, f->model, true, &model) || read_evaluation(f, f->next, true, &next) ||
+        read_evaluation(f, f->kept, true, &kept)) {
         asc_error_extend(f->ctx, "", asc_error(f->ctx) == ASC_ERR_FORMAT ? remedy : "");
         return asc_error(f->ctx);
     }
-    bool own = model.step == best->step || next.step == best->step || kept.step == best->step;
+    bool own = same_evaluation(&model, best) || same_evaluation(&next, best) || same_evaluation(&kept, best);
     *lost = best->step >= 0 && !own && !(model.loss < best->loss);
     if (*lost && asc_path_exists(f->model)) {
         return asc_fail(f->ctx, ASC_ERR_FORMAT, "%s: is not the run's best model, which is of step %lld; put that in "
@@ -224,7 +247,7 @@ asc_status asc_folder_check(asc_folder *f, const asc_best *best, bool *lost)
 static asc_status settle_next(asc_folder *f, const asc_best *best)
 {
     asc_best next, model;
-    if (read_evaluation(f, f->next, &next) || read_evaluation(f, f->model, &model)) {
+    if (read_evaluation(f, f->next, false, &next) || read_evaluation(f, f->model, false, &model)) {
         return asc_error(f->ctx);
     }
     if (best->step < 0 || next.step != best->step) {
@@ -240,7 +263,7 @@ asc_status asc_folder_recover(asc_folder *f, const asc_best *best, asc_best *str
     *stranger = asc_best_none();
     asc_best model;
     if ((!asc_path_exists(f->model) && asc_path_exists(f->kept) && rename_file(f, f->kept, f->model)) ||
-        (asc_path_exists(f->next) && settle_next(f, best)) || read_evaluation(f, f->model, &model)) {
+        (asc_path_exists(f->next) && settle_next(f, best)) || read_evaluation(f, f->model, false, &model)) {
         return asc_error(f->ctx);
     }
     if (model.step != best->step && model.loss < best->loss) {

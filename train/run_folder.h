@@ -26,8 +26,9 @@ typedef struct asc_folder {
  * a start left which was killed before config.json was there. */
 bool asc_folder_taken(const char *path);
 
-/* Opens the folder of a run, or makes a new one, and locks it. In any case to be closed.
- * ASC_ERR_ARG: it exists (new), another process trains in it; ASC_ERR_IO. */
+/* Opens the folder of a run, or makes a new one, and locks it; `path` itself may be a symbolic link. In any case to be
+ * closed. ASC_ERR_ARG: it exists (new), another process trains in it; ASC_ERR_IO, also where a name of a run's file has
+ * something other than a regular file. */
 asc_status asc_folder_open(asc_folder *f, asc_ctx *ctx, const char *path, bool resume);
 
 /* Unlocks; a folder that was made but never completed goes. */

@@ -423,6 +423,43 @@ asc_settings *asc_settings_new(asc_ctx *ctx)
     return s;
 }
 
+/* Texts stand in the values as borrowed from `texts`: from the copy's own. */
+static asc_status copy_values(asc_settings *copy, const asc_settings *s)
+{
+    copy->values = s->values;
+    for (int i = 0; i < N_SETTINGS; i++) {
+        json_t *text = table[i].model_key || table[i].type != 's' ? NULL : json_object_get(s->texts, table[i].key);
+        json_t *own = json_deep_copy(text);
+        asc_status status = !text ? ASC_OK : own ? store(copy, &table[i], own) : no_memory(copy->ctx);
+        json_decref(own);
+        if (status) {
+            return status;
+        }
+    }
+    return ASC_OK;
+}
+
+asc_settings *asc_settings_copy(asc_ctx *ctx, const asc_settings *s)
+{
+    asc_settings *copy = ctx && s ? asc_settings_new(ctx) : NULL;
+    if (!copy) {
+        return NULL;
+    }
+    json_decref(copy->model);
+    json_decref(copy->optional);
+    copy->model = json_deep_copy(s->model);
+    copy->optional = json_deep_copy(s->optional);
+    copy->checksums = json_deep_copy(s->checksums);
+    copy->planned = s->planned;
+    memcpy(copy->from, s->from, sizeof copy->from);
+    if (!copy->model || !copy->optional || !copy->checksums != !s->checksums || copy_values(copy, s)) {
+        no_memory(ctx);
+        asc_settings_free(copy);
+        return NULL;
+    }
+    return copy;
+}
+
 void asc_settings_free(asc_settings *s)
 {
     if (s) {

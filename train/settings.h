@@ -30,6 +30,7 @@ struct asc_settings {
     json_t *optional;  /* … and the keys of it for mixings that the model may not have: true if a preset or a file gave
                         * it, false if an option did, whose user is told */
     json_t *checksums; /* of a resumed run's data: split to text; or NULL */
+    int64_t planned;   /* steps that a resumed run was to have; 0: unknown */
     char from[ASC_SETTINGS_MAX]; /* an asc_layer_of for each setting */
 };
 
@@ -63,8 +64,9 @@ json_t *asc_setting_default(const asc_setting *setting);
 /* Frees a text that jansson made. */
 void asc_text_drop(char *text);
 
-/* Reads a file that holds a JSON object. New; NULL with the error set: ASC_ERR_IO, ASC_ERR_FORMAT. */
-json_t *asc_json_read(asc_ctx *ctx, const char *path);
+/* Reads a file that holds a JSON object. `own`: it lies in a run's folder, and must be a regular file; else it may be a
+ * link, or a pipe that has a writer. New; NULL with the error set: ASC_ERR_IO, ASC_ERR_FORMAT. */
+json_t *asc_json_read(asc_ctx *ctx, const char *path, bool own);
 
 /* Compares a split with the checksum that a run's config.json has of it, if it has one. ASC_ERR_FORMAT: it is
  * another. */

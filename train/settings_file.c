@@ -1,9 +1,13 @@
 /* train/settings_file.c: settings from files, presets and earlier runs. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "data/file.h"
 #include "tensor/need.h"
 #include "train/settings.h"
 
@@ -67,31 +71,42 @@ asc_status asc_settings_preset(asc_settings *s, const char *name)
 
 /* ---- files ---- */
 
-/* What the parser's own words for it, that a bracket was expected, would not say. */
-static asc_status refuse_folder_or_nothing(asc_ctx *ctx, const char *path)
+/* Opens what a person named: a pipe, too, which is read to its end, but not waited for where it has no writer. */
+static int open_any(asc_ctx *ctx, const char *path)
 {
     struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        return asc_fail(ctx, ASC_ERR_IO, "%s: is a folder, expected a file with a JSON object", path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) {
+        asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+    } else if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+        asc_fail(ctx, ASC_ERR_IO, "%s: is a folder, expected a file with a JSON object", path);
+        close(fd);
+        fd = -1;
+    } else {
+        fcntl(fd, F_SETFL, 0); /* from here on a reader waits for the writer */
     }
-    if (stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0) {
-        return asc_fail(ctx, ASC_ERR_FORMAT, "%s: is empty, expected a JSON object", path);
-    }
-    return ASC_OK;
+    return fd;
 }
 
-json_t *asc_json_read(asc_ctx *ctx, const char *path)
+json_t *asc_json_read(asc_ctx *ctx, const char *path, bool own)
 {
-    if (refuse_folder_or_nothing(ctx, path)) {
+    int fd = own ? asc_file_open(ctx, path, O_RDONLY | O_NOFOLLOW) : open_any(ctx, path);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!file) {
+        if (fd >= 0) {
+            close(fd);
+            asc_fail(ctx, ASC_ERR_MEMORY, "%s: out of memory", path);
+        }
         return NULL;
     }
     json_error_t where;
-    json_t *object = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
+    json_t *object = json_loadf(file, JSON_REJECT_DUPLICATES, &where);
+    fclose(file);
     if (json_is_object(object)) {
         return object;
     }
-    if (!object && json_error_code(&where) == json_error_cannot_open_file) {
-        asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+    if (!object && where.position == 0) { /* the parser's own words for it would be that a bracket was expected */
+        asc_fail(ctx, ASC_ERR_FORMAT, "%s: is empty, expected a JSON object", path);
     } else {
         asc_fail(ctx, ASC_ERR_FORMAT, "%s: line %d: %s", path, object ? 1 : where.line,
                  object ? "not a JSON object" : where.text);
@@ -135,7 +150,7 @@ asc_status asc_settings_load(asc_settings *s, const char *path)
     if (status) {
         return status;
     }
-    json_t *object = asc_json_read(s->ctx, path);
+    json_t *object = asc_json_read(s->ctx, path, false);
     status = object ? asc_settings_put_all(s, object, ASC_FROM_FILE, path) : asc_error(s->ctx);
     json_decref(object);
     return status;
@@ -233,13 +248,14 @@ asc_status asc_settings_resume(asc_settings *s, const char *path)
     }
     asc_ctx *ctx = s->ctx;
     char *file = asc_path_join(ctx, path, "config.json");
-    json_t *object = file ? asc_json_read(ctx, file) : NULL;
+    json_t *object = file ? asc_json_read(ctx, file, true) : NULL;
     asc_settings *run = object ? asc_settings_new(ctx) : NULL;
     if (run && asc_settings_put_all(run, object, ASC_FROM_FILE, file)) {
         asc_error_blame(ctx, "");
     } else if (run) {
         run->values.minutes = 0; /* a limit of the invocation that had it */
         run->checksums = json_incref(json_object_get(object, "data_checksum"));
+        run->planned = json_integer_value(json_object_get(json_object_get(object, "plan"), "steps"));
         if (asc_settings_locate(s) == ASC_OK && carry_over(run, s, path) == ASC_OK) {
             asc_settings old = *s;
             *s = *run;

@@ -2,9 +2,12 @@
 #ifndef TRAIN_STATE_H
 #define TRAIN_STATE_H
 
+#include <ascgrad/safetensors.h>
 #include <ascgrad/train.h>
 
 #include "train/run_folder.h"
+
+#define ASC_STEPS_MOST INT64_C(1000000000000000) /* as many as a setting may ask for */
 
 typedef struct asc_train_state {
     int64_t step, tokens;   /* done */
@@ -19,22 +22,24 @@ typedef struct asc_train_state {
 /* At the start: nothing done. */
 asc_train_state asc_state_start(void);
 
-/* Writes parameters, optimiser and state to checkpoint.safetensors, atomically. ASC_ERR_IO, ASC_ERR_MEMORY. */
+/* Writes parameters, optimiser and state to checkpoint.safetensors, with its checksums, atomically. ASC_ERR_IO,
+ * ASC_ERR_MEMORY. */
 asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
                                 const asc_train_state *state);
 
-/* Reads it all back. *same_build: it was written by this build, on these kernels and this BLAS.
- * ASC_ERR_IO; ASC_ERR_FORMAT: damaged, of another version or of another model. */
+/* Reads it all back, each field within its range. *same_build: it was written by this build, on these kernels and this
+ * BLAS. ASC_ERR_IO; ASC_ERR_FORMAT: damaged, of a later version or of another model. */
 asc_status asc_checkpoint_read(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
                                asc_train_state *state, bool *same_build);
 
-/* Writes parameters and what goes with them as a MODEL. */
+/* Writes parameters and what goes with them as a MODEL, with its checksums. */
 asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc_tokenizer *tokenizer, int64_t step,
                            double valid_loss);
 
-/* Reads all parameters of `params` from a file, by the same names; `prefix` stands before them in the file.
- * ASC_ERR_FORMAT: one is not there, or of another shape. */
-asc_status asc_params_read(asc_ctx *ctx, const char *path, const char *prefix, asc_params *params);
+/* Reads all parameters of `params` from an open file, by the same names; `prefix` stands before them in the file.
+ * ASC_ERR_FORMAT: one is not there, of another shape, or damaged. */
+asc_status asc_params_read(asc_ctx *ctx, const asc_safetensors *file, const char *path, const char *prefix,
+                           asc_params *params);
 
 /* CRC-32 of the vocabulary as it is saved, as 8 hexadecimal digits. ASC_ERR_MEMORY. */
 asc_status asc_vocab_checksum(const asc_tokenizer *tokenizer, char text[9]);

@@ -184,7 +184,10 @@ static asc_status read_checkpoint(asc_trainer *t, bool *same_build)
 {
     *same_build = true;
     if (asc_path_exists(t->folder.checkpoint)) {
-        asc_checkpoint_read(t->ctx, &t->folder, t->lm, t->optim, &t->state, same_build);
+        if (asc_checkpoint_read(t->ctx, &t->folder, t->lm, t->optim, &t->state, same_build) ||
+            asc_trainer_check_state(t)) {
+            return asc_error(t->ctx);
+        }
         t->saved_step = t->state.step;
     } else if (asc_path_exists(t->folder.model)) { /* a run writes no model before its first checkpoint */
         asc_fail(t->ctx, ASC_ERR_IO, "%s is missing: without it the run can't go on, and starting again would "
@@ -218,7 +221,8 @@ static asc_status resume_run(asc_trainer *t)
 {
     bool same_build, lost;
     if (read_checkpoint(t, &same_build) || asc_folder_check(&t->folder, &t->state.best, &lost) ||
-        asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, t->state.metrics_bytes)) {
+        asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, t->state.metrics_bytes) ||
+        asc_metrics_check(&t->metrics, t->state.logged_step)) {
         return asc_error(t->ctx);
     }
     say_where(t, same_build);
@@ -229,8 +233,7 @@ static asc_status resume_run(asc_trainer *t)
         (!fewer && write_config(t))) {
         return asc_error(t->ctx);
     }
-    int64_t predicted = asc_block_targets(t->valid, t->valid->n_tokens - 1, (const int32_t[]){0}, 1);
-    t->stranger.bits = t->stranger.loss * (double)predicted / (log(2) * (double)t->valid->bytes);
+    t->stranger.bits = asc_bits_per_byte(t->valid, t->stranger.loss);
     return asc_metrics_cut(&t->metrics);
 }
 

@@ -56,6 +56,13 @@ static inline void asc_trainer_say(const asc_trainer *t, const char *text)
     }
 }
 
+/* Whether the state, which a checkpoint had, is one that this run can be in: its fields go together, and with the
+ * settings, the data and the optimiser. ASC_ERR_FORMAT. */
+asc_status asc_trainer_check_state(const asc_trainer *t);
+
+/* The bits per byte of a split whose mean loss is `loss`. */
+double asc_bits_per_byte(const asc_split *split, double loss);
+
 /* Steps between evaluations. */
 int64_t asc_trainer_eval_every(const asc_trainer *t);
 

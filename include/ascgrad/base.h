@@ -65,7 +65,7 @@ typedef struct asc_options {
     uint64_t seed;            /* of the context's random numbers */
     asc_allocator allocator;  /* all zero: the C library's */
     /* Told, in a line without a newline, what is worth knowing and no error: that OpenBLAS took slow kernels, that
-     * ASCGRAD_ISA names nothing. Or NULL. */
+     * ASCGRAD_ISA names nothing; later, that a model has no checksum. Or NULL. */
     void (*message)(void *user, const char *text);
     void *message_user;
 } asc_options;

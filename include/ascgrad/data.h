@@ -24,9 +24,10 @@ typedef struct asc_text asc_text;
 
 enum {
     ASC_TEXT_NUL = 1, /* let bytes of value 0 through: plain text that is no corpus */
+    ASC_TEXT_OWN = 2, /* of a RUN's own: a regular file, neither a symbolic link nor a pipe, which is not waited for */
 };
 
-/* Opens a file for reading, "-" for standard input; new. `flags`: 0 or ASC_TEXT_NUL.
+/* Opens a file for reading, "-" for standard input; new. `flags`: 0, or of ASC_TEXT_…
  * ASC_ERR_IO: it is missing, a directory, or can't be read; ASC_ERR_ARG; ASC_ERR_MEMORY. */
 ASC_API asc_text *asc_text_open(asc_ctx *ctx, const char *path, unsigned flags);
 

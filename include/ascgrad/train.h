@@ -8,6 +8,9 @@
  *
  * A RUN is the folder that a training writes: config.json, vocab.txt, metrics.jsonl, model.safetensors (the best on the
  * validation split so far) and checkpoint.safetensors. A MODEL is a model.safetensors, in a RUN or alone.
+ * What lies in a RUN is regular files: links, pipes, devices are ASC_ERR_IO. Models and checkpoints carry the
+ * checksums of ascgrad/safetensors.h and "format_version" 2: a file that they don't fit is ASC_ERR_FORMAT; one without
+ * them, of an earlier version or of another program, is read, and the context's user is told (asc_options.message).
  * The same settings give the same model to the bit, with any number of threads and after any interruption.
  */
 #ifndef ASCGRAD_TRAIN_H
@@ -44,6 +47,10 @@ ASC_API const asc_setting *asc_setting_at(int i);
 /* New settings, all at their defaults; freed before the context. NULL without memory. */
 ASC_API asc_settings *asc_settings_new(asc_ctx *ctx);
 ASC_API void asc_settings_free(asc_settings *settings); /* NULL is accepted */
+
+/* The same settings for another context, as one whose number of threads they say; new. They are a copy of their own.
+ * NULL without memory, or where `settings` is NULL. */
+ASC_API asc_settings *asc_settings_copy(asc_ctx *ctx, const asc_settings *settings);
 
 /* Gives a setting a value, as text. A key is one of asc_setting_at's, where '-' may stand for '_', or one of the
  * model's configuration (ascgrad/nn.h), its value in JSON. ASC_ERR_ARG: an unknown key (the nearest is named), a
@@ -109,8 +116,8 @@ typedef struct asc_model {
 
 /* Opens a RUN (its best model) or a MODEL; new. `tokenizer`: NULL, or "word", "byte", "wordpiece:VOCAB_FILE" in
  * place of the model's own; a `word` of no run gets its words from the training split of `data`, which else may be
- * NULL. ASC_ERR_IO, ASC_ERR_MEMORY; ASC_ERR_FORMAT: the file is no model; ASC_ERR_ARG: a tokenizer is needed, or
- * the one given does not fit the model. */
+ * NULL. ASC_ERR_IO, ASC_ERR_MEMORY; ASC_ERR_FORMAT: the file is no model, or damaged; ASC_ERR_ARG: a tokenizer is
+ * needed, or the one given does not fit the model. */
 ASC_API asc_model *asc_model_open(asc_ctx *ctx, const char *path, const char *tokenizer, asc_dataset *data);
 ASC_API void asc_model_free(asc_ctx *ctx, asc_model *model); /* NULL is accepted */
 
@@ -166,9 +173,9 @@ typedef struct asc_train_result {
 /* Trains a model into the new folder `run`, or goes on with the training in it (`settings` from
  * asc_settings_resume). Paths in `settings` become absolute. `hooks` and `result` may be NULL; `result` is filled
  * in on ASC_OK and ASC_ERR_INTERRUPTED. ASC_ERR_ARG: wrong or missing settings, `run` exists, or another process
- * trains in it; ASC_ERR_IO, ASC_ERR_FORMAT; ASC_ERR_NONFINITE: a loss or gradient norm is not finite, `run` keeps
- * the last checkpoint and the best model; ASC_ERR_INTERRUPTED: a hook asked for it, and all is saved;
- * ASC_ERR_MEMORY. */
+ * trains in it; ASC_ERR_IO; ASC_ERR_FORMAT: a file of `run` is damaged, or not the run's, which then stays as it was;
+ * ASC_ERR_NONFINITE: a loss or gradient norm is not finite, `run` keeps the last checkpoint and the best model;
+ * ASC_ERR_INTERRUPTED: a hook asked for it, and all is saved; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool resume,
                              const asc_train_hooks *hooks, asc_train_result *result);
 

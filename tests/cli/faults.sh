@@ -54,10 +54,10 @@ same_run closed open
 # a pipe is no model, and is not waited for
 mkfifo pipe
 status 3 timeout 20 "$ASCGRAD" eval pipe
-has err '^ascgrad eval: pipe: not a regular file'
+has err '^ascgrad eval: pipe: is a pipe, expected a regular file'
 mkdir folder.safetensors
 status 3 "$ASCGRAD" parity folder.safetensors
-has err 'folder.safetensors: is a folder, expected a safetensors file'
+has err 'folder.safetensors: is a folder, expected a regular file'
 
 # damaged files
 head -c 1000 saved/checkpoint.safetensors >run/checkpoint.safetensors
@@ -67,7 +67,7 @@ one_line
 cp saved/checkpoint.safetensors run
 printf '\252\252\252\252' | dd of=run/checkpoint.safetensors bs=1 seek=100000 conv=notrunc 2>/dev/null
 status 3 "$ASCGRAD" train --resume --out run --steps 60
-has err 'run/checkpoint.safetensors: is damaged'
+has err "^ascgrad train: run/checkpoint.safetensors: tensor '[a-z0-9._]*': is damaged: its checksum is"
 rm -rf before run/checkpoint.safetensors && cp -r run before
 status 3 "$ASCGRAD" train --resume --out run --steps 60
 has err '^ascgrad train: run/checkpoint.safetensors is missing'
@@ -94,7 +94,7 @@ damaged '^ascgrad train: run/model.safetensors: .*; put it back, or remove it to
 head -c 100 saved/metrics.jsonl >run/metrics.jsonl
 damaged '^ascgrad train: run/metrics.jsonl: has 100 bytes, but the checkpoint goes with [0-9]*' --steps 60
 rm run/metrics.jsonl
-damaged '^ascgrad train: run/metrics.jsonl: No such file' --steps 60
+damaged '^ascgrad train: run/metrics.jsonl: can.t open: No such file' --steps 60
 mv run/model.safetensors run/model.kept.safetensors
 echo more >>run/model.kept.safetensors
 damaged '^ascgrad train: run/model.kept.safetensors: its tensors end at' --steps 60
@@ -112,7 +112,7 @@ damaged '^ascgrad train: run/config.json: is empty, expected a JSON object'
 rm run/config.json && mkdir run/config.json
 status 3 "$ASCGRAD" eval run
 has err '^ascgrad eval: run/config.json: is a folder'
-damaged '^ascgrad train: run/config.json: is a folder, expected a file with a JSON object'
+damaged '^ascgrad train: run/config.json: is a folder, expected a regular file'
 
 # values that a command line could not have given are a fault of the file
 while read -r wrong pattern; do
@@ -132,10 +132,10 @@ has err '^ascgrad eval: the data of run: builtin:x: .*; --data names another'
 cp saved/config.json run
 
 # a model whose file contradicts itself
-LC_ALL=C sed 's/\\"heads\\":2/\\"heads\\":5/' saved/model.safetensors >heads.safetensors
+unchecked saved/model.safetensors | LC_ALL=C sed 's/\\"heads\\":2/\\"heads\\":5/' >heads.safetensors
 status 3 "$ASCGRAD" eval heads.safetensors --data builtin:8000
 has err '^ascgrad eval: heads.safetensors: heads is 5, expected a divisor of the width 32'
-LC_ALL=C sed 's/"vocab":"/"xocab":"/' saved/model.safetensors >run/model.safetensors
+unchecked saved/model.safetensors | LC_ALL=C sed 's/"vocab":"/"xocab":"/' >run/model.safetensors
 status 0 "$ASCGRAD" eval run
 echo more >>run/vocab.txt
 status 3 "$ASCGRAD" eval run
@@ -147,15 +147,15 @@ rm run/model.safetensors
 status 0 "$ASCGRAD" train --resume --out run
 has err 'run/model.safetensors is missing: the checkpoint has the best model, of step 20, and it is written again'
 same run/model.safetensors saved/model.safetensors
-status 0 "$ASCGRAD" train $tiny --out early --set schedule_steps=60 --steps 25 --eval-every 20 --checkpoint-every 25
-LC_ALL=C sed 's/"best_step":"25"/"best_step":"20"/' early/checkpoint.safetensors >late
-cp late early/checkpoint.safetensors
+worse='--init whole --lr 1e-6 --min-lr 1 --warmup 0 --schedule linear --schedule-steps 25' # and worse
+status 0 "$ASCGRAD" train $tiny --out early $worse --steps 25 --eval-every 2
+has out 'best on valid: step [0-9],'
 rm early/model.safetensors
 cp -r early done
 status 0 "$ASCGRAD" train --resume --out done
 [ -s done/model.safetensors ] || fail 'a run that was done when it lost its best model has none'
 status 0 "$ASCGRAD" train --resume --out early --steps 60
-has err 'early/model.safetensors is missing: the best model so far, of step 20, is lost; the best from here on'
+has err 'early/model.safetensors is missing: the best model so far, of step [0-9], is lost; the best from here on'
 [ -s early/model.safetensors ] || fail 'a run that lost its best model has none at the end'
 
 # a folder, and files, that may not be read

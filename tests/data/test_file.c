@@ -1,9 +1,11 @@
 /* tests/data/test_file.c: files that are there as a whole, or not at all. */
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "data/file.h"
 #include "tests/data/fixture.h"
 
 #include <ascgrad/file.h>
@@ -89,6 +91,58 @@ START_TEST(atomic_leaves_pipes_and_devices_alone)
 }
 END_TEST
 
+/* What lies beside a file of ours is neither written through nor waited for. */
+START_TEST(atomic_refuses_a_temporary_name_that_is_no_file)
+{
+    name_files();
+    char other[400];
+    snprintf(other, sizeof other, "%s", spill_text("other", "someone's"));
+    in_folder("x");
+    ck_assert_int_eq(symlink(other, temporary), 0);
+    ck_assert_int_eq(asc_file_write_atomic(ctx, path, "new", 3), ASC_ERR_IO);
+    expect_error_with(ASC_ERR_IO, "x.tmp: is a symbolic link, expected a regular file");
+    ck_assert_int_eq(unlink(temporary), 0);
+    ck_assert_int_eq(mkfifo(temporary, 0600), 0);
+    ck_assert_int_eq(asc_file_write_atomic(ctx, path, "new", 3), ASC_ERR_IO);
+    expect_error_with(ASC_ERR_IO, "x.tmp: is a pipe, expected a regular file");
+    unsigned char bytes[32];
+    ck_assert_uint_eq(slurp(other, bytes, sizeof bytes), 9);
+    ck_assert_int_ne(access(path, F_OK), 0);
+}
+END_TEST
+
+/* A name that a person gave may be a link; one of our own may not. None is waited for. */
+START_TEST(only_regular_files_are_opened)
+{
+    char link[400];
+    snprintf(link, sizeof link, "%s", in_folder("link"));
+    spill_text("x", "text");
+    ck_assert_int_eq(symlink(path, link), 0);
+    int fd = asc_file_open(ctx, link, O_RDONLY);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    ck_assert_int_eq(asc_file_open(ctx, link, O_RDONLY | O_NOFOLLOW), -1);
+    expect_error_with(ASC_ERR_IO, "link: is a symbolic link, expected a regular file");
+    ck_assert_int_eq(asc_file_check_own(ctx, path), ASC_OK);
+    ck_assert_int_eq(asc_file_check_own(ctx, in_folder("none")), ASC_OK);
+    ck_assert_int_eq(asc_file_check_own(ctx, link), ASC_ERR_IO);
+    expect_error_with(ASC_ERR_IO, "link: is a symbolic link");
+    ck_assert_int_eq(asc_file_open(ctx, path, O_RDONLY), -1);
+    expect_error_with(ASC_ERR_IO, "none: can't open: No such file");
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_eq(asc_file_open(ctx, path, O_RDONLY), -1);
+    expect_error_with(ASC_ERR_IO, "is a pipe");
+    ck_assert_int_eq(asc_file_open(ctx, path, O_WRONLY), -1);
+    expect_error_with(ASC_ERR_IO, "is a pipe");
+    ck_assert_int_eq(asc_file_open(ctx, "/dev/null", O_RDONLY), -1);
+    expect_error_with(ASC_ERR_IO, "/dev/null: is a device");
+    ck_assert_int_eq(asc_file_open(ctx, folder, O_RDONLY), -1);
+    expect_error_with(ASC_ERR_IO, "is a folder");
+    ck_assert_ptr_null(asc_text_open(ctx, link, ASC_TEXT_OWN));
+    expect_error_with(ASC_ERR_IO, "link: is a symbolic link");
+}
+END_TEST
+
 START_TEST(atomic_refuses_what_it_cannot_write)
 {
     name_files();
@@ -120,6 +174,8 @@ int main(void)
     tcase_add_test(all, atomic_keeps_the_earlier_file_when_the_disk_is_full);
     tcase_add_test(all, atomic_refuses_a_second_writer);
     tcase_add_test(all, atomic_leaves_pipes_and_devices_alone);
+    tcase_add_test(all, atomic_refuses_a_temporary_name_that_is_no_file);
+    tcase_add_test(all, only_regular_files_are_opened);
     tcase_add_test(all, atomic_refuses_what_it_cannot_write);
     return run_data_suite("data/file", all);
 }

@@ -275,7 +275,7 @@ START_TEST(refuses_what_is_no_file)
     ck_assert_ptr_null(asc_safetensors_open(ctx, path));
     expect_error_with(ASC_ERR_IO, "No such file");
     ck_assert_ptr_null(asc_safetensors_open(ctx, folder));
-    expect_error_with(ASC_ERR_IO, "is a folder, expected a safetensors file");
+    expect_error_with(ASC_ERR_IO, "is a folder, expected a regular file");
     spill(FILE_NAME, "1234567", 7);
     ck_assert_ptr_null(asc_safetensors_open(ctx, path));
     expect_error_with(ASC_ERR_FORMAT, "7 bytes are too few");
@@ -355,7 +355,8 @@ static asc_status write_and_read(asc_ctx *c)
     if (asc_is_null(t)) {
         return asc_error(c);
     }
-    asc_safetensors_write(c, path, &(asc_named_tensor){"x", t}, 1, &(asc_safetensors_pair){"k", "v"}, 1);
+    const asc_safetensors_pair pairs[] = {{"k", "v"}, {ASC_SAFETENSORS_CRC, ""}};
+    asc_safetensors_write(c, path, &(asc_named_tensor){"x", t}, 1, pairs, 2);
     asc_safetensors *file = asc_error(c) ? NULL : asc_safetensors_open(c, path);
     asc_safetensors_read(c, file, "x", ASC_F32);
     asc_safetensors_close(file);

@@ -39,12 +39,13 @@ static void metrics_path(const inspection *in, char path[4096])
     snprintf(path, 4096, "%s/metrics.jsonl", in->model->run ? in->model->run : "");
 }
 
+/* Also where there is something that can't be read, which the reading says. */
 bool inspect_has_training(const inspection *in)
 {
     struct stat s;
     char path[4096];
     metrics_path(in, path);
-    return in->model->run && stat(path, &s) == 0 && s.st_size > 0;
+    return in->model->run && lstat(path, &s) == 0 && (s.st_size > 0 || !S_ISREG(s.st_mode));
 }
 
 /* The log's lines; one that a training is writing at this moment is left out. New. */
@@ -55,7 +56,7 @@ static json_t *read_lines(const inspection *in)
     size_t n;
     char path[4096];
     metrics_path(in, path);
-    asc_text *text = asc_text_open(in->ctx, path, 0);
+    asc_text *text = asc_text_open(in->ctx, path, ASC_TEXT_OWN);
     while (text && asc_text_next(text, &line, &n) == ASC_OK && line) {
         json_t *object = json_loadb(line, n, 0, NULL);
         if (json_is_object(object)) {

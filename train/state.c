@@ -1,0 +1,110 @@
+/* train/state.c: whether a checkpoint's state is one that its run can be in. Each field is within its range already; a
+ * state that is not the run's would go on to another result, or look for blocks that are not there. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "train/trainer.h"
+
+#define REFUSE(t, format, ...) asc_fail((t)->ctx, ASC_ERR_FORMAT, "%s: " format, (t)->folder.checkpoint, __VA_ARGS__)
+
+double asc_bits_per_byte(const asc_split *split, double loss)
+{
+    int64_t predicted = asc_block_targets(split, split->n_tokens - 1, (const int32_t[]){0}, 1);
+    return loss * (double)predicted / (log(2) * (double)split->bytes);
+}
+
+/* The tokens of the first `step` steps: whole epochs, then blocks of the one that has begun. -1: more than there are
+ * numbers for. */
+static int64_t tokens_of(const asc_trainer *t, int64_t step)
+{
+    int64_t block = t->stepper.block, each = t->settings->values.batch * t->settings->values.accumulate;
+    int64_t epochs = step / t->steps_per_epoch, begun = step % t->steps_per_epoch * each;
+    if (epochs > INT64_MAX / (t->blocks * block) - 1) {
+        return -1;
+    }
+    return (epochs * t->blocks + begun) * block;
+}
+
+static asc_status check_step(const asc_trainer *t)
+{
+    const asc_train_state *s = &t->state;
+    int64_t planned = t->settings->planned; /* before a resume with more steps makes any, it plans them */
+    if (planned > 0 && s->step > planned) {
+        return REFUSE(t, "its step is %" PRId64 ", but %s has planned %" PRId64, s->step, t->folder.config, planned);
+    }
+    int64_t tokens = tokens_of(t, s->step);
+    if (s->tokens != tokens) {
+        return REFUSE(t, "its tokens are %" PRId64 ", but %" PRId64 " steps take %" PRId64, s->tokens, s->step, tokens);
+    }
+    int64_t every = asc_trainer_eval_every(t), evaluated = s->evaluated_step;
+    if (evaluated != -1 && (evaluated < every || evaluated > s->step || evaluated % every != 0)) {
+        return REFUSE(t, "its evaluated_step is %" PRId64 ", expected -1 or a multiple of %" PRId64 " up to its step, %"
+                      PRId64, evaluated, every, s->step);
+    }
+    if (s->logged_step == 0 || s->logged_step > s->step) {
+        return REFUSE(t, "its logged_step is %" PRId64 ", expected -1 or 1 to its step, %" PRId64, s->logged_step,
+                      s->step);
+    }
+    return ASC_OK;
+}
+
+/* The optimiser counts for itself: a parameter takes part in every step, unless it has no gradient. */
+static asc_status check_optim(const asc_trainer *t)
+{
+    asc_tensor steps = asc_params_find(asc_optim_state(t->optim), "steps");
+    const int64_t *made = asc_data(steps);
+    int64_t step = t->state.step, most = 0, wrong = -1;
+    for (int64_t i = 0; i < asc_numel(steps); i++) {
+        wrong = made[i] < 0 || made[i] > step ? i : wrong;
+        most = made[i] > most ? made[i] : most;
+    }
+    if (wrong >= 0 || most != step) {
+        return REFUSE(t, "its optimiser has made %" PRId64 " steps, but its step is %" PRId64,
+                      wrong >= 0 ? made[wrong] : most, step);
+    }
+    return ASC_OK;
+}
+
+/* Loss and bits per byte are two ways to say one thing. */
+static asc_status check_best(const asc_trainer *t)
+{
+    const asc_best *best = &t->state.best;
+    if (best->step < 0 && !(isinf(best->loss) && isnan(best->bits))) {
+        return REFUSE(t, "its best_loss is %g and its best_bits are %g, but its best_step is -1, which is none",
+                      best->loss, best->bits);
+    }
+    if (best->step < 0) {
+        return ASC_OK;
+    }
+    if (best->step < 1 || best->step > t->state.step || !isfinite(best->loss)) {
+        return REFUSE(t, "its best_step is %" PRId64 " with a loss of %g, expected a finite one of 1 to %" PRId64,
+                      best->step, best->loss, t->state.step);
+    }
+    double bits = asc_bits_per_byte(t->valid, best->loss);
+    if (!(fabs(best->bits - bits) <= 1e-9 * bits)) { /* not a number is wrong, too */
+        return REFUSE(t, "its best_bits are %.9g, but a best_loss of %.9g comes to %.9g", best->bits, best->loss, bits);
+    }
+    return ASC_OK;
+}
+
+/* The last step's numbers, which a line of metrics.jsonl may still need. */
+static asc_status check_last(const asc_trainer *t)
+{
+    const asc_train_state *s = &t->state;
+    bool any = s->step > 0, all = isfinite(s->loss) && isfinite(s->lr) && isfinite(s->grad_norm);
+    bool none = isnan(s->loss) && isnan(s->lr) && isnan(s->grad_norm);
+    if (!(any ? all : none) || !isfinite(s->elapsed_s)) {
+        return REFUSE(t, "its loss is %g, its lr %g, its grad_norm %g and its elapsed_s %g after %" PRId64 " steps, "
+                      "expected %s", s->loss, s->lr, s->grad_norm, s->elapsed_s, s->step,
+                      any ? "finite numbers" : "none of the first three");
+    }
+    return ASC_OK;
+}
+
+asc_status asc_trainer_check_state(const asc_trainer *t)
+{
+    if (check_step(t) || check_optim(t) || check_best(t) || check_last(t)) {
+        return asc_error(t->ctx);
+    }
+    return ASC_OK;
+}
