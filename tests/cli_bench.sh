@@ -2,10 +2,12 @@
 # ascgrad bench: the figures of each kind, and that they fit together.
 . "$abs_top_srcdir/tests/program.sh"
 
-# json CONDITION: python3 finds that the object in the file out, d, fulfils it; without python3 nothing is asked.
+have_python || { left_out 'needs python3: that the figures of bench --json fit together'; python=; }
+
+# json CONDITION: Python finds that the object in the file out, d, fulfils it; without Python nothing is asked.
 json() {
-    command -v python3 >/dev/null || return 0
-    python3 -c "
+    [ -n "$python" ] || return 0
+    "$python" -c "
 import json, sys
 d = json.load(open('out'))
 sys.exit(not ($1))" || { fail "not so: $1"; head -c 2000 out; }

@@ -46,6 +46,17 @@ same() {
     cmp -s "$1" "$2" || fail "$1 and $2 differ"
 }
 
+# left_out TEXT: a part that can't be checked on this machine; the log says so, and the rest is checked.
+left_out() {
+    echo "skipped: $*"
+}
+
+# have_python [MODULE]: there is a Python (another one: PYTHON) that runs, with the module.
+python=${PYTHON-python3}
+have_python() {
+    "$python" -c "import ${1-sys}" >/dev/null 2>&1
+}
+
 # field NAME <JSON: the value of a number.
 field() {
     sed -n 's/.*"'"$1"'": *\([-+0-9.e]*\).*/\1/p'
