@@ -46,6 +46,17 @@ same() {
     cmp -s "$1" "$2" || fail "$1 and $2 differ"
 }
 
+# left_out TEXT: a part that can't be checked on this machine; the log says so, and the rest is checked.
+left_out() {
+    echo "skipped: $*"
+}
+
+# have_python [MODULE]: there is a Python (another one: PYTHON) that runs, with the module.
+python=${PYTHON-python3}
+have_python() {
+    "$python" -c "import ${1-sys}" >/dev/null 2>&1
+}
+
 # field NAME <JSON: the value of a number.
 field() {
     sed -n 's/.*"'"$1"'": *\([-+0-9.e]*\).*/\1/p'
@@ -53,8 +64,8 @@ field() {
 
 # json CONDITION: python3 finds that the object in the file out, d, fulfils it; without python3 nothing is asked.
 json() {
-    command -v python3 >/dev/null || return 0
-    python3 -c "
+    have_python || return 0
+    "$python" -c "
 import json, sys
 d = json.load(open('out'))
 sys.exit(not ($1))" || { fail "not so: $1"; head -c 2000 out; }

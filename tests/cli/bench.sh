@@ -2,6 +2,8 @@
 # ascgrad bench: the figures of each kind, and that they fit together.
 . "$abs_top_srcdir/tests/program.sh"
 
+have_python || left_out 'needs python3: that the figures of bench --json fit together'
+
 # ---- train ----
 
 tiny_model='--layers 1 --dim 32 --heads 2 --vocab 100'

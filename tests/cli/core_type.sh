@@ -7,6 +7,7 @@ skip() {
     echo "skipped: $*"
     exit 77
 }
+[ -e /proc/self/exe ] || skip "needs /proc"
 unset OPENBLAS_CORETYPE
 "$ASCGRAD" info --json >info || exit 99
 case $(sed -n 's/.*"best_isa": "\([a-z0-9]*\)".*/\1/p' info) in
@@ -19,12 +20,12 @@ grep -q DYNAMIC_ARCH info || skip "this OpenBLAS has kernels of one core type"
 $CC -shared -fPIC -o shim.so "$abs_top_srcdir/tests/cli/core_type_shim.c" 2>/dev/null || skip "no shared object by $CC"
 
 export SHIM_CORE=Prescott SHIM_LOG="$folder/execs"
-# info COMMAND...: under the shim, to the file out
+# info COMMAND...: under the shim, to the file out. LD_PRELOAD is a list, in which a path with a blank would be two.
 info() {
     : >execs
-    LD_PRELOAD=$folder/shim.so status 0 "$@" info --json
+    LD_PRELOAD=./shim.so status 0 "$@" info --json
 }
-SHIM_NO_EXEC=1 LD_PRELOAD=$folder/shim.so "$ASCGRAD" info --json 2>/dev/null | grep -q '"blas_core": "Prescott"' ||
+SHIM_NO_EXEC=1 LD_PRELOAD=./shim.so "$ASCGRAD" info --json 2>/dev/null | grep -q '"blas_core": "Prescott"' ||
     skip "nothing can be loaded before this program"
 
 # one new start, with the kernels advised
@@ -37,7 +38,7 @@ lines err 0
 
 # found by the search path, from another folder, with an argument of its own
 mkdir elsewhere
-(cd elsewhere && PATH="$(dirname "$ASCGRAD"):$PATH" LD_PRELOAD=$folder/shim.so \
+(cd elsewhere && PATH="$(dirname "$ASCGRAD"):$PATH" LD_PRELOAD=../shim.so \
     ascgrad tokenize --tokenizer byte </dev/null) ||
     fail "a new start loses the arguments"
 
@@ -55,7 +56,7 @@ SHIM_NO_EXEC=1 info "$ASCGRAD"
 lines execs 1
 has out '"blas_core": "Prescott"'
 has out "\"blas_advice\": \"$better\""
-SHIM_NO_EXEC=1 LD_PRELOAD=$folder/shim.so status 0 "$ASCGRAD" info
+SHIM_NO_EXEC=1 LD_PRELOAD=./shim.so status 0 "$ASCGRAD" info
 has out "^BLAS core  Prescott (slow here; faster with OPENBLAS_CORETYPE=$better)"
 
 # started by the dynamic linker: /proc/self/exe is the linker then
@@ -64,18 +65,24 @@ if [ -x "$linker" ]; then
     info "$linker" "$ASCGRAD"
     lines execs 0
     has out "\"blas_advice\": \"$better\""
+else
+    left_out 'needs a dynamic linker with a name of its own: a start through it'
 fi
 
 # traced, or under valgrind, which can't follow to a file of its own
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
     : >execs
-    status 0 strace -f -o trace -E LD_PRELOAD="$folder/shim.so" "$ASCGRAD" info --json
+    status 0 strace -f -o trace -E LD_PRELOAD=./shim.so "$ASCGRAD" info --json
     lines execs 1
     has out "\"blas_core\": \"$better\""
+else
+    left_out 'needs strace: a new start while traced'
 fi
 if command -v valgrind >/dev/null; then
     : >execs
-    LD_PRELOAD=$folder/shim.so status 0 valgrind -q "$ASCGRAD" --version
+    LD_PRELOAD=./shim.so status 0 valgrind -q "$ASCGRAD" --version
     lines execs 0
+else
+    left_out 'needs valgrind: no new start under it'
 fi
 exit $failed

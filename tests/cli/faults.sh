@@ -37,11 +37,15 @@ if [ -w /dev/full ]; then
     "$ASCGRAD" info >/dev/full 2>err
     [ $? -eq 3 ] || fail 'info: a full standard output is no error'
     has err '^ascgrad info: standard output: No space left on device'
+else
+    left_out 'needs /dev/full: results on a disk that is full'
 fi
 if mkdir disk && mount -t tmpfs -o size=600k none disk 2>/dev/null; then
     status 3 "$ASCGRAD" train $tiny --out disk/run
     has err '^ascgrad train: disk/run/.*: No space left on device'
     umount disk
+else
+    left_out 'needs the right to mount: a run on a disk that is full'
 fi
 
 # closed streams: what is printed goes nowhere, and into no file of the run
@@ -173,6 +177,8 @@ if $nobody "$ASCGRAD" --version >/dev/null 2>&1; then
     status 3 $nobody "$ASCGRAD" eval run
     has err '^ascgrad eval: run/model.safetensors: Permission denied'
     chmod 755 run
+else
+    left_out 'needs setpriv, and a program that others may run: files that may not be read'
 fi
 
 # data that is none

@@ -100,20 +100,25 @@ if command -v gnuplot >/dev/null; then
         has look/inspect-training.svg '</svg>'
         rm -rf look
     done
+else
+    left_out 'needs gnuplot: figures drawn'
+    ASCGRAD_GNUPLOT=./plotter # so that nothing is to be said about it
+    export ASCGRAD_GNUPLOT
 fi
 for file in *.evil look/*.evil; do
     [ ! -e "$file" ] || fail "a word of the text was run: $file"
 done
 
 # ---- NumPy opens the arrays, and finds the same numbers (another python3: PYTHON) ----
-python=${PYTHON-python3}
-if "$python" -c 'import numpy' 2>/dev/null; then
+if have_python numpy; then
     status 0 "$ASCGRAD" inspect swarm --layer 1 --out swarm-look --what training --json
     cp out swarm.json
     status 0 "$ASCGRAD" inspect swarm --layer 1 --head 1 --out swarm-head --what training
     status 0 "$ASCGRAD" inspect planes --layer 1 --out planes-look --what training --json
     cp out planes.json
     status 0 "$python" "$abs_top_srcdir/tests/cli/inspect_numpy.py"
+else
+    left_out 'needs python3 with numpy: the arrays of inspect as NumPy reads them'
 fi
 
 # ---- a byte is a token, and one token is a text ----

@@ -22,11 +22,13 @@ done
 
 library=$abs_top_builddir/.libs/libascgrad.so
 if [ -z "$CXX" ]; then
-    echo 'no C++ compiler: only C was tried'
+    echo 'skipped: needs a C++ compiler: the headers as C++'
 elif [ -f "$library" ]; then
     # shellcheck disable=SC2086
     try $CXX -std=c++11 $warnings -I"$include" "$abs_top_srcdir/tests/house/headers_cxx.cc" "$library" \
         -Wl,-rpath,"${library%/*}" -o "$scratch/cxx"
     try "$scratch/cxx"
+else
+    echo 'skipped: needs the shared library: a C++ program that uses it'
 fi
 exit $failed

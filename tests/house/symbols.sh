@@ -7,7 +7,7 @@ LC_ALL=C
 export LC_ALL
 library=$abs_top_builddir/.libs/libascgrad.so
 if [ ! -f "$library" ] || ! command -v nm >/dev/null; then
-    echo 'no shared library, or no nm'
+    echo 'skipped: needs the shared library, and nm'
     exit 77
 fi
 scratch=$(mktemp -d) || exit 99

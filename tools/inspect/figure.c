@@ -106,6 +106,7 @@ static _Noreturn void become(const char *program, const char *folder, const char
 
 static bool run_gnuplot(const char *program, const char *folder, const char *script, const char *format)
 {
+    setenv("LC_ALL", "C.UTF-8", 1); /* as the script: in the C locale gnuplot warns that it has no degree sign */
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
