@@ -80,7 +80,7 @@ static bool is_target(const asc_split *split, int64_t at)
 int64_t asc_block_targets(const asc_split *split, int64_t length, const int32_t *which, int64_t n)
 {
     int64_t targets = 0;
-    for (int64_t b = 0; split && b < n; b++) {
+    for (int64_t b = 0; split && which && b < n; b++) {
         int64_t width = asc_block_length(split->n_tokens, length, which[b]), first = which[b] * length + 1;
         for (int64_t t = 0; t < width; t++) {
             targets += is_target(split, first + t);

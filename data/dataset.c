@@ -49,6 +49,9 @@ const asc_data_source *asc_data_source_find(const asc_ctx *ctx, const char *spec
 
 const char *asc_data_source_list(const asc_ctx *ctx, char *text, size_t bytes)
 {
+    if (!text) {
+        return NULL;
+    }
     asc_name_list list = asc_list_begin(text, bytes);
     for (int i = 0; asc_data_source_at(ctx, i); i++) {
         asc_list_add(&list, asc_data_source_at(ctx, i)->spec, !asc_data_source_at(ctx, i + 1));
@@ -58,9 +61,13 @@ const char *asc_data_source_list(const asc_ctx *ctx, char *text, size_t bytes)
 
 asc_status asc_data_source_register(asc_ctx *ctx, const asc_data_source *source)
 {
-    if (!source || source->abi != ASC_CORPUS_ABI) {
+    asc_status status = ASC_NEED(ctx, "data_source_register: source", source);
+    if (status) {
+        return status;
+    }
+    if (source->abi != ASC_CORPUS_ABI) {
         return asc_fail(ctx, ASC_ERR_ARG, "data_source_register: the source has ABI %u, expected %d",
-                        source ? source->abi : 0, ASC_CORPUS_ABI);
+                        source->abi, ASC_CORPUS_ABI);
     }
     if (!source->spec || !source->begin || !source->next) {
         return asc_fail(ctx, ASC_ERR_ARG, "data_source_register: %s: spec, begin and next are needed",

@@ -46,6 +46,8 @@ asc_status asc_decoder_put(asc_decoder *decoder, const char *text, size_t bytes)
 
 const char *asc_decoder_next(asc_decoder *decoder, int32_t id, size_t *bytes)
 {
+    size_t unwanted;
+    bytes = bytes ? bytes : &unwanted;
     *bytes = 0;
     if (!decoder) {
         return NULL;
@@ -68,6 +70,8 @@ const char *asc_decoder_next(asc_decoder *decoder, int32_t id, size_t *bytes)
 
 const char *asc_decoder_end(asc_decoder *decoder, size_t *bytes)
 {
+    size_t unwanted;
+    bytes = bytes ? bytes : &unwanted;
     *bytes = 0;
     if (!decoder) {
         return NULL;

@@ -2,6 +2,7 @@
 #include <ascgrad/corpus.h>
 
 #include "tensor/ctx.h"
+#include "tensor/need.h"
 
 void asc_ids_free(asc_ctx *ctx, asc_ids *ids)
 {
@@ -14,8 +15,9 @@ void asc_ids_free(asc_ctx *ctx, asc_ids *ids)
 
 asc_status asc_ids_push(asc_ctx *ctx, asc_ids *ids, int32_t id)
 {
-    if (!ctx || !ids) {
-        return ASC_ERR_ARG;
+    asc_status status = ASC_NEED(ctx, "ids_push: ids", ids);
+    if (status) {
+        return status;
     }
     if (ids->n == ids->capacity) {
         void *array = ids->data;

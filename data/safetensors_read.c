@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,47 +14,7 @@
 
 enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100 << 20 }; /* the format's own limit */
 
-asc_status asc_safetensors_fail(const asc_safetensors *file, asc_status status, const char *name, const char *format,
-                                ...)
-{
-    char text[256], shown[80];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    snprintf(shown, sizeof shown, "%s", name ? name : "");
-    for (char *part = text; part; part = part == text ? shown : NULL) {
-        for (char *c = part; *c; c++) {
-            *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
-        }
-    }
-    return name ? asc_fail(file->ctx, status, "%s: tensor '%s': %s", file->path, shown, text)
-                : asc_fail(file->ctx, status, "%s: %s", file->path, text);
-}
-
 #define BAD(file, name, ...) asc_safetensors_fail(file, ASC_ERR_FORMAT, name, __VA_ARGS__)
-
-asc_status asc_safetensors_fetch(const asc_safetensors *file, void *buffer, int64_t bytes, int64_t offset)
-{
-    char *to = buffer;
-    while (bytes > 0) {
-        ssize_t got = pread(file->fd, to, (size_t)bytes, (off_t)offset);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return asc_safetensors_fail(file, ASC_ERR_IO, NULL, "can't read: %s", strerror(errno));
-        }
-        if (got == 0) {
-            return BAD(file, NULL, "ends at %lld, %lld bytes before what its header declares", (long long)offset,
-                       (long long)bytes);
-        }
-        to += got;
-        bytes -= got;
-        offset += got;
-    }
-    return ASC_OK;
-}
 
 /* ---- the header's parts ---- */
 
@@ -348,20 +307,4 @@ const asc_safetensors_entry *asc_safetensors_find(const asc_safetensors *file, c
     const asc_safetensors_entry **found =
         bsearch(&wanted, file->by_name, (size_t)file->count, sizeof *file->by_name, by_name);
     return found ? *found : NULL;
-}
-
-const asc_safetensors_pair *asc_safetensors_metadata_at(const asc_safetensors *file, int64_t i)
-{
-    return file && i >= 0 && i < file->n_metadata ? &file->metadata[i] : NULL;
-}
-
-const char *asc_safetensors_metadata(const asc_safetensors *file, const char *key)
-{
-    const asc_safetensors_pair *pair;
-    for (int64_t i = 0; key && (pair = asc_safetensors_metadata_at(file, i)); i++) {
-        if (strcmp(pair->key, key) == 0) {
-            return pair->value;
-        }
-    }
-    return NULL;
 }

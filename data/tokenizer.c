@@ -34,6 +34,9 @@ const asc_tokenizer_kind *asc_tokenizer_kind_find(const asc_ctx *ctx, const char
 
 const char *asc_tokenizer_list(const asc_ctx *ctx, char *text, size_t bytes)
 {
+    if (!text) {
+        return NULL;
+    }
     asc_name_list list = asc_list_begin(text, bytes);
     for (int i = 0; asc_tokenizer_kind_at(ctx, i); i++) {
         const asc_tokenizer_kind *kind = asc_tokenizer_kind_at(ctx, i);
@@ -48,8 +51,12 @@ const char *asc_tokenizer_list(const asc_ctx *ctx, char *text, size_t bytes)
 
 asc_status asc_tokenizer_register(asc_ctx *ctx, const asc_tokenizer_kind *kind)
 {
-    if (!kind || kind->abi != ASC_CORPUS_ABI) {
-        return asc_fail(ctx, ASC_ERR_ARG, "tokenizer_register: the kind has ABI %u, expected %d", kind ? kind->abi : 0,
+    asc_status status = ASC_NEED(ctx, "tokenizer_register: kind", kind);
+    if (status) {
+        return status;
+    }
+    if (kind->abi != ASC_CORPUS_ABI) {
+        return asc_fail(ctx, ASC_ERR_ARG, "tokenizer_register: the kind has ABI %u, expected %d", kind->abi,
                         ASC_CORPUS_ABI);
     }
     if (!kind->make || !kind->encode || !kind->decode || (kind->has_vocabulary && !kind->load)) {
@@ -232,10 +239,10 @@ static asc_status save_lines(const asc_tokenizer *tokenizer, asc_sink *sink)
 
 char *asc_tokenizer_text(const asc_tokenizer *tokenizer, size_t *bytes, size_t *capacity)
 {
-    *bytes = *capacity = 0;
-    if (!tokenizer) {
+    if (ASC_NEED(tokenizer ? tokenizer->ctx : NULL, "tokenizer_text: bytes capacity", bytes, capacity)) {
         return NULL;
     }
+    *bytes = *capacity = 0;
     asc_sink sink = {.ctx = tokenizer->ctx};
     const asc_tokenizer_kind *kind = tokenizer->kind;
     asc_status status = ASC_OK;

@@ -52,6 +52,8 @@ int32_t asc_tokenizer_eos(const asc_tokenizer *tokenizer)
 
 const char *asc_tokenizer_piece(const asc_tokenizer *tokenizer, int32_t id, size_t *bytes)
 {
+    size_t unwanted;
+    bytes = bytes ? bytes : &unwanted;
     *bytes = 0;
     if (id < 0 || id >= asc_tokenizer_size(tokenizer)) {
         return NULL;

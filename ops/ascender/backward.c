@@ -1,4 +1,4 @@
-/* ops/ascender/backward.c: the op ascender backward, panel by panel: the scores again, then from dA back to every input.
+/* ops/ascender/backward.c: the op ascender backward, panel by panel: the scores again, then from dA to every input.
  *
  *   dA_ij = dy_i·v_j + g_s φ_ij + g_c ‖z_j - c_i‖²,  dS = A (dA - Σ A dA)/(τ_score + ε)    (g: of the auxiliary losses)
  *   dx_j = slope dS_j + spread (x_j - μ) for each raw score x (ops/ascender/scores.c), and then

@@ -261,7 +261,8 @@ static void put_losses(asc_ascender_call *s)
         sum[2] = align_loss(s);
     }
     for (int i = 0; i < 3; i++) {
-        asc_set_element(s->call->out[ASCENDER_LOSS_COH + i].dtype, s->call->out[ASCENDER_LOSS_COH + i].data, 0, rows > 0 ? sum[i] / rows : 0);
+        const asc_array *loss = &s->call->out[ASCENDER_LOSS_COH + i];
+        asc_set_element(loss->dtype, loss->data, 0, rows > 0 ? sum[i] / rows : 0);
     }
 }
 

@@ -182,8 +182,9 @@ status 0 "$ASCGRAD" train --resume --out linked --steps 9
 
 # settings from a pipe that has a writer, read once; one without is not waited for
 mkfifo settings
-echo '{"steps": 3, "layers": 1}' >settings &
-status 0 timeout 60 "$ASCGRAD" train --config settings $tiny --out piped
+# shellcheck disable=SC2086  # a list of options
+status 0 timeout 60 sh -c 'echo "{\"steps\": 3, \"layers\": 1}" | "$@"' - \
+    "$ASCGRAD" train --config /dev/stdin $tiny --out piped
 has out 'done after step 3 of 3'
 has piped/config.json '"layers": 1'
 status 3 timeout 20 "$ASCGRAD" train --config settings $tiny --out never

@@ -85,7 +85,7 @@ status 3 "$ASCGRAD" train $tiny --out no --profile folder
 echo before >late.json
 mkdir late.json.tmp
 status 3 "$ASCGRAD" train $tiny --steps 5 --out late --profile late.json
-has err '^ascgrad train: late.json: can.t write'
+has err '^ascgrad train: late.json.tmp: is a folder, expected a regular file'
 has err '^forward '
 has out '^late: done after step 5'
 has late.json '^before$'

@@ -2,8 +2,8 @@
 # and a table of them, for tests/house/test_null.c.
 # usage: awk -f null_calls.awk libascgrad.sym include/ascgrad/*.h
 #
-# What stands for an argument that is not NULL follows from its type: a function of test_null.c, real_lm() for an asc_lm,
-# where `real` has one; else zeroed memory.
+# What stands for an argument that is not NULL follows from its type: a function of test_null.c, real_lm() for an
+# asc_lm, where `real` has one; else zeroed memory.
 
 BEGIN {
     real["asc_tensor"] = "real_tensor"
