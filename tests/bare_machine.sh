@@ -79,4 +79,4 @@ END
 odd='/root/ein Ordner für alles'
 tree "$odd/lib"
 timed "$odd/lib" ./quickstart
-timed "$odd/lib/build" "TMPDIR='$odd' HOME='$odd' make check check_PROGRAMS= TESTS='\$(scripts)'"
+timed "$odd/lib/build" "TMPDIR='$odd' HOME='$odd' make check check_PROGRAMS= TESTS='\$(scripts)' VERBOSE=yes"
