@@ -1,7 +1,7 @@
 #!/bin/sh
-# What README.md says of a fresh machine: both of its commands, word for word, in a Debian that has the base system alone;
-# then ./quickstart and the scripts in a folder with blanks and an umlaut in its path. Needs root, debootstrap and a mirror,
-# and takes a quarter of an hour. The Debian is a chroot with this machine's settings of apt, in a folder that is removed.
+# What README.md says of a fresh machine: both of its commands, word for word, in a Debian of the base system alone; then
+# ./quickstart and the scripts in a folder with blanks and an umlaut in its path. Needs root, debootstrap and a mirror,
+# and takes a quarter of an hour. The Debian is a chroot with this machine's settings of apt; it is removed at the end.
 # usage: bare_machine.sh; exit status 0 passed, 77 skipped, else failed
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -46,7 +46,8 @@ for tool in debootstrap apt-get git unshare; do
 done
 alone true 2>/dev/null || skip 'needs the right to make namespaces'
 suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-mirror=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' | sed -n "s/^$suite //p" | head -n 1)
+mirror=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+    sed -n "s/^$suite //p" | head -n 1)
 [ -n "$mirror" ] || skip "apt knows no mirror of '$suite' (apt-get update)"
 eval "$(apt-config shell http_proxy Acquire::http::Proxy https_proxy Acquire::https::Proxy)"
 export http_proxy https_proxy
@@ -68,7 +69,10 @@ inside true || skip 'needs the right to mount /proc and to chroot'
 # ---- the README ----
 tree /root/libascgrad
 commands=$(sed -n 's/^    \(\.\/quickstart.*\)/\1/p' "$place/root/root/libascgrad/README.md")
-[ "$(echo "$commands" | wc -l)" -eq 2 ] || { echo "README.md: expected two lines of ./quickstart, got: $commands"; exit 1; }
+if [ "$(echo "$commands" | wc -l)" -ne 2 ]; then
+    echo "README.md: expected two lines of ./quickstart, got: $commands"
+    exit 1
+fi
 while read -r command; do
     timed /root/libascgrad "$command"
 done <<END
