@@ -1,5 +1,4 @@
-dnl ASC_CHECK_FOLDERS: refuses paths that make, libtool and the shell would take apart. They would fail later, and
-dnl strangely.
+dnl ASC_CHECK_FOLDERS: refuses paths that make, libtool and the shell take apart: they would fail later, and strangely.
 AC_DEFUN([ASC_CHECK_FOLDERS], [
     for asc_folder in "$(pwd)" "$(cd "$srcdir" && pwd)"; do
         AS_IF([test -n "$(printf '%s' "$asc_folder" | tr '\n' ' ' | LC_ALL=C tr -d 'A-Za-z0-9/._+@~\200-\377-')"],

@@ -1,8 +1,7 @@
 #!/bin/sh
-# What README.md says of a fresh machine: both of its commands, word for word, in a Debian that has the base system
-# alone; then ./quickstart and the scripts in a folder with blanks and an umlaut in its path. Needs root, debootstrap
-# and a mirror, and takes a quarter of an hour. The Debian is a chroot with this machine's settings of apt, in a folder
-# that is removed.
+# What README.md says of a fresh machine: both of its commands, word for word, in a Debian of the base system alone; then
+# ./quickstart and the scripts in a folder with blanks and an umlaut in its path. Needs root, debootstrap and a mirror,
+# and takes a quarter of an hour. The Debian is a chroot with this machine's settings of apt; it is removed at the end.
 # usage: bare_machine.sh; exit status 0 passed, 77 skipped, else failed
 set -u
 top=$(cd "${abs_top_srcdir:-$(dirname "$0")/../..}" && pwd -P)
@@ -70,10 +69,10 @@ inside true || skip 'needs the right to mount /proc and to chroot'
 # ---- the README ----
 tree /root/libascgrad
 commands=$(sed -n 's/^    \(\.\/quickstart.*\)/\1/p' "$place/root/root/libascgrad/README.md")
-[ "$(echo "$commands" | wc -l)" -eq 2 ] || {
+if [ "$(echo "$commands" | wc -l)" -ne 2 ]; then
     echo "README.md: expected two lines of ./quickstart, got: $commands"
     exit 1
-}
+fi
 while read -r command; do
     timed /root/libascgrad "$command"
 done <<END
@@ -84,4 +83,4 @@ END
 odd='/root/ein Ordner für alles'
 tree "$odd/lib"
 timed "$odd/lib" ./quickstart
-timed "$odd/lib/build" "TMPDIR='$odd' HOME='$odd' make check check_PROGRAMS= TESTS='\$(scripts)'"
+timed "$odd/lib/build" "TMPDIR='$odd' HOME='$odd' make check check_PROGRAMS= TESTS='\$(scripts)' VERBOSE=yes"

@@ -5,23 +5,26 @@ settings="$tiny --steps 150 --eval-every 37 --checkpoint-every 10 --log-every 5"
 
 status 0 "$ASCGRAD" train $settings --out whole
 
-# A timeout that has no such option, as busybox', gives the command's own exit status anyway.
-preserve=--preserve-status
-timeout $preserve 9 true 2>/dev/null || preserve=
+# Ends with the command, not before: in the background timeout would kill itself, too, and what it killed may still be
+# dying, with the lock on its run, when the next one starts. busybox' timeout is like that without options.
+foreground='--foreground --preserve-status'
+# shellcheck disable=SC2086
+timeout $foreground 9 true 2>/dev/null || foreground=
 
 # go_on SIGNAL RUN: trains, interrupts, resumes until the run is done; the pauses differ.
 go_on() {
     for pause in 0.1 0.25 0.05 0.4 0.15 0.3 0.2 0.35 0.12 0.45 60; do
         if [ -f "$2/config.json" ]; then
-            timeout $preserve -s "$1" $pause "$ASCGRAD" train --resume --out "$2" >out 2>err
+            timeout $foreground -s "$1" $pause "$ASCGRAD" train --resume --out "$2" >out 2>err
         else
-            timeout $preserve -s "$1" $pause "$ASCGRAD" train $settings --out "$2" >out 2>err
+            timeout $foreground -s "$1" $pause "$ASCGRAD" train $settings --out "$2" >out 2>err
         fi
         got=$?
         [ $got -eq 0 ] && return
         [ "$1" = INT ] && [ $got -ne 130 ] && { fail "interrupted: exit status $got"; cat err; }
     done
     fail "resumed after $1: not done"
+    cat err
 }
 go_on INT interrupted
 same_run whole interrupted

@@ -1,6 +1,6 @@
 #!/bin/sh
-# quickstart in folders whose path make can't take: it builds elsewhere, or says at once why not. Nothing is compiled,
-# and nothing is installed: the tools are stand-ins. configure by hand refuses such a folder.
+# quickstart in folders whose path make can't take: it builds elsewhere, or says at once why not. Nothing is compiled
+# or installed: the tools are stand-ins. configure by hand refuses such a folder.
 # shellcheck source=tests/program.sh
 . "$abs_top_srcdir/tests/program.sh"
 unset TMPDIR XDG_CACHE_HOME CC CXX MAKEFLAGS MFLAGS MAKELEVEL
@@ -82,9 +82,10 @@ check_in "$top copy"
 rm -r "$work"
 check_in "$top"
 
-# a home and a cache that have such a path, too
+# a home that has such a path, too, behind a link
 rm "$top copy/build"
-HOME="$top" XDG_CACHE_HOME="$top/cache" check_in "$top copy"
+ln -s "$top" heim
+HOME=$folder/heim check_in "$top copy"
 work=$(readlink "$top copy/build")
 [ "$work" = "${work#"$folder"}" ] || fail "built in $work"
 rm -r "$work"
@@ -124,8 +125,10 @@ rm tools/mktemp
 # ---- configure by hand: to build there, or from there ----
 mkdir "ein Ordner" b
 ln -s "$abs_top_srcdir" "ein Ordner/lib"
-(cd "ein Ordner" && status 1 "$abs_top_srcdir/configure" && has err "ein Ordner'.* ./quickstart" && exit $failed) ||
-    failed=1
-(cd b && status 1 "../ein Ordner/lib/configure" && has err "ein Ordner/lib'.* ./quickstart" && exit $failed) ||
-    failed=1
+cd "ein Ordner" || exit 99
+status 1 "$abs_top_srcdir/configure"
+has err "ein Ordner': .* ./quickstart"
+cd ../b || exit 99
+status 1 "../ein Ordner/lib/configure"
+has err "ein Ordner/lib': .* ./quickstart"
 exit $failed
