@@ -3,7 +3,9 @@
 
 #include <ascgrad/corpus.h>
 
+#include "data/decoder.h"
 #include "data/strings.h"
+#include "data/utf8.h"
 #include "tensor/ctx.h"
 
 enum { EXTRA = 16 }; /* bytes beside the longest piece: a space, what was kept back */
@@ -92,4 +94,42 @@ void asc_decoder_free(asc_decoder *decoder)
         asc_free(ctx, decoder->self, decoder->tokenizer->kind->decoder_size);
         asc_free(ctx, decoder, sizeof *decoder);
     }
+}
+
+/* ---- bytes ---- */
+
+static asc_status print_kept(asc_decoder *decoder, bool at_end)
+{
+    asc_decoder_kept *k = decoder->self;
+    size_t used = 0;
+    asc_status status = ASC_OK;
+    while (used < k->n && !status) {
+        int32_t code;
+        int length = asc_utf8_next(k->bytes + used, k->n - used, &code);
+        if (length == ASC_UTF8_CUT && !at_end) {
+            break;
+        }
+        status = length > 0 ? asc_decoder_put(decoder, k->bytes + used, (size_t)length)
+                            : asc_decoder_put(decoder, "\xef\xbf\xbd", 3);
+        used += length > 0 ? (size_t)length : 1;
+    }
+    k->n -= used;
+    memmove(k->bytes, k->bytes + used, k->n);
+    return status;
+}
+
+asc_status asc_decoder_put_bytes(asc_decoder *decoder, const char *bytes, size_t n)
+{
+    asc_decoder_kept *k = decoder->self;
+    asc_status status = ASC_OK;
+    for (size_t i = 0; i < n && !status; i++) {
+        k->bytes[k->n++] = bytes[i];
+        status = print_kept(decoder, false);
+    }
+    return status;
+}
+
+asc_status asc_decoder_end_bytes(asc_decoder *decoder)
+{
+    return print_kept(decoder, true);
 }

@@ -11,9 +11,10 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
-extern const asc_tokenizer_kind asc_tokenizer_word, asc_tokenizer_byte, asc_tokenizer_wordpiece;
+extern const asc_tokenizer_kind asc_tokenizer_word, asc_tokenizer_byte, asc_tokenizer_wordpiece, asc_tokenizer_bpe;
 
-static const asc_tokenizer_kind *const kinds[] = {&asc_tokenizer_word, &asc_tokenizer_byte, &asc_tokenizer_wordpiece};
+static const asc_tokenizer_kind *const kinds[] = {&asc_tokenizer_word, &asc_tokenizer_byte, &asc_tokenizer_wordpiece,
+                                                 &asc_tokenizer_bpe};
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -203,27 +204,6 @@ void asc_tokenizer_free(asc_tokenizer *tokenizer)
 }
 
 /* ---- saving ---- */
-
-struct asc_sink {
-    asc_ctx *ctx;
-    void *bytes;
-    size_t n, capacity;
-};
-
-asc_status asc_sink_put(asc_sink *sink, const void *bytes, size_t n)
-{
-    if (!sink || (n > 0 && !bytes)) {
-        return ASC_ERR_ARG;
-    }
-    if (!asc_grow(sink->ctx, &sink->bytes, &sink->capacity, sink->n + n, 1)) {
-        return ASC_ERR_MEMORY;
-    }
-    if (n > 0) {
-        memcpy((char *)sink->bytes + sink->n, bytes, n);
-    }
-    sink->n += n;
-    return ASC_OK;
-}
 
 static asc_status save_lines(const asc_tokenizer *tokenizer, asc_sink *sink)
 {

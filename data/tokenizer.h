@@ -1,10 +1,17 @@
-/* data/tokenizer.h: a run's own vocabulary. */
+/* data/tokenizer.h: vocabularies that are read and written. */
 #ifndef DATA_TOKENIZER_H
 #define DATA_TOKENIZER_H
 
-#include <ascgrad/data.h>
+#include <ascgrad/corpus.h>
 
 /* asc_tokenizer_load with flags for asc_text_open. */
 asc_tokenizer *asc_tokenizer_load_with(asc_ctx *ctx, const char *name, const char *path, unsigned flags);
+
+/* Where a vocabulary is written to: memory that grows. */
+struct asc_sink {
+    asc_ctx *ctx;
+    void *bytes;
+    size_t n, capacity;
+};
 
 #endif

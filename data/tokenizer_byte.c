@@ -3,7 +3,7 @@
 
 #include <ascgrad/corpus.h>
 
-#include "data/utf8.h"
+#include "data/decoder.h"
 
 static asc_status make(asc_tokenizer *tokenizer, const char *argument)
 {
@@ -27,53 +27,18 @@ static asc_status encode(const asc_tokenizer *tokenizer, const char *text, size_
     return status;
 }
 
-/* The start of a character. */
-typedef struct kept {
-    char bytes[4];
-    size_t n;
-} kept;
-
-/* Prints the characters that are complete, U+FFFD for a byte with which none can start. */
-static asc_status print_kept(asc_decoder *decoder, bool at_end)
-{
-    kept *k = decoder->self;
-    size_t used = 0;
-    asc_status status = ASC_OK;
-    while (used < k->n && !status) {
-        int32_t code;
-        int length = asc_utf8_next(k->bytes + used, k->n - used, &code);
-        if (length == ASC_UTF8_CUT && !at_end) {
-            break;
-        }
-        status = length > 0 ? asc_decoder_put(decoder, k->bytes + used, (size_t)length)
-                            : asc_decoder_put(decoder, "\xef\xbf\xbd", 3);
-        used += length > 0 ? (size_t)length : 1;
-    }
-    k->n -= used;
-    memmove(k->bytes, k->bytes + used, k->n);
-    return status;
-}
-
 static asc_status decode(asc_decoder *decoder, int32_t id, const char *piece, size_t bytes)
 {
     (void)id;
-    (void)bytes;
-    kept *k = decoder->self;
-    k->bytes[k->n++] = *piece;
-    return print_kept(decoder, false);
-}
-
-static asc_status finish(asc_decoder *decoder)
-{
-    return print_kept(decoder, true);
+    return asc_decoder_put_bytes(decoder, piece, bytes);
 }
 
 const asc_tokenizer_kind asc_tokenizer_byte = {
     .abi = ASC_CORPUS_ABI,
     .name = "byte",
-    .decoder_size = sizeof(kept),
+    .decoder_size = sizeof(asc_decoder_kept),
     .make = make,
     .encode = encode,
     .decode = decode,
-    .finish = finish,
+    .finish = asc_decoder_end_bytes,
 };

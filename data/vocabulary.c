@@ -1,7 +1,10 @@
 /* data/vocabulary.c: what callers and kinds ask of a tokenizer that there is: its pieces, ids and text to ids. */
 #include <ascgrad/corpus.h>
+#include <string.h>
 
 #include "data/strings.h"
+#include "data/tokenizer.h"
+#include "tensor/ctx.h"
 #include "tensor/need.h"
 
 asc_status asc_tokenizer_collect(asc_tokenizer *tokenizer, const char *text, size_t bytes)
@@ -76,4 +79,19 @@ int32_t asc_vocabulary_find(const asc_tokenizer *tokenizer, const char *piece, s
 asc_status asc_vocabulary_read(asc_tokenizer *tokenizer, asc_text *text, const char *name)
 {
     return tokenizer ? asc_strings_read(tokenizer->vocabulary, text, name) : ASC_ERR_ARG;
+}
+
+asc_status asc_sink_put(asc_sink *sink, const void *bytes, size_t n)
+{
+    if (!sink || (n > 0 && !bytes)) {
+        return ASC_ERR_ARG;
+    }
+    if (!asc_grow(sink->ctx, &sink->bytes, &sink->capacity, sink->n + n, 1)) {
+        return ASC_ERR_MEMORY;
+    }
+    if (n > 0) {
+        memcpy((char *)sink->bytes + sink->n, bytes, n);
+    }
+    sink->n += n;
+    return ASC_OK;
 }

@@ -7,7 +7,8 @@
 #include "tools/commands.h"
 
 struct args {
-    const char *tokenizer, *vocab;
+    const char *tokenizer, *vocab, *learn, *out;
+    int64_t vocab_size;
     bool corpus, json;
 };
 
@@ -18,6 +19,12 @@ static const cli_option options[] = {
      "a run's vocab.txt; without it, word numbers words as it meets them"},
     {"corpus", 0, NULL, CLI_FLAG, offsetof(struct args, corpus), 0, 0,
      "a word <unk> is the unknown token, as in training"},
+    {"learn", 0, "KIND", CLI_TEXT, offsetof(struct args, learn), 0, 0,
+     "learn a tokenizer from the files rather than use one: bpe, byte-pair encoding"},
+    {"vocab-size", 0, "N", CLI_INT, offsetof(struct args, vocab_size), 256, 1 << 20,
+     "with --learn: how many tokens it is to have (4096)"},
+    {"out", 'o', "FILE", CLI_TEXT, offsetof(struct args, out), 0, 0,
+     "with --learn: where it goes, a tokenizer.json for --tokenizer bpe:FILE"},
     CLI_JSON(struct args),
     {0},
 };
@@ -79,10 +86,66 @@ static asc_status run_lines(asc_ctx *ctx, asc_text *text, asc_tokenizer *tokeniz
     return asc_error(ctx);
 }
 
+/* ---- a tokenizer of one's own ---- */
+
+static asc_status count_words(asc_ctx *ctx, asc_bpe_learner *learner, const char *path, int64_t *total)
+{
+    asc_text *text = asc_text_open(ctx, path, 0);
+    const char *line;
+    size_t n;
+    while (text && asc_text_next(text, &line, &n) == ASC_OK && line && !asc_bpe_learner_add(learner, line, n)) {
+        *total += (int64_t)n;
+    }
+    asc_text_close(text);
+    return asc_error(ctx);
+}
+
+static int learn(const struct args *args, int n, char **files)
+{
+    if (strcmp(args->learn, "bpe") != 0) {
+        cli_wrong_usage("--learn: got '%s', expected bpe", args->learn);
+    }
+    if (!args->out) {
+        cli_wrong_usage("--learn: -o FILE is missing: where the tokenizer goes");
+    }
+    asc_ctx *ctx = cli_ctx_new(1);
+    asc_bpe_learner *learner = asc_bpe_learner_new(ctx);
+    int64_t bytes = 0, size = 0;
+    if (n == 0) {
+        count_words(ctx, learner, "-", &bytes);
+    }
+    for (int i = 0; i < n && !asc_error(ctx); i++) {
+        count_words(ctx, learner, files[i], &bytes);
+    }
+    if (!asc_error(ctx)) {
+        asc_bpe_learner_save(learner, args->vocab_size, args->out, &size);
+    }
+    int status = cli_report(ctx);
+    if (status == CLI_OK && args->json) {
+        status = cli_print_json(json_pack("{s:I, s:I, s:s}", "vocab", (json_int_t)size, "bytes",
+                                          (json_int_t)bytes, "out", args->out));
+    } else if (status == CLI_OK) {
+        printf("%s: %lld tokens, learned from %lld bytes\n", args->out, (long long)size, (long long)bytes);
+        if (size < args->vocab_size) {
+            cli_message("no pair is there twice any more: %lld tokens rather than %lld; a longer text has more",
+                        (long long)size, (long long)args->vocab_size);
+        }
+    }
+    asc_bpe_learner_free(learner);
+    asc_ctx_free(ctx);
+    return status;
+}
+
 static int run(int argc, char **argv)
 {
-    struct args args = {.tokenizer = "word"};
+    struct args args = {.tokenizer = "word", .vocab_size = 4096};
     int n = cli_parse(&command_tokenize, argc, argv, &args);
+    if (args.learn) {
+        return learn(&args, n, argv);
+    }
+    if (args.out) {
+        cli_wrong_usage("--out: ids go to standard output; it is for --learn");
+    }
     cli_expect_operands(n, argv, 0, 1, "");
     asc_ctx *ctx = cli_ctx_new(1);
     asc_tokenizer *tokenizer = open_tokenizer(ctx, &args);
@@ -107,5 +170,6 @@ static int run(int argc, char **argv)
 const cli_command command_tokenize = {
     "tokenize", "turns text into token ids, one line for each line", "[FILE]",
     "FILE is plain or gzip; without it, or with -, standard input is read.",
-    "echo 'Hello, world!' | ascgrad tokenize --tokenizer wordpiece:vocab.txt", options, run,
+    "ascgrad tokenize --learn bpe --vocab-size 4096 -o tokenizer.json book.txt\n"
+    "echo 'Hello, world!' | ascgrad tokenize --tokenizer bpe:tokenizer.json", options, run,
 };

@@ -57,6 +57,9 @@ ASC_API void asc_text_close(asc_text *text);
  *            stand alone, letters are lower-cased one by one, accents stripped (NFD without Mn), punctuation stands
  *            alone; a word of at most 100 characters is then cut into the longest pieces of the vocabulary from the
  *            left, "##" before all but the first, or is [UNK]. The end of a line is no token.
+ * bpe        Byte-level byte-pair encoding (Radford et al. 2019) of a tokenizer.json in Hugging Face's format: text is
+ *            split into words as GPT-2 does, spaces and the ends of lines among them, and their bytes merged. Nothing is
+ *            unknown; text that spells a special token is plain text.
  */
 
 typedef struct asc_tokenizer asc_tokenizer;
@@ -118,6 +121,23 @@ ASC_API int32_t asc_tokenizer_eos(const asc_tokenizer *tokenizer);
 /* The vocabulary's entry of an id ("##ing"), of *bytes bytes, not ended by 0; borrowed until the next collect or the
  * free. NULL, *bytes 0, for an id that there is not. Here and below `bytes` may be NULL. */
 ASC_API const char *asc_tokenizer_piece(const asc_tokenizer *tokenizer, int32_t id, size_t *bytes);
+
+/* ---- a vocabulary of one's own: byte-pair encoding, learned from text ----
+ *
+ * The bytes are the first 256 tokens; then the pair of neighbours within words that is there most often becomes a token,
+ * and so on, as long as there is one that is there twice. Words are split as GPT-2 does. */
+
+typedef struct asc_bpe_learner asc_bpe_learner;
+
+ASC_API asc_bpe_learner *asc_bpe_learner_new(asc_ctx *ctx);
+/* NULL is accepted. */
+ASC_API void asc_bpe_learner_free(asc_bpe_learner *learner);
+/* Counts the words of a line, or of any text that ends between words. ASC_ERR_MEMORY. */
+ASC_API asc_status asc_bpe_learner_add(asc_bpe_learner *learner, const char *text, size_t bytes);
+/* Learns a vocabulary of at most `vocab_size` tokens, 256 to 2^20, from what was counted, and writes it as a
+ * tokenizer.json, atomically; *learned, unless NULL, becomes its size. ASC_ERR_ARG, ASC_ERR_IO, ASC_ERR_MEMORY. */
+ASC_API asc_status asc_bpe_learner_save(asc_bpe_learner *learner, int64_t vocab_size, const char *path,
+                                        int64_t *learned);
 
 /* ---- ids to readable text, one by one ---- */
 

@@ -32,4 +32,27 @@ has err 'wrod'
 printf 'bad \377 byte\n' >binary
 status 3 "$ASCGRAD" tokenize binary
 has err 'binary: line 1'
+
+# a tokenizer of one's own: learned, used, trained with
+ruled_text 4000 >book.txt
+status 0 "$ASCGRAD" tokenize --learn bpe --vocab-size 300 -o own.json book.txt
+has out '^own.json: 300 tokens, learned from '
+status 0 "$ASCGRAD" tokenize --tokenizer bpe:own.json --json book.txt
+has out '"vocab": 300'
+printf 'w7 \303\244\n\n' | "$ASCGRAD" tokenize --tokenizer bpe:own.json >out || fail 'status'
+lines out 2
+# shellcheck disable=SC2154  # of program.sh
+status 0 "$ASCGRAD" train --preset tiny --steps 20 --data book.txt --tokenizer bpe:own.json --out run
+status 0 "$ASCGRAD" eval run --split test --json
+status 0 "$ASCGRAD" generate run --prompt 'w7 w49' --tokens 20
+has out '^w7 w49'
+status 0 "$ASCGRAD" generate run/model.safetensors --prompt 'w7 w49' --tokens 20
+status 0 "$ASCGRAD" train --resume --out run --steps 25
+echo '{}' >none.json
+status 3 "$ASCGRAD" tokenize --tokenizer bpe:none.json text
+has err '^ascgrad tokenize: none.json: pre_tokenizer.type is missing, expected "ByteLevel"'
+status 2 "$ASCGRAD" tokenize --learn words -o x text
+has err "^ascgrad tokenize: --learn: got 'words', expected bpe"
+status 2 "$ASCGRAD" tokenize --learn bpe text
+has err 'o FILE is missing'
 exit $failed

@@ -47,7 +47,7 @@ has err '^ascgrad train: --positions is "rotry", expected one of none, rotary, a
 status 2 "$ASCGRAD" train --out run --data builtin:3000 --dim 30 --heads 4
 has err '^ascgrad train: --heads is 4, expected a divisor of the width 30'
 status 2 "$ASCGRAD" train --out run --data builtin:3000 --tokenizer bite
-has err "^ascgrad train: --tokenizer: got 'bite', expected word, byte or wordpiece.*; did you mean 'byte'?"
+has err "^ascgrad train: --tokenizer: got 'bite', expected word, byte, wordpiece.*; did you mean 'byte'?"
 status 2 "$ASCGRAD" train --out run --data builtin --checkpoint-every x
 has err '^ascgrad train: --checkpoint-every: got'
 status 2 "$ASCGRAD" eval run --split vaild
