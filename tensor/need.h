@@ -5,8 +5,8 @@
 #include <ascgrad/tensor.h>
 
 /* What a public function begins with: ASC_NEED(ctx, "gradcheck: op report", op, report) is ASC_OK where context and
- * pointers are given. Else it is the status of the context's first error, which is "gradcheck: report is NULL" unless one
- * stands already: what is NULL because it could not be made must not hide why. ASC_ERR_ARG without a context. */
+ * pointers are given. Else it is the status of the context's first error, which is "gradcheck: report is NULL" unless
+ * one stands already: what is NULL because it could not be made must not hide why. ASC_ERR_ARG without a context. */
 #define ASC_NEED(ctx, names, ...)                                                                                      \
     asc_need(ctx, names, (int)(sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *)),                           \
              (const void *const[]){__VA_ARGS__})

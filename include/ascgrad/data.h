@@ -58,7 +58,7 @@ ASC_API void asc_text_close(asc_text *text);
  *            alone; a word of at most 100 characters is then cut into the longest pieces of the vocabulary from the
  *            left, "##" before all but the first, or is [UNK]. The end of a line is no token.
  * bpe        Byte-level byte-pair encoding (Radford et al. 2019) of a tokenizer.json in Hugging Face's format: text is
- *            split into words as GPT-2 does, spaces and the ends of lines among them, and their bytes merged. Nothing is
+ * split into words as GPT-2 does, spaces and the ends of lines among them, and their bytes merged. Nothing is
  *            unknown; text that spells a special token is plain text.
  */
 
@@ -124,8 +124,8 @@ ASC_API const char *asc_tokenizer_piece(const asc_tokenizer *tokenizer, int32_t 
 
 /* ---- a vocabulary of one's own: byte-pair encoding, learned from text ----
  *
- * The bytes are the first 256 tokens; then the pair of neighbours within words that is there most often becomes a token,
- * and so on, as long as there is one that is there twice. Words are split as GPT-2 does. */
+ * The bytes are the first 256 tokens; then the pair of neighbours within words that is there most often becomes a
+ * token, and so on, as long as there is one that is there twice. Words are split as GPT-2 does. */
 
 typedef struct asc_bpe_learner asc_bpe_learner;
 

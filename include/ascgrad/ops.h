@@ -255,7 +255,8 @@ ASC_API asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs,
 
 /* ASCender attention as its second draft has it (doc/ascender.md, the background variant), without N×N memory: y (B, N,
  * H d_v). Headings are the unit vectors of in->heading. For each head
- *   A_i = softmax over the allowed j of (q_i·k_j/√d + ω_align RN(β^align) + ω_sep RN(β^sep) + ω_coh RN(β^coh) + β_ij)/(τ_score + ε)
+ *   A_i = softmax over the allowed j of
+ *         (q_i·k_j/√d + ω_align RN(β^align) + ω_sep RN(β^sep) + ω_coh RN(β^coh) + β_ij)/(τ_score + ε)
  *   β^align_ij = tanh(⟨u_i, u_j⟩) [j ∈ N(i) or i ∈ N(j)],  β^sep_ij = -λ_dist w_ij - λ_ρ ρ_j,
  *   β^coh_ij = relu(⟨z_j, c_i⟩ - θ) [j ∈ N(i)],  w_ij = exp(-‖z_i - z_j‖²/(τ_sep + ε)),
  * RN as asc_row_norm, c_i and ρ_i the means of z_l and w_il over N(i), 0 where it is empty, ε = 1e-6. Of the options,

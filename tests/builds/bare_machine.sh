@@ -1,7 +1,8 @@
 #!/bin/sh
 # What README.md says of a fresh machine: both of its commands, word for word, in a Debian of the base system alone;
-# then ./quickstart and the scripts in a folder with blanks and an umlaut in its path. Needs root, debootstrap and a mirror,
-# and takes a quarter of an hour. The Debian is a chroot with this machine's settings of apt; it is removed at the end.
+# then ./quickstart and the scripts in a folder with blanks and an umlaut in its path. Needs root, debootstrap and a
+# mirror, and takes a quarter of an hour. The Debian is a chroot with this machine's settings of apt; it is removed at
+# the end.
 # usage: bare_machine.sh; exit status 0 passed, 77 skipped, else failed
 set -u
 top=$(cd "${abs_top_srcdir:-$(dirname "$0")/../..}" && pwd -P)

@@ -4,6 +4,10 @@
 #include "tests/faults.h"
 #include "tests/train/runs.h"
 
+/* What there is without a tokenizer of ours. */
+#define TOKENIZERS "word, byte, wordpiece:VOCAB_FILE"
+#define BPE        "bpe:TOKENIZER_JSON"
+
 /* ---- a tokenizer: a token is a letter; which there are is learned, and saved as one line ---- */
 
 typedef struct letters {
@@ -194,16 +198,16 @@ static void register_all(void)
 START_TEST(lists_have_what_is_registered)
 {
     char text[200];
-    ck_assert_str_eq(asc_tokenizer_list(ctx, text, sizeof text), "word, byte, wordpiece:VOCAB_FILE or bpe:TOKENIZER_JSON");
+    ck_assert_str_eq(asc_tokenizer_list(ctx, text, sizeof text), TOKENIZERS " or " BPE);
     register_all();
-    ck_assert_str_eq(asc_tokenizer_list(ctx, text, sizeof text), "word, byte, wordpiece:VOCAB_FILE, bpe:TOKENIZER_JSON or letters[:upper]");
-    ck_assert_str_eq(asc_tokenizer_list(NULL, text, sizeof text), "word, byte, wordpiece:VOCAB_FILE or bpe:TOKENIZER_JSON");
+    ck_assert_str_eq(asc_tokenizer_list(ctx, text, sizeof text), TOKENIZERS ", " BPE " or letters[:upper]");
+    ck_assert_str_eq(asc_tokenizer_list(NULL, text, sizeof text), TOKENIZERS " or " BPE);
     ck_assert_str_eq(asc_tokenizer_list(ctx, text, 12), "word, byte,");
     ck_assert_ptr_eq(asc_tokenizer_kind_find(ctx, "letters:upper"), &letters_kind);
     ck_assert_ptr_null(asc_tokenizer_kind_find(ctx, "letter"));
     ck_assert_ptr_null(asc_tokenizer_kind_find(NULL, "letters"));
     ck_assert_ptr_null(asc_tokenizer_new(ctx, "leters"));
-    expect_error(ASC_ERR_ARG, "tokenizer: got 'leters', expected word, byte, wordpiece:VOCAB_FILE, bpe:TOKENIZER_JSON or letters[:upper]; "
+    expect_error(ASC_ERR_ARG, "tokenizer: got 'leters', expected " TOKENIZERS ", " BPE " or letters[:upper]; "
                  "did you mean 'letters'?");
     ck_assert_ptr_null(asc_dataset_open(ctx, "copy:3"));
     expect_error_with(ASC_ERR_IO, "files, copies:LINES or a table FILE.tsv");
@@ -435,7 +439,7 @@ START_TEST(a_run_goes_on_with_them)
     asc_ctx *registered = ctx;
     ctx = context_on(&memory, 1); /* one that knows nothing of them */
     ck_assert_ptr_null(asc_model_open(ctx, run_path, NULL, NULL));
-    expect_error_with(ASC_ERR_FORMAT, "got 'letters', expected word, byte, wordpiece:VOCAB_FILE or bpe:TOKENIZER_JSON");
+    expect_error_with(ASC_ERR_FORMAT, "got 'letters', expected " TOKENIZERS " or " BPE);
     asc_ctx_free(ctx);
     ctx = registered;
 }
