@@ -27,7 +27,7 @@ static void refuse_name(asc_ctx *ctx, const char *name, const char *expected)
     for (int i = 0; i < N_KINDS; i++) {
         names[i] = kinds[i]->name;
     }
-    asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', expected %s; did you mean '%s'?", name, expected,
+    asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": got '%s', expected %s; did you mean '%s'?", name, expected,
              asc_name_nearest(name, names));
 }
 
@@ -62,7 +62,7 @@ static const asc_tokenizer_kind *saved_kind(asc_ctx *ctx, const char *name, cons
     if (!kind) {
         refuse_name(ctx, name ? name : "", "word, byte or wordpiece");
     } else if (kind->has_vocabulary && !vocabulary) {
-        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: no vocabulary file was given for %s", name);
+        asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": no vocabulary file was given for %s", name);
         return NULL;
     }
     return kind;
@@ -79,7 +79,7 @@ asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec)
     }
     bool needs_file = kind == &asc_tokenizer_wordpiece;
     if (needs_file != (colon != NULL) || (colon && !colon[1])) {
-        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', expected %s", spec, expected);
+        asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": got '%s', expected %s", spec, expected);
         return NULL;
     }
     return make_from_file(ctx, kind, needs_file ? colon + 1 : NULL);

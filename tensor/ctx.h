@@ -67,7 +67,9 @@ struct asc_ctx {
     asc_allocator allocator;
     asc_memory_stats memory;
     asc_status status;
-    char message[1024];
+    char message[1024]; /* "PLACE: SUBJECT" and what is wrong with it; place and subject may be "" */
+    char subject[64];
+    size_t place, detail; /* bytes of the message before the subject, and before what is wrong */
     asc_workers *workers;
     int threads;
     asc_pool *pool;
@@ -85,6 +87,10 @@ struct asc_ctx {
     uint64_t n_served;    /* storage so far */
     size_t failed_scopes; /* begun without memory to record them: nothing is made until they end */
 };
+
+/* Where the argument that the error is about stands, "config" or a file: "PLACE: " before the message, in place of the one
+ * that it has. Nothing without an error. */
+void asc_error_place(asc_ctx *ctx, const char *place);
 
 /* Grows an array of the context's to hold at least `need` elements; false, with the error set, if it can't. */
 bool asc_grow(asc_ctx *ctx, void **array, size_t *capacity, size_t need, size_t element);

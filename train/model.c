@@ -154,7 +154,7 @@ static asc_tokenizer *make_tokenizer(asc_ctx *ctx, const char *spec, const char 
     }
     bool word = strcmp(name, "word") == 0;
     if (strcmp(name, "byte") != 0 && !(word && data)) {
-        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: the model file has no vocabulary and is in no run: %s",
+        asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": the model file has no vocabulary and is in no run: %s",
                  word ? "the data that it was trained on is needed" : "wordpiece:VOCAB_FILE is needed");
         return NULL;
     }
@@ -172,17 +172,17 @@ static asc_status check_tokenizer(asc_ctx *ctx, const asc_model *m, const asc_sa
     const char *expected = asc_safetensors_metadata(file, "vocab_checksum");
     int64_t size = asc_tokenizer_size(m->tokenizer), vocab = asc_lm_vocab(m->lm);
     if (strcmp(asc_tokenizer_name(m->tokenizer), name) != 0) {
-        return asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', but the model's is '%s'",
+        return asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": got '%s', but the model's is '%s'",
                         asc_tokenizer_name(m->tokenizer), name);
     }
     if (size != vocab) {
-        return asc_fail(ctx, ASC_ERR_ARG,
-                        "tokenizer: its vocabulary has %" PRId64 " tokens, but the model's has %" PRId64, size, vocab);
+        return asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer",
+                           ": its vocabulary has %" PRId64 " tokens, but the model's has %" PRId64, size, vocab);
     }
     char checksum[9];
     asc_vocab_checksum(m->tokenizer, checksum);
     if (expected && strcmp(checksum, expected) != 0) {
-        return asc_fail(ctx, ASC_ERR_ARG, "tokenizer: the vocabulary is not the model's: checksum %s, expected %s",
+        return asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": the vocabulary is not the model's: checksum %s, expected %s",
                         checksum, expected);
     }
     return ASC_OK;

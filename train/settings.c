@@ -87,16 +87,16 @@ const asc_setting *asc_setting_at(int i)
 static asc_status refuse(asc_ctx *ctx, const asc_setting *t, const char *name, const char *got)
 {
     if (t->type == 'b') {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected true or false", name, got);
+        return asc_fail_on(ctx, ASC_ERR_ARG, name, ": got '%s', expected true or false", got);
     }
     if (t->type == 's') {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected a text in UTF-8", name, got);
+        return asc_fail_on(ctx, ASC_ERR_ARG, name, ": got '%s', expected a text in UTF-8", got);
     }
     const char *kind = t->type == 'i' ? "a whole number" : "a number";
     if (t->max >= 1e9) {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected %s >= %.10g", name, got, kind, t->min);
+        return asc_fail_on(ctx, ASC_ERR_ARG, name, ": got '%s', expected %s >= %.10g", got, kind, t->min);
     }
-    return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected %s from %.10g to %.10g", name, got, kind, t->min,
+    return asc_fail_on(ctx, ASC_ERR_ARG, name, ": got '%s', expected %s from %.10g to %.10g", got, kind, t->min,
                     t->max);
 }
 
@@ -115,7 +115,7 @@ static asc_status refuse_choice(asc_ctx *ctx, const char *name, const char *got,
         size_t n = strlen(known);
         snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", names[i]);
     }
-    return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected one of %s; did you mean '%s'?", name, got, known,
+    return asc_fail_on(ctx, ASC_ERR_ARG, name, ": got '%s', expected one of %s; did you mean '%s'?", got, known,
                     asc_name_nearest(got, names));
 }
 

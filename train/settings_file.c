@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tensor/ctx.h"
 #include "train/settings.h"
 
 /* ---- presets ---- */
@@ -60,7 +61,7 @@ asc_status asc_settings_preset(asc_settings *s, const char *name)
         }
         best = asc_name_distance(name, presets[i].name) < asc_name_distance(name, presets[best].name) ? i : best;
     }
-    return asc_fail(s->ctx, ASC_ERR_ARG, "preset: there is no '%s'; did you mean '%s'?", name, presets[best].name);
+    return asc_fail_on(s->ctx, ASC_ERR_ARG, "preset", ": there is no '%s'; did you mean '%s'?", name, presets[best].name);
 }
 
 /* ---- files ---- */
@@ -199,8 +200,8 @@ static asc_status carry_over(asc_settings *run, const asc_settings *given, const
         if (t->anew && !same) {
             asc_settings_put(run, t->key, now, ASC_FROM_HAND);
         } else if (!same) {
-            asc_fail(run->ctx, ASC_ERR_ARG, "%s%s can't be given anew: %s goes on with its own settings", t->key,
-                     sources[(int)given->from[i]], path);
+            asc_fail_on(run->ctx, ASC_ERR_ARG, t->key, "%s can't be given anew: %s goes on with its own settings",
+                        sources[(int)given->from[i]], path);
         }
         json_decref(old);
         json_decref(now);
@@ -213,8 +214,9 @@ static asc_status carry_over(asc_settings *run, const asc_settings *given, const
     json_object_foreach(given->model, key, value) {
         const json_t *old = json_object_get(run->model, key);
         if (!same_value(value, old) && (old || !json_object_get(given->optional, key))) {
-            return asc_fail(run->ctx, ASC_ERR_ARG, "config: %s can't be given anew: %s goes on with its own", key,
-                            path);
+            asc_fail_on(run->ctx, ASC_ERR_ARG, key, " can't be given anew: %s goes on with its own", path);
+            asc_error_place(run->ctx, "config");
+            return ASC_ERR_ARG;
         }
     }
     return ASC_OK;

@@ -33,7 +33,7 @@ static asc_status refuse_mixing(asc_ctx *ctx, const char *name, const char *got)
         size_t n = strlen(known);
         snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", names[i]);
     }
-    return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected one of %s; did you mean '%s'?", name, got, known,
+    return asc_fail_on(ctx, ASC_ERR_ARG, name, ": got '%s', expected one of %s; did you mean '%s'?", got, known,
                     asc_name_nearest(got, names));
 }
 
@@ -118,7 +118,7 @@ static asc_status check_mixings(const asc_settings *s, const json_t *base)
     for (size_t l = 0; ours && l < (layers > 0 ? layers : 1); l++) {
         const char *their = mixing_at(theirs, l), *our = mixing_at(ours, l);
         if (their && our && strcmp(their, our) != 0) {
-            return asc_fail(s->ctx, ASC_ERR_ARG, "init: layer %zu of %s mixes by %s, expected %s", l, s->values.init,
+            return asc_fail_on(s->ctx, ASC_ERR_ARG, "init", ": layer %zu of %s mixes by %s, expected %s", l, s->values.init,
                             their, our);
         }
     }
@@ -132,7 +132,7 @@ static asc_status check_vocab(const asc_settings *s, int64_t vocab)
         return ASC_OK;
     }
     char *text = json_dumps(given, JSON_ENCODE_ANY | JSON_COMPACT);
-    asc_fail(s->ctx, ASC_ERR_ARG, "vocab is %s, but the tokenizer has %lld tokens", text ? text : "?",
+    asc_fail_on(s->ctx, ASC_ERR_ARG, "vocab", " is %s, but the tokenizer has %lld tokens", text ? text : "?",
              (long long)vocab);
     asc_text_drop(text);
     return asc_error(s->ctx);

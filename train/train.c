@@ -67,7 +67,7 @@ static asc_status open_data(asc_trainer *t, const char *run, bool resume, const 
 {
     const asc_values *v = &t->settings->values;
     if (!*v->data) {
-        return asc_fail(t->ctx, ASC_ERR_ARG, "--data is missing: builtin, a text file or a folder");
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "data", " is missing: builtin, a text file or a folder");
     }
     t->data = asc_dataset_open(t->ctx, v->data);
     t->tokenizer = t->data ? open_tokenizer(t, resume, init) : NULL;
@@ -94,7 +94,7 @@ static asc_status check_init(const asc_trainer *t, const asc_params *from, const
         const char *name = asc_params_name(to, i);
         asc_array ours = asc_array_of(asc_params_at(to, i)), theirs = asc_array_of(asc_params_find(from, name));
         if (!asc_same_shape(&ours, &theirs)) {
-            return asc_fail(t->ctx, ASC_ERR_ARG, "init: %s in %s is %s, expected %s", name, init,
+            return asc_fail_on(t->ctx, ASC_ERR_ARG, "init", ": %s in %s is %s, expected %s", name, init,
                             asc_shape_text(&theirs, text[0]), asc_shape_text(&ours, text[1]));
         }
     }
@@ -102,7 +102,7 @@ static asc_status check_init(const asc_trainer *t, const asc_params *from, const
         const char *name = asc_params_name(from, i);
         asc_array theirs = asc_array_of(asc_params_at(from, i));
         if (asc_is_null(asc_params_find(to, name))) {
-            return asc_fail(t->ctx, ASC_ERR_ARG, "init: %s in %s is %s, expected none of that name: the new model is "
+            return asc_fail_on(t->ctx, ASC_ERR_ARG, "init", ": %s in %s is %s, expected none of that name: the new model is "
                             "smaller", name, init, asc_shape_text(&theirs, text[0]));
         }
     }
@@ -144,7 +144,7 @@ static asc_status open_lm(asc_trainer *t, const asc_model *init)
     t->lm = asc_lm_new(t->ctx, config, asc_settings_dtype(t->settings), (uint64_t)v->seed);
     asc_text_drop(config);
     if (t->lm && asc_lm_vocab(t->lm) != vocab) {
-        asc_fail(t->ctx, ASC_ERR_ARG, "init: the model %s has %" PRId64 " tokens, but the tokenizer has %" PRId64,
+        asc_fail_on(t->ctx, ASC_ERR_ARG, "init", ": the model %s has %" PRId64 " tokens, but the tokenizer has %" PRId64,
                  v->init, asc_lm_vocab(t->lm), vocab);
     }
     if (asc_error(t->ctx) || (init && copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm)))) {

@@ -78,10 +78,23 @@ ASC_API asc_status asc_error(const asc_ctx *ctx);
  * Borrowed; valid until the error is cleared. */
 ASC_API const char *asc_error_message(const asc_ctx *ctx);
 
-ASC_API void asc_error_clear(asc_ctx *ctx);
+/* The argument or setting that the error is about, by the name that the function or table has for it ("d_model"); NULL
+ * where it is about none. Borrowed like the message. */
+ASC_API const char *asc_error_subject(const asc_ctx *ctx);
+
+/* The message behind its subject, for who has another name for that: "config: d_model: got 0, expected …" is about
+ * "d_model" and has the detail ": got 0, expected …". The whole message where there is no subject. Borrowed. */
+ASC_API const char *asc_error_detail(const asc_ctx *ctx);
+
+ASC_API void asc_error_clear(asc_ctx *ctx); /* NULL is accepted */
 
 /* Records an error, unless there is one already, and returns `status`. For ops and layers of one's own. */
 ASC_API asc_status asc_fail(asc_ctx *ctx, asc_status status, const char *format, ...) ASC_PRINTF(3, 4);
+
+/* The same of an error about the argument or setting `subject`, at most 63 bytes, with which the message begins:
+ * asc_fail_on(ctx, ASC_ERR_ARG, "heads", " is %d, expected a divisor of %d", 3, 8). */
+ASC_API asc_status asc_fail_on(asc_ctx *ctx, asc_status status, const char *subject, const char *format, ...)
+    ASC_PRINTF(4, 5);
 
 /* ---- memory: the context's allocator, failures recorded as ASC_ERR_MEMORY ---- */
 

@@ -188,7 +188,7 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
         return asc_error(ctx); /* of what made the settings */
     }
     if (steps < 1) {
-        return asc_fail(ctx, ASC_ERR_ARG, "steps: got %lld, expected at least 1", (long long)steps);
+        return asc_fail_on(ctx, ASC_ERR_ARG, "steps", ": got %lld, expected at least 1", (long long)steps);
     }
     const asc_values *v = &settings->values;
     asc_span span;
