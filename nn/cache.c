@@ -15,7 +15,8 @@ bool asc_lm_streams(const asc_lm *lm)
 {
     bool streams = asc_is_null(lm->pos_emb);
     for (int64_t l = 0; l < lm->layers; l++) {
-        streams = streams && !lm->blocks[l].mix.mixing->cache;
+        const asc_mixing *mixing = lm->blocks[l].mix.mixing;
+        streams = streams && mixing->next && !mixing->cache;
     }
     return streams;
 }
@@ -39,10 +40,7 @@ asc_lm_cache *asc_lm_cache_new(asc_lm *lm, int64_t capacity)
         memset(c->layer, 0, layers * sizeof *c->layer);
     }
     for (size_t l = 0; c->layer && l < layers && !asc_error(ctx); l++) {
-        asc_layer *mix = &lm->blocks[l].mix;
-        if (mix->mixing->cache) {
-            mix->mixing->cache(mix, &c->layer[l], capacity);
-        }
+        asc_layer_cache_make(&lm->blocks[l].mix, &c->layer[l], capacity);
     }
     if (!c->layer || asc_error(ctx)) {
         asc_lm_cache_free(c);
@@ -102,7 +100,7 @@ static void settle(asc_layer_cache *c, bool done)
 static asc_tensor mix_next(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
 {
     asc_layer_cache *cache = &((asc_lm_cache *)arg)->layer[l];
-    asc_tensor y = mix->mixing->next(mix, cache, x);
+    asc_tensor y = asc_layer_next(mix, cache, x);
     cache->length += asc_size(x, 1);
     return y;
 }

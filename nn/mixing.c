@@ -1,187 +1,191 @@
-/* nn/mixing.c: the table of mixings, parameters, and a layer alone. */
+/* nn/mixing.c: the table of mixings, and a layer, in a model or alone. */
 #include "nn/mixing.h"
 
 #include <ascgrad/ops.h>
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tensor/ctx.h"
 
+/* ---- the library's mixings, and those of users ---- */
+
 extern const asc_mixing asc_mixing_ascender, asc_mixing_grassmann, asc_mixing_transformer;
 
 static const asc_mixing *const mixings[] = {&asc_mixing_transformer, &asc_mixing_grassmann, &asc_mixing_ascender};
-const char *const asc_mixing_names[] = {"transformer", "grassmann", "ascender", NULL};
+enum { N_MIXINGS = sizeof mixings / sizeof *mixings, MOST_NAMES = 60 };
 
-const asc_mixing *asc_mixing_of(int i)
+const asc_mixing *asc_mixing_of(const asc_ctx *ctx, int i)
 {
-    return i >= 0 && i < (int)(sizeof mixings / sizeof *mixings) ? mixings[i] : NULL;
+    if (i < N_MIXINGS) {
+        return i >= 0 ? mixings[i] : NULL;
+    }
+    size_t user = (size_t)(i - N_MIXINGS);
+    return ctx && user < ctx->n_mixings ? ctx->mixings[user] : NULL;
 }
 
-const char *asc_mixing_at(int i)
+const char *asc_mixing_at(const asc_ctx *ctx, int i)
 {
-    const asc_mixing *m = asc_mixing_of(i);
+    const asc_mixing *m = asc_mixing_of(ctx, i);
     return m ? m->name : NULL;
 }
 
-bool asc_mixing_takes(const char *mixing, const char *key)
+const asc_mixing *asc_mixing_find(const asc_ctx *ctx, const char *name)
 {
-    for (int i = 0; mixing && asc_mixing_of(i); i++) {
-        const asc_setting *s = asc_mixing_of(i)->settings;
-        for (; strcmp(asc_mixing_of(i)->name, mixing) == 0 && s->key; s++) {
-            if (strcmp(s->key, key) == 0) {
-                return true;
-            }
+    const asc_mixing *m;
+    for (int i = 0; name && (m = asc_mixing_of(ctx, i)); i++) {
+        if (strcmp(m->name, name) == 0) {
+            return m;
         }
     }
-    return false;
+    return NULL;
 }
 
-/* ---- parameters ---- */
-
-/* A stream of its own for each name (FNV-1a), so that a parameter's initial value does not depend on the others. */
-static uint64_t stream_of(const char *name)
+bool asc_mixing_takes(const asc_ctx *ctx, const char *mixing, const char *key)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *name; name++) {
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    const asc_mixing *m = asc_mixing_find(ctx, mixing);
+    return m && asc_setting_find(m->settings, key);
+}
+
+const asc_mixing *asc_mixing_choose(asc_ctx *ctx, const char *setting, const char *name)
+{
+    const asc_mixing *m = asc_mixing_find(ctx, name);
+    if (m) {
+        return m;
     }
-    return hash;
-}
-
-/* Adds a new tensor, which the list holds from here on; null on failure. */
-static asc_tensor add(asc_maker *m, const char *name, asc_tensor t, bool decay)
-{
-    if (asc_is_null(t) || asc_require_grad(t, true) || asc_params_add(m->params, name, t, decay)) {
-        asc_release(t);
-        return asc_null();
+    const char *names[MOST_NAMES + 1] = {NULL};
+    char known[400] = "";
+    for (int i = 0; i < MOST_NAMES && (names[i] = asc_mixing_at(ctx, i)); i++) {
+        size_t n = strlen(known);
+        snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", names[i]);
     }
-    asc_disown(t);
-    return t;
+    asc_fail_on(ctx, ASC_ERR_ARG, setting, ": got '%s', expected one of %s; did you mean '%s'?", name, known,
+                asc_name_nearest(name, names));
+    return NULL;
 }
 
-static asc_status check_memory(asc_maker *m, const char *name, int ndim, const int64_t *shape)
+asc_status asc_mixing_register(asc_ctx *ctx, const asc_mixing *m)
 {
-    double bytes = (double)asc_dtype_size(m->dtype);
-    for (int i = 0; i < ndim; i++) {
-        bytes *= (double)shape[i];
+    if (!m || m->abi != ASC_MIXING_ABI) {
+        return asc_fail(ctx, ASC_ERR_ARG, "mixing_register: the mixing has ABI %u, expected %u", m ? m->abi : 0,
+                        ASC_MIXING_ABI);
     }
-    m->bytes += bytes;
-    char what[200];
-    snprintf(what, sizeof what, "the parameters up to %s take", name);
-    return asc_memory_check(m->ctx, what, m->bytes);
-}
-
-asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndim, const int64_t *shape)
-{
-    char full[128];
-    snprintf(full, sizeof full, "%s%s", m->prefix, name);
-    if (asc_error(m->ctx) || check_memory(m, full, ndim, shape)) {
-        return asc_null();
+    if (!m->name || !m->name[0] || strchr(m->name, ',') || !m->forward) {
+        return asc_fail(ctx, ASC_ERR_ARG, "mixing_register: %s: a name without a comma and forward are needed",
+                        m->name ? m->name : "(no name)");
     }
-    asc_tensor t = asc_null();
-    if (init == ASC_INIT_LINEAR) {
-        double bound = 1 / sqrt((double)shape[ndim - 1]);
-        t = asc_uniform(m->ctx, m->dtype, -bound, bound, m->seed, stream_of(full), ndim, shape);
-    } else if (init == ASC_INIT_EMBEDDING) {
-        t = asc_normal(m->ctx, m->dtype, 0, .02, m->seed, stream_of(full), ndim, shape);
-    } else {
-        t = asc_full(m->ctx, m->dtype, init == ASC_INIT_ONE, ndim, shape);
+    if (asc_mixing_find(ctx, m->name)) {
+        return asc_fail(ctx, ASC_ERR_ARG, "mixing_register: %s: there is a mixing of this name", m->name);
     }
-    return add(m, full, t, init == ASC_INIT_LINEAR || init == ASC_INIT_EMBEDDING);
-}
-
-asc_tensor asc_make_values(asc_maker *m, const char *name, int64_t n, const double *values)
-{
-    char full[128];
-    snprintf(full, sizeof full, "%s%s", m->prefix, name);
-    asc_tensor t = asc_empty(m->ctx, m->dtype, 1, &n), given = asc_from(m->ctx, ASC_F64, values, 1, &n);
-    asc_copy(m->ctx, t, given);
-    asc_release(given);
-    return add(m, full, t, false);
-}
-
-asc_affine asc_make_linear(asc_maker *m, const char *name, int64_t in, int64_t out)
-{
-    char weight[64], bias[64];
-    snprintf(weight, sizeof weight, "%s.weight", name);
-    snprintf(bias, sizeof bias, "%s.bias", name);
-    return (asc_affine){asc_make_param(m, weight, ASC_INIT_LINEAR, 2, (int64_t[]){out, in}),
-                        asc_make_param(m, bias, ASC_INIT_ZERO, 1, &out)};
-}
-
-asc_affine asc_make_norm(asc_maker *m, const char *name, int64_t width)
-{
-    char weight[64], bias[64];
-    snprintf(weight, sizeof weight, "%s.weight", name);
-    snprintf(bias, sizeof bias, "%s.bias", name);
-    return (asc_affine){asc_make_param(m, weight, ASC_INIT_ONE, 1, &width),
-                        asc_make_param(m, bias, ASC_INIT_ZERO, 1, &width)};
+    for (const asc_setting *row = m->settings; row && row->key; row++) {
+        if (asc_setting_find(asc_lm_schema(NULL, 0).settings, row->key)) {
+            return asc_fail(ctx, ASC_ERR_ARG, "mixing_register: %s: %s is a setting of the model", m->name, row->key);
+        }
+    }
+    if (asc_settings_verify(ctx, &(asc_schema){m->name, m->settings}, m->settings_size)) {
+        return asc_error(ctx);
+    }
+    if (!ctx || !asc_grow(ctx, (void **)&ctx->mixings, &ctx->cap_mixings, ctx->n_mixings + 1, sizeof *ctx->mixings)) {
+        return ASC_ERR_MEMORY;
+    }
+    ctx->mixings[ctx->n_mixings++] = m;
+    return ASC_OK;
 }
 
 /* ---- layers ---- */
 
-asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc_config *config, asc_maker *maker,
-                          int layer, int layers)
+static asc_status read_settings(asc_layer *l, asc_reader *reader, asc_place place)
+{
+    const asc_mixing *m = l->mixing;
+    if (!m->settings) {
+        return m->check ? m->check(l) : ASC_OK;
+    }
+    asc_status status = asc_reader_read(reader, m->settings, &place, l->settings);
+    status = status || !m->check ? status : m->check(l);
+    return status ? status : asc_reader_note(reader, m->settings, &place, l->settings);
+}
+
+/* `bytes` zeros; NULL for none. */
+static asc_status zeros(asc_ctx *ctx, size_t bytes, void **memory)
+{
+    *memory = bytes ? asc_alloc(ctx, bytes) : NULL;
+    if (*memory) {
+        memset(*memory, 0, bytes);
+    }
+    return bytes && !*memory ? ASC_ERR_MEMORY : ASC_OK;
+}
+
+asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc_reader *reader, asc_maker *maker,
+                          asc_place place)
 {
     asc_ctx *ctx = maker->ctx;
-    *l = (asc_layer){.ctx = ctx, .mixing = mixing, .D = D, .dtype = maker->dtype, .self = asc_alloc(ctx, mixing->size)};
-    if (!l->self) {
-        return ASC_ERR_MEMORY;
-    }
-    memset(l->self, 0, mixing->size);
-    asc_status status = mixing->init(l, config, maker, layer, layers);
+    *l = (asc_layer){.ctx = ctx, .mixing = mixing, .D = D, .dtype = maker->dtype, .index = place.layer,
+                     .reader = reader};
+    asc_status status = zeros(ctx, mixing->settings_size, &l->settings);
+    status = status ? status : zeros(ctx, mixing->size, &l->self);
+    status = status ? status : read_settings(l, reader, place);
+    status = status || !mixing->init ? status : mixing->init(l, maker);
+    l->reader = NULL;
     return status ? status : asc_error(ctx);
+}
+
+bool asc_layer_given(const asc_layer *l, const char *key)
+{
+    return l && key && l->reader && asc_reader_given(l->reader, key);
 }
 
 void asc_layer_clear(asc_layer *l)
 {
-    if (l->self) {
-        if (l->mixing->clear) {
-            l->mixing->clear(l);
-        }
-        asc_free(l->ctx, l->self, l->mixing->size);
-        l->self = NULL;
+    const asc_mixing *m = l->mixing;
+    if (m && m->clear && (l->self || !m->size)) {
+        m->clear(l);
     }
+    if (m && m->settings) {
+        asc_values_clear(l->ctx, m->settings, l->settings);
+    }
+    asc_free(l->ctx, l->self, l->self ? m->size : 0);
+    asc_free(l->ctx, l->settings, l->settings ? m->settings_size : 0);
+    *l = (asc_layer){.ctx = l->ctx, .params = l->params};
 }
 
-static asc_status fill_alone(asc_layer *l, asc_ctx *ctx, const char *mixing, int64_t d_model, const char *text,
-                             asc_dtype dtype, uint64_t seed)
+static asc_status fill_alone(asc_layer *l, const char *mixing, int64_t d_model, const char *text, asc_dtype dtype,
+                             uint64_t seed)
 {
-    int index = 0;
-    while (asc_mixing_names[index] && strcmp(asc_mixing_names[index], mixing) != 0) {
-        index++;
+    asc_ctx *ctx = l->ctx;
+    const asc_mixing *found = asc_mixing_find(ctx, mixing);
+    if (!found || d_model < 1) {
+        return asc_fail(ctx, ASC_ERR_ARG, "layer: mixing '%s' on width %lld: there is no such one",
+                        mixing ? mixing : "", (long long)d_model);
     }
-    if (!asc_mixing_names[index] || d_model < 1) {
-        return asc_fail(ctx, ASC_ERR_ARG, "layer: mixing '%s' on width %lld: there is no such one", mixing,
-                        (long long)d_model);
-    }
-    asc_config config;
+    asc_reader reader;
     asc_maker maker = {.ctx = ctx, .params = asc_params_new(ctx), .dtype = dtype, .seed = seed};
     if (!maker.params) {
         return ASC_ERR_MEMORY;
     }
-    if (asc_config_parse(ctx, text, &config)) {
+    if (asc_reader_open(&reader, ctx, text)) {
+        asc_error_place(ctx, "config");
         asc_params_free(maker.params);
         return asc_error(ctx);
     }
-    asc_status status = asc_layer_init(l, asc_mixing_of(index), d_model, &config, &maker, 0, 1);
+    asc_status status = asc_layer_init(l, found, d_model, &reader, &maker, (asc_place){0, 1, 0});
     l->params = maker.params;
-    status = status ? status : asc_config_finish(&config);
-    asc_config_free(&config);
+    status = status ? status : asc_reader_finish(&reader);
+    asc_reader_close(&reader);
     return status;
 }
 
 asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config, asc_dtype dtype,
                          uint64_t seed)
 {
-    asc_layer *l = asc_alloc(ctx, sizeof *l);
+    asc_layer *l = asc_error(ctx) ? NULL : asc_alloc(ctx, sizeof *l);
     if (!l) {
         return NULL;
     }
     *l = (asc_layer){.ctx = ctx};
-    if (fill_alone(l, ctx, mixing, d_model, config, dtype, seed)) {
+    if (fill_alone(l, mixing, d_model, config, dtype, seed)) {
+        if (asc_error(ctx) == ASC_ERR_ARG && l->mixing) {
+            asc_error_place(ctx, "config");
+        }
         asc_layer_free(l);
         return NULL;
     }
@@ -204,8 +208,20 @@ asc_params *asc_layer_params(asc_layer *l)
 
 /* ---- what a cache holds ---- */
 
+static bool is_state(const asc_layer *l, const asc_layer_cache *c, int which)
+{
+    if (l && (!c || which < 0 || which >= ASC_STATES)) {
+        asc_fail(l->ctx, ASC_ERR_ARG, "cache: %s, state %d, expected a cache and 0 to %d", c ? "given" : "NULL", which,
+                 ASC_STATES - 1);
+    }
+    return l && c && which >= 0 && which < ASC_STATES;
+}
+
 asc_status asc_cache_make(asc_layer *l, asc_layer_cache *c, int which, int64_t width, int64_t capacity)
 {
+    if (!is_state(l, c, which)) {
+        return ASC_ERR_ARG;
+    }
     asc_tensor t = asc_empty(l->ctx, l->dtype, ASC_SHAPE(1, capacity, width));
     c->state[which] = asc_keep(t);
     asc_disown(t);
@@ -214,8 +230,8 @@ asc_status asc_cache_make(asc_layer *l, asc_layer_cache *c, int which, int64_t w
 
 asc_tensor asc_cache_append(asc_layer *l, const asc_layer_cache *c, int which, asc_tensor rows)
 {
-    if (asc_is_null(rows)) {
-        return rows;
+    if (asc_is_null(rows) || !is_state(l, c, which)) {
+        return asc_null();
     }
     size_t row = (size_t)asc_size(rows, 2) * asc_dtype_size(l->dtype);
     int64_t n = asc_size(rows, 1);
@@ -225,7 +241,44 @@ asc_tensor asc_cache_append(asc_layer *l, const asc_layer_cache *c, int which, a
     return asc_slice(l->ctx, c->state[which], 1, 0, c->length + n, 1);
 }
 
+asc_status asc_layer_cache_make(asc_layer *l, asc_layer_cache *c, int64_t capacity)
+{
+    const asc_mixing *m = l->mixing;
+    return m->cache ? m->cache(l, c, capacity) : m->next ? ASC_OK : asc_cache_make(l, c, 0, l->D, capacity);
+}
+
+/* All that came before, again, for a mixing that keeps nothing itself. */
+static asc_tensor run_again(asc_layer *l, const asc_layer_cache *c, asc_tensor x)
+{
+    asc_tensor all = asc_cache_append(l, c, 0, asc_keep(x));
+    asc_tensor y = l->mixing->forward(l, all, asc_null(), NULL);
+    return asc_contiguous(l->ctx, asc_slice(l->ctx, y, 1, c->length, c->length + asc_size(x, 1), 1));
+}
+
+asc_tensor asc_layer_next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
+{
+    if (l->mixing->next) {
+        return l->mixing->next(l, c, x);
+    }
+    asc_scope_begin(l->ctx);
+    asc_tensor y = asc_keep(run_again(l, c, x)); /* the caller releases it */
+    asc_scope_end(l->ctx);
+    return y;
+}
+
 /* ---- running ---- */
+
+const char *asc_layer_looks_ahead(const asc_layer *l)
+{
+    return l->mixing->looks_ahead ? l->mixing->looks_ahead(l) : NULL;
+}
+
+asc_status asc_layer_show(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
+{
+    return l->mixing->inspect ? l->mixing->inspect(l, x, lengths, parts)
+                              : asc_fail(l->ctx, ASC_ERR_ARG, "inspect: %s shows nothing of its inside",
+                                         l->mixing->name);
+}
 
 static asc_status check_input(asc_layer *l, asc_tensor x)
 {
@@ -264,7 +317,7 @@ asc_status asc_layer_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc
         return asc_error(l->ctx);
     }
     bool recording = asc_set_recording(l->ctx, false);
-    l->mixing->inspect(l, x, lengths, parts);
+    asc_layer_show(l, x, lengths, parts);
     asc_set_recording(l->ctx, recording);
     return asc_error(l->ctx);
 }

@@ -79,6 +79,7 @@ void asc_ctx_free(asc_ctx *ctx)
     asc_pool_free(ctx);
     asc_workers_free(ctx);
     asc_free(ctx, ctx->scoped, ctx->cap_scoped * sizeof *ctx->scoped);
+    asc_free(ctx, ctx->mixings, ctx->cap_mixings * sizeof *ctx->mixings);
     asc_free(ctx, ctx->scopes, ctx->cap_scopes * sizeof *ctx->scopes);
     asc_allocator a = ctx->allocator;
     a.free(a.user, ctx, sizeof *ctx);

@@ -77,6 +77,8 @@ struct asc_ctx {
     bool recording;
     uint64_t seed, step, random_ordinal;
     const char *label;
+    const struct asc_mixing **mixings; /* that users have registered; nn's */
+    size_t n_mixings, cap_mixings;
 
     asc_node *free_nodes;
     struct asc_slab *slabs;

@@ -50,8 +50,8 @@ static json_t *list_ops(void)
 static int print_json(const asc_machine *m, const char *processor, int threads)
 {
     json_t *models = json_array();
-    for (int i = 0; asc_mixing_at(i); i++) {
-        json_array_append_new(models, json_string(asc_mixing_at(i)));
+    for (int i = 0; asc_mixing_at(NULL, i); i++) {
+        json_array_append_new(models, json_string(asc_mixing_at(NULL, i)));
     }
     return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:o, s:o}", "version", m->version,
                                     "processor", processor, "isa", m->isa, "best_isa", m->best_isa, "blas", m->blas,
@@ -62,8 +62,8 @@ static int print_json(const asc_machine *m, const char *processor, int threads)
 static void print_models(void)
 {
     printf("models     ");
-    for (int i = 0; asc_mixing_at(i); i++) {
-        printf("%s%s", i ? ", " : "", asc_mixing_at(i));
+    for (int i = 0; asc_mixing_at(NULL, i); i++) {
+        printf("%s%s", i ? ", " : "", asc_mixing_at(NULL, i));
     }
     putchar('\n');
 }

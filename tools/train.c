@@ -52,7 +52,7 @@ static void build_options(option_table *t)
     }
     t->options[2].help = t->presets;
     for (int i = 0; asc_setting_at(i) && n < MOST - 1; i++, n++) {
-        const asc_setting *s = asc_setting_at(i);
+        const asc_train_setting *s = asc_setting_at(i);
         snprintf(t->names[n], sizeof t->names[n], "%s", s->key);
         for (char *c = t->names[n]; *c; c++) {
             *c = *c == '_' ? '-' : *c;

@@ -11,7 +11,7 @@
 #define MUCH 1e15
 
 /* key, argument, help, model's key, default, type, anew, least, most, where */
-static const asc_setting table[] = {
+static const asc_train_setting table[] = {
     {"model", "M", "what mixes the positions, one of asc_mixing_at (transformer)", "mix", "transformer",
      's', false, 0, 0, 0},
     {"mixing", "M,M,...", "the same for each layer: names or their beginnings, as g,t,g,t", "mix", NULL, 's', false, 0,
@@ -76,7 +76,7 @@ static const struct {
     {"dtype", dtypes},
 };
 
-const asc_setting *asc_setting_at(int i)
+const asc_train_setting *asc_setting_at(int i)
 {
     return i >= 0 && i < N_SETTINGS ? &table[i] : NULL;
 }
@@ -84,7 +84,7 @@ const asc_setting *asc_setting_at(int i)
 /* ---- errors ---- */
 
 /* `name` is what the setting was called: by its key or by the model's. */
-static asc_status refuse(asc_ctx *ctx, const asc_setting *t, const char *name, const char *got)
+static asc_status refuse(asc_ctx *ctx, const asc_train_setting *t, const char *name, const char *got)
 {
     if (t->type == 'b') {
         return asc_fail_on(ctx, ASC_ERR_ARG, name, ": got '%s', expected true or false", got);
@@ -100,7 +100,7 @@ static asc_status refuse(asc_ctx *ctx, const asc_setting *t, const char *name, c
                     t->max);
 }
 
-static asc_status refuse_json(asc_ctx *ctx, const asc_setting *t, const char *name, const json_t *value)
+static asc_status refuse_json(asc_ctx *ctx, const asc_train_setting *t, const char *name, const json_t *value)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
     asc_status status = refuse(ctx, t, name, text ? text : "?");
@@ -119,7 +119,7 @@ static asc_status refuse_choice(asc_ctx *ctx, const char *name, const char *got,
                     asc_name_nearest(got, names));
 }
 
-static asc_status check_choice(asc_ctx *ctx, const asc_setting *t, const char *name, const char *value)
+static asc_status check_choice(asc_ctx *ctx, const asc_train_setting *t, const char *name, const char *value)
 {
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         const char *const *known = choices[i].names;
@@ -143,7 +143,7 @@ void asc_text_drop(char *text)
 }
 
 /* Whether the value is of the setting's type and range. */
-static bool suits(const asc_setting *t, const json_t *value)
+static bool suits(const asc_train_setting *t, const json_t *value)
 {
     switch (t->type) {
     case 'i':
@@ -156,7 +156,7 @@ static bool suits(const asc_setting *t, const json_t *value)
     }
 }
 
-static asc_status store(asc_settings *s, const asc_setting *t, json_t *value)
+static asc_status store(asc_settings *s, const asc_train_setting *t, json_t *value)
 {
     char *field = (char *)&s->values + t->at;
     switch (t->type) {
@@ -173,7 +173,7 @@ static asc_status store(asc_settings *s, const asc_setting *t, json_t *value)
 }
 
 /* `steps` and `epochs` are two ways to say one thing: given on a later layer, each takes the other's place. */
-static void supersede(asc_settings *s, const asc_setting *t, asc_layer_of from)
+static void supersede(asc_settings *s, const asc_train_setting *t, asc_source from)
 {
     const char *rival = strcmp(t->key, "steps") == 0 ? "epochs" : strcmp(t->key, "epochs") == 0 ? "steps" : NULL;
     for (int i = 0; rival && i < N_SETTINGS; i++) {
@@ -194,10 +194,10 @@ static int find(const char *key)
 }
 
 /* Gives the model's configuration a value. What was not given by hand goes again, if no mixing of the model knows it. */
-static asc_status put_model(asc_settings *s, const char *key, json_t *value, asc_layer_of from)
+static asc_status put_model(asc_settings *s, const char *key, json_t *value, asc_source from)
 {
     bool failed = json_object_set(s->model, key, value) != 0;
-    if (from == ASC_FROM_HAND) {
+    if (from == ASC_SOURCE_HAND) {
         json_object_del(s->optional, key);
     } else {
         failed = json_object_set_new(s->optional, key, json_true()) || failed;
@@ -206,7 +206,7 @@ static asc_status put_model(asc_settings *s, const char *key, json_t *value, asc
 }
 
 /* A mixing by name, or several for the layers; a list comes from a file, and the model's configuration checks it. */
-static asc_status put_mix(asc_settings *s, const asc_setting *t, const char *name, json_t *value, asc_layer_of from)
+static asc_status put_mix(asc_settings *s, const asc_train_setting *t, const char *name, json_t *value, asc_source from)
 {
     if (json_is_array(value)) {
         return put_model(s, t->model_key, value, from);
@@ -220,9 +220,9 @@ static asc_status put_mix(asc_settings *s, const asc_setting *t, const char *nam
     return status;
 }
 
-static asc_status put_known(asc_settings *s, int i, const char *name, json_t *value, asc_layer_of from)
+static asc_status put_known(asc_settings *s, int i, const char *name, json_t *value, asc_source from)
 {
-    const asc_setting *t = &table[i];
+    const asc_train_setting *t = &table[i];
     if (t->model_key && strcmp(t->model_key, "mix") == 0) {
         return put_mix(s, t, name, value, from);
     }
@@ -246,11 +246,11 @@ static void spell(const char *key, char *out, size_t n)
     }
 }
 
-static bool is_model_key(const char *name)
+static bool is_model_key(const asc_ctx *ctx, const char *name)
 {
-    const char *key, *help;
-    for (int i = 0; (key = asc_lm_setting_at(i, &help)); i++) {
-        if (strcmp(key, name) == 0) {
+    asc_schema schema;
+    for (int i = 0; (schema = asc_lm_schema(ctx, i)).owner; i++) {
+        if (asc_setting_find(schema.settings, name)) {
             return true;
         }
     }
@@ -259,17 +259,20 @@ static bool is_model_key(const char *name)
 
 static asc_status refuse_key(asc_ctx *ctx, const char *name)
 {
-    const char *best = table[0].key, *key, *help;
+    const char *best = table[0].key;
+    asc_schema schema;
     for (int i = 0; i < N_SETTINGS; i++) {
         best = asc_name_distance(name, table[i].key) < asc_name_distance(name, best) ? table[i].key : best;
     }
-    for (int i = 0; (key = asc_lm_setting_at(i, &help)); i++) {
-        best = asc_name_distance(name, key) < asc_name_distance(name, best) ? key : best;
+    for (int i = 0; (schema = asc_lm_schema(ctx, i)).owner; i++) {
+        for (const asc_setting *row = schema.settings; row && row->key; row++) {
+            best = asc_name_distance(name, row->key) < asc_name_distance(name, best) ? row->key : best;
+        }
     }
     return asc_fail(ctx, ASC_ERR_ARG, "unknown setting '%s'; did you mean '%s'?", name, best);
 }
 
-asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc_layer_of from)
+asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc_source from)
 {
     char name[128];
     spell(key, name, sizeof name);
@@ -281,7 +284,7 @@ asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc
     if (i < N_SETTINGS) {
         return put_known(s, i, name, value, from);
     }
-    if (!is_model_key(name)) {
+    if (!is_model_key(s->ctx, name)) {
         return refuse_key(s->ctx, name);
     }
     return put_model(s, name, value, from);
@@ -289,7 +292,7 @@ asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc
 
 /* ---- values from text ---- */
 
-static json_t *parse_number(const asc_setting *t, const char *text)
+static json_t *parse_number(const asc_train_setting *t, const char *text)
 {
     char *end;
     errno = 0;
@@ -301,7 +304,7 @@ static json_t *parse_number(const asc_setting *t, const char *text)
     return value;
 }
 
-static json_t *parse_as(const asc_setting *t, const char *text)
+static json_t *parse_as(const asc_train_setting *t, const char *text)
 {
     if (t->type == 's') {
         return json_string(text);
@@ -340,7 +343,7 @@ asc_status asc_settings_set(asc_settings *s, const char *key, const char *value)
         json_decref(json);
         return i < 0 ? no_memory(s->ctx) : refuse(s->ctx, &table[i], name, value);
     }
-    asc_status status = asc_settings_put(s, key, json, ASC_FROM_HAND);
+    asc_status status = asc_settings_put(s, key, json, ASC_SOURCE_HAND);
     json_decref(json);
     return status;
 }
@@ -357,12 +360,12 @@ asc_status asc_settings_option(asc_settings *s, const char *key, const char *val
     return may_idle && json_object_set_new(s->optional, table[i].model_key, json_false()) ? no_memory(s->ctx) : ASC_OK;
 }
 
-json_t *asc_setting_default(const asc_setting *setting)
+json_t *asc_setting_default(const asc_train_setting *setting)
 {
     return setting->fallback ? parse_as(setting, setting->fallback) : NULL;
 }
 
-json_t *asc_settings_get(const asc_settings *s, const asc_setting *t)
+json_t *asc_settings_get(const asc_settings *s, const asc_train_setting *t)
 {
     if (t->model_key) {
         return json_incref(json_object_get(s->model, t->model_key));

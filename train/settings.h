@@ -19,7 +19,7 @@ typedef struct asc_values {
 } asc_values;
 
 /* Where a value comes from; the later wins. */
-typedef enum asc_layer_of { ASC_FROM_DEFAULT, ASC_FROM_PRESET, ASC_FROM_FILE, ASC_FROM_HAND } asc_layer_of;
+typedef enum asc_source { ASC_SOURCE_DEFAULT, ASC_SOURCE_PRESET, ASC_SOURCE_FILE, ASC_SOURCE_HAND } asc_source;
 
 struct asc_settings {
     asc_ctx *ctx;
@@ -29,17 +29,17 @@ struct asc_settings {
     json_t *optional;  /* … and the keys of it for mixings that the model may not have: true if a preset or a file gave
                         * it, false if an option did, whose user is told */
     json_t *checksums; /* of a resumed run's data: split to text; or NULL */
-    char from[ASC_SETTINGS_MAX]; /* an asc_layer_of for each setting */
+    char from[ASC_SETTINGS_MAX]; /* an asc_source for each setting */
 };
 
 /* Gives `key` a JSON value (borrowed). ASC_ERR_ARG. */
-asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc_layer_of from);
+asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc_source from);
 
 /* Takes all members of a JSON object; `source` names it in messages. ASC_ERR_ARG. */
-asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_layer_of from, const char *source);
+asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_source from, const char *source);
 
 /* A setting's value, as JSON; new, NULL for a model setting that was not given. */
-json_t *asc_settings_get(const asc_settings *s, const asc_setting *setting);
+json_t *asc_settings_get(const asc_settings *s, const asc_train_setting *setting);
 
 /* Makes the paths of data and vocabulary absolute, so that a run can be resumed from anywhere. */
 asc_status asc_settings_locate(asc_settings *s);
@@ -57,7 +57,7 @@ asc_dtype asc_settings_dtype(const asc_settings *s);
 json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text);
 
 /* The value that a setting has if none is given, as JSON; new, NULL if there is no default. */
-json_t *asc_setting_default(const asc_setting *setting);
+json_t *asc_setting_default(const asc_train_setting *setting);
 
 /* Frees a text that jansson made. */
 void asc_text_drop(char *text);

@@ -11,10 +11,10 @@
 enum { MOST_MIXINGS = 30 };
 
 /* The mixing of that name, or whose name begins so. */
-static const char *find_mixing(const char *text, size_t n)
+static const char *find_mixing(const asc_ctx *ctx, const char *text, size_t n)
 {
     const char *name, *begins = NULL;
-    for (int i = 0; (name = asc_mixing_at(i)); i++) {
+    for (int i = 0; (name = asc_mixing_at(ctx, i)); i++) {
         if (strncmp(name, text, n) == 0 && n > 0) {
             if (!name[n]) {
                 return name;
@@ -29,7 +29,7 @@ static asc_status refuse_mixing(asc_ctx *ctx, const char *name, const char *got)
 {
     const char *names[MOST_MIXINGS + 1] = {NULL};
     char known[200] = "";
-    for (int i = 0; i < MOST_MIXINGS && (names[i] = asc_mixing_at(i)); i++) {
+    for (int i = 0; i < MOST_MIXINGS && (names[i] = asc_mixing_at(ctx, i)); i++) {
         size_t n = strlen(known);
         snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", names[i]);
     }
@@ -42,7 +42,7 @@ json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text)
     json_t *list = json_array();
     for (const char *part = text; list; part++) {
         size_t n = strcspn(part, ",");
-        const char *mixing = find_mixing(part, n);
+        const char *mixing = find_mixing(ctx, part, n);
         if (!mixing) {
             char got[40];
             snprintf(got, sizeof got, "%.*s", (int)n, part);
@@ -67,25 +67,25 @@ json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text)
 /* ---- the configuration ---- */
 
 /* Whether a key is a setting of mixings, but of none that the model has. */
-static bool is_idle(const json_t *mix, const char *key)
+static bool is_idle(const asc_ctx *ctx, const json_t *mix, const char *key)
 {
-    bool known = false, used = asc_mixing_takes(json_string_value(mix), key);
+    bool known = false, used = asc_mixing_takes(ctx, json_string_value(mix), key);
     for (size_t i = 0; i < json_array_size(mix); i++) {
-        used = used || asc_mixing_takes(json_string_value(json_array_get(mix, i)), key);
+        used = used || asc_mixing_takes(ctx, json_string_value(json_array_get(mix, i)), key);
     }
-    for (int i = 0; asc_mixing_at(i); i++) {
-        known = known || asc_mixing_takes(asc_mixing_at(i), key);
+    for (int i = 0; asc_mixing_at(ctx, i); i++) {
+        known = known || asc_mixing_takes(ctx, asc_mixing_at(ctx, i), key);
     }
     return known && !used;
 }
 
 /* Sets what was not given to its default. */
-static void add_defaults(json_t *model)
+static void add_defaults(const asc_ctx *ctx, json_t *model)
 {
-    const asc_setting *t;
+    const asc_train_setting *t;
     for (int i = 0; (t = asc_setting_at(i)); i++) {
         json_t *value = t->model_key && !json_object_get(model, t->model_key) ? asc_setting_default(t) : NULL;
-        if (value && is_idle(json_object_get(model, "mix"), t->model_key)) {
+        if (value && is_idle(ctx, json_object_get(model, "mix"), t->model_key)) {
             json_decref(value);
         } else if (value) {
             json_object_set_new(model, t->model_key, value);
@@ -99,7 +99,7 @@ static void drop_idle(const asc_settings *s, json_t *model)
     const char *key;
     json_t *ignored;
     json_object_foreach(s->optional, key, ignored) {
-        if (is_idle(json_object_get(model, "mix"), key)) {
+        if (is_idle(s->ctx, json_object_get(model, "mix"), key)) {
             json_object_del(model, key);
         }
     }
@@ -157,7 +157,7 @@ char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab)
     if (model && json_object_update(model, s->model) == 0 &&
         (base || json_object_set_new(model, "vocab", json_integer(vocab)) == 0)) {
         if (!base) {
-            add_defaults(model);
+            add_defaults(s->ctx, model);
         }
         drop_idle(s, model);
         text = json_dumps(model, JSON_COMPACT);

@@ -6,12 +6,13 @@
  *
  *   {"mix": "transformer", "d_model": 256, "d_ff": 1024, "layers": 6, "heads": 4, "vocab": 30522, "block": 128}
  *
- * asc_lm_setting_at lists all keys.
+ * asc_lm_schema lists all keys; doc/settings.md is made of it.
  */
 #ifndef ASCGRAD_NN_H
 #define ASCGRAD_NN_H
 
 #include <ascgrad/params.h>
+#include <ascgrad/setting.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,8 +25,9 @@ typedef struct asc_lm asc_lm;
 ASC_API asc_lm *asc_lm_new(asc_ctx *ctx, const char *config, asc_dtype dtype, uint64_t seed);
 ASC_API void asc_lm_free(asc_lm *lm); /* NULL is accepted */
 
-/* The keys of a configuration, the models' and then each mixing's own, with a line of help each; NULL past the last. */
-ASC_API const char *asc_lm_setting_at(int i, const char **help);
+/* The settings of a configuration: the model's (i = 0), then each mixing's of asc_mixing_at; NULL owner NULL past the
+ * last. */
+ASC_API asc_schema asc_lm_schema(const asc_ctx *ctx, int i);
 
 /* The configuration with every setting in effect, as JSON text; borrowed. */
 ASC_API const char *asc_lm_config(const asc_lm *lm);
@@ -111,10 +113,10 @@ ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_ten
  *   grassmann    plucker (B, N, m, P), normalised, 0 where there is no pair; gate (B, N, D); z (B, N, r) */
 ASC_API asc_status asc_layer_inspect(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_params *parts);
 
-/* The names of the mixings, NULL past the last. */
-ASC_API const char *asc_mixing_at(int i);
+/* The names of the mixings, the library's and then those registered with the context (NULL: none); NULL past the last. */
+ASC_API const char *asc_mixing_at(const asc_ctx *ctx, int i);
 /* Whether the mixing of that name has a setting `key`; false for a name that is none, or NULL. */
-ASC_API bool asc_mixing_takes(const char *mixing, const char *key);
+ASC_API bool asc_mixing_takes(const asc_ctx *ctx, const char *mixing, const char *key);
 
 #ifdef __cplusplus
 }

@@ -26,7 +26,7 @@ extern "C" {
 typedef struct asc_settings asc_settings;
 
 /* What a setting is; asc_setting_at lists them all. */
-typedef struct asc_setting {
+typedef struct asc_train_setting {
     const char *key;      /* "weight_decay" */
     const char *argument; /* what stands for its value in a help text: "W"; NULL: true or false */
     const char *help;     /* one line, with the default */
@@ -36,10 +36,10 @@ typedef struct asc_setting {
     bool anew;            /* a resume may give it anew */
     double min, max;      /* of numbers, both included */
     size_t at;            /* private */
-} asc_setting;
+} asc_train_setting;
 
 /* The settings in order, NULL past the last. */
-ASC_API const asc_setting *asc_setting_at(int i);
+ASC_API const asc_train_setting *asc_setting_at(int i);
 
 /* New settings, all at their defaults; freed before the context. NULL without memory. */
 ASC_API asc_settings *asc_settings_new(asc_ctx *ctx);

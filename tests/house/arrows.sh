@@ -10,11 +10,12 @@ allowed() {
     kernels/*) echo tensor kernels ;;
     autograd/*) echo tensor kernels autograd ;;
     ops/*) echo tensor kernels autograd ops ;;
-    nn/*) echo tensor kernels autograd ops nn ;;
-    check/*) echo tensor kernels autograd nn check ;;
+    settings/*) echo tensor kernels settings ;;
+    nn/*) echo tensor kernels autograd ops settings nn ;;
+    check/*) echo tensor kernels autograd settings nn check ;;
     optim/*) echo tensor kernels optim ;;
     data/*) echo tensor kernels data ;;
-    train/*) echo tensor kernels autograd check ops nn optim data train ;;
+    train/*) echo tensor kernels autograd check ops settings nn optim data train ;;
     tools/*) echo tools ;;
     # A suite, or what suites share, may look inside the folder after which its own is named.
     tests/*/*) echo tests "$(allowed "${1#tests/}")" ;;
@@ -22,7 +23,7 @@ allowed() {
     esac
 }
 
-found=$(find include tensor kernels autograd check ops nn optim data train tools tests examples -name '*.[ch]' |
+found=$(find include tensor kernels autograd check ops settings nn optim data train tools tests examples -name '*.[ch]' |
     while read -r file; do
         folders=" $(allowed "$file") "
         sed -n 's/^[ \t]*#[ \t]*include[ \t]*\([<"][^>"]*[>"]\).*/\1/p' "$file" | while read -r header; do

@@ -37,7 +37,7 @@ END_TEST
 START_TEST(settings_and_presets_are_complete)
 {
     for (int i = 0; asc_setting_at(i); i++) {
-        const asc_setting *t = asc_setting_at(i);
+        const asc_train_setting *t = asc_setting_at(i);
         ck_assert_ptr_nonnull(t->help);
         ck_assert_ptr_null(strchr(t->key, '-'));
         ck_assert(t->min <= t->max);

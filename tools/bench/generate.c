@@ -30,7 +30,7 @@ enum { MOST_MODELS = 16 };
 /* Models without learned positions, which end; those that compare positions turn them. */
 static asc_settings *describe(asc_ctx *ctx, const struct args *args, const char *model)
 {
-    bool rotary = asc_mixing_takes(model, "positions");
+    bool rotary = asc_mixing_takes(NULL, model, "positions");
     const bench_default endless[] = {{"model", model}, {"pos_emb", "false"}, {rotary ? "positions" : NULL, "rotary"},
                                      {NULL, NULL}};
     return bench_settings(ctx, &args->model, endless);

@@ -69,7 +69,7 @@ static const char *model_of(const struct args *args, bool *composed)
     for (int i = 0; i < args->model.given.n; i++) {
         model = strcmp(args->model.given.name[i], "model") == 0 ? args->model.given.value[i] : model;
     }
-    *composed = !args->fused && asc_mixing_takes(model, "composed");
+    *composed = !args->fused && asc_mixing_takes(NULL, model, "composed");
     return model;
 }
 

@@ -49,7 +49,7 @@ asc_settings *bench_settings(asc_ctx *ctx, const bench_model *model, const bench
 
 const char *bench_model_at(const char *model, int i)
 {
-    return !model ? asc_mixing_at(i) : i == 0 ? model : NULL;
+    return !model ? asc_mixing_at(NULL, i) : i == 0 ? model : NULL;
 }
 
 /* ---- memory with a limit ---- */

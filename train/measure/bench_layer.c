@@ -13,13 +13,13 @@ static char *describe(const asc_settings *s, const char *mixing)
     const char *key;
     json_object_foreach(s->model, key, value) {
         bool model = strcmp(key, "mix") == 0 || strcmp(key, "d_model") == 0;
-        if (!model && (asc_mixing_takes(mixing, key) || !json_object_get(s->optional, key))) {
+        if (!model && (asc_mixing_takes(s->ctx, mixing, key) || !json_object_get(s->optional, key))) {
             json_object_set(config, key, value);
         }
     }
     for (int i = 0; asc_setting_at(i); i++) {
         key = asc_setting_at(i)->model_key;
-        if (key && asc_mixing_takes(mixing, key) && (value = asc_bench_setting(s, key))) {
+        if (key && asc_mixing_takes(s->ctx, mixing, key) && (value = asc_bench_setting(s, key))) {
             json_object_set_new(config, key, value);
         }
     }
