@@ -29,7 +29,7 @@ static const char *const norms[] = {"post", "pre", NULL};
 static const asc_setting settings[] = {
     {"layers", ASC_SETTING_INT, AT(layers), "4", .help = "layers of the model", .min = 1, .max = 10000,
      .flags = ASC_SETTING_REQUIRED, .option = "layers"},
-    {"mix", ASC_SETTING_TEXT, AT(mix), "transformer", .help = "what mixes the positions: a mixing's name",
+    {"mix", ASC_SETTING_TEXT, AT(mix), "transformer", .help = "what mixes the positions, by name",
      .flags = ASC_SETTING_PER_LAYER, .option = "model", .argument = "M"},
     {"d_model", ASC_SETTING_INT, AT(d_model), "128", .help = "width of the model", .min = 1, .max = 1 << 20,
      .flags = ASC_SETTING_REQUIRED, .option = "dim", .argument = "D"},
@@ -40,7 +40,7 @@ static const asc_setting settings[] = {
     {"block", ASC_SETTING_INT, AT(block), "128", .help = "tokens of a sequence, at most", .min = 1, .max = INT32_MAX,
      .flags = ASC_SETTING_REQUIRED, .option = "block"},
     {"block_norm", ASC_SETTING_CHOICE, AT(block_norm), "post",
-     .help = "layer norm after each residual sum (post) or before each branch (pre)", .choices = norms,
+     .help = "where layer norms stand, after each residual sum or before each branch", .choices = norms,
      .option = "block-norm", .argument = "WHERE"},
     {"pos_emb", ASC_SETTING_BOOL, AT(pos_emb), "true", .help = "learned positions", .option = "pos-emb"},
     {"mix_residual", ASC_SETTING_BOOL, AT(mix_residual), NULL, .help = "a residual sum round the mixing",

@@ -1,4 +1,4 @@
-/* settings/reader.h: values for a table of settings (ascgrad/setting.h) from JSON, and the settings in effect back to JSON.
+/* settings/reader.h: values for a table of settings (ascgrad/setting.h) from JSON, and those in effect back to JSON.
  * Several owners may read from one object; what nobody has read is found in the end. */
 #ifndef SETTINGS_READER_H
 #define SETTINGS_READER_H

@@ -326,7 +326,8 @@ static json_t *parse_number(const asc_setting *row, const char *text)
 {
     char *end;
     errno = 0;
-    json_t *value = row->type == ASC_SETTING_REAL ? json_real(strtod(text, &end)) : json_integer(strtoll(text, &end, 10));
+    json_t *value = row->type == ASC_SETTING_REAL ? json_real(strtod(text, &end))
+                                                  : json_integer(strtoll(text, &end, 10));
     if (end == text || *end || errno) {
         json_decref(value);
         return NULL;

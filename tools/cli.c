@@ -55,24 +55,10 @@ int cli_exit_of(asc_status status)
     return CLI_IO;
 }
 
-/* The name under which the command line has a key of the model's configuration; two may stand for one key. */
-static const char *option_of(const char *model_key)
-{
-    const char *name = model_key;
-    for (int i = 0; asc_setting_at(i); i++) {
-        const asc_train_setting *s = asc_setting_at(i);
-        if (s->model_key && strcmp(s->model_key, model_key) == 0 && !cli_given_option(name, strlen(name))) {
-            name = s->key;
-        }
-    }
-    return name;
-}
-
 /* Who gave "--min-lr" or "--dim" is to read that, where the library speaks of "min_lr" or "d_model". */
 static void report_argument(const asc_ctx *ctx)
 {
-    const char *name = asc_error_subject(ctx) ? option_of(asc_error_subject(ctx)) : NULL;
-    const cli_option *option = name ? cli_given_option(name, strlen(name)) : NULL;
+    const cli_option *option = asc_error_subject(ctx) ? cli_option_of(asc_error_subject(ctx)) : NULL;
     if (option) {
         cli_message("--%s%s", option->name, asc_error_detail(ctx));
     } else {

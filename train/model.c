@@ -173,7 +173,7 @@ static asc_status check_tokenizer(asc_ctx *ctx, const asc_model *m, const asc_sa
     int64_t size = asc_tokenizer_size(m->tokenizer), vocab = asc_lm_vocab(m->lm);
     if (strcmp(asc_tokenizer_name(m->tokenizer), name) != 0) {
         return asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": got '%s', but the model's is '%s'",
-                        asc_tokenizer_name(m->tokenizer), name);
+                           asc_tokenizer_name(m->tokenizer), name);
     }
     if (size != vocab) {
         return asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer",
@@ -182,8 +182,8 @@ static asc_status check_tokenizer(asc_ctx *ctx, const asc_model *m, const asc_sa
     char checksum[9];
     asc_vocab_checksum(m->tokenizer, checksum);
     if (expected && strcmp(checksum, expected) != 0) {
-        return asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": the vocabulary is not the model's: checksum %s, expected %s",
-                        checksum, expected);
+        return asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer",
+                           ": the vocabulary is not the model's: checksum %s, expected %s", checksum, expected);
     }
     return ASC_OK;
 }

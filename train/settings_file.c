@@ -61,7 +61,8 @@ asc_status asc_settings_preset(asc_settings *s, const char *name)
         }
         best = asc_name_distance(name, presets[i].name) < asc_name_distance(name, presets[best].name) ? i : best;
     }
-    return asc_fail_on(s->ctx, ASC_ERR_ARG, "preset", ": there is no '%s'; did you mean '%s'?", name, presets[best].name);
+    return asc_fail_on(s->ctx, ASC_ERR_ARG, "preset", ": there is no '%s'; did you mean '%s'?", name,
+                       presets[best].name);
 }
 
 /* ---- files ---- */
@@ -190,18 +191,18 @@ static const char *const sources[] = {
 /* A setting that was given must be the run's, or one that may be given anew, which then takes the run's place. */
 static asc_status carry_over(asc_settings *run, const asc_settings *given, const char *path)
 {
-    for (int i = 0; asc_setting_at(i); i++) {
-        const asc_train_setting *t = asc_setting_at(i);
-        if (given->from[i] == ASC_SOURCE_DEFAULT || t->model_key) {
+    for (const asc_setting *t = asc_train_settings; t->key; t++) {
+        int from = given->from[t - asc_train_settings];
+        if (from == ASC_SOURCE_DEFAULT) {
             continue;
         }
-        json_t *old = asc_settings_get(run, t), *now = asc_settings_get(given, t);
+        json_t *old = asc_setting_json(t, &run->values), *now = asc_setting_json(t, &given->values);
         bool same = same_value(old, now);
-        if (t->anew && !same) {
+        if (t->flags & ASC_SETTING_ANEW && !same) {
             asc_settings_put(run, t->key, now, ASC_SOURCE_HAND);
         } else if (!same) {
             asc_fail_on(run->ctx, ASC_ERR_ARG, t->key, "%s can't be given anew: %s goes on with its own settings",
-                        sources[(int)given->from[i]], path);
+                        sources[from], path);
         }
         json_decref(old);
         json_decref(now);

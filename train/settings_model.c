@@ -2,13 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <ascgrad/nn.h>
-
+#include "nn/mixing.h"
 #include "train/settings.h"
 
 /* ---- mixings ---- */
-
-enum { MOST_MIXINGS = 30 };
 
 /* The mixing of that name, or whose name begins so. */
 static const char *find_mixing(const asc_ctx *ctx, const char *text, size_t n)
@@ -25,18 +22,6 @@ static const char *find_mixing(const asc_ctx *ctx, const char *text, size_t n)
     return begins;
 }
 
-static asc_status refuse_mixing(asc_ctx *ctx, const char *name, const char *got)
-{
-    const char *names[MOST_MIXINGS + 1] = {NULL};
-    char known[200] = "";
-    for (int i = 0; i < MOST_MIXINGS && (names[i] = asc_mixing_at(ctx, i)); i++) {
-        size_t n = strlen(known);
-        snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", names[i]);
-    }
-    return asc_fail_on(ctx, ASC_ERR_ARG, name, ": got '%s', expected one of %s; did you mean '%s'?", got, known,
-                    asc_name_nearest(got, names));
-}
-
 json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text)
 {
     json_t *list = json_array();
@@ -46,7 +31,7 @@ json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text)
         if (!mixing) {
             char got[40];
             snprintf(got, sizeof got, "%.*s", (int)n, part);
-            refuse_mixing(ctx, name, got);
+            asc_mixing_choose(ctx, name, got); /* has the message */
             json_decref(list);
             return NULL;
         }
@@ -79,16 +64,19 @@ static bool is_idle(const asc_ctx *ctx, const json_t *mix, const char *key)
     return known && !used;
 }
 
-/* Sets what was not given to its default. */
-static void add_defaults(const asc_ctx *ctx, json_t *model)
+/* Sets what must be given, and was not, to its default. */
+static void add_defaults(asc_ctx *ctx, json_t *model)
 {
-    const asc_train_setting *t;
-    for (int i = 0; (t = asc_setting_at(i)); i++) {
-        json_t *value = t->model_key && !json_object_get(model, t->model_key) ? asc_setting_default(t) : NULL;
-        if (value && is_idle(ctx, json_object_get(model, "mix"), t->model_key)) {
-            json_decref(value);
-        } else if (value) {
-            json_object_set_new(model, t->model_key, value);
+    asc_schema schema;
+    for (int i = 0; (schema = asc_lm_schema(ctx, i)).owner; i++) {
+        for (const asc_setting *row = schema.settings; row && row->key; row++) {
+            bool wanted = row->flags & ASC_SETTING_REQUIRED && !json_object_get(model, row->key);
+            if (wanted && !is_idle(ctx, json_object_get(model, "mix"), row->key)) {
+                json_t *value = asc_setting_default(ctx, row);
+                if (value) {
+                    json_object_set_new(model, row->key, value);
+                }
+            }
         }
     }
 }
@@ -118,8 +106,8 @@ static asc_status check_mixings(const asc_settings *s, const json_t *base)
     for (size_t l = 0; ours && l < (layers > 0 ? layers : 1); l++) {
         const char *their = mixing_at(theirs, l), *our = mixing_at(ours, l);
         if (their && our && strcmp(their, our) != 0) {
-            return asc_fail_on(s->ctx, ASC_ERR_ARG, "init", ": layer %zu of %s mixes by %s, expected %s", l, s->values.init,
-                            their, our);
+            return asc_fail_on(s->ctx, ASC_ERR_ARG, "init", ": layer %zu of %s mixes by %s, expected %s", l,
+                               s->values.init, their, our);
         }
     }
     return ASC_OK;
@@ -140,7 +128,7 @@ static asc_status check_vocab(const asc_settings *s, int64_t vocab)
 
 asc_dtype asc_settings_dtype(const asc_settings *s)
 {
-    return strcmp(s->values.dtype, "f64") == 0 ? ASC_F64 : ASC_F32;
+    return s->values.dtype == 1 ? ASC_F64 : ASC_F32;
 }
 
 char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab)
@@ -156,6 +144,9 @@ char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab)
     }
     if (model && json_object_update(model, s->model) == 0 &&
         (base || json_object_set_new(model, "vocab", json_integer(vocab)) == 0)) {
+        if (!base && !json_object_get(model, "mix")) {
+            json_object_set_new(model, "mix", json_string(asc_mixing_at(s->ctx, 0)));
+        }
         if (!base) {
             add_defaults(s->ctx, model);
         }

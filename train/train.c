@@ -102,8 +102,8 @@ static asc_status check_init(const asc_trainer *t, const asc_params *from, const
         const char *name = asc_params_name(from, i);
         asc_array theirs = asc_array_of(asc_params_at(from, i));
         if (asc_is_null(asc_params_find(to, name))) {
-            return asc_fail_on(t->ctx, ASC_ERR_ARG, "init", ": %s in %s is %s, expected none of that name: the new model is "
-                            "smaller", name, init, asc_shape_text(&theirs, text[0]));
+            return asc_fail_on(t->ctx, ASC_ERR_ARG, "init", ": %s in %s is %s, expected none of that name: the new "
+                               "model is smaller", name, init, asc_shape_text(&theirs, text[0]));
         }
     }
     return ASC_OK;
@@ -144,8 +144,9 @@ static asc_status open_lm(asc_trainer *t, const asc_model *init)
     t->lm = asc_lm_new(t->ctx, config, asc_settings_dtype(t->settings), (uint64_t)v->seed);
     asc_text_drop(config);
     if (t->lm && asc_lm_vocab(t->lm) != vocab) {
-        asc_fail_on(t->ctx, ASC_ERR_ARG, "init", ": the model %s has %" PRId64 " tokens, but the tokenizer has %" PRId64,
-                 v->init, asc_lm_vocab(t->lm), vocab);
+        asc_fail_on(t->ctx, ASC_ERR_ARG, "init",
+                    ": the model %s has %" PRId64 " tokens, but the tokenizer has %" PRId64, v->init,
+                    asc_lm_vocab(t->lm), vocab);
     }
     if (asc_error(t->ctx) || (init && copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm)))) {
         return asc_error(t->ctx);
@@ -168,13 +169,6 @@ static asc_status fill_step(void *user, int64_t first, int64_t n, int64_t *x, in
 {
     asc_trainer *t = user;
     return asc_block_fill(t->ctx, t->train, t->stepper.block, t->order + t->first + first, n, x, y);
-}
-
-static asc_decay decay_of(const char *schedule)
-{
-    return strcmp(schedule, "constant") == 0 ? ASC_DECAY_CONSTANT
-           : strcmp(schedule, "linear") == 0 ? ASC_DECAY_LINEAR
-                                             : ASC_DECAY_COSINE;
 }
 
 /* The number of steps: the smaller of the limits that there are. */
@@ -212,7 +206,7 @@ static asc_status plan(asc_trainer *t)
     if (t->steps == 0) {
         return asc_fail(t->ctx, ASC_ERR_ARG, "epochs and steps are both 0: one of them must say where the run ends");
     }
-    t->schedule = (asc_schedule){decay_of(v->schedule), v->lr, lowest_lr(v), v->warmup,
+    t->schedule = (asc_schedule){(asc_decay)v->schedule, v->lr, lowest_lr(v), v->warmup,
                                  v->schedule_steps > 0 ? v->schedule_steps : t->steps};
     t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = asc_lm_block(t->lm),
                                .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed,
@@ -248,10 +242,8 @@ static json_t *describe_checksums(const asc_trainer *t)
 static asc_status write_config(asc_trainer *t)
 {
     json_t *object = json_pack("{s:s}", "version", ASC_VERSION);
-    for (int i = 0; asc_setting_at(i); i++) {
-        if (!asc_setting_at(i)->model_key) {
-            json_object_set_new(object, asc_setting_at(i)->key, asc_settings_get(t->settings, asc_setting_at(i)));
-        }
+    for (const asc_setting *row = asc_train_settings; row->key; row++) {
+        json_object_set_new(object, row->key, asc_setting_json(row, &t->settings->values));
     }
     json_object_set_new(object, "min_lr", json_real(t->schedule.min_lr));
     json_object_set_new(object, "plan",

@@ -69,6 +69,10 @@ ASC_API void asc_ctx_free(asc_ctx *ctx);
 /* The number of threads that compute. Results are the same to the bit for any number. */
 ASC_API int asc_threads(const asc_ctx *ctx);
 
+/* Changes it; 0: one per processor that it may use. Between calls, not within a piece of asc_parallel. ASC_ERR_ARG: below
+ * 0; ASC_ERR_MEMORY: threads can't be had, and those there were go on. */
+ASC_API asc_status asc_set_threads(asc_ctx *ctx, int threads);
+
 /* ---- errors: the first one wins, and stays until it is cleared ---- */
 
 /* The first error's status; ASC_OK if there was none. ASC_ERR_MEMORY for a NULL context. */

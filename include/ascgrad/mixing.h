@@ -1,5 +1,5 @@
 /*
- * ascgrad/mixing.h: mixings of one's own: what moves information between the positions of a sequence, as attention does.
+ * ascgrad/mixing.h: mixings of one's own: what moves information between positions of a sequence, as attention does.
  *
  * A mixing is a table of functions. asc_mixing_register adds one to a context, by name; from then on asc_lm_new with
  * "mix": "NAME", alone or in a list with others, asc_layer_new, training, evaluation and generation with this context
@@ -9,7 +9,6 @@
 #define ASCGRAD_MIXING_H
 
 #include <ascgrad/nn.h>
-#include <ascgrad/setting.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,8 +33,8 @@ struct asc_layer {
     asc_params *params;
 };
 
-/* Whether the layer's settings name this one, rather than leave it to its default; within `check` and `init` only. false
- * elsewhere, and where an argument is NULL. */
+/* Whether the layer's settings name this one, rather than leave it to its default; within `check` and `init` only.
+ * false elsewhere, and where an argument is NULL. */
 ASC_API bool asc_layer_given(const asc_layer *layer, const char *key);
 
 /* ---- parameters ---- */
@@ -51,8 +50,8 @@ typedef enum asc_init {
     ASC_INIT_EMBEDDING, /* N(0, 0.02²); decays */
 } asc_init;
 
-/* Adds a parameter to the layer, that requires its gradient; borrowed. Its values depend on the model's seed and its full
- * name, "blocks.0.mix.NAME", alone. Null with the error set. */
+/* Adds a parameter to the layer, that requires its gradient; borrowed. Its values depend on the model's seed and its
+ * full name, "blocks.0.mix.NAME", alone. Null with the error set. */
 ASC_API asc_tensor asc_make_param(asc_maker *maker, const char *name, asc_init init, int ndim, const int64_t *shape);
 /* The same of n given values, [n]; it does not decay. */
 ASC_API asc_tensor asc_make_values(asc_maker *maker, const char *name, int64_t n, const double *values);
@@ -120,8 +119,8 @@ struct asc_mixing {
     void (*ramp)(asc_layer *layer, double share);
 };
 
-/* Adds a mixing to the context, which borrows it. ASC_ERR_ARG: another ABI, something needed is missing, a setting's key is
- * one of the model's or its row is not whole, or there is a mixing of this name; ASC_ERR_MEMORY. */
+/* Adds a mixing to the context, which borrows it. ASC_ERR_ARG: another ABI, something needed is missing, a setting's key
+ * is one of the model's or its row is not whole, or there is a mixing of this name; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_mixing_register(asc_ctx *ctx, const asc_mixing *mixing);
 
 /* A mixing by name: the library's, or one registered with this context (NULL: none); NULL if there is none. */

@@ -1,6 +1,6 @@
 /*
- * ascgrad/setting.h: what a setting is. Whoever has settings (a training, a model, a mixing) has one table of them and a
- * plain C struct of their values; from the table come the reading and checking, the program's options and their help,
+ * ascgrad/setting.h: what a setting is. Whoever has settings (a training, a model, a mixing) has one table of them and
+ * a plain C struct of their values; from the table come the reading and checking, the program's options and their help,
  * the settings in effect that a run's config.json holds, and the reference doc/settings.md.
  *
  *     typedef struct values { int64_t width; int kind; } values;
@@ -37,8 +37,8 @@ enum { ASC_SETTING_LIST = 32 };
 
 enum {
     ASC_SETTING_PER_LAYER = 1, /* may be a list with one value a layer; the struct has the layer's */
-    ASC_SETTING_PER_HEAD = 2,  /* of numbers: may be a list with one a head, as many as `heads`, a row before it, says; the
-                                * struct has asc_ints or asc_reals, of that length in any case */
+    ASC_SETTING_PER_HEAD = 2,  /* of numbers: may be a list with one a head, as many as the row `heads` before it says;
+                                * the struct has asc_ints or asc_reals, of that length in any case */
     ASC_SETTING_REQUIRED = 4,  /* must be given; the default is what the program gives where its user does not */
     ASC_SETTING_ANEW = 8,      /* a run that is resumed may be given another value */
 };
@@ -62,8 +62,7 @@ typedef struct asc_setting {
     double min, max;       /* of numbers, both included */
     const char *const *choices; /* names, NULL at the end; of INTS: names that stand for lists */
     unsigned flags;        /* ASC_SETTING_PER_LAYER … */
-    const char *option;    /* the program's option for it, if that has another name or the owner is no training; NULL: the
-                            * key, or none */
+    const char *option;    /* the program's option for it; NULL: the key of a training's setting, none of others */
     const char *argument;  /* what stands for its value in a help text: "N"; NULL: by its type */
     const char *follows;   /* for fallback NULL: what the default is, in words */
     const char *only;      /* "KEY=CHOICE": it belongs to that choice of a row before it, and with others is refused; or

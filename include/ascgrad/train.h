@@ -25,29 +25,17 @@ extern "C" {
 
 typedef struct asc_settings asc_settings;
 
-/* What a setting is; asc_setting_at lists them all. */
-typedef struct asc_train_setting {
-    const char *key;      /* "weight_decay" */
-    const char *argument; /* what stands for its value in a help text: "W"; NULL: true or false */
-    const char *help;     /* one line, with the default */
-    const char *model_key; /* its key in the model's configuration; NULL: it is none of the model's */
-    const char *fallback; /* the default, as text; NULL: none, or it follows from others */
-    char type;            /* 'i' whole number, 'r' number, 's' text, 'b' true or false */
-    bool anew;            /* a resume may give it anew */
-    double min, max;      /* of numbers, both included */
-    size_t at;            /* private */
-} asc_train_setting;
-
-/* The settings in order, NULL past the last. */
-ASC_API const asc_train_setting *asc_setting_at(int i);
+/* All settings: the training's (i = 0), the model's, and each mixing's (asc_lm_schema); owner NULL past the last. `ctx`,
+ * with the mixings that are registered with it, may be NULL. doc/settings.md is made of them. */
+ASC_API asc_schema asc_settings_schema(const asc_ctx *ctx, int i);
 
 /* New settings, all at their defaults; freed before the context. NULL without memory. */
 ASC_API asc_settings *asc_settings_new(asc_ctx *ctx);
 ASC_API void asc_settings_free(asc_settings *settings); /* NULL is accepted */
 
-/* Gives a setting a value, as text. A key is one of asc_setting_at's, where '-' may stand for '_', or one of the
- * model's configuration (ascgrad/nn.h), its value in JSON. ASC_ERR_ARG: an unknown key (the nearest is named), a
- * wrong value. */
+/* Gives a setting a value, as text; of lists in JSON. `key` is a key or an option of asc_settings_schema's, where '-' may
+ * stand for '_'; "mixing" is "model". A mixing may be named by its beginning, and a list of them, one a layer, with
+ * commas. ASC_ERR_ARG: an unknown key (the nearest is named), a wrong value. */
 ASC_API asc_status asc_settings_set(asc_settings *settings, const char *key, const char *value);
 
 /* The same of an option that every training has, whatever its model: one like "heads" that no mixing of the model knows
