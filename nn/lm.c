@@ -92,8 +92,7 @@ static asc_status check_sizes(const asc_lm *lm)
                             numbers * (double)asc_dtype_size(lm->dtype));
 }
 
-/* Whether the mixing of layer l has a residual. Where it is not given, it depends on the mixing, and in a hybrid, whose
- * layers differ, it is no setting in effect. */
+/* Whether the mixing has a residual, which depends on it where it is not given; and the model's settings in effect. */
 static asc_status read_residual(asc_reader *c, asc_block *b, values *v)
 {
     asc_lm *lm = b->lm;
@@ -162,11 +161,10 @@ static asc_status make_block(asc_lm *lm, asc_reader *c, asc_maker *m, int l)
 static asc_status check_read(asc_reader *c)
 {
     const char *key;
-    json_t *value;
-    json_object_foreach(c->given, key, value) {
+    for (int n = 0; (key = asc_reader_unread(c, n)); n++) {
         char owners[200] = "";
         const asc_mixing *m;
-        for (int i = 0; !json_object_get(c->effect, key) && (m = asc_mixing_of(c->ctx, i)); i++) {
+        for (int i = 0; (m = asc_mixing_of(c->ctx, i)); i++) {
             size_t n = strlen(owners);
             if (asc_setting_find(m->settings, key)) {
                 snprintf(owners + n, sizeof owners - n, "%s%s", n ? " and " : "", m->name);
@@ -180,10 +178,10 @@ static asc_status check_read(asc_reader *c)
     return ASC_OK;
 }
 
-/* One entry a layer, of a setting that is not given, is not worth a note where the layers differ by their mixings. */
+/* In a hybrid a residual that was not given is not the same for all layers, and no setting in effect. */
 static asc_status finish_settings(asc_lm *lm, asc_reader *c)
 {
-    if (json_is_array(json_object_get(c->given, "mix")) && !asc_reader_given(c, "mix_residual")) {
+    if (asc_reader_is_list(c, "mix") && !asc_reader_given(c, "mix_residual")) {
         asc_reader_forget(c, "mix_residual");
     }
     if (check_read(c) || asc_reader_finish(c)) {

@@ -40,6 +40,23 @@ bool asc_reader_given(const asc_reader *r, const char *key)
     return json_object_get(r->given, key);
 }
 
+bool asc_reader_is_list(const asc_reader *r, const char *key)
+{
+    return json_is_array(json_object_get(r->given, key));
+}
+
+const char *asc_reader_unread(const asc_reader *r, int i)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(r->given, key, value) {
+        if (!json_object_get(r->effect, key) && i-- == 0) {
+            return key;
+        }
+    }
+    return NULL;
+}
+
 /* ---- lists ---- */
 
 static asc_status check_entries(asc_reader *r, const asc_setting *row, const json_t *v, int64_t n, const char *what)
@@ -229,23 +246,18 @@ void asc_reader_forget(asc_reader *r, const char *key)
 
 asc_status asc_reader_finish(asc_reader *r)
 {
-    const char *key;
-    json_t *value;
-    json_object_foreach(r->given, key, value) {
-        if (json_object_get(r->effect, key)) {
-            continue;
-        }
-        const char *known, *best = NULL;
-        json_t *ignored;
-        json_object_foreach(r->effect, known, ignored) {
-            if (!best || asc_name_distance(key, known) < asc_name_distance(key, best)) {
-                best = known;
-            }
-        }
-        return asc_fail(r->ctx, ASC_ERR_ARG, "unknown setting '%s'%s%s%s", key, best ? "; did you mean '" : "",
-                        best ? best : "", best ? "'?" : "");
+    const char *key = asc_reader_unread(r, 0), *known, *best = NULL;
+    if (!key) {
+        return asc_error(r->ctx);
     }
-    return asc_error(r->ctx);
+    json_t *ignored;
+    json_object_foreach(r->effect, known, ignored) {
+        if (!best || asc_name_distance(key, known) < asc_name_distance(key, best)) {
+            best = known;
+        }
+    }
+    return asc_fail(r->ctx, ASC_ERR_ARG, "unknown setting '%s'%s%s%s", key, best ? "; did you mean '" : "",
+                    best ? best : "", best ? "'?" : "");
 }
 
 char *asc_reader_text(asc_reader *r)

@@ -38,6 +38,12 @@ bool asc_reader_given(const asc_reader *r, const char *key);
 /* Notes the values as the settings in effect; lists by layer or head as they were given. */
 asc_status asc_reader_note(asc_reader *r, const asc_setting *table, const asc_place *place, const void *values);
 
+/* Whether its value is a list. */
+bool asc_reader_is_list(const asc_reader *r, const char *key);
+
+/* The i-th key of the object that is no setting in effect; NULL past the last. Borrowed. */
+const char *asc_reader_unread(const asc_reader *r, int i);
+
 /* What was noted of a key is no setting in effect. */
 void asc_reader_forget(asc_reader *r, const char *key);
 
