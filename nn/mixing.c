@@ -10,9 +10,15 @@
 
 /* ---- the library's mixings, and those of users ---- */
 
-extern const asc_mixing asc_mixing_ascender, asc_mixing_grassmann, asc_mixing_transformer;
+#define MIXING(name) extern const asc_mixing asc_mixing_##name;
+#include "nn/list.h"
+#undef MIXING
 
-static const asc_mixing *const mixings[] = {&asc_mixing_transformer, &asc_mixing_grassmann, &asc_mixing_ascender};
+static const asc_mixing *const mixings[] = {
+#define MIXING(name) &asc_mixing_##name,
+#include "nn/list.h"
+#undef MIXING
+};
 enum { N_MIXINGS = sizeof mixings / sizeof *mixings, MOST_NAMES = 60 };
 
 const asc_mixing *asc_mixing_of(const asc_ctx *ctx, int i)

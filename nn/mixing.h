@@ -1,5 +1,5 @@
 /* nn/mixing.h: mixing layers, for the files that make models of them. The contract is ascgrad/mixing.h; one file a mixing,
- * one line in mixing.c's table. */
+ * one line in list.h. */
 #ifndef NN_MIXING_H
 #define NN_MIXING_H
 

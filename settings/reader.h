@@ -62,7 +62,8 @@ asc_status asc_setting_check(asc_ctx *ctx, const asc_setting *row, const char *n
 /* Whether JSON is a list with a value for each layer or head, not one value. */
 bool asc_setting_is_spread(const asc_setting *row, const json_t *value);
 
-/* Puts a value that was checked, and that is no list by layer or head, in its place. */
+/* Puts a value that was checked, and that is no list by layer or head, in its place. Without memory the one that is there
+ * stays. */
 asc_status asc_setting_store(asc_ctx *ctx, const asc_setting *row, const json_t *value, void *values);
 
 /* The value at a row's place as JSON; new, NULL without memory. */

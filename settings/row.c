@@ -215,22 +215,27 @@ void asc_values_clear(asc_ctx *ctx, const asc_setting *table, void *values)
     }
 }
 
-static asc_status store_text(asc_ctx *ctx, const char *text, char **field)
+static asc_status store_text(asc_ctx *ctx, const asc_setting *row, const char *text, void *values)
 {
     size_t n = strlen(text) + 1;
     char *copy = asc_alloc(ctx, n);
-    *field = copy ? memcpy(copy, text, n) : NULL;
-    return copy ? ASC_OK : ASC_ERR_MEMORY;
+    if (!copy) {
+        return ASC_ERR_MEMORY;
+    }
+    clear_one(ctx, row, values);
+    *(char **)((char *)values + row->offset) = memcpy(copy, text, n);
+    return ASC_OK;
 }
 
-static asc_status store_ints(asc_ctx *ctx, const json_t *v, asc_ints *list)
+static asc_status store_ints(asc_ctx *ctx, const asc_setting *row, const json_t *v, void *values)
 {
     size_t n = json_array_size(v);
     int64_t *at = n ? asc_alloc(ctx, n * sizeof *at) : NULL;
     if (n && !at) {
         return ASC_ERR_MEMORY;
     }
-    *list = (asc_ints){(int64_t)n, at};
+    clear_one(ctx, row, values);
+    *(asc_ints *)((char *)values + row->offset) = (asc_ints){(int64_t)n, at};
     for (size_t i = 0; i < n; i++) {
         at[i] = json_integer_value(json_array_get(v, i));
     }
@@ -249,7 +254,6 @@ static uint64_t set_of(const asc_setting *row, const json_t *v)
 asc_status asc_setting_store(asc_ctx *ctx, const asc_setting *row, const json_t *v, void *values)
 {
     void *field = (char *)values + row->offset;
-    clear_one(ctx, row, values);
     switch (row->type) {
     case ASC_SETTING_INT: *(int64_t *)field = json_integer_value(v); break;
     case ASC_SETTING_REAL: *(double *)field = json_number_value(v); break;
@@ -259,8 +263,8 @@ asc_status asc_setting_store(asc_ctx *ctx, const asc_setting *row, const json_t 
     case ASC_SETTING_COUNT:
         *(int64_t *)field = json_is_true(v) ? ASC_SETTING_ALL : json_integer_value(v);
         break;
-    case ASC_SETTING_TEXT: return store_text(ctx, json_string_value(v), field);
-    case ASC_SETTING_INTS: return store_ints(ctx, v, field);
+    case ASC_SETTING_TEXT: return store_text(ctx, row, json_string_value(v), values);
+    case ASC_SETTING_INTS: return store_ints(ctx, row, v, values);
     }
     return ASC_OK;
 }

@@ -287,8 +287,7 @@ static const struct {
     {SMALL ",\"learned\":5}", "config: learned is 5, expected true, false, or the number of pairs, 6"},
     {SMALL ",\"mix_residual\":false,\"block_norm\":\"pre\"}",
      "config: mix_residual is false, and block_norm is pre, which needs it"},
-    {SMALL ",\"heads\":2}", "config: heads is a setting of transformer and ascender, and no layer of this "
-     "model knows it"},
+    {SMALL ",\"kappa\":2}", "config: kappa is a setting of ascender, and no layer of this model knows it"},
 };
 
 START_TEST(wrong_settings_are_refused)

@@ -4,6 +4,7 @@
 
 #include <ascgrad/ops.h>
 
+#include "nn/mixing.h"
 #include "tests/draw.h"
 #include "tests/nn/model.h"
 
@@ -290,46 +291,35 @@ static bool has_key(const char *object, const char *key)
     return strstr(object, quoted) != NULL;
 }
 
-static bool is_listed_before(int table, const char *key)
+/* The rows of a table that are in effect; each that belongs to no choice that was not made is. */
+static int count_in_effect(const char *config, asc_schema schema)
 {
-    for (int i = 0; i < table; i++) {
-        if (asc_setting_find(asc_lm_schema(ctx, i).settings, key)) {
-            return true;
-        }
+    int n = 0;
+    for (const asc_setting *row = schema.settings; row && row->key; row++) {
+        ck_assert_msg(has_key(config, row->key) || row->only, "%s", row->key);
+        ck_assert_ptr_eq(asc_setting_find(schema.settings, row->key), row);
+        n += has_key(config, row->key);
     }
-    return false;
+    return n;
 }
 
-/* Each setting of a model is listed, once an owner, and each that is listed is some model's. */
+/* A configuration has all settings of the model and of its mixing, and no others. */
 START_TEST(every_setting_is_listed)
 {
-    static const int kinds[] = {0, 5, 9};
-    asc_lm *lm[4] = {asc_lm_new(ctx, "{\"mix\":\"grassmann\",\"d_model\":16,\"layers\":1,\"vocab\":5,\"block\":9}",
-                                ASC_F32, 1)};
-    ck_assert_msg(lm[0] != NULL, "%s", asc_error_message(ctx));
-    for (int k = 0; k < 3; k++) {
-        lm[k + 1] = model(ctx, kinds[k], ASC_F32);
-    }
-    int listed[4] = {0};
-    asc_schema schema;
-    for (int i = 0; (schema = asc_lm_schema(ctx, i)).owner; i++) {
-        for (const asc_setting *row = schema.settings; row->key; row++) {
-            bool known = false, before = is_listed_before(i, row->key);
-            for (int k = 0; k < 4; k++) {
-                listed[k] += !before && has_key(asc_lm_config(lm[k]), row->key);
-                known = known || has_key(asc_lm_config(lm[k]), row->key);
-            }
-            ck_assert_msg(known && row->help[0], "%s", row->key);
-            ck_assert_ptr_eq(asc_setting_find(schema.settings, row->key), row);
-        }
-    }
-    for (int k = 0; k < 4; k++) {
+    const asc_mixing *m;
+    for (int i = 0; (m = asc_mixing_of(ctx, i)); i++) {
+        char config[400];
+        snprintf(config, sizeof config, "{\"mix\":\"%s\",\"d_model\":8,\"layers\":1,\"vocab\":5,\"block\":9,%s",
+                 m->name, m->sample + 1);
+        asc_lm *lm = asc_lm_new(ctx, config, ASC_F32, 1);
+        ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
         int colons = 0;
-        for (const char *p = asc_lm_config(lm[k]); *p; p++) {
+        for (const char *p = asc_lm_config(lm); *p; p++) {
             colons += *p == ':';
         }
-        ck_assert_int_eq(listed[k], colons);
-        asc_lm_free(lm[k]);
+        ck_assert_int_eq(count_in_effect(asc_lm_config(lm), asc_lm_schema(ctx, 0)) +
+                         count_in_effect(asc_lm_config(lm), asc_lm_schema(ctx, i + 1)), colons);
+        asc_lm_free(lm);
     }
 }
 END_TEST

@@ -214,6 +214,29 @@ START_TEST(a_table_that_is_not_whole_is_refused)
 }
 END_TEST
 
+/* Memory that can't be had leaves the values as they are. */
+START_TEST(a_value_stays_where_memory_fails)
+{
+    static const char *const texts[][2] = {{"text", "\"other\""}, {"list", "[3, 4, 5]"}};
+    values v;
+    free(read_text("{\"heads\": 2}", &v));
+    for (size_t i = 0; i < 2; i++) {
+        json_t *value = json_loads(texts[i][1], JSON_DECODE_ANY, NULL);
+        const asc_setting *row = asc_setting_find(table, texts[i][0]);
+        memory.fail_at = memory.calls;
+        ck_assert_int_eq(asc_setting_store(ctx, row, value, &v), ASC_ERR_MEMORY);
+        memory.fail_at = NEVER;
+        asc_error_clear(ctx);
+        ck_assert_str_eq(v.text, i == 0 ? "none" : "other");
+        ck_assert_int_eq(v.list.n, 2);
+        ck_assert_int_eq(asc_setting_store(ctx, row, value, &v), ASC_OK);
+        json_decref(value);
+    }
+    ck_assert(v.list.n == 3 && v.list.at[2] == 5);
+    asc_values_clear(ctx, table, &v);
+}
+END_TEST
+
 START_TEST(find_takes_null)
 {
     ck_assert_ptr_null(asc_setting_find(NULL, "heads"));
@@ -232,6 +255,7 @@ int main(void)
     tcase_add_loop_test(t, wrong_values_are_refused, 0, sizeof wrong / sizeof *wrong);
     tcase_add_loop_test(t, values_from_text, 0, sizeof texts / sizeof *texts);
     tcase_add_loop_test(t, a_table_that_is_not_whole_is_refused, 0, sizeof flaws / sizeof *flaws);
+    tcase_add_test(t, a_value_stays_where_memory_fails);
     tcase_add_test(t, find_takes_null);
     return run_suite("settings", t);
 }

@@ -1,6 +1,8 @@
 /* tests/train/test_own_mixing.c: a mixing that is registered with the context: training, resume, evaluation, generation. */
+#include "data/dataset.h" /* beside train/settings.h: no name stands in both */
 #include "tests/nn/summing.h"
 #include "tests/train/runs.h"
+#include "train/settings.h"
 
 static void setup_registered(void)
 {
@@ -24,9 +26,9 @@ START_TEST(its_settings_are_checked)
     ck_assert_int_eq(asc_settings_set(s, "share", "3"), ASC_ERR_ARG);
     expect_error(ASC_ERR_ARG, "share: got '3', expected a number from 0 to 2");
     ck_assert_int_eq(asc_settings_set(s, "model", "t,sum,x"), ASC_ERR_ARG);
-    expect_error_with(ASC_ERR_ARG, "model: got 'x', expected one of transformer, grassmann, ascender, summing");
+    expect_error_with(ASC_ERR_ARG, ", summing; did you mean '");
     ck_assert_int_eq(asc_train(ctx, s, run_path, false, NULL, NULL), ASC_ERR_ARG);
-    expect_error_with(ASC_ERR_ARG, "heads is a setting of transformer and ascender");
+    expect_error_with(ASC_ERR_ARG, "heads is a setting of transformer and");
     asc_settings_free(s);
 }
 END_TEST
