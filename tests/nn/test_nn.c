@@ -309,8 +309,8 @@ START_TEST(every_setting_is_listed)
     const asc_mixing *m;
     for (int i = 0; (m = asc_mixing_of(ctx, i)); i++) {
         char config[400];
-        snprintf(config, sizeof config, "{\"mix\":\"%s\",\"d_model\":8,\"layers\":1,\"vocab\":5,\"block\":9,%s",
-                 m->name, m->sample + 1);
+        snprintf(config, sizeof config, "{\"mix\":\"%s\",\"d_model\":8,\"layers\":1,\"vocab\":5,\"block\":9%s%s",
+                 m->name, m->sample ? "," : "}", m->sample ? m->sample + 1 : "");
         asc_lm *lm = asc_lm_new(ctx, config, ASC_F32, 1);
         ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
         int colons = 0;
