@@ -70,6 +70,37 @@ const asc_mixing *asc_mixing_choose(asc_ctx *ctx, const char *setting, const cha
     return NULL;
 }
 
+/* Whether all that is a value of `row` is one of `other`, so that a program may check values before it knows the model. */
+static bool is_within(const asc_setting *row, const asc_setting *other)
+{
+    bool within = row->type == other->type && row->flags == other->flags && row->min >= other->min &&
+                  row->max <= other->max && !row->choices == !other->choices;
+    for (int i = 0; within && row->choices && row->choices[i]; i++) {
+        int j = 0;
+        while (other->choices[j] && strcmp(other->choices[j], row->choices[i]) != 0) {
+            j++;
+        }
+        within = other->choices[j];
+    }
+    return within;
+}
+
+/* A key has one meaning, whoever has it. */
+static asc_status check_keys(asc_ctx *ctx, const asc_mixing *m)
+{
+    for (const asc_setting *row = m->settings; row && row->key; row++) {
+        asc_schema schema;
+        for (int i = 0; (schema = asc_lm_schema(ctx, i)).owner; i++) {
+            const asc_setting *other = asc_setting_find(schema.settings, row->key);
+            if (other && (i == 0 || !is_within(row, other))) {
+                return asc_fail(ctx, ASC_ERR_ARG, "mixing_register: %s: %s is a setting of %s already%s", m->name,
+                                row->key, schema.owner, i == 0 ? "" : ", of another type or a narrower range");
+            }
+        }
+    }
+    return ASC_OK;
+}
+
 asc_status asc_mixing_register(asc_ctx *ctx, const asc_mixing *m)
 {
     if (!m || m->abi != ASC_MIXING_ABI) {
@@ -83,12 +114,7 @@ asc_status asc_mixing_register(asc_ctx *ctx, const asc_mixing *m)
     if (asc_mixing_find(ctx, m->name)) {
         return asc_fail(ctx, ASC_ERR_ARG, "mixing_register: %s: there is a mixing of this name", m->name);
     }
-    for (const asc_setting *row = m->settings; row && row->key; row++) {
-        if (asc_setting_find(asc_lm_schema(NULL, 0).settings, row->key)) {
-            return asc_fail(ctx, ASC_ERR_ARG, "mixing_register: %s: %s is a setting of the model", m->name, row->key);
-        }
-    }
-    if (asc_settings_verify(ctx, &(asc_schema){m->name, m->settings}, m->settings_size)) {
+    if (asc_settings_verify(ctx, &(asc_schema){m->name, m->settings}, m->settings_size) || check_keys(ctx, m)) {
         return asc_error(ctx);
     }
     if (!ctx || !asc_grow(ctx, (void **)&ctx->mixings, &ctx->cap_mixings, ctx->n_mixings + 1, sizeof *ctx->mixings)) {

@@ -119,8 +119,9 @@ struct asc_mixing {
     void (*ramp)(asc_layer *layer, double share);
 };
 
-/* Adds a mixing to the context, which borrows it. ASC_ERR_ARG: another ABI, something needed is missing, a setting's key
- * is one of the model's or its row is not whole, or there is a mixing of this name; ASC_ERR_MEMORY. */
+/* Adds a mixing to the context, which borrows it. ASC_ERR_ARG: another ABI, something needed is missing, a setting's row
+ * is not whole, its key is one of the model's, or of another mixing's and of another type or a wider range; or there is a
+ * mixing of this name. ASC_ERR_MEMORY. */
 ASC_API asc_status asc_mixing_register(asc_ctx *ctx, const asc_mixing *mixing);
 
 /* A mixing by name: the library's, or one registered with this context (NULL: none); NULL if there is none. */

@@ -54,7 +54,7 @@ typedef struct asc_reals {
 
 /* A row of a table; a table ends with a row whose key is NULL. */
 typedef struct asc_setting {
-    const char *key; /* "d_model", in JSON and for --set; its name is the same for all who have such a setting */
+    const char *key; /* "d_model", in JSON and for --set; whoever has it means the same by it */
     asc_setting_type type;
     size_t offset;         /* in the struct of values */
     const char *fallback;  /* the default as text, "[1, 2]" for lists; NULL: it follows from other settings */

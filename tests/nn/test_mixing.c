@@ -60,6 +60,10 @@ START_TEST(the_librarys_tables_are_whole)
 END_TEST
 
 static const asc_setting of_the_model[] = {{"d_ff", ASC_SETTING_INT, 0, "1", .help = "", .max = 2}, {0}};
+static const asc_setting another_type[] = {{"scale", ASC_SETTING_REAL, 0, "1", .help = "", .max = 2}, {0}};
+static const asc_setting wider[] = {{"rel", ASC_SETTING_INT, 0, "1", .help = "", .min = -1, .max = 2}, {0}};
+static const char *const masks[] = {"full", "half", NULL};
+static const asc_setting more_choices[] = {{"mask", ASC_SETTING_CHOICE, 0, "full", .help = "", .choices = masks}, {0}};
 static const asc_setting outside[] = {{"x", ASC_SETTING_INT, 8, "1", .help = "", .max = 2}, {0}};
 
 static const struct {
@@ -73,7 +77,13 @@ static const struct {
     {{.abi = 1, .name = "transformer", .forward = summing_forward}, "there is a mixing of this name"},
     {{.abi = 1, .name = "summing", .forward = summing_forward}, "there is a mixing of this name"},
     {{.abi = 1, .name = "a", .forward = summing_forward, .settings = of_the_model, .settings_size = 8},
-     "d_ff is a setting of the model"},
+     "a: d_ff is a setting of model already"},
+    {{.abi = 1, .name = "a", .forward = summing_forward, .settings = another_type, .settings_size = 8},
+     "a: scale is a setting of grassmann already, of another type or a narrower range"},
+    {{.abi = 1, .name = "a", .forward = summing_forward, .settings = wider, .settings_size = 8},
+     "a: rel is a setting of transformer already, of another type or a narrower range"},
+    {{.abi = 1, .name = "a", .forward = summing_forward, .settings = more_choices, .settings_size = 8},
+     "a: mask is a setting of transformer already"},
     {{.abi = 1, .name = "a", .forward = summing_forward, .settings = outside, .settings_size = 8},
      "settings of a: x: its place is outside of the values"},
 };
