@@ -22,7 +22,7 @@ typedef struct asc_ascender_layer {
 } asc_ascender_layer;
 
 /* The scalars that there are in either variant, in the order of their settings. */
-enum { ASC_ASCENDER_SCALARS = 16 };
+enum { ASC_SCALAR_SETTINGS = 16 };
 
 /* The values of its settings. */
 typedef struct asc_ascender_values {
@@ -30,7 +30,7 @@ typedef struct asc_ascender_values {
     int mask, positions, variant, listing, neighbors, kernel, gate, stats, heading;
     bool look_ahead, neighbor_self, rho_self, sep_self, unbiased, freeze_inert, composed;
     asc_ints k;                             /* [H] */
-    asc_reals scalar[ASC_ASCENDER_SCALARS]; /* [H] */
+    asc_reals scalar[ASC_SCALAR_SETTINGS]; /* [H] */
     uint64_t freeze;                        /* bit i: scalar[i] */
     double aux_coh, aux_sep, aux_align;
 } asc_ascender_values;

@@ -21,7 +21,7 @@ enum {
     LAMBDA_ALIGN, LAMBDA_SEP, LAMBDA_COH, TAU_SEP, TAU_COH, KAPPA, DELTA, ALPHA_ALIGN, ALPHA_COH, OMEGA_ALIGN,
     OMEGA_SEP, OMEGA_COH, TAU_SCORE, LAMBDA_DIST, LAMBDA_RHO, THETA_COH,
 };
-static const char *const scalars[ASC_ASCENDER_SCALARS + 1] = {
+static const char *const scalars[ASC_SCALAR_SETTINGS + 1] = {
     "lambda_align", "lambda_sep", "lambda_coh", "tau_sep", "tau_coh", "kappa", "delta", "alpha_align",
     "alpha_coh", "omega_align", "omega_sep", "omega_coh", "tau_score", "lambda_dist", "lambda_rho",
     "theta_coh", NULL,
@@ -211,7 +211,7 @@ static asc_status follow_width(const asc_layer *l, asc_ascender_values *v)
 static asc_status check_freeze(const asc_layer *l, const asc_ascender_values *v)
 {
     uint64_t wrong = v->freeze & strangers(v->variant == BACKGROUND);
-    for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
+    for (int i = 0; i < ASC_SCALAR_SETTINGS; i++) {
         if (wrong >> i & 1) {
             return asc_fail_on(l->ctx, ASC_ERR_ARG, "freeze", " has %s, which belongs to variant %s", scalars[i],
                                v->variant == BACKGROUND ? "swarm" : "background");

@@ -25,7 +25,7 @@ typedef struct asc_lm asc_lm;
 ASC_API asc_lm *asc_lm_new(asc_ctx *ctx, const char *config, asc_dtype dtype, uint64_t seed);
 ASC_API void asc_lm_free(asc_lm *lm); /* NULL is accepted */
 
-/* The settings of a configuration: the model's (i = 0), then each mixing's of asc_mixing_at; NULL owner NULL past the
+/* The settings of a configuration: the model's (i = 0), then each mixing's of asc_mixing_at; owner NULL past the
  * last. */
 ASC_API asc_schema asc_lm_schema(const asc_ctx *ctx, int i);
 
