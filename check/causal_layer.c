@@ -106,14 +106,11 @@ static asc_status probe_layer(asc_layer *l, uint64_t seed, asc_causal_report *re
     return status;
 }
 
-static const char *sample_of(const char *mixing)
+/* Of a mixing that is none, asc_layer_new has the message. */
+static const char *sample_of(const asc_ctx *ctx, const char *mixing)
 {
-    for (int i = 0; asc_mixing_of(i); i++) {
-        if (strcmp(asc_mixing_of(i)->name, mixing) == 0) {
-            return asc_mixing_of(i)->sample;
-        }
-    }
-    return "{}"; /* asc_layer_new has the message */
+    const asc_mixing *m = asc_mixing_find(ctx, mixing);
+    return m && m->sample ? m->sample : "{}";
 }
 
 asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char *config, const asc_gradcheck_options *options,
@@ -125,11 +122,11 @@ asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char *config
     }
     *report = (asc_causal_report){.mixing = mixing};
     uint64_t seed = options ? options->seed : 0;
-    asc_layer *l = asc_layer_new(ctx, mixing, D, config ? config : sample_of(mixing), ASC_F64, seed);
+    asc_layer *l = asc_layer_new(ctx, mixing, D, config ? config : sample_of(ctx, mixing), ASC_F64, seed);
     if (!l) {
         return asc_error(ctx);
     }
-    report->causal = !l->mixing->looks_ahead(l);
+    report->causal = !asc_layer_looks_ahead(l);
     bool recording = asc_set_recording(ctx, true);
     asc_scope_begin(ctx);
     status = report->causal ? probe_layer(l, seed, report) : ASC_OK;

@@ -81,7 +81,7 @@ static void refuse(asc_ctx *ctx, const char *spec)
     for (int i = 0; i < 63 && asc_tokenizer_kind_at(ctx, i); i++) {
         names[i] = asc_tokenizer_kind_at(ctx, i)->name;
     }
-    asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', expected %s; did you mean '%s'?", spec,
+    asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": got '%s', expected %s; did you mean '%s'?", spec,
              asc_tokenizer_list(ctx, list, sizeof list), asc_name_nearest(spec, names));
 }
 
@@ -132,7 +132,7 @@ asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec)
     bool needed = kind->argument && *kind->argument != '[';
     if ((colon && !argument) || (argument && !kind->argument) || (!argument && needed)) {
         char list[400];
-        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', expected %s", spec,
+        asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": got '%s', expected %s", spec,
                  asc_tokenizer_list(ctx, list, sizeof list));
         return NULL;
     }
@@ -147,7 +147,7 @@ static const asc_tokenizer_kind *saved_kind(asc_ctx *ctx, const char *name, cons
     if (!kind) {
         refuse(ctx, name ? name : "");
     } else if (kind->has_vocabulary && !vocabulary) {
-        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: no vocabulary file was given for %s", name);
+        asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": no vocabulary file was given for %s", name);
         return NULL;
     }
     return kind;

@@ -277,9 +277,9 @@ static void raise_to(asc_tensor t, double least)
 static void project(asc_layer *l)
 {
     const asc_ascender_layer *t = l->self;
-    const asc_scalar_info *info = asc_ascender_scalars(t->background);
-    for (int i = 0; info[i].name; i++) {
-        raise_to(t->scalar[i], info[i].least);
+    const asc_setting *setting;
+    for (int i = 0; (setting = asc_scalar_setting(t->background, i)); i++) {
+        raise_to(t->scalar[i], setting->min);
     }
 }
 
@@ -308,28 +308,31 @@ static asc_tensor log_value(asc_layer *l, const char *name, const asc_params *pa
         return asc_is_null(part) ? part : asc_mean(l->ctx, part, ASC_DIMS(0, 2, 3), false);
     }
     const asc_ascender_layer *t = l->self;
-    const asc_scalar_info *info = asc_ascender_scalars(t->background);
-    int i = 0;
-    while (info[i].name && strcmp(info[i].name, name) != 0) {
-        i++;
+    const asc_setting *setting;
+    for (int i = 0; (setting = asc_scalar_setting(t->background, i)); i++) {
+        if (strcmp(setting->key, name) == 0) {
+            return t->scalar[i];
+        }
     }
-    return info[i].name ? t->scalar[i] : asc_null();
+    return asc_null();
 }
 
 const asc_mixing asc_mixing_ascender = {
+    .abi = ASC_MIXING_ABI,
     .name = "ascender",
     .settings = asc_ascender_settings,
+    .settings_size = sizeof(asc_ascender_values),
     .sample = "{\"heads\": 2}",
     .takes_mask = true,
     .takes_neighbors = true,
     .size = sizeof(asc_ascender_layer),
+    .check = asc_ascender_check,
     .init = asc_ascender_init,
     .forward = forward,
     .inspect = inspect,
     .cache = cache,
     .next = next,
     .looks_ahead = looks_ahead,
-    .clear = asc_ascender_clear,
     .project = project,
     .ramp = ramp,
     .logged = logged,

@@ -2,8 +2,9 @@
 #ifndef NN_ASCENDER_H
 #define NN_ASCENDER_H
 
+#include <ascgrad/mixing.h>
+
 #include "nn/ascender_composed.h"
-#include "nn/mixing.h"
 
 typedef enum asc_heading { ASC_HEADING_K, ASC_HEADING_Q, ASC_HEADING_QK } asc_heading;
 
@@ -13,24 +14,34 @@ typedef struct asc_ascender_layer {
     asc_tensor rel_bias;      /* [H, 2R + 1], or null */
     asc_tensor scalar[ASC_ASCENDER_SCALARS]; /* [H]; those of the variant, in its order */
     asc_ascender_options options;
-    int64_t *k_of;            /* [H]; options.k_of, or NULL */
     int64_t d, d_value, d_z, d_a;
-    double *omega_sep;        /* [H], initial values, for the training's ramp */
+    const double *omega_sep;  /* [H], initial values, for the training's ramp */
     bool background, rotary, composed, look_ahead, sep_frozen;
     asc_heading heading;
     double aux_coh, aux_sep, aux_align; /* weights of the auxiliary losses */
 } asc_ascender_layer;
 
-/* The scalars' names, NULL at the end, and how they start. */
-typedef struct asc_scalar_info {
-    const char *name;
-    double initial, least;    /* the least is kept while training, too */
-} asc_scalar_info;
-const asc_scalar_info *asc_ascender_scalars(bool background);
+/* The scalars that there are in either variant, in the order of their settings. */
+enum { ASC_SCALAR_SETTINGS = 16 };
 
-/* The settings, for asc_mixing; what `init` and `clear` of asc_mixing do. */
+/* The values of its settings. */
+typedef struct asc_ascender_values {
+    int64_t heads, window, globals, rel, radius, d_head, d_value, dz, da;
+    int mask, positions, variant, listing, neighbors, kernel, gate, stats, heading;
+    bool look_ahead, neighbor_self, rho_self, sep_self, unbiased, freeze_inert, composed;
+    asc_ints k;                             /* [H] */
+    asc_reals scalar[ASC_SCALAR_SETTINGS]; /* [H] */
+    uint64_t freeze;                        /* bit i: scalar[i] */
+    double aux_coh, aux_sep, aux_align;
+} asc_ascender_values;
+
+/* The settings of a variant's scalars, in the op's order; NULL past the last. Their least value is kept in training,
+ * too. */
+const asc_setting *asc_scalar_setting(bool background, int i);
+
+/* What asc_mixing has of these names. */
 extern const asc_setting asc_ascender_settings[];
-asc_status asc_ascender_init(asc_layer *l, asc_config *config, asc_maker *maker, int layer, int layers);
-void asc_ascender_clear(asc_layer *l);
+asc_status asc_ascender_check(asc_layer *l);
+asc_status asc_ascender_init(asc_layer *l, asc_maker *maker);
 
 #endif

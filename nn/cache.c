@@ -16,7 +16,8 @@ bool asc_lm_streams(const asc_lm *lm)
 {
     bool streams = lm && asc_is_null(lm->pos_emb);
     for (int64_t l = 0; streams && l < lm->layers; l++) {
-        streams = !lm->blocks[l].mix.mixing->cache;
+        const asc_mixing *mixing = lm->blocks[l].mix.mixing;
+        streams = mixing->next && !mixing->cache;
     }
     return streams;
 }
@@ -43,10 +44,7 @@ asc_lm_cache *asc_lm_cache_new(asc_lm *lm, int64_t capacity)
         memset(c->layer, 0, layers * sizeof *c->layer);
     }
     for (size_t l = 0; c->layer && l < layers && !asc_error(ctx); l++) {
-        asc_layer *mix = &lm->blocks[l].mix;
-        if (mix->mixing->cache) {
-            mix->mixing->cache(mix, &c->layer[l], capacity);
-        }
+        asc_layer_cache_make(&lm->blocks[l].mix, &c->layer[l], capacity);
     }
     if (!c->layer || asc_error(ctx)) {
         asc_lm_cache_free(c);
@@ -109,7 +107,7 @@ static void settle(asc_layer_cache *c, bool done)
 static asc_tensor mix_next(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
 {
     asc_layer_cache *cache = &((asc_lm_cache *)arg)->layer[l];
-    asc_tensor y = mix->mixing->next(mix, cache, x);
+    asc_tensor y = asc_layer_next(mix, cache, x);
     cache->length += asc_size(x, 1);
     return y;
 }

@@ -155,11 +155,14 @@ static const char *looks_ahead(const asc_layer *l)
 }
 
 const asc_mixing asc_mixing_grassmann = {
+    .abi = ASC_MIXING_ABI,
     .name = "grassmann",
     .settings = asc_grassmann_settings,
+    .settings_size = sizeof(asc_grassmann_values),
     .sample = "{\"r\": 4, \"groups\": 2, \"offsets\": [1, 3], \"memory\": true, \"running_mean\": true}",
     .bare = true,
     .size = sizeof(asc_grassmann_layer),
+    .check = asc_grassmann_check,
     .init = asc_grassmann_init,
     .forward = forward,
     .inspect = inspect,

@@ -2,11 +2,8 @@
 #ifndef NN_GRASSMANN_H
 #define NN_GRASSMANN_H
 
+#include <ascgrad/mixing.h>
 #include <ascgrad/ops.h>
-
-#include "nn/mixing.h"
-
-enum { ASC_GRASSMANN_OFFSETS = 32 }; /* the most in a layer's list */
 
 typedef struct asc_grassmann_layer {
     asc_affine red, plu, gate;
@@ -15,15 +12,26 @@ typedef struct asc_grassmann_layer {
     asc_tensor mean_weight;     /* [D, P], or null: no running mean */
     int64_t r, groups, P;       /* P = G C(r/G, 2) coordinates of a pair */
     int n_offsets, n_pairs;     /* a token's pairs; the memory is the last */
-    int offset[ASC_GRASSMANN_OFFSETS];
+    int offset[ASC_SETTING_LIST];
     int longest;                /* the largest offset; 0: there is none */
     asc_direction direction;
     bool memory, sum, composed; /* sum in place of the mean over pairs */
     double eps, eps_rel, scale;
 } asc_grassmann_layer;
 
+/* The values of its settings. */
+typedef struct asc_grassmann_values {
+    asc_ints offsets;
+    int64_t r, groups, learned;
+    int direction, aggregate, scale;
+    bool memory, running_mean, composed;
+    double eps, eps_rel;
+} asc_grassmann_values;
+
+/* What asc_mixing has of these names. */
 extern const asc_setting asc_grassmann_settings[];
-asc_status asc_grassmann_init(asc_layer *l, asc_config *config, asc_maker *maker, int layer, int layers);
+asc_status asc_grassmann_check(asc_layer *l);
+asc_status asc_grassmann_init(asc_layer *l, asc_maker *maker);
 
 /* (B, N, 1): one over the number of tokens up to each that have a pair, 0 where there is none. The N tokens stand at
  * positions start, start + 1, …; lengths i64 (B) or null. For direction past. New. */

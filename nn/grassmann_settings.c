@@ -1,177 +1,102 @@
 /* nn/grassmann_settings.c: the Grassmann layer's settings and parameters. */
 #include <float.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 #include "nn/grassmann.h"
-#include "tensor/ctx.h"
 
-const asc_setting asc_grassmann_settings[] = {
-    {"offsets", "distances Δ to the tokens paired with: a list, one such list a layer, or paper-6l, paper-12l, lags"},
-    {"r", "reduced width of a token, or a list with one a layer (32)"},
-    {"groups", "cuts r into G planes of r/G, or a list with one a layer (1)"},
-    {"direction", "past, future or both; a language model looks at the past"},
-    {"aggregate", "mean or sum over the pairs"},
-    {"learned", "true or false: learned weights of the pairs in place of the mean; or the number of pairs"},
-    {"memory", "true or false, or a list with one a layer: one more pair, with a gated memory of all tokens before"},
-    {"running_mean", "true or false: a second feature, the mean of the coordinates so far"},
-    {"scale", "unit or rms: coordinates of length 1, or of entries of size 1"},
-    {"eps", "least denominator of the coordinates (1e-8)"},
-    {"eps_rel", "sine of the angle below which a pair fades (0)"},
-    {"composed", "true or false: built from primitive ops, slow, to compare with"},
-    {NULL, NULL},
-};
+/* ---- names for lists of offsets ---- */
 
-/* ---- offsets ---- */
-
-static const int paper[] = {1, 2, 4, 8, 12, 16};
+static const int64_t paper[] = {1, 2, 4, 8, 12, 16};
 enum { N_PAPER = sizeof paper / sizeof *paper, LONGEST_LAG = 8 };
 
-/* The papers' twelve layers have one offset each, every one twice in a row. */
-static int paper_one(int layer)
+enum { PAPER_6L, PAPER_12L, LAGS };
+static const char *const schedules[] = {"paper-6l", "paper-12l", "lags", NULL};
+
+static int expand(int which, int nth, int64_t *offsets)
 {
-    return paper[layer / 2 % N_PAPER];
+    if (which == PAPER_6L) {
+        memcpy(offsets, paper, sizeof paper);
+        return N_PAPER;
+    }
+    /* The papers' twelve layers have one offset each, every one twice in a row; lags are 1, 2, 4, … 128, and again:
+     * each layer reaches twice as far. */
+    offsets[0] = which == PAPER_12L ? paper[nth / 2 % N_PAPER] : 1 << nth % LONGEST_LAG;
+    return 1;
 }
 
-/* 1, 2, 4, … 128, and again: each layer reaches twice as far. */
-static int lag(int layer)
+/* ---- the table ---- */
+
+#define AT(field) offsetof(asc_grassmann_values, field)
+
+enum { MEAN, SUM };
+enum { UNIT, RMS };
+static const char *const directions[] = {[ASC_PAST] = "past", [ASC_FUTURE] = "future", [ASC_BOTH] = "both", NULL};
+static const char *const aggregates[] = {"mean", "sum", NULL}, *const scales[] = {"unit", "rms", NULL};
+
+const asc_setting asc_grassmann_settings[] = {
+    {"offsets", ASC_SETTING_INTS, AT(offsets), "[1, 2, 4, 8, 12, 16]",
+     .help = "distances Δ to the tokens paired with, or a name for such lists", .min = 1, .max = INT32_MAX,
+     .choices = schedules, .flags = ASC_SETTING_PER_LAYER, .expand = expand},
+    {"r", ASC_SETTING_INT, AT(r), "32", .help = "reduced width of a token", .min = 2, .max = 1 << 14,
+     .flags = ASC_SETTING_PER_LAYER},
+    {"groups", ASC_SETTING_INT, AT(groups), "1", .help = "cuts r into G planes of r/G", .min = 1, .max = 1 << 13,
+     .flags = ASC_SETTING_PER_LAYER},
+    {"direction", ASC_SETTING_CHOICE, AT(direction), "past",
+     .help = "where the tokens paired with stand; a language model looks at the past", .choices = directions},
+    {"aggregate", ASC_SETTING_CHOICE, AT(aggregate), "mean", .help = "what is made of the pairs",
+     .choices = aggregates},
+    {"learned", ASC_SETTING_COUNT, AT(learned), "false",
+     .help = "learned weights of the pairs in place of the mean: true, or the number of pairs", .max = INT32_MAX},
+    {"memory", ASC_SETTING_BOOL, AT(memory), "false",
+     .help = "one more pair, with a gated memory of all tokens before", .flags = ASC_SETTING_PER_LAYER},
+    {"running_mean", ASC_SETTING_BOOL, AT(running_mean), "false",
+     .help = "a second feature, the mean of the coordinates so far"},
+    {"scale", ASC_SETTING_CHOICE, AT(scale), "unit",
+     .help = "coordinates have length 1, or entries of size 1", .choices = scales},
+    {"eps", ASC_SETTING_REAL, AT(eps), "1e-8", .help = "least denominator of the coordinates", .min = DBL_MIN,
+     .max = DBL_MAX},
+    {"eps_rel", ASC_SETTING_REAL, AT(eps_rel), "0", .help = "sine of the angle below which a pair fades",
+     .max = DBL_MAX},
+    {"composed", ASC_SETTING_BOOL, AT(composed), "false", .help = "built from primitive ops, slow, to compare with"},
+    {0},
+};
+
+/* ---- what goes together ---- */
+
+static int count_pairs(const asc_grassmann_values *v)
 {
-    return 1 << layer % LONGEST_LAG;
+    return (int)v->offsets.n * (v->direction == ASC_BOTH ? 2 : 1) + v->memory;
 }
 
-static const struct schedule {
-    const char *name;
-    int (*offset)(int layer); /* of the layers of this mixing alone; NULL: the papers' six in every layer */
-} schedules[] = {{"paper-6l", NULL}, {"paper-12l", paper_one}, {"lags", lag}};
-
-static bool mixes(const asc_config *c, int layer)
+asc_status asc_grassmann_check(asc_layer *l)
 {
-    const json_t *mix = json_object_get(c->given, "mix");
-    const char *name = json_string_value(json_array_get(mix, (size_t)layer));
-    return !json_is_array(mix) || (name && strcmp(name, "grassmann") == 0);
+    const asc_grassmann_values *v = l->settings;
+    int pairs = count_pairs(v);
+    if (pairs == 0) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "offsets", ": layer %d has none, and no memory, expected one of them",
+                           l->index);
+    }
+    if (v->r % v->groups || v->r / v->groups < 2) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "groups", " is %lld, expected a divisor of r, %lld, with a quotient of "
+                           "at least 2", (long long)v->groups, (long long)v->r);
+    }
+    if (v->learned > 0 && v->learned != pairs) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "learned", " is %lld, expected true, false, or the number of pairs, %d",
+                           (long long)v->learned, pairs);
+    }
+    if (v->aggregate == SUM && v->learned != 0) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "aggregate", " is sum, and learned weights share out a mean: expected "
+                           "one of them");
+    }
+    if (v->running_mean && v->direction != ASC_PAST) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "running_mean", " is true, and direction not past: it is the mean of "
+                           "what a token has behind it");
+    }
+    return ASC_OK;
 }
 
-/* A list a layer; none for the other layers of a hybrid. */
-static json_t *one_a_layer(const asc_config *c, int (*offset)(int layer), int layers)
-{
-    json_t *list = json_array();
-    for (int l = 0, n = 0; l < layers; l++) {
-        json_array_append_new(list, mixes(c, l) ? json_pack("[i]", offset(n++)) : json_array());
-    }
-    return list;
-}
-
-static json_t *papers_six(void)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < N_PAPER; i++) {
-        json_array_append_new(list, json_integer(paper[i]));
-    }
-    return list;
-}
-
-/* Puts the list in place of a schedule's name. */
-static asc_status expand_schedule(asc_config *c, int layers)
-{
-    const char *name = json_string_value(json_object_get(c->given, "offsets"));
-    if (!name) {
-        return ASC_OK;
-    }
-    for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++) {
-        if (strcmp(name, schedules[i].name) != 0) {
-            continue;
-        }
-        json_t *list = schedules[i].offset ? one_a_layer(c, schedules[i].offset, layers) : papers_six();
-        return json_object_set_new(c->given, "offsets", list) ? asc_fail(c->ctx, ASC_ERR_MEMORY, "config: no memory")
-                                                              : ASC_OK;
-    }
-    return asc_fail(c->ctx, ASC_ERR_ARG, "config: offsets is \"%s\", expected a list, a list a layer, or one of "
-                    "paper-6l, paper-12l, lags", name);
-}
-
-static asc_status read_offsets(asc_layer *l, asc_config *c, int layer, int layers)
-{
-    asc_grassmann_layer *g = l->self;
-    static const char *const directions[] = {"past", "future", "both", NULL};
-    int64_t offset[ASC_GRASSMANN_OFFSETS];
-    for (int i = 0; i < N_PAPER; i++) {
-        offset[i] = paper[i];
-    }
-    if (expand_schedule(c, layers)) {
-        return asc_error(l->ctx);
-    }
-    g->n_offsets = asc_config_list_at(c, "offsets", layer, layers, N_PAPER, 1, INT32_MAX, ASC_GRASSMANN_OFFSETS,
-                                      offset);
-    for (int i = 0; i < g->n_offsets; i++) {
-        g->offset[i] = (int)offset[i];
-        g->longest = g->offset[i] > g->longest ? g->offset[i] : g->longest;
-    }
-    g->direction = (asc_direction)asc_config_choice(c, "direction", ASC_PAST, directions);
-    g->memory = asc_config_bool_at(c, "memory", layer, layers, false);
-    g->n_pairs = g->n_offsets * (g->direction == ASC_BOTH ? 2 : 1) + g->memory;
-    if (!asc_error(l->ctx) && g->n_pairs == 0) {
-        return asc_fail(l->ctx, ASC_ERR_ARG, "config: layer %d has no offsets and no memory, expected one of them",
-                        layer);
-    }
-    return asc_error(l->ctx);
-}
-
-/* ---- other settings ---- */
-
-/* Whether the pairs have learned weights: true, or their number, as models.py has it. */
-static bool read_learned(asc_layer *l, asc_config *c)
-{
-    const asc_grassmann_layer *g = l->self;
-    if (!json_is_integer(json_object_get(c->given, "learned"))) {
-        return asc_config_bool(c, "learned", false);
-    }
-    int64_t n = asc_config_int(c, "learned", 0, 0, INT32_MAX);
-    if (n != 0 && n != g->n_pairs) {
-        asc_fail(l->ctx, ASC_ERR_ARG, "config: learned is %lld, expected true, false, or the number of pairs, %d",
-                 (long long)n, g->n_pairs);
-    }
-    return n != 0;
-}
-
-static asc_status read_width(asc_layer *l, asc_config *c, int layer, int layers)
-{
-    asc_grassmann_layer *g = l->self;
-    g->r = asc_config_int_at(c, "r", layer, layers, 32, 2, 1 << 14);
-    g->groups = asc_config_int_at(c, "groups", layer, layers, 1, 1, 1 << 13);
-    if (!asc_error(l->ctx) && (g->r % g->groups || g->r / g->groups < 2)) {
-        return asc_fail(l->ctx, ASC_ERR_ARG, "config: groups is %lld, expected a divisor of r, %lld, with a quotient "
-                        "of at least 2", (long long)g->groups, (long long)g->r);
-    }
-    int64_t piece = g->r / g->groups;
-    g->P = g->groups * (piece * (piece - 1) / 2);
-    return asc_error(l->ctx);
-}
-
-static asc_status read_settings(asc_layer *l, asc_config *c, int layer, int layers, bool *learned, bool *mean)
-{
-    static const char *const aggregates[] = {"mean", "sum", NULL}, *const scales[] = {"unit", "rms", NULL};
-    asc_grassmann_layer *g = l->self;
-    if (read_offsets(l, c, layer, layers) || read_width(l, c, layer, layers)) {
-        return asc_error(l->ctx);
-    }
-    g->sum = asc_config_choice(c, "aggregate", 0, aggregates) == 1;
-    g->scale = asc_config_choice(c, "scale", 0, scales) == 1 ? sqrt((double)g->P) : 1;
-    g->eps = asc_config_real(c, "eps", 1e-8, DBL_MIN, DBL_MAX);
-    g->eps_rel = asc_config_real(c, "eps_rel", 0, 0, DBL_MAX);
-    g->composed = asc_config_bool(c, "composed", false);
-    *learned = read_learned(l, c);
-    *mean = asc_config_bool(c, "running_mean", false);
-    if (g->sum && *learned) {
-        return asc_fail(l->ctx, ASC_ERR_ARG, "config: aggregate is sum, and learned weights share out a mean: expected "
-                        "one of them");
-    }
-    if (*mean && g->direction != ASC_PAST) {
-        return asc_fail(l->ctx, ASC_ERR_ARG, "config: running_mean is true, and direction not past: it is the mean of "
-                        "what a token has behind it");
-    }
-    return asc_error(l->ctx);
-}
+/* ---- parameters ---- */
 
 /* A memory that keeps a token long in some channels, shortly in others: biases evenly from -1 to 4. */
 static void make_forget(asc_layer *l, asc_maker *maker)
@@ -189,24 +114,44 @@ static void make_forget(asc_layer *l, asc_maker *maker)
     asc_free(l->ctx, bias, bytes);
 }
 
-asc_status asc_grassmann_init(asc_layer *l, asc_config *config, asc_maker *maker, int layer, int layers)
+/* The settings as the layer uses them. */
+static void settle(asc_grassmann_layer *g, const asc_grassmann_values *v)
 {
-    asc_grassmann_layer *g = l->self;
-    bool learned = false, mean = false;
-    if (read_settings(l, config, layer, layers, &learned, &mean)) {
-        return asc_error(l->ctx);
+    int64_t piece = v->r / v->groups;
+    g->r = v->r;
+    g->groups = v->groups;
+    g->P = g->groups * (piece * (piece - 1) / 2);
+    g->n_offsets = (int)v->offsets.n;
+    for (int i = 0; i < g->n_offsets; i++) {
+        g->offset[i] = (int)v->offsets.at[i];
+        g->longest = g->offset[i] > g->longest ? g->offset[i] : g->longest;
     }
+    g->n_pairs = count_pairs(v);
+    g->direction = (asc_direction)v->direction;
+    g->memory = v->memory;
+    g->sum = v->aggregate == SUM;
+    g->scale = v->scale == RMS ? sqrt((double)g->P) : 1;
+    g->eps = v->eps;
+    g->eps_rel = v->eps_rel;
+    g->composed = v->composed;
+}
+
+asc_status asc_grassmann_init(asc_layer *l, asc_maker *maker)
+{
+    const asc_grassmann_values *v = l->settings;
+    asc_grassmann_layer *g = l->self;
+    settle(g, v);
     g->red = asc_make_linear(maker, "red", l->D, g->r);
     g->plu = asc_make_linear(maker, "plu", g->P, l->D);
     g->gate = asc_make_linear(maker, "gate", 2 * l->D, l->D);
-    if (learned) {
+    if (v->learned != 0) {
         int64_t n = g->n_pairs;
         g->offset_weight = asc_make_param(maker, "offset.weight", ASC_INIT_ZERO, 1, &n);
     }
     if (g->memory) {
         make_forget(l, maker);
     }
-    if (mean) {
+    if (v->running_mean) {
         g->mean_weight = asc_make_param(maker, "mean.weight", ASC_INIT_LINEAR, 2, (int64_t[]){l->D, g->P});
     }
     return asc_error(l->ctx);

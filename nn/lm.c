@@ -1,5 +1,4 @@
-/* nn/lm.c: a language model's settings and parameters, and what a training asks of its layers. What it computes is in
- * lm_run.c. */
+/* nn/lm.c: a language model's making, and what a training asks of its layers. What it computes is in lm_run.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,65 +7,33 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
-static const asc_setting settings[] = {
-    {"mix", "the mixing of all layers, or a list with one a layer"},
-    {"d_model", "width D"},
-    {"d_ff", "width of the feed-forward layer; 4 D"},
-    {"layers", "number of blocks"},
-    {"vocab", "number of tokens V"},
-    {"block", "longest sequence"},
-    {"block_norm", "post or pre: LayerNorm after each residual sum, or before each branch"},
-    {"pos_emb", "true or false: learned positions"},
-    {"mix_residual", "true or false: a residual sum round the mixing (false for grassmann in post-norm)"},
-    {NULL, NULL},
-};
-
-/* The settings' tables: the models', then each mixing's; NULL past the last. */
-static const asc_setting *settings_of(int table)
-{
-    const asc_mixing *m = table > 0 ? asc_mixing_of(table - 1) : NULL;
-    return table == 0 ? settings : m ? m->settings : NULL;
-}
-
-/* Whether a table before that one has the key, too. */
-static bool is_listed_before(const char *key, int table)
-{
-    for (int t = 0; t < table; t++) {
-        for (const asc_setting *s = settings_of(t); s->key; s++) {
-            if (strcmp(s->key, key) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-const char *asc_lm_setting_at(int i, const char **help)
-{
-    for (int table = 0; settings_of(table); table++) {
-        for (const asc_setting *s = settings_of(table); s->key; s++) {
-            if (!is_listed_before(s->key, table) && i-- == 0) {
-                if (help) {
-                    *help = s->help;
-                }
-                return s->key;
-            }
-        }
-    }
-    return NULL;
-}
-
 /* ---- making ---- */
 
-static asc_status read_sizes(asc_lm *lm, asc_config *c)
+/* The model's settings for layer l: all that are not by layer are the same for each. */
+static asc_status read_values(asc_lm *lm, asc_reader *c, int l, asc_lm_values *v)
 {
-    static const char *const norms[] = {"post", "pre", NULL};
-    lm->D = asc_config_int(c, "d_model", INT64_MIN, 1, 1 << 20);
-    lm->layers = asc_config_int(c, "layers", INT64_MIN, 1, 10000);
-    lm->vocab = asc_config_int(c, "vocab", INT64_MIN, 1, INT32_MAX);
-    lm->block_length = asc_config_int(c, "block", INT64_MIN, 1, INT32_MAX);
-    lm->d_ff = asc_config_int(c, "d_ff", 4 * lm->D, 1, INT32_MAX);
-    lm->pre_norm = asc_config_choice(c, "block_norm", 0, norms) == 1;
+    *v = (asc_lm_values){0};
+    asc_place place = {.layer = l, .layers = (int)lm->layers};
+    if (asc_reader_read(c, asc_lm_settings, lm->layers > 0 ? &place : NULL, v)) {
+        return asc_error(lm->ctx);
+    }
+    v->d_ff = asc_reader_given(c, "d_ff") ? v->d_ff : 4 * v->d_model;
+    return ASC_OK;
+}
+
+static asc_status read_sizes(asc_lm *lm, asc_reader *c, bool *pos_emb)
+{
+    asc_lm_values v;
+    if (read_values(lm, c, 0, &v) == ASC_OK) {
+        lm->D = v.d_model;
+        lm->layers = v.layers;
+        lm->vocab = v.vocab;
+        lm->block_length = v.block;
+        lm->d_ff = v.d_ff;
+        lm->pre_norm = v.block_norm == 1;
+        *pos_emb = v.pos_emb;
+    }
+    asc_values_clear(lm->ctx, asc_lm_settings, &v);
     return asc_error(lm->ctx);
 }
 
@@ -78,36 +45,62 @@ static asc_status check_sizes(const asc_lm *lm)
                             numbers * (double)asc_dtype_size(lm->dtype));
 }
 
-/* Where it is not given, it depends on the mixing, and is a setting in effect only if that is the same for all. */
-static bool read_residual(asc_lm *lm, asc_config *c, const asc_mixing *mixing)
+/* Whether the mixing has a residual, which depends on it where it is not given; and the model's settings in effect. */
+static asc_status read_residual(asc_reader *c, asc_block *b, asc_lm_values *v)
 {
-    bool usual = lm->pre_norm || !mixing->bare;
-    if (json_object_get(c->given, "mix_residual") || !json_is_array(json_object_get(c->given, "mix"))) {
-        return asc_config_bool(c, "mix_residual", usual);
+    asc_lm *lm = b->lm;
+    if (!asc_reader_given(c, "mix_residual")) {
+        v->mix_residual = lm->pre_norm || !b->mix.mixing->bare;
     }
-    return usual;
+    b->residual = v->mix_residual;
+    if (lm->pre_norm && !b->residual) {
+        return asc_fail_on(lm->ctx, ASC_ERR_ARG, "mix_residual", " is false, and block_norm is pre, which needs it");
+    }
+    asc_place place = {.layer = (int)b->layer, .layers = (int)lm->layers};
+    return asc_reader_note(c, asc_lm_settings, &place, v);
 }
 
-static asc_status make_block(asc_lm *lm, asc_config *c, asc_maker *m, int l)
+/* How many of the layers before l have the mixing. */
+static int count_before(const asc_lm *lm, int l, const asc_mixing *mixing)
+{
+    int n = 0;
+    for (int i = 0; i < l; i++) {
+        n += lm->blocks[i].mix.mixing == mixing;
+    }
+    return n;
+}
+
+static asc_status make_mixing(asc_block *b, asc_reader *c, asc_maker *m, asc_lm_values *v)
+{
+    asc_lm *lm = b->lm;
+    const asc_mixing *mixing = asc_mixing_choose(lm->ctx, "mix", v->mix);
+    int l = (int)b->layer;
+    snprintf(m->prefix, sizeof m->prefix, "blocks.%d.mix.", l);
+    asc_place place = {l, (int)lm->layers, mixing ? count_before(lm, l, mixing) : 0};
+    if (!mixing || asc_layer_init(&b->mix, mixing, lm->D, c, m, place)) {
+        return asc_error(lm->ctx);
+    }
+    const char *ahead = asc_layer_looks_ahead(&b->mix);
+    if (ahead) {
+        return asc_fail(lm->ctx, ASC_ERR_ARG, "the mixing of layer %d looks ahead, which a language model must not: %s",
+                        l, ahead);
+    }
+    return read_residual(c, b, v);
+}
+
+static asc_status make_block(asc_lm *lm, asc_reader *c, asc_maker *m, int l)
 {
     asc_block *b = &lm->blocks[l];
+    asc_lm_values v;
     b->lm = lm;
     b->layer = l;
     snprintf(b->label[0], sizeof b->label[0], "blocks.%d.mix", l);
     snprintf(b->label[1], sizeof b->label[1], "blocks.%d.ffn", l);
-    int mixing = asc_config_choice_at(c, "mix", l, (int)lm->layers, 0, asc_mixing_names);
-    snprintf(m->prefix, sizeof m->prefix, "blocks.%d.mix.", l);
-    if (asc_layer_init(&b->mix, asc_mixing_of(mixing), lm->D, c, m, l, (int)lm->layers)) {
-        return asc_error(lm->ctx);
-    }
-    const char *ahead = b->mix.mixing->looks_ahead(&b->mix);
-    if (ahead) {
-        return asc_fail(lm->ctx, ASC_ERR_ARG, "config: the mixing of layer %d looks ahead, which a language model must "
-                        "not: %s", l, ahead);
-    }
-    b->residual = read_residual(lm, c, b->mix.mixing);
-    if (lm->pre_norm && !b->residual) {
-        return asc_fail(lm->ctx, ASC_ERR_ARG, "config: mix_residual is false, and block_norm is pre, which needs it");
+    asc_status status = read_values(lm, c, l, &v);
+    status = status ? status : make_mixing(b, c, m, &v);
+    asc_values_clear(lm->ctx, asc_lm_settings, &v);
+    if (status) {
+        return status;
     }
     snprintf(m->prefix, sizeof m->prefix, "blocks.%d.", l);
     b->norm1 = asc_make_norm(m, "norm1", lm->D);
@@ -118,30 +111,44 @@ static asc_status make_block(asc_lm *lm, asc_config *c, asc_maker *m, int l)
 }
 
 /* A setting that no layer has read, but that other mixings would have. */
-static asc_status check_read(asc_config *c)
+static asc_status check_read(asc_reader *c)
 {
     const char *key;
-    json_t *value;
-    json_object_foreach(c->given, key, value) {
+    for (int n = 0; (key = asc_reader_unread(c, n)); n++) {
         char owners[200] = "";
-        for (int i = 0; !json_object_get(c->effect, key) && asc_mixing_of(i); i++) {
+        const asc_mixing *m;
+        for (int i = 0; (m = asc_mixing_of(c->ctx, i)); i++) {
             size_t n = strlen(owners);
-            if (asc_mixing_takes(asc_mixing_names[i], key)) {
-                snprintf(owners + n, sizeof owners - n, "%s%s", n ? " and " : "", asc_mixing_names[i]);
+            if (asc_setting_find(m->settings, key)) {
+                snprintf(owners + n, sizeof owners - n, "%s%s", n ? " and " : "", m->name);
             }
         }
         if (*owners) {
-            return asc_fail(c->ctx, ASC_ERR_ARG, "config: %s is a setting of %s, and no layer of this model knows it",
-                            key, owners);
+            return asc_fail_on(c->ctx, ASC_ERR_ARG, key, " is a setting of %s, and no layer of this model knows it",
+                               owners);
         }
     }
     return ASC_OK;
 }
 
-static asc_status make_model(asc_lm *lm, asc_config *c, uint64_t seed)
+/* In a hybrid a residual that was not given is not the same for all layers, and no setting in effect. */
+static asc_status finish_settings(asc_lm *lm, asc_reader *c)
+{
+    if (asc_reader_is_list(c, "mix") && !asc_reader_given(c, "mix_residual")) {
+        asc_reader_forget(c, "mix_residual");
+    }
+    if (check_read(c) || asc_reader_finish(c)) {
+        return asc_error(lm->ctx);
+    }
+    lm->config = asc_reader_text(c);
+    return asc_error(lm->ctx);
+}
+
+static asc_status make_model(asc_lm *lm, asc_reader *c, uint64_t seed)
 {
     asc_ctx *ctx = lm->ctx;
-    if (read_sizes(lm, c) || check_sizes(lm)) {
+    bool pos_emb = true;
+    if (read_sizes(lm, c, &pos_emb) || check_sizes(lm)) {
         return asc_error(ctx);
     }
     lm->params = asc_params_new(ctx);
@@ -155,7 +162,7 @@ static asc_status make_model(asc_lm *lm, asc_config *c, uint64_t seed)
     memset(lm->blocks, 0, (size_t)lm->layers * sizeof *lm->blocks);
     asc_maker m = {.ctx = ctx, .params = lm->params, .dtype = lm->dtype, .seed = seed};
     lm->tok_emb = asc_make_param(&m, "tok_emb.weight", ASC_INIT_EMBEDDING, 2, (int64_t[]){lm->vocab, lm->D});
-    if (asc_config_bool(c, "pos_emb", true)) {
+    if (pos_emb) {
         lm->pos_emb = asc_make_param(&m, "pos_emb.weight", ASC_INIT_EMBEDDING, 2, (int64_t[]){lm->block_length, lm->D});
     }
     for (int l = 0; l < lm->layers && !asc_error(ctx); l++) {
@@ -165,11 +172,7 @@ static asc_status make_model(asc_lm *lm, asc_config *c, uint64_t seed)
     if (lm->pre_norm) {
         lm->norm_f = asc_make_norm(&m, "norm_f", lm->D);
     }
-    if (asc_error(ctx) || check_read(c) || asc_config_finish(c)) {
-        return asc_error(ctx);
-    }
-    lm->config = asc_config_text(c);
-    return asc_error(ctx);
+    return asc_error(ctx) ? asc_error(ctx) : finish_settings(lm, c);
 }
 
 asc_lm *asc_lm_new(asc_ctx *ctx, const char *text, asc_dtype dtype, uint64_t seed)
@@ -177,15 +180,20 @@ asc_lm *asc_lm_new(asc_ctx *ctx, const char *text, asc_dtype dtype, uint64_t see
     if (ASC_NEED(ctx, "lm_new: config", text) || asc_error(ctx)) {
         return NULL;
     }
-    asc_config config;
     asc_lm *lm = asc_alloc(ctx, sizeof *lm);
-    if (!lm || asc_config_parse(ctx, text, &config)) {
-        asc_free(ctx, lm, sizeof *lm);
+    if (!lm) {
         return NULL;
     }
     *lm = (asc_lm){.ctx = ctx, .dtype = dtype};
-    asc_status status = make_model(lm, &config, seed);
-    asc_config_free(&config);
+    asc_reader reader;
+    asc_status status = asc_reader_open(&reader, ctx, text);
+    if (!status) {
+        status = make_model(lm, &reader, seed);
+        asc_reader_close(&reader);
+    }
+    if (status == ASC_ERR_ARG) {
+        asc_error_place(ctx, "config");
+    }
     if (status) {
         asc_lm_free(lm);
         return NULL;
@@ -300,7 +308,8 @@ static void tell_inside(asc_lm *lm, int64_t layer, asc_tensor tokens, asc_log_fn
 
 asc_status asc_lm_log(asc_lm *lm, asc_tensor tokens, asc_log_fn *tell, void *user)
 {
-    asc_status status = ASC_NEED(lm ? lm->ctx : asc_ctx_of(tokens), "lm_log: lm tell", lm, (const void *)(uintptr_t)tell);
+    asc_status status = ASC_NEED(lm ? lm->ctx : asc_ctx_of(tokens), "lm_log: lm tell", lm,
+                                 (const void *)(uintptr_t)tell);
     if (status) {
         return status;
     }

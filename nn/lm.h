@@ -4,6 +4,16 @@
 
 #include "nn/mixing.h"
 
+/* The values of a model's settings, for one of its layers. */
+typedef struct asc_lm_values {
+    int64_t layers, d_model, d_ff, vocab, block;
+    const char *mix;
+    int block_norm;
+    bool pos_emb, mix_residual;
+} asc_lm_values;
+
+extern const asc_setting asc_lm_settings[];
+
 typedef struct asc_block {
     asc_lm *lm;
     asc_layer mix;

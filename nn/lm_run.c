@@ -242,7 +242,7 @@ static asc_tensor mix_and_look(asc_layer *mix, asc_tensor x, int64_t l, void *ar
 {
     const look *at = arg;
     if (l == at->layer) {
-        mix->mixing->inspect(mix, x, asc_null(), at->parts);
+        asc_layer_show(mix, x, asc_null(), at->parts);
     }
     return mix->mixing->forward(mix, x, asc_null(), NULL);
 }

@@ -2,6 +2,7 @@
  */
 #include <ascgrad/ops.h>
 
+#include "nn/attention.h"
 #include "nn/mixing.h"
 #include "nn/inspect/scores.h"
 #include "tensor/ctx.h"
@@ -15,50 +16,60 @@ typedef struct transformer {
 
 enum { KEYS, VALUES };
 
+typedef struct values {
+    int64_t heads, window, globals, rel;
+    int mask, positions;
+} values;
+
+#define AT(field) offsetof(values, field)
+
 static const asc_setting settings[] = {
-    {"heads", "attention heads; a divisor of d_model"},
-    {"mask", "causal or full; a language model is causal"},
-    {"window", "w > 0: only |i - j| < w, and the global tokens"},
-    {"globals", "tokens at the start that all look at, beside a window"},
-    {"positions", "none, rotary or alibi, beside or in place of learned positions"},
-    {"rel", "R > 0: a learned bias for each distance up to R"},
-    {NULL, NULL},
+    {"heads", ASC_SETTING_INT, AT(heads), "4", .help = "attention heads", .min = 1, .max = 1 << 20,
+     .flags = ASC_SETTING_REQUIRED, .option = "heads"},
+    {"mask", ASC_SETTING_CHOICE, AT(mask), "causal", .help = "who sees whom; a language model is causal",
+     .choices = asc_mask_names},
+    {"window", ASC_SETTING_INT, AT(window), "0", .help = "w > 0: only |i - j| < w, and the global tokens",
+     .max = INT32_MAX},
+    {"globals", ASC_SETTING_INT, AT(globals), "0", .help = "tokens at the start that all look at, beside a window",
+     .max = INT32_MAX},
+    {"positions", ASC_SETTING_CHOICE, AT(positions), "none",
+     .help = "positions in attention, beside or in place of learned ones", .choices = asc_position_names,
+     .option = "positions", .argument = "P"},
+    {"rel", ASC_SETTING_INT, AT(rel), "0", .help = "R > 0: a learned bias for each distance up to R",
+     .max = INT32_MAX},
+    {0},
 };
 
-static asc_status init(asc_layer *l, asc_config *config, asc_maker *maker, int layer, int layers)
+static asc_status check(asc_layer *l)
 {
-    (void)layer;
-    (void)layers;
-    static const char *const masks[] = {"causal", "full", NULL}, *const positions[] = {"none", "rotary", "alibi", NULL};
+    const values *v = l->settings;
+    bool rotary = v->positions == ASC_POSITIONS_ROTARY;
+    if (l->D % v->heads || (rotary && l->D / v->heads % 2)) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "heads", " is %lld, expected a divisor of the width %lld%s",
+                           (long long)v->heads, (long long)l->D,
+                           rotary ? " with an even quotient, for rotary positions" : "");
+    }
+    if (v->globals > 0 && v->window == 0) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "globals", " is %lld, expected a window beside it",
+                           (long long)v->globals);
+    }
+    return ASC_OK;
+}
+
+static asc_status init(asc_layer *l, asc_maker *maker)
+{
+    const values *v = l->settings;
     transformer *t = l->self;
-    int64_t H = asc_config_int(config, "heads", INT64_MIN, 1, l->D);
-    if (asc_error(l->ctx)) {
-        return asc_error(l->ctx);
-    }
-    int position = asc_config_choice(config, "positions", 0, positions);
-    t->rotary = position == 1;
-    t->options = (asc_attention_options){
-        .heads = H,
-        .window = asc_config_int(config, "window", 0, 0, INT32_MAX),
-        .globals = asc_config_int(config, "globals", 0, 0, INT32_MAX),
-        .causal = asc_config_choice(config, "mask", 0, masks) == 0,
-        .alibi = position == 2,
-    };
-    int64_t R = asc_config_int(config, "rel", 0, 0, INT32_MAX);
-    if (l->D % H || (t->rotary && l->D / H % 2)) {
-        return asc_fail(l->ctx, ASC_ERR_ARG, "config: heads is %lld, expected a divisor of the width %lld%s",
-                        (long long)H, (long long)l->D, t->rotary ? " with an even quotient, for rotary positions" : "");
-    }
-    if (t->options.globals > 0 && t->options.window == 0) {
-        return asc_fail(l->ctx, ASC_ERR_ARG, "config: globals is %lld, expected a window beside it",
-                        (long long)t->options.globals);
-    }
+    t->rotary = v->positions == ASC_POSITIONS_ROTARY;
+    t->options = (asc_attention_options){.heads = v->heads, .window = v->window, .globals = v->globals,
+                                         .causal = v->mask == ASC_MASK_CAUSAL,
+                                         .alibi = v->positions == ASC_POSITIONS_ALIBI};
     t->q = asc_make_linear(maker, "q", l->D, l->D);
     t->k = asc_make_linear(maker, "k", l->D, l->D);
     t->v = asc_make_linear(maker, "v", l->D, l->D);
     t->o = asc_make_linear(maker, "o", l->D, l->D);
-    if (R > 0) {
-        t->rel_bias = asc_make_param(maker, "rel_bias", ASC_INIT_ZERO, 2, (int64_t[]){H, 2 * R + 1});
+    if (v->rel > 0) {
+        t->rel_bias = asc_make_param(maker, "rel_bias", ASC_INIT_ZERO, 2, (int64_t[]){v->heads, 2 * v->rel + 1});
     }
     return asc_error(l->ctx);
 }
@@ -139,11 +150,14 @@ static const char *looks_ahead(const asc_layer *l)
 }
 
 const asc_mixing asc_mixing_transformer = {
+    .abi = ASC_MIXING_ABI,
     .name = "transformer",
     .settings = settings,
+    .settings_size = sizeof(values),
     .sample = "{\"heads\": 2}",
     .takes_mask = true,
     .size = sizeof(transformer),
+    .check = check,
     .init = init,
     .forward = forward,
     .inspect = inspect,

@@ -72,7 +72,9 @@ struct asc_ctx {
     asc_allocator allocator;
     asc_memory_stats memory;
     asc_status status;
-    char message[1024];
+    char message[1024]; /* "PLACE: SUBJECT" and what is wrong with it; place and subject may be "" */
+    char subject[64];
+    size_t place, detail; /* bytes of the message before the subject, and before what is wrong */
     void (*note)(void *user, const char *text); /* asc_options.message */
     void *note_user;
     asc_workers *workers;
@@ -94,6 +96,10 @@ struct asc_ctx {
     size_t n_added, cap_added;
     size_t failed_scopes; /* begun without memory to record them: nothing is made until they end */
 };
+
+/* Where the argument that the error is about stands, "config" or a file: "PLACE: " before the message, in place of the
+ * one that it has. Nothing without an error. */
+void asc_error_place(asc_ctx *ctx, const char *place);
 
 /* The context of a tensor, for functions that get it from nowhere else; NULL for a null or stale handle. */
 asc_ctx *asc_ctx_of(asc_tensor t);

@@ -232,6 +232,28 @@ asc_status asc_workers_new(asc_ctx *ctx, int threads)
     return start(ctx, w, total - 1);
 }
 
+asc_status asc_set_threads(asc_ctx *ctx, int threads)
+{
+    if (!ctx || threads < 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "set_threads: got %d, expected 0 or more", threads);
+    }
+    asc_workers *old = ctx->workers, *made;
+    int before = ctx->threads;
+    asc_status status = asc_workers_new(ctx, threads);
+    made = ctx->workers;
+    int now = ctx->threads;
+    bool keep = status == ASC_OK; /* the new ones; the others go */
+    made->watched = old->watched;
+    if (made != old) {
+        ctx->workers = keep ? old : made;
+        ctx->threads = keep ? before : now;
+        asc_workers_free(ctx);
+    }
+    ctx->workers = keep ? made : old;
+    ctx->threads = keep ? now : before;
+    return status;
+}
+
 void asc_workers_free(asc_ctx *ctx)
 {
     asc_workers *w = ctx->workers;

@@ -55,40 +55,21 @@ int cli_exit_of(asc_status status)
     return CLI_IO;
 }
 
-/* The name under which the command line has a key of the model's configuration; two may stand for one key. */
-static const char *setting_of(const char *model_key)
+/* Who gave "--min-lr" or "--dim" is to read that, where the library speaks of "min_lr" or "d_model". */
+static void report_argument(const asc_ctx *ctx)
 {
-    const char *name = model_key;
-    for (int i = 0; asc_setting_at(i); i++) {
-        const asc_setting *s = asc_setting_at(i);
-        if (s->model_key && strcmp(s->model_key, model_key) == 0 && !cli_given_option(name, strlen(name))) {
-            name = s->key;
-        }
-    }
-    return name;
-}
-
-/* The library's messages about an argument begin with "min_lr: " or "config: d_model "; who gave "--min-lr" or "--dim"
- * is to read that. */
-static void report_argument(const char *text)
-{
-    bool config = strncmp(text, "config: ", 8) == 0;
-    const char *word = text + (config ? 8 : 0), *rest = word + strcspn(word, config ? " " : ":");
-    char key[64];
-    snprintf(key, sizeof key, "%.*s", (int)(rest - word), word);
-    const char *name = config ? setting_of(key) : key;
-    const cli_option *option = cli_given_option(name, strlen(name));
+    const cli_option *option = asc_error_subject(ctx) ? cli_option_of(asc_error_subject(ctx)) : NULL;
     if (option) {
-        cli_message("--%s%s", option->name, rest);
+        cli_message("--%s%s", option->name, asc_error_detail(ctx));
     } else {
-        cli_message("%s", text);
+        cli_message("%s", asc_error_message(ctx));
     }
 }
 
 int cli_report(const asc_ctx *ctx)
 {
     if (asc_error(ctx) == ASC_ERR_ARG) {
-        report_argument(asc_error_message(ctx));
+        report_argument(ctx);
     } else if (asc_error(ctx) != ASC_OK) {
         cli_message("%s", asc_error_message(ctx));
     }
@@ -172,8 +153,8 @@ json_t *cli_json_text(const char *text, size_t n)
 void cli_list_models(const char *lead, char *text, size_t size)
 {
     int n = snprintf(text, size, "%s:", lead);
-    for (int i = 0; asc_mixing_at(i) && n >= 0 && (size_t)n < size; i++) {
-        n += snprintf(text + n, size - (size_t)n, "%s %s", i ? "," : "", asc_mixing_at(i));
+    for (int i = 0; asc_mixing_at(NULL, i) && n >= 0 && (size_t)n < size; i++) {
+        n += snprintf(text + n, size - (size_t)n, "%s %s", i ? "," : "", asc_mixing_at(NULL, i));
     }
 }
 

@@ -88,6 +88,35 @@ void cli_expect_operands(int n, char **argv, int min, int max, const char *missi
 /* The option of a name, if the command line had it, or NULL; '_' may stand for '-', as in the names of settings. */
 const cli_option *cli_given_option(const char *name, size_t n);
 
+/* ---- settings: tools/settings.c ---- */
+
+/* A setting's default, where a command has another; key NULL ends a list. */
+typedef struct cli_initial {
+    const char *key, *value;
+} cli_initial;
+
+/* What stands for the setting's value in a help text; NULL for a flag. */
+const char *cli_setting_argument(const asc_setting *row);
+
+/* What `data` and `tokenizer` know by name: "word, byte or …", in `text`; NULL for other settings. */
+const char *cli_setting_specs(const asc_setting *row, char *text, size_t size);
+
+/* The table with an argument and a help text for those options, of settings, that have none. Either list may be NULL,
+ * the second's defaults come before the first's. One table at a time. */
+const cli_option *cli_fill_settings(const cli_option *table, const cli_initial *first, const cli_initial *second);
+
+/* The n_own options of a command's own, and behind them those of all settings, which go to the cli_list at `at`. One
+ * table at a time. */
+const cli_option *cli_all_settings(const cli_option *own, int n_own, size_t at);
+
+/* Gives a setting the value of "KEY=VALUE"; ends the program with status 2 where it is no such thing. */
+void cli_set_pair(asc_settings *settings, const char *pair);
+
+/* The option that the command line had for a setting or argument of that key; NULL if it had none. */
+const cli_option *cli_option_of(const char *key);
+
+/* ---- messages ---- */
+
 /* Names the command that messages begin with: "ascgrad NAME: ". */
 void cli_begin(const char *name);
 

@@ -107,8 +107,8 @@ static int check_ops(const job *j, char **names, int n, const asc_op *const *plu
 static int check_layers(const job *j)
 {
     int worst = CLI_OK;
-    for (int i = 0; asc_mixing_at(i) && worst < CLI_IO; i++) {
-        worst = worse(worst, check_layer(j, asc_mixing_at(i)));
+    for (int i = 0; asc_mixing_at(NULL, i) && worst < CLI_IO; i++) {
+        worst = worse(worst, check_layer(j, asc_mixing_at(NULL, i)));
     }
     return worst;
 }

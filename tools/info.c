@@ -2,18 +2,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <ascgrad/nn.h>
 #include <ascgrad/op.h>
 
 #include "tools/commands.h"
 
 struct args {
-    bool json, ops;
+    bool json, ops, settings;
 };
 
 static const cli_option options[] = {
     {"ops", 0, NULL, CLI_FLAG, offsetof(struct args, ops), 0, 0,
      "list the ops: name, inputs (? optional), samples that gradcheck draws, equation"},
+    {"settings", 0, NULL, CLI_FLAG, offsetof(struct args, settings), 0, 0,
+     "list all settings: key, values, default, what it is; [] may be a list, one a layer or head"},
     CLI_JSON(struct args),
     {0},
 };
@@ -50,8 +51,8 @@ static json_t *list_ops(void)
 static int print_json(const asc_machine *m, const char *processor, int threads)
 {
     json_t *models = json_array();
-    for (int i = 0; asc_mixing_at(i); i++) {
-        json_array_append_new(models, json_string(asc_mixing_at(i)));
+    for (int i = 0; asc_mixing_at(NULL, i); i++) {
+        json_array_append_new(models, json_string(asc_mixing_at(NULL, i)));
     }
     return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:o, s:o}", "version", m->version,
                                     "processor", processor, "isa", m->isa, "best_isa", m->best_isa, "blas", m->blas,
@@ -62,8 +63,8 @@ static int print_json(const asc_machine *m, const char *processor, int threads)
 static void print_models(void)
 {
     printf("models     ");
-    for (int i = 0; asc_mixing_at(i); i++) {
-        printf("%s%s", i ? ", " : "", asc_mixing_at(i));
+    for (int i = 0; asc_mixing_at(NULL, i); i++) {
+        printf("%s%s", i ? ", " : "", asc_mixing_at(NULL, i));
     }
     putchar('\n');
 }
@@ -80,6 +81,46 @@ static void print_ops(bool details)
         }
     }
     putchar('\n');
+}
+
+/* What a setting may be: "1 to 8", "post, pre". */
+static void print_values(const asc_setting *row)
+{
+    static const char *const by_type[] = {
+        [ASC_SETTING_BOOL] = "true, false", [ASC_SETTING_TEXT] = "text", [ASC_SETTING_INTS] = "list of whole numbers",
+        [ASC_SETTING_SET] = "list of names", [ASC_SETTING_COUNT] = "true, false, whole number",
+    };
+    char text[320];
+    const char *specs = cli_setting_specs(row, text, sizeof text);
+    const char *type = specs ? specs : by_type[row->type <= ASC_SETTING_COUNT ? row->type : 0];
+    bool more = row->flags & (ASC_SETTING_PER_LAYER | ASC_SETTING_PER_HEAD);
+    printf("%s", type ? type : "");
+    if (row->type == ASC_SETTING_INT || row->type == ASC_SETTING_REAL) {
+        const char *kind = row->type == ASC_SETTING_INT ? "whole number" : "number";
+        printf(row->min <= -1e9 ? "%s" : row->max >= 1e9 ? "%s >= %.10g" : "%s, %.10g to %.10g", kind, row->min,
+               row->max);
+    }
+    bool after = type;
+    for (int i = 0; row->choices && row->choices[i]; i++) {
+        printf("%s%s", after ? i ? ", " : ": " : "", row->choices[i]);
+        after = true;
+    }
+    printf("%s", !more ? "" : row->flags & ASC_SETTING_PER_HEAD ? " [head]" : " [layer]");
+}
+
+static void print_settings(void)
+{
+    asc_schema schema;
+    for (int i = 0; (schema = asc_settings_schema(NULL, i)).owner; i++) {
+        printf("%s%s\n", i ? "" : "settings\n", schema.owner);
+        for (const asc_setting *row = schema.settings; row && row->key; row++) {
+            const char *initial = row->fallback ? row->fallback : row->follows;
+            printf("  %-18s  ", row->key);
+            print_values(row);
+            printf("  %s  %s%s%s%s%s\n", initial && *initial ? initial : "-", row->help, row->only ? "; for " : "",
+                   row->only ? row->only : "", row->option ? "; option --" : "", row->option ? row->option : "");
+        }
+    }
 }
 
 static int run(int argc, char **argv)
@@ -106,6 +147,9 @@ static int run(int argc, char **argv)
     printf("\nthreads    %d\n", threads);
     print_models();
     print_ops(args.ops);
+    if (args.settings) {
+        print_settings();
+    }
     return CLI_OK;
 }
 

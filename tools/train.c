@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <ascgrad/corpus.h>
 #include <ascgrad/train.h>
 
 #include "tools/commands.h"
@@ -22,66 +21,46 @@ struct args {
 
 static const cli_option own[] = {
     {"out", 'o', "RUN", CLI_TEXT, offsetof(struct args, out), 0, 0, "the folder to write"},
-    {"resume", 0, NULL, CLI_FLAG, offsetof(struct args, resume), 0, 0,
-     "go on with RUN; only --steps, --epochs, --minutes, --threads and --recompute may be given anew"},
+    {"resume", 0, NULL, CLI_FLAG, offsetof(struct args, resume), 0, 0, NULL},
     {"preset", 0, "NAME", CLI_TEXT, offsetof(struct args, preset), 0, 0, NULL},
     {"config", 0, "FILE", CLI_LIST, offsetof(struct args, configs), 0, 0,
      "settings from a JSON file, such as a run's config.json"},
     {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(struct args, sets), 0, 0,
      "a setting, or a key of the model's configuration, by name"},
+    {"mixing", 0, "M,M,...", CLI_LIST, offsetof(struct args, given), 0, 0,
+     "--model for each layer: names or their beginnings, as g,t,g,t"},
     CLI_PROFILE(struct args),
     CLI_JSON(struct args),
 };
-enum { N_OWN = sizeof own / sizeof *own, MOST = 80 };
+enum { N_OWN = sizeof own / sizeof *own, RESUME = 1, PRESET = 2, TEXT = 240 };
 
-/* The options of all settings, "-" for "_" in their names, after our own. */
-typedef struct option_table {
-    cli_option options[MOST];
-    char names[MOST][32];
-    char presets[200], models[200], data[300], tokenizers[300];
-} option_table;
-
-static void build_options(option_table *t)
+static void append(char *text, const char *before, const char *more)
 {
-    int n = N_OWN;
-    memcpy(t->options, own, sizeof own);
-    cli_list_models("what mixes the positions", t->models, sizeof t->models);
-    char list[250];
-    snprintf(t->tokenizers, sizeof t->tokenizers, "%s (%s)", asc_tokenizer_list(NULL, list, sizeof list), "word");
-    snprintf(t->presets, sizeof t->presets, "settings to start from:");
+    size_t n = strlen(text);
+    snprintf(text + n, TEXT - n, "%s%s", before, more);
+}
+
+/* The options of all settings after our own, which say what may be given anew, and which presets there are. */
+static const cli_option *build_options(void)
+{
+    static cli_option table[N_OWN];
+    static char presets[TEXT] = "settings to start from", anew[TEXT] = "go on with RUN; only these may be given anew";
+    memcpy(table, own, sizeof own);
     for (int i = 0; asc_preset_at(i); i++) {
-        size_t at = strlen(t->presets);
-        snprintf(t->presets + at, sizeof t->presets - at, "%s %s", i ? "," : "", asc_preset_at(i));
+        append(presets, i ? ", " : ": ", asc_preset_at(i));
     }
-    t->options[2].help = t->presets;
-    for (int i = 0; asc_setting_at(i) && n < MOST - 1; i++, n++) {
-        const asc_setting *s = asc_setting_at(i);
-        snprintf(t->names[n], sizeof t->names[n], "%s", s->key);
-        for (char *c = t->names[n]; *c; c++) {
-            *c = *c == '_' ? '-' : *c;
+    int n = 0;
+    for (const asc_setting *row = asc_settings_schema(NULL, 0).settings; row->key; row++) {
+        if (row->flags & ASC_SETTING_ANEW) {
+            append(anew, n++ ? ", --" : ": --", row->key);
         }
-        t->options[n] = (cli_option){.name = t->names[n], .argument = s->argument, .type = CLI_LIST,
-                                     .at = offsetof(struct args, given), .help = s->help};
-        t->options[n].help = strcmp(s->key, "model") == 0     ? t->models
-                             : strcmp(s->key, "data") == 0      ? asc_data_source_list(NULL, t->data, sizeof t->data)
-                             : strcmp(s->key, "tokenizer") == 0 ? t->tokenizers
-                                                                : s->help;
     }
-    t->options[n] = (cli_option){0};
+    table[PRESET].help = presets;
+    table[RESUME].help = anew;
+    return cli_all_settings(table, N_OWN, offsetof(struct args, given));
 }
 
 /* ---- settings, in the order in which the later wins: preset, files, --set, options ---- */
-
-static void set_pair(asc_settings *s, const char *pair)
-{
-    char key[128];
-    size_t n = strcspn(pair, "=");
-    if (pair[n] != '=' || n == 0 || n >= sizeof key) {
-        cli_wrong_usage("--set: got '%s', expected KEY=VALUE", pair);
-    }
-    snprintf(key, sizeof key, "%.*s", (int)n, pair);
-    asc_settings_set(s, key, pair + n + 1);
-}
 
 static asc_settings *gather(asc_ctx *ctx, const struct args *args)
 {
@@ -93,7 +72,7 @@ static asc_settings *gather(asc_ctx *ctx, const struct args *args)
         asc_settings_load(s, args->configs.value[i]);
     }
     for (int i = 0; i < args->sets.n; i++) {
-        set_pair(s, args->sets.value[i]);
+        cli_set_pair(s, args->sets.value[i]);
     }
     for (int i = 0; i < args->given.n && asc_error(ctx) == ASC_OK; i++) {
         asc_settings_option(s, args->given.name[i], args->given.value[i] ? args->given.value[i] : "true");
@@ -102,22 +81,6 @@ static asc_settings *gather(asc_ctx *ctx, const struct args *args)
         asc_settings_resume(s, args->out);
     }
     return s;
-}
-
-/* The number of threads is a setting, too, and is needed for the context that trains. All is read once: a file of
- * settings may be a pipe. */
-static asc_ctx *open_ctx(const struct args *args, asc_settings **settings, int *status)
-{
-    asc_ctx *first = cli_ctx_new(1), *ctx = NULL;
-    asc_settings *s = gather(first, args);
-    *status = cli_report(first);
-    if (*status == CLI_OK) {
-        ctx = cli_ctx_new(asc_settings_threads(s));
-        *settings = asc_settings_copy(ctx, s);
-    }
-    asc_settings_free(s);
-    asc_ctx_free(first);
-    return ctx;
 }
 
 /* ---- stopping ---- */
@@ -221,17 +184,20 @@ static int show_profile(asc_ctx *ctx, asc_profile *profile, const struct profile
 static int run(int argc, char **argv)
 {
     static struct args args = {.profile.traced = PROFILE_TRACED};
-    static option_table table;
-    build_options(&table);
-    int n = cli_parse_options(&command_train, table.options, argc, argv, &args);
+    int n = cli_parse_options(&command_train, build_options(), argc, argv, &args);
     cli_expect_operands(n, argv, 0, 0, "");
     if (!args.out) {
         cli_wrong_usage("--out RUN is missing; see --help");
     }
-    int status;
-    asc_settings *settings;
-    asc_ctx *ctx = open_ctx(&args, &settings, &status);
-    if (!ctx) {
+    asc_ctx *ctx = cli_ctx_new(1);
+    asc_settings *settings = gather(ctx, &args);
+    if (asc_error(ctx) == ASC_OK) {
+        asc_set_threads(ctx, asc_settings_threads(settings));
+    }
+    int status = cli_report(ctx);
+    if (status != CLI_OK) {
+        asc_settings_free(settings);
+        asc_ctx_free(ctx);
         return status;
     }
     catch_signals();

@@ -77,8 +77,9 @@ static void take_prompt(writer *w, const asc_model *model, const int32_t *prompt
 asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *prompt, int64_t n, int64_t count,
                         const asc_sampling *sampling, bool (*token)(void *user, int32_t id), void *user)
 {
-    asc_status status = ASC_NEED(ctx, "generate: model model->lm prompt sampling token", model, model ? model->lm : NULL,
-                                 asc_unless_empty(prompt, n), asc_unless_empty(sampling, count), (const void *)token);
+    asc_status status = ASC_NEED(ctx, "generate: model model->lm prompt sampling token", model,
+                                 model ? model->lm : NULL, asc_unless_empty(prompt, n),
+                                 asc_unless_empty(sampling, count), (const void *)token);
     if (status) {
         return status;
     }

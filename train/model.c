@@ -156,9 +156,9 @@ static asc_tokenizer *make_tokenizer(asc_ctx *ctx, const char *spec, const char 
     const asc_tokenizer_kind *kind = asc_tokenizer_kind_find(ctx, name);
     bool learned = kind && kind->collect;
     if (kind && kind->has_vocabulary && !(learned && data)) {
-        asc_fail(ctx, ASC_ERR_ARG, "tokenizer: the model file has no vocabulary and is in no run: %s%s%s is needed",
-                 learned ? "the data that it was trained on" : kind->name, learned ? "" : ":",
-                 learned || !kind->argument ? "" : kind->argument);
+        asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": the model file has no vocabulary and is in no run: %s%s%s is "
+                    "needed", learned ? "the data that it was trained on" : kind->name, learned ? "" : ":",
+                    learned || !kind->argument ? "" : kind->argument);
         return NULL;
     }
     asc_tokenizer *t = asc_tokenizer_new(ctx, name);
@@ -175,20 +175,20 @@ static asc_status check_tokenizer(asc_ctx *ctx, const asc_model *m, const asc_sa
     const char *expected = asc_safetensors_metadata(file, "vocab_checksum");
     int64_t size = asc_tokenizer_size(m->tokenizer), vocab = asc_lm_vocab(m->lm);
     if (strcmp(asc_tokenizer_name(m->tokenizer), name) != 0) {
-        return asc_fail(ctx, ASC_ERR_ARG, "tokenizer: got '%s', but the model's is '%s'",
-                        asc_tokenizer_name(m->tokenizer), name);
+        return asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": got '%s', but the model's is '%s'",
+                           asc_tokenizer_name(m->tokenizer), name);
     }
     if (size != vocab) {
-        return asc_fail(ctx, ASC_ERR_ARG,
-                        "tokenizer: its vocabulary has %" PRId64 " tokens, but the model's has %" PRId64, size, vocab);
+        return asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer",
+                           ": its vocabulary has %" PRId64 " tokens, but the model's has %" PRId64, size, vocab);
     }
     char checksum[9];
     if (asc_vocab_checksum(m->tokenizer, checksum)) {
         return asc_error(ctx);
     }
     if (expected && strcmp(checksum, expected) != 0) {
-        return asc_fail(ctx, ASC_ERR_ARG, "tokenizer: the vocabulary is not the model's: checksum %s, expected %s",
-                        checksum, expected);
+        return asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer",
+                           ": the vocabulary is not the model's: checksum %s, expected %s", checksum, expected);
     }
     return ASC_OK;
 }

@@ -60,7 +60,8 @@ asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, c
     const asc_values *v = &t->settings->values;
     if (!*v->data) {
         char list[400];
-        return asc_fail(t->ctx, ASC_ERR_ARG, "--data is missing: %s", asc_data_source_list(t->ctx, list, sizeof list));
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "data", " is missing: %s",
+                           asc_data_source_list(t->ctx, list, sizeof list));
     }
     t->data = asc_dataset_open(t->ctx, v->data);
     t->tokenizer = t->data ? open_tokenizer(t, resume, init) : NULL;
@@ -87,16 +88,16 @@ static asc_status check_init(const asc_trainer *t, const asc_params *from, const
         const char *name = asc_params_name(to, i);
         asc_array ours = asc_array_of(asc_params_at(to, i)), theirs = asc_array_of(asc_params_find(from, name));
         if (!asc_same_shape(&ours, &theirs)) {
-            return asc_fail(t->ctx, ASC_ERR_ARG, "init: %s in %s is %s, expected %s", name, init,
-                            asc_shape_text(&theirs, text[0]), asc_shape_text(&ours, text[1]));
+            return asc_fail_on(t->ctx, ASC_ERR_ARG, "init", ": %s in %s is %s, expected %s", name, init,
+                               asc_shape_text(&theirs, text[0]), asc_shape_text(&ours, text[1]));
         }
     }
     for (int i = 0; i < asc_params_count(from); i++) {
         const char *name = asc_params_name(from, i);
         asc_array theirs = asc_array_of(asc_params_at(from, i));
         if (asc_is_null(asc_params_find(to, name))) {
-            return asc_fail(t->ctx, ASC_ERR_ARG, "init: %s in %s is %s, expected none of that name: the new model is "
-                            "smaller", name, init, asc_shape_text(&theirs, text[0]));
+            return asc_fail_on(t->ctx, ASC_ERR_ARG, "init", ": %s in %s is %s, expected none of that name: the new "
+                               "model is smaller", name, init, asc_shape_text(&theirs, text[0]));
         }
     }
     return ASC_OK;
@@ -137,8 +138,9 @@ asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init)
     t->lm = asc_lm_new(t->ctx, config, asc_settings_dtype(t->settings), (uint64_t)v->seed);
     asc_text_drop(config);
     if (t->lm && asc_lm_vocab(t->lm) != vocab) {
-        asc_fail(t->ctx, ASC_ERR_ARG, "init: the model %s has %" PRId64 " tokens, but the tokenizer has %" PRId64,
-                 v->init, asc_lm_vocab(t->lm), vocab);
+        asc_fail_on(t->ctx, ASC_ERR_ARG, "init",
+                    ": the model %s has %" PRId64 " tokens, but the tokenizer has %" PRId64, v->init,
+                    asc_lm_vocab(t->lm), vocab);
     }
     if (asc_error(t->ctx) || (init && copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm)))) {
         return asc_error(t->ctx);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tensor/ctx.h"
+
 char *asc_path_copy(asc_ctx *ctx, const char *text)
 {
     size_t n = strlen(text) + 1;
@@ -50,27 +52,26 @@ char *asc_path_folder(asc_ctx *ctx, const char *path)
     return folder;
 }
 
-/* Gives the error another status and "WHERE: " in place of the first `skip` bytes of its message. */
-static void restate(asc_ctx *ctx, asc_status status, const char *where, size_t skip, const char *after)
+/* Gives the error another status, and another message, about no argument of the caller's. */
+static void restate(asc_ctx *ctx, asc_status status, const char *where, const char *message, const char *after)
 {
-    char message[800];
-    snprintf(message, sizeof message, "%s", asc_error_message(ctx) + skip);
+    char text[800];
+    snprintf(text, sizeof text, "%s%s%s%s", where, *where ? ": " : "", message, after);
     asc_error_clear(ctx);
-    asc_fail(ctx, status, "%s%s%s%s", where, *where ? ": " : "", message, after);
+    asc_fail(ctx, status, "%s", text);
 }
 
 void asc_error_extend(asc_ctx *ctx, const char *where, const char *after)
 {
     if (asc_error(ctx) != ASC_OK) {
-        restate(ctx, asc_error(ctx), where, 0, after);
+        restate(ctx, asc_error(ctx), where, asc_error_message(ctx), after);
     }
 }
 
 void asc_error_blame(asc_ctx *ctx, const char *file)
 {
-    static const char config[] = "config: "; /* whose that is, the file's name says */
     if (asc_error(ctx) == ASC_ERR_ARG) {
-        bool of_config = strncmp(asc_error_message(ctx), config, sizeof config - 1) == 0;
-        restate(ctx, ASC_ERR_FORMAT, file, of_config ? sizeof config - 1 : 0, "");
+        asc_error_place(ctx, "");
+        restate(ctx, ASC_ERR_FORMAT, file, asc_error_message(ctx), "");
     }
 }

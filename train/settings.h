@@ -4,44 +4,48 @@
 
 #include <ascgrad/corpus.h>
 #include <ascgrad/train.h>
-#include <jansson.h>
 
+#include "settings/reader.h"
 #include "train/path.h"
 
-enum { ASC_SETTINGS_MAX = 64 };
+enum { ASC_SETTINGS_MAX = 40 };
 
-/* What a training reads. Texts are borrowed from asc_settings.texts; "" stands for none. */
+/* The values of a training's own settings; a text of "" stands for none. */
 typedef struct asc_values {
-    const char *data, *tokenizer, *schedule, *dtype, *init;
-    int64_t batch, accumulate, warmup, sep_ramp, schedule_steps, epochs, steps, eval_every, log_every,
-        checkpoint_every, seed, threads;
+    const char *data, *tokenizer, *init;
+    int schedule, dtype;
+    int64_t batch, accumulate, warmup, sep_ramp, schedule_steps, epochs, steps, eval_every, log_every, checkpoint_every;
+    int64_t seed, threads;
     double dropout, lr, min_lr, weight_decay, beta1, beta2, clip, minutes;
     bool recompute, debug_nan;
 } asc_values;
 
 /* Where a value comes from; the later wins. */
-typedef enum asc_layer_of { ASC_FROM_DEFAULT, ASC_FROM_PRESET, ASC_FROM_FILE, ASC_FROM_HAND } asc_layer_of;
+typedef enum asc_source { ASC_SOURCE_DEFAULT, ASC_SOURCE_PRESET, ASC_SOURCE_FILE, ASC_SOURCE_HAND } asc_source;
 
 struct asc_settings {
     asc_ctx *ctx;
     asc_values values;
-    json_t *texts;     /* key to string */
     json_t *model;     /* the model's configuration, as far as it was given … */
     json_t *optional;  /* … and the keys of it for mixings that the model may not have: true if a preset or a file gave
                         * it, false if an option did, whose user is told */
     json_t *checksums; /* of a resumed run's data: split to text; or NULL */
     int64_t planned;   /* steps that a resumed run was to have; 0: unknown */
-    char from[ASC_SETTINGS_MAX]; /* an asc_layer_of for each setting */
+    char from[ASC_SETTINGS_MAX]; /* an asc_source for each of asc_train_settings */
 };
 
 /* Gives `key` a JSON value (borrowed). ASC_ERR_ARG. */
-asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc_layer_of from);
+asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc_source from);
 
 /* Takes all members of a JSON object; `source` names it in messages. ASC_ERR_ARG. */
-asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_layer_of from, const char *source);
+asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_source from, const char *source);
 
-/* A setting's value, as JSON; new, NULL for a model setting that was not given. */
-json_t *asc_settings_get(const asc_settings *s, const asc_setting *setting);
+/* The table of a training's own settings. */
+extern const asc_setting asc_train_settings[];
+
+/* The row of a key, or an option, where '-' may stand for '_': the training's (*model false), the model's, or a
+ * mixing's. NULL if there is none. */
+const asc_setting *asc_settings_find(const asc_ctx *ctx, const char *name, bool *model);
 
 /* Makes the paths of data and vocabulary absolute, so that a run can be resumed from anywhere. */
 asc_status asc_settings_locate(asc_settings *s);
@@ -58,15 +62,15 @@ asc_dtype asc_settings_dtype(const asc_settings *s);
  * with the error set: ASC_ERR_ARG. `name` is what the setting was called. */
 json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text);
 
-/* The value that a setting has if none is given, as JSON; new, NULL if there is no default. */
-json_t *asc_setting_default(const asc_setting *setting);
-
 /* Frees a text that jansson made. */
 void asc_text_drop(char *text);
 
 /* Reads a file that holds a JSON object. `own`: it lies in a run's folder, and must be a regular file; else it may be a
  * link, or a pipe that has a writer. New; NULL with the error set: ASC_ERR_IO, ASC_ERR_FORMAT. */
 json_t *asc_json_read(asc_ctx *ctx, const char *path, bool own);
+
+/* The value that a setting has if none is given, as JSON; new, NULL if there is no default. */
+json_t *asc_setting_default(asc_ctx *ctx, const asc_setting *row);
 
 /* Compares a split with the checksum that a run's config.json has of it, if it has one. ASC_ERR_FORMAT: it is
  * another. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "data/file.h"
+#include "tensor/ctx.h"
 #include "tensor/need.h"
 #include "train/settings.h"
 
@@ -59,14 +60,15 @@ asc_status asc_settings_preset(asc_settings *s, const char *name)
     for (int i = 0; i < N_PRESETS; i++) {
         if (strcmp(presets[i].name, name) == 0) {
             json_t *object = json_loads(presets[i].json, 0, NULL);
-            status = object ? asc_settings_put_all(s, object, ASC_FROM_PRESET, name)
-                                       : asc_fail(s->ctx, ASC_ERR_MEMORY, "preset: out of memory");
+            status = object ? asc_settings_put_all(s, object, ASC_SOURCE_PRESET, name)
+                            : asc_fail(s->ctx, ASC_ERR_MEMORY, "preset: out of memory");
             json_decref(object);
             return status;
         }
         best = asc_name_distance(name, presets[i].name) < asc_name_distance(name, presets[best].name) ? i : best;
     }
-    return asc_fail(s->ctx, ASC_ERR_ARG, "preset: there is no '%s'; did you mean '%s'?", name, presets[best].name);
+    return asc_fail_on(s->ctx, ASC_ERR_ARG, "preset", ": there is no '%s'; did you mean '%s'?", name,
+                       presets[best].name);
 }
 
 /* ---- files ---- */
@@ -121,7 +123,7 @@ static bool is_fact(const char *key)
     return strcmp(key, "version") == 0 || strcmp(key, "data_checksum") == 0 || strcmp(key, "plan") == 0;
 }
 
-asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_layer_of from, const char *source)
+asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_source from, const char *source)
 {
     const char *key, *model_key;
     json_t *value, *model_value;
@@ -151,7 +153,7 @@ asc_status asc_settings_load(asc_settings *s, const char *path)
         return status;
     }
     json_t *object = asc_json_read(s->ctx, path, false);
-    status = object ? asc_settings_put_all(s, object, ASC_FROM_FILE, path) : asc_error(s->ctx);
+    status = object ? asc_settings_put_all(s, object, ASC_SOURCE_FILE, path) : asc_error(s->ctx);
     json_decref(object);
     return status;
 }
@@ -167,7 +169,7 @@ static asc_status locate(asc_settings *s, const char *key, const char *text, siz
     }
     json_t *value = json_pack("s#+", text, (int)skip, path);
     free(path);
-    asc_status status = asc_settings_put(s, key, value, ASC_FROM_HAND);
+    asc_status status = asc_settings_put(s, key, value, ASC_SOURCE_HAND);
     json_decref(value);
     return status;
 }
@@ -202,25 +204,25 @@ static bool same_value(const json_t *a, const json_t *b)
 
 /* What to call a setting that does not stand on the command line. */
 static const char *const sources[] = {
-    [ASC_FROM_DEFAULT] = "", [ASC_FROM_PRESET] = ", of the preset,", [ASC_FROM_FILE] = ", of the file,",
-    [ASC_FROM_HAND] = ":",
+    [ASC_SOURCE_DEFAULT] = "", [ASC_SOURCE_PRESET] = ", of the preset,", [ASC_SOURCE_FILE] = ", of the file,",
+    [ASC_SOURCE_HAND] = ":",
 };
 
 /* A setting that was given must be the run's, or one that may be given anew, which then takes the run's place. */
 static asc_status carry_over(asc_settings *run, const asc_settings *given, const char *path)
 {
-    for (int i = 0; asc_setting_at(i); i++) {
-        const asc_setting *t = asc_setting_at(i);
-        if (given->from[i] == ASC_FROM_DEFAULT || t->model_key) {
+    for (const asc_setting *t = asc_train_settings; t->key; t++) {
+        int from = given->from[t - asc_train_settings];
+        if (from == ASC_SOURCE_DEFAULT) {
             continue;
         }
-        json_t *old = asc_settings_get(run, t), *now = asc_settings_get(given, t);
+        json_t *old = asc_setting_json(t, &run->values), *now = asc_setting_json(t, &given->values);
         bool same = same_value(old, now);
-        if (t->anew && !same) {
-            asc_settings_put(run, t->key, now, ASC_FROM_HAND);
+        if (t->flags & ASC_SETTING_ANEW && !same) {
+            asc_settings_put(run, t->key, now, ASC_SOURCE_HAND);
         } else if (!same) {
-            asc_fail(run->ctx, ASC_ERR_ARG, "%s%s can't be given anew: %s goes on with its own settings", t->key,
-                     sources[(int)given->from[i]], path);
+            asc_fail_on(run->ctx, ASC_ERR_ARG, t->key, "%s can't be given anew: %s goes on with its own settings",
+                        sources[from], path);
         }
         json_decref(old);
         json_decref(now);
@@ -233,8 +235,9 @@ static asc_status carry_over(asc_settings *run, const asc_settings *given, const
     json_object_foreach(given->model, key, value) {
         const json_t *old = json_object_get(run->model, key);
         if (!same_value(value, old) && (old || !json_object_get(given->optional, key))) {
-            return asc_fail(run->ctx, ASC_ERR_ARG, "config: %s can't be given anew: %s goes on with its own", key,
-                            path);
+            asc_fail_on(run->ctx, ASC_ERR_ARG, key, " can't be given anew: %s goes on with its own", path);
+            asc_error_place(run->ctx, "config");
+            return ASC_ERR_ARG;
         }
     }
     return ASC_OK;
@@ -250,7 +253,7 @@ asc_status asc_settings_resume(asc_settings *s, const char *path)
     char *file = asc_path_join(ctx, path, "config.json");
     json_t *object = file ? asc_json_read(ctx, file, true) : NULL;
     asc_settings *run = object ? asc_settings_new(ctx) : NULL;
-    if (run && asc_settings_put_all(run, object, ASC_FROM_FILE, file)) {
+    if (run && asc_settings_put_all(run, object, ASC_SOURCE_FILE, file)) {
         asc_error_blame(ctx, "");
     } else if (run) {
         run->values.minutes = 0; /* a limit of the invocation that had it */

@@ -2,19 +2,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <ascgrad/nn.h>
-
+#include "nn/mixing.h"
 #include "train/settings.h"
 
 /* ---- mixings ---- */
 
-enum { MOST_MIXINGS = 30 };
-
 /* The mixing of that name, or whose name begins so. */
-static const char *find_mixing(const char *text, size_t n)
+static const char *find_mixing(const asc_ctx *ctx, const char *text, size_t n)
 {
     const char *name, *begins = NULL;
-    for (int i = 0; (name = asc_mixing_at(i)); i++) {
+    for (int i = 0; (name = asc_mixing_at(ctx, i)); i++) {
         if (strncmp(name, text, n) == 0 && n > 0) {
             if (!name[n]) {
                 return name;
@@ -25,28 +22,16 @@ static const char *find_mixing(const char *text, size_t n)
     return begins;
 }
 
-static asc_status refuse_mixing(asc_ctx *ctx, const char *name, const char *got)
-{
-    const char *names[MOST_MIXINGS + 1] = {NULL};
-    char known[200] = "";
-    for (int i = 0; i < MOST_MIXINGS && (names[i] = asc_mixing_at(i)); i++) {
-        size_t n = strlen(known);
-        snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", names[i]);
-    }
-    return asc_fail(ctx, ASC_ERR_ARG, "%s: got '%s', expected one of %s; did you mean '%s'?", name, got, known,
-                    asc_name_nearest(got, names));
-}
-
 json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text)
 {
     json_t *list = json_array();
     for (const char *part = text; list; part++) {
         size_t n = strcspn(part, ",");
-        const char *mixing = find_mixing(part, n);
+        const char *mixing = find_mixing(ctx, part, n);
         if (!mixing) {
             char got[40];
             snprintf(got, sizeof got, "%.*s", (int)n, part);
-            refuse_mixing(ctx, name, got);
+            asc_mixing_choose(ctx, name, got); /* has the message */
             json_decref(list);
             return NULL;
         }
@@ -67,28 +52,31 @@ json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text)
 /* ---- the configuration ---- */
 
 /* Whether a key is a setting of mixings, but of none that the model has. */
-static bool is_idle(const json_t *mix, const char *key)
+static bool is_idle(const asc_ctx *ctx, const json_t *mix, const char *key)
 {
-    bool known = false, used = asc_mixing_takes(json_string_value(mix), key);
+    bool known = false, used = asc_mixing_takes(ctx, json_string_value(mix), key);
     for (size_t i = 0; i < json_array_size(mix); i++) {
-        used = used || asc_mixing_takes(json_string_value(json_array_get(mix, i)), key);
+        used = used || asc_mixing_takes(ctx, json_string_value(json_array_get(mix, i)), key);
     }
-    for (int i = 0; asc_mixing_at(i); i++) {
-        known = known || asc_mixing_takes(asc_mixing_at(i), key);
+    for (int i = 0; asc_mixing_at(ctx, i); i++) {
+        known = known || asc_mixing_takes(ctx, asc_mixing_at(ctx, i), key);
     }
     return known && !used;
 }
 
-/* Sets what was not given to its default. */
-static void add_defaults(json_t *model)
+/* Sets what must be given, and was not, to its default. */
+static void add_defaults(asc_ctx *ctx, json_t *model)
 {
-    const asc_setting *t;
-    for (int i = 0; (t = asc_setting_at(i)); i++) {
-        json_t *value = t->model_key && !json_object_get(model, t->model_key) ? asc_setting_default(t) : NULL;
-        if (value && is_idle(json_object_get(model, "mix"), t->model_key)) {
-            json_decref(value);
-        } else if (value) {
-            json_object_set_new(model, t->model_key, value);
+    asc_schema schema;
+    for (int i = 0; (schema = asc_lm_schema(ctx, i)).owner; i++) {
+        for (const asc_setting *row = schema.settings; row && row->key; row++) {
+            bool wanted = row->flags & ASC_SETTING_REQUIRED && !json_object_get(model, row->key);
+            if (wanted && !is_idle(ctx, json_object_get(model, "mix"), row->key)) {
+                json_t *value = asc_setting_default(ctx, row);
+                if (value) {
+                    json_object_set_new(model, row->key, value);
+                }
+            }
         }
     }
 }
@@ -99,7 +87,7 @@ static void drop_idle(const asc_settings *s, json_t *model)
     const char *key;
     json_t *ignored;
     json_object_foreach(s->optional, key, ignored) {
-        if (is_idle(json_object_get(model, "mix"), key)) {
+        if (is_idle(s->ctx, json_object_get(model, "mix"), key)) {
             json_object_del(model, key);
         }
     }
@@ -118,8 +106,8 @@ static asc_status check_mixings(const asc_settings *s, const json_t *base)
     for (size_t l = 0; ours && l < (layers > 0 ? layers : 1); l++) {
         const char *their = mixing_at(theirs, l), *our = mixing_at(ours, l);
         if (their && our && strcmp(their, our) != 0) {
-            return asc_fail(s->ctx, ASC_ERR_ARG, "init: layer %zu of %s mixes by %s, expected %s", l, s->values.init,
-                            their, our);
+            return asc_fail_on(s->ctx, ASC_ERR_ARG, "init", ": layer %zu of %s mixes by %s, expected %s", l,
+                               s->values.init, their, our);
         }
     }
     return ASC_OK;
@@ -132,7 +120,7 @@ static asc_status check_vocab(const asc_settings *s, int64_t vocab)
         return ASC_OK;
     }
     char *text = json_dumps(given, JSON_ENCODE_ANY | JSON_COMPACT);
-    asc_fail(s->ctx, ASC_ERR_ARG, "vocab is %s, but the tokenizer has %lld tokens", text ? text : "?",
+    asc_fail_on(s->ctx, ASC_ERR_ARG, "vocab", " is %s, but the tokenizer has %lld tokens", text ? text : "?",
              (long long)vocab);
     asc_text_drop(text);
     return asc_error(s->ctx);
@@ -140,7 +128,7 @@ static asc_status check_vocab(const asc_settings *s, int64_t vocab)
 
 asc_dtype asc_settings_dtype(const asc_settings *s)
 {
-    return strcmp(s->values.dtype, "f64") == 0 ? ASC_F64 : ASC_F32;
+    return s->values.dtype == 1 ? ASC_F64 : ASC_F32;
 }
 
 char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab)
@@ -156,8 +144,11 @@ char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab)
     }
     if (model && json_object_update(model, s->model) == 0 &&
         (base || json_object_set_new(model, "vocab", json_integer(vocab)) == 0)) {
+        if (!base && !json_object_get(model, "mix")) {
+            json_object_set_new(model, "mix", json_string(asc_mixing_at(s->ctx, 0)));
+        }
         if (!base) {
-            add_defaults(model);
+            add_defaults(s->ctx, model);
         }
         drop_idle(s, model);
         text = json_dumps(model, JSON_COMPACT);

@@ -26,13 +26,6 @@ static int64_t count_targets(void *user, int64_t first, int64_t n)
     return asc_block_targets(t->train, t->stepper.block, t->order + t->first + first, n);
 }
 
-static asc_decay decay_of(const char *schedule)
-{
-    return strcmp(schedule, "constant") == 0 ? ASC_DECAY_CONSTANT
-           : strcmp(schedule, "linear") == 0 ? ASC_DECAY_LINEAR
-                                             : ASC_DECAY_COSINE;
-}
-
 /* The number of steps: the smaller of the limits that there are. */
 static int64_t count_steps(const asc_trainer *t)
 {
@@ -68,7 +61,7 @@ static asc_status plan(asc_trainer *t)
     if (t->steps == 0) {
         return asc_fail(t->ctx, ASC_ERR_ARG, "epochs and steps are both 0: one of them must say where the run ends");
     }
-    t->schedule = (asc_schedule){decay_of(v->schedule), v->lr, lowest_lr(v), v->warmup,
+    t->schedule = (asc_schedule){(asc_decay)v->schedule, v->lr, lowest_lr(v), v->warmup,
                                  v->schedule_steps > 0 ? v->schedule_steps : t->steps};
     t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = asc_lm_block(t->lm),
                                .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed,
@@ -106,10 +99,8 @@ static json_t *describe_checksums(const asc_trainer *t)
 static asc_status write_config(asc_trainer *t)
 {
     json_t *object = json_pack("{s:s}", "version", ASC_VERSION);
-    for (int i = 0; asc_setting_at(i); i++) {
-        if (!asc_setting_at(i)->model_key) {
-            json_object_set_new(object, asc_setting_at(i)->key, asc_settings_get(t->settings, asc_setting_at(i)));
-        }
+    for (const asc_setting *row = asc_train_settings; row->key; row++) {
+        json_object_set_new(object, row->key, asc_setting_json(row, &t->settings->values));
     }
     json_object_set_new(object, "min_lr", json_real(t->schedule.min_lr));
     json_object_set_new(object, "plan",

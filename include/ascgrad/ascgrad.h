@@ -10,6 +10,7 @@
 #include <ascgrad/data.h>
 #include <ascgrad/file.h>
 #include <ascgrad/inspect.h>
+#include <ascgrad/mixing.h>
 #include <ascgrad/nn.h>
 #include <ascgrad/npz.h>
 #include <ascgrad/op.h>
@@ -19,6 +20,7 @@
 #include <ascgrad/parity.h>
 #include <ascgrad/profile.h>
 #include <ascgrad/safetensors.h>
+#include <ascgrad/setting.h>
 #include <ascgrad/stats.h>
 #include <ascgrad/tensor.h>
 #include <ascgrad/train.h>

@@ -79,6 +79,10 @@ ASC_API void asc_ctx_free(asc_ctx *ctx);
 /* The number of threads that compute. Results are the same to the bit for any number. */
 ASC_API int asc_threads(const asc_ctx *ctx);
 
+/* Changes it; 0: one per processor that it may use. Between calls, not within a piece of asc_parallel. ASC_ERR_ARG:
+ * below 0; ASC_ERR_MEMORY: threads can't be had, and those there were go on. */
+ASC_API asc_status asc_set_threads(asc_ctx *ctx, int threads);
+
 /* ---- errors: the first one wins, and stays until it is cleared ---- */
 
 /* The first error's status; ASC_OK if there was none. ASC_ERR_MEMORY for a NULL context. */
@@ -88,10 +92,23 @@ ASC_API asc_status asc_error(const asc_ctx *ctx);
  * Borrowed; valid until the error is cleared. */
 ASC_API const char *asc_error_message(const asc_ctx *ctx);
 
-ASC_API void asc_error_clear(asc_ctx *ctx);
+/* The argument or setting that the error is about, by the name that the function or table has for it ("d_model"); NULL
+ * where it is about none. Borrowed like the message. */
+ASC_API const char *asc_error_subject(const asc_ctx *ctx);
+
+/* The message behind its subject, for who has another name for that: "config: d_model: got 0, expected …" is about
+ * "d_model" and has the detail ": got 0, expected …". The whole message where there is no subject. Borrowed. */
+ASC_API const char *asc_error_detail(const asc_ctx *ctx);
+
+ASC_API void asc_error_clear(asc_ctx *ctx); /* NULL is accepted */
 
 /* Records an error, unless there is one already, and returns `status`. For ops and layers of one's own. */
 ASC_API asc_status asc_fail(asc_ctx *ctx, asc_status status, const char *format, ...) ASC_PRINTF(3, 4);
+
+/* The same of an error about the argument or setting `subject`, at most 63 bytes, with which the message begins:
+ * asc_fail_on(ctx, ASC_ERR_ARG, "heads", " is %d, expected a divisor of %d", 3, 8). */
+ASC_API asc_status asc_fail_on(asc_ctx *ctx, asc_status status, const char *subject, const char *format, ...)
+    ASC_PRINTF(4, 5);
 
 /* ---- memory: the context's allocator, failures recorded as ASC_ERR_MEMORY ---- */
 

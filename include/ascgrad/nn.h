@@ -6,12 +6,13 @@
  *
  *   {"mix": "transformer", "d_model": 256, "d_ff": 1024, "layers": 6, "heads": 4, "vocab": 30522, "block": 128}
  *
- * asc_lm_setting_at lists all keys.
+ * asc_lm_schema lists all keys; doc/settings.md is made of it.
  */
 #ifndef ASCGRAD_NN_H
 #define ASCGRAD_NN_H
 
 #include <ascgrad/params.h>
+#include <ascgrad/setting.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,9 +25,9 @@ typedef struct asc_lm asc_lm;
 ASC_API asc_lm *asc_lm_new(asc_ctx *ctx, const char *config, asc_dtype dtype, uint64_t seed);
 ASC_API void asc_lm_free(asc_lm *lm); /* NULL is accepted */
 
-/* The keys of a configuration, the models' and then each mixing's own, with a line of help each (`help` may be
- * NULL); NULL past the last. */
-ASC_API const char *asc_lm_setting_at(int i, const char **help);
+/* The settings of a configuration: the model's (i = 0), then each mixing's of asc_mixing_at; owner NULL past the
+ * last. */
+ASC_API asc_schema asc_lm_schema(const asc_ctx *ctx, int i);
 
 /* The configuration with every setting in effect, as JSON text; borrowed. */
 ASC_API const char *asc_lm_config(const asc_lm *lm);
@@ -49,8 +50,8 @@ ASC_API void asc_lm_set_recompute(asc_lm *lm, bool recompute);
 ASC_API void asc_lm_project(asc_lm *lm);
 
 /* Phases in what layers want to come late in a training, such as ASCender's separation, by its weight ω_sep: with
- * 0 <= share <= 1 it is held at `share` of its initial strength, and not trained; with share < 0 it is trained from here
- * on, from the value that it has, unless the settings freeze it. Layers that phase nothing in stay as they are. */
+ * 0 <= share <= 1 it is held at `share` of its initial strength, and not trained; with share < 0 it is trained from
+ * here on, from the value that it has, unless the settings freeze it. Layers that phase nothing in stay as they are. */
 ASC_API void asc_lm_ramp(asc_lm *lm, double share);
 
 /* A value of layer number `layer`, named by its mixing and a name of its own; borrowed until the function returns. */
@@ -60,8 +61,9 @@ typedef void asc_log_fn(void *user, int64_t layer, const char *mixing, const cha
  * density η; null: without. No gradient. Errors as asc_lm_inspect. */
 ASC_API asc_status asc_lm_log(asc_lm *lm, asc_tensor tokens, asc_log_fn *tell, void *user);
 
-/* Mean next-token cross-entropy in nats. x, y: i64 (B, N), N <= block; y[b, t] follows x[b, t]; negative entries of y are
- * ignored. If token_loss is not NULL it gets each token's loss, (B, N), without a gradient. No B·N×V logits are held. */
+/* Mean next-token cross-entropy in nats. x, y: i64 (B, N), N <= block; y[b, t] follows x[b, t]; negative entries of y
+ * are ignored. If token_loss is not NULL it gets each token's loss, (B, N), without a gradient. No B·N×V logits are
+ * held. */
 ASC_API asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss);
 /* What training minimises: that cross-entropy, and the auxiliary losses that the layers' settings give a weight, summed
  * over the layers. If loss is not NULL it gets the value of the cross-entropy alone, which is what is reported. */
@@ -122,10 +124,11 @@ ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_ten
  *   grassmann    plucker (B, N, m, P), normalised, 0 where there is no pair; gate (B, N, D); z (B, N, r) */
 ASC_API asc_status asc_layer_inspect(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_params *parts);
 
-/* The names of the mixings, NULL past the last. */
-ASC_API const char *asc_mixing_at(int i);
+/* The names of the mixings, the library's and then those registered with the context (NULL: none); NULL past the
+ * last. */
+ASC_API const char *asc_mixing_at(const asc_ctx *ctx, int i);
 /* Whether the mixing of that name has a setting `key`; false for a name that is none, or NULL. */
-ASC_API bool asc_mixing_takes(const char *mixing, const char *key);
+ASC_API bool asc_mixing_takes(const asc_ctx *ctx, const char *mixing, const char *key);
 
 #ifdef __cplusplus
 }

@@ -28,33 +28,17 @@ extern "C" {
 
 typedef struct asc_settings asc_settings;
 
-/* What a setting is; asc_setting_at lists them all. */
-typedef struct asc_setting {
-    const char *key;      /* "weight_decay" */
-    const char *argument; /* what stands for its value in a help text: "W"; NULL: true or false */
-    const char *help;     /* one line, with the default */
-    const char *model_key; /* its key in the model's configuration; NULL: it is none of the model's */
-    const char *fallback; /* the default, as text; NULL: none, or it follows from others */
-    char type;            /* 'i' whole number, 'r' number, 's' text, 'b' true or false */
-    bool anew;            /* a resume may give it anew */
-    double min, max;      /* of numbers, both included */
-    size_t at;            /* private */
-} asc_setting;
-
-/* The settings in order, NULL past the last. */
-ASC_API const asc_setting *asc_setting_at(int i);
+/* All settings: the training's (i = 0), the model's, and each mixing's (asc_lm_schema); owner NULL past the last.
+ * `ctx`, with the mixings that are registered with it, may be NULL. doc/settings.md is made of them. */
+ASC_API asc_schema asc_settings_schema(const asc_ctx *ctx, int i);
 
 /* New settings, all at their defaults; freed before the context. NULL without memory. */
 ASC_API asc_settings *asc_settings_new(asc_ctx *ctx);
 ASC_API void asc_settings_free(asc_settings *settings); /* NULL is accepted */
 
-/* The same settings for another context, as one whose number of threads they say; new. They are a copy of their own.
- * NULL without memory, or where `settings` is NULL. */
-ASC_API asc_settings *asc_settings_copy(asc_ctx *ctx, const asc_settings *settings);
-
-/* Gives a setting a value, as text. A key is one of asc_setting_at's, where '-' may stand for '_', or one of the
- * model's configuration (ascgrad/nn.h), its value in JSON. ASC_ERR_ARG: an unknown key (the nearest is named), a
- * wrong value. */
+/* Gives a setting a value, as text; of lists in JSON. `key` is a key or an option of asc_settings_schema's, where '-'
+ * may stand for '_'; "mixing" is "model". A mixing may be named by its beginning, and a list of them, one a layer, with
+ * commas. ASC_ERR_ARG: an unknown key (the nearest is named), a wrong value. */
 ASC_API asc_status asc_settings_set(asc_settings *settings, const char *key, const char *value);
 
 /* The same of an option that every training has, whatever its model: one like "heads" that no mixing of the model knows
@@ -83,8 +67,8 @@ ASC_API int asc_settings_threads(const asc_settings *settings);
 
 typedef struct asc_eval_options {
     int64_t batch; /* blocks at a time, >= 1 */
-    /* Called with each batch of predicted tokens, in the order of the text; NULL: not. A token that is given comes as -1,
-     * its loss 0. Another status than ASC_OK ends the evaluation. */
+    /* Called with each batch of predicted tokens, in the order of the text; NULL: not. A token that is given comes as
+     * -1, its loss 0. Another status than ASC_OK ends the evaluation. */
     asc_status (*tokens)(void *user, const int64_t *ids, const double *losses, int64_t n);
     /* Called after each batch with the part that is done, 0 … 1; false: ASC_ERR_INTERRUPTED. NULL: not. */
     bool (*progress)(void *user, double done);
@@ -194,9 +178,9 @@ typedef struct asc_sampling {
 ASC_API int64_t asc_sample_token(asc_ctx *ctx, asc_tensor logits, const asc_sampling *sampling, uint64_t draw);
 
 /* Continues `prompt` (n >= 0 tokens) by `count` tokens, each given to `token` as it comes; false ends it. A model that
- * streams (asc_lm_streams) remembers all of it. Of others, when the cache of asc_lm_block tokens is full, the newest half
- * is kept. An empty prompt starts from the end of a line, or
- * from token 0; it may be NULL, and with count 0 so may `sampling`. ASC_ERR_ARG; ASC_ERR_NONFINITE; ASC_ERR_MEMORY. */
+ * streams (asc_lm_streams) remembers all of it. Of others, when the cache of asc_lm_block tokens is full, the newest
+ * half is kept. An empty prompt starts from the end of a line, or from token 0; it may be NULL, and with count 0 so may
+ * `sampling`. ASC_ERR_ARG; ASC_ERR_NONFINITE; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *prompt, int64_t n, int64_t count,
                                 const asc_sampling *sampling, bool (*token)(void *user, int32_t id), void *user);
 

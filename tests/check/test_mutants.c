@@ -168,8 +168,9 @@ END_TEST
 START_TEST(layers)
 {
     asc_causal_report r;
-    for (int i = 0; asc_mixing_at(i); i++) {
-        ck_assert_msg(asc_causal_check(ctx, asc_mixing_at(i), NULL, NULL, &r) == ASC_OK, "%s", asc_error_message(ctx));
+    for (int i = 0; asc_mixing_at(ctx, i); i++) {
+        ck_assert_msg(asc_causal_check(ctx, asc_mixing_at(ctx, i), NULL, NULL, &r) == ASC_OK, "%s",
+                      asc_error_message(ctx));
         ck_assert(r.passed);
     }
     ck_assert_int_eq(asc_causal_check(ctx, "transformer", "{\"heads\": 4}", NULL, &r), ASC_OK);

@@ -106,7 +106,7 @@ has err "did you mean 'grassmann'?"
 {
 status 0 "$ASCGRAD" bench generate $tiny_model --positions 0,5,900 --steps 2
 lines out 6
-has out '^ *900  *[0-9.]*  *[0-9.]*  *[0-9.]*$'
+has out '^ *900\(  *[0-9.][0-9.]*\)\{3,\}$'
 status 0 "$ASCGRAD" bench generate $tiny_model --positions 5,15,16 --steps 2 --set pos_emb=true --block 16 --json
 json 'all([p["position"] for p in m["positions"]] == [5, 15, 16] for m in d["models"])'
 json 'all((p["ms"] is None) == (p["position"] == 16) and (p["ms"] or 1) > 0

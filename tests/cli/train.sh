@@ -105,7 +105,8 @@ refused "--config: got '', expected FILE" --config ''
 refused "--lr: got '-1', expected a number from 0 to 1000" --lr -1
 refused 'unknown option --learning-rate; did you mean --lr?' --learning-rate 1
 refused 'unknown option --batch-size; did you mean --batch?' --batch-size 1
-refused 'vocab is "x", but the tokenizer has 378 tokens' --set vocab=x
+refused "vocab: got 'x', expected a whole number" --set vocab=x
+refused 'vocab is 7, but the tokenizer has 378 tokens' --set vocab=7
 refused '--mixing has 2 entries, expected one a layer: 3' --mixing t,g --layers 3
 status 2 "$ASCGRAD" eval ''
 has err "^ascgrad eval: got '', expected a RUN or MODEL"

@@ -25,7 +25,7 @@ has err '^ascgrad train: unknown option --lyers; did you mean --layers?'
 status 2 "$ASCGRAD" train --layer 2
 has err 'did you mean --layers?'
 status 2 "$ASCGRAD" train --out run --data builtin --layers x
-has err "^ascgrad train: --layers: got 'x', expected a whole number from 0 to 10000"
+has err "^ascgrad train: --layers: got 'x', expected a whole number from 1 to 10000"
 status 2 "$ASCGRAD" train --out run --data builtin --dropout 1.5
 has err "^ascgrad train: --dropout: got '1.5', expected a number from 0 to 0.999"
 status 2 "$ASCGRAD" train --out run --data builtin --schedule cosin
@@ -43,7 +43,7 @@ has err "^ascgrad train: --model: got 'transfromer', expected one of transformer
 status 2 "$ASCGRAD" train --out run --data builtin --set mix=transfromer
 has err "^ascgrad train: mix: got 'transfromer', .*did you mean 'transformer'?"
 status 2 "$ASCGRAD" train --out run --data builtin:3000 --positions rotry
-has err '^ascgrad train: --positions is "rotry", expected one of none, rotary, alibi; did you mean .rotary.?'
+has err '^ascgrad train: --positions: got .rotry., expected one of none, rotary, alibi; did you mean .rotary.?'
 status 2 "$ASCGRAD" train --out run --data builtin:3000 --dim 30 --heads 4
 has err '^ascgrad train: --heads is 4, expected a divisor of the width 30'
 status 2 "$ASCGRAD" train --out run --data builtin:3000 --tokenizer bite
@@ -77,10 +77,10 @@ status 2 "$ASCGRAD" bench trian
 has err "did you mean 'train'?"
 refuse_ascender() {
     status 2 "$ASCGRAD" train --data builtin:3000 --model ascender --set "$1" --out run
-    has err "config: $2"
+    has err "^ascgrad train: $2"
 }
-refuse_ascender lambda_dist=1 'lambda_dist belongs to variant background'
-refuse_ascender freeze=omega_sep 'freeze is "omega_sep", expected a list of names, as \["omega_sep"\]'
+refuse_ascender lambda_dist=1 'config: lambda_dist belongs to variant background'
+refuse_ascender freeze=omega_sep 'freeze: got "omega_sep", expected a list of names, as \["omega_sep"\]'
 [ ! -e run ] || fail 'a run that never began left a folder'
 
 # a closed pipe

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # Sourced by the scripts beside it: the folders of the library, and their order.
 # shellcheck disable=SC2034  # those that source it use it
-library='tensor kernels autograd check ops nn optim data stats train'
+library='tensor kernels autograd check ops settings nn optim data stats train'
 
 # allowed FILE: the folders that what a file includes or links with may come from, public headers apart.
 allowed() {
@@ -10,12 +10,13 @@ allowed() {
     kernels/*) echo tensor kernels ;;
     autograd/*) echo tensor kernels autograd ;;
     ops/*) echo tensor kernels autograd ops ;;
-    nn/*) echo tensor kernels autograd ops nn ;;
-    check/*) echo tensor kernels autograd nn check ;;
+    settings/*) echo tensor kernels settings ;;
+    nn/*) echo tensor kernels autograd ops settings nn ;;
+    check/*) echo tensor kernels autograd settings nn check ;;
     optim/*) echo tensor kernels optim ;;
     data/*) echo tensor kernels data ;;
     stats/*) echo tensor kernels stats ;;
-    train/*) echo tensor kernels autograd check ops nn optim data train ;;
+    train/*) echo tensor kernels autograd check ops settings nn optim data train ;;
     tools/*) echo tools ;;
     # A suite, or what suites share, may look inside the folder after which its own is named.
     tests/*/*) echo tests "$(allowed "${1#tests/}")" ;;

@@ -38,4 +38,4 @@ run "$scratch/fit" | tail -n 1 | grep -q 'squared error 0\.00'
 run "$scratch/classify" | tail -n 1 | grep -q 'points right$'
 run "$scratch/edit_model" "$srcdir/tests/parity/attention-causal.safetensors" "$scratch/half.safetensors" 0.5 |
     grep -q tensors
-run "$scratch/own_mixing" | tail -n 1 | grep -q perplexity
+run "$scratch/own_mixing" "$scratch/fading" | tail -n 1 | grep -q perplexity

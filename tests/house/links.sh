@@ -17,9 +17,6 @@ check/numeric check/gradcheck
 check/self check/gradcheck
 check/variants check/gradcheck
 data/safetensors_read data/safetensors_values
-nn/mixing nn/ascender
-nn/mixing nn/grassmann
-nn/mixing nn/transformer
 tensor/ctx tensor/blas
 tensor/ctx tensor/node
 tensor/ctx tensor/storage

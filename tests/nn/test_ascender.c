@@ -121,19 +121,21 @@ static const struct {
     const char *more, *message;
 } refused[] = {
     {",\"globals\":2", "config: globals need a window: without one all tokens are looked at anyway"},
-    {",\"positions\":\"rotary\",\"d_head\":3", "config: rotary positions turn pairs: they need an even d_head"},
+    {",\"positions\":\"rotary\",\"d_head\":3",
+     "config: positions are rotary, which turns pairs: they need an even d_head"},
     {",\"heading\":\"q\"", "config: heading q or qk belongs to variant background"},
     {",\"variant\":\"background\",\"gate\":\"after\"", "config: gate belongs to variant swarm: background has none"},
     {",\"variant\":\"background\",\"kernel\":\"tau2\"", "config: kernel tau2 belongs to variant swarm"},
-    {",\"variant\":\"background\",\"aux_coh\":1", "config: the auxiliary losses belong to variant swarm"},
+    {",\"variant\":\"background\",\"aux_coh\":1",
+     "config: aux_coh and the other auxiliary losses belong to variant swarm"},
     {",\"variant\":\"background\",\"rho_self\":true",
      "config: rho_self and sep_self belong to variant swarm: background takes its density over the neighbours"},
     {",\"variant\":\"background\",\"kappa\":3", "config: kappa belongs to variant swarm"},
     {",\"lambda_align\":[1,2,3]", "config: lambda_align has 3 entries, expected one a head: 2"},
-    {",\"tau_sep\":0", "config: tau_sep is 0, expected a number from 0.001 to 1000000000"},
-    {",\"kappa\":-1", "config: kappa is -1, expected a number from 0 to 1000000000"},
-    {",\"freeze\":[\"omega_sap\"]", "config: freeze is \"omega_sap\", expected one of lambda_align,"},
-    {",\"neighbors\":\"nearest\"", "config: neighbors is \"nearest\", expected one of semantic, base, window,"},
+    {",\"tau_sep\":0", "config: tau_sep: got 0, expected a number >= 0.001"},
+    {",\"kappa\":-1", "config: kappa: got -1, expected a number >= 0"},
+    {",\"freeze\":[\"omega_sap\"]", "config: freeze: got \"omega_sap\", expected one of lambda_align,"},
+    {",\"neighbors\":\"nearest\"", "config: neighbors: got \"nearest\", expected one of semantic, base, window,"},
 };
 
 START_TEST(contradictions_are_refused)

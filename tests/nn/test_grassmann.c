@@ -258,7 +258,7 @@ END_TEST
 
 /* One more number than a layer takes. */
 #define LONG "1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6"
-#define A_LIST "a list of at most 32 whole numbers, or one such list a layer"
+#define A_LIST "a list of at most 32 whole numbers, or one such list a layer, or one of paper-6l, paper-12l, lags"
 
 static const struct {
     const char *config, *message;
@@ -269,26 +269,25 @@ static const struct {
     {SMALL ",\"direction\":\"both\"}",
      "config: the mixing of layer 0 looks ahead, which a language model must not: direction is both: the pair "
      "(t, t+Δ) shows a token the very one that it predicts"},
-    {SMALL ",\"r\":1}", "config: r is 1, expected a whole number from 2 to 16384"},
+    {SMALL ",\"r\":1}", "config: r: got 1, expected a whole number from 2 to 16384"},
     {SMALL ",\"r\":[4,5,6]}", "config: r has 3 entries, expected one a layer: 2"},
     {SMALL ",\"r\":6,\"groups\":4}", "config: groups is 4, expected a divisor of r, 6, with a quotient of at least 2"},
     {SMALL ",\"r\":6,\"groups\":6}", "config: groups is 6, expected a divisor of r, 6, with a quotient of at least 2"},
-    {SMALL ",\"offsets\":[0]}", "config: offsets is 0, expected a whole number from 1 to 2147483647"},
-    {SMALL ",\"offsets\":[]}", "config: layer 0 has no offsets and no memory, expected one of them"},
+    {SMALL ",\"offsets\":[0]}", "config: offsets: got 0, expected a whole number >= 1"},
+    {SMALL ",\"offsets\":[]}", "config: offsets: layer 0 has none, and no memory, expected one of them"},
     {SMALL ",\"offsets\":[[1],[2],[3]]}", "config: offsets has 3 entries, expected one a layer: 2"},
-    {HYBRID ",\"offsets\":[[-1],[1]]}", "config: offsets is -1, expected a whole number from 1 to 2147483647"},
-    {HYBRID ",\"offsets\":[3,[1]]}", "config: offsets is 3, expected " A_LIST},
-    {SMALL ",\"offsets\":[[" LONG "],[1]]}", "config: offsets is [" LONG "], expected " A_LIST},
-    {SMALL ",\"offsets\":[[1],[" LONG "]]}", "config: offsets is [" LONG "], expected " A_LIST},
+    {HYBRID ",\"offsets\":[[-1],[1]]}", "config: offsets: got -1, expected a whole number >= 1"},
+    {HYBRID ",\"offsets\":[3,[1]]}", "config: offsets: got 3, expected " A_LIST},
+    {SMALL ",\"offsets\":[[" LONG "],[1]]}", "config: offsets: got [" LONG "], expected " A_LIST},
+    {SMALL ",\"offsets\":[[1],[" LONG "]]}", "config: offsets: got [" LONG "], expected " A_LIST},
     {SMALL ",\"offsets\":\"paper\"}",
-     "config: offsets is \"paper\", expected a list, a list a layer, or one of paper-6l, paper-12l, lags"},
+     "config: offsets: got \"paper\", expected " A_LIST},
     {SMALL ",\"learned\":true,\"aggregate\":\"sum\"}",
      "config: aggregate is sum, and learned weights share out a mean: expected one of them"},
     {SMALL ",\"learned\":5}", "config: learned is 5, expected true, false, or the number of pairs, 6"},
     {SMALL ",\"mix_residual\":false,\"block_norm\":\"pre\"}",
      "config: mix_residual is false, and block_norm is pre, which needs it"},
-    {SMALL ",\"heads\":2}", "config: heads is a setting of transformer and ascender, and no layer of this "
-     "model knows it"},
+    {SMALL ",\"kappa\":2}", "config: kappa is a setting of ascender, and no layer of this model knows it"},
 };
 
 START_TEST(wrong_settings_are_refused)

@@ -6,6 +6,7 @@
 #include <ascgrad/ops.h>
 #include <ascgrad/tensor.h>
 
+#include "tensor/ctx.h"
 #include "tests/context.h"
 
 /* ---- making ---- */
@@ -98,6 +99,31 @@ static void check_gone(asc_tensor t)
     asc_release(t);
     asc_zero_grad(t);
 }
+
+START_TEST(an_error_says_what_it_is_about)
+{
+    ck_assert_ptr_null(asc_error_subject(NULL));
+    ck_assert_ptr_null(asc_error_subject(ctx));
+    asc_error_clear(NULL);
+    ck_assert_int_eq(asc_fail_on(ctx, ASC_ERR_ARG, "heads", " is %d, expected 4", 3), ASC_ERR_ARG);
+    asc_fail_on(ctx, ASC_ERR_ARG, "width", ": the second");
+    ck_assert_str_eq(asc_error_message(ctx), "heads is 3, expected 4");
+    ck_assert_str_eq(asc_error_subject(ctx), "heads");
+    ck_assert_str_eq(asc_error_detail(ctx), " is 3, expected 4");
+    asc_error_place(ctx, "config");
+    asc_error_place(ctx, "file.json"); /* in place of the one before */
+    ck_assert_str_eq(asc_error_message(ctx), "file.json: heads is 3, expected 4");
+    ck_assert_str_eq(asc_error_subject(ctx), "heads");
+    ck_assert_str_eq(asc_error_detail(ctx), " is 3, expected 4");
+    asc_error_clear(ctx);
+    ck_assert_ptr_null(asc_error_subject(ctx));
+    ck_assert_str_eq(asc_error_detail(ctx), "");
+    asc_fail(ctx, ASC_ERR_ARG, "neither");
+    ck_assert_ptr_null(asc_error_subject(ctx));
+    ck_assert_str_eq(asc_error_detail(ctx), "neither");
+    asc_error_clear(ctx);
+}
+END_TEST
 
 START_TEST(stale)
 {
@@ -253,6 +279,7 @@ int main(void)
     tcase_add_test(t, aligned);
     tcase_add_test(t, bad_shapes);
     tcase_add_test(t, first_error_wins);
+    tcase_add_test(t, an_error_says_what_it_is_about);
     tcase_add_test(t, stale);
     tcase_add_test(t, scopes);
     tcase_add_test(t, keep_and_release);

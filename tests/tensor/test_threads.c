@@ -195,6 +195,33 @@ START_TEST(thread_counts)
 }
 END_TEST
 
+static void add_one(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    ((int *)arg)[piece]++;
+}
+
+START_TEST(the_number_can_be_changed)
+{
+    asc_ctx *c = asc_ctx_new(&(asc_options){.threads = 1});
+    static const int numbers[] = {3, 1, 2, 2};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        int done[100] = {0};
+        ck_assert_int_eq(asc_set_threads(c, numbers[i]), ASC_OK);
+        ck_assert_int_eq(asc_threads(c), numbers[i]);
+        asc_parallel(c, 100, add_one, done);
+        for (int piece = 0; piece < 100; piece++) {
+            ck_assert_int_eq(done[piece], 1);
+        }
+    }
+    ck_assert_int_eq(asc_set_threads(c, 0), ASC_OK);
+    ck_assert_int_ge(asc_threads(c), 1);
+    ck_assert_int_eq(asc_set_threads(c, -1), ASC_ERR_ARG);
+    ck_assert_int_eq(asc_set_threads(NULL, 1), ASC_ERR_ARG);
+    asc_ctx_free(c);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("threads");
@@ -206,5 +233,6 @@ int main(void)
     tcase_add_test(t, nested_calls_of_a_single_piece);
     tcase_add_test(t, a_piece_uses_another_context);
     tcase_add_test(t, thread_counts);
+    tcase_add_test(t, the_number_can_be_changed);
     return run_suite("tensor/threads", t);
 }

@@ -77,29 +77,6 @@ START_TEST(lines_are_those_that_are_due)
 }
 END_TEST
 
-/* A copy belongs to another context, and needs neither the settings nor the context that it was made from. */
-START_TEST(copied_settings_are_the_same)
-{
-    asc_train_result r;
-    brake never = {0, -1};
-    ck_assert_int_eq(train(run_path, false, &never, &r), ASC_OK);
-    heap other = {.fail_at = NEVER};
-    asc_ctx *first = context_on(&other, 1);
-    asc_settings *s = make_settings(first), *copy = asc_settings_copy(ctx, s);
-    asc_settings_free(s);
-    asc_ctx_free(first);
-    expect_empty(&other);
-    ck_assert_ptr_nonnull(copy);
-    ck_assert_int_eq(asc_train(ctx, copy, other_path, false, NULL, NULL), ASC_OK);
-    asc_settings_free(copy);
-    check_same("config.json");
-    check_same("model.safetensors");
-    ck_assert_ptr_null(asc_settings_copy(ctx, NULL));
-    ck_assert_ptr_null(asc_settings_copy(NULL, NULL));
-    no_error();
-}
-END_TEST
-
 START_TEST(model_file_stands_alone)
 {
     asc_train_result r;
@@ -205,7 +182,6 @@ int main(void)
     tcase_add_loop_test(t, an_epoch_takes_each_block_once, 1, 3);
     tcase_add_test(t, accumulated_batches_are_one);
     tcase_add_test(t, lines_are_those_that_are_due);
-    tcase_add_test(t, copied_settings_are_the_same);
     tcase_add_test(t, model_file_stands_alone);
     tcase_add_test(t, generation_goes_on_beyond_the_block);
     tcase_add_test(t, memory_fails);

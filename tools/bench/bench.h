@@ -21,14 +21,13 @@ typedef struct bench_model {
 
 extern const char *bench_models; /* the help of --model: which there are */
 
-/* An option of the field `model` of a kind's arguments, and those that many kinds have. */
+/* An option of the field `model` of a kind's arguments, and those that many kinds have. Help NULL: its setting's, by
+ * bench_options. */
 #define BENCH_SETTING(args, name, argument, help) \
     {name, 0, argument, CLI_LIST, offsetof(args, model.given), 0, 0, help}
+#define BENCH_ROW(args, name) BENCH_SETTING(args, name, NULL, NULL)
 #define BENCH_MODEL(args)                                                                                              \
-    BENCH_SETTING(args, "layers", "N", "layers of the model (6)"),                                                     \
-        BENCH_SETTING(args, "dim", "D", "width of the model (256)"),                                                   \
-        BENCH_SETTING(args, "heads", "N", "attention heads (4)"),                                                      \
-        BENCH_SETTING(args, "ffn", "N", "width of the feed-forward layers (4 times D)"),                               \
+    BENCH_ROW(args, "layers"), BENCH_ROW(args, "dim"), BENCH_ROW(args, "heads"), BENCH_ROW(args, "ffn"),               \
         {"vocab", 0, "N", CLI_INT, offsetof(args, vocab), 1, 1 << 30, "size of the vocabulary (30522)"}
 #define BENCH_SET(args)                                                                                                \
     {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(args, model.sets), 0, 0,                                                \
@@ -38,13 +37,11 @@ extern const char *bench_models; /* the help of --model: which there are */
     {"memory", 0, "MIB", CLI_INT, offsetof(args, memory), 1, 1 << 30,                                                  \
      "the most to take (3/4 of what is free); - stands for what needs more"}
 
-/* A setting and its value, where the command line has none; key NULL ends a list. */
-typedef struct bench_default {
-    const char *key, *value;
-} bench_default;
+/* A kind's table of options with the help of its settings, whose defaults are the benchmark's, or `more` (or NULL). */
+const cli_option *bench_options(const cli_option *table, const cli_initial *more);
 
 /* New settings: the benchmark's defaults, then `more` (or NULL), then --set, then options. Errors are the context's. */
-asc_settings *bench_settings(asc_ctx *ctx, const bench_model *model, const bench_default *more);
+asc_settings *bench_settings(asc_ctx *ctx, const bench_model *model, const cli_initial *more);
 
 /* A context that takes at most `mib` MiB, or of what is free so much that the system does not kill us (0); freed by
  * asc_ctx_free. One at a time. NULL after a message. */

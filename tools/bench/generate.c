@@ -30,8 +30,8 @@ enum { MOST_MODELS = 16 };
 /* Models without learned positions, which end; those that compare positions turn them. */
 static asc_settings *describe(asc_ctx *ctx, const struct args *args, const char *model)
 {
-    bool rotary = asc_mixing_takes(model, "positions");
-    const bench_default endless[] = {{"model", model}, {"pos_emb", "false"}, {rotary ? "positions" : NULL, "rotary"},
+    bool rotary = asc_mixing_takes(NULL, model, "positions");
+    const cli_initial endless[] = {{"model", model}, {"pos_emb", "false"}, {rotary ? "positions" : NULL, "rotary"},
                                      {NULL, NULL}};
     return bench_settings(ctx, &args->model, endless);
 }
@@ -90,7 +90,7 @@ static int run(int argc, char **argv)
 {
     static struct args args = {.positions = "16,100,1000,10000", .vocab = 30522, .steps = 9};
     static double ms[MOST_MODELS][BENCH_LENGTHS];
-    int n = cli_parse(&bench_generate, argc, argv, &args);
+    int n = cli_parse_options(&bench_generate, bench_options(options, NULL), argc, argv, &args);
     cli_expect_operands(n, argv, 0, 0, "");
     int64_t positions[BENCH_LENGTHS];
     n = bench_numbers("positions", args.positions, 0, positions);

@@ -14,15 +14,13 @@ struct args {
     bool fused, json;
 };
 
-static char model_help[200]; /* filled in before use */
-
 static const cli_option options[] = {
-    BENCH_SETTING(struct args, "model", "M", model_help),
-    BENCH_SETTING(struct args, "dim", "D", "width of the layer (256)"),
-    BENCH_SETTING(struct args, "heads", "N", "attention heads (4)"),
+    BENCH_ROW(struct args, "model"),
+    BENCH_ROW(struct args, "dim"),
+    BENCH_ROW(struct args, "heads"),
     {"lengths", 0, "N,N,...", CLI_TEXT, offsetof(struct args, lengths), 0, 0,
      "tokens of a sequence (128,512,2048,8192)"},
-    BENCH_SETTING(struct args, "batch", "N", "sequences at a time (1)"),
+    BENCH_ROW(struct args, "batch"),
     BENCH_STEPS(struct args, "runs that are timed, after one that is not (5)"),
     {"fused", 0, NULL, CLI_FLAG, offsetof(struct args, fused), 0, 0, "the fused layer only"},
     BENCH_MEMORY(struct args),
@@ -31,6 +29,8 @@ static const cli_option options[] = {
     CLI_JSON(struct args),
     {0},
 };
+
+static const cli_initial single[] = {{"batch", "1"}, {NULL, NULL}};
 
 /* ---- one measurement ---- */
 
@@ -41,7 +41,6 @@ typedef struct measurement {
 
 static int measure(const struct args *args, int64_t length, bool composed, measurement *m)
 {
-    static const bench_default single[] = {{"batch", "1"}, {NULL, NULL}};
     asc_ctx *ctx = bench_open(args->threads, args->memory);
     if (!ctx) {
         return CLI_IO;
@@ -69,7 +68,7 @@ static const char *model_of(const struct args *args, bool *composed)
     for (int i = 0; i < args->model.given.n; i++) {
         model = strcmp(args->model.given.name[i], "model") == 0 ? args->model.given.value[i] : model;
     }
-    *composed = !args->fused && asc_mixing_takes(model, "composed");
+    *composed = !args->fused && asc_mixing_takes(NULL, model, "composed");
     return model;
 }
 
@@ -158,8 +157,7 @@ static int measure_all(const struct args *args, const int64_t *lengths, int n, b
 static int run(int argc, char **argv)
 {
     static struct args args = {.lengths = "128,512,2048,8192", .steps = 5};
-    snprintf(model_help, sizeof model_help, "%s (transformer)", bench_models);
-    int n = cli_parse(&bench_layer, argc, argv, &args);
+    int n = cli_parse_options(&bench_layer, bench_options(options, single), argc, argv, &args);
     cli_expect_operands(n, argv, 0, 0, "");
     int64_t lengths[BENCH_LENGTHS];
     n = bench_numbers("lengths", args.lengths, 1, lengths);

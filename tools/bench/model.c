@@ -12,34 +12,27 @@
 /* ---- settings ---- */
 
 /* Where a training's own default is another. */
-static const bench_default defaults[] = {{"layers", "6"}, {"dim", "256"}, {NULL, NULL}};
+static const cli_initial defaults[] = {{"layers", "6"}, {"dim", "256"}, {NULL, NULL}};
 
-static void set_all(asc_settings *s, const bench_default *d)
+static void set_all(asc_settings *s, const cli_initial *d)
 {
     for (; d && d->key; d++) {
         asc_settings_option(s, d->key, d->value);
     }
 }
 
-static void set_pair(asc_settings *s, const char *pair)
+const cli_option *bench_options(const cli_option *table, const cli_initial *more)
 {
-    char key[128];
-    size_t n = strcspn(pair, "=");
-    if (pair[n] != '=' || n == 0 || n >= sizeof key) {
-        cli_wrong_usage("--set: got '%s', expected KEY=VALUE", pair);
-    }
-    memcpy(key, pair, n);
-    key[n] = '\0';
-    asc_settings_set(s, key, pair + n + 1);
+    return cli_fill_settings(table, defaults, more);
 }
 
-asc_settings *bench_settings(asc_ctx *ctx, const bench_model *model, const bench_default *more)
+asc_settings *bench_settings(asc_ctx *ctx, const bench_model *model, const cli_initial *more)
 {
     asc_settings *s = asc_settings_new(ctx);
     set_all(s, defaults);
     set_all(s, more);
     for (int i = 0; i < model->sets.n; i++) {
-        set_pair(s, model->sets.value[i]);
+        cli_set_pair(s, model->sets.value[i]);
     }
     for (int i = 0; i < model->given.n && asc_error(ctx) == ASC_OK; i++) {
         asc_settings_option(s, model->given.name[i], model->given.value[i]);
@@ -49,7 +42,7 @@ asc_settings *bench_settings(asc_ctx *ctx, const bench_model *model, const bench
 
 const char *bench_model_at(const char *model, int i)
 {
-    return !model ? asc_mixing_at(i) : i == 0 ? model : NULL;
+    return !model ? asc_mixing_at(NULL, i) : i == 0 ? model : NULL;
 }
 
 /* ---- memory with a limit ---- */

@@ -20,7 +20,7 @@ static const cli_option options[] = {
     {"tokens", 0, "N", CLI_INT, offsetof(struct args, tokens), 1, 1 << 24,
      "tokens of a step; of longer sequences one (4096)"},
     BENCH_MODEL(struct args),
-    BENCH_SETTING(struct args, "dropout", "P", "dropout (0.1)"),
+    BENCH_ROW(struct args, "dropout"),
     BENCH_STEPS(struct args, "steps that are timed, after two that are not (3)"),
     {"limit", 0, "SECONDS", CLI_REAL, offsetof(struct args, limit), 0, 1e6,
      "- stands for steps that take longer, or would, by the lengths before (20)"},
@@ -49,7 +49,7 @@ static int measure(const void *arg, void *result)
     char length[24], batch[24];
     snprintf(length, sizeof length, "%lld", (long long)t->length);
     snprintf(batch, sizeof batch, "%lld", (long long)t->batch);
-    const bench_default sizes[] = {{"model", t->model}, {"block", length}, {"batch", batch}, {NULL, NULL}};
+    const cli_initial sizes[] = {{"model", t->model}, {"block", length}, {"batch", batch}, {NULL, NULL}};
     *r = nothing;
     asc_ctx *ctx = bench_open(t->args->threads, t->args->memory);
     if (!ctx) {
@@ -189,7 +189,7 @@ static int run(int argc, char **argv)
 {
     static struct args args = {.lengths = "128,512,1024,2048,4096", .vocab = 30522, .tokens = 4096, .steps = 3,
                                .limit = 20};
-    int n = cli_parse(&bench_scaling, argc, argv, &args);
+    int n = cli_parse_options(&bench_scaling, bench_options(options, NULL), argc, argv, &args);
     cli_expect_operands(n, argv, 0, 0, "");
     int64_t lengths[BENCH_LENGTHS];
     n = bench_numbers("lengths", args.lengths, 1, lengths);

@@ -11,14 +11,12 @@ struct args {
     bool json;
 };
 
-static char model_help[200]; /* filled in before use */
-
 static const cli_option options[] = {
-    BENCH_SETTING(struct args, "model", "M", model_help),
+    BENCH_ROW(struct args, "model"),
     BENCH_MODEL(struct args),
-    BENCH_SETTING(struct args, "block", "N", "tokens of a sequence (128)"),
-    BENCH_SETTING(struct args, "batch", "N", "sequences at a time (32)"),
-    BENCH_SETTING(struct args, "dropout", "P", "dropout (0.1)"),
+    BENCH_ROW(struct args, "block"),
+    BENCH_ROW(struct args, "batch"),
+    BENCH_ROW(struct args, "dropout"),
     BENCH_STEPS(struct args, "steps that are timed, after two that are not (5)"),
     CLI_PROFILE(struct args),
     BENCH_SET(struct args),
@@ -47,8 +45,7 @@ static int print_result(const asc_bench_result *r, bool json)
 static int run(int argc, char **argv)
 {
     static struct args args = {.vocab = 30522, .steps = 5, .profile.traced = PROFILE_TRACED};
-    snprintf(model_help, sizeof model_help, "%s (transformer)", bench_models);
-    int n = cli_parse(&bench_train, argc, argv, &args);
+    int n = cli_parse_options(&bench_train, bench_options(options, NULL), argc, argv, &args);
     cli_expect_operands(n, argv, 0, 0, "");
     asc_ctx *ctx = cli_ctx_new(args.threads);
     asc_settings *settings = bench_settings(ctx, &args.model, NULL);

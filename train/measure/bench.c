@@ -28,11 +28,9 @@ double asc_median(double *times, int64_t n)
 json_t *asc_bench_setting(const asc_settings *s, const char *model_key)
 {
     json_t *value = json_incref(json_object_get(s->model, model_key));
-    for (int i = 0; !value && asc_setting_at(i); i++) {
-        const asc_setting *t = asc_setting_at(i);
-        value = t->model_key && strcmp(t->model_key, model_key) == 0 ? asc_setting_default(t) : NULL;
-    }
-    return value;
+    bool model;
+    const asc_setting *row = asc_settings_find(s->ctx, model_key, &model);
+    return value || !row ? value : asc_setting_default(s->ctx, row);
 }
 
 int64_t asc_bench_whole(const asc_settings *s, const char *model_key)
@@ -193,7 +191,7 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
         return asc_error(ctx); /* of what made the settings */
     }
     if (steps < 1) {
-        return asc_fail(ctx, ASC_ERR_ARG, "steps: got %lld, expected at least 1", (long long)steps);
+        return asc_fail_on(ctx, ASC_ERR_ARG, "steps", ": got %lld, expected at least 1", (long long)steps);
     }
     const asc_values *v = &settings->values;
     asc_span span;

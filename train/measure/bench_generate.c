@@ -86,7 +86,7 @@ asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_
     status = asc_error(ctx);
     for (int i = 0; i < n && !status; i++) {
         status = positions[i] < (i ? positions[i - 1] : 0)
-                     ? asc_fail(ctx, ASC_ERR_ARG, "positions: got %lld, expected numbers that rise from 0",
+                     ? asc_fail_on(ctx, ASC_ERR_ARG, "positions", ": got %lld, expected numbers that rise from 0",
                                 (long long)positions[i])
                      : time_tokens(&w, positions[i], steps, times, &ms[i]);
     }

@@ -1,6 +1,8 @@
 /* train/measure/bench_layer.c: the speed and memory of one mixing layer alone, on random numbers. */
 #include <string.h>
 
+#include <ascgrad/mixing.h>
+
 #include "tensor/need.h"
 #include "train/measure/bench.h"
 #include "train/trainer.h"
@@ -14,14 +16,14 @@ static char *describe(const asc_settings *s, const char *mixing)
     const char *key;
     json_object_foreach(s->model, key, value) {
         bool model = strcmp(key, "mix") == 0 || strcmp(key, "d_model") == 0;
-        if (!model && (asc_mixing_takes(mixing, key) || !json_object_get(s->optional, key))) {
+        if (!model && (asc_mixing_takes(s->ctx, mixing, key) || !json_object_get(s->optional, key))) {
             json_object_set(config, key, value);
         }
     }
-    for (int i = 0; asc_setting_at(i); i++) {
-        key = asc_setting_at(i)->model_key;
-        if (key && asc_mixing_takes(mixing, key) && (value = asc_bench_setting(s, key))) {
-            json_object_set_new(config, key, value);
+    const asc_mixing *m = asc_mixing_find(s->ctx, mixing);
+    for (const asc_setting *row = m ? m->settings : NULL; row && row->key; row++) {
+        if (row->flags & ASC_SETTING_REQUIRED && (value = asc_bench_setting(s, row->key))) {
+            json_object_set_new(config, row->key, value);
         }
     }
     char *text = json_dumps(config, JSON_COMPACT);
@@ -36,8 +38,8 @@ static asc_layer *make_layer(asc_ctx *ctx, const asc_settings *s, int64_t d_mode
     char *config = mixing ? describe(s, mixing) : NULL;
     asc_layer *layer = config ? asc_layer_new(ctx, mixing, d_model, config, ASC_F32, 1) : NULL;
     if (!config) {
-        asc_fail(ctx, mixing ? ASC_ERR_MEMORY : ASC_ERR_ARG, mixing ? "bench_layer: out of memory"
-                                                                    : "mix: got a list, expected one mixing");
+        mixing ? asc_fail(ctx, ASC_ERR_MEMORY, "bench_layer: out of memory")
+               : asc_fail_on(ctx, ASC_ERR_ARG, "mix", ": got a list, expected one mixing");
     }
     asc_text_drop(config);
     json_decref(mix);

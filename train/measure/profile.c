@@ -146,7 +146,8 @@ asc_profile *asc_profile_new(asc_ctx *ctx, int64_t traced_steps)
         return NULL;
     }
     if (traced_steps < 0) {
-        asc_fail(ctx, ASC_ERR_ARG, "profile: got %lld steps to trace, expected 0 or more", (long long)traced_steps);
+        asc_fail_on(ctx, ASC_ERR_ARG, "profile", ": got %lld steps to trace, expected 0 or more",
+                    (long long)traced_steps);
         return NULL;
     }
     asc_profile *p = asc_alloc(ctx, sizeof *p);

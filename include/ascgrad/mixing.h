@@ -1,0 +1,147 @@
+/*
+ * ascgrad/mixing.h: mixings of one's own: what moves information between positions of a sequence, as attention does.
+ *
+ * A mixing is a table of functions. asc_mixing_register adds one to a context, by name; from then on asc_lm_new with
+ * "mix": "NAME", alone or in a list with others, asc_layer_new, training, evaluation and generation with this context
+ * take it like the library's own, which are made by the same contract. examples/own_mixing.c is one.
+ */
+#ifndef ASCGRAD_MIXING_H
+#define ASCGRAD_MIXING_H
+
+#include <ascgrad/nn.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ASC_MIXING_ABI 1u /* what asc_mixing.abi has to be */
+
+typedef struct asc_mixing asc_mixing;
+
+/* A layer, as its mixing sees it. */
+struct asc_layer {
+    asc_ctx *ctx;
+    const asc_mixing *mixing;
+    int64_t D;       /* width */
+    asc_dtype dtype; /* f32 or f64, of inputs and parameters */
+    int index;       /* which layer of the model; 0 alone */
+    void *settings;  /* mixing->settings_size bytes: the values of its settings */
+    void *self;      /* mixing->size bytes, all zero before `init`: its parameters, and what else it keeps */
+    asc_tensor mask, neighbors; /* of the caller's, or null: asc_layer_restrict */
+    /* private */
+    const struct asc_reader *reader;
+    asc_params *params;
+};
+
+/* Whether the layer's settings name this one, rather than leave it to its default; within `check` and `init` only.
+ * false elsewhere, and where an argument is NULL. */
+ASC_API bool asc_layer_given(const asc_layer *layer, const char *key);
+
+/* ---- parameters ---- */
+
+/* Where the parameters of a layer that is being made go. */
+typedef struct asc_maker asc_maker;
+
+/* Initial values (spec.md §4). */
+typedef enum asc_init {
+    ASC_INIT_ZERO,
+    ASC_INIT_ONE,
+    ASC_INIT_LINEAR,    /* uniform ±1/√fan_in, fan_in the last size; decays */
+    ASC_INIT_EMBEDDING, /* N(0, 0.02²); decays */
+} asc_init;
+
+/* Adds a parameter to the layer, that requires its gradient; borrowed. Its values depend on the model's seed and its
+ * full name, "blocks.0.mix.NAME", alone. Null with the error set. */
+ASC_API asc_tensor asc_make_param(asc_maker *maker, const char *name, asc_init init, int ndim, const int64_t *shape);
+/* The same of n given values, [n]; it does not decay. */
+ASC_API asc_tensor asc_make_values(asc_maker *maker, const char *name, int64_t n, const double *values);
+
+/* weight [out, in] and bias [out] of "NAME.weight", "NAME.bias": asc_linear's. */
+typedef struct asc_affine {
+    asc_tensor weight, bias;
+} asc_affine;
+ASC_API asc_affine asc_make_linear(asc_maker *maker, const char *name, int64_t in, int64_t out);
+/* The same of a layer norm: [width] each, ones and zeros. */
+ASC_API asc_affine asc_make_norm(asc_maker *maker, const char *name, int64_t width);
+
+/* ---- generation ---- */
+
+enum { ASC_STATES = 6 };
+
+/* What a layer keeps of the tokens before, for generation. */
+typedef struct asc_layer_cache {
+    int64_t length;                /* tokens held */
+    asc_tensor state[ASC_STATES];  /* the mixing's own; kept */
+    asc_tensor staged[ASC_STATES]; /* kept; take state's place, where not null, once all layers have done their part */
+} asc_layer_cache;
+
+/* State number `which` of one sequence: room for `capacity` rows of `width` values. */
+ASC_API asc_status asc_cache_make(asc_layer *layer, asc_layer_cache *cache, int which, int64_t width, int64_t capacity);
+/* Writes rows (1, n, width), which go, behind those held, and returns all of them, (1, length + n, width). ASC_ERR_ARG:
+ * the state was not made, or has no room for them. */
+ASC_API asc_tensor asc_cache_append(asc_layer *layer, const asc_layer_cache *cache, int which, asc_tensor rows);
+
+/* ---- what a training writes down ---- */
+
+/* A value of a layer that goes into metrics.jsonl, under the mixing's name. */
+typedef struct asc_logged {
+    const char *name;
+    bool inspected; /* from what `inspect` adds: at evaluations only, as that takes a pass of its own */
+} asc_logged;
+
+/* ---- the contract: abi, name and forward are needed, all else may be NULL or 0 ---- */
+
+struct asc_mixing {
+    unsigned abi;     /* ASC_MIXING_ABI */
+    const char *name; /* in "mix" and --model */
+    const asc_setting *settings; /* its own (ascgrad/setting.h) */
+    size_t settings_size;        /* of the struct of their values */
+    size_t size;                 /* of `self` */
+    const char *sample; /* settings, in JSON, for a small layer of width 8, to check it with; NULL: {} */
+    bool bare;          /* in a post-norm block no residual goes round it, unless that is asked for */
+    bool takes_mask, takes_neighbors; /* heeds the layer's */
+    /* The settings have been read, each within its range. Checks them against each other and the width, and fills in
+     * those whose defaults follow from others. */
+    asc_status (*check)(asc_layer *layer);
+    /* Makes the parameters. */
+    asc_status (*init)(asc_layer *layer, asc_maker *maker);
+    /* x (B, N, D) to (B, N, D), which the caller releases; lengths i64 (B) or null. `aux`, if not NULL, comes as null,
+     * and may be given the layer's auxiliary loss, a scalar with its weight in it; with NULL none is computed. */
+    asc_tensor (*forward)(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_tensor *aux);
+    /* Adds to `parts`, under names of its own, what the layer computes inside for x. */
+    asc_status (*inspect)(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_params *parts);
+    /* Makes the cache's state for `capacity` tokens of one sequence. NULL: its size does not depend on that, and `next`
+     * makes it. */
+    asc_status (*cache)(asc_layer *layer, asc_layer_cache *cache, int64_t capacity);
+    /* x (1, n, D), the next n tokens, to (1, n, D). The caller adds n to the length. What is held for the tokens before
+     * stays as it is, so that after a failure all can be done again: rows behind them, or staged states, are new.
+     * NULL: the layer keeps its inputs and runs `forward` on all of them for every token. */
+    asc_tensor (*next)(asc_layer *layer, asc_layer_cache *cache, asc_tensor x);
+    /* NULL, or returns NULL, if no output looks ahead: a language model takes no other. Else why one does, for the
+     * message: borrowed. asc_causal_check finds out whether that is true. */
+    const char *(*looks_ahead)(const asc_layer *layer);
+    /* What `check` and `init` took beside memory for `self`, settings and parameters goes; */
+    void (*clear)(asc_layer *layer);
+    /* after an optimiser's step, parameters are brought back to where they have a meaning; */
+    void (*project)(asc_layer *layer);
+    /* what a training phases in is held at `share`, 0 … 1, of its initial strength; below 0: trained from here on. */
+    void (*ramp)(asc_layer *layer, double share);
+    /* What a training writes down of each layer: the list, name NULL at the end, and the value of a name, of any shape;
+     * null where this layer has none. `parts`: of a value that is inspected what `inspect` has added; else NULL. With
+     * `logged` comes `log`, and `inspect` where something is inspected. */
+    const asc_logged *logged;
+    asc_tensor (*log)(asc_layer *layer, const char *name, const asc_params *parts);
+};
+
+/* Adds a mixing to the context, which borrows it. ASC_ERR_ARG: another ABI, something needed is missing, a setting's
+ * row is not whole, its key is one of the model's, or of another mixing's and of another type or a wider range; or
+ * there is a mixing of this name. ASC_ERR_MEMORY. */
+ASC_API asc_status asc_mixing_register(asc_ctx *ctx, const asc_mixing *mixing);
+
+/* A mixing by name: the library's, or one registered with this context (NULL: none); NULL if there is none. */
+ASC_API const asc_mixing *asc_mixing_find(const asc_ctx *ctx, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,123 @@
+/* nn/layer.c: a mixing layer alone. */
+#include "nn/mixing.h"
+
+#include "tensor/ctx.h"
+#include "tensor/need.h"
+
+/* ---- making ---- */
+
+static asc_status fill_alone(asc_layer *l, const char *mixing, int64_t d_model, const char *text, asc_dtype dtype,
+                             uint64_t seed)
+{
+    asc_ctx *ctx = l->ctx;
+    const asc_mixing *found = asc_mixing_find(ctx, mixing);
+    if (!found || d_model < 1) {
+        return asc_fail(ctx, ASC_ERR_ARG, "layer: mixing '%s' on width %lld: there is no such one",
+                        mixing ? mixing : "", (long long)d_model);
+    }
+    asc_reader reader;
+    asc_maker maker = {.ctx = ctx, .params = asc_params_new(ctx), .dtype = dtype, .seed = seed};
+    if (!maker.params) {
+        return ASC_ERR_MEMORY;
+    }
+    if (asc_reader_open(&reader, ctx, text)) {
+        asc_error_place(ctx, "config");
+        asc_params_free(maker.params);
+        return asc_error(ctx);
+    }
+    asc_status status = asc_layer_init(l, found, d_model, &reader, &maker, (asc_place){0, 1, 0});
+    l->params = maker.params;
+    status = status ? status : asc_reader_finish(&reader);
+    asc_reader_close(&reader);
+    return status;
+}
+
+asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config, asc_dtype dtype,
+                         uint64_t seed)
+{
+    bool fit = ASC_NEED(ctx, "layer_new: mixing config", mixing, config) == ASC_OK && asc_error(ctx) == ASC_OK;
+    asc_layer *l = fit ? asc_alloc(ctx, sizeof *l) : NULL;
+    if (!l) {
+        return NULL;
+    }
+    *l = (asc_layer){.ctx = ctx};
+    if (fill_alone(l, mixing, d_model, config, dtype, seed)) {
+        if (asc_error(ctx) == ASC_ERR_ARG && l->mixing) {
+            asc_error_place(ctx, "config");
+        }
+        asc_layer_free(l);
+        return NULL;
+    }
+    return l;
+}
+
+void asc_layer_free(asc_layer *l)
+{
+    if (l) {
+        asc_layer_clear(l);
+        asc_params_free(l->params);
+        asc_free(l->ctx, l, sizeof *l);
+    }
+}
+
+asc_params *asc_layer_params(asc_layer *l)
+{
+    return l ? l->params : NULL;
+}
+
+/* ---- running ---- */
+
+/* What a function that runs a layer begins with, `names` its name and "layer". */
+static asc_status check_input(asc_layer *l, asc_tensor x, const char *names)
+{
+    asc_status status = ASC_NEED(l ? l->ctx : asc_ctx_of(x), names, l);
+    if (status) {
+        return status;
+    }
+    if (asc_ndim(x) != 3 || asc_size(x, 2) != l->D) {
+        return asc_fail(l->ctx, ASC_ERR_ARG, "layer: x has %d dimensions and width %lld, expected (B, N, %lld)",
+                        asc_ndim(x), (long long)asc_size(x, -1), (long long)l->D);
+    }
+    return asc_error(l->ctx);
+}
+
+asc_status asc_layer_restrict(asc_layer *l, asc_tensor mask, asc_tensor neighbors)
+{
+    asc_ctx *ctx = l ? l->ctx : asc_ctx_of(asc_is_null(mask) ? neighbors : mask);
+    asc_status status = ASC_NEED(ctx, "layer_restrict: layer", l);
+    if (status) {
+        return status;
+    }
+    if ((!asc_is_null(mask) && !l->mixing->takes_mask) || (!asc_is_null(neighbors) && !l->mixing->takes_neighbors)) {
+        return asc_fail(l->ctx, ASC_ERR_ARG, "layer_restrict: %s has no %s", l->mixing->name,
+                        l->mixing->takes_mask ? "neighbours" : "mask");
+    }
+    l->mask = mask;
+    l->neighbors = neighbors;
+    return ASC_OK;
+}
+
+asc_tensor asc_layer_forward(asc_layer *l, asc_tensor x, asc_tensor lengths)
+{
+    return check_input(l, x, "layer_forward: layer") ? asc_null() : l->mixing->forward(l, x, lengths, NULL);
+}
+
+asc_tensor asc_layer_forward_aux(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    if (aux) {
+        *aux = asc_null();
+    }
+    return check_input(l, x, "layer_forward_aux: layer") ? asc_null() : l->mixing->forward(l, x, lengths, aux);
+}
+
+asc_status asc_layer_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
+{
+    asc_status status = check_input(l, x, "layer_inspect: layer");
+    if (status || (status = ASC_NEED(l->ctx, "layer_inspect: parts", parts))) {
+        return status;
+    }
+    bool recording = asc_set_recording(l->ctx, false);
+    asc_layer_show(l, x, lengths, parts);
+    asc_set_recording(l->ctx, recording);
+    return asc_error(l->ctx);
+}

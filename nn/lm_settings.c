@@ -1,0 +1,28 @@
+/* nn/lm_settings.c: the settings of a language model, those of its mixings apart. */
+#include "nn/lm.h"
+
+#define AT(field) offsetof(asc_lm_values, field)
+
+static const char *const norms[] = {"post", "pre", NULL};
+
+const asc_setting asc_lm_settings[] = {
+    {"layers", ASC_SETTING_INT, AT(layers), "4", .help = "layers of the model", .min = 1, .max = 10000,
+     .flags = ASC_SETTING_REQUIRED, .option = "layers"},
+    {"mix", ASC_SETTING_TEXT, AT(mix), "transformer", .help = "what mixes the positions, by name",
+     .flags = ASC_SETTING_PER_LAYER, .option = "model", .argument = "M"},
+    {"d_model", ASC_SETTING_INT, AT(d_model), "128", .help = "width of the model", .min = 1, .max = 1 << 20,
+     .flags = ASC_SETTING_REQUIRED, .option = "dim", .argument = "D"},
+    {"d_ff", ASC_SETTING_INT, AT(d_ff), NULL, .help = "width of the feed-forward layers", .min = 1, .max = INT32_MAX,
+     .option = "ffn", .follows = "4 times the model's"},
+    {"vocab", ASC_SETTING_INT, AT(vocab), NULL, .help = "number of tokens; a training has it from its tokenizer",
+     .min = 1, .max = INT32_MAX, .flags = ASC_SETTING_REQUIRED},
+    {"block", ASC_SETTING_INT, AT(block), "128", .help = "tokens of a sequence, at most", .min = 1, .max = INT32_MAX,
+     .flags = ASC_SETTING_REQUIRED, .option = "block"},
+    {"block_norm", ASC_SETTING_CHOICE, AT(block_norm), "post",
+     .help = "where layer norms stand, after each residual sum or before each branch", .choices = norms,
+     .option = "block-norm", .argument = "WHERE"},
+    {"pos_emb", ASC_SETTING_BOOL, AT(pos_emb), "true", .help = "learned positions", .option = "pos-emb"},
+    {"mix_residual", ASC_SETTING_BOOL, AT(mix_residual), NULL, .help = "a residual sum round the mixing",
+     .flags = ASC_SETTING_PER_LAYER, .follows = "true; false for grassmann in post-norm"},
+    {0},
+};

@@ -1,0 +1,106 @@
+/* nn/make.c: the parameters of layers and models, and their initial values (spec.md §4). */
+#include <math.h>
+#include <stdio.h>
+
+#include "nn/mixing.h"
+#include "tensor/ctx.h"
+
+/* A stream of its own for each name (FNV-1a), so that a parameter's initial value does not depend on the others. */
+static uint64_t stream_of(const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *name; name++) {
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    }
+    return hash;
+}
+
+/* Adds a new tensor, which the list holds from here on; null on failure. */
+static asc_tensor add(asc_maker *m, const char *name, asc_tensor t, bool decay)
+{
+    if (asc_is_null(t) || asc_require_grad(t, true) || asc_params_add(m->params, name, t, decay)) {
+        asc_release(t);
+        return asc_null();
+    }
+    asc_disown(t);
+    return t;
+}
+
+static asc_status check_memory(asc_maker *m, const char *name, int ndim, const int64_t *shape)
+{
+    double bytes = (double)asc_dtype_size(m->dtype);
+    for (int i = 0; i < ndim; i++) {
+        bytes *= (double)shape[i];
+    }
+    m->bytes += bytes;
+    char what[200];
+    snprintf(what, sizeof what, "the parameters up to %s take", name);
+    return asc_memory_check(m->ctx, what, m->bytes);
+}
+
+static bool is_named(asc_maker *m, const char *name)
+{
+    if (m && !name) {
+        asc_fail(m->ctx, ASC_ERR_ARG, "make: a parameter's name is NULL");
+    }
+    return m && name;
+}
+
+asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndim, const int64_t *shape)
+{
+    char full[128];
+    if (!is_named(m, name)) {
+        return asc_null();
+    }
+    snprintf(full, sizeof full, "%s%s", m->prefix, name);
+    if (asc_error(m->ctx) || check_memory(m, full, ndim, shape)) {
+        return asc_null();
+    }
+    asc_tensor t = asc_null();
+    if (init == ASC_INIT_LINEAR) {
+        double bound = 1 / sqrt((double)shape[ndim - 1]);
+        t = asc_uniform(m->ctx, m->dtype, -bound, bound, m->seed, stream_of(full), ndim, shape);
+    } else if (init == ASC_INIT_EMBEDDING) {
+        t = asc_normal(m->ctx, m->dtype, 0, .02, m->seed, stream_of(full), ndim, shape);
+    } else {
+        t = asc_full(m->ctx, m->dtype, init == ASC_INIT_ONE, ndim, shape);
+    }
+    return add(m, full, t, init == ASC_INIT_LINEAR || init == ASC_INIT_EMBEDDING);
+}
+
+asc_tensor asc_make_values(asc_maker *m, const char *name, int64_t n, const double *values)
+{
+    char full[128];
+    if (!is_named(m, name)) {
+        return asc_null();
+    }
+    snprintf(full, sizeof full, "%s%s", m->prefix, name);
+    asc_tensor t = asc_empty(m->ctx, m->dtype, 1, &n), given = asc_from(m->ctx, ASC_F64, values, 1, &n);
+    asc_copy(m->ctx, t, given);
+    asc_release(given);
+    return add(m, full, t, false);
+}
+
+asc_affine asc_make_linear(asc_maker *m, const char *name, int64_t in, int64_t out)
+{
+    if (!is_named(m, name)) {
+        return (asc_affine){asc_null(), asc_null()};
+    }
+    char weight[64], bias[64];
+    snprintf(weight, sizeof weight, "%s.weight", name);
+    snprintf(bias, sizeof bias, "%s.bias", name);
+    return (asc_affine){asc_make_param(m, weight, ASC_INIT_LINEAR, 2, (int64_t[]){out, in}),
+                        asc_make_param(m, bias, ASC_INIT_ZERO, 1, &out)};
+}
+
+asc_affine asc_make_norm(asc_maker *m, const char *name, int64_t width)
+{
+    if (!is_named(m, name)) {
+        return (asc_affine){asc_null(), asc_null()};
+    }
+    char weight[64], bias[64];
+    snprintf(weight, sizeof weight, "%s.weight", name);
+    snprintf(bias, sizeof bias, "%s.bias", name);
+    return (asc_affine){asc_make_param(m, weight, ASC_INIT_ONE, 1, &width),
+                        asc_make_param(m, bias, ASC_INIT_ZERO, 1, &width)};
+}

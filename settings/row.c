@@ -1,0 +1,378 @@
+/* settings/row.c: the values of one setting: what they may be, and how they are read, kept and written. */
+#include "settings/reader.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const asc_setting *asc_setting_find(const asc_setting *table, const char *key)
+{
+    for (; table && key && table->key; table++) {
+        if (strcmp(table->key, key) == 0) {
+            return table;
+        }
+    }
+    return NULL;
+}
+
+static asc_status no_memory(asc_ctx *ctx)
+{
+    return asc_fail(ctx, ASC_ERR_MEMORY, "settings: out of memory");
+}
+
+/* ---- what is expected ---- */
+
+enum { EXPECTED = 400 };
+
+static void append(char *text, const char *more)
+{
+    size_t n = strlen(text);
+    snprintf(text + n, EXPECTED - n, "%s", more);
+}
+
+static void append_names(char *text, const char *const *names)
+{
+    for (int i = 0; names[i]; i++) {
+        append(text, i ? ", " : "");
+        append(text, names[i]);
+    }
+}
+
+static int index_of(const char *const *names, const char *name)
+{
+    for (int i = 0; name && names && names[i]; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* What a number had to be; `got` (or NULL) is one that is out of range. */
+static void expect_number(const asc_setting *row, const json_t *got, char *text)
+{
+    bool real = row->type == ASC_SETTING_REAL, above = json_is_number(got) && json_number_value(got) > row->max;
+    const char *kind = real ? "a number" : "a whole number";
+    bool any = row->min <= -1e9 && row->max >= 1e9 && !json_is_number(got);
+    snprintf(text, EXPECTED, any ? "%s" : row->max >= 1e9 && !above ? "%s >= %.10g" : "%s from %.10g to %.10g", kind,
+             row->min, row->max);
+}
+
+/* In place of `got`, the value or what of it is wrong. */
+static void expect(const asc_setting *row, const json_t *got, char *text)
+{
+    const char *name = json_string_value(got), *nearest = name && row->choices && row->choices[0]
+                                                              ? asc_name_nearest(name, row->choices) : NULL;
+    text[0] = 0;
+    switch (row->type) {
+    case ASC_SETTING_INT:
+    case ASC_SETTING_REAL: expect_number(row, got, text); break;
+    case ASC_SETTING_BOOL: append(text, "true or false"); break;
+    case ASC_SETTING_TEXT: append(text, "a text in UTF-8"); break;
+    case ASC_SETTING_COUNT: append(text, "true, false or a whole number"); break;
+    case ASC_SETTING_CHOICE:
+        append(text, "one of ");
+        append_names(text, row->choices);
+        if (nearest) {
+            append(text, "; did you mean '");
+            append(text, nearest);
+            append(text, "'?");
+        }
+        break;
+    case ASC_SETTING_SET:
+        snprintf(text, EXPECTED, "a list of names, as [\"%s\"]", nearest ? nearest : row->choices[0]);
+        break;
+    case ASC_SETTING_INTS:
+        snprintf(text, EXPECTED, "a list of at most %d whole numbers%s", ASC_SETTING_LIST,
+                 row->flags & ASC_SETTING_PER_LAYER ? ", or one such list a layer" : "");
+        if (row->choices) {
+            append(text, ", or one of ");
+            append_names(text, row->choices);
+        }
+        break;
+    }
+}
+
+/* `wrong` says what it should have been, in the words of a row that takes one value. */
+static asc_status refuse(asc_ctx *ctx, const asc_setting *wrong, const char *name, const json_t *got)
+{
+    char expected[EXPECTED], *text = json_dumps(got, JSON_ENCODE_ANY | JSON_COMPACT);
+    expect(wrong, got, expected);
+    asc_fail_on(ctx, ASC_ERR_ARG, name, ": got %s, expected %s", text ? text : "?", expected);
+    free(text);
+    return asc_error(ctx);
+}
+
+/* ---- checking ---- */
+
+static asc_setting one_number(const asc_setting *row)
+{
+    return (asc_setting){.type = ASC_SETTING_INT, .min = row->min, .max = row->max};
+}
+
+static bool in_range(const asc_setting *row, const json_t *v)
+{
+    return json_number_value(v) >= row->min && json_number_value(v) <= row->max;
+}
+
+static asc_status check_ints(asc_ctx *ctx, const asc_setting *row, const char *name, const json_t *v)
+{
+    if (index_of(row->choices, json_string_value(v)) >= 0) {
+        return ASC_OK;
+    }
+    if (!json_is_array(v) || json_array_size(v) > ASC_SETTING_LIST) {
+        return refuse(ctx, row, name, v);
+    }
+    asc_setting entry = one_number(row);
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        const json_t *number = json_array_get(v, i);
+        if (!json_is_integer(number) || !in_range(row, number)) {
+            return refuse(ctx, &entry, name, number);
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status check_set(asc_ctx *ctx, const asc_setting *row, const char *name, const json_t *v)
+{
+    if (!json_is_array(v)) {
+        return refuse(ctx, row, name, v);
+    }
+    const asc_setting entry = {.type = ASC_SETTING_CHOICE, .choices = row->choices};
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        if (index_of(row->choices, json_string_value(json_array_get(v, i))) < 0) {
+            return refuse(ctx, &entry, name, json_array_get(v, i));
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status check_one(asc_ctx *ctx, const asc_setting *row, const char *name, const json_t *v)
+{
+    bool right = false;
+    switch (row->type) {
+    case ASC_SETTING_INT: right = json_is_integer(v) && in_range(row, v); break;
+    case ASC_SETTING_REAL: right = json_is_number(v) && in_range(row, v); break;
+    case ASC_SETTING_BOOL: right = json_is_boolean(v); break;
+    case ASC_SETTING_CHOICE: right = index_of(row->choices, json_string_value(v)) >= 0; break;
+    case ASC_SETTING_TEXT: right = json_is_string(v); break;
+    case ASC_SETTING_COUNT: right = json_is_boolean(v) || (json_is_integer(v) && in_range(row, v)); break;
+    case ASC_SETTING_INTS: return check_ints(ctx, row, name, v);
+    case ASC_SETTING_SET: return check_set(ctx, row, name, v);
+    }
+    return right ? ASC_OK : refuse(ctx, row, name, v);
+}
+
+bool asc_setting_is_spread(const asc_setting *row, const json_t *v)
+{
+    bool lists = row->type == ASC_SETTING_INTS || row->type == ASC_SETTING_SET, inner = false;
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        inner = inner || json_is_array(json_array_get(v, i));
+    }
+    return json_is_array(v) && row->flags & (ASC_SETTING_PER_LAYER | ASC_SETTING_PER_HEAD) && (!lists || inner);
+}
+
+asc_status asc_setting_check(asc_ctx *ctx, const asc_setting *row, const char *name, const json_t *v)
+{
+    if (!asc_setting_is_spread(row, v)) {
+        return check_one(ctx, row, name, v);
+    }
+    asc_status status = ASC_OK;
+    for (size_t i = 0; i < json_array_size(v) && !status; i++) {
+        status = check_one(ctx, row, name, json_array_get(v, i));
+    }
+    return status;
+}
+
+/* ---- values in their places ---- */
+
+static void free_ints(asc_ctx *ctx, asc_ints *list)
+{
+    asc_free(ctx, list->at, list->at ? (size_t)list->n * sizeof *list->at : 0);
+    *list = (asc_ints){0};
+}
+
+static void clear_one(asc_ctx *ctx, const asc_setting *row, void *values)
+{
+    void *field = (char *)values + row->offset;
+    if (row->type == ASC_SETTING_TEXT) {
+        char *text = *(char **)field;
+        asc_free(ctx, text, text ? strlen(text) + 1 : 0);
+        *(char **)field = NULL;
+    } else if (row->type == ASC_SETTING_INTS || row->flags & ASC_SETTING_PER_HEAD) {
+        free_ints(ctx, field); /* reals are as large */
+    }
+}
+
+_Static_assert(sizeof(asc_ints) == sizeof(asc_reals) && sizeof(int64_t) == sizeof(double), "lists are freed alike");
+
+void asc_values_clear(asc_ctx *ctx, const asc_setting *table, void *values)
+{
+    for (; values && table->key; table++) {
+        clear_one(ctx, table, values);
+    }
+}
+
+static asc_status store_text(asc_ctx *ctx, const asc_setting *row, const char *text, void *values)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = asc_alloc(ctx, n);
+    if (!copy) {
+        return ASC_ERR_MEMORY;
+    }
+    clear_one(ctx, row, values);
+    *(char **)((char *)values + row->offset) = memcpy(copy, text, n);
+    return ASC_OK;
+}
+
+static asc_status store_ints(asc_ctx *ctx, const asc_setting *row, const json_t *v, void *values)
+{
+    size_t n = json_array_size(v);
+    int64_t *at = n ? asc_alloc(ctx, n * sizeof *at) : NULL;
+    if (n && !at) {
+        return ASC_ERR_MEMORY;
+    }
+    clear_one(ctx, row, values);
+    *(asc_ints *)((char *)values + row->offset) = (asc_ints){(int64_t)n, at};
+    for (size_t i = 0; i < n; i++) {
+        at[i] = json_integer_value(json_array_get(v, i));
+    }
+    return ASC_OK;
+}
+
+static uint64_t set_of(const asc_setting *row, const json_t *v)
+{
+    uint64_t set = 0;
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        set |= UINT64_C(1) << index_of(row->choices, json_string_value(json_array_get(v, i)));
+    }
+    return set;
+}
+
+asc_status asc_setting_store(asc_ctx *ctx, const asc_setting *row, const json_t *v, void *values)
+{
+    void *field = (char *)values + row->offset;
+    switch (row->type) {
+    case ASC_SETTING_INT: *(int64_t *)field = json_integer_value(v); break;
+    case ASC_SETTING_REAL: *(double *)field = json_number_value(v); break;
+    case ASC_SETTING_BOOL: *(bool *)field = json_is_true(v); break;
+    case ASC_SETTING_CHOICE: *(int *)field = index_of(row->choices, json_string_value(v)); break;
+    case ASC_SETTING_SET: *(uint64_t *)field = set_of(row, v); break;
+    case ASC_SETTING_COUNT:
+        *(int64_t *)field = json_is_true(v) ? ASC_SETTING_ALL : json_integer_value(v);
+        break;
+    case ASC_SETTING_TEXT: return store_text(ctx, row, json_string_value(v), values);
+    case ASC_SETTING_INTS: return store_ints(ctx, row, v, values);
+    }
+    return ASC_OK;
+}
+
+/* ---- and back ---- */
+
+static json_t *ints_json(const asc_ints *list)
+{
+    json_t *json = json_array();
+    for (int64_t i = 0; i < list->n; i++) {
+        json_array_append_new(json, json_integer(list->at[i]));
+    }
+    return json;
+}
+
+static json_t *set_json(const asc_setting *row, uint64_t set)
+{
+    json_t *json = json_array();
+    for (int i = 0; row->choices[i]; i++) {
+        if (set >> i & 1) {
+            json_array_append_new(json, json_string(row->choices[i]));
+        }
+    }
+    return json;
+}
+
+json_t *asc_setting_json(const asc_setting *row, const void *values)
+{
+    const void *field = (const char *)values + row->offset;
+    if (row->flags & ASC_SETTING_PER_HEAD) { /* one for all; a list was noted as it was given */
+        return row->type == ASC_SETTING_REAL ? json_real(*((const asc_reals *)field)->at)
+                                             : json_integer(*((const asc_ints *)field)->at);
+    }
+    int64_t count = row->type == ASC_SETTING_COUNT ? *(const int64_t *)field : 0;
+    switch (row->type) {
+    case ASC_SETTING_INT: return json_integer(*(const int64_t *)field);
+    case ASC_SETTING_REAL: return json_real(*(const double *)field);
+    case ASC_SETTING_BOOL: return json_boolean(*(const bool *)field);
+    case ASC_SETTING_CHOICE: return json_string(row->choices[*(const int *)field]);
+    case ASC_SETTING_SET: return set_json(row, *(const uint64_t *)field);
+    case ASC_SETTING_COUNT: return count == 0 || count == ASC_SETTING_ALL ? json_boolean(count) : json_integer(count);
+    case ASC_SETTING_TEXT: return json_string(*(const char *const *)field ? *(const char *const *)field : "");
+    case ASC_SETTING_INTS: return ints_json(field);
+    }
+    return NULL;
+}
+
+/* ---- from text ---- */
+
+/* Numbers, too, that JSON does not know: .1, 1., +1; what else strtod takes, as nan and 0x1, is a text. */
+static json_t *parse_any(const char *text)
+{
+    json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+    if (value || !*text || text[strspn(text, "+-.0123456789eE")]) {
+        return value ? value : json_string(text);
+    }
+    char *end;
+    double number = strtod(text, &end);
+    return *end || !isfinite(number) ? json_string(text) : json_real(number);
+}
+
+static json_t *parse_number(const asc_setting *row, const char *text)
+{
+    char *end;
+    errno = 0;
+    json_t *value = row->type == ASC_SETTING_REAL ? json_real(strtod(text, &end))
+                                                  : json_integer(strtoll(text, &end, 10));
+    if (end == text || *end || errno) {
+        json_decref(value);
+        return NULL;
+    }
+    return value;
+}
+
+static json_t *parse_as(const asc_setting *row, const char *text)
+{
+    bool yes = strcmp(text, "true") == 0, no = strcmp(text, "false") == 0;
+    if (row->flags & (ASC_SETTING_PER_LAYER | ASC_SETTING_PER_HEAD) && text[0] == '[') {
+        return parse_any(text);
+    }
+    switch (row->type) {
+    case ASC_SETTING_INT:
+    case ASC_SETTING_REAL: return parse_number(row, text);
+    case ASC_SETTING_BOOL: return yes || no ? json_boolean(yes) : NULL;
+    case ASC_SETTING_CHOICE:
+    case ASC_SETTING_TEXT: return json_string(text);
+    case ASC_SETTING_INTS:
+    case ASC_SETTING_SET:
+    case ASC_SETTING_COUNT: break;
+    }
+    return parse_any(text);
+}
+
+json_t *asc_setting_parse(asc_ctx *ctx, const asc_setting *row, const char *name, const char *text)
+{
+    json_t *value = parse_as(row, text);
+    if (value && json_is_array(value)) {
+        return value;
+    }
+    bool number = row->type == ASC_SETTING_INT || row->type == ASC_SETTING_REAL;
+    bool choice = row->type == ASC_SETTING_CHOICE && value && index_of(row->choices, text) < 0;
+    if (!value || (number && !in_range(row, value)) || choice) { /* said in the words that were given */
+        char expected[EXPECTED];
+        json_t *given = value ? value : json_string(text);
+        expect(row, given, expected);
+        json_decref(given);
+        asc_fail_on(ctx, ASC_ERR_ARG, name, ": got '%s', expected %s", text, expected);
+        return NULL;
+    }
+    return value ? value : (no_memory(ctx), NULL);
+}

@@ -1,0 +1,110 @@
+/* settings/table.c: whether a table of settings is whole, so that whoever reads by it need not ask. */
+#include <string.h>
+
+#include "settings/reader.h"
+
+enum { MOST_CHOICES = 64 };
+
+static size_t size_of(const asc_setting *row)
+{
+    static const size_t sizes[] = {
+        [ASC_SETTING_INT] = sizeof(int64_t),      [ASC_SETTING_REAL] = sizeof(double),
+        [ASC_SETTING_BOOL] = sizeof(bool),        [ASC_SETTING_CHOICE] = sizeof(int),
+        [ASC_SETTING_TEXT] = sizeof(const char *), [ASC_SETTING_INTS] = sizeof(asc_ints),
+        [ASC_SETTING_SET] = sizeof(uint64_t),     [ASC_SETTING_COUNT] = sizeof(int64_t),
+    };
+    return row->flags & ASC_SETTING_PER_HEAD ? sizeof(asc_reals) : sizes[row->type];
+}
+
+static int count(const char *const *names)
+{
+    int n = 0;
+    while (names && names[n]) {
+        n++;
+    }
+    return n;
+}
+
+/* The row of that key before `row`; NULL if there is none. */
+static const asc_setting *find_before(const asc_setting *table, const asc_setting *row, const char *key, size_t n)
+{
+    for (; table < row; table++) {
+        if (strncmp(table->key, key, n) == 0 && !table->key[n]) {
+            return table;
+        }
+    }
+    return NULL;
+}
+
+static bool has_choice(const asc_setting *row, const char *name)
+{
+    for (int i = 0; i < count(row->choices); i++) {
+        if (strcmp(row->choices[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_only_of_a_choice(const asc_setting *table, const asc_setting *row)
+{
+    size_t n = strcspn(row->only, "=");
+    const asc_setting *other = find_before(table, row, row->only, n);
+    return row->only[n] && other && other->type == ASC_SETTING_CHOICE && has_choice(other, row->only + n + 1);
+}
+
+/* What is wrong with a row; NULL: nothing. */
+static const char *flaw_of(const asc_setting *table, const asc_setting *row, size_t size)
+{
+    int choices = count(row->choices);
+    bool number = row->type == ASC_SETTING_INT || row->type == ASC_SETTING_REAL;
+    bool per_head = row->flags & ASC_SETTING_PER_HEAD;
+    const asc_setting *heads = per_head ? find_before(table, row, "heads", 5) : NULL;
+    if (row->type < ASC_SETTING_INT || row->type > ASC_SETTING_COUNT) {
+        return "its type is none";
+    }
+    if (size < size_of(row) || row->offset > size - size_of(row)) {
+        return "its place is outside of the values";
+    }
+    if (find_before(table, row, row->key, strlen(row->key))) {
+        return "the key is in the table before";
+    }
+    if (!row->help || row->min > row->max) {
+        return "it has no help, or an empty range";
+    }
+    if ((row->type == ASC_SETTING_CHOICE || row->type == ASC_SETTING_SET) && (choices < 1 || choices > MOST_CHOICES)) {
+        return "it has no choices, or more than 64";
+    }
+    if (row->type == ASC_SETTING_INTS && choices > 0 && !row->expand) {
+        return "it has names for lists, and nothing that expands them";
+    }
+    if (per_head && (!number || !heads || heads->type != ASC_SETTING_INT || heads->min < 1)) {
+        return "it is no number, or no row `heads` of at least 1 stands before it";
+    }
+    if (row->only && !is_only_of_a_choice(table, row)) {
+        return "what it belongs to is no choice of a row before it";
+    }
+    return NULL;
+}
+
+static bool has_good_fallback(asc_ctx *ctx, const asc_setting *row)
+{
+    json_t *value = row->fallback ? asc_setting_parse(ctx, row, row->key, row->fallback) : NULL;
+    bool good = !row->fallback || (value && asc_setting_check(ctx, row, row->key, value) == ASC_OK);
+    json_decref(value);
+    return good;
+}
+
+asc_status asc_settings_verify(asc_ctx *ctx, const asc_schema *schema, size_t size)
+{
+    for (const asc_setting *row = schema->settings; row && row->key; row++) {
+        const char *flaw = flaw_of(schema->settings, row, size);
+        if (flaw) {
+            return asc_fail(ctx, ASC_ERR_ARG, "settings of %s: %s: %s", schema->owner, row->key, flaw);
+        }
+        if (!has_good_fallback(ctx, row)) {
+            return asc_error(ctx);
+        }
+    }
+    return ASC_OK;
+}

@@ -1,0 +1,272 @@
+/* tests/nn/test_mixing.c: mixings of users: what is registered, and models, layers and generation with it. */
+#include <math.h>
+#include <stdio.h>
+
+#include <ascgrad/check.h>
+
+#include "nn/mixing.h"
+#include "tests/draw.h"
+#include "tests/nn/model.h"
+#include "tests/nn/summing.h"
+
+enum { N = 12, V = 11 };
+
+static asc_tensor pass_through(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)lengths;
+    (void)aux;
+    return asc_scale(l->ctx, x, 1);
+}
+
+/* No settings, no parameters: name and forward are enough. */
+static const asc_mixing bare = {.abi = ASC_MIXING_ABI, .name = "none", .forward = pass_through};
+
+static void setup_registered(void)
+{
+    setup_one_thread();
+    ck_assert_int_eq(asc_mixing_register(ctx, &summing), ASC_OK);
+    ck_assert_int_eq(asc_mixing_register(ctx, &bare), ASC_OK);
+}
+
+static asc_lm *model(const char *more)
+{
+    char config[300];
+    snprintf(config, sizeof config, "{\"d_model\":8,\"layers\":2,\"vocab\":%d,\"block\":%d,%s}", V, N + 1, more);
+    return asc_lm_new(ctx, config, ASC_F64, 3);
+}
+
+/* ---- the registry ---- */
+
+START_TEST(the_librarys_tables_are_whole)
+{
+    const asc_mixing *m;
+    int n = 0;
+    for (; (m = asc_mixing_of(NULL, n)); n++) {
+        ck_assert_msg(asc_settings_verify(ctx, &(asc_schema){m->name, m->settings}, m->settings_size) == ASC_OK, "%s",
+                      asc_error_message(ctx));
+        ck_assert_uint_eq(m->abi, ASC_MIXING_ABI);
+        ck_assert_ptr_eq(asc_mixing_find(NULL, m->name), m);
+    }
+    ck_assert_int_ge(n, 3);
+    ck_assert_str_eq(asc_mixing_at(ctx, n), "summing");
+    ck_assert_str_eq(asc_mixing_at(ctx, n + 1), "none");
+    ck_assert_ptr_null(asc_mixing_at(ctx, n + 2));
+    ck_assert_ptr_null(asc_mixing_at(NULL, n));
+    ck_assert_ptr_null(asc_mixing_at(ctx, -1));
+    ck_assert(asc_mixing_takes(ctx, "summing", "share") && !asc_mixing_takes(NULL, "summing", "share"));
+    ck_assert_str_eq(asc_lm_schema(ctx, n + 1).owner, "summing");
+    ck_assert_ptr_null(asc_lm_schema(NULL, n + 1).owner);
+}
+END_TEST
+
+static const asc_setting of_the_model[] = {{"d_ff", ASC_SETTING_INT, 0, "1", .help = "", .max = 2}, {0}};
+static const asc_setting another_type[] = {{"scale", ASC_SETTING_REAL, 0, "1", .help = "", .max = 2}, {0}};
+static const asc_setting wider[] = {{"rel", ASC_SETTING_INT, 0, "1", .help = "", .min = -1, .max = 2}, {0}};
+static const char *const masks[] = {"full", "half", NULL};
+static const asc_setting more_choices[] = {{"mask", ASC_SETTING_CHOICE, 0, "full", .help = "", .choices = masks}, {0}};
+static const asc_setting outside[] = {{"x", ASC_SETTING_INT, 8, "1", .help = "", .max = 2}, {0}};
+
+static const asc_logged unlogged[] = {{"x", false}, {NULL, false}}, inspected[] = {{"x", true}, {NULL, false}};
+
+static asc_tensor log_nothing(asc_layer *l, const char *name, const asc_params *parts)
+{
+    (void)l;
+    (void)name;
+    (void)parts;
+    return asc_null();
+}
+
+static const struct {
+    asc_mixing mixing;
+    const char *message;
+} wrong[] = {
+    {{.abi = 7, .name = "a", .forward = summing_forward}, "the mixing has ABI 7, expected 1"},
+    {{.abi = 1, .forward = summing_forward}, "(no name): a name without a comma and forward are needed"},
+    {{.abi = 1, .name = "a,b", .forward = summing_forward}, "a,b: a name without a comma"},
+    {{.abi = 1, .name = "a"}, "a: a name without a comma and forward are needed"},
+    {{.abi = 1, .name = "a", .forward = summing_forward, .logged = unlogged},
+     "a: logged needs log, and inspect for what is inspected"},
+    {{.abi = 1, .name = "a", .forward = summing_forward, .logged = inspected, .log = log_nothing},
+     "a: logged needs log, and inspect for what is inspected"},
+    {{.abi = 1, .name = "transformer", .forward = summing_forward}, "there is a mixing of this name"},
+    {{.abi = 1, .name = "summing", .forward = summing_forward}, "there is a mixing of this name"},
+    {{.abi = 1, .name = "a", .forward = summing_forward, .settings = of_the_model, .settings_size = 8},
+     "a: d_ff is a setting of model already"},
+    {{.abi = 1, .name = "a", .forward = summing_forward, .settings = another_type, .settings_size = 8},
+     "a: scale is a setting of grassmann already, of another type or a narrower range"},
+    {{.abi = 1, .name = "a", .forward = summing_forward, .settings = wider, .settings_size = 8},
+     "a: rel is a setting of transformer already, of another type or a narrower range"},
+    {{.abi = 1, .name = "a", .forward = summing_forward, .settings = more_choices, .settings_size = 8},
+     "a: mask is a setting of transformer already"},
+    {{.abi = 1, .name = "a", .forward = summing_forward, .settings = outside, .settings_size = 8},
+     "settings of a: x: its place is outside of the values"},
+};
+
+START_TEST(what_is_not_whole_is_refused)
+{
+    ck_assert_int_eq(asc_mixing_register(ctx, &wrong[_i].mixing), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, wrong[_i].message);
+}
+END_TEST
+
+START_TEST(null_arguments)
+{
+    ck_assert_int_eq(asc_mixing_register(ctx, NULL), ASC_ERR_ARG);
+    asc_error_clear(ctx);
+    ck_assert_int_ne(asc_mixing_register(NULL, &summing), ASC_OK);
+    ck_assert_ptr_null(asc_mixing_find(ctx, NULL));
+    ck_assert(!asc_mixing_takes(ctx, NULL, "share") && !asc_mixing_takes(ctx, "summing", NULL));
+    ck_assert(!asc_layer_given(NULL, "share"));
+    ck_assert(asc_is_null(asc_make_param(NULL, "w", ASC_INIT_ZERO, ASC_SHAPE(1))));
+    ck_assert(asc_is_null(asc_make_values(NULL, "w", 1, &(double){1})));
+    ck_assert(asc_is_null(asc_make_linear(NULL, "w", 1, 1).weight) && asc_is_null(asc_make_norm(NULL, "w", 1).bias));
+    ck_assert_int_eq(asc_cache_make(NULL, NULL, 0, 1, 1), ASC_ERR_ARG);
+    ck_assert(asc_is_null(asc_cache_append(NULL, NULL, 0, asc_null())));
+    ck_assert_ptr_null(asc_layer_new(ctx, NULL, 8, "{}", ASC_F32, 1));
+    expect_error(ASC_ERR_ARG, "layer_new: mixing is NULL");
+    ck_assert_ptr_null(asc_layer_new(ctx, "no", 8, "{}", ASC_F32, 1));
+    expect_error_with(ASC_ERR_ARG, "there is no such one");
+}
+END_TEST
+
+/* ---- models ---- */
+
+static const char *const configs[] = {
+    "\"mix\":\"summing\"",
+    "\"mix\":\"summing\",\"share\":[0.5,2],\"block_norm\":\"pre\"",
+    "\"mix\":[\"summing\",\"transformer\"],\"heads\":2",
+    "\"mix\":[\"none\",\"grassmann\"],\"r\":4,\"offsets\":[1]",
+    "\"mix\":[\"summing\",\"none\"],\"pos_emb\":false",
+};
+enum { CONFIGS = sizeof configs / sizeof *configs };
+
+START_TEST(a_model_learns)
+{
+    asc_lm *lm = model(configs[_i]);
+    ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
+    int64_t x[N + 1];
+    draw_tokens(x, N + 1, V, 1);
+    expect_learning(lm, x, N);
+    asc_lm *again = asc_lm_new(ctx, asc_lm_config(lm), ASC_F64, 3);
+    ck_assert_str_eq(asc_lm_config(again), asc_lm_config(lm));
+    asc_lm_free(again);
+    asc_lm_free(lm);
+}
+END_TEST
+
+START_TEST(generation_equals_the_full_pass)
+{
+    asc_lm *lm = model(configs[_i]);
+    ck_assert(!asc_lm_streams(lm));
+    int64_t x[N];
+    draw_tokens(x, N, V, 2);
+    asc_tensor full = asc_lm_logits(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(1, N)));
+    asc_lm_cache *cache = asc_lm_cache_new(lm, N);
+    for (int pass = 0; pass < 2; pass++) {
+        int64_t at = 0;
+        for (int64_t n = 1; at + n <= N; at += n, n++) {
+            asc_tensor next = asc_lm_next(cache, x + at, n);
+            ck_assert_msg(asc_numel(next) == V, "%s", asc_error_message(ctx));
+            for (int64_t v = 0; v < V; v++) {
+                double want = ((const double *)asc_data(full))[(at + n - 1) * V + v];
+                ck_assert_double_eq_tol(((const double *)asc_data(next))[v], want, 1e-12);
+            }
+            asc_release(next);
+        }
+        asc_lm_cache_reset(cache);
+    }
+    asc_lm_cache_free(cache);
+    asc_lm_free(lm);
+}
+END_TEST
+
+static const struct {
+    const char *config, *message;
+} refused[] = {
+    {"\"mix\":\"suming\"", "config: mix: got 'suming', expected one of transformer,"},
+    {"\"mix\":\"summing\",\"share\":3", "config: share: got 3, expected a number from 0 to 2"},
+    {"\"mix\":\"summing\",\"share\":[1]", "config: share has 1 entries, expected one a layer: 2"},
+    {"\"mix\":\"none\",\"share\":1", "config: share is a setting of summing, and no layer of this model knows it"},
+    {"\"mix\":\"summing\",\"ahead\":true",
+     "config: the mixing of layer 0 looks ahead, which a language model must not: it was told to"},
+};
+
+START_TEST(a_models_settings_are_checked)
+{
+    ck_assert_ptr_null(model(refused[_i].config));
+    expect_error_with(ASC_ERR_ARG, refused[_i].message);
+}
+END_TEST
+
+START_TEST(a_context_without_it_has_none)
+{
+    asc_ctx *other = asc_ctx_new(NULL);
+    ck_assert_ptr_null(asc_layer_new(other, "summing", 8, "{}", ASC_F32, 1));
+    asc_ctx_free(other);
+}
+END_TEST
+
+/* ---- layers ---- */
+
+static void expect_no_room(asc_layer *l, const asc_layer_cache *c, asc_tensor rows, const char *message)
+{
+    ck_assert(asc_is_null(asc_cache_append(l, c, 0, rows)));
+    expect_error_with(ASC_ERR_ARG, message);
+}
+
+START_TEST(rows_must_fit_into_the_cache)
+{
+    asc_layer *l = asc_layer_new(ctx, "none", 8, "{}", ASC_F64, 1);
+    asc_layer_cache c = {.length = 0};
+    asc_tensor rows = asc_zeros(ctx, ASC_F64, ASC_SHAPE(1, 2, 4));
+    expect_no_room(l, &c, rows, "cache_append: rows are (1, 2, 4) behind 0, and the state is ");
+    ck_assert_int_eq(asc_cache_make(l, &c, ASC_STATES, 4, 3), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "cache_make: which is 6, expected 0 to 5");
+    ck_assert_int_eq(asc_cache_make(l, &c, 0, 4, 3), ASC_OK);
+    expect_no_room(l, &c, asc_zeros(ctx, ASC_F64, ASC_SHAPE(1, 2, 5)), "rows are (1, 2, 5) behind 0");
+    expect_no_room(l, &c, asc_zeros(ctx, ASC_F32, ASC_SHAPE(1, 2, 4)), "rows are (1, 2, 4) behind 0");
+    expect_no_room(l, &c, asc_null(), "cache_append: rows is null");
+    const double values[] = {0, 1, 2, 3, 4, 5, 6, 7}, turned[] = {0, 2, 4, 6, 1, 3, 5, 7};
+    asc_tensor columns = asc_from(ctx, ASC_F64, values, ASC_SHAPE(1, 4, 2));
+    asc_tensor all = asc_cache_append(l, &c, 0, asc_transpose(ctx, columns, 1, 2));
+    ck_assert_msg(!asc_is_null(all), "%s", asc_error_message(ctx));
+    ck_assert_mem_eq(asc_data(all), turned, sizeof turned);
+    c.length = 2;
+    expect_no_room(l, &c, rows, "rows are (1, 2, 4) behind 2, and the state is (1, 3, 4)");
+    asc_release(c.state[0]);
+    asc_layer_free(l);
+}
+END_TEST
+
+START_TEST(layers_and_probes)
+{
+    asc_layer *l = asc_layer_new(ctx, "summing", 8, "{\"share\":0.5}", ASC_F64, 1);
+    ck_assert_int_eq(asc_params_count(asc_layer_params(l)), 2);
+    asc_params *parts = asc_params_new(ctx);
+    ck_assert_int_eq(asc_layer_inspect(l, asc_zeros(ctx, ASC_F64, ASC_SHAPE(1, 2, 8)), asc_null(), parts), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "inspect: summing shows nothing of its inside");
+    asc_params_free(parts);
+    asc_layer_free(l);
+    asc_causal_report r;
+    ck_assert_int_eq(asc_causal_check(ctx, "summing", NULL, NULL, &r), ASC_OK);
+    ck_assert(r.causal && r.passed);
+    ck_assert_int_eq(asc_causal_check(ctx, "none", NULL, NULL, &r), ASC_OK);
+    ck_assert(r.causal && r.passed);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("mixing");
+    tcase_add_checked_fixture(t, setup_registered, teardown);
+    tcase_add_test(t, the_librarys_tables_are_whole);
+    tcase_add_loop_test(t, what_is_not_whole_is_refused, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_test(t, null_arguments);
+    tcase_add_loop_test(t, a_model_learns, 0, CONFIGS);
+    tcase_add_loop_test(t, generation_equals_the_full_pass, 0, CONFIGS);
+    tcase_add_loop_test(t, a_models_settings_are_checked, 0, sizeof refused / sizeof *refused);
+    tcase_add_test(t, a_context_without_it_has_none);
+    tcase_add_test(t, rows_must_fit_into_the_cache);
+    tcase_add_test(t, layers_and_probes);
+    return run_suite("nn/mixing", t);
+}

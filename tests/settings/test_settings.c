@@ -1,0 +1,261 @@
+/* tests/settings/test_settings.c: tables of settings, and values by them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "settings/reader.h"
+#include "tensor/ctx.h"
+#include "tests/context.h"
+
+typedef struct values {
+    int64_t heads, width, count;
+    double rate;
+    bool flag, inner;
+    int kind;
+    const char *text;
+    asc_ints list, each;
+    asc_reals scale;
+    uint64_t set;
+} values;
+
+#define AT(field) offsetof(values, field)
+
+static const char *const kinds[] = {"near", "far", NULL}, *const names[] = {"one", "two", "three", NULL};
+static const char *const lists[] = {"steps", NULL};
+
+static int expand(int which, int nth, int64_t *to)
+{
+    to[0] = 10 * which + nth;
+    to[1] = 7;
+    return 2;
+}
+
+static const asc_setting table[] = {
+    {"heads", ASC_SETTING_INT, AT(heads), "2", .help = "heads", .min = 1, .max = 8, .flags = ASC_SETTING_REQUIRED},
+    {"width", ASC_SETTING_INT, AT(width), "3", .help = "w", .min = 1, .max = 9, .flags = ASC_SETTING_PER_LAYER},
+    {"count", ASC_SETTING_COUNT, AT(count), "false", .help = "c", .max = 5},
+    {"rate", ASC_SETTING_REAL, AT(rate), "0.5", .help = "r", .min = 0, .max = 1},
+    {"flag", ASC_SETTING_BOOL, AT(flag), "true", .help = "f"},
+    {"kind", ASC_SETTING_CHOICE, AT(kind), "near", .help = "k", .choices = kinds},
+    {"inner", ASC_SETTING_BOOL, AT(inner), "true", .help = "i", .only = "kind=far"},
+    {"text", ASC_SETTING_TEXT, AT(text), "none", .help = "t"},
+    {"list", ASC_SETTING_INTS, AT(list), "[1, 2]", .help = "l", .min = 0, .max = 99, .choices = lists,
+     .flags = ASC_SETTING_PER_LAYER, .expand = expand},
+    {"each", ASC_SETTING_INT, AT(each), "4", .help = "e", .max = 9, .flags = ASC_SETTING_PER_HEAD},
+    {"scale", ASC_SETTING_REAL, AT(scale), "1", .help = "s", .min = -1e9, .max = 1e9, .flags = ASC_SETTING_PER_HEAD},
+    {"set", ASC_SETTING_SET, AT(set), "[\"two\"]", .help = "s", .choices = names},
+    {0},
+};
+
+static const asc_place second = {.layer = 1, .layers = 3, .nth = 1};
+
+/* The settings in effect, to be freed; NULL with the error set. */
+static char *read_text(const char *text, values *v)
+{
+    asc_reader r;
+    char *effect = NULL;
+    *v = (values){0};
+    if (asc_reader_open(&r, ctx, text) == ASC_OK) {
+        if (asc_reader_read(&r, table, &second, v) == ASC_OK && asc_reader_note(&r, table, &second, v) == ASC_OK &&
+            asc_reader_finish(&r) == ASC_OK) {
+            effect = asc_reader_text(&r);
+        }
+        asc_reader_close(&r);
+    }
+    return effect;
+}
+
+START_TEST(defaults_stand_where_nothing_is_given)
+{
+    values v;
+    char *effect = read_text("{\"heads\": 2}", &v);
+    no_error();
+    ck_assert_str_eq(effect, "{\"count\":false,\"each\":4,\"flag\":true,\"heads\":2,\"kind\":\"near\",\"list\":[1,2],"
+                             "\"rate\":0.5,\"scale\":1.0,\"set\":[\"two\"],\"text\":\"none\",\"width\":3}");
+    ck_assert(v.each.n == 2 && v.each.at[1] == 4 && v.scale.n == 2 && v.scale.at[1] == 1 && v.set == 2);
+    ck_assert(v.list.n == 2 && v.list.at[1] == 2 && v.flag && v.kind == 0 && !v.inner && v.count == 0);
+    ck_assert_str_eq(v.text, "none");
+    free(effect);
+    asc_values_clear(ctx, table, &v);
+    ck_assert(!v.text && !v.each.at && !v.list.at);
+}
+END_TEST
+
+START_TEST(what_is_given_is_taken_and_noted_as_it_was)
+{
+    static const char all[] = "{\"count\":true,\"each\":[3,5,0],\"flag\":false,\"heads\":3,\"inner\":false,"
+                              "\"kind\":\"far\",\"list\":[[],[8,9],[1]],\"rate\":1.0,\"scale\":[1,2.5,-3],"
+                              "\"set\":[\"one\",\"three\"],\"text\":\"x\",\"width\":[1,2,3]}";
+    values v;
+    char *effect = read_text(all, &v);
+    no_error();
+    ck_assert_str_eq(effect, all);
+    ck_assert(v.count == ASC_SETTING_ALL && v.each.at[1] == 5 && !v.flag && v.kind == 1 && v.rate == 1);
+    ck_assert(v.list.n == 2 && v.list.at[0] == 8 && v.scale.at[2] == -3 && v.set == 5 && v.width == 2);
+    free(effect);
+    asc_values_clear(ctx, table, &v);
+}
+END_TEST
+
+START_TEST(a_name_stands_for_the_layers_list)
+{
+    values v;
+    char *effect = read_text("{\"heads\":1,\"list\":\"steps\"}", &v);
+    no_error();
+    ck_assert(v.list.n == 2 && v.list.at[0] == 1 && v.list.at[1] == 7);
+    ck_assert_ptr_nonnull(strstr(effect, "\"list\":[[],[1,7],[]]")); /* the others are not this owner's */
+    free(effect);
+    asc_values_clear(ctx, table, &v);
+}
+END_TEST
+
+static const struct {
+    const char *text, *subject, *message;
+} wrong[] = {
+    {"{}", "heads", "heads is missing"},
+    {"{\"heads\":9}", "heads", "heads: got 9, expected a whole number from 1 to 8"},
+    {"{\"heads\":\"2\"}", "heads", "heads: got \"2\", expected a whole number from 1 to 8"},
+    {"{\"heads\":2,\"width\":[1,2]}", "width", "width has 2 entries, expected one a layer: 3"},
+    {"{\"heads\":2,\"width\":[1,2,10]}", "width", "width: got 10, expected a whole number from 1 to 9"},
+    {"{\"heads\":2,\"each\":[1,2,3]}", "each", "each has 3 entries, expected one a head: 2"},
+    {"{\"heads\":2,\"scale\":[1,true]}", "scale", "scale: got true, expected a number"},
+    {"{\"heads\":2,\"rate\":[0.5]}", "rate", "rate: got [0.5], expected a number from 0 to 1"},
+    {"{\"heads\":2,\"flag\":1}", "flag", "flag: got 1, expected true or false"},
+    {"{\"heads\":2,\"count\":6}", "count", "count: got 6, expected true, false or a whole number"},
+    {"{\"heads\":2,\"text\":5}", "text", "text: got 5, expected a text in UTF-8"},
+    {"{\"heads\":2,\"kind\":\"fra\"}", "kind", "kind: got \"fra\", expected one of near, far; did you mean 'far'?"},
+    {"{\"heads\":2,\"inner\":true}", "inner", "inner belongs to kind far"},
+    {"{\"heads\":2,\"set\":\"tow\"}", "set", "set: got \"tow\", expected a list of names, as [\"two\"]"},
+    {"{\"heads\":2,\"set\":[\"tow\"]}", "set",
+     "set: got \"tow\", expected one of one, two, three; did you mean 'two'?"},
+    {"{\"heads\":2,\"list\":\"step\"}", "list",
+     "list: got \"step\", expected a list of at most 32 whole numbers, or one such list a layer, or one of steps"},
+    {"{\"heads\":2,\"list\":[[1],2,[3]]}", "list",
+     "list: got 2, expected a list of at most 32 whole numbers, or one such list a layer, or one of steps"},
+    {"{\"heads\":2,\"list\":[100]}", "list", "list: got 100, expected a whole number from 0 to 99"},
+    {"{\"heads\":2,\"hedas\":2}", NULL, "unknown setting 'hedas'; did you mean 'heads'?"},
+    {"{\"heads\":2,}", NULL, "line 1, column 12: string or '}' expected near '}'"},
+    {"3", NULL, "line 1, column 1: '[' or '{' expected near '3'"},
+    {"[3]", NULL, "got another value than an object, expected a JSON object"},
+};
+
+START_TEST(wrong_values_are_refused)
+{
+    values v;
+    ck_assert_ptr_null(read_text(wrong[_i].text, &v));
+    const char *subject = asc_error_subject(ctx);
+    ck_assert_str_eq(asc_error_message(ctx), wrong[_i].message);
+    ck_assert_str_eq(subject ? subject : "", wrong[_i].subject ? wrong[_i].subject : "");
+    ck_assert_int_eq(asc_error(ctx), ASC_ERR_ARG);
+    asc_values_clear(ctx, table, &v);
+}
+END_TEST
+
+/* Text of a command line: what it is as JSON, or why it is refused. */
+static const struct {
+    const char *key, *text, *json, *message;
+} texts[] = {
+    {"heads", "3", "3", NULL},
+    {"heads", "1.5", NULL, "my-heads: got '1.5', expected a whole number from 1 to 8"},
+    {"heads", "9", NULL, "my-heads: got '9', expected a whole number from 1 to 8"},
+    {"heads", "", NULL, "my-heads: got '', expected a whole number from 1 to 8"},
+    {"rate", "1e-3", "0.001", NULL},
+    {"rate", "nan", NULL, "my-rate: got 'nan', expected a number from 0 to 1"},
+    {"flag", "false", "false", NULL},
+    {"flag", "no", NULL, "my-flag: got 'no', expected true or false"},
+    {"kind", "far", "\"far\"", NULL},
+    {"kind", "fra", NULL, "my-kind: got 'fra', expected one of near, far; did you mean 'far'?"},
+    {"text", "3", "\"3\"", NULL},
+    {"list", "[1,2]", "[1,2]", NULL},
+    {"list", "steps", "\"steps\"", NULL},
+    {"width", "[1,2]", "[1,2]", NULL},
+    {"scale", ".5", "0.5", NULL},
+    {"set", "[\"one\"]", "[\"one\"]", NULL},
+    {"count", "true", "true", NULL},
+};
+
+START_TEST(values_from_text)
+{
+    char name[20];
+    snprintf(name, sizeof name, "my-%s", texts[_i].key);
+    json_t *value = asc_setting_parse(ctx, asc_setting_find(table, texts[_i].key), name, texts[_i].text);
+    if (texts[_i].json) {
+        char *json = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+        ck_assert_str_eq(json, texts[_i].json);
+        free(json);
+    } else {
+        ck_assert_ptr_null(value);
+        expect_error(ASC_ERR_ARG, texts[_i].message);
+    }
+    json_decref(value);
+}
+END_TEST
+
+static const struct {
+    asc_setting row;
+    const char *flaw;
+} flaws[] = {
+    {{"a", 0, 0, NULL, .help = ""}, "its type is none"},
+    {{"a", ASC_SETTING_INT, sizeof(values), NULL, .help = ""}, "its place is outside of the values"},
+    {{"heads", ASC_SETTING_INT, 0, NULL, .help = ""}, "the key is in the table before"},
+    {{"a", ASC_SETTING_INT, 0, NULL, .help = "", .min = 1}, "it has no help, or an empty range"},
+    {{"a", ASC_SETTING_CHOICE, 0, NULL, .help = ""}, "it has no choices, or more than 64"},
+    {{"a", ASC_SETTING_INTS, 0, NULL, .help = "", .choices = names}, "it has names for lists, and nothing"},
+    {{"a", ASC_SETTING_BOOL, 0, NULL, .help = "", .flags = ASC_SETTING_PER_HEAD}, "it is no number, or no row `heads`"},
+    {{"a", ASC_SETTING_INT, 0, NULL, .help = "", .only = "kind=near"}, "what it belongs to is no choice"},
+    {{"a", ASC_SETTING_INT, 0, "3", .help = "", .max = 2}, "a: got '3', expected a whole number from 0 to 2"},
+};
+
+START_TEST(a_table_that_is_not_whole_is_refused)
+{
+    const asc_setting rows[] = {table[0], flaws[_i].row, {0}};
+    ck_assert_int_eq(asc_settings_verify(ctx, &(asc_schema){"me", rows}, sizeof(values)), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, flaws[_i].flaw);
+    ck_assert_int_eq(asc_settings_verify(ctx, &(asc_schema){"me", table}, sizeof(values)), ASC_OK);
+}
+END_TEST
+
+/* Memory that can't be had leaves the values as they are. */
+START_TEST(a_value_stays_where_memory_fails)
+{
+    static const char *const texts[][2] = {{"text", "\"other\""}, {"list", "[3, 4, 5]"}};
+    values v;
+    free(read_text("{\"heads\": 2}", &v));
+    for (size_t i = 0; i < 2; i++) {
+        json_t *value = json_loads(texts[i][1], JSON_DECODE_ANY, NULL);
+        const asc_setting *row = asc_setting_find(table, texts[i][0]);
+        memory.fail_at = memory.calls;
+        ck_assert_int_eq(asc_setting_store(ctx, row, value, &v), ASC_ERR_MEMORY);
+        memory.fail_at = NEVER;
+        asc_error_clear(ctx);
+        ck_assert_str_eq(v.text, i == 0 ? "none" : "other");
+        ck_assert_int_eq(v.list.n, 2);
+        ck_assert_int_eq(asc_setting_store(ctx, row, value, &v), ASC_OK);
+        json_decref(value);
+    }
+    ck_assert(v.list.n == 3 && v.list.at[2] == 5);
+    asc_values_clear(ctx, table, &v);
+}
+END_TEST
+
+START_TEST(find_takes_null)
+{
+    ck_assert_ptr_null(asc_setting_find(NULL, "heads"));
+    ck_assert_ptr_null(asc_setting_find(table, NULL));
+    ck_assert_ptr_null(asc_setting_find(table, "head"));
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("settings");
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
+    tcase_add_test(t, defaults_stand_where_nothing_is_given);
+    tcase_add_test(t, what_is_given_is_taken_and_noted_as_it_was);
+    tcase_add_test(t, a_name_stands_for_the_layers_list);
+    tcase_add_loop_test(t, wrong_values_are_refused, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_loop_test(t, values_from_text, 0, sizeof texts / sizeof *texts);
+    tcase_add_loop_test(t, a_table_that_is_not_whole_is_refused, 0, sizeof flaws / sizeof *flaws);
+    tcase_add_test(t, a_value_stays_where_memory_fails);
+    tcase_add_test(t, find_takes_null);
+    return run_suite("settings", t);
+}
