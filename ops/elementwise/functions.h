@@ -7,7 +7,11 @@
  * y of x; dx = f' dy, of dy and of the saved one of x and y; domain: of the samples, in elementwise.c. A row makes the
  * kernels name_f32 and name_grad_f32 (and _f64), the descriptor asc_op_name, its entry in the list of ops, and the
  * builder asc_name, which ascgrad/ops.h declares. Includers who need the op alone define
- * ELEMENTWISE(name, equation, domain, saved). */
+ * ELEMENTWISE(name, equation, domain, saved).
+ *
+ * Formulas may use <math.h> in double, constants as (float)0.5, and choices whose sides are both computed; at ±∞ y is
+ * the limit, and NaN stays NaN. Domain: off_zero where f' jumps at 0, everywhere where it is continuous; positive,
+ * above_minus_1, far_from_zero where f asks for it. */
 /* ---- float, and f64.awk makes the same for double ---- */
 #ifdef ELEMENTWISE
 #define FUNCTION(name, equation, domain, y, saved, dx) ELEMENTWISE(name, equation, domain, saved)

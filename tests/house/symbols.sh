@@ -5,11 +5,6 @@ set -u
 : "${abs_top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}" "${abs_top_builddir:=$PWD}"
 LC_ALL=C
 export LC_ALL
-library=$abs_top_builddir/.libs/libascgrad.so
-if [ ! -f "$library" ] || ! command -v nm >/dev/null; then
-    echo 'skipped: needs the shared library, and nm'
-    exit 77
-fi
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 failed=0
@@ -23,8 +18,14 @@ same() { # FILE FILE WHAT
 
 sh "$abs_top_srcdir/tests/house/list_api.sh" "$abs_top_srcdir/include/ascgrad" >"$scratch/headers"
 cp "$abs_top_srcdir/libascgrad.sym" "$scratch/list"
-nm -D --defined-only "$library" | awk '{print $NF}' | sort -u >"$scratch/library"
 same headers list 'libascgrad.sym is not what the headers declare: make update-symbols'
+library=$abs_top_builddir/.libs/libascgrad.so
+if [ ! -f "$library" ] || ! command -v nm >/dev/null; then
+    [ $failed = 0 ] || exit 1
+    echo 'skipped in part: needs the shared library, and nm'
+    exit 77
+fi
+nm -D --defined-only "$library" | awk '{print $NF}' | sort -u >"$scratch/library"
 same list library 'the library does not export what libascgrad.sym names'
 if grep -v '^asc_[a-z0-9_]*$' "$scratch/library"; then
     echo 'exported, but not named asc_…'
