@@ -1,6 +1,7 @@
 /* tests/kernels/agreement.h: one call of each row primitive of kernels/list.h, ROW(name, arguments); included by
- * test_agreement.c, which does not compile without a row for each: "call_NAME_f32 undeclared" says which is missing. y is an output, and x an input of its shape that may
- * be the same array: where a primitive does not allow that, its row takes other arrays of the room. */
+ * test_agreement.c, which does not compile without a row for each: "call_NAME_f32 undeclared" says which is missing. y
+ * is an output, and x an input of its shape that may be the same array: where a primitive does not allow that, its row
+ * takes other arrays of the room. */
 /* ---- float, and f64.awk makes the same for double ---- */
 
 /* What the calls read and write: all of it is compared. Arrays are filled with numbers on [-1, 1); `positive`, `wide`
