@@ -3,9 +3,9 @@
  * what each function does.
  *
  * To write one: loops of one statement a line under INDEPENDENT, no call that stays a call, no && or || and no choice
- * whose sides are not both computed: else the loop stays scalar, which no test sees. `ascgrad bench ops NAME` shows it,
- * and gcc's -fopt-info-vec-missed says why. Partial sums in LANES, joined in one order. A helper name1_f32 of math_f32.h has
- * its own name1_f64 in math_f64.h; what stands here has its twin by itself.
+ * whose sides are not both computed: else the loop stays scalar, which no test sees. `ascgrad bench ops NAME` shows
+ * it, and gcc's -fopt-info-vec-missed says why. Partial sums in LANES, joined in one order. A helper name1_f32 of
+ * math_f32.h has its own name1_f64 in math_f64.h; what stands here has its twin by itself.
  */
 /* Squares are summed in double. */
 static double dot_f64(const double *x, const double *y, int64_t n);
