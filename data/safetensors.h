@@ -34,6 +34,9 @@ typedef struct asc_stored_dtype {
     asc_convert_fn *convert[4]; /* by asc_dtype; NULL: not offered */
 } asc_stored_dtype;
 
+/* Stands where the bytes are what the tensor holds, and are read into their place. */
+void asc_stored_same(void *out, const void *in, size_t n);
+
 /* The dtype of that name, NULL if it is not one that we read. */
 const asc_stored_dtype *asc_stored_dtype_find(const char *name);
 

@@ -1,4 +1,4 @@
-/* data/safetensors_values.c: the dtypes of a safetensors file, and its data turned into tensors. */
+/* data/safetensors_values.c: the data of a safetensors file turned into tensors. */
 #include <string.h>
 #include <zlib.h>
 
@@ -6,90 +6,7 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "safetensors files are little-endian, and are read here without turning bytes"
-#endif
-
 enum { CHUNK_BYTES = 1 << 18 };
-
-/* IEEE 754 binary16, subnormals, infinities and NaNs included; exact. */
-static float from_half(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 0x3ff;
-    if (exponent == 0) {
-        float small = (float)fraction * 0x1p-24f;
-        return sign ? -small : small;
-    }
-    uint32_t bits = sign | (exponent == 31 ? 255 : exponent + 112) << 23 | fraction << 13;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* bfloat16 is the upper half of a binary32. */
-static float from_bfloat(uint16_t b)
-{
-    uint32_t bits = (uint32_t)b << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-#define CONVERT(name, from, to, value)                            \
-    static void name(void *out, const void *in, size_t n)         \
-    {                                                             \
-        const from *x = in;                                       \
-        to *y = out;                                              \
-        for (size_t i = 0; i < n; i++) {                          \
-            y[i] = (to)(value);                                   \
-        }                                                         \
-    }
-
-CONVERT(f16_f32, uint16_t, float, from_half(x[i]))
-CONVERT(f16_f64, uint16_t, double, from_half(x[i]))
-CONVERT(bf16_f32, uint16_t, float, from_bfloat(x[i]))
-CONVERT(bf16_f64, uint16_t, double, from_bfloat(x[i]))
-CONVERT(f32_f64, float, double, x[i])
-CONVERT(f64_f32, double, float, x[i])
-CONVERT(i8_i64, int8_t, int64_t, x[i])
-CONVERT(i16_i64, int16_t, int64_t, x[i])
-CONVERT(i32_i64, int32_t, int64_t, x[i])
-CONVERT(u8_i64, uint8_t, int64_t, x[i])
-CONVERT(u16_i64, uint16_t, int64_t, x[i])
-CONVERT(u32_i64, uint32_t, int64_t, x[i])
-CONVERT(bool_i64, uint8_t, int64_t, x[i] != 0)
-CONVERT(bool_u8, uint8_t, uint8_t, x[i] != 0)
-
-/* Stands in the table where the bytes are what the tensor holds, and are read into their place. */
-static void same(void *out, const void *in, size_t n)
-{
-    (void)out, (void)in, (void)n;
-}
-
-static const asc_stored_dtype dtypes[] = {
-    {"F16", 2, ASC_F32, {[ASC_F32] = f16_f32, [ASC_F64] = f16_f64}},
-    {"BF16", 2, ASC_F32, {[ASC_F32] = bf16_f32, [ASC_F64] = bf16_f64}},
-    {"F32", 4, ASC_F32, {[ASC_F32] = same, [ASC_F64] = f32_f64}},
-    {"F64", 8, ASC_F64, {[ASC_F32] = f64_f32, [ASC_F64] = same}},
-    {"I64", 8, ASC_I64, {[ASC_I64] = same}},
-    {"I32", 4, ASC_I64, {[ASC_I64] = i32_i64}},
-    {"I16", 2, ASC_I64, {[ASC_I64] = i16_i64}},
-    {"I8", 1, ASC_I64, {[ASC_I64] = i8_i64}},
-    {"U32", 4, ASC_I64, {[ASC_I64] = u32_i64}},
-    {"U16", 2, ASC_I64, {[ASC_I64] = u16_i64}},
-    {"U8", 1, ASC_U8, {[ASC_I64] = u8_i64, [ASC_U8] = same}},
-    {"BOOL", 1, ASC_U8, {[ASC_I64] = bool_i64, [ASC_U8] = bool_u8}},
-};
-
-const asc_stored_dtype *asc_stored_dtype_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
-        if (strcmp(dtypes[i].name, name) == 0) {
-            return &dtypes[i];
-        }
-    }
-    return NULL;
-}
 
 /* The entry, if the file has it and it is read as `dtype`; else NULL and an error. */
 static const asc_safetensors_entry *find_as(const asc_safetensors *file, const char *name, int dtype)
@@ -132,7 +49,7 @@ static asc_status read_values(const asc_safetensors *file, const asc_safetensors
 {
     asc_dtype dtype = asc_dtype_of(tensor);
     void *out = asc_data_mut(tensor);
-    if (asc_stored_dtype_find(e->stored)->convert[dtype] == same) {
+    if (asc_stored_dtype_find(e->stored)->convert[dtype] == asc_stored_same) {
         return read_chunks(file, e, dtype, out, NULL);
     }
     void *chunk = asc_alloc(file->ctx, CHUNK_BYTES);
