@@ -13,10 +13,6 @@ autograd/apply autograd/recompute
 autograd/backward autograd/recompute
 autograd/tape autograd/backward
 check/variants check/gradcheck
-tensor/ctx tensor/blas
-tensor/ctx tensor/node
-tensor/ctx tensor/storage
-tensor/ctx tensor/threads
 train/settings train/settings_model
 EXCEPTIONS
 }

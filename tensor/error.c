@@ -1,0 +1,91 @@
+/* tensor/error.c: the first error of a context. */
+#include "tensor/ctx.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+asc_status asc_error(const asc_ctx *ctx)
+{
+    return ctx ? ctx->status : ASC_ERR_MEMORY;
+}
+
+const char *asc_error_message(const asc_ctx *ctx)
+{
+    return ctx ? ctx->message : "out of memory";
+}
+
+const char *asc_error_subject(const asc_ctx *ctx)
+{
+    return ctx && ctx->subject[0] ? ctx->subject : NULL;
+}
+
+const char *asc_error_detail(const asc_ctx *ctx)
+{
+    return asc_error_message(ctx) + (ctx ? ctx->detail : 0);
+}
+
+void asc_error_clear(asc_ctx *ctx)
+{
+    if (ctx) {
+        ctx->status = ASC_OK;
+        ctx->message[0] = ctx->subject[0] = 0;
+        ctx->place = ctx->detail = 0;
+    }
+}
+
+static void record(asc_ctx *ctx, asc_status status, const char *subject, const char *format, va_list args)
+{
+    if (ctx && ctx->status == ASC_OK && !format) {
+        ctx->status = status;
+        strcpy(ctx->message, "fail: format is NULL");
+    } else if (ctx && ctx->status == ASC_OK) {
+        ctx->status = status;
+        snprintf(ctx->subject, sizeof ctx->subject, "%s", subject);
+        ctx->detail = strlen(ctx->subject);
+        memcpy(ctx->message, ctx->subject, ctx->detail);
+        vsnprintf(ctx->message + ctx->detail, sizeof ctx->message - ctx->detail, format, args);
+    }
+}
+
+asc_status asc_fail(asc_ctx *ctx, asc_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    record(ctx, status, "", format, args);
+    va_end(args);
+    return status;
+}
+
+asc_status asc_fail_on(asc_ctx *ctx, asc_status status, const char *subject, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    record(ctx, status, subject ? subject : "", format, args);
+    va_end(args);
+    return status;
+}
+
+void asc_note(asc_ctx *ctx, const char *format, ...)
+{
+    char text[1024];
+    if (ctx && ctx->note) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(text, sizeof text, format, args);
+        va_end(args);
+        ctx->note(ctx->note_user, text);
+    }
+}
+
+void asc_error_place(asc_ctx *ctx, const char *place)
+{
+    if (asc_error(ctx) != ASC_OK && ctx) {
+        char message[sizeof ctx->message];
+        snprintf(message, sizeof message, "%s%s%s", place, *place ? ": " : "", ctx->message + ctx->place);
+        size_t subject = ctx->detail - ctx->place, before = *place ? strlen(place) + 2 : 0;
+        ctx->place = before < sizeof message - 1 ? before : sizeof message - 1;
+        ctx->detail = ctx->place + subject < sizeof message - 1 ? ctx->place + subject : sizeof message - 1;
+        memcpy(ctx->message, message, sizeof message);
+    }
+}
