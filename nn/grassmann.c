@@ -28,12 +28,6 @@ static asc_tensor held(const asc_layer_cache *cache, int which)
     return cache && cache->length > 0 ? cache->state[which] : asc_null();
 }
 
-static void stage(asc_layer_cache *cache, int which, asc_tensor t)
-{
-    cache->staged[which] = asc_keep(t);
-    asc_disown(t);
-}
-
 /* z behind the vectors that the cache holds. *skip is how many those are. */
 static asc_tensor behind_held(asc_layer *l, asc_layer_cache *cache, asc_tensor z, int64_t *skip)
 {
@@ -46,7 +40,7 @@ static asc_tensor behind_held(asc_layer *l, asc_layer_cache *cache, asc_tensor z
     asc_tensor all = asc_is_null(past) ? z : asc_concat(l->ctx, (asc_tensor[]){past, z}, 2, 1);
     int64_t n = asc_size(all, 1), keep = g->longest > 1 ? g->longest : 1;
     asc_tensor last = asc_slice(l->ctx, all, 1, n > keep ? n - keep : 0, n, 1);
-    stage(cache, REDUCED, last);
+    asc_cache_stage(l, cache, REDUCED, last);
     return all;
 }
 
@@ -60,7 +54,7 @@ static asc_tensor remember(asc_layer *l, asc_layer_cache *cache, asc_tensor x, a
     asc_tensor forget = asc_linear(l->ctx, x, g->forget.weight, g->forget.bias), last = asc_null();
     asc_tensor before = asc_gated_memory(l->ctx, z, forget, held(cache, MEMORY), cache ? &last : NULL);
     if (cache) {
-        stage(cache, MEMORY, last);
+        asc_cache_stage(l, cache, MEMORY, last);
     }
     asc_release(forget);
     return before;
@@ -76,7 +70,7 @@ static asc_tensor mean_so_far(asc_layer *l, asc_layer_cache *cache, asc_tensor x
         sum = more;
     }
     if (cache) {
-        stage(cache, SUM, asc_slice(l->ctx, sum, 1, -1, ASC_END, 1));
+        asc_cache_stage(l, cache, SUM, asc_slice(l->ctx, sum, 1, -1, ASC_END, 1));
     }
     int64_t start = cache ? cache->length : 0;
     asc_tensor inverse = asc_grassmann_inverse_counts(l, asc_size(x, 0), asc_size(x, 1), start, lengths);

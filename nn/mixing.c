@@ -122,6 +122,19 @@ asc_tensor asc_cache_append(asc_layer *l, const asc_layer_cache *c, int which, a
     return asc_slice(l->ctx, c->state[which], 1, 0, c->length + n, 1);
 }
 
+asc_status asc_cache_stage(asc_layer *l, asc_layer_cache *c, int which, asc_tensor state)
+{
+    asc_status status = ASC_NEED(l ? l->ctx : asc_ctx_of(state), "cache_stage: layer cache", l, c);
+    status = status ? status : asc_need_tensor(l->ctx, state, "cache_stage", "state");
+    status = status ? status : check_state(l, which, "cache_stage");
+    if (status) {
+        return status;
+    }
+    c->staged[which] = asc_keep(state);
+    asc_disown(state);
+    return ASC_OK;
+}
+
 asc_status asc_layer_cache_make(asc_layer *l, asc_layer_cache *c, int64_t capacity)
 {
     const asc_mixing *m = l->mixing;

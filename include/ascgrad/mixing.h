@@ -71,8 +71,8 @@ enum { ASC_STATES = 6 };
 /* What a layer keeps of the tokens before, for generation. */
 typedef struct asc_layer_cache {
     int64_t length;                /* tokens held */
-    asc_tensor state[ASC_STATES];  /* the mixing's own; kept */
-    asc_tensor staged[ASC_STATES]; /* kept; take state's place, where not null, once all layers have done their part */
+    asc_tensor state[ASC_STATES];  /* the mixing's own; of no meaning while the length is 0 */
+    asc_tensor staged[ASC_STATES]; /* of asc_cache_stage: take state's place once all layers have done their part */
 } asc_layer_cache;
 
 /* State number `which` of one sequence: room for `capacity` rows of `width` values. */
@@ -80,6 +80,8 @@ ASC_API asc_status asc_cache_make(asc_layer *layer, asc_layer_cache *cache, int 
 /* Writes rows (1, n, width), which go, behind those held, and returns all of them, (1, length + n, width). ASC_ERR_ARG:
  * the state was not made, or has no room for them. */
 ASC_API asc_tensor asc_cache_append(asc_layer *layer, const asc_layer_cache *cache, int which, asc_tensor rows);
+/* Stages a tensor of the scope, which goes into the cache's hands, as the next state `which`. ASC_ERR_ARG. */
+ASC_API asc_status asc_cache_stage(asc_layer *layer, asc_layer_cache *cache, int which, asc_tensor state);
 
 /* ---- what a training writes down ---- */
 
@@ -105,17 +107,21 @@ struct asc_mixing {
     asc_status (*check)(asc_layer *layer);
     /* Makes the parameters. */
     asc_status (*init)(asc_layer *layer, asc_maker *maker);
-    /* x (B, N, D) to (B, N, D), which the caller releases; lengths i64 (B) or null. `aux`, if not NULL, comes as null,
-     * and may be given the layer's auxiliary loss, a scalar with its weight in it; with NULL none is computed. */
+    /* x (B, N, D) to (B, N, D), which the caller releases; lengths i64 (B) or null: a causal mixing may pass them over,
+     * as rows behind a sequence's end are anything. What is made on the way goes with the scope; released early it
+     * saves memory. `aux`, if not NULL, comes as null, and may be given the layer's auxiliary loss, a scalar with its
+     * weight in it; with NULL none is computed. */
     asc_tensor (*forward)(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_tensor *aux);
-    /* Adds to `parts`, under names of its own, what the layer computes inside for x. */
+    /* Adds to `parts`, under names of its own, what the layer computes inside for x. NULL: asc_layer_inspect refuses
+     * it. */
     asc_status (*inspect)(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_params *parts);
     /* Makes the cache's state for `capacity` tokens of one sequence. NULL: its size does not depend on that, and `next`
      * makes it. */
     asc_status (*cache)(asc_layer *layer, asc_layer_cache *cache, int64_t capacity);
     /* x (1, n, D), the next n tokens, to (1, n, D). The caller adds n to the length. What is held for the tokens before
      * stays as it is, so that after a failure all can be done again: rows behind them, or staged states, are new.
-     * NULL: the layer keeps its inputs and runs `forward` on all of them for every token. */
+     * NULL: the layer keeps its inputs and runs `forward` on all of them for every token. With `next` and no `cache`
+     * the layer is one of a stream without end. */
     asc_tensor (*next)(asc_layer *layer, asc_layer_cache *cache, asc_tensor x);
     /* NULL, or returns NULL, if no output looks ahead: a language model takes no other. Else why one does, for the
      * message: borrowed. asc_causal_check finds out whether that is true. */
