@@ -151,6 +151,9 @@ static asc_status read_table(table *t, const char *path, bool labels, const char
         }
     }
     asc_text_close(text);
+    if (t->n == 0 && !asc_error(t->ctx)) {
+        asc_fail(t->ctx, ASC_ERR_FORMAT, "%s: is empty, expected %s a line", path, expected);
+    }
     return asc_error(t->ctx);
 }
 

@@ -39,6 +39,8 @@ has err "bad: line 2: got '', expected one number"
 printf '1\nnan\n3\n4\n' >bad
 status 3 "$ASCGRAD" stats pair bad a
 has err 'a\[1\] is nan, expected a finite number'
+status 3 "$ASCGRAD" stats pair /dev/null a
+has err '^ascgrad stats: /dev/null: is empty, expected one number a line$'
 printf '1\n' >short
 status 3 "$ASCGRAD" stats pair a short
 has err 'a has 4 numbers and short has 1, expected as many'
