@@ -19,6 +19,13 @@ size_t asc_bpe_word(const char *text, size_t n);
 
 /* ---- pairs ---- */
 
+/* The slot, of a power of two of them, at which the search for a pair of tokens begins. */
+static inline size_t asc_bpe_first_slot(int32_t left, int32_t right, size_t n_slots)
+{
+    uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+    return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (n_slots - 1);
+}
+
 /* Which pairs are merged: a hash table. */
 typedef struct asc_bpe_merge {
     int32_t left, right; /* tokens; left -1: an empty slot */

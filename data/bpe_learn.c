@@ -101,12 +101,6 @@ asc_status asc_bpe_learner_add(asc_bpe_learner *l, const char *text, size_t byte
 
 /* ---- pairs ---- */
 
-static size_t first_slot(const state *s, int32_t left, int32_t right)
-{
-    uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-    return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (s->n_slots - 1);
-}
-
 static pair *pair_at(const state *s, int32_t i)
 {
     return (pair *)s->pairs + i;
@@ -114,7 +108,7 @@ static pair *pair_at(const state *s, int32_t i)
 
 static int32_t *slot_of(const state *s, int32_t left, int32_t right)
 {
-    size_t i = first_slot(s, left, right);
+    size_t i = asc_bpe_first_slot(left, right, s->n_slots);
     while (s->slot[i] >= 0 && (pair_at(s, s->slot[i])->left != left || pair_at(s, s->slot[i])->right != right)) {
         i = (i + 1) & (s->n_slots - 1);
     }

@@ -13,16 +13,10 @@ void asc_bpe_merges_free(asc_bpe_merges *m)
     m->n = m->n_slots = 0;
 }
 
-static size_t first_slot(const asc_bpe_merges *m, int32_t left, int32_t right)
-{
-    uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-    return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (m->n_slots - 1);
-}
-
 /* The pair's slot, or the empty one where it belongs. */
 static asc_bpe_merge *slot_of(const asc_bpe_merges *m, int32_t left, int32_t right)
 {
-    size_t i = first_slot(m, left, right);
+    size_t i = asc_bpe_first_slot(left, right, m->n_slots);
     while (m->slot[i].left >= 0 && (m->slot[i].left != left || m->slot[i].right != right)) {
         i = (i + 1) & (m->n_slots - 1);
     }
