@@ -126,7 +126,7 @@ static asc_status embedding_backward(asc_call *call)
 
 static const asc_sample embedding_samples[] = {
     {.in = {{'f', 2, {7, 5}}, {'i', 2, {2, 6}, .hi = 7}}},
-    {.in = {{'f', 2, {3, 70}}, {'i', 1, {9}, .hi = 3}}, .note = "several strips, every row several times"},
+    {.in = {{'f', 2, {3, 70}}, {'i', 1, {9}, .hi = 3}}, .note = "several tiles, every row several times"},
     {.in = {{'f', 2, {1, 1}}, {'i', 1, {1}, .hi = 1}}, .note = "one row"},
     {.in = {{'f', 2, {4, 3}}, {'i', 0, .hi = 4}}, .note = "one number"},
     {.in = {{'f', 2, {4, 3}}, {'i', 1, {0}, .hi = 4}}, .note = "no numbers"},

@@ -115,7 +115,7 @@ static asc_status backward(asc_call *call)
 
 static const asc_sample samples[] = {
     {.in = {{'f', 3, {2, 4, 5}}, {'i', 3, {2, 3, 2}, .lo = -1, .hi = 4}}, .note = "some of them -1"},
-    {.in = {{'f', 2, {3, 33}}, {'i', 2, {5, 3}, .hi = 3}}, .note = "several strips, every row several times"},
+    {.in = {{'f', 2, {3, 33}}, {'i', 2, {5, 3}, .hi = 3}}, .note = "several tiles, every row several times"},
     {.in = {{'f', 4, {2, 2, 3, 2}}, {'i', 4, {2, 2, 3, 1}, .hi = 3}}, .note = "two leading dimensions"},
     {.in = {{'f', 2, {1, 1}}, {'i', 2, {1, 1}, .hi = 1}}, .note = "length 1"},
     {.in = {{'f', 3, {2, 3, 4}}, {'i', 3, {2, 3, 0}, .hi = 3}}, .note = "k = 0"},
