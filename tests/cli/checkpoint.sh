@@ -66,7 +66,7 @@ edit run/model.safetensors 's/"step":"8"/"step":"4"/'
 for command in eval generate inspect 'train --preset tiny --out new --init'; do
     # shellcheck disable=SC2086
     status 3 "$ASCGRAD" $command run
-    has err "^ascgrad ${command%% *}: [^ ]*run/model.safetensors: is damaged"
+    has err "^ascgrad ${command%% *}: \(.*/\)\{0,1\}run/model.safetensors: is damaged"
 done
 
 # ---- bits ----
