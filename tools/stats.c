@@ -332,6 +332,9 @@ static int run(int argc, char **argv)
     cli_expect_operands(n, argv, 1, 3, "pair, calibration, clusters or holm");
     const kind *k = find_kind(argv[0]);
     cli_expect_operands(n, argv, k->files + 1, k->files + 1, k->files == 2 ? "a FILE for each system" : "a FILE");
+    if (cli_given_option("bins", 4) && k->run != run_calibration) {
+        cli_wrong_usage("--bins is for calibration, and %s has none", k->name);
+    }
     asc_ctx *ctx = cli_ctx_new(args.threads);
     json_t *result = k->run(ctx, argv + 1, &args);
     int status = cli_report(ctx);

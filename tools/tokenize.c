@@ -136,15 +136,25 @@ static int learn(const struct args *args, int n, char **files)
     return status;
 }
 
+/* Learning and using a tokenizer have options of their own. */
+static void refuse_strangers(bool learns)
+{
+    static const char *const use[] = {"tokenizer", "vocab", "corpus", NULL},
+                            *const learning[] = {"vocab-size", "out", NULL};
+    for (const char *const *name = learns ? use : learning; *name; name++) {
+        if (cli_given_option(*name, strlen(*name))) {
+            cli_wrong_usage("--%s goes %s --learn", *name, learns ? "without" : "with");
+        }
+    }
+}
+
 static int run(int argc, char **argv)
 {
     struct args args = {.tokenizer = "word", .vocab_size = 4096};
     int n = cli_parse(&command_tokenize, argc, argv, &args);
+    refuse_strangers(args.learn != NULL);
     if (args.learn) {
         return learn(&args, n, argv);
-    }
-    if (args.out) {
-        cli_wrong_usage("--out: ids go to standard output; it is for --learn");
     }
     cli_expect_operands(n, argv, 0, 1, "");
     asc_ctx *ctx = cli_ctx_new(1);

@@ -26,6 +26,8 @@ has out '"adjusted": \[0.02'
 
 status 2 "$ASCGRAD" stats pare a b
 has err "did you mean 'pair'"
+status 2 "$ASCGRAD" stats pair a b --bins 10
+has err '^ascgrad stats: --bins is for calibration'
 status 2 "$ASCGRAD" stats pair a
 has err 'a FILE for each system is missing'
 status 3 "$ASCGRAD" stats pair a none

@@ -53,6 +53,10 @@ status 3 "$ASCGRAD" tokenize --tokenizer bpe:none.json text
 has err '^ascgrad tokenize: none.json: pre_tokenizer.type is missing, expected "ByteLevel"'
 status 2 "$ASCGRAD" tokenize --learn words -o x text
 has err "^ascgrad tokenize: --learn: got 'words', expected bpe"
+status 2 "$ASCGRAD" tokenize --vocab-size 300 text
+has err '^ascgrad tokenize: --vocab-size goes with --learn'
+status 2 "$ASCGRAD" tokenize --learn bpe --tokenizer byte -o x text
+has err '^ascgrad tokenize: --tokenizer goes without --learn'
 status 2 "$ASCGRAD" tokenize --learn bpe text
 has err 'o FILE is missing'
 exit $failed
