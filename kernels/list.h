@@ -121,6 +121,21 @@ KERNEL(void, memory_grad,
        (float *dz, float *da, float *dm, const float *dbefore, const float *before, const float *z, const float *f,
         int64_t steps, int64_t n, int64_t ld, bool fresh_z, bool fresh_a))
 
+/* ---- linear recurrences, of arrays [steps, n] ---- */
+/* a = e^l, root = √(1 - a²); l <= 0 */
+KERNEL(void, decays, (float *a, float *root, const float *l, int64_t n))
+/* m = a_t∘m + x_t, s_t = m; m [n] */
+KERNEL(void, scan, (float *s, float *m, const float *a, const float *x, int64_t steps, int64_t n))
+/* Backwards: e comes as the gradient of s from elsewhere, and becomes all of it, which is that of x too; dm [n], of m
+ * after the last step, becomes that of m before the first. before_t: m before step t */
+KERNEL(void, scan_grad, (float *e, float *da, float *dm, const float *a, const float *before, int64_t steps, int64_t n))
+/* Of s_t = a∘s_{t-1} + root∘gate∘c with a = exp(rate∘open), gate = σ(i), open = σ(r), from scan_grad's e and da: the
+ * gradients of c, i, r; drate += */
+KERNEL(void, rg_lru_grad,
+       (float *dc, float *di, float *dr, float *drate, const float *e, const float *da, const float *a,
+        const float *root, const float *open, const float *gate, const float *c, const float *rate, int64_t steps,
+        int64_t n))
+
 /* ---- products of vectors in pairs: the rows of A, [rows, k], ld_a apart, with columns of a transposed B, [k, n], ld_b
  * apart, from which up to 128 bytes past column n - 1 may be read. Every element is one sum over k in rising order,
  * wherever it stands ---- */

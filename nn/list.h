@@ -2,3 +2,5 @@
 MIXING(transformer)
 MIXING(grassmann)
 MIXING(ascender)
+MIXING(conv)
+MIXING(recurrent)

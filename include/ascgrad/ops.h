@@ -340,6 +340,14 @@ ASC_API asc_tensor asc_gated_memory(asc_ctx *ctx, asc_tensor z, asc_tensor forge
 ASC_API asc_tensor asc_gated_fusion(asc_ctx *ctx, asc_tensor h, asc_tensor g, asc_tensor weight, asc_tensor bias,
                                     asc_tensor *alpha);
 
+/* The real-gated linear recurrence of Griffin (De et al., arXiv 2402.19427), for each channel
+ *     s_t = a_t s_{t-1} + √(1 - a_t²) σ(i_t) c_t,  a_t = exp(-8 softplus(decay) σ(r_t)).
+ * c, r, i (B, N, R), decay (R), initial (B, 1, R), s_{-1}, or null for 0; s (B, N, R). If `last` is not NULL, it gets
+ * s_{N-1} (B, 1, R), the state from which the next tokens go on. Null with the error set: ASC_ERR_ARG, shapes that do
+ * not fit; ASC_ERR_MEMORY. */
+ASC_API asc_tensor asc_rg_lru(asc_ctx *ctx, asc_tensor c, asc_tensor r, asc_tensor i, asc_tensor decay,
+                              asc_tensor initial, asc_tensor *last);
+
 /* What asc_attention adds to its scores, as tensors (H, N, M) for models of one's own; query i stands at position
  * i + M - N, N <= M. alibi: -2^(-8(h+1)/H)·|i - j|, a constant of dtype f32 or f64. relative: table (H, 2R + 1), entry
  * clamp(j - i, -R, R) + R. */
