@@ -25,6 +25,9 @@ KERNEL(void, silu, (float *y, const float *x, int64_t n)) /* x σ(x) */
 KERNEL(void, gelu_tanh, (float *y, const float *x, int64_t n))
 /* y = x Φ(x), Φ the normal distribution function: the exact GELU (Hendrycks and Gimpel, 2016) */
 KERNEL(void, gelu, (float *y, const float *x, int64_t n))
+KERNEL(void, elu_one, (float *y, const float *x, int64_t n)) /* elu(x) + 1: e^x up to 0, x + 1 above */
+/* x = x∘f'(·), f = elu_one, from its value y */
+KERNEL(void, elu_one_grad, (float *x, const float *y, int64_t n))
 /* y = t log(1 + e^-x) + (1 - t) log(1 + e^x), a term of weight 0 being 0 even where its logarithm is infinite */
 KERNEL(void, logit_loss, (float *y, const float *x, const float *t, int64_t n))
 /* dx (+)= dy (Φ(x) + x φ(x)) */

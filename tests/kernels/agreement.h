@@ -113,6 +113,8 @@ ROW(gate_grad, r->u, r->v, r->y, r->a, r->b, r->c, r->d, n, s->fresh, s->fresh)
 ROW(memory, r->u, r->v, r->a, r->positive, s->rows, n, some)
 ROW(memory_grad, r->u, r->v, r->y, r->a, r->b, r->c, r->positive, s->rows, n, some, s->fresh, s->fresh)
 
+ROW(elu_one, y, x, n)
+ROW(elu_one_grad, r->u, r->positive, n)
 ROW(decays, r->u, y, x, n)
 ROW(scan, y, r->v, r->positive, x, s->rows, some)
 ROW(scan_grad, r->u, r->v, r->y, r->positive, r->a, s->rows, some)
