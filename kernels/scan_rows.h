@@ -5,8 +5,9 @@ static void decays_f32(float *a, float *root, const float *l, int64_t n)
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        root[i] = sqrt1_f32(-expm11_f32(2 * l[i]));
-        a[i] = exp_gradual1_f32(l[i]);
+        float x = l[i];
+        root[i] = sqrt1_f32(-expm11_f32(2 * x));
+        a[i] = exp_gradual1_f32(x);
     }
 }
 

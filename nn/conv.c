@@ -63,7 +63,7 @@ static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
 
 static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
 {
-    (void)aux; /* it has none */
+    (void)aux;     /* it has none */
     (void)lengths; /* no row sees those behind it */
     return run(l, NULL, x);
 }

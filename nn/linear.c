@@ -34,8 +34,10 @@ static const asc_setting settings[] = {
      .choices = feature_names},
     {"features", ASC_SETTING_INT, AT(features), .help = "random features of a head", .min = 1, .max = 1 << 16,
      .follows = "the head's width", .only = "feature=favor"},
-    {"decay", ASC_SETTING_CHOICE, AT(decay), "none", .help = "how earlier tokens fade: not, by 1 - 2^(-5-h) a token, or "
-     "as a gate says", .choices = decays},
+    {"decay", ASC_SETTING_CHOICE, AT(decay), "none",
+     .help = "how earlier tokens fade: not, by 1 - 2^(-5-h) a token, or "
+             "as a gate says",
+     .choices = decays},
     {"composed", ASC_SETTING_BOOL, AT(composed), "false", .help = "built from primitive ops, slow, to compare with"},
     {0},
 };
@@ -48,8 +50,8 @@ static asc_status check(asc_layer *l)
                            (long long)v->heads, (long long)l->D);
     }
     if (v->mask == ASC_MASK_FULL && v->decay != NONE) {
-        return asc_fail_on(l->ctx, ASC_ERR_ARG, "decay", " is %s, expected none with mask full: a decay has a direction",
-                           decays[v->decay]);
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "decay",
+                           " is %s, expected none with mask full: a decay has a direction", decays[v->decay]);
     }
     if (!asc_layer_given(l, "features")) {
         v->features = l->D / v->heads;
@@ -141,9 +143,11 @@ static asc_status init(asc_layer *l, asc_maker *maker)
 {
     const values *v = l->settings;
     asc_linear_layer *a = l->self;
-    a->options = (asc_linear_attention_options){
-        .heads = v->heads, .feature = (asc_feature)v->feature, .fixed_decay = v->decay == FIXED,
-        .full = v->mask == ASC_MASK_FULL, .eps = eps};
+    a->options = (asc_linear_attention_options){.heads = v->heads,
+                                                .feature = (asc_feature)v->feature,
+                                                .fixed_decay = v->decay == FIXED,
+                                                .full = v->mask == ASC_MASK_FULL,
+                                                .eps = eps};
     a->composed = v->composed;
     a->q = asc_make_linear(maker, "q", l->D, l->D);
     a->k = asc_make_linear(maker, "k", l->D, l->D);
@@ -181,8 +185,12 @@ static asc_tensor attend(asc_layer *l, asc_layer_cache *cache, const asc_linear_
 static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor lengths)
 {
     const asc_linear_layer *a = l->self;
-    asc_linear_attention_inputs in = {.q = project(l, x, a->q), .k = project(l, x, a->k), .v = project(l, x, a->v),
-                                      .features = a->features, .forget = asc_null(), .initial = asc_null(),
+    asc_linear_attention_inputs in = {.q = project(l, x, a->q),
+                                      .k = project(l, x, a->k),
+                                      .v = project(l, x, a->v),
+                                      .features = a->features,
+                                      .forget = asc_null(),
+                                      .initial = asc_null(),
                                       .lengths = a->options.full ? lengths : asc_null()};
     if (asc_is_valid(a->forget.weight)) {
         in.forget = project(l, x, a->forget);

@@ -24,7 +24,8 @@ static asc_tensor map(asc_ctx *ctx, asc_tensor x, asc_tensor features)
 }
 
 /* G (B, H, N, 1), or null without decays. */
-static asc_tensor find_decays(asc_ctx *ctx, const asc_linear_attention_inputs *in, const asc_linear_attention_options *o)
+static asc_tensor find_decays(asc_ctx *ctx, const asc_linear_attention_inputs *in,
+                              const asc_linear_attention_options *o)
 {
     int64_t N = asc_size(in->q, 1);
     if (!asc_is_null(in->forget)) {
@@ -43,17 +44,17 @@ asc_tensor asc_linear_composed(asc_ctx *ctx, const asc_linear_attention_inputs *
                                const asc_linear_attention_options *o)
 {
     asc_tensor q = map(ctx, asc_split_heads(ctx, in->q, o->heads), in->features);
-    asc_tensor k = map(ctx, asc_split_heads(ctx, in->k, o->heads), in->features), v = asc_split_heads(ctx, in->v, o->heads);
+    asc_tensor k = map(ctx, asc_split_heads(ctx, in->k, o->heads), in->features),
+               v = asc_split_heads(ctx, in->v, o->heads);
     asc_tensor B = asc_matmul_transposed(ctx, q, false, k, true), G = find_decays(ctx, in, o);
     asc_tensor allowed = asc_allowed_mask(ctx, asc_size(in->q, 1), asc_size(in->q, 1),
                                           &(asc_allowed_options){!o->full, 0, 0, in->lengths, asc_null()});
-    asc_tensor hidden = asc_sub(ctx, asc_full(ctx, asc_dtype_of(q), 1, 0, NULL), asc_cast(ctx, allowed, asc_dtype_of(q)));
-    asc_tensor not_allowed = asc_cast(ctx, hidden, ASC_U8);
+    asc_tensor zero = asc_full(ctx, asc_dtype_of(q), 0, 0, NULL);
     if (!asc_is_null(G)) { /* what is not allowed would overflow */
         asc_tensor apart = asc_sub(ctx, G, asc_transpose(ctx, G, 2, 3));
-        B = asc_mul(ctx, B, asc_exp(ctx, asc_masked_fill(ctx, apart, not_allowed, 0)));
+        B = asc_mul(ctx, B, asc_exp(ctx, asc_where(ctx, allowed, apart, zero)));
     }
-    B = asc_masked_fill(ctx, B, not_allowed, 0);
+    B = asc_where(ctx, allowed, B, zero);
     asc_tensor divisor = asc_add_scalar(ctx, asc_sum(ctx, B, 1, (int[]){-1}, true), o->eps);
     return asc_join_heads(ctx, asc_div(ctx, asc_matmul(ctx, B, v), divisor));
 }

@@ -352,7 +352,7 @@ ASC_API asc_tensor asc_rg_lru(asc_ctx *ctx, asc_tensor c, asc_tensor r, asc_tens
 
 /* What takes the exponential's place in attention, positive in every entry. */
 typedef enum asc_feature {
-    ASC_FEATURE_ELU,   /* elu(x) + 1 (Katharopoulos et al., arXiv 2006.16236) */
+    ASC_FEATURE_ELU, /* elu(x) + 1 (Katharopoulos et al., arXiv 2006.16236) */
     ASC_FEATURE_FAVOR, /* exp(W x̂ - ‖x̂‖²/2)/√m, x̂ = x/d^¼ (Performer, Choromanski et al., arXiv 2009.14794) */
 } asc_feature;
 
@@ -375,9 +375,10 @@ typedef struct asc_linear_attention_inputs {
                           * logarithm of their scale; null: empty. Causal alone */
 } asc_linear_attention_inputs;
 
-/* y_i = φ(q_i)ᵀS_i/(φ(q_i)ᵀn_i + ε) per head, S_i = f_i S_{i-1} + φ(k_i) v_iᵀ, n_i = f_i n_{i-1} + φ(k_i); (B, N, H d_v).
- * Time and memory are linear in N. If `last` is not NULL, it gets the state after the last token, for `initial`; no
- * gradient goes through it. Null with the error set: ASC_ERR_ARG, shapes that do not fit; ASC_ERR_MEMORY. */
+/* y_i = φ(q_i)ᵀS_i/(φ(q_i)ᵀn_i + ε) per head, S_i = f_i S_{i-1} + φ(k_i) v_iᵀ, n_i = f_i n_{i-1} + φ(k_i);
+ * (B, N, H d_v). Time and memory are linear in N. If `last` is not NULL, it gets the state after the last token, for
+ * `initial`; no gradient goes through it. Null with the error set: ASC_ERR_ARG, shapes that do not fit;
+ * ASC_ERR_MEMORY. */
 ASC_API asc_tensor asc_linear_attention(asc_ctx *ctx, const asc_linear_attention_inputs *inputs,
                                         const asc_linear_attention_options *options, asc_tensor *last);
 

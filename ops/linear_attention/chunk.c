@@ -96,8 +96,20 @@ static float *rows_of_f32(const asc_linear_chunk *c, const asc_array *a)
 static void product_f32(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
                         int64_t ldb, float beta, float *c, int64_t ldc)
 {
-    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32, .ta = ta, .tb = tb, .m = m, .n = n, .k = k, .alpha = 1, .a = a,
-                             .lda = lda, .b = b, .ldb = ldb, .beta = (double)beta, .c = c, .ldc = ldc});
+    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .ta = ta,
+                             .tb = tb,
+                             .m = m,
+                             .n = n,
+                             .k = k,
+                             .alpha = 1,
+                             .a = a,
+                             .lda = lda,
+                             .b = b,
+                             .ldb = ldb,
+                             .beta = (double)beta,
+                             .c = c,
+                             .ldc = ldc});
 }
 
 static double log_decay_f32(const asc_linear_chunk *c, int64_t i)
@@ -266,7 +278,8 @@ void asc_linear_attend_f32(void *arg, int64_t piece, int worker)
 static void divide_grad_f32(const asc_linear_chunk *c, float *dnum, float *dden)
 {
     const asc_linear_job *j = c->j;
-    const float *dy = rows_of_f32(c, &j->call->grad_out[ASC_LINEAR_Y]), *y = rows_of_f32(c, &j->call->out[ASC_LINEAR_Y]);
+    const float *dy = rows_of_f32(c, &j->call->grad_out[ASC_LINEAR_Y]),
+                *y = rows_of_f32(c, &j->call->out[ASC_LINEAR_Y]);
     const float *scale = (const float *)j->call->saved[ASC_LINEAR_SCALE].data + (c->b * j->H + c->h) * j->N + c->first;
     for (int64_t i = 0; i < c->rows; i++) {
         const float *row = dy + i * j->H * j->dv;
@@ -316,7 +329,8 @@ static void key_state_f32(const asc_linear_chunk *c, const float *v)
     const asc_linear_job *j = c->j;
     const asc_kernel_table_f32 *k = asc_kernels_f32();
     state_f32 after = state_at_f32(j, j->states, after_of(c)), ds = state_at_f32(j, j->cotangents, after_of(c));
-    float *dk = c->dk, *dv = j->call->grad_in[ASC_LINEAR_V].data ? rows_of_f32(c, &j->call->grad_in[ASC_LINEAR_V]) : NULL;
+    float *dk = c->dk,
+          *dv = j->call->grad_in[ASC_LINEAR_V].data ? rows_of_f32(c, &j->call->grad_in[ASC_LINEAR_V]) : NULL;
     int64_t ld = j->H * j->dv;
     double weight[C];
     find_weights_f32(c, (double)*after.level, weight);
@@ -373,8 +387,9 @@ static void forget_grad_f32(const asc_linear_chunk *c, const double *from_state)
     float *to = (float *)call->grad_in[ASC_LINEAR_FORGET].data + at;
     state_f32 before = state_at_f32(j, j->states, before_of(c)), after = state_at_f32(j, j->states, after_of(c));
     state_f32 ds = state_at_f32(j, j->cotangents, after_of(c));
-    double end = c->G[c->rows - 1], sum = asc_linear_factor((double)*before.level + end - (double)*after.level) *
-                                          ((double)k->dot(ds.S, before.S, m * j->dv) + (double)k->dot(ds.n, before.n, m));
+    double end = c->G[c->rows - 1],
+           sum = asc_linear_factor((double)*before.level + end - (double)*after.level) *
+                 ((double)k->dot(ds.S, before.S, m * j->dv) + (double)k->dot(ds.n, before.n, m));
     for (int64_t i = 0; i < c->rows; i++) {
         sum += from_state[i];
     }

@@ -34,8 +34,18 @@ static void favor_f32(const asc_linear_chunk *c, int input, float *phi, double *
     int64_t d = c->j->d, m = c->j->m;
     float *x = c->x;
     shrink_f32(c, input, x);
-    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32, .tb = true, .m = c->rows, .n = m, .k = d, .alpha = 1, .a = x, .lda = d,
-                             .b = c->j->call->in[ASC_LINEAR_FEATURES].data, .ldb = d, .c = phi, .ldc = m});
+    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .tb = true,
+                             .m = c->rows,
+                             .n = m,
+                             .k = d,
+                             .alpha = 1,
+                             .a = x,
+                             .lda = d,
+                             .b = c->j->call->in[ASC_LINEAR_FEATURES].data,
+                             .ldb = d,
+                             .c = phi,
+                             .ldc = m});
     for (int64_t i = 0; i < c->rows; i++) {
         float most = k->max(phi + i * m, m);
         level[i] = (double)most - k->sumsq(x + i * d, d) / 2;
@@ -71,12 +81,32 @@ static void favor_grad_f32(const asc_linear_chunk *c, int input, const float *ph
     int64_t d = c->j->d, m = c->j->m;
     float *x = c->x, *dx = c->dx, by = shrink_f32(c, input, x);
     k->mul(dphi, dphi, phi, c->rows * m);
-    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32, .m = c->rows, .n = d, .k = m, .alpha = 1, .a = dphi, .lda = m,
-                             .b = c->j->call->in[ASC_LINEAR_FEATURES].data, .ldb = d, .c = dx, .ldc = d});
+    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .m = c->rows,
+                             .n = d,
+                             .k = m,
+                             .alpha = 1,
+                             .a = dphi,
+                             .lda = m,
+                             .b = c->j->call->in[ASC_LINEAR_FEATURES].data,
+                             .ldb = d,
+                             .c = dx,
+                             .ldc = d});
     if (c->j->features) {
         float *dw = (float *)c->j->features + c->group * m * d;
-        asc_gemm_run(&(asc_gemm){.dtype = ASC_F32, .ta = true, .m = m, .n = d, .k = c->rows, .alpha = 1, .a = dphi,
-                                 .lda = m, .b = x, .ldb = d, .beta = 1, .c = dw, .ldc = d});
+        asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                                 .ta = true,
+                                 .m = m,
+                                 .n = d,
+                                 .k = c->rows,
+                                 .alpha = 1,
+                                 .a = dphi,
+                                 .lda = m,
+                                 .b = x,
+                                 .ldb = d,
+                                 .beta = 1,
+                                 .c = dw,
+                                 .ldc = d});
     }
     for (int64_t i = 0; i < c->rows && c->j->call->grad_in[input].data; i++) {
         k->axpy(dx + i * d, -k->sum(dphi + i * m, m), x + i * d, d);

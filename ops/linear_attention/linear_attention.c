@@ -5,19 +5,19 @@
  *   S_i = f_i S_{i-1} + φ(k_i) v_iᵀ,  n_i = f_i n_{i-1} + φ(k_i),  y_i = φ(q_i)ᵀS_i/(φ(q_i)ᵀn_i + ε)
  *   full: S and n of all keys within the length, f = 1
  *
- * Chunks of 64 tokens turn it into products. With G_i = Σ log f from the chunk's first token to i and S the state before
- * the chunk,
+ * Chunks of 64 tokens turn it into products. With G_i = Σ log f from the chunk's first token to i and S the state
+ * before the chunk,
  *
- *   y_i ∝ e^{G_i} φ(q_i)ᵀS + Σ_{j<=i} e^{G_i-G_j} (φ(q_i)·φ(k_j)) v_j,   S' = e^{G_C} S + Σ_j e^{G_C-G_j} φ(k_j) v_jᵀ
+ *   y_i ∝ e^{G_i} φ(q_i)ᵀS + Σ_{j<=i} e^{G_i-G_j} (φ(q_i)·φ(k_j)) v_j,  S' = e^{G_C} S + Σ_j e^{G_C-G_j} φ(k_j) v_jᵀ
  *
  * and the same with 1 for v in the divisor. Every chunk makes the state of its own keys; these are joined in order, a
  * head's one after the other; then every chunk gives its outputs. Chunks and heads are pieces: one long sequence keeps
  * many threads busy. Backward the same: cotangents of states from the queries, joined from the last to the first.
  *
- * The features of `favor` overflow in float. φ(q_i) = e^{α_i} φ̃(q_i), φ(k_j) = e^{β_j} φ̃(k_j) with entries of at most 1,
- * and a query's sums are kept at the level M_i = max_{j<=i}(β_j + G_i - G_j), which depends on no later key: e^{α_i+M_i}
- * cancels from the quotient but for ε, which becomes ε e^{-α_i-M_i}. No gradient goes through α, β and M: y does not
- * depend on them. */
+ * The features of `favor` overflow in float. φ(q_i) = e^{α_i} φ̃(q_i), φ(k_j) = e^{β_j} φ̃(k_j) with entries of at most
+ * 1, and a query's sums are kept at the level M_i = max_{j<=i}(β_j + G_i - G_j), which depends on no later key:
+ * e^{α_i+M_i} cancels from the quotient but for ε, which becomes ε e^{-α_i-M_i}. No gradient goes through α, β and M: y
+ * does not depend on them. */
 #include "ops/linear_attention/linear_attention.h"
 
 #include <math.h>
@@ -38,8 +38,13 @@ static asc_linear_job job_of(asc_call *call)
 {
     const asc_array *q = &call->in[ASC_LINEAR_Q], *features = &call->in[ASC_LINEAR_FEATURES];
     const asc_linear_attention_options *o = &((const attrs *)call->attrs)->o;
-    asc_linear_job j = {.call = call, .o = o, .B = q->shape[0], .N = q->shape[1], .H = o->heads,
-                        .d = q->shape[2] / o->heads, .dv = call->in[ASC_LINEAR_V].shape[2] / o->heads};
+    asc_linear_job j = {.call = call,
+                        .o = o,
+                        .B = q->shape[0],
+                        .N = q->shape[1],
+                        .H = o->heads,
+                        .d = q->shape[2] / o->heads,
+                        .dv = call->in[ASC_LINEAR_V].shape[2] / o->heads};
     j.m = features->ndim >= 0 ? features->shape[0] : j.d;
     j.chunks = (j.N + ASC_LINEAR_CHUNK - 1) / ASC_LINEAR_CHUNK;
     j.state = j.m * j.dv + j.m + 1;
@@ -133,8 +138,8 @@ static asc_status check_optional(asc_call *call, const asc_linear_job *j)
         return asc_call_fail(call, "features are %s, expected %s", favor ? "absent" : "given",
                              favor ? "(m, d) for favor" : "none for elu");
     }
-    if (favor && (features->ndim != 2 || features->dtype != q->dtype || features->shape[1] != j->d ||
-                  features->shape[0] < 1)) {
+    if (favor &&
+        (features->ndim != 2 || features->dtype != q->dtype || features->shape[1] != j->d || features->shape[0] < 1)) {
         return asc_call_expect(call, ASC_LINEAR_FEATURES, "%s (m, %lld)", asc_dtype_name(q->dtype), (long long)j->d);
     }
     if (j->o->fixed_decay && forget->ndim >= 0) {
@@ -264,29 +269,48 @@ static uint32_t causal(const asc_call *call)
     return full ? 0 : 1u << ASC_LINEAR_Q | 1u << ASC_LINEAR_K | 1u << ASC_LINEAR_V | 1u << ASC_LINEAR_FORGET;
 }
 
-#define OPTIONS(...) .attrs = &(const attrs){{.eps = 1e-6, __VA_ARGS__}}
-#define SAME(...)    {'f', 3, {__VA_ARGS__}}, {'f', 3, {__VA_ARGS__}}
+#define OPTIONS(...)                                                                                                   \
+    .attrs = &(const attrs)                                                                                            \
+    {                                                                                                                  \
+        {                                                                                                              \
+            .eps = 1e-6, __VA_ARGS__                                                                                   \
+        }                                                                                                              \
+    }
+#define SAME(...)                                                                                                      \
+    {'f', 3, {__VA_ARGS__}},                                                                                           \
+    {                                                                                                                  \
+        'f', 3,                                                                                                        \
+        {                                                                                                              \
+            __VA_ARGS__                                                                                                \
+        }                                                                                                              \
+    }
 static const asc_sample samples[] = {
     {.in = {SAME(2, 5, 6), {'f', 3, {2, 5, 4}}}, OPTIONS(.heads = 2)},
     {.in = {SAME(1, 70, 4), {'f', 3, {1, 70, 2}}, {'f', 3, {1, 70, 2}}, {0}, {0}, {'u', 3, {1, 1, 10}, .5, 1.5}},
-     OPTIONS(.heads = 2), .note = "gated, two chunks, an initial state"},
+     OPTIONS(.heads = 2),
+     .note = "gated, two chunks, an initial state"},
     {.in = {SAME(2, 66, 4), {'f', 3, {2, 66, 4}}}, OPTIONS(.heads = 2, .fixed_decay = true), .note = "fixed decays"},
     {.in = {SAME(2, 7, 3), {'f', 3, {2, 7, 2}}, {'f', 3, {2, 7, 1}}, {'f', 2, {5, 3}}},
-     OPTIONS(.heads = 1, .feature = ASC_FEATURE_FAVOR), .note = "favor, gated"},
+     OPTIONS(.heads = 1, .feature = ASC_FEATURE_FAVOR),
+     .note = "favor, gated"},
     {.in = {SAME(1, 67, 2), {'f', 3, {1, 67, 2}}, {0}, {'f', 2, {3, 2}}, {0}, {'u', 3, {1, 1, 10}, .5, 1.5}},
-     OPTIONS(.heads = 1, .feature = ASC_FEATURE_FAVOR), .note = "favor, an initial state"},
-    {.in = {SAME(3, 6, 4), {'f', 3, {3, 6, 4}}, {0}, {0}, {'i', 1, {3}, 0, 7}}, OPTIONS(.heads = 2, .full = true),
+     OPTIONS(.heads = 1, .feature = ASC_FEATURE_FAVOR),
+     .note = "favor, an initial state"},
+    {.in = {SAME(3, 6, 4), {'f', 3, {3, 6, 4}}, {0}, {0}, {'i', 1, {3}, 0, 7}},
+     OPTIONS(.heads = 2, .full = true),
      .note = "full, lengths"},
     {.in = {SAME(2, 66, 2), {'f', 3, {2, 66, 2}}, {0}, {'f', 2, {3, 2}}, {'i', 1, {2}, 1, 67}},
-     OPTIONS(.heads = 1, .feature = ASC_FEATURE_FAVOR, .full = true), .note = "favor, full, two chunks"},
+     OPTIONS(.heads = 1, .feature = ASC_FEATURE_FAVOR, .full = true),
+     .note = "favor, full, two chunks"},
     {.in = {SAME(2, 0, 4), {'f', 3, {2, 0, 4}}}, OPTIONS(.heads = 2), .note = "length 0"},
 };
 
 const asc_op asc_op_linear_attention = {
     .abi = ASC_OP_ABI,
     .name = "linear_attention",
-    .equation = "y_i = φ(q_i)ᵀS_i/(φ(q_i)ᵀn_i + ε), S_i = f_i S_{i-1} + φ(k_i) v_iᵀ, n_i = f_i n_{i-1} + φ(k_i) per head;  "
-                "q, k (B, N, H d), v (B, N, H d_v)  (arXiv 2006.16236)",
+    .equation =
+        "y_i = φ(q_i)ᵀS_i/(φ(q_i)ᵀn_i + ε), S_i = f_i S_{i-1} + φ(k_i) v_iᵀ, n_i = f_i n_{i-1} + φ(k_i) per head;  "
+        "q, k (B, N, H d), v (B, N, H d_v)  (arXiv 2006.16236)",
     .inputs = "q k v forget? features? lengths? initial?",
     .n_out = 2,
     .flags = ASC_OP_FRESH | ASC_OP_CAUSAL,

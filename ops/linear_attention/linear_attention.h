@@ -5,8 +5,15 @@
 
 #include "ops/shared/op.h"
 
-enum { ASC_LINEAR_Q, ASC_LINEAR_K, ASC_LINEAR_V, ASC_LINEAR_FORGET, ASC_LINEAR_FEATURES, ASC_LINEAR_LENGTHS,
-       ASC_LINEAR_INITIAL };
+enum {
+    ASC_LINEAR_Q,
+    ASC_LINEAR_K,
+    ASC_LINEAR_V,
+    ASC_LINEAR_FORGET,
+    ASC_LINEAR_FEATURES,
+    ASC_LINEAR_LENGTHS,
+    ASC_LINEAR_INITIAL
+};
 enum { ASC_LINEAR_Y, ASC_LINEAR_LAST };
 enum { ASC_LINEAR_STATES, ASC_LINEAR_SCALE }; /* saved: the states before each chunk, one over each row's divisor */
 enum { ASC_LINEAR_CHUNK = 64, ASC_LINEAR_GROUPS = 16 }; /* tokens of a chunk; parts of the sum that is W's gradient */
@@ -17,26 +24,26 @@ typedef struct asc_linear_job {
     const asc_linear_attention_options *o;
     int64_t B, N, H, d, dv, m;
     int64_t chunks, state; /* of a head; elements of a state */
-    void *states;          /* [B, H, chunks + 1][state]: number c is the one before chunk c; full: the last is that of all */
-    double *passed;        /* [B, H, chunks]: the logarithm of what a chunk leaves of what was before it */
-    void *cotangents;      /* backward, [B, H, chunks + 1][state]: of the states */
-    void *features;        /* backward, [GROUPS][m, d]: of W; NULL: not wanted */
-    void *spare;           /* [workers][asc_linear_worker_bytes] */
+    void *states;     /* [B, H, chunks + 1][state]: number c is the one before chunk c; full: the last is that of all */
+    double *passed;   /* [B, H, chunks]: the logarithm of what a chunk leaves of what was before it */
+    void *cotangents; /* backward, [B, H, chunks + 1][state]: of the states */
+    void *features;   /* backward, [GROUPS][m, d]: of W; NULL: not wanted */
+    void *spare;      /* [workers][asc_linear_worker_bytes] */
     size_t worker;
 } asc_linear_job;
 
 /* One chunk of a head as it is worked on, and a worker's memory. Rows beyond `rows` are of no meaning. */
 typedef struct asc_linear_chunk {
     const asc_linear_job *j;
-    int64_t b, h, c, first, rows, keys; /* keys: of the rows, those within the sequence's length */
-    int64_t group;                      /* of W's gradient */
-    double G[ASC_LINEAR_CHUNK];         /* log Π f from the chunk's first token to this one */
+    int64_t b, h, c, first, rows, keys;                     /* keys: of the rows, those within the sequence's length */
+    int64_t group;                                          /* of W's gradient */
+    double G[ASC_LINEAR_CHUNK];                             /* log Π f from the chunk's first token to this one */
     double alpha[ASC_LINEAR_CHUNK], beta[ASC_LINEAR_CHUNK]; /* φ(q) = e^α φ̃(q), φ(k) = e^β φ̃(k) */
-    double M[ASC_LINEAR_CHUNK];         /* the level at each query: of the largest term that it sums */
-    void *q, *k;                        /* φ̃ [CHUNK, m] */
-    void *A, *W;                        /* [CHUNK, CHUNK] */
-    void *x, *dx;                       /* [CHUNK, max(d, dv)] */
-    void *dq, *dk;                      /* [CHUNK, m] */
+    double M[ASC_LINEAR_CHUNK]; /* the level at each query: of the largest term that it sums */
+    void *q, *k;                /* φ̃ [CHUNK, m] */
+    void *A, *W;                /* [CHUNK, CHUNK] */
+    void *x, *dx;               /* [CHUNK, max(d, dv)] */
+    void *dq, *dk;              /* [CHUNK, m] */
 } asc_linear_chunk;
 
 size_t asc_linear_worker_bytes(const asc_linear_job *j);

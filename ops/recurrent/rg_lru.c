@@ -283,7 +283,9 @@ const asc_op asc_op_rg_lru = {
     .backward = backward,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
-    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 256}},
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}},
+                                        {'f', 3, {32, 128, 256}},
+                                        {'f', 3, {32, 128, 256}},
                                         {'u', 1, {256}, -6, -2}}},
     .causal = causal,
 };
