@@ -82,17 +82,22 @@ static asc_status compose(const asc_layer *l, const asc_ascender_inputs *in, asc
                          : asc_ascender_composed(l->ctx, in, &t->options, p);
 }
 
-/* What does nothing gets no gradient, rather than one of 0: slopes where there are no gates, and the background
- * variant's features, which only choose neighbours. */
+/* What does nothing gets no gradient, rather than one of 0: slopes where there are no gates, κ where the density has
+ * no say, and the background variant's features, which only choose neighbours. */
 static asc_ascender_inputs without_idle(const asc_layer *l, const asc_ascender_inputs *given)
 {
     const asc_ascender_layer *t = l->self;
     asc_ascender_inputs in = *given;
     if (t->background) {
         in.h = asc_detach(l->ctx, in.h);
-    } else if (t->options.gate == ASC_GATE_NONE) {
+        return in;
+    }
+    if (t->options.gate == ASC_GATE_NONE || t->options.without_gamma) {
         in.scalar[ASC_ALPHA_ALIGN] = asc_detach(l->ctx, in.scalar[ASC_ALPHA_ALIGN]);
         in.scalar[ASC_ALPHA_COH] = asc_detach(l->ctx, in.scalar[ASC_ALPHA_COH]);
+    }
+    if (t->options.without_eta) {
+        in.scalar[ASC_KAPPA] = asc_detach(l->ctx, in.scalar[ASC_KAPPA]);
     }
     return in;
 }

@@ -28,7 +28,7 @@ enum { ASC_SCALAR_SETTINGS = 16 };
 typedef struct asc_ascender_values {
     int64_t heads, window, globals, rel, radius, d_head, d_value, dz, da;
     int mask, positions, variant, listing, neighbors, kernel, gate, stats, heading;
-    bool look_ahead, neighbor_self, rho_self, sep_self, unbiased, freeze_inert, composed;
+    bool look_ahead, neighbor_self, rho_self, sep_self, gamma, eta, unbiased, freeze_inert, composed;
     asc_ints k;                             /* [H] */
     asc_reals scalar[ASC_SCALAR_SETTINGS]; /* [H] */
     uint64_t freeze;                        /* bit i: scalar[i] */

@@ -68,6 +68,11 @@ const asc_setting asc_ascender_settings[] = {
      .choices = kernels},
     {"gate", ASC_SETTING_CHOICE, AT(gate), NULL, .help = "where λ, γ and η act, seen from the row normalisation",
      .choices = gates, .follows = "before; none in a listing"},
+    {"gamma", ASC_SETTING_BOOL, AT(gamma), NULL,
+     .help = "alignment and cohesion have gates γ; false: γ = 1, in whatever order", .follows = "true; false with gate none",
+     .only = "variant=swarm"},
+    {"eta", ASC_SETTING_BOOL, AT(eta), "true", .help = "separation has its density η; false: η = 1",
+     .only = "variant=swarm"},
     {"unbiased", ASC_SETTING_BOOL, AT(unbiased), NULL, .help = "the rows' sample deviation",
      .follows = "false; true in a listing"},
     {"stats", ASC_SETTING_CHOICE, AT(stats), NULL,
@@ -190,6 +195,7 @@ static void follow_listing(const asc_layer *l, asc_ascender_values *v)
         *flags[i].value = asc_layer_given(l, flags[i].key) ? *flags[i].value : any;
     }
     v->radius = asc_layer_given(l, "radius") ? v->radius : reference ? 0 : 2;
+    v->gamma = asc_layer_given(l, "gamma") ? v->gamma : v->gate != ASC_GATE_NONE;
 }
 
 static asc_status follow_width(const asc_layer *l, asc_ascender_values *v)
@@ -238,6 +244,7 @@ asc_status asc_ascender_check(asc_layer *l)
         {v->globals > 0 && v->window == 0, "globals", " need a window: without one all tokens are looked at anyway"},
         {rotary && v->d_head % 2, "positions", " are rotary, which turns pairs: they need an even d_head"},
         {!background && v->heading != ASC_HEADING_K, "heading", " q or qk belongs to variant background"},
+        {v->gamma && v->gate == ASC_GATE_NONE && !background, "gamma", " is true, and gate none has none"},
         {background && v->gate != ASC_GATE_BEFORE, "gate", " belongs to variant swarm: background has none"},
         {background && v->kernel == 1, "kernel", " tau2 belongs to variant swarm"},
         {background && (v->rho_self || !v->sep_self), "rho_self",
@@ -261,7 +268,8 @@ static void settle(asc_ascender_layer *t, const asc_ascender_values *v)
         .heads = v->heads, .window = v->window, .globals = v->globals, .causal = v->mask == ASC_MASK_CAUSAL,
         .alibi = v->positions == ASC_POSITIONS_ALIBI, .neighbors = (asc_neighbors)v->neighbors, .k = v->k.at[0],
         .k_of = v->k.at, .radius = v->radius, .neighbor_self = v->neighbor_self, .rho_self = v->rho_self,
-        .sep_self = v->sep_self, .tau_squared = v->kernel == 1, .gate = (asc_gate)v->gate, .unbiased = v->unbiased,
+        .sep_self = v->sep_self, .tau_squared = v->kernel == 1, .gate = (asc_gate)v->gate, .without_gamma = !v->gamma && v->variant == SWARM,
+        .without_eta = !v->eta && v->variant == SWARM, .unbiased = v->unbiased,
         .all_statistics = v->stats == 1,
     };
     t->d = v->d_head;

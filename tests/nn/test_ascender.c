@@ -124,6 +124,8 @@ static const struct {
     {",\"positions\":\"rotary\",\"d_head\":3",
      "config: positions are rotary, which turns pairs: they need an even d_head"},
     {",\"heading\":\"q\"", "config: heading q or qk belongs to variant background"},
+    {",\"gate\":\"none\",\"gamma\":true", "config: gamma is true, and gate none has none"},
+    {",\"variant\":\"background\",\"eta\":false", "config: eta belongs to variant swarm"},
     {",\"variant\":\"background\",\"gate\":\"after\"", "config: gate belongs to variant swarm: background has none"},
     {",\"variant\":\"background\",\"kernel\":\"tau2\"", "config: kernel tau2 belongs to variant swarm"},
     {",\"variant\":\"background\",\"aux_coh\":1",
@@ -284,6 +286,27 @@ START_TEST(strengths_act_after_the_normalisation)
 }
 END_TEST
 
+/* Without γ the gate order before is the order none, to the bit; and without γ and η nothing of them has a say. */
+START_TEST(gates_can_be_taken_away)
+{
+    asc_layer *none = layer_with(",\"gate\":\"none\""), *same = layer_with(",\"gamma\":false");
+    asc_tensor y = run(none);
+    ck_assert(memcmp(asc_data(y), asc_data(run(same)), (size_t)asc_numel(y) * sizeof(double)) == 0);
+    asc_layer *with = layer_with(",\"gate\":\"after\""), *l = layer_with(",\"gate\":\"after\",\"gamma\":false,\"eta\":false");
+    y = run(l);
+    ck_assert_double_gt(largest_difference(run(with), y), 1e-4);
+    static const char *const idle[] = {"kappa", "alpha_align", "alpha_coh"};
+    for (int i = 0; i < 3; i++) {
+        set_all(l, idle[i], 3);
+        ck_assert(memcmp(asc_data(y), asc_data(run(l)), (size_t)asc_numel(y) * sizeof(double)) == 0);
+    }
+    asc_layer *const layers[] = {none, same, with, l};
+    for (int i = 0; i < 4; i++) {
+        asc_layer_free(layers[i]);
+    }
+}
+END_TEST
+
 START_TEST(a_bias_without_weight_is_as_if_it_were_not_there)
 {
     asc_layer *l = layer_with(",\"omega_align\":0,\"omega_sep\":0,\"omega_coh\":0,\"d_value\":4");
@@ -405,6 +428,7 @@ int main(void)
     tcase_add_loop_test(t, scores_are_the_sum_of_their_parts, 0, 2);
     tcase_add_test(t, the_objective_adds_the_auxiliary_losses);
     tcase_add_test(t, strengths_act_after_the_normalisation);
+    tcase_add_test(t, gates_can_be_taken_away);
     tcase_add_test(t, a_bias_without_weight_is_as_if_it_were_not_there);
     tcase_add_test(t, the_listing_as_it_runs_takes_each_token_as_its_own_neighbour);
     tcase_add_test(t, parameters_are_kept_where_they_have_a_meaning);
