@@ -212,7 +212,7 @@ asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss
 {
     asc_tensor aux = asc_null(), objective = asc_null();
     if (given(lm, x, "lm_objective: lm")) {
-        objective = head_loss(lm, hidden_in_full(lm, x, &aux), y, NULL);
+        objective = head_loss(lm, hidden_in_full(lm, x, lm->without_aux ? NULL : &aux), y, NULL);
     }
     if (loss) {
         *loss = asc_item(objective);
@@ -229,6 +229,43 @@ asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x)
     asc_tensor logits = asc_linear(lm->ctx, h, lm->tok_emb, asc_null());
     asc_release(h);
     return logits;
+}
+
+/* ---- what a number of a layer does ---- */
+
+typedef struct probe {
+    int64_t layer;
+    const char *name;
+    asc_tensor moved;
+} probe;
+
+static asc_tensor mix_and_move(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
+{
+    probe *p = arg;
+    if (l == p->layer && mix->mixing->moves) {
+        p->moved = asc_keep(mix->mixing->moves(mix, x, p->name));
+    }
+    return mix->mixing->forward(mix, x, asc_null(), NULL);
+}
+
+asc_tensor asc_lm_moves(asc_lm *lm, asc_tensor tokens, int64_t layer, const char *name)
+{
+    asc_ctx *ctx = lm ? lm->ctx : asc_ctx_of(tokens);
+    if (ASC_NEED(ctx, "lm_moves: lm name", lm, name)) {
+        return asc_null();
+    }
+    if (layer < 0 || layer >= lm->layers || asc_size(tokens, 0) != 1) {
+        asc_fail(ctx, ASC_ERR_ARG, "lm_moves: layer is %lld and there are %lld sequences, expected 0 to %lld, and 1",
+                 (long long)layer, (long long)asc_size(tokens, 0), (long long)lm->layers - 1);
+        return asc_null();
+    }
+    probe p = {layer, name, asc_null()};
+    bool recording = asc_set_recording(ctx, false);
+    asc_scope_begin(ctx);
+    asc_lm_hidden(lm, tokens, 0, mix_and_move, &p);
+    asc_scope_end(ctx);
+    asc_set_recording(ctx, recording);
+    return p.moved;
 }
 
 /* ---- looking inside ---- */

@@ -54,6 +54,20 @@ ASC_API void asc_lm_project(asc_lm *lm);
  * here on, from the value that it has, unless the settings freeze it. Layers that phase nothing in stay as they are. */
 ASC_API void asc_lm_ramp(asc_lm *lm, double share);
 
+/* Holds a number of the layers that training would find itself, as ASCender's omega_sep or tau_score, at *value in all
+ * heads of all layers that have it, not trained; with NULL it is trained from here on, from the value that it has,
+ * unless the settings freeze it. ASC_ERR_ARG: no layer has one of that name, or *value is out of its range. */
+ASC_API asc_status asc_lm_hold(asc_lm *lm, const char *name, const double *value);
+
+/* Whether asc_lm_objective counts auxiliary losses from here on; true, the initial value. */
+ASC_API void asc_lm_set_aux(asc_lm *lm, bool counts);
+
+/* How far the output of layer number `layer` moves, for the tokens i64 (1, N), if its number `name` (as of asc_lm_hold)
+ * is doubled, or becomes 1 where it is 0: of each head the largest difference over the largest entry, f64 (H). A number
+ * that moves nothing by more than rounding has a gradient of rounding errors. New; null where the layer has none of
+ * that name, and with the error set. Cost: a forward pass, and the layer once more. */
+ASC_API asc_tensor asc_lm_moves(asc_lm *lm, asc_tensor tokens, int64_t layer, const char *name);
+
 /* A value of layer number `layer`, named by its mixing and a name of its own; borrowed until the function returns. */
 typedef void asc_log_fn(void *user, int64_t layer, const char *mixing, const char *name, asc_tensor value);
 /* Tells what a training is to write down of the layers, as their mixings have it: of ASCender ω and λ, one a head.
