@@ -319,6 +319,7 @@ typedef struct asc_grassmann_options {
     int64_t groups;          /* G, of z's entries, each with a normalised wedge of its own; 0 stands for 1 */
     int64_t skip;            /* so many first positions of z are only looked back at, and have no g: those a stream
                                 keeps */
+    bool raw;                /* p as it is, in p̂'s place: eps and eps_rel have no say. For ‖p‖ up to 2^40 */
     double eps, eps_rel;     /* as for asc_plucker_wedge */
 } asc_grassmann_options;
 
