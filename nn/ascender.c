@@ -2,6 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <ascgrad/inspect.h>
+
 #include "nn/ascender.h"
 #include "nn/inspect/scores.h"
 #include "tensor/ctx.h"
@@ -186,11 +188,31 @@ static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_te
     return output(l, out.y);
 }
 
+/* τ_score + ε. */
+static asc_tensor temperature(const asc_layer *l, const asc_ascender_inputs *in)
+{
+    const asc_ascender_layer *t = l->self;
+    asc_tensor tau = in->scalar[t->background ? ASC_BACKGROUND_TAU_SCORE : ASC_TAU_SCORE];
+    return asc_add_scalar(l->ctx, tau, asc_ascender_eps);
+}
+
+/* The attention that there would be with ω_sep = 0. */
+static asc_tensor without_separation(const asc_layer *l, const asc_ascender_parts *p, const asc_ascender_inputs *in)
+{
+    const asc_ascender_layer *t = l->self;
+    asc_ctx *ctx = l->ctx;
+    asc_tensor omega = in->scalar[t->background ? ASC_BACKGROUND_OMEGA_SEP : ASC_OMEGA_SEP];
+    asc_tensor rest = asc_sub(ctx, p->s, asc_mul(ctx, asc_per_head(ctx, omega), p->b_sep));
+    return asc_softmax(ctx, asc_div(ctx, rest, asc_per_head(ctx, temperature(l, in))), p->allowed);
+}
+
 static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
 {
     asc_ctx *ctx = l->ctx;
     asc_ascender_inputs in = inputs_of(l, x, lengths, 0);
     asc_ascender_parts p;
+    const asc_ascender_layer *t = l->self;
+    asc_tensor z = asc_split_heads(ctx, in.z, t->options.heads);
     asc_status status = asc_error(ctx) ? asc_error(ctx) : compose(l, &in, asc_null(), &p);
     release_inputs(&in);
     if (status) {
@@ -205,13 +227,17 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
         {"b_coh", p.b_coh, true},             {"s", p.s, true},                   {"attn", p.attn, false},
         {"gamma_align", p.gamma_align, false}, {"gamma_coh", p.gamma_coh, false}, {"eta", p.eta, false},
         {"loss_coh", p.loss_coh, false},      {"loss_sep", p.loss_sep, false},    {"loss_align", p.loss_align, false},
+        {"b_other", asc_position_scores(ctx, p.s, t->options.alibi, t->rel_bias), true},
+        {"z", z, false},                      {"attn_without_sep", without_separation(l, &p, &in), false},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (!asc_is_null(all[i].part)) {
             asc_add_part(parts, ctx, all[i].name, all[i].part, all[i].pairs ? p.allowed : asc_null());
         }
     }
-    return asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, p.attn), asc_null());
+    asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, p.attn), asc_null());
+    asc_tensor rows = asc_attention_entropies(ctx, p.s, p.attn, temperature(l, &in));
+    return asc_add_part(parts, ctx, "entropy_rows", rows, asc_null());
 }
 
 /* ---- generation: the keys as they enter the scores and as headings, values, places, features, and densities ---- */

@@ -71,8 +71,8 @@ const asc_setting asc_ascender_settings[] = {
     {"gate", ASC_SETTING_CHOICE, AT(gate), NULL, .help = "where λ, γ and η act, seen from the row normalisation",
      .choices = gates, .follows = "before; none in a listing"},
     {"gamma", ASC_SETTING_BOOL, AT(gamma), NULL,
-     .help = "alignment and cohesion have gates γ; false: γ = 1, in whatever order", .follows = "true; false with gate none",
-     .only = "variant=swarm"},
+     .help = "alignment and cohesion have gates γ; false: γ = 1, in whatever order",
+     .follows = "true; false with gate none", .only = "variant=swarm"},
     {"eta", ASC_SETTING_BOOL, AT(eta), "true", .help = "separation has its density η; false: η = 1",
      .only = "variant=swarm"},
     {"unbiased", ASC_SETTING_BOOL, AT(unbiased), NULL, .help = "the rows' sample deviation",
@@ -361,9 +361,9 @@ static void settle(asc_ascender_layer *t, const asc_ascender_values *v)
         .heads = v->heads, .window = v->window, .globals = v->globals, .causal = v->mask == ASC_MASK_CAUSAL,
         .alibi = v->positions == ASC_POSITIONS_ALIBI, .neighbors = (asc_neighbors)v->neighbors, .k = v->k.at[0],
         .k_of = v->k.at, .radius = v->radius, .neighbor_self = v->neighbor_self, .rho_self = v->rho_self,
-        .sep_self = v->sep_self, .tau_squared = v->kernel == 1, .gate = (asc_gate)v->gate, .without_gamma = !v->gamma && v->variant == SWARM,
-        .without_eta = !v->eta && v->variant == SWARM, .unbiased = v->unbiased,
-        .all_statistics = v->stats == 1,
+        .sep_self = v->sep_self, .tau_squared = v->kernel == 1, .gate = (asc_gate)v->gate,
+        .without_gamma = !v->gamma && v->variant == SWARM, .without_eta = !v->eta && v->variant == SWARM,
+        .unbiased = v->unbiased, .all_statistics = v->stats == 1,
     };
     t->d = v->d_head;
     t->d_value = v->d_value;

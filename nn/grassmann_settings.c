@@ -96,8 +96,8 @@ asc_status asc_grassmann_check(asc_layer *l)
                            "one of them");
     }
     if (!v->normalize && (v->scale == RMS || v->eps != 1e-8 || v->eps_rel != 0)) {
-        return asc_fail_on(l->ctx, ASC_ERR_ARG, "normalize", " is false, and scale, eps or eps_rel say how to normalise: "
-                           "expected one of the two");
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "normalize", " is false, and scale, eps or eps_rel say how to "
+                           "normalise: expected one of the two");
     }
     if (v->running_mean && v->direction != ASC_PAST) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "running_mean", " is true, and direction not past: it is the mean of "

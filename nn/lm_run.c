@@ -270,17 +270,10 @@ asc_tensor asc_lm_moves(asc_lm *lm, asc_tensor tokens, int64_t layer, const char
 
 /* ---- looking inside ---- */
 
-typedef struct look {
-    int64_t layer;
-    asc_params *parts;
-} look;
-
-static asc_tensor mix_and_look(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
+static asc_tensor mix_and_look(asc_layer *mix, asc_tensor x, int64_t l, void *parts)
 {
-    const look *at = arg;
-    if (l == at->layer) {
-        asc_layer_show(mix, x, asc_null(), at->parts);
-    }
+    (void)l;
+    asc_layer_show(mix, x, asc_null(), parts);
     return mix->mixing->forward(mix, x, asc_null(), NULL);
 }
 
@@ -297,7 +290,13 @@ asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_para
     }
     bool recording = asc_set_recording(ctx, false);
     asc_scope_begin(ctx);
-    asc_lm_hidden(lm, tokens, 0, mix_and_look, &(look){layer, parts});
+    asc_tensor h = begin(lm, tokens, 0);
+    for (int64_t l = 0; l <= layer && !asc_is_null(h); l++) {
+        h = run_block(lm, l, h, l == layer ? mix_and_look : mix_in_full, l == layer ? parts : NULL);
+    }
+    if (asc_error(ctx) == ASC_OK) {
+        asc_params_add(parts, "hidden", h, false);
+    }
     asc_scope_end(ctx);
     asc_set_recording(ctx, recording);
     return asc_error(ctx);

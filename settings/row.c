@@ -164,7 +164,8 @@ static asc_status check_set(asc_ctx *ctx, const asc_setting *row, const char *na
     for (size_t i = 0; i < json_array_size(v); i++) {
         const char *text = json_string_value(json_array_get(v, i));
         int64_t head;
-        int found = row->type == ASC_SETTING_SET ? index_of(row->choices, text) : index_of_head(row->choices, text, &head);
+        bool plain = row->type == ASC_SETTING_SET;
+        int found = plain ? index_of(row->choices, text) : index_of_head(row->choices, text, &head);
         if (found < 0) {
             return refuse(ctx, &entry, name, json_array_get(v, i));
         }

@@ -47,7 +47,8 @@ static asc_status read_point(asc_ctx *ctx, asc_course *c, const char **text, int
     }
     int64_t step = share ? llround(at / 100 * (double)run) : (int64_t)at;
     if (c->n == ASC_COURSE_POINTS || (c->n > 0 && step <= c->point[c->n - 1].step)) {
-        return refuse(ctx, start, c->n == ASC_COURSE_POINTS ? "at most 32 points" : "a point later than the one before");
+        bool full = c->n == ASC_COURSE_POINTS;
+        return refuse(ctx, start, full ? "at most 32 points" : "a point later than the one before");
     }
     c->point[c->n].step = step;
     c->point[c->n++].value = value;

@@ -30,8 +30,8 @@ const asc_setting asc_train_settings[] = {
      .help = "how long ASCender's omega_sep is 0: below 1 a share of the run, else steps; -1: the warm-up before a "
              "sep_ramp, else not at all", .min = -1, .max = MUCH},
     {"sep_ramp", ASC_SETTING_REAL, AT(sep_ramp), "0",
-     .help = "how long it then rises to its setting, whatever --init has, after which it is trained: below 1 a share of "
-             "the run, else steps", .max = MUCH},
+     .help = "how long it then rises to its setting, whatever --init has, after which it is trained: below 1 a share "
+             "of the run, else steps", .max = MUCH},
     {"aux_delay", ASC_SETTING_REAL, AT(aux_delay), "0",
      .help = "how long auxiliary losses don't count: below 1 a share of the run, else steps; -1: the warm-up",
      .min = -1, .max = MUCH},

@@ -85,7 +85,8 @@ ASC_API asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, doub
 /* Logits (B, N, V). */
 ASC_API asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x);
 
-/* What layer number `layer` computes inside for the tokens i64 (B, N): see asc_layer_inspect. ASC_ERR_ARG also for a
+/* What layer number `layer` computes inside for the tokens i64 (B, N): see asc_layer_inspect; and its block's output,
+ * "hidden" (B, N, D). ASC_ERR_ARG also for a
  * layer that is not there. No gradient. */
 ASC_API asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_params *parts);
 
@@ -132,9 +133,11 @@ ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_ten
 
 /* Adds to `parts` what the layer computes inside for x (B, N, D); no gradient. The list keeps the tensors.
  *   transformer  s, attn (B, H, N, N): scores with their biases, attention; 0 outside of the allowed set; entropy (H),
- *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows
+ *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows; entropy_rows (B, H, N), each row's, f64; where
+ *                there are positions in it, b_other (B, H, N, N), what ALiBi or the learned bias adds
  *   ascender     the same, and s_base, b_align, b_sep, b_coh (B, H, N, N), loss_coh, loss_sep, loss_align (scalars,
- *                without their weights; not of the background variant)
+ *                without their weights; not of the background variant), z (B, H, N, d_z), and attn_without_sep, the
+ *                attention with ω_sep = 0
  *   grassmann    plucker (B, N, m, P), normalised, 0 where there is no pair; gate (B, N, D); z (B, N, r) */
 ASC_API asc_status asc_layer_inspect(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_params *parts);
 

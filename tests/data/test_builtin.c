@@ -391,6 +391,80 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+/* ---- labels ---- */
+
+enum { MOST = 4000 };
+
+typedef struct labels {
+    int64_t of[ASC_LABEL_PLACE + 1][MOST], n;
+} labels;
+
+static void label_all(const char *text, size_t bytes, labels *l)
+{
+    for (int kind = ASC_LABEL_WORD_CLASS; kind <= ASC_LABEL_PLACE; kind++) {
+        asc_status status = asc_builtin_labels(ctx, text, bytes, (asc_builtin_label)kind, l->of[kind], MOST, &l->n);
+        ck_assert_msg(status == ASC_OK, "%s", asc_error_message(ctx));
+    }
+}
+
+/* Word by word: the class, the sentence in its story, who was named last, the place in the sentence. */
+START_TEST(labels_say_what_stands_where)
+{
+    char *text;
+    size_t bytes, capacity;
+    static labels l;
+    ck_assert_int_eq(asc_builtin_text(ctx, 2000, 1, "valid", &text, &bytes, &capacity, NULL, NULL), ASC_OK);
+    label_all(text, bytes, &l);
+    int64_t i = 0, sentence = 0, place = 0, name = -1, stories = 0;
+    for (const char *at = text; at < text + bytes && i < MOST; i++) {
+        size_t n = *at == '\n' ? 1 : strcspn(at, " \n");
+        const char *class = asc_builtin_class_name(l.of[ASC_LABEL_WORD_CLASS][i]);
+        bool begins = n == 4 && memcmp(at, "once", 4) == 0;
+        stories += begins;
+        sentence = begins ? 0 : sentence;
+        name = begins ? -1 : strcmp(class, "name") == 0 ? l.of[ASC_LABEL_NAME][i] : name;
+        ck_assert(begins == (strcmp(class, "once") == 0) && (*at == '\n') == (strcmp(class, "end of line") == 0));
+        ck_assert_int_eq(l.of[ASC_LABEL_SENTENCE][i], sentence);
+        ck_assert_int_eq(l.of[ASC_LABEL_PLACE][i], place);
+        ck_assert_int_eq(l.of[ASC_LABEL_NAME][i], name);
+        ck_assert(name >= 0 || strcmp(class, "name") != 0);
+        place = *at == '\n' ? 0 : place + 1;
+        sentence += *at == '\n';
+        at += n + (at[n] == ' ');
+    }
+    ck_assert(stories >= 2 && i == l.n && i > 2000);
+    asc_free(ctx, text, capacity);
+}
+END_TEST
+
+/* A byte has the label of the word that it belongs to, a space that of the next one; what is cut off has none. */
+START_TEST(labels_follow_the_tokenizer)
+{
+    static const char text[] = "once in the mill there lived a bak";
+    asc_tokenizer *bytes = asc_tokenizer_new(ctx, "byte");
+    asc_ids ids = {0};
+    ck_assert_int_eq(asc_tokenizer_encode(bytes, text, sizeof text - 1, 0, &ids), ASC_OK);
+    int64_t class[64], place[64];
+    asc_status status = asc_builtin_token_labels(bytes, ids.data, (int64_t)ids.n, ASC_LABEL_WORD_CLASS, class);
+    ck_assert_msg(status == ASC_OK, "%s", asc_error_message(ctx));
+    ck_assert_int_eq(asc_builtin_token_labels(bytes, ids.data, (int64_t)ids.n, ASC_LABEL_PLACE, place), ASC_OK);
+    static const char *const expected[] = {"once", "in", "the", "place", "there", "lived", "a"};
+    int64_t word = 0;
+    for (size_t i = 0; i < ids.n; i++) {
+        word += text[i] == ' ';
+        ck_assert_int_eq(place[i], word < 7 ? word : -1);
+        ck_assert(word == 7 ? class[i] == -1 : strcmp(asc_builtin_class_name(class[i]), expected[word]) == 0);
+    }
+    ck_assert_int_eq(asc_builtin_token_labels(bytes, ids.data + 5, 20, ASC_LABEL_PLACE, place), ASC_ERR_FORMAT);
+    asc_error_clear(ctx);
+    ck_assert_int_eq(asc_builtin_token_labels(bytes, ids.data, 4, (asc_builtin_label)9, place), ASC_ERR_ARG);
+    asc_error_clear(ctx);
+    ck_assert_ptr_null(asc_builtin_class_name(-1));
+    asc_ids_free(ctx, &ids);
+    asc_tokenizer_free(bytes);
+}
+END_TEST
+
 int main(void)
 {
     TCase *all = tcase_create("all");
@@ -406,6 +480,8 @@ int main(void)
     tcase_add_test(all, refuses_wrong_arguments);
     tcase_add_test(all, refuses_other_texts);
     tcase_add_test(all, survives_damage);
+    tcase_add_test(all, labels_say_what_stands_where);
+    tcase_add_test(all, labels_follow_the_tokenizer);
     tcase_add_test(all, every_allocation_may_fail);
     return run_data_suite("data/builtin", all);
 }

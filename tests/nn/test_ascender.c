@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ascgrad/inspect.h>
 #include <ascgrad/nn.h>
 #include <ascgrad/ops.h>
 
@@ -150,7 +151,8 @@ END_TEST
 /* One number for all heads: its gradient is the sum of theirs, and all have its value. */
 START_TEST(heads_share_a_scalar)
 {
-    asc_layer *apart = layer_with(",\"gate\":\"after\""), *one = layer_with(",\"gate\":\"after\",\"share\":[\"omega_coh\"]");
+    asc_layer *apart = layer_with(",\"gate\":\"after\"");
+    asc_layer *one = layer_with(",\"gate\":\"after\",\"share\":[\"omega_coh\"]");
     asc_tensor y = run(apart);
     ck_assert(memcmp(asc_data(y), asc_data(run(one)), (size_t)asc_numel(y) * sizeof(double)) == 0);
     const double *each = gradient(apart, "omega_coh"), *sum = gradient(one, "omega_coh");
@@ -250,6 +252,11 @@ static double omega(asc_layer *l, const char *name, int64_t e)
     return ((const double *)asc_data(asc_params_find(asc_layer_params(l), name)))[e / (N * N) % H];
 }
 
+static double part_at(const asc_params *parts, const char *name, int64_t e)
+{
+    return ((const double *)asc_data(part(parts, name)))[e];
+}
+
 static void check_scores(asc_layer *l, const asc_params *parts, const char *const biases[3])
 {
     const double *s = asc_data(part(parts, "s")), *base = asc_data(part(parts, "s_base"));
@@ -287,6 +294,44 @@ START_TEST(scores_are_the_sum_of_their_parts)
         ck_assert_double_eq_tol(entropy[h], mean[h], 1e-12);
     }
     ck_assert(asc_is_valid(asc_params_find(parts, "eta")) == (_i == 0));
+    asc_params_free(parts);
+    asc_layer_free(l);
+}
+END_TEST
+
+/* Each query's entropy; what positions add; the attention without separation, and the pairs that it pushes away. */
+START_TEST(more_is_told_of_the_scores)
+{
+    asc_layer *l = layer_with(",\"positions\":\"alibi\",\"rel\":3,\"omega_sep\":[2,0],\"tau_score\":[0.5,2]");
+    asc_params *parts = asc_params_new(ctx);
+    ck_assert_int_eq(asc_layer_inspect(l, input(), asc_null(), parts), ASC_OK);
+    const double *attn = asc_data(part(parts, "attn")), *rows = asc_data(part(parts, "entropy_rows"));
+    const double *s = asc_data(part(parts, "s")), *other = asc_data(part(parts, "b_other"));
+    const double *without = asc_data(part(parts, "attn_without_sep"));
+    for (int64_t row = 0; row < B * H * N; row++) {
+        double sum = 0, total = 0;
+        for (int64_t j = 0; j <= row % N; j++) {
+            double a = attn[row * N + j];
+            sum -= a > 0 ? a * log(a) : 0;
+            total += without[row * N + j];
+            ck_assert_double_eq_tol(other[row * N + j], -ldexp(1, row / N % H ? -8 : -4) * (double)(row % N - j), 1e-12);
+        }
+        ck_assert_double_eq_tol(rows[row], sum, 1e-12);
+        ck_assert_double_eq_tol(total, 1, 1e-12);
+    }
+    for (int64_t e = 0; e < B * H * N * N; e++) {
+        double bias = part_at(parts, "s_base", e) + omega(l, "omega_align", e) * part_at(parts, "b_align", e) +
+                      omega(l, "omega_sep", e) * part_at(parts, "b_sep", e) +
+                      omega(l, "omega_coh", e) * part_at(parts, "b_coh", e) + other[e];
+        ck_assert_double_eq_tol(s[e], bias, 1e-12);
+        ck_assert(e / (N * N) % H == 0 || fabs(without[e] - attn[e]) < 1e-15); /* ω_sep = 0 there */
+    }
+    asc_tensor pushed = asc_attention_pushed(ctx, part(parts, "attn_without_sep"), part(parts, "attn"), .02);
+    const double *share = asc_data(pushed);
+    ck_assert(share[0] > .01 && share[0] < 1 && share[3] == 0 && share[4] == share[5]);
+    ck_assert(asc_is_null(asc_attention_pushed(ctx, part(parts, "attn"), part(parts, "entropy"), .02)));
+    ck_assert_int_eq(asc_error(ctx), ASC_ERR_ARG);
+    asc_error_clear(ctx);
     asc_params_free(parts);
     asc_layer_free(l);
 }
@@ -348,7 +393,8 @@ START_TEST(gates_can_be_taken_away)
     asc_layer *none = layer_with(",\"gate\":\"none\""), *same = layer_with(",\"gamma\":false");
     asc_tensor y = run(none);
     ck_assert(memcmp(asc_data(y), asc_data(run(same)), (size_t)asc_numel(y) * sizeof(double)) == 0);
-    asc_layer *with = layer_with(",\"gate\":\"after\""), *l = layer_with(",\"gate\":\"after\",\"gamma\":false,\"eta\":false");
+    asc_layer *with = layer_with(",\"gate\":\"after\"");
+    asc_layer *l = layer_with(",\"gate\":\"after\",\"gamma\":false,\"eta\":false");
     y = run(l);
     ck_assert_double_gt(largest_difference(run(with), y), 1e-4);
     static const char *const idle[] = {"kappa", "alpha_align", "alpha_coh"};
@@ -534,6 +580,7 @@ int main(void)
     tcase_add_loop_test(t, contradictions_are_refused, 0, sizeof refused / sizeof *refused);
     tcase_add_test(t, a_language_model_takes_what_looks_ahead_only_if_told);
     tcase_add_loop_test(t, scores_are_the_sum_of_their_parts, 0, 2);
+    tcase_add_test(t, more_is_told_of_the_scores);
     tcase_add_test(t, the_objective_adds_the_auxiliary_losses);
     tcase_add_test(t, strengths_act_after_the_normalisation);
     tcase_add_test(t, gates_can_be_taken_away);

@@ -53,7 +53,8 @@ static options draw_options(uint64_t seed)
         add(o.text, sizeof o.text, "%s%d", i ? ", " : "", draw_in(1, draw_in(0, 1) ? 4 : 50));
     }
     bool raw = draw_in(0, 3) == 0;
-    add(o.text, sizeof o.text, raw ? "], \"normalize\": false" : "], \"scale\": \"%s\"", draw_in(0, 1) ? "rms" : "unit");
+    const char *unit = draw_in(0, 1) ? "rms" : "unit";
+    add(o.text, sizeof o.text, raw ? "], \"normalize\": false" : "], \"scale\": \"%s\"", unit);
     add(o.text, sizeof o.text, draw_in(0, 2) ? ", \"learned\": true" : draw_in(0, 1) ? ", \"aggregate\": \"sum\"" : "");
     add(o.text, sizeof o.text, raw || draw_in(0, 3) ? "" : ", \"eps\": 0.7");
     add(o.text, sizeof o.text, raw || draw_in(0, 2) ? "" : ", \"eps_rel\": 0.5");

@@ -72,8 +72,8 @@ START_TEST(defaults_stand_where_nothing_is_given)
     char *effect = read_text("{\"heads\": 2}", &v);
     no_error();
     ck_assert_str_eq(effect, "{\"count\":false,\"each\":4,\"flag\":true,\"heads\":2,\"kind\":\"near\",\"list\":[1,2],"
-                             "\"rate\":0.5,\"scale\":1.0,\"set\":[\"two\"],\"some\":[],\"text\":\"none\",\"when\":true,"
-                             "\"width\":3}");
+                             "\"rate\":0.5,\"scale\":1.0,\"set\":[\"two\"],\"some\":[],\"text\":\"none\","
+                             "\"when\":true,\"width\":3}");
     ck_assert(v.each.n == 2 && v.each.at[1] == 4 && v.scale.n == 2 && v.scale.at[1] == 1 && v.set == 2);
     ck_assert(v.list.n == 2 && v.list.at[1] == 2 && v.flag && v.kind == 0 && !v.inner && v.count == 0);
     ck_assert_str_eq(v.text, "none");
@@ -87,8 +87,8 @@ START_TEST(what_is_given_is_taken_and_noted_as_it_was)
 {
     static const char all[] = "{\"count\":true,\"each\":[3,5,0],\"flag\":false,\"heads\":3,\"inner\":false,"
                               "\"kind\":\"far\",\"list\":[[],[8,9],[1]],\"rate\":1.0,\"scale\":[1,2.5,-3],"
-                              "\"set\":[\"one\",\"three\"],\"some\":[\"two\",\"one:12\"],\"text\":\"x\",\"when\":\"late\","
-                              "\"width\":[1,2,3]}";
+                              "\"set\":[\"one\",\"three\"],\"some\":[\"two\",\"one:12\"],\"text\":\"x\","
+                              "\"when\":\"late\",\"width\":[1,2,3]}";
     values v;
     char *effect = read_text(all, &v);
     no_error();
@@ -137,9 +137,12 @@ static const struct {
     {"{\"heads\":2,\"width\":[1,2]}", "width", "width has 2 entries, expected one a layer: 3"},
     {"{\"heads\":2,\"width\":[1,2,10]}", "width", "width: got 10, expected a whole number from 1 to 9"},
     {"{\"heads\":2,\"each\":[1,2,3]}", "each", "each has 3 entries, expected one a head: 2"},
-    {"{\"heads\":2,\"some\":[\"one:\"]}", "some", "some: got \"one:\", expected one of one, two, three; did you mean 'one'?"},
-    {"{\"heads\":2,\"some\":[\"one:-1\"]}", "some", "some: got \"one:-1\", expected one of one, two, three; did you mean 'one'?"},
-    {"{\"heads\":2,\"some\":[\"four:1\"]}", "some", "some: got \"four:1\", expected one of one, two, three; did you mean 'one'?"},
+    {"{\"heads\":2,\"some\":[\"one:\"]}", "some",
+     "some: got \"one:\", expected one of one, two, three; did you mean 'one'?"},
+    {"{\"heads\":2,\"some\":[\"one:-1\"]}", "some",
+     "some: got \"one:-1\", expected one of one, two, three; did you mean 'one'?"},
+    {"{\"heads\":2,\"some\":[\"four:1\"]}", "some",
+     "some: got \"four:1\", expected one of one, two, three; did you mean 'one'?"},
     {"{\"heads\":2,\"when\":1}", "when", "when: got 1, expected one of false, true, late"},
     {"{\"heads\":2,\"scale\":[1,true]}", "scale", "scale: got true, expected a number"},
     {"{\"heads\":2,\"rate\":[0.5]}", "rate", "rate: got [0.5], expected a number from 0 to 1"},

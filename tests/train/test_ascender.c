@@ -142,7 +142,8 @@ static const struct {
     {{"aux_delay", "-0.5"}, "aux_delay: got -0.5, expected a share of the run below 1, or whole steps"},
     {{"curriculum", "omega_coh"}, "curriculum: got 'omega_coh', expected NAME=AT:VALUE,AT:VALUE"},
     {{"curriculum", "omega_coh=0"}, "curriculum: got '0', expected AT:VALUE, AT a step or a share of the run in %"},
-    {{"curriculum", "omega_coh=1.5:1"}, "curriculum: got '1.5:1', expected AT:VALUE, AT a step or a share of the run in"},
+    {{"curriculum", "omega_coh=1.5:1"},
+     "curriculum: got '1.5:1', expected AT:VALUE, AT a step or a share of the run in"},
     {{"curriculum", "omega_coh=101%:1"}, "curriculum: got '101%:1', expected AT:VALUE,"},
     {{"curriculum", "omega_coh=0:nan"}, "curriculum: got '0:nan', expected AT:VALUE,"},
     {{"curriculum", "omega_coh=0:1 "}, "curriculum: got ' ', expected a comma before another point, or a semicolon"},
@@ -172,7 +173,8 @@ END_TEST
  * ω_align does; in float64 both do. */
 START_TEST(what_is_inert_is_measured)
 {
-    static const pair f32[] = {{"gate", "before"}, {"freeze_inert", "measured"}, {"freeze", "[\"delta:1\"]"}, {NULL, NULL}};
+    static const pair f32[] = {{"gate", "before"}, {"freeze_inert", "measured"}, {"freeze", "[\"delta:1\"]"},
+                               {NULL, NULL}};
     static const pair f64[] = {{"gate", "before"}, {"freeze_inert", "measured"}, {"dtype", "f64"}, {NULL, NULL}};
     train_swarm(run_path, f32, false, -1);
     char *config = read_file(run_path, "config.json");
