@@ -90,6 +90,17 @@ ASC_API asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x);
  * layer that is not there. No gradient. */
 ASC_API asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_params *parts);
 
+/* Adds to `features` what layer number `layer` has of the tokens i64 (B, N), as f64 (units, B N, width), a row for each
+ * token; units are heads or pairs.
+ *   hidden          (1, B N, D)               the block's output
+ *   attention       (H, B N, min(N, reach))   weights by distance: A_i,i-Δ, Δ = 0, 1, …; 0 where there is none
+ *   attention_rows  (H, B N, N)               weights as they are
+ *   z               (H, B N, d_z)             of ASCender; (1, B N, r) of Grassmann mixing, its reduced vectors
+ *   plucker         (m, B N, P)               of Grassmann mixing
+ * A sequence at a time is looked into: time as asc_lm_inspect's B times, memory of it once and of the features.
+ * ASC_ERR_ARG, also for a layer that shows nothing of its inside. */
+ASC_API asc_status asc_lm_features(asc_lm *lm, asc_tensor tokens, int64_t layer, int64_t reach, asc_params *features);
+
 /* ---- generation, on a cache ---- */
 
 typedef struct asc_lm_cache asc_lm_cache;
