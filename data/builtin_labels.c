@@ -87,90 +87,106 @@ asc_status asc_builtin_labels(asc_ctx *ctx, const char *text, size_t bytes, asc_
 
 /* ---- any tokenizer's tokens ---- */
 
-/* Text, and where each token stands in it. */
-typedef struct spelling {
-    asc_ctx *ctx;
-    char *text;
-    size_t bytes, capacity;
-} spelling;
+/* A walk along the text, beside its own tokens: words and ends of lines. */
+typedef struct spot {
+    const char *text;
+    size_t bytes, at;
+    int64_t word; /* own tokens that end before `at` */
+} spot;
 
-static bool append(spelling *s, const char *text, size_t bytes)
+static bool is_blank(char c)
 {
-    if (!asc_grow(s->ctx, (void **)&s->text, &s->capacity, s->bytes + bytes, 1)) {
-        return false;
-    }
-    if (bytes > 0) {
-        memcpy(s->text + s->bytes, text, bytes);
-    }
-    s->bytes += bytes;
-    return true;
+    return c == ' ' || c == '\n';
 }
 
-/* The tokens' text, and in begins[i] where the i-th one's first byte that is no space stands. */
-static asc_status spell(spelling *s, const asc_tokenizer *tokenizer, const int32_t *ids, int64_t n, int64_t *begins)
+static void step(spot *s)
 {
+    char c = s->text[s->at], next = s->at + 1 < s->bytes ? s->text[s->at + 1] : ' ';
+    s->word += c == '\n' || (c != ' ' && is_blank(next));
+    s->at++;
+}
+
+static void skip_spaces(spot *s)
+{
+    while (s->at < s->bytes && s->text[s->at] == ' ') {
+        step(s);
+    }
+}
+
+/* Goes along a token that stands for so many bytes behind its spaces, or for a whole word (bytes < 0); returns the own
+ * token where it begins. */
+static int64_t pass(spot *s, int64_t bytes)
+{
+    skip_spaces(s);
+    int64_t word = s->word;
+    for (int64_t i = 0; s->at < s->bytes && (bytes < 0 ? !is_blank(s->text[s->at]) : i < bytes); i++) {
+        step(s);
+    }
+    return word;
+}
+
+/* How many bytes a token has behind its spaces; -1 for an unknown word. */
+static int64_t length_of(const asc_tokenizer *tokenizer, asc_decoder *decoder, int32_t id)
+{
+    size_t bytes = 0, spaces = 0;
+    const char *text = asc_decoder_next(decoder, id, &bytes);
+    while (text && spaces < bytes && text[spaces] == ' ') {
+        spaces++;
+    }
+    return id == asc_tokenizer_unknown(tokenizer) ? -1 : (int64_t)(bytes - spaces);
+}
+
+/* The own tokens of a line's tokens, as far as there is room; *n more are filled in. */
+static asc_status align_line(const asc_tokenizer *tokenizer, spot *s, size_t end, int64_t *labels, int64_t room,
+                             int64_t *n)
+{
+    asc_ctx *ctx = tokenizer->ctx;
+    asc_ids ids = {0};
     asc_decoder *decoder = asc_decoder_new(tokenizer);
-    for (int64_t i = 0; decoder && i < n && !asc_error(s->ctx); i++) {
-        size_t bytes = 0;
-        const char *text = asc_decoder_next(decoder, ids[i], &bytes);
-        size_t spaces = 0;
-        while (text && spaces < bytes && text[spaces] == ' ') {
-            spaces++;
+    if (decoder && asc_tokenizer_encode(tokenizer, s->text + s->at, end - s->at, ASC_ENCODE_CORPUS, &ids) == ASC_OK) {
+        for (size_t i = 0; i < ids.n && *n < room; i++) {
+            labels[(*n)++] = pass(s, length_of(tokenizer, decoder, ids.data[i]));
         }
-        begins[i] = (int64_t)(s->bytes + spaces);
-        if (!text || !append(s, text, bytes)) {
-            break;
+        while (s->at < end) { /* ends of lines that are no token */
+            step(s);
         }
     }
     asc_decoder_free(decoder);
-    return asc_error(s->ctx);
+    asc_ids_free(ctx, &ids);
+    return asc_error(ctx);
 }
 
-/* Cuts the text behind its last whole word. */
-static void cut(spelling *s)
+/* Where each token stands among the text's own. */
+static asc_status align(const asc_tokenizer *tokenizer, const char *text, size_t bytes, int64_t *labels, int64_t n)
 {
-    while (s->bytes > 0 && s->text[s->bytes - 1] != ' ' && s->text[s->bytes - 1] != '\n') {
-        s->bytes--;
+    spot s = {.text = text, .bytes = bytes};
+    int64_t found = 0;
+    while (s.at < bytes && found < n) {
+        const char *end = memchr(text + s.at, '\n', bytes - s.at);
+        if (align_line(tokenizer, &s, end ? (size_t)(end - text) + 1 : bytes, labels, n, &found)) {
+            return asc_error(tokenizer->ctx);
+        }
     }
+    return found == n ? ASC_OK
+                      : asc_fail(tokenizer->ctx, ASC_ERR_ARG, "builtin_token_labels: the text has %lld tokens, expected "
+                                 "at least %lld", (long long)found, (long long)n);
 }
 
-/* Which of the text's words and ends of lines byte `at` belongs to, `*word` and `*byte` being those of a byte before
- * it. */
-static int64_t word_at(const spelling *s, int64_t at, int64_t *word, int64_t *byte)
-{
-    for (; *byte < at; (*byte)++) {
-        char c = s->text[*byte], next = *byte + 1 < (int64_t)s->bytes ? s->text[*byte + 1] : ' ';
-        bool ends_word = c != ' ' && c != '\n' && (next == ' ' || next == '\n');
-        *word += ends_word || c == '\n';
-    }
-    return *word;
-}
-
-asc_status asc_builtin_token_labels(const asc_tokenizer *tokenizer, const int32_t *ids, int64_t n,
-                                    asc_builtin_label label, int64_t *labels)
+asc_status asc_builtin_token_labels(const asc_tokenizer *tokenizer, const char *text, size_t bytes,
+                                    asc_builtin_label label, int64_t *labels, int64_t n)
 {
     asc_ctx *ctx = tokenizer ? tokenizer->ctx : NULL;
-    asc_status status = ASC_NEED(ctx, "builtin_token_labels: tokenizer ids labels", tokenizer,
-                                 asc_unless_empty(ids, n), asc_unless_empty(labels, n));
-    if (status || (status = check_label(ctx, label)) || n < 1) {
+    asc_status status = ASC_NEED(ctx, "builtin_token_labels: tokenizer text labels", tokenizer,
+                                 asc_unless_empty(text, bytes > 0), asc_unless_empty(labels, n));
+    if (status || (status = check_label(ctx, label)) || (status = align(tokenizer, text, bytes, labels, n))) {
         return status;
     }
-    spelling s = {.ctx = ctx};
-    int64_t known = 0, word = 0, byte = 0;
-    int64_t *own = NULL;
-    size_t room = 0;
-    if (spell(&s, tokenizer, ids, n, labels) == ASC_OK) {
-        cut(&s);
-        room = s.bytes;
-        own = asc_alloc(ctx, room * sizeof *own);
-    }
-    status = own || room == 0 ? asc_error(ctx) : ASC_ERR_MEMORY;
-    status = status || room == 0 ? status : asc_builtin_labels(ctx, s.text, s.bytes, label, own, (int64_t)room, &known);
+    int64_t known = 0, room = (int64_t)bytes;
+    int64_t *own = asc_alloc(ctx, (size_t)(room + 1) * sizeof *own);
+    status = own ? asc_builtin_labels(ctx, text, bytes, label, own, room, &known) : ASC_ERR_MEMORY;
     for (int64_t i = 0; !status && i < n; i++) {
-        int64_t at = labels[i] < (int64_t)s.bytes ? word_at(&s, labels[i], &word, &byte) : known;
-        labels[i] = at < known ? own[at] : -1;
+        labels[i] = labels[i] < known ? own[labels[i]] : -1;
     }
-    asc_free(ctx, own, room * sizeof *own);
-    asc_free(ctx, s.text, s.capacity);
+    asc_free(ctx, own, (size_t)(room + 1) * sizeof *own);
     return status;
 }

@@ -58,11 +58,11 @@ ASC_API const char *asc_builtin_class_name(int64_t word_class);
 ASC_API asc_status asc_builtin_labels(asc_ctx *ctx, const char *text, size_t bytes, asc_builtin_label label,
                                       int64_t *labels, int64_t room, int64_t *tokens);
 
-/* The same of n tokens of any tokenizer that spells the corpus as it is (word, byte, bpe), from the start of a story:
- * labels[i] is that of the word or end of line which ids[i] begins or goes on with; -1 in a word that is cut off at the
- * end. ASC_ERR_FORMAT: the tokens' text is none of the grammar's. */
-ASC_API asc_status asc_builtin_token_labels(const asc_tokenizer *tokenizer, const int32_t *ids, int64_t n,
-                                            asc_builtin_label label, int64_t *labels);
+/* The same of the first n tokens that asc_tokenizer_encode makes of the text: labels[i] is that of the word or end of
+ * line which token i belongs to, a space before a word counted to it; an unknown token is a word. ASC_ERR_ARG too where
+ * the text has fewer. */
+ASC_API asc_status asc_builtin_token_labels(const asc_tokenizer *tokenizer, const char *text, size_t bytes,
+                                            asc_builtin_label label, int64_t *labels, int64_t n);
 
 #ifdef __cplusplus
 }
