@@ -94,22 +94,31 @@ static asc_tensor add_mean(asc_layer *l, asc_layer_cache *cache, asc_tensor g, a
     return sum;
 }
 
+/* g of z behind what a stream holds, on the fused op. */
+static asc_tensor collect(asc_layer *l, asc_layer_cache *cache, asc_tensor z, int64_t skip, asc_tensor before,
+                          asc_tensor lengths)
+{
+    const asc_grassmann_layer *layer = l->self;
+    const asc_grassmann_options options = {
+        .n_offsets = layer->n_offsets, .offsets = layer->offset, .direction = layer->direction, .sum = layer->sum,
+        .rms = layer->rms, .raw = layer->raw, .groups = layer->groups, .eps = layer->eps, .eps_rel = layer->eps_rel,
+        .skip = skip,
+    };
+    asc_tensor g = asc_grassmann(l->ctx, z, layer->plu.weight, layer->plu.bias, layer->offset_weight, before, lengths,
+                                 &options);
+    return asc_is_null(layer->mean_weight) ? g : add_mean(l, cache, g, z, before, lengths, &options);
+}
+
 /* x (B, n, D), the positions from the cache's length on, or from 0 without one. */
 static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor lengths)
 {
     const asc_grassmann_layer *layer = l->self;
     asc_ctx *ctx = l->ctx;
+    int64_t skip = 0;
     asc_tensor z = asc_linear(ctx, x, layer->red.weight, layer->red.bias), before = remember(l, cache, x, z);
-    asc_grassmann_options options = {
-        .n_offsets = layer->n_offsets, .offsets = layer->offset, .direction = layer->direction, .sum = layer->sum,
-        .rms = layer->rms, .raw = layer->raw, .groups = layer->groups, .eps = layer->eps, .eps_rel = layer->eps_rel,
-    };
-    asc_tensor all = behind_held(l, cache, z, &options.skip);
-    asc_tensor g = asc_grassmann(ctx, all, layer->plu.weight, layer->plu.bias, layer->offset_weight, before, lengths,
-                                 &options);
-    if (!asc_is_null(layer->mean_weight)) {
-        g = add_mean(l, cache, g, all, before, lengths, &options);
-    }
+    asc_tensor all = behind_held(l, cache, z, &skip);
+    asc_tensor g = layer->pair == ASC_PAIR_WEDGE ? collect(l, cache, all, skip, before, lengths)
+                                                 : asc_grassmann_pairs(l, all, skip, before, lengths);
     asc_tensor y = asc_gated_fusion(ctx, x, g, layer->gate.weight, layer->gate.bias, NULL);
     asc_release(before);
     asc_release(all);
@@ -162,4 +171,5 @@ const asc_mixing asc_mixing_grassmann = {
     .inspect = inspect,
     .next = next,
     .looks_ahead = looks_ahead,
+    .clear = asc_grassmann_clear,
 };

@@ -5,26 +5,36 @@
 #include <ascgrad/mixing.h>
 #include <ascgrad/ops.h>
 
+/* What two vectors say together: the wedge, or a control that shows what the wedge is worth. */
+typedef enum asc_pair {
+    ASC_PAIR_WEDGE,     /* u_i v_j - u_j v_i, i < j */
+    ASC_PAIR_SYMMETRIC, /* u_i v_j + u_j v_i, i <= j */
+    ASC_PAIR_PRODUCT,   /* u_i v_i */
+    ASC_PAIR_CONCAT,    /* u, then v */
+} asc_pair;
+
 typedef struct asc_grassmann_layer {
     asc_affine red, plu, gate;
     asc_affine forget;          /* of the memory; null without one */
     asc_tensor offset_weight;   /* [pairs], or null: the same weight for all */
     asc_tensor mean_weight;     /* [D, P], or null: no running mean */
-    int64_t r, groups, P;       /* P = G C(r/G, 2) coordinates of a pair */
+    int64_t r, groups, P;       /* P coordinates of a pair: of the wedge G C(r/G, 2) */
     int n_offsets, n_pairs;     /* a token's pairs; the memory is the last */
     int offset[ASC_SETTING_LIST];
     int longest;                /* the largest offset; 0: there is none */
     asc_direction direction;
+    asc_pair pair;
     bool memory, sum, composed; /* sum in place of the mean over pairs */
     double eps, eps_rel, scale; /* scale p/max(‖p‖, ε, …) */
     bool rms, raw;
+    int64_t *entries; /* of the symmetric pair: i of each of the P/G coordinates, then j; else NULL */
 } asc_grassmann_layer;
 
 /* The values of its settings. */
 typedef struct asc_grassmann_values {
     asc_ints offsets;
     int64_t r, groups, learned;
-    int direction, aggregate, scale;
+    int direction, aggregate, scale, pair;
     bool memory, running_mean, normalize, composed;
     double eps, eps_rel;
 } asc_grassmann_values;
@@ -33,11 +43,15 @@ typedef struct asc_grassmann_values {
 extern const asc_setting asc_grassmann_settings[];
 asc_status asc_grassmann_check(asc_layer *l);
 asc_status asc_grassmann_init(asc_layer *l, asc_maker *maker);
+void asc_grassmann_clear(asc_layer *l);
 
 /* (B, N, 1): one over the number of tokens up to each that have a pair, 0 where there is none. The N tokens stand at
  * positions start, start + 1, …; lengths i64 (B) or null. For direction past. New. */
 asc_tensor asc_grassmann_inverse_counts(asc_layer *l, int64_t B, int64_t N, int64_t start, asc_tensor lengths);
 
+/* g (B, N, D) of the last N of z (B, skip + N, r) from primitive ops, pair by pair; before (B, N, r): what the memory
+ * held, or null. */
+asc_tensor asc_grassmann_pairs(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths);
 /* The layer from primitive ops, as its definition reads. */
 asc_tensor asc_grassmann_composed(asc_layer *l, asc_tensor x, asc_tensor lengths);
 asc_status asc_grassmann_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts);

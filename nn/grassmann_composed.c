@@ -77,8 +77,8 @@ static bool is_memory(const asc_grassmann_layer *g, int i)
     return g->memory && i == g->n_pairs - 1;
 }
 
-/* u8 (B, N, m): whether each pair of each token is there. */
-static asc_tensor find_pairs(asc_layer *l, int64_t B, int64_t N, asc_tensor lengths)
+/* u8 (B, N, m): whether each pair of each token is there; `skip` tokens stand before the first. */
+static asc_tensor find_pairs(asc_layer *l, int64_t B, int64_t N, int64_t skip, asc_tensor lengths)
 {
     const asc_grassmann_layer *g = l->self;
     asc_tensor there = asc_empty(l->ctx, ASC_U8, ASC_SHAPE(B, N, g->n_pairs));
@@ -88,7 +88,7 @@ static asc_tensor find_pairs(asc_layer *l, int64_t B, int64_t N, asc_tensor leng
         int64_t t = row % N, end = length && length[row / N] < N ? length[row / N] : N;
         for (int i = 0; i < g->n_pairs; i++) {
             int64_t first = is_memory(g, i) ? t - 1 : t + shift_of(g, i);
-            *to++ = t < end && first >= 0 && first < end;
+            *to++ = t < end && first >= -skip && first < end;
         }
     }
     return there;
@@ -169,17 +169,17 @@ static asc_tensor memory_before(asc_layer *l, asc_tensor x, asc_tensor z)
     return asc_size(m, 1) > 0 ? after(m, later(ctx, m, 1)) : m;
 }
 
-/* z at each offset from each t, 0 outside of the sequence: (B, N, offsets, r). */
-static asc_tensor at_offsets(asc_layer *l, asc_tensor z)
+/* z (B, skip + N, r) at each offset from each of the last N, 0 outside of the sequence: (B, N, offsets, r). */
+static asc_tensor at_offsets(asc_layer *l, asc_tensor z, int64_t skip)
 {
     const asc_grassmann_layer *g = l->self;
-    int64_t B = asc_size(z, 0), N = asc_size(z, 1), m = g->n_pairs - g->memory;
+    int64_t B = asc_size(z, 0), end = asc_size(z, 1), N = end - skip, m = g->n_pairs - g->memory;
     asc_tensor index = asc_empty(l->ctx, ASC_I64, ASC_SHAPE(N * m));
     int64_t *to = asc_data_mut(index);
-    for (int64_t t = 0; to && t < N; t++) {
+    for (int64_t t = skip; to && t < end; t++) {
         for (int i = 0; i < m; i++) {
             int64_t at = t + shift_of(g, i);
-            *to++ = at >= 0 && at < N ? at : N;
+            *to++ = at >= 0 && at < end ? at : end;
         }
     }
     asc_tensor ended = asc_pad(l->ctx, z, 3, (int64_t[]){0, 0, 0}, (int64_t[]){0, 1, 0}, 0);
@@ -188,15 +188,15 @@ static asc_tensor at_offsets(asc_layer *l, asc_tensor z)
     return after(flat, asc_reshape(l->ctx, flat, ASC_SHAPE(B, N, m, g->r)));
 }
 
-/* What z_t is paired with: (B, N, m, r). */
-static asc_tensor find_partners(asc_layer *l, asc_tensor x, asc_tensor z)
+/* What the last N of z (B, skip + N, r) are paired with, before (B, N, r) being the memory's part: (B, N, m, r). */
+static asc_tensor find_partners(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before)
 {
     const asc_grassmann_layer *g = l->self;
-    asc_tensor others = g->n_offsets > 0 ? at_offsets(l, z) : asc_null();
+    asc_tensor others = g->n_offsets > 0 ? at_offsets(l, z, skip) : asc_null();
     if (!g->memory) {
         return others;
     }
-    asc_tensor m = memory_before(l, x, z), last = after(m, asc_unsqueeze(l->ctx, m, 2));
+    asc_tensor last = asc_unsqueeze(l->ctx, before, 2);
     if (g->n_offsets == 0) {
         return last;
     }
@@ -206,10 +206,58 @@ static asc_tensor find_partners(asc_layer *l, asc_tensor x, asc_tensor z)
     return all;
 }
 
-/* ---- the layer ---- */
+/* ---- what a pair says ---- */
+
+/* x's entries `index` along the last dimension. */
+static asc_tensor pick(asc_ctx *ctx, asc_tensor x, const int64_t *index, int64_t n)
+{
+    asc_tensor places = asc_from(ctx, ASC_I64, index, 1, &n);
+    return after(places, asc_index_select(ctx, x, -1, places));
+}
+
+/* a_i b_j + a_j b_i, i <= j, in row-major order. */
+static asc_tensor symmetric(asc_layer *l, asc_tensor a, asc_tensor b)
+{
+    asc_ctx *ctx = l->ctx;
+    const asc_grassmann_layer *g = l->self;
+    int64_t n = g->P / g->groups;
+    const int64_t *i = g->entries, *j = i + n;
+    return asc_add(ctx, asc_mul(ctx, pick(ctx, a, i, n), pick(ctx, b, j, n)),
+                   asc_mul(ctx, pick(ctx, a, j, n), pick(ctx, b, i, n)));
+}
+
+static asc_tensor length_of(asc_ctx *ctx, asc_tensor x)
+{
+    return asc_norm(ctx, x, 1, (int[]){-1}, true);
+}
+
+/* p/max(‖p‖, ε, ε_rel ‖a‖‖b‖) */
+static asc_tensor normalise(asc_layer *l, asc_tensor p, asc_tensor a, asc_tensor b)
+{
+    const asc_grassmann_layer *g = l->self;
+    asc_ctx *ctx = l->ctx;
+    asc_tensor floor = asc_full(ctx, l->dtype, g->eps, 0, NULL);
+    if (g->eps_rel > 0) {
+        asc_tensor relative = asc_mul(ctx, length_of(ctx, a), length_of(ctx, b));
+        floor = asc_maximum(ctx, asc_scale(ctx, relative, g->eps_rel), floor);
+    }
+    return asc_div(ctx, p, asc_maximum(ctx, length_of(ctx, p), floor));
+}
+
+/* p̂ of a and b (…, r/G), unscaled: the wedge's, or a control's. */
+static asc_tensor describe(asc_layer *l, asc_tensor a, asc_tensor b)
+{
+    const asc_grassmann_layer *g = l->self;
+    switch (g->pair) {
+    case ASC_PAIR_WEDGE: return asc_plucker_wedge(l->ctx, a, b, g->eps, g->eps_rel);
+    case ASC_PAIR_SYMMETRIC: return normalise(l, symmetric(l, a, b), a, b);
+    case ASC_PAIR_PRODUCT: return normalise(l, asc_mul(l->ctx, a, b), a, b);
+    default: return normalise(l, asc_concat(l->ctx, (asc_tensor[]){a, b}, 2, -1), a, b);
+    }
+}
 
 /* p̂ of each z_t (B, N, r) with each of its partners (B, N, m, r): (B, N, m, P). */
-static asc_tensor wedge(asc_layer *l, asc_tensor z, asc_tensor partners)
+static asc_tensor coordinates(asc_layer *l, asc_tensor z, asc_tensor partners)
 {
     const asc_grassmann_layer *g = l->self;
     asc_ctx *ctx = l->ctx;
@@ -218,11 +266,13 @@ static asc_tensor wedge(asc_layer *l, asc_tensor z, asc_tensor partners)
     asc_tensor row = asc_unsqueeze(ctx, z, 2);
     asc_tensor now = after(row, asc_expand(ctx, row, ASC_SHAPE(-1, -1, m, -1)));
     asc_tensor a = after(now, asc_reshape(ctx, now, 5, pieces)), b = asc_reshape(ctx, partners, 5, pieces);
-    asc_tensor p = asc_plucker_wedge(ctx, a, b, g->eps, g->eps_rel);
+    asc_tensor p = describe(l, a, b);
     asc_release(a);
     asc_release(b);
     return after(p, asc_reshape(ctx, p, ASC_SHAPE(B, N, m, g->P)));
 }
+
+/* ---- the layer ---- */
 
 /* z, 0 from the end of each sequence on: what stands there may be anything. */
 static asc_tensor end_at(asc_layer *l, asc_tensor z, asc_tensor lengths)
@@ -246,8 +296,9 @@ static asc_tensor end_at(asc_layer *l, asc_tensor z, asc_tensor lengths)
 static asc_tensor coordinates_of(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *z)
 {
     *z = end_at(l, reduce(l, x), lengths);
-    asc_tensor partners = find_partners(l, x, *z);
-    return after(partners, wedge(l, *z, partners));
+    asc_tensor before = ((const asc_grassmann_layer *)l->self)->memory ? memory_before(l, x, *z) : asc_null();
+    asc_tensor partners = after(before, find_partners(l, *z, 0, before));
+    return after(partners, coordinates(l, *z, partners));
 }
 
 /* Σ_Δ c_Δ x_Δ of x (B, N, m, n): (B, N, n). */
@@ -266,11 +317,11 @@ static asc_tensor running_mean(asc_layer *l, asc_tensor x, asc_tensor lengths)
 }
 
 /* g of p̂ (B, N, m, P). */
-static asc_tensor mix(asc_layer *l, asc_tensor unscaled, asc_tensor lengths)
+static asc_tensor mix(asc_layer *l, asc_tensor unscaled, int64_t skip, asc_tensor lengths)
 {
     const asc_grassmann_layer *layer = l->self;
     asc_ctx *ctx = l->ctx;
-    asc_tensor there = find_pairs(l, asc_size(unscaled, 0), asc_size(unscaled, 1), lengths);
+    asc_tensor there = find_pairs(l, asc_size(unscaled, 0), asc_size(unscaled, 1), skip, lengths);
     asc_tensor p = asc_scale(ctx, unscaled, layer->scale), c = after(there, find_shares(l, there));
     asc_tensor each = asc_linear(ctx, p, layer->plu.weight, layer->plu.bias);
     asc_tensor g = after(each, add_up(ctx, c, each));
@@ -285,9 +336,19 @@ static asc_tensor mix(asc_layer *l, asc_tensor unscaled, asc_tensor lengths)
     return g;
 }
 
+asc_tensor asc_grassmann_pairs(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths)
+{
+    asc_tensor all = end_at(l, asc_slice(l->ctx, z, 1, 0, ASC_END, 1), lengths);
+    asc_tensor now = asc_slice(l->ctx, all, 1, skip, ASC_END, 1), partners = find_partners(l, all, skip, before);
+    asc_tensor p = after(partners, coordinates(l, now, partners)), g = after(p, mix(l, p, skip, lengths));
+    asc_release(all);
+    asc_release(now);
+    return g;
+}
+
 asc_tensor asc_grassmann_composed(asc_layer *l, asc_tensor x, asc_tensor lengths)
 {
-    asc_tensor z, p = coordinates_of(l, x, lengths, &z), g = mix(l, p, lengths), y = fuse(l, x, g);
+    asc_tensor z, p = coordinates_of(l, x, lengths, &z), g = mix(l, p, 0, lengths), y = fuse(l, x, g);
     asc_release(z);
     asc_release(p);
     asc_release(g);
@@ -300,5 +361,5 @@ asc_status asc_grassmann_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths,
     asc_add_part(parts, l->ctx, "z", z, asc_null());
     const asc_grassmann_layer *g = l->self;
     asc_add_part(parts, l->ctx, "plucker", g->raw ? asc_scale(l->ctx, p, g->scale) : p, asc_null());
-    return asc_add_part(parts, l->ctx, "gate", open_gate(l, x, mix(l, p, lengths)), asc_null());
+    return asc_add_part(parts, l->ctx, "gate", open_gate(l, x, mix(l, p, 0, lengths)), asc_null());
 }

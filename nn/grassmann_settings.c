@@ -32,6 +32,8 @@ static int expand(int which, int nth, int64_t *offsets)
 enum { MEAN, SUM };
 enum { UNIT, RMS };
 static const char *const directions[] = {[ASC_PAST] = "past", [ASC_FUTURE] = "future", [ASC_BOTH] = "both", NULL};
+static const char *const pairs[] = {[ASC_PAIR_WEDGE] = "wedge", [ASC_PAIR_SYMMETRIC] = "symmetric",
+                                    [ASC_PAIR_PRODUCT] = "product", [ASC_PAIR_CONCAT] = "concat", NULL};
 static const char *const aggregates[] = {"mean", "sum", NULL}, *const scales[] = {"unit", "rms", NULL};
 
 const asc_setting asc_grassmann_settings[] = {
@@ -42,6 +44,8 @@ const asc_setting asc_grassmann_settings[] = {
      .flags = ASC_SETTING_PER_LAYER},
     {"groups", ASC_SETTING_INT, AT(groups), "1", .help = "cuts r into G planes of r/G", .min = 1, .max = 1 << 13,
      .flags = ASC_SETTING_PER_LAYER},
+    {"pair", ASC_SETTING_CHOICE, AT(pair), "wedge",
+     .help = "what is made of two tokens; all but the wedge are controls, to see what it is worth", .choices = pairs},
     {"direction", ASC_SETTING_CHOICE, AT(direction), "past",
      .help = "where the tokens paired with stand; a language model looks at the past", .choices = directions},
     {"aggregate", ASC_SETTING_CHOICE, AT(aggregate), "mean", .help = "what is made of the pairs",
@@ -78,8 +82,8 @@ static int count_pairs(const asc_grassmann_values *v)
 asc_status asc_grassmann_check(asc_layer *l)
 {
     const asc_grassmann_values *v = l->settings;
-    int pairs = count_pairs(v);
-    if (pairs == 0) {
+    int n_pairs = count_pairs(v);
+    if (n_pairs == 0) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "offsets", ": layer %d has none, and no memory, expected one of them",
                            l->index);
     }
@@ -87,9 +91,9 @@ asc_status asc_grassmann_check(asc_layer *l)
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "groups", " is %lld, expected a divisor of r, %lld, with a quotient of "
                            "at least 2", (long long)v->groups, (long long)v->r);
     }
-    if (v->learned > 0 && v->learned != pairs) {
+    if (v->learned > 0 && v->learned != n_pairs) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "learned", " is %lld, expected true, false, or the number of pairs, %d",
-                           (long long)v->learned, pairs);
+                           (long long)v->learned, n_pairs);
     }
     if (v->aggregate == SUM && v->learned != 0) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "aggregate", " is sum, and learned weights share out a mean: expected "
@@ -98,6 +102,10 @@ asc_status asc_grassmann_check(asc_layer *l)
     if (!v->normalize && (v->scale == RMS || v->eps != 1e-8 || v->eps_rel != 0)) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "normalize", " is false, and scale, eps or eps_rel say how to "
                            "normalise: expected one of the two");
+    }
+    if (v->running_mean && v->pair != ASC_PAIR_WEDGE) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "running_mean", " is true, and pair is %s: it is the mean of the wedge's "
+                           "coordinates", pairs[v->pair]);
     }
     if (v->running_mean && v->direction != ASC_PAST) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "running_mean", " is true, and direction not past: it is the mean of "
@@ -124,13 +132,24 @@ static void make_forget(asc_layer *l, asc_maker *maker)
     asc_free(l->ctx, bias, bytes);
 }
 
+/* Of a pair of vectors of n. */
+static int64_t count_coordinates(asc_pair pair, int64_t n)
+{
+    switch (pair) {
+    case ASC_PAIR_WEDGE: return n * (n - 1) / 2;
+    case ASC_PAIR_SYMMETRIC: return n * (n + 1) / 2;
+    case ASC_PAIR_PRODUCT: return n;
+    default: return 2 * n;
+    }
+}
+
 /* The settings as the layer uses them. */
 static void settle(asc_grassmann_layer *g, const asc_grassmann_values *v)
 {
-    int64_t piece = v->r / v->groups;
     g->r = v->r;
     g->groups = v->groups;
-    g->P = g->groups * (piece * (piece - 1) / 2);
+    g->pair = (asc_pair)v->pair;
+    g->P = g->groups * count_coordinates(g->pair, v->r / v->groups);
     g->n_offsets = (int)v->offsets.n;
     for (int i = 0; i < g->n_offsets; i++) {
         g->offset[i] = (int)v->offsets.at[i];
@@ -148,11 +167,41 @@ static void settle(asc_grassmann_layer *g, const asc_grassmann_values *v)
     g->composed = v->composed;
 }
 
+static size_t entries_bytes(const asc_grassmann_layer *g)
+{
+    return 2 * (size_t)(g->P / g->groups) * sizeof *g->entries;
+}
+
+/* i and j of every u_i v_j + u_j v_i, i <= j, in row-major order. */
+static void list_entries(asc_layer *l)
+{
+    asc_grassmann_layer *g = l->self;
+    int64_t n = g->r / g->groups, at = 0;
+    g->entries = asc_alloc(l->ctx, entries_bytes(g));
+    for (int64_t i = 0; g->entries && i < n; i++) {
+        for (int64_t j = i; j < n; j++, at++) {
+            g->entries[at] = i;
+            g->entries[at + g->P / g->groups] = j;
+        }
+    }
+}
+
+void asc_grassmann_clear(asc_layer *l)
+{
+    asc_grassmann_layer *g = l->self;
+    if (g->entries) {
+        asc_free(l->ctx, g->entries, entries_bytes(g));
+    }
+}
+
 asc_status asc_grassmann_init(asc_layer *l, asc_maker *maker)
 {
     const asc_grassmann_values *v = l->settings;
     asc_grassmann_layer *g = l->self;
     settle(g, v);
+    if (g->pair == ASC_PAIR_SYMMETRIC) {
+        list_entries(l);
+    }
     g->red = asc_make_linear(maker, "red", l->D, g->r);
     g->plu = asc_make_linear(maker, "plu", g->P, l->D);
     g->gate = asc_make_linear(maker, "gate", 2 * l->D, l->D);

@@ -59,7 +59,10 @@ static options draw_options(uint64_t seed)
     add(o.text, sizeof o.text, draw_in(0, 2) ? ", \"learned\": true" : draw_in(0, 1) ? ", \"aggregate\": \"sum\"" : "");
     add(o.text, sizeof o.text, raw || draw_in(0, 3) ? "" : ", \"eps\": 0.7");
     add(o.text, sizeof o.text, raw || draw_in(0, 2) ? "" : ", \"eps_rel\": 0.5");
-    add(o.text, sizeof o.text, past && draw_in(0, 1) ? ", \"running_mean\": true" : "");
+    static const char *const pairs[] = {"wedge", "symmetric", "product", "concat"};
+    int pair = draw_in(0, 1) ? draw_in(1, 3) : 0;
+    add(o.text, sizeof o.text, ", \"pair\": \"%s\"", pairs[pair]);
+    add(o.text, sizeof o.text, pair == 0 && past && draw_in(0, 1) ? ", \"running_mean\": true" : "");
     return o;
 }
 
