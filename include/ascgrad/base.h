@@ -166,6 +166,8 @@ typedef struct asc_machine {
                                 matrix products run one at a time, whatever the number of threads */
     const char *isa_refused; /* NULL, or an ASCGRAD_ISA that names no instruction set, and was passed over; borrowed
                                 from the environment */
+    const char *processor;   /* its name, as the system tells it; "unknown" */
+    double memory_bytes;     /* that the process may use: the machine's, or what its control groups allow of that */
 } asc_machine;
 
 /* Facts about the machine and the libraries; the other strings are static. Sets nothing, needs no context. */
