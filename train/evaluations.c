@@ -102,7 +102,8 @@ asc_status asc_trainer_evaluate_in_turn(asc_trainer *t)
     if (better) {
         t->state.best = found;
     }
-    if ((better && write_model(t, t->folder.next, &found)) || asc_trainer_write_line(t, true) || (better && commit_best(t))) {
+    if ((better && write_model(t, t->folder.next, &found)) || asc_trainer_write_line(t, true) ||
+        (better && commit_best(t))) {
         return asc_error(t->ctx);
     }
     return tell_evaluated(t);
