@@ -145,6 +145,7 @@ static void catch_signals(void)
 typedef struct watcher {
     progress bar;
     double lr;          /* the highest so far */
+    bool logged;        /* something that can be plotted */
     double asked_s;     /* when the stop was noticed within a step; 0: it was not */
 } watcher;
 
@@ -153,6 +154,7 @@ static bool on_progress(void *user, const asc_train_progress *p)
     watcher *w = user;
     run_stands = 1;
     w->lr = p->lr > w->lr ? p->lr : w->lr;
+    w->logged = w->logged || (p->phase == ASC_TRAIN_STEP && p->log);
     progress_show(&w->bar, p);
     return !stop_requested && !hung_up;
 }
@@ -268,7 +270,7 @@ static void offer_lower_lr(const char *run, double lr)
     next_command("train --config", config, options, other);
 }
 
-static void offer(const char *run, asc_status status, const asc_train_result *r, double lr)
+static void offer(const char *run, asc_status status, const asc_train_result *r, const watcher *w)
 {
     bool ended = status == ASC_OK || status == ASC_ERR_INTERRUPTED;
     if (!run_stands || (!ended && status == ASC_ERR_ARG)) {
@@ -276,8 +278,10 @@ static void offer(const char *run, asc_status status, const asc_train_result *r,
     }
     next_begin();
     if (status == ASC_ERR_NONFINITE) {
-        next_command("plot", run, NULL, NULL);
-        offer_lower_lr(run, lr);
+        if (w->logged) {
+            next_command("plot", run, NULL, NULL);
+        }
+        offer_lower_lr(run, w->lr);
     } else if (!ended || r->end == ASC_END_STOPPED) {
         offer_resume(run, NULL);
     } else {
@@ -329,7 +333,7 @@ static int run(int argc, char **argv)
         status = status ? status : printed;
     }
     fflush(stdout);
-    offer(args.out, end, &result, w.lr);
+    offer(args.out, end, &result, &w);
     int shown = show_profile(ctx, profile, &args.profile);
     status = status ? status : shown;
     asc_settings_free(settings);
