@@ -238,7 +238,7 @@ static bool watch_time(void *user, const asc_train_progress *p)
     if (p->phase == ASC_TRAIN_EVALUATING) {
         bool last = p->step != 30 && p->limit_s > 0;
         t->began_s = last && t->began_s == 0 ? p->spent_s : t->began_s;
-        sleep_ms(12);
+        sleep_ms(3);
     }
     return true;
 }
