@@ -41,7 +41,7 @@ typedef struct asc_scores {
     int64_t seed;           /* of the model's run; -1: not known, it is in none */
     uint32_t train_checksum; /* of the text that the run was trained on, 0: not known */
     double tokens_per_s;    /* of the run's training, the median over its log; NaN: not known */
-    char model_checksum[9]; /* the model file's ASC_SAFETENSORS_CRC: of which model the scores are; "": it has none */
+    char model_checksum[9]; /* the model file's ASC_SAFETENSORS_CRC, which tells models apart; "": it has none */
     int64_t n_blocks, n_lines;
     const asc_score_part *blocks;
     const asc_score_part *lines; /* NULL: the split was loaded without; such scores are compared by blocks alone */
@@ -53,8 +53,8 @@ ASC_API asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_sp
                               const asc_eval_options *options);
 ASC_API void asc_scores_free(asc_ctx *ctx, asc_scores *scores); /* NULL is accepted */
 
-/* Keeps scores in a file, atomically, and reads them again; new, equal to the bit. A file is safetensors with checksums.
- * ASC_ERR_IO, ASC_ERR_MEMORY; ASC_ERR_FORMAT: the file is damaged, or of something else. */
+/* Keeps scores in a file, atomically, and reads them again; new, equal to the bit. The file is a safetensors file with
+ * checksums. ASC_ERR_IO; ASC_ERR_FORMAT: it is damaged, or no file of scores; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_scores_write(asc_ctx *ctx, const asc_scores *scores, const char *path);
 ASC_API asc_scores *asc_scores_read(asc_ctx *ctx, const char *path);
 
@@ -109,7 +109,7 @@ typedef struct asc_comparison {
 
 typedef struct asc_compared {
     asc_unit unit;
-    const char *reason;  /* why blocks could not be the items, with names: "a and b have different tokens"; NULL: they are */
+    const char *reason; /* why blocks are not the items: "a and b have different tokens"; NULL: they are */
     int64_t n;           /* items */
     int64_t n_systems, n_comparisons;
     const asc_system_result *system;  /* [n_systems] */
@@ -118,13 +118,13 @@ typedef struct asc_compared {
 
 /* Compares n >= 1 systems; new. `options` NULL: all defaults. The same for any number of threads.
  *
- * Blocks whose tokens are all given, and have no score, are no items. A passage is the least number of lines with as
- * many bytes as a block of the first system has on the average; the last may be longer. Passages begin behind the lines
- * in which the text's first token stands, which no model predicts.
+ * Blocks whose tokens are all given have no score, and are no items. A passage is the least number of lines with as
+ * many bytes as the longest of the models' blocks has on the average; the last may be longer. The first begins behind
+ * the first line in which every model predicts a token: no model predicts the first token of the text.
  *
- * ASC_ERR_ARG: no scores, a system without seeds, a pair of a system that is not there; ASC_ERR_FORMAT: scores of
- * different texts, or scores without lines where the tokens differ, or lines that are all in one passage;
- * ASC_ERR_NONFINITE: a model's loss is not finite; ASC_ERR_MEMORY. */
+ * ASC_ERR_ARG: no system, one without seeds, a pair with one that there is not; ASC_ERR_FORMAT: scores of different
+ * texts, or where passages are needed, scores without lines or lines for one passage only; ASC_ERR_NONFINITE: a loss
+ * is not finite; ASC_ERR_MEMORY. */
 ASC_API asc_compared *asc_compare(asc_ctx *ctx, const asc_system *systems, int64_t n,
                                   const asc_compare_options *options);
 ASC_API void asc_compared_free(asc_ctx *ctx, asc_compared *compared); /* NULL is accepted */

@@ -96,6 +96,7 @@ typedef struct asc_model {
     char *run;    /* the folder that the file is in, if that is a RUN; or NULL */
     char *data;   /* the run's data set, or NULL */
     int64_t batch; /* the run's batch; 32 without a run */
+    char checksum[9]; /* the file's ASC_SAFETENSORS_CRC; "" without */
 } asc_model;
 
 /* Opens a RUN (its best model) or a MODEL; new. `tokenizer`: NULL, or "word", "byte", "wordpiece:VOCAB_FILE" in
