@@ -373,7 +373,7 @@ static asc_split *load(asc_dataset *data, asc_split_kind kind, const asc_tokeniz
     if (!split) {
         return NULL;
     }
-    *split = (asc_split){0};
+    *split = (asc_split){.unknown = asc_tokenizer_unknown(tokenizer)};
     if (read_split(data, kind, tokenizer, by_line, split)) {
         asc_split_free(ctx, split);
         return NULL;
