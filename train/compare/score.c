@@ -114,7 +114,8 @@ asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *spl
     if (ASC_NEED(ctx, "score: model split options", model, split, options) || asc_error(ctx)) {
         return NULL;
     }
-    int64_t block = asc_lm_block(model->lm), blocks = asc_block_count(split->n_tokens, block, true);
+    int64_t block = options->block > 0 ? options->block : asc_lm_block(model->lm);
+    int64_t blocks = asc_block_count(split->n_tokens, block, true);
     asc_scores *scores = asc_scores_new(ctx, blocks, split->n_lines, split->lines != NULL);
     if (!scores) {
         return NULL;

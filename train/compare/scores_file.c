@@ -30,6 +30,9 @@ static const field real[] = {
     {"loss", offsetof(asc_scores, result.loss)},
     {"ppl", offsetof(asc_scores, result.ppl)},
     {"bits_per_byte", offsetof(asc_scores, result.bits_per_byte)},
+    {"unknown", offsetof(asc_scores, result.unknown)},
+    {"accuracy", offsetof(asc_scores, result.accuracy)},
+    {"ece", offsetof(asc_scores, result.ece)},
     {"tokens_per_s", offsetof(asc_scores, tokens_per_s)},
 };
 static const field checksum[] = {
