@@ -4,6 +4,7 @@
 
 #include <ascgrad/train.h>
 
+#include "nn/lm.h"
 #include "stats/stats.h"
 #include "tensor/need.h"
 
@@ -124,8 +125,13 @@ asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const 
         return asc_fail_on(ctx, ASC_ERR_ARG, "block", ": got %lld, expected 0 (the model's %lld) to %d",
                            (long long)options->block, (long long)asc_lm_block(lm), INT32_MAX);
     }
+    if (options->block > asc_lm_block(lm) && !asc_is_null(lm->pos_emb)) {
+        return asc_fail_on(ctx, ASC_ERR_ARG, "block", ": got %lld, but the model has learned %lld positions",
+                           (long long)options->block, (long long)asc_lm_block(lm));
+    }
+    int64_t block = options->block ? options->block : asc_lm_block(lm);
     evaluation e = {.ctx = ctx, .lm = lm, .split = split, .options = options,
-                    .block = options->block ? options->block : asc_lm_block(lm)};
+                    .block = block < split->n_tokens ? block : split->n_tokens};
     size_t bytes = (size_t)options->batch * (size_t)e.block * sizeof(double);
     e.losses = asc_alloc(ctx, bytes);
     if (!e.losses) {
