@@ -95,6 +95,9 @@ static void tell(asc_trainer *t, asc_train_phase phase)
 
 static asc_status write_line(asc_trainer *t, bool evaluated)
 {
+    if (asc_folder_check_claim(&t->folder)) {
+        return asc_error(t->ctx);
+    }
     describe(t);
     t->state.logged_step = t->state.step;
     t->line_s = 0;
@@ -112,7 +115,7 @@ static asc_status write_checkpoint(asc_trainer *t)
     t->state.metrics_bytes = t->metrics.bytes;
     t->state.elapsed_s = asc_clock() - t->start_s;
     t->saved_step = t->state.step;
-    if (asc_metrics_sync(&t->metrics)) {
+    if (asc_folder_check_claim(&t->folder) || asc_metrics_sync(&t->metrics)) {
         return asc_error(t->ctx);
     }
     return asc_checkpoint_write(t->ctx, &t->folder, t->lm, t->optim, &t->state);
@@ -163,7 +166,10 @@ static asc_status write_model(asc_trainer *t, const char *path, const asc_best *
 {
     asc_span span;
     asc_span_begin(t->ctx, &span, "checkpoint");
-    asc_status status = asc_model_write(t->ctx, path, t->lm, t->tokenizer, of->step, of->loss);
+    asc_status status = asc_folder_check_claim(&t->folder);
+    if (status == ASC_OK) {
+        status = asc_model_write(t->ctx, path, t->lm, t->tokenizer, of->step, of->loss);
+    }
     asc_span_end(t->ctx, &span);
     return status;
 }

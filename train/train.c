@@ -302,7 +302,7 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
         return asc_error(ctx);
     }
     asc_trainer t = {.ctx = ctx, .settings = settings, .hooks = hooks ? *hooks : (asc_train_hooks){0},
-                     .folder = {.ctx = ctx, .lock = -1}, .metrics = {.fd = -1}, .state = asc_state_start(),
+                     .folder = {.ctx = ctx, .fd = -1}, .metrics = {.fd = -1}, .state = asc_state_start(),
                      .stranger = asc_best_none(), .saved_step = -1, .start_s = asc_clock(), .invoked_s = asc_clock()};
     t.progress.valid.loss = NAN;
     asc_set_nan_check(ctx, settings->values.debug_nan);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include <ascgrad/runs.h>
+
 #include "tensor/need.h"
 #include "train/compare/scores.h"
 #include "train/settings.h"
@@ -64,16 +66,21 @@ static uint32_t token_checksum(const asc_split *split)
     return (uint32_t)(split->given ? crc32_z(crc, split->given, (size_t)split->n_tokens) : crc);
 }
 
-/* What the run's config.json knows of how its model was trained. */
-static asc_status read_run(asc_ctx *ctx, const char *run, asc_scores *scores)
+/* What the run knows of how its model was trained. */
+static asc_status read_run(asc_ctx *ctx, const char *folder, asc_scores *scores)
 {
-    char *path = asc_path_join(ctx, run, "config.json");
+    char *path = asc_path_join(ctx, folder, "config.json");
     json_t *config = path ? asc_json_read(ctx, path, true) : NULL, *seed = json_object_get(config, "seed");
     const char *train = json_string_value(json_object_get(json_object_get(config, "data_checksum"), "train"));
     scores->seed = json_is_integer(seed) ? json_integer_value(seed) : -1;
     scores->train_checksum = train ? (uint32_t)strtoul(train, NULL, 16) : 0;
     json_decref(config);
     asc_path_free(ctx, path);
+    asc_run *run = asc_error(ctx) ? NULL : asc_run_read(ctx, folder);
+    if (run) {
+        scores->tokens_per_s = asc_run_info_of(run)->tokens_per_s;
+    }
+    asc_run_free(run);
     return asc_error(ctx);
 }
 
