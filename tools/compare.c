@@ -247,16 +247,6 @@ static void check_seeds(const plan *p, int64_t system, int64_t first)
     }
 }
 
-/* Bits per byte of a model that needs no word to know it are cheap. */
-static void check_unknown(const plan *p, int64_t first, int64_t system)
-{
-    double share = p->scores[first]->result.unknown;
-    if (share > ASC_UNKNOWN_MOST) {
-        cli_message("%s: %.2f %% of the tokens are unknown words: its perplexity and bits per byte compare with those of "
-                    "the same vocabulary alone", p->name[system], 100 * share);
-    }
-}
-
 static asc_status evaluate_all(plan *p)
 {
     for (int64_t i = 0; i < p->models; i++) {
@@ -273,12 +263,23 @@ static asc_status evaluate_all(plan *p)
     }
     for (int64_t i = 0, first = 0; i < p->systems; first += p->seeds[i++]) {
         check_seeds(p, i, first);
-        check_unknown(p, first, i);
     }
     return ASC_OK;
 }
 
 /* ---- the command ---- */
+
+/* Where vocabularies differ: a word that is unknown to one of them costs it few bits, whatever it is. */
+static void check_unknown(const asc_system *systems, const asc_compared *c)
+{
+    for (int64_t i = 0; c->unit == ASC_UNIT_TEXT && i < c->n_systems; i++) {
+        double share = systems[i].scores[0]->result.unknown;
+        if (share > ASC_UNKNOWN_MOST) {
+            cli_message("%s: %.2f %% of its tokens are unknown words: its bits per byte compare with no other "
+                        "vocabulary's", systems[i].name, 100 * share);
+        }
+    }
+}
 
 static int compare(plan *p)
 {
@@ -290,6 +291,9 @@ static int compare(plan *p)
     asc_compare_options how = {.resampling = {a->resamples, (uint64_t)a->seed}};
     asc_compared *c = asc_compare(p->ctx, systems, p->systems, &how);
     int status = CLI_OK;
+    if (c) {
+        check_unknown(systems, c);
+    }
     if (c && a->json) {
         status = cli_print_json(compare_describe(systems, c, a->split));
     } else if (c) {
