@@ -45,12 +45,12 @@ typedef struct plan {
     asc_ctx *ctx;
     const struct args *args;
     int64_t systems, models, different; /* models that are there twice are one */
-    char **name;            /* [systems] */
-    int64_t *seeds;         /* [systems]: how many of the models, one after another, are each system's */
-    const char **path;      /* [models] */
-    const asc_scores **scores; /* [models] */
-    scored *scored;         /* [different] */
-    uint32_t text;          /* the first split's checksum */
+    char **name;                        /* [systems] */
+    int64_t *seeds;                     /* [systems]: how many of the models, one after another, are each system's */
+    const char **path;                  /* [models] */
+    const asc_scores **scores;          /* [models] */
+    scored *scored;                     /* [different] */
+    uint32_t text;                      /* the first split's checksum */
 } plan;
 
 /* ---- operands ---- */
@@ -210,8 +210,8 @@ static asc_status evaluate(plan *p, scored *s, int64_t number)
     listener l = {.bar = progress_start()};
     opened o = open_model(p->ctx, s->path, a->data, a->tokenizer, open_kind(a->split), true);
     if (asc_error(p->ctx) == ASC_OK && check_text(p, s, o.split) == ASC_OK) {
-        asc_eval_options how = {.batch = a->batch > 0 ? a->batch : o.model->batch, .block = a->block,
-                                .progress = show, .user = &l};
+        asc_eval_options how = {
+            .batch = a->batch > 0 ? a->batch : o.model->batch, .block = a->block, .progress = show, .user = &l};
         snprintf(l.what, sizeof l.what, "%.40s (%lld of %lld)", s->path, (long long)number, (long long)p->models);
         s->scores = asc_score(p->ctx, o.model, o.split, &how);
         const char *config = asc_lm_config(o.model->lm);
@@ -276,7 +276,8 @@ static void check_unknown(const asc_system *systems, const asc_compared *c)
         double share = systems[i].scores[0]->result.unknown;
         if (share > ASC_UNKNOWN_MOST) {
             cli_message("%s: %.2f %% of its tokens are unknown words: its bits per byte compare with no other "
-                        "vocabulary's", systems[i].name, 100 * share);
+                        "vocabulary's",
+                        systems[i].name, 100 * share);
         }
     }
 }

@@ -282,7 +282,8 @@ static void print_comparisons(const asc_system *systems, const asc_compared *c, 
            holm ? ", p Holm: p rand adjusted for all" : "");
 }
 
-static void print_seed_row(const asc_system *system, const asc_system_result *r, const asc_comparison *against, int name)
+static void print_seed_row(const asc_system *system, const asc_system_result *r, const asc_comparison *against,
+                           int name)
 {
     put_name(name, system->name);
     if (r->seed_pairs > 0) {
@@ -320,7 +321,8 @@ static void print_seeds(const asc_system *systems, const asc_compared *c, int na
     }
     printf("own seeds that differ: pairs of a system's own seeds with p rand < 0.05 over %s\n"
            "shared: seeds trained in the same order as the first system's; p: exact, over them; least p: what so\n"
-           "many can reach\n", items);
+           "many can reach\n",
+           items);
 }
 
 static void print_unknown(const asc_system *systems, const asc_compared *c)
@@ -328,7 +330,8 @@ static void print_unknown(const asc_system *systems, const asc_compared *c)
     double share = systems[0].scores[0]->result.unknown;
     if (c->unit == ASC_UNIT_BLOCK && share > ASC_UNKNOWN_MOST) {
         printf("%.2f %% of the tokens are unknown words: perplexity and bits per byte compare with those of the same\n"
-               "vocabulary alone\n", 100 * share);
+               "vocabulary alone\n",
+               100 * share);
     }
 }
 

@@ -130,7 +130,10 @@ asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const 
                            (long long)options->block, (long long)asc_lm_block(lm));
     }
     int64_t block = options->block ? options->block : asc_lm_block(lm);
-    evaluation e = {.ctx = ctx, .lm = lm, .split = split, .options = options,
+    evaluation e = {.ctx = ctx,
+                    .lm = lm,
+                    .split = split,
+                    .options = options,
                     .block = block < split->n_tokens ? block : split->n_tokens};
     size_t bytes = (size_t)options->batch * (size_t)e.block * sizeof(double);
     e.losses = asc_alloc(ctx, bytes);

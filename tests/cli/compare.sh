@@ -34,15 +34,15 @@ cmp -s out first && fail 'another --seed gives the same resamples'
 if have_python; then
     for run in t-1 g-1; do
         status 0 "$ASCGRAD" eval $run --split test --per-token $run.txt --json
-        awk '{ s += $2 } NR % 32 == 0 { printf "%.9g\n", s / 32; s = 0 } END { if (NR % 32) printf "%.9g\n", s / (NR % 32) }' \
-            $run.txt >$run.blocks
+        awk '{ s += $2 } NR % 32 == 0 { printf "%.9g\n", s / 32; s = 0 }
+             END { if (NR % 32) printf "%.9g\n", s / (NR % 32) }' $run.txt >$run.blocks
     done
     status 0 "$ASCGRAD" stats pair g-1.blocks t-1.blocks --resamples 500 --json
     cp out pair
     cp first out
     json '(lambda p, c: p["n"] == d["n"] and all(abs(p[k] - c[k]) <= 1e-5 * abs(p[k]) for k in
-           ["difference", "ci_low", "ci_high", "cohen_dz", "cohen_d", "cliff_delta", "p_bootstrap", "p_randomization"]))(
-           json.load(open("pair")), d["comparisons"][0])'
+           ["difference", "ci_low", "ci_high", "cohen_dz", "cohen_d", "cliff_delta", "p_bootstrap",
+            "p_randomization"]))(json.load(open("pair")), d["comparisons"][0])'
 fi
 
 # seeds of a system, and the table

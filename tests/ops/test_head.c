@@ -237,7 +237,8 @@ START_TEST(head_knows_the_most_probable)
         expect_close(top, 2 * t, most / sum, 10);
         ck_assert_msg(value(top, 2 * t + 1) == (t % 3 == 2), "token %d", t);
     }
-    asc_tensor same = asc_full(ctx, floats[_i], 1, ASC_SHAPE(1, 1)), both = asc_full(ctx, floats[_i], 1, ASC_SHAPE(2, 1));
+    asc_tensor same = asc_full(ctx, floats[_i], 1, ASC_SHAPE(1, 1));
+    asc_tensor both = asc_full(ctx, floats[_i], 1, ASC_SHAPE(2, 1));
     for (int64_t target = 0; target < 2; target++) {
         asc_linear_cross_entropy_top(ctx, same, both, asc_from(ctx, ASC_I64, &target, ASC_SHAPE(1)), NULL, &top);
         expect_close(top, 0, .5, 1);

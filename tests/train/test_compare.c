@@ -31,8 +31,14 @@ static asc_split lined_split(bool with_given)
         ids[i] = i * 5 % 11;
         given_tokens[i] = with_given && i > 4 && i < 10;
     }
-    return (asc_split){.tokens = ids, .n_tokens = TOKENS, .bytes = 66, .checksum = 7, .unknown = 3,
-                       .given = with_given ? given_tokens : NULL, .lines = line_sizes, .n_lines = LINES};
+    return (asc_split){.tokens = ids,
+                       .n_tokens = TOKENS,
+                       .bytes = 66,
+                       .checksum = 7,
+                       .unknown = 3,
+                       .given = with_given ? given_tokens : NULL,
+                       .lines = line_sizes,
+                       .n_lines = LINES};
 }
 
 static asc_model small_model(int64_t seed)
@@ -232,9 +238,17 @@ static void make_scores(made *m, const double *loss, int64_t n)
         m->line[i] = (asc_score_part){8 * loss[i], 8, 20};
         nats += 8 * loss[i];
     }
-    m->scores = (asc_scores){.result = {.tokens = 8 * n, .loss = nats / (8. * (double)n)}, .parameters = 9, .block = 8,
-                             .text_checksum = 1, .token_checksum = 2, .seed = -1, .tokens_per_s = NAN, .n_blocks = n,
-                             .n_lines = n, .blocks = m->block, .lines = m->line};
+    m->scores = (asc_scores){.result = {.tokens = 8 * n, .loss = nats / (8. * (double)n)},
+                             .parameters = 9,
+                             .block = 8,
+                             .text_checksum = 1,
+                             .token_checksum = 2,
+                             .seed = -1,
+                             .tokens_per_s = NAN,
+                             .n_blocks = n,
+                             .n_lines = n,
+                             .blocks = m->block,
+                             .lines = m->line};
     m->scores.result.ppl = exp(m->scores.result.loss);
     m->scores.result.bits_per_byte = nats / log(2) / (20. * (double)n);
 }
@@ -308,7 +322,7 @@ START_TEST(what_is_said_of_a_system)
     }
     is_close(three->ppl.mean, mean, 1e-12);
     is_close(three->ppl.std, sqrt(var), 1e-12);
-    ck_assert(isnan(three->tokens_per_s.mean)); /* not known of all */
+    ck_assert(isnan(three->tokens_per_s.mean));                 /* not known of all */
     ck_assert(three->seed_pairs == 3 && three->differing == 3); /* .3 nats apart */
     asc_compared_free(ctx, c);
 }
@@ -485,8 +499,9 @@ START_TEST(what_does_not_compare_is_refused)
         model_of[i][0].line[30].bytes = 2000; /* more than half of the text on one line */
         model_of[i][0].scores.n_blocks = 3;
     }
-    refuses(2, NULL, ASC_ERR_FORMAT, "a has blocks of 8 tokens, b of 16, and the text's 60 lines are too few to cut it "
-                                     "into passages of 1060 bytes");
+    refuses(2, NULL, ASC_ERR_FORMAT,
+            "a has blocks of 8 tokens, b of 16, and the text's 60 lines are too few to cut it "
+            "into passages of 1060 bytes");
     make_system(0, "a", 1, 0, 0);
     make_system(1, "b", 1, 0, 0);
     model_of[1][0].scores.text_checksum = 0x12;

@@ -132,8 +132,8 @@ asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *spl
     scores->text_checksum = split->checksum;
     scores->token_checksum = token_checksum(split);
     memcpy(scores->model_checksum, model->checksum, sizeof scores->model_checksum);
-    scorer s = {scores, split, options, (asc_score_part *)scores->blocks, (asc_score_part *)scores->lines, .at = 1,
-                .line = -1};
+    scorer s = {scores,  split,     options, (asc_score_part *)scores->blocks, (asc_score_part *)scores->lines,
+                .at = 1, .line = -1};
     for (int64_t i = 0; i < scores->n_lines; i++) {
         s.lines[i].bytes = split->lines[i].bytes;
     }
