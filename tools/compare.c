@@ -211,7 +211,7 @@ static asc_status evaluate(plan *p, scored *s, int64_t number)
     opened o = open_model(p->ctx, s->path, a->data, a->tokenizer, open_kind(a->split), true);
     if (asc_error(p->ctx) == ASC_OK && check_text(p, s, o.split) == ASC_OK) {
         asc_eval_options how = {
-            .batch = a->batch > 0 ? a->batch : o.model->batch, .block = a->block, .progress = show, .user = &l};
+            .batch = a->batch > 0 ? a->batch : o.model->batch, .length = a->block, .progress = show, .user = &l};
         snprintf(l.what, sizeof l.what, "%.40s (%lld of %lld)", s->path, (long long)number, (long long)p->models);
         s->scores = asc_score(p->ctx, o.model, o.split, &how);
         const char *config = asc_lm_config(o.model->lm);
@@ -305,6 +305,17 @@ static int compare(plan *p)
     return status;
 }
 
+/* The library's "length" is that of --block. */
+static int report(const asc_ctx *ctx)
+{
+    const char *subject = asc_error_subject(ctx);
+    if (!subject || strcmp(subject, "length") != 0) {
+        return cli_report(ctx);
+    }
+    cli_message("--block%s", asc_error_detail(ctx));
+    return CLI_USAGE;
+}
+
 static int run(int argc, char **argv)
 {
     struct args args = {.split = "test", .resamples = 10000, .seed = 1};
@@ -314,7 +325,7 @@ static int run(int argc, char **argv)
     asc_ctx *ctx = cli_ctx_new(args.threads);
     plan p = make_plan(ctx, &args, n, argv);
     int status = evaluate_all(&p) ? CLI_OK : compare(&p);
-    status = asc_error(ctx) ? cli_report(ctx) : status;
+    status = asc_error(ctx) ? report(ctx) : status;
     free_plan(&p);
     asc_ctx_free(ctx);
     return status;

@@ -92,7 +92,7 @@ START_TEST(parts_are_sums_of_their_tokens)
         for (int64_t block = 0; block <= 3; block += 3) {
             told = 0;
             asc_scores *s = asc_score(ctx, &model, &split,
-                                      &(asc_eval_options){.batch = batch, .block = block, .tokens = keep_losses});
+                                      &(asc_eval_options){.batch = batch, .length = block, .tokens = keep_losses});
             no_error();
             ck_assert_int_eq(told, TOKENS - 1);
             ck_assert_int_eq(s->block, block ? block : BLOCK);
@@ -112,12 +112,12 @@ START_TEST(blocks_may_not_be_longer_than_learned_positions)
 {
     asc_split split = lined_split(false);
     asc_model model = small_model(1);
-    asc_eval_options how = {.batch = 1, .block = BLOCK + 1};
+    asc_eval_options how = {.batch = 1, .length = BLOCK + 1};
     ck_assert_ptr_null(asc_score(ctx, &model, &split, &how));
-    expect_error(ASC_ERR_ARG, "block: got 5, but the model has learned 4 positions");
-    how.block = -1;
+    expect_error(ASC_ERR_ARG, "length: got 5, but the model has learned 4 positions");
+    how.length = -1;
     ck_assert_ptr_null(asc_score(ctx, &model, &split, &how));
-    expect_error_with(ASC_ERR_ARG, "block: got -1, expected 0 (the model's 4) to");
+    expect_error_with(ASC_ERR_ARG, "length: got -1, expected 0 (the model's 4) to");
     asc_lm_free(model.lm);
 }
 END_TEST
@@ -572,7 +572,7 @@ static double score_and_compare(void)
     asc_split split = lined_split(false);
     asc_model model = small_model(1), other = small_model(2);
     asc_scores *s = asc_score(ctx, &model, &split, &(asc_eval_options){.batch = 2});
-    asc_scores *t = asc_score(ctx, &other, &split, &(asc_eval_options){.batch = 2, .block = 3});
+    asc_scores *t = asc_score(ctx, &other, &split, &(asc_eval_options){.batch = 2, .length = 3});
     const asc_scores *first = s, *second = t;
     if (s && t) {
         asc_system both[] = {{"a", &first, 1}, {"b", &second, 1}};
