@@ -14,6 +14,8 @@ static bool evaluation_goes_on(void *user, double done)
 {
     asc_trainer *t = user;
     t->progress.evaluated = done;
+    t->progress.phase = ASC_TRAIN_EVALUATING;
+    asc_trainer_describe(t); /* of the time that is left */
     asc_trainer_tell(t, ASC_TRAIN_EVALUATING);
     return !t->stopped;
 }
@@ -102,7 +104,8 @@ asc_status asc_trainer_evaluate_in_turn(asc_trainer *t)
     if (better) {
         t->state.best = found;
     }
-    if ((better && write_model(t, t->folder.next, &found)) || asc_trainer_write_line(t, true) || (better && commit_best(t))) {
+    if ((better && write_model(t, t->folder.next, &found)) || asc_trainer_write_line(t, true) ||
+        (better && commit_best(t))) {
         return asc_error(t->ctx);
     }
     return tell_evaluated(t);

@@ -43,6 +43,7 @@ bool asc_trainer_goes_on(void *user)
     asc_train_progress now = t->progress; /* of the last step, but for the time */
     now.elapsed_s = asc_clock() - t->start_s;
     now.spent_s = asc_trainer_spent(t);
+    now.left_s -= now.spent_s - t->progress.spent_s;
     if (t->hooks.working && !t->hooks.working(t->hooks.user, &now)) {
         t->stopped = true;
     }

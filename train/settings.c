@@ -50,8 +50,8 @@ const asc_setting asc_train_settings[] = {
     {"eval_every", ASC_SETTING_INT, AT(eval_every), "0",
      .help = "steps between evaluations; 0: at the end of each epoch", .max = MUCH},
     {"eval_tokens", ASC_SETTING_INT, AT(eval_tokens), "0",
-     .help = "tokens that an evaluation takes, the validation split's first; the best model is the best on them, and at "
-             "the end it is evaluated on the whole split; 0: always all", .max = MUCH},
+     .help = "tokens that an evaluation takes, the validation split's first; the best model is the best on them, and "
+             "at the end it is evaluated on the whole split; 0: always all", .max = MUCH},
     {"early_stop", ASC_SETTING_INT, AT(early_stop), "0",
      .help = "stop after this many evaluations without a better one; 0: never", .max = MUCH,
      .flags = ASC_SETTING_ANEW},

@@ -126,7 +126,9 @@ static asc_status write_config(asc_trainer *t)
                                   (json_int_t)t->steps_per_epoch, "schedule_steps", (json_int_t)t->schedule.steps,
                                   "eval_every", (json_int_t)asc_trainer_eval_every(t), "threads",
                                   asc_threads(t->ctx)));
-    json_object_set_new(object, "data_checksum", describe_checksums(t));
+    json_t *checksums = describe_checksums(t);
+    t->has_test = json_object_get(checksums, "test") != NULL;
+    json_object_set_new(object, "data_checksum", checksums);
     json_object_set_new(object, "model", json_loads(asc_lm_config(t->lm), 0, NULL));
     char *text = asc_error(t->ctx) ? NULL : json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(object);
@@ -292,7 +294,7 @@ static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
         .best_bits_per_byte = whole ? t->whole.bits_per_byte : best->bits, .best_step = best->step,
         .unknown = whole ? t->whole.unknown : t->evaluation_s > 0 ? t->progress.valid.unknown : NAN,
         .source_ppl = known ? exp(source.nats / (double)source.tokens) : NAN,
-        .end = end,
+        .has_test = t->has_test, .end = end,
     };
 }
 

@@ -32,6 +32,7 @@ typedef struct asc_trainer {
     asc_train_progress progress;
     int64_t saved_step;        /* of the last checkpoint; -1: there is none */
     bool stopped;              /* a hook asked for it */
+    bool has_test;             /* the data has a test split, as config.json has it */
     double start_s;            /* when elapsed_s was 0, in seconds of the clock */
     double invoked_s;          /* when asc_train was called */
     double line_s;             /* time of the steps since the last line */

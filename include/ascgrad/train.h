@@ -179,6 +179,7 @@ typedef struct asc_train_result {
     double best_loss, best_ppl, best_bits_per_byte;
     double unknown;        /* the share of unknown tokens there; NaN: not evaluated by this call */
     int64_t best_step;
+    bool has_test;         /* the data has a test split */
     double source_ppl;     /* what a perfect model of the source reaches there (asc_dataset_entropy); NaN: unknown */
     asc_train_end end;
 } asc_train_result;
