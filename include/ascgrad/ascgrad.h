@@ -6,6 +6,7 @@
 #include <ascgrad/bench.h>
 #include <ascgrad/builtin.h>
 #include <ascgrad/check.h>
+#include <ascgrad/compare.h>
 #include <ascgrad/corpus.h>
 #include <ascgrad/data.h>
 #include <ascgrad/file.h>
@@ -20,6 +21,7 @@
 #include <ascgrad/parity.h>
 #include <ascgrad/probe.h>
 #include <ascgrad/profile.h>
+#include <ascgrad/runs.h>
 #include <ascgrad/safetensors.h>
 #include <ascgrad/setting.h>
 #include <ascgrad/stats.h>
