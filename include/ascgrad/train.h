@@ -82,7 +82,12 @@ typedef struct asc_eval_result {
     double loss;           /* mean cross-entropy, nats per token */
     double ppl;            /* exp(loss) */
     double bits_per_byte;  /* the total over the bytes of the text */
+    double unknown;        /* the share of unknown tokens (<unk>, [UNK]) among those predicted, 0 … 1 */
 } asc_eval_result;
+
+/* Above this share of unknown tokens bits per byte compare with no other vocabulary's: one token, cheap to predict,
+ * stands there for all the words that the text has. */
+#define ASC_UNKNOWN_MOST 0.001
 
 /* Evaluates `lm` on a split: blocks of asc_lm_block tokens, the last, shorter one too, so that every token but the
  * first is predicted once. Leaves dropout at 0. ASC_ERR_ARG, ASC_ERR_MEMORY, ASC_ERR_INTERRUPTED. */
