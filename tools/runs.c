@@ -160,7 +160,8 @@ static bool differs(const list *l, const char *key)
 static int rank_of(const char *key, const asc_setting *row)
 {
     static const char *const first[] = {"mix", "layers", "d_model", "lr", "seed", "block", "data", "tokenizer"};
-    static const char *const last[] = {"threads", "minutes", "log_every", "checkpoint_every", "eval_every"};
+    static const char *const last[] = {"threads",    "minutes",     "log_every", "checkpoint_every",
+                                       "eval_every", "tensorboard", "recompute", "debug_nan"};
     for (int i = 0; i < 8; i++) {
         if (strcmp(key, first[i]) == 0) {
             return i;

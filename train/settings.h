@@ -17,7 +17,7 @@ typedef struct asc_values {
     int64_t batch, accumulate, warmup, sep_ramp, schedule_steps, epochs, steps, eval_every, log_every, checkpoint_every;
     int64_t seed, threads;
     double dropout, lr, min_lr, weight_decay, beta1, beta2, clip, minutes;
-    bool recompute, debug_nan;
+    bool recompute, debug_nan, tensorboard;
 } asc_values;
 
 /* Where a value comes from; the later wins. */

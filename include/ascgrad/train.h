@@ -8,8 +8,8 @@
  *
  * A RUN is the folder that a training writes: config.json, vocab.txt, metrics.jsonl, model.safetensors (the best on the
  * validation split so far) and checkpoint.safetensors; while it is trained, also `running`, which names the process and
- * its host, so that no other one trains there: a dead one's is taken over. A MODEL is a model.safetensors, in a RUN or
- * alone.
+ * its host, so that no other one trains there: a dead one's is taken over; and, if the settings ask for it, the folder
+ * `tensorboard` with an event file. A MODEL is a model.safetensors, in a RUN or alone.
  * What lies in a RUN is regular files: links, pipes, devices are ASC_ERR_IO. Models and checkpoints carry the
  * checksums of ascgrad/safetensors.h and "format_version" 2: a file that they don't fit is ASC_ERR_FORMAT; one without
  * them, of an earlier version or of another program, is read, and the context's user is told (asc_options.message).

@@ -58,10 +58,10 @@ json 'd["continuations"][0]["text"] == d["text"] == "the dog" + d["continuations
 json 'd["continuations"][0]["end"] == "tokens" and d["tokens"] == len(d["ids"]) == 100'
 stop=$(head -n 1 first | cut -c 30-37)
 status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3 --stop "$stop" --stop never
-head -n 1 first | awk -v stop="$stop" '{ print substr($0, 1, index($0, stop) - 1) }' >cut
-same out cut
+head -n 1 first | awk -v stop="$stop" '{ print substr($0, 1, index($0, stop) - 1) }' >cut.txt
+same out cut.txt
 status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3 --stop "$stop" --json --threads 1
-json 'd["continuations"][0]["end"] == "stop" and d["text"] == open("cut").read()[:-1] and len(d["ids"]) < 100'
+json 'd["continuations"][0]["end"] == "stop" and d["text"] == open("cut.txt").read()[:-1] and len(d["ids"]) < 100'
 status 2 "$ASCGRAD" generate run --stop ''
 has err "^ascgrad generate: --stop: got ''"
 
@@ -107,22 +107,22 @@ status 2 "$ASCGRAD" generate run -i --json
 # Ctrl-C stops a continuation that would hardly end, and not the program
 grows() { # SIZE: waits until more than that is written
     tries=0
-    while [ "$(wc -c <talk)" -le "$1" ]; do
+    while [ "$(wc -c <talk.out)" -le "$1" ]; do
         tries=$((tries + 1))
         [ $tries -lt 500 ] || { fail 'nothing more is written'; return; }
         sleep 0.02
     done
 }
 mkfifo prompts.pipe
-: >talk
-"$ASCGRAD" generate run -i --tokens 1000000000 <prompts.pipe >talk 2>talk.err &
+: >talk.out
+"$ASCGRAD" generate run -i --tokens 1000000000 <prompts.pipe >talk.out 2>talk.err &
 program=$!
 exec 9>prompts.pipe
 echo 'the dog' >&9
 grows 0
 kill -INT $program
 echo 'the dog' >&9
-grows "$(wc -c <talk)"
+grows "$(wc -c <talk.out)"
 kill -INT $program
 exec 9>&-
 wait $program || fail "after Ctrl-C and the end of the input: exit status $?"
