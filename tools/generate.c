@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/columns.h"
 #include "tools/commands.h"
+#include "tools/unknown.h"
 
 struct args {
     const char *prompt, *prompt_file, *tokenizer, *data;
@@ -101,34 +101,6 @@ static prompt take_prompt(const struct args *args)
     return p;
 }
 
-/* "'WORD'", short and fit to be printed; "" without memory. */
-static void quote(const char *word, size_t n, char *quoted, size_t size)
-{
-    enum { LONGEST = 30 };
-    char *copy = strndup(word, n < LONGEST ? n : LONGEST), *clean = copy ? columns_clean(copy) : NULL;
-    snprintf(quoted, size, clean ? "'%s%s'" : "", clean, n > LONGEST ? "…" : "");
-    free(copy);
-    free(clean);
-}
-
-void generation_name_unknown(const generation *g, const char *text, size_t n)
-{
-    enum { NAMED = 5 };
-    char list[NAMED * 64] = "", quoted[64];
-    size_t at = 0, used = 0;
-    int found = 0;
-    for (size_t word; (word = asc_tokenizer_find_unknown(g->model->tokenizer, text, n, &at)) > 0; at += word) {
-        quote(text + at, word, quoted, sizeof quoted);
-        if (strstr(list, quoted) || ++found > NAMED) {
-            continue;
-        }
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", found > 1 ? ", " : "", quoted);
-    }
-    if (found > 0) {
-        cli_message("the model does not know %s%s", list, found > NAMED ? " and others" : "");
-    }
-}
-
 /* ---- text on stdout ---- */
 
 typedef struct printer {
@@ -201,6 +173,8 @@ static void print_speed(const generation *g)
 typedef struct collector {
     FILE *text;
     json_t *ids;
+    int32_t unknown;    /* the id of unknown tokens; -1: there is none */
+    int64_t *n_unknown; /* how many of those there are */
 } collector;
 
 static bool collect_text(void *user, const char *text, size_t n)
@@ -210,16 +184,18 @@ static bool collect_text(void *user, const char *text, size_t n)
 
 static bool collect_id(void *user, int32_t id)
 {
-    return json_array_append_new(((collector *)user)->ids, json_integer(id)) == 0;
+    collector *c = user;
+    *c->n_unknown += id == c->unknown;
+    return json_array_append_new(c->ids, json_integer(id)) == 0;
 }
 
 /* One continuation as an object; NULL with the error set, or without memory. */
-static json_t *describe(generation *g, const char *prompt, size_t n)
+static json_t *describe(generation *g, const char *prompt, size_t n, int64_t *n_unknown)
 {
     static const char *const ends[] = {[ASC_WRITING_TOKENS] = "tokens", [ASC_WRITING_STOP] = "stop"};
     char *text = NULL;
     size_t size = 0;
-    collector c = {open_memstream(&text, &size), json_array()};
+    collector c = {open_memstream(&text, &size), json_array(), asc_tokenizer_unknown(g->model->tokenizer), n_unknown};
     asc_writing w = g->writing;
     asc_written written = {.end = ASC_WRITING_REFUSED};
     w.text = collect_text;
@@ -243,8 +219,9 @@ static json_t *describe(generation *g, const char *prompt, size_t n)
 static int print_json(generation *g, const char *prompt, size_t n)
 {
     json_t *all = json_array();
+    int64_t n_unknown = 0;
     for (int64_t i = 0; i < g->count; i++) {
-        json_t *one = describe(g, prompt, n);
+        json_t *one = describe(g, prompt, n, &n_unknown);
         if (!one || json_array_append_new(all, one)) {
             json_decref(all);
             asc_fail(g->ctx, ASC_ERR_MEMORY, "no memory for the result");
@@ -253,10 +230,13 @@ static int print_json(generation *g, const char *prompt, size_t n)
     }
     json_t *first = json_array_get(all, 0);
     double speed = g->seconds > 0 ? (double)g->tokens / g->seconds : 0;
-    return cli_print_json(json_pack("{s:o, s:O, s:O, s:I, s:o, s:o, s:o}", "prompt", cli_json_text(prompt, n), "text",
-                                    json_object_get(first, "text"), "ids", json_object_get(first, "ids"), "tokens",
-                                    (json_int_t)g->tokens, "seconds", cli_json_real(g->seconds), "tokens_per_s",
-                                    cli_json_real(speed), "continuations", all));
+    double share = g->tokens > 0 ? (double)n_unknown / (double)g->tokens : 0;
+    json_t *object = json_pack("{s:o, s:O, s:O, s:o, s:I, s:o, s:o}", "prompt", cli_json_text(prompt, n), "text",
+                               json_object_get(first, "text"), "ids", json_object_get(first, "ids"), "unknown",
+                               cli_json_real(share), "tokens", (json_int_t)g->tokens, "seconds",
+                               cli_json_real(g->seconds), "tokens_per_s", cli_json_real(speed));
+    json_object_set_new(object, "continuations", all);
+    return cli_print_json(object);
 }
 
 /* ---- the command ---- */
@@ -294,7 +274,7 @@ static int generate(generation *g, const struct args *args)
         return status;
     }
     prompt p = take_prompt(args);
-    generation_name_unknown(g, p.text, p.n);
+    unknown_name_words(g->model->tokenizer, p.text, p.n);
     int status = CLI_OK;
     if (args->json) {
         status = print_json(g, p.text, p.n);

@@ -19,9 +19,6 @@ typedef struct generation {
  * takes no more, or `*stop` was set, NULL for nobody who sets it. */
 bool generation_print(generation *g, const char *prompt, size_t n, bool whole, const volatile sig_atomic_t *stop);
 
-/* Names the words of a prompt that the model does not know. */
-void generation_name_unknown(const generation *g, const char *prompt, size_t n);
-
 /* A line of standard input is a prompt, its continuation follows on stdout, until the input ends. The exit status. */
 int generation_interact(generation *g);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tools/generate.h"
+#include "tools/unknown.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -57,7 +58,7 @@ int generation_interact(generation *g)
     }
     errno = 0;
     while (read_line(&l, terminal)) {
-        generation_name_unknown(g, l.text, l.n);
+        unknown_name_words(g->model->tokenizer, l.text, l.n);
         if (!generation_print(g, l.text, l.n, false, &interrupted) && !interrupted) {
             break;
         }

@@ -39,7 +39,7 @@ status 2 "$ASCGRAD" generate run --prompt-file prompt --prompt the
 
 # words that the model does not know are named
 status 0 "$ASCGRAD" generate run --prompt 'the zonk and the zunk' --tokens 1
-has err "^ascgrad generate: the model does not know 'zonk', 'zunk'$"
+has err "^ascgrad generate: the model does not know these words of the prompt: 'zonk', 'zunk'$"
 
 # the most probable: temperature 0, one candidate, almost no probability beside it
 status 0 "$ASCGRAD" generate run --tokens 40 --temperature 0 --json
@@ -56,6 +56,7 @@ done
 status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3 --json
 json 'd["continuations"][0]["text"] == d["text"] == "the dog" + d["continuations"][0]["continuation"]'
 json 'd["continuations"][0]["end"] == "tokens" and d["tokens"] == len(d["ids"]) == 100'
+json 'd["unknown"] == d["ids"].count(0) / 100'
 stop=$(head -n 1 first | cut -c 30-37)
 status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3 --stop "$stop" --stop never
 head -n 1 first | awk -v stop="$stop" '{ print substr($0, 1, index($0, stop) - 1) }' >cut.txt
