@@ -14,6 +14,7 @@
     _(bench) \
     _(inspect) \
     _(compare) \
+    _(runs) \
     _(stats) \
     _(info)
 

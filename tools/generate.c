@@ -1,29 +1,42 @@
 /* tools/generate.c: ascgrad generate. */
+#include "tools/generate.h"
+
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <ascgrad/train.h>
 
 #include "tools/commands.h"
 #include "tools/unknown.h"
 
 struct args {
-    const char *prompt, *tokenizer, *data;
+    const char *prompt, *prompt_file, *tokenizer, *data;
     int64_t tokens, threads;
-    int64_t top_k, seed;
-    double temperature, top_p;
-    bool json;
+    int64_t top_k, seed, count;
+    double temperature, top_p, min_p, repeat_penalty;
+    cli_list stop;
+    bool interactive, json;
 };
 
 static const cli_option options[] = {
     {"prompt", 'p', "TEXT", CLI_TEXT, offsetof(struct args, prompt), 0, 0, "text to continue; - reads standard input"},
+    {"prompt-file", 'f', "FILE", CLI_TEXT, offsetof(struct args, prompt_file), 0, 0,
+     "text to continue, less the newline at its end; - reads standard input"},
+    {"interactive", 'i', NULL, CLI_FLAG, offsetof(struct args, interactive), 0, 0,
+     "each line of standard input is a prompt; Ctrl-C stops a continuation, Ctrl-D ends"},
     {"tokens", 'n', "N", CLI_INT, offsetof(struct args, tokens), 0, 1e12, "tokens to write (100)"},
+    {"stop", 0, "TEXT", CLI_LIST, offsetof(struct args, stop), 0, 0,
+     "end before this text; may be given again for another one"},
+    {"count", 0, "N", CLI_INT, offsetof(struct args, count), 1, 1e6, "continuations, each with draws of its own (1)"},
     {"temperature", 0, "T", CLI_REAL, offsetof(struct args, temperature), 0, 1e6,
      "0: always the most probable token; 1: as the model has it (1)"},
     {"top-k", 0, "K", CLI_INT, offsetof(struct args, top_k), 0, 1e9, "draw from the K most probable; 0: all (0)"},
     {"top-p", 0, "P", CLI_REAL, offsetof(struct args, top_p), 1e-9, 1,
      "draw from the most probable that together reach P (1)"},
+    {"min-p", 0, "P", CLI_REAL, offsetof(struct args, min_p), 0, 1,
+     "draw from those at least P times as probable as the most probable (0)"},
+    {"repeat-penalty", 0, "R", CLI_REAL, offsetof(struct args, repeat_penalty), 0.01, 100,
+     "divides the logits of tokens that were there before; above 1: fewer repeats (1)"},
     {"seed", 0, "N", CLI_INT, offsetof(struct args, seed), 0, 1e15, "of the draws (1)"},
     {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
      "as train's --tokenizer, for a model that is in no run"},
@@ -34,125 +47,273 @@ static const cli_option options[] = {
     {0},
 };
 
-/* Where the tokens go: to stdout as they come, or into memory for JSON. */
-typedef struct writer {
-    asc_decoder *decoder;
-    FILE *out;
-    json_t *ids; /* or NULL */
-    int32_t unknown;      /* the id of unknown tokens; -1: there is none */
-    int64_t n, n_unknown; /* tokens written, and those that are unknown */
-} writer;
+/* ---- prompts ---- */
 
-static bool put(writer *w, const char *text, size_t n)
+/* The text to continue; it may have zeros in it. */
+typedef struct prompt {
+    char *text; /* to be freed */
+    size_t n;
+} prompt;
+
+/* All of a file; ends the program if it can't be read. */
+static prompt read_all(FILE *file, const char *name)
 {
-    return fwrite(text, 1, n, w->out) == n && (w->out != stdout || fflush(stdout) == 0);
+    prompt p = {NULL, 0};
+    char part[4096];
+    size_t got;
+    FILE *memory = file ? open_memstream(&p.text, &p.n) : NULL;
+    while (memory && (got = fread(part, 1, sizeof part, file)) > 0) {
+        fwrite(part, 1, got, memory);
+    }
+    if (!memory || ferror(file) || fclose(memory)) {
+        cli_message("%s: %s", name, strerror(errno));
+        exit(CLI_IO);
+    }
+    return p;
+}
+
+static prompt read_prompt(const struct args *args)
+{
+    bool own = args->prompt && strcmp(args->prompt, "-") != 0;
+    if (own || !(args->prompt || args->prompt_file)) {
+        const char *text = own ? args->prompt : "";
+        return (prompt){strdup(text), strlen(text)};
+    }
+    if (args->prompt || strcmp(args->prompt_file, "-") == 0) {
+        return read_all(stdin, "standard input");
+    }
+    FILE *file = fopen(args->prompt_file, "rb");
+    prompt p = read_all(file, args->prompt_file);
+    fclose(file);
+    return p;
+}
+
+/* What an editor puts at a file's end belongs to the file; the prompt goes on where its last line ends. */
+static prompt take_prompt(const struct args *args)
+{
+    prompt p = read_prompt(args);
+    if (!p.text) {
+        cli_message("no memory for the prompt");
+        exit(CLI_IO);
+    }
+    p.n -= args->prompt_file && p.n > 0 && p.text[p.n - 1] == '\n';
+    p.n -= args->prompt_file && p.n > 0 && p.text[p.n - 1] == '\r';
+    return p;
+}
+
+/* ---- text on stdout ---- */
+
+typedef struct printer {
+    const volatile sig_atomic_t *stop;
+    bool broken;
+} printer;
+
+static bool is_stopped(const printer *p)
+{
+    return p->stop && *p->stop;
+}
+
+static bool print_text(void *user, const char *text, size_t n)
+{
+    printer *p = user;
+    p->broken = fwrite(text, 1, n, stdout) != n || fflush(stdout) != 0;
+    return !p->broken && !is_stopped(p);
 }
 
 static bool on_token(void *user, int32_t id)
 {
-    writer *w = user;
-    size_t n;
-    const char *text = asc_decoder_next(w->decoder, id, &n);
-    w->n++;
-    w->n_unknown += id == w->unknown;
-    if (w->ids) {
-        json_array_append_new(w->ids, json_integer(id));
-    }
-    return text && put(w, text, n);
+    (void)id;
+    return !is_stopped(user);
 }
 
-/* The text to continue; it may have zeros in it. */
-typedef struct prompt {
-    const char *text;
-    size_t n;
-} prompt;
-
-/* All of standard input, its length in *size; new. */
-static char *read_stdin(size_t *size)
+/* Adds what was written, and goes on to the next continuation's draws. */
+static void add_up(generation *g, const asc_written *written)
 {
-    char *text = NULL, part[4096];
-    size_t got;
-    FILE *memory = open_memstream(&text, size);
-    while (memory && (got = fread(part, 1, sizeof part, stdin)) > 0) {
-        fwrite(part, 1, got, memory);
-    }
-    if (!memory || fclose(memory) || ferror(stdin)) {
-        cli_message("standard input could not be read");
-        exit(CLI_IO);
-    }
-    return text;
+    g->tokens += written->tokens;
+    g->seconds += written->seconds;
+    g->writing.sampling.nth++;
 }
 
-/* Writes prompt and continuation. */
-static void write_text(asc_ctx *ctx, const asc_model *model, const struct args *args, prompt p, writer *w)
+bool generation_print(generation *g, const char *prompt, size_t n, bool whole, const volatile sig_atomic_t *stop)
 {
-    asc_ids ids = {0};
-    size_t n;
-    asc_tokenizer_encode(model->tokenizer, p.text, p.n, 0, &ids);
-    unknown_name_words(model->tokenizer, p.text, p.n);
-    w->unknown = asc_tokenizer_unknown(model->tokenizer);
-    w->decoder = asc_decoder_new(model->tokenizer);
-    for (size_t i = 0; w->decoder && i < ids.n; i++) {
-        asc_decoder_next(w->decoder, ids.data[i], &n); /* so that it knows what stands before */
+    printer p = {.stop = stop};
+    asc_writing w = g->writing;
+    w.text = print_text;
+    w.token = on_token;
+    w.user = &p;
+    for (int64_t i = 0; i < g->count && !p.broken && !is_stopped(&p); i++) {
+        asc_written written = {0};
+        if (g->count > 1) {
+            printf("--- %lld of %lld ---\n", (long long)i + 1, (long long)g->count);
+        }
+        if (whole) {
+            p.broken = fwrite(prompt, 1, n, stdout) != n || fflush(stdout) != 0;
+        }
+        w.sampling = g->writing.sampling;
+        asc_generate_text(g->ctx, g->model, prompt, n, &w, &written);
+        add_up(g, &written);
+        putchar('\n');
+        if (asc_error(g->ctx)) {
+            return false;
+        }
     }
-    asc_sampling sampling = {args->temperature, args->top_k, args->top_p, (uint64_t)args->seed};
-    if (asc_error(ctx) == ASC_OK && put(w, p.text, p.n) &&
-        asc_generate(ctx, model, ids.data, (int64_t)ids.n, args->tokens, &sampling, on_token, w) == ASC_OK) {
-        const char *rest = asc_decoder_end(w->decoder, &n);
-        put(w, rest, n);
-    }
-    asc_decoder_free(w->decoder);
-    asc_ids_free(ctx, &ids);
+    return !p.broken && !is_stopped(&p);
 }
 
-static int write_json(asc_ctx *ctx, const asc_model *model, const struct args *args, prompt p)
+static void print_speed(const generation *g)
 {
+    if (g->tokens > 0) {
+        cli_message("%lld tokens in %.2f s, %.0f tokens/s", (long long)g->tokens, g->seconds,
+                    (double)g->tokens / g->seconds);
+    }
+}
+
+/* ---- JSON ---- */
+
+typedef struct collector {
+    FILE *text;
+    json_t *ids;
+    int32_t unknown;    /* the id of unknown tokens; -1: there is none */
+    int64_t *n_unknown; /* how many of those there are */
+} collector;
+
+static bool collect_text(void *user, const char *text, size_t n)
+{
+    return fwrite(text, 1, n, ((collector *)user)->text) == n;
+}
+
+static bool collect_id(void *user, int32_t id)
+{
+    collector *c = user;
+    *c->n_unknown += id == c->unknown;
+    return json_array_append_new(c->ids, json_integer(id)) == 0;
+}
+
+/* One continuation as an object; NULL with the error set, or without memory. */
+static json_t *describe(generation *g, const char *prompt, size_t n, int64_t *n_unknown)
+{
+    static const char *const ends[] = {[ASC_WRITING_TOKENS] = "tokens", [ASC_WRITING_STOP] = "stop"};
     char *text = NULL;
     size_t size = 0;
-    writer w = {.out = open_memstream(&text, &size), .ids = json_array()};
-    if (!w.out) {
-        cli_message("no memory for the result");
-        json_decref(w.ids);
-        return CLI_IO;
+    collector c = {open_memstream(&text, &size), json_array(), asc_tokenizer_unknown(g->model->tokenizer), n_unknown};
+    asc_writing w = g->writing;
+    asc_written written = {.end = ASC_WRITING_REFUSED};
+    w.text = collect_text;
+    w.token = collect_id;
+    w.user = &c;
+    if (c.text && fwrite(prompt, 1, n, c.text) == n) {
+        asc_generate_text(g->ctx, g->model, prompt, n, &w, &written);
+        add_up(g, &written);
     }
-    write_text(ctx, model, args, p, &w);
-    fclose(w.out);
-    int status = cli_report(ctx);
-    if (status == CLI_OK) {
-        double share = w.n > 0 ? (double)w.n_unknown / (double)w.n : 0;
-        status = cli_print_json(json_pack("{s:o, s:o, s:O, s:o}", "prompt", cli_json_text(p.text, p.n), "text",
-                                          cli_json_text(text, size), "ids", w.ids, "unknown", cli_json_real(share)));
-    }
-    json_decref(w.ids);
+    bool good = c.text && fclose(c.text) == 0 && asc_error(g->ctx) == ASC_OK && written.end != ASC_WRITING_REFUSED;
+    json_t *object = !good ? NULL
+                           : json_pack("{s:o, s:o, s:O, s:s, s:I}", "text", cli_json_text(text, size), "continuation",
+                                       cli_json_text(text + n, size - n), "ids", c.ids, "end", ends[written.end],
+                                       "tokens", (json_int_t)written.tokens);
+    json_decref(c.ids);
     free(text);
+    return object;
+}
+
+/* The first continuation's text and ids stand at the top, too. */
+static int print_json(generation *g, const char *prompt, size_t n)
+{
+    json_t *all = json_array();
+    int64_t n_unknown = 0;
+    for (int64_t i = 0; i < g->count; i++) {
+        json_t *one = describe(g, prompt, n, &n_unknown);
+        if (!one || json_array_append_new(all, one)) {
+            json_decref(all);
+            asc_fail(g->ctx, ASC_ERR_MEMORY, "no memory for the result");
+            return cli_report(g->ctx);
+        }
+    }
+    json_t *first = json_array_get(all, 0);
+    double speed = g->seconds > 0 ? (double)g->tokens / g->seconds : 0;
+    double share = g->tokens > 0 ? (double)n_unknown / (double)g->tokens : 0;
+    json_t *object = json_pack("{s:o, s:O, s:O, s:o, s:I, s:o, s:o}", "prompt", cli_json_text(prompt, n), "text",
+                               json_object_get(first, "text"), "ids", json_object_get(first, "ids"), "unknown",
+                               cli_json_real(share), "tokens", (json_int_t)g->tokens, "seconds",
+                               cli_json_real(g->seconds), "tokens_per_s", cli_json_real(speed));
+    json_object_set_new(object, "continuations", all);
+    return cli_print_json(object);
+}
+
+/* ---- the command ---- */
+
+static void check(const struct args *args)
+{
+    const char *prompt = args->prompt ? "--prompt" : args->prompt_file ? "--prompt-file" : NULL;
+    if (args->prompt && args->prompt_file) {
+        cli_wrong_usage("--prompt and --prompt-file: expected one prompt");
+    }
+    if (args->interactive && (prompt || args->json)) {
+        cli_wrong_usage("%s: has no say with --interactive, whose prompts are lines of standard input",
+                        prompt ? prompt : "--json");
+    }
+    if (args->count > 1 && (args->temperature == 0 || args->top_k == 1 || args->min_p == 1)) {
+        cli_wrong_usage("--count: got %lld, expected 1: with %s all continuations are the same", (long long)args->count,
+                        args->temperature == 0 ? "--temperature 0"
+                        : args->top_k == 1     ? "--top-k 1"
+                                               : "--min-p 1");
+    }
+}
+
+static bool refuse_token(void *user, int32_t id)
+{
+    (void)user;
+    (void)id;
+    return false;
+}
+
+static int generate(generation *g, const struct args *args)
+{
+    if (args->interactive) {
+        int status = generation_interact(g);
+        print_speed(g);
+        return status;
+    }
+    prompt p = take_prompt(args);
+    unknown_name_words(g->model->tokenizer, p.text, p.n);
+    int status = CLI_OK;
+    if (args->json) {
+        status = print_json(g, p.text, p.n);
+    } else {
+        bool whole = generation_print(g, p.text, p.n, true, NULL);
+        status = cli_report(g->ctx);
+        if (whole) {
+            print_speed(g);
+        }
+    }
+    free(p.text);
     return status;
 }
 
 static int run(int argc, char **argv)
 {
-    struct args args = {.prompt = "", .tokens = 100, .temperature = 1, .top_p = 1, .seed = 1};
+    struct args args = {.tokens = 100, .temperature = 1, .top_p = 1, .repeat_penalty = 1, .seed = 1, .count = 1};
     int n = cli_parse(&command_generate, argc, argv, &args);
     cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
-    bool piped = strcmp(args.prompt, "-") == 0;
+    check(&args);
+    const char *stop[CLI_LIST_MAX + 1] = {NULL};
+    memcpy(stop, args.stop.value, (size_t)args.stop.n * sizeof *stop);
     asc_ctx *ctx = cli_ctx_new(args.threads);
     asc_dataset *data = args.data ? asc_dataset_open(ctx, args.data) : NULL;
     asc_model *model = asc_error(ctx) == ASC_OK ? asc_model_open(ctx, argv[0], args.tokenizer, data) : NULL;
     if (model) { /* not a token, to see whether it can be continued, before the prompt is written */
-        asc_generate(ctx, model, NULL, 0, 0, NULL, on_token, NULL);
+        asc_generate(ctx, model, NULL, 0, 0, NULL, refuse_token, NULL);
     }
     int status = cli_report(ctx);
     if (status == CLI_OK) {
-        size_t size = 0;
-        char *input = piped ? read_stdin(&size) : NULL;
-        prompt p = piped ? (prompt){input, size} : (prompt){args.prompt, strlen(args.prompt)};
-        if (args.json) {
-            status = write_json(ctx, model, &args, p);
-        } else {
-            write_text(ctx, model, &args, p, &(writer){.out = stdout});
-            putchar('\n');
-            status = cli_report(ctx);
-        }
-        free(input);
+        generation g = {.ctx = ctx, .model = model, .count = args.count};
+        g.writing = (asc_writing){.tokens = args.tokens, .stop = stop};
+        g.writing.sampling = (asc_sampling){.temperature = args.temperature,
+                                            .top_k = args.top_k,
+                                            .top_p = args.top_p,
+                                            .seed = (uint64_t)args.seed,
+                                            .min_p = args.min_p,
+                                            .repeat_penalty = args.repeat_penalty};
+        status = generate(&g, &args);
     }
     asc_model_free(ctx, model);
     asc_dataset_free(data);
@@ -161,7 +322,12 @@ static int run(int argc, char **argv)
 }
 
 const cli_command command_generate = {
-    "generate", "continues a prompt", "RUN|MODEL",
+    "generate",
+    "continues a prompt",
+    "RUN|MODEL",
     "Without a prompt the text starts at the beginning of a line. The same seed gives the same text.",
-    "ascgrad generate runs/first --prompt 'the small dog' --tokens 50 --temperature 0.8", options, run,
+    "ascgrad generate runs/first --prompt 'the small dog' --tokens 50 --temperature 0.8\n"
+    "ascgrad generate runs/first --interactive --min-p 0.05 --stop '. '",
+    options,
+    run,
 };

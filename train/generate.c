@@ -13,7 +13,18 @@ typedef struct writer {
     bool streams;
     int64_t *held;
     int64_t n, capacity, block;
+    bool *is_before; /* of each id, whether it stands in … */
+    int32_t *before; /* … the ids of prompt and continuation, each once; both NULL where no penalty needs them */
+    int64_t n_before, vocab;
 } writer;
+
+static void note(writer *w, int64_t id)
+{
+    if (w->before && id >= 0 && id < w->vocab && !w->is_before[id]) {
+        w->is_before[id] = true;
+        w->before[w->n_before++] = (int32_t)id;
+    }
+}
 
 /* Gives the model the tokens held from `from` on, at most a block at a time; the logits after the last. */
 static asc_tensor run_held(writer *w, int64_t from)
@@ -37,6 +48,13 @@ static void drop_oldest(writer *w)
     asc_lm_cache_reset(w->cache);
 }
 
+static int64_t draw(writer *w, asc_tensor logits, const asc_sampling *sampling, uint64_t number)
+{
+    int64_t id = asc_sample_after(w->ctx, logits, w->before, w->n_before, sampling, number);
+    note(w, id);
+    return id;
+}
+
 static asc_status write_tokens(writer *w, int64_t count, const asc_sampling *sampling,
                                bool (*token)(void *user, int32_t id), void *user)
 {
@@ -44,7 +62,7 @@ static asc_status write_tokens(writer *w, int64_t count, const asc_sampling *sam
     for (int64_t i = 0; i < count; i++) {
         asc_scope_begin(w->ctx);
         asc_tensor logits = run_held(w, seen);
-        int64_t id = asc_is_null(logits) ? -1 : asc_sample_token(w->ctx, logits, sampling, (uint64_t)i);
+        int64_t id = asc_is_null(logits) ? -1 : draw(w, logits, sampling, (uint64_t)i);
         asc_scope_end(w->ctx);
         if (id < 0 || !token(user, (int32_t)id)) {
             break;
@@ -65,6 +83,9 @@ static asc_status write_tokens(writer *w, int64_t count, const asc_sampling *sam
 static void take_prompt(writer *w, const asc_model *model, const int32_t *prompt, int64_t n)
 {
     int64_t first = n > w->capacity ? n - w->capacity : 0;
+    for (int64_t i = 0; i < n; i++) {
+        note(w, prompt[i]);
+    }
     for (int64_t i = first; i < n; i++) {
         w->held[w->n++] = prompt[i];
     }
@@ -72,6 +93,21 @@ static void take_prompt(writer *w, const asc_model *model, const int32_t *prompt
         int32_t eos = asc_tokenizer_eos(model->tokenizer);
         w->held[w->n++] = eos < 0 ? 0 : eos;
     }
+}
+
+/* Room for the tokens that were there before, where the sampling asks for them. */
+static asc_status remember(writer *w, const asc_model *model, const asc_sampling *sampling)
+{
+    if (!sampling || sampling->repeat_penalty == 0 || sampling->repeat_penalty == 1) {
+        return ASC_OK;
+    }
+    w->vocab = asc_lm_vocab(model->lm);
+    w->before = asc_alloc(w->ctx, (size_t)w->vocab * sizeof *w->before);
+    w->is_before = asc_alloc(w->ctx, (size_t)w->vocab * sizeof *w->is_before);
+    if (w->is_before) {
+        memset(w->is_before, 0, (size_t)w->vocab * sizeof *w->is_before);
+    }
+    return asc_error(w->ctx);
 }
 
 asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *prompt, int64_t n, int64_t count,
@@ -94,10 +130,12 @@ asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *pro
     asc_lm_set_dropout(model->lm, 0);
     w.cache = asc_lm_cache_new(model->lm, w.streams ? ASC_ENDLESS : w.capacity);
     w.held = asc_alloc(ctx, bytes);
-    if (w.cache && w.held) {
+    if (w.cache && w.held && remember(&w, model, sampling) == ASC_OK) {
         take_prompt(&w, model, prompt, n);
         write_tokens(&w, count, sampling, token, user);
     }
+    asc_free(ctx, w.before, (size_t)w.vocab * sizeof *w.before);
+    asc_free(ctx, w.is_before, (size_t)w.vocab * sizeof *w.is_before);
     asc_free(ctx, w.held, bytes);
     asc_lm_cache_free(w.cache);
     asc_set_recording(ctx, recording);

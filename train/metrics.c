@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "data/file.h"
+#include "train/events.h"
 
 #define LINE_STEP "{\"step\": %lld" /* how a line begins */
 
@@ -91,6 +92,14 @@ void asc_metrics_close(asc_metrics *m)
         close(m->fd);
         m->fd = -1;
     }
+    asc_events_close(m->events);
+    m->events = NULL;
+}
+
+asc_status asc_metrics_add_events(asc_metrics *m, const char *run)
+{
+    m->events = asc_events_open(m->ctx, run, m->path);
+    return asc_error(m->ctx);
 }
 
 static asc_status append(asc_metrics *m, const char *line, size_t n)
@@ -154,6 +163,9 @@ asc_status asc_metrics_write(asc_metrics *m, const asc_train_progress *p, bool e
     asc_status status = ASC_OK;
     if (line) {
         status = append(m, line, (size_t)snprintf(line, size, "%s%s}\n", numbers, members));
+        if (status == ASC_OK && m->events) {
+            status = asc_events_write(m->events, line);
+        }
     } else {
         status = asc_fail(m->ctx, ASC_ERR_MEMORY, "%s: out of memory", m->path);
     }

@@ -205,6 +205,7 @@ static void describe(asc_run *run)
         .memory_gib = NAN,
         .threads = NAN,
         .unknown = NAN,
+        .updated_s = NAN,
         .version = json_string_value(json_object_get(run->config, "version")),
         .best = row_best(run),
     };
@@ -346,10 +347,11 @@ static asc_status read_rows(asc_run *run)
 {
     char *path = asc_path_join(run->ctx, run->folder, "metrics.jsonl");
     struct stat there;
-    run->info.updated_s = NAN;
     if (path && asc_run_lines_read(&run->rows, run->ctx, path) == ASC_OK) {
         describe(run);
-        run->info.updated_s = stat(path, &there) ? NAN : (double)there.st_mtime;
+        if (stat(path, &there) == 0) {
+            run->info.updated_s = (double)there.st_mtim.tv_sec + 1e-9 * (double)there.st_mtim.tv_nsec;
+        }
     }
     asc_path_free(run->ctx, path);
     return asc_error(run->ctx);

@@ -17,7 +17,7 @@ typedef struct asc_values {
     int64_t batch, accumulate, warmup, schedule_steps, epochs, steps, eval_every, eval_tokens, early_stop;
     int64_t log_every, sample_every, checkpoint_every, seed, threads;
     double dropout, lr, min_lr, weight_decay, beta1, beta2, clip, minutes, sep_delay, sep_ramp, aux_delay;
-    bool recompute, debug_nan;
+    bool recompute, debug_nan, tensorboard;
 } asc_values;
 
 /* Where a value comes from; the later wins. */

@@ -280,7 +280,10 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
         asc_trainer_check_space(t, run) || asc_trainer_check_step(t)) {
         return asc_error(t->ctx);
     }
-    return resume ? resume_run(t) : start_run(t, run);
+    if (resume ? resume_run(t) : start_run(t, run)) {
+        return asc_error(t->ctx);
+    }
+    return t->settings->values.tensorboard ? asc_metrics_add_events(&t->metrics, t->folder.path) : ASC_OK;
 }
 
 static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)

@@ -48,7 +48,7 @@ typedef struct asc_run_info {
     double peak_rss_mib;
     double parameters, gflop_per_token;
     double memory_gib, threads;
-    double unknown;   /* share of unknown tokens in the training split, 0 … 1 */
+    double unknown;   /* share of unknown tokens among those predicted on the validation split, 0 … 1 */
     double updated_s; /* when it last wrote a line, seconds since 1970 */
     const char *processor, *version, *blas, *instructions;
     asc_run_best best; /* of the smallest validation loss */

@@ -8,8 +8,8 @@
  *
  * A RUN is the folder that a training writes: config.json, vocab.txt, metrics.jsonl, model.safetensors (the best on the
  * validation split so far) and checkpoint.safetensors; while it is trained, also `running`, which names the process and
- * its host, so that no other one trains there: a dead one's is taken over. A MODEL is a model.safetensors, in a RUN or
- * alone.
+ * its host, so that no other one trains there: a dead one's is taken over; and, if the settings ask for it, the folder
+ * `tensorboard` with an event file. A MODEL is a model.safetensors, in a RUN or alone.
  * What lies in a RUN is regular files: links, pipes, devices are ASC_ERR_IO. Models and checkpoints carry the
  * checksums of ascgrad/safetensors.h and "format_version" 2: a file that they don't fit is ASC_ERR_FORMAT; one without
  * them, of an earlier version or of another program, is read, and the context's user is told (asc_options.message).
@@ -195,24 +195,74 @@ ASC_API asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *r
 
 /* ---- sampling ---- */
 
+/* How tokens are drawn from logits x. First x is made of them for tokens that were there before,
+ *     x_i ← x_i / repeat_penalty  where x_i > 0,  x_i · repeat_penalty  else,
+ * (Keskar et al. 2019, "CTRL: A Conditional Transformer Language Model for Controllable Generation", section 4.1, whose
+ * quotient makes a negative logit more probable; hence the product, as in Hugging Face's Transformers). Then
+ *     p_i = softmax(x / temperature)_i
+ * of the top_k most probable, and of those remain, whichever are fewer, the most probable that together reach top_p
+ * (Holtzman et al. 2020), and those with p_i >= min_p · max p (Nguyen et al. 2024, "Turning Up the Heat: Min-p Sampling
+ * for Creative and Coherent LLM Outputs"). */
 typedef struct asc_sampling {
     double temperature; /* 0: the most probable token */
     int64_t top_k;      /* only the k most probable; 0: all */
     double top_p;       /* only the most probable that together reach p; 1: all */
     uint64_t seed;
+    double min_p;          /* only those at least this fraction as probable as the most probable one, 0 … 1; 0: all */
+    double repeat_penalty; /* above 1 what was there before becomes less probable; 0 or 1: not */
+    uint64_t nth;          /* which of the seed's continuations, from 0, below 2^24: each has draws of its own */
 } asc_sampling;
 
-/* Draws a token from logits (V), f32 or f64; the `draw`-th of the seed: the same for the same seed, draw and
- * logits. Ties go to the lower id. -1 with the error set: ASC_ERR_ARG; ASC_ERR_NONFINITE: a NaN among the logits;
- * ASC_ERR_MEMORY. */
+/* Draws a token from logits (V), f32 or f64; the `draw`-th of the seed, below 2^40: the same for the same seed, nth,
+ * draw and logits. Ties go to the lower id. -1 with the error set: ASC_ERR_ARG; ASC_ERR_NONFINITE: a NaN among the
+ * logits; ASC_ERR_MEMORY. */
 ASC_API int64_t asc_sample_token(asc_ctx *ctx, asc_tensor logits, const asc_sampling *sampling, uint64_t draw);
+
+/* The same after the tokens `before` (n >= 0, each id once or more), to which repeat_penalty applies. ASC_ERR_ARG also
+ * where one of them is no id. */
+ASC_API int64_t asc_sample_after(asc_ctx *ctx, asc_tensor logits, const int32_t *before, int64_t n,
+                                 const asc_sampling *sampling, uint64_t draw);
 
 /* Continues `prompt` (n >= 0 tokens) by `count` tokens, each given to `token` as it comes; false ends it. A model that
  * streams (asc_lm_streams) remembers all of it. Of others, when the cache of asc_lm_block tokens is full, the newest
- * half is kept. An empty prompt starts from the end of a line, or from token 0; it may be NULL, and with count 0 so may
- * `sampling`. ASC_ERR_ARG; ASC_ERR_NONFINITE; ASC_ERR_MEMORY. */
+ * half is kept; repeat_penalty applies to all tokens of prompt and continuation nevertheless. An empty prompt starts
+ * from the end of a line, or from token 0; it may be NULL, and with count 0 so may `sampling`. ASC_ERR_ARG;
+ * ASC_ERR_NONFINITE; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *prompt, int64_t n, int64_t count,
                                 const asc_sampling *sampling, bool (*token)(void *user, int32_t id), void *user);
+
+/* ---- text from text ---- */
+
+typedef struct asc_writing {
+    int64_t tokens; /* to write at most, >= 0 */
+    asc_sampling sampling;
+    const char *const *stop; /* texts in UTF-8, none empty, NULL past the last: the continuation ends before the first
+                              * that is complete in it (of two, before the one that starts first), wherever tokens end;
+                              * NULL: none */
+    /* Called with the continuation piece by piece, whole characters in UTF-8, what may be a stop's beginning not before
+     * it is none; false ends it. NULL: not. */
+    bool (*text)(void *user, const char *text, size_t n);
+    /* Called with each token before its text, those of the stop among them; false ends it. NULL: not. */
+    bool (*token)(void *user, int32_t id);
+    void *user;
+} asc_writing;
+
+typedef enum asc_writing_end {
+    ASC_WRITING_TOKENS,  /* all tokens are written */
+    ASC_WRITING_STOP,    /* a stop came */
+    ASC_WRITING_REFUSED, /* `text` or `token` returned false */
+} asc_writing_end;
+
+typedef struct asc_written {
+    asc_writing_end end;
+    int64_t tokens; /* drawn, those of the stop among them */
+    double seconds; /* with the reading of the prompt */
+} asc_written;
+
+/* Continues a prompt of n bytes as asc_generate does; the prompt itself is not given to `text`. `written` may be NULL.
+ * ASC_ERR_ARG, ASC_ERR_NONFINITE, ASC_ERR_MEMORY. */
+ASC_API asc_status asc_generate_text(asc_ctx *ctx, const asc_model *model, const char *prompt, size_t n,
+                                     const asc_writing *writing, asc_written *written);
 
 #ifdef __cplusplus
 }

@@ -1,42 +1,139 @@
 #!/bin/sh
-# ascgrad generate: the same seed, the same text; beyond the block; prompts.
+# ascgrad generate: the same seed, the same text; beyond the block; prompts; where it stops; several; line by line.
 . "$abs_top_srcdir/tests/program.sh"
 status 0 "$ASCGRAD" train $tiny --out run
 
-status 0 "$ASCGRAD" generate run --prompt 'the king' --tokens 100 --seed 3
-has out '^the king'
-lines err 1
+status 0 "$ASCGRAD" generate run --prompt 'the king' --tokens 3
 has err "^ascgrad generate: the model does not know these words of the prompt: 'king'$"
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3
+has out '^the dog'
+lines err 1
+has err '^ascgrad generate: 100 tokens in [0-9.]* s, [0-9]* tokens/s$'
 cp out first
-status 0 "$ASCGRAD" generate run --prompt 'the king' --tokens 100 --seed 3 --threads 1
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3 --threads 1
 same out first
-status 0 "$ASCGRAD" generate run --prompt 'the king' --tokens 100 --seed 4
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 4
 cmp -s out first && fail 'another seed, the same text'
-printf 'the king' >prompt
+printf 'the dog' >prompt
 "$ASCGRAD" generate run --prompt - --tokens 100 --seed 3 <prompt >out || fail "--prompt -: exit status $?"
 same out first
 
 # a prompt of any bytes, a zero and one that is no UTF-8 among them
-printf 'the\0 king' >zero
+printf 'the\0 dog' >zero
 "$ASCGRAD" generate run --prompt - --tokens 3 <zero >out || fail "a prompt with a zero: exit status $?"
-head -c 9 out | cmp -s - zero || fail 'a prompt with a zero was cut'
+head -c 8 out | cmp -s - zero || fail 'a prompt with a zero was cut'
 printf 'caf\351' >latin
 "$ASCGRAD" generate run --prompt - --tokens 3 --json <latin >out || fail "a prompt that is no UTF-8: exit status $?"
 has out '"prompt": "caf\\uFFFD"'
 
+# a file: the newline at its end is the file's, one before it the prompt's
+printf 'the dog\n' >prompt
+status 0 "$ASCGRAD" generate run --prompt-file prompt --tokens 100 --seed 3
+same out first
+"$ASCGRAD" generate run --prompt-file - --tokens 100 --seed 3 <prompt >out 2>err || fail "--prompt-file -: status $?"
+same out first
+printf 'the dog\n\n' >prompt
+status 0 "$ASCGRAD" generate run --prompt-file prompt --tokens 100 --seed 3
+cmp -s out first && fail 'the last newline of two was left out'
+status 3 "$ASCGRAD" generate run --prompt-file nowhere
+has err '^ascgrad generate: nowhere: No such file or directory$'
+status 2 "$ASCGRAD" generate run --prompt-file prompt --prompt the
+
+# words that the model does not know are named
+status 0 "$ASCGRAD" generate run --prompt 'the zonk and the zunk' --tokens 1
+has err "^ascgrad generate: the model does not know these words of the prompt: 'zonk', 'zunk'$"
+
 # the most probable: temperature 0, one candidate, almost no probability beside it
 status 0 "$ASCGRAD" generate run --tokens 40 --temperature 0 --json
 lines out 1
-cp out greedy
+sed 's/"seconds": [^,]*, "tokens_per_s": [^,]*,//' out >greedy
 [ "$(sed 's/.*"ids": \[\([^]]*\)\].*/\1/' greedy | tr ',' '\n' | wc -l)" -eq 40 ] || fail 'not 40 tokens'
-status 0 "$ASCGRAD" generate run --tokens 40 --top-k 1 --json
-same out greedy
-status 0 "$ASCGRAD" generate run --tokens 40 --top-p 0.0001 --json
-same out greedy
+for one in --top-k=1 --top-p=0.0001 --min-p=1; do
+    status 0 "$ASCGRAD" generate run --tokens 40 $one --json
+    sed 's/"seconds": [^,]*, "tokens_per_s": [^,]*,//' out >same_greedy
+    same same_greedy greedy
+done
+
+# the text ends before the stop, which is none of it; ids are all that were drawn
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3 --json
+json 'd["continuations"][0]["text"] == d["text"] == "the dog" + d["continuations"][0]["continuation"]'
+json 'd["continuations"][0]["end"] == "tokens" and d["tokens"] == len(d["ids"]) == 100'
+json 'd["unknown"] == d["ids"].count(0) / 100'
+stop=$(head -n 1 first | cut -c 30-37)
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3 --stop "$stop" --stop never
+head -n 1 first | awk -v stop="$stop" '{ print substr($0, 1, index($0, stop) - 1) }' >cut.txt
+same out cut.txt
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3 --stop "$stop" --json --threads 1
+json 'd["continuations"][0]["end"] == "stop" and d["text"] == open("cut.txt").read()[:-1] and len(d["ids"]) < 100'
+status 2 "$ASCGRAD" generate run --stop ''
+has err "^ascgrad generate: --stop: got ''"
+
+# fewer repeats; the same with any number of threads
+words() {
+    tr ' ' '\n' <"$1" | sort -u | wc -l
+}
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 60 --temperature 0
+cp out often
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 60 --temperature 0 --repeat-penalty 1.5
+[ "$(words out)" -gt "$(words often)" ] || fail "no fewer repeats: $(cat out often)"
+cp out seldom
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 60 --temperature 0 --repeat-penalty 1.5 --threads 1
+same out seldom
+status 2 "$ASCGRAD" generate run --repeat-penalty 0
+status 2 "$ASCGRAD" generate run --min-p 1.5
+
+# several continuations, all different, the first as if it were alone
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3 --count 3
+has out '^--- 1 of 3 ---$'
+sed '1d; /^--- 2 of 3 ---$/,$d' out | cmp -s - first || fail 'the first of three is another'
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3 --count 3 --json
+json 'len(set(c["text"] for c in d["continuations"])) == 3 and d["tokens"] == 300'
+json 'd["text"] == d["continuations"][0]["text"] == open("first").read()[:-1]'
+status 2 "$ASCGRAD" generate run --count 2 --temperature 0
+has err '^ascgrad generate: --count: got 2, expected 1: with --temperature 0 all'
+
+# line by line: each prompt has draws of its own, the first the same as alone
+printf 'the dog\n\nthe dog' >prompts
+"$ASCGRAD" generate run -i --tokens 8 --seed 3 --stop '
+' <prompts >out 2>err || fail "-i: exit status $?"
+lines out 3
+[ "$(sort -u out | wc -l)" -eq 3 ] || fail "prompts share their draws: $(cat out)"
+lines err 1
+has err ' tokens in .* tokens/s$'
+sed 's/^/the dog/; q' out >one
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 8 --seed 3 --stop '
+'
+same out one
+status 2 "$ASCGRAD" generate run -i --prompt the
+status 2 "$ASCGRAD" generate run -i --json
+
+# Ctrl-C stops a continuation that would hardly end, and not the program
+grows() { # SIZE: waits until more than that is written
+    tries=0
+    while [ "$(wc -c <talk.out)" -le "$1" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 500 ] || { fail 'nothing more is written'; return; }
+        sleep 0.02
+    done
+}
+mkfifo prompts.pipe
+: >talk.out
+"$ASCGRAD" generate run -i --tokens 1000000000 <prompts.pipe >talk.out 2>talk.err &
+program=$!
+exec 9>prompts.pipe
+echo 'the dog' >&9
+grows 0
+kill -INT $program
+echo 'the dog' >&9
+grows "$(wc -c <talk.out)"
+kill -INT $program
+exec 9>&-
+wait $program || fail "after Ctrl-C and the end of the input: exit status $?"
+has talk.err ' tokens in .* tokens/s$'
 
 # a model file alone has its words with it
 cp run/model.safetensors alone.safetensors
-status 0 "$ASCGRAD" generate alone.safetensors --prompt 'the king' --tokens 100 --seed 3
+status 0 "$ASCGRAD" generate alone.safetensors --prompt 'the dog' --tokens 100 --seed 3
 same out first
 
 status 0 "$ASCGRAD" generate run --tokens 0 --prompt 'as it is'

@@ -1,4 +1,4 @@
-/* tests/train/test_read_runs.c: runs read back (ascgrad/runs.h): whole ones, cut ones, foreign ones, and their finding. */
+/* tests/train/test_read_runs.c: runs read back : whole, cut and foreign ones, and how they are found. */
 #include <sys/stat.h>
 
 #include <ascgrad/runs.h>
@@ -152,7 +152,8 @@ END_TEST
 
 START_TEST(names_of_nested_numbers)
 {
-    make_run(run_path, "{\"step\": 1, \"m\": {\"a\": [[1, 2], null, [3]], \"b\": {\"c\": 4}}, \"x\": null, \"y\": \"t\"}\n"
+    make_run(run_path,
+             "{\"step\": 1, \"m\": {\"a\": [[1, 2], null, [3]], \"b\": {\"c\": 4}}, \"x\": null, \"y\": \"t\"}\n"
              "{\"step\": 2, \"late\": 1e300}\n", NULL);
     asc_run *run = read_run(run_path);
     static const char *const keys[] = {"step", "m.a[0][0]", "m.a[0][1]", "m.a[2][0]", "m.b.c", "late"};
@@ -170,8 +171,8 @@ START_TEST(names_of_nested_numbers)
 END_TEST
 
 #define SUMMARY(state, steps)                                                                                          \
-    "{\"state\": \"" state "\", \"reason\": \"why\", \"steps\": " steps ", \"tokens\": 900, \"epochs\": 1.5,"           \
-    " \"wall_s\": 60, \"peak_rss_mib\": 50, \"parameters\": 1000, \"tokens_per_s\": 15, \"processor\": \"a\","          \
+    "{\"state\": \"" state "\", \"reason\": \"why\", \"steps\": " steps ", \"tokens\": 900, \"epochs\": 1.5," \
+    " \"wall_s\": 60, \"peak_rss_mib\": 50, \"parameters\": 1000, \"tokens_per_s\": 15, \"processor\": \"a\"," \
     " \"memory_gib\": null, \"best\": {\"step\": 15, \"valid_loss\": 4.25, \"valid_ppl\": 70}}"
 
 START_TEST(a_summary_says_how_it_ended)

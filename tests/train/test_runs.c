@@ -121,7 +121,7 @@ START_TEST(generation_goes_on_beyond_the_block)
     asc_model *m = asc_model_open(ctx, run_path, NULL, NULL);
     const int32_t prompt[3] = {5, 6, 7};
     tokens t = {.most = 40};
-    asc_sampling greedy = {0, 0, 1, 1};
+    asc_sampling greedy = {.top_p = 1, .seed = 1};
     ck_assert_int_eq(asc_generate(ctx, m, prompt, 3, 40, &greedy, take_token, &t), ASC_OK);
     ck_assert_int_eq(t.n, 40);
     int64_t held[8] = {5, 6, 7}, n = 3;

@@ -59,6 +59,11 @@ END_TEST
 
 /* ---- sampling ---- */
 
+static asc_sampling sampling(double temperature, int64_t top_k, double top_p, uint64_t seed)
+{
+    return (asc_sampling){.temperature = temperature, .top_k = top_k, .top_p = top_p, .seed = seed};
+}
+
 static int64_t draw(const double *logits, int64_t n, asc_sampling s, uint64_t number)
 {
     asc_tensor t = asc_from(ctx, ASC_F64, logits, 1, &n);
@@ -77,7 +82,7 @@ START_TEST(draws_follow_the_probabilities)
         logits[i] = temperature * log(p[i]) + 5;
     }
     for (uint64_t d = 0; d < DRAWS; d++) {
-        seen[draw(logits, N, (asc_sampling){temperature, 0, 1, 7}, d)]++;
+        seen[draw(logits, N, sampling(temperature, 0, 1, 7), d)]++;
     }
     for (int i = 0; i < N; i++) {
         chi += (seen[i] - DRAWS * p[i]) * (seen[i] - DRAWS * p[i]) / (DRAWS * p[i]);
@@ -91,28 +96,28 @@ START_TEST(draws_keep_to_the_most_probable)
     const double logits[] = {log(0.1), log(0.4), log(0.2), log(0.3)};
     bool three[4] = {false}, half[4] = {false};
     for (uint64_t d = 0; d < 200; d++) {
-        three[draw(logits, 4, (asc_sampling){1, 3, 1, 1}, d)] = true;
-        half[draw(logits, 4, (asc_sampling){1, 0, 0.6, 1}, d)] = true;
-        ck_assert_int_eq(draw(logits, 4, (asc_sampling){0, 0, 1, 1}, d), 1);
+        three[draw(logits, 4, sampling(1, 3, 1, 1), d)] = true;
+        half[draw(logits, 4, sampling(1, 0, 0.6, 1), d)] = true;
+        ck_assert_int_eq(draw(logits, 4, sampling(0, 0, 1, 1), d), 1);
     }
     ck_assert(!three[0] && three[1] && three[2] && three[3]);
     ck_assert(!half[0] && half[1] && !half[2] && half[3]);
     const double ties[] = {1, 2, 2, 2};
-    ck_assert_int_eq(draw(ties, 4, (asc_sampling){0, 0, 1, 1}, 0), 1);
-    ck_assert_int_eq(draw(ties, 4, (asc_sampling){1, 1, 1, 1}, 0), 1);
+    ck_assert_int_eq(draw(ties, 4, sampling(0, 0, 1, 1), 0), 1);
+    ck_assert_int_eq(draw(ties, 4, sampling(1, 1, 1, 1), 0), 1);
 }
 END_TEST
 
 START_TEST(draws_refuse)
 {
     const double logits[] = {0, NAN}, fine[] = {0, 1};
-    ck_assert_int_eq(draw(logits, 2, (asc_sampling){1, 0, 1, 1}, 0), -1);
+    ck_assert_int_eq(draw(logits, 2, sampling(1, 0, 1, 1), 0), -1);
     expect_error_with(ASC_ERR_NONFINITE, "not finite");
-    ck_assert_int_eq(draw(fine, 2, (asc_sampling){-1, 0, 1, 1}, 0), -1);
+    ck_assert_int_eq(draw(fine, 2, sampling(-1, 0, 1, 1), 0), -1);
     expect_error_with(ASC_ERR_ARG, "temperature -1");
-    ck_assert_int_eq(draw(fine, 2, (asc_sampling){1, 0, 0, 1}, 0), -1);
+    ck_assert_int_eq(draw(fine, 2, sampling(1, 0, 0, 1), 0), -1);
     expect_error_with(ASC_ERR_ARG, "top_p 0");
-    ck_assert_int_eq(draw(fine, 0, (asc_sampling){1, 0, 1, 1}, 0), -1);
+    ck_assert_int_eq(draw(fine, 0, sampling(1, 0, 1, 1), 0), -1);
     expect_error_with(ASC_ERR_ARG, "expected (V)");
 }
 END_TEST
