@@ -68,9 +68,9 @@ static asc_status check(asc_ctx *ctx, const char *function, const double *x, int
                         const asc_probe_options *o)
 {
     if (n < 1 || d < 1 || o->held_out < 0 || !(o->held_out < 1) || !(o->ridge >= 0) || o->shuffles < 0) {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: got %lld items of %lld numbers, held_out %g, ridge %g and %lld shuffles, "
-                        "expected at least 1 of 1, a share below 1, 0 and 0", function, (long long)n, (long long)d,
-                        o->held_out, o->ridge, (long long)o->shuffles);
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: got %lld items of %lld numbers, held_out %g, ridge %g and %lld "
+                        "shuffles, expected at least 1 of 1, a share below 1, 0 and 0", function, (long long)n,
+                        (long long)d, o->held_out, o->ridge, (long long)o->shuffles);
     }
     return asc_stats_expect(ctx, function, "x", x, n * d, 1);
 }

@@ -1,4 +1,5 @@
-/* stats/probe_fit.c: ridge regression, W = (ZᵀZ + n r I)⁻¹ Zᵀ(T - t̄), predictions Z W + t̄ (Hoerl and Kennard 1970). */
+/* stats/probe_fit.c: ridge regression, W = (ZᵀZ + n r I)⁻¹ Zᵀ(T - t̄), predictions Z W + t̄ (Hoerl and Kennard
+ * 1970). */
 #include "stats/probe_fit.h"
 
 #include <math.h>

@@ -314,7 +314,8 @@ START_TEST(more_is_told_of_the_scores)
             double a = attn[row * N + j];
             sum -= a > 0 ? a * log(a) : 0;
             total += without[row * N + j];
-            ck_assert_double_eq_tol(other[row * N + j], -ldexp(1, row / N % H ? -8 : -4) * (double)(row % N - j), 1e-12);
+            double slope = ldexp(1, row / N % H ? -8 : -4);
+            ck_assert_double_eq_tol(other[row * N + j], -slope * (double)(row % N - j), 1e-12);
         }
         ck_assert_double_eq_tol(rows[row], sum, 1e-12);
         ck_assert_double_eq_tol(total, 1, 1e-12);

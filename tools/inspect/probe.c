@@ -36,8 +36,8 @@ static asc_status unknown_label(const inspection *in, const char *label)
     for (int i = 1; i < N_KNOWN; i++) {
         best = asc_name_distance(label, known[i].name) < asc_name_distance(label, best) ? known[i].name : best;
     }
-    return asc_fail(in->ctx, ASC_ERR_ARG, "--probe: got '%.40s', expected word-class, sentence, name, place or file:PATH; "
-                    "did you mean '%s'?", label, best);
+    return asc_fail(in->ctx, ASC_ERR_ARG, "--probe: got '%.40s', expected word-class, sentence, name, place or "
+                    "file:PATH; did you mean '%s'?", label, best);
 }
 
 /* The number of a line among the different ones so far, whose beginnings and lengths are kept; -1 for an empty one. */
@@ -124,8 +124,8 @@ static asc_status take_sample(const inspection *in, asc_dataset *set, const asc_
     s->block = asc_lm_block(in->model->lm);
     s->n = n / s->block * s->block;
     if (s->n < 2 * s->block) {
-        return asc_fail(in->ctx, ASC_ERR_ARG, "--probe: %lld tokens are less than two blocks of %lld: one is fitted to, "
-                        "one held out", (long long)n, (long long)s->block);
+        return asc_fail(in->ctx, ASC_ERR_ARG, "--probe: %lld tokens are less than two blocks of %lld: one is fitted "
+                        "to, one held out", (long long)n, (long long)s->block);
     }
     s->tokens = asc_zeros(in->ctx, ASC_I64, 2, (int64_t[]){s->n / s->block, s->block});
     s->labels = asc_data_mut(asc_zeros(in->ctx, ASC_I64, 1, &s->n));
