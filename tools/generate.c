@@ -126,6 +126,11 @@ static bool on_token(void *user, int32_t id)
     return !is_stopped(user);
 }
 
+static bool goes_on(void *user)
+{
+    return !is_stopped(user);
+}
+
 /* Adds what was written, and goes on to the next continuation's draws. */
 static void add_up(generation *g, const asc_written *written)
 {
@@ -150,7 +155,11 @@ bool generation_print(generation *g, const char *prompt, size_t n, bool whole, c
             p.broken = fwrite(prompt, 1, n, stdout) != n || fflush(stdout) != 0;
         }
         w.sampling = g->writing.sampling;
-        asc_generate_text(g->ctx, g->model, prompt, n, &w, &written);
+        asc_set_interrupt(g->ctx, stop ? goes_on : NULL, &p); /* within the reading of a long prompt, too */
+        if (asc_generate_text(g->ctx, g->model, prompt, n, &w, &written) == ASC_ERR_INTERRUPTED) {
+            asc_error_clear(g->ctx);
+        }
+        asc_set_interrupt(g->ctx, NULL, NULL);
         add_up(g, &written);
         putchar('\n');
         if (asc_error(g->ctx)) {

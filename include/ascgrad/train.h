@@ -260,7 +260,7 @@ typedef struct asc_written {
 } asc_written;
 
 /* Continues a prompt of n bytes as asc_generate does; the prompt itself is not given to `text`. `written` may be NULL.
- * ASC_ERR_ARG, ASC_ERR_NONFINITE, ASC_ERR_MEMORY. */
+ * ASC_ERR_ARG, ASC_ERR_NONFINITE, ASC_ERR_MEMORY, ASC_ERR_INTERRUPTED (asc_set_interrupt). */
 ASC_API asc_status asc_generate_text(asc_ctx *ctx, const asc_model *model, const char *prompt, size_t n,
                                      const asc_writing *writing, asc_written *written);
 

@@ -284,6 +284,29 @@ START_TEST(a_listener_ends_the_text)
 }
 END_TEST
 
+static bool never(void *user)
+{
+    (void)user;
+    return false;
+}
+
+/* Within a long prompt, too; the next text is whole again. */
+START_TEST(a_user_ends_the_text)
+{
+    asc_model *m = open_model("byte");
+    told whole = tell(m, "a prompt", 20, NULL, NULL), t = {.n = 0};
+    asc_writing w = {.tokens = 20, .sampling = {.top_p = 1}, .text = take_text, .user = &t};
+    asc_set_interrupt(ctx, never, NULL);
+    ck_assert_int_eq(asc_generate_text(ctx, m, "a prompt", 8, &w, NULL), ASC_ERR_INTERRUPTED);
+    asc_set_interrupt(ctx, NULL, NULL);
+    asc_error_clear(ctx);
+    ck_assert_uint_eq(t.n, 0);
+    t = tell(m, "a prompt", 20, NULL, NULL);
+    ck_assert(t.n == whole.n && memcmp(t.text, whole.text, t.n) == 0);
+    asc_model_free(ctx, m);
+}
+END_TEST
+
 /* Each of a seed's continuations has draws of its own, and the same each time. */
 START_TEST(continuations_of_a_seed)
 {
@@ -333,6 +356,7 @@ int main(void)
     tcase_add_loop_test(written, a_stop_ends_the_text, 0, 2);
     tcase_add_test(written, stops_that_are_refused);
     tcase_add_test(written, a_listener_ends_the_text);
+    tcase_add_test(written, a_user_ends_the_text);
     tcase_add_test(written, continuations_of_a_seed);
     tcase_add_test(written, allocations_that_fail);
     return run_suite("train/generate", drawn, written);

@@ -26,7 +26,8 @@ enum { RUNS_FIRST = 5, RUNS_OTHER = 8, RUNS_FOLLOWS, RUNS_SHAPELESS };
 /* The settings that two of the runs have with different values, what says most first; how many. New. */
 int runs_settings(const runs_list *l, runs_setting **found);
 
-/* Prints all as wide as standard output is, and why runs have failed. Leaves the steps out of `settings`, as they have a column. */
+/* Prints all as wide as standard output is, and why runs have failed. Takes the steps out of `settings`, as they have a
+ * column. */
 void runs_print_table(const runs_list *l, runs_setting *settings, int n);
 
 /* The same as one JSON object, with all settings; the exit status. */
