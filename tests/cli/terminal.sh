@@ -35,12 +35,11 @@ has run60/summary.json '"state": "done"'
 status 0 $patience ./terminal 100 0 0 "$ASCGRAD" train $slow --steps 10 --out steps
 widest out 99
 has bars '^\[[#.]*\]  *[0-9]* %  [0-9]*/10  loss [0-9.]*  [0-9]* tokens/s  [0-9:-]* left$'
-has bars 'evaluating'
 
 # a terminal that becomes narrower
 status 0 $patience ./terminal 100 40 0 "$ASCGRAD" train $slow --steps 30 --out narrow
 redraws out >bars
-head -n 1 bars | awk 'length($0) < 40 { exit 1 }' || { fail 'the first bar is short of its width'; cat bars; }
+awk 'length($0) > 39 { wide = 1 } END { exit !wide }' bars || { fail 'no bar was wider before'; cat bars; }
 tail -n 1 bars | awk 'length($0) > 39 { exit 1 }' || { fail 'wider than the terminal has become'; cat bars; }
 
 # with a limit of time the time is shown
