@@ -191,7 +191,9 @@ static void draw_step(progress *bar, const asc_train_progress *p)
         snprintf(add(&l, 1), PART, "loss %.4f", p->loss);
         snprintf(add(&l, 4), PART, "%.0f tokens/s", p->tokens_per_s);
     }
-    snprintf(add(&l, 0), PART, "%s left", format_time(p->left_s, left, sizeof left));
+    if (!(p->limit_s > 0)) {
+        snprintf(add(&l, 0), PART, "%s left", format_time(p->left_s, left, sizeof left));
+    }
     draw(bar, &l);
 }
 

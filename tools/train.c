@@ -113,8 +113,8 @@ static void request_stop(int number)
         end_at_once();
     }
     stop_requested = 1;
-    say_at_once("ascgrad train: stops after this step (a long one is given up) and saves; a second interrupt ends at "
-                "once, at the last checkpoint\n");
+    say_at_once("ascgrad train: stops after this step, or soon, and saves\n"
+                "ascgrad train: a second interrupt ends at once, at the last checkpoint\n");
 }
 
 /* The terminal is gone, which both it and the shell may say, and a SIGTERM may follow: no reason to hurry. */

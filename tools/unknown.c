@@ -8,7 +8,10 @@
 
 const char *unknown_share(double share, char *text, size_t size)
 {
-    snprintf(text, size, share > 0 ? ", %.3g %% unknown" : "", 100 * share);
+    text[0] = '\0';
+    if (share > 0) {
+        snprintf(text, size, ", %.3g %% unknown", 100 * share);
+    }
     return text;
 }
 

@@ -8,8 +8,9 @@
  *
  * A RUN is the folder that a training writes: config.json, vocab.txt, metrics.jsonl, model.safetensors (the best on the
  * validation split so far) and checkpoint.safetensors; while it is trained, also `running`, which names the process and
- * its host, so that no other one trains there: a dead one's is taken over; and, if the settings ask for it, the folder
- * `tensorboard` with an event file. A MODEL is a model.safetensors, in a RUN or alone.
+ * its host, so that no other one trains there: a dead one's is taken over; afterwards summary.json, how it ended, what
+ * came of it and on which machine; and, if the settings ask for it, the folder `tensorboard` with an event file. A
+ * MODEL is a model.safetensors, in a RUN or alone.
  * What lies in a RUN is regular files: links, pipes, devices are ASC_ERR_IO. Models and checkpoints carry the
  * checksums of ascgrad/safetensors.h and "format_version" 2: a file that they don't fit is ASC_ERR_FORMAT; one without
  * them, of an earlier version or of another program, is read, and the context's user is told (asc_options.message).
@@ -189,7 +190,8 @@ typedef struct asc_train_result {
  * in on ASC_OK and ASC_ERR_INTERRUPTED. ASC_ERR_ARG: wrong or missing settings, `run` exists, or another process
  * trains in it; ASC_ERR_IO; ASC_ERR_FORMAT: a file of `run` is damaged, or not the run's, which then stays as it was;
  * ASC_ERR_NONFINITE: a loss or gradient norm is not finite, `run` keeps the last checkpoint and the best model;
- * ASC_ERR_INTERRUPTED: a hook asked for it, and all is saved; ASC_ERR_MEMORY. */
+ * ASC_ERR_INTERRUPTED: a hook asked for it, and all is saved; ASC_ERR_MEMORY, also where a step would need more than
+ * there is; ASC_ERR_IO, too, where the file system has no room for the run's files. */
 ASC_API asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool resume,
                              const asc_train_hooks *hooks, asc_train_result *result);
 

@@ -35,12 +35,11 @@ has run60/summary.json '"state": "done"'
 status 0 $patience ./terminal 100 0 0 "$ASCGRAD" train $slow --steps 10 --out steps
 widest out 99
 has bars '^\[[#.]*\]  *[0-9]* %  [0-9]*/10  loss [0-9.]*  [0-9]* tokens/s  [0-9:-]* left$'
-has bars 'evaluating'
 
 # a terminal that becomes narrower
 status 0 $patience ./terminal 100 40 0 "$ASCGRAD" train $slow --steps 30 --out narrow
 redraws out >bars
-head -n 1 bars | awk 'length($0) < 40 { exit 1 }' || { fail 'the first bar is short of its width'; cat bars; }
+awk 'length($0) > 39 { wide = 1 } END { exit !wide }' bars || { fail 'no bar was wider before'; cat bars; }
 tail -n 1 bars | awk 'length($0) > 39 { exit 1 }' || { fail 'wider than the terminal has become'; cat bars; }
 
 # with a limit of time the time is shown
@@ -62,7 +61,8 @@ has err '^step 10/20 '
 
 # an interrupt says at once what it does, and what comes next
 status 130 $patience ./terminal 100 0 1 "$ASCGRAD" train $slow --steps 100000 --eval-every 100000 --out once
-has out 'ascgrad train: stops after this step .* and saves; a second interrupt ends at once'
+has out 'ascgrad train: stops after this step, or soon, and saves'
+has out 'ascgrad train: a second interrupt ends at once, at the last checkpoint'
 has out 'train --resume --out once'
 [ -s once/checkpoint.safetensors ] || fail 'an interrupt has saved nothing'
 has once/summary.json '"reason": "stopped"'
