@@ -46,7 +46,8 @@ const asc_setting asc_train_settings[] = {
     {"steps", ASC_SETTING_INT, AT(steps), "0", .help = "steps in all; 0: no limit", .max = MUCH,
      .flags = ASC_SETTING_ANEW},
     {"minutes", ASC_SETTING_REAL, AT(minutes), "0",
-     .help = "stop after these minutes, ready to be resumed; 0: no limit", .max = 1e9, .flags = ASC_SETTING_ANEW},
+     .help = "stop after so many minutes, or 90s, or 2h, ready to be resumed; 0: no limit", .max = 1e9,
+     .flags = ASC_SETTING_ANEW | ASC_SETTING_MINUTES, .argument = "TIME"},
     {"eval_every", ASC_SETTING_INT, AT(eval_every), "0",
      .help = "steps between evaluations; 0: at the end of each epoch", .max = MUCH},
     {"log_every", ASC_SETTING_INT, AT(log_every), "10", .help = "steps between lines of metrics.jsonl", .min = 1,
@@ -110,22 +111,28 @@ const asc_setting *asc_settings_find(const asc_ctx *ctx, const char *name, bool 
     return NULL;
 }
 
-static const char *nearer(const char *name, const char *a, const char *b)
+/* The nearest so far: of `name` and `best` (or NULL), if `name` is close to what was given. */
+static const char *nearer(const char *given, const char *name, const char *best)
 {
-    return !b || asc_name_distance(name, a) <= asc_name_distance(name, b) ? a : b;
+    bool nearest = !best || asc_name_distance(given, name) < asc_name_distance(given, best);
+    return name && asc_name_close(given, name) && nearest ? name : best;
 }
 
+/* What other programs call so, or the nearest name. */
 static asc_status refuse_key(asc_ctx *ctx, const char *name)
 {
-    const char *best = asc_train_settings[0].key;
+    const char *known = asc_setting_synonym(name), *best = NULL;
     asc_schema schema;
-    for (int i = 0; (schema = asc_settings_schema(ctx, i)).owner; i++) {
+    for (int i = 0; !known && (schema = asc_settings_schema(ctx, i)).owner; i++) {
         for (const asc_setting *row = schema.settings; row && row->key; row++) {
-            best = nearer(name, best, row->option);
-            best = nearer(name, best, row->key);
+            best = nearer(name, row->key, nearer(name, row->option, best));
         }
     }
-    return asc_fail(ctx, ASC_ERR_ARG, "unknown setting '%s'; did you mean '%s'?", name, best);
+    if (known) {
+        return asc_fail(ctx, ASC_ERR_ARG, "unknown setting '%s'; here it is '%s'", name, known);
+    }
+    return asc_fail(ctx, ASC_ERR_ARG, best ? "unknown setting '%s'; did you mean '%s'?"
+                                           : "unknown setting '%s'; `ascgrad info --settings` lists them", name, best);
 }
 
 static asc_status no_memory(asc_ctx *ctx)
@@ -174,15 +181,10 @@ static asc_status put_mix(asc_settings *s, const char *name, json_t *value, asc_
     return status;
 }
 
-asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc_source from)
+/* A value that is right for its row. */
+static asc_status put_value(asc_settings *s, const asc_setting *row, const char *name, json_t *value, asc_source from)
 {
-    char name[128];
-    bool model;
-    spell(key, name, sizeof name);
-    const asc_setting *row = asc_settings_find(s->ctx, name, &model);
-    if (!row) {
-        return refuse_key(s->ctx, name);
-    }
+    bool model = asc_setting_find(asc_train_settings, row->key) != row;
     if (asc_setting_check(s->ctx, row, name, value)) {
         return asc_error(s->ctx);
     }
@@ -192,6 +194,21 @@ asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc
     supersede(s, row, from);
     s->from[row - asc_train_settings] = (char)from;
     return asc_setting_store(s->ctx, row, value, &s->values);
+}
+
+asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc_source from)
+{
+    char name[128];
+    bool model;
+    spell(key, name, sizeof name);
+    const asc_setting *row = asc_settings_find(s->ctx, name, &model);
+    if (!row) {
+        return refuse_key(s->ctx, name);
+    }
+    json_t *plain = asc_setting_plain(s->ctx, row, name, value);
+    asc_status status = plain ? put_value(s, row, name, plain, from) : asc_error(s->ctx);
+    json_decref(plain);
+    return status;
 }
 
 asc_status asc_settings_set(asc_settings *s, const char *key, const char *value)
