@@ -34,7 +34,8 @@ static const struct {
     {"debug_nan", " detect_anomaly check_nan nan "},
     {"layers", " num_layers n_layers n_layer num_hidden_layers depth nlayers "},
     {"mix", " arch architecture model_type model_name kind "},
-    {"d_model", " hidden_size n_embd embed_dim embedding_dim d_embed hidden_dim width n_embed emb_dim model_dim hidden "},
+    {"d_model", " hidden_size n_embd embed_dim embedding_dim d_embed hidden_dim width n_embed emb_dim "
+                "model_dim hidden "},
     {"d_ff", " ffn_dim intermediate_size mlp_dim dim_feedforward n_inner feedforward ff_dim ff "},
     {"vocab", " vocab_size n_vocab vocabulary_size "},
     {"block", " block_size context context_length context_size seq_len seq_length sequence_length max_length n_ctx "

@@ -62,7 +62,7 @@ bool asc_name_close(const char *name, const char *meant)
     if (!name || !meant) {
         return false;
     }
-    return begins(name, meant) || asc_name_distance(name, meant) <= ((int)strlen(name) + 1) / 3;
+    return begins(name, meant) || asc_name_distance(name, meant) <= ((int)strlen(name) + 2) / 3;
 }
 
 /* A name that begins so comes before one that is nearer. */

@@ -16,7 +16,8 @@ struct args {
 };
 
 static const cli_option options[] = {
-    {"prompt", 'p', "TEXT", CLI_TEXT, offsetof(struct args, prompt), 0, 0, "text to continue; - reads standard input"},
+    {"prompt", 'p', "TEXT", CLI_TEXT, offsetof(struct args, prompt), 0, 0,
+     "text to continue, as the second argument; - reads standard input"},
     {"tokens", 'n', "N", CLI_INT, offsetof(struct args, tokens), 0, 1e12, "tokens to write (100)"},
     {"temperature", 0, "T", CLI_REAL, offsetof(struct args, temperature), 0, 1e6,
      "0: always the most probable token; 1: as the model has it (1)"},
@@ -120,11 +121,25 @@ static int write_json(asc_ctx *ctx, const asc_model *model, const struct args *a
     return status;
 }
 
+/* The prompt is the option's, or the second operand. */
+static void take_prompt(struct args *args, int n, char **argv)
+{
+    if (n > 2) {
+        cli_wrong_usage("'%s' is one argument too many; a prompt of several words needs quotes: '%s %s ...'", argv[2],
+                        argv[1], argv[2]);
+    }
+    if (n == 2 && args->prompt) {
+        cli_wrong_usage("--prompt and '%s': expected one prompt", argv[1]);
+    }
+    cli_expect_operands(n > 1 ? 1 : n, argv, 1, 1, "a RUN or MODEL");
+    args->prompt = n == 2 ? argv[1] : args->prompt ? args->prompt : "";
+}
+
 static int run(int argc, char **argv)
 {
-    struct args args = {.prompt = "", .tokens = 100, .temperature = 1, .top_p = 1, .seed = 1};
+    struct args args = {.tokens = 100, .temperature = 1, .top_p = 1, .seed = 1};
     int n = cli_parse(&command_generate, argc, argv, &args);
-    cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
+    take_prompt(&args, n, argv);
     bool piped = strcmp(args.prompt, "-") == 0;
     asc_ctx *ctx = cli_ctx_new(args.threads);
     asc_dataset *data = args.data ? asc_dataset_open(ctx, args.data) : NULL;
@@ -153,7 +168,7 @@ static int run(int argc, char **argv)
 }
 
 const cli_command command_generate = {
-    "generate", "continues a prompt", "RUN|MODEL",
+    "generate", "continues a prompt", "RUN|MODEL [PROMPT]",
     "Without a prompt the text starts at the beginning of a line. The same seed gives the same text.",
-    "ascgrad generate runs/first --prompt 'the small dog' --tokens 50 --temperature 0.8", options, run,
+    "ascgrad generate runs/first 'the small dog' --tokens 50 --temperature 0.8", options, run,
 };

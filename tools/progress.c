@@ -1,6 +1,8 @@
 /* tools/progress.c: a bar on a terminal, plain lines elsewhere; both on stderr. */
 #include "tools/progress.h"
 
+#include "tools/cli.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -15,7 +17,7 @@ static double now(void)
 
 progress progress_start(void)
 {
-    return (progress){.terminal = isatty(STDERR_FILENO)};
+    return (progress){.terminal = isatty(STDERR_FILENO) && !cli_quiet()};
 }
 
 void progress_clear(progress *bar)
@@ -88,7 +90,7 @@ static void show_step(progress *bar, const asc_train_progress *p)
         draw((double)p->step / (double)p->steps);
         fprintf(stderr, "  %lld/%lld  loss %.4f  %.0f tokens/s  %s left", (long long)p->step, (long long)p->steps,
                 p->loss, p->tokens_per_s, left);
-    } else if (!bar->terminal && p->log) {
+    } else if (!bar->terminal && (p->log || cli_verbose())) {
         print_step(p);
         fprintf(stderr, "  epoch %.2f  loss %.4f  lr %.3g  norm %.3f  %.0f tokens/s  %s left\n", p->epoch, p->loss,
                 p->lr, p->grad_norm, p->tokens_per_s, left);
@@ -97,6 +99,9 @@ static void show_step(progress *bar, const asc_train_progress *p)
 
 void progress_show(progress *bar, const asc_train_progress *p)
 {
+    if (cli_quiet()) {
+        return;
+    }
     switch (p->phase) {
     case ASC_TRAIN_READY: break;
     case ASC_TRAIN_STEP: show_step(bar, p); break;

@@ -72,7 +72,8 @@ START_TEST(defaults_stand_where_nothing_is_given)
     char *effect = read_text("{\"heads\": 2}", &v);
     no_error();
     ck_assert_str_eq(effect, "{\"count\":false,\"each\":4,\"flag\":true,\"heads\":2,\"kind\":\"near\",\"list\":[1,2],"
-                             "\"rate\":0.5,\"scale\":1.0,\"set\":[\"two\"],\"span\":1.0,\"text\":\"none\",\"width\":3}");
+                             "\"rate\":0.5,\"scale\":1.0,\"set\":[\"two\"],\"span\":1.0,\"text\":\"none\","
+                             "\"width\":3}");
     ck_assert(v.each.n == 2 && v.each.at[1] == 4 && v.scale.n == 2 && v.scale.at[1] == 1 && v.set == 2);
     ck_assert(v.list.n == 2 && v.list.at[1] == 2 && v.flag && v.kind == 0 && !v.inner && v.count == 0);
     ck_assert_str_eq(v.text, "none");

@@ -1,0 +1,10 @@
+/* tools/unknown.h: what to say of an option that there is not. */
+#ifndef TOOLS_UNKNOWN_H
+#define TOOLS_UNKNOWN_H
+
+#include "tools/cli.h"
+
+/* Ends the program with status 2 and the best advice on the first n bytes of `word`, which are no name in the table. */
+_Noreturn void unknown_option(const cli_option *options, const char *word, size_t n);
+
+#endif
