@@ -219,25 +219,25 @@ static void print_lines(const char *name, const char *text)
     }
 }
 
+static bool is_one_of(const char *word, const char *const *words)
+{
+    while (*words && strcmp(word, *words) != 0) {
+        words++;
+    }
+    return *words;
+}
+
 /* What a shell completes for an option: "none", "file", "folder" or "word". */
 static const char *completes(const cli_option *o)
 {
-    if (!o->argument) {
+    static const char *const folders[] = {"RUN", "DIR", "FOLDER", NULL},
+                            *const files[] = {"FILE", "MODEL", "RUN|MODEL", "PREFIX|FOLDER", NULL};
+    if (!o->argument || o->type == CLI_OPTIONAL) {
         return "none";
     }
-    static const char *const folders[] = {"RUN", "DIR", "FOLDER", NULL},
-                            *const files[] = {"FILE", "D", "MODEL", "RUN|MODEL", "PREFIX|FOLDER", "LIST", NULL};
-    for (int i = 0; folders[i]; i++) {
-        if (strcmp(o->argument, folders[i]) == 0) {
-            return "folder";
-        }
-    }
-    for (int i = 0; files[i]; i++) {
-        if (strcmp(o->argument, files[i]) == 0) {
-            return "file";
-        }
-    }
-    return "word";
+    return is_one_of(o->argument, folders)                                       ? "folder"
+           : is_one_of(o->argument, files) || strcmp(o->name, "data") == 0 ? "file"
+                                                                                 : "word";
 }
 
 static void print_row(const cli_option *o, bool rare)
@@ -252,7 +252,7 @@ static void print_row(const cli_option *o, bool rare)
         cli_setting_values(o->name, values, sizeof values);
     }
     printf("option\t%s\t%c\t%s\t%s\t%s\t%s\t%s\n", o->name, o->letter ? o->letter : '-',
-           o->argument ? o->argument : "-", o->type == CLI_OPTIONAL ? "none" : completes(o), *values ? values : "-",
+           o->argument ? o->argument : "-", completes(o), *values ? values : "-",
            rare ? "rare" : "common", o->help);
 }
 

@@ -85,8 +85,8 @@ typedef struct asc_schema {
 /* The row of a key; NULL if there is none, or an argument is NULL. */
 ASC_API const asc_setting *asc_setting_find(const asc_setting *settings, const char *key);
 
-/* The key of the setting that other programs call `name`, with '-' or '_': "lr" for "learning_rate"; so that an error can
- * say what it is here. NULL if there is none. */
+/* The key of the setting that other programs call `name`, with '-' or '_': "lr" for "learning_rate"; so that an error
+ * can say what it is here. NULL if there is none. */
 ASC_API const char *asc_setting_synonym(const char *name);
 
 /* ---- numbers as people write them ----
