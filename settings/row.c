@@ -87,7 +87,7 @@ static void expect(const asc_setting *row, const json_t *got, char *text)
         snprintf(text, EXPECTED, "a list of names, as [\"%s\"]", nearest ? nearest : row->choices[0]);
         break;
     case ASC_SETTING_INTS:
-        snprintf(text, EXPECTED, "a list of at most %d whole numbers%s", ASC_SETTING_LIST,
+        snprintf(text, EXPECTED, "a list of at most %d whole numbers, as [1,2,4]%s", ASC_SETTING_LIST,
                  row->flags & ASC_SETTING_PER_LAYER ? ", or one such list a layer" : "");
         if (row->choices) {
             append(text, ", or one of ");

@@ -58,7 +58,12 @@ int cli_exit_of(asc_status status)
 /* Who gave "--min-lr" or "--dim" is to read that, where the library speaks of "min_lr" or "d_model". */
 static void report_argument(const asc_ctx *ctx)
 {
-    const cli_option *option = asc_error_subject(ctx) ? cli_option_of(asc_error_subject(ctx)) : NULL;
+    static const char missing[] = " is missing";
+    const char *subject = asc_error_subject(ctx);
+    const cli_option *option = subject ? cli_option_of(subject) : NULL;
+    if (subject && !option && strncmp(asc_error_detail(ctx), missing, strlen(missing)) == 0) {
+        option = cli_known_option(subject); /* which would have given it */
+    }
     if (option) {
         cli_message("--%s%s", option->name, asc_error_detail(ctx));
     } else {

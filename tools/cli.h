@@ -107,6 +107,9 @@ void cli_expect_operands(int n, char **argv, int min, int max, const char *missi
 /* The option of a name, if the command line had it, or NULL; '_' may stand for '-', as in the names of settings. */
 const cli_option *cli_given_option(const char *name, size_t n);
 
+/* The option of a name, if the command has it, or NULL. */
+const cli_option *cli_known_option(const char *name);
+
 /* Of a command with CLI_PROGRESS: whether it is to print no progress, or more of it. */
 bool cli_quiet(void);
 bool cli_verbose(void);

@@ -36,7 +36,7 @@ static const char *find_synonym(const char *name)
 {
     static const char *const table[][2] = {
         {"evaluate", "eval"},     {"test", "eval"},     {"validate", "eval"},      {"sample", "generate"},
-        {"predict", "generate"},  {"run", "generate"},  {"chat", "generate"},      {"complete", "generate"},
+        {"predict", "generate"},  {"chat", "generate"}, {"complete", "generate"},
         {"finetune", "train"},    {"fit", "train"},     {"resume", "train --resume"},
         {"continue", "train --resume"}, {"benchmark", "bench"}, {"speed", "bench"}, {"version", "--version"},
         {"learn", "train"},       {"encode", "tokenize"}, {"presets", "train --preset list"}, {NULL, NULL},

@@ -160,6 +160,11 @@ const cli_option *cli_given_option(const char *name, size_t n)
     return o && o - parsed_options < MOST_OPTIONS && was_given[o - parsed_options] ? o : NULL;
 }
 
+const cli_option *cli_known_option(const char *name)
+{
+    return parsed_options ? find_in(parsed_options, name, strlen(name)) : NULL;
+}
+
 bool cli_quiet(void)
 {
     return cli_given_option("quiet", 5);
@@ -237,7 +242,7 @@ static void read_long(line *l, const char *word)
     size_t n = strcspn(word, "=");
     const cli_option *o = find_long(l->options, word, n);
     if (!o) {
-        unknown_option(l->options, word, n);
+        unknown_option(l->command, l->options, word, n);
     }
     give(l, o, word[n] == '=' ? word + n + 1 : NULL);
 }

@@ -78,10 +78,12 @@ static void refuse_negation(const cli_option *options, const char *word)
 {
     for (const cli_option *o = options; strncmp(word, "no-", 3) == 0 && o->name; o++) {
         if (*o->name && strcmp(o->name, word + 3) == 0) {
-            bool truth = o->argument && strcmp(o->argument, "BOOL") == 0;
-            cli_wrong_usage(truth           ? "unknown option --%s; it is --%s false"
-                            : o->argument ? "unknown option --%s; --%s takes %s; see --help"
-                                            : "unknown option --%s; without --%s it is off",
+            const asc_setting *row = cli_setting_row(o->name);
+            bool number = row && (row->type == ASC_SETTING_INT || row->type == ASC_SETTING_REAL) && row->min <= 0;
+            cli_wrong_usage(number          ? "unknown option --%s; it is --%s 0"
+                            : !o->argument  ? "unknown option --%s; without --%s it is off"
+                            : row && row->type == ASC_SETTING_BOOL ? "unknown option --%s; it is --%s false"
+                                            : "unknown option --%s; --%s takes %s; see --help",
                             word, o->name, o->argument);
         }
     }
@@ -101,7 +103,17 @@ static const char *guess(const cli_option *options, const char *word)
     return asc_name_guess(word, names);
 }
 
-_Noreturn void unknown_option(const cli_option *options, const char *word, size_t n)
+/* What many programs have an option for, and here is the first operand. */
+static void refuse_run(const cli_command *command, const char *word)
+{
+    static const char names[] = " model run checkpoint ckpt load path model-path model-dir weights file input init ";
+    if (is_in(names, word) && strncmp(command->operands, "RUN|MODEL", 9) == 0) {
+        cli_wrong_usage("unknown option --%s; the RUN or MODEL comes without an option: ascgrad %s %s", word,
+                        command->name, command->operands);
+    }
+}
+
+_Noreturn void unknown_option(const cli_command *command, const cli_option *options, const char *word, size_t n)
 {
     char given[LONGEST + 1], lower[LONGEST + 1];
     snprintf(given, sizeof given, "%.*s", (int)(n < LONGEST ? n : LONGEST), word);
@@ -117,6 +129,7 @@ _Noreturn void unknown_option(const cli_option *options, const char *word, size_
     if (synonym) {
         cli_wrong_usage("unknown option --%s; here it is --%s", given, synonym);
     }
+    refuse_run(command, lower);
     refuse_negation(options, lower);
     const asc_setting *row = cli_setting_row(lower);
     if (row && has(options, "set")) {

@@ -4,7 +4,8 @@
 
 #include "tools/cli.h"
 
-/* Ends the program with status 2 and the best advice on the first n bytes of `word`, which are no name in the table. */
-_Noreturn void unknown_option(const cli_option *options, const char *word, size_t n);
+/* Ends the program with status 2 and the best advice on the first n bytes of `word`, which are no name in the command's
+ * table. */
+_Noreturn void unknown_option(const cli_command *command, const cli_option *options, const char *word, size_t n);
 
 #endif

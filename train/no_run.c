@@ -116,3 +116,14 @@ asc_status asc_fail_no_run(asc_ctx *ctx, const char *path)
     return l.n > 0 ? asc_fail(ctx, ASC_ERR_IO, "%s: no run there; runs in it: %s", path, names)
                    : fail_beside(ctx, path, "no run there: it has no config.json");
 }
+
+asc_status asc_fail_taken(asc_ctx *ctx, const char *path)
+{
+    struct stat s;
+    if (asc_is_run(path)) {
+        return asc_fail(ctx, ASC_ERR_ARG, "%s exists; take another name, or go on with it by --resume", path);
+    }
+    bool folder = stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+    return asc_fail(ctx, ASC_ERR_ARG, "%s exists and is no run, but %s; take another name", path,
+                    folder ? "a folder with something in it" : "a file");
+}

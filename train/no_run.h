@@ -11,4 +11,7 @@ bool asc_is_run(const char *path);
  * the folder, or those beside it. */
 asc_status asc_fail_no_run(asc_ctx *ctx, const char *path);
 
+/* ASC_ERR_ARG: something has the name that a new run was to have. */
+asc_status asc_fail_taken(asc_ctx *ctx, const char *path);
+
 #endif

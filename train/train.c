@@ -10,6 +10,7 @@
 
 #include "tensor/ctx.h"
 #include "tensor/need.h"
+#include "train/no_run.h"
 #include "train/trainer.h"
 
 /* ---- the plan ---- */
@@ -255,7 +256,7 @@ static asc_model *open_init(const asc_trainer *t, bool resume)
 static asc_status prepare(asc_trainer *t, const char *run, bool resume)
 {
     if (!resume && asc_folder_taken(run)) {
-        return asc_fail(t->ctx, ASC_ERR_ARG, "%s exists; take another name, or go on with it by --resume", run);
+        return asc_fail_taken(t->ctx, run);
     }
     if (resume && asc_folder_open(&t->folder, t->ctx, run, true)) {
         return asc_error(t->ctx);

@@ -25,7 +25,8 @@ done <commands
 
 # quiet COMMAND...: it finds nothing to say
 quiet() {
-    "$@" >said 2>&1 && [ ! -s said ] || { fail "$*:"; cat said; }
+    "$@" >said 2>&1 || fail "$*: exit status $?"
+    [ ! -s said ] || { fail "$*:"; cat said; }
 }
 for page in "$doc/ascgrad.1" made/man/*.1; do
     if command -v mandoc >/dev/null; then

@@ -131,9 +131,11 @@ static const struct {
     {"{\"heads\":2,\"set\":[\"tow\"]}", "set",
      "set: got \"tow\", expected one of one, two, three; did you mean 'two'?"},
     {"{\"heads\":2,\"list\":\"step\"}", "list",
-     "list: got \"step\", expected a list of at most 32 whole numbers, or one such list a layer, or one of steps"},
+     "list: got \"step\", expected a list of at most 32 whole numbers, as [1,2,4], or one such list a layer, or one of "
+     "steps"},
     {"{\"heads\":2,\"list\":[[1],2,[3]]}", "list",
-     "list: got 2, expected a list of at most 32 whole numbers, or one such list a layer, or one of steps"},
+     "list: got 2, expected a list of at most 32 whole numbers, as [1,2,4], or one such list a layer, or one of "
+     "steps"},
     {"{\"heads\":2,\"list\":[100]}", "list", "list: got 100, expected a whole number from 0 to 99"},
     {"{\"heads\":2,\"hedas\":2}", NULL, "unknown setting 'hedas'; did you mean 'heads'?"},
     {"{\"heads\":2,}", NULL, "line 1, column 12: string or '}' expected near '}'"},
