@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tools/cli.h"
-#include "tools/unknown.h"
+#include "tools/advice.h"
 
 /* What every command has beside its table. */
 static const cli_option standard[] = {
@@ -242,7 +242,7 @@ static void read_long(line *l, const char *word)
     size_t n = strcspn(word, "=");
     const cli_option *o = find_long(l->options, word, n);
     if (!o) {
-        unknown_option(l->command, l->options, word, n);
+        refuse_unknown(l->command, l->options, word, n);
     }
     give(l, o, word[n] == '=' ? word + n + 1 : NULL);
 }

@@ -1,5 +1,5 @@
-/* tools/unknown.c: what to say of an option that there is not. */
-#include "tools/unknown.h"
+/* tools/advice.c: what to say of an option that there is not. */
+#include "tools/advice.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -113,7 +113,7 @@ static void refuse_run(const cli_command *command, const char *word)
     }
 }
 
-_Noreturn void unknown_option(const cli_command *command, const cli_option *options, const char *word, size_t n)
+_Noreturn void refuse_unknown(const cli_command *command, const cli_option *options, const char *word, size_t n)
 {
     char given[LONGEST + 1], lower[LONGEST + 1];
     snprintf(given, sizeof given, "%.*s", (int)(n < LONGEST ? n : LONGEST), word);
