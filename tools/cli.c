@@ -8,11 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *command_name;
+static const char *program_name = "ascgrad", *command_name;
 
-void cli_begin(const char *name)
+void cli_begin(const char *program, const char *name)
 {
+    program_name = program;
     command_name = name;
+}
+
+const char *cli_program(void)
+{
+    return program_name;
 }
 
 static void message(const char *format, va_list args)

@@ -163,8 +163,11 @@ const cli_option *cli_option_of(const char *key);
 
 /* ---- messages ---- */
 
-/* Names the command that messages begin with: "ascgrad NAME: ". */
-void cli_begin(const char *name);
+/* Names the command that messages begin with, "ascgrad NAME: ", and how the program was called. */
+void cli_begin(const char *program, const char *name);
+
+/* How the program was called, for commands that a user may type. */
+const char *cli_program(void);
 
 /* One line on stderr. */
 void cli_message(const char *format, ...) ASC_PRINTF(1, 2);

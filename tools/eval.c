@@ -8,6 +8,7 @@
 
 #include "tools/commands.h"
 #include "tools/progress.h"
+#include "tools/unknown.h"
 
 struct args {
     const char *data, *split, *tokenizer, *per_token;
@@ -96,17 +97,19 @@ static source_result ask_source(asc_dataset *data, asc_split_kind kind, const as
 static int print_result(const asc_eval_result *r, const source_result *source, const char *split, bool json)
 {
     if (json) {
-        json_t *o = json_pack("{s:s, s:I, s:o, s:o, s:o}", "split", split, "tokens", (json_int_t)r->tokens, "loss",
+        json_t *o = json_pack("{s:s, s:I, s:o, s:o, s:o, s:o}", "split", split, "tokens", (json_int_t)r->tokens, "loss",
                               cli_json_real(r->loss), "ppl", cli_json_real(r->ppl), "bits_per_byte",
-                              cli_json_real(r->bits_per_byte));
+                              cli_json_real(r->bits_per_byte), "unknown", cli_json_real(r->unknown));
         if (source->known) {
             json_object_set_new(o, "source_ppl", cli_json_real(source->ppl));
             json_object_set_new(o, "source_bits_per_byte", cli_json_real(source->bits_per_byte));
         }
         return cli_print_json(o);
     }
-    printf("%s: %lld tokens, loss %.6f, perplexity %.4f, %.5f bits per byte\n", split, (long long)r->tokens, r->loss,
-           r->ppl, r->bits_per_byte);
+    char unknown[40];
+    printf("%s: %lld tokens, loss %.6f, perplexity %.4f, %.5f bits per byte%s\n", split, (long long)r->tokens, r->loss,
+           r->ppl, r->bits_per_byte, unknown_share(r->unknown, unknown, sizeof unknown));
+    unknown_warn(r->unknown);
     if (source->known) {
         printf("the source itself: perplexity %.4f per word, %.5f bits per byte\n", source->ppl, source->bits_per_byte);
     }

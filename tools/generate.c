@@ -6,6 +6,7 @@
 #include <ascgrad/train.h>
 
 #include "tools/commands.h"
+#include "tools/unknown.h"
 
 struct args {
     const char *prompt, *tokenizer, *data;
@@ -39,6 +40,8 @@ typedef struct writer {
     asc_decoder *decoder;
     FILE *out;
     json_t *ids; /* or NULL */
+    int32_t unknown;      /* the id of unknown tokens; -1: there is none */
+    int64_t n, n_unknown; /* tokens written, and those that are unknown */
 } writer;
 
 static bool put(writer *w, const char *text, size_t n)
@@ -51,6 +54,8 @@ static bool on_token(void *user, int32_t id)
     writer *w = user;
     size_t n;
     const char *text = asc_decoder_next(w->decoder, id, &n);
+    w->n++;
+    w->n_unknown += id == w->unknown;
     if (w->ids) {
         json_array_append_new(w->ids, json_integer(id));
     }
@@ -85,6 +90,8 @@ static void write_text(asc_ctx *ctx, const asc_model *model, const struct args *
     asc_ids ids = {0};
     size_t n;
     asc_tokenizer_encode(model->tokenizer, p.text, p.n, 0, &ids);
+    unknown_name_words(model->tokenizer, p.text, p.n);
+    w->unknown = asc_tokenizer_unknown(model->tokenizer);
     w->decoder = asc_decoder_new(model->tokenizer);
     for (size_t i = 0; w->decoder && i < ids.n; i++) {
         asc_decoder_next(w->decoder, ids.data[i], &n); /* so that it knows what stands before */
@@ -113,8 +120,9 @@ static int write_json(asc_ctx *ctx, const asc_model *model, const struct args *a
     fclose(w.out);
     int status = cli_report(ctx);
     if (status == CLI_OK) {
-        status = cli_print_json(json_pack("{s:o, s:o, s:O}", "prompt", cli_json_text(p.text, p.n), "text",
-                                          cli_json_text(text, size), "ids", w.ids));
+        double share = w.n > 0 ? (double)w.n_unknown / (double)w.n : 0;
+        status = cli_print_json(json_pack("{s:o, s:o, s:O, s:o}", "prompt", cli_json_text(p.text, p.n), "text",
+                                          cli_json_text(text, size), "ids", w.ids, "unknown", cli_json_real(share)));
     }
     json_decref(w.ids);
     free(text);

@@ -121,6 +121,6 @@ int main(int argc, char **argv)
         argv[argc - 1] = help_option;
     }
     const cli_command *command = find(argv[1]);
-    cli_begin(command->name);
+    cli_begin(argv[0], command->name);
     return cli_finish(command->run(argc - 1, argv + 1));
 }

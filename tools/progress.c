@@ -1,12 +1,35 @@
-/* tools/progress.c: a bar on a terminal, plain lines elsewhere; both on stderr. */
+/* tools/progress.c: a bar on a terminal, plain lines elsewhere; both on stderr.
+ *
+ * A bar is cut to the width that the terminal has when it is drawn, and the cursor is put back to its beginning: where
+ * a terminal that has become narrower folds it, all of it stands behind the cursor, and goes with the next drawing. */
 #include "tools/progress.h"
 
-#include "tools/cli.h"
-
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tools/cli.h"
+#include "tools/unknown.h"
+
+#define DRAW_S 0.1 /* between two drawings */
+#define TICK_S 1.  /* the same where only time has gone on */
+
+const char progress_clearing[] = "\r\033[J"; /* to the end of the screen */
+
+/* ---- the terminal ---- */
+
+static volatile sig_atomic_t resized;
+
+static void note_size(int number)
+{
+    (void)number;
+    resized = 1;
+}
 
 static double now(void)
 {
@@ -15,17 +38,111 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* A terminal without a name, or a dumb one, takes no control sequences. */
+static bool can_redraw(void)
+{
+    const char *name = getenv("TERM");
+    return isatty(STDERR_FILENO) && name && *name && strcmp(name, "dumb") != 0;
+}
+
+static size_t columns(void)
+{
+    struct winsize size;
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return known ? size.ws_col : 80;
+}
+
 progress progress_start(void)
 {
-    return (progress){.terminal = isatty(STDERR_FILENO) && !cli_quiet()};
+    progress bar = {.terminal = can_redraw() && !cli_quiet()};
+    if (bar.terminal) {
+        sigaction(SIGWINCH, &(struct sigaction){.sa_handler = note_size, .sa_flags = SA_RESTART}, NULL);
+    }
+    return bar;
 }
 
 void progress_clear(progress *bar)
 {
     if (bar->shown) {
-        fputs("\r\033[K", stderr);
+        fputs(progress_clearing, stderr);
         bar->shown = false;
     }
+}
+
+/* Whether a bar may be drawn: not too often. */
+static bool may_draw(progress *bar, double pause)
+{
+    double t = now();
+    if (!bar->terminal || (!resized && t - bar->last_s < pause)) {
+        return false;
+    }
+    resized = 0;
+    bar->last_s = t;
+    return true;
+}
+
+/* ---- a line of parts ---- */
+
+enum { MOST_PARTS = 6, PART = 72, CELLS = 12 };
+
+/* What a bar says, in the order in which it stands there. */
+typedef struct line {
+    char part[MOST_PARTS][PART];
+    int rank[MOST_PARTS]; /* the highest goes first where there is no room; 0 stays */
+    int n;
+} line;
+
+static char *add(line *l, int rank)
+{
+    l->rank[l->n] = rank;
+    return l->part[l->n++];
+}
+
+static void add_bar(line *l, double done)
+{
+    char cells[CELLS + 1];
+    done = done > 1 ? 1 : done > 0 ? done : 0; /* 0 for what is no number, too */
+    for (int i = 0; i < CELLS; i++) {
+        cells[i] = i < (int)(done * CELLS + 0.5) ? '#' : '.';
+    }
+    cells[CELLS] = '\0';
+    snprintf(add(l, 3), PART, "[%s]", cells);
+    snprintf(add(l, 0), PART, "%3.0f %%", 100 * done);
+}
+
+/* The parts with two spaces between them, as long as there are some that may go and it is too long. */
+static void join(line *l, char *text, size_t most)
+{
+    for (;;) {
+        size_t n = 0;
+        int last = 0, highest = 0;
+        for (int i = 0; i < l->n; i++) {
+            n += strlen(l->part[i]) + (i > 0 ? 2 : 0);
+            last = l->rank[i] > highest ? i : last;
+            highest = l->rank[i] > highest ? l->rank[i] : highest;
+        }
+        if (n <= most || highest == 0) {
+            break;
+        }
+        l->n--;
+        memmove(l->part[last], l->part[last + 1], (size_t)(l->n - last) * PART);
+        memmove(l->rank + last, l->rank + last + 1, (size_t)(l->n - last) * sizeof *l->rank);
+    }
+    *text = '\0';
+    for (int i = 0; i < l->n; i++) {
+        strcat(strcat(text, i > 0 ? "  " : ""), l->part[i]);
+    }
+    text[most < strlen(text) ? most : strlen(text)] = '\0';
+}
+
+/* One write, so that nothing comes between its parts. A column stays free: some terminals fold a full line. */
+static void draw(progress *bar, line *l)
+{
+    char text[MOST_PARTS * (PART + 2)];
+    size_t width = columns();
+    join(l, text, width > 1 ? width - 1 : 1);
+    fprintf(stderr, "\r%s\033[J\r", text);
+    bar->shown = true;
 }
 
 /* "1:02:03", "2:03", or "-" where the time is not known. */
@@ -42,42 +159,79 @@ static const char *format_time(double s, char *text, size_t n)
     return text;
 }
 
-/* Whether a bar may be drawn: not too often. */
-static bool may_draw(progress *bar)
+/* ---- what it says ---- */
+
+/* With a limit of time, the time; else the steps. A run resumed with fewer steps than are done has no end to tell. */
+static void print_part(const asc_train_progress *p, char *text, size_t size)
 {
-    double t = now();
-    if (!bar->terminal || t - bar->last_s < 0.1) {
-        return false;
+    char spent[32], all[32];
+    if (p->limit_s > 0) {
+        format_time(p->spent_s, spent, sizeof spent);
+        format_time(isfinite(p->left_s) ? p->spent_s + p->left_s : p->limit_s, all, sizeof all);
+        snprintf(text, size, "%s of %s", spent, all);
+    } else if (p->step <= p->steps) {
+        snprintf(text, size, "%lld/%lld", (long long)p->step, (long long)p->steps);
+    } else {
+        snprintf(text, size, "%lld", (long long)p->step);
     }
-    bar->last_s = t;
-    bar->shown = true;
-    return true;
 }
 
-static void draw(double done)
+static double part_done(const asc_train_progress *p)
 {
-    enum { WIDTH = 12 }; /* so that all of it fits in 80 columns */
-    char cells[WIDTH + 1];
-    for (int i = 0; i < WIDTH; i++) {
-        cells[i] = i < (int)(done * WIDTH + 0.5) ? '#' : '.';
+    double end = isfinite(p->left_s) ? p->spent_s + p->left_s : p->limit_s;
+    return p->limit_s > 0 ? p->spent_s / end : (double)p->step / (double)p->steps;
+}
+
+static void draw_step(progress *bar, const asc_train_progress *p)
+{
+    char left[32];
+    line l = {.n = 0};
+    add_bar(&l, part_done(p));
+    print_part(p, add(&l, 2), PART);
+    if (p->step > 0) {
+        snprintf(add(&l, 1), PART, "loss %.4f", p->loss);
+        snprintf(add(&l, 4), PART, "%.0f tokens/s", p->tokens_per_s);
     }
-    cells[WIDTH] = '\0';
-    fprintf(stderr, "\r\033[K[%s] %3.0f %%", cells, 100 * done);
+    snprintf(add(&l, 0), PART, "%s left", format_time(p->left_s, left, sizeof left));
+    draw(bar, &l);
+}
+
+static void draw_evaluation(progress *bar, const asc_train_progress *p)
+{
+    char left[32];
+    line l = {.n = 0};
+    add_bar(&l, p->evaluated);
+    snprintf(add(&l, 1), PART, "evaluating");
+    snprintf(add(&l, 2), PART, "%s left", format_time(p->left_s, left, sizeof left));
+    draw(bar, &l);
 }
 
 void progress_part(progress *bar, const char *what, double done)
 {
-    if (may_draw(bar)) {
-        draw(done);
-        fprintf(stderr, "  %s", what);
+    if (may_draw(bar, DRAW_S)) {
+        line l = {.n = 0};
+        add_bar(&l, done);
+        snprintf(add(&l, 1), PART, "%s", what);
+        draw(bar, &l);
     }
 }
 
-/* "step 3/10"; a run resumed with fewer steps than are done has no end to tell. */
+void progress_tick(progress *bar, const asc_train_progress *p)
+{
+    if (may_draw(bar, TICK_S)) {
+        if (p->phase == ASC_TRAIN_EVALUATING) {
+            draw_evaluation(bar, p);
+        } else {
+            draw_step(bar, p);
+        }
+    }
+}
+
+/* "step 3/10", with a limit of time "step 3". */
 static void print_step(const asc_train_progress *p)
 {
     fprintf(stderr, "step %lld", (long long)p->step);
-    if (p->step <= p->steps) {
+    if (p->step <= p->steps && !(p->limit_s > 0)) {
         fprintf(stderr, "/%lld", (long long)p->steps);
     }
 }
@@ -85,32 +239,43 @@ static void print_step(const asc_train_progress *p)
 static void show_step(progress *bar, const asc_train_progress *p)
 {
     char left[32];
-    format_time(p->left_s, left, sizeof left);
-    if (may_draw(bar)) {
-        draw((double)p->step / (double)p->steps);
-        fprintf(stderr, "  %lld/%lld  loss %.4f  %.0f tokens/s  %s left", (long long)p->step, (long long)p->steps,
-                p->loss, p->tokens_per_s, left);
-    } else if (!bar->terminal && (p->log || cli_verbose())) {
+    if (cli_verbose() || (!bar->terminal && p->log && !cli_quiet())) {
+        progress_clear(bar);
         print_step(p);
         fprintf(stderr, "  epoch %.2f  loss %.4f  lr %.3g  norm %.3f  %.0f tokens/s  %s left\n", p->epoch, p->loss,
-                p->lr, p->grad_norm, p->tokens_per_s, left);
+                p->lr, p->grad_norm, p->tokens_per_s, format_time(p->left_s, left, sizeof left));
+    } else if (may_draw(bar, DRAW_S)) {
+        draw_step(bar, p);
+    }
+}
+
+static void show_evaluation(progress *bar, const asc_train_progress *p)
+{
+    char unknown[40];
+    progress_clear(bar);
+    if (!cli_quiet()) {
+        print_step(p);
+        fprintf(stderr, "  epoch %.2f  valid loss %.4f  perplexity %.3f  %.4f bits per byte%s%s\n", p->epoch,
+                p->valid.loss, p->valid.ppl, p->valid.bits_per_byte,
+                unknown_share(p->valid.unknown, unknown, sizeof unknown),
+                p->valid.loss <= p->best_loss ? "  (best)" : "");
+    }
+    if (!bar->told_unknown) {
+        unknown_warn(p->valid.unknown);
+        bar->told_unknown = true;
     }
 }
 
 void progress_show(progress *bar, const asc_train_progress *p)
 {
-    if (cli_quiet()) {
-        return;
-    }
     switch (p->phase) {
     case ASC_TRAIN_READY: break;
     case ASC_TRAIN_STEP: show_step(bar, p); break;
-    case ASC_TRAIN_EVALUATING: progress_part(bar, "evaluating", p->evaluated); break;
-    case ASC_TRAIN_EVALUATED:
-        progress_clear(bar);
-        print_step(p);
-        fprintf(stderr, "  epoch %.2f  valid loss %.4f  perplexity %.3f  %.4f bits per byte%s\n", p->epoch,
-                p->valid.loss, p->valid.ppl, p->valid.bits_per_byte, p->valid.loss <= p->best_loss ? "  (best)" : "");
+    case ASC_TRAIN_EVALUATING:
+        if (may_draw(bar, DRAW_S)) {
+            draw_evaluation(bar, p);
+        }
         break;
+    case ASC_TRAIN_EVALUATED: show_evaluation(bar, p); break;
     }
 }

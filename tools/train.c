@@ -9,8 +9,10 @@
 #include <ascgrad/train.h>
 
 #include "tools/commands.h"
+#include "tools/next.h"
 #include "tools/profile.h"
 #include "tools/progress.h"
+#include "tools/unknown.h"
 
 struct args {
     const char *out, *preset, *resume;
@@ -115,25 +117,34 @@ static asc_settings *gather(asc_ctx *ctx, const struct args *args, const char *r
 
 /* ---- stopping ---- */
 
-static volatile sig_atomic_t stop_requested, hung_up, run_stands;
+static volatile sig_atomic_t stop_requested, hung_up, run_stands, on_terminal;
 
-/* The second signal: no time to save. */
+/* From a signal handler. */
+static void say_at_once(const char *text)
+{
+    if (on_terminal) {
+        (void)!write(STDERR_FILENO, progress_clearing, strlen(progress_clearing));
+    }
+    (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+/* The second signal, or one before there is anything to save. */
 static _Noreturn void end_at_once(void)
 {
-    static const char with_run[] = "ascgrad train: ended at once; --resume goes on after the last checkpoint\n",
-                      without[] = "ascgrad train: ended before the training began; nothing is saved\n";
-    const char *text = run_stands ? with_run : without;
-    (void)!write(STDERR_FILENO, text, strlen(text));
+    say_at_once(run_stands ? "ascgrad train: ended at once; --resume goes on after the last checkpoint\n"
+                           : "ascgrad train: ended before the training began; nothing is saved\n");
     _exit(CLI_INTERRUPTED);
 }
 
 static void request_stop(int number)
 {
     (void)number;
-    if (stop_requested) {
+    if (stop_requested || !run_stands) {
         end_at_once();
     }
     stop_requested = 1;
+    say_at_once("ascgrad train: stops after this step (a long one is given up) and saves; a second interrupt ends at "
+                "once, at the last checkpoint\n");
 }
 
 /* The terminal is gone, which both it and the shell may say, and a SIGTERM may follow: no reason to hurry. */
@@ -158,36 +169,88 @@ static void catch_signals(void)
     signal(SIGPIPE, SIG_IGN); /* nobody watching is no reason to lose a training */
 }
 
+/* ---- while it runs ---- */
+
+/* What the hooks know. */
+typedef struct watcher {
+    progress bar;
+    double lr;          /* the highest so far */
+    bool logged;        /* something that can be plotted */
+    double asked_s;     /* when the stop was noticed within a step; 0: it was not */
+} watcher;
+
 static bool on_progress(void *user, const asc_train_progress *p)
 {
+    watcher *w = user;
     run_stands = 1;
-    progress_show(user, p);
+    w->lr = p->lr > w->lr ? p->lr : w->lr;
+    w->logged = w->logged || (p->phase == ASC_TRAIN_STEP && p->log);
+    progress_show(&w->bar, p);
     return !stop_requested && !hung_up;
+}
+
+/* A step that is nearly done comes to its end; another one is given up. */
+static bool on_working(void *user, const asc_train_progress *p)
+{
+    enum { PATIENCE_S = 2 };
+    watcher *w = user;
+    progress_tick(&w->bar, p);
+    if (!stop_requested && !hung_up) {
+        return true;
+    }
+    w->asked_s = w->asked_s > 0 ? w->asked_s : p->spent_s;
+    return p->spent_s - w->asked_s < PATIENCE_S;
 }
 
 static void on_message(void *user, const char *text)
 {
-    progress_clear(user);
+    watcher *w = user;
+    progress_clear(&w->bar);
     cli_message("%s", text);
+}
+
+/* Text of a model's may hold anything: what could steer the terminal is left out, and a line is one. */
+static void print_plain(const char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '\n') {
+            fputs("\n  ", stderr);
+        } else if (c >= ' ' && c != 0x7f) {
+            fputc(c, stderr);
+        }
+    }
+}
+
+static void on_sample(void *user, const asc_train_progress *p, const char *prompt, const char *continuation)
+{
+    watcher *w = user;
+    progress_clear(&w->bar);
+    fprintf(stderr, "step %lld writes:\n  ", (long long)p->step);
+    print_plain(prompt);
+    fputs(" |", stderr);
+    print_plain(continuation);
+    fputc('\n', stderr);
 }
 
 /* ---- what came of it ---- */
 
-static const char *const ends[] = {[ASC_END_STEPS] = "done", [ASC_END_MINUTES] = "out of time",
-                                   [ASC_END_STOPPED] = "stopped"};
+static const char *const ends[] = {[ASC_END_STEPS] = "done", [ASC_END_EARLY] = "stopped early",
+                                   [ASC_END_MINUTES] = "out of time", [ASC_END_STOPPED] = "stopped"};
 
 static int print_result(const asc_train_result *r, const char *run, bool json)
 {
     if (json) {
         return cli_print_json(json_pack(
-            "{s:o, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o}", "run", cli_json_text(run, strlen(run)),
+            "{s:o, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "run", cli_json_text(run, strlen(run)),
             "end", ends[r->end],
             "parameters", (json_int_t)r->parameters, "step", (json_int_t)r->step, "steps", (json_int_t)r->steps,
             "tokens", (json_int_t)r->tokens, "elapsed_s", cli_json_real(r->elapsed_s), "best_step",
             (json_int_t)r->best_step, "valid_loss", cli_json_real(r->best_loss), "valid_ppl",
-            cli_json_real(r->best_ppl), "valid_bits_per_byte", cli_json_real(r->best_bits_per_byte), "source_ppl",
-            cli_json_real(r->source_ppl)));
+            cli_json_real(r->best_ppl), "valid_bits_per_byte", cli_json_real(r->best_bits_per_byte), "unknown",
+            cli_json_real(r->unknown), "source_ppl", cli_json_real(r->source_ppl)));
     }
+    char unknown[40];
     printf("%s: %s after step %lld", run, ends[r->end], (long long)r->step);
     if (r->step <= r->steps) {
         printf(" of %lld", (long long)r->steps);
@@ -195,13 +258,68 @@ static int print_result(const asc_train_result *r, const char *run, bool json)
     printf(", %lld tokens, %.0f s; %.2f M parameters\n", (long long)r->tokens, r->elapsed_s,
            (double)r->parameters * 1e-6);
     if (isfinite(r->best_loss)) {
-        printf("best on valid: step %lld, loss %.4f, perplexity %.3f, %.4f bits per byte\n", (long long)r->best_step,
-               r->best_loss, r->best_ppl, r->best_bits_per_byte);
+        printf("best on valid: step %lld, loss %.4f, perplexity %.3f, %.4f bits per byte%s\n", (long long)r->best_step,
+               r->best_loss, r->best_ppl, r->best_bits_per_byte, unknown_share(r->unknown, unknown, sizeof unknown));
     }
     if (isfinite(r->source_ppl)) {
         printf("the source's own perplexity there: %.3f\n", r->source_ppl);
     }
     return CLI_OK;
+}
+
+/* ---- what to do next ---- */
+
+static void offer_results(const char *run, const asc_train_result *r)
+{
+    if (isfinite(r->best_loss)) {
+        next_command("eval", run, r->has_test ? "--split test" : NULL, NULL);
+        next_command("generate", run, NULL, NULL);
+    }
+    if (r->step > 0) {
+        next_command("plot", run, NULL, NULL);
+    }
+}
+
+static void offer_resume(const char *run, const char *options)
+{
+    next_command("train --resume --out", run, options, NULL);
+}
+
+/* A new run with a lower learning rate, beside one whose numbers are no longer finite. */
+static void offer_lower_lr(const char *run, double lr)
+{
+    char config[4096], other[4096], options[64];
+    int n = snprintf(config, sizeof config, "%s/config.json", run);
+    for (int i = 2; i < 1000; i++) {
+        snprintf(other, sizeof other, "%.*s-%d", (int)(n - (int)strlen("/config.json")), run, i);
+        if (access(other, F_OK) != 0) {
+            break;
+        }
+    }
+    snprintf(options, sizeof options, "--lr %.2g --out", lr / 3);
+    next_command("train --config", config, options, other);
+}
+
+static void offer(const char *run, asc_status status, const asc_train_result *r, const watcher *w)
+{
+    bool ended = status == ASC_OK || status == ASC_ERR_INTERRUPTED;
+    if (!run_stands || (!ended && status == ASC_ERR_ARG) || cli_quiet()) {
+        return;
+    }
+    next_begin();
+    if (status == ASC_ERR_NONFINITE) {
+        if (w->logged) {
+            next_command("plot", run, NULL, NULL);
+        }
+        offer_lower_lr(run, w->lr);
+    } else if (!ended || r->end == ASC_END_STOPPED) {
+        offer_resume(run, NULL);
+    } else {
+        offer_results(run, r);
+    }
+    if (ended && (r->end == ASC_END_MINUTES || r->end == ASC_END_EARLY)) {
+        offer_resume(run, r->end == ASC_END_EARLY ? "--early-stop 0" : NULL);
+    }
 }
 
 static int show_profile(asc_ctx *ctx, asc_profile *profile, const struct profile_args *args)
@@ -231,17 +349,21 @@ static int run(int argc, char **argv)
         return status;
     }
     catch_signals();
-    progress bar = progress_start();
+    watcher w = {.bar = progress_start()};
+    on_terminal = w.bar.terminal;
     asc_profile *profile = profile_start(ctx, &args.profile);
     asc_train_result result = {0};
-    asc_status end = asc_train(ctx, settings, folder, args.resume,
-                               &(asc_train_hooks){on_progress, on_message, &bar}, &result);
-    progress_clear(&bar);
+    const asc_train_hooks hooks = {.progress = on_progress, .message = on_message, .user = &w, .working = on_working,
+                                   .sample = on_sample};
+    asc_status end = asc_train(ctx, settings, folder, args.resume, &hooks, &result);
+    progress_clear(&w.bar);
     status = cli_report(ctx);
     if (end == ASC_OK || end == ASC_ERR_INTERRUPTED) {
         int printed = print_result(&result, folder, args.json);
         status = status ? status : printed;
     }
+    fflush(stdout);
+    offer(folder, end, &result, &w);
     int shown = show_profile(ctx, profile, &args.profile);
     status = status ? status : shown;
     asc_settings_free(settings);
@@ -253,7 +375,9 @@ const cli_command command_train = {
     "train", "trains a language model", "--out RUN --data D | --resume RUN",
     "Settings come from the preset, then the files, then --set, then options; the later wins. RUN gets config.json,\n"
     "the vocabulary, metrics.jsonl, model.safetensors (the best on the validation split) and checkpoint.safetensors.\n"
-    "An interrupt saves and ends (status 130); a second one ends at once, and what the last checkpoint has is left.",
+    "An interrupt saves and ends (status 130), after this step or, if that takes long, without it; a second one ends\n"
+    "at once, and what the last checkpoint has is left. summary.json says how it ended. --minutes has room for the\n"
+    "evaluation at the end, unless that takes more than half of them.",
     "ascgrad train --model transformer --data builtin --tokenizer word --preset quickstart --out runs/first\n"
     "ascgrad train --resume runs/first --epochs 3\n"
     "ascgrad train --preset list",

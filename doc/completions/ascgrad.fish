@@ -27,7 +27,7 @@ complete -c ascgrad -n '__ascgrad_at help' -a 'train eval generate tokenize grad
 complete -c ascgrad -n __ascgrad_first -a train -d 'trains a language model'
 complete -c ascgrad -n '__ascgrad_at train' -F
 complete -c ascgrad -n '__ascgrad_at train' -l out -s o -x -a '(__fish_complete_directories)' -d 'the folder to write'
-complete -c ascgrad -n '__ascgrad_at train' -l resume -d 'go on with RUN; only these may be given anew: --epochs, --steps, --minutes, --threads, --recompute'
+complete -c ascgrad -n '__ascgrad_at train' -l resume -d 'go on with RUN; only these may be given anew: --epochs, --steps, --minutes, --early_stop, --sample_every, --threads, --recompute'
 complete -c ascgrad -n '__ascgrad_at train' -l preset -x -a 'tiny quickstart wikitext2-6l wikitext2-12l intended reference list' -d 'settings to start from: tiny, quickstart, wikitext2-6l, wikitext2-12l, intended, reference; list says what is in them'
 complete -c ascgrad -n '__ascgrad_at train' -l config -r -F -d 'settings from a JSON file, such as a run\'s config.json'
 complete -c ascgrad -n '__ascgrad_at train' -l set -x -d 'a setting, or a key of the model\'s configuration, by name'
@@ -61,6 +61,9 @@ complete -c ascgrad -n '__ascgrad_at train' -l epochs -x -d 'passes over the tra
 complete -c ascgrad -n '__ascgrad_at train' -l steps -x -d 'steps in all; 0: no limit (0)'
 complete -c ascgrad -n '__ascgrad_at train' -l minutes -x -d 'stop after so many minutes, or 90s, or 2h, ready to be resumed; 0: no limit (0)'
 complete -c ascgrad -n '__ascgrad_at train' -l eval-every -x -d 'steps between evaluations; 0: at the end of each epoch (0)'
+complete -c ascgrad -n '__ascgrad_at train' -l eval-tokens -x -d 'tokens that an evaluation takes, the validation split\'s first; the best model is the best on them, and at the end it is evaluated on the whole split; 0: always all (0)'
+complete -c ascgrad -n '__ascgrad_at train' -l early-stop -x -d 'stop after this many evaluations without a better one; 0: never (0)'
+complete -c ascgrad -n '__ascgrad_at train' -l sample-every -x -d 'steps between samples of what the model writes; 0: none (0)'
 complete -c ascgrad -n '__ascgrad_at train' -l log-every -x -d 'steps between lines of metrics.jsonl (10)'
 complete -c ascgrad -n '__ascgrad_at train' -l checkpoint-every -x -d 'steps between checkpoints; one more at each better evaluation (200)'
 complete -c ascgrad -n '__ascgrad_at train' -l seed -x -d 'of initial values, dropout and the order of the blocks (1)'

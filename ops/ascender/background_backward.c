@@ -230,7 +230,7 @@ static void backward_chunk_f32(void *arg, int64_t piece, int worker)
         .chunk = chunk,
         .scalars = b->scalar_sums + (head * asc_background_pieces(b) + chunk) * ASC_BACKGROUND_SCALARS,
     };
-    for (int64_t i = chunk; i < panels; i += chunks) {
+    for (int64_t i = chunk; i < panels && !asc_interrupted(b->call->ctx); i += chunks) {
         backward_panel_f32(&w, &to, head * panels + i);
     }
 }

@@ -319,7 +319,7 @@ static void backward_chunk_f32(void *arg, int64_t piece, int worker)
     asc_ascender_space space = asc_ascender_space_of(s, worker);
     work k = {.s = s, .w = &space, .to = &to, .head = asc_ascender_head_of(s->call, h),
               .loss_coh = loss_grad(s, ASCENDER_LOSS_COH), .loss_sep = loss_grad(s, ASCENDER_LOSS_SEP)};
-    for (int64_t i = chunk; i < panels; i += chunks) {
+    for (int64_t i = chunk; i < panels && !asc_interrupted(s->call->ctx); i += chunks) {
         asc_panel p = asc_panel_at(&s->rows, head * panels + i);
         k.p = &p;
         recompute_f32(&k);

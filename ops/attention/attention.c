@@ -142,7 +142,7 @@ static void forward_chunk_f32(void *arg, int64_t piece, int worker)
     asc_matrix q = matrix_of(&c, &j->call->in[Q]), y = matrix_of(&c, &j->call->out[0]);
     asc_matrix k = turned(&c, keys_of(&c, K_), 0), v = keys_of(&c, V);
     float *S = (float *)j->panel + worker * ASC_PANEL * j->widest;
-    for (int64_t i = c.number; i < c.panels; i += c.step) {
+    for (int64_t i = c.number; i < c.panels && !asc_interrupted(j->call->ctx); i += c.step) {
         asc_panel p = asc_panel_at(&j->J, (c.b * j->J.H + c.h) * c.panels + i);
         scores_f32(j, &p, asc_panel_pack(q, p.first, p.rows, copy_at(&c, Q_COPY)), k, S);
         attend_f32(j, &p, list_of_f32(j, worker), S, false);
@@ -180,7 +180,7 @@ static void backward_chunk_f32(void *arg, int64_t piece, int worker)
     keys w = {.v_turned = turned(&c, keys_of(&c, V), 0)};
     w.k = keys_of(&c, K_);
     w.k_turned = turned(&c, w.k, 1);
-    for (int64_t i = c.number; i < c.panels; i += c.step) {
+    for (int64_t i = c.number; i < c.panels && !asc_interrupted(j->call->ctx); i += c.step) {
         asc_panel p = asc_panel_at(&j->J, (c.b * j->J.H + c.h) * c.panels + i);
         backward_panel_f32(&c, &p, &w, dk, dv);
     }

@@ -21,6 +21,8 @@ else
     left_out 'needs an awk that has exp: the perplexity as a function of the loss'
 fi
 has valid '"source_ppl": [0-9]'
+has valid '"unknown": 0\.0'
+close "$(field unknown <valid)" "$(tail -n 1 run/metrics.jsonl | field valid_unknown)"
 
 # each token but the first, whatever the batch and the threads
 status 0 "$ASCGRAD" eval run --split test --per-token tokens.txt --json --threads 1
@@ -46,6 +48,13 @@ status 0 "$ASCGRAD" eval run/model.safetensors --json
 same out valid
 seq 1 9000 | tr '\n' ' ' | fold -s -w 60 >text.txt
 status 0 "$ASCGRAD" train --preset tiny --data text.txt --tokenizer byte --out bytes --steps 3
+lacks err 'unknown'
+# a text of other words: bits per byte say nothing, and that is said
+status 0 "$ASCGRAD" eval run --data text.txt --json
+awk -v u="$(field unknown <out)" 'BEGIN { exit !(u > 0.8 && u < 1) }' || { fail 'not all is unknown'; cat out; }
+status 0 "$ASCGRAD" eval run --data text.txt
+has out ' bits per byte, [0-9.]* % unknown'
+has err "^ascgrad eval: [0-9.]* % of the tokens are unknown words: these bits per byte don't compare with another"
 mkdir elsewhere
 mv bytes elsewhere
 (cd elsewhere && "$ASCGRAD" eval bytes --split test) >out 2>err || { fail 'a run that was moved'; cat err; }

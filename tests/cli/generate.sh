@@ -5,7 +5,8 @@ status 0 "$ASCGRAD" train $tiny --out run
 
 status 0 "$ASCGRAD" generate run --prompt 'the king' --tokens 100 --seed 3
 has out '^the king'
-lines err 0
+lines err 1
+has err "^ascgrad generate: the model does not know these words of the prompt: 'king'$"
 cp out first
 status 0 "$ASCGRAD" generate run --prompt 'the king' --tokens 100 --seed 3 --threads 1
 same out first
@@ -57,4 +58,7 @@ has ahead/config.json '"delta": 0.1,'
 status 2 "$ASCGRAD" generate ahead --prompt 'the dog'
 lines out 0
 has err '^ascgrad generate: this model looks ahead: it can be evaluated and inspected, not continued'
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 5 --json
+lines err 0
+has out '"unknown": 0'
 exit $failed

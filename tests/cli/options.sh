@@ -42,7 +42,7 @@ has help '--beta1'
 
 # ---- numbers ----
 
-settings='--data builtin:3000 --layers 1 --dim 16 --heads 2 --block 16 --batch 8 --quiet'
+settings='--data builtin:3000 --tokenizer byte --layers 1 --dim 16 --heads 2 --block 16 --batch 8 --quiet'
 status 0 "$ASCGRAD" train $settings --steps 1e0 --warmup 1.5k --checkpoint-every 2M --minutes 1h30m --out numbers
 has numbers/config.json '"steps": 1,'
 has numbers/config.json '"warmup": 1500,'
@@ -98,11 +98,11 @@ lacks err '^step 1/2'
 status 0 "$ASCGRAD" train $tiny --steps 2 --out louder --verbose
 has err '^step 1/2 .*loss'
 has err '^ascgrad train: [0-9]* threads* on [0-9]* processors*, kernels for [a-z0-9]*, OpenBLAS'
-status 0 "$ASCGRAD" eval loud -q
+status 0 "$ASCGRAD" eval run -q
 lines err 0
-status 0 "$ASCGRAD" eval loud -v --threads 1
+status 0 "$ASCGRAD" eval run -v --threads 1
 has err '^ascgrad eval: 1 thread on'
-status 0 "$ASCGRAD" eval loud -q --threads 900
+status 0 "$ASCGRAD" eval run -q --threads 900
 has err '^ascgrad eval: 900 threads take turns on [0-9]* processor'
 status 0 "$ASCGRAD" train --data builtin:500 --epochs 1 --layers 1 --dim 16 --heads 2 --block 100 --out many -q
 has err 'a batch of 32 is more than the train split.s 5 blocks: each step takes all of them'

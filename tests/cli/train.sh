@@ -124,6 +124,38 @@ has err '^ascgrad train: min_lr, 0.001, is above lr, 0.0001: after the warm-up t
 status 3 "$ASCGRAD" train $tiny --layers 10000 --dim 1048576 --heads 4 --out no
 has err '^ascgrad train: the embedding and the feed-forward layers take [0-9.]* GiB, more than the machine'
 
+# what comes next, for a shell to read
+status 0 "$ASCGRAD" train $tiny --steps 3 --out "it's a run" --json
+has err '^what next:$'
+has err "ascgrad eval 'it'\\\\''s a run' --split test$"
+has err "ascgrad generate 'it'\\\\''s a run'$"
+has err "ascgrad plot 'it'\\\\''s a run'$"
+sed -n 's/^ .*\( eval .*\)/"$ASCGRAD"\1/p' err >command.sh
+status 0 sh -c 'ASCGRAD=$0; . ./command.sh' "$ASCGRAD"
+has out '^test: '
+status 0 "$ASCGRAD" train $tiny --steps 100000 --minutes 0.002 --out timed
+has err 'train --resume --out timed$'
+has timed/summary.json '"reason": "out of time"'
+status 1 "$ASCGRAD" train $tiny --lr 1000 --clip 0 --weight-decay 1000 --warmup 0 --out nan
+has err 'train --config nan/config.json --lr 3.3e+02 --out nan-2$'
+has nan/summary.json '"state": "failed"'
+
+# a sample now and then, on lines of its own, that changes nothing
+status 0 "$ASCGRAD" train $tiny --log-every 5 --sample-every 20 --out samples
+[ "$(grep -c '^step [246]0 writes:$' err)" -eq 3 ] || { fail 'not three samples'; cat err; }
+has err '^  [a-z ].* | *[a-z]'
+same_run run samples
+status 2 "$ASCGRAD" train $tiny --model ascender --set look_ahead=true --set listing=intended --sample-every 1 --out no
+has err '^ascgrad train: sample_every: this model looks ahead'
+[ ! -e no ] || fail 'a run that could not begin left its folder'
+
+# evaluations of a part, an early stop
+status 0 "$ASCGRAD" train $tiny --eval-tokens 200 --eval-every 2 --early-stop 2 --lr 30 --out early --json
+has out '"end": "stopped early"'
+has err 'train --resume --out early --early-stop 0$'
+[ "$(field valid_loss <out | cut -c 1-8)" = "$("$ASCGRAD" eval early --json | field loss | cut -c 1-8)" ] ||
+    fail 'what is reported is not of the whole split'
+
 # what the settings that are "a tenth", "all" or "each epoch" come to
 has run/config.json '"min_lr": 0.0003'
 has run/config.json '"schedule_steps": 60'

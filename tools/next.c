@@ -1,0 +1,59 @@
+/* tools/next.c: commands that a user may type, with the names quoted for a shell. */
+#include "tools/next.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/cli.h"
+
+static bool is_plain(const char *word)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+:,=@%-";
+    return *word && word[strspn(word, safe)] == '\0';
+}
+
+static void print_quoted(const char *word)
+{
+    fputc('\'', stderr);
+    for (; *word; word++) {
+        if (*word == '\'') {
+            fputs("'\\''", stderr);
+        } else {
+            fputc(*word, stderr);
+        }
+    }
+    fputc('\'', stderr);
+}
+
+/* A path, after a space. */
+static void print_path(const char *path)
+{
+    fputs(path[0] == '-' ? " ./" : " ", stderr);
+    if (is_plain(path)) {
+        fputs(path, stderr);
+    } else {
+        print_quoted(path);
+    }
+}
+
+void next_begin(void)
+{
+    fputs("what next:\n", stderr);
+}
+
+void next_command(const char *command, const char *run, const char *options, const char *path)
+{
+    fputc(' ', stderr);
+    print_path(cli_program());
+    fprintf(stderr, " %s", command);
+    if (run) {
+        print_path(run);
+    }
+    if (options) {
+        fprintf(stderr, " %s", options);
+    }
+    if (path) {
+        print_path(path);
+    }
+    fputc('\n', stderr);
+}
