@@ -19,7 +19,7 @@ struct args {
 static const cli_option options[] = {
     {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0,
      "a data set, as train's --data (the run's)"},
-    {"split", 0, "SPLIT", CLI_TEXT, offsetof(struct args, split), 0, 0, "train, valid or test (valid)"},
+    {"split", 0, "train|valid|test", CLI_CHOICE, offsetof(struct args, split), 0, 0, "which part of the data (valid)"},
     {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
      "as train's --tokenizer, for a model that is in no run"},
     {"per-token", 0, "FILE", CLI_TEXT, offsetof(struct args, per_token), 0, 0,
@@ -27,6 +27,7 @@ static const cli_option options[] = {
     {"batch", 0, "N", CLI_INT, offsetof(struct args, batch), 1, 1 << 20, "sequences at a time (the run's)"},
     CLI_THREADS(struct args),
     CLI_JSON(struct args),
+    CLI_PROGRESS,
     {0},
 };
 
@@ -69,15 +70,11 @@ static asc_status close_tokens(asc_ctx *ctx, listener *l)
 
 static asc_split_kind split_kind(const char *name)
 {
-    const char *names[ASC_TEST + 2] = {NULL};
-    for (asc_split_kind kind = ASC_TRAIN; kind <= ASC_TEST; kind++) {
-        names[kind] = asc_split_name(kind);
-        if (strcmp(name, names[kind]) == 0) {
-            return kind;
-        }
+    asc_split_kind kind = ASC_TRAIN;
+    while (strcmp(name, asc_split_name(kind)) != 0) {
+        kind++;
     }
-    cli_wrong_usage("--split: got '%s', expected train, valid or test; did you mean '%s'?", name,
-                    asc_name_nearest(name, names));
+    return kind;
 }
 
 /* What the data's source itself would reach, where it knows: per token of its own, and per byte. */

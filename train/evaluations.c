@@ -14,6 +14,8 @@ static bool evaluation_goes_on(void *user, double done)
 {
     asc_trainer *t = user;
     t->progress.evaluated = done;
+    t->progress.phase = ASC_TRAIN_EVALUATING;
+    asc_trainer_describe(t); /* of the time that is left */
     asc_trainer_tell(t, ASC_TRAIN_EVALUATING);
     return !t->stopped;
 }

@@ -321,6 +321,50 @@ START_TEST(flops)
 }
 END_TEST
 
+static int computed; /* calls of the functions below */
+
+static asc_status count_forward(asc_call *call)
+{
+    computed++;
+    return mul_op.forward(call);
+}
+
+static asc_status count_backward(asc_call *call)
+{
+    computed++;
+    return mul_op.backward(call);
+}
+
+/* A pass as any other, with its products and its memory, but the ops' functions don't run; then one that computes. */
+START_TEST(a_rehearsal_computes_nothing)
+{
+    asc_op counted = mul_op;
+    counted.forward = count_forward;
+    counted.backward = count_backward;
+    double flops[2];
+    asc_tensor x = asc_full(ctx, ASC_F64, 3, ASC_SHAPE(100, 100));
+    asc_require_grad(x, true);
+    size_t peak = 0;
+    for (int real = 0; real < 2; real++) {
+        computed = 0;
+        asc_flops_reset(ctx);
+        asc_zero_grad(x);
+        asc_set_rehearsal(ctx, !real);
+        asc_scope_begin(ctx);
+        asc_tensor y = asc_apply1(ctx, &counted, (asc_tensor[]){x, x}, 2, NULL);
+        ck_assert_int_eq(asc_backward(ctx, y, asc_full(ctx, ASC_F64, 1, ASC_SHAPE(100, 100)), false), ASC_OK);
+        asc_scope_end(ctx);
+        ck_assert_int_eq(computed, real ? 2 : 0);
+        flops[real] = asc_flops(ctx);
+        ck_assert(!real || asc_memory(ctx).peak_bytes == peak);
+        peak = asc_memory(ctx).peak_bytes;
+    }
+    ck_assert(flops[0] > 0 && flops[0] == flops[1]);
+    const double *g = asc_data(asc_grad(x));
+    ck_assert(g[0] == 6 && g[9999] == 6);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("autograd");
@@ -343,5 +387,6 @@ int main(void)
     tcase_add_test(t, a_chain_after_an_error);
     tcase_add_test(t, a_deep_tape);
     tcase_add_test(t, flops);
+    tcase_add_test(t, a_rehearsal_computes_nothing);
     return run_suite("autograd", t);
 }

@@ -21,6 +21,8 @@ else
     left_out 'needs an awk that has exp: the perplexity as a function of the loss'
 fi
 has valid '"source_ppl": [0-9]'
+has valid '"unknown": 0\.0'
+close "$(field unknown <valid)" "$(tail -n 1 run/metrics.jsonl | field valid_unknown)"
 
 # each token but the first, whatever the batch and the threads
 status 0 "$ASCGRAD" eval run --split test --per-token tokens.txt --json --threads 1
@@ -46,6 +48,13 @@ status 0 "$ASCGRAD" eval run/model.safetensors --json
 same out valid
 seq 1 9000 | tr '\n' ' ' | fold -s -w 60 >text.txt
 status 0 "$ASCGRAD" train --preset tiny --data text.txt --tokenizer byte --out bytes --steps 3
+lacks err 'unknown'
+# a text of other words: bits per byte say nothing, and that is said
+status 0 "$ASCGRAD" eval run --data text.txt --json
+awk -v u="$(field unknown <out)" 'BEGIN { exit !(u > 0.8 && u < 1) }' || { fail 'not all is unknown'; cat out; }
+status 0 "$ASCGRAD" eval run --data text.txt
+has out ' bits per byte, [0-9.]* % unknown'
+has err "^ascgrad eval: [0-9.]* % of the tokens are unknown words: these bits per byte don't compare with another"
 mkdir elsewhere
 mv bytes elsewhere
 (cd elsewhere && "$ASCGRAD" eval bytes --split test) >out 2>err || { fail 'a run that was moved'; cat err; }
@@ -70,11 +79,11 @@ status 0 "$ASCGRAD" eval pieces --data text.txt
 status 2 "$ASCGRAD" eval run --split tset
 has err "got 'tset', expected train, valid or test"
 status 3 "$ASCGRAD" eval none
-has err '^ascgrad eval: none: No such file'
+has err '^ascgrad eval: none: there is no such run or file; runs in this folder: '
 status 3 "$ASCGRAD" eval text.txt
 has err '^ascgrad eval: text.txt: '
 status 3 "$ASCGRAD" eval elsewhere
-has err 'there is no model in it'
+has err 'elsewhere: no run there'
 status 3 "$ASCGRAD" eval run --per-token none/tokens.txt
 has err 'none/tokens.txt: No such file'
 exit $failed

@@ -77,11 +77,12 @@ status 0 "$ASCGRAD" eval run --json
 status 2 "$ASCGRAD" train --preset tiny --data builtin:8000 --tokenizer byte --init run --out no
 has err '^ascgrad train: --init: the model .*/run has [0-9]* tokens, but the tokenizer has 256'
 status 2 "$ASCGRAD" train $tiny --init run --set d_ff=24 --out no
-has err '^ascgrad train: --init: blocks.0.ffn.fc1.weight in .*/run is (128, 32), expected (24, 32)'
+has err '^ascgrad train: --init: 6 tensors of .*/run do not fit the new model: blocks.0.ffn.fc1.weight (128, 32) there'
+has err 'there, (24, 32) here; blocks.0.ffn.fc1.bias .*and others'
 status 2 "$ASCGRAD" train $tiny --init run --layers 1 --out no
-has err '^ascgrad train: --init: blocks.1.*in .*/run is .*, expected none of that name'
+has err '^ascgrad train: --init: .*tensors of .*/run do not fit .*: blocks.1.[a-z0-9.]* ([0-9, ]*) there, none here'
 status 2 "$ASCGRAD" train $tiny --init run --layers 3 --out no
-has err '^ascgrad train: --init: blocks.2.*in .*/run is absent, expected ('
+has err '^ascgrad train: --init: .*tensors of .*/run do not fit .*: blocks.2[^;]* none there, ([0-9, ]*) here'
 echo 'some words, and no tensors' >words
 status 3 "$ASCGRAD" train $tiny --init words --out no
 has err 'words: is not a safetensors file'
@@ -103,8 +104,8 @@ refused() {
 refused "--out: got '', expected RUN" --out ''
 refused "--config: got '', expected FILE" --config ''
 refused "--lr: got '-1', expected a number from 0 to 1000" --lr -1
-refused 'unknown option --learning-rate; did you mean --lr?' --learning-rate 1
-refused 'unknown option --batch-size; did you mean --batch?' --batch-size 1
+refused 'unknown option --learning-rate; here it is --lr' --learning-rate 1
+refused 'unknown option --batch-size; here it is --batch' --batch-size 1
 refused "vocab: got 'x', expected a whole number" --set vocab=x
 refused 'vocab is 7, but the tokenizer has 378 tokens' --set vocab=7
 refused '--mixing has 2 entries, expected one a layer: 3' --mixing t,g --layers 3
@@ -122,6 +123,38 @@ has err '^ascgrad train: min_lr, 0.001, is above lr, 0.0001: after the warm-up t
 # a model that no memory holds is refused at once
 status 3 "$ASCGRAD" train $tiny --layers 10000 --dim 1048576 --heads 4 --out no
 has err '^ascgrad train: the embedding and the feed-forward layers take [0-9.]* GiB, more than the machine'
+
+# what comes next, for a shell to read
+status 0 "$ASCGRAD" train $tiny --steps 3 --out "it's a run" --json
+has err '^what next:$'
+has err "ascgrad eval 'it'\\\\''s a run' --split test$"
+has err "ascgrad generate 'it'\\\\''s a run'$"
+has err "ascgrad plot 'it'\\\\''s a run'$"
+sed -n 's/^ .*\( eval .*\)/"$ASCGRAD"\1/p' err >command.sh
+status 0 sh -c 'ASCGRAD=$0; . ./command.sh' "$ASCGRAD"
+has out '^test: '
+status 0 "$ASCGRAD" train $tiny --steps 100000 --minutes 0.002 --out timed
+has err 'train --resume --out timed$'
+has timed/summary.json '"reason": "out of time"'
+status 1 "$ASCGRAD" train $tiny --lr 1000 --clip 0 --weight-decay 1000 --warmup 0 --out nan
+has err 'train --config nan/config.json --lr 3.3e+02 --out nan-2$'
+has nan/summary.json '"state": "failed"'
+
+# a sample now and then, on lines of its own, that changes nothing
+status 0 "$ASCGRAD" train $tiny --log-every 5 --sample-every 20 --out samples
+[ "$(grep -c '^step [246]0 writes:$' err)" -eq 3 ] || { fail 'not three samples'; cat err; }
+has err '^  [a-z ].* | *[a-z]'
+same_run run samples
+status 2 "$ASCGRAD" train $tiny --model ascender --set look_ahead=true --set listing=intended --sample-every 1 --out no
+has err '^ascgrad train: sample_every: this model looks ahead'
+[ ! -e no ] || fail 'a run that could not begin left its folder'
+
+# evaluations of a part, an early stop
+status 0 "$ASCGRAD" train $tiny --eval-tokens 200 --eval-every 2 --early-stop 2 --lr 30 --out early --json
+has out '"end": "stopped early"'
+has err 'train --resume --out early --early-stop 0$'
+[ "$(field valid_loss <out | cut -c 1-8)" = "$("$ASCGRAD" eval early --json | field loss | cut -c 1-8)" ] ||
+    fail 'what is reported is not of the whole split'
 
 # what the settings that are "a tenth", "all" or "each epoch" come to
 has run/config.json '"min_lr": 0.0003'

@@ -1,6 +1,7 @@
 /* tests/train/test_ends.c: how trainings end and what they leave: early stops, evaluations of a part, samples, steps
  * that are given up, summary.json. */
 #include <jansson.h>
+#include <time.h>
 
 #include "tests/train/runs.h"
 
@@ -214,6 +215,48 @@ START_TEST(a_step_that_is_given_up_leaves_no_trace)
 }
 END_TEST
 
+/* ---- time ---- */
+
+/* What a hook has seen of the time; steps and evaluations take as long as it sleeps. */
+typedef struct times {
+    double left_at_end; /* after the last step, before its evaluation */
+    double began_s;     /* the time spent when the evaluation at the end of the time began; 0: there was none */
+} times;
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+static bool watch_time(void *user, const asc_train_progress *p)
+{
+    times *t = user;
+    if (p->phase == ASC_TRAIN_STEP) {
+        sleep_ms(10);
+        t->left_at_end = p->step == p->steps ? p->left_s : t->left_at_end;
+    }
+    if (p->phase == ASC_TRAIN_EVALUATING) {
+        bool stranger = p->step % 5 != 0;
+        t->began_s = stranger && t->began_s == 0 ? p->spent_s : t->began_s;
+        sleep_ms(60);
+    }
+    return true;
+}
+
+START_TEST(the_time_left_has_room_for_evaluations)
+{
+    times t = {0};
+    asc_train_hooks hooks = {.progress = watch_time, .user = &t};
+    train_so(run_path, false, &hooks, ASC_OK, (pair[]){{"steps", "6"}, {NULL, NULL}});
+    ck_assert_double_gt(t.left_at_end, 0.06); /* the evaluation at step 5 took longer */
+
+    const pair limited[] = {{"steps", "1000000"}, {"eval_every", "5"}, {"minutes", "0.05"}, {NULL, NULL}};
+    asc_train_result r = train_so(other_path, false, &hooks, ASC_OK, limited);
+    ck_assert_int_eq(r.end, ASC_END_MINUTES);
+    ck_assert(r.step % 5 == 0 || t.began_s < 3);
+}
+END_TEST
+
 /* ---- summary.json ---- */
 
 START_TEST(a_summary_says_what_came_of_it)
@@ -275,6 +318,7 @@ int main(void)
     tcase_add_test(t, evaluations_of_a_part_survive_a_resume);
     tcase_add_test(t, samples_change_nothing);
     tcase_add_test(t, a_step_that_is_given_up_leaves_no_trace);
+    tcase_add_test(t, the_time_left_has_room_for_evaluations);
     tcase_add_test(t, a_summary_says_what_came_of_it);
     tcase_add_test(t, a_training_that_fails_says_why);
     return run_suite("train/ends", t);
