@@ -14,6 +14,7 @@ typedef struct file {
 typedef struct reader {
     asc_text *text;
     int64_t from, to;
+    bool any; /* something was read */
 } reader;
 
 static bool takes(const char *spec)
@@ -61,17 +62,34 @@ static asc_status begin(asc_source_reader *s)
     return r->text ? ASC_OK : asc_error(s->data->ctx);
 }
 
-static asc_status next(asc_source_reader *s, asc_text_piece *piece)
+/* Of a text of a few lines none may begin in its last part. */
+static asc_status finish(const asc_source_reader *s)
 {
     const reader *r = s->self;
+    if (r->any || s->split == ASC_TRAIN) {
+        return ASC_OK;
+    }
+    return asc_fail(s->data->ctx, ASC_ERR_FORMAT, "%s: the %s split has 0 bytes and 0 tokens, expected 2 or more: no "
+                    "line begins in that part of the text, whose last 5 %% are test and the 5 %% before them valid; it "
+                    "takes 20 lines or so, or a folder with train.txt, valid.txt and test.txt", s->data->spec,
+                    asc_split_name(s->split));
+}
+
+static asc_status next(asc_source_reader *s, asc_text_piece *piece)
+{
+    reader *r = s->self;
     for (;;) {
         int64_t start = asc_text_bytes(r->text);
         *piece = (asc_text_piece){0};
         if (start >= r->to) {
-            return ASC_OK;
+            return finish(s);
         }
         asc_status status = asc_text_next(r->text, &piece->text, &piece->bytes);
-        if (status || !piece->text || start >= r->from) {
+        if (!status && !piece->text) {
+            return finish(s);
+        }
+        if (status || start >= r->from) {
+            r->any = true;
             return status;
         }
     }

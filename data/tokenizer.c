@@ -81,8 +81,10 @@ static void refuse(asc_ctx *ctx, const char *spec)
     for (int i = 0; i < 63 && asc_tokenizer_kind_at(ctx, i); i++) {
         names[i] = asc_tokenizer_kind_at(ctx, i)->name;
     }
-    asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": got '%s', expected %s; did you mean '%s'?", spec,
-             asc_tokenizer_list(ctx, list, sizeof list), asc_name_nearest(spec, names));
+    const char *guess = asc_name_guess(spec, names);
+    asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", guess ? ": got '%s', expected %s; did you mean '%s'?"
+                                                     : ": got '%s', expected %s", spec,
+                asc_tokenizer_list(ctx, list, sizeof list), guess);
 }
 
 /* ---- making ---- */

@@ -50,7 +50,7 @@ const asc_setting asc_ascender_settings[] = {
      .max = INT32_MAX},
     {"positions", ASC_SETTING_CHOICE, AT(positions), "none",
      .help = "positions in attention, beside or in place of learned ones", .choices = asc_position_names,
-     .option = "positions", .argument = "P"},
+     .flags = ASC_SETTING_RARE, .option = "positions", .argument = "P"},
     {"rel", ASC_SETTING_INT, AT(rel), "0", .help = "R > 0: a learned bias for each distance up to R",
      .max = INT32_MAX},
     {"look_ahead", ASC_SETTING_BOOL, AT(look_ahead), "false",

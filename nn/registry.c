@@ -66,8 +66,9 @@ const asc_mixing *asc_mixing_choose(asc_ctx *ctx, const char *setting, const cha
         size_t n = strlen(known);
         snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", names[i]);
     }
-    asc_fail_on(ctx, ASC_ERR_ARG, setting, ": got '%s', expected one of %s; did you mean '%s'?", name, known,
-                asc_name_nearest(name, names));
+    const char *guess = asc_name_guess(name, names);
+    asc_fail_on(ctx, ASC_ERR_ARG, setting, guess ? ": got '%s', expected one of %s; did you mean '%s'?"
+                                                 : ": got '%s', expected one of %s", name, known, guess);
     return NULL;
 }
 

@@ -35,7 +35,7 @@ static const asc_setting settings[] = {
      .max = INT32_MAX},
     {"positions", ASC_SETTING_CHOICE, AT(positions), "none",
      .help = "positions in attention, beside or in place of learned ones", .choices = asc_position_names,
-     .option = "positions", .argument = "P"},
+     .flags = ASC_SETTING_RARE, .option = "positions", .argument = "P"},
     {"rel", ASC_SETTING_INT, AT(rel), "0", .help = "R > 0: a learned bias for each distance up to R",
      .max = INT32_MAX},
     {0},

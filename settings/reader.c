@@ -246,15 +246,17 @@ void asc_reader_forget(asc_reader *r, const char *key)
 
 asc_status asc_reader_finish(asc_reader *r)
 {
-    const char *key = asc_reader_unread(r, 0), *known, *best = NULL;
+    const char *key = asc_reader_unread(r, 0), *known, *best = NULL, *synonym = asc_setting_synonym(key);
     if (!key) {
         return asc_error(r->ctx);
     }
+    if (synonym && json_object_get(r->effect, synonym)) {
+        return asc_fail(r->ctx, ASC_ERR_ARG, "unknown setting '%s'; here it is '%s'", key, synonym);
+    }
     json_t *ignored;
     json_object_foreach(r->effect, known, ignored) {
-        if (!best || asc_name_distance(key, known) < asc_name_distance(key, best)) {
-            best = known;
-        }
+        bool nearest = !best || asc_name_distance(key, known) < asc_name_distance(key, best);
+        best = asc_name_close(key, known) && nearest ? known : best;
     }
     return asc_fail(r->ctx, ASC_ERR_ARG, "unknown setting '%s'%s%s%s", key, best ? "; did you mean '" : "",
                     best ? best : "", best ? "'?" : "");

@@ -73,6 +73,10 @@ json_t *asc_setting_json(const asc_setting *row, const void *values);
  * set, which names `name`. */
 json_t *asc_setting_parse(asc_ctx *ctx, const asc_setting *row, const char *name, const char *text);
 
+/* A value of a file as a row takes it: a number that stands there as text, "10k", or a whole one as 1e4; else the value
+ * itself. New; NULL with the error set, which names `name`. */
+json_t *asc_setting_plain(asc_ctx *ctx, const asc_setting *row, const char *name, json_t *value);
+
 /* Frees what the values hold, and makes them zero. */
 void asc_values_clear(asc_ctx *ctx, const asc_setting *table, void *values);
 

@@ -54,7 +54,9 @@ static int index_of(const char *const *names, const char *name)
 static void expect_number(const asc_setting *row, const json_t *got, char *text)
 {
     bool real = row->type == ASC_SETTING_REAL, above = json_is_number(got) && json_number_value(got) > row->max;
-    const char *kind = real ? "a number" : "a whole number";
+    const char *kind = row->flags & ASC_SETTING_MINUTES ? "a time, as 90s, 30m or 2h, or a number of minutes"
+                       : real                           ? "a number"
+                                                        : "a whole number";
     bool any = row->min <= -1e9 && row->max >= 1e9 && !json_is_number(got);
     snprintf(text, EXPECTED, any ? "%s" : row->max >= 1e9 && !above ? "%s >= %.10g" : "%s from %.10g to %.10g", kind,
              row->min, row->max);
@@ -64,7 +66,7 @@ static void expect_number(const asc_setting *row, const json_t *got, char *text)
 static void expect(const asc_setting *row, const json_t *got, char *text)
 {
     const char *name = json_string_value(got), *nearest = name && row->choices && row->choices[0]
-                                                              ? asc_name_nearest(name, row->choices) : NULL;
+                                                              ? asc_name_guess(name, row->choices) : NULL;
     text[0] = 0;
     switch (row->type) {
     case ASC_SETTING_INT:
@@ -86,7 +88,7 @@ static void expect(const asc_setting *row, const json_t *got, char *text)
         snprintf(text, EXPECTED, "a list of names, as [\"%s\"]", nearest ? nearest : row->choices[0]);
         break;
     case ASC_SETTING_INTS:
-        snprintf(text, EXPECTED, "a list of at most %d whole numbers%s", ASC_SETTING_LIST,
+        snprintf(text, EXPECTED, "a list of at most %d whole numbers, as [1,2,4]%s", ASC_SETTING_LIST,
                  row->flags & ASC_SETTING_PER_LAYER ? ", or one such list a layer" : "");
         if (row->choices) {
             append(text, ", or one of ");
@@ -395,17 +397,17 @@ static json_t *parse_any(const char *text)
     return *end || !isfinite(number) ? json_string(text) : json_real(number);
 }
 
-static json_t *parse_number(const asc_setting *row, const char *text)
+static json_t *parse_count(const char *text)
 {
-    char *end;
-    errno = 0;
-    json_t *value = row->type == ASC_SETTING_REAL ? json_real(strtod(text, &end))
-                                                  : json_integer(strtoll(text, &end, 10));
-    if (end == text || *end || errno) {
-        json_decref(value);
-        return NULL;
-    }
-    return value;
+    int64_t value;
+    return asc_count_parse(text, &value) ? json_integer(value) : NULL;
+}
+
+static json_t *parse_real(const asc_setting *row, const char *text)
+{
+    double value;
+    bool right = row->flags & ASC_SETTING_MINUTES ? asc_time_parse(text, 60, &value) : asc_real_parse(text, &value);
+    return right ? json_real(value) : NULL;
 }
 
 static json_t *parse_as(const asc_setting *row, const char *text)
@@ -415,17 +417,31 @@ static json_t *parse_as(const asc_setting *row, const char *text)
         return parse_any(text);
     }
     switch (row->type) {
-    case ASC_SETTING_INT:
-    case ASC_SETTING_REAL: return parse_number(row, text);
+    case ASC_SETTING_INT: return parse_count(text);
+    case ASC_SETTING_REAL: return parse_real(row, text);
     case ASC_SETTING_BOOL: return yes || no ? json_boolean(yes) : NULL;
     case ASC_SETTING_CHOICE:
     case ASC_SETTING_TEXT: return json_string(text);
+    case ASC_SETTING_COUNT: return yes || no ? json_boolean(yes) : parse_count(text);
     case ASC_SETTING_INTS:
     case ASC_SETTING_SET:
-    case ASC_SETTING_HEADS:
-    case ASC_SETTING_COUNT: break;
+    case ASC_SETTING_HEADS: break;
     }
     return parse_any(text);
+}
+
+json_t *asc_setting_plain(asc_ctx *ctx, const asc_setting *row, const char *name, json_t *value)
+{
+    bool whole = row->type == ASC_SETTING_INT || row->type == ASC_SETTING_COUNT;
+    double real = json_real_value(value);
+    if (json_is_string(value) && (whole || row->type == ASC_SETTING_REAL)) {
+        return asc_setting_parse(ctx, row, name, json_string_value(value));
+    }
+    if (whole && json_is_real(value) && real == floor(real) && fabs(real) < 1e18) {
+        json_t *integer = json_integer((json_int_t)real);
+        return integer ? integer : (no_memory(ctx), NULL);
+    }
+    return json_incref(value);
 }
 
 json_t *asc_setting_parse(asc_ctx *ctx, const asc_setting *row, const char *name, const char *text)
@@ -434,7 +450,8 @@ json_t *asc_setting_parse(asc_ctx *ctx, const asc_setting *row, const char *name
     if (value && json_is_array(value)) {
         return value;
     }
-    bool number = row->type == ASC_SETTING_INT || row->type == ASC_SETTING_REAL;
+    bool number = json_is_number(value) &&
+                  (row->type == ASC_SETTING_INT || row->type == ASC_SETTING_REAL || row->type == ASC_SETTING_COUNT);
     bool choice = row->type == ASC_SETTING_CHOICE && value && index_of(row->choices, text) < 0;
     if (!value || (number && !in_range(row, value)) || choice) { /* said in the words that were given */
         char expected[EXPECTED];

@@ -237,6 +237,7 @@ asc_machine asc_machine_info(void)
         .blas_advice = asc_core_advice(asc_isa_best(), core, config, getenv("OPENBLAS_CORETYPE")),
         .blas_serial = is_serial(),
         .isa_refused = asc_isa_refused(),
+        .processors = asc_processors(),
         .processor = asc_processor_name(),
         .memory_bytes = asc_memory_bytes(),
     };

@@ -50,3 +50,29 @@ const char *asc_name_nearest(const char *name, const char *const *names)
     }
     return best;
 }
+
+static bool begins(const char *name, const char *meant)
+{
+    size_t n = strlen(name);
+    return n >= 2 && strncmp(name, meant, n) == 0;
+}
+
+bool asc_name_close(const char *name, const char *meant)
+{
+    if (!name || !meant) {
+        return false;
+    }
+    return begins(name, meant) || asc_name_distance(name, meant) <= ((int)strlen(name) + 2) / 3;
+}
+
+/* A name that begins so comes before one that is nearer. */
+const char *asc_name_guess(const char *name, const char *const *names)
+{
+    for (const char *const *n = names; name && n && *n; n++) {
+        if (begins(name, *n)) {
+            return *n;
+        }
+    }
+    const char *best = asc_name_nearest(name, names);
+    return asc_name_close(name, best) ? best : NULL;
+}

@@ -64,7 +64,12 @@ int cli_exit_of(asc_status status)
 /* Who gave "--min-lr" or "--dim" is to read that, where the library speaks of "min_lr" or "d_model". */
 static void report_argument(const asc_ctx *ctx)
 {
-    const cli_option *option = asc_error_subject(ctx) ? cli_option_of(asc_error_subject(ctx)) : NULL;
+    static const char missing[] = " is missing";
+    const char *subject = asc_error_subject(ctx);
+    const cli_option *option = subject ? cli_option_of(subject) : NULL;
+    if (subject && !option && strncmp(asc_error_detail(ctx), missing, strlen(missing)) == 0) {
+        option = cli_known_option(subject); /* which would have given it */
+    }
     if (option) {
         cli_message("--%s%s", option->name, asc_error_detail(ctx));
     } else {
@@ -90,7 +95,7 @@ static void pass_on(void *user, const char *text)
     }
 }
 
-asc_ctx *cli_ctx_new(int64_t threads)
+static asc_ctx *open_ctx(int64_t threads)
 {
     static bool made;
     made = false;
@@ -102,6 +107,38 @@ asc_ctx *cli_ctx_new(int64_t threads)
     }
     made = true;
     return ctx;
+}
+
+static void tell_threads(const asc_ctx *ctx)
+{
+    asc_machine m = asc_machine_info();
+    int threads = asc_threads(ctx);
+    if (threads > m.processors) {
+        cli_message("%d threads take turns on %d processor%s; --threads %d is faster", threads, m.processors,
+                    m.processors == 1 ? "" : "s", m.processors);
+    }
+    if (cli_verbose()) {
+        cli_message("%d thread%s on %d processor%s, kernels for %s, %s", threads, threads == 1 ? "" : "s",
+                    m.processors, m.processors == 1 ? "" : "s", m.isa, m.blas ? m.blas : "BLAS");
+    }
+}
+
+asc_ctx *cli_ctx_new(int64_t threads)
+{
+    asc_ctx *ctx = open_ctx(threads);
+    tell_threads(ctx);
+    return ctx;
+}
+
+asc_ctx *cli_ctx_new_first(void)
+{
+    return open_ctx(1);
+}
+
+void cli_set_threads(asc_ctx *ctx, int threads)
+{
+    asc_set_threads(ctx, threads);
+    tell_threads(ctx);
 }
 
 asc_dataset *cli_open_run_data(asc_ctx *ctx, const asc_model *model)

@@ -26,6 +26,7 @@
 
 #include <ascgrad/train.h>
 #include <jansson.h>
+#include <stdio.h>
 
 enum {
     CLI_OK = 0,
@@ -37,11 +38,19 @@ enum {
 
 /* What an option's argument is, and where it goes: into the field of the command's arguments at offset `at`. */
 typedef enum cli_type {
-    CLI_FLAG,  /* bool; takes no argument */
-    CLI_INT,   /* int64_t, min … max */
-    CLI_REAL,  /* double, min … max */
-    CLI_TEXT,  /* const char *, borrowed from argv */
-    CLI_LIST,  /* cli_list: the option may be given again, and several options may share a list */
+    CLI_FLAG,     /* bool; takes no argument */
+    CLI_INT,      /* int64_t, min … max: 250, 1e4, 1.5k, 2M */
+    CLI_REAL,     /* double, min … max */
+    CLI_SECONDS,  /* double, min … max: a time; a number alone is one of seconds, others are 90s, 30m, 2h, 1h30m */
+    CLI_MINUTES,  /* the same of minutes */
+    CLI_TEXT,     /* const char *, borrowed from argv */
+    CLI_CHOICE,   /* const char *: one of the words that the argument's name lists: "train|valid|test" */
+    CLI_OPTIONAL, /* const char *: an argument only in the same word, as in --resume=RUN; "" without */
+    CLI_LIST,     /* cli_list: the option may be given again, and several options may share a list */
+    CLI_NOTED,    /* a flag that cli_given_option knows of, and no field */
+    CLI_HEADING,  /* no option: the help's heading over those that follow */
+    CLI_RARE,     /* the same over those that only --help-all has */
+    CLI_SETTINGS, /* no option: the place of all settings, by cli_all_settings */
 } cli_type;
 
 typedef struct cli_option {
@@ -54,6 +63,12 @@ typedef struct cli_option {
     const char *help;
 } cli_option;
 
+#define CLI_GROUP(heading) {"", 0, NULL, CLI_HEADING, 0, 0, 0, heading}
+#define CLI_ALL_SETTINGS(args, list) {"", 0, NULL, CLI_SETTINGS, offsetof(args, list), 0, 0, ""}
+/* For a command that prints progress: cli_quiet() and cli_verbose(). */
+#define CLI_PROGRESS                                                                                                   \
+    {"quiet", 'q', NULL, CLI_NOTED, 0, 0, 0, "no progress, only warnings and errors"},                                 \
+        {"verbose", 'v', NULL, CLI_NOTED, 0, 0, 0, "more of it, and what computes"}
 #define CLI_JSON(args) {"json", 0, NULL, CLI_FLAG, offsetof(args, json), 0, 0, "print the result as one JSON object"}
 #define CLI_THREADS(args) \
     {"threads", 0, "N", CLI_INT, offsetof(args, threads), 0, 1024, "threads that compute; 0: one per processor (0)"}
@@ -69,7 +84,7 @@ typedef struct cli_command {
     const char *name;
     const char *summary;        /* one line, without a full stop */
     const char *operands;       /* for the usage line: "RUN|MODEL" */
-    const char *details;        /* a paragraph for --help, or NULL */
+    const char *details;        /* paragraphs for --help, or NULL; a line that begins with blanks stays one */
     const char *example;        /* for --help; several lines are several examples */
     const cli_option *options;  /* --help is in every command and not in the table */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns the exit status */
@@ -82,11 +97,33 @@ int cli_parse(const cli_command *command, int argc, char **argv, void *args);
 /* The same with another table than the command's own. */
 int cli_parse_options(const cli_command *command, const cli_option *options, int argc, char **argv, void *args);
 
+/* Runs the kind of a command of several, each a command named "COMMAND KIND", NULL behind the last. Options of the
+ * kind may stand before its name. Ends the program on --help, and with status 2 where no kind is named. */
+int cli_run_kind(const cli_command *command, const cli_command *const *kinds, int argc, char **argv);
+
 /* Ends the program with status 2 unless there are min … max operands; `missing` says what is wanted: "a RUN". */
 void cli_expect_operands(int n, char **argv, int min, int max, const char *missing);
 
 /* The option of a name, if the command line had it, or NULL; '_' may stand for '-', as in the names of settings. */
 const cli_option *cli_given_option(const char *name, size_t n);
+
+/* The option of a name, if the command has it, or NULL. */
+const cli_option *cli_known_option(const char *name);
+
+/* Of a command with CLI_PROGRESS: whether it is to print no progress, or more of it. */
+bool cli_quiet(void);
+bool cli_verbose(void);
+
+/* ---- help: tools/help.c ---- */
+
+/* --help, and with `all` --help-all; `kinds`: of a command that has them, or NULL. */
+void cli_print_help(const cli_command *command, const cli_option *options, const cli_command *const *kinds, bool all);
+
+/* All that the help says, a line each of fields with tabs between them: what man pages and completions are made of. */
+void cli_print_table(const cli_command *command, const cli_option *options, const cli_command *const *kinds);
+
+/* Text from column `at` on, in lines of at most 80 columns, those that follow indented. */
+void cli_print_wrapped(FILE *out, const char *text, int at, int indent);
 
 /* ---- settings: tools/settings.c ---- */
 
@@ -105,9 +142,18 @@ const char *cli_setting_specs(const asc_setting *row, char *text, size_t size);
  * the second's defaults come before the first's. One table at a time. */
 const cli_option *cli_fill_settings(const cli_option *table, const cli_initial *first, const cli_initial *second);
 
-/* The n_own options of a command's own, and behind them those of all settings, which go to the cli_list at `at`. One
- * table at a time. */
-const cli_option *cli_all_settings(const cli_option *own, int n_own, size_t at);
+/* The table, which a name NULL ends, with the options of all settings at the place of CLI_ALL_SETTINGS, all in their
+ * groups. One table at a time. */
+const cli_option *cli_all_settings(const cli_option *own);
+
+/* The row of a setting by its key or the name of its option; NULL if there is none. */
+const asc_setting *cli_setting_row(const char *name);
+
+/* What an option of that name may be given, with blanks between them, in `text`; "" for anything. */
+void cli_setting_values(const char *name, char *text, size_t size);
+
+/* Prints the presets, for --preset list, and what is in them; the exit status. */
+int cli_list_presets(bool json);
 
 /* Gives a setting the value of "KEY=VALUE"; ends the program with status 2 where it is no such thing. */
 void cli_set_pair(asc_settings *settings, const char *pair);
@@ -136,8 +182,13 @@ int cli_exit_of(asc_status status);
  * command line: "min_lr: got …" as "--min-lr: got …". */
 int cli_report(const asc_ctx *ctx);
 
-/* A context with `threads` threads (0: one per processor); ends the program with status 3 if there is none. */
+/* A context with `threads` threads (0: one per processor), with a warning if those are more than processors; ends the
+ * program with status 3 if there is none. */
 asc_ctx *cli_ctx_new(int64_t threads);
+
+/* One whose number of threads follows from settings that are read with it: first it has one. */
+asc_ctx *cli_ctx_new_first(void);
+void cli_set_threads(asc_ctx *ctx, int threads);
 
 /* The data set of the model's run, by what the run's config.json says of it; new, NULL with the error set. */
 asc_dataset *cli_open_run_data(asc_ctx *ctx, const asc_model *model);

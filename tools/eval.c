@@ -20,7 +20,7 @@ struct args {
 static const cli_option options[] = {
     {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0,
      "a data set, as train's --data (the run's)"},
-    {"split", 0, "SPLIT", CLI_TEXT, offsetof(struct args, split), 0, 0, "train, valid or test (valid)"},
+    {"split", 0, "train|valid|test", CLI_CHOICE, offsetof(struct args, split), 0, 0, "which part of the data (valid)"},
     {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
      "as train's --tokenizer, for a model that is in no run"},
     {"per-token", 0, "FILE", CLI_TEXT, offsetof(struct args, per_token), 0, 0,
@@ -28,6 +28,7 @@ static const cli_option options[] = {
     {"batch", 0, "N", CLI_INT, offsetof(struct args, batch), 1, 1 << 20, "sequences at a time (the run's)"},
     CLI_THREADS(struct args),
     CLI_JSON(struct args),
+    CLI_PROGRESS,
     {0},
 };
 

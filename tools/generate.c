@@ -19,7 +19,8 @@ struct args {
 };
 
 static const cli_option options[] = {
-    {"prompt", 'p', "TEXT", CLI_TEXT, offsetof(struct args, prompt), 0, 0, "text to continue; - reads standard input"},
+    {"prompt", 'p', "TEXT", CLI_TEXT, offsetof(struct args, prompt), 0, 0,
+     "text to continue, as the second argument; - reads standard input"},
     {"prompt-file", 'f', "FILE", CLI_TEXT, offsetof(struct args, prompt_file), 0, 0,
      "text to continue, less the newline at its end; - reads standard input"},
     {"interactive", 'i', NULL, CLI_FLAG, offsetof(struct args, interactive), 0, 0,
@@ -252,13 +253,14 @@ static int print_json(generation *g, const char *prompt, size_t n)
 
 static void check(const struct args *args)
 {
-    const char *prompt = args->prompt ? "--prompt" : args->prompt_file ? "--prompt-file" : NULL;
     if (args->prompt && args->prompt_file) {
-        cli_wrong_usage("--prompt and --prompt-file: expected one prompt");
+        cli_wrong_usage("--prompt-file: there is a prompt already: expected one");
     }
-    if (args->interactive && (prompt || args->json)) {
-        cli_wrong_usage("%s: has no say with --interactive, whose prompts are lines of standard input",
-                        prompt ? prompt : "--json");
+    if (args->interactive && (args->prompt || args->prompt_file)) {
+        cli_wrong_usage("--interactive: there is a prompt, expected none: each line of standard input is one");
+    }
+    if (args->interactive && args->json) {
+        cli_wrong_usage("--json: has no say with --interactive");
     }
     if (args->count > 1 && (args->temperature == 0 || args->top_k == 1 || args->min_p == 1)) {
         cli_wrong_usage("--count: got %lld, expected 1: with %s all continuations are the same", (long long)args->count,
@@ -298,11 +300,25 @@ static int generate(generation *g, const struct args *args)
     return status;
 }
 
+/* The prompt is the option's, or the second operand. */
+static void take_operands(struct args *args, int n, char **argv)
+{
+    if (n > 2) {
+        cli_wrong_usage("'%s' is one argument too many; a prompt of several words needs quotes: '%s %s ...'", argv[2],
+                        argv[1], argv[2]);
+    }
+    if (n == 2 && args->prompt) {
+        cli_wrong_usage("--prompt and '%s': expected one prompt", argv[1]);
+    }
+    cli_expect_operands(n > 1 ? 1 : n, argv, 1, 1, "a RUN or MODEL");
+    args->prompt = n == 2 ? argv[1] : args->prompt;
+}
+
 static int run(int argc, char **argv)
 {
     struct args args = {.tokens = 100, .temperature = 1, .top_p = 1, .repeat_penalty = 1, .seed = 1, .count = 1};
     int n = cli_parse(&command_generate, argc, argv, &args);
-    cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
+    take_operands(&args, n, argv);
     check(&args);
     const char *stop[CLI_LIST_MAX + 1] = {NULL};
     memcpy(stop, args.stop.value, (size_t)args.stop.n * sizeof *stop);
@@ -333,9 +349,9 @@ static int run(int argc, char **argv)
 const cli_command command_generate = {
     "generate",
     "continues a prompt",
-    "RUN|MODEL",
+    "RUN|MODEL [PROMPT]",
     "Without a prompt the text starts at the beginning of a line. The same seed gives the same text.",
-    "ascgrad generate runs/first --prompt 'the small dog' --tokens 50 --temperature 0.8\n"
+    "ascgrad generate runs/first 'the small dog' --tokens 50 --temperature 0.8\n"
     "ascgrad generate runs/first --interactive --min-p 0.05 --stop '. '",
     options,
     run,

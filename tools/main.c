@@ -19,29 +19,53 @@ static void print_usage(FILE *out)
 {
     fputs("usage: ascgrad COMMAND [OPTION...] [ARGUMENT...]\n\n", out);
     for (int i = 0; i < N_COMMANDS; i++) {
-        fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(out, "  %-11s ", commands[i]->name);
+        cli_print_wrapped(out, commands[i]->summary, 14, 14);
     }
-    fputs("\n\"ascgrad COMMAND --help\" explains a command.\n"
-          "Exit status: 0 done; 1 a check did not hold, or a loss is not finite; 2 wrong usage;\n"
-          "3 input, output or memory failed; 130 interrupted, after saving what a resume needs.\n",
+    fputs("\n\"ascgrad help COMMAND\", or \"ascgrad COMMAND --help\", explains a command.\n"
+          "Numbers may be 1e4, counts 1.5k or 2M, times 90s, 30m, 2h. An option that other\n"
+          "programs call otherwise, as --learning-rate, is answered with its name here.\n"
+          "Exit status: 0 done; 1 a check did not hold, or a loss is not finite; 2 wrong\n"
+          "usage; 3 input, output or memory failed; 130 interrupted, after saving what a\n"
+          "resume needs.\n",
           out);
+}
+
+/* What other programs call a command, and what it is here. */
+static const char *find_synonym(const char *name)
+{
+    static const char *const table[][2] = {
+        {"evaluate", "eval"},     {"test", "eval"},     {"validate", "eval"},      {"sample", "generate"},
+        {"predict", "generate"},  {"chat", "generate"}, {"complete", "generate"},
+        {"finetune", "train"},    {"fit", "train"},     {"resume", "train --resume"},
+        {"continue", "train --resume"}, {"benchmark", "bench"}, {"speed", "bench"}, {"version", "--version"},
+        {"learn", "train"},       {"encode", "tokenize"}, {"presets", "train --preset list"}, {NULL, NULL},
+    };
+    int i = 0;
+    while (table[i][0] && strcmp(table[i][0], name) != 0) {
+        i++;
+    }
+    return table[i][1];
 }
 
 static const cli_command *find(const char *name)
 {
+    const char *names[N_COMMANDS + 1] = {NULL};
     if (name[0] == '-') {
         cli_wrong_usage("unknown option %s; expected a command, --help or --version", name);
     }
-    const cli_command *best = commands[0];
     for (int i = 0; i < N_COMMANDS; i++) {
+        names[i] = commands[i]->name;
         if (strcmp(name, commands[i]->name) == 0) {
             return commands[i];
         }
-        if (asc_name_distance(name, commands[i]->name) < asc_name_distance(name, best->name)) {
-            best = commands[i];
-        }
     }
-    cli_wrong_usage("unknown command '%s'; did you mean '%s'?", name, best->name);
+    const char *synonym = find_synonym(name), *guess = asc_name_guess(name, names);
+    if (synonym) {
+        cli_wrong_usage("unknown command '%s'; here it is 'ascgrad %s'", name, synonym);
+    }
+    cli_wrong_usage(guess ? "unknown command '%s'; did you mean '%s'?"
+                          : "unknown command '%s'; ascgrad --help lists them", name, guess);
 }
 
 /* Whoever reads our output has read enough: end at once and quietly. */
@@ -86,14 +110,15 @@ int main(int argc, char **argv)
         printf("ascgrad %s\n", ASC_VERSION);
         return cli_finish(CLI_OK);
     }
+    static char help_option[] = "--help";
     bool help_word = strcmp(argv[1], "help") == 0;
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (help_word && argc == 2)) {
         print_usage(stdout);
         return cli_finish(CLI_OK);
     }
-    if (help_word) {
-        argv[1] = argv[2];
-        argv[2] = "--help";
+    if (help_word) { /* "help bench train" is "bench train --help" */
+        memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof *argv);
+        argv[argc - 1] = help_option;
     }
     const cli_command *command = find(argv[1]);
     cli_begin(argv[0], command->name);

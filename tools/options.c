@@ -1,75 +1,86 @@
 /* tools/options.c: command lines, read by tables; names in full, so that a typing error is never another option. */
-#include <errno.h>
-#include <math.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/cli.h"
+#include "tools/advice.h"
 
-static const cli_option help_option = {.name = "help", .letter = 'h', .help = "print this text"};
+/* What every command has beside its table. */
+static const cli_option standard[] = {
+    {.name = "help", .letter = 'h', .help = "print this text"},
+    {.name = "help-all", .help = "print it with all options"},
+    {.name = "help-table", .help = ""}, /* for man pages and completions */
+    {0},
+};
+enum { HELP, HELP_ALL };
 
 /* The table that was parsed last, and which of its options the command line had. */
-enum { MOST_OPTIONS = 128 };
+enum { MOST_OPTIONS = 160 };
 static const cli_option *parsed_options;
 static bool was_given[MOST_OPTIONS];
 
-/* ---- help ---- */
-
-static void print_option(const cli_option *o)
-{
-    char left[80];
-    int n = snprintf(left, sizeof left, "  %c%c%s --%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-                     o->letter ? "," : " ", o->name);
-    if (o->argument && n > 0 && (size_t)n < sizeof left) {
-        snprintf(left + n, sizeof left - (size_t)n, " %s", o->argument);
-    }
-    printf(strlen(left) < 30 ? "%-30s%s\n" : "%s\n%30s%s\n", left, strlen(left) < 30 ? o->help : "", o->help);
-}
-
-static void print_example(const char *example)
-{
-    puts("\nexample:");
-    for (const char *line = example; *line;) {
-        size_t n = strcspn(line, "\n");
-        printf("  %.*s\n", (int)n, line);
-        line += n + (line[n] == '\n');
-    }
-}
-
-static void print_help(const cli_command *command, const cli_option *options)
-{
-    printf("usage: ascgrad %s [OPTION...]%s%s\n\nascgrad %s %s.\n", command->name, *command->operands ? " " : "",
-           command->operands, command->name, command->summary);
-    if (command->details) {
-        printf("\n%s\n", command->details);
-    }
-    puts("\noptions:");
-    for (const cli_option *o = options; o->name; o++) {
-        print_option(o);
-    }
-    print_option(&help_option);
-    print_example(command->example);
-}
-
 /* ---- one option ---- */
 
-/* What is left of a number: "" if all of it was one. */
+static bool is_number(const cli_option *o)
+{
+    return o->type == CLI_INT || o->type == CLI_REAL || o->type == CLI_SECONDS || o->type == CLI_MINUTES;
+}
+
 static bool read_number(const cli_option *o, const char *text, double *value)
 {
-    char *end;
-    errno = 0;
-    *value = o->type == CLI_INT ? (double)strtoll(text, &end, 10) : strtod(text, &end);
-    return end != text && *end == '\0' && errno == 0 && *value >= o->min && *value <= o->max;
+    int64_t count = 0;
+    bool right = o->type == CLI_INT    ? asc_count_parse(text, &count)
+                 : o->type == CLI_REAL ? asc_real_parse(text, value)
+                                       : asc_time_parse(text, o->type == CLI_MINUTES ? 60 : 1, value);
+    if (o->type == CLI_INT) {
+        *value = (double)count;
+    }
+    return right && *value >= o->min && *value <= o->max;
 }
 
 static _Noreturn void refuse_number(const cli_option *o, const char *text)
 {
-    const char *kind = o->type == CLI_INT ? "a whole number" : "a number";
-    if (o->max >= 1e9) {
+    const char *kind = o->type == CLI_INT       ? "a whole number"
+                       : o->type == CLI_REAL    ? "a number"
+                       : o->type == CLI_SECONDS ? "a time, as 90s, 30m or 2h, or a number of seconds"
+                                                : "a time, as 90s, 30m or 2h, or a number of minutes";
+    double got;
+    bool above = asc_real_parse(text, &got) && got > o->max;
+    if (o->max >= 1e9 && !above) {
         cli_wrong_usage("--%s: got '%s', expected %s >= %.10g", o->name, text, kind, o->min);
     }
     cli_wrong_usage("--%s: got '%s', expected %s from %.10g to %.10g", o->name, text, kind, o->min, o->max);
+}
+
+/* The words of "train|valid|test" in `names`, which point into `text`, with NULL at the end. */
+enum { MOST_CHOICES = 16 };
+static void split_choices(const cli_option *o, char text[128], const char *names[MOST_CHOICES + 1])
+{
+    int n = 0;
+    snprintf(text, 128, "%s", o->argument);
+    for (char *word = strtok(text, "|"); word && n < MOST_CHOICES; word = strtok(NULL, "|")) {
+        names[n++] = word;
+    }
+    names[n] = NULL;
+}
+
+static const char *choose(const cli_option *o, const char *given)
+{
+    char text[128], expected[160] = "";
+    const char *names[MOST_CHOICES + 1];
+    split_choices(o, text, names);
+    for (int i = 0; names[i]; i++) {
+        if (strcmp(names[i], given) == 0) {
+            return given;
+        }
+        size_t n = strlen(expected);
+        snprintf(expected + n, sizeof expected - n, "%s%s", i == 0 ? "" : names[i + 1] ? ", " : " or ", names[i]);
+    }
+    const char *guess = asc_name_guess(given, names);
+    cli_wrong_usage("--%s: got '%s', expected %s%s%s%s", o->name, given, expected, guess ? "; did you mean '" : "",
+                    guess ? guess : "", guess ? "'?" : "");
 }
 
 static void append(const cli_option *o, cli_list *list, const char *text)
@@ -90,15 +101,23 @@ static void take(const cli_option *o, const char *text, void *args)
     if (a_name && !*text) {
         cli_wrong_usage("--%s: got '', expected %s; see --help", o->name, o->argument);
     }
-    if ((o->type == CLI_INT || o->type == CLI_REAL) && !read_number(o, text, &number)) {
+    if (is_number(o) && !read_number(o, text, &number)) {
         refuse_number(o, text);
     }
     switch (o->type) {
     case CLI_FLAG: *(bool *)field = true; break;
-    case CLI_INT: *(int64_t *)field = strtoll(text, NULL, 10); break;
-    case CLI_REAL: *(double *)field = number; break;
+    case CLI_INT: *(int64_t *)field = (int64_t)number; break;
+    case CLI_REAL:
+    case CLI_SECONDS:
+    case CLI_MINUTES: *(double *)field = number; break;
     case CLI_TEXT: *(const char **)field = text; break;
+    case CLI_CHOICE: *(const char **)field = choose(o, text); break;
+    case CLI_OPTIONAL: *(const char **)field = text ? text : ""; break;
     case CLI_LIST: append(o, field, text); break;
+    case CLI_NOTED:
+    case CLI_HEADING:
+    case CLI_RARE:
+    case CLI_SETTINGS: break;
     }
 }
 
@@ -111,23 +130,49 @@ static bool is_name(const char *name, const char *given, size_t n)
     while (i < n && (name[i] == given[i] || (name[i] == '-' && given[i] == '_'))) {
         i++;
     }
-    return i == n && name[n] == '\0';
+    return i == n && n > 0 && name[n] == '\0';
 }
 
-static const cli_option *find_long(const cli_option *options, const char *name, size_t n)
+static const cli_option *find_in(const cli_option *options, const char *name, size_t n)
 {
     for (const cli_option *o = options; o->name; o++) {
         if (is_name(o->name, name, n)) {
             return o;
         }
     }
-    return is_name(help_option.name, name, n) ? &help_option : NULL;
+    return NULL;
+}
+
+static const cli_option *find_long(const cli_option *options, const char *name, size_t n)
+{
+    const cli_option *o = find_in(options, name, n);
+    return o ? o : find_in(standard, name, n);
+}
+
+static bool is_standard(const cli_option *o)
+{
+    return o >= standard && o < standard + sizeof standard / sizeof *standard;
 }
 
 const cli_option *cli_given_option(const char *name, size_t n)
 {
-    const cli_option *o = parsed_options ? find_long(parsed_options, name, n) : NULL;
-    return o && o != &help_option && o - parsed_options < MOST_OPTIONS && was_given[o - parsed_options] ? o : NULL;
+    const cli_option *o = parsed_options ? find_in(parsed_options, name, n) : NULL;
+    return o && o - parsed_options < MOST_OPTIONS && was_given[o - parsed_options] ? o : NULL;
+}
+
+const cli_option *cli_known_option(const char *name)
+{
+    return parsed_options ? find_in(parsed_options, name, strlen(name)) : NULL;
+}
+
+bool cli_quiet(void)
+{
+    return cli_given_option("quiet", 5);
+}
+
+bool cli_verbose(void)
+{
+    return cli_given_option("verbose", 7);
 }
 
 static const cli_option *find_letter(const cli_option *options, char letter)
@@ -137,40 +182,7 @@ static const cli_option *find_letter(const cli_option *options, char letter)
             return o;
         }
     }
-    return letter == help_option.letter ? &help_option : NULL;
-}
-
-/* The option whose help has these words: "learning-rate" is what --lr is. NULL: none. */
-static const char *find_described(const cli_option *options, const char *given)
-{
-    char words[80];
-    snprintf(words, sizeof words, "%s", given);
-    for (char *c = words; *c; c++) {
-        *c = *c == '-' || *c == '_' ? ' ' : *c;
-    }
-    for (const cli_option *o = options; o->name; o++) {
-        if (o->help && strstr(o->help, words)) {
-            return o->name;
-        }
-    }
-    return NULL;
-}
-
-static _Noreturn void refuse_name(const cli_option *options, const char *name, size_t n)
-{
-    char given[80];
-    snprintf(given, sizeof given, "%.*s", (int)(n < 79 ? n : 79), name);
-    const char *best = help_option.name;
-    int distance = asc_name_distance(given, best);
-    for (const cli_option *o = options; o->name; o++) {
-        bool begins = strncmp(given, o->name, strlen(given)) == 0;
-        int other = begins ? 0 : asc_name_distance(given, o->name);
-        best = other < distance ? o->name : best;
-        distance = other < distance ? other : distance;
-    }
-    bool far = distance > (int)strlen(given) / 2;
-    const char *described = far ? find_described(options, given) : NULL;
-    cli_wrong_usage("unknown option --%s; did you mean --%s?", given, described ? described : best);
+    return letter == standard[HELP].letter ? &standard[HELP] : NULL;
 }
 
 /* ---- command lines ---- */
@@ -178,17 +190,33 @@ static _Noreturn void refuse_name(const cli_option *options, const char *name, s
 typedef struct line {
     const cli_command *command;
     const cli_option *options;
+    const cli_command *const *kinds;
     int argc, at;
     char **argv;
     void *args;
 } line;
 
+static _Noreturn void explain(const line *l, const cli_option *how)
+{
+    if (how == &standard[HELP] || how == &standard[HELP_ALL]) {
+        cli_print_help(l->command, l->options, l->kinds, how == &standard[HELP_ALL]);
+    } else {
+        cli_print_table(l->command, l->options, l->kinds);
+    }
+    exit(cli_finish(CLI_OK));
+}
+
+/* Whether a word is an option in full, and so hardly the argument of the one before it. */
+static bool is_option_word(const line *l, const char *word)
+{
+    return strncmp(word, "--", 2) == 0 && word[2] && find_long(l->options, word + 2, strcspn(word + 2, "="));
+}
+
 /* Gives `o` its argument: `rest` where it stands in the same word, or the next word. */
 static void give(line *l, const cli_option *o, const char *rest)
 {
-    if (o == &help_option) {
-        print_help(l->command, l->options);
-        exit(cli_finish(CLI_OK));
+    if (is_standard(o)) {
+        explain(l, o);
     }
     if (o - l->options < MOST_OPTIONS) {
         was_given[o - l->options] = true;
@@ -200,10 +228,13 @@ static void give(line *l, const cli_option *o, const char *rest)
         take(o, NULL, l->args);
         return;
     }
-    if (!rest && l->at + 1 == l->argc) {
-        cli_wrong_usage("--%s: its argument %s is missing", o->name, o->argument);
+    if (!rest && o->type != CLI_OPTIONAL) {
+        if (l->at + 1 == l->argc || is_option_word(l, l->argv[l->at + 1])) {
+            cli_wrong_usage("--%s: its argument %s is missing", o->name, o->argument);
+        }
+        rest = l->argv[++l->at];
     }
-    take(o, rest ? rest : l->argv[++l->at], l->args);
+    take(o, rest, l->args);
 }
 
 static void read_long(line *l, const char *word)
@@ -211,13 +242,24 @@ static void read_long(line *l, const char *word)
     size_t n = strcspn(word, "=");
     const cli_option *o = find_long(l->options, word, n);
     if (!o) {
-        refuse_name(l->options, word, n);
+        refuse_unknown(l->command, l->options, word, n);
     }
     give(l, o, word[n] == '=' ? word + n + 1 : NULL);
 }
 
+/* "-steps" is no -s with the argument "teps". */
+static void refuse_one_hyphen(const line *l, const char *word)
+{
+    size_t n = strcspn(word, "=");
+    const cli_option *o = n > 1 ? find_long(l->options, word, n) : NULL;
+    if (o) {
+        cli_wrong_usage("unknown option -%.*s; did you mean --%s?", (int)n, word, o->name);
+    }
+}
+
 static void read_letters(line *l, const char *word)
 {
+    refuse_one_hyphen(l, word);
     for (; *word; word++) {
         const cli_option *o = find_letter(l->options, *word);
         if (!o) {
@@ -231,30 +273,63 @@ static void read_letters(line *l, const char *word)
     }
 }
 
-int cli_parse_options(const cli_command *command, const cli_option *options, int argc, char **argv, void *args)
+/* What a text on the web makes of two hyphens. */
+static void refuse_dash(const char *word)
 {
-    line l = {command, options, argc, 1, argv, args};
+    static const char *const dashes[] = {"\xe2\x80\x93", "\xe2\x80\x94", "\xe2\x88\x92"};
+    for (int i = 0; i < 3; i++) {
+        if (strncmp(word, dashes[i], 3) == 0) {
+            cli_wrong_usage("'%s' begins with a dash; options begin with two hyphens: --%s", word, word + 3);
+        }
+    }
+}
+
+static int parse(line *l)
+{
     int operands = 0;
     bool only_operands = false;
-    parsed_options = options;
-    for (; l.at < argc; l.at++) {
-        char *word = argv[l.at];
+    parsed_options = l->options;
+    for (; l->at < l->argc; l->at++) {
+        char *word = l->argv[l->at];
         if (only_operands || word[0] != '-' || word[1] == '\0') {
-            argv[operands++] = word;
+            if (!only_operands) {
+                refuse_dash(word);
+            }
+            l->argv[operands++] = word;
         } else if (strcmp(word, "--") == 0) {
             only_operands = true;
         } else if (word[1] == '-') {
-            read_long(&l, word + 2);
+            read_long(l, word + 2);
         } else {
-            read_letters(&l, word + 1);
+            read_letters(l, word + 1);
         }
     }
+    if (cli_quiet() && cli_verbose()) {
+        cli_wrong_usage("--quiet and --verbose: expected one of the two");
+    }
     return operands;
+}
+
+int cli_parse_options(const cli_command *command, const cli_option *options, int argc, char **argv, void *args)
+{
+    return parse(&(line){command, options, NULL, argc, 1, argv, args});
 }
 
 int cli_parse(const cli_command *command, int argc, char **argv, void *args)
 {
     return cli_parse_options(command, command->options, argc, argv, args);
+}
+
+/* "steps=100" and "steps 100" want two hyphens. */
+static _Noreturn void refuse_operand(const char *word)
+{
+    size_t n = strcspn(word, "=");
+    const cli_option *o = find_in(parsed_options, word, n);
+    if (o && o->argument) {
+        cli_wrong_usage("'%s' is one argument too many; did you mean --%s%s?", word, o->name,
+                        word[n] ? word + n : "");
+    }
+    cli_wrong_usage("'%s' is one argument too many; see --help", word);
 }
 
 void cli_expect_operands(int n, char **argv, int min, int max, const char *missing)
@@ -263,11 +338,86 @@ void cli_expect_operands(int n, char **argv, int min, int max, const char *missi
         cli_wrong_usage("%s is missing; see --help", missing);
     }
     if (n > max) {
-        cli_wrong_usage("'%s' is one argument too many; see --help", argv[max]);
+        refuse_operand(argv[max]);
     }
     for (int i = 0; i < n; i++) {
         if (!*argv[i]) {
             cli_wrong_usage("got '', expected %s; see --help", *missing ? missing : "a name");
         }
     }
+}
+
+/* ---- commands of several kinds ---- */
+
+/* "train" of "bench train". */
+static const char *kind_name(const cli_command *kind)
+{
+    return strchr(kind->name, ' ') + 1;
+}
+
+static _Noreturn void refuse_kind(const char *word, const cli_command *const *kinds)
+{
+    enum { MOST = 32 };
+    const char *names[MOST + 1] = {NULL};
+    char list[400] = "";
+    for (int i = 0; kinds[i] && i < MOST; i++) {
+        names[i] = kind_name(kinds[i]);
+        size_t n = strlen(list);
+        snprintf(list + n, sizeof list - n, "%s%s", i == 0 ? "" : kinds[i + 1] ? ", " : " or ", names[i]);
+    }
+    const char *guess = word ? asc_name_guess(word, names) : NULL;
+    if (!word) {
+        cli_wrong_usage("KIND (%s) is missing; see --help", list);
+    }
+    cli_wrong_usage(guess ? "unknown kind '%s'; did you mean '%s'?" : "unknown kind '%s'; expected %s", word,
+                    guess ? guess : list);
+}
+
+/* Whoever gives an option of another kind should hear that, not of a typing error. */
+static void refuse_others_options(const cli_command *kind, const cli_command *const *kinds, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *name = argv[i] + 2;
+        size_t n = strncmp(argv[i], "--", 2) == 0 ? strcspn(name, "=") : 0;
+        for (int k = 0; kinds[k] && kind->options && n > 0 && !find_long(kind->options, name, n); k++) {
+            if (kinds[k]->options && find_in(kinds[k]->options, name, n)) {
+                cli_wrong_usage("--%.*s is an option of %s, not of %s", (int)n, name, kinds[k]->name, kind->name);
+            }
+        }
+    }
+}
+
+static const cli_command *find_kind(const cli_command *const *kinds, const char *word)
+{
+    while (*kinds && strcmp(word, kind_name(*kinds)) != 0) {
+        kinds++;
+    }
+    return *kinds;
+}
+
+/* The first word that names a kind is the one. */
+int cli_run_kind(const cli_command *command, const cli_command *const *kinds, int argc, char **argv)
+{
+    static const cli_option none[] = {{0}};
+    for (int i = 1; i < argc; i++) {
+        const cli_command *kind = find_kind(kinds, argv[i]);
+        if (kind) {
+            char *word = argv[i];
+            memmove(argv + 2, argv + 1, (size_t)(i - 1) * sizeof *argv);
+            argv[1] = word;
+            refuse_others_options(kind, kinds, argc - 1, argv + 1);
+            return kind->run(argc - 1, argv + 1);
+        }
+    }
+    if (argc > 1 && argv[1][0] != '-') {
+        refuse_kind(argv[1], kinds);
+    }
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i] + strspn(argv[i], "-");
+        const cli_option *o = find_in(standard, word, strlen(word));
+        if (o || strcmp(argv[i], "-h") == 0) {
+            explain(&(line){.command = command, .options = none, .kinds = kinds}, o ? o : &standard[HELP]);
+        }
+    }
+    refuse_kind(NULL, kinds);
 }

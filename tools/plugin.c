@@ -69,14 +69,16 @@ const asc_op *const *cli_plugin_open(asc_ctx *ctx, const char *path)
 
 const asc_op *cli_op_find(asc_ctx *ctx, const char *name)
 {
-    const asc_op *op = asc_op_find(ctx, name), *best = asc_op_at(0);
-    for (int i = 0; !op && asc_op_at(i); i++) {
-        if (asc_name_distance(name, asc_op_at(i)->name) < asc_name_distance(name, best->name)) {
-            best = asc_op_at(i);
-        }
+    enum { MOST = 512 };
+    const char *names[MOST + 1] = {NULL};
+    const asc_op *op = asc_op_find(ctx, name);
+    for (int i = 0; !op && i < MOST && asc_op_at(i); i++) {
+        names[i] = asc_op_at(i)->name;
     }
     if (!op) {
-        cli_wrong_usage("unknown op '%s'; did you mean '%s'?", name, best->name);
+        const char *guess = asc_name_guess(name, names);
+        cli_wrong_usage(guess ? "unknown op '%s'; did you mean '%s'?"
+                              : "unknown op '%s'; ascgrad info --ops lists them", name, guess);
     }
     return op;
 }

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/cli.h"
 #include "tools/unknown.h"
 
 #define DRAW_S 0.1 /* between two drawings */
@@ -53,7 +54,7 @@ static size_t columns(void)
 
 progress progress_start(void)
 {
-    progress bar = {.terminal = can_redraw()};
+    progress bar = {.terminal = can_redraw() && !cli_quiet()};
     if (bar.terminal) {
         sigaction(SIGWINCH, &(struct sigaction){.sa_handler = note_size, .sa_flags = SA_RESTART}, NULL);
     }
@@ -240,12 +241,13 @@ static void print_step(const asc_train_progress *p)
 static void show_step(progress *bar, const asc_train_progress *p)
 {
     char left[32];
-    if (may_draw(bar, DRAW_S)) {
-        draw_step(bar, p);
-    } else if (!bar->terminal && p->log) {
+    if (cli_verbose() || (!bar->terminal && p->log && !cli_quiet())) {
+        progress_clear(bar);
         print_step(p);
         fprintf(stderr, "  epoch %.2f  loss %.4f  lr %.3g  norm %.3f  %.0f tokens/s  %s left\n", p->epoch, p->loss,
                 p->lr, p->grad_norm, p->tokens_per_s, format_time(p->left_s, left, sizeof left));
+    } else if (may_draw(bar, DRAW_S)) {
+        draw_step(bar, p);
     }
 }
 
@@ -253,11 +255,13 @@ static void show_evaluation(progress *bar, const asc_train_progress *p)
 {
     char unknown[40];
     progress_clear(bar);
-    print_step(p);
-    fprintf(stderr, "  epoch %.2f  valid loss %.4f  perplexity %.3f  %.4f bits per byte%s%s\n", p->epoch,
-            p->valid.loss, p->valid.ppl, p->valid.bits_per_byte,
-            unknown_share(p->valid.unknown, unknown, sizeof unknown),
-            p->valid.loss <= p->best_loss ? "  (best)" : "");
+    if (!cli_quiet()) {
+        print_step(p);
+        fprintf(stderr, "  epoch %.2f  valid loss %.4f  perplexity %.3f  %.4f bits per byte%s%s\n", p->epoch,
+                p->valid.loss, p->valid.ppl, p->valid.bits_per_byte,
+                unknown_share(p->valid.unknown, unknown, sizeof unknown),
+                p->valid.loss <= p->best_loss ? "  (best)" : "");
+    }
     if (!bar->told_unknown) {
         unknown_warn(p->valid.unknown);
         bar->told_unknown = true;

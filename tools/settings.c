@@ -9,7 +9,7 @@
 
 /* ---- help ---- */
 
-enum { HELP = 320, MOST = 96 };
+enum { HELP = 320, MOST = 160 };
 
 static void append(char *help, const char *more)
 {
@@ -85,6 +85,14 @@ static void fill(cli_option *o, const asc_setting *row, const char *initial, tex
     o->help = t->help;
 }
 
+/* Whether they are the same name, with '_' in one where the other has '-'. */
+static bool is_spelled(const char *a, const char *b)
+{
+    for (; *a && *b && (*a == *b || (strchr("-_", *a) && strchr("-_", *b))); a++, b++) {
+    }
+    return *a == *b;
+}
+
 static const char *initial_of(const cli_initial *list, const char *key)
 {
     for (; list && list->key; list++) {
@@ -95,18 +103,30 @@ static const char *initial_of(const cli_initial *list, const char *key)
     return NULL;
 }
 
-/* The row whose option, or whose key, is `name`. */
+/* The row whose option is `name`. */
 static const asc_setting *find(const char *name)
 {
     asc_schema schema;
     for (int i = 0; (schema = asc_settings_schema(NULL, i)).owner; i++) {
-        for (const asc_setting *row = schema.settings; row->key; row++) {
-            if (strcmp(row->option ? row->option : i == 0 ? row->key : "", name) == 0) {
+        for (const asc_setting *row = schema.settings; row && row->key; row++) {
+            if (is_spelled(row->option ? row->option : i == 0 ? row->key : "", name)) {
                 return row;
             }
         }
     }
     return NULL;
+}
+
+const asc_setting *cli_setting_row(const char *name)
+{
+    const asc_setting *row = find(name);
+    asc_schema schema;
+    for (int i = 0; !row && (schema = asc_settings_schema(NULL, i)).owner; i++) {
+        for (const asc_setting *r = schema.settings; !row && r && r->key; r++) {
+            row = is_spelled(r->key, name) ? r : NULL;
+        }
+    }
+    return row;
 }
 
 const cli_option *cli_fill_settings(const cli_option *table, const cli_initial *first, const cli_initial *second)
@@ -125,51 +145,189 @@ const cli_option *cli_fill_settings(const cli_option *table, const cli_initial *
     return options;
 }
 
-static bool has_option(const cli_option *options, int n, const char *name)
+/* Options with the headings that they are to stand under. */
+typedef struct shelf {
+    int n;
+    cli_option options[MOST];
+    const char *group[MOST]; /* borrowed */
+    bool rare[MOST];
+    texts text[MOST]; /* of those made of settings */
+} shelf;
+
+static void shelve(shelf *s, cli_option o, const char *group, bool rare)
 {
-    for (int i = 0; i < n; i++) {
-        if (strcmp(options[i].name, name) == 0) {
-            return true;
+    for (int i = 0; o.type < CLI_HEADING && i < s->n; i++) {
+        if (strcmp(s->options[i].name, o.name) == 0) {
+            return;
         }
     }
-    return false;
+    if (s->n < MOST) {
+        s->options[s->n] = o;
+        s->group[s->n] = group;
+        s->rare[s->n++] = rare;
+    }
 }
 
-/* Adds the options of one owner; returns how many there are then. */
-static int add_options(cli_option *options, texts *text, int n, asc_schema schema, size_t at)
+/* The options of one owner's settings. */
+static void shelve_settings(shelf *s, asc_schema schema, bool train, size_t at)
 {
-    bool train = strcmp(schema.owner, "train") == 0;
-    for (const asc_setting *row = schema.settings; row && row->key && n < MOST - 1; row++) {
+    const char *group = "Model";
+    for (const asc_setting *row = schema.settings; row && row->key && s->n < MOST; row++) {
         const char *name = row->option ? row->option : train ? row->key : NULL;
+        group = row->group ? row->group : group;
         if (!name) {
             continue;
         }
-        snprintf(text[n].name, sizeof text[n].name, "%s", name);
-        for (char *c = text[n].name; *c; c++) {
+        texts *t = &s->text[s->n];
+        snprintf(t->name, sizeof t->name, "%s", name);
+        for (char *c = t->name; *c; c++) {
             *c = *c == '_' ? '-' : *c;
         }
-        if (!has_option(options, n, text[n].name)) {
-            options[n] = (cli_option){.name = text[n].name, .type = CLI_LIST, .at = at};
-            fill(&options[n], row, NULL, &text[n]);
-            n++;
+        cli_option o = {.name = t->name, .type = CLI_LIST, .at = at};
+        fill(&o, row, NULL, t);
+        shelve(s, o, group, row->flags & ASC_SETTING_RARE);
+    }
+}
+
+static void shelve_all_settings(shelf *s, size_t at)
+{
+    asc_schema schema;
+    for (int i = 1; (schema = asc_settings_schema(NULL, i)).owner; i++) { /* the models' first */
+        shelve_settings(s, schema, false, at);
+    }
+    shelve_settings(s, asc_settings_schema(NULL, 0), true, at);
+}
+
+/* Puts the options of a group, with its heading, behind the n that are there. */
+static int put_group(const shelf *s, const char *group, cli_option *options, int n)
+{
+    for (int rare = 0; rare < 2; rare++) {
+        int head = n++;
+        options[head] = (cli_option){.name = "", .type = rare ? CLI_RARE : CLI_HEADING, .help = group};
+        for (int i = 0; i < s->n; i++) {
+            if (s->options[i].type < CLI_HEADING && s->rare[i] == (rare == 1) && strcmp(s->group[i], group) == 0) {
+                options[n++] = s->options[i];
+            }
         }
+        n = n == head + 1 ? head : n; /* no heading over nothing */
     }
     return n;
 }
 
-const cli_option *cli_all_settings(const cli_option *own, int n_own, size_t at)
+static bool is_first_of_group(const shelf *s, int at)
 {
-    static cli_option options[MOST];
-    static texts text[MOST];
-    asc_schema schema;
-    int n = n_own;
-    memcpy(options, own, (size_t)n * sizeof *own);
-    for (int i = 1; (schema = asc_settings_schema(NULL, i)).owner; i++) { /* the models' first */
-        n = add_options(options, text, n, schema, at);
+    for (int i = 0; i < at; i++) {
+        if (strcmp(s->group[i], s->group[at]) == 0) {
+            return false;
+        }
     }
-    n = add_options(options, text, n, asc_settings_schema(NULL, 0), at);
+    return true;
+}
+
+const cli_option *cli_all_settings(const cli_option *own)
+{
+    static cli_option options[2 * MOST];
+    static shelf s;
+    const char *group = "Options";
+    s.n = 0;
+    for (; own->name; own++) {
+        if (own->type == CLI_SETTINGS) {
+            shelve_all_settings(&s, own->at);
+        } else {
+            group = own->type == CLI_HEADING ? own->help : group;
+            shelve(&s, *own, group, false);
+        }
+    }
+    int n = 0;
+    for (int i = 0; i < s.n; i++) {
+        n = is_first_of_group(&s, i) ? put_group(&s, s.group[i], options, n) : n;
+    }
     options[n] = (cli_option){0};
     return options;
+}
+
+/* ---- what an option may be given ---- */
+
+static void list_names(char *text, size_t size, const char *name, const char *behind)
+{
+    size_t n = strlen(text);
+    snprintf(text + n, size - n, "%s%s%s", n ? " " : "", name, behind);
+}
+
+static void list_row_values(const asc_setting *row, char *text, size_t size)
+{
+    bool mix = strcmp(row->key, "mix") == 0;
+    const char *name;
+    for (int i = 0; (name = mix ? asc_mixing_at(NULL, i) : row->choices ? row->choices[i] : NULL); i++) {
+        list_names(text, size, name, "");
+    }
+    const asc_data_source *source;
+    for (int i = 0; strcmp(row->key, "data") == 0 && (source = asc_data_source_at(NULL, i)); i++) {
+        if (!source->takes) {
+            list_names(text, size, source->name, "");
+        }
+    }
+    const asc_tokenizer_kind *kind;
+    for (int i = 0; strcmp(row->key, "tokenizer") == 0 && (kind = asc_tokenizer_kind_at(NULL, i)); i++) {
+        list_names(text, size, kind->name, kind->is_path ? ":" : "");
+    }
+    if (row->type == ASC_SETTING_BOOL && !is_flag(row)) {
+        list_names(text, size, "true false", "");
+    }
+}
+
+void cli_setting_values(const char *name, char *text, size_t size)
+{
+    const asc_setting *row = strcmp(name, "mixing") == 0 ? NULL : find(name);
+    text[0] = '\0';
+    if (row) {
+        list_row_values(row, text, size);
+    }
+    for (int i = 0; strcmp(name, "preset") == 0 && asc_preset_at(i); i++) {
+        list_names(text, size, asc_preset_at(i), "");
+    }
+    if (strcmp(name, "preset") == 0) {
+        list_names(text, size, "list", "");
+    }
+}
+
+/* ---- presets ---- */
+
+/* Each key in one line with its value: a blank behind a colon is no place to break a line. */
+static void print_contents(const char *json)
+{
+    char text[800];
+    size_t n = 0;
+    for (; *json && n < sizeof text - 1; json++) {
+        if (*json != ' ' || json[-1] != ':') {
+            text[n++] = *json;
+        }
+    }
+    text[n] = '\0';
+    cli_print_wrapped(stdout, text, 16, 16);
+}
+
+static int print_presets_json(void)
+{
+    json_t *all = json_object();
+    for (int i = 0; asc_preset_at(i); i++) {
+        json_object_set_new(all, asc_preset_at(i), json_loads(asc_preset_contents(i), 0, NULL));
+    }
+    return cli_print_json(all);
+}
+
+int cli_list_presets(bool json)
+{
+    if (json) {
+        return print_presets_json();
+    }
+    for (int i = 0; asc_preset_at(i); i++) {
+        printf("%-15s ", asc_preset_at(i));
+        cli_print_wrapped(stdout, asc_preset_summary(i), 16, 16);
+        printf("%16s", "");
+        print_contents(asc_preset_contents(i));
+    }
+    return CLI_OK;
 }
 
 /* ---- values ---- */

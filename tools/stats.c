@@ -293,8 +293,9 @@ static const kind *find_kind(const char *name)
             return &kinds[i];
         }
     }
-    cli_wrong_usage("got '%s', expected pair, calibration, clusters or holm; did you mean '%s'?", name,
-                    asc_name_nearest(name, names));
+    const char *guess = asc_name_guess(name, names);
+    cli_wrong_usage("got '%s', expected pair, calibration, clusters or holm%s%s%s", name,
+                    guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
 }
 
 static void print_value(const char *key, const json_t *value)
@@ -355,10 +356,11 @@ const cli_command command_stats = {
     "stats",
     "tests and measures of numbers in files",
     "pair A B | calibration FILE | clusters FILE | holm FILE",
-    "pair: what two systems scored on the same items, a number a line: difference, its 95 % interval, p by paired "
-    "bootstrap "
-    "and by randomisation, effect sizes. calibration: lines of a confidence and 0 or 1. clusters: lines of two labels. "
-    "holm: a p value a line.",
+    "  pair         what two systems scored on the same items, a number a line: difference, its 95 % interval, p by "
+    "paired bootstrap and by randomisation, effect sizes\n"
+    "  calibration  lines of a confidence and 0 or 1\n"
+    "  clusters     lines of two labels\n"
+    "  holm         a p value a line",
     "ascgrad stats pair new.txt old.txt --json",
     options,
     run,

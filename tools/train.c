@@ -15,26 +15,33 @@
 #include "tools/unknown.h"
 
 struct args {
-    const char *out, *preset;
+    const char *out, *preset, *resume;
     cli_list configs, sets, given;
     struct profile_args profile;
-    bool resume, json;
+    bool json;
 };
 
 static const cli_option own[] = {
+    CLI_GROUP("Run"),
     {"out", 'o', "RUN", CLI_TEXT, offsetof(struct args, out), 0, 0, "the folder to write"},
-    {"resume", 0, NULL, CLI_FLAG, offsetof(struct args, resume), 0, 0, NULL},
-    {"preset", 0, "NAME", CLI_TEXT, offsetof(struct args, preset), 0, 0, NULL},
+    {"resume", 0, "RUN", CLI_OPTIONAL, offsetof(struct args, resume), 0, 0, ""},
+    {"preset", 0, "NAME", CLI_TEXT, offsetof(struct args, preset), 0, 0, ""},
     {"config", 0, "FILE", CLI_LIST, offsetof(struct args, configs), 0, 0,
      "settings from a JSON file, such as a run's config.json"},
     {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(struct args, sets), 0, 0,
      "a setting, or a key of the model's configuration, by name"},
+    CLI_GROUP("Data"), /* in this order */
+    CLI_ALL_SETTINGS(struct args, given),
+    CLI_GROUP("Model"),
     {"mixing", 0, "M,M,...", CLI_LIST, offsetof(struct args, given), 0, 0,
      "--model for each layer: names or their beginnings, as g,t,g,t"},
+    CLI_GROUP("Output"),
     CLI_PROFILE(struct args),
     CLI_JSON(struct args),
+    CLI_PROGRESS,
+    {0},
 };
-enum { N_OWN = sizeof own / sizeof *own, RESUME = 1, PRESET = 2, TEXT = 240 };
+enum { N_OWN = sizeof own / sizeof *own, TEXT = 240 };
 
 static void append(char *text, const char *before, const char *more)
 {
@@ -42,7 +49,7 @@ static void append(char *text, const char *before, const char *more)
     snprintf(text + n, TEXT - n, "%s%s", before, more);
 }
 
-/* The options of all settings after our own, which say what may be given anew, and which presets there are. */
+/* The options of all settings among our own, which say what may be given anew, and which presets there are. */
 static const cli_option *build_options(void)
 {
     static cli_option table[N_OWN];
@@ -51,20 +58,43 @@ static const cli_option *build_options(void)
     for (int i = 0; asc_preset_at(i); i++) {
         append(presets, i ? ", " : ": ", asc_preset_at(i));
     }
+    append(presets, "; ", "list says what is in them");
     int n = 0;
     for (const asc_setting *row = asc_settings_schema(NULL, 0).settings; row->key; row++) {
         if (row->flags & ASC_SETTING_ANEW) {
             append(anew, n++ ? ", --" : ": --", row->key);
         }
     }
-    table[PRESET].help = presets;
-    table[RESUME].help = anew;
-    return cli_all_settings(table, N_OWN, offsetof(struct args, given));
+    for (cli_option *o = table; o->name; o++) {
+        o->help = strcmp(o->name, "preset") == 0 ? presets : strcmp(o->name, "resume") == 0 ? anew : o->help;
+    }
+    return cli_all_settings(table);
+}
+
+/* The RUN: of --out, of --resume=RUN, or the operand of --resume RUN. */
+static const char *find_run(const struct args *args, int operands, char **argv)
+{
+    const char *names[] = {args->out, args->resume && *args->resume ? args->resume : NULL, NULL}, *run = NULL;
+    if (!args->resume && operands > 0 && !args->out) {
+        cli_wrong_usage("--out RUN is missing; did you mean --out %s?", argv[0]);
+    }
+    cli_expect_operands(operands, argv, 0, args->resume ? 1 : 0, "");
+    names[2] = operands ? argv[0] : NULL;
+    for (int i = 0; i < 3; i++) {
+        if (run && names[i] && strcmp(run, names[i]) != 0) {
+            cli_wrong_usage("got two runs, %s and %s, expected one", run, names[i]);
+        }
+        run = names[i] ? names[i] : run;
+    }
+    if (!run) {
+        cli_wrong_usage(args->resume ? "--resume: its RUN is missing; see --help" : "--out RUN is missing; see --help");
+    }
+    return run;
 }
 
 /* ---- settings, in the order in which the later wins: preset, files, --set, options ---- */
 
-static asc_settings *gather(asc_ctx *ctx, const struct args *args)
+static asc_settings *gather(asc_ctx *ctx, const struct args *args, const char *run)
 {
     asc_settings *s = asc_settings_new(ctx);
     if (s && args->preset) {
@@ -80,7 +110,7 @@ static asc_settings *gather(asc_ctx *ctx, const struct args *args)
         asc_settings_option(s, args->given.name[i], args->given.value[i] ? args->given.value[i] : "true");
     }
     if (args->resume && asc_error(ctx) == ASC_OK) {
-        asc_settings_resume(s, args->out);
+        asc_settings_resume(s, run);
     }
     return s;
 }
@@ -273,7 +303,7 @@ static void offer_lower_lr(const char *run, double lr)
 static void offer(const char *run, asc_status status, const asc_train_result *r, const watcher *w)
 {
     bool ended = status == ASC_OK || status == ASC_ERR_INTERRUPTED;
-    if (!run_stands || (!ended && status == ASC_ERR_ARG)) {
+    if (!run_stands || (!ended && status == ASC_ERR_ARG) || cli_quiet()) {
         return;
     }
     next_begin();
@@ -303,14 +333,14 @@ static int run(int argc, char **argv)
 {
     static struct args args = {.profile.traced = PROFILE_TRACED};
     int n = cli_parse_options(&command_train, build_options(), argc, argv, &args);
-    cli_expect_operands(n, argv, 0, 0, "");
-    if (!args.out) {
-        cli_wrong_usage("--out RUN is missing; see --help");
+    if (args.preset && strcmp(args.preset, "list") == 0) {
+        return cli_list_presets(args.json);
     }
-    asc_ctx *ctx = cli_ctx_new(1);
-    asc_settings *settings = gather(ctx, &args);
+    const char *folder = find_run(&args, n, argv);
+    asc_ctx *ctx = cli_ctx_new_first();
+    asc_settings *settings = gather(ctx, &args, folder);
     if (asc_error(ctx) == ASC_OK) {
-        asc_set_threads(ctx, asc_settings_threads(settings));
+        cli_set_threads(ctx, asc_settings_threads(settings));
     }
     int status = cli_report(ctx);
     if (status != CLI_OK) {
@@ -325,15 +355,15 @@ static int run(int argc, char **argv)
     asc_train_result result = {0};
     const asc_train_hooks hooks = {.progress = on_progress, .message = on_message, .user = &w, .working = on_working,
                                    .sample = on_sample};
-    asc_status end = asc_train(ctx, settings, args.out, args.resume, &hooks, &result);
+    asc_status end = asc_train(ctx, settings, folder, args.resume, &hooks, &result);
     progress_clear(&w.bar);
     status = cli_report(ctx);
     if (end == ASC_OK || end == ASC_ERR_INTERRUPTED) {
-        int printed = print_result(&result, args.out, args.json);
+        int printed = print_result(&result, folder, args.json);
         status = status ? status : printed;
     }
     fflush(stdout);
-    offer(args.out, end, &result, &w);
+    offer(folder, end, &result, &w);
     int shown = show_profile(ctx, profile, &args.profile);
     status = status ? status : shown;
     asc_settings_free(settings);
@@ -342,13 +372,14 @@ static int run(int argc, char **argv)
 }
 
 const cli_command command_train = {
-    "train", "trains a language model", "--out RUN --data D",
+    "train", "trains a language model", "--out RUN --data D | --resume RUN",
     "Settings come from the preset, then the files, then --set, then options; the later wins. RUN gets config.json,\n"
     "the vocabulary, metrics.jsonl, model.safetensors (the best on the validation split) and checkpoint.safetensors.\n"
     "An interrupt saves and ends (status 130), after this step or, if that takes long, without it; a second one ends\n"
     "at once, and what the last checkpoint has is left. summary.json says how it ended. --minutes has room for the\n"
     "evaluation at the end, unless that takes more than half of them.",
     "ascgrad train --model transformer --data builtin --tokenizer word --preset quickstart --out runs/first\n"
-    "ascgrad train --resume --out runs/first --epochs 3",
+    "ascgrad train --resume runs/first --epochs 3\n"
+    "ascgrad train --preset list",
     NULL, run,
 };

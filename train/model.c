@@ -12,6 +12,7 @@
 #include "data/tokenizer.h"
 #include "tensor/need.h"
 #include "train/format.h"
+#include "train/no_run.h"
 #include "train/settings.h"
 #include "train/state.h"
 
@@ -69,21 +70,29 @@ asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc
 
 /* ---- opening ---- */
 
+/* Why the folder `path` has no model file that could be read. */
+static asc_status fail_no_model(asc_ctx *ctx, const char *path, const char *file)
+{
+    if (errno != ENOENT) {
+        return asc_fail(ctx, ASC_ERR_IO, "%s: %s", file, strerror(errno));
+    }
+    return asc_is_run(path) ? asc_fail(ctx, ASC_ERR_IO, "%s: there is no model in it; a run has one after its first "
+                                       "evaluation", path)
+                            : asc_fail_no_run(ctx, path);
+}
+
 /* The model file, and the RUN that it is in or NULL, from either's path. */
 static asc_status find_files(asc_ctx *ctx, const char *path, char **file, char **run)
 {
     struct stat s;
     if (stat(path, &s)) {
-        return asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+        return asc_fail_no_run(ctx, path);
     }
     if (S_ISDIR(s.st_mode)) {
         *run = asc_path_copy(ctx, path);
         *file = asc_path_join(ctx, path, "model.safetensors");
         if (*file && lstat(*file, &s)) {
-            return errno != ENOENT
-                ? asc_fail(ctx, ASC_ERR_IO, "%s: %s", *file, strerror(errno))
-                : asc_fail(ctx, ASC_ERR_IO, "%s: there is no model in it; a run has one after its first evaluation",
-                           path);
+            return fail_no_model(ctx, path, *file);
         }
         return asc_error(ctx);
     }

@@ -80,28 +80,47 @@ asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, c
 
 /* ---- the model ---- */
 
+/* What does not fit of an initial model: the first few tensors by name, and how many they are. */
+typedef struct misfits {
+    int n;
+    char text[600];
+} misfits;
+
+static void add_misfit(misfits *m, const char *name, const char *theirs, const char *ours)
+{
+    enum { NAMED = 4 };
+    size_t n = strlen(m->text);
+    if (m->n++ < NAMED) {
+        snprintf(m->text + n, sizeof m->text - n, "%s%.60s %s there, %s here", n ? "; " : "", name, theirs, ours);
+    }
+}
+
 /* The initial model must have the new model's tensors, of the same shapes, and no others: half a model is none. */
 static asc_status check_init(const asc_trainer *t, const asc_params *from, const asc_params *to)
 {
-    const char *init = t->settings->values.init;
+    misfits m = {0};
     char text[2][ASC_SHAPE_TEXT];
     for (int i = 0; i < asc_params_count(to); i++) {
         const char *name = asc_params_name(to, i);
         asc_array ours = asc_array_of(asc_params_at(to, i)), theirs = asc_array_of(asc_params_find(from, name));
-        if (!asc_same_shape(&ours, &theirs)) {
-            return asc_fail_on(t->ctx, ASC_ERR_ARG, "init", ": %s in %s is %s, expected %s", name, init,
-                               asc_shape_text(&theirs, text[0]), asc_shape_text(&ours, text[1]));
+        bool missing = asc_is_null(asc_params_find(from, name));
+        if (missing || !asc_same_shape(&ours, &theirs)) {
+            add_misfit(&m, name, missing ? "none" : asc_shape_text(&theirs, text[0]), asc_shape_text(&ours, text[1]));
         }
     }
     for (int i = 0; i < asc_params_count(from); i++) {
         const char *name = asc_params_name(from, i);
         asc_array theirs = asc_array_of(asc_params_at(from, i));
         if (asc_is_null(asc_params_find(to, name))) {
-            return asc_fail_on(t->ctx, ASC_ERR_ARG, "init", ": %s in %s is %s, expected none of that name: the new "
-                               "model is smaller", name, init, asc_shape_text(&theirs, text[0]));
+            add_misfit(&m, name, asc_shape_text(&theirs, text[0]), "none");
         }
     }
-    return ASC_OK;
+    if (m.n == 0) {
+        return ASC_OK;
+    }
+    return asc_fail_on(t->ctx, ASC_ERR_ARG, "init", ": %d tensor%s of %s %s not fit the new model: %s%s", m.n,
+                       m.n == 1 ? "" : "s", t->settings->values.init, m.n == 1 ? "does" : "do", m.text,
+                       m.n > 4 ? "; and others" : "");
 }
 
 static asc_status copy_init(const asc_trainer *t, const asc_params *from, asc_params *to)

@@ -14,6 +14,7 @@
 #include "data/file.h"
 #include "train/claim.h"
 #include "train/format.h"
+#include "train/no_run.h"
 #include "train/path.h"
 
 static const struct {
@@ -81,7 +82,7 @@ bool asc_folder_taken(const char *path)
 static asc_status make(asc_folder *f)
 {
     if (asc_folder_taken(f->path)) {
-        return asc_fail(f->ctx, ASC_ERR_ARG, "%s exists; take another name, or go on with it by --resume", f->path);
+        return asc_fail_taken(f->ctx, f->path);
     }
     make_parents(f->path);
     return mkdir(f->path, 0777) && errno != EEXIST ? fail_io(f->ctx, f->path) : ASC_OK;

@@ -15,49 +15,55 @@ static const char *const schedules[] = {[ASC_DECAY_CONSTANT] = "constant", [ASC_
 static const char *const dtypes[] = {"f32", "f64", NULL};
 
 const asc_setting asc_train_settings[] = {
-    {"data", ASC_SETTING_TEXT, AT(data), "", .help = "what to train on", .argument = "D"},
+    {"data", ASC_SETTING_TEXT, AT(data), "", .help = "what to train on", .argument = "D",
+     .group = "Data"},
     {"tokenizer", ASC_SETTING_TEXT, AT(tokenizer), "word", .help = "how text is cut into tokens",
      .argument = "T"},
-    {"batch", ASC_SETTING_INT, AT(batch), "32", .help = "sequences at a time", .min = 1, .max = 1 << 20},
+    {"batch", ASC_SETTING_INT, AT(batch), "32", .help = "sequences at a time", .min = 1, .max = 1 << 20,
+     .group = "Optimisation"},
     {"accumulate", ASC_SETTING_INT, AT(accumulate), "1", .help = "batches whose gradients make a step", .min = 1,
-     .max = 1 << 20},
+     .max = 1 << 20, .flags = ASC_SETTING_RARE},
     {"dropout", ASC_SETTING_REAL, AT(dropout), "0.1", .help = "dropout while training", .max = 0.999, .argument = "P"},
     {"lr", ASC_SETTING_REAL, AT(lr), "1e-3", .help = "highest learning rate", .max = 1000, .argument = "R"},
     {"min_lr", ASC_SETTING_REAL, AT(min_lr), "-1",
-     .help = "learning rate at the end; below 0: a tenth of the highest", .min = -1, .max = 1000, .argument = "R"},
+     .help = "learning rate at the end; below 0: a tenth of the highest", .min = -1, .max = 1000,
+     .flags = ASC_SETTING_RARE, .argument = "R"},
     {"warmup", ASC_SETTING_INT, AT(warmup), "100", .help = "steps in which the learning rate rises", .max = MUCH},
     {"sep_delay", ASC_SETTING_REAL, AT(sep_delay), "-1",
      .help = "how long ASCender's omega_sep is 0: below 1 a share of the run, else steps; -1: the warm-up before a "
-             "sep_ramp, else not at all", .min = -1, .max = MUCH},
+             "sep_ramp, else not at all", .min = -1, .max = MUCH, .flags = ASC_SETTING_RARE},
     {"sep_ramp", ASC_SETTING_REAL, AT(sep_ramp), "0",
      .help = "how long it then rises to its setting, whatever --init has, after which it is trained: below 1 a share "
-             "of the run, else steps", .max = MUCH},
+             "of the run, else steps", .max = MUCH, .flags = ASC_SETTING_RARE},
     {"aux_delay", ASC_SETTING_REAL, AT(aux_delay), "0",
      .help = "how long auxiliary losses don't count: below 1 a share of the run, else steps; -1: the warm-up",
-     .min = -1, .max = MUCH},
+     .min = -1, .max = MUCH, .flags = ASC_SETTING_RARE},
     {"curriculum", ASC_SETTING_TEXT, AT(curriculum), "",
      .help = "numbers of ASCender's over the steps, NAME=AT:VALUE,AT:VALUE…;NAME=…, AT a step or a share of the run in "
-             "%; trained after the last point", .argument = "COURSES"},
+             "%; trained after the last point", .flags = ASC_SETTING_RARE, .argument = "COURSES"},
     {"schedule", ASC_SETTING_CHOICE, AT(schedule), "cosine", .help = "how the learning rate falls to its end",
      .choices = schedules, .argument = "S"},
     {"schedule_steps", ASC_SETTING_INT, AT(schedule_steps), "0",
-     .help = "steps to the lowest learning rate; 0: those of the run", .max = MUCH},
+     .help = "steps to the lowest learning rate; 0: those of the run", .max = MUCH,
+     .flags = ASC_SETTING_RARE},
     {"weight_decay", ASC_SETTING_REAL, AT(weight_decay), "0.1", .help = "AdamW's decay of matrices and embeddings",
      .max = 1000, .argument = "W"},
     {"beta1", ASC_SETTING_REAL, AT(beta1), "0.9", .help = "AdamW's first moment", .min = 0.001, .max = 0.999999,
-     .argument = "B"},
+     .flags = ASC_SETTING_RARE, .argument = "B"},
     {"beta2", ASC_SETTING_REAL, AT(beta2), "0.999", .help = "AdamW's second moment", .min = 0.001, .max = 0.9999999,
-     .argument = "B"},
+     .flags = ASC_SETTING_RARE, .argument = "B"},
     {"clip", ASC_SETTING_REAL, AT(clip), "1", .help = "largest norm of the gradient; 0: any", .max = 1e30,
      .argument = "NORM"},
     {"epochs", ASC_SETTING_INT, AT(epochs), "10", .help = "passes over the training split; 0: no limit", .max = 1e9,
-     .flags = ASC_SETTING_ANEW},
+     .flags = ASC_SETTING_ANEW, .group = "Length"},
     {"steps", ASC_SETTING_INT, AT(steps), "0", .help = "steps in all; 0: no limit", .max = MUCH,
      .flags = ASC_SETTING_ANEW},
     {"minutes", ASC_SETTING_REAL, AT(minutes), "0",
-     .help = "stop after these minutes, ready to be resumed; 0: no limit", .max = 1e9, .flags = ASC_SETTING_ANEW},
+     .help = "stop after so many minutes, or 90s, or 2h, ready to be resumed; 0: no limit", .max = 1e9,
+     .flags = ASC_SETTING_ANEW | ASC_SETTING_MINUTES, .argument = "TIME"},
     {"eval_every", ASC_SETTING_INT, AT(eval_every), "0",
-     .help = "steps between evaluations; 0: at the end of each epoch", .max = MUCH},
+     .help = "steps between evaluations; 0: at the end of each epoch", .max = MUCH,
+     .group = "Evaluation, log and checkpoints"},
     {"eval_tokens", ASC_SETTING_INT, AT(eval_tokens), "0",
      .help = "tokens that an evaluation takes, the validation split's first; the best model is the best on them, and "
              "at the end it is evaluated on the whole split; 0: always all", .max = MUCH},
@@ -65,27 +71,29 @@ const asc_setting asc_train_settings[] = {
      .help = "stop after this many evaluations without a better one; 0: never", .max = MUCH,
      .flags = ASC_SETTING_ANEW},
     {"log_every", ASC_SETTING_INT, AT(log_every), "10", .help = "steps between lines of metrics.jsonl", .min = 1,
-     .max = MUCH},
+     .max = MUCH, .flags = ASC_SETTING_RARE},
     {"tensorboard", ASC_SETTING_BOOL, AT(tensorboard), "false",
      .help = "write the lines of metrics.jsonl as TensorBoard's event file, too, into RUN/tensorboard",
      .flags = ASC_SETTING_ANEW},
     {"sample_every", ASC_SETTING_INT, AT(sample_every), "0",
      .help = "steps between samples of what the model writes; 0: none", .max = MUCH, .flags = ASC_SETTING_ANEW},
     {"checkpoint_every", ASC_SETTING_INT, AT(checkpoint_every), "200",
-     .help = "steps between checkpoints; one more at each better evaluation", .min = 1, .max = MUCH},
+     .help = "steps between checkpoints; one more at each better evaluation", .min = 1, .max = MUCH,
+     .flags = ASC_SETTING_RARE},
     {"seed", ASC_SETTING_INT, AT(seed), "1", .help = "of initial values, dropout and the order of the blocks",
-     .max = MUCH},
+     .max = MUCH, .group = "Computation"},
     {"threads", ASC_SETTING_INT, AT(threads), "0", .help = "threads that compute; 0: one per processor", .max = 1024,
      .flags = ASC_SETTING_ANEW},
     {"recompute", ASC_SETTING_BOOL, AT(recompute), "false",
      .help = "compute each block again in the backward pass rather than keep it: less memory, the same model",
-     .flags = ASC_SETTING_ANEW},
+     .flags = ASC_SETTING_ANEW | ASC_SETTING_RARE},
     {"dtype", ASC_SETTING_CHOICE, AT(dtype), "f32", .help = "of parameters and activations", .choices = dtypes,
-     .argument = "T"},
+     .flags = ASC_SETTING_RARE, .argument = "T"},
     {"init", ASC_SETTING_TEXT, AT(init), "", .help = "a RUN or MODEL whose parameters to start from",
-     .argument = "MODEL"},
+     .argument = "MODEL", .group = "Model"},
     {"debug_nan", ASC_SETTING_BOOL, AT(debug_nan), "false",
-     .help = "name the first op, layer and tensor with a value that is not finite"},
+     .help = "name the first op, layer and tensor with a value that is not finite",
+     .flags = ASC_SETTING_RARE, .group = "Computation"},
     {0},
 };
 enum { N_SETTINGS = sizeof asc_train_settings / sizeof *asc_train_settings - 1 };
@@ -130,22 +138,28 @@ const asc_setting *asc_settings_find(const asc_ctx *ctx, const char *name, bool 
     return NULL;
 }
 
-static const char *nearer(const char *name, const char *a, const char *b)
+/* The nearest so far: of `name` and `best` (or NULL), if `name` is close to what was given. */
+static const char *nearer(const char *given, const char *name, const char *best)
 {
-    return !b || asc_name_distance(name, a) <= asc_name_distance(name, b) ? a : b;
+    bool nearest = !best || asc_name_distance(given, name) < asc_name_distance(given, best);
+    return name && asc_name_close(given, name) && nearest ? name : best;
 }
 
+/* What other programs call so, or the nearest name. */
 static asc_status refuse_key(asc_ctx *ctx, const char *name)
 {
-    const char *best = asc_train_settings[0].key;
+    const char *known = asc_setting_synonym(name), *best = NULL;
     asc_schema schema;
-    for (int i = 0; (schema = asc_settings_schema(ctx, i)).owner; i++) {
+    for (int i = 0; !known && (schema = asc_settings_schema(ctx, i)).owner; i++) {
         for (const asc_setting *row = schema.settings; row && row->key; row++) {
-            best = nearer(name, best, row->option);
-            best = nearer(name, best, row->key);
+            best = nearer(name, row->key, nearer(name, row->option, best));
         }
     }
-    return asc_fail(ctx, ASC_ERR_ARG, "unknown setting '%s'; did you mean '%s'?", name, best);
+    if (known) {
+        return asc_fail(ctx, ASC_ERR_ARG, "unknown setting '%s'; here it is '%s'", name, known);
+    }
+    return asc_fail(ctx, ASC_ERR_ARG, best ? "unknown setting '%s'; did you mean '%s'?"
+                                           : "unknown setting '%s'; `ascgrad info --settings` lists them", name, best);
 }
 
 static asc_status no_memory(asc_ctx *ctx)
@@ -194,15 +208,10 @@ static asc_status put_mix(asc_settings *s, const char *name, json_t *value, asc_
     return status;
 }
 
-asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc_source from)
+/* A value that is right for its row. */
+static asc_status put_value(asc_settings *s, const asc_setting *row, const char *name, json_t *value, asc_source from)
 {
-    char name[128];
-    bool model;
-    spell(key, name, sizeof name);
-    const asc_setting *row = asc_settings_find(s->ctx, name, &model);
-    if (!row) {
-        return refuse_key(s->ctx, name);
-    }
+    bool model = asc_setting_find(asc_train_settings, row->key) != row;
     if (asc_setting_check(s->ctx, row, name, value)) {
         return asc_error(s->ctx);
     }
@@ -212,6 +221,21 @@ asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc
     supersede(s, row, from);
     s->from[row - asc_train_settings] = (char)from;
     return asc_setting_store(s->ctx, row, value, &s->values);
+}
+
+asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc_source from)
+{
+    char name[128];
+    bool model;
+    spell(key, name, sizeof name);
+    const asc_setting *row = asc_settings_find(s->ctx, name, &model);
+    if (!row) {
+        return refuse_key(s->ctx, name);
+    }
+    json_t *plain = asc_setting_plain(s->ctx, row, name, value);
+    asc_status status = plain ? put_value(s, row, name, plain, from) : asc_error(s->ctx);
+    json_decref(plain);
+    return status;
 }
 
 asc_status asc_settings_set(asc_settings *s, const char *key, const char *value)

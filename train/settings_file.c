@@ -10,6 +10,7 @@
 #include "data/file.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
+#include "train/no_run.h"
 #include "train/settings.h"
 
 /* ---- presets ---- */
@@ -63,14 +64,20 @@ const char *asc_preset_summary(int i)
     return i >= 0 && i < N_PRESETS ? presets[i].summary : NULL;
 }
 
+const char *asc_preset_contents(int i)
+{
+    return i >= 0 && i < N_PRESETS ? presets[i].json : NULL;
+}
+
 asc_status asc_settings_preset(asc_settings *s, const char *name)
 {
     asc_status status = ASC_NEED(s ? s->ctx : NULL, "settings_preset: name", name);
     if (status) {
         return status;
     }
-    int best = 0;
+    const char *names[N_PRESETS + 1] = {NULL};
     for (int i = 0; i < N_PRESETS; i++) {
+        names[i] = presets[i].name;
         if (strcmp(presets[i].name, name) == 0) {
             json_t *object = json_loads(presets[i].json, 0, NULL);
             status = object ? asc_settings_put_all(s, object, ASC_SOURCE_PRESET, name)
@@ -78,10 +85,11 @@ asc_status asc_settings_preset(asc_settings *s, const char *name)
             json_decref(object);
             return status;
         }
-        best = asc_name_distance(name, presets[i].name) < asc_name_distance(name, presets[best].name) ? i : best;
     }
-    return asc_fail_on(s->ctx, ASC_ERR_ARG, "preset", ": there is no '%s'; did you mean '%s'?", name,
-                       presets[best].name);
+    const char *guess = asc_name_guess(name, names);
+    return asc_fail_on(s->ctx, ASC_ERR_ARG, "preset", guess ? ": there is no '%s'; did you mean '%s'?"
+                                                            : ": there is no '%s'; --preset list has them", name,
+                       guess);
 }
 
 /* ---- files ---- */
@@ -263,6 +271,9 @@ asc_status asc_settings_resume(asc_settings *s, const char *path)
         return status;
     }
     asc_ctx *ctx = s->ctx;
+    if (!asc_is_run(path)) {
+        return asc_fail_no_run(ctx, path);
+    }
     char *file = asc_path_join(ctx, path, "config.json");
     json_t *object = file ? asc_json_read(ctx, file, true) : NULL;
     asc_settings *run = object ? asc_settings_new(ctx) : NULL;

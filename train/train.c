@@ -10,6 +10,7 @@
 
 #include "tensor/ctx.h"
 #include "tensor/need.h"
+#include "train/no_run.h"
 #include "train/trainer.h"
 
 /* ---- the plan ---- */
@@ -42,13 +43,29 @@ static double lowest_lr(const asc_values *v)
     return v->min_lr < 0 ? strtod(text, NULL) : v->min_lr;
 }
 
+static asc_status fail_short(const asc_trainer *t, int64_t block)
+{
+    int64_t n = t->train->n_tokens;
+    char advice[60] = "";
+    if (n > 1) {
+        snprintf(advice, sizeof advice, ", or a block of %" PRId64 " at most", n - 1);
+    }
+    return asc_fail_on(t->ctx, ASC_ERR_ARG, "block", ": the train split has %" PRId64 " tokens, too few for a block of "
+                       "%" PRId64 ": it takes a text whose train split has %" PRId64 "%s", n, block, block + 1, advice);
+}
+
 static asc_status count_blocks(asc_trainer *t)
 {
     int64_t block = asc_lm_block(t->lm), each = t->settings->values.batch * t->settings->values.accumulate;
     t->blocks = asc_block_count(t->train->n_tokens, block, false);
     if (t->blocks == 0) {
-        return asc_fail(t->ctx, ASC_ERR_ARG, "the train split has %" PRId64 " tokens, too few for a block of %" PRId64,
-                        t->train->n_tokens, block);
+        return fail_short(t, block);
+    }
+    if (each > t->blocks) {
+        char text[160];
+        snprintf(text, sizeof text, "a batch of %" PRId64 " is more than the train split's %" PRId64 " blocks: each "
+                 "step takes all of them", each, t->blocks);
+        asc_trainer_say(t, text);
     }
     t->steps_per_epoch = (t->blocks + each - 1) / each;
     return ASC_OK;
@@ -262,7 +279,7 @@ static asc_model *open_init(const asc_trainer *t, bool resume)
 static asc_status prepare(asc_trainer *t, const char *run, bool resume)
 {
     if (!resume && asc_folder_taken(run)) {
-        return asc_fail(t->ctx, ASC_ERR_ARG, "%s exists; take another name, or go on with it by --resume", run);
+        return asc_fail_taken(t->ctx, run);
     }
     if (resume && asc_folder_open(&t->folder, t->ctx, run, true)) {
         return asc_error(t->ctx);

@@ -152,6 +152,13 @@ ASC_API int asc_name_distance(const char *a, const char *b);
 /* The nearest to `name` of `names`, a list that ends with NULL; the first of several. NULL if there are none. */
 ASC_API const char *asc_name_nearest(const char *name, const char *const *names);
 
+/* Whether `name` may be a slip of the pen for `meant`: their distance is at most a third of its length, rounded
+ * up, or it is the beginning, of two letters or more. */
+ASC_API bool asc_name_close(const char *name, const char *meant);
+
+/* The nearest of `names`, if it is close: what to offer to whoever wrote `name`. NULL if none is. */
+ASC_API const char *asc_name_guess(const char *name, const char *const *names);
+
 /* ---- the machine ---- */
 
 typedef struct asc_machine {
@@ -166,6 +173,7 @@ typedef struct asc_machine {
                                 matrix products run one at a time, whatever the number of threads */
     const char *isa_refused; /* NULL, or an ASCGRAD_ISA that names no instruction set, and was passed over; borrowed
                                 from the environment */
+    int processors;          /* how many threads can run at the same time (affinity, control groups) */
     const char *processor;   /* its name, as the system tells it; "unknown" */
     double memory_bytes;     /* that the process may use: the machine's, or what its control groups allow of that */
 } asc_machine;

@@ -43,6 +43,8 @@ enum {
                                 * the struct has asc_ints or asc_reals, of that length in any case */
     ASC_SETTING_REQUIRED = 4,  /* must be given; the default is what the program gives where its user does not */
     ASC_SETTING_ANEW = 8,      /* a run that is resumed may be given another value */
+    ASC_SETTING_RARE = 16,     /* few want it: the program's --help-all has it, --help does not */
+    ASC_SETTING_MINUTES = 32,  /* of REAL: a time in minutes; as text it may have units (asc_time_parse) */
 };
 
 typedef struct asc_ints {
@@ -72,6 +74,8 @@ typedef struct asc_setting {
     /* Of INTS with choices: the list that choice number `which` stands for in the `nth` layer of its owner; how many
      * numbers, at most ASC_SETTING_LIST. */
     int (*expand)(int which, int nth, int64_t *values);
+    const char *group; /* the heading that the program's help has over the options of this row and of those after it, to
+                        * the next row that has one; NULL in the first row: "Model" */
 } asc_setting;
 
 /* The settings of one owner. */
@@ -82,6 +86,23 @@ typedef struct asc_schema {
 
 /* The row of a key; NULL if there is none, or an argument is NULL. */
 ASC_API const asc_setting *asc_setting_find(const asc_setting *settings, const char *key);
+
+/* The key of the setting that other programs call `name`, with '-' or '_': "lr" for "learning_rate"; so that an error
+ * can say what it is here. NULL if there is none. */
+ASC_API const char *asc_setting_synonym(const char *name);
+
+/* ---- numbers as people write them ----
+ * All of the text must be the number: no blanks, no other base, nothing that is not finite. false: it is none, and
+ * *value stays. */
+
+/* A whole number, exactly: "250", "1e4", "-3", "2.5e3"; with k a thousand, with M a million of them: "1.5k", "2M". */
+ASC_API bool asc_count_parse(const char *text, int64_t *value);
+
+/* A number: "0.1", ".1", "1e-3". */
+ASC_API bool asc_real_parse(const char *text, double *value);
+
+/* A time in units of `unit_s` seconds, > 0: a number of them, or numbers with s, m and h: "90s", "1.5h", "1h30m". */
+ASC_API bool asc_time_parse(const char *text, double unit_s, double *value);
 
 #ifdef __cplusplus
 }

@@ -55,9 +55,10 @@ ASC_API asc_status asc_settings_load(asc_settings *settings, const char *path);
 /* Takes the settings of a preset. ASC_ERR_ARG: there is none of that name. */
 ASC_API asc_status asc_settings_preset(asc_settings *settings, const char *name);
 
-/* The presets' names, NULL past the last, and what they are, a line. */
+/* The presets' names, what they are, a line, and their settings, a JSON object; NULL past the last. */
 ASC_API const char *asc_preset_at(int i);
 ASC_API const char *asc_preset_summary(int i);
+ASC_API const char *asc_preset_contents(int i);
 
 /* Takes the settings of the run `run`, but for those that were set before and may be given anew. ASC_ERR_ARG: another
  * one was set, to another value than the run's; ASC_ERR_IO, ASC_ERR_FORMAT: there is no such run. */

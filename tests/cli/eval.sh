@@ -82,11 +82,11 @@ status 0 "$ASCGRAD" eval pieces --data text.txt
 status 2 "$ASCGRAD" eval run --split tset
 has err "got 'tset', expected train, valid or test"
 status 3 "$ASCGRAD" eval none
-has err '^ascgrad eval: none: No such file'
+has err '^ascgrad eval: none: there is no such run or file; runs in this folder: '
 status 3 "$ASCGRAD" eval text.txt
 has err '^ascgrad eval: text.txt: '
 status 3 "$ASCGRAD" eval elsewhere
-has err 'there is no model in it'
+has err 'elsewhere: no run there'
 status 3 "$ASCGRAD" eval run --per-token none/tokens.txt
 has err 'none/tokens.txt: No such file'
 exit $failed

@@ -124,10 +124,10 @@ while read -r wrong pattern; do
     sed "s/$wrong/" saved/config.json >run/config.json
     damaged "^ascgrad train: run/config.json: $pattern"
 done <<'END'
-"batch":.8/"batch":"x" batch: got "x", expected a whole number
+"batch":.8/"batch":"x" batch: got 'x', expected a whole number
 "batch"/"btach" unknown setting 'btach'; did you mean 'batch'
 "heads":.2/"heads":5 heads is 5, expected a divisor of the width 32
-"block":.32/"block":99999 the train split has [0-9]* tokens, too few for a block of 99999
+"block":.32/"block":99999 block: the train split has [0-9]* tokens, too few for a block of 99999
 "tokenizer":."word"/"tokenizer":"wurd" tokenizer: got 'wurd'
 builtin:8000/builtin:x builtin:x: expected builtin
 END

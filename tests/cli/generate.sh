@@ -37,7 +37,8 @@ status 0 "$ASCGRAD" generate run --prompt-file prompt --tokens 100 --seed 3
 cmp -s out first && fail 'the last newline of two was left out'
 status 3 "$ASCGRAD" generate run --prompt-file nowhere
 has err '^ascgrad generate: nowhere: No such file or directory$'
-status 2 "$ASCGRAD" generate run --prompt-file prompt --prompt the
+status 2 "$ASCGRAD" generate run --prompt-file prompt the
+has err '^ascgrad generate: --prompt-file: there is a prompt already: expected one'
 
 # words that the model does not know are named
 status 0 "$ASCGRAD" generate run --prompt 'the zonk and the zunk' --tokens 1
@@ -104,7 +105,8 @@ sed 's/^/the dog/; q' out >one
 status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 8 --seed 3 --stop '
 '
 same out one
-status 2 "$ASCGRAD" generate run -i --prompt the
+status 2 "$ASCGRAD" generate run -i the
+has err '^ascgrad generate: --interactive: there is a prompt, expected none: '
 status 2 "$ASCGRAD" generate run -i --json
 
 # Ctrl-C stops a continuation that would hardly end, and not the program

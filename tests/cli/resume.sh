@@ -57,7 +57,7 @@ has err '^ascgrad train: --dim can.t be given anew'
 status 2 "$ASCGRAD" train --resume --out whole --data builtin:9000
 has err '--data: can.t be given anew'
 status 3 "$ASCGRAD" train --resume --out none
-has err 'none/config.json: can.t open: No such file'
+has err 'none: there is no such run or file; runs in this folder: '
 status 0 "$ASCGRAD" train --resume --out whole $settings
 same_run whole timed
 

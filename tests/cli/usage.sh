@@ -55,10 +55,10 @@ has err "^ascgrad eval: --split: got 'vaild', .*did you mean 'valid'?"
 ASCGRAD_ISA=avx1024 status 2 "$ASCGRAD" info
 has err "^ascgrad: ASCGRAD_ISA: got 'avx1024', expected plain, avx2 or avx512"
 "$ASCGRAD" info --json | sed 's/.*"models": \[\([^]]*\)\].*/\1/' | tr -d '" ' | tr , '\n' >models
-"$ASCGRAD" train --help >help
+"$ASCGRAD" train --help | tr -s ' \n' ' ' >help
 "$ASCGRAD" bench --help >bench.help
 while read -r model; do
-    has help "^ *--model M .*$model"
+    has help "--model M .*$model.* --dim"
     has bench.help "$model"
 done <models
 status 2 "$ASCGRAD" train --out

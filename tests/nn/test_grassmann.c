@@ -220,7 +220,8 @@ END_TEST
 
 /* One more number than a layer takes. */
 #define LONG "1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6"
-#define A_LIST "a list of at most 32 whole numbers, or one such list a layer, or one of paper-6l, paper-12l, lags"
+#define A_LIST                                                                                                         \
+    "a list of at most 32 whole numbers, as [1,2,4], or one such list a layer, or one of paper-6l, paper-12l, lags"
 
 static const struct {
     const char *config, *message;

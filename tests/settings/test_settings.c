@@ -1,4 +1,5 @@
 /* tests/settings/test_settings.c: tables of settings, and values by them. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 typedef struct values {
     int64_t heads, width, count;
-    double rate;
+    double rate, span;
     bool flag, inner;
     int kind, when;
     const char *text;
@@ -34,6 +35,7 @@ static const asc_setting table[] = {
     {"width", ASC_SETTING_INT, AT(width), "3", .help = "w", .min = 1, .max = 9, .flags = ASC_SETTING_PER_LAYER},
     {"count", ASC_SETTING_COUNT, AT(count), "false", .help = "c", .max = 5},
     {"rate", ASC_SETTING_REAL, AT(rate), "0.5", .help = "r", .min = 0, .max = 1},
+    {"span", ASC_SETTING_REAL, AT(span), "1", .help = "s", .max = 100, .flags = ASC_SETTING_MINUTES},
     {"flag", ASC_SETTING_BOOL, AT(flag), "true", .help = "f"},
     {"kind", ASC_SETTING_CHOICE, AT(kind), "near", .help = "k", .choices = kinds},
     {"inner", ASC_SETTING_BOOL, AT(inner), "true", .help = "i", .only = "kind=far"},
@@ -72,7 +74,7 @@ START_TEST(defaults_stand_where_nothing_is_given)
     char *effect = read_text("{\"heads\": 2}", &v);
     no_error();
     ck_assert_str_eq(effect, "{\"count\":false,\"each\":4,\"flag\":true,\"heads\":2,\"kind\":\"near\",\"list\":[1,2],"
-                             "\"rate\":0.5,\"scale\":1.0,\"set\":[\"two\"],\"some\":[],\"text\":\"none\","
+                             "\"rate\":0.5,\"scale\":1.0,\"set\":[\"two\"],\"some\":[],\"span\":1.0,\"text\":\"none\","
                              "\"when\":true,\"width\":3}");
     ck_assert(v.each.n == 2 && v.each.at[1] == 4 && v.scale.n == 2 && v.scale.at[1] == 1 && v.set == 2);
     ck_assert(v.list.n == 2 && v.list.at[1] == 2 && v.flag && v.kind == 0 && !v.inner && v.count == 0);
@@ -87,7 +89,7 @@ START_TEST(what_is_given_is_taken_and_noted_as_it_was)
 {
     static const char all[] = "{\"count\":true,\"each\":[3,5,0],\"flag\":false,\"heads\":3,\"inner\":false,"
                               "\"kind\":\"far\",\"list\":[[],[8,9],[1]],\"rate\":1.0,\"scale\":[1,2.5,-3],"
-                              "\"set\":[\"one\",\"three\"],\"some\":[\"two\",\"one:12\"],\"text\":\"x\","
+                              "\"set\":[\"one\",\"three\"],\"some\":[\"two\",\"one:12\"],\"span\":1.0,\"text\":\"x\","
                               "\"when\":\"late\",\"width\":[1,2,3]}";
     values v;
     char *effect = read_text(all, &v);
@@ -155,9 +157,11 @@ static const struct {
     {"{\"heads\":2,\"set\":[\"tow\"]}", "set",
      "set: got \"tow\", expected one of one, two, three; did you mean 'two'?"},
     {"{\"heads\":2,\"list\":\"step\"}", "list",
-     "list: got \"step\", expected a list of at most 32 whole numbers, or one such list a layer, or one of steps"},
+     "list: got \"step\", expected a list of at most 32 whole numbers, as [1,2,4], or one such list a layer, or one of "
+     "steps"},
     {"{\"heads\":2,\"list\":[[1],2,[3]]}", "list",
-     "list: got 2, expected a list of at most 32 whole numbers, or one such list a layer, or one of steps"},
+     "list: got 2, expected a list of at most 32 whole numbers, as [1,2,4], or one such list a layer, or one of "
+     "steps"},
     {"{\"heads\":2,\"list\":[100]}", "list", "list: got 100, expected a whole number from 0 to 99"},
     {"{\"heads\":2,\"hedas\":2}", NULL, "unknown setting 'hedas'; did you mean 'heads'?"},
     {"{\"heads\":2,}", NULL, "line 1, column 12: string or '}' expected near '}'"},
@@ -198,7 +202,118 @@ static const struct {
     {"scale", ".5", "0.5", NULL},
     {"set", "[\"one\"]", "[\"one\"]", NULL},
     {"count", "true", "true", NULL},
+    {"count", "3e0", "3", NULL},
+    {"heads", "5e0", "5", NULL},
+    {"heads", "1k", NULL, "my-heads: got '1k', expected a whole number from 1 to 8"},
+    {"rate", "0.1k", NULL, "my-rate: got '0.1k', expected a number from 0 to 1"},
+    {"span", "90s", "1.5", NULL},
+    {"span", "2", "2.0", NULL},
+    {"span", "1d", NULL,
+     "my-span: got '1d', expected a time, as 90s, 30m or 2h, or a number of minutes from 0 to 100"},
 };
+
+/* Numbers as people write them; NAN: refused. */
+static const struct {
+    const char *text;
+    double count, real, minutes;
+} numbers[] = {
+    {"0", 0, 0, 0}, {"250", 250, 250, 250}, {"-3", -3, -3, -3}, {"+5", 5, 5, 5}, {"1e4", 1e4, 1e4, 1e4},
+    {"2.5e3", 2500, 2500, 2500}, {"1.5k", 1500, NAN, NAN}, {"2M", 2e6, NAN, NAN}, {".5k", 500, NAN, NAN},
+    {"10K", 1e4, NAN, NAN}, {"1.5", NAN, 1.5, 1.5}, {"1.50e1", 15, 15, 15}, {"1e-3", NAN, 1e-3, 1e-3},
+    {"1.0", 1, 1, 1}, {"1.0005k", NAN, NAN, NAN}, {"90s", NAN, NAN, 1.5}, {"30m", NAN, NAN, 30}, {"2h", NAN, NAN, 120},
+    {"1.5h", NAN, NAN, 90}, {"1h30m", NAN, NAN, 90}, {"1h30", NAN, NAN, NAN}, {"2d", NAN, NAN, NAN},
+    {"", NAN, NAN, NAN}, {" 1", NAN, NAN, NAN}, {"1 ", NAN, NAN, NAN}, {"1,000", NAN, NAN, NAN}, {"k", NAN, NAN, NAN},
+    {".", NAN, NAN, NAN}, {"-", NAN, NAN, NAN}, {"e4", NAN, NAN, NAN}, {"1e", NAN, NAN, NAN}, {"1e99", NAN, 1e99, 1e99},
+    {"0x10", NAN, NAN, NAN}, {"nan", NAN, NAN, NAN}, {"inf", NAN, NAN, NAN}, {"1e999", NAN, NAN, NAN},
+    {"9223372036854775807", NAN, 9223372036854775807.0, 9223372036854775807.0}, {"1kk", NAN, NAN, NAN},
+    {"1e4k", NAN, NAN, NAN}, {"100000000000M", 1e17, NAN, NAN}, {"100000000000000M", NAN, NAN, NAN},
+};
+
+static void agree(bool right, double got, double expected)
+{
+    ck_assert(right == !isnan(expected));
+    ck_assert(right ? got == expected : got == 77);
+}
+
+START_TEST(numbers_from_text)
+{
+    int64_t count = 77;
+    double real = 77, minutes = 77, seconds = 77;
+    const char *text = numbers[_i].text;
+    bool whole = asc_count_parse(text, &count), number = asc_real_parse(text, &real),
+         span = asc_time_parse(text, 60, &minutes);
+    agree(whole, (double)count, numbers[_i].count);
+    agree(number, real, numbers[_i].real);
+    agree(span, minutes, numbers[_i].minutes);
+    bool unit = *text && strchr("smh", text[strlen(text) - 1]);
+    if (asc_time_parse(text, 1, &seconds)) {
+        ck_assert(seconds == (unit ? 60 : 1) * minutes);
+    }
+}
+END_TEST
+
+START_TEST(numbers_take_null)
+{
+    int64_t count;
+    double real;
+    ck_assert(!asc_count_parse(NULL, &count) && !asc_count_parse("1", NULL));
+    ck_assert(!asc_real_parse(NULL, &real) && !asc_real_parse("1", NULL));
+    ck_assert(!asc_time_parse(NULL, 1, &real) && !asc_time_parse("1", 1, NULL) && !asc_time_parse("1", 0, &real));
+}
+END_TEST
+
+START_TEST(other_programs_names)
+{
+    ck_assert_str_eq(asc_setting_synonym("learning_rate"), "lr");
+    ck_assert_str_eq(asc_setting_synonym("hidden-size"), "d_model");
+    ck_assert_ptr_null(asc_setting_synonym("lr"));
+    ck_assert_ptr_null(asc_setting_synonym("learning"));
+    ck_assert_ptr_null(asc_setting_synonym(" wd"));
+    ck_assert_ptr_null(asc_setting_synonym(""));
+    ck_assert_ptr_null(asc_setting_synonym(NULL));
+}
+END_TEST
+
+START_TEST(only_close_names_are_offered)
+{
+    static const char *const known[] = {"out", "layers", "tokenizer", "train", NULL};
+    ck_assert_str_eq(asc_name_guess("layer", known), "layers");
+    ck_assert_str_eq(asc_name_guess("layres", known), "layers");
+    ck_assert_str_eq(asc_name_guess("tok", known), "tokenizer");
+    ck_assert_str_eq(asc_name_guess("trian", known), "train");
+    ck_assert_ptr_null(asc_name_guess("gpu", known));
+    ck_assert_ptr_null(asc_name_guess("", known));
+    ck_assert_ptr_null(asc_name_guess(NULL, known));
+    ck_assert_ptr_null(asc_name_guess("train", NULL));
+}
+END_TEST
+
+/* Values of a file: numbers may stand there as text, and whole ones as 1e4. */
+START_TEST(plain_values)
+{
+    static const struct {
+        const char *key, *given, *plain;
+    } rows[] = {
+        {"heads", "\"5\"", "5"}, {"heads", "5.0", "5"}, {"heads", "5.5", "5.5"}, {"span", "\"90s\"", "1.5"},
+        {"rate", "\"1e-1\"", "0.1"}, {"rate", "1", "1"}, {"kind", "\"far\"", "\"far\""}, {"count", "2.0", "2"},
+        {"count", "true", "true"}, {"heads", "\"many\"", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *given = json_loads(rows[i].given, JSON_DECODE_ANY, NULL);
+        json_t *plain = asc_setting_plain(ctx, asc_setting_find(table, rows[i].key), rows[i].key, given);
+        if (rows[i].plain) {
+            char *text = json_dumps(plain, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+            ck_assert_str_eq(text, rows[i].plain);
+            free(text);
+        } else {
+            expect_error(ASC_ERR_ARG, "heads: got 'many', expected a whole number from 1 to 8");
+            ck_assert_ptr_null(plain);
+        }
+        json_decref(given);
+        json_decref(plain);
+    }
+}
+END_TEST
 
 START_TEST(values_from_text)
 {
@@ -282,6 +397,11 @@ int main(void)
     tcase_add_test(t, a_name_stands_for_the_layers_list);
     tcase_add_loop_test(t, wrong_values_are_refused, 0, sizeof wrong / sizeof *wrong);
     tcase_add_loop_test(t, values_from_text, 0, sizeof texts / sizeof *texts);
+    tcase_add_loop_test(t, numbers_from_text, 0, sizeof numbers / sizeof *numbers);
+    tcase_add_test(t, numbers_take_null);
+    tcase_add_test(t, other_programs_names);
+    tcase_add_test(t, only_close_names_are_offered);
+    tcase_add_test(t, plain_values);
     tcase_add_loop_test(t, a_table_that_is_not_whole_is_refused, 0, sizeof flaws / sizeof *flaws);
     tcase_add_test(t, a_value_stays_where_memory_fails);
     tcase_add_test(t, find_takes_null);

@@ -290,17 +290,16 @@ static bool never(void *user)
     return false;
 }
 
-/* Within a long prompt, too; the next text is whole again. */
+/* Whoever is asked while it computes; the next text is whole again. */
 START_TEST(a_user_ends_the_text)
 {
     asc_model *m = open_model("byte");
-    told whole = tell(m, "a prompt", 20, NULL, NULL), t = {.n = 0};
-    asc_writing w = {.tokens = 20, .sampling = {.top_p = 1}, .text = take_text, .user = &t};
+    told whole = tell(m, "a prompt", 20, NULL, NULL), t;
+    asc_writing endless = {.tokens = INT64_MAX, .sampling = {.top_p = 1}};
     asc_set_interrupt(ctx, never, NULL);
-    ck_assert_int_eq(asc_generate_text(ctx, m, "a prompt", 8, &w, NULL), ASC_ERR_INTERRUPTED);
+    ck_assert_int_eq(asc_generate_text(ctx, m, "a prompt", 8, &endless, NULL), ASC_ERR_INTERRUPTED);
     asc_set_interrupt(ctx, NULL, NULL);
     asc_error_clear(ctx);
-    ck_assert_uint_eq(t.n, 0);
     t = tell(m, "a prompt", 20, NULL, NULL);
     ck_assert(t.n == whole.n && memcmp(t.text, whole.text, t.n) == 0);
     asc_model_free(ctx, m);

@@ -17,6 +17,7 @@ extern const cli_command bench_train, bench_layer, bench_ops, bench_scaling, ben
 typedef struct bench_model {
     cli_list given; /* options that are settings */
     cli_list sets;  /* --set */
+    const char *preset;
 } bench_model;
 
 extern const char *bench_models; /* the help of --model: which there are */
@@ -32,6 +33,9 @@ extern const char *bench_models; /* the help of --model: which there are */
 #define BENCH_SET(args)                                                                                                \
     {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(args, model.sets), 0, 0,                                                \
      "a setting of ascgrad train, or a key of the model's configuration"}
+#define BENCH_PRESET(args)                                                                                             \
+    {"preset", 0, "NAME", CLI_TEXT, offsetof(args, model.preset), 0, 0,                                                \
+     "the model and batch of a preset of ascgrad train; list says what is in them"}
 #define BENCH_STEPS(args, help) {"steps", 0, "N", CLI_INT, offsetof(args, steps), 1, 1e6, help}
 #define BENCH_MEMORY(args)                                                                                             \
     {"memory", 0, "MIB", CLI_INT, offsetof(args, memory), 1, 1 << 30,                                                  \
@@ -40,7 +44,8 @@ extern const char *bench_models; /* the help of --model: which there are */
 /* A kind's table of options with the help of its settings, whose defaults are the benchmark's, or `more` (or NULL). */
 const cli_option *bench_options(const cli_option *table, const cli_initial *more);
 
-/* New settings: the benchmark's defaults, then `more` (or NULL), then --set, then options. Errors are the context's. */
+/* New settings: the benchmark's defaults, then `more` (or NULL), then --preset, --set, options. Errors are the
+ * context's. */
 asc_settings *bench_settings(asc_ctx *ctx, const bench_model *model, const cli_initial *more);
 
 /* A context that takes at most `mib` MiB, or of what is free so much that the system does not kill us (0); freed by

@@ -31,6 +31,9 @@ asc_settings *bench_settings(asc_ctx *ctx, const bench_model *model, const cli_i
     asc_settings *s = asc_settings_new(ctx);
     set_all(s, defaults);
     set_all(s, more);
+    if (model->preset && asc_error(ctx) == ASC_OK) {
+        asc_settings_preset(s, model->preset);
+    }
     for (int i = 0; i < model->sets.n; i++) {
         cli_set_pair(s, model->sets.value[i]);
     }

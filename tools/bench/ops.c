@@ -16,7 +16,7 @@ struct args {
 };
 
 static const cli_option options[] = {
-    {"seconds", 0, "S", CLI_REAL, offsetof(struct args, seconds), 0, 3600, "time for each op (0.25)"},
+    {"seconds", 0, "TIME", CLI_SECONDS, offsetof(struct args, seconds), 0, 3600, "time for each op (0.25)"},
     {"plugin", 0, "FILE", CLI_TEXT, offsetof(struct args, plugin), 0, 0, "time the ops of a shared object"},
     CLI_THREADS(struct args),
     CLI_JSON(struct args),

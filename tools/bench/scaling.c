@@ -22,7 +22,7 @@ static const cli_option options[] = {
     BENCH_MODEL(struct args),
     BENCH_ROW(struct args, "dropout"),
     BENCH_STEPS(struct args, "steps that are timed, after two that are not (3)"),
-    {"limit", 0, "SECONDS", CLI_REAL, offsetof(struct args, limit), 0, 1e6,
+    {"limit", 0, "TIME", CLI_SECONDS, offsetof(struct args, limit), 0, 1e6,
      "- stands for steps that take longer, or would, by the lengths before (20)"},
     BENCH_MEMORY(struct args),
     BENCH_SET(struct args),

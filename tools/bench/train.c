@@ -1,5 +1,6 @@
 /* tools/bench/train.c: ascgrad bench train: real training steps beside the machine's matrix product. */
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/bench/bench.h"
 #include "tools/profile.h"
@@ -13,6 +14,7 @@ struct args {
 
 static const cli_option options[] = {
     BENCH_ROW(struct args, "model"),
+    BENCH_PRESET(struct args),
     BENCH_MODEL(struct args),
     BENCH_ROW(struct args, "block"),
     BENCH_ROW(struct args, "batch"),
@@ -47,6 +49,9 @@ static int run(int argc, char **argv)
     static struct args args = {.vocab = 30522, .steps = 5, .profile.traced = PROFILE_TRACED};
     int n = cli_parse_options(&bench_train, bench_options(options, NULL), argc, argv, &args);
     cli_expect_operands(n, argv, 0, 0, "");
+    if (args.model.preset && strcmp(args.model.preset, "list") == 0) {
+        return cli_list_presets(args.json);
+    }
     asc_ctx *ctx = cli_ctx_new(args.threads);
     asc_settings *settings = bench_settings(ctx, &args.model, NULL);
     asc_profile *profile = profile_start(ctx, &args.profile);

@@ -67,11 +67,13 @@ static unsigned read_what(const char *list)
         if (i == N_KINDS) {
             char given[32];
             snprintf(given, sizeof given, "%.*s", (int)(n < 31 ? n : 31), list);
-            const char *best = kinds[0].name;
-            for (i = 1; i < N_KINDS; i++) {
-                best = asc_name_distance(given, kinds[i].name) < asc_name_distance(given, best) ? kinds[i].name : best;
+            const char *names[N_KINDS + 1] = {NULL};
+            for (i = 0; i < N_KINDS; i++) {
+                names[i] = kinds[i].name;
             }
-            cli_wrong_usage("--what: there is no figure '%s'; did you mean '%s'?", given, best);
+            const char *guess = asc_name_guess(given, names);
+            cli_wrong_usage(guess ? "--what: there is no figure '%s'; did you mean '%s'?"
+                                  : "--what: there is no figure '%s'; see --help", given, guess);
         }
         bits |= 1u << i;
     }
