@@ -25,6 +25,9 @@ KERNEL(void, silu, (float *y, const float *x, int64_t n)) /* x σ(x) */
 KERNEL(void, gelu_tanh, (float *y, const float *x, int64_t n))
 /* y = x Φ(x), Φ the normal distribution function: the exact GELU (Hendrycks and Gimpel, 2016) */
 KERNEL(void, gelu, (float *y, const float *x, int64_t n))
+KERNEL(void, elu_one, (float *y, const float *x, int64_t n)) /* elu(x) + 1: e^x up to 0, x + 1 above */
+/* x = x∘f'(·), f = elu_one, from its value y */
+KERNEL(void, elu_one_grad, (float *x, const float *y, int64_t n))
 /* y = t log(1 + e^-x) + (1 - t) log(1 + e^x), a term of weight 0 being 0 even where its logarithm is infinite */
 KERNEL(void, logit_loss, (float *y, const float *x, const float *t, int64_t n))
 /* dx (+)= dy (Φ(x) + x φ(x)) */
@@ -120,6 +123,21 @@ KERNEL(void, memory, (float *before, float *m, const float *z, const float *f, i
 KERNEL(void, memory_grad,
        (float *dz, float *da, float *dm, const float *dbefore, const float *before, const float *z, const float *f,
         int64_t steps, int64_t n, int64_t ld, bool fresh_z, bool fresh_a))
+
+/* ---- linear recurrences, of arrays [steps, n] ---- */
+/* a = e^l, root = √(1 - a²); l <= 0 */
+KERNEL(void, decays, (float *a, float *root, const float *l, int64_t n))
+/* m = a_t∘m + x_t, s_t = m; m [n] */
+KERNEL(void, scan, (float *s, float *m, const float *a, const float *x, int64_t steps, int64_t n))
+/* Backwards: e comes as the gradient of s from elsewhere, and becomes all of it, which is that of x too; dm [n], of m
+ * after the last step, becomes that of m before the first. before_t: m before step t */
+KERNEL(void, scan_grad, (float *e, float *da, float *dm, const float *a, const float *before, int64_t steps, int64_t n))
+/* Of s_t = a∘s_{t-1} + root∘gate∘c with a = exp(rate∘open), gate = σ(i), open = σ(r), from scan_grad's e and da: the
+ * gradients of c, i, r; drate += */
+KERNEL(void, rg_lru_grad,
+       (float *dc, float *di, float *dr, float *drate, const float *e, const float *da, const float *a,
+        const float *root, const float *open, const float *gate, const float *c, const float *rate, int64_t steps,
+        int64_t n))
 
 /* ---- products of vectors in pairs: the rows of A, [rows, k], ld_a apart, with columns of a transposed B, [k, n], ld_b
  * apart, from which up to 128 bytes past column n - 1 may be read. Every element is one sum over k in rising order,

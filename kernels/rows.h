@@ -27,6 +27,25 @@ static void exp_f32(float *y, const float *x, int64_t n)
     map_f32(y, x, n, exp_gradual1_f32);
 }
 
+static ALWAYS_INLINE float elu_one1_f32(float x)
+{
+    float e = exp_gradual1_f32(x), above = x + 1;
+    return x > 0 ? above : e;
+}
+
+static void elu_one_f32(float *y, const float *x, int64_t n)
+{
+    map_f32(y, x, n, elu_one1_f32);
+}
+
+static void elu_one_grad_f32(float *x, const float *y, int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        x[i] *= y[i] > 1 ? 1 : y[i];
+    }
+}
+
 static void expm1_f32(float *y, const float *x, int64_t n)
 {
     map_f32(y, x, n, expm11_f32);

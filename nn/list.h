@@ -2,3 +2,6 @@
 MIXING(transformer)
 MIXING(grassmann)
 MIXING(ascender)
+MIXING(linear)
+MIXING(conv)
+MIXING(recurrent)

@@ -340,6 +340,48 @@ ASC_API asc_tensor asc_gated_memory(asc_ctx *ctx, asc_tensor z, asc_tensor forge
 ASC_API asc_tensor asc_gated_fusion(asc_ctx *ctx, asc_tensor h, asc_tensor g, asc_tensor weight, asc_tensor bias,
                                     asc_tensor *alpha);
 
+/* The real-gated linear recurrence of Griffin (De et al., arXiv 2402.19427), for each channel
+ *     s_t = a_t s_{t-1} + √(1 - a_t²) σ(i_t) c_t,  a_t = exp(-8 softplus(decay) σ(r_t)).
+ * c, r, i (B, N, R), decay (R), initial (B, 1, R), s_{-1}, or null for 0; s (B, N, R). If `last` is not NULL, it gets
+ * s_{N-1} (B, 1, R), the state from which the next tokens go on. Null with the error set: ASC_ERR_ARG, shapes that do
+ * not fit; ASC_ERR_MEMORY. */
+ASC_API asc_tensor asc_rg_lru(asc_ctx *ctx, asc_tensor c, asc_tensor r, asc_tensor i, asc_tensor decay,
+                              asc_tensor initial, asc_tensor *last);
+
+/* ---- linear attention ---- */
+
+/* What takes the exponential's place in attention, positive in every entry. */
+typedef enum asc_feature {
+    ASC_FEATURE_ELU, /* elu(x) + 1 (Katharopoulos et al., arXiv 2006.16236) */
+    ASC_FEATURE_FAVOR, /* exp(W x̂ - ‖x̂‖²/2)/√m, x̂ = x/d^¼ (Performer, Choromanski et al., arXiv 2009.14794) */
+} asc_feature;
+
+typedef struct asc_linear_attention_options {
+    int64_t heads;
+    asc_feature feature;
+    bool fixed_decay; /* f = 1 - 2^(-5-h) of head h */
+    bool full;        /* every query sees all keys; else those up to its own position */
+    double eps;       /* ε, above 0 */
+} asc_linear_attention_options;
+
+/* Tensors of one dtype; null where optional ones are absent. */
+typedef struct asc_linear_attention_inputs {
+    asc_tensor q, k;     /* (B, N, H d) */
+    asc_tensor v;        /* (B, N, H d_v) */
+    asc_tensor forget;   /* (B, N, H), logits of the decays f = σ(forget); null: f = 1, or fixed */
+    asc_tensor features; /* W (m, d); with favor alone */
+    asc_tensor lengths;  /* i64 (B), keys that count; with full alone */
+    asc_tensor initial;  /* (B, 1, H (m d_v + m + 1)), the state before the first token: of each head S, n, and the
+                          * logarithm of their scale; null: empty. Causal alone */
+} asc_linear_attention_inputs;
+
+/* y_i = φ(q_i)ᵀS_i/(φ(q_i)ᵀn_i + ε) per head, S_i = f_i S_{i-1} + φ(k_i) v_iᵀ, n_i = f_i n_{i-1} + φ(k_i);
+ * (B, N, H d_v). Time and memory are linear in N. If `last` is not NULL, it gets the state after the last token, for
+ * `initial`; no gradient goes through it. Null with the error set: ASC_ERR_ARG, shapes that do not fit;
+ * ASC_ERR_MEMORY. */
+ASC_API asc_tensor asc_linear_attention(asc_ctx *ctx, const asc_linear_attention_inputs *inputs,
+                                        const asc_linear_attention_options *options, asc_tensor *last);
+
 /* What asc_attention adds to its scores, as tensors (H, N, M) for models of one's own; query i stands at position
  * i + M - N, N <= M. alibi: -2^(-8(h+1)/H)·|i - j|, a constant of dtype f32 or f64. relative: table (H, 2R + 1), entry
  * clamp(j - i, -R, R) + R. */

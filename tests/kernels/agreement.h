@@ -113,6 +113,13 @@ ROW(gate_grad, r->u, r->v, r->y, r->a, r->b, r->c, r->d, n, s->fresh, s->fresh)
 ROW(memory, r->u, r->v, r->a, r->positive, s->rows, n, some)
 ROW(memory_grad, r->u, r->v, r->y, r->a, r->b, r->c, r->positive, s->rows, n, some, s->fresh, s->fresh)
 
+ROW(elu_one, y, x, n)
+ROW(elu_one_grad, r->u, r->positive, n)
+ROW(decays, r->u, y, x, n)
+ROW(scan, y, r->v, r->positive, x, s->rows, some)
+ROW(scan_grad, r->u, r->v, r->y, r->positive, r->a, s->rows, some)
+ROW(rg_lru_grad, r->u, r->v, r->y, r->e, r->a, r->b, r->c, r->positive, r->d, r->a, r->b, r->c, s->rows, some)
+
 ROW(pair_dots, r->u, LD, (float)0.5, r->a, s->depth + 1, r->b, LD, s->rows, s->columns, s->depth)
 ROW(pair_distances, r->u, LD, r->a, s->depth + 1, r->b, LD, s->rows, s->columns, s->depth)
 ROW(pair_projections, r->u, LD, r->a, r->c, s->depth + 1, r->b, LD, s->rows, s->columns, s->depth)

@@ -12,6 +12,7 @@
 
 #include "tests/context.h"
 #include "tests/draw.h"
+#include "tests/nn/fused.h"
 
 /* ---- random options ---- */
 
@@ -60,21 +61,7 @@ static options draw_options(uint64_t seed)
     return o;
 }
 
-/* ---- two layers that should be one ---- */
-
-static asc_layer *layer_of(const options *o, asc_dtype dtype, bool composed)
-{
-    char config[700];
-    snprintf(config, sizeof config, "%s, \"composed\": %s}", o->text, composed ? "true" : "false");
-    asc_layer *l = asc_layer_new(ctx, "grassmann", o->D, config, dtype, 3);
-    ck_assert_msg(l != NULL, "%s: %s", config, asc_error_message(ctx));
-    asc_params *p = asc_layer_params(l);
-    for (int i = 0; i < asc_params_count(p); i++) { /* no bias of 0 */
-        asc_tensor t = asc_params_at(p, i);
-        asc_copy(ctx, t, asc_normal(ctx, ASC_F64, 0, .5, 9, (uint64_t)i, asc_ndim(t), asc_shape(t)));
-    }
-    return l;
-}
+/* ---- the fused layer is the composed one ---- */
 
 static asc_tensor lengths_of(const options *o)
 {
@@ -85,60 +72,9 @@ static asc_tensor lengths_of(const options *o)
     return o->lengths ? asc_from(ctx, ASC_I64, n, 1, &o->B) : asc_null();
 }
 
-/* The largest magnitude. */
-static double largest(asc_tensor t)
-{
-    asc_tensor wide = asc_cast(ctx, t, ASC_F64);
-    double most = 0;
-    for (int64_t i = 0; i < asc_numel(t); i++) {
-        most = fmax(most, fabs(((const double *)asc_data(wide))[i]));
-    }
-    return most;
-}
-
-/* The largest difference, relative to the largest value of b, or to `least` if that is more. */
-static double difference(asc_tensor a, asc_tensor b, double least)
-{
-    asc_tensor wide_a = asc_cast(ctx, a, ASC_F64), wide_b = asc_cast(ctx, b, ASC_F64);
-    const double *x = asc_data(wide_a), *y = asc_data(wide_b);
-    double most = fmax(largest(b), least), off = 0;
-    ck_assert_int_eq(asc_numel(a), asc_numel(b));
-    for (int64_t i = 0; i < asc_numel(a); i++) {
-        ck_assert(isfinite(x[i]) && isfinite(y[i]));
-        off = fmax(off, fabs(x[i] - y[i]));
-    }
-    return off / most;
-}
-
-static void expect_same(const options *o, const char *what, asc_tensor a, asc_tensor b, double tolerance, double least)
-{
-    double off = difference(a, b, least);
-    ck_assert_msg(off < tolerance, "%s: %s is off by %g", o->text, what, off);
-}
-
 static void compare(const options *o, asc_dtype dtype, double tolerance)
 {
-    asc_layer *fused = layer_of(o, dtype, false), *composed = layer_of(o, dtype, true), *both[] = {fused, composed};
-    asc_tensor lengths = lengths_of(o), x[2], y[2];
-    asc_tensor up = asc_normal(ctx, dtype, 0, 1, 2, 2, ASC_SHAPE(o->B, o->N, o->D));
-    for (int i = 0; i < 2; i++) {
-        x[i] = asc_normal(ctx, dtype, 0, 1, 1, 1, ASC_SHAPE(o->B, o->N, o->D));
-        asc_require_grad(x[i], true);
-        y[i] = asc_layer_forward(both[i], x[i], lengths);
-        ck_assert_msg(asc_backward(ctx, y[i], up, false) == ASC_OK, "%s: %s", o->text, asc_error_message(ctx));
-    }
-    expect_same(o, "y", y[0], y[1], tolerance, 1);
-    double most = largest(asc_grad(x[1])); /* some gradients nearly cancel */
-    for (int p = 0; p < asc_params_count(asc_layer_params(composed)); p++) {
-        most = fmax(most, largest(asc_grad(asc_params_at(asc_layer_params(composed), p))));
-    }
-    expect_same(o, "x", asc_grad(x[0]), asc_grad(x[1]), tolerance, 1e-3 * most);
-    for (int p = 0; p < asc_params_count(asc_layer_params(fused)); p++) {
-        expect_same(o, asc_params_name(asc_layer_params(fused), p), asc_grad(asc_params_at(asc_layer_params(fused), p)),
-                    asc_grad(asc_params_at(asc_layer_params(composed), p)), tolerance, 1e-3 * most);
-    }
-    asc_layer_free(fused);
-    asc_layer_free(composed);
+    compare_with_composed(&(subject){"grassmann", o->text, o->B, o->N, o->D, lengths_of(o), .5}, dtype, tolerance);
 }
 
 START_TEST(fused_is_composed)

@@ -1,4 +1,4 @@
-/* tests/nn/test_stream.c: models with Grassmann layers in time: causality to the bit; generation as a stream, which
+/* tests/nn/test_stream.c: models whose layers stream, in time: causality to the bit; generation as a stream, which
  * equals the full pass, needs the same memory at any position, and is as it was after a failure. */
 #include <stdio.h>
 
@@ -18,6 +18,11 @@ static const char *const variants[] = {
     "\"mix\":\"grassmann\",\"r\":5,\"offsets\":[1,3],\"memory\":true,\"learned\":true,\"running_mean\":true",
     "\"mix\":\"grassmann\",\"r\":5,\"offsets\":[2,7],\"running_mean\":true,\"aggregate\":\"sum\",\"mix_residual\":true",
     "\"mix\":\"grassmann\",\"r\":5,\"offsets\":[[1],[],[2]],\"memory\":[false,true,true],\"eps_rel\":0.01",
+    "\"mix\":\"linear\",\"heads\":2,\"decay\":\"gated\"",
+    "\"mix\":\"linear\",\"heads\":3,\"feature\":\"favor\",\"features\":5,\"decay\":\"fixed\"",
+    "\"mix\":\"conv\",\"inner\":7,\"block_norm\":\"pre\"",
+    "\"mix\":[\"recurrent\",\"linear\",\"recurrent\"],\"heads\":2,\"width\":[1,4,3],\"inner\":[9,4,12],\"decay\":"
+    "\"none\"",
     "\"mix\":[\"grassmann\",\"transformer\",\"grassmann\"],\"heads\":2,\"r\":5,\"offsets\":\"lags\"",
 };
 enum { VARIANTS = sizeof variants / sizeof *variants, HYBRID = VARIANTS - 1 };

@@ -12,6 +12,9 @@ static const struct kind {
 } kinds[] = {
     {"attention", "transformer"},
     {"grassmann", "grassmann"},
+    {"conv", "conv"},
+    {"recurrent", "recurrent"},
+    {"linear", "linear"},
     {"ascender", "ascender"},
     {"train", NULL},
 };

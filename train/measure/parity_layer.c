@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ascgrad/nn.h>
+#include <ascgrad/mixing.h>
 #include <ascgrad/ops.h>
 
 #include "train/measure/parity.h"
@@ -54,6 +54,9 @@ static void add_defaults(asc_replay *r, const char *mixing)
     }
     if (strcmp(mixing, "ascender") == 0) {
         add_ascender_defaults(r);
+    }
+    if (strcmp(mixing, "conv") == 0 || strcmp(mixing, "recurrent") == 0) {
+        add_size(r, "inner", "param.u.weight", 1);
     }
     add_size(r, "r", "param.red.weight", 1);
     const asc_safetensors_entry *bias = asc_safetensors_find(r->file, "param.rel_bias");
@@ -130,6 +133,9 @@ static asc_tensor take_input(asc_replay *r, const char *name)
 /* out.NAME of what inspection shows under that name; of the heads' entropies the case has the mean. */
 static void compare_parts(asc_replay *r, asc_layer *layer, asc_tensor x, asc_tensor lengths)
 {
+    if (!layer->mixing->inspect) {
+        return;
+    }
     asc_params *parts = asc_params_new(r->ctx);
     if (!parts || asc_layer_inspect(layer, x, lengths, parts)) {
         asc_params_free(parts);

@@ -1,0 +1,87 @@
+/* nn/conv.c: gated short convolution: y = W_o (g(x) ⊙ c) + b_o, c_t = Σ_w conv_w ⊙ u(x)_{t-W+1+w} + b_conv, with
+ * u and g linear: what hybrids take for the nearest tokens. A stream keeps W - 1 vectors. */
+#include <ascgrad/ops.h>
+
+#include "nn/mixing.h"
+#include "nn/short_conv.h"
+
+typedef struct conv {
+    asc_affine u, g, o;
+    asc_short_conv conv;
+} conv;
+
+enum { PAST };
+
+typedef struct values {
+    int64_t inner, width;
+} values;
+
+#define AT(field) offsetof(values, field)
+
+static const asc_setting settings[] = {
+    {"inner", ASC_SETTING_INT, AT(inner), .help = "channels R of the convolution or the recurrence", .min = 1,
+     .max = 1 << 20, .flags = ASC_SETTING_PER_LAYER, .follows = "d_model"},
+    {"width", ASC_SETTING_INT, AT(width), "4", .help = "taps of the short convolution", .min = 1, .max = 1 << 16,
+     .flags = ASC_SETTING_PER_LAYER},
+    {0},
+};
+
+static asc_status check(asc_layer *l)
+{
+    values *v = l->settings;
+    v->inner = asc_layer_given(l, "inner") ? v->inner : l->D;
+    return ASC_OK;
+}
+
+static asc_status init(asc_layer *l, asc_maker *maker)
+{
+    const values *v = l->settings;
+    conv *c = l->self;
+    c->u = asc_make_linear(maker, "u", l->D, v->inner);
+    c->g = asc_make_linear(maker, "g", l->D, v->inner);
+    c->conv = asc_make_short_conv(maker, v->inner, v->width);
+    c->o = asc_make_linear(maker, "o", v->inner, l->D);
+    return asc_error(l->ctx);
+}
+
+static asc_tensor project(asc_layer *l, asc_tensor x, asc_affine w)
+{
+    return asc_linear(l->ctx, x, w.weight, w.bias);
+}
+
+static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
+{
+    const conv *layer = l->self;
+    asc_tensor u = project(l, x, layer->u), c = asc_short_conv_run(l, &layer->conv, cache, PAST, u);
+    asc_tensor g = project(l, x, layer->g), gated = asc_mul(l->ctx, g, c), y = project(l, gated, layer->o);
+    asc_release(u);
+    asc_release(c);
+    asc_release(g);
+    asc_release(gated);
+    return y;
+}
+
+static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)aux;     /* it has none */
+    (void)lengths; /* no row sees those behind it */
+    return run(l, NULL, x);
+}
+
+static asc_tensor next(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
+{
+    return run(l, cache, x);
+}
+
+const asc_mixing asc_mixing_conv = {
+    .abi = ASC_MIXING_ABI,
+    .name = "conv",
+    .settings = settings,
+    .settings_size = sizeof(values),
+    .sample = "{\"inner\": 6, \"width\": 3}",
+    .size = sizeof(conv),
+    .check = check,
+    .init = init,
+    .forward = forward,
+    .next = next,
+};

@@ -1,0 +1,20 @@
+/* nn/linear.h: the linear-attention layer's parts, for the files that it is made of. */
+#ifndef NN_LINEAR_H
+#define NN_LINEAR_H
+
+#include <ascgrad/mixing.h>
+#include <ascgrad/ops.h>
+
+typedef struct asc_linear_layer {
+    asc_affine q, k, v, o, forget; /* forget: null but for gated decays */
+    asc_tensor features;           /* [m, d], not trained; null for elu */
+    asc_linear_attention_options options;
+    bool composed;
+} asc_linear_layer;
+
+/* asc_linear_attention from primitive ops, without an initial state: products of all queries with all keys. In float32
+ * favor overflows where scores are large. */
+asc_tensor asc_linear_composed(asc_ctx *ctx, const asc_linear_attention_inputs *in,
+                               const asc_linear_attention_options *options);
+
+#endif

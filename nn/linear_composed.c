@@ -1,0 +1,60 @@
+/* nn/linear_composed.c: linear attention from primitive ops: the definition, and the oracle of the fused op.
+ *
+ *   y_i = Σ_j B_ij v_j/(Σ_j B_ij + ε),  B_ij = e^{G_i - G_j} φ(q_i)·φ(k_j) over the allowed j, G_i = Σ_{s<=i} log f_s
+ *
+ * Memory and time O(B H N²). */
+#include <math.h>
+
+#include "nn/linear.h"
+#include "nn/inspect/scores.h"
+#include "tensor/dtype.h"
+
+/* φ of (B, H, N, d). */
+static asc_tensor map(asc_ctx *ctx, asc_tensor x, asc_tensor features)
+{
+    if (asc_is_null(features)) { /* elu(x) + 1 = max(x, 0) + e^min(x, 0) */
+        asc_tensor below = asc_neg(ctx, asc_relu(ctx, asc_neg(ctx, x)));
+        return asc_add(ctx, asc_relu(ctx, x), asc_exp(ctx, below));
+    }
+    double d = (double)asc_size(x, -1), m = (double)asc_size(features, 0);
+    asc_tensor small = asc_scale(ctx, x, 1 / sqrt(sqrt(d)));
+    asc_tensor square = asc_sum(ctx, asc_square(ctx, small), 1, (int[]){-1}, true);
+    asc_tensor along = asc_matmul_transposed(ctx, small, false, features, true);
+    return asc_scale(ctx, asc_exp(ctx, asc_sub(ctx, along, asc_scale(ctx, square, .5))), 1 / sqrt(m));
+}
+
+/* G (B, H, N, 1), or null without decays. */
+static asc_tensor find_decays(asc_ctx *ctx, const asc_linear_attention_inputs *in,
+                              const asc_linear_attention_options *o)
+{
+    int64_t N = asc_size(in->q, 1);
+    if (!asc_is_null(in->forget)) {
+        asc_tensor log_f = asc_neg(ctx, asc_softplus(ctx, asc_neg(ctx, in->forget)));
+        return asc_unsqueeze(ctx, asc_transpose(ctx, asc_cumsum(ctx, log_f, 1), 1, 2), -1);
+    }
+    asc_tensor G = o->fixed_decay ? asc_empty(ctx, asc_dtype_of(in->q), ASC_SHAPE(1, o->heads, N, 1)) : asc_null();
+    void *to = asc_data_mut(G);
+    for (int64_t e = 0; to && e < o->heads * N; e++) {
+        asc_set_element(asc_dtype_of(G), to, e, (double)(e % N + 1) * log1p(-exp2(-5 - (double)(e / N))));
+    }
+    return G;
+}
+
+asc_tensor asc_linear_composed(asc_ctx *ctx, const asc_linear_attention_inputs *in,
+                               const asc_linear_attention_options *o)
+{
+    asc_tensor q = map(ctx, asc_split_heads(ctx, in->q, o->heads), in->features);
+    asc_tensor k = map(ctx, asc_split_heads(ctx, in->k, o->heads), in->features),
+               v = asc_split_heads(ctx, in->v, o->heads);
+    asc_tensor B = asc_matmul_transposed(ctx, q, false, k, true), G = find_decays(ctx, in, o);
+    asc_tensor allowed = asc_allowed_mask(ctx, asc_size(in->q, 1), asc_size(in->q, 1),
+                                          &(asc_allowed_options){!o->full, 0, 0, in->lengths, asc_null()});
+    asc_tensor zero = asc_full(ctx, asc_dtype_of(q), 0, 0, NULL);
+    if (!asc_is_null(G)) { /* what is not allowed would overflow */
+        asc_tensor apart = asc_sub(ctx, G, asc_transpose(ctx, G, 2, 3));
+        B = asc_mul(ctx, B, asc_exp(ctx, asc_where(ctx, allowed, apart, zero)));
+    }
+    B = asc_where(ctx, allowed, B, zero);
+    asc_tensor divisor = asc_add_scalar(ctx, asc_sum(ctx, B, 1, (int[]){-1}, true), o->eps);
+    return asc_join_heads(ctx, asc_div(ctx, asc_matmul(ctx, B, v), divisor));
+}

@@ -1,0 +1,162 @@
+/* nn/recurrent.c: a gated linear recurrence behind a short convolution, the recurrent block of Griffin (De et al.,
+ * arXiv 2402.19427): y = W_o (GELU(g(x)) ⊙ s) + b_o, s = rg_lru(c, r(x), i(x)), c the short convolution of u(x), with
+ * u, g, r, i linear. A stream keeps s and W - 1 vectors. */
+#include <ascgrad/ops.h>
+
+#include <math.h>
+
+#include "nn/mixing.h"
+#include "nn/short_conv.h"
+#include "tensor/ctx.h"
+
+typedef struct recurrent {
+    asc_affine u, g, r, i, o;
+    asc_short_conv conv;
+    asc_tensor decay; /* [R] */
+    bool composed;
+} recurrent;
+
+enum { PAST, STATE };
+
+typedef struct values {
+    int64_t inner, width;
+    bool composed;
+} values;
+
+#define AT(field) offsetof(values, field)
+
+static const asc_setting settings[] = {
+    {"inner", ASC_SETTING_INT, AT(inner), .help = "channels R of the convolution or the recurrence", .min = 1,
+     .max = 1 << 20, .flags = ASC_SETTING_PER_LAYER, .follows = "d_model"},
+    {"width", ASC_SETTING_INT, AT(width), "4", .help = "taps of the short convolution", .min = 1, .max = 1 << 16,
+     .flags = ASC_SETTING_PER_LAYER},
+    {"composed", ASC_SETTING_BOOL, AT(composed), "false", .help = "built from primitive ops, slow, to compare with"},
+    {0},
+};
+
+static asc_status check(asc_layer *l)
+{
+    values *v = l->settings;
+    v->inner = asc_layer_given(l, "inner") ? v->inner : l->D;
+    return ASC_OK;
+}
+
+/* `decay` so that a = exp(-8 softplus(decay)), the fastest decay, runs evenly from 0.9 to 0.999. */
+static asc_tensor make_decay(asc_layer *l, asc_maker *maker, int64_t R)
+{
+    double *value = asc_alloc(l->ctx, (size_t)R * sizeof *value);
+    if (!value) {
+        return asc_null();
+    }
+    for (int64_t i = 0; i < R; i++) {
+        double a = R > 1 ? 0.9 + 0.099 * (double)i / (double)(R - 1) : 0.9;
+        value[i] = log(expm1(-log(a) / 8));
+    }
+    asc_tensor decay = asc_make_values(maker, "decay", R, value);
+    asc_free(l->ctx, value, (size_t)R * sizeof *value);
+    return decay;
+}
+
+static asc_status init(asc_layer *l, asc_maker *maker)
+{
+    const values *v = l->settings;
+    recurrent *c = l->self;
+    c->composed = v->composed;
+    c->u = asc_make_linear(maker, "u", l->D, v->inner);
+    c->g = asc_make_linear(maker, "g", l->D, v->inner);
+    c->conv = asc_make_short_conv(maker, v->inner, v->width);
+    c->r = asc_make_linear(maker, "r", l->D, v->inner);
+    c->i = asc_make_linear(maker, "i", l->D, v->inner);
+    c->decay = make_decay(l, maker, v->inner);
+    c->o = asc_make_linear(maker, "o", v->inner, l->D);
+    return asc_error(l->ctx);
+}
+
+static asc_tensor project(asc_layer *l, asc_tensor x, asc_affine w)
+{
+    return asc_linear(l->ctx, x, w.weight, w.bias);
+}
+
+/* `made` out of `used`, which is needed no more. */
+static asc_tensor after(asc_tensor used, asc_tensor made)
+{
+    asc_release(used);
+    return made;
+}
+
+/* x (B, N, R) moved `by` positions later, `value` before. */
+static asc_tensor later(asc_ctx *ctx, asc_tensor x, int64_t by, double value)
+{
+    asc_tensor early = asc_slice(ctx, x, 1, 0, asc_size(x, 1) - by, 1);
+    return after(early, asc_pad(ctx, early, 3, (int64_t[]){0, by, 0}, (int64_t[]){0, 0, 0}, value));
+}
+
+/* The definition of asc_rg_lru from primitive ops, from an empty state. The scan goes by doubling (Hillis and Steele
+ * 1986): after a pass, s_t is what the last `span` tokens left, and a_t how much they leave of what was there. */
+static asc_tensor scan_composed(asc_layer *l, asc_tensor c, asc_tensor r, asc_tensor i)
+{
+    asc_ctx *ctx = l->ctx;
+    asc_tensor rate = asc_scale(ctx, asc_softplus(ctx, ((const recurrent *)l->self)->decay), -8);
+    asc_tensor log_a = asc_mul(ctx, asc_sigmoid(ctx, r), rate), a = asc_exp(ctx, log_a);
+    asc_tensor root = asc_sqrt(ctx, asc_neg(ctx, asc_expm1(ctx, asc_scale(ctx, log_a, 2))));
+    asc_tensor s = asc_mul(ctx, asc_mul(ctx, root, asc_sigmoid(ctx, i)), c);
+    for (int64_t span = 1; span < asc_size(c, 1); span *= 2) {
+        s = asc_add(ctx, s, asc_mul(ctx, a, later(ctx, s, span, 0)));
+        a = asc_mul(ctx, a, later(ctx, a, span, 0));
+    }
+    return s;
+}
+
+static asc_tensor scan(asc_layer *l, asc_layer_cache *cache, asc_tensor c, asc_tensor r, asc_tensor i)
+{
+    const recurrent *layer = l->self;
+    if (layer->composed && !cache) {
+        return scan_composed(l, c, r, i);
+    }
+    asc_tensor initial = cache && cache->length > 0 ? cache->state[STATE] : asc_null(), last = asc_null();
+    asc_tensor s = asc_rg_lru(l->ctx, c, r, i, layer->decay, initial, cache ? &last : NULL);
+    if (cache) {
+        asc_cache_stage(l, cache, STATE, last);
+    }
+    return s;
+}
+
+static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
+{
+    const recurrent *layer = l->self;
+    asc_tensor u = project(l, x, layer->u), c = after(u, asc_short_conv_run(l, &layer->conv, cache, PAST, u));
+    asc_tensor r = project(l, x, layer->r), i = project(l, x, layer->i), s = scan(l, cache, c, r, i);
+    asc_release(c);
+    asc_release(r);
+    asc_release(i);
+    asc_tensor g = project(l, x, layer->g), opened = after(g, asc_gelu(l->ctx, g));
+    asc_tensor gated = asc_mul(l->ctx, opened, s);
+    asc_release(opened);
+    asc_release(s);
+    return after(gated, project(l, gated, layer->o));
+}
+
+static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)aux;     /* it has none */
+    (void)lengths; /* no row sees those behind it */
+    return run(l, NULL, x);
+}
+
+static asc_tensor next(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
+{
+    return run(l, cache, x);
+}
+
+const asc_mixing asc_mixing_recurrent = {
+    .abi = ASC_MIXING_ABI,
+    .name = "recurrent",
+    .settings = settings,
+    .settings_size = sizeof(values),
+    .sample = "{\"inner\": 6, \"width\": 3}",
+    .size = sizeof(recurrent),
+    .check = check,
+    .init = init,
+    .forward = forward,
+    .next = next,
+};

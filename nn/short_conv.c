@@ -1,0 +1,35 @@
+/* nn/short_conv.c: a depthwise convolution over the last few tokens, over whole sequences and over streams. */
+#include <ascgrad/ops.h>
+
+#include "nn/short_conv.h"
+
+asc_short_conv asc_make_short_conv(asc_maker *maker, int64_t channels, int64_t width)
+{
+    return (asc_short_conv){asc_make_param(maker, "conv.weight", ASC_INIT_LINEAR, 2, (int64_t[]){channels, width}),
+                            asc_make_param(maker, "conv.bias", ASC_INIT_ZERO, 1, &channels)};
+}
+
+/* u behind the W - 1 vectors before it: those that the cache holds, or zeros. */
+static asc_tensor behind_held(asc_layer *l, asc_layer_cache *cache, int which, asc_tensor u, int64_t before)
+{
+    if (cache->length == 0) {
+        return asc_pad(l->ctx, u, 3, (int64_t[]){0, before, 0}, (int64_t[]){0, 0, 0}, 0);
+    }
+    return asc_concat(l->ctx, (asc_tensor[]){cache->state[which], u}, 2, 1);
+}
+
+asc_tensor asc_short_conv_run(asc_layer *l, const asc_short_conv *conv, asc_layer_cache *cache, int which, asc_tensor u)
+{
+    asc_ctx *ctx = l->ctx;
+    int64_t R = asc_size(conv->weight, 0), W = asc_size(conv->weight, 1), n = asc_size(u, 1);
+    asc_conv1d_options options = {.groups = R, .dilation = 1, .padding = cache ? ASC_PAD_NONE : ASC_PAD_CAUSAL};
+    asc_tensor taps = asc_reshape(ctx, conv->weight, ASC_SHAPE(R, 1, W));
+    asc_tensor all = cache ? behind_held(l, cache, which, u, W - 1) : u;
+    asc_tensor c = asc_conv1d(ctx, all, taps, conv->bias, &options);
+    if (cache) {
+        asc_cache_stage(l, cache, which, asc_slice(ctx, all, 1, n, n + W - 1, 1));
+        asc_release(all);
+    }
+    asc_release(taps);
+    return c;
+}

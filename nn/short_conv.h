@@ -1,0 +1,20 @@
+/* nn/short_conv.h: the short causal convolution, one filter a channel, of the mixings `conv` and `recurrent`:
+ * c_t = Σ_w weight_w ⊙ u_{t-W+1+w} + bias. */
+#ifndef NN_SHORT_CONV_H
+#define NN_SHORT_CONV_H
+
+#include <ascgrad/mixing.h>
+
+typedef struct asc_short_conv {
+    asc_tensor weight, bias; /* [R, W], [R] */
+} asc_short_conv;
+
+/* "conv.weight" and "conv.bias". */
+asc_short_conv asc_make_short_conv(asc_maker *maker, int64_t channels, int64_t width);
+
+/* c of u (B, n, R), the positions from the cache's length on, or from 0 without one. The last W - 1 of u are staged as
+ * the cache's state `which`. */
+asc_tensor asc_short_conv_run(asc_layer *l, const asc_short_conv *conv, asc_layer_cache *cache, int which,
+                              asc_tensor u);
+
+#endif

@@ -1,0 +1,129 @@
+/* tests/nn/test_linear.c: linear attention and the gated recurrence: the fused layers are the composed ones; large
+ * scores, states and settings. */
+#include "tests/nn/fused.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+static const struct {
+    const char *mixing, *settings;
+} forms[] = {
+    {"linear", "{\"heads\": 2"},
+    {"linear", "{\"heads\": 3, \"decay\": \"fixed\""},
+    {"linear", "{\"heads\": 2, \"decay\": \"gated\""},
+    {"linear", "{\"heads\": 1, \"feature\": \"favor\", \"features\": 7"},
+    {"linear", "{\"heads\": 2, \"feature\": \"favor\", \"decay\": \"gated\""},
+    {"linear", "{\"heads\": 2, \"mask\": \"full\""},
+    {"linear", "{\"heads\": 3, \"mask\": \"full\", \"feature\": \"favor\", \"features\": 3"},
+    {"recurrent", "{\"inner\": 70, \"width\": 3"},
+    {"recurrent", "{\"inner\": 5, \"width\": 1"},
+};
+
+/* A chunk has 64 tokens. */
+static const int64_t sizes[] = {1, 2, 63, 64, 65, 150};
+
+static void compare(int form, asc_dtype dtype, double size, double tolerance)
+{
+    bool full = strstr(forms[form].settings, "full");
+    for (int i = 0; i < COUNT(sizes); i++) {
+        int64_t n[] = {sizes[i], 0, (sizes[i] + 1) / 2}, B = 3;
+        asc_scope_begin(ctx);
+        asc_tensor lengths = full && i % 2 ? asc_from(ctx, ASC_I64, n, 1, &B) : asc_null();
+        compare_with_composed(&(subject){forms[form].mixing, forms[form].settings, B, sizes[i], 12, lengths, size},
+                              dtype, tolerance);
+        asc_scope_end(ctx);
+    }
+}
+
+START_TEST(fused_is_composed)
+{
+    compare(_i, ASC_F64, .5, 1e-9);
+}
+END_TEST
+
+START_TEST(fused_is_composed_in_f32)
+{
+    compare(_i, ASC_F32, .3, 2e-3);
+}
+END_TEST
+
+/* Keys and queries along the rows of W have features of e^128 and more, which float does not hold: the values, and the
+ * gradient of v, are those of double. */
+START_TEST(large_features_stay_within_float)
+{
+    enum { N = 130, M = 8, DIM = 256 };
+    const asc_linear_attention_options options = {.heads = 1, .feature = ASC_FEATURE_FAVOR, .eps = 1e-6};
+    asc_tensor y[2], dv[2];
+    for (int f = 0; f < 2; f++) {
+        asc_dtype dtype = f ? ASC_F64 : ASC_F32;
+        int64_t row[N];
+        for (int i = 0; i < N; i++) {
+            row[i] = (i * 5 + i / 9) % M;
+        }
+        asc_tensor W = asc_cast(ctx, asc_normal(ctx, ASC_F32, 0, 1, 5, 5, ASC_SHAPE(M, DIM)), dtype);
+        asc_tensor x = asc_embedding(ctx, asc_scale(ctx, W, 4), asc_from(ctx, ASC_I64, row, ASC_SHAPE(1, N)));
+        asc_tensor v = asc_cast(ctx, asc_normal(ctx, ASC_F32, 0, 1, 6, 6, ASC_SHAPE(1, N, 3)), dtype);
+        asc_require_grad(v, true);
+        asc_linear_attention_inputs in = {.q = x, .k = x, .v = v, .features = W};
+        in.forget = in.lengths = in.initial = asc_null();
+        y[f] = asc_linear_attention(ctx, &in, &options, NULL);
+        ck_assert_int_eq(asc_backward(ctx, asc_sum(ctx, y[f], ASC_ALL_DIMS, false), asc_null(), false), ASC_OK);
+        dv[f] = asc_grad(v);
+    }
+    ck_assert(largest(y[1]) > .1 && largest(dv[1]) > .1);
+    ck_assert_double_lt(difference(y[0], y[1], 0), 2e-3);
+    ck_assert_double_lt(difference(dv[0], dv[1], 0), 2e-3);
+}
+END_TEST
+
+/* The random features are orthogonal in groups of d, the same for a seed, and no step changes them. */
+START_TEST(features_are_orthogonal)
+{
+    enum { M = 10, DIM = 4 };
+    asc_layer *l =
+        asc_layer_new(ctx, "linear", 2 * DIM, "{\"heads\": 2, \"feature\": \"favor\", \"features\": 10}", ASC_F64, 3);
+    asc_tensor W = asc_params_find(asc_layer_params(l), "features.weight");
+    const double *w = asc_data(W);
+    ck_assert(asc_size(W, 0) == M && asc_size(W, 1) == DIM && !asc_requires_grad(W));
+    for (int i = 0; i < M; i++) {
+        for (int j = i / DIM * DIM; j <= i; j++) {
+            double dot = 0;
+            for (int e = 0; e < DIM; e++) {
+                dot += w[i * DIM + e] * w[j * DIM + e];
+            }
+            ck_assert(i == j ? dot > .01 : fabs(dot) < 1e-12);
+        }
+    }
+    asc_layer_free(l);
+}
+END_TEST
+
+START_TEST(settings_that_do_not_fit)
+{
+    static const struct {
+        const char *mixing, *config, *part;
+    } wrong[] = {
+        {"linear", "{\"heads\": 3}", "heads is 3, expected a divisor of the width 8"},
+        {"linear", "{\"heads\": 2, \"mask\": \"full\", \"decay\": \"gated\"}", "expected none with mask full"},
+        {"linear", "{\"heads\": 2, \"features\": 4}", "features"},
+        {"linear", "{\"heads\": 2, \"decay\": \"slow\"}", "one of none, fixed, gated"},
+        {"conv", "{\"width\": 0}", "width"},
+        {"recurrent", "{\"inner\": -1}", "inner"},
+    };
+    for (int i = 0; i < COUNT(wrong); i++) {
+        ck_assert_ptr_null(asc_layer_new(ctx, wrong[i].mixing, 8, wrong[i].config, ASC_F32, 1));
+        expect_error_with(ASC_ERR_ARG, wrong[i].part);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("linear");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_loop_test(t, fused_is_composed, 0, COUNT(forms));
+    tcase_add_loop_test(t, fused_is_composed_in_f32, 0, COUNT(forms));
+    tcase_add_test(t, large_features_stay_within_float);
+    tcase_add_test(t, features_are_orthogonal);
+    tcase_add_test(t, settings_that_do_not_fit);
+    return run_suite("nn/linear", t);
+}
