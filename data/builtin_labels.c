@@ -168,8 +168,8 @@ static asc_status align(const asc_tokenizer *tokenizer, const char *text, size_t
         }
     }
     return found == n ? ASC_OK
-                      : asc_fail(tokenizer->ctx, ASC_ERR_ARG, "builtin_token_labels: the text has %lld tokens, expected "
-                                 "at least %lld", (long long)found, (long long)n);
+                      : asc_fail(tokenizer->ctx, ASC_ERR_ARG, "builtin_token_labels: the text has %lld tokens, "
+                                 "expected at least %lld", (long long)found, (long long)n);
 }
 
 asc_status asc_builtin_token_labels(const asc_tokenizer *tokenizer, const char *text, size_t bytes,

@@ -273,7 +273,9 @@ asc_tensor asc_lm_moves(asc_lm *lm, asc_tensor tokens, int64_t layer, const char
 static asc_tensor mix_and_look(asc_layer *mix, asc_tensor x, int64_t l, void *parts)
 {
     (void)l;
-    asc_layer_show(mix, x, asc_null(), parts);
+    if (mix->mixing->inspect) {
+        asc_layer_show(mix, x, asc_null(), parts);
+    }
     return mix->mixing->forward(mix, x, asc_null(), NULL);
 }
 

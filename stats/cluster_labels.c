@@ -59,17 +59,21 @@ static void add_group(work *w, const item *items, int64_t n, asc_cluster_result 
     if (k < 2 || asc_kmeans(w->ctx, w->rows, n, w->d, k, w->how, w->cluster, NULL)) {
         return;
     }
-    double nmi = 0, ari = 0, shuffled_nmi = 0, shuffled_ari = 0;
+    double nmi[3] = {0}, ari[3] = {0}; /* of the clusters, with shuffled labels, of runs */
+    asc_stats_clusters(w->ctx, w->cluster, w->label, n, &nmi[0], &ari[0]);
     memcpy(w->shuffled, w->label, (size_t)n * sizeof *w->shuffled);
     asc_stats_shuffle(w->shuffled, n, w->how ? w->how->seed : 0, (uint64_t)items[0].group);
-    asc_stats_clusters(w->ctx, w->cluster, w->label, n, &nmi, &ari);
-    asc_stats_clusters(w->ctx, w->cluster, w->shuffled, n, &shuffled_nmi, &shuffled_ari);
+    asc_stats_clusters(w->ctx, w->cluster, w->shuffled, n, &nmi[1], &ari[1]);
+    for (int64_t i = 0; i < n; i++) {
+        w->cluster[i] = i * k / n;
+    }
+    asc_stats_clusters(w->ctx, w->cluster, w->label, n, &nmi[2], &ari[2]);
     sum->groups++;
     w->items += (double)n;
-    sum->nmi += (double)n * nmi;
-    sum->ari += (double)n * ari;
-    sum->shuffled_nmi += (double)n * shuffled_nmi;
-    sum->shuffled_ari += (double)n * shuffled_ari;
+    double *const to[] = {&sum->nmi, &sum->shuffled_nmi, &sum->runs_nmi, &sum->ari, &sum->shuffled_ari, &sum->runs_ari};
+    for (int i = 0; i < 6; i++) {
+        *to[i] += (double)n * (i < 3 ? nmi[i] : ari[i - 3]);
+    }
 }
 
 /* The items with labels, group by group; how many. */
@@ -125,8 +129,11 @@ asc_status asc_cluster_labels(asc_ctx *ctx, const double *x, int64_t n, int64_t 
         return asc_fail(ctx, ASC_ERR_ARG, "cluster_labels: no group has two labels");
     }
     if (asc_error(ctx) == ASC_OK) {
-        *result = (asc_cluster_result){sum.groups, sum.nmi / w.items, sum.ari / w.items, sum.shuffled_nmi / w.items,
-                                       sum.shuffled_ari / w.items};
+        double *const mean[] = {&sum.nmi, &sum.ari, &sum.shuffled_nmi, &sum.shuffled_ari, &sum.runs_nmi, &sum.runs_ari};
+        for (int i = 0; i < 6; i++) {
+            *mean[i] /= w.items;
+        }
+        *result = sum;
     }
     return asc_error(ctx);
 }

@@ -141,8 +141,8 @@ static asc_status check(asc_ctx *ctx, const double *x, int64_t n, int64_t d, int
         return status;
     }
     if (n < 1 || d < 1 || k < 1 || k > n || options->restarts < 0 || options->iterations < 0) {
-        return asc_fail(ctx, ASC_ERR_ARG, "kmeans: got %lld items of %lld numbers, %lld clusters, %lld restarts and %lld "
-                        "iterations, expected at least 1, 1, 1 and no more than items, 0 and 0", (long long)n,
+        return asc_fail(ctx, ASC_ERR_ARG, "kmeans: got %lld items of %lld numbers, %lld clusters, %lld restarts and "
+                        "%lld iterations, expected at least 1, 1, 1 and no more than items, 0 and 0", (long long)n,
                         (long long)d, (long long)k, (long long)options->restarts, (long long)options->iterations);
     }
     return asc_stats_expect(ctx, "kmeans", "x", x, n * d, 1);

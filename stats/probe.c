@@ -1,5 +1,5 @@
 /* stats/probe.c: a linear probe: how well labels or values follow from features, on items that were held out, beside
- * the same with shuffled labels. */
+ * the same with the labels that were fitted to shuffled. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,9 +68,9 @@ static asc_status check(asc_ctx *ctx, const char *function, const double *x, int
                         const asc_probe_options *o)
 {
     if (n < 1 || d < 1 || o->held_out < 0 || !(o->held_out < 1) || !(o->ridge >= 0) || o->shuffles < 0) {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: got %lld items of %lld numbers, held_out %g, ridge %g and %lld shuffles, "
-                        "expected at least 1 of 1, a share below 1, 0 and 0", function, (long long)n, (long long)d,
-                        o->held_out, o->ridge, (long long)o->shuffles);
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: got %lld items of %lld numbers, held_out %g, ridge %g and %lld "
+                        "shuffles, expected at least 1 of 1, a share below 1, 0 and 0", function, (long long)n,
+                        (long long)d, o->held_out, o->ridge, (long long)o->shuffles);
     }
     return asc_stats_expect(ctx, function, "x", x, n * d, 1);
 }
@@ -186,7 +186,7 @@ static asc_status finish(probe *b, asc_probe_result *result)
     r.score = score(b);
     for (int64_t s = 0; s < shuffles && !asc_error(ctx); s++) {
         asc_scope_begin(ctx);
-        asc_stats_shuffle(b->target, n, b->o.seed, (uint64_t)(SHUFFLES + s));
+        asc_stats_shuffle(b->target, b->fit.n_fit, b->o.seed, (uint64_t)(SHUFFLES + s));
         shuffled[s] = score(b);
         asc_scope_end(ctx);
     }
@@ -204,7 +204,7 @@ static asc_probe_options defaults(const asc_probe_options *given)
 {
     asc_probe_options o = given ? *given : (asc_probe_options){0};
     o.held_out = o.held_out == 0 ? .25 : o.held_out;
-    o.ridge = o.ridge == 0 ? 1e-3 : o.ridge;
+    o.ridge = o.ridge == 0 ? 1e-2 : o.ridge;
     o.shuffles = o.shuffles == 0 ? 10 : o.shuffles;
     return o;
 }

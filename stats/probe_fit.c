@@ -1,4 +1,5 @@
-/* stats/probe_fit.c: ridge regression, W = (ZᵀZ + n r I)⁻¹ Zᵀ(T - t̄), predictions Z W + t̄ (Hoerl and Kennard 1970). */
+/* stats/probe_fit.c: ridge regression, W = (ZᵀZ + n r I)⁻¹ Zᵀ(T - t̄), predictions Z W + t̄ (Hoerl and Kennard
+ * 1970). */
 #include "stats/probe_fit.h"
 
 #include <math.h>
@@ -28,7 +29,10 @@ static void column_means(const double *z, int64_t n, int64_t d, const double *ab
     }
 }
 
-/* Mean 0 and deviation 1 over the items fitted to; a feature that is constant there, but for rounding, becomes 0. */
+/* Mean 0 and deviation 1 over the items fitted to; a feature that is constant there, but for rounding, becomes 0. What
+ * hardly ever happens there has a small deviation, and where it happens in an item held out must not decide alone. */
+static const double farthest = 10;
+
 static asc_status standardise(asc_fit *f)
 {
     double *mean = reals(f->ctx, f->d), *square = reals(f->ctx, f->d);
@@ -43,7 +47,8 @@ static asc_status standardise(asc_fit *f)
     }
     for (int64_t i = 0; i < f->n; i++) {
         for (int64_t e = 0; e < f->d; e++) {
-            f->z[i * f->d + e] = (f->z[i * f->d + e] - mean[e]) * square[e];
+            double z = (f->z[i * f->d + e] - mean[e]) * square[e];
+            f->z[i * f->d + e] = fmin(farthest, fmax(-farthest, z));
         }
     }
     return ASC_OK;

@@ -86,8 +86,8 @@ ASC_API asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, doub
 ASC_API asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x);
 
 /* What layer number `layer` computes inside for the tokens i64 (B, N): see asc_layer_inspect; and its block's output,
- * "hidden" (B, N, D). ASC_ERR_ARG also for a
- * layer that is not there. No gradient. */
+ * "hidden" (B, N, D), alone where the mixing shows nothing of its inside. ASC_ERR_ARG also for a layer that is not
+ * there. No gradient. */
 ASC_API asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_params *parts);
 
 /* Adds to `features` what layer number `layer` has of the tokens i64 (B, N), as f64 (units, B N, width), a row for each
@@ -98,7 +98,7 @@ ASC_API asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, 
  *   z               (H, B N, d_z)             of ASCender; (1, B N, r) of Grassmann mixing, its reduced vectors
  *   plucker         (m, B N, P)               of Grassmann mixing
  * A sequence at a time is looked into: time as asc_lm_inspect's B times, memory of it once and of the features.
- * ASC_ERR_ARG, also for a layer that shows nothing of its inside. */
+ * ASC_ERR_ARG. */
 ASC_API asc_status asc_lm_features(asc_lm *lm, asc_tensor tokens, int64_t layer, int64_t reach, asc_params *features);
 
 /* ---- generation, on a cache ---- */
@@ -144,8 +144,8 @@ ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_ten
 
 /* Adds to `parts` what the layer computes inside for x (B, N, D); no gradient. The list keeps the tensors.
  *   transformer  s, attn (B, H, N, N): scores with their biases, attention; 0 outside of the allowed set; entropy (H),
- *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows; entropy_rows (B, H, N), each row's, f64; where
- *                there are positions in it, b_other (B, H, N, N), what ALiBi or the learned bias adds
+ *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows; entropy_rows (B, H, N), each row's, f64;
+ *                where there are positions in it, b_other (B, H, N, N), what ALiBi or the learned bias adds
  *   ascender     the same, and s_base, b_align, b_sep, b_coh (B, H, N, N), loss_coh, loss_sep, loss_align (scalars,
  *                without their weights; not of the background variant), z (B, H, N, d_z), and attn_without_sep, the
  *                attention with ω_sep = 0

@@ -22,8 +22,8 @@ extern "C" {
 
 typedef struct asc_probe_options {
     double held_out;       /* share of the items that are predicted and not fitted to, below 1; 0: a quarter */
-    double ridge;          /* penalty, relative to the number of items fitted to; 0: 1e-3 */
-    int64_t shuffles;      /* how often labels are shuffled; 0: 10 */
+    double ridge;          /* penalty, relative to the number of items fitted to; 0: 1e-2 */
+    int64_t shuffles;      /* how often the labels fitted to are shuffled; 0: 10 */
     uint64_t seed;
     const int64_t *groups; /* [n]: items of one group, as the tokens of a block, are held out together; NULL: each item
                             * is its own */
@@ -33,14 +33,15 @@ typedef struct asc_probe_result {
     int64_t fitted, held_out, classes;
     double score;        /* on the items held out: accuracy of labels, R² of values … */
     double chance;       /* … of always the commonest label of those fitted to, or always their mean … */
-    double shuffled;     /* … and its mean with shuffled labels … */
+    double shuffled;     /* … and its mean where the labels fitted to were shuffled … */
     double shuffled_std; /* … and its sample deviation; NaN of one shuffle */
 } asc_probe_result;
 
-/* How well labels[n] follow from x[n, d] by ridge regression on one indicator a label (Hoerl and Kennard 1970; Alain and
- * Bengio 2017 for probes), features standardised by the items fitted to; the label with the largest value is predicted.
- * Items whose label is negative are left out. ASC_ERR_ARG too where less than two labels are left, or no item is held
- * out or fitted to. Cost O(n d² + d³ + s c (n d + d²)) for c labels and s shuffles, memory O(n d + d²). */
+/* How well labels[n] follow from x[n, d] by ridge regression on one indicator a label (Hoerl and Kennard 1970; Alain
+ * and Bengio 2017 for probes), features standardised by the items fitted to, 10 deviations at most; the label with the
+ * largest value is predicted. Items whose label is negative are left out. ASC_ERR_ARG too where less than two labels
+ * are left, or no item is held out or fitted to. Cost O(n d² + d³ + s c (n d + d²)) for c
+ * labels and s shuffles, memory O(n d + d²). */
 ASC_API asc_status asc_probe_labels(asc_ctx *ctx, const double *x, int64_t n, int64_t d, const int64_t *labels,
                                     const asc_probe_options *options, asc_probe_result *result);
 
@@ -66,12 +67,14 @@ ASC_API asc_status asc_kmeans(asc_ctx *ctx, const double *x, int64_t n, int64_t 
 typedef struct asc_cluster_result {
     int64_t groups;                   /* that were clustered */
     double nmi, ari;                  /* asc_stats_clusters', the mean over groups, each by its number of items … */
-    double shuffled_nmi, shuffled_ari; /* … and those of the same clusters with labels shuffled within the groups */
+    double shuffled_nmi, shuffled_ari; /* … those of the same clusters with labels shuffled within the groups … */
+    double runs_nmi, runs_ari;         /* … and those of as many runs of one length, in the items' order */
 } asc_cluster_result;
 
 /* How far clusters of x[n, d] are labels[n]: each group of items (NULL: all are one) is cut by asc_kmeans in as many
  * clusters as it has labels. Negative labels are left out, and groups with less than two labels. ASC_ERR_ARG too where
- * no group is left. NMI is above 0 by chance where a label has few items; the shuffled one says by how much. */
+ * no group is left. NMI is above 0 by chance where a label has few items: the shuffled one says by how much; and where
+ * labels stand in runs, as sentences do, whatever changes slowly finds them: so do runs of one length. */
 ASC_API asc_status asc_cluster_labels(asc_ctx *ctx, const double *x, int64_t n, int64_t d, const int64_t *labels,
                                       const int64_t *groups, const asc_kmeans_options *options,
                                       asc_cluster_result *result);

@@ -160,9 +160,6 @@ static const asc_sample samples[] = {
     {.in = {TOKENS(1, 7, 7, 1), NONE, SCALARS(1, 8)},
      OPTIONS(.heads = 1, .k = 3, .gate = ASC_GATE_NONE, .tau_squared = true, .unbiased = true),
      .note = "no gate, τ², sample deviation, no separation from itself"},
-    {.in = {TOKENS(1, 6, 6, 1), NONE, SCALARS(1, 8)},
-     OPTIONS(.heads = 1, .causal = true, .k = 2, .gate = ASC_GATE_AFTER, .without_gamma = true, .without_eta = true),
-     .note = "no gate, no density"},
     {.in = {TOKENS(1, 6, 6, 2), NONE, SCALARS(2, 8), {'f', 2, {2, 5}}},
      LOSSES(.heads = 2, .causal = true, .neighbors = ASC_NEIGHBORS_BASE, .k = 2, .alibi = true, .sep_self = true,
             .gate = ASC_GATE_AFTER),
@@ -188,6 +185,10 @@ static const asc_sample samples[] = {
     {.in = {TOKENS(2, 1, 1, 1), NONE, SCALARS(1, 8)}, LOSSES(.heads = 1, .causal = true, .k = 2, .sep_self = true),
      .note = "one token"},
     {.in = {TOKENS(0, 3, 3, 1), NONE, SCALARS(1, 8)}, LOSSES(.heads = 1, .k = 2), .note = "no batch"},
+    {.in = {TOKENS(1, 5, 5, 1), NONE, SCALARS(1, 8)},
+     OPTIONS(.heads = 1, .k = 2, .sep_self = true, .gate = ASC_GATE_AFTER, .without_gamma = true,
+             .without_eta = true),
+     .note = "no gate, no density"},
 };
 
 static const asc_sample large = {

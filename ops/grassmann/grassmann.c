@@ -300,9 +300,6 @@ static const asc_sample samples[] = {
     {.in = {{'f', 3, {1, 6, 4}}, {'f', 2, {2, 6}}, {'f', 1, {2}}},
      ATTRS(.eps = 1e-8, .eps_rel = 0.8, .groups = 1, .n_offsets = 2, .offset = {1, 2}),
      .note = "some pairs below ε_rel"},
-    {.in = {{'f', 3, {1, 6, 6}}, {'f', 2, {2, 6}}, {'f', 1, {2}}, {0}, {'f', 3, {1, 6, 6}}},
-     ATTRS(.eps = ASC_GRASSMANN_FLOOR, .groups = 2, .n_offsets = 2, .offset = {1, 2}, .raw = true),
-     .note = "p as it is"},
     {.in = {{'u', 3, {1, 5, 5}, .lo = 5, .hi = 6}, {'f', 2, {2, 10}}, {'f', 1, {2}}},
      ATTRS(USUAL, .n_offsets = 1, .offset = {1}), .note = "nearly parallel"},
     {.in = {{'f', 3, {2, 2, 3}}, {'f', 2, {1, 3}}, {'f', 1, {1}}}, ATTRS(USUAL, .n_offsets = 2, .offset = {5, 1}),
@@ -311,6 +308,9 @@ static const asc_sample samples[] = {
      .note = "one position: no pairs"},
     {.in = {{'f', 3, {2, 0, 3}}, {'f', 2, {2, 3}}, {'f', 1, {2}}}, ATTRS(USUAL, .n_offsets = 1, .offset = {1}),
      .note = "length 0"},
+    {.in = {{'f', 3, {1, 6, 6}}, {'f', 2, {2, 6}}, {'f', 1, {2}}, {0}, {'f', 3, {1, 6, 6}}},
+     ATTRS(.eps = ASC_GRASSMANN_FLOOR, .groups = 2, .n_offsets = 2, .offset = {1, 2}, .raw = true),
+     .note = "p as it is"},
 };
 
 const asc_op asc_op_grassmann = {

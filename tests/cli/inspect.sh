@@ -50,7 +50,7 @@ has out '^probes of word-class, 992 tokens: accuracy held out'
 has out '^    1  ascender    hidden          0     0'
 has out '^    1  ascender    attention       1     0'
 has out '^    1  ascender    z               1     0.*0'
-has out '^layer  mixing      of          head       NMI  shuffled       ARI  shuffled$'
+has out '^layer  mixing      of          head       NMI  shuffled      runs       ARI  shuffled      runs$'
 cp out one
 status 0 "$ASCGRAD" inspect swarm --probe word-class --probe-tokens 1000 --threads 3
 same out one

@@ -11,7 +11,7 @@ typedef struct summing_values {
 } summing_values;
 
 static const asc_setting summing_settings[] = {
-    {"share", ASC_SETTING_REAL, offsetof(summing_values, share), "1", .help = "of the past", .min = 0, .max = 2,
+    {"part", ASC_SETTING_REAL, offsetof(summing_values, share), "1", .help = "of the past", .min = 0, .max = 2,
      .flags = ASC_SETTING_PER_LAYER},
     {"ahead", ASC_SETTING_BOOL, offsetof(summing_values, ahead), "false", .help = "looks ahead, and says so"},
     {0},

@@ -314,7 +314,8 @@ START_TEST(more_is_told_of_the_scores)
             double a = attn[row * N + j];
             sum -= a > 0 ? a * log(a) : 0;
             total += without[row * N + j];
-            ck_assert_double_eq_tol(other[row * N + j], -ldexp(1, row / N % H ? -8 : -4) * (double)(row % N - j), 1e-12);
+            double slope = ldexp(1, row / N % H ? -8 : -4);
+            ck_assert_double_eq_tol(other[row * N + j], -slope * (double)(row % N - j), 1e-12);
         }
         ck_assert_double_eq_tol(rows[row], sum, 1e-12);
         ck_assert_double_eq_tol(total, 1, 1e-12);
@@ -334,6 +335,56 @@ START_TEST(more_is_told_of_the_scores)
     asc_error_clear(ctx);
     asc_params_free(parts);
     asc_layer_free(l);
+}
+END_TEST
+
+/* Features are the parts of each sequence, a row for each token. */
+START_TEST(features_are_rows_of_the_parts)
+{
+    enum { REACH = 4, DZ = 3 };
+    asc_lm *lm = small_lm(",\"dz\":3");
+    asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(B, N));
+    for (int64_t i = 0; i < B * N; i++) {
+        ((int64_t *)asc_data_mut(x))[i] = (i * 7 + 3) % 11;
+    }
+    asc_params *features = asc_params_new(ctx), *parts = asc_params_new(ctx);
+    ck_assert_int_eq(asc_lm_features(lm, x, 1, REACH, features), ASC_OK);
+    ck_assert_int_eq(asc_lm_inspect(lm, x, 1, parts), ASC_OK);
+    ck_assert_int_eq(asc_params_count(features), 4);
+    static const int64_t units[] = {1, H, H, H}, widths[] = {D, REACH, N, DZ};
+    static const char *const names[] = {"hidden", "attention", "attention_rows", "z"};
+    const double *f[4];
+    for (int i = 0; i < 4; i++) {
+        asc_tensor t = part(features, names[i]);
+        ck_assert(asc_size(t, 0) == units[i] && asc_size(t, 1) == B * N && asc_size(t, 2) == widths[i]);
+        f[i] = asc_data(t);
+    }
+    for (int64_t b = 0, row = 0; b < B; b++) {
+        for (int64_t t = 0; t < N; t++, row++) {
+            for (int64_t e = 0; e < D; e++) {
+                ck_assert_double_eq_tol(f[0][row * D + e], part_at(parts, "hidden", row * D + e), 1e-12);
+            }
+            for (int64_t h = 0; h < H; h++) {
+                int64_t unit = h * B * N + row, at = (b * H + h) * N + t;
+                for (int64_t j = 0; j < N; j++) {
+                    double a = part_at(parts, "attn", at * N + j);
+                    ck_assert_double_eq_tol(f[2][unit * N + j], a, 1e-12);
+                    ck_assert(t - j < 0 || t - j >= REACH || f[1][unit * REACH + t - j] == f[2][unit * N + j]);
+                }
+                ck_assert(t >= REACH - 1 || f[1][unit * REACH + REACH - 1] == 0);
+                for (int64_t e = 0; e < DZ; e++) {
+                    ck_assert_double_eq_tol(f[3][unit * DZ + e], part_at(parts, "z", at * DZ + e), 1e-12);
+                }
+            }
+        }
+    }
+    ck_assert_int_eq(asc_lm_features(lm, x, 2, REACH, features), ASC_ERR_ARG);
+    asc_error_clear(ctx);
+    ck_assert_int_eq(asc_lm_features(lm, x, 1, 0, features), ASC_ERR_ARG);
+    asc_error_clear(ctx);
+    asc_params_free(features);
+    asc_params_free(parts);
+    asc_lm_free(lm);
 }
 END_TEST
 
@@ -581,6 +632,7 @@ int main(void)
     tcase_add_test(t, a_language_model_takes_what_looks_ahead_only_if_told);
     tcase_add_loop_test(t, scores_are_the_sum_of_their_parts, 0, 2);
     tcase_add_test(t, more_is_told_of_the_scores);
+    tcase_add_test(t, features_are_rows_of_the_parts);
     tcase_add_test(t, the_objective_adds_the_auxiliary_losses);
     tcase_add_test(t, strengths_act_after_the_normalisation);
     tcase_add_test(t, gates_can_be_taken_away);

@@ -15,6 +15,7 @@ enum { B = 2, N = 9, V = 11 };
 static const char *const configs[] = {
     CONFIG("\"transformer\""),
     CONFIG("\"ascender\",\"k\":2,\"gate\":\"after\",\"positions\":\"rotary\",\"aux_coh\":0.1"),
+    CONFIG("\"ascender\",\"k\":2,\"gate\":\"after\",\"eta\":false,\"freeze\":[\"delta:1\"],\"share\":[\"omega_sep\"]"),
     CONFIG("\"ascender\",\"k\":2,\"variant\":\"background\",\"heading\":\"q\""),
     CONFIG("[\"grassmann\",\"transformer\"],\"r\":4,\"memory\":true,\"running_mean\":true,\"learned\":true"),
     "{\"d_model\":8,\"layers\":3,\"heads\":2,\"vocab\":11,\"block\":9,\"block_norm\":\"pre\","
@@ -83,6 +84,35 @@ START_TEST(any_allocation_may_fail)
 {
     config = configs[_i];
     ck_assert_int_gt(fail_each_allocation(live, false), 100);
+}
+END_TEST
+
+/* What a look inside comes to: features of both layers, and what a number moves. */
+static double look(void)
+{
+    asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 1);
+    double value = lm ? 0 : NAN;
+    for (int64_t l = 0; lm && l < 2; l++) {
+        asc_scope_begin(ctx);
+        asc_params *features = asc_params_new(ctx);
+        asc_lm_features(lm, tokens(0), l, 3, features);
+        for (int i = 0; i < asc_params_count(features); i++) {
+            value += asc_item(asc_sum(ctx, asc_params_at(features, i), ASC_ALL_DIMS, false));
+        }
+        asc_params_free(features);
+        asc_tensor moved = asc_lm_moves(lm, asc_slice(ctx, tokens(0), 0, 0, 1, 1), l, "tau_score");
+        value += asc_is_null(moved) ? 0 : ((const double *)asc_data(moved))[1];
+        asc_release(moved);
+        asc_scope_end(ctx);
+    }
+    asc_lm_free(lm);
+    return value;
+}
+
+START_TEST(any_allocation_may_fail_in_a_look)
+{
+    config = configs[_i];
+    ck_assert_int_gt(fail_each_allocation(look, false), 50);
 }
 END_TEST
 
@@ -166,6 +196,7 @@ int main(void)
     TCase *t = tcase_create("faults");
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, any_allocation_may_fail, 0, sizeof configs / sizeof *configs);
+    tcase_add_loop_test(t, any_allocation_may_fail_in_a_look, 1, 5);
     tcase_add_test(t, a_model_made_in_a_scope_outlives_it);
     tcase_add_test(t, a_tape_outlives_its_model);
     tcase_add_loop_test(t, a_cache_is_as_it_was_after_a_failed_call, 0, sizeof configs / sizeof *configs);

@@ -53,7 +53,7 @@ START_TEST(the_librarys_tables_are_whole)
     ck_assert_ptr_null(asc_mixing_at(ctx, n + 2));
     ck_assert_ptr_null(asc_mixing_at(NULL, n));
     ck_assert_ptr_null(asc_mixing_at(ctx, -1));
-    ck_assert(asc_mixing_takes(ctx, "summing", "share") && !asc_mixing_takes(NULL, "summing", "share"));
+    ck_assert(asc_mixing_takes(ctx, "summing", "part") && !asc_mixing_takes(NULL, "summing", "part"));
     ck_assert_str_eq(asc_lm_schema(ctx, n + 1).owner, "summing");
     ck_assert_ptr_null(asc_lm_schema(NULL, n + 1).owner);
 }
@@ -80,25 +80,25 @@ static const struct {
     asc_mixing mixing;
     const char *message;
 } wrong[] = {
-    {{.abi = 7, .name = "a", .forward = summing_forward}, "the mixing has ABI 7, expected 1"},
-    {{.abi = 1, .forward = summing_forward}, "(no name): a name without a comma and forward are needed"},
-    {{.abi = 1, .name = "a,b", .forward = summing_forward}, "a,b: a name without a comma"},
-    {{.abi = 1, .name = "a"}, "a: a name without a comma and forward are needed"},
-    {{.abi = 1, .name = "a", .forward = summing_forward, .logged = unlogged},
+    {{.abi = 7, .name = "a", .forward = summing_forward}, "the mixing has ABI 7, expected 2"},
+    {{.abi = ASC_MIXING_ABI, .forward = summing_forward}, "(no name): a name without a comma and forward are needed"},
+    {{.abi = ASC_MIXING_ABI, .name = "a,b", .forward = summing_forward}, "a,b: a name without a comma"},
+    {{.abi = ASC_MIXING_ABI, .name = "a"}, "a: a name without a comma and forward are needed"},
+    {{.abi = ASC_MIXING_ABI, .name = "a", .forward = summing_forward, .logged = unlogged},
      "a: logged needs log, and inspect for what is inspected"},
-    {{.abi = 1, .name = "a", .forward = summing_forward, .logged = inspected, .log = log_nothing},
+    {{.abi = ASC_MIXING_ABI, .name = "a", .forward = summing_forward, .logged = inspected, .log = log_nothing},
      "a: logged needs log, and inspect for what is inspected"},
-    {{.abi = 1, .name = "transformer", .forward = summing_forward}, "there is a mixing of this name"},
-    {{.abi = 1, .name = "summing", .forward = summing_forward}, "there is a mixing of this name"},
-    {{.abi = 1, .name = "a", .forward = summing_forward, .settings = of_the_model, .settings_size = 8},
+    {{.abi = ASC_MIXING_ABI, .name = "transformer", .forward = summing_forward}, "there is a mixing of this name"},
+    {{.abi = ASC_MIXING_ABI, .name = "summing", .forward = summing_forward}, "there is a mixing of this name"},
+    {{.abi = ASC_MIXING_ABI, .name = "a", .forward = summing_forward, .settings = of_the_model, .settings_size = 8},
      "a: d_ff is a setting of model already"},
-    {{.abi = 1, .name = "a", .forward = summing_forward, .settings = another_type, .settings_size = 8},
+    {{.abi = ASC_MIXING_ABI, .name = "a", .forward = summing_forward, .settings = another_type, .settings_size = 8},
      "a: scale is a setting of grassmann already, of another type or a narrower range"},
-    {{.abi = 1, .name = "a", .forward = summing_forward, .settings = wider, .settings_size = 8},
+    {{.abi = ASC_MIXING_ABI, .name = "a", .forward = summing_forward, .settings = wider, .settings_size = 8},
      "a: rel is a setting of transformer already, of another type or a narrower range"},
-    {{.abi = 1, .name = "a", .forward = summing_forward, .settings = more_choices, .settings_size = 8},
+    {{.abi = ASC_MIXING_ABI, .name = "a", .forward = summing_forward, .settings = more_choices, .settings_size = 8},
      "a: mask is a setting of transformer already"},
-    {{.abi = 1, .name = "a", .forward = summing_forward, .settings = outside, .settings_size = 8},
+    {{.abi = ASC_MIXING_ABI, .name = "a", .forward = summing_forward, .settings = outside, .settings_size = 8},
      "settings of a: x: its place is outside of the values"},
 };
 
@@ -115,8 +115,8 @@ START_TEST(null_arguments)
     asc_error_clear(ctx);
     ck_assert_int_ne(asc_mixing_register(NULL, &summing), ASC_OK);
     ck_assert_ptr_null(asc_mixing_find(ctx, NULL));
-    ck_assert(!asc_mixing_takes(ctx, NULL, "share") && !asc_mixing_takes(ctx, "summing", NULL));
-    ck_assert(!asc_layer_given(NULL, "share"));
+    ck_assert(!asc_mixing_takes(ctx, NULL, "part") && !asc_mixing_takes(ctx, "summing", NULL));
+    ck_assert(!asc_layer_given(NULL, "part"));
     ck_assert(asc_is_null(asc_make_param(NULL, "w", ASC_INIT_ZERO, ASC_SHAPE(1))));
     ck_assert(asc_is_null(asc_make_values(NULL, "w", 1, &(double){1})));
     ck_assert(asc_is_null(asc_make_linear(NULL, "w", 1, 1).weight) && asc_is_null(asc_make_norm(NULL, "w", 1).bias));
@@ -133,7 +133,7 @@ END_TEST
 
 static const char *const configs[] = {
     "\"mix\":\"summing\"",
-    "\"mix\":\"summing\",\"share\":[0.5,2],\"block_norm\":\"pre\"",
+    "\"mix\":\"summing\",\"part\":[0.5,2],\"block_norm\":\"pre\"",
     "\"mix\":[\"summing\",\"transformer\"],\"heads\":2",
     "\"mix\":[\"none\",\"grassmann\"],\"r\":4,\"offsets\":[1]",
     "\"mix\":[\"summing\",\"none\"],\"pos_emb\":false",
@@ -184,9 +184,9 @@ static const struct {
     const char *config, *message;
 } refused[] = {
     {"\"mix\":\"suming\"", "config: mix: got 'suming', expected one of transformer,"},
-    {"\"mix\":\"summing\",\"share\":3", "config: share: got 3, expected a number from 0 to 2"},
-    {"\"mix\":\"summing\",\"share\":[1]", "config: share has 1 entries, expected one a layer: 2"},
-    {"\"mix\":\"none\",\"share\":1", "config: share is a setting of summing, and no layer of this model knows it"},
+    {"\"mix\":\"summing\",\"part\":3", "config: part: got 3, expected a number from 0 to 2"},
+    {"\"mix\":\"summing\",\"part\":[1]", "config: part has 1 entries, expected one a layer: 2"},
+    {"\"mix\":\"none\",\"part\":1", "config: part is a setting of summing, and no layer of this model knows it"},
     {"\"mix\":\"summing\",\"ahead\":true",
      "config: the mixing of layer 0 looks ahead, which a language model must not: it was told to"},
 };
@@ -240,7 +240,7 @@ END_TEST
 
 START_TEST(layers_and_probes)
 {
-    asc_layer *l = asc_layer_new(ctx, "summing", 8, "{\"share\":0.5}", ASC_F64, 1);
+    asc_layer *l = asc_layer_new(ctx, "summing", 8, "{\"part\":0.5}", ASC_F64, 1);
     ck_assert_int_eq(asc_params_count(asc_layer_params(l)), 2);
     asc_params *parts = asc_params_new(ctx);
     ck_assert_int_eq(asc_layer_inspect(l, asc_zeros(ctx, ASC_F64, ASC_SHAPE(1, 2, 8)), asc_null(), parts), ASC_ERR_ARG);

@@ -9,20 +9,26 @@ typedef const char *pair[2];
 /* Settings beside the usual ones, to a key that is NULL. */
 static const pair plain[] = {{NULL, NULL}}, ramped[] = {{"sep_ramp", "4"}, {NULL, NULL}};
 
-static asc_settings *swarm_settings(const pair *more)
+/* Sets them, with gates after the normalisation unless a preset says where they are. */
+static void set_swarm(asc_settings *s, const pair *more, bool after)
 {
     const char *const pairs[][2] = {
-        {"model", "ascender"}, {"data", "builtin:3000"}, {"tokenizer", "word"}, {"layers", "2"},   {"dim", "8"},
-        {"heads", "2"},        {"block", "16"},          {"batch", "2"},        {"steps", "12"},   {"warmup", "3"},
-        {"log_every", "1"},    {"eval_every", "6"},      {"lr", "0.01"},        {"k", "3"},        {"gate", "after"},
-        {"omega_sep", "0.2"},  {"checkpoint_every", "4"}};
-    asc_settings *s = asc_settings_new(ctx);
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        {"gate", "after"},  {"model", "ascender"},  {"data", "builtin:3000"},   {"tokenizer", "word"}, {"layers", "2"},
+        {"dim", "8"},       {"heads", "2"},         {"block", "16"},            {"batch", "2"},        {"steps", "12"},
+        {"warmup", "3"},    {"log_every", "1"},     {"eval_every", "6"},        {"lr", "0.01"},        {"k", "3"},
+        {"omega_sep", "0.2"}, {"checkpoint_every", "4"}};
+    for (size_t i = after ? 0 : 1; i < sizeof pairs / sizeof *pairs; i++) {
         ck_assert_msg(asc_settings_set(s, pairs[i][0], pairs[i][1]) == ASC_OK, "%s", asc_error_message(ctx));
     }
     for (; (*more)[0]; more++) {
         ck_assert_msg(asc_settings_set(s, (*more)[0], (*more)[1]) == ASC_OK, "%s", asc_error_message(ctx));
     }
+}
+
+static asc_settings *swarm_settings(const pair *more)
+{
+    asc_settings *s = asc_settings_new(ctx);
+    set_swarm(s, more, true);
     return s;
 }
 
@@ -194,6 +200,53 @@ START_TEST(what_is_inert_is_measured)
 }
 END_TEST
 
+/* The listing's presets train λ, ω, κ, δ and τ_score; τ_sep and τ_coh are constants. */
+START_TEST(presets_train_what_the_sources_train)
+{
+    static const char *const presets[] = {"intended", "reference", "intended-after", "reference-after"};
+    static const char *const learned[] = {"lambda_align", "lambda_sep", "lambda_coh", "omega_align", "omega_sep",
+                                          "omega_coh",    "kappa",      "delta",      "tau_score"};
+    static const pair ahead[] = {{"look_ahead", "true"}, {NULL, NULL}};
+    asc_settings *s = asc_settings_new(ctx);
+    ck_assert_int_eq(asc_settings_preset(s, presets[_i]), ASC_OK);
+    set_swarm(s, ahead, false);
+    asc_status status = asc_train(ctx, s, run_path, false, NULL, NULL);
+    ck_assert_msg(status == ASC_OK, "%s", asc_error_message(ctx));
+    asc_settings_free(s);
+    asc_model *m = asc_model_open(ctx, run_path, NULL, NULL);
+    ck_assert(m != NULL);
+    asc_lm *fresh = asc_lm_new(ctx, asc_lm_config(m->lm), ASC_F32, 1);
+    for (size_t i = 0; i < 11; i++) {
+        const char *name = i < 9 ? learned[i] : i == 9 ? "tau_sep" : "tau_coh";
+        char full[60];
+        snprintf(full, sizeof full, "blocks.0.mix.%s", name);
+        const float *was = asc_data(asc_params_find(asc_lm_params(fresh), full));
+        const float *is = asc_data(asc_params_find(asc_lm_params(m->lm), full));
+        ck_assert_msg((was[0] != is[0]) == (i < 9), "%s: %s was %g, is %g", presets[_i], name, was[0], is[0]);
+    }
+    asc_lm_free(fresh);
+    asc_model_free(ctx, m);
+}
+END_TEST
+
+/* And those of the papers bring separation in late. */
+START_TEST(presets_bring_separation_in_late)
+{
+    static const char *const presets[] = {"ascender", "ascender-after"};
+    asc_settings *s = asc_settings_new(ctx);
+    ck_assert_int_eq(asc_settings_preset(s, presets[_i]), ASC_OK);
+    set_swarm(s, plain, false);
+    ck_assert_int_eq(asc_train(ctx, s, run_path, false, NULL, NULL), ASC_OK);
+    asc_settings_free(s);
+    double sep[2 * STEPS];
+    ck_assert_int_eq(read_first("omega_sep", sep), STEPS);
+    ck_assert(sep[0] == 0 && sep[1] == 0 && fabs(sep[2] - .2) < 1e-6); /* 15 % and 10 % of 12 steps are 2 and 1 */
+    char *config = read_file(run_path, "config.json");
+    ck_assert_ptr_nonnull(strstr(config, _i ? "\"gate\": \"after\"" : "\"gate\": \"before\""));
+    free(config);
+}
+END_TEST
+
 START_TEST(without_a_ramp_separation_is_trained_from_the_start)
 {
     double sep[2 * STEPS];
@@ -244,6 +297,8 @@ int main(void)
     tcase_add_test(t, auxiliary_losses_may_come_late);
     tcase_add_loop_test(t, wrong_lengths_and_courses_are_refused, 0, sizeof refused / sizeof *refused);
     tcase_add_test(t, what_is_inert_is_measured);
+    tcase_add_loop_test(t, presets_train_what_the_sources_train, 0, 4);
+    tcase_add_loop_test(t, presets_bring_separation_in_late, 0, 2);
     tcase_add_test(t, without_a_ramp_separation_is_trained_from_the_start);
     tcase_add_test(t, gates_are_measured_at_evaluations);
     tcase_add_loop_test(t, interruptions_leave_no_trace, 0, 14);

@@ -14,7 +14,7 @@ static asc_settings *chosen(void)
 {
     asc_settings *s = make_settings(ctx);
     ck_assert_int_eq(asc_settings_set(s, "model", "sum"), ASC_OK); /* its beginning */
-    ck_assert_int_eq(asc_settings_set(s, "share", "0.25"), ASC_OK);
+    ck_assert_int_eq(asc_settings_set(s, "part", "0.25"), ASC_OK);
     no_error();
     return s;
 }
@@ -23,8 +23,8 @@ static asc_settings *chosen(void)
 START_TEST(its_settings_are_checked)
 {
     asc_settings *s = chosen();
-    ck_assert_int_eq(asc_settings_set(s, "share", "3"), ASC_ERR_ARG);
-    expect_error(ASC_ERR_ARG, "share: got '3', expected a number from 0 to 2");
+    ck_assert_int_eq(asc_settings_set(s, "part", "3"), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "part: got '3', expected a number from 0 to 2");
     ck_assert_int_eq(asc_settings_set(s, "model", "t,sum,sumimng"), ASC_ERR_ARG);
     expect_error_with(ASC_ERR_ARG, ", summing; did you mean 'summing'");
     ck_assert_int_eq(asc_train(ctx, s, run_path, false, NULL, NULL), ASC_ERR_ARG);
@@ -57,7 +57,7 @@ START_TEST(it_trains_resumes_and_generates)
     check_same("model.safetensors");
     char *config = read_file(run_path, "config.json");
     ck_assert_ptr_nonnull(strstr(config, "\"mix\": \"summing\""));
-    ck_assert_ptr_nonnull(strstr(config, "\"share\": 0.25"));
+    ck_assert_ptr_nonnull(strstr(config, "\"part\": 0.25"));
     free(config);
     asc_model *m = asc_model_open(ctx, run_path, NULL, NULL);
     ck_assert_msg(m != NULL, "%s", asc_error_message(ctx));

@@ -42,8 +42,8 @@ asc_status inspect_layers(inspection *in);
 /* Prints them as tables (inspect_print.c). */
 void inspect_print(const inspection *in);
 
-/* Probes all layers for a label of the tokens, over at most `limit` tokens of the validation split of `data` (a spec, or
- * NULL for the run's): fills in->probe (inspect_probe.c); and prints it. */
+/* Probes all layers for a label of the tokens, over at most `limit` tokens of the validation split of `data` (a spec,
+ * or NULL for the run's): fills in->probe (inspect_probe.c); and prints it. */
 asc_status inspect_probe(inspection *in, const char *label, const char *data, int64_t limit);
 void inspect_print_probe(const inspection *in);
 

@@ -36,8 +36,8 @@ static asc_status unknown_label(const inspection *in, const char *label)
     for (int i = 1; i < N_KNOWN; i++) {
         best = asc_name_distance(label, known[i].name) < asc_name_distance(label, best) ? known[i].name : best;
     }
-    return asc_fail(in->ctx, ASC_ERR_ARG, "--probe: got '%.40s', expected word-class, sentence, name, place or file:PATH; "
-                    "did you mean '%s'?", label, best);
+    return asc_fail(in->ctx, ASC_ERR_ARG, "--probe: got '%.40s', expected word-class, sentence, name, place or "
+                    "file:PATH; did you mean '%s'?", label, best);
 }
 
 /* The number of a line among the different ones so far, whose beginnings and lengths are kept; -1 for an empty one. */
@@ -124,8 +124,8 @@ static asc_status take_sample(const inspection *in, asc_dataset *set, const asc_
     s->block = asc_lm_block(in->model->lm);
     s->n = n / s->block * s->block;
     if (s->n < 2 * s->block) {
-        return asc_fail(in->ctx, ASC_ERR_ARG, "--probe: %lld tokens are less than two blocks of %lld: one is fitted to, "
-                        "one held out", (long long)n, (long long)s->block);
+        return asc_fail(in->ctx, ASC_ERR_ARG, "--probe: %lld tokens are less than two blocks of %lld: one is fitted "
+                        "to, one held out", (long long)n, (long long)s->block);
     }
     s->tokens = asc_zeros(in->ctx, ASC_I64, 2, (int64_t[]){s->n / s->block, s->block});
     s->labels = asc_data_mut(asc_zeros(in->ctx, ASC_I64, 1, &s->n));
@@ -183,8 +183,9 @@ static json_t *cluster_unit(const inspection *in, const sample *s, asc_tensor fe
 {
     asc_cluster_result r = {0};
     asc_cluster_labels(in->ctx, unit_of(feature, unit), s->n, asc_size(feature, 2), s->labels, s->groups, NULL, &r);
-    return json_pack("{s:o, s:o, s:o, s:o}", "nmi", cli_json_real(r.nmi), "ari", cli_json_real(r.ari), "shuffled_nmi",
-                     cli_json_real(r.shuffled_nmi), "shuffled_ari", cli_json_real(r.shuffled_ari));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "nmi", cli_json_real(r.nmi), "ari", cli_json_real(r.ari),
+                     "shuffled_nmi", cli_json_real(r.shuffled_nmi), "shuffled_ari", cli_json_real(r.shuffled_ari),
+                     "runs_nmi", cli_json_real(r.runs_nmi), "runs_ari", cli_json_real(r.runs_ari));
 }
 
 /* What a probe sees, and what clusters are made of; clusters need labels. */
@@ -262,8 +263,9 @@ static void print_cell(const json_t *unit, const char *key)
 /* A line for each unit under one of two headings: probes, or clusters. */
 static void print_units(const json_t *layer, bool clusters)
 {
-    static const char *const columns[2][4] = {{"score", "chance", "shuffled", "shuffled_std"},
-                                              {"nmi", "shuffled_nmi", "ari", "shuffled_ari"}};
+    static const char *const columns[2][7] = {
+        {"score", "chance", "shuffled", "shuffled_std", NULL},
+        {"nmi", "shuffled_nmi", "runs_nmi", "ari", "shuffled_ari", "runs_ari", NULL}};
     for (int i = 0; i < N_LOOKS; i++) {
         json_t *units = json_object_get(layer, looks[i].key), *unit;
         size_t u;
@@ -277,7 +279,7 @@ static void print_units(const json_t *layer, bool clusters)
             } else {
                 printf("%7lld", (long long)u);
             }
-            for (int c = 0; c < 4; c++) {
+            for (int c = 0; columns[clusters][c]; c++) {
                 print_cell(unit, columns[clusters][c]);
             }
             putchar('\n');
@@ -298,8 +300,8 @@ void inspect_print_probe(const inspection *in)
         print_units(layer, false);
     }
     if (!r2) {
-        puts("\nclusters, block by block, against those labels and shuffled ones");
-        puts("layer  mixing      of          head       NMI  shuffled       ARI  shuffled");
+        puts("\nclusters, block by block, against those labels; with labels shuffled; of runs of one length");
+        puts("layer  mixing      of          head       NMI  shuffled      runs       ARI  shuffled      runs");
         json_array_foreach(layers, l, layer) {
             print_units(layer, true);
         }
