@@ -166,13 +166,16 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
     if (status) {
         return status;
     }
+    const asc_ascender_options *o = &((const asc_ascender_layer *)l->self)->options;
+    asc_tensor b_other = asc_position_scores(ctx, p.s, o->alibi, in.rel_bias);
     const struct {
         const char *name;
         asc_tensor part;
         bool pairs; /* 0 where not allowed */
     } all[] = {
         {"s_base", p.s_base, true},           {"b_align", p.b_align, true},       {"b_sep", p.b_sep, true},
-        {"b_coh", p.b_coh, true},             {"s", p.s, true},                   {"attn", p.attn, false},
+        {"b_coh", p.b_coh, true},             {"b_other", b_other, true},         {"s", p.s, true},
+        {"attn", p.attn, false},
         {"gamma_align", p.gamma_align, false}, {"gamma_coh", p.gamma_coh, false}, {"eta", p.eta, false},
         {"loss_coh", p.loss_coh, false},      {"loss_sep", p.loss_sep, false},    {"loss_align", p.loss_align, false},
     };
