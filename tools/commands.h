@@ -13,6 +13,7 @@
     _(parity) \
     _(bench) \
     _(inspect) \
+    _(plot) \
     _(stats) \
     _(info)
 

@@ -5,7 +5,7 @@
 #include <ascgrad/inspect.h>
 #include <ascgrad/train.h>
 
-#include "tools/inspect/figure.h"
+#include "tools/figure/figure.h"
 
 typedef struct inspection {
     asc_ctx *ctx;
@@ -16,7 +16,9 @@ typedef struct inspection {
     int64_t layers;
     int64_t layer;     /* the one whose arrays and maps are written */
     int64_t head;      /* of its heads; -1: all */
+    const char *name;  /* of the run or model, as it was given */
     const char *stem;  /* of the files; NULL: none are written */
+    unsigned formats;  /* of the figures */
     unsigned what;     /* the figures that were asked for, a bit each; 0: all that there are */
     asc_params *parts; /* of the layer `layer` */
     asc_params *below; /* of the one below it; NULL for the first */
@@ -77,6 +79,9 @@ int inspect_draw_training(inspection *in); /* inspect_training.c */
 bool inspect_has_layer_planes(const inspection *in);
 int inspect_draw_planes(inspection *in); /* inspect_planes.c */
 int inspect_draw_angles(inspection *in); /* inspect_angles.c */
+
+/* Starts a figure: its title is the run, the model and `what`, `how` a second line of how to read it, or NULL. */
+void inspect_begin_figure(const inspection *in, figure *f, const char *what, const char *how, int width, int height);
 
 /* Ends a figure under the name STEM-KIND. */
 int inspect_end_figure(inspection *in, figure *f, const char *kind);

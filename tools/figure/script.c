@@ -1,0 +1,124 @@
+/* tools/figure/script.c: a figure as a gnuplot script and as a table, both in memory. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/figure/figure.h"
+
+/* ---- the script ---- */
+
+void figure_quote(figure *f, const char *text)
+{
+    fputc('\'', f->out);
+    for (; *text; text++) {
+        if (*text == '\'') {
+            fputs("''", f->out);
+        } else {
+            fputc((unsigned char)*text < ' ' ? ' ' : *text, f->out);
+        }
+    }
+    fputc('\'', f->out);
+}
+
+void figure_begin(figure *f, const char *title, int width, int height)
+{
+    *f = (figure){.width = width, .height = height};
+    f->out = open_memstream(&f->text, &f->bytes);
+    f->csv = open_memstream(&f->table, &f->table_bytes);
+    if (f->csv) {
+        fputs("panel,series,x,y,low,high\n", f->csv);
+    }
+    if (f->out) {
+        fprintf(f->out, "set encoding utf8\nset multiplot\nset tics nomirror out scale 0.4\nset key noenhanced\n"
+                        "set label ");
+        figure_quote(f, title);
+        fprintf(f->out, " at screen %.5f, screen %.5f left noenhanced font ',11'\n", 12.0 / width, 1 - 18.0 / height);
+    }
+}
+
+void figure_note(figure *f, double x, double y, bool turned, const char *text)
+{
+    if (!f->out) {
+        return;
+    }
+    fprintf(f->out, "set label ");
+    figure_quote(f, text);
+    fprintf(f->out, " at screen %.5f, screen %.5f %s noenhanced\n", x / f->width, 1 - y / f->height,
+            turned ? "center rotate by 90" : "left");
+}
+
+int figure_block(figure *f)
+{
+    return f->blocks++;
+}
+
+void figure_panel(figure *f, const figure_box *b, const char *title)
+{
+    fprintf(f->out, "set lmargin at screen %.5f\nset rmargin at screen %.5f\n", b->left / f->width,
+            (b->left + b->width) / f->width);
+    fprintf(f->out, "set tmargin at screen %.5f\nset bmargin at screen %.5f\n", 1 - b->top / f->height,
+            1 - (b->top + b->height) / f->height);
+    fprintf(f->out, "set title ");
+    figure_quote(f, title ? title : "");
+    fprintf(f->out, " noenhanced offset 0, -0.5\n");
+}
+
+void figure_axis_title(figure *f, char axis, const char *title)
+{
+    fprintf(f->out, "set %clabel ", axis);
+    figure_quote(f, title ? title : "");
+    fputs(" noenhanced\n", f->out);
+}
+
+/* ---- the table ---- */
+
+/* A field of RFC 4180. */
+static void put_text(FILE *out, const char *text)
+{
+    if (text[strcspn(text, ",\"\r\n")] == '\0') {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        fputs(*text == '"' ? "\"" : "", out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+/* With as many digits as it takes to read the same number again. */
+static void put_number(FILE *out, double value)
+{
+    char text[40] = "";
+    for (int digits = 15; isfinite(value) && digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    fputs(text, out);
+}
+
+void figure_row(figure *f, const char *panel, const char *series, const char *x_text, double x, double y, double low,
+                double high)
+{
+    if (!f->csv) {
+        return;
+    }
+    put_text(f->csv, panel ? panel : "");
+    fputc(',', f->csv);
+    put_text(f->csv, series ? series : "");
+    fputc(',', f->csv);
+    if (x_text) {
+        put_text(f->csv, x_text);
+    } else {
+        put_number(f->csv, x);
+    }
+    const double rest[] = {y, low, high};
+    for (int i = 0; i < 3; i++) {
+        fputc(',', f->csv);
+        put_number(f->csv, rest[i]);
+    }
+    fputc('\n', f->csv);
+}
