@@ -37,8 +37,9 @@ static asc_status check_curves(asc_ctx *ctx, const asc_curve *curves, int64_t n)
         status = status ? status : asc_stats_expect(ctx, "stats_band", "y", curve->y, curve->n, 1);
         for (int64_t i = 1; !status && i < curve->n; i++) {
             if (curve->x[i] < curve->x[i - 1]) {
-                status = asc_fail(ctx, ASC_ERR_ARG, "stats_band: x[%lld] of curve %lld is %g after %g, expected to rise",
-                                  (long long)i, (long long)c, curve->x[i], curve->x[i - 1]);
+                status =
+                    asc_fail(ctx, ASC_ERR_ARG, "stats_band: x[%lld] of curve %lld is %g after %g, expected to rise",
+                             (long long)i, (long long)c, curve->x[i], curve->x[i - 1]);
             }
         }
         if (status) {

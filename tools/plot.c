@@ -164,7 +164,8 @@ static void add_curve(plot *p, size_t r)
 {
     const asc_run *run = p->runs[r];
     int64_t rows = (int64_t)asc_run_rows(run), n = 0, room = rows > 0 ? rows : 1;
-    double *x = asc_data_mut(asc_zeros(p->ctx, ASC_F64, 1, &room)), *y = asc_data_mut(asc_zeros(p->ctx, ASC_F64, 1, &room));
+    double *x = asc_data_mut(asc_zeros(p->ctx, ASC_F64, 1, &room)),
+           *y = asc_data_mut(asc_zeros(p->ctx, ASC_F64, 1, &room));
     for (int64_t row = 0; x && y && row < rows; row++) {
         double at = asc_run_value(run, (size_t)row, p->across->key), value = asc_run_value(run, (size_t)row, p->y);
         if (isfinite(at) && isfinite(value)) {
@@ -181,7 +182,11 @@ static void add_curve(plot *p, size_t r)
         asc_stats_smooth(p->ctx, y, n, p->args->smooth, y);
     }
     bool sparse = strncmp(p->y, "valid_", 6) == 0;
-    p->series[p->n_series] = (figure_series){.name = p->names[r], .x = x, .y = y, .n = n, .style = (int)p->n_series,
+    p->series[p->n_series] = (figure_series){.name = p->names[r],
+                                             .x = x,
+                                             .y = y,
+                                             .n = n,
+                                             .style = (int)p->n_series,
                                              .mark = sparse || p->n > 1 ? FIGURE_LINE_AND_POINTS : FIGURE_LINE};
     p->n_series++;
 }
@@ -193,7 +198,8 @@ static void draw(const plot *p, figure *f, int width, int height, bool terminal)
     snprintf(title, sizeof title, p->n == 1 ? "%.300s" : "%.0s%d runs", asc_run_folder(p->runs[0]), (int)p->n);
     figure_begin(f, terminal ? "" : title, width + (int)beside, height);
     f->plain = terminal;
-    figure_box box = {LEFT, terminal ? CELL_Y : TOP, width - LEFT - 20, height - (terminal ? 4.5 * CELL_Y : TOP + BOTTOM)},
+    figure_box box = {LEFT, terminal ? CELL_Y : TOP, width - LEFT - 20,
+                      height - (terminal ? 4.5 * CELL_Y : TOP + BOTTOM)},
                key = {width - 8, TOP, 0, 0};
     figure_curves(f, &box,
                   &(figure_plot){
@@ -269,12 +275,13 @@ static int print_result(const plot *p, json_t *files)
                                                 (json_int_t)p->series[i].n));
     }
     if (p->args->json) {
-        return cli_print_json(json_pack("{s:s, s:s, s:o, s:O}", "x", p->across->name, "y", p->y, "curves", curves,
-                                        "files", files));
+        return cli_print_json(
+            json_pack("{s:s, s:s, s:o, s:O}", "x", p->across->name, "y", p->y, "curves", curves, "files", files));
     }
     json_decref(curves);
     size_t i;
-    json_array_foreach(files, i, file) {
+    json_array_foreach(files, i, file)
+    {
         printf(i ? " %s" : "written: %s", json_string_value(file));
     }
     puts("");
@@ -333,7 +340,8 @@ const cli_command command_plot = {
     "plot",
     "draws curves of runs",
     "RUN...",
-    "One curve for each RUN, or for each of those in a folder, named by the settings that differ. Pictures are drawn by\n"
+    "One curve for each RUN, or for each of those in a folder, named by the settings that differ. Pictures are drawn "
+    "by\n"
     "gnuplot; the data stand beside them as CSV: panel,series,x,y,low,high.",
     "ascgrad plot runs/first runs/second\n"
     "ascgrad plot runs --x minutes --y valid_loss -o curves.svg\n"

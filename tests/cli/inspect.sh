@@ -61,7 +61,7 @@ names() {
 
 mkdir look
 status 0 "$ASCGRAD" inspect run --out look
-has out '^written: look/inspect.npz look/inspect-maps.csv look/inspect-maps.gp look/inspect-maps.png look/inspect-maps.svg '
+has out '^written: look/inspect.npz look/inspect-maps.csv look/inspect-maps.gp look/inspect-maps.png '
 has calls "^-d - format = 'svg'$"
 # shellcheck disable=SC2046  # one word each
 files $(names inspect-heads inspect-maps inspect-training) inspect.npz

@@ -11,7 +11,7 @@ static const struct style {
     const char *colour;
     int dashes, marker;
 } styles[FIGURE_STYLES] = {
-    {"#004488", 1, 7}, {"#ddaa33", 2, 9}, {"#bb5566", 4, 5}, {"#000000", 3, 13},
+    {"#004488", 1, 7},  {"#ddaa33", 2, 9}, {"#bb5566", 4, 5}, {"#000000", 3, 13},
     {"#44aadd", 5, 11}, {"#228833", 2, 4}, {"#882255", 3, 6}, {"#bbccaa", 1, 8},
 };
 /* viridis, whose lightness rises throughout; without its palest part, which a white page swallows. */
@@ -221,7 +221,8 @@ static void put_look(figure *f, const figure_series *s, int64_t n)
     struct style look = style_of(s);
     bool points = s->mark == FIGURE_POINTS, marked = points || s->mark == FIGURE_LINE_AND_POINTS || n == 1;
     if (s->mark == FIGURE_BARS) {
-        fprintf(f->out, " with boxes fillstyle solid 0.85 border linecolor rgb '#404040' fillcolor rgb '%s' linewidth 0.5",
+        fprintf(f->out,
+                " with boxes fillstyle solid 0.85 border linecolor rgb '#404040' fillcolor rgb '%s' linewidth 0.5",
                 look.colour);
         return;
     }
@@ -302,8 +303,8 @@ void figure_curves(figure *f, const figure_box *box, const figure_plot *p)
     } else {
         put_scales(f, p);
         put_key(f, p);
-        fprintf(f->out, "set palette defined (%s)\nset cbrange [0:1]\nunset colorbox\nset boxwidth %.4f\n", row_of_colours,
-                .8 / (double)p->n_series);
+        fprintf(f->out, "set palette defined (%s)\nset cbrange [0:1]\nunset colorbox\nset boxwidth %.4f\n",
+                row_of_colours, .8 / (double)p->n_series);
         bool first = true;
         for (int64_t i = 0; i < p->n_series; i++) {
             const figure_series *s = &p->series[i];

@@ -14,7 +14,8 @@ enum { PATH_BYTES = 4096, NO_PROGRAM = 127 };
 static const struct format {
     const char *name;
     unsigned bit;
-} formats[] = {{"csv", FIGURE_CSV}, {"gp", FIGURE_SCRIPT}, {"png", FIGURE_PNG}, {"svg", FIGURE_SVG}, {"pdf", FIGURE_PDF}};
+} formats[] = {
+    {"csv", FIGURE_CSV}, {"gp", FIGURE_SCRIPT}, {"png", FIGURE_PNG}, {"svg", FIGURE_SVG}, {"pdf", FIGURE_PDF}};
 enum { N_FORMATS = sizeof formats / sizeof *formats, PICTURES = FIGURE_PNG | FIGURE_SVG | FIGURE_PDF };
 
 unsigned figure_format(const char *name, size_t n)

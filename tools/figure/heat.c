@@ -158,7 +158,8 @@ void figure_heat(figure *f, const figure_box *box, const figure_map *m)
     put_labels(f, 'y', m->no_y_ticks ? NULL : m->y, box->height);
     figure_axis_title(f, 'x', m->x_title);
     figure_axis_title(f, 'y', m->y_title);
-    fprintf(f->out, "unset logscale\nset xrange [-0.5:%g]\nset yrange [%g:-0.5]\n", (double)m->columns - .5, (double)m->rows - .5);
+    fprintf(f->out, "unset logscale\nset xrange [-0.5:%g]\nset yrange [%g:-0.5]\n", (double)m->columns - .5,
+            (double)m->rows - .5);
     put_cells(f, m);
     fprintf(f->out, "set object 1 rectangle from graph 0, graph 0 to graph 1, graph 1 behind fillcolor rgb '#ffffff' "
                     "fillstyle solid noborder\n");

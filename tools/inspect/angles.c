@@ -186,8 +186,8 @@ static int draw(inspection *in, const turns *t, curves *c)
     double height = fmin(fmax(16 * (double)t->rows, 60), 400), second = t->rows > 0 ? TOP + height + labels + 40 : TOP;
     double plot = (2 * width + GAP - 2 * GAP) / 3;
     figure f;
-    inspect_begin_figure(in, &f, "angles between planes, their means, gates", NULL, (int)(left + 2 * (width + GAP) + 20),
-                         (int)(second + PLOT_HEIGHT + 60));
+    inspect_begin_figure(in, &f, "angles between planes, their means, gates", NULL,
+                         (int)(left + 2 * (width + GAP) + 20), (int)(second + PLOT_HEIGHT + 60));
     for (int a = 0; a < 2 && t->rows > 0; a++) {
         draw_turns(&f, in, t, &(figure_box){left + a * (width + GAP), TOP, width, height}, a);
     }

@@ -134,8 +134,8 @@ void inspect_begin_figure(const inspection *in, figure *f, const char *what, con
     if (n > 0 && inspect_has_heads(in)) {
         snprintf(heads, sizeof heads, ", %lld head%s", n, n == 1 ? "" : "s");
     }
-    snprintf(title, sizeof title, "%.120s (%s, %lld layer%s%s, width %lld): %s", in->name, inspect_text(in, 0, "mixing", 0),
-             (long long)in->layers, in->layers == 1 ? "" : "s", heads,
+    snprintf(title, sizeof title, "%.120s (%s, %lld layer%s%s, width %lld): %s", in->name,
+             inspect_text(in, 0, "mixing", 0), (long long)in->layers, in->layers == 1 ? "" : "s", heads,
              (long long)json_integer_value(json_object_get(in->config, "d_model")), what);
     figure_begin(f, title, width, height);
     if (how) {
@@ -186,7 +186,8 @@ static int print_tables(const inspection *in)
     json_t *file;
     size_t i;
     inspect_print(in);
-    json_array_foreach(in->files, i, file) {
+    json_array_foreach(in->files, i, file)
+    {
         printf(i ? " %s" : "\nwritten: %s", json_string_value(file));
     }
     if (json_array_size(in->files) > 0) {

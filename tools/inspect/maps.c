@@ -167,10 +167,11 @@ int inspect_draw_maps(inspection *in)
                  : m.n > 2 ? "scores S = S base + \xce\xb2 other, and attention"
                            : "scores and attention");
         set_scales(in, &m);
-        inspect_begin_figure(in, &f, title,
-                             "Query tokens down, key tokens across. S, S base and \xce\xb2 other share one scale in all "
-                             "heads, so do the \xce\xb2\xcc\x83, and so does A.",
-                             (int)(left + m.n * (m.panel + BAR_SPACE)), (int)(TOP + (double)rows * pitch + labels));
+        inspect_begin_figure(
+            in, &f, title,
+            "Query tokens down, key tokens across. S, S base and \xce\xb2 other share one scale in all "
+            "heads, so do the \xce\xb2\xcc\x83, and so does A.",
+            (int)(left + m.n * (m.panel + BAR_SPACE)), (int)(TOP + (double)rows * pitch + labels));
         for (int64_t row = 0; row < rows; row++) {
             draw_row(&f, in, &m, first + row, left, TOP + (double)row * pitch, row == rows - 1);
         }

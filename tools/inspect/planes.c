@@ -11,7 +11,7 @@ typedef struct coordinates {
     const double *values; /* (m, N, P) */
     int64_t pairs, N, P;
     figure_labels names; /* of the coordinates; most are empty */
-    double reach; /* of the colours: three times the root mean square, or the largest if that is less */
+    double reach;        /* of the colours: three times the root mean square, or the largest if that is less */
 } coordinates;
 
 bool inspect_has_layer_planes(const inspection *in)

@@ -6,7 +6,16 @@
 
 #include "tools/inspect/inspect.h"
 
-enum { PANEL_WIDTH = 330, PANEL_HEIGHT = 180, GAP_X = 78, GAP_Y = 80, LEFT = 70, TOP = 84, PER_ROW = 3, KEY_WIDTH = 90 };
+enum {
+    PANEL_WIDTH = 330,
+    PANEL_HEIGHT = 180,
+    GAP_X = 78,
+    GAP_Y = 80,
+    LEFT = 70,
+    TOP = 84,
+    PER_ROW = 3,
+    KEY_WIDTH = 90
+};
 enum { NAME = 32 };
 
 /* The scalars that are logged, in the order of the panels; a row for each kind. Not all runs have all. */
@@ -36,7 +45,7 @@ typedef struct training {
     figure_series *curves;
     char (*names)[NAME];
     int64_t room, heads; /* curves; the most heads that a layer has */
-    char constant[400]; /* the scalars that keep one value in all heads, which need no panel */
+    char constant[400];  /* the scalars that keep one value in all heads, which need no panel */
     const figure_box *key;
 } training;
 
@@ -102,8 +111,8 @@ static int64_t add_key(training *t, int64_t n)
     }
     for (int64_t h = 0; h < t->heads; h++, n++) {
         snprintf(t->names[n], NAME, "head %d", (int)h);
-        t->curves[n] = (figure_series){.name = t->names[n], .mark = FIGURE_LINE_AND_POINTS, .style = (int)h,
-                                       .shaded = true};
+        t->curves[n] =
+            (figure_series){.name = t->names[n], .mark = FIGURE_LINE_AND_POINTS, .style = (int)h, .shaded = true};
     }
     return n;
 }
@@ -124,13 +133,14 @@ static bool is_constant(const training *t, int64_t n)
 /* ---- panels ---- */
 
 /* The first n curves, in a row and column of panels; nothing if there are none. */
-static void draw_panel(figure *f, const training *t, const char *title, int64_t n, const figure_box *key, int row, int column)
+static void draw_panel(figure *f, const training *t, const char *title, int64_t n, const figure_box *key, int row,
+                       int column)
 {
     figure_box box = {LEFT + column * (PANEL_WIDTH + GAP_X), TOP + row * (PANEL_HEIGHT + GAP_Y), PANEL_WIDTH,
                       PANEL_HEIGHT};
     if (n > 0) {
-        figure_curves(f, &box,
-                      &(figure_plot){.title = title, .x_title = "step", .series = t->curves, .n_series = n, .key = key});
+        figure_curves(
+            f, &box, &(figure_plot){.title = title, .x_title = "step", .series = t->curves, .n_series = n, .key = key});
     }
 }
 
