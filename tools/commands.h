@@ -14,6 +14,7 @@
     _(bench) \
     _(inspect) \
     _(plot) \
+    _(compare) \
     _(stats) \
     _(info)
 

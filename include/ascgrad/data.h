@@ -111,6 +111,11 @@ ASC_API asc_status asc_tokenizer_collect(asc_tokenizer *tokenizer, const char *t
 ASC_API asc_status asc_tokenizer_encode(const asc_tokenizer *tokenizer, const char *text, size_t bytes,
                                         unsigned flags, asc_ids *ids);
 
+/* Finds a word between white space, at byte *at of the text or later, of which a part is unknown: its length, *at where
+ * it starts. 0: there is none, or the error is set (ASC_ERR_ARG, ASC_ERR_MEMORY). Start with *at 0, then go on behind
+ * what was found. A word that spells the unknown token is unknown. */
+ASC_API size_t asc_tokenizer_find_unknown(const asc_tokenizer *tokenizer, const char *text, size_t bytes, size_t *at);
+
 /* "word", "byte", "wordpiece"; static. Of NULL: "". */
 ASC_API const char *asc_tokenizer_name(const asc_tokenizer *tokenizer);
 /* The number of ids: 0 … size-1. Of NULL: 0. */
@@ -191,6 +196,12 @@ ASC_API bool asc_dataset_entropy(asc_dataset *dataset, asc_split_kind kind, asc_
  * Errors as asc_split_load; ASC_ERR_FORMAT: there are none. */
 ASC_API asc_status asc_dataset_collect(asc_dataset *dataset, asc_tokenizer *tokenizer);
 
+/* A piece of a split's text that was made tokens by itself, so that it ends where a token ends whatever the tokenizer: a
+ * line with its newline, of most sources. */
+typedef struct asc_split_line {
+    int64_t tokens, bytes;
+} asc_split_line;
+
 /* A split as one stream of tokens, the lines one after another. To be read only. */
 typedef struct asc_split {
     const int32_t *tokens;
@@ -198,6 +209,9 @@ typedef struct asc_split {
     int64_t bytes;     /* of its text, uncompressed, newlines among them: what bits per byte divide by */
     const uint8_t *given; /* [n_tokens]: not 0 for a token that is no target (ascgrad/corpus.h); NULL: there is none */
     uint32_t checksum; /* CRC-32 of its text */
+    int32_t unknown;   /* the id of tokens that the tokenizer does not know; -1: there is none */
+    const asc_split_line *lines; /* [n_lines], in order, together all of it; NULL but of asc_split_load_lines */
+    int64_t n_lines;
 } asc_split;
 
 /* Reads and tokenizes a split; new.
@@ -205,6 +219,9 @@ typedef struct asc_split {
  * (see asc_text_next), or the split has less than two tokens; ASC_ERR_STATE: `word` has no words yet;
  * ASC_ERR_MEMORY. Memory: 4 bytes a token, up to three times that while reading. */
 ASC_API asc_split *asc_split_load(asc_dataset *dataset, asc_split_kind kind, const asc_tokenizer *tokenizer);
+
+/* The same with its lines, at 16 bytes each. */
+ASC_API asc_split *asc_split_load_lines(asc_dataset *dataset, asc_split_kind kind, const asc_tokenizer *tokenizer);
 
 /* NULL is accepted. */
 ASC_API void asc_split_free(asc_ctx *ctx, asc_split *split);

@@ -9,8 +9,8 @@ enum { LABEL_PIXELS = 11, BAR_PIXELS = 9, LABEL_MAX = 14, VECTOR_CELLS = 4096 };
 #define NOTHING    "1e30"
 #define IS_NOTHING "$3 > 9e29"
 
-/* Both are safe for colour-blind eyes, and their lightness rises or falls throughout, so that grey paper shows the same:
- * signed values go from dark blue over grey to pale yellow, others from pale to dark (ColorBrewer's YlGnBu). */
+/* Both are safe for colour-blind eyes, and their lightness rises or falls throughout, so that grey paper shows the
+ * same: signed values go from dark blue over grey to pale yellow, others from pale to dark (ColorBrewer's YlGnBu). */
 static const char *const palettes[] = {
     [FIGURE_DIVERGING] = "0 '#08306b', 1 '#3a5f9e', 2 '#8a8e94', 3 '#d9a95f', 4 '#ffe08a'",
     [FIGURE_SEQUENTIAL] = "0 '#ffffd9', 1 '#edf8b1', 2 '#c7e9b4', 3 '#7fcdbb', 4 '#41b6c4', 5 '#1d91c0', 6 '#225ea8', "
