@@ -1,8 +1,5 @@
 /* tools/figure/script.c: a figure as a gnuplot script and as a table, both in memory. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "tools/csv.h"
 #include "tools/figure/figure.h"
 
 /* ---- the script ---- */
@@ -72,53 +69,25 @@ void figure_axis_title(figure *f, char axis, const char *title)
 
 /* ---- the table ---- */
 
-/* A field of RFC 4180. */
-static void put_text(FILE *out, const char *text)
-{
-    if (text[strcspn(text, ",\"\r\n")] == '\0') {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        fputs(*text == '"' ? "\"" : "", out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
-/* With as many digits as it takes to read the same number again. */
-static void put_number(FILE *out, double value)
-{
-    char text[40] = "";
-    for (int digits = 15; isfinite(value) && digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) {
-            break;
-        }
-    }
-    fputs(text, out);
-}
-
 void figure_row(figure *f, const char *panel, const char *series, const char *x_text, double x, double y, double low,
                 double high)
 {
     if (!f->csv) {
         return;
     }
-    put_text(f->csv, panel ? panel : "");
+    csv_text(f->csv, panel ? panel : "");
     fputc(',', f->csv);
-    put_text(f->csv, series ? series : "");
+    csv_text(f->csv, series ? series : "");
     fputc(',', f->csv);
     if (x_text) {
-        put_text(f->csv, x_text);
+        csv_text(f->csv, x_text);
     } else {
-        put_number(f->csv, x);
+        csv_number(f->csv, x);
     }
     const double rest[] = {y, low, high};
     for (int i = 0; i < 3; i++) {
         fputc(',', f->csv);
-        put_number(f->csv, rest[i]);
+        csv_number(f->csv, rest[i]);
     }
     fputc('\n', f->csv);
 }

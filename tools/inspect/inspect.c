@@ -198,7 +198,7 @@ static int print_tables(const inspection *in)
 
 /* ---- the command ---- */
 
-static void close_inspection(inspection *in)
+void inspect_close(inspection *in)
 {
     inspect_free_text(in);
     asc_params_free(in->parts);
@@ -208,18 +208,21 @@ static void close_inspection(inspection *in)
     json_decref(in->files);
 }
 
-static int inspect(inspection *in, const struct args *args)
+asc_status inspect_begin(inspection *in, const char *text, const char *data, int64_t limit)
 {
     in->config = json_loads(asc_lm_config(in->model->lm), 0, NULL);
     in->layers = json_integer_value(json_object_get(in->config, "layers"));
     in->summary = json_array();
     in->files = json_array();
-    if (inspect_read_text(in, args->text, args->data, args->tokens) == ASC_OK && in->layer < in->layers) {
+    if (inspect_read_text(in, text, data, limit) == ASC_OK && in->layer < in->layers) {
         inspect_layers(in);
     }
-    if (asc_error(in->ctx) == ASC_OK) {
-        check_place(in);
-    }
+    return asc_error(in->ctx) ? asc_error(in->ctx) : check_place(in);
+}
+
+static int inspect(inspection *in, const struct args *args)
+{
+    inspect_begin(in, args->text, args->data, args->tokens);
     int status = cli_report(in->ctx);
     if (status == CLI_OK && in->stem) {
         status = write_files(in);
@@ -227,7 +230,7 @@ static int inspect(inspection *in, const struct args *args)
     if (status == CLI_OK) {
         status = args->json ? print_json(in) : print_tables(in);
     }
-    close_inspection(in);
+    inspect_close(in);
     return status;
 }
 

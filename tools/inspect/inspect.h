@@ -28,6 +28,13 @@ typedef struct inspection {
 
 enum { INSPECT_BINS = 40 }; /* of the gates' histogram */
 
+/* ---- the whole (inspect.c) ---- */
+
+/* Reads the text (inspect_read_text) and looks into all layers of in->model; the layer in->layer must be there. In any
+ * case to be closed; the model stays. */
+asc_status inspect_begin(inspection *in, const char *text, const char *data, int64_t limit);
+void inspect_close(inspection *in);
+
 /* ---- tokens (inspect_tokens.c) ---- */
 
 /* Reads the text (NULL: the first `limit` tokens of the validation split of `data`, a spec or NULL) into `in`. */
@@ -39,8 +46,14 @@ void inspect_free_text(inspection *in);
 /* Looks into every layer: fills in->summary, and in->parts of the layer in->layer. */
 asc_status inspect_layers(inspection *in);
 
+/* Makes `in`'s summary, a mean over n - 1 models of one shape, that over them and another one (inspect_mean.c). */
+void inspect_add(inspection *in, const json_t *summary, int64_t n);
+
 /* Prints them as tables (inspect_print.c). */
 void inspect_print(const inspection *in);
+
+/* Finds anew which bias weighs most in each head, after the sizes have changed. */
+void inspect_dominant(inspection *in);
 
 /* What the summary says about a layer, or a head of it: a number, or NaN; a text, or "-". */
 double inspect_number(const inspection *in, int64_t layer, const char *key, int64_t head);
