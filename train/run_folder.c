@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "data/file.h"
+#include "train/claim.h"
 #include "train/format.h"
 #include "train/path.h"
 
@@ -24,6 +24,7 @@ static const struct {
     {"metrics.jsonl", offsetof(asc_folder, metrics)},      {"checkpoint.safetensors", offsetof(asc_folder, checkpoint)},
     {"model.safetensors", offsetof(asc_folder, model)},    {"model.next.safetensors", offsetof(asc_folder, next)},
     {"model.kept.safetensors", offsetof(asc_folder, kept)}, {"model.extra.safetensors", offsetof(asc_folder, extra)},
+    {"summary.json", offsetof(asc_folder, summary)},
 };
 enum { N_FILES = sizeof files / sizeof *files };
 
@@ -47,10 +48,15 @@ static void make_parents(const char *path)
     }
 }
 
+#define CLAIM "running"
+
 /* Whether a start that was killed may have left a file of this name: before config.json is there, nothing else is. */
 static bool early(const char *name)
 {
-    static const char *const names[] = {".", "..", "vocab.txt", "vocab.txt.tmp", "config.json.tmp"};
+    static const char *const names[] = {".", "..", CLAIM, "vocab.txt", "vocab.txt.tmp", "config.json.tmp"};
+    if (strncmp(name, CLAIM ".", sizeof CLAIM) == 0) {
+        return true;
+    }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(name, names[i]) == 0) {
             return true;
@@ -82,16 +88,31 @@ static asc_status make(asc_folder *f)
     return mkdir(f->path, 0777) && errno != EEXIST ? fail_io(f->ctx, f->path) : ASC_OK;
 }
 
-static asc_status lock(asc_folder *f)
+static asc_status claim(asc_folder *f)
 {
-    f->lock = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (f->lock < 0) {
+    f->fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (f->fd < 0) {
         return fail_io(f->ctx, f->path);
     }
-    if (flock(f->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
-        return asc_fail(f->ctx, ASC_ERR_ARG, "%s: another process trains in it", f->path);
+    char *path = asc_path_join(f->ctx, f->path, CLAIM);
+    asc_claim_holder other;
+    asc_status status = path ? asc_claim_take(f->ctx, path, &f->claim, &other) : ASC_ERR_MEMORY;
+    asc_path_free(f->ctx, path);
+    if (status || f->claim) {
+        return status;
     }
-    return ASC_OK; /* a file system without locks is no reason to stop */
+    return other.pid ? asc_fail(f->ctx, ASC_ERR_ARG, "%s: another process trains in it: %lld on host %s", f->path,
+                                other.pid, other.host)
+                     : asc_fail(f->ctx, ASC_ERR_ARG, "%s: another process trains in it", f->path);
+}
+
+asc_status asc_folder_check_claim(asc_folder *f)
+{
+    if (asc_claim_held(f->claim)) {
+        return ASC_OK;
+    }
+    return asc_fail(f->ctx, ASC_ERR_IO, "%s: another process has taken it over, or removed its file %s; nothing more is "
+                    "written", f->path, CLAIM);
 }
 
 /* All that lies in a run is regular files. What does not is refused before anything is read or written. */
@@ -109,14 +130,14 @@ static asc_status check_files(asc_folder *f)
 
 asc_status asc_folder_open(asc_folder *f, asc_ctx *ctx, const char *path, bool resume)
 {
-    *f = (asc_folder){.ctx = ctx, .path = asc_path_copy(ctx, path), .lock = -1};
+    *f = (asc_folder){.ctx = ctx, .path = asc_path_copy(ctx, path), .fd = -1};
     for (int i = 0; i < N_FILES; i++) {
         *name_of(f, i) = asc_path_join(ctx, path, files[i].name);
     }
     if (asc_error(ctx) || (!resume && make(f))) {
         return asc_error(ctx);
     }
-    asc_status status = lock(f);
+    asc_status status = claim(f);
     if (status == ASC_OK) {
         status = check_files(f);
     }
@@ -133,14 +154,15 @@ void asc_folder_close(asc_folder *f)
         }
         asc_path_free(f->ctx, *name);
     }
+    asc_claim_drop(f->claim);
     if (f->created) {
         rmdir(f->path);
     }
-    if (f->lock >= 0) {
-        close(f->lock);
+    if (f->fd >= 0) {
+        close(f->fd);
     }
     asc_path_free(f->ctx, f->path);
-    *f = (asc_folder){.lock = -1};
+    *f = (asc_folder){.fd = -1};
 }
 
 void asc_folder_complete(asc_folder *f)
@@ -160,7 +182,7 @@ static asc_status rename_file(asc_folder *f, const char *from, const char *to)
     if (rename(from, to)) {
         return fail_io(f->ctx, from);
     }
-    fsync(f->lock); /* the change of names, to the disk */
+    fsync(f->fd); /* the change of names, to the disk */
     return ASC_OK;
 }
 

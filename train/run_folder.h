@@ -16,9 +16,10 @@
 
 typedef struct asc_folder {
     asc_ctx *ctx;
-    char *path, *config, *vocab, *metrics, *checkpoint;
+    char *path, *config, *vocab, *metrics, *checkpoint, *summary;
     char *model, *next, *kept, *extra;
-    int lock;     /* descriptor of the folder, locked; -1 */
+    struct asc_claim *claim; /* the file "running": one process at a time trains in it */
+    int fd;       /* of the folder; -1 */
     bool created; /* by this process, and not complete yet */
 } asc_folder;
 
@@ -26,12 +27,16 @@ typedef struct asc_folder {
  * a start left which was killed before config.json was there. */
 bool asc_folder_taken(const char *path);
 
-/* Opens the folder of a run, or makes a new one, and locks it; `path` itself may be a symbolic link. In any case to be
+/* Opens the folder of a run, or makes a new one, and claims it; `path` itself may be a symbolic link. In any case to be
  * closed. ASC_ERR_ARG: it exists (new), another process trains in it; ASC_ERR_IO, also where a name of a run's file has
  * something other than a regular file. */
 asc_status asc_folder_open(asc_folder *f, asc_ctx *ctx, const char *path, bool resume);
 
-/* Unlocks; a folder that was made but never completed goes. */
+/* Before anything is written: ASC_ERR_IO where another process has taken the run over, as one on another host may when
+ * this one stood still for a minute. */
+asc_status asc_folder_check_claim(asc_folder *f);
+
+/* Gives the claim up; a folder that was made but never completed goes. */
 void asc_folder_close(asc_folder *f);
 
 /* From here on a new folder stays. */

@@ -7,7 +7,9 @@
  *     asc_train(ctx, s, "runs/first", false, NULL, NULL);
  *
  * A RUN is the folder that a training writes: config.json, vocab.txt, metrics.jsonl, model.safetensors (the best on the
- * validation split so far) and checkpoint.safetensors. A MODEL is a model.safetensors, in a RUN or alone.
+ * validation split so far) and checkpoint.safetensors; while it is trained, also `running`, which names the process and
+ * its host, so that no other one trains there: a dead one's is taken over. A MODEL is a model.safetensors, in a RUN or
+ * alone.
  * What lies in a RUN is regular files: links, pipes, devices are ASC_ERR_IO. Models and checkpoints carry the
  * checksums of ascgrad/safetensors.h and "format_version" 2: a file that they don't fit is ASC_ERR_FORMAT; one without
  * them, of an earlier version or of another program, is read, and the context's user is told (asc_options.message).
@@ -136,7 +138,9 @@ typedef struct asc_train_progress {
     double loss, lr, grad_norm; /* of the last step */
     double tokens_per_s;   /* since the last line of metrics.jsonl */
     double elapsed_s;      /* of the run, interruptions not counted */
-    double left_s;         /* an estimate; NaN: none yet */
+    double spent_s;        /* of this call */
+    double limit_s;        /* its limit of time; 0: none */
+    double left_s;         /* to its end, an estimate with evaluations and that limit; NaN: none yet */
     double evaluated;      /* ASC_TRAIN_EVALUATING: the part that is done, 0 … 1 */
     asc_eval_result valid; /* of the last evaluation; loss is NaN before the first */
     double best_loss;      /* the best evaluation's; infinite before the first */
@@ -150,14 +154,27 @@ typedef struct asc_train_hooks {
     /* A line for the user: a resume on another build, what was saved. NULL: none. */
     void (*message)(void *user, const char *text);
     void *user;
+    /* Called now and then within a step or a batch of an evaluation, with what the last call of `progress` had, but for
+     * the time. false: what is half done is given up, and it ends as by `progress`, where it stood before. NULL:
+     * none. */
+    bool (*working)(void *user, const asc_train_progress *progress);
+    /* Every `sample_every` steps, how the model continues a text. NULL: none is made. */
+    void (*sample)(void *user, const asc_train_progress *progress, const char *prompt, const char *continuation);
 } asc_train_hooks;
 
-typedef enum asc_train_end { ASC_END_STEPS, ASC_END_MINUTES, ASC_END_STOPPED } asc_train_end;
+typedef enum asc_train_end {
+    ASC_END_STEPS,   /* all steps are done */
+    ASC_END_EARLY,   /* as many evaluations as `early_stop` says have found nothing better */
+    ASC_END_MINUTES, /* time is up */
+    ASC_END_STOPPED, /* a hook asked for it */
+} asc_train_end;
 
 typedef struct asc_train_result {
     int64_t parameters, step, steps, tokens;
     double elapsed_s;
-    double best_loss, best_ppl, best_bits_per_byte; /* on the validation split; NaN: not evaluated */
+    /* On the validation split, all of it also with eval_tokens, unless the training was stopped; NaN: not evaluated. */
+    double best_loss, best_ppl, best_bits_per_byte;
+    double unknown;        /* the share of unknown tokens there; NaN: not evaluated by this call */
     int64_t best_step;
     double source_ppl;     /* what a perfect model of the source reaches there (asc_dataset_entropy); NaN: unknown */
     asc_train_end end;

@@ -171,6 +171,7 @@ if $nobody "$ASCGRAD" --version >/dev/null 2>&1; then
     [ -z "$nobody" ] && chmod 0 run/model.safetensors
     status 3 $nobody "$ASCGRAD" eval run
     has err '^ascgrad eval: run/model.safetensors: can.t open: Permission denied'
+    chmod 777 run
     status 3 $nobody "$ASCGRAD" train --resume --out run
     has err '^ascgrad train: run/model.safetensors: can.t open: Permission denied$'
     chmod 0 run

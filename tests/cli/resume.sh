@@ -97,11 +97,20 @@ for i in $(seq 600); do
     sleep 0.1
 done
 status 2 "$ASCGRAD" train --resume --out busy
-has err 'busy: another process trains in it'
+has err "busy: another process trains in it: $! on host [^ ]"
 kill -INT $! # a script's background command begins with SIGINT ignored
 wait $!
 [ $? -eq 130 ] || fail 'SIGINT: exit status is not 130'
+[ ! -e busy/running ] || fail 'a run that was left has a claim'
 status 0 "$ASCGRAD" train --resume --out busy --steps 1
+
+# a claim of another host counts until it was not touched for a minute
+echo '{"host": "far", "pid": 7, "id": "1"}' >busy/running
+status 2 "$ASCGRAD" train --resume --out busy --steps 1
+has err 'busy: another process trains in it: 7 on host far'
+touch -t 202001010000 busy/running
+status 0 "$ASCGRAD" train --resume --out busy --steps 1
+[ ! -e busy/running ] || fail 'a run that is done has a claim'
 
 # a terminal that goes away, which may be said twice: all is saved, unless nohup is in force
 if [ -z "$(sh -c 'kill -HUP $$; echo ignored' 2>/dev/null)" ]; then
