@@ -19,6 +19,7 @@
 #include <ascgrad/params.h>
 #include <ascgrad/parity.h>
 #include <ascgrad/profile.h>
+#include <ascgrad/runs.h>
 #include <ascgrad/safetensors.h>
 #include <ascgrad/setting.h>
 #include <ascgrad/stats.h>

@@ -54,6 +54,7 @@ static asc_settings *settings;
 static asc_profile *profile;
 static asc_safetensors *safetensors;
 static asc_model model;
+static asc_run *run_read;
 
 static const char lm_config[] = "{\"mix\": \"transformer\", \"d_model\": 8, \"d_ff\": 16, \"layers\": 1, \"heads\": 2, "
                                 "\"vocab\": 256, \"block\": 8}";
@@ -155,6 +156,7 @@ REAL(asc_settings, settings, settings)
 REAL(asc_profile, profile, profile)
 REAL(asc_safetensors, safetensors, safetensors)
 REAL(asc_model, model, &model)
+REAL(asc_run, run, run_read)
 
 static void piece_fn(void *arg, int64_t piece, int worker)
 {
@@ -195,6 +197,12 @@ static bool real_token(void *user, int32_t id)
     return id < 0;
 }
 
+static bool real_found(void *user, const char *run)
+{
+    (void)user;
+    return run == NULL;
+}
+
 REAL(asc_piece_fn, piece_fn, piece_fn)
 REAL(asc_recompute_fn, recompute_fn, recompute_fn)
 REAL(asc_observer, observer, observer)
@@ -227,6 +235,15 @@ static void keep_free(void *user, void *memory, size_t bytes)
     (void)bytes;
 }
 
+/* A run that has not begun to train. */
+static asc_run *read_real_run(void)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    asc_file_write_atomic(ctx, path, "{\"model\": {}}", 13);
+    return asc_run_read(ctx, folder);
+}
+
 static void make_reals(void)
 {
     ctx = asc_ctx_new(&(asc_options){.threads = 1, .allocator = {keep_alloc, keep_free, NULL}});
@@ -251,6 +268,7 @@ static void make_reals(void)
     asc_safetensors_write(ctx, path, &(asc_named_tensor){"train", floats}, 1, NULL, 0);
     safetensors = asc_safetensors_open(ctx, path);
     profile = asc_profile_new(ctx, 1);
+    run_read = read_real_run();
     model = (asc_model){.lm = lm, .tokenizer = tokenizer, .batch = 1};
     no_error();
 }
