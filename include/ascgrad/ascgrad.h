@@ -8,6 +8,7 @@
 #include <ascgrad/check.h>
 #include <ascgrad/corpus.h>
 #include <ascgrad/data.h>
+#include <ascgrad/experiment.h>
 #include <ascgrad/file.h>
 #include <ascgrad/inspect.h>
 #include <ascgrad/mixing.h>
