@@ -13,6 +13,7 @@
     _(parity) \
     _(bench) \
     _(inspect) \
+    _(experiment) \
     _(plot) \
     _(compare) \
     _(stats) \
