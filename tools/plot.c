@@ -208,7 +208,7 @@ static void draw(const plot *p, figure *f, int width, int height, bool terminal)
                       .title = terminal ? p->y_title : NULL,
                       .series = p->series,
                       .n_series = p->n_series,
-                      .log_x = p->args->log_x,
+                      .log_x = p->args->log_x ? 10 : 0,
                       .log_y = p->args->log_y,
                       .key = beside > 0 ? &key : NULL,
                   });

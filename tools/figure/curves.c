@@ -131,6 +131,8 @@ static void put_groups(figure *f, const figure_plot *p)
 
 static void put_scales(figure *f, const figure_plot *p)
 {
+    bool points = p->n_series > 0 && p->series[0].mark == FIGURE_POINTS;
+    fputs(points ? "set offsets graph 0.06, graph 0.06, graph 0.06, graph 0.06\n" : "unset offsets\n", f->out);
     fputs("unset xtics\nunset ytics\nunset logscale\nset ytics nomirror out norotate autofreq\n", f->out);
     if (p->groups) {
         put_groups(f, p);
@@ -141,7 +143,10 @@ static void put_scales(figure *f, const figure_plot *p)
     fprintf(f->out, "set format x '%s'\nset format y '%s'\n", p->log_x ? "%h" : "% h", "% h");
     put_range(f, p, true);
     put_range(f, p, false);
-    fprintf(f->out, "%s%s", p->log_x ? "set logscale x\n" : "", p->log_y ? "set logscale y\n" : "");
+    if (p->log_x > 0) {
+        fprintf(f->out, "set logscale x %d\n", p->log_x);
+    }
+    fputs(p->log_y ? "set logscale y\n" : "", f->out);
 }
 
 static void put_key(figure *f, const figure_plot *p)
@@ -197,19 +202,35 @@ static void put_next(figure *f, bool *first)
     *first = false;
 }
 
+static bool has_spread(const figure_series *s)
+{
+    for (int64_t i = 0; s->low && s->high && i < s->n; i++) {
+        if (isfinite(s->low[i]) && isfinite(s->high[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What stands behind the series' line or points, or before its bars: bands and error bars. */
 static void put_spread(figure *f, const figure_series *s, int block, bool *first)
 {
     bool line = s->mark == FIGURE_LINE || s->mark == FIGURE_LINE_AND_POINTS;
-    if (!s->low || !s->high || (line && f->plain)) {
+    if (!has_spread(s) || (line && f->plain)) {
         return;
     }
     put_next(f, first);
     if (line) {
         fprintf(f->out, "$m%d using 1:3:4 with filledcurves fillstyle transparent solid 0.18 noborder", block);
         put_colour(f, s);
+    } else if (s->mark == FIGURE_BARS) {
+        fprintf(f->out,
+                "$m%d using 1:3:(0):($4-$3) with vectors heads size graph 0.01,90 linewidth 1 dashtype 1 "
+                "linecolor rgb '#404040'",
+                block);
     } else {
-        fprintf(f->out, "$m%d using 1:2:3:4 with yerrorbars pointtype 0 linewidth 1 dashtype 1 linecolor rgb '#404040'",
+        fprintf(f->out,
+                "$m%d using 1:2:3:4 with yerrorbars pointtype -1 linewidth 1 dashtype 1 linecolor rgb '#404040'",
                 block);
     }
     fputs(" notitle", f->out);

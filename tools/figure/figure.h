@@ -98,7 +98,8 @@ typedef struct figure_plot {
     int64_t n_series;
     const char *const *groups; /* of bars: what stands at x = 0, 1, …, n_groups of them */
     int64_t n_groups;
-    bool log_x, log_y;
+    int log_x;        /* the base of its scale, as 10 or 2; 0: it is straight */
+    bool log_y;
     bool from_zero;   /* the y axis begins at 0 */
     double high;      /* and ends here; 0: where it has to */
     double x_step;    /* between the ticks; 0: as it fits */

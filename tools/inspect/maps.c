@@ -146,6 +146,17 @@ static double panel_size(int64_t N)
     return fmin(fmax(11.5 * (double)N, 170), 400);
 }
 
+/* The sum that the maps are the parts of. */
+static const char *what_is_shown(const maps *m)
+{
+    return m->n == MAPS_MAX ? "scores S = S base + \xcf\x89 \xce\xb2\xcc\x83 align + \xcf\x89 \xce\xb2\xcc\x83 sep + "
+                              "\xcf\x89 \xce\xb2\xcc\x83 coh + \xce\xb2 other, and attention"
+           : m->n > 4       ? "scores S = S base + \xcf\x89 \xce\xb2\xcc\x83 align + \xcf\x89 \xce\xb2\xcc\x83 sep + "
+                              "\xcf\x89 \xce\xb2\xcc\x83 coh, and attention"
+           : m->n > 2       ? "scores S = S base + \xce\xb2 other, and attention"
+                            : "scores and attention";
+}
+
 bool inspect_has_maps(const inspection *in)
 {
     return inspect_heads(in, in->layer) > 0;
@@ -161,11 +172,7 @@ int inspect_draw_maps(inspection *in)
         double labels = figure_labels_width(&in->tokens), left = 34 + labels, pitch = m.panel + ROW_SPACE;
         char title[160];
         figure f;
-        snprintf(title, sizeof title, "layer %lld, %s", (long long)in->layer,
-                 m.n > 4   ? "scores S = S base + \xcf\x89 \xce\xb2\xcc\x83 align + \xcf\x89 \xce\xb2\xcc\x83 sep + "
-                             "\xcf\x89 \xce\xb2\xcc\x83 coh + \xce\xb2 other, and attention"
-                 : m.n > 2 ? "scores S = S base + \xce\xb2 other, and attention"
-                           : "scores and attention");
+        snprintf(title, sizeof title, "layer %lld, %s", (long long)in->layer, what_is_shown(&m));
         set_scales(in, &m);
         inspect_begin_figure(
             in, &f, title,

@@ -10,10 +10,12 @@ static void move(json_t *to, const json_t *from, double n)
     if (json_is_real(to) && json_is_number(from)) {
         json_real_set(to, json_real_value(to) + (json_number_value(from) - json_real_value(to)) / n);
     }
-    json_object_foreach(to, key, value) {
+    json_object_foreach(to, key, value)
+    {
         move(value, json_object_get(from, key), n);
     }
-    json_array_foreach(to, i, value) {
+    json_array_foreach(to, i, value)
+    {
         move(value, json_array_get(from, i), n);
     }
 }

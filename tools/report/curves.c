@@ -7,9 +7,9 @@
 enum { WIDTH = 820, HEIGHT = 460, LEFT = 80, TOP = 60, BOTTOM = 60, PLACES = 80, STRAIGHT = 8 };
 
 static const char *const titles[][2] = {
-    {"valid_ppl", "validation perplexity"},      {"valid_loss", "validation loss (nats per token)"},
-    {"loss", "training loss (nats per token)"},  {"valid_bits_per_byte", "validation, bits per byte"},
-    {"valid_accuracy", "validation accuracy"},   {"valid_exact", "validation, exact matches"},
+    {"valid_ppl", "validation perplexity"},     {"valid_loss", "validation loss (nats per token)"},
+    {"loss", "training loss (nats per token)"}, {"valid_bits_per_byte", "validation, bits per byte"},
+    {"valid_accuracy", "validation accuracy"},  {"valid_exact", "validation, exact matches"},
 };
 
 const char *report_metric_title(const char *key)
@@ -136,7 +136,8 @@ static void draw_curves(report *r, const char *name, const char *x_key, double s
         double key = figure_key_width(series, n);
         figure_box box = {LEFT, TOP, WIDTH - LEFT - 20, HEIGHT - TOP - BOTTOM}, beside = {WIDTH - 8, TOP, 0, 0};
         snprintf(title, sizeof title, "%.200s: %s", asc_experiment_name(r->experiment), report_metric_title(r->metric));
-        snprintf(caption, sizeof caption, "Learning curves: %s over %s; mean over the seeds, the band is one deviation.",
+        snprintf(caption, sizeof caption,
+                 "Learning curves: %s over %s; mean over the seeds, the band is one deviation.",
                  report_metric_title(r->metric), x_title);
         figure_begin(&f, title, WIDTH + (int)key, HEIGHT);
         figure_curves(&f, &box,
@@ -200,11 +201,12 @@ static bool draw_omega(report *r, figure *f, const variant *v, int panel)
         n += series[n].n > 0;
     }
     if (n > 0 && f) {
-        figure_box box = {LEFT + panel % PER_ROW * (PANEL_WIDTH + GAP_X), TOP + panel / PER_ROW * (PANEL_HEIGHT + GAP_Y),
-                          PANEL_WIDTH, PANEL_HEIGHT};
-        figure_curves(f, &box,
-                      &(figure_plot){.title = v->name, .x_title = "tokens", .y_title = "\xcf\x89", .series = series,
-                                     .n_series = n});
+        figure_box box = {LEFT + panel % PER_ROW * (PANEL_WIDTH + GAP_X),
+                          TOP + panel / PER_ROW * (PANEL_HEIGHT + GAP_Y), PANEL_WIDTH, PANEL_HEIGHT};
+        figure_curves(
+            f, &box,
+            &(figure_plot){
+                .title = v->name, .x_title = "tokens", .y_title = "\xcf\x89", .series = series, .n_series = n});
     }
     return n > 0;
 }
@@ -243,7 +245,8 @@ void report_figure_omega(report *r)
             asc_scope_end(r->ctx);
         }
     }
-    report_end_figure(r, &f, "omega",
-                      "\xcf\x89 of alignment, separation and cohesion over time: mean over layers, heads and seeds, the "
-                      "band is one deviation over them.");
+    report_end_figure(
+        r, &f, "omega",
+        "\xcf\x89 of alignment, separation and cohesion over time: mean over layers, heads and seeds, the "
+        "band is one deviation over them.");
 }

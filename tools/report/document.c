@@ -18,14 +18,15 @@ static const char head[] =
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src "
     "'unsafe-inline'\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<style>\n"
-    "body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a;"
+    "body { font: 16px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a;"
     " background: #fff }\n"
     "h1, h2 { line-height: 1.2 } h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc }\n"
-    ".wide { overflow-x: auto } table { border-collapse: collapse; font-size: .9rem; margin: .5rem 0 }\n"
+    ".wide { overflow-x: auto } table { border-collapse: collapse; font-size: .85rem; margin: .5rem 0 }\n"
     "caption { text-align: left; font-weight: 600; padding: .3rem 0 }\n"
-    "th, td { padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }\n"
+    "th, td { padding: .25rem .5rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }\n"
     "th { border-bottom: 2px solid #555; vertical-align: bottom } .text { text-align: left }\n"
-    "figure { margin: 1.2rem 0 } img { max-width: 100%; height: auto } figcaption { font-size: .9rem; color: #444 }\n"
+    "figure { margin: 1.2rem 0; overflow-x: auto } img { max-width: 100%; min-width: 34rem; height: auto } figcaption "
+    "{ font-size: .9rem; color: #444 }\n"
     "pre { background: #f4f4f4; padding: .7rem; overflow-x: auto; font-size: .85rem }\n"
     "</style>\n";
 
@@ -34,12 +35,23 @@ static const char head[] =
 static void html_char(FILE *out, char c)
 {
     switch (c) {
-    case '&': fputs("&amp;", out); break;
-    case '<': fputs("&lt;", out); break;
-    case '>': fputs("&gt;", out); break;
-    case '"': fputs("&quot;", out); break;
-    case '\'': fputs("&#39;", out); break;
-    default: fputc((unsigned char)c < ' ' && c != '\n' ? ' ' : c, out);
+    case '&':
+        fputs("&amp;", out);
+        break;
+    case '<':
+        fputs("&lt;", out);
+        break;
+    case '>':
+        fputs("&gt;", out);
+        break;
+    case '"':
+        fputs("&quot;", out);
+        break;
+    case '\'':
+        fputs("&#39;", out);
+        break;
+    default:
+        fputc((unsigned char)c < ' ' && c != '\n' ? ' ' : c, out);
     }
 }
 
@@ -190,8 +202,8 @@ static void put_base64(FILE *out, const unsigned char *bytes, size_t n)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < n; i += 3) {
-        unsigned group = (unsigned)bytes[i] << 16 | (i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0) |
-                         (i + 2 < n ? bytes[i + 2] : 0);
+        unsigned group =
+            (unsigned)bytes[i] << 16 | (i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0) | (i + 2 < n ? bytes[i + 2] : 0);
         fputc(digits[group >> 18], out);
         fputc(digits[group >> 12 & 63], out);
         fputc(i + 1 < n ? digits[group >> 6 & 63] : '=', out);
@@ -225,16 +237,13 @@ void document_figure(document *d, const char *name, const char *format, const ch
     snprintf(path, sizeof path, "%s/figures/%s.%s", d->folder, name, format);
     unsigned char *picture = read_file(path, &n);
     if (picture) {
-        fputs("\n![", d->md);
-        md_text(d->md, caption);
-        fprintf(d->md, "](figures/%s.%s)\n", name, format);
+        fprintf(d->md, "\n![%s](figures/%s.%s)\n", name, name, format);
     }
     fputs("\n", d->md);
     fputs("<figure>", d->html);
     if (picture) {
-        fputs("<img alt=\"", d->html);
-        html_text(d->html, caption);
-        fprintf(d->html, "\" src=\"data:image/%s;base64,", strcmp(format, "svg") == 0 ? "svg+xml" : format);
+        fprintf(d->html, "<img alt=\"%s\" src=\"data:image/%s;base64,", name,
+                strcmp(format, "svg") == 0 ? "svg+xml" : format);
         put_base64(d->html, picture, n);
         fputs("\">", d->html);
     }
@@ -279,12 +288,12 @@ int document_end(document *d)
 
 /* ---- tables ---- */
 
-table table_begin(document *d, const char *name, const char *title, const column *columns)
+void table_begin(table *t, document *d, const char *name, const char *title, const column *columns)
 {
-    table t = {.d = d, .columns = columns, .name = name};
-    t.csv = open_memstream(&t.csv_text, &t.csv_bytes);
-    if (!is_open(d) || !t.csv) {
-        return t;
+    *t = (table){.d = d, .columns = columns, .name = name};
+    t->csv = open_memstream(&t->csv_text, &t->csv_bytes);
+    if (!is_open(d) || !t->csv) {
+        return;
     }
     fputs("\n**", d->md);
     md_text(d->md, title);
@@ -293,10 +302,10 @@ table table_begin(document *d, const char *name, const char *title, const column
     html_text(d->html, title);
     fputs("</caption>\n<tr>", d->html);
     for (const column *c = columns; c->title; c++) {
-        fputs(c == columns ? "" : ",", t.csv);
-        csv_text(t.csv, c->name);
+        fputs(c == columns ? "" : ",", t->csv);
+        csv_text(t->csv, c->name);
         if (c->kind == COLUMN_SPREAD) {
-            fprintf(t.csv, ",%s_std", c->name);
+            fprintf(t->csv, ",%s_std", c->name);
         }
         if (!c->absent) {
             fputs(" ", d->md);
@@ -306,14 +315,13 @@ table table_begin(document *d, const char *name, const char *title, const column
             fputs("</th>", d->html);
         }
     }
-    fputs("\n", t.csv);
+    fputs("\n", t->csv);
     fputs("\n|", d->md);
     for (const column *c = columns; c->title; c++) {
         fputs(c->absent ? "" : c->kind == COLUMN_TEXT ? " :-- |" : " --: |", d->md);
     }
     fputs("\n", d->md);
     fputs("</tr>\n", d->html);
-    return t;
 }
 
 /* One cell: its text on the pages; what goes to the CSV file is written by the caller. */

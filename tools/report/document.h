@@ -6,7 +6,7 @@
  *     document_begin(&d, ctx, "ablations", "Ablations");          the folder that all goes to, and the title
  *     document_heading(&d, "Results");
  *     document_text(&d, "%d runs of %d are done.", done, all);
- *     table t = table_begin(&d, "results", "Test split", columns);
+ *     table_begin(&t, &d, "results", "Test split", columns);
  *     table_text(&t, "grassmann");
  *     table_spread(&t, 12.31, 0.2, "**");
  *     table_end(&t);
@@ -70,7 +70,7 @@ typedef struct table {
 } table;
 
 /* A table, and the file tables/NAME.csv with the same numbers in full. */
-table table_begin(document *d, const char *name, const char *title, const column *columns);
+void table_begin(table *t, document *d, const char *name, const char *title, const column *columns);
 
 /* The cells of a row in the order of the columns; after the last one the next row begins. NaN, or NULL: "-". */
 void table_text(table *t, const char *text);

@@ -38,9 +38,9 @@ const char *report_quality_title(const report *r)
 
 /* ---- quality against cost ---- */
 
-static double gflop_of(const trained *t)
+static double mflop_of(const trained *t)
 {
-    return asc_run_info_of(t->run)->gflop_per_token;
+    return 1000 * asc_run_info_of(t->run)->gflop_per_token;
 }
 
 static double ms_of(const trained *t)
@@ -57,7 +57,7 @@ static const struct cost {
     const char *title;
     double (*of)(const trained *t);
 } costs[] = {
-    {"GFLOP a token of training", gflop_of},
+    {"MFLOP a token of training", mflop_of},
     {"ms a token of training", ms_of},
     {"peak memory, MiB", memory_of},
 };
@@ -65,8 +65,8 @@ enum { COSTS = sizeof costs / sizeof *costs };
 
 /* The points of one kind of cost, one series a variant, and behind them the front. */
 typedef struct scatter {
-    figure_series *series; /* [variants + 1] */
-    double *x, *y, *low, *high;       /* [variants] */
+    figure_series *series;      /* [variants + 1] */
+    double *x, *y, *low, *high; /* [variants] */
     double *front_x, *front_y;
     int64_t n, n_front;
 } scatter;
@@ -90,30 +90,40 @@ static void add_front(report *r, scatter *s)
         s->front_y[at] = s->y[i];
         s->n_front++;
     }
-    s->series[s->n] = (figure_series){.name = "Pareto front", .x = s->front_x, .y = s->front_y, .n = s->n_front,
-                                      .mark = FIGURE_STEPS, .style = 3};
+    s->series[s->n] = (figure_series){
+        .name = "Pareto front", .x = s->front_x, .y = s->front_y, .n = s->n_front, .mark = FIGURE_STEPS, .style = 3};
 }
 
 static bool collect_costs(report *r, const struct cost *cost, scatter *s)
 {
     int64_t room = r->n_variants + 1;
     *s = (scatter){.series = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){room, sizeof *s->series})),
-                   .x = report_numbers(r, room), .y = report_numbers(r, room), .low = report_numbers(r, room),
-                   .high = report_numbers(r, room), .front_x = report_numbers(r, room),
+                   .x = report_numbers(r, room),
+                   .y = report_numbers(r, room),
+                   .low = report_numbers(r, room),
+                   .high = report_numbers(r, room),
+                   .front_x = report_numbers(r, room),
                    .front_y = report_numbers(r, room)};
     if (asc_error(r->ctx)) {
         return false;
     }
     for (int i = 0; i < r->n_variants; i++) {
-        asc_spread x = report_spread(r, &r->variants[i], cost->of), y = report_spread(r, &r->variants[i], report_quality);
+        asc_spread x = report_spread(r, &r->variants[i], cost->of),
+                   y = report_spread(r, &r->variants[i], report_quality);
         if (isfinite(x.mean) && isfinite(y.mean)) {
             int64_t n = s->n++;
             s->x[n] = x.mean;
             s->y[n] = y.mean;
             s->low[n] = y.mean - y.std;
             s->high[n] = y.mean + y.std;
-            s->series[n] = (figure_series){.name = r->variants[i].name, .x = s->x + n, .y = s->y + n, .n = 1,
-                                           .low = s->low + n, .high = s->high + n, .mark = FIGURE_POINTS, .style = i};
+            s->series[n] = (figure_series){.name = r->variants[i].name,
+                                           .x = s->x + n,
+                                           .y = s->y + n,
+                                           .n = 1,
+                                           .low = s->low + n,
+                                           .high = s->high + n,
+                                           .mark = FIGURE_POINTS,
+                                           .style = i};
         }
     }
     if (s->n > 0) {
@@ -150,14 +160,17 @@ static void draw_cost(report *r)
                     s[i].series[k].unkeyed = !last;
                 }
                 figure_curves(&f, &box,
-                              &(figure_plot){.title = costs[i].title, .x_title = costs[i].title,
-                                             .y_title = report_quality_title(r), .series = s[i].series,
-                                             .n_series = s[i].n + (s[i].n_front > 0), .key = &beside});
+                              &(figure_plot){.x_title = costs[i].title,
+                                             .y_title = report_quality_title(r),
+                                             .series = s[i].series,
+                                             .n_series = s[i].n + (s[i].n_front > 0),
+                                             .key = &beside});
             }
         }
-        report_end_figure(r, &f, "cost",
-                          "Quality against cost: mean over the seeds, bars are one deviation; the front is what no other "
-                          "system beats in both.");
+        report_end_figure(
+            r, &f, "cost",
+            "Quality against cost: mean over the seeds, bars are one deviation; the front is what no other "
+            "system beats in both.");
     }
     asc_scope_end(r->ctx);
 }
@@ -185,8 +198,14 @@ static figure_series *bars_of(report *r, double (*of)(const trained *t), const c
                 high[bars++] = s.mean + s.std;
             }
         }
-        series[c] = (figure_series){.name = *r->cells[c].name ? r->cells[c].name : "all", .x = x, .y = y, .low = low,
-                                    .high = high, .n = bars, .mark = FIGURE_BARS, .style = c,
+        series[c] = (figure_series){.name = *r->cells[c].name ? r->cells[c].name : "all",
+                                    .x = x,
+                                    .y = y,
+                                    .low = low,
+                                    .high = high,
+                                    .n = bars,
+                                    .mark = FIGURE_BARS,
+                                    .style = c,
                                     .unkeyed = r->n_cells == 1};
     }
     *n_groups = n;
@@ -203,6 +222,15 @@ static bool has_bars(const figure_series *series, int n)
     return false;
 }
 
+static size_t longest(const char *const *texts, int64_t n)
+{
+    size_t most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        most = strlen(texts[i]) > most ? strlen(texts[i]) : most;
+    }
+    return most;
+}
+
 static void draw_ablation(report *r)
 {
     char title[400];
@@ -210,23 +238,33 @@ static void draw_ablation(report *r)
     asc_scope_begin(r->ctx);
     const char **groups = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){r->n_variants + 1, sizeof *groups}));
     figure_series *quality = groups ? bars_of(r, report_quality, groups, &n) : NULL;
-    figure_series *flops = quality ? bars_of(r, gflop_of, groups, &n) : NULL, *time = flops ? bars_of(r, ms_of, groups, &n) : NULL;
+    figure_series *flops = quality ? bars_of(r, mflop_of, groups, &n) : NULL,
+                  *time = flops ? bars_of(r, ms_of, groups, &n) : NULL;
     if (time && has_bars(quality, r->n_cells)) {
         bool counted = has_bars(flops, r->n_cells);
         double width = fmax(PANEL_WIDTH, 46 * (double)n);
         figure f;
         snprintf(title, sizeof title, "%.200s: what each part is worth, and what it costs",
                  asc_experiment_name(r->experiment));
-        figure_begin(&f, title, (int)(LEFT + 2 * (width + GAP)), TOP + PANEL_HEIGHT + 2 * BOTTOM);
+        figure_begin(&f, title, (int)(LEFT + 2 * width + GAP + 20),
+                     TOP + PANEL_HEIGHT + 30 + (int)(3.4 * (double)longest(groups, n)));
         figure_curves(&f, &(figure_box){LEFT, TOP, width, PANEL_HEIGHT},
-                      &(figure_plot){.title = report_quality_title(r), .series = quality, .n_series = r->n_cells,
-                                     .groups = groups, .n_groups = n, .from_zero = true});
+                      &(figure_plot){.title = report_quality_title(r),
+                                     .series = quality,
+                                     .n_series = r->n_cells,
+                                     .groups = groups,
+                                     .n_groups = n,
+                                     .from_zero = true});
         figure_curves(&f, &(figure_box){LEFT + width + GAP, TOP, width, PANEL_HEIGHT},
                       &(figure_plot){.title = counted ? costs[0].title : costs[1].title,
-                                     .series = counted ? flops : time, .n_series = r->n_cells, .groups = groups,
-                                     .n_groups = n, .from_zero = true});
-        report_end_figure(r, &f, "ablation",
-                          "Quality and cost of each system: mean over the seeds, lines are one deviation to both sides.");
+                                     .series = counted ? flops : time,
+                                     .n_series = r->n_cells,
+                                     .groups = groups,
+                                     .n_groups = n,
+                                     .from_zero = true});
+        report_end_figure(
+            r, &f, "ablation",
+            "Quality and cost of each system: mean over the seeds, lines are one deviation to both sides.");
     } else {
         document_text(&r->doc, "Ablation: no run is done.");
     }
@@ -240,7 +278,8 @@ static int64_t read_lengths(const report *r, int64_t lengths[MOST_LENGTHS])
     json_t *list = json_object_get(r->wants, "lengths"), *value;
     int64_t n = 0;
     size_t i;
-    json_array_foreach(list, i, value) {
+    json_array_foreach(list, i, value)
+    {
         if (n < MOST_LENGTHS && json_integer_value(value) > 0) {
             lengths[n++] = json_integer_value(value);
         }
@@ -296,8 +335,14 @@ static figure_series lengths_of(report *r, int number, const int64_t *lengths, i
             high[points++] = s.mean + s.std;
         }
     }
-    return (figure_series){.name = v->name, .x = x, .y = y, .low = low, .high = high, .n = points,
-                           .mark = FIGURE_LINE_AND_POINTS, .style = number};
+    return (figure_series){.name = v->name,
+                           .x = x,
+                           .y = y,
+                           .low = low,
+                           .high = high,
+                           .n = points,
+                           .mark = FIGURE_LINE_AND_POINTS,
+                           .style = number};
 }
 
 void report_figure_length(report *r)
@@ -317,12 +362,17 @@ void report_figure_length(report *r)
         snprintf(title, sizeof title, "%.200s: quality over the length", asc_experiment_name(r->experiment));
         figure_begin(&f, title, WIDTH + (int)figure_key_width(series, shown), TOP + PANEL_HEIGHT + 40 + BOTTOM);
         figure_curves(&f, &box,
-                      &(figure_plot){.x_title = "tokens of a block", .y_title = report_quality_title(r),
-                                     .series = series, .n_series = shown, .log_x = true, .key = &beside});
-        report_end_figure(r, &f, "length",
-                          "Quality over the length of the blocks that the models are evaluated on; mean over the seeds, "
-                          "the band is one deviation. Models with learned positions end at the block they were trained "
-                          "with.");
+                      &(figure_plot){.x_title = "tokens of a block",
+                                     .y_title = report_quality_title(r),
+                                     .series = series,
+                                     .n_series = shown,
+                                     .log_x = 2,
+                                     .key = &beside});
+        report_end_figure(
+            r, &f, "length",
+            "Quality over the length of the blocks that the models are evaluated on; mean over the seeds, "
+            "the band is one deviation. Models with learned positions end at the block they were trained "
+            "with.");
     } else {
         document_text(&r->doc, "Quality over length: no model could be evaluated at the lengths asked for.");
     }
@@ -336,9 +386,12 @@ static const struct kind {
     int number; /* the papers'; 0: none */
     void (*draw)(report *r);
 } kinds[] = {
-    {"decomposition", 1, report_figure_decomposition}, {"cost", 2, draw_cost},
-    {"ablation", 3, draw_ablation},                    {"heads", 4, report_figure_heads},
-    {"length", 5, report_figure_length},               {"omega", 0, report_figure_omega},
+    {"decomposition", 1, report_figure_decomposition},
+    {"cost", 2, draw_cost},
+    {"ablation", 3, draw_ablation},
+    {"heads", 4, report_figure_heads},
+    {"length", 5, report_figure_length},
+    {"omega", 0, report_figure_omega},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -353,22 +406,9 @@ static const struct kind *find_kind(const json_t *wanted)
     return NULL;
 }
 
-asc_status report_check_figures(const report *r)
+bool report_knows_figure(const json_t *wanted)
 {
-    json_t *wanted;
-    size_t i;
-    json_array_foreach(json_object_get(r->wants, "figures"), i, wanted) {
-        if (!find_kind(wanted)) {
-            char *text = json_dumps(wanted, JSON_ENCODE_ANY);
-            asc_fail(r->ctx, ASC_ERR_FORMAT,
-                     "report.figures: got %.60s, expected of \"decomposition\" (1), \"cost\" (2), \"ablation\" (3), "
-                     "\"heads\" (4), \"length\" (5), \"omega\"",
-                     text ? text : "?");
-            free(text);
-            return ASC_ERR_FORMAT;
-        }
-    }
-    return ASC_OK;
+    return find_kind(wanted) != NULL;
 }
 
 void report_figures(report *r)
@@ -378,7 +418,8 @@ void report_figures(report *r)
     if (json_array_size(figures) > 0) {
         document_heading(&r->doc, "Figures");
     }
-    json_array_foreach(figures, i, wanted) {
+    json_array_foreach(figures, i, wanted)
+    {
         find_kind(wanted)->draw(r);
     }
 }

@@ -93,6 +93,11 @@ static asc_status add_run(report *r, int number, const asc_experiment_run *plann
         return ASC_OK;
     }
     asc_run *run = asc_run_read(r->ctx, planned->folder);
+    if (!run && asc_error(r->ctx) != ASC_ERR_MEMORY) {
+        cli_message("left out: %s", asc_error_message(r->ctx));
+        asc_error_clear(r->ctx);
+        return ASC_OK;
+    }
     trained *t = run ? grow(r, (void **)&v->runs, v->n, sizeof *t) : NULL;
     if (!t) {
         asc_run_free(run);

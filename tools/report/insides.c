@@ -13,7 +13,10 @@ static int64_t wish(const report *r, const char *key, int64_t usual)
 /* Looks into the model of a run; false with a word where that fails. In any case to be closed. */
 static bool look(report *r, const asc_run *run, inspection *in)
 {
-    *in = (inspection){.ctx = r->ctx, .layer = wish(r, "layer", 0), .head = -1, .name = asc_run_folder(run),
+    *in = (inspection){.ctx = r->ctx,
+                       .layer = wish(r, "layer", 0),
+                       .head = -1,
+                       .name = asc_run_folder(run),
                        .formats = FIGURE_SVG | FIGURE_PNG | FIGURE_CSV | FIGURE_SCRIPT};
     in->model = asc_model_open(r->ctx, asc_run_folder(run), NULL, NULL);
     if (in->model && inspect_begin(in, NULL, NULL, wish(r, "tokens", 16)) == ASC_OK) {
@@ -32,7 +35,8 @@ static void end_look(report *r, inspection *in)
     asc_model_free(r->ctx, in->model);
 }
 
-/* Draws a figure of the inspection as DIR/figures/KIND…-NAME, and puts it into the document. */
+/* Draws a figure of the inspection as DIR/figures/KIND-NAME, where NAME is what `draw_it` calls it, and puts it into the
+ * document. */
 static void draw(report *r, inspection *in, int (*draw_it)(inspection *in), const char *kind, const char *name,
                  const char *caption)
 {
@@ -63,9 +67,10 @@ void report_figure_decomposition(report *r)
         }
         inspection in;
         char caption[400];
-        snprintf(kind, sizeof kind, drawn ? "decomposition-%d" : "decomposition", drawn + 1);
-        snprintf(caption, sizeof caption, "%s, seed %lld: the scores of a layer and the parts that they are the sum of.",
-                 r->variants[i].name, (long long)r->variants[i].runs[0].seed);
+        snprintf(kind, sizeof kind, "decomposition-%d", drawn + 1);
+        snprintf(caption, sizeof caption,
+                 "%s, seed %lld: the scores of a layer and the parts that they are the sum of.", r->variants[i].name,
+                 (long long)r->variants[i].runs[0].seed);
         if (look(r, r->variants[i].runs[0].run, &in) && inspect_has_maps(&in)) {
             draw(r, &in, inspect_draw_maps, kind, "maps", caption);
             drawn++;
@@ -99,7 +104,7 @@ static bool draw_heads(report *r, const variant *v, const char *kind)
         snprintf(name, sizeof name, "%s, mean over %lld seed%s", v->name, (long long)n + 1, n ? "s" : "");
         first.name = name;
         snprintf(caption, sizeof caption, "%s: what the heads of each layer do; mean over the seeds.", v->name);
-        draw(r, &first, inspect_draw_heads, kind, "all", caption);
+        draw(r, &first, inspect_draw_heads, kind, "heads", caption);
     }
     if (v->n > 0) {
         end_look(r, &first);
@@ -113,7 +118,7 @@ void report_figure_heads(report *r)
     char kind[40];
     int drawn = 0;
     for (int i = 0; i < r->n_variants; i++) {
-        snprintf(kind, sizeof kind, drawn ? "heads-%d" : "heads", drawn + 1);
+        snprintf(kind, sizeof kind, "layers-%d", drawn + 1);
         drawn += draw_heads(r, &r->variants[i], kind);
     }
     if (drawn == 0) {

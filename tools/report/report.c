@@ -18,7 +18,7 @@ static const cli_option options[] = {
     {"split", 0, "SPLIT", CLI_TEXT, offsetof(struct args, split), 0, 0,
      "what the models are compared on: train, valid or test (test)"},
     {"figures", 0, "FIGURES", CLI_TEXT, offsetof(struct args, figures), 0, 0,
-     "of decomposition,cost,ablation,heads,length,omega (those that the experiment's \"report\" names)"},
+     "several with commas, of " REPORT_FIGURES " (those that the experiment names)"},
     CLI_THREADS(struct args),
     CLI_JSON(struct args),
     {0},
@@ -37,7 +37,11 @@ static json_t *read_wants(const asc_experiment *e, const struct args *args)
     const char *at = args->figures;
     while (at && *at) {
         size_t n = strcspn(at, ",");
-        json_array_append_new(figures, json_stringn(at, n));
+        json_t *name = cli_json_text(at, n);
+        if (!report_knows_figure(name)) {
+            cli_wrong_usage("--figures: got '%.*s', expected of " REPORT_FIGURES, (int)n, at);
+        }
+        json_array_append_new(figures, name);
         at += n + (at[n] == ',');
     }
     if (figures) {
@@ -46,11 +50,32 @@ static json_t *read_wants(const asc_experiment *e, const struct args *args)
     return wants;
 }
 
-static asc_status expect(const report *r, const char *key, bool fits, const char *expected)
+/* What a key of "report" must be. */
+static const struct want {
+    const char *key;
+    json_type type;
+    const char *expected;
+} known[] = {
+    {"baselines", JSON_ARRAY, "a list of systems"},    {"figures", JSON_ARRAY, "a list of " REPORT_FIGURES},
+    {"layer", JSON_INTEGER, "the number of a layer"},  {"lengths", JSON_ARRAY, "a list of lengths in tokens"},
+    {"metric", JSON_STRING, "a key of metrics.jsonl"}, {"split", JSON_STRING, "train, valid or test"},
+    {"tokens", JSON_INTEGER, "a number of tokens"},
+};
+enum { KNOWN = sizeof known / sizeof *known };
+
+static asc_status check_key(const report *r, const char *key, const json_t *value)
 {
-    return !json_object_get(r->wants, key) || fits
-               ? ASC_OK
-               : asc_fail(r->ctx, ASC_ERR_FORMAT, "report.%s: expected %s", key, expected);
+    const char *names[KNOWN + 1] = {NULL};
+    for (int i = 0; i < KNOWN; i++) {
+        names[i] = known[i].key;
+        if (strcmp(key, known[i].key) == 0) {
+            return json_typeof(value) == known[i].type
+                       ? ASC_OK
+                       : asc_fail(r->ctx, ASC_ERR_FORMAT, "report.%s: expected %s", key, known[i].expected);
+        }
+    }
+    return asc_fail(r->ctx, ASC_ERR_FORMAT, "report: unknown key '%.60s'; did you mean '%s'?", key,
+                    asc_name_nearest(key, names));
 }
 
 static bool is_system(const report *r, const char *name)
@@ -65,34 +90,31 @@ static bool is_system(const report *r, const char *name)
 }
 
 /* Every key of "report" is known, and says something that can be done. */
-static asc_status check_wants(report *r)
+static asc_status check_wants(const report *r)
 {
-    static const char *const known[] = {"baselines", "figures", "layer", "lengths", "metric", "split", "tokens", NULL};
     const char *key;
-    json_t *value, *name;
+    json_t *value;
     size_t i;
-    json_object_foreach(r->wants, key, value) {
-        int k = 0;
-        while (known[k] && strcmp(known[k], key) != 0) {
-            k++;
-        }
-        if (!known[k]) {
-            return asc_fail(r->ctx, ASC_ERR_FORMAT, "report: unknown key '%.60s'; did you mean '%s'?", key,
-                            asc_name_nearest(key, known));
+    json_object_foreach(r->wants, key, value)
+    {
+        if (check_key(r, key, value)) {
+            return asc_error(r->ctx);
         }
     }
-    json_array_foreach(json_object_get(r->wants, "baselines"), i, name) {
-        if (!json_is_string(name) || !is_system(r, json_string_value(name))) {
+    json_array_foreach(json_object_get(r->wants, "baselines"), i, value)
+    {
+        if (!json_is_string(value) || !is_system(r, json_string_value(value))) {
             return asc_fail(r->ctx, ASC_ERR_FORMAT, "report.baselines: there is no system '%.60s'",
-                            json_is_string(name) ? json_string_value(name) : "?");
+                            json_is_string(value) ? json_string_value(value) : "?");
         }
     }
-    asc_status status = expect(r, "baselines", json_is_array(json_object_get(r->wants, "baselines")), "a list of systems");
-    status = status ? status : expect(r, "figures", json_is_array(json_object_get(r->wants, "figures")), "a list");
-    status = status ? status : expect(r, "lengths", json_is_array(json_object_get(r->wants, "lengths")), "a list of lengths");
-    status = status ? status : expect(r, "metric", json_is_string(json_object_get(r->wants, "metric")), "a key of metrics.jsonl");
-    status = status ? status : expect(r, "split", json_is_string(json_object_get(r->wants, "split")), "train, valid or test");
-    return status ? status : report_check_figures(r);
+    json_array_foreach(json_object_get(r->wants, "figures"), i, value)
+    {
+        if (!report_knows_figure(value)) {
+            return asc_fail(r->ctx, ASC_ERR_FORMAT, "report.figures: number %zu is none of " REPORT_FIGURES, i + 1);
+        }
+    }
+    return ASC_OK;
 }
 
 static int64_t count_done(const report *r)
@@ -170,7 +192,8 @@ static int print_result(const report *r, bool json)
         return cli_print_json(json_pack("{s:s, s:o, s:O}", "folder", r->folder, "runs", experiment_counts_json(&counts),
                                         "files", r->files));
     }
-    printf("written: %s/report.md, report.html, tables and figures (%zu files)\n", r->folder, json_array_size(r->files));
+    printf("written: %s/report.md, report.html, tables and figures (%zu files)\n", r->folder,
+           json_array_size(r->files));
     return CLI_OK;
 }
 
@@ -221,7 +244,8 @@ const cli_command experiment_report = {
     "experiment report",
     "writes what an experiment found",
     "DIR",
-    "Writes report.md, report.html (one file, its pictures within), tables/*.csv and figures/*.svg with their data into "
+    "Writes report.md, report.html (one file, its pictures within), tables/*.csv and figures/*.svg with their data "
+    "into "
     "DIR: results with significance, learning curves, the figures that the experiment's \"report\" names, settings, "
     "machines, what failed. Models are evaluated once: DIR/scores keeps what came of it.",
     "ascgrad experiment report builtin-tiny\nascgrad experiment report builtin-tiny --figures cost,omega",

@@ -132,7 +132,8 @@ static bool is_baseline(const report *r, const variant *v)
     if (json_array_size(names) == 0) {
         return v->system == 0;
     }
-    json_array_foreach(names, i, name) {
+    json_array_foreach(names, i, name)
+    {
         if (json_is_string(name) &&
             strcmp(json_string_value(name), asc_experiment_system(r->experiment, v->system)) == 0) {
             return true;
@@ -161,7 +162,8 @@ static int choose_baseline(report *r, int cell)
  * the cell, and over the seeds, both with the same sign. */
 static const char *mark_of(const asc_comparison *c)
 {
-    static const char *const better[] = {"", "*", "**"}, *const worse[] = {"", "\xe2\x80\xa0", "\xe2\x80\xa0\xe2\x80\xa0"};
+    static const char *const better[] = {"", "*", "**"}, *const worse[] = {"", "\xe2\x80\xa0",
+                                                                           "\xe2\x80\xa0\xe2\x80\xa0"};
     int items = (c->p_holm < .05) + (c->p_holm < .01);
     int seeds = (c->seeds.p < .05) + (c->seeds.p < .01); /* NaN: 0 */
     bool lower = c->items.difference < 0, agree = lower == (c->seeds.difference < 0);

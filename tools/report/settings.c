@@ -72,7 +72,8 @@ static void put_differing(report *r, const keys *k)
         const variant *v = &r->variants[i];
         columns[i + 1] = (column){v->name, v->name, COLUMN_TEXT, 0, v->n == 0};
     }
-    table t = table_begin(&r->doc, "settings-differing", "Settings that differ", columns);
+    table t;
+    table_begin(&t, &r->doc, "settings-differing", "Settings that differ", columns);
     for (int i = 0; i < k->n; i++) {
         for (int v = -1; v < r->n_variants && !k->common[i]; v++) {
             char value[VALUE] = "";
@@ -88,14 +89,14 @@ static void put_differing(report *r, const keys *k)
 
 static void put_common(report *r, const keys *k)
 {
-    static const column columns[] = {{"setting", "setting", COLUMN_TEXT, 0, false},
-                                     {"value", "value", COLUMN_TEXT, 0, false},
-                                     {0}};
+    static const column columns[] = {
+        {"setting", "setting", COLUMN_TEXT, 0, false}, {"value", "value", COLUMN_TEXT, 0, false}, {0}};
     const asc_run *run = NULL;
     for (int v = 0; v < r->n_variants && !run; v++) {
         run = first_run(&r->variants[v]);
     }
-    table t = table_begin(&r->doc, "settings-common", "Settings in common", columns);
+    table t;
+    table_begin(&t, &r->doc, "settings-common", "Settings in common", columns);
     for (int i = 0; i < k->n && run; i++) {
         if (k->common[i]) {
             char value[VALUE];

@@ -62,11 +62,11 @@ static const struct measure {
     {{"parameters", "parameters", COLUMN_NUMBER, 0, false}, parameters_of, false},
     {{"perplexity", "ppl", COLUMN_SPREAD, 2, false}, ppl_of, true},
     {{"bits per byte", "bits_per_byte", COLUMN_SPREAD, 4, false}, bits_of, false},
-    {{"right, %", "accuracy", COLUMN_SPREAD, 2, false}, accuracy_of, false},
+    {{"tokens right, %", "accuracy", COLUMN_SPREAD, 2, false}, accuracy_of, false},
     {{"perplexity, valid", "valid_ppl", COLUMN_SPREAD, 2, false}, valid_ppl_of, false},
     {{"GFLOP a token", "gflop_per_token", COLUMN_NUMBER, -1, false}, gflop_of, false},
     {{"tokens/s", "tokens_per_s", COLUMN_SPREAD, 0, false}, speed_of, false},
-    {{"minutes", "minutes", COLUMN_SPREAD, 1, false}, minutes_of, false},
+    {{"minutes", "minutes", COLUMN_SPREAD, -1, false}, minutes_of, false},
     {{"peak MiB", "peak_rss_mib", COLUMN_SPREAD, 0, false}, memory_of, false},
 };
 enum { MEASURES = sizeof measures / sizeof *measures, FIXED = 2 };
@@ -118,17 +118,19 @@ static double least_p(const report *r)
 
 static void explain_marks(report *r)
 {
-    document_text(&r->doc,
-                  "Mean \xc2\xb1 sample deviation over the seeds; on the %s split where nothing else is said. * and **: "
-                  "better than the baseline, the best of its kind, with p < 0.05 and p < 0.01, \xe2\x80\xa0 and "
-                  "\xe2\x80\xa0\xe2\x80\xa0: worse, by randomisation over the items (Holm over the comparisons of a "
-                  "table) and also over the seeds, with the same sign.",
-                  r->split);
+    document_text(
+        &r->doc,
+        "Mean \xc2\xb1 sample deviation over the seeds; on the %s split where nothing else is said. * and **: "
+        "better than the baseline, the best of its kind, with p < 0.05 and p < 0.01, \xe2\x80\xa0 and "
+        "\xe2\x80\xa0\xe2\x80\xa0: worse, by randomisation over the items (Holm over the comparisons of a "
+        "table) and also over the seeds, with the same sign.",
+        r->split);
     if (least_p(r) >= .05) {
-        document_text(&r->doc,
-                      "No star can stand here: n seeds of each of two systems reach p = 2/2^n at best, %.3g with these; "
-                      "0.05 needs six.",
-                      least_p(r));
+        document_text(
+            &r->doc,
+            "No star can stand here: n seeds of each of two systems reach p = 2/2^n at best, %.3g with these; "
+            "0.05 needs six.",
+            least_p(r));
     }
 }
 
@@ -141,7 +143,8 @@ void report_results(report *r)
         char name[40], title[REPORT_NAME + 40];
         snprintf(name, sizeof name, c ? "results-%d" : "results", c + 1);
         snprintf(title, sizeof title, "%s", *r->cells[c].name ? r->cells[c].name : "All systems");
-        table t = table_begin(&r->doc, name, title, columns);
+        table t;
+        table_begin(&t, &r->doc, name, title, columns);
         for (int i = 0; i < r->n_variants; i++) {
             if (r->variants[i].cell == c) {
                 put_variant(r, &t, &r->variants[i], r->cells[c].baseline == i);
@@ -175,9 +178,8 @@ static void put_comparison(const report *r, table *t, const cell *c, const asc_c
     const asc_pair_stats *s = &one->items;
     table_text(t, r->variants[c->order[one->a]].name);
     table_text(t, r->variants[c->order[one->b]].name);
-    const double numbers[] = {s->difference,      s->ci_low,        s->ci_high,     s->p_bootstrap,
-                              s->p_randomization, one->p_holm,      s->cohen_dz,    s->cliff_delta,
-                              (double)one->seeds.n, one->seeds.p};
+    const double numbers[] = {s->difference, s->ci_low,   s->ci_high,     s->p_bootstrap,       s->p_randomization,
+                              one->p_holm,   s->cohen_dz, s->cliff_delta, (double)one->seeds.n, one->seeds.p};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         table_number(t, numbers[i]);
     }
@@ -190,8 +192,8 @@ static void tell_spread(report *r, const cell *c)
         const asc_system_result *s = &c->compared->system[i];
         if (s->seed_pairs > 0) {
             document_item(&r->doc, r->variants[c->order[i]].name,
-                          "of %lld pairs of its own seeds %lld differ with p < 0.05 by the same test over the items",
-                          (long long)s->seed_pairs, (long long)s->differing);
+                          "%lld of %lld pairs of its own seeds differ with p < 0.05 by the same test over the items",
+                          (long long)s->differing, (long long)s->seed_pairs);
         }
     }
     document_items_end(&r->doc);
@@ -212,7 +214,8 @@ void report_significance(report *r)
         snprintf(title, sizeof title, "%s%s%lld %s, differences in %s", c->name, *c->name ? ": " : "",
                  (long long)c->compared->n, c->compared->unit == ASC_UNIT_BLOCK ? "blocks" : "passages of text",
                  c->compared->unit == ASC_UNIT_BLOCK ? "nats a token" : "bits a byte");
-        table t = table_begin(&r->doc, name, title, significance);
+        table t;
+        table_begin(&t, &r->doc, name, title, significance);
         for (int64_t k = 0; k < c->compared->n_comparisons; k++) {
             put_comparison(r, &t, c, &c->compared->comparison[k]);
         }
@@ -254,20 +257,17 @@ static const trained *run_at(const report *r, int64_t i)
 }
 
 static const column machines[] = {
-    {"processor", "processor", COLUMN_TEXT, 0, false},
-    {"memory GiB", "memory_gib", COLUMN_NUMBER, 1, false},
-    {"threads", "threads", COLUMN_NUMBER, 0, false},
-    {"instructions", "instructions", COLUMN_TEXT, 0, false},
-    {"BLAS", "blas", COLUMN_TEXT, 0, false},
-    {"version", "version", COLUMN_TEXT, 0, false},
-    {"runs", "runs", COLUMN_NUMBER, 0, false},
-    {0},
+    {"processor", "processor", COLUMN_TEXT, 0, false}, {"memory GiB", "memory_gib", COLUMN_NUMBER, 1, false},
+    {"threads", "threads", COLUMN_NUMBER, 0, false},   {"instructions", "instructions", COLUMN_TEXT, 0, false},
+    {"BLAS", "blas", COLUMN_TEXT, 0, false},           {"version", "version", COLUMN_TEXT, 0, false},
+    {"runs", "runs", COLUMN_NUMBER, 0, false},         {0},
 };
 
 static void put_machines(report *r)
 {
     const trained *t, *other;
-    table rows = table_begin(&r->doc, "machines", "Machines", machines);
+    table rows;
+    table_begin(&rows, &r->doc, "machines", "Machines", machines);
     for (int64_t i = 0; (t = run_at(r, i)); i++) {
         const asc_run_info *m = asc_run_info_of(t->run);
         int64_t first = 0, runs = 0;
@@ -302,6 +302,9 @@ void report_machines(report *r)
     if (asc_experiment_time_of(r->experiment, &time) == ASC_OK) {
         document_text(&r->doc, "Training took %.1f minutes in all, %.1f of them tuning.", time.spent_s / 60,
                       time.tuning_s / 60);
+    } else {
+        cli_message("%s", asc_error_message(r->ctx)); /* a run that failed may have left a file that can't be read */
+        asc_error_clear(r->ctx);
     }
     if (isfinite(peak)) {
         document_text(&r->doc, "Peak memory of a run: %.0f MiB.", peak);
