@@ -26,7 +26,7 @@ static const cli_option options[] = {
     {"y", 'y', "KEY", CLI_TEXT, offsetof(struct args, y), 0, 0,
      "up: a key of metrics.jsonl, as loss, valid_loss, lr, ascender.omega_sep[0][3] (valid_ppl, or loss without it)"},
     {"out", 'o', "FILE", CLI_TEXT, offsetof(struct args, out), 0, 0,
-     "write FILE.svg, .png or .pdf, by its end, and its data beside it (on a terminal: characters)"},
+     "write FILE.svg, .png, .pdf, or .gp, gnuplot's script, and the data beside it (on a terminal: characters)"},
     {"csv", 0, "FILE", CLI_TEXT, offsetof(struct args, csv), 0, 0, "write the data here"},
     {"smooth", 0, "W", CLI_REAL, offsetof(struct args, smooth), 0, 0.9999,
      "running mean, W the weight of what came before, as 0.9; the picture says so (0)"},
@@ -236,7 +236,7 @@ static unsigned read_out(const char *out, char *stem, size_t bytes)
     const char *dot = strrchr(out, '.'), *slash = strrchr(out, '/');
     unsigned format = dot && (!slash || dot > slash + 1) && dot > out ? figure_format(dot + 1, strlen(dot + 1)) : 0;
     if (format == 0) {
-        cli_wrong_usage("--out: got '%s', expected a name that ends with .svg, .png, .pdf or .csv", out);
+        cli_wrong_usage("--out: got '%s', expected a name that ends with .svg, .png, .pdf, .gp or .csv", out);
     }
     snprintf(stem, bytes, "%.*s", (int)(dot - out), out);
     return format;

@@ -121,7 +121,8 @@ ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_ten
 
 /* Adds to `parts` what the layer computes inside for x (B, N, D); no gradient. The list keeps the tensors.
  *   transformer  s, attn (B, H, N, N): scores with their biases, attention; 0 outside of the allowed set; entropy (H),
- *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows
+ *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows; with ALiBi or relative positions s_base and
+ *                b_other, what these add to it
  *   ascender     the same, and s_base, b_align, b_sep, b_coh (B, H, N, N), loss_coh, loss_sep, loss_align (scalars,
  *                without their weights; not of the background variant)
  *   grassmann    plucker (B, N, m, P), normalised, 0 where there is no pair; gate (B, N, D); z (B, N, r) */

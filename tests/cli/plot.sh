@@ -84,7 +84,7 @@ unset ASCGRAD_GNUPLOT
 # ---- wrong usage ----
 status 2 "$ASCGRAD" plot
 status 2 "$ASCGRAD" plot runs/a -o a.gif
-has err "^ascgrad plot: --out: got 'a.gif', expected a name that ends with .svg, .png, .pdf or .csv$"
+has err "^ascgrad plot: --out: got 'a.gif', expected a name that ends with .svg, .png, .pdf, .gp or .csv$"
 status 2 "$ASCGRAD" plot runs/a -o svg
 status 2 "$ASCGRAD" plot runs/a --y valid_pl -o a.svg
 has err "^ascgrad plot: --y: no run has 'valid_pl'; did you mean 'valid_ppl'?$"

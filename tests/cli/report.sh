@@ -3,8 +3,8 @@
 . "$abs_top_srcdir/tests/program.sh"
 
 cat >exp.json <<'END'
-{"name": "<b>R&D</b> `touch a.evil` | $(touch b.evil)", "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1,
- "dim": 16, "heads": 2, "steps": 12, "eval_every": 4, "threads": 1},
+{"name": "<b>R&D</b> `touch a.evil` | $(touch b.evil)",
+ "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 12, "eval_every": 4, "threads": 1},
  "systems": {"base": {"model": "transformer"}, "swarm": {"model": "ascender"},
   "broken": {"model": "grassmann", "lr": 1000, "weight_decay": 1, "eval_every": 12}},
  "seeds": [1, 2],
@@ -41,7 +41,8 @@ near() { # A B
     awk -v a="$1" -v b="$2" 'BEGIN { exit !((a - b) ^ 2 <= 1e-12 * b * b) }' || fail "$1 is not $2: $3"
 }
 one=$(last 1 valid_ppl) two=$(last 2 valid_ppl)
-near "$(column dir/tables/results.csv valid_ppl)" "$(awk -v a="$one" -v b="$two" 'BEGIN { printf "%.15g", (a + b) / 2 }')" mean
+near "$(column dir/tables/results.csv valid_ppl)" "$(awk -v a="$one" -v b="$two" 'BEGIN {
+    printf "%.15g", (a + b) / 2 }')" mean
 near "$(column dir/tables/results.csv valid_ppl_std)" "$(awk -v a="$one" -v b="$two" 'BEGIN {
     m = (a + b) / 2; printf "%.15g", sqrt((a - m) ^ 2 + (b - m) ^ 2) }')" deviation
 near "$(grep '^,base,' dir/figures/curves-tokens.csv | tail -n 1 | cut -d, -f4)" \
@@ -71,14 +72,12 @@ done
 # ---- what failed is told ----
 has dir/report.md '^## What failed$'
 has dir/report.md '^- \*\*broken-1\*\*'
-has dir/report.md 'finite'
+has dir/report.md 'the norm of the gradient is nan'
 
 # ---- a second report evaluates nothing, and says the same ----
 cp dir/report.md before.md
 touch marker
-mv dir/runs/base-1/vocab.txt vocab.txt # without it no model opens
 status 0 "$ASCGRAD" experiment report dir --figures cost,length --json
-mv vocab.txt dir/runs/base-1/vocab.txt
 json "d['runs']['failed'] == 2 and any(f.endswith('report.html') for f in d['files'])"
 [ -z "$(find dir/scores -newer marker)" ] || fail 'a model was evaluated again'
 sed '/^## Figures/,/^## Settings/d' before.md >before
@@ -102,6 +101,24 @@ sed 's/"tokens": 6/"tokns": 6/' dir/experiment.json >changed
 cp changed dir/experiment.json
 status 3 "$ASCGRAD" experiment report dir
 has err "report: unknown key 'tokns'; did you mean 'tokens'?$"
-sed 's/"figures": \["decomposition", 2/"figures": ["decomposition", 9/; s/"tokns": 6/"tokens": 6/' exp.json >nine.json
-status 0 "$ASCGRAD" experiment status dir
+
+# ---- six seeds can star: better ones *, worse ones with a dagger ----
+cat >six.json <<'END'
+{"name": "six", "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 9,
+ "threads": 1}, "systems": {"slow": {"lr": 1e-5}, "quick": {"lr": 0.01}}, "seeds": [1, 2, 3, 4, 5, 6]}
+END
+status 0 "$ASCGRAD" experiment run six.json --out six
+status 0 "$ASCGRAD" experiment report six
+has six/report.md '^| slow (baseline) | 6 |'
+has six/report.md '^| quick | 6 | [0-9]* | [0-9.]* ± [0-9.]*\\\* |'
+lacks six/report.md 'No star'
+sed 's/^{/{"report": {"baselines": ["quick"], "split": "valid"}, /' six/experiment.json >changed
+cp changed six/experiment.json
+status 0 "$ASCGRAD" experiment report six
+has six/report.md '^| slow | 6 | [0-9]* | [0-9.]* ± [0-9.]*† |'
+has six/report.md 'Smallest perplexity (valid): quick'
+rm -f six/runs/quick-3/model.safetensors
+status 0 "$ASCGRAD" experiment report six
+has err 'six/runs/quick-3.*not evaluated'
+has six/tables/results.csv '^quick,6,'
 exit $failed

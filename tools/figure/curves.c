@@ -253,11 +253,15 @@ static void put_look(figure *f, const figure_series *s, int64_t n)
         return;
     }
     fprintf(f->out, " with %s", points ? "points" : marked ? "linespoints" : "lines");
-    fprintf(f->out, points ? "" : " linewidth 1.5 dashtype %d", look.dashes);
+    if (!points) {
+        fprintf(f->out, " linewidth 1.5 dashtype %d", look.dashes);
+    }
     put_colour(f, s);
     if (marked) {
         fprintf(f->out, " pointtype %d pointsize %s", look.marker, points ? "1.0" : "0.6");
-        fprintf(f->out, points || n <= MARKERS ? "" : " pointnumber %d", MARKERS);
+        if (!points && n > MARKERS) {
+            fprintf(f->out, " pointnumber %d", MARKERS);
+        }
     }
 }
 

@@ -35,8 +35,8 @@ static void end_look(report *r, inspection *in)
     asc_model_free(r->ctx, in->model);
 }
 
-/* Draws a figure of the inspection as DIR/figures/KIND-NAME, where NAME is what `draw_it` calls it, and puts it into the
- * document. */
+/* Draws a figure of the inspection as DIR/figures/KIND-NAME, where NAME is what `draw_it` calls it, and puts it into
+ * the document. */
 static void draw(report *r, inspection *in, int (*draw_it)(inspection *in), const char *kind, const char *name,
                  const char *caption)
 {

@@ -159,7 +159,10 @@ static void write_beginning(report *r)
     document_text(&r->doc, "%s.", experiment_counts_text(&counts, text, sizeof text));
     if (best) {
         asc_spread s = report_spread(r, best, report_quality);
-        snprintf(text, sizeof text, isfinite(s.std) ? " \xc2\xb1 %.2f" : "", s.std);
+        text[0] = '\0';
+        if (isfinite(s.std)) {
+            snprintf(text, sizeof text, " \xc2\xb1 %.2f", s.std);
+        }
         document_text(&r->doc, "Smallest %s: %s, %.2f%s over %lld seed%s.", report_quality_title(r), best->name, s.mean,
                       text, (long long)best->n, best->n == 1 ? "" : "s");
     }

@@ -17,6 +17,7 @@ typedef struct trained {
     asc_run *run;
     int64_t seed;
     asc_scores *scores; /* NULL: its model could not be evaluated */
+    double mixing_gflop; /* a token of training: attention, or what stands in its place; NaN: not known */
 } trained;
 
 /* A system with one value of each key of the grid, and its runs, one a seed. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <ascgrad/bench.h>
 #include <ascgrad/safetensors.h>
 
 #include "tools/open.h"
@@ -83,6 +84,20 @@ asc_scores *report_score_one(report *r, const asc_run *run, int64_t block)
     return scores;
 }
 
+/* The products of a variant's mixings, which are the same for all seeds. */
+static void count_mixing(report *r, variant *v)
+{
+    double all, mixing;
+    asc_model *model = v->n > 0 ? asc_model_open(r->ctx, asc_run_folder(v->runs[0].run), NULL, NULL) : NULL;
+    if (model && asc_bench_flops(r->ctx, model->lm, &all, &mixing) == ASC_OK) {
+        for (int64_t i = 0; i < v->n; i++) {
+            v->runs[i].mixing_gflop = 3 * mixing;
+        }
+    }
+    asc_model_free(r->ctx, model);
+    asc_error_clear(r->ctx); /* what can't be opened is said where it is evaluated */
+}
+
 asc_status report_score(report *r)
 {
     char path[4096];
@@ -91,6 +106,7 @@ asc_status report_score(report *r)
         return asc_fail(r->ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
     }
     for (int i = 0; i < r->n_variants; i++) {
+        count_mixing(r, &r->variants[i]);
         for (int64_t k = 0; k < r->variants[i].n; k++) {
             trained *t = &r->variants[i].runs[k];
             t->scores = report_score_one(r, t->run, 0);

@@ -37,6 +37,11 @@ static double gflop_of(const trained *t)
     return asc_run_info_of(t->run)->gflop_per_token;
 }
 
+static double mixing_of(const trained *t)
+{
+    return t->mixing_gflop;
+}
+
 static double speed_of(const trained *t)
 {
     return asc_run_info_of(t->run)->tokens_per_s;
@@ -65,6 +70,7 @@ static const struct measure {
     {{"tokens right, %", "accuracy", COLUMN_SPREAD, 2, false}, accuracy_of, false},
     {{"perplexity, valid", "valid_ppl", COLUMN_SPREAD, 2, false}, valid_ppl_of, false},
     {{"GFLOP a token", "gflop_per_token", COLUMN_NUMBER, -1, false}, gflop_of, false},
+    {{"of it mixing", "mixing_gflop_per_token", COLUMN_NUMBER, -1, false}, mixing_of, false},
     {{"tokens/s", "tokens_per_s", COLUMN_SPREAD, 0, false}, speed_of, false},
     {{"minutes", "minutes", COLUMN_SPREAD, -1, false}, minutes_of, false},
     {{"peak MiB", "peak_rss_mib", COLUMN_SPREAD, 0, false}, memory_of, false},
