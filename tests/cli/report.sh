@@ -4,7 +4,8 @@
 
 cat >exp.json <<'END'
 {"name": "<b>R&D</b> `touch a.evil` | $(touch b.evil)",
- "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 12, "eval_every": 4, "threads": 1},
+ "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 12,
+  "eval_every": 4, "threads": 1},
  "systems": {"base": {"model": "transformer"}, "swarm": {"model": "ascender"},
   "broken": {"model": "grassmann", "lr": 1000, "weight_decay": 1, "eval_every": 12}},
  "seeds": [1, 2],
