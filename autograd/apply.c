@@ -37,7 +37,9 @@ static asc_status take_input(asc_call *call, int i, asc_tensor t)
     if (!e->packed[i]) {
         return ASC_ERR_MEMORY;
     }
-    asc_pack(&node->array, a->dtype, e->packed[i]->data);
+    if (!((asc_tape *)call->ctx->tape.state)->rehearsal) {
+        asc_pack(&node->array, a->dtype, e->packed[i]->data);
+    }
     asc_array_init(a, a->dtype, a->ndim, node->array.shape);
     a->data = e->packed[i]->data;
     return ASC_OK;
@@ -132,13 +134,14 @@ static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in)
     if (call->op->flags & ASC_OP_RANDOM) {
         draw_key(call);
     }
-    if ((status = call->op->infer(call)) || (status = check_declared(call)) || (status = call->op->forward(call))) {
+    if ((status = call->op->infer(call)) || (status = check_declared(call)) ||
+        (!tape->rehearsal && (status = call->op->forward(call)))) {
         return asc_fail(call->ctx, status, "%s: failed without a message", call->op->name);
     }
     if (call->ctx->status) {
         return call->ctx->status; /* of something that forward called */
     }
-    if (tape->check_nan && (status = check_outputs(call))) {
+    if (tape->check_nan && !tape->rehearsal && (status = check_outputs(call))) {
         return status;
     }
     if (call->op->flops) {
@@ -228,6 +231,14 @@ void asc_set_nan_check(asc_ctx *ctx, bool check)
     asc_tape *tape = asc_tape_of(ctx);
     if (tape) {
         tape->check_nan = check;
+    }
+}
+
+void asc_set_rehearsal(asc_ctx *ctx, bool rehearse)
+{
+    asc_tape *tape = asc_tape_of(ctx);
+    if (tape) {
+        tape->rehearsal = rehearse;
     }
 }
 

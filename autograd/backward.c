@@ -153,7 +153,9 @@ static asc_status open_input_grads(asc_call *call, asc_tape *tape, const asc_rec
             repeated |= r->slots[j].var == var;
         }
         if (fresh && (repeated || !(call->op->flags & ASC_OP_FRESH))) {
-            zero(data, &call->grad_in[i]);
+            if (!tape->rehearsal) {
+                zero(data, &call->grad_in[i]);
+            }
             fresh = false;
         }
         call->fresh[i] = fresh;
@@ -196,12 +198,12 @@ static asc_status run_record(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
     if (!status) {
         status = open_input_grads(&call, tape, r);
     }
-    if (!status && (status = r->op->backward(&call))) {
+    if (!status && !tape->rehearsal && (status = r->op->backward(&call))) {
         asc_fail(ctx, status, "%s: backward failed without a message", r->op->name);
     }
     status = status ? status : ctx->status; /* of something that backward called */
     asc_call_drop_scratch(&call);
-    if (!status && tape->check_nan) {
+    if (!status && tape->check_nan && !tape->rehearsal) {
         status = check_input_grads(&call);
     }
     asc_watch_end(watch, &call, true, status);
@@ -295,7 +297,7 @@ static void call_hooks(asc_tape *tape, bool ok)
         asc_var *v = &tape->var[i];
         bool reached = v->reached;
         v->reached = false;
-        if (ok && reached && v->owner->hook) {
+        if (ok && reached && v->owner->hook && !tape->rehearsal) {
             v->owner->hook(v->owner->hook_user, asc_handle(v->owner->grad));
         }
     }

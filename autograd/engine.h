@@ -77,6 +77,7 @@ typedef struct asc_tape {
     asc_arena arena;
     double flops;
     bool check_nan;
+    bool rehearsal;         /* nothing is computed */
     asc_segment *segment;   /* that runs: calls leave no record; NULL: none */
     asc_observer *observer; /* NULL: none */
     void *observer_user;

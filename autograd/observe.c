@@ -91,7 +91,7 @@ static void tell(asc_ctx *ctx, asc_event *event)
 static bool watched(const asc_ctx *ctx)
 {
     const asc_tape *tape = ctx ? ctx->tape.state : NULL;
-    return tape && tape->observer;
+    return tape && tape->observer && !tape->rehearsal;
 }
 
 asc_watch asc_watch_begin(asc_ctx *ctx)

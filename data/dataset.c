@@ -354,7 +354,7 @@ asc_split *asc_split_load(asc_dataset *data, asc_split_kind kind, const asc_toke
     if (!split) {
         return NULL;
     }
-    *split = (asc_split){0};
+    *split = (asc_split){.unknown = asc_tokenizer_unknown(tokenizer)};
     if (read_split(data, kind, tokenizer, split)) {
         asc_split_free(ctx, split);
         return NULL;

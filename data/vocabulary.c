@@ -4,6 +4,7 @@
 
 #include "data/strings.h"
 #include "data/tokenizer.h"
+#include "data/utf8.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
@@ -31,6 +32,39 @@ asc_status asc_tokenizer_encode(const asc_tokenizer *tokenizer, const char *text
         ids->n = n;
     }
     return status;
+}
+
+/* Whether a part of the word is unknown; false with the error set, too. */
+static bool is_unknown(const asc_tokenizer *tokenizer, const char *word, size_t n)
+{
+    asc_ids ids = {0};
+    bool found = false;
+    asc_tokenizer_encode(tokenizer, word, n, 0, &ids);
+    for (size_t i = 0; i < ids.n; i++) {
+        found = found || ids.data[i] == tokenizer->unknown;
+    }
+    asc_ids_free(tokenizer->ctx, &ids);
+    return found;
+}
+
+size_t asc_tokenizer_find_unknown(const asc_tokenizer *tokenizer, const char *text, size_t bytes, size_t *at)
+{
+    if (ASC_NEED(tokenizer ? tokenizer->ctx : NULL, "tokenizer_find_unknown: tokenizer text at", tokenizer,
+                 asc_unless_empty(text, bytes > 0), at) || tokenizer->unknown < 0) {
+        return 0;
+    }
+    while (*at < bytes && asc_error(tokenizer->ctx) == ASC_OK) {
+        size_t n = 0;
+        while (*at + n < bytes && !asc_utf8_space(text + *at + n, bytes - *at - n)) {
+            n++;
+        }
+        if (n > 0 && is_unknown(tokenizer, text + *at, n)) {
+            return n;
+        }
+        *at += n;
+        *at += *at < bytes ? (size_t)asc_utf8_space(text + *at, bytes - *at) : 0;
+    }
+    return 0;
 }
 
 const char *asc_tokenizer_name(const asc_tokenizer *tokenizer)

@@ -12,6 +12,7 @@
 #include "tensor/cpu.h"
 #include "tensor/ctx.h"
 #include "tensor/dtype.h"
+#include "tensor/processors.h"
 
 /* What a build of OpenBLAS asks of those who call it from threads of their own.
  *
@@ -236,5 +237,7 @@ asc_machine asc_machine_info(void)
         .blas_advice = asc_core_advice(asc_isa_best(), core, config, getenv("OPENBLAS_CORETYPE")),
         .blas_serial = is_serial(),
         .isa_refused = asc_isa_refused(),
+        .processor = asc_processor_name(),
+        .memory_bytes = asc_memory_bytes(),
     };
 }

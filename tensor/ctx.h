@@ -101,6 +101,16 @@ struct asc_ctx {
  * one that it has. Nothing without an error. */
 void asc_error_place(asc_ctx *ctx, const char *place);
 
+/* An error, or none, that is put by while something else is done that may fail; the context has none then. */
+typedef struct asc_error_state {
+    asc_status status;
+    char message[1024], subject[64];
+    size_t place, detail;
+} asc_error_state;
+asc_error_state asc_error_put_by(asc_ctx *ctx);
+/* It takes its place again, and that of an error since then. */
+void asc_error_put_back(asc_ctx *ctx, const asc_error_state *error);
+
 /* The context of a tensor, for functions that get it from nowhere else; NULL for a null or stale handle. */
 asc_ctx *asc_ctx_of(asc_tensor t);
 

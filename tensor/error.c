@@ -34,6 +34,24 @@ void asc_error_clear(asc_ctx *ctx)
     }
 }
 
+asc_error_state asc_error_put_by(asc_ctx *ctx)
+{
+    asc_error_state e = {.status = ctx->status, .place = ctx->place, .detail = ctx->detail};
+    memcpy(e.message, ctx->message, sizeof e.message);
+    memcpy(e.subject, ctx->subject, sizeof e.subject);
+    asc_error_clear(ctx);
+    return e;
+}
+
+void asc_error_put_back(asc_ctx *ctx, const asc_error_state *e)
+{
+    ctx->status = e->status;
+    ctx->place = e->place;
+    ctx->detail = e->detail;
+    memcpy(ctx->message, e->message, sizeof e->message);
+    memcpy(ctx->subject, e->subject, sizeof e->subject);
+}
+
 static void record(asc_ctx *ctx, asc_status status, const char *subject, const char *format, va_list args)
 {
     if (ctx && ctx->status == ASC_OK && !format) {

@@ -2,11 +2,12 @@
 #include "tensor/ctx.h"
 
 #include <string.h>
-#include <unistd.h>
+
+#include "tensor/processors.h"
 
 asc_status asc_memory_check(asc_ctx *ctx, const char *what, double bytes)
 {
-    const double gib = 1024.0 * 1024 * 1024, all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const double gib = 1024.0 * 1024 * 1024, all = asc_memory_bytes();
     if (bytes > all) {
         return asc_fail(ctx, ASC_ERR_MEMORY, "%s %.1f GiB, more than the machine's memory of %.1f GiB", what,
                         bytes / gib, all / gib);

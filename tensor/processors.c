@@ -1,5 +1,6 @@
-/* tensor/processors.c: the processors of this process: affinity, and the quotas of control groups (cgroups(7); kernel
- * documentation, cgroup-v2, "cpu.max", and sched-bwc, "cpu.cfs_quota_us"). */
+/* tensor/processors.c: the processors and the memory of this process: affinity, and the limits of control groups
+ * (cgroups(7); kernel documentation, cgroup-v2, "cpu.max" and "memory.max"; sched-bwc, "cpu.cfs_quota_us"; cgroup-v1,
+ * "memory.limit_in_bytes"). */
 #ifdef __linux__
 #define _GNU_SOURCE
 #include <sched.h>
@@ -8,6 +9,7 @@
 #include "tensor/processors.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,9 +41,21 @@ static double group_quota(const char *folder, bool version_2)
     return read && quota > 0 && period > 0 ? quota / period : (double)INFINITY;
 }
 
-/* The least quota of the group `path` and of those above it, up to where the groups are mounted. A container that has
+/* A group's limit of memory in bytes, or infinity. "max" is none. */
+static double group_memory(const char *folder, bool version_2)
+{
+    char line[LINE];
+    double bytes = 0;
+    bool read = read_line(folder, version_2 ? "memory.max" : "memory.limit_in_bytes", line) &&
+                sscanf(line, "%lf", &bytes) == 1;
+    return read && bytes > 0 ? bytes : (double)INFINITY;
+}
+
+typedef double group_limit(const char *folder, bool version_2);
+
+/* The least limit of the group `path` and of those above it, up to where the groups are mounted. A container that has
  * no name space for groups sees a path of its host, which is not there: only the mount is. */
-static double least_quota(const char *mount, const char *path, bool version_2)
+static double least_limit(group_limit *limit, const char *mount, const char *path, bool version_2)
 {
     double least = (double)INFINITY;
     char folder[PATH];
@@ -50,7 +64,7 @@ static double least_quota(const char *mount, const char *path, bool version_2)
         return least;
     }
     for (;;) {
-        least = fmin(least, group_quota(folder, version_2));
+        least = fmin(least, limit(folder, version_2));
         char *slash = strrchr(folder + top, '/');
         if (!slash) {
             return least;
@@ -71,7 +85,8 @@ static bool lists(const char *list, const char *word)
     return false;
 }
 
-int asc_processors_granted(const char *root, int most)
+/* What the control groups leave of `controller`, or infinity. */
+static double granted(const char *root, const char *controller, group_limit *limit)
 {
     char path[PATH], line[LINE];
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
@@ -85,16 +100,49 @@ int asc_processors_granted(const char *root, int most)
         }
         *group++ = 0;
         bool version_2 = !*++controllers;
-        if (version_2 || lists(controllers, "cpu")) {
+        if (version_2 || lists(controllers, controller)) {
             char mount[PATH];
-            snprintf(mount, sizeof mount, "%s/sys/fs/cgroup%s", root, version_2 ? "" : "/cpu");
-            least = fmin(least, least_quota(mount, group, version_2));
+            snprintf(mount, sizeof mount, "%s/sys/fs/cgroup%s%s", root, version_2 ? "" : "/",
+                     version_2 ? "" : controller);
+            least = fmin(least, least_limit(limit, mount, group, version_2));
         }
     }
     if (f) {
         fclose(f);
     }
+    return least;
+}
+
+int asc_processors_granted(const char *root, int most)
+{
+    double least = granted(root, "cpu", group_quota);
     return least >= most ? most : (int)ceil(least);
+}
+
+double asc_memory_granted(const char *root, double most)
+{
+    return fmin(granted(root, "memory", group_memory), most);
+}
+
+double asc_memory_bytes(void)
+{
+    return asc_memory_granted("", (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
+}
+
+double asc_memory_available(void)
+{
+    double all = asc_memory_bytes(), kib;
+    char line[LINE];
+    FILE *f = fopen("/proc/meminfo", "r");
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "MemAvailable: %lf", &kib) == 1) {
+            all = fmin(all, 1024 * kib);
+        }
+    }
+    if (f) {
+        fclose(f);
+    }
+    return all;
 }
 
 static int allowed(void)
@@ -113,4 +161,31 @@ int asc_processors(void)
     int n = allowed();
     n = asc_processors_granted("", n < 1 ? 1 : n);
     return n > MOST ? MOST : n;
+}
+
+/* ---- the processor's name ---- */
+
+static char name[128] = "unknown";
+
+static void read_name(void)
+{
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    char line[LINE];
+    while (f && fgets(line, sizeof line, f)) {
+        const char *colon = strstr(line, ": ");
+        if (strncmp(line, "model name", 10) == 0 && colon) {
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+            break;
+        }
+    }
+    if (f) {
+        fclose(f);
+    }
+}
+
+const char *asc_processor_name(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_name);
+    return name;
 }

@@ -1,4 +1,4 @@
-/* tensor/processors.h: how many threads can run at the same time. */
+/* tensor/processors.h: how many threads can run at the same time, and how much memory they have. */
 #ifndef TENSOR_PROCESSORS_H
 #define TENSOR_PROCESSORS_H
 
@@ -11,5 +11,17 @@ int asc_processors(void);
  * would leave time unused. `most` where there is no quota, or it is larger. Files are looked for below `root`, "" for
  * the machine's: /proc/self/cgroup, and groups where they are usually mounted (cgroups(7)). */
 int asc_processors_granted(const char *root, int most);
+
+/* The memory in bytes that the process may use: the machine's, but no more than its control groups allow. */
+double asc_memory_bytes(void);
+
+/* What of it nobody uses now, where the system tells it. */
+double asc_memory_available(void);
+
+/* The control groups' limit, as asc_processors_granted; `most` where there is none, or it is larger. */
+double asc_memory_granted(const char *root, double most);
+
+/* As the system tells it, "unknown" if it does not; static. */
+const char *asc_processor_name(void);
 
 #endif

@@ -6,11 +6,13 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "tensor/ctx.h"
 #include "tensor/processors.h"
 
 enum { SPIN = 4000 }; /* looks for work before a thread sleeps: some tens of microseconds */
+#define ASK_S 0.05    /* between two questions whether to go on */
 
 /* asc_workers.crew: the job's number << 32, whether it is closed, and how many threads besides the caller's are in
  * it. */
@@ -31,6 +33,10 @@ struct asc_workers {
     bool watched;         /* jobs are timed: */
     double jobs_s;        /* all of them, until the last thread had finished */
     double busy_s;        /* … and the caller's own pieces in them */
+    bool (*go_on)(void *user); /* asc_set_interrupt; NULL: nobody asks */
+    void *go_on_user;
+    double asked_s;            /* when it was called last */
+    atomic_bool interrupted;   /* it has said no */
     struct worker {
         asc_workers *pool;
         pthread_t thread;
@@ -47,6 +53,22 @@ typedef struct place {
 
 static _Thread_local place here;
 
+/* Whether the work is to end. The caller's thread alone asks the user, and not all the time. */
+static bool must_end(asc_workers *w, int worker)
+{
+    if (!w->go_on) {
+        return false;
+    }
+    double now = worker == 0 ? asc_clock() : 0;
+    if (worker == 0 && !atomic_load(&w->interrupted) && now - w->asked_s >= ASK_S) {
+        w->asked_s = now;
+        if (!w->go_on(w->go_on_user)) {
+            atomic_store(&w->interrupted, true);
+        }
+    }
+    return atomic_load(&w->interrupted);
+}
+
 static void run_pieces(asc_workers *w, int worker, double *busy)
 {
     double start = w->watched ? asc_clock() : 0;
@@ -54,7 +76,7 @@ static void run_pieces(asc_workers *w, int worker, double *busy)
     here = (place){w, worker};
     for (;;) {
         int64_t piece = atomic_fetch_add(&w->next, 1);
-        if (piece >= w->pieces) {
+        if (piece >= w->pieces || must_end(w, worker)) {
             break;
         }
         w->fn(w->arg, piece, worker);
@@ -138,6 +160,21 @@ static void announce(asc_workers *w, unsigned closed)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* Waits for the last one to leave; where the user is to be asked, not for long. */
+static void wait_for_crew(asc_workers *w)
+{
+    if (!w->go_on) {
+        pthread_cond_wait(&w->done, &w->lock);
+        return;
+    }
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += (long)(ASK_S * 1e9);
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&w->done, &w->lock, &until);
+}
+
 static void close_job(asc_workers *w)
 {
     atomic_fetch_or(&w->crew, CLOSED);
@@ -149,7 +186,8 @@ static void close_job(asc_workers *w)
     }
     pthread_mutex_lock(&w->lock);
     while (atomic_load(&w->crew) & INSIDE) {
-        pthread_cond_wait(&w->done, &w->lock);
+        wait_for_crew(w);
+        must_end(w, 0);
     }
     pthread_mutex_unlock(&w->lock);
 }
@@ -162,7 +200,7 @@ void asc_parallel(asc_ctx *ctx, int64_t pieces, asc_piece_fn *fn, void *arg)
     }
     asc_workers *w = ctx->workers;
     if (here.pool == w) {
-        for (int64_t i = 0; i < pieces; i++) {
+        for (int64_t i = 0; i < pieces && !must_end(w, here.worker); i++) {
             fn(arg, i, here.worker);
         }
         return;
@@ -181,6 +219,24 @@ void asc_parallel(asc_ctx *ctx, int64_t pieces, asc_piece_fn *fn, void *arg)
         close_job(w);
     }
     w->jobs_s += w->watched ? asc_clock() - start : 0;
+    if (w->go_on && atomic_load(&w->interrupted)) {
+        asc_fail(ctx, ASC_ERR_INTERRUPTED, "interrupted");
+    }
+}
+
+void asc_set_interrupt(asc_ctx *ctx, bool (*go_on)(void *user), void *user)
+{
+    if (ctx) {
+        asc_workers *w = ctx->workers;
+        w->go_on = go_on;
+        w->go_on_user = user;
+        atomic_store(&w->interrupted, false);
+    }
+}
+
+bool asc_interrupted(asc_ctx *ctx)
+{
+    return ctx && must_end(ctx->workers, here.pool == ctx->workers ? here.worker : 0);
 }
 
 void asc_workers_watch(asc_ctx *ctx, bool watch)
@@ -244,6 +300,9 @@ asc_status asc_set_threads(asc_ctx *ctx, int threads)
     int now = ctx->threads;
     bool keep = status == ASC_OK; /* the new ones; the others go */
     made->watched = old->watched;
+    made->go_on = old->go_on;
+    made->go_on_user = old->go_on_user;
+    atomic_store(&made->interrupted, atomic_load(&old->interrupted));
     if (made != old) {
         ctx->workers = keep ? old : made;
         ctx->threads = keep ? before : now;

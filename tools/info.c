@@ -19,24 +19,6 @@ static const cli_option options[] = {
     {0},
 };
 
-/* The processor's name, as the system tells it. */
-static void read_processor(char *name, size_t n)
-{
-    snprintf(name, n, "unknown");
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    char row[256];
-    while (f && fgets(row, sizeof row, f)) {
-        char *colon = strstr(row, ": ");
-        if (strncmp(row, "model name", 10) == 0 && colon) {
-            snprintf(name, n, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-            break;
-        }
-    }
-    if (f) {
-        fclose(f);
-    }
-}
-
 static json_t *list_ops(void)
 {
     json_t *list = json_array();
@@ -48,14 +30,14 @@ static json_t *list_ops(void)
     return list;
 }
 
-static int print_json(const asc_machine *m, const char *processor, int threads)
+static int print_json(const asc_machine *m, int threads)
 {
     json_t *models = json_array();
     for (int i = 0; asc_mixing_at(NULL, i); i++) {
         json_array_append_new(models, json_string(asc_mixing_at(NULL, i)));
     }
     return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:o, s:o}", "version", m->version,
-                                    "processor", processor, "isa", m->isa, "best_isa", m->best_isa, "blas", m->blas,
+                                    "processor", m->processor, "isa", m->isa, "best_isa", m->best_isa, "blas", m->blas,
                                     "blas_core", m->blas_core, "blas_advice", m->blas_advice, "blas_serial",
                                     m->blas_serial, "threads", threads, "models", models, "ops", list_ops()));
 }
@@ -129,16 +111,14 @@ static int run(int argc, char **argv)
     int n = cli_parse(&command_info, argc, argv, &args);
     cli_expect_operands(n, argv, 0, 0, "");
     asc_machine m = asc_machine_info();
-    char processor[128];
-    read_processor(processor, sizeof processor);
     asc_ctx *ctx = cli_ctx_new(0);
     int threads = asc_threads(ctx);
     asc_ctx_free(ctx);
     if (args.json) {
-        return print_json(&m, processor, threads);
+        return print_json(&m, threads);
     }
     printf("version    %s\nprocessor  %s\nkernels    %s (this processor's best: %s)\nBLAS       %s%s\nBLAS core  %s",
-           m.version, processor, m.isa, m.best_isa, m.blas ? m.blas : "unknown",
+           m.version, m.processor, m.isa, m.best_isa, m.blas ? m.blas : "unknown",
            m.blas_serial ? " (one product at a time; faster with a build for threads)" : "",
            m.blas_core ? m.blas_core : "unknown");
     if (m.blas_advice) {

@@ -13,8 +13,17 @@ typedef struct evaluation {
     const asc_eval_options *options;
     double *losses; /* batch * block */
     double nats;
-    int64_t tokens; /* predicted */
+    int64_t tokens, unknown; /* predicted, and those of them that the tokenizer does not know */
 } evaluation;
+
+static int64_t count_unknown(const asc_split *split, const int64_t *ids, int64_t n)
+{
+    int64_t found = 0;
+    for (int64_t i = 0; i < n; i++) {
+        found += ids[i] >= 0 && ids[i] == split->unknown; /* a token that is given is -1 */
+    }
+    return found;
+}
 
 /* The losses of `n` blocks from number `first`, all of `width` tokens, into e->losses. */
 static asc_status run_blocks(evaluation *e, int64_t first, int64_t n, int64_t width)
@@ -35,6 +44,7 @@ static asc_status run_blocks(evaluation *e, int64_t first, int64_t n, int64_t wi
     if (asc_error(ctx) == ASC_OK) {
         memcpy(e->losses, asc_data(wide), (size_t)(n * width) * sizeof *e->losses);
         e->tokens += asc_block_targets(e->split, asc_lm_block(e->lm), which, n);
+        e->unknown += count_unknown(e->split, asc_data(y), n * width);
         asc_status status = e->options->tokens
                                 ? e->options->tokens(e->options->user, asc_data(y), e->losses, n * width)
                                 : ASC_OK;
@@ -78,6 +88,7 @@ static void sum_up(const evaluation *e, asc_eval_result *r)
     r->loss = e->nats / (double)e->tokens;
     r->ppl = exp(r->loss);
     r->bits_per_byte = e->nats * bits;
+    r->unknown = (double)e->unknown / (double)e->tokens;
 }
 
 asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const asc_eval_options *options,

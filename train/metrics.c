@@ -116,8 +116,8 @@ static int print_numbers(char *line, size_t size, const asc_train_progress *p, b
                      p->elapsed_s);
     if (evaluated) {
         n += snprintf(line + n, size - (size_t)n,
-                      ", \"valid_loss\": %.9g, \"valid_ppl\": %.9g, \"valid_bits_per_byte\": %.9g", p->valid.loss,
-                      p->valid.ppl, p->valid.bits_per_byte);
+                      ", \"valid_loss\": %.9g, \"valid_ppl\": %.9g, \"valid_bits_per_byte\": %.9g, "
+                      "\"valid_unknown\": %.9g", p->valid.loss, p->valid.ppl, p->valid.bits_per_byte, p->valid.unknown);
     }
     return n;
 }

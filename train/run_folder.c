@@ -24,6 +24,7 @@ static const struct {
     {"metrics.jsonl", offsetof(asc_folder, metrics)},      {"checkpoint.safetensors", offsetof(asc_folder, checkpoint)},
     {"model.safetensors", offsetof(asc_folder, model)},    {"model.next.safetensors", offsetof(asc_folder, next)},
     {"model.kept.safetensors", offsetof(asc_folder, kept)}, {"model.extra.safetensors", offsetof(asc_folder, extra)},
+    {"summary.json", offsetof(asc_folder, summary)},
 };
 enum { N_FILES = sizeof files / sizeof *files };
 

@@ -16,7 +16,7 @@
 
 typedef struct asc_folder {
     asc_ctx *ctx;
-    char *path, *config, *vocab, *metrics, *checkpoint;
+    char *path, *config, *vocab, *metrics, *checkpoint, *summary;
     char *model, *next, *kept, *extra;
     struct asc_claim *claim; /* the file "running": one process at a time trains in it */
     int fd;       /* of the folder; -1 */

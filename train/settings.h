@@ -14,7 +14,7 @@ enum { ASC_SETTINGS_MAX = 40 };
 typedef struct asc_values {
     const char *data, *tokenizer, *init;
     int schedule, dtype;
-    int64_t batch, accumulate, warmup, sep_ramp, schedule_steps, epochs, steps, eval_every, log_every, checkpoint_every;
+    int64_t batch, accumulate, warmup, sep_ramp, schedule_steps, epochs, steps, eval_every, eval_tokens, early_stop, log_every, sample_every, checkpoint_every;
     int64_t seed, threads;
     double dropout, lr, min_lr, weight_decay, beta1, beta2, clip, minutes;
     bool recompute, debug_nan;

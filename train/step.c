@@ -14,12 +14,14 @@ static asc_status fill(const asc_stepper *s, int64_t first, int64_t n, asc_tenso
     return status;
 }
 
-static asc_tensor run_forward(const asc_stepper *s, asc_tensor x, asc_tensor y, double *loss)
+static asc_tensor run_forward(const asc_stepper *s, asc_tensor x, asc_tensor y, double *loss, double *flops)
 {
     asc_span span;
+    double before = asc_flops(s->ctx);
     asc_span_begin(s->ctx, &span, "forward");
     asc_tensor objective = asc_lm_objective(s->lm, x, y, loss);
     asc_span_end(s->ctx, &span);
+    *flops += asc_flops(s->ctx) - before;
     return objective;
 }
 
@@ -32,14 +34,14 @@ static void run_backward(const asc_stepper *s, asc_tensor objective, double weig
 }
 
 /* Adds the gradient of the objective of sequences first … first+n-1, times `weight`, and returns their mean loss. */
-static double run_batch(const asc_stepper *s, int64_t first, int64_t n, double weight)
+static double run_batch(const asc_stepper *s, int64_t first, int64_t n, double weight, double *flops)
 {
     asc_ctx *ctx = s->ctx;
     double value = NAN;
     asc_scope_begin(ctx);
     asc_tensor x = asc_empty(ctx, ASC_I64, ASC_SHAPE(n, s->block)), y = asc_empty(ctx, ASC_I64, ASC_SHAPE(n, s->block));
     if (asc_error(ctx) == ASC_OK && fill(s, first, n, x, y) == ASC_OK) {
-        asc_tensor objective = run_forward(s, x, y, &value);
+        asc_tensor objective = run_forward(s, x, y, &value, flops);
         if (asc_error(ctx) == ASC_OK && isfinite(value)) {
             run_backward(s, objective, weight);
         }
@@ -74,18 +76,15 @@ static int64_t count_targets(const asc_stepper *s, int64_t first, int64_t n)
     return s->targets ? s->targets(s->user, first, n) : n * s->block;
 }
 
-static asc_status run_step(const asc_stepper *s, int64_t step, int64_t sequences, double lr, asc_step_result *result)
+/* The gradient of the step's sequences, and their mean loss. */
+static asc_status accumulate(const asc_stepper *s, int64_t step, int64_t sequences, asc_step_result *result)
 {
     asc_ctx *ctx = s->ctx;
-    asc_set_step(ctx, s->seed, (uint64_t)step);
-    asc_lm_set_dropout(s->lm, s->dropout);
-    asc_params_zero_grad(asc_lm_params(s->lm));
-    *result = (asc_step_result){0, NAN};
     int64_t all = count_targets(s, 0, sequences);
     for (int64_t first = 0; first < sequences; first += s->batch) {
         int64_t n = sequences - first < s->batch ? sequences - first : s->batch;
         double weight = all > 0 ? (double)count_targets(s, first, n) / (double)all : 0;
-        result->loss += weight * run_batch(s, first, n, weight);
+        result->loss += weight * run_batch(s, first, n, weight, &result->flops);
         if (asc_error(ctx)) {
             return asc_error(ctx);
         }
@@ -93,6 +92,22 @@ static asc_status run_step(const asc_stepper *s, int64_t step, int64_t sequences
             return asc_fail(ctx, ASC_ERR_NONFINITE, "step %lld: the loss is %g", (long long)step + 1,
                             fabs(result->loss)); /* no -nan */
         }
+    }
+    return ASC_OK;
+}
+
+static asc_status run_step(const asc_stepper *s, int64_t step, int64_t sequences, double lr, asc_step_result *result)
+{
+    asc_ctx *ctx = s->ctx;
+    asc_set_step(ctx, s->seed, (uint64_t)step);
+    asc_lm_set_dropout(s->lm, s->dropout);
+    asc_params_zero_grad(asc_lm_params(s->lm));
+    *result = (asc_step_result){0, NAN, 0};
+    asc_set_interrupt(ctx, s->go_on, s->user); /* but not while the parameters change */
+    asc_status status = accumulate(s, step, sequences, result);
+    asc_set_interrupt(ctx, NULL, NULL);
+    if (status) {
+        return status;
     }
     result->grad_norm = find_norm(s);
     if (!isfinite(result->grad_norm)) {

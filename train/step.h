@@ -15,17 +15,19 @@ typedef struct asc_stepper {
     /* Fills x and y [n, block] with the sequences first … first+n-1 of the step. */
     asc_status (*fill)(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y);
     int64_t (*targets)(void *user, int64_t first, int64_t n); /* how many targets those have; NULL: all */
+    bool (*go_on)(void *user); /* asked now and then within the step; false: it is given up. NULL: not asked */
     void *user;
 } asc_stepper;
 
 typedef struct asc_step_result {
     double loss;      /* mean over the step's targets, without auxiliary losses */
     double grad_norm; /* before clipping */
+    double flops;     /* of the forward passes' products */
 } asc_step_result;
 
 /* Step number `step` = 0, 1, …, on `sequences` sequences; the gradient is the mean over all of their targets. The
  * parameters are untouched on failure. ASC_ERR_NONFINITE: the loss or the gradient's norm, which stand in the
- * result. */
+ * result; ASC_ERR_INTERRUPTED: `go_on` has said no. */
 asc_status asc_step_run(const asc_stepper *s, int64_t step, int64_t sequences, double lr, asc_step_result *result);
 
 #endif

@@ -65,10 +65,28 @@ static asc_status plan(asc_trainer *t)
                                  v->schedule_steps > 0 ? v->schedule_steps : t->steps};
     t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = asc_lm_block(t->lm),
                                .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed,
-                               .fill = fill_step, .targets = count_targets, .user = t};
+                               .fill = fill_step, .targets = count_targets, .go_on = asc_trainer_goes_on, .user = t};
     t->order = asc_alloc(t->ctx, (size_t)t->blocks * sizeof *t->order);
     t->epoch = -1;
     return asc_error(t->ctx);
+}
+
+/* What evaluations take: the validation split, or its first tokens, of which some must be targets. */
+static asc_status choose_judge(asc_trainer *t)
+{
+    int64_t n = t->settings->values.eval_tokens;
+    t->judge = t->valid;
+    if (n == 0 || n >= t->valid->n_tokens - 1) {
+        return ASC_OK;
+    }
+    t->part = *t->valid;
+    t->part.n_tokens = n + 1;
+    t->judge = &t->part;
+    if (asc_block_targets(t->judge, n, (const int32_t[]){0}, 1) == 0) {
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "eval_tokens", ": of the first %" PRId64 " tokens of the validation "
+                           "split none is predicted, expected more", n);
+    }
+    return ASC_OK;
 }
 
 /* ---- the folder ---- */
@@ -225,7 +243,7 @@ static asc_status resume_run(asc_trainer *t)
         return asc_error(t->ctx);
     }
     t->stranger.bits = asc_bits_per_byte(t->valid, t->stranger.loss);
-    return asc_metrics_cut(&t->metrics);
+    return asc_metrics_cut(&t->metrics) ? asc_error(t->ctx) : asc_summary_open(t);
 }
 
 /* ---- all together ---- */
@@ -253,10 +271,8 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
     if (resume) {
         asc_error_blame(t->ctx, t->folder.config); /* the settings so far were the run's own */
     }
-    if (asc_error(t->ctx) == ASC_OK) {
-        plan(t);
-    }
-    if (asc_error(t->ctx)) {
+    if (asc_error(t->ctx) || plan(t) || choose_judge(t) || asc_trainer_check_preview(t) ||
+        asc_trainer_check_space(t, run) || asc_trainer_check_step(t)) {
         return asc_error(t->ctx);
     }
     return resume ? resume_run(t) : start_run(t, run);
@@ -265,14 +281,16 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
 static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
 {
     const asc_best *best = asc_trainer_best(t);
-    bool any = best->step >= 0;
+    bool any = best->step >= 0, whole = !isnan(t->whole.loss);
+    double loss = whole ? t->whole.loss : best->loss;
     asc_entropy source;
     bool known = asc_dataset_entropy(t->data, ASC_VALID, &source);
     *r = (asc_train_result){
         .parameters = asc_params_numel(asc_lm_params(t->lm)), .step = t->state.step, .steps = t->steps,
         .tokens = t->state.tokens, .elapsed_s = asc_clock() - t->start_s,
-        .best_loss = any ? best->loss : NAN, .best_ppl = any ? exp(best->loss) : NAN,
-        .best_bits_per_byte = best->bits, .best_step = best->step,
+        .best_loss = any ? loss : NAN, .best_ppl = any ? exp(loss) : NAN,
+        .best_bits_per_byte = whole ? t->whole.bits_per_byte : best->bits, .best_step = best->step,
+        .unknown = whole ? t->whole.unknown : t->evaluation_s > 0 ? t->progress.valid.unknown : NAN,
         .source_ppl = known ? exp(source.nats / (double)source.tokens) : NAN,
         .end = end,
     };
@@ -289,6 +307,7 @@ static void clear(asc_trainer *t)
     asc_split_free(t->ctx, t->valid);
     asc_tokenizer_free(t->tokenizer);
     asc_dataset_free(t->data);
+    json_decref(t->past);
 }
 
 asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool resume, const asc_train_hooks *hooks,
@@ -304,7 +323,7 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
     asc_trainer t = {.ctx = ctx, .settings = settings, .hooks = hooks ? *hooks : (asc_train_hooks){0},
                      .folder = {.ctx = ctx, .fd = -1}, .metrics = {.fd = -1}, .state = asc_state_start(),
                      .stranger = asc_best_none(), .saved_step = -1, .start_s = asc_clock(), .invoked_s = asc_clock()};
-    t.progress.valid.loss = NAN;
+    t.progress.valid.loss = t.whole.loss = NAN;
     asc_set_nan_check(ctx, settings->values.debug_nan);
     asc_train_end end = ASC_END_STEPS;
     asc_span span;
@@ -313,6 +332,7 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
     asc_span_end(ctx, &span);
     if (status == ASC_OK) {
         status = asc_trainer_loop(&t, &end);
+        asc_summary_write(&t, end);
     }
     if (status == ASC_OK && result) {
         report(&t, end, result);

@@ -38,9 +38,16 @@ typedef struct asc_trainer {
     int64_t line_tokens;       /* their tokens */
     double steps_s;            /* time of all steps of this invocation, for the estimate of what is left */
     int64_t steps_done;
+    double evaluation_s;       /* of the last evaluation; 0 before the first */
+    double flops_per_token;    /* of a step; 0 before the first */
+
+    asc_split part;            /* of the validation split, its beginning: eval_tokens */
+    const asc_split *judge;    /* what evaluations take: that or all of it */
+    asc_eval_result whole;     /* the best model at the end on all of it, where they took a part; loss NaN: none */
+    json_t *past;              /* the summary of the invocation before; or NULL */
 } asc_trainer;
 
-/* The loop: from the state to the end of the run, or to where it is stopped. ASC_OK also where it was stopped. */
+/* loop.c: from the state to the end of the run, or to where it is stopped. ASC_OK also where it was stopped. */
 asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end);
 
 /* open.c: opens data and vocabulary, and the model with its optimiser. `init`: the model that a new one starts from, or
@@ -56,6 +63,8 @@ static inline void asc_trainer_say(const asc_trainer *t, const char *text)
     }
 }
 
+/* ---- state.c ---- */
+
 /* Whether the state, which a checkpoint had, is one that this run can be in: its fields go together, and with the
  * settings, the data and the optimiser. ASC_ERR_FORMAT. */
 asc_status asc_trainer_check_state(const asc_trainer *t);
@@ -63,10 +72,74 @@ asc_status asc_trainer_check_state(const asc_trainer *t);
 /* The bits per byte of a split whose mean loss is `loss`. */
 double asc_bits_per_byte(const asc_split *split, double loss);
 
-/* Steps between evaluations. */
-int64_t asc_trainer_eval_every(const asc_trainer *t);
+/* ---- pace.c ---- */
 
 /* The evaluation that model.safetensors is of. */
 const asc_best *asc_trainer_best(const asc_trainer *t);
+
+/* Steps between evaluations; whether one is due now. */
+int64_t asc_trainer_eval_every(const asc_trainer *t);
+bool asc_trainer_evaluation_due(const asc_trainer *t);
+
+/* Whether `early_stop` evaluations have found nothing better. */
+bool asc_trainer_early(const asc_trainer *t);
+
+/* Whether the run, or the time of this invocation, ends here. */
+bool asc_trainer_over(const asc_trainer *t);
+
+/* Seconds of this invocation: so far, and, by an estimate, to its end, evaluations among them; NaN: none yet. */
+double asc_trainer_spent(const asc_trainer *t);
+double asc_trainer_left(const asc_trainer *t);
+
+/* ---- record.c ---- */
+
+/* Brings t->progress up to date. */
+void asc_trainer_describe(asc_trainer *t);
+
+/* Tells the hook; false from it stops the training. */
+void asc_trainer_tell(asc_trainer *t, asc_train_phase phase);
+
+/* What is asked within a step or an evaluation, of `user`, a trainer. */
+bool asc_trainer_goes_on(void *user);
+
+/* A line of metrics.jsonl; the checkpoint. */
+asc_status asc_trainer_write_line(asc_trainer *t, bool evaluated);
+asc_status asc_trainer_save(asc_trainer *t);
+
+/* ---- evaluations.c: ASC_OK also where a hook stopped them ---- */
+
+/* An evaluation that the schedule asks for; the one after the last step; the one where time is up; and, at the end, the
+ * best model's on all of the split. */
+asc_status asc_trainer_evaluate_in_turn(asc_trainer *t);
+asc_status asc_trainer_evaluate_last(asc_trainer *t);
+asc_status asc_trainer_evaluate_stranger(asc_trainer *t);
+asc_status asc_trainer_evaluate_best(asc_trainer *t);
+
+/* At the end of the run the model is that of an uninterrupted one. */
+asc_status asc_trainer_dismiss_stranger(asc_trainer *t);
+
+/* ---- preview.c ---- */
+
+/* Whether the model can continue a text, if that is asked for. ASC_ERR_ARG: it can't. */
+asc_status asc_trainer_check_preview(asc_trainer *t);
+
+/* Shows the hook how the model continues a text. It changes nothing. */
+asc_status asc_trainer_preview(asc_trainer *t);
+
+/* ---- needs.c ---- */
+
+/* Tells the user where a step will take long; ASC_ERR_MEMORY: it needs more memory than there is. */
+asc_status asc_trainer_check_step(asc_trainer *t);
+
+/* ASC_ERR_IO: there is no room for the files of the run. */
+asc_status asc_trainer_check_space(asc_trainer *t, const char *run);
+
+/* ---- summary.c ---- */
+
+/* Takes over what an earlier invocation has left in summary.json, which goes: it is out of date from here on. */
+asc_status asc_summary_open(asc_trainer *t);
+
+/* Writes it, also where the context has an error, which stays. */
+void asc_summary_write(asc_trainer *t, asc_train_end end);
 
 #endif

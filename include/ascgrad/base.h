@@ -134,6 +134,15 @@ typedef void asc_piece_fn(void *arg, int64_t piece, int worker);
  * pieces write the same memory. A call from inside a piece runs its pieces one after another. */
 ASC_API void asc_parallel(asc_ctx *ctx, int64_t pieces, asc_piece_fn *fn, void *arg);
 
+/* Has `go_on` called now and then while pieces run, some twenty times a second at most, by the context's own thread; it
+ * must not use the context. Once it has returned false, pieces that have not begun are left out, and the call that they
+ * belong to and all that come after it fail with ASC_ERR_INTERRUPTED: nothing that they made is of any use. NULL: no
+ * more. Either way a new call is asked again. Not for a call that changes what must stay whole, as asc_optim_step. */
+ASC_API void asc_set_interrupt(asc_ctx *ctx, bool (*go_on)(void *user), void *user);
+
+/* Whether it has returned false: within a piece that takes long, now and then; true: the piece may end at once. */
+ASC_API bool asc_interrupted(asc_ctx *ctx);
+
 /* ---- names ---- */
 
 /* How many letters must be put in, left out, changed or swapped with their neighbour to make `a` of `b`: to offer
@@ -157,6 +166,8 @@ typedef struct asc_machine {
                                 matrix products run one at a time, whatever the number of threads */
     const char *isa_refused; /* NULL, or an ASCGRAD_ISA that names no instruction set, and was passed over; borrowed
                                 from the environment */
+    const char *processor;   /* its name, as the system tells it; "unknown" */
+    double memory_bytes;     /* that the process may use: the machine's, or what its control groups allow of that */
 } asc_machine;
 
 /* Facts about the machine and the libraries; the other strings are static. Sets nothing, needs no context. */

@@ -111,6 +111,11 @@ ASC_API asc_status asc_tokenizer_collect(asc_tokenizer *tokenizer, const char *t
 ASC_API asc_status asc_tokenizer_encode(const asc_tokenizer *tokenizer, const char *text, size_t bytes,
                                         unsigned flags, asc_ids *ids);
 
+/* Finds a word between white space, at byte *at of the text or later, of which a part is unknown: its length, *at where
+ * it starts. 0: there is none, or the error is set (ASC_ERR_ARG, ASC_ERR_MEMORY). Start with *at 0, then go on behind
+ * what was found. A word that spells the unknown token is unknown. */
+ASC_API size_t asc_tokenizer_find_unknown(const asc_tokenizer *tokenizer, const char *text, size_t bytes, size_t *at);
+
 /* "word", "byte", "wordpiece"; static. Of NULL: "". */
 ASC_API const char *asc_tokenizer_name(const asc_tokenizer *tokenizer);
 /* The number of ids: 0 … size-1. Of NULL: 0. */
@@ -198,6 +203,7 @@ typedef struct asc_split {
     int64_t bytes;     /* of its text, uncompressed, newlines among them: what bits per byte divide by */
     const uint8_t *given; /* [n_tokens]: not 0 for a token that is no target (ascgrad/corpus.h); NULL: there is none */
     uint32_t checksum; /* CRC-32 of its text */
+    int32_t unknown;   /* the id of tokens that the tokenizer does not know; -1: there is none */
 } asc_split;
 
 /* Reads and tokenizes a split; new.

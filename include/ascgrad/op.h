@@ -150,6 +150,10 @@ typedef const asc_op *const *asc_plugin_fn(unsigned abi);
 ASC_API const char *asc_set_label(asc_ctx *ctx, const char *label);
 /* With `check`, the first value that is not finite is an error (ASC_ERR_NONFINITE) that names op, label and tensor. */
 ASC_API void asc_set_nan_check(asc_ctx *ctx, bool check);
+/* With `rehearse`, ops and backward passes compute nothing: shapes are checked and memory is taken, but what the tensors
+ * hold has no meaning. So asc_flops and asc_memory tell what a step will cost before it is made, but for what ops take
+ * while they run. Gradients are to be cleared after it. */
+ASC_API void asc_set_rehearsal(asc_ctx *ctx, bool rehearse);
 /* The sum of flops over the calls since the last reset; counts only what ops declare. */
 ASC_API double asc_flops(const asc_ctx *ctx);
 ASC_API void asc_flops_reset(asc_ctx *ctx);

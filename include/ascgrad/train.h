@@ -82,7 +82,12 @@ typedef struct asc_eval_result {
     double loss;           /* mean cross-entropy, nats per token */
     double ppl;            /* exp(loss) */
     double bits_per_byte;  /* the total over the bytes of the text */
+    double unknown;        /* the share of unknown tokens (<unk>, [UNK]) among those predicted, 0 … 1 */
 } asc_eval_result;
+
+/* Above this share of unknown tokens bits per byte compare with no other vocabulary's: one token, cheap to predict,
+ * stands there for all the words that the text has. */
+#define ASC_UNKNOWN_MOST 0.001
 
 /* Evaluates `lm` on a split: blocks of asc_lm_block tokens, the last, shorter one too, so that every token but the
  * first is predicted once. Leaves dropout at 0. ASC_ERR_ARG, ASC_ERR_MEMORY, ASC_ERR_INTERRUPTED. */
@@ -129,7 +134,9 @@ typedef struct asc_train_progress {
     double loss, lr, grad_norm; /* of the last step */
     double tokens_per_s;   /* since the last line of metrics.jsonl */
     double elapsed_s;      /* of the run, interruptions not counted */
-    double left_s;         /* an estimate; NaN: none yet */
+    double spent_s;        /* of this call */
+    double limit_s;        /* its limit of time; 0: none */
+    double left_s;         /* to its end, an estimate with evaluations and that limit; NaN: none yet */
     double evaluated;      /* ASC_TRAIN_EVALUATING: the part that is done, 0 … 1 */
     asc_eval_result valid; /* of the last evaluation; loss is NaN before the first */
     double best_loss;      /* the best evaluation's; infinite before the first */
@@ -143,14 +150,27 @@ typedef struct asc_train_hooks {
     /* A line for the user: a resume on another build, what was saved. NULL: none. */
     void (*message)(void *user, const char *text);
     void *user;
+    /* Called now and then within a step or a batch of an evaluation, with what the last call of `progress` had, but for
+     * the time. false: what is half done is given up, and it ends as by `progress`, where it stood before. NULL:
+     * none. */
+    bool (*working)(void *user, const asc_train_progress *progress);
+    /* Every `sample_every` steps, how the model continues a text. NULL: none is made. */
+    void (*sample)(void *user, const asc_train_progress *progress, const char *prompt, const char *continuation);
 } asc_train_hooks;
 
-typedef enum asc_train_end { ASC_END_STEPS, ASC_END_MINUTES, ASC_END_STOPPED } asc_train_end;
+typedef enum asc_train_end {
+    ASC_END_STEPS,   /* all steps are done */
+    ASC_END_EARLY,   /* as many evaluations as `early_stop` says have found nothing better */
+    ASC_END_MINUTES, /* time is up */
+    ASC_END_STOPPED, /* a hook asked for it */
+} asc_train_end;
 
 typedef struct asc_train_result {
     int64_t parameters, step, steps, tokens;
     double elapsed_s;
-    double best_loss, best_ppl, best_bits_per_byte; /* on the validation split; NaN: not evaluated */
+    /* On the validation split, all of it also with eval_tokens, unless the training was stopped; NaN: not evaluated. */
+    double best_loss, best_ppl, best_bits_per_byte;
+    double unknown;        /* the share of unknown tokens there; NaN: not evaluated by this call */
     int64_t best_step;
     double source_ppl;     /* what a perfect model of the source reaches there (asc_dataset_entropy); NaN: unknown */
     asc_train_end end;

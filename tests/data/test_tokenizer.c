@@ -115,6 +115,32 @@ START_TEST(words_are_numbered_as_they_come)
 }
 END_TEST
 
+/* The words with an unknown part, one after another with commas. */
+static const char *unknown_words(asc_tokenizer *t, const char *text)
+{
+    static char found[200];
+    size_t at = 0, used = 0;
+    found[0] = '\0';
+    for (size_t n; (n = asc_tokenizer_find_unknown(t, text, strlen(text), &at)) > 0; at += n) {
+        used += (size_t)snprintf(found + used, sizeof found - used, "%.*s,", (int)n, text + at);
+    }
+    return found;
+}
+
+START_TEST(unknown_words_are_found)
+{
+    asc_tokenizer *t = tokenizer_of("word");
+    ck_assert_int_eq(asc_tokenizer_collect(t, "the cat sat", 11), ASC_OK);
+    ck_assert_str_eq(unknown_words(t, "the dog\n sat <unk>\xe3\x80\x80 dog. cat"), "dog,<unk>,dog.,");
+    ck_assert_str_eq(unknown_words(t, "the cat"), "");
+    ck_assert_str_eq(unknown_words(t, ""), "");
+    done(t);
+    t = tokenizer_of("byte");
+    ck_assert_str_eq(unknown_words(t, "the dog"), "");
+    done(t);
+}
+END_TEST
+
 START_TEST(bytes_are_their_own_ids)
 {
     asc_tokenizer *t = tokenizer_of("byte");
@@ -449,6 +475,7 @@ int main(void)
     tcase_add_test(all, wordpiece_prints_readable_text);
     tcase_add_test(all, vocabularies_are_saved_and_loaded);
     tcase_add_test(all, names_what_is_wrong_with_a_vocabulary);
+    tcase_add_test(all, unknown_words_are_found);
     tcase_add_test(all, takes_any_bytes);
     tcase_add_test(all, survives_failed_allocations);
     tcase_add_test(all, wordpiece_is_berts_to_the_id);

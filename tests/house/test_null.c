@@ -191,6 +191,12 @@ static void real_release(void *user, void *data)
     (void)data;
 }
 
+static bool real_go_on(void *user)
+{
+    (void)user;
+    return true;
+}
+
 static bool real_token(void *user, int32_t id)
 {
     (void)user;

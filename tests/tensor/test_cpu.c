@@ -213,6 +213,25 @@ START_TEST(threads_are_the_allowed_processors)
 }
 END_TEST
 
+START_TEST(groups_limit_the_memory)
+{
+    put("proc/self/cgroup", "0::/a.slice\n");
+    ck_assert_double_eq(asc_memory_granted(root, 1e9), 1e9);
+    put("sys/fs/cgroup/a.slice/memory.max", "max\n");
+    ck_assert_double_eq(asc_memory_granted(root, 1e9), 1e9);
+    put("sys/fs/cgroup/a.slice/memory.max", "536870912\n");
+    ck_assert_double_eq(asc_memory_granted(root, 1e9), 536870912);
+    put("sys/fs/cgroup/memory.max", "1048576\n");
+    ck_assert_double_eq(asc_memory_granted(root, 1e9), 1048576);
+    put("proc/self/cgroup", "4:memory:/docker/1\n");
+    put("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"); /* version 1's way to say none */
+    ck_assert_double_eq(asc_memory_granted(root, 1e9), 1e9);
+    put("sys/fs/cgroup/memory/docker/1/memory.limit_in_bytes", "2097152\n");
+    ck_assert_double_eq(asc_memory_granted(root, 1e9), 2097152);
+    ck_assert(asc_memory_available() > 0 && asc_memory_available() <= asc_memory_bytes());
+}
+END_TEST
+
 int main(void)
 {
     TCase *cores = tcase_create("core types"), *groups = tcase_create("groups"), *threads = tcase_create("threads");
@@ -224,6 +243,7 @@ int main(void)
     tcase_add_test(groups, the_least_quota_on_the_way_up);
     tcase_add_test(groups, quotas_of_version_1);
     tcase_add_test(groups, long_paths_are_no_quota);
+    tcase_add_test(groups, groups_limit_the_memory);
     tcase_add_test(threads, threads_are_the_allowed_processors);
     return run_suite("tensor/cpu", cores, groups, threads);
 }

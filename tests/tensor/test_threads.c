@@ -222,6 +222,87 @@ START_TEST(the_number_can_be_changed)
 }
 END_TEST
 
+/* ---- interrupts ---- */
+
+static bool say_no(void *user)
+{
+    ++*(int *)user;
+    return false;
+}
+
+static bool say_yes(void *user)
+{
+    ++*(int *)user;
+    return true;
+}
+
+START_TEST(an_interrupt_leaves_pieces_out)
+{
+    tally t = {0};
+    int asked = 0;
+    asc_set_interrupt(ctx, say_no, &asked);
+    asc_parallel(ctx, PIECES, count, &t);
+    int runs = 0;
+    for (int i = 0; i < PIECES; i++) {
+        runs += atomic_load(&t.runs[i]);
+    }
+    ck_assert_int_lt(runs, PIECES);
+    ck_assert_int_eq(asked, 1);
+    expect_error(ASC_ERR_INTERRUPTED, "interrupted");
+    ck_assert(asc_interrupted(ctx)); /* until it is set anew */
+    ck_assert_int_eq(asked, 1);
+    asc_set_interrupt(ctx, NULL, NULL);
+    ck_assert(!asc_interrupted(ctx));
+    tally all = {0};
+    asc_parallel(ctx, PIECES, count, &all);
+    check_counts(&all, PIECES, 1);
+    ck_assert_int_eq(asc_error(ctx), ASC_OK);
+}
+END_TEST
+
+START_TEST(a_question_leaves_the_work_as_it_is)
+{
+    tally t = {0};
+    int asked = 0;
+    asc_set_interrupt(ctx, say_yes, &asked);
+    asc_parallel(ctx, PIECES, count, &t);
+    check_counts(&t, PIECES, 1);
+    ck_assert_int_eq(asc_error(ctx), ASC_OK);
+    ck_assert_int_ge(asked, 1);
+    asc_set_interrupt(ctx, NULL, NULL);
+}
+END_TEST
+
+/* The caller's own piece is over at once; the others last until they are told that they may end. */
+static void last_long(void *arg, int64_t piece, int worker)
+{
+    (void)piece;
+    time_t start = time(NULL);
+    while (worker > 0 && !asc_interrupted(ctx)) {
+        if (time(NULL) - start > 60) {
+            atomic_store((atomic_bool *)arg, true);
+            return;
+        }
+    }
+}
+
+static bool say_no_later(void *user)
+{
+    return ++*(int *)user < 3;
+}
+
+START_TEST(a_long_piece_may_end_while_the_caller_waits)
+{
+    atomic_bool late = false;
+    int asked = 0;
+    asc_set_interrupt(ctx, say_no_later, &asked);
+    asc_parallel(ctx, THREADS, last_long, &late);
+    ck_assert(!atomic_load(&late));
+    asc_set_interrupt(ctx, NULL, NULL);
+    asc_error_clear(ctx);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("threads");
@@ -234,5 +315,8 @@ int main(void)
     tcase_add_test(t, a_piece_uses_another_context);
     tcase_add_test(t, thread_counts);
     tcase_add_test(t, the_number_can_be_changed);
+    tcase_add_test(t, an_interrupt_leaves_pieces_out);
+    tcase_add_test(t, a_question_leaves_the_work_as_it_is);
+    tcase_add_test(t, a_long_piece_may_end_while_the_caller_waits);
     return run_suite("tensor/threads", t);
 }

@@ -128,7 +128,7 @@ static inline asc_status train(const char *path, bool resume, brake *b, asc_trai
     if (resume) {
         ck_assert_msg(asc_settings_resume(s, path) == ASC_OK, "%s", asc_error_message(ctx));
     }
-    asc_status status = asc_train(ctx, s, path, resume, &(asc_train_hooks){stop_at, NULL, b}, r);
+    asc_status status = asc_train(ctx, s, path, resume, &(asc_train_hooks){.progress = stop_at, .user = b}, r);
     asc_settings_free(s);
     return status;
 }

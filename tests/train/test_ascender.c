@@ -30,7 +30,7 @@ static void train_swarm(const char *path, const char *sep_ramp, bool resume, int
     if (resume) {
         ck_assert_int_eq(asc_settings_resume(s, path), ASC_OK);
     }
-    asc_status status = asc_train(ctx, s, path, resume, &(asc_train_hooks){stop_after, NULL, &stop}, NULL);
+    asc_status status = asc_train(ctx, s, path, resume, &(asc_train_hooks){.progress = stop_after, .user = &stop}, NULL);
     ck_assert_msg(status == ASC_OK || status == ASC_ERR_INTERRUPTED, "%s", asc_error_message(ctx));
     asc_error_clear(ctx);
     asc_settings_free(s);

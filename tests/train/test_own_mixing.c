@@ -43,7 +43,7 @@ static asc_status start(const char *path, brake *b)
 {
     asc_settings *s = chosen();
     asc_settings_option(s, "heads", "2"); /* left out where no layer knows it */
-    asc_status status = asc_train(ctx, s, path, false, &(asc_train_hooks){stop_at, NULL, b}, NULL);
+    asc_status status = asc_train(ctx, s, path, false, &(asc_train_hooks){.progress = stop_at, .user = b}, NULL);
     asc_settings_free(s);
     return status;
 }

@@ -52,7 +52,7 @@ static void train_until(const char *path, bool resume, int64_t step)
     }
     asc_train_result r;
     deadline d = {s, step};
-    asc_status status = asc_train(ctx, s, path, resume, &(asc_train_hooks){end_time_at, NULL, &d}, &r);
+    asc_status status = asc_train(ctx, s, path, resume, &(asc_train_hooks){.progress = end_time_at, .user = &d}, &r);
     ck_assert_msg(status == ASC_OK, "%s", asc_error_message(ctx));
     ck_assert(r.end == ASC_END_MINUTES && r.step == step);
     asc_settings_free(s);

@@ -140,7 +140,7 @@ START_TEST(evaluation_predicts_each_token_once)
     for (int i = 0; i < 21; i++) {
         tokens[i] = i * 5 % 11;
     }
-    asc_split split = {.tokens = tokens, .n_tokens = 21, .bytes = 40};
+    asc_split split = {.tokens = tokens, .n_tokens = 21, .bytes = 40, .unknown = -1};
     const char *config = "{\"d_model\": 8, \"layers\": 1, \"heads\": 2, \"vocab\": 11, \"block\": 8}";
     asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 1);
     ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
@@ -159,6 +159,25 @@ START_TEST(evaluation_predicts_each_token_once)
 }
 END_TEST
 
+/* Of the tokens that are predicted: neither the first nor a given one. */
+START_TEST(evaluation_counts_unknown_tokens)
+{
+    const int32_t tokens[9] = {3, 1, 3, 3, 2, 4, 0, 1, 3};
+    const uint8_t given[9] = {0, 0, 0, 1, 0, 0, 0, 0, 0};
+    asc_split split = {.tokens = tokens, .n_tokens = 9, .bytes = 20, .given = given, .unknown = 3};
+    const char *config = "{\"d_model\": 8, \"layers\": 1, \"heads\": 2, \"vocab\": 5, \"block\": 3}";
+    asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 1);
+    asc_eval_result r;
+    ck_assert_int_eq(asc_evaluate(ctx, lm, &split, &(asc_eval_options){.batch = 2}, &r), ASC_OK);
+    ck_assert_int_eq(r.tokens, 7);
+    ck_assert_double_eq_tol(r.unknown, 2. / 7, 1e-15);
+    split.unknown = -1;
+    ck_assert_int_eq(asc_evaluate(ctx, lm, &split, &(asc_eval_options){.batch = 2}, &r), ASC_OK);
+    ck_assert_double_eq(r.unknown, 0);
+    asc_lm_free(lm);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("train");
@@ -169,5 +188,6 @@ int main(void)
     tcase_add_test(t, draws_keep_to_the_most_probable);
     tcase_add_test(t, draws_refuse);
     tcase_add_test(t, evaluation_predicts_each_token_once);
+    tcase_add_test(t, evaluation_counts_unknown_tokens);
     return run_suite("train", t);
 }

@@ -1,0 +1,93 @@
+/* train/pace.c: when a training evaluates, when it ends, and how long that takes. */
+#include <math.h>
+
+#include "train/trainer.h"
+
+static const asc_values *values(const asc_trainer *t)
+{
+    return &t->settings->values;
+}
+
+const asc_best *asc_trainer_best(const asc_trainer *t)
+{
+    return t->stranger.loss < t->state.best.loss ? &t->stranger : &t->state.best;
+}
+
+int64_t asc_trainer_eval_every(const asc_trainer *t)
+{
+    return values(t)->eval_every > 0 ? values(t)->eval_every : t->steps_per_epoch;
+}
+
+bool asc_trainer_evaluation_due(const asc_trainer *t)
+{
+    return t->state.step > 0 && t->state.step % asc_trainer_eval_every(t) == 0 &&
+           t->state.evaluated_step != t->state.step;
+}
+
+/* Counted from the checkpoint's own fields, so that it is the same after a resume. */
+bool asc_trainer_early(const asc_trainer *t)
+{
+    int64_t every = asc_trainer_eval_every(t), most = values(t)->early_stop, best = t->state.best.step;
+    return most > 0 && best >= 0 && t->state.evaluated_step / every - best / every >= most;
+}
+
+/* ---- how long things take ---- */
+
+double asc_trainer_spent(const asc_trainer *t)
+{
+    return asc_clock() - t->invoked_s;
+}
+
+/* NaN before the first step. */
+static double step_time(const asc_trainer *t)
+{
+    return t->steps_done > 0 ? t->steps_s / (double)t->steps_done : NAN;
+}
+
+/* Before one was timed: a forward pass, which is a third of a step. */
+static double evaluation_time(const asc_trainer *t)
+{
+    double tokens = (double)(t->stepper.batch * values(t)->accumulate * t->stepper.block);
+    double guess = step_time(t) / 3 * (double)t->judge->n_tokens / tokens;
+    return t->evaluation_s > 0 ? t->evaluation_s : guess;
+}
+
+/* Of the best model, on all of the split, at the end. */
+static double last_look_time(const asc_trainer *t)
+{
+    double parts = (double)t->valid->n_tokens / (double)t->judge->n_tokens;
+    return t->judge == t->valid ? 0 : parts * evaluation_time(t);
+}
+
+/* Evaluations that are still to come, the part among them that remains of one that runs. */
+static double evaluations_left(const asc_trainer *t)
+{
+    int64_t every = asc_trainer_eval_every(t), step = t->state.step;
+    double left = t->steps > step ? (double)(t->steps / every - step / every) : 0;
+    bool here = step > 0 && t->state.evaluated_step != step && (step % every == 0 || step >= t->steps);
+    double remains = t->progress.phase == ASC_TRAIN_EVALUATING ? 1 - t->progress.evaluated : 1;
+    return left + (here ? remains : 0) + (step < t->steps && t->steps % every != 0);
+}
+
+double asc_trainer_left(const asc_trainer *t)
+{
+    double steps = step_time(t) * (double)(t->steps > t->state.step ? t->steps - t->state.step : 0);
+    double left = steps + evaluations_left(t) * evaluation_time(t) + last_look_time(t);
+    double limit = 60 * values(t)->minutes - asc_trainer_spent(t);
+    return values(t)->minutes > 0 && !(left < limit) ? fmax(limit, 0) : left;
+}
+
+/* Another step must fit in, and the evaluation at the end, unless that took more than half of the time. */
+static bool out_of_time(const asc_trainer *t)
+{
+    double limit = 60 * values(t)->minutes, spent = asc_trainer_spent(t);
+    if (limit <= 0 || t->steps_done == 0) {
+        return limit > 0 && spent >= limit;
+    }
+    return spent + step_time(t) + fmin(evaluation_time(t) + last_look_time(t), limit / 2) >= limit;
+}
+
+bool asc_trainer_over(const asc_trainer *t)
+{
+    return t->state.step >= t->steps || asc_trainer_early(t) || out_of_time(t);
+}
