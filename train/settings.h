@@ -12,7 +12,7 @@ enum { ASC_SETTINGS_MAX = 40 };
 
 /* The values of a training's own settings; a text of "" stands for none. */
 typedef struct asc_values {
-    const char *data, *tokenizer, *init;
+    const char *data, *tokenizer, *cache, *init;
     int schedule, dtype;
     int64_t batch, accumulate, warmup, sep_ramp, schedule_steps, epochs, steps, eval_every, eval_tokens, early_stop, log_every, sample_every, checkpoint_every;
     int64_t seed, threads;
