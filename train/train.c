@@ -66,6 +66,9 @@ static asc_status plan(asc_trainer *t)
     t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = asc_lm_block(t->lm),
                                .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed,
                                .fill = fill_step, .targets = count_targets, .go_on = asc_trainer_goes_on, .user = t};
+    if (asc_phases_plan(&t->phases, t->lm, v, t->schedule.steps, t->ctx)) {
+        return asc_error(t->ctx);
+    }
     t->order = asc_alloc(t->ctx, (size_t)t->blocks * sizeof *t->order);
     t->epoch = -1;
     return asc_error(t->ctx);

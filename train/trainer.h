@@ -5,6 +5,7 @@
 #include "tensor/ctx.h"
 #include "train/run_folder.h"
 #include "train/metrics.h"
+#include "train/phases.h"
 #include "train/settings.h"
 #include "train/state.h"
 #include "train/step.h"
@@ -23,6 +24,7 @@ typedef struct asc_trainer {
     asc_optim *optim;
     asc_stepper stepper;
     asc_schedule schedule;
+    asc_phases phases;
     int64_t blocks, steps_per_epoch, steps; /* of the training split; of the run */
     int32_t *order;                         /* of the blocks in epoch number `epoch` */
     int64_t epoch, first;                   /* the step's first block stands at order[first] */

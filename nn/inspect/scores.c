@@ -85,6 +85,14 @@ asc_tensor asc_add_positions(asc_ctx *ctx, asc_tensor x, bool alibi, asc_tensor 
     return asc_is_null(rel_bias) ? x : asc_add(ctx, x, asc_relative_bias(ctx, rel_bias, N, M));
 }
 
+asc_tensor asc_position_scores(asc_ctx *ctx, asc_tensor x, bool alibi, asc_tensor rel_bias)
+{
+    if (!alibi && asc_is_null(rel_bias)) {
+        return asc_null();
+    }
+    return asc_add_positions(ctx, asc_zeros(ctx, asc_dtype_of(x), 4, asc_shape(x)), alibi, rel_bias);
+}
+
 asc_tensor asc_attention_entropy(asc_ctx *ctx, asc_tensor attention)
 {
     double least = asc_dtype_of(attention) == ASC_F64 ? 1e-300 : 1e-37; /* 0 log 0 = 0 */
