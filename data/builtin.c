@@ -109,3 +109,22 @@ asc_status asc_builtin_score(asc_ctx *ctx, const char *text, size_t bytes, int64
     asc_free(ctx, walk, sizeof *walk);
     return status;
 }
+
+asc_status asc_walk_read(asc_ctx *ctx, const char *text, size_t bytes,
+                         void (*tell)(void *user, const asc_walk *walk, int word), void *user)
+{
+    asc_walk *walk = walk_new(ctx);
+    if (!walk) {
+        return ASC_ERR_MEMORY;
+    }
+    walk->text = (char *)text; /* only read from */
+    walk->capacity = bytes;
+    walk->tell = tell;
+    walk->user = user;
+    while (!walk->stopped) {
+        asc_builtin_line(walk);
+    }
+    asc_status status = walk->status;
+    asc_free(ctx, walk, sizeof *walk);
+    return status;
+}

@@ -119,7 +119,8 @@ typedef struct asc_story {
 
 /* A walk through a text, which is written or read word by word. All but `random` and `text` is a function of the
  * words so far. */
-typedef struct asc_walk {
+typedef struct asc_walk asc_walk;
+struct asc_walk {
     asc_ctx *ctx;
     bool writes;
     asc_status status; /* why it stopped; ASC_OK at the end of a text that is read */
@@ -131,9 +132,15 @@ typedef struct asc_walk {
     int64_t words, lines;
     double nats, likelihood; /* −log of the probability so far is nats − log(likelihood) */
     int context;             /* the last content word */
+    void (*tell)(void *user, const asc_walk *walk, int word); /* each word, and -1 at the end of a line; or NULL */
+    void *user;
     asc_story story;
     asc_lexicon lexicon;
-} asc_walk;
+};
+
+/* Reads a text that is given, word by word. Errors as asc_builtin_score. */
+asc_status asc_walk_read(asc_ctx *ctx, const char *text, size_t bytes,
+                         void (*tell)(void *user, const asc_walk *walk, int word), void *user);
 
 /* Writes or reads the next word, which is one of those that the options allow; -1 once the walk has stopped. */
 int asc_walk_word(asc_walk *walk, const asc_option *options, int n);

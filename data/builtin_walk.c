@@ -251,6 +251,9 @@ int asc_walk_word(asc_walk *walk, const asc_option *options, int n)
     }
     count_probability(walk, p);
     walk->words++;
+    if (walk->tell) {
+        walk->tell(walk->user, walk, word);
+    }
     if (taken->class >= ASC_W_NAME) {
         walk->context = word;
     }
@@ -277,6 +280,9 @@ void asc_walk_line_end(asc_walk *walk)
         return;
     } else {
         walk->at++;
+    }
+    if (walk->tell) {
+        walk->tell(walk->user, walk, -1);
     }
     walk->lines++;
     walk->context = 0;

@@ -405,3 +405,43 @@ void asc_split_free(asc_ctx *ctx, asc_split *split)
         asc_free(ctx, split, sizeof *split);
     }
 }
+
+/* ---- as text ---- */
+
+static asc_status read_pieces(asc_source_reader *reader, char **text, size_t *bytes, size_t *capacity)
+{
+    asc_ctx *ctx = reader->data->ctx;
+    asc_text_piece piece;
+    while (reader_next(reader, &piece) == ASC_OK && piece.text) {
+        if (!asc_grow(ctx, (void **)text, capacity, *bytes + piece.bytes, 1)) {
+            break;
+        }
+        memcpy(*text + *bytes, piece.text, piece.bytes);
+        *bytes += piece.bytes;
+    }
+    return asc_error(ctx);
+}
+
+asc_status asc_dataset_text(asc_dataset *data, asc_split_kind kind, char **text, size_t *bytes, size_t *capacity)
+{
+    asc_ctx *ctx = data ? data->ctx : NULL;
+    if (text) {
+        *text = NULL;
+    }
+    asc_status status = ASC_NEED(ctx, "dataset_text: dataset text bytes capacity", data, text, bytes, capacity);
+    if (!status && !asc_split_name(kind)) {
+        status = asc_fail(ctx, ASC_ERR_ARG, "dataset_text: kind is %d, expected an asc_split_kind", (int)kind);
+    }
+    asc_source_reader reader;
+    if (status || (status = reader_begin(&reader, data, kind))) {
+        return status;
+    }
+    *bytes = *capacity = 0;
+    status = read_pieces(&reader, text, bytes, capacity);
+    reader_end(&reader);
+    if (status) {
+        asc_free(ctx, *text, *capacity);
+        *text = NULL;
+    }
+    return status;
+}

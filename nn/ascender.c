@@ -1,5 +1,8 @@
 /* nn/ascender.c: ASCender attention as a layer: projections, the attention itself, the output; its generation cache. */
+#include <math.h>
 #include <string.h>
+
+#include <ascgrad/inspect.h>
 
 #include "nn/ascender.h"
 #include "nn/inspect/scores.h"
@@ -19,6 +22,28 @@ static asc_tensor heading_of(const asc_layer *l, asc_tensor q, asc_tensor k)
     case ASC_HEADING_QK: return asc_add(l->ctx, q, k);
     default: return t->rotary ? asc_keep(k) : asc_null();
     }
+}
+
+/* A scalar as its heads have it: one for all of them takes the first's, and those that are not trained get no
+ * gradient. */
+static asc_tensor scalar_in_use(const asc_layer *l, int i)
+{
+    const asc_ascender_layer *t = l->self;
+    asc_ctx *ctx = l->ctx;
+    asc_tensor scalar = t->scalar[i];
+    int64_t H = t->options.heads, frozen = asc_is_null(scalar) ? 0 : asc_scalar_frozen_heads(t, i);
+    if (!asc_is_null(scalar) && asc_scalar_shared(t, i) && H > 1) {
+        return asc_contiguous(ctx, asc_expand(ctx, asc_slice(ctx, scalar, 0, 0, 1, 1), ASC_SHAPE(H)));
+    }
+    if (frozen == 0 || frozen == H) {
+        return scalar;
+    }
+    asc_tensor trained = asc_empty(ctx, ASC_U8, ASC_SHAPE(H));
+    uint8_t *to = asc_data_mut(trained);
+    for (int64_t h = 0; to && h < H; h++) {
+        to[h] = !asc_scalar_frozen(t, i, h);
+    }
+    return asc_where(ctx, trained, scalar, asc_detach(ctx, scalar));
 }
 
 /* x turned to the positions from `start` on; x goes. */
@@ -52,7 +77,9 @@ static asc_ascender_inputs inputs_of(const asc_layer *l, asc_tensor x, asc_tenso
         .mask = l->mask,
         .neighbors = l->neighbors,
     };
-    memcpy(in.scalar, t->scalar, sizeof in.scalar);
+    for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
+        in.scalar[i] = scalar_in_use(l, i);
+    }
     return in;
 }
 
@@ -82,17 +109,22 @@ static asc_status compose(const asc_layer *l, const asc_ascender_inputs *in, asc
                          : asc_ascender_composed(l->ctx, in, &t->options, p);
 }
 
-/* What does nothing gets no gradient, rather than one of 0: slopes where there are no gates, and the background
- * variant's features, which only choose neighbours. */
+/* What does nothing gets no gradient, rather than one of 0: slopes where there are no gates, κ where the density has
+ * no say, and the background variant's features, which only choose neighbours. */
 static asc_ascender_inputs without_idle(const asc_layer *l, const asc_ascender_inputs *given)
 {
     const asc_ascender_layer *t = l->self;
     asc_ascender_inputs in = *given;
     if (t->background) {
         in.h = asc_detach(l->ctx, in.h);
-    } else if (t->options.gate == ASC_GATE_NONE) {
+        return in;
+    }
+    if (t->options.gate == ASC_GATE_NONE || t->options.without_gamma) {
         in.scalar[ASC_ALPHA_ALIGN] = asc_detach(l->ctx, in.scalar[ASC_ALPHA_ALIGN]);
         in.scalar[ASC_ALPHA_COH] = asc_detach(l->ctx, in.scalar[ASC_ALPHA_COH]);
+    }
+    if (t->options.without_eta) {
+        in.scalar[ASC_KAPPA] = asc_detach(l->ctx, in.scalar[ASC_KAPPA]);
     }
     return in;
 }
@@ -156,35 +188,56 @@ static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_te
     return output(l, out.y);
 }
 
+/* τ_score + ε. */
+static asc_tensor temperature(const asc_layer *l, const asc_ascender_inputs *in)
+{
+    const asc_ascender_layer *t = l->self;
+    asc_tensor tau = in->scalar[t->background ? ASC_BACKGROUND_TAU_SCORE : ASC_TAU_SCORE];
+    return asc_add_scalar(l->ctx, tau, asc_ascender_eps);
+}
+
+/* The attention that there would be with ω_sep = 0. */
+static asc_tensor without_separation(const asc_layer *l, const asc_ascender_parts *p, const asc_ascender_inputs *in)
+{
+    const asc_ascender_layer *t = l->self;
+    asc_ctx *ctx = l->ctx;
+    asc_tensor omega = in->scalar[t->background ? ASC_BACKGROUND_OMEGA_SEP : ASC_OMEGA_SEP];
+    asc_tensor rest = asc_sub(ctx, p->s, asc_mul(ctx, asc_per_head(ctx, omega), p->b_sep));
+    return asc_softmax(ctx, asc_div(ctx, rest, asc_per_head(ctx, temperature(l, in))), p->allowed);
+}
+
 static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
 {
     asc_ctx *ctx = l->ctx;
     asc_ascender_inputs in = inputs_of(l, x, lengths, 0);
     asc_ascender_parts p;
+    const asc_ascender_layer *t = l->self;
+    asc_tensor z = asc_split_heads(ctx, in.z, t->options.heads);
     asc_status status = asc_error(ctx) ? asc_error(ctx) : compose(l, &in, asc_null(), &p);
     release_inputs(&in);
     if (status) {
         return status;
     }
-    const asc_ascender_options *o = &((const asc_ascender_layer *)l->self)->options;
-    asc_tensor b_other = asc_position_scores(ctx, p.s, o->alibi, in.rel_bias);
     const struct {
         const char *name;
         asc_tensor part;
         bool pairs; /* 0 where not allowed */
     } all[] = {
         {"s_base", p.s_base, true},           {"b_align", p.b_align, true},       {"b_sep", p.b_sep, true},
-        {"b_coh", p.b_coh, true},             {"b_other", b_other, true},         {"s", p.s, true},
-        {"attn", p.attn, false},
+        {"b_coh", p.b_coh, true},             {"s", p.s, true},                   {"attn", p.attn, false},
         {"gamma_align", p.gamma_align, false}, {"gamma_coh", p.gamma_coh, false}, {"eta", p.eta, false},
         {"loss_coh", p.loss_coh, false},      {"loss_sep", p.loss_sep, false},    {"loss_align", p.loss_align, false},
+        {"b_other", asc_position_scores(ctx, p.s, t->options.alibi, t->rel_bias), true},
+        {"z", z, false},                      {"attn_without_sep", without_separation(l, &p, &in), false},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (!asc_is_null(all[i].part)) {
             asc_add_part(parts, ctx, all[i].name, all[i].part, all[i].pairs ? p.allowed : asc_null());
         }
     }
-    return asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, p.attn), asc_null());
+    asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, p.attn), asc_null());
+    asc_tensor rows = asc_attention_entropies(ctx, p.s, p.attn, temperature(l, &in));
+    return asc_add_part(parts, ctx, "entropy_rows", rows, asc_null());
 }
 
 /* ---- generation: the keys as they enter the scores and as headings, values, places, features, and densities ---- */
@@ -277,24 +330,101 @@ static void raise_to(asc_tensor t, double least)
     }
 }
 
+/* All heads get the first's. */
+static void spread_first(asc_tensor t)
+{
+    size_t size = asc_dtype_size(asc_dtype_of(t));
+    char *values = asc_data_mut(t);
+    for (int64_t h = 1; values && h < asc_numel(t); h++) {
+        memcpy(values + (size_t)h * size, values, size);
+    }
+}
+
 static void project(asc_layer *l)
 {
     const asc_ascender_layer *t = l->self;
     const asc_setting *setting;
     for (int i = 0; (setting = asc_scalar_setting(t->background, i)); i++) {
         raise_to(t->scalar[i], setting->min);
+        if (asc_scalar_shared(t, i)) {
+            spread_first(t->scalar[i]);
+        }
     }
+}
+
+/* Scalar i, trained from here on unless it is frozen; or held, to be written to. */
+static void *hold_scalar(const asc_ascender_layer *t, int i, bool held)
+{
+    asc_require_grad(t->scalar[i], !held && asc_scalar_frozen_heads(t, i) < t->options.heads);
+    return held ? asc_data_mut(t->scalar[i]) : NULL;
 }
 
 static void ramp(asc_layer *l, double share)
 {
     const asc_ascender_layer *t = l->self;
-    asc_tensor omega = t->scalar[t->background ? ASC_BACKGROUND_OMEGA_SEP : ASC_OMEGA_SEP];
-    asc_require_grad(omega, share < 0 && !t->sep_frozen);
-    void *values = share < 0 ? NULL : asc_data_mut(omega);
+    int omega = t->background ? ASC_BACKGROUND_OMEGA_SEP : ASC_OMEGA_SEP;
+    void *values = hold_scalar(t, omega, share >= 0);
     for (int64_t h = 0; values && h < t->options.heads; h++) {
-        asc_set_element(asc_dtype_of(omega), values, h, share * t->omega_sep[h]);
+        asc_set_element(l->dtype, values, h, share * asc_scalar_initial(t, omega)[h]);
     }
+}
+
+static bool hold(asc_layer *l, const char *name, const double *value)
+{
+    const asc_ascender_layer *t = l->self;
+    int i = asc_scalar_find(t->background, name);
+    void *values = i < 0 ? NULL : hold_scalar(t, i, value != NULL);
+    for (int64_t h = 0; values && h < t->options.heads; h++) {
+        asc_set_element(l->dtype, values, h, *value);
+    }
+    return i >= 0;
+}
+
+/* Twice the numbers, and 1 where they are 0. */
+static asc_tensor doubled(const asc_layer *l, asc_tensor scalar)
+{
+    asc_tensor twice = asc_contiguous(l->ctx, asc_scale(l->ctx, scalar, 2));
+    void *values = asc_data_mut(twice);
+    for (int64_t h = 0; values && h < asc_numel(twice); h++) {
+        if (asc_element(l->dtype, values, h) == 0) {
+            asc_set_element(l->dtype, values, h, 1);
+        }
+    }
+    return twice;
+}
+
+/* The largest |y_e - x_e| over the largest |x_e| of each head, x and y (1, N, H w). */
+static asc_tensor relative_change(const asc_layer *l, asc_tensor x, asc_tensor y)
+{
+    int64_t H = ((const asc_ascender_layer *)l->self)->options.heads, w = asc_size(x, 2) / H;
+    asc_tensor result = asc_zeros(l->ctx, ASC_F64, ASC_SHAPE(H));
+    const void *from = asc_data(x), *to = asc_data(y);
+    double *change = asc_data_mut(result);
+    for (int64_t h = 0; from && to && change && h < H; h++) {
+        double most = 0, largest = 0;
+        for (int64_t e = 0; e < asc_size(x, 1) * w; e++) {
+            int64_t at = e / w * H * w + h * w + e % w;
+            double was = asc_element(l->dtype, from, at);
+            most = fmax(most, fabs(asc_element(l->dtype, to, at) - was));
+            largest = fmax(largest, fabs(was));
+        }
+        change[h] = largest > 0 ? most / largest : 0;
+    }
+    return result;
+}
+
+static asc_tensor moves(asc_layer *l, asc_tensor x, const char *name)
+{
+    int i = asc_scalar_find(((const asc_ascender_layer *)l->self)->background, name);
+    if (i < 0) {
+        return asc_null();
+    }
+    asc_ascender_inputs in = inputs_of(l, x, asc_null(), 0);
+    asc_tensor before = attend(l, &in, asc_null(), false).y;
+    in.scalar[i] = doubled(l, in.scalar[i]);
+    asc_tensor after = attend(l, &in, asc_null(), false).y;
+    release_inputs(&in);
+    return asc_error(l->ctx) ? asc_null() : relative_change(l, before, after);
 }
 
 static const asc_logged logged[] = {
@@ -311,13 +441,8 @@ static asc_tensor log_value(asc_layer *l, const char *name, const asc_params *pa
         return asc_is_null(part) ? part : asc_mean(l->ctx, part, ASC_DIMS(0, 2, 3), false);
     }
     const asc_ascender_layer *t = l->self;
-    const asc_setting *setting;
-    for (int i = 0; (setting = asc_scalar_setting(t->background, i)); i++) {
-        if (strcmp(setting->key, name) == 0) {
-            return t->scalar[i];
-        }
-    }
-    return asc_null();
+    int i = asc_scalar_find(t->background, name);
+    return i < 0 ? asc_null() : t->scalar[i];
 }
 
 const asc_mixing asc_mixing_ascender = {
@@ -338,6 +463,8 @@ const asc_mixing asc_mixing_ascender = {
     .looks_ahead = looks_ahead,
     .project = project,
     .ramp = ramp,
+    .hold = hold,
+    .moves = moves,
     .logged = logged,
     .log = log_value,
 };

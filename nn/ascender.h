@@ -15,8 +15,8 @@ typedef struct asc_ascender_layer {
     asc_tensor scalar[ASC_ASCENDER_SCALARS]; /* [H]; those of the variant, in its order */
     asc_ascender_options options;
     int64_t d, d_value, d_z, d_a;
-    const double *omega_sep;  /* [H], initial values, for the training's ramp */
-    bool background, rotary, composed, look_ahead, sep_frozen;
+    const struct asc_ascender_values *values;
+    bool background, rotary, composed, look_ahead;
     asc_heading heading;
     double aux_coh, aux_sep, aux_align; /* weights of the auxiliary losses */
 } asc_ascender_layer;
@@ -27,17 +27,25 @@ enum { ASC_SCALAR_SETTINGS = 16 };
 /* The values of its settings. */
 typedef struct asc_ascender_values {
     int64_t heads, window, globals, rel, radius, d_head, d_value, dz, da;
-    int mask, positions, variant, listing, neighbors, kernel, gate, stats, heading;
-    bool look_ahead, neighbor_self, rho_self, sep_self, unbiased, freeze_inert, composed;
+    int mask, positions, variant, listing, neighbors, kernel, gate, stats, heading, freeze_inert;
+    bool look_ahead, neighbor_self, rho_self, sep_self, gamma, eta, unbiased, composed;
     asc_ints k;                             /* [H] */
     asc_reals scalar[ASC_SCALAR_SETTINGS]; /* [H] */
-    uint64_t freeze;                        /* bit i: scalar[i] */
+    asc_ints freeze, share;                 /* which scalar, which head or -1 */
     double aux_coh, aux_sep, aux_align;
 } asc_ascender_values;
 
 /* The settings of a variant's scalars, in the op's order; NULL past the last. Their least value is kept in training,
  * too. */
 const asc_setting *asc_scalar_setting(bool background, int i);
+/* The place of a variant's scalar in the op's order; -1: it has none of that name. */
+int asc_scalar_find(bool background, const char *name);
+/* Of the variant's i-th scalar: its initial values, [H]; how many heads' are not trained, and whether head h's is; and
+ * whether all heads have one. */
+const double *asc_scalar_initial(const asc_ascender_layer *t, int i);
+int64_t asc_scalar_frozen_heads(const asc_ascender_layer *t, int i);
+bool asc_scalar_frozen(const asc_ascender_layer *t, int i, int64_t h);
+bool asc_scalar_shared(const asc_ascender_layer *t, int i);
 
 /* What asc_mixing has of these names. */
 extern const asc_setting asc_ascender_settings[];

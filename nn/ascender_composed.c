@@ -183,17 +183,17 @@ static asc_tensor normalised(const swarm *s, asc_tensor strength, asc_tensor x, 
                : asc_row_norm(ctx, asc_mul(ctx, strength, x), set, eps, s->o->unbiased);
 }
 
-/* λγ, or λ alone where there is no gate. */
+/* λγ, or λ alone where there is no gate, or γ was taken away. */
 static asc_tensor gated(const swarm *s, asc_tensor lambda, asc_tensor gamma)
 {
-    return s->o->gate == ASC_GATE_NONE ? lambda : asc_mul(s->ctx, lambda, gamma);
+    return s->o->gate == ASC_GATE_NONE || s->o->without_gamma ? lambda : asc_mul(s->ctx, lambda, gamma);
 }
 
 static void bias(const swarm *s, asc_ascender_parts *p)
 {
     asc_ctx *ctx = s->ctx;
     asc_tensor along = gated(s, s->scalar[ASC_LAMBDA_ALIGN], p->gamma_align);
-    asc_tensor apart = asc_mul(ctx, s->scalar[ASC_LAMBDA_SEP], p->eta);
+    asc_tensor lambda = s->scalar[ASC_LAMBDA_SEP], apart = s->o->without_eta ? lambda : asc_mul(ctx, lambda, p->eta);
     asc_tensor together = gated(s, s->scalar[ASC_LAMBDA_COH], p->gamma_coh);
     if (s->o->gate != ASC_GATE_AFTER) {
         together = asc_div(ctx, together, asc_add_scalar(ctx, s->scalar[ASC_TAU_COH], eps));

@@ -11,6 +11,8 @@
 #define LEAST_TAU 1e-3
 
 enum { SWARM, BACKGROUND };
+enum { TRAIN_INERT, FREEZE_NAMED, FREEZE_MEASURED };
+static const char *const inert[] = {"false", "true", "measured", NULL};
 enum { NO_LISTING, INTENDED, REFERENCE };
 static const char *const variants[] = {"swarm", "background", NULL}, *const kernels[] = {"tau", "tau2", NULL};
 static const char *const listings[] = {"none", "intended", "reference", NULL}, *const sets[] = {"allowed", "all", NULL};
@@ -68,6 +70,11 @@ const asc_setting asc_ascender_settings[] = {
      .choices = kernels},
     {"gate", ASC_SETTING_CHOICE, AT(gate), NULL, .help = "where λ, γ and η act, seen from the row normalisation",
      .choices = gates, .follows = "before; none in a listing"},
+    {"gamma", ASC_SETTING_BOOL, AT(gamma), NULL,
+     .help = "alignment and cohesion have gates γ; false: γ = 1, in whatever order",
+     .follows = "true; false with gate none", .only = "variant=swarm"},
+    {"eta", ASC_SETTING_BOOL, AT(eta), "true", .help = "separation has its density η; false: η = 1",
+     .only = "variant=swarm"},
     {"unbiased", ASC_SETTING_BOOL, AT(unbiased), NULL, .help = "the rows' sample deviation",
      .follows = "false; true in a listing"},
     {"stats", ASC_SETTING_CHOICE, AT(stats), NULL,
@@ -102,9 +109,13 @@ const asc_setting asc_ascender_settings[] = {
     SCALAR(LAMBDA_RHO, "lambda_rho", "1", -MUCH, "variant=background",
            "initial strength of the density in separation"),
     SCALAR(THETA_COH, "theta_coh", "0", -MUCH, "variant=background", "initial threshold of cohesion"),
-    {"freeze", ASC_SETTING_SET, AT(freeze), "[]", .help = "scalars that are not trained", .choices = scalars},
-    {"freeze_inert", ASC_SETTING_BOOL, AT(freeze_inert), "true",
-     .help = "nor are those that change next to nothing under the chosen gate"},
+    {"freeze", ASC_SETTING_HEADS, AT(freeze), "[]",
+     .help = "scalars that are not trained, in all heads or, as omega_sep:0, in one", .choices = scalars,
+     .flags = ASC_SETTING_PER_LAYER},
+    {"freeze_inert", ASC_SETTING_CHOICE, AT(freeze_inert), "true",
+     .help = "nor are those that the gate order makes idle by name; measured: those that, doubled, move no output by "
+             "more than rounding when the training starts", .choices = inert},
+    {"share", ASC_SETTING_HEADS, AT(share), "[]", .help = "scalars that all heads have one of", .choices = scalars},
     {"aux_coh", ASC_SETTING_REAL, AT(aux_coh), "0", .help = "weight of the auxiliary loss of cohesion", .min = -MUCH,
      .max = MUCH},
     {"aux_sep", ASC_SETTING_REAL, AT(aux_sep), "0", .help = "weight of the auxiliary loss of separation", .min = -MUCH,
@@ -164,6 +175,57 @@ static uint64_t inert_scalars(const asc_ascender_values *v)
     return v->variant == BACKGROUND || v->gate == ASC_GATE_AFTER ? 0 : strengths | slopes;
 }
 
+/* ---- which are trained ---- */
+
+/* Whether a list names a scalar for head h; for all heads, with h = -1. */
+static bool names(const asc_ints *list, int which, int64_t h)
+{
+    for (int64_t i = 0; i + 1 < list->n; i += 2) {
+        if (list->at[i] == which && (list->at[i + 1] < 0 || list->at[i + 1] == h)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int asc_scalar_find(bool background, const char *name)
+{
+    const asc_setting *setting;
+    for (int i = 0; name && (setting = asc_scalar_setting(background, i)); i++) {
+        if (strcmp(setting->key, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+const double *asc_scalar_initial(const asc_ascender_layer *t, int i)
+{
+    return t->values->scalar[scalar_of(t->background, i)].at;
+}
+
+bool asc_scalar_frozen(const asc_ascender_layer *t, int i, int64_t h)
+{
+    const asc_ascender_values *v = t->values;
+    int which = scalar_of(t->background, i);
+    bool idle = v->freeze_inert == FREEZE_NAMED && inert_scalars(v) >> which & 1;
+    return idle || names(&v->freeze, which, h);
+}
+
+int64_t asc_scalar_frozen_heads(const asc_ascender_layer *t, int i)
+{
+    int64_t n = 0;
+    for (int64_t h = 0; h < t->values->heads; h++) {
+        n += asc_scalar_frozen(t, i, h);
+    }
+    return n;
+}
+
+bool asc_scalar_shared(const asc_ascender_layer *t, int i)
+{
+    return names(&t->values->share, scalar_of(t->background, i), -1);
+}
+
 /* ---- defaults that follow from other settings ---- */
 
 /* What a listing has in place of the other defaults (spec.md §2.9). */
@@ -190,6 +252,7 @@ static void follow_listing(const asc_layer *l, asc_ascender_values *v)
         *flags[i].value = asc_layer_given(l, flags[i].key) ? *flags[i].value : any;
     }
     v->radius = asc_layer_given(l, "radius") ? v->radius : reference ? 0 : 2;
+    v->gamma = asc_layer_given(l, "gamma") ? v->gamma : v->gate != ASC_GATE_NONE;
 }
 
 static asc_status follow_width(const asc_layer *l, asc_ascender_values *v)
@@ -209,16 +272,52 @@ static asc_status follow_width(const asc_layer *l, asc_ascender_values *v)
 
 /* ---- what goes together ---- */
 
-static asc_status check_freeze(const asc_layer *l, const asc_ascender_values *v)
+static asc_status check_names(const asc_layer *l, const asc_ascender_values *v, const char *key, const asc_ints *list)
 {
-    uint64_t wrong = v->freeze & strangers(v->variant == BACKGROUND);
-    for (int i = 0; i < ASC_SCALAR_SETTINGS; i++) {
-        if (wrong >> i & 1) {
-            return asc_fail_on(l->ctx, ASC_ERR_ARG, "freeze", " has %s, which belongs to variant %s", scalars[i],
+    uint64_t wrong = strangers(v->variant == BACKGROUND);
+    for (int64_t i = 0; i + 1 < list->n; i += 2) {
+        if (wrong >> list->at[i] & 1) {
+            return asc_fail_on(l->ctx, ASC_ERR_ARG, key, " has %s, which belongs to variant %s", scalars[list->at[i]],
                                v->variant == BACKGROUND ? "swarm" : "background");
+        }
+        if (list->at[i + 1] >= v->heads) {
+            return asc_fail_on(l->ctx, ASC_ERR_ARG, key, " has %s:%lld, but the heads are 0 to %lld",
+                               scalars[list->at[i]], (long long)list->at[i + 1], (long long)v->heads - 1);
         }
     }
     return ASC_OK;
+}
+
+/* One number for all heads has one initial value, and is trained or not as a whole. */
+static asc_status check_share(const asc_layer *l, const asc_ascender_values *v)
+{
+    for (int64_t i = 0; i + 1 < v->share.n; i += 2) {
+        int which = (int)v->share.at[i];
+        const char *name = scalars[which];
+        const asc_reals *initial = &v->scalar[which];
+        if (v->share.at[i + 1] >= 0) {
+            return asc_fail_on(l->ctx, ASC_ERR_ARG, "share", " has %s:%lld: what is shared is shared by all heads",
+                               name, (long long)v->share.at[i + 1]);
+        }
+        for (int64_t h = 0; h < v->heads; h++) {
+            if (initial->at[h] != initial->at[0]) {
+                return asc_fail_on(l->ctx, ASC_ERR_ARG, "share", " has %s, whose heads start from different values",
+                                   name);
+            }
+            if (names(&v->freeze, which, h) != names(&v->freeze, which, -1)) {
+                return asc_fail_on(l->ctx, ASC_ERR_ARG, "share", " has %s, which freeze has for a single head", name);
+            }
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status check_training(const asc_layer *l, const asc_ascender_values *v)
+{
+    if (check_names(l, v, "freeze", &v->freeze) || check_names(l, v, "share", &v->share)) {
+        return asc_error(l->ctx);
+    }
+    return check_share(l, v);
 }
 
 /* Options that contradict one another: what does not go together, and why. */
@@ -238,6 +337,7 @@ asc_status asc_ascender_check(asc_layer *l)
         {v->globals > 0 && v->window == 0, "globals", " need a window: without one all tokens are looked at anyway"},
         {rotary && v->d_head % 2, "positions", " are rotary, which turns pairs: they need an even d_head"},
         {!background && v->heading != ASC_HEADING_K, "heading", " q or qk belongs to variant background"},
+        {v->gamma && v->gate == ASC_GATE_NONE && !background, "gamma", " is true, and gate none has none"},
         {background && v->gate != ASC_GATE_BEFORE, "gate", " belongs to variant swarm: background has none"},
         {background && v->kernel == 1, "kernel", " tau2 belongs to variant swarm"},
         {background && (v->rho_self || !v->sep_self), "rho_self",
@@ -249,7 +349,7 @@ asc_status asc_ascender_check(asc_layer *l)
             return asc_fail_on(l->ctx, ASC_ERR_ARG, rules[i].key, "%s", rules[i].why);
         }
     }
-    return check_freeze(l, v);
+    return check_training(l, v);
 }
 
 /* ---- parameters ---- */
@@ -261,8 +361,9 @@ static void settle(asc_ascender_layer *t, const asc_ascender_values *v)
         .heads = v->heads, .window = v->window, .globals = v->globals, .causal = v->mask == ASC_MASK_CAUSAL,
         .alibi = v->positions == ASC_POSITIONS_ALIBI, .neighbors = (asc_neighbors)v->neighbors, .k = v->k.at[0],
         .k_of = v->k.at, .radius = v->radius, .neighbor_self = v->neighbor_self, .rho_self = v->rho_self,
-        .sep_self = v->sep_self, .tau_squared = v->kernel == 1, .gate = (asc_gate)v->gate, .unbiased = v->unbiased,
-        .all_statistics = v->stats == 1,
+        .sep_self = v->sep_self, .tau_squared = v->kernel == 1, .gate = (asc_gate)v->gate,
+        .without_gamma = !v->gamma && v->variant == SWARM, .without_eta = !v->eta && v->variant == SWARM,
+        .unbiased = v->unbiased, .all_statistics = v->stats == 1,
     };
     t->d = v->d_head;
     t->d_value = v->d_value;
@@ -276,22 +377,20 @@ static void settle(asc_ascender_layer *t, const asc_ascender_values *v)
     t->aux_coh = v->aux_coh;
     t->aux_sep = v->aux_sep;
     t->aux_align = v->aux_align;
-    t->omega_sep = v->scalar[OMEGA_SEP].at;
+    t->values = v;
 }
 
 static void make_scalars(asc_layer *l, asc_maker *m)
 {
     const asc_ascender_values *v = l->settings;
     asc_ascender_layer *t = l->self;
-    uint64_t frozen = v->freeze | (v->freeze_inert ? inert_scalars(v) : 0);
     int which;
     for (int i = 0; (which = scalar_of(t->background, i)) >= 0; i++) {
         t->scalar[i] = asc_make_values(m, scalars[which], v->heads, v->scalar[which].at);
-        if (frozen >> which & 1 && !asc_is_null(t->scalar[i])) {
+        if (asc_scalar_frozen_heads(t, i) == v->heads && !asc_is_null(t->scalar[i])) {
             asc_require_grad(t->scalar[i], false);
         }
     }
-    t->sep_frozen = frozen >> OMEGA_SEP & 1;
 }
 
 asc_status asc_ascender_init(asc_layer *l, asc_maker *m)

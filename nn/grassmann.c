@@ -102,7 +102,7 @@ static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_te
     asc_tensor z = asc_linear(ctx, x, layer->red.weight, layer->red.bias), before = remember(l, cache, x, z);
     asc_grassmann_options options = {
         .n_offsets = layer->n_offsets, .offsets = layer->offset, .direction = layer->direction, .sum = layer->sum,
-        .rms = layer->scale != 1, .groups = layer->groups, .eps = layer->eps, .eps_rel = layer->eps_rel,
+        .rms = layer->rms, .raw = layer->raw, .groups = layer->groups, .eps = layer->eps, .eps_rel = layer->eps_rel,
     };
     asc_tensor all = behind_held(l, cache, z, &options.skip);
     asc_tensor g = asc_grassmann(ctx, all, layer->plu.weight, layer->plu.bias, layer->offset_weight, before, lengths,

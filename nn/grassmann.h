@@ -16,7 +16,8 @@ typedef struct asc_grassmann_layer {
     int longest;                /* the largest offset; 0: there is none */
     asc_direction direction;
     bool memory, sum, composed; /* sum in place of the mean over pairs */
-    double eps, eps_rel, scale;
+    double eps, eps_rel, scale; /* scale p/max(‖p‖, ε, …) */
+    bool rms, raw;
 } asc_grassmann_layer;
 
 /* The values of its settings. */
@@ -24,7 +25,7 @@ typedef struct asc_grassmann_values {
     asc_ints offsets;
     int64_t r, groups, learned;
     int direction, aggregate, scale;
-    bool memory, running_mean, composed;
+    bool memory, running_mean, normalize, composed;
     double eps, eps_rel;
 } asc_grassmann_values;
 

@@ -298,6 +298,7 @@ asc_status asc_grassmann_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths,
 {
     asc_tensor z, p = coordinates_of(l, x, lengths, &z);
     asc_add_part(parts, l->ctx, "z", z, asc_null());
-    asc_add_part(parts, l->ctx, "plucker", p, asc_null());
+    const asc_grassmann_layer *g = l->self;
+    asc_add_part(parts, l->ctx, "plucker", g->raw ? asc_scale(l->ctx, p, g->scale) : p, asc_null());
     return asc_add_part(parts, l->ctx, "gate", open_gate(l, x, mix(l, p, lengths)), asc_null());
 }

@@ -54,6 +54,8 @@ const asc_setting asc_grassmann_settings[] = {
      .help = "a second feature, the mean of the coordinates so far"},
     {"scale", ASC_SETTING_CHOICE, AT(scale), "unit",
      .help = "coordinates have length 1, or entries of size 1", .choices = scales},
+    {"normalize", ASC_SETTING_BOOL, AT(normalize), "true",
+     .help = "coordinates are divided by their length; false: p as it is"},
     {"eps", ASC_SETTING_REAL, AT(eps), "1e-8", .help = "least denominator of the coordinates", .min = DBL_MIN,
      .max = DBL_MAX},
     {"eps_rel", ASC_SETTING_REAL, AT(eps_rel), "0", .help = "sine of the angle below which a pair fades",
@@ -61,6 +63,10 @@ const asc_setting asc_grassmann_settings[] = {
     {"composed", ASC_SETTING_BOOL, AT(composed), "false", .help = "built from primitive ops, slow, to compare with"},
     {0},
 };
+
+/* Above any ‖p‖: what is below the floor is p over the floor, to the bit, as this is a power of 2 (the composition's
+ * way to p as it is). */
+#define FLOOR 0x1p40
 
 /* ---- what goes together ---- */
 
@@ -88,6 +94,10 @@ asc_status asc_grassmann_check(asc_layer *l)
     if (v->aggregate == SUM && v->learned != 0) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "aggregate", " is sum, and learned weights share out a mean: expected "
                            "one of them");
+    }
+    if (!v->normalize && (v->scale == RMS || v->eps != 1e-8 || v->eps_rel != 0)) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "normalize", " is false, and scale, eps or eps_rel say how to "
+                           "normalise: expected one of the two");
     }
     if (v->running_mean && v->direction != ASC_PAST) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "running_mean", " is true, and direction not past: it is the mean of "
@@ -130,8 +140,10 @@ static void settle(asc_grassmann_layer *g, const asc_grassmann_values *v)
     g->direction = (asc_direction)v->direction;
     g->memory = v->memory;
     g->sum = v->aggregate == SUM;
-    g->scale = v->scale == RMS ? sqrt((double)g->P) : 1;
-    g->eps = v->eps;
+    g->rms = v->scale == RMS;
+    g->raw = !v->normalize;
+    g->scale = g->rms ? sqrt((double)g->P) : g->raw ? FLOOR : 1;
+    g->eps = g->raw ? FLOOR : v->eps;
     g->eps_rel = v->eps_rel;
     g->composed = v->composed;
 }

@@ -254,6 +254,13 @@ void asc_lm_set_recompute(asc_lm *lm, bool recompute)
     }
 }
 
+void asc_lm_set_aux(asc_lm *lm, bool counts)
+{
+    if (lm) {
+        lm->without_aux = !counts;
+    }
+}
+
 /* ---- what a training asks of the layers ---- */
 
 void asc_lm_project(asc_lm *lm)
@@ -274,6 +281,35 @@ void asc_lm_ramp(asc_lm *lm, double share)
             mix->mixing->ramp(mix, share);
         }
     }
+}
+
+/* Whether a layer's mixing has a number of that name that can be held; where it has, and `value` is out of its range,
+ * with the error set. */
+static bool holds(const asc_lm *lm, int64_t l, const char *name, const double *value)
+{
+    const asc_mixing *mixing = lm->blocks[l].mix.mixing;
+    const asc_setting *row = mixing->hold ? asc_setting_find(mixing->settings, name) : NULL;
+    if (row && value && !(*value >= row->min && *value <= row->max)) {
+        asc_fail(lm->ctx, ASC_ERR_ARG, "lm_hold: %s: got %g, expected %g to %g", name, *value, row->min, row->max);
+    }
+    return row;
+}
+
+asc_status asc_lm_hold(asc_lm *lm, const char *name, const double *value)
+{
+    asc_status status = ASC_NEED(lm ? lm->ctx : NULL, "lm_hold: lm name", lm, name);
+    if (status) {
+        return status;
+    }
+    int held = 0;
+    for (int64_t l = 0; l < lm->layers && !asc_error(lm->ctx); l++) {
+        asc_layer *mix = &lm->blocks[l].mix;
+        held += holds(lm, l, name, value) && !asc_error(lm->ctx) && mix->mixing->hold(mix, name, value);
+    }
+    if (held == 0 && !asc_error(lm->ctx)) {
+        return asc_fail(lm->ctx, ASC_ERR_ARG, "lm_hold: no layer has a number '%s' that is trained", name);
+    }
+    return asc_error(lm->ctx);
 }
 
 /* Tells the layer's values of one sort, inspected or not. */

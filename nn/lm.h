@@ -29,7 +29,7 @@ struct asc_lm {
     asc_params *params;
     asc_dtype dtype;
     int64_t D, d_ff, layers, vocab, block_length;
-    bool pre_norm, recompute;
+    bool pre_norm, recompute, without_aux;
     double dropout;
     asc_tensor tok_emb, pos_emb; /* pos_emb: null without */
     asc_affine norm_f;           /* null without */

@@ -220,7 +220,7 @@ asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss
 {
     asc_tensor aux = asc_null(), objective = asc_null();
     if (given(lm, x, "lm_objective: lm")) {
-        objective = head_loss(lm, hidden_in_full(lm, x, &aux), y, NULL, NULL);
+        objective = head_loss(lm, hidden_in_full(lm, x, lm->without_aux ? NULL : &aux), y, NULL, NULL);
     }
     if (loss) {
         *loss = asc_item(objective);
@@ -239,19 +239,49 @@ asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x)
     return logits;
 }
 
+/* ---- what a number of a layer does ---- */
+
+typedef struct probe {
+    int64_t layer;
+    const char *name;
+    asc_tensor moved;
+} probe;
+
+static asc_tensor mix_and_move(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
+{
+    probe *p = arg;
+    if (l == p->layer && mix->mixing->moves) {
+        p->moved = asc_keep(mix->mixing->moves(mix, x, p->name));
+    }
+    return mix->mixing->forward(mix, x, asc_null(), NULL);
+}
+
+asc_tensor asc_lm_moves(asc_lm *lm, asc_tensor tokens, int64_t layer, const char *name)
+{
+    asc_ctx *ctx = lm ? lm->ctx : asc_ctx_of(tokens);
+    if (ASC_NEED(ctx, "lm_moves: lm name", lm, name)) {
+        return asc_null();
+    }
+    if (layer < 0 || layer >= lm->layers || asc_size(tokens, 0) != 1) {
+        asc_fail(ctx, ASC_ERR_ARG, "lm_moves: layer is %lld and there are %lld sequences, expected 0 to %lld, and 1",
+                 (long long)layer, (long long)asc_size(tokens, 0), (long long)lm->layers - 1);
+        return asc_null();
+    }
+    probe p = {layer, name, asc_null()};
+    bool recording = asc_set_recording(ctx, false);
+    asc_scope_begin(ctx);
+    asc_lm_hidden(lm, tokens, 0, mix_and_move, &p);
+    asc_scope_end(ctx);
+    asc_set_recording(ctx, recording);
+    return p.moved;
+}
+
 /* ---- looking inside ---- */
 
-typedef struct look {
-    int64_t layer;
-    asc_params *parts;
-} look;
-
-static asc_tensor mix_and_look(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
+static asc_tensor mix_and_look(asc_layer *mix, asc_tensor x, int64_t l, void *parts)
 {
-    const look *at = arg;
-    if (l == at->layer) {
-        asc_layer_show(mix, x, asc_null(), at->parts);
-    }
+    (void)l;
+    asc_layer_show(mix, x, asc_null(), parts);
     return mix->mixing->forward(mix, x, asc_null(), NULL);
 }
 
@@ -268,7 +298,13 @@ asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_para
     }
     bool recording = asc_set_recording(ctx, false);
     asc_scope_begin(ctx);
-    asc_lm_hidden(lm, tokens, 0, mix_and_look, &(look){layer, parts});
+    asc_tensor h = begin(lm, tokens, 0);
+    for (int64_t l = 0; l <= layer && !asc_is_null(h); l++) {
+        h = run_block(lm, l, h, l == layer ? mix_and_look : mix_in_full, l == layer ? parts : NULL);
+    }
+    if (asc_error(ctx) == ASC_OK) {
+        asc_params_add(parts, "hidden", h, false);
+    }
     asc_scope_end(ctx);
     asc_set_recording(ctx, recording);
     return asc_error(ctx);

@@ -1,5 +1,6 @@
 /* nn/transformer.c: multi-head attention with biases: y = attention(x Wqᵀ + bq, x Wkᵀ + bk, x Wvᵀ + bv) Woᵀ + bo.
  */
+#include <ascgrad/inspect.h>
 #include <ascgrad/ops.h>
 
 #include "nn/attention.h"
@@ -131,7 +132,8 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
     }
     asc_add_part(parts, ctx, "s", s, allowed);
     asc_add_part(parts, ctx, "attn", attn, asc_null());
-    return asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, attn), asc_null());
+    asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, attn), asc_null());
+    return asc_add_part(parts, ctx, "entropy_rows", asc_attention_entropies(ctx, s, attn, asc_null()), asc_null());
 }
 
 static asc_status cache(asc_layer *l, asc_layer_cache *c, int64_t capacity)

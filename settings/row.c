@@ -82,6 +82,7 @@ static void expect(const asc_setting *row, const json_t *got, char *text)
         }
         break;
     case ASC_SETTING_SET:
+    case ASC_SETTING_HEADS:
         snprintf(text, EXPECTED, "a list of names, as [\"%s\"]", nearest ? nearest : row->choices[0]);
         break;
     case ASC_SETTING_INTS:
@@ -135,6 +136,25 @@ static asc_status check_ints(asc_ctx *ctx, const asc_setting *row, const char *n
     return ASC_OK;
 }
 
+/* The place of "NAME" or "NAME:HEAD" among the names, or -1; *head is -1 without one. */
+static int index_of_head(const char *const *names, const char *text, int64_t *head)
+{
+    const char *colon = text ? strchr(text, ':') : NULL;
+    char name[64];
+    *head = -1;
+    if (!colon) {
+        return index_of(names, text);
+    }
+    size_t digits = strspn(colon + 1, "0123456789");
+    if (digits == 0 || digits > 9 || colon[1 + digits] || colon - text >= (ptrdiff_t)sizeof name) {
+        return -1;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)(colon - text), text);
+    *head = atoll(colon + 1);
+    return index_of(names, name);
+}
+
+/* The names of a set, with heads or without. */
 static asc_status check_set(asc_ctx *ctx, const asc_setting *row, const char *name, const json_t *v)
 {
     if (!json_is_array(v)) {
@@ -142,11 +162,21 @@ static asc_status check_set(asc_ctx *ctx, const asc_setting *row, const char *na
     }
     const asc_setting entry = {.type = ASC_SETTING_CHOICE, .choices = row->choices};
     for (size_t i = 0; i < json_array_size(v); i++) {
-        if (index_of(row->choices, json_string_value(json_array_get(v, i))) < 0) {
+        const char *text = json_string_value(json_array_get(v, i));
+        int64_t head;
+        bool plain = row->type == ASC_SETTING_SET;
+        int found = plain ? index_of(row->choices, text) : index_of_head(row->choices, text, &head);
+        if (found < 0) {
             return refuse(ctx, &entry, name, json_array_get(v, i));
         }
     }
     return ASC_OK;
+}
+
+/* The name that a choice's JSON stands for; NULL: none. */
+static const char *choice_name(const json_t *v)
+{
+    return json_is_boolean(v) ? json_is_true(v) ? "true" : "false" : json_string_value(v);
 }
 
 static asc_status check_one(asc_ctx *ctx, const asc_setting *row, const char *name, const json_t *v)
@@ -156,18 +186,20 @@ static asc_status check_one(asc_ctx *ctx, const asc_setting *row, const char *na
     case ASC_SETTING_INT: right = json_is_integer(v) && in_range(row, v); break;
     case ASC_SETTING_REAL: right = json_is_number(v) && in_range(row, v); break;
     case ASC_SETTING_BOOL: right = json_is_boolean(v); break;
-    case ASC_SETTING_CHOICE: right = index_of(row->choices, json_string_value(v)) >= 0; break;
+    case ASC_SETTING_CHOICE: right = index_of(row->choices, choice_name(v)) >= 0; break;
     case ASC_SETTING_TEXT: right = json_is_string(v); break;
     case ASC_SETTING_COUNT: right = json_is_boolean(v) || (json_is_integer(v) && in_range(row, v)); break;
     case ASC_SETTING_INTS: return check_ints(ctx, row, name, v);
-    case ASC_SETTING_SET: return check_set(ctx, row, name, v);
+    case ASC_SETTING_SET:
+    case ASC_SETTING_HEADS: return check_set(ctx, row, name, v);
     }
     return right ? ASC_OK : refuse(ctx, row, name, v);
 }
 
 bool asc_setting_is_spread(const asc_setting *row, const json_t *v)
 {
-    bool lists = row->type == ASC_SETTING_INTS || row->type == ASC_SETTING_SET, inner = false;
+    bool lists = row->type == ASC_SETTING_INTS || row->type == ASC_SETTING_SET || row->type == ASC_SETTING_HEADS;
+    bool inner = false;
     for (size_t i = 0; i < json_array_size(v); i++) {
         inner = inner || json_is_array(json_array_get(v, i));
     }
@@ -201,7 +233,7 @@ static void clear_one(asc_ctx *ctx, const asc_setting *row, void *values)
         char *text = *(char **)field;
         asc_free(ctx, text, text ? strlen(text) + 1 : 0);
         *(char **)field = NULL;
-    } else if (row->type == ASC_SETTING_INTS || row->flags & ASC_SETTING_PER_HEAD) {
+    } else if (row->type == ASC_SETTING_INTS || row->type == ASC_SETTING_HEADS || row->flags & ASC_SETTING_PER_HEAD) {
         free_ints(ctx, field); /* reals are as large */
     }
 }
@@ -227,19 +259,36 @@ static asc_status store_text(asc_ctx *ctx, const asc_setting *row, const char *t
     return ASC_OK;
 }
 
-static asc_status store_ints(asc_ctx *ctx, const asc_setting *row, const json_t *v, void *values)
+/* A list of n numbers in place of what is there; *at is its memory. */
+static asc_status take_ints(asc_ctx *ctx, const asc_setting *row, size_t n, void *values, int64_t **at)
 {
-    size_t n = json_array_size(v);
-    int64_t *at = n ? asc_alloc(ctx, n * sizeof *at) : NULL;
-    if (n && !at) {
+    *at = n ? asc_alloc(ctx, n * sizeof **at) : NULL;
+    if (n && !*at) {
         return ASC_ERR_MEMORY;
     }
     clear_one(ctx, row, values);
-    *(asc_ints *)((char *)values + row->offset) = (asc_ints){(int64_t)n, at};
-    for (size_t i = 0; i < n; i++) {
+    *(asc_ints *)((char *)values + row->offset) = (asc_ints){(int64_t)n, *at};
+    return ASC_OK;
+}
+
+static asc_status store_ints(asc_ctx *ctx, const asc_setting *row, const json_t *v, void *values)
+{
+    int64_t *at;
+    asc_status status = take_ints(ctx, row, json_array_size(v), values, &at);
+    for (size_t i = 0; !status && i < json_array_size(v); i++) {
         at[i] = json_integer_value(json_array_get(v, i));
     }
-    return ASC_OK;
+    return status;
+}
+
+static asc_status store_heads(asc_ctx *ctx, const asc_setting *row, const json_t *v, void *values)
+{
+    int64_t *at;
+    asc_status status = take_ints(ctx, row, 2 * json_array_size(v), values, &at);
+    for (size_t i = 0; !status && i < json_array_size(v); i++) {
+        at[2 * i] = index_of_head(row->choices, json_string_value(json_array_get(v, i)), &at[2 * i + 1]);
+    }
+    return status;
 }
 
 static uint64_t set_of(const asc_setting *row, const json_t *v)
@@ -258,13 +307,14 @@ asc_status asc_setting_store(asc_ctx *ctx, const asc_setting *row, const json_t 
     case ASC_SETTING_INT: *(int64_t *)field = json_integer_value(v); break;
     case ASC_SETTING_REAL: *(double *)field = json_number_value(v); break;
     case ASC_SETTING_BOOL: *(bool *)field = json_is_true(v); break;
-    case ASC_SETTING_CHOICE: *(int *)field = index_of(row->choices, json_string_value(v)); break;
+    case ASC_SETTING_CHOICE: *(int *)field = index_of(row->choices, choice_name(v)); break;
     case ASC_SETTING_SET: *(uint64_t *)field = set_of(row, v); break;
     case ASC_SETTING_COUNT:
         *(int64_t *)field = json_is_true(v) ? ASC_SETTING_ALL : json_integer_value(v);
         break;
     case ASC_SETTING_TEXT: return store_text(ctx, row, json_string_value(v), values);
     case ASC_SETTING_INTS: return store_ints(ctx, row, v, values);
+    case ASC_SETTING_HEADS: return store_heads(ctx, row, v, values);
     }
     return ASC_OK;
 }
@@ -291,6 +341,24 @@ static json_t *set_json(const asc_setting *row, uint64_t set)
     return json;
 }
 
+static json_t *heads_json(const asc_setting *row, const asc_ints *list)
+{
+    json_t *json = json_array();
+    for (int64_t i = 0; i + 1 < list->n; i += 2) {
+        char text[100];
+        snprintf(text, sizeof text, list->at[i + 1] < 0 ? "%s" : "%s:%lld", row->choices[list->at[i]],
+                 (long long)list->at[i + 1]);
+        json_array_append_new(json, json_string(text));
+    }
+    return json;
+}
+
+static json_t *choice_json(const char *name)
+{
+    bool yes = strcmp(name, "true") == 0, no = strcmp(name, "false") == 0;
+    return yes || no ? json_boolean(yes) : json_string(name);
+}
+
 json_t *asc_setting_json(const asc_setting *row, const void *values)
 {
     const void *field = (const char *)values + row->offset;
@@ -303,11 +371,12 @@ json_t *asc_setting_json(const asc_setting *row, const void *values)
     case ASC_SETTING_INT: return json_integer(*(const int64_t *)field);
     case ASC_SETTING_REAL: return json_real(*(const double *)field);
     case ASC_SETTING_BOOL: return json_boolean(*(const bool *)field);
-    case ASC_SETTING_CHOICE: return json_string(row->choices[*(const int *)field]);
+    case ASC_SETTING_CHOICE: return choice_json(row->choices[*(const int *)field]);
     case ASC_SETTING_SET: return set_json(row, *(const uint64_t *)field);
     case ASC_SETTING_COUNT: return count == 0 || count == ASC_SETTING_ALL ? json_boolean(count) : json_integer(count);
     case ASC_SETTING_TEXT: return json_string(*(const char *const *)field ? *(const char *const *)field : "");
     case ASC_SETTING_INTS: return ints_json(field);
+    case ASC_SETTING_HEADS: return heads_json(row, field);
     }
     return NULL;
 }
@@ -353,6 +422,7 @@ static json_t *parse_as(const asc_setting *row, const char *text)
     case ASC_SETTING_TEXT: return json_string(text);
     case ASC_SETTING_INTS:
     case ASC_SETTING_SET:
+    case ASC_SETTING_HEADS:
     case ASC_SETTING_COUNT: break;
     }
     return parse_any(text);

@@ -12,6 +12,7 @@ static size_t size_of(const asc_setting *row)
         [ASC_SETTING_BOOL] = sizeof(bool),        [ASC_SETTING_CHOICE] = sizeof(int),
         [ASC_SETTING_TEXT] = sizeof(const char *), [ASC_SETTING_INTS] = sizeof(asc_ints),
         [ASC_SETTING_SET] = sizeof(uint64_t),     [ASC_SETTING_COUNT] = sizeof(int64_t),
+        [ASC_SETTING_HEADS] = sizeof(asc_ints),
     };
     return row->flags & ASC_SETTING_PER_HEAD ? sizeof(asc_reals) : sizes[row->type];
 }
@@ -60,7 +61,7 @@ static const char *flaw_of(const asc_setting *table, const asc_setting *row, siz
     bool number = row->type == ASC_SETTING_INT || row->type == ASC_SETTING_REAL;
     bool per_head = row->flags & ASC_SETTING_PER_HEAD;
     const asc_setting *heads = per_head ? find_before(table, row, "heads", 5) : NULL;
-    if (row->type < ASC_SETTING_INT || row->type > ASC_SETTING_COUNT) {
+    if (row->type < ASC_SETTING_INT || row->type > ASC_SETTING_HEADS) {
         return "its type is none";
     }
     if (size < size_of(row) || row->offset > size - size_of(row)) {
@@ -72,7 +73,8 @@ static const char *flaw_of(const asc_setting *table, const asc_setting *row, siz
     if (!row->help || row->min > row->max) {
         return "it has no help, or an empty range";
     }
-    if ((row->type == ASC_SETTING_CHOICE || row->type == ASC_SETTING_SET) && (choices < 1 || choices > MOST_CHOICES)) {
+    bool named = row->type == ASC_SETTING_CHOICE || row->type == ASC_SETTING_SET || row->type == ASC_SETTING_HEADS;
+    if (named && (choices < 1 || choices > MOST_CHOICES)) {
         return "it has no choices, or more than 64";
     }
     if (row->type == ASC_SETTING_INTS && choices > 0 && !row->expand) {

@@ -8,6 +8,11 @@
 asc_status asc_stats_expect(asc_ctx *ctx, const char *function, const char *name, const double *x, int64_t n,
                             int64_t least);
 
+/* A number on [0, 1) for each (seed, stream, draw), by Philox. */
+double asc_stats_uniform(uint64_t seed, uint64_t stream, uint64_t draw);
+/* A random order of x[n] (Fisher and Yates 1938), the same for the same (seed, stream). */
+void asc_stats_shuffle(int64_t *x, int64_t n, uint64_t seed, uint64_t stream);
+
 /* Rising order. */
 void asc_stats_sort(double *x, int64_t n);
 

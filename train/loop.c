@@ -43,15 +43,6 @@ static int64_t find_blocks(asc_trainer *t)
     return t->blocks - t->first < most ? t->blocks - t->first : most;
 }
 
-/* What the layers phase in: its share is 0 in the warm-up, then rises to 1 in sep_ramp steps; then it is trained. */
-static void ramp(asc_trainer *t)
-{
-    int64_t steps = values(t)->sep_ramp, since = t->state.step - values(t)->warmup + 1;
-    if (steps > 0) {
-        asc_lm_ramp(t->lm, since > steps ? -1 : since > 0 ? (double)since / (double)steps : 0);
-    }
-}
-
 /* Whether a hook ended the step half-way: nothing has come of it, and it is no error. */
 static bool given_up(asc_trainer *t)
 {
@@ -65,7 +56,7 @@ static bool given_up(asc_trainer *t)
 static asc_status take_step(asc_trainer *t)
 {
     double start = asc_clock();
-    ramp(t);
+    asc_phases_apply(&t->phases, t->lm, t->state.step);
     int64_t n = find_blocks(t);
     asc_step_result r;
     double lr = asc_lr_at(&t->schedule, t->state.step);

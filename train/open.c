@@ -7,6 +7,8 @@
 
 #include "data/tokenizer.h"
 #include "tensor/ctx.h"
+#include "train/inert.h"
+#include "train/token_cache.h"
 #include "train/trainer.h"
 
 /* ---- data ---- */
@@ -55,6 +57,16 @@ static asc_tokenizer *open_tokenizer(asc_trainer *t, bool resume, const asc_mode
     return tokenizer;
 }
 
+static void pass_on(void *trainer, const char *text)
+{
+    asc_trainer_say(trainer, text);
+}
+
+asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind)
+{
+    return asc_split_cached(t->data, kind, t->tokenizer, t->settings->values.cache, pass_on, t);
+}
+
 asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init)
 {
     const asc_values *v = &t->settings->values;
@@ -68,8 +80,8 @@ asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, c
     if (t->tokenizer && resume && check_vocab(t)) {
         return asc_error(t->ctx);
     }
-    t->train = t->tokenizer ? asc_split_load(t->data, ASC_TRAIN, t->tokenizer) : NULL;
-    t->valid = t->train ? asc_split_load(t->data, ASC_VALID, t->tokenizer) : NULL;
+    t->train = t->tokenizer ? asc_trainer_open_split(t, ASC_TRAIN) : NULL;
+    t->valid = t->train ? asc_trainer_open_split(t, ASC_VALID) : NULL;
     if (t->valid && resume && t->settings->checksums) {
         asc_split_verify(t->ctx, t->settings->checksums, run, ASC_TRAIN, t->train);
         asc_split_verify(t->ctx, t->settings->checksums, run, ASC_VALID, t->valid);
@@ -127,22 +139,37 @@ static void say_left_out(const asc_trainer *t)
     json_decref(model);
 }
 
-asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init)
+/* The model of a configuration, which goes, with the initial model's parameters, in place of the one that is there. */
+static asc_status make_lm(asc_trainer *t, char *config, const asc_model *init)
 {
     const asc_values *v = &t->settings->values;
     int64_t vocab = asc_tokenizer_size(t->tokenizer);
-    char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL, vocab);
-    if (!config) {
-        return asc_error(t->ctx);
-    }
-    t->lm = asc_lm_new(t->ctx, config, asc_settings_dtype(t->settings), (uint64_t)v->seed);
+    asc_lm_free(t->lm);
+    t->lm = config ? asc_lm_new(t->ctx, config, asc_settings_dtype(t->settings), (uint64_t)v->seed) : NULL;
     asc_text_drop(config);
     if (t->lm && asc_lm_vocab(t->lm) != vocab) {
         asc_fail_on(t->ctx, ASC_ERR_ARG, "init",
                     ": the model %s has %" PRId64 " tokens, but the tokenizer has %" PRId64, v->init,
                     asc_lm_vocab(t->lm), vocab);
     }
-    if (asc_error(t->ctx) || (init && copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm)))) {
+    return asc_error(t->ctx) || !init ? asc_error(t->ctx)
+                                      : copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm));
+}
+
+/* A configuration that leaves something to be measured becomes one that says what was found: a resumed run, and the
+ * model's file, have that. */
+static asc_status settle_inert(asc_trainer *t, const asc_model *init)
+{
+    char *config = asc_inert_settle(t->ctx, t->lm, t->train);
+    return config ? make_lm(t, config, init) : asc_error(t->ctx);
+}
+
+asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init)
+{
+    const asc_values *v = &t->settings->values;
+    int64_t vocab = asc_tokenizer_size(t->tokenizer);
+    char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL, vocab);
+    if (make_lm(t, config, init) || settle_inert(t, init)) {
         return asc_error(t->ctx);
     }
     double each = 4 * (double)asc_dtype_size(asc_settings_dtype(t->settings));

@@ -18,6 +18,9 @@ const asc_setting asc_train_settings[] = {
     {"data", ASC_SETTING_TEXT, AT(data), "", .help = "what to train on", .argument = "D"},
     {"tokenizer", ASC_SETTING_TEXT, AT(tokenizer), "word", .help = "how text is cut into tokens",
      .argument = "T"},
+    {"cache", ASC_SETTING_TEXT, AT(cache), "",
+     .help = "folder that keeps tokenised text of files, for several runs on the same", .flags = ASC_SETTING_ANEW,
+     .argument = "DIR"},
     {"batch", ASC_SETTING_INT, AT(batch), "32", .help = "sequences at a time", .min = 1, .max = 1 << 20},
     {"accumulate", ASC_SETTING_INT, AT(accumulate), "1", .help = "batches whose gradients make a step", .min = 1,
      .max = 1 << 20},
@@ -26,9 +29,18 @@ const asc_setting asc_train_settings[] = {
     {"min_lr", ASC_SETTING_REAL, AT(min_lr), "-1",
      .help = "learning rate at the end; below 0: a tenth of the highest", .min = -1, .max = 1000, .argument = "R"},
     {"warmup", ASC_SETTING_INT, AT(warmup), "100", .help = "steps in which the learning rate rises", .max = MUCH},
-    {"sep_ramp", ASC_SETTING_INT, AT(sep_ramp), "0",
-     .help = "steps after the warm-up in which ASCender's omega_sep rises from 0 to its setting, whatever --init has; "
-             "0: trained from the start", .max = MUCH},
+    {"sep_delay", ASC_SETTING_REAL, AT(sep_delay), "-1",
+     .help = "how long ASCender's omega_sep is 0: below 1 a share of the run, else steps; -1: the warm-up before a "
+             "sep_ramp, else not at all", .min = -1, .max = MUCH},
+    {"sep_ramp", ASC_SETTING_REAL, AT(sep_ramp), "0",
+     .help = "how long it then rises to its setting, whatever --init has, after which it is trained: below 1 a share "
+             "of the run, else steps", .max = MUCH},
+    {"aux_delay", ASC_SETTING_REAL, AT(aux_delay), "0",
+     .help = "how long auxiliary losses don't count: below 1 a share of the run, else steps; -1: the warm-up",
+     .min = -1, .max = MUCH},
+    {"curriculum", ASC_SETTING_TEXT, AT(curriculum), "",
+     .help = "numbers of ASCender's over the steps, NAME=AT:VALUE,AT:VALUE…;NAME=…, AT a step or a share of the run in "
+             "%; trained after the last point", .argument = "COURSES"},
     {"schedule", ASC_SETTING_CHOICE, AT(schedule), "cosine", .help = "how the learning rate falls to its end",
      .choices = schedules, .argument = "S"},
     {"schedule_steps", ASC_SETTING_INT, AT(schedule_steps), "0",

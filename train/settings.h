@@ -12,11 +12,12 @@ enum { ASC_SETTINGS_MAX = 40 };
 
 /* The values of a training's own settings; a text of "" stands for none. */
 typedef struct asc_values {
-    const char *data, *tokenizer, *init;
+    const char *data, *tokenizer, *cache, *init, *curriculum;
     int schedule, dtype;
-    int64_t batch, accumulate, warmup, sep_ramp, schedule_steps, epochs, steps, eval_every, eval_tokens, early_stop, log_every, sample_every, checkpoint_every;
+    int64_t batch, accumulate, warmup, schedule_steps, epochs, steps, eval_every, eval_tokens, early_stop;
+    int64_t log_every, sample_every, checkpoint_every;
     int64_t seed, threads;
-    double dropout, lr, min_lr, weight_decay, beta1, beta2, clip, minutes;
+    double dropout, lr, min_lr, weight_decay, beta1, beta2, clip, minutes, sep_delay, sep_ramp, aux_delay;
     bool recompute, debug_nan;
 } asc_values;
 

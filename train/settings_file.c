@@ -14,6 +14,11 @@
 
 /* ---- presets ---- */
 
+/* The papers' warm-up without separation, 10 to 20 % of the steps, and its ramp. */
+#define SOURCES_SCHEDULE "\"sep_delay\": 0.15, \"sep_ramp\": 0.1, \"freeze_inert\": \"measured\""
+/* The authors' listing learns λ, ω, κ, δ and τ_score; τ_sep and τ_coh are constants. */
+#define LISTING_TRAINS "\"freeze\": [\"tau_sep\", \"tau_coh\"], \"freeze_inert\": false"
+
 static const struct {
     const char *name, *summary, *json;
 } presets[] = {
@@ -33,10 +38,18 @@ static const struct {
      " \"lr\": 6e-4, \"min_lr\": 6e-5, \"warmup\": 100, \"schedule\": \"cosine\", \"weight_decay\": 0.1,"
      " \"beta1\": 0.9, \"beta2\": 0.999, \"clip\": 1, \"epochs\": 20,"
      " \"r\": 32, \"offsets\": \"paper-12l\"}"},
+    {"ascender", "ASCender as the papers train it: separation comes in after 15 % of the run",
+     "{\"model\": \"ascender\", " SOURCES_SCHEDULE "}"},
+    {"ascender-after", "the same with gates after the row normalisation, where they act",
+     "{\"model\": \"ascender\", \"gate\": \"after\", " SOURCES_SCHEDULE "}"},
     {"intended", "ASCender as the authors' listing means it; it looks ahead, and is refused unless look_ahead is true",
-     "{\"model\": \"ascender\", \"listing\": \"intended\"}"},
+     "{\"model\": \"ascender\", \"listing\": \"intended\", " LISTING_TRAINS "}"},
+    {"intended-after", "the same with gates after the row normalisation",
+     "{\"model\": \"ascender\", \"listing\": \"intended\", \"gate\": \"after\", " LISTING_TRAINS "}"},
     {"reference", "ASCender as the authors' listing runs; it looks ahead, too",
-     "{\"model\": \"ascender\", \"listing\": \"reference\"}"},
+     "{\"model\": \"ascender\", \"listing\": \"reference\", " LISTING_TRAINS "}"},
+    {"reference-after", "the same with gates after the row normalisation",
+     "{\"model\": \"ascender\", \"listing\": \"reference\", \"gate\": \"after\", " LISTING_TRAINS "}"},
 };
 enum { N_PRESETS = sizeof presets / sizeof *presets };
 
@@ -188,6 +201,11 @@ asc_status asc_settings_locate(asc_settings *s)
     }
     if (*s->values.init) {
         locate(s, "init", s->values.init, 0);
+    }
+    if (*s->values.cache) {
+        asc_path_make_parents(s->values.cache);
+        mkdir(s->values.cache, 0777); /* if it fails, so will what is written there, which is told */
+        locate(s, "cache", s->values.cache, 0);
     }
     return asc_error(s->ctx);
 }

@@ -66,6 +66,9 @@ static asc_status plan(asc_trainer *t)
     t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = asc_lm_block(t->lm),
                                .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed,
                                .fill = fill_step, .targets = count_targets, .go_on = asc_trainer_goes_on, .user = t};
+    if (asc_phases_plan(&t->phases, t->lm, v, t->schedule.steps, t->ctx)) {
+        return asc_error(t->ctx);
+    }
     t->order = asc_alloc(t->ctx, (size_t)t->blocks * sizeof *t->order);
     t->epoch = -1;
     return asc_error(t->ctx);
@@ -91,7 +94,7 @@ static asc_status choose_judge(asc_trainer *t)
 
 /* ---- the folder ---- */
 
-static json_t *describe_checksums(const asc_trainer *t)
+static json_t *describe_checksums(asc_trainer *t)
 {
     if (t->settings->checksums) {
         return json_deep_copy(t->settings->checksums);
@@ -102,7 +105,7 @@ static json_t *describe_checksums(const asc_trainer *t)
     if (asc_vocab_checksum(t->tokenizer, vocab)) {
         return NULL;
     }
-    asc_split *split = asc_split_load(t->data, ASC_TEST, t->tokenizer);
+    asc_split *split = asc_trainer_open_split(t, ASC_TEST);
     if (split) {
         snprintf(test, sizeof test, "%08" PRIx32, split->checksum);
         asc_split_free(t->ctx, split);

@@ -5,6 +5,7 @@
 #include "tensor/ctx.h"
 #include "train/run_folder.h"
 #include "train/metrics.h"
+#include "train/phases.h"
 #include "train/settings.h"
 #include "train/state.h"
 #include "train/step.h"
@@ -23,6 +24,7 @@ typedef struct asc_trainer {
     asc_optim *optim;
     asc_stepper stepper;
     asc_schedule schedule;
+    asc_phases phases;
     int64_t blocks, steps_per_epoch, steps; /* of the training split; of the run */
     int32_t *order;                         /* of the blocks in epoch number `epoch` */
     int64_t epoch, first;                   /* the step's first block stands at order[first] */
@@ -53,6 +55,7 @@ asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end);
 /* open.c: opens data and vocabulary, and the model with its optimiser. `init`: the model that a new one starts from, or
  * NULL. */
 asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init);
+asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind); /* a split of its data, by way of the cache */
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init);
 
 /* A line for the user. */

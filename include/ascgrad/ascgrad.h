@@ -20,6 +20,7 @@
 #include <ascgrad/optim.h>
 #include <ascgrad/params.h>
 #include <ascgrad/parity.h>
+#include <ascgrad/probe.h>
 #include <ascgrad/profile.h>
 #include <ascgrad/runs.h>
 #include <ascgrad/safetensors.h>

@@ -10,7 +10,7 @@
 #ifndef ASCGRAD_BUILTIN_H
 #define ASCGRAD_BUILTIN_H
 
-#include <ascgrad/base.h>
+#include <ascgrad/data.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,6 +40,29 @@ ASC_API asc_status asc_builtin_text(asc_ctx *ctx, int64_t words, uint64_t seed, 
  * ASC_ERR_MEMORY. */
 ASC_API asc_status asc_builtin_score(asc_ctx *ctx, const char *text, size_t bytes, int64_t memory, double *nats,
                                      int64_t *tokens);
+
+/* ---- what is known about each token: labels to look for in a model ---- */
+
+typedef enum asc_builtin_label {
+    ASC_LABEL_WORD_CLASS, /* asc_builtin_class_name's number; the end of a line is a class of its own */
+    ASC_LABEL_SENTENCE,   /* the sentence's number within its story, from 0 */
+    ASC_LABEL_NAME,       /* who was named last in the story, this token counted: a number for each name; -1: nobody */
+    ASC_LABEL_PLACE,      /* how many tokens of the sentence stand before this one */
+} asc_builtin_label;
+
+/* The name of a class of words, "noun", "seeks", "end of line"; NULL past the last. */
+ASC_API const char *asc_builtin_class_name(int64_t word_class);
+
+/* Labels of the tokens (words, punctuation, ends of lines) of a text as asc_builtin_score takes it: the first `room` of
+ * them into labels; *tokens is how many there are. Errors as there. */
+ASC_API asc_status asc_builtin_labels(asc_ctx *ctx, const char *text, size_t bytes, asc_builtin_label label,
+                                      int64_t *labels, int64_t room, int64_t *tokens);
+
+/* The same of the first n tokens that asc_tokenizer_encode makes of the text: labels[i] is that of the word or end of
+ * line which token i belongs to, a space before a word counted to it; an unknown token is a word. ASC_ERR_ARG too where
+ * the text has fewer. */
+ASC_API asc_status asc_builtin_token_labels(const asc_tokenizer *tokenizer, const char *text, size_t bytes,
+                                            asc_builtin_label label, int64_t *labels, int64_t n);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ASC_MIXING_ABI 1u /* what asc_mixing.abi has to be */
+#define ASC_MIXING_ABI 2u /* what asc_mixing.abi has to be */
 
 typedef struct asc_mixing asc_mixing;
 
@@ -132,6 +132,12 @@ struct asc_mixing {
     void (*project)(asc_layer *layer);
     /* what a training phases in is held at `share`, 0 … 1, of its initial strength; below 0: trained from here on. */
     void (*ramp)(asc_layer *layer, double share);
+    /* a number of the layer's is held at *value in all heads, and not trained; NULL: trained from here on, if its
+     * settings have it so. false: there is none of that name. Its row among the settings says what it may be. */
+    bool (*hold)(asc_layer *layer, const char *name, const double *value);
+    /* How far the output for x (1, N, D) moves if the number of that name is doubled, or becomes 1 where it is 0: in
+     * each head the largest difference over the largest entry, f64 (H). Null: there is none of that name. */
+    asc_tensor (*moves)(asc_layer *layer, asc_tensor x, const char *name);
     /* What a training writes down of each layer: the list, name NULL at the end, and the value of a name, of any shape;
      * null where this layer has none. `parts`: of a value that is inspected what `inspect` has added; else NULL. With
      * `logged` comes `log`, and `inspect` where something is inspected. */

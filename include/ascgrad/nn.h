@@ -54,6 +54,20 @@ ASC_API void asc_lm_project(asc_lm *lm);
  * here on, from the value that it has, unless the settings freeze it. Layers that phase nothing in stay as they are. */
 ASC_API void asc_lm_ramp(asc_lm *lm, double share);
 
+/* Holds a number of the layers that training would find itself, as ASCender's omega_sep or tau_score, at *value in all
+ * heads of all layers that have it, not trained; with NULL it is trained from here on, from the value that it has,
+ * unless the settings freeze it. ASC_ERR_ARG: no layer has one of that name, or *value is out of its range. */
+ASC_API asc_status asc_lm_hold(asc_lm *lm, const char *name, const double *value);
+
+/* Whether asc_lm_objective counts auxiliary losses from here on; true, the initial value. */
+ASC_API void asc_lm_set_aux(asc_lm *lm, bool counts);
+
+/* How far the output of layer number `layer` moves, for the tokens i64 (1, N), if its number `name` (as of asc_lm_hold)
+ * is doubled, or becomes 1 where it is 0: of each head the largest difference over the largest entry, f64 (H). A number
+ * that moves nothing by more than rounding has a gradient of rounding errors. New; null where the layer has none of
+ * that name, and with the error set. Cost: a forward pass, and the layer once more. */
+ASC_API asc_tensor asc_lm_moves(asc_lm *lm, asc_tensor tokens, int64_t layer, const char *name);
+
 /* A value of layer number `layer`, named by its mixing and a name of its own; borrowed until the function returns. */
 typedef void asc_log_fn(void *user, int64_t layer, const char *mixing, const char *name, asc_tensor value);
 /* Tells what a training is to write down of the layers, as their mixings have it: of ASCender ω and λ, one a head.
@@ -74,9 +88,21 @@ ASC_API asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, doub
 /* Logits (B, N, V). */
 ASC_API asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x);
 
-/* What layer number `layer` computes inside for the tokens i64 (B, N): see asc_layer_inspect. ASC_ERR_ARG also for a
+/* What layer number `layer` computes inside for the tokens i64 (B, N): see asc_layer_inspect; and its block's output,
+ * "hidden" (B, N, D). ASC_ERR_ARG also for a
  * layer that is not there. No gradient. */
 ASC_API asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_params *parts);
+
+/* Adds to `features` what layer number `layer` has of the tokens i64 (B, N), as f64 (units, B N, width), a row for each
+ * token; units are heads or pairs.
+ *   hidden          (1, B N, D)               the block's output
+ *   attention       (H, B N, min(N, reach))   weights by distance: A_i,i-Δ, Δ = 0, 1, …; 0 where there is none
+ *   attention_rows  (H, B N, N)               weights as they are
+ *   z               (H, B N, d_z)             of ASCender; (1, B N, r) of Grassmann mixing, its reduced vectors
+ *   plucker         (m, B N, P)               of Grassmann mixing
+ * A sequence at a time is looked into: time as asc_lm_inspect's B times, memory of it once and of the features.
+ * ASC_ERR_ARG, also for a layer that shows nothing of its inside. */
+ASC_API asc_status asc_lm_features(asc_lm *lm, asc_tensor tokens, int64_t layer, int64_t reach, asc_params *features);
 
 /* ---- generation, on a cache ---- */
 
@@ -121,10 +147,11 @@ ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_ten
 
 /* Adds to `parts` what the layer computes inside for x (B, N, D); no gradient. The list keeps the tensors.
  *   transformer  s, attn (B, H, N, N): scores with their biases, attention; 0 outside of the allowed set; entropy (H),
- *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows; with ALiBi or relative positions s_base and
- *                b_other, what these add to it
+ *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows; entropy_rows (B, H, N), each row's, f64; where
+ *                there are positions in it, b_other (B, H, N, N), what ALiBi or the learned bias adds, and s_base
  *   ascender     the same, and s_base, b_align, b_sep, b_coh (B, H, N, N), loss_coh, loss_sep, loss_align (scalars,
- *                without their weights; not of the background variant)
+ *                without their weights; not of the background variant), z (B, H, N, d_z), and attn_without_sep, the
+ *                attention with ω_sep = 0
  *   grassmann    plucker (B, N, m, P), normalised, 0 where there is no pair; gate (B, N, D); z (B, N, r) */
 ASC_API asc_status asc_layer_inspect(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_params *parts);
 

@@ -230,6 +230,8 @@ typedef struct asc_ascender_options {
     bool sep_self;           /* i separates from itself */
     bool tau_squared;        /* exp(-d²/(τ² + ε)) in place of exp(-d²/(τ + ε)) */
     asc_gate gate;
+    bool without_gamma;      /* γ = 1, as gate none has it, in whatever order … */
+    bool without_eta;        /* … and η = 1: the density has no say */
     bool unbiased;           /* the rows' deviation is the sample's */
     bool all_statistics;     /* neighbours, density, centroid and rows over all M, the mask at the softmax only */
 } asc_ascender_options;
@@ -250,6 +252,7 @@ typedef struct asc_ascender_losses {
  * with w_ij = exp(-‖z_i - z_j‖²/(τ + ε)), W_i = Σ_l w^coh_il + ε, RN as asc_row_norm, ε = 1e-6. Gate orders:
  *   before: β̃ = RN(λγ r), RN(-λη φ), RN(λγ r/(τ_coh + ε)) of align, sep, coh;  none: the same with γ = 1, η stays;
  *   after:  β̃ = λγ RN(r), -λη RN(φ), λγ RN(r)
+ * and options that take γ or η away.
  * λ, τ, α and ω are the scalars of their rule; κ and δ belong to sep. τ > 0 and κ >= 0 are for the caller to keep. More
  * in doc/ascender.md.
  * Gradients flow to all floating inputs; the choice of neighbours has none. A row that may look at nothing gives 0.
@@ -320,6 +323,7 @@ typedef struct asc_grassmann_options {
     int64_t groups;          /* G, of z's entries, each with a normalised wedge of its own; 0 stands for 1 */
     int64_t skip;            /* so many first positions of z are only looked back at, and have no g: those a stream
                                 keeps */
+    bool raw;                /* p as it is, in p̂'s place: eps and eps_rel have no say. For ‖p‖ up to 2^40 */
     double eps, eps_rel;     /* as for asc_plucker_wedge */
 } asc_grassmann_options;
 

@@ -25,11 +25,13 @@ typedef enum asc_setting_type {
     ASC_SETTING_INT = 1, /* int64_t */
     ASC_SETTING_REAL,    /* double */
     ASC_SETTING_BOOL,    /* bool */
-    ASC_SETTING_CHOICE,  /* int: which of the choices */
+    ASC_SETTING_CHOICE,  /* int: which of the choices; for one named "true" or "false" JSON's own stands, too */
     ASC_SETTING_TEXT,    /* const char * */
     ASC_SETTING_INTS,    /* asc_ints: a list of whole numbers, at most ASC_SETTING_LIST */
     ASC_SETTING_SET,     /* uint64_t: bit i for each choice i of a list of names; at most 64 choices */
     ASC_SETTING_COUNT,   /* int64_t: a whole number; or false, 0, or true, ASC_SETTING_ALL */
+    ASC_SETTING_HEADS,   /* asc_ints: a list of names, of all heads or, as "NAME:HEAD", of one; two numbers a name,
+                          * which choice and which head, or -1; at most 64 choices */
 } asc_setting_type;
 
 enum { ASC_SETTING_LIST = 32 };

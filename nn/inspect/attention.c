@@ -49,6 +49,89 @@ asc_tensor asc_attention_profile(asc_ctx *ctx, asc_tensor attention)
     return asc_error(ctx) ? asc_null() : profile;
 }
 
+/* Rows of (B, H, N, N) of one shape; false with the error set, which names the function and the two. */
+static bool expect_alike(asc_ctx *ctx, const char *names, asc_tensor x, asc_tensor y)
+{
+    bool fits = of_heads(x) && of_heads(y);
+    for (int d = 0; fits && d < 3; d++) {
+        fits = asc_size(x, d) == asc_size(y, d);
+    }
+    if (!asc_error(ctx) && !fits) {
+        asc_fail(ctx, ASC_ERR_ARG, "%s have %d and %d dimensions, expected both (B, H, N, N)", names, asc_ndim(x),
+                 asc_ndim(y));
+    }
+    return asc_error(ctx) == ASC_OK;
+}
+
+/* lse - Σ A S/T = Σ A (S_m - S)/T - log A_m, m where A is largest: a sum of numbers that are not negative. */
+static double entropy_of(const double *s, const double *a, int64_t N, double temperature)
+{
+    int64_t m = 0;
+    for (int64_t j = 1; j < N; j++) {
+        m = a[j] > a[m] ? j : m;
+    }
+    double sum = 0;
+    for (int64_t j = 0; j < N; j++) {
+        sum += a[j] > 0 ? a[j] * (s[m] - s[j]) : 0;
+    }
+    return a[m] > 0 ? sum / temperature - log(a[m]) : 0;
+}
+
+asc_tensor asc_attention_entropies(asc_ctx *ctx, asc_tensor scores, asc_tensor attention, asc_tensor temperature)
+{
+    if (!ctx || !expect_alike(ctx, "attention_entropies: scores and attention", scores, attention)) {
+        return asc_null();
+    }
+    int64_t B = asc_size(scores, 0), H = asc_size(scores, 1), N = asc_size(scores, 2);
+    bool has = !asc_is_null(temperature);
+    if (has && (asc_ndim(temperature) != 1 || asc_numel(temperature) != H)) {
+        asc_fail(ctx, ASC_ERR_ARG, "attention_entropies: temperature has %lld numbers, expected (H) = (%lld)",
+                 (long long)asc_numel(temperature), (long long)H);
+        return asc_null();
+    }
+    asc_tensor result = asc_zeros(ctx, ASC_F64, ASC_SHAPE(B, H, N));
+    asc_scope_begin(ctx);
+    const double *s = asc_data(asc_doubles(ctx, scores)), *a = asc_data(asc_doubles(ctx, attention));
+    const double *T = has ? asc_data(asc_doubles(ctx, temperature)) : NULL;
+    double *to = asc_data_mut(result);
+    for (int64_t row = 0; s && a && to && (T || !has) && row < B * H * N; row++) {
+        to[row] = entropy_of(s + row * N, a + row * N, N, T ? T[row / N % H] : 1);
+    }
+    asc_scope_end(ctx);
+    return asc_error(ctx) ? asc_null() : result;
+}
+
+enum { PUSHED = 3 };
+
+asc_tensor asc_attention_pushed(asc_ctx *ctx, asc_tensor before, asc_tensor after, double threshold)
+{
+    if (!ctx || !expect_alike(ctx, "attention_pushed: before and after", before, after)) {
+        return asc_null();
+    }
+    int64_t B = asc_size(before, 0), H = asc_size(before, 1), N = asc_size(before, 2);
+    asc_tensor result = asc_zeros(ctx, ASC_F64, ASC_SHAPE(H, PUSHED));
+    asc_scope_begin(ctx);
+    const double *x = asc_data(asc_doubles(ctx, before)), *y = asc_data(asc_doubles(ctx, after));
+    double *to = asc_data_mut(result);
+    for (int64_t h = 0; x && y && to && h < H; h++) {
+        int64_t pairs = 0, count[PUSHED] = {0};
+        for (int64_t e = 0; e < B * N * N; e++) {
+            int64_t at = (e / (N * N) * H + h) * N * N + e % (N * N);
+            if (x[at] > 0 || y[at] > 0) {
+                pairs++;
+                count[0] += x[at] >= threshold && y[at] < threshold;
+                count[1] += x[at] < threshold;
+                count[2] += y[at] < threshold;
+            }
+        }
+        for (int i = 0; i < PUSHED; i++) {
+            to[h * PUSHED + i] = pairs > 0 ? (double)count[i] / (double)pairs : 0;
+        }
+    }
+    asc_scope_end(ctx);
+    return asc_error(ctx) ? asc_null() : result;
+}
+
 static double rms_where(const double *x, const double *weight, int64_t n)
 {
     double sum = 0;
@@ -67,14 +150,7 @@ asc_tensor asc_head_rms(asc_ctx *ctx, asc_tensor x, asc_tensor attention)
     if (!ctx) {
         return asc_null();
     }
-    bool fits = of_heads(x) && of_heads(attention);
-    for (int d = 0; fits && d < 3; d++) {
-        fits = asc_size(x, d) == asc_size(attention, d);
-    }
-    if (!asc_error(ctx) && !fits) {
-        asc_fail(ctx, ASC_ERR_ARG, "head_rms: x and attention have %d and %d dimensions, expected both (B, H, N, N)",
-                 asc_ndim(x), asc_ndim(attention));
-    }
+    expect_alike(ctx, "head_rms: x and attention", x, attention);
     int64_t H = asc_size(x, 1), each = H > 0 ? asc_numel(x) / H : 0;
     asc_tensor result = asc_zeros(ctx, ASC_F64, ASC_SHAPE(H));
     asc_scope_begin(ctx);

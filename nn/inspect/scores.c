@@ -90,7 +90,7 @@ asc_tensor asc_position_scores(asc_ctx *ctx, asc_tensor x, bool alibi, asc_tenso
     if (!alibi && asc_is_null(rel_bias)) {
         return asc_null();
     }
-    return asc_add_positions(ctx, asc_zeros(ctx, asc_dtype_of(x), asc_ndim(x), asc_shape(x)), alibi, rel_bias);
+    return asc_add_positions(ctx, asc_zeros(ctx, asc_dtype_of(x), 4, asc_shape(x)), alibi, rel_bias);
 }
 
 asc_tensor asc_attention_entropy(asc_ctx *ctx, asc_tensor attention)

@@ -26,7 +26,8 @@ asc_tensor asc_join_heads(asc_ctx *ctx, asc_tensor x);
 asc_tensor asc_base_scores(asc_ctx *ctx, asc_tensor q, asc_tensor k);
 /* x + ALiBi where `alibi`, + a relative-position bias where rel_bias (H, 2R + 1) is not null. x (B, H, N, M). */
 asc_tensor asc_add_positions(asc_ctx *ctx, asc_tensor x, bool alibi, asc_tensor rel_bias);
-/* What asc_add_positions adds to x, of the shape of x; null where that is nothing. */
+
+/* What that adds, of x's shape; null where it adds nothing. */
 asc_tensor asc_position_scores(asc_ctx *ctx, asc_tensor x, bool alibi, asc_tensor rel_bias);
 
 /* The entropy of attention (B, H, N, M), -Σ_j A_ij log A_ij in nats, as its mean over batch and rows, (H). */

@@ -64,7 +64,7 @@ static asc_status check_options(asc_call *call, const asc_allowed *J)
     if ((unsigned)o->neighbors > ASC_NEIGHBORS_HYBRID_INTERSECTION) {
         return asc_call_fail(call, "neighbors is %d, expected an asc_neighbors", (int)o->neighbors);
     }
-    if (o->gate != ASC_GATE_BEFORE || o->tau_squared || o->rho_self) {
+    if (o->gate != ASC_GATE_BEFORE || o->without_gamma || o->without_eta || o->tau_squared || o->rho_self) {
         return asc_call_fail(call, "gates, squared temperatures and a density that counts i itself belong to the other "
                              "variant");
     }

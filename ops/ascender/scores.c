@@ -6,7 +6,8 @@
  * Gates are a few numbers a row, in double:
  *
  *   γ_a = σ(α_a v),  η = min(1, ρ/(κ + ε)),  γ_c = σ(α_c V)
- *   g = λ_a γ_a,  -λ_s η,  -λ_c γ_c/(τ_coh + ε)  of x = r^align, φ, ‖z - c‖²;  none: without γ;  after: without τ_coh
+ *   g = λ_a γ_a,  -λ_s η,  -λ_c γ_c/(τ_coh + ε)  of x = r^align, φ, ‖z - c‖²;  none: without γ;  after: without τ_coh;
+ *   and where the options say so γ = 1 or η = 1
  *
  * Row normalisation of g x is (x - μ) g/(|g|σ + ε), with the gates after it (x - μ) g/(σ + ε). With E = Σ dβ̃ (x - μ):
  *
@@ -52,6 +53,11 @@ static double cohesion_width(const asc_ascender_attrs *a, const asc_ascender_hea
     return a->o.gate == ASC_GATE_AFTER ? 1 : head->s[ASC_TAU_COH] + eps;
 }
 
+static bool has_gamma(const asc_ascender_attrs *a)
+{
+    return a->o.gate != ASC_GATE_NONE && !a->o.without_gamma;
+}
+
 /* Whether a bias is 0 and has no gradient. */
 static bool is_flat(const asc_ascender_attrs *a, const asc_ascender_row *row, const asc_ascender_gates *gates, int b)
 {
@@ -62,11 +68,11 @@ asc_ascender_gates asc_ascender_gates_of(const asc_ascender_attrs *a, const asc_
                                          const asc_ascender_row *row)
 {
     const double *s = head->s;
-    bool none = a->o.gate == ASC_GATE_NONE;
+    bool none = !has_gamma(a);
     double density = row->fact[FACT_RHO] / (s[ASC_KAPPA] + eps);
     asc_ascender_gates gates = {
         .gamma_align = none ? 1 : sigmoid(s[ASC_ALPHA_ALIGN] * row->variance * row->has),
-        .eta = density > 1 ? 1 : density, /* NaN stays NaN */
+        .eta = density > 1 || a->o.without_eta ? 1 : density, /* NaN stays NaN */
         .gamma_coh = none ? 1 : sigmoid(s[ASC_ALPHA_COH] * row->fact[FACT_V]),
     };
     gates.g[ALIGN] = s[ASC_LAMBDA_ALIGN] * gates.gamma_align;
@@ -120,14 +126,14 @@ asc_ascender_row_grad asc_ascender_gates_grad(const asc_ascender_attrs *a, const
     ds[lambda_of[ALIGN]] += dg[ALIGN] * gates->gamma_align;
     ds[lambda_of[SEP]] -= dg[SEP] * gates->eta;
     ds[lambda_of[COH]] -= dg[COH] * gates->gamma_coh / width;
-    if (row->fact[FACT_RHO] <= kappa) {
+    if (row->fact[FACT_RHO] <= kappa && !a->o.without_eta) {
         row_grad.rho = -dg[SEP] * s[ASC_LAMBDA_SEP] / kappa;
         ds[ASC_KAPPA] -= row_grad.rho * row->fact[FACT_RHO] / kappa;
     }
     if (a->o.gate != ASC_GATE_AFTER) {
         ds[ASC_TAU_COH] -= dg[COH] * gates->g[COH] / width;
     }
-    if (a->o.gate != ASC_GATE_NONE) {
+    if (has_gamma(a)) {
         row_grad.variance = row->has * gate_grad(gates->gamma_align, dg[ALIGN] * s[ASC_LAMBDA_ALIGN],
                                                  s[ASC_ALPHA_ALIGN], row->variance * row->has, &ds[ASC_ALPHA_ALIGN]);
         row_grad.V = gate_grad(gates->gamma_coh, -dg[COH] * s[ASC_LAMBDA_COH] / width, s[ASC_ALPHA_COH],

@@ -146,7 +146,7 @@ static asc_grassmann_job job_of(asc_call *call)
                              .D = call->in[W].shape[0]};
     job.R = job.width * (job.width - 1) / 2;
     job.P = job.G * job.R;
-    job.scale = a->rms ? sqrt((double)job.P) : 1;
+    job.scale = (a->rms ? sqrt((double)job.P) : 1) * (a->raw ? ASC_GRASSMANN_FLOOR : 1);
     job.tokens = asc_tokens_of(job.B * job.n);
     list_pairs(&job);
     return job;
@@ -300,6 +300,9 @@ static const asc_sample samples[] = {
     {.in = {{'f', 3, {1, 6, 4}}, {'f', 2, {2, 6}}, {'f', 1, {2}}},
      ATTRS(.eps = 1e-8, .eps_rel = 0.8, .groups = 1, .n_offsets = 2, .offset = {1, 2}),
      .note = "some pairs below ε_rel"},
+    {.in = {{'f', 3, {1, 6, 6}}, {'f', 2, {2, 6}}, {'f', 1, {2}}, {0}, {'f', 3, {1, 6, 6}}},
+     ATTRS(.eps = ASC_GRASSMANN_FLOOR, .groups = 2, .n_offsets = 2, .offset = {1, 2}, .raw = true),
+     .note = "p as it is"},
     {.in = {{'u', 3, {1, 5, 5}, .lo = 5, .hi = 6}, {'f', 2, {2, 10}}, {'f', 1, {2}}},
      ATTRS(USUAL, .n_offsets = 1, .offset = {1}), .note = "nearly parallel"},
     {.in = {{'f', 3, {2, 2, 3}}, {'f', 2, {1, 3}}, {'f', 1, {1}}}, ATTRS(USUAL, .n_offsets = 2, .offset = {5, 1}),
@@ -339,7 +342,9 @@ asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tens
     asc_grassmann_attrs a = {.eps = options->eps, .eps_rel = options->eps_rel, .skip = options->skip,
                              .groups = options->groups > INT32_MAX ? INT32_MAX : (int32_t)options->groups,
                              .n_offsets = options->n_offsets, .direction = (int32_t)options->direction,
-                             .sum = options->sum, .rms = options->rms};
+                             .sum = options->sum, .rms = options->rms, .raw = options->raw};
+    a.eps = a.raw ? ASC_GRASSMANN_FLOOR : a.eps;
+    a.eps_rel = a.raw ? 0 : a.eps_rel;
     a.groups = a.groups == 0 ? 1 : a.groups;
     for (int l = 0; l < a.n_offsets && a.n_offsets <= ASC_WEDGE_OFFSETS && options->offsets; l++) {
         a.offset[l] = options->offsets[l]; /* of too many none: infer refuses them */

@@ -12,12 +12,16 @@ enum { ASC_GRASSMANN_Z, ASC_GRASSMANN_W, ASC_GRASSMANN_B, ASC_GRASSMANN_OFFSET_W
 
 enum { ASC_GRASSMANN_PAIRS = 2 * ASC_WEDGE_OFFSETS + 1 }; /* of a token, at most: both sides and the memory */
 
+/* Below a floor p̂ is p over the floor; so p itself is p̂ with a floor above any, times that floor: a power of 2, which
+ * changes no bit. */
+#define ASC_GRASSMANN_FLOOR 0x1p40
+
 typedef struct asc_grassmann_attrs {
     double eps, eps_rel;
     int64_t skip;
     int32_t groups, n_offsets, offset[ASC_WEDGE_OFFSETS];
     int32_t direction; /* asc_direction */
-    bool sum, rms;
+    bool sum, rms, raw;
 } asc_grassmann_attrs;
 
 /* Where the second vectors of a pair come from: z at `shift` from the token, or the memory at it. */

@@ -41,6 +41,38 @@ cp out one
 status 0 "$ASCGRAD" inspect run --json --threads 2
 same out one
 
+# ---- in numbers: each query, what separation pushes away, probes and clusters ----
+status 0 "$ASCGRAD" inspect swarm --tokens 9 --threshold 0.12 --json
+has out '"entropy_rows": \[\[0.0, [0-9.]*, '
+has out '"threshold": 0.12, "pushed": \[[0-9.]*, [0-9.]*\], "irrelevant_without_sep": \['
+status 0 "$ASCGRAD" inspect swarm --probe word-class --probe-tokens 1000 --threads 1
+has out '^probes of word-class, 992 tokens: accuracy held out'
+has out '^    1  ascender    hidden          0     0'
+has out '^    1  ascender    attention       1     0'
+has out '^    1  ascender    z               1     0.*0'
+has out '^layer  mixing      of          head       NMI  shuffled       ARI  shuffled$'
+cp out one
+status 0 "$ASCGRAD" inspect swarm --probe word-class --probe-tokens 1000 --threads 3
+same out one
+status 0 "$ASCGRAD" inspect planes --probe place --probe-tokens 500 --json
+has out '"probe": {"label": "place", "score": "r2", "tokens": 480, "block": 32, "layers": '
+has out '"plucker": \[{"score": -*[0-9.]*, .*, "pair": "t-1"}'
+yes 'even
+odd' | head -n 500 >parity
+status 0 "$ASCGRAD" inspect run --probe file:parity --probe-tokens 500 --json
+has out '"attention": \[{"score": 1.0, "chance": [0-9.]*, "shuffled": 0.[3-7]' # its rows say where they stand
+status 2 "$ASCGRAD" inspect run --probe word-clas
+has err 'expected word-class, sentence, name, place or file:PATH; did you mean .word-class.?'
+status 2 "$ASCGRAD" inspect run --probe name --probe-tokens 40
+has err '40 tokens are less than two blocks of 32'
+status 3 "$ASCGRAD" inspect run --probe file:parity --probe-tokens 1000
+has err 'parity: has 500 lines, expected one for each of 992 tokens'
+status 2 "$ASCGRAD" inspect run --probe-tokens 100
+has err '.--probe-tokens: nothing is probed without --probe'
+printf 'a b c d e f\n%.0s' $(seq 400) >other
+status 2 "$ASCGRAD" inspect run --probe name --data other
+has err 'only the built-in corpus knows it'
+
 # ---- files, drawn by a gnuplot that only notes what it was asked for: the script comes in, the picture goes out ----
 cat >plotter <<'END'
 #!/bin/sh

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ascgrad/inspect.h>
 #include <ascgrad/nn.h>
 #include <ascgrad/ops.h>
 
@@ -115,6 +116,57 @@ START_TEST(what_is_inert_or_frozen_is_not_trained)
 }
 END_TEST
 
+static asc_tensor scalar(asc_layer *l, const char *name)
+{
+    return asc_params_find(asc_layer_params(l), name);
+}
+
+/* The gradients of a layer's scalar after a pass, with a cotangent of its own. */
+static const double *gradient(asc_layer *l, const char *name)
+{
+    asc_tensor up = asc_normal(ctx, ASC_F64, 0, 1, 3, 2, ASC_SHAPE(B, N, D));
+    ck_assert_int_eq(asc_backward(ctx, run(l), up, false), ASC_OK);
+    return asc_data(asc_grad(scalar(l, name)));
+}
+
+/* One head's scalar is frozen: the same output to the bit, no gradient there, the others' as ever. */
+START_TEST(single_heads_are_frozen)
+{
+    static const char *const frozen[] = {"omega_sep", "kappa", "tau_score"};
+    asc_layer *all = layer_with(",\"gate\":\"after\"");
+    asc_layer *some = layer_with(",\"gate\":\"after\",\"freeze\":[\"omega_sep:1\",\"kappa:1\",\"tau_score:1\"]");
+    asc_tensor y = run(all);
+    ck_assert(memcmp(asc_data(y), asc_data(run(some)), (size_t)asc_numel(y) * sizeof(double)) == 0);
+    for (int i = 0; i < 3; i++) {
+        asc_params_zero_grad(asc_layer_params(all));
+        asc_params_zero_grad(asc_layer_params(some));
+        const double *whole = gradient(all, frozen[i]), *part = gradient(some, frozen[i]);
+        ck_assert(part[0] == whole[0] && part[0] != 0 && part[1] == 0 && whole[1] != 0);
+    }
+    asc_layer_free(all);
+    asc_layer_free(some);
+}
+END_TEST
+
+/* One number for all heads: its gradient is the sum of theirs, and all have its value. */
+START_TEST(heads_share_a_scalar)
+{
+    asc_layer *apart = layer_with(",\"gate\":\"after\"");
+    asc_layer *one = layer_with(",\"gate\":\"after\",\"share\":[\"omega_coh\"]");
+    asc_tensor y = run(apart);
+    ck_assert(memcmp(asc_data(y), asc_data(run(one)), (size_t)asc_numel(y) * sizeof(double)) == 0);
+    const double *each = gradient(apart, "omega_coh"), *sum = gradient(one, "omega_coh");
+    ck_assert_double_eq_tol(sum[0], each[0] + each[1], 1e-14);
+    ck_assert(sum[1] == 0 && each[1] != 0);
+    ((double *)asc_data_mut(scalar(one, "omega_coh")))[0] = .7;
+    set_all(apart, "omega_coh", .7);
+    y = run(apart);
+    ck_assert(memcmp(asc_data(y), asc_data(run(one)), (size_t)asc_numel(y) * sizeof(double)) == 0);
+    asc_layer_free(apart);
+    asc_layer_free(one);
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 static const struct {
@@ -124,6 +176,8 @@ static const struct {
     {",\"positions\":\"rotary\",\"d_head\":3",
      "config: positions are rotary, which turns pairs: they need an even d_head"},
     {",\"heading\":\"q\"", "config: heading q or qk belongs to variant background"},
+    {",\"gate\":\"none\",\"gamma\":true", "config: gamma is true, and gate none has none"},
+    {",\"variant\":\"background\",\"eta\":false", "config: eta belongs to variant swarm"},
     {",\"variant\":\"background\",\"gate\":\"after\"", "config: gate belongs to variant swarm: background has none"},
     {",\"variant\":\"background\",\"kernel\":\"tau2\"", "config: kernel tau2 belongs to variant swarm"},
     {",\"variant\":\"background\",\"aux_coh\":1",
@@ -135,6 +189,12 @@ static const struct {
     {",\"tau_sep\":0", "config: tau_sep: got 0, expected a number >= 0.001"},
     {",\"kappa\":-1", "config: kappa: got -1, expected a number >= 0"},
     {",\"freeze\":[\"omega_sap\"]", "config: freeze: got \"omega_sap\", expected one of lambda_align,"},
+    {",\"freeze\":[\"omega_sep:2\"]", "config: freeze has omega_sep:2, but the heads are 0 to 1"},
+    {",\"freeze\":[\"lambda_dist\"]", "config: freeze has lambda_dist, which belongs to variant background"},
+    {",\"share\":[\"kappa:1\"]", "config: share has kappa:1: what is shared is shared by all heads"},
+    {",\"share\":[\"kappa\"],\"kappa\":[1,2]", "config: share has kappa, whose heads start from different values"},
+    {",\"share\":[\"kappa\"],\"freeze\":[\"kappa:0\"]", "config: share has kappa, which freeze has for a single head"},
+    {",\"freeze_inert\":\"maybe\"", "config: freeze_inert: got \"maybe\", expected one of false, true, measured"},
     {",\"neighbors\":\"nearest\"", "config: neighbors: got \"nearest\", expected one of semantic, base, window,"},
 };
 
@@ -192,6 +252,11 @@ static double omega(asc_layer *l, const char *name, int64_t e)
     return ((const double *)asc_data(asc_params_find(asc_layer_params(l), name)))[e / (N * N) % H];
 }
 
+static double part_at(const asc_params *parts, const char *name, int64_t e)
+{
+    return ((const double *)asc_data(part(parts, name)))[e];
+}
+
 static void check_scores(asc_layer *l, const asc_params *parts, const char *const biases[3])
 {
     const double *s = asc_data(part(parts, "s")), *base = asc_data(part(parts, "s_base"));
@@ -232,6 +297,44 @@ START_TEST(scores_are_the_sum_of_their_parts)
     }
     ck_assert(asc_is_valid(asc_params_find(parts, "eta")) == (_i != 1));
     ck_assert(asc_is_valid(asc_params_find(parts, "b_other")) == (_i == 2));
+    asc_params_free(parts);
+    asc_layer_free(l);
+}
+END_TEST
+
+/* Each query's entropy; what positions add; the attention without separation, and the pairs that it pushes away. */
+START_TEST(more_is_told_of_the_scores)
+{
+    asc_layer *l = layer_with(",\"positions\":\"alibi\",\"rel\":3,\"omega_sep\":[2,0],\"tau_score\":[0.5,2]");
+    asc_params *parts = asc_params_new(ctx);
+    ck_assert_int_eq(asc_layer_inspect(l, input(), asc_null(), parts), ASC_OK);
+    const double *attn = asc_data(part(parts, "attn")), *rows = asc_data(part(parts, "entropy_rows"));
+    const double *s = asc_data(part(parts, "s")), *other = asc_data(part(parts, "b_other"));
+    const double *without = asc_data(part(parts, "attn_without_sep"));
+    for (int64_t row = 0; row < B * H * N; row++) {
+        double sum = 0, total = 0;
+        for (int64_t j = 0; j <= row % N; j++) {
+            double a = attn[row * N + j];
+            sum -= a > 0 ? a * log(a) : 0;
+            total += without[row * N + j];
+            ck_assert_double_eq_tol(other[row * N + j], -ldexp(1, row / N % H ? -8 : -4) * (double)(row % N - j), 1e-12);
+        }
+        ck_assert_double_eq_tol(rows[row], sum, 1e-12);
+        ck_assert_double_eq_tol(total, 1, 1e-12);
+    }
+    for (int64_t e = 0; e < B * H * N * N; e++) {
+        double bias = part_at(parts, "s_base", e) + omega(l, "omega_align", e) * part_at(parts, "b_align", e) +
+                      omega(l, "omega_sep", e) * part_at(parts, "b_sep", e) +
+                      omega(l, "omega_coh", e) * part_at(parts, "b_coh", e) + other[e];
+        ck_assert_double_eq_tol(s[e], bias, 1e-12);
+        ck_assert(e / (N * N) % H == 0 || fabs(without[e] - attn[e]) < 1e-15); /* ω_sep = 0 there */
+    }
+    asc_tensor pushed = asc_attention_pushed(ctx, part(parts, "attn_without_sep"), part(parts, "attn"), .02);
+    const double *share = asc_data(pushed);
+    ck_assert(share[0] > .01 && share[0] < 1 && share[3] == 0 && share[4] == share[5]);
+    ck_assert(asc_is_null(asc_attention_pushed(ctx, part(parts, "attn"), part(parts, "entropy"), .02)));
+    ck_assert_int_eq(asc_error(ctx), ASC_ERR_ARG);
+    asc_error_clear(ctx);
     asc_params_free(parts);
     asc_layer_free(l);
 }
@@ -283,6 +386,28 @@ START_TEST(strengths_act_after_the_normalisation)
                           names[n], moved);
             asc_layer_free(l);
         }
+    }
+}
+END_TEST
+
+/* Without γ the gate order before is the order none, to the bit; and without γ and η nothing of them has a say. */
+START_TEST(gates_can_be_taken_away)
+{
+    asc_layer *none = layer_with(",\"gate\":\"none\""), *same = layer_with(",\"gamma\":false");
+    asc_tensor y = run(none);
+    ck_assert(memcmp(asc_data(y), asc_data(run(same)), (size_t)asc_numel(y) * sizeof(double)) == 0);
+    asc_layer *with = layer_with(",\"gate\":\"after\"");
+    asc_layer *l = layer_with(",\"gate\":\"after\",\"gamma\":false,\"eta\":false");
+    y = run(l);
+    ck_assert_double_gt(largest_difference(run(with), y), 1e-4);
+    static const char *const idle[] = {"kappa", "alpha_align", "alpha_coh"};
+    for (int i = 0; i < 3; i++) {
+        set_all(l, idle[i], 3);
+        ck_assert(memcmp(asc_data(y), asc_data(run(l)), (size_t)asc_numel(y) * sizeof(double)) == 0);
+    }
+    asc_layer *const layers[] = {none, same, with, l};
+    for (int i = 0; i < 4; i++) {
+        asc_layer_free(layers[i]);
     }
 }
 END_TEST
@@ -353,6 +478,56 @@ START_TEST(separation_is_phased_in)
 }
 END_TEST
 
+START_TEST(numbers_can_be_held)
+{
+    asc_lm *lm = small_lm(",\"freeze\":[\"tau_coh\"],\"share\":[\"omega_sep\"]");
+    asc_tensor tau = asc_params_find(asc_lm_params(lm), "blocks.1.mix.tau_score");
+    asc_tensor coh = asc_params_find(asc_lm_params(lm), "blocks.0.mix.tau_coh");
+    asc_tensor sep = asc_params_find(asc_lm_params(lm), "blocks.0.mix.omega_sep");
+    ck_assert_int_eq(asc_lm_hold(lm, "tau_score", &(double){2.5}), ASC_OK);
+    ck_assert_int_eq(asc_lm_hold(lm, "tau_coh", &(double){3}), ASC_OK);
+    ck_assert(((const double *)asc_data(tau))[1] == 2.5 && !asc_requires_grad(tau));
+    ck_assert_int_eq(asc_lm_hold(lm, "tau_score", NULL), ASC_OK);
+    ck_assert_int_eq(asc_lm_hold(lm, "tau_coh", NULL), ASC_OK);
+    ck_assert(((const double *)asc_data(tau))[1] == 2.5 && asc_requires_grad(tau));
+    ck_assert(((const double *)asc_data(coh))[0] == 3 && !asc_requires_grad(coh));
+    ((double *)asc_data_mut(sep))[0] = .9;
+    asc_lm_project(lm);
+    ck_assert(((const double *)asc_data(sep))[1] == .9); /* shared */
+    ck_assert_int_eq(asc_lm_hold(lm, "tau_score", &(double){0}), ASC_ERR_ARG);
+    asc_error_clear(ctx);
+    ck_assert_int_eq(asc_lm_hold(lm, "heads", &(double){2}), ASC_ERR_ARG);
+    asc_error_clear(ctx);
+    asc_lm_free(lm);
+}
+END_TEST
+
+START_TEST(it_is_measured_what_moves_the_output)
+{
+    static const char *const names[] = {"lambda_align", "omega_align"};
+    for (int g = 0; g < 2; g++) {
+        asc_lm *lm = small_lm(g ? ",\"gate\":\"after\",\"k\":3" : ",\"k\":3");
+        asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(1, N));
+        for (int64_t i = 0; i < N; i++) {
+            ((int64_t *)asc_data_mut(x))[i] = (i * 7 + 3) % 11;
+        }
+        for (int i = 0; i < 2; i++) {
+            asc_tensor moved = asc_lm_moves(lm, x, 1, names[i]);
+            ck_assert_int_eq(asc_numel(moved), H);
+            double most = ((const double *)asc_data(moved))[1];
+            ck_assert_msg(g == 0 && i == 0 ? most < 1e-4 : most > 1e-3, "gate %d: %s moves %g", g, names[i], most);
+            asc_release(moved);
+        }
+        ck_assert(asc_is_null(asc_lm_moves(lm, x, 1, "theta_coh")));
+        no_error();
+        ck_assert(asc_is_null(asc_lm_moves(lm, x, 2, "kappa")));
+        ck_assert_int_eq(asc_error(ctx), ASC_ERR_ARG);
+        asc_error_clear(ctx);
+        asc_lm_free(lm);
+    }
+}
+END_TEST
+
 /* What was told: how often of each layer, and of the gates. */
 typedef struct told {
     int of_layer[3], gates, omega_sep;
@@ -403,15 +578,21 @@ int main(void)
     tcase_add_test(t, parameters_stand_in_order);
     tcase_add_test(t, scalars_start_as_told);
     tcase_add_test(t, what_is_inert_or_frozen_is_not_trained);
+    tcase_add_test(t, single_heads_are_frozen);
+    tcase_add_test(t, heads_share_a_scalar);
     tcase_add_loop_test(t, contradictions_are_refused, 0, sizeof refused / sizeof *refused);
     tcase_add_test(t, a_language_model_takes_what_looks_ahead_only_if_told);
     tcase_add_loop_test(t, scores_are_the_sum_of_their_parts, 0, 3);
+    tcase_add_test(t, more_is_told_of_the_scores);
     tcase_add_test(t, the_objective_adds_the_auxiliary_losses);
     tcase_add_test(t, strengths_act_after_the_normalisation);
+    tcase_add_test(t, gates_can_be_taken_away);
     tcase_add_test(t, a_bias_without_weight_is_as_if_it_were_not_there);
     tcase_add_test(t, the_listing_as_it_runs_takes_each_token_as_its_own_neighbour);
     tcase_add_test(t, parameters_are_kept_where_they_have_a_meaning);
     tcase_add_loop_test(t, separation_is_phased_in, 0, 2);
+    tcase_add_test(t, numbers_can_be_held);
+    tcase_add_test(t, it_is_measured_what_moves_the_output);
     tcase_add_test(t, each_layer_tells_what_its_mixing_has_to_say);
     return run_suite("nn/ascender", t);
 }

@@ -58,8 +58,13 @@ static void add_swarm(text *t, int64_t H)
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
         add_scalar(t, scalars[i].name, H, scalars[i].least, scalars[i].step);
     }
+    const char *gate = PICK("before", "none", "after");
     add(t, ",\"rho_self\":%s,\"sep_self\":%s,\"kernel\":\"%s\",\"gate\":\"%s\"", PICK("true", "false"),
-        PICK("true", "true", "false"), PICK("tau", "tau2"), PICK("before", "none", "after"));
+        PICK("true", "true", "false"), PICK("tau", "tau2"), gate);
+    if (strcmp(gate, "none") != 0) {
+        add(t, ",\"gamma\":%s", PICK("true", "true", "false"));
+    }
+    add(t, ",\"eta\":%s", PICK("true", "true", "false"));
     if (draw(2)) {
         add(t, ",\"aux_coh\":0.7,\"aux_sep\":-1.5,\"aux_align\":2");
     }

@@ -52,10 +52,12 @@ static options draw_options(uint64_t seed)
     for (int i = 0; i < n; i++) {
         add(o.text, sizeof o.text, "%s%d", i ? ", " : "", draw_in(1, draw_in(0, 1) ? 4 : 50));
     }
-    add(o.text, sizeof o.text, "], \"scale\": \"%s\"", draw_in(0, 1) ? "rms" : "unit");
+    bool raw = draw_in(0, 3) == 0;
+    const char *unit = draw_in(0, 1) ? "rms" : "unit";
+    add(o.text, sizeof o.text, raw ? "], \"normalize\": false" : "], \"scale\": \"%s\"", unit);
     add(o.text, sizeof o.text, draw_in(0, 2) ? ", \"learned\": true" : draw_in(0, 1) ? ", \"aggregate\": \"sum\"" : "");
-    add(o.text, sizeof o.text, draw_in(0, 3) ? "" : ", \"eps\": 0.7");
-    add(o.text, sizeof o.text, draw_in(0, 2) ? "" : ", \"eps_rel\": 0.5");
+    add(o.text, sizeof o.text, raw || draw_in(0, 3) ? "" : ", \"eps\": 0.7");
+    add(o.text, sizeof o.text, raw || draw_in(0, 2) ? "" : ", \"eps_rel\": 0.5");
     add(o.text, sizeof o.text, past && draw_in(0, 1) ? ", \"running_mean\": true" : "");
     return o;
 }
@@ -199,6 +201,27 @@ END_TEST
 
 /* ---- parameters ---- */
 
+/* Coordinates as they are: u_i v_j - u_j v_i, v the token before. */
+START_TEST(coordinates_need_no_length_of_one)
+{
+    enum { N = 4, R = 3, P = 3 };
+    asc_layer *l = asc_layer_new(ctx, "grassmann", 6, "{\"r\":3,\"offsets\":[1],\"normalize\":false}", ASC_F64, 1);
+    asc_params *parts = asc_params_new(ctx);
+    asc_tensor x = asc_normal(ctx, ASC_F64, 0, 5, 2, 3, ASC_SHAPE(1, N, 6));
+    ck_assert_int_eq(asc_layer_inspect(l, x, asc_null(), parts), ASC_OK);
+    const double *z = asc_data(asc_params_find(parts, "z")), *p = asc_data(asc_params_find(parts, "plucker"));
+    for (int t = 1; t < N; t++) {
+        const double *u = z + t * R, *v = u - R, *got = p + t * P;
+        const double expected[P] = {u[0] * v[1] - u[1] * v[0], u[0] * v[2] - u[2] * v[0], u[1] * v[2] - u[2] * v[1]};
+        for (int i = 0; i < P; i++) {
+            ck_assert_double_eq_tol(got[i], expected[i], 1e-13 * fabs(expected[i]) + 1e-14);
+        }
+    }
+    asc_params_free(parts);
+    asc_layer_free(l);
+}
+END_TEST
+
 START_TEST(initial_values_are_those_of_the_specification)
 {
     asc_layer *l = asc_layer_new(ctx, "grassmann", 6,
@@ -284,6 +307,8 @@ static const struct {
      "config: offsets: got \"paper\", expected " A_LIST},
     {SMALL ",\"learned\":true,\"aggregate\":\"sum\"}",
      "config: aggregate is sum, and learned weights share out a mean: expected one of them"},
+    {SMALL ",\"normalize\":false,\"scale\":\"rms\"}",
+     "config: normalize is false, and scale, eps or eps_rel say how to normalise: expected one of the two"},
     {SMALL ",\"learned\":5}", "config: learned is 5, expected true, false, or the number of pairs, 6"},
     {SMALL ",\"mix_residual\":false,\"block_norm\":\"pre\"}",
      "config: mix_residual is false, and block_norm is pre, which needs it"},
@@ -338,6 +363,7 @@ int main(void)
     tcase_add_loop_test(t, fused_is_composed, 0, 60);
     tcase_add_loop_test(t, fused_is_composed_in_f32, 0, 20);
     tcase_add_test(t, the_parts_are_what_the_layer_computes);
+    tcase_add_test(t, coordinates_need_no_length_of_one);
     tcase_add_test(t, initial_values_are_those_of_the_specification);
     tcase_add_loop_test(t, parameter_counts, 0, sizeof sizes / sizeof *sizes);
     tcase_add_loop_test(t, wrong_settings_are_refused, 0, sizeof refused / sizeof *refused);

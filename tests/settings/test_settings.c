@@ -10,9 +10,9 @@ typedef struct values {
     int64_t heads, width, count;
     double rate;
     bool flag, inner;
-    int kind;
+    int kind, when;
     const char *text;
-    asc_ints list, each;
+    asc_ints list, each, some;
     asc_reals scale;
     uint64_t set;
 } values;
@@ -20,7 +20,7 @@ typedef struct values {
 #define AT(field) offsetof(values, field)
 
 static const char *const kinds[] = {"near", "far", NULL}, *const names[] = {"one", "two", "three", NULL};
-static const char *const lists[] = {"steps", NULL};
+static const char *const lists[] = {"steps", NULL}, *const whens[] = {"false", "true", "late", NULL};
 
 static int expand(int which, int nth, int64_t *to)
 {
@@ -43,6 +43,8 @@ static const asc_setting table[] = {
     {"each", ASC_SETTING_INT, AT(each), "4", .help = "e", .max = 9, .flags = ASC_SETTING_PER_HEAD},
     {"scale", ASC_SETTING_REAL, AT(scale), "1", .help = "s", .min = -1e9, .max = 1e9, .flags = ASC_SETTING_PER_HEAD},
     {"set", ASC_SETTING_SET, AT(set), "[\"two\"]", .help = "s", .choices = names},
+    {"some", ASC_SETTING_HEADS, AT(some), "[]", .help = "s", .choices = names, .flags = ASC_SETTING_PER_LAYER},
+    {"when", ASC_SETTING_CHOICE, AT(when), "true", .help = "w", .choices = whens},
     {0},
 };
 
@@ -70,7 +72,8 @@ START_TEST(defaults_stand_where_nothing_is_given)
     char *effect = read_text("{\"heads\": 2}", &v);
     no_error();
     ck_assert_str_eq(effect, "{\"count\":false,\"each\":4,\"flag\":true,\"heads\":2,\"kind\":\"near\",\"list\":[1,2],"
-                             "\"rate\":0.5,\"scale\":1.0,\"set\":[\"two\"],\"text\":\"none\",\"width\":3}");
+                             "\"rate\":0.5,\"scale\":1.0,\"set\":[\"two\"],\"some\":[],\"text\":\"none\","
+                             "\"when\":true,\"width\":3}");
     ck_assert(v.each.n == 2 && v.each.at[1] == 4 && v.scale.n == 2 && v.scale.at[1] == 1 && v.set == 2);
     ck_assert(v.list.n == 2 && v.list.at[1] == 2 && v.flag && v.kind == 0 && !v.inner && v.count == 0);
     ck_assert_str_eq(v.text, "none");
@@ -84,13 +87,30 @@ START_TEST(what_is_given_is_taken_and_noted_as_it_was)
 {
     static const char all[] = "{\"count\":true,\"each\":[3,5,0],\"flag\":false,\"heads\":3,\"inner\":false,"
                               "\"kind\":\"far\",\"list\":[[],[8,9],[1]],\"rate\":1.0,\"scale\":[1,2.5,-3],"
-                              "\"set\":[\"one\",\"three\"],\"text\":\"x\",\"width\":[1,2,3]}";
+                              "\"set\":[\"one\",\"three\"],\"some\":[\"two\",\"one:12\"],\"text\":\"x\","
+                              "\"when\":\"late\",\"width\":[1,2,3]}";
     values v;
     char *effect = read_text(all, &v);
     no_error();
     ck_assert_str_eq(effect, all);
     ck_assert(v.count == ASC_SETTING_ALL && v.each.at[1] == 5 && !v.flag && v.kind == 1 && v.rate == 1);
     ck_assert(v.list.n == 2 && v.list.at[0] == 8 && v.scale.at[2] == -3 && v.set == 5 && v.width == 2);
+    ck_assert(v.some.n == 4 && v.some.at[0] == 1 && v.some.at[1] == -1 && v.some.at[2] == 0 && v.some.at[3] == 12);
+    ck_assert(v.when == 2);
+    free(effect);
+    asc_values_clear(ctx, table, &v);
+}
+END_TEST
+
+/* Names with heads, one list a layer; and choices that JSON has a word of its own for. */
+START_TEST(names_may_have_heads)
+{
+    values v;
+    char *effect = read_text("{\"heads\":1,\"some\":[[],[\"three:0\"],[\"one\"]],\"when\":false}", &v);
+    no_error();
+    ck_assert(v.some.n == 2 && v.some.at[0] == 2 && v.some.at[1] == 0 && v.when == 0);
+    ck_assert_ptr_nonnull(strstr(effect, "\"some\":[[],[\"three:0\"],[\"one\"]]"));
+    ck_assert_ptr_nonnull(strstr(effect, "\"when\":false"));
     free(effect);
     asc_values_clear(ctx, table, &v);
 }
@@ -117,6 +137,13 @@ static const struct {
     {"{\"heads\":2,\"width\":[1,2]}", "width", "width has 2 entries, expected one a layer: 3"},
     {"{\"heads\":2,\"width\":[1,2,10]}", "width", "width: got 10, expected a whole number from 1 to 9"},
     {"{\"heads\":2,\"each\":[1,2,3]}", "each", "each has 3 entries, expected one a head: 2"},
+    {"{\"heads\":2,\"some\":[\"one:\"]}", "some",
+     "some: got \"one:\", expected one of one, two, three; did you mean 'one'?"},
+    {"{\"heads\":2,\"some\":[\"one:-1\"]}", "some",
+     "some: got \"one:-1\", expected one of one, two, three; did you mean 'one'?"},
+    {"{\"heads\":2,\"some\":[\"four:1\"]}", "some",
+     "some: got \"four:1\", expected one of one, two, three; did you mean 'one'?"},
+    {"{\"heads\":2,\"when\":1}", "when", "when: got 1, expected one of false, true, late"},
     {"{\"heads\":2,\"scale\":[1,true]}", "scale", "scale: got true, expected a number"},
     {"{\"heads\":2,\"rate\":[0.5]}", "rate", "rate: got [0.5], expected a number from 0 to 1"},
     {"{\"heads\":2,\"flag\":1}", "flag", "flag: got 1, expected true or false"},
@@ -251,6 +278,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_test(t, defaults_stand_where_nothing_is_given);
     tcase_add_test(t, what_is_given_is_taken_and_noted_as_it_was);
+    tcase_add_test(t, names_may_have_heads);
     tcase_add_test(t, a_name_stands_for_the_layers_list);
     tcase_add_loop_test(t, wrong_values_are_refused, 0, sizeof wrong / sizeof *wrong);
     tcase_add_loop_test(t, values_from_text, 0, sizeof texts / sizeof *texts);

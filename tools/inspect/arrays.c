@@ -1,4 +1,6 @@
 /* tools/inspect/arrays.c: a layer's parts as arrays for NumPy. */
+#include <string.h>
+
 #include <ascgrad/npz.h>
 #include <ascgrad/ops.h>
 
@@ -7,10 +9,11 @@
 enum { ARRAYS_MAX = 32, OF_PLANES = 4 };
 
 /* A part of the one sequence that there is, and of the one head that was asked for: without these dimensions. */
-static asc_tensor cut(const inspection *in, asc_tensor part)
+static asc_tensor cut(const inspection *in, const char *name, asc_tensor part)
 {
     int64_t heads = inspect_heads(in, in->layer);
-    bool by_batch = asc_ndim(part) >= 3, by_head = asc_ndim(part) == 4 || (asc_ndim(part) == 1 && heads > 0);
+    bool by_batch = asc_ndim(part) >= 3, rows = strcmp(name, "entropy_rows") == 0;
+    bool by_head = rows || asc_ndim(part) == 4 || (asc_ndim(part) == 1 && heads > 0);
     if (by_batch) {
         part = asc_squeeze(in->ctx, part, 0);
     }
@@ -50,8 +53,8 @@ asc_status inspect_write_arrays(inspection *in)
     arrays[n++] = (asc_npz_array){.name = "tokens", .texts = in->tokens.texts, .n_texts = in->tokens.n};
     arrays[n++] = (asc_npz_array){.name = "ids", .tensor = asc_squeeze(in->ctx, in->ids, 0)};
     for (int i = 0; i < asc_params_count(in->parts) && n + OF_PLANES < ARRAYS_MAX; i++) {
-        arrays[n++] =
-            (asc_npz_array){.name = asc_params_name(in->parts, i), .tensor = cut(in, asc_params_at(in->parts, i))};
+        const char *name = asc_params_name(in->parts, i);
+        arrays[n++] = (asc_npz_array){.name = name, .tensor = cut(in, name, asc_params_at(in->parts, i))};
     }
     n = add_planes(in, arrays, n);
     asc_status status = asc_error(in->ctx) ? asc_error(in->ctx) : asc_npz_write(in->ctx, path, arrays, n);

@@ -8,8 +8,9 @@
 #include "tools/commands.h"
 
 struct args {
-    const char *text, *out, *what, *format, *data, *tokenizer;
-    int64_t tokens, layer, head, threads;
+    const char *text, *out, *what, *format, *data, *tokenizer, *probe;
+    int64_t tokens, layer, head, threads, probe_tokens;
+    double threshold;
     bool json;
 };
 
@@ -24,6 +25,12 @@ static const cli_option options[] = {
     {"what", 0, "FIGURES", CLI_TEXT, offsetof(struct args, what), 0, 0,
      "of maps,heads,training,planes,angles (those that the model has)"},
     {"format", 0, "FORMATS", CLI_TEXT, offsetof(struct args, format), 0, 0, "of figures: of png,svg,pdf (png,svg)"},
+    {"probe", 0, "LABEL", CLI_TEXT, offsetof(struct args, probe), 0, 0,
+     "what the layers know of word-class, sentence, name, place (the built-in corpus), or file:PATH, a label a line"},
+    {"probe-tokens", 0, "N", CLI_INT, offsetof(struct args, probe_tokens), 2, 1e8,
+     "how much of the validation split is probed (4096)"},
+    {"threshold", 0, "A", CLI_REAL, offsetof(struct args, threshold), 0, 1,
+     "attention below it is irrelevant: the share of pairs that separation pushes there (0.01)"},
     {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0,
      "the data whose validation split is read (the run's)"},
     {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
@@ -177,8 +184,8 @@ static int print_json(const inspection *in)
         json_array_append_new(tokens, json_string(in->tokens.texts[i]));
         json_array_append_new(ids, json_integer(((const int64_t *)asc_data(in->ids))[i]));
     }
-    return cli_print_json(
-        json_pack("{s:o, s:o, s:O, s:O}", "tokens", tokens, "ids", ids, "layers", in->summary, "files", in->files));
+    return cli_print_json(json_pack("{s:o, s:o, s:O, s:O, s:O*}", "tokens", tokens, "ids", ids, "layers", in->summary,
+                                    "files", in->files, "probe", in->probe));
 }
 
 static int print_tables(const inspection *in)
@@ -186,8 +193,10 @@ static int print_tables(const inspection *in)
     json_t *file;
     size_t i;
     inspect_print(in);
-    json_array_foreach(in->files, i, file)
-    {
+    if (in->probe) {
+        inspect_print_probe(in);
+    }
+    json_array_foreach(in->files, i, file) {
         printf(i ? " %s" : "\nwritten: %s", json_string_value(file));
     }
     if (json_array_size(in->files) > 0) {
@@ -205,6 +214,7 @@ void inspect_close(inspection *in)
     asc_params_free(in->below);
     json_decref(in->config);
     json_decref(in->summary);
+    json_decref(in->probe);
     json_decref(in->files);
 }
 
@@ -222,7 +232,9 @@ asc_status inspect_begin(inspection *in, const char *text, const char *data, int
 
 static int inspect(inspection *in, const struct args *args)
 {
-    inspect_begin(in, args->text, args->data, args->tokens);
+    if (inspect_begin(in, args->text, args->data, args->tokens) == ASC_OK && args->probe) {
+        inspect_probe(in, args->probe, args->data, args->probe_tokens);
+    }
     int status = cli_report(in->ctx);
     if (status == CLI_OK && in->stem) {
         status = write_files(in);
@@ -236,16 +248,20 @@ static int inspect(inspection *in, const struct args *args)
 
 static int run(int argc, char **argv)
 {
-    struct args args = {.tokens = 24, .head = -1};
+    struct args args = {.tokens = 24, .head = -1, .probe_tokens = 4096, .threshold = .01};
     char stem[4096];
     int n = cli_parse(&command_inspect, argc, argv, &args);
     cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
-    inspection in = {.layer = args.layer, .head = args.head, .what = read_what(args.what), .name = argv[0]};
+    inspection in = {.layer = args.layer, .head = args.head, .what = read_what(args.what), .name = argv[0],
+                     .threshold = args.threshold};
     if (args.what && !args.out) {
         cli_wrong_usage("--what: figures need --out, which says where they go");
     }
     if (args.format && !args.out) {
         cli_wrong_usage("--format: figures need --out, which says where they go");
+    }
+    if (!args.probe && cli_given_option("probe-tokens", 12)) {
+        cli_wrong_usage("--probe-tokens: nothing is probed without --probe");
     }
     if (args.out && !(in.stem = stem_of(args.out, stem))) {
         return CLI_IO;
@@ -272,7 +288,8 @@ const cli_command command_inspect = {
     "  PREFIX-planes    Pluecker coordinates of the layer L, if it is one of Grassmann mixing\n"
     "  PREFIX-angles    how its planes turn, their mean, the gates",
     "ascgrad inspect runs/first\n"
-    "ascgrad inspect runs/first --text 'the map was in the garden' --layer 1 --head 0 --out look",
+    "ascgrad inspect runs/first --text 'the map was in the garden' --layer 1 --head 0 --out look\n"
+    "ascgrad inspect runs/first --probe word-class",
     options,
     run,
 };

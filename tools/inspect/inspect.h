@@ -23,6 +23,8 @@ typedef struct inspection {
     asc_params *parts; /* of the layer `layer` */
     asc_params *below; /* of the one below it; NULL for the first */
     json_t *summary;   /* an object for each layer: what the tables and --json show */
+    json_t *probe;     /* what --probe found, or NULL */
+    double threshold;  /* below it a pair's attention counts as irrelevant */
     json_t *files;     /* the names of those written */
 } inspection;
 
@@ -54,6 +56,10 @@ void inspect_print(const inspection *in);
 
 /* Finds anew which bias weighs most in each head, after the sizes have changed. */
 void inspect_dominant(inspection *in);
+/* Probes all layers for a label of the tokens, over at most `limit` tokens of the validation split of `data` (a spec, or
+ * NULL for the run's): fills in->probe (inspect_probe.c); and prints it. */
+asc_status inspect_probe(inspection *in, const char *label, const char *data, int64_t limit);
+void inspect_print_probe(const inspection *in);
 
 /* What the summary says about a layer, or a head of it: a number, or NaN; a text, or "-". */
 double inspect_number(const inspection *in, int64_t layer, const char *key, int64_t head);

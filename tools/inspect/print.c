@@ -42,6 +42,7 @@ static void print_head(const inspection *in, int64_t l, int64_t h, bool swarm)
         print_number(9, 4, inspect_number(in, l, "omega_sep", h));
         print_number(9, 4, inspect_number(in, l, "omega_coh", h));
         print_number(9, 3, inspect_number(in, l, "size_base", h));
+        print_number(9, 3, inspect_number(in, l, "pushed", h));
         printf("  %s", inspect_text(in, l, "dominant", h));
     }
     putchar('\n');
@@ -58,9 +59,11 @@ static void print_heads(const inspection *in)
         return;
     }
     printf("\nattention: entropy in nats, mean distance |i - j|, share on the token itself%s\n",
-           swarm ? ";\nomega of each bias, size of S base (rms), the bias that weighs most" : "");
+           swarm ? ";\nomega of each bias, size of S base (rms), share of the pairs that separation pushes below the "
+                   "threshold, the bias that weighs most"
+                 : "");
     printf("layer  mixing      head  entropy  distance   self%s\n",
-           swarm ? "   w align    w sep    w coh   S base  most" : "");
+           swarm ? "   w align    w sep    w coh   S base   pushed  most" : "");
     for (int64_t l = 0; l < in->layers; l++) {
         for (int64_t h = 0; h < inspect_heads(in, l); h++) {
             print_head(in, l, h, swarm);

@@ -80,7 +80,8 @@ static void add_sizes(const inspection *in, json_t *o, const asc_params *parts, 
     static const char *const names[][3] = {{"s_base", "size_base", ""},
                                            {"b_align", "size_align", "omega_align"},
                                            {"b_sep", "size_sep", "omega_sep"},
-                                           {"b_coh", "size_coh", "omega_coh"}};
+                                           {"b_coh", "size_coh", "omega_coh"},
+                                           {"b_other", "size_other", ""}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         asc_tensor part = asc_params_find(parts, names[i][0]);
         if (asc_is_null(part)) {
@@ -140,6 +141,29 @@ static void add_gates(const inspection *in, json_t *o, const asc_params *parts)
     }
 }
 
+/* A list of lists: each head's values of x (1, H, N). */
+static json_t *rows_of(const inspection *in, asc_tensor x)
+{
+    json_t *heads = json_array();
+    for (int64_t h = 0; h < asc_size(x, 1); h++) {
+        json_array_append_new(heads, list_of(asc_contiguous(in->ctx, asc_slice(in->ctx, x, 1, h, h + 1, 1)), 0, 1));
+    }
+    return heads;
+}
+
+/* The shares of pairs below the threshold, without separation and with it, and of those that it has pushed there. */
+static void add_pushed(const inspection *in, json_t *o, const asc_params *parts, asc_tensor attention)
+{
+    asc_tensor without = asc_params_find(parts, "attn_without_sep");
+    if (!asc_is_null(without)) {
+        asc_tensor share = asc_attention_pushed(in->ctx, without, attention, in->threshold);
+        json_object_set_new(o, "threshold", json_real(in->threshold));
+        json_object_set_new(o, "pushed", list_of(share, 0, 3));
+        json_object_set_new(o, "irrelevant_without_sep", list_of(share, 1, 3));
+        json_object_set_new(o, "irrelevant", list_of(share, 2, 3));
+    }
+}
+
 static void add_losses(json_t *o, const asc_params *parts)
 {
     static const char *const names[] = {"loss_coh", "loss_sep", "loss_align"};
@@ -166,6 +190,8 @@ static void add_attention(const inspection *in, json_t *o, const asc_params *par
     if (json_object_get(o, "size_coh")) {
         add_dominant(o, asc_numel(entropy));
     }
+    json_object_set_new(o, "entropy_rows", rows_of(in, asc_params_find(parts, "entropy_rows")));
+    add_pushed(in, o, parts, attention);
     add_gates(in, o, parts);
     add_losses(o, parts);
 }

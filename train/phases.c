@@ -1,0 +1,162 @@
+/* train/phases.c: what a training brings in late, or leads along a course. */
+#include "train/phases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lengths ---- */
+
+/* Below 1 a share of the run, else steps; -1 stands for the warm-up. -1 with the error set. */
+static int64_t length_of(asc_ctx *ctx, const char *key, double given, int64_t run, int64_t warmup)
+{
+    if (given == -1) {
+        return warmup;
+    }
+    if (given < 0 || (given >= 1 && given != floor(given))) {
+        asc_fail_on(ctx, ASC_ERR_ARG, key, ": got %g, expected a share of the run below 1, or whole steps", given);
+        return -1;
+    }
+    return given < 1 ? llround(given * (double)run) : (int64_t)given;
+}
+
+/* ---- courses: "NAME=AT:VALUE,AT:VALUE…;NAME=…" ---- */
+
+static asc_status refuse(asc_ctx *ctx, const char *at, const char *expected)
+{
+    return asc_fail_on(ctx, ASC_ERR_ARG, "curriculum", ": got '%.40s', expected %s", at, expected);
+}
+
+/* "AT:VALUE" at *text, which moves behind it. */
+static asc_status read_point(asc_ctx *ctx, asc_course *c, const char **text, int64_t run)
+{
+    static const char *const form = "AT:VALUE, AT a step or a share of the run in %";
+    const char *start = *text;
+    char *end;
+    double at = strtod(start, &end);
+    bool share = *end == '%';
+    end += share;
+    if (end == start || *end != ':' || !(at >= 0) || at > (share ? 100 : 1e15) || (!share && at != floor(at))) {
+        return refuse(ctx, start, form);
+    }
+    const char *number = end + 1;
+    double value = strtod(number, &end);
+    if (end == number || !isfinite(value)) {
+        return refuse(ctx, start, form);
+    }
+    int64_t step = share ? llround(at / 100 * (double)run) : (int64_t)at;
+    if (c->n == ASC_COURSE_POINTS || (c->n > 0 && step <= c->point[c->n - 1].step)) {
+        bool full = c->n == ASC_COURSE_POINTS;
+        return refuse(ctx, start, full ? "at most 32 points" : "a point later than the one before");
+    }
+    c->point[c->n].step = step;
+    c->point[c->n++].value = value;
+    *text = end;
+    return ASC_OK;
+}
+
+static asc_status read_course(asc_ctx *ctx, asc_course *c, const char **text, int64_t run)
+{
+    size_t n = strcspn(*text, "=;,");
+    if (n == 0 || n >= sizeof c->name || (*text)[n] != '=') {
+        return refuse(ctx, *text, "NAME=AT:VALUE,AT:VALUE");
+    }
+    *c = (asc_course){.n = 0};
+    memcpy(c->name, *text, n);
+    do {
+        *text += n + 1;
+        n = 0;
+        if (read_point(ctx, c, text, run)) {
+            return asc_error(ctx);
+        }
+    } while (**text == ',');
+    return **text && **text != ';' ? refuse(ctx, *text, "a comma before another point, or a semicolon") : ASC_OK;
+}
+
+/* That the model has such a number, and that it may be so large. */
+static asc_status try_course(asc_ctx *ctx, const asc_course *c, asc_lm *lm)
+{
+    for (int i = 0; i < c->n; i++) {
+        if (asc_lm_hold(lm, c->name, &c->point[i].value)) {
+            char why[300];
+            snprintf(why, sizeof why, "%s", asc_error_message(ctx));
+            asc_error_clear(ctx);
+            return asc_fail_on(ctx, ASC_ERR_ARG, "curriculum", ": %s", why + strcspn(why, " ") + 1);
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status read_courses(asc_phases *p, asc_lm *lm, const char *text, int64_t run, asc_ctx *ctx)
+{
+    while (*text) {
+        asc_course *c = &p->course[p->n_courses];
+        if (p->n_courses == ASC_COURSES) {
+            return refuse(ctx, text, "at most 16 courses");
+        }
+        if (read_course(ctx, c, &text, run) || try_course(ctx, c, lm)) {
+            return asc_error(ctx);
+        }
+        for (int i = 0; i < p->n_courses; i++) {
+            if (strcmp(p->course[i].name, c->name) == 0) {
+                return refuse(ctx, c->name, "one course for it");
+            }
+        }
+        if (strcmp(c->name, "omega_sep") == 0 && p->sep_ramp > 0) {
+            return refuse(ctx, c->name, "either a course for it, or sep_delay and sep_ramp");
+        }
+        p->n_courses++;
+        text += *text == ';';
+    }
+    return ASC_OK;
+}
+
+asc_status asc_phases_plan(asc_phases *p, asc_lm *lm, const asc_values *v, int64_t steps, asc_ctx *ctx)
+{
+    bool late = v->sep_delay != -1 || v->sep_ramp > 0;
+    *p = (asc_phases){
+        .sep_from = length_of(ctx, "sep_delay", v->sep_delay, steps, v->warmup),
+        .sep_ramp = length_of(ctx, "sep_ramp", v->sep_ramp, steps, 0),
+        .aux_from = length_of(ctx, "aux_delay", v->aux_delay, steps, v->warmup),
+    };
+    if (asc_error(ctx)) {
+        return asc_error(ctx);
+    }
+    late = late && (p->sep_from > 0 || p->sep_ramp > 0);
+    p->sep_ramp = late && p->sep_ramp == 0 ? 1 : p->sep_ramp; /* a step at full strength, then trained */
+    return read_courses(p, lm, v->curriculum, steps, ctx);
+}
+
+/* ---- step by step ---- */
+
+static void follow(const asc_course *c, asc_lm *lm, int64_t step)
+{
+    int next = 0;
+    while (next < c->n && c->point[next].step < step) {
+        next++;
+    }
+    if (next == c->n) {
+        asc_lm_hold(lm, c->name, NULL);
+        return;
+    }
+    double value = c->point[next].value;
+    if (next > 0) {
+        int64_t from = c->point[next - 1].step, to = c->point[next].step;
+        double before = c->point[next - 1].value;
+        value = before + (value - before) * (double)(step - from) / (double)(to - from);
+    }
+    asc_lm_hold(lm, c->name, &value);
+}
+
+void asc_phases_apply(const asc_phases *p, asc_lm *lm, int64_t step)
+{
+    int64_t since = step - p->sep_from + 1;
+    if (p->sep_ramp > 0) {
+        asc_lm_ramp(lm, since > p->sep_ramp ? -1 : since > 0 ? (double)since / (double)p->sep_ramp : 0);
+    }
+    asc_lm_set_aux(lm, step >= p->aux_from);
+    for (int i = 0; i < p->n_courses; i++) {
+        follow(&p->course[i], lm, step);
+    }
+}

@@ -1,0 +1,34 @@
+/* train/phases.h: what a training brings in late, or leads along a course: ASCender's separation, auxiliary losses, any
+ * number of the layers over the steps. A function of the settings and the step alone, so that resumes are exact. */
+#ifndef TRAIN_PHASES_H
+#define TRAIN_PHASES_H
+
+#include "train/settings.h"
+
+enum { ASC_COURSES = 16, ASC_COURSE_POINTS = 32 };
+
+/* A number's way through the run: straight from point to point, and trained after the last. */
+typedef struct asc_course {
+    char name[32];
+    int n;
+    struct {
+        int64_t step;
+        double value;
+    } point[ASC_COURSE_POINTS];
+} asc_course;
+
+typedef struct asc_phases {
+    int64_t sep_from, sep_ramp; /* steps without separation, then steps in which it rises; sep_ramp 0: from the start */
+    int64_t aux_from;           /* steps without auxiliary losses */
+    int n_courses;
+    asc_course course[ASC_COURSES];
+} asc_phases;
+
+/* Reads them from the settings, for a run of `steps` steps. ASC_ERR_ARG: they are no such numbers, or contradict each
+ * other, or no layer has what a course is for. The model's numbers of that name are written to. */
+asc_status asc_phases_plan(asc_phases *p, asc_lm *lm, const asc_values *v, int64_t steps, asc_ctx *ctx);
+
+/* Makes the model what it is to be in step number `step`, from 0 on. */
+void asc_phases_apply(const asc_phases *p, asc_lm *lm, int64_t step);
+
+#endif
