@@ -51,6 +51,7 @@ typedef struct figure_map {
     const double *values; /* rows × columns; NaN: nothing is there */
     int64_t rows, columns;
     double low, high;
+    bool no_bar;          /* the scale stands beside another map */
     bool beyond;          /* some values are above the high one, and have its colour */
     figure_palette palette;
     const figure_labels *x, *y; /* or NULL */

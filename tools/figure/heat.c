@@ -1,5 +1,6 @@
 /* tools/figure/heat.c: heat maps, as gnuplot commands. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "tools/figure/figure.h"
 
@@ -101,6 +102,10 @@ static void put_bar(figure *f, const figure_box *b, const figure_map *m)
     bool flat = !(m->high > m->low); /* all is 0 */
     double low = flat && m->palette == FIGURE_DIVERGING ? -1 : m->low, high = flat ? 1 : m->high;
     fprintf(f->out, "set cbrange [%.6g:%.6g]\nset palette defined (%s)\n", low, high, palettes[m->palette]);
+    if (m->no_bar) {
+        fputs("unset colorbox\n", f->out);
+        return;
+    }
     fprintf(f->out, "set colorbox vertical user origin screen %.5f, screen %.5f size screen %.5f, screen %.5f border\n",
             (b->left + b->width + 6) / f->width, 1 - (b->top + b->height) / f->height, BAR_PIXELS / (double)f->width,
             b->height / f->height);
@@ -134,13 +139,14 @@ static void name_label(const figure_labels *labels, int64_t i, char *name, size_
 
 static void put_rows(figure *f, const figure_map *m)
 {
-    char row[80], column[80], panel[120];
+    char row[80], column[80], panel[120], value[40];
     snprintf(panel, sizeof panel, "%s%s%s", m->table_name ? m->table_name : "", m->table_name ? ", " : "", m->title);
     for (int64_t e = 0; e < m->rows * m->columns; e++) {
         name_label(m->y, e / m->columns, row, sizeof row);
         name_label(m->x, e % m->columns, column, sizeof column);
         if (isfinite(m->values[e])) {
-            figure_row(f, panel, row, column, NAN, m->values[e], NAN, NAN);
+            snprintf(value, sizeof value, "%.9g", m->values[e]); /* all that float32 has */
+            figure_row(f, panel, row, column, NAN, strtod(value, NULL), NAN, NAN);
         }
     }
 }

@@ -112,7 +112,9 @@ static void name_map(const inspection *in, const maps *m, int map, int64_t head,
     }
 }
 
-static void draw_row(figure *f, const inspection *in, const maps *m, int64_t head, double left, double top, bool last)
+/* The scales stand beside the first row. */
+static void draw_row(figure *f, const inspection *in, const maps *m, int64_t head, double left, double top, bool first,
+                     bool last)
 {
     char note[32], title[64];
     snprintf(note, sizeof note, "head %lld", (long long)head);
@@ -129,6 +131,7 @@ static void draw_row(figure *f, const inspection *in, const maps *m, int64_t hea
                         .columns = m->N,
                         .low = is_signed ? -most : 0,
                         .high = most,
+                        .no_bar = !first,
                         .beyond = !is_signed && most < 1,
                         .palette = is_signed ? FIGURE_DIVERGING : FIGURE_SEQUENTIAL,
                         .x = &in->tokens,
@@ -180,7 +183,7 @@ int inspect_draw_maps(inspection *in)
             "heads, so do the \xce\xb2\xcc\x83, and so does A.",
             (int)(left + m.n * (m.panel + BAR_SPACE)), (int)(TOP + (double)rows * pitch + labels));
         for (int64_t row = 0; row < rows; row++) {
-            draw_row(&f, in, &m, first + row, left, TOP + (double)row * pitch, row == rows - 1);
+            draw_row(&f, in, &m, first + row, left, TOP + (double)row * pitch, row == 0, row == rows - 1);
         }
         status = inspect_end_figure(in, &f, "maps");
     }

@@ -24,13 +24,13 @@ const char *report_metric_title(const char *key)
 
 /* ---- one variant ---- */
 
-/* A run's points; x times `scale`. In the scope; n 0 where there are none. */
-static asc_curve points_of(report *r, const asc_run *run, const char *x_key, double scale, const char *y_key)
+/* A run's points of a number over tokens, times `scale`. In the scope; n 0 where there are none. */
+static asc_curve points_of(report *r, const asc_run *run, const char *key, double scale)
 {
     int64_t rows = (int64_t)asc_run_rows(run), n = 0;
     double *x = report_numbers(r, rows), *y = report_numbers(r, rows);
     for (int64_t row = 0; x && y && row < rows; row++) {
-        double at = scale * asc_run_value(run, (size_t)row, x_key), value = asc_run_value(run, (size_t)row, y_key);
+        double at = asc_run_value(run, (size_t)row, "tokens"), value = scale * asc_run_value(run, (size_t)row, key);
         if (isfinite(at) && isfinite(value)) {
             x[n] = at;
             y[n++] = value;
@@ -92,15 +92,31 @@ static asc_curve *room_for_curves(report *r, int64_t n)
     return asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){n > 0 ? n : 1, sizeof(asc_curve)}));
 }
 
-static figure_series band_of_variant(report *r, const variant *v, const char *x_key, double scale, const char *y_key)
+/* The curves of a variant's runs, of a number over tokens; how many. */
+static int64_t curves_of(report *r, const variant *v, const char *key, double scale, asc_curve *curves)
 {
-    asc_curve *curves = room_for_curves(r, v->n);
     int64_t n = 0;
     for (int64_t i = 0; curves && i < v->n; i++) {
-        curves[n] = points_of(r, v->runs[i].run, x_key, scale, y_key);
+        curves[n] = points_of(r, v->runs[i].run, key, scale);
         n += curves[n].n > 0;
     }
-    return band_of(r, curves, n);
+    return n;
+}
+
+/* The mean over the seeds with its band; over minutes: at the time that they took to each place on the average. */
+static figure_series band_of_variant(report *r, const variant *v, bool minutes)
+{
+    asc_curve *curves = room_for_curves(r, v->n);
+    figure_series s = band_of(r, curves, curves_of(r, v, r->metric, 1, curves));
+    int64_t n = minutes && s.n > 0 ? curves_of(r, v, "elapsed_s", 1 / 60., curves) : 0;
+    if (n > 0) {
+        double *time = report_numbers(r, s.n), *off = report_numbers(r, s.n);
+        if (!time || !off || asc_stats_band(r->ctx, curves, n, s.x, s.n, time, off)) {
+            return (figure_series){.n = 0};
+        }
+        s.x = time;
+    }
+    return s;
 }
 
 /* ---- learning curves ---- */
@@ -118,14 +134,15 @@ static bool spans_much(const figure_series *series, int64_t n)
     return least > 0 && most > STRAIGHT * least;
 }
 
-static void draw_curves(report *r, const char *name, const char *x_key, double scale, const char *x_title)
+static void draw_curves(report *r, const char *name, bool minutes)
 {
+    const char *x_title = minutes ? "minutes" : "tokens";
     char title[400], caption[300];
     int64_t n = 0;
     asc_scope_begin(r->ctx);
     figure_series *series = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){r->n_variants, sizeof *series}));
     for (int i = 0; series && i < r->n_variants; i++) {
-        figure_series s = band_of_variant(r, &r->variants[i], x_key, scale, r->metric);
+        figure_series s = band_of_variant(r, &r->variants[i], minutes);
         s.name = r->variants[i].name;
         s.style = i;
         series[n] = s;
@@ -136,9 +153,9 @@ static void draw_curves(report *r, const char *name, const char *x_key, double s
         double key = figure_key_width(series, n);
         figure_box box = {LEFT, TOP, WIDTH - LEFT - 20, HEIGHT - TOP - BOTTOM}, beside = {WIDTH - 8, TOP, 0, 0};
         snprintf(title, sizeof title, "%.200s: %s", asc_experiment_name(r->experiment), report_metric_title(r->metric));
-        snprintf(caption, sizeof caption,
-                 "Learning curves: %s over %s; mean over the seeds, the band is one deviation.",
-                 report_metric_title(r->metric), x_title);
+        snprintf(
+            caption, sizeof caption, "Learning curves: %s over %s; mean over the seeds, the band is one deviation%s.",
+            report_metric_title(r->metric), x_title, minutes ? "; each point stands at the mean of their times" : "");
         figure_begin(&f, title, WIDTH + (int)key, HEIGHT);
         figure_curves(&f, &box,
                       &(figure_plot){.x_title = x_title,
@@ -155,8 +172,8 @@ static void draw_curves(report *r, const char *name, const char *x_key, double s
 void report_learning_curves(report *r)
 {
     document_heading(&r->doc, "Learning curves");
-    draw_curves(r, "curves-tokens", "tokens", 1, "tokens");
-    draw_curves(r, "curves-minutes", "elapsed_s", 1 / 60., "minutes");
+    draw_curves(r, "curves-tokens", false);
+    draw_curves(r, "curves-minutes", true);
 }
 
 /* ---- ω over time ---- */
@@ -173,7 +190,7 @@ static int64_t collect_heads(report *r, const variant *v, const char *bias, asc_
             for (int head = 0; head < MOST_HEADS && n < room; head++) {
                 char key[80];
                 snprintf(key, sizeof key, "ascender.omega_%s[%d][%d]", bias, layer, head);
-                curves[n] = points_of(r, v->runs[i].run, "tokens", 1, key);
+                curves[n] = points_of(r, v->runs[i].run, key, 1);
                 if (curves[n].n == 0) {
                     break;
                 }

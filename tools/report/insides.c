@@ -50,36 +50,27 @@ static void draw(report *r, inspection *in, int (*draw_it)(inspection *in), cons
     document_figure(&r->doc, full, "png", caption);
 }
 
-/* Variants whose layers have biases come first in line, then any with attention. */
-static bool has_biases(const variant *v)
-{
-    const char *mix = v->n > 0 ? asc_run_setting(v->runs[0].run, "mix") : NULL;
-    return mix && strstr(mix, "ascender");
-}
-
+/* Of the first seed of the first system that has ASCender layers: others are a matter for `ascgrad inspect`. */
 void report_figure_decomposition(report *r)
 {
-    char kind[40];
-    int drawn = 0;
     for (int i = 0; i < r->n_variants; i++) {
-        if (!has_biases(&r->variants[i])) {
+        const variant *v = &r->variants[i];
+        const char *mix = v->n > 0 ? asc_run_setting(v->runs[0].run, "mix") : NULL;
+        inspection in;
+        if (!mix || !strstr(mix, "ascender")) {
             continue;
         }
-        inspection in;
-        char caption[400];
-        snprintf(kind, sizeof kind, "decomposition-%d", drawn + 1);
-        snprintf(caption, sizeof caption,
-                 "%s, seed %lld: the scores of a layer and the parts that they are the sum of.", r->variants[i].name,
-                 (long long)r->variants[i].runs[0].seed);
-        if (look(r, r->variants[i].runs[0].run, &in) && inspect_has_maps(&in)) {
-            draw(r, &in, inspect_draw_maps, kind, "maps", caption);
-            drawn++;
+        if (look(r, v->runs[0].run, &in) && inspect_has_maps(&in)) {
+            char caption[400];
+            snprintf(caption, sizeof caption,
+                     "%s, seed %lld: the scores of a layer and the parts that they are the sum of.", v->name,
+                     (long long)v->runs[0].seed);
+            draw(r, &in, inspect_draw_maps, "decomposition", "maps", caption);
         }
         end_look(r, &in);
+        return;
     }
-    if (drawn == 0) {
-        document_text(&r->doc, "Score decomposition: no run has ASCender layers.");
-    }
+    document_text(&r->doc, "Score decomposition: no run has ASCender layers.");
 }
 
 /* The heads of all seeds of a variant, on the average; false: the variant has none. */

@@ -59,30 +59,38 @@ static double memory_of(const trained *t)
 
 /* ---- results ---- */
 
-static const struct measure {
+typedef struct measure {
     column column;
     double (*of)(const trained *t);
     bool marked; /* the stars stand here */
-} measures[] = {
-    {{"parameters", "parameters", COLUMN_NUMBER, 0, false}, parameters_of, false},
+} measure;
+
+static const measure quality[] = {
     {{"perplexity", "ppl", COLUMN_SPREAD, 2, false}, ppl_of, true},
     {{"bits per byte", "bits_per_byte", COLUMN_SPREAD, 4, false}, bits_of, false},
     {{"tokens right, %", "accuracy", COLUMN_SPREAD, 2, false}, accuracy_of, false},
     {{"perplexity, valid", "valid_ppl", COLUMN_SPREAD, 2, false}, valid_ppl_of, false},
+    {{NULL}, NULL, false},
+};
+
+static const measure costs[] = {
+    {{"parameters", "parameters", COLUMN_NUMBER, 0, false}, parameters_of, false},
     {{"GFLOP a token", "gflop_per_token", COLUMN_NUMBER, -1, false}, gflop_of, false},
     {{"of it mixing", "mixing_gflop_per_token", COLUMN_NUMBER, -1, false}, mixing_of, false},
     {{"tokens/s", "tokens_per_s", COLUMN_SPREAD, 0, false}, speed_of, false},
     {{"minutes", "minutes", COLUMN_SPREAD, -1, false}, minutes_of, false},
     {{"peak MiB", "peak_rss_mib", COLUMN_SPREAD, 0, false}, memory_of, false},
+    {{NULL}, NULL, false},
 };
-enum { MEASURES = sizeof measures / sizeof *measures, FIXED = 2 };
+enum { MEASURES = 8, FIXED = 2 };
 
 /* The columns; those that no run has a value for are left out of the pages. */
-static void choose_columns(report *r, column columns[FIXED + MEASURES + 1])
+static void choose_columns(report *r, const measure *measures, column columns[FIXED + MEASURES + 1])
 {
     columns[0] = (column){"system", "system", COLUMN_TEXT, 0, false};
     columns[1] = (column){"seeds", "seeds", COLUMN_NUMBER, 0, false};
-    for (int m = 0; m < MEASURES; m++) {
+    int m = 0;
+    for (; measures[m].of; m++) {
         bool any = false;
         for (int i = 0; i < r->n_variants; i++) {
             any = any || isfinite(report_spread(r, &r->variants[i], measures[m].of).mean);
@@ -90,22 +98,42 @@ static void choose_columns(report *r, column columns[FIXED + MEASURES + 1])
         columns[FIXED + m] = measures[m].column;
         columns[FIXED + m].absent = !any;
     }
-    columns[FIXED + MEASURES] = (column){0};
+    columns[FIXED + m] = (column){0};
 }
 
-static void put_variant(report *r, table *t, const variant *v, bool baseline)
+static void put_variant(report *r, table *t, const variant *v, const measure *measures)
 {
     char name[REPORT_NAME + 16];
-    snprintf(name, sizeof name, "%s%s", v->name, baseline ? " (baseline)" : "");
+    snprintf(name, sizeof name, "%s%s", v->name, r->cells[v->cell].baseline == v - r->variants ? " (baseline)" : "");
     table_text(t, name);
     table_number(t, (double)v->n);
-    for (int m = 0; m < MEASURES; m++) {
+    for (int m = 0; measures[m].of; m++) {
         asc_spread s = report_spread(r, v, measures[m].of);
         if (measures[m].column.kind == COLUMN_SPREAD) {
             table_spread(t, s.mean, s.std, measures[m].marked ? v->mark : NULL);
         } else {
             table_number(t, s.mean);
         }
+    }
+}
+
+/* A table for each cell: NAME, NAME-2, … */
+static void put_tables(report *r, const char *name, const char *title, const measure *measures)
+{
+    column columns[FIXED + MEASURES + 1];
+    choose_columns(r, measures, columns);
+    for (int c = 0; c < r->n_cells; c++) {
+        char file[40], heading[REPORT_NAME + 60];
+        snprintf(file, sizeof file, c ? "%s-%d" : "%s", name, c + 1);
+        snprintf(heading, sizeof heading, "%s%s%s", title, *r->cells[c].name ? ": " : "", r->cells[c].name);
+        table t;
+        table_begin(&t, &r->doc, file, heading, columns);
+        for (int i = 0; i < r->n_variants; i++) {
+            if (r->variants[i].cell == c) {
+                put_variant(r, &t, &r->variants[i], measures);
+            }
+        }
+        table_end(&t);
     }
 }
 
@@ -124,13 +152,11 @@ static double least_p(const report *r)
 
 static void explain_marks(report *r)
 {
-    document_text(
-        &r->doc,
-        "Mean \xc2\xb1 sample deviation over the seeds; on the %s split where nothing else is said. * and **: "
-        "better than the baseline, the best of its kind, with p < 0.05 and p < 0.01, \xe2\x80\xa0 and "
-        "\xe2\x80\xa0\xe2\x80\xa0: worse, by randomisation over the items (Holm over the comparisons of a "
-        "table) and also over the seeds, with the same sign.",
-        r->split);
+    document_text(&r->doc,
+                  "Mean \xc2\xb1 sample deviation over the seeds. * and **: better than the baseline, the best of its "
+                  "kind, with p < 0.05 and p < 0.01, \xe2\x80\xa0 and \xe2\x80\xa0\xe2\x80\xa0: worse, by "
+                  "randomisation over the items (Holm over the comparisons of a table) and also over the seeds, with "
+                  "the same sign.");
     if (least_p(r) >= .05) {
         document_text(
             &r->doc,
@@ -142,23 +168,12 @@ static void explain_marks(report *r)
 
 void report_results(report *r)
 {
-    column columns[FIXED + MEASURES + 1];
+    char title[60];
     document_heading(&r->doc, "Results");
-    choose_columns(r, columns);
-    for (int c = 0; c < r->n_cells; c++) {
-        char name[40], title[REPORT_NAME + 40];
-        snprintf(name, sizeof name, c ? "results-%d" : "results", c + 1);
-        snprintf(title, sizeof title, "%s", *r->cells[c].name ? r->cells[c].name : "All systems");
-        table t;
-        table_begin(&t, &r->doc, name, title, columns);
-        for (int i = 0; i < r->n_variants; i++) {
-            if (r->variants[i].cell == c) {
-                put_variant(r, &t, &r->variants[i], r->cells[c].baseline == i);
-            }
-        }
-        table_end(&t);
-    }
+    snprintf(title, sizeof title, "Quality on the %s split", r->split);
+    put_tables(r, "results", title, quality);
     explain_marks(r);
+    put_tables(r, "cost", "What it cost", costs);
 }
 
 /* ---- significance ---- */
