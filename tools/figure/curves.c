@@ -10,9 +10,10 @@ enum { NAME_MAX_SHOWN = 44, MARKERS = 8 };
 static const struct style {
     const char *colour;
     int dashes, marker;
+    bool light; /* what is written on it is black */
 } styles[FIGURE_STYLES] = {
-    {"#004488", 1, 7},  {"#ddaa33", 2, 9}, {"#bb5566", 4, 5}, {"#000000", 3, 13},
-    {"#44aadd", 5, 11}, {"#228833", 2, 4}, {"#882255", 3, 6}, {"#bbccaa", 1, 8},
+    {"#004488", 1, 7, false}, {"#ddaa33", 2, 9, true},  {"#bb5566", 4, 5, false}, {"#000000", 3, 13, false},
+    {"#44aadd", 5, 11, true}, {"#228833", 2, 4, false}, {"#882255", 3, 6, false}, {"#bbccaa", 1, 8, true},
 };
 /* viridis, whose lightness rises throughout; without its palest part, which a white page swallows. */
 static const char row_of_colours[] = "0 '#440154', 1 '#3b528b', 2 '#21918c', 3 '#5ec962', 4 '#d8c21d'";
@@ -265,6 +266,16 @@ static void put_look(figure *f, const figure_series *s, int64_t n)
     }
 }
 
+/* The bars' values at their feet: heights alone hide small differences. */
+static void put_values(figure *f, const figure_series *s, int block, bool *first)
+{
+    put_next(f, first);
+    fprintf(f->out,
+            "$m%d using 1:(0):(sprintf('%%.4g', $2)) with labels rotate by 90 left offset 0, 0.4 "
+            "textcolor rgb '%s' notitle",
+            block, style_of(s).light ? "black" : "white");
+}
+
 static void put_series(figure *f, const figure_series *s, int block, int64_t n, bool *first)
 {
     if (s->mark != FIGURE_BARS) {
@@ -276,6 +287,7 @@ static void put_series(figure *f, const figure_series *s, int block, int64_t n, 
     put_title(f, s);
     if (s->mark == FIGURE_BARS) {
         put_spread(f, s, block, first);
+        put_values(f, s, block, first);
     }
 }
 

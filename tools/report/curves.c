@@ -178,7 +178,16 @@ void report_learning_curves(report *r)
 
 /* ---- ω over time ---- */
 
-enum { BIASES = 3, PANEL_WIDTH = 300, PANEL_HEIGHT = 220, GAP_X = 80, GAP_Y = 100, PER_ROW = 3, MOST_HEADS = 64 };
+enum {
+    BIASES = 3,
+    PANEL_WIDTH = 330,
+    PANEL_HEIGHT = 220,
+    GAP_X = 80,
+    GAP_Y = 100,
+    PER_ROW = 3,
+    KEY_WIDTH = 100,
+    MOST_HEADS = 64
+};
 
 /* The curve of every head of every layer of every seed; how many. */
 static int64_t collect_heads(report *r, const variant *v, const char *bias, asc_curve *curves, int64_t room)
@@ -215,15 +224,20 @@ static bool draw_omega(report *r, figure *f, const variant *v, int panel)
         series[n] = band_of(r, curves, collect_heads(r, v, biases[b], curves, ROOM));
         series[n].name = biases[b];
         series[n].style = b;
+        series[n].unkeyed = panel > 0;
         n += series[n].n > 0;
     }
-    if (n > 0 && f) {
-        figure_box box = {LEFT + panel % PER_ROW * (PANEL_WIDTH + GAP_X),
+    if (n > 0) {
+        figure_box key = {f->width - KEY_WIDTH, TOP, 0, 0},
+                   box = {LEFT + panel % PER_ROW * (PANEL_WIDTH + GAP_X),
                           TOP + panel / PER_ROW * (PANEL_HEIGHT + GAP_Y), PANEL_WIDTH, PANEL_HEIGHT};
-        figure_curves(
-            f, &box,
-            &(figure_plot){
-                .title = v->name, .x_title = "tokens", .y_title = "\xcf\x89", .series = series, .n_series = n});
+        figure_curves(f, &box,
+                      &(figure_plot){.title = v->name,
+                                     .x_title = "tokens",
+                                     .y_title = "\xcf\x89",
+                                     .series = series,
+                                     .n_series = n,
+                                     .key = &key});
     }
     return n > 0;
 }
@@ -254,7 +268,8 @@ void report_figure_omega(report *r)
     figure f;
     int columns = panels < PER_ROW ? panels : PER_ROW, rows = (panels + PER_ROW - 1) / PER_ROW;
     snprintf(title, sizeof title, "%.200s: the weights \xcf\x89 of the biases", asc_experiment_name(r->experiment));
-    figure_begin(&f, title, LEFT + columns * (PANEL_WIDTH + GAP_X), TOP + rows * (PANEL_HEIGHT + GAP_Y) - 20);
+    figure_begin(&f, title, LEFT + columns * (PANEL_WIDTH + GAP_X) - GAP_X + KEY_WIDTH + 10,
+                 TOP + rows * (PANEL_HEIGHT + GAP_Y) - 20);
     for (int i = 0; i < r->n_variants; i++) {
         if (has_omega(&r->variants[i])) {
             asc_scope_begin(r->ctx);
