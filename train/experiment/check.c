@@ -9,6 +9,8 @@
 #include "train/experiment/experiment.h"
 #include "train/settings.h"
 
+enum { SOME_VOCAB = 64 };
+
 /* Data sets and tokenizers that were opened: "DATA\nTOKENIZER", with the size of the vocabulary. */
 typedef json_t opened;
 
@@ -48,7 +50,6 @@ static asc_settings *make_settings(const asc_experiment *e, const asc_plan_run *
 /* The size of the vocabulary, or some size where the training split is to say; 0 with the error set. */
 static int64_t open_data(asc_ctx *ctx, const asc_settings *s, opened *o)
 {
-    enum { SOME = 64 };
     const asc_values *v = &s->values;
     char key[600];
     if (!*v->data) {
@@ -65,7 +66,7 @@ static int64_t open_data(asc_ctx *ctx, const asc_settings *s, opened *o)
     int64_t size = asc_tokenizer_size(tokenizer);
     asc_tokenizer_free(tokenizer);
     asc_dataset_free(data);
-    size = asc_error(ctx) ? 0 : size > SOME ? size : SOME;
+    size = asc_error(ctx) ? 0 : size > SOME_VOCAB ? size : SOME_VOCAB;
     json_object_set_new(o, key, json_integer(size));
     return size;
 }
@@ -77,7 +78,9 @@ static asc_status check_model(asc_ctx *ctx, const asc_settings *s, int64_t vocab
     if (asc_error(ctx)) {
         return asc_error(ctx);
     }
-    char *config = asc_settings_model(s, from ? asc_lm_config(from->lm) : NULL, vocab);
+    bool given = from || json_object_get(s->model, "vocab");
+    int64_t size = given || vocab < SOME_VOCAB ? vocab : SOME_VOCAB; /* any will do, and a small one is quick */
+    char *config = asc_settings_model(s, from ? asc_lm_config(from->lm) : NULL, size);
     asc_lm *lm = config ? asc_lm_new(ctx, config, asc_settings_dtype(s), 1) : NULL;
     asc_lm_free(lm);
     asc_text_drop(config);
