@@ -45,12 +45,12 @@ typedef struct plan {
     asc_ctx *ctx;
     const struct args *args;
     int64_t systems, models, different; /* models that are there twice are one */
-    char **name;            /* [systems] */
-    int64_t *seeds;         /* [systems]: how many of the models, one after another, are each system's */
-    const char **path;      /* [models] */
-    const asc_scores **scores; /* [models] */
-    scored *scored;         /* [different] */
-    uint32_t text;          /* the first split's checksum */
+    char **name;                        /* [systems] */
+    int64_t *seeds;                     /* [systems]: how many of the models, one after another, are each system's */
+    const char **path;                  /* [models] */
+    const asc_scores **scores;          /* [models] */
+    scored *scored;                     /* [different] */
+    uint32_t text;                      /* the first split's checksum */
 } plan;
 
 /* ---- operands ---- */
@@ -210,8 +210,8 @@ static asc_status evaluate(plan *p, scored *s, int64_t number)
     listener l = {.bar = progress_start()};
     opened o = open_model(p->ctx, s->path, a->data, a->tokenizer, open_kind(a->split), true);
     if (asc_error(p->ctx) == ASC_OK && check_text(p, s, o.split) == ASC_OK) {
-        asc_eval_options how = {.batch = a->batch > 0 ? a->batch : o.model->batch, .block = a->block,
-                                .progress = show, .user = &l};
+        asc_eval_options how = {
+            .batch = a->batch > 0 ? a->batch : o.model->batch, .length = a->block, .progress = show, .user = &l};
         snprintf(l.what, sizeof l.what, "%.40s (%lld of %lld)", s->path, (long long)number, (long long)p->models);
         s->scores = asc_score(p->ctx, o.model, o.split, &how);
         const char *config = asc_lm_config(o.model->lm);
@@ -247,16 +247,6 @@ static void check_seeds(const plan *p, int64_t system, int64_t first)
     }
 }
 
-/* Bits per byte of a model that needs no word to know it are cheap. */
-static void check_unknown(const plan *p, int64_t first, int64_t system)
-{
-    double share = p->scores[first]->result.unknown;
-    if (share > ASC_UNKNOWN_MOST) {
-        cli_message("%s: %.2f %% of the tokens are unknown words: its perplexity and bits per byte compare with those of "
-                    "the same vocabulary alone", p->name[system], 100 * share);
-    }
-}
-
 static asc_status evaluate_all(plan *p)
 {
     for (int64_t i = 0; i < p->models; i++) {
@@ -273,12 +263,24 @@ static asc_status evaluate_all(plan *p)
     }
     for (int64_t i = 0, first = 0; i < p->systems; first += p->seeds[i++]) {
         check_seeds(p, i, first);
-        check_unknown(p, first, i);
     }
     return ASC_OK;
 }
 
 /* ---- the command ---- */
+
+/* Where vocabularies differ: a word that is unknown to one of them costs it few bits, whatever it is. */
+static void check_unknown(const asc_system *systems, const asc_compared *c)
+{
+    for (int64_t i = 0; c->unit == ASC_UNIT_TEXT && i < c->n_systems; i++) {
+        double share = systems[i].scores[0]->result.unknown;
+        if (share > ASC_UNKNOWN_MOST) {
+            cli_message("%s: %.2f %% of its tokens are unknown words: its bits per byte compare with no other "
+                        "vocabulary's",
+                        systems[i].name, 100 * share);
+        }
+    }
+}
 
 static int compare(plan *p)
 {
@@ -290,6 +292,9 @@ static int compare(plan *p)
     asc_compare_options how = {.resampling = {a->resamples, (uint64_t)a->seed}};
     asc_compared *c = asc_compare(p->ctx, systems, p->systems, &how);
     int status = CLI_OK;
+    if (c) {
+        check_unknown(systems, c);
+    }
     if (c && a->json) {
         status = cli_print_json(compare_describe(systems, c, a->split));
     } else if (c) {
@@ -298,6 +303,17 @@ static int compare(plan *p)
     asc_compared_free(p->ctx, c);
     free(systems);
     return status;
+}
+
+/* The library's "length" is that of --block. */
+static int report(const asc_ctx *ctx)
+{
+    const char *subject = asc_error_subject(ctx);
+    if (!subject || strcmp(subject, "length") != 0) {
+        return cli_report(ctx);
+    }
+    cli_message("--block%s", asc_error_detail(ctx));
+    return CLI_USAGE;
 }
 
 static int run(int argc, char **argv)
@@ -309,7 +325,7 @@ static int run(int argc, char **argv)
     asc_ctx *ctx = cli_ctx_new(args.threads);
     plan p = make_plan(ctx, &args, n, argv);
     int status = evaluate_all(&p) ? CLI_OK : compare(&p);
-    status = asc_error(ctx) ? cli_report(ctx) : status;
+    status = asc_error(ctx) ? report(ctx) : status;
     free_plan(&p);
     asc_ctx_free(ctx);
     return status;

@@ -196,11 +196,20 @@ static void put_parameters(int width, int64_t n)
     put(width, "%.*f%s", unit == 0 ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0, value, units[unit]);
 }
 
+static bool several_seeds(const asc_compared *c)
+{
+    for (int64_t i = 0; i < c->n_systems; i++) {
+        if (c->system[i].seeds > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void print_systems(const asc_system *systems, const asc_compared *c, int name)
 {
-    bool seeds = false, speeds = false;
+    bool seeds = several_seeds(c), speeds = false;
     for (int64_t i = 0; i < c->n_systems; i++) {
-        seeds |= c->system[i].seeds > 1;
         speeds |= isfinite(c->system[i].tokens_per_s.mean);
     }
     int wide = seeds ? 15 : 13;
@@ -227,6 +236,11 @@ static void print_systems(const asc_system *systems, const asc_compared *c, int 
         }
         putchar('\n');
     }
+}
+
+static const char *items_name(asc_unit unit)
+{
+    return unit == ASC_UNIT_BLOCK ? "blocks" : "passages";
 }
 
 static void print_comparison(const asc_system *systems, const asc_comparison *c, int name, bool holm)
@@ -264,36 +278,60 @@ static void print_comparisons(const asc_system *systems, const asc_compared *c, 
     for (int64_t i = 0; i < c->n_comparisons; i++) {
         print_comparison(systems, &c->comparison[i], name, holm);
     }
-    printf("p boot: paired bootstrap over %ss; p rand: randomisation%s\n",
-           c->unit == ASC_UNIT_BLOCK ? "block" : "passage",
-           holm ? "; p Holm: p rand, adjusted for all comparisons" : "");
+    printf("p boot: paired bootstrap over %s, p rand: randomisation%s\n", items_name(c->unit),
+           holm ? ", p Holm: p rand adjusted for all" : "");
 }
 
-/* What the seeds say of differences that items alone make look sure. */
-static void print_seeds(const asc_system *systems, const asc_compared *c)
+static void print_seed_row(const asc_system *system, const asc_system_result *r, const asc_comparison *against,
+                           int name)
 {
-    int64_t pairs = 0;
-    printf("\nover seeds, of which the tests above say nothing:\n");
+    put_name(name, system->name);
+    if (r->seed_pairs > 0) {
+        put(21, "%lld of %lld", (long long)r->differing, (long long)r->seed_pairs);
+    } else {
+        put(21, "-");
+    }
+    if (against && against->seeds.n > 0) {
+        put(6, "%lld", (long long)against->seeds.n);
+        put(10, "%+.4f", against->seeds.difference);
+        put(6, "%.4f", against->seeds.p);
+        put(7, "%.4f", against->seeds.p_least);
+    }
+    putchar('\n');
+}
+
+/* What the seeds say of differences that items alone make look sure. The systems are compared with the first. */
+static void print_seeds(const asc_system *systems, const asc_compared *c, int name)
+{
+    const char *items = items_name(c->unit);
+    if (!several_seeds(c)) {
+        printf("\nThe tests are over %s: whether other seeds would do the same, one seed can't tell.\n", items);
+        return;
+    }
+    printf("\nover seeds, of which the tests above say nothing\n");
+    put(-name, "system");
+    put(21, "own seeds that differ");
+    put(6, "shared");
+    put(10, "difference");
+    put(6, "p");
+    put(7, "least p");
+    putchar('\n');
     for (int64_t i = 0; i < c->n_systems; i++) {
-        const asc_system_result *r = &c->system[i];
-        pairs += r->seed_pairs;
-        if (r->seed_pairs > 0) {
-            printf("  %s: by the same test (p rand < 0.05) %lld of the %lld pairs of its own seeds differ\n",
-                   systems[i].name, (long long)r->differing, (long long)r->seed_pairs);
-        }
+        print_seed_row(&systems[i], &c->system[i], i > 0 ? &c->comparison[i - 1] : NULL, name);
     }
-    if (pairs == 0) {
-        printf("  one seed of each: whether another seed would do the same can't be told\n");
-    }
-    for (int64_t i = 0; i < c->n_comparisons; i++) {
-        const asc_seed_test *s = &c->comparison[i].seeds;
-        const char *a = systems[c->comparison[i].a].name, *b = systems[c->comparison[i].b].name;
-        if (s->n > 1) {
-            printf("  %s - %s, seed by seed: %+.4f, p %.4f (%lld seeds reach %.4f at best)\n", a, b, s->difference,
-                   s->p, (long long)s->n, s->p_least);
-        } else if (pairs > 0) {
-            printf("  %s - %s: no two seeds that were trained in the same order\n", a, b);
-        }
+    printf("own seeds that differ: pairs of a system's own seeds with p rand < 0.05 over %s\n"
+           "shared: seeds trained in the same order as the first system's; p: exact, over them; least p: what so\n"
+           "many can reach\n",
+           items);
+}
+
+static void print_unknown(const asc_system *systems, const asc_compared *c)
+{
+    double share = systems[0].scores[0]->result.unknown;
+    if (c->unit == ASC_UNIT_BLOCK && share > ASC_UNKNOWN_MOST) {
+        printf("%.2f %% of the tokens are unknown words: perplexity and bits per byte compare with those of the same\n"
+               "vocabulary alone\n",
+               100 * share);
     }
 }
 
@@ -302,12 +340,13 @@ void compare_print(const asc_system *systems, const asc_compared *c, const char 
     const asc_scores *first = systems[0].scores[0];
     int name = name_width(systems, c->n_systems);
     if (c->reason) {
-        printf("%s split, %lld passages of text: %s\n\n", split, (long long)c->n, c->reason);
+        printf("%s split, %lld passages of text, as\n%s\n\n", split, (long long)c->n, c->reason);
     } else {
         printf("%s split, %lld tokens in %lld blocks of %lld\n\n", split, (long long)first->result.tokens,
                (long long)c->n, (long long)first->block);
     }
     print_systems(systems, c, name);
+    print_unknown(systems, c);
     print_comparisons(systems, c, name);
-    print_seeds(systems, c);
+    print_seeds(systems, c, name);
 }

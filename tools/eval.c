@@ -90,6 +90,8 @@ static int print_result(const asc_eval_result *r, const source_result *source, c
         json_t *o = json_pack("{s:s, s:I, s:o, s:o, s:o}", "split", split, "tokens", (json_int_t)r->tokens, "loss",
                               cli_json_real(r->loss), "ppl", cli_json_real(r->ppl), "bits_per_byte",
                               cli_json_real(r->bits_per_byte));
+        json_object_set_new(o, "accuracy", cli_json_real(r->accuracy));
+        json_object_set_new(o, "ece", cli_json_real(r->ece));
         if (source->known) {
             json_object_set_new(o, "source_ppl", cli_json_real(source->ppl));
             json_object_set_new(o, "source_bits_per_byte", cli_json_real(source->bits_per_byte));
@@ -98,6 +100,8 @@ static int print_result(const asc_eval_result *r, const source_result *source, c
     }
     printf("%s: %lld tokens, loss %.6f, perplexity %.4f, %.5f bits per byte\n", split, (long long)r->tokens, r->loss,
            r->ppl, r->bits_per_byte);
+    printf("the most probable token is right for %.2f %% of them; its probability is off by %.2f %% (ECE)\n",
+           100 * r->accuracy, 100 * r->ece);
     if (source->known) {
         printf("the source itself: perplexity %.4f per word, %.5f bits per byte\n", source->ppl, source->bits_per_byte);
     }

@@ -15,7 +15,7 @@ typedef struct evaluation {
     asc_lm *lm;
     const asc_split *split;
     const asc_eval_options *options;
-    int64_t block;  /* tokens of a block */
+    int64_t length; /* of a block */
     double *losses; /* batch * block */
     double nats;
     int64_t tokens, unknown; /* predicted, and those of them that the tokenizer does not know */
@@ -41,6 +41,33 @@ static void sort_predictions(evaluation *e, const int64_t *ids, const double *to
     }
 }
 
+static void tell_tokens(const evaluation *e, const int64_t *ids, int64_t n)
+{
+    const asc_eval_options *o = e->options;
+    asc_status status = o->tokens ? o->tokens(o->user, ids, e->losses, n) : ASC_OK;
+    if (status) {
+        asc_fail(e->ctx, status, "evaluate: the receiver of the tokens' losses failed");
+    }
+}
+
+static void tell_blocks(const evaluation *e, const int64_t *ids, int64_t first, int64_t n, int64_t width)
+{
+    const asc_eval_options *o = e->options;
+    for (int64_t i = 0; o->block && i < n; i++) {
+        double nats = 0;
+        int64_t tokens = 0;
+        for (int64_t t = i * width; t < (i + 1) * width; t++) {
+            nats += e->losses[t];
+            tokens += ids[t] >= 0;
+        }
+        asc_status status = o->block(o->user, first + i, nats, tokens);
+        if (status) {
+            asc_fail(e->ctx, status, "evaluate: the receiver of the blocks' losses failed");
+            return;
+        }
+    }
+}
+
 /* The losses of `n` blocks from number `first`, all of `width` tokens, into e->losses. */
 static asc_status run_blocks(evaluation *e, int64_t first, int64_t n, int64_t width)
 {
@@ -54,22 +81,18 @@ static asc_status run_blocks(evaluation *e, int64_t first, int64_t n, int64_t wi
         which[i] = (int32_t)(first + i);
     }
     if (asc_error(ctx) == ASC_OK &&
-        asc_block_fill(ctx, e->split, e->block, which, n, asc_data_mut(x), asc_data_mut(y)) == ASC_OK) {
+        asc_block_fill(ctx, e->split, e->length, which, n, asc_data_mut(x), asc_data_mut(y)) == ASC_OK) {
         asc_lm_loss_top(e->lm, x, y, &each, &top);
         asc_copy(ctx, wide, each);
         asc_copy(ctx, wide_top, top);
     }
     if (asc_error(ctx) == ASC_OK) {
         memcpy(e->losses, asc_data(wide), (size_t)(n * width) * sizeof *e->losses);
-        e->tokens += asc_block_targets(e->split, e->block, which, n);
+        e->tokens += asc_block_targets(e->split, e->length, which, n);
         e->unknown += count_unknown(e->split, asc_data(y), n * width);
         sort_predictions(e, asc_data(y), asc_data(wide_top), n * width);
-        asc_status status = e->options->tokens
-                                ? e->options->tokens(e->options->user, asc_data(y), e->losses, n * width)
-                                : ASC_OK;
-        if (status) {
-            asc_fail(ctx, status, "evaluate: the receiver of the tokens' losses failed");
-        }
+        tell_tokens(e, asc_data(y), n * width);
+        tell_blocks(e, asc_data(y), first, n, width);
     }
     asc_free(ctx, which, (size_t)n * sizeof *which);
     asc_scope_end(ctx);
@@ -78,7 +101,7 @@ static asc_status run_blocks(evaluation *e, int64_t first, int64_t n, int64_t wi
 
 static asc_status run_all(evaluation *e)
 {
-    int64_t length = e->block, n_tokens = e->split->n_tokens;
+    int64_t length = e->length, n_tokens = e->split->n_tokens;
     int64_t full = asc_block_count(n_tokens, length, false), all = asc_block_count(n_tokens, length, true);
     for (int64_t first = 0; first < all;) {
         int64_t end = first < full ? full : all;
@@ -121,18 +144,18 @@ asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const 
     if (options->batch < 1) {
         return asc_fail(ctx, ASC_ERR_ARG, "evaluate: batch is %lld, expected at least 1", (long long)options->batch);
     }
-    if (options->block < 0 || options->block > INT32_MAX) {
-        return asc_fail_on(ctx, ASC_ERR_ARG, "block", ": got %lld, expected 0 (the model's %lld) to %d",
-                           (long long)options->block, (long long)asc_lm_block(lm), INT32_MAX);
+    if (options->length < 0 || options->length > INT32_MAX) {
+        return asc_fail_on(ctx, ASC_ERR_ARG, "length", ": got %lld, expected 0 (the model's %lld) to %d",
+                           (long long)options->length, (long long)asc_lm_block(lm), INT32_MAX);
     }
-    if (options->block > asc_lm_block(lm) && !asc_is_null(lm->pos_emb)) {
-        return asc_fail_on(ctx, ASC_ERR_ARG, "block", ": got %lld, but the model has learned %lld positions",
-                           (long long)options->block, (long long)asc_lm_block(lm));
+    if (options->length > asc_lm_block(lm) && !asc_is_null(lm->pos_emb)) {
+        return asc_fail_on(ctx, ASC_ERR_ARG, "length", ": got %lld, but the model has learned %lld positions",
+                           (long long)options->length, (long long)asc_lm_block(lm));
     }
-    int64_t block = options->block ? options->block : asc_lm_block(lm);
+    int64_t length = options->length ? options->length : asc_lm_block(lm);
     evaluation e = {.ctx = ctx, .lm = lm, .split = split, .options = options,
-                    .block = block < split->n_tokens ? block : split->n_tokens};
-    size_t bytes = (size_t)options->batch * (size_t)e.block * sizeof(double);
+                    .length = length < split->n_tokens ? length : split->n_tokens};
+    size_t bytes = (size_t)options->batch * (size_t)e.length * sizeof(double);
     e.losses = asc_alloc(ctx, bytes);
     if (!e.losses) {
         return ASC_ERR_MEMORY;

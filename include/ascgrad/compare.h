@@ -35,13 +35,13 @@ typedef struct asc_score_part {
 typedef struct asc_scores {
     asc_eval_result result;
     int64_t parameters;
-    int64_t block;          /* tokens of a block */
-    uint32_t text_checksum; /* of the split: asc_split.checksum; */
+    int64_t block;           /* tokens of a block */
+    uint32_t text_checksum;  /* of the split: asc_split.checksum; */
     uint32_t token_checksum; /* CRC-32 of its tokens and of which are given */
-    int64_t seed;           /* of the model's run; -1: not known, it is in none */
+    int64_t seed;            /* of the model's run; -1: not known, it is in none */
     uint32_t train_checksum; /* of the text that the run was trained on, 0: not known */
-    double tokens_per_s;    /* of the run's training, the median over its log; NaN: not known */
-    char model_checksum[9]; /* the model file's ASC_SAFETENSORS_CRC, which tells models apart; "": it has none */
+    double tokens_per_s;     /* of the run's training, the median over its log; NaN: not known */
+    char model_checksum[9];  /* the model file's ASC_SAFETENSORS_CRC, which tells models apart; "": it has none */
     int64_t n_blocks, n_lines;
     const asc_score_part *blocks;
     const asc_score_part *lines; /* NULL: the split was loaded without; such scores are compared by blocks alone */
@@ -62,9 +62,9 @@ ASC_API asc_scores *asc_scores_read(asc_ctx *ctx, const char *path);
 
 /* What is compared: one model, or one model for each of several seeds. */
 typedef struct asc_system {
-    const char *name;                 /* for messages */
-    const asc_scores *const *scores;  /* [seeds] */
-    int64_t seeds;                    /* >= 1 */
+    const char *name;                /* for messages */
+    const asc_scores *const *scores; /* [seeds] */
+    int64_t seeds;                   /* >= 1 */
 } asc_system;
 
 typedef struct asc_compare_options {
@@ -100,17 +100,17 @@ typedef struct asc_seed_test {
 
 /* a - b: below 0, a predicts better. */
 typedef struct asc_comparison {
-    int64_t a, b;         /* numbers of systems */
-    asc_pair_stats items; /* of each item's mean over the seeds */
-    double p_holm;        /* items.p_randomization adjusted for all comparisons that are made together (Holm) */
-    double p_holm_bootstrap;  /* items.p_bootstrap, too */
+    int64_t a, b;            /* numbers of systems */
+    asc_pair_stats items;    /* of each item's mean over the seeds */
+    double p_holm;           /* items.p_randomization adjusted for all comparisons that are made together (Holm) */
+    double p_holm_bootstrap; /* items.p_bootstrap, too */
     asc_seed_test seeds;
 } asc_comparison;
 
 typedef struct asc_compared {
     asc_unit unit;
     const char *reason; /* why blocks are not the items: "a and b have different tokens"; NULL: they are */
-    int64_t n;           /* items */
+    int64_t n;          /* items */
     int64_t n_systems, n_comparisons;
     const asc_system_result *system;  /* [n_systems] */
     const asc_comparison *comparison; /* [n_comparisons] */

@@ -196,8 +196,8 @@ ASC_API bool asc_dataset_entropy(asc_dataset *dataset, asc_split_kind kind, asc_
  * Errors as asc_split_load; ASC_ERR_FORMAT: there are none. */
 ASC_API asc_status asc_dataset_collect(asc_dataset *dataset, asc_tokenizer *tokenizer);
 
-/* A piece of a split's text that was made tokens by itself, so that it ends where a token ends whatever the tokenizer: a
- * line with its newline, of most sources. */
+/* A piece of a split's text that was made tokens by itself, so that it ends where a token ends whatever the tokenizer:
+ * a line with its newline, of most sources. */
 typedef struct asc_split_line {
     int64_t tokens, bytes;
 } asc_split_line;

@@ -79,8 +79,8 @@ ASC_API asc_status asc_lm_log(asc_lm *lm, asc_tensor tokens, asc_log_fn *tell, v
  * are ignored. If token_loss is not NULL it gets each token's loss, (B, N), without a gradient. No B·N×V logits are
  * held. */
 ASC_API asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss);
-/* The same. If top is not NULL it gets (B, N, 2): the probability of the token that the model holds most probable, and 1
- * where that is the target, else 0. */
+/* The same. If top is not NULL it gets (B, N, 2): the probability of the token that the model holds most probable, and
+ * 1 where that is the target, else 0. */
 ASC_API asc_tensor asc_lm_loss_top(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss, asc_tensor *top);
 /* What training minimises: that cross-entropy, and the auxiliary losses that the layers' settings give a weight, summed
  * over the layers. If loss is not NULL it gets the value of the cross-entropy alone, which is what is reported. */

@@ -69,10 +69,13 @@ ASC_API int asc_settings_threads(const asc_settings *settings);
 
 typedef struct asc_eval_options {
     int64_t batch; /* blocks at a time, >= 1 */
-    int64_t block; /* tokens of a block; 0: asc_lm_block. More than those only a model without pos_emb takes. */
+    int64_t length; /* tokens of a block; 0: asc_lm_block. More than those only a model without pos_emb takes. */
     /* Called with each batch of predicted tokens, in the order of the text; NULL: not. A token that is given comes as
      * -1, its loss 0. Another status than ASC_OK ends the evaluation. */
     asc_status (*tokens)(void *user, const int64_t *ids, const double *losses, int64_t n);
+    /* Called with each block, in order: the sum of its predicted tokens' losses, and how many they are. NULL: not.
+     * Another status than ASC_OK ends the evaluation. */
+    asc_status (*block)(void *user, int64_t number, double nats, int64_t tokens);
     /* Called after each batch with the part that is done, 0 … 1; false: ASC_ERR_INTERRUPTED. NULL: not. */
     bool (*progress)(void *user, double done);
     void *user;
@@ -92,7 +95,7 @@ typedef struct asc_eval_result {
  * stands there for all the words that the text has. */
 #define ASC_UNKNOWN_MOST 0.001
 
-/* Evaluates `lm` on a split: blocks of options->block tokens, the last, shorter one too, so that every token but the
+/* Evaluates `lm` on a split: blocks of options->length tokens, the last, shorter one too, so that every token but the
  * first is predicted once. Leaves dropout at 0. ASC_ERR_ARG, ASC_ERR_MEMORY, ASC_ERR_INTERRUPTED. */
 ASC_API asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const asc_eval_options *options,
                                 asc_eval_result *result);

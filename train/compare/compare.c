@@ -79,10 +79,25 @@ static asc_status check(asc_ctx *ctx, const asc_system *systems, int64_t n, cons
 
 /* ---- over seeds ---- */
 
-static double loss_of(const asc_scores *s) { return s->result.loss; }
-static double ppl_of(const asc_scores *s) { return s->result.ppl; }
-static double bits_of(const asc_scores *s) { return s->result.bits_per_byte; }
-static double speed_of(const asc_scores *s) { return s->tokens_per_s; }
+static double loss_of(const asc_scores *s)
+{
+    return s->result.loss;
+}
+
+static double ppl_of(const asc_scores *s)
+{
+    return s->result.ppl;
+}
+
+static double bits_of(const asc_scores *s)
+{
+    return s->result.bits_per_byte;
+}
+
+static double speed_of(const asc_scores *s)
+{
+    return s->tokens_per_s;
+}
 
 static asc_spread spread_of(work *w, const asc_system *system, double (*value)(const asc_scores *))
 {
@@ -131,7 +146,8 @@ static asc_status test_seeds(work *w, const asc_system *a, const asc_system *b, 
         return ASC_OK;
     }
     asc_pair_stats s;
-    asc_status status = asc_stats_pair(w->ctx, w->over + w->most, w->over + 2 * w->most, n, &w->options->resampling, &s);
+    asc_status status =
+        asc_stats_pair(w->ctx, w->over + w->most, w->over + 2 * w->most, n, &w->options->resampling, &s);
     if (!status) {
         *r = (asc_seed_test){n, s.difference, s.p_randomization, ldexp(2, (int)-n)};
     }

@@ -25,12 +25,15 @@ static const asc_scores *next(walk *w)
     return w->system < w->n ? w->systems[w->system].scores[w->seed++] : NULL;
 }
 
-#define EACH_MODEL(w, s) (walk w = {systems, n, 0, 0}; (s = next(&w));)
+static walk begin(const asc_system *systems, int64_t n)
+{
+    return (walk){systems, n, 0, 0};
+}
 
 static asc_status check_texts(asc_ctx *ctx, const asc_system *systems, int64_t n)
 {
     const asc_scores *first = systems[0].scores[0], *s;
-    for EACH_MODEL (w, s) {
+    for (walk w = begin(systems, n); (s = next(&w));) {
         if (s->text_checksum != first->text_checksum) {
             return asc_fail(ctx, ASC_ERR_FORMAT,
                             "%s and %s were scored on different texts: checksums %08" PRIx32 " and %08" PRIx32,
@@ -46,9 +49,10 @@ static void find_reason(const asc_system *systems, int64_t n, char *reason, size
     const asc_scores *first = systems[0].scores[0], *s;
     const char *name = systems[0].name;
     *reason = '\0';
-    for EACH_MODEL (w, s) {
+    for (walk w = begin(systems, n); (s = next(&w));) {
         const char *other = systems[w.system].name;
-        if (s->token_checksum != first->token_checksum || (s->block == first->block && s->n_blocks != first->n_blocks)) {
+        bool same = s->token_checksum == first->token_checksum;
+        if (!same || (s->block == first->block && s->n_blocks != first->n_blocks)) {
             snprintf(reason, bytes, "%s and %s have different tokens", name, other);
             return;
         }
@@ -76,7 +80,7 @@ static void take_blocks(const asc_scores *s, asc_items *items)
 static asc_status check_lines(asc_ctx *ctx, const asc_system *systems, int64_t n, const char *reason)
 {
     const asc_scores *first = systems[0].scores[0], *s;
-    for EACH_MODEL (w, s) {
+    for (walk w = begin(systems, n); (s = next(&w));) {
         const char *name = systems[w.system].name;
         if (!s->lines) {
             return asc_fail(ctx, ASC_ERR_FORMAT, "%s, and %s has no scores of lines to compare instead", reason, name);
@@ -93,19 +97,19 @@ static asc_status check_lines(asc_ctx *ctx, const asc_system *systems, int64_t n
     return ASC_OK;
 }
 
-/* The line behind the first one in which every model predicts a token: the text's first token is predicted by none. */
-static int64_t begin_line(const asc_system *systems, int64_t n)
+/* The line behind the first in which every model predicts a token: the text's first token is predicted by none. */
+static int64_t first_line(const asc_system *systems, int64_t n)
 {
-    int64_t begin = 0;
+    int64_t line = 0;
     const asc_scores *s;
-    for EACH_MODEL (w, s) {
+    for (walk w = begin(systems, n); (s = next(&w));) {
         int64_t i = 0;
         while (i < s->n_lines && s->lines[i].tokens == 0) {
             i++;
         }
-        begin = i > begin ? i : begin;
+        line = i > line ? i : line;
     }
-    return begin + 1;
+    return line + 1;
 }
 
 static double block_bytes(const asc_system *systems, int64_t n)
@@ -115,7 +119,7 @@ static double block_bytes(const asc_system *systems, int64_t n)
     for (int64_t i = 0; i < s->n_lines; i++) {
         bytes += (double)s->lines[i].bytes;
     }
-    for EACH_MODEL (w, s) {
+    for (walk w = begin(systems, n); (s = next(&w));) {
         longest = fmax(longest, bytes / (double)s->n_blocks);
     }
     return longest;
@@ -125,9 +129,9 @@ static asc_status take_passages(asc_ctx *ctx, const asc_system *systems, int64_t
 {
     const asc_scores *s = systems[0].scores[0];
     double enough = block_bytes(systems, n), bytes = 0;
-    int64_t begin = begin_line(systems, n), lines = s->n_lines;
-    items->first[0] = begin;
-    for (int64_t i = begin; i < lines; i++) {
+    int64_t first = first_line(systems, n), lines = s->n_lines;
+    items->first[0] = first;
+    for (int64_t i = first; i < lines; i++) {
         bytes += (double)s->lines[i].bytes;
         if (bytes >= enough) {
             items->first[++items->n] = i + 1;

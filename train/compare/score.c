@@ -6,41 +6,40 @@
 #include <string.h>
 #include <zlib.h>
 
+#include <ascgrad/runs.h>
+
 #include "tensor/need.h"
 #include "train/compare/scores.h"
 #include "train/settings.h"
 
-/* An evaluation on its way, at token number `at`. */
+/* An evaluation on its way. */
 typedef struct scorer {
     asc_scores *scores;
     const asc_split *split;
     const asc_eval_options *options; /* the caller's */
     asc_score_part *blocks, *lines;
-    int64_t at, line, line_end; /* the line that token is in, and the first token behind it */
+    int64_t at, line, line_end; /* a token's number, the line that it is in, and the first token behind that */
 } scorer;
 
-static void add(asc_score_part *part, double nats)
-{
-    part->nats += nats;
-    part->tokens++;
-}
-
+/* Gives each token to its line. */
 static asc_status take_tokens(void *user, const int64_t *ids, const double *losses, int64_t n)
 {
     scorer *s = user;
-    for (int64_t i = 0; i < n; i++, s->at++) {
-        while (s->lines && s->at >= s->line_end) {
+    for (int64_t i = 0; s->lines && i < n; i++, s->at++) {
+        while (s->at >= s->line_end) {
             s->line_end += s->split->lines[++s->line].tokens;
         }
-        if (ids[i] < 0) {
-            continue;
-        }
-        add(&s->blocks[(s->at - 1) / s->scores->block], losses[i]);
-        if (s->lines) {
-            add(&s->lines[s->line], losses[i]);
-        }
+        s->lines[s->line].nats += losses[i];
+        s->lines[s->line].tokens += ids[i] >= 0;
     }
     return s->options->tokens ? s->options->tokens(s->options->user, ids, losses, n) : ASC_OK;
+}
+
+static asc_status take_block(void *user, int64_t number, double nats, int64_t tokens)
+{
+    scorer *s = user;
+    s->blocks[number] = (asc_score_part){nats, tokens, 0};
+    return s->options->block ? s->options->block(s->options->user, number, nats, tokens) : ASC_OK;
 }
 
 static bool pass_progress(void *user, double done)
@@ -53,6 +52,7 @@ static asc_status evaluate(asc_ctx *ctx, const asc_model *model, scorer *s)
 {
     asc_eval_options own = *s->options;
     own.tokens = take_tokens;
+    own.block = take_block;
     own.progress = pass_progress;
     own.user = s;
     return asc_evaluate(ctx, model->lm, s->split, &own, &s->scores->result);
@@ -64,16 +64,21 @@ static uint32_t token_checksum(const asc_split *split)
     return (uint32_t)(split->given ? crc32_z(crc, split->given, (size_t)split->n_tokens) : crc);
 }
 
-/* What the run's config.json knows of how its model was trained. */
-static asc_status read_run(asc_ctx *ctx, const char *run, asc_scores *scores)
+/* What the run knows of how its model was trained. */
+static asc_status read_run(asc_ctx *ctx, const char *folder, asc_scores *scores)
 {
-    char *path = asc_path_join(ctx, run, "config.json");
+    char *path = asc_path_join(ctx, folder, "config.json");
     json_t *config = path ? asc_json_read(ctx, path, true) : NULL, *seed = json_object_get(config, "seed");
     const char *train = json_string_value(json_object_get(json_object_get(config, "data_checksum"), "train"));
     scores->seed = json_is_integer(seed) ? json_integer_value(seed) : -1;
     scores->train_checksum = train ? (uint32_t)strtoul(train, NULL, 16) : 0;
     json_decref(config);
     asc_path_free(ctx, path);
+    asc_run *run = asc_error(ctx) ? NULL : asc_run_read(ctx, folder);
+    if (run) {
+        scores->tokens_per_s = asc_run_info_of(run)->tokens_per_s;
+    }
+    asc_run_free(run);
     return asc_error(ctx);
 }
 
@@ -114,19 +119,19 @@ asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *spl
     if (ASC_NEED(ctx, "score: model split options", model, split, options) || asc_error(ctx)) {
         return NULL;
     }
-    int64_t block = options->block > 0 ? options->block : asc_lm_block(model->lm);
-    int64_t blocks = asc_block_count(split->n_tokens, block, true);
+    int64_t length = options->length > 0 ? options->length : asc_lm_block(model->lm);
+    int64_t blocks = asc_block_count(split->n_tokens, length, true);
     asc_scores *scores = asc_scores_new(ctx, blocks, split->n_lines, split->lines != NULL);
     if (!scores) {
         return NULL;
     }
     scores->parameters = asc_params_numel(asc_lm_params(model->lm));
-    scores->block = block;
+    scores->block = length;
     scores->text_checksum = split->checksum;
     scores->token_checksum = token_checksum(split);
     memcpy(scores->model_checksum, model->checksum, sizeof scores->model_checksum);
-    scorer s = {scores, split, options, (asc_score_part *)scores->blocks, (asc_score_part *)scores->lines, .at = 1,
-                .line = -1};
+    scorer s = {scores,  split,     options, (asc_score_part *)scores->blocks, (asc_score_part *)scores->lines,
+                .at = 1, .line = -1};
     for (int64_t i = 0; i < scores->n_lines; i++) {
         s.lines[i].bytes = split->lines[i].bytes;
     }

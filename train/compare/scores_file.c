@@ -25,6 +25,7 @@ static const field whole[] = {
     {"parameters", offsetof(asc_scores, parameters)},
     {"block", offsetof(asc_scores, block)},
     {"seed", offsetof(asc_scores, seed)},
+    {0},
 };
 static const field real[] = {
     {"loss", offsetof(asc_scores, result.loss)},
@@ -34,27 +35,28 @@ static const field real[] = {
     {"accuracy", offsetof(asc_scores, result.accuracy)},
     {"ece", offsetof(asc_scores, result.ece)},
     {"tokens_per_s", offsetof(asc_scores, tokens_per_s)},
+    {0},
 };
 static const field checksum[] = {
     {"text_checksum", offsetof(asc_scores, text_checksum)},
     {"token_checksum", offsetof(asc_scores, token_checksum)},
     {"train_checksum", offsetof(asc_scores, train_checksum)},
+    {0},
 };
 
 #define FIELD(type, scores, f) ((type *)(void *)((char *)(scores) + (f)->at))
-#define EACH(f, table) (const field *f = (table); f < (table) + sizeof(table) / sizeof *(table); f++)
 
 /* As JSON has no number for what is not finite: in the form of strtod. New; NULL without memory. */
 static char *describe(const asc_scores *scores)
 {
     json_t *o = json_pack("{s:s}", "model_checksum", scores->model_checksum);
-    for EACH (f, whole) {
+    for (const field *f = whole; f->key; f++) {
         json_object_set_new(o, f->key, json_integer(*FIELD(const int64_t, scores, f)));
     }
-    for EACH (f, checksum) {
+    for (const field *f = checksum; f->key; f++) {
         json_object_set_new(o, f->key, json_integer(*FIELD(const uint32_t, scores, f)));
     }
-    for EACH (f, real) {
+    for (const field *f = real; f->key; f++) {
         char text[40];
         snprintf(text, sizeof text, "%.17g", *FIELD(const double, scores, f));
         json_object_set_new(o, f->key, json_string(text));
@@ -72,15 +74,15 @@ static bool read_fields(const json_t *o, asc_scores *scores)
     if (good) {
         strcpy(scores->model_checksum, model);
     }
-    for EACH (f, whole) {
+    for (const field *f = whole; f->key; f++) {
         good &= json_is_integer(json_object_get(o, f->key));
         *FIELD(int64_t, scores, f) = json_integer_value(json_object_get(o, f->key));
     }
-    for EACH (f, checksum) {
+    for (const field *f = checksum; f->key; f++) {
         good &= json_is_integer(json_object_get(o, f->key));
         *FIELD(uint32_t, scores, f) = (uint32_t)json_integer_value(json_object_get(o, f->key));
     }
-    for EACH (f, real) {
+    for (const field *f = real; f->key; f++) {
         const char *text = json_string_value(json_object_get(o, f->key));
         char *end = NULL;
         *FIELD(double, scores, f) = text ? strtod(text, &end) : NAN;
@@ -120,8 +122,9 @@ static asc_status put_together(asc_ctx *ctx, const asc_safetensors *file, const 
     for (int c = 0; c < COLUMNS; c++) {
         column[c] = asc_safetensors_read(ctx, file, name[c], c == NATS ? ASC_F64 : ASC_I64);
         if (!asc_error(ctx) && (asc_ndim(column[c]) != 1 || asc_numel(column[c]) != n)) {
-            return asc_safetensors_fail(file, ASC_ERR_FORMAT, name[c], "%" PRId64 " elements, expected %" PRId64 ", 1-d",
-                                        asc_numel(column[c]), n);
+            return asc_safetensors_fail(file, ASC_ERR_FORMAT, name[c],
+                                        "has %" PRId64 " elements, expected a row of %" PRId64, asc_numel(column[c]),
+                                        n);
         }
     }
     const double *nats = asc_data(column[NATS]);
