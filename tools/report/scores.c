@@ -54,7 +54,7 @@ static asc_scores *evaluate(report *r, const asc_run *run, int64_t block)
     asc_scores *scores = NULL;
     opened o = open_model(r->ctx, asc_run_folder(run), NULL, NULL, open_kind(r->split), true);
     if (asc_error(r->ctx) == ASC_OK) {
-        asc_eval_options how = {.batch = o.model->batch, .block = block, .progress = show, .user = &l};
+        asc_eval_options how = {.batch = o.model->batch, .length = block, .progress = show, .user = &l};
         scores = asc_score(r->ctx, o.model, o.split, &how);
     }
     progress_clear(&l.bar);
