@@ -245,6 +245,9 @@ typedef struct stream {
     asc_ids ids;
     uint8_t *given; /* of the first n_given ids, as asc_split has it; the others are targets */
     size_t n_given, capacity;
+    bool by_line; /* the lines are kept */
+    asc_split_line *lines;
+    size_t n_lines, line_capacity;
 } stream;
 
 /* Marks the ids from number `from` on as given. */
@@ -261,6 +264,17 @@ static asc_status mark_given(asc_ctx *ctx, stream *s, size_t from)
     return ASC_OK;
 }
 
+static asc_status keep_line(asc_ctx *ctx, stream *s, size_t from, size_t bytes)
+{
+    void *lines = s->lines;
+    if (!asc_grow(ctx, &lines, &s->line_capacity, s->n_lines + 1, sizeof *s->lines)) {
+        return ASC_ERR_MEMORY;
+    }
+    s->lines = lines;
+    s->lines[s->n_lines++] = (asc_split_line){(int64_t)(s->ids.n - from), (int64_t)bytes};
+    return ASC_OK;
+}
+
 static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *tokenizer, asc_split *split, stream *s)
 {
     uLong checksum = crc32(0, NULL, 0);
@@ -272,6 +286,7 @@ static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *to
         split->bytes += (int64_t)piece.bytes;
         status = asc_tokenizer_encode(tokenizer, piece.text, piece.bytes, ASC_ENCODE_CORPUS, &s->ids);
         status = status || !piece.given ? status : mark_given(tokenizer->ctx, s, from);
+        status = status || !s->by_line ? status : keep_line(tokenizer->ctx, s, from, piece.bytes);
         if (status) {
             break;
         }
@@ -280,7 +295,7 @@ static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *to
     return status;
 }
 
-/* Gives the split its tokens, in memory of just their size. */
+/* Gives the split its tokens and lines, in memory of just their size. */
 static asc_status take_tokens(asc_ctx *ctx, asc_split *split, const stream *s)
 {
     size_t n = s->ids.n;
@@ -289,8 +304,14 @@ static asc_status take_tokens(asc_ctx *ctx, asc_split *split, const stream *s)
     split->tokens = tokens;
     split->given = given;
     split->n_tokens = (int64_t)n;
-    if (!tokens || (s->given && !given)) {
+    asc_split_line *lines = s->by_line ? asc_alloc(ctx, s->n_lines * sizeof *lines) : NULL;
+    split->lines = lines;
+    split->n_lines = (int64_t)s->n_lines;
+    if (!tokens || (s->given && !given) || (s->by_line && !lines)) {
         return ASC_ERR_MEMORY;
+    }
+    if (s->n_lines > 0) {
+        memcpy(lines, s->lines, s->n_lines * sizeof *lines);
     }
     if (n > 0) {
         memcpy(tokens, s->ids.data, n * sizeof *tokens);
@@ -317,7 +338,7 @@ static asc_status check_targets(const asc_dataset *data, asc_split_kind kind, co
     return ASC_OK;
 }
 
-static asc_status read_split(asc_dataset *data, asc_split_kind kind, const asc_tokenizer *tokenizer,
+static asc_status read_split(asc_dataset *data, asc_split_kind kind, const asc_tokenizer *tokenizer, bool by_line,
                              asc_split *split)
 {
     asc_source_reader reader;
@@ -325,22 +346,20 @@ static asc_status read_split(asc_dataset *data, asc_split_kind kind, const asc_t
     if (status) {
         return status;
     }
-    stream s = {0};
+    stream s = {.by_line = by_line};
     status = read_tokens(&reader, tokenizer, split, &s);
     reader_end(&reader);
     status = status ? status : take_tokens(data->ctx, split, &s);
     status = status ? status : check_targets(data, kind, split);
     asc_ids_free(data->ctx, &s.ids);
     asc_free(data->ctx, s.given, s.capacity);
+    asc_free(data->ctx, s.lines, s.line_capacity * sizeof *s.lines);
     return status;
 }
 
-asc_split *asc_split_load(asc_dataset *data, asc_split_kind kind, const asc_tokenizer *tokenizer)
+static asc_split *load(asc_dataset *data, asc_split_kind kind, const asc_tokenizer *tokenizer, bool by_line)
 {
-    asc_ctx *ctx = data ? data->ctx : tokenizer ? tokenizer->ctx : NULL;
-    if (ASC_NEED(ctx, "split_load: dataset tokenizer", data, tokenizer)) {
-        return NULL;
-    }
+    asc_ctx *ctx = data->ctx;
     if (!asc_split_name(kind)) {
         asc_fail(ctx, ASC_ERR_ARG, "split: %d, expected ASC_TRAIN, ASC_VALID or ASC_TEST", (int)kind);
         return NULL;
@@ -355,11 +374,26 @@ asc_split *asc_split_load(asc_dataset *data, asc_split_kind kind, const asc_toke
         return NULL;
     }
     *split = (asc_split){.unknown = asc_tokenizer_unknown(tokenizer)};
-    if (read_split(data, kind, tokenizer, split)) {
+    if (read_split(data, kind, tokenizer, by_line, split)) {
         asc_split_free(ctx, split);
         return NULL;
     }
     return split;
+}
+
+static bool have(const asc_dataset *data, const asc_tokenizer *tokenizer, const char *names)
+{
+    return ASC_NEED(data ? data->ctx : tokenizer ? tokenizer->ctx : NULL, names, data, tokenizer) == ASC_OK;
+}
+
+asc_split *asc_split_load(asc_dataset *data, asc_split_kind kind, const asc_tokenizer *tokenizer)
+{
+    return have(data, tokenizer, "split_load: dataset tokenizer") ? load(data, kind, tokenizer, false) : NULL;
+}
+
+asc_split *asc_split_load_lines(asc_dataset *data, asc_split_kind kind, const asc_tokenizer *tokenizer)
+{
+    return have(data, tokenizer, "split_load_lines: dataset tokenizer") ? load(data, kind, tokenizer, true) : NULL;
 }
 
 void asc_split_free(asc_ctx *ctx, asc_split *split)
@@ -367,6 +401,7 @@ void asc_split_free(asc_ctx *ctx, asc_split *split)
     if (ctx && split) {
         asc_free(ctx, (void *)split->tokens, (size_t)split->n_tokens * sizeof *split->tokens);
         asc_free(ctx, (void *)split->given, (size_t)split->n_tokens);
+        asc_free(ctx, (void *)split->lines, (size_t)split->n_lines * sizeof *split->lines);
         asc_free(ctx, split, sizeof *split);
     }
 }

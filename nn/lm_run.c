@@ -191,28 +191,36 @@ static bool given(const asc_lm *lm, asc_tensor tokens, const char *names)
 }
 
 /* The cross-entropy of hidden states; h goes. */
-static asc_tensor head_loss(asc_lm *lm, asc_tensor h, asc_tensor y, asc_tensor *token_loss)
+static asc_tensor head_loss(asc_lm *lm, asc_tensor h, asc_tensor y, asc_tensor *token_loss, asc_tensor *top)
 {
     const char *outer = asc_set_label(lm->ctx, "head");
-    asc_tensor loss = asc_linear_cross_entropy(lm->ctx, h, lm->tok_emb, y, token_loss);
+    asc_tensor loss = asc_linear_cross_entropy_top(lm->ctx, h, lm->tok_emb, y, token_loss, top);
     asc_set_label(lm->ctx, outer);
     asc_release(h);
     return loss;
 }
 
-asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss)
+asc_tensor asc_lm_loss_top(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss, asc_tensor *top)
 {
     if (token_loss) {
         *token_loss = asc_null();
     }
-    return given(lm, x, "lm_loss: lm") ? head_loss(lm, hidden_in_full(lm, x, NULL), y, token_loss) : asc_null();
+    if (top) {
+        *top = asc_null();
+    }
+    return given(lm, x, "lm_loss: lm") ? head_loss(lm, hidden_in_full(lm, x, NULL), y, token_loss, top) : asc_null();
+}
+
+asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss)
+{
+    return asc_lm_loss_top(lm, x, y, token_loss, NULL);
 }
 
 asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss)
 {
     asc_tensor aux = asc_null(), objective = asc_null();
     if (given(lm, x, "lm_objective: lm")) {
-        objective = head_loss(lm, hidden_in_full(lm, x, lm->without_aux ? NULL : &aux), y, NULL);
+        objective = head_loss(lm, hidden_in_full(lm, x, lm->without_aux ? NULL : &aux), y, NULL, NULL);
     }
     if (loss) {
         *loss = asc_item(objective);

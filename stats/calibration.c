@@ -5,10 +5,6 @@
 #include "stats/stats.h"
 #include "tensor/need.h"
 
-typedef struct bin {
-    double confidence, right;
-} bin;
-
 /* The bin ((m-1)/bins, m/bins] of c, from 0. The product may round across a bound; the bounds themselves decide. */
 static int bin_of(double c, int bins)
 {
@@ -21,6 +17,26 @@ static int bin_of(double c, int bins)
         m++;
     }
     return m - 1;
+}
+
+void asc_bins_add(asc_bin *all, int bins, double confidence, bool right)
+{
+    asc_bin *b = &all[bin_of(confidence, bins)];
+    b->n++;
+    b->confidence += confidence;
+    b->right += right;
+}
+
+double asc_bins_ece(const asc_bin *all, int bins, double *accuracy)
+{
+    double n = 0, right = 0, sum = 0;
+    for (int m = 0; m < bins; m++) {
+        n += all[m].n;
+        right += all[m].right;
+        sum += fabs(all[m].right - all[m].confidence); /* |B| |accuracy - confidence| */
+    }
+    *accuracy = right / n;
+    return sum / n;
 }
 
 asc_status asc_stats_calibration(asc_ctx *ctx, const double *confidence, const uint8_t *correct, int64_t n, int bins,
@@ -41,23 +57,15 @@ asc_status asc_stats_calibration(asc_ctx *ctx, const double *confidence, const u
                             (long long)i, confidence[i]);
         }
     }
-    bin *all = asc_alloc(ctx, (size_t)bins * sizeof *all);
+    asc_bin *all = asc_alloc(ctx, (size_t)bins * sizeof *all);
     if (!all) {
         return ASC_ERR_MEMORY;
     }
     memset(all, 0, (size_t)bins * sizeof *all);
-    double right = 0, sum = 0;
     for (int64_t i = 0; i < n; i++) {
-        bin *b = &all[bin_of(confidence[i], bins)];
-        b->confidence += confidence[i];
-        b->right += correct[i] != 0;
-        right += correct[i] != 0;
+        asc_bins_add(all, bins, confidence[i], correct[i] != 0);
     }
-    for (int m = 0; m < bins; m++) {
-        sum += fabs(all[m].right - all[m].confidence); /* |B| |accuracy - confidence| */
-    }
-    *ece = sum / (double)n;
-    *accuracy = right / (double)n;
+    *ece = asc_bins_ece(all, bins, accuracy);
     asc_free(ctx, all, (size_t)bins * sizeof *all);
     return ASC_OK;
 }

@@ -23,4 +23,14 @@ double asc_stats_percentile(const double *x, int64_t n, double p);
 asc_status asc_stats_resample(asc_ctx *ctx, const double *d, int64_t n, const asc_resampling *how,
                               asc_pair_stats *result);
 
+/* Predictions by their confidence: bin m, from 0, has those in (m/bins, (m+1)/bins], the first 0, too. */
+typedef struct asc_bin {
+    double n, confidence, right; /* how many, the sum of their confidences, and how many are right */
+} asc_bin;
+
+void asc_bins_add(asc_bin *all, int bins, double confidence, bool right);
+
+/* The expected calibration error, and *accuracy; NaN where nothing was added. */
+double asc_bins_ece(const asc_bin *all, int bins, double *accuracy);
+
 #endif

@@ -14,6 +14,8 @@
     _(bench) \
     _(inspect) \
     _(experiment) \
+    _(plot) \
+    _(compare) \
     _(stats) \
     _(info)
 

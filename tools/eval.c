@@ -7,6 +7,7 @@
 #include <ascgrad/train.h>
 
 #include "tools/commands.h"
+#include "tools/open.h"
 #include "tools/progress.h"
 
 struct args {
@@ -66,19 +67,6 @@ static asc_status close_tokens(asc_ctx *ctx, listener *l)
     return asc_error(ctx);
 }
 
-static asc_split_kind split_kind(const char *name)
-{
-    const char *names[ASC_TEST + 2] = {NULL};
-    for (asc_split_kind kind = ASC_TRAIN; kind <= ASC_TEST; kind++) {
-        names[kind] = asc_split_name(kind);
-        if (strcmp(name, names[kind]) == 0) {
-            return kind;
-        }
-    }
-    cli_wrong_usage("--split: got '%s', expected train, valid or test; did you mean '%s'?", name,
-                    asc_name_nearest(name, names));
-}
-
 /* What the data's source itself would reach, where it knows: per token of its own, and per byte. */
 typedef struct source_result {
     bool known;
@@ -102,6 +90,8 @@ static int print_result(const asc_eval_result *r, const source_result *source, c
         json_t *o = json_pack("{s:s, s:I, s:o, s:o, s:o}", "split", split, "tokens", (json_int_t)r->tokens, "loss",
                               cli_json_real(r->loss), "ppl", cli_json_real(r->ppl), "bits_per_byte",
                               cli_json_real(r->bits_per_byte));
+        json_object_set_new(o, "accuracy", cli_json_real(r->accuracy));
+        json_object_set_new(o, "ece", cli_json_real(r->ece));
         if (source->known) {
             json_object_set_new(o, "source_ppl", cli_json_real(source->ppl));
             json_object_set_new(o, "source_bits_per_byte", cli_json_real(source->bits_per_byte));
@@ -110,28 +100,12 @@ static int print_result(const asc_eval_result *r, const source_result *source, c
     }
     printf("%s: %lld tokens, loss %.6f, perplexity %.4f, %.5f bits per byte\n", split, (long long)r->tokens, r->loss,
            r->ppl, r->bits_per_byte);
+    printf("the most probable token is right for %.2f %% of them; its probability is off by %.2f %% (ECE)\n",
+           100 * r->accuracy, 100 * r->ece);
     if (source->known) {
         printf("the source itself: perplexity %.4f per word, %.5f bits per byte\n", source->ppl, source->bits_per_byte);
     }
     return CLI_OK;
-}
-
-/* Opens data and model, whichever needs the other, and the split. */
-static asc_split *open_split(asc_ctx *ctx, const struct args *args, const char *path, asc_split_kind kind,
-                             asc_dataset **data, asc_model **model)
-{
-    *data = args->data ? asc_dataset_open(ctx, args->data) : NULL;
-    *model = asc_error(ctx) == ASC_OK ? asc_model_open(ctx, path, args->tokenizer, *data) : NULL;
-    if (*model && !args->data && !(*model)->data) {
-        asc_fail(ctx, ASC_ERR_ARG, "--data is missing: %s is in no run", path);
-    } else if (*model && !args->data) {
-        *data = cli_open_run_data(ctx, *model);
-    }
-    asc_split *split = *model && *data ? asc_split_load(*data, kind, (*model)->tokenizer) : NULL;
-    if (split && !args->data) {
-        asc_model_check_split(ctx, *model, kind, split);
-    }
-    return split;
 }
 
 static asc_status evaluate(asc_ctx *ctx, const struct args *args, const asc_model *model, const asc_split *split,
@@ -153,16 +127,14 @@ static int run(int argc, char **argv)
     struct args args = {.split = "valid"};
     int n = cli_parse(&command_eval, argc, argv, &args);
     cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
-    asc_split_kind kind = split_kind(args.split);
+    asc_split_kind kind = open_kind(args.split);
     asc_ctx *ctx = cli_ctx_new(args.threads);
-    asc_dataset *data;
-    asc_model *model;
     asc_eval_result result;
     source_result source = {0};
-    asc_split *split = open_split(ctx, &args, argv[0], kind, &data, &model);
-    if (split && asc_error(ctx) == ASC_OK) {
-        evaluate(ctx, &args, model, split, &result);
-        source = ask_source(data, kind, split);
+    opened o = open_model(ctx, argv[0], args.data, args.tokenizer, kind, false);
+    if (asc_error(ctx) == ASC_OK) {
+        evaluate(ctx, &args, o.model, o.split, &result);
+        source = ask_source(o.data, kind, o.split);
     }
     int status = cli_report(ctx);
     if (status == CLI_OK) {
@@ -172,9 +144,7 @@ static int run(int argc, char **argv)
         cli_message("the loss is not finite");
         status = CLI_FAILED;
     }
-    asc_split_free(ctx, split);
-    asc_model_free(ctx, model);
-    asc_dataset_free(data);
+    open_close(ctx, &o);
     asc_ctx_free(ctx);
     return status;
 }

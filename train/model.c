@@ -227,6 +227,8 @@ static asc_status open_parts(asc_ctx *ctx, asc_model *m, const char *path, const
     }
     if (file) {
         asc_format_note(file);
+        const char *checksum = asc_safetensors_metadata(file, ASC_SAFETENSORS_CRC);
+        snprintf(m->checksum, sizeof m->checksum, "%s", checksum ? checksum : "");
     }
     m->lm = file ? open_lm(ctx, file, file_path) : NULL;
     if (m->lm) {

@@ -43,8 +43,8 @@ static asc_status fail_io(asc_ctx *ctx, const char *path)
 /* Whether a start that was killed may have left a file of this name: before config.json is there, nothing else is. */
 static bool early(const char *name)
 {
-    static const char *const names[] = {".", "..", CLAIM, "vocab.txt", "vocab.txt.tmp", "config.json.tmp"};
-    if (strncmp(name, CLAIM ".", sizeof CLAIM) == 0) {
+    static const char *const names[] = {".", "..", ASC_FOLDER_CLAIM, "vocab.txt", "vocab.txt.tmp", "config.json.tmp"};
+    if (strncmp(name, ASC_FOLDER_CLAIM ".", sizeof ASC_FOLDER_CLAIM) == 0) {
         return true;
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -84,7 +84,7 @@ static asc_status claim(asc_folder *f)
     if (f->fd < 0) {
         return fail_io(f->ctx, f->path);
     }
-    char *path = asc_path_join(f->ctx, f->path, CLAIM);
+    char *path = asc_path_join(f->ctx, f->path, ASC_FOLDER_CLAIM);
     asc_claim_holder other;
     asc_status status = path ? asc_claim_take(f->ctx, path, &f->claim, &other) : ASC_ERR_MEMORY;
     asc_path_free(f->ctx, path);
@@ -102,7 +102,7 @@ asc_status asc_folder_check_claim(asc_folder *f)
         return ASC_OK;
     }
     return asc_fail(f->ctx, ASC_ERR_IO, "%s: another process has taken it over, or removed its file %s; nothing more is "
-                    "written", f->path, CLAIM);
+                    "written", f->path, ASC_FOLDER_CLAIM);
 }
 
 /* All that lies in a run is regular files. What does not is refused before anything is read or written. */

@@ -14,6 +14,8 @@
 
 #include <ascgrad/base.h>
 
+#define ASC_FOLDER_CLAIM "running" /* the file that says which process trains in the folder */
+
 typedef struct asc_folder {
     asc_ctx *ctx;
     char *path, *config, *vocab, *metrics, *checkpoint, *summary;

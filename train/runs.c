@@ -10,6 +10,8 @@
 
 #include "tensor/ctx.h"
 #include "tensor/need.h"
+#include "train/claim.h"
+#include "train/run_folder.h"
 #include "train/run_lines.h"
 #include "train/settings.h"
 
@@ -311,6 +313,15 @@ static asc_status read_summary(asc_run *run)
     return asc_error(run->ctx);
 }
 
+/* Whether a process trains in it. */
+static bool is_running(const asc_run *run)
+{
+    char *path = asc_path_join(run->ctx, run->folder, ASC_FOLDER_CLAIM);
+    bool running = path && asc_claim_alive(path, NULL);
+    asc_path_free(run->ctx, path);
+    return running;
+}
+
 /* ---- the object ---- */
 
 static asc_status read_config(asc_run *run)
@@ -351,9 +362,14 @@ asc_run *asc_run_read(asc_ctx *ctx, const char *folder)
         return NULL;
     }
     *run = (asc_run){.ctx = ctx, .keys = {.ctx = ctx}, .folder = asc_path_copy(ctx, folder)};
+    bool running = run->folder && is_running(run); /* first, as it may end while it is read */
     if (!run->folder || read_config(run) || read_rows(run) || read_summary(run)) {
         asc_run_free(run);
         return NULL;
+    }
+    if (running) {
+        run->info.state = ASC_RUN_RUNNING;
+        run->info.reason = NULL; /* an earlier session's */
     }
     return run;
 }

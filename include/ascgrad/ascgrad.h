@@ -6,6 +6,7 @@
 #include <ascgrad/bench.h>
 #include <ascgrad/builtin.h>
 #include <ascgrad/check.h>
+#include <ascgrad/compare.h>
 #include <ascgrad/corpus.h>
 #include <ascgrad/data.h>
 #include <ascgrad/experiment.h>

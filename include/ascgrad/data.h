@@ -196,6 +196,12 @@ ASC_API bool asc_dataset_entropy(asc_dataset *dataset, asc_split_kind kind, asc_
  * Errors as asc_split_load; ASC_ERR_FORMAT: there are none. */
 ASC_API asc_status asc_dataset_collect(asc_dataset *dataset, asc_tokenizer *tokenizer);
 
+/* A piece of a split's text that was made tokens by itself, so that it ends where a token ends whatever the tokenizer:
+ * a line with its newline, of most sources. */
+typedef struct asc_split_line {
+    int64_t tokens, bytes;
+} asc_split_line;
+
 /* A split as one stream of tokens, the lines one after another. To be read only. */
 typedef struct asc_split {
     const int32_t *tokens;
@@ -204,6 +210,8 @@ typedef struct asc_split {
     const uint8_t *given; /* [n_tokens]: not 0 for a token that is no target (ascgrad/corpus.h); NULL: there is none */
     uint32_t checksum; /* CRC-32 of its text */
     int32_t unknown;   /* the id of tokens that the tokenizer does not know; -1: there is none */
+    const asc_split_line *lines; /* [n_lines], in order, together all of it; NULL but of asc_split_load_lines */
+    int64_t n_lines;
 } asc_split;
 
 /* Reads and tokenizes a split; new.
@@ -212,8 +220,11 @@ typedef struct asc_split {
  * ASC_ERR_MEMORY. Memory: 4 bytes a token, up to three times that while reading. */
 ASC_API asc_split *asc_split_load(asc_dataset *dataset, asc_split_kind kind, const asc_tokenizer *tokenizer);
 
-/* The text of a split, its pieces one after another. *text: new, of *bytes bytes without a terminating 0; the caller frees
- * it with asc_free(ctx, *text, *capacity). On failure *text is NULL. Errors as asc_split_load. */
+/* The same with its lines, at 16 bytes each. */
+ASC_API asc_split *asc_split_load_lines(asc_dataset *dataset, asc_split_kind kind, const asc_tokenizer *tokenizer);
+
+/* The text of a split, its pieces one after another. *text: new, of *bytes bytes without a terminating 0; the caller
+ * frees it with asc_free(ctx, *text, *capacity). On failure *text is NULL. Errors as asc_split_load. */
 ASC_API asc_status asc_dataset_text(asc_dataset *dataset, asc_split_kind kind, char **text, size_t *bytes,
                                     size_t *capacity);
 

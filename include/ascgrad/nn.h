@@ -79,6 +79,9 @@ ASC_API asc_status asc_lm_log(asc_lm *lm, asc_tensor tokens, asc_log_fn *tell, v
  * are ignored. If token_loss is not NULL it gets each token's loss, (B, N), without a gradient. No B·N×V logits are
  * held. */
 ASC_API asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss);
+/* The same. If top is not NULL it gets (B, N, 2): the probability of the token that the model holds most probable, and
+ * 1 where that is the target, else 0. */
+ASC_API asc_tensor asc_lm_loss_top(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss, asc_tensor *top);
 /* What training minimises: that cross-entropy, and the auxiliary losses that the layers' settings give a weight, summed
  * over the layers. If loss is not NULL it gets the value of the cross-entropy alone, which is what is reported. */
 ASC_API asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss);
@@ -145,7 +148,7 @@ ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_ten
 /* Adds to `parts` what the layer computes inside for x (B, N, D); no gradient. The list keeps the tensors.
  *   transformer  s, attn (B, H, N, N): scores with their biases, attention; 0 outside of the allowed set; entropy (H),
  *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows; entropy_rows (B, H, N), each row's, f64; where
- *                there are positions in it, b_other (B, H, N, N), what ALiBi or the learned bias adds
+ *                there are positions in it, b_other (B, H, N, N), what ALiBi or the learned bias adds, and s_base
  *   ascender     the same, and s_base, b_align, b_sep, b_coh (B, H, N, N), loss_coh, loss_sep, loss_align (scalars,
  *                without their weights; not of the background variant), z (B, H, N, d_z), and attn_without_sep, the
  *                attention with ω_sep = 0

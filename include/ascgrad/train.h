@@ -69,9 +69,13 @@ ASC_API int asc_settings_threads(const asc_settings *settings);
 
 typedef struct asc_eval_options {
     int64_t batch; /* blocks at a time, >= 1 */
+    int64_t length; /* tokens of a block; 0: asc_lm_block. More than those only a model without pos_emb takes. */
     /* Called with each batch of predicted tokens, in the order of the text; NULL: not. A token that is given comes as
      * -1, its loss 0. Another status than ASC_OK ends the evaluation. */
     asc_status (*tokens)(void *user, const int64_t *ids, const double *losses, int64_t n);
+    /* Called with each block, in order: the sum of its predicted tokens' losses, and how many they are. NULL: not.
+     * Another status than ASC_OK ends the evaluation. */
+    asc_status (*block)(void *user, int64_t number, double nats, int64_t tokens);
     /* Called after each batch with the part that is done, 0 … 1; false: ASC_ERR_INTERRUPTED. NULL: not. */
     bool (*progress)(void *user, double done);
     void *user;
@@ -83,13 +87,15 @@ typedef struct asc_eval_result {
     double ppl;            /* exp(loss) */
     double bits_per_byte;  /* the total over the bytes of the text */
     double unknown;        /* the share of unknown tokens (<unk>, [UNK]) among those predicted, 0 … 1 */
+    double accuracy;       /* the share of tokens that are the one that the model holds most probable */
+    double ece;            /* how far its probability is from that: asc_stats_calibration with 15 bins */
 } asc_eval_result;
 
 /* Above this share of unknown tokens bits per byte compare with no other vocabulary's: one token, cheap to predict,
  * stands there for all the words that the text has. */
 #define ASC_UNKNOWN_MOST 0.001
 
-/* Evaluates `lm` on a split: blocks of asc_lm_block tokens, the last, shorter one too, so that every token but the
+/* Evaluates `lm` on a split: blocks of options->length tokens, the last, shorter one too, so that every token but the
  * first is predicted once. Leaves dropout at 0. ASC_ERR_ARG, ASC_ERR_MEMORY, ASC_ERR_INTERRUPTED. */
 ASC_API asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const asc_eval_options *options,
                                 asc_eval_result *result);
@@ -103,6 +109,7 @@ typedef struct asc_model {
     char *run;    /* the folder that the file is in, if that is a RUN; or NULL */
     char *data;   /* the run's data set, or NULL */
     int64_t batch; /* the run's batch; 32 without a run */
+    char checksum[9]; /* the file's ASC_SAFETENSORS_CRC; "" without */
 } asc_model;
 
 /* Opens a RUN (its best model) or a MODEL; new. `tokenizer`: NULL, or "word", "byte", "wordpiece:VOCAB_FILE" in

@@ -1,6 +1,7 @@
 /* ops/products/linear_cross_entropy.c: a language model's head and its loss, without the logits.
  *
  *   s_t = W x_t,  token_loss_t = log Σ_v exp s_tv - s_{t, y_t},  loss = mean of token_loss over the targets that count
+ *   top_t = (max_v softmax(s_t)_v, [s_{t, y_t} = max_v s_tv])
  *   ds_tv = (softmax(s_t)_v - [v = y_t])/n,  dx = ds W,  dW = dsᵀ x
  *
  * The tokens are taken in chunks of ROWS, and their logits in tiles of columns, so that at most ROWS×V logits are
@@ -14,7 +15,7 @@
 #include <string.h>
 
 enum { X, W, Y };
-enum { LOSS, TOKEN_LOSS };
+enum { LOSS, TOKEN_LOSS, TOP };
 enum { SAVED_DX, SAVED_DW };
 enum { ROWS = 512, TILES = 32, NARROWEST = 64 };
 
@@ -72,7 +73,7 @@ static void score_tile_f32(void *arg, int64_t tile, int worker)
     }
 }
 
-/* Joins a row's tiles: its loss, and each tile's factor. */
+/* Joins a row's tiles: its loss, its most probable word, and each tile's factor. */
 static double join_row_f32(const chunk *p, int64_t t)
 {
     const float *max = (const float *)p->max + t, *sum = (const float *)p->sum + t;
@@ -89,6 +90,9 @@ static double join_row_f32(const chunk *p, int64_t t)
     for (int64_t i = 0; i < p->tiles; i++) {
         factor[i * p->rows] = target < 0 ? 0 : (float)(exp((double)max[i * p->rows] - lse) * p->share);
     }
+    float *top = (float *)p->call->out[TOP].data + 2 * (p->first + t);
+    top[0] = (float)exp(most - lse);
+    top[1] = target >= 0 && (double)((const float *)p->target)[t] == most;
     double loss = target < 0 ? 0 : lse - (double)((const float *)p->target)[t];
     ((float *)p->call->out[TOKEN_LOSS].data)[p->first + t] = (float)loss;
     return loss;
@@ -238,6 +242,12 @@ static asc_status infer(asc_call *call)
     if (!status) {
         status = asc_call_output(call, TOKEN_LOSS, x->dtype, y->ndim, y->shape);
     }
+    if (!status) {
+        int64_t shape[ASC_MAX_DIMS + 1];
+        memcpy(shape, y->shape, (size_t)y->ndim * sizeof *shape);
+        shape[y->ndim] = 2;
+        status = asc_call_output(call, TOP, x->dtype, y->ndim + 1, shape);
+    }
     if (!status && call->wants_grad) {
         status = asc_call_save(call, SAVED_DX, x->dtype, x->ndim, x->shape);
     }
@@ -320,9 +330,9 @@ const asc_op asc_op_linear_cross_entropy = {
     .name = "linear_cross_entropy",
     .equation = "loss = mean_t (log Σ_v exp(W x_t)_v - (W x_t)_{y_t});  x (..., D), W (V, D), y (...), y < 0 ignored",
     .inputs = "x weight targets",
-    .n_out = 2,
+    .n_out = 3,
     .flags = ASC_OP_FRESH | ASC_OP_EAGER,
-    .no_grad_out = 1u << TOKEN_LOSS,
+    .no_grad_out = 1u << TOKEN_LOSS | 1u << TOP,
     .infer = infer,
     .forward = forward,
     .backward = backward,
@@ -333,15 +343,27 @@ const asc_op asc_op_linear_cross_entropy = {
                                         {'i', 2, {32, 128}, 0, 30522}}},
 };
 
+static void give(asc_tensor *to, asc_tensor result)
+{
+    if (to) {
+        *to = result;
+    } else {
+        asc_release(result);
+    }
+}
+
+asc_tensor asc_linear_cross_entropy_top(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets,
+                                        asc_tensor *token_loss, asc_tensor *top)
+{
+    asc_tensor out[3];
+    asc_apply(ctx, &asc_op_linear_cross_entropy, (asc_tensor[]){x, weight, targets}, 3, NULL, out);
+    give(token_loss, out[TOKEN_LOSS]);
+    give(top, out[TOP]);
+    return out[LOSS];
+}
+
 asc_tensor asc_linear_cross_entropy(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets,
                                     asc_tensor *token_loss)
 {
-    asc_tensor out[2];
-    asc_apply(ctx, &asc_op_linear_cross_entropy, (asc_tensor[]){x, weight, targets}, 3, NULL, out);
-    if (token_loss) {
-        *token_loss = out[TOKEN_LOSS];
-    } else {
-        asc_release(out[TOKEN_LOSS]);
-    }
-    return out[LOSS];
+    return asc_linear_cross_entropy_top(ctx, x, weight, targets, token_loss, NULL);
 }

@@ -21,6 +21,8 @@ else
     left_out 'needs an awk that has exp: the perplexity as a function of the loss'
 fi
 has valid '"source_ppl": [0-9]'
+cp valid out
+json '0 < d["accuracy"] < 1 and 0 < d["ece"] < 1'
 
 # each token but the first, whatever the batch and the threads
 status 0 "$ASCGRAD" eval run --split test --per-token tokens.txt --json --threads 1
@@ -33,6 +35,7 @@ status 0 "$ASCGRAD" eval run --split test --json --batch 3
 close "$(field loss <out)" "$(field loss <test1)"
 status 0 "$ASCGRAD" eval run
 has out '^valid: [0-9]* tokens, loss'
+has out '^the most probable token is right for [0-9.]* % of them; its probability is off by [0-9.]* % (ECE)$'
 has out '^the source itself'
 
 # the file alone, and a run from elsewhere

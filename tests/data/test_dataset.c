@@ -10,7 +10,7 @@ static asc_split *load(const char *spec, asc_split_kind kind, const char *tokeni
     asc_tokenizer *tokenizer = asc_tokenizer_new(ctx, tokenizer_spec);
     asc_split *split = NULL;
     if (asc_dataset_collect(data, tokenizer) == ASC_OK) {
-        split = asc_split_load(data, kind, tokenizer);
+        split = asc_split_load_lines(data, kind, tokenizer);
     }
     asc_tokenizer_free(tokenizer);
     asc_dataset_free(data);
@@ -155,6 +155,38 @@ START_TEST(the_builtin_corpus_knows_its_entropy)
         asc_split_free(ctx, again);
         asc_split_free(ctx, other);
     }
+}
+END_TEST
+
+/* Line i is i % 4 words "word", and a newline. */
+START_TEST(lines_are_pieces_of_the_text)
+{
+    char text[40 * 20] = "";
+    for (int i = 0; i < 40; i++) {
+        strcat(text, (const char *[]){"\n", "word\n", "word word\n", "word word word\n"}[i % 4]);
+    }
+    asc_dataset *data = asc_dataset_open(ctx, spill_text("text", text));
+    asc_tokenizer *words = asc_tokenizer_new(ctx, "word");
+    asc_dataset_collect(data, words);
+    asc_split *plain = asc_split_load(data, ASC_TRAIN, words), *split = asc_split_load_lines(data, ASC_TRAIN, words);
+    no_error();
+    ck_assert(!plain->lines && plain->n_lines == 0);
+    ck_assert_int_eq(split->n_tokens, plain->n_tokens);
+    ck_assert_mem_eq(split->tokens, plain->tokens, (size_t)plain->n_tokens * sizeof *plain->tokens);
+    ck_assert_int_eq(split->n_lines, 36);
+    int64_t tokens = 0, bytes = 0;
+    for (int i = 0; i < 36; i++) {
+        ck_assert_int_eq(split->lines[i].tokens, i % 4 + 1); /* and <eos> */
+        ck_assert_int_eq(split->lines[i].bytes, i % 4 == 0 ? 1 : 5 * (i % 4));
+        tokens += split->lines[i].tokens;
+        bytes += split->lines[i].bytes;
+    }
+    ck_assert_int_eq(tokens, split->n_tokens);
+    ck_assert_int_eq(bytes, split->bytes);
+    asc_split_free(ctx, plain);
+    asc_split_free(ctx, split);
+    asc_tokenizer_free(words);
+    asc_dataset_free(data);
 }
 END_TEST
 
@@ -331,6 +363,7 @@ int main(void)
     tcase_add_test(all, a_folder_has_a_file_for_each_split);
     tcase_add_test(all, names_what_is_no_data_set);
     tcase_add_test(all, the_builtin_corpus_knows_its_entropy);
+    tcase_add_test(all, lines_are_pieces_of_the_text);
     tcase_add_test(all, a_text_does_not_know_its_entropy);
     tcase_add_test(all, wikitext_2_has_its_tokens);
     tcase_add_test(all, blocks_cover_every_token_but_the_first_once);

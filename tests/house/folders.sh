@@ -16,7 +16,7 @@ allowed() {
     optim/*) echo tensor kernels optim ;;
     data/*) echo tensor kernels data ;;
     stats/*) echo tensor kernels stats ;;
-    train/*) echo tensor kernels autograd check ops settings nn optim data train ;;
+    train/*) echo tensor kernels autograd check ops settings nn optim data stats train ;;
     tools/*) echo tools ;;
     # A suite, or what suites share, may look inside the folder after which its own is named.
     tests/*/*) echo tests "$(allowed "${1#tests/}")" ;;

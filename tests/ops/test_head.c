@@ -207,6 +207,46 @@ START_TEST(head_gradients_one_by_one)
 }
 END_TEST
 
+/* In words of several tiles, with ties and targets that are ignored. */
+START_TEST(head_knows_the_most_probable)
+{
+    enum { T = 600, V = 300, D = 3 };
+    asc_tensor x = random_leaf(floats[_i], 1, ASC_SHAPE(T, D)), w = random_leaf(floats[_i], 2, ASC_SHAPE(V, D)), top;
+    int64_t y[T];
+    for (int t = 0; t < T; t++) {
+        double most = -INFINITY;
+        for (int v = 0; v < V; v++) {
+            if (dot(x, t, w, v, D) > most) {
+                most = dot(x, t, w, v, D);
+                y[t] = v;
+            }
+        }
+        y[t] = t % 3 == 0 ? -1 : t % 3 == 1 ? (y[t] + 1) % V : y[t];
+    }
+    asc_tensor loss = asc_linear_cross_entropy_top(ctx, x, w, asc_from(ctx, ASC_I64, y, ASC_SHAPE(T)), NULL, &top);
+    no_error();
+    expect_shape(top, 2, (int64_t[]){T, 2});
+    ck_assert(asc_requires_grad(loss) && !asc_requires_grad(top));
+    for (int t = 0; t < T; t++) {
+        double sum = 0, most = 0;
+        for (int v = 0; v < V; v++) {
+            double p = exp(dot(x, t, w, v, D));
+            sum += p;
+            most = fmax(most, p);
+        }
+        expect_close(top, 2 * t, most / sum, 10);
+        ck_assert_msg(value(top, 2 * t + 1) == (t % 3 == 2), "token %d", t);
+    }
+    asc_tensor same = asc_full(ctx, floats[_i], 1, ASC_SHAPE(1, 1));
+    asc_tensor both = asc_full(ctx, floats[_i], 1, ASC_SHAPE(2, 1));
+    for (int64_t target = 0; target < 2; target++) {
+        asc_linear_cross_entropy_top(ctx, same, both, asc_from(ctx, ASC_I64, &target, ASC_SHAPE(1)), NULL, &top);
+        expect_close(top, 0, .5, 1);
+        ck_assert(value(top, 1) == 1);
+    }
+}
+END_TEST
+
 /* Scores of ±10⁴ in words of different tiles. */
 START_TEST(head_with_large_scores)
 {
@@ -320,6 +360,7 @@ int main(void)
     tcase_add_test(t, linear_wrong_calls);
     tcase_add_loop_test(t, head_is_the_equation, 0, 2 * HEAD_KINDS);
     tcase_add_loop_test(t, head_gradients_one_by_one, 0, 2);
+    tcase_add_loop_test(t, head_knows_the_most_probable, 0, 2);
     tcase_add_loop_test(t, head_with_large_scores, 0, 2);
     tcase_add_loop_test(t, head_passes_nan_on, 0, 2);
     tcase_add_test(t, any_number_of_threads_gives_the_same_bits);

@@ -5,6 +5,7 @@
 
 #include "tests/faults.h"
 #include "tests/train/runs.h"
+#include "train/claim.h"
 
 static void write_text(const char *path, const char *name, const char *text)
 {
@@ -209,6 +210,26 @@ START_TEST(a_summary_that_the_lines_left_behind)
 }
 END_TEST
 
+/* What an earlier session said of its end, or where it came to, is not so while a process trains in it. */
+START_TEST(a_run_that_is_claimed)
+{
+    make_run(run_path, LINES, SUMMARY("interrupted", "20"));
+    char path[128];
+    snprintf(path, sizeof path, "%s/running", run_path);
+    asc_claim *claim;
+    asc_claim_holder other;
+    ck_assert_int_eq(asc_claim_take(ctx, path, &claim, &other), ASC_OK);
+    asc_run *run = read_run(run_path);
+    expect_state(run, ASC_RUN_RUNNING, 20);
+    ck_assert_ptr_null(asc_run_info_of(run)->reason);
+    asc_run_free(run);
+    asc_claim_drop(claim);
+    run = read_run(run_path);
+    expect_state(run, ASC_RUN_INTERRUPTED, 20);
+    asc_run_free(run);
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 static void expect_refused(const char *name, const char *text, asc_status status, const char *message)
@@ -385,6 +406,7 @@ int main(void)
     tcase_add_test(written, names_of_nested_numbers);
     tcase_add_test(written, a_summary_says_how_it_ended);
     tcase_add_test(written, a_summary_that_the_lines_left_behind);
+    tcase_add_test(written, a_run_that_is_claimed);
     tcase_add_test(written, content_that_is_refused);
     tcase_add_test(written, lines_and_names_without_end);
     tcase_add_test(written, what_is_no_run);

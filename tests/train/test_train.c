@@ -2,6 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <ascgrad/ops.h>
+#include <ascgrad/stats.h>
 #include <ascgrad/train.h>
 
 #include "tests/context.h"
@@ -159,6 +161,55 @@ START_TEST(evaluation_predicts_each_token_once)
 }
 END_TEST
 
+/* Against the logits, in full. */
+START_TEST(evaluation_is_calibrated_by_the_most_probable)
+{
+    enum { N = 61, L = 6 };
+    int32_t tokens[N];
+    uint8_t given[N];
+    for (int i = 0; i < N; i++) {
+        tokens[i] = i * i % 7;
+        given[i] = i % 10 == 3;
+    }
+    asc_split split = {.tokens = tokens, .n_tokens = N, .bytes = N, .given = given, .unknown = -1};
+    const char *config = "{\"d_model\": 8, \"layers\": 1, \"heads\": 2, \"vocab\": 7, \"block\": 6}";
+    asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 3);
+    asc_eval_result r;
+    double confidence[N], ece, accuracy;
+    uint8_t right[N];
+    int n = 0;
+    asc_tensor weight = asc_params_find(asc_lm_params(lm), "tok_emb.weight");
+    double *w = asc_data_mut(weight);
+    for (int i = 0; i < asc_numel(weight); i++) {
+        w[i] *= 40; /* probabilities of all sizes */
+    }
+    ck_assert_int_eq(asc_evaluate(ctx, lm, &split, &(asc_eval_options){.batch = 3}, &r), ASC_OK);
+    for (int64_t i = 0; i < N / L; i++) {
+        int64_t x[L], y[L];
+        asc_block_fill(ctx, &split, L, (const int32_t[]){(int32_t)i}, 1, x, y);
+        asc_tensor p = asc_softmax(ctx, asc_lm_logits(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(1, L))), asc_null());
+        no_error();
+        const double *all = asc_data(p);
+        for (int t = 0; t < L; t++, all += 7) {
+            int best = 0;
+            for (int v = 1; v < 7; v++) {
+                best = all[v] > all[best] ? v : best;
+            }
+            if (y[t] >= 0) {
+                confidence[n] = all[best];
+                right[n++] = y[t] == best;
+            }
+        }
+    }
+    ck_assert_int_eq(r.tokens, n);
+    ck_assert_int_eq(asc_stats_calibration(ctx, confidence, right, n, 15, &ece, &accuracy), ASC_OK);
+    ck_assert_double_eq_tol(r.accuracy, accuracy, 1e-15);
+    ck_assert_double_eq_tol(r.ece, ece, 1e-12);
+    ck_assert(accuracy > 0 && accuracy < 1 && ece > .01);
+    asc_lm_free(lm);
+}
+END_TEST
+
 /* Of the tokens that are predicted: neither the first nor a given one. */
 START_TEST(evaluation_counts_unknown_tokens)
 {
@@ -188,6 +239,7 @@ int main(void)
     tcase_add_test(t, draws_keep_to_the_most_probable);
     tcase_add_test(t, draws_refuse);
     tcase_add_test(t, evaluation_predicts_each_token_once);
+    tcase_add_test(t, evaluation_is_calibrated_by_the_most_probable);
     tcase_add_test(t, evaluation_counts_unknown_tokens);
     return run_suite("train", t);
 }

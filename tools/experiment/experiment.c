@@ -7,7 +7,7 @@
 
 #include "tools/commands.h"
 
-static const cli_command *const kinds[] = {&experiment_run, &experiment_status};
+static const cli_command *const kinds[] = {&experiment_run, &experiment_status, &experiment_report};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 /* "run" of "experiment run". */
@@ -81,7 +81,7 @@ static int run(int argc, char **argv)
     if (argc > 1 && argv[1][0] != '-') {
         cli_wrong_usage("unknown kind '%s'; did you mean '%s'?", argv[1], asc_name_nearest(argv[1], names));
     }
-    cli_wrong_usage("KIND (run or status) is missing; see --help");
+    cli_wrong_usage("KIND (run, status or report) is missing; see --help");
 }
 
 static const cli_option none[] = {{0}};
@@ -89,11 +89,13 @@ static const cli_option none[] = {{0}};
 const cli_command command_experiment = {
     "experiment",
     "trains the runs of an experiment: systems, a grid, seeds",
-    "run FILE | status DIR",
+    "run FILE | status DIR | report DIR",
     "  run        trains what is open, alone or beside other workers on the same folder\n"
-    "  status     what is done, what failed, and the time left\n\n"
+    "  status     what is done, what failed, and the time left\n"
+    "  report     results with significance, learning curves and figures, as Markdown and HTML\n\n"
     "\"ascgrad experiment KIND --help\" explains a kind and lists its options; doc/experiments.md has FILE's format.",
-    "ascgrad experiment run experiments/builtin.json --scale tiny --jobs 2\nascgrad experiment status builtin-tiny",
+    "ascgrad experiment run experiments/builtin.json --scale tiny --jobs 2\nascgrad experiment status builtin-tiny\n"
+    "ascgrad experiment report builtin-tiny",
     none,
     run,
 };

@@ -6,7 +6,7 @@
 
 #include "tools/cli.h"
 
-extern const cli_command experiment_run, experiment_status;
+extern const cli_command experiment_run, experiment_status, experiment_report;
 
 /* How many runs are in each state, of the tuning too. */
 typedef struct experiment_counts {

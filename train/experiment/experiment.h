@@ -34,7 +34,8 @@ struct asc_experiment {
 
 /* ---- define.c: what a file says ---- */
 
-/* The definition that `given` (borrowed) makes with a scale or NULL, keys of settings spelt in one way; new. NULL with the error set: ASC_ERR_ARG. */
+/* The definition that `given` (borrowed) makes with a scale or NULL, keys of settings spelt in one way; new. NULL
+ * with the error set: ASC_ERR_ARG. */
 json_t *asc_define(asc_ctx *ctx, const json_t *given, const char *scale);
 
 /* Lays settings over others: null takes one back; `steps` and `epochs` take each other's place. */

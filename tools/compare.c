@@ -1,0 +1,347 @@
+/* tools/compare.c: ascgrad compare: evaluates the models of several systems, and says how they differ. */
+#include "tools/compare.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/commands.h"
+#include "tools/open.h"
+#include "tools/progress.h"
+
+struct args {
+    const char *data, *split, *tokenizer;
+    int64_t block, batch, resamples, seed, threads;
+    bool json;
+};
+
+static const cli_option options[] = {
+    {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0, "a data set, as train's --data (the runs')"},
+    {"split", 0, "SPLIT", CLI_TEXT, offsetof(struct args, split), 0, 0, "train, valid or test (test)"},
+    {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
+     "as train's --tokenizer, for models that are in no run"},
+    {"block", 0, "N", CLI_INT, offsetof(struct args, block), 1, 1 << 24,
+     "tokens of a block, for models that differ in it (each model's own)"},
+    {"batch", 0, "N", CLI_INT, offsetof(struct args, batch), 1, 1 << 20, "sequences at a time (the run's)"},
+    {"resamples", 0, "R", CLI_INT, offsetof(struct args, resamples), 1, 1e9,
+     "of the bootstrap and of randomisation (10000)"},
+    {"seed", 0, "N", CLI_INT, offsetof(struct args, seed), 0, 1e15, "of the resamples (1)"},
+    CLI_THREADS(struct args),
+    CLI_JSON(struct args),
+    {0},
+};
+
+/* A model among the operands, and its scores once it was evaluated. */
+typedef struct scored {
+    const char *path;
+    asc_scores *scores;
+    char *config; /* of the model */
+} scored;
+
+/* The operands, taken apart. */
+typedef struct plan {
+    asc_ctx *ctx;
+    const struct args *args;
+    int64_t systems, models, different; /* models that are there twice are one */
+    char **name;                        /* [systems] */
+    int64_t *seeds;                     /* [systems]: how many of the models, one after another, are each system's */
+    const char **path;                  /* [models] */
+    const asc_scores **scores;          /* [models] */
+    scored *scored;                     /* [different] */
+    uint32_t text;                      /* the first split's checksum */
+} plan;
+
+/* ---- operands ---- */
+
+static void *need(void *memory)
+{
+    if (!memory) {
+        cli_message("out of memory");
+        exit(CLI_IO);
+    }
+    return memory;
+}
+
+static bool exists(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0;
+}
+
+/* What a RUN or MODEL is called that was given no name: by its folder, or its file without the ending. New. */
+static char *name_of_path(const char *path)
+{
+    static const char ending[] = ".safetensors", usual[] = "model.safetensors";
+    size_t n = strlen(path);
+    if (n > sizeof usual && strcmp(path + n - sizeof usual, "/model.safetensors") == 0) {
+        n -= sizeof usual;
+    }
+    while (n > 1 && path[n - 1] == '/') {
+        n--;
+    }
+    size_t begin = n;
+    while (begin > 0 && path[begin - 1] != '/') {
+        begin--;
+    }
+    if (n - begin >= sizeof ending && strncmp(path + n - (sizeof ending - 1), ending, sizeof ending - 1) == 0) {
+        n -= sizeof ending - 1;
+    }
+    char *name = need(malloc(n - begin + 1));
+    memcpy(name, path + begin, n - begin);
+    name[n - begin] = '\0';
+    return name;
+}
+
+/* Adds a system's models: the operand's text behind the '=', at its commas, or all of it. */
+static void add_system(plan *p, char *operand)
+{
+    char *equals = exists(operand) ? NULL : strchr(operand, '=');
+    int64_t first = p->models;
+    if (equals) {
+        *equals = '\0';
+    }
+    for (char *path = equals ? equals + 1 : operand, *end; path; path = end) {
+        end = equals ? strchr(path, ',') : NULL;
+        if (end) {
+            *end++ = '\0';
+        }
+        if (!*path || !*operand) {
+            cli_wrong_usage("got '%s=%s', expected a RUN, a MODEL, or NAME=RUN,RUN,…", operand, equals ? path : "");
+        }
+        for (int64_t i = first; i < p->models; i++) {
+            if (strcmp(p->path[i], path) == 0) {
+                cli_wrong_usage("%s is there twice in %s: the seeds of a system are runs of their own", path, operand);
+            }
+        }
+        p->path[p->models++] = path;
+    }
+    p->name[p->systems] = equals ? strcpy(need(malloc(strlen(operand) + 1)), operand) : name_of_path(operand);
+    p->seeds[p->systems++] = p->models - first;
+}
+
+/* The second of a name is NAME#2. */
+static void number_names(plan *p)
+{
+    for (int64_t i = p->systems - 1; i > 0; i--) {
+        int before = 0;
+        for (int64_t j = 0; j < i; j++) {
+            before += strcmp(p->name[j], p->name[i]) == 0;
+        }
+        if (before > 0) {
+            size_t n = strlen(p->name[i]) + 24;
+            p->name[i] = need(realloc(p->name[i], n));
+            snprintf(p->name[i] + strlen(p->name[i]), 24, "#%d", before + 1);
+        }
+    }
+}
+
+static plan make_plan(asc_ctx *ctx, const struct args *args, int n, char **operands)
+{
+    plan p = {.ctx = ctx, .args = args};
+    size_t most = 0;
+    for (int i = 0; i < n; i++) {
+        most++;
+        for (const char *c = operands[i]; (c = strchr(c, ',')); c++) {
+            most++;
+        }
+    }
+    p.name = need(calloc((size_t)n, sizeof *p.name));
+    p.seeds = need(calloc((size_t)n, sizeof *p.seeds));
+    p.path = need(calloc(most, sizeof *p.path));
+    p.scores = need(calloc(most, sizeof *p.scores));
+    p.scored = need(calloc(most, sizeof *p.scored));
+    for (int i = 0; i < n; i++) {
+        add_system(&p, operands[i]);
+    }
+    number_names(&p);
+    return p;
+}
+
+static void free_plan(plan *p)
+{
+    for (int64_t i = 0; i < p->different; i++) {
+        asc_scores_free(p->ctx, p->scored[i].scores);
+        free(p->scored[i].config);
+    }
+    for (int64_t i = 0; i < p->systems; i++) {
+        free(p->name[i]);
+    }
+    free(p->name);
+    free(p->seeds);
+    free(p->path);
+    free(p->scores);
+    free(p->scored);
+}
+
+/* ---- evaluation ---- */
+
+typedef struct listener {
+    progress bar;
+    char what[100];
+} listener;
+
+static bool show(void *user, double done)
+{
+    listener *l = user;
+    progress_part(&l->bar, l->what, done);
+    return true;
+}
+
+/* Before a model is evaluated on another text than those before it. */
+static asc_status check_text(plan *p, const scored *s, const asc_split *split)
+{
+    if (p->different == 0) {
+        p->text = split->checksum;
+    }
+    if (split->checksum != p->text) {
+        return asc_fail(p->ctx, ASC_ERR_ARG,
+                        "the %s splits of %s and %s are different texts: --data names one for both", p->args->split,
+                        p->scored[0].path, s->path);
+    }
+    return ASC_OK;
+}
+
+/* Evaluates one model, which is in memory for as long as that takes. */
+static asc_status evaluate(plan *p, scored *s, int64_t number)
+{
+    const struct args *a = p->args;
+    listener l = {.bar = progress_start()};
+    opened o = open_model(p->ctx, s->path, a->data, a->tokenizer, open_kind(a->split), true);
+    if (asc_error(p->ctx) == ASC_OK && check_text(p, s, o.split) == ASC_OK) {
+        asc_eval_options how = {
+            .batch = a->batch > 0 ? a->batch : o.model->batch, .length = a->block, .progress = show, .user = &l};
+        snprintf(l.what, sizeof l.what, "%.40s (%lld of %lld)", s->path, (long long)number, (long long)p->models);
+        s->scores = asc_score(p->ctx, o.model, o.split, &how);
+        const char *config = asc_lm_config(o.model->lm);
+        s->config = strcpy(need(malloc(strlen(config) + 1)), config);
+    }
+    progress_clear(&l.bar);
+    open_close(p->ctx, &o);
+    return asc_error(p->ctx);
+}
+
+static scored *find(plan *p, const char *path)
+{
+    for (int64_t i = 0; i < p->different; i++) {
+        if (strcmp(p->scored[i].path, path) == 0) {
+            return &p->scored[i];
+        }
+    }
+    return NULL;
+}
+
+/* Seeds of one system are models that differ in nothing but their seed, as far as can be seen. */
+static void check_seeds(const plan *p, int64_t system, int64_t first)
+{
+    const scored *a = find((plan *)p, p->path[first]);
+    for (int64_t i = first + 1; i < first + p->seeds[system]; i++) {
+        const scored *b = find((plan *)p, p->path[i]);
+        if (strcmp(a->config, b->config) != 0) {
+            cli_message("%s: the models of %s and %s have different settings", p->name[system], a->path, b->path);
+        } else if (a->scores->seed >= 0 && a->scores->seed == b->scores->seed) {
+            cli_message("%s: %s and %s have the same seed, %lld", p->name[system], a->path, b->path,
+                        (long long)a->scores->seed);
+        }
+    }
+}
+
+static asc_status evaluate_all(plan *p)
+{
+    for (int64_t i = 0; i < p->models; i++) {
+        scored *s = find(p, p->path[i]);
+        if (!s) {
+            s = &p->scored[p->different];
+            s->path = p->path[i];
+            if (evaluate(p, s, i + 1)) {
+                return asc_error(p->ctx);
+            }
+            p->different++;
+        }
+        p->scores[i] = s->scores;
+    }
+    for (int64_t i = 0, first = 0; i < p->systems; first += p->seeds[i++]) {
+        check_seeds(p, i, first);
+    }
+    return ASC_OK;
+}
+
+/* ---- the command ---- */
+
+/* Where vocabularies differ: a word that is unknown to one of them costs it few bits, whatever it is. */
+static void check_unknown(const asc_system *systems, const asc_compared *c)
+{
+    for (int64_t i = 0; c->unit == ASC_UNIT_TEXT && i < c->n_systems; i++) {
+        double share = systems[i].scores[0]->result.unknown;
+        if (share > ASC_UNKNOWN_MOST) {
+            cli_message("%s: %.2f %% of its tokens are unknown words: its bits per byte compare with no other "
+                        "vocabulary's",
+                        systems[i].name, 100 * share);
+        }
+    }
+}
+
+static int compare(plan *p)
+{
+    asc_system *systems = need(calloc((size_t)p->systems, sizeof *systems));
+    for (int64_t i = 0, first = 0; i < p->systems; first += p->seeds[i++]) {
+        systems[i] = (asc_system){p->name[i], p->scores + first, p->seeds[i]};
+    }
+    const struct args *a = p->args;
+    asc_compare_options how = {.resampling = {a->resamples, (uint64_t)a->seed}};
+    asc_compared *c = asc_compare(p->ctx, systems, p->systems, &how);
+    int status = CLI_OK;
+    if (c) {
+        check_unknown(systems, c);
+    }
+    if (c && a->json) {
+        status = cli_print_json(compare_describe(systems, c, a->split));
+    } else if (c) {
+        compare_print(systems, c, a->split);
+    }
+    asc_compared_free(p->ctx, c);
+    free(systems);
+    return status;
+}
+
+/* The library's "length" is that of --block. */
+static int report(const asc_ctx *ctx)
+{
+    const char *subject = asc_error_subject(ctx);
+    if (!subject || strcmp(subject, "length") != 0) {
+        return cli_report(ctx);
+    }
+    cli_message("--block%s", asc_error_detail(ctx));
+    return CLI_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+    struct args args = {.split = "test", .resamples = 10000, .seed = 1};
+    int n = cli_parse(&command_compare, argc, argv, &args);
+    cli_expect_operands(n, argv, 2, CLI_LIST_MAX, "two or more systems: RUNs, MODELs, or NAME=RUN,RUN,… each");
+    open_kind(args.split);
+    asc_ctx *ctx = cli_ctx_new(args.threads);
+    plan p = make_plan(ctx, &args, n, argv);
+    int status = evaluate_all(&p) ? CLI_OK : compare(&p);
+    status = asc_error(ctx) ? report(ctx) : status;
+    free_plan(&p);
+    asc_ctx_free(ctx);
+    return status;
+}
+
+const cli_command command_compare = {
+    "compare",
+    "says which of several models is better, and how sure that is",
+    "A B [C…]",
+    "A, B, … are systems: a RUN or MODEL, or NAME=RUN,RUN,… for the seeds of one. Each model is evaluated once; then "
+    "each later system is compared with the first, block by block: the difference in nats a token (below 0: the later "
+    "one is better), its 95 % interval, p by paired bootstrap and by randomisation (adjusted by Holm where there are "
+    "several comparisons), effect sizes. Models with other tokens, or other blocks, are compared in bits per byte, "
+    "passage by passage. Items say nothing of other seeds: what the seeds say stands below.",
+    "ascgrad compare runs/transformer runs/grassmann --split test\n"
+    "ascgrad compare base=runs/t-1,runs/t-2,runs/t-3 new=runs/g-1,runs/g-2,runs/g-3 --json",
+    options,
+    run,
+};

@@ -1,0 +1,14 @@
+/* tools/compare.h: what ascgrad compare prints. */
+#ifndef TOOLS_COMPARE_H
+#define TOOLS_COMPARE_H
+
+#include <ascgrad/compare.h>
+#include <jansson.h>
+
+/* The result as a JSON object; new. */
+json_t *compare_describe(const asc_system *systems, const asc_compared *c, const char *split);
+
+/* The same as tables on stdout, within 100 columns. */
+void compare_print(const asc_system *systems, const asc_compared *c, const char *split);
+
+#endif

@@ -1,0 +1,46 @@
+/* tools/open.c: a model with the text that it is to be evaluated on. */
+#include "tools/open.h"
+
+#include <string.h>
+
+#include "tools/cli.h"
+
+asc_split_kind open_kind(const char *name)
+{
+    const char *names[ASC_TEST + 2] = {NULL};
+    for (asc_split_kind kind = ASC_TRAIN; kind <= ASC_TEST; kind++) {
+        names[kind] = asc_split_name(kind);
+        if (strcmp(name, names[kind]) == 0) {
+            return kind;
+        }
+    }
+    cli_wrong_usage("--split: got '%s', expected train, valid or test; did you mean '%s'?", name,
+                    asc_name_nearest(name, names));
+}
+
+opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *tokenizer, asc_split_kind kind,
+                  bool lines)
+{
+    opened o = {.data = data ? asc_dataset_open(ctx, data) : NULL};
+    o.model = asc_error(ctx) == ASC_OK ? asc_model_open(ctx, path, tokenizer, o.data) : NULL;
+    if (o.model && !data && !o.model->data) {
+        asc_fail(ctx, ASC_ERR_ARG, "--data is missing: %s is in no run", path);
+    } else if (o.model && !data) {
+        o.data = cli_open_run_data(ctx, o.model);
+    }
+    if (o.model && o.data) {
+        o.split = lines ? asc_split_load_lines(o.data, kind, o.model->tokenizer)
+                        : asc_split_load(o.data, kind, o.model->tokenizer);
+    }
+    if (o.split && !data) {
+        asc_model_check_split(ctx, o.model, kind, o.split);
+    }
+    return o;
+}
+
+void open_close(asc_ctx *ctx, opened *o)
+{
+    asc_split_free(ctx, o->split);
+    asc_model_free(ctx, o->model);
+    asc_dataset_free(o->data);
+}
