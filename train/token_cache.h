@@ -4,8 +4,8 @@
 
 #include <ascgrad/data.h>
 
-/* As asc_split_load, by way of the folder `cache`, which is made: what has been tokenised before, found by the checksums
- * of text and vocabulary, is read, else written. Of text from files alone: what is generated takes no less time than
+/* As asc_split_load, by way of the folder `cache`, which is made: what was tokenised before, found by the checksums of
+ * text and vocabulary, is read, else written. Of text from files alone: what is generated takes no less time than
  * reading. `say` is told, in a line, of a file that is damaged, and is made anew, and of one that can't be written: no
  * errors, there is the text. `cache` "": none. */
 asc_split *asc_split_cached(asc_dataset *data, asc_split_kind kind, const asc_tokenizer *tokenizer, const char *cache,

@@ -14,7 +14,7 @@
  * RUNs (ascgrad/train.h); tune/NAME, the RUNs of the tuning, and tune/SYSTEM.json, what it chose; settings/NAME.json,
  * the settings of each run, as `train --config` takes them; done/NAME.json and failed/NAME.txt, which runs have ended
  * and how; claims/NAME, who trains which; logs/NAME.log; cache/, tokenised data. NAME is the system, the grid's keys
- * with their values, and the seed: "grassmann-lr0.001-3"; of tuning "tune-NAME" in claims, done, failed, logs and settings.
+ * with their values, and the seed: "grassmann-lr0.001-3"; of tuning "tune-NAME", its RUN apart.
  */
 #ifndef ASCGRAD_EXPERIMENT_H
 #define ASCGRAD_EXPERIMENT_H
@@ -80,8 +80,8 @@ ASC_API const char *asc_experiment_name(const asc_experiment *experiment);
 ASC_API const char *asc_experiment_scale(const asc_experiment *experiment);
 ASC_API const char *asc_experiment_folder(const asc_experiment *experiment);
 
-/* The experiment in effect, and its member `key` ("report", "tune", "seeds"; NULL where it has none), as JSON text; new,
- * free it with asc_experiment_text_free. */
+/* The experiment in effect, or with a `key` its member ("report", "tune", "seeds"), as JSON text; NULL where it has
+ * none. New, free it with asc_experiment_text_free. */
 ASC_API char *asc_experiment_json(const asc_experiment *experiment, const char *key);
 ASC_API void asc_experiment_text_free(char *text);
 
@@ -94,7 +94,7 @@ ASC_API const char *asc_experiment_tuned_key(const asc_experiment *experiment, i
 ASC_API const asc_experiment_run *asc_experiment_run_at(const asc_experiment *experiment, int i);
 
 /* What run number i is to have under a key, of its settings, its system's, the grid's and the tuning's, as JSON text;
- * NULL: nothing is said of it, or it is tuned and not known yet. Borrowed until the next call that is given this run. */
+ * NULL: nothing is said of it, or it is tuned and not known yet. Borrowed until the next call with this run. */
 ASC_API const char *asc_experiment_value(asc_experiment *experiment, int i, const char *key);
 
 /* ---- tuning ---- */
@@ -133,7 +133,8 @@ typedef enum asc_experiment_end {
 
 /* Notes how a run that was claimed has ended, and gives the claim up. `text`: what it said, for those that failed.
  * ASC_ERR_ARG: it is not claimed. ASC_ERR_IO. */
-ASC_API asc_status asc_experiment_release(asc_experiment *experiment, int run, asc_experiment_end end, const char *text);
+ASC_API asc_status asc_experiment_release(asc_experiment *experiment, int run, asc_experiment_end end,
+                                          const char *text);
 
 /* The name of a state: "open", "waiting", "running", "interrupted", "done", "failed"; NULL for another number. */
 ASC_API const char *asc_experiment_state_name(asc_experiment_state state);

@@ -110,8 +110,9 @@ status 0 "$ASCGRAD" experiment run failing
 has out '^failing: 8 runs: 8 done$'
 
 # ---- a tuned value whose loss is not finite is a value that is not chosen ----
-echo '{"common": {"preset": "tiny", "data": "builtin:2000", "steps": 12, "clip": 0, "schedule": "constant", "warmup": 0},
-    "systems": {"t": {}}, "seeds": [1], "tune": {"grid": {"weight_decay": [0.1, 1000], "lr": [0.01, 1000]}}}' >wild.json
+echo '{"common": {"preset": "tiny", "data": "builtin:2000", "steps": 12, "clip": 0, "warmup": 0,
+    "schedule": "constant"}, "systems": {"t": {}}, "seeds": [1],
+    "tune": {"grid": {"weight_decay": [0.1, 1000], "lr": [0.01, 1000]}}}' >wild.json
 status 0 "$ASCGRAD" experiment run wild.json --out wild
 status 0 "$ASCGRAD" experiment status wild --json
 json 'd["tuning"][0]["failed"] >= 1 and d["tuning"][0]["chosen"]["lr"] == 0.01'

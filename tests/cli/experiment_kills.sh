@@ -1,9 +1,9 @@
 #!/bin/sh
-# Experiments whose workers and runs are killed fifty times, and four workers on one folder: the same models and table as
-# of one that was left alone.
+# Experiments whose workers and runs are killed fifty times, and four workers on one folder: the models and the table of
+# one that was left alone.
 . "$abs_top_srcdir/tests/program.sh"
 . "$abs_top_srcdir/tests/cli/experiment_runs.sh"
-sed -i 's/"seeds": \[1\]/"seeds": [1, 2, 3, 5, 7]/; s/"steps": 12/"steps": 60/; s/"steps": 8/"steps": 30/' first.json
+sed -i 's/"seeds": \[1\]/"seeds": [1, 2, 3, 5, 7]/; s/"steps": 12/"steps": 400/; s/"steps": 8/"steps": 200/' first.json
 
 status 0 "$ASCGRAD" experiment run first.json --out whole --jobs 2
 kill_often killed 50

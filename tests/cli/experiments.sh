@@ -9,6 +9,7 @@ for file in "$abs_top_srcdir"/experiments/*.json; do
     for scale in tiny small; do
         has "$file" "^    \"$scale\": {"
     done
+    grep -q "experiments/$(basename "$file")" "$abs_top_srcdir/experiments/Makefile.inc" || fail "$file: is not packed"
     grep -q "\"name\": \"$(basename "$file" .json)\"" "$file" || fail "$file: its name is not the file's"
 done
 

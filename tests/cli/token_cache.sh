@@ -1,6 +1,6 @@
 #!/bin/sh
-# train --cache: tokenised text is kept, found by what it was made of, and made again where it is damaged; the models are
-# those without it.
+# train --cache: tokenised text is kept, found by what it was made of, and made again where it is damaged; the models
+# are those without it.
 . "$abs_top_srcdir/tests/program.sh"
 ruled_text 3000 >text.txt
 settings="--preset tiny --steps 4 --data text.txt"

@@ -1,5 +1,5 @@
-/* tools/experiment/child.c: a run in a process of its own: what crashes there takes nothing else along, and each has its
- * memory for itself. */
+/* tools/experiment/child.c: a run in a process of its own: what crashes there takes nothing else along, and its memory
+ * goes with it. */
 #include "tools/experiment/child.h"
 
 #include <errno.h>

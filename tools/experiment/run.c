@@ -184,7 +184,8 @@ static child *free_child(worker *w)
 
 static void log_path(const worker *w, int run, char path[PATH])
 {
-    snprintf(path, PATH, "%.4000s/logs/%.200s.log", asc_experiment_folder(w->e), asc_experiment_run_at(w->e, run)->name);
+    const char *name = asc_experiment_run_at(w->e, run)->name;
+    snprintf(path, PATH, "%.4000s/logs/%.200s.log", asc_experiment_folder(w->e), name);
 }
 
 /* Starts what is open, as far as there is room; *later: there may be more in a moment. */
@@ -403,10 +404,11 @@ const cli_command experiment_run = {
     "experiment run",
     "trains the runs of an experiment that are open",
     "FILE|DIR",
-    "FILE is JSON: {\"name\": ..., \"common\": {SETTINGS}, \"systems\": {\"NAME\": {SETTINGS}, ...}, \"grid\": {\"KEY\": "
-    "[V, ...]},\n\"seeds\": [1, 2, 3, 5, 7], \"tune\": {\"grid\": {\"KEY\": [V, ...]}, \"steps\": N, \"seed\": S}}; settings "
-    "are those of train.\nWhat was interrupted goes on, what is done is not run again, what failed is tried again. Several "
-    "processes and\nmachines may work on one DIR: each run is trained by one of them. An interrupt saves and ends (130).",
+    "FILE is JSON: {\"name\": ..., \"common\": {SETTINGS}, \"systems\": {\"NAME\": {SETTINGS}, ...},\n"
+    "\"grid\": {\"KEY\": [V, ...]}, \"seeds\": [1, 2, 3, 5, 7],\n"
+    "\"tune\": {\"grid\": {\"KEY\": [V, ...]}, \"steps\": N, \"seed\": S}}; settings are those of train.\n"
+    "What was interrupted goes on, what is done is not run again, what failed is tried again. Several processes\n"
+    "and machines may work on one DIR: each run is trained by one of them. An interrupt saves and ends (130).",
     "ascgrad experiment run experiments/builtin.json --scale tiny --jobs 2 --out builtin-tiny\n"
     "ascgrad experiment run experiments/wikitext2-6l.json --set data=wikitext-2 --dry-run",
     options,

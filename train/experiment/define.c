@@ -179,6 +179,7 @@ static json_t *define_tune(asc_ctx *ctx, const json_t *given)
     }
     json_object_foreach((json_t *)given, key, value) {
         int64_t least = strcmp(key, "steps") == 0;
+        json_int_t n = json_integer_value(value);
         if (!is_among(key, known)) {
             refuse_key(ctx, "tune: ", key, known);
             break;
@@ -186,7 +187,7 @@ static json_t *define_tune(asc_ctx *ctx, const json_t *given)
         if (strcmp(key, "grid") == 0) {
             json_object_set_new(tune, key, define_settings(ctx, "tune: grid", value, true));
         } else if (!json_is_null(value) &&
-                   !(json_is_integer(value) && json_integer_value(value) >= least && json_integer_value(value) < 1e15)) {
+                   !(json_is_integer(value) && n >= least && n < 1e15)) {
             asc_fail(ctx, ASC_ERR_ARG, "tune: %s: expected a whole number of at least %d", key, (int)least);
         } else {
             json_object_set(tune, key, value);

@@ -29,12 +29,13 @@ struct asc_experiment {
     asc_plan_run *runs;
     int n, n_tuning; /* runs in all, and of the tuning, which stand first */
     size_t bytes;    /* of `runs` */
+    bool swept;      /* by this process: what killed workers left */
 };
 
 /* ---- define.c: what a file says ---- */
 
-/* The definition that `given` (borrowed) makes with a scale or NULL, all keys of settings as their tables have them; new.
- * NULL with the error set: ASC_ERR_ARG. */
+/* The definition that `given` (borrowed) makes with a scale or NULL, keys of settings spelt in one way; new. NULL
+ * with the error set: ASC_ERR_ARG. */
 json_t *asc_define(asc_ctx *ctx, const json_t *given, const char *scale);
 
 /* Lays settings over others: null takes one back; `steps` and `epochs` take each other's place. */

@@ -49,8 +49,7 @@ static asc_status check_name(const asc_experiment *e, const char *name)
     }
     for (int i = 0; i < e->n; i++) {
         if (strcmp(e->runs[i].info.name, name) == 0) {
-            return asc_fail(e->ctx, ASC_ERR_ARG, "two runs would have the name %s: another name for a system parts them",
-                            name);
+            return asc_fail(e->ctx, ASC_ERR_ARG, "two runs would have the name %s: give a system another name", name);
         }
     }
     return ASC_OK;

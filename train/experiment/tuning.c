@@ -89,7 +89,8 @@ asc_plan_run *asc_tuned(asc_experiment *e, int system)
 asc_status asc_experiment_tuning_of(asc_experiment *e, int system, asc_experiment_tuning *tuning)
 {
     asc_status status = ASC_NEED(e ? e->ctx : NULL, "experiment_tuning_of: experiment tuning", e, tuning);
-    if (!status && (e->n_tuning == 0 || !asc_experiment_system(e, system))) {
+    int systems = status ? 0 : (int)json_object_size(json_object_get(e->def, "systems"));
+    if (!status && (e->n_tuning == 0 || system < 0 || system >= systems)) {
         status = asc_fail(e->ctx, ASC_ERR_ARG, "experiment_tuning_of: nothing is tuned for a system %d", system);
     }
     return status ? status : find(e, system, tuning);

@@ -74,6 +74,26 @@ static bool will_be_tuned(const asc_experiment *e, int system)
     return on_its_way;
 }
 
+/* Removes the claims of workers that were killed just when a run was done: nobody else would take them. */
+static asc_status sweep(asc_experiment *e)
+{
+    asc_status status = ASC_OK;
+    for (int i = 0; !status && !e->swept && i < e->n; i++) {
+        asc_plan_run *r = &e->runs[i];
+        char *path = asc_experiment_path(e, "claims", r->info.name, "");
+        if (path && r->info.state == ASC_EXPERIMENT_DONE && asc_path_exists(path)) {
+            asc_claim *claim;
+            asc_claim_holder other;
+            status = asc_claim_take(e->ctx, path, &claim, &other);
+            asc_claim_drop(claim);
+        }
+        asc_path_free(e->ctx, path);
+        status = status ? status : asc_error(e->ctx);
+    }
+    e->swept = true;
+    return status;
+}
+
 asc_status asc_experiment_next(asc_experiment *e, int *run, bool *later)
 {
     asc_status status = ASC_NEED(e ? e->ctx : NULL, "experiment_next: experiment run later", e, run, later);
@@ -82,6 +102,7 @@ asc_status asc_experiment_next(asc_experiment *e, int *run, bool *later)
     }
     *run = -1;
     *later = false;
+    status = sweep(e);
     for (int i = 0; !status && i < e->n; i++) {
         asc_plan_run *r = &e->runs[i];
         *later = *later || (r->info.state == ASC_EXPERIMENT_WAITING && will_be_tuned(e, r->info.system));
@@ -185,8 +206,8 @@ asc_status asc_experiment_release(asc_experiment *e, int run, asc_experiment_end
     }
     bool diverged = end == ASC_EXPERIMENT_END_DIVERGED, done = end == ASC_EXPERIMENT_END_DONE;
     if (done || (diverged && r->info.tuning)) {
-        status = note_done(e, r, diverged ? "diverged" : "done");
-        status = status ? status : forget_failure(e, r);
+        status = forget_failure(e, r);
+        status = status ? status : note_done(e, r, diverged ? "diverged" : "done");
     } else if (diverged || end == ASC_EXPERIMENT_END_FAILED) {
         status = note_failed(e, r, text ? text : "");
     }
