@@ -121,17 +121,18 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
     asc_ctx *ctx = l->ctx;
     asc_tensor q = asc_split_heads(ctx, placed(l, x, t->q, 0), o->heads);
     asc_tensor k = asc_split_heads(ctx, placed(l, x, t->k, 0), o->heads);
-    asc_tensor s = asc_add_positions(ctx, asc_base_scores(ctx, q, k), o->alibi, t->rel_bias);
+    asc_tensor base = asc_base_scores(ctx, q, k), other = asc_position_scores(ctx, base, o->alibi, t->rel_bias);
+    asc_tensor s = asc_add_positions(ctx, base, o->alibi, t->rel_bias);
     asc_tensor allowed = asc_allowed_mask(ctx, asc_size(x, 1), asc_size(x, 1),
                                           &(asc_allowed_options){o->causal, o->window, o->globals, lengths, l->mask});
     asc_tensor attn = asc_softmax(ctx, s, allowed);
+    if (!asc_is_null(other)) {
+        asc_add_part(parts, ctx, "s_base", base, allowed);
+        asc_add_part(parts, ctx, "b_other", other, allowed);
+    }
     asc_add_part(parts, ctx, "s", s, allowed);
     asc_add_part(parts, ctx, "attn", attn, asc_null());
     asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, attn), asc_null());
-    asc_tensor other = asc_position_scores(ctx, s, o->alibi, t->rel_bias);
-    if (!asc_is_null(other)) {
-        asc_add_part(parts, ctx, "b_other", other, allowed);
-    }
     return asc_add_part(parts, ctx, "entropy_rows", asc_attention_entropies(ctx, s, attn, asc_null()), asc_null());
 }
 

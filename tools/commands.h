@@ -13,6 +13,8 @@
     _(parity) \
     _(bench) \
     _(inspect) \
+    _(experiment) \
+    _(plot) \
     _(compare) \
     _(runs) \
     _(stats) \

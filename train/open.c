@@ -8,6 +8,7 @@
 #include "data/tokenizer.h"
 #include "tensor/ctx.h"
 #include "train/inert.h"
+#include "train/token_cache.h"
 #include "train/trainer.h"
 
 /* ---- data ---- */
@@ -56,6 +57,16 @@ static asc_tokenizer *open_tokenizer(asc_trainer *t, bool resume, const asc_mode
     return tokenizer;
 }
 
+static void pass_on(void *trainer, const char *text)
+{
+    asc_trainer_say(trainer, text);
+}
+
+asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind)
+{
+    return asc_split_cached(t->data, kind, t->tokenizer, t->settings->values.cache, pass_on, t);
+}
+
 asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init)
 {
     const asc_values *v = &t->settings->values;
@@ -69,8 +80,8 @@ asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, c
     if (t->tokenizer && resume && check_vocab(t)) {
         return asc_error(t->ctx);
     }
-    t->train = t->tokenizer ? asc_split_load(t->data, ASC_TRAIN, t->tokenizer) : NULL;
-    t->valid = t->train ? asc_split_load(t->data, ASC_VALID, t->tokenizer) : NULL;
+    t->train = t->tokenizer ? asc_trainer_open_split(t, ASC_TRAIN) : NULL;
+    t->valid = t->train ? asc_trainer_open_split(t, ASC_VALID) : NULL;
     if (t->valid && resume && t->settings->checksums) {
         asc_split_verify(t->ctx, t->settings->checksums, run, ASC_TRAIN, t->train);
         asc_split_verify(t->ctx, t->settings->checksums, run, ASC_VALID, t->valid);

@@ -52,6 +52,15 @@ char *asc_path_folder(asc_ctx *ctx, const char *path)
     return folder;
 }
 
+void asc_path_make_parents(const char *path)
+{
+    char parent[4096];
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
+        mkdir(parent, 0777); /* if it fails, so will what comes after it */
+    }
+}
+
 /* Gives the error another status, and another message, about no argument of the caller's. */
 static void restate(asc_ctx *ctx, asc_status status, const char *where, const char *message, const char *after)
 {

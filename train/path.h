@@ -19,6 +19,9 @@ void asc_path_free(asc_ctx *ctx, char *path);
 /* Whether there is something of that name. */
 bool asc_path_exists(const char *path);
 
+/* Makes the folders above `path` that are not there, as far as it can. */
+void asc_path_make_parents(const char *path);
+
 /* Puts "WHERE: " before the message of the context's error and `after` after it, if there is one; "" for none. It is
  * about what WHERE names then, and no argument of the caller's. */
 void asc_error_extend(asc_ctx *ctx, const char *where, const char *after);

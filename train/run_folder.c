@@ -39,16 +39,7 @@ static asc_status fail_io(asc_ctx *ctx, const char *path)
     return asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
 }
 
-/* Makes the folders above `path` that are not there. */
-static void make_parents(const char *path)
-{
-    char parent[4096];
-    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
-        mkdir(parent, 0777); /* if it fails, so will what comes after it */
-    }
-}
-
+#define CLAIM "running"
 
 /* Whether a start that was killed may have left a file of this name: before config.json is there, nothing else is. */
 static bool early(const char *name)
@@ -84,7 +75,7 @@ static asc_status make(asc_folder *f)
     if (asc_folder_taken(f->path)) {
         return asc_fail_taken(f->ctx, f->path);
     }
-    make_parents(f->path);
+    asc_path_make_parents(f->path);
     return mkdir(f->path, 0777) && errno != EEXIST ? fail_io(f->ctx, f->path) : ASC_OK;
 }
 

@@ -12,7 +12,7 @@ enum { ASC_SETTINGS_MAX = 40 };
 
 /* The values of a training's own settings; a text of "" stands for none. */
 typedef struct asc_values {
-    const char *data, *tokenizer, *init, *curriculum;
+    const char *data, *tokenizer, *cache, *init, *curriculum;
     int schedule, dtype;
     int64_t batch, accumulate, warmup, schedule_steps, epochs, steps, eval_every, eval_tokens, early_stop;
     int64_t log_every, sample_every, checkpoint_every, seed, threads;

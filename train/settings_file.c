@@ -210,6 +210,11 @@ asc_status asc_settings_locate(asc_settings *s)
     if (*s->values.init) {
         locate(s, "init", s->values.init, 0);
     }
+    if (*s->values.cache) {
+        asc_path_make_parents(s->values.cache);
+        mkdir(s->values.cache, 0777); /* if it fails, so will what is written there, which is told */
+        locate(s, "cache", s->values.cache, 0);
+    }
     return asc_error(s->ctx);
 }
 

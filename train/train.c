@@ -111,7 +111,7 @@ static asc_status choose_judge(asc_trainer *t)
 
 /* ---- the folder ---- */
 
-static json_t *describe_checksums(const asc_trainer *t)
+static json_t *describe_checksums(asc_trainer *t)
 {
     if (t->settings->checksums) {
         return json_deep_copy(t->settings->checksums);
@@ -122,7 +122,7 @@ static json_t *describe_checksums(const asc_trainer *t)
     if (asc_vocab_checksum(t->tokenizer, vocab)) {
         return NULL;
     }
-    asc_split *split = asc_split_load(t->data, ASC_TEST, t->tokenizer);
+    asc_split *split = asc_trainer_open_split(t, ASC_TEST);
     if (split) {
         snprintf(test, sizeof test, "%08" PRIx32, split->checksum);
         asc_split_free(t->ctx, split);

@@ -56,6 +56,7 @@ asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end);
 /* open.c: opens data and vocabulary, and the model with its optimiser. `init`: the model that a new one starts from, or
  * NULL. */
 asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init);
+asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind); /* a split of its data, by way of the cache */
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init);
 
 /* A line for the user. */

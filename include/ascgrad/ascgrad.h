@@ -9,6 +9,7 @@
 #include <ascgrad/compare.h>
 #include <ascgrad/corpus.h>
 #include <ascgrad/data.h>
+#include <ascgrad/experiment.h>
 #include <ascgrad/file.h>
 #include <ascgrad/inspect.h>
 #include <ascgrad/mixing.h>

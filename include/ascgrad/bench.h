@@ -36,6 +36,11 @@ ASC_API asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, i
  * product and of one like those of the settings' model. 0 with the error set: no memory. */
 ASC_API double asc_bench_sgemm(asc_ctx *ctx, const asc_settings *settings);
 
+/* The products that the mathematics needs for a token in one forward pass, in GFLOP, over a sequence as long as the
+ * model's block: *all, and *mixing, those of the layers' mixings with their projections. A training step has three
+ * times as many. The context has no observer afterwards. ASC_ERR_MEMORY. */
+ASC_API asc_status asc_bench_flops(asc_ctx *ctx, asc_lm *lm, double *all, double *mixing);
+
 /* ---- one layer ---- */
 
 typedef struct asc_bench_layer_result {

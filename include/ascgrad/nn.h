@@ -148,7 +148,7 @@ ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_ten
 /* Adds to `parts` what the layer computes inside for x (B, N, D); no gradient. The list keeps the tensors.
  *   transformer  s, attn (B, H, N, N): scores with their biases, attention; 0 outside of the allowed set; entropy (H),
  *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows; entropy_rows (B, H, N), each row's, f64;
- *                where there are positions in it, b_other (B, H, N, N), what ALiBi or the learned bias adds
+ *                where there are positions in it, b_other (B, H, N, N), what ALiBi or the learned bias adds, and s_base
  *   ascender     the same, and s_base, b_align, b_sep, b_coh (B, H, N, N), loss_coh, loss_sep, loss_align (scalars,
  *                without their weights; not of the background variant), z (B, H, N, d_z), and attn_without_sep, the
  *                attention with ω_sep = 0

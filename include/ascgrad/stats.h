@@ -1,5 +1,6 @@
 /*
- * ascgrad/stats.h: are two systems different, and by how much: paired tests, effect sizes, calibration, clusters.
+ * ascgrad/stats.h: are two systems different, and by how much: paired tests, effect sizes, calibration, clusters;
+ * and what pictures of runs are made of.
  *
  *     asc_pair_stats s;
  *     asc_stats_pair(ctx, a, b, n, NULL, &s);       a[i], b[i]: what systems a and b scored on item i
@@ -67,6 +68,28 @@ ASC_API asc_status asc_stats_calibration(asc_ctx *ctx, const double *confidence,
  * numbers. O(n log n). */
 ASC_API asc_status asc_stats_clusters(asc_ctx *ctx, const int64_t *x, const int64_t *y, int64_t n, double *nmi,
                                       double *ari);
+
+/* ---- for pictures of runs ---- */
+
+/* smooth[n] of a noisy series x[n], n >= 0: s_i = w s_{i-1} + (1 - w) x_i from s = 0, divided by 1 - w^i so that the
+ * beginning is not drawn towards 0; 0 <= weight < 1. May be x itself. */
+ASC_API asc_status asc_stats_smooth(asc_ctx *ctx, const double *x, int64_t n, double weight, double *smooth);
+
+/* A curve's points: n >= 1, x never falling. */
+typedef struct asc_curve {
+    const double *x, *y;
+    int64_t n;
+} asc_curve;
+
+/* The mean over n >= 1 curves at each of m >= 0 places at[m], and their sample deviation, NaN for one curve. A curve
+ * that has no point at a place is taken on the straight line between its neighbours; where one of them has begun too
+ * late or ended before, mean and deviation are NaN. O(n m log points). */
+ASC_API asc_status asc_stats_band(asc_ctx *ctx, const asc_curve *curves, int64_t n, const double *at, int64_t m,
+                                  double *mean, double *std);
+
+/* on_front[i] becomes 1 where none of the n >= 0 others is better than i in cost or in loss and no worse in the other,
+ * both to be small (the Pareto front), else 0. O(n²). */
+ASC_API asc_status asc_stats_front(asc_ctx *ctx, const double *cost, const double *loss, int64_t n, uint8_t *on_front);
 
 #ifdef __cplusplus
 }

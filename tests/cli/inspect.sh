@@ -73,41 +73,77 @@ printf 'a b c d e f\n%.0s' $(seq 400) >other
 status 2 "$ASCGRAD" inspect run --probe name --data other
 has err 'only the built-in corpus knows it'
 
-# ---- files, drawn by a gnuplot that only notes how it was called ----
+# ---- files, drawn by a gnuplot that only notes what it was asked for: the script comes in, the picture goes out ----
 cat >plotter <<'END'
 #!/bin/sh
-echo "$@" >>"$CALLS"
-name=${2%.gp}
-[ -s "$2" ] && echo drawn >"$name.${3-png}"
+read -r first
+echo "$* $first" >>"$CALLS"
+grep -q 'set multiplot' && echo drawn
 END
 chmod +x plotter
 CALLS=$PWD/calls ASCGRAD_GNUPLOT=./plotter
 export CALLS ASCGRAD_GNUPLOT
+
+# names KIND...: what is written of each of the figures
+names() {
+    for kind; do
+        echo "$kind.csv $kind.gp $kind.png $kind.svg"
+    done | tr '\n' ' '
+}
+
 mkdir look
 status 0 "$ASCGRAD" inspect run --out look
-has out '^written: look/inspect.npz look/inspect-maps.gp look/inspect-maps.png look/inspect-maps.svg '
-has calls '^-c inspect-maps.gp svg$'
-files inspect-heads.gp inspect-heads.png inspect-heads.svg inspect-maps.gp inspect-maps.png inspect-maps.svg \
-    inspect-training.gp inspect-training.png inspect-training.svg inspect.npz
+has out '^written: look/inspect.npz look/inspect-maps.csv look/inspect-maps.gp look/inspect-maps.png '
+has calls "^-d - format = 'svg'$"
+# shellcheck disable=SC2046  # one word each
+files $(names inspect-heads inspect-maps inspect-training) inspect.npz
 status 0 "$ASCGRAD" inspect planes --layer 1 --out look/
-files inspect-angles.gp inspect-angles.png inspect-angles.svg inspect-planes.gp inspect-planes.png inspect-planes.svg \
-    inspect-training.gp inspect-training.png inspect-training.svg inspect.npz
+# shellcheck disable=SC2046
+files $(names inspect-angles inspect-planes inspect-training) inspect.npz
 mkdir look
-status 0 "$ASCGRAD" inspect swarm --head 1 --what heads,maps --out look/x --json
-has out '"files": \["look/x.npz", "look/x-maps.gp"'
-files x-heads.gp x-heads.png x-heads.svg x-maps.gp x-maps.png x-maps.svg x.npz
+status 0 "$ASCGRAD" inspect swarm --head 1 --what heads,maps --format pdf --out look/x --json
+has out '"files": \["look/x.npz", "look/x-maps.csv", "look/x-maps.gp", "look/x-maps.pdf"'
+files x-heads.csv x-heads.gp x-heads.pdf x-maps.csv x-maps.gp x-maps.pdf x.npz
 
-# without gnuplot the scripts are there, and a word about it; a gnuplot that fails is a failure
+# without gnuplot the data and the scripts are there, and a word about it; where a picture was asked for that is a
+# failure, as is a gnuplot that fails
 mkdir look
 ASCGRAD_GNUPLOT=none/gnuplot
-status 0 "$ASCGRAD" inspect run --what maps --out look/x
-has err 'gnuplot was not found.*install it.*gnuplot -c look/x-maps.gp'
+status 0 "$ASCGRAD" inspect run --out look/x
+has err 'gnuplot was not found.*install it'
 lines err 1
-files x-maps.gp x.npz
+files x-heads.csv x-heads.gp x-maps.csv x-maps.gp x-training.csv x-training.gp x.npz
+mkdir look
+status 3 "$ASCGRAD" inspect run --what maps,heads --out look/x
+lines err 1
+files x-heads.csv x-heads.gp x-maps.csv x-maps.gp x.npz
 mkdir look
 ASCGRAD_GNUPLOT=$(command -v false)
 status 3 "$ASCGRAD" inspect run --what maps --out look/x
-has err 'false failed on look/x-maps.gp'
+has err 'false failed on look/x-maps.png'
+rm -rf look
+unset ASCGRAD_GNUPLOT
+
+# ---- titles name run and model; colours of one layer compare; what does not move has no panel ----
+ASCGRAD_GNUPLOT=./plotter
+export ASCGRAD_GNUPLOT
+mkdir look
+status 0 "$ASCGRAD" train $tiny --steps 10 --model ascender --positions alibi --out alibi
+status 0 "$ASCGRAD" inspect alibi --out look
+has look/inspect-maps.gp "'alibi (ascender, 2 layers, 2 heads, width [0-9]*): layer 0, "
+has look/inspect-maps.gp "set title 'β other'"
+has look/inspect-maps.csv '^"head 1, β other",2 '
+[ "$(sed -n "/title 'S base'/,/^plot/s/^set cbrange //p" look/inspect-maps.gp | sort -u | wc -l)" -eq 1 ] ||
+    fail 'heads of one layer have several scales of colours'
+[ "$(sed -n "/title 'attention A'/,/^plot/s/^set cbrange //p" look/inspect-maps.gp | sort -u | wc -l)" -eq 1 ] ||
+    fail 'attention of one layer has several scales of colours'
+has look/inspect-training.gp "'Throughout: λ align = 1, "
+lacks look/inspect-training.gp "set title 'λ align'"
+has look/inspect-training.gp "keyentry .* title 'head 1'"
+[ "$(sed -n "s/.*linecolor palette frac 0.0000 pointtype \([0-9]*\).*notitle.*/\1/p" look/inspect-training.gp |
+    sort -u | wc -l)" -gt 1 ] || fail 'the heads of a layer cannot be told apart'
+status 0 "$ASCGRAD" inspect planes --layer 1 --out look/
+has look/inspect-planes.gp "set xtics .*'0,1' 0, '1,2' 5"
 rm -rf look
 unset ASCGRAD_GNUPLOT
 
@@ -123,13 +159,15 @@ mkdir look
 if command -v gnuplot >/dev/null; then
     status 0 "$ASCGRAD" inspect commands --text "$evil" --out "look/it's"
     lines err 0
-    files "it's-heads.gp" "it's-heads.png" "it's-heads.svg" "it's-maps.gp" "it's-maps.png" "it's-maps.svg" \
-        "it's-training.gp" "it's-training.png" "it's-training.svg" "it's.npz"
+    # shellcheck disable=SC2046
+    files $(names "it's-heads" "it's-maps" "it's-training") "it's.npz"
     for run in swarm planes hybrid; do
         status 0 "$ASCGRAD" inspect $run --layer 1 --out "look/"
         lines err 0
         case $(head -c 8 look/inspect-training.png | tail -c 7) in PNG*) ;; *) fail 'a figure is no PNG file' ;; esac
         has look/inspect-training.svg '</svg>'
+        (cd look && LC_ALL=C.UTF-8 gnuplot -d -c inspect-training.gp png | cmp -s - inspect-training.png) ||
+            fail 'the script draws another picture'
         rm -rf look
     done
 else
@@ -179,6 +217,8 @@ status 2 "$ASCGRAD" inspect run --what mapps --out x
 has err "no figure 'mapps'; did you mean 'maps'?"
 status 2 "$ASCGRAD" inspect run --what maps
 has err 'figures need --out'
+status 2 "$ASCGRAD" inspect run --format gif --out x
+has err "^ascgrad inspect: --format: got 'gif', expected png, svg, pdf"
 status 2 "$ASCGRAD" inspect run --what planes --out x
 has err '^ascgrad inspect: --what planes: the layer has no planes'
 cp run/model.safetensors alone.safetensors

@@ -55,6 +55,7 @@ static asc_profile *profile;
 static asc_safetensors *safetensors;
 static asc_model model;
 static asc_run *run_read;
+static asc_experiment *experiment;
 
 static const char lm_config[] = "{\"mix\": \"transformer\", \"d_model\": 8, \"d_ff\": 16, \"layers\": 1, \"heads\": 2, "
                                 "\"vocab\": 256, \"block\": 8}";
@@ -157,6 +158,7 @@ REAL(asc_profile, profile, profile)
 REAL(asc_safetensors, safetensors, safetensors)
 REAL(asc_model, model, &model)
 REAL(asc_run, run, run_read)
+REAL(asc_experiment, experiment, experiment)
 
 static void piece_fn(void *arg, int64_t piece, int worker)
 {
@@ -250,6 +252,15 @@ static asc_run *read_real_run(void)
     return asc_run_read(ctx, folder);
 }
 
+static asc_experiment *read_real_experiment(void)
+{
+    static const char text[] = "{\"systems\": {\"t\": {}}}";
+    char path[128];
+    snprintf(path, sizeof path, "%s/first.json", folder);
+    asc_file_write_atomic(ctx, path, text, sizeof text - 1);
+    return asc_experiment_read(ctx, path, NULL);
+}
+
 static void make_reals(void)
 {
     ctx = asc_ctx_new(&(asc_options){.threads = 1, .allocator = {keep_alloc, keep_free, NULL}});
@@ -275,6 +286,7 @@ static void make_reals(void)
     safetensors = asc_safetensors_open(ctx, path);
     profile = asc_profile_new(ctx, 1);
     run_read = read_real_run();
+    experiment = read_real_experiment();
     model = (asc_model){.lm = lm, .tokenizer = tokenizer, .batch = 1};
     no_error();
 }

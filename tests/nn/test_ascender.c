@@ -260,13 +260,13 @@ static double part_at(const asc_params *parts, const char *name, int64_t e)
 static void check_scores(asc_layer *l, const asc_params *parts, const char *const biases[3])
 {
     const double *s = asc_data(part(parts, "s")), *base = asc_data(part(parts, "s_base"));
-    const double *attn = asc_data(part(parts, "attn")), *bias[3];
+    const double *attn = asc_data(part(parts, "attn")), *other = asc_data(asc_params_find(parts, "b_other")), *bias[3];
     for (int i = 0; i < 3; i++) {
         bias[i] = asc_data(part(parts, biases[i]));
     }
     for (int64_t e = 0; e < B * H * N * N; e++) {
         double sum = base[e] + omega(l, "omega_align", e) * bias[0][e] + omega(l, "omega_sep", e) * bias[1][e] +
-                     omega(l, "omega_coh", e) * bias[2][e];
+                     omega(l, "omega_coh", e) * bias[2][e] + (other ? other[e] : 0);
         ck_assert_double_eq_tol(s[e], sum, 1e-12);
         ck_assert(e % N <= e / N % N || (s[e] == 0 && attn[e] == 0));
     }
@@ -275,7 +275,9 @@ static void check_scores(asc_layer *l, const asc_params *parts, const char *cons
 START_TEST(scores_are_the_sum_of_their_parts)
 {
     static const char *const biases[3] = {"b_align", "b_sep", "b_coh"};
-    asc_layer *l = layer_with(_i == 0 ? ",\"omega_align\":[0.3,-2],\"omega_coh\":0.7" : ",\"variant\":\"background\"");
+    static const char *const settings[3] = {",\"omega_align\":[0.3,-2],\"omega_coh\":0.7",
+                                            ",\"variant\":\"background\"", ",\"positions\":\"alibi\",\"rel\":2"};
+    asc_layer *l = layer_with(settings[_i]);
     asc_params *parts = asc_params_new(ctx);
     ck_assert_int_eq(asc_layer_inspect(l, input(), asc_null(), parts), ASC_OK);
     check_scores(l, parts, biases);
@@ -293,7 +295,8 @@ START_TEST(scores_are_the_sum_of_their_parts)
     for (int h = 0; h < H; h++) {
         ck_assert_double_eq_tol(entropy[h], mean[h], 1e-12);
     }
-    ck_assert(asc_is_valid(asc_params_find(parts, "eta")) == (_i == 0));
+    ck_assert(asc_is_valid(asc_params_find(parts, "eta")) == (_i != 1));
+    ck_assert(asc_is_valid(asc_params_find(parts, "b_other")) == (_i == 2));
     asc_params_free(parts);
     asc_layer_free(l);
 }
@@ -630,7 +633,7 @@ int main(void)
     tcase_add_test(t, heads_share_a_scalar);
     tcase_add_loop_test(t, contradictions_are_refused, 0, sizeof refused / sizeof *refused);
     tcase_add_test(t, a_language_model_takes_what_looks_ahead_only_if_told);
-    tcase_add_loop_test(t, scores_are_the_sum_of_their_parts, 0, 2);
+    tcase_add_loop_test(t, scores_are_the_sum_of_their_parts, 0, 3);
     tcase_add_test(t, more_is_told_of_the_scores);
     tcase_add_test(t, features_are_rows_of_the_parts);
     tcase_add_test(t, the_objective_adds_the_auxiliary_losses);

@@ -187,6 +187,49 @@ START_TEST(holm_steps_down)
 }
 END_TEST
 
+START_TEST(smoothing_begins_where_the_values_do)
+{
+    double x[] = {4, 2, 2, 8}, y[4];
+    ck_assert_int_eq(asc_stats_smooth(ctx, x, 4, .5, y), ASC_OK);
+    is_close(y[0], 4, 1e-15);
+    is_close(y[1], (4 + 2 * 2) / 3., 1e-15);
+    is_close(y[3], (4 + 2 * 2 + 4 * 2 + 8 * 8) / 15., 1e-15);
+    ck_assert_int_eq(asc_stats_smooth(ctx, x, 4, 0, x), ASC_OK);
+    ck_assert(x[3] == 8);
+    ck_assert_int_eq(asc_stats_smooth(ctx, x, 4, 1, y), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "stats_smooth: weight is 1, expected 0 or more and below 1");
+}
+END_TEST
+
+START_TEST(bands_stand_where_all_curves_do)
+{
+    static const double ax[] = {0, 10, 20}, ay[] = {4, 2, 2}, bx[] = {5, 5, 15}, by[] = {1, 3, 5};
+    const asc_curve curves[] = {{ax, ay, 3}, {bx, by, 3}};
+    double mean[5], std[5];
+    ck_assert_int_eq(asc_stats_band(ctx, curves, 2, (const double[]){0, 5, 10, 15, 20}, 5, mean, std), ASC_OK);
+    ck_assert(isnan(mean[0]) && isnan(mean[4]) && isnan(std[4]));
+    is_close(mean[1], 3, 1e-15); /* of two points at one place the later one */
+    is_close(mean[2], 3, 1e-15); /* 2 and 4 */
+    is_close(std[2], sqrt(2), 1e-15);
+    is_close(mean[3], 3.5, 1e-15);
+    ck_assert_int_eq(asc_stats_band(ctx, curves, 1, ax, 3, mean, std), ASC_OK);
+    ck_assert(mean[1] == 2 && isnan(std[1]));
+    const asc_curve back = {by, ay, 2}, wrong = {ay, by, 2};
+    ck_assert_int_eq(asc_stats_band(ctx, &back, 1, ax, 0, NULL, NULL), ASC_OK);
+    ck_assert_int_eq(asc_stats_band(ctx, &wrong, 1, ax, 3, mean, std), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "stats_band: x[1] of curve 0 is 2 after 4, expected to rise");
+}
+END_TEST
+
+START_TEST(fronts_are_what_nothing_beats)
+{
+    static const double cost[] = {1, 2, 3, 2, 1, 4}, loss[] = {9, 5, 5, 5, 9.5, 1};
+    uint8_t on[6];
+    ck_assert_int_eq(asc_stats_front(ctx, cost, loss, 6, on), ASC_OK);
+    ck_assert(memcmp(on, (const uint8_t[]){1, 1, 0, 1, 0, 1}, sizeof on) == 0);
+}
+END_TEST
+
 START_TEST(bins_are_closed_above)
 {
     static const double confidence[] = {0, .2, .2000001, .4, 1};
@@ -320,6 +363,9 @@ int main(void)
     tcase_add_test(t, what_does_not_differ);
     tcase_add_test(t, same_for_any_threads);
     tcase_add_test(t, holm_steps_down);
+    tcase_add_test(t, smoothing_begins_where_the_values_do);
+    tcase_add_test(t, bands_stand_where_all_curves_do);
+    tcase_add_test(t, fronts_are_what_nothing_beats);
     tcase_add_test(t, bins_are_closed_above);
     tcase_add_test(t, clusters_are_their_definitions);
     tcase_add_test(t, means_and_deviations);

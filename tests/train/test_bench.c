@@ -15,6 +15,31 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
+/* ---- models ---- */
+
+static void count(int64_t ffn, double *all, double *mixing)
+{
+    enum { D = 16, N = 8 };
+    char config[200];
+    snprintf(config, sizeof config,
+             "{\"mix\":\"transformer\",\"heads\":2,\"d_model\":%d,\"layers\":3,\"vocab\":11,\"block\":%d,\"d_ff\":%d}", D, N,
+             (int)ffn);
+    asc_lm *lm = asc_lm_new(ctx, config, ASC_F32, 1);
+    ck_assert_int_eq(asc_bench_flops(ctx, lm, all, mixing), ASC_OK);
+    /* q, k, v and o; scores and values of the keys that a causal query sees, (N + 1)/2 of them on the average */
+    ck_assert_double_eq_tol(*mixing, 1e-9 * 3 * (8 * D * D + 4 * D * (N + 1) / 2.), 1e-15);
+    ck_assert_double_eq_tol(*all - *mixing, 1e-9 * (3 * 4 * D * (double)ffn + 2 * D * 11), 1e-15);
+    asc_lm_free(lm);
+}
+
+START_TEST(mixings_are_a_part_of_the_products)
+{
+    double all, mixing;
+    count(32, &all, &mixing);
+    count(64, &all, &mixing);
+}
+END_TEST
+
 /* ---- ops ---- */
 
 START_TEST(every_op_has_a_call)
@@ -217,6 +242,7 @@ int main(void)
     }
     TCase *t = tcase_create("bench");
     tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, mixings_are_a_part_of_the_products);
     tcase_add_loop_test(t, every_op_has_a_call, 0, ops);
     tcase_add_test(t, counts_products_and_bytes);
     tcase_add_test(t, the_nearer_limit_binds);

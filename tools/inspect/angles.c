@@ -6,7 +6,7 @@
 
 #include "tools/inspect/inspect.h"
 
-enum { TOP = 66, GAP = 70, PLOT_HEIGHT = 190, ROW_NAME = 24 };
+enum { TOP = 66, NAME = 44, GAP = 70, PLOT_HEIGHT = 190, ROW_NAME = 24 };
 static const double degrees = 57.295779513082320877;
 
 /* ---- from token to token: maps of both angles, a row for each pair and group ---- */
@@ -78,7 +78,9 @@ static void draw_turns(figure *f, const inspection *in, const turns *t, const fi
 
 typedef struct curves {
     const inspection *in;
-    figure_line *lines; /* room for one a layer, and two at least */
+    figure_series *lines; /* room for one a layer, and two at least */
+    char (*names)[NAME];
+    const char **groups; /* of bars */
     int64_t n;
 } curves;
 
@@ -88,16 +90,16 @@ static json_t *member(const inspection *in, int64_t layer, const char *key)
 }
 
 /* A curve with room for n points. */
-static figure_line *add_curve(curves *c, int64_t n, double shade, const char *title)
+static figure_series *add_curve(curves *c, int64_t n, int style, const char *name)
 {
     double *x = asc_data_mut(asc_zeros(c->in->ctx, ASC_F64, 1, &n)),
            *y = asc_data_mut(asc_zeros(c->in->ctx, ASC_F64, 1, &n));
-    figure_line *line = &c->lines[c->n++];
-    *line = (figure_line){.x = x, .y = y, .shade = shade, .title = title, .dots = title != NULL};
+    figure_series *line = &c->lines[c->n++];
+    *line = (figure_series){.name = name, .x = x, .y = y, .style = style, .mark = FIGURE_LINE_AND_POINTS};
     return line;
 }
 
-static void add_point(figure_line *line, double x, double y)
+static void add_point(figure_series *line, double x, double y)
 {
     if (line->x && line->y && isfinite(y)) {
         ((double *)line->x)[line->n] = x;
@@ -114,7 +116,10 @@ static void add_lists(curves *c, const char *key, const char *inner, double firs
         list = inner ? json_object_get(list, inner) : list;
         int64_t n = (int64_t)json_array_size(list);
         if (n > 0) {
-            figure_line *line = add_curve(c, n, c->in->layers > 1 ? (double)l / (double)(c->in->layers - 1) : 0, NULL);
+            snprintf(c->names[l], NAME, "layer %lld", (long long)l);
+            figure_series *line = add_curve(c, n, (int)l, c->names[l]);
+            line->shaded = true;
+            line->shade = c->in->layers > 1 ? (double)l / (double)(c->in->layers - 1) : 0;
             for (int64_t i = 0; i < n; i++) {
                 add_point(line, first + step * (double)i, json_number_value(json_array_get(list, (size_t)i)));
             }
@@ -122,47 +127,53 @@ static void add_lists(curves *c, const char *key, const char *inner, double firs
     }
 }
 
+/* Bars, so that the one pair of layers that a small model has is to be seen. */
 static void add_angles_to_below(curves *c)
 {
     static const char *const names[] = {"\xce\xb8\x31", "\xce\xb8\x32"};
     c->n = 0;
     for (size_t a = 0; a < 2; a++) {
-        figure_line *line = add_curve(c, c->in->layers, a ? .55 : 0, names[a]);
-        for (int64_t l = 0; l < c->in->layers; l++) {
+        figure_series *bars = add_curve(c, c->in->layers, (int)a, names[a]);
+        bars->mark = FIGURE_BARS;
+        for (int64_t l = 1; l < c->in->layers; l++) {
             json_t *angle = json_array_get(member(c->in, l, "angles_to_layer_below"), a);
-            add_point(line, (double)l, json_is_number(angle) ? json_number_value(angle) : NAN);
+            add_point(bars, (double)l - 1, json_is_number(angle) ? json_number_value(angle) : NAN);
+            snprintf(c->names[l - 1], NAME, "%lld over %lld", (long long)l, (long long)l - 1);
+            c->groups[l - 1] = c->names[l - 1];
         }
     }
-    c->n = c->lines[0].n > 0 ? 2 : 0;
+    c->n = c->lines[0].n > 0 ? 2 : 0; /* a model of one layer has none below */
 }
 
 /* The plots that there is something for, side by side. */
 static void draw_layers(figure *f, curves *c, double left, double top, double width)
 {
-    figure_plot plots[] = {
-        {.title = "gate \xce\xb1: how its values are distributed",
-         .x_title = "\xce\xb1, the share of h",
-         .from_zero = true,
-         .x_step = .25},
-        {.title = "mean projector: eigenvalues", .x_title = "number", .from_zero = true},
-        {.title = "mean angles to the layer below (degrees)",
-         .x_title = "layer",
-         .from_zero = true,
-         .high = 90,
-         .x_step = 1},
-    };
+    int column = 0;
     for (int i = 0; i < 3; i++) {
+        figure_plot plot = {.from_zero = true};
         if (i == 0) {
             add_lists(c, "gate", "histogram", .5 / INSPECT_BINS, 1. / INSPECT_BINS);
+            plot.title = "gate \xce\xb1: how its values are distributed";
+            plot.x_title = "\xce\xb1, the share of h";
+            plot.x_step = .25;
         } else if (i == 1) {
             add_lists(c, "mean_spectrum", NULL, 1, 1);
+            plot.title = "mean projector: eigenvalues";
+            plot.x_title = "number";
         } else {
             add_angles_to_below(c);
+            plot.title = "mean angles to the layer below (degrees)";
+            plot.x_title = "layers";
+            plot.high = 90;
+            plot.groups = c->groups;
+            plot.n_groups = c->in->layers - 1;
         }
-        plots[i].lines = c->lines;
-        plots[i].n_lines = c->n;
+        figure_box key = {left + column * (width + GAP) + width + 8, top, 0, 0};
+        plot.key = i == 2 ? &key : NULL;
+        plot.series = c->lines;
+        plot.n_series = c->n;
         if (c->n > 0) {
-            figure_lines(f, &(figure_box){left + i * (width + GAP), top, width, PLOT_HEIGHT}, &plots[i]);
+            figure_curves(f, &(figure_box){left + column++ * (width + GAP), top, width, PLOT_HEIGHT}, &plot);
         }
     }
 }
@@ -175,10 +186,8 @@ static int draw(inspection *in, const turns *t, curves *c)
     double height = fmin(fmax(16 * (double)t->rows, 60), 400), second = t->rows > 0 ? TOP + height + labels + 40 : TOP;
     double plot = (2 * width + GAP - 2 * GAP) / 3;
     figure f;
-    figure_begin(
-        &f,
-        "planes: angles, means and gates; curves in their layer's colour, from the first (dark) to the last (light)",
-        (int)(left + 2 * (width + GAP) + 20), (int)(second + PLOT_HEIGHT + 60));
+    inspect_begin_figure(in, &f, "angles between planes, their means, gates", NULL,
+                         (int)(left + 2 * (width + GAP) + 20), (int)(second + PLOT_HEIGHT + 60));
     for (int a = 0; a < 2 && t->rows > 0; a++) {
         draw_turns(&f, in, t, &(figure_box){left + a * (width + GAP), TOP, width, height}, a);
     }
@@ -192,8 +201,11 @@ int inspect_draw_angles(inspection *in)
     int64_t room = in->layers > 2 ? in->layers : 2;
     asc_scope_begin(in->ctx);
     turns t = measure(in);
-    curves c = {in, asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){room, sizeof *c.lines})), 0};
-    if (c.lines && asc_error(in->ctx) == ASC_OK) {
+    curves c = {.in = in,
+                .lines = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){room, sizeof *c.lines})),
+                .names = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){room, NAME})),
+                .groups = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){room, sizeof *c.groups}))};
+    if (c.lines && c.names && c.groups && asc_error(in->ctx) == ASC_OK) {
         status = draw(in, &t, &c);
     }
     asc_scope_end(in->ctx);

@@ -93,7 +93,7 @@ static int draw(inspection *in, grid *g)
     double width = fmax(cell_width * (double)g->columns, 190), height = cell_height * (double)in->layers;
     int columns = g->swarm ? 4 : 3, rows = g->swarm ? 2 : 1;
     figure f;
-    figure_begin(&f, "all layers and heads", (int)(LEFT + columns * (width + GAP_X)),
+    inspect_begin_figure(in, &f, "all heads", NULL, (int)(LEFT + columns * (width + GAP_X)),
                  (int)(TOP + rows * (height + GAP_Y)));
     int placed[2] = {0, 0};
     for (int i = 0; i < PANELS; i++) {

@@ -8,7 +8,7 @@
 #include "tools/commands.h"
 
 struct args {
-    const char *text, *out, *what, *data, *tokenizer, *probe;
+    const char *text, *out, *what, *format, *data, *tokenizer, *probe;
     int64_t tokens, layer, head, threads, probe_tokens;
     double threshold;
     bool json;
@@ -24,6 +24,7 @@ static const cli_option options[] = {
      "write PREFIX.npz and figures, or FOLDER/inspect.npz …"},
     {"what", 0, "FIGURES", CLI_TEXT, offsetof(struct args, what), 0, 0,
      "of maps,heads,training,planes,angles (those that the model has)"},
+    {"format", 0, "FORMATS", CLI_TEXT, offsetof(struct args, format), 0, 0, "of figures: of png,svg,pdf (png,svg)"},
     {"probe", 0, "LABEL", CLI_TEXT, offsetof(struct args, probe), 0, 0,
      "what the layers know of word-class, sentence, name, place (the built-in corpus), or file:PATH, a label a line"},
     {"probe-tokens", 0, "N", CLI_INT, offsetof(struct args, probe_tokens), 2, 1e8,
@@ -80,6 +81,28 @@ static unsigned read_what(const char *list)
     return bits;
 }
 
+static unsigned read_formats(const char *list)
+{
+    unsigned bits = 0;
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        unsigned bit = figure_format(list, n) & (FIGURE_PNG | FIGURE_SVG | FIGURE_PDF);
+        if (bit == 0) {
+            cli_wrong_usage("--format: got '%.*s', expected png, svg, pdf, or several with commas", (int)n, list);
+        }
+        bits |= bit;
+    }
+    return bits;
+}
+
+/* What is written of each figure. Pictures that nobody asked for by name need not be. */
+static unsigned choose_formats(const struct args *args)
+{
+    unsigned pictures = args->format ? read_formats(args->format) : FIGURE_PNG | FIGURE_SVG;
+    bool asked = args->format || args->what;
+    return FIGURE_CSV | FIGURE_SCRIPT | (asked || figure_find_gnuplot() == CLI_OK ? pictures : 0);
+}
+
 /* A folder that is there, or a name that ends with a slash, gets files of its own name in it. */
 static const char *stem_of(const char *out, char stem[4096])
 {
@@ -113,11 +136,27 @@ static asc_status check_place(inspection *in)
 
 /* ---- results ---- */
 
+void inspect_begin_figure(const inspection *in, figure *f, const char *what, const char *how, int width, int height)
+{
+    char title[400], heads[32] = "";
+    long long n = json_integer_value(json_object_get(in->config, "heads"));
+    if (n > 0 && inspect_has_heads(in)) {
+        snprintf(heads, sizeof heads, ", %lld head%s", n, n == 1 ? "" : "s");
+    }
+    snprintf(title, sizeof title, "%.120s (%s, %lld layer%s%s, width %lld): %s", in->name,
+             inspect_text(in, 0, "mixing", 0), (long long)in->layers, in->layers == 1 ? "" : "s", heads,
+             (long long)json_integer_value(json_object_get(in->config, "d_model")), what);
+    figure_begin(f, title, width, height);
+    if (how) {
+        figure_note(f, 12, 34, false, how);
+    }
+}
+
 int inspect_end_figure(inspection *in, figure *f, const char *kind)
 {
     char stem[4200];
     snprintf(stem, sizeof stem, "%s-%s", in->stem, kind);
-    return figure_end(f, in->ctx, stem, in->files);
+    return figure_end(f, in->ctx, stem, in->formats, in->files);
 }
 
 static int write_files(inspection *in)
@@ -131,9 +170,10 @@ static int write_files(inspection *in)
     if (inspect_write_arrays(in)) {
         return cli_report(in->ctx);
     }
-    for (int i = 0; i < N_KINDS && status == CLI_OK; i++) {
+    for (int i = 0; i < N_KINDS && asc_error(in->ctx) == ASC_OK; i++) {
         if ((in->what == 0 || in->what >> i & 1) && kinds[i].applies(in)) {
-            status = kinds[i].draw(in);
+            int drawn = kinds[i].draw(in);
+            status = drawn > status ? drawn : status;
         }
     }
     return status;
@@ -169,7 +209,7 @@ static int print_tables(const inspection *in)
 
 /* ---- the command ---- */
 
-static void close_inspection(inspection *in)
+void inspect_close(inspection *in)
 {
     inspect_free_text(in);
     asc_params_free(in->parts);
@@ -180,19 +220,21 @@ static void close_inspection(inspection *in)
     json_decref(in->files);
 }
 
-static int inspect(inspection *in, const struct args *args)
+asc_status inspect_begin(inspection *in, const char *text, const char *data, int64_t limit)
 {
     in->config = json_loads(asc_lm_config(in->model->lm), 0, NULL);
     in->layers = json_integer_value(json_object_get(in->config, "layers"));
     in->summary = json_array();
     in->files = json_array();
-    if (inspect_read_text(in, args->text, args->data, args->tokens) == ASC_OK && in->layer < in->layers) {
+    if (inspect_read_text(in, text, data, limit) == ASC_OK && in->layer < in->layers) {
         inspect_layers(in);
     }
-    if (asc_error(in->ctx) == ASC_OK) {
-        check_place(in);
-    }
-    if (asc_error(in->ctx) == ASC_OK && args->probe) {
+    return asc_error(in->ctx) ? asc_error(in->ctx) : check_place(in);
+}
+
+static int inspect(inspection *in, const struct args *args)
+{
+    if (inspect_begin(in, args->text, args->data, args->tokens) == ASC_OK && args->probe) {
         inspect_probe(in, args->probe, args->data, args->probe_tokens);
     }
     int status = cli_report(in->ctx);
@@ -202,7 +244,7 @@ static int inspect(inspection *in, const struct args *args)
     if (status == CLI_OK) {
         status = args->json ? print_json(in) : print_tables(in);
     }
-    close_inspection(in);
+    inspect_close(in);
     return status;
 }
 
@@ -212,9 +254,13 @@ static int run(int argc, char **argv)
     char stem[4096];
     int n = cli_parse(&command_inspect, argc, argv, &args);
     cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
-    inspection in = {.layer = args.layer, .head = args.head, .what = read_what(args.what), .threshold = args.threshold};
+    inspection in = {.layer = args.layer, .head = args.head, .what = read_what(args.what), .name = argv[0],
+                     .threshold = args.threshold};
     if (args.what && !args.out) {
         cli_wrong_usage("--what: figures need --out, which says where they go");
+    }
+    if (args.format && !args.out) {
+        cli_wrong_usage("--format: figures need --out, which says where they go");
     }
     if (!args.probe && cli_given_option("probe-tokens", 12)) {
         cli_wrong_usage("--probe-tokens: nothing is probed without --probe");
@@ -222,6 +268,7 @@ static int run(int argc, char **argv)
     if (args.out && !(in.stem = stem_of(args.out, stem))) {
         return CLI_IO;
     }
+    in.formats = args.out ? choose_formats(&args) : 0;
     in.ctx = cli_ctx_new(args.threads);
     asc_dataset *data = args.data ? asc_dataset_open(in.ctx, args.data) : NULL;
     in.model = asc_error(in.ctx) ? NULL : asc_model_open(in.ctx, argv[0], args.tokenizer, data);

@@ -5,7 +5,7 @@
 #include <ascgrad/inspect.h>
 #include <ascgrad/train.h>
 
-#include "tools/inspect/figure.h"
+#include "tools/figure/figure.h"
 
 typedef struct inspection {
     asc_ctx *ctx;
@@ -16,7 +16,9 @@ typedef struct inspection {
     int64_t layers;
     int64_t layer;     /* the one whose arrays and maps are written */
     int64_t head;      /* of its heads; -1: all */
+    const char *name;  /* of the run or model, as it was given */
     const char *stem;  /* of the files; NULL: none are written */
+    unsigned formats;  /* of the figures */
     unsigned what;     /* the figures that were asked for, a bit each; 0: all that there are */
     asc_params *parts; /* of the layer `layer` */
     asc_params *below; /* of the one below it; NULL for the first */
@@ -27,6 +29,13 @@ typedef struct inspection {
 } inspection;
 
 enum { INSPECT_BINS = 40 }; /* of the gates' histogram */
+
+/* ---- the whole (inspect.c) ---- */
+
+/* Reads the text (inspect_read_text) and looks into all layers of in->model; the layer in->layer must be there. In any
+ * case to be closed; the model stays. */
+asc_status inspect_begin(inspection *in, const char *text, const char *data, int64_t limit);
+void inspect_close(inspection *in);
 
 /* ---- tokens (inspect_tokens.c) ---- */
 
@@ -39,9 +48,14 @@ void inspect_free_text(inspection *in);
 /* Looks into every layer: fills in->summary, and in->parts of the layer in->layer. */
 asc_status inspect_layers(inspection *in);
 
+/* Makes `in`'s summary, a mean over n - 1 models of one shape, that over them and another one (inspect_mean.c). */
+void inspect_add(inspection *in, const json_t *summary, int64_t n);
+
 /* Prints them as tables (inspect_print.c). */
 void inspect_print(const inspection *in);
 
+/* Finds anew which bias weighs most in each head, after the sizes have changed. */
+void inspect_dominant(inspection *in);
 /* Probes all layers for a label of the tokens, over at most `limit` tokens of the validation split of `data` (a spec,
  * or NULL for the run's): fills in->probe (inspect_probe.c); and prints it. */
 asc_status inspect_probe(inspection *in, const char *label, const char *data, int64_t limit);
@@ -84,6 +98,9 @@ int inspect_draw_training(inspection *in); /* inspect_training.c */
 bool inspect_has_layer_planes(const inspection *in);
 int inspect_draw_planes(inspection *in); /* inspect_planes.c */
 int inspect_draw_angles(inspection *in); /* inspect_angles.c */
+
+/* Starts a figure: its title is the run, the model and `what`, `how` a second line of how to read it, or NULL. */
+void inspect_begin_figure(const inspection *in, figure *f, const char *what, const char *how, int width, int height);
 
 /* Ends a figure under the name STEM-KIND. */
 int inspect_end_figure(inspection *in, figure *f, const char *kind);

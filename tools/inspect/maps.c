@@ -5,7 +5,7 @@
 
 #include "tools/inspect/inspect.h"
 
-enum { MAPS_MAX = 6, TOP = 66, BAR_SPACE = 66, ROW_SPACE = 34 };
+enum { MAPS_MAX = 7, TOP = 84, BAR_SPACE = 66, ROW_SPACE = 34 };
 
 /* The parts that are shown, in order; parts of one group share a range of colours. */
 static const struct part {
@@ -16,15 +16,17 @@ static const struct part {
     {"b_align", "\xce\xb2\xcc\x83 align", "omega_align", 1},
     {"b_sep", "\xce\xb2\xcc\x83 sep", "omega_sep", 1},
     {"b_coh", "\xce\xb2\xcc\x83 coh", "omega_coh", 1},
+    {"b_other", "\xce\xb2 other", NULL, 0},
     {"s", "scores S", NULL, 0},
     {"attn", "attention A", NULL, 2},
 };
-enum { SIGNED_GROUPS = 2 };
+enum { SIGNED_GROUPS = 2, ATTENTION = 2, N_GROUPS = 3 };
 
 /* The maps of a layer: values[m][h*N*N …], NaN outside of what a row may look at. */
 typedef struct maps {
     const struct part *part[MAPS_MAX];
     double *values[MAPS_MAX];
+    double reach[N_GROUPS]; /* of the colours, one for all heads, so that they compare */
     int n;
     int64_t N, heads;
     double panel; /* pixels */
@@ -66,45 +68,61 @@ static bool collect(const inspection *in, maps *m)
 
 /* Attention has a row that is 1 whatever the head does, a token that sees itself alone: the colours end before the
  * largest four of a thousand entries. */
-static double attention_extent(const inspection *in, int64_t head)
+static double attention_extent(const inspection *in)
 {
     double high = 1;
-    asc_tensor attention = asc_slice(in->ctx, asc_params_find(in->parts, "attn"), 1, head, head + 1, 1);
-    asc_quantiles(in->ctx, attention, 1, &(double){.996}, &high);
+    asc_quantiles(in->ctx, asc_params_find(in->parts, "attn"), 1, &(double){.996}, &high);
     return high > 0 ? high : 1;
 }
 
-/* The largest magnitude of a head in the maps of a group. */
-static double extent(const maps *m, int group, int64_t head)
+/* The largest magnitude of a map. */
+static double extent(const maps *m, int map, int64_t n)
 {
     double most = 0;
-    for (int i = 0; i < m->n; i++) {
-        for (int64_t e = 0; m->part[i]->group == group && e < m->N * m->N; e++) {
-            most = fmax(most, fabs(m->values[i][head * m->N * m->N + e])); /* NaN is passed over */
-        }
+    for (int64_t e = 0; e < n; e++) {
+        most = fmax(most, fabs(m->values[map][e])); /* NaN is passed over */
     }
     return most;
 }
 
-/* The part's name, and a bias's weight. */
-static void name_map(const inspection *in, const struct part *part, int64_t head, char *title, size_t bytes)
+static void set_scales(const inspection *in, maps *m)
 {
-    if (part->weight) {
+    for (int i = 0; i < m->n; i++) {
+        double *reach = &m->reach[m->part[i]->group];
+        *reach = fmax(*reach, extent(m, i, m->heads * m->N * m->N));
+    }
+    m->reach[ATTENTION] = attention_extent(in);
+}
+
+/* The part's name, and a bias's weight; a map of zeros says so. */
+static void name_map(const inspection *in, const maps *m, int map, int64_t head, char *title, size_t bytes)
+{
+    const struct part *part = m->part[map];
+    const double *values = m->values[map] + head * m->N * m->N;
+    bool empty = true;
+    for (int64_t e = 0; e < m->N * m->N && empty; e++) {
+        empty = !(fabs(values[e]) > 0);
+    }
+    if (empty) {
+        snprintf(title, bytes, "%s: 0 throughout", part->title);
+    } else if (part->weight) {
         snprintf(title, bytes, "%s, \xcf\x89 = %.3g", part->title, inspect_number(in, in->layer, part->weight, head));
     } else {
         snprintf(title, bytes, "%s", part->title);
     }
 }
 
-static void draw_row(figure *f, const inspection *in, const maps *m, int64_t head, double left, double top, bool last)
+/* The scales stand beside the first row. */
+static void draw_row(figure *f, const inspection *in, const maps *m, int64_t head, double left, double top, bool first,
+                     bool last)
 {
     char note[32], title[64];
     snprintf(note, sizeof note, "head %lld", (long long)head);
     figure_note(f, 16, top + m->panel / 2, true, note);
     for (int i = 0; i < m->n; i++) {
         bool is_signed = m->part[i]->group < SIGNED_GROUPS;
-        double most = is_signed ? extent(m, m->part[i]->group, head) : attention_extent(in, head);
-        name_map(in, m->part[i], head, title, sizeof title);
+        double most = m->reach[m->part[i]->group];
+        name_map(in, m, i, head, title, sizeof title);
         figure_heat(f, &(figure_box){left + i * (m->panel + BAR_SPACE), top, m->panel, m->panel},
                     &(figure_map){
                         .title = title,
@@ -113,10 +131,14 @@ static void draw_row(figure *f, const inspection *in, const maps *m, int64_t hea
                         .columns = m->N,
                         .low = is_signed ? -most : 0,
                         .high = most,
+                        .no_bar = !first,
                         .beyond = !is_signed && most < 1,
                         .palette = is_signed ? FIGURE_DIVERGING : FIGURE_SEQUENTIAL,
-                        .x = last ? &in->tokens : NULL,
-                        .y = i == 0 ? &in->tokens : NULL,
+                        .x = &in->tokens,
+                        .y = &in->tokens,
+                        .no_x_ticks = !last,
+                        .no_y_ticks = i > 0,
+                        .table_name = note,
                     });
     }
 }
@@ -125,6 +147,17 @@ static void draw_row(figure *f, const inspection *in, const maps *m, int64_t hea
 static double panel_size(int64_t N)
 {
     return fmin(fmax(11.5 * (double)N, 170), 400);
+}
+
+/* The sum that the maps are the parts of. */
+static const char *what_is_shown(const maps *m)
+{
+    return m->n == MAPS_MAX ? "scores S = S base + \xcf\x89 \xce\xb2\xcc\x83 align + \xcf\x89 \xce\xb2\xcc\x83 sep + "
+                              "\xcf\x89 \xce\xb2\xcc\x83 coh + \xce\xb2 other, and attention"
+           : m->n > 4       ? "scores S = S base + \xcf\x89 \xce\xb2\xcc\x83 align + \xcf\x89 \xce\xb2\xcc\x83 sep + "
+                              "\xcf\x89 \xce\xb2\xcc\x83 coh, and attention"
+           : m->n > 2       ? "scores S = S base + \xce\xb2 other, and attention"
+                            : "scores and attention";
 }
 
 bool inspect_has_maps(const inspection *in)
@@ -142,13 +175,15 @@ int inspect_draw_maps(inspection *in)
         double labels = figure_labels_width(&in->tokens), left = 34 + labels, pitch = m.panel + ROW_SPACE;
         char title[160];
         figure f;
-        snprintf(title, sizeof title, "layer %lld, %s: query tokens down, key tokens across", (long long)in->layer,
-                 m.n > 2 ? "scores S = S base + \xcf\x89 \xce\xb2\xcc\x83 align + \xcf\x89 \xce\xb2\xcc\x83 sep + "
-                           "\xcf\x89 \xce\xb2\xcc\x83 coh, and attention"
-                         : "scores and attention");
-        figure_begin(&f, title, (int)(left + m.n * (m.panel + BAR_SPACE)), (int)(TOP + (double)rows * pitch + labels));
+        snprintf(title, sizeof title, "layer %lld, %s", (long long)in->layer, what_is_shown(&m));
+        set_scales(in, &m);
+        inspect_begin_figure(
+            in, &f, title,
+            "Query tokens down, key tokens across. S, S base and \xce\xb2 other share one scale in all "
+            "heads, so do the \xce\xb2\xcc\x83, and so does A.",
+            (int)(left + m.n * (m.panel + BAR_SPACE)), (int)(TOP + (double)rows * pitch + labels));
         for (int64_t row = 0; row < rows; row++) {
-            draw_row(&f, in, &m, first + row, left, TOP + (double)row * pitch, row == rows - 1);
+            draw_row(&f, in, &m, first + row, left, TOP + (double)row * pitch, row == 0, row == rows - 1);
         }
         status = inspect_end_figure(in, &f, "maps");
     }

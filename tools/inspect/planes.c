@@ -5,12 +5,13 @@
 
 #include "tools/inspect/inspect.h"
 
-enum { TOP = 66, BAR_SPACE = 60, ROW_SPACE = 40, PER_ROW = 2 };
+enum { TOP = 84, BAR_SPACE = 60, ROW_SPACE = 70, PER_ROW = 2, NAME = 24 };
 
 typedef struct coordinates {
     const double *values; /* (m, N, P) */
     int64_t pairs, N, P;
-    double reach; /* of the colours: three times the root mean square, or the largest if that is less */
+    figure_labels names; /* of the coordinates; most are empty */
+    double reach;        /* of the colours: three times the root mean square, or the largest if that is less */
 } coordinates;
 
 bool inspect_has_layer_planes(const inspection *in)
@@ -44,18 +45,42 @@ static coordinates collect(const inspection *in)
     return c;
 }
 
+/* Names each first coordinate of an i by "i,j", from 0, with the group before it where there are several. */
+static void name_group(const char **names, char *texts, int64_t q, int64_t group, int64_t groups)
+{
+    int64_t e = 0;
+    for (int64_t i = 0; i + 1 < q; i++) {
+        snprintf(texts + e * NAME, NAME, groups > 1 ? "%d,%d of %d" : "%d,%d", (int)i, (int)i + 1, (int)group);
+        for (int64_t j = i + 1; j < q; j++, e++) {
+            names[e] = texts + e * NAME;
+        }
+    }
+}
+
+static void name_coordinates(const inspection *in, coordinates *c)
+{
+    int64_t groups = asc_size(inspect_planes(in, in->parts, in->layer), 2), each = c->P / groups;
+    char *texts = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){c->P, NAME}));
+    const char **names = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){c->P, sizeof *names}));
+    for (int64_t g = 0; g < groups && texts && names; g++) {
+        name_group(names + g * each, texts + g * each * NAME, asc_plane_space(each), g, groups);
+    }
+    c->names = (figure_labels){texts ? names : NULL, c->P};
+}
+
 static int draw(inspection *in, const coordinates *c)
 {
     double labels = figure_labels_width(&in->tokens), width = fmin(fmax(1.2 * (double)c->P, 260), 600);
     double height = fmin(fmax(11.5 * (double)c->N, 120), 400), pitch_x = width + BAR_SPACE,
            pitch_y = height + ROW_SPACE;
     int columns = c->pairs > 1 ? PER_ROW : 1, rows = (int)(c->pairs + columns - 1) / columns;
-    char title[160], pair[32], name[64];
+    char title[80], pair[32], name[64];
     figure f;
-    snprintf(title, sizeof title,
-             "layer %lld: normalised Pl\xc3\xbc\x63ker coordinates, tokens down, %lld coordinates across",
-             (long long)in->layer, (long long)c->P);
-    figure_begin(&f, title, (int)fmax(16 + labels + columns * pitch_x, 700), (int)(TOP + rows * pitch_y));
+    snprintf(title, sizeof title, "layer %lld, normalised Pl\xc3\xbc\x63ker coordinates", (long long)in->layer);
+    inspect_begin_figure(in, &f, title,
+                         "Tokens down, coordinates p_ij across, i < j in row-major order; where i changes its number "
+                         "and that of j stand below.",
+                         (int)fmax(16 + labels + columns * pitch_x, 700), (int)(TOP + rows * pitch_y));
     for (int64_t i = 0; i < c->pairs; i++) {
         int64_t row = i / columns, column = i % columns;
         inspect_pair_name(in, in->layer, i, pair, sizeof pair);
@@ -71,7 +96,9 @@ static int draw(inspection *in, const coordinates *c)
                         .high = c->reach,
                         .beyond = true,
                         .palette = FIGURE_DIVERGING,
-                        .y = column == 0 ? &in->tokens : NULL,
+                        .x = &c->names,
+                        .y = &in->tokens,
+                        .no_y_ticks = column > 0,
                     });
     }
     return inspect_end_figure(in, &f, "planes");
@@ -82,7 +109,8 @@ int inspect_draw_planes(inspection *in)
     int status = CLI_OK;
     asc_scope_begin(in->ctx);
     coordinates c = collect(in);
-    if (c.values) {
+    name_coordinates(in, &c);
+    if (c.values && c.names.texts) {
         status = draw(in, &c);
     }
     asc_scope_end(in->ctx);

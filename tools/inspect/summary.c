@@ -118,6 +118,17 @@ static void add_dominant(json_t *o, int64_t heads)
     json_object_set_new(o, "dominant_share", share);
 }
 
+void inspect_dominant(inspection *in)
+{
+    json_t *layer;
+    size_t i;
+    json_array_foreach(in->summary, i, layer) {
+        if (json_object_get(layer, "dominant")) {
+            add_dominant(layer, inspect_heads(in, (int64_t)i));
+        }
+    }
+}
+
 /* Gates: their means over the text. */
 static void add_gates(const inspection *in, json_t *o, const asc_params *parts)
 {

@@ -1,0 +1,119 @@
+#!/bin/sh
+# ascgrad experiment: settings are checked first; what is killed goes on; workers share a folder; what fails is told.
+. "$abs_top_srcdir/tests/program.sh"
+. "$abs_top_srcdir/tests/cli/experiment_runs.sh"
+
+# ---- wrong files: found before anything is trained, with the system and the key ----
+
+# refused WANTED PATTERN JSON
+refused() {
+    echo "$3" >wrong.json
+    status "$1" "$ASCGRAD" experiment run wrong.json --out wrong
+    has err "^ascgrad experiment run: $2"
+    [ ! -e wrong ] || fail 'an experiment that was refused has a folder'
+}
+start='{"common": {"preset": "tiny", "data": "builtin:3000"}, "systems": {"t": {}, "g": {"model": "grassmann"'
+refused 2 'system g: heads is a setting of transformer' "$start, \"heads\": 2}}}"
+refused 2 "wrong.json: system g: unknown setting 'rr'" "$start, \"rr\": 2}}}"
+refused 2 'system t: run t-dim33-1: heads is 2, expected a divisor' "$start}}, \"grid\": {\"d-model\": [32, 33]}}"
+refused 2 'wrong.json: scale tiny: common: lr: got "x", expected a number' \
+    "$start}}, \"scales\": {\"tiny\": {\"common\": {\"lr\": \"x\"}}}}"
+refused 2 "wrong.json: unknown key 'seed'; did you mean 'seeds'" "$start}}, \"seed\": [1]}"
+refused 2 'wrong.json: seeds: expected a list of different whole numbers' "$start}}, \"seeds\": [1, 1]}"
+refused 2 'wrong.json: tune: grid: is missing' "$start}}, \"tune\": {\"steps\": 3}}"
+refused 2 'wrong.json: lr: is in the grid, and cannot be tuned' \
+    "$start}}, \"grid\": {\"lr\": [1]}, \"tune\": {\"grid\": {\"lr\": [1]}}}"
+refused 2 'wrong.json: common: d_model: is there twice' '{"common": {"dim": 8, "d_model": 8}, "systems": {"t": {}}}'
+refused 2 'system t: data is missing' '{"systems": {"t": {}}}'
+refused 3 'system t: nowhere: can.t open' '{"common": {"data": "nowhere"}, "systems": {"t": {}}}'
+refused 3 'wrong.json: line 2: ' '{"systems"'
+mkdir strange && touch strange/file
+status 2 "$ASCGRAD" experiment run first.json --out strange
+has err 'strange: holds something that is no experiment'
+status 3 "$ASCGRAD" experiment status strange
+status 2 "$ASCGRAD" experiment run first.json --scale tine
+has err '^ascgrad experiment run: --scale: there is no .tine., expected one of full, small'
+
+# ---- the plan ----
+status 0 "$ASCGRAD" experiment run first.json --dry-run --scale small --json
+json '[r["name"] for r in d["runs"]] == ["t-block16-1", "g-block16-1"] and d["scale"] == "small"'
+status 0 "$ASCGRAD" experiment run first.json --dry-run
+has out '^4 runs, and 4 of tuning before them$'
+[ ! -e first ] || fail 'a dry run has made a folder'
+
+# ---- all of it at once: the same as by hand, and not again ----
+status 0 "$ASCGRAD" experiment run first.json --out whole --jobs 2
+has out '^whole: 8 runs: 8 done$'
+lines err 10
+lr=$(sed -n 's/.*"lr": //p' whole/tune/g.json)
+"$ASCGRAD" train --preset tiny --data builtin:2000 --steps 12 --layers 1 --dim 16 --eval-every 6 --model grassmann \
+    --lr "$lr" --block 16 --seed 1 --checkpoint-every 3 --out hand >out 2>err
+same hand/model.safetensors whole/runs/g-block16-1/model.safetensors
+status 0 "$ASCGRAD" experiment run whole --json
+json 'd["counts"]["done"] == 8 and d["trained"] == 0'
+status 0 "$ASCGRAD" experiment status whole --json
+json 'len(d["runs"]) == 8 and d["left_s"] == 0 and 0 < d["tuning_share"] < 1 and
+    all(t["tried"] == 2 and t["chosen"]["lr"] in (0.003, 0.01) for t in d["tuning"])'
+ls whole/claims >left
+lines left 0
+
+# ---- another experiment, and a larger one ----
+sed 's/"steps": 12/"steps": 13/' first.json >other.json
+status 2 "$ASCGRAD" experiment run other.json --out whole
+has err 'whole: holds another experiment: there common: steps is 12, here 13'
+status 2 "$ASCGRAD" experiment run first.json --out whole --scale small
+has err 'whole: holds another experiment: there scale is "", here "small"'
+sed 's/"seeds": \[1\]/"seeds": [1, 2]/' first.json >other.json
+cp -r whole larger
+status 0 "$ASCGRAD" experiment run other.json --out larger --json
+json 'd["counts"]["done"] == 12 and d["trained"] == 4'
+status 2 "$ASCGRAD" experiment run first.json --out larger
+has err 'larger: holds another experiment: there seeds is \[1,2\], here \[1\]'
+
+# ---- killed, the worker, the run, or both; and interrupted ----
+kill_often killed 5
+same_experiment whole killed
+"$ASCGRAD" experiment run first.json --out stopped >out 2>err &
+until [ -e stopped/logs/tune-t-lr0.003-1.log ]; do sleep 0.02; done
+kill -INT $!
+wait $!
+[ $? -eq 130 ] || { fail 'interrupted: exit status is not 130'; cat err; }
+has err 'stopped; `ascgrad experiment run stopped` goes on'
+
+# ---- several workers: no run twice ----
+share shared 2
+same_experiment whole shared
+
+# ---- claims of others: of another host they count for a minute ----
+rm shared/done/g-block16-1.json shared/done/t-block8-1.json
+echo '{"host": "far", "pid": 7, "id": "1"}' >shared/claims/g-block16-1
+status 0 "$ASCGRAD" experiment run shared
+has out '7 done, 1 running'
+has err 'nothing is left to claim: others train what is not done'
+touch -t 202001010000 shared/claims/g-block16-1
+status 0 "$ASCGRAD" experiment run shared
+same_experiment whole shared
+
+# ---- a run that fails: the others go on; it is told, and tried again ----
+mkdir -p failing/runs/g-block16-1
+touch failing/runs/g-block16-1/other failing/experiment.json
+cp whole/experiment.json failing
+status 1 "$ASCGRAD" experiment run first.json --out failing
+has out '^failing: 8 runs: 7 done, 1 failed$'
+has err 'g-block16-1: failed'
+has failing/failed/g-block16-1.txt 'exists; take another name'
+status 0 "$ASCGRAD" experiment status failing
+has out '^g-block16-1  *failed'
+has out 'exists; take another name'
+rm -r failing/runs/g-block16-1
+status 0 "$ASCGRAD" experiment run failing
+has out '^failing: 8 runs: 8 done$'
+
+# ---- a tuned value whose loss is not finite is a value that is not chosen ----
+echo '{"common": {"preset": "tiny", "data": "builtin:2000", "steps": 12, "clip": 0, "warmup": 0,
+    "schedule": "constant"}, "systems": {"t": {}}, "seeds": [1],
+    "tune": {"grid": {"weight_decay": [0.1, 1000], "lr": [0.01, 1000]}}}' >wild.json
+status 0 "$ASCGRAD" experiment run wild.json --out wild
+status 0 "$ASCGRAD" experiment status wild --json
+json 'd["tuning"][0]["failed"] >= 1 and d["tuning"][0]["chosen"]["lr"] == 0.01'
+exit $failed

@@ -1,0 +1,125 @@
+#!/bin/sh
+# ascgrad experiment report: numbers are those of the runs; names are text; nothing is evaluated twice; what failed.
+. "$abs_top_srcdir/tests/program.sh"
+
+cat >exp.json <<'END'
+{"name": "<b>R&D</b> `touch a.evil` | $(touch b.evil)",
+ "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 12,
+  "eval_every": 4, "threads": 1},
+ "systems": {"base": {"model": "transformer"}, "swarm": {"model": "ascender"},
+  "broken": {"model": "grassmann", "lr": 1000, "weight_decay": 1, "eval_every": 12}},
+ "seeds": [1, 2],
+ "report": {"figures": ["decomposition", 2, "ablation", "heads", 5, "omega"], "lengths": [8, 16], "tokens": 6}}
+END
+"$ASCGRAD" experiment run exp.json --out dir >out 2>&1
+
+# a gnuplot that only notes that it was called
+cat >plotter <<'END'
+#!/bin/sh
+cat >/dev/null
+echo '<svg>drawn</svg>'
+END
+chmod +x plotter
+export ASCGRAD_GNUPLOT=./plotter
+
+status 0 "$ASCGRAD" experiment report dir
+has out '^written: dir/report.md, report.html, tables and figures'
+for file in report.md report.html tables/results.csv tables/significance.csv tables/settings-common.csv \
+    tables/settings-differing.csv tables/machines.csv figures/curves-tokens.svg figures/curves-tokens.csv \
+    figures/curves-minutes.svg figures/cost.svg figures/ablation.svg figures/length.svg figures/omega.svg \
+    figures/layers-1-heads.svg figures/decomposition-maps.svg; do
+    [ -s "dir/$file" ] || fail "$file is missing"
+done
+
+# ---- numbers: those of the runs, their mean and sample deviation ----
+last() { # SEED KEY: of the run's last evaluation
+    sed -n 's/.*"'"$2"'": *\([0-9.]*\).*/\1/p' "dir/runs/base-$1/metrics.jsonl" | tail -n 1
+}
+column() { # FILE NAME: the field of the second line under that name
+    awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i } NR == 2 { print $at }' "$1"
+}
+near() { # A B
+    awk -v a="$1" -v b="$2" 'BEGIN { exit !((a - b) ^ 2 <= 1e-12 * b * b) }' || fail "$1 is not $2: $3"
+}
+one=$(last 1 valid_ppl) two=$(last 2 valid_ppl)
+near "$(column dir/tables/results.csv valid_ppl)" "$(awk -v a="$one" -v b="$two" 'BEGIN {
+    printf "%.15g", (a + b) / 2 }')" mean
+near "$(column dir/tables/results.csv valid_ppl_std)" "$(awk -v a="$one" -v b="$two" 'BEGIN {
+    m = (a + b) / 2; printf "%.15g", sqrt((a - m) ^ 2 + (b - m) ^ 2) }')" deviation
+near "$(grep '^,base,' dir/figures/curves-tokens.csv | tail -n 1 | cut -d, -f4)" \
+    "$(column dir/tables/results.csv valid_ppl)" 'the end of the curve'
+"$ASCGRAD" eval dir/runs/base-1 --split test --json >one.json
+"$ASCGRAD" eval dir/runs/base-2 --split test --json >two.json
+near "$(column dir/tables/results.csv ppl)" "$(cat one.json two.json | field ppl |
+    awk '{ s += $1 } END { printf "%.15g", s / 2 }')" 'perplexity on the test split'
+status 0 "$ASCGRAD" compare base=dir/runs/base-1,dir/runs/base-2 swarm=dir/runs/swarm-1,dir/runs/swarm-2 --json
+near "$(column dir/tables/significance.csv difference)" "$(field difference <out)" 'difference'
+near "$(column dir/tables/significance.csv p_bootstrap)" "$(field p_bootstrap <out)" 'p'
+has dir/report.md 'No star can stand here: .* 0.5 with these'
+has dir/tables/settings-differing.csv '^mix,transformer,ascender,'
+has dir/tables/settings-common.csv '^steps,12$'
+
+# ---- names are text; the page needs nothing from elsewhere ----
+has dir/report.html '&lt;b&gt;R&amp;D&lt;/b&gt; `touch a.evil`'
+lacks dir/report.html '<b>R&D'
+lacks dir/report.html 'https*://'
+lacks dir/report.html 'src="[^d]'
+has dir/report.html 'src="data:image/svg+xml;base64,PHN2Zz5kcmF3bjwvc3ZnPgo='
+has dir/report.md '^# \\<b\\>R&D\\</b\\> \\`touch a.evil\\` \\| \\\$'
+for file in *.evil dir/*.evil dir/*/*.evil; do
+    [ ! -e "$file" ] || fail "a name was run: $file"
+done
+
+# ---- what failed is told ----
+has dir/report.md '^## What failed$'
+has dir/report.md '^- \*\*broken-1\*\*'
+has dir/report.md 'the norm of the gradient is nan'
+
+# ---- a second report evaluates nothing, and says the same ----
+cp dir/report.md before.md
+touch marker
+status 0 "$ASCGRAD" experiment report dir --figures cost,length --json
+json "d['runs']['failed'] == 2 and any(f.endswith('report.html') for f in d['files'])"
+[ -z "$(find dir/scores -newer marker)" ] || fail 'a model was evaluated again'
+sed '/^## Figures/,/^## Settings/d' before.md >before
+sed '/^## Figures/,/^## Settings/d' dir/report.md >after
+same before after
+
+# ---- no gnuplot; wrong usage ----
+export ASCGRAD_GNUPLOT=none/gnuplot
+rm dir/figures/cost.svg dir/report.md
+status 3 "$ASCGRAD" experiment report dir --figures cost
+has err 'gnuplot was not found'
+lines err 1
+[ -s dir/report.md ] && [ -s dir/figures/cost.csv ] || fail 'without gnuplot all else is written'
+export ASCGRAD_GNUPLOT=./plotter
+status 2 "$ASCGRAD" experiment report
+status 2 "$ASCGRAD" experiment report dir --figures cots
+has err "^ascgrad experiment report: --figures: got 'cots', expected of decomposition"
+status 2 "$ASCGRAD" experiment report dir --split tset
+status 3 "$ASCGRAD" experiment report none
+sed 's/"tokens": 6/"tokns": 6/' dir/experiment.json >changed
+cp changed dir/experiment.json
+status 3 "$ASCGRAD" experiment report dir
+has err "report: unknown key 'tokns'; did you mean 'tokens'?$"
+
+# ---- six seeds can star: better ones *, worse ones with a dagger ----
+cat >six.json <<'END'
+{"name": "six", "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 9,
+ "threads": 1}, "systems": {"slow": {"lr": 1e-5}, "quick": {"lr": 0.01}}, "seeds": [1, 2, 3, 4, 5, 6]}
+END
+status 0 "$ASCGRAD" experiment run six.json --out six
+status 0 "$ASCGRAD" experiment report six
+has six/report.md '^| slow (baseline) | 6 |'
+has six/report.md '^| quick | 6 | [0-9.]* ± [0-9.]*\\\* |'
+lacks six/report.md 'No star'
+sed 's/^{/{"report": {"baselines": ["quick"], "split": "valid"}, /' six/experiment.json >changed
+cp changed six/experiment.json
+status 0 "$ASCGRAD" experiment report six
+has six/report.md '^| slow | 6 | [0-9.]* ± [0-9.]*† |'
+has six/report.md 'Smallest perplexity (valid): quick'
+rm -f six/runs/quick-3/model.safetensors
+status 0 "$ASCGRAD" experiment report six
+has err 'six/runs/quick-3.*not evaluated'
+has six/tables/results.csv '^quick,6,'
+exit $failed

@@ -1,0 +1,172 @@
+/* tools/experiment/child.c: a run in a process of its own: what crashes there takes nothing else along, and its memory
+ * goes with it. */
+#include "tools/experiment/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "tools/cli.h"
+
+enum { PATH = 4400, ARGUMENTS = 16 };
+
+/* The command line, whose texts stand in `text`. */
+typedef struct command {
+    char *argv[ARGUMENTS];
+    int n;
+    char text[4 * PATH];
+    size_t used;
+} command;
+
+static void add(command *c, const char *word)
+{
+    size_t n = strlen(word) + 1;
+    if (c->n < ARGUMENTS - 1 && n <= sizeof c->text - c->used) {
+        c->argv[c->n++] = memcpy(c->text + c->used, word, n);
+        c->used += n;
+    }
+}
+
+static void add_option(command *c, const char *option, const char *value)
+{
+    add(c, option);
+    add(c, value);
+}
+
+/* A setting of the run as a word; "" where there is none. */
+static void setting(asc_experiment *e, int run, const char *key, char *text, size_t size)
+{
+    const char *value = asc_experiment_value(e, run, key);
+    json_t *json = json_loads(value ? value : "null", JSON_DECODE_ANY, NULL);
+    if (json_is_string(json)) {
+        snprintf(text, size, "%s", json_string_value(json));
+    } else {
+        snprintf(text, size, "%s", value ? value : "");
+    }
+    json_decref(json);
+}
+
+/* What a person could type. */
+static void build(command *c, asc_experiment *e, int run, int threads)
+{
+    char text[PATH];
+    bool resume;
+    const char *settings = asc_experiment_settings_file(e, run, &resume);
+    *c = (command){.n = 0};
+    add(c, "ascgrad");
+    add(c, "train");
+    add_option(c, "--out", asc_experiment_run_at(e, run)->folder);
+    if (resume) {
+        add(c, "--resume");
+    } else {
+        setting(e, run, "preset", text, sizeof text);
+        if (*text) {
+            add_option(c, "--preset", text);
+        }
+        add_option(c, "--config", settings);
+    }
+    setting(e, run, "cache", text, sizeof text);
+    if (!*text) {
+        snprintf(text, sizeof text, "%.4000s/cache", asc_experiment_folder(e));
+    }
+    add_option(c, "--cache", text);
+    setting(e, run, "threads", text, sizeof text);
+    if (!*text) {
+        snprintf(text, sizeof text, "%d", threads);
+        add_option(c, "--threads", text);
+    }
+}
+
+static void note_command(int log, const command *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        dprintf(log, "%s%s", i ? " " : "", c->argv[i]);
+    }
+    dprintf(log, "\n");
+}
+
+/* In the new process. It is in a group of its own, so that a Ctrl-C at the terminal reaches the parent, which passes it
+ * on once; and it saves and ends where the parent is killed. */
+static _Noreturn void become(const command *c, int log, pid_t parent)
+{
+    setpgid(0, 0);
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
+    if (getppid() != parent) {
+        _exit(CLI_INTERRUPTED);
+    }
+    int null = open("/dev/null", O_RDONLY);
+    dup2(null, STDIN_FILENO);
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    execv("/proc/self/exe", c->argv);
+    execvp(c->argv[0], c->argv);
+    dprintf(STDERR_FILENO, "ascgrad: can't start again: %s\n", strerror(errno));
+    _exit(CLI_IO);
+}
+
+bool child_start(child *c, asc_experiment *e, int run, int threads, const char *log)
+{
+    static command line;
+    build(&line, e, run, threads);
+    int out = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out < 0) {
+        cli_message("%s: %s", log, strerror(errno));
+        return false;
+    }
+    note_command(out, &line);
+    pid_t parent = getpid();
+    c->pid = fork();
+    if (c->pid == 0) {
+        become(&line, out, parent);
+    }
+    close(out);
+    c->run = run;
+    if (c->pid < 0) {
+        cli_message("no process can be had: %s", strerror(errno));
+        c->pid = 0;
+    }
+    return c->pid > 0;
+}
+
+/* The last lines of a log, as far as there is room. */
+static void read_end(const char *log, char *text, size_t size)
+{
+    FILE *f = fopen(log, "r");
+    size_t n = 0;
+    if (f) {
+        if (fseek(f, -(long)(size - 1), SEEK_END)) {
+            rewind(f);
+        }
+        n = fread(text, 1, size - 1, f);
+        fclose(f);
+    }
+    text[n] = '\0';
+}
+
+asc_experiment_end child_end(int status, const char *log, char *text, size_t size)
+{
+    *text = '\0';
+    if (WIFEXITED(status)) {
+        switch (WEXITSTATUS(status)) {
+        case CLI_OK: return ASC_EXPERIMENT_END_DONE;
+        case CLI_INTERRUPTED: return ASC_EXPERIMENT_END_STOPPED;
+        }
+        read_end(log, text, size);
+        return WEXITSTATUS(status) == CLI_FAILED ? ASC_EXPERIMENT_END_DIVERGED : ASC_EXPERIMENT_END_FAILED;
+    }
+    int number = WTERMSIG(status);
+    int n = snprintf(text, size, "killed by signal %d, %s%s\n", number, strsignal(number),
+                     number == SIGKILL ? "; the system does so where memory runs out" : "");
+    read_end(log, text + n, size - (size_t)n);
+    return ASC_EXPERIMENT_END_FAILED;
+}

@@ -1,0 +1,101 @@
+/* tools/experiment/experiment.c: ascgrad experiment: finds the kind that is meant, whose options are its own. */
+#include "tools/experiment/experiment.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/commands.h"
+
+static const cli_command *const kinds[] = {&experiment_run, &experiment_status, &experiment_report};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+/* "run" of "experiment run". */
+static const char *name_of(const cli_command *kind)
+{
+    return strchr(kind->name, ' ') + 1;
+}
+
+experiment_counts experiment_count(const asc_experiment *e)
+{
+    experiment_counts c = {0};
+    const asc_experiment_run *run;
+    for (; (run = asc_experiment_run_at(e, c.all)); c.all++) {
+        c.of[run->state]++;
+    }
+    return c;
+}
+
+const char *experiment_counts_text(const experiment_counts *c, char *text, size_t size)
+{
+    static const asc_experiment_state order[] = {ASC_EXPERIMENT_DONE,    ASC_EXPERIMENT_FAILED,
+                                                 ASC_EXPERIMENT_RUNNING, ASC_EXPERIMENT_INTERRUPTED,
+                                                 ASC_EXPERIMENT_OPEN,    ASC_EXPERIMENT_WAITING};
+    size_t n = (size_t)snprintf(text, size, "%d run%s", c->all, c->all == 1 ? "" : "s");
+    const char *between = ": ";
+    for (size_t i = 0; i < sizeof order / sizeof *order && n < size; i++) {
+        if (c->of[order[i]] > 0) {
+            n += (size_t)snprintf(text + n, size - n, "%s%d %s", between, c->of[order[i]],
+                                  asc_experiment_state_name(order[i]));
+            between = ", ";
+        }
+    }
+    return text;
+}
+
+json_t *experiment_counts_json(const experiment_counts *c)
+{
+    json_t *object = json_pack("{s:i}", "all", c->all);
+    for (int i = 0; i <= ASC_EXPERIMENT_FAILED; i++) {
+        json_object_set_new(object, asc_experiment_state_name((asc_experiment_state)i), json_integer(c->of[i]));
+    }
+    return object;
+}
+
+const char *experiment_time_text(double s, char *text, size_t size)
+{
+    long long whole = isfinite(s) && s >= 0 ? (long long)(s + 0.5) : -1;
+    if (whole < 0) {
+        snprintf(text, size, "an unknown time");
+    } else if (whole >= 3600) {
+        snprintf(text, size, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
+    } else {
+        snprintf(text, size, "%lld:%02lld", whole / 60, whole % 60);
+    }
+    return text;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *names[N_KINDS + 1] = {NULL};
+    for (int i = 0; i < N_KINDS; i++) {
+        names[i] = name_of(kinds[i]);
+        if (argc > 1 && strcmp(argv[1], names[i]) == 0) {
+            cli_begin(kinds[i]->name);
+            return kinds[i]->run(argc - 1, argv + 1);
+        }
+    }
+    if (argc > 1 && argv[1][0] == '-') {
+        cli_parse(&command_experiment, argc, argv, NULL);
+    }
+    if (argc > 1 && argv[1][0] != '-') {
+        cli_wrong_usage("unknown kind '%s'; did you mean '%s'?", argv[1], asc_name_nearest(argv[1], names));
+    }
+    cli_wrong_usage("KIND (run, status or report) is missing; see --help");
+}
+
+static const cli_option none[] = {{0}};
+
+const cli_command command_experiment = {
+    "experiment",
+    "trains the runs of an experiment: systems, a grid, seeds",
+    "run FILE | status DIR | report DIR",
+    "  run        trains what is open, alone or beside other workers on the same folder\n"
+    "  status     what is done, what failed, and the time left\n"
+    "  report     results with significance, learning curves and figures, as Markdown and HTML\n\n"
+    "\"ascgrad experiment KIND --help\" explains a kind and lists its options; doc/experiments.md has FILE's format.",
+    "ascgrad experiment run experiments/builtin.json --scale tiny --jobs 2\nascgrad experiment status builtin-tiny\n"
+    "ascgrad experiment report builtin-tiny",
+    none,
+    run,
+};

@@ -1,0 +1,24 @@
+/* tools/experiment/experiment.h: the kinds of ascgrad experiment, and what they share. */
+#ifndef TOOLS_EXPERIMENT_EXPERIMENT_H
+#define TOOLS_EXPERIMENT_EXPERIMENT_H
+
+#include <ascgrad/experiment.h>
+
+#include "tools/cli.h"
+
+extern const cli_command experiment_run, experiment_status, experiment_report;
+
+/* How many runs are in each state, of the tuning too. */
+typedef struct experiment_counts {
+    int all, of[ASC_EXPERIMENT_FAILED + 1];
+} experiment_counts;
+experiment_counts experiment_count(const asc_experiment *e);
+
+/* "12 runs: 3 done, 1 failed, 8 open". */
+const char *experiment_counts_text(const experiment_counts *c, char *text, size_t size);
+json_t *experiment_counts_json(const experiment_counts *c); /* new */
+
+/* "1:02:03", or "an unknown time". */
+const char *experiment_time_text(double s, char *text, size_t size);
+
+#endif

@@ -1,0 +1,416 @@
+/* tools/experiment/run.c: ascgrad experiment run: trains what is open, beside other workers perhaps. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ascgrad/runs.h>
+
+#include "tools/experiment/child.h"
+#include "tools/experiment/experiment.h"
+#include "tools/progress.h"
+
+enum { JOBS = 256, PATH = 4400 };
+
+struct args {
+    const char *out, *scale;
+    cli_list sets;
+    int64_t jobs, threads;
+    bool dry_run, json;
+};
+
+static const cli_option options[] = {
+    {"jobs", 'j', "N", CLI_INT, offsetof(struct args, jobs), 1, JOBS, "runs at a time (1)"},
+    {"out", 'o', "DIR", CLI_TEXT, offsetof(struct args, out), 0, 0, "the experiment's folder (its name, and scale)"},
+    {"scale", 0, "NAME", CLI_TEXT, offsetof(struct args, scale), 0, 0, "one of FILE's scales: tiny, small, full"},
+    {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(struct args, sets), 0, 0, "a setting of all systems, as of train"},
+    {"threads", 0, "N", CLI_INT, offsetof(struct args, threads), 0, 1024,
+     "threads of all jobs together; 0: one per processor (0)"},
+    {"dry-run", 0, NULL, CLI_FLAG, offsetof(struct args, dry_run), 0, 0,
+     "check all settings, print the plan, and train nothing"},
+    CLI_JSON(struct args),
+    {0},
+};
+
+typedef struct worker {
+    asc_ctx *ctx;
+    asc_experiment *e;
+    child children[JOBS];
+    int jobs, threads; /* of each */
+    int started, failed;
+    bool stopping;
+    progress bar;
+    double looked_s; /* when the bar was last worked out */
+} worker;
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t stops; /* how often we were asked to stop */
+
+static void on_stop(int number)
+{
+    (void)number;
+    stops++;
+}
+
+static void on_child(int number)
+{
+    (void)number; /* a sleep ends, no more */
+}
+
+static void catch_signals(void)
+{
+    const struct sigaction stop = {.sa_handler = on_stop}, ended = {.sa_handler = on_child};
+    struct sigaction before;
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGCHLD, &ended, NULL);
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+        sigaction(SIGHUP, &stop, NULL);
+    }
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- the experiment ---- */
+
+static bool is_folder(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+/* "NAME=VALUE" for all systems. */
+static void set_pair(asc_experiment *e, const char *pair)
+{
+    char key[128];
+    size_t n = strcspn(pair, "=");
+    if (pair[n] != '=' || n == 0 || n >= sizeof key) {
+        cli_wrong_usage("--set: got '%s', expected KEY=VALUE", pair);
+    }
+    snprintf(key, sizeof key, "%.*s", (int)n, pair);
+    asc_experiment_set(e, key, pair + n + 1);
+}
+
+/* Of a file, or the one in a folder, which stays as it is. */
+static asc_experiment *open_experiment(asc_ctx *ctx, const struct args *args, const char *path)
+{
+    if (is_folder(path)) {
+        if (args->out || args->scale || args->sets.n > 0) {
+            cli_wrong_usage("%s is an experiment's folder: --%s has been settled there", path,
+                            args->out ? "out" : args->scale ? "scale" : "set");
+        }
+        return asc_experiment_open(ctx, path);
+    }
+    asc_experiment *e = asc_experiment_read(ctx, path, args->scale);
+    for (int i = 0; e && i < args->sets.n && !asc_error(ctx); i++) {
+        set_pair(e, args->sets.value[i]);
+    }
+    return e;
+}
+
+static void place(asc_experiment *e, const struct args *args)
+{
+    char folder[PATH];
+    const char *scale = asc_experiment_scale(e);
+    snprintf(folder, sizeof folder, "%.1000s%s%.1000s", asc_experiment_name(e), *scale ? "-" : "", scale);
+    if (!args->out && strchr(folder, '/')) {
+        cli_wrong_usage("--out DIR is missing: the experiment's name, %s, is no folder's", folder);
+    }
+    asc_experiment_place(e, args->out ? args->out : folder);
+}
+
+/* ---- the plan, printed ---- */
+
+static json_t *plan_run_json(asc_experiment *e, int i)
+{
+    const asc_experiment_run *run = asc_experiment_run_at(e, i);
+    json_t *grid = json_object();
+    const char *key;
+    for (int k = 0; (key = run->tuning ? asc_experiment_tuned_key(e, k) : asc_experiment_key(e, k)); k++) {
+        const char *value = asc_experiment_value(e, i, key);
+        json_object_set_new(grid, key, json_loads(value ? value : "null", JSON_DECODE_ANY, NULL));
+    }
+    return json_pack("{s:s, s:s, s:I, s:b, s:o}", "name", run->name, "system", asc_experiment_system(e, run->system),
+                     "seed", (json_int_t)run->seed, "tuning", run->tuning, "grid", grid);
+}
+
+static int print_plan(asc_experiment *e, bool json)
+{
+    const asc_experiment_run *run;
+    int n = 0, tuning = 0;
+    json_t *runs = json_array();
+    for (; (run = asc_experiment_run_at(e, n)); n++) {
+        tuning += run->tuning;
+        json_array_append_new(runs, plan_run_json(e, n));
+    }
+    if (json) {
+        return cli_print_json(json_pack("{s:s, s:s, s:o}", "name", asc_experiment_name(e), "scale",
+                                        asc_experiment_scale(e), "runs", runs));
+    }
+    json_decref(runs);
+    for (int i = 0; i < n; i++) {
+        printf("%s\n", asc_experiment_run_at(e, i)->name);
+    }
+    printf("%d runs", n - tuning);
+    printf(tuning ? ", and %d of tuning before them\n" : "\n", tuning);
+    return CLI_OK;
+}
+
+/* ---- runs ---- */
+
+static int count_children(const worker *w)
+{
+    int n = 0;
+    for (int i = 0; i < w->jobs; i++) {
+        n += w->children[i].pid > 0;
+    }
+    return n;
+}
+
+static child *free_child(worker *w)
+{
+    for (int i = 0; i < w->jobs; i++) {
+        if (w->children[i].pid == 0) {
+            return &w->children[i];
+        }
+    }
+    return NULL;
+}
+
+static void log_path(const worker *w, int run, char path[PATH])
+{
+    const char *name = asc_experiment_run_at(w->e, run)->name;
+    snprintf(path, PATH, "%.4000s/logs/%.200s.log", asc_experiment_folder(w->e), name);
+}
+
+/* Starts what is open, as far as there is room; *later: there may be more in a moment. */
+static void start_runs(worker *w, bool *later)
+{
+    *later = false;
+    for (child *c; !w->stopping && (c = free_child(w));) {
+        char log[PATH];
+        int run;
+        if (asc_experiment_next(w->e, &run, later) || run < 0) {
+            return;
+        }
+        log_path(w, run, log);
+        if (!child_start(c, w->e, run, w->threads, log)) {
+            asc_experiment_release(w->e, run, ASC_EXPERIMENT_END_STOPPED, NULL);
+            w->stopping = true;
+            w->failed++;
+            return;
+        }
+        w->started++;
+    }
+}
+
+static void tell_end(worker *w, int run, asc_experiment_end end, const char *text)
+{
+    static const char *const words[] = {"done", "its loss is not finite", "failed", "stopped"};
+    const asc_experiment_run *r = asc_experiment_run_at(w->e, run);
+    experiment_counts c = experiment_count(w->e);
+    int over = c.of[ASC_EXPERIMENT_DONE] + c.of[ASC_EXPERIMENT_FAILED];
+    char found[80] = "";
+    asc_run *read = end == ASC_EXPERIMENT_END_DONE ? asc_run_read(w->ctx, r->folder) : NULL;
+    if (read) {
+        const asc_run_info *info = asc_run_info_of(read);
+        snprintf(found, sizeof found, ", valid perplexity %.3f, %.1f s", info->best.valid_ppl, info->wall_s);
+    }
+    asc_run_free(read);
+    progress_clear(&w->bar);
+    cli_message("[%d/%d] %s: %s%s", over, c.all, r->name, words[end], found);
+    bool failed = end == ASC_EXPERIMENT_END_FAILED || (end == ASC_EXPERIMENT_END_DIVERGED && !r->tuning);
+    if (failed) {
+        size_t n = strlen(text);
+        for (n -= n > 0 && text[n - 1] == '\n'; n > 0 && text[n - 1] != '\n'; n--) {
+        }
+        fprintf(stderr, "    %s%s", text + n, *text ? "" : "\n");
+        w->failed++;
+    }
+}
+
+static void end_child(worker *w, child *c, int status)
+{
+    char log[PATH], text[2000];
+    log_path(w, c->run, log);
+    asc_experiment_end end = child_end(status, log, text, sizeof text);
+    if (w->stopping && WIFSIGNALED(status)) {
+        end = ASC_EXPERIMENT_END_STOPPED;
+    }
+    c->pid = 0;
+    if (asc_experiment_release(w->e, c->run, end, text) == ASC_OK) {
+        tell_end(w, c->run, end, text);
+    }
+}
+
+static void end_children(worker *w)
+{
+    for (int i = 0; i < w->jobs; i++) {
+        int status;
+        child *c = &w->children[i];
+        if (c->pid > 0 && waitpid(c->pid, &status, WNOHANG) == c->pid) {
+            end_child(w, c, status);
+        }
+    }
+}
+
+/* The first time they save and end; the second time they end at once. */
+static void pass_stops_on(worker *w, int *passed)
+{
+    for (; *passed < stops && *passed < 2; ++*passed) {
+        w->stopping = true;
+        if (*passed == 0 && count_children(w) > 0) {
+            progress_clear(&w->bar);
+            cli_message("stopping: the runs save what they have; once more ends them at once");
+        }
+        for (int i = 0; i < w->jobs; i++) {
+            if (w->children[i].pid > 0) {
+                kill(w->children[i].pid, SIGTERM);
+            }
+        }
+    }
+}
+
+static void show(worker *w)
+{
+    struct timespec now;
+    asc_experiment_time t;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!w->bar.terminal || (double)now.tv_sec - w->looked_s < 2 || asc_experiment_time_of(w->e, &t)) {
+        return;
+    }
+    char text[200], left[40];
+    experiment_counts c = experiment_count(w->e);
+    w->looked_s = (double)now.tv_sec;
+    snprintf(text, sizeof text, "%d/%d runs, about %s left",
+             c.of[ASC_EXPERIMENT_DONE] + c.of[ASC_EXPERIMENT_FAILED], c.all,
+             experiment_time_text(t.left_s / w->jobs, left, sizeof left));
+    progress_part(&w->bar, text, isfinite(t.left_s) ? t.spent_s / (t.spent_s + t.left_s + 1e-9) : 0);
+}
+
+/* Until nothing is left that could be claimed. */
+static void work(worker *w)
+{
+    const struct timespec pause = {0, 100 * 1000 * 1000};
+    int passed = 0;
+    bool later;
+    for (;;) {
+        pass_stops_on(w, &passed);
+        start_runs(w, &later);
+        if (asc_error(w->ctx)) {
+            return;
+        }
+        if (count_children(w) == 0 && (w->stopping || !later)) {
+            return;
+        }
+        nanosleep(&pause, NULL); /* the end of a child ends it */
+        end_children(w);
+        show(w);
+    }
+}
+
+/* Runs that are still there after an error of the experiment's own. */
+static void wind_up(worker *w)
+{
+    for (int i = 0; i < w->jobs; i++) {
+        if (w->children[i].pid > 0) {
+            kill(w->children[i].pid, SIGTERM);
+            while (waitpid(w->children[i].pid, NULL, 0) < 0 && errno == EINTR) {
+            }
+        }
+    }
+}
+
+/* ---- the end ---- */
+
+static int finish(worker *w, const struct args *args, const char *file)
+{
+    wind_up(w);
+    if (asc_error(w->ctx) || asc_experiment_refresh(w->e)) {
+        return cli_report(w->ctx);
+    }
+    experiment_counts c = experiment_count(w->e);
+    const char *folder = asc_experiment_folder(w->e);
+    char text[200];
+    int left = c.all - c.of[ASC_EXPERIMENT_DONE] - c.of[ASC_EXPERIMENT_FAILED];
+    bool stopped = w->stopping && stops > 0;
+    int status = stopped ? CLI_INTERRUPTED : c.of[ASC_EXPERIMENT_FAILED] > 0 || w->failed > 0 ? CLI_FAILED : CLI_OK;
+    if (args->json) {
+        cli_print_json(json_pack("{s:s, s:s, s:o, s:i}", "folder", folder, "file", file, "counts",
+                                 experiment_counts_json(&c), "trained", w->started));
+    } else {
+        printf("%s: %s\n", folder, experiment_counts_text(&c, text, sizeof text));
+    }
+    if (stopped) {
+        cli_message("stopped; `ascgrad experiment run %s` goes on", folder);
+    } else if (c.of[ASC_EXPERIMENT_FAILED] > 0) {
+        cli_message("what failed: `ascgrad experiment status %s`; `ascgrad experiment run %s` tries it again", folder,
+                    folder);
+    } else if (left > 0) {
+        cli_message("nothing is left to claim: others train what is not done");
+    } else {
+        cli_message("`ascgrad experiment status %s` has all runs", folder);
+    }
+    return status;
+}
+
+static int train_all(worker *w, const struct args *args, const char *file)
+{
+    char text[200];
+    experiment_counts c = experiment_count(w->e);
+    int processors = asc_threads(w->ctx);
+    asc_set_threads(w->ctx, 1); /* the runs compute, in processes of their own */
+    w->jobs = (int)args->jobs;
+    w->threads = processors / w->jobs > 1 ? processors / w->jobs : 1;
+    w->bar = progress_start();
+    cli_message("%s: %s; %d at a time, %d thread%s each; tokenised data in %s/cache", asc_experiment_folder(w->e),
+                experiment_counts_text(&c, text, sizeof text), w->jobs, w->threads, w->threads == 1 ? "" : "s",
+                asc_experiment_folder(w->e));
+    catch_signals();
+    work(w);
+    progress_clear(&w->bar);
+    return finish(w, args, file);
+}
+
+static int run(int argc, char **argv)
+{
+    static worker w;
+    struct args args = {.jobs = 1};
+    int n = cli_parse(&experiment_run, argc, argv, &args);
+    cli_expect_operands(n, argv, 1, 1, "a FILE, or an experiment's folder");
+    w.ctx = cli_ctx_new(args.threads);
+    w.e = open_experiment(w.ctx, &args, argv[0]);
+    if (w.e && !asc_error(w.ctx)) {
+        asc_experiment_check(w.e);
+    }
+    if (w.e && !asc_error(w.ctx) && !args.dry_run && !asc_experiment_folder(w.e)) {
+        place(w.e, &args);
+    }
+    int status = cli_report(w.ctx);
+    if (status == CLI_OK) {
+        status = args.dry_run ? print_plan(w.e, args.json) : train_all(&w, &args, argv[0]);
+    }
+    asc_experiment_free(w.e);
+    asc_ctx_free(w.ctx);
+    return status;
+}
+
+const cli_command experiment_run = {
+    "experiment run",
+    "trains the runs of an experiment that are open",
+    "FILE|DIR",
+    "FILE is JSON: {\"name\": ..., \"common\": {SETTINGS}, \"systems\": {\"NAME\": {SETTINGS}, ...},\n"
+    "\"grid\": {\"KEY\": [V, ...]}, \"seeds\": [1, 2, 3, 5, 7],\n"
+    "\"tune\": {\"grid\": {\"KEY\": [V, ...]}, \"steps\": N, \"seed\": S}}; settings are those of train.\n"
+    "What was interrupted goes on, what is done is not run again, what failed is tried again. Several processes\n"
+    "and machines may work on one DIR: each run is trained by one of them. An interrupt saves and ends (130).",
+    "ascgrad experiment run experiments/builtin.json --scale tiny --jobs 2 --out builtin-tiny\n"
+    "ascgrad experiment run experiments/wikitext2-6l.json --set data=wikitext-2 --dry-run",
+    options,
+    run,
+};

@@ -1,0 +1,207 @@
+/* tools/experiment/status.c: ascgrad experiment status: how far an experiment is. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ascgrad/runs.h>
+
+#include "tools/experiment/experiment.h"
+
+struct args {
+    bool json;
+};
+
+static const cli_option options[] = {
+    CLI_JSON(struct args),
+    {0},
+};
+
+/* What a run's own files say of it; false before it has begun. */
+static bool read_run(asc_ctx *ctx, const asc_experiment_run *run, asc_run_info *info)
+{
+    char config[4200];
+    snprintf(config, sizeof config, "%.4000s/config.json", run->folder);
+    asc_run *read = access(config, F_OK) == 0 ? asc_run_read(ctx, run->folder) : NULL;
+    if (read) {
+        *info = *asc_run_info_of(read);
+        info->reason = info->processor = info->version = info->blas = info->instructions = NULL;
+    }
+    asc_run_free(read);
+    return read;
+}
+
+/* The text that a failed run left; new, NULL without. */
+static json_t *failure(const asc_experiment *e, const asc_experiment_run *run)
+{
+    char path[4400], text[4000];
+    snprintf(path, sizeof path, "%.4000s/failed/%.200s.txt", asc_experiment_folder(e), run->name);
+    FILE *f = run->state == ASC_EXPERIMENT_FAILED ? fopen(path, "r") : NULL;
+    if (!f) {
+        return NULL;
+    }
+    size_t n = fread(text, 1, sizeof text, f);
+    fclose(f);
+    return cli_json_text(text, n);
+}
+
+/* ---- JSON ---- */
+
+static json_t *run_json(asc_ctx *ctx, const asc_experiment *e, const asc_experiment_run *run)
+{
+    asc_run_info info = {.best = {.valid_loss = NAN, .valid_ppl = NAN}, .wall_s = NAN};
+    bool begun = read_run(ctx, run, &info);
+    return json_pack("{s:s, s:s, s:I, s:b, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o*}", "name", run->name, "system",
+                     asc_experiment_system(e, run->system), "seed", (json_int_t)run->seed, "tuning", run->tuning,
+                     "state", asc_experiment_state_name(run->state), "folder", run->folder, "step",
+                     begun ? json_integer(info.step) : json_null(), "steps",
+                     begun && info.steps > 0 ? json_integer(info.steps) : json_null(), "wall_s",
+                     cli_json_real(info.wall_s), "valid_loss", cli_json_real(info.best.valid_loss), "valid_ppl",
+                     cli_json_real(info.best.valid_ppl), "failure", failure(e, run));
+}
+
+static json_t *tuning_json(asc_ctx *ctx, asc_experiment *e)
+{
+    json_t *list = json_array();
+    asc_experiment_tuning t;
+    for (int i = 0; asc_experiment_tuned_key(e, 0) && asc_experiment_system(e, i); i++) {
+        if (asc_experiment_tuning_of(e, i, &t)) {
+            break;
+        }
+        json_t *chosen = json_object();
+        const char *key;
+        for (int k = 0; t.run >= 0 && (key = asc_experiment_tuned_key(e, k)); k++) {
+            const char *value = asc_experiment_value(e, t.run, key);
+            json_object_set_new(chosen, key, json_loads(value ? value : "null", JSON_DECODE_ANY, NULL));
+        }
+        json_array_append_new(
+            list, json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:b}", "system", asc_experiment_system(e, i), "chosen",
+                            chosen, "valid_loss", cli_json_real(t.valid_loss), "tried", t.tried, "done", t.done,
+                            "failed", t.failed, "at_edge", t.at_edge));
+    }
+    (void)ctx;
+    return list;
+}
+
+static int print_json(asc_ctx *ctx, asc_experiment *e, const asc_experiment_time *time)
+{
+    char cache[4200];
+    json_t *runs = json_array();
+    experiment_counts counts = experiment_count(e);
+    snprintf(cache, sizeof cache, "%.4000s/cache", asc_experiment_folder(e));
+    for (int i = 0; i < counts.all; i++) {
+        json_array_append_new(runs, run_json(ctx, e, asc_experiment_run_at(e, i)));
+    }
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", asc_experiment_name(e), "scale",
+        asc_experiment_scale(e), "folder", asc_experiment_folder(e), "cache", cache, "counts",
+        experiment_counts_json(&counts), "spent_s", cli_json_real(time->spent_s), "tuning_s",
+        cli_json_real(time->tuning_s), "tuning_share", cli_json_real(time->tuning_share), "left_s",
+        cli_json_real(time->left_s), "tuning", tuning_json(ctx, e), "runs", runs);
+    return asc_error(ctx) ? json_decref(object), cli_report(ctx) : cli_print_json(object);
+}
+
+/* ---- a table ---- */
+
+static int name_width(const asc_experiment *e)
+{
+    size_t width = 4;
+    const asc_experiment_run *run;
+    for (int i = 0; (run = asc_experiment_run_at(e, i)); i++) {
+        width = strlen(run->name) > width ? strlen(run->name) : width;
+    }
+    return (int)width;
+}
+
+static void print_run(asc_ctx *ctx, const asc_experiment *e, const asc_experiment_run *run, int width)
+{
+    asc_run_info info;
+    char step[60] = "", ppl[32] = "", wall[32] = "";
+    if (read_run(ctx, run, &info)) {
+        snprintf(step, sizeof step, "%lld/%lld", (long long)info.step, (long long)info.steps);
+        experiment_time_text(info.wall_s, wall, sizeof wall);
+        if (isfinite(info.best.valid_ppl)) {
+            snprintf(ppl, sizeof ppl, "%.3f", info.best.valid_ppl);
+        }
+    }
+    printf("%-*s  %-11s  %13s  %9s  %9s\n", width, run->name,
+           run->diverged ? "diverged" : asc_experiment_state_name(run->state), step, ppl, wall);
+    json_t *text = failure(e, run);
+    const char *at = json_string_value(text);
+    for (size_t n; at && *at; at += n + (at[n] == '\n')) {
+        n = strcspn(at, "\n");
+        printf("    %.*s\n", (int)n, at);
+    }
+    json_decref(text);
+}
+
+static void print_tuning(asc_experiment *e)
+{
+    asc_experiment_tuning t;
+    for (int i = 0; asc_experiment_tuned_key(e, 0) && asc_experiment_system(e, i); i++) {
+        if (asc_experiment_tuning_of(e, i, &t)) {
+            return;
+        }
+        printf("tuned %s: ", asc_experiment_system(e, i));
+        const char *key;
+        for (int k = 0; t.run >= 0 && (key = asc_experiment_tuned_key(e, k)); k++) {
+            const char *value = asc_experiment_value(e, t.run, key);
+            printf("%s%s %s", k ? ", " : "", key, value ? value : "?");
+        }
+        if (t.run >= 0) {
+            printf(", valid loss %.4f, of %d tried%s\n", t.valid_loss, t.tried,
+                   t.at_edge ? "; at the edge of what was tried: a wider grid may do better" : "");
+        } else {
+            printf("%d of %d done%s\n", t.done, t.tried,
+                   t.done == t.tried ? ", none with a finite loss: its runs cannot begin" : "");
+        }
+    }
+}
+
+static int print_table(asc_ctx *ctx, asc_experiment *e, const asc_experiment_time *time)
+{
+    char text[200], left[40];
+    experiment_counts counts = experiment_count(e);
+    int width = name_width(e);
+    printf("%-*s  %-11s  %13s  %9s  %9s\n", width, "run", "state", "step", "valid ppl", "time");
+    for (int i = 0; i < counts.all && !asc_error(ctx); i++) {
+        print_run(ctx, e, asc_experiment_run_at(e, i), width);
+    }
+    print_tuning(e);
+    printf("%s\n", experiment_counts_text(&counts, text, sizeof text));
+    printf("time: %s spent", experiment_time_text(time->spent_s, left, sizeof left));
+    if (counts.of[ASC_EXPERIMENT_DONE] + counts.of[ASC_EXPERIMENT_FAILED] < counts.all) {
+        printf(", about %s left for one run at a time", experiment_time_text(time->left_s, left, sizeof left));
+    }
+    if (asc_experiment_tuned_key(e, 0) && isfinite(time->tuning_share)) {
+        printf("; tuning is %.0f %% of the whole", 100 * time->tuning_share);
+    }
+    printf("\n");
+    return cli_report(ctx);
+}
+
+static int run(int argc, char **argv)
+{
+    struct args args = {0};
+    int n = cli_parse(&experiment_status, argc, argv, &args);
+    cli_expect_operands(n, argv, 1, 1, "an experiment's folder");
+    asc_ctx *ctx = cli_ctx_new(1);
+    asc_experiment *e = asc_experiment_open(ctx, argv[0]);
+    asc_experiment_time time;
+    int status = e && asc_experiment_time_of(e, &time) == ASC_OK
+                     ? (args.json ? print_json(ctx, e, &time) : print_table(ctx, e, &time))
+                     : cli_report(ctx);
+    asc_experiment_free(e);
+    asc_ctx_free(ctx);
+    return status;
+}
+
+const cli_command experiment_status = {
+    "experiment status",
+    "how far an experiment is",
+    "DIR",
+    "A line for each run, what the tuning chose, and the time left by the speed of the runs so far.",
+    "ascgrad experiment status builtin-tiny",
+    options,
+    run,
+};

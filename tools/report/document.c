@@ -1,0 +1,414 @@
+/* tools/report/document.c: Markdown and HTML side by side. */
+#include "tools/report/document.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <ascgrad/file.h>
+
+#include "tools/csv.h"
+
+/* No script, nothing from elsewhere: the page says so itself. */
+static const char head[] =
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src "
+    "'unsafe-inline'\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<style>\n"
+    "body { font: 16px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a;"
+    " background: #fff }\n"
+    "h1, h2 { line-height: 1.2 } h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc }\n"
+    ".wide { overflow-x: auto } table { border-collapse: collapse; font-size: .85rem; margin: .5rem 0 }\n"
+    "caption { text-align: left; font-weight: 600; padding: .3rem 0 }\n"
+    "th, td { padding: .25rem .5rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }\n"
+    "th { border-bottom: 2px solid #555; vertical-align: bottom } .text { text-align: left }\n"
+    "figure { margin: 1.2rem 0; overflow-x: auto } img { max-width: 100%; min-width: 34rem; height: auto } figcaption "
+    "{ font-size: .9rem; color: #444 }\n"
+    "pre { background: #f4f4f4; padding: .7rem; overflow-x: auto; font-size: .85rem }\n"
+    "</style>\n";
+
+/* ---- escapes ---- */
+
+static void html_char(FILE *out, char c)
+{
+    switch (c) {
+    case '&':
+        fputs("&amp;", out);
+        break;
+    case '<':
+        fputs("&lt;", out);
+        break;
+    case '>':
+        fputs("&gt;", out);
+        break;
+    case '"':
+        fputs("&quot;", out);
+        break;
+    case '\'':
+        fputs("&#39;", out);
+        break;
+    default:
+        fputc((unsigned char)c < ' ' && c != '\n' ? ' ' : c, out);
+    }
+}
+
+static void html_text(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        html_char(out, *text);
+    }
+}
+
+/* What would be markup stands behind a backslash; a line's end would end a cell. */
+static void md_text(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("\\`*_{}[]<>|#~$", *text)) {
+            fputc('\\', out);
+        }
+        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+    }
+}
+
+static void both_text(document *d, const char *text)
+{
+    md_text(d->md, text);
+    html_text(d->html, text);
+}
+
+/* ---- the document ---- */
+
+static bool is_open(const document *d)
+{
+    return d->md && d->html;
+}
+
+static void make_folder(document *d, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", d->folder, name);
+    if (mkdir(path, 0777) && errno != EEXIST) {
+        asc_fail(d->ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+    }
+}
+
+void document_begin(document *d, asc_ctx *ctx, const char *folder, const char *title, json_t *files)
+{
+    *d = (document){.ctx = ctx, .folder = folder, .files = files};
+    make_folder(d, "tables");
+    make_folder(d, "figures");
+    d->md = open_memstream(&d->md_text, &d->md_bytes);
+    d->html = open_memstream(&d->html_text, &d->html_bytes);
+    if (is_open(d)) {
+        fputs("# ", d->md);
+        md_text(d->md, title);
+        fputs("\n", d->md);
+        fprintf(d->html, "%s<title>", head);
+        html_text(d->html, title);
+        fputs("</title>\n</head>\n<body>\n<h1>", d->html);
+        html_text(d->html, title);
+        fputs("</h1>\n", d->html);
+    }
+}
+
+void document_heading(document *d, const char *text)
+{
+    if (is_open(d)) {
+        fputs("\n## ", d->md);
+        fputs("<h2>", d->html);
+        both_text(d, text);
+        fputs("\n", d->md);
+        fputs("</h2>\n", d->html);
+    }
+}
+
+static void put_formatted(document *d, const char *format, va_list args)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out) {
+        vfprintf(out, format, args);
+        fclose(out);
+    }
+    both_text(d, text ? text : "");
+    free(text);
+}
+
+void document_text(document *d, const char *format, ...)
+{
+    if (!is_open(d)) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    fputs("\n", d->md);
+    fputs("<p>", d->html);
+    put_formatted(d, format, args);
+    fputs("\n", d->md);
+    fputs("</p>\n", d->html);
+    va_end(args);
+}
+
+void document_item(document *d, const char *name, const char *format, ...)
+{
+    if (!is_open(d)) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    fputs("\n- **", d->md);
+    fputs("<p><b>", d->html);
+    both_text(d, name);
+    fputs("**: ", d->md);
+    fputs("</b>: ", d->html);
+    put_formatted(d, format, args);
+    fputs("</p>\n", d->html);
+    va_end(args);
+}
+
+void document_items_end(document *d)
+{
+    if (is_open(d)) {
+        fputs("\n", d->md);
+    }
+}
+
+void document_verbatim(document *d, const char *text)
+{
+    if (!is_open(d)) {
+        return;
+    }
+    fputs("\n    ", d->md);
+    fputs("<pre>", d->html);
+    for (const char *c = text; *c; c++) {
+        if (*c == '\n') {
+            fputs(c[1] ? "\n    " : "", d->md);
+        } else {
+            fputc((unsigned char)*c < ' ' ? ' ' : *c, d->md);
+        }
+    }
+    html_text(d->html, text);
+    fputs("\n", d->md);
+    fputs("</pre>\n", d->html);
+}
+
+/* ---- pictures ---- */
+
+static void put_base64(FILE *out, const unsigned char *bytes, size_t n)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned group =
+            (unsigned)bytes[i] << 16 | (i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0) | (i + 2 < n ? bytes[i + 2] : 0);
+        fputc(digits[group >> 18], out);
+        fputc(digits[group >> 12 & 63], out);
+        fputc(i + 1 < n ? digits[group >> 6 & 63] : '=', out);
+        fputc(i + 2 < n ? digits[group & 63] : '=', out);
+    }
+}
+
+/* The file's bytes, new; NULL where there is none. */
+static unsigned char *read_file(const char *path, size_t *n)
+{
+    FILE *in = fopen(path, "rb");
+    long end = in && fseek(in, 0, SEEK_END) == 0 ? ftell(in) : -1;
+    unsigned char *bytes = end > 0 ? malloc((size_t)end) : NULL;
+    if (bytes) {
+        rewind(in);
+        *n = fread(bytes, 1, (size_t)end, in);
+    }
+    if (in) {
+        fclose(in);
+    }
+    return bytes;
+}
+
+void document_figure(document *d, const char *name, const char *format, const char *caption)
+{
+    char path[4096];
+    size_t n = 0;
+    if (!is_open(d)) {
+        return;
+    }
+    snprintf(path, sizeof path, "%s/figures/%s.%s", d->folder, name, format);
+    unsigned char *picture = read_file(path, &n);
+    if (picture) {
+        fprintf(d->md, "\n![%s](figures/%s.%s)\n", name, name, format);
+    }
+    fputs("\n", d->md);
+    fputs("<figure>", d->html);
+    if (picture) {
+        fprintf(d->html, "<img alt=\"%s\" src=\"data:image/%s;base64,", name,
+                strcmp(format, "svg") == 0 ? "svg+xml" : format);
+        put_base64(d->html, picture, n);
+        fputs("\">", d->html);
+    }
+    fputs("<figcaption>", d->html);
+    both_text(d, caption);
+    fprintf(d->md, " ([data](figures/%s.csv))\n", name);
+    fprintf(d->html, " (data: figures/%s.csv)</figcaption></figure>\n", name);
+    free(picture);
+}
+
+/* ---- the end ---- */
+
+static void write_file(document *d, const char *name, const char *text, size_t bytes)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", d->folder, name);
+    if (asc_error(d->ctx) == ASC_OK && asc_file_write_atomic(d->ctx, path, text, bytes) == ASC_OK) {
+        json_array_append_new(d->files, cli_json_text(path, strlen(path)));
+    }
+}
+
+int document_end(document *d)
+{
+    bool whole = is_open(d);
+    if (d->html) {
+        fputs("</body>\n</html>\n", d->html);
+        whole = fclose(d->html) == 0 && whole;
+    }
+    if (d->md) {
+        whole = fclose(d->md) == 0 && whole;
+    }
+    if (whole) {
+        write_file(d, "report.md", d->md_text, d->md_bytes);
+        write_file(d, "report.html", d->html_text, d->html_bytes);
+    } else {
+        asc_fail(d->ctx, ASC_ERR_MEMORY, "out of memory for the report");
+    }
+    free(d->md_text);
+    free(d->html_text);
+    return cli_report(d->ctx);
+}
+
+/* ---- tables ---- */
+
+void table_begin(table *t, document *d, const char *name, const char *title, const column *columns)
+{
+    *t = (table){.d = d, .columns = columns, .name = name};
+    t->csv = open_memstream(&t->csv_text, &t->csv_bytes);
+    if (!is_open(d) || !t->csv) {
+        return;
+    }
+    fputs("\n**", d->md);
+    md_text(d->md, title);
+    fputs("**\n\n|", d->md);
+    fputs("<div class=\"wide\"><table>\n<caption>", d->html);
+    html_text(d->html, title);
+    fputs("</caption>\n<tr>", d->html);
+    for (const column *c = columns; c->title; c++) {
+        fputs(c == columns ? "" : ",", t->csv);
+        csv_text(t->csv, c->name);
+        if (c->kind == COLUMN_SPREAD) {
+            fprintf(t->csv, ",%s_std", c->name);
+        }
+        if (!c->absent) {
+            fputs(" ", d->md);
+            fputs(c->kind == COLUMN_TEXT ? "<th class=\"text\">" : "<th>", d->html);
+            both_text(d, c->title);
+            fputs(" |", d->md);
+            fputs("</th>", d->html);
+        }
+    }
+    fputs("\n", t->csv);
+    fputs("\n|", d->md);
+    for (const column *c = columns; c->title; c++) {
+        fputs(c->absent ? "" : c->kind == COLUMN_TEXT ? " :-- |" : " --: |", d->md);
+    }
+    fputs("\n", d->md);
+    fputs("</tr>\n", d->html);
+}
+
+/* One cell: its text on the pages; what goes to the CSV file is written by the caller. */
+static void put_cell(table *t, const char *text)
+{
+    document *d = t->d;
+    const column *c = &t->columns[t->at];
+    if (t->at == 0) {
+        fputs("|", d->md);
+        fputs("<tr>", d->html);
+    }
+    if (!c->absent) {
+        fputs(" ", d->md);
+        fputs(c->kind == COLUMN_TEXT ? "<td class=\"text\">" : "<td>", d->html);
+        both_text(d, text);
+        fputs(" |", d->md);
+        fputs("</td>", d->html);
+    }
+    t->at++;
+    if (!t->columns[t->at].title) {
+        t->at = 0;
+        fputs("\n", t->csv);
+        fputs("\n", d->md);
+        fputs("</tr>\n", d->html);
+    } else {
+        fputs(",", t->csv);
+    }
+}
+
+static void format_number(const column *c, double value, char text[40])
+{
+    if (!isfinite(value)) {
+        snprintf(text, 40, "-");
+    } else if (c->digits < 0) {
+        snprintf(text, 40, "%.4g", value);
+    } else {
+        snprintf(text, 40, "%.*f", c->digits, value);
+    }
+}
+
+void table_text(table *t, const char *text)
+{
+    if (is_open(t->d) && t->csv) {
+        csv_text(t->csv, text ? text : "");
+        put_cell(t, text ? text : "-");
+    }
+}
+
+void table_number(table *t, double value)
+{
+    char shown[40];
+    if (is_open(t->d) && t->csv) {
+        csv_number(t->csv, value);
+        format_number(&t->columns[t->at], value, shown);
+        put_cell(t, shown);
+    }
+}
+
+void table_spread(table *t, double mean, double std, const char *mark)
+{
+    char shown[100], deviation[40];
+    if (!is_open(t->d) || !t->csv) {
+        return;
+    }
+    csv_number(t->csv, mean);
+    fputs(",", t->csv);
+    csv_number(t->csv, std);
+    format_number(&t->columns[t->at], mean, shown);
+    if (isfinite(mean) && isfinite(std)) {
+        format_number(&t->columns[t->at], std, deviation);
+        snprintf(shown + strlen(shown), sizeof shown - strlen(shown), " \xc2\xb1 %s", deviation);
+    }
+    snprintf(shown + strlen(shown), sizeof shown - strlen(shown), "%s", mark ? mark : "");
+    put_cell(t, shown);
+}
+
+void table_end(table *t)
+{
+    char name[200];
+    if (t->csv) {
+        fclose(t->csv);
+    }
+    if (is_open(t->d) && t->csv_text) {
+        fputs("\n", t->d->md);
+        fputs("</table></div>\n", t->d->html);
+        snprintf(name, sizeof name, "tables/%s.csv", t->name);
+        write_file(t->d, name, t->csv_text, t->csv_bytes);
+    }
+    free(t->csv_text);
+}

@@ -1,0 +1,169 @@
+/* tools/report/gather.c: the runs of an experiment, by system and values of the grid. */
+#include "tools/report/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double *report_numbers(report *r, int64_t n)
+{
+    int64_t room = n > 0 ? n : 1;
+    return asc_data_mut(asc_zeros(r->ctx, ASC_F64, 1, &room));
+}
+
+static asc_status no_memory(report *r)
+{
+    return asc_fail(r->ctx, ASC_ERR_MEMORY, "out of memory for the report");
+}
+
+/* One more element of an array that grows by one; NULL with the error set. */
+static void *grow(report *r, void **array, int64_t n, size_t size)
+{
+    char *more = realloc(*array, (size_t)(n + 1) * size);
+    if (!more) {
+        no_memory(r);
+        return NULL;
+    }
+    *array = more;
+    return memset(more + (size_t)n * size, 0, size);
+}
+
+/* "layers 6, lr 0.001" of the grid's keys; "" without a grid. */
+static void name_cell(report *r, int run, char name[REPORT_NAME])
+{
+    const char *key;
+    size_t used = 0;
+    name[0] = '\0';
+    for (int k = 0; (key = asc_experiment_key(r->experiment, k)) && used < REPORT_NAME; k++) {
+        const char *value = asc_experiment_value(r->experiment, run, key);
+        size_t n = value ? strlen(value) : 0;
+        bool text = n >= 2 && *value == '"';
+        used += (size_t)snprintf(name + used, REPORT_NAME - used, "%s%s %.*s", k ? ", " : "", key,
+                                 (int)(text ? n - 2 : n), value ? value + text : "");
+    }
+}
+
+static int find_cell(report *r, const char *name)
+{
+    for (int i = 0; i < r->n_cells; i++) {
+        if (strcmp(r->cells[i].name, name) == 0) {
+            return i;
+        }
+    }
+    cell *c = grow(r, (void **)&r->cells, r->n_cells, sizeof *c);
+    if (!c) {
+        return -1;
+    }
+    snprintf(c->name, sizeof c->name, "%s", name);
+    c->baseline = -1;
+    return r->n_cells++;
+}
+
+static variant *find_variant(report *r, int system, int cell)
+{
+    for (int i = 0; i < r->n_variants; i++) {
+        if (r->variants[i].system == system && r->variants[i].cell == cell) {
+            return &r->variants[i];
+        }
+    }
+    variant *v = cell < 0 ? NULL : grow(r, (void **)&r->variants, r->n_variants, sizeof *v);
+    if (v) {
+        const char *name = r->cells[cell].name;
+        snprintf(v->name, sizeof v->name, "%.80s%s%.70s", asc_experiment_system(r->experiment, system),
+                 *name ? ", " : "", name);
+        v->system = system;
+        v->cell = cell;
+        v->mark = "";
+        r->n_variants++;
+    }
+    return v;
+}
+
+static asc_status add_run(report *r, int number, const asc_experiment_run *planned)
+{
+    char name[REPORT_NAME];
+    name_cell(r, number, name);
+    variant *v = find_variant(r, planned->system, find_cell(r, name));
+    if (!v) {
+        return asc_error(r->ctx);
+    }
+    v->planned++;
+    v->failed += planned->state == ASC_EXPERIMENT_FAILED;
+    if (planned->state != ASC_EXPERIMENT_DONE) {
+        return ASC_OK;
+    }
+    asc_run *run = asc_run_read(r->ctx, planned->folder);
+    if (!run && asc_error(r->ctx) != ASC_ERR_MEMORY) {
+        cli_message("left out: %s", asc_error_message(r->ctx));
+        asc_error_clear(r->ctx);
+        return ASC_OK;
+    }
+    trained *t = run ? grow(r, (void **)&v->runs, v->n, sizeof *t) : NULL;
+    if (!t) {
+        asc_run_free(run);
+        return asc_error(r->ctx);
+    }
+    *t = (trained){.run = run, .seed = planned->seed, .mixing_gflop = NAN};
+    v->n++;
+    return ASC_OK;
+}
+
+/* By cell, in it by system: the order of the tables. */
+static int by_cell(const void *a, const void *b)
+{
+    const variant *x = a, *y = b;
+    return x->cell != y->cell ? x->cell - y->cell : x->system - y->system;
+}
+
+asc_status report_gather(report *r)
+{
+    const asc_experiment_run *run;
+    for (int i = 0; (run = asc_experiment_run_at(r->experiment, i)) && asc_error(r->ctx) == ASC_OK; i++) {
+        if (!run->tuning) {
+            add_run(r, i, run);
+        }
+    }
+    if (asc_error(r->ctx) == ASC_OK && r->n_variants > 0) {
+        qsort(r->variants, (size_t)r->n_variants, sizeof *r->variants, by_cell);
+    }
+    return asc_error(r->ctx);
+}
+
+void report_free(report *r)
+{
+    for (int i = 0; i < r->n_variants; i++) {
+        for (int64_t k = 0; k < r->variants[i].n; k++) {
+            asc_scores_free(r->ctx, r->variants[i].runs[k].scores);
+            asc_run_free(r->variants[i].runs[k].run);
+        }
+        free(r->variants[i].runs);
+    }
+    for (int i = 0; i < r->n_cells; i++) {
+        asc_compared_free(r->ctx, r->cells[i].compared);
+        free(r->cells[i].order);
+    }
+    free(r->variants);
+    free(r->cells);
+    json_decref(r->wants);
+    json_decref(r->files);
+    asc_experiment_free(r->experiment);
+}
+
+asc_spread report_spread(report *r, const variant *v, double (*number)(const trained *t))
+{
+    asc_spread s = {NAN, NAN};
+    int64_t n = 0;
+    asc_scope_begin(r->ctx);
+    double *values = report_numbers(r, v->n);
+    for (int64_t i = 0; values && i < v->n; i++) {
+        double value = number(&v->runs[i]);
+        if (isfinite(value)) {
+            values[n++] = value;
+        }
+    }
+    if (n > 0) {
+        s.mean = asc_stats_mean(r->ctx, values, n, &s.std);
+    }
+    asc_scope_end(r->ctx);
+    return s;
+}

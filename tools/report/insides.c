@@ -1,0 +1,118 @@
+/* tools/report/insides.c: the figures that look into the models: score decomposition, what heads specialise in. */
+#include <string.h>
+
+#include "tools/inspect/inspect.h"
+#include "tools/report/report.h"
+
+static int64_t wish(const report *r, const char *key, int64_t usual)
+{
+    json_t *value = json_object_get(r->wants, key);
+    return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value) : usual;
+}
+
+/* Looks into the model of a run; false with a word where that fails. In any case to be closed. */
+static bool look(report *r, const asc_run *run, inspection *in)
+{
+    *in = (inspection){.ctx = r->ctx,
+                       .layer = wish(r, "layer", 0),
+                       .head = -1,
+                       .name = asc_run_folder(run),
+                       .formats = FIGURE_SVG | FIGURE_PNG | FIGURE_CSV | FIGURE_SCRIPT};
+    in->model = asc_model_open(r->ctx, asc_run_folder(run), NULL, NULL);
+    if (in->model && inspect_begin(in, NULL, NULL, wish(r, "tokens", 16)) == ASC_OK) {
+        return true;
+    }
+    cli_message("%s: %s", asc_run_folder(run), asc_error_message(r->ctx));
+    asc_error_clear(r->ctx);
+    return false;
+}
+
+static void end_look(report *r, inspection *in)
+{
+    if (in->config) {
+        inspect_close(in);
+    }
+    asc_model_free(r->ctx, in->model);
+}
+
+/* Draws a figure of the inspection as DIR/figures/KIND-NAME, where NAME is what `draw_it` calls it, and puts it into
+ * the document. */
+static void draw(report *r, inspection *in, int (*draw_it)(inspection *in), const char *kind, const char *name,
+                 const char *caption)
+{
+    char stem[4096], full[120];
+    snprintf(full, sizeof full, "%s-%s", kind, name);
+    snprintf(stem, sizeof stem, "%s/figures/%s", r->folder, kind);
+    in->stem = stem;
+    int status = draw_it(in);
+    r->status = status > r->status ? status : r->status;
+    json_array_extend(r->files, in->files);
+    document_figure(&r->doc, full, "png", caption);
+}
+
+/* Of the first seed of the first system that has ASCender layers: others are a matter for `ascgrad inspect`. */
+void report_figure_decomposition(report *r)
+{
+    for (int i = 0; i < r->n_variants; i++) {
+        const variant *v = &r->variants[i];
+        const char *mix = v->n > 0 ? asc_run_setting(v->runs[0].run, "mix") : NULL;
+        inspection in;
+        if (!mix || !strstr(mix, "ascender")) {
+            continue;
+        }
+        if (look(r, v->runs[0].run, &in) && inspect_has_maps(&in)) {
+            char caption[400];
+            snprintf(caption, sizeof caption,
+                     "%s, seed %lld: the scores of a layer and the parts that they are the sum of.", v->name,
+                     (long long)v->runs[0].seed);
+            draw(r, &in, inspect_draw_maps, "decomposition", "maps", caption);
+        }
+        end_look(r, &in);
+        return;
+    }
+    document_text(&r->doc, "Score decomposition: no run has ASCender layers.");
+}
+
+/* The heads of all seeds of a variant, on the average; false: the variant has none. */
+static bool draw_heads(report *r, const variant *v, const char *kind)
+{
+    inspection first;
+    json_t *others = json_array();
+    char caption[400], name[REPORT_NAME + 60];
+    bool any = v->n > 0 && look(r, v->runs[0].run, &first) && inspect_has_heads(&first);
+    for (int64_t i = 1; any && i < v->n; i++) {
+        inspection in;
+        if (look(r, v->runs[i].run, &in)) {
+            json_array_append(others, in.summary);
+        }
+        end_look(r, &in);
+    }
+    if (any) {
+        int64_t n = (int64_t)json_array_size(others);
+        for (int64_t i = 0; i < n; i++) {
+            inspect_add(&first, json_array_get(others, (size_t)i), i + 2);
+        }
+        snprintf(name, sizeof name, "%s, mean over %lld seed%s", v->name, (long long)n + 1, n ? "s" : "");
+        first.name = name;
+        snprintf(caption, sizeof caption, "%s: what the heads of each layer do; mean over the seeds.", v->name);
+        draw(r, &first, inspect_draw_heads, kind, "heads", caption);
+    }
+    if (v->n > 0) {
+        end_look(r, &first);
+    }
+    json_decref(others);
+    return any;
+}
+
+void report_figure_heads(report *r)
+{
+    char kind[40];
+    int drawn = 0;
+    for (int i = 0; i < r->n_variants; i++) {
+        snprintf(kind, sizeof kind, "layers-%d", drawn + 1);
+        drawn += draw_heads(r, &r->variants[i], kind);
+    }
+    if (drawn == 0) {
+        document_text(&r->doc, "Head specialisation: no run has heads.");
+    }
+}

@@ -1,0 +1,113 @@
+/* tools/report/report.h: what the files of ascgrad experiment report share. */
+#ifndef TOOLS_REPORT_H
+#define TOOLS_REPORT_H
+
+#include <ascgrad/compare.h>
+#include <ascgrad/experiment.h>
+#include <ascgrad/runs.h>
+#include <ascgrad/stats.h>
+
+#include "tools/figure/figure.h"
+#include "tools/report/document.h"
+
+enum { REPORT_NAME = 160 };
+
+/* A run that is done, with what its model makes of the split. */
+typedef struct trained {
+    asc_run *run;
+    int64_t seed;
+    asc_scores *scores; /* NULL: its model could not be evaluated */
+    double mixing_gflop; /* a token of training: attention, or what stands in its place; NaN: not known */
+} trained;
+
+/* A system with one value of each key of the grid, and its runs, one a seed. */
+typedef struct variant {
+    char name[REPORT_NAME];
+    int system, cell;
+    int planned, failed;
+    trained *runs;
+    int64_t n;          /* runs that are done */
+    const char *mark;   /* the stars behind its result */
+} variant;
+
+/* Variants with the same values of the grid are compared with each other. */
+typedef struct cell {
+    char name[REPORT_NAME]; /* "layers 6"; "" without a grid */
+    int baseline;           /* the variant that the others are compared with; -1: none */
+    int *order;             /* [n]: the variants, the baseline first: the systems of `compared` */
+    int64_t n;
+    asc_compared *compared; /* NULL: there is nothing to compare */
+} cell;
+
+typedef struct report {
+    asc_ctx *ctx;
+    asc_experiment *experiment;
+    const char *folder, *split;
+    json_t *wants;     /* the experiment's "report" */
+    variant *variants;
+    int n_variants;
+    cell *cells;
+    int n_cells;
+    const char *metric; /* of the learning curves: a key of metrics.jsonl */
+    document doc;
+    json_t *files;
+    int status;        /* the worst of what was drawn */
+} report;
+
+/* ---- what there is (gather.c) ---- */
+
+/* Reads the runs and puts them in order. */
+asc_status report_gather(report *r);
+void report_free(report *r);
+
+/* The finite ones of a number of each run of a variant: their mean and deviation. */
+asc_spread report_spread(report *r, const variant *v, double (*number)(const trained *t));
+
+/* Room for n numbers, in the scope; NULL with the error set. */
+double *report_numbers(report *r, int64_t n);
+
+/* ---- scores (scores.c) ---- */
+
+/* Evaluates the models that are not in DIR/scores yet. */
+asc_status report_score(report *r);
+
+/* What one model makes of the split in blocks of `block` tokens (0: its own), from DIR/scores or computed; new. NULL
+ * with the error set. */
+asc_scores *report_score_one(report *r, const asc_run *run, int64_t block);
+
+/* Compares the variants of each cell, and sets their marks. */
+asc_status report_compare(report *r);
+
+/* ---- what is said (tables.c, settings.c) ---- */
+
+void report_results(report *r);
+void report_significance(report *r);
+void report_settings(report *r);
+void report_machines(report *r);
+void report_failures(report *r);
+
+/* What figures call quality: perplexity on the split, on the validation split where the models were not evaluated. */
+double report_quality(const trained *t);
+const char *report_quality_title(const report *r);
+
+/* ---- figures (curves.c, figures.c, insides.c) ---- */
+
+/* "validation perplexity"; a key that has no other name is its own. */
+const char *report_metric_title(const char *key);
+
+void report_learning_curves(report *r);
+
+/* The figures, by name or by the papers' number; whether there is one, and drawing those that were asked for. */
+#define REPORT_FIGURES "decomposition (1), cost (2), ablation (3), heads (4), length (5), omega"
+bool report_knows_figure(const json_t *wanted);
+void report_figures(report *r);
+
+void report_figure_omega(report *r);
+void report_figure_length(report *r);
+void report_figure_decomposition(report *r);
+void report_figure_heads(report *r);
+
+/* Ends a figure under DIR/figures/NAME, and puts it into the document. */
+void report_end_figure(report *r, figure *f, const char *name, const char *caption);
+
+#endif

@@ -1,0 +1,249 @@
+/* tools/report/scores.c: what the models make of the split, each evaluated once, and which of them differ. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <ascgrad/bench.h>
+#include <ascgrad/safetensors.h>
+
+#include "tools/open.h"
+#include "tools/progress.h"
+#include "tools/report/report.h"
+
+/* ---- one model ---- */
+
+/* The checksum of the run's model file; "" where it has none. */
+static void model_checksum(report *r, const char *path, char checksum[16])
+{
+    asc_safetensors *file = asc_safetensors_open(r->ctx, path);
+    const char *found = file ? asc_safetensors_metadata(file, ASC_SAFETENSORS_CRC) : NULL;
+    snprintf(checksum, 16, "%s", found ? found : "");
+    asc_safetensors_close(file);
+}
+
+/* Where a model's scores are kept: by what the model is, so that one trained anew is evaluated anew. */
+static bool scores_path(report *r, const asc_run *run, int64_t block, char path[4096])
+{
+    char checksum[16], blocks[32] = "";
+    snprintf(path, 4096, "%s/model.safetensors", asc_run_folder(run));
+    model_checksum(r, path, checksum);
+    if (block > 0) {
+        snprintf(blocks, sizeof blocks, "-%lld", (long long)block);
+    }
+    snprintf(path, 4096, "%s/scores/%s-%s%s.safetensors", r->folder, checksum, r->split, blocks);
+    return *checksum != '\0';
+}
+
+typedef struct listener {
+    progress bar;
+    const char *what;
+} listener;
+
+static bool show(void *user, double done)
+{
+    listener *l = user;
+    progress_part(&l->bar, l->what, done);
+    return true;
+}
+
+static asc_scores *evaluate(report *r, const asc_run *run, int64_t block)
+{
+    listener l = {.bar = progress_start(), .what = asc_run_folder(run)};
+    asc_scores *scores = NULL;
+    opened o = open_model(r->ctx, asc_run_folder(run), NULL, NULL, open_kind(r->split), true);
+    if (asc_error(r->ctx) == ASC_OK) {
+        asc_eval_options how = {.batch = o.model->batch, .length = block, .progress = show, .user = &l};
+        scores = asc_score(r->ctx, o.model, o.split, &how);
+    }
+    progress_clear(&l.bar);
+    open_close(r->ctx, &o);
+    return scores;
+}
+
+asc_scores *report_score_one(report *r, const asc_run *run, int64_t block)
+{
+    char path[4096];
+    struct stat s;
+    bool kept = scores_path(r, run, block, path);
+    if (asc_error(r->ctx)) {
+        return NULL;
+    }
+    if (kept && stat(path, &s) == 0) {
+        asc_scores *scores = asc_scores_read(r->ctx, path);
+        if (scores) {
+            return scores;
+        }
+        asc_error_clear(r->ctx); /* a damaged one is made anew */
+    }
+    asc_scores *scores = evaluate(r, run, block);
+    if (scores && kept) {
+        asc_scores_write(r->ctx, scores, path);
+    }
+    return scores;
+}
+
+/* The products of a variant's mixings, which are the same for all seeds. */
+static void count_mixing(report *r, variant *v)
+{
+    double all, mixing;
+    asc_model *model = v->n > 0 ? asc_model_open(r->ctx, asc_run_folder(v->runs[0].run), NULL, NULL) : NULL;
+    if (model && asc_bench_flops(r->ctx, model->lm, &all, &mixing) == ASC_OK) {
+        for (int64_t i = 0; i < v->n; i++) {
+            v->runs[i].mixing_gflop = 3 * mixing;
+        }
+    }
+    asc_model_free(r->ctx, model);
+    asc_error_clear(r->ctx); /* what can't be opened is said where it is evaluated */
+}
+
+asc_status report_score(report *r)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/scores", r->folder);
+    if (mkdir(path, 0777) && errno != EEXIST) {
+        return asc_fail(r->ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+    }
+    for (int i = 0; i < r->n_variants; i++) {
+        count_mixing(r, &r->variants[i]);
+        for (int64_t k = 0; k < r->variants[i].n; k++) {
+            trained *t = &r->variants[i].runs[k];
+            t->scores = report_score_one(r, t->run, 0);
+            if (!t->scores && (asc_error(r->ctx) == ASC_ERR_MEMORY || asc_error(r->ctx) == ASC_ERR_INTERRUPTED)) {
+                return asc_error(r->ctx);
+            }
+            if (!t->scores) {
+                cli_message("%s: not evaluated: %s", asc_run_folder(t->run), asc_error_message(r->ctx));
+                asc_error_clear(r->ctx);
+            }
+        }
+    }
+    return ASC_OK;
+}
+
+/* ---- comparing ---- */
+
+static double loss_of(const trained *t)
+{
+    return t->scores ? t->scores->result.loss : NAN;
+}
+
+/* Whether all runs of the variant have scores, and there are some. */
+static bool is_scored(const variant *v)
+{
+    for (int64_t i = 0; i < v->n; i++) {
+        if (!v->runs[i].scores) {
+            return false;
+        }
+    }
+    return v->n > 0;
+}
+
+/* Whether the experiment names the system as a baseline; where it names none the first system is one. */
+static bool is_baseline(const report *r, const variant *v)
+{
+    json_t *names = json_object_get(r->wants, "baselines"), *name;
+    size_t i;
+    if (json_array_size(names) == 0) {
+        return v->system == 0;
+    }
+    json_array_foreach(names, i, name)
+    {
+        if (json_is_string(name) &&
+            strcmp(json_string_value(name), asc_experiment_system(r->experiment, v->system)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The best of the cell's baselines; -1: none has scores. */
+static int choose_baseline(report *r, int cell)
+{
+    int best = -1;
+    double least = INFINITY;
+    for (int i = 0; i < r->n_variants; i++) {
+        const variant *v = &r->variants[i];
+        double loss = v->cell == cell && is_scored(v) && is_baseline(r, v) ? report_spread(r, v, loss_of).mean : NAN;
+        if (loss < least) {
+            least = loss;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Stars, for better ones, or daggers, for worse, for p < 0.05 and 0.01: over the items, adjusted for the comparisons of
+ * the cell, and over the seeds, both with the same sign. */
+static const char *mark_of(const asc_comparison *c)
+{
+    static const char *const better[] = {"", "*", "**"}, *const worse[] = {"", "\xe2\x80\xa0",
+                                                                           "\xe2\x80\xa0\xe2\x80\xa0"};
+    int items = (c->p_holm < .05) + (c->p_holm < .01);
+    int seeds = (c->seeds.p < .05) + (c->seeds.p < .01); /* NaN: 0 */
+    bool lower = c->items.difference < 0, agree = lower == (c->seeds.difference < 0);
+    return (lower ? better : worse)[!agree ? 0 : items < seeds ? items : seeds];
+}
+
+/* The scores of a variant's runs, of the scope. */
+static const asc_scores *const *scores_of(report *r, const variant *v)
+{
+    const asc_scores **list = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){v->n, sizeof *list}));
+    for (int64_t i = 0; list && i < v->n; i++) {
+        list[i] = v->runs[i].scores;
+    }
+    return list;
+}
+
+static asc_status order_cell(report *r, int number)
+{
+    cell *c = &r->cells[number];
+    c->baseline = choose_baseline(r, number);
+    c->order = calloc((size_t)r->n_variants + 1, sizeof *c->order);
+    if (!c->order) {
+        return asc_fail(r->ctx, ASC_ERR_MEMORY, "out of memory for the report");
+    }
+    if (c->baseline >= 0) {
+        c->order[c->n++] = c->baseline;
+    }
+    for (int i = 0; i < r->n_variants; i++) {
+        if (r->variants[i].cell == number && is_scored(&r->variants[i]) && i != c->baseline) {
+            c->order[c->n++] = i;
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status compare_cell(report *r, int number)
+{
+    cell *c = &r->cells[number];
+    if (order_cell(r, number) || c->baseline < 0 || c->n < 2) {
+        return asc_error(r->ctx);
+    }
+    asc_scope_begin(r->ctx);
+    asc_system *systems = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){c->n, sizeof *systems}));
+    for (int64_t i = 0; systems && i < c->n; i++) {
+        const variant *v = &r->variants[c->order[i]];
+        systems[i] = (asc_system){v->name, scores_of(r, v), v->n};
+    }
+    c->compared = systems && !asc_error(r->ctx) ? asc_compare(r->ctx, systems, c->n, NULL) : NULL;
+    for (int64_t i = 0; c->compared && i < c->compared->n_comparisons; i++) {
+        const asc_comparison *one = &c->compared->comparison[i];
+        r->variants[c->order[one->a]].mark = mark_of(one);
+    }
+    asc_scope_end(r->ctx);
+    if (!c->compared && asc_error(r->ctx) != ASC_ERR_MEMORY) {
+        cli_message("no comparison%s%s: %s", *c->name ? " of " : "", c->name, asc_error_message(r->ctx));
+        asc_error_clear(r->ctx);
+    }
+    return asc_error(r->ctx);
+}
+
+asc_status report_compare(report *r)
+{
+    for (int i = 0; i < r->n_cells && asc_error(r->ctx) == ASC_OK; i++) {
+        compare_cell(r, i);
+    }
+    return asc_error(r->ctx);
+}

@@ -1,0 +1,145 @@
+/* tools/report/settings.c: the settings that all runs have in common, and those that differ. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/report/report.h"
+#include "tools/run_names.h"
+
+enum { KEYS = 256, VALUE = 120 };
+
+typedef struct keys {
+    const char *key[KEYS];
+    bool common[KEYS];
+    int n;
+} keys;
+
+/* The first run of a variant; NULL: none is done. */
+static const asc_run *first_run(const variant *v)
+{
+    return v->n > 0 ? v->runs[0].run : NULL;
+}
+
+static bool is_known(const keys *k, const char *key)
+{
+    for (int i = 0; i < k->n; i++) {
+        if (strcmp(k->key[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all variants have the key, with one value. */
+static bool is_common(const report *r, const char *key)
+{
+    const char *value = NULL;
+    bool any = false;
+    for (int i = 0; i < r->n_variants; i++) {
+        const asc_run *run = first_run(&r->variants[i]);
+        const char *here = run ? asc_run_setting(run, key) : NULL;
+        if (run && (!here || (any && strcmp(here, value) != 0))) {
+            return false;
+        }
+        value = run ? here : value;
+        any = any || run;
+    }
+    return true;
+}
+
+static void collect(const report *r, keys *k)
+{
+    for (int v = 0; v < r->n_variants; v++) {
+        const asc_run *run = first_run(&r->variants[v]);
+        const char *key;
+        for (int i = 0; run && (key = asc_run_setting_at(run, i)); i++) {
+            if (k->n < KEYS && strcmp(key, "seed") != 0 && !is_known(k, key)) {
+                k->common[k->n] = is_common(r, key);
+                k->key[k->n++] = key;
+            }
+        }
+    }
+}
+
+static void put_differing(report *r, const keys *k)
+{
+    column *columns = calloc((size_t)r->n_variants + 2, sizeof *columns);
+    if (!columns) {
+        asc_fail(r->ctx, ASC_ERR_MEMORY, "out of memory for the report");
+        return;
+    }
+    columns[0] = (column){"setting", "setting", COLUMN_TEXT, 0, false};
+    for (int i = 0; i < r->n_variants; i++) {
+        const variant *v = &r->variants[i];
+        columns[i + 1] = (column){v->name, v->name, COLUMN_TEXT, 0, v->n == 0};
+    }
+    table t;
+    table_begin(&t, &r->doc, "settings-differing", "Settings that differ", columns);
+    for (int i = 0; i < k->n; i++) {
+        for (int v = -1; v < r->n_variants && !k->common[i]; v++) {
+            char value[VALUE] = "";
+            if (v >= 0 && first_run(&r->variants[v])) {
+                run_setting_text(first_run(&r->variants[v]), k->key[i], value, sizeof value);
+            }
+            table_text(&t, v < 0 ? k->key[i] : value);
+        }
+    }
+    table_end(&t);
+    free(columns);
+}
+
+static void put_common(report *r, const keys *k)
+{
+    static const column columns[] = {
+        {"setting", "setting", COLUMN_TEXT, 0, false}, {"value", "value", COLUMN_TEXT, 0, false}, {0}};
+    const asc_run *run = NULL;
+    for (int v = 0; v < r->n_variants && !run; v++) {
+        run = first_run(&r->variants[v]);
+    }
+    table t;
+    table_begin(&t, &r->doc, "settings-common", "Settings in common", columns);
+    for (int i = 0; i < k->n && run; i++) {
+        if (k->common[i]) {
+            char value[VALUE];
+            run_setting_text(run, k->key[i], value, sizeof value);
+            table_text(&t, k->key[i]);
+            table_text(&t, value);
+        }
+    }
+    table_end(&t);
+}
+
+static void tell_tuning(report *r)
+{
+    const char *name, *key;
+    for (int s = 0; (name = asc_experiment_system(r->experiment, s)) && asc_experiment_tuned_key(r->experiment, 0);
+         s++) {
+        asc_experiment_tuning tuning;
+        char chosen[200] = "";
+        if (asc_experiment_tuning_of(r->experiment, s, &tuning)) {
+            asc_error_clear(r->ctx);
+            continue;
+        }
+        for (int k = 0; (key = asc_experiment_tuned_key(r->experiment, k)) && tuning.run >= 0; k++) {
+            const char *value = asc_experiment_value(r->experiment, tuning.run, key);
+            size_t used = strlen(chosen);
+            snprintf(chosen + used, sizeof chosen - used, "%s%s %s", k ? ", " : "", key, value ? value : "-");
+        }
+        document_item(&r->doc, name, "%s, the best of %d tried%s", *chosen ? chosen : "not tuned yet", tuning.tried,
+                      tuning.at_edge ? "; it is at the grid's edge: a wider grid may do better" : "");
+    }
+    document_items_end(&r->doc);
+}
+
+void report_settings(report *r)
+{
+    static keys k;
+    k.n = 0;
+    collect(r, &k);
+    document_heading(&r->doc, "Settings");
+    if (asc_experiment_tuned_key(r->experiment, 0)) {
+        document_text(&r->doc, "Tuned for each system, by the loss on the validation split:");
+        tell_tuning(r);
+    }
+    put_differing(r, &k);
+    put_common(r, &k);
+}

@@ -1,0 +1,123 @@
+/* train/experiment/check.c: whether the settings of all runs are right, before any is trained. */
+#include <stdio.h>
+#include <string.h>
+
+#include <ascgrad/nn.h>
+
+#include "tensor/ctx.h"
+#include "tensor/need.h"
+#include "train/experiment/experiment.h"
+#include "train/settings.h"
+
+enum { SOME_VOCAB = 64 };
+
+/* Data sets and tokenizers that were opened: "DATA\nTOKENIZER", with the size of the vocabulary. */
+typedef json_t opened;
+
+static asc_status put_all(asc_settings *s, const json_t *object, asc_source from)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)object, key, value) {
+        if (strcmp(key, "preset") != 0 && asc_settings_put(s, key, value, from)) {
+            return ASC_ERR_ARG;
+        }
+    }
+    return ASC_OK;
+}
+
+/* What a system or a grid says is said by hand: a setting that no layer of its model knows is an error there. */
+static asc_settings *make_settings(const asc_experiment *e, const asc_plan_run *r)
+{
+    asc_settings *s = asc_settings_new(e->ctx);
+    const json_t *preset = json_object_get(r->own, "preset");
+    preset = preset ? preset : json_object_get(r->base, "preset");
+    json_t *base = json_deep_copy(r->base);
+    if (s && asc_lay(e->ctx, base, r->own) == ASC_OK) {
+        const char *key;
+        json_t *ignored;
+        json_object_foreach(r->own, key, ignored) {
+            json_object_del(base, key);
+        }
+        if (!preset || asc_settings_preset(s, json_string_value(preset)) == ASC_OK) {
+            (void)(put_all(s, base, ASC_SOURCE_FILE) || put_all(s, r->own, ASC_SOURCE_HAND));
+        }
+    }
+    json_decref(base);
+    return s;
+}
+
+/* The size of the vocabulary, or some size where the training split is to say; 0 with the error set. */
+static int64_t open_data(asc_ctx *ctx, const asc_settings *s, opened *o)
+{
+    const asc_values *v = &s->values;
+    char key[600];
+    if (!*v->data) {
+        asc_fail_on(ctx, ASC_ERR_ARG, "data", " is missing");
+        return 0;
+    }
+    snprintf(key, sizeof key, "%s\n%s", v->data, v->tokenizer);
+    json_t *known = json_object_get(o, key);
+    if (known) {
+        return json_integer_value(known);
+    }
+    asc_dataset *data = asc_dataset_open(ctx, v->data);
+    asc_tokenizer *tokenizer = data ? asc_tokenizer_new(ctx, v->tokenizer) : NULL;
+    int64_t size = asc_tokenizer_size(tokenizer);
+    asc_tokenizer_free(tokenizer);
+    asc_dataset_free(data);
+    size = asc_error(ctx) ? 0 : size > SOME_VOCAB ? size : SOME_VOCAB;
+    json_object_set_new(o, key, json_integer(size));
+    return size;
+}
+
+static asc_status check_model(asc_ctx *ctx, const asc_settings *s, int64_t vocab)
+{
+    const char *init = s->values.init;
+    asc_model *from = *init ? asc_model_open(ctx, init, NULL, NULL) : NULL;
+    if (asc_error(ctx)) {
+        return asc_error(ctx);
+    }
+    bool given = from || json_object_get(s->model, "vocab");
+    int64_t size = given || vocab < SOME_VOCAB ? vocab : SOME_VOCAB; /* any will do, and a small one is quick */
+    char *config = asc_settings_model(s, from ? asc_lm_config(from->lm) : NULL, size);
+    asc_lm *lm = config ? asc_lm_new(ctx, config, asc_settings_dtype(s), 1) : NULL;
+    asc_lm_free(lm);
+    asc_text_drop(config);
+    asc_model_free(ctx, from);
+    return asc_error(ctx);
+}
+
+static asc_status check_run(const asc_experiment *e, const asc_plan_run *r, opened *o)
+{
+    asc_settings *s = make_settings(e, r);
+    if (s && !asc_error(e->ctx) && s->values.steps == 0 && s->values.epochs == 0) {
+        asc_fail(e->ctx, ASC_ERR_ARG, "epochs and steps are both 0: one of them must say where a run ends");
+    }
+    int64_t vocab = s && !asc_error(e->ctx) ? open_data(e->ctx, s, o) : 0;
+    if (vocab > 0) {
+        check_model(e->ctx, s, vocab);
+    }
+    asc_settings_free(s);
+    return asc_error(e->ctx);
+}
+
+asc_status asc_experiment_check(asc_experiment *e)
+{
+    asc_status status = ASC_NEED(e ? e->ctx : NULL, "experiment_check: experiment", e);
+    opened *o = json_object();
+    for (int i = 0; !status && i < e->n; i++) {
+        const asc_plan_run *r = &e->runs[i];
+        status = r->first ? check_run(e, r, o) : ASC_OK;
+        if (status) {
+            char where[300];
+            bool several = asc_experiment_key(e, 0) || r->info.tuning;
+            snprintf(where, sizeof where, "system %.120s%s%.120s", asc_experiment_system(e, r->info.system),
+                     several ? ": run " : "", several ? r->info.name : "");
+            asc_error_place(e->ctx, "");
+            asc_error_extend(e->ctx, where, "");
+        }
+    }
+    json_decref(o);
+    return status;
+}

@@ -1,0 +1,83 @@
+/* train/experiment/experiment.h: an experiment in memory: what is defined, and the runs that come of it. */
+#ifndef TRAIN_EXPERIMENT_EXPERIMENT_H
+#define TRAIN_EXPERIMENT_EXPERIMENT_H
+
+#include <ascgrad/experiment.h>
+#include <jansson.h>
+
+#include "train/claim.h"
+#include "train/path.h"
+
+typedef struct asc_plan_run {
+    asc_experiment_run info; /* its texts are this one's own */
+    json_t *base;            /* settings of all systems; what a system takes back is not among them */
+    json_t *own;             /* its system's, the grid's, the tuning's candidate, its seed */
+    bool first;              /* of those that differ in their seeds alone */
+    bool retry;              /* it had failed before the experiment got its folder */
+    asc_claim *claim;        /* NULL: not claimed by this process */
+    char *settings;          /* the file of its settings, or NULL */
+    char *value;             /* what asc_experiment_value returned */
+    bool measured;           /* it had ended when it was read: */
+    double valid_loss, wall_s;
+    int64_t step, steps;
+} asc_plan_run;
+
+struct asc_experiment {
+    asc_ctx *ctx;
+    char *folder;   /* NULL: none */
+    json_t *def;    /* the experiment in effect: name, scale, common, systems, grid, seeds, tune, report */
+    asc_plan_run *runs;
+    int n, n_tuning; /* runs in all, and of the tuning, which stand first */
+    size_t bytes;    /* of `runs` */
+    bool swept;      /* by this process: what killed workers left */
+};
+
+/* ---- define.c: what a file says ---- */
+
+/* The definition that `given` (borrowed) makes with a scale or NULL, keys of settings spelt in one way; new. NULL
+ * with the error set: ASC_ERR_ARG. */
+json_t *asc_define(asc_ctx *ctx, const json_t *given, const char *scale);
+
+/* Lays settings over others: null takes one back; `steps` and `epochs` take each other's place. */
+asc_status asc_lay(asc_ctx *ctx, json_t *base, const json_t *over);
+
+/* The key of a setting's table for a key or option; "preset" is one, too. ASC_ERR_ARG. */
+const char *asc_define_key(asc_ctx *ctx, const char *name);
+
+/* ---- plan.c ---- */
+
+/* The runs that the definition comes to. ASC_ERR_ARG: two would have one name. */
+asc_status asc_plan(asc_experiment *e);
+void asc_plan_clear(asc_experiment *e);
+
+/* The settings of a run, in effect: what was tuned among them if `tuned` is not NULL. New. */
+json_t *asc_plan_settings(const asc_experiment *e, const asc_plan_run *r, const asc_plan_run *tuned);
+
+/* ---- folder.c ---- */
+
+/* DIR/FOLDER/NAME, with `ending`. New. */
+char *asc_experiment_path(const asc_experiment *e, const char *sub, const char *name, const char *ending);
+
+/* Gives all runs their folders and looks at their states. */
+asc_status asc_folder_attach(asc_experiment *e);
+
+/* The state of a run as it is now. */
+void asc_folder_look(asc_experiment *e, asc_plan_run *r);
+
+/* One process at a time is between the two. */
+asc_status asc_folder_enter(asc_experiment *e, asc_claim **claim);
+
+/* Writes a JSON object, which it takes. ASC_ERR_IO, ASC_ERR_MEMORY. */
+asc_status asc_folder_write(asc_experiment *e, const char *path, json_t *object);
+
+static inline bool asc_is_over(const asc_plan_run *r)
+{
+    return r->info.state == ASC_EXPERIMENT_DONE || r->info.state == ASC_EXPERIMENT_FAILED;
+}
+
+/* ---- tuning.c ---- */
+
+/* The run that the tuning of a system has chosen; NULL: nothing is tuned, or not known yet. */
+asc_plan_run *asc_tuned(asc_experiment *e, int system);
+
+#endif

@@ -1,0 +1,330 @@
+/* train/experiment/folder.c: the folder of an experiment, which several processes may work in. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ascgrad/file.h>
+
+#include "tensor/need.h"
+#include "train/experiment/experiment.h"
+#include "train/settings.h"
+
+/* ---- names ---- */
+
+char *asc_experiment_path(const asc_experiment *e, const char *sub, const char *name, const char *ending)
+{
+    char part[400];
+    snprintf(part, sizeof part, "%s/%s%s", sub, name, ending);
+    return asc_path_join(e->ctx, e->folder, part);
+}
+
+static asc_status make_folder(asc_ctx *ctx, const char *path)
+{
+    asc_path_make_parents(path);
+    return mkdir(path, 0777) && errno != EEXIST ? asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno)) : ASC_OK;
+}
+
+static asc_status make_sub(const asc_experiment *e, const char *name)
+{
+    char *path = asc_path_join(e->ctx, e->folder, name);
+    asc_status status = path ? make_folder(e->ctx, path) : ASC_ERR_MEMORY;
+    asc_path_free(e->ctx, path);
+    return status;
+}
+
+asc_status asc_folder_write(asc_experiment *e, const char *path, json_t *object)
+{
+    char *text = path ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    json_decref(object);
+    if (!text) {
+        return asc_fail(e->ctx, ASC_ERR_MEMORY, "experiment: out of memory");
+    }
+    size_t n = strlen(text);
+    text[n] = '\n'; /* in place of the 0 at its end */
+    asc_status status = asc_file_write_atomic(e->ctx, path, text, n + 1);
+    asc_text_drop(text);
+    return status;
+}
+
+/* ---- one at a time ---- */
+
+asc_status asc_folder_enter(asc_experiment *e, asc_claim **claim)
+{
+    const struct timespec pause = {0, 20 * 1000 * 1000};
+    char *path = asc_experiment_path(e, "claims", "experiment", "");
+    asc_claim_holder other;
+    asc_status status = path ? asc_claim_take(e->ctx, path, claim, &other) : ASC_ERR_MEMORY;
+    while (!status && !*claim) {
+        nanosleep(&pause, NULL);
+        status = asc_claim_take(e->ctx, path, claim, &other);
+    }
+    asc_path_free(e->ctx, path);
+    return status;
+}
+
+/* ---- the same experiment ---- */
+
+static asc_status differ(const asc_experiment *e, const char *what, const json_t *there, const json_t *here)
+{
+    char *texts[2];
+    const json_t *values[2] = {there, here};
+    for (int i = 0; i < 2; i++) {
+        texts[i] = values[i] ? json_dumps(values[i], JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
+    }
+    asc_fail(e->ctx, ASC_ERR_ARG, "%s: holds another experiment: there %s is %.100s, here %.100s; give another folder "
+             "(--out)", e->folder, what, texts[0] ? texts[0] : "missing", texts[1] ? texts[1] : "missing");
+    asc_text_drop(texts[0]);
+    asc_text_drop(texts[1]);
+    return asc_error(e->ctx);
+}
+
+/* Settings that must be equal; how many threads compute changes nothing. */
+static asc_status compare_settings(const asc_experiment *e, const char *where, const json_t *there, const json_t *here)
+{
+    const char *key;
+    json_t *value;
+    char what[200];
+    const json_t *objects[2] = {there, here};
+    for (int i = 0; i < 2; i++) {
+        json_object_foreach((json_t *)objects[i], key, value) {
+            const json_t *other = json_object_get(objects[1 - i], key);
+            if (strcmp(key, "threads") != 0 && !json_equal(value, (json_t *)other)) {
+                snprintf(what, sizeof what, "%.120s: %.60s", where, key);
+                return differ(e, what, json_object_get(there, key), json_object_get(here, key));
+            }
+        }
+    }
+    return ASC_OK;
+}
+
+/* Every value that is there must be here. */
+static asc_status compare_list(const asc_experiment *e, const char *what, const json_t *there, const json_t *here)
+{
+    size_t i, k;
+    json_t *value;
+    json_array_foreach(there, i, value) {
+        for (k = 0; k < json_array_size(here) && !json_equal(value, json_array_get(here, k)); k++) {
+        }
+        if (k == json_array_size(here)) {
+            return differ(e, what, there, here);
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status compare_grid(const asc_experiment *e, const json_t *there, const json_t *here)
+{
+    const char *key;
+    json_t *values;
+    char what[200];
+    if (json_object_size(there) != json_object_size(here)) {
+        return differ(e, "the grid", there, here);
+    }
+    json_object_foreach((json_t *)there, key, values) {
+        snprintf(what, sizeof what, "the grid's %.60s", key);
+        if (compare_list(e, what, values, json_object_get(here, key))) {
+            return asc_error(e->ctx);
+        }
+    }
+    return ASC_OK;
+}
+
+static asc_status compare_systems(const asc_experiment *e, const json_t *there, const json_t *here)
+{
+    const char *name;
+    json_t *settings;
+    char what[200];
+    json_object_foreach((json_t *)there, name, settings) {
+        const json_t *own = json_object_get(here, name);
+        snprintf(what, sizeof what, "system %.120s", name);
+        if (!own) {
+            return differ(e, what, settings, NULL);
+        }
+        if (compare_settings(e, what, settings, own)) {
+            return asc_error(e->ctx);
+        }
+    }
+    return ASC_OK;
+}
+
+/* Whether all that is there is here, too, the same. */
+static asc_status compare(const asc_experiment *e, const json_t *there)
+{
+    static const char *const equal[] = {"name", "scale", "tune"};
+    for (size_t i = 0; i < sizeof equal / sizeof *equal; i++) {
+        const json_t *a = json_object_get(there, equal[i]), *b = json_object_get(e->def, equal[i]);
+        if ((a || b) && !json_equal((json_t *)a, (json_t *)b)) {
+            return differ(e, equal[i], a, b);
+        }
+    }
+    const json_t *def = e->def;
+    asc_status status = compare_settings(e, "common", json_object_get(there, "common"), json_object_get(def, "common"));
+    status = status ? status : compare_systems(e, json_object_get(there, "systems"), json_object_get(def, "systems"));
+    status = status ? status : compare_grid(e, json_object_get(there, "grid"), json_object_get(def, "grid"));
+    return status ? status
+                  : compare_list(e, "seeds", json_object_get(there, "seeds"), json_object_get(def, "seeds"));
+}
+
+/* ---- a folder for an experiment ---- */
+
+/* Whether another program's things lie there. */
+static bool is_strange(const char *path)
+{
+    bool strange = false;
+    DIR *folder = opendir(path);
+    for (const struct dirent *entry; folder && !strange && (entry = readdir(folder));) {
+        strange = entry->d_name[0] != '.' && strcmp(entry->d_name, "claims") != 0 &&
+                  strncmp(entry->d_name, "experiment.json", 15) != 0;
+    }
+    if (folder) {
+        closedir(folder);
+    }
+    return strange;
+}
+
+static asc_status refuse_strange(const asc_experiment *e, const char *path)
+{
+    if (asc_path_exists(path) || !is_strange(e->folder)) {
+        return ASC_OK;
+    }
+    return asc_fail(e->ctx, ASC_ERR_ARG, "%s: holds something that is no experiment; give another folder (--out)",
+                    e->folder);
+}
+
+/* Writes what the experiment is, unless it stands there; ASC_ERR_ARG where another does. */
+static asc_status settle(asc_experiment *e, const char *path)
+{
+    if (!asc_path_exists(path)) {
+        return refuse_strange(e, path) ? asc_error(e->ctx) : asc_folder_write(e, path, json_incref(e->def));
+    }
+    json_t *given = asc_json_read(e->ctx, path, true), *there = given ? asc_define(e->ctx, given, NULL) : NULL;
+    json_decref(given);
+    bool same = there && json_equal(there, e->def);
+    asc_status status = there ? compare(e, there) : asc_error(e->ctx);
+    json_decref(there);
+    return status || same ? status : asc_folder_write(e, path, json_incref(e->def));
+}
+
+static asc_status make_subs(const asc_experiment *e)
+{
+    static const char *const subs[] = {"runs", "settings", "done", "failed", "logs", "cache", "tune"};
+    size_t n = sizeof subs / sizeof *subs - (e->n_tuning == 0);
+    asc_status status = ASC_OK;
+    for (size_t i = 0; !status && i < n; i++) {
+        status = make_sub(e, subs[i]);
+    }
+    return status;
+}
+
+static asc_status place(asc_experiment *e)
+{
+    char *path = asc_path_join(e->ctx, e->folder, "experiment.json");
+    asc_claim *claim = NULL;
+    asc_status status = path ? refuse_strange(e, path) : ASC_ERR_MEMORY;
+    status = status ? status : make_folder(e->ctx, e->folder);
+    status = status ? status : make_sub(e, "claims");
+    status = status ? status : asc_folder_enter(e, &claim);
+    status = status ? status : settle(e, path);
+    status = status ? status : make_subs(e);
+    asc_claim_drop(claim);
+    asc_path_free(e->ctx, path);
+    return status;
+}
+
+asc_status asc_experiment_place(asc_experiment *e, const char *folder)
+{
+    asc_status status = ASC_NEED(e ? e->ctx : NULL, "experiment_place: experiment folder", e, folder);
+    if (status) {
+        return status;
+    }
+    if (e->folder) {
+        return asc_fail(e->ctx, ASC_ERR_ARG, "experiment_place: the experiment has a folder, %s", e->folder);
+    }
+    e->folder = asc_path_copy(e->ctx, folder);
+    if (e->folder && (place(e) || asc_folder_attach(e))) {
+        asc_path_free(e->ctx, e->folder);
+        e->folder = NULL;
+    }
+    return asc_error(e->ctx);
+}
+
+/* ---- states ---- */
+
+static bool is_there(const asc_experiment *e, const char *sub, const char *name, const char *ending)
+{
+    char *path = asc_experiment_path(e, sub, name, ending);
+    bool there = path && asc_path_exists(path);
+    asc_path_free(e->ctx, path);
+    return there;
+}
+
+static bool is_claimed(const asc_experiment *e, const char *name)
+{
+    char *path = asc_experiment_path(e, "claims", name, "");
+    bool claimed = path && asc_claim_alive(path, NULL);
+    asc_path_free(e->ctx, path);
+    return claimed;
+}
+
+static bool has_diverged(const asc_experiment *e, const char *name)
+{
+    char *path = asc_experiment_path(e, "done", name, ".json");
+    json_t *note = path ? json_load_file(path, 0, NULL) : NULL;
+    const char *end = json_string_value(json_object_get(note, "end"));
+    bool diverged = end && strcmp(end, "diverged") == 0;
+    json_decref(note);
+    asc_path_free(e->ctx, path);
+    return diverged;
+}
+
+void asc_folder_look(asc_experiment *e, asc_plan_run *r)
+{
+    asc_experiment_run *info = &r->info;
+    char *config = asc_path_join(e->ctx, info->folder, "config.json");
+    bool begun = config && asc_path_exists(config);
+    asc_path_free(e->ctx, config);
+    bool done = begun && is_there(e, "done", info->name, ".json");
+    info->diverged = done && info->tuning && has_diverged(e, info->name);
+    info->state = done                                           ? ASC_EXPERIMENT_DONE
+                  : r->claim || is_claimed(e, info->name)        ? ASC_EXPERIMENT_RUNNING
+                  : is_there(e, "failed", info->name, ".txt")    ? ASC_EXPERIMENT_FAILED
+                  : begun                                        ? ASC_EXPERIMENT_INTERRUPTED
+                                                                 : ASC_EXPERIMENT_OPEN;
+    if (info->state == ASC_EXPERIMENT_OPEN && !info->tuning && e->n_tuning > 0 && !asc_tuned(e, info->system)) {
+        info->state = ASC_EXPERIMENT_WAITING;
+    }
+}
+
+asc_status asc_experiment_refresh(asc_experiment *e)
+{
+    asc_status status = ASC_NEED(e ? e->ctx : NULL, "experiment_refresh: experiment", e);
+    if (!status && !e->folder) {
+        status = asc_fail(e->ctx, ASC_ERR_ARG, "experiment_refresh: the experiment has no folder");
+    }
+    for (int i = 0; !status && i < e->n; i++) {
+        asc_folder_look(e, &e->runs[i]);
+        status = asc_error(e->ctx);
+    }
+    return status;
+}
+
+asc_status asc_folder_attach(asc_experiment *e)
+{
+    for (int i = 0; i < e->n; i++) {
+        asc_plan_run *r = &e->runs[i];
+        const char *name = r->info.name + (r->info.tuning ? strlen("tune-") : 0);
+        r->info.folder = asc_experiment_path(e, r->info.tuning ? "tune" : "runs", name, "");
+        if (!r->info.folder) {
+            return ASC_ERR_MEMORY;
+        }
+    }
+    asc_status status = asc_experiment_refresh(e);
+    for (int i = 0; i < e->n; i++) {
+        e->runs[i].retry = e->runs[i].info.state == ASC_EXPERIMENT_FAILED;
+    }
+    return status;
+}

@@ -1,0 +1,170 @@
+/* train/experiment/tuning.c: what the tuning found, and what is known of time: both from the runs' own files. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <ascgrad/runs.h>
+
+#include "tensor/need.h"
+#include "train/experiment/experiment.h"
+
+/* Reads a run that has begun; one that has ended is read once. */
+static asc_status measure(asc_experiment *e, asc_plan_run *r)
+{
+    if (r->measured || r->info.state == ASC_EXPERIMENT_OPEN || r->info.state == ASC_EXPERIMENT_WAITING) {
+        return ASC_OK;
+    }
+    char *config = asc_path_join(e->ctx, r->info.folder, "config.json");
+    bool begun = config && asc_path_exists(config);
+    asc_path_free(e->ctx, config);
+    asc_run *run = begun ? asc_run_read(e->ctx, r->info.folder) : NULL;
+    if (run) {
+        const asc_run_info *info = asc_run_info_of(run);
+        r->valid_loss = r->info.diverged ? NAN : info->best.valid_loss;
+        r->wall_s = info->wall_s;
+        r->step = info->step;
+        r->steps = info->steps;
+    }
+    asc_run_free(run);
+    r->measured = asc_is_over(r) && !asc_error(e->ctx);
+    return asc_error(e->ctx);
+}
+
+/* ---- the tuning ---- */
+
+/* Whether one of the tuned values stands at an end of its list, where a wider one may do better. */
+static bool is_at_edge(const asc_experiment *e, const asc_plan_run *r)
+{
+    const char *key;
+    json_t *values;
+    bool edge = false;
+    json_object_foreach(json_object_get(json_object_get(e->def, "tune"), "grid"), key, values) {
+        size_t n = json_array_size(values);
+        const json_t *value = json_object_get(r->own, key), *first = json_array_get(values, 0);
+        bool ends = json_equal((json_t *)value, (json_t *)first) ||
+                    json_equal((json_t *)value, json_array_get(values, n - 1));
+        edge = edge || (json_is_number(first) && n > 2 && ends);
+    }
+    return edge;
+}
+
+static asc_status find(asc_experiment *e, int system, asc_experiment_tuning *t)
+{
+    *t = (asc_experiment_tuning){.run = -1, .valid_loss = NAN};
+    int best = -1;
+    for (int i = 0; i < e->n_tuning; i++) {
+        asc_plan_run *r = &e->runs[i];
+        if (r->info.system != system) {
+            continue;
+        }
+        t->tried++;
+        if (r->info.state == ASC_EXPERIMENT_FAILED || r->info.diverged) {
+            t->failed++;
+        }
+        if (!asc_is_over(r)) {
+            continue;
+        }
+        t->done++;
+        if (r->info.state == ASC_EXPERIMENT_DONE && measure(e, r)) {
+            return asc_error(e->ctx);
+        }
+        if (isfinite(r->valid_loss) && (best < 0 || r->valid_loss < e->runs[best].valid_loss)) {
+            best = i;
+        }
+    }
+    if (best >= 0 && t->done == t->tried) {
+        t->run = best;
+        t->valid_loss = e->runs[best].valid_loss;
+        t->at_edge = is_at_edge(e, &e->runs[best]);
+    }
+    return ASC_OK;
+}
+
+asc_plan_run *asc_tuned(asc_experiment *e, int system)
+{
+    asc_experiment_tuning t;
+    return find(e, system, &t) || t.run < 0 ? NULL : &e->runs[t.run];
+}
+
+asc_status asc_experiment_tuning_of(asc_experiment *e, int system, asc_experiment_tuning *tuning)
+{
+    asc_status status = ASC_NEED(e ? e->ctx : NULL, "experiment_tuning_of: experiment tuning", e, tuning);
+    int systems = status ? 0 : (int)json_object_size(json_object_get(e->def, "systems"));
+    if (!status && (e->n_tuning == 0 || system < 0 || system >= systems)) {
+        status = asc_fail(e->ctx, ASC_ERR_ARG, "experiment_tuning_of: nothing is tuned for a system %d", system);
+    }
+    return status ? status : find(e, system, tuning);
+}
+
+/* ---- time ---- */
+
+/* Sums over the runs that have begun, of one system or all, of the tuning or not. */
+typedef struct pace {
+    double runs, total_s; /* what they take in all, were they done */
+    double steps, spent_s;
+} pace;
+
+static pace pace_of(const asc_experiment *e, int system, bool tuning)
+{
+    pace p = {0};
+    for (int i = 0; i < e->n; i++) {
+        const asc_plan_run *r = &e->runs[i];
+        if ((system >= 0 && r->info.system != system) || r->info.tuning != tuning || !(r->wall_s > 0) || r->step <= 0) {
+            continue;
+        }
+        double whole = r->steps > r->step && !asc_is_over(r) ? (double)r->steps / (double)r->step : 1;
+        p.runs++;
+        p.total_s += r->wall_s * whole;
+        p.steps += (double)r->step;
+        p.spent_s += r->wall_s;
+    }
+    return p;
+}
+
+/* By the system's runs of its kind, those of other systems, or the tuning's steps. */
+static double estimate(const asc_experiment *e, const asc_plan_run *r)
+{
+    if (r->wall_s > 0 && r->step > 0) {
+        return asc_is_over(r) || r->steps <= r->step ? r->wall_s : r->wall_s * (double)r->steps / (double)r->step;
+    }
+    const int systems[] = {r->info.system, -1};
+    for (int i = 0; i < 2; i++) {
+        pace same = pace_of(e, systems[i], r->info.tuning);
+        if (same.runs > 0) {
+            return same.total_s / same.runs;
+        }
+    }
+    json_t *settings = asc_plan_settings(e, r, NULL);
+    double steps = (double)json_integer_value(json_object_get(settings, "steps"));
+    pace tuned = pace_of(e, r->info.system, true);
+    tuned = tuned.steps > 0 ? tuned : pace_of(e, -1, true);
+    json_decref(settings);
+    return steps > 0 && tuned.steps > 0 ? tuned.spent_s / tuned.steps * steps : NAN;
+}
+
+asc_status asc_experiment_time_of(asc_experiment *e, asc_experiment_time *time)
+{
+    asc_status status = ASC_NEED(e ? e->ctx : NULL, "experiment_time_of: experiment time", e, time);
+    if (!status && !e->folder) {
+        status = asc_fail(e->ctx, ASC_ERR_ARG, "experiment_time_of: the experiment has no folder");
+    }
+    for (int i = 0; !status && i < e->n; i++) {
+        status = measure(e, &e->runs[i]);
+    }
+    if (status) {
+        return status;
+    }
+    *time = (asc_experiment_time){0};
+    double whole = 0, tuning = 0;
+    for (int i = 0; i < e->n; i++) {
+        const asc_plan_run *r = &e->runs[i];
+        double spent = r->wall_s > 0 ? r->wall_s : 0, total = estimate(e, r);
+        time->spent_s += spent;
+        time->tuning_s += r->info.tuning ? spent : 0;
+        time->left_s += asc_is_over(r) ? 0 : total - spent;
+        whole += r->info.state == ASC_EXPERIMENT_FAILED ? spent : total;
+        tuning += r->info.tuning ? total : 0;
+    }
+    time->tuning_share = e->n_tuning == 0 ? 0 : tuning / whole;
+    return ASC_OK;
+}

@@ -1,0 +1,220 @@
+/* train/experiment/work.c: runs are claimed, and what became of them is noted. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ascgrad/file.h>
+
+#include "tensor/need.h"
+#include "train/experiment/experiment.h"
+#include "train/settings.h"
+
+/* ---- taking ---- */
+
+/* The settings of a run that is about to begin or to go on, and where tokenised data are kept. */
+static asc_status write_settings(asc_experiment *e, asc_plan_run *r)
+{
+    const asc_plan_run *tuned = r->info.tuning || e->n_tuning == 0 ? NULL : asc_tuned(e, r->info.system);
+    json_t *settings = asc_error(e->ctx) ? NULL : asc_plan_settings(e, r, tuned);
+    json_object_del(settings, "preset"); /* an option of its own, not a setting */
+    r->settings = settings ? asc_experiment_path(e, "settings", r->info.name, ".json") : NULL;
+    if (!r->settings) {
+        json_decref(settings);
+        return asc_error(e->ctx);
+    }
+    return asc_folder_write(e, r->settings, settings);
+}
+
+/* Whether a process trains in the run though nobody has claimed it: a worker's that was killed, about to end. */
+static bool has_orphan(const asc_experiment *e, const asc_plan_run *r)
+{
+    char *running = asc_path_join(e->ctx, r->info.folder, "running");
+    bool alive = running && asc_claim_alive(running, NULL);
+    asc_path_free(e->ctx, running);
+    return alive;
+}
+
+static asc_status take(asc_experiment *e, asc_plan_run *r, bool *later)
+{
+    char *path = asc_experiment_path(e, "claims", r->info.name, "");
+    asc_claim_holder other;
+    asc_status status = path ? asc_claim_take(e->ctx, path, &r->claim, &other) : ASC_ERR_MEMORY;
+    asc_path_free(e->ctx, path);
+    if (status || !r->claim) {
+        return status;
+    }
+    bool orphan = has_orphan(e, r);
+    asc_folder_look(e, r); /* it may have ended between the two */
+    if (orphan || r->info.state == ASC_EXPERIMENT_DONE || write_settings(e, r)) {
+        *later = *later || orphan;
+        asc_claim_drop(r->claim);
+        r->claim = NULL;
+        return asc_error(e->ctx);
+    }
+    r->retry = false;
+    return ASC_OK;
+}
+
+/* Whether the run can be begun, or gone on with, now. */
+static bool is_free(const asc_plan_run *r)
+{
+    return r->info.state == ASC_EXPERIMENT_OPEN || r->info.state == ASC_EXPERIMENT_INTERRUPTED ||
+           (r->info.state == ASC_EXPERIMENT_FAILED && r->retry);
+}
+
+/* Whether the tuning of the run's system will still come to an end. */
+static bool will_be_tuned(const asc_experiment *e, int system)
+{
+    bool on_its_way = false;
+    for (int i = 0; i < e->n_tuning; i++) {
+        const asc_plan_run *r = &e->runs[i];
+        on_its_way = on_its_way || (r->info.system == system && !asc_is_over(r));
+    }
+    return on_its_way;
+}
+
+/* Removes the claims of workers that were killed just when a run was done: nobody else would take them. */
+static asc_status sweep(asc_experiment *e)
+{
+    asc_status status = ASC_OK;
+    for (int i = 0; !status && !e->swept && i < e->n; i++) {
+        asc_plan_run *r = &e->runs[i];
+        char *path = asc_experiment_path(e, "claims", r->info.name, "");
+        if (path && r->info.state == ASC_EXPERIMENT_DONE && asc_path_exists(path)) {
+            asc_claim *claim;
+            asc_claim_holder other;
+            status = asc_claim_take(e->ctx, path, &claim, &other);
+            asc_claim_drop(claim);
+        }
+        asc_path_free(e->ctx, path);
+        status = status ? status : asc_error(e->ctx);
+    }
+    e->swept = true;
+    return status;
+}
+
+asc_status asc_experiment_next(asc_experiment *e, int *run, bool *later)
+{
+    asc_status status = ASC_NEED(e ? e->ctx : NULL, "experiment_next: experiment run later", e, run, later);
+    if (status || (status = asc_experiment_refresh(e))) {
+        return status;
+    }
+    *run = -1;
+    *later = false;
+    status = sweep(e);
+    for (int i = 0; !status && i < e->n; i++) {
+        asc_plan_run *r = &e->runs[i];
+        *later = *later || (r->info.state == ASC_EXPERIMENT_WAITING && will_be_tuned(e, r->info.system));
+        if (!r->claim && is_free(r)) {
+            status = take(e, r, later);
+            if (r->claim) {
+                *run = i;
+                return ASC_OK;
+            }
+        }
+    }
+    return status;
+}
+
+const char *asc_experiment_settings_file(asc_experiment *e, int run, bool *resume)
+{
+    if (ASC_NEED(e ? e->ctx : NULL, "experiment_settings_file: experiment resume", e, resume)) {
+        return NULL;
+    }
+    if (run < 0 || run >= e->n || !e->runs[run].claim) {
+        asc_fail(e->ctx, ASC_ERR_ARG, "experiment_settings_file: run %d is not claimed", run);
+        return NULL;
+    }
+    char *config = asc_path_join(e->ctx, e->runs[run].info.folder, "config.json");
+    *resume = config && asc_path_exists(config);
+    asc_path_free(e->ctx, config);
+    return e->runs[run].settings;
+}
+
+/* ---- ending ---- */
+
+/* What a tuning came to, for people: the program reads the runs. */
+static asc_status write_tuning(asc_experiment *e, int system)
+{
+    asc_experiment_tuning t;
+    asc_claim *claim;
+    char name[220];
+    if (asc_experiment_refresh(e) || asc_experiment_tuning_of(e, system, &t) || t.run < 0 ||
+        asc_folder_enter(e, &claim)) {
+        return asc_error(e->ctx);
+    }
+    const asc_plan_run *chosen = &e->runs[t.run];
+    const char *key, *dash = strchr(chosen->info.name, '-');
+    json_t *values, *chose = json_object();
+    json_object_foreach(json_object_get(json_object_get(e->def, "tune"), "grid"), key, values) {
+        json_object_set(chose, key, json_object_get(chosen->own, key));
+    }
+    snprintf(name, sizeof name, "%s", asc_experiment_system(e, system));
+    for (char *c = name; *c; c++) {
+        *c = *c == '/' ? '_' : *c;
+    }
+    char *path = asc_experiment_path(e, "tune", name, ".json");
+    asc_status status = asc_folder_write(
+        e, path,
+        json_pack("{s:s, s:o, s:s, s:f, s:i, s:i, s:b}", "system", asc_experiment_system(e, system), "chosen", chose,
+                  "run", dash ? dash + 1 : "", "valid_loss", t.valid_loss, "tried", t.tried, "failed", t.failed,
+                  "at_edge", t.at_edge));
+    asc_path_free(e->ctx, path);
+    asc_claim_drop(claim);
+    return status;
+}
+
+static asc_status note_done(asc_experiment *e, const asc_plan_run *r, const char *end)
+{
+    char *path = asc_experiment_path(e, "done", r->info.name, ".json");
+    asc_status status = asc_folder_write(e, path, json_pack("{s:s}", "end", end));
+    asc_path_free(e->ctx, path);
+    return status;
+}
+
+static asc_status note_failed(asc_experiment *e, const asc_plan_run *r, const char *text)
+{
+    char *path = asc_experiment_path(e, "failed", r->info.name, ".txt");
+    asc_status status = path ? asc_file_write_atomic(e->ctx, path, text, strlen(text)) : ASC_ERR_MEMORY;
+    asc_path_free(e->ctx, path);
+    return status;
+}
+
+static asc_status forget_failure(asc_experiment *e, const asc_plan_run *r)
+{
+    char *path = asc_experiment_path(e, "failed", r->info.name, ".txt");
+    if (path && unlink(path) && errno != ENOENT) {
+        asc_fail(e->ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+    }
+    asc_path_free(e->ctx, path);
+    return asc_error(e->ctx);
+}
+
+asc_status asc_experiment_release(asc_experiment *e, int run, asc_experiment_end end, const char *text)
+{
+    asc_status status = ASC_NEED(e ? e->ctx : NULL, "experiment_release: experiment", e);
+    if (status) {
+        return status;
+    }
+    if (run < 0 || run >= e->n || !e->runs[run].claim) {
+        return asc_fail(e->ctx, ASC_ERR_ARG, "experiment_release: run %d is not claimed", run);
+    }
+    asc_plan_run *r = &e->runs[run];
+    if (!asc_claim_held(r->claim)) { /* what became of it is for whoever took it over to say */
+        end = ASC_EXPERIMENT_END_STOPPED;
+    }
+    bool diverged = end == ASC_EXPERIMENT_END_DIVERGED, done = end == ASC_EXPERIMENT_END_DONE;
+    if (done || (diverged && r->info.tuning)) {
+        status = forget_failure(e, r);
+        status = status ? status : note_done(e, r, diverged ? "diverged" : "done");
+    } else if (diverged || end == ASC_EXPERIMENT_END_FAILED) {
+        status = note_failed(e, r, text ? text : "");
+    }
+    asc_claim_drop(r->claim);
+    r->claim = NULL;
+    asc_path_free(e->ctx, r->settings);
+    r->settings = NULL;
+    asc_folder_look(e, r);
+    return status || !r->info.tuning ? status : write_tuning(e, r->info.system);
+}
