@@ -6,10 +6,10 @@
 
 enum { MOST_KEYS = 3 };
 
-/* Settings that say where and how long something is computed, not what. */
-static bool is_idle(const char *key)
+bool run_setting_is_idle(const char *key)
 {
-    static const char *const idle[] = {"threads", "recompute", "log_every", "checkpoint_every", "minutes", "debug_nan"};
+    static const char *const idle[] = {"cache",   "checkpoint_every", "debug_nan",    "log_every",
+                                       "minutes", "recompute",        "sample_every", "threads"};
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
         if (strcmp(key, idle[i]) == 0) {
             return true;
@@ -36,7 +36,7 @@ const char *runs_differing(const asc_run *const *runs, size_t n, int i)
 {
     const char *key, *seed = NULL;
     for (int at = 0; n > 0 && (key = asc_run_setting_at(runs[0], at)); at++) {
-        if (is_idle(key) || !differs(runs, n, key)) {
+        if (run_setting_is_idle(key) || !differs(runs, n, key)) {
             continue;
         }
         if (strcmp(key, "seed") == 0) {

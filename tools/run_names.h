@@ -6,6 +6,9 @@
 
 enum { RUN_NAME = 160 };
 
+/* Whether a setting says where and how long something is computed, and not what. */
+bool run_setting_is_idle(const char *key);
+
 /* Key number i of the settings that all of the runs have and that differ between them; NULL past the last. Not of those
  * that shape no result, such as the number of threads. `seed` comes last. */
 const char *runs_differing(const asc_run *const *runs, size_t n, int i);
