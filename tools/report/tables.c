@@ -137,7 +137,7 @@ static void put_tables(report *r, const char *name, const char *title, const mea
     }
 }
 
-/* The least p that the seeds of all comparisons can reach; 1 without any. */
+/* The least p that the seeds of all comparisons can reach; 1 where there is none. */
 static double least_p(const report *r)
 {
     double least = 1;
@@ -157,7 +157,7 @@ static void explain_marks(report *r)
                   "kind, with p < 0.05 and p < 0.01, \xe2\x80\xa0 and \xe2\x80\xa0\xe2\x80\xa0: worse, by "
                   "randomisation over the items (Holm over the comparisons of a table) and also over the seeds, with "
                   "the same sign.");
-    if (least_p(r) >= .05) {
+    if (least_p(r) >= .05 && least_p(r) < 1) {
         document_text(
             &r->doc,
             "No star can stand here: n seeds of each of two systems reach p = 2/2^n at best, %.3g with these; "
