@@ -118,6 +118,8 @@ if command -v gnuplot >/dev/null; then
     status 0 "$ASCGRAD" plot evil -o "it's.svg"
     lines err 0
     has "it's.svg" '</svg>'
+    have_python && ! "$python" -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "it's.svg" &&
+        fail 'a name breaks the SVG file'
     status 0 "$ASCGRAD" plot "evil/$evil" runs --log-x --log-y -o a.png
     lines err 0
     case $(head -c 8 a.png | tail -c 7) in PNG*) ;; *) fail 'no PNG file' ;; esac
