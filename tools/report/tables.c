@@ -70,7 +70,7 @@ static const measure quality[] = {
     {{"bits per byte", "bits_per_byte", COLUMN_SPREAD, 4, false}, bits_of, false},
     {{"tokens right, %", "accuracy", COLUMN_SPREAD, 2, false}, accuracy_of, false},
     {{"perplexity, valid", "valid_ppl", COLUMN_SPREAD, 2, false}, valid_ppl_of, false},
-    {{NULL}, NULL, false},
+    {.of = NULL},
 };
 
 static const measure costs[] = {
@@ -80,7 +80,7 @@ static const measure costs[] = {
     {{"tokens/s", "tokens_per_s", COLUMN_SPREAD, 0, false}, speed_of, false},
     {{"minutes", "minutes", COLUMN_SPREAD, -1, false}, minutes_of, false},
     {{"peak MiB", "peak_rss_mib", COLUMN_SPREAD, 0, false}, memory_of, false},
-    {{NULL}, NULL, false},
+    {.of = NULL},
 };
 enum { MEASURES = 8, FIXED = 2 };
 
