@@ -172,6 +172,9 @@ void report_results(report *r)
     document_heading(&r->doc, "Results");
     snprintf(title, sizeof title, "Quality on the %s split", r->split);
     put_tables(r, "results", title, quality);
+    if (report_tokens_differ(r)) {
+        document_text(&r->doc, "The models have different tokens: bits per byte compare, perplexities do not.");
+    }
     explain_marks(r);
     put_tables(r, "cost", "What it cost", costs);
 }
