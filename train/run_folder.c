@@ -101,8 +101,8 @@ asc_status asc_folder_check_claim(asc_folder *f)
     if (asc_claim_held(f->claim)) {
         return ASC_OK;
     }
-    return asc_fail(f->ctx, ASC_ERR_IO, "%s: another process has taken it over, or removed its file %s; nothing more is "
-                    "written", f->path, ASC_FOLDER_CLAIM);
+    return asc_fail(f->ctx, ASC_ERR_IO, "%s: another process has taken it over, or removed its file %s; nothing more "
+                    "is written", f->path, ASC_FOLDER_CLAIM);
 }
 
 /* All that lies in a run is regular files. What does not is refused before anything is read or written. */

@@ -289,7 +289,9 @@ static asc_status refuse_scale(asc_ctx *ctx, json_t *scales, const char *scale)
     json_t *value;
     json_object_foreach(scales, name, value) {
         size_t n = strlen(list);
-        snprintf(list + n, sizeof list - n, strcmp(name, "full") == 0 ? "" : ", %s", name);
+        if (strcmp(name, "full") != 0) {
+            snprintf(list + n, sizeof list - n, ", %s", name);
+        }
     }
     return asc_fail_on(ctx, ASC_ERR_ARG, "scale", ": there is no '%s', expected one of %s", scale, list);
 }

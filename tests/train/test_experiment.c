@@ -1,0 +1,219 @@
+/* tests/train/test_experiment.c: the plan of an experiment, what its runs are to have, tuning, time, who does what. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <ascgrad/experiment.h>
+#include <ascgrad/file.h>
+
+#include "tests/context.h"
+#include "tests/folder.h"
+
+static char file[96], dir[96];
+
+static void setup_experiment(void)
+{
+    setup_one_thread();
+    make_folder();
+    snprintf(file, sizeof file, "%s/near.json", folder);
+    snprintf(dir, sizeof dir, "%s/dir", folder);
+}
+
+static void teardown_experiment(void)
+{
+    remove_tree(folder);
+    teardown();
+}
+
+static void write_file(const char *path, const char *text)
+{
+    ck_assert_int_eq(asc_file_write_atomic(ctx, path, text, strlen(text)), ASC_OK);
+}
+
+static asc_experiment *read_text(const char *text, const char *scale)
+{
+    write_file(file, text);
+    return asc_experiment_read(ctx, file, scale);
+}
+
+static const char tuned[] =
+    "{\"common\": {\"data\": \"builtin:2000\", \"epochs\": 2, \"block-norm\": \"pre\"},"
+    " \"systems\": {\"a b\": {\"model\": \"transformer\"}, \"g\": {\"model\": \"grassmann\", \"block_norm\": null}},"
+    " \"grid\": {\"d_model\": [8, 16]}, \"seeds\": [4, 2], "
+    " \"tune\": {\"grid\": {\"lr\": [0.1, 0.2, 0.3]}, \"steps\": 10}, \"report\": {\"split\": \"test\"},"
+    " \"scales\": {\"tiny\": {\"common\": {\"steps\": 5}, \"systems\": {\"a b\": null, \"g\": {\"r\": 4}},"
+    " \"grid\": {\"dim\": null, \"block\": [7]}, \"seeds\": [9], \"tune\": {\"grid\": {\"lr\": [0.5]}}}}}";
+
+static asc_experiment *read_tuned(const char *scale)
+{
+    asc_experiment *e = read_text(tuned, scale);
+    no_error();
+    return e;
+}
+
+static void expect_value(asc_experiment *e, int run, const char *key, const char *value)
+{
+    const char *got = asc_experiment_value(e, run, key);
+    ck_assert_msg(value ? got && strcmp(got, value) == 0 : !got, "%s of run %d: %s", key, run, got ? got : "none");
+}
+
+START_TEST(plan)
+{
+    static const char *const names[] = {
+        "tune-a_b-lr0.1-1", "tune-a_b-lr0.2-1", "tune-a_b-lr0.3-1", "tune-g-lr0.1-1", "tune-g-lr0.2-1",
+        "tune-g-lr0.3-1",   "a_b-dim8-4",       "a_b-dim16-4",      "g-dim8-4",       "g-dim16-4",
+        "a_b-dim8-2",       "a_b-dim16-2",      "g-dim8-2",         "g-dim16-2",      NULL};
+    asc_experiment *e = read_tuned(NULL);
+    for (int i = 0; names[i] || asc_experiment_run_at(e, i); i++) {
+        const asc_experiment_run *run = asc_experiment_run_at(e, i);
+        ck_assert_ptr_nonnull(run);
+        ck_assert_str_eq(run->name, names[i]);
+        ck_assert_int_eq(run->tuning, i < 6);
+        ck_assert_str_eq(asc_experiment_system(e, run->system), strchr(run->name, 'g') ? "g" : "a b");
+        ck_assert_ptr_null(run->folder);
+    }
+    ck_assert_str_eq(asc_experiment_name(e), "near");
+    ck_assert_str_eq(asc_experiment_key(e, 0), "dim");
+    ck_assert_ptr_null(asc_experiment_key(e, 1));
+    ck_assert_str_eq(asc_experiment_tuned_key(e, 0), "lr");
+    expect_value(e, 0, "steps", "10"); /* in place of the epochs */
+    expect_value(e, 0, "epochs", NULL);
+    expect_value(e, 0, "dim", "8"); /* the grid's first */
+    expect_value(e, 7, "epochs", "2");
+    expect_value(e, 7, "d-model", "16");
+    expect_value(e, 7, "lr", NULL); /* not known yet */
+    expect_value(e, 7, "seed", "4");
+    expect_value(e, 7, "block-norm", "\"pre\"");
+    expect_value(e, 8, "block-norm", NULL); /* taken back */
+    asc_experiment_free(e);
+}
+END_TEST
+
+START_TEST(scale)
+{
+    asc_experiment *e = read_tuned("tiny");
+    ck_assert_str_eq(asc_experiment_scale(e), "tiny");
+    ck_assert_str_eq(asc_experiment_run_at(e, 0)->name, "tune-g-lr0.5-1");
+    ck_assert_str_eq(asc_experiment_run_at(e, 1)->name, "g-block7-9");
+    ck_assert_ptr_null(asc_experiment_run_at(e, 2));
+    expect_value(e, 1, "steps", "5");
+    expect_value(e, 1, "r", "4");
+    expect_value(e, 0, "steps", "10");
+    ck_assert_int_eq(asc_experiment_set(e, "steps", "6"), ASC_OK);
+    expect_value(e, 1, "steps", "6");
+    ck_assert_int_eq(asc_experiment_set(e, "stepps", "6"), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "unknown setting 'stepps'");
+    char *report = asc_experiment_json(e, "report");
+    ck_assert_ptr_nonnull(strstr(report, "\"test\""));
+    asc_experiment_text_free(report);
+    asc_experiment_free(e);
+    ck_assert_ptr_null(asc_experiment_read(ctx, file, "small"));
+    expect_error_with(ASC_ERR_ARG, "there is no 'small', expected one of full, tiny");
+}
+END_TEST
+
+/* What a training would leave. */
+static void pretend(asc_experiment *e, int run, int step, double loss, double seconds)
+{
+    char path[400], text[300];
+    const char *run_folder = asc_experiment_run_at(e, run)->folder;
+    mkdir(run_folder, 0777);
+    snprintf(path, sizeof path, "%s/config.json", run_folder);
+    write_file(path, "{\"plan\": {\"steps\": 10}, \"model\": {}}\n");
+    snprintf(path, sizeof path, "%s/metrics.jsonl", run_folder);
+    snprintf(text, sizeof text, "{\"step\": %d, \"elapsed_s\": %g, \"valid_loss\": %g}\n", step, seconds, loss);
+    write_file(path, text);
+}
+
+/* Claims a run, trains it, and notes its end. */
+static int do_one(asc_experiment *e, double loss, asc_experiment_end end)
+{
+    int run;
+    bool later, resume;
+    ck_assert_int_eq(asc_experiment_next(e, &run, &later), ASC_OK);
+    ck_assert_int_ge(run, 0);
+    ck_assert_ptr_nonnull(asc_experiment_settings_file(e, run, &resume));
+    ck_assert(!resume);
+    pretend(e, run, 10, loss, 20);
+    ck_assert_int_eq(asc_experiment_release(e, run, end, "why"), ASC_OK);
+    return run;
+}
+
+START_TEST(tuning)
+{
+    static const double losses[2][3] = {{3, 1, 2}, {1, 0.5, 4}};
+    asc_experiment *e = read_tuned(NULL);
+    asc_experiment_tuning t;
+    asc_experiment_time time;
+    ck_assert_int_eq(asc_experiment_place(e, dir), ASC_OK);
+    ck_assert_int_eq(asc_experiment_run_at(e, 6)->state, ASC_EXPERIMENT_WAITING);
+    for (int i = 0; i < 6; i++) { /* of g the second diverges, whatever loss it had before */
+        bool wild = i == 4;
+        asc_experiment_end end = wild ? ASC_EXPERIMENT_END_DIVERGED : ASC_EXPERIMENT_END_DONE;
+        ck_assert_int_eq(do_one(e, losses[i / 3][i % 3], end), i);
+    }
+    ck_assert_int_eq(asc_experiment_tuning_of(e, 0, &t), ASC_OK);
+    ck_assert(t.run == 1 && t.tried == 3 && t.failed == 0 && t.valid_loss == 1 && !t.at_edge);
+    ck_assert_int_eq(asc_experiment_tuning_of(e, 1, &t), ASC_OK);
+    ck_assert(t.run == 3 && t.done == 3 && t.failed == 1 && t.valid_loss == 1 && t.at_edge);
+    expect_value(e, 7, "lr", "0.2");
+    expect_value(e, 8, "lr", "0.1");
+    ck_assert_int_eq(asc_experiment_time_of(e, &time), ASC_OK);
+    ck_assert(time.spent_s == 120 && time.tuning_s == 120 && isnan(time.left_s)); /* epochs: no steps are known */
+    ck_assert_int_eq(do_one(e, 2, ASC_EXPERIMENT_END_DONE), 6);
+    ck_assert_int_eq(asc_experiment_time_of(e, &time), ASC_OK);
+    ck_assert(time.left_s == 7 * 20 && time.tuning_share == 120.0 / 280);
+    asc_experiment_free(e);
+}
+END_TEST
+
+START_TEST(workers)
+{
+    static const char text[] = "{\"systems\": {\"t\": {}, \"g\": {\"model\": \"grassmann\"}}, \"seeds\": [1, 2]}";
+    asc_experiment *a = read_text(text, NULL), *b = read_text(text, NULL);
+    int run;
+    bool later, resume;
+    ck_assert_int_eq(asc_experiment_place(a, dir) | asc_experiment_place(b, dir), ASC_OK);
+    ck_assert_int_eq(asc_experiment_next(a, &run, &later), ASC_OK);
+    ck_assert_int_eq(run, 0);
+    ck_assert_int_eq(asc_experiment_next(b, &run, &later), ASC_OK);
+    ck_assert_int_eq(run, 1);
+    pretend(b, 1, 4, 2, 8); /* stopped half-way: someone goes on with it */
+    ck_assert_int_eq(asc_experiment_release(b, 1, ASC_EXPERIMENT_END_STOPPED, NULL), ASC_OK);
+    ck_assert_int_eq(asc_experiment_run_at(b, 1)->state, ASC_EXPERIMENT_INTERRUPTED);
+    ck_assert_int_eq(asc_experiment_next(a, &run, &later), ASC_OK);
+    ck_assert_int_eq(run, 1);
+    asc_experiment_settings_file(a, run, &resume);
+    ck_assert(resume);
+    ck_assert_int_eq(asc_experiment_release(a, 1, ASC_EXPERIMENT_END_FAILED, "why"), ASC_OK);
+    ck_assert_int_eq(do_one(b, 1, ASC_EXPERIMENT_END_DONE), 2); /* what failed while it works it leaves alone */
+    ck_assert_int_eq(do_one(b, 1, ASC_EXPERIMENT_END_DONE), 3);
+    ck_assert_int_eq(asc_experiment_next(b, &run, &later), ASC_OK);
+    ck_assert(run == -1 && !later);
+    ck_assert_int_eq(asc_experiment_run_at(b, 0)->state, ASC_EXPERIMENT_RUNNING);
+    ck_assert_int_eq(asc_experiment_run_at(b, 1)->state, ASC_EXPERIMENT_FAILED);
+    asc_experiment_free(a); /* gives its claim up */
+    asc_experiment *c = asc_experiment_open(ctx, dir);
+    ck_assert_int_eq(asc_experiment_next(c, &run, &later), ASC_OK);
+    ck_assert_int_eq(run, 0);
+    ck_assert_int_eq(asc_experiment_next(c, &run, &later), ASC_OK);
+    ck_assert_int_eq(run, 1); /* tried again */
+    ck_assert_int_eq(asc_experiment_release(c, 2, ASC_EXPERIMENT_END_DONE, NULL), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "run 2 is not claimed");
+    asc_experiment_free(b);
+    asc_experiment_free(c);
+    no_error();
+}
+END_TEST
+
+int main(void)
+{
+    TCase *experiments = tcase_create("experiments");
+    tcase_add_checked_fixture(experiments, setup_experiment, teardown_experiment);
+    tcase_add_test(experiments, plan);
+    tcase_add_test(experiments, scale);
+    tcase_add_test(experiments, tuning);
+    tcase_add_test(experiments, workers);
+    return run_suite("experiments", experiments);
+}
