@@ -173,7 +173,6 @@ static void add_curve(plot *p, size_t r)
             y[n++] = value;
         }
     }
-    run_name((const asc_run *const *)p->runs, p->n, r, p->names[r]);
     if (n == 0) {
         cli_message("%s has no %s over %s, and is left out", asc_run_folder(run), p->y, p->across->name);
         return;
@@ -291,6 +290,7 @@ static int print_result(const plot *p, json_t *files)
 static int make(plot *p)
 {
     choose_y(p);
+    run_names((const asc_run *const *)p->runs, p->n, p->names);
     for (size_t r = 0; r < p->n; r++) {
         add_curve(p, r);
     }

@@ -6,10 +6,10 @@
 
 enum { MOST_KEYS = 3 };
 
-/* Settings that say where and how long something is computed, not what. */
-static bool is_idle(const char *key)
+bool run_setting_is_idle(const char *key)
 {
-    static const char *const idle[] = {"threads", "recompute", "log_every", "checkpoint_every", "minutes", "debug_nan"};
+    static const char *const idle[] = {"cache",   "checkpoint_every", "debug_nan",    "log_every",
+                                       "minutes", "recompute",        "sample_every", "threads"};
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
         if (strcmp(key, idle[i]) == 0) {
             return true;
@@ -30,22 +30,6 @@ static bool differs(const asc_run *const *runs, size_t n, const char *key)
         any = any || strcmp(first, other) != 0;
     }
     return any;
-}
-
-const char *runs_differing(const asc_run *const *runs, size_t n, int i)
-{
-    const char *key, *seed = NULL;
-    for (int at = 0; n > 0 && (key = asc_run_setting_at(runs[0], at)); at++) {
-        if (is_idle(key) || !differs(runs, n, key)) {
-            continue;
-        }
-        if (strcmp(key, "seed") == 0) {
-            seed = key;
-        } else if (i-- == 0) {
-            return key;
-        }
-    }
-    return i == 0 ? seed : NULL;
 }
 
 void run_setting_text(const asc_run *run, const char *key, char *text, size_t bytes)
@@ -76,49 +60,66 @@ static void folder_name(const asc_run *run, char name[RUN_NAME])
     snprintf(name, RUN_NAME, "%.*s", (int)(end - begin), folder + begin);
 }
 
-/* What differs, as "model ascender, seed 2"; false where that is nothing, or much. */
-static bool name_by_settings(const asc_run *const *runs, size_t n, size_t i, char name[RUN_NAME])
+/* The keys of the settings that differ, the seed last; how many, or MOST_KEYS + 1 where there are more. */
+static int differing(const asc_run *const *runs, size_t n, const char *keys[MOST_KEYS + 1])
 {
-    const char *key;
+    const char *key, *seed = NULL;
+    int found = 0;
+    for (int i = 0; n > 0 && found <= MOST_KEYS && (key = asc_run_setting_at(runs[0], i)); i++) {
+        if (run_setting_is_idle(key) || !differs(runs, n, key)) {
+            continue;
+        }
+        if (strcmp(key, "seed") == 0) {
+            seed = key;
+        } else {
+            keys[found++] = key;
+        }
+    }
+    if (seed && found <= MOST_KEYS) {
+        keys[found++] = seed;
+    }
+    return found;
+}
+
+/* "model ascender, seed 2". */
+static void name_by_settings(const asc_run *run, const char *const *keys, int n, char name[RUN_NAME])
+{
     size_t used = 0;
-    for (int at = 0; (key = runs_differing(runs, n, at)) && used < RUN_NAME; at++) {
+    for (int i = 0; i < n && used < RUN_NAME; i++) {
         char value[64];
-        if (at == MOST_KEYS) {
-            return false;
-        }
-        run_setting_text(runs[i], key, value, sizeof value);
-        used += (size_t)snprintf(name + used, RUN_NAME - used, "%s%s %s", at ? ", " : "",
-                                 strcmp(key, "mix") == 0 ? "model" : key, value);
+        run_setting_text(run, keys[i], value, sizeof value);
+        used += (size_t)snprintf(name + used, RUN_NAME - used, "%s%s %s", i ? ", " : "",
+                                 strcmp(keys[i], "mix") == 0 ? "model" : keys[i], value);
     }
-    return used > 0;
 }
 
-static bool is_taken(const asc_run *const *runs, size_t n, size_t i, const char *name,
-                     bool (*name_it)(const asc_run *const *, size_t, size_t, char *))
+static bool are_distinct(char (*names)[RUN_NAME], size_t n)
 {
-    char other[RUN_NAME];
-    for (size_t k = 0; k < n; k++) {
-        if (k != i && name_it(runs, n, k, other) && strcmp(other, name) == 0) {
-            return true;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(names[i], names[k]) == 0) {
+                return false;
+            }
         }
     }
-    return false;
-}
-
-static bool name_by_folder(const asc_run *const *runs, size_t n, size_t i, char name[RUN_NAME])
-{
-    (void)n;
-    folder_name(runs[i], name);
     return true;
 }
 
-void run_name(const asc_run *const *runs, size_t n, size_t i, char name[RUN_NAME])
+void run_names(const asc_run *const *runs, size_t n, char (*names)[RUN_NAME])
 {
-    if (name_by_settings(runs, n, i, name) && !is_taken(runs, n, i, name, name_by_settings)) {
+    const char *keys[MOST_KEYS + 1];
+    int n_keys = differing(runs, n, keys);
+    for (size_t i = 0; i < n && n_keys > 0 && n_keys <= MOST_KEYS; i++) {
+        name_by_settings(runs[i], keys, n_keys, names[i]);
+    }
+    if (n_keys > 0 && n_keys <= MOST_KEYS && are_distinct(names, n)) {
         return;
     }
-    folder_name(runs[i], name);
-    if (is_taken(runs, n, i, name, name_by_folder)) {
-        snprintf(name, RUN_NAME, "%s", asc_run_folder(runs[i]));
+    for (size_t i = 0; i < n; i++) {
+        folder_name(runs[i], names[i]);
+    }
+    bool distinct = are_distinct(names, n);
+    for (size_t i = 0; i < n && !distinct; i++) {
+        snprintf(names[i], RUN_NAME, "%s", asc_run_folder(runs[i]));
     }
 }

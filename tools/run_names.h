@@ -6,14 +6,14 @@
 
 enum { RUN_NAME = 160 };
 
-/* Key number i of the settings that all of the runs have and that differ between them; NULL past the last. Not of those
- * that shape no result, such as the number of threads. `seed` comes last. */
-const char *runs_differing(const asc_run *const *runs, size_t n, int i);
+/* Whether a setting says where and how long something is computed, and not what. */
+bool run_setting_is_idle(const char *key);
 
 /* The value of a run's setting as it is typed: text without its quotes; "-" where it has none. */
 void run_setting_text(const asc_run *run, const char *key, char *text, size_t bytes);
 
-/* Run number i's name among the n: what differs, or where that is much or nothing the name of its folder. */
-void run_name(const asc_run *const *runs, size_t n, size_t i, char name[RUN_NAME]);
+/* Names n runs by the settings that all have and that differ between them, the seed last; where that is nothing, or
+ * more than three, or leaves two with one name, by the names of their folders, or by the whole paths. */
+void run_names(const asc_run *const *runs, size_t n, char (*names)[RUN_NAME]);
 
 #endif

@@ -61,6 +61,11 @@ lines out 1
 has out '"files": \["all.csv", "all.pdf"\]'
 has all.csv '^,"model grassmann, seed 2",2000,'
 status 0 "$ASCGRAD" plot runs/a runs/a -o twice.png
+mkdir more
+cp -r runs/a more/a
+status 0 "$ASCGRAD" plot runs/a runs/b more/a -o same.png # two with the same settings: all by their folders
+has same.csv '^,runs/b,'
+has same.csv '^,more/a,'
 status 0 "$ASCGRAD" plot runs/a --y loss --smooth 0.5 --log-y -o smooth.svg
 has script "running mean (weight 0.5)"
 has script '^set logscale y$'
@@ -113,6 +118,8 @@ if command -v gnuplot >/dev/null; then
     status 0 "$ASCGRAD" plot evil -o "it's.svg"
     lines err 0
     has "it's.svg" '</svg>'
+    have_python && ! "$python" -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "it's.svg" &&
+        fail 'a name breaks the SVG file'
     status 0 "$ASCGRAD" plot "evil/$evil" runs --log-x --log-y -o a.png
     lines err 0
     case $(head -c 8 a.png | tail -c 7) in PNG*) ;; *) fail 'no PNG file' ;; esac

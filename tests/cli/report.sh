@@ -122,4 +122,15 @@ rm -f six/runs/quick-3/model.safetensors
 status 0 "$ASCGRAD" experiment report six
 has err 'six/runs/quick-3.*not evaluated'
 has six/tables/results.csv '^quick,6,'
+
+# ---- models with different tokens: bits per byte ----
+cat >tokens.json <<'END'
+{"name": "tokens", "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 9,
+ "threads": 1}, "systems": {"words": {"tokenizer": "word"}, "bytes": {"tokenizer": "byte"}}, "seeds": [1]}
+END
+status 0 "$ASCGRAD" experiment run tokens.json --out tokens
+status 0 "$ASCGRAD" experiment report tokens
+has tokens/report.md '^Smallest bits per byte (test): words, '
+has tokens/report.md 'bits per byte compare, perplexities do not'
+has tokens/report.md '^Learning curves: validation, bits per byte over tokens'
 exit $failed

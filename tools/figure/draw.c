@@ -53,7 +53,7 @@ static int no_gnuplot(void)
 {
     static bool told;
     if (!told) {
-        cli_message("gnuplot was not found, so there are no pictures, only their data (.csv); install it (the package "
+        cli_message("gnuplot was not found: no picture can be drawn, only data written (.csv); install it (the package "
                     "gnuplot or gnuplot-nox), or name it by ASCGRAD_GNUPLOT");
     }
     told = true;

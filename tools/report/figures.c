@@ -18,21 +18,49 @@ void report_end_figure(report *r, figure *f, const char *name, const char *capti
 
 /* ---- quality ---- */
 
-double report_quality(const trained *t)
+static double perplexity_of(const trained *t)
 {
     return t->scores ? t->scores->result.ppl : asc_run_info_of(t->run)->best.valid_ppl;
+}
+
+static double bits_of(const trained *t)
+{
+    return t->scores ? t->scores->result.bits_per_byte : asc_run_info_of(t->run)->best.valid_bits_per_byte;
+}
+
+/* Whether models with scores have different tokens; whether there are some without. */
+static void look_at_scores(const report *r, bool *differ, bool *missing)
+{
+    const asc_scores *first = NULL;
+    *differ = *missing = false;
+    for (int i = 0; i < r->n_variants; i++) {
+        for (int64_t k = 0; k < r->variants[i].n; k++) {
+            const asc_scores *scores = r->variants[i].runs[k].scores;
+            first = first ? first : scores;
+            *missing = *missing || !scores;
+            *differ = *differ || (scores && scores->token_checksum != first->token_checksum);
+        }
+    }
+}
+
+bool report_tokens_differ(const report *r)
+{
+    bool differ, missing;
+    look_at_scores(r, &differ, &missing);
+    return differ;
+}
+
+report_number *report_quality(const report *r)
+{
+    return report_tokens_differ(r) ? bits_of : perplexity_of;
 }
 
 const char *report_quality_title(const report *r)
 {
     static char title[60];
-    bool scored = true;
-    for (int i = 0; i < r->n_variants; i++) {
-        for (int64_t k = 0; k < r->variants[i].n; k++) {
-            scored = scored && r->variants[i].runs[k].scores;
-        }
-    }
-    snprintf(title, sizeof title, scored ? "perplexity (%s)" : "perplexity", r->split);
+    bool differ, missing;
+    look_at_scores(r, &differ, &missing);
+    snprintf(title, sizeof title, missing ? "%s" : "%s (%s)", differ ? "bits per byte" : "perplexity", r->split);
     return title;
 }
 
@@ -109,7 +137,7 @@ static bool collect_costs(report *r, const struct cost *cost, scatter *s)
     }
     for (int i = 0; i < r->n_variants; i++) {
         asc_spread x = report_spread(r, &r->variants[i], cost->of),
-                   y = report_spread(r, &r->variants[i], report_quality);
+                   y = report_spread(r, &r->variants[i], report_quality(r));
         if (isfinite(x.mean) && isfinite(y.mean)) {
             int64_t n = s->n++;
             s->x[n] = x.mean;
@@ -178,7 +206,7 @@ static void draw_cost(report *r)
 /* ---- ablations ---- */
 
 /* A number of every system, bars side by side for the cells. */
-static figure_series *bars_of(report *r, double (*of)(const trained *t), const char **groups, int64_t *n_groups)
+static figure_series *bars_of(report *r, report_number *of, const char **groups, int64_t *n_groups)
 {
     int64_t n = 0;
     figure_series *series = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){r->n_cells, sizeof *series}));
@@ -237,7 +265,7 @@ static void draw_ablation(report *r)
     int64_t n;
     asc_scope_begin(r->ctx);
     const char **groups = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){r->n_variants + 1, sizeof *groups}));
-    figure_series *quality = groups ? bars_of(r, report_quality, groups, &n) : NULL;
+    figure_series *quality = groups ? bars_of(r, report_quality(r), groups, &n) : NULL;
     figure_series *flops = quality ? bars_of(r, mflop_of, groups, &n) : NULL,
                   *time = flops ? bars_of(r, ms_of, groups, &n) : NULL;
     if (time && has_bars(quality, r->n_cells)) {
@@ -306,7 +334,8 @@ static asc_spread quality_at(report *r, const variant *v, int64_t length)
     for (int64_t i = 0; values && i < v->n && reaches(v->runs[i].run, length); i++) {
         asc_scores *scores = report_score_one(r, v->runs[i].run, length);
         if (scores) {
-            values[n++] = scores->result.ppl;
+            const trained one = {.run = v->runs[i].run, .scores = scores};
+            values[n++] = report_quality(r)(&one);
         } else if (asc_error(r->ctx) != ASC_ERR_MEMORY && asc_error(r->ctx) != ASC_ERR_INTERRUPTED) {
             cli_message("%s at length %lld: %s", asc_run_folder(v->runs[i].run), (long long)length,
                         asc_error_message(r->ctx));

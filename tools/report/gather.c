@@ -149,7 +149,7 @@ void report_free(report *r)
     asc_experiment_free(r->experiment);
 }
 
-asc_spread report_spread(report *r, const variant *v, double (*number)(const trained *t))
+asc_spread report_spread(report *r, const variant *v, report_number *number)
 {
     asc_spread s = {NAN, NAN};
     int64_t n = 0;

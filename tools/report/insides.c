@@ -19,7 +19,7 @@ static bool look(report *r, const asc_run *run, inspection *in)
                        .name = asc_run_folder(run),
                        .formats = FIGURE_SVG | FIGURE_PNG | FIGURE_CSV | FIGURE_SCRIPT};
     in->model = asc_model_open(r->ctx, asc_run_folder(run), NULL, NULL);
-    if (in->model && inspect_begin(in, NULL, NULL, wish(r, "tokens", 16)) == ASC_OK) {
+    if (in->model && inspect_begin(in, NULL, NULL, wish(r, "tokens", 12)) == ASC_OK) {
         return true;
     }
     cli_message("%s: %s", asc_run_folder(run), asc_error_message(r->ctx));

@@ -129,7 +129,7 @@ static int64_t count_done(const report *r)
 /* The measurement that the learning curves show: perplexity on the validation split where the runs have it. */
 static const char *choose_metric(const report *r)
 {
-    static const char *const usual[] = {"valid_ppl", "valid_loss", "loss"};
+    const char *const usual[] = {report_tokens_differ(r) ? "valid_bits_per_byte" : "valid_ppl", "valid_loss", "loss"};
     const char *wanted = json_string_value(json_object_get(r->wants, "metric")), *key;
     for (size_t u = 0; u < sizeof usual / sizeof *usual && !wanted; u++) {
         for (int v = 0; v < r->n_variants && !wanted; v++) {
@@ -150,7 +150,7 @@ static void write_beginning(report *r)
     const variant *best = NULL;
     double least = INFINITY;
     for (int i = 0; i < r->n_variants; i++) {
-        double quality = report_spread(r, &r->variants[i], report_quality).mean;
+        double quality = report_spread(r, &r->variants[i], report_quality(r)).mean;
         if (quality < least) {
             least = quality;
             best = &r->variants[i];
@@ -158,12 +158,12 @@ static void write_beginning(report *r)
     }
     document_text(&r->doc, "%s.", experiment_counts_text(&counts, text, sizeof text));
     if (best) {
-        asc_spread s = report_spread(r, best, report_quality);
+        asc_spread s = report_spread(r, best, report_quality(r));
         text[0] = '\0';
         if (isfinite(s.std)) {
-            snprintf(text, sizeof text, " \xc2\xb1 %.2f", s.std);
+            snprintf(text, sizeof text, " \xc2\xb1 %.2g", s.std);
         }
-        document_text(&r->doc, "Smallest %s: %s, %.2f%s over %lld seed%s.", report_quality_title(r), best->name, s.mean,
+        document_text(&r->doc, "Smallest %s: %s, %.4g%s over %lld seed%s.", report_quality_title(r), best->name, s.mean,
                       text, (long long)best->n, best->n == 1 ? "" : "s");
     }
 }
@@ -215,10 +215,10 @@ static int make(report *r, const struct args *args)
                     r->folder, r->folder);
         return CLI_IO;
     }
-    r->metric = choose_metric(r);
     if (report_score(r) || report_compare(r)) {
         return cli_report(r->ctx);
     }
+    r->metric = choose_metric(r);
     int status = write_report(r);
     int printed = asc_error(r->ctx) == ASC_OK ? print_result(r, args->json) : CLI_OK;
     return status > printed ? status : printed;

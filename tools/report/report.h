@@ -61,7 +61,8 @@ asc_status report_gather(report *r);
 void report_free(report *r);
 
 /* The finite ones of a number of each run of a variant: their mean and deviation. */
-asc_spread report_spread(report *r, const variant *v, double (*number)(const trained *t));
+typedef double report_number(const trained *t);
+asc_spread report_spread(report *r, const variant *v, report_number *number);
 
 /* Room for n numbers, in the scope; NULL with the error set. */
 double *report_numbers(report *r, int64_t n);
@@ -86,8 +87,10 @@ void report_settings(report *r);
 void report_machines(report *r);
 void report_failures(report *r);
 
-/* What figures call quality: perplexity on the split, on the validation split where the models were not evaluated. */
-double report_quality(const trained *t);
+/* What figures call quality: perplexity on the split, on the validation split where the models were not evaluated; bits
+ * per byte where the models have different tokens, whose perplexities don't compare. */
+report_number *report_quality(const report *r);
+bool report_tokens_differ(const report *r);
 const char *report_quality_title(const report *r);
 
 /* ---- figures (curves.c, figures.c, insides.c) ---- */

@@ -124,11 +124,6 @@ asc_status report_score(report *r)
 
 /* ---- comparing ---- */
 
-static double loss_of(const trained *t)
-{
-    return t->scores ? t->scores->result.loss : NAN;
-}
-
 /* Whether all runs of the variant have scores, and there are some. */
 static bool is_scored(const variant *v)
 {
@@ -165,7 +160,8 @@ static int choose_baseline(report *r, int cell)
     double least = INFINITY;
     for (int i = 0; i < r->n_variants; i++) {
         const variant *v = &r->variants[i];
-        double loss = v->cell == cell && is_scored(v) && is_baseline(r, v) ? report_spread(r, v, loss_of).mean : NAN;
+        double loss =
+            v->cell == cell && is_scored(v) && is_baseline(r, v) ? report_spread(r, v, report_quality(r)).mean : NAN;
         if (loss < least) {
             least = loss;
             best = i;

@@ -70,7 +70,7 @@ static const measure quality[] = {
     {{"bits per byte", "bits_per_byte", COLUMN_SPREAD, 4, false}, bits_of, false},
     {{"tokens right, %", "accuracy", COLUMN_SPREAD, 2, false}, accuracy_of, false},
     {{"perplexity, valid", "valid_ppl", COLUMN_SPREAD, 2, false}, valid_ppl_of, false},
-    {{NULL}, NULL, false},
+    {.of = NULL},
 };
 
 static const measure costs[] = {
@@ -80,7 +80,7 @@ static const measure costs[] = {
     {{"tokens/s", "tokens_per_s", COLUMN_SPREAD, 0, false}, speed_of, false},
     {{"minutes", "minutes", COLUMN_SPREAD, -1, false}, minutes_of, false},
     {{"peak MiB", "peak_rss_mib", COLUMN_SPREAD, 0, false}, memory_of, false},
-    {{NULL}, NULL, false},
+    {.of = NULL},
 };
 enum { MEASURES = 8, FIXED = 2 };
 
@@ -137,7 +137,7 @@ static void put_tables(report *r, const char *name, const char *title, const mea
     }
 }
 
-/* The least p that the seeds of all comparisons can reach; 1 without any. */
+/* The least p that the seeds of all comparisons can reach; 1 where there is none. */
 static double least_p(const report *r)
 {
     double least = 1;
@@ -157,7 +157,7 @@ static void explain_marks(report *r)
                   "kind, with p < 0.05 and p < 0.01, \xe2\x80\xa0 and \xe2\x80\xa0\xe2\x80\xa0: worse, by "
                   "randomisation over the items (Holm over the comparisons of a table) and also over the seeds, with "
                   "the same sign.");
-    if (least_p(r) >= .05) {
+    if (least_p(r) >= .05 && least_p(r) < 1) {
         document_text(
             &r->doc,
             "No star can stand here: n seeds of each of two systems reach p = 2/2^n at best, %.3g with these; "
@@ -172,6 +172,9 @@ void report_results(report *r)
     document_heading(&r->doc, "Results");
     snprintf(title, sizeof title, "Quality on the %s split", r->split);
     put_tables(r, "results", title, quality);
+    if (report_tokens_differ(r)) {
+        document_text(&r->doc, "The models have different tokens: bits per byte compare, perplexities do not.");
+    }
     explain_marks(r);
     put_tables(r, "cost", "What it cost", costs);
 }

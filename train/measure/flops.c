@@ -19,8 +19,9 @@ asc_status asc_bench_flops(asc_ctx *ctx, asc_lm *lm, double *all, double *mixing
 {
     asc_status status = ASC_NEED(ctx, "bench_flops: lm all mixing", lm, all, mixing);
     double inside = 0;
-    if (status || asc_set_observer(ctx, see, &inside)) {
-        return asc_error(ctx);
+    status = status ? status : asc_set_observer(ctx, see, &inside);
+    if (status) {
+        return status;
     }
     bool recording = asc_set_recording(ctx, false);
     asc_scope_begin(ctx);
