@@ -69,6 +69,14 @@ status 0 "$ASCGRAD" train --resume --out half --recompute
 has half/config.json '"recompute": true'
 same_run whole half
 
+# a run of an earlier version, which had fewer settings and no summary
+train_a_part older
+sed '/"eval_tokens"\|"early_stop"\|"sample_every"/d' older/config.json >config.json
+mv config.json older/config.json
+rm older/summary.json
+status 0 "$ASCGRAD" train --resume --out older
+same_run whole older
+
 # with a schedule of its own length, more steps continue the same run
 long="$settings --set schedule_steps=150"
 status 0 "$ASCGRAD" train $long --out parts --steps 83
