@@ -71,7 +71,7 @@ static int run(int argc, char **argv)
     for (int i = 0; i < N_KINDS; i++) {
         names[i] = name_of(kinds[i]);
         if (argc > 1 && strcmp(argv[1], names[i]) == 0) {
-            cli_begin(kinds[i]->name);
+            cli_begin(cli_program(), kinds[i]->name);
             return kinds[i]->run(argc - 1, argv + 1);
         }
     }
