@@ -7,14 +7,7 @@
 
 #include "tools/commands.h"
 
-static const cli_command *const kinds[] = {&experiment_run, &experiment_status, &experiment_report};
-enum { N_KINDS = sizeof kinds / sizeof *kinds };
-
-/* "run" of "experiment run". */
-static const char *name_of(const cli_command *kind)
-{
-    return strchr(kind->name, ' ') + 1;
-}
+static const cli_command *const kinds[] = {&experiment_run, &experiment_status, &experiment_report, NULL};
 
 experiment_counts experiment_count(const asc_experiment *e)
 {
@@ -67,35 +60,17 @@ const char *experiment_time_text(double s, char *text, size_t size)
 
 static int run(int argc, char **argv)
 {
-    const char *names[N_KINDS + 1] = {NULL};
-    for (int i = 0; i < N_KINDS; i++) {
-        names[i] = name_of(kinds[i]);
-        if (argc > 1 && strcmp(argv[1], names[i]) == 0) {
-            cli_begin(cli_program(), kinds[i]->name);
-            return kinds[i]->run(argc - 1, argv + 1);
-        }
-    }
-    if (argc > 1 && argv[1][0] == '-') {
-        cli_parse(&command_experiment, argc, argv, NULL);
-    }
-    if (argc > 1 && argv[1][0] != '-') {
-        cli_wrong_usage("unknown kind '%s'; did you mean '%s'?", argv[1], asc_name_nearest(argv[1], names));
-    }
-    cli_wrong_usage("KIND (run, status or report) is missing; see --help");
+    return cli_run_kind(&command_experiment, kinds, argc, argv);
 }
-
-static const cli_option none[] = {{0}};
 
 const cli_command command_experiment = {
     "experiment",
     "trains the runs of an experiment: systems, a grid, seeds",
-    "run FILE | status DIR | report DIR",
-    "  run        trains what is open, alone or beside other workers on the same folder\n"
-    "  status     what is done, what failed, and the time left\n"
-    "  report     results with significance, learning curves and figures, as Markdown and HTML\n\n"
-    "\"ascgrad experiment KIND --help\" explains a kind and lists its options; doc/experiments.md has FILE's format.",
-    "ascgrad experiment run experiments/builtin.json --scale tiny --jobs 2\nascgrad experiment status builtin-tiny\n"
+    "KIND",
+    "What FILE holds is explained in doc/experiments.md.",
+    "ascgrad experiment run experiments/builtin.json --scale tiny --jobs 2\n"
+    "ascgrad experiment status builtin-tiny\n"
     "ascgrad experiment report builtin-tiny",
-    none,
+    NULL,
     run,
 };
