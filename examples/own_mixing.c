@@ -11,11 +11,11 @@
 #include <ascgrad/ascgrad.h>
 
 typedef struct values { /* of its settings */
-    double decay;
+    double fade;
 } values;
 
 static const asc_setting settings[] = {
-    {"decay", ASC_SETTING_REAL, offsetof(values, decay), "0.9", .help = "a, what is left of a token one position on",
+    {"fade", ASC_SETTING_REAL, offsetof(values, fade), "0.9", .help = "a, what is left of a token one position on",
      .min = 0, .max = 1, .flags = ASC_SETTING_PER_LAYER},
     {0},
 };
@@ -39,7 +39,7 @@ static asc_tensor weights(asc_layer *l, int64_t N)
     asc_tensor past = asc_zeros(l->ctx, ASC_F64, ASC_SHAPE(N, N));
     double *to = asc_data_mut(past);
     for (int64_t i = 0; to && i < N * N; i++) {
-        to[i] = i % N <= i / N ? pow(((values *)l->settings)->decay, (double)(i / N - i % N)) : 0;
+        to[i] = i % N <= i / N ? pow(((values *)l->settings)->fade, (double)(i / N - i % N)) : 0;
     }
     return asc_cast(l->ctx, past, l->dtype);
 }
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 {
     const char *run = argc > 1 ? argv[1] : "fading-run";
     static const char *const chosen[][2] = {
-        {"model", "fading"}, {"decay", "[0.5, 0.9]"}, {"data", "builtin:60000"}, {"layers", "2"}, {"dim", "48"},
+        {"model", "fading"}, {"fade", "[0.5, 0.9]"}, {"data", "builtin:60000"}, {"layers", "2"}, {"dim", "48"},
         {"block", "32"},     {"batch", "16"},         {"lr", "3e-3"},            {"steps", "400"},
     };
     asc_ctx *ctx = asc_ctx_new(NULL);

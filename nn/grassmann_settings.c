@@ -104,8 +104,8 @@ asc_status asc_grassmann_check(asc_layer *l)
                            "normalise: expected one of the two");
     }
     if (v->running_mean && v->pair != ASC_PAIR_WEDGE) {
-        return asc_fail_on(l->ctx, ASC_ERR_ARG, "running_mean", " is true, and pair is %s: it is the mean of the wedge's "
-                           "coordinates", pairs[v->pair]);
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "running_mean", " is true, and pair is %s: it is the mean of the "
+                           "wedge's coordinates", pairs[v->pair]);
     }
     if (v->running_mean && v->direction != ASC_PAST) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "running_mean", " is true, and direction not past: it is the mean of "

@@ -341,7 +341,7 @@ const cli_command command_compare = {
     "several comparisons), effect sizes. Models with other tokens, or other blocks, are compared in bits per byte, "
     "passage by passage. Items say nothing of other seeds: what the seeds say stands below.",
     "ascgrad compare runs/transformer runs/grassmann --split test\n"
-    "ascgrad compare base=runs/t-1,runs/t-2,runs/t-3 new=runs/g-1,runs/g-2,runs/g-3 --json",
+    "ascgrad compare base=runs/t-1,runs/t-2 new=runs/g-1,runs/g-2 --json",
     options,
     run,
 };

@@ -269,21 +269,9 @@ static uint32_t causal(const asc_call *call)
     return full ? 0 : 1u << ASC_LINEAR_Q | 1u << ASC_LINEAR_K | 1u << ASC_LINEAR_V | 1u << ASC_LINEAR_FORGET;
 }
 
-#define OPTIONS(...)                                                                                                   \
-    .attrs = &(const attrs)                                                                                            \
-    {                                                                                                                  \
-        {                                                                                                              \
-            .eps = 1e-6, __VA_ARGS__                                                                                   \
-        }                                                                                                              \
-    }
-#define SAME(...)                                                                                                      \
-    {'f', 3, {__VA_ARGS__}},                                                                                           \
-    {                                                                                                                  \
-        'f', 3,                                                                                                        \
-        {                                                                                                              \
-            __VA_ARGS__                                                                                                \
-        }                                                                                                              \
-    }
+#define OPTIONS(...) .attrs = &(const attrs){{.eps = 1e-6, __VA_ARGS__}}
+#define REALS(...)   {'f', 3, {__VA_ARGS__}, .kink = 0, .away = .05} /* elu bends at 0 */
+#define SAME(...)    REALS(__VA_ARGS__), REALS(__VA_ARGS__)
 static const asc_sample samples[] = {
     {.in = {SAME(2, 5, 6), {'f', 3, {2, 5, 4}}}, OPTIONS(.heads = 2)},
     {.in = {SAME(1, 70, 4), {'f', 3, {1, 70, 2}}, {'f', 3, {1, 70, 2}}, {0}, {0}, {'u', 3, {1, 1, 10}, .5, 1.5}},

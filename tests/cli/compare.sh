@@ -119,5 +119,5 @@ has err "got '=t-1', expected a RUN"
 status 2 "$ASCGRAD" compare t-1 g-1 --split tset
 has err "got 'tset', expected train, valid or test"
 status 3 "$ASCGRAD" compare t-1 none
-has err '^ascgrad compare: none: No such file'
+has err '^ascgrad compare: none: there is no such run or file'
 exit $failed

@@ -9,14 +9,14 @@
 refused() {
     echo "$3" >wrong.json
     status "$1" "$ASCGRAD" experiment run wrong.json --out wrong
-    has err "^ascgrad experiment run: $2"
+    has err "^ascgrad experiment: $2"
     [ ! -e wrong ] || fail 'an experiment that was refused has a folder'
 }
 start='{"common": {"preset": "tiny", "data": "builtin:3000"}, "systems": {"t": {}, "g": {"model": "grassmann"'
 refused 2 'system g: heads is a setting of transformer' "$start, \"heads\": 2}}}"
 refused 2 "wrong.json: system g: unknown setting 'rr'" "$start, \"rr\": 2}}}"
 refused 2 'system t: run t-dim33-1: heads is 2, expected a divisor' "$start}}, \"grid\": {\"d-model\": [32, 33]}}"
-refused 2 'wrong.json: scale tiny: common: lr: got "x", expected a number' \
+refused 2 'wrong.json: scale tiny: common: lr: got 'x', expected a number' \
     "$start}}, \"scales\": {\"tiny\": {\"common\": {\"lr\": \"x\"}}}}"
 refused 2 "wrong.json: unknown key 'seed'; did you mean 'seeds'" "$start}}, \"seed\": [1]}"
 refused 2 'wrong.json: seeds: expected a list of different whole numbers' "$start}}, \"seeds\": [1, 1]}"
@@ -32,7 +32,7 @@ status 2 "$ASCGRAD" experiment run first.json --out strange
 has err 'strange: holds something that is no experiment'
 status 3 "$ASCGRAD" experiment status strange
 status 2 "$ASCGRAD" experiment run first.json --scale tine
-has err '^ascgrad experiment run: --scale: there is no .tine., expected one of full, small'
+has err '^ascgrad experiment: --scale: there is no .tine., expected one of full, small'
 
 # ---- the plan ----
 status 0 "$ASCGRAD" experiment run first.json --dry-run --scale small --json
@@ -101,10 +101,10 @@ cp whole/experiment.json failing
 status 1 "$ASCGRAD" experiment run first.json --out failing
 has out '^failing: 8 runs: 7 done, 1 failed$'
 has err 'g-block16-1: failed'
-has failing/failed/g-block16-1.txt 'exists; take another name'
+has failing/failed/g-block16-1.txt 'exists and is no run, '
 status 0 "$ASCGRAD" experiment status failing
 has out '^g-block16-1  *failed'
-has out 'exists; take another name'
+has out 'exists and is no run, '
 rm -r failing/runs/g-block16-1
 status 0 "$ASCGRAD" experiment run failing
 has out '^failing: 8 runs: 8 done$'

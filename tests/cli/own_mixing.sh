@@ -7,7 +7,7 @@ has out '^[0-9]* parameters, perplexity [0-9.]*$'
 perplexity=$(sed -n 's/.*perplexity //p' out)
 [ "${perplexity%.*}" -lt 60 ] || fail "perplexity $perplexity: nothing was learned"
 has run/config.json '"mix": "fading"'
-has run/config.json '"decay"'
+has run/config.json '"fade"'
 status 3 "$ASCGRAD" eval run
 has err "run/model.safetensors: mix: got 'fading', expected one of transformer,"
 status 1 "$abs_top_builddir/examples/own_mixing" run

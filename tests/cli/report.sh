@@ -1,5 +1,5 @@
 #!/bin/sh
-# ascgrad experiment report: numbers are those of the runs; names are text; nothing is evaluated twice; what failed.
+# ascgrad experiment: numbers are those of the runs; names are text; nothing is evaluated twice; what failed.
 . "$abs_top_srcdir/tests/program.sh"
 
 cat >exp.json <<'END'
@@ -95,7 +95,7 @@ lines err 1
 export ASCGRAD_GNUPLOT=./plotter
 status 2 "$ASCGRAD" experiment report
 status 2 "$ASCGRAD" experiment report dir --figures cots
-has err "^ascgrad experiment report: --figures: got 'cots', expected of decomposition"
+has err "^ascgrad experiment: --figures: got 'cots', expected of decomposition"
 status 2 "$ASCGRAD" experiment report dir --split tset
 status 3 "$ASCGRAD" experiment report none
 sed 's/"tokens": 6/"tokns": 6/' dir/experiment.json >changed

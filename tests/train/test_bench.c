@@ -22,8 +22,9 @@ static void count(int64_t ffn, double *all, double *mixing)
     enum { D = 16, N = 8 };
     char config[200];
     snprintf(config, sizeof config,
-             "{\"mix\":\"transformer\",\"heads\":2,\"d_model\":%d,\"layers\":3,\"vocab\":11,\"block\":%d,\"d_ff\":%d}", D, N,
-             (int)ffn);
+             "{\"mix\":\"transformer\",\"heads\":2,\"d_model\":%d,\"layers\":3,\"vocab\":11,\"block\":%d,"
+             "\"d_ff\":%d}",
+             D, N, (int)ffn);
     asc_lm *lm = asc_lm_new(ctx, config, ASC_F32, 1);
     ck_assert_int_eq(asc_bench_flops(ctx, lm, all, mixing), ASC_OK);
     /* q, k, v and o; scores and values of the keys that a causal query sees, (N + 1)/2 of them on the average */
