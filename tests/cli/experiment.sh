@@ -16,7 +16,7 @@ start='{"common": {"preset": "tiny", "data": "builtin:3000"}, "systems": {"t": {
 refused 2 'system g: heads is a setting of transformer' "$start, \"heads\": 2}}}"
 refused 2 "wrong.json: system g: unknown setting 'rr'" "$start, \"rr\": 2}}}"
 refused 2 'system t: run t-dim33-1: heads is 2, expected a divisor' "$start}}, \"grid\": {\"d-model\": [32, 33]}}"
-refused 2 'wrong.json: scale tiny: common: lr: got 'x', expected a number' \
+refused 2 "wrong.json: scale tiny: common: lr: got 'x', expected a number" \
     "$start}}, \"scales\": {\"tiny\": {\"common\": {\"lr\": \"x\"}}}}"
 refused 2 "wrong.json: unknown key 'seed'; did you mean 'seeds'" "$start}}, \"seed\": [1]}"
 refused 2 'wrong.json: seeds: expected a list of different whole numbers' "$start}}, \"seeds\": [1, 1]}"
