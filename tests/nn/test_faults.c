@@ -18,8 +18,8 @@ static const char *const configs[] = {
     CONFIG("\"ascender\",\"k\":2,\"gate\":\"after\",\"eta\":false,\"freeze\":[\"delta:1\"],\"share\":[\"omega_sep\"]"),
     CONFIG("\"ascender\",\"k\":2,\"variant\":\"background\",\"heading\":\"q\""),
     CONFIG("[\"grassmann\",\"transformer\"],\"r\":4,\"memory\":true,\"running_mean\":true,\"learned\":true"),
-    "{\"d_model\":8,\"layers\":3,\"heads\":2,\"vocab\":11,\"block\":9,\"block_norm\":\"pre\","
-    "\"mix\":[\"linear\",\"recurrent\",\"conv\"],\"feature\":\"favor\",\"decay\":\"gated\"}",
+    ("{\"d_model\":8,\"layers\":3,\"heads\":2,\"vocab\":11,\"block\":9,\"block_norm\":\"pre\","
+     "\"mix\":[\"linear\",\"recurrent\",\"conv\"],\"feature\":\"favor\",\"decay\":\"gated\"}"),
 };
 static const int64_t token[B * N + 1] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8};
 

@@ -18,10 +18,10 @@ static const char *const variants[] = {
     "\"mix\":\"grassmann\",\"r\":5,\"offsets\":[1,3],\"memory\":true,\"learned\":true,\"running_mean\":true",
     "\"mix\":\"grassmann\",\"r\":5,\"offsets\":[2,7],\"running_mean\":true,\"aggregate\":\"sum\",\"mix_residual\":true",
     "\"mix\":\"grassmann\",\"r\":5,\"offsets\":[[1],[],[2]],\"memory\":[false,true,true],\"eps_rel\":0.01",
-    "\"mix\":\"grassmann\",\"r\":6,\"groups\":2,\"offsets\":[1,5],\"memory\":true,\"pair\":\"symmetric\","
-    "\"eps_rel\":0.01",
-    "\"mix\":\"grassmann\",\"r\":6,\"offsets\":[[],[1,3],[2]],\"memory\":[true,false,true],\"pair\":\"concat\","
-    "\"scale\":\"rms\"",
+    ("\"mix\":\"grassmann\",\"r\":6,\"groups\":2,\"offsets\":[1,5],\"memory\":true,\"pair\":\"symmetric\","
+     "\"eps_rel\":0.01"),
+    ("\"mix\":\"grassmann\",\"r\":6,\"offsets\":[[],[1,3],[2]],\"memory\":[true,false,true],\"pair\":\"concat\","
+     "\"scale\":\"rms\""),
     "\"mix\":\"linear\",\"heads\":2,\"decay\":\"gated\"",
     "\"mix\":\"linear\",\"heads\":3,\"feature\":\"favor\",\"features\":5,\"decay\":\"fixed\"",
     "\"mix\":\"conv\",\"inner\":7,\"block_norm\":\"pre\"",
