@@ -2,9 +2,11 @@
 #include "tools/unknown.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/cli.h"
+#include "tools/columns.h"
 
 const char *unknown_share(double share, char *text, size_t size)
 {
@@ -51,7 +53,9 @@ void unknown_name_words(const asc_tokenizer *tokenizer, const char *text, size_t
         }
         used += (size_t)snprintf(list + used, TEXT - used, "%s'%.*s'", named++ ? ", " : "", (int)n, text + at);
     }
-    if (*list) {
-        cli_message("the model does not know these words of the prompt: %s", list);
+    char *clean = *list ? columns_clean(list) : NULL;
+    if (clean) {
+        cli_message("the model does not know these words of the prompt: %s", clean);
     }
+    free(clean);
 }

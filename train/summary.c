@@ -58,8 +58,11 @@ static int compare(const void *a, const void *b)
 
 static double median(lines *all)
 {
+    if (all->n == 0) {
+        return NAN;
+    }
     qsort(all->speed, all->n, sizeof *all->speed, compare);
-    return all->n == 0 ? (double)NAN : (all->speed[(all->n - 1) / 2] + all->speed[all->n / 2]) / 2;
+    return (all->speed[(all->n - 1) / 2] + all->speed[all->n / 2]) / 2;
 }
 
 /* ---- the object ---- */

@@ -5,6 +5,8 @@ status 0 "$ASCGRAD" train $tiny --out run
 
 status 0 "$ASCGRAD" generate run --prompt 'the king' --tokens 3
 has err "^ascgrad generate: the model does not know these words of the prompt: 'king'$"
+status 0 "$ASCGRAD" generate run --prompt "$(printf 'the \033]0;title')" --tokens 3
+has err "prompt: '?\]0;title'$"
 status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3
 has out '^the dog'
 lines err 1
