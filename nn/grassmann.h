@@ -23,7 +23,7 @@ typedef struct asc_grassmann_layer {
 typedef struct asc_grassmann_values {
     asc_ints offsets;
     int64_t r, groups, learned;
-    int direction, aggregate, scale;
+    int mask, direction, aggregate, scale;
     bool memory, running_mean, composed;
     double eps, eps_rel;
 } asc_grassmann_values;

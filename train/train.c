@@ -14,16 +14,25 @@
 
 /* ---- the plan ---- */
 
-static asc_status fill_step(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y)
+static asc_status fill_step(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y, int64_t *lengths)
 {
     asc_trainer *t = user;
-    return asc_block_fill(t->ctx, t->train, t->stepper.block, t->order + t->first + first, n, x, y);
+    const int32_t *which = t->order + t->first + first;
+    return lengths ? asc_class_fill(t->ctx, t->train, which, n, x, lengths, y)
+                   : asc_block_fill(t->ctx, t->train, t->stepper.block, which, n, x, y);
 }
 
 static int64_t count_targets(void *user, int64_t first, int64_t n)
 {
     const asc_trainer *t = user;
-    return asc_block_targets(t->train, t->stepper.block, t->order + t->first + first, n);
+    return asc_lm_classes(t->lm) > 0 ? n
+                                     : asc_block_targets(t->train, t->stepper.block, t->order + t->first + first, n);
+}
+
+static int64_t find_width(void *user, int64_t first, int64_t n)
+{
+    const asc_trainer *t = user;
+    return asc_trainer_width(t, t->train, t->order + t->first + first, n);
 }
 
 /* The number of steps: the smaller of the limits that there are. */
@@ -45,7 +54,7 @@ static double lowest_lr(const asc_values *v)
 static asc_status count_blocks(asc_trainer *t)
 {
     int64_t block = asc_lm_block(t->lm), each = t->settings->values.batch * t->settings->values.accumulate;
-    t->blocks = asc_block_count(t->train->n_tokens, block, false);
+    t->blocks = asc_split_blocks(t->train, block, false);
     if (t->blocks == 0) {
         return asc_fail(t->ctx, ASC_ERR_ARG, "the train split has %" PRId64 " tokens, too few for a block of %" PRId64,
                         t->train->n_tokens, block);
@@ -63,9 +72,18 @@ static asc_status plan(asc_trainer *t)
     }
     t->schedule = (asc_schedule){(asc_decay)v->schedule, v->lr, lowest_lr(v), v->warmup,
                                  v->schedule_steps > 0 ? v->schedule_steps : t->steps};
-    t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = asc_lm_block(t->lm),
-                               .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed,
-                               .fill = fill_step, .targets = count_targets, .user = t};
+    t->stepper = (asc_stepper){.ctx = t->ctx,
+                               .lm = t->lm,
+                               .optim = t->optim,
+                               .block = asc_lm_block(t->lm),
+                               .batch = v->batch,
+                               .dropout = v->dropout,
+                               .clip = v->clip,
+                               .seed = (uint64_t)v->seed,
+                               .fill = fill_step,
+                               .targets = count_targets,
+                               .width = find_width,
+                               .user = t};
     t->order = asc_alloc(t->ctx, (size_t)t->blocks * sizeof *t->order);
     t->epoch = -1;
     return asc_error(t->ctx);
@@ -224,7 +242,7 @@ static asc_status resume_run(asc_trainer *t)
         (!fewer && write_config(t))) {
         return asc_error(t->ctx);
     }
-    t->stranger.bits = asc_bits_per_byte(t->valid, t->stranger.loss);
+    t->stranger.bits = asc_bits_per_byte(t, t->stranger.loss);
     return asc_metrics_cut(&t->metrics);
 }
 

@@ -67,23 +67,33 @@ ASC_API int asc_settings_threads(const asc_settings *settings);
 
 typedef struct asc_eval_options {
     int64_t batch; /* blocks at a time, >= 1 */
+    int64_t length; /* of a stream's blocks; 0: asc_lm_block. Sequences have the length that they have */
     /* Called with each batch of predicted tokens, in the order of the text; NULL: not. A token that is given comes as
-     * -1, its loss 0. Another status than ASC_OK ends the evaluation. */
+     * -1, its loss 0. Of a classifier: with the class of each sequence. Another status than ASC_OK ends the
+     * evaluation. */
     asc_status (*tokens)(void *user, const int64_t *ids, const double *losses, int64_t n);
     /* Called after each batch with the part that is done, 0 … 1; false: ASC_ERR_INTERRUPTED. NULL: not. */
     bool (*progress)(void *user, double done);
     void *user;
+    /* [C, C] of a classifier, a row for each class, a column for each that was found most probable: the sequences are
+     * added. NULL: not. */
+    int64_t *confusion;
 } asc_eval_options;
 
 typedef struct asc_eval_result {
-    int64_t tokens;        /* predicted: all but the first and those that are given */
+    int64_t tokens;        /* predicted: all but the first and those that are given; of a classifier the sequences */
     double loss;           /* mean cross-entropy, nats per token */
     double ppl;            /* exp(loss) */
     double bits_per_byte;  /* the total over the bytes of the text */
+    int64_t sequences;     /* of a split of sequences; 0: a stream */
+    double accuracy;       /* the share of the predicted that were the most probable, ties to the lower id; NaN where no
+                            * token is given, and the model is no classifier */
+    double exact;          /* the share of the sequences with all of their answers right; NaN of a stream, or classes */
 } asc_eval_result;
 
-/* Evaluates `lm` on a split: blocks of asc_lm_block tokens, the last, shorter one too, so that every token but the
- * first is predicted once. Leaves dropout at 0. ASC_ERR_ARG, ASC_ERR_MEMORY, ASC_ERR_INTERRUPTED. */
+/* Evaluates `lm` on a split: blocks of `length` tokens, the last, shorter one too, so that every token but the first is
+ * predicted once; or sequence by sequence. Leaves dropout at 0. ASC_ERR_ARG: also longer blocks or sequences than
+ * learned positions go, or another number of classes than the model's; ASC_ERR_MEMORY, ASC_ERR_INTERRUPTED. */
 ASC_API asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const asc_eval_options *options,
                                 asc_eval_result *result);
 
