@@ -12,10 +12,11 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
-extern const asc_data_source asc_source_builtin, asc_source_task, asc_source_file, asc_source_folder;
+extern const asc_data_source asc_source_builtin, asc_source_task, asc_source_records, asc_source_file,
+    asc_source_folder;
 
-static const asc_data_source *const sources[] = {&asc_source_builtin, &asc_source_task, &asc_source_file,
-                                                 &asc_source_folder};
+static const asc_data_source *const sources[] = {&asc_source_builtin, &asc_source_task, &asc_source_records,
+                                                &asc_source_file, &asc_source_folder};
 
 enum { N_SOURCES = sizeof sources / sizeof sources[0] };
 
@@ -316,10 +317,35 @@ static asc_status end_sequence(const asc_dataset *data, stream *s, size_t *first
     return ASC_OK;
 }
 
+/* What stands for the end of a line where a tokenizer has no token for it, and at the start of a text with a class:
+ * BERT's [SEP] and [CLS]. -1: nothing. */
+typedef struct marks {
+    int32_t separator, start;
+} marks;
+
+static marks find_marks(const asc_dataset *data, const asc_tokenizer *tokenizer)
+{
+    bool own = data->source->sequences && tokenizer->eos < 0;
+    return (marks){own ? asc_vocabulary_find(tokenizer, "[SEP]", 5) : -1,
+                   own && asc_dataset_class(data, 0) ? asc_vocabulary_find(tokenizer, "[CLS]", 5) : -1};
+}
+
+static asc_status encode_piece(const asc_source_reader *reader, const asc_tokenizer *tokenizer, const marks *m,
+                               const asc_text_piece *piece, bool starts, asc_ids *ids)
+{
+    asc_ctx *ctx = reader->data->ctx;
+    unsigned flags = reader->data->source->sequences ? 0 : ASC_ENCODE_CORPUS;
+    asc_status status = starts && m->start >= 0 ? asc_ids_push(ctx, ids, m->start) : ASC_OK;
+    status = status ? status : asc_tokenizer_encode(tokenizer, piece->text, piece->bytes, flags, ids);
+    bool ends = m->separator >= 0 && piece->bytes > 0 && piece->text[piece->bytes - 1] == '\n';
+    return status || !ends ? status : asc_ids_push(ctx, ids, m->separator);
+}
+
 static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *tokenizer, asc_split *split, stream *s)
 {
     uLong checksum = crc32(0, NULL, 0);
     bool sequences = reader->data->source->sequences;
+    const marks m = find_marks(reader->data, tokenizer);
     size_t first = 0;
     asc_text_piece piece;
     asc_status status;
@@ -327,7 +353,7 @@ static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *to
         size_t from = s->ids.n;
         checksum = crc32_z(checksum, (const Bytef *)piece.text, piece.bytes);
         split->bytes += (int64_t)piece.bytes;
-        status = asc_tokenizer_encode(tokenizer, piece.text, piece.bytes, sequences ? 0 : ASC_ENCODE_CORPUS, &s->ids);
+        status = encode_piece(reader, tokenizer, &m, &piece, from == first, &s->ids);
         status = status || !piece.given ? status : mark_given(tokenizer->ctx, s, from);
         status = status || !(sequences && piece.last) ? status : end_sequence(reader->data, s, &first, piece.label);
         if (status) {

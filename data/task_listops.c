@@ -4,9 +4,9 @@
  *
  * A place holds a digit with probability 3/4, and wherever the depth is used up; else a list: MIN, MAX, MED (the
  * median, of two in the middle their mean, rounded down) or SM (the sum modulo 10), of 2 to `args` places. Expressions
- * shorter than `min` or longer than the length are drawn again. The answer is a class, too, and classes are not as likely: see
- * doc/tasks.md for chance. Sources: Nangia and Bowman, "ListOps", 2018; Tay et al., "Long Range Arena", 2020 (length
- * 2000, min 500, depth 10, args 10; 96,000 examples to train on and 2,000 to test). */
+ * shorter than `min` or longer than the length are drawn again. The answer is a class, too; chance: doc/tasks.md.
+ * Sources: Nangia and Bowman, "ListOps", 2018; Tay et al., "Long Range Arena", 2020 (length 2000, min 500, depth 10,
+ * args 10; 96,000 examples to train on and 2,000 to test). */
 #include <stdio.h>
 #include <stdlib.h>
 

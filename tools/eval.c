@@ -226,6 +226,9 @@ static void open_both(asc_ctx *ctx, const struct args *args, const char *path, a
     } else if (*model && !args->data) {
         *data = cli_open_run_data(ctx, *model);
     }
+    if (*model && *data) {
+        asc_model_check_classes(ctx, *model, *data);
+    }
 }
 
 /* The split: a task's examples at the length that is asked for; a stream is cut there later. */

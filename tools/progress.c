@@ -104,8 +104,12 @@ void progress_show(progress *bar, const asc_train_progress *p)
     case ASC_TRAIN_EVALUATED:
         progress_clear(bar);
         print_step(p);
-        fprintf(stderr, "  epoch %.2f  valid loss %.4f  perplexity %.3f  %.4f bits per byte%s\n", p->epoch,
-                p->valid.loss, p->valid.ppl, p->valid.bits_per_byte, p->valid.loss <= p->best_loss ? "  (best)" : "");
+        fprintf(stderr, "  epoch %.2f  valid loss %.4f  perplexity %.3f  %.4f bits per byte", p->epoch, p->valid.loss,
+                p->valid.ppl, p->valid.bits_per_byte);
+        if (isfinite(p->valid.accuracy)) {
+            fprintf(stderr, "  accuracy %.4f", p->valid.accuracy);
+        }
+        fprintf(stderr, "%s\n", p->valid.loss <= p->best_loss ? "  (best)" : "");
         break;
     }
 }

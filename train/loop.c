@@ -163,7 +163,7 @@ static asc_status write_model(asc_trainer *t, const char *path, const asc_best *
 {
     asc_span span;
     asc_span_begin(t->ctx, &span, "checkpoint");
-    asc_status status = asc_model_write(t->ctx, path, t->lm, t->tokenizer, of->step, of->loss);
+    asc_status status = asc_model_write(t->ctx, path, t->lm, t->tokenizer, t->data, of->step, of->loss);
     asc_span_end(t->ctx, &span);
     return status;
 }

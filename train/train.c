@@ -216,7 +216,7 @@ static asc_status replace_lost(asc_trainer *t)
              kept ? ", and it is written again" : ", is lost; the best from here on takes its place");
     asc_trainer_say(t, text);
     if (kept) {
-        return asc_model_write(t->ctx, t->folder.model, t->lm, t->tokenizer, best->step, best->loss);
+        return asc_model_write(t->ctx, t->folder.model, t->lm, t->tokenizer, t->data, best->step, best->loss);
     }
     *best = asc_best_none();
     if (t->state.step >= t->steps) {

@@ -106,6 +106,7 @@ typedef struct asc_model {
     char *run;    /* the folder that the file is in, if that is a RUN; or NULL */
     char *data;   /* the run's data set, or NULL */
     int64_t batch; /* the run's batch; 32 without a run */
+    char *classes; /* of a classifier the names of its classes, a JSON list; or NULL */
 } asc_model;
 
 /* Opens a RUN (its best model) or a MODEL; new. `tokenizer`: NULL, or "word", "byte", "wordpiece:VOCAB_FILE" in
@@ -119,6 +120,10 @@ ASC_API void asc_model_free(asc_ctx *ctx, asc_model *model); /* NULL is accepted
  * ASC_ERR_FORMAT: it is another. */
 ASC_API asc_status asc_model_check_split(asc_ctx *ctx, const asc_model *model, asc_split_kind kind,
                                          const asc_split *split);
+
+/* Checks that a data set's classes are the model's, in their order; nothing for a language model. ASC_ERR_ARG: they are
+ * others. */
+ASC_API asc_status asc_model_check_classes(asc_ctx *ctx, const asc_model *model, const asc_dataset *dataset);
 
 /* ---- training ---- */
 

@@ -1,5 +1,5 @@
-/* tests/data/test_tasks.c: tasks have the answers that a solver finds, who reads the words of the question alone; splits
- * are different, and the same every time; answers that are exchanged are right as often as chance has it. */
+/* tests/data/test_tasks.c: tasks have the answers that a solver finds, who reads the words of the question alone;
+ * splits are different, and the same every time; answers that are exchanged are right as often as chance has it. */
 #include <math.h>
 #include <stdlib.h>
 
