@@ -29,9 +29,9 @@ typedef struct asc_records {
 asc_status asc_records_open(asc_records *r, asc_ctx *ctx, const char *path, const asc_fields *fields);
 void asc_records_close(asc_records *r);
 
-/* The next record that starts in bytes from … to-1 of the text, into r->value; *more is false where there is none. Empty
- * lines are passed over. ASC_ERR_FORMAT, with file and line: no object, a field is missing or neither text nor a number,
- * another number of columns than the header's. */
+/* The next record that starts in bytes from … to-1 of the text, into r->value; *more is false where there is none.
+ * Empty lines are passed over. ASC_ERR_FORMAT, with file and line: no object, a field is missing or neither text nor
+ * a number, another number of columns than the header's. */
 asc_status asc_records_next(asc_records *r, int64_t from, int64_t to, bool *more);
 
 /* ASC_ERR_FORMAT about the record that was read last. */
