@@ -2,7 +2,8 @@
 # Tasks, records and classifiers on the command line: training, evaluation by answers and classes, longer sequences.
 . "$abs_top_srcdir/tests/program.sh"
 
-small='--threads 1 --layers 1 --dim 16 --heads 2 --batch 16 --dropout 0 --lr 5e-3 --warmup 5 --eval-every 20 --log-every 20'
+small='--threads 1 --layers 1 --dim 16 --heads 2 --batch 16 --dropout 0 --lr 5e-3 --warmup 5'
+small="$small --eval-every 20 --log-every 20"
 
 # shellcheck disable=SC2086  # lists of options
 train() { status 0 "$ASCGRAD" train $small "$@"; }
