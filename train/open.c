@@ -128,6 +128,42 @@ static void say_left_out(const asc_trainer *t)
     json_decref(model);
 }
 
+/* The inputs of the longest sequence that the run will see, of a language model or, if that is what there is to train,
+ * a classifier; 0: streams. */
+static int64_t longest_input(const asc_trainer *t)
+{
+    int64_t train, valid;
+    if (asc_settings_classify(t->settings)) {
+        train = asc_class_width(t->train, NULL, t->train->n_sequences);
+        valid = asc_class_width(t->valid, NULL, t->valid->n_sequences);
+    } else {
+        train = asc_split_longest(t->train);
+        valid = asc_split_longest(t->valid);
+    }
+    return train > valid ? train : valid;
+}
+
+/* A block is one sequence, a class one of the data's. */
+static asc_status check_sequences(const asc_trainer *t)
+{
+    int64_t longest = longest_input(t), classes = asc_lm_classes(t->lm);
+    const char *data = t->settings->values.data;
+    if (classes > 0 && !t->train->labels) {
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "head", " is classifier, but what %s has is no sequences with a class "
+                           "each", data);
+    }
+    if (classes > 0 && classes != t->train->classes) {
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "classes", " is %" PRId64 ", but %s has %d", classes, data,
+                           (int)t->train->classes);
+    }
+    if (longest > asc_lm_block(t->lm)) {
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "block", " is %" PRId64 ", but each block is one sequence, and %s has "
+                           "some of %" PRId64 " tokens: expected at least that, which is the default",
+                           asc_lm_block(t->lm), data, longest);
+    }
+    return ASC_OK;
+}
+
 /* The model of a configuration, which goes, with the initial model's parameters, in place of the one that is there. */
 static asc_status make_lm(asc_trainer *t, char *config, const asc_model *init)
 {
@@ -141,8 +177,9 @@ static asc_status make_lm(asc_trainer *t, char *config, const asc_model *init)
                     ": the model %s has %" PRId64 " tokens, but the tokenizer has %" PRId64, v->init,
                     asc_lm_vocab(t->lm), vocab);
     }
-    return asc_error(t->ctx) || !init ? asc_error(t->ctx)
-                                      : copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm));
+    return asc_error(t->ctx) || check_sequences(t) || !init
+               ? asc_error(t->ctx)
+               : copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm));
 }
 
 /* A configuration that leaves something to be measured becomes one that says what was found: a resumed run, and the
@@ -156,8 +193,8 @@ static asc_status settle_inert(asc_trainer *t, const asc_model *init)
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init)
 {
     const asc_values *v = &t->settings->values;
-    int64_t vocab = asc_tokenizer_size(t->tokenizer);
-    char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL, vocab);
+    asc_model_sizes sizes = {asc_tokenizer_size(t->tokenizer), t->train->classes, longest_input(t)};
+    char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL, &sizes);
     if (make_lm(t, config, init) || settle_inert(t, init)) {
         return asc_error(t->ctx);
     }
