@@ -21,6 +21,15 @@ train --data task:majority:length=12,train=320,valid=50,test=40 --pos-emb false 
 status 0 "$ASCGRAD" train --resume --out parts --minutes 0
 same_run lm parts
 
+# lengths that vary: learned positions reach what the task can have, and the longest of records' test split
+train --data task:listops:length=40,min=1,train=20,valid=5,test=5 --head classifier --steps 2 --out listops
+grep -q '"block": 40,' listops/config.json || fail 'the block is not the longest that the task can have'
+mkdir long
+printf '{"prompt": "a", "answer": "b"}\n' | tee long/train.jsonl >long/valid.jsonl
+printf '{"prompt": "a a a a a", "answer": "b"}\n' >long/test.jsonl
+train --data long --steps 2 --out long-run
+status 0 "$ASCGRAD" eval long-run --split test
+
 # longer, and a list of lengths; each object says which
 status 0 "$ASCGRAD" eval lm --length 24 --json
 json 'd["length"] == 24 and d["sequences"] == 50'
