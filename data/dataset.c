@@ -193,6 +193,11 @@ asc_status asc_dataset_stretch(asc_dataset *data, int64_t length)
     return data->source->stretch(data, length);
 }
 
+int64_t asc_dataset_longest(const asc_dataset *data)
+{
+    return data && data->source->longest ? data->source->longest(data) : 0;
+}
+
 const char *asc_dataset_class(const asc_dataset *data, int32_t i)
 {
     return data && i >= 0 && data->source->class_name ? data->source->class_name(data, i) : NULL;

@@ -129,6 +129,11 @@ static asc_status open_task(asc_dataset *data, const char *argument)
     return status ? status : settle(data);
 }
 
+static int64_t longest(const asc_dataset *data)
+{
+    return ((const source *)data->self)->v[ASC_TASK_LENGTH];
+}
+
 static asc_status stretch(asc_dataset *data, int64_t length)
 {
     source *s = data->self;
@@ -241,5 +246,6 @@ const asc_data_source asc_source_task = {
     .end = end,
     .class_name = class_name,
     .words = words,
+    .longest = longest,
     .stretch = stretch,
 };

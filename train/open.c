@@ -128,19 +128,39 @@ static void say_left_out(const asc_trainer *t)
     json_decref(model);
 }
 
-/* The inputs of the longest sequence that the run will see, of a language model or, if that is what there is to train,
- * a classifier; 0: streams. */
+/* The inputs of a split's longest sequence, of a language model or, if that is what there is to train, a classifier;
+ * 0 of a stream. */
+static int64_t longest_of(const asc_trainer *t, const asc_split *split)
+{
+    return !split ? 0 : asc_settings_classify(t->settings) ? asc_class_width(split, NULL, split->n_sequences)
+                                                           : asc_split_longest(split);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The longest that the run sees; 0: streams. */
 static int64_t longest_input(const asc_trainer *t)
 {
-    int64_t train, valid;
-    if (asc_settings_classify(t->settings)) {
-        train = asc_class_width(t->train, NULL, t->train->n_sequences);
-        valid = asc_class_width(t->valid, NULL, t->valid->n_sequences);
-    } else {
-        train = asc_split_longest(t->train);
-        valid = asc_split_longest(t->valid);
+    return larger(longest_of(t, t->train), longest_of(t, t->valid));
+}
+
+/* The block of a model if none was given: long enough for the test split, too, and what else the data can have. */
+static int64_t default_block(const asc_trainer *t)
+{
+    int64_t longest = longest_input(t);
+    if (longest == 0 || json_object_get(t->settings->model, "block")) {
+        return longest;
     }
-    return train > valid ? train : valid;
+    asc_split *test = asc_split_load(t->data, ASC_TEST, t->tokenizer);
+    if (!test) {
+        asc_error_clear(t->ctx); /* training needs no test split */
+    }
+    longest = larger(longest, larger(longest_of(t, test), asc_dataset_longest(t->data)));
+    asc_split_free(t->ctx, test);
+    return longest;
 }
 
 /* A block is one sequence, a class one of the data's. */
@@ -193,7 +213,7 @@ static asc_status settle_inert(asc_trainer *t, const asc_model *init)
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init)
 {
     const asc_values *v = &t->settings->values;
-    asc_model_sizes sizes = {asc_tokenizer_size(t->tokenizer), t->train->classes, longest_input(t)};
+    asc_model_sizes sizes = {asc_tokenizer_size(t->tokenizer), t->train->classes, default_block(t)};
     char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL, &sizes);
     if (make_lm(t, config, init) || settle_inert(t, init)) {
         return asc_error(t->ctx);

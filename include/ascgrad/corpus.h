@@ -154,6 +154,8 @@ struct asc_data_source {
     /* Gives the tokenizer, by asc_tokenizer_collect, all words that any split can have; NULL: those of the training
      * split are all. */
     asc_status (*words)(asc_dataset *data, asc_tokenizer *tokenizer);
+    /* See asc_dataset_longest; NULL: it is not known before the text is. */
+    int64_t (*longest)(const asc_dataset *data);
     /* See asc_dataset_stretch; NULL: the text is as long as it is. */
     asc_status (*stretch)(asc_dataset *data, int64_t length);
 };

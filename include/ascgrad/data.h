@@ -194,7 +194,11 @@ typedef struct asc_entropy {
  * ASC_ERR_ARG: it has no such length, or its text has the length that it has. */
 ASC_API asc_status asc_dataset_stretch(asc_dataset *dataset, int64_t length);
 
-/* The name of class i of its sequences; borrowed. NULL past the last, and where sequences have none, or for NULL. */
+/* The most inputs that one of its sequences can have, as words; 0: not known, or for NULL. */
+ASC_API int64_t asc_dataset_longest(const asc_dataset *dataset);
+
+/* The name of class i of its sequences; borrowed until the next call.
+ * NULL past the last, and where sequences have none, or for NULL. */
 ASC_API const char *asc_dataset_class(const asc_dataset *dataset, int32_t i);
 
 /* The entropy of a split, where the source knows it, as builtin does. false: it does not (text from files), or it

@@ -28,6 +28,15 @@ json 'd["n"] == 40 and d["systems"][0]["block"] == 12'
 status 0 "$ASCGRAD" eval some --json
 json "abs(d['loss'] - $(tail -n 1 some/metrics.jsonl | field valid_loss)) > 1e-9"
 
+# lengths that vary: learned positions reach what the task can have, and the longest of records' test split
+train --data task:listops:length=40,min=1,train=20,valid=5,test=5 --head classifier --steps 2 --out listops
+grep -q '"block": 40,' listops/config.json || fail 'the block is not the longest that the task can have'
+mkdir long
+printf '{"prompt": "a", "answer": "b"}\n' | tee long/train.jsonl >long/valid.jsonl
+printf '{"prompt": "a a a a a", "answer": "b"}\n' >long/test.jsonl
+train --data long --steps 2 --out long-run
+status 0 "$ASCGRAD" eval long-run --split test
+
 # longer, and a list of lengths; each object says which
 status 0 "$ASCGRAD" eval lm --length 24 --json
 json 'd["length"] == 24 and d["sequences"] == 50'
