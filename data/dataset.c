@@ -12,9 +12,11 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
-extern const asc_data_source asc_source_builtin, asc_source_file, asc_source_folder;
+extern const asc_data_source asc_source_builtin, asc_source_task, asc_source_records, asc_source_file,
+    asc_source_folder;
 
-static const asc_data_source *const sources[] = {&asc_source_builtin, &asc_source_file, &asc_source_folder};
+static const asc_data_source *const sources[] = {&asc_source_builtin, &asc_source_task, &asc_source_records,
+                                                &asc_source_file, &asc_source_folder};
 
 enum { N_SOURCES = sizeof sources / sizeof sources[0] };
 
@@ -176,6 +178,31 @@ bool asc_dataset_entropy(asc_dataset *data, asc_split_kind kind, asc_entropy *en
     return asked && data->source->entropy(data, kind, entropy) == ASC_OK;
 }
 
+asc_status asc_dataset_stretch(asc_dataset *data, int64_t length)
+{
+    asc_status status = ASC_NEED(data ? data->ctx : NULL, "dataset_stretch: dataset", data);
+    if (status) {
+        return status;
+    }
+    if (!data->source->stretch) {
+        return asc_fail_on(data->ctx, ASC_ERR_ARG, "length",
+                           " is %lld, but the sequences of %s have lengths of their "
+                           "own",
+                           (long long)length, data->spec);
+    }
+    return data->source->stretch(data, length);
+}
+
+int64_t asc_dataset_longest(const asc_dataset *data)
+{
+    return data && data->source->longest ? data->source->longest(data) : 0;
+}
+
+const char *asc_dataset_class(const asc_dataset *data, int32_t i)
+{
+    return data && i >= 0 && data->source->class_name ? data->source->class_name(data, i) : NULL;
+}
+
 /* ---- reading ---- */
 
 static void reader_end(asc_source_reader *r)
@@ -214,18 +241,10 @@ static bool is_ready(const asc_tokenizer *tokenizer)
     return !tokenizer->kind->is_ready || tokenizer->kind->is_ready(tokenizer);
 }
 
-asc_status asc_dataset_collect(asc_dataset *data, asc_tokenizer *tokenizer)
+static asc_status collect_train(asc_dataset *data, asc_tokenizer *tokenizer)
 {
-    asc_status status = ASC_NEED(data ? data->ctx : tokenizer ? tokenizer->ctx : NULL,
-                                 "dataset_collect: dataset tokenizer", data, tokenizer);
-    if (status) {
-        return status;
-    }
-    if (!tokenizer->kind->collect) {
-        return ASC_OK;
-    }
     asc_source_reader reader;
-    status = reader_begin(&reader, data, ASC_TRAIN);
+    asc_status status = reader_begin(&reader, data, ASC_TRAIN);
     if (status) {
         return status;
     }
@@ -234,6 +253,22 @@ asc_status asc_dataset_collect(asc_dataset *data, asc_tokenizer *tokenizer)
            !(status = asc_tokenizer_collect(tokenizer, piece.text, piece.bytes))) {
     }
     reader_end(&reader);
+    return status;
+}
+
+asc_status asc_dataset_collect(asc_dataset *data, asc_tokenizer *tokenizer)
+{
+    asc_status status = ASC_NEED(data        ? data->ctx
+                                 : tokenizer ? tokenizer->ctx
+                                             : NULL,
+                                 "dataset_collect: dataset tokenizer", data, tokenizer);
+    if (status) {
+        return status;
+    }
+    if (!tokenizer->kind->collect) {
+        return ASC_OK;
+    }
+    status = data->source->words ? data->source->words(data, tokenizer) : collect_train(data, tokenizer);
     if (!status && !is_ready(tokenizer)) {
         status = asc_fail(data->ctx, ASC_ERR_FORMAT, "%s: the train split has no words", data->spec);
     }
@@ -244,17 +279,20 @@ asc_status asc_dataset_collect(asc_dataset *data, asc_tokenizer *tokenizer)
 typedef struct stream {
     asc_ids ids;
     uint8_t *given; /* of the first n_given ids, as asc_split has it; the others are targets */
-    size_t n_given, capacity;
+    size_t n_given, given_capacity;
     bool by_line; /* the lines are kept */
     asc_split_line *lines;
     size_t n_lines, line_capacity;
+    int64_t *starts; /* of each sequence that has ended; the next begins where the last has */
+    int32_t *labels;
+    size_t n_sequences, starts_capacity, labels_capacity;
 } stream;
 
 /* Marks the ids from number `from` on as given. */
 static asc_status mark_given(asc_ctx *ctx, stream *s, size_t from)
 {
     void *given = s->given;
-    if (!asc_grow(ctx, &given, &s->capacity, s->ids.n, 1)) {
+    if (!asc_grow(ctx, &given, &s->given_capacity, s->ids.n, 1)) {
         return ASC_ERR_MEMORY;
     }
     s->given = given;
@@ -275,18 +313,69 @@ static asc_status keep_line(asc_ctx *ctx, stream *s, size_t from, size_t bytes)
     return ASC_OK;
 }
 
+/* A sequence ends here, and begins at id number `first`. */
+static asc_status end_sequence(const asc_dataset *data, stream *s, size_t *first, int32_t label)
+{
+    asc_ctx *ctx = data->ctx;
+    void *starts = s->starts, *labels = s->labels;
+    if (!asc_grow(ctx, &starts, &s->starts_capacity, s->n_sequences + 1, sizeof *s->starts)) {
+        return ASC_ERR_MEMORY;
+    }
+    s->starts = starts;
+    if (!asc_grow(ctx, &labels, &s->labels_capacity, s->n_sequences + 1, sizeof *s->labels)) {
+        return ASC_ERR_MEMORY;
+    }
+    s->labels = labels;
+    if (s->ids.n - *first < 2 || (data->source->class_name && s->n_given <= *first)) {
+        return asc_fail(ctx, ASC_ERR_FORMAT, "%s: sequence %zu has %zu tokens%s", data->spec, s->n_sequences + 1,
+                        s->ids.n - *first, s->ids.n - *first < 2 ? ", expected 2 or more" : ", and its text has none");
+    }
+    s->starts[s->n_sequences] = (int64_t)*first;
+    s->labels[s->n_sequences++] = label;
+    *first = s->ids.n;
+    return ASC_OK;
+}
+
+/* What stands for the end of a line where a tokenizer has no token for it, and at the start of a text with a class:
+ * BERT's [SEP] and [CLS]. -1: nothing. */
+typedef struct marks {
+    int32_t separator, start;
+} marks;
+
+static marks find_marks(const asc_dataset *data, const asc_tokenizer *tokenizer)
+{
+    bool own = data->source->sequences && tokenizer->eos < 0;
+    return (marks){own ? asc_vocabulary_find(tokenizer, "[SEP]", 5) : -1,
+                   own && asc_dataset_class(data, 0) ? asc_vocabulary_find(tokenizer, "[CLS]", 5) : -1};
+}
+
+static asc_status encode_piece(const asc_source_reader *reader, const asc_tokenizer *tokenizer, const marks *m,
+                               const asc_text_piece *piece, bool starts, asc_ids *ids)
+{
+    asc_ctx *ctx = reader->data->ctx;
+    unsigned flags = reader->data->source->sequences ? 0 : ASC_ENCODE_CORPUS;
+    asc_status status = starts && m->start >= 0 ? asc_ids_push(ctx, ids, m->start) : ASC_OK;
+    status = status ? status : asc_tokenizer_encode(tokenizer, piece->text, piece->bytes, flags, ids);
+    bool ends = m->separator >= 0 && piece->bytes > 0 && piece->text[piece->bytes - 1] == '\n';
+    return status || !ends ? status : asc_ids_push(ctx, ids, m->separator);
+}
+
 static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *tokenizer, asc_split *split, stream *s)
 {
     uLong checksum = crc32(0, NULL, 0);
+    bool sequences = reader->data->source->sequences;
+    const marks m = find_marks(reader->data, tokenizer);
+    size_t first = 0;
     asc_text_piece piece;
     asc_status status;
     while (!(status = reader_next(reader, &piece)) && piece.text) {
         size_t from = s->ids.n;
         checksum = crc32_z(checksum, (const Bytef *)piece.text, piece.bytes);
         split->bytes += (int64_t)piece.bytes;
-        status = asc_tokenizer_encode(tokenizer, piece.text, piece.bytes, ASC_ENCODE_CORPUS, &s->ids);
+        status = encode_piece(reader, tokenizer, &m, &piece, from == first, &s->ids);
         status = status || !piece.given ? status : mark_given(tokenizer->ctx, s, from);
         status = status || !s->by_line ? status : keep_line(tokenizer->ctx, s, from, piece.bytes);
+        status = status || !(sequences && piece.last) ? status : end_sequence(reader->data, s, &first, piece.label);
         if (status) {
             break;
         }
@@ -295,32 +384,45 @@ static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *to
     return status;
 }
 
-/* Gives the split its tokens and lines, in memory of just their size. */
-static asc_status take_tokens(asc_ctx *ctx, asc_split *split, const stream *s)
+/* A copy of n elements in memory of just their size; NULL where there are none, or no memory. */
+static void *take(asc_ctx *ctx, const void *from, size_t n, size_t element)
 {
-    size_t n = s->ids.n;
-    int32_t *tokens = asc_alloc(ctx, n * sizeof *tokens);
-    uint8_t *given = s->given ? asc_alloc(ctx, n) : NULL;
-    split->tokens = tokens;
-    split->given = given;
+    void *copy = n > 0 ? asc_alloc(ctx, n * element) : NULL;
+    if (copy) {
+        memcpy(copy, from, n * element);
+    }
+    return copy;
+}
+
+/* Gives the split its tokens. */
+static asc_status take_tokens(const asc_dataset *data, asc_split *split, stream *s)
+{
+    asc_ctx *ctx = data->ctx;
+    size_t n = s->ids.n, sequences = s->n_sequences;
+    split->tokens = take(ctx, s->ids.data, n, sizeof *split->tokens);
     split->n_tokens = (int64_t)n;
-    asc_split_line *lines = s->by_line ? asc_alloc(ctx, s->n_lines * sizeof *lines) : NULL;
-    split->lines = lines;
+    split->lines = take(ctx, s->lines, s->n_lines, sizeof *split->lines);
     split->n_lines = (int64_t)s->n_lines;
-    if (!tokens || (s->given && !given) || (s->by_line && !lines)) {
-        return ASC_ERR_MEMORY;
-    }
-    if (s->n_lines > 0) {
-        memcpy(lines, s->lines, s->n_lines * sizeof *lines);
-    }
-    if (n > 0) {
-        memcpy(tokens, s->ids.data, n * sizeof *tokens);
-    }
+    uint8_t *given = s->given ? asc_alloc(ctx, n) : NULL;
     if (given) {
         memset(given, 0, n);
         memcpy(given, s->given, s->n_given);
     }
-    return ASC_OK;
+    split->given = given;
+    int64_t *starts = sequences ? asc_alloc(ctx, (sequences + 1) * sizeof *starts) : NULL;
+    if (starts) {
+        memcpy(starts, s->starts, sequences * sizeof *starts);
+        starts[sequences] = split->n_tokens;
+    }
+    split->starts = starts;
+    split->n_sequences = starts ? (int64_t)sequences : 0;
+    if (asc_dataset_class(data, 0)) {
+        split->labels = take(ctx, s->labels, sequences, sizeof *split->labels);
+        while (asc_dataset_class(data, split->classes)) {
+            split->classes++;
+        }
+    }
+    return asc_error(ctx);
 }
 
 /* All but the first are predicted: some must be there, and not given. */
@@ -331,11 +433,24 @@ static asc_status check_targets(const asc_dataset *data, asc_split_kind kind, co
                         "more", data->spec, asc_split_name(kind), (long long)split->bytes,
                         (long long)split->n_tokens);
     }
-    if (asc_block_targets(split, split->n_tokens - 1, (const int32_t[]){0}, 1) == 0) {
+    bool any = split->n_sequences > 0;
+    for (int64_t i = 1; i < split->n_tokens && !any; i++) {
+        any = !split->given || !split->given[i];
+    }
+    if (!any) {
         return asc_fail(data->ctx, ASC_ERR_FORMAT, "%s: in the %s split all tokens are given, expected some to predict",
                         data->spec, asc_split_name(kind));
     }
     return ASC_OK;
+}
+
+static void stream_free(asc_ctx *ctx, stream *s)
+{
+    asc_ids_free(ctx, &s->ids);
+    asc_free(ctx, s->given, s->given_capacity);
+    asc_free(ctx, s->lines, s->line_capacity * sizeof *s->lines);
+    asc_free(ctx, s->starts, s->starts_capacity * sizeof *s->starts);
+    asc_free(ctx, s->labels, s->labels_capacity * sizeof *s->labels);
 }
 
 static asc_status read_split(asc_dataset *data, asc_split_kind kind, const asc_tokenizer *tokenizer, bool by_line,
@@ -346,14 +461,12 @@ static asc_status read_split(asc_dataset *data, asc_split_kind kind, const asc_t
     if (status) {
         return status;
     }
-    stream s = {.by_line = by_line};
+    stream s = {.by_line = by_line && !data->source->sequences};
     status = read_tokens(&reader, tokenizer, split, &s);
     reader_end(&reader);
-    status = status ? status : take_tokens(data->ctx, split, &s);
+    status = status ? status : take_tokens(data, split, &s);
     status = status ? status : check_targets(data, kind, split);
-    asc_ids_free(data->ctx, &s.ids);
-    asc_free(data->ctx, s.given, s.capacity);
-    asc_free(data->ctx, s.lines, s.line_capacity * sizeof *s.lines);
+    stream_free(data->ctx, &s);
     return status;
 }
 
@@ -402,6 +515,8 @@ void asc_split_free(asc_ctx *ctx, asc_split *split)
         asc_free(ctx, (void *)split->tokens, (size_t)split->n_tokens * sizeof *split->tokens);
         asc_free(ctx, (void *)split->given, (size_t)split->n_tokens);
         asc_free(ctx, (void *)split->lines, (size_t)split->n_lines * sizeof *split->lines);
+        asc_free(ctx, (void *)split->starts, ((size_t)split->n_sequences + 1) * sizeof *split->starts);
+        asc_free(ctx, (void *)split->labels, (size_t)split->n_sequences * sizeof *split->labels);
         asc_free(ctx, split, sizeof *split);
     }
 }

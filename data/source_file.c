@@ -4,10 +4,10 @@
 
 #include <ascgrad/corpus.h>
 
-enum { N_SPLITS = ASC_TEST + 1 };
+#include "data/split_files.h"
 
 typedef struct file {
-    int64_t cuts[N_SPLITS + 1]; /* split s is the lines that start at cuts[s] … cuts[s+1]-1 */
+    int64_t cuts[ASC_SPLITS + 1]; /* split s is the lines that start at cuts[s] … cuts[s+1]-1 */
     bool counted;               /* cuts are known */
 } file;
 
@@ -23,39 +23,15 @@ static bool takes(const char *spec)
     return stat(spec, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-/* Finds where the splits begin: that takes the uncompressed length, and so a pass over the file. */
-static asc_status count(asc_dataset *data)
-{
-    asc_text *text = asc_text_open(data->ctx, data->spec, 0);
-    if (!text) {
-        return asc_error(data->ctx);
-    }
-    const char *line;
-    size_t bytes;
-    asc_status status;
-    do {
-        status = asc_text_next(text, &line, &bytes);
-    } while (!status && line);
-    int64_t total = asc_text_bytes(text);
-    asc_text_close(text);
-    if (!status) {
-        file *f = data->self;
-        f->cuts[ASC_VALID] = total - total / 10;
-        f->cuts[ASC_TEST] = total - total / 20;
-        f->cuts[N_SPLITS] = total;
-        f->counted = true;
-    }
-    return status;
-}
-
 static asc_status begin(asc_source_reader *s)
 {
-    const file *f = s->data->self;
+    file *f = s->data->self;
     reader *r = s->self;
-    asc_status status = f->counted ? ASC_OK : count(s->data);
+    asc_status status = f->counted ? ASC_OK : asc_file_cuts(s->data->ctx, s->data->spec, f->cuts);
     if (status) {
         return status;
     }
+    f->counted = true;
     r->from = f->cuts[s->split];
     r->to = f->cuts[s->split + 1];
     r->text = asc_text_open(s->data->ctx, s->data->spec, 0);

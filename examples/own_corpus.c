@@ -47,7 +47,7 @@ static const asc_tokenizer_kind digits = {
     .abi = ASC_CORPUS_ABI, .name = "digits", .make = make, .encode = encode, .decode = decode,
 };
 
-/* ---- the source: "sums:LINES" ---- */
+/* ---- the source: "sums:LINES", each a sequence of its own, which is then a block ---- */
 
 typedef struct sums {
     int lines;
@@ -79,6 +79,7 @@ static asc_status next(asc_source_reader *r, asc_text_piece *piece)
         return ASC_OK;
     }
     piece->given = at->piece % 2 == 0;
+    piece->last = !piece->given;
     if (piece->given) {
         at->random = at->random * 1664525 + 1013904223;
     }
@@ -92,16 +93,15 @@ static asc_status next(asc_source_reader *r, asc_text_piece *piece)
 }
 
 static const asc_data_source source = {
-    .abi = ASC_CORPUS_ABI, .name = "sums", .spec = "sums:LINES", .size = sizeof(sums), .reader_size = sizeof(reader),
-    .open = open_sums, .begin = begin, .next = next,
+    .abi = ASC_CORPUS_ABI, .name = "sums", .spec = "sums:LINES", .sequences = true, .size = sizeof(sums),
+    .reader_size = sizeof(reader), .open = open_sums, .begin = begin, .next = next,
 };
 
 int main(int argc, char **argv)
 {
     static const char *const settings[][2] = {
         {"model", "transformer"}, {"data", "sums:3000"}, {"tokenizer", "digits"}, {"layers", "2"}, {"dim", "32"},
-        {"heads", "4"},           {"block", "28"},       {"batch", "16"},         {"steps", "400"}, {"lr", "0.003"},
-        {"dropout", "0"},
+        {"heads", "4"},           {"batch", "64"},       {"steps", "400"},        {"lr", "0.003"}, {"dropout", "0"},
     };
     asc_ctx *ctx = asc_ctx_new(NULL);
     asc_tokenizer_register(ctx, &digits);

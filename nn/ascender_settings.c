@@ -43,7 +43,7 @@ const asc_setting asc_ascender_settings[] = {
     {"variant", ASC_SETTING_CHOICE, AT(variant), "swarm",
      .help = "which biases, the background ones being those of the second draft", .choices = variants},
     {"mask", ASC_SETTING_CHOICE, AT(mask), NULL, .help = "who sees whom; a language model is causal",
-     .choices = asc_mask_names, .follows = "causal; full in a listing"},
+     .choices = asc_mask_names, .option = "mask", .follows = "causal; full in a listing"},
     {"window", ASC_SETTING_INT, AT(window), "0", .help = "w > 0: only |i - j| < w, and the global tokens",
      .max = INT32_MAX},
     {"globals", ASC_SETTING_INT, AT(globals), "0", .help = "tokens at the start that all look at, beside a window",

@@ -2,6 +2,7 @@
  * u and g linear: what hybrids take for the nearest tokens. A stream keeps W - 1 vectors. */
 #include <ascgrad/ops.h>
 
+#include "nn/attention.h"
 #include "nn/mixing.h"
 #include "nn/short_conv.h"
 
@@ -14,6 +15,7 @@ enum { PAST };
 
 typedef struct values {
     int64_t inner, width;
+    int mask;
 } values;
 
 #define AT(field) offsetof(values, field)
@@ -23,6 +25,8 @@ static const asc_setting settings[] = {
      .max = 1 << 20, .flags = ASC_SETTING_PER_LAYER, .follows = "d_model"},
     {"width", ASC_SETTING_INT, AT(width), "4", .help = "taps of the short convolution", .min = 1, .max = 1 << 16,
      .flags = ASC_SETTING_PER_LAYER},
+    {"mask", ASC_SETTING_CHOICE, AT(mask), "causal", .help = "who sees whom; a language model is causal",
+     .choices = asc_mask_names, .option = "mask"},
     {0},
 };
 
@@ -30,7 +34,7 @@ static asc_status check(asc_layer *l)
 {
     values *v = l->settings;
     v->inner = asc_layer_given(l, "inner") ? v->inner : l->D;
-    return ASC_OK;
+    return asc_short_conv_check(l, v->mask);
 }
 
 static asc_status init(asc_layer *l, asc_maker *maker)

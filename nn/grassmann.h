@@ -34,7 +34,7 @@ typedef struct asc_grassmann_layer {
 typedef struct asc_grassmann_values {
     asc_ints offsets;
     int64_t r, groups, learned;
-    int direction, aggregate, scale, pair;
+    int mask, direction, aggregate, scale, pair;
     bool memory, running_mean, normalize, composed;
     double eps, eps_rel;
 } asc_grassmann_values;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "nn/attention.h"
 #include "nn/grassmann.h"
 
 /* ---- names for lists of offsets ---- */
@@ -46,8 +47,12 @@ const asc_setting asc_grassmann_settings[] = {
      .flags = ASC_SETTING_PER_LAYER},
     {"pair", ASC_SETTING_CHOICE, AT(pair), "wedge",
      .help = "what is made of two tokens; all but the wedge are controls, to see what it is worth", .choices = pairs},
-    {"direction", ASC_SETTING_CHOICE, AT(direction), "past",
-     .help = "where the tokens paired with stand; a language model looks at the past", .choices = directions},
+    {"mask", ASC_SETTING_CHOICE, AT(mask), NULL,
+     .help = "who sees whom; a language model is causal", .choices = asc_mask_names, .option = "mask",
+     .follows = "causal; full with a direction other than past"},
+    {"direction", ASC_SETTING_CHOICE, AT(direction), NULL,
+     .help = "where the tokens paired with stand; a language model looks at the past", .choices = directions,
+     .follows = "past; both with mask full"},
     {"aggregate", ASC_SETTING_CHOICE, AT(aggregate), "mean", .help = "what is made of the pairs",
      .choices = aggregates},
     {"learned", ASC_SETTING_COUNT, AT(learned), "false",
@@ -79,9 +84,34 @@ static int count_pairs(const asc_grassmann_values *v)
     return (int)v->offsets.n * (v->direction == ASC_BOTH ? 2 : 1) + v->memory;
 }
 
+/* The mask is another word for the direction, which transformer and ascender know, too. */
+static asc_status follow_mask(const asc_layer *l, asc_grassmann_values *v)
+{
+    bool masked = asc_layer_given(l, "mask"), directed = asc_layer_given(l, "direction");
+    if (masked && !directed) {
+        v->direction = v->mask == ASC_MASK_FULL ? ASC_BOTH : ASC_PAST;
+    } else if (!directed) {
+        v->direction = ASC_PAST;
+    }
+    int mask = v->direction == ASC_PAST ? ASC_MASK_CAUSAL : ASC_MASK_FULL;
+    if (masked && v->mask != mask) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "mask", " is %s, and direction %s: expected one that goes with it",
+                           asc_mask_names[v->mask], directions[v->direction]);
+    }
+    v->mask = mask;
+    if (mask == ASC_MASK_FULL && v->memory && !directed) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "memory", " is true, and mask full: a memory holds what came before, "
+                           "and has no form that looks ahead; direction both pairs with both sides beside it");
+    }
+    return ASC_OK;
+}
+
 asc_status asc_grassmann_check(asc_layer *l)
 {
-    const asc_grassmann_values *v = l->settings;
+    asc_grassmann_values *v = l->settings;
+    if (follow_mask(l, v)) {
+        return asc_error(l->ctx);
+    }
     int n_pairs = count_pairs(v);
     if (n_pairs == 0) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "offsets", ": layer %d has none, and no memory, expected one of them",

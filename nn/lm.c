@@ -18,6 +18,7 @@ static asc_status read_values(asc_lm *lm, asc_reader *c, int l, asc_lm_values *v
         return asc_error(lm->ctx);
     }
     v->d_ff = asc_reader_given(c, "d_ff") ? v->d_ff : 4 * v->d_model;
+    v->classes = v->head != ASC_HEAD_CLASSIFIER || asc_reader_given(c, "classes") ? v->classes : 2;
     return ASC_OK;
 }
 
@@ -31,6 +32,8 @@ static asc_status read_sizes(asc_lm *lm, asc_reader *c, bool *pos_emb)
         lm->block_length = v.block;
         lm->d_ff = v.d_ff;
         lm->pre_norm = v.block_norm == 1;
+        lm->classes = v.head == ASC_HEAD_CLASSIFIER ? v.classes : 0;
+        lm->pool_first = v.pool == ASC_POOL_FIRST;
         *pos_emb = v.pos_emb;
     }
     asc_values_clear(lm->ctx, asc_lm_settings, &v);
@@ -81,7 +84,7 @@ static asc_status make_mixing(asc_block *b, asc_reader *c, asc_maker *m, asc_lm_
         return asc_error(lm->ctx);
     }
     const char *ahead = asc_layer_looks_ahead(&b->mix);
-    if (ahead) {
+    if (ahead && lm->classes == 0) {
         return asc_fail(lm->ctx, ASC_ERR_ARG, "the mixing of layer %d looks ahead, which a language model must not: %s",
                         l, ahead);
     }
@@ -131,6 +134,22 @@ static asc_status check_read(asc_reader *c)
     return ASC_OK;
 }
 
+/* The head, and whether it has something to look at. */
+static asc_status make_classifier(asc_lm *lm, asc_maker *m)
+{
+    bool ahead = false;
+    for (int64_t l = 0; l < lm->layers; l++) {
+        ahead = ahead || asc_layer_looks_ahead(&lm->blocks[l].mix);
+    }
+    if (lm->pool_first && !ahead) {
+        return asc_fail_on(lm->ctx, ASC_ERR_ARG, "pool",
+                           " is first, and all layers are causal: the first token sees "
+                           "nothing but itself; expected mask full, or pool mean");
+    }
+    lm->classifier = asc_make_linear(m, "classifier", lm->D, lm->classes);
+    return asc_error(lm->ctx);
+}
+
 /* In a hybrid a residual that was not given is not the same for all layers, and no setting in effect. */
 static asc_status finish_settings(asc_lm *lm, asc_reader *c)
 {
@@ -171,6 +190,9 @@ static asc_status make_model(asc_lm *lm, asc_reader *c, uint64_t seed)
     m.prefix[0] = 0;
     if (lm->pre_norm) {
         lm->norm_f = asc_make_norm(&m, "norm_f", lm->D);
+    }
+    if (lm->classes > 0 && !asc_error(ctx)) {
+        make_classifier(lm, &m);
     }
     return asc_error(ctx) ? asc_error(ctx) : finish_settings(lm, c);
 }
@@ -233,6 +255,16 @@ int64_t asc_lm_vocab(const asc_lm *lm)
 int64_t asc_lm_block(const asc_lm *lm)
 {
     return lm ? lm->block_length : 0;
+}
+
+int64_t asc_lm_classes(const asc_lm *lm)
+{
+    return lm ? lm->classes : 0;
+}
+
+int64_t asc_lm_longest(const asc_lm *lm)
+{
+    return !lm ? 0 : asc_is_null(lm->pos_emb) ? INT64_MAX : lm->block_length;
 }
 
 asc_params *asc_lm_params(asc_lm *lm)

@@ -6,11 +6,14 @@
 
 /* The values of a model's settings, for one of its layers. */
 typedef struct asc_lm_values {
-    int64_t layers, d_model, d_ff, vocab, block;
+    int64_t layers, d_model, d_ff, vocab, block, classes;
     const char *mix;
-    int block_norm;
+    int block_norm, head, pool;
     bool pos_emb, mix_residual;
 } asc_lm_values;
+
+enum { ASC_HEAD_LM, ASC_HEAD_CLASSIFIER };
+enum { ASC_POOL_MEAN, ASC_POOL_FIRST };
 
 extern const asc_setting asc_lm_settings[];
 
@@ -29,10 +32,12 @@ struct asc_lm {
     asc_params *params;
     asc_dtype dtype;
     int64_t D, d_ff, layers, vocab, block_length;
-    bool pre_norm, recompute, without_aux;
+    int64_t classes; /* of a classifier; 0: a language model */
+    bool pre_norm, recompute, without_aux, pool_first;
     double dropout;
     asc_tensor tok_emb, pos_emb; /* pos_emb: null without */
     asc_affine norm_f;           /* null without */
+    asc_affine classifier;       /* null in a language model */
     asc_block *blocks;
 };
 
@@ -41,5 +46,12 @@ typedef asc_tensor asc_mix_fn(asc_layer *mix, asc_tensor x, int64_t l, void *arg
 
 /* Hidden states (B, N, D) before the head, of tokens i64 (B, N) that stand at positions start, start + 1, … */
 asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_fn *mix, void *arg);
+
+/* The same of whole sequences, of `lengths` tokens where that is not null, i64 (B). *aux, if not NULL, which comes as
+ * null, gets the sum of the layers' auxiliary losses, if there are any. */
+asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengths, asc_tensor *aux);
+
+/* What a function of a model begins with: `names` is its name and "lm", `head` the one that it is for, or -1. */
+bool asc_lm_given(const asc_lm *lm, asc_tensor tokens, const char *names, int head);
 
 #endif

@@ -1,10 +1,12 @@
-/* nn/lm_run.c: what the language model computes: embeddings, blocks of a mixing and a feed-forward layer, a head tied
- * to the embedding.
+/* nn/lm_run.c: what a model computes up to its head: embeddings, blocks of a mixing and a feed-forward layer. The heads
+ * are in lm_head.c.
  *
  *   post-norm: h = LN(h + mix(h)), h = LN(h + FFN(h));  pre-norm: h = h + mix(LN(h)), h = h + FFN(LN(h)), LN at the end
  *   FFN(x) = W₂ GELU(W₁ x + b₁) + b₂, with dropout after the embedding sum and before each residual sum.
  *
  * The Grassmann paper's block is post-norm without a residual round the mixing: h = dropout(LN(mix(h))). */
+#include <string.h>
+
 #include <ascgrad/ops.h>
 
 #include "nn/lm.h"
@@ -133,36 +135,41 @@ asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_f
 
 /* ---- in full ---- */
 
-/* The layer's auxiliary loss goes to the tensor at arg, if that is not NULL. */
+typedef struct in_full {
+    asc_tensor lengths; /* i64 (B), or null */
+    asc_tensor *aux;    /* where the layer's auxiliary loss goes; NULL: it is not asked for */
+} in_full;
+
 static asc_tensor mix_in_full(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
 {
     (void)l;
-    return mix->mixing->forward(mix, x, asc_null(), arg);
+    const in_full *how = arg;
+    return mix->mixing->forward(mix, x, how->lengths, how->aux);
 }
 
-/* A block as a function that can be run again: from h to h and, if asked for, to the auxiliary loss. */
-static asc_status block_alone(asc_ctx *ctx, void *block, const asc_tensor *h, asc_tensor *out)
+/* A block as a function that can be run again: from h and lengths to h and, if asked for, to the auxiliary loss. */
+static asc_status block_alone(asc_ctx *ctx, void *block, const asc_tensor *in, asc_tensor *out)
 {
     const asc_block *b = block;
-    out[0] = run_block(b->lm, b->layer, asc_keep(h[0]), mix_in_full, NULL);
+    out[0] = run_block(b->lm, b->layer, asc_keep(in[0]), mix_in_full, &(in_full){in[1], NULL});
     return asc_error(ctx);
 }
 
-static asc_status block_with_aux(asc_ctx *ctx, void *block, const asc_tensor *h, asc_tensor *out)
+static asc_status block_with_aux(asc_ctx *ctx, void *block, const asc_tensor *in, asc_tensor *out)
 {
     const asc_block *b = block;
-    out[0] = run_block(b->lm, b->layer, asc_keep(h[0]), mix_in_full, &out[1]);
+    out[0] = run_block(b->lm, b->layer, asc_keep(in[0]), mix_in_full, &(in_full){in[1], &out[1]});
     return asc_error(ctx);
 }
 
 /* Block l, recomputed where that is asked for; h goes. *aux, if not NULL, gets its auxiliary loss. */
-static asc_tensor block_in_full(asc_lm *lm, int64_t l, asc_tensor h, asc_tensor *aux)
+static asc_tensor block_in_full(asc_lm *lm, int64_t l, asc_tensor h, asc_tensor lengths, asc_tensor *aux)
 {
     if (!lm->recompute) {
-        return run_block(lm, l, h, mix_in_full, aux);
+        return run_block(lm, l, h, mix_in_full, &(in_full){lengths, aux});
     }
-    asc_tensor out[2];
-    asc_recompute(lm->ctx, aux ? block_with_aux : block_alone, &lm->blocks[l], &h, 1, out, aux ? 2 : 1);
+    asc_tensor in[] = {h, lengths}, out[2];
+    asc_recompute(lm->ctx, aux ? block_with_aux : block_alone, &lm->blocks[l], in, 2, out, aux ? 2 : 1);
     asc_release(h);
     if (aux) {
         *aux = out[1];
@@ -170,13 +177,12 @@ static asc_tensor block_in_full(asc_lm *lm, int64_t l, asc_tensor h, asc_tensor 
     return out[0];
 }
 
-/* Hidden states before the head. *total, if not NULL, gets the sum of the auxiliary losses, or null. */
-static asc_tensor hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor *total)
+asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengths, asc_tensor *total)
 {
     asc_tensor h = begin(lm, tokens, 0);
     for (int64_t l = 0; l < lm->layers && !asc_is_null(h); l++) {
         asc_tensor aux = asc_null();
-        h = block_in_full(lm, l, h, total ? &aux : NULL);
+        h = block_in_full(lm, l, h, lengths, total ? &aux : NULL);
         if (!asc_is_null(aux)) {
             *total = asc_is_null(*total) ? aux : asc_add(lm->ctx, *total, aux);
         }
@@ -184,59 +190,22 @@ static asc_tensor hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor *tota
     return finish(lm, h);
 }
 
-/* What a function of a model begins with, `names` its name and "lm". */
-static bool given(const asc_lm *lm, asc_tensor tokens, const char *names)
+bool asc_lm_given(const asc_lm *lm, asc_tensor tokens, const char *names, int head)
 {
-    return ASC_NEED(lm ? lm->ctx : asc_ctx_of(tokens), names, lm) == ASC_OK;
+    if (ASC_NEED(lm ? lm->ctx : asc_ctx_of(tokens), names, lm)) {
+        return false;
+    }
+    if (head >= 0 && (lm->classes > 0) != (head == ASC_HEAD_CLASSIFIER)) {
+        asc_fail(lm->ctx, ASC_ERR_ARG, "%.*s: the model is a %s", (int)strcspn(names, ":"), names,
+                 lm->classes > 0 ? "classifier, which predicts no tokens" : "language model, which has no classes");
+        return false;
+    }
+    return true;
 }
 
-/* The cross-entropy of hidden states; h goes. */
-static asc_tensor head_loss(asc_lm *lm, asc_tensor h, asc_tensor y, asc_tensor *token_loss, asc_tensor *top)
+asc_tensor asc_lm_states(asc_lm *lm, asc_tensor x, asc_tensor lengths)
 {
-    const char *outer = asc_set_label(lm->ctx, "head");
-    asc_tensor loss = asc_linear_cross_entropy_top(lm->ctx, h, lm->tok_emb, y, token_loss, top);
-    asc_set_label(lm->ctx, outer);
-    asc_release(h);
-    return loss;
-}
-
-asc_tensor asc_lm_loss_top(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss, asc_tensor *top)
-{
-    if (token_loss) {
-        *token_loss = asc_null();
-    }
-    if (top) {
-        *top = asc_null();
-    }
-    return given(lm, x, "lm_loss: lm") ? head_loss(lm, hidden_in_full(lm, x, NULL), y, token_loss, top) : asc_null();
-}
-
-asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss)
-{
-    return asc_lm_loss_top(lm, x, y, token_loss, NULL);
-}
-
-asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss)
-{
-    asc_tensor aux = asc_null(), objective = asc_null();
-    if (given(lm, x, "lm_objective: lm")) {
-        objective = head_loss(lm, hidden_in_full(lm, x, lm->without_aux ? NULL : &aux), y, NULL, NULL);
-    }
-    if (loss) {
-        *loss = asc_item(objective);
-    }
-    return asc_is_null(aux) ? objective : asc_add(lm->ctx, objective, aux);
-}
-
-asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x)
-{
-    if (!given(lm, x, "lm_logits: lm")) {
-        return asc_null();
-    }
-    asc_tensor h = hidden_in_full(lm, x, NULL);
-    asc_tensor logits = asc_linear(lm->ctx, h, lm->tok_emb, asc_null());
-    asc_release(h);
-    return logits;
+    return asc_lm_given(lm, x, "lm_states: lm", -1) ? asc_lm_hidden_in_full(lm, x, lengths, NULL) : asc_null();
 }
 
 /* ---- what a number of a layer does ---- */
@@ -301,8 +270,9 @@ asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_para
     bool recording = asc_set_recording(ctx, false);
     asc_scope_begin(ctx);
     asc_tensor h = begin(lm, tokens, 0);
+    in_full how = {asc_null(), NULL};
     for (int64_t l = 0; l <= layer && !asc_is_null(h); l++) {
-        h = run_block(lm, l, h, l == layer ? mix_and_look : mix_in_full, l == layer ? parts : NULL);
+        h = l == layer ? run_block(lm, l, h, mix_and_look, parts) : run_block(lm, l, h, mix_in_full, &how);
     }
     if (asc_error(ctx) == ASC_OK) {
         asc_params_add(parts, "hidden", h, false);

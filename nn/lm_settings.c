@@ -4,6 +4,8 @@
 #define AT(field) offsetof(asc_lm_values, field)
 
 static const char *const norms[] = {"post", "pre", NULL};
+static const char *const heads[] = {[ASC_HEAD_LM] = "lm", [ASC_HEAD_CLASSIFIER] = "classifier", NULL};
+static const char *const pools[] = {[ASC_POOL_MEAN] = "mean", [ASC_POOL_FIRST] = "first", NULL};
 
 const asc_setting asc_lm_settings[] = {
     {"layers", ASC_SETTING_INT, AT(layers), "4", .help = "layers of the model", .min = 1, .max = 10000,
@@ -25,5 +27,13 @@ const asc_setting asc_lm_settings[] = {
      .option = "pos-emb"},
     {"mix_residual", ASC_SETTING_BOOL, AT(mix_residual), NULL, .help = "a residual sum round the mixing",
      .flags = ASC_SETTING_PER_LAYER, .follows = "true; false for grassmann in post-norm"},
+    {"head", ASC_SETTING_CHOICE, AT(head), "lm",
+     .help = "what is predicted: the next token, or the class of a sequence", .choices = heads, .option = "head",
+     .argument = "WHAT"},
+    {"pool", ASC_SETTING_CHOICE, AT(pool), "mean",
+     .help = "what a classifier looks at: the mean over the tokens' last states, or the first token's",
+     .choices = pools, .option = "pool", .only = "head=classifier"},
+    {"classes", ASC_SETTING_INT, AT(classes), NULL, .help = "number of classes; a training has it from its data",
+     .min = 1, .max = INT32_MAX, .only = "head=classifier", .follows = "2"},
     {0},
 };

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "nn/attention.h"
 #include "nn/mixing.h"
 #include "nn/short_conv.h"
 #include "tensor/ctx.h"
@@ -20,6 +21,7 @@ enum { PAST, STATE };
 
 typedef struct values {
     int64_t inner, width;
+    int mask;
     bool composed;
 } values;
 
@@ -30,6 +32,8 @@ static const asc_setting settings[] = {
      .max = 1 << 20, .flags = ASC_SETTING_PER_LAYER, .follows = "d_model"},
     {"width", ASC_SETTING_INT, AT(width), "4", .help = "taps of the short convolution", .min = 1, .max = 1 << 16,
      .flags = ASC_SETTING_PER_LAYER},
+    {"mask", ASC_SETTING_CHOICE, AT(mask), "causal", .help = "who sees whom; a language model is causal",
+     .choices = asc_mask_names, .option = "mask"},
     {"composed", ASC_SETTING_BOOL, AT(composed), "false", .help = "built from primitive ops, slow, to compare with"},
     {0},
 };
@@ -38,7 +42,7 @@ static asc_status check(asc_layer *l)
 {
     values *v = l->settings;
     v->inner = asc_layer_given(l, "inner") ? v->inner : l->D;
-    return ASC_OK;
+    return asc_short_conv_check(l, v->mask);
 }
 
 /* `decay` so that a = exp(-8 softplus(decay)), the fastest decay, runs evenly from 0.9 to 0.999. */

@@ -1,7 +1,17 @@
 /* nn/short_conv.c: a depthwise convolution over the last few tokens, over whole sequences and over streams. */
 #include <ascgrad/ops.h>
 
+#include "nn/attention.h"
 #include "nn/short_conv.h"
+
+asc_status asc_short_conv_check(const asc_layer *l, int mask)
+{
+    if (mask != ASC_MASK_CAUSAL) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "mask", " is full, and layer %d is %s, which goes over the past and "
+                           "has no form that looks ahead: expected causal", l->index, l->mixing->name);
+    }
+    return ASC_OK;
+}
 
 asc_short_conv asc_make_short_conv(asc_maker *maker, int64_t channels, int64_t width)
 {

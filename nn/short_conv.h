@@ -9,6 +9,9 @@ typedef struct asc_short_conv {
     asc_tensor weight, bias; /* [R, W], [R] */
 } asc_short_conv;
 
+/* Refuses a mask that looks ahead. ASC_ERR_ARG. */
+asc_status asc_short_conv_check(const asc_layer *l, int mask);
+
 /* "conv.weight" and "conv.bias". */
 asc_short_conv asc_make_short_conv(asc_maker *maker, int64_t channels, int64_t width);
 

@@ -28,7 +28,7 @@ static const asc_setting settings[] = {
     {"heads", ASC_SETTING_INT, AT(heads), "4", .help = "attention heads", .min = 1, .max = 1 << 20,
      .flags = ASC_SETTING_REQUIRED, .option = "heads"},
     {"mask", ASC_SETTING_CHOICE, AT(mask), "causal", .help = "who sees whom; a language model is causal",
-     .choices = asc_mask_names},
+     .choices = asc_mask_names, .option = "mask"},
     {"window", ASC_SETTING_INT, AT(window), "0", .help = "w > 0: only |i - j| < w, and the global tokens",
      .max = INT32_MAX},
     {"globals", ASC_SETTING_INT, AT(globals), "0", .help = "tokens at the start that all look at, beside a window",

@@ -208,8 +208,10 @@ static asc_status evaluate(plan *p, scored *s, int64_t number)
 {
     const struct args *a = p->args;
     listener l = {.bar = progress_start()};
-    opened o = open_model(p->ctx, s->path, a->data, a->tokenizer, open_kind(a->split), true);
-    if (asc_error(p->ctx) == ASC_OK && check_text(p, s, o.split) == ASC_OK) {
+    asc_split_kind kind = open_kind(a->split);
+    opened o = open_model(p->ctx, s->path, a->data, a->tokenizer);
+    if (asc_error(p->ctx) == ASC_OK && open_split(p->ctx, &o, kind, true, 0) == ASC_OK &&
+        check_text(p, s, o.split) == ASC_OK) {
         asc_eval_options how = {
             .batch = a->batch > 0 ? a->batch : o.model->batch, .length = a->block, .progress = show, .user = &l};
         snprintf(l.what, sizeof l.what, "%.40s (%lld of %lld)", s->path, (long long)number, (long long)p->models);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <ascgrad/train.h>
@@ -12,7 +13,7 @@
 #include "tools/unknown.h"
 
 struct args {
-    const char *data, *split, *tokenizer, *per_token;
+    const char *data, *split, *tokenizer, *per_token, *length;
     int64_t batch, threads;
     bool json;
 };
@@ -25,6 +26,8 @@ static const cli_option options[] = {
      "as train's --tokenizer, for a model that is in no run"},
     {"per-token", 0, "FILE", CLI_TEXT, offsetof(struct args, per_token), 0, 0,
      "write a line for each predicted token: its id and its loss"},
+    {"length", 0, "L,L,...", CLI_TEXT, offsetof(struct args, length), 0, 0,
+     "tokens of a block, or of a task's examples, also longer ones than were trained on; several: each by itself"},
     {"batch", 0, "N", CLI_INT, offsetof(struct args, batch), 1, 1 << 20, "sequences at a time (the run's)"},
     CLI_THREADS(struct args),
     CLI_JSON(struct args),
@@ -86,77 +89,233 @@ static source_result ask_source(asc_dataset *data, asc_split_kind kind, const as
     return r;
 }
 
-static int print_result(const asc_eval_result *r, const source_result *source, const char *split, bool json)
+/* ---- what was found, at each length ---- */
+
+enum { LENGTHS = 32 };
+
+typedef struct outcome {
+    int64_t length; /* as asked for; 0: as the data or the model has it */
+    asc_eval_result result;
+    source_result source;
+    int64_t classes, *confusion; /* of a classifier: [classes, classes], from calloc */
+} outcome;
+
+static json_t *describe_confusion(const outcome *o)
 {
-    if (json) {
-        json_t *o = json_pack("{s:s, s:I, s:o, s:o, s:o, s:o}", "split", split, "tokens", (json_int_t)r->tokens, "loss",
-                              cli_json_real(r->loss), "ppl", cli_json_real(r->ppl), "bits_per_byte",
-                              cli_json_real(r->bits_per_byte), "unknown", cli_json_real(r->unknown));
-        json_object_set_new(o, "accuracy", cli_json_real(r->accuracy));
-        json_object_set_new(o, "ece", cli_json_real(r->ece));
-        if (source->known) {
-            json_object_set_new(o, "source_ppl", cli_json_real(source->ppl));
-            json_object_set_new(o, "source_bits_per_byte", cli_json_real(source->bits_per_byte));
+    json_t *rows = json_array();
+    for (int64_t i = 0; i < o->classes; i++) {
+        json_t *row = json_array();
+        for (int64_t j = 0; j < o->classes; j++) {
+            json_array_append_new(row, json_integer((json_int_t)o->confusion[i * o->classes + j]));
         }
-        return cli_print_json(o);
+        json_array_append_new(rows, row);
     }
-    char unknown[40];
-    printf("%s: %lld tokens, loss %.6f, perplexity %.4f, %.5f bits per byte%s\n", split, (long long)r->tokens, r->loss,
-           r->ppl, r->bits_per_byte, unknown_share(r->unknown, unknown, sizeof unknown));
-    printf("the most probable token is right for %.2f %% of them; its probability is off by %.2f %% (ECE)\n",
-           100 * r->accuracy, 100 * r->ece);
-    unknown_warn(r->unknown);
-    if (source->known) {
-        printf("the source itself: perplexity %.4f per word, %.5f bits per byte\n", source->ppl, source->bits_per_byte);
-    }
-    return CLI_OK;
+    return rows;
 }
 
+static json_t *describe_classes(const asc_dataset *data)
+{
+    json_t *names = json_array();
+    const char *name;
+    for (int32_t i = 0; (name = asc_dataset_class(data, i)); i++) {
+        json_array_append_new(names, cli_json_text(name, strlen(name)));
+    }
+    return names;
+}
+
+static json_t *describe(const outcome *o, const asc_dataset *data, const char *split)
+{
+    const asc_eval_result *r = &o->result;
+    json_t *object = json_pack("{s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "split", split, "tokens",
+                               (json_int_t)r->tokens, "loss", cli_json_real(r->loss), "ppl", cli_json_real(r->ppl),
+                               "bits_per_byte", cli_json_real(r->bits_per_byte), "unknown", cli_json_real(r->unknown),
+                               "accuracy", cli_json_real(r->accuracy), "ece", cli_json_real(r->ece));
+    if (o->length > 0) {
+        json_object_set_new(object, "length", json_integer((json_int_t)o->length));
+    }
+    if (r->sequences > 0) {
+        json_object_set_new(object, "sequences", json_integer((json_int_t)r->sequences));
+    }
+    if (isfinite(r->exact)) {
+        json_object_set_new(object, "exact", json_real(r->exact));
+    }
+    if (o->confusion) {
+        json_object_set_new(object, "classes", describe_classes(data));
+        json_object_set_new(object, "confusion", describe_confusion(o));
+    }
+    if (o->source.known) {
+        json_object_set_new(object, "source_ppl", cli_json_real(o->source.ppl));
+        json_object_set_new(object, "source_bits_per_byte", cli_json_real(o->source.bits_per_byte));
+    }
+    return object;
+}
+
+/* One object; of several lengths one that has a list of them. */
+static int print_json(const outcome *o, int n, const asc_dataset *data, const char *split)
+{
+    if (n == 1) {
+        return cli_print_json(describe(o, data, split));
+    }
+    json_t *list = json_array();
+    for (int i = 0; i < n; i++) {
+        json_array_append_new(list, describe(&o[i], data, split));
+    }
+    return cli_print_json(json_pack("{s:s, s:o}", "split", split, "lengths", list));
+}
+
+static void print_confusion(const outcome *o, const asc_dataset *data)
+{
+    printf("of each class, how many were taken for which:\n");
+    for (int64_t i = 0; i < o->classes; i++) {
+        printf("%16s", asc_dataset_class(data, (int32_t)i));
+        for (int64_t j = 0; j < o->classes; j++) {
+            printf(" %7lld", (long long)o->confusion[i * o->classes + j]);
+        }
+        printf("\n");
+    }
+}
+
+static void print_loss(const outcome *o, const char *split)
+{
+    const asc_eval_result *r = &o->result;
+    char unknown[40];
+    printf("%s", split);
+    if (o->length > 0) {
+        printf(" at length %lld", (long long)o->length);
+    }
+    printf(": %lld %s, loss %.6f, perplexity %.4f", (long long)r->tokens, o->confusion ? "sequences" : "tokens",
+           r->loss, r->ppl);
+    if (!o->confusion) {
+        printf(", %.5f bits per byte%s", r->bits_per_byte, unknown_share(r->unknown, unknown, sizeof unknown));
+    }
+    printf("\n");
+}
+
+static void print_result(const outcome *o, const asc_dataset *data, const char *split)
+{
+    const asc_eval_result *r = &o->result;
+    print_loss(o, split);
+    printf("the most probable %s is right for %.2f %% of them", o->confusion ? "class" : "token", 100 * r->accuracy);
+    if (isfinite(r->exact)) {
+        printf(", and for all of a sequence in %.2f %%", 100 * r->exact);
+    }
+    printf("; its probability is off by %.2f %% (ECE)\n", 100 * r->ece);
+    unknown_warn(r->unknown);
+    if (o->confusion) {
+        print_confusion(o, data);
+    }
+    if (o->source.known) {
+        printf("the source itself: perplexity %.4f per word, %.5f bits per byte\n", o->source.ppl,
+               o->source.bits_per_byte);
+    }
+}
+
+/* ---- evaluating ---- */
+
 static asc_status evaluate(asc_ctx *ctx, const struct args *args, const asc_model *model, const asc_split *split,
-                           asc_eval_result *result)
+                           outcome *o)
 {
     listener l = {.bar = progress_start(), .path = args->per_token};
     if (args->per_token && !(l.per_token = fopen(args->per_token, "w"))) {
         return asc_fail(ctx, ASC_ERR_IO, "%s: %s", args->per_token, strerror(errno));
     }
-    asc_eval_options o = {.batch = args->batch > 0 ? args->batch : model->batch, .tokens = write_tokens,
-                          .progress = show, .user = &l};
-    asc_evaluate(ctx, model->lm, split, &o, result);
+    o->classes = asc_lm_classes(model->lm);
+    o->confusion = o->classes > 0 ? calloc((size_t)(o->classes * o->classes), sizeof *o->confusion) : NULL;
+    asc_eval_options options = {.batch = args->batch > 0 ? args->batch : model->batch,
+                                .length = o->length,
+                                .tokens = write_tokens,
+                                .progress = show,
+                                .user = &l,
+                                .confusion = o->confusion};
+    asc_evaluate(ctx, model->lm, split, &options, &o->result);
     progress_clear(&l.bar);
     return close_tokens(ctx, &l);
+}
+
+static asc_status evaluate_at(asc_ctx *ctx, const struct args *args, opened *opened, asc_split_kind kind, outcome *o)
+{
+    if (open_split(ctx, opened, kind, false, o->length) == ASC_OK &&
+        evaluate(ctx, args, opened->model, opened->split, o) == ASC_OK) {
+        o->source = ask_source(opened->data, kind, opened->split);
+    }
+    return asc_error(ctx);
+}
+
+/* The lengths that --length names, one of 0 without it; how many. */
+static int read_lengths(const struct args *args, outcome *o)
+{
+    if (!args->length) {
+        return 1;
+    }
+    int n = 0;
+    for (const char *at = args->length; n < LENGTHS; at++) {
+        char *end;
+        errno = 0;
+        o[n].length = strtoll(at, &end, 10);
+        if (end == at || errno || o[n].length < 1 || (*end && *end != ',')) {
+            break;
+        }
+        n++;
+        at = end;
+        if (!*at) {
+            if (n > 1 && args->per_token) {
+                cli_wrong_usage("--per-token: one FILE holds one length, and --length names %d", n);
+            }
+            return n;
+        }
+    }
+    cli_wrong_usage("--length: got '%s', expected up to %d numbers above 0, as 128,256,512", args->length, LENGTHS);
+}
+
+static int report(asc_ctx *ctx, const struct args *args, const outcome *o, int n, const asc_dataset *data)
+{
+    int status = cli_report(ctx);
+    if (status != CLI_OK) {
+        return status;
+    }
+    for (int i = 0; i < n && !args->json; i++) {
+        print_result(&o[i], data, args->split);
+    }
+    status = args->json ? print_json(o, n, data, args->split) : CLI_OK;
+    for (int i = 0; i < n && status == CLI_OK; i++) {
+        if (!isfinite(o[i].result.loss)) {
+            cli_message("the loss is not finite");
+            status = CLI_FAILED;
+        }
+    }
+    return status;
 }
 
 static int run(int argc, char **argv)
 {
     struct args args = {.split = "valid"};
-    int n = cli_parse(&command_eval, argc, argv, &args);
-    cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
+    outcome outcomes[LENGTHS] = {{0}};
+    int n_operands = cli_parse(&command_eval, argc, argv, &args);
+    cli_expect_operands(n_operands, argv, 1, 1, "a RUN or MODEL");
     asc_split_kind kind = open_kind(args.split);
+    int n = read_lengths(&args, outcomes);
     asc_ctx *ctx = cli_ctx_new(args.threads);
-    asc_eval_result result;
-    source_result source = {0};
-    opened o = open_model(ctx, argv[0], args.data, args.tokenizer, kind, false);
-    if (asc_error(ctx) == ASC_OK) {
-        evaluate(ctx, &args, o.model, o.split, &result);
-        source = ask_source(o.data, kind, o.split);
+    opened opened = open_model(ctx, argv[0], args.data, args.tokenizer);
+    for (int i = 0; i < n && asc_error(ctx) == ASC_OK; i++) {
+        evaluate_at(ctx, &args, &opened, kind, &outcomes[i]);
     }
-    int status = cli_report(ctx);
-    if (status == CLI_OK) {
-        status = print_result(&result, &source, args.split, args.json);
+    int status = report(ctx, &args, outcomes, n, opened.data);
+    for (int i = 0; i < n; i++) {
+        free(outcomes[i].confusion);
     }
-    if (status == CLI_OK && !isfinite(result.loss)) {
-        cli_message("the loss is not finite");
-        status = CLI_FAILED;
-    }
-    open_close(ctx, &o);
+    open_close(ctx, &opened);
     asc_ctx_free(ctx);
     return status;
 }
 
 const cli_command command_eval = {
-    "eval", "prints a model's loss, perplexity and bits per byte", "RUN|MODEL",
+    "eval",
+    "prints a model's loss, perplexity and bits per byte",
+    "RUN|MODEL",
     "RUN stands for the best model in it. Every token of the split but the first is predicted once.",
     "ascgrad eval runs/first --split test\n"
-    "ascgrad eval model.safetensors --data wikitext-2/ --tokenizer wordpiece:vocab.txt --json",
-    options, run,
+    "ascgrad eval model.safetensors --data wikitext-2/ --tokenizer wordpiece:vocab.txt --json\n"
+    "ascgrad eval runs/recall --length 64,128,256 --json",
+    options,
+    run,
 };

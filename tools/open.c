@@ -18,10 +18,9 @@ asc_split_kind open_kind(const char *name)
                     asc_name_nearest(name, names));
 }
 
-opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *tokenizer, asc_split_kind kind,
-                  bool lines)
+opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *tokenizer)
 {
-    opened o = {.data = data ? asc_dataset_open(ctx, data) : NULL};
+    opened o = {.data = data ? asc_dataset_open(ctx, data) : NULL, .its_own = !data};
     o.model = asc_error(ctx) == ASC_OK ? asc_model_open(ctx, path, tokenizer, o.data) : NULL;
     if (o.model && !data && !o.model->data) {
         asc_fail(ctx, ASC_ERR_ARG, "--data is missing: %s is in no run", path);
@@ -29,13 +28,29 @@ opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *
         o.data = cli_open_run_data(ctx, o.model);
     }
     if (o.model && o.data) {
-        o.split = lines ? asc_split_load_lines(o.data, kind, o.model->tokenizer)
-                        : asc_split_load(o.data, kind, o.model->tokenizer);
-    }
-    if (o.split && !data) {
-        asc_model_check_split(ctx, o.model, kind, o.split);
+        asc_model_check_classes(ctx, o.model, o.data);
     }
     return o;
+}
+
+static void load(asc_ctx *ctx, opened *o, asc_split_kind kind, bool lines)
+{
+    asc_split_free(ctx, o->split);
+    o->split = lines ? asc_split_load_lines(o->data, kind, o->model->tokenizer)
+                     : asc_split_load(o->data, kind, o->model->tokenizer);
+}
+
+asc_status open_split(asc_ctx *ctx, opened *o, asc_split_kind kind, bool lines, int64_t length)
+{
+    load(ctx, o, kind, lines);
+    if (o->split && o->split->n_sequences > 0 && length > 0) {
+        if (asc_dataset_stretch(o->data, length) == ASC_OK) {
+            load(ctx, o, kind, lines);
+        }
+    } else if (o->split && o->its_own) {
+        asc_model_check_split(ctx, o->model, kind, o->split);
+    }
+    return asc_error(ctx);
 }
 
 void open_close(asc_ctx *ctx, opened *o)

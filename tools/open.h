@@ -8,15 +8,19 @@ typedef struct opened {
     asc_dataset *data;
     asc_model *model;
     asc_split *split;
+    bool its_own; /* the data are those of the model's run */
 } opened;
 
 /* "train", "valid" or "test"; ends the program with status 2 for another --split. */
 asc_split_kind open_kind(const char *name);
 
-/* Opens data and model, whichever needs the other, and the split; `lines`: with its lines. `data` and `tokenizer` NULL:
- * the run's, whose split must be the one that it had. In any case to be closed; incomplete with the error set. */
-opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *tokenizer, asc_split_kind kind,
-                  bool lines);
+/* Opens data and model, whichever needs the other. `data` and `tokenizer` NULL: the run's. In any case to be closed;
+ * incomplete with the error set. */
+opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *tokenizer);
+
+/* Opens a split in place of the one that is open, if any; `lines`: with its lines. Sequences have the length that is
+ * asked for, or with 0 their own. The run's must be the split that the run had. */
+asc_status open_split(asc_ctx *ctx, opened *o, asc_split_kind kind, bool lines, int64_t length);
 void open_close(asc_ctx *ctx, opened *o);
 
 #endif

@@ -257,10 +257,12 @@ static void show_evaluation(progress *bar, const asc_train_progress *p)
     progress_clear(bar);
     if (!cli_quiet()) {
         print_step(p);
-        fprintf(stderr, "  epoch %.2f  valid loss %.4f  perplexity %.3f  %.4f bits per byte%s%s\n", p->epoch,
-                p->valid.loss, p->valid.ppl, p->valid.bits_per_byte,
-                unknown_share(p->valid.unknown, unknown, sizeof unknown),
-                p->valid.loss <= p->best_loss ? "  (best)" : "");
+        fprintf(stderr, "  epoch %.2f  valid loss %.4f  perplexity %.3f  %.4f bits per byte%s", p->epoch, p->valid.loss,
+                p->valid.ppl, p->valid.bits_per_byte, unknown_share(p->valid.unknown, unknown, sizeof unknown));
+        if (p->valid.sequences > 0) {
+            fprintf(stderr, "  accuracy %.4f", p->valid.accuracy);
+        }
+        fprintf(stderr, "%s\n", p->valid.loss <= p->best_loss ? "  (best)" : "");
     }
     if (!bar->told_unknown) {
         unknown_warn(p->valid.unknown);

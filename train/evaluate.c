@@ -1,10 +1,10 @@
-/* train/evaluate.c: the loss of a model on a split, token by token. */
+/* train/evaluate.c: how well a model predicts a split: its tokens, its answers, its classes. */
 #include <math.h>
 #include <string.h>
 
+#include <ascgrad/ops.h>
 #include <ascgrad/train.h>
 
-#include "nn/lm.h"
 #include "stats/stats.h"
 #include "tensor/need.h"
 
@@ -15,106 +15,160 @@ typedef struct evaluation {
     asc_lm *lm;
     const asc_split *split;
     const asc_eval_options *options;
-    int64_t length; /* of a block */
-    double *losses; /* batch * block */
+    int64_t length; /* of a stream's blocks */
+    bool classify;
+    double *losses; /* of a batch */
+    double *top;    /* of a batch: for each loss the probability of the most probable, and 1 where that is right */
     double nats;
-    int64_t tokens, unknown; /* predicted, and those of them that the tokenizer does not know */
+    int64_t tokens, unknown; /* predicted, or classes; those of the tokens that the tokenizer does not know */
+    int64_t answered, exact; /* blocks with targets, and those with all of them right */
     asc_bin bins[BINS];
 } evaluation;
 
-static int64_t count_unknown(const asc_split *split, const int64_t *ids, int64_t n)
+/* ---- a batch ---- */
+
+typedef struct batch {
+    int32_t *which;
+    int64_t n, width; /* blocks; inputs of each */
+    int64_t targets;  /* of each block: its width, or 1 class */
+} batch;
+
+static int64_t width_of(const evaluation *e, const int32_t *which, int64_t n)
 {
-    int64_t found = 0;
-    for (int64_t i = 0; i < n; i++) {
-        found += ids[i] >= 0 && ids[i] == split->unknown; /* a token that is given is -1 */
-    }
-    return found;
+    return e->classify ? asc_class_width(e->split, which, n) : asc_split_width(e->split, e->length, which, n);
 }
 
-/* Sorts n predictions, of which `top` has probability and truth, into the bins. A loss that is not finite has none. */
-static void sort_predictions(evaluation *e, const int64_t *ids, const double *top, int64_t n)
+/* The most probable class of each sequence: as `top`, and in the confusion. */
+static asc_tensor judge_classes(evaluation *e, asc_tensor logits, asc_tensor y)
 {
+    asc_ctx *ctx = e->ctx;
+    int64_t n = asc_numel(y), classes = asc_lm_classes(e->lm), *confusion = e->options->confusion;
+    asc_tensor top = asc_empty(ctx, ASC_F64, ASC_SHAPE(n, 2)), highest = asc_empty(ctx, ASC_I64, 1, &n);
+    asc_tensor share = asc_cast(ctx, asc_softmax(ctx, logits, asc_null()), ASC_F64);
+    int64_t *found = asc_data_mut(highest);
+    if (asc_error(ctx) || asc_top_classes(ctx, logits, found)) {
+        return asc_null();
+    }
+    double *to = asc_data_mut(top);
+    const double *p = asc_data(share);
+    const int64_t *label = asc_data(y);
     for (int64_t i = 0; i < n; i++) {
-        if (ids[i] >= 0 && top[2 * i] <= 1) {
-            asc_bins_add(e->bins, BINS, top[2 * i], top[2 * i + 1] != 0);
+        to[2 * i] = p[i * classes + found[i]];
+        to[2 * i + 1] = found[i] == label[i];
+        if (confusion) {
+            confusion[label[i] * classes + found[i]]++;
         }
     }
+    return top;
 }
 
-static void tell_tokens(const evaluation *e, const int64_t *ids, int64_t n)
+static asc_tensor losses_of_classes(evaluation *e, const batch *b, asc_tensor y, asc_tensor *top)
+{
+    asc_ctx *ctx = e->ctx;
+    asc_tensor x = asc_empty(ctx, ASC_I64, ASC_SHAPE(b->n, b->width)), lengths = asc_empty(ctx, ASC_I64, 1, &b->n);
+    asc_tensor each = asc_null();
+    if (asc_error(ctx) == ASC_OK && asc_class_fill(ctx, e->split, b->which, b->n, asc_data_mut(x),
+                                                   asc_data_mut(lengths), asc_data_mut(y)) == ASC_OK) {
+        asc_tensor logits = asc_lm_classify(e->lm, x, lengths);
+        asc_cross_entropy(ctx, logits, y, -1, &each);
+        *top = judge_classes(e, logits, y);
+    }
+    return each;
+}
+
+static asc_tensor losses_of_tokens(evaluation *e, const batch *b, asc_tensor y, asc_tensor *top)
+{
+    asc_ctx *ctx = e->ctx;
+    asc_tensor x = asc_empty(ctx, ASC_I64, ASC_SHAPE(b->n, b->width)), each = asc_null();
+    if (asc_error(ctx) == ASC_OK &&
+        asc_block_fill(ctx, e->split, e->length, b->which, b->n, asc_data_mut(x), asc_data_mut(y)) == ASC_OK) {
+        asc_lm_loss_top(e->lm, x, y, &each, top);
+    }
+    return each;
+}
+
+/* Counts a block of n targets, its losses and `top` among them; one that is given is -1. Returns its nats. */
+static double count_block(evaluation *e, const int64_t *y, const double *losses, const double *top, int64_t n,
+                          int64_t *targets)
+{
+    double nats = 0;
+    int64_t right = 0;
+    *targets = 0;
+    for (int64_t t = 0; t < n; t++) {
+        nats += losses[t];
+        if (y[t] >= 0) {
+            ++*targets;
+            right += top[2 * t + 1] != 0;
+            e->unknown += !e->classify && y[t] == e->split->unknown;
+            if (top[2 * t] <= 1) { /* of a loss that is not finite it is none */
+                asc_bins_add(e->bins, BINS, top[2 * t], top[2 * t + 1] != 0);
+            }
+        }
+    }
+    e->tokens += *targets;
+    e->answered += *targets > 0;
+    e->exact += *targets > 0 && right == *targets;
+    return nats;
+}
+
+/* Counts a batch, and tells the caller of it. */
+static asc_status take_batch(evaluation *e, const batch *b, const int64_t *y)
 {
     const asc_eval_options *o = e->options;
-    asc_status status = o->tokens ? o->tokens(o->user, ids, e->losses, n) : ASC_OK;
+    asc_status status = o->tokens ? o->tokens(o->user, y, e->losses, b->n * b->targets) : ASC_OK;
     if (status) {
-        asc_fail(e->ctx, status, "evaluate: the receiver of the tokens' losses failed");
+        return asc_fail(e->ctx, status, "evaluate: the receiver of the tokens' losses failed");
     }
-}
-
-static void tell_blocks(const evaluation *e, const int64_t *ids, int64_t first, int64_t n, int64_t width)
-{
-    const asc_eval_options *o = e->options;
-    for (int64_t i = 0; o->block && i < n; i++) {
-        double nats = 0;
-        int64_t tokens = 0;
-        for (int64_t t = i * width; t < (i + 1) * width; t++) {
-            nats += e->losses[t];
-            tokens += ids[t] >= 0;
-        }
-        asc_status status = o->block(o->user, first + i, nats, tokens);
+    for (int64_t i = 0; i < b->n * b->targets; i++) {
+        e->nats += e->losses[i];
+    }
+    for (int64_t i = 0; i < b->n; i++) {
+        int64_t at = i * b->targets, targets;
+        double nats = count_block(e, y + at, e->losses + at, e->top + 2 * at, b->targets, &targets);
+        status = o->block ? o->block(o->user, b->which[i], nats, targets) : ASC_OK;
         if (status) {
-            asc_fail(e->ctx, status, "evaluate: the receiver of the blocks' losses failed");
-            return;
+            return asc_fail(e->ctx, status, "evaluate: the receiver of the blocks' losses failed");
         }
     }
+    return ASC_OK;
 }
 
-/* The losses of `n` blocks from number `first`, all of `width` tokens, into e->losses. */
-static asc_status run_blocks(evaluation *e, int64_t first, int64_t n, int64_t width)
+static asc_status run_batch(evaluation *e, const batch *b)
 {
     asc_ctx *ctx = e->ctx;
     asc_scope_begin(ctx);
-    asc_tensor x = asc_empty(ctx, ASC_I64, ASC_SHAPE(n, width)), y = asc_empty(ctx, ASC_I64, ASC_SHAPE(n, width));
-    asc_tensor each, top, wide = asc_empty(ctx, ASC_F64, ASC_SHAPE(n, width));
-    asc_tensor wide_top = asc_empty(ctx, ASC_F64, ASC_SHAPE(n, width, 2));
-    int32_t *which = asc_alloc(ctx, (size_t)n * sizeof *which);
-    for (int64_t i = 0; which && i < n; i++) {
-        which[i] = (int32_t)(first + i);
-    }
-    if (asc_error(ctx) == ASC_OK &&
-        asc_block_fill(ctx, e->split, e->length, which, n, asc_data_mut(x), asc_data_mut(y)) == ASC_OK) {
-        asc_lm_loss_top(e->lm, x, y, &each, &top);
-        asc_copy(ctx, wide, each);
-        asc_copy(ctx, wide_top, top);
-    }
+    asc_tensor y = e->classify ? asc_empty(ctx, ASC_I64, 1, &b->n)
+                               : asc_empty(ctx, ASC_I64, ASC_SHAPE(b->n, b->targets));
+    asc_tensor top = asc_null(), each = e->classify ? losses_of_classes(e, b, y, &top)
+                                                    : losses_of_tokens(e, b, y, &top);
+    asc_tensor wide = asc_cast(ctx, each, ASC_F64), wide_top = asc_cast(ctx, top, ASC_F64);
     if (asc_error(ctx) == ASC_OK) {
-        memcpy(e->losses, asc_data(wide), (size_t)(n * width) * sizeof *e->losses);
-        e->tokens += asc_block_targets(e->split, e->length, which, n);
-        e->unknown += count_unknown(e->split, asc_data(y), n * width);
-        sort_predictions(e, asc_data(y), asc_data(wide_top), n * width);
-        tell_tokens(e, asc_data(y), n * width);
-        tell_blocks(e, asc_data(y), first, n, width);
+        size_t n = (size_t)(b->n * b->targets);
+        memcpy(e->losses, asc_data(wide), n * sizeof *e->losses);
+        memcpy(e->top, asc_data(wide_top), 2 * n * sizeof *e->top);
+        take_batch(e, b, asc_data(y));
     }
-    asc_free(ctx, which, (size_t)n * sizeof *which);
     asc_scope_end(ctx);
     return asc_error(ctx);
 }
 
-static asc_status run_all(evaluation *e)
+/* ---- all ---- */
+
+static asc_status run_all(evaluation *e, int32_t *which)
 {
-    int64_t length = e->length, n_tokens = e->split->n_tokens;
-    int64_t full = asc_block_count(n_tokens, length, false), all = asc_block_count(n_tokens, length, true);
+    int64_t full = asc_split_blocks(e->split, e->length, false), all = asc_split_blocks(e->split, e->length, true);
     for (int64_t first = 0; first < all;) {
         int64_t end = first < full ? full : all;
-        int64_t n = end - first < e->options->batch ? end - first : e->options->batch;
-        int64_t width = asc_block_length(n_tokens, length, first);
-        asc_status status = run_blocks(e, first, n, width);
-        if (status) {
-            return status;
+        batch b = {.which = which, .n = end - first < e->options->batch ? end - first : e->options->batch};
+        for (int64_t i = 0; i < b.n; i++) {
+            which[i] = (int32_t)(first + i);
         }
-        for (int64_t i = 0; i < n * width; i++) {
-            e->nats += e->losses[i];
+        b.width = width_of(e, which, b.n);
+        b.targets = e->classify ? 1 : b.width;
+        if (run_batch(e, &b)) {
+            return asc_error(e->ctx);
         }
-        first += n;
+        first += b.n;
         if (e->options->progress && !e->options->progress(e->options->user, (double)first / (double)all)) {
             return asc_fail(e->ctx, ASC_ERR_INTERRUPTED, "the evaluation was stopped");
         }
@@ -132,41 +186,80 @@ static void sum_up(const evaluation *e, asc_eval_result *r)
     r->bits_per_byte = e->nats * bits;
     r->unknown = (double)e->unknown / (double)e->tokens;
     r->ece = asc_bins_ece(e->bins, BINS, &r->accuracy);
+    r->sequences = s->n_sequences;
+    r->exact = !e->classify && s->n_sequences > 0 && s->given ? (double)e->exact / (double)e->answered : NAN;
+}
+
+/* ---- what can be evaluated ---- */
+
+static asc_status check_options(asc_ctx *ctx, const asc_lm *lm, const asc_eval_options *o)
+{
+    if (o->batch < 1) {
+        return asc_fail(ctx, ASC_ERR_ARG, "evaluate: batch is %lld, expected at least 1", (long long)o->batch);
+    }
+    if (o->length < 0 || o->length > INT32_MAX) {
+        return asc_fail_on(ctx, ASC_ERR_ARG, "length", ": got %lld, expected 0 (the model's %lld) to %d",
+                           (long long)o->length, (long long)asc_lm_block(lm), INT32_MAX);
+    }
+    return ASC_OK;
+}
+
+/* Blocks of up to `longest` inputs. */
+static asc_status check_split(const evaluation *e, int64_t longest)
+{
+    int64_t classes = asc_lm_classes(e->lm), most = asc_lm_longest(e->lm);
+    if (e->classify && (!e->split->labels || e->split->classes != classes)) {
+        return asc_fail(e->ctx, ASC_ERR_ARG, "evaluate: the model tells %lld classes, and the data has %d",
+                        (long long)classes, (int)e->split->classes);
+    }
+    if (longest > most) {
+        return asc_fail_on(e->ctx, ASC_ERR_ARG, "length", " is %lld, but the model has learned positions (pos_emb) for "
+                           "%lld tokens; rotary or ALiBi positions, or none, go further", (long long)longest,
+                           (long long)most);
+    }
+    return ASC_OK;
+}
+
+/* The most inputs of a block. */
+static int64_t longest_input(const evaluation *e)
+{
+    const asc_split *s = e->split;
+    return e->classify ? asc_class_width(s, NULL, s->n_sequences) : s->n_sequences ? asc_split_longest(s) : e->length;
+}
+
+static asc_status run(evaluation *e, int64_t longest)
+{
+    size_t blocks = (size_t)e->options->batch, values = blocks * (size_t)(e->classify ? 1 : longest);
+    int32_t *which = asc_alloc(e->ctx, blocks * sizeof *which);
+    e->losses = asc_alloc(e->ctx, values * sizeof *e->losses);
+    e->top = asc_alloc(e->ctx, 2 * values * sizeof *e->top);
+    if (which && e->losses && e->top) {
+        bool recording = asc_set_recording(e->ctx, false);
+        asc_lm_set_dropout(e->lm, 0);
+        run_all(e, which);
+        asc_set_recording(e->ctx, recording);
+    }
+    asc_free(e->ctx, which, blocks * sizeof *which);
+    asc_free(e->ctx, e->losses, values * sizeof *e->losses);
+    asc_free(e->ctx, e->top, 2 * values * sizeof *e->top);
+    return asc_error(e->ctx);
 }
 
 asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const asc_eval_options *options,
                         asc_eval_result *result)
 {
     asc_status status = ASC_NEED(ctx, "evaluate: lm split options result", lm, split, options, result);
-    if (status) {
+    if (status || (status = check_options(ctx, lm, options))) {
         return status;
     }
-    if (options->batch < 1) {
-        return asc_fail(ctx, ASC_ERR_ARG, "evaluate: batch is %lld, expected at least 1", (long long)options->batch);
+    evaluation e = {.ctx = ctx, .lm = lm, .split = split, .options = options, .classify = asc_lm_classes(lm) > 0,
+                    .length = options->length > 0 ? options->length : asc_lm_block(lm)};
+    if (check_split(&e, longest_input(&e))) {
+        return asc_error(ctx);
     }
-    if (options->length < 0 || options->length > INT32_MAX) {
-        return asc_fail_on(ctx, ASC_ERR_ARG, "length", ": got %lld, expected 0 (the model's %lld) to %d",
-                           (long long)options->length, (long long)asc_lm_block(lm), INT32_MAX);
-    }
-    if (options->length > asc_lm_block(lm) && !asc_is_null(lm->pos_emb)) {
-        return asc_fail_on(ctx, ASC_ERR_ARG, "length", ": got %lld, but the model has learned %lld positions",
-                           (long long)options->length, (long long)asc_lm_block(lm));
-    }
-    int64_t length = options->length ? options->length : asc_lm_block(lm);
-    evaluation e = {.ctx = ctx, .lm = lm, .split = split, .options = options,
-                    .length = length < split->n_tokens ? length : split->n_tokens};
-    size_t bytes = (size_t)options->batch * (size_t)e.length * sizeof(double);
-    e.losses = asc_alloc(ctx, bytes);
-    if (!e.losses) {
-        return ASC_ERR_MEMORY;
-    }
-    bool recording = asc_set_recording(ctx, false);
-    asc_lm_set_dropout(lm, 0);
-    status = run_all(&e);
-    asc_set_recording(ctx, recording);
-    asc_free(ctx, e.losses, bytes);
-    if (status == ASC_OK) {
+    e.length = e.length < split->n_tokens ? e.length : split->n_tokens;
+    if (run(&e, longest_input(&e)) == ASC_OK) {
         sum_up(&e, result);
     }
-    return status;
+    return asc_error(ctx);
 }

@@ -49,7 +49,7 @@ static asc_status evaluate(asc_trainer *t, asc_best *found)
     }
     t->evaluation_s = asc_clock() - start;
     if (t->judge != t->valid) {
-        valid->bits_per_byte = asc_bits_per_byte(t->valid, valid->loss); /* at the whole text's bytes per token */
+        valid->bits_per_byte = asc_bits_per_byte(t, valid->loss); /* at the whole text's bytes per token */
     }
     if (status == ASC_OK && !isfinite(valid->loss)) {
         status = asc_fail(t->ctx, ASC_ERR_NONFINITE, "step %lld: the validation loss is %g", (long long)t->state.step,
@@ -65,7 +65,7 @@ static asc_status write_model(asc_trainer *t, const char *path, const asc_best *
     asc_span_begin(t->ctx, &span, "checkpoint");
     asc_status status = asc_folder_check_claim(&t->folder);
     if (status == ASC_OK) {
-        status = asc_model_write(t->ctx, path, t->lm, t->tokenizer, of->step, of->loss);
+        status = asc_model_write(t->ctx, path, t->lm, t->tokenizer, t->data, of->step, of->loss);
     }
     asc_span_end(t->ctx, &span);
     return status;

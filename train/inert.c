@@ -80,12 +80,15 @@ static json_t *measure_layer(asc_ctx *ctx, asc_lm *lm, json_t *config, size_t la
     return names ? list : (json_decref(list), json_array());
 }
 
+/* A classifier's sequences can be longer than its block, by their class in words. */
 static asc_tensor first_block(asc_ctx *ctx, const asc_lm *lm, const asc_split *split)
 {
-    int64_t block = asc_lm_block(lm);
-    asc_tensor x = asc_empty(ctx, ASC_I64, ASC_SHAPE(1, block)), y = asc_empty(ctx, ASC_I64, ASC_SHAPE(1, block));
-    if (!asc_error(ctx)) {
-        asc_block_fill(ctx, split, block, (const int32_t[]){0}, 1, asc_data_mut(x), asc_data_mut(y));
+    int64_t block = asc_lm_block(lm), width = asc_split_width(split, block, (const int32_t[]){0}, 1);
+    int64_t n = width < block ? width : block;
+    asc_tensor x = asc_empty(ctx, ASC_I64, ASC_SHAPE(1, n));
+    int64_t *id = asc_data_mut(x);
+    for (int64_t i = 0; id && i < n; i++) {
+        id[i] = split->tokens[i];
     }
     return x;
 }
@@ -112,7 +115,7 @@ char *asc_inert_settle(asc_ctx *ctx, asc_lm *lm, const asc_split *split)
 {
     json_t *config = json_loads(asc_lm_config(lm), 0, NULL);
     const char *wish = json_string_value(json_object_get(config, "freeze_inert"));
-    bool whole = asc_block_count(split->n_tokens, asc_lm_block(lm), false) > 0; /* else the training refuses it */
+    bool whole = asc_split_blocks(split, asc_lm_block(lm), false) > 0; /* else the training refuses it */
     char *text = whole && wish && strcmp(wish, "measured") == 0 ? settle(ctx, lm, config, split) : NULL;
     json_decref(config);
     return text;

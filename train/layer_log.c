@@ -57,7 +57,9 @@ static void put(void *user, int64_t layer, const char *mixing, const char *name,
 static asc_tensor first_tokens(asc_ctx *ctx, const asc_lm *lm, const asc_split *split)
 {
     int64_t block = asc_lm_block(lm), n = block < TOKENS ? block : TOKENS;
-    if (asc_block_length(split->n_tokens, block, 0) < n) {
+    int64_t width = asc_split_width(split, block, (const int32_t[]){0}, 1);
+    n = split->n_sequences > 0 && width < n ? width : n;
+    if (width < n || width > block) {
         return asc_null();
     }
     asc_tensor tokens = asc_empty(ctx, ASC_I64, ASC_SHAPE(1, block));

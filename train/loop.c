@@ -64,7 +64,7 @@ static asc_status take_step(asc_trainer *t)
         return given_up(t) ? ASC_OK : asc_error(t->ctx);
     }
     asc_train_state *s = &t->state;
-    int64_t tokens = n * t->stepper.block;
+    int64_t tokens = asc_trainer_inputs(t, t->order + t->first, n);
     double took = asc_clock() - start;
     s->step++;
     s->tokens += tokens;

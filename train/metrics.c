@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,12 @@ static asc_status append(asc_metrics *m, const char *line, size_t n)
     return ASC_OK;
 }
 
+/* A member of the line, unless its value is none. */
+static int print_share(char *line, size_t size, const char *key, double share)
+{
+    return isfinite(share) ? snprintf(line, size, ", \"%s\": %.9g", key, share) : 0;
+}
+
 /* The line without its end. */
 static int print_numbers(char *line, size_t size, const asc_train_progress *p, bool evaluated)
 {
@@ -127,6 +134,8 @@ static int print_numbers(char *line, size_t size, const asc_train_progress *p, b
         n += snprintf(line + n, size - (size_t)n,
                       ", \"valid_loss\": %.9g, \"valid_ppl\": %.9g, \"valid_bits_per_byte\": %.9g, "
                       "\"valid_unknown\": %.9g", p->valid.loss, p->valid.ppl, p->valid.bits_per_byte, p->valid.unknown);
+        n += print_share(line + n, size - (size_t)n, "valid_accuracy", p->valid.accuracy);
+        n += print_share(line + n, size - (size_t)n, "valid_exact", p->valid.exact);
     }
     return n;
 }

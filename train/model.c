@@ -38,10 +38,45 @@ asc_status asc_vocab_checksum(const asc_tokenizer *tokenizer, char text[9])
     return ASC_OK;
 }
 
+/* ---- classes ---- */
+
+/* The names of a data set's classes, a JSON list as text to be freed with asc_text_drop; NULL without memory. */
+static char *list_classes(asc_ctx *ctx, const asc_dataset *data)
+{
+    json_t *names = json_array();
+    const char *name;
+    for (int32_t i = 0; (name = asc_dataset_class(data, i)); i++) {
+        json_array_append_new(names, json_string(name));
+    }
+    char *text = json_dumps(names, JSON_COMPACT);
+    json_decref(names);
+    if (!text) {
+        asc_fail(ctx, ASC_ERR_MEMORY, "classes: out of memory");
+    }
+    return text;
+}
+
+asc_status asc_model_check_classes(asc_ctx *ctx, const asc_model *m, const asc_dataset *data)
+{
+    asc_status status = ASC_NEED(ctx, "model_check_classes: model dataset", m, data);
+    if (status || !m->classes) {
+        return status;
+    }
+    char *names = list_classes(ctx, data);
+    if (names && strcmp(names, m->classes) != 0) {
+        asc_fail_on(ctx, ASC_ERR_ARG, "data",
+                    ": the model's classes are %s, and the data has %s; records take them "
+                    "from classes=A|B",
+                    m->classes, names);
+    }
+    asc_text_drop(names);
+    return asc_error(ctx);
+}
+
 /* ---- writing ---- */
 
-asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc_tokenizer *tokenizer, int64_t step,
-                           double valid_loss)
+asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc_tokenizer *tokenizer,
+                           const asc_dataset *data, int64_t step, double valid_loss)
 {
     const asc_params *params = asc_lm_params(lm);
     size_t bytes = (size_t)asc_params_count(params) * sizeof(asc_named_tensor);
@@ -55,14 +90,25 @@ asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc
     snprintf(step_text, sizeof step_text, "%" PRId64, step);
     snprintf(loss_text, sizeof loss_text, "%.17g", valid_loss);
     asc_vocab_checksum(tokenizer, checksum);
+    char *classes = asc_lm_classes(lm) > 0 ? list_classes(ctx, data) : NULL;
     const asc_safetensors_pair metadata[] = {
-        {"format", "pt"}, {ASC_FORMAT_KEY, ASC_FORMAT}, {"version", ASC_VERSION}, {"config", asc_lm_config(lm)},
-        {"tokenizer", asc_tokenizer_name(tokenizer)}, {"vocab_checksum", checksum}, {"step", step_text},
-        {"valid_loss", loss_text}, {"vocab", vocab}, {ASC_SAFETENSORS_CRC, ""},
+        {"format", "pt"},
+        {ASC_FORMAT_KEY, ASC_FORMAT},
+        {"version", ASC_VERSION},
+        {"config", asc_lm_config(lm)},
+        {"tokenizer", asc_tokenizer_name(tokenizer)},
+        {"vocab_checksum", checksum},
+        {"step", step_text},
+        {"valid_loss", loss_text},
+        {"vocab", vocab},
+        {ASC_SAFETENSORS_CRC, ""},
+        {"classes", classes}, /* of a classifier alone: the last */
     };
+    size_t facts = sizeof metadata / sizeof *metadata - !classes;
     if (asc_error(ctx) == ASC_OK) {
-        asc_safetensors_write(ctx, path, list, asc_params_count(params), metadata, sizeof metadata / sizeof *metadata);
+        asc_safetensors_write(ctx, path, list, asc_params_count(params), metadata, facts);
     }
+    asc_text_drop(classes);
     asc_free(ctx, list, bytes);
     asc_free(ctx, vocab, vocab_capacity);
     return asc_error(ctx);
@@ -241,6 +287,8 @@ static asc_status open_parts(asc_ctx *ctx, asc_model *m, const char *path, const
     }
     m->lm = file ? open_lm(ctx, file, file_path) : NULL;
     if (m->lm) {
+        const char *classes = asc_safetensors_metadata(file, "classes");
+        m->classes = classes ? asc_path_copy(ctx, classes) : NULL;
         open_tokenizer(ctx, m, file, file_path, spec, data);
     }
     asc_safetensors_close(file);
@@ -269,6 +317,7 @@ void asc_model_free(asc_ctx *ctx, asc_model *m)
         asc_tokenizer_free(m->tokenizer);
         asc_path_free(ctx, m->run);
         asc_path_free(ctx, m->data);
+        asc_path_free(ctx, m->classes);
         asc_free(ctx, m, sizeof *m);
     }
 }

@@ -35,7 +35,9 @@ static double rehearse(asc_trainer *t)
     asc_lm_set_dropout(s->lm, s->dropout);
     asc_scope_begin(ctx);
     asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(s->batch, s->block));
-    asc_tensor objective = asc_lm_objective(s->lm, x, x, &loss);
+    asc_tensor labels = asc_zeros(ctx, ASC_I64, 1, &s->batch);
+    asc_tensor objective = asc_lm_classes(s->lm) > 0 ? asc_lm_class_objective(s->lm, x, asc_null(), labels, &loss)
+                                                     : asc_lm_objective(s->lm, x, x, &loss);
     double flops = asc_flops(ctx) - before;
     if (asc_error(ctx) == ASC_OK) {
         asc_backward(ctx, objective, asc_scalar(ctx, asc_dtype_of(objective), 1), false);

@@ -158,6 +158,62 @@ static void say_left_out(const asc_trainer *t)
     json_decref(model);
 }
 
+/* The inputs of a split's longest sequence, of a language model or, if that is what there is to train, a classifier;
+ * 0 of a stream. */
+static int64_t longest_of(const asc_trainer *t, const asc_split *split)
+{
+    return !split ? 0 : asc_settings_classify(t->settings) ? asc_class_width(split, NULL, split->n_sequences)
+                                                           : asc_split_longest(split);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The longest that the run sees; 0: streams. */
+static int64_t longest_input(const asc_trainer *t)
+{
+    return larger(longest_of(t, t->train), longest_of(t, t->valid));
+}
+
+/* The block of a model if none was given: long enough for the test split, too, and what else the data can have. */
+static int64_t default_block(const asc_trainer *t)
+{
+    int64_t longest = longest_input(t);
+    if (longest == 0 || json_object_get(t->settings->model, "block")) {
+        return longest;
+    }
+    asc_split *test = asc_split_load(t->data, ASC_TEST, t->tokenizer);
+    if (!test) {
+        asc_error_clear(t->ctx); /* training needs no test split */
+    }
+    longest = larger(longest, larger(longest_of(t, test), asc_dataset_longest(t->data)));
+    asc_split_free(t->ctx, test);
+    return longest;
+}
+
+/* A block is one sequence, a class one of the data's. */
+static asc_status check_sequences(const asc_trainer *t)
+{
+    int64_t longest = longest_input(t), classes = asc_lm_classes(t->lm);
+    const char *data = t->settings->values.data;
+    if (classes > 0 && !t->train->labels) {
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "head", " is classifier, but what %s has is no sequences with a class "
+                           "each", data);
+    }
+    if (classes > 0 && classes != t->train->classes) {
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "classes", " is %" PRId64 ", but %s has %d", classes, data,
+                           (int)t->train->classes);
+    }
+    if (longest > asc_lm_block(t->lm)) {
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "block", " is %" PRId64 ", but each block is one sequence, and %s has "
+                           "some of %" PRId64 " tokens: expected at least that, which is the default",
+                           asc_lm_block(t->lm), data, longest);
+    }
+    return ASC_OK;
+}
+
 /* The model of a configuration, which goes, with the initial model's parameters, in place of the one that is there. */
 static asc_status make_lm(asc_trainer *t, char *config, const asc_model *init)
 {
@@ -171,8 +227,9 @@ static asc_status make_lm(asc_trainer *t, char *config, const asc_model *init)
                     ": the model %s has %" PRId64 " tokens, but the tokenizer has %" PRId64, v->init,
                     asc_lm_vocab(t->lm), vocab);
     }
-    return asc_error(t->ctx) || !init ? asc_error(t->ctx)
-                                      : copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm));
+    return asc_error(t->ctx) || check_sequences(t) || !init
+               ? asc_error(t->ctx)
+               : copy_init(t, asc_lm_params(init->lm), asc_lm_params(t->lm));
 }
 
 /* A configuration that leaves something to be measured becomes one that says what was found: a resumed run, and the
@@ -186,8 +243,8 @@ static asc_status settle_inert(asc_trainer *t, const asc_model *init)
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init)
 {
     const asc_values *v = &t->settings->values;
-    int64_t vocab = asc_tokenizer_size(t->tokenizer);
-    char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL, vocab);
+    asc_model_sizes sizes = {asc_tokenizer_size(t->tokenizer), t->train->classes, default_block(t)};
+    char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL, &sizes);
     if (make_lm(t, config, init) || settle_inert(t, init)) {
         return asc_error(t->ctx);
     }

@@ -36,11 +36,12 @@ asc_status asc_trainer_check_preview(asc_trainer *t)
     return asc_error(t->ctx);
 }
 
-/* The beginning of the validation split. */
+/* The beginning of the validation split, or of its first sequence. */
 static int64_t prompt_length(const asc_trainer *t)
 {
     int64_t n = t->stepper.block / 2 < PROMPT ? t->stepper.block / 2 : PROMPT;
-    return n < t->valid->n_tokens ? n : t->valid->n_tokens;
+    int64_t all = t->valid->n_sequences > 0 ? t->valid->starts[1] : t->valid->n_tokens;
+    return n < all ? n : all;
 }
 
 /* The texts, in memory of the C library's. */

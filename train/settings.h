@@ -50,10 +50,20 @@ const asc_setting *asc_settings_find(const asc_ctx *ctx, const char *name, bool 
 /* Makes the paths of data and vocabulary absolute, so that a run can be resumed from anywhere. */
 asc_status asc_settings_locate(asc_settings *s);
 
-/* The model's configuration for a vocabulary of `vocab` tokens: what was given over `base` (an initial model's
+/* What a model has from its data. */
+typedef struct asc_model_sizes {
+    int64_t vocab;
+    int64_t classes; /* of sequences; 0: they have none */
+    int64_t longest; /* inputs of a sequence; 0: a stream, whose blocks are as long as one likes */
+} asc_model_sizes;
+
+/* Whether the settings ask for a classifier. */
+bool asc_settings_classify(const asc_settings *s);
+
+/* The model's configuration for data of those sizes: what was given over `base` (an initial model's
  * configuration as text, or NULL) over the defaults. New JSON text, to be freed with asc_text_drop; NULL with the
  * error set. */
-char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab);
+char *asc_settings_model(const asc_settings *s, const char *base, const asc_model_sizes *sizes);
 
 /* The dtype that the settings name. */
 asc_dtype asc_settings_dtype(const asc_settings *s);

@@ -181,14 +181,30 @@ asc_status asc_settings_load(asc_settings *s, const char *path)
 
 /* ---- paths ---- */
 
+/* The absolute path of what stands at `text`, to be freed; where that is none, of what stands before one of its colons,
+ * behind which settings follow. *rest is what follows. NULL: nothing there is a path. */
+static char *find_path(const char *text, const char **rest)
+{
+    char *copy = strdup(text), *path = copy ? realpath(copy, NULL) : NULL, *colon = NULL;
+    *rest = text + strlen(text);
+    while (copy && !path && (colon = strrchr(copy, ':'))) {
+        *colon = 0;
+        *rest = text + (colon - copy);
+        path = realpath(copy, NULL);
+    }
+    free(copy);
+    return path;
+}
+
 /* Replaces what stands in the text after `skip` bytes by its absolute path, if it is a path. */
 static asc_status locate(asc_settings *s, const char *key, const char *text, size_t skip)
 {
-    char *path = realpath(text + skip, NULL);
+    const char *rest;
+    char *path = find_path(text + skip, &rest);
     if (!path) {
         return ASC_OK; /* whoever opens it has the better message */
     }
-    json_t *value = json_pack("s#+", text, (int)skip, path);
+    json_t *value = json_pack("s#++", text, (int)skip, path, rest);
     free(path);
     asc_status status = asc_settings_put(s, key, value, ASC_SOURCE_HAND);
     json_decref(value);

@@ -131,9 +131,28 @@ asc_dtype asc_settings_dtype(const asc_settings *s)
     return s->values.dtype == 1 ? ASC_F64 : ASC_F32;
 }
 
-char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab)
+bool asc_settings_classify(const asc_settings *s)
 {
-    if (check_vocab(s, vocab)) {
+    const char *head = json_string_value(json_object_get(s->model, "head"));
+    return head && strcmp(head, "classifier") == 0;
+}
+
+/* What a new model has from its data, unless that was given. */
+static bool add_sizes(const asc_settings *s, json_t *model, const asc_model_sizes *sizes)
+{
+    bool failed = json_object_set_new(model, "vocab", json_integer(sizes->vocab)) != 0;
+    if (sizes->longest > 0 && !json_object_get(model, "block")) {
+        failed = json_object_set_new(model, "block", json_integer(sizes->longest)) || failed;
+    }
+    if (sizes->classes > 0 && asc_settings_classify(s) && !json_object_get(model, "classes")) {
+        failed = json_object_set_new(model, "classes", json_integer(sizes->classes)) || failed;
+    }
+    return !failed;
+}
+
+char *asc_settings_model(const asc_settings *s, const char *base, const asc_model_sizes *sizes)
+{
+    if (check_vocab(s, sizes->vocab)) {
         return NULL;
     }
     json_t *model = base ? json_loads(base, 0, NULL) : json_object();
@@ -142,8 +161,7 @@ char *asc_settings_model(const asc_settings *s, const char *base, int64_t vocab)
         json_decref(model);
         return NULL;
     }
-    if (model && json_object_update(model, s->model) == 0 &&
-        (base || json_object_set_new(model, "vocab", json_integer(vocab)) == 0)) {
+    if (model && json_object_update(model, s->model) == 0 && (base || add_sizes(s, model, sizes))) {
         if (!base && !json_object_get(model, "mix")) {
             json_object_set_new(model, "mix", json_string(asc_mixing_at(s->ctx, 0)));
         }

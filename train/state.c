@@ -7,22 +7,32 @@
 
 #define REFUSE(t, format, ...) asc_fail((t)->ctx, ASC_ERR_FORMAT, "%s: " format, (t)->folder.checkpoint, __VA_ARGS__)
 
-double asc_bits_per_byte(const asc_split *split, double loss)
+double asc_bits_per_byte(const asc_trainer *t, double loss)
 {
-    int64_t predicted = asc_block_targets(split, split->n_tokens - 1, (const int32_t[]){0}, 1);
-    return loss * (double)predicted / (log(2) * (double)split->bytes);
+    int64_t predicted = asc_lm_classes(t->lm) > 0 ? t->valid->n_sequences : asc_split_targets(t->valid);
+    return loss * (double)predicted / (log(2) * (double)t->valid->bytes);
+}
+
+/* The inputs of the first n blocks of an epoch, whose order is looked up in the trainer's memory for it: a step looks
+ * up its own. */
+static int64_t inputs_of_epoch(const asc_trainer *t, int64_t epoch, int64_t n)
+{
+    if (t->train->n_sequences > 0) {
+        asc_block_order(t->ctx, t->blocks, (uint64_t)t->settings->values.seed, (uint64_t)epoch, t->order);
+    }
+    return asc_trainer_inputs(t, t->order, n);
 }
 
 /* The tokens of the first `step` steps: whole epochs, then blocks of the one that has begun. -1: more than there are
  * numbers for. */
 static int64_t tokens_of(const asc_trainer *t, int64_t step)
 {
-    int64_t block = t->stepper.block, each = t->settings->values.batch * t->settings->values.accumulate;
+    int64_t each = t->settings->values.batch * t->settings->values.accumulate, all = inputs_of_epoch(t, 0, t->blocks);
     int64_t epochs = step / t->steps_per_epoch, begun = step % t->steps_per_epoch * each;
-    if (epochs > INT64_MAX / (t->blocks * block) - 1) {
+    if (epochs > INT64_MAX / all - 1) {
         return -1;
     }
-    return (epochs * t->blocks + begun) * block;
+    return epochs * all + inputs_of_epoch(t, epochs, begun);
 }
 
 static asc_status check_step(const asc_trainer *t)
@@ -80,7 +90,7 @@ static asc_status check_best(const asc_trainer *t)
         return REFUSE(t, "its best_step is %" PRId64 " with a loss of %g, expected a finite one of 1 to %" PRId64,
                       best->step, best->loss, t->state.step);
     }
-    double bits = asc_bits_per_byte(t->valid, best->loss);
+    double bits = asc_bits_per_byte(t, best->loss);
     if (!(fabs(best->bits - bits) <= 1e-9 * bits)) { /* not a number is wrong, too */
         return REFUSE(t, "its best_bits are %.9g, but a best_loss of %.9g comes to %.9g", best->bits, best->loss, bits);
     }

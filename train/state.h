@@ -32,9 +32,10 @@ asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *
 asc_status asc_checkpoint_read(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
                                asc_train_state *state, bool *same_build);
 
-/* Writes parameters and what goes with them as a MODEL, with its checksums. */
-asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc_tokenizer *tokenizer, int64_t step,
-                           double valid_loss);
+/* Writes parameters and what goes with them as a MODEL, with its checksums; of a classifier, with the names that `data`
+ * has for its classes. */
+asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc_tokenizer *tokenizer,
+                           const asc_dataset *data, int64_t step, double valid_loss);
 
 /* Reads all parameters of `params` from an open file, by the same names; `prefix` stands before them in the file.
  * ASC_ERR_FORMAT: one is not there, of another shape, or damaged. */

@@ -5,21 +5,38 @@
 
 #include <ascgrad/op.h>
 
-static asc_status fill(const asc_stepper *s, int64_t first, int64_t n, asc_tensor x, asc_tensor y)
+/* What a forward pass is run on; lengths are null for a language model. */
+typedef struct inputs {
+    asc_tensor x, y, lengths;
+} inputs;
+
+static inputs make_inputs(const asc_stepper *s, int64_t first, int64_t n)
+{
+    asc_ctx *ctx = s->ctx;
+    int64_t width = s->width ? s->width(s->user, first, n) : s->block;
+    bool classify = asc_lm_classes(s->lm) > 0;
+    return (inputs){asc_empty(ctx, ASC_I64, ASC_SHAPE(n, width)),
+                    classify ? asc_empty(ctx, ASC_I64, 1, &n) : asc_empty(ctx, ASC_I64, ASC_SHAPE(n, width)),
+                    classify ? asc_empty(ctx, ASC_I64, 1, &n) : asc_null()};
+}
+
+static asc_status fill(const asc_stepper *s, int64_t first, int64_t n, const inputs *in)
 {
     asc_span span;
     asc_span_begin(s->ctx, &span, "data");
-    asc_status status = s->fill(s->user, first, n, asc_data_mut(x), asc_data_mut(y));
+    asc_status status = s->fill(s->user, first, n, asc_data_mut(in->x), asc_data_mut(in->y),
+                                asc_is_null(in->lengths) ? NULL : asc_data_mut(in->lengths));
     asc_span_end(s->ctx, &span);
     return status;
 }
 
-static asc_tensor run_forward(const asc_stepper *s, asc_tensor x, asc_tensor y, double *loss, double *flops)
+static asc_tensor run_forward(const asc_stepper *s, const inputs *in, double *loss, double *flops)
 {
     asc_span span;
     double before = asc_flops(s->ctx);
     asc_span_begin(s->ctx, &span, "forward");
-    asc_tensor objective = asc_lm_objective(s->lm, x, y, loss);
+    asc_tensor objective = asc_is_null(in->lengths) ? asc_lm_objective(s->lm, in->x, in->y, loss)
+                                                    : asc_lm_class_objective(s->lm, in->x, in->lengths, in->y, loss);
     asc_span_end(s->ctx, &span);
     *flops += asc_flops(s->ctx) - before;
     return objective;
@@ -39,9 +56,9 @@ static double run_batch(const asc_stepper *s, int64_t first, int64_t n, double w
     asc_ctx *ctx = s->ctx;
     double value = NAN;
     asc_scope_begin(ctx);
-    asc_tensor x = asc_empty(ctx, ASC_I64, ASC_SHAPE(n, s->block)), y = asc_empty(ctx, ASC_I64, ASC_SHAPE(n, s->block));
-    if (asc_error(ctx) == ASC_OK && fill(s, first, n, x, y) == ASC_OK) {
-        asc_tensor objective = run_forward(s, x, y, &value, flops);
+    inputs in = make_inputs(s, first, n);
+    if (asc_error(ctx) == ASC_OK && fill(s, first, n, &in) == ASC_OK) {
+        asc_tensor objective = run_forward(s, &in, &value, flops);
         if (asc_error(ctx) == ASC_OK && isfinite(value)) {
             run_backward(s, objective, weight);
         }

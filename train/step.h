@@ -9,12 +9,14 @@ typedef struct asc_stepper {
     asc_ctx *ctx;
     asc_lm *lm;
     asc_optim *optim;
-    int64_t block, batch; /* of a forward pass */
+    int64_t block, batch; /* inputs of a sequence, sequences of a forward pass */
     double dropout, clip;
     uint64_t seed;
-    /* Fills x and y [n, block] with the sequences first … first+n-1 of the step. */
-    asc_status (*fill)(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y);
+    /* Fills x and y [n, width] with the sequences first … first+n-1 of the step; for a classifier x, their classes
+     * y [n] and their lengths [n], which else is NULL. */
+    asc_status (*fill)(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y, int64_t *lengths);
     int64_t (*targets)(void *user, int64_t first, int64_t n); /* how many targets those have; NULL: all */
+    int64_t (*width)(void *user, int64_t first, int64_t n);   /* the inputs of the widest; NULL: block */
     bool (*go_on)(void *user); /* asked now and then within the step; false: it is given up. NULL: not asked */
     void *user;
 } asc_stepper;

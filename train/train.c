@@ -15,16 +15,25 @@
 
 /* ---- the plan ---- */
 
-static asc_status fill_step(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y)
+static asc_status fill_step(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y, int64_t *lengths)
 {
     asc_trainer *t = user;
-    return asc_block_fill(t->ctx, t->train, t->stepper.block, t->order + t->first + first, n, x, y);
+    const int32_t *which = t->order + t->first + first;
+    return lengths ? asc_class_fill(t->ctx, t->train, which, n, x, lengths, y)
+                   : asc_block_fill(t->ctx, t->train, t->stepper.block, which, n, x, y);
 }
 
 static int64_t count_targets(void *user, int64_t first, int64_t n)
 {
     const asc_trainer *t = user;
-    return asc_block_targets(t->train, t->stepper.block, t->order + t->first + first, n);
+    return asc_lm_classes(t->lm) > 0 ? n
+                                     : asc_block_targets(t->train, t->stepper.block, t->order + t->first + first, n);
+}
+
+static int64_t find_width(void *user, int64_t first, int64_t n)
+{
+    const asc_trainer *t = user;
+    return asc_trainer_width(t, t->train, t->order + t->first + first, n);
 }
 
 /* The number of steps: the smaller of the limits that there are. */
@@ -57,7 +66,7 @@ static asc_status fail_short(const asc_trainer *t, int64_t block)
 static asc_status count_blocks(asc_trainer *t)
 {
     int64_t block = asc_lm_block(t->lm), each = t->settings->values.batch * t->settings->values.accumulate;
-    t->blocks = asc_block_count(t->train->n_tokens, block, false);
+    t->blocks = asc_split_blocks(t->train, block, false);
     if (t->blocks == 0) {
         return fail_short(t, block);
     }
@@ -82,13 +91,26 @@ static asc_status plan(asc_trainer *t)
                                  v->schedule_steps > 0 ? v->schedule_steps : t->steps};
     t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = asc_lm_block(t->lm),
                                .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed,
-                               .fill = fill_step, .targets = count_targets, .go_on = asc_trainer_goes_on, .user = t};
+                               .fill = fill_step, .targets = count_targets, .width = find_width,
+                               .go_on = asc_trainer_goes_on, .user = t};
     if (asc_phases_plan(&t->phases, t->lm, v, t->schedule.steps, t->ctx)) {
         return asc_error(t->ctx);
     }
     t->order = asc_alloc(t->ctx, (size_t)t->blocks * sizeof *t->order);
     t->epoch = -1;
     return asc_error(t->ctx);
+}
+
+/* A split's beginning, of n tokens that are predicted or given; of sequences the first ones that have as many. */
+static asc_split cut(const asc_split *split, int64_t n)
+{
+    asc_split part = *split;
+    part.n_tokens = n + 1;
+    for (int64_t i = 0; i < split->n_sequences && split->starts[i] < n; i++) {
+        part.n_sequences = i + 1;
+        part.n_tokens = split->starts[i + 1];
+    }
+    return part;
 }
 
 /* What evaluations take: the validation split, or its first tokens, of which some must be targets. */
@@ -99,10 +121,9 @@ static asc_status choose_judge(asc_trainer *t)
     if (n == 0 || n >= t->valid->n_tokens - 1) {
         return ASC_OK;
     }
-    t->part = *t->valid;
-    t->part.n_tokens = n + 1;
+    t->part = cut(t->valid, n);
     t->judge = &t->part;
-    if (asc_block_targets(t->judge, n, (const int32_t[]){0}, 1) == 0) {
+    if (asc_split_targets(t->judge) == 0) {
         return asc_fail_on(t->ctx, ASC_ERR_ARG, "eval_tokens", ": of the first %" PRId64 " tokens of the validation "
                            "split none is predicted, expected more", n);
     }
@@ -238,7 +259,7 @@ static asc_status replace_lost(asc_trainer *t)
              kept ? ", and it is written again" : ", is lost; the best from here on takes its place");
     asc_trainer_say(t, text);
     if (kept) {
-        return asc_model_write(t->ctx, t->folder.model, t->lm, t->tokenizer, best->step, best->loss);
+        return asc_model_write(t->ctx, t->folder.model, t->lm, t->tokenizer, t->data, best->step, best->loss);
     }
     *best = asc_best_none();
     if (t->state.step >= t->steps) {
@@ -264,7 +285,7 @@ static asc_status resume_run(asc_trainer *t)
         (!fewer && write_config(t))) {
         return asc_error(t->ctx);
     }
-    t->stranger.bits = asc_bits_per_byte(t->valid, t->stranger.loss);
+    t->stranger.bits = asc_bits_per_byte(t, t->stranger.loss);
     return asc_metrics_cut(&t->metrics) ? asc_error(t->ctx) : asc_summary_open(t);
 }
 

@@ -73,8 +73,14 @@ static inline void asc_trainer_say(const asc_trainer *t, const char *text)
  * settings, the data and the optimiser. ASC_ERR_FORMAT. */
 asc_status asc_trainer_check_state(const asc_trainer *t);
 
-/* The bits per byte of a split whose mean loss is `loss`. */
-double asc_bits_per_byte(const asc_split *split, double loss);
+/* The bits per byte of the validation split, if the mean loss there is `loss`. */
+double asc_bits_per_byte(const asc_trainer *t, double loss);
+
+/* The most inputs that one of a split's blocks which[0 … n-1] has for the model: of a classifier, of what is given. */
+int64_t asc_trainer_width(const asc_trainer *t, const asc_split *split, const int32_t *which, int64_t n);
+
+/* The inputs of all blocks which[0 … n-1] of the training split. */
+int64_t asc_trainer_inputs(const asc_trainer *t, const int32_t *which, int64_t n);
 
 /* ---- pace.c ---- */
 

@@ -35,9 +35,9 @@ typedef struct asc_score_part {
 typedef struct asc_scores {
     asc_eval_result result;
     int64_t parameters;
-    int64_t block;           /* tokens of a block */
+    int64_t block;           /* tokens of a block; of sequences, of the longest */
     uint32_t text_checksum;  /* of the split: asc_split.checksum; */
-    uint32_t token_checksum; /* CRC-32 of its tokens and of which are given */
+    uint32_t token_checksum; /* CRC-32 of its tokens, of which are given, and for a classifier of its classes */
     int64_t seed;            /* of the model's run; -1: not known, it is in none */
     uint32_t train_checksum; /* of the text that the run was trained on, 0: not known */
     double tokens_per_s;     /* of the run's training, the median over its log; NaN: not known */

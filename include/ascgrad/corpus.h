@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define ASC_CORPUS_ABI 1
+#define ASC_CORPUS_ABI 2
 
 typedef struct asc_sink asc_sink; /* where a vocabulary is written to */
 
@@ -119,6 +119,8 @@ typedef struct asc_text_piece {
     const char *text; /* borrowed until the next call; NULL: the split has ended */
     size_t bytes;
     bool given; /* its tokens are no targets: a task's question, of which only the answer is learned and scored */
+    bool last;  /* of a source of sequences: the sequence ends with this piece */
+    int32_t label; /* with `last`, of a source with classes: the sequence's class, 0, 1, … */
 } asc_text_piece;
 
 struct asc_data_source {
@@ -126,6 +128,9 @@ struct asc_data_source {
     const char *name; /* "builtin"; no colon in it */
     const char *spec; /* how it is asked for: "builtin[:WORDS[:SEED]]", "a text file" */
     bool is_path;     /* the spec, or what stands behind "NAME:" in it, is a path, which a run remembers in full */
+    /* A split is sequences, each of which ends with a piece that is `last`: none sees another, and each is a block.
+     * false: one stream. Pieces of sequences need not be lines, and what ends them says so itself. */
+    bool sequences;
     size_t size, reader_size; /* of data->self, reader->self */
     /* Whether a spec that names no source is for this one, by a look at the file; a user's sources are asked first.
      * NULL: specs for it are NAME or begin with "NAME:". */
@@ -137,12 +142,22 @@ struct asc_data_source {
     void (*close)(asc_dataset *data);
     /* Starts at the beginning of reader->split: the same text every time. */
     asc_status (*begin)(asc_source_reader *reader);
-    /* The next piece, which comes as {NULL, 0, false}. */
+    /* The next piece, which comes as all zero. */
     asc_status (*next)(asc_source_reader *reader, asc_text_piece *piece);
     /* What `begin` took goes, also where it failed. */
     void (*end)(asc_source_reader *reader);
     /* See asc_dataset_entropy; NULL: the source does not know it. */
     asc_status (*entropy)(asc_dataset *data, asc_split_kind split, asc_entropy *entropy);
+    /* See asc_dataset_class; then the first pieces of a sequence are given, and the last is its class in words. NULL:
+     * sequences have no classes. */
+    const char *(*class_name)(const asc_dataset *data, int32_t i);
+    /* Gives the tokenizer, by asc_tokenizer_collect, all words that any split can have; NULL: those of the training
+     * split are all. */
+    asc_status (*words)(asc_dataset *data, asc_tokenizer *tokenizer);
+    /* See asc_dataset_longest; NULL: it is not known before the text is. */
+    int64_t (*longest)(const asc_dataset *data);
+    /* See asc_dataset_stretch; NULL: the text is as long as it is. */
+    asc_status (*stretch)(asc_dataset *data, int64_t length);
 };
 
 /* Adds a source of the caller's; the descriptor must outlive the context. Errors as asc_tokenizer_register. */

@@ -172,6 +172,8 @@ typedef struct asc_dataset asc_dataset;
  *   builtin[:WORDS[:SEED]]  the generated corpus of ascgrad/builtin.h (ASC_BUILTIN_WORDS, ASC_BUILTIN_SEED);
  *   a text file             its last 5 % are test, the 5 % before them valid, the rest train: a line belongs where
  *                           its first byte is;
+ *   task:NAME[:KEY=VALUE,…] examples with known answers, made as they are asked for: doc/tasks.md;
+ *   a .jsonl or .tsv file   records, each of which is a sequence: doc/tasks.md; and a folder with such files;
  *   a folder                with a file for each split that is asked for: its name has a part between '.', '_' and
  *                           '-' that is train; valid, validation, val or dev; or test ("wiki.train.tokens.gz"). Of
  *                           NAME and NAME.gz the first is taken.
@@ -188,26 +190,43 @@ typedef struct asc_entropy {
     int64_t tokens; /* their number, in the source's own tokens: of builtin words and ends of lines */
 } asc_entropy;
 
+/* From here on a data set that generates its sequences at any length, as tasks do, has them with `length` inputs.
+ * ASC_ERR_ARG: it has no such length, or its text has the length that it has. */
+ASC_API asc_status asc_dataset_stretch(asc_dataset *dataset, int64_t length);
+
+/* The most inputs that one of its sequences can have, as words; 0: not known, or for NULL. */
+ASC_API int64_t asc_dataset_longest(const asc_dataset *dataset);
+
+/* The name of class i of its sequences; borrowed until the next call.
+ * NULL past the last, and where sequences have none, or for NULL. */
+ASC_API const char *asc_dataset_class(const asc_dataset *dataset, int32_t i);
+
 /* The entropy of a split, where the source knows it, as builtin does. false: it does not (text from files), or it
  * failed, with the error set; nats are NaN then, tokens 0. */
 ASC_API bool asc_dataset_entropy(asc_dataset *dataset, asc_split_kind kind, asc_entropy *entropy);
 
-/* Gives the tokenizer the words of the train split; nothing where its vocabulary is given.
+/* Gives the tokenizer the words of the train split, or of a task all that there can be; nothing where its vocabulary is
+ * given.
  * Errors as asc_split_load; ASC_ERR_FORMAT: there are none. */
 ASC_API asc_status asc_dataset_collect(asc_dataset *dataset, asc_tokenizer *tokenizer);
 
-/* A piece of a split's text that was made tokens by itself, so that it ends where a token ends whatever the tokenizer:
+/* A piece of a stream's text that was made tokens by itself, so that it ends where a token ends whatever the tokenizer:
  * a line with its newline, of most sources. */
 typedef struct asc_split_line {
     int64_t tokens, bytes;
 } asc_split_line;
 
-/* A split as one stream of tokens, the lines one after another. To be read only. */
+/* A split's tokens: one stream, the lines one after another; or sequences, none of which sees another, as the examples
+ * of a task (ascgrad/corpus.h). To be read only. */
 typedef struct asc_split {
     const int32_t *tokens;
     int64_t n_tokens;  /* >= 2 */
     int64_t bytes;     /* of its text, uncompressed, newlines among them: what bits per byte divide by */
     const uint8_t *given; /* [n_tokens]: not 0 for a token that is no target (ascgrad/corpus.h); NULL: there is none */
+    int64_t n_sequences;  /* 0: one stream */
+    const int64_t *starts; /* [n_sequences + 1]: sequence s is the tokens starts[s] … starts[s+1]-1, two or more */
+    const int32_t *labels; /* [n_sequences]: the class of each; NULL: they have none */
+    int32_t classes;       /* how many there are */
     uint32_t checksum; /* CRC-32 of its text */
     int32_t unknown;   /* the id of tokens that the tokenizer does not know; -1: there is none */
     const asc_split_line *lines; /* [n_lines], in order, together all of it; NULL but of asc_split_load_lines */
@@ -234,7 +253,8 @@ ASC_API void asc_split_free(asc_ctx *ctx, asc_split *split);
 /* "train", "valid", "test"; static. NULL for another value. */
 ASC_API const char *asc_split_name(asc_split_kind kind);
 
-/* ---- blocks: block i has the inputs iL … iL+L-1 and the targets one later ---- */
+/* ---- blocks: of a stream, block i has the inputs iL … iL+L-1 and the targets one later; of sequences, block i is
+ * sequence i, all tokens but the last its inputs, whatever L is ---- */
 
 /* How many blocks of L tokens a stream of n tokens has, and with `partial` the last, shorter one too, if there is
  * one; 0 if n < 2 or L < 1. */
@@ -247,14 +267,36 @@ ASC_API int64_t asc_block_length(int64_t n_tokens, int64_t length, int64_t i);
  * ASC_ERR_ARG: blocks is not in 0 … 2^31-1. Source: Fisher and Yates 1938 (Durstenfeld 1964), with Philox. */
 ASC_API asc_status asc_block_order(asc_ctx *ctx, int64_t blocks, uint64_t seed, uint64_t epoch, int32_t *order);
 
+/* How many blocks a split has; `partial` as in asc_block_count. 0 for NULL. */
+ASC_API int64_t asc_split_blocks(const asc_split *split, int64_t length, bool partial);
+
+/* The most inputs that one of the blocks which[0 … n-1] has. 0 for NULL. */
+ASC_API int64_t asc_split_width(const asc_split *split, int64_t length, const int32_t *which, int64_t n);
+
+/* The inputs of the longest sequence; 0 for a stream, or NULL. */
+ASC_API int64_t asc_split_longest(const asc_split *split);
+
 /* How many targets the blocks which[0 … n-1] have: all of their tokens but those that are given. 0 for NULL. */
 ASC_API int64_t asc_block_targets(const asc_split *split, int64_t length, const int32_t *which, int64_t n);
 
-/* Fills inputs and targets [n, W] with the blocks which[0 … n-1], W = asc_block_length of which[0]; the target is -1
- * where the token is given.
- * ASC_ERR_ARG: there is no such block, or blocks of different length are mixed. */
+/* How many targets a split has in all. 0 for NULL. */
+ASC_API int64_t asc_split_targets(const asc_split *split);
+
+/* Fills inputs and targets [n, W] with the blocks which[0 … n-1], W = asc_split_width of them; the target is -1 where
+ * the token is given. Sequences that are shorter end in inputs of 0 with targets of -1.
+ * ASC_ERR_ARG: there is no such block, or blocks of a stream that differ in length are mixed. */
 ASC_API asc_status asc_block_fill(asc_ctx *ctx, const asc_split *split, int64_t length, const int32_t *which,
                                   int64_t n, int64_t *inputs, int64_t *targets);
+
+/* ---- classes: of a sequence with a class the tokens that are given, from the first on, are the input ---- */
+
+/* The most inputs that one of the sequences which[0 … n-1] has, or with which NULL one of 0 … n-1. 0 for NULL. */
+ASC_API int64_t asc_class_width(const asc_split *split, const int32_t *which, int64_t n);
+
+/* Fills inputs [n, W], W = asc_class_width of the sequences which[0 … n-1], 0 behind those that are shorter; lengths
+ * [n] of inputs; labels [n]. ASC_ERR_ARG: there is no such sequence, nothing of it is given, or it has no class. */
+ASC_API asc_status asc_class_fill(asc_ctx *ctx, const asc_split *split, const int32_t *which, int64_t n,
+                                  int64_t *inputs, int64_t *lengths, int64_t *labels);
 
 #ifdef __cplusplus
 }

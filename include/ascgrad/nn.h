@@ -34,6 +34,10 @@ ASC_API const char *asc_lm_config(const asc_lm *lm);
 ASC_API int64_t asc_lm_layers(const asc_lm *lm);
 ASC_API int64_t asc_lm_vocab(const asc_lm *lm);
 ASC_API int64_t asc_lm_block(const asc_lm *lm);
+/* The classes of a classifier ("head": "classifier"); 0 of a language model. */
+ASC_API int64_t asc_lm_classes(const asc_lm *lm);
+/* The longest sequence that it takes: asc_lm_block with learned positions, INT64_MAX without. */
+ASC_API int64_t asc_lm_longest(const asc_lm *lm);
 /* The parameters, named as in spec.md §4; borrowed. */
 ASC_API asc_params *asc_lm_params(asc_lm *lm);
 
@@ -79,14 +83,33 @@ ASC_API asc_status asc_lm_log(asc_lm *lm, asc_tensor tokens, asc_log_fn *tell, v
  * are ignored. If token_loss is not NULL it gets each token's loss, (B, N), without a gradient. No B·N×V logits are
  * held. */
 ASC_API asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss);
-/* The same. If top is not NULL it gets (B, N, 2): the probability of the token that the model holds most probable, and
- * 1 where that is the target, else 0. */
+/* The same. If top is not NULL it gets (B, N, 2), of use where y is not negative: the probability of the token that the
+ * model holds most probable, and 1 where that is the target, or as probable, else 0. */
 ASC_API asc_tensor asc_lm_loss_top(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss, asc_tensor *top);
 /* What training minimises: that cross-entropy, and the auxiliary losses that the layers' settings give a weight, summed
  * over the layers. If loss is not NULL it gets the value of the cross-entropy alone, which is what is reported. */
 ASC_API asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss);
 /* Logits (B, N, V). */
 ASC_API asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x);
+/* The states (B, N, D) after the last block, which the head is applied to. lengths: i64 (B), the tokens of each
+ * sequence that count, or null; what stands behind them is anything. */
+ASC_API asc_tensor asc_lm_states(asc_lm *lm, asc_tensor x, asc_tensor lengths);
+
+/* ---- classifiers: models with "head": "classifier", whose layers may look ahead. asc_lm_loss, asc_lm_objective,
+ * asc_lm_logits and generation are for language models alone ---- */
+
+/* Logits (B, C) of sequences x, i64 (B, N), of `lengths` tokens each, i64 (B), or null: N. */
+ASC_API asc_tensor asc_lm_classify(asc_lm *lm, asc_tensor x, asc_tensor lengths);
+/* What training minimises: the mean cross-entropy of the classes `labels`, i64 (B), -1 for none, and the auxiliary
+ * losses of the layers. If loss is not NULL it gets the value of the cross-entropy alone. */
+ASC_API asc_tensor asc_lm_class_objective(asc_lm *lm, asc_tensor x, asc_tensor lengths, asc_tensor labels,
+                                          double *loss);
+/* The highest of the last dimension of logits (..., C), contiguous, for each of the others into top[]; of equal ones
+ * the lower. ASC_ERR_ARG. */
+ASC_API asc_status asc_top_classes(asc_ctx *ctx, asc_tensor logits, int64_t *top);
+/* Means over the first lengths_b rows of x (B, N, D): (B, D); 0 for a length of 0. lengths i64 (B), or null: N. What
+ * stands behind them has no part, whatever it is. */
+ASC_API asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor lengths);
 
 /* What layer number `layer` computes inside for the tokens i64 (B, N): see asc_layer_inspect; and its block's output,
  * "hidden" (B, N, D), alone where the mixing shows nothing of its inside. ASC_ERR_ARG also for a layer that is not

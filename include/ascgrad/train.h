@@ -71,26 +71,35 @@ ASC_API int asc_settings_threads(const asc_settings *settings);
 
 typedef struct asc_eval_options {
     int64_t batch; /* blocks at a time, >= 1 */
-    int64_t length; /* tokens of a block; 0: asc_lm_block. More than those only a model without pos_emb takes. */
+    /* Tokens of a stream's blocks; 0: asc_lm_block. Sequences have the length that they have. */
+    int64_t length;
     /* Called with each batch of predicted tokens, in the order of the text; NULL: not. A token that is given comes as
-     * -1, its loss 0. Another status than ASC_OK ends the evaluation. */
+     * -1, its loss 0. Of a classifier: with the class of each sequence. Another status than ASC_OK ends the
+     * evaluation. */
     asc_status (*tokens)(void *user, const int64_t *ids, const double *losses, int64_t n);
-    /* Called with each block, in order: the sum of its predicted tokens' losses, and how many they are. NULL: not.
-     * Another status than ASC_OK ends the evaluation. */
+    /* Called with each block or sequence, in order: the sum of its predicted tokens' losses, or its class's, and how
+     * many they are. NULL: not. Another status than ASC_OK ends the evaluation. */
     asc_status (*block)(void *user, int64_t number, double nats, int64_t tokens);
     /* Called after each batch with the part that is done, 0 … 1; false: ASC_ERR_INTERRUPTED. NULL: not. */
     bool (*progress)(void *user, double done);
     void *user;
+    /* [C, C] of a classifier, a row for each class, a column for each that was found most probable: the sequences are
+     * added. NULL: not. */
+    int64_t *confusion;
 } asc_eval_options;
 
 typedef struct asc_eval_result {
-    int64_t tokens;        /* predicted: all but the first and those that are given */
+    int64_t tokens;        /* predicted: all but the first and those that are given; of a classifier the sequences */
     double loss;           /* mean cross-entropy, nats per token */
     double ppl;            /* exp(loss) */
     double bits_per_byte;  /* the total over the bytes of the text */
-    double unknown;        /* the share of unknown tokens (<unk>, [UNK]) among those predicted, 0 … 1 */
-    double accuracy;       /* the share of tokens that are the one that the model holds most probable */
+    double unknown;        /* the share of unknown tokens (<unk>, [UNK]) among those predicted, 0 … 1; of classes 0 */
+    double accuracy;       /* the share of the predicted that the model holds most probable. Of equally probable tokens
+                            * each is held so, of such classes the first */
     double ece;            /* how far its probability is from that: asc_stats_calibration with 15 bins */
+    int64_t sequences;     /* of a split of sequences; 0: a stream */
+    double exact;          /* the share of the sequences with all of their answers right; NaN of a stream, of classes,
+                            * and where no token is given */
 } asc_eval_result;
 
 /* Above this share of unknown tokens bits per byte compare with no other vocabulary's: one token, cheap to predict,
@@ -98,7 +107,8 @@ typedef struct asc_eval_result {
 #define ASC_UNKNOWN_MOST 0.001
 
 /* Evaluates `lm` on a split: blocks of options->length tokens, the last, shorter one too, so that every token but the
- * first is predicted once. Leaves dropout at 0. ASC_ERR_ARG, ASC_ERR_MEMORY, ASC_ERR_INTERRUPTED. */
+ * first is predicted once; or sequence by sequence. Leaves dropout at 0. ASC_ERR_ARG: also longer blocks or sequences
+ * than learned positions go, or another number of classes than the model's; ASC_ERR_MEMORY, ASC_ERR_INTERRUPTED. */
 ASC_API asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const asc_eval_options *options,
                                 asc_eval_result *result);
 
@@ -112,6 +122,7 @@ typedef struct asc_model {
     char *data;   /* the run's data set, or NULL */
     int64_t batch; /* the run's batch; 32 without a run */
     char checksum[9]; /* the file's ASC_SAFETENSORS_CRC; "" without */
+    char *classes; /* of a classifier the names of its classes, a JSON list; or NULL */
 } asc_model;
 
 /* Opens a RUN (its best model) or a MODEL; new. `tokenizer`: NULL, or "word", "byte", "wordpiece:VOCAB_FILE" in
@@ -125,6 +136,10 @@ ASC_API void asc_model_free(asc_ctx *ctx, asc_model *model); /* NULL is accepted
  * ASC_ERR_FORMAT: it is another. */
 ASC_API asc_status asc_model_check_split(asc_ctx *ctx, const asc_model *model, asc_split_kind kind,
                                          const asc_split *split);
+
+/* Checks that a data set's classes are the model's, in their order; nothing for a language model. ASC_ERR_ARG: they are
+ * others. */
+ASC_API asc_status asc_model_check_classes(asc_ctx *ctx, const asc_model *model, const asc_dataset *dataset);
 
 /* ---- training ---- */
 

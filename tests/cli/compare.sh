@@ -76,7 +76,7 @@ json 'd["comparisons"][0]["seeds"] == 0 and d["comparisons"][0]["seeds_p"] is No
 status 0 "$ASCGRAD" compare t-1 short --json --resamples 100 --block 16
 json 'd["unit"] == "block" and [s["block"] for s in d["systems"]] == [16, 16]'
 status 2 "$ASCGRAD" compare t-1 short --block 32
-has err '^ascgrad compare: --block: got 32, but the model has learned 16 positions'
+has err '^ascgrad compare: --block is 32, but the model has learned positions (pos_emb) for 16 tokens'
 
 # other tokens
 status 0 "$ASCGRAD" train --preset tiny --data builtin:8000 --tokenizer byte --steps 5 --out bytes

@@ -106,7 +106,8 @@ START_TEST(names_what_is_no_data_set)
     expect_error_with(ASC_ERR_ARG, "nothing was given");
     ck_assert_ptr_null(asc_dataset_open(ctx, "/nonexistent/data"));
     expect_error_with(ASC_ERR_IO, "/nonexistent/data: can't open: No such file or directory; expected "
-                                  "builtin[:WORDS[:SEED]], a text file or a folder with train, valid and test files");
+                                  "builtin[:WORDS[:SEED]], task:NAME[:KEY=VALUE,...], a .jsonl or .tsv "
+                                  "file[:KEY=FIELD,...], a text file or a folder with train, valid and test files");
     ck_assert_ptr_null(asc_dataset_open(ctx, "bultin:20"));
     expect_error_with(ASC_ERR_IO, "did you mean 'builtin'?");
     ck_assert_ptr_null(asc_dataset_open(ctx, "/dev/null"));

@@ -114,7 +114,7 @@ START_TEST(blocks_may_not_be_longer_than_learned_positions)
     asc_model model = small_model(1);
     asc_eval_options how = {.batch = 1, .length = BLOCK + 1};
     ck_assert_ptr_null(asc_score(ctx, &model, &split, &how));
-    expect_error(ASC_ERR_ARG, "length: got 5, but the model has learned 4 positions");
+    expect_error_with(ASC_ERR_ARG, "length is 5, but the model has learned positions (pos_emb) for 4 tokens");
     how.length = -1;
     ck_assert_ptr_null(asc_score(ctx, &model, &split, &how));
     expect_error_with(ASC_ERR_ARG, "length: got -1, expected 0 (the model's 4) to");

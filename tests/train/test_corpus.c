@@ -130,7 +130,7 @@ static asc_status copies_next(asc_source_reader *r, asc_text_piece *piece)
         c->text[i] = (char)('a' + (line * 7 + (line / 3) * i + r->split) % 3);
     }
     c->text[LETTERS] = c->piece % 2 ? '\n' : '|';
-    *piece = (asc_text_piece){c->text, LETTERS + 1, c->piece % 2 == 0};
+    *piece = (asc_text_piece){.text = c->text, .bytes = LETTERS + 1, .given = c->piece % 2 == 0};
     c->piece++;
     return ASC_OK;
 }
@@ -243,9 +243,9 @@ START_TEST(what_is_not_whole_is_refused)
     expect_error_with(ASC_ERR_ARG, "spec, begin and next are needed");
     kind.abi = source.abi = 99;
     asc_tokenizer_register(ctx, &kind);
-    expect_error_with(ASC_ERR_ARG, "has ABI 99, expected 1");
+    expect_error_with(ASC_ERR_ARG, "has ABI 99, expected 2");
     asc_data_source_register(ctx, &source);
-    expect_error_with(ASC_ERR_ARG, "has ABI 99, expected 1");
+    expect_error_with(ASC_ERR_ARG, "has ABI 99, expected 2");
     asc_tokenizer_register(ctx, NULL);
     expect_error_with(ASC_ERR_ARG, "kind is NULL");
     asc_data_source_register(ctx, NULL);

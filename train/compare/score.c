@@ -58,10 +58,15 @@ static asc_status evaluate(asc_ctx *ctx, const asc_model *model, scorer *s)
     return asc_evaluate(ctx, model->lm, s->split, &own, &s->scores->result);
 }
 
-static uint32_t token_checksum(const asc_split *split)
+/* Of what is predicted from what: of a classifier the classes, too, which compare with no tokens. */
+static uint32_t token_checksum(const asc_lm *lm, const asc_split *split)
 {
     uLong crc = crc32_z(0, (const Bytef *)split->tokens, (size_t)split->n_tokens * sizeof *split->tokens);
-    return (uint32_t)(split->given ? crc32_z(crc, split->given, (size_t)split->n_tokens) : crc);
+    crc = split->given ? crc32_z(crc, split->given, (size_t)split->n_tokens) : crc;
+    bool classes = asc_lm_classes(lm) > 0 && split->labels;
+    return (uint32_t)(classes ? crc32_z(crc, (const Bytef *)split->labels,
+                                        (size_t)split->n_sequences * sizeof *split->labels)
+                              : crc);
 }
 
 /* What the run knows of how its model was trained. */
@@ -120,15 +125,15 @@ asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *spl
         return NULL;
     }
     int64_t length = options->length > 0 ? options->length : asc_lm_block(model->lm);
-    int64_t blocks = asc_block_count(split->n_tokens, length, true);
+    int64_t blocks = asc_split_blocks(split, length, true);
     asc_scores *scores = asc_scores_new(ctx, blocks, split->n_lines, split->lines != NULL);
     if (!scores) {
         return NULL;
     }
     scores->parameters = asc_params_numel(asc_lm_params(model->lm));
-    scores->block = length;
+    scores->block = split->n_sequences > 0 ? asc_split_longest(split) : length;
     scores->text_checksum = split->checksum;
-    scores->token_checksum = token_checksum(split);
+    scores->token_checksum = token_checksum(model->lm, split);
     memcpy(scores->model_checksum, model->checksum, sizeof scores->model_checksum);
     scorer s = {scores,  split,     options, (asc_score_part *)scores->blocks, (asc_score_part *)scores->lines,
                 .at = 1, .line = -1};

@@ -44,12 +44,15 @@ int64_t asc_bench_whole(const asc_settings *s, const char *model_key)
 asc_lm *asc_bench_model(asc_ctx *ctx, const asc_settings *settings, int64_t vocab)
 {
     const asc_values *v = &settings->values;
-    char *config = asc_settings_model(settings, NULL, vocab);
+    char *config = asc_settings_model(settings, NULL, &(asc_model_sizes){.vocab = vocab});
     asc_lm *lm = config ? asc_lm_new(ctx, config, asc_settings_dtype(settings), (uint64_t)v->seed) : NULL;
     asc_text_drop(config);
-    if (lm) {
-        asc_lm_set_recompute(lm, v->recompute);
+    if (asc_lm_classes(lm) > 0) {
+        asc_fail_on(ctx, ASC_ERR_ARG, "head", " is classifier, expected lm: what is measured is a language model");
+        asc_lm_free(lm);
+        return NULL;
     }
+    asc_lm_set_recompute(lm, v->recompute);
     return lm;
 }
 
@@ -67,9 +70,10 @@ typedef struct source {
     uint64_t state;
 } source;
 
-static asc_status fill(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y)
+static asc_status fill(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y, int64_t *lengths)
 {
     (void)first;
+    (void)lengths; /* a language model has none */
     source *s = user;
     for (int64_t i = 0; i < n * s->block; i++) {
         x[i] = asc_bench_token(&s->state, s->vocab);

@@ -1,0 +1,275 @@
+/* nn/lm_head.c: what stands on the hidden states.
+ *
+ *   language model   logits = h E^T, E the embedding;  loss: the mean of the targets' cross-entropy
+ *   classifier       logits = W pool(h) + b, pool the mean over a sequence's tokens, or its first token's state */
+#include <string.h>
+
+#include <ascgrad/ops.h>
+
+#include "nn/lm.h"
+#include "tensor/ctx.h"
+#include "tensor/need.h"
+
+/* ---- next tokens ---- */
+
+static bool counts(asc_tensor y)
+{
+    return asc_dtype_of(y) == ASC_I64 && asc_is_contiguous(y);
+}
+
+static int64_t count_targets(asc_tensor y)
+{
+    const int64_t *id = asc_data(y);
+    int64_t n = 0;
+    for (int64_t i = 0; id && i < asc_numel(y); i++) {
+        n += id[i] >= 0;
+    }
+    return n;
+}
+
+/* The places of the n targets, i64 (n), and what they are. */
+static asc_tensor find_targets(asc_ctx *ctx, asc_tensor y, int64_t n, asc_tensor *targets)
+{
+    asc_tensor at = asc_empty(ctx, ASC_I64, 1, &n);
+    *targets = asc_empty(ctx, ASC_I64, 1, &n);
+    if (asc_error(ctx)) {
+        return asc_null();
+    }
+    const int64_t *id = asc_data(y);
+    int64_t *place = asc_data_mut(at), *target = asc_data_mut(*targets);
+    for (int64_t i = 0, found = 0; i < asc_numel(y); i++) {
+        if (id[i] >= 0) {
+            place[found] = i;
+            target[found++] = id[i];
+        }
+    }
+    return at;
+}
+
+/* The rows of h (B, N, D) at those places: (n, D). */
+static asc_tensor take_rows(asc_ctx *ctx, asc_tensor h, asc_tensor at)
+{
+    asc_tensor flat = asc_reshape(ctx, h, 2, (int64_t[]){-1, asc_size(h, -1)});
+    asc_tensor rows = asc_embedding(ctx, flat, at);
+    asc_release(flat);
+    return rows;
+}
+
+/* What *few, (n) or (n, K), has of each target, at its place, 0 elsewhere: of y's shape, or that and K. */
+static void spread(asc_ctx *ctx, asc_tensor *few, asc_tensor at, asc_tensor y)
+{
+    if (!few || asc_is_null(*few)) {
+        return;
+    }
+    asc_array shape = asc_array_of(y);
+    int64_t K = asc_ndim(*few) > 1 ? asc_size(*few, 1) : 1;
+    if (asc_ndim(*few) > 1) {
+        shape.shape[shape.ndim++] = K;
+    }
+    asc_tensor all = asc_zeros(ctx, asc_dtype_of(*few), shape.ndim, shape.shape);
+    size_t bytes = (size_t)K * asc_dtype_size(asc_dtype_of(*few));
+    const int64_t *place = asc_data(at);
+    const char *from = asc_data(*few);
+    char *to = asc_data_mut(all);
+    for (int64_t i = 0; to && from && i < asc_numel(at); i++) {
+        memcpy(to + (size_t)place[i] * bytes, from + (size_t)i * bytes, bytes);
+    }
+    asc_release(*few);
+    *few = all;
+}
+
+/* The cross-entropy of the targets' rows alone: where most tokens are given, most of the head's products would be for
+ * nothing. */
+static asc_tensor loss_of_few(asc_lm *lm, asc_tensor h, asc_tensor y, int64_t n, asc_tensor *token_loss,
+                              asc_tensor *top)
+{
+    asc_ctx *ctx = lm->ctx;
+    asc_tensor targets, at = find_targets(ctx, y, n, &targets), rows = take_rows(ctx, h, at);
+    asc_tensor loss = asc_linear_cross_entropy_top(ctx, rows, lm->tok_emb, targets, token_loss, top);
+    spread(ctx, token_loss, at, y);
+    spread(ctx, top, at, y);
+    asc_release(rows);
+    asc_release(at);
+    asc_release(targets);
+    return loss;
+}
+
+/* The cross-entropy of hidden states; h goes. */
+static asc_tensor head_loss(asc_lm *lm, asc_tensor h, asc_tensor y, asc_tensor *token_loss, asc_tensor *top)
+{
+    const char *outer = asc_set_label(lm->ctx, "head");
+    bool fits = counts(y) && asc_ndim(h) == 3 && asc_numel(y) * lm->D == asc_numel(h);
+    int64_t n = fits ? count_targets(y) : 0;
+    asc_tensor loss = n > 0 && n <= asc_numel(y) / 4
+                          ? loss_of_few(lm, h, y, n, token_loss, top)
+                          : asc_linear_cross_entropy_top(lm->ctx, h, lm->tok_emb, y, token_loss, top);
+    asc_set_label(lm->ctx, outer);
+    asc_release(h);
+    return loss;
+}
+
+asc_tensor asc_lm_loss_top(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss, asc_tensor *top)
+{
+    if (token_loss) {
+        *token_loss = asc_null();
+    }
+    if (top) {
+        *top = asc_null();
+    }
+    if (!asc_lm_given(lm, x, "lm_loss: lm", ASC_HEAD_LM)) {
+        return asc_null();
+    }
+    return head_loss(lm, asc_lm_hidden_in_full(lm, x, asc_null(), NULL), y, token_loss, top);
+}
+
+asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss)
+{
+    return asc_lm_loss_top(lm, x, y, token_loss, NULL);
+}
+
+/* The objective and its value, with the auxiliary losses added. */
+static asc_tensor with_aux(asc_ctx *ctx, asc_tensor objective, asc_tensor aux, double *loss)
+{
+    if (loss) {
+        *loss = asc_item(objective);
+    }
+    return asc_is_null(aux) ? objective : asc_add(ctx, objective, aux);
+}
+
+asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss)
+{
+    asc_tensor aux = asc_null(), objective = asc_null();
+    if (asc_lm_given(lm, x, "lm_objective: lm", ASC_HEAD_LM)) {
+        asc_tensor h = asc_lm_hidden_in_full(lm, x, asc_null(), lm->without_aux ? NULL : &aux);
+        objective = head_loss(lm, h, y, NULL, NULL);
+    }
+    return with_aux(lm ? lm->ctx : NULL, objective, aux, loss);
+}
+
+asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x)
+{
+    if (!asc_lm_given(lm, x, "lm_logits: lm", ASC_HEAD_LM)) {
+        return asc_null();
+    }
+    asc_tensor h = asc_lm_hidden_in_full(lm, x, asc_null(), NULL);
+    asc_tensor logits = asc_linear(lm->ctx, h, lm->tok_emb, asc_null());
+    asc_release(h);
+    return logits;
+}
+
+/* ---- the highest ---- */
+
+static int64_t top_of_f32(const float *x, int64_t n)
+{
+    int64_t top = 0;
+    for (int64_t i = 1; i < n; i++) {
+        top = x[i] > x[top] ? i : top;
+    }
+    return top;
+}
+
+static int64_t top_of_f64(const double *x, int64_t n)
+{
+    int64_t top = 0;
+    for (int64_t i = 1; i < n; i++) {
+        top = x[i] > x[top] ? i : top;
+    }
+    return top;
+}
+
+asc_status asc_top_classes(asc_ctx *ctx, asc_tensor logits, int64_t *top)
+{
+    asc_status status = ASC_NEED(ctx, "top_classes: top", top);
+    if (status || (status = asc_need_tensor(ctx, logits, "top_classes", "logits"))) {
+        return status;
+    }
+    int64_t n = asc_size(logits, -1);
+    bool single = asc_dtype_of(logits) == ASC_F32;
+    if (asc_ndim(logits) < 1 || n < 1 || !asc_is_contiguous(logits) || !(single || asc_dtype_of(logits) == ASC_F64)) {
+        return asc_fail(ctx, ASC_ERR_ARG,
+                        "top_classes: logits have %d dimensions, the last of size %lld, expected "
+                        "contiguous numbers (..., C)",
+                        asc_ndim(logits), (long long)n);
+    }
+    for (int64_t row = 0; row < asc_numel(logits) / n; row++) {
+        top[row] = single ? top_of_f32((const float *)asc_data(logits) + row * n, n)
+                          : top_of_f64((const double *)asc_data(logits) + row * n, n);
+    }
+    return ASC_OK;
+}
+
+/* ---- classes ---- */
+
+asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor lengths)
+{
+    if (asc_is_null(x) || asc_is_null(lengths)) {
+        return asc_mean(ctx, x, 1, (int[]){1}, false);
+    }
+    int64_t B = asc_size(x, 0), N = asc_size(x, 1);
+    if (asc_ndim(x) != 3 || asc_dtype_of(lengths) != ASC_I64 || asc_ndim(lengths) != 1 || asc_numel(lengths) != B ||
+        !asc_is_contiguous(lengths)) {
+        asc_fail(ctx, ASC_ERR_ARG,
+                 "mean_within: x has %d dimensions and there are %lld lengths, expected (B, N, D) and "
+                 "i64 (B)",
+                 asc_ndim(x), (long long)asc_numel(lengths));
+        return asc_null();
+    }
+    asc_tensor behind = asc_empty(ctx, ASC_U8, ASC_SHAPE(B, N, 1)), inverse = asc_empty(ctx, ASC_F64, ASC_SHAPE(B, 1));
+    uint8_t *mark = asc_data_mut(behind);
+    double *one_over = asc_data_mut(inverse);
+    const int64_t *length = asc_data(lengths);
+    for (int64_t b = 0; mark && one_over && b < B; b++) {
+        one_over[b] = length[b] > 0 ? 1 / (double)length[b] : 0;
+        for (int64_t t = 0; t < N; t++) {
+            mark[b * N + t] = t >= length[b];
+        }
+    }
+    asc_tensor kept = asc_masked_fill(ctx, x, behind, 0), sum = asc_sum(ctx, kept, 1, (int[]){1}, false);
+    asc_tensor factor = asc_cast(ctx, inverse, asc_dtype_of(x)), mean = asc_mul(ctx, sum, factor);
+    asc_release(behind);
+    asc_release(inverse);
+    asc_release(kept);
+    asc_release(sum);
+    asc_release(factor);
+    return mean;
+}
+
+/* Logits (B, C) of hidden states; h goes. */
+static asc_tensor classify(asc_lm *lm, asc_tensor h, asc_tensor lengths)
+{
+    asc_ctx *ctx = lm->ctx;
+    const char *outer = asc_set_label(ctx, "head");
+    asc_tensor pooled = asc_null();
+    if (lm->pool_first) {
+        asc_tensor first = asc_slice(ctx, h, 1, 0, 1, 1);
+        pooled = asc_reshape(ctx, first, 2, (int64_t[]){asc_size(h, 0), lm->D});
+        asc_release(first);
+    } else {
+        pooled = asc_mean_within(ctx, h, lengths);
+    }
+    asc_tensor logits = asc_linear(ctx, pooled, lm->classifier.weight, lm->classifier.bias);
+    asc_release(pooled);
+    asc_release(h);
+    asc_set_label(ctx, outer);
+    return logits;
+}
+
+asc_tensor asc_lm_classify(asc_lm *lm, asc_tensor x, asc_tensor lengths)
+{
+    if (!asc_lm_given(lm, x, "lm_classify: lm", ASC_HEAD_CLASSIFIER)) {
+        return asc_null();
+    }
+    return classify(lm, asc_lm_hidden_in_full(lm, x, lengths, NULL), lengths);
+}
+
+asc_tensor asc_lm_class_objective(asc_lm *lm, asc_tensor x, asc_tensor lengths, asc_tensor labels, double *loss)
+{
+    asc_tensor aux = asc_null(), objective = asc_null();
+    if (asc_lm_given(lm, x, "lm_class_objective: lm", ASC_HEAD_CLASSIFIER)) {
+        asc_tensor h = asc_lm_hidden_in_full(lm, x, lengths, lm->without_aux ? NULL : &aux);
+        asc_tensor logits = classify(lm, h, lengths);
+        objective = asc_cross_entropy(lm->ctx, logits, labels, -1, NULL);
+        asc_release(logits);
+    }
+    return with_aux(lm ? lm->ctx : NULL, objective, aux, loss);
+}
