@@ -247,24 +247,15 @@ static int read_lengths(const struct args *args, outcome *o)
     if (!args->length) {
         return 1;
     }
-    int n = 0;
-    for (const char *at = args->length; n < LENGTHS; at++) {
-        char *end;
-        errno = 0;
-        o[n].length = strtoll(at, &end, 10);
-        if (end == at || errno || o[n].length < 1 || (*end && *end != ',')) {
-            break;
-        }
-        n++;
-        at = end;
-        if (!*at) {
-            if (n > 1 && args->per_token) {
-                cli_wrong_usage("--per-token: one FILE holds one length, and --length names %d", n);
-            }
-            return n;
-        }
+    int64_t lengths[LENGTHS];
+    int n = cli_numbers("length", args->length, 1, lengths, LENGTHS);
+    if (n > 1 && args->per_token) {
+        cli_wrong_usage("--per-token: one FILE holds one length, and --length names %d", n);
     }
-    cli_wrong_usage("--length: got '%s', expected up to %d numbers above 0, as 128,256,512", args->length, LENGTHS);
+    for (int i = 0; i < n; i++) {
+        o[i].length = lengths[i];
+    }
+    return n;
 }
 
 static int report(asc_ctx *ctx, const struct args *args, const outcome *o, int n, const asc_dataset *data)

@@ -421,3 +421,22 @@ int cli_run_kind(const cli_command *command, const cli_command *const *kinds, in
     }
     refuse_kind(NULL, kinds);
 }
+
+int cli_numbers(const char *option, const char *text, int64_t least, int64_t *numbers, int most)
+{
+    enum { GREATEST = 1 << 24 };
+    int n = 0;
+    for (const char *at = text; n == 0 || *at; n++) {
+        char word[32];
+        size_t length = strcspn(at, ",");
+        int64_t value;
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : 0), at);
+        if (!asc_count_parse(word, &value) || value < least || value > GREATEST || n == most) {
+            cli_wrong_usage("--%s: got '%s', expected at most %d whole numbers from %lld to %d, with commas", option,
+                            text, most, (long long)least, GREATEST);
+        }
+        numbers[n] = value;
+        at += length + (at[length] == ',');
+    }
+    return n;
+}

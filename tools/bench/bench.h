@@ -64,10 +64,7 @@ int bench_apart(int (*measure)(const void *arg, void *result), const void *arg, 
 
 /* ---- tables: tools/bench/table.c ---- */
 
-enum { BENCH_LENGTHS = 64 };
-
-/* Reads whole numbers with commas between them, least … 2^24; how many there are. Ends the program on wrong usage. */
-int bench_numbers(const char *option, const char *text, int64_t least, int64_t numbers[BENCH_LENGTHS]);
+enum { BENCH_LENGTHS = 64 }; /* of an option, at most */
 
 /* A number in a column: with three or more significant digits; as a percentage; "-" where it is not finite. */
 void bench_print_number(double value, int width);

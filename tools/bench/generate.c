@@ -93,7 +93,7 @@ static int run(int argc, char **argv)
     int n = cli_parse_options(&bench_generate, bench_options(options, NULL), argc, argv, &args);
     cli_expect_operands(n, argv, 0, 0, "");
     int64_t positions[BENCH_LENGTHS];
-    n = bench_numbers("positions", args.positions, 0, positions);
+    n = cli_numbers("positions", args.positions, 0, positions, BENCH_LENGTHS);
     for (int k = 0; k < MOST_MODELS && bench_model_at(args.only, k); k++) {
         int status = measure(&args, bench_model_at(args.only, k), positions, n, ms[k]);
         if (status != CLI_OK) {

@@ -160,7 +160,7 @@ static int run(int argc, char **argv)
     int n = cli_parse_options(&bench_layer, bench_options(options, single), argc, argv, &args);
     cli_expect_operands(n, argv, 0, 0, "");
     int64_t lengths[BENCH_LENGTHS];
-    n = bench_numbers("lengths", args.lengths, 1, lengths);
+    n = cli_numbers("lengths", args.lengths, 1, lengths, BENCH_LENGTHS);
     bool both;
     const char *model = model_of(&args, &both);
     json_t *rows = args.json ? json_array() : NULL;

@@ -192,7 +192,7 @@ static int run(int argc, char **argv)
     int n = cli_parse_options(&bench_scaling, bench_options(options, NULL), argc, argv, &args);
     cli_expect_operands(n, argv, 0, 0, "");
     int64_t lengths[BENCH_LENGTHS];
-    n = bench_numbers("lengths", args.lengths, 1, lengths);
+    n = cli_numbers("lengths", args.lengths, 1, lengths, BENCH_LENGTHS);
     if (args.json) {
         return print_json(&args, lengths, n);
     }

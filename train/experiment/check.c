@@ -71,6 +71,18 @@ static int64_t open_data(asc_ctx *ctx, const asc_settings *s, opened *o)
     return size;
 }
 
+/* As many as the data name before they are read; else two, which any classifier has. */
+static int64_t count_classes(asc_ctx *ctx, const asc_settings *s)
+{
+    asc_dataset *data = asc_settings_classify(s) ? asc_dataset_open(ctx, s->values.data) : NULL;
+    int32_t n = 0;
+    while (asc_dataset_class(data, n)) {
+        n++;
+    }
+    asc_dataset_free(data);
+    return asc_settings_classify(s) && n < 2 ? 2 : n;
+}
+
 static asc_status check_model(asc_ctx *ctx, const asc_settings *s, int64_t vocab)
 {
     const char *init = s->values.init;
@@ -80,7 +92,8 @@ static asc_status check_model(asc_ctx *ctx, const asc_settings *s, int64_t vocab
     }
     bool given = from || json_object_get(s->model, "vocab");
     int64_t size = given || vocab < SOME_VOCAB ? vocab : SOME_VOCAB; /* any will do, and a small one is quick */
-    char *config = asc_settings_model(s, from ? asc_lm_config(from->lm) : NULL, size);
+    asc_model_sizes sizes = {size, count_classes(ctx, s), 0};
+    char *config = asc_settings_model(s, from ? asc_lm_config(from->lm) : NULL, &sizes);
     asc_lm *lm = config ? asc_lm_new(ctx, config, asc_settings_dtype(s), 1) : NULL;
     asc_lm_free(lm);
     asc_text_drop(config);
