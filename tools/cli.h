@@ -101,8 +101,8 @@ int cli_parse_options(const cli_command *command, const cli_option *options, int
  * kind may stand before its name. Ends the program on --help, and with status 2 where no kind is named. */
 int cli_run_kind(const cli_command *command, const cli_command *const *kinds, int argc, char **argv);
 
-/* Reads whole numbers with commas between them, at least one, of `least` … 2^24; ends the program with status 2 where that
- * is not what --option has, or where they are more than `most`. Returns how many. */
+/* Reads whole numbers with commas between them, at least one, of `least` … 2^24; ends the program with status 2 where
+ * that is not what --option has, or where they are more than `most`. Returns how many. */
 int cli_numbers(const char *option, const char *text, int64_t least, int64_t *numbers, int most);
 
 /* Ends the program with status 2 unless there are min … max operands; `missing` says what is wanted: "a RUN". */

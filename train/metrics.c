@@ -122,9 +122,17 @@ static int print_share(char *line, size_t size, const char *key, double share)
     return isfinite(share) ? snprintf(line, size, ", \"%s\": %.9g", key, share) : 0;
 }
 
+/* A perplexity overflows long before its loss does; JSON has no infinity. */
+static const char *print_ppl(char text[32], double ppl)
+{
+    snprintf(text, 32, isfinite(ppl) ? "%.9g" : "null", ppl);
+    return text;
+}
+
 /* The line without its end. */
 static int print_numbers(char *line, size_t size, const asc_train_progress *p, bool evaluated)
 {
+    char ppl[32];
     int n = snprintf(line, size,
                      LINE_STEP ", \"epoch\": %.6g, \"tokens\": %lld, \"loss\": %.9g, \"lr\": %.9g, "
                      "\"grad_norm\": %.9g, \"tokens_per_s\": %.1f, \"elapsed_s\": %.3f",
@@ -132,8 +140,9 @@ static int print_numbers(char *line, size_t size, const asc_train_progress *p, b
                      p->elapsed_s);
     if (evaluated) {
         n += snprintf(line + n, size - (size_t)n,
-                      ", \"valid_loss\": %.9g, \"valid_ppl\": %.9g, \"valid_bits_per_byte\": %.9g, "
-                      "\"valid_unknown\": %.9g", p->valid.loss, p->valid.ppl, p->valid.bits_per_byte, p->valid.unknown);
+                      ", \"valid_loss\": %.9g, \"valid_ppl\": %s, \"valid_bits_per_byte\": %.9g, "
+                      "\"valid_unknown\": %.9g", p->valid.loss, print_ppl(ppl, p->valid.ppl), p->valid.bits_per_byte,
+                      p->valid.unknown);
         n += print_share(line + n, size - (size_t)n, "valid_accuracy", p->valid.accuracy);
         n += print_share(line + n, size - (size_t)n, "valid_exact", p->valid.exact);
     }

@@ -57,7 +57,7 @@ done <<'END'
 2 train => --out RUN is missing
 2 train runs/new => --out RUN is missing; did you mean --out runs/new?
 2 train --data builtin => --out RUN is missing
-2 train --out r => --data is missing: builtin[:WORDS[:SEED]], a text file or a folder
+2 train --out r => --data is missing: builtin[:WORDS[:SEED]], task:NAME
 2 train --out --data builtin => --out: its argument RUN is missing
 2 train --out r --data => --data: its argument D is missing
 2 train --out "" --data builtin => --out: got '', expected RUN

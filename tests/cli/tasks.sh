@@ -47,7 +47,7 @@ lines out 4
 has out '^test at length 24: 40 tokens, '
 has out '^the most probable token is right for .* % of them, and for all of a sequence in .* %; its probability is off'
 status 2 "$ASCGRAD" eval lm --length 12,x
-has err "length: got '12,x', expected up to"
+has err "length: got '12,x', expected at most"
 status 2 "$ASCGRAD" eval lm --length 12,24 --per-token tokens.txt
 has err 'one FILE holds one length'
 
