@@ -48,16 +48,12 @@ static asc_status init(asc_layer *l, asc_maker *maker)
     return asc_error(l->ctx);
 }
 
-static asc_tensor project(asc_layer *l, asc_tensor x, asc_affine w)
-{
-    return asc_linear(l->ctx, x, w.weight, w.bias);
-}
-
 static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
 {
     const conv *layer = l->self;
-    asc_tensor u = project(l, x, layer->u), c = asc_short_conv_run(l, &layer->conv, cache, PAST, u);
-    asc_tensor g = project(l, x, layer->g), gated = asc_mul(l->ctx, g, c), y = project(l, gated, layer->o);
+    asc_tensor u = asc_affine_apply(l, x, layer->u), c = asc_short_conv_run(l, &layer->conv, cache, PAST, u);
+    asc_tensor g = asc_affine_apply(l, x, layer->g), gated = asc_mul(l->ctx, g, c);
+    asc_tensor y = asc_affine_apply(l, gated, layer->o);
     asc_release(u);
     asc_release(c);
     asc_release(g);

@@ -18,14 +18,8 @@
 
 #include "nn/grassmann.h"
 #include "nn/inspect/scores.h"
+#include "nn/mixing.h"
 #include "tensor/dtype.h"
-
-/* `made` out of `used`, which is needed no more. */
-static asc_tensor after(asc_tensor used, asc_tensor made)
-{
-    asc_release(used);
-    return made;
-}
 
 static asc_tensor reduce(asc_layer *l, asc_tensor x)
 {
@@ -37,7 +31,7 @@ static asc_tensor forget(asc_layer *l, asc_tensor x)
 {
     const asc_grassmann_layer *g = l->self;
     asc_tensor logits = asc_linear(l->ctx, x, g->forget.weight, g->forget.bias);
-    return after(logits, asc_sigmoid(l->ctx, logits));
+    return asc_after(logits, asc_sigmoid(l->ctx, logits));
 }
 
 /* α, (B, N, D). */
@@ -45,15 +39,15 @@ static asc_tensor open_gate(asc_layer *l, asc_tensor x, asc_tensor g)
 {
     const asc_grassmann_layer *layer = l->self;
     asc_tensor both = asc_concat(l->ctx, (asc_tensor[]){x, g}, 2, -1);
-    asc_tensor logits = after(both, asc_linear(l->ctx, both, layer->gate.weight, layer->gate.bias));
-    return after(logits, asc_sigmoid(l->ctx, logits));
+    asc_tensor logits = asc_after(both, asc_linear(l->ctx, both, layer->gate.weight, layer->gate.bias));
+    return asc_after(logits, asc_sigmoid(l->ctx, logits));
 }
 
 static asc_tensor fuse(asc_layer *l, asc_tensor x, asc_tensor g)
 {
     asc_ctx *ctx = l->ctx;
     asc_tensor alpha = open_gate(l, x, g), rest = asc_scale_shift(ctx, alpha, -1, 1);
-    asc_tensor kept = after(alpha, asc_mul(ctx, alpha, x)), mixed = after(rest, asc_mul(ctx, rest, g));
+    asc_tensor kept = asc_after(alpha, asc_mul(ctx, alpha, x)), mixed = asc_after(rest, asc_mul(ctx, rest, g));
     asc_tensor y = asc_add(ctx, kept, mixed);
     asc_release(kept);
     asc_release(mixed);
@@ -121,7 +115,7 @@ static asc_tensor find_shares(asc_layer *l, asc_tensor there)
         return asc_is_null(there) ? there : constant_shares(l, there);
     }
     asc_tensor same = asc_expand(l->ctx, g->offset_weight, 3, asc_shape(there));
-    return after(same, asc_softmax(l->ctx, same, there));
+    return asc_after(same, asc_softmax(l->ctx, same, there));
 }
 
 asc_tensor asc_grassmann_inverse_counts(asc_layer *l, int64_t B, int64_t N, int64_t start, asc_tensor lengths)
@@ -147,7 +141,7 @@ asc_tensor asc_grassmann_inverse_counts(asc_layer *l, int64_t B, int64_t N, int6
 static asc_tensor later(asc_ctx *ctx, asc_tensor x, int64_t by)
 {
     asc_tensor early = asc_slice(ctx, x, 1, 0, asc_size(x, 1) - by, 1);
-    return after(early, asc_pad(ctx, early, 3, (int64_t[]){0, by, 0}, (int64_t[]){0, 0, 0}, 0));
+    return asc_after(early, asc_pad(ctx, early, 3, (int64_t[]){0, by, 0}, (int64_t[]){0, 0, 0}, 0));
 }
 
 /* m_{t-1}, by doubling (Hillis and Steele 1986): after a pass, m_t is what the last `span` tokens left, and f_t how
@@ -156,17 +150,17 @@ static asc_tensor memory_before(asc_layer *l, asc_tensor x, asc_tensor z)
 {
     asc_ctx *ctx = l->ctx;
     asc_tensor f = forget(l, x), enters = asc_scale_shift(ctx, f, -1, 1);
-    asc_tensor m = after(enters, asc_mul(ctx, enters, z));
+    asc_tensor m = asc_after(enters, asc_mul(ctx, enters, z));
     for (int64_t span = 1; span < asc_size(z, 1); span *= 2) {
-        asc_tensor early = later(ctx, m, span), stays = after(early, asc_mul(ctx, f, early));
+        asc_tensor early = later(ctx, m, span), stays = asc_after(early, asc_mul(ctx, f, early));
         asc_tensor f_early = later(ctx, f, span);
-        m = after(m, asc_add(ctx, m, stays));
-        f = after(f, asc_mul(ctx, f, f_early));
+        m = asc_after(m, asc_add(ctx, m, stays));
+        f = asc_after(f, asc_mul(ctx, f, f_early));
         asc_release(stays);
         asc_release(f_early);
     }
     asc_release(f);
-    return asc_size(m, 1) > 0 ? after(m, later(ctx, m, 1)) : m;
+    return asc_size(m, 1) > 0 ? asc_after(m, later(ctx, m, 1)) : m;
 }
 
 /* z (B, skip + N, r) at each offset from each of the last N, 0 outside of the sequence: (B, N, offsets, r). */
@@ -183,9 +177,9 @@ static asc_tensor at_offsets(asc_layer *l, asc_tensor z, int64_t skip)
         }
     }
     asc_tensor ended = asc_pad(l->ctx, z, 3, (int64_t[]){0, 0, 0}, (int64_t[]){0, 1, 0}, 0);
-    asc_tensor flat = after(ended, asc_index_select(l->ctx, ended, 1, index));
+    asc_tensor flat = asc_after(ended, asc_index_select(l->ctx, ended, 1, index));
     asc_release(index);
-    return after(flat, asc_reshape(l->ctx, flat, ASC_SHAPE(B, N, m, g->r)));
+    return asc_after(flat, asc_reshape(l->ctx, flat, ASC_SHAPE(B, N, m, g->r)));
 }
 
 /* What the last N of z (B, skip + N, r) are paired with, before (B, N, r) being the memory's part: (B, N, m, r). */
@@ -212,7 +206,7 @@ static asc_tensor find_partners(asc_layer *l, asc_tensor z, int64_t skip, asc_te
 static asc_tensor pick(asc_ctx *ctx, asc_tensor x, const int64_t *index, int64_t n)
 {
     asc_tensor places = asc_from(ctx, ASC_I64, index, 1, &n);
-    return after(places, asc_index_select(ctx, x, -1, places));
+    return asc_after(places, asc_index_select(ctx, x, -1, places));
 }
 
 /* a_i b_j + a_j b_i, i <= j, in row-major order. */
@@ -264,12 +258,12 @@ static asc_tensor coordinates(asc_layer *l, asc_tensor z, asc_tensor partners)
     int64_t B = asc_size(z, 0), N = asc_size(z, 1), m = asc_size(partners, 2);
     const int64_t pieces[] = {B, N, m, g->groups, g->r / g->groups};
     asc_tensor row = asc_unsqueeze(ctx, z, 2);
-    asc_tensor now = after(row, asc_expand(ctx, row, ASC_SHAPE(-1, -1, m, -1)));
-    asc_tensor a = after(now, asc_reshape(ctx, now, 5, pieces)), b = asc_reshape(ctx, partners, 5, pieces);
+    asc_tensor now = asc_after(row, asc_expand(ctx, row, ASC_SHAPE(-1, -1, m, -1)));
+    asc_tensor a = asc_after(now, asc_reshape(ctx, now, 5, pieces)), b = asc_reshape(ctx, partners, 5, pieces);
     asc_tensor p = describe(l, a, b);
     asc_release(a);
     asc_release(b);
-    return after(p, asc_reshape(ctx, p, ASC_SHAPE(B, N, m, g->P)));
+    return asc_after(p, asc_reshape(ctx, p, ASC_SHAPE(B, N, m, g->P)));
 }
 
 /* ---- the layer ---- */
@@ -289,7 +283,7 @@ static asc_tensor end_at(asc_layer *l, asc_tensor z, asc_tensor lengths)
     }
     asc_tensor ended = asc_masked_fill(l->ctx, z, beyond, 0);
     asc_release(beyond);
-    return after(z, ended);
+    return asc_after(z, ended);
 }
 
 /* z and p̂, not scaled. */
@@ -297,8 +291,8 @@ static asc_tensor coordinates_of(asc_layer *l, asc_tensor x, asc_tensor lengths,
 {
     *z = end_at(l, reduce(l, x), lengths);
     asc_tensor before = ((const asc_grassmann_layer *)l->self)->memory ? memory_before(l, x, *z) : asc_null();
-    asc_tensor partners = after(before, find_partners(l, *z, 0, before));
-    return after(partners, coordinates(l, *z, partners));
+    asc_tensor partners = asc_after(before, find_partners(l, *z, 0, before));
+    return asc_after(partners, coordinates(l, *z, partners));
 }
 
 /* Σ_Δ c_Δ x_Δ of x (B, N, m, n): (B, N, n). */
@@ -311,7 +305,7 @@ static asc_tensor add_up(asc_ctx *ctx, asc_tensor shares, asc_tensor x)
 static asc_tensor running_mean(asc_layer *l, asc_tensor x, asc_tensor lengths)
 {
     asc_tensor inverse = asc_grassmann_inverse_counts(l, asc_size(x, 0), asc_size(x, 1), 0, lengths);
-    asc_tensor sum = asc_cumsum(l->ctx, x, 1), mean = after(sum, asc_mul(l->ctx, sum, inverse));
+    asc_tensor sum = asc_cumsum(l->ctx, x, 1), mean = asc_after(sum, asc_mul(l->ctx, sum, inverse));
     asc_release(inverse);
     return mean;
 }
@@ -322,13 +316,13 @@ static asc_tensor mix(asc_layer *l, asc_tensor unscaled, int64_t skip, asc_tenso
     const asc_grassmann_layer *layer = l->self;
     asc_ctx *ctx = l->ctx;
     asc_tensor there = find_pairs(l, asc_size(unscaled, 0), asc_size(unscaled, 1), skip, lengths);
-    asc_tensor p = asc_scale(ctx, unscaled, layer->scale), c = after(there, find_shares(l, there));
+    asc_tensor p = asc_scale(ctx, unscaled, layer->scale), c = asc_after(there, find_shares(l, there));
     asc_tensor each = asc_linear(ctx, p, layer->plu.weight, layer->plu.bias);
-    asc_tensor g = after(each, add_up(ctx, c, each));
+    asc_tensor g = asc_after(each, add_up(ctx, c, each));
     if (!asc_is_null(layer->mean_weight)) {
-        asc_tensor token = add_up(ctx, c, p), mean = after(token, running_mean(l, token, lengths));
-        asc_tensor second = after(mean, asc_linear(ctx, mean, layer->mean_weight, asc_null()));
-        g = after(g, asc_add(ctx, g, second));
+        asc_tensor token = add_up(ctx, c, p), mean = asc_after(token, running_mean(l, token, lengths));
+        asc_tensor second = asc_after(mean, asc_linear(ctx, mean, layer->mean_weight, asc_null()));
+        g = asc_after(g, asc_add(ctx, g, second));
         asc_release(second);
     }
     asc_release(p);
@@ -340,7 +334,7 @@ asc_tensor asc_grassmann_pairs(asc_layer *l, asc_tensor z, int64_t skip, asc_ten
 {
     asc_tensor all = end_at(l, asc_slice(l->ctx, z, 1, 0, ASC_END, 1), lengths);
     asc_tensor now = asc_slice(l->ctx, all, 1, skip, ASC_END, 1), partners = find_partners(l, all, skip, before);
-    asc_tensor p = after(partners, coordinates(l, now, partners)), g = after(p, mix(l, p, skip, lengths));
+    asc_tensor p = asc_after(partners, coordinates(l, now, partners)), g = asc_after(p, mix(l, p, skip, lengths));
     asc_release(all);
     asc_release(now);
     return g;

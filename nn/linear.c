@@ -164,11 +164,6 @@ static asc_status init(asc_layer *l, asc_maker *maker)
 
 /* ---- running ---- */
 
-static asc_tensor project(asc_layer *l, asc_tensor x, asc_affine w)
-{
-    return asc_linear(l->ctx, x, w.weight, w.bias);
-}
-
 static asc_tensor attend(asc_layer *l, asc_layer_cache *cache, const asc_linear_attention_inputs *in)
 {
     const asc_linear_layer *a = l->self;
@@ -185,20 +180,20 @@ static asc_tensor attend(asc_layer *l, asc_layer_cache *cache, const asc_linear_
 static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor lengths)
 {
     const asc_linear_layer *a = l->self;
-    asc_linear_attention_inputs in = {.q = project(l, x, a->q),
-                                      .k = project(l, x, a->k),
-                                      .v = project(l, x, a->v),
+    asc_linear_attention_inputs in = {.q = asc_affine_apply(l, x, a->q),
+                                      .k = asc_affine_apply(l, x, a->k),
+                                      .v = asc_affine_apply(l, x, a->v),
                                       .features = a->features,
                                       .forget = asc_null(),
                                       .initial = asc_null(),
                                       .lengths = a->options.full ? lengths : asc_null()};
     if (asc_is_valid(a->forget.weight)) {
-        in.forget = project(l, x, a->forget);
+        in.forget = asc_affine_apply(l, x, a->forget);
     }
     if (cache && cache->length > 0) {
         in.initial = cache->state[STATE];
     }
-    asc_tensor y = attend(l, cache, &in), out = project(l, y, a->o);
+    asc_tensor y = attend(l, cache, &in), out = asc_affine_apply(l, y, a->o);
     asc_release(in.q);
     asc_release(in.k);
     asc_release(in.v);

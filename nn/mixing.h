@@ -4,6 +4,7 @@
 #define NN_MIXING_H
 
 #include <ascgrad/mixing.h>
+#include <ascgrad/ops.h>
 
 #include "settings/reader.h"
 
@@ -21,6 +22,19 @@ struct asc_maker {
 asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc_reader *reader, asc_maker *maker,
                           asc_place place);
 void asc_layer_clear(asc_layer *l);
+
+/* x Wᵀ + b. */
+static inline asc_tensor asc_affine_apply(asc_layer *l, asc_tensor x, asc_affine w)
+{
+    return asc_linear(l->ctx, x, w.weight, w.bias);
+}
+
+/* `made` out of `used`, which is needed no more. */
+static inline asc_tensor asc_after(asc_tensor used, asc_tensor made)
+{
+    asc_release(used);
+    return made;
+}
 
 /* What of the contract may be missing. */
 const char *asc_layer_looks_ahead(const asc_layer *l);

@@ -76,23 +76,11 @@ static asc_status init(asc_layer *l, asc_maker *maker)
     return asc_error(l->ctx);
 }
 
-static asc_tensor project(asc_layer *l, asc_tensor x, asc_affine w)
-{
-    return asc_linear(l->ctx, x, w.weight, w.bias);
-}
-
-/* `made` out of `used`, which is needed no more. */
-static asc_tensor after(asc_tensor used, asc_tensor made)
-{
-    asc_release(used);
-    return made;
-}
-
 /* x (B, N, R) moved `by` positions later, `value` before. */
 static asc_tensor later(asc_ctx *ctx, asc_tensor x, int64_t by, double value)
 {
     asc_tensor early = asc_slice(ctx, x, 1, 0, asc_size(x, 1) - by, 1);
-    return after(early, asc_pad(ctx, early, 3, (int64_t[]){0, by, 0}, (int64_t[]){0, 0, 0}, value));
+    return asc_after(early, asc_pad(ctx, early, 3, (int64_t[]){0, by, 0}, (int64_t[]){0, 0, 0}, value));
 }
 
 /* The definition of asc_rg_lru from primitive ops, from an empty state. The scan goes by doubling (Hillis and Steele
@@ -128,16 +116,17 @@ static asc_tensor scan(asc_layer *l, asc_layer_cache *cache, asc_tensor c, asc_t
 static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
 {
     const recurrent *layer = l->self;
-    asc_tensor u = project(l, x, layer->u), c = after(u, asc_short_conv_run(l, &layer->conv, cache, PAST, u));
-    asc_tensor r = project(l, x, layer->r), i = project(l, x, layer->i), s = scan(l, cache, c, r, i);
+    asc_tensor u = asc_affine_apply(l, x, layer->u);
+    asc_tensor c = asc_after(u, asc_short_conv_run(l, &layer->conv, cache, PAST, u));
+    asc_tensor r = asc_affine_apply(l, x, layer->r), i = asc_affine_apply(l, x, layer->i), s = scan(l, cache, c, r, i);
     asc_release(c);
     asc_release(r);
     asc_release(i);
-    asc_tensor g = project(l, x, layer->g), opened = after(g, asc_gelu(l->ctx, g));
+    asc_tensor g = asc_affine_apply(l, x, layer->g), opened = asc_after(g, asc_gelu(l->ctx, g));
     asc_tensor gated = asc_mul(l->ctx, opened, s);
     asc_release(opened);
     asc_release(s);
-    return after(gated, project(l, gated, layer->o));
+    return asc_after(gated, asc_affine_apply(l, gated, layer->o));
 }
 
 static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)

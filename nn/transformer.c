@@ -75,16 +75,11 @@ static asc_status init(asc_layer *l, asc_maker *maker)
     return asc_error(l->ctx);
 }
 
-static asc_tensor project(asc_layer *l, asc_tensor x, asc_affine w)
-{
-    return asc_linear(l->ctx, x, w.weight, w.bias);
-}
-
 /* The projection of x, turned to the positions from `start` on. */
 static asc_tensor placed(asc_layer *l, asc_tensor x, asc_affine w, int64_t start)
 {
     const transformer *t = l->self;
-    asc_tensor y = project(l, x, w);
+    asc_tensor y = asc_affine_apply(l, x, w);
     if (!t->rotary) {
         return y;
     }
@@ -97,7 +92,7 @@ static asc_tensor attend(asc_layer *l, asc_tensor q, asc_tensor k, asc_tensor v,
 {
     const transformer *t = l->self;
     asc_tensor y = asc_attention(l->ctx, q, k, v, t->rel_bias, lengths, l->mask, &t->options);
-    asc_tensor out = project(l, y, t->o);
+    asc_tensor out = asc_affine_apply(l, y, t->o);
     asc_release(q);
     asc_release(y);
     return out;
@@ -107,7 +102,7 @@ static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_te
 {
     (void)aux; /* it has none */
     const transformer *t = l->self;
-    asc_tensor q = placed(l, x, t->q, 0), k = placed(l, x, t->k, 0), v = project(l, x, t->v);
+    asc_tensor q = placed(l, x, t->q, 0), k = placed(l, x, t->k, 0), v = asc_affine_apply(l, x, t->v);
     asc_tensor y = attend(l, q, k, v, lengths);
     asc_release(k);
     asc_release(v);
@@ -147,7 +142,7 @@ static asc_tensor next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
     const transformer *t = l->self;
     asc_tensor q = placed(l, x, t->q, c->length);
     asc_tensor k = asc_cache_append(l, c, KEYS, placed(l, x, t->k, c->length));
-    asc_tensor v = asc_cache_append(l, c, VALUES, project(l, x, t->v));
+    asc_tensor v = asc_cache_append(l, c, VALUES, asc_affine_apply(l, x, t->v));
     return attend(l, q, k, v, asc_null());
 }
 

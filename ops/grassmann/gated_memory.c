@@ -7,43 +7,29 @@
  *
  * A scan in time, parallel over sequences and channels; a gated linear recurrence, as in minGRU (Feng et al.,
  * arXiv 2410.01201). */
-#include "ops/shared/op.h"
+#include "ops/shared/channels.h"
 
 #include <string.h>
 
 enum { Z, A, INITIAL };
 enum { BEFORE, LAST };
 enum { GATE }; /* f */
-enum { CHANNELS = 64 }; /* of a piece */
 
-/* Pieces: CHANNELS channels of a sequence. */
 typedef struct scan {
     asc_call *call;
-    int64_t N, r, pieces; /* pieces: of a sequence */
+    int64_t N, r;
 } scan;
-
-/* Where a piece stands, and how wide it is. */
-typedef struct part {
-    int64_t sequence, channel, width;
-} part;
-
-static part part_of(const scan *s, int64_t piece)
-{
-    part p = {piece / s->pieces, piece % s->pieces * CHANNELS, CHANNELS};
-    p.width = s->r - p.channel < CHANNELS ? s->r - p.channel : CHANNELS;
-    return p;
-}
 
 /* ---- float, and f64.awk makes the same for double ---- */
 
-static inline float *at_f32(const asc_array *a, const scan *s, part p)
+static inline float *at_f32(const asc_array *a, const scan *s, asc_channels p)
 {
-    return a->data ? (float *)a->data + p.sequence * s->N * s->r + p.channel : NULL;
+    return a->data ? (float *)a->data + p.sequence * s->N * s->r + p.first : NULL;
 }
 
-static inline float *state_at_f32(const asc_array *a, const scan *s, part p)
+static inline float *state_at_f32(const asc_array *a, const scan *s, asc_channels p)
 {
-    return a->data ? (float *)a->data + p.sequence * s->r + p.channel : NULL;
+    return a->data ? (float *)a->data + p.sequence * s->r + p.first : NULL;
 }
 
 static void forward_piece_f32(void *arg, int64_t piece, int worker)
@@ -51,7 +37,7 @@ static void forward_piece_f32(void *arg, int64_t piece, int worker)
     (void)worker;
     const scan *s = arg;
     asc_call *call = s->call;
-    part p = part_of(s, piece);
+    asc_channels p = asc_channels_at(piece, s->r);
     const float *a = at_f32(&call->in[A], s, p), *initial = state_at_f32(&call->in[INITIAL], s, p);
     float *f = at_f32(&call->saved[GATE], s, p), *m = state_at_f32(&call->out[LAST], s, p);
     if (initial) {
@@ -73,9 +59,9 @@ static void backward_piece_f32(void *arg, int64_t piece, int worker)
     (void)worker;
     const scan *s = arg;
     asc_call *call = s->call;
-    part p = part_of(s, piece);
+    asc_channels p = asc_channels_at(piece, s->r);
     const float *dlast = state_at_f32(&call->grad_out[LAST], s, p);
-    float dm[CHANNELS] = {0};
+    float dm[ASC_CHANNELS] = {0};
     if (dlast) {
         memcpy(dm, dlast, (size_t)p.width * sizeof *dm);
     }
@@ -114,8 +100,8 @@ static asc_status infer(asc_call *call)
 static asc_status run(asc_call *call, asc_piece_fn *piece)
 {
     const asc_array *z = &call->in[Z];
-    scan s = {call, z->shape[1], z->shape[2], (z->shape[2] + CHANNELS - 1) / CHANNELS};
-    asc_parallel(call->ctx, z->shape[0] * s.pieces, piece, &s);
+    scan s = {call, z->shape[1], z->shape[2]};
+    asc_parallel(call->ctx, z->shape[0] * asc_channel_pieces(s.r), piece, &s);
     return ASC_OK;
 }
 

@@ -9,54 +9,40 @@
  *
  * 1 - a² comes from expm1: it has its digits where a is close to 1. A scan in time, parallel over sequences and
  * channels; gates and decays are computed again in the backward pass, a tile of tokens at a time. */
-#include "ops/shared/op.h"
+#include "ops/shared/channels.h"
 
 #include <string.h>
 
 enum { C, R, I, DECAY, INITIAL };
 enum { S, LAST };
-enum { CHANNELS = 64, STEPS = 16 }; /* of a piece, and of a tile of it, which stays in the first cache */
+enum { STEPS = 16, TILE = STEPS * ASC_CHANNELS }; /* of a piece, so that they stay in the first cache */
 
-/* Pieces: CHANNELS channels of a sequence. */
 typedef struct scan {
     asc_call *call;
-    int64_t N, R, pieces; /* pieces: of a sequence */
+    int64_t N, R;
     void *rate;           /* [R]: -8 softplus(λ) */
     void *drate;          /* [B][R]; NULL: not wanted */
 } scan;
-
-typedef struct part {
-    int64_t sequence, channel, width;
-} part;
-
-static part part_of(const scan *s, int64_t piece)
-{
-    part p = {piece / s->pieces, piece % s->pieces * CHANNELS, CHANNELS};
-    p.width = s->R - p.channel < CHANNELS ? s->R - p.channel : CHANNELS;
-    return p;
-}
 
 /* ---- float, and f64.awk makes the same for double ---- */
 
 /* A tile of a piece: arrays [STEPS, width]. */
 typedef struct tile_f32 {
-    float c[STEPS * CHANNELS], open[STEPS * CHANNELS], gate[STEPS * CHANNELS], a[STEPS * CHANNELS];
-    float root[STEPS * CHANNELS], before[STEPS * CHANNELS], e[STEPS * CHANNELS], da[STEPS * CHANNELS];
-    float dr[STEPS * CHANNELS];
+    float c[TILE], open[TILE], gate[TILE], a[TILE], root[TILE], before[TILE], e[TILE], da[TILE], dr[TILE];
 } tile_f32;
 
-static inline float *at_f32(const asc_array *a, const scan *s, part p, int64_t t)
+static inline float *at_f32(const asc_array *a, const scan *s, asc_channels p, int64_t t)
 {
-    return a->data ? (float *)a->data + (p.sequence * s->N + t) * s->R + p.channel : NULL;
+    return a->data ? (float *)a->data + (p.sequence * s->N + t) * s->R + p.first : NULL;
 }
 
-static inline float *state_at_f32(const asc_array *a, const scan *s, part p)
+static inline float *state_at_f32(const asc_array *a, const scan *s, asc_channels p)
 {
-    return a->data ? (float *)a->data + p.sequence * s->R + p.channel : NULL;
+    return a->data ? (float *)a->data + p.sequence * s->R + p.first : NULL;
 }
 
 /* Rows of an array into a tile; 0 where there is no array. */
-static void take_rows_f32(float *to, const float *from, const scan *s, part p, int64_t steps)
+static void take_rows_f32(float *to, const float *from, const scan *s, asc_channels p, int64_t steps)
 {
     for (int64_t t = 0; t < steps; t++) {
         if (from) {
@@ -67,7 +53,7 @@ static void take_rows_f32(float *to, const float *from, const scan *s, part p, i
     }
 }
 
-static void give_rows_f32(float *to, const float *from, const scan *s, part p, int64_t steps, bool fresh)
+static void give_rows_f32(float *to, const float *from, const scan *s, asc_channels p, int64_t steps, bool fresh)
 {
     for (int64_t t = 0; t < steps && to; t++) {
         if (fresh) {
@@ -78,17 +64,17 @@ static void give_rows_f32(float *to, const float *from, const scan *s, part p, i
     }
 }
 
-static void start_f32(float *state, const scan *s, part p)
+static void start_f32(float *state, const scan *s, asc_channels p)
 {
     const float *initial = state_at_f32(&s->call->in[INITIAL], s, p);
     take_rows_f32(state, initial, s, p, 1);
 }
 
 /* c, σ(r), σ(i), a and √(1 - a²) of the steps from t on. */
-static void open_tile_f32(tile_f32 *x, const scan *s, part p, int64_t t, int64_t steps)
+static void open_tile_f32(tile_f32 *x, const scan *s, asc_channels p, int64_t t, int64_t steps)
 {
     const asc_kernel_table_f32 *k = asc_kernels_f32();
-    const float *rate = (const float *)s->rate + p.channel;
+    const float *rate = (const float *)s->rate + p.first;
     int64_t n = steps * p.width;
     take_rows_f32(x->c, at_f32(&s->call->in[C], s, p, t), s, p, steps);
     take_rows_f32(x->open, at_f32(&s->call->in[R], s, p, t), s, p, steps);
@@ -106,8 +92,8 @@ static void forward_piece_f32(void *arg, int64_t piece, int worker)
     (void)worker;
     const scan *s = arg;
     const asc_kernel_table_f32 *k = asc_kernels_f32();
-    part p = part_of(s, piece);
-    float state[CHANNELS];
+    asc_channels p = asc_channels_at(piece, s->R);
+    float state[ASC_CHANNELS];
     tile_f32 x;
     start_f32(state, s, p);
     for (int64_t t = 0; t < s->N; t += STEPS) {
@@ -122,10 +108,11 @@ static void forward_piece_f32(void *arg, int64_t piece, int worker)
 }
 
 /* The steps from t on, whose states before are s_{t-1} …; dm as scan_grad has it. */
-static void backward_tile_f32(tile_f32 *x, const scan *s, part p, int64_t t, int64_t steps, float *dm, float *drate)
+static void backward_tile_f32(tile_f32 *x, const scan *s, asc_channels p, int64_t t, int64_t steps, float *dm,
+                              float *drate)
 {
     asc_call *call = s->call;
-    const float *rate = (const float *)s->rate + p.channel;
+    const float *rate = (const float *)s->rate + p.first;
     open_tile_f32(x, s, p, t, steps);
     take_rows_f32(x->e, at_f32(&call->grad_out[S], s, p, t), s, p, steps);
     if (t == 0) {
@@ -148,10 +135,10 @@ static void backward_piece_f32(void *arg, int64_t piece, int worker)
     (void)worker;
     const scan *s = arg;
     asc_call *call = s->call;
-    part p = part_of(s, piece);
-    float dm[CHANNELS], unused[CHANNELS];
+    asc_channels p = asc_channels_at(piece, s->R);
+    float dm[ASC_CHANNELS], unused[ASC_CHANNELS];
     tile_f32 x;
-    float *drate = s->drate ? (float *)s->drate + p.sequence * s->R + p.channel : unused;
+    float *drate = s->drate ? (float *)s->drate + p.sequence * s->R + p.first : unused;
     memset(drate, 0, (size_t)p.width * sizeof *drate);
     take_rows_f32(dm, state_at_f32(&call->grad_out[LAST], s, p), s, p, 1);
     int64_t tiles = (s->N + STEPS - 1) / STEPS;
@@ -211,7 +198,7 @@ static asc_status infer(asc_call *call)
 static asc_status begin(asc_call *call, scan *s)
 {
     const asc_array *c = &call->in[C];
-    *s = (scan){call, c->shape[1], c->shape[2], (c->shape[2] + CHANNELS - 1) / CHANNELS, NULL, NULL};
+    *s = (scan){call, c->shape[1], c->shape[2], NULL, NULL};
     s->rate = asc_call_scratch(call, (size_t)s->R * asc_dtype_size(c->dtype));
     if (!s->rate) {
         return ASC_ERR_MEMORY;
@@ -227,7 +214,7 @@ static asc_status forward(asc_call *call)
     if (begin(call, &s)) {
         return ASC_ERR_MEMORY;
     }
-    asc_parallel(call->ctx, c->shape[0] * s.pieces, BY_DTYPE(c->dtype, forward_piece), &s);
+    asc_parallel(call->ctx, c->shape[0] * asc_channel_pieces(s.R), BY_DTYPE(c->dtype, forward_piece), &s);
     return ASC_OK;
 }
 
@@ -245,7 +232,7 @@ static asc_status backward(asc_call *call)
             return ASC_ERR_MEMORY;
         }
     }
-    asc_parallel(call->ctx, c->shape[0] * s.pieces, BY_DTYPE(c->dtype, backward_piece), &s);
+    asc_parallel(call->ctx, c->shape[0] * asc_channel_pieces(s.R), BY_DTYPE(c->dtype, backward_piece), &s);
     if (wanted) {
         BY_DTYPE(c->dtype, finish_decay)(&s);
     }
