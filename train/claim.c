@@ -75,7 +75,7 @@ static bool look_at(long long pid, char *state, char start[32])
 static bool lives(const identity *of)
 {
     char state, start[32];
-    if (of->who.pid <= 0 || (kill((pid_t)of->who.pid, 0) && errno == ESRCH)) {
+    if (of->who.pid <= 0 || (getpgid((pid_t)of->who.pid) < 0 && errno == ESRCH)) {
         return false;
     }
     if (!look_at(of->who.pid, &state, start)) {
