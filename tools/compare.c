@@ -217,7 +217,7 @@ static asc_status evaluate(plan *p, scored *s, int64_t number)
         snprintf(l.what, sizeof l.what, "%.40s (%lld of %lld)", s->path, (long long)number, (long long)p->models);
         s->scores = asc_score(p->ctx, o.model, o.split, &how);
         const char *config = asc_lm_config(o.model->lm);
-        s->config = strcpy(need(malloc(strlen(config) + 1)), config);
+        s->config = s->scores ? strcpy(need(malloc(strlen(config) + 1)), config) : NULL;
     }
     progress_clear(&l.bar);
     open_close(p->ctx, &o);
