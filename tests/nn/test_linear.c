@@ -1,5 +1,7 @@
 /* tests/nn/test_linear.c: linear attention and the gated recurrence: the fused layers are the composed ones; large
  * scores, states and settings. */
+#include <ascgrad/optim.h>
+
 #include "tests/nn/fused.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -75,15 +77,25 @@ START_TEST(large_features_stay_within_float)
 }
 END_TEST
 
+static asc_layer *favor_layer(uint64_t seed)
+{
+    return asc_layer_new(ctx, "linear", 8, "{\"heads\": 2, \"feature\": \"favor\", \"features\": 10}", ASC_F64, seed);
+}
+
+static const double *features_of(asc_layer *l)
+{
+    return asc_data(asc_params_find(asc_layer_params(l), "features.weight"));
+}
+
 /* The random features are orthogonal in groups of d, the same for a seed, and no step changes them. */
 START_TEST(features_are_orthogonal)
 {
     enum { M = 10, DIM = 4 };
-    asc_layer *l =
-        asc_layer_new(ctx, "linear", 2 * DIM, "{\"heads\": 2, \"feature\": \"favor\", \"features\": 10}", ASC_F64, 3);
-    asc_tensor W = asc_params_find(asc_layer_params(l), "features.weight");
-    const double *w = asc_data(W);
-    ck_assert(asc_size(W, 0) == M && asc_size(W, 1) == DIM && !asc_requires_grad(W));
+    asc_layer *l = favor_layer(3), *same = favor_layer(3), *other = favor_layer(4);
+    double w[M * DIM];
+    memcpy(w, features_of(l), sizeof w);
+    ck_assert_mem_eq(w, features_of(same), sizeof w);
+    ck_assert_mem_ne(w, features_of(other), sizeof w);
     for (int i = 0; i < M; i++) {
         for (int j = i / DIM * DIM; j <= i; j++) {
             double dot = 0;
@@ -93,7 +105,15 @@ START_TEST(features_are_orthogonal)
             ck_assert(i == j ? dot > .01 : fabs(dot) < 1e-12);
         }
     }
+    asc_optim *optim = asc_adamw_new(ctx, asc_layer_params(l), &(asc_adamw_options){.weight_decay = .5});
+    asc_tensor y = asc_layer_forward(l, asc_normal(ctx, ASC_F64, 0, 1, 1, 1, ASC_SHAPE(1, 5, 8)), asc_null());
+    ck_assert_int_eq(asc_backward(ctx, asc_sum(ctx, y, ASC_ALL_DIMS, false), asc_null(), false), ASC_OK);
+    ck_assert_int_eq(asc_optim_step(optim, .1, 1), ASC_OK);
+    ck_assert_mem_eq(w, features_of(l), sizeof w);
+    asc_optim_free(optim);
     asc_layer_free(l);
+    asc_layer_free(same);
+    asc_layer_free(other);
 }
 END_TEST
 
