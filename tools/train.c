@@ -354,7 +354,7 @@ static int run(int argc, char **argv)
     asc_profile *profile = profile_start(ctx, &args.profile);
     asc_train_result result = {0};
     const asc_train_hooks hooks = {.progress = on_progress, .message = on_message, .user = &w, .working = on_working,
-                                   .sample = on_sample};
+                                   .sample = cli_quiet() ? NULL : on_sample};
     asc_status end = asc_train(ctx, settings, folder, args.resume, &hooks, &result);
     progress_clear(&w.bar);
     status = cli_report(ctx);

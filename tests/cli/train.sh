@@ -145,6 +145,8 @@ status 0 "$ASCGRAD" train $tiny --log-every 5 --sample-every 20 --out samples
 [ "$(grep -c '^step [246]0 writes:$' err)" -eq 3 ] || { fail 'not three samples'; cat err; }
 has err '^  [a-z ].* | *[a-z]'
 same_run run samples
+status 0 "$ASCGRAD" train $tiny --steps 20 --sample-every 20 --quiet --out silent
+lacks err writes
 status 2 "$ASCGRAD" train $tiny --model ascender --set look_ahead=true --set listing=intended --sample-every 1 --out no
 has err '^ascgrad train: sample_every: this model looks ahead'
 [ ! -e no ] || fail 'a run that could not begin left its folder'
