@@ -289,9 +289,13 @@ static void offer_resume(const char *run, const char *options)
 static void offer_lower_lr(const char *run, double lr)
 {
     char config[4096], other[4096], options[64];
-    int n = snprintf(config, sizeof config, "%s/config.json", run);
+    size_t n = strlen(run);
+    while (n > 1 && run[n - 1] == '/') {
+        n--;
+    }
+    snprintf(config, sizeof config, "%.*s/config.json", (int)n, run);
     for (int i = 2; i < 1000; i++) {
-        snprintf(other, sizeof other, "%.*s-%d", (int)(n - (int)strlen("/config.json")), run, i);
+        snprintf(other, sizeof other, "%.*s-%d", (int)n, run, i);
         if (access(other, F_OK) != 0) {
             break;
         }

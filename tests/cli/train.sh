@@ -136,7 +136,7 @@ has out '^test: '
 status 0 "$ASCGRAD" train $tiny --steps 100000 --minutes 0.002 --out timed
 has err 'train --resume --out timed$'
 has timed/summary.json '"reason": "out of time"'
-status 1 "$ASCGRAD" train $tiny --lr 1000 --clip 0 --weight-decay 1000 --warmup 0 --out nan
+status 1 "$ASCGRAD" train $tiny --lr 1000 --clip 0 --weight-decay 1000 --warmup 0 --out nan/
 has err 'train --config nan/config.json --lr 3.3e+02 --out nan-2$'
 has nan/summary.json '"state": "failed"'
 
