@@ -286,7 +286,7 @@ static asc_status resume_run(asc_trainer *t)
         return asc_error(t->ctx);
     }
     t->stranger.bits = asc_bits_per_byte(t, t->stranger.loss);
-    return asc_metrics_cut(&t->metrics) ? asc_error(t->ctx) : asc_summary_open(t);
+    return asc_metrics_cut(&t->metrics);
 }
 
 /* ---- all together ---- */
@@ -321,7 +321,10 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
     if (resume ? resume_run(t) : start_run(t, run)) {
         return asc_error(t->ctx);
     }
-    return t->settings->values.tensorboard ? asc_metrics_add_events(&t->metrics, t->folder.path) : ASC_OK;
+    if (t->settings->values.tensorboard && asc_metrics_add_events(&t->metrics, t->folder.path)) {
+        return asc_error(t->ctx);
+    }
+    return resume ? asc_summary_open(t) : ASC_OK; /* last: of a resume that is refused the summary stays */
 }
 
 static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
