@@ -45,6 +45,9 @@ status 0 "$ASCGRAD" runs all --sort loss
 [ "$(awk 'END { print $1 }' out)" = all/more/early ] || fail "a run without a loss is not last: $(cat out)"
 status 2 "$ASCGRAD" runs all --sort los
 has err "did you mean 'loss'?"
+status 2 "$ASCGRAD" runs all --sort batc
+has err "did you mean 'batch'?"
+status 0 "$ASCGRAD" runs all --sort weight-decay
 
 # as wide as the terminal, and no wider; what has no room is named
 for width in 100 60 40; do

@@ -2,6 +2,7 @@
 #include "tools/runs/runs.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -117,22 +118,28 @@ static void sort(runs_list *l)
 
 static void check_sort(const asc_ctx *ctx, const char *key)
 {
-    static const char *const keys[] = {"name", "age", "loss", "speed", "steps", "state", NULL};
-    for (int i = 0; keys[i]; i++) {
-        if (strcmp(keys[i], key) == 0) {
+    enum { MOST = 256 };
+    const char *names[MOST + 1] = {"name", "age", "loss", "speed", "steps", "state"};
+    int n = 6;
+    asc_schema schema;
+    for (int i = 0; (schema = asc_settings_schema(ctx, i)).owner; i++) {
+        for (const asc_setting *row = schema.settings; row->key && n < MOST - 1; row++) {
+            names[n++] = row->key;
+            names[n++] = row->option ? row->option : row->key;
+        }
+    }
+    char name[64]; /* as settings are spelled */
+    snprintf(name, sizeof name, "%s", key);
+    for (char *c = name; *c; c++) {
+        *c = *c == '-' ? '_' : *c;
+    }
+    for (int i = 0; i < n; i++) {
+        if (strcmp(names[i], key) == 0 || strcmp(names[i], name) == 0) {
             return;
         }
     }
-    asc_schema schema;
-    for (int i = 0; (schema = asc_settings_schema(ctx, i)).owner; i++) {
-        for (const asc_setting *row = schema.settings; row->key; row++) {
-            if (strcmp(row->key, key) == 0 || (row->option && strcmp(row->option, key) == 0)) {
-                return;
-            }
-        }
-    }
     cli_wrong_usage("--sort: got '%s', expected name, age, loss, speed, steps, state or a setting; did you mean '%s'?",
-                    key, asc_name_nearest(key, keys));
+                    key, asc_name_nearest(name, names));
 }
 
 /* ---- the command ---- */
