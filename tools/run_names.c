@@ -8,8 +8,8 @@ enum { MOST_KEYS = 3 };
 
 bool run_setting_is_idle(const char *key)
 {
-    static const char *const idle[] = {"cache",   "checkpoint_every", "debug_nan",    "log_every",
-                                       "minutes", "recompute",        "sample_every", "threads"};
+    static const char *const idle[] = {"cache",     "checkpoint_every", "debug_nan",   "log_every", "minutes",
+                                       "recompute", "sample_every",     "tensorboard", "threads"};
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
         if (strcmp(key, idle[i]) == 0) {
             return true;

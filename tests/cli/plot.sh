@@ -7,6 +7,7 @@ run() {
     mkdir -p "$1"
     cat >"$1/config.json" <<END
 {"version": "0.1.0", "data": "builtin", "tokenizer": "word", "lr": 0.003, "seed": $3, "threads": $3,
+ "tensorboard": $([ "$3" = 1 ] && echo true || echo false),
  "plan": {"steps": 40}, "model": {"mix": "$2", "layers": 2, "heads": 2}}
 END
     awk -v seed="$3" 'BEGIN {
@@ -55,7 +56,7 @@ lines b.csv 5
 status 0 "$ASCGRAD" plot runs/a runs/b -o ab.png
 has ab.csv '^,seed 1,2000,'
 has ab.csv '^,seed 2,2000,'
-lacks ab.csv threads
+lacks ab.csv 'threads\|tensorboard'
 status 0 "$ASCGRAD" plot runs -o all.pdf --json
 lines out 1
 has out '"files": \["all.csv", "all.pdf"\]'

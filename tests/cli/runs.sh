@@ -12,7 +12,7 @@ train() {
         fail "no run $name"
 }
 train lr-2 --lr 1e-2
-train lr-10 --lr 1e-4
+train lr-10 --lr 1e-4 --sample-every 5
 train 'more/with blanks' --lr 1e-3 --tokenizer byte
 train more/early --lr 1e-3 --minutes 1e-9
 
@@ -64,6 +64,7 @@ json '[r["run"] for r in d["runs"]] == ["all/lr-2", "all/lr-10", "all/more/early
 json 'd["runs"][0]["settings"]["lr"] == 0.01 and d["runs"][0]["settings"]["d_model"] == 16'
 json 'd["runs"][0]["best"]["step"] == 10 and d["runs"][2]["best"] is None and d["runs"][2]["state"] == "interrupted"'
 json '{"lr", "tokenizer", "minutes", "vocab"} <= set(d["differ"]) and "seed" not in d["differ"]'
+json 'd["differ"].index("sample_every") > d["differ"].index("vocab")'
 
 # a damaged one does not hide the others; one that failed says why
 cp -r all/lr-2 all/odd

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/run_names.h"
 #include "tools/runs/runs.h"
 
 /* Whether two of the runs that have the setting have it with different values. */
@@ -22,17 +23,13 @@ static bool differs(const runs_list *l, const char *key)
 static int rank_of(const char *key, const asc_setting *row)
 {
     static const char *const first[] = {"mix", "layers", "d_model", "lr", "seed", "block", "data", "tokenizer"};
-    static const char *const last[] = {"threads",    "minutes",     "log_every", "checkpoint_every",
-                                       "eval_every", "tensorboard", "recompute", "debug_nan"};
     for (int i = 0; i < RUNS_OTHER; i++) {
         if (strcmp(key, first[i]) == 0) {
             return i;
         }
     }
-    for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
-        if (strcmp(key, last[i]) == 0) {
-            return RUNS_SHAPELESS;
-        }
+    if (run_setting_is_idle(key) || strcmp(key, "eval_every") == 0) {
+        return RUNS_SHAPELESS;
     }
     return row && !row->fallback ? RUNS_FOLLOWS : RUNS_OTHER;
 }
