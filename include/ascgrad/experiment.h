@@ -60,7 +60,8 @@ ASC_API asc_experiment *asc_experiment_open(asc_ctx *ctx, const char *folder);
 ASC_API void asc_experiment_free(asc_experiment *experiment);
 
 /* Gives settings that all systems have, before the runs are looked at: `key` as asc_settings_set's, `value` as text.
- * ASC_ERR_ARG: the experiment has a folder, or as asc_settings_set. */
+ * ASC_ERR_ARG: the experiment has a folder, its grid, its tuning or every system gives the key, or as
+ * asc_settings_set. */
 ASC_API asc_status asc_experiment_set(asc_experiment *experiment, const char *key, const char *value);
 
 /* Checks the settings of all runs, as far as that can be done without training: model, data and tokenizer are opened.

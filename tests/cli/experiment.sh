@@ -24,6 +24,15 @@ refused 2 'wrong.json: tune: grid: is missing' "$start}}, \"tune\": {\"steps\": 
 refused 2 'wrong.json: lr: is in the grid, and cannot be tuned' \
     "$start}}, \"grid\": {\"lr\": [1]}, \"tune\": {\"grid\": {\"lr\": [1]}}}"
 refused 2 'wrong.json: common: d_model: is there twice' '{"common": {"dim": 8, "d_model": 8}, "systems": {"t": {}}}'
+for wrong in '"figurs": []' '"figures": "cost"' '"figures": [0]' '"figures": ["1"]' '"split": "vaild"' '"layer": -1' \
+    '"tokens": 0' '"lengths": [0]' '"lengths": ["a"]' '"metric": 1' '"baselines": ["x"]'; do
+    refused 2 'report: ' "$start}}, \"report\": {$wrong}}"
+done
+refused 2 'wrong.json: scale: expected none' "$start}}, \"scale\": \"tiny\", \"scales\": {\"tiny\": {}}}"
+refused 2 'wrong.json: scale: expected none' "$start}}, \"scale\": {}}"
+many=$(seq -s , 1 1001)
+refused 2 'wrong.json: systems, grid and seeds come to 10020010 runs' \
+    "$start}}, \"seeds\": [1, 2, 3, 4, 5], \"grid\": {\"batch\": [$many], \"block\": [$many]}}"
 refused 2 'system t: data is missing' '{"systems": {"t": {}}}'
 refused 3 'system t: nowhere: can.t open' '{"common": {"data": "nowhere"}, "systems": {"t": {}}}'
 refused 3 'wrong.json: line 2: ' '{"systems"'
@@ -33,6 +42,13 @@ has err 'strange: holds something that is no experiment'
 status 3 "$ASCGRAD" experiment status strange
 status 2 "$ASCGRAD" experiment run first.json --scale tine
 has err '^ascgrad experiment: --scale: there is no .tine., expected one of full, small'
+
+for pair in lr=1 block=8 model=ascender; do
+    status 2 "$ASCGRAD" experiment run first.json --dry-run --set "$pair"
+    has err 'the experiment.s grid, its tuning or every system says it$'
+done
+status 0 "$ASCGRAD" experiment run first.json --dry-run --set preset=quickstart
+status 2 "$ASCGRAD" experiment run first.json --dry-run --set preset=quickstrat
 
 # ---- the plan ----
 status 0 "$ASCGRAD" experiment run first.json --dry-run --scale small --json

@@ -97,6 +97,11 @@ status 2 "$ASCGRAD" experiment report
 status 2 "$ASCGRAD" experiment report dir --figures cots
 has err "^ascgrad experiment: --figures: got 'cots', expected of decomposition"
 status 2 "$ASCGRAD" experiment report dir --split tset
+status 2 "$ASCGRAD" experiment report dir --figures 2,6
+has err "got '6'"
+rm dir/figures/cost.svg
+status 0 "$ASCGRAD" experiment report dir --figures 2
+[ -s dir/figures/cost.svg ] || fail 'a figure is drawn by its number'
 status 3 "$ASCGRAD" experiment report none
 sed 's/"tokens": 6/"tokns": 6/' dir/experiment.json >changed
 cp changed dir/experiment.json

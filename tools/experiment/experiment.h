@@ -8,6 +8,9 @@
 
 extern const cli_command experiment_run, experiment_status, experiment_report;
 
+/* Whether every key of the experiment's "report" is known, and says something that can be done. ASC_ERR_ARG. */
+asc_status experiment_check_report(asc_ctx *ctx, const asc_experiment *e);
+
 /* How many runs are in each state, of the tuning too. */
 typedef struct experiment_counts {
     int all, of[ASC_EXPERIMENT_FAILED + 1];

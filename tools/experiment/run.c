@@ -385,7 +385,7 @@ static int run(int argc, char **argv)
     cli_expect_operands(n, argv, 1, 1, "a FILE, or an experiment's folder");
     w.ctx = cli_ctx_new(args.threads);
     w.e = open_experiment(w.ctx, &args, argv[0]);
-    if (w.e && !asc_error(w.ctx)) {
+    if (w.e && !asc_error(w.ctx) && experiment_check_report(w.ctx, w.e) == ASC_OK) {
         asc_experiment_check(w.e);
     }
     if (w.e && !asc_error(w.ctx) && !args.dry_run && !asc_experiment_folder(w.e)) {

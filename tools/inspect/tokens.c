@@ -44,6 +44,9 @@ static int64_t take_from_split(inspection *in, const char *spec, int64_t *to, in
     }
     asc_split_free(in->ctx, split);
     asc_dataset_free(set);
+    if (n == 0 && !asc_error(in->ctx)) {
+        asc_fail(in->ctx, ASC_ERR_ARG, "the validation split has no token to look at");
+    }
     return n;
 }
 

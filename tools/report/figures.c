@@ -426,9 +426,10 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static const struct kind *find_kind(const json_t *wanted)
 {
+    json_int_t number = json_integer_value(wanted);
     for (int i = 0; i < KINDS; i++) {
         bool by_name = json_is_string(wanted) && strcmp(json_string_value(wanted), kinds[i].name) == 0;
-        if (by_name || (json_is_integer(wanted) && json_integer_value(wanted) == kinds[i].number)) {
+        if (by_name || (number > 0 && number == kinds[i].number)) {
             return &kinds[i];
         }
     }

@@ -37,7 +37,8 @@ static json_t *read_wants(const asc_experiment *e, const struct args *args)
     const char *at = args->figures;
     while (at && *at) {
         size_t n = strcspn(at, ",");
-        json_t *name = cli_json_text(at, n);
+        bool number = n == 1 && *at >= '1' && *at <= '9';
+        json_t *name = number ? json_integer(*at - '0') : cli_json_text(at, n);
         if (!report_knows_figure(name)) {
             cli_wrong_usage("--figures: got '%.*s', expected of " REPORT_FIGURES, (int)n, at);
         }
@@ -48,73 +49,6 @@ static json_t *read_wants(const asc_experiment *e, const struct args *args)
         json_object_set_new(wants, "figures", figures);
     }
     return wants;
-}
-
-/* What a key of "report" must be. */
-static const struct want {
-    const char *key;
-    json_type type;
-    const char *expected;
-} known[] = {
-    {"baselines", JSON_ARRAY, "a list of systems"},    {"figures", JSON_ARRAY, "a list of " REPORT_FIGURES},
-    {"layer", JSON_INTEGER, "the number of a layer"},  {"lengths", JSON_ARRAY, "a list of lengths in tokens"},
-    {"metric", JSON_STRING, "a key of metrics.jsonl"}, {"split", JSON_STRING, "train, valid or test"},
-    {"tokens", JSON_INTEGER, "a number of tokens"},
-};
-enum { KNOWN = sizeof known / sizeof *known };
-
-static asc_status check_key(const report *r, const char *key, const json_t *value)
-{
-    const char *names[KNOWN + 1] = {NULL};
-    for (int i = 0; i < KNOWN; i++) {
-        names[i] = known[i].key;
-        if (strcmp(key, known[i].key) == 0) {
-            return json_typeof(value) == known[i].type
-                       ? ASC_OK
-                       : asc_fail(r->ctx, ASC_ERR_FORMAT, "report.%s: expected %s", key, known[i].expected);
-        }
-    }
-    return asc_fail(r->ctx, ASC_ERR_FORMAT, "report: unknown key '%.60s'; did you mean '%s'?", key,
-                    asc_name_nearest(key, names));
-}
-
-static bool is_system(const report *r, const char *name)
-{
-    const char *system;
-    for (int i = 0; (system = asc_experiment_system(r->experiment, i)); i++) {
-        if (strcmp(system, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Every key of "report" is known, and says something that can be done. */
-static asc_status check_wants(const report *r)
-{
-    const char *key;
-    json_t *value;
-    size_t i;
-    json_object_foreach(r->wants, key, value)
-    {
-        if (check_key(r, key, value)) {
-            return asc_error(r->ctx);
-        }
-    }
-    json_array_foreach(json_object_get(r->wants, "baselines"), i, value)
-    {
-        if (!json_is_string(value) || !is_system(r, json_string_value(value))) {
-            return asc_fail(r->ctx, ASC_ERR_FORMAT, "report.baselines: there is no system '%.60s'",
-                            json_is_string(value) ? json_string_value(value) : "?");
-        }
-    }
-    json_array_foreach(json_object_get(r->wants, "figures"), i, value)
-    {
-        if (!report_knows_figure(value)) {
-            return asc_fail(r->ctx, ASC_ERR_FORMAT, "report.figures: number %zu is none of " REPORT_FIGURES, i + 1);
-        }
-    }
-    return ASC_OK;
 }
 
 static int64_t count_done(const report *r)
@@ -206,10 +140,9 @@ static int make(report *r, const struct args *args)
 {
     const char *split = json_string_value(json_object_get(r->wants, "split"));
     r->split = args->split ? args->split : split ? split : "test";
-    if (check_wants(r) || report_gather(r)) {
+    if (report_gather(r)) {
         return cli_report(r->ctx);
     }
-    open_kind(r->split);
     if (count_done(r) == 0) {
         cli_message("%s: no run is done yet, so there is nothing to report; \"ascgrad experiment status %s\" says more",
                     r->folder, r->folder);
@@ -230,9 +163,13 @@ static int run(int argc, char **argv)
     int n = cli_parse(&experiment_report, argc, argv, &args);
     cli_expect_operands(n, argv, 1, 1, "DIR, an experiment's folder");
     report r = {.ctx = cli_ctx_new(args.threads), .folder = argv[0], .files = json_array()};
+    if (args.split) {
+        open_kind(args.split);
+    }
     r.experiment = asc_experiment_open(r.ctx, argv[0]);
+    bool wanted = r.experiment && experiment_check_report(r.ctx, r.experiment) == ASC_OK;
     int status = cli_report(r.ctx);
-    if (r.experiment) {
+    if (wanted) {
         r.wants = read_wants(r.experiment, &args);
         status = make(&r, &args);
     } else if (status == CLI_USAGE) {

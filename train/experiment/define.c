@@ -370,10 +370,14 @@ json_t *asc_define(asc_ctx *ctx, const json_t *given, const char *scale)
         add_defaults(def);
         check_whole(ctx, def);
     }
+    const json_t *chosen = json_object_get(given, "scale"); /* of an experiment that has a folder */
+    if (!asc_error(ctx) && chosen && (!json_is_string(chosen) || json_object_get(given, "scales"))) {
+        asc_fail(ctx, ASC_ERR_ARG, "scale: expected none; --scale chooses one of \"scales\"");
+    }
     if (!asc_error(ctx)) {
         def = apply_scale(ctx, def, json_object_get(given, "scales"), scale);
     }
-    const char *own = json_string_value(json_object_get(given, "scale")); /* of an experiment that has a folder */
+    const char *own = json_string_value(chosen);
     json_object_set_new(def, "scale", json_string(scale ? scale : own ? own : ""));
     if (asc_error(ctx)) {
         json_decref(def);

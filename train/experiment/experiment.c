@@ -87,6 +87,19 @@ void asc_experiment_free(asc_experiment *e)
     }
 }
 
+/* Whether what all systems have would have no say: the grid, the tuning or every system has its own. */
+static bool is_settled(const asc_experiment *e, const char *key)
+{
+    const char *name;
+    json_t *system;
+    bool settled = true;
+    json_object_foreach(json_object_get(e->def, "systems"), name, system) {
+        settled = settled && json_object_get(system, key);
+    }
+    return settled || json_object_get(json_object_get(e->def, "grid"), key) ||
+           json_object_get(json_object_get(json_object_get(e->def, "tune"), "grid"), key);
+}
+
 asc_status asc_experiment_set(asc_experiment *e, const char *key, const char *value)
 {
     asc_status status = ASC_NEED(e ? e->ctx : NULL, "experiment_set: experiment key value", e, key, value);
@@ -98,7 +111,9 @@ asc_status asc_experiment_set(asc_experiment *e, const char *key, const char *va
     }
     asc_settings *scratch = asc_settings_new(e->ctx);
     const char *known = asc_define_key(e->ctx, key);
-    status = asc_settings_set(scratch, key, value); /* has the message of what is wrong */
+    bool model, preset = known && strcmp(known, "preset") == 0;
+    /* has the message of what is wrong */
+    status = preset ? asc_settings_preset(scratch, value) : asc_settings_set(scratch, key, value);
     asc_settings_free(scratch);
     if (status) {
         return status;
@@ -106,8 +121,11 @@ asc_status asc_experiment_set(asc_experiment *e, const char *key, const char *va
     if (strcmp(known, "seed") == 0) {
         return asc_fail_on(e->ctx, ASC_ERR_ARG, "seed", ": the experiment's \"seeds\" say which");
     }
-    bool model;
-    json_t *parsed = asc_setting_parse(e->ctx, asc_settings_find(e->ctx, known, &model), known, value);
+    if (is_settled(e, known)) {
+        return asc_fail_on(e->ctx, ASC_ERR_ARG, known, ": the experiment's grid, its tuning or every system says it");
+    }
+    json_t *parsed = preset ? json_string(value)
+                            : asc_setting_parse(e->ctx, asc_settings_find(e->ctx, known, &model), known, value);
     json_t *over = json_object();
     json_object_set_new(over, known, parsed);
     status = asc_lay(e->ctx, json_object_get(e->def, "common"), over);

@@ -9,7 +9,7 @@
 #include "train/experiment/experiment.h"
 #include "train/settings.h"
 
-enum { NAME = 200 };
+enum { NAME = 200, MOST_RUNS = 10000 };
 
 static asc_status no_memory(asc_ctx *ctx)
 {
@@ -203,9 +203,35 @@ static asc_status add_runs(asc_experiment *e)
     return status;
 }
 
+static double combinations(const json_t *grid)
+{
+    const char *key;
+    json_t *values;
+    double n = 1;
+    json_object_foreach((json_t *)grid, key, values) {
+        n *= (double)json_array_size(values);
+    }
+    return n;
+}
+
+/* A list too many in a grid is a slip, and would fill memory before anything is said. */
+static asc_status check_size(const asc_experiment *e)
+{
+    const json_t *tune = json_object_get(e->def, "tune");
+    double each = (double)json_array_size(json_object_get(e->def, "seeds")) *
+                      combinations(json_object_get(e->def, "grid")) +
+                  (tune ? combinations(json_object_get(tune, "grid")) : 0);
+    double runs = each * (double)json_object_size(json_object_get(e->def, "systems"));
+    if (runs > MOST_RUNS) {
+        asc_fail(e->ctx, ASC_ERR_ARG, "systems, grid and seeds come to %.0f runs, expected at most %d", runs, MOST_RUNS);
+    }
+    return asc_error(e->ctx);
+}
+
 asc_status asc_plan(asc_experiment *e)
 {
-    asc_status status = json_object_get(e->def, "tune") ? add_tuning(e) : ASC_OK;
+    asc_status status = check_size(e);
+    status = status || !json_object_get(e->def, "tune") ? status : add_tuning(e);
     e->n_tuning = e->n;
     return status ? status : add_runs(e);
 }
