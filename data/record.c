@@ -201,7 +201,11 @@ bool asc_records_have(asc_ctx *ctx, const char *path, bool rows, const char *con
     bool have = text && asc_text_next(text, &line, &n) == ASC_OK && line;
     if (have) {
         trim(&line, &n, true);
-        json_t *object = rows ? NULL : json_loadb(line, n, 0, NULL);
+        json_error_t where;
+        json_t *object = rows ? NULL : json_loadb(line, n, 0, &where);
+        if (!rows && n > 0 && !object) {
+            asc_fail(ctx, ASC_ERR_FORMAT, "%s: line 1: is no JSON: %s, at column %d", path, where.text, where.column);
+        }
         for (int i = 0; names[i]; i++) {
             int columns;
             have = have &&

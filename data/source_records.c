@@ -105,6 +105,14 @@ static asc_status take_classes(asc_dataset *data, char *list)
     return ASC_OK;
 }
 
+/* One field has one name: prompt and text are the same field, of questions and of sentences. */
+static asc_status refuse_twice(asc_dataset *data, const char *key)
+{
+    return asc_fail_on(data->ctx, ASC_ERR_ARG, "data",
+                       ": %s: %s is there twice, expected prompt and answer, or text, text2 and label", data->spec,
+                       key);
+}
+
 static asc_status take_pair(asc_dataset *data, char *pair)
 {
     source *s = data->self;
@@ -112,12 +120,15 @@ static asc_status take_pair(asc_dataset *data, char *pair)
     if (value) {
         *value++ = 0;
     }
-    if (value && strcmp(pair, "classes") == 0) {
+    if (value && *value && strcmp(pair, "classes") == 0) {
         s->labelled = true;
-        return take_classes(data, value);
+        return s->classes.n > 0 ? refuse_twice(data, pair) : take_classes(data, value);
     }
     for (int i = 0; i < N_KEYS && value && *value; i++) {
         if (strcmp(pair, keys[i].key) == 0) {
+            if (s->fields.name[keys[i].field]) {
+                return refuse_twice(data, pair);
+            }
             s->fields.name[keys[i].field] = value;
             s->labelled = s->labelled || keys[i].labelled;
             return ASC_OK;

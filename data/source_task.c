@@ -26,6 +26,7 @@ typedef struct source {
     const asc_task *task;
     int64_t given[ASC_TASK_KEYS]; /* as the spec has them, or their defaults */
     int64_t v[ASC_TASK_KEYS];     /* with those that follow from others */
+    bool named[ASC_TASK_KEYS];    /* the spec has it */
     char word[ASC_TASK_WORD];     /* the class name that was asked for last */
 } source;
 
@@ -93,7 +94,11 @@ static asc_status take_pair(asc_dataset *data, char *pair)
                                "%lld to %lld",
                                data->spec, pair, value ? value : "", pair, (long long)key.least, (long long)key.most);
         }
+        if (s->named[i]) {
+            return asc_fail_on(data->ctx, ASC_ERR_ARG, "data", ": %s: %s is there twice", data->spec, pair);
+        }
         s->given[i] = number;
+        s->named[i] = true;
         return ASC_OK;
     }
     return refuse(data->ctx, data->spec, pair, "setting", names);

@@ -140,6 +140,7 @@ static const struct {
     const char *name, *text, *keys, *message;
 } wrong[] = {
     {"a.jsonl", "{\"x\": 1}\n", NULL, "line 1: no fields of the usual names"},
+    {"a.jsonl", "{\"prompt\": \n", NULL, "a.jsonl: line 1: is no JSON: "},
     {"a.jsonl", "", NULL, "line 1: no fields of the usual names"},
     {"a.jsonl", "{\"prompt\": \"a\", \"answer\": \"b\"}\n{\"prompt\": \"a\"}\n", NULL,
      "a.jsonl: line 2: \"answer\" is missing"},
@@ -155,6 +156,11 @@ static const struct {
     {"a.tsv", "", "text=sentence,label=label", "a.tsv: is empty, expected a header"},
     {"a.tsv", "sentence\tlabel\nfine\t1\n", "text=sentence", "expected text=FIELD and label=FIELD"},
     {"a.tsv", "sentence\tlabel\nfine\t1\n", "txt=sentence", "got 'txt', expected prompt=FIELD"},
+    {"a.tsv", "sentence\tlabel\nfine\t1\n",
+     "text=sentence,label=label,classes=", "got 'classes', expected prompt=FIELD"},
+    {"a.tsv", "sentence\tlabel\nfine\t1\n", "text=a,text=sentence,label=label", ": text is there twice"},
+    {"a.tsv", "sentence\tlabel\nfine\t1\n", "prompt=a,text=sentence,label=label", ": text is there twice"},
+    {"a.tsv", "sentence\tlabel\nfine\t1\n", "classes=1,classes=2", ": classes is there twice"},
 };
 
 /* The tail that gives the file's last tenth to others is on a line of its own. */

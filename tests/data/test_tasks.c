@@ -342,6 +342,7 @@ START_TEST(wrong_specs_are_refused)
         {"task:mqar:pairs=10,vocab=20", "fewer than 10, half of vocab"},
         {"task:copy:vocab=1", "vocab is '1', expected vocab=N, a whole number from 2 to 65536"},
         {"task:copy:train=0", "train is '0'"},
+        {"task:copy:length=8,length=9", "length is there twice"},
         {"task:selective-copy:length=20", "16 items, and then their copy, don't go into a length of 20"},
         {"task:needle:depth=101", "from -1 to 100"},
         {"task:listops:min=9,length=8", "min is 9, expected at most the length, 8"},
