@@ -8,6 +8,7 @@
 
 #include <ascgrad/train.h>
 
+#include "tools/columns.h"
 #include "tools/commands.h"
 #include "tools/next.h"
 #include "tools/profile.h"
@@ -209,17 +210,20 @@ static void on_message(void *user, const char *text)
     cli_message("%s", text);
 }
 
-/* Text of a model's may hold anything: what could steer the terminal is left out, and a line is one. */
+/* Text of a model's may hold anything, also what would steer the terminal. */
 static void print_plain(const char *text)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '\n') {
-            fputs("\n  ", stderr);
-        } else if (c >= ' ' && c != 0x7f) {
-            fputc(c, stderr);
+    char *plain = strdup(text);
+    for (char *line = plain, *end; line; line = end) {
+        end = strchr(line, '\n');
+        if (end) {
+            *end++ = '\0';
         }
+        char *clean = columns_clean(line);
+        fprintf(stderr, "%s%s", line == plain ? "" : "\n  ", clean ? clean : "");
+        free(clean);
     }
+    free(plain);
 }
 
 static void on_sample(void *user, const asc_train_progress *p, const char *prompt, const char *continuation)

@@ -147,6 +147,10 @@ has err '^  [a-z ].* | *[a-z]'
 same_run run samples
 status 0 "$ASCGRAD" train $tiny --steps 20 --sample-every 20 --quiet --out silent
 lacks err writes
+awk 'BEGIN { while (n++ < 400) printf "ab\302\233c\n" }' >steering # a control character of two bytes
+status 0 "$ASCGRAD" train $tiny --data steering --tokenizer byte --steps 2 --sample-every 2 --out steered
+has err '^  ab?c'
+lacks err "$(printf '\302\233')"
 status 2 "$ASCGRAD" train $tiny --model ascender --set look_ahead=true --set listing=intended --sample-every 1 --out no
 has err '^ascgrad train: sample_every: this model looks ahead'
 [ ! -e no ] || fail 'a run that could not begin left its folder'
