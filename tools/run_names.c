@@ -40,6 +40,14 @@ void run_setting_text(const asc_run *run, const char *key, char *text, size_t by
         snprintf(text, bytes, "-");
     } else if (n >= 2 && value[0] == '"') {
         snprintf(text, bytes, "%.*s", (int)(n - 2), value + 1);
+    } else if (strncmp(value, "[\"", 2) == 0) { /* names */
+        size_t to = 0;
+        for (; *value && to + 1 < bytes; value++) {
+            if (!strchr("[]\"", *value)) {
+                text[to++] = *value;
+            }
+        }
+        text[to] = '\0';
     } else {
         snprintf(text, bytes, "%s", value);
     }

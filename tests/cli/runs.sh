@@ -66,6 +66,13 @@ json 'd["runs"][0]["best"]["step"] == 10 and d["runs"][2]["best"] is None and d[
 json '{"lr", "tokenizer", "minutes", "vocab"} <= set(d["differ"]) and "seed" not in d["differ"]'
 json 'd["differ"].index("sample_every") > d["differ"].index("vocab")'
 
+# a list is shown as it is typed
+cp -r all/lr-2 all/mixed
+sed 's/"mix": "transformer"/"mix": ["grassmann", "transformer"]/' all/lr-2/config.json >all/mixed/config.json
+status 0 "$ASCGRAD" runs all/lr-2 all/mixed
+has out '^all/mixed .* grassmann,transformer '
+rm -r all/mixed
+
 # a damaged one does not hide the others; one that failed says why
 cp -r all/lr-2 all/odd
 echo '{' >>all/odd/metrics.jsonl

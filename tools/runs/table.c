@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/columns.h"
+#include "tools/run_names.h"
 #include "tools/runs/runs.h"
 
 enum { BEFORE = 3, AFTER = 3, CELL = 24 }; /* columns before and after the settings; the longest value of one */
@@ -45,29 +46,27 @@ static char *steps_of(const asc_run_info *i)
                                                 : text_of("%lld/%lld", (long long)i->step, (long long)i->steps);
 }
 
-/* A setting's value without quotation marks; of a path and a long list the end. */
-static char *value_of(const char *value)
+/* A setting's value as it is typed; of a path and a long list the end. */
+static char *value_of(const asc_run *run, const char *key)
 {
-    size_t n = value ? strlen(value) : 0;
-    bool quoted = n >= 2 && value[0] == '"';
-    char *end;
-    double number = n ? strtod(value, &end) : 0;
-    if (n && end > value && !*end) {
+    const char *value = asc_run_setting(run, key);
+    char typed[4200], *end;
+    double number = value ? strtod(value, &end) : 0;
+    if (!value) {
+        return NULL;
+    }
+    if (end > value && !*end) {
         return text_of("%.6g", number);
     }
-    char *plain = n ? columns_clean(value) : NULL;
+    run_setting_text(run, key, typed, sizeof typed);
+    char *plain = columns_clean(typed), *start = plain;
     if (!plain) {
         return NULL;
     }
-    char *start = plain + quoted;
-    n = strlen(plain);
-    if (quoted) {
-        plain[--n] = '\0';
-    }
-    if (quoted && *start == '/') {
+    if (*start == '/') {
         start = strrchr(start, '/') + 1;
     }
-    n = strlen(start);
+    size_t n = strlen(start);
     memmove(plain, start, n + 1);
     if (n > CELL) { /* at a character's beginning */
         start = plain + n - CELL + 1;
@@ -88,7 +87,7 @@ static void fill_row(char **cells, const asc_run *run, const runs_setting *setti
     *cells++ = strdup(asc_run_state_name(i->state));
     *cells++ = number_of("%.4f", i->best.valid_loss);
     for (int s = 0; s < n_settings; s++) {
-        *cells++ = value_of(asc_run_setting(run, settings[s].key));
+        *cells++ = value_of(run, settings[s].key);
     }
     *cells++ = steps_of(i);
     *cells++ = number_of("%.0f", i->tokens_per_s);
