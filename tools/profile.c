@@ -199,6 +199,9 @@ static void check_place(const char *path)
 asc_profile *profile_start(asc_ctx *ctx, const struct profile_args *args)
 {
     if (!args->path) {
+        if (cli_given_option("profile-steps", 13)) {
+            cli_wrong_usage("--profile-steps: has no say without --profile FILE");
+        }
         return NULL;
     }
     check_place(args->path);

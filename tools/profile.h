@@ -17,7 +17,8 @@ enum { PROFILE_TRACED = 10 };
      "show on stderr where the time goes, by phase, part of the model and op; trace into FILE"}, \
     {"profile-steps", 0, "N", CLI_INT, offsetof(args, profile.traced), 0, 1000, "steps that the trace has (10)"}
 
-/* Begins a profile; NULL without --profile. Ends the program with status 3 if FILE has no place. */
+/* Begins a profile; NULL without --profile. Ends the program with status 3 if FILE has no place, with
+ * status 2 if it is missing beside --profile-steps. */
 asc_profile *profile_start(asc_ctx *ctx, const struct profile_args *args);
 
 /* Prints the tables, beside the machine's limit `sgemm` in GFLOP/s (0: not known), writes FILE, and frees the profile,

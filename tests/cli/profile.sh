@@ -19,6 +19,8 @@ sums_up() {
         { fail 'the phases are not all:'; cat err; }
 }
 
+status 2 "$ASCGRAD" train $tiny --out plain --profile-steps 3
+has err '^ascgrad train: --profile-steps: has no say without --profile FILE$'
 status 0 "$ASCGRAD" train $tiny --out plain
 cp out plain.out
 status 0 "$ASCGRAD" train $tiny --out run --profile run.json
