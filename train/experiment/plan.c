@@ -223,7 +223,8 @@ static asc_status check_size(const asc_experiment *e)
                   (tune ? combinations(json_object_get(tune, "grid")) : 0);
     double runs = each * (double)json_object_size(json_object_get(e->def, "systems"));
     if (runs > MOST_RUNS) {
-        asc_fail(e->ctx, ASC_ERR_ARG, "systems, grid and seeds come to %.0f runs, expected at most %d", runs, MOST_RUNS);
+        asc_fail(e->ctx, ASC_ERR_ARG, "systems, grid and seeds come to %.0f runs, expected at most %d", runs,
+                 MOST_RUNS);
     }
     return asc_error(e->ctx);
 }
