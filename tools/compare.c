@@ -19,7 +19,7 @@ struct args {
 
 static const cli_option options[] = {
     {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0, "a data set, as train's --data (the runs')"},
-    {"split", 0, "SPLIT", CLI_TEXT, offsetof(struct args, split), 0, 0, "train, valid or test (test)"},
+    {"split", 0, "train|valid|test", CLI_CHOICE, offsetof(struct args, split), 0, 0, "which part of the data (test)"},
     {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
      "as train's --tokenizer, for models that are in no run"},
     {"block", 0, "N", CLI_INT, offsetof(struct args, block), 1, 1 << 24,

@@ -7,15 +7,11 @@
 
 asc_split_kind open_kind(const char *name)
 {
-    const char *names[ASC_TEST + 2] = {NULL};
-    for (asc_split_kind kind = ASC_TRAIN; kind <= ASC_TEST; kind++) {
-        names[kind] = asc_split_name(kind);
-        if (strcmp(name, names[kind]) == 0) {
-            return kind;
-        }
+    asc_split_kind kind = ASC_TRAIN;
+    while (kind < ASC_TEST && strcmp(name, asc_split_name(kind)) != 0) {
+        kind++;
     }
-    cli_wrong_usage("--split: got '%s', expected train, valid or test; did you mean '%s'?", name,
-                    asc_name_nearest(name, names));
+    return kind;
 }
 
 opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *tokenizer)

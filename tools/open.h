@@ -11,7 +11,7 @@ typedef struct opened {
     bool its_own; /* the data are those of the model's run */
 } opened;
 
-/* "train", "valid" or "test"; ends the program with status 2 for another --split. */
+/* Of "train", "valid" or "test". */
 asc_split_kind open_kind(const char *name);
 
 /* Opens data and model, whichever needs the other. `data` and `tokenizer` NULL: the run's. In any case to be closed;

@@ -22,7 +22,7 @@ struct args {
 };
 
 static const cli_option options[] = {
-    {"x", 'x', "KEY", CLI_TEXT, offsetof(struct args, x), 0, 0, "across: tokens, steps or minutes (tokens)"},
+    {"x", 'x', "tokens|steps|minutes", CLI_CHOICE, offsetof(struct args, x), 0, 0, "what goes across (tokens)"},
     {"y", 'y', "KEY", CLI_TEXT, offsetof(struct args, y), 0, 0,
      "up: a key of metrics.jsonl, as loss, valid_loss, lr, ascender.omega_sep[0][3] (valid_ppl, or loss without it)"},
     {"out", 'o', "FILE", CLI_TEXT, offsetof(struct args, out), 0, 0,
@@ -125,15 +125,11 @@ static const char *nearest_key(const plot *p, const char *wanted)
 
 static const struct axis *read_axis(const char *name)
 {
-    const char *names[N_AXES + 1] = {NULL};
-    for (int i = 0; i < N_AXES; i++) {
-        names[i] = axes[i].name;
-        if (strcmp(name, axes[i].name) == 0) {
-            return &axes[i];
-        }
+    int i = 0;
+    while (i < N_AXES - 1 && strcmp(name, axes[i].name) != 0) {
+        i++;
     }
-    cli_wrong_usage("--x: got '%s', expected tokens, steps or minutes; did you mean '%s'?", name,
-                    asc_name_nearest(name, names));
+    return &axes[i];
 }
 
 static void choose_y(plot *p)

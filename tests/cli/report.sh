@@ -87,7 +87,7 @@ same before after
 
 # ---- no gnuplot; wrong usage ----
 export ASCGRAD_GNUPLOT=none/gnuplot
-rm dir/figures/cost.svg dir/report.md
+rm -f dir/figures/cost.svg dir/report.md
 status 3 "$ASCGRAD" experiment report dir --figures cost
 has err 'gnuplot was not found'
 lines err 1
@@ -103,6 +103,22 @@ rm dir/figures/cost.svg
 status 0 "$ASCGRAD" experiment report dir --figures 2
 [ -s dir/figures/cost.svg ] || fail 'a figure is drawn by its number'
 status 3 "$ASCGRAD" experiment report none
+
+# scores of another model, under this one's name, are no scores of it
+status 0 "$ASCGRAD" experiment report dir
+cp dir/tables/results.csv results.csv
+set -- dir/scores/*-test.safetensors
+[ $# -gt 1 ] || fail 'no scores of two models'
+cp "$1" "$2"
+status 0 "$ASCGRAD" experiment report dir
+same dir/tables/results.csv results.csv
+
+sed -e '/"lengths": \[/,/\]/d' -e 's/"tokens": 6/"lengths": ['"$(seq -s , 1 33)"']/' dir/experiment.json >changed
+cp dir/experiment.json whole
+cp changed dir/experiment.json
+status 3 "$ASCGRAD" experiment report dir
+has err 'report: lengths: expected a list of at most 32'
+cp whole dir/experiment.json
 sed 's/"tokens": 6/"tokns": 6/' dir/experiment.json >changed
 cp changed dir/experiment.json
 status 3 "$ASCGRAD" experiment report dir

@@ -5,7 +5,7 @@
 
 #include "tools/report/report.h"
 
-enum { PANEL_WIDTH = 300, PANEL_HEIGHT = 260, GAP = 90, LEFT = 80, TOP = 70, BOTTOM = 60, MOST_LENGTHS = 32 };
+enum { PANEL_WIDTH = 300, PANEL_HEIGHT = 260, GAP = 90, LEFT = 80, TOP = 70, BOTTOM = 60 };
 
 void report_end_figure(report *r, figure *f, const char *name, const char *caption)
 {
@@ -301,14 +301,14 @@ static void draw_ablation(report *r)
 
 /* ---- length ---- */
 
-static int64_t read_lengths(const report *r, int64_t lengths[MOST_LENGTHS])
+static int64_t read_lengths(const report *r, int64_t lengths[REPORT_MOST])
 {
     json_t *list = json_object_get(r->wants, "lengths"), *value;
     int64_t n = 0;
     size_t i;
     json_array_foreach(list, i, value)
     {
-        if (n < MOST_LENGTHS && json_integer_value(value) > 0) {
+        if (n < REPORT_MOST) {
             lengths[n++] = json_integer_value(value);
         }
     }
@@ -376,7 +376,7 @@ static figure_series lengths_of(report *r, int number, const int64_t *lengths, i
 
 void report_figure_length(report *r)
 {
-    int64_t lengths[MOST_LENGTHS], n = read_lengths(r, lengths), shown = 0;
+    int64_t lengths[REPORT_MOST], n = read_lengths(r, lengths), shown = 0;
     asc_scope_begin(r->ctx);
     figure_series *series = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){r->n_variants, sizeof *series}));
     for (int i = 0; series && i < r->n_variants && asc_error(r->ctx) == ASC_OK; i++) {

@@ -15,8 +15,8 @@ struct args {
 };
 
 static const cli_option options[] = {
-    {"split", 0, "SPLIT", CLI_TEXT, offsetof(struct args, split), 0, 0,
-     "what the models are compared on: train, valid or test (test)"},
+    {"split", 0, "train|valid|test", CLI_CHOICE, offsetof(struct args, split), 0, 0,
+     "what the models are compared on (test)"},
     {"figures", 0, "FIGURES", CLI_TEXT, offsetof(struct args, figures), 0, 0,
      "several with commas, of " REPORT_FIGURES " (those that the experiment names)"},
     CLI_THREADS(struct args),

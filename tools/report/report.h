@@ -101,6 +101,8 @@ const char *report_metric_title(const char *key);
 void report_learning_curves(report *r);
 
 /* The figures, by name or by the papers' number; whether there is one, and drawing those that were asked for. */
+enum { REPORT_MOST = 32 }; /* entries of a list that an experiment asks for */
+
 #define REPORT_FIGURES "decomposition (1), cost (2), ablation (3), heads (4), length (5), omega"
 bool report_knows_figure(const json_t *wanted);
 void report_figures(report *r);

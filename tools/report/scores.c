@@ -72,10 +72,11 @@ asc_scores *report_score_one(report *r, const asc_run *run, int64_t block)
     }
     if (kept && stat(path, &s) == 0) {
         asc_scores *scores = asc_scores_read(r->ctx, path);
-        if (scores) {
+        if (scores && strstr(path, scores->model_checksum)) {
             return scores;
         }
-        asc_error_clear(r->ctx); /* a damaged one is made anew */
+        asc_scores_free(r->ctx, scores);
+        asc_error_clear(r->ctx); /* one that is damaged, or of another model, is made anew */
     }
     asc_scores *scores = evaluate(r, run, block);
     if (scores && kept) {

@@ -38,7 +38,7 @@ static const struct want {
     {"baselines", true, is_text, "a list of systems"},
     {"figures", true, report_knows_figure, "a list of " REPORT_FIGURES},
     {"layer", false, is_layer, "the number of a layer, from 0"},
-    {"lengths", true, is_length, "a list of lengths in tokens"},
+    {"lengths", true, is_length, "a list of at most 32 lengths in tokens"},
     {"metric", false, is_text, "a key of metrics.jsonl"},
     {"split", false, is_split, "train, valid or test"},
     {"tokens", false, is_length, "a number of tokens"},
@@ -49,7 +49,7 @@ static bool is_right(const struct want *want, const json_t *value)
 {
     size_t i;
     json_t *entry;
-    bool right = want->list ? json_is_array(value) : want->is_right(value);
+    bool right = want->list ? json_is_array(value) && json_array_size(value) <= REPORT_MOST : want->is_right(value);
     json_array_foreach(value, i, entry) {
         right = right && want->is_right(entry);
     }
@@ -67,8 +67,9 @@ static asc_status check_key(asc_ctx *ctx, const char *key, const json_t *value)
                        : asc_fail(ctx, ASC_ERR_ARG, "report: %s: expected %s", key, known[i].expected);
         }
     }
-    return asc_fail(ctx, ASC_ERR_ARG, "report: unknown key '%.60s'; did you mean '%s'?", key,
-                    asc_name_nearest(key, names));
+    const char *near = asc_name_guess(key, names);
+    return asc_fail(ctx, ASC_ERR_ARG, "report: unknown key '%.60s'%s%s%s", key, near ? "; did you mean '" : "",
+                    near ? near : "", near ? "'?" : "");
 }
 
 static bool is_system(const asc_experiment *e, const char *name)

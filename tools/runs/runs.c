@@ -138,8 +138,9 @@ static void check_sort(const asc_ctx *ctx, const char *key)
             return;
         }
     }
-    cli_wrong_usage("--sort: got '%s', expected name, age, loss, speed, steps, state or a setting; did you mean '%s'?",
-                    key, asc_name_nearest(name, names));
+    const char *near = asc_name_guess(name, names);
+    cli_wrong_usage("--sort: got '%s', expected name, age, loss, speed, steps, state or a setting%s%s%s", key,
+                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 /* ---- the command ---- */
