@@ -190,7 +190,7 @@ static bool lose_patience(void *user, const asc_train_progress *p)
 /* Steps of some tenths of a second, in which it is asked several times; whatever is given up leaves no trace. */
 START_TEST(a_step_that_is_given_up_leaves_no_trace)
 {
-    const pair slow[] = {{"batch", "1"}, {"block", "1200"}, {"dim", "64"}, {"steps", "2"}, {"data", "builtin:20000"},
+    const pair slow[] = {{"batch", "1"}, {"block", "4000"}, {"dim", "64"}, {"steps", "2"}, {"data", "builtin:20000"},
                          {NULL, NULL}};
     train_so(run_path, false, NULL, ASC_OK, slow);
     for (int most = 1; most < 12; most += 3) {
@@ -205,7 +205,7 @@ START_TEST(a_step_that_is_given_up_leaves_no_trace)
         asc_settings_free(s);
         ck_assert_msg(status == (h.asked >= most ? ASC_ERR_INTERRUPTED : ASC_OK), "%s", asc_error_message(ctx));
         ck_assert(status == ASC_OK || r.step == h.step);
-        ck_assert(most > 1 || r.step == 0);
+        ck_assert(most > 1 || status == ASC_ERR_INTERRUPTED);
         asc_error_clear(ctx);
         train_so(other_path, true, NULL, ASC_OK, NULL);
         check_same("metrics.jsonl");
