@@ -37,10 +37,10 @@ typedef struct collector {
 static int64_t label_of(const collector *c, const asc_walk *walk, int word)
 {
     switch (c->label) {
-    case ASC_LABEL_WORD_CLASS: return word < 0 ? ASC_W_CLASSES : (int64_t)asc_walk_class(walk, word);
-    case ASC_LABEL_SENTENCE: return c->line;
-    case ASC_LABEL_NAME: return c->name;
-    case ASC_LABEL_PLACE: return c->place;
+    case ASC_BUILTIN_LABEL_WORD_CLASS: return word < 0 ? ASC_W_CLASSES : (int64_t)asc_walk_class(walk, word);
+    case ASC_BUILTIN_LABEL_SENTENCE: return c->line;
+    case ASC_BUILTIN_LABEL_NAME: return c->name;
+    case ASC_BUILTIN_LABEL_PLACE: return c->place;
     }
     return -1;
 }
@@ -66,7 +66,7 @@ static void collect(void *user, const asc_walk *walk, int word)
 
 static asc_status check_label(asc_ctx *ctx, asc_builtin_label label)
 {
-    return label >= ASC_LABEL_WORD_CLASS && label <= ASC_LABEL_PLACE
+    return label >= ASC_BUILTIN_LABEL_WORD_CLASS && label <= ASC_BUILTIN_LABEL_PLACE
                ? ASC_OK
                : asc_fail(ctx, ASC_ERR_ARG, "builtin_labels: label is %d, expected an asc_builtin_label", (int)label);
 }

@@ -244,7 +244,7 @@ static bool is_ready(const asc_tokenizer *tokenizer)
 static asc_status collect_train(asc_dataset *data, asc_tokenizer *tokenizer)
 {
     asc_source_reader reader;
-    asc_status status = reader_begin(&reader, data, ASC_TRAIN);
+    asc_status status = reader_begin(&reader, data, ASC_SPLIT_TRAIN);
     if (status) {
         return status;
     }
@@ -474,7 +474,7 @@ static asc_split *load(asc_dataset *data, asc_split_kind kind, const asc_tokeniz
 {
     asc_ctx *ctx = data->ctx;
     if (!asc_split_name(kind)) {
-        asc_fail(ctx, ASC_ERR_ARG, "split: %d, expected ASC_TRAIN, ASC_VALID or ASC_TEST", (int)kind);
+        asc_fail(ctx, ASC_ERR_ARG, "split: %d, expected ASC_SPLIT_TRAIN, ASC_SPLIT_VALID or ASC_SPLIT_TEST", (int)kind);
         return NULL;
     }
     if (!is_ready(tokenizer)) {

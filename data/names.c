@@ -9,7 +9,7 @@
 const char *asc_split_name(asc_split_kind kind)
 {
     static const char *const names[] = {"train", "valid", "test"};
-    return (unsigned)kind <= ASC_TEST ? names[kind] : NULL;
+    return (unsigned)kind <= ASC_SPLIT_TEST ? names[kind] : NULL;
 }
 
 bool asc_spec_names(const char *spec, const char *name)

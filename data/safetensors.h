@@ -30,7 +30,7 @@ typedef void asc_convert_fn(void *out, const void *in, size_t n);
 typedef struct asc_stored_dtype {
     const char *name;
     int64_t size;
-    asc_dtype dtype;            /* what ASC_STORED means */
+    asc_dtype dtype;            /* what ASC_SAFETENSORS_STORED means */
     asc_convert_fn *convert[4]; /* by asc_dtype; NULL: not offered */
 } asc_stored_dtype;
 

@@ -63,9 +63,9 @@ asc_tensor asc_safetensors_read(asc_ctx *ctx, const asc_safetensors *file, const
     if (ASC_NEED(ctx, "safetensors_read: file name", file, name)) {
         return asc_null();
     }
-    if (dtype == ASC_STORED) {
+    if (dtype == ASC_SAFETENSORS_STORED) {
         const asc_safetensors_entry *entry = asc_safetensors_find(file, name);
-        dtype = entry ? (int)entry->dtype : ASC_STORED;
+        dtype = entry ? (int)entry->dtype : ASC_SAFETENSORS_STORED;
     }
     const asc_safetensors_entry *e = find_as(file, name, dtype);
     asc_tensor t = e ? asc_empty(ctx, (asc_dtype)dtype, e->ndim, e->shape) : asc_null();

@@ -6,7 +6,7 @@
 #include <ascgrad/builtin.h>
 #include <ascgrad/corpus.h>
 
-enum { N_SPLITS = ASC_TEST + 1 };
+enum { N_SPLITS = ASC_SPLIT_TEST + 1 };
 
 typedef struct corpus {
     int64_t words;

@@ -42,7 +42,7 @@ static asc_status begin(asc_source_reader *s)
 static asc_status finish(const asc_source_reader *s)
 {
     const reader *r = s->self;
-    if (r->any || s->split == ASC_TRAIN) {
+    if (r->any || s->split == ASC_SPLIT_TRAIN) {
         return ASC_OK;
     }
     return asc_fail(s->data->ctx, ASC_ERR_FORMAT, "%s: the %s split has 0 bytes and 0 tokens, expected 2 or more: no "

@@ -319,7 +319,7 @@ static asc_status open_records(asc_dataset *data, const char *argument)
     if (more && take_pairs(data, s->path + n + 1)) {
         return asc_error(data->ctx);
     }
-    char *path = open_path(data, ASC_TRAIN);
+    char *path = open_path(data, ASC_SPLIT_TRAIN);
     asc_status status = path ? read_fields(data, path) : asc_error(data->ctx);
     close_path(data, path);
     return status;
@@ -347,7 +347,7 @@ static asc_status find_range(asc_source_reader *r)
     source *s = r->data->self;
     reader *at = r->self;
     const char *slash = strrchr(s->path, '/'), *name = slash ? slash + 1 : s->path;
-    for (asc_split_kind kind = ASC_VALID; kind <= ASC_TEST; kind++) {
+    for (asc_split_kind kind = ASC_SPLIT_VALID; kind <= ASC_SPLIT_TEST; kind++) {
         if (asc_name_tells(name, kind) && kind != r->split) {
             return asc_fail(r->data->ctx, ASC_ERR_IO, "%s: all of it is the %s split, by its name, none the %s split",
                             s->path, asc_split_name(kind), asc_split_name(r->split));

@@ -25,9 +25,9 @@ asc_status asc_file_cuts(asc_ctx *ctx, const char *path, int64_t cuts[ASC_SPLITS
     } while (!status && line);
     int64_t total = asc_text_bytes(text);
     asc_text_close(text);
-    cuts[ASC_TRAIN] = 0;
-    cuts[ASC_VALID] = total - total / 10;
-    cuts[ASC_TEST] = total - total / 20;
+    cuts[ASC_SPLIT_TRAIN] = 0;
+    cuts[ASC_SPLIT_VALID] = total - total / 10;
+    cuts[ASC_SPLIT_TEST] = total - total / 20;
     cuts[ASC_SPLITS] = total;
     return status;
 }
@@ -35,7 +35,7 @@ asc_status asc_file_cuts(asc_ctx *ctx, const char *path, int64_t cuts[ASC_SPLITS
 /* ---- files of a folder ---- */
 
 /* The parts of a file's name that tell the split, by asc_split_kind. */
-static const char *const parts[ASC_TEST + 1][5] = {
+static const char *const parts[ASC_SPLIT_TEST + 1][5] = {
     {"train"},
     {"valid", "validation", "val", "dev"},
     {"test"},
@@ -157,7 +157,7 @@ bool asc_folder_fits(const char *folder, bool (*fits)(const char *name))
     DIR *dir = opendir(folder);
     bool found = false;
     for (const struct dirent *entry; dir && !found && (entry = readdir(dir));) {
-        found = entry->d_name[0] != '.' && asc_name_tells(entry->d_name, ASC_TRAIN) && fits(entry->d_name);
+        found = entry->d_name[0] != '.' && asc_name_tells(entry->d_name, ASC_SPLIT_TRAIN) && fits(entry->d_name);
     }
     if (dir) {
         closedir(dir);

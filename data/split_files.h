@@ -4,7 +4,7 @@
 
 #include <ascgrad/data.h>
 
-enum { ASC_SPLITS = ASC_TEST + 1 };
+enum { ASC_SPLITS = ASC_SPLIT_TEST + 1 };
 
 /* Of one file the last 5 % are test, the 5 % before them valid: split s is the lines that start at byte cuts[s] …
  * cuts[s+1]-1 of the uncompressed text. Takes a pass over the file. Errors of asc_text_next. */

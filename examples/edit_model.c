@@ -21,7 +21,7 @@ int main(int argc, char **argv)
     int64_t n = 0, n_metadata = 0, elements = 0;
     const asc_safetensors_entry *entry;
     for (; file && n < MOST && (entry = asc_safetensors_at(file, n)); n++) {
-        asc_tensor t = asc_safetensors_read(ctx, file, entry->name, ASC_STORED);
+        asc_tensor t = asc_safetensors_read(ctx, file, entry->name, ASC_SAFETENSORS_STORED);
         if (entry->dtype == ASC_F32 || entry->dtype == ASC_F64) {
             t = asc_cast(ctx, asc_scale(ctx, t, atof(argv[3])), ASC_F32);
         }

@@ -120,11 +120,11 @@ static asc_ascender_inputs without_idle(const asc_layer *l, const asc_ascender_i
         return in;
     }
     if (t->options.gate == ASC_GATE_NONE || t->options.without_gamma) {
-        in.scalar[ASC_ALPHA_ALIGN] = asc_detach(l->ctx, in.scalar[ASC_ALPHA_ALIGN]);
-        in.scalar[ASC_ALPHA_COH] = asc_detach(l->ctx, in.scalar[ASC_ALPHA_COH]);
+        in.scalar[ASC_ASCENDER_ALPHA_ALIGN] = asc_detach(l->ctx, in.scalar[ASC_ASCENDER_ALPHA_ALIGN]);
+        in.scalar[ASC_ASCENDER_ALPHA_COH] = asc_detach(l->ctx, in.scalar[ASC_ASCENDER_ALPHA_COH]);
     }
     if (t->options.without_eta) {
-        in.scalar[ASC_KAPPA] = asc_detach(l->ctx, in.scalar[ASC_KAPPA]);
+        in.scalar[ASC_ASCENDER_KAPPA] = asc_detach(l->ctx, in.scalar[ASC_ASCENDER_KAPPA]);
     }
     return in;
 }
@@ -192,7 +192,7 @@ static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_te
 static asc_tensor temperature(const asc_layer *l, const asc_ascender_inputs *in)
 {
     const asc_ascender_layer *t = l->self;
-    asc_tensor tau = in->scalar[t->background ? ASC_BACKGROUND_TAU_SCORE : ASC_TAU_SCORE];
+    asc_tensor tau = in->scalar[t->background ? ASC_BACKGROUND_TAU_SCORE : ASC_ASCENDER_TAU_SCORE];
     return asc_add_scalar(l->ctx, tau, asc_ascender_eps);
 }
 
@@ -201,7 +201,7 @@ static asc_tensor without_separation(const asc_layer *l, const asc_ascender_part
 {
     const asc_ascender_layer *t = l->self;
     asc_ctx *ctx = l->ctx;
-    asc_tensor omega = in->scalar[t->background ? ASC_BACKGROUND_OMEGA_SEP : ASC_OMEGA_SEP];
+    asc_tensor omega = in->scalar[t->background ? ASC_BACKGROUND_OMEGA_SEP : ASC_ASCENDER_OMEGA_SEP];
     asc_tensor rest = asc_sub(ctx, p->s, asc_mul(ctx, asc_per_head(ctx, omega), p->b_sep));
     return asc_softmax(ctx, asc_div(ctx, rest, asc_per_head(ctx, temperature(l, in))), p->allowed);
 }
@@ -362,7 +362,7 @@ static void *hold_scalar(const asc_ascender_layer *t, int i, bool held)
 static void ramp(asc_layer *l, double share)
 {
     const asc_ascender_layer *t = l->self;
-    int omega = t->background ? ASC_BACKGROUND_OMEGA_SEP : ASC_OMEGA_SEP;
+    int omega = t->background ? ASC_BACKGROUND_OMEGA_SEP : ASC_ASCENDER_OMEGA_SEP;
     void *values = hold_scalar(t, omega, share >= 0);
     for (int64_t h = 0; values && h < t->options.heads; h++) {
         asc_set_element(l->dtype, values, h, share * asc_scalar_initial(t, omega)[h]);

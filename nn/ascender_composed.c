@@ -144,17 +144,17 @@ static void align(swarm *s, const asc_ascender_inputs *in, asc_ascender_parts *p
     s->has = asc_clamp(ctx, sum_rows(ctx, p->near), 0, 1);
     asc_tensor mean2 = sum_rows(ctx, asc_square(ctx, asc_div(ctx, sum, p->count)));
     asc_tensor variance = asc_mul(ctx, asc_scale_shift(ctx, mean2, -1, 1), s->has);
-    p->gamma_align = gate(ctx, s->scalar[ASC_ALPHA_ALIGN], variance);
+    p->gamma_align = gate(ctx, s->scalar[ASC_ASCENDER_ALPHA_ALIGN], variance);
 }
 
 /* φ_ij = w^sep_ij max(0, a_ij - δ); η_i = min(1, ρ_i/(κ + ε)), ρ_i = Σ_{l≠i} w^sep_il. */
 static void separate(swarm *s, asc_ascender_parts *p)
 {
     asc_ctx *ctx = s->ctx;
-    asc_tensor w = kernel(s, s->scalar[ASC_TAU_SEP], p->statistics);
+    asc_tensor w = kernel(s, s->scalar[ASC_ASCENDER_TAU_SEP], p->statistics);
     asc_tensor rho = sum_rows(ctx, s->o->rho_self ? w : asc_mul(ctx, w, s->others));
-    p->eta = asc_clamp(ctx, asc_div(ctx, rho, asc_add_scalar(ctx, s->scalar[ASC_KAPPA], eps)), 0, 1);
-    asc_tensor phi = asc_mul(ctx, w, asc_relu(ctx, asc_sub(ctx, p->affinity, s->scalar[ASC_DELTA])));
+    p->eta = asc_clamp(ctx, asc_div(ctx, rho, asc_add_scalar(ctx, s->scalar[ASC_ASCENDER_KAPPA], eps)), 0, 1);
+    asc_tensor phi = asc_mul(ctx, w, asc_relu(ctx, asc_sub(ctx, p->affinity, s->scalar[ASC_ASCENDER_DELTA])));
     s->phi = s->o->sep_self ? phi : asc_mul(ctx, phi, s->others);
 }
 
@@ -163,13 +163,13 @@ static void separate(swarm *s, asc_ascender_parts *p)
 static void cohere(swarm *s, asc_ascender_parts *p)
 {
     asc_ctx *ctx = s->ctx;
-    asc_tensor w = kernel(s, s->scalar[ASC_TAU_COH], p->statistics);
+    asc_tensor w = kernel(s, s->scalar[ASC_ASCENDER_TAU_COH], p->statistics);
     asc_tensor W = asc_add_scalar(ctx, sum_rows(ctx, w), eps);
     asc_tensor c = asc_div(ctx, asc_matmul(ctx, w, s->z), W);
     asc_tensor d2 = asc_pairwise_sqdist(ctx, c, s->z);
     s->r_coh = asc_neg(ctx, d2);
     asc_tensor variance = asc_div(ctx, sum_rows(ctx, asc_mul(ctx, w, d2)), W);
-    p->gamma_coh = gate(ctx, s->scalar[ASC_ALPHA_COH], variance);
+    p->gamma_coh = gate(ctx, s->scalar[ASC_ASCENDER_ALPHA_COH], variance);
 }
 
 /* ---- the biases in their three orders (§2.6, §2.8) ---- */
@@ -192,11 +192,12 @@ static asc_tensor gated(const swarm *s, asc_tensor lambda, asc_tensor gamma)
 static void bias(const swarm *s, asc_ascender_parts *p)
 {
     asc_ctx *ctx = s->ctx;
-    asc_tensor along = gated(s, s->scalar[ASC_LAMBDA_ALIGN], p->gamma_align);
-    asc_tensor lambda = s->scalar[ASC_LAMBDA_SEP], apart = s->o->without_eta ? lambda : asc_mul(ctx, lambda, p->eta);
-    asc_tensor together = gated(s, s->scalar[ASC_LAMBDA_COH], p->gamma_coh);
+    asc_tensor along = gated(s, s->scalar[ASC_ASCENDER_LAMBDA_ALIGN], p->gamma_align);
+    asc_tensor lambda = s->scalar[ASC_ASCENDER_LAMBDA_SEP],
+               apart = s->o->without_eta ? lambda : asc_mul(ctx, lambda, p->eta);
+    asc_tensor together = gated(s, s->scalar[ASC_ASCENDER_LAMBDA_COH], p->gamma_coh);
     if (s->o->gate != ASC_GATE_AFTER) {
-        together = asc_div(ctx, together, asc_add_scalar(ctx, s->scalar[ASC_TAU_COH], eps));
+        together = asc_div(ctx, together, asc_add_scalar(ctx, s->scalar[ASC_ASCENDER_TAU_COH], eps));
     }
     p->b_align = normalised(s, along, s->r_align, p->statistics);
     p->b_sep = normalised(s, apart, asc_neg(ctx, s->phi), p->statistics);
@@ -234,7 +235,10 @@ asc_status asc_ascender_composed(asc_ctx *ctx, const asc_ascender_inputs *in, co
     separate(&s, p);
     cohere(&s, p);
     bias(&s, p);
-    asc_ascender_attend(ctx, in, o, (const int[]){ASC_OMEGA_ALIGN, ASC_OMEGA_SEP, ASC_OMEGA_COH, ASC_TAU_SCORE}, p);
+    asc_ascender_attend(
+        ctx, in, o,
+        (const int[]){ASC_ASCENDER_OMEGA_ALIGN, ASC_ASCENDER_OMEGA_SEP, ASC_ASCENDER_OMEGA_COH, ASC_ASCENDER_TAU_SCORE},
+        p);
     lose(&s, p);
     return asc_error(ctx);
 }

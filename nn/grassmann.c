@@ -70,7 +70,7 @@ static asc_tensor mean_so_far(asc_layer *l, asc_layer_cache *cache, asc_tensor x
         sum = more;
     }
     if (cache) {
-        asc_cache_stage(l, cache, SUM, asc_slice(l->ctx, sum, 1, -1, ASC_END, 1));
+        asc_cache_stage(l, cache, SUM, asc_slice(l->ctx, sum, 1, -1, ASC_SLICE_END, 1));
     }
     int64_t start = cache ? cache->length : 0;
     asc_tensor inverse = asc_grassmann_inverse_counts(l, asc_size(x, 0), asc_size(x, 1), start, lengths);
@@ -150,9 +150,9 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
 static const char *looks_ahead(const asc_layer *l)
 {
     static const char *const why[] = {
-        [ASC_PAST] = NULL,
-        [ASC_FUTURE] = "direction is future: the pair (t, t+Δ) shows a token the very one that it predicts",
-        [ASC_BOTH] = "direction is both: the pair (t, t+Δ) shows a token the very one that it predicts",
+        [ASC_DIRECTION_PAST] = NULL,
+        [ASC_DIRECTION_FUTURE] = "direction is future: the pair (t, t+Δ) shows a token the very one that it predicts",
+        [ASC_DIRECTION_BOTH] = "direction is both: the pair (t, t+Δ) shows a token the very one that it predicts",
     };
     return why[((const asc_grassmann_layer *)l->self)->direction];
 }

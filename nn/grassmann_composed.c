@@ -60,8 +60,8 @@ static asc_tensor fuse(asc_layer *l, asc_tensor x, asc_tensor g)
 static int64_t shift_of(const asc_grassmann_layer *g, int i)
 {
     switch (g->direction) {
-    case ASC_PAST: return -g->offset[i];
-    case ASC_FUTURE: return g->offset[i];
+    case ASC_DIRECTION_PAST: return -g->offset[i];
+    case ASC_DIRECTION_FUTURE: return g->offset[i];
     default: return i % 2 ? g->offset[i / 2] : -g->offset[i / 2];
     }
 }
@@ -332,8 +332,8 @@ static asc_tensor mix(asc_layer *l, asc_tensor unscaled, int64_t skip, asc_tenso
 
 asc_tensor asc_grassmann_pairs(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths)
 {
-    asc_tensor all = end_at(l, asc_slice(l->ctx, z, 1, 0, ASC_END, 1), lengths);
-    asc_tensor now = asc_slice(l->ctx, all, 1, skip, ASC_END, 1), partners = find_partners(l, all, skip, before);
+    asc_tensor all = end_at(l, asc_slice(l->ctx, z, 1, 0, ASC_SLICE_END, 1), lengths);
+    asc_tensor now = asc_slice(l->ctx, all, 1, skip, ASC_SLICE_END, 1), partners = find_partners(l, all, skip, before);
     asc_tensor p = asc_after(partners, coordinates(l, now, partners)), g = asc_after(p, mix(l, p, skip, lengths));
     asc_release(all);
     asc_release(now);

@@ -32,7 +32,8 @@ static int expand(int which, int nth, int64_t *offsets)
 
 enum { MEAN, SUM };
 enum { UNIT, RMS };
-static const char *const directions[] = {[ASC_PAST] = "past", [ASC_FUTURE] = "future", [ASC_BOTH] = "both", NULL};
+static const char *const directions[] = {
+    [ASC_DIRECTION_PAST] = "past", [ASC_DIRECTION_FUTURE] = "future", [ASC_DIRECTION_BOTH] = "both", NULL};
 static const char *const pairs[] = {[ASC_PAIR_WEDGE] = "wedge", [ASC_PAIR_SYMMETRIC] = "symmetric",
                                     [ASC_PAIR_PRODUCT] = "product", [ASC_PAIR_CONCAT] = "concat", NULL};
 static const char *const aggregates[] = {"mean", "sum", NULL}, *const scales[] = {"unit", "rms", NULL};
@@ -81,7 +82,7 @@ const asc_setting asc_grassmann_settings[] = {
 
 static int count_pairs(const asc_grassmann_values *v)
 {
-    return (int)v->offsets.n * (v->direction == ASC_BOTH ? 2 : 1) + v->memory;
+    return (int)v->offsets.n * (v->direction == ASC_DIRECTION_BOTH ? 2 : 1) + v->memory;
 }
 
 /* The mask is another word for the direction, which transformer and ascender know, too. */
@@ -89,11 +90,11 @@ static asc_status follow_mask(const asc_layer *l, asc_grassmann_values *v)
 {
     bool masked = asc_layer_given(l, "mask"), directed = asc_layer_given(l, "direction");
     if (masked && !directed) {
-        v->direction = v->mask == ASC_MASK_FULL ? ASC_BOTH : ASC_PAST;
+        v->direction = v->mask == ASC_MASK_FULL ? ASC_DIRECTION_BOTH : ASC_DIRECTION_PAST;
     } else if (!directed) {
-        v->direction = ASC_PAST;
+        v->direction = ASC_DIRECTION_PAST;
     }
-    int mask = v->direction == ASC_PAST ? ASC_MASK_CAUSAL : ASC_MASK_FULL;
+    int mask = v->direction == ASC_DIRECTION_PAST ? ASC_MASK_CAUSAL : ASC_MASK_FULL;
     if (masked && v->mask != mask) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "mask", " is %s, and direction %s: expected one that goes with it",
                            asc_mask_names[v->mask], directions[v->direction]);
@@ -137,7 +138,7 @@ asc_status asc_grassmann_check(asc_layer *l)
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "running_mean", " is true, and pair is %s: it is the mean of the "
                            "wedge's coordinates", pairs[v->pair]);
     }
-    if (v->running_mean && v->direction != ASC_PAST) {
+    if (v->running_mean && v->direction != ASC_DIRECTION_PAST) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "running_mean", " is true, and direction not past: it is the mean of "
                            "what a token has behind it");
     }

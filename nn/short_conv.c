@@ -32,7 +32,7 @@ asc_tensor asc_short_conv_run(asc_layer *l, const asc_short_conv *conv, asc_laye
 {
     asc_ctx *ctx = l->ctx;
     int64_t R = asc_size(conv->weight, 0), W = asc_size(conv->weight, 1), n = asc_size(u, 1);
-    asc_conv1d_options options = {.groups = R, .dilation = 1, .padding = cache ? ASC_PAD_NONE : ASC_PAD_CAUSAL};
+    asc_conv1d_options options = {.groups = R, .dilation = 1, .padding = cache ? ASC_PADDING_NONE : ASC_PADDING_CAUSAL};
     asc_tensor taps = asc_reshape(ctx, conv->weight, ASC_SHAPE(R, 1, W));
     asc_tensor all = cache ? behind_held(l, cache, which, u, W - 1) : u;
     asc_tensor c = asc_conv1d(ctx, all, taps, conv->bias, &options);

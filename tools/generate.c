@@ -202,12 +202,12 @@ static bool collect_id(void *user, int32_t id)
 /* One continuation as an object; NULL with the error set, or without memory. */
 static json_t *describe(generation *g, const char *prompt, size_t n, int64_t *n_unknown)
 {
-    static const char *const ends[] = {[ASC_WRITING_TOKENS] = "tokens", [ASC_WRITING_STOP] = "stop"};
+    static const char *const ends[] = {[ASC_WRITING_END_TOKENS] = "tokens", [ASC_WRITING_END_STOP] = "stop"};
     char *text = NULL;
     size_t size = 0;
     collector c = {open_memstream(&text, &size), json_array(), asc_tokenizer_unknown(g->model->tokenizer), n_unknown};
     asc_writing w = g->writing;
-    asc_written written = {.end = ASC_WRITING_REFUSED};
+    asc_written written = {.end = ASC_WRITING_END_REFUSED};
     w.text = collect_text;
     w.token = collect_id;
     w.user = &c;
@@ -215,7 +215,7 @@ static json_t *describe(generation *g, const char *prompt, size_t n, int64_t *n_
         asc_generate_text(g->ctx, g->model, prompt, n, &w, &written);
         add_up(g, &written);
     }
-    bool good = c.text && fclose(c.text) == 0 && asc_error(g->ctx) == ASC_OK && written.end != ASC_WRITING_REFUSED;
+    bool good = c.text && fclose(c.text) == 0 && asc_error(g->ctx) == ASC_OK && written.end != ASC_WRITING_END_REFUSED;
     json_t *object = !good ? NULL
                            : json_pack("{s:o, s:o, s:O, s:s, s:I}", "text", cli_json_text(text, size), "continuation",
                                        cli_json_text(text + n, size - n), "ids", c.ids, "end", ends[written.end],

@@ -7,8 +7,8 @@
 
 asc_split_kind open_kind(const char *name)
 {
-    asc_split_kind kind = ASC_TRAIN;
-    while (kind < ASC_TEST && strcmp(name, asc_split_name(kind)) != 0) {
+    asc_split_kind kind = ASC_SPLIT_TRAIN;
+    while (kind < ASC_SPLIT_TEST && strcmp(name, asc_split_name(kind)) != 0) {
         kind++;
     }
     return kind;

@@ -88,7 +88,7 @@ static void print_total(const view *v)
 static void print_phases(const view *v)
 {
     const asc_profile_row *row;
-    int n = asc_profile_rows(v->profile, ASC_PROFILE_PHASES, &row);
+    int n = asc_profile_rows(v->profile, ASC_PROFILE_TABLE_PHASES, &row);
     double rest = v->total.seconds;
     fprintf(stderr, "%-24s%7s%11s%10s", "phase", "times", "seconds", "ms each");
     print_head(v, "of all");
@@ -108,7 +108,7 @@ static void print_phases(const view *v)
 static void print_parts(const view *v)
 {
     const asc_profile_row *row;
-    int n = asc_profile_rows(v->profile, ASC_PROFILE_PARTS, &row);
+    int n = asc_profile_rows(v->profile, ASC_PROFILE_TABLE_PARTS, &row);
     fprintf(stderr, "\n%-20s%11s%11s%10s", "part of the model", "forward", "backward", "ms a step");
     print_head(v, "of step");
     for (int i = 0; i < n; i++) {
@@ -141,7 +141,7 @@ static void print_ops(const view *v)
     };
     const asc_profile_row *row;
     asc_profile_row all = {0}, rest = {0};
-    int n = asc_profile_rows(v->profile, ASC_PROFILE_OPS, &row);
+    int n = asc_profile_rows(v->profile, ASC_PROFILE_TABLE_OPS, &row);
     fprintf(stderr, "\n%-24s%-10s%8s%10s", "op", "", "calls", "ms a step");
     print_head(v, "of step");
     for (int i = 0; i < n; i++) {

@@ -221,7 +221,7 @@ void progress_part(progress *bar, const char *what, double done)
 void progress_tick(progress *bar, const asc_train_progress *p)
 {
     if (may_draw(bar, TICK_S)) {
-        if (p->phase == ASC_TRAIN_EVALUATING) {
+        if (p->phase == ASC_TRAIN_PHASE_EVALUATING) {
             draw_evaluation(bar, p);
         } else {
             draw_step(bar, p);
@@ -273,13 +273,13 @@ static void show_evaluation(progress *bar, const asc_train_progress *p)
 void progress_show(progress *bar, const asc_train_progress *p)
 {
     switch (p->phase) {
-    case ASC_TRAIN_READY: break;
-    case ASC_TRAIN_STEP: show_step(bar, p); break;
-    case ASC_TRAIN_EVALUATING:
+    case ASC_TRAIN_PHASE_READY: break;
+    case ASC_TRAIN_PHASE_STEP: show_step(bar, p); break;
+    case ASC_TRAIN_PHASE_EVALUATING:
         if (may_draw(bar, DRAW_S)) {
             draw_evaluation(bar, p);
         }
         break;
-    case ASC_TRAIN_EVALUATED: show_evaluation(bar, p); break;
+    case ASC_TRAIN_PHASE_EVALUATED: show_evaluation(bar, p); break;
     }
 }

@@ -185,7 +185,7 @@ static bool on_progress(void *user, const asc_train_progress *p)
     watcher *w = user;
     run_stands = 1;
     w->lr = p->lr > w->lr ? p->lr : w->lr;
-    w->logged = w->logged || (p->phase == ASC_TRAIN_STEP && p->log);
+    w->logged = w->logged || (p->phase == ASC_TRAIN_PHASE_STEP && p->log);
     progress_show(&w->bar, p);
     return !stop_requested && !hung_up;
 }
@@ -239,8 +239,8 @@ static void on_sample(void *user, const asc_train_progress *p, const char *promp
 
 /* ---- what came of it ---- */
 
-static const char *const ends[] = {[ASC_END_STEPS] = "done", [ASC_END_EARLY] = "stopped early",
-                                   [ASC_END_MINUTES] = "out of time", [ASC_END_STOPPED] = "stopped"};
+static const char *const ends[] = {[ASC_TRAIN_END_STEPS] = "done", [ASC_TRAIN_END_EARLY] = "stopped early",
+                                   [ASC_TRAIN_END_MINUTES] = "out of time", [ASC_TRAIN_END_STOPPED] = "stopped"};
 
 static int print_result(const asc_train_result *r, const char *run, bool json)
 {
@@ -320,13 +320,13 @@ static void offer(const char *run, asc_status status, const asc_train_result *r,
             next_command("plot", run, NULL, NULL);
         }
         offer_lower_lr(run, w->lr);
-    } else if (!ended || r->end == ASC_END_STOPPED) {
+    } else if (!ended || r->end == ASC_TRAIN_END_STOPPED) {
         offer_resume(run, NULL);
     } else {
         offer_results(run, r);
     }
-    if (ended && (r->end == ASC_END_MINUTES || r->end == ASC_END_EARLY)) {
-        offer_resume(run, r->end == ASC_END_EARLY ? "--early-stop 0" : NULL);
+    if (ended && (r->end == ASC_TRAIN_END_MINUTES || r->end == ASC_TRAIN_END_EARLY)) {
+        offer_resume(run, r->end == ASC_TRAIN_END_EARLY ? "--early-stop 0" : NULL);
     }
 }
 

@@ -14,9 +14,9 @@ static bool evaluation_goes_on(void *user, double done)
 {
     asc_trainer *t = user;
     t->progress.evaluated = done;
-    t->progress.phase = ASC_TRAIN_EVALUATING;
+    t->progress.phase = ASC_TRAIN_PHASE_EVALUATING;
     asc_trainer_describe(t); /* of the time that is left */
-    asc_trainer_tell(t, ASC_TRAIN_EVALUATING);
+    asc_trainer_tell(t, ASC_TRAIN_PHASE_EVALUATING);
     return !t->stopped;
 }
 
@@ -87,7 +87,7 @@ static asc_status commit_best(asc_trainer *t)
 static asc_status tell_evaluated(asc_trainer *t)
 {
     t->progress.best_loss = asc_trainer_best(t)->loss;
-    asc_trainer_tell(t, ASC_TRAIN_EVALUATED);
+    asc_trainer_tell(t, ASC_TRAIN_PHASE_EVALUATED);
     return ASC_OK;
 }
 

@@ -128,7 +128,7 @@ asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *pro
     size_t bytes = (size_t)w.capacity * sizeof *w.held;
     bool recording = asc_set_recording(ctx, false);
     asc_lm_set_dropout(model->lm, 0);
-    w.cache = asc_lm_cache_new(model->lm, w.streams ? ASC_ENDLESS : w.capacity);
+    w.cache = asc_lm_cache_new(model->lm, w.streams ? ASC_LM_ENDLESS : w.capacity);
     w.held = asc_alloc(ctx, bytes);
     if (w.cache && w.held && remember(&w, model, sampling) == ASC_OK) {
         take_prompt(&w, model, prompt, n);

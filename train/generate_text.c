@@ -33,7 +33,7 @@ static void give(page *p, size_t n)
         return;
     }
     if (p->writing->text && !p->writing->text(p->writing->user, p->held, n)) {
-        end(p, ASC_WRITING_REFUSED);
+        end(p, ASC_WRITING_END_REFUSED);
     }
     memmove(p->held, (char *)p->held + n, p->n - n);
     p->n -= n;
@@ -66,7 +66,7 @@ static void put(page *p, const char *text, size_t n)
         size_t stop = ending(p, false);
         if (stop > 0) {
             give(p, p->n - stop);
-            end(p, ASC_WRITING_STOP);
+            end(p, ASC_WRITING_END_STOP);
         }
     }
     if (!p->over) {
@@ -80,7 +80,7 @@ static bool on_token(void *user, int32_t id)
     size_t n;
     p->written.tokens++;
     if (p->writing->token && !p->writing->token(p->writing->user, id)) {
-        end(p, ASC_WRITING_REFUSED);
+        end(p, ASC_WRITING_END_REFUSED);
         return false;
     }
     const char *text = asc_decoder_next(p->decoder, id, &n);

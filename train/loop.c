@@ -105,7 +105,7 @@ static asc_status run_steps(asc_trainer *t)
         }
         asc_trainer_describe(t);
         t->progress.log = line_due(t);
-        asc_trainer_tell(t, ASC_TRAIN_STEP);
+        asc_trainer_tell(t, ASC_TRAIN_PHASE_STEP);
         if (preview_due(t) && asc_trainer_preview(t)) {
             return asc_error(t->ctx);
         }
@@ -129,11 +129,11 @@ static asc_status explain(asc_trainer *t)
 /* What the last step, or the limit of time, asks for. */
 static asc_status finish(asc_trainer *t, asc_train_end end)
 {
-    bool evaluated = t->state.step == 0 || t->state.evaluated_step == t->state.step || end == ASC_END_EARLY;
-    if (!evaluated && (end == ASC_END_STEPS ? asc_trainer_evaluate_last(t) : asc_trainer_evaluate_stranger(t))) {
+    bool evaluated = t->state.step == 0 || t->state.evaluated_step == t->state.step || end == ASC_TRAIN_END_EARLY;
+    if (!evaluated && (end == ASC_TRAIN_END_STEPS ? asc_trainer_evaluate_last(t) : asc_trainer_evaluate_stranger(t))) {
         return asc_error(t->ctx);
     }
-    if (!t->stopped && end != ASC_END_MINUTES && asc_trainer_dismiss_stranger(t)) {
+    if (!t->stopped && end != ASC_TRAIN_END_MINUTES && asc_trainer_dismiss_stranger(t)) {
         return asc_error(t->ctx);
     }
     return t->stopped ? ASC_OK : asc_trainer_evaluate_best(t);
@@ -141,13 +141,15 @@ static asc_status finish(asc_trainer *t, asc_train_end end)
 
 static asc_train_end find_end(const asc_trainer *t)
 {
-    return t->state.step >= t->steps ? ASC_END_STEPS : asc_trainer_early(t) ? ASC_END_EARLY : ASC_END_MINUTES;
+    return t->state.step >= t->steps ? ASC_TRAIN_END_STEPS
+           : asc_trainer_early(t)    ? ASC_TRAIN_END_EARLY
+                                     : ASC_TRAIN_END_MINUTES;
 }
 
 asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end)
 {
     asc_trainer_describe(t);
-    asc_trainer_tell(t, ASC_TRAIN_READY);
+    asc_trainer_tell(t, ASC_TRAIN_PHASE_READY);
     if (run_steps(t)) {
         return explain(t);
     }
@@ -159,6 +161,6 @@ asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end)
     if (!t->stopped && finish(t, *end)) {
         return explain(t);
     }
-    *end = t->stopped ? ASC_END_STOPPED : *end;
+    *end = t->stopped ? ASC_TRAIN_END_STOPPED : *end;
     return ASC_OK;
 }

@@ -80,11 +80,11 @@ asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, c
     if (t->tokenizer && resume && check_vocab(t)) {
         return asc_error(t->ctx);
     }
-    t->train = t->tokenizer ? asc_trainer_open_split(t, ASC_TRAIN) : NULL;
-    t->valid = t->train ? asc_trainer_open_split(t, ASC_VALID) : NULL;
+    t->train = t->tokenizer ? asc_trainer_open_split(t, ASC_SPLIT_TRAIN) : NULL;
+    t->valid = t->train ? asc_trainer_open_split(t, ASC_SPLIT_VALID) : NULL;
     if (t->valid && resume && t->settings->checksums) {
-        asc_split_verify(t->ctx, t->settings->checksums, run, ASC_TRAIN, t->train);
-        asc_split_verify(t->ctx, t->settings->checksums, run, ASC_VALID, t->valid);
+        asc_split_verify(t->ctx, t->settings->checksums, run, ASC_SPLIT_TRAIN, t->train);
+        asc_split_verify(t->ctx, t->settings->checksums, run, ASC_SPLIT_VALID, t->valid);
     }
     return asc_error(t->ctx);
 }
@@ -184,7 +184,7 @@ static int64_t default_block(const asc_trainer *t)
     if (longest == 0 || json_object_get(t->settings->model, "block")) {
         return longest;
     }
-    asc_split *test = asc_split_load(t->data, ASC_TEST, t->tokenizer);
+    asc_split *test = asc_split_load(t->data, ASC_SPLIT_TEST, t->tokenizer);
     if (!test) {
         asc_error_clear(t->ctx); /* training needs no test split */
     }

@@ -65,7 +65,7 @@ static double evaluations_left(const asc_trainer *t)
     int64_t every = asc_trainer_eval_every(t), step = t->state.step;
     double left = t->steps > step ? (double)(t->steps / every - step / every) : 0;
     bool here = step > 0 && t->state.evaluated_step != step && (step % every == 0 || step >= t->steps);
-    double remains = t->progress.phase == ASC_TRAIN_EVALUATING ? 1 - t->progress.evaluated : 1;
+    double remains = t->progress.phase == ASC_TRAIN_PHASE_EVALUATING ? 1 - t->progress.evaluated : 1;
     return left + (here ? remains : 0) + (step < t->steps && t->steps % every != 0);
 }
 

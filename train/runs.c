@@ -192,7 +192,7 @@ static void describe(asc_run *run)
     json_int_t steps = json_integer_value(json_object_get(json_object_get(run->config, "plan"), "steps"));
     double step = r->n > 0 ? asc_run_lines_value(r, r->n - 1, "step") : 0;
     run->info = (asc_run_info){
-        .state = steps > 0 && step >= (double)steps ? ASC_RUN_DONE : ASC_RUN_INTERRUPTED,
+        .state = steps > 0 && step >= (double)steps ? ASC_RUN_STATE_DONE : ASC_RUN_STATE_INTERRUPTED,
         .step = (int64_t)step,
         .steps = steps,
         .tokens = r->n > 0 ? asc_run_lines_value(r, r->n - 1, "tokens") : 0,
@@ -370,7 +370,7 @@ asc_run *asc_run_read(asc_ctx *ctx, const char *folder)
         return NULL;
     }
     if (running) {
-        run->info.state = ASC_RUN_RUNNING;
+        run->info.state = ASC_RUN_STATE_RUNNING;
         run->info.reason = NULL; /* an earlier session's */
     }
     return run;

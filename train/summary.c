@@ -178,10 +178,14 @@ static void write_file(asc_trainer *t, const char *state, const char *reason)
 
 void asc_summary_write(asc_trainer *t, asc_train_end end)
 {
-    static const char *const states[] = {[ASC_END_STEPS] = "done", [ASC_END_EARLY] = "done",
-                                         [ASC_END_MINUTES] = "interrupted", [ASC_END_STOPPED] = "interrupted"};
-    static const char *const reasons[] = {[ASC_END_STEPS] = "all steps are done", [ASC_END_EARLY] = "early stop",
-                                          [ASC_END_MINUTES] = "out of time", [ASC_END_STOPPED] = "stopped"};
+    static const char *const states[] = {[ASC_TRAIN_END_STEPS] = "done",
+                                         [ASC_TRAIN_END_EARLY] = "done",
+                                         [ASC_TRAIN_END_MINUTES] = "interrupted",
+                                         [ASC_TRAIN_END_STOPPED] = "interrupted"};
+    static const char *const reasons[] = {[ASC_TRAIN_END_STEPS] = "all steps are done",
+                                          [ASC_TRAIN_END_EARLY] = "early stop",
+                                          [ASC_TRAIN_END_MINUTES] = "out of time",
+                                          [ASC_TRAIN_END_STOPPED] = "stopped"};
     asc_status status = asc_error(t->ctx);
     asc_error_state before = asc_error_put_by(t->ctx);
     write_file(t, status ? "failed" : states[end], status ? before.message : reasons[end]);

@@ -106,7 +106,7 @@ static asc_status take_ids(asc_ctx *ctx, const asc_safetensors *file, const char
         return asc_fail(ctx, ASC_ERR_FORMAT, "%s: holds no tokens", path);
     }
     int64_t n = entry->shape[0];
-    asc_tensor bytes = asc_safetensors_read(ctx, file, "tokens", ASC_STORED);
+    asc_tensor bytes = asc_safetensors_read(ctx, file, "tokens", ASC_SAFETENSORS_STORED);
     int32_t *ids = asc_is_null(bytes) ? NULL : asc_alloc(ctx, (size_t)n * sizeof *ids);
     if (ids) {
         split->tokens = ids;

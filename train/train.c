@@ -143,7 +143,7 @@ static json_t *describe_checksums(asc_trainer *t)
     if (asc_vocab_checksum(t->tokenizer, vocab)) {
         return NULL;
     }
-    asc_split *split = asc_trainer_open_split(t, ASC_TEST);
+    asc_split *split = asc_trainer_open_split(t, ASC_SPLIT_TEST);
     if (split) {
         snprintf(test, sizeof test, "%08" PRIx32, split->checksum);
         asc_split_free(t->ctx, split);
@@ -333,7 +333,7 @@ static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
     bool any = best->step >= 0, whole = !isnan(t->whole.loss);
     double loss = whole ? t->whole.loss : best->loss;
     asc_entropy source;
-    bool known = asc_dataset_entropy(t->data, ASC_VALID, &source);
+    bool known = asc_dataset_entropy(t->data, ASC_SPLIT_VALID, &source);
     *r = (asc_train_result){
         .parameters = asc_params_numel(asc_lm_params(t->lm)), .step = t->state.step, .steps = t->steps,
         .tokens = t->state.tokens, .elapsed_s = asc_clock() - t->start_s,
@@ -374,7 +374,7 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
                      .stranger = asc_best_none(), .saved_step = -1, .start_s = asc_clock(), .invoked_s = asc_clock()};
     t.progress.valid.loss = t.whole.loss = NAN;
     asc_set_nan_check(ctx, settings->values.debug_nan);
-    asc_train_end end = ASC_END_STEPS;
+    asc_train_end end = ASC_TRAIN_END_STEPS;
     asc_span span;
     asc_span_begin(ctx, &span, "set-up");
     status = prepare(&t, run, resume);
@@ -388,7 +388,7 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
     }
     clear(&t);
     asc_set_nan_check(ctx, false);
-    if (status == ASC_OK && end == ASC_END_STOPPED) {
+    if (status == ASC_OK && end == ASC_TRAIN_END_STOPPED) {
         status = asc_fail(ctx, ASC_ERR_INTERRUPTED, "stopped; all that a resume needs is saved");
     }
     return status;

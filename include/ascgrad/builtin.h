@@ -44,10 +44,10 @@ ASC_API asc_status asc_builtin_score(asc_ctx *ctx, const char *text, size_t byte
 /* ---- what is known about each token: labels to look for in a model ---- */
 
 typedef enum asc_builtin_label {
-    ASC_LABEL_WORD_CLASS, /* asc_builtin_class_name's number; the end of a line is a class of its own */
-    ASC_LABEL_SENTENCE,   /* the sentence's number within its story, from 0 */
-    ASC_LABEL_NAME,       /* who was named last in the story, this token counted: a number for each name; -1: nobody */
-    ASC_LABEL_PLACE,      /* how many tokens of the sentence stand before this one */
+    ASC_BUILTIN_LABEL_WORD_CLASS, /* asc_builtin_class_name's number; the end of a line is a class of its own */
+    ASC_BUILTIN_LABEL_SENTENCE,   /* the sentence's number within its story, from 0 */
+    ASC_BUILTIN_LABEL_NAME,       /* who was named last in the story, this token counted: each a number; -1: nobody */
+    ASC_BUILTIN_LABEL_PLACE,      /* how many tokens of the sentence stand before this one */
 } asc_builtin_label;
 
 /* The name of a class of words, "noun", "seeks", "end of line"; NULL past the last. */

@@ -1,7 +1,7 @@
 /*
  * ascgrad/compare.h: which of several language models predicts a text better, by how much, and how sure that is.
  *
- *     asc_split *split = asc_split_load_lines(data, ASC_TEST, model->tokenizer);
+ *     asc_split *split = asc_split_load_lines(data, ASC_SPLIT_TEST, model->tokenizer);
  *     asc_scores *scores = asc_score(ctx, model, split, &options);       of each model once; may be kept in a file
  *     …
  *     asc_system systems[] = {{"transformer", t, 5}, {"grassmann", g, 5}};         t, g: the scores of five seeds

@@ -4,7 +4,7 @@
  *     asc_dataset *data = asc_dataset_open(ctx, "wikitext-2/");
  *     asc_tokenizer *words = asc_tokenizer_new(ctx, "word");
  *     asc_dataset_collect(data, words);                              the vocabulary, from the train split
- *     asc_split *train = asc_split_load(data, ASC_TRAIN, words);     tokens, ready for asc_block_fill
+ *     asc_split *train = asc_split_load(data, ASC_SPLIT_TRAIN, words);     tokens, ready for asc_block_fill
  *
  * Objects belong to the caller, who frees them before their context. Functions that take one accept NULL, what a
  * failed builder returned: they do nothing, and return NULL or ASC_ERR_ARG.
@@ -164,7 +164,7 @@ ASC_API void asc_decoder_free(asc_decoder *decoder);
 
 /* ---- data sets ---- */
 
-typedef enum asc_split_kind { ASC_TRAIN, ASC_VALID, ASC_TEST } asc_split_kind;
+typedef enum asc_split_kind { ASC_SPLIT_TRAIN, ASC_SPLIT_VALID, ASC_SPLIT_TEST } asc_split_kind;
 
 typedef struct asc_dataset asc_dataset;
 

@@ -28,12 +28,12 @@ extern "C" {
 typedef struct asc_experiment asc_experiment;
 
 typedef enum asc_experiment_state {
-    ASC_EXPERIMENT_OPEN,        /* not begun */
-    ASC_EXPERIMENT_WAITING,     /* its system is to be tuned first */
-    ASC_EXPERIMENT_RUNNING,     /* a live process has claimed it */
-    ASC_EXPERIMENT_INTERRUPTED, /* begun; who takes it goes on with it */
-    ASC_EXPERIMENT_DONE,
-    ASC_EXPERIMENT_FAILED,
+    ASC_EXPERIMENT_STATE_OPEN,        /* not begun */
+    ASC_EXPERIMENT_STATE_WAITING,     /* its system is to be tuned first */
+    ASC_EXPERIMENT_STATE_RUNNING,     /* a live process has claimed it */
+    ASC_EXPERIMENT_STATE_INTERRUPTED, /* begun; who takes it goes on with it */
+    ASC_EXPERIMENT_STATE_DONE,
+    ASC_EXPERIMENT_STATE_FAILED,
 } asc_experiment_state;
 
 /* One run of the plan, of the tuning or of the experiment proper. Texts are borrowed from the experiment. */

@@ -134,10 +134,10 @@ typedef struct asc_lm_cache asc_lm_cache;
 /* Whether a sequence may go on for ever: no learned positions end, and no layer keeps something of every token (a pure
  * Grassmann model without pos_emb). Memory and time a token then do not depend on the position. */
 ASC_API bool asc_lm_streams(const asc_lm *lm);
-#define ASC_ENDLESS INT64_MAX
+#define ASC_LM_ENDLESS INT64_MAX
 
 /* A cache for one sequence of at most `capacity` tokens: at most the block length where positions are learned;
- * ASC_ENDLESS for a model that streams. The model must outlive it. */
+ * ASC_LM_ENDLESS for a model that streams. The model must outlive it. */
 ASC_API asc_lm_cache *asc_lm_cache_new(asc_lm *lm, int64_t capacity);
 ASC_API void asc_lm_cache_free(asc_lm_cache *cache); /* NULL is accepted */
 ASC_API void asc_lm_cache_reset(asc_lm_cache *cache);

@@ -192,8 +192,9 @@ typedef enum asc_gate { /* where λ, γ and η act */
 } asc_gate;
 
 typedef enum asc_ascender_scalar { /* the scalars of asc_ascender, one a head */
-    ASC_LAMBDA_ALIGN, ASC_LAMBDA_SEP, ASC_LAMBDA_COH, ASC_TAU_SEP, ASC_TAU_COH, ASC_KAPPA, ASC_DELTA, ASC_ALPHA_ALIGN,
-    ASC_ALPHA_COH, ASC_OMEGA_ALIGN, ASC_OMEGA_SEP, ASC_OMEGA_COH, ASC_TAU_SCORE,
+    ASC_ASCENDER_LAMBDA_ALIGN, ASC_ASCENDER_LAMBDA_SEP, ASC_ASCENDER_LAMBDA_COH, ASC_ASCENDER_TAU_SEP,
+    ASC_ASCENDER_TAU_COH, ASC_ASCENDER_KAPPA, ASC_ASCENDER_DELTA, ASC_ASCENDER_ALPHA_ALIGN, ASC_ASCENDER_ALPHA_COH,
+    ASC_ASCENDER_OMEGA_ALIGN, ASC_ASCENDER_OMEGA_SEP, ASC_ASCENDER_OMEGA_COH, ASC_ASCENDER_TAU_SCORE,
     ASC_ASCENDER_SCALARS,
 } asc_ascender_scalar;
 
@@ -311,8 +312,8 @@ ASC_API asc_tensor asc_plucker_wedge(asc_ctx *ctx, asc_tensor a, asc_tensor b, d
 ASC_API asc_tensor asc_plucker_wedge_past(asc_ctx *ctx, asc_tensor z, int n_offsets, const int *offsets, double eps,
                                           double eps_rel);
 
-/* ASC_BOTH: each offset twice, the past first. */
-typedef enum asc_direction { ASC_PAST, ASC_FUTURE, ASC_BOTH } asc_direction;
+/* ASC_DIRECTION_BOTH: each offset twice, the past first. */
+typedef enum asc_direction { ASC_DIRECTION_PAST, ASC_DIRECTION_FUTURE, ASC_DIRECTION_BOTH } asc_direction;
 
 typedef struct asc_grassmann_options {
     int n_offsets;           /* up to ASC_WEDGE_OFFSETS; 0 with a memory only */
@@ -399,9 +400,9 @@ ASC_API asc_tensor asc_relative_bias(asc_ctx *ctx, asc_tensor table, int64_t N, 
 /* ---- convolution ---- */
 
 typedef enum asc_padding {
-    ASC_PAD_NONE,   /* N' = N - (K - 1) dilation, or 0 */
-    ASC_PAD_CAUSAL, /* N' = N: zeros before the sequence, y_t depends on x at <= t only */
-    ASC_PAD_SAME,   /* N' = N: zeros on both sides, the odd one after it */
+    ASC_PADDING_NONE,   /* N' = N - (K - 1) dilation, or 0 */
+    ASC_PADDING_CAUSAL, /* N' = N: zeros before the sequence, y_t depends on x at <= t only */
+    ASC_PADDING_SAME,   /* N' = N: zeros on both sides, the odd one after it */
 } asc_padding;
 
 typedef struct asc_conv1d_options {
@@ -470,7 +471,7 @@ ASC_API asc_tensor asc_permute(asc_ctx *ctx, asc_tensor x, int ndim, const int *
 /* Swaps two dimensions. */
 ASC_API asc_tensor asc_transpose(asc_ctx *ctx, asc_tensor x, int dim0, int dim1);
 
-#define ASC_END INT64_MAX /* a slice to the end */
+#define ASC_SLICE_END INT64_MAX /* a slice to the end */
 
 /* x[..., start:stop:step, ...] along dim, as in NumPy: negative numbers count from the end, what lies beyond is left
  * out. step >= 1. */

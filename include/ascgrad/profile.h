@@ -21,9 +21,9 @@ extern "C" {
 typedef struct asc_profile asc_profile;
 
 typedef enum asc_profile_table {
-    ASC_PROFILE_PHASES,
-    ASC_PROFILE_PARTS, /* labels, the numbers in them as N: all "blocks.N.mix" together */
-    ASC_PROFILE_OPS,
+    ASC_PROFILE_TABLE_PHASES,
+    ASC_PROFILE_TABLE_PARTS, /* labels, the numbers in them as N: all "blocks.N.mix" together */
+    ASC_PROFILE_TABLE_OPS,
 } asc_profile_table;
 
 typedef enum asc_pass {

@@ -23,10 +23,10 @@ extern "C" {
 typedef struct asc_run asc_run;
 
 typedef enum asc_run_state {
-    ASC_RUN_DONE,        /* it has come to its end */
-    ASC_RUN_RUNNING,     /* a process trains in it now */
-    ASC_RUN_INTERRUPTED, /* stopped, out of time or killed; a resume goes on with it */
-    ASC_RUN_FAILED,      /* it ended with an error */
+    ASC_RUN_STATE_DONE,        /* it has come to its end */
+    ASC_RUN_STATE_RUNNING,     /* a process trains in it now */
+    ASC_RUN_STATE_INTERRUPTED, /* stopped, out of time or killed; a resume goes on with it */
+    ASC_RUN_STATE_FAILED,      /* it ended with an error */
 } asc_run_state;
 
 /* An evaluation on the validation split; step -1, and NaN, where there was none or a value is not known. */

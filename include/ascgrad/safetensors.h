@@ -40,7 +40,7 @@ typedef struct asc_safetensors asc_safetensors;
 typedef struct asc_safetensors_entry {
     const char *name;
     const char *stored; /* dtype in the file: "F16" */
-    asc_dtype dtype;    /* what ASC_STORED reads it as */
+    asc_dtype dtype;    /* what ASC_SAFETENSORS_STORED reads it as */
     int ndim;
     int64_t shape[ASC_MAX_DIMS];
     int64_t numel;
@@ -74,10 +74,10 @@ ASC_API const char *asc_safetensors_metadata(const asc_safetensors *file, const 
 /* Pair i of the metadata, in the file's order; borrowed, NULL past the last. */
 ASC_API const asc_safetensors_pair *asc_safetensors_metadata_at(const asc_safetensors *file, int64_t i);
 
-#define ASC_STORED (-1) /* in place of a dtype: the file's own, see the table above */
+#define ASC_SAFETENSORS_STORED (-1) /* in place of a dtype: the file's own, see the table above */
 
 /* A new tensor with the values of the one called `name`. `ctx` is the one that opened the file; `dtype` is an
- * asc_dtype or ASC_STORED. Of a file that could not be opened the error is the opening's.
+ * asc_dtype or ASC_SAFETENSORS_STORED. Of a file that could not be opened the error is the opening's.
  * ASC_ERR_ARG: there is no such tensor, or its dtype is not read as the one asked for; ASC_ERR_IO; ASC_ERR_MEMORY;
  * ASC_ERR_FORMAT: the file has become shorter since it was opened, or the values are not what its checksum says. */
 ASC_API asc_tensor asc_safetensors_read(asc_ctx *ctx, const asc_safetensors *file, const char *name, int dtype);

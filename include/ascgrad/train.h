@@ -144,10 +144,10 @@ ASC_API asc_status asc_model_check_classes(asc_ctx *ctx, const asc_model *model,
 /* ---- training ---- */
 
 typedef enum asc_train_phase {
-    ASC_TRAIN_READY,     /* the run stands, new or resumed; no step was done yet */
-    ASC_TRAIN_STEP,      /* a step was done */
-    ASC_TRAIN_EVALUATING, /* a batch of an evaluation was done */
-    ASC_TRAIN_EVALUATED, /* an evaluation was done */
+    ASC_TRAIN_PHASE_READY,      /* the run stands, new or resumed; no step was done yet */
+    ASC_TRAIN_PHASE_STEP,       /* a step was done */
+    ASC_TRAIN_PHASE_EVALUATING, /* a batch of an evaluation was done */
+    ASC_TRAIN_PHASE_EVALUATED,  /* an evaluation was done */
 } asc_train_phase;
 
 typedef struct asc_train_progress {
@@ -161,10 +161,10 @@ typedef struct asc_train_progress {
     double spent_s;        /* of this call */
     double limit_s;        /* its limit of time; 0: none */
     double left_s;         /* to its end, an estimate with evaluations and that limit; NaN: none yet */
-    double evaluated;      /* ASC_TRAIN_EVALUATING: the part that is done, 0 … 1 */
+    double evaluated;      /* ASC_TRAIN_PHASE_EVALUATING: the part that is done, 0 … 1 */
     asc_eval_result valid; /* of the last evaluation; loss is NaN before the first */
     double best_loss;      /* the best evaluation's; infinite before the first */
-    bool log;              /* ASC_TRAIN_STEP: the step gets a line of metrics.jsonl */
+    bool log;              /* ASC_TRAIN_PHASE_STEP: the step gets a line of metrics.jsonl */
 } asc_train_progress;
 
 typedef struct asc_train_hooks {
@@ -183,10 +183,10 @@ typedef struct asc_train_hooks {
 } asc_train_hooks;
 
 typedef enum asc_train_end {
-    ASC_END_STEPS,   /* all steps are done */
-    ASC_END_EARLY,   /* as many evaluations as `early_stop` says have found nothing better */
-    ASC_END_MINUTES, /* time is up */
-    ASC_END_STOPPED, /* a hook asked for it */
+    ASC_TRAIN_END_STEPS,   /* all steps are done */
+    ASC_TRAIN_END_EARLY,   /* as many evaluations as `early_stop` says have found nothing better */
+    ASC_TRAIN_END_MINUTES, /* time is up */
+    ASC_TRAIN_END_STOPPED, /* a hook asked for it */
 } asc_train_end;
 
 typedef struct asc_train_result {
@@ -266,9 +266,9 @@ typedef struct asc_writing {
 } asc_writing;
 
 typedef enum asc_writing_end {
-    ASC_WRITING_TOKENS,  /* all tokens are written */
-    ASC_WRITING_STOP,    /* a stop came */
-    ASC_WRITING_REFUSED, /* `text` or `token` returned false */
+    ASC_WRITING_END_TOKENS,  /* all tokens are written */
+    ASC_WRITING_END_STOP,    /* a stop came */
+    ASC_WRITING_END_REFUSED, /* `text` or `token` returned false */
 } asc_writing_end;
 
 typedef struct asc_written {

@@ -82,7 +82,7 @@ static void scores_row_f32(const work *k, int64_t r, const asc_panel_row *row, c
     const float *D = entries_f32(k, DISTANCES, r, row);
     asc_centred bias[BIASES];
     for (int b = 0; b < BIASES; b++) {
-        bias[b] = (asc_centred){k->head.s[ASC_OMEGA_ALIGN + b] * gates->coef[b], fact[FACT_MEAN + b]};
+        bias[b] = (asc_centred){k->head.s[ASC_ASCENDER_OMEGA_ALIGN + b] * gates->coef[b], fact[FACT_MEAN + b]};
     }
     asc_kernels_f32()->add_biases(S, entries_f32(k, DIRECTIONS, r, row), phi, D, bias, (float)k->head.score, row->n);
     asc_kernels_f32()->exp_shift(A, S, (float)fact[FACT_LSE], row->n);
@@ -96,7 +96,7 @@ static void scores_row_f32(const work *k, int64_t r, const asc_panel_row *row, c
         asc_kernels_f32()->axpy(dS, (float)k->loss_coh, D, row->n);
     }
     asc_kernels_f32()->softmax_grad_row(dS, A, dS, (float)k->head.score, row->n, true);
-    k->to->scalars[ASC_TAU_SCORE] -= (double)asc_kernels_f32()->dot(dS, S, row->n);
+    k->to->scalars[ASC_ASCENDER_TAU_SCORE] -= (double)asc_kernels_f32()->dot(dS, S, row->n);
 }
 
 /* Raw scores become their gradients; S's place takes dV (D - V). */
@@ -121,14 +121,14 @@ static void raw_scores_row_f32(const work *k, int64_t r, const asc_panel_row *ro
 
     const asc_separation_grad grad = {.slope = row_grad->slope[SEP], .spread = row_grad->spread[SEP],
                                       .mean = fact[FACT_MEAN + SEP], .attention = k->loss_sep,
-                                      .delta = k->head.s[ASC_DELTA], .density = row_grad->rho,
+                                      .delta = k->head.s[ASC_ASCENDER_DELTA], .density = row_grad->rho,
                                       .sep = -1 / k->head.width_sep};
     asc_kernels_f32()->separation_grad(a, dd2, dS, A, phi, sep, n, &grad);
     if (row->self >= 0 && !k->s->a->o.sep_self) {
         a[row->self] = 0; /* d² of a token from itself is 0, so what stands in dd2 there is of no effect */
     }
-    k->to->scalars[ASC_DELTA] -= (double)asc_kernels_f32()->sum(a, n);
-    k->to->scalars[ASC_TAU_SEP] -=
+    k->to->scalars[ASC_ASCENDER_DELTA] -= (double)asc_kernels_f32()->sum(a, n);
+    k->to->scalars[ASC_ASCENDER_TAU_SEP] -=
         (double)asc_kernels_f32()->dot(dd2, entries_f32(k, SQUARES, r, row), n) * k->head.slope_sep / k->head.width_sep;
 }
 
@@ -147,7 +147,7 @@ static void first_row_f32(work *k, int64_t r)
     asc_kernels_f32()->pair_weights(
         sep, entries_f32(k, COHESION, r, &row), phi, entries_f32(k, SQUARES, r, &row),
         entries_f32(k, AFFINITY, r, &row), row.n,
-        &(asc_pair_weights){1 / k->head.width_sep, 1 / k->head.width_coh, k->head.s[ASC_DELTA]});
+        &(asc_pair_weights){1 / k->head.width_sep, 1 / k->head.width_coh, k->head.s[ASC_ASCENDER_DELTA]});
     if (row.self >= 0 && !s->a->o.sep_self) {
         phi[row.self] = 0;
     }
@@ -267,8 +267,9 @@ static void squares_row_f32(const work *k, int64_t r)
     float *dw = entries_f32(k, SCORES, r, &row), *coh = entries_f32(k, COHESION, r, &row);
     double share = 1 / (k->w->rows[r].fact[FACT_W] * k->head.width_coh);
     asc_kernels_f32()->mul(dw, dw, coh, row.n);
-    k->to->scalars[ASC_TAU_COH] += share * (double)asc_kernels_f32()->dot(dw, entries_f32(k, SQUARES, r, &row), row.n) *
-                                   k->head.slope_coh / k->head.width_coh;
+    k->to->scalars[ASC_ASCENDER_TAU_COH] +=
+        share * (double)asc_kernels_f32()->dot(dw, entries_f32(k, SQUARES, r, &row), row.n) * k->head.slope_coh /
+        k->head.width_coh;
     asc_kernels_f32()->axpy(entries_f32(k, DSQUARES, r, &row), (float)-share, dw, row.n);
     asc_panel_spread(k->p, &row, ASC_F32, coh - row.start);
     asc_panel_spread(k->p, &row, ASC_F32, (float *)k->w->panel[DSQUARES] + r * k->p->columns);

@@ -58,8 +58,9 @@ static void gather_row_f32(const asc_ascender_call *s, const asc_panel *p, const
     asc_ascender_heading(s, p, &row, r, w);
 
     float *phi = a + row.start, *coh = d2 + row.start;
-    asc_kernels_f32()->pair_weights(sep, coh, phi, coh, phi, row.n,
-                                    &(asc_pair_weights){1 / head->width_sep, 1 / head->width_coh, head->s[ASC_DELTA]});
+    asc_kernels_f32()->pair_weights(
+        sep, coh, phi, coh, phi, row.n,
+        &(asc_pair_weights){1 / head->width_sep, 1 / head->width_coh, head->s[ASC_ASCENDER_DELTA]});
     double *fact = w->rows[r].fact;
     w->rows[r].n = (double)row.n;
     if (row.self >= 0) { /* its weight is 1: left out, not taken off, or a small ρ would be what is left of rounding */
@@ -126,7 +127,7 @@ static void attend_row_f32(const asc_ascender_call *s, const asc_panel *p, const
     asc_ascender_gates gates = asc_ascender_gates_of(s->a, head, &w->rows[r]);
     asc_centred bias[BIASES];
     for (int b = 0; b < BIASES; b++) {
-        bias[b] = (asc_centred){head->s[ASC_OMEGA_ALIGN + b] * gates.coef[b], fact[FACT_MEAN + b]};
+        bias[b] = (asc_centred){head->s[ASC_ASCENDER_OMEGA_ALIGN + b] * gates.coef[b], fact[FACT_MEAN + b]};
     }
     asc_kernels_f32()->add_biases(at[SCORES], at[DIRECTIONS], at[AFFINITY], at[DISTANCES], bias, (float)head->score,
                                   row.n);

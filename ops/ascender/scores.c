@@ -23,8 +23,8 @@
 
 static const double eps = ASCENDER_EPS;
 
-static const int lambda_of[BIASES] = {ASC_LAMBDA_ALIGN, ASC_LAMBDA_SEP, ASC_LAMBDA_COH};
-static const int omega_of[BIASES] = {ASC_OMEGA_ALIGN, ASC_OMEGA_SEP, ASC_OMEGA_COH};
+static const int lambda_of[BIASES] = {ASC_ASCENDER_LAMBDA_ALIGN, ASC_ASCENDER_LAMBDA_SEP, ASC_ASCENDER_LAMBDA_COH};
+static const int omega_of[BIASES] = {ASC_ASCENDER_OMEGA_ALIGN, ASC_ASCENDER_OMEGA_SEP, ASC_ASCENDER_OMEGA_COH};
 
 asc_ascender_head asc_ascender_head_of(const asc_call *call, int64_t h)
 {
@@ -33,12 +33,12 @@ asc_ascender_head asc_ascender_head_of(const asc_call *call, int64_t h)
     for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
         head.s[i] = asc_element(call->in[ASCENDER_SCALAR + i].dtype, call->in[ASCENDER_SCALAR + i].data, h);
     }
-    double sep = head.s[ASC_TAU_SEP], coh = head.s[ASC_TAU_COH];
+    double sep = head.s[ASC_ASCENDER_TAU_SEP], coh = head.s[ASC_ASCENDER_TAU_COH];
     head.width_sep = (o->tau_squared ? sep * sep : sep) + eps;
     head.width_coh = (o->tau_squared ? coh * coh : coh) + eps;
     head.slope_sep = o->tau_squared ? 2 * sep : 1;
     head.slope_coh = o->tau_squared ? 2 * coh : 1;
-    head.score = 1 / (head.s[ASC_TAU_SCORE] + eps);
+    head.score = 1 / (head.s[ASC_ASCENDER_TAU_SCORE] + eps);
     return head;
 }
 
@@ -50,7 +50,7 @@ static double sigmoid(double x)
 /* What λ γ of cohesion is divided by: τ_coh + ε, if it stands before the normalisation. */
 static double cohesion_width(const asc_ascender_attrs *a, const asc_ascender_head *head)
 {
-    return a->o.gate == ASC_GATE_AFTER ? 1 : head->s[ASC_TAU_COH] + eps;
+    return a->o.gate == ASC_GATE_AFTER ? 1 : head->s[ASC_ASCENDER_TAU_COH] + eps;
 }
 
 static bool has_gamma(const asc_ascender_attrs *a)
@@ -69,15 +69,15 @@ asc_ascender_gates asc_ascender_gates_of(const asc_ascender_attrs *a, const asc_
 {
     const double *s = head->s;
     bool none = !has_gamma(a);
-    double density = row->fact[FACT_RHO] / (s[ASC_KAPPA] + eps);
+    double density = row->fact[FACT_RHO] / (s[ASC_ASCENDER_KAPPA] + eps);
     asc_ascender_gates gates = {
-        .gamma_align = none ? 1 : sigmoid(s[ASC_ALPHA_ALIGN] * row->variance * row->has),
+        .gamma_align = none ? 1 : sigmoid(s[ASC_ASCENDER_ALPHA_ALIGN] * row->variance * row->has),
         .eta = density > 1 || a->o.without_eta ? 1 : density, /* NaN stays NaN */
-        .gamma_coh = none ? 1 : sigmoid(s[ASC_ALPHA_COH] * row->fact[FACT_V]),
+        .gamma_coh = none ? 1 : sigmoid(s[ASC_ASCENDER_ALPHA_COH] * row->fact[FACT_V]),
     };
-    gates.g[ALIGN] = s[ASC_LAMBDA_ALIGN] * gates.gamma_align;
-    gates.g[SEP] = -s[ASC_LAMBDA_SEP] * gates.eta;
-    gates.g[COH] = -s[ASC_LAMBDA_COH] * gates.gamma_coh / cohesion_width(a, head);
+    gates.g[ALIGN] = s[ASC_ASCENDER_LAMBDA_ALIGN] * gates.gamma_align;
+    gates.g[SEP] = -s[ASC_ASCENDER_LAMBDA_SEP] * gates.eta;
+    gates.g[COH] = -s[ASC_ASCENDER_LAMBDA_COH] * gates.gamma_coh / cohesion_width(a, head);
     for (int b = 0; b < BIASES; b++) {
         double sigma = row->fact[FACT_SIGMA + b], g = gates.g[b];
         double length = a->o.gate == ASC_GATE_AFTER ? sigma + eps : fabs(g) * sigma + eps;
@@ -122,22 +122,23 @@ asc_ascender_row_grad asc_ascender_gates_grad(const asc_ascender_attrs *a, const
         ds[omega_of[b]] += gates->coef[b] * along[b];
         dg[b] = normalisation_grad(a, row, gates, b, s[omega_of[b]], along[b], &row_grad);
     }
-    double width = cohesion_width(a, head), kappa = s[ASC_KAPPA] + eps;
+    double width = cohesion_width(a, head), kappa = s[ASC_ASCENDER_KAPPA] + eps;
     ds[lambda_of[ALIGN]] += dg[ALIGN] * gates->gamma_align;
     ds[lambda_of[SEP]] -= dg[SEP] * gates->eta;
     ds[lambda_of[COH]] -= dg[COH] * gates->gamma_coh / width;
     if (row->fact[FACT_RHO] <= kappa && !a->o.without_eta) {
-        row_grad.rho = -dg[SEP] * s[ASC_LAMBDA_SEP] / kappa;
-        ds[ASC_KAPPA] -= row_grad.rho * row->fact[FACT_RHO] / kappa;
+        row_grad.rho = -dg[SEP] * s[ASC_ASCENDER_LAMBDA_SEP] / kappa;
+        ds[ASC_ASCENDER_KAPPA] -= row_grad.rho * row->fact[FACT_RHO] / kappa;
     }
     if (a->o.gate != ASC_GATE_AFTER) {
-        ds[ASC_TAU_COH] -= dg[COH] * gates->g[COH] / width;
+        ds[ASC_ASCENDER_TAU_COH] -= dg[COH] * gates->g[COH] / width;
     }
     if (has_gamma(a)) {
-        row_grad.variance = row->has * gate_grad(gates->gamma_align, dg[ALIGN] * s[ASC_LAMBDA_ALIGN],
-                                                 s[ASC_ALPHA_ALIGN], row->variance * row->has, &ds[ASC_ALPHA_ALIGN]);
-        row_grad.V = gate_grad(gates->gamma_coh, -dg[COH] * s[ASC_LAMBDA_COH] / width, s[ASC_ALPHA_COH],
-                               row->fact[FACT_V], &ds[ASC_ALPHA_COH]);
+        row_grad.variance =
+            row->has * gate_grad(gates->gamma_align, dg[ALIGN] * s[ASC_ASCENDER_LAMBDA_ALIGN],
+                                 s[ASC_ASCENDER_ALPHA_ALIGN], row->variance * row->has, &ds[ASC_ASCENDER_ALPHA_ALIGN]);
+        row_grad.V = gate_grad(gates->gamma_coh, -dg[COH] * s[ASC_ASCENDER_LAMBDA_COH] / width,
+                               s[ASC_ASCENDER_ALPHA_COH], row->fact[FACT_V], &ds[ASC_ASCENDER_ALPHA_COH]);
     }
     return row_grad;
 }

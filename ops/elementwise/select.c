@@ -90,27 +90,31 @@ static kind kind_of(const asc_call *call)
     return *(const kind *)call->op->data;
 }
 
-/* Input number of array i of a job, -1: the op has none. masked_fill's inputs are x and mask. */
+/* Input number of array i of a job, -1: the op has none. */
 static int input_of(kind kind, int i)
 {
-    if (kind == FILL) {
-        return i == A ? 0 : i == MASK ? 1 : -1;
-    }
-    return i == MASK && kind != WHERE ? -1 : i;
+    static const int inputs[][ARRAYS] = {
+        [WHERE] = {[A] = 1, [B] = 2, [MASK] = 0},
+        [FILL] = {[A] = 0, [B] = -1, [MASK] = 1},
+        [MAXIMUM] = {[A] = 0, [B] = 1, [MASK] = -1},
+        [MINIMUM] = {[A] = 0, [B] = 1, [MASK] = -1},
+    };
+    return inputs[kind][i];
 }
 
 static asc_status infer(asc_call *call)
 {
     asc_array y;
-    if (asc_expect_floating(call, A) || asc_expect_floating(call, B) || asc_expect_broadcast(call, A, B, &y)) {
+    int a = input_of(kind_of(call), A), b = input_of(kind_of(call), B), mask = input_of(kind_of(call), MASK);
+    if (asc_expect_floating(call, a) || asc_expect_floating(call, b) || asc_expect_broadcast(call, a, b, &y)) {
         return ASC_ERR_ARG;
     }
-    if (kind_of(call) == WHERE) {
-        if (call->in[MASK].dtype != ASC_U8) {
-            return asc_call_expect(call, MASK, "u8");
+    if (mask >= 0) {
+        if (call->in[mask].dtype != ASC_U8) {
+            return asc_call_expect(call, mask, "u8");
         }
         asc_array both = y;
-        if (asc_expect_broadcast_with(call, &both, MASK, &y)) {
+        if (asc_expect_broadcast_with(call, &both, mask, &y)) {
             return ASC_ERR_ARG;
         }
     }
@@ -166,19 +170,20 @@ static asc_status add_gradient(asc_call *call, int which)
     job j = open_job(call, dy);
     j.which = which;
     j.dy = dy->data;
-    j.target = asc_broadcast_gradient(call, which, &j.fresh);
+    j.target = asc_broadcast_gradient(call, input_of(j.kind, which), &j.fresh);
     if (!j.target) {
         return ASC_ERR_MEMORY;
     }
     asc_parallel(call->ctx, asc_pieces(dy->numel), BY_DTYPE(dy->dtype, backward_piece), &j);
-    return asc_broadcast_finish(call, which, j.target);
+    return asc_broadcast_finish(call, input_of(j.kind, which), j.target);
 }
 
 static asc_status backward(asc_call *call)
 {
     asc_status status = ASC_OK;
     for (int i = A; i <= B && !status; i++) {
-        status = call->grad_in[i].data ? add_gradient(call, i) : ASC_OK;
+        int input = input_of(kind_of(call), i);
+        status = input >= 0 && call->grad_in[input].data ? add_gradient(call, i) : ASC_OK;
     }
     return status;
 }
@@ -186,11 +191,11 @@ static asc_status backward(asc_call *call)
 /* ---- descriptors ---- */
 
 static const asc_sample where_samples[] = {
-    {.in = {{'f', 2, {3, 4}}, {'f', 2, {3, 4}}, {'b', 2, {3, 4}}}},
-    {.in = {{'f', 3, {2, 1, 4}}, {'f', 1, {1}}, {'b', 2, {3, 1}}}, .note = "all repeated"},
-    {.in = {{'f', 0}, {'f', 0}, {'b', 1, {5}}}, .note = "scalars, by the mask"},
-    {.in = {{'f', 1, {5}}, {'=', .lo = 0}, {'b', 1, {1}}}, .note = "the same tensor twice"},
-    {.in = {{'f', 2, {0, 3}}, {'f', 1, {3}}, {'b', 0}}, .note = "nothing"},
+    {.in = {{'b', 2, {3, 4}}, {'f', 2, {3, 4}}, {'f', 2, {3, 4}}}},
+    {.in = {{'b', 2, {3, 1}}, {'f', 3, {2, 1, 4}}, {'f', 1, {1}}}, .note = "all repeated"},
+    {.in = {{'b', 1, {5}}, {'f', 0}, {'f', 0}}, .note = "scalars, by the mask"},
+    {.in = {{'b', 1, {1}}, {'f', 1, {5}}, {'=', .lo = 1}}, .note = "the same tensor twice"},
+    {.in = {{'b', 0}, {'f', 2, {0, 3}}, {'f', 1, {3}}}, .note = "nothing"},
 };
 
 static const asc_sample fill_samples[] = {
@@ -219,10 +224,10 @@ const asc_op asc_op_where = {
     SELECT(WHERE, infer, where_samples),
     .name = "where",
     .equation = "y = a where mask, else b, broadcasting",
-    .inputs = "a b mask",
-    .bench = &(const asc_sample){.in = {{'f', 4, {32, 4, 128, 128}}, {'f', 4, {32, 4, 128, 128}},
-                                        {'b', 2, {128, 128}}}},
-    .saves_in = 1u << MASK,
+    .inputs = "mask a b",
+    .bench = &(const asc_sample){.in = {{'b', 2, {128, 128}}, {'f', 4, {32, 4, 128, 128}},
+                                        {'f', 4, {32, 4, 128, 128}}}},
+    .saves_in = 1u << 0,
 };
 
 const asc_op asc_op_masked_fill = {
@@ -256,7 +261,7 @@ const asc_op asc_op_minimum = {
 
 asc_tensor asc_where(asc_ctx *ctx, asc_tensor mask, asc_tensor a, asc_tensor b)
 {
-    return asc_apply1(ctx, &asc_op_where, (asc_tensor[]){a, b, mask}, 3, NULL);
+    return asc_apply1(ctx, &asc_op_where, (asc_tensor[]){mask, a, b}, 3, NULL);
 }
 
 asc_tensor asc_masked_fill(asc_ctx *ctx, asc_tensor x, asc_tensor mask, double value)

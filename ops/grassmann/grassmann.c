@@ -35,7 +35,7 @@ enum { Z = ASC_GRASSMANN_Z, W = ASC_GRASSMANN_W, B = ASC_GRASSMANN_B, OFFSET_W =
 static int pairs_of(const asc_call *call)
 {
     const asc_grassmann_attrs *a = call->attrs;
-    return a->n_offsets * (a->direction == ASC_BOTH ? 2 : 1) + (call->in[MEMORY].ndim >= 0);
+    return a->n_offsets * (a->direction == ASC_DIRECTION_BOTH ? 2 : 1) + (call->in[MEMORY].ndim >= 0);
 }
 
 static asc_status check_attrs(asc_call *call)
@@ -53,8 +53,8 @@ static asc_status check_attrs(asc_call *call)
             return asc_call_fail(call, "offset %d is %d, expected at least 1", l, a->offset[l]);
         }
     }
-    if (a->direction < ASC_PAST || a->direction > ASC_BOTH) {
-        return asc_call_fail(call, "direction is %d, expected ASC_PAST, ASC_FUTURE or ASC_BOTH", a->direction);
+    if (a->direction < ASC_DIRECTION_PAST || a->direction > ASC_DIRECTION_BOTH) {
+        return asc_call_fail(call, "direction is %d, expected ASC_DIRECTION_PAST, _FUTURE or _BOTH", a->direction);
     }
     if (a->sum && call->in[OFFSET_W].ndim >= 0) {
         return asc_call_fail(call, "sum with an offset_weight: expected one of the two");
@@ -121,10 +121,10 @@ static void list_pairs(asc_grassmann_job *job)
 {
     const asc_grassmann_attrs *a = job->attrs;
     for (int l = 0; l < a->n_offsets; l++) {
-        if (a->direction != ASC_FUTURE) {
+        if (a->direction != ASC_DIRECTION_FUTURE) {
             job->pair[job->pairs++].shift = -a->offset[l];
         }
-        if (a->direction != ASC_PAST) {
+        if (a->direction != ASC_DIRECTION_PAST) {
             job->pair[job->pairs++].shift = a->offset[l];
         }
     }
@@ -275,7 +275,7 @@ static double flops(const asc_call *call)
 
 static uint32_t causal(const asc_call *call)
 {
-    return ((const asc_grassmann_attrs *)call->attrs)->direction == ASC_PAST ? 1u << Z | 1u << MEMORY : 0;
+    return ((const asc_grassmann_attrs *)call->attrs)->direction == ASC_DIRECTION_PAST ? 1u << Z | 1u << MEMORY : 0;
 }
 
 #define USUAL .eps = 1e-8, .groups = 1
@@ -287,10 +287,11 @@ static const asc_sample samples[] = {
      ATTRS(.eps = 1e-8, .groups = 2, .n_offsets = 2, .offset = {3, 1}, .rms = true),
      .note = "groups, rms, learned offsets, a memory"},
     {.in = {{'f', 3, {3, 5, 4}}, {'f', 2, {2, 6}}, {'f', 1, {2}}, {'f', 1, {4}}, {0}, {'i', 1, {3}, 0, 6}},
-     ATTRS(USUAL, .n_offsets = 2, .offset = {1, 3}, .direction = ASC_BOTH),
+     ATTRS(USUAL, .n_offsets = 2, .offset = {1, 3}, .direction = ASC_DIRECTION_BOTH),
      .note = "both directions, learned, lengths"},
     {.in = {{'f', 3, {1, 5, 4}}, {'f', 2, {2, 6}}, {'f', 1, {2}}},
-     ATTRS(USUAL, .n_offsets = 2, .offset = {2, 1}, .direction = ASC_FUTURE, .sum = true), .note = "the future, a sum"},
+     ATTRS(USUAL, .n_offsets = 2, .offset = {2, 1}, .direction = ASC_DIRECTION_FUTURE, .sum = true),
+     .note = "the future, a sum"},
     {.in = {{'f', 3, {2, 6, 4}}, {'f', 2, {2, 6}}, {0}, {0}, {'f', 3, {2, 4, 4}}},
      ATTRS(USUAL, .skip = 2, .n_offsets = 2, .offset = {1, 3}), .note = "a stream: earlier positions, memory, no bias"},
     {.in = {{'f', 3, {2, 3, 3}}, {'f', 2, {2, 3}}, {'f', 1, {2}}, {0}, {'f', 3, {2, 3, 3}}}, ATTRS(USUAL),

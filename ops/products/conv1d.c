@@ -41,7 +41,7 @@ typedef struct shifted {
 static int64_t zeros_before(const asc_conv1d_options *o, int64_t K)
 {
     int64_t reach = (K - 1) * o->dilation;
-    return o->padding == ASC_PAD_CAUSAL ? reach : o->padding == ASC_PAD_SAME ? reach / 2 : 0;
+    return o->padding == ASC_PADDING_CAUSAL ? reach : o->padding == ASC_PADDING_SAME ? reach / 2 : 0;
 }
 
 static conv open_call(asc_call *call)
@@ -52,7 +52,7 @@ static conv open_call(asc_call *call)
               .in = x->shape[1], .C = x->shape[2], .O = w->shape[0], .groups = o->groups, .c = w->shape[1],
               .o = w->shape[0] / o->groups, .n_taps = w->shape[2], .dilation = o->dilation};
     v.before = zeros_before(o, v.n_taps);
-    v.out = o->padding == ASC_PAD_NONE ? v.in - (v.n_taps - 1) * v.dilation : v.in;
+    v.out = o->padding == ASC_PADDING_NONE ? v.in - (v.n_taps - 1) * v.dilation : v.in;
     v.out = v.out < 0 ? 0 : v.out;
     v.depthwise = v.c == 1 && v.o == 1;
     return v;
@@ -65,7 +65,7 @@ static asc_status infer(asc_call *call)
     if (asc_expect_floating(call, X) || asc_expect_floating(call, W)) {
         return ASC_ERR_ARG;
     }
-    if (o->groups < 1 || o->dilation < 1 || o->padding < ASC_PAD_NONE || o->padding > ASC_PAD_SAME) {
+    if (o->groups < 1 || o->dilation < 1 || o->padding < ASC_PADDING_NONE || o->padding > ASC_PADDING_SAME) {
         return asc_call_fail(call, "groups is %lld, dilation is %lld, padding is %d: expected at least 1, at least 1, "
                              "0 to 2", (long long)o->groups, (long long)o->dilation, (int)o->padding);
     }
@@ -286,7 +286,7 @@ static double flops(const asc_call *call)
 
 static uint32_t causal(const asc_call *call)
 {
-    return ((const conv1d_attrs *)call->attrs)->o.padding == ASC_PAD_CAUSAL ? 1u << X : 0;
+    return ((const conv1d_attrs *)call->attrs)->o.padding == ASC_PADDING_CAUSAL ? 1u << X : 0;
 }
 
 /* ---- descriptor ---- */
@@ -294,19 +294,20 @@ static uint32_t causal(const asc_call *call)
 #define OPTIONS(...) &(const conv1d_attrs){{__VA_ARGS__}}
 
 static const asc_sample samples[] = {
-    {.in = {{'f', 3, {2, 5, 3}}, {'f', 3, {4, 3, 2}}, {'f', 1, {4}}}, .attrs = OPTIONS(1, 1, ASC_PAD_NONE)},
-    {.in = {{'f', 3, {2, 6, 4}}, {'f', 3, {6, 2, 3}}, {'f', 1, {6}}}, .attrs = OPTIONS(2, 2, ASC_PAD_CAUSAL),
+    {.in = {{'f', 3, {2, 5, 3}}, {'f', 3, {4, 3, 2}}, {'f', 1, {4}}}, .attrs = OPTIONS(1, 1, ASC_PADDING_NONE)},
+    {.in = {{'f', 3, {2, 6, 4}}, {'f', 3, {6, 2, 3}}, {'f', 1, {6}}}, .attrs = OPTIONS(2, 2, ASC_PADDING_CAUSAL),
      .note = "causal, two groups, dilated"},
-    {.in = {{'f', 3, {2, 5, 3}}, {'f', 3, {3, 1, 4}}, {'f', 1, {3}}}, .attrs = OPTIONS(3, 1, ASC_PAD_CAUSAL),
+    {.in = {{'f', 3, {2, 5, 3}}, {'f', 3, {3, 1, 4}}, {'f', 1, {3}}}, .attrs = OPTIONS(3, 1, ASC_PADDING_CAUSAL),
      .note = "causal, depthwise"},
-    {.in = {{'f', 3, {1, 4, 2}}, {'f', 3, {3, 2, 4}}}, .attrs = OPTIONS(1, 1, ASC_PAD_SAME), .note = "same, no bias"},
-    {.in = {{'f', 3, {1, 2, 2}}, {'f', 3, {4, 1, 5}}}, .attrs = OPTIONS(2, 1, ASC_PAD_SAME),
+    {.in = {{'f', 3, {1, 4, 2}}, {'f', 3, {3, 2, 4}}}, .attrs = OPTIONS(1, 1, ASC_PADDING_SAME),
+     .note = "same, no bias"},
+    {.in = {{'f', 3, {1, 2, 2}}, {'f', 3, {4, 1, 5}}}, .attrs = OPTIONS(2, 1, ASC_PADDING_SAME),
      .note = "taps longer than x"},
-    {.in = {{'f', 3, {1, 1, 1}}, {'f', 3, {1, 1, 1}}, {'f', 1, {1}}}, .attrs = OPTIONS(1, 1, ASC_PAD_NONE),
+    {.in = {{'f', 3, {1, 1, 1}}, {'f', 3, {1, 1, 1}}, {'f', 1, {1}}}, .attrs = OPTIONS(1, 1, ASC_PADDING_NONE),
      .note = "length 1"},
-    {.in = {{'f', 3, {2, 2, 2}}, {'f', 3, {2, 2, 3}}, {'f', 1, {2}}}, .attrs = OPTIONS(1, 1, ASC_PAD_NONE),
+    {.in = {{'f', 3, {2, 2, 2}}, {'f', 3, {2, 2, 3}}, {'f', 1, {2}}}, .attrs = OPTIONS(1, 1, ASC_PADDING_NONE),
      .note = "too short for an output"},
-    {.in = {{'f', 3, {0, 3, 2}}, {'f', 3, {2, 2, 2}}, {'f', 1, {2}}}, .attrs = OPTIONS(1, 1, ASC_PAD_SAME),
+    {.in = {{'f', 3, {0, 3, 2}}, {'f', 3, {2, 2, 2}}, {'f', 1, {2}}}, .attrs = OPTIONS(1, 1, ASC_PADDING_SAME),
      .note = "no sequences"},
 };
 
@@ -327,11 +328,11 @@ const asc_op asc_op_conv1d = {
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
     .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 3, {256, 1, 4}}, {'f', 1, {256}}},
-                                 .attrs = OPTIONS(256, 1, ASC_PAD_CAUSAL)},
+                                 .attrs = OPTIONS(256, 1, ASC_PADDING_CAUSAL)},
 };
 
 asc_tensor asc_conv1d(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias, const asc_conv1d_options *options)
 {
-    conv1d_attrs a = {options ? *options : (asc_conv1d_options){1, 1, ASC_PAD_NONE}};
+    conv1d_attrs a = {options ? *options : (asc_conv1d_options){1, 1, ASC_PADDING_NONE}};
     return asc_apply1(ctx, &asc_op_conv1d, (asc_tensor[]){x, weight, bias}, 3, &a);
 }

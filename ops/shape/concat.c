@@ -157,6 +157,6 @@ asc_status asc_tensor_split(asc_ctx *ctx, asc_tensor x, int dim, int n, const in
 asc_tensor asc_roll(asc_ctx *ctx, asc_tensor x, int dim, int64_t shift)
 {
     int64_t n = asc_size(x, dim), cut = n > 0 ? ((-shift % n) + n) % n : 0;
-    asc_tensor parts[] = {asc_slice(ctx, x, dim, cut, ASC_END, 1), asc_slice(ctx, x, dim, 0, cut, 1)};
+    asc_tensor parts[] = {asc_slice(ctx, x, dim, cut, ASC_SLICE_END, 1), asc_slice(ctx, x, dim, 0, cut, 1)};
     return asc_concat(ctx, parts, 2, dim);
 }

@@ -396,12 +396,12 @@ END_TEST
 enum { MOST = 4000 };
 
 typedef struct labels {
-    int64_t of[ASC_LABEL_PLACE + 1][MOST], n;
+    int64_t of[ASC_BUILTIN_LABEL_PLACE + 1][MOST], n;
 } labels;
 
 static void label_all(const char *text, size_t bytes, labels *l)
 {
-    for (int kind = ASC_LABEL_WORD_CLASS; kind <= ASC_LABEL_PLACE; kind++) {
+    for (int kind = ASC_BUILTIN_LABEL_WORD_CLASS; kind <= ASC_BUILTIN_LABEL_PLACE; kind++) {
         asc_status status = asc_builtin_labels(ctx, text, bytes, (asc_builtin_label)kind, l->of[kind], MOST, &l->n);
         ck_assert_msg(status == ASC_OK, "%s", asc_error_message(ctx));
     }
@@ -418,15 +418,15 @@ START_TEST(labels_say_what_stands_where)
     int64_t i = 0, sentence = 0, place = 0, name = -1, stories = 0;
     for (const char *at = text; at < text + bytes && i < MOST; i++) {
         size_t n = *at == '\n' ? 1 : strcspn(at, " \n");
-        const char *class = asc_builtin_class_name(l.of[ASC_LABEL_WORD_CLASS][i]);
+        const char *class = asc_builtin_class_name(l.of[ASC_BUILTIN_LABEL_WORD_CLASS][i]);
         bool begins = n == 4 && memcmp(at, "once", 4) == 0;
         stories += begins;
         sentence = begins ? 0 : sentence;
-        name = begins ? -1 : strcmp(class, "name") == 0 ? l.of[ASC_LABEL_NAME][i] : name;
+        name = begins ? -1 : strcmp(class, "name") == 0 ? l.of[ASC_BUILTIN_LABEL_NAME][i] : name;
         ck_assert(begins == (strcmp(class, "once") == 0) && (*at == '\n') == (strcmp(class, "end of line") == 0));
-        ck_assert_int_eq(l.of[ASC_LABEL_SENTENCE][i], sentence);
-        ck_assert_int_eq(l.of[ASC_LABEL_PLACE][i], place);
-        ck_assert_int_eq(l.of[ASC_LABEL_NAME][i], name);
+        ck_assert_int_eq(l.of[ASC_BUILTIN_LABEL_SENTENCE][i], sentence);
+        ck_assert_int_eq(l.of[ASC_BUILTIN_LABEL_PLACE][i], place);
+        ck_assert_int_eq(l.of[ASC_BUILTIN_LABEL_NAME][i], name);
         ck_assert(name >= 0 || strcmp(class, "name") != 0);
         place = *at == '\n' ? 0 : place + 1;
         sentence += *at == '\n';
@@ -444,8 +444,8 @@ START_TEST(labels_follow_the_tokenizer)
                                "the key was in the attic and the drum was in the barn .\n";
     asc_tokenizer *bytes = asc_tokenizer_new(ctx, "byte"), *words = asc_tokenizer_new(ctx, "word");
     int64_t own[64], n, of_bytes[sizeof text - 1], of_words[64], word = 0;
-    ck_assert_int_eq(asc_builtin_labels(ctx, text, sizeof text - 1, ASC_LABEL_PLACE, own, 64, &n), ASC_OK);
-    asc_status status = asc_builtin_token_labels(bytes, text, sizeof text - 1, ASC_LABEL_PLACE, of_bytes,
+    ck_assert_int_eq(asc_builtin_labels(ctx, text, sizeof text - 1, ASC_BUILTIN_LABEL_PLACE, own, 64, &n), ASC_OK);
+    asc_status status = asc_builtin_token_labels(bytes, text, sizeof text - 1, ASC_BUILTIN_LABEL_PLACE, of_bytes,
                                                  sizeof text - 1);
     ck_assert_msg(status == ASC_OK, "%s", asc_error_message(ctx));
     for (size_t i = 0; i < sizeof text - 1; i++) {
@@ -453,13 +453,14 @@ START_TEST(labels_follow_the_tokenizer)
         ck_assert_int_eq(of_bytes[i], own[word]);
     }
     ck_assert_int_eq(asc_tokenizer_collect(words, "the once in was .\n", 18), ASC_OK); /* all others are unknown */
-    status = asc_builtin_token_labels(words, text, sizeof text - 1, ASC_LABEL_PLACE, of_words, n);
+    status = asc_builtin_token_labels(words, text, sizeof text - 1, ASC_BUILTIN_LABEL_PLACE, of_words, n);
     ck_assert_msg(status == ASC_OK, "%s", asc_error_message(ctx));
     ck_assert(memcmp(own, of_words, (size_t)n * sizeof *own) == 0 && n == word + 1);
-    ck_assert_int_eq(asc_builtin_token_labels(words, text, sizeof text - 1, ASC_LABEL_PLACE, of_words, n + 1),
+    ck_assert_int_eq(asc_builtin_token_labels(words, text, sizeof text - 1, ASC_BUILTIN_LABEL_PLACE, of_words, n + 1),
                      ASC_ERR_ARG);
     asc_error_clear(ctx);
-    ck_assert_int_eq(asc_builtin_token_labels(bytes, text + 5, 20, ASC_LABEL_PLACE, of_bytes, 20), ASC_ERR_FORMAT);
+    ck_assert_int_eq(asc_builtin_token_labels(bytes, text + 5, 20, ASC_BUILTIN_LABEL_PLACE, of_bytes, 20),
+                     ASC_ERR_FORMAT);
     asc_error_clear(ctx);
     ck_assert_int_eq(asc_builtin_token_labels(bytes, text, 20, (asc_builtin_label)9, of_bytes, 4), ASC_ERR_ARG);
     asc_error_clear(ctx);

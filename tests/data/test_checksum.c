@@ -78,7 +78,7 @@ static asc_status read_all(int round)
     const asc_safetensors_entry *e;
     for (int64_t i = 0; (e = asc_safetensors_at(file, i)); i++) {
         int other = e->dtype == ASC_F64 ? ASC_F32 : e->dtype == ASC_U8 ? ASC_I64 : ASC_F64;
-        asc_release(asc_safetensors_read(ctx, file, e->name, round % 2 ? other : ASC_STORED));
+        asc_release(asc_safetensors_read(ctx, file, e->name, round % 2 ? other : ASC_SAFETENSORS_STORED));
     }
     asc_safetensors_close(file);
     return asc_error(ctx);

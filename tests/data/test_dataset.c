@@ -41,26 +41,26 @@ START_TEST(a_file_is_cut_at_line_ends)
     sprintf(train, "%.360s", text);
     sprintf(valid, "%.20s", text + 360);
     sprintf(test, "%.20s", text + 380);
-    check_split(spill_text("text", text), ASC_TEST, test);
-    check_split(path, ASC_TRAIN, train);
-    check_split(path, ASC_VALID, valid);
+    check_split(spill_text("text", text), ASC_SPLIT_TEST, test);
+    check_split(path, ASC_SPLIT_TRAIN, train);
+    check_split(path, ASC_SPLIT_VALID, valid);
     spill_gzip("text.gz", text, 400);
-    check_split(path, ASC_VALID, valid);
-    check_split(path, ASC_TEST, test);
+    check_split(path, ASC_SPLIT_VALID, valid);
+    check_split(path, ASC_SPLIT_TEST, test);
     text[359] = text[379] = ' '; /* the lines across the cuts belong to where they start */
     sprintf(train, "%.370s", text);
     sprintf(valid, "%.20s", text + 370);
     sprintf(test, "%.10s", text + 390);
-    check_split(spill_text("text", text), ASC_TRAIN, train);
-    check_split(path, ASC_VALID, valid);
-    check_split(path, ASC_TEST, test);
+    check_split(spill_text("text", text), ASC_SPLIT_TRAIN, train);
+    check_split(path, ASC_SPLIT_VALID, valid);
+    check_split(path, ASC_SPLIT_TEST, test);
     memset(text, '\n', 399);
     sprintf(train, "%.360s", text);
     sprintf(valid, "%.20s", text);
     sprintf(test, "%.19s", text);
-    check_split(spill("lines", text, 399), ASC_TRAIN, train); /* a tenth and a twentieth, rounded down */
-    check_split(path, ASC_VALID, valid);
-    check_split(path, ASC_TEST, test);
+    check_split(spill("lines", text, 399), ASC_SPLIT_TRAIN, train); /* a tenth and a twentieth, rounded down */
+    check_split(path, ASC_SPLIT_VALID, valid);
+    check_split(path, ASC_SPLIT_TEST, test);
 }
 END_TEST
 
@@ -70,22 +70,22 @@ START_TEST(a_folder_has_a_file_for_each_split)
     spill_gzip("wiki.train.tokens.gz", "not taken", 9);
     spill_text("trainer.txt", "not taken");
     spill_text(".train.txt", "not taken");
-    check_split(folder, ASC_TRAIN, "training\n");
-    asc_split *split = load(folder, ASC_VALID, "byte");
+    check_split(folder, ASC_SPLIT_TRAIN, "training\n");
+    asc_split *split = load(folder, ASC_SPLIT_VALID, "byte");
     ck_assert_ptr_null(split);
     expect_error_with(ASC_ERR_IO, "no file for the valid split, expected one like wiki.valid.tokens");
     static const char *const names[] = {"valid.txt.gz", "validation.gz", "wiki-val-raw.gz", "ptb_DEV.txt.gz"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         spill_gzip(names[i], "validating", 10);
-        check_split(folder, ASC_VALID, "validating");
+        check_split(folder, ASC_SPLIT_VALID, "validating");
         remove(path);
     }
     mkdir(in_folder("test"), 0777);
-    ck_assert_ptr_null(load(folder, ASC_TEST, "byte"));
+    ck_assert_ptr_null(load(folder, ASC_SPLIT_TEST, "byte"));
     expect_error_with(ASC_ERR_IO, "no file for the test split");
     spill_text("a.test", "one");
     spill_text("b.test", "two");
-    ck_assert_ptr_null(load(folder, ASC_TEST, "byte"));
+    ck_assert_ptr_null(load(folder, ASC_SPLIT_TEST, "byte"));
     expect_error_with(ASC_ERR_IO, "both may be the test split");
 }
 END_TEST
@@ -112,17 +112,17 @@ START_TEST(names_what_is_no_data_set)
     expect_error_with(ASC_ERR_IO, "did you mean 'builtin'?");
     ck_assert_ptr_null(asc_dataset_open(ctx, "/dev/null"));
     expect_error_with(ASC_ERR_IO, "neither a regular file nor a folder");
-    ck_assert_ptr_null(load(spill_text("empty", ""), ASC_TRAIN, "byte"));
+    ck_assert_ptr_null(load(spill_text("empty", ""), ASC_SPLIT_TRAIN, "byte"));
     expect_error_with(ASC_ERR_FORMAT, "the train split has 0 bytes and 0 tokens");
-    ck_assert_ptr_null(load(path, ASC_TRAIN, "word"));
+    ck_assert_ptr_null(load(path, ASC_SPLIT_TRAIN, "word"));
     expect_error_with(ASC_ERR_FORMAT, "the train split has no words");
-    ck_assert_ptr_null(load(spill_text("one", "all of it in one line\n"), ASC_TEST, "word"));
+    ck_assert_ptr_null(load(spill_text("one", "all of it in one line\n"), ASC_SPLIT_TEST, "word"));
     expect_error_with(ASC_ERR_FORMAT, "the test split has 0 bytes and 0 tokens, expected 2 or more");
-    ck_assert_ptr_null(load(spill("binary", "a\n\xff\xfe\n", 5), ASC_TRAIN, "word"));
+    ck_assert_ptr_null(load(spill("binary", "a\n\xff\xfe\n", 5), ASC_SPLIT_TRAIN, "word"));
     expect_error_with(ASC_ERR_FORMAT, "line 2: byte 0xff at offset 2");
     asc_dataset *data = asc_dataset_open(ctx, in_folder("one"));
     asc_tokenizer *words = asc_tokenizer_new(ctx, "word");
-    ck_assert_ptr_null(asc_split_load(data, ASC_TRAIN, words));
+    ck_assert_ptr_null(asc_split_load(data, ASC_SPLIT_TRAIN, words));
     expect_error_with(ASC_ERR_STATE, "asc_dataset_collect comes first");
     ck_assert_ptr_null(asc_split_load(data, (asc_split_kind)3, words));
     expect_error_with(ASC_ERR_ARG, "split: 3");
@@ -133,7 +133,7 @@ END_TEST
 
 START_TEST(the_builtin_corpus_knows_its_entropy)
 {
-    for (int kind = ASC_TRAIN; kind <= ASC_TEST; kind++) {
+    for (int kind = ASC_SPLIT_TRAIN; kind <= ASC_SPLIT_TEST; kind++) {
         asc_split *split = load("builtin:5000:3", (asc_split_kind)kind, "word");
         ck_assert_msg(split != NULL, "%s", asc_error_message(ctx));
         asc_split *again = load("builtin:5000:3", (asc_split_kind)kind, "byte");
@@ -169,7 +169,8 @@ START_TEST(lines_are_pieces_of_the_text)
     asc_dataset *data = asc_dataset_open(ctx, spill_text("text", text));
     asc_tokenizer *words = asc_tokenizer_new(ctx, "word");
     asc_dataset_collect(data, words);
-    asc_split *plain = asc_split_load(data, ASC_TRAIN, words), *split = asc_split_load_lines(data, ASC_TRAIN, words);
+    asc_split *plain = asc_split_load(data, ASC_SPLIT_TRAIN, words),
+              *split = asc_split_load_lines(data, ASC_SPLIT_TRAIN, words);
     no_error();
     ck_assert(!plain->lines && plain->n_lines == 0);
     ck_assert_int_eq(split->n_tokens, plain->n_tokens);
@@ -195,11 +196,11 @@ START_TEST(a_text_does_not_know_its_entropy)
 {
     asc_dataset *data = asc_dataset_open(ctx, spill_text("text", "a\nb\n"));
     asc_entropy e;
-    ck_assert(!asc_dataset_entropy(data, ASC_TRAIN, &e));
+    ck_assert(!asc_dataset_entropy(data, ASC_SPLIT_TRAIN, &e));
     ck_assert(isnan(e.nats) && e.tokens == 0);
     ck_assert_int_eq(asc_error(ctx), ASC_OK);
     asc_dataset_free(data);
-    ck_assert(!asc_dataset_entropy(NULL, ASC_TRAIN, &e));
+    ck_assert(!asc_dataset_entropy(NULL, ASC_SPLIT_TRAIN, &e));
     data = asc_dataset_open(ctx, "builtin:2000");
     ck_assert(!asc_dataset_entropy(data, (asc_split_kind)3, &e));
     asc_dataset_free(data);
@@ -222,7 +223,7 @@ START_TEST(wikitext_2_has_its_tokens)
     asc_tokenizer *words = asc_tokenizer_new(ctx, "word"), *pieces = asc_tokenizer_new(ctx, spec);
     ck_assert_int_eq(asc_dataset_collect(data, words), ASC_OK);
     ck_assert_int_eq(asc_tokenizer_size(words), 33278);
-    for (int kind = ASC_TRAIN; kind <= ASC_TEST; kind++) {
+    for (int kind = ASC_SPLIT_TRAIN; kind <= ASC_SPLIT_TEST; kind++) {
         asc_split *in_words = asc_split_load(data, (asc_split_kind)kind, words);
         asc_split *in_pieces = asc_split_load(data, (asc_split_kind)kind, pieces);
         ck_assert_msg(in_words && in_pieces, "%s", asc_error_message(ctx));
@@ -347,7 +348,7 @@ START_TEST(survives_failed_allocations)
     asc_split *split = NULL;
     while (!split) {
         heap_fail_after(&memory, ++failures);
-        split = load(folder, ASC_TRAIN, "word");
+        split = load(folder, ASC_SPLIT_TRAIN, "word");
         ck_assert_int_eq(asc_error(ctx), split ? ASC_OK : ASC_ERR_MEMORY);
         asc_error_clear(ctx);
         ck_assert(split || asc_memory(ctx).bytes == held);

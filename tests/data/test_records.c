@@ -55,25 +55,25 @@ START_TEST(questions_are_given_and_answers_are_not)
     static const char *const expected[] = {"[two] [and] [two] [/] four /", "[a] [line] [/] [and] [one] [/] 7 /"};
     spill_text("train.jsonl", sums);
     spill_text("dev.jsonl", sums);
-    asc_split *split = load(folder, ASC_TRAIN, "word");
+    asc_split *split = load(folder, ASC_SPLIT_TRAIN, "word");
     check_sequences(split, 2, expected);
     ck_assert_ptr_null(split->labels);
     release(split);
-    split = load(folder, ASC_VALID, "word");
+    split = load(folder, ASC_SPLIT_VALID, "word");
     check_sequences(split, 2, expected);
     release(split);
     static const char *const turned[] = {"[four] [/] two and two /", "[7] [/] a line / and one /"};
     spill_gzip("one.test.jsonl.gz", sums, strlen(sums));
-    split = load(with("prompt=answer,answer=question"), ASC_TEST, "byte"); /* named for a split, it is that */
+    split = load(with("prompt=answer,answer=question"), ASC_SPLIT_TEST, "byte"); /* named for a split, it is that */
     ck_assert_msg(split != NULL, "%s", asc_error_message(ctx));
     ck_assert_int_eq(split->n_sequences, 2);
     release(split);
-    split = load(with("prompt=answer,answer=question"), ASC_TRAIN, "word");
+    split = load(with("prompt=answer,answer=question"), ASC_SPLIT_TRAIN, "word");
     ck_assert_ptr_null(split);
     expect_error_with(ASC_ERR_IO, "all of it is the test split, by its name, none the train split");
     release(split);
     spill_text("all.jsonl", sums);
-    split = load(with("prompt=answer,answer=question"), ASC_TRAIN, "word");
+    split = load(with("prompt=answer,answer=question"), ASC_SPLIT_TRAIN, "word");
     check_sequences(split, 2, turned); /* the last 10 % of the bytes begin no line */
     release(split);
 }
@@ -84,7 +84,7 @@ START_TEST(pairs_have_classes)
     static const char *const expected[] = {"[a] [b] [/] [c] [/] no /", "[a] [/] [a] [/] yes /"};
     spill_text("train.tsv", "\xef\xbb\xbfindex\tsentence1\tsentence2\tlabel\r\n0\ta b\tc\tno\r\n1\ta\ta\tyes\n");
     spill_text("dev.tsv", "index\tsentence2\tsentence1\tlabel\n0\ta\ta\tyes\n");
-    asc_split *split = load(folder, ASC_TRAIN, "word");
+    asc_split *split = load(folder, ASC_SPLIT_TRAIN, "word");
     check_sequences(split, 2, expected);
     ck_assert_int_eq(split->classes, 2);
     ck_assert_str_eq(asc_dataset_class(data, 0), "no");
@@ -93,17 +93,17 @@ START_TEST(pairs_have_classes)
     ck_assert_mem_eq(split->labels, ((int32_t[]){0, 1}), 2 * sizeof(int32_t));
     ck_assert_int_eq(asc_class_width(split, NULL, 2), 5);
     release(split);
-    split = load(folder, ASC_VALID, "word"); /* columns by their names, whatever their order */
+    split = load(folder, ASC_SPLIT_VALID, "word"); /* columns by their names, whatever their order */
     check_sequences(split, 1, &expected[1]);
     ck_assert_int_eq(split->labels[0], 1);
     release(split);
     spill_text("cola.tsv", "x\t1\t\tfine it is\nx\t0\t*\tis it not fine\n");
     static const char *const cola[] = {"[fine] [it] [is] [/] 1 /", "[is] [it] [not] [fine] [/] 0 /"};
-    split = load(with("text=4,label=2"), ASC_TRAIN, "word");
+    split = load(with("text=4,label=2"), ASC_SPLIT_TRAIN, "word");
     check_sequences(split, 2, cola);
     ck_assert_mem_eq(split->labels, ((int32_t[]){1, 0}), 2 * sizeof(int32_t));
     release(split);
-    split = load(with("text=4,label=2,classes=2|1|0"), ASC_TRAIN, "word");
+    split = load(with("text=4,label=2,classes=2|1|0"), ASC_SPLIT_TRAIN, "word");
     ck_assert_int_eq(split->classes, 3);
     ck_assert_mem_eq(split->labels, ((int32_t[]){1, 2}), 2 * sizeof(int32_t));
     release(split);
@@ -115,7 +115,7 @@ START_TEST(snli_leaves_out_what_has_no_gold)
     static const char *const expected[] = {"[a] [/] [b] [/] entailment /"};
     spill_text("train.jsonl", "{\"sentence1\": \"x\", \"sentence2\": \"y\", \"gold_label\": \"-\"}\n"
                               "{\"sentence1\": \"a\", \"sentence2\": \"b\", \"gold_label\": \"entailment\"}\n");
-    asc_split *split = load(folder, ASC_TRAIN, "word");
+    asc_split *split = load(folder, ASC_SPLIT_TRAIN, "word");
     check_sequences(split, 1, expected);
     ck_assert_int_eq(split->classes, 1);
     release(split);
@@ -130,7 +130,7 @@ START_TEST(wordpiece_separates_what_bert_does)
     spill_text("train.tsv", "sentence1\tsentence2\tlabel\na b\tb\tno\nb\t\tyes\n");
     static const char *const expected[] = {"[[CLS]] [a] [b] [[SEP]] [b] [[SEP]] no [SEP]",
                                            "[[CLS]] [b] [[SEP]] [[SEP]] yes [SEP]"};
-    asc_split *split = load(folder, ASC_TRAIN, spec);
+    asc_split *split = load(folder, ASC_SPLIT_TRAIN, spec);
     check_sequences(split, 2, expected);
     release(split);
 }
@@ -174,7 +174,7 @@ START_TEST(errors_name_file_and_line)
         text[n + i] = json ? '\n' : '\r';
     }
     spill(wrong[_i].name, text, n > 0 ? n + 200 : 0);
-    asc_split *split = load(wrong[_i].keys ? with(wrong[_i].keys) : path, ASC_TRAIN, "byte");
+    asc_split *split = load(wrong[_i].keys ? with(wrong[_i].keys) : path, ASC_SPLIT_TRAIN, "byte");
     ck_assert_ptr_null(split);
     expect_error_with(asc_error(ctx), wrong[_i].message);
     release(split);
@@ -189,7 +189,7 @@ START_TEST(survives_failed_allocations)
     asc_split *split = NULL;
     while (!split) {
         heap_fail_after(&memory, ++failures);
-        split = load(folder, ASC_TRAIN, "word");
+        split = load(folder, ASC_SPLIT_TRAIN, "word");
         ck_assert_int_eq(asc_error(ctx), split ? ASC_OK : ASC_ERR_MEMORY);
         asc_error_clear(ctx);
         release(split);

@@ -63,7 +63,7 @@ START_TEST(round_trip)
     }
     ck_assert_ptr_null(asc_safetensors_find(file, "f32"));
 
-    asc_tensor t = asc_safetensors_read(ctx, file, "f64", ASC_STORED);
+    asc_tensor t = asc_safetensors_read(ctx, file, "f64", ASC_SAFETENSORS_STORED);
     ck_assert_int_eq(asc_dtype_of(t), ASC_F64);
     ck_assert_int_eq(asc_size(t, 1), 3);
     ck_assert_mem_eq(asc_data(t), values, sizeof values);
@@ -74,11 +74,11 @@ START_TEST(round_trip)
     t = asc_safetensors_read(ctx, file, "scalar", ASC_F64);
     ck_assert_int_eq(asc_ndim(t), 0);
     ck_assert(asc_item(t) == 0.25);
-    t = asc_safetensors_read(ctx, file, "i64", ASC_STORED);
+    t = asc_safetensors_read(ctx, file, "i64", ASC_SAFETENSORS_STORED);
     ck_assert_int_eq(((const int64_t *)asc_data(t))[2], INT64_MAX);
     t = asc_safetensors_read(ctx, file, "u8", ASC_I64);
     ck_assert_int_eq(((const int64_t *)asc_data(t))[4], 255);
-    t = asc_safetensors_read(ctx, file, "empty", ASC_STORED);
+    t = asc_safetensors_read(ctx, file, "empty", ASC_SAFETENSORS_STORED);
     ck_assert_int_eq(asc_numel(t), 0);
     ck_assert_int_eq(asc_size(t, 1), 4);
     no_error();
@@ -112,8 +112,8 @@ START_TEST(strided_tensors)
     asc_tensor z = asc_slice(ctx, y, 0, 0, 3, 2);
     asc_safetensors_write(ctx, path, (asc_named_tensor[]){{"y", y}, {"z", z}}, 2, NULL, 0);
     asc_safetensors *file = asc_safetensors_open(ctx, path);
-    y = asc_safetensors_read(ctx, file, "y", ASC_STORED);
-    z = asc_safetensors_read(ctx, file, "z", ASC_STORED);
+    y = asc_safetensors_read(ctx, file, "y", ASC_SAFETENSORS_STORED);
+    z = asc_safetensors_read(ctx, file, "z", ASC_SAFETENSORS_STORED);
     no_error();
     ck_assert_mem_eq(asc_data(y), ((double[]){1, 0, -2.5, 1e30, 3e-9, -7}), sizeof values);
     ck_assert_mem_eq(asc_data(z), ((double[]){1, 0, 3e-9, -7}), 4 * sizeof(double));
@@ -165,7 +165,7 @@ START_TEST(narrow_dtypes)
     spill(FILE_NAME, bytes, 8 + sizeof json - 1 + 32);
     asc_safetensors *file = asc_safetensors_open(ctx, path);
     no_error();
-    const float *f = asc_data(asc_safetensors_read(ctx, file, "h", ASC_STORED));
+    const float *f = asc_data(asc_safetensors_read(ctx, file, "h", ASC_SAFETENSORS_STORED));
     const double *d = asc_data(asc_safetensors_read(ctx, file, "h", ASC_F64));
     for (int i = 0; i < 8; i++) {
         ck_assert(isnan(expected[i]) ? isnan(f[i]) && isnan(d[i]) : f[i] == expected[i] && d[i] == expected[i]);
@@ -176,16 +176,17 @@ START_TEST(narrow_dtypes)
         double value;
     } singles[] = {{"b", 1.5}, {"i", -2}, {"u", 65534}, {"c", -128}, {"t", 1}, {"n", -1}, {"m", 4294967295.0}};
     for (size_t i = 0; i < sizeof singles / sizeof *singles; i++) {
-        ck_assert(asc_item(asc_safetensors_read(ctx, file, singles[i].name, ASC_STORED)) == singles[i].value);
+        ck_assert(asc_item(asc_safetensors_read(ctx, file, singles[i].name, ASC_SAFETENSORS_STORED)) ==
+                  singles[i].value);
     }
     no_error();
     ck_assert(asc_is_null(asc_safetensors_read(ctx, file, "n", ASC_F32)));
     expect_error_with(ASC_ERR_ARG, "tensor 'n': it is I32, which is not read as f32");
     ck_assert(asc_is_null(asc_safetensors_read(ctx, file, "h", ASC_U8)));
     expect_error_with(ASC_ERR_ARG, "it is F16, which is not read as u8");
-    ck_assert(asc_is_null(asc_safetensors_read(ctx, file, "none", ASC_STORED)));
+    ck_assert(asc_is_null(asc_safetensors_read(ctx, file, "none", ASC_SAFETENSORS_STORED)));
     expect_error_with(ASC_ERR_ARG, "tensor 'none': there is none of that name");
-    ck_assert(asc_is_null(asc_safetensors_read(ctx, NULL, "h", ASC_STORED)));
+    ck_assert(asc_is_null(asc_safetensors_read(ctx, NULL, "h", ASC_SAFETENSORS_STORED)));
     expect_error(ASC_ERR_ARG, "safetensors_read: file is NULL");
     no_error();
     asc_safetensors_close(file);
@@ -306,7 +307,7 @@ START_TEST(notices_a_file_that_shrinks)
     write_sample(path);
     asc_safetensors *file = asc_safetensors_open(ctx, path);
     ck_assert_int_eq(truncate(path, asc_safetensors_find(file, "f64")->offset + 5), 0);
-    ck_assert(asc_is_null(asc_safetensors_read(ctx, file, "f64", ASC_STORED)));
+    ck_assert(asc_is_null(asc_safetensors_read(ctx, file, "f64", ASC_SAFETENSORS_STORED)));
     expect_error_with(ASC_ERR_FORMAT, "43 bytes before");
     ck_assert(asc_is_null(asc_safetensors_read(ctx, file, "f64", ASC_F32)));
     expect_error_with(ASC_ERR_FORMAT, "43 bytes before");
@@ -333,7 +334,7 @@ START_TEST(survives_damage)
         asc_safetensors *file = asc_safetensors_open(ctx, path);
         ck_assert(file ? asc_error(ctx) == ASC_OK : asc_error(ctx) == ASC_ERR_FORMAT);
         for (int64_t i = 0; i < asc_safetensors_count(file); i++) {
-            asc_tensor t = asc_safetensors_read(ctx, file, asc_safetensors_at(file, i)->name, ASC_STORED);
+            asc_tensor t = asc_safetensors_read(ctx, file, asc_safetensors_at(file, i)->name, ASC_SAFETENSORS_STORED);
             ck_assert(!asc_is_null(t));
             asc_release(t);
         }
@@ -394,7 +395,7 @@ START_TEST(reads_a_model)
     ck_assert_int_eq(asc_safetensors_count(file), 101);
     ck_assert_str_eq(asc_safetensors_metadata(file, "format"), "pt");
     for (int64_t i = 0; i < asc_safetensors_count(file); i++) {
-        asc_tensor t = asc_safetensors_read(ctx, file, asc_safetensors_at(file, i)->name, ASC_STORED);
+        asc_tensor t = asc_safetensors_read(ctx, file, asc_safetensors_at(file, i)->name, ASC_SAFETENSORS_STORED);
         no_error();
         ck_assert_int_eq(asc_dtype_of(t), ASC_F32);
         const float *x = asc_data(t);

@@ -190,7 +190,7 @@ START_TEST(a_solver_finds_every_answer)
     static question q;
     char found[ANSWERS][WORD];
     open_task(tasks[_i].spec);
-    for (asc_split_kind kind = ASC_TRAIN; kind <= ASC_TEST; kind++) {
+    for (asc_split_kind kind = ASC_SPLIT_TRAIN; kind <= ASC_SPLIT_TEST; kind++) {
         asc_split *split = asc_split_load(data, kind, words);
         ck_assert_msg(split && split->n_sequences > 0, "%s", asc_error_message(ctx));
         for (int64_t i = 0; i < split->n_sequences; i++) {
@@ -217,7 +217,7 @@ START_TEST(exchanged_answers_are_right_by_chance)
     char last[ANSWERS][WORD], found[ANSWERS][WORD];
     double chance = tasks[_i].chance, n = 0, right = 0;
     open_task(tasks[_i].spec);
-    asc_split *split = asc_split_load(data, ASC_TRAIN, words);
+    asc_split *split = asc_split_load(data, ASC_SPLIT_TRAIN, words);
     for (int64_t i = 0; i < split->n_sequences && chance > 0; i++) {
         read_question(split, i, &q);
         int answers = solve(&q, tasks[_i].solve, found);
@@ -240,7 +240,7 @@ END_TEST
 START_TEST(listops_has_the_chances_that_are_stated)
 {
     open_task("task:listops:train=4000,length=200,min=50");
-    asc_split *split = asc_split_load(data, ASC_TRAIN, words);
+    asc_split *split = asc_split_load(data, ASC_SPLIT_TRAIN, words);
     double counts[10] = {0}, squares = 0, most = 0;
     for (int64_t i = 0; i < split->n_sequences; i++) {
         counts[split->labels[i]]++;
@@ -267,13 +267,16 @@ static bool same_tokens(const asc_split *a, const asc_split *b, int64_t n)
 START_TEST(splits_differ_and_come_again)
 {
     open_task("task:copy:train=20,valid=20,test=20");
-    asc_split *train = asc_split_load(data, ASC_TRAIN, words), *again = asc_split_load(data, ASC_TRAIN, words);
-    asc_split *valid = asc_split_load(data, ASC_VALID, words), *test = asc_split_load(data, ASC_TEST, words);
+    asc_split *train = asc_split_load(data, ASC_SPLIT_TRAIN, words),
+              *again = asc_split_load(data, ASC_SPLIT_TRAIN, words);
+    asc_split *valid = asc_split_load(data, ASC_SPLIT_VALID, words),
+              *test = asc_split_load(data, ASC_SPLIT_TEST, words);
     ck_assert(same_tokens(train, again, train->n_tokens));
     ck_assert_uint_eq(train->checksum, again->checksum);
     ck_assert(!same_tokens(train, valid, 65) && !same_tokens(train, test, 65) && !same_tokens(valid, test, 65));
     asc_dataset *more = asc_dataset_open(ctx, "task:copy:train=30"), *other = asc_dataset_open(ctx, "task:copy:seed=2");
-    asc_split *longer = asc_split_load(more, ASC_TRAIN, words), *seeded = asc_split_load(other, ASC_TRAIN, words);
+    asc_split *longer = asc_split_load(more, ASC_SPLIT_TRAIN, words),
+              *seeded = asc_split_load(other, ASC_SPLIT_TRAIN, words);
     ck_assert_int_eq(longer->n_sequences, 30);
     ck_assert(same_tokens(train, longer, train->n_tokens)); /* more examples change none before */
     ck_assert(!same_tokens(train, seeded, 65));
@@ -293,7 +296,7 @@ START_TEST(no_example_is_in_two_splits)
     enum { N = 300 };
     open_task("task:copy:train=300,valid=300,test=300");
     asc_split *splits[3];
-    for (asc_split_kind kind = ASC_TRAIN; kind <= ASC_TEST; kind++) {
+    for (asc_split_kind kind = ASC_SPLIT_TRAIN; kind <= ASC_SPLIT_TEST; kind++) {
         splits[kind] = asc_split_load(data, kind, words);
     }
     for (int i = 0; i < 3 * N; i++) {
@@ -316,7 +319,7 @@ START_TEST(a_task_is_stretched)
     ck_assert_int_eq(asc_dataset_stretch(data, 256), ASC_OK);
     ck_assert_int_eq(asc_dataset_collect(data, words), ASC_OK);
     ck_assert_int_eq(asc_tokenizer_size(words), before);
-    asc_split *split = asc_split_load(data, ASC_VALID, words);
+    asc_split *split = asc_split_load(data, ASC_SPLIT_VALID, words);
     ck_assert_int_eq(asc_split_longest(split), 256);
     ck_assert_int_eq(asc_split_targets(split), 5 * 16); /* pairs follow the length */
     asc_split_free(ctx, split);
@@ -352,7 +355,7 @@ START_TEST(wrong_specs_are_refused)
         expect_error_with(ASC_ERR_ARG, wrong[i][1]);
     }
     open_task("task:listops:min=900,length=1000,depth=2,args=3,train=1");
-    ck_assert_ptr_null(asc_split_load(data, ASC_TRAIN, words));
+    ck_assert_ptr_null(asc_split_load(data, ASC_SPLIT_TRAIN, words));
     expect_error_with(ASC_ERR_ARG, "has 900 to 1000 tokens; more depth or args make longer ones");
     close_task();
 }
@@ -398,7 +401,7 @@ START_TEST(survives_failed_allocations)
         heap_fail_after(&memory, ++failures);
         data = asc_dataset_open(ctx, "task:majority:train=100");
         words = asc_tokenizer_new(ctx, "word");
-        split = asc_dataset_collect(data, words) ? NULL : asc_split_load(data, ASC_TRAIN, words);
+        split = asc_dataset_collect(data, words) ? NULL : asc_split_load(data, ASC_SPLIT_TRAIN, words);
         ck_assert_int_eq(asc_error(ctx), split ? ASC_OK : ASC_ERR_MEMORY);
         asc_error_clear(ctx);
         close_task();

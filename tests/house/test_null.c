@@ -278,7 +278,7 @@ static void make_reals(void)
     tokenizer = asc_tokenizer_new(ctx, "byte");
     decoder = asc_decoder_new(tokenizer);
     dataset = asc_dataset_open(ctx, "builtin:2000");
-    split = asc_split_load(dataset, ASC_TEST, tokenizer);
+    split = asc_split_load(dataset, ASC_SPLIT_TEST, tokenizer);
     text = asc_text_open_memory(ctx, "text", "a line\n", 7, 0);
     settings = asc_settings_new(ctx);
     asc_settings_set(settings, "heads", "7"); /* of no model, so that nothing trains for long */
@@ -601,7 +601,7 @@ START_TEST(messages)
     expect_error(ASC_ERR_ARG, "stack: x[0] is null");
     asc_detach(ctx, asc_null());
     expect_error(ASC_ERR_ARG, "detach: t is null");
-    asc_safetensors_read(ctx, NULL, "x", ASC_STORED);
+    asc_safetensors_read(ctx, NULL, "x", ASC_SAFETENSORS_STORED);
     expect_error(ASC_ERR_ARG, "safetensors_read: file is NULL");
     asc_train(ctx, NULL, "run", false, NULL, NULL);
     expect_error(ASC_ERR_ARG, "train: settings is NULL");

@@ -126,7 +126,7 @@ START_TEST(wrong_calls)
     expect_failure(with_options(bad, c.o),
                    "ascender: z is f32 (2, 149, 16), expected (2, 150, H w) with H = 2, w >= 1");
     bad = c;
-    bad.in.scalar[ASC_KAPPA] = asc_zeros(ctx, ASC_F32, ASC_SHAPE(3));
+    bad.in.scalar[ASC_ASCENDER_KAPPA] = asc_zeros(ctx, ASC_F32, ASC_SHAPE(3));
     expect_failure(with_options(bad, c.o), "ascender: kappa is f32 (3), expected f32 (2), one number a head");
     bad = c;
     bad.in.neighbors = asc_zeros(ctx, ASC_I64, ASC_SHAPE(2, 3, 150, 1));

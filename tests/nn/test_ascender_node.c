@@ -76,7 +76,8 @@ START_TEST(close_places_far_away)
             *slot[i] = c.leaf[i];
         }
         for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
-            c.in.scalar[i] = c.leaf[TOKENS + i] = asc_full(ctx, c.dtype, i == ASC_KAPPA ? 8 : .5, ASC_SHAPE(1));
+            c.in.scalar[i] = c.leaf[TOKENS + i] =
+                asc_full(ctx, c.dtype, i == ASC_ASCENDER_KAPPA ? 8 : .5, ASC_SHAPE(1));
             asc_require_grad(c.leaf[TOKENS + i], true);
         }
         c.leaf[REL] = c.in.rel_bias = c.in.lengths = c.in.mask = c.in.neighbors = c.in.heading = asc_null();
@@ -111,7 +112,10 @@ START_TEST(small_densities_keep_their_digits)
             }
         }
         for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
-            double scalar = i == ASC_KAPPA ? 0x1p-10 : i == ASC_OMEGA_SEP ? 4 : i == ASC_DELTA ? 0 : 1;
+            double scalar = i == ASC_ASCENDER_KAPPA       ? 0x1p-10
+                            : i == ASC_ASCENDER_OMEGA_SEP ? 4
+                            : i == ASC_ASCENDER_DELTA     ? 0
+                                                          : 1;
             in.scalar[i] = asc_full(ctx, floats[dtype], scalar, ASC_SHAPE(1));
         }
         asc_tensor out = asc_ascender(ctx, &in, &o, NULL);

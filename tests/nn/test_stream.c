@@ -103,7 +103,7 @@ START_TEST(a_stream_has_no_end)
     int64_t x[FAR];
     draw_tokens(x, FAR, V, 6);
     asc_tensor full = asc_lm_logits(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(1, FAR)));
-    asc_lm_cache *cache = asc_lm_cache_new(lm, ASC_ENDLESS);
+    asc_lm_cache *cache = asc_lm_cache_new(lm, ASC_LM_ENDLESS);
     ck_assert_ptr_nonnull(cache);
     uint64_t allocations = 0;
     for (int64_t t = 0; t < FAR; t++) {
@@ -127,7 +127,7 @@ START_TEST(what_keeps_every_token_does_not_stream)
 {
     asc_lm *lm = model(HYBRID, false, ASC_F32), *placed = model(0, true, ASC_F32);
     ck_assert(!asc_lm_streams(lm) && !asc_lm_streams(placed));
-    ck_assert_ptr_null(asc_lm_cache_new(lm, ASC_ENDLESS));
+    ck_assert_ptr_null(asc_lm_cache_new(lm, ASC_LM_ENDLESS));
     asc_error_clear(ctx);
     ck_assert_ptr_null(asc_lm_cache_new(placed, BLOCK + 1));
     ck_assert_str_eq(asc_error_message(ctx), "lm_cache: capacity is 61, expected 1 to 60");
@@ -142,7 +142,7 @@ START_TEST(a_stream_is_as_it_was_after_a_failed_call)
     asc_lm *lm = model(3, false, ASC_F64);
     int64_t x[N];
     draw_tokens(x, N, V, 8);
-    expect_cache_survives(lm, ASC_ENDLESS, x, 10, 23);
+    expect_cache_survives(lm, ASC_LM_ENDLESS, x, 10, 23);
     asc_lm_free(lm);
 }
 END_TEST

@@ -22,10 +22,10 @@ static int list_pairs(const asc_grassmann_options *o, bool memory, pair *pairs)
 {
     int n = 0;
     for (int l = 0; l < o->n_offsets; l++) {
-        if (o->direction != ASC_FUTURE) {
+        if (o->direction != ASC_DIRECTION_FUTURE) {
             pairs[n++] = (pair){-o->offsets[l], false};
         }
-        if (o->direction != ASC_PAST) {
+        if (o->direction != ASC_DIRECTION_PAST) {
             pairs[n++] = (pair){o->offsets[l], false};
         }
     }
@@ -110,7 +110,7 @@ static asc_tensor composed(const inputs *in, const asc_grassmann_options *o)
         asc_tensor part = asc_mul(ctx, asc_slice(ctx, c, 2, p, p + 1, 1), term(in, o, pairs[p]));
         g = p == 0 ? part : asc_add(ctx, g, part);
     }
-    return asc_slice(ctx, g, 1, o->skip, ASC_END, 1);
+    return asc_slice(ctx, g, 1, o->skip, ASC_SLICE_END, 1);
 }
 
 static asc_tensor fused(const inputs *in, const asc_grassmann_options *o)

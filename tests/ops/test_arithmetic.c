@@ -100,7 +100,7 @@ START_TEST(strided_inputs)
     const int order[] = {2, 0, 1};
     for (int k = 0; k < 4; k++) {
         asc_tensor a = random_leaf(ASC_F32, 1, ASC_SHAPE(4, 5, 3)), b = random_leaf(ASC_F32, 2, ASC_SHAPE(7, 5));
-        asc_tensor pa = asc_permute(ctx, a, 3, order), pb = asc_slice(ctx, b, 0, 1, ASC_END, 2);
+        asc_tensor pa = asc_permute(ctx, a, 3, order), pb = asc_slice(ctx, b, 0, 1, ASC_SLICE_END, 2);
         pb = asc_unsqueeze(ctx, asc_slice(ctx, pb, 0, 0, 1, 1), 0); /* (1, 1, 5) */
         asc_tensor y = binaries[k](ctx, pa, pb), dy = run_backward(y);
         asc_set_recording(ctx, false);

@@ -74,7 +74,7 @@ START_TEST(a_sequence_in_parts)
         int64_t before = k->N - n;
         asc_ascender_inputs in = inputs_of(&all);
         asc_ascender_options o = options_of(k);
-        in.q = asc_slice(ctx, in.q, 1, before, ASC_END, 1);
+        in.q = asc_slice(ctx, in.q, 1, before, ASC_SLICE_END, 1);
         asc_tensor rho, density = asc_slice(ctx, all.rho, 2, 0, before, 1);
         asc_tensor y = asc_ascender_background(ctx, &in, &o, density, &rho);
         expect_shape(y, ASC_SHAPE(k->B, n, k->H * k->dv));

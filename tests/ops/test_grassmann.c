@@ -81,8 +81,8 @@ START_TEST(grassmann_of_several_tiles)
                      .bias = random_leaf(floats[f], 3, ASC_SHAPE(4)),
                      .offset_weight = random_leaf(floats[f], 4, ASC_SHAPE(2 * 40 + 1)),
                      .memory = random_leaf(floats[f], 5, ASC_SHAPE(3, 411, 6)), .lengths = lengths_of(5, 3, 411)};
-        compare(&in, &(asc_grassmann_options){.offsets = offsets, .n_offsets = 40, .direction = ASC_BOTH, .groups = 2,
-                                              .eps = 1e-8, .eps_rel = 0.05}, 1000 + f);
+        compare(&in, &(asc_grassmann_options){.offsets = offsets, .n_offsets = 40, .direction = ASC_DIRECTION_BOTH,
+                                              .groups = 2, .eps = 1e-8, .eps_rel = 0.05}, 1000 + f);
     }
 }
 END_TEST
@@ -283,7 +283,7 @@ START_TEST(grassmann_symmetries)
     asc_tensor z = random_leaf(ASC_F64, 5, ASC_SHAPE(8, 2, WIDTH)), W = identity(ASC_F64, COORDINATES);
     asc_tensor past = asc_grassmann(ctx, z, W, asc_null(), asc_null(), asc_null(), asc_null(), &lag_one);
     asc_grassmann_options o = lag_one;
-    o.direction = ASC_FUTURE;
+    o.direction = ASC_DIRECTION_FUTURE;
     asc_tensor future = asc_grassmann(ctx, z, W, asc_null(), asc_null(), asc_null(), asc_null(), &o);
     asc_tensor u = asc_slice(ctx, z, 1, 1, 2, 1), v = asc_slice(ctx, z, 1, 0, 1, 1);
     asc_tensor moved = asc_concat(ctx, (asc_tensor[]){asc_add(ctx, v, asc_scale(ctx, u, -0.7)), u}, 2, 1);

@@ -153,8 +153,9 @@ START_TEST(grassmann_errors)
     expect_failure(asc_grassmann(ctx, z, W, random_leaf(ASC_F32, 3, ASC_SHAPE(2)), none, none, none, &o),
                    "grassmann: bias is f32 (2), expected f32 (3), (D)");
     o.direction = (asc_direction)3;
-    expect_failure(asc_grassmann(ctx, z, W, none, none, none, none, &o),
-                   "grassmann: direction is 3, expected ASC_PAST, ASC_FUTURE or ASC_BOTH");
+    expect_failure(
+        asc_grassmann(ctx, z, W, none, none, none, none, &o),
+        "grassmann: direction is 3, expected ASC_DIRECTION_PAST, _FUTURE or _BOTH");
 }
 END_TEST
 

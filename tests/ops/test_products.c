@@ -128,7 +128,7 @@ START_TEST(causal_convolution)
         asc_tensor x = given(floats[k], 12, at, ASC_SHAPE(1, 4, 3));
         asc_tensor weight = given(floats[k], 18, w, ASC_SHAPE(3, 3, 2));
         asc_tensor bias = given(floats[k], VALUES(.5, -1, 2), ASC_SHAPE(3));
-        asc_tensor y = asc_conv1d(ctx, x, weight, bias, &(asc_conv1d_options){1, 1, ASC_PAD_CAUSAL});
+        asc_tensor y = asc_conv1d(ctx, x, weight, bias, &(asc_conv1d_options){1, 1, ASC_PADDING_CAUSAL});
         expect_values(y, VALUES(2.03125, -1.15625, .15625, 2.4375, -.75, .5625, -.65625, -.46875, 4.21875, -3.75,
                                 -.1875, 7.875));
         asc_tensor dy = given(floats[k], VALUES(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), ASC_SHAPE(1, 4, 3));
@@ -150,12 +150,12 @@ typedef struct conv_case {
 
 /* More rows than a piece, groups, dilations, every padding. */
 static const conv_case convolutions[] = {
-    {2, 600, 6, 4, 3, {2, 2, ASC_PAD_CAUSAL}, 4, 600},
-    {2, 300, 5, 5, 4, {5, 3, ASC_PAD_CAUSAL}, 9, 300},
-    {1, 9, 3, 2, 4, {1, 1, ASC_PAD_SAME}, 1, 9},
-    {3, 9, 4, 6, 2, {2, 5, ASC_PAD_NONE}, 0, 4},
-    {1, 2, 2, 2, 7, {1, 1, ASC_PAD_SAME}, 3, 2},
-    {1, 2, 2, 2, 7, {1, 1, ASC_PAD_NONE}, 0, 0},
+    {2, 600, 6, 4, 3, {2, 2, ASC_PADDING_CAUSAL}, 4, 600},
+    {2, 300, 5, 5, 4, {5, 3, ASC_PADDING_CAUSAL}, 9, 300},
+    {1, 9, 3, 2, 4, {1, 1, ASC_PADDING_SAME}, 1, 9},
+    {3, 9, 4, 6, 2, {2, 5, ASC_PADDING_NONE}, 0, 4},
+    {1, 2, 2, 2, 7, {1, 1, ASC_PADDING_SAME}, 3, 2},
+    {1, 2, 2, 2, 7, {1, 1, ASC_PADDING_NONE}, 0, 0},
 };
 
 START_TEST(convolution)
@@ -188,7 +188,7 @@ static void convolve(asc_tensor *result, int i)
 {
     (void)i;
     asc_tensor x = random_leaf(ASC_F32, 1, ASC_SHAPE(2, 700, 8)), w = random_leaf(ASC_F32, 2, ASC_SHAPE(6, 4, 3));
-    result[0] = asc_conv1d(ctx, x, w, asc_null(), &(asc_conv1d_options){2, 1, ASC_PAD_CAUSAL});
+    result[0] = asc_conv1d(ctx, x, w, asc_null(), &(asc_conv1d_options){2, 1, ASC_PADDING_CAUSAL});
     run_backward(result[0]);
     result[1] = asc_grad(x);
     result[2] = asc_grad(w);
@@ -205,7 +205,7 @@ START_TEST(convolution_errors)
     asc_tensor x = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 5, 4)), w = asc_zeros(ctx, ASC_F32, ASC_SHAPE(4, 3, 2));
     expect_failure(asc_conv1d(ctx, x, w, asc_null(), NULL),
                    "conv1d: weight is f32 (4, 3, 2), expected (O, 4, K), O a multiple of 1 groups, K at least 1");
-    expect_failure(asc_conv1d(ctx, x, w, asc_null(), &(asc_conv1d_options){3, 1, ASC_PAD_NONE}),
+    expect_failure(asc_conv1d(ctx, x, w, asc_null(), &(asc_conv1d_options){3, 1, ASC_PADDING_NONE}),
                    "conv1d: x is f32 (2, 5, 4), expected (B, N, C), C a multiple of 3 groups");
     expect_failure(asc_conv1d(ctx, x, w, asc_null(), &(asc_conv1d_options){0}),
                    "conv1d: groups is 0, dilation is 0, padding is 0: expected at least 1, at least 1, 0 to 2");

@@ -209,9 +209,9 @@ START_TEST(slice)
             check_slice(x, start, stop, 3);
         }
     }
-    check_slice(x, 0, ASC_END, 1);
-    check_slice(x, 2, ASC_END, INT64_MAX);
-    expect_shape(asc_slice(ctx, x, -1, INT64_MIN, ASC_END, 1), ASC_SHAPE(3, length, 2));
+    check_slice(x, 0, ASC_SLICE_END, 1);
+    check_slice(x, 2, ASC_SLICE_END, INT64_MAX);
+    expect_shape(asc_slice(ctx, x, -1, INT64_MIN, ASC_SLICE_END, 1), ASC_SHAPE(3, length, 2));
 }
 END_TEST
 

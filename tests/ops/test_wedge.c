@@ -210,7 +210,8 @@ START_TEST(wedge_of_the_past)
     asc_tensor y = asc_plucker_wedge_past(ctx, z, 3, offsets, 1e-8, 0);
     expect_shape(y, ASC_SHAPE(2, 10, 3, COORDINATES));
     for (int l = 0; l < 3; l++) {
-        asc_tensor now = asc_slice(ctx, z, 1, offsets[l], ASC_END, 1), then = asc_slice(ctx, z, 1, 0, -offsets[l], 1);
+        asc_tensor now = asc_slice(ctx, z, 1, offsets[l], ASC_SLICE_END, 1),
+                   then = asc_slice(ctx, z, 1, 0, -offsets[l], 1);
         asc_tensor pairs = asc_plucker_wedge(ctx, now, then, 1e-8, 0);
         for (int64_t e = 0; e < 2 * 10 * COORDINATES; e++) {
             int64_t b = e / (10 * COORDINATES), t = e / COORDINATES % 10, k = e % COORDINATES;

@@ -46,7 +46,7 @@ static double step(const model *m, uint64_t number)
     asc_tensor h = asc_linear(ctx, x, leaf[W1], leaf[B1]);
     h = asc_dropout(ctx, asc_layer_norm(ctx, h, asc_null(), asc_null(), 1e-5), 0.2);
     x = asc_add_dropout(ctx, x, asc_linear(ctx, h, leaf[W2], asc_null()), 0.1);
-    asc_tensor parts[] = {asc_slice(ctx, x, 1, 0, 1, 1), asc_slice(ctx, x, 1, 1, ASC_END, 1)};
+    asc_tensor parts[] = {asc_slice(ctx, x, 1, 0, 1, 1), asc_slice(ctx, x, 1, 1, ASC_SLICE_END, 1)};
     x = asc_reshape(ctx, asc_transpose(ctx, asc_concat(ctx, parts, 2, 1), 0, 1), 2, (int64_t[]){TOKENS, D});
     x = asc_layer_norm(ctx, x, leaf[GAIN], asc_null(), 1e-5);
     asc_tensor cotangent = asc_normal(ctx, ASC_F32, 0, 1, 1, 5, ASC_SHAPE(TOKENS, D));

@@ -16,7 +16,7 @@ static opened open_all(const char *spec, const char *format)
     char config[300];
     opened o = {.data = asc_dataset_open(ctx, spec), .words = asc_tokenizer_new(ctx, "word")};
     asc_dataset_collect(o.data, o.words);
-    o.split = asc_split_load(o.data, ASC_VALID, o.words);
+    o.split = asc_split_load(o.data, ASC_SPLIT_VALID, o.words);
     snprintf(config, sizeof config, format, (int)asc_tokenizer_size(o.words));
     o.lm = asc_lm_new(ctx, config, ASC_F64, 3);
     no_error();

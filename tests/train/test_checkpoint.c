@@ -22,7 +22,7 @@ static void rewrite(const char *run, const char *name, const edit *e)
     asc_safetensors_pair pairs[MOST_PAIRS];
     int64_t n = 0, n_pairs = 0;
     for (const asc_safetensors_entry *at; (at = asc_safetensors_at(file, n)); n++) {
-        tensors[n] = (asc_named_tensor){at->name, asc_safetensors_read(ctx, file, at->name, ASC_STORED)};
+        tensors[n] = (asc_named_tensor){at->name, asc_safetensors_read(ctx, file, at->name, ASC_SAFETENSORS_STORED)};
     }
     const asc_safetensors_pair *pair;
     for (int64_t i = 0; (pair = asc_safetensors_metadata_at(file, i)); i++) {

@@ -262,7 +262,7 @@ START_TEST(given_tokens_are_no_targets)
     asc_dataset *data = asc_dataset_open(ctx, "copies:6");
     asc_tokenizer *t = asc_tokenizer_new(ctx, "letters");
     ck_assert_int_eq(asc_dataset_collect(data, t), ASC_OK);
-    asc_split *split = asc_split_load(data, ASC_TRAIN, t);
+    asc_split *split = asc_split_load(data, ASC_SPLIT_TRAIN, t);
     ck_assert_msg(split != NULL, "%s", asc_error_message(ctx));
     ck_assert_int_eq(split->n_tokens, 6 * LINE);
     int64_t x[2 * LINE], y[2 * LINE];
@@ -291,7 +291,7 @@ static double live_with_them(void)
     }
     asc_dataset *data = asc_error(ctx) ? NULL : asc_dataset_open(ctx, "copies:40");
     asc_tokenizer *t = data ? asc_tokenizer_new(ctx, "letters") : NULL;
-    asc_split *split = t && asc_dataset_collect(data, t) == ASC_OK ? asc_split_load(data, ASC_TRAIN, t) : NULL;
+    asc_split *split = t && asc_dataset_collect(data, t) == ASC_OK ? asc_split_load(data, ASC_SPLIT_TRAIN, t) : NULL;
     size_t bytes, capacity;
     char *text = split ? asc_tokenizer_text(t, &bytes, &capacity) : NULL;
     double value = NAN;
@@ -329,7 +329,7 @@ START_TEST(something_must_be_left_to_predict)
     ck_assert_int_eq(asc_data_source_register(ctx, &given), ASC_OK);
     asc_dataset *data = asc_dataset_open(ctx, "given:2");
     asc_tokenizer *t = asc_tokenizer_new(ctx, "byte");
-    ck_assert_ptr_null(asc_split_load(data, ASC_VALID, t));
+    ck_assert_ptr_null(asc_split_load(data, ASC_SPLIT_VALID, t));
     expect_error(ASC_ERR_FORMAT, "given:2: in the valid split all tokens are given, expected some to predict");
     asc_tokenizer_free(t);
     asc_dataset_free(data);
@@ -346,7 +346,7 @@ START_TEST(a_table_is_known_by_its_name)
     register_all();
     asc_dataset *data = asc_dataset_open(ctx, path);
     asc_tokenizer *t = asc_tokenizer_new(ctx, "byte");
-    asc_split *split = asc_split_load(data, ASC_TEST, t);
+    asc_split *split = asc_split_load(data, ASC_SPLIT_TEST, t);
     ck_assert_msg(split != NULL, "%s", asc_error_message(ctx));
     ck_assert_int_eq(split->bytes, 5);
     ck_assert_int_eq(split->tokens[3], 'c');
@@ -403,7 +403,7 @@ START_TEST(a_model_learns_with_them)
     ck_assert_msg(m != NULL, "%s", asc_error_message(ctx));
     ck_assert_int_eq(asc_tokenizer_size(m->tokenizer), 5);
     asc_dataset *data = asc_dataset_open(ctx, m->data);
-    asc_split *valid = asc_split_load(data, ASC_VALID, m->tokenizer);
+    asc_split *valid = asc_split_load(data, ASC_SPLIT_VALID, m->tokenizer);
     int64_t scored = 0;
     asc_eval_result result;
     asc_eval_options o = {.batch = m->batch, .tokens = count_scored, .user = &scored};

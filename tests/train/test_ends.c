@@ -58,7 +58,7 @@ static const pair worse[] = {{"lr", "1"}, {"steps", "60"}, {"eval_every", "5"}, 
 START_TEST(a_training_stops_where_nothing_gets_better)
 {
     asc_train_result r = train_so(run_path, false, NULL, ASC_OK, worse);
-    ck_assert_int_eq(r.end, ASC_END_EARLY);
+    ck_assert_int_eq(r.end, ASC_TRAIN_END_EARLY);
     ck_assert_int_lt(r.step, 60);
     ck_assert_int_eq(r.step, r.best_step + 15);
     json_t *s = summary_of(run_path);
@@ -66,9 +66,9 @@ START_TEST(a_training_stops_where_nothing_gets_better)
     ck_assert_str_eq(text(s, "reason"), "early stop");
     json_decref(s);
     /* nothing is left of it, unless it may go on */
-    ck_assert_int_eq(train_so(run_path, true, NULL, ASC_OK, NULL).end, ASC_END_EARLY);
+    ck_assert_int_eq(train_so(run_path, true, NULL, ASC_OK, NULL).end, ASC_TRAIN_END_EARLY);
     asc_train_result on = train_so(run_path, true, NULL, ASC_OK, (pair[]){{"early_stop", "0"}, {NULL, NULL}});
-    ck_assert(on.end == ASC_END_STEPS && on.step == 60);
+    ck_assert(on.end == ASC_TRAIN_END_STEPS && on.step == 60);
 }
 END_TEST
 
@@ -79,7 +79,7 @@ START_TEST(an_early_stop_survives_a_resume)
         brake b = {0, at};
         train_so(other_path, false, &(asc_train_hooks){.progress = stop_at, .user = &b}, ASC_ERR_INTERRUPTED, worse);
         asc_train_result r = train_so(other_path, true, NULL, ASC_OK, NULL);
-        ck_assert(r.end == ASC_END_EARLY && r.step == whole.step);
+        ck_assert(r.end == ASC_TRAIN_END_EARLY && r.step == whole.step);
         check_same("metrics.jsonl");
         check_same("model.safetensors");
         remove_tree(other_path);
@@ -103,7 +103,7 @@ START_TEST(the_best_model_is_evaluated_on_everything)
 
     asc_dataset *data = asc_dataset_open(ctx, "builtin:3000");
     asc_model *m = asc_model_open(ctx, run_path, NULL, NULL);
-    asc_split *split = asc_split_load(data, ASC_VALID, m->tokenizer);
+    asc_split *split = asc_split_load(data, ASC_SPLIT_VALID, m->tokenizer);
     asc_eval_result whole;
     ck_assert_int_eq(asc_evaluate(ctx, m->lm, split, &(asc_eval_options){.batch = 4}, &whole), ASC_OK);
     ck_assert_double_ne(whole.loss, best);
@@ -231,11 +231,11 @@ static void sleep_ms(long ms)
 static bool watch_time(void *user, const asc_train_progress *p)
 {
     times *t = user;
-    if (p->phase == ASC_TRAIN_STEP) {
+    if (p->phase == ASC_TRAIN_PHASE_STEP) {
         sleep_ms(20);
         t->left_at_end = p->step == p->steps ? p->left_s : t->left_at_end;
     }
-    if (p->phase == ASC_TRAIN_EVALUATING) {
+    if (p->phase == ASC_TRAIN_PHASE_EVALUATING) {
         bool last = p->step != 30 && p->limit_s > 0;
         t->began_s = last && t->began_s == 0 ? p->spent_s : t->began_s;
         sleep_ms(3);
@@ -252,7 +252,7 @@ START_TEST(the_time_left_has_room_for_evaluations)
 
     const pair limited[] = {{"steps", "1000000"}, {"eval_every", "30"}, {"minutes", "0.025"}, {NULL, NULL}};
     asc_train_result r = train_so(other_path, false, &hooks, ASC_OK, limited);
-    ck_assert_int_eq(r.end, ASC_END_MINUTES);
+    ck_assert_int_eq(r.end, ASC_TRAIN_END_MINUTES);
     ck_assert_msg(r.step % 30 == 0 || t.began_s < 1.5, "it began after %g s", t.began_s);
 }
 END_TEST

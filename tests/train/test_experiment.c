@@ -147,7 +147,7 @@ START_TEST(tuning)
     asc_experiment_tuning t;
     asc_experiment_time time;
     ck_assert_int_eq(asc_experiment_place(e, dir), ASC_OK);
-    ck_assert_int_eq(asc_experiment_run_at(e, 6)->state, ASC_EXPERIMENT_WAITING);
+    ck_assert_int_eq(asc_experiment_run_at(e, 6)->state, ASC_EXPERIMENT_STATE_WAITING);
     for (int i = 0; i < 6; i++) { /* of g the second diverges, whatever loss it had before */
         bool wild = i == 4;
         asc_experiment_end end = wild ? ASC_EXPERIMENT_END_DIVERGED : ASC_EXPERIMENT_END_DONE;
@@ -181,7 +181,7 @@ START_TEST(workers)
     ck_assert_int_eq(run, 1);
     pretend(b, 1, 4, 2, 8); /* stopped half-way: someone goes on with it */
     ck_assert_int_eq(asc_experiment_release(b, 1, ASC_EXPERIMENT_END_STOPPED, NULL), ASC_OK);
-    ck_assert_int_eq(asc_experiment_run_at(b, 1)->state, ASC_EXPERIMENT_INTERRUPTED);
+    ck_assert_int_eq(asc_experiment_run_at(b, 1)->state, ASC_EXPERIMENT_STATE_INTERRUPTED);
     ck_assert_int_eq(asc_experiment_next(a, &run, &later), ASC_OK);
     ck_assert_int_eq(run, 1);
     asc_experiment_settings_file(a, run, &resume);
@@ -191,8 +191,8 @@ START_TEST(workers)
     ck_assert_int_eq(do_one(b, 1, ASC_EXPERIMENT_END_DONE), 3);
     ck_assert_int_eq(asc_experiment_next(b, &run, &later), ASC_OK);
     ck_assert(run == -1 && !later);
-    ck_assert_int_eq(asc_experiment_run_at(b, 0)->state, ASC_EXPERIMENT_RUNNING);
-    ck_assert_int_eq(asc_experiment_run_at(b, 1)->state, ASC_EXPERIMENT_FAILED);
+    ck_assert_int_eq(asc_experiment_run_at(b, 0)->state, ASC_EXPERIMENT_STATE_RUNNING);
+    ck_assert_int_eq(asc_experiment_run_at(b, 1)->state, ASC_EXPERIMENT_STATE_FAILED);
     asc_experiment_free(a); /* gives its claim up */
     asc_experiment *c = asc_experiment_open(ctx, dir);
     ck_assert_int_eq(asc_experiment_next(c, &run, &later), ASC_OK);

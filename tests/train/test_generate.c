@@ -228,7 +228,7 @@ static void try_stops(const asc_model *m, const char *prompt)
 {
     asc_written written;
     told whole = tell(m, prompt, 40, NULL, &written);
-    ck_assert(written.end == ASC_WRITING_TOKENS && written.tokens == 40 && written.seconds >= 0 && whole.n > 20);
+    ck_assert(written.end == ASC_WRITING_END_TOKENS && written.tokens == 40 && written.seconds >= 0 && whole.n > 20);
     for (size_t start = 0; start + 1 < whole.n; start += 4) {
         for (size_t n = 1; n < 12; n += 3) {
             char one[60], two[60], none[60];
@@ -237,9 +237,9 @@ static void try_stops(const asc_model *m, const char *prompt)
             told part = tell(m, prompt, 40, stop, &written);
             ck_assert_msg(part.n == find_end(&whole, stop), "'%s' or '%s': %zu", one, two, part.n);
             ck_assert_int_eq(memcmp(part.text, whole.text, part.n), 0);
-            ck_assert(written.end == ASC_WRITING_STOP && written.tokens <= 40);
+            ck_assert(written.end == ASC_WRITING_END_STOP && written.tokens <= 40);
             part = tell(m, prompt, 40, stop + 2, &written);
-            ck_assert_msg(part.n == whole.n && written.end == ASC_WRITING_TOKENS, "'%s': %zu", none, part.n);
+            ck_assert_msg(part.n == whole.n && written.end == ASC_WRITING_END_TOKENS, "'%s': %zu", none, part.n);
         }
     }
 }
@@ -279,7 +279,7 @@ START_TEST(a_listener_ends_the_text)
     asc_writing w = {.tokens = 50, .sampling = {.temperature = 1, .top_p = 1}, .text = take_text, .user = &t};
     asc_written written;
     ck_assert_int_eq(asc_generate_text(ctx, m, "a", 1, &w, &written), ASC_OK);
-    ck_assert(t.pieces == 3 && written.end == ASC_WRITING_REFUSED && written.tokens < 50);
+    ck_assert(t.pieces == 3 && written.end == ASC_WRITING_END_REFUSED && written.tokens < 50);
     asc_model_free(ctx, m);
 }
 END_TEST

@@ -66,7 +66,7 @@ START_TEST(it_trains_resumes_and_generates)
     no_error();
     ck_assert_int_eq(tokens, 20); /* more than a block */
     asc_dataset *data = asc_dataset_open(ctx, m->data);
-    asc_split *split = asc_split_load(data, ASC_VALID, m->tokenizer);
+    asc_split *split = asc_split_load(data, ASC_SPLIT_VALID, m->tokenizer);
     asc_eval_result r;
     ck_assert_int_eq(asc_evaluate(ctx, m->lm, split, &(asc_eval_options){.batch = 4}, &r), ASC_OK);
     ck_assert_double_eq_tol(r.loss, model_loss(run_path), 1e-5);

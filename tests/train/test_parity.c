@@ -125,7 +125,7 @@ static void write_copy(const alteration *a)
     int64_t n = 0;
     for (int64_t i = 0; i < asc_safetensors_count(file); i++) {
         const char *name = asc_safetensors_at(file, i)->name;
-        asc_tensor t = asc_safetensors_read(ctx, file, name, ASC_STORED);
+        asc_tensor t = asc_safetensors_read(ctx, file, name, ASC_SAFETENSORS_STORED);
         bool altered = strcmp(name, a->tensor) == 0;
         if (altered && a->action != DROP) {
             t = alter_tensor(a, t);

@@ -109,7 +109,7 @@ static const asc_profile_row *find(asc_profile *p, asc_profile_table table, cons
     int n = asc_profile_rows(p, table, &row);
     for (int i = 0; i < n; i++) {
         ck_assert(i == 0 || row[i].seconds <= row[i - 1].seconds); /* the longest first */
-        if (strcmp(row[i].name, name) == 0 && (table != ASC_PROFILE_OPS || row[i].pass == pass)) {
+        if (strcmp(row[i].name, name) == 0 && (table != ASC_PROFILE_TABLE_OPS || row[i].pass == pass)) {
             ck_assert_ptr_null(found);
             found = &row[i];
         }
@@ -135,7 +135,7 @@ START_TEST(ops_of_steps_add_up)
     };
     double seconds = 0;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        const asc_profile_row *r = find(p, ASC_PROFILE_OPS, expected[i].name, expected[i].pass);
+        const asc_profile_row *r = find(p, ASC_PROFILE_TABLE_OPS, expected[i].name, expected[i].pass);
         ck_assert_int_eq(r->calls, expected[i].calls);
         ck_assert_double_eq(r->flops, expected[i].flops);
         ck_assert_double_gt(r->bytes, 0);
@@ -162,14 +162,14 @@ START_TEST(phases_are_apart)
     } expected[] = {{"forward", 3, true, 6 * NUMEL}, {"backward", 3, true, 12 * NUMEL}, {"evaluation", 1, false, 0}};
     double seconds = 0;
     for (int i = 0; i < 3; i++) {
-        const asc_profile_row *r = find(p, ASC_PROFILE_PHASES, expected[i].name, ASC_PASSES);
+        const asc_profile_row *r = find(p, ASC_PROFILE_TABLE_PHASES, expected[i].name, ASC_PASSES);
         ck_assert_int_eq(r->calls, expected[i].calls);
         ck_assert_int_eq(r->in_step, expected[i].in_step);
         ck_assert_double_eq(r->flops, expected[i].flops);
         seconds += r->seconds;
     }
     const asc_profile_row *rows;
-    ck_assert_int_eq(asc_profile_rows(p, ASC_PROFILE_PHASES, &rows), 3);
+    ck_assert_int_eq(asc_profile_rows(p, ASC_PROFILE_TABLE_PHASES, &rows), 3);
     ck_assert_double_le(seconds, asc_profile_sum(p).seconds);
     asc_profile_free(p);
 }
@@ -178,12 +178,12 @@ END_TEST
 START_TEST(layers_are_one_part)
 {
     asc_profile *p = profile_of(2, 0);
-    const asc_profile_row *r = find(p, ASC_PROFILE_PARTS, "blocks.N.mix", ASC_PASSES), *rows;
+    const asc_profile_row *r = find(p, ASC_PROFILE_TABLE_PARTS, "blocks.N.mix", ASC_PASSES), *rows;
     ck_assert_int_eq(r->calls, 8);
     ck_assert_double_gt(r->by_pass[ASC_PASS_FORWARD], 0);
     ck_assert_double_eq_tol(r->by_pass[ASC_PASS_FORWARD] + r->by_pass[ASC_PASS_BACKWARD], r->seconds, 1e-12);
-    ck_assert_int_eq(find(p, ASC_PROFILE_PARTS, "no label", ASC_PASSES)->calls, 6);
-    ck_assert_int_eq(asc_profile_rows(p, ASC_PROFILE_PARTS, &rows), 2);
+    ck_assert_int_eq(find(p, ASC_PROFILE_TABLE_PARTS, "no label", ASC_PASSES)->calls, 6);
+    ck_assert_int_eq(asc_profile_rows(p, ASC_PROFILE_TABLE_PARTS, &rows), 2);
     asc_profile_free(p);
 }
 END_TEST
@@ -197,9 +197,9 @@ START_TEST(a_warm_up_is_no_step)
     take_step();
     asc_span_end(ctx, &span);
     const asc_profile_row *rows;
-    ck_assert_int_eq(asc_profile_rows(p, ASC_PROFILE_PHASES, &rows), 1);
+    ck_assert_int_eq(asc_profile_rows(p, ASC_PROFILE_TABLE_PHASES, &rows), 1);
     ck_assert_str_eq(rows->name, "warm-up");
-    ck_assert_int_eq(asc_profile_rows(p, ASC_PROFILE_OPS, &rows), 0);
+    ck_assert_int_eq(asc_profile_rows(p, ASC_PROFILE_TABLE_OPS, &rows), 0);
     ck_assert_int_eq(asc_profile_sum(p).steps, 0);
     asc_profile_free(p);
 }
@@ -254,8 +254,8 @@ START_TEST(time_belongs_to_the_innermost_call)
     asc_apply1(ctx, &outer_op, &x, 1, NULL);
     asc_apply1(ctx, &slow_op, &x, 1, NULL);
     asc_span_end(ctx, &span);
-    double outer = find(p, ASC_PROFILE_OPS, "test_outer", ASC_PASS_FORWARD)->seconds;
-    double inner = find(p, ASC_PROFILE_OPS, "test_slow", ASC_PASS_FORWARD)->seconds;
+    double outer = find(p, ASC_PROFILE_TABLE_OPS, "test_outer", ASC_PASS_FORWARD)->seconds;
+    double inner = find(p, ASC_PROFILE_TABLE_OPS, "test_slow", ASC_PASS_FORWARD)->seconds;
     ck_assert_double_ge(outer, 0);
     ck_assert_double_lt(outer, 0.1 * inner);
     ck_assert_double_le(outer + inner, asc_profile_sum(p).step_seconds);
@@ -279,14 +279,14 @@ START_TEST(more_labels_than_rows)
     asc_set_label(ctx, NULL);
     asc_span_end(ctx, &span);
     const asc_profile_row *rows;
-    int n = asc_profile_rows(p, ASC_PROFILE_PARTS, &rows);
+    int n = asc_profile_rows(p, ASC_PROFILE_TABLE_PARTS, &rows);
     int64_t calls = 0;
     for (int i = 0; i < n; i++) {
         calls += rows[i].calls;
     }
     ck_assert_int_lt(n, 300);
     ck_assert_int_eq(calls, 300);
-    find(p, ASC_PROFILE_PARTS, "the rest", ASC_PASSES);
+    find(p, ASC_PROFILE_TABLE_PARTS, "the rest", ASC_PASSES);
     asc_profile_free(p);
 }
 END_TEST

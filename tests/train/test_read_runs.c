@@ -54,7 +54,7 @@ START_TEST(a_finished_run)
     ck_assert_int_eq(train(run_path, false, &never, &r), ASC_OK);
     asc_run *run = read_run(run_path);
     const asc_run_info *info = asc_run_info_of(run);
-    expect_state(run, ASC_RUN_DONE, 12);
+    expect_state(run, ASC_RUN_STATE_DONE, 12);
     ck_assert_int_eq(info->steps, 12);
     ck_assert_double_eq(info->tokens, (double)r.tokens);
     ck_assert_int_eq(info->best.step, r.best_step);
@@ -81,12 +81,12 @@ START_TEST(a_stopped_and_resumed_run)
     ck_assert_int_eq(train(run_path, false, &at_seventh, NULL), ASC_ERR_INTERRUPTED);
     asc_error_clear(ctx);
     asc_run *run = read_run(run_path);
-    ck_assert_int_eq(asc_run_info_of(run)->state, ASC_RUN_INTERRUPTED);
+    ck_assert_int_eq(asc_run_info_of(run)->state, ASC_RUN_STATE_INTERRUPTED);
     ck_assert(asc_run_info_of(run)->step > 0 && asc_run_info_of(run)->step < 12);
     asc_run_free(run);
     ck_assert_int_eq(train(run_path, true, &never, NULL), ASC_OK);
     run = read_run(run_path);
-    expect_state(run, ASC_RUN_DONE, 12);
+    expect_state(run, ASC_RUN_STATE_DONE, 12);
     ck_assert_uint_eq(asc_run_rows(run), 7);
     asc_run_free(run);
 }
@@ -129,7 +129,7 @@ START_TEST(a_last_line_that_is_not_whole)
         make_run(run_path, text, NULL);
         asc_run *run = read_run(run_path);
         ck_assert_uint_eq(asc_run_rows(run), 2);
-        expect_state(run, ASC_RUN_INTERRUPTED, 20);
+        expect_state(run, ASC_RUN_STATE_INTERRUPTED, 20);
         ck_assert_int_eq(asc_run_info_of(run)->best.step, 20);
         asc_run_free(run);
     }
@@ -142,7 +142,7 @@ START_TEST(no_line_yet)
     asc_run *run = read_run(run_path);
     ck_assert_uint_eq(asc_run_rows(run), 0);
     const asc_run_info *info = asc_run_info_of(run);
-    expect_state(run, ASC_RUN_INTERRUPTED, 0);
+    expect_state(run, ASC_RUN_STATE_INTERRUPTED, 0);
     ck_assert(info->best.step == -1 && isnan(info->best.valid_loss) && isnan(info->tokens_per_s));
     ck_assert(isnan(info->parameters) && isnan(info->peak_rss_mib) && !info->processor && !info->reason);
     ck_assert_ptr_null(asc_run_key_at(run, 0));
@@ -180,9 +180,9 @@ START_TEST(a_summary_says_how_it_ended)
     static const struct {
         const char *summary;
         asc_run_state state;
-    } cases[] = {{SUMMARY("done", "20"), ASC_RUN_DONE},
-                 {SUMMARY("interrupted", "20"), ASC_RUN_INTERRUPTED},
-                 {SUMMARY("failed", "20"), ASC_RUN_FAILED}};
+    } cases[] = {{SUMMARY("done", "20"), ASC_RUN_STATE_DONE},
+                 {SUMMARY("interrupted", "20"), ASC_RUN_STATE_INTERRUPTED},
+                 {SUMMARY("failed", "20"), ASC_RUN_STATE_FAILED}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         make_run(run_path, LINES, cases[i].summary);
         asc_run *run = read_run(run_path);
@@ -205,7 +205,7 @@ START_TEST(a_summary_that_the_lines_left_behind)
     make_run(run_path, LINES, SUMMARY("done", "10"));
     asc_run *run = read_run(run_path);
     const asc_run_info *info = asc_run_info_of(run);
-    expect_state(run, ASC_RUN_INTERRUPTED, 20);
+    expect_state(run, ASC_RUN_STATE_INTERRUPTED, 20);
     ck_assert(!info->reason && info->parameters == 1000 && info->best.step == 20 && info->best.valid_loss == 4.5);
     asc_run_free(run);
 }
@@ -221,12 +221,12 @@ START_TEST(a_run_that_is_claimed)
     asc_claim_holder other;
     ck_assert_int_eq(asc_claim_take(ctx, path, &claim, &other), ASC_OK);
     asc_run *run = read_run(run_path);
-    expect_state(run, ASC_RUN_RUNNING, 20);
+    expect_state(run, ASC_RUN_STATE_RUNNING, 20);
     ck_assert_ptr_null(asc_run_info_of(run)->reason);
     asc_run_free(run);
     asc_claim_drop(claim);
     run = read_run(run_path);
-    expect_state(run, ASC_RUN_INTERRUPTED, 20);
+    expect_state(run, ASC_RUN_STATE_INTERRUPTED, 20);
     asc_run_free(run);
 }
 END_TEST

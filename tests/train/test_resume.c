@@ -11,7 +11,7 @@ START_TEST(interruptions_leave_no_trace)
     ck_assert_msg(train(run_path, false, &never, &r) == ASC_OK, "%s", asc_error_message(ctx));
     ck_assert_int_eq(r.step, 12);
     ck_assert_int_eq(r.best_step, _i == 0 ? 12 : 5);
-    ck_assert(r.end == ASC_END_STEPS && isfinite(r.best_loss));
+    ck_assert(r.end == ASC_TRAIN_END_STEPS && isfinite(r.best_loss));
     int calls = never.calls;
     for (int at = 0; at < calls; at += thinned() ? 4 : 1) {
         brake b = {0, at}, again = {0, -1};
@@ -38,7 +38,7 @@ typedef struct deadline {
 static bool end_time_at(void *user, const asc_train_progress *p)
 {
     const deadline *d = user;
-    if (p->phase == ASC_TRAIN_STEP && p->step == d->step) {
+    if (p->phase == ASC_TRAIN_PHASE_STEP && p->step == d->step) {
         ck_assert_int_eq(asc_settings_set(d->settings, "minutes", "1e-12"), ASC_OK);
     }
     return true;
@@ -54,7 +54,7 @@ static void train_until(const char *path, bool resume, int64_t step)
     deadline d = {s, step};
     asc_status status = asc_train(ctx, s, path, resume, &(asc_train_hooks){.progress = end_time_at, .user = &d}, &r);
     ck_assert_msg(status == ASC_OK, "%s", asc_error_message(ctx));
-    ck_assert(r.end == ASC_END_MINUTES && r.step == step);
+    ck_assert(r.end == ASC_TRAIN_END_MINUTES && r.step == step);
     asc_settings_free(s);
 }
 

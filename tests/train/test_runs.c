@@ -34,7 +34,7 @@ START_TEST(an_epoch_takes_each_block_once)
     asc_model *m = asc_model_open(ctx, run_path, NULL, NULL);
     ck_assert_msg(m != NULL, "%s", asc_error_message(ctx));
     asc_dataset *data = asc_dataset_open(ctx, m->data);
-    asc_split *split = asc_split_load(data, ASC_TRAIN, m->tokenizer);
+    asc_split *split = asc_split_load(data, ASC_SPLIT_TRAIN, m->tokenizer);
     int64_t all = 8 * asc_block_count(split->n_tokens, 8, false);
     full_blocks f = {.left = all};
     asc_eval_result r;

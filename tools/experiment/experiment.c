@@ -21,9 +21,9 @@ experiment_counts experiment_count(const asc_experiment *e)
 
 const char *experiment_counts_text(const experiment_counts *c, char *text, size_t size)
 {
-    static const asc_experiment_state order[] = {ASC_EXPERIMENT_DONE,    ASC_EXPERIMENT_FAILED,
-                                                 ASC_EXPERIMENT_RUNNING, ASC_EXPERIMENT_INTERRUPTED,
-                                                 ASC_EXPERIMENT_OPEN,    ASC_EXPERIMENT_WAITING};
+    static const asc_experiment_state order[] = {ASC_EXPERIMENT_STATE_DONE,    ASC_EXPERIMENT_STATE_FAILED,
+                                                 ASC_EXPERIMENT_STATE_RUNNING, ASC_EXPERIMENT_STATE_INTERRUPTED,
+                                                 ASC_EXPERIMENT_STATE_OPEN,    ASC_EXPERIMENT_STATE_WAITING};
     size_t n = (size_t)snprintf(text, size, "%d run%s", c->all, c->all == 1 ? "" : "s");
     const char *between = ": ";
     for (size_t i = 0; i < sizeof order / sizeof *order && n < size; i++) {
@@ -39,7 +39,7 @@ const char *experiment_counts_text(const experiment_counts *c, char *text, size_
 json_t *experiment_counts_json(const experiment_counts *c)
 {
     json_t *object = json_pack("{s:i}", "all", c->all);
-    for (int i = 0; i <= ASC_EXPERIMENT_FAILED; i++) {
+    for (int i = 0; i <= ASC_EXPERIMENT_STATE_FAILED; i++) {
         json_object_set_new(object, asc_experiment_state_name((asc_experiment_state)i), json_integer(c->of[i]));
     }
     return object;

@@ -13,7 +13,7 @@ asc_status experiment_check_report(asc_ctx *ctx, const asc_experiment *e);
 
 /* How many runs are in each state, of the tuning too. */
 typedef struct experiment_counts {
-    int all, of[ASC_EXPERIMENT_FAILED + 1];
+    int all, of[ASC_EXPERIMENT_STATE_FAILED + 1];
 } experiment_counts;
 experiment_counts experiment_count(const asc_experiment *e);
 

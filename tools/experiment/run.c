@@ -214,7 +214,7 @@ static void tell_end(worker *w, int run, asc_experiment_end end, const char *tex
     static const char *const words[] = {"done", "its loss is not finite", "failed", "stopped"};
     const asc_experiment_run *r = asc_experiment_run_at(w->e, run);
     experiment_counts c = experiment_count(w->e);
-    int over = c.of[ASC_EXPERIMENT_DONE] + c.of[ASC_EXPERIMENT_FAILED];
+    int over = c.of[ASC_EXPERIMENT_STATE_DONE] + c.of[ASC_EXPERIMENT_STATE_FAILED];
     char found[80] = "";
     asc_run *read = end == ASC_EXPERIMENT_END_DONE ? asc_run_read(w->ctx, r->folder) : NULL;
     if (read) {
@@ -288,7 +288,7 @@ static void show(worker *w)
     experiment_counts c = experiment_count(w->e);
     w->looked_s = (double)now.tv_sec;
     snprintf(text, sizeof text, "%d/%d runs, about %s left",
-             c.of[ASC_EXPERIMENT_DONE] + c.of[ASC_EXPERIMENT_FAILED], c.all,
+             c.of[ASC_EXPERIMENT_STATE_DONE] + c.of[ASC_EXPERIMENT_STATE_FAILED], c.all,
              experiment_time_text(t.left_s / w->jobs, left, sizeof left));
     progress_part(&w->bar, text, isfinite(t.left_s) ? t.spent_s / (t.spent_s + t.left_s + 1e-9) : 0);
 }
@@ -337,9 +337,11 @@ static int finish(worker *w, const struct args *args, const char *file)
     experiment_counts c = experiment_count(w->e);
     const char *folder = asc_experiment_folder(w->e);
     char text[200];
-    int left = c.all - c.of[ASC_EXPERIMENT_DONE] - c.of[ASC_EXPERIMENT_FAILED];
+    int left = c.all - c.of[ASC_EXPERIMENT_STATE_DONE] - c.of[ASC_EXPERIMENT_STATE_FAILED];
     bool stopped = w->stopping && stops > 0;
-    int status = stopped ? CLI_INTERRUPTED : c.of[ASC_EXPERIMENT_FAILED] > 0 || w->failed > 0 ? CLI_FAILED : CLI_OK;
+    int status = stopped                                                  ? CLI_INTERRUPTED
+                 : c.of[ASC_EXPERIMENT_STATE_FAILED] > 0 || w->failed > 0 ? CLI_FAILED
+                                                                          : CLI_OK;
     if (args->json) {
         cli_print_json(json_pack("{s:s, s:s, s:o, s:i}", "folder", folder, "file", file, "counts",
                                  experiment_counts_json(&c), "trained", w->started));
@@ -348,7 +350,7 @@ static int finish(worker *w, const struct args *args, const char *file)
     }
     if (stopped) {
         cli_message("stopped; `ascgrad experiment run %s` goes on", folder);
-    } else if (c.of[ASC_EXPERIMENT_FAILED] > 0) {
+    } else if (c.of[ASC_EXPERIMENT_STATE_FAILED] > 0) {
         cli_message("what failed: `ascgrad experiment status %s`; `ascgrad experiment run %s` tries it again", folder,
                     folder);
     } else if (left > 0) {

@@ -36,7 +36,7 @@ static json_t *failure(const asc_experiment *e, const asc_experiment_run *run)
 {
     char path[4400], text[4000];
     snprintf(path, sizeof path, "%.4000s/failed/%.200s.txt", asc_experiment_folder(e), run->name);
-    FILE *f = run->state == ASC_EXPERIMENT_FAILED ? fopen(path, "r") : NULL;
+    FILE *f = run->state == ASC_EXPERIMENT_STATE_FAILED ? fopen(path, "r") : NULL;
     if (!f) {
         return NULL;
     }
@@ -170,7 +170,7 @@ static int print_table(asc_ctx *ctx, asc_experiment *e, const asc_experiment_tim
     print_tuning(e);
     printf("%s\n", experiment_counts_text(&counts, text, sizeof text));
     printf("time: %s spent", experiment_time_text(time->spent_s, left, sizeof left));
-    if (counts.of[ASC_EXPERIMENT_DONE] + counts.of[ASC_EXPERIMENT_FAILED] < counts.all) {
+    if (counts.of[ASC_EXPERIMENT_STATE_DONE] + counts.of[ASC_EXPERIMENT_STATE_FAILED] < counts.all) {
         printf(", about %s left for one run at a time", experiment_time_text(time->left_s, left, sizeof left));
     }
     if (asc_experiment_tuned_key(e, 0) && isfinite(time->tuning_share)) {

@@ -25,7 +25,7 @@ asc_tensor inspect_planes(const inspection *in, const asc_params *parts, int64_t
 asc_tensor inspect_next_angles(const inspection *in, asc_tensor p)
 {
     return asc_plane_angles(in->ctx, asc_slice(in->ctx, p, 0, 0, asc_size(p, 0) - 1, 1),
-                            asc_slice(in->ctx, p, 0, 1, ASC_END, 1));
+                            asc_slice(in->ctx, p, 0, 1, ASC_SLICE_END, 1));
 }
 
 asc_tensor inspect_below_angles(const inspection *in, const asc_params *parts, const asc_params *below, int64_t layer)

@@ -14,10 +14,10 @@ enum { REACH = 64 }; /* distances of attention that a probe sees */
 static const struct {
     const char *name;
     asc_builtin_label label;
-} known[] = {{"word-class", ASC_LABEL_WORD_CLASS},
-             {"sentence", ASC_LABEL_SENTENCE},
-             {"name", ASC_LABEL_NAME},
-             {"place", ASC_LABEL_PLACE}};
+} known[] = {{"word-class", ASC_BUILTIN_LABEL_WORD_CLASS},
+             {"sentence", ASC_BUILTIN_LABEL_SENTENCE},
+             {"name", ASC_BUILTIN_LABEL_NAME},
+             {"place", ASC_BUILTIN_LABEL_PLACE}};
 enum { N_KNOWN = sizeof known / sizeof *known };
 
 /* Tokens of whole blocks, and what belongs to each. */
@@ -81,7 +81,7 @@ static asc_status read_builtin(const inspection *in, asc_dataset *set, asc_built
 {
     char *text;
     size_t bytes, capacity;
-    if (asc_dataset_text(set, ASC_VALID, &text, &bytes, &capacity) == ASC_OK) {
+    if (asc_dataset_text(set, ASC_SPLIT_VALID, &text, &bytes, &capacity) == ASC_OK) {
         asc_builtin_token_labels(in->model->tokenizer, text, bytes, label, s->labels, s->n);
         asc_free(in->ctx, text, capacity);
     }
@@ -108,7 +108,7 @@ static asc_status find_labels(const inspection *in, const char *label, asc_datas
         return asc_fail(in->ctx, ASC_ERR_ARG, "--probe %s: only the built-in corpus knows it (file:PATH has labels of "
                         "other text): %s", label, why);
     }
-    if (known[i].label == ASC_LABEL_PLACE) {
+    if (known[i].label == ASC_BUILTIN_LABEL_PLACE) {
         s->values = asc_data_mut(asc_zeros(in->ctx, ASC_F64, 1, &s->n));
     }
     return asc_error(in->ctx);
@@ -233,7 +233,7 @@ asc_status inspect_probe(inspection *in, const char *label, const char *data, in
     sample s = {.n = 0};
     asc_scope_begin(in->ctx);
     asc_dataset *set = open_data(in, data);
-    asc_split *split = set ? asc_split_load(set, ASC_VALID, in->model->tokenizer) : NULL;
+    asc_split *split = set ? asc_split_load(set, ASC_SPLIT_VALID, in->model->tokenizer) : NULL;
     json_t *layers = json_array();
     if (split && take_sample(in, set, split, label, limit, &s) == ASC_OK) {
         for (int64_t l = 0; l < in->layers && !asc_error(in->ctx); l++) {

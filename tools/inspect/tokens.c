@@ -37,7 +37,7 @@ static int64_t take_from_split(inspection *in, const char *spec, int64_t *to, in
         return 0;
     }
     asc_dataset *set = spec ? asc_dataset_open(in->ctx, spec) : cli_open_run_data(in->ctx, in->model);
-    asc_split *split = set ? asc_split_load(set, ASC_VALID, in->model->tokenizer) : NULL;
+    asc_split *split = set ? asc_split_load(set, ASC_SPLIT_VALID, in->model->tokenizer) : NULL;
     int64_t n = !split ? 0 : split->n_tokens < limit ? split->n_tokens : limit;
     for (int64_t i = 0; i < n; i++) {
         to[i] = split->tokens[i];

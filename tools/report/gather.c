@@ -88,8 +88,8 @@ static asc_status add_run(report *r, int number, const asc_experiment_run *plann
         return asc_error(r->ctx);
     }
     v->planned++;
-    v->failed += planned->state == ASC_EXPERIMENT_FAILED;
-    if (planned->state != ASC_EXPERIMENT_DONE) {
+    v->failed += planned->state == ASC_EXPERIMENT_STATE_FAILED;
+    if (planned->state != ASC_EXPERIMENT_STATE_DONE) {
         return ASC_OK;
     }
     asc_run *run = asc_run_read(r->ctx, planned->folder);

@@ -364,7 +364,7 @@ void report_failures(report *r)
     const asc_experiment_run *run;
     bool any = false;
     for (int i = 0; (run = asc_experiment_run_at(r->experiment, i)); i++) {
-        if (run->state == ASC_EXPERIMENT_FAILED) {
+        if (run->state == ASC_EXPERIMENT_STATE_FAILED) {
             if (!any) {
                 document_heading(&r->doc, "What failed");
             }

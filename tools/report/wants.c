@@ -12,7 +12,7 @@ static bool is_text(const json_t *value)
 static bool is_split(const json_t *value)
 {
     bool known = false;
-    for (asc_split_kind kind = ASC_TRAIN; json_is_string(value) && kind <= ASC_TEST; kind++) {
+    for (asc_split_kind kind = ASC_SPLIT_TRAIN; json_is_string(value) && kind <= ASC_SPLIT_TEST; kind++) {
         known = known || strcmp(json_string_value(value), asc_split_name(kind)) == 0;
     }
     return known;

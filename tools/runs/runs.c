@@ -73,10 +73,10 @@ static double sort_value(const asc_run *run)
     }
     if (strcmp(sort_key, "state") == 0) {
         static const int order[] = {
-            [ASC_RUN_RUNNING] = 0,
-            [ASC_RUN_FAILED] = 1,
-            [ASC_RUN_INTERRUPTED] = 2,
-            [ASC_RUN_DONE] = 3,
+            [ASC_RUN_STATE_RUNNING] = 0,
+            [ASC_RUN_STATE_FAILED] = 1,
+            [ASC_RUN_STATE_INTERRUPTED] = 2,
+            [ASC_RUN_STATE_DONE] = 3,
         };
         return order[i->state];
     }

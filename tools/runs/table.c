@@ -129,7 +129,7 @@ static void say_why(const runs_list *l)
         const asc_run_info *info = asc_run_info_of(l->runs[i]);
         char *folder = columns_clean(asc_run_folder(l->runs[i]));
         char *reason = info->reason ? columns_clean(info->reason) : NULL;
-        if (info->state == ASC_RUN_FAILED && folder && reason) {
+        if (info->state == ASC_RUN_STATE_FAILED && folder && reason) {
             size_t n = strlen(folder);
             bool named = strncmp(reason, folder, n) == 0 && strncmp(reason + n, ": ", 2) == 0;
             printf("%s failed: %s\n", folder, named ? reason + n + 2 : reason);

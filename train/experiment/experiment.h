@@ -72,7 +72,7 @@ asc_status asc_folder_write(asc_experiment *e, const char *path, json_t *object)
 
 static inline bool asc_is_over(const asc_plan_run *r)
 {
-    return r->info.state == ASC_EXPERIMENT_DONE || r->info.state == ASC_EXPERIMENT_FAILED;
+    return r->info.state == ASC_EXPERIMENT_STATE_DONE || r->info.state == ASC_EXPERIMENT_STATE_FAILED;
 }
 
 /* ---- tuning.c ---- */

@@ -289,13 +289,13 @@ void asc_folder_look(asc_experiment *e, asc_plan_run *r)
     asc_path_free(e->ctx, config);
     bool done = begun && is_there(e, "done", info->name, ".json");
     info->diverged = done && info->tuning && has_diverged(e, info->name);
-    info->state = done                                           ? ASC_EXPERIMENT_DONE
-                  : r->claim || is_claimed(e, info->name)        ? ASC_EXPERIMENT_RUNNING
-                  : is_there(e, "failed", info->name, ".txt")    ? ASC_EXPERIMENT_FAILED
-                  : begun                                        ? ASC_EXPERIMENT_INTERRUPTED
-                                                                 : ASC_EXPERIMENT_OPEN;
-    if (info->state == ASC_EXPERIMENT_OPEN && !info->tuning && e->n_tuning > 0 && !asc_tuned(e, info->system)) {
-        info->state = ASC_EXPERIMENT_WAITING;
+    info->state = done                                           ? ASC_EXPERIMENT_STATE_DONE
+                  : r->claim || is_claimed(e, info->name)        ? ASC_EXPERIMENT_STATE_RUNNING
+                  : is_there(e, "failed", info->name, ".txt")    ? ASC_EXPERIMENT_STATE_FAILED
+                  : begun                                        ? ASC_EXPERIMENT_STATE_INTERRUPTED
+                                                                 : ASC_EXPERIMENT_STATE_OPEN;
+    if (info->state == ASC_EXPERIMENT_STATE_OPEN && !info->tuning && e->n_tuning > 0 && !asc_tuned(e, info->system)) {
+        info->state = ASC_EXPERIMENT_STATE_WAITING;
     }
 }
 
@@ -324,7 +324,7 @@ asc_status asc_folder_attach(asc_experiment *e)
     }
     asc_status status = asc_experiment_refresh(e);
     for (int i = 0; i < e->n; i++) {
-        e->runs[i].retry = e->runs[i].info.state == ASC_EXPERIMENT_FAILED;
+        e->runs[i].retry = e->runs[i].info.state == ASC_EXPERIMENT_STATE_FAILED;
     }
     return status;
 }

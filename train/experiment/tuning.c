@@ -11,7 +11,7 @@
 /* Reads a run that has begun; one that has ended is read once. */
 static asc_status measure(asc_experiment *e, asc_plan_run *r)
 {
-    if (r->measured || r->info.state == ASC_EXPERIMENT_OPEN || r->info.state == ASC_EXPERIMENT_WAITING) {
+    if (r->measured || r->info.state == ASC_EXPERIMENT_STATE_OPEN || r->info.state == ASC_EXPERIMENT_STATE_WAITING) {
         return ASC_OK;
     }
     char *config = asc_path_join(e->ctx, r->info.folder, "config.json");
@@ -58,14 +58,14 @@ static asc_status find(asc_experiment *e, int system, asc_experiment_tuning *t)
             continue;
         }
         t->tried++;
-        if (r->info.state == ASC_EXPERIMENT_FAILED || r->info.diverged) {
+        if (r->info.state == ASC_EXPERIMENT_STATE_FAILED || r->info.diverged) {
             t->failed++;
         }
         if (!asc_is_over(r)) {
             continue;
         }
         t->done++;
-        if (r->info.state == ASC_EXPERIMENT_DONE && measure(e, r)) {
+        if (r->info.state == ASC_EXPERIMENT_STATE_DONE && measure(e, r)) {
             return asc_error(e->ctx);
         }
         if (isfinite(r->valid_loss) && (best < 0 || r->valid_loss < e->runs[best].valid_loss)) {
@@ -162,7 +162,7 @@ asc_status asc_experiment_time_of(asc_experiment *e, asc_experiment_time *time)
         time->spent_s += spent;
         time->tuning_s += r->info.tuning ? spent : 0;
         time->left_s += asc_is_over(r) ? 0 : total - spent;
-        whole += r->info.state == ASC_EXPERIMENT_FAILED ? spent : total;
+        whole += r->info.state == ASC_EXPERIMENT_STATE_FAILED ? spent : total;
         tuning += r->info.tuning ? total : 0;
     }
     time->tuning_share = e->n_tuning == 0 ? 0 : tuning / whole;

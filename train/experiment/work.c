@@ -46,7 +46,7 @@ static asc_status take(asc_experiment *e, asc_plan_run *r, bool *later)
     }
     bool orphan = has_orphan(e, r);
     asc_folder_look(e, r); /* it may have ended between the two */
-    if (orphan || r->info.state == ASC_EXPERIMENT_DONE || write_settings(e, r)) {
+    if (orphan || r->info.state == ASC_EXPERIMENT_STATE_DONE || write_settings(e, r)) {
         *later = *later || orphan;
         asc_claim_drop(r->claim);
         r->claim = NULL;
@@ -59,8 +59,8 @@ static asc_status take(asc_experiment *e, asc_plan_run *r, bool *later)
 /* Whether the run can be begun, or gone on with, now. */
 static bool is_free(const asc_plan_run *r)
 {
-    return r->info.state == ASC_EXPERIMENT_OPEN || r->info.state == ASC_EXPERIMENT_INTERRUPTED ||
-           (r->info.state == ASC_EXPERIMENT_FAILED && r->retry);
+    return r->info.state == ASC_EXPERIMENT_STATE_OPEN || r->info.state == ASC_EXPERIMENT_STATE_INTERRUPTED ||
+           (r->info.state == ASC_EXPERIMENT_STATE_FAILED && r->retry);
 }
 
 /* Whether the tuning of the run's system will still come to an end. */
@@ -81,7 +81,7 @@ static asc_status sweep(asc_experiment *e)
     for (int i = 0; !status && !e->swept && i < e->n; i++) {
         asc_plan_run *r = &e->runs[i];
         char *path = asc_experiment_path(e, "claims", r->info.name, "");
-        if (path && r->info.state == ASC_EXPERIMENT_DONE && asc_path_exists(path)) {
+        if (path && r->info.state == ASC_EXPERIMENT_STATE_DONE && asc_path_exists(path)) {
             asc_claim *claim;
             asc_claim_holder other;
             status = asc_claim_take(e->ctx, path, &claim, &other);
@@ -105,7 +105,7 @@ asc_status asc_experiment_next(asc_experiment *e, int *run, bool *later)
     status = sweep(e);
     for (int i = 0; !status && i < e->n; i++) {
         asc_plan_run *r = &e->runs[i];
-        *later = *later || (r->info.state == ASC_EXPERIMENT_WAITING && will_be_tuned(e, r->info.system));
+        *later = *later || (r->info.state == ASC_EXPERIMENT_STATE_WAITING && will_be_tuned(e, r->info.system));
         if (!r->claim && is_free(r)) {
             status = take(e, r, later);
             if (r->claim) {

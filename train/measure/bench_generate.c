@@ -62,7 +62,7 @@ static asc_lm_cache *open_cache(asc_lm *lm, int64_t end)
     if (!asc_is_null(asc_params_find(asc_lm_params(lm), "pos_emb.weight"))) {
         return asc_lm_cache_new(lm, asc_lm_block(lm));
     }
-    return asc_lm_cache_new(lm, asc_lm_streams(lm) ? ASC_ENDLESS : end);
+    return asc_lm_cache_new(lm, asc_lm_streams(lm) ? ASC_LM_ENDLESS : end);
 }
 
 asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, const int64_t *positions,

@@ -210,7 +210,9 @@ int asc_profile_rows(asc_profile *p, asc_profile_table table, const asc_profile_
     if (!p || ASC_NEED(p->ctx, "profile_rows: rows", rows)) {
         return 0;
     }
-    asc_rows *r = table == ASC_PROFILE_PHASES ? &p->phases : table == ASC_PROFILE_PARTS ? &p->parts : &p->ops;
+    asc_rows *r = table == ASC_PROFILE_TABLE_PHASES  ? &p->phases
+                  : table == ASC_PROFILE_TABLE_PARTS ? &p->parts
+                                                     : &p->ops;
     qsort(r->row, (size_t)r->n, sizeof *r->row, compare);
     *rows = r->row;
     return r->n;

@@ -88,10 +88,10 @@ static void put_row(asc_file *file, const asc_profile *p, asc_profile_table tabl
 {
     put(file, "{\"name\":\"%s\",\"calls\":%lld,\"seconds\":%.6g,\"busy\":%.3g", r->name, (long long)r->calls,
         r->seconds, r->seconds > 0 ? r->work / (r->seconds * asc_threads(p->ctx)) : 1);
-    if (table == ASC_PROFILE_OPS) {
+    if (table == ASC_PROFILE_TABLE_OPS) {
         put(file, ",\"pass\":\"%s\"", passes[r->pass]);
     }
-    for (int i = 0; table == ASC_PROFILE_PARTS && i < ASC_PASSES; i++) {
+    for (int i = 0; table == ASC_PROFILE_TABLE_PARTS && i < ASC_PASSES; i++) {
         put(file, ",\"%s_s\":%.6g", passes[i], r->by_pass[i]);
     }
     put_rate(file, "gflops", r->flops, r->seconds);
@@ -125,9 +125,9 @@ asc_status asc_profile_write(asc_profile *p, const char *path, double sgemm)
         asc_threads(p->ctx), sum.seconds, (long long)sum.steps, sum.step_seconds);
     put_rate(&file, "gflops", sum.flops, sum.step_seconds);
     put_rate(&file, "sgemm_gflops", 1e9 * sgemm, 1);
-    put_table(&file, p, ASC_PROFILE_PHASES, "phases");
-    put_table(&file, p, ASC_PROFILE_PARTS, "parts");
-    put_table(&file, p, ASC_PROFILE_OPS, "ops");
+    put_table(&file, p, ASC_PROFILE_TABLE_PHASES, "phases");
+    put_table(&file, p, ASC_PROFILE_TABLE_PARTS, "parts");
+    put_table(&file, p, ASC_PROFILE_TABLE_OPS, "ops");
     put(&file, "}}\n");
     return asc_file_commit(&file);
 }
