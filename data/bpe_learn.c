@@ -3,7 +3,7 @@
  *
  * Each pair knows the words that may have it, and pairs wait in a heap under the count that they had when they were put
  * there, which is corrected when they come up: a merge costs what it changes. */
-#include <ascgrad/file.h>
+#include <program/file.h>
 #include <stdlib.h>
 #include <string.h>
 

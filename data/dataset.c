@@ -7,6 +7,8 @@
 #include <zlib.h>
 
 #include <ascgrad/corpus.h>
+#include <program/names.h>
+#include <program/settings.h>
 
 #include "data/names.h"
 #include "tensor/ctx.h"

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <ascgrad/file.h>
+#include <program/file.h>
 
 #include "tensor/need.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <ascgrad/corpus.h>
+#include <program/names.h>
 
 #include "data/task.h"
 

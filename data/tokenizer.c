@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include <ascgrad/corpus.h>
-#include <ascgrad/file.h>
+#include <program/file.h>
+#include <program/names.h>
+#include <program/settings.h>
 
 #include "data/names.h"
 #include "data/strings.h"

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <program/names.h>
+
 #include "nn/lm.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"

@@ -1,5 +1,6 @@
 /* settings/number.c: numbers as people write them on a command line. */
 #include <ascgrad/setting.h>
+#include <program/names.h>
 
 #include <errno.h>
 #include <math.h>

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/names.h>
+#include <program/settings.h>
+
 static asc_status no_memory(asc_ctx *ctx)
 {
     return asc_fail(ctx, ASC_ERR_MEMORY, "config: out of memory");

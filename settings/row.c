@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/names.h>
+
 const asc_setting *asc_setting_find(const asc_setting *table, const char *key)
 {
     for (; table && key && table->key; table++) {

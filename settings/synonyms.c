@@ -1,5 +1,6 @@
 /* settings/synonyms.c: what other programs call our settings. */
 #include <ascgrad/setting.h>
+#include <program/settings.h>
 
 #include <string.h>
 

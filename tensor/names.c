@@ -1,5 +1,6 @@
 /* tensor/names.c: how far a name is from the one that was probably meant. */
 #include <ascgrad/base.h>
+#include <program/names.h>
 
 #include <string.h>
 

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <program/names.h>
+#include <program/settings.h>
+
 enum { LONGEST = 79 };
 
 /* What other programs call options that are no settings; those of settings are in the library. A blank before and

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <program/names.h>
+
 #include "tools/commands.h"
 #include "tools/core_type.h"
 

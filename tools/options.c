@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/names.h>
+
 #include "tools/cli.h"
 #include "tools/advice.h"
 

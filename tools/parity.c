@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <ascgrad/parity.h>
+#include <program/parity.h>
 
 #include "tools/commands.h"
 

@@ -5,9 +5,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <ascgrad/file.h>
+#include <program/file.h>
 #include <ascgrad/runs.h>
 #include <ascgrad/stats.h>
+#include <program/names.h>
 
 #include "tools/commands.h"
 #include "tools/figure/figure.h"

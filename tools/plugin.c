@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <program/names.h>
+
 #include "tools/cli.h"
 
 /* A name without a slash is a file here, not one on the system's search path. */

@@ -6,6 +6,7 @@
 
 #include <ascgrad/data.h>
 #include <ascgrad/stats.h>
+#include <program/names.h>
 
 #include "tools/commands.h"
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <ascgrad/train.h>
+#include <program/settings.h>
 
 #include "tools/columns.h"
 #include "tools/commands.h"

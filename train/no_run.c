@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <program/names.h>
+
 #include "tensor/ctx.h"
 
 enum { NAMED = 4, LONGEST = 4096 };

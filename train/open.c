@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <ascgrad/corpus.h>
+#include <program/settings.h>
 
 #include "data/tokenizer.h"
 #include "tensor/ctx.h"

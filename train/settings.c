@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/names.h>
+#include <program/settings.h>
+
 #include "tensor/need.h"
 
 #define AT(field) offsetof(asc_values, field)

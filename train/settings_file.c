@@ -7,6 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <program/names.h>
+#include <program/settings.h>
+
 #include "data/file.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <ascgrad/file.h>
+#include <program/file.h>
 
 #include "train/trainer.h"
 

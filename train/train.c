@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ascgrad/file.h>
+#include <program/file.h>
 #include <ascgrad/op.h>
 
 #include "tensor/ctx.h"

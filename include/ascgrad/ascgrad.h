@@ -9,8 +9,6 @@
 #include <ascgrad/compare.h>
 #include <ascgrad/corpus.h>
 #include <ascgrad/data.h>
-#include <ascgrad/experiment.h>
-#include <ascgrad/file.h>
 #include <ascgrad/inspect.h>
 #include <ascgrad/mixing.h>
 #include <ascgrad/nn.h>
@@ -19,7 +17,6 @@
 #include <ascgrad/ops.h>
 #include <ascgrad/optim.h>
 #include <ascgrad/params.h>
-#include <ascgrad/parity.h>
 #include <ascgrad/probe.h>
 #include <ascgrad/profile.h>
 #include <ascgrad/runs.h>

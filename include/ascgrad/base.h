@@ -143,22 +143,6 @@ ASC_API void asc_set_interrupt(asc_ctx *ctx, bool (*go_on)(void *user), void *us
 /* Whether it has returned false: within a piece that takes long, now and then; true: the piece may end at once. */
 ASC_API bool asc_interrupted(asc_ctx *ctx);
 
-/* ---- names ---- */
-
-/* How many letters must be put in, left out, changed or swapped with their neighbour to make `a` of `b`: to offer
- * the nearest of the names that there are. Names longer than 63 bytes are compared by their beginnings; NULL is "". */
-ASC_API int asc_name_distance(const char *a, const char *b);
-
-/* The nearest to `name` of `names`, a list that ends with NULL; the first of several. NULL if there are none. */
-ASC_API const char *asc_name_nearest(const char *name, const char *const *names);
-
-/* Whether `name` may be a slip of the pen for `meant`: their distance is at most a third of its length, rounded
- * up, or it is the beginning, of two letters or more. */
-ASC_API bool asc_name_close(const char *name, const char *meant);
-
-/* The nearest of `names`, if it is close: what to offer to whoever wrote `name`. NULL if none is. */
-ASC_API const char *asc_name_guess(const char *name, const char *const *names);
-
 /* ---- the machine ---- */
 
 typedef struct asc_machine {

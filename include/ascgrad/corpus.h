@@ -91,9 +91,6 @@ ASC_API asc_status asc_tokenizer_register(asc_ctx *ctx, const asc_tokenizer_kind
 ASC_API const asc_tokenizer_kind *asc_tokenizer_kind_at(const asc_ctx *ctx, int i);
 /* The kind that a spec, or a name, asks for by what stands before its first colon; NULL if there is none. */
 ASC_API const asc_tokenizer_kind *asc_tokenizer_kind_find(const asc_ctx *ctx, const char *spec);
-/* How all kinds are asked for, into text[bytes]: "word, byte, wordpiece:VOCAB_FILE or bpe:TOKENIZER_JSON". Returns
- * text. */
-ASC_API const char *asc_tokenizer_list(const asc_ctx *ctx, char *text, size_t bytes);
 
 /* ---- data sources ---- */
 
@@ -166,8 +163,6 @@ ASC_API asc_status asc_data_source_register(asc_ctx *ctx, const asc_data_source 
 ASC_API const asc_data_source *asc_data_source_at(const asc_ctx *ctx, int i);
 /* The source that a spec is for; NULL if there is none. */
 ASC_API const asc_data_source *asc_data_source_find(const asc_ctx *ctx, const char *spec);
-/* How all sources are asked for, into text[bytes]: "builtin[:WORDS[:SEED]], a text file or …". Returns text. */
-ASC_API const char *asc_data_source_list(const asc_ctx *ctx, char *text, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -87,23 +87,6 @@ typedef struct asc_schema {
 /* The row of a key; NULL if there is none, or an argument is NULL. */
 ASC_API const asc_setting *asc_setting_find(const asc_setting *settings, const char *key);
 
-/* The key of the setting that other programs call `name`, with '-' or '_': "lr" for "learning_rate"; so that an error
- * can say what it is here. NULL if there is none. */
-ASC_API const char *asc_setting_synonym(const char *name);
-
-/* ---- numbers as people write them ----
- * All of the text must be the number: no blanks, no other base, nothing that is not finite. false: it is none, and
- * *value stays. */
-
-/* A whole number, exactly: "250", "1e4", "-3", "2.5e3"; with k a thousand, with M a million of them: "1.5k", "2M". */
-ASC_API bool asc_count_parse(const char *text, int64_t *value);
-
-/* A number: "0.1", ".1", "1e-3". */
-ASC_API bool asc_real_parse(const char *text, double *value);
-
-/* A time in units of `unit_s` seconds, > 0: a number of them, or numbers with s, m and h: "90s", "1.5h", "1h30m". */
-ASC_API bool asc_time_parse(const char *text, double unit_s, double *value);
-
 #ifdef __cplusplus
 }
 #endif

@@ -44,10 +44,6 @@ ASC_API void asc_settings_free(asc_settings *settings); /* NULL is accepted */
  * commas. ASC_ERR_ARG: an unknown key (the nearest is named), a wrong value. */
 ASC_API asc_status asc_settings_set(asc_settings *settings, const char *key, const char *value);
 
-/* The same of an option that every training has, whatever its model: one like "heads" that no mixing of the model knows
- * is left out, with a message, where asc_settings_set's is an error. */
-ASC_API asc_status asc_settings_option(asc_settings *settings, const char *key, const char *value);
-
 /* Takes all settings from a JSON file: an object like a run's config.json. ASC_ERR_IO, ASC_ERR_FORMAT (no JSON object),
  * ASC_ERR_ARG as above. */
 ASC_API asc_status asc_settings_load(asc_settings *settings, const char *path);
@@ -55,10 +51,8 @@ ASC_API asc_status asc_settings_load(asc_settings *settings, const char *path);
 /* Takes the settings of a preset. ASC_ERR_ARG: there is none of that name. */
 ASC_API asc_status asc_settings_preset(asc_settings *settings, const char *name);
 
-/* The presets' names, what they are, a line, and their settings, a JSON object; NULL past the last. */
+/* The presets' names; NULL past the last. */
 ASC_API const char *asc_preset_at(int i);
-ASC_API const char *asc_preset_summary(int i);
-ASC_API const char *asc_preset_contents(int i);
 
 /* Takes the settings of the run `run`, but for those that were set before and may be given anew. ASC_ERR_ARG: another
  * one was set, to another value than the run's; ASC_ERR_IO, ASC_ERR_FORMAT: there is no such run. */

@@ -8,7 +8,7 @@
 #include "data/file.h"
 #include "tests/data/fixture.h"
 
-#include <ascgrad/file.h>
+#include <program/file.h>
 
 static char temporary[400];
 

@@ -14,7 +14,7 @@ found=$(find include $library tools tests examples -name '*.[ch]' |
             name=${header#?}
             name=${name%?}
             case $header in
-            \<ascgrad/*) [ -f "include/$name" ] || echo "$file: $header does not exist" ;;
+            \<ascgrad/* | \<program/*) [ -f "include/$name" ] || echo "$file: $header does not exist" ;;
             \"config.h\" | \"tests/house/null_calls.h\") ;; # generated
             \"*/*)
                 case $folders in *" ${name%%/*} "*) ;; *) echo "$file: must not include $header" ;; esac
@@ -28,6 +28,7 @@ found=$(find include $library tools tests examples -name '*.[ch]' |
             esac
             case $file:$header in
             include/*:*config.h*) echo "$file: a public header must not need config.h" ;;
+            include/ascgrad/*:\<program/* | examples/*:\<program/*) echo "$file: $header is not installed" ;;
             esac
         done
     done)

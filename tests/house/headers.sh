@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every public header compiles by itself, as C and as C++, without a warning; a C++ program links and runs.
+# Every public header, and every one of the program, compiles by itself, as C and as C++, without a warning; a C++
+# program links and runs.
 set -u
 : "${abs_top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}" "${abs_top_builddir:=$PWD}" "${CC:=cc}" "${CXX:=}"
 include=$abs_top_srcdir/include
@@ -12,8 +13,8 @@ try() {
     "$@" || { echo "failed: $*"; failed=1; }
 }
 
-for header in "$include"/ascgrad/*.h; do
-    echo "#include <ascgrad/${header##*/}>" >"$scratch/one.c"
+for header in "$include"/*/*.h; do
+    echo "#include <${header#"$include"/}>" >"$scratch/one.c"
     # shellcheck disable=SC2086  # both are lists: CC may hold flags
     try $CC -std=c11 $warnings -I"$include" -fsyntax-only "$scratch/one.c"
     # shellcheck disable=SC2086

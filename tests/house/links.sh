@@ -1,6 +1,7 @@
 #!/bin/sh
 # Reads the symbols of the objects: what the linker joins follows the order of the folders, as the includes do; no
-# files of the library need each other in a circle; the program and the examples use public functions only.
+# files of the library need each other in a circle; the examples use public functions only, the program those and
+# what include/program has for it.
 set -u
 : "${abs_top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}" "${abs_top_builddir:=$PWD}"
 LC_ALL=C
@@ -41,11 +42,13 @@ for folder in $library tools examples; do
     echo "$folder $(allowed "$folder/")"
 done >"$scratch/folders"
 exceptions >"$scratch/exceptions"
+sh "$abs_top_srcdir/tests/house/list_api.sh" "$abs_top_srcdir/include/program" >"$scratch/program.sym"
 
 cat >"$scratch/links.awk" <<'AWK'
 FILENAME ~ /folders$/ { for (i = 2; i <= NF; i++) allowed[$1, $i] = 1; next }
 FILENAME ~ /exceptions$/ { known[$1, $2] = 1; next }
-FILENAME ~ /libascgrad\.sym$/ { public[$1] = 1; next }
+FILENAME ~ /libascgrad\.sym$/ { public["examples", $1] = public["tools", $1] = 1; next }
+FILENAME ~ /program\.sym$/ { public["tools", $1] = 1; next }
 $3 ~ /[Uvw]/ { user[++uses] = $1; used[uses] = $2; next }
 { home[$2] = $1 }
 
@@ -55,7 +58,8 @@ function folder(file) { return substr(file, 1, index(file, "/") - 1) }
 function arrow(a, b, symbol) {
     if ((a, b) in known) { met[a, b] = 1; return }
     if (folder(a) ~ /^(tools|examples)$/) {
-        if (folder(a) != folder(b) && !(symbol in public)) print a ": " symbol " of " b " is not a public function"
+        if (folder(a) != folder(b) && !((folder(a), symbol) in public))
+            print a ": " symbol " of " b " is not a public function"
         return
     }
     if (!((folder(a), folder(b)) in allowed)) print a ": must not use " symbol " of " b
@@ -100,7 +104,7 @@ END {
 }
 AWK
 awk -f "$scratch/links.awk" "$scratch/folders" "$scratch/exceptions" "$abs_top_srcdir/libascgrad.sym" \
-    "$scratch/symbols" >"$scratch/found" || exit 99
+    "$scratch/program.sym" "$scratch/symbols" >"$scratch/found" || exit 99
 [ -s "$scratch/found" ] || exit 0
 cat "$scratch/found"
 exit 1

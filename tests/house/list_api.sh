@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the names of the functions that the public headers in a folder declare with ASC_API, sorted.
+# Prints the names of the functions that the headers in a folder declare with ASC_API, sorted.
 # usage: list_api.sh FOLDER
 LC_ALL=C
 export LC_ALL

@@ -1,6 +1,6 @@
-# Writes a C function for each function that the public headers declare, which calls it with any of its arguments NULL,
-# and a table of them, for tests/house/test_null.c.
-# usage: awk -f null_calls.awk libascgrad.sym include/ascgrad/*.h
+# Writes a C function for each function that the public headers and the program's declare, which calls it with any of
+# its arguments NULL, and a table of them, for tests/house/test_null.c.
+# usage: awk -f null_calls.awk NAMES include/ascgrad/*.h include/program/*.h, NAMES being what list_api.sh prints
 #
 # What stands for an argument that is not NULL follows from its type: a function of test_null.c, real_lm() for an
 # asc_lm, where `real` has one; else zeroed memory.
@@ -116,7 +116,7 @@ function declaration(s,    type, name, n, i, list, letters, names, inner, call, 
     table = table sprintf("    {\"%s\", do_%s, \"%s\", '%s', {%s}},\n", name, name, letters, kind, n ? names : "NULL")
 }
 
-FILENAME == ARGV[1] { exported = exported "    \"" $0 "\",\n"; next }
+NR == FNR { exported = exported "    \"" $0 "\",\n"; next }
 FNR == 1 { open = 0 }
 {
     gsub(/\/\*.*\*\//, "")

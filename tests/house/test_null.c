@@ -7,6 +7,11 @@
 #include <unistd.h>
 
 #include <ascgrad/ascgrad.h>
+#include <program/experiment.h>
+#include <program/file.h>
+#include <program/names.h>
+#include <program/parity.h>
+#include <program/settings.h>
 
 #include "tests/context.h"
 #include "tests/folder.h"

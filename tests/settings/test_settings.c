@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/names.h>
+#include <program/settings.h>
+
 #include "settings/reader.h"
 #include "tensor/ctx.h"
 #include "tests/context.h"

@@ -1,6 +1,7 @@
 /* tests/train/test_bench.c: the benchmark counts what it says, every op has a call for it, and settings mean what they
  * mean in a training. */
 #include <ascgrad/bench.h>
+#include <program/settings.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* tests/train/test_corpus.c: a tokenizer and data sources of a user's own, registered, listed, and trained with. */
 #include <ascgrad/corpus.h>
+#include <program/settings.h>
 
 #include "tests/faults.h"
 #include "tests/train/runs.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <ascgrad/experiment.h>
-#include <ascgrad/file.h>
+#include <program/experiment.h>
+#include <program/file.h>
 
 #include "tests/context.h"
 #include "tests/folder.h"

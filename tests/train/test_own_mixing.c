@@ -1,5 +1,7 @@
 /* tests/train/test_own_mixing.c: a mixing that is registered with the context: training, resume, evaluation,
  * generation. */
+#include <program/settings.h>
+
 #include "tests/nn/summing.h"
 #include "tests/train/runs.h"
 #include "train/settings.h"

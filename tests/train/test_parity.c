@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <ascgrad/parity.h>
+#include <program/parity.h>
 #include <ascgrad/safetensors.h>
 
 #include "tests/context.h"

@@ -5,6 +5,7 @@
 #include <ascgrad/ops.h>
 #include <ascgrad/stats.h>
 #include <ascgrad/train.h>
+#include <program/settings.h>
 
 #include "tests/context.h"
 

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <program/settings.h>
+
 #include "tools/bench/bench.h"
 
 /* ---- settings ---- */

@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include <ascgrad/experiment.h>
+#include <program/experiment.h>
 
 typedef struct child {
     pid_t pid; /* 0: none */

@@ -2,7 +2,7 @@
 #ifndef TOOLS_EXPERIMENT_EXPERIMENT_H
 #define TOOLS_EXPERIMENT_EXPERIMENT_H
 
-#include <ascgrad/experiment.h>
+#include <program/experiment.h>
 
 #include "tools/cli.h"
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <ascgrad/file.h>
+#include <program/file.h>
 
 enum { PATH_BYTES = 4096, NO_PROGRAM = 127 };
 

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <program/names.h>
+
 #include "tools/commands.h"
 
 struct args {

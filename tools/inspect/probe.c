@@ -5,6 +5,7 @@
 
 #include <ascgrad/builtin.h>
 #include <ascgrad/probe.h>
+#include <program/names.h>
 
 #include "tools/commands.h"
 #include "tools/inspect/inspect.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <ascgrad/file.h>
+#include <program/file.h>
 
 #include "tools/csv.h"
 

@@ -3,7 +3,7 @@
 #define TOOLS_REPORT_H
 
 #include <ascgrad/compare.h>
-#include <ascgrad/experiment.h>
+#include <program/experiment.h>
 #include <ascgrad/runs.h>
 #include <ascgrad/stats.h>
 

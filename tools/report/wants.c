@@ -1,6 +1,8 @@
 /* tools/report/wants.c: what an experiment's "report" asks for: keys and values checked, before anything is trained. */
 #include <string.h>
 
+#include <program/names.h>
+
 #include "tools/experiment/experiment.h"
 #include "tools/report/report.h"
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <program/names.h>
+
 #include "tools/commands.h"
 
 struct args {

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <program/names.h>
+
 #include "train/experiment/experiment.h"
 #include "train/settings.h"
 

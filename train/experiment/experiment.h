@@ -2,7 +2,7 @@
 #ifndef TRAIN_EXPERIMENT_EXPERIMENT_H
 #define TRAIN_EXPERIMENT_EXPERIMENT_H
 
-#include <ascgrad/experiment.h>
+#include <program/experiment.h>
 #include <jansson.h>
 
 #include "train/claim.h"

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <ascgrad/file.h>
+#include <program/file.h>
 
 #include "tensor/need.h"
 #include "train/experiment/experiment.h"

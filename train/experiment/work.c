@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <ascgrad/file.h>
+#include <program/file.h>
 
 #include "tensor/need.h"
 #include "train/experiment/experiment.h"

@@ -3,7 +3,7 @@
 #define TRAIN_PARITY_H
 
 #include <ascgrad/params.h>
-#include <ascgrad/parity.h>
+#include <program/parity.h>
 #include <ascgrad/safetensors.h>
 #include <jansson.h>
 

@@ -1,5 +1,5 @@
 /*
- * ascgrad/parity.h: replays cases that another framework exported, and compares.
+ * program/parity.h: replays cases that another framework exported, and compares.
  *
  * A case is a safetensors file with the metadata `case` (attention, grassmann, ascender: a layer; train: a short
  * training run) and `config` (JSON), and with tensors in f64:
@@ -14,8 +14,8 @@
  * A run is AdamW (0.9, 0.999, 1e-8) with weight decay on every parameter, gradients clipped to the norm `clip`, linear
  * warm-up to `lr` and a cosine to `min_lr`, without dropout; batch s is in.tokens[s].
  */
-#ifndef ASCGRAD_PARITY_H
-#define ASCGRAD_PARITY_H
+#ifndef PROGRAM_PARITY_H
+#define PROGRAM_PARITY_H
 
 #include <ascgrad/base.h>
 

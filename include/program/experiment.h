@@ -1,5 +1,5 @@
 /*
- * ascgrad/experiment.h: experiments: systems with settings, a grid, seeds, and the runs that come of them, in a folder
+ * program/experiment.h: experiments: systems with settings, a grid, seeds, and the runs that come of them, in a folder
  * that several processes and machines may work on. doc/experiments.md has the format.
  *
  *     asc_experiment *e = asc_experiment_open(ctx, "ablations");
@@ -16,8 +16,8 @@
  * and how; claims/NAME, who trains which; logs/NAME.log; cache/, tokenised data. NAME is the system, the grid's keys
  * with their values, and the seed: "grassmann-lr0.001-3"; of tuning "tune-NAME", its RUN apart.
  */
-#ifndef ASCGRAD_EXPERIMENT_H
-#define ASCGRAD_EXPERIMENT_H
+#ifndef PROGRAM_EXPERIMENT_H
+#define PROGRAM_EXPERIMENT_H
 
 #include <ascgrad/base.h>
 

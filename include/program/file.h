@@ -1,8 +1,8 @@
 /*
- * ascgrad/file.h: files that are there as a whole, or not at all.
+ * program/file.h: files that are there as a whole, or not at all.
  */
-#ifndef ASCGRAD_FILE_H
-#define ASCGRAD_FILE_H
+#ifndef PROGRAM_FILE_H
+#define PROGRAM_FILE_H
 
 #include <ascgrad/base.h>
 
