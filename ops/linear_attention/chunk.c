@@ -20,6 +20,30 @@ static bool by_level(const asc_linear_chunk *c)
     return c->j->o->feature == ASC_FEATURE_FAVOR;
 }
 
+/* Whether every key weighs 1 for every query that sees it. */
+static bool weighs_one(const asc_linear_chunk *c)
+{
+    return !by_level(c) && !c->j->o->fixed_decay && !c->j->call->in[ASC_LINEAR_FORGET].data;
+}
+
+/* Whether there is nothing in the state before: a sequence's first chunk. */
+static bool begins(const asc_linear_chunk *c)
+{
+    return !c->j->o->full && c->c == 0 && c->j->call->in[ASC_LINEAR_INITIAL].ndim < 0;
+}
+
+/* Whether no output depends on the state after: a sequence's last chunk. */
+static bool ends(const asc_linear_chunk *c)
+{
+    return !c->j->o->full && c->c == c->j->chunks - 1;
+}
+
+/* Rows of a transposed copy: of a power of two, they would share few places in a cache. */
+static int64_t turned_ld(int64_t columns)
+{
+    return (columns + 31) / 32 * 32 + 16;
+}
+
 /* ---- a worker's memory ---- */
 
 static void lay_out(const asc_linear_job *j, asc_space *space, asc_linear_chunk *c)
@@ -27,6 +51,7 @@ static void lay_out(const asc_linear_job *j, asc_space *space, asc_linear_chunk 
     size_t size = asc_dtype_size(j->call->in[ASC_LINEAR_Q].dtype);
     size_t features = (size_t)(C * j->m) * size, square = C * C * size;
     size_t widest = (size_t)(C * (j->d > j->dv ? j->d : j->dv)) * size;
+    int64_t rows = j->m > j->dv ? j->m : j->dv, columns = j->m > C ? j->m : C;
     c->q = asc_carve(space, features);
     c->k = asc_carve(space, features);
     c->A = asc_carve(space, square);
@@ -35,6 +60,7 @@ static void lay_out(const asc_linear_job *j, asc_space *space, asc_linear_chunk 
     c->dx = asc_carve(space, widest);
     c->dq = asc_carve(space, features);
     c->dk = asc_carve(space, features);
+    c->turned = asc_carve(space, (size_t)(rows * turned_ld(columns)) * size);
 }
 
 size_t asc_linear_worker_bytes(const asc_linear_job *j)
@@ -112,25 +138,34 @@ static void product_f32(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const
                              .ldc = ldc});
 }
 
-static double log_decay_f32(const asc_linear_chunk *c, int64_t i)
+/* C = A Bᵀ (+ C): by way of a copy, as small products with a transposed B are slow. A is [m, k], B [n, k]. */
+static void turned_product_f32(const asc_linear_chunk *c, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                               const float *b, int64_t ldb, float beta, float *to, int64_t ldc)
+{
+    int64_t ld = turned_ld(n);
+    asc_kernels_f32()->transpose(c->turned, ld, b, ldb, n, k);
+    product_f32(false, false, m, n, k, a, lda, c->turned, ld, beta, to, ldc);
+}
+
+/* log f = -log(1 + e^-x) of the logits x. */
+static void find_decays_f32(asc_linear_chunk *c)
 {
     const asc_array *forget = &c->j->call->in[ASC_LINEAR_FORGET];
-    if (forget->data) {
-        double x = (double)((const float *)forget->data)[(c->b * c->j->N + c->first + i) * c->j->H + c->h];
-        return x > 0 ? -log1p(exp(-x)) : x - log1p(exp(x));
+    const float *logit = forget->data;
+    double fixed = c->j->o->fixed_decay ? log1p(-exp2(-5 - (double)c->h)) : 0, sum = 0;
+    float fade[C];
+    for (int64_t i = 0; logit && i < c->rows; i++) {
+        fade[i] = -logit[(c->b * c->j->N + c->first + i) * c->j->H + c->h];
     }
-    return c->j->o->fixed_decay ? log1p(-exp2(-5 - (double)c->h)) : 0;
-}
-
-void asc_linear_decays_f32(asc_linear_chunk *c)
-{
-    double sum = 0;
+    if (logit) {
+        asc_kernels_f32()->softplus(fade, fade, c->rows);
+    }
     for (int64_t i = 0; i < c->rows; i++) {
-        c->G[i] = sum += log_decay_f32(c, i);
+        c->G[i] = sum += logit ? -(double)fade[i] : fixed;
     }
 }
 
-/* The level at every query, from that of the state before. */
+/* The level at every query, from that of the state before; a float, as gather_grad reads it again. */
 static void find_levels_f32(asc_linear_chunk *c, float before)
 {
     double level = (double)before, decayed = 0;
@@ -142,22 +177,34 @@ static void find_levels_f32(asc_linear_chunk *c, float before)
         } else {
             level = 0;
         }
-        c->M[i] = level;
+        c->M[i] = (double)(float)level;
     }
 }
 
-/* φ̃ of keys or queries times e^(what they weigh), to [CHUNK, m]. */
-static void weigh_rows_f32(const asc_linear_chunk *c, float *to, const float *phi, int64_t rows, const double *weight)
+/* Levels of the chunk's queries in the saved array. */
+static float *levels_of_f32(const asc_linear_chunk *c)
 {
+    const asc_linear_job *j = c->j;
+    return (float *)j->call->saved[ASC_LINEAR_LEVEL].data + (c->b * j->H + c->h) * j->N + c->first;
+}
+
+/* φ̃ of keys or queries times what they weigh: in `to`, [CHUNK, m], or where it stands if all weigh 1. */
+static const float *weigh_rows_f32(const asc_linear_chunk *c, float *to, const float *phi, int64_t rows,
+                                   const double *weight)
+{
+    if (weighs_one(c)) {
+        return phi;
+    }
     for (int64_t i = 0; i < rows; i++) {
         asc_kernels_f32()->scale(to + i * c->j->m, (float)weight[i], phi + i * c->j->m, c->j->m);
     }
+    return to;
 }
 
 /* What the state before weighs at each query. */
 static void find_shares_f32(const asc_linear_chunk *c, float before, double *share)
 {
-    for (int64_t i = 0; i < c->rows; i++) {
+    for (int64_t i = 0; i < c->rows && !weighs_one(c); i++) {
         share[i] = asc_linear_factor(c->j->o->full ? (double)before - c->M[i] : (double)before + c->G[i] - c->M[i]);
     }
 }
@@ -166,7 +213,7 @@ static void find_shares_f32(const asc_linear_chunk *c, float before, double *sha
 static void find_weights_f32(const asc_linear_chunk *c, double level, double *weight)
 {
     double end = c->rows > 0 ? c->G[c->rows - 1] : 0;
-    for (int64_t i = 0; i < c->keys; i++) {
+    for (int64_t i = 0; i < c->keys && !weighs_one(c); i++) {
         weight[i] = asc_linear_factor(c->beta[i] + (c->j->o->full ? 0 : end - c->G[i]) - level);
     }
 }
@@ -178,16 +225,18 @@ void asc_linear_gather_f32(void *arg, int64_t piece, int worker)
     int64_t slot = (c.b * j->H + c.h) * (j->chunks + 1) + c.c + 1;
     state_f32 s = state_at_f32(j, j->states, slot);
     double weight[C], level = by_level(&c) ? -INFINITY : 0;
-    float *k = c.k, *ks = c.dk;
-    asc_linear_features_f32(&c, ASC_LINEAR_K, k, c.beta);
-    asc_linear_decays_f32(&c);
+    if (ends(&c) && !j->wants_last) {
+        return;
+    }
+    asc_linear_features_f32(&c, ASC_LINEAR_K, c.k, c.beta);
+    find_decays_f32(&c);
     double end = j->passed[piece] = c.rows > 0 ? c.G[c.rows - 1] : 0;
     for (int64_t i = 0; i < c.keys && by_level(&c); i++) {
         level = fmax(level, c.beta[i] + (j->o->full ? 0 : end - c.G[i]));
     }
     *s.level = (float)level;
     find_weights_f32(&c, (double)*s.level, weight);
-    weigh_rows_f32(&c, ks, k, c.keys, weight);
+    const float *ks = weigh_rows_f32(&c, c.dk, c.k, c.keys, weight);
     product_f32(true, false, j->m, j->dv, c.keys, ks, j->m, rows_of_f32(&c, &j->call->in[ASC_LINEAR_V]), j->H * j->dv,
                 0, s.S, j->dv);
     memset(s.n, 0, (size_t)j->m * sizeof *s.n);
@@ -199,22 +248,18 @@ static void open_f32(asc_linear_chunk *c, const state_f32 *before)
 {
     asc_linear_features_f32(c, ASC_LINEAR_Q, c->q, c->alpha);
     asc_linear_features_f32(c, ASC_LINEAR_K, c->k, c->beta);
-    asc_linear_decays_f32(c);
+    find_decays_f32(c);
     find_levels_f32(c, *before->level);
 }
 
-/* W: what key j weighs for query i, of j <= i, in rows. Ones are not written: returns whether it was needed. */
-static bool find_pair_weights_f32(const asc_linear_chunk *c)
+/* W: what key j weighs for query i, of j <= i, in rows. Ones are not written. */
+static void find_pair_weights_f32(const asc_linear_chunk *c)
 {
-    const asc_linear_job *j = c->j;
-    if (!by_level(c) && !j->o->fixed_decay && !j->call->in[ASC_LINEAR_FORGET].data) {
-        return false;
-    }
     double key[C];
     for (int64_t i = 0; i < c->rows; i++) {
         key[i] = c->beta[i] - c->G[i];
     }
-    for (int64_t i = 0; i < c->rows; i++) {
+    for (int64_t i = 0; i < c->rows && !weighs_one(c); i++) {
         double query = c->G[i] - c->M[i];
         float *w = (float *)c->W + i * C;
         for (int64_t l = 0; l <= i; l++) {
@@ -222,29 +267,44 @@ static bool find_pair_weights_f32(const asc_linear_chunk *c)
         }
         asc_kernels_f32()->exp(w, w, i + 1);
     }
-    return true;
+}
+
+/* A∘W for j <= i, else 0. */
+static void weigh_pairs_f32(const asc_linear_chunk *c)
+{
+    for (int64_t i = 0; i < c->rows; i++) {
+        float *row = (float *)c->A + i * C;
+        if (!weighs_one(c)) {
+            asc_kernels_f32()->mul(row, row, (const float *)c->W + i * C, i + 1);
+        }
+        memset(row + i + 1, 0, (size_t)(c->rows - i - 1) * sizeof *row);
+    }
 }
 
 /* A = φ̃(q) φ̃(k)ᵀ ∘ W for j <= i, else 0. */
-static void attend_own_f32(const asc_linear_chunk *c, bool weighted)
+static void attend_own_f32(const asc_linear_chunk *c)
 {
     int64_t m = c->j->m;
-    float *A = c->A;
-    product_f32(false, true, c->rows, c->rows, m, c->q, m, c->k, m, 0, A, C);
-    for (int64_t i = 0; i < c->rows; i++) {
-        if (weighted) {
-            asc_kernels_f32()->mul(A + i * C, A + i * C, (const float *)c->W + i * C, i + 1);
-        }
-        memset(A + i * C + i + 1, 0, (size_t)(c->rows - i - 1) * sizeof *A);
-    }
+    turned_product_f32(c, c->rows, c->rows, m, c->q, m, c->k, m, 0, c->A, C);
+    weigh_pairs_f32(c);
 }
 
 /* ε at the scale of a query's divisor. */
 static double floor_f32(const asc_linear_chunk *c, int64_t i)
 {
-    const asc_linear_attention_options *o = c->j->o;
-    double features = o->feature == ASC_FEATURE_FAVOR ? (double)c->j->m : 1;
-    return o->eps * features * exp(-c->alpha[i] - c->M[i]);
+    double eps = c->j->o->eps;
+    return by_level(c) ? eps * (double)c->j->m * exp(-c->alpha[i] - c->M[i]) : eps;
+}
+
+/* y = num/divisor, where `total` comes as the divisors without ε. */
+static void divide_f32(const asc_linear_chunk *c, float *y, const double *total)
+{
+    const asc_linear_job *j = c->j;
+    float *scale = (float *)j->call->saved[ASC_LINEAR_SCALE].data + (c->b * j->H + c->h) * j->N + c->first;
+    for (int64_t i = 0; i < c->rows; i++, y += j->H * j->dv) {
+        scale[i] = (float)(1 / (total[i] + floor_f32(c, i)));
+        asc_kernels_f32()->scale(y, scale[i], y, j->dv);
+    }
 }
 
 void asc_linear_attend_f32(void *arg, int64_t piece, int worker)
@@ -253,25 +313,31 @@ void asc_linear_attend_f32(void *arg, int64_t piece, int worker)
     const asc_kernel_table_f32 *k = asc_kernels_f32();
     asc_linear_chunk c = asc_linear_chunk_at(j, piece, worker);
     state_f32 before = state_at_f32(j, j->states, before_of(&c));
-    float *y = rows_of_f32(&c, &j->call->out[ASC_LINEAR_Y]), *A = c.A, *qs = c.dq;
-    float *scale = (float *)j->call->saved[ASC_LINEAR_SCALE].data + (c.b * j->H + c.h) * j->N + c.first;
+    float *y = rows_of_f32(&c, &j->call->out[ASC_LINEAR_Y]), *A = c.A;
     const float *v = rows_of_f32(&c, &j->call->in[ASC_LINEAR_V]);
-    double share[C];
+    double share[C], total[C] = {0};
     int64_t ld = j->H * j->dv;
     open_f32(&c, &before);
-    find_shares_f32(&c, *before.level, share);
-    weigh_rows_f32(&c, qs, c.q, c.rows, share);
-    product_f32(false, false, c.rows, j->dv, j->m, qs, j->m, before.S, j->dv, 0, y, ld);
+    for (int64_t i = 0; i < c.rows && by_level(&c); i++) {
+        levels_of_f32(&c)[i] = (float)c.M[i];
+    }
+    if (!begins(&c)) {
+        find_shares_f32(&c, *before.level, share);
+        const float *qs = weigh_rows_f32(&c, c.dq, c.q, c.rows, share);
+        product_f32(false, false, c.rows, j->dv, j->m, qs, j->m, before.S, j->dv, 0, y, ld);
+        for (int64_t i = 0; i < c.rows; i++) {
+            total[i] = (double)k->dot(qs + i * j->m, before.n, j->m);
+        }
+    }
     if (!j->o->full) {
-        attend_own_f32(&c, find_pair_weights_f32(&c));
-        product_f32(false, false, c.rows, j->dv, c.rows, A, C, v, ld, 1, y, ld);
+        find_pair_weights_f32(&c);
+        attend_own_f32(&c);
+        product_f32(false, false, c.rows, j->dv, c.rows, A, C, v, ld, !begins(&c), y, ld);
+        for (int64_t i = 0; i < c.rows; i++) {
+            total[i] += (double)k->sum(A + i * C, i + 1);
+        }
     }
-    for (int64_t i = 0; i < c.rows; i++) {
-        double own = j->o->full ? 0 : (double)k->sum(A + i * C, i + 1);
-        double divisor = own + (double)k->dot(qs + i * j->m, before.n, j->m) + floor_f32(&c, i);
-        scale[i] = (float)(1 / divisor);
-        k->scale(y + i * ld, scale[i], y + i * ld, j->dv);
-    }
+    divide_f32(&c, y, total);
 }
 
 /* dnum = dy/divisor, [CHUNK, dv], and dden = -dy·y/divisor. */
@@ -294,12 +360,19 @@ void asc_linear_gather_grad_f32(void *arg, int64_t piece, int worker)
     asc_linear_chunk c = asc_linear_chunk_at(j, piece, worker);
     state_f32 before = state_at_f32(j, j->states, before_of(&c));
     state_f32 ds = state_at_f32(j, j->cotangents, (c.b * j->H + c.h) * (j->chunks + 1) + c.c);
-    float *qs = c.dq, *dnum = c.dx, dden[C];
+    float *dnum = c.dx, dden[C];
     double share[C];
-    open_f32(&c, &before);
+    find_decays_f32(&c);
     j->passed[piece] = c.rows > 0 ? c.G[c.rows - 1] : 0;
+    if (begins(&c)) {
+        return;
+    }
+    asc_linear_features_f32(&c, ASC_LINEAR_Q, c.q, c.alpha);
+    for (int64_t i = 0; i < c.rows && by_level(&c); i++) {
+        c.M[i] = (double)levels_of_f32(&c)[i];
+    }
     find_shares_f32(&c, *before.level, share);
-    weigh_rows_f32(&c, qs, c.q, c.rows, share);
+    const float *qs = weigh_rows_f32(&c, c.dq, c.q, c.rows, share);
     divide_grad_f32(&c, dnum, dden);
     product_f32(true, false, j->m, j->dv, c.rows, qs, j->m, dnum, j->dv, 0, ds.S, j->dv);
     memset(ds.n, 0, (size_t)j->m * sizeof *ds.n);
@@ -308,69 +381,74 @@ void asc_linear_gather_grad_f32(void *arg, int64_t piece, int worker)
     }
 }
 
-/* From queries to the state before: dφ̃(q) = share (dnum Sᵀ + dden n). */
+/* From queries to the state before: dφ̃(q) = share (dnum Sᵀ + dden nᵀ). */
 static void query_state_f32(const asc_linear_chunk *c, const state_f32 *before, const float *dnum, const float *dden)
 {
     const asc_linear_job *j = c->j;
     const asc_kernel_table_f32 *k = asc_kernels_f32();
     float *dq = c->dq;
     double share[C];
-    find_shares_f32(c, *before->level, share);
-    product_f32(false, true, c->rows, j->m, j->dv, dnum, j->dv, before->S, j->dv, 0, dq, j->m);
-    for (int64_t i = 0; i < c->rows; i++) {
-        k->axpy(dq + i * j->m, dden[i], before->n, j->m);
-        k->scale(dq + i * j->m, (float)share[i], dq + i * j->m, j->m);
+    if (begins(c)) {
+        memset(dq, 0, (size_t)(c->rows * j->m) * sizeof *dq);
+        return;
     }
+    for (int64_t i = 0; i < c->rows; i++) {
+        k->scale(dq + i * j->m, dden[i], before->n, j->m);
+    }
+    turned_product_f32(c, c->rows, j->m, j->dv, dnum, j->dv, before->S, j->dv, 1, dq, j->m);
+    find_shares_f32(c, *before->level, share);
+    weigh_rows_f32(c, dq, dq, c->rows, share);
 }
 
-/* From the state after to keys and values: dφ̃(k) = weight (v dSᵀ + dn), dv (+)= weight φ̃(k) dS. Uses x. */
-static void key_state_f32(const asc_linear_chunk *c, const float *v)
+/* From the state after to keys: dφ̃(k) = weight (v dSᵀ + dnᵀ). */
+static void key_state_f32(const asc_linear_chunk *c, const float *v, const double *weight)
 {
     const asc_linear_job *j = c->j;
-    const asc_kernel_table_f32 *k = asc_kernels_f32();
-    state_f32 after = state_at_f32(j, j->states, after_of(c)), ds = state_at_f32(j, j->cotangents, after_of(c));
-    float *dk = c->dk,
-          *dv = j->call->grad_in[ASC_LINEAR_V].data ? rows_of_f32(c, &j->call->grad_in[ASC_LINEAR_V]) : NULL;
-    int64_t ld = j->H * j->dv;
-    double weight[C];
-    find_weights_f32(c, (double)*after.level, weight);
-    if (dv) {
-        weigh_rows_f32(c, dk, c->k, c->keys, weight);
-        product_f32(false, false, c->keys, j->dv, j->m, dk, j->m, ds.S, j->dv, !j->call->fresh[ASC_LINEAR_V], dv, ld);
-        for (int64_t i = c->keys; i < c->rows && j->call->fresh[ASC_LINEAR_V]; i++) {
-            memset(dv + i * ld, 0, (size_t)j->dv * sizeof *dv);
-        }
+    state_f32 ds = state_at_f32(j, j->cotangents, after_of(c));
+    float *dk = c->dk;
+    int64_t keys = ends(c) ? 0 : c->keys;
+    for (int64_t i = 0; i < keys; i++) {
+        memcpy(dk + i * j->m, ds.n, (size_t)j->m * sizeof *dk);
     }
-    product_f32(false, true, c->keys, j->m, j->dv, v, ld, ds.S, j->dv, 0, dk, j->m);
-    memset(dk + c->keys * j->m, 0, (size_t)((c->rows - c->keys) * j->m) * sizeof *dk);
-    for (int64_t i = 0; i < c->keys; i++) {
-        k->acc(dk + i * j->m, ds.n, j->m);
-        k->scale(dk + i * j->m, (float)weight[i], dk + i * j->m, j->m);
+    turned_product_f32(c, keys, j->m, j->dv, v, j->H * j->dv, ds.S, j->dv, 1, dk, j->m);
+    weigh_rows_f32(c, dk, dk, keys, weight);
+    memset(dk + keys * j->m, 0, (size_t)((c->rows - keys) * j->m) * sizeof *dk);
+}
+
+/* dv (+)= weight φ̃(k) dS + Aᵀ dnum. Uses dk, and makes A. */
+static void value_grad_f32(const asc_linear_chunk *c, const double *weight, const float *dnum)
+{
+    const asc_linear_job *j = c->j;
+    state_f32 ds = state_at_f32(j, j->cotangents, after_of(c));
+    float *dv = rows_of_f32(c, &j->call->grad_in[ASC_LINEAR_V]);
+    bool fresh = j->call->fresh[ASC_LINEAR_V];
+    int64_t ld = j->H * j->dv, keys = ends(c) ? 0 : c->keys;
+    if (keys > 0) {
+        const float *ks = weigh_rows_f32(c, c->dk, c->k, keys, weight);
+        product_f32(false, false, keys, j->dv, j->m, ks, j->m, ds.S, j->dv, !fresh, dv, ld);
+    }
+    for (int64_t i = keys; i < c->rows && fresh; i++) {
+        memset(dv + i * ld, 0, (size_t)j->dv * sizeof *dv);
+    }
+    if (!j->o->full) {
+        attend_own_f32(c);
+        product_f32(true, false, c->rows, j->dv, c->rows, c->A, C, dnum, j->dv, 1, dv, ld);
     }
 }
 
-/* Within the chunk: A' = dnum vᵀ + dden for j <= i, dv += Aᵀ dnum, dφ̃(q) += (A'∘W) φ̃(k), dφ̃(k) += (A'∘W)ᵀ φ̃(q). */
+/* Within the chunk: A' = (dnum vᵀ + dden) ∘ W for j <= i, dφ̃(q) += A' φ̃(k), dφ̃(k) += A'ᵀ φ̃(q). */
 static void own_grad_f32(const asc_linear_chunk *c, const float *v, const float *dnum, const float *dden)
 {
     const asc_linear_job *j = c->j;
-    float *A = c->A, *dv = j->call->grad_in[ASC_LINEAR_V].data ? rows_of_f32(c, &j->call->grad_in[ASC_LINEAR_V]) : NULL;
-    int64_t ld = j->H * j->dv;
-    bool weighted = find_pair_weights_f32(c);
-    if (dv) {
-        attend_own_f32(c, weighted);
-        product_f32(true, false, c->rows, j->dv, c->rows, A, C, dnum, j->dv, 1, dv, ld);
+    float *A = c->A, one[C];
+    for (int64_t i = 0; i < C; i++) {
+        one[i] = 1;
     }
-    product_f32(false, true, c->rows, c->rows, j->dv, dnum, j->dv, v, ld, 0, A, C);
     for (int64_t i = 0; i < c->rows; i++) {
-        float *row = A + i * C;
-        for (int64_t l = 0; l <= i; l++) {
-            row[l] += dden[i];
-        }
-        if (weighted) {
-            asc_kernels_f32()->mul(row, row, (const float *)c->W + i * C, i + 1);
-        }
-        memset(row + i + 1, 0, (size_t)(c->rows - i - 1) * sizeof *row);
+        asc_kernels_f32()->scale(A + i * C, dden[i], one, c->rows);
     }
+    turned_product_f32(c, c->rows, c->rows, j->dv, dnum, j->dv, v, j->H * j->dv, 1, A, C);
+    weigh_pairs_f32(c);
     product_f32(false, false, c->rows, j->m, c->rows, A, C, c->k, j->m, 1, c->dq, j->m);
     product_f32(true, false, c->rows, j->m, c->rows, A, C, c->q, j->m, 1, c->dk, j->m);
 }
@@ -387,9 +465,11 @@ static void forget_grad_f32(const asc_linear_chunk *c, const double *from_state)
     float *to = (float *)call->grad_in[ASC_LINEAR_FORGET].data + at;
     state_f32 before = state_at_f32(j, j->states, before_of(c)), after = state_at_f32(j, j->states, after_of(c));
     state_f32 ds = state_at_f32(j, j->cotangents, after_of(c));
-    double end = c->G[c->rows - 1],
-           sum = asc_linear_factor((double)*before.level + end - (double)*after.level) *
-                 ((double)k->dot(ds.S, before.S, m * j->dv) + (double)k->dot(ds.n, before.n, m));
+    double end = c->G[c->rows - 1], sum = 0;
+    if (!begins(c) && !ends(c)) {
+        sum = asc_linear_factor((double)*before.level + end - (double)*after.level) *
+              ((double)k->dot(ds.S, before.S, m * j->dv) + (double)k->dot(ds.n, before.n, m));
+    }
     for (int64_t i = 0; i < c->rows; i++) {
         sum += from_state[i];
     }
@@ -405,16 +485,25 @@ static void forget_grad_f32(const asc_linear_chunk *c, const double *from_state)
 static void attend_grad_f32(const asc_linear_job *j, int64_t piece, int worker, int64_t group)
 {
     asc_linear_chunk c = asc_linear_chunk_at(j, piece, worker);
-    state_f32 before = state_at_f32(j, j->states, before_of(&c));
+    state_f32 before = state_at_f32(j, j->states, before_of(&c)), after = state_at_f32(j, j->states, after_of(&c));
     const float *v = rows_of_f32(&c, &j->call->in[ASC_LINEAR_V]);
     float *dnum = c.dx, dden[C];
-    double from_state[C];
+    double from_state[C], weight[C];
     c.group = group;
     open_f32(&c, &before);
     divide_grad_f32(&c, dnum, dden);
+    if (!j->o->full) {
+        find_pair_weights_f32(&c);
+    }
+    if (!ends(&c)) {
+        find_weights_f32(&c, (double)*after.level, weight);
+    }
+    if (j->call->grad_in[ASC_LINEAR_V].data) {
+        value_grad_f32(&c, weight, dnum);
+    }
     query_state_f32(&c, &before, dnum, dden);
-    key_state_f32(&c, v);
-    for (int64_t i = 0; i < c.rows; i++) {
+    key_state_f32(&c, v, weight);
+    for (int64_t i = 0; i < c.rows && j->call->grad_in[ASC_LINEAR_FORGET].data; i++) {
         from_state[i] = (double)asc_kernels_f32()->dot((float *)c.k + i * j->m, (float *)c.dk + i * j->m, j->m);
     }
     if (!j->o->full) {

@@ -60,9 +60,10 @@ void asc_linear_features_f32(const asc_linear_chunk *c, int input, float *phi, d
         return;
     }
     for (int64_t i = 0; i < c->rows; i++) {
-        asc_kernels_f32()->elu_one(phi + i * c->j->m, row_f32(&c->j->call->in[input], c, i), c->j->m);
+        memcpy(phi + i * c->j->m, row_f32(&c->j->call->in[input], c, i), (size_t)c->j->m * sizeof *phi);
         level[i] = 0;
     }
+    asc_kernels_f32()->elu_one(phi, phi, c->rows * c->j->m);
 }
 
 static void give_row_f32(const asc_linear_chunk *c, int input, int64_t i, float by, const float *dx)

@@ -27,6 +27,7 @@
 
 typedef struct attrs {
     asc_linear_attention_options o;
+    bool wants_last; /* else `last` has no positions */
 } attrs;
 
 static int64_t states_of(const asc_linear_job *j)
@@ -40,6 +41,7 @@ static asc_linear_job job_of(asc_call *call)
     const asc_linear_attention_options *o = &((const attrs *)call->attrs)->o;
     asc_linear_job j = {.call = call,
                         .o = o,
+                        .wants_last = ((const attrs *)call->attrs)->wants_last,
                         .B = q->shape[0],
                         .N = q->shape[1],
                         .H = o->heads,
@@ -77,33 +79,44 @@ static void join_states_f32(void *arg, int64_t head, int worker)
         memset(s, 0, (size_t)sums * sizeof *s);
         s[sums] = by_level ? (float)-INFINITY : 0;
     }
-    for (int64_t c = 0; c < j->chunks; c++, s += j->state) {
+    int64_t joined = j->o->full || j->wants_last ? j->chunks : j->chunks - 1;
+    for (int64_t c = 0; c < joined; c++, s += j->state) {
         float *own = s + j->state;
         double left = (double)s[sums] + j->passed[head * j->chunks + c], level = (double)own[sums];
-        float joined = by_level ? (float)fmax(left, level) : 0;
-        blend_f32(own, asc_linear_factor(left - (double)joined), s, asc_linear_factor(level - (double)joined), sums);
-        own[sums] = joined;
+        float to = by_level ? (float)fmax(left, level) : 0;
+        blend_f32(own, asc_linear_factor(left - (double)to), s, asc_linear_factor(level - (double)to), sums);
+        own[sums] = to;
     }
-    memcpy((float *)j->call->out[ASC_LINEAR_LAST].data + head * j->state, s, (size_t)j->state * sizeof *s);
+    if (j->wants_last) {
+        memcpy((float *)j->call->out[ASC_LINEAR_LAST].data + head * j->state, s, (size_t)j->state * sizeof *s);
+    }
 }
 
-/* A head's cotangents, from what each chunk's queries say of the state before them to all that depends on it. */
+/* A head's cotangents, from what each chunk's queries say of the state before them to all that depends on it. Without
+ * an initial state nobody asks for the first. */
 static void join_cotangents_f32(void *arg, int64_t head, int worker)
 {
     (void)worker;
     const asc_linear_job *j = arg;
-    int64_t sums = j->state - 1, first = head * (j->chunks + 1);
-    float *ds = (float *)j->cotangents + first * j->state, *end = ds + j->chunks * j->state;
-    const float *s = (const float *)j->states + first * j->state;
+    int64_t sums = j->state - 1, first = head * (j->chunks + 1), begin = j->call->in[ASC_LINEAR_INITIAL].ndim < 0;
+    float *ds = (float *)j->cotangents + first * j->state;
+    const float *level = (const float *)j->states + first * j->state + sums;
+    for (int64_t c = j->chunks - 2; c >= begin; c--) {
+        double left = (double)level[c * j->state] + j->passed[head * j->chunks + c] -
+                      (double)level[(c + 1) * j->state];
+        asc_kernels_f32()->axpy(ds + c * j->state, (float)asc_linear_factor(left), ds + (c + 1) * j->state, sums);
+    }
+}
+
+/* The same with full attention, where all chunks read one state. */
+static void sum_cotangents_f32(void *arg, int64_t head, int worker)
+{
+    (void)worker;
+    const asc_linear_job *j = arg;
+    float *ds = (float *)j->cotangents + head * (j->chunks + 1) * j->state, *end = ds + j->chunks * j->state;
     memset(end, 0, (size_t)j->state * sizeof *end);
     for (int64_t c = j->chunks - 1; c >= 0; c--) {
-        const float *level = s + c * j->state + sums;
-        if (j->o->full) {
-            asc_kernels_f32()->acc(end, ds + c * j->state, sums);
-        } else {
-            double left = (double)level[0] + j->passed[head * j->chunks + c] - (double)level[j->state];
-            asc_kernels_f32()->axpy(ds + c * j->state, (float)asc_linear_factor(left), ds + (c + 1) * j->state, sums);
-        }
+        asc_kernels_f32()->acc(end, ds + c * j->state, j->state - 1);
     }
 }
 
@@ -115,6 +128,9 @@ static void give_initial_f32(const asc_linear_job *j)
     float *to = j->call->grad_in[ASC_LINEAR_INITIAL].data;
     for (int64_t head = 0; head < j->B * j->H; head++, to += j->state) {
         float *ds = (float *)j->cotangents + head * step;
+        if (j->chunks == 0) {
+            memset(ds, 0, (size_t)sums * sizeof *ds);
+        }
         ds[sums] = k->dot(ds, (const float *)j->states + head * step, sums);
         if (j->call->fresh[ASC_LINEAR_INITIAL]) {
             memcpy(to, ds, (size_t)j->state * sizeof *to);
@@ -187,13 +203,15 @@ static asc_status infer(asc_call *call)
                                (long long)q->shape[1], (long long)o->heads);
     }
     asc_linear_job j = job_of(call);
+    bool favor = o->feature == ASC_FEATURE_FAVOR;
     if (check_optional(call, &j)) {
         return ASC_ERR_ARG;
     }
     asc_call_output(call, ASC_LINEAR_Y, q->dtype, 3, (int64_t[]){j.B, j.N, j.H * j.dv});
-    asc_call_output(call, ASC_LINEAR_LAST, q->dtype, 3, (int64_t[]){j.B, 1, j.H * j.state});
+    asc_call_output(call, ASC_LINEAR_LAST, q->dtype, 3, (int64_t[]){j.B, j.wants_last ? 1 : 0, j.H * j.state});
     asc_call_save(call, ASC_LINEAR_STATES, q->dtype, 4, (int64_t[]){j.B, j.H, j.chunks + 1, j.state});
-    return asc_call_save(call, ASC_LINEAR_SCALE, q->dtype, 3, (int64_t[]){j.B, j.H, j.N});
+    asc_call_save(call, ASC_LINEAR_SCALE, q->dtype, 3, (int64_t[]){j.B, j.H, j.N});
+    return asc_call_save(call, ASC_LINEAR_LEVEL, q->dtype, 3, (int64_t[]){j.B, j.H, favor ? j.N : 0});
 }
 
 static asc_status begin(asc_call *call, asc_linear_job *j)
@@ -240,7 +258,7 @@ static asc_status backward(asc_call *call)
     }
     int64_t heads = j.B * j.H, pieces = heads * j.chunks;
     asc_parallel(call->ctx, pieces, BY_DTYPE(dtype, asc_linear_gather_grad), &j);
-    asc_parallel(call->ctx, heads, BY_DTYPE(dtype, join_cotangents), &j);
+    asc_parallel(call->ctx, heads, j.o->full ? BY_DTYPE(dtype, sum_cotangents) : BY_DTYPE(dtype, join_cotangents), &j);
     if (j.features) {
         int64_t size = j.m * j.d;
         asc_parallel(call->ctx, ASC_LINEAR_GROUPS, BY_DTYPE(dtype, asc_linear_attend_grad_group), &j);
@@ -269,20 +287,21 @@ static uint32_t causal(const asc_call *call)
     return full ? 0 : 1u << ASC_LINEAR_Q | 1u << ASC_LINEAR_K | 1u << ASC_LINEAR_V | 1u << ASC_LINEAR_FORGET;
 }
 
-#define OPTIONS(...) .attrs = &(const attrs){{.eps = 1e-6, __VA_ARGS__}}
+#define OPTIONS(...) .attrs = &(const attrs){{.eps = 1e-6, __VA_ARGS__}, false}
+#define STREAM(...)  .attrs = &(const attrs){{.eps = 1e-6, __VA_ARGS__}, true}
 #define REALS(...)   {'f', 3, {__VA_ARGS__}, .kink = 0, .away = .05} /* elu bends at 0 */
 #define SAME(...)    REALS(__VA_ARGS__), REALS(__VA_ARGS__)
 static const asc_sample samples[] = {
     {.in = {SAME(2, 5, 6), {'f', 3, {2, 5, 4}}}, OPTIONS(.heads = 2)},
     {.in = {SAME(1, 70, 4), {'f', 3, {1, 70, 2}}, {'f', 3, {1, 70, 2}}, {0}, {0}, {'u', 3, {1, 1, 10}, .5, 1.5}},
-     OPTIONS(.heads = 2),
+     STREAM(.heads = 2),
      .note = "gated, two chunks, an initial state"},
     {.in = {SAME(2, 66, 4), {'f', 3, {2, 66, 4}}}, OPTIONS(.heads = 2, .fixed_decay = true), .note = "fixed decays"},
     {.in = {SAME(2, 7, 3), {'f', 3, {2, 7, 2}}, {'f', 3, {2, 7, 1}}, {'f', 2, {5, 3}}},
      OPTIONS(.heads = 1, .feature = ASC_FEATURE_FAVOR),
      .note = "favor, gated"},
     {.in = {SAME(1, 67, 2), {'f', 3, {1, 67, 2}}, {0}, {'f', 2, {3, 2}}, {0}, {'u', 3, {1, 1, 10}, .5, 1.5}},
-     OPTIONS(.heads = 1, .feature = ASC_FEATURE_FAVOR),
+     STREAM(.heads = 1, .feature = ASC_FEATURE_FAVOR),
      .note = "favor, an initial state"},
     {.in = {SAME(3, 6, 4), {'f', 3, {3, 6, 4}}, {0}, {0}, {'i', 1, {3}, 0, 7}},
      OPTIONS(.heads = 2, .full = true),
@@ -329,7 +348,7 @@ asc_tensor asc_linear_attention(asc_ctx *ctx, const asc_linear_attention_inputs 
     }
     const asc_tensor inputs[] = {in->q, in->k, in->v, in->forget, in->features, in->lengths, in->initial};
     asc_tensor out[2];
-    asc_apply(ctx, &asc_op_linear_attention, inputs, ASC_COUNT(inputs), &(attrs){*options}, out);
+    asc_apply(ctx, &asc_op_linear_attention, inputs, ASC_COUNT(inputs), &(attrs){*options, last != NULL}, out);
     if (last) {
         *last = out[ASC_LINEAR_LAST];
     } else {

@@ -15,16 +15,19 @@ enum {
     ASC_LINEAR_INITIAL
 };
 enum { ASC_LINEAR_Y, ASC_LINEAR_LAST };
-enum { ASC_LINEAR_STATES, ASC_LINEAR_SCALE }; /* saved: the states before each chunk, one over each row's divisor */
+/* saved: the states before each chunk, one over each row's divisor, and its level where there are any */
+enum { ASC_LINEAR_STATES, ASC_LINEAR_SCALE, ASC_LINEAR_LEVEL };
 enum { ASC_LINEAR_CHUNK = 64, ASC_LINEAR_GROUPS = 16 }; /* tokens of a chunk; parts of the sum that is W's gradient */
 
 /* The state of a head: S [m, dv], n [m], and its level L: the sums are e^L S and e^L n. */
 typedef struct asc_linear_job {
     asc_call *call;
     const asc_linear_attention_options *o;
+    bool wants_last;
     int64_t B, N, H, d, dv, m;
     int64_t chunks, state; /* of a head; elements of a state */
-    void *states;     /* [B, H, chunks + 1][state]: number c is the one before chunk c; full: the last is that of all */
+    void *states;     /* [B, H, chunks + 1][state]: number c is the one before chunk c; full: the last is that of all;
+                             else the last is made where it is wanted */
     double *passed;   /* [B, H, chunks]: the logarithm of what a chunk leaves of what was before it */
     void *cotangents; /* backward, [B, H, chunks + 1][state]: of the states */
     void *features;   /* backward, [GROUPS][m, d]: of W; NULL: not wanted */
@@ -44,6 +47,7 @@ typedef struct asc_linear_chunk {
     void *A, *W;                /* [CHUNK, CHUNK] */
     void *x, *dx;               /* [CHUNK, max(d, dv)] */
     void *dq, *dk;              /* [CHUNK, m] */
+    void *turned;               /* a transposed copy */
 } asc_linear_chunk;
 
 size_t asc_linear_worker_bytes(const asc_linear_job *j);
@@ -61,9 +65,6 @@ void asc_linear_features_grad_f64(const asc_linear_chunk *c, int input, const do
 
 /* ---- chunk.c ---- */
 
-/* G, from the decays. */
-void asc_linear_decays_f32(asc_linear_chunk *c);
-void asc_linear_decays_f64(asc_linear_chunk *c);
 /* Pieces, a chunk each: the state that its own keys make, into that after it, at a level of its own; */
 void asc_linear_gather_f32(void *job, int64_t piece, int worker);
 void asc_linear_gather_f64(void *job, int64_t piece, int worker);
