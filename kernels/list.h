@@ -8,7 +8,8 @@
  * log 0.92, log1p 1.53, softplus 1.81, tanh 1.33, sigmoid 0.53, erf 1.39, silu 0.53; gelu 2 for x >= -1, 4.4 far in the
  * lower tail; its slope, in units of 2^-6 at least, 4; over one argument in 1009: gelu_tanh 0.53 (`make
  * check-all-floats`). Zeros, infinities and NaN are as the mathematics has them, and underflow is gradual, except in
- * exp_shift and gate, which give 0 where the result is below 2^-126. In double they are those of the C library.
+ * exp_shift, gate and rg_lru_open, which give 0 where the result is below 2^-126. In double they are those of the C
+ * library.
  */
 /* ---- float, and f64.awk makes the same for double ---- */
 /* ---- functions of one element ---- */
@@ -125,8 +126,9 @@ KERNEL(void, memory_grad,
         int64_t steps, int64_t n, int64_t ld, bool fresh_z, bool fresh_a))
 
 /* ---- linear recurrences, of arrays [steps, n] ---- */
-/* a = e^l, root = √(1 - a²); l <= 0 */
-KERNEL(void, decays, (float *a, float *root, const float *l, int64_t n))
+/* open and gate become their σ, within 3 units in the last place; a = e^(rate∘open), root = √(1 - a²); rate [n] <= 0 */
+KERNEL(void, rg_lru_open,
+       (float *a, float *root, float *open, float *gate, const float *rate, int64_t steps, int64_t n))
 /* m = a_t∘m + x_t, s_t = m; m [n] */
 KERNEL(void, scan, (float *s, float *m, const float *a, const float *x, int64_t steps, int64_t n))
 /* Backwards: e comes as the gradient of s from elsewhere, and becomes all of it, which is that of x too; dm [n], of m

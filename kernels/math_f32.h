@@ -112,6 +112,16 @@ static inline float expm11_f32(float x)
     return with_sign_f32(fabsf(y), x);
 }
 
+/* a = e^x and 1 - a² = -E (E + 2) with E = e^x - 1, x <= 0, from one polynomial; 0 and 1 below -87. */
+static inline float decay1_f32(float x, float *less)
+{
+    uint32_t k;
+    float s = exp_less1_f32(x < -87.0f ? -87.0f : x, &k);
+    float two_k = from_bits_f32(bits_f32(1.0f) + k), E = two_k * s + (two_k - 1.0f);
+    *less = -(E * (E + 2.0f));
+    return x < -87.0f ? 0.0f : two_k * (s + 1.0f);
+}
+
 /* A normal number y > 0 is m 2^k, √½ <= m < √2; gives m. */
 static inline float split_f32(float y, float *k)
 {
@@ -178,6 +188,13 @@ static inline float gate1_f32(float x)
     float e = exp1_f32(-fabsf(x)), s = 1.0f + e, lost = e - (s - 1.0f);
     float y = (x < 0 ? e : 1.0f) / s;
     return y - y * (lost * (x < 0 ? 1.0f - y : y));
+}
+
+/* The same with one division and without putting back what was lost: within 3 units in the last place. */
+static inline float near_gate1_f32(float x)
+{
+    float e = exp1_f32(-fabsf(x)), y = 1.0f / (1.0f + e);
+    return x < 0 ? e * y : y;
 }
 
 static inline float tanh1_f32(float x)

@@ -24,6 +24,12 @@ static inline double expm11_f64(double x)
     return expm1(x);
 }
 
+static inline double decay1_f64(double x, double *less)
+{
+    *less = -expm1(2 * x);
+    return exp(x);
+}
+
 static inline double log1_f64(double x)
 {
     return log(x);
@@ -58,6 +64,11 @@ static inline double sigmoid1_f64(double x)
 }
 
 static inline double gate1_f64(double x)
+{
+    return sigmoid1_f64(x);
+}
+
+static inline double near_gate1_f64(double x)
 {
     return sigmoid1_f64(x);
 }

@@ -1,13 +1,18 @@
 /* kernels/scan_rows.h: linear recurrences, a row of channels after the other; included by kernels_impl.c. list.h says
  * what each function does. */
 /* ---- float, and f64.awk makes the same for double ---- */
-static void decays_f32(float *a, float *root, const float *l, int64_t n)
+static void rg_lru_open_f32(float *a, float *root, float *open, float *gate, const float *rate, int64_t steps,
+                            int64_t n)
 {
-    INDEPENDENT
-    for (int64_t i = 0; i < n; i++) {
-        float x = l[i];
-        root[i] = sqrt1_f32(-expm11_f32(2 * x));
-        a[i] = exp_gradual1_f32(x);
+    for (int64_t at = 0; at < steps * n; at += n) {
+        INDEPENDENT
+        for (int64_t k = 0; k < n; k++) {
+            float r = near_gate1_f32(open[at + k]), less;
+            a[at + k] = decay1_f32(rate[k] * r, &less);
+            root[at + k] = sqrt1_f32(less);
+            open[at + k] = r;
+            gate[at + k] = near_gate1_f32(gate[at + k]);
+        }
     }
 }
 

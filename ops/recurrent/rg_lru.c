@@ -16,10 +16,11 @@
 enum { C, R, I, DECAY, INITIAL };
 enum { S, LAST };
 enum { STEPS = 16, TILE = STEPS * ASC_CHANNELS }; /* of a piece, so that they stay in the first cache */
+enum { LINE = 64 };                               /* bytes of a cache line */
 
 typedef struct scan {
     asc_call *call;
-    int64_t N, R;
+    int64_t N, R, ahead;  /* ahead: from a row to that of the next tile */
     void *rate;           /* [R]: -8 softplus(λ) */
     void *drate;          /* [B][R]; NULL: not wanted */
 } scan;
@@ -41,11 +42,16 @@ static inline float *state_at_f32(const asc_array *a, const scan *s, asc_channel
     return a->data ? (float *)a->data + p.sequence * s->R + p.first : NULL;
 }
 
-/* Rows of an array into a tile; 0 where there is no array. */
+/* Rows of an array into a tile; 0 where there is no array. Rows are too far apart for the processor to see which ones
+ * come next: those of the next tile are asked for, which may be none of the array's. */
 static void take_rows_f32(float *to, const float *from, const scan *s, asc_channels p, int64_t steps)
 {
     for (int64_t t = 0; t < steps; t++) {
         if (from) {
+            uintptr_t next = (uintptr_t)(from + t * s->R) + (uintptr_t)(s->ahead * s->R) * sizeof *from;
+            for (size_t line = 0; line < (size_t)p.width * sizeof *from; line += LINE) {
+                __builtin_prefetch((const void *)(next + line));
+            }
             memcpy(to + t * p.width, from + t * s->R, (size_t)p.width * sizeof *to);
         } else {
             memset(to + t * p.width, 0, (size_t)p.width * sizeof *to);
@@ -73,18 +79,11 @@ static void start_f32(float *state, const scan *s, asc_channels p)
 /* c, σ(r), σ(i), a and √(1 - a²) of the steps from t on. */
 static void open_tile_f32(tile_f32 *x, const scan *s, asc_channels p, int64_t t, int64_t steps)
 {
-    const asc_kernel_table_f32 *k = asc_kernels_f32();
     const float *rate = (const float *)s->rate + p.first;
-    int64_t n = steps * p.width;
     take_rows_f32(x->c, at_f32(&s->call->in[C], s, p, t), s, p, steps);
     take_rows_f32(x->open, at_f32(&s->call->in[R], s, p, t), s, p, steps);
     take_rows_f32(x->gate, at_f32(&s->call->in[I], s, p, t), s, p, steps);
-    k->sigmoid(x->open, x->open, n);
-    k->sigmoid(x->gate, x->gate, n);
-    for (int64_t i = 0; i < n; i += p.width) {
-        k->mul(x->a + i, x->open + i, rate, p.width);
-    }
-    k->decays(x->a, x->root, x->a, n);
+    asc_kernels_f32()->rg_lru_open(x->a, x->root, x->open, x->gate, rate, steps, p.width);
 }
 
 static void forward_piece_f32(void *arg, int64_t piece, int worker)
@@ -195,10 +194,10 @@ static asc_status infer(asc_call *call)
     return status ? status : asc_call_output(call, LAST, c->dtype, 3, state);
 }
 
-static asc_status begin(asc_call *call, scan *s)
+static asc_status begin(asc_call *call, scan *s, int64_t ahead)
 {
     const asc_array *c = &call->in[C];
-    *s = (scan){call, c->shape[1], c->shape[2], NULL, NULL};
+    *s = (scan){call, c->shape[1], c->shape[2], ahead, NULL, NULL};
     s->rate = asc_call_scratch(call, (size_t)s->R * asc_dtype_size(c->dtype));
     if (!s->rate) {
         return ASC_ERR_MEMORY;
@@ -211,7 +210,7 @@ static asc_status forward(asc_call *call)
 {
     const asc_array *c = &call->in[C];
     scan s;
-    if (begin(call, &s)) {
+    if (begin(call, &s, STEPS)) {
         return ASC_ERR_MEMORY;
     }
     asc_parallel(call->ctx, c->shape[0] * asc_channel_pieces(s.R), BY_DTYPE(c->dtype, forward_piece), &s);
@@ -223,7 +222,7 @@ static asc_status backward(asc_call *call)
     const asc_array *c = &call->in[C];
     bool wanted = call->grad_in[DECAY].data;
     scan s;
-    if (begin(call, &s)) {
+    if (begin(call, &s, -STEPS)) {
         return ASC_ERR_MEMORY;
     }
     if (wanted) {

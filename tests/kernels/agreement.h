@@ -115,7 +115,7 @@ ROW(memory_grad, r->u, r->v, r->y, r->a, r->b, r->c, r->positive, s->rows, n, so
 
 ROW(elu_one, y, x, n)
 ROW(elu_one_grad, r->u, r->positive, n)
-ROW(decays, r->u, y, x, n)
+ROW(rg_lru_open, r->u, r->v, r->a, r->b, r->c, s->rows, some)
 ROW(scan, y, r->v, r->positive, x, s->rows, some)
 ROW(scan_grad, r->u, r->v, r->y, r->positive, r->a, s->rows, some)
 ROW(rg_lru_grad, r->u, r->v, r->y, r->e, r->a, r->b, r->c, r->positive, r->d, r->a, r->b, r->c, s->rows, some)
