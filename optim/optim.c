@@ -1,12 +1,37 @@
-/* optim/optim.c: the loop over parameters, in pieces of a fixed size. */
+/* optim/optim.c: which rule changes which parameter, their state, and the loop over parameters. */
 #include "optim/optim.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tensor/need.h"
 
 enum { PIECE = 1 << 16 };
+
+/* ---- making ---- */
+
+static bool is_matrix(asc_tensor t)
+{
+    return asc_ndim(t) == 2;
+}
+
+static const asc_rule_def *find_rule(const asc_optim *o, int i, const asc_rule_for *rules)
+{
+    asc_rule rule = o->options.rule;
+    for (const asc_rule_for *r = rules; r && r->names; r++) {
+        rule = fnmatch(r->names, asc_params_name(o->params, i), 0) == 0 ? r->rule : rule;
+    }
+    switch (rule) {
+    case ASC_RULE_SGD:
+        return o->options.momentum != 0 ? &asc_rule_sgd : &asc_rule_plain_sgd;
+    case ASC_RULE_MUON:
+        return is_matrix(asc_params_at(o->params, i)) ? &asc_rule_muon : &asc_rule_adamw;
+    default:
+        return &asc_rule_adamw;
+    }
+}
 
 static asc_status add_state(asc_optim *o, const char *name, asc_dtype dtype, int ndim, const int64_t *shape,
                             asc_tensor *out)
@@ -18,34 +43,68 @@ static asc_status add_state(asc_optim *o, const char *name, asc_dtype dtype, int
     return status;
 }
 
-static asc_status add_slots(asc_optim *o, const char *const *slot_names)
+static asc_status add_part(asc_optim *o, int i, const asc_rule_for *rules)
 {
-    for (int i = 0; i < o->count; i++) {
-        asc_tensor p = asc_params_at(o->params, i);
-        for (int s = 0; s < o->slots; s++) {
-            char name[300];
-            snprintf(name, sizeof name, "%s.%s", slot_names[s], asc_params_name(o->params, i));
-            if (add_state(o, name, asc_dtype_of(p), asc_ndim(p), asc_shape(p), &o->slot[i * o->slots + s])) {
-                return asc_error(o->ctx);
-            }
+    asc_tensor p = asc_params_at(o->params, i);
+    asc_optim_part *part = &o->part[i];
+    part->rule = find_rule(o, i, rules);
+    part->setting = (asc_optim_setting){1, asc_params_decays(o->params, i) ? o->options.weight_decay : 0};
+    for (int s = 0; part->rule->slots[s]; s++) {
+        char name[300];
+        snprintf(name, sizeof name, "%s.%s", part->rule->slots[s], asc_params_name(o->params, i));
+        if (add_state(o, name, asc_dtype_of(p), asc_ndim(p), asc_shape(p), &part->slot[s])) {
+            return asc_error(o->ctx);
         }
     }
+    if (part->rule->whole) {
+        o->whole[o->wholes++] = i;
+    }
+    return ASC_OK;
+}
+
+/* The largest first, so that threads end together. */
+static void sort_wholes(asc_optim *o)
+{
+    for (int k = 1; k < o->wholes; k++) {
+        int i = o->whole[k], at = k;
+        int64_t numel = asc_numel(asc_params_at(o->params, i));
+        for (; at > 0 && asc_numel(asc_params_at(o->params, o->whole[at - 1])) < numel; at--) {
+            o->whole[at] = o->whole[at - 1];
+        }
+        o->whole[at] = i;
+    }
+}
+
+static asc_status add_parts(asc_optim *o, const asc_rule_for *rules)
+{
+    for (int i = 0; i < o->count; i++) {
+        if (add_part(o, i, rules)) {
+            return asc_error(o->ctx);
+        }
+    }
+    sort_wholes(o);
     int64_t count = o->count;
     return add_state(o, "steps", ASC_I64, 1, &count, &o->steps);
 }
 
-static size_t slot_bytes(const asc_optim *o)
+/* What is said of no number stands for the usual one. */
+static asc_optim_options fill_in(const asc_optim_options *given)
 {
-    return (size_t)o->count * (size_t)o->slots * sizeof *o->slot;
+    asc_optim_options o = given ? *given : (asc_optim_options){0};
+    o.rules = NULL;
+    o.beta1 = o.beta1 > 0 ? o.beta1 : 0.9;
+    o.beta2 = o.beta2 > 0 ? o.beta2 : 0.999;
+    o.eps = o.eps > 0 ? o.eps : 1e-8;
+    o.muon_momentum = o.muon_momentum > 0 ? o.muon_momentum : 0.95;
+    return o;
 }
 
-static size_t setting_bytes(const asc_optim *o)
+static size_t each_bytes(const asc_optim *o, size_t each)
 {
-    return (size_t)o->count * sizeof *o->setting;
+    return (size_t)o->count * each;
 }
 
-asc_optim *asc_optim_new(asc_ctx *ctx, asc_params *params, double weight_decay, int slots,
-                         const char *const *slot_names, const char *names)
+asc_optim *asc_optim_make(asc_ctx *ctx, asc_params *params, const char *names, const asc_optim_options *options)
 {
     if (ASC_NEED(ctx, names, params)) {
         return NULL;
@@ -54,44 +113,54 @@ asc_optim *asc_optim_new(asc_ctx *ctx, asc_params *params, double weight_decay, 
     if (!o) {
         return NULL;
     }
-    *o = (asc_optim){.ctx = ctx, .params = params, .count = asc_params_count(params), .slots = slots,
+    *o = (asc_optim){.ctx = ctx, .params = params, .count = asc_params_count(params), .options = fill_in(options),
                      .state = asc_params_new(ctx)};
-    o->setting = asc_alloc(ctx, setting_bytes(o));
-    o->slot = asc_alloc(ctx, slot_bytes(o));
-    if (!o->state || !o->setting || !o->slot || add_slots(o, slot_names)) {
+    o->part = asc_alloc(ctx, each_bytes(o, sizeof *o->part));
+    o->whole = asc_alloc(ctx, each_bytes(o, sizeof *o->whole));
+    o->update = asc_alloc(ctx, each_bytes(o, sizeof *o->update));
+    if (!o->state || !o->part || !o->whole || !o->update || add_parts(o, options ? options->rules : NULL)) {
         asc_optim_free(o);
         return NULL;
     }
-    for (int i = 0; i < o->count; i++) {
-        o->setting[i] = (asc_optim_setting){1, asc_params_decays(params, i) ? weight_decay : 0};
-    }
     return o;
+}
+
+asc_optim *asc_optim_new(asc_ctx *ctx, asc_params *params, const asc_optim_options *options)
+{
+    return asc_optim_make(ctx, params, "optim_new: params", options);
+}
+
+static size_t scratch_bytes(const asc_optim *o)
+{
+    return (size_t)o->workers * o->worker;
 }
 
 void asc_optim_free(asc_optim *o)
 {
     if (o) {
-        asc_free(o->ctx, o->slot, slot_bytes(o));
-        asc_free(o->ctx, o->setting, setting_bytes(o));
+        asc_free(o->ctx, o->part, each_bytes(o, sizeof *o->part));
+        asc_free(o->ctx, o->whole, each_bytes(o, sizeof *o->whole));
+        asc_free(o->ctx, o->update, each_bytes(o, sizeof *o->update));
+        asc_free(o->ctx, o->scratch, scratch_bytes(o));
         asc_params_free(o->state);
         asc_free(o->ctx, o, sizeof *o);
     }
 }
 
-int asc_optim_group(asc_optim *o, const char *prefix, double lr_scale, double weight_decay)
+int asc_optim_group(asc_optim *o, const char *names, double lr_scale, double weight_decay)
 {
-    if (!o || ASC_NEED(o->ctx, "optim_group: prefix", prefix)) {
+    if (!o || ASC_NEED(o->ctx, "optim_group: names", names)) {
         return 0;
     }
     int n = 0;
     for (int i = 0; i < o->count; i++) {
-        if (strncmp(asc_params_name(o->params, i), prefix, strlen(prefix)) == 0) {
-            o->setting[i] = (asc_optim_setting){lr_scale, weight_decay};
+        if (fnmatch(names, asc_params_name(o->params, i), 0) == 0) {
+            o->part[i].setting = (asc_optim_setting){lr_scale, weight_decay};
             n++;
         }
     }
     if (n == 0) {
-        asc_fail(o->ctx, ASC_ERR_ARG, "optim_group: no parameter's name begins with '%s'", prefix);
+        asc_fail(o->ctx, ASC_ERR_ARG, "optim_group: no parameter has a name like '%s'", names);
     }
     return n;
 }
@@ -101,11 +170,56 @@ asc_params *asc_optim_state(asc_optim *o)
     return o ? o->state : NULL;
 }
 
+/* ---- a step ---- */
+
+static bool takes_part(const asc_optim *o, int i)
+{
+    return !asc_is_null(asc_grad(asc_params_at(o->params, i))) && o->part[i].setting.lr_scale != 0;
+}
+
+/* Before anything is changed. */
+static asc_status check(const asc_optim *o)
+{
+    if (asc_params_count(o->params) != o->count) {
+        return asc_fail(o->ctx, ASC_ERR_STATE, "optim_step: the list has %d parameters, had %d when the optimiser was "
+                        "made", asc_params_count(o->params), o->count);
+    }
+    for (int i = 0; i < o->count; i++) {
+        if (takes_part(o, i) && !asc_is_contiguous(asc_params_at(o->params, i))) {
+            return asc_fail(o->ctx, ASC_ERR_ARG, "optim_step: %s is not contiguous", asc_params_name(o->params, i));
+        }
+    }
+    return ASC_OK;
+}
+
+/* Room for a matrix on each of the context's threads, whose number may change between steps. */
+static asc_status make_room(asc_optim *o)
+{
+    if (o->wholes == 0 || (o->scratch && o->workers >= asc_threads(o->ctx))) {
+        return ASC_OK;
+    }
+    asc_free(o->ctx, o->scratch, scratch_bytes(o));
+    o->workers = asc_threads(o->ctx);
+    for (int k = 0; k < o->wholes; k++) {
+        size_t bytes = o->part[o->whole[k]].rule->scratch(asc_params_at(o->params, o->whole[k]));
+        o->worker = bytes > o->worker ? bytes : o->worker;
+    }
+    o->scratch = asc_alloc(o->ctx, scratch_bytes(o));
+    return o->scratch ? ASC_OK : ASC_ERR_MEMORY;
+}
+
+/* Counts the step of parameter i. */
+static asc_optim_update begin(const asc_optim *o, int i, double lr, double grad_scale)
+{
+    asc_data_mut(asc_params_at(o->params, i)); /* a tape that saved the old value must not be used any more */
+    int64_t *steps = asc_data_mut(o->steps);
+    return (asc_optim_update){i, ++steps[i], lr * o->part[i].setting.lr_scale, grad_scale};
+}
+
 typedef struct step {
     const asc_optim *o;
-    int param;
-    int64_t t, numel;
-    double lr, grad_scale;
+    asc_optim_update u;
+    int64_t numel;
 } step;
 
 static void update_piece(void *arg, int64_t piece, int worker)
@@ -113,7 +227,14 @@ static void update_piece(void *arg, int64_t piece, int worker)
     (void)worker;
     const step *s = arg;
     int64_t from = piece * PIECE, n = s->numel - from < PIECE ? s->numel - from : PIECE;
-    s->o->update(s->o, s->param, s->t, s->lr, s->grad_scale, from, n);
+    s->o->part[s->u.i].rule->piece(s->o, &s->u, from, n);
+}
+
+static void update_whole(void *arg, int64_t piece, int worker)
+{
+    const asc_optim *o = arg;
+    const asc_optim_update *u = &o->update[piece];
+    o->part[u->i].rule->whole(o, u, o->scratch + (size_t)worker * o->worker);
 }
 
 asc_status asc_optim_step(asc_optim *o, double lr, double grad_scale)
@@ -121,22 +242,21 @@ asc_status asc_optim_step(asc_optim *o, double lr, double grad_scale)
     if (!o) {
         return ASC_ERR_ARG;
     }
-    if (asc_params_count(o->params) != o->count) {
-        return asc_fail(o->ctx, ASC_ERR_STATE, "optim_step: the list has %d parameters, had %d when the optimiser was "
-                        "made", asc_params_count(o->params), o->count);
+    if (check(o) || make_room(o)) {
+        return asc_error(o->ctx);
     }
-    int64_t *steps = asc_data_mut(o->steps);
     for (int i = 0; i < o->count; i++) {
-        asc_tensor p = asc_params_at(o->params, i);
-        if (asc_is_null(asc_grad(p)) || o->setting[i].lr_scale == 0) {
-            continue;
+        if (takes_part(o, i) && o->part[i].rule->piece) {
+            step s = {o, begin(o, i, lr, grad_scale), asc_numel(asc_params_at(o->params, i))};
+            asc_parallel(o->ctx, (s.numel + PIECE - 1) / PIECE, update_piece, &s);
         }
-        if (!asc_is_contiguous(p)) {
-            return asc_fail(o->ctx, ASC_ERR_ARG, "optim_step: %s is not contiguous", asc_params_name(o->params, i));
-        }
-        asc_data_mut(p); /* a tape that saved the old value must not be used any more */
-        step s = {o, i, ++steps[i], asc_numel(p), lr * o->setting[i].lr_scale, grad_scale};
-        asc_parallel(o->ctx, (s.numel + PIECE - 1) / PIECE, update_piece, &s);
     }
+    int wholes = 0;
+    for (int k = 0; k < o->wholes; k++) {
+        if (takes_part(o, o->whole[k])) {
+            o->update[wholes++] = begin(o, o->whole[k], lr, grad_scale);
+        }
+    }
+    asc_parallel(o->ctx, wholes, update_whole, o);
     return ASC_OK;
 }

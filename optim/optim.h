@@ -8,30 +8,56 @@
 #include "tensor/ctx.h"
 #include "tensor/dtype.h"
 
-/* What a group says of a parameter. */
+/* What groups say of a parameter. */
 typedef struct asc_optim_setting {
     double lr_scale, weight_decay;
 } asc_optim_setting;
 
-/* An optimiser: its parameters, its state by name, and how it changes one parameter. */
+/* A step's figures for one parameter. */
+typedef struct asc_optim_update {
+    int i;     /* the parameter */
+    int64_t t; /* its step, 1, 2, … */
+    double lr, grad_scale;
+} asc_optim_update;
+
+/* How a parameter is changed, and what is kept of it: tensors of its shape, "NAME.PARAMETER". Either piece by piece,
+ * elements from … from+n-1, or as a whole on one thread, with so many bytes of scratch. */
+typedef struct asc_rule_def {
+    const char *slots[3]; /* NULL at the end */
+    void (*piece)(const asc_optim *o, const asc_optim_update *u, int64_t from, int64_t n);
+    void (*whole)(const asc_optim *o, const asc_optim_update *u, void *scratch);
+    size_t (*scratch)(asc_tensor p);
+} asc_rule_def;
+
+extern const asc_rule_def asc_rule_adamw, asc_rule_sgd, asc_rule_plain_sgd, asc_rule_muon;
+
+enum { ASC_OPTIM_SLOTS = 2 };
+
+/* One parameter's part of an optimiser. */
+typedef struct asc_optim_part {
+    const asc_rule_def *rule;
+    asc_optim_setting setting;
+    asc_tensor slot[ASC_OPTIM_SLOTS]; /* borrowed from `state` */
+} asc_optim_part;
+
 struct asc_optim {
     asc_ctx *ctx;
     asc_params *params;
     int count; /* of the parameters when the optimiser was made: the list must not grow after it */
+    asc_optim_options options; /* its defaults put in; `rules` is gone */
     asc_params *state;
-    asc_optim_setting *setting; /* [count] */
-    asc_tensor *slot; /* [count][slots]: a parameter's own state tensors, borrowed from `state` */
-    int slots;
+    asc_optim_part *part; /* [count] */
+    int *whole;           /* [wholes]: the parameters whose rule takes all at once, the largest first */
+    int wholes;
+    asc_optim_update *update; /* [wholes]: of this step */
+    char *scratch;            /* `worker` bytes for each of `workers` threads */
+    size_t worker;
+    int workers;
     asc_tensor steps; /* i64 [count]: the steps that each parameter has made */
-    /* Elements `from` … from+n-1 of parameter i, at its step t = 1, 2, … */
-    void (*update)(const asc_optim *o, int i, int64_t t, double lr, double grad_scale, int64_t from, int64_t n);
-    asc_adamw_options adamw; /* AdamW's */
-    double momentum;         /* SGD's */
 };
 
-/* An optimiser without update and options, with `slots` state tensors of a parameter's shape each, "NAME.PARAMETER". */
-asc_optim *asc_optim_new(asc_ctx *ctx, asc_params *params, double weight_decay, int slots,
-                         const char *const *slot_names, const char *names);
+/* asc_optim_new, `names` being its caller's and the argument's: "adamw_new: params". */
+asc_optim *asc_optim_make(asc_ctx *ctx, asc_params *params, const char *names, const asc_optim_options *options);
 
 /* Element `from` of a tensor that the optimiser writes. */
 static inline void *asc_optim_at(asc_tensor t, int64_t from)

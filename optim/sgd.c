@@ -11,23 +11,22 @@ static void step_f32(void *p, const void *g, void *v, int64_t n, const asc_sgd_s
 /* ---- end of float ---- */
 #include "optim/sgd.f64.h"
 
-static void update(const asc_optim *o, int i, int64_t t, double lr, double grad_scale, int64_t from, int64_t n)
+static void update(const asc_optim *o, const asc_optim_update *u, int64_t from, int64_t n)
 {
-    (void)t;
-    const asc_sgd_step s = {.lr = lr, .momentum = o->momentum, .grad_scale = grad_scale,
-                            .weight_decay = o->setting[i].weight_decay};
-    asc_tensor p = asc_params_at(o->params, i), g = asc_grad(p);
-    void *v = o->slots ? asc_optim_at(o->slot[i], from) : NULL;
-    BY_DTYPE(asc_dtype_of(p), step)(asc_optim_at(p, from), asc_optim_at(g, from), v, n, &s);
+    const asc_optim_part *part = &o->part[u->i];
+    const asc_sgd_step s = {.lr = u->lr, .momentum = o->options.momentum, .grad_scale = u->grad_scale,
+                            .weight_decay = part->setting.weight_decay};
+    asc_tensor p = asc_params_at(o->params, u->i);
+    void *v = part->rule->slots[0] ? asc_optim_at(part->slot[0], from) : NULL;
+    BY_DTYPE(asc_dtype_of(p), step)(asc_optim_at(p, from), asc_optim_at(asc_grad(p), from), v, n, &s);
 }
+
+const asc_rule_def asc_rule_sgd = {.slots = {"velocity"}, .piece = update};
+const asc_rule_def asc_rule_plain_sgd = {.piece = update};
 
 asc_optim *asc_sgd_new(asc_ctx *ctx, asc_params *params, double momentum, double weight_decay)
 {
-    asc_optim *o = asc_optim_new(ctx, params, weight_decay, momentum != 0, (const char *const[]){"velocity"},
-                                 "sgd_new: params");
-    if (o) {
-        o->momentum = momentum;
-        o->update = update;
-    }
-    return o;
+    return asc_optim_make(ctx, params, "sgd_new: params",
+                          &(asc_optim_options){.rule = ASC_RULE_SGD, .weight_decay = weight_decay,
+                                               .momentum = momentum});
 }

@@ -12,27 +12,50 @@ extern "C" {
 
 typedef struct asc_optim asc_optim;
 
+/* How a parameter is changed by its gradient g. */
+typedef enum asc_rule {
+    ASC_RULE_ADAMW, /* Loshchilov and Hutter, ICLR 2019, in PyTorch's order of operations */
+    ASC_RULE_SGD,   /* v = momentum v + g, p -= lr v; weight decay adds decay · p to g */
+    ASC_RULE_MUON,  /* Jordan et al. 2024, of matrices (parameters that are none have AdamW): p -= lr decay p, then
+                     * v = muon_momentum v + g, p -= lr 0.2 √max(rows, columns) orthogonalised(g + muon_momentum v),
+                     * whose entries are of the size that AdamW's have (Liu et al. 2025): rates fit both */
+} asc_rule;
+
+/* A rule for the parameters of these names: '*' stands for any text, '?' for one character. */
+typedef struct asc_rule_for {
+    const char *names;
+    asc_rule rule;
+} asc_rule_for;
+
+typedef struct asc_optim_options {
+    asc_rule rule;             /* of the parameters that `rules` does not name */
+    const asc_rule_for *rules; /* of two that name one parameter the later counts; ends with names NULL; or NULL */
+    double weight_decay;       /* on the parameters that asc_params_decays */
+    double beta1, beta2;       /* AdamW's; 0 stands for 0.9 and 0.999 */
+    double eps;                /* AdamW's; 0 stands for 1e-8 */
+    double momentum;           /* SGD's */
+    double muon_momentum;      /* Muon's; 0 stands for 0.95 */
+} asc_optim_options;
+
+/* The list must outlive the optimiser, and not grow. `options` may be NULL: all 0. */
+ASC_API asc_optim *asc_optim_new(asc_ctx *ctx, asc_params *params, const asc_optim_options *options);
+
 typedef struct asc_adamw_options {
-    double beta1, beta2;  /* 0 stands for 0.9 and 0.999 */
-    double eps;           /* 0 stands for 1e-8 */
-    double weight_decay;  /* decoupled, on the parameters that asc_params_decays */
+    double beta1, beta2, eps, weight_decay; /* as above */
 } asc_adamw_options;
 
-/* AdamW (Loshchilov and Hutter, ICLR 2019), in PyTorch's order of operations. The list must outlive the optimiser, and
- * not grow. `options` may be NULL: all 0. */
+/* asc_optim_new with one rule for all. `options` may be NULL. */
 ASC_API asc_optim *asc_adamw_new(asc_ctx *ctx, asc_params *params, const asc_adamw_options *options);
-
-/* Gradient descent: v = momentum v + g, p -= lr v; weight decay adds decay · p to g. */
 ASC_API asc_optim *asc_sgd_new(asc_ctx *ctx, asc_params *params, double momentum, double weight_decay);
 
 /* NULL is accepted. */
 ASC_API void asc_optim_free(asc_optim *optim);
 
-/* Makes a group of the parameters whose names begin with `prefix` ("" are all): their learning rate is lr_scale times
- * the step's (0: they stay as they are), their weight decay is weight_decay whatever asc_params_decays says. Of
- * two groups with one parameter the later counts. Returns the number of parameters in it; 0 with ASC_ERR_ARG if
- * there are none. */
-ASC_API int asc_optim_group(asc_optim *optim, const char *prefix, double lr_scale, double weight_decay);
+/* Makes a group of the parameters with these names ('*' stands for any text, '?' for one character): their learning
+ * rate is lr_scale times the step's (0: they stay as they are), their weight decay is weight_decay whatever
+ * asc_params_decays says. Of two groups with one parameter the later counts. Returns the number of parameters in it; 0
+ * with ASC_ERR_ARG if there are none. */
+ASC_API int asc_optim_group(asc_optim *optim, const char *names, double lr_scale, double weight_decay);
 
 /* One step on every parameter that has a gradient, which counts grad_scale times; the others are not touched. */
 ASC_API asc_status asc_optim_step(asc_optim *optim, double lr, double grad_scale);
