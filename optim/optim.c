@@ -43,18 +43,28 @@ static asc_status add_state(asc_optim *o, const char *name, asc_dtype dtype, int
     return status;
 }
 
-static asc_status add_part(asc_optim *o, int i, const asc_rule_for *rules)
+/* A tensor of parameter i's shape, "KIND.PARAMETER". */
+static asc_status add_slot(asc_optim *o, const char *kind, int i, asc_tensor *out)
 {
     asc_tensor p = asc_params_at(o->params, i);
+    char name[300];
+    snprintf(name, sizeof name, "%s.%s", kind, asc_params_name(o->params, i));
+    return add_state(o, name, asc_dtype_of(p), asc_ndim(p), asc_shape(p), out);
+}
+
+static asc_status add_part(asc_optim *o, int i, const asc_rule_for *rules)
+{
     asc_optim_part *part = &o->part[i];
     part->rule = find_rule(o, i, rules);
     part->setting = (asc_optim_setting){1, asc_params_decays(o->params, i) ? o->options.weight_decay : 0};
     for (int s = 0; part->rule->slots[s]; s++) {
-        char name[300];
-        snprintf(name, sizeof name, "%s.%s", part->rule->slots[s], asc_params_name(o->params, i));
-        if (add_state(o, name, asc_dtype_of(p), asc_ndim(p), asc_shape(p), &part->slot[s])) {
+        if (add_slot(o, part->rule->slots[s], i, &part->slot[s])) {
             return asc_error(o->ctx);
         }
+    }
+    if (o->options.average > 0 && (add_slot(o, "average", i, &part->average) ||
+                                   asc_copy(o->ctx, part->average, asc_params_at(o->params, i)))) {
+        return asc_error(o->ctx);
     }
     if (part->rule->whole) {
         o->whole[o->wholes++] = i;
@@ -155,7 +165,9 @@ int asc_optim_group(asc_optim *o, const char *names, double lr_scale, double wei
     int n = 0;
     for (int i = 0; i < o->count; i++) {
         if (fnmatch(names, asc_params_name(o->params, i), 0) == 0) {
-            o->part[i].setting = (asc_optim_setting){lr_scale, weight_decay};
+            asc_optim_setting *was = &o->part[i].setting;
+            was->lr_scale = lr_scale < 0 ? was->lr_scale : lr_scale;
+            was->weight_decay = weight_decay < 0 ? was->weight_decay : weight_decay;
             n++;
         }
     }
@@ -177,16 +189,16 @@ static bool takes_part(const asc_optim *o, int i)
     return !asc_is_null(asc_grad(asc_params_at(o->params, i))) && o->part[i].setting.lr_scale != 0;
 }
 
-/* Before anything is changed. */
-static asc_status check(const asc_optim *o)
+asc_status asc_optim_check(const asc_optim *o, const char *name)
 {
     if (asc_params_count(o->params) != o->count) {
-        return asc_fail(o->ctx, ASC_ERR_STATE, "optim_step: the list has %d parameters, had %d when the optimiser was "
-                        "made", asc_params_count(o->params), o->count);
+        return asc_fail(o->ctx, ASC_ERR_STATE, "%s: the list has %d parameters, had %d when the optimiser was made", name,
+                        asc_params_count(o->params), o->count);
     }
     for (int i = 0; i < o->count; i++) {
-        if (takes_part(o, i) && !asc_is_contiguous(asc_params_at(o->params, i))) {
-            return asc_fail(o->ctx, ASC_ERR_ARG, "optim_step: %s is not contiguous", asc_params_name(o->params, i));
+        asc_tensor p = asc_params_at(o->params, i);
+        if ((o->options.average > 0 || takes_part(o, i)) && !asc_is_contiguous(p)) {
+            return asc_fail(o->ctx, ASC_ERR_ARG, "%s: %s is not contiguous", name, asc_params_name(o->params, i));
         }
     }
     return ASC_OK;
@@ -242,8 +254,12 @@ asc_status asc_optim_step(asc_optim *o, double lr, double grad_scale)
     if (!o) {
         return ASC_ERR_ARG;
     }
-    if (check(o) || make_room(o)) {
+    if (asc_optim_check(o, "optim_step") || make_room(o)) {
         return asc_error(o->ctx);
+    }
+    if (o->swapped) {
+        return asc_fail(o->ctx, ASC_ERR_STATE, "optim_step: the averages stand in the parameters' place: "
+                        "asc_optim_swap_average puts them back");
     }
     for (int i = 0; i < o->count; i++) {
         if (takes_part(o, i) && o->part[i].rule->piece) {

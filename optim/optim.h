@@ -37,7 +37,7 @@ enum { ASC_OPTIM_SLOTS = 2 };
 typedef struct asc_optim_part {
     const asc_rule_def *rule;
     asc_optim_setting setting;
-    asc_tensor slot[ASC_OPTIM_SLOTS]; /* borrowed from `state` */
+    asc_tensor slot[ASC_OPTIM_SLOTS], average; /* borrowed from `state` */
 } asc_optim_part;
 
 struct asc_optim {
@@ -53,11 +53,15 @@ struct asc_optim {
     char *scratch;            /* `worker` bytes for each of `workers` threads */
     size_t worker;
     int workers;
+    bool swapped;     /* the averages stand in the parameters' place */
     asc_tensor steps; /* i64 [count]: the steps that each parameter has made */
 };
 
 /* asc_optim_new, `names` being its caller's and the argument's: "adamw_new: params". */
 asc_optim *asc_optim_make(asc_ctx *ctx, asc_params *params, const char *names, const asc_optim_options *options);
+
+/* Whether the parameters are those that the optimiser was made for, and contiguous where it touches them. */
+asc_status asc_optim_check(const asc_optim *o, const char *name);
 
 /* Element `from` of a tensor that the optimiser writes. */
 static inline void *asc_optim_at(asc_tensor t, int64_t from)

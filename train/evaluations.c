@@ -20,16 +20,18 @@ static bool evaluation_goes_on(void *user, double done)
     return !t->stopped;
 }
 
-/* ASC_ERR_INTERRUPTED: a hook stopped it, no error. */
+/* ASC_ERR_INTERRUPTED: a hook stopped it, no error. The training's own model is seen with its averages. */
 static asc_status evaluate_on(asc_trainer *t, asc_lm *lm, const asc_split *split, asc_eval_result *result)
 {
     asc_eval_options options = {.batch = t->settings->values.batch, .progress = evaluation_goes_on, .user = t};
     t->progress.evaluated = 0;
     asc_span span;
     asc_span_begin(t->ctx, &span, "evaluation");
+    asc_trainer_swap_average(t, lm);
     asc_set_interrupt(t->ctx, asc_trainer_goes_on, t);
     asc_status status = asc_evaluate(t->ctx, lm, split, &options, result);
     asc_set_interrupt(t->ctx, NULL, NULL);
+    asc_trainer_swap_average(t, lm);
     asc_span_end(t->ctx, &span);
     if (status == ASC_ERR_INTERRUPTED && t->stopped) {
         asc_error_clear(t->ctx);
@@ -65,7 +67,9 @@ static asc_status write_model(asc_trainer *t, const char *path, const asc_best *
     asc_span_begin(t->ctx, &span, "checkpoint");
     asc_status status = asc_folder_check_claim(&t->folder);
     if (status == ASC_OK) {
+        asc_trainer_swap_average(t, t->lm);
         status = asc_model_write(t->ctx, path, t->lm, t->tokenizer, t->data, of->step, of->loss);
+        asc_trainer_swap_average(t, t->lm);
     }
     asc_span_end(t->ctx, &span);
     return status;

@@ -135,7 +135,7 @@ asc_status asc_trainer_check_space(asc_trainer *t, const char *run)
 {
     double each = (double)asc_dtype_size(asc_settings_dtype(t->settings)), free_bytes;
     double model = each * (double)asc_params_numel(asc_lm_params(t->lm));
-    double need = 2 * (model + 3 * model); /* a checkpoint has AdamW's two moments, too */
+    double need = 2 * (2 * model + each * (double)asc_params_numel(asc_optim_state(t->optim)));
     if (t->folder.model) { /* of a run that goes on */
         need -= size_of(t->folder.model) + size_of(t->folder.checkpoint);
     }

@@ -249,14 +249,7 @@ asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init)
     if (make_lm(t, config, init) || settle_inert(t, init)) {
         return asc_error(t->ctx);
     }
-    double each = 4 * (double)asc_dtype_size(asc_settings_dtype(t->settings));
-    if (asc_memory_check(t->ctx, "parameters, gradients and AdamW's two moments take",
-                         each * (double)asc_params_numel(asc_lm_params(t->lm)))) {
-        return asc_error(t->ctx);
-    }
     asc_lm_set_recompute(t->lm, v->recompute);
     say_left_out(t);
-    t->optim = asc_adamw_new(t->ctx, asc_lm_params(t->lm),
-                             &(asc_adamw_options){v->beta1, v->beta2, 0, v->weight_decay});
-    return asc_error(t->ctx);
+    return asc_trainer_open_optim(t);
 }

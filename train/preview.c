@@ -73,7 +73,10 @@ asc_status asc_trainer_preview(asc_trainer *t)
     }
     char *prompt = NULL, *text = NULL;
     writer w = {.decoder = asc_decoder_new(t->tokenizer)};
-    if (w.decoder && write_texts(t, &w, &prompt, &text) == ASC_OK) {
+    asc_trainer_swap_average(t, t->lm);
+    asc_status status = w.decoder ? write_texts(t, &w, &prompt, &text) : ASC_ERR_MEMORY;
+    asc_trainer_swap_average(t, t->lm);
+    if (status == ASC_OK) {
         t->hooks.sample(t->hooks.user, &t->progress, prompt, text);
     }
     free(prompt);

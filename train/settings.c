@@ -15,6 +15,8 @@
 
 static const char *const schedules[] = {[ASC_DECAY_CONSTANT] = "constant", [ASC_DECAY_LINEAR] = "linear",
                                         [ASC_DECAY_COSINE] = "cosine", NULL};
+static const char *const optimizers[] = {[ASC_RULE_ADAMW] = "adamw", [ASC_RULE_SGD] = "sgd", [ASC_RULE_MUON] = "muon",
+                                         NULL};
 static const char *const dtypes[] = {"f32", "f64", NULL};
 
 const asc_setting asc_train_settings[] = {
@@ -30,6 +32,12 @@ const asc_setting asc_train_settings[] = {
     {"accumulate", ASC_SETTING_INT, AT(accumulate), "1", .help = "batches whose gradients make a step", .min = 1,
      .max = 1 << 20, .flags = ASC_SETTING_RARE},
     {"dropout", ASC_SETTING_REAL, AT(dropout), "0.1", .help = "dropout while training", .max = 0.999, .argument = "P"},
+    {"optimizer", ASC_SETTING_CHOICE, AT(optimizer), "adamw",
+     .help = "what changes the parameters; muon: the matrices within blocks, and AdamW all others", .choices = optimizers,
+     .argument = "NAME"},
+    {"groups", ASC_SETTING_TEXT, AT(groups), "",
+     .help = "PATTERN:lr=R,decay=W,optimizer=NAME;PATTERN:…: parameters with a rate, a decay or an optimiser of their "
+             "own, by name ('*' and '?'); the later counts", .flags = ASC_SETTING_RARE, .argument = "GROUPS"},
     {"lr", ASC_SETTING_REAL, AT(lr), "1e-3", .help = "highest learning rate", .max = 1000, .argument = "R"},
     {"min_lr", ASC_SETTING_REAL, AT(min_lr), "-1",
      .help = "learning rate at the end; below 0: a tenth of the highest", .min = -1, .max = 1000,
@@ -52,12 +60,17 @@ const asc_setting asc_train_settings[] = {
     {"schedule_steps", ASC_SETTING_INT, AT(schedule_steps), "0",
      .help = "steps to the lowest learning rate; 0: those of the run", .max = MUCH,
      .flags = ASC_SETTING_RARE},
-    {"weight_decay", ASC_SETTING_REAL, AT(weight_decay), "0.1", .help = "AdamW's decay of matrices and embeddings",
+    {"weight_decay", ASC_SETTING_REAL, AT(weight_decay), "0.1", .help = "decay of matrices and embeddings",
      .max = 1000, .argument = "W"},
     {"beta1", ASC_SETTING_REAL, AT(beta1), "0.9", .help = "AdamW's first moment", .min = 0.001, .max = 0.999999,
      .flags = ASC_SETTING_RARE, .argument = "B"},
     {"beta2", ASC_SETTING_REAL, AT(beta2), "0.999", .help = "AdamW's second moment", .min = 0.001, .max = 0.9999999,
      .flags = ASC_SETTING_RARE, .argument = "B"},
+    {"momentum", ASC_SETTING_REAL, AT(momentum), "0.95", .help = "Muon's and SGD's momentum", .max = 0.999999,
+     .flags = ASC_SETTING_RARE, .argument = "M"},
+    {"average", ASC_SETTING_REAL, AT(average), "0",
+     .help = "evaluate, show and save running means of the parameters, with this decay a step; 0: the parameters",
+     .max = 0.9999999, .flags = ASC_SETTING_RARE, .argument = "D"},
     {"clip", ASC_SETTING_REAL, AT(clip), "1", .help = "largest norm of the gradient; 0: any", .max = 1e30,
      .argument = "NORM"},
     {"epochs", ASC_SETTING_INT, AT(epochs), "10", .help = "passes over the training split; 0: no limit", .max = 1e9,

@@ -8,15 +8,15 @@
 #include "settings/reader.h"
 #include "train/path.h"
 
-enum { ASC_SETTINGS_MAX = 40 };
+enum { ASC_SETTINGS_MAX = 60 };
 
 /* The values of a training's own settings; a text of "" stands for none. */
 typedef struct asc_values {
-    const char *data, *tokenizer, *cache, *init, *curriculum;
-    int schedule, dtype;
+    const char *data, *tokenizer, *cache, *init, *curriculum, *groups;
+    int schedule, dtype, optimizer;
     int64_t batch, accumulate, warmup, schedule_steps, epochs, steps, eval_every, eval_tokens, early_stop;
     int64_t log_every, sample_every, checkpoint_every, seed, threads;
-    double dropout, lr, min_lr, weight_decay, beta1, beta2, clip, minutes, sep_delay, sep_ramp, aux_delay;
+    double dropout, lr, min_lr, weight_decay, beta1, beta2, momentum, average, clip, minutes, sep_delay, sep_ramp, aux_delay;
     bool recompute, debug_nan, tensorboard;
 } asc_values;
 

@@ -58,7 +58,8 @@ static asc_status check_step(const asc_trainer *t)
     return ASC_OK;
 }
 
-/* The optimiser counts for itself: a parameter takes part in every step, unless it has no gradient. */
+/* The optimiser counts for itself: a parameter takes part in every step, unless it has no gradient, or
+ * stays as it is. */
 static asc_status check_optim(const asc_trainer *t)
 {
     asc_tensor steps = asc_params_find(asc_optim_state(t->optim), "steps");
@@ -68,7 +69,7 @@ static asc_status check_optim(const asc_trainer *t)
         wrong = made[i] < 0 || made[i] > step ? i : wrong;
         most = made[i] > most ? made[i] : most;
     }
-    if (wrong >= 0 || most != step) {
+    if (wrong >= 0 || (most != step && most != 0)) {
         return REFUSE(t, "its optimiser has made %" PRId64 " steps, but its step is %" PRId64,
                       wrong >= 0 ? made[wrong] : most, step);
     }

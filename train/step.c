@@ -83,6 +83,7 @@ static asc_status update(const asc_stepper *s, double lr, double scale)
     asc_status status = asc_optim_step(s->optim, lr, scale);
     if (status == ASC_OK) {
         asc_lm_project(s->lm);
+        status = s->average ? asc_optim_average(s->optim) : ASC_OK;
     }
     asc_span_end(s->ctx, &span);
     return status;

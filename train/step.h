@@ -1,4 +1,4 @@
-/* train/step.h: one step of training: forward, backward, clipping, AdamW. */
+/* train/step.h: one step of training: forward, backward, clipping, the optimiser. */
 #ifndef TRAIN_STEP_H
 #define TRAIN_STEP_H
 
@@ -11,6 +11,7 @@ typedef struct asc_stepper {
     asc_optim *optim;
     int64_t block, batch; /* inputs of a sequence, sequences of a forward pass */
     double dropout, clip;
+    bool average; /* the optimiser keeps means of the parameters */
     uint64_t seed;
     /* Fills x and y [n, width] with the sequences first … first+n-1 of the step; for a classifier x, their classes
      * y [n] and their lengths [n], which else is NULL. */

@@ -90,7 +90,8 @@ static asc_status plan(asc_trainer *t)
     t->schedule = (asc_schedule){(asc_decay)v->schedule, v->lr, lowest_lr(v), v->warmup,
                                  v->schedule_steps > 0 ? v->schedule_steps : t->steps};
     t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = asc_lm_block(t->lm),
-                               .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed,
+                               .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .average = v->average > 0,
+                               .seed = (uint64_t)v->seed,
                                .fill = fill_step, .targets = count_targets, .width = find_width,
                                .go_on = asc_trainer_goes_on, .user = t};
     if (asc_phases_plan(&t->phases, t->lm, v, t->schedule.steps, t->ctx)) {

@@ -35,6 +35,7 @@ typedef struct asc_optim_options {
     double eps;                /* AdamW's; 0 stands for 1e-8 */
     double momentum;           /* SGD's */
     double muon_momentum;      /* Muon's; 0 stands for 0.95 */
+    double average;            /* the decay of the running means of parameters (asc_optim_average), below 1; 0: none */
 } asc_optim_options;
 
 /* The list must outlive the optimiser, and not grow. `options` may be NULL: all 0. */
@@ -53,12 +54,20 @@ ASC_API void asc_optim_free(asc_optim *optim);
 
 /* Makes a group of the parameters with these names ('*' stands for any text, '?' for one character): their learning
  * rate is lr_scale times the step's (0: they stay as they are), their weight decay is weight_decay whatever
- * asc_params_decays says. Of two groups with one parameter the later counts. Returns the number of parameters in it; 0
+ * asc_params_decays says; what is below 0 stays as it was. Of two groups with one parameter the later counts. Returns the number of parameters in it; 0
  * with ASC_ERR_ARG if there are none. */
 ASC_API int asc_optim_group(asc_optim *optim, const char *names, double lr_scale, double weight_decay);
 
 /* One step on every parameter that has a gradient, which counts grad_scale times; the others are not touched. */
 ASC_API asc_status asc_optim_step(asc_optim *optim, double lr, double grad_scale);
+
+/* Takes the parameters, as they are after a step, into their running means, whose decay is options.average: at
+ * step t (1 + t)/(10 + t) where that is less. ASC_ERR_STATE: the optimiser was made without. */
+ASC_API asc_status asc_optim_average(asc_optim *optim);
+
+/* Exchanges parameters and their means: to evaluate or save these. Called again, it puts them back, and that must be done
+ * before the next step (ASC_ERR_STATE there). Without means it does nothing. */
+ASC_API asc_status asc_optim_swap_average(asc_optim *optim);
 
 /* Everything that the next step depends on beside parameters and gradients, as named tensors: save them to
  * resume exactly, and load them by asc_copy. Borrowed. */
