@@ -1,7 +1,10 @@
 /* optim/schedule.c: the learning rate over the steps. */
 #include <math.h>
+#include <stdbool.h>
 
 #include <ascgrad/optim.h>
+
+#define PI 3.14159265358979323846
 
 double asc_lr_at(const asc_schedule *s, int64_t t)
 {
@@ -11,13 +14,15 @@ double asc_lr_at(const asc_schedule *s, int64_t t)
     if (t < s->warmup) {
         return s->lr * (double)(t + 1) / (double)s->warmup;
     }
-    int64_t length = s->steps - s->warmup;
-    double x = (double)(t - s->warmup) / (double)(length > 1 ? length : 1);
-    x = x < 1 ? x : 1;
+    bool wsd = s->decay == ASC_DECAY_WSD;
+    int64_t from = wsd && s->steps - s->fall > s->warmup ? s->steps - s->fall : s->warmup, length = s->steps - from;
+    double x = (double)(t - from) / (double)(length > 1 ? length : 1);
+    x = x < 0 ? 0 : x < 1 ? x : 1;
     switch (s->decay) {
     case ASC_DECAY_CONSTANT: return s->lr;
     case ASC_DECAY_LINEAR: return s->lr + (s->min_lr - s->lr) * x;
-    case ASC_DECAY_COSINE: return s->min_lr + .5 * (s->lr - s->min_lr) * (1 + cos(3.14159265358979323846 * x));
+    case ASC_DECAY_COSINE: return s->min_lr + .5 * (s->lr - s->min_lr) * (1 + cos(PI * x));
+    case ASC_DECAY_WSD: return s->min_lr + (s->lr - s->min_lr) * (1 - sqrt(x));
     }
     return s->lr;
 }

@@ -200,10 +200,9 @@ static asc_status read_all(asc_ctx *ctx, const asc_safetensors *file, const char
     return first ? check_first_values(ctx, file, path, params, slots) : ASC_OK;
 }
 
-asc_status asc_checkpoint_read(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
+asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_optim *optim,
                                asc_train_state *state, bool *same_build)
 {
-    const char *path = folder->checkpoint;
     asc_safetensors *file = asc_format_open(ctx, path, true);
     if (file) {
         read_all(ctx, file, path, lm, optim, state);
@@ -214,4 +213,12 @@ asc_status asc_checkpoint_read(asc_ctx *ctx, const asc_folder *folder, asc_lm *l
     *same_build = written && strcmp(written, build) == 0;
     asc_safetensors_close(file);
     return asc_error(ctx);
+}
+
+asc_status asc_checkpoint_step(asc_ctx *ctx, const char *path, int64_t *step)
+{
+    asc_safetensors *file = asc_format_open(ctx, path, true);
+    asc_status status = file ? asc_format_int(file, "step", 0, ASC_STEPS_MOST, step) : asc_error(ctx);
+    asc_safetensors_close(file);
+    return status;
 }

@@ -88,10 +88,23 @@ static asc_status settle(asc_trainer *t)
     return line_due(t) && !asc_trainer_over(t) ? asc_trainer_write_line(t, false) : ASC_OK;
 }
 
+/* Before the learning rate falls, what the run could go on from with more steps is kept. */
+static asc_status keep_stable(asc_trainer *t)
+{
+    if (t->state.step > 0 && t->state.step == asc_trainer_falls_from(t)) {
+        if (t->saved_step != t->state.step && asc_trainer_save(t)) {
+            return asc_error(t->ctx);
+        }
+        asc_folder_mark(&t->folder);
+    }
+    return ASC_OK;
+}
+
 static asc_status run_steps(asc_trainer *t)
 {
     while (!t->stopped) {
-        if (settle(t) || (checkpoint_due(t) && !asc_trainer_evaluation_due(t) && asc_trainer_save(t))) {
+        if (settle(t) || (checkpoint_due(t) && !asc_trainer_evaluation_due(t) && asc_trainer_save(t)) ||
+            keep_stable(t)) {
             return asc_error(t->ctx);
         }
         if (t->stopped || asc_trainer_over(t)) {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/names.h>
+
 #include "train/path.h"
 #include "train/trainer.h"
 

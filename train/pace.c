@@ -8,6 +8,12 @@ static const asc_values *values(const asc_trainer *t)
     return &t->settings->values;
 }
 
+int64_t asc_trainer_falls_from(const asc_trainer *t)
+{
+    const asc_schedule *s = &t->schedule;
+    return s->decay == ASC_DECAY_WSD && s->steps - s->fall > s->warmup ? s->steps - s->fall : -1;
+}
+
 const asc_best *asc_trainer_best(const asc_trainer *t)
 {
     return t->stranger.loss < t->state.best.loss ? &t->stranger : &t->state.best;

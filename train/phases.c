@@ -8,8 +8,7 @@
 
 /* ---- lengths ---- */
 
-/* Below 1 a share of the run, else steps; -1 stands for the warm-up. -1 with the error set. */
-static int64_t length_of(asc_ctx *ctx, const char *key, double given, int64_t run, int64_t warmup)
+int64_t asc_phase_length(asc_ctx *ctx, const char *key, double given, int64_t steps, int64_t warmup)
 {
     if (given == -1) {
         return warmup;
@@ -18,7 +17,7 @@ static int64_t length_of(asc_ctx *ctx, const char *key, double given, int64_t ru
         asc_fail_on(ctx, ASC_ERR_ARG, key, ": got %g, expected a share of the run below 1, or whole steps", given);
         return -1;
     }
-    return given < 1 ? llround(given * (double)run) : (int64_t)given;
+    return given < 1 ? llround(given * (double)steps) : (int64_t)given;
 }
 
 /* ---- courses: "NAME=AT:VALUE,AT:VALUE…;NAME=…" ---- */
@@ -116,9 +115,9 @@ asc_status asc_phases_plan(asc_phases *p, asc_lm *lm, const asc_values *v, int64
 {
     bool late = v->sep_delay != -1 || v->sep_ramp > 0;
     *p = (asc_phases){
-        .sep_from = length_of(ctx, "sep_delay", v->sep_delay, steps, v->warmup),
-        .sep_ramp = length_of(ctx, "sep_ramp", v->sep_ramp, steps, 0),
-        .aux_from = length_of(ctx, "aux_delay", v->aux_delay, steps, v->warmup),
+        .sep_from = asc_phase_length(ctx, "sep_delay", v->sep_delay, steps, v->warmup),
+        .sep_ramp = asc_phase_length(ctx, "sep_ramp", v->sep_ramp, steps, 0),
+        .aux_from = asc_phase_length(ctx, "aux_delay", v->aux_delay, steps, v->warmup),
     };
     if (asc_error(ctx)) {
         return asc_error(ctx);

@@ -26,6 +26,8 @@ static const struct {
     {"model.safetensors", offsetof(asc_folder, model)},    {"model.next.safetensors", offsetof(asc_folder, next)},
     {"model.kept.safetensors", offsetof(asc_folder, kept)}, {"model.extra.safetensors", offsetof(asc_folder, extra)},
     {"summary.json", offsetof(asc_folder, summary)},
+    {"checkpoint.stable.safetensors", offsetof(asc_folder, stable)},
+    {"model.stable.safetensors", offsetof(asc_folder, stable_model)},
 };
 enum { N_FILES = sizeof files / sizeof *files };
 
@@ -203,6 +205,24 @@ asc_status asc_folder_restore(asc_folder *f)
 {
     asc_status status = rename_file(f, f->model, f->extra);
     return status ? status : rename_file(f, f->kept, f->model);
+}
+
+void asc_folder_mark(asc_folder *f)
+{
+    unlink(f->stable); /* first: alone, the model is of no account */
+    unlink(f->stable_model);
+    if (link(f->model, f->stable_model) == 0 || errno == ENOENT) {
+        link(f->checkpoint, f->stable);
+    }
+    fsync(f->fd);
+}
+
+asc_status asc_folder_go_back(asc_folder *f)
+{
+    if (asc_path_exists(f->stable_model) && rename_file(f, f->stable_model, f->kept)) {
+        return asc_error(f->ctx);
+    }
+    return rename_file(f, f->stable, f->checkpoint);
 }
 
 /* What a killed writer left. */

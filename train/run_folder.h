@@ -8,6 +8,9 @@
  * after the checkpoint, and its model, if it is the best so far, takes the name of the run's own best, which waits as
  * model.kept until the run does better, or ends. Then the run's own takes its name back, so that the end is that of an
  * uninterrupted run, and a stranger that was better stays as model.extra.
+ *
+ * A run whose learning rate falls at its end (wsd) keeps the checkpoint and the model of the last step before that under
+ * second names. With more steps it goes on from there; its model then stands as a stranger's.
  */
 #ifndef TRAIN_RUN_FOLDER_H
 #define TRAIN_RUN_FOLDER_H
@@ -20,6 +23,7 @@ typedef struct asc_folder {
     asc_ctx *ctx;
     char *path, *config, *vocab, *metrics, *checkpoint, *summary;
     char *model, *next, *kept, *extra;
+    char *stable, *stable_model; /* checkpoint and model from where the learning rate began to fall */
     struct asc_claim *claim; /* the file "running": one process at a time trains in it */
     int fd;       /* of the folder; -1 */
     bool created; /* by this process, and not complete yet */
@@ -69,6 +73,12 @@ asc_status asc_folder_put_by(asc_folder *f);
 
 /* Keeps the model, the run's own best, before a stranger takes its place. */
 asc_status asc_folder_keep_model(asc_folder *f);
+
+/* Checkpoint and model get their second names; without hard links they get none. */
+void asc_folder_mark(asc_folder *f);
+
+/* The checkpoint of then is the run's again, and its best model of then waits as model.kept. */
+asc_status asc_folder_go_back(asc_folder *f);
 
 /* The run's own best takes its name back; the stranger becomes model.extra. */
 asc_status asc_folder_restore(asc_folder *f);

@@ -14,7 +14,7 @@
 #define MUCH 1e15
 
 static const char *const schedules[] = {[ASC_DECAY_CONSTANT] = "constant", [ASC_DECAY_LINEAR] = "linear",
-                                        [ASC_DECAY_COSINE] = "cosine", NULL};
+                                        [ASC_DECAY_COSINE] = "cosine", [ASC_DECAY_WSD] = "wsd", NULL};
 static const char *const optimizers[] = {[ASC_RULE_ADAMW] = "adamw", [ASC_RULE_SGD] = "sgd", [ASC_RULE_MUON] = "muon",
                                          NULL};
 static const char *const dtypes[] = {"f32", "f64", NULL};
@@ -55,8 +55,12 @@ const asc_setting asc_train_settings[] = {
     {"curriculum", ASC_SETTING_TEXT, AT(curriculum), "",
      .help = "numbers of ASCender's over the steps, NAME=AT:VALUE,AT:VALUE…;NAME=…, AT a step or a share of the run in "
              "%; trained after the last point", .flags = ASC_SETTING_RARE, .argument = "COURSES"},
-    {"schedule", ASC_SETTING_CHOICE, AT(schedule), "cosine", .help = "how the learning rate falls to its end",
+    {"schedule", ASC_SETTING_CHOICE, AT(schedule), "cosine", .help = "how the learning rate falls to its end; wsd: it stays, and falls in the last fall steps",
      .choices = schedules, .argument = "S"},
+    {"fall", ASC_SETTING_REAL, AT(fall), "0.2",
+     .help = "how long the learning rate falls with wsd: below 1 a share of the schedule, else steps; a run that is "
+             "resumed with more steps goes on from where it began to fall", .max = MUCH, .flags = ASC_SETTING_RARE,
+     .only = "schedule=wsd"},
     {"schedule_steps", ASC_SETTING_INT, AT(schedule_steps), "0",
      .help = "steps to the lowest learning rate; 0: those of the run", .max = MUCH,
      .flags = ASC_SETTING_RARE},

@@ -87,8 +87,13 @@ static asc_status plan(asc_trainer *t)
     if (t->steps == 0) {
         return asc_fail(t->ctx, ASC_ERR_ARG, "epochs and steps are both 0: one of them must say where the run ends");
     }
-    t->schedule = (asc_schedule){(asc_decay)v->schedule, v->lr, lowest_lr(v), v->warmup,
-                                 v->schedule_steps > 0 ? v->schedule_steps : t->steps};
+    int64_t until = v->schedule_steps > 0 ? v->schedule_steps : t->steps;
+    t->schedule = (asc_schedule){.decay = (asc_decay)v->schedule, .lr = v->lr, .min_lr = lowest_lr(v),
+                                 .warmup = v->warmup, .steps = until,
+                                 .fall = asc_phase_length(t->ctx, "fall", v->fall, until, 0)};
+    if (asc_error(t->ctx)) {
+        return asc_error(t->ctx);
+    }
     t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = asc_lm_block(t->lm),
                                .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .average = v->average > 0,
                                .seed = (uint64_t)v->seed,
@@ -233,11 +238,27 @@ static void say_schedule(const asc_trainer *t)
     }
 }
 
-static asc_status read_checkpoint(asc_trainer *t, bool *same_build)
+/* Whether a run goes on from where its learning rate began to fall: it has more steps now, and has gone on falling. */
+static bool goes_back(asc_trainer *t)
+{
+    int64_t then, now;
+    if (asc_trainer_falls_from(t) < 0 || !asc_path_exists(t->folder.stable) ||
+        asc_checkpoint_step(t->ctx, t->folder.stable, &then) ||
+        asc_checkpoint_step(t->ctx, t->folder.checkpoint, &now) || now <= then || asc_trainer_falls_from(t) <= then) {
+        return false;
+    }
+    char text[200];
+    snprintf(text, sizeof text, "with more steps the run goes on from step %" PRId64 ", where the learning rate had not "
+             "begun to fall; its model stays until it does better", then);
+    asc_trainer_say(t, text);
+    return true;
+}
+
+static asc_status read_checkpoint(asc_trainer *t, bool back, bool *same_build)
 {
     *same_build = true;
     if (asc_path_exists(t->folder.checkpoint)) {
-        if (asc_checkpoint_read(t->ctx, &t->folder, t->lm, t->optim, &t->state, same_build) ||
+        if (asc_checkpoint_read(t->ctx, back ? t->folder.stable : t->folder.checkpoint, t->lm, t->optim, &t->state, same_build) ||
             asc_trainer_check_state(t)) {
             return asc_error(t->ctx);
         }
@@ -272,8 +293,8 @@ static asc_status replace_lost(asc_trainer *t)
 /* All is read and checked before anything is written: a run that is refused stays as it was. */
 static asc_status resume_run(asc_trainer *t)
 {
-    bool same_build, lost;
-    if (read_checkpoint(t, &same_build) || asc_folder_check(&t->folder, &t->state.best, &lost) ||
+    bool same_build, lost, back = goes_back(t);
+    if (asc_error(t->ctx) || read_checkpoint(t, back, &same_build) || asc_folder_check(&t->folder, &t->state.best, &lost) ||
         asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, t->state.metrics_bytes) ||
         asc_metrics_check(&t->metrics, t->state.logged_step)) {
         return asc_error(t->ctx);
@@ -282,7 +303,7 @@ static asc_status resume_run(asc_trainer *t)
     say_schedule(t);
     t->start_s -= t->state.elapsed_s;
     bool fewer = t->steps < t->state.step; /* than are done: no plan to remember */
-    if ((lost && replace_lost(t)) || asc_folder_recover(&t->folder, &t->state.best, &t->stranger) ||
+    if ((back && asc_folder_go_back(&t->folder)) || (lost && replace_lost(t)) || asc_folder_recover(&t->folder, &t->state.best, &t->stranger) ||
         (!fewer && write_config(t))) {
         return asc_error(t->ctx);
     }

@@ -96,6 +96,9 @@ int64_t asc_trainer_inputs(const asc_trainer *t, const int32_t *which, int64_t n
 
 /* ---- pace.c ---- */
 
+/* The step at which the learning rate begins to fall after it stood still (wsd); -1: there is none. */
+int64_t asc_trainer_falls_from(const asc_trainer *t);
+
 /* The evaluation that model.safetensors is of. */
 const asc_best *asc_trainer_best(const asc_trainer *t);
 

@@ -79,16 +79,19 @@ ASC_API double asc_grad_norm(asc_ctx *ctx, asc_params *params);
 /* What clipping to `clip` multiplies gradients of this norm by: min(1, clip/(norm + 1e-6)); 1 for clip <= 0. */
 ASC_API double asc_clip_scale(double norm, double clip);
 
-typedef enum asc_decay { ASC_DECAY_CONSTANT, ASC_DECAY_LINEAR, ASC_DECAY_COSINE } asc_decay;
+typedef enum asc_decay { ASC_DECAY_CONSTANT, ASC_DECAY_LINEAR, ASC_DECAY_COSINE, ASC_DECAY_WSD } asc_decay;
 
 typedef struct asc_schedule {
     asc_decay decay;
     double lr, min_lr;
     int64_t warmup; /* steps: lr (t + 1)/warmup for t < warmup */
     int64_t steps;  /* where min_lr is reached; lr stays there after it */
+    int64_t fall;   /* of WSD: steps of the fall, at the end */
 } asc_schedule;
 
-/* The learning rate of step t = 0, 1, …: warm-up, then lr (constant) or from lr to min_lr (linear, cosine). */
+/* The learning rate of step t = 0, 1, …: warm-up, then lr (constant), or from lr to min_lr over all that is left (linear,
+ * cosine), or lr up to the last `fall` steps, and then min_lr + (lr - min_lr)(1 - √x), x from 0 to 1 (WSD: warm-up,
+ * stable, decay; Hägele et al. 2024). */
 ASC_API double asc_lr_at(const asc_schedule *schedule, int64_t t);
 
 #ifdef __cplusplus

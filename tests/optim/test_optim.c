@@ -191,7 +191,7 @@ END_TEST
 
 START_TEST(schedules)
 {
-    asc_schedule s = {ASC_DECAY_COSINE, 1e-3, 1e-4, 10, 110};
+    asc_schedule s = {.decay = ASC_DECAY_COSINE, .lr = 1e-3, .min_lr = 1e-4, .warmup = 10, .steps = 110};
     ck_assert_double_eq_tol(asc_lr_at(&s, 0), 1e-4, 1e-18);
     ck_assert_double_eq_tol(asc_lr_at(&s, 9), 1e-3, 1e-18);
     ck_assert_double_eq_tol(asc_lr_at(&s, 10), 1e-3, 1e-18);
@@ -202,6 +202,14 @@ START_TEST(schedules)
     ck_assert_double_eq_tol(asc_lr_at(&s, 35), 1e-3 - .25 * 9e-4, 1e-18);
     s.decay = ASC_DECAY_CONSTANT;
     ck_assert_double_eq_tol(asc_lr_at(&s, 400), 1e-3, 1e-18);
+    s.decay = ASC_DECAY_WSD;
+    s.fall = 40;
+    ck_assert_double_eq_tol(asc_lr_at(&s, 4), 5e-4, 1e-18);
+    ck_assert_double_eq_tol(asc_lr_at(&s, 70), 1e-3, 1e-18);
+    ck_assert_double_eq_tol(asc_lr_at(&s, 80), 5.5e-4, 1e-18);
+    ck_assert_double_eq_tol(asc_lr_at(&s, 200), 1e-4, 1e-18);
+    s.fall = 500; /* more than there are: from the warm-up's end */
+    ck_assert_double_eq_tol(asc_lr_at(&s, 35), 5.5e-4, 1e-18);
 }
 END_TEST
 

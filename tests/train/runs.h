@@ -133,6 +133,28 @@ static inline asc_status train(const char *path, bool resume, brake *b, asc_trai
     return status;
 }
 
+/* A setting and its value; a list of them ends with NULL. */
+typedef const char *pair[2];
+
+/* Trains with more settings, or goes on with them. */
+static inline asc_train_result train_so(const char *path, bool resume, const asc_train_hooks *hooks, asc_status expected,
+                                 const pair *pairs)
+{
+    asc_settings *s = resume ? asc_settings_new(ctx) : make_settings(ctx);
+    for (int i = 0; pairs && pairs[i][0]; i++) {
+        ck_assert_msg(asc_settings_set(s, pairs[i][0], pairs[i][1]) == ASC_OK, "%s", asc_error_message(ctx));
+    }
+    if (resume) {
+        ck_assert_msg(asc_settings_resume(s, path) == ASC_OK, "%s", asc_error_message(ctx));
+    }
+    asc_train_result r = {0};
+    asc_status status = asc_train(ctx, s, path, resume, hooks, &r);
+    ck_assert_msg(status == expected, "%s", asc_error_message(ctx));
+    asc_error_clear(ctx);
+    asc_settings_free(s);
+    return r;
+}
+
 /* Trains with more settings, dropout 0. */
 static inline void train_with(const char *path, const char *const (*pairs)[2], int n)
 {

@@ -4,8 +4,6 @@
 
 enum { STEPS = 12, WARMUP = 3, RAMP = 4 };
 
-typedef const char *pair[2];
-
 /* Settings beside the usual ones, to a key that is NULL. */
 static const pair plain[] = {{NULL, NULL}}, ramped[] = {{"sep_ramp", "4"}, {NULL, NULL}};
 

@@ -5,30 +5,7 @@
 
 #include "tests/train/runs.h"
 
-/* ---- trainings ---- */
-
-typedef struct pair {
-    const char *key, *value;
-} pair;
-
-/* Trains with more settings, or goes on with them. */
-static asc_train_result train_so(const char *path, bool resume, const asc_train_hooks *hooks, asc_status expected,
-                                 const pair *pairs)
-{
-    asc_settings *s = resume ? asc_settings_new(ctx) : make_settings(ctx);
-    for (int i = 0; pairs && pairs[i].key; i++) {
-        ck_assert_msg(asc_settings_set(s, pairs[i].key, pairs[i].value) == ASC_OK, "%s", asc_error_message(ctx));
-    }
-    if (resume) {
-        ck_assert_msg(asc_settings_resume(s, path) == ASC_OK, "%s", asc_error_message(ctx));
-    }
-    asc_train_result r = {0};
-    asc_status status = asc_train(ctx, s, path, resume, hooks, &r);
-    ck_assert_msg(status == expected, "%s", asc_error_message(ctx));
-    asc_error_clear(ctx);
-    asc_settings_free(s);
-    return r;
-}
+/* ---- what is left ---- */
 
 static json_t *summary_of(const char *path)
 {
@@ -197,8 +174,8 @@ START_TEST(a_step_that_is_given_up_leaves_no_trace)
         patience h = {.most = most};
         asc_train_hooks hooks = {.working = lose_patience, .user = &h};
         asc_settings *s = make_settings(ctx);
-        for (int i = 0; slow[i].key; i++) {
-            asc_settings_set(s, slow[i].key, slow[i].value);
+        for (int i = 0; slow[i][0]; i++) {
+            asc_settings_set(s, slow[i][0], slow[i][1]);
         }
         asc_train_result r;
         asc_status status = asc_train(ctx, s, other_path, false, &hooks, &r);

@@ -1,0 +1,161 @@
+/* tests/train/test_optimizers.c: optimisers, groups, averaged weights and schedules of trainings, and their resumes. */
+#include "tests/train/runs.h"
+
+static const pair kinds[][6] = {
+    {{"optimizer", "muon"}, {NULL, NULL}},
+    {{"optimizer", "sgd"}, {"momentum", "0.5"}, {NULL, NULL}},
+    {{"average", "0.8"}, {NULL, NULL}},
+    {{"optimizer", "muon"}, {"average", "0.9"}, {"groups", "blocks.0.mix.*:optimizer=adamw,lr=0.01;*bias:decay=1"},
+     {"sample_every", "3"}, {NULL, NULL}},
+    {{"groups", "*norm*:optimizer=sgd;tok_emb*:lr=0"}, {NULL, NULL}},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+START_TEST(a_resume_is_exact)
+{
+    train_so(run_path, false, NULL, ASC_OK, kinds[_i]);
+    for (int at = 1; at < 24; at += 5) {
+        brake b = {0, at};
+        train_so(other_path, false, &(asc_train_hooks){.progress = stop_at, .user = &b}, ASC_ERR_INTERRUPTED, kinds[_i]);
+        train_so(other_path, true, NULL, ASC_OK, NULL);
+        check_same("metrics.jsonl");
+        check_same("model.safetensors");
+        remove_tree(other_path);
+    }
+}
+END_TEST
+
+START_TEST(each_kind_trains_in_a_way_of_its_own)
+{
+    double usual[40], own[40];
+    train_so(run_path, false, NULL, ASC_OK, NULL);
+    train_so(other_path, false, NULL, ASC_OK, kinds[_i]);
+    int n = read_metrics(run_path, "valid_loss", usual, 40);
+    ck_assert_int_eq(read_metrics(other_path, "valid_loss", own, 40), n);
+    ck_assert_double_ne(own[n - 1], usual[n - 1]);
+    ck_assert_double_lt(own[n - 1], own[0]);
+}
+END_TEST
+
+/* ---- averages ---- */
+
+/* The model that is saved is the averaged one, and evaluates to what was said of it; the checkpoint has both. */
+START_TEST(the_averaged_model_is_saved)
+{
+    train_so(run_path, false, NULL, ASC_OK, (pair[]){{"average", "0.9"}, {"steps", "15"}, {NULL, NULL}});
+    asc_dataset *data = asc_dataset_open(ctx, "builtin:3000");
+    asc_model *m = asc_model_open(ctx, run_path, NULL, NULL);
+    asc_split *split = asc_split_load(data, ASC_SPLIT_VALID, m->tokenizer);
+    asc_eval_result result;
+    ck_assert_int_eq(asc_evaluate(ctx, m->lm, split, &(asc_eval_options){.batch = 4}, &result), ASC_OK);
+    ck_assert_double_eq_tol(result.loss, model_loss(run_path), 1e-8);
+    char path[200];
+    snprintf(path, sizeof path, "%s/checkpoint.safetensors", run_path);
+    asc_safetensors *file = asc_safetensors_open(ctx, path);
+    asc_tensor saved = asc_params_find(asc_lm_params(m->lm), "tok_emb.weight");
+    asc_tensor mean = asc_safetensors_read(ctx, file, "optim.average.tok_emb.weight", ASC_F32);
+    asc_tensor own = asc_safetensors_read(ctx, file, "param.tok_emb.weight", ASC_F32);
+    no_error();
+    size_t bytes = (size_t)asc_numel(saved) * sizeof(float);
+    ck_assert_int_eq(memcmp(asc_data(saved), asc_data(mean), bytes), 0);
+    ck_assert_int_ne(memcmp(asc_data(saved), asc_data(own), bytes), 0);
+    asc_safetensors_close(file);
+    asc_split_free(ctx, split);
+    asc_model_free(ctx, m);
+    asc_dataset_free(data);
+}
+END_TEST
+
+/* ---- warm-up, stable, decay ---- */
+
+static const pair wsd[] = {{"schedule", "wsd"}, {"fall", "0.4"}, {"warmup", "2"}, {"steps", "30"}, {NULL, NULL}};
+
+START_TEST(the_rate_stays_and_falls)
+{
+    double rate[40];
+    train_so(run_path, false, NULL, ASC_OK, (pair[]){{"schedule", "wsd"}, {"fall", "8"}, {"log_every", "1"},
+                                                     {"min_lr", "0"}, {NULL, NULL}});
+    ck_assert_int_ge(read_metrics(run_path, "lr", rate, 40), 12);
+    for (int i = 0; i < 12; i++) {
+        double x = i < 4 ? 0 : (i - 4) / 8.;
+        ck_assert_double_eq_tol(rate[i], 3e-3 * (1 - sqrt(x)), 1e-10);
+    }
+}
+END_TEST
+
+/* A run that is done, and then has more steps, becomes the run that had them from the start. */
+START_TEST(a_run_is_extended_without_a_restart)
+{
+    static const char *const steps[] = {"12", "20", "29"};
+    train_so(run_path, false, NULL, ASC_OK, wsd);
+    pair shorter[5];
+    memcpy(shorter, wsd, sizeof wsd);
+    shorter[3][1] = steps[_i];
+    train_so(other_path, false, NULL, ASC_OK, shorter);
+    ck_assert(has_file(other_path, "checkpoint.stable.safetensors"));
+    train_so(other_path, true, NULL, ASC_OK, wsd + 3);
+    check_same("metrics.jsonl");
+    check_same("model.safetensors");
+}
+END_TEST
+
+/* The same where it was stopped while its rate fell, and again while it goes on. */
+START_TEST(an_extended_run_survives_stops)
+{
+    train_so(run_path, false, NULL, ASC_OK, wsd);
+    pair shorter[5];
+    memcpy(shorter, wsd, sizeof wsd);
+    shorter[3][1] = "20";
+    for (int at = 12; at < 32; at += 6) {
+        brake first = {0, at}, second = {0, 5};
+        train_so(other_path, false, &(asc_train_hooks){.progress = stop_at, .user = &first}, ASC_ERR_INTERRUPTED,
+                 shorter);
+        train_so(other_path, true, &(asc_train_hooks){.progress = stop_at, .user = &second}, ASC_ERR_INTERRUPTED,
+                 wsd + 3);
+        train_so(other_path, true, NULL, ASC_OK, NULL);
+        check_same("metrics.jsonl");
+        check_same("model.safetensors");
+        remove_tree(other_path);
+    }
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+static const struct {
+    const char *groups, *part;
+} wrong[] = {
+    {"tok_emb*", "groups: got 'tok_emb*', expected PATTERN:lr=R,decay=W,optimizer=NAME"},
+    {"tok_emb*:", "groups: got 'tok_emb*', expected PATTERN:"},
+    {"tok_emb*:lr", "groups: got 'lr', expected lr=R, decay=W or optimizer=NAME"},
+    {"tok_emb*:lr=-1", "groups: got '-1', expected a number from 0 to 1000"},
+    {"tok_emb*:decay=nan", "groups: got 'nan', expected a number from 0 to 1000"},
+    {"tok_emb*:optimizer=lion", "groups: got 'lion', expected adamw, sgd or muon"},
+    {"tok_emb*:lr=1;nothing:lr=1", "no parameter has a name like 'nothing'"},
+};
+
+START_TEST(groups_that_are_none)
+{
+    asc_settings *s = make_settings(ctx);
+    ck_assert_int_eq(asc_settings_set(s, "groups", wrong[_i].groups), ASC_OK);
+    asc_train_result r;
+    ck_assert_int_eq(asc_train(ctx, s, run_path, false, NULL, &r), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, wrong[_i].part);
+    ck_assert(!has_file(run_path, ""));
+    asc_settings_free(s);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("optimizers");
+    tcase_add_checked_fixture(t, setup_runs, teardown_runs);
+    tcase_add_loop_test(t, a_resume_is_exact, 0, KINDS);
+    tcase_add_loop_test(t, each_kind_trains_in_a_way_of_its_own, 0, KINDS);
+    tcase_add_test(t, the_averaged_model_is_saved);
+    tcase_add_test(t, the_rate_stays_and_falls);
+    tcase_add_loop_test(t, a_run_is_extended_without_a_restart, 0, 3);
+    tcase_add_test(t, an_extended_run_survives_stops);
+    tcase_add_loop_test(t, groups_that_are_none, 0, (int)(sizeof wrong / sizeof *wrong));
+    return run_suite("optimizers", t);
+}
