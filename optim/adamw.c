@@ -20,20 +20,18 @@ static void update(const asc_optim *o, const asc_optim_update *u, int64_t from, 
 {
     const asc_optim_options *a = &o->options;
     const asc_optim_part *part = &o->part[u->i];
-    const asc_adamw_step s = {.lr = u->lr, .beta1 = a->beta1, .beta2 = a->beta2, .eps = a->eps,
-                              .weight_decay = part->setting.weight_decay, .grad_scale = u->grad_scale,
-                              .bias1 = 1 - pow(a->beta1, (double)u->t), .bias2 = 1 - pow(a->beta2, (double)u->t)};
+    const asc_adamw_step s = {.lr = u->lr,
+                              .beta1 = a->beta1,
+                              .beta2 = a->beta2,
+                              .eps = a->eps,
+                              .weight_decay = part->setting.weight_decay,
+                              .grad_scale = u->grad_scale,
+                              .bias1 = 1 - pow(a->beta1, (double)u->t),
+                              .bias2 = 1 - pow(a->beta2, (double)u->t)};
     asc_tensor p = asc_params_at(o->params, u->i);
-    BY_DTYPE(asc_dtype_of(p), step)(asc_optim_at(p, from), asc_optim_at(asc_grad(p), from),
-                                    asc_optim_at(part->slot[M], from), asc_optim_at(part->slot[V], from), n, &s);
+    BY_DTYPE(asc_dtype_of(p), step)
+    (asc_optim_at(p, from), asc_optim_at(asc_grad(p), from), asc_optim_at(part->slot[M], from),
+     asc_optim_at(part->slot[V], from), n, &s);
 }
 
 const asc_rule_def asc_rule_adamw = {.slots = {"m", "v"}, .piece = update};
-
-asc_optim *asc_adamw_new(asc_ctx *ctx, asc_params *params, const asc_adamw_options *options)
-{
-    asc_adamw_options a = options ? *options : (asc_adamw_options){0};
-    return asc_optim_make(ctx, params, "adamw_new: params",
-                          &(asc_optim_options){.rule = ASC_RULE_ADAMW, .weight_decay = a.weight_decay,
-                                               .beta1 = a.beta1, .beta2 = a.beta2, .eps = a.eps});
-}

@@ -44,16 +44,16 @@ static void take_piece(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const job *j = arg;
-    BY_DTYPE(asc_dtype_of(j->param), take)(asc_optim_at(j->average, piece * PIECE),
-                                           asc_optim_at(j->param, piece * PIECE), length(j, piece), j->share);
+    BY_DTYPE(asc_dtype_of(j->param), take)
+    (asc_optim_at(j->average, piece * PIECE), asc_optim_at(j->param, piece * PIECE), length(j, piece), j->share);
 }
 
 static void swap_piece(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const job *j = arg;
-    BY_DTYPE(asc_dtype_of(j->param), swap)(asc_optim_at(j->average, piece * PIECE),
-                                           asc_optim_at(j->param, piece * PIECE), length(j, piece));
+    BY_DTYPE(asc_dtype_of(j->param), swap)
+    (asc_optim_at(j->average, piece * PIECE), asc_optim_at(j->param, piece * PIECE), length(j, piece));
 }
 
 static void run(const asc_optim *o, int i, double share, asc_piece_fn *fn)

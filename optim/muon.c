@@ -118,8 +118,16 @@ static void multiply(asc_gemm g)
 
 static void square(const work *w, const void *a, const void *b, void *c)
 {
-    multiply((asc_gemm){.dtype = w->dtype, .n = w->n, .k = w->n, .alpha = 1, .a = a, .lda = w->n, .b = b, .ldb = w->n,
-                        .c = c, .ldc = w->n});
+    multiply((asc_gemm){.dtype = w->dtype,
+                        .n = w->n,
+                        .k = w->n,
+                        .alpha = 1,
+                        .a = a,
+                        .lda = w->n,
+                        .b = b,
+                        .ldb = w->n,
+                        .c = c,
+                        .ldc = w->n});
 }
 
 static void swap(char **a, char **b)
@@ -133,8 +141,17 @@ static void swap(char **a, char **b)
 static void find_factor(work *w)
 {
     bool wide = w->rows <= w->columns;
-    multiply((asc_gemm){.dtype = w->dtype, .ta = !wide, .tb = wide, .n = w->n, .k = wide ? w->columns : w->rows,
-                        .alpha = 1, .a = w->x, .lda = w->columns, .b = w->x, .ldb = w->columns, .c = w->s,
+    multiply((asc_gemm){.dtype = w->dtype,
+                        .ta = !wide,
+                        .tb = wide,
+                        .n = w->n,
+                        .k = wide ? w->columns : w->rows,
+                        .alpha = 1,
+                        .a = w->x,
+                        .lda = w->columns,
+                        .b = w->x,
+                        .ldb = w->columns,
+                        .c = w->s,
                         .ldc = w->n});
     for (int round = 0; round < ROUNDS; round++) {
         square(w, w->s, w->s, w->p);
@@ -157,8 +174,8 @@ static void update(const asc_optim *o, const asc_optim_update *u, void *scratch)
     asc_tensor p = asc_params_at(o->params, u->i);
     work w = lay_out(p, scratch);
     const int64_t numel = w.rows * w.columns;
-    double norm = BY_DTYPE(w.dtype, gather)(asc_optim_at(asc_grad(p), 0), asc_optim_at(o->part[u->i].slot[V], 0),
-                                            w.x, numel, o->options.muon_momentum, u->grad_scale);
+    double norm = BY_DTYPE(w.dtype, gather)(asc_optim_at(asc_grad(p), 0), asc_optim_at(o->part[u->i].slot[V], 0), w.x,
+                                            numel, o->options.muon_momentum, u->grad_scale);
     char *at = asc_optim_at(p, 0);
     BY_DTYPE(w.dtype, scale)(at, numel, 1 - u->lr * o->part[u->i].setting.weight_decay);
     if (!(norm > 0)) {
@@ -168,9 +185,18 @@ static void update(const asc_optim *o, const asc_optim_update *u, void *scratch)
     find_factor(&w);
     bool wide = w.rows <= w.columns;
     double rate = u->lr * .2 * sqrt((double)(wide ? w.columns : w.rows));
-    asc_gemm_run(&(asc_gemm){.dtype = w.dtype, .m = w.rows, .n = w.columns, .k = w.n, .alpha = -rate,
-                             .a = wide ? w.q : w.x, .lda = wide ? w.n : w.columns, .b = wide ? w.x : w.q,
-                             .ldb = wide ? w.columns : w.n, .beta = 1, .c = at, .ldc = w.columns});
+    asc_gemm_run(&(asc_gemm){.dtype = w.dtype,
+                             .m = w.rows,
+                             .n = w.columns,
+                             .k = w.n,
+                             .alpha = -rate,
+                             .a = wide ? w.q : w.x,
+                             .lda = wide ? w.n : w.columns,
+                             .b = wide ? w.x : w.q,
+                             .ldb = wide ? w.columns : w.n,
+                             .beta = 1,
+                             .c = at,
+                             .ldc = w.columns});
 }
 
 const asc_rule_def asc_rule_muon = {.slots = {"momentum"}, .whole = update, .scratch = scratch};

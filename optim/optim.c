@@ -62,8 +62,8 @@ static asc_status add_part(asc_optim *o, int i, const asc_rule_for *rules)
             return asc_error(o->ctx);
         }
     }
-    if (o->options.average > 0 && (add_slot(o, "average", i, &part->average) ||
-                                   asc_copy(o->ctx, part->average, asc_params_at(o->params, i)))) {
+    if (o->options.average > 0 &&
+        (add_slot(o, "average", i, &part->average) || asc_copy(o->ctx, part->average, asc_params_at(o->params, i)))) {
         return asc_error(o->ctx);
     }
     if (part->rule->whole) {
@@ -114,7 +114,8 @@ static size_t each_bytes(const asc_optim *o, size_t each)
     return (size_t)o->count * each;
 }
 
-asc_optim *asc_optim_make(asc_ctx *ctx, asc_params *params, const char *names, const asc_optim_options *options)
+/* `names`: the function and its argument, "adamw_new: params". */
+static asc_optim *make(asc_ctx *ctx, asc_params *params, const char *names, const asc_optim_options *options)
 {
     if (ASC_NEED(ctx, names, params)) {
         return NULL;
@@ -123,7 +124,10 @@ asc_optim *asc_optim_make(asc_ctx *ctx, asc_params *params, const char *names, c
     if (!o) {
         return NULL;
     }
-    *o = (asc_optim){.ctx = ctx, .params = params, .count = asc_params_count(params), .options = fill_in(options),
+    *o = (asc_optim){.ctx = ctx,
+                     .params = params,
+                     .count = asc_params_count(params),
+                     .options = fill_in(options),
                      .state = asc_params_new(ctx)};
     o->part = asc_alloc(ctx, each_bytes(o, sizeof *o->part));
     o->whole = asc_alloc(ctx, each_bytes(o, sizeof *o->whole));
@@ -137,7 +141,22 @@ asc_optim *asc_optim_make(asc_ctx *ctx, asc_params *params, const char *names, c
 
 asc_optim *asc_optim_new(asc_ctx *ctx, asc_params *params, const asc_optim_options *options)
 {
-    return asc_optim_make(ctx, params, "optim_new: params", options);
+    return make(ctx, params, "optim_new: params", options);
+}
+
+asc_optim *asc_adamw_new(asc_ctx *ctx, asc_params *params, const asc_adamw_options *options)
+{
+    asc_adamw_options a = options ? *options : (asc_adamw_options){0};
+    return make(
+        ctx, params, "adamw_new: params",
+        &(asc_optim_options){
+            .rule = ASC_RULE_ADAMW, .weight_decay = a.weight_decay, .beta1 = a.beta1, .beta2 = a.beta2, .eps = a.eps});
+}
+
+asc_optim *asc_sgd_new(asc_ctx *ctx, asc_params *params, double momentum, double weight_decay)
+{
+    return make(ctx, params, "sgd_new: params",
+                &(asc_optim_options){.rule = ASC_RULE_SGD, .weight_decay = weight_decay, .momentum = momentum});
 }
 
 static size_t scratch_bytes(const asc_optim *o)
@@ -192,8 +211,8 @@ static bool takes_part(const asc_optim *o, int i)
 asc_status asc_optim_check(const asc_optim *o, const char *name)
 {
     if (asc_params_count(o->params) != o->count) {
-        return asc_fail(o->ctx, ASC_ERR_STATE, "%s: the list has %d parameters, had %d when the optimiser was made", name,
-                        asc_params_count(o->params), o->count);
+        return asc_fail(o->ctx, ASC_ERR_STATE, "%s: the list has %d parameters, had %d when the optimiser was made",
+                        name, asc_params_count(o->params), o->count);
     }
     for (int i = 0; i < o->count; i++) {
         asc_tensor p = asc_params_at(o->params, i);
@@ -258,7 +277,8 @@ asc_status asc_optim_step(asc_optim *o, double lr, double grad_scale)
         return asc_error(o->ctx);
     }
     if (o->swapped) {
-        return asc_fail(o->ctx, ASC_ERR_STATE, "optim_step: the averages stand in the parameters' place: "
+        return asc_fail(o->ctx, ASC_ERR_STATE,
+                        "optim_step: the averages stand in the parameters' place: "
                         "asc_optim_swap_average puts them back");
     }
     for (int i = 0; i < o->count; i++) {

@@ -57,9 +57,6 @@ struct asc_optim {
     asc_tensor steps; /* i64 [count]: the steps that each parameter has made */
 };
 
-/* asc_optim_new, `names` being its caller's and the argument's: "adamw_new: params". */
-asc_optim *asc_optim_make(asc_ctx *ctx, asc_params *params, const char *names, const asc_optim_options *options);
-
 /* Whether the parameters are those that the optimiser was made for, and contiguous where it touches them. */
 asc_status asc_optim_check(const asc_optim *o, const char *name);
 

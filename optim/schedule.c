@@ -21,8 +21,10 @@ double asc_lr_at(const asc_schedule *s, int64_t t)
     switch (s->decay) {
     case ASC_DECAY_CONSTANT: return s->lr;
     case ASC_DECAY_LINEAR: return s->lr + (s->min_lr - s->lr) * x;
-    case ASC_DECAY_COSINE: return s->min_lr + .5 * (s->lr - s->min_lr) * (1 + cos(PI * x));
-    case ASC_DECAY_WSD: return s->min_lr + (s->lr - s->min_lr) * (1 - sqrt(x));
+    case ASC_DECAY_COSINE:
+        return s->min_lr + .5 * (s->lr - s->min_lr) * (1 + cos(PI * x));
+    case ASC_DECAY_WSD:
+        return s->min_lr + (s->lr - s->min_lr) * (1 - sqrt(x));
     }
     return s->lr;
 }

@@ -14,7 +14,9 @@ static void step_f32(void *p, const void *g, void *v, int64_t n, const asc_sgd_s
 static void update(const asc_optim *o, const asc_optim_update *u, int64_t from, int64_t n)
 {
     const asc_optim_part *part = &o->part[u->i];
-    const asc_sgd_step s = {.lr = u->lr, .momentum = o->options.momentum, .grad_scale = u->grad_scale,
+    const asc_sgd_step s = {.lr = u->lr,
+                            .momentum = o->options.momentum,
+                            .grad_scale = u->grad_scale,
                             .weight_decay = part->setting.weight_decay};
     asc_tensor p = asc_params_at(o->params, u->i);
     void *v = part->rule->slots[0] ? asc_optim_at(part->slot[0], from) : NULL;
@@ -23,10 +25,3 @@ static void update(const asc_optim *o, const asc_optim_update *u, int64_t from, 
 
 const asc_rule_def asc_rule_sgd = {.slots = {"velocity"}, .piece = update};
 const asc_rule_def asc_rule_plain_sgd = {.piece = update};
-
-asc_optim *asc_sgd_new(asc_ctx *ctx, asc_params *params, double momentum, double weight_decay)
-{
-    return asc_optim_make(ctx, params, "sgd_new: params",
-                          &(asc_optim_options){.rule = ASC_RULE_SGD, .weight_decay = weight_decay,
-                                               .momentum = momentum});
-}

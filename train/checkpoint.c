@@ -200,8 +200,8 @@ static asc_status read_all(asc_ctx *ctx, const asc_safetensors *file, const char
     return first ? check_first_values(ctx, file, path, params, slots) : ASC_OK;
 }
 
-asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_optim *optim,
-                               asc_train_state *state, bool *same_build)
+asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_optim *optim, asc_train_state *state,
+                               bool *same_build)
 {
     asc_safetensors *file = asc_format_open(ctx, path, true);
     if (file) {

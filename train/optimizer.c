@@ -1,5 +1,5 @@
-/* train/optimizer.c: the optimiser of a training: its rule, its groups, "PATTERN:lr=R,decay=W,optimizer=NAME;PATTERN:…",
- * and the memory that it needs. */
+/* train/optimizer.c: the optimiser of a training: its rule, the memory that it needs, its groups,
+ * "PATTERN:lr=R,decay=W,optimizer=NAME;PATTERN:…". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,8 +161,11 @@ asc_status asc_trainer_open_optim(asc_trainer *t)
     t->optim = asc_optim_new(t->ctx, params,
                              &(asc_optim_options){.rule = (asc_rule)v->optimizer,
                                                   .rules = v->optimizer == ASC_RULE_MUON ? rules : rules + NO_MAPS,
-                                                  .weight_decay = v->weight_decay, .beta1 = v->beta1,
-                                                  .beta2 = v->beta2, .momentum = v->momentum,
-                                                  .muon_momentum = v->momentum, .average = v->average});
+                                                  .weight_decay = v->weight_decay,
+                                                  .beta1 = v->beta1,
+                                                  .beta2 = v->beta2,
+                                                  .momentum = v->momentum,
+                                                  .muon_momentum = v->momentum,
+                                                  .average = v->average});
     return t->optim ? apply_groups(t, &all) : asc_error(t->ctx);
 }

@@ -24,8 +24,8 @@ typedef struct asc_phases {
     asc_course course[ASC_COURSES];
 } asc_phases;
 
-/* A length of a run of `steps` steps: below 1 a share of it, else steps; -1 stands for `warmup`. -1: the setting `key` is
- * neither. */
+/* A length in a run of `steps` steps: below 1 a share of it, else steps; -1 stands for `warmup`. -1: the setting `key`
+ * is neither. */
 int64_t asc_phase_length(asc_ctx *ctx, const char *key, double given, int64_t steps, int64_t warmup);
 
 /* Reads them from the settings, for a run of `steps` steps. ASC_ERR_ARG: they are no such numbers, or contradict each

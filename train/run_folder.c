@@ -21,10 +21,14 @@ static const struct {
     const char *name;
     size_t at;
 } files[] = {
-    {"config.json", offsetof(asc_folder, config)},         {"vocab.txt", offsetof(asc_folder, vocab)},
-    {"metrics.jsonl", offsetof(asc_folder, metrics)},      {"checkpoint.safetensors", offsetof(asc_folder, checkpoint)},
-    {"model.safetensors", offsetof(asc_folder, model)},    {"model.next.safetensors", offsetof(asc_folder, next)},
-    {"model.kept.safetensors", offsetof(asc_folder, kept)}, {"model.extra.safetensors", offsetof(asc_folder, extra)},
+    {"config.json", offsetof(asc_folder, config)},
+    {"vocab.txt", offsetof(asc_folder, vocab)},
+    {"metrics.jsonl", offsetof(asc_folder, metrics)},
+    {"checkpoint.safetensors", offsetof(asc_folder, checkpoint)},
+    {"model.safetensors", offsetof(asc_folder, model)},
+    {"model.next.safetensors", offsetof(asc_folder, next)},
+    {"model.kept.safetensors", offsetof(asc_folder, kept)},
+    {"model.extra.safetensors", offsetof(asc_folder, extra)},
     {"summary.json", offsetof(asc_folder, summary)},
     {"checkpoint.stable.safetensors", offsetof(asc_folder, stable)},
     {"model.stable.safetensors", offsetof(asc_folder, stable_model)},

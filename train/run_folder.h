@@ -9,8 +9,8 @@
  * model.kept until the run does better, or ends. Then the run's own takes its name back, so that the end is that of an
  * uninterrupted run, and a stranger that was better stays as model.extra.
  *
- * A run whose learning rate falls at its end (wsd) keeps the checkpoint and the model of the last step before that under
- * second names. With more steps it goes on from there; its model then stands as a stranger's.
+ * A run whose learning rate falls at its end (wsd) keeps the checkpoint and the model of the last step before that
+ * under second names. With more steps it goes on from there; its model then stands as a stranger's.
  */
 #ifndef TRAIN_RUN_FOLDER_H
 #define TRAIN_RUN_FOLDER_H

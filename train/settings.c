@@ -13,17 +13,18 @@
 #define AT(field) offsetof(asc_values, field)
 #define MUCH 1e15
 
-static const char *const schedules[] = {[ASC_DECAY_CONSTANT] = "constant", [ASC_DECAY_LINEAR] = "linear",
-                                        [ASC_DECAY_COSINE] = "cosine", [ASC_DECAY_WSD] = "wsd", NULL};
-static const char *const optimizers[] = {[ASC_RULE_ADAMW] = "adamw", [ASC_RULE_SGD] = "sgd", [ASC_RULE_MUON] = "muon",
-                                         NULL};
+static const char *const schedules[] = {[ASC_DECAY_CONSTANT] = "constant",
+                                        [ASC_DECAY_LINEAR] = "linear",
+                                        [ASC_DECAY_COSINE] = "cosine",
+                                        [ASC_DECAY_WSD] = "wsd",
+                                        NULL};
+static const char *const optimizers[] = {
+    [ASC_RULE_ADAMW] = "adamw", [ASC_RULE_SGD] = "sgd", [ASC_RULE_MUON] = "muon", NULL};
 static const char *const dtypes[] = {"f32", "f64", NULL};
 
 const asc_setting asc_train_settings[] = {
-    {"data", ASC_SETTING_TEXT, AT(data), "", .help = "what to train on", .argument = "D",
-     .group = "Data"},
-    {"tokenizer", ASC_SETTING_TEXT, AT(tokenizer), "word", .help = "how text is cut into tokens",
-     .argument = "T"},
+    {"data", ASC_SETTING_TEXT, AT(data), "", .help = "what to train on", .argument = "D", .group = "Data"},
+    {"tokenizer", ASC_SETTING_TEXT, AT(tokenizer), "word", .help = "how text is cut into tokens", .argument = "T"},
     {"cache", ASC_SETTING_TEXT, AT(cache), "",
      .help = "folder that keeps tokenised text of files, for several runs on the same",
      .flags = ASC_SETTING_ANEW | ASC_SETTING_RARE, .argument = "DIR"},
@@ -33,39 +34,42 @@ const asc_setting asc_train_settings[] = {
      .max = 1 << 20, .flags = ASC_SETTING_RARE},
     {"dropout", ASC_SETTING_REAL, AT(dropout), "0.1", .help = "dropout while training", .max = 0.999, .argument = "P"},
     {"optimizer", ASC_SETTING_CHOICE, AT(optimizer), "adamw",
-     .help = "what changes the parameters; muon: the matrices within blocks, and AdamW all others", .choices = optimizers,
-     .argument = "NAME"},
+     .help = "what changes the parameters; muon: the matrices within blocks, and AdamW all others",
+     .choices = optimizers, .argument = "NAME"},
     {"groups", ASC_SETTING_TEXT, AT(groups), "",
      .help = "PATTERN:lr=R,decay=W,optimizer=NAME;PATTERN:…: parameters with a rate, a decay or an optimiser of their "
-             "own, by name ('*' and '?'); the later counts", .flags = ASC_SETTING_RARE, .argument = "GROUPS"},
+             "own, by name ('*' and '?'); the later counts",
+     .flags = ASC_SETTING_RARE, .argument = "GROUPS"},
     {"lr", ASC_SETTING_REAL, AT(lr), "1e-3", .help = "highest learning rate", .max = 1000, .argument = "R"},
-    {"min_lr", ASC_SETTING_REAL, AT(min_lr), "-1",
-     .help = "learning rate at the end; below 0: a tenth of the highest", .min = -1, .max = 1000,
-     .flags = ASC_SETTING_RARE, .argument = "R"},
+    {"min_lr", ASC_SETTING_REAL, AT(min_lr), "-1", .help = "learning rate at the end; below 0: a tenth of the highest",
+     .min = -1, .max = 1000, .flags = ASC_SETTING_RARE, .argument = "R"},
     {"warmup", ASC_SETTING_INT, AT(warmup), "100", .help = "steps in which the learning rate rises", .max = MUCH},
     {"sep_delay", ASC_SETTING_REAL, AT(sep_delay), "-1",
      .help = "how long ASCender's omega_sep is 0: below 1 a share of the run, else steps; -1: the warm-up before a "
-             "sep_ramp, else not at all", .min = -1, .max = MUCH, .flags = ASC_SETTING_RARE},
+             "sep_ramp, else not at all",
+     .min = -1, .max = MUCH, .flags = ASC_SETTING_RARE},
     {"sep_ramp", ASC_SETTING_REAL, AT(sep_ramp), "0",
      .help = "how long it then rises to its setting, whatever --init has, after which it is trained: below 1 a share "
-             "of the run, else steps", .max = MUCH, .flags = ASC_SETTING_RARE},
+             "of the run, else steps",
+     .max = MUCH, .flags = ASC_SETTING_RARE},
     {"aux_delay", ASC_SETTING_REAL, AT(aux_delay), "0",
      .help = "how long auxiliary losses don't count: below 1 a share of the run, else steps; -1: the warm-up",
      .min = -1, .max = MUCH, .flags = ASC_SETTING_RARE},
     {"curriculum", ASC_SETTING_TEXT, AT(curriculum), "",
      .help = "numbers of ASCender's over the steps, NAME=AT:VALUE,AT:VALUE…;NAME=…, AT a step or a share of the run in "
-             "%; trained after the last point", .flags = ASC_SETTING_RARE, .argument = "COURSES"},
-    {"schedule", ASC_SETTING_CHOICE, AT(schedule), "cosine", .help = "how the learning rate falls to its end; wsd: it stays, and falls in the last fall steps",
+             "%; trained after the last point",
+     .flags = ASC_SETTING_RARE, .argument = "COURSES"},
+    {"schedule", ASC_SETTING_CHOICE, AT(schedule), "cosine",
+     .help = "how the learning rate falls to its end; wsd: it stays, and falls in the last fall steps",
      .choices = schedules, .argument = "S"},
     {"fall", ASC_SETTING_REAL, AT(fall), "0.2",
      .help = "how long the learning rate falls with wsd: below 1 a share of the schedule, else steps; a run that is "
-             "resumed with more steps goes on from where it began to fall", .max = MUCH, .flags = ASC_SETTING_RARE,
-     .only = "schedule=wsd"},
+             "resumed with more steps goes on from where it began to fall",
+     .max = MUCH, .flags = ASC_SETTING_RARE, .only = "schedule=wsd"},
     {"schedule_steps", ASC_SETTING_INT, AT(schedule_steps), "0",
-     .help = "steps to the lowest learning rate; 0: those of the run", .max = MUCH,
-     .flags = ASC_SETTING_RARE},
-    {"weight_decay", ASC_SETTING_REAL, AT(weight_decay), "0.1", .help = "decay of matrices and embeddings",
-     .max = 1000, .argument = "W"},
+     .help = "steps to the lowest learning rate; 0: those of the run", .max = MUCH, .flags = ASC_SETTING_RARE},
+    {"weight_decay", ASC_SETTING_REAL, AT(weight_decay), "0.1", .help = "decay of matrices and embeddings", .max = 1000,
+     .argument = "W"},
     {"beta1", ASC_SETTING_REAL, AT(beta1), "0.9", .help = "AdamW's first moment", .min = 0.001, .max = 0.999999,
      .flags = ASC_SETTING_RARE, .argument = "B"},
     {"beta2", ASC_SETTING_REAL, AT(beta2), "0.999", .help = "AdamW's second moment", .min = 0.001, .max = 0.9999999,
@@ -89,10 +93,10 @@ const asc_setting asc_train_settings[] = {
      .group = "Evaluation, log and checkpoints"},
     {"eval_tokens", ASC_SETTING_INT, AT(eval_tokens), "0",
      .help = "tokens that an evaluation takes, the validation split's first; the best model is the best on them, and "
-             "at the end it is evaluated on the whole split; 0: always all", .max = MUCH},
+             "at the end it is evaluated on the whole split; 0: always all",
+     .max = MUCH},
     {"early_stop", ASC_SETTING_INT, AT(early_stop), "0",
-     .help = "stop after this many evaluations without a better one; 0: never", .max = MUCH,
-     .flags = ASC_SETTING_ANEW},
+     .help = "stop after this many evaluations without a better one; 0: never", .max = MUCH, .flags = ASC_SETTING_ANEW},
     {"log_every", ASC_SETTING_INT, AT(log_every), "10", .help = "steps between lines of metrics.jsonl", .min = 1,
      .max = MUCH, .flags = ASC_SETTING_RARE},
     {"tensorboard", ASC_SETTING_BOOL, AT(tensorboard), "false",
@@ -115,8 +119,8 @@ const asc_setting asc_train_settings[] = {
     {"init", ASC_SETTING_TEXT, AT(init), "", .help = "a RUN or MODEL whose parameters to start from",
      .argument = "MODEL", .group = "Model"},
     {"debug_nan", ASC_SETTING_BOOL, AT(debug_nan), "false",
-     .help = "name the first op, layer and tensor with a value that is not finite",
-     .flags = ASC_SETTING_RARE, .group = "Computation"},
+     .help = "name the first op, layer and tensor with a value that is not finite", .flags = ASC_SETTING_RARE,
+     .group = "Computation"},
     {0},
 };
 enum { N_SETTINGS = sizeof asc_train_settings / sizeof *asc_train_settings - 1 };

@@ -16,7 +16,8 @@ typedef struct asc_values {
     int schedule, dtype, optimizer;
     int64_t batch, accumulate, warmup, schedule_steps, epochs, steps, eval_every, eval_tokens, early_stop;
     int64_t log_every, sample_every, checkpoint_every, seed, threads;
-    double dropout, lr, min_lr, weight_decay, beta1, beta2, momentum, average, clip, minutes, fall, sep_delay, sep_ramp, aux_delay;
+    double dropout, lr, min_lr, weight_decay, beta1, beta2, momentum, average, clip, minutes, fall, sep_delay, sep_ramp,
+        aux_delay;
     bool recompute, debug_nan, tensorboard;
 } asc_values;
 

@@ -27,10 +27,10 @@ asc_train_state asc_state_start(void);
 asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
                                 const asc_train_state *state);
 
-/* Reads it all back from `path`, each field within its range. *same_build: it was written by this build, on these kernels and this
- * BLAS. ASC_ERR_IO; ASC_ERR_FORMAT: damaged, of a later version or of another model. */
-asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_optim *optim,
-                               asc_train_state *state, bool *same_build);
+/* Reads it all back from `path`, each field within its range. *same_build: it was written by this build, on these
+ * kernels and this BLAS. ASC_ERR_IO; ASC_ERR_FORMAT: damaged, of a later version or of another model. */
+asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_optim *optim, asc_train_state *state,
+                               bool *same_build);
 
 /* The step that a checkpoint is of. ASC_ERR_IO, ASC_ERR_FORMAT. */
 asc_status asc_checkpoint_step(asc_ctx *ctx, const char *path, int64_t *step);

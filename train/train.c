@@ -88,17 +88,29 @@ static asc_status plan(asc_trainer *t)
         return asc_fail(t->ctx, ASC_ERR_ARG, "epochs and steps are both 0: one of them must say where the run ends");
     }
     int64_t until = v->schedule_steps > 0 ? v->schedule_steps : t->steps;
-    t->schedule = (asc_schedule){.decay = (asc_decay)v->schedule, .lr = v->lr, .min_lr = lowest_lr(v),
-                                 .warmup = v->warmup, .steps = until,
+    t->schedule = (asc_schedule){.decay = (asc_decay)v->schedule,
+                                 .lr = v->lr,
+                                 .min_lr = lowest_lr(v),
+                                 .warmup = v->warmup,
+                                 .steps = until,
                                  .fall = asc_phase_length(t->ctx, "fall", v->fall, until, 0)};
     if (asc_error(t->ctx)) {
         return asc_error(t->ctx);
     }
-    t->stepper = (asc_stepper){.ctx = t->ctx, .lm = t->lm, .optim = t->optim, .block = asc_lm_block(t->lm),
-                               .batch = v->batch, .dropout = v->dropout, .clip = v->clip, .average = v->average > 0,
+    t->stepper = (asc_stepper){.ctx = t->ctx,
+                               .lm = t->lm,
+                               .optim = t->optim,
+                               .block = asc_lm_block(t->lm),
+                               .batch = v->batch,
+                               .dropout = v->dropout,
+                               .clip = v->clip,
+                               .average = v->average > 0,
                                .seed = (uint64_t)v->seed,
-                               .fill = fill_step, .targets = count_targets, .width = find_width,
-                               .go_on = asc_trainer_goes_on, .user = t};
+                               .fill = fill_step,
+                               .targets = count_targets,
+                               .width = find_width,
+                               .go_on = asc_trainer_goes_on,
+                               .user = t};
     if (asc_phases_plan(&t->phases, t->lm, v, t->schedule.steps, t->ctx)) {
         return asc_error(t->ctx);
     }
@@ -248,8 +260,10 @@ static bool goes_back(asc_trainer *t)
         return false;
     }
     char text[200];
-    snprintf(text, sizeof text, "with more steps the run goes on from step %" PRId64 ", where the learning rate had not "
-             "begun to fall; its model stays until it does better", then);
+    snprintf(text, sizeof text,
+             "with more steps the run goes on from step %" PRId64 ", where the learning rate had not "
+             "begun to fall; its model stays until it does better",
+             then);
     asc_trainer_say(t, text);
     return true;
 }
@@ -258,7 +272,8 @@ static asc_status read_checkpoint(asc_trainer *t, bool back, bool *same_build)
 {
     *same_build = true;
     if (asc_path_exists(t->folder.checkpoint)) {
-        if (asc_checkpoint_read(t->ctx, back ? t->folder.stable : t->folder.checkpoint, t->lm, t->optim, &t->state, same_build) ||
+        if (asc_checkpoint_read(t->ctx, back ? t->folder.stable : t->folder.checkpoint, t->lm, t->optim, &t->state,
+                                same_build) ||
             asc_trainer_check_state(t)) {
             return asc_error(t->ctx);
         }
@@ -294,7 +309,8 @@ static asc_status replace_lost(asc_trainer *t)
 static asc_status resume_run(asc_trainer *t)
 {
     bool same_build, lost, back = goes_back(t);
-    if (asc_error(t->ctx) || read_checkpoint(t, back, &same_build) || asc_folder_check(&t->folder, &t->state.best, &lost) ||
+    if (asc_error(t->ctx) || read_checkpoint(t, back, &same_build) ||
+        asc_folder_check(&t->folder, &t->state.best, &lost) ||
         asc_metrics_open(&t->metrics, t->ctx, t->folder.metrics, t->state.metrics_bytes) ||
         asc_metrics_check(&t->metrics, t->state.logged_step)) {
         return asc_error(t->ctx);
@@ -303,8 +319,8 @@ static asc_status resume_run(asc_trainer *t)
     say_schedule(t);
     t->start_s -= t->state.elapsed_s;
     bool fewer = t->steps < t->state.step; /* than are done: no plan to remember */
-    if ((back && asc_folder_go_back(&t->folder)) || (lost && replace_lost(t)) || asc_folder_recover(&t->folder, &t->state.best, &t->stranger) ||
-        (!fewer && write_config(t))) {
+    if ((back && asc_folder_go_back(&t->folder)) || (lost && replace_lost(t)) ||
+        asc_folder_recover(&t->folder, &t->state.best, &t->stranger) || (!fewer && write_config(t))) {
         return asc_error(t->ctx);
     }
     t->stranger.bits = asc_bits_per_byte(t, t->stranger.loss);

@@ -54,8 +54,8 @@ ASC_API void asc_optim_free(asc_optim *optim);
 
 /* Makes a group of the parameters with these names ('*' stands for any text, '?' for one character): their learning
  * rate is lr_scale times the step's (0: they stay as they are), their weight decay is weight_decay whatever
- * asc_params_decays says; what is below 0 stays as it was. Of two groups with one parameter the later counts. Returns the number of parameters in it; 0
- * with ASC_ERR_ARG if there are none. */
+ * asc_params_decays says; what is below 0 stays as it was. Of two groups with one parameter the later counts. Returns
+ * the number of parameters in it; 0 with ASC_ERR_ARG if there are none. */
 ASC_API int asc_optim_group(asc_optim *optim, const char *names, double lr_scale, double weight_decay);
 
 /* One step on every parameter that has a gradient, which counts grad_scale times; the others are not touched. */
@@ -65,8 +65,8 @@ ASC_API asc_status asc_optim_step(asc_optim *optim, double lr, double grad_scale
  * step t (1 + t)/(10 + t) where that is less. ASC_ERR_STATE: the optimiser was made without. */
 ASC_API asc_status asc_optim_average(asc_optim *optim);
 
-/* Exchanges parameters and their means: to evaluate or save these. Called again, it puts them back, and that must be done
- * before the next step (ASC_ERR_STATE there). Without means it does nothing. */
+/* Exchanges parameters and their means: to evaluate or save these. Called again, it puts them back, and that must be
+ * done before the next step (ASC_ERR_STATE there). Without means it does nothing. */
 ASC_API asc_status asc_optim_swap_average(asc_optim *optim);
 
 /* Everything that the next step depends on beside parameters and gradients, as named tensors: save them to
@@ -89,8 +89,8 @@ typedef struct asc_schedule {
     int64_t fall;   /* of WSD: steps of the fall, at the end */
 } asc_schedule;
 
-/* The learning rate of step t = 0, 1, …: warm-up, then lr (constant), or from lr to min_lr over all that is left (linear,
- * cosine), or lr up to the last `fall` steps, and then min_lr + (lr - min_lr)(1 - √x), x from 0 to 1 (WSD: warm-up,
+/* The learning rate of step t = 0, 1, …: warm-up, then lr (constant), or from lr to min_lr over all that is left
+ * (linear, cosine), or lr up to the last `fall` steps, and then min_lr + (lr - min_lr)(1 - √x), x from 0 to 1 (WSD: warm-up,
  * stable, decay; Hägele et al. 2024). */
 ASC_API double asc_lr_at(const asc_schedule *schedule, int64_t t);
 

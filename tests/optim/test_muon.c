@@ -123,8 +123,8 @@ static void check_steps(asc_dtype dtype, double tolerance)
         int64_t rows = shapes[k].rows, columns = shapes[k].columns;
         asc_params *params = asc_params_new(ctx);
         asc_tensor t = matrix(params, "w", dtype, rows, columns);
-        asc_optim *o = asc_optim_new(ctx, params, &(asc_optim_options){.rule = ASC_RULE_MUON, .weight_decay = .1,
-                                                                       .muon_momentum = .9});
+        asc_optim *o = asc_optim_new(
+            ctx, params, &(asc_optim_options){.rule = ASC_RULE_MUON, .weight_decay = .1, .muon_momentum = .9});
         copy_out(t, p);
         memset(v, 0, sizeof v);
         for (int step = 1; step <= STEPS; step++) {
@@ -136,8 +136,8 @@ static void check_steps(asc_dtype dtype, double tolerance)
         }
         copy_out(t, got);
         for (int64_t i = 0; i < rows * columns; i++) {
-            ck_assert_msg(fabs(got[i] - p[i]) <= tolerance, "%dx%d, %d: %.17g, expected %.17g", (int)rows,
-                          (int)columns, (int)i, got[i], p[i]);
+            ck_assert_msg(fabs(got[i] - p[i]) <= tolerance, "%dx%d, %d: %.17g, expected %.17g", (int)rows, (int)columns,
+                          (int)i, got[i], p[i]);
         }
         asc_optim_free(o);
         asc_params_free(params);
@@ -221,8 +221,11 @@ START_TEST(rules_by_name)
     matrix(params, "blocks.1.q.weight", ASC_F32, 3, 3);
     asc_tensor bias = asc_zeros(ctx, ASC_F32, ASC_SHAPE(3));
     asc_params_add(params, "blocks.1.q.bias", bias, false);
-    const asc_rule_for rules[] = {{"tok.*", ASC_RULE_ADAMW}, {"*.0.*", ASC_RULE_MUON}, {"blocks.?.q.*", ASC_RULE_SGD},
-                                  {"*.1.q*", ASC_RULE_MUON}, {NULL, 0}};
+    const asc_rule_for rules[] = {{"tok.*", ASC_RULE_ADAMW},
+                                  {"*.0.*", ASC_RULE_MUON},
+                                  {"blocks.?.q.*", ASC_RULE_SGD},
+                                  {"*.1.q*", ASC_RULE_MUON},
+                                  {NULL, 0}};
     asc_optim *o = asc_optim_new(ctx, params, &(asc_optim_options){.rule = ASC_RULE_MUON, .rules = rules});
     expect_state(o, "m.tok.weight v.tok.weight momentum.blocks.1.q.weight m.blocks.1.q.bias v.blocks.1.q.bias steps ");
     asc_optim_free(o);

@@ -137,8 +137,8 @@ static inline asc_status train(const char *path, bool resume, brake *b, asc_trai
 typedef const char *pair[2];
 
 /* Trains with more settings, or goes on with them. */
-static inline asc_train_result train_so(const char *path, bool resume, const asc_train_hooks *hooks, asc_status expected,
-                                 const pair *pairs)
+static inline asc_train_result train_so(const char *path, bool resume, const asc_train_hooks *hooks,
+                                        asc_status expected, const pair *pairs)
 {
     asc_settings *s = resume ? asc_settings_new(ctx) : make_settings(ctx);
     for (int i = 0; pairs && pairs[i][0]; i++) {

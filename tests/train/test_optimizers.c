@@ -5,8 +5,11 @@ static const pair kinds[][6] = {
     {{"optimizer", "muon"}, {NULL, NULL}},
     {{"optimizer", "sgd"}, {"momentum", "0.5"}, {NULL, NULL}},
     {{"average", "0.8"}, {NULL, NULL}},
-    {{"optimizer", "muon"}, {"average", "0.9"}, {"groups", "blocks.0.mix.*:optimizer=adamw,lr=0.01;*bias:decay=1"},
-     {"sample_every", "3"}, {NULL, NULL}},
+    {{"optimizer", "muon"},
+     {"average", "0.9"},
+     {"groups", "blocks.0.mix.*:optimizer=adamw,lr=0.01;*bias:decay=1"},
+     {"sample_every", "3"},
+     {NULL, NULL}},
     {{"groups", "*norm*:optimizer=sgd;tok_emb*:lr=0"}, {NULL, NULL}},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -16,7 +19,8 @@ START_TEST(a_resume_is_exact)
     train_so(run_path, false, NULL, ASC_OK, kinds[_i]);
     for (int at = 1; at < 24; at += 5) {
         brake b = {0, at};
-        train_so(other_path, false, &(asc_train_hooks){.progress = stop_at, .user = &b}, ASC_ERR_INTERRUPTED, kinds[_i]);
+        train_so(other_path, false, &(asc_train_hooks){.progress = stop_at, .user = &b}, ASC_ERR_INTERRUPTED,
+                 kinds[_i]);
         train_so(other_path, true, NULL, ASC_OK, NULL);
         check_same("metrics.jsonl");
         check_same("model.safetensors");
@@ -73,8 +77,8 @@ static const pair wsd[] = {{"schedule", "wsd"}, {"fall", "0.4"}, {"warmup", "2"}
 START_TEST(the_rate_stays_and_falls)
 {
     double rate[40];
-    train_so(run_path, false, NULL, ASC_OK, (pair[]){{"schedule", "wsd"}, {"fall", "8"}, {"log_every", "1"},
-                                                     {"min_lr", "0"}, {NULL, NULL}});
+    train_so(run_path, false, NULL, ASC_OK,
+             (pair[]){{"schedule", "wsd"}, {"fall", "8"}, {"log_every", "1"}, {"min_lr", "0"}, {NULL, NULL}});
     ck_assert_int_ge(read_metrics(run_path, "lr", rate, 40), 12);
     for (int i = 0; i < 12; i++) {
         double x = i < 4 ? 0 : (i - 4) / 8.;

@@ -95,8 +95,11 @@ static asc_tensor cut(const run *t, int64_t s, int64_t from)
 static asc_status step(const run *t, int64_t s, double *loss)
 {
     asc_ctx *ctx = t->r->ctx;
-    const asc_schedule schedule = {.decay = ASC_DECAY_COSINE, .lr = t->recipe.lr, .min_lr = t->recipe.min_lr,
-                                   .warmup = (int64_t)t->recipe.warmup, .steps = (int64_t)t->recipe.steps};
+    const asc_schedule schedule = {.decay = ASC_DECAY_COSINE,
+                                   .lr = t->recipe.lr,
+                                   .min_lr = t->recipe.min_lr,
+                                   .warmup = (int64_t)t->recipe.warmup,
+                                   .steps = (int64_t)t->recipe.steps};
     asc_scope_begin(ctx);
     asc_params_zero_grad(t->params);
     asc_tensor l = asc_lm_loss(t->lm, cut(t, s, 0), cut(t, s, 1), NULL);
