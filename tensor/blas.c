@@ -225,6 +225,11 @@ asc_status asc_gemm_parallel(asc_ctx *ctx, const asc_gemm *g)
     return ASC_OK;
 }
 
+int asc_version(void)
+{
+    return ASC_VERSION_NUMBER;
+}
+
 asc_machine asc_machine_info(void)
 {
     const char *core = openblas_get_corename(), *config = openblas_get_config();

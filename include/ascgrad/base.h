@@ -37,7 +37,15 @@ extern "C" {
 #define ASC_PRINTF(fmt, args)
 #endif
 
-#define ASC_VERSION "0.1.0"
+/* The version of these headers. From 0.2.0 on a program runs with every library of the same ASC_VERSION_MAJOR that is
+ * not older than the headers it was compiled with. */
+#define ASC_VERSION_MAJOR 0
+#define ASC_VERSION_MINOR 2
+#define ASC_VERSION_PATCH 0
+#define ASC_VERSION "0.2.0"
+
+/* As one number, to compare: 0.2.0 is 200, 1.2.3 is 10203. */
+#define ASC_VERSION_NUMBER (ASC_VERSION_MAJOR * 10000 + ASC_VERSION_MINOR * 100 + ASC_VERSION_PATCH)
 
 typedef enum asc_status {
     ASC_OK = 0,
@@ -145,8 +153,11 @@ ASC_API bool asc_interrupted(asc_ctx *ctx);
 
 /* ---- the machine ---- */
 
+/* The ASC_VERSION_NUMBER of the library that the program runs with, which may be newer than its headers. */
+ASC_API int asc_version(void);
+
 typedef struct asc_machine {
-    const char *version;     /* of the library, "0.1.0" */
+    const char *version;     /* of the library, "0.2.0" */
     const char *isa;         /* instruction set of the library's kernels: "plain", "avx2", "avx512" */
     const char *best_isa;    /* the widest one that the processor runs and the library has kernels for */
     const char *blas;        /* OpenBLAS' own description of its build */

@@ -25,7 +25,7 @@ if [ ! -f "$library" ] || ! command -v nm >/dev/null; then
     echo 'skipped in part: needs the shared library, and nm'
     exit 77
 fi
-nm -D --defined-only "$library" | awk '{print $NF}' | sort -u >"$scratch/library"
+nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $NF); print $NF }' | sort -u >"$scratch/library"
 same list library 'the library does not export what libascgrad.sym names'
 if grep -v '^asc_[a-z0-9_]*$' "$scratch/library"; then
     echo 'exported, but not named asc_…'

@@ -3,11 +3,13 @@
 #include <check.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <ascgrad/ascgrad.h>
 
+#include "config.h"
 #include "tests/suite.h"
 
 static asc_ctx *ctx;
@@ -175,6 +177,20 @@ static void *work(void *result)
     return NULL;
 }
 
+/* ---- versions ---- */
+
+START_TEST(versions_agree)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", ASC_VERSION_MAJOR, ASC_VERSION_MINOR, ASC_VERSION_PATCH);
+    ck_assert_str_eq(text, ASC_VERSION);
+    ck_assert_str_eq(PACKAGE_VERSION, ASC_VERSION);
+    ck_assert_str_eq(asc_machine_info().version, ASC_VERSION);
+    ck_assert_int_eq(asc_version(), ASC_VERSION_NUMBER);
+    ck_assert_int_eq(ASC_VERSION_NUMBER, ASC_VERSION_MAJOR * 10000 + ASC_VERSION_MINOR * 100 + ASC_VERSION_PATCH);
+}
+END_TEST
+
 START_TEST(contexts_are_independent)
 {
     pthread_t thread[THREADS];
@@ -200,6 +216,7 @@ int main(void)
     tcase_add_test(t, wrong_memory_is_refused);
     tcase_add_test(t, a_hook_sees_and_changes_a_leafs_gradient);
     tcase_add_test(t, slow_blas_is_told);
+    tcase_add_test(t, versions_agree);
     tcase_add_test(t, contexts_are_independent);
     return run_suite("host", t);
 }
