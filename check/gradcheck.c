@@ -93,7 +93,9 @@ asc_status asc_gradcheck(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_opt
     *report = (asc_gradcheck_report){.op = op->name, .digits = 16, .worst = {.sample = -1}, .first = {.sample = -1},
                                      .kink = {.sample = -1}};
     asc_check_crew crew = {{NULL}};
-    asc_check c = {.ctx = ctx, .op = op, .report = report, .crew = &crew, .suspects = UINT32_MAX};
+    asc_guarded guarded;
+    asc_check c = {.ctx = ctx, .op = asc_guard(&guarded, op), .report = report, .crew = &crew,
+                   .suspects = UINT32_MAX};
     status = asc_gradcheck_begin(ctx, op, options, &c.options);
     if (status) {
         return status;

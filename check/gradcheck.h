@@ -88,6 +88,17 @@ static inline void asc_check_store(const asc_array *a, int64_t i, double value)
     asc_set_element(a->dtype, a->data, i, value);
 }
 
+/* An op as it is checked: between guards. */
+typedef struct asc_guarded {
+    asc_op op; /* the first member: a call has nothing but it */
+    const asc_op *real;
+} asc_guarded;
+
+/* guard.c */
+/* The op as one whose calls fail where the real one writes out of bounds, or what it is only to read. `guarded` and
+ * `op` stay as long as it is used. */
+const asc_op *asc_guard(asc_guarded *guarded, const asc_op *op);
+
 /* gradcheck.c */
 /* Checks the options and fills in defaults. */
 asc_status asc_gradcheck_begin(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_options *options,
@@ -132,6 +143,8 @@ asc_status asc_check_remake(asc_check *c, asc_tensor (*make)(asc_ctx *ctx, asc_t
 asc_status asc_check_measure(asc_check *c); /* learns the outputs' shapes from a first call */
 asc_status asc_check_pass(asc_check *c, const asc_check_inputs *inputs, const asc_check_request *request,
                           const asc_check_result *result);
+/* Whether the op takes the inputs, or refuses them by ASC_ERR_ARG, which is then no error. */
+asc_status asc_check_takes(asc_check *c, const asc_check_inputs *inputs, bool *takes);
 asc_status asc_check_result_new(asc_check *c, asc_check_result *r);
 /* Whether all of a result's values are finite. */
 bool asc_check_finite_result(const asc_check *c, const asc_check_result *r);

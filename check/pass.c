@@ -182,6 +182,16 @@ asc_status asc_check_pass(asc_check *c, const asc_check_inputs *inputs, const as
     return status ? status : run_in_scope(c, inputs, request, result);
 }
 
+asc_status asc_check_takes(asc_check *c, const asc_check_inputs *inputs, bool *takes)
+{
+    asc_status status = asc_check_pass(c, inputs, &(asc_check_request){0}, &(asc_check_result){0});
+    *takes = status == ASC_OK;
+    if (status == ASC_ERR_ARG) {
+        asc_error_clear(c->ctx);
+    }
+    return status == ASC_ERR_ARG ? ASC_OK : status;
+}
+
 /* ---- results ---- */
 
 asc_status asc_check_result_new(asc_check *c, asc_check_result *r)

@@ -241,8 +241,8 @@ static asc_status f32(asc_check *c, bool *applies)
 {
     asc_check_inputs inputs = {0};
     asc_status status = asc_check_remake(c, asc_check_f32, &inputs);
-    *applies = true;
-    return status ? status : pass_again(c, &inputs, single);
+    status = status ? status : asc_check_takes(c, &inputs, applies);
+    return status || !*applies ? status : pass_again(c, &inputs, single);
 }
 
 const asc_check_part asc_check_self_parts[] = {

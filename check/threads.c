@@ -28,11 +28,11 @@ static asc_status run_both(asc_check *own, const asc_check_result *r)
 {
     asc_check_inputs single = {0};
     asc_check_request request = {own->leaves, own->roots, 1};
+    bool takes_f32;
     asc_status status = asc_check_remake(own, asc_check_f32, &single);
-    if (!status && !(status = asc_check_pass(own, &own->inputs, &request, &r[0]))) {
-        status = asc_check_pass(own, &single, &request, &r[1]);
-    }
-    return status;
+    status = status ? status : asc_check_takes(own, &single, &takes_f32);
+    status = status ? status : asc_check_pass(own, &own->inputs, &request, &r[0]);
+    return status || !takes_f32 ? status : asc_check_pass(own, &single, &request, &r[1]);
 }
 
 static asc_tensor copy_to(asc_ctx *ctx, asc_tensor t)

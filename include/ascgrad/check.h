@@ -67,7 +67,11 @@ typedef struct asc_gradcheck_report {
  * alone         a gradient for one input only;
  * one output    a cotangent for one output at a time;
  * same tensor   one tensor given for two inputs of equal shape gets the sum of both gradients;
- * f32           outputs and gradients in f32 agree with f64 to f32's precision.
+ * f32           outputs and gradients in f32 agree with f64 to f32's precision, where the op takes f32.
+ *
+ * In every call each array of the op, inputs, outputs, saved ones and gradients, stands between guard regions of 1 KiB:
+ * an op that writes there, or to an array that it may only read, fails with ASC_ERR_ARG, and the message names the
+ * function and the array.
  *
  * An op without backward has no cases, and passes. ASC_OK also if the check did not pass: see the report.
  * Errors: what the op itself fails with, ASC_ERR_ARG: options out of range; ASC_ERR_MEMORY. The context's random

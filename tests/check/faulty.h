@@ -31,6 +31,12 @@ typedef enum fault {
     RECORDING,  /* other outputs where no backward pass can follow */
     NAN_GRADIENT,
     NOISE,      /* a forward pass too rough for differences */
+    BEHIND,     /* writes one element too many, */
+    BEFORE,     /* or before the first, */
+    INPUT,      /* or to an input, */
+    GRADIENT,   /* or behind a gradient, */
+    COTANGENT,  /* or to one that it is given */
+    DOUBLES,    /* takes f64 alone */
 } fault;
 
 static fault now;
@@ -58,6 +64,9 @@ static void put(asc_array *a, int64_t i, double v)
 static asc_status infer(asc_call *call)
 {
     const asc_array *a = &call->in[0];
+    if (now == DOUBLES && a->dtype != ASC_F64) {
+        return asc_call_expect(call, 0, "f64");
+    }
     asc_status status = asc_call_output(call, 0, a->dtype, a->ndim, a->shape);
     return status ? status : asc_call_output(call, 1, a->dtype, a->ndim, a->shape);
 }
@@ -73,6 +82,12 @@ static asc_status forward(asc_call *call)
         y += now == NOISE ? 1e-3 * sin(1e9 * a) : 0;
         put(&call->out[0], i, now == SINGLE && call->in[0].dtype == ASC_F32 ? 1.01 * y : y);
         put(&call->out[1], i, a * a);
+    }
+    if (now == BEHIND || now == BEFORE) {
+        put(&call->out[1], now == BEHIND ? call->out[1].numel : -1, 1);
+    }
+    if (now == INPUT) {
+        put(&call->in[1], 0, 1);
     }
     return ASC_OK;
 }
@@ -110,6 +125,10 @@ static asc_status backward(asc_call *call)
         double gy = dy->data ? get(dy, i) : 0, gz = dz->data && (dy->data || now != OUTPUTS) ? get(dz, i) : 0;
         add(call, 0, i, gy * sin(b) + 2 * gz * a);
         add(call, 1, i, spoil(call, i, gy * a * cos(b)));
+    }
+    if (now == GRADIENT || now == COTANGENT) {
+        asc_array *to = now == GRADIENT ? &call->grad_in[1] : &call->grad_out[0];
+        put(to, now == GRADIENT ? to->numel : 0, 1);
     }
     return ASC_OK;
 }

@@ -74,6 +74,39 @@ START_TEST(fault_is_found)
 }
 END_TEST
 
+static const struct {
+    fault fault;
+    const char *message;
+} wild[] = {
+    {BEHIND, "faulty: forward writes out of bounds, behind output 1, f64 (3, 4)"},
+    {BEFORE, "faulty: forward writes out of bounds, before output 1, f64 (3, 4)"},
+    {INPUT, "faulty: forward writes to what it may only read, input b, f64 (3, 4)"},
+    {GRADIENT, "faulty: backward writes out of bounds, behind the gradient of b, f64 (3, 4)"},
+    {COTANGENT, "faulty: backward writes to what it may only read, the gradient of output 0, f64 (3, 4)"},
+};
+
+START_TEST(wild_write_is_named)
+{
+    asc_gradcheck_report r;
+    now = wild[_i].fault;
+    ck_assert_int_eq(asc_gradcheck(ctx, &faulty, NULL, &r), ASC_ERR_ARG);
+    now = NONE;
+    expect_error(ASC_ERR_ARG, wild[_i].message);
+    ck_assert(!r.passed);
+}
+END_TEST
+
+START_TEST(op_of_doubles_passes)
+{
+    asc_gradcheck_report r, all;
+    check_passes(&faulty, &all);
+    now = DOUBLES;
+    check_passes(&faulty, &r);
+    now = NONE;
+    ck_assert(r.cases > 0 && r.cases < all.cases && r.elements == all.elements);
+}
+END_TEST
+
 START_TEST(sound_op_passes)
 {
     asc_gradcheck_report r;
@@ -290,6 +323,8 @@ int main(void)
     tcase_add_loop_test(t, library, 0, library_ops());
     tcase_add_test(t, sound_op_passes);
     tcase_add_loop_test(t, fault_is_found, 0, (int)(sizeof faults / sizeof *faults));
+    tcase_add_loop_test(t, wild_write_is_named, 0, (int)(sizeof wild / sizeof *wild));
+    tcase_add_test(t, op_of_doubles_passes);
     tcase_add_test(t, first_failure_is_described);
     tcase_add_test(t, large_input);
     tcase_add_test(t, kink_is_kept_off);
