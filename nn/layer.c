@@ -1,6 +1,8 @@
 /* nn/layer.c: a mixing layer alone. */
 #include "nn/mixing.h"
 
+#include <string.h>
+
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
@@ -10,10 +12,15 @@ static asc_status fill_alone(asc_layer *l, const char *mixing, int64_t d_model, 
                              uint64_t seed)
 {
     asc_ctx *ctx = l->ctx;
-    const asc_mixing *found = asc_mixing_find(ctx, mixing);
-    if (!found || d_model < 1) {
-        return asc_fail(ctx, ASC_ERR_ARG, "layer: mixing '%s' on width %lld: there is no such one",
-                        mixing ? mixing : "", (long long)d_model);
+    const asc_mixing *found = asc_mixing_choose(ctx, "mixing", mixing);
+    if (!found) {
+        return asc_error(ctx);
+    }
+    if (!asc_is_floating(dtype)) {
+        return asc_fail(ctx, ASC_ERR_ARG, "layer_new: dtype is %s, expected f32 or f64", asc_dtype_name(dtype));
+    }
+    if (d_model < 1) {
+        return asc_fail_on(ctx, ASC_ERR_ARG, "d_model", " is %lld, expected at least 1", (long long)d_model);
     }
     asc_reader reader;
     asc_maker maker = {.ctx = ctx, .params = asc_params_new(ctx), .dtype = dtype, .seed = seed};
@@ -74,9 +81,12 @@ static asc_status check_input(asc_layer *l, asc_tensor x, const char *names)
     if (status) {
         return status;
     }
-    if (asc_ndim(x) != 3 || asc_size(x, 2) != l->D) {
-        return asc_fail(l->ctx, ASC_ERR_ARG, "layer: x has %d dimensions and width %lld, expected (B, N, %lld)",
-                        asc_ndim(x), (long long)asc_size(x, -1), (long long)l->D);
+    asc_array a = asc_array_of(x);
+    if (a.ndim != 3 || a.shape[2] != l->D || a.dtype != l->dtype) {
+        char text[ASC_SHAPE_TEXT];
+        return asc_fail(l->ctx, ASC_ERR_ARG, "%.*s: x is %s%s%s, expected %s (B, N, %lld)", (int)strcspn(names, ":"),
+                        names, a.ndim < 0 ? "" : asc_dtype_name(a.dtype), a.ndim < 0 ? "" : " ",
+                        asc_shape_text(&a, text), asc_dtype_name(l->dtype), (long long)l->D);
     }
     return asc_error(l->ctx);
 }

@@ -202,6 +202,10 @@ asc_lm *asc_lm_new(asc_ctx *ctx, const char *text, asc_dtype dtype, uint64_t see
     if (ASC_NEED(ctx, "lm_new: config", text) || asc_error(ctx)) {
         return NULL;
     }
+    if (!asc_is_floating(dtype)) {
+        asc_fail(ctx, ASC_ERR_ARG, "lm_new: dtype is %s, expected f32 or f64", asc_dtype_name(dtype));
+        return NULL;
+    }
     asc_lm *lm = asc_alloc(ctx, sizeof *lm);
     if (!lm) {
         return NULL;

@@ -183,13 +183,16 @@ asc_status asc_top_classes(asc_ctx *ctx, asc_tensor logits, int64_t *top)
     if (status || (status = asc_need_tensor(ctx, logits, "top_classes", "logits"))) {
         return status;
     }
+    asc_array a = asc_array_of(logits);
     int64_t n = asc_size(logits, -1);
-    bool single = asc_dtype_of(logits) == ASC_F32;
-    if (asc_ndim(logits) < 1 || n < 1 || !asc_is_contiguous(logits) || !(single || asc_dtype_of(logits) == ASC_F64)) {
-        return asc_fail(ctx, ASC_ERR_ARG,
-                        "top_classes: logits have %d dimensions, the last of size %lld, expected "
-                        "contiguous numbers (..., C)",
-                        asc_ndim(logits), (long long)n);
+    bool single = a.dtype == ASC_F32;
+    if (n < 1 || !(single || a.dtype == ASC_F64)) {
+        char text[ASC_SHAPE_TEXT];
+        return asc_fail(ctx, ASC_ERR_ARG, "top_classes: logits are %s %s, expected f32 or f64 (..., C), C >= 1",
+                        asc_dtype_name(a.dtype), asc_shape_text(&a, text));
+    }
+    if (!asc_is_contiguous(logits)) {
+        return asc_fail(ctx, ASC_ERR_ARG, "top_classes: logits are not contiguous");
     }
     for (int64_t row = 0; row < asc_numel(logits) / n; row++) {
         top[row] = single ? top_of_f32((const float *)asc_data(logits) + row * n, n)
@@ -205,13 +208,12 @@ asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor lengths)
     if (asc_is_null(x) || asc_is_null(lengths)) {
         return asc_mean(ctx, x, 1, (int[]){1}, false);
     }
+    char text[2][ASC_SHAPE_TEXT];
+    asc_array a = asc_array_of(x), l = asc_array_of(lengths);
     int64_t B = asc_size(x, 0), N = asc_size(x, 1);
-    if (asc_ndim(x) != 3 || asc_dtype_of(lengths) != ASC_I64 || asc_ndim(lengths) != 1 || asc_numel(lengths) != B ||
-        !asc_is_contiguous(lengths)) {
-        asc_fail(ctx, ASC_ERR_ARG,
-                 "mean_within: x has %d dimensions and there are %lld lengths, expected (B, N, D) and "
-                 "i64 (B)",
-                 asc_ndim(x), (long long)asc_numel(lengths));
+    if (a.ndim != 3 || l.dtype != ASC_I64 || l.ndim != 1 || l.numel != B || !asc_is_contiguous(lengths)) {
+        asc_fail(ctx, ASC_ERR_ARG, "mean_within: x is %s and lengths are %s %s, expected (B, N, D) and contiguous i64 "
+                 "(B)", asc_shape_text(&a, text[0]), asc_dtype_name(l.dtype), asc_shape_text(&l, text[1]));
         return asc_null();
     }
     asc_tensor behind = asc_empty(ctx, ASC_U8, ASC_SHAPE(B, N, 1)), inverse = asc_empty(ctx, ASC_F64, ASC_SHAPE(B, 1));

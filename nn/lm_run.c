@@ -109,10 +109,15 @@ static asc_tensor begin(asc_lm *lm, asc_tensor tokens, int64_t start)
     if (asc_error(lm->ctx)) {
         return asc_null();
     }
-    int64_t N = asc_size(tokens, 1);
-    if (asc_ndim(tokens) != 2 || (!asc_is_null(lm->pos_emb) && start + N > lm->block_length)) {
-        asc_fail(lm->ctx, ASC_ERR_ARG, "lm: tokens have %d dimensions and end at position %lld, expected 2 and at most "
-                 "%lld", asc_ndim(tokens), (long long)(start + N), (long long)lm->block_length);
+    asc_array a = asc_array_of(tokens);
+    if (a.ndim != 2) {
+        char text[ASC_SHAPE_TEXT];
+        asc_fail(lm->ctx, ASC_ERR_ARG, "lm: tokens are %s, expected (B, N)", asc_shape_text(&a, text));
+        return asc_null();
+    }
+    if (!asc_is_null(lm->pos_emb) && start + a.shape[1] > lm->block_length) {
+        asc_fail(lm->ctx, ASC_ERR_ARG, "lm: tokens end at position %lld, expected at most %lld, the model's block",
+                 (long long)(start + a.shape[1]), (long long)lm->block_length);
         return asc_null();
     }
     return embed(lm, tokens, start);
@@ -231,9 +236,13 @@ asc_tensor asc_lm_moves(asc_lm *lm, asc_tensor tokens, int64_t layer, const char
     if (ASC_NEED(ctx, "lm_moves: lm name", lm, name)) {
         return asc_null();
     }
-    if (layer < 0 || layer >= lm->layers || asc_size(tokens, 0) != 1) {
-        asc_fail(ctx, ASC_ERR_ARG, "lm_moves: layer is %lld and there are %lld sequences, expected 0 to %lld, and 1",
-                 (long long)layer, (long long)asc_size(tokens, 0), (long long)lm->layers - 1);
+    if (layer < 0 || layer >= lm->layers) {
+        asc_fail(ctx, ASC_ERR_ARG, "lm_moves: layer is %lld, expected 0 to %lld", (long long)layer,
+                 (long long)lm->layers - 1);
+        return asc_null();
+    }
+    if (asc_size(tokens, 0) != 1) {
+        asc_fail(ctx, ASC_ERR_ARG, "lm_moves: tokens are %lld sequences, expected 1", (long long)asc_size(tokens, 0));
         return asc_null();
     }
     probe p = {layer, name, asc_null()};

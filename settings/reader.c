@@ -166,6 +166,23 @@ static asc_status store(asc_reader *r, const asc_setting *table, const asc_setti
     return status;
 }
 
+/* A required setting that is not there: what may have been meant by it is offered. */
+static asc_status refuse_missing(asc_reader *r, const asc_setting *table, const asc_setting *row)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(r->given, key, value) {
+        if (asc_name_close(key, row->key) && !asc_setting_find(table, key) && !json_object_get(r->effect, key)) {
+            bool fits = asc_setting_check(r->ctx, row, row->key, value) == ASC_OK;
+            asc_error_clear(r->ctx);
+            if (fits) {
+                return asc_fail_on(r->ctx, ASC_ERR_ARG, row->key, " is missing; is it meant by '%s'?", key);
+            }
+        }
+    }
+    return asc_fail_on(r->ctx, ASC_ERR_ARG, row->key, " is missing");
+}
+
 static asc_status read_row(asc_reader *r, const asc_setting *table, const asc_setting *row, const asc_place *place,
                            void *values)
 {
@@ -174,7 +191,7 @@ static asc_status read_row(asc_reader *r, const asc_setting *table, const asc_se
         return v ? refuse_stranger(r, row) : ASC_OK;
     }
     if (!v && row->flags & ASC_SETTING_REQUIRED) {
-        return asc_fail_on(r->ctx, ASC_ERR_ARG, row->key, " is missing");
+        return refuse_missing(r, table, row);
     }
     if (v && asc_setting_check(r->ctx, row, row->key, v)) {
         return asc_error(r->ctx);

@@ -7,13 +7,42 @@
 #include "tensor/need.h"
 #include "tensor/random.h"
 
-asc_tensor asc_empty(asc_ctx *ctx, asc_dtype dtype, int ndim, const int64_t *shape)
+/* Fills in an array for `function`, as whose the error is set if there is no such one. */
+static bool describe(asc_ctx *ctx, const char *function, asc_array *a, asc_dtype dtype, int ndim, const int64_t *shape)
+{
+    if (asc_array_init(a, dtype, ndim, shape)) {
+        return true;
+    }
+    if (asc_dtype_size(dtype) == 0) {
+        asc_fail(ctx, ASC_ERR_ARG, "%s: dtype is %d, expected f32, f64, i64 or u8", function, (int)dtype);
+        return false;
+    }
+    if (ndim < 0 || ndim > ASC_MAX_DIMS) {
+        asc_fail(ctx, ASC_ERR_ARG, "%s: ndim is %d, expected 0 to %d", function, ndim, ASC_MAX_DIMS);
+        return false;
+    }
+    if (!shape) {
+        asc_fail(ctx, ASC_ERR_ARG, "%s: shape is NULL, expected %d size%s", function, ndim, ndim == 1 ? "" : "s");
+        return false;
+    }
+    char text[ASC_SHAPE_TEXT];
+    asc_array wanted = {.ndim = ndim};
+    bool negative = false;
+    for (int d = 0; d < ndim; d++) {
+        wanted.shape[d] = shape[d];
+        negative = negative || shape[d] < 0;
+    }
+    asc_fail(ctx, ASC_ERR_ARG, negative ? "%s: shape is %s, expected sizes of at least 0"
+                                        : "%s: shape is %s, of more than PTRDIFF_MAX bytes",
+             function, asc_shape_text(&wanted, text));
+    return false;
+}
+
+/* A new tensor, not initialised, for `function`. */
+static asc_tensor make(asc_ctx *ctx, const char *function, asc_dtype dtype, int ndim, const int64_t *shape)
 {
     asc_array a;
-    if (!asc_array_init(&a, dtype, ndim, shape)) {
-        asc_fail(ctx, ASC_ERR_ARG, "empty: dtype %d, %d dimensions, shape %s: expected f32, f64, i64 or u8, 0 to %d "
-                 "dimensions, sizes of at least 0 and at most PTRDIFF_MAX bytes", (int)dtype, ndim,
-                 shape ? "given" : "NULL", ASC_MAX_DIMS);
+    if (!describe(ctx, function, &a, dtype, ndim, shape)) {
         return asc_null();
     }
     asc_storage *s = asc_storage_new(ctx, asc_array_bytes(&a));
@@ -30,9 +59,14 @@ asc_tensor asc_empty(asc_ctx *ctx, asc_dtype dtype, int ndim, const int64_t *sha
     return asc_handle(n);
 }
 
+asc_tensor asc_empty(asc_ctx *ctx, asc_dtype dtype, int ndim, const int64_t *shape)
+{
+    return make(ctx, "empty", dtype, ndim, shape);
+}
+
 asc_tensor asc_zeros(asc_ctx *ctx, asc_dtype dtype, int ndim, const int64_t *shape)
 {
-    asc_tensor t = asc_empty(ctx, dtype, ndim, shape);
+    asc_tensor t = make(ctx, "zeros", dtype, ndim, shape);
     if (!asc_is_null(t)) {
         memset(t.node->array.data, 0, asc_array_bytes(&t.node->array));
     }
@@ -64,23 +98,29 @@ static void fill(asc_array *a, double value)
     }
 }
 
-asc_tensor asc_full(asc_ctx *ctx, asc_dtype dtype, double value, int ndim, const int64_t *shape)
+static asc_tensor make_full(asc_ctx *ctx, const char *function, asc_dtype dtype, double value, int ndim,
+                            const int64_t *shape)
 {
-    asc_tensor t = asc_empty(ctx, dtype, ndim, shape);
+    asc_tensor t = make(ctx, function, dtype, ndim, shape);
     if (!asc_is_null(t)) {
         fill(&t.node->array, value);
     }
     return t;
 }
 
+asc_tensor asc_full(asc_ctx *ctx, asc_dtype dtype, double value, int ndim, const int64_t *shape)
+{
+    return make_full(ctx, "full", dtype, value, ndim, shape);
+}
+
 asc_tensor asc_scalar(asc_ctx *ctx, asc_dtype dtype, double value)
 {
-    return asc_full(ctx, dtype, value, 0, NULL);
+    return make_full(ctx, "scalar", dtype, value, 0, NULL);
 }
 
 asc_tensor asc_from(asc_ctx *ctx, asc_dtype dtype, const void *data, int ndim, const int64_t *shape)
 {
-    asc_tensor t = asc_empty(ctx, dtype, ndim, shape);
+    asc_tensor t = make(ctx, "from", dtype, ndim, shape);
     if (asc_is_null(t)) {
         return t;
     }
@@ -96,27 +136,35 @@ asc_tensor asc_from(asc_ctx *ctx, asc_dtype dtype, const void *data, int ndim, c
     return t;
 }
 
-static bool wrappable(const asc_array *a, const void *data)
+static asc_status check_wrapped(asc_ctx *ctx, const asc_array *a, const void *data)
 {
     for (int d = 0; d < a->ndim; d++) {
         if (a->stride[d] < 0) {
-            return false;
+            return asc_fail(ctx, ASC_ERR_ARG, "wrap: stride[%d] is %lld, expected at least 0", d,
+                            (long long)a->stride[d]);
         }
     }
-    return (data || a->numel == 0) && (uintptr_t)data % asc_dtype_size(a->dtype) == 0;
+    if (!data && a->numel > 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "wrap: data is NULL, expected %lld elements", (long long)a->numel);
+    }
+    if ((uintptr_t)data % asc_dtype_size(a->dtype)) {
+        return asc_fail(ctx, ASC_ERR_ARG, "wrap: data is at %p, expected an address that %zu, the size of %s, divides",
+                        data, asc_dtype_size(a->dtype), asc_dtype_name(a->dtype));
+    }
+    return ASC_OK;
 }
 
 asc_tensor asc_wrap(asc_ctx *ctx, asc_dtype dtype, void *data, int ndim, const int64_t *shape, const int64_t *stride,
                     void (*release)(void *user, void *data), void *user)
 {
     asc_array a;
-    bool ok = asc_array_init(&a, dtype, ndim, shape);
-    if (ok && stride && ndim > 0) {
+    if (!describe(ctx, "wrap", &a, dtype, ndim, shape)) {
+        return asc_null();
+    }
+    if (stride && ndim > 0) {
         memcpy(a.stride, stride, (size_t)ndim * sizeof *stride);
     }
-    if (!ok || !wrappable(&a, data)) {
-        asc_fail(ctx, ASC_ERR_ARG, "wrap: dtype %d, %d dimensions, data %p: expected a dtype, a shape, strides of at "
-                 "least 0, and memory aligned to its elements", (int)dtype, ndim, data);
+    if (check_wrapped(ctx, &a, data)) {
         return asc_null();
     }
     asc_storage *s = asc_storage_wrap(ctx, data, release, user);
@@ -156,13 +204,13 @@ static void draw_piece(void *arg, int64_t piece, int worker)
     }
 }
 
-static asc_tensor draw(asc_ctx *ctx, drawing d, asc_dtype dtype, int ndim, const int64_t *shape)
+static asc_tensor draw(asc_ctx *ctx, const char *function, drawing d, asc_dtype dtype, int ndim, const int64_t *shape)
 {
     if (!asc_is_floating(dtype)) {
-        asc_fail(ctx, ASC_ERR_ARG, "random tensor: dtype is %s, expected f32 or f64", asc_dtype_name(dtype));
+        asc_fail(ctx, ASC_ERR_ARG, "%s: dtype is %s, expected f32 or f64", function, asc_dtype_name(dtype));
         return asc_null();
     }
-    asc_tensor t = asc_empty(ctx, dtype, ndim, shape);
+    asc_tensor t = make(ctx, function, dtype, ndim, shape);
     if (!asc_is_null(t)) {
         d.a = &t.node->array;
         asc_parallel(ctx, (d.a->numel + PIECE - 1) / PIECE, draw_piece, &d);
@@ -173,13 +221,13 @@ static asc_tensor draw(asc_ctx *ctx, drawing d, asc_dtype dtype, int ndim, const
 asc_tensor asc_uniform(asc_ctx *ctx, asc_dtype dtype, double lo, double hi, uint64_t seed, uint64_t stream, int ndim,
                        const int64_t *shape)
 {
-    return draw(ctx, (drawing){NULL, asc_random_uniform, seed, stream, lo, hi - lo}, dtype, ndim, shape);
+    return draw(ctx, "uniform", (drawing){NULL, asc_random_uniform, seed, stream, lo, hi - lo}, dtype, ndim, shape);
 }
 
 asc_tensor asc_normal(asc_ctx *ctx, asc_dtype dtype, double mean, double deviation, uint64_t seed, uint64_t stream,
                       int ndim, const int64_t *shape)
 {
-    return draw(ctx, (drawing){NULL, asc_random_normal, seed, stream, mean, deviation}, dtype, ndim, shape);
+    return draw(ctx, "normal", (drawing){NULL, asc_random_normal, seed, stream, mean, deviation}, dtype, ndim, shape);
 }
 
 /* ---- looking ---- */

@@ -89,7 +89,7 @@ static int check_ops(const job *j, char **names, int n, const asc_op *const *plu
 {
     int worst = CLI_OK;
     for (int i = 0; i < n; i++) {
-        cli_op_find(j->ctx, names[i]); /* a wrong name is found before anything is printed */
+        cli_op_find(j->ctx, names[i], plugin); /* a wrong name is found before anything is printed */
     }
     if (j->mutants && !j->ops) {
         mutants_print_head();

@@ -69,26 +69,48 @@ const asc_op *const *cli_plugin_open(asc_ctx *ctx, const char *path)
     return ops;
 }
 
-const asc_op *cli_op_find(asc_ctx *ctx, const char *name)
+/* The plugin's ops, "wave, x_log_x"; "" without one. */
+static const char *list_ops(const asc_op *const *plugin, char *text, size_t bytes)
+{
+    text[0] = 0;
+    for (int i = 0; plugin && plugin[i]; i++) {
+        size_t n = strlen(text);
+        snprintf(text + n, bytes - n, "%s%s", i ? ", " : "", plugin[i]->name);
+    }
+    return text;
+}
+
+const asc_op *cli_op_find(asc_ctx *ctx, const char *name, const asc_op *const *plugin)
 {
     enum { MOST = 512 };
     const char *names[MOST + 1] = {NULL};
     const asc_op *op = asc_op_find(ctx, name);
-    for (int i = 0; !op && i < MOST && asc_op_at(i); i++) {
-        names[i] = asc_op_at(i)->name;
+    if (op) {
+        return op;
     }
-    if (!op) {
-        const char *guess = asc_name_guess(name, names);
-        cli_wrong_usage(guess ? "unknown op '%s'; did you mean '%s'?"
-                              : "unknown op '%s'; ascgrad info --ops lists them", name, guess);
+    int n = 0;
+    for (int i = 0; plugin && plugin[i] && n < MOST; i++) {
+        names[n++] = plugin[i]->name;
     }
-    return op;
+    for (int i = 0; asc_op_at(i) && n < MOST; i++) {
+        names[n++] = asc_op_at(i)->name;
+    }
+    char own[400];
+    const char *guess = asc_name_guess(name, names);
+    if (guess) {
+        cli_wrong_usage("unknown op '%s'; did you mean '%s'?", name, guess);
+    } else if (plugin) {
+        cli_wrong_usage("unknown op '%s'; the plugin has %s; ascgrad info --ops lists the library's", name,
+                        list_ops(plugin, own, sizeof own));
+    }
+    cli_wrong_usage("unknown op '%s'; ascgrad info --ops lists them", name);
+    return NULL;
 }
 
 const asc_op *cli_op_at(asc_ctx *ctx, int i, char **names, int n, const asc_op *const *plugin)
 {
     if (n > 0) {
-        return i < n ? cli_op_find(ctx, names[i]) : NULL;
+        return i < n ? cli_op_find(ctx, names[i], plugin) : NULL;
     }
     return plugin ? plugin[i] : asc_op_at(i);
 }

@@ -8,8 +8,8 @@
  * or NULL after a message that says what is wrong with the file. */
 const asc_op *const *cli_plugin_open(asc_ctx *ctx, const char *path);
 
-/* An op by name; ends the program with status 2, and offers the nearest, if there is none. */
-const asc_op *cli_op_find(asc_ctx *ctx, const char *name);
+/* An op by name; ends the program with status 2, and offers the nearest, the plugin's first, if there is none. */
+const asc_op *cli_op_find(asc_ctx *ctx, const char *name, const asc_op *const *plugin);
 
 /* Number i of the ops: of the n that are named, else of the plugin's (or NULL), else of the library's; NULL past the
  * last. */

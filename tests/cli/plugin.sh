@@ -22,6 +22,12 @@ lines out 1
 has out '^x_log_x .* ok, .* digits, .* elements'
 status 0 "$ASCGRAD" gradcheck --plugin "$PWD/good.so" x_log_x tanh
 lines out 2
+status 2 "$ASCGRAD" gradcheck --plugin good.so x_log_y
+has err "^ascgrad gradcheck: unknown op 'x_log_y'; did you mean 'x_log_x'?$"
+status 2 "$ASCGRAD" gradcheck --plugin good.so quaternion
+has err "^ascgrad gradcheck: unknown op 'quaternion'; the plugin has x_log_x; ascgrad info --ops lists the library's$"
+status 2 "$ASCGRAD" bench ops --plugin good.so x_log_y
+has err "^ascgrad bench: unknown op 'x_log_y'; did you mean 'x_log_x'?$"
 status 0 "$ASCGRAD" gradcheck --plugin ./good.so --mutants
 has out '^x_log_x .* 1/1 '
 status 0 "$ASCGRAD" gradcheck --plugin good.so --json

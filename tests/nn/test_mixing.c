@@ -125,7 +125,7 @@ START_TEST(null_arguments)
     ck_assert_ptr_null(asc_layer_new(ctx, NULL, 8, "{}", ASC_F32, 1));
     expect_error(ASC_ERR_ARG, "layer_new: mixing is NULL");
     ck_assert_ptr_null(asc_layer_new(ctx, "no", 8, "{}", ASC_F32, 1));
-    expect_error_with(ASC_ERR_ARG, "there is no such one");
+    expect_error_with(ASC_ERR_ARG, "mixing: got 'no', expected one of transformer,");
 }
 END_TEST
 
@@ -198,6 +198,37 @@ START_TEST(a_models_settings_are_checked)
 }
 END_TEST
 
+static const struct {
+    const char *mixing, *config, *message;
+    int64_t width;
+    asc_dtype dtype;
+} refused_alone[] = {
+    {"transfomer", "{}", "mixing: got 'transfomer', expected one of transformer,", 8, ASC_F32},
+    {"suming", "{}", "did you mean 'summing'?", 8, ASC_F32},
+    {"transformer", "{\"heads\":2}", "d_model is 0, expected at least 1", 0, ASC_F32},
+    {"transformer", "{\"heads\":2}", "layer_new: dtype is i64, expected f32 or f64", 8, ASC_I64},
+    {"transformer", "{\"head\":2}", "config: heads is missing; is it meant by 'head'?", 8, ASC_F32},
+};
+
+START_TEST(a_lone_layers_mistakes_are_named)
+{
+    ck_assert_ptr_null(asc_layer_new(ctx, refused_alone[_i].mixing, refused_alone[_i].width, refused_alone[_i].config,
+                                     refused_alone[_i].dtype, 1));
+    expect_error_with(ASC_ERR_ARG, refused_alone[_i].message);
+}
+END_TEST
+
+START_TEST(an_input_that_does_not_fit_is_shown)
+{
+    asc_layer *l = asc_layer_new(ctx, "transformer", 8, "{\"heads\":2}", ASC_F32, 1);
+    asc_layer_forward(l, asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 3)), asc_null());
+    expect_error(ASC_ERR_ARG, "layer_forward: x is f32 (2, 3), expected f32 (B, N, 8)");
+    asc_layer_forward(l, asc_zeros(ctx, ASC_F64, ASC_SHAPE(2, 3, 8)), asc_null());
+    expect_error(ASC_ERR_ARG, "layer_forward: x is f64 (2, 3, 8), expected f32 (B, N, 8)");
+    asc_layer_free(l);
+}
+END_TEST
+
 START_TEST(a_context_without_it_has_none)
 {
     asc_ctx *other = asc_ctx_new(NULL);
@@ -266,6 +297,9 @@ int main(void)
     tcase_add_loop_test(t, generation_equals_the_full_pass, 0, CONFIGS);
     tcase_add_loop_test(t, a_models_settings_are_checked, 0, sizeof refused / sizeof *refused);
     tcase_add_test(t, a_context_without_it_has_none);
+    tcase_add_loop_test(t, a_lone_layers_mistakes_are_named, 0,
+                        (int)(sizeof refused_alone / sizeof *refused_alone));
+    tcase_add_test(t, an_input_that_does_not_fit_is_shown);
     tcase_add_test(t, rows_must_fit_into_the_cache);
     tcase_add_test(t, layers_and_probes);
     return run_suite("nn/mixing", t);

@@ -137,6 +137,8 @@ static const struct {
     const char *text, *subject, *message;
 } wrong[] = {
     {"{}", "heads", "heads is missing"},
+    {"{\"head\":2}", "heads", "heads is missing; is it meant by 'head'?"},
+    {"{\"head\":\"two\"}", "heads", "heads is missing"},
     {"{\"heads\":9}", "heads", "heads: got 9, expected a whole number from 1 to 8"},
     {"{\"heads\":\"2\"}", "heads", "heads: got \"2\", expected a whole number from 1 to 8"},
     {"{\"heads\":2,\"width\":[1,2]}", "width", "width has 2 entries, expected one a layer: 3"},

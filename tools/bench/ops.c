@@ -153,7 +153,7 @@ static int run(int argc, char **argv)
     asc_ctx *ctx = cli_ctx_new(1);
     const asc_op *const *plugin = args.plugin ? cli_plugin_open(ctx, args.plugin) : NULL, *op;
     for (int i = 0; i < n; i++) {
-        cli_op_find(ctx, argv[i]); /* a wrong name is found before anything is measured */
+        cli_op_find(ctx, argv[i], plugin); /* a wrong name is found before anything is measured */
     }
     asc_bench_limits limits;
     json_t *rows = args.json ? json_array() : NULL;
