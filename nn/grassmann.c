@@ -5,7 +5,9 @@
  * The definition is in grassmann_composed.c; doc/grassmann.md has the options. */
 #include <ascgrad/ops.h>
 
+#include "nn/flow.h"
 #include "nn/grassmann.h"
+#include "nn/mixing.h"
 #include "tensor/ctx.h"
 
 static asc_status check_lengths(asc_layer *l, asc_tensor x, asc_tensor lengths)
@@ -19,9 +21,9 @@ static asc_status check_lengths(asc_layer *l, asc_tensor x, asc_tensor lengths)
     return asc_error(l->ctx);
 }
 
-/* What a stream keeps: the last max(1, longest offset) reduced vectors (1, k, r), the memory (1, 1, r), and the sum of
- * what the running mean is of (1, 1, D). */
-enum { REDUCED, MEMORY, SUM };
+/* What a stream keeps: the last max(1, longest offset) reduced vectors (1, k, r), the memory (1, 1, r), the sum of
+ * what the running mean is of (1, 1, D), and the path so far (nn/flow.h). */
+enum { REDUCED, MEMORY, SUM, FLOW };
 
 static asc_tensor held(const asc_layer_cache *cache, int which)
 {
@@ -109,6 +111,25 @@ static asc_tensor collect(asc_layer *l, asc_layer_cache *cache, asc_tensor z, in
     return asc_is_null(layer->mean_weight) ? g : add_mean(l, cache, g, z, before, lengths, &options);
 }
 
+/* What the gate sees of the path, of z behind what a stream holds; null where it is not asked for. */
+static asc_tensor look_back(asc_layer *l, asc_layer_cache *cache, asc_tensor z, int64_t skip, asc_tensor before,
+                            asc_tensor lengths)
+{
+    if (!((const asc_grassmann_layer *)l->self)->invariants) {
+        return asc_null();
+    }
+    asc_tensor u = asc_grassmann_directions(l, z, skip, before, lengths), next;
+    asc_tensor inverse = asc_grassmann_inverse_counts(l, asc_size(u, 0), asc_size(u, 1), cache ? cache->length : 0,
+                                                      lengths);
+    asc_tensor seen = asc_flow_invariants(l->ctx, u, inverse, lengths, held(cache, FLOW), cache ? &next : NULL);
+    if (cache) {
+        asc_cache_stage(l, cache, FLOW, next);
+    }
+    asc_release(u);
+    asc_release(inverse);
+    return seen;
+}
+
 /* x (B, n, D), the positions from the cache's length on, or from 0 without one. */
 static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor lengths)
 {
@@ -119,7 +140,10 @@ static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_te
     asc_tensor all = behind_held(l, cache, z, &skip);
     asc_tensor g = layer->pair == ASC_PAIR_WEDGE ? collect(l, cache, all, skip, before, lengths)
                                                  : asc_grassmann_pairs(l, all, skip, before, lengths);
-    asc_tensor y = asc_gated_fusion(ctx, x, g, layer->gate.weight, layer->gate.bias, NULL);
+    asc_tensor seen = look_back(l, cache, all, skip, before, lengths);
+    asc_tensor y = asc_is_null(seen) ? asc_gated_fusion(ctx, x, g, layer->gate.weight, layer->gate.bias, NULL)
+                                     : asc_grassmann_fuse(l, x, g, seen);
+    asc_release(seen);
     asc_release(before);
     asc_release(all);
     asc_release(z); /* which `all` may have been */
@@ -142,6 +166,14 @@ static asc_tensor next(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
     return run(l, cache, x, asc_null());
 }
 
+static asc_tensor flow(asc_layer *l, asc_tensor x, asc_tensor lengths)
+{
+    const asc_grassmann_layer *layer = l->self;
+    asc_tensor z = asc_linear(l->ctx, x, layer->red.weight, layer->red.bias), before = remember(l, NULL, x, z);
+    asc_tensor u = asc_after(before, asc_grassmann_directions(l, z, 0, before, lengths));
+    return asc_after(z, u);
+}
+
 static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
 {
     return check_lengths(l, x, lengths) ? asc_error(l->ctx) : asc_grassmann_inspect(l, x, lengths, parts);
@@ -162,13 +194,17 @@ const asc_mixing asc_mixing_grassmann = {
     .name = "grassmann",
     .settings = asc_grassmann_settings,
     .settings_size = sizeof(asc_grassmann_values),
-    .sample = "{\"r\": 4, \"groups\": 2, \"offsets\": [1, 3], \"memory\": true, \"running_mean\": true}",
+    .sample = "{\"r\": 4, \"groups\": 2, \"offsets\": [1, 3], \"memory\": true, \"running_mean\": true, "
+              "\"invariants\": true}",
     .bare = true,
     .size = sizeof(asc_grassmann_layer),
     .check = asc_grassmann_check,
     .init = asc_grassmann_init,
     .forward = forward,
     .inspect = inspect,
+    .flow = flow,
+    .follows = asc_grassmann_follows,
+    .turn = asc_grassmann_turn,
     .next = next,
     .looks_ahead = looks_ahead,
     .clear = asc_grassmann_clear,

@@ -27,6 +27,8 @@ typedef struct asc_grassmann_layer {
     bool memory, sum, composed; /* sum in place of the mean over pairs */
     double eps, eps_rel, scale; /* scale p/max(‖p‖, ε, …) */
     bool rms, raw;
+    bool invariants;  /* into the gate */
+    double smooth;    /* weight of the loss on what changes from layer to layer */
     int64_t *entries; /* of the symmetric pair: i of each of the P/G coordinates, then j; else NULL */
 } asc_grassmann_layer;
 
@@ -35,8 +37,8 @@ typedef struct asc_grassmann_values {
     asc_ints offsets;
     int64_t r, groups, learned;
     int mask, direction, aggregate, scale, pair;
-    bool memory, running_mean, normalize, composed;
-    double eps, eps_rel;
+    bool memory, running_mean, normalize, composed, invariants;
+    double eps, eps_rel, smooth;
 } asc_grassmann_values;
 
 /* What asc_mixing has of these names. */
@@ -52,8 +54,20 @@ asc_tensor asc_grassmann_inverse_counts(asc_layer *l, int64_t B, int64_t N, int6
 /* g (B, N, D) of the last N of z (B, skip + N, r) from primitive ops, pair by pair; before (B, N, r): what the memory
  * held, or null. */
 asc_tensor asc_grassmann_pairs(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths);
+/* Σ_Δ c_Δ p̂_Δ (B, N, P) of the same, not scaled. New. */
+asc_tensor asc_grassmann_sums(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths);
+/* y of x, g (B, N, D) and what the gate sees beside them (B, N, 4), or null; from primitive ops. New. */
+asc_tensor asc_grassmann_fuse(asc_layer *l, asc_tensor x, asc_tensor g, asc_tensor more);
 /* The layer from primitive ops, as its definition reads. */
 asc_tensor asc_grassmann_composed(asc_layer *l, asc_tensor x, asc_tensor lengths);
 asc_status asc_grassmann_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts);
+
+/* ---- the flow (grassmann_flow.c) ---- */
+
+/* u (B, N, G, P/G) of the same z: see nn/flow.h. New. */
+asc_tensor asc_grassmann_directions(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths);
+/* What asc_mixing has of these names. */
+bool asc_grassmann_follows(const asc_layer *l, const asc_layer *below);
+asc_tensor asc_grassmann_turn(asc_layer *l, asc_tensor u, asc_tensor below);
 
 #endif

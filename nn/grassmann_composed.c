@@ -11,11 +11,14 @@
  * f_t = σ(W_f x_t + b_f). The running mean adds to g_t a second feature, W_mean times the mean over s ≤ t, as far as
  * s has a pair, of Σ_Δ c_Δ p̂: the paper's global invariants of the flow, as far as a causal model may know them.
  *
+ * `invariants` are four more inputs of the gate, what the path of Σ_Δ c_Δ p̂ says (nn/flow.h).
+ *
  * Nothing here is fast: the coordinates of all pairs, (B, N, m, P), are held. */
 #include <ascgrad/ops.h>
 
 #include <string.h>
 
+#include "nn/flow.h"
 #include "nn/grassmann.h"
 #include "nn/inspect/scores.h"
 #include "nn/mixing.h"
@@ -35,18 +38,18 @@ static asc_tensor forget(asc_layer *l, asc_tensor x)
 }
 
 /* α, (B, N, D). */
-static asc_tensor open_gate(asc_layer *l, asc_tensor x, asc_tensor g)
+static asc_tensor open_gate(asc_layer *l, asc_tensor x, asc_tensor g, asc_tensor more)
 {
     const asc_grassmann_layer *layer = l->self;
-    asc_tensor both = asc_concat(l->ctx, (asc_tensor[]){x, g}, 2, -1);
+    asc_tensor both = asc_concat(l->ctx, (asc_tensor[]){x, g, more}, asc_is_null(more) ? 2 : 3, -1);
     asc_tensor logits = asc_after(both, asc_linear(l->ctx, both, layer->gate.weight, layer->gate.bias));
     return asc_after(logits, asc_sigmoid(l->ctx, logits));
 }
 
-static asc_tensor fuse(asc_layer *l, asc_tensor x, asc_tensor g)
+asc_tensor asc_grassmann_fuse(asc_layer *l, asc_tensor x, asc_tensor g, asc_tensor more)
 {
     asc_ctx *ctx = l->ctx;
-    asc_tensor alpha = open_gate(l, x, g), rest = asc_scale_shift(ctx, alpha, -1, 1);
+    asc_tensor alpha = open_gate(l, x, g, more), rest = asc_scale_shift(ctx, alpha, -1, 1);
     asc_tensor kept = asc_after(alpha, asc_mul(ctx, alpha, x)), mixed = asc_after(rest, asc_mul(ctx, rest, g));
     asc_tensor y = asc_add(ctx, kept, mixed);
     asc_release(kept);
@@ -330,22 +333,64 @@ static asc_tensor mix(asc_layer *l, asc_tensor unscaled, int64_t skip, asc_tenso
     return g;
 }
 
-asc_tensor asc_grassmann_pairs(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths)
+/* p̂ (B, N, m, P) of the last N of z (B, skip + N, r), not scaled. */
+static asc_tensor pairs_of(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths)
 {
     asc_tensor all = end_at(l, asc_slice(l->ctx, z, 1, 0, ASC_SLICE_END, 1), lengths);
     asc_tensor now = asc_slice(l->ctx, all, 1, skip, ASC_SLICE_END, 1), partners = find_partners(l, all, skip, before);
-    asc_tensor p = asc_after(partners, coordinates(l, now, partners)), g = asc_after(p, mix(l, p, skip, lengths));
+    asc_tensor p = asc_after(partners, coordinates(l, now, partners));
     asc_release(all);
     asc_release(now);
-    return g;
+    return p;
+}
+
+asc_tensor asc_grassmann_pairs(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths)
+{
+    asc_tensor p = pairs_of(l, z, skip, before, lengths);
+    return asc_after(p, mix(l, p, skip, lengths));
+}
+
+/* Σ_Δ c_Δ p̂_Δ of p̂ (B, N, m, P). */
+static asc_tensor sum_pairs(asc_layer *l, asc_tensor p, int64_t skip, asc_tensor lengths)
+{
+    const asc_grassmann_layer *g = l->self;
+    asc_tensor there = find_pairs(l, asc_size(p, 0), asc_size(p, 1), skip, lengths);
+    asc_tensor c = asc_after(there, find_shares(l, there)), sum = asc_after(c, add_up(l->ctx, c, p));
+    return g->raw ? asc_after(sum, asc_scale(l->ctx, sum, g->scale)) : sum;
+}
+
+asc_tensor asc_grassmann_sums(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths)
+{
+    asc_tensor p = pairs_of(l, z, skip, before, lengths);
+    return asc_after(p, sum_pairs(l, p, skip, lengths));
+}
+
+static asc_tensor directions_of(asc_layer *l, asc_tensor p, asc_tensor lengths)
+{
+    asc_tensor sums = sum_pairs(l, p, 0, lengths);
+    return asc_after(sums, asc_flow_directions(l->ctx, sums, ((const asc_grassmann_layer *)l->self)->groups));
+}
+
+/* What the gate sees of the path of p̂, or null. */
+static asc_tensor look_back(asc_layer *l, asc_tensor p, asc_tensor lengths)
+{
+    if (!((const asc_grassmann_layer *)l->self)->invariants) {
+        return asc_null();
+    }
+    asc_tensor inverse = asc_grassmann_inverse_counts(l, asc_size(p, 0), asc_size(p, 1), 0, lengths);
+    asc_tensor u = directions_of(l, p, lengths);
+    asc_tensor seen = asc_after(u, asc_flow_invariants(l->ctx, u, inverse, lengths, asc_null(), NULL));
+    return asc_after(inverse, seen);
 }
 
 asc_tensor asc_grassmann_composed(asc_layer *l, asc_tensor x, asc_tensor lengths)
 {
-    asc_tensor z, p = coordinates_of(l, x, lengths, &z), g = mix(l, p, 0, lengths), y = fuse(l, x, g);
+    asc_tensor z, p = coordinates_of(l, x, lengths, &z), g = mix(l, p, 0, lengths), seen = look_back(l, p, lengths);
+    asc_tensor y = asc_grassmann_fuse(l, x, g, seen);
     asc_release(z);
     asc_release(p);
     asc_release(g);
+    asc_release(seen);
     return y;
 }
 
@@ -355,5 +400,7 @@ asc_status asc_grassmann_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths,
     asc_add_part(parts, l->ctx, "z", z, asc_null());
     const asc_grassmann_layer *g = l->self;
     asc_add_part(parts, l->ctx, "plucker", g->raw ? asc_scale(l->ctx, p, g->scale) : p, asc_null());
-    return asc_add_part(parts, l->ctx, "gate", open_gate(l, x, mix(l, p, 0, lengths)), asc_null());
+    asc_add_part(parts, l->ctx, "flow", directions_of(l, p, lengths), asc_null());
+    asc_tensor gate = open_gate(l, x, mix(l, p, 0, lengths), look_back(l, p, lengths));
+    return asc_add_part(parts, l->ctx, "gate", gate, asc_null());
 }

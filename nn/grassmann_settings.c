@@ -70,6 +70,10 @@ const asc_setting asc_grassmann_settings[] = {
      .max = DBL_MAX},
     {"eps_rel", ASC_SETTING_REAL, AT(eps_rel), "0", .help = "sine of the angle below which a pair fades",
      .max = DBL_MAX},
+    {"invariants", ASC_SETTING_BOOL, AT(invariants), "false",
+     .help = "the gate sees the path of the coordinates, too: alignment with their mean, curvature, means of both"},
+    {"smooth", ASC_SETTING_REAL, AT(smooth), "0",
+     .help = "weight of a loss on coordinates that change from one layer to the next", .max = DBL_MAX},
     {"composed", ASC_SETTING_BOOL, AT(composed), "false", .help = "built from primitive ops, slow, to compare with"},
     {0},
 };
@@ -138,6 +142,10 @@ asc_status asc_grassmann_check(asc_layer *l)
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "running_mean", " is true, and pair is %s: it is the mean of the "
                            "wedge's coordinates", pairs[v->pair]);
     }
+    if (v->invariants && v->direction != ASC_DIRECTION_PAST) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "invariants", " is true, and direction not past: they are of the path "
+                           "up to a token");
+    }
     if (v->running_mean && v->direction != ASC_DIRECTION_PAST) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "running_mean", " is true, and direction not past: it is the mean of "
                            "what a token has behind it");
@@ -196,6 +204,8 @@ static void settle(asc_grassmann_layer *g, const asc_grassmann_values *v)
     g->eps = g->raw ? FLOOR : v->eps;
     g->eps_rel = v->eps_rel;
     g->composed = v->composed;
+    g->invariants = v->invariants;
+    g->smooth = v->smooth;
 }
 
 static size_t entries_bytes(const asc_grassmann_layer *g)
@@ -235,7 +245,7 @@ asc_status asc_grassmann_init(asc_layer *l, asc_maker *maker)
     }
     g->red = asc_make_linear(maker, "red", l->D, g->r);
     g->plu = asc_make_linear(maker, "plu", g->P, l->D);
-    g->gate = asc_make_linear(maker, "gate", 2 * l->D, l->D);
+    g->gate = asc_make_linear(maker, "gate", 2 * l->D + (g->invariants ? 4 : 0), l->D);
     if (v->learned != 0) {
         int64_t n = g->n_pairs;
         g->offset_weight = asc_make_param(maker, "offset.weight", ASC_INIT_ZERO, 1, &n);

@@ -134,6 +134,22 @@ static asc_status check_read(asc_reader *c)
     return ASC_OK;
 }
 
+/* Layers that are to stay close to the one below need one that compares with it. */
+static asc_status check_paths(const asc_lm *lm)
+{
+    bool asked = false, found = false;
+    for (int64_t l = 0; l < lm->layers; l++) {
+        const asc_layer *mix = &lm->blocks[l].mix, *below = l > 0 ? &lm->blocks[l - 1].mix : NULL;
+        bool asks = mix->mixing->follows && mix->mixing->follows(mix, NULL);
+        asked = asked || asks;
+        found = found || (asks && below && below->mixing == mix->mixing && mix->mixing->follows(mix, below));
+    }
+    return asked && !found ? asc_fail_on(lm->ctx, ASC_ERR_ARG, "smooth", " is above 0, and no layer compares with the "
+                                         "one below it: expected two layers, one over the other, with the same mixing "
+                                         "and the same r, groups and offsets")
+                           : ASC_OK;
+}
+
 /* The head, and whether it has something to look at. */
 static asc_status make_classifier(asc_lm *lm, asc_maker *m)
 {
@@ -186,6 +202,9 @@ static asc_status make_model(asc_lm *lm, asc_reader *c, uint64_t seed)
     }
     for (int l = 0; l < lm->layers && !asc_error(ctx); l++) {
         make_block(lm, c, &m, l);
+    }
+    if (!asc_error(ctx)) {
+        check_paths(lm);
     }
     m.prefix[0] = 0;
     if (lm->pre_norm) {

@@ -143,54 +143,102 @@ asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_f
 typedef struct in_full {
     asc_tensor lengths; /* i64 (B), or null */
     asc_tensor *aux;    /* where the layer's auxiliary loss goes; NULL: it is not asked for */
+    asc_tensor *flow;   /* and its flow; NULL likewise */
 } in_full;
 
 static asc_tensor mix_in_full(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
 {
     (void)l;
     const in_full *how = arg;
+    if (how->flow) {
+        *how->flow = mix->mixing->flow(mix, x, how->lengths);
+    }
     return mix->mixing->forward(mix, x, how->lengths, how->aux);
 }
 
-/* A block as a function that can be run again: from h and lengths to h and, if asked for, to the auxiliary loss. */
+/* Whether layer l is to stay close to the one below. */
+static bool follows(const asc_lm *lm, int64_t l)
+{
+    if (l < 1 || l >= lm->layers) {
+        return false;
+    }
+    const asc_layer *mix = &lm->blocks[l].mix, *below = &lm->blocks[l - 1].mix;
+    return mix->mixing->follows && mix->mixing == below->mixing && mix->mixing->follows(mix, below);
+}
+
+static bool shows_flow(const asc_lm *lm, int64_t l)
+{
+    return follows(lm, l) || follows(lm, l + 1);
+}
+
+/* A block as a function that can be run again: from h and lengths to h and, if asked for, to the auxiliary loss and to
+ * what neighbouring layers compare. */
 static asc_status block_alone(asc_ctx *ctx, void *block, const asc_tensor *in, asc_tensor *out)
 {
     const asc_block *b = block;
-    out[0] = run_block(b->lm, b->layer, asc_keep(in[0]), mix_in_full, &(in_full){in[1], NULL});
+    out[0] = run_block(b->lm, b->layer, asc_keep(in[0]), mix_in_full, &(in_full){in[1], NULL, NULL});
     return asc_error(ctx);
 }
 
 static asc_status block_with_aux(asc_ctx *ctx, void *block, const asc_tensor *in, asc_tensor *out)
 {
     const asc_block *b = block;
-    out[0] = run_block(b->lm, b->layer, asc_keep(in[0]), mix_in_full, &(in_full){in[1], &out[1]});
+    in_full how = {in[1], &out[1], shows_flow(b->lm, b->layer) ? &out[2] : NULL};
+    out[0] = run_block(b->lm, b->layer, asc_keep(in[0]), mix_in_full, &how);
     return asc_error(ctx);
 }
 
-/* Block l, recomputed where that is asked for; h goes. *aux, if not NULL, gets its auxiliary loss. */
-static asc_tensor block_in_full(asc_lm *lm, int64_t l, asc_tensor h, asc_tensor lengths, asc_tensor *aux)
+/* Block l, recomputed where that is asked for; h goes. *aux, if not NULL, gets its auxiliary loss, and *flow what
+ * neighbouring layers compare. */
+static asc_tensor block_in_full(asc_lm *lm, int64_t l, asc_tensor h, asc_tensor lengths, asc_tensor *aux,
+                                asc_tensor *flow)
 {
     if (!lm->recompute) {
-        return run_block(lm, l, h, mix_in_full, &(in_full){lengths, aux});
+        return run_block(lm, l, h, mix_in_full, &(in_full){lengths, aux, flow});
     }
-    asc_tensor in[] = {h, lengths}, out[2];
-    asc_recompute(lm->ctx, aux ? block_with_aux : block_alone, &lm->blocks[l], in, 2, out, aux ? 2 : 1);
+    asc_tensor in[] = {h, lengths}, out[3];
+    asc_recompute(lm->ctx, aux ? block_with_aux : block_alone, &lm->blocks[l], in, 2, out, flow ? 3 : aux ? 2 : 1);
     asc_release(h);
     if (aux) {
         *aux = out[1];
     }
+    if (flow) {
+        *flow = out[2];
+    }
     return out[0];
+}
+
+/* x + y, either of which may be null; both go. */
+static asc_tensor plus(asc_ctx *ctx, asc_tensor x, asc_tensor y)
+{
+    if (asc_is_null(x) || asc_is_null(y)) {
+        return asc_is_null(x) ? y : x;
+    }
+    asc_tensor sum = asc_add(ctx, x, y);
+    asc_release(x);
+    asc_release(y);
+    return sum;
 }
 
 asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengths, asc_tensor *total)
 {
-    asc_tensor h = begin(lm, tokens, 0);
+    asc_tensor h = begin(lm, tokens, 0), below = asc_null(), turns = asc_null();
+    int pairs = 0; /* of layers that are compared */
     for (int64_t l = 0; l < lm->layers && !asc_is_null(h); l++) {
-        asc_tensor aux = asc_null();
-        h = block_in_full(lm, l, h, lengths, total ? &aux : NULL);
-        if (!asc_is_null(aux)) {
-            *total = asc_is_null(*total) ? aux : asc_add(lm->ctx, *total, aux);
+        asc_tensor aux = asc_null(), flow = asc_null();
+        h = block_in_full(lm, l, h, lengths, total ? &aux : NULL, total && shows_flow(lm, l) ? &flow : NULL);
+        if (total) {
+            *total = plus(lm->ctx, *total, aux);
         }
+        if (total && follows(lm, l)) {
+            turns = plus(lm->ctx, turns, lm->blocks[l].mix.mixing->turn(&lm->blocks[l].mix, flow, below));
+            pairs++;
+        }
+        asc_release(below);
+        below = flow;
+    }
+    if (pairs > 0) {
+        *total = plus(lm->ctx, *total, asc_after(turns, asc_scale(lm->ctx, turns, 1. / pairs)));
     }
     return finish(lm, h);
 }
@@ -279,7 +327,7 @@ asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_para
     bool recording = asc_set_recording(ctx, false);
     asc_scope_begin(ctx);
     asc_tensor h = begin(lm, tokens, 0);
-    in_full how = {asc_null(), NULL};
+    in_full how = {asc_null(), NULL, NULL};
     for (int64_t l = 0; l <= layer && !asc_is_null(h); l++) {
         h = l == layer ? run_block(lm, l, h, mix_and_look, parts) : run_block(lm, l, h, mix_in_full, &how);
     }

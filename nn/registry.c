@@ -130,6 +130,9 @@ asc_status asc_mixing_register(asc_ctx *ctx, const asc_mixing *m)
         return asc_fail(ctx, ASC_ERR_ARG, "mixing_register: %s: a name without a comma and forward are needed",
                         m->name ? m->name : "(no name)");
     }
+    if (m->follows && (!m->flow || !m->turn)) {
+        return asc_fail(ctx, ASC_ERR_ARG, "mixing_register: %s: follows needs flow and turn", m->name);
+    }
     if (lacks_for_log(m)) {
         return asc_fail(ctx, ASC_ERR_ARG, "mixing_register: %s: logged needs log, and inspect for what is inspected",
                         m->name);

@@ -143,6 +143,13 @@ struct asc_mixing {
      * `logged` comes `log`, and `inspect` where something is inspected. */
     const asc_logged *logged;
     asc_tensor (*log)(asc_layer *layer, const char *name, const asc_params *parts);
+    /* Paths through the layers. Whether the layer is to stay close to the one below it, of the same mixing; below NULL:
+     * whether its settings ask for that. With it come both of the next. */
+    bool (*follows)(const asc_layer *layer, const asc_layer *below);
+    /* What is compared, (B, N, …) for x and lengths as forward has them, which the caller releases; */
+    asc_tensor (*flow)(asc_layer *layer, asc_tensor x, asc_tensor lengths);
+    /* and the loss on the layer's and on that of the layer below, a scalar with its weight in it. */
+    asc_tensor (*turn)(asc_layer *layer, asc_tensor flow, asc_tensor below);
 };
 
 /* Adds a mixing to the context, which borrows it. ASC_ERR_ARG: another ABI, something needed is missing, a setting's

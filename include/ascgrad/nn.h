@@ -175,7 +175,8 @@ ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_ten
  *   ascender     the same, and s_base, b_align, b_sep, b_coh (B, H, N, N), loss_coh, loss_sep, loss_align (scalars,
  *                without their weights; not of the background variant), z (B, H, N, d_z), and attn_without_sep, the
  *                attention with ω_sep = 0
- *   grassmann    plucker (B, N, m, P), normalised, 0 where there is no pair; gate (B, N, D); z (B, N, r) */
+ *   grassmann    plucker (B, N, m, P), normalised, 0 where there is no pair; flow (B, N, G, P/G), the directions of
+ *                their sum, one a group; gate (B, N, D); z (B, N, r) */
 ASC_API asc_status asc_layer_inspect(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_params *parts);
 
 /* The names of the mixings, the library's and then those registered with the context (NULL: none); NULL past the

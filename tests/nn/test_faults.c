@@ -18,6 +18,8 @@ static const char *const configs[] = {
     CONFIG("\"ascender\",\"k\":2,\"gate\":\"after\",\"eta\":false,\"freeze\":[\"delta:1\"],\"share\":[\"omega_sep\"]"),
     CONFIG("\"ascender\",\"k\":2,\"variant\":\"background\",\"heading\":\"q\""),
     CONFIG("[\"grassmann\",\"transformer\"],\"r\":4,\"memory\":true,\"running_mean\":true,\"learned\":true"),
+    ("{\"d_model\":8,\"layers\":2,\"vocab\":11,\"block\":9,\"mix\":\"grassmann\",\"r\":4,\"offsets\":[1,2],"
+     "\"invariants\":true,\"smooth\":0.5}"),
     ("{\"d_model\":8,\"layers\":3,\"heads\":2,\"vocab\":11,\"block\":9,\"block_norm\":\"pre\","
      "\"mix\":[\"linear\",\"recurrent\",\"conv\"],\"feature\":\"favor\",\"decay\":\"gated\"}"),
 };

@@ -76,6 +76,13 @@ static asc_tensor log_nothing(asc_layer *l, const char *name, const asc_params *
     return asc_null();
 }
 
+static bool follow_always(const asc_layer *l, const asc_layer *below)
+{
+    (void)l;
+    (void)below;
+    return true;
+}
+
 static const struct {
     asc_mixing mixing;
     const char *message;
@@ -88,6 +95,8 @@ static const struct {
      "a: logged needs log, and inspect for what is inspected"},
     {{.abi = ASC_MIXING_ABI, .name = "a", .forward = summing_forward, .logged = inspected, .log = log_nothing},
      "a: logged needs log, and inspect for what is inspected"},
+    {{.abi = ASC_MIXING_ABI, .name = "a", .forward = summing_forward, .follows = follow_always},
+     "a: follows needs flow and turn"},
     {{.abi = ASC_MIXING_ABI, .name = "transformer", .forward = summing_forward}, "there is a mixing of this name"},
     {{.abi = ASC_MIXING_ABI, .name = "summing", .forward = summing_forward}, "there is a mixing of this name"},
     {{.abi = ASC_MIXING_ABI, .name = "a", .forward = summing_forward, .settings = of_the_model, .settings_size = 8},

@@ -10,6 +10,8 @@ static const char *const configs[] = {
     CONFIG("\"ascender\",\"k\":3,\"variant\":\"background\""),
     CONFIG("\"ascender\",\"k\":3,\"composed\":true"),
     "{\"d_model\":16,\"layers\":3,\"vocab\":13,\"block\":17,\"mix\":\"grassmann\",\"r\":4,\"offsets\":[1,2]}",
+    ("{\"d_model\":16,\"layers\":3,\"vocab\":13,\"block\":17,\"mix\":\"grassmann\",\"r\":4,\"offsets\":[1,2],"
+     "\"invariants\":true,\"smooth\":0.5}"),
     CONFIG("[\"grassmann\",\"transformer\",\"ascender\"],\"r\":4,\"memory\":true,\"learned\":true,\"aux_coh\":0.1"),
     CONFIG("[\"linear\",\"recurrent\",\"conv\"],\"feature\":\"favor\",\"decay\":\"gated\""),
 };

@@ -22,6 +22,8 @@ static const char *const variants[] = {
      "\"eps_rel\":0.01"),
     ("\"mix\":\"grassmann\",\"r\":6,\"offsets\":[[],[1,3],[2]],\"memory\":[true,false,true],\"pair\":\"concat\","
      "\"scale\":\"rms\""),
+    ("\"mix\":\"grassmann\",\"r\":6,\"groups\":2,\"offsets\":[[1],[2,5],[]],\"memory\":[false,true,true],"
+     "\"invariants\":true"),
     "\"mix\":\"linear\",\"heads\":2,\"decay\":\"gated\"",
     "\"mix\":\"linear\",\"heads\":3,\"feature\":\"favor\",\"features\":5,\"decay\":\"fixed\"",
     "\"mix\":\"conv\",\"inner\":7,\"block_norm\":\"pre\"",
