@@ -2,6 +2,7 @@
 #include "optim/optim.h"
 
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,42 @@
 #include "tensor/need.h"
 
 enum { PIECE = 1 << 16 };
+
+/* ---- arguments ---- */
+
+/* An argument that is not as `expected`; the error is about it by its name. */
+static asc_status refuse(asc_ctx *ctx, const char *function, const char *argument, double value, const char *expected)
+{
+    if (!ctx || ctx->status) {
+        return ASC_ERR_ARG;
+    }
+    asc_fail_on(ctx, ASC_ERR_ARG, argument, " is %g, expected %s", value, expected);
+    asc_error_place(ctx, function);
+    return ASC_ERR_ARG;
+}
+
+static const char *const from_0 = "a finite number of at least 0", *const below_1 = "0 to below 1";
+
+/* Whether all numbers are in their ranges, in which NaN is not. */
+static asc_status check_options(asc_ctx *ctx, const char *function, const asc_optim_options *o)
+{
+    const struct {
+        const char *name;
+        double value;
+        bool below_1;
+    } number[] = {
+        {"weight_decay", o->weight_decay, false}, {"beta1", o->beta1, true}, {"beta2", o->beta2, true},
+        {"eps", o->eps, false}, {"momentum", o->momentum, true}, {"muon_momentum", o->muon_momentum, true},
+        {"average", o->average, true},
+    };
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        double v = number[i].value;
+        if (!(v >= 0 && isfinite(v) && (v < 1 || !number[i].below_1))) {
+            return refuse(ctx, function, number[i].name, v, number[i].below_1 ? below_1 : from_0);
+        }
+    }
+    return ASC_OK;
+}
 
 /* ---- making ---- */
 
@@ -117,7 +154,9 @@ static size_t each_bytes(const asc_optim *o, size_t each)
 /* `names`: the function and its argument, "adamw_new: params". */
 static asc_optim *make(asc_ctx *ctx, asc_params *params, const char *names, const asc_optim_options *options)
 {
-    if (ASC_NEED(ctx, names, params)) {
+    char function[32];
+    snprintf(function, sizeof function, "%.*s", (int)strcspn(names, ":"), names);
+    if (ASC_NEED(ctx, names, params) || (options && check_options(ctx, function, options))) {
         return NULL;
     }
     asc_optim *o = asc_alloc(ctx, sizeof *o);
@@ -179,6 +218,12 @@ void asc_optim_free(asc_optim *o)
 int asc_optim_group(asc_optim *o, const char *names, double lr_scale, double weight_decay)
 {
     if (!o || ASC_NEED(o->ctx, "optim_group: names", names)) {
+        return 0;
+    }
+    if (!isfinite(lr_scale) || !isfinite(weight_decay)) {
+        bool scale = !isfinite(lr_scale);
+        refuse(o->ctx, "optim_group", scale ? "lr_scale" : "weight_decay", scale ? lr_scale : weight_decay,
+               "a finite number");
         return 0;
     }
     int n = 0;
@@ -272,6 +317,15 @@ asc_status asc_optim_step(asc_optim *o, double lr, double grad_scale)
 {
     if (!o) {
         return ASC_ERR_ARG;
+    }
+    if (o->ctx->status) { /* of the pass that made the gradients, say */
+        return o->ctx->status;
+    }
+    if (!isfinite(lr) || lr < 0) {
+        return refuse(o->ctx, "optim_step", "lr", lr, from_0);
+    }
+    if (!isfinite(grad_scale)) {
+        return refuse(o->ctx, "optim_step", "grad_scale", grad_scale, "a finite number");
     }
     if (asc_optim_check(o, "optim_step") || make_room(o)) {
         return asc_error(o->ctx);

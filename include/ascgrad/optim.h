@@ -12,6 +12,9 @@ extern "C" {
 
 typedef struct asc_optim asc_optim;
 
+/* A number out of its range, NaN among them, is ASC_ERR_ARG, and the error names the argument: by asc_optim_step,
+ * asc_optim_group and those that make optimisers. Nothing is changed then. */
+
 /* How a parameter is changed by its gradient g. */
 typedef enum asc_rule {
     ASC_RULE_ADAMW, /* Loshchilov and Hutter, ICLR 2019, in PyTorch's order of operations */
@@ -30,11 +33,11 @@ typedef struct asc_rule_for {
 typedef struct asc_optim_options {
     asc_rule rule;             /* of the parameters that `rules` does not name */
     const asc_rule_for *rules; /* of two that name one parameter the later counts; ends with names NULL; or NULL */
-    double weight_decay;       /* on the parameters that asc_params_decays */
-    double beta1, beta2;       /* AdamW's; 0 stands for 0.9 and 0.999 */
+    double weight_decay;       /* at least 0; on the parameters that asc_params_decays */
+    double beta1, beta2;       /* AdamW's, below 1; 0 stands for 0.9 and 0.999 */
     double eps;                /* AdamW's; 0 stands for 1e-8 */
-    double momentum;           /* SGD's */
-    double muon_momentum;      /* Muon's; 0 stands for 0.95 */
+    double momentum;           /* SGD's, below 1 */
+    double muon_momentum;      /* Muon's, below 1; 0 stands for 0.95 */
     double average;            /* the decay of the running means of parameters (asc_optim_average), below 1; 0: none */
 } asc_optim_options;
 
@@ -58,7 +61,10 @@ ASC_API void asc_optim_free(asc_optim *optim);
  * the number of parameters in it; 0 with ASC_ERR_ARG if there are none. */
 ASC_API int asc_optim_group(asc_optim *optim, const char *names, double lr_scale, double weight_decay);
 
-/* One step on every parameter that has a gradient, which counts grad_scale times; the others are not touched. */
+/* One step on every parameter that has a gradient, which counts grad_scale times; the others are not touched. lr is at
+ * least 0, grad_scale finite. While the context has an error, a backward pass's that failed, say, it does nothing and
+ * returns that. ASC_ERR_ARG: a number out of its range, a parameter that is not contiguous; ASC_ERR_STATE: the list has
+ * grown, or the averages stand in the parameters' place. After an error nothing has changed. */
 ASC_API asc_status asc_optim_step(asc_optim *optim, double lr, double grad_scale);
 
 /* Takes the parameters, as they are after a step, into their running means, whose decay is options.average: at

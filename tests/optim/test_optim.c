@@ -229,6 +229,95 @@ START_TEST(a_step_after_the_forward_pass_is_noticed)
 }
 END_TEST
 
+/* ---- arguments ---- */
+
+START_TEST(numbers_out_of_range_are_refused_by_name)
+{
+    parameter("p", ASC_F64, 3, 1, true);
+    static const struct {
+        asc_adamw_options given;
+        const char *subject, *message;
+    } wrong[] = {
+        {{.beta1 = 2}, "beta1", "adamw_new: beta1 is 2, expected 0 to below 1"},
+        {{.beta1 = NAN}, "beta1", "adamw_new: beta1 is nan, expected 0 to below 1"},
+        {{.beta2 = 1}, "beta2", "adamw_new: beta2 is 1, expected 0 to below 1"},
+        {{.eps = -1e-8}, "eps", "adamw_new: eps is -1e-08, expected a finite number of at least 0"},
+        {{.weight_decay = INFINITY}, "weight_decay",
+         "adamw_new: weight_decay is inf, expected a finite number of at least 0"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_ptr_null(asc_adamw_new(ctx, params, &wrong[i].given));
+        ck_assert_str_eq(asc_error_subject(ctx), wrong[i].subject);
+        expect_error(ASC_ERR_ARG, wrong[i].message);
+    }
+    ck_assert_ptr_null(asc_sgd_new(ctx, params, -.5, 0));
+    expect_error(ASC_ERR_ARG, "sgd_new: momentum is -0.5, expected 0 to below 1");
+    ck_assert_ptr_null(asc_optim_new(ctx, params, &(asc_optim_options){.average = 1}));
+    expect_error(ASC_ERR_ARG, "optim_new: average is 1, expected 0 to below 1");
+    ck_assert_ptr_null(asc_sgd_new(ctx, params, 0, -1));
+    expect_error(ASC_ERR_ARG, "sgd_new: weight_decay is -1, expected a finite number of at least 0");
+
+    asc_optim *o = asc_sgd_new(ctx, params, .5, 0);
+    ck_assert_int_eq(asc_optim_group(o, "*", NAN, 0), 0);
+    expect_error(ASC_ERR_ARG, "optim_group: lr_scale is nan, expected a finite number");
+    ck_assert_int_eq(asc_optim_group(o, "*", 1, INFINITY), 0);
+    expect_error(ASC_ERR_ARG, "optim_group: weight_decay is inf, expected a finite number");
+
+    asc_fail(ctx, ASC_ERR_IO, "earlier"); /* the first error stays as it is */
+    ck_assert_ptr_null(asc_sgd_new(ctx, params, -.5, 0));
+    expect_error(ASC_ERR_IO, "earlier");
+    asc_optim_free(o);
+}
+END_TEST
+
+/* The step fails and changes neither parameters nor state. */
+static void expect_unchanged(asc_optim *o, double lr, double grad_scale, asc_status status)
+{
+    double p[2][3];
+    const asc_tensor at[] = {asc_params_at(params, 0), asc_params_find(asc_optim_state(o), "velocity.p")};
+    int64_t steps = *(const int64_t *)asc_data(asc_params_find(asc_optim_state(o), "steps"));
+    for (int i = 0; i < 2; i++) {
+        memcpy(p[i], asc_data(at[i]), sizeof p[i]);
+    }
+    ck_assert_int_eq(asc_optim_step(o, lr, grad_scale), status);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_mem_eq(p[i], asc_data(at[i]), sizeof p[i]);
+    }
+    ck_assert_int_eq(*(const int64_t *)asc_data(asc_params_find(asc_optim_state(o), "steps")), steps);
+}
+
+START_TEST(a_step_that_is_refused_changes_nothing)
+{
+    asc_tensor p = parameter("p", ASC_F64, 3, 1, true);
+    asc_optim *o = asc_sgd_new(ctx, params, .5, 0);
+    give_gradient(p, (double[]){1, 2, 3});
+    ck_assert_int_eq(asc_optim_step(o, .1, 1), ASC_OK);
+    expect_unchanged(o, NAN, 1, ASC_ERR_ARG);
+    ck_assert_str_eq(asc_error_subject(ctx), "lr");
+    expect_error(ASC_ERR_ARG, "optim_step: lr is nan, expected a finite number of at least 0");
+    expect_unchanged(o, INFINITY, 1, ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "optim_step: lr is inf, expected a finite number of at least 0");
+    expect_unchanged(o, -.1, 1, ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "optim_step: lr is -0.1, expected a finite number of at least 0");
+    expect_unchanged(o, .1, NAN, ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "optim_step: grad_scale is nan, expected a finite number");
+
+    asc_fail(ctx, ASC_ERR_NONFINITE, "of a backward pass");
+    expect_unchanged(o, .1, 1, ASC_ERR_NONFINITE);
+    expect_error(ASC_ERR_NONFINITE, "of a backward pass");
+
+    asc_tensor wide = asc_zeros(ctx, ASC_F64, ASC_SHAPE(2, 3)), across = asc_transpose(ctx, wide, 0, 1);
+    asc_optim_free(o);
+    asc_require_grad(across, true);
+    asc_params_add(params, "across", across, true); /* behind one that would move */
+    o = asc_sgd_new(ctx, params, .5, 0);
+    asc_backward(ctx, asc_sum(ctx, across, ASC_ALL_DIMS, false), asc_null(), false);
+    expect_unchanged(o, .1, 1, ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "optim_step: across is not contiguous");
+    asc_optim_free(o);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("optim");
@@ -240,5 +329,7 @@ int main(void)
     tcase_add_test(t, norm_and_clipping);
     tcase_add_test(t, schedules);
     tcase_add_test(t, a_step_after_the_forward_pass_is_noticed);
+    tcase_add_test(t, numbers_out_of_range_are_refused_by_name);
+    tcase_add_test(t, a_step_that_is_refused_changes_nothing);
     return run_suite("optim", t);
 }
