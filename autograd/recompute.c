@@ -243,7 +243,7 @@ static asc_tensor input_again(asc_ctx *ctx, asc_tape *tape, const asc_slot *slot
         return asc_null();
     }
     asc_var *v = slot->var >= 0 ? &tape->var[slot->var] : NULL;
-    if (v && v->owner->generation == v->generation) {
+    if (v && v->owner->tag->generation == v->generation) {
         return asc_handle(v->owner);
     }
     asc_node *node = asc_node_new(ctx, &slot->array);
@@ -256,7 +256,7 @@ static asc_tensor input_again(asc_ctx *ctx, asc_tape *tape, const asc_slot *slot
         *lent = (stand_in){slot->var, v->owner, v->generation};
         node->var = slot->var;
         v->owner = node;
-        v->generation = node->generation;
+        v->generation = node->tag->generation;
     }
     return asc_handle(node);
 }

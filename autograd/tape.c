@@ -39,7 +39,7 @@ int32_t asc_var_of(asc_node *node)
         return -1;
     }
     const asc_var *v = &tape->var[node->var];
-    return v->owner == node && v->generation == node->generation ? node->var : -1;
+    return v->owner == node && v->generation == node->tag->generation ? node->var : -1;
 }
 
 bool asc_wants_grad(asc_node *node)
@@ -54,7 +54,7 @@ static int32_t new_var(asc_ctx *ctx, asc_tape *tape, asc_node *node, int32_t pro
         return -1;
     }
     int32_t index = (int32_t)tape->n_vars++;
-    tape->var[index] = (asc_var){node, node->generation, producer, node->array, NULL, false};
+    tape->var[index] = (asc_var){node, node->tag->generation, producer, node->array, NULL, false};
     node->var = index;
     if (producer < 0) {
         asc_node_ref(node);

@@ -6,6 +6,7 @@
 
 typedef struct asc_storage asc_storage;
 typedef struct asc_node asc_node;
+typedef struct asc_tag asc_tag;
 
 /* Storage: one block of memory, shared by views, reused through the context's pool. */
 struct asc_storage {
@@ -21,10 +22,15 @@ struct asc_storage {
     asc_storage *next;
 };
 
-/* What a handle points to. Nodes are recycled, never freed before the context: a stale handle finds
- * another generation. */
-struct asc_node {
+/* What a handle points to: the tensor, as long as the generations agree. */
+struct asc_tag {
     uint64_t generation;
+    asc_node *node;
+};
+
+/* A tensor. Nodes are recycled, and go with the context. */
+struct asc_node {
+    asc_tag *tag; /* its own for good */
     asc_ctx *ctx;
     asc_storage *storage;
     asc_array array;
@@ -55,11 +61,6 @@ typedef struct asc_scope {
     size_t tape_mark;
 } asc_scope;
 
-typedef struct asc_scoped_node {
-    asc_node *node;
-    uint64_t generation;
-} asc_scoped_node;
-
 /* Something that a user has added to the context: see added.c. */
 typedef struct asc_added {
     const void *table, *item;
@@ -87,7 +88,7 @@ struct asc_ctx {
 
     asc_node *free_nodes;
     struct asc_slab *slabs;
-    asc_scoped_node *scoped;
+    asc_tensor *scoped;
     size_t n_scoped, cap_scoped;
     asc_scope *scopes;
     size_t n_scopes, cap_scopes;
@@ -139,6 +140,16 @@ asc_storage *asc_storage_lasting(asc_ctx *ctx, size_t bytes); /* the same, for w
 asc_storage *asc_storage_wrap(asc_ctx *ctx, void *data, void (*on_release)(void *user, void *data), void *user);
 void asc_storage_ref(asc_storage *s);
 void asc_storage_unref(asc_ctx *ctx, asc_storage *s); /* NULL is accepted */
+
+/* tag.c */
+enum { ASC_TAGS = 64 };
+typedef struct asc_tags {
+    struct asc_tags *next;
+    asc_tag tag[ASC_TAGS];
+} asc_tags;
+asc_tags *asc_tags_take(void); /* without nodes; NULL: no memory */
+void asc_tags_retire(asc_tags *tags); /* no handle finds its tensor any more */
+void asc_tags_give(asc_tags *tags); /* for another context */
 
 /* node.c */
 asc_node *asc_node_of(asc_tensor t); /* NULL for a null or stale handle */

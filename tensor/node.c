@@ -3,16 +3,15 @@
 
 #include <string.h>
 
-enum { SLAB_NODES = 64 };
-
 struct asc_slab {
     struct asc_slab *next;
-    asc_node nodes[SLAB_NODES];
+    asc_tags *tags;
+    asc_node nodes[ASC_TAGS];
 };
 
 asc_node *asc_node_of(asc_tensor t)
 {
-    return t.node && t.node->generation == t.generation ? t.node : NULL;
+    return t.tag && t.tag->generation == t.generation ? t.tag->node : NULL;
 }
 
 asc_ctx *asc_ctx_of(asc_tensor t)
@@ -23,36 +22,45 @@ asc_ctx *asc_ctx_of(asc_tensor t)
 
 asc_tensor asc_handle(asc_node *node)
 {
-    return node ? (asc_tensor){node, node->generation} : asc_null();
+    return node ? (asc_tensor){node->tag, node->tag->generation} : asc_null();
 }
 
 static bool add_slab(asc_ctx *ctx)
 {
     struct asc_slab *slab = asc_alloc(ctx, sizeof *slab);
-    if (!slab) {
+    asc_tags *tags = slab ? asc_tags_take() : NULL;
+    if (!tags) {
+        asc_free(ctx, slab, sizeof *slab);
+        asc_fail(ctx, ASC_ERR_MEMORY, "out of memory: handles of %d tensors", ASC_TAGS);
         return false;
     }
     memset(slab, 0, sizeof *slab);
+    slab->tags = tags;
     slab->next = ctx->slabs;
     ctx->slabs = slab;
-    for (int i = SLAB_NODES - 1; i >= 0; i--) {
-        slab->nodes[i].ctx = ctx;
-        slab->nodes[i].generation = 1;
+    for (int i = ASC_TAGS - 1; i >= 0; i--) {
+        slab->nodes[i].tag = &tags->tag[i];
+        slab->nodes[i].tag->node = &slab->nodes[i];
         slab->nodes[i].next = ctx->free_nodes;
         ctx->free_nodes = &slab->nodes[i];
     }
     return true;
 }
 
+/* Handles go first: what is released meanwhile may be the caller's memory, and the caller asked. */
 void asc_nodes_free(asc_ctx *ctx)
 {
+    for (struct asc_slab *slab = ctx->slabs; slab; slab = slab->next) {
+        asc_tags_retire(slab->tags);
+    }
     for (struct asc_slab *slab = ctx->slabs, *next; slab; slab = next) {
-        for (int i = 0; i < SLAB_NODES; i++) {
+        for (int i = 0; i < ASC_TAGS; i++) {
             if (slab->nodes[i].refs > 0) {
                 asc_storage_unref(ctx, slab->nodes[i].storage);
             }
         }
         next = slab->next;
+        asc_tags_give(slab->tags);
         asc_free(ctx, slab, sizeof *slab);
     }
     ctx->slabs = NULL;
@@ -75,11 +83,10 @@ asc_node *asc_node_new(asc_ctx *ctx, const asc_array *array)
     }
     asc_node *n = ctx->free_nodes;
     ctx->free_nodes = n->next;
-    uint64_t generation = n->generation;
-    *n = (asc_node){.generation = generation, .ctx = ctx, .array = *array, .owned = true, .refs = 1, .var = -1};
+    *n = (asc_node){.tag = n->tag, .ctx = ctx, .array = *array, .owned = true, .refs = 1, .var = -1};
     n->contiguous = asc_array_contiguous(array);
     if (listed) {
-        ctx->scoped[ctx->n_scoped++] = (asc_scoped_node){n, generation};
+        ctx->scoped[ctx->n_scoped++] = asc_handle(n);
     }
     return n;
 }
@@ -99,7 +106,7 @@ void asc_node_unref(asc_node *n)
     asc_storage_unref(ctx, n->storage);
     n->storage = NULL;
     n->grad = NULL;
-    n->generation++;
+    n->tag->generation++;
     n->next = ctx->free_nodes;
     ctx->free_nodes = n;
 }
@@ -189,7 +196,6 @@ void asc_scope_end(asc_ctx *ctx)
         ctx->tape.rewind(ctx, scope.tape_mark);
     }
     while (ctx->n_scoped > scope.first_node) {
-        asc_scoped_node s = ctx->scoped[--ctx->n_scoped];
-        asc_disown((asc_tensor){s.node, s.generation});
+        asc_disown(ctx->scoped[--ctx->n_scoped]);
     }
 }

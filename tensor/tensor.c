@@ -68,7 +68,7 @@ asc_tensor asc_zeros(asc_ctx *ctx, asc_dtype dtype, int ndim, const int64_t *sha
 {
     asc_tensor t = make(ctx, "zeros", dtype, ndim, shape);
     if (!asc_is_null(t)) {
-        memset(t.node->array.data, 0, asc_array_bytes(&t.node->array));
+        memset(asc_node_of(t)->array.data, 0, asc_array_bytes(&asc_node_of(t)->array));
     }
     return t;
 }
@@ -103,7 +103,7 @@ static asc_tensor make_full(asc_ctx *ctx, const char *function, asc_dtype dtype,
 {
     asc_tensor t = make(ctx, function, dtype, ndim, shape);
     if (!asc_is_null(t)) {
-        fill(&t.node->array, value);
+        fill(&asc_node_of(t)->array, value);
     }
     return t;
 }
@@ -124,14 +124,14 @@ asc_tensor asc_from(asc_ctx *ctx, asc_dtype dtype, const void *data, int ndim, c
     if (asc_is_null(t)) {
         return t;
     }
-    size_t bytes = asc_array_bytes(&t.node->array);
+    size_t bytes = asc_array_bytes(&asc_node_of(t)->array);
     if (!data && bytes > 0) {
         asc_fail(ctx, ASC_ERR_ARG, "from: data is NULL, expected %zu bytes", bytes);
         asc_release(t);
         return asc_null();
     }
     if (bytes > 0) {
-        memcpy(t.node->array.data, data, bytes);
+        memcpy(asc_node_of(t)->array.data, data, bytes);
     }
     return t;
 }
@@ -212,7 +212,7 @@ static asc_tensor draw(asc_ctx *ctx, const char *function, drawing d, asc_dtype 
     }
     asc_tensor t = make(ctx, function, dtype, ndim, shape);
     if (!asc_is_null(t)) {
-        d.a = &t.node->array;
+        d.a = &asc_node_of(t)->array;
         asc_parallel(ctx, (d.a->numel + PIECE - 1) / PIECE, draw_piece, &d);
     }
     return t;

@@ -2,8 +2,8 @@
  * ascgrad/tensor.h: tensors, their memory and their gradients.
  *
  * A tensor is a strided view of reference-counted storage. `asc_tensor` is a handle, passed by value;
- * it holds a generation number, so that the use of a tensor that is gone is an error
- * (ASC_ERR_STATE), never a read of stale memory.
+ * it holds a generation number, so that the use of a tensor that is gone, alone or with its context,
+ * is an error (ASC_ERR_STATE), never a read of stale memory.
  *
  * Lifetime. A tensor belongs to the scope in which it was made, and goes with it (asc_scope_begin,
  * asc_scope_end). Tensors made outside of any scope belong to the context. asc_keep makes a tensor
@@ -25,8 +25,8 @@ extern "C" {
 typedef enum asc_dtype { ASC_F32, ASC_F64, ASC_I64, ASC_U8 } asc_dtype;
 
 typedef struct asc_tensor {
-    struct asc_node *node; /* private */
-    uint64_t generation;   /* private */
+    struct asc_tag *tag; /* private */
+    uint64_t generation; /* private */
 } asc_tensor;
 
 /* A tensor laid open: what kernels see, and what asc_array_of tells. */
@@ -45,7 +45,7 @@ static inline asc_tensor asc_null(void)
     asc_tensor t = {NULL, 0};
     return t;
 }
-static inline bool asc_is_null(asc_tensor t) { return t.node == NULL; }
+static inline bool asc_is_null(asc_tensor t) { return t.tag == NULL; }
 
 /* `ndim, shape` of a shape that is known where it is written: asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 3)). C only. */
 #define ASC_SHAPE(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
