@@ -37,6 +37,16 @@ static bool is_serial(void)
     return openblas_get_parallel() == OPENBLAS_SEQUENTIAL && !strstr(openblas_get_config(), "USE_LOCKING");
 }
 
+static void take_turn(void)
+{
+    pthread_mutex_lock(&turn);
+}
+
+static void end_turn(void)
+{
+    pthread_mutex_unlock(&turn);
+}
+
 static void find_build(void)
 {
     if (openblas_get_parallel() == OPENBLAS_OPENMP) {
@@ -44,6 +54,9 @@ static void find_build(void)
         build.get_omp = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_max_threads");
     }
     build.one_at_a_time = is_serial();
+    if (build.one_at_a_time) {
+        pthread_atfork(take_turn, end_turn, end_turn); /* a child must not wait for a thread that it doesn't have */
+    }
 }
 
 void asc_blas_threads(int n)
@@ -61,7 +74,7 @@ static int enter_blas(void)
 {
     int before = 0;
     if (build.one_at_a_time) {
-        pthread_mutex_lock(&turn);
+        take_turn();
     } else if (build.set_omp && build.get_omp) {
         before = build.get_omp();
         build.set_omp(omp_threads);
@@ -72,7 +85,7 @@ static int enter_blas(void)
 static void leave_blas(int before)
 {
     if (build.one_at_a_time) {
-        pthread_mutex_unlock(&turn);
+        end_turn();
     } else if (before > 0) {
         build.set_omp(before);
     }

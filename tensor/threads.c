@@ -1,7 +1,10 @@
 /* tensor/threads.c: a pool of threads per context, and the one way to run pieces on it.
  *
  * A job is open until its caller finds no piece left. Threads that come before join it, and the caller waits until they
- * have left; one that comes later, because the system woke it late, finds it closed and is waited for by nobody. */
+ * have left; one that comes later, because the system woke it late, finds it closed and is waited for by nobody.
+ *
+ * A child of fork has the pool, but none of its threads, and its locks as they happened to be. The pool knows by the
+ * number of forks that led here, and makes locks and threads anew at the first job. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,6 +23,7 @@ enum { SPIN = 4000 }; /* looks for work before a thread sleeps: some tens of mic
 #define INSIDE 0x7FFFFFFFu
 
 struct asc_workers {
+    unsigned forks;       /* when the threads were started */
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     asc_piece_fn *fn;
@@ -44,6 +48,24 @@ struct asc_workers {
         double busy_s;
     } *worker;
 };
+
+static atomic_uint forks; /* that led to this process, since the library was first used */
+
+static void count_fork(void)
+{
+    atomic_fetch_add(&forks, 1);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
+/* Whether the threads are another process'. */
+static bool left_behind(const asc_workers *w)
+{
+    return w->forks != atomic_load_explicit(&forks, memory_order_relaxed);
+}
 
 /* The pool whose piece a thread runs, and as which worker; NULL: none. */
 typedef struct place {
@@ -192,6 +214,40 @@ static void close_job(asc_workers *w)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* ---- the threads ---- */
+
+/* Starts the threads with all signals blocked: the host's handlers run on the host's threads. 0, or why there are not
+ * more of them than w->n. */
+static int start(asc_workers *w, int n)
+{
+    sigset_t all, old;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->work, NULL);
+    pthread_cond_init(&w->done, NULL);
+    atomic_store(&w->crew, CLOSED); /* number 0, the one that the threads have seen */
+    w->forks = atomic_load(&forks);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int failed = 0;
+    for (w->n = 0; w->n < n && !failed; w->n += !failed) {
+        w->worker[w->n] = (struct worker){.pool = w, .index = w->n + 1};
+        failed = pthread_create(&w->worker[w->n].thread, NULL, worker_main, &w->worker[w->n]);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return failed;
+}
+
+/* In a child of fork. With fewer threads than there were, jobs take longer and come to the same. */
+static void start_again(asc_ctx *ctx, asc_workers *w)
+{
+    int failed = start(w, w->n);
+    if (failed) {
+        asc_note(ctx, "threads: %s; after fork %d of %d work", strerror(failed), w->n + 1, ctx->threads);
+    }
+}
+
+/* ---- jobs ---- */
+
 void asc_parallel(asc_ctx *ctx, int64_t pieces, asc_piece_fn *fn, void *arg)
 {
     if (!ctx || !fn) {
@@ -206,6 +262,10 @@ void asc_parallel(asc_ctx *ctx, int64_t pieces, asc_piece_fn *fn, void *arg)
         return;
     }
     bool together = w->n > 0 && pieces > 1;
+    if (together && left_behind(w)) {
+        start_again(ctx, w);
+        together = w->n > 0;
+    }
     w->fn = fn;
     w->arg = arg;
     w->pieces = pieces;
@@ -215,7 +275,10 @@ void asc_parallel(asc_ctx *ctx, int64_t pieces, asc_piece_fn *fn, void *arg)
         announce(w, 0);
     }
     run_pieces(w, 0, &w->busy_s);
-    if (together) {
+    if (together && left_behind(w)) { /* a piece has called fork */
+        asc_fail(ctx, ASC_ERR_STATE, "parallel: the process is a child of fork, which a piece of the job has called: "
+                 "other pieces ran on threads that it doesn't have");
+    } else if (together) {
         close_job(w);
     }
     w->jobs_s += w->watched ? asc_clock() - start : 0;
@@ -254,23 +317,10 @@ double asc_work_seconds(const asc_ctx *ctx, double now)
     return work;
 }
 
-/* Starts the threads with all signals blocked: the host's handlers run on the host's threads. */
-static asc_status start(asc_ctx *ctx, asc_workers *w, int n)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int failed = 0;
-    for (; w->n < n && !failed; w->n += !failed) {
-        w->worker[w->n] = (struct worker){.pool = w, .index = w->n + 1};
-        failed = pthread_create(&w->worker[w->n].thread, NULL, worker_main, &w->worker[w->n]);
-    }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return failed ? asc_fail(ctx, ASC_ERR_MEMORY, "threads: %s", strerror(failed)) : ASC_OK;
-}
-
 asc_status asc_workers_new(asc_ctx *ctx, int threads)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
     int total = threads > 0 ? threads : asc_processors();
     asc_workers *w = asc_alloc(ctx, sizeof *w + (size_t)total * sizeof *w->worker);
     if (!w) {
@@ -279,13 +329,10 @@ asc_status asc_workers_new(asc_ctx *ctx, int threads)
     memset(w, 0, sizeof *w);
     w->worker = (struct worker *)(w + 1);
     w->spin = total > 1 && total <= asc_processors() ? SPIN : 0;
-    atomic_store(&w->crew, CLOSED); /* number 0, the one that the threads have seen */
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->work, NULL);
-    pthread_cond_init(&w->done, NULL);
     ctx->workers = w;
     ctx->threads = total;
-    return start(ctx, w, total - 1);
+    int failed = start(w, total - 1);
+    return failed ? asc_fail(ctx, ASC_ERR_MEMORY, "threads: %s", strerror(failed)) : ASC_OK;
 }
 
 asc_status asc_set_threads(asc_ctx *ctx, int threads)
@@ -319,14 +366,16 @@ void asc_workers_free(asc_ctx *ctx)
     if (!w) {
         return;
     }
-    atomic_store(&w->quit, true);
-    announce(w, CLOSED);
-    for (int i = 0; i < w->n; i++) {
-        pthread_join(w->worker[i].thread, NULL);
+    if (!left_behind(w)) { /* else there is nobody to wait for, and a lock's end would wait for its users */
+        atomic_store(&w->quit, true);
+        announce(w, CLOSED);
+        for (int i = 0; i < w->n; i++) {
+            pthread_join(w->worker[i].thread, NULL);
+        }
+        pthread_cond_destroy(&w->done);
+        pthread_cond_destroy(&w->work);
+        pthread_mutex_destroy(&w->lock);
     }
-    pthread_cond_destroy(&w->done);
-    pthread_cond_destroy(&w->work);
-    pthread_mutex_destroy(&w->lock);
     asc_free(ctx, w, sizeof *w + (size_t)ctx->threads * sizeof *w->worker);
     ctx->workers = NULL;
 }

@@ -4,6 +4,12 @@
  * A context owns everything that a computation needs: tensors, tape, storage, threads, random
  * numbers and the first error. One context per thread; contexts share nothing.
  *
+ * fork: a child has copies of the contexts, without their threads. It may free them, leave them be, or compute with
+ * them: threads are then started anew at the first call that uses some, with the same results to the bit. It may make
+ * contexts of its own. Not to be used, and not to be freed in the child, is a context that another thread was within a
+ * call of while the process forked; and a fork from inside a piece of asc_parallel ends the child's call with
+ * ASC_ERR_STATE.
+ *
  * The library never aborts, exits or prints. Functions that can fail return an asc_status; builders
  * (functions that make a tensor or an object) return a null result. Both leave the first error in
  * the context, so that a chain of calls needs one check at its end.
