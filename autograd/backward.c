@@ -1,5 +1,6 @@
-/* autograd/backward.c: the reverse pass. The tape is walked from the loss to its start; each record whose outputs
- * have a gradient adds to its inputs'. */
+/* autograd/backward.c: the reverse pass. It comes to the records that the loss depends on, each after all that took its
+ * outputs, in the reverse of the order in which they were made; a record whose outputs have a gradient adds to its
+ * inputs'. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,8 +19,7 @@ asc_status asc_require_grad(asc_tensor t, bool require)
         return asc_fail(n->ctx, ASC_ERR_ARG, "require_grad: dtype is %s, expected f32 or f64",
                         asc_dtype_name(n->array.dtype));
     }
-    int32_t var = asc_var_of(n);
-    if (n->flows || (var >= 0 && ((asc_tape *)n->ctx->tape.state)->var[var].producer >= 0)) {
+    if (n->flows || n->record) {
         return asc_fail(n->ctx, ASC_ERR_ARG, "require_grad: an op made this tensor; expected a leaf");
     }
     n->requires_grad = require;
@@ -74,24 +74,39 @@ asc_status asc_leaf_grad(asc_node *leaf)
     return ASC_OK;
 }
 
-void *asc_grad_target(asc_ctx *ctx, asc_var *v, bool *fresh)
+static void *leaf_grad_target(asc_node *leaf, bool *fresh)
 {
-    if (v->producer >= 0) {
-        *fresh = v->grad == NULL;
-        if (!v->grad) {
-            v->grad = asc_storage_new(ctx, asc_array_bytes(&v->array));
-        }
-        return v->grad ? v->grad->data : NULL;
-    }
-    asc_node *leaf = v->owner;
+    asc_tape *tape = leaf->ctx->tape.state;
     *fresh = !leaf->has_grad;
     if (asc_leaf_grad(leaf)) {
         return NULL;
     }
     leaf->has_grad = true;
-    v->reached = true;
+    if (leaf->hook && !leaf->reached) {
+        leaf->reached = true;
+        leaf->next = tape->reached;
+        tape->reached = leaf;
+        asc_node_ref(leaf);
+    }
     leaf->grad->storage->version++;
     return leaf->grad->array.data;
+}
+
+void *asc_grad_target(asc_ctx *ctx, const asc_edge *edge, bool *fresh)
+{
+    if (edge->leaf) {
+        return leaf_grad_target(edge->leaf, fresh);
+    }
+    asc_slot *out = asc_output_slot(edge);
+    *fresh = out->grad == NULL;
+    if (!out->grad) {
+        out->grad = asc_storage_new(ctx, asc_array_bytes(&out->array));
+    }
+    if (!out->grad) {
+        return NULL;
+    }
+    asc_waiting_add(ctx->tape.state, edge->record);
+    return out->grad->data;
 }
 
 static void zero(void *data, const asc_array *a)
@@ -136,21 +151,26 @@ static void contiguous_like(asc_array *a, const asc_array *like, void *data)
     a->data = data;
 }
 
-static asc_status open_input_grads(asc_call *call, asc_tape *tape, const asc_record *r)
+static bool same_edge(const asc_edge *a, const asc_edge *b)
+{
+    return a->record == b->record && a->leaf == b->leaf && a->out == b->out;
+}
+
+static asc_status open_input_grads(asc_call *call, const asc_tape *tape, const asc_record *r)
 {
     for (int i = 0; i < r->n_in; i++) {
-        int32_t var = r->slots[i].var;
-        if (var < 0) {
+        const asc_edge *edge = &r->slots[i].edge;
+        if (!edge->record && !edge->leaf) {
             continue;
         }
         bool fresh, repeated = false;
-        void *data = asc_grad_target(call->ctx, &tape->var[var], &fresh);
+        void *data = asc_grad_target(call->ctx, edge, &fresh);
         if (!data) {
             return ASC_ERR_MEMORY;
         }
         contiguous_like(&call->grad_in[i], &r->slots[i].array, data);
         for (int j = i + 1; j < r->n_in; j++) {
-            repeated |= r->slots[j].var == var;
+            repeated |= same_edge(edge, &r->slots[j].edge);
         }
         if (fresh && (repeated || !(call->op->flags & ASC_OP_FRESH))) {
             if (!tape->rehearsal) {
@@ -163,12 +183,12 @@ static asc_status open_input_grads(asc_call *call, asc_tape *tape, const asc_rec
     return ASC_OK;
 }
 
-static void open_output_grads(asc_call *call, const asc_tape *tape, const asc_record *r)
+static void open_output_grads(asc_call *call, const asc_record *r)
 {
     for (int i = 0; i < r->n_out; i++) {
-        int32_t var = r->slots[r->n_in + i].var;
-        if (var >= 0 && tape->var[var].grad) {
-            contiguous_like(&call->grad_out[i], &r->slots[r->n_in + i].array, tape->var[var].grad->data);
+        const asc_slot *out = &r->slots[r->n_in + i];
+        if (out->grad) {
+            contiguous_like(&call->grad_out[i], &out->array, out->grad->data);
         }
     }
 }
@@ -191,7 +211,7 @@ static asc_status run_record(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
     asc_call call = {.ctx = ctx, .op = r->op, .attrs = r->attrs, .n_in = r->n_in, .n_out = r->n_out,
                      .n_saved = r->n_saved, .wants_grad = true, .engine = &engine};
     memcpy(call.random, r->random, sizeof call.random);
-    open_output_grads(&call, tape, r);
+    open_output_grads(&call, r);
     const char *label = asc_set_label(ctx, r->label);
     asc_watch watch = asc_watch_begin(ctx);
     asc_status status = open_arrays(&call, r);
@@ -213,93 +233,78 @@ static asc_status run_record(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
 
 /* ---- the walk ---- */
 
-static bool has_output_grads(const asc_tape *tape, const asc_record *r)
-{
-    bool any = false;
-    for (int i = 0; i < r->n_out; i++) {
-        int32_t var = r->slots[r->n_in + i].var;
-        any |= var >= 0 && tape->var[var].grad;
-    }
-    return any;
-}
-
-static void drop_output_grads(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
+static void drop_output_grads(asc_ctx *ctx, asc_record *r)
 {
     for (int i = 0; i < r->n_out; i++) {
-        int32_t var = r->slots[r->n_in + i].var;
-        if (var >= 0) {
-            asc_storage_unref(ctx, tape->var[var].grad);
-            tape->var[var].grad = NULL;
-        }
+        asc_slot *out = &r->slots[r->n_in + i];
+        asc_storage_unref(ctx, out->grad);
+        out->grad = NULL;
     }
 }
 
-static asc_status run_at(asc_ctx *ctx, asc_tape *tape, int64_t index)
+static asc_status run_next(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
 {
-    const asc_record *r = &tape->record[index];
     if (r->freed) {
         return asc_fail(ctx, ASC_ERR_STATE, "backward: %s was freed by an earlier backward pass; that one needs retain",
                         r->op->name);
     }
-    return r->op == &asc_op_recompute ? asc_segment_backward(ctx, tape, index) : run_record(ctx, tape, r);
+    return r->op == &asc_op_recompute ? asc_segment_backward(ctx, tape, r) : run_record(ctx, tape, r);
 }
 
-asc_status asc_walk_back(asc_ctx *ctx, asc_tape *tape, int64_t last, int64_t first, bool retain, asc_status status)
+asc_status asc_walk_back(asc_ctx *ctx, asc_tape *tape, uint64_t first, bool retain, asc_status status)
 {
-    for (int64_t i = last; i >= first; i--) {
-        if (!has_output_grads(tape, &tape->record[i])) {
-            continue;
-        }
-        status = status ? status : run_at(ctx, tape, i);
-        asc_record *r = &tape->record[i]; /* a segment may have moved the tape */
-        drop_output_grads(ctx, tape, r);
+    for (asc_record *r; (r = asc_waiting_take(tape, first));) {
+        status = status ? status : run_next(ctx, tape, r);
+        drop_output_grads(ctx, r);
         if (!retain) {
             asc_record_free(ctx, r);
         }
+        asc_record_unref(ctx, r);
     }
     return status;
 }
 
 /* ---- the pass ---- */
 
-static asc_status seed(asc_ctx *ctx, asc_var *v, asc_tensor cotangent)
+/* The gradient of the loss itself. */
+static asc_status seed(asc_ctx *ctx, const asc_node *loss, asc_tensor cotangent)
 {
+    const asc_array *a = &loss->array;
     asc_node *c = asc_node_of(cotangent);
     if (!asc_is_null(cotangent) && !c) {
         return asc_fail(ctx, ASC_ERR_STATE, "backward: cotangent is a tensor that is gone");
     }
     char got[ASC_SHAPE_TEXT], expected[ASC_SHAPE_TEXT];
-    if (!c && v->array.numel != 1) {
+    if (!c && a->numel != 1) {
         return asc_fail(ctx, ASC_ERR_ARG, "backward: loss is %s: expected one element, or a cotangent",
-                        asc_shape_text(&v->array, expected));
+                        asc_shape_text(a, expected));
     }
-    if (c && (!asc_same_shape(&c->array, &v->array) || c->array.dtype != v->array.dtype)) {
+    if (c && (!asc_same_shape(&c->array, a) || c->array.dtype != a->dtype)) {
         return asc_fail(ctx, ASC_ERR_ARG, "backward: cotangent is %s %s, loss is %s %s", asc_dtype_name(c->array.dtype),
-                        asc_shape_text(&c->array, got), asc_dtype_name(v->array.dtype),
-                        asc_shape_text(&v->array, expected));
+                        asc_shape_text(&c->array, got), asc_dtype_name(a->dtype), asc_shape_text(a, expected));
     }
     bool fresh;
-    void *data = asc_grad_target(ctx, v, &fresh);
+    void *data = asc_grad_target(ctx, &(asc_edge){.record = loss->record, .out = loss->out}, &fresh);
     if (!data) {
         return ASC_ERR_MEMORY;
     }
     if (c) {
-        asc_pack(&c->array, v->array.dtype, data);
+        asc_pack(&c->array, a->dtype, data);
     } else {
-        asc_set_element(v->array.dtype, data, 0, 1);
+        asc_set_element(a->dtype, data, 0, 1);
     }
     return ASC_OK;
 }
 
 static void call_hooks(asc_tape *tape, bool ok)
 {
-    for (size_t i = 0; i < tape->n_vars; i++) {
-        asc_var *v = &tape->var[i];
-        bool reached = v->reached;
-        v->reached = false;
-        if (ok && reached && v->owner->hook && !tape->rehearsal) {
-            v->owner->hook(v->owner->hook_user, asc_handle(v->owner->grad));
+    for (asc_node *leaf; (leaf = tape->reached);) {
+        tape->reached = leaf->next;
+        leaf->reached = false;
+        if (ok && leaf->hook && !tape->rehearsal) {
+            leaf->hook(leaf->hook_user, asc_handle(leaf->grad));
         }
+        asc_node_unref(leaf);
     }
 }
 
@@ -313,18 +318,22 @@ asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, boo
         return asc_need_tensor(ctx, loss, "backward", "loss");
     }
     asc_tape *tape = ctx->tape.state;
-    int32_t var = asc_var_of(n);
-    if (var < 0 || tape->var[var].producer < 0) {
-        return asc_fail(ctx, ASC_ERR_ARG, "backward: loss depends on no tensor that requires a gradient");
+    if (!n->record || n->ctx != ctx) {
+        return asc_fail(ctx, ASC_ERR_ARG, "backward: loss %s", n->ctx == ctx
+                        ? "depends on no tensor that requires a gradient" : "belongs to another context");
     }
-    int32_t last = tape->var[var].producer;
-    if (tape->record[last].freed) {
+    if (tape->passing) {
+        return asc_fail(ctx, ASC_ERR_STATE, "backward: called from within a backward pass");
+    }
+    if (n->record->freed) {
         return asc_fail(ctx, ASC_ERR_STATE, "backward: the tape was freed by an earlier backward pass; that one needs "
                         "retain");
     }
+    tape->passing = true;
     bool recording = asc_set_recording(ctx, false); /* ops that a backward function calls add nothing to the tape */
-    asc_status status = asc_walk_back(ctx, tape, last, 0, retain, seed(ctx, &tape->var[var], cotangent));
+    asc_status status = asc_walk_back(ctx, tape, 0, retain, seed(ctx, n, cotangent));
     call_hooks(tape, status == ASC_OK);
     asc_set_recording(ctx, recording);
+    tape->passing = false;
     return status ? status : ctx->status; /* of a hook */
 }

@@ -7,44 +7,59 @@
 #include "tensor/ctx.h"
 #include "tensor/dtype.h"
 
-/* A value that gradients flow through. Variables are numbered in the order of their making. */
-typedef struct asc_var {
-    asc_node *owner;       /* whose `var` is this one, as long as the generation agrees; a leaf's is referenced */
-    uint64_t generation;
-    int32_t producer;      /* the record that made it; -1: a leaf */
-    asc_array array;       /* dtype and shape */
-    asc_storage *grad;     /* of one that is not a leaf; NULL: none has come yet */
-    bool reached;          /* a leaf that this backward pass has added to */
-} asc_var;
+/* Where a tensor's gradient goes: to output `out` of the call that made it, or to a leaf. Neither: nowhere. */
+typedef struct asc_edge {
+    asc_record *record;
+    asc_node *leaf;
+    int out;
+} asc_edge;
 
 /* An array of a recorded call. */
 typedef struct asc_slot {
     asc_array array;
     asc_storage *storage;  /* NULL: not saved */
     uint32_t version;      /* of the storage when it was saved */
-    int32_t var;           /* -1: no gradient flows */
+    asc_edge edge;         /* of an input, with a reference */
+    bool flows;            /* of an output: it may get a gradient, */
+    asc_storage *grad;     /* this one, while a backward pass is under way; NULL: none has come yet */
 } asc_slot;
 
-typedef struct asc_record {
+/* Something from before a segment that it reads. */
+typedef struct asc_seen {
+    asc_storage *storage; /* with a reference */
+    uint32_t version;
+    asc_node *leaf;       /* that requires its gradient, with a reference; NULL: another tensor */
+} asc_seen;
+
+/* A call on the tape. It is held by its outputs' tensors, by the records of calls that took them, and by a backward
+ * pass that is to come to it; when nothing holds it, it goes. */
+struct asc_record {
+    int refs;
+    uint64_t number;       /* calls are numbered as they come: a record's inputs were made by lower ones */
     const asc_op *op;
     char *label;           /* NULL: none */
     void *attrs;
     asc_slot *slots;       /* inputs, outputs, saved arrays */
     int n_in, n_out, n_saved;
     uint32_t random[2];
-    bool freed;
+    bool freed;            /* by a backward pass: it holds nothing any more */
     double flops;          /* of the forward call */
-    int32_t first_var;     /* variables, arena, and what segments have seen before this record */
-    size_t arena_used, first_seen;
-    size_t n_seen;         /* of a segment */
-} asc_record;
+    asc_storage *seen;     /* of a segment: n_seen of asc_seen; NULL: none */
+    size_t n_seen;
+    bool waiting;          /* in the heap of those that a backward pass is to come to: */
+    asc_record *child, *next; /* its first child there and its next sibling; of one that goes, the next that does */
+    size_t bytes;          /* of its memory */
+};
 
-/* Memory for records, in blocks that never move; handed out in order and taken back in order. */
-typedef struct asc_arena {
-    char **block;
-    size_t n_blocks, cap_blocks;
-    size_t used;           /* over all blocks */
-} asc_arena;
+/* Memory for records: blocks of sizes a fixed step apart, cut out of chunks, which serve again. */
+enum { ASC_BLOCK_STEP = 256, ASC_BLOCK_SIZES = 40 };
+typedef struct asc_blocks {
+    void *free[ASC_BLOCK_SIZES]; /* lists: the first word is the next one's address */
+    char *rest;                  /* of the last chunk */
+    size_t rest_bytes;
+    char **chunk;
+    size_t n_chunks, cap_chunks;
+} asc_blocks;
 
 /* What a call of asc_recompute is computed again from: the attributes of its record. */
 typedef struct asc_again {
@@ -53,31 +68,25 @@ typedef struct asc_again {
     uint64_t seed, step, ordinal; /* that its random calls begin with */
 } asc_again;
 
-/* Something from before a segment that it reads. */
-typedef struct asc_seen {
-    asc_storage *storage; /* with a reference */
-    uint32_t version;
-    asc_node *leaf;       /* that requires its gradient; NULL: another tensor */
-} asc_seen;
-
 /* A function of asc_recompute while it runs for the first time. */
 typedef struct asc_segment {
     uint64_t before;   /* storage up to this number was there */
-    size_t first_seen; /* in the tape's list */
     uint32_t flows;    /* bit i: a gradient flows from output i */
 } asc_segment;
 
 typedef struct asc_tape {
-    asc_record *record;
-    size_t n_records, cap_records;
-    asc_var *var;
-    size_t n_vars, cap_vars;
-    asc_seen *seen;         /* by the segments, one after the other */
+    uint64_t n_recorded;    /* calls so far */
+    asc_blocks blocks;
+    asc_record *waiting;    /* the heap's top: the one with the highest number; NULL: none */
+    asc_record *going;      /* records that nothing holds, and that are not gone yet */
+    bool letting_go;        /* … as their turn comes */
+    asc_node *reached;      /* leaves with a hook that this backward pass has added to, each with a reference */
+    asc_seen *seen;         /* by the segment that runs */
     size_t n_seen, cap_seen;
-    asc_arena arena;
     double flops;
     bool check_nan;
     bool rehearsal;         /* nothing is computed */
+    bool passing;           /* a backward pass is under way */
     asc_segment *segment;   /* that runs: calls leave no record; NULL: none */
     asc_observer *observer; /* NULL: none */
     void *observer_user;
@@ -98,30 +107,43 @@ typedef struct asc_engine {
 
 /* tape.c */
 asc_tape *asc_tape_of(asc_ctx *ctx); /* made at the first use; NULL with the error set */
-int32_t asc_var_of(asc_node *node);  /* -1: none */
-bool asc_wants_grad(asc_node *node); /* it has a variable, or is a leaf that asks for one */
+bool asc_wants_grad(const asc_node *node); /* an op on it is recorded; not of NULL */
+asc_edge asc_edge_of(asc_node *node); /* without a reference */
 /* Records a call that has run; `segment`: of a call of asc_recompute, what its function has seen; else NULL. */
 asc_status asc_tape_record(asc_call *call, const asc_segment *segment);
-/* Lets go of what was seen from number `to` on. */
-void asc_tape_forget(asc_ctx *ctx, size_t to);
+/* Lets go of what the segment that runs has seen. */
+void asc_tape_forget(asc_ctx *ctx);
+static inline asc_slot *asc_output_slot(const asc_edge *edge)
+{
+    return &edge->record->slots[edge->record->n_in + edge->out];
+}
+void asc_record_ref(asc_record *r);
+void asc_record_unref(asc_ctx *ctx, asc_record *r);
+/* Lets go of all that a record holds: its backward pass is over. */
 void asc_record_free(asc_ctx *ctx, asc_record *r);
+
+/* waiting.c */
+/* The records that a backward pass is to come to, the one with the highest number first. Each is in there once, with a
+ * reference; that of the one that is taken is the caller's. */
+void asc_waiting_add(asc_tape *tape, asc_record *r);
+asc_record *asc_waiting_take(asc_tape *tape, uint64_t from); /* none below number `from`; NULL: no more */
 
 /* backward.c */
 /* Makes the storage of a leaf's gradient, unless it is there. */
 asc_status asc_leaf_grad(asc_node *leaf);
-/* Where the gradient of variable v goes, made if it has to be; *fresh: nothing is there yet. NULL with the error
- * set. */
-void *asc_grad_target(asc_ctx *ctx, asc_var *v, bool *fresh);
-/* Walks the records last … first in reverse and adds to the gradients of what they depend on, unless `status` is a
- * failure already: then gradients only go. Returns the first failure. */
-asc_status asc_walk_back(asc_ctx *ctx, asc_tape *tape, int64_t last, int64_t first, bool retain, asc_status status);
+/* Where the gradient goes that comes along an edge, made if it has to be; *fresh: nothing is there yet. NULL with the
+ * error set. */
+void *asc_grad_target(asc_ctx *ctx, const asc_edge *edge, bool *fresh);
+/* Walks the records that wait, down to number `first`, and adds to the gradients of what they depend on, unless
+ * `status` is a failure already: then gradients only go. Returns the first failure. */
+asc_status asc_walk_back(asc_ctx *ctx, asc_tape *tape, uint64_t first, bool retain, asc_status status);
 
 /* recompute.c */
 extern const asc_op asc_op_recompute; /* of records alone: it is in no list */
 /* A call within a segment has run: notes what it read, and where a gradient would flow. */
 asc_status asc_segment_add(asc_call *call, bool flows);
 /* The backward pass of a record of asc_recompute. */
-asc_status asc_segment_backward(asc_ctx *ctx, asc_tape *tape, int64_t index);
+asc_status asc_segment_backward(asc_ctx *ctx, asc_tape *tape, const asc_record *r);
 
 /* call.c */
 void asc_call_drop_scratch(asc_call *call);

@@ -3,10 +3,10 @@
  *
  * The first run of a segment's function leaves one record in place of its calls': the inputs, the point at which its
  * random numbers begin, and what else it read, with versions. The backward pass runs the function again with its calls
- * recorded at the tape's end, hands the results' gradients to what it made this time, walks these records back, and
- * takes them off the tape. In the second run the inputs stand for the variables of the tensors that were given, and
- * parameters are the leaves that they are. So whatever is added to a gradient is added in the same order as if the
- * calls had been recorded in the first place: the same bits. */
+ * recorded, hands the results' gradients to what it made this time, and walks these records back. In the second run the
+ * inputs stand where the tensors that were given stood on the tape, and parameters are the leaves that they are. So
+ * whatever is added to a gradient is added in the same order as if the calls had been recorded in the first place: the
+ * same bits. */
 #include <string.h>
 
 #include "autograd/engine.h"
@@ -33,7 +33,7 @@ static asc_status note(asc_ctx *ctx, asc_tape *tape, asc_node *node)
         return ASC_OK;
     }
     asc_node *leaf = node->requires_grad ? node : NULL;
-    for (size_t i = segment->first_seen; i < tape->n_seen; i++) {
+    for (size_t i = 0; i < tape->n_seen; i++) {
         if (tape->seen[i].storage == node->storage && (tape->seen[i].leaf == leaf || !leaf)) {
             return ASC_OK;
         }
@@ -43,6 +43,9 @@ static asc_status note(asc_ctx *ctx, asc_tape *tape, asc_node *node)
     }
     tape->seen[tape->n_seen++] = (asc_seen){node->storage, node->storage->version, leaf};
     asc_storage_ref(node->storage);
+    if (leaf) {
+        asc_node_ref(leaf);
+    }
     return ASC_OK;
 }
 
@@ -135,7 +138,7 @@ static asc_status hand_out(asc_ctx *ctx, const asc_tape *tape, asc_node **result
     return ASC_OK;
 }
 
-/* Leaves the segment's record. The results are variables from then on. */
+/* Leaves the segment's record, which the results hold from then on. */
 static asc_status record(asc_ctx *ctx, const asc_segment *segment, const asc_again *again, const asc_tensor *inputs,
                          int n_in, asc_node **results, int n_out)
 {
@@ -159,7 +162,7 @@ static asc_status run_first(asc_ctx *ctx, asc_tape *tape, asc_segment *segment, 
                             const asc_tensor *inputs, int n_out, asc_node **results)
 {
     if (segment) {
-        *segment = (asc_segment){.before = ctx->n_served, .first_seen = tape->n_seen};
+        *segment = (asc_segment){.before = ctx->n_served};
         tape->segment = segment;
     }
     asc_scope_begin(ctx);
@@ -199,7 +202,7 @@ asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const a
         status = record(ctx, &segment, &again, inputs, n_in, results, n_out);
     }
     if (kept && (status || !segment.flows)) {
-        asc_tape_forget(ctx, segment.first_seen);
+        asc_tape_forget(ctx);
     }
     for (int i = 0; i < n_out && !status; i++) {
         outputs[i] = asc_handle(results[i]);
@@ -210,7 +213,7 @@ asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const a
 
 /* ---- the second run ---- */
 
-static asc_status check_unchanged(asc_ctx *ctx, const asc_tape *tape, const asc_record *r)
+static asc_status check_unchanged(asc_ctx *ctx, const asc_record *r)
 {
     for (int i = 0; i < r->n_in; i++) {
         const asc_slot *slot = &r->slots[i];
@@ -219,8 +222,9 @@ static asc_status check_unchanged(asc_ctx *ctx, const asc_tape *tape, const asc_
                             "and its old value is needed", i);
         }
     }
-    for (size_t i = r->first_seen; i < r->first_seen + r->n_seen; i++) {
-        if (tape->seen[i].storage->version != tape->seen[i].version) {
+    const asc_seen *seen = r->seen ? r->seen->data : NULL;
+    for (size_t i = 0; i < r->n_seen; i++) {
+        if (seen[i].storage->version != seen[i].version) {
             return asc_fail(ctx, ASC_ERR_STATE, "backward: recompute: a tensor that the function reads was overwritten "
                             "after the forward pass, and its old value is needed");
         }
@@ -228,23 +232,11 @@ static asc_status check_unchanged(asc_ctx *ctx, const asc_tape *tape, const asc_
     return ASC_OK;
 }
 
-/* A variable whose tensor is gone, and what it is lent to. */
-typedef struct stand_in {
-    int32_t var; /* -1: none */
-    asc_node *owner;
-    uint64_t generation;
-} stand_in;
-
-/* Input i as it was: the tensor itself if it is there, else a new one, to which its variable is lent. */
-static asc_tensor input_again(asc_ctx *ctx, asc_tape *tape, const asc_slot *slot, stand_in *lent)
+/* Input i as it was: a leaf itself, else a new tensor that stands where the old one stood on the tape. */
+static asc_tensor input_again(asc_ctx *ctx, const asc_slot *slot)
 {
-    *lent = (stand_in){.var = -1};
-    if (!slot->storage) {
-        return asc_null();
-    }
-    asc_var *v = slot->var >= 0 ? &tape->var[slot->var] : NULL;
-    if (v && v->owner->tag->generation == v->generation) {
-        return asc_handle(v->owner);
+    if (!slot->storage || slot->edge.leaf) {
+        return asc_handle(slot->edge.leaf);
     }
     asc_node *node = asc_node_new(ctx, &slot->array);
     if (!node) {
@@ -252,24 +244,12 @@ static asc_tensor input_again(asc_ctx *ctx, asc_tape *tape, const asc_slot *slot
     }
     node->storage = slot->storage;
     asc_storage_ref(node->storage);
-    if (v) {
-        *lent = (stand_in){slot->var, v->owner, v->generation};
-        node->var = slot->var;
-        v->owner = node;
-        v->generation = node->tag->generation;
+    if (slot->edge.record) {
+        node->record = slot->edge.record;
+        node->out = slot->edge.out;
+        asc_record_ref(node->record);
     }
     return asc_handle(node);
-}
-
-/* The variables are those of the tensors before again. */
-static void take_back(asc_tape *tape, const stand_in *lent, int n)
-{
-    for (int i = n - 1; i >= 0; i--) {
-        if (lent[i].var >= 0) {
-            tape->var[lent[i].var].owner = lent[i].owner;
-            tape->var[lent[i].var].generation = lent[i].generation;
-        }
-    }
 }
 
 /* The function again, recorded, on the random numbers of the first time; its products do not count twice. */
@@ -309,31 +289,31 @@ static void add_f32(void *to, const void *from, int64_t n)
 /* ---- end of float ---- */
 #include "autograd/recompute.f64.h"
 
-/* Adds what has come to variable `from` to the gradient of variable `to`. */
-static asc_status move_grad(asc_ctx *ctx, asc_tape *tape, int32_t from, int32_t to)
+/* Adds the gradient `from`, which is no longer needed there, to the one that goes along an edge. */
+static asc_status move_grad(asc_ctx *ctx, asc_slot *from, const asc_edge *edge)
 {
-    asc_var *v = &tape->var[to], *w = &tape->var[from];
-    if (v->producer >= 0 && !v->grad) {
-        v->grad = w->grad;
-        w->grad = NULL;
+    if (edge->record && !asc_output_slot(edge)->grad) {
+        asc_output_slot(edge)->grad = from->grad;
+        from->grad = NULL;
+        asc_waiting_add(ctx->tape.state, edge->record);
         return ASC_OK;
     }
     bool fresh;
-    void *data = asc_grad_target(ctx, v, &fresh);
+    void *data = asc_grad_target(ctx, edge, &fresh);
     if (!data) {
         return ASC_ERR_MEMORY;
     }
     if (fresh) {
-        memcpy(data, w->grad->data, asc_array_bytes(&v->array));
+        memcpy(data, from->grad->data, asc_array_bytes(&from->array));
         return ASC_OK;
     }
-    BY_DTYPE(v->array.dtype, add)(data, w->grad->data, v->array.numel);
+    BY_DTYPE(from->array.dtype, add)(data, from->grad->data, from->array.numel);
     return ASC_OK;
 }
 
-static asc_status hand_grads_down(asc_ctx *ctx, asc_tape *tape, const asc_record *r, asc_node *const *results)
+static asc_status hand_grads_down(asc_ctx *ctx, const asc_record *r, asc_node *const *results)
 {
-    const asc_slot *out = r->slots + r->n_in;
+    asc_slot *out = r->slots + r->n_in;
     for (int i = 0; i < r->n_out; i++) {
         const asc_array *first = &out[i].array, again = results[i] ? results[i]->array : (asc_array){.ndim = -1};
         if (!same_kind(first, &again)) {
@@ -344,34 +324,33 @@ static asc_status hand_grads_down(asc_ctx *ctx, asc_tape *tape, const asc_record
         }
     }
     for (int i = 0; i < r->n_out; i++) {
-        int32_t to = results[i] ? asc_var_of(results[i]) : -1;
-        if (out[i].var >= 0 && tape->var[out[i].var].grad && to >= 0 && move_grad(ctx, tape, out[i].var, to)) {
-            return ASC_ERR_MEMORY;
+        if (out[i].grad && asc_wants_grad(results[i])) {
+            asc_edge edge = asc_edge_of(results[i]);
+            if (move_grad(ctx, &out[i], &edge)) {
+                return ASC_ERR_MEMORY;
+            }
         }
     }
     return ASC_OK;
 }
 
-asc_status asc_segment_backward(asc_ctx *ctx, asc_tape *tape, int64_t index)
+asc_status asc_segment_backward(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
 {
-    const asc_record r = tape->record[index]; /* the tape's arrays may move */
-    asc_status status = check_unchanged(ctx, tape, &r);
+    asc_status status = check_unchanged(ctx, r);
     if (status) {
         return status;
     }
     asc_tensor inputs[ASC_MAX_IN];
-    stand_in lent[ASC_MAX_IN];
     asc_node *results[ASC_MAX_OUT] = {NULL};
-    int64_t first = (int64_t)tape->n_records;
+    uint64_t first = tape->n_recorded;
     asc_scope_begin(ctx);
-    for (int i = 0; i < r.n_in; i++) {
-        inputs[i] = input_again(ctx, tape, &r.slots[i], &lent[i]);
+    for (int i = 0; i < r->n_in; i++) {
+        inputs[i] = input_again(ctx, &r->slots[i]);
     }
-    status = ctx->status ? ctx->status : run_again(ctx, tape, &r, inputs, results);
-    status = status ? status : hand_grads_down(ctx, tape, &r, results);
-    drop_results(results, r.n_out);
-    status = asc_walk_back(ctx, tape, (int64_t)tape->n_records - 1, first, false, status);
-    take_back(tape, lent, r.n_in);
+    status = ctx->status ? ctx->status : run_again(ctx, tape, r, inputs, results);
+    status = status ? status : hand_grads_down(ctx, r, results);
+    drop_results(results, r->n_out);
+    status = asc_walk_back(ctx, tape, first, false, status);
     asc_scope_end(ctx);
     return status;
 }

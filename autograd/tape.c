@@ -1,144 +1,91 @@
-/* autograd/tape.c: what was called, in order, and the variables between the calls. */
+/* autograd/tape.c: the calls that have been recorded, and what holds them.
+ *
+ * A record is held by the tensors that its call has made and by the records of calls that took one of them; it holds
+ * the records and leaves that its inputs came from, and the arrays that its backward function reads. Nothing holds the
+ * tape as a whole: what cannot be reached by a backward pass any more is gone. */
 #include <string.h>
 
 #include "autograd/engine.h"
 
-enum { BLOCK = 1 << 18, LONGEST_LABEL = 127 };
+enum { CHUNK = 1 << 18, LONGEST_LABEL = 127 };
 
-/* ---- the arena ---- */
+_Static_assert(sizeof(asc_record) + (ASC_MAX_IN + ASC_MAX_OUT + ASC_MAX_SAVED) * sizeof(asc_slot) + 256 +
+                   LONGEST_LABEL + 1 + 48 <= ASC_BLOCK_SIZES * ASC_BLOCK_STEP, "any record fits into a block");
 
-/* `bytes`, at most BLOCK, aligned to 16. A block's rest that is too short is left unused. */
-static void *arena_take(asc_ctx *ctx, asc_arena *a, size_t bytes)
+/* ---- memory for records ---- */
+
+static size_t block_size(size_t bytes)
 {
-    bytes = (bytes + 15) & ~(size_t)15;
-    if (a->used % BLOCK + bytes > BLOCK || a->used % BLOCK == 0) {
-        a->used = (a->used + BLOCK - 1) / BLOCK * BLOCK;
-        size_t index = a->used / BLOCK;
-        if (index == a->n_blocks) {
-            if (!asc_grow(ctx, (void **)&a->block, &a->cap_blocks, index + 1, sizeof *a->block)) {
-                return NULL;
-            }
-            a->block[index] = asc_alloc(ctx, BLOCK);
-            if (!a->block[index]) {
-                return NULL;
-            }
-            a->n_blocks++;
-        }
-    }
-    void *p = a->block[a->used / BLOCK] + a->used % BLOCK;
-    a->used += bytes;
-    return p;
+    return (bytes + ASC_BLOCK_STEP - 1) / ASC_BLOCK_STEP * ASC_BLOCK_STEP;
 }
 
-/* ---- variables ---- */
-
-int32_t asc_var_of(asc_node *node)
+static void **free_blocks(asc_blocks *b, size_t size)
 {
-    asc_tape *tape = node->ctx->tape.state;
-    if (!tape || node->var < 0 || (size_t)node->var >= tape->n_vars) {
-        return -1;
-    }
-    const asc_var *v = &tape->var[node->var];
-    return v->owner == node && v->generation == node->tag->generation ? node->var : -1;
+    return &b->free[size / ASC_BLOCK_STEP - 1];
 }
 
-bool asc_wants_grad(asc_node *node)
+static bool add_chunk(asc_ctx *ctx, asc_blocks *b)
 {
-    return node && asc_is_floating(node->array.dtype) &&
-           (node->requires_grad || node->flows || asc_var_of(node) >= 0);
+    if (!asc_grow(ctx, (void **)&b->chunk, &b->cap_chunks, b->n_chunks + 1, sizeof *b->chunk)) {
+        return false;
+    }
+    char *chunk = asc_alloc(ctx, CHUNK);
+    if (chunk) {
+        b->chunk[b->n_chunks++] = b->rest = chunk;
+        b->rest_bytes = CHUNK;
+    }
+    return chunk != NULL;
 }
 
-static int32_t new_var(asc_ctx *ctx, asc_tape *tape, asc_node *node, int32_t producer)
+/* NULL with the error set. */
+static void *block_take(asc_ctx *ctx, asc_blocks *b, size_t bytes)
 {
-    if (!asc_grow(ctx, (void **)&tape->var, &tape->cap_vars, tape->n_vars + 1, sizeof *tape->var)) {
-        return -1;
+    size_t size = block_size(bytes);
+    void **list = free_blocks(b, size), *block = *list;
+    if (block) {
+        *list = *(void **)block;
+        return block;
     }
-    int32_t index = (int32_t)tape->n_vars++;
-    tape->var[index] = (asc_var){node, node->tag->generation, producer, node->array, NULL, false};
-    node->var = index;
-    if (producer < 0) {
-        asc_node_ref(node);
+    if (b->rest_bytes < size && !add_chunk(ctx, b)) {
+        return NULL;
     }
-    return index;
+    block = b->rest;
+    b->rest += size;
+    b->rest_bytes -= size;
+    return block;
 }
 
-/* Its gradient gets its storage here, not in the backward pass: there it would keep what the step let go, and the next
- * step would have to ask for more. */
-static int32_t new_leaf(asc_ctx *ctx, asc_tape *tape, asc_node *node)
+static void block_give(asc_blocks *b, void *block, size_t bytes)
 {
-    return asc_leaf_grad(node) ? -1 : new_var(ctx, tape, node, -1);
-}
-
-static void drop_var(asc_ctx *ctx, asc_var *v)
-{
-    asc_storage_unref(ctx, v->grad);
-    if (v->producer < 0) {
-        asc_node_unref(v->owner);
-    }
+    void **list = free_blocks(b, block_size(bytes));
+    *(void **)block = *list;
+    *list = block;
 }
 
 /* ---- the tape ---- */
 
-static size_t mark(asc_ctx *ctx)
+static void drop_seen(asc_ctx *ctx, asc_seen *seen, size_t n)
 {
-    return ((asc_tape *)ctx->tape.state)->n_records;
+    for (size_t i = 0; i < n; i++) {
+        asc_storage_unref(ctx, seen[i].storage);
+        asc_node_unref(seen[i].leaf);
+    }
 }
 
-static void drop_seen(asc_ctx *ctx, size_t from, size_t to)
+void asc_tape_forget(asc_ctx *ctx)
 {
     asc_tape *tape = ctx->tape.state;
-    for (size_t i = from; i < to; i++) {
-        asc_storage_unref(ctx, tape->seen[i].storage);
-        tape->seen[i].storage = NULL;
-    }
-}
-
-void asc_tape_forget(asc_ctx *ctx, size_t to)
-{
-    asc_tape *tape = ctx->tape.state;
-    drop_seen(ctx, to, tape->n_seen);
-    tape->n_seen = to;
-}
-
-void asc_record_free(asc_ctx *ctx, asc_record *r)
-{
-    int n = r->n_in + r->n_out + r->n_saved;
-    for (int i = 0; i < n; i++) {
-        asc_storage_unref(ctx, r->slots[i].storage);
-        r->slots[i].storage = NULL;
-    }
-    drop_seen(ctx, r->first_seen, r->first_seen + r->n_seen);
-    r->freed = true;
-}
-
-static void rewind_to(asc_ctx *ctx, size_t to)
-{
-    asc_tape *tape = ctx->tape.state;
-    if (to >= tape->n_records) {
-        return;
-    }
-    for (size_t i = to; i < tape->n_records; i++) {
-        asc_record_free(ctx, &tape->record[i]);
-    }
-    size_t first_var = (size_t)tape->record[to].first_var;
-    while (tape->n_vars > first_var) {
-        drop_var(ctx, &tape->var[--tape->n_vars]);
-    }
-    tape->arena.used = tape->record[to].arena_used;
-    asc_tape_forget(ctx, tape->record[to].first_seen);
-    tape->n_records = to;
+    drop_seen(ctx, tape->seen, tape->n_seen);
+    tape->n_seen = 0;
 }
 
 static void free_tape(asc_ctx *ctx)
 {
     asc_tape *tape = ctx->tape.state;
-    rewind_to(ctx, 0);
-    for (size_t i = 0; i < tape->arena.n_blocks; i++) {
-        asc_free(ctx, tape->arena.block[i], BLOCK);
+    for (size_t i = 0; i < tape->blocks.n_chunks; i++) {
+        asc_free(ctx, tape->blocks.chunk[i], CHUNK);
     }
-    asc_free(ctx, tape->arena.block, tape->arena.cap_blocks * sizeof *tape->arena.block);
-    asc_free(ctx, tape->record, tape->cap_records * sizeof *tape->record);
-    asc_free(ctx, tape->var, tape->cap_vars * sizeof *tape->var);
+    asc_free(ctx, tape->blocks.chunk, tape->blocks.cap_chunks * sizeof *tape->blocks.chunk);
     asc_free(ctx, tape->seen, tape->cap_seen * sizeof *tape->seen);
     asc_free(ctx, tape, sizeof *tape);
     ctx->tape = (asc_tape_hooks){0};
@@ -152,12 +99,117 @@ asc_tape *asc_tape_of(asc_ctx *ctx)
             return NULL;
         }
         memset(tape, 0, sizeof *tape);
-        ctx->tape = (asc_tape_hooks){tape, mark, rewind_to, free_tape};
+        ctx->tape = (asc_tape_hooks){tape, asc_record_unref, free_tape};
     }
     return ctx ? ctx->tape.state : NULL;
 }
 
+/* ---- where gradients go ---- */
+
+bool asc_wants_grad(const asc_node *node)
+{
+    return node && asc_is_floating(node->array.dtype) && (node->requires_grad || node->flows || node->record);
+}
+
+asc_edge asc_edge_of(asc_node *node)
+{
+    if (node->record) {
+        return (asc_edge){.record = node->record, .out = node->out};
+    }
+    return (asc_edge){.leaf = node->requires_grad ? node : NULL};
+}
+
+/* ---- what a record holds ---- */
+
+void asc_record_ref(asc_record *r)
+{
+    r->refs++;
+}
+
+/* What is let go may call the caller's function, which may let go of more; so nothing is let go twice. */
+static void drop_slot(asc_ctx *ctx, asc_slot *slot)
+{
+    asc_slot held = *slot;
+    slot->storage = slot->grad = NULL;
+    slot->edge = (asc_edge){0};
+    asc_storage_unref(ctx, held.storage);
+    asc_storage_unref(ctx, held.grad);
+    asc_node_unref(held.edge.leaf);
+    asc_record_unref(ctx, held.edge.record);
+}
+
+void asc_record_free(asc_ctx *ctx, asc_record *r)
+{
+    if (r->freed) {
+        return;
+    }
+    r->freed = true;
+    for (int i = 0; i < r->n_in + r->n_out + r->n_saved; i++) {
+        drop_slot(ctx, &r->slots[i]);
+    }
+    if (r->seen) {
+        drop_seen(ctx, r->seen->data, r->n_seen);
+        asc_storage_unref(ctx, r->seen);
+        r->seen = NULL;
+    }
+}
+
+/* A chain of any length goes in a loop: a record that is the last one's to hold waits for its turn. */
+void asc_record_unref(asc_ctx *ctx, asc_record *r)
+{
+    if (!r || --r->refs > 0) {
+        return;
+    }
+    asc_tape *tape = ctx->tape.state;
+    r->next = tape->going;
+    tape->going = r;
+    if (tape->letting_go) {
+        return;
+    }
+    tape->letting_go = true;
+    while ((r = tape->going)) {
+        tape->going = r->next;
+        asc_record_free(ctx, r);
+        block_give(&tape->blocks, r, r->bytes);
+    }
+    tape->letting_go = false;
+}
+
 /* ---- recording ---- */
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + 15) & ~(size_t)15;
+}
+
+/* A record with room for all that belongs to it, and one reference. */
+static asc_record *new_record(const asc_call *call, asc_tape *tape)
+{
+    asc_ctx *ctx = call->ctx;
+    size_t slots = (size_t)(call->n_in + call->n_out + call->n_saved) * sizeof(asc_slot);
+    size_t attrs = call->attrs ? rounded(call->op->attrs_size) : 0;
+    size_t label = ctx->label ? strnlen(ctx->label, LONGEST_LABEL) + 1 : 0;
+    size_t bytes = rounded(sizeof(asc_record)) + rounded(slots) + attrs + label;
+    asc_record *r = block_take(ctx, &tape->blocks, bytes);
+    if (!r) {
+        return NULL;
+    }
+    *r = (asc_record){.refs = 1, .number = tape->n_recorded++, .op = call->op, .n_in = call->n_in,
+                      .n_out = call->n_out, .n_saved = call->n_saved, .flops = ((asc_engine *)call->engine)->flops,
+                      .bytes = bytes};
+    memcpy(r->random, call->random, sizeof r->random);
+    char *at = (char *)r + rounded(sizeof *r);
+    r->slots = memset(at, 0, slots);
+    at += rounded(slots);
+    if (attrs > 0) {
+        r->attrs = memcpy(at, call->attrs, call->op->attrs_size);
+    }
+    if (label > 0) { /* a copy: the tape may outlive the model whose label it is */
+        r->label = memcpy(at + attrs, ctx->label, label - 1);
+        r->label[label - 1] = 0;
+    }
+    return r;
+}
 
 static void save(asc_slot *slot, asc_storage *storage)
 {
@@ -166,85 +218,77 @@ static void save(asc_slot *slot, asc_storage *storage)
     asc_storage_ref(storage);
 }
 
-static bool fill_inputs(const asc_call *call, asc_tape *tape, asc_slot *slots)
+static void fill_inputs(const asc_call *call, asc_slot *slots)
 {
-    asc_engine *e = call->engine;
+    const asc_engine *e = call->engine;
     for (int i = 0; i < call->n_in; i++) {
-        slots[i] = (asc_slot){.array = call->in[i], .var = -1};
+        slots[i].array = call->in[i];
         asc_node *node = e->in[i];
-        if (!node) {
-            continue;
-        }
-        if (asc_saves_input(call->op, i)) {
+        if (node && asc_saves_input(call->op, i)) {
             save(&slots[i], e->packed[i] ? e->packed[i] : node->storage);
         }
-        if (call->wants[i]) {
-            slots[i].var = asc_var_of(node);
-            if (slots[i].var < 0 && (slots[i].var = new_leaf(call->ctx, tape, node)) < 0) {
-                return false;
+        if (node && call->wants[i]) {
+            asc_edge edge = slots[i].edge = asc_edge_of(node);
+            if (edge.record) {
+                asc_record_ref(edge.record);
+            } else if (edge.leaf) {
+                asc_node_ref(edge.leaf);
             }
         }
     }
-    return true;
 }
 
-static bool fill_results(const asc_call *call, asc_tape *tape, uint32_t no_grad_out, asc_slot *slots)
+/* The tensors that gradients flow to hold the record from here on. */
+static void fill_results(const asc_call *call, uint32_t no_grad_out, asc_record *r)
 {
-    asc_engine *e = call->engine;
+    const asc_engine *e = call->engine;
+    asc_slot *slots = r->slots + call->n_in;
     for (int i = 0; i < call->n_out; i++) {
-        slots[i] = (asc_slot){.array = call->out[i], .var = -1};
+        slots[i].array = call->out[i];
         if (call->op->saves_out & 1u << i) {
             save(&slots[i], e->out[i]->storage);
         }
-        bool flows = !(no_grad_out & 1u << i) && asc_is_floating(call->out[i].dtype);
-        if (flows && (slots[i].var = new_var(call->ctx, tape, e->out[i], (int32_t)tape->n_records)) < 0) {
-            return false;
+        slots[i].flows = !(no_grad_out & 1u << i) && asc_is_floating(call->out[i].dtype);
+        if (slots[i].flows) {
+            e->out[i]->record = r;
+            e->out[i]->out = i;
+            asc_record_ref(r);
         }
     }
     for (int i = 0; i < call->n_saved; i++) {
-        slots[call->n_out + i] = (asc_slot){.array = call->saved[i], .var = -1};
+        slots[call->n_out + i].array = call->saved[i];
         save(&slots[call->n_out + i], e->saved[i]);
     }
-    return true;
 }
 
-/* The leaves that a segment has seen are variables from here on, so that its backward pass finds them. */
-static bool add_leaves(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
+/* The leaves' gradients get their storage here, not in the backward pass: there it would keep what the step let go, and
+ * the next step would have to ask for more. */
+static asc_status make_leaf_grads(const asc_call *call, const asc_tape *tape, const asc_segment *segment)
 {
-    for (size_t i = r->first_seen; i < r->first_seen + r->n_seen; i++) {
-        asc_node *leaf = tape->seen[i].leaf;
-        if (leaf && asc_var_of(leaf) < 0 && new_leaf(ctx, tape, leaf) < 0) {
-            return false;
-        }
+    const asc_engine *e = call->engine;
+    asc_status status = ASC_OK;
+    for (int i = 0; i < call->n_in && !status; i++) {
+        asc_node *leaf = call->wants[i] ? asc_edge_of(e->in[i]).leaf : NULL;
+        status = leaf ? asc_leaf_grad(leaf) : ASC_OK;
     }
-    return true;
+    for (size_t i = 0; segment && i < tape->n_seen && !status; i++) {
+        status = tape->seen[i].leaf ? asc_leaf_grad(tape->seen[i].leaf) : ASC_OK;
+    }
+    return status;
 }
 
-/* The memory that a record needs beside itself. */
-static bool open_record(const asc_call *call, asc_tape *tape, asc_record *r)
+/* What the segment has seen becomes its record's. */
+static bool take_seen(asc_ctx *ctx, asc_tape *tape, asc_record *r)
 {
-    asc_ctx *ctx = call->ctx;
-    size_t bytes = (size_t)(call->n_in + call->n_out + call->n_saved) * sizeof *r->slots;
-    r->slots = arena_take(ctx, &tape->arena, bytes);
-    if (!r->slots) {
-        return false;
-    }
-    memset(r->slots, 0, bytes);
-    if (call->attrs) {
-        r->attrs = arena_take(ctx, &tape->arena, call->op->attrs_size);
-        if (!r->attrs) {
+    if (tape->n_seen > 0) {
+        size_t bytes = tape->n_seen * sizeof *tape->seen;
+        r->seen = asc_storage_new(ctx, bytes);
+        if (!r->seen) {
             return false;
         }
-        memcpy(r->attrs, call->attrs, call->op->attrs_size);
-    }
-    if (ctx->label) { /* a copy: the tape may outlive the model whose label it is */
-        size_t length = strnlen(ctx->label, LONGEST_LABEL);
-        r->label = arena_take(ctx, &tape->arena, length + 1);
-        if (!r->label) {
-            return false;
-        }
-        memcpy(r->label, ctx->label, length);
-        r->label[length] = 0;
+        memcpy(r->seen->data, tape->seen, bytes);
+        r->n_seen = tape->n_seen;
+        tape->n_seen = 0;
     }
     return true;
 }
@@ -253,27 +297,18 @@ asc_status asc_tape_record(asc_call *call, const asc_segment *segment)
 {
     asc_ctx *ctx = call->ctx;
     asc_tape *tape = asc_tape_of(ctx);
-    if (!tape ||
-        !asc_grow(ctx, (void **)&tape->record, &tape->cap_records, tape->n_records + 1, sizeof *tape->record)) {
+    if (!tape || make_leaf_grads(call, tape, segment)) {
         return ASC_ERR_MEMORY;
     }
-    asc_record *r = &tape->record[tape->n_records];
-    *r = (asc_record){.op = call->op, .n_in = call->n_in, .n_out = call->n_out, .n_saved = call->n_saved,
-                      .flops = ((asc_engine *)call->engine)->flops, .first_var = (int32_t)tape->n_vars,
-                      .arena_used = tape->arena.used, .first_seen = segment ? segment->first_seen : tape->n_seen};
-    memcpy(r->random, call->random, sizeof r->random);
-    if (!open_record(call, tape, r)) {
-        tape->arena.used = r->arena_used;
+    asc_record *r = new_record(call, tape);
+    if (!r) {
         return ASC_ERR_MEMORY;
     }
-    r->n_seen = tape->n_seen - r->first_seen;
-    uint32_t no_grad_out = segment ? ~segment->flows : call->op->no_grad_out;
-    bool filled = fill_inputs(call, tape, r->slots) && add_leaves(ctx, tape, r) &&
-                  fill_results(call, tape, no_grad_out, r->slots + call->n_in);
-    tape->n_records++;
-    if (!filled) {
-        rewind_to(ctx, tape->n_records - 1);
-        return ASC_ERR_MEMORY;
+    bool whole = !segment || take_seen(ctx, tape, r);
+    if (whole) {
+        fill_inputs(call, r->slots);
+        fill_results(call, segment ? ~segment->flows : call->op->no_grad_out, r);
     }
-    return ASC_OK;
+    asc_record_unref(ctx, r);
+    return whole ? ASC_OK : ASC_ERR_MEMORY;
 }

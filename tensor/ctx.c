@@ -72,6 +72,7 @@ void asc_ctx_free(asc_ctx *ctx)
     if (!ctx) {
         return;
     }
+    asc_nodes_drop(ctx);
     if (ctx->tape.free) {
         ctx->tape.free(ctx);
     }

@@ -7,6 +7,7 @@
 typedef struct asc_storage asc_storage;
 typedef struct asc_node asc_node;
 typedef struct asc_tag asc_tag;
+typedef struct asc_record asc_record; /* a call on the tape: autograd's */
 
 /* Storage: one block of memory, shared by views, reused through the context's pool. */
 struct asc_storage {
@@ -41,25 +42,21 @@ struct asc_node {
     bool flows;         /* of a segment (asc_recompute) whose calls leave no record: a gradient would flow to it */
     int keeps;          /* references of asc_keep */
     int refs;           /* scope + keeps + the library's own; 0: free */
-    int32_t var;        /* the tape's variable; valid if that one's owner is this node */
+    bool reached;       /* a leaf with a hook, in the list of those that a backward pass has added to */
+    asc_record *record; /* of the call that made it, with a reference; NULL: a leaf, or no gradient flows */
+    int out;            /* as which output */
     asc_node *grad;
     asc_grad_hook *hook; /* of a leaf, with hook_user */
     void *hook_user;
-    asc_node *next; /* in the free list */
+    asc_node *next; /* in the free list, or in that of those reached */
 };
 
 /* What the tape adds to a context; filled in by autograd. */
 typedef struct asc_tape_hooks {
     void *state;
-    size_t (*mark)(asc_ctx *ctx);
-    void (*rewind)(asc_ctx *ctx, size_t mark);
-    void (*free)(asc_ctx *ctx);
+    void (*unref)(asc_ctx *ctx, asc_record *record);
+    void (*free)(asc_ctx *ctx); /* once nothing holds a record */
 } asc_tape_hooks;
-
-typedef struct asc_scope {
-    size_t first_node; /* in ctx->scoped */
-    size_t tape_mark;
-} asc_scope;
 
 /* Something that a user has added to the context: see added.c. */
 typedef struct asc_added {
@@ -90,7 +87,7 @@ struct asc_ctx {
     struct asc_slab *slabs;
     asc_tensor *scoped;
     size_t n_scoped, cap_scoped;
-    asc_scope *scopes;
+    size_t *scopes; /* the first of `scoped` that is the scope's */
     size_t n_scopes, cap_scopes;
     uint64_t n_served;    /* storage so far */
     asc_added *added;     /* in the order of their coming */
@@ -161,6 +158,7 @@ void asc_node_unref(asc_node *node); /* NULL is accepted */
 /* Drops the scope's reference, if it is still there: for a tensor that something else keeps from here on. asc_release
  * would drop that one's keep instead. */
 void asc_disown(asc_tensor t);
+void asc_nodes_drop(asc_ctx *ctx); /* what they hold; no handle is good any more */
 void asc_nodes_free(asc_ctx *ctx);
 
 /* threads.c */

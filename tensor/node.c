@@ -47,18 +47,40 @@ static bool add_slab(asc_ctx *ctx)
     return true;
 }
 
-/* Handles go first: what is released meanwhile may be the caller's memory, and the caller asked. */
-void asc_nodes_free(asc_ctx *ctx)
+/* Lets go of what the node of a tensor that is gone has held. Last, so that the caller's function, which may be called
+ * for wrapped memory, and may release other tensors, finds all in order. */
+static void drop_held(asc_ctx *ctx, asc_node *n)
+{
+    asc_node *grad = n->grad;
+    asc_storage *storage = n->storage;
+    asc_record *record = n->record;
+    n->grad = NULL;
+    n->storage = NULL;
+    n->record = NULL;
+    asc_node_unref(grad);
+    if (record) {
+        ctx->tape.unref(ctx, record);
+    }
+    asc_storage_unref(ctx, storage);
+}
+
+void asc_nodes_drop(asc_ctx *ctx)
 {
     for (struct asc_slab *slab = ctx->slabs; slab; slab = slab->next) {
         asc_tags_retire(slab->tags);
     }
-    for (struct asc_slab *slab = ctx->slabs, *next; slab; slab = next) {
+    for (struct asc_slab *slab = ctx->slabs; slab; slab = slab->next) {
         for (int i = 0; i < ASC_TAGS; i++) {
             if (slab->nodes[i].refs > 0) {
-                asc_storage_unref(ctx, slab->nodes[i].storage);
+                drop_held(ctx, &slab->nodes[i]);
             }
         }
+    }
+}
+
+void asc_nodes_free(asc_ctx *ctx)
+{
+    for (struct asc_slab *slab = ctx->slabs, *next; slab; slab = next) {
         next = slab->next;
         asc_tags_give(slab->tags);
         asc_free(ctx, slab, sizeof *slab);
@@ -83,7 +105,7 @@ asc_node *asc_node_new(asc_ctx *ctx, const asc_array *array)
     }
     asc_node *n = ctx->free_nodes;
     ctx->free_nodes = n->next;
-    *n = (asc_node){.tag = n->tag, .ctx = ctx, .array = *array, .owned = true, .refs = 1, .var = -1};
+    *n = (asc_node){.tag = n->tag, .ctx = ctx, .array = *array, .owned = true, .refs = 1};
     n->contiguous = asc_array_contiguous(array);
     if (listed) {
         ctx->scoped[ctx->n_scoped++] = asc_handle(n);
@@ -102,11 +124,8 @@ void asc_node_unref(asc_node *n)
         return;
     }
     asc_ctx *ctx = n->ctx;
-    asc_node_unref(n->grad);
-    asc_storage_unref(ctx, n->storage);
-    n->storage = NULL;
-    n->grad = NULL;
     n->tag->generation++;
+    drop_held(ctx, n);
     n->next = ctx->free_nodes;
     ctx->free_nodes = n;
 }
@@ -174,8 +193,7 @@ void asc_scope_begin(asc_ctx *ctx)
         ctx->failed_scopes++;
         return;
     }
-    size_t mark = ctx->tape.mark ? ctx->tape.mark(ctx) : 0;
-    ctx->scopes[ctx->n_scopes++] = (asc_scope){ctx->n_scoped, mark};
+    ctx->scopes[ctx->n_scopes++] = ctx->n_scoped;
 }
 
 void asc_scope_end(asc_ctx *ctx)
@@ -191,11 +209,8 @@ void asc_scope_end(asc_ctx *ctx)
         asc_fail(ctx, ASC_ERR_STATE, "scope_end: no scope has begun");
         return;
     }
-    asc_scope scope = ctx->scopes[--ctx->n_scopes];
-    if (ctx->tape.rewind) {
-        ctx->tape.rewind(ctx, scope.tape_mark);
-    }
-    while (ctx->n_scoped > scope.first_node) {
+    size_t first = ctx->scopes[--ctx->n_scopes];
+    while (ctx->n_scoped > first) {
         asc_disown(ctx->scoped[--ctx->n_scoped]);
     }
 }

@@ -5,9 +5,21 @@
  * it holds a generation number, so that the use of a tensor that is gone, alone or with its context,
  * is an error (ASC_ERR_STATE), never a read of stale memory.
  *
- * Lifetime. A tensor belongs to the scope in which it was made, and goes with it (asc_scope_begin,
- * asc_scope_end). Tensors made outside of any scope belong to the context. asc_keep makes a tensor
- * outlive its scope; asc_release drops it early.
+ * Lifetime. A tensor is there while something holds it: the scope in which it was made (asc_scope_begin,
+ * asc_scope_end), its maker where there was no scope, each asc_keep, and the tape, where a backward pass will need it.
+ * asc_release lets go of one. What nothing holds any more is gone at once.
+ *
+ * The tape is no thing of its own, and belongs to no scope: a tensor that gradients flow to holds the call that made
+ * it, and that call the ones its inputs came from, leaves, and the values that its gradient is computed from. So
+ *   - a graph is there as long as one of its results; a forward pass whose results are dropped is gone, with all that
+ *     it held. There may be any number of graphs, in scopes or not, and backward passes over them in any order;
+ *   - a result that outlives its scope by asc_keep has its gradient still; asc_detach gives one without;
+ *   - a backward pass without `retain` lets go of the calls that it comes to, so that memory falls as it goes. Their
+ *     results stay, but no gradient can flow back from there a second time;
+ *   - a leaf that its maker has released goes, and its gradient with it, when the last call that took it does.
+ * With scopes a training step needs to release nothing. Without them each result is released by its maker, in any order
+ * whatever: that is for who has another's lifetimes to follow, a garbage collector's, say. A function that gives back
+ * its argument (asc_contiguous, asc_cast and asc_dropout may) holds it no second time: asc_is_same tells.
  *
  * Dimensions are in PyTorch's order, row-major; shapes and strides count elements.
  */
@@ -46,6 +58,8 @@ static inline asc_tensor asc_null(void)
     return t;
 }
 static inline bool asc_is_null(asc_tensor t) { return t.tag == NULL; }
+/* Whether two handles are one tensor's: for who counts what it holds, and calls an op that may give back its input. */
+static inline bool asc_is_same(asc_tensor a, asc_tensor b) { return a.tag == b.tag && a.generation == b.generation; }
 
 /* `ndim, shape` of a shape that is known where it is written: asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 3)). C only. */
 #define ASC_SHAPE(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
@@ -61,7 +75,9 @@ ASC_API asc_tensor asc_scalar(asc_ctx *ctx, asc_dtype dtype, double value);
 ASC_API asc_tensor asc_from(asc_ctx *ctx, asc_dtype dtype, const void *data, int ndim, const int64_t *shape);
 /* The caller's own memory as a tensor, without a copy. `stride` in elements, none below 0; NULL: contiguous. The memory
  * must stay until release(user, data) is called, once, when nothing needs it any more (release may be NULL: then until
- * the context is freed). Aligned to its elements' size. ASC_ERR_ARG also for NULL or misaligned data. */
+ * the context is freed). That is from within whatever lets go of it: asc_release, asc_scope_end, a backward pass,
+ * asc_ctx_free; it may call asc_release, and no op. Aligned to its elements' size. ASC_ERR_ARG also for NULL or
+ * misaligned data. */
 ASC_API asc_tensor asc_wrap(asc_ctx *ctx, asc_dtype dtype, void *data, int ndim, const int64_t *shape,
                             const int64_t *stride, void (*release)(void *user, void *data), void *user);
 /* Uniform on [lo, hi), or normal: element i depends on (seed, stream, i) alone (Philox 4x32-10). */
@@ -94,13 +110,14 @@ ASC_API asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src);
 
 /* ---- lifetime ---- */
 
-/* A scope: the tensors and the part of the tape made in it go at its end, their storage to be used
- * again. A training step is one scope. Scopes nest. */
+/* A scope: at its end it lets go of the tensors made in it, and of those of the scopes in it that have not ended. A
+ * training step is one scope. Scopes nest. */
 ASC_API void asc_scope_begin(asc_ctx *ctx);
 ASC_API void asc_scope_end(asc_ctx *ctx);
 /* Makes t outlive its scope, and returns it; balanced by asc_release. */
 ASC_API asc_tensor asc_keep(asc_tensor t);
-/* Drops one reference: the scope's, or a keep's. The storage goes when no view and no tape needs it. */
+/* Lets go of t: of the last asc_keep, else of what its scope or its maker holds; else of nothing: the tape's is not the
+ * caller's to let go. The storage goes, to be used again, when no view and no call on the tape needs it. */
 ASC_API void asc_release(asc_tensor t);
 
 /* ---- gradients ---- */
@@ -114,15 +131,18 @@ ASC_API asc_tensor asc_grad(asc_tensor t);
 ASC_API void asc_zero_grad(asc_tensor t);
 
 /* Calls hook(user, gradient) at the end of every backward pass that reaches the leaf t, with what it has collected so
- * far; the hook may change it (asc_data_mut). One hook a leaf; NULL takes it off. It must not call asc_backward. */
+ * far; the hook may change it (asc_data_mut). One hook a leaf; NULL takes it off. It can't call asc_backward
+ * (ASC_ERR_STATE). */
 typedef void asc_grad_hook(void *user, asc_tensor gradient);
 ASC_API asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user);
 
 /* Computes gradients of `loss` and adds them to the leaves' (reverse mode: Linnainmaa 1970; Griewank and
  * Walther, Evaluating Derivatives, 2008). `cotangent`: same shape as loss, or null for 1 where loss has
- * one element. The tape's part is freed as it is used, unless `retain`.
- * ASC_ERR_ARG: no gradient flows to loss, wrong cotangent; ASC_ERR_STATE: the tape was freed, or a value
- * that it needs was overwritten. After a failure leaves' gradients hold no values to be used: asc_zero_grad. */
+ * one element. It comes to the calls that loss depends on, and to no others: `loss` may be any tensor that a gradient
+ * flows to, in the middle of a graph as well. Calls are freed as they are used, unless `retain`: then another pass may
+ * come to them. ASC_ERR_ARG: no gradient flows to loss, wrong cotangent; ASC_ERR_STATE: a call that it comes to was
+ * freed by an earlier pass, a value that it needs was overwritten, or a pass is under way (a hook has called this).
+ * After a failure leaves' gradients hold no values to be used: asc_zero_grad. */
 ASC_API asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, bool retain);
 
 /* Computes outputs[n_out] = fn(inputs[n_in]) and keeps nothing in between for the backward pass, which calls fn again

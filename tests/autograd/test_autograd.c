@@ -122,19 +122,6 @@ START_TEST(detached)
 }
 END_TEST
 
-START_TEST(a_result_outlives_its_scope_without_a_gradient)
-{
-    asc_tensor x = leaf(3);
-    asc_scope_begin(ctx);
-    asc_tensor y = asc_keep(mul(ctx, x, x));
-    ck_assert(asc_requires_grad(y));
-    asc_scope_end(ctx);
-    ck_assert_double_eq(asc_item(y), 9);
-    ck_assert(!asc_requires_grad(y));
-    asc_release(y);
-}
-END_TEST
-
 START_TEST(an_inner_scope_leaves_the_outer_tape)
 {
     asc_tensor x = leaf(3);
@@ -376,7 +363,6 @@ int main(void)
     tcase_add_test(t, branches_that_do_not_matter);
     tcase_add_test(t, recording_off);
     tcase_add_test(t, detached);
-    tcase_add_test(t, a_result_outlives_its_scope_without_a_gradient);
     tcase_add_test(t, an_inner_scope_leaves_the_outer_tape);
     tcase_add_test(t, retain);
     tcase_add_test(t, a_freed_part_of_the_tape);
