@@ -669,6 +669,7 @@ asc_status asc_call_expect(asc_call *call, int input, const char *format, ...);
 asc_status asc_call_fail(asc_call *call, const char *format, ...);
 void *asc_call_scratch(asc_call *call, size_t bytes);
 asc_status asc_apply(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, int n_in, const void *attrs, asc_tensor *out);
+asc_status asc_apply_into(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, int n_in, const void *attrs, const asc_tensor *into, asc_tensor *out);
 asc_tensor asc_apply1(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, int n_in, const void *attrs);
 const asc_op *asc_op_at(int i);
 const asc_op *asc_op_find(asc_ctx *ctx, const char *name);
@@ -1205,7 +1206,7 @@ VALUE(ASC_I64, 2)
 VALUE(ASC_U8, 3)
 
 STRUCT(asc_tensor, 16)
-FIELD(asc_tensor, node, 0) struct asc_node *asc_tensor_0_node;
+FIELD(asc_tensor, tag, 0) struct asc_tag *asc_tensor_0_tag;
 FIELD(asc_tensor, generation, 8) uint64_t asc_tensor_0_generation;
 
 STRUCT(asc_array, 152)
@@ -1246,6 +1247,7 @@ asc_status asc_require_grad(asc_tensor t, bool require);
 bool asc_requires_grad(asc_tensor t);
 asc_tensor asc_grad(asc_tensor t);
 void asc_zero_grad(asc_tensor t);
+asc_status asc_grad_into(asc_tensor leaf, asc_tensor where, bool holds);
 typedef void asc_grad_hook(void *user, asc_tensor gradient);
 asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user);
 asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, bool retain);
@@ -1390,6 +1392,7 @@ any *const functions[] = {
     (any *)asc_alloc,
     (any *)asc_apply,
     (any *)asc_apply1,
+    (any *)asc_apply_into,
     (any *)asc_array_of,
     (any *)asc_ascender,
     (any *)asc_ascender_background,
@@ -1502,6 +1505,7 @@ any *const functions[] = {
     (any *)asc_generate,
     (any *)asc_generate_text,
     (any *)asc_grad,
+    (any *)asc_grad_into,
     (any *)asc_grad_norm,
     (any *)asc_gradcheck,
     (any *)asc_gradcheck_mutants,

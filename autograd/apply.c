@@ -63,6 +63,43 @@ static asc_status take_inputs(asc_call *call, const asc_tensor *inputs, int n_in
     return ASC_OK;
 }
 
+/* Why an output can't be written into the memory of `to`; NULL: it can. */
+static const char *unfit(const asc_call *call, const asc_tape *tape, const asc_node *to)
+{
+    const asc_engine *e = call->engine;
+    if (to->ctx != call->ctx) {
+        return "belongs to another context";
+    }
+    if (!to->contiguous) {
+        return "is not contiguous";
+    }
+    if (asc_wants_grad(to)) {
+        return "requires a gradient";
+    }
+    for (int i = 0; i < call->n_in; i++) {
+        if (e->in[i] && e->in[i]->storage == to->storage) {
+            return "is an input's";
+        }
+    }
+    return tape->segment ? "can't be written by a function of asc_recompute" : NULL;
+}
+
+static asc_status take_memory(asc_call *call, const asc_tape *tape, const asc_tensor *into)
+{
+    asc_engine *e = call->engine;
+    for (int i = 0; into && i < call->n_out; i++) {
+        if (asc_is_null(into[i])) {
+            continue;
+        }
+        e->into[i] = asc_node_of(into[i]);
+        const char *why = e->into[i] ? unfit(call, tape, e->into[i]) : "is a tensor that is gone";
+        if (why) {
+            return asc_call_fail(call, "the memory for output %d %s", i, why);
+        }
+    }
+    return ASC_OK;
+}
+
 static void find_wants(asc_call *call)
 {
     asc_engine *e = call->engine;
@@ -112,7 +149,7 @@ static asc_status check_declared(asc_call *call)
 }
 
 /* Everything of a call but cleaning up after it. */
-static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in)
+static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in, const asc_tensor *into)
 {
     asc_tape *tape = asc_tape_of(call->ctx);
     if (!tape) {
@@ -122,6 +159,7 @@ static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in)
         return asc_call_fail(call, "attributes are NULL, expected %zu bytes", call->op->attrs_size);
     }
     asc_status status = take_inputs(call, inputs, n_in);
+    status = status ? status : take_memory(call, tape, into);
     if (status) {
         return status;
     }
@@ -156,6 +194,12 @@ static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in)
 asc_status asc_apply(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, int n_in, const void *attrs,
                      asc_tensor *out)
 {
+    return asc_apply_into(ctx, op, inputs, n_in, attrs, NULL, out);
+}
+
+asc_status asc_apply_into(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, int n_in, const void *attrs,
+                          const asc_tensor *into, asc_tensor *out)
+{
     asc_status status = ASC_NEED(ctx, "apply: op out inputs", op, out, asc_unless_empty(inputs, n_in));
     if (status) {
         for (int i = 0; out && i < (op ? op->n_out : 1); i++) {
@@ -169,7 +213,7 @@ asc_status asc_apply(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, i
     status = ctx->status; /* an earlier builder failed: this one has nothing to build on */
     if (!status) {
         asc_watch watch = asc_watch_begin(ctx);
-        status = run(&call, inputs, n_in);
+        status = run(&call, inputs, n_in, into);
         asc_watch_end(watch, &call, false, status);
     }
     asc_call_drop_scratch(&call);

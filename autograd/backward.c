@@ -45,6 +45,55 @@ asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user)
     return ASC_OK;
 }
 
+/* Why a leaf's gradient can't be collected in `where`; NULL: it can. */
+static const char *unfit(const asc_node *leaf, const asc_node *where)
+{
+    if (where->ctx != leaf->ctx) {
+        return "belongs to another context";
+    }
+    if (!where->contiguous) {
+        return "is not contiguous";
+    }
+    if (asc_wants_grad(where)) {
+        return "requires a gradient";
+    }
+    return where->storage == leaf->storage ? "is the leaf's own memory" : NULL;
+}
+
+asc_status asc_grad_into(asc_tensor leaf, asc_tensor where, bool holds)
+{
+    asc_node *n = asc_node_of(leaf), *to = asc_node_of(where);
+    if (!n) {
+        return asc_is_null(leaf) ? ASC_ERR_ARG : ASC_ERR_STATE;
+    }
+    const asc_tape *tape = n->ctx->tape.state;
+    if (!n->requires_grad || (tape && tape->passing)) {
+        return asc_fail(n->ctx, n->requires_grad ? ASC_ERR_STATE : ASC_ERR_ARG, "grad_into: %s", n->requires_grad
+                        ? "called from within a backward pass" : "the tensor is no leaf that requires its gradient");
+    }
+    if (!to && !asc_is_null(where)) {
+        return asc_need_tensor(n->ctx, where, "grad_into", "where");
+    }
+    const char *why = to ? unfit(n, to) : NULL;
+    if (why) {
+        return asc_fail(n->ctx, ASC_ERR_ARG, "grad_into: where %s", why);
+    }
+    if (to && (!asc_same_shape(&to->array, &n->array) || to->array.dtype != n->array.dtype)) {
+        char got[ASC_SHAPE_TEXT], expected[ASC_SHAPE_TEXT];
+        return asc_fail(n->ctx, ASC_ERR_ARG, "grad_into: where is %s %s, the leaf is %s %s",
+                        asc_dtype_name(to->array.dtype), asc_shape_text(&to->array, got),
+                        asc_dtype_name(n->array.dtype), asc_shape_text(&n->array, expected));
+    }
+    asc_node *was = n->grad;
+    if (to) {
+        asc_node_ref(to);
+    }
+    n->grad = to;
+    n->has_grad = to && holds;
+    asc_node_unref(was);
+    return ASC_OK;
+}
+
 /* ---- gradients' storage ---- */
 
 /* A leaf's gradient belongs to the leaf, not to a scope. */

@@ -153,6 +153,19 @@ static asc_status declare(asc_call *call, asc_array *a, const char *what, int i,
     return ASC_OK;
 }
 
+static bool same_kind(const asc_array *a, const asc_array *b)
+{
+    return a->dtype == b->dtype && asc_same_shape(a, b);
+}
+
+/* The storage of a tensor that is written from here on, with a reference. */
+static asc_storage *taken_over(const asc_node *node)
+{
+    asc_storage_ref(node->storage);
+    node->storage->version++;
+    return node->storage;
+}
+
 asc_status asc_call_output(asc_call *call, int i, asc_dtype dtype, int ndim, const int64_t *shape)
 {
     if (!call) {
@@ -166,11 +179,17 @@ asc_status asc_call_output(asc_call *call, int i, asc_dtype dtype, int ndim, con
     if (declare(call, a, "output", i, dtype, ndim, shape)) {
         return ASC_ERR_ARG;
     }
-    asc_storage *s = asc_storage_new(call->ctx, asc_array_bytes(a));
+    if (e->into[i] && !same_kind(a, &e->into[i]->array)) {
+        char got[ASC_SHAPE_TEXT], needed[ASC_SHAPE_TEXT];
+        const asc_array *into = &e->into[i]->array;
+        return asc_call_fail(call, "output %d is %s %s, the memory for it is %s %s", i, asc_dtype_name(dtype),
+                             asc_shape_text(a, needed), asc_dtype_name(into->dtype), asc_shape_text(into, got));
+    }
+    asc_storage *s = e->into[i] ? taken_over(e->into[i]) : asc_storage_new(call->ctx, asc_array_bytes(a));
     if (!s) {
         return ASC_ERR_MEMORY;
     }
-    a->data = s->data;
+    a->data = e->into[i] ? e->into[i]->array.data : s->data;
     e->out[i] = asc_node_new(call->ctx, a);
     if (!e->out[i]) {
         asc_storage_unref(call->ctx, s);
@@ -189,6 +208,9 @@ asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t
     asc_array *a = &call->out[0];
     if (e->out[0]) {
         return asc_call_fail(call, "infer declares output 0 once too often");
+    }
+    if (e->into[0]) {
+        return asc_call_fail(call, "output 0 is a view of its input: nothing is written");
     }
     if (declare(call, a, "view", 0, call->in[0].dtype, ndim, shape)) {
         return ASC_ERR_ARG;

@@ -98,6 +98,7 @@ typedef struct asc_tape {
 enum { ASC_MAX_SCRATCH = 32 };
 typedef struct asc_engine {
     asc_node *in[ASC_MAX_IN], *out[ASC_MAX_OUT];
+    asc_node *into[ASC_MAX_OUT];        /* whose memory an output is to be written to; NULL: new memory */
     asc_storage *packed[ASC_MAX_IN];    /* contiguous copies of strided inputs */
     asc_storage *saved[ASC_MAX_SAVED];
     asc_storage *scratch[ASC_MAX_SCRATCH];

@@ -124,7 +124,15 @@ ASC_API void *asc_call_scratch(asc_call *call, size_t bytes);
  * results (new, of the current scope). On failure all of out are null. */
 ASC_API asc_status asc_apply(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, int n_in, const void *attrs,
                              asc_tensor *out);
-/* The same for an op of one output. */
+/* The same with outputs written into memory that is there, the caller's (asc_wrap) or another tensor's:
+ * into[op->n_out], each contiguous and of its output's dtype and shape; null: memory of the library's, and `into` may
+ * be NULL for all. out[i] is a tensor as ever, with its gradient, that shares into[i]'s memory. So a view of the op's
+ * results needs no copy. A backward pass that needs what stood there before, or what stands there now once it is
+ * written again, refuses. ASC_ERR_ARG also: memory that an input is in, that requires a gradient, that is too small or
+ * gone, an op that makes a view, a call within asc_recompute. After a failure what the memory holds has no meaning. */
+ASC_API asc_status asc_apply_into(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, int n_in,
+                                  const void *attrs, const asc_tensor *into, asc_tensor *out);
+/* asc_apply for an op of one output. */
 ASC_API asc_tensor asc_apply1(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, int n_in, const void *attrs);
 
 /* The library's own ops, in order; NULL past the last. */

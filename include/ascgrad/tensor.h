@@ -21,6 +21,15 @@
  * whatever: that is for who has another's lifetimes to follow, a garbage collector's, say. A function that gives back
  * its argument (asc_contiguous, asc_cast and asc_dropout may) holds it no second time: asc_is_same tells.
  *
+ * Memory shared with others. asc_data points into memory that is used again as soon as the tensor is gone: whoever
+ * reads it later, from another language, say, holds the tensor meanwhile by asc_keep, and the context with it. What a
+ * kept tensor holds changes only by the caller's doing: asc_data_mut, asc_copy, an optimiser's step, and of asc_grad's
+ * the passes that follow. Nothing needs to be copied:
+ *   - in: asc_wrap makes a tensor of memory that is there;
+ *   - out: asc_keep, read through asc_data, asc_release when the reader is done; or asc_apply_into (ascgrad/op.h),
+ *     which has an op write to memory that is there;
+ *   - gradients: asc_grad_into has them collected in memory that is there.
+ *
  * Dimensions are in PyTorch's order, row-major; shapes and strides count elements.
  */
 #ifndef ASCGRAD_TENSOR_H
@@ -129,6 +138,15 @@ ASC_API bool asc_requires_grad(asc_tensor t); /* of any tensor: a gradient flows
  * and after asc_zero_grad. */
 ASC_API asc_tensor asc_grad(asc_tensor t);
 ASC_API void asc_zero_grad(asc_tensor t);
+
+/* Has the leaf's gradient collected in `where`, without a copy: a contiguous tensor of the leaf's dtype and shape, the
+ * caller's memory by asc_wrap, or a part of a larger tensor (asc_slice). It is asc_grad(leaf) from here on, held by the
+ * leaf. `holds`: it holds a gradient already, which passes add to; else there is none, and the first pass overwrites
+ * what is there. Two leaves must not share the same elements. `where` null: the library's memory again, and no
+ * gradient; a tensor of asc_grad that was kept stays as it is, and no later pass writes to it. ASC_ERR_ARG: no leaf
+ * that requires its gradient, a `where` of another kind, or that requires a gradient, or is the leaf's own memory;
+ * ASC_ERR_STATE: a tensor that is gone, a call from within a backward pass. */
+ASC_API asc_status asc_grad_into(asc_tensor leaf, asc_tensor where, bool holds);
 
 /* Calls hook(user, gradient) at the end of every backward pass that reaches the leaf t, with what it has collected so
  * far; the hook may change it (asc_data_mut). One hook a leaf; NULL takes it off. It can't call asc_backward

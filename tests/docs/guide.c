@@ -22,6 +22,18 @@ static asc_tensor leaf(asc_ctx *ctx, int ndim, const int64_t *shape)
     return t;
 }
 
+/* ---- Tensors and their memory ---- */
+
+static void try_memory(asc_ctx *ctx) /* one of its own */
+{
+    enum { out = 2, in = 3 };
+    float weights[out * in] = {1, 2, 3, 4, 5, 6}, gradient[out * in];
+#include "guide/tensors_and_their_memory_01.h"
+    asc_backward(ctx, asc_sum(ctx, asc_square(ctx, w), ASC_ALL_DIMS, false), asc_null(), false);
+    expect(gradient[0] == 2 && gradient[5] == 12, "Tensors and their memory: the gradient is where it was asked for");
+    asc_ctx_free(ctx); /* the arrays end here */
+}
+
 /* ---- Errors ---- */
 
 static void errors(asc_ctx *ctx, asc_tensor x, asc_tensor w, asc_tensor b)
@@ -76,6 +88,7 @@ static void try_profile(asc_ctx *ctx)
 int main(void)
 {
     asc_ctx *ctx = asc_ctx_new(NULL);
+    try_memory(asc_ctx_new(NULL));
     try_errors(ctx);
     try_gradients(ctx);
     try_profile(ctx);

@@ -1,0 +1,295 @@
+/* tests/autograd/test_into.c: memory shared with others: results that are kept, written to the caller's memory, and
+ * gradients that are collected there. */
+#include <string.h>
+
+#include <ascgrad/ops.h>
+#include <ascgrad/optim.h>
+
+#include "tests/autograd/ops.h"
+#include "tests/faults.h"
+
+enum { N = 4 };
+
+static int released;
+
+static void count_release(void *user, void *data)
+{
+    (void)user;
+    (void)data;
+    released++;
+}
+
+static asc_tensor wrap(double *data, int64_t n)
+{
+    return asc_wrap(ctx, ASC_F64, data, 1, &n, NULL, count_release, NULL);
+}
+
+static asc_tensor leaf(double value)
+{
+    asc_tensor t = asc_full(ctx, ASC_F64, value, ASC_SHAPE(N));
+    asc_require_grad(t, true);
+    return t;
+}
+
+/* A pass of the sum of x². */
+static void pass(asc_tensor x)
+{
+    asc_scope_begin(ctx);
+    asc_status status = asc_backward(ctx, asc_sum(ctx, asc_mul(ctx, x, x), ASC_ALL_DIMS, false), asc_null(), false);
+    ck_assert_msg(status == ASC_OK, "%s", asc_error_message(ctx));
+    asc_scope_end(ctx);
+}
+
+static void expect_all(const double *data, double value)
+{
+    for (int i = 0; i < N; i++) {
+        ck_assert_double_eq(data[i], value);
+    }
+}
+
+/* ---- gradients ---- */
+
+START_TEST(a_gradient_in_the_callers_memory)
+{
+    double memory_of[N] = {9, 9, 9, 9};
+    asc_tensor x = leaf(3), g = wrap(memory_of, N);
+    ck_assert_int_eq(asc_grad_into(x, g, false), ASC_OK);
+    ck_assert(asc_is_null(asc_grad(x)));
+    expect_all(memory_of, 9);
+    pass(x); /* overwrites */
+    ck_assert(asc_is_same(asc_grad(x), g));
+    expect_all(memory_of, 6);
+    pass(x); /* adds */
+    expect_all(memory_of, 12);
+    asc_zero_grad(x);
+    ck_assert(asc_is_null(asc_grad(x)));
+    pass(x);
+    expect_all(memory_of, 6);
+
+    ck_assert_int_eq(asc_grad_into(x, g, true), ASC_OK); /* the same, and it counts */
+    memory_of[0] = 100;
+    pass(x);
+    ck_assert_double_eq(memory_of[0], 106);
+
+    released = 0;
+    asc_release(g);
+    ck_assert_int_eq(released, 0); /* the leaf holds it */
+    asc_release(x);
+    ck_assert_int_eq(released, 1);
+}
+END_TEST
+
+START_TEST(gradients_side_by_side)
+{
+    double flat[3 * N] = {0};
+    asc_tensor all = wrap(flat, 3 * N), x[3];
+    asc_params *params = asc_params_new(ctx);
+    for (int i = 0; i < 3; i++) {
+        x[i] = leaf(i);
+        asc_params_add(params, i == 0 ? "a" : i == 1 ? "b" : "c", x[i], false);
+        ck_assert_int_eq(asc_grad_into(x[i], asc_slice(ctx, all, 0, i * N, (i + 1) * N, 1), false), ASC_OK);
+    }
+    for (int i = 2; i >= 0; i--) {
+        pass(x[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        expect_all(flat + i * N, 2 * i);
+    }
+    asc_optim *sgd = asc_sgd_new(ctx, params, 0, 0);
+    ck_assert_int_eq(asc_optim_step(sgd, .25, 1), ASC_OK); /* x -= .5 x */
+    expect_all(asc_data(x[2]), 1);
+    asc_optim_free(sgd);
+    asc_params_free(params);
+}
+END_TEST
+
+START_TEST(a_gradient_that_is_kept_stays)
+{
+    asc_tensor x = leaf(3);
+    pass(x);
+    asc_tensor g = asc_keep(asc_grad(x));
+    ck_assert_int_eq(asc_grad_into(x, asc_null(), false), ASC_OK);
+    ck_assert(asc_is_null(asc_grad(x)));
+    pass(x);
+    pass(x);
+    expect_all(asc_data(g), 6);
+    expect_all(asc_data(asc_grad(x)), 12);
+    asc_release(x);
+    expect_all(asc_data(g), 6);
+    asc_release(g);
+    ck_assert(!asc_is_valid(g));
+}
+END_TEST
+
+static void within(void *user, asc_tensor gradient)
+{
+    (void)gradient;
+    ck_assert_int_eq(asc_grad_into(*(asc_tensor *)user, asc_null(), false), ASC_ERR_STATE);
+    expect_error(ASC_ERR_STATE, "grad_into: called from within a backward pass");
+}
+
+START_TEST(a_place_that_does_not_fit)
+{
+    double data[N];
+    asc_tensor x = leaf(3), g = wrap(data, N), gone = asc_zeros(ctx, ASC_F64, ASC_SHAPE(N));
+    asc_release(gone);
+    ck_assert_int_eq(asc_grad_into(asc_null(), g, false), ASC_ERR_ARG);
+    ck_assert_int_eq(asc_grad_into(gone, g, false), ASC_ERR_STATE);
+    ck_assert_int_eq(asc_grad_into(x, gone, false), ASC_ERR_STATE);
+    expect_error(ASC_ERR_STATE, "grad_into: where is a tensor that is gone");
+    asc_grad_into(g, x, false);
+    expect_error(ASC_ERR_ARG, "grad_into: the tensor is no leaf that requires its gradient");
+    asc_grad_into(x, asc_zeros(ctx, ASC_F32, ASC_SHAPE(N)), false);
+    expect_error(ASC_ERR_ARG, "grad_into: where is f32 (4), the leaf is f64 (4)");
+    asc_grad_into(x, asc_zeros(ctx, ASC_F64, ASC_SHAPE(2, 2)), false);
+    expect_error(ASC_ERR_ARG, "grad_into: where is f64 (2, 2), the leaf is f64 (4)");
+    asc_grad_into(x, leaf(1), false);
+    expect_error(ASC_ERR_ARG, "grad_into: where requires a gradient");
+    asc_grad_into(x, asc_detach(ctx, x), false);
+    expect_error(ASC_ERR_ARG, "grad_into: where is the leaf's own memory");
+    asc_tensor wide = asc_zeros(ctx, ASC_F64, ASC_SHAPE(2 * N));
+    asc_grad_into(x, asc_slice(ctx, wide, 0, 0, 2 * N, 2), false);
+    expect_error(ASC_ERR_ARG, "grad_into: where is not contiguous");
+    asc_ctx *other = asc_ctx_new(&(asc_options){.threads = 1});
+    asc_grad_into(x, asc_zeros(other, ASC_F64, ASC_SHAPE(N)), false);
+    expect_error(ASC_ERR_ARG, "grad_into: where belongs to another context");
+    asc_ctx_free(other);
+    asc_on_grad(x, within, &x);
+    pass(x);
+    expect_all(asc_data(asc_grad(x)), 6);
+}
+END_TEST
+
+/* ---- results ---- */
+
+START_TEST(a_kept_result_does_not_change)
+{
+    asc_tensor x = leaf(3);
+    asc_scope_begin(ctx);
+    asc_tensor y = asc_keep(asc_mul(ctx, x, x));
+    const double *at = asc_data(y);
+    asc_scope_end(ctx);
+    for (int i = 0; i < 50; i++) {
+        pass(x);
+    }
+    ck_assert_ptr_eq(asc_data(y), at);
+    expect_all(at, 9);
+    asc_release(y);
+    ck_assert_ptr_null(asc_data(y));
+}
+END_TEST
+
+static asc_tensor mul_into(asc_tensor a, asc_tensor b, asc_tensor into)
+{
+    asc_tensor out;
+    asc_apply_into(ctx, &mul_op, (asc_tensor[]){a, b}, 2, NULL, &into, &out);
+    return out;
+}
+
+START_TEST(a_result_in_the_callers_memory)
+{
+    double first[N], second[N];
+    released = 0;
+    asc_tensor x = leaf(3), at[2] = {wrap(first, N), wrap(second, N)};
+    asc_tensor y = mul_into(x, x, at[0]), z = mul_into(y, x, at[1]);
+    expect_all(first, 9);
+    expect_all(second, 27);
+    ck_assert_ptr_eq(asc_data(z), second);
+    ck_assert(asc_requires_grad(z) && !asc_requires_grad(at[1]) && !asc_is_same(z, at[1]));
+    asc_release(at[0]);
+    asc_release(at[1]);
+    asc_release(y);
+    ck_assert_int_eq(released, 0); /* the tape and z hold them */
+    ck_assert_int_eq(asc_backward(ctx, asc_sum(ctx, z, ASC_ALL_DIMS, false), asc_null(), false), ASC_OK);
+    expect_all(asc_data(asc_grad(x)), 27);
+    ck_assert_int_eq(released, 1);
+    asc_release(z);
+    ck_assert_int_eq(released, 2);
+}
+END_TEST
+
+START_TEST(memory_that_is_written_again)
+{
+    double data[N];
+    asc_tensor x = leaf(3), at = wrap(data, N), y = mul_into(x, x, at), z = mul(ctx, y, y);
+    asc_tensor again = mul_into(x, asc_detach(ctx, x), at);
+    ck_assert(asc_is_valid(again));
+    asc_tensor one = asc_full(ctx, ASC_F64, 1, ASC_SHAPE(N));
+    ck_assert_int_eq(asc_backward(ctx, z, one, false), ASC_ERR_STATE);
+    expect_error_with(ASC_ERR_STATE, "input 0 was overwritten");
+}
+END_TEST
+
+static asc_status into_within(asc_ctx *c, void *user, const asc_tensor *in, asc_tensor *out)
+{
+    asc_apply_into(c, &mul_op, (asc_tensor[]){in[0], in[0]}, 2, NULL, user, out);
+    return asc_error(c);
+}
+
+START_TEST(memory_that_does_not_fit)
+{
+    double data[N];
+    asc_tensor x = leaf(3), at = wrap(data, N), gone = asc_zeros(ctx, ASC_F64, ASC_SHAPE(N)), out;
+    asc_release(gone);
+    mul_into(x, x, gone);
+    expect_error(ASC_ERR_ARG, "test_mul: the memory for output 0 is a tensor that is gone");
+    mul_into(x, x, leaf(1));
+    expect_error(ASC_ERR_ARG, "test_mul: the memory for output 0 requires a gradient");
+    mul_into(x, at, at);
+    expect_error(ASC_ERR_ARG, "test_mul: the memory for output 0 is an input's");
+    mul_into(x, x, asc_transpose(ctx, asc_zeros(ctx, ASC_F64, ASC_SHAPE(N, N)), 0, 1));
+    expect_error(ASC_ERR_ARG, "test_mul: the memory for output 0 is not contiguous");
+    ck_assert(asc_is_null(mul_into(x, x, asc_zeros(ctx, ASC_F32, ASC_SHAPE(N)))));
+    expect_error(ASC_ERR_ARG, "test_mul: output 0 is f64 (4), the memory for it is f32 (4)");
+    mul_into(x, x, asc_zeros(ctx, ASC_F64, ASC_SHAPE(N + 1)));
+    expect_error(ASC_ERR_ARG, "test_mul: output 0 is f64 (4), the memory for it is f64 (5)");
+    asc_recompute(ctx, into_within, &at, &x, 1, &out, 1);
+    expect_error(ASC_ERR_ARG, "test_mul: the memory for output 0 can't be written by a function of asc_recompute");
+    struct { /* of asc_reshape */
+        int ndim;
+        int64_t shape[ASC_MAX_DIMS];
+    } flat = {1, {N}};
+    asc_apply_into(ctx, asc_op_find(ctx, "reshape"), &x, 1, &flat, &at, &out);
+    expect_error(ASC_ERR_ARG, "reshape: output 0 is a view of its input: nothing is written");
+    expect_all(asc_data(mul_into(x, x, at)), 9);
+}
+END_TEST
+
+/* ---- failures ---- */
+
+static double live(void)
+{
+    double data[2][N] = {{0}};
+    asc_tensor x = leaf(3), g = wrap(data[0], N), at = wrap(data[1], N);
+    asc_grad_into(x, g, false);
+    asc_tensor y = mul_into(x, x, at), loss = asc_sum(ctx, y, ASC_ALL_DIMS, false);
+    asc_backward(ctx, loss, asc_null(), false);
+    double sum = data[0][0] + 10 * data[1][0];
+    const asc_tensor all[] = {loss, y, at, g, x};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        asc_release(all[i]);
+    }
+    return sum;
+}
+
+START_TEST(every_allocation_fails_once)
+{
+    ck_assert_int_gt(fail_each_allocation(live, false), 10);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("into");
+    tcase_add_checked_fixture(t, setup_one_thread, teardown);
+    tcase_add_test(t, a_gradient_in_the_callers_memory);
+    tcase_add_test(t, gradients_side_by_side);
+    tcase_add_test(t, a_gradient_that_is_kept_stays);
+    tcase_add_test(t, a_place_that_does_not_fit);
+    tcase_add_test(t, a_kept_result_does_not_change);
+    tcase_add_test(t, a_result_in_the_callers_memory);
+    tcase_add_test(t, memory_that_is_written_again);
+    tcase_add_test(t, memory_that_does_not_fit);
+    tcase_add_test(t, every_allocation_fails_once);
+    return run_suite("autograd/into", t);
+}
