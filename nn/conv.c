@@ -3,6 +3,7 @@
 #include <ascgrad/ops.h>
 
 #include "nn/attention.h"
+#include "nn/inspect/scores.h"
 #include "nn/mixing.h"
 #include "nn/short_conv.h"
 
@@ -73,6 +74,13 @@ static asc_tensor next(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
     return run(l, cache, x);
 }
 
+static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
+{
+    (void)x;
+    (void)lengths;
+    return asc_add_part(parts, l->ctx, "filter", ((const conv *)l->self)->conv.weight, asc_null());
+}
+
 const asc_mixing asc_mixing_conv = {
     .abi = ASC_MIXING_ABI,
     .name = "conv",
@@ -83,5 +91,6 @@ const asc_mixing asc_mixing_conv = {
     .check = check,
     .init = init,
     .forward = forward,
+    .inspect = inspect,
     .next = next,
 };

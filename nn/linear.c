@@ -177,7 +177,7 @@ static asc_tensor attend(asc_layer *l, asc_layer_cache *cache, const asc_linear_
     return y;
 }
 
-static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor lengths)
+static asc_linear_attention_inputs inputs_of(asc_layer *l, asc_tensor x, asc_tensor lengths)
 {
     const asc_linear_layer *a = l->self;
     asc_linear_attention_inputs in = {.q = asc_affine_apply(l, x, a->q),
@@ -190,6 +190,13 @@ static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_te
     if (asc_is_valid(a->forget.weight)) {
         in.forget = asc_affine_apply(l, x, a->forget);
     }
+    return in;
+}
+
+static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor lengths)
+{
+    const asc_linear_layer *a = l->self;
+    asc_linear_attention_inputs in = inputs_of(l, x, lengths);
     if (cache && cache->length > 0) {
         in.initial = cache->state[STATE];
     }
@@ -213,6 +220,12 @@ static asc_tensor next(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
     return run(l, cache, x, asc_null());
 }
 
+static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
+{
+    asc_linear_attention_inputs in = inputs_of(l, x, lengths);
+    return asc_linear_show(l->ctx, &in, &((const asc_linear_layer *)l->self)->options, parts);
+}
+
 static const char *looks_ahead(const asc_layer *l)
 {
     return ((const asc_linear_layer *)l->self)->options.full ? "mask is full" : NULL;
@@ -228,6 +241,7 @@ const asc_mixing asc_mixing_linear = {
     .check = check,
     .init = init,
     .forward = forward,
+    .inspect = inspect,
     .next = next,
     .looks_ahead = looks_ahead,
 };

@@ -17,4 +17,9 @@ typedef struct asc_linear_layer {
 asc_tensor asc_linear_composed(asc_ctx *ctx, const asc_linear_attention_inputs *in,
                                const asc_linear_attention_options *options);
 
+/* Adds what it computes inside: the weights that it gives to keys, as attention has them, A_ij = B_ij/(Σ_j B_ij + ε),
+ * with the logarithms of B as scores and the entropies; and the decays f (B, N, H), if there are any. */
+asc_status asc_linear_show(asc_ctx *ctx, const asc_linear_attention_inputs *in,
+                           const asc_linear_attention_options *options, asc_params *parts);
+
 #endif

@@ -5,6 +5,8 @@
  * Memory and time O(B H N²). */
 #include <math.h>
 
+#include <ascgrad/inspect.h>
+
 #include "nn/linear.h"
 #include "nn/inspect/scores.h"
 #include "tensor/dtype.h"
@@ -40,12 +42,12 @@ static asc_tensor find_decays(asc_ctx *ctx, const asc_linear_attention_inputs *i
     return G;
 }
 
-asc_tensor asc_linear_composed(asc_ctx *ctx, const asc_linear_attention_inputs *in,
+/* B (B, H, N, N), 0 where it is not allowed. */
+static asc_tensor find_weights(asc_ctx *ctx, const asc_linear_attention_inputs *in,
                                const asc_linear_attention_options *o)
 {
     asc_tensor q = map(ctx, asc_split_heads(ctx, in->q, o->heads), in->features);
-    asc_tensor k = map(ctx, asc_split_heads(ctx, in->k, o->heads), in->features),
-               v = asc_split_heads(ctx, in->v, o->heads);
+    asc_tensor k = map(ctx, asc_split_heads(ctx, in->k, o->heads), in->features);
     asc_tensor B = asc_matmul_transposed(ctx, q, false, k, true), G = find_decays(ctx, in, o);
     asc_tensor allowed = asc_allowed_mask(ctx, asc_size(in->q, 1), asc_size(in->q, 1),
                                           &(asc_allowed_options){!o->full, 0, 0, in->lengths, asc_null()});
@@ -54,7 +56,47 @@ asc_tensor asc_linear_composed(asc_ctx *ctx, const asc_linear_attention_inputs *
         asc_tensor apart = asc_sub(ctx, G, asc_transpose(ctx, G, 2, 3));
         B = asc_mul(ctx, B, asc_exp(ctx, asc_where(ctx, allowed, apart, zero)));
     }
-    B = asc_where(ctx, allowed, B, zero);
-    asc_tensor divisor = asc_add_scalar(ctx, asc_sum(ctx, B, 1, (int[]){-1}, true), o->eps);
-    return asc_join_heads(ctx, asc_div(ctx, asc_matmul(ctx, B, v), divisor));
+    return asc_where(ctx, allowed, B, zero);
+}
+
+static asc_tensor find_divisor(asc_ctx *ctx, asc_tensor B, const asc_linear_attention_options *o)
+{
+    return asc_add_scalar(ctx, asc_sum(ctx, B, 1, (int[]){-1}, true), o->eps);
+}
+
+asc_tensor asc_linear_composed(asc_ctx *ctx, const asc_linear_attention_inputs *in,
+                               const asc_linear_attention_options *o)
+{
+    asc_tensor B = find_weights(ctx, in, o), v = asc_split_heads(ctx, in->v, o->heads);
+    return asc_join_heads(ctx, asc_div(ctx, asc_matmul(ctx, B, v), find_divisor(ctx, B, o)));
+}
+
+/* f (B, N, H), or null without decays. */
+static asc_tensor decays_of(asc_ctx *ctx, const asc_linear_attention_inputs *in, const asc_linear_attention_options *o)
+{
+    if (!asc_is_null(in->forget) || !o->fixed_decay) {
+        return asc_is_null(in->forget) ? asc_null() : asc_sigmoid(ctx, in->forget);
+    }
+    asc_dtype dtype = asc_dtype_of(in->q);
+    asc_tensor f = asc_empty(ctx, dtype, ASC_SHAPE(asc_size(in->q, 0), asc_size(in->q, 1), o->heads));
+    void *to = asc_data_mut(f);
+    for (int64_t e = 0; to && e < asc_numel(f); e++) {
+        asc_set_element(dtype, to, e, 1 - exp2(-5 - (double)(e % o->heads)));
+    }
+    return f;
+}
+
+asc_status asc_linear_show(asc_ctx *ctx, const asc_linear_attention_inputs *in, const asc_linear_attention_options *o,
+                           asc_params *parts)
+{
+    asc_tensor B = find_weights(ctx, in, o), attn = asc_div(ctx, B, find_divisor(ctx, B, o));
+    double least = asc_dtype_of(B) == ASC_F64 ? 1e-300 : 1e-37;
+    asc_tensor allowed = asc_allowed_mask(ctx, asc_size(in->q, 1), asc_size(in->q, 1),
+                                          &(asc_allowed_options){!o->full, 0, 0, in->lengths, asc_null()});
+    asc_tensor f = decays_of(ctx, in, o), s = asc_log(ctx, asc_clamp(ctx, B, least, INFINITY));
+    asc_add_part(parts, ctx, "s", s, allowed);
+    asc_add_part(parts, ctx, "attn", attn, asc_null());
+    asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, attn), asc_null());
+    asc_add_part(parts, ctx, "entropy_rows", asc_attention_entropies(ctx, s, attn, asc_null()), asc_null());
+    return asc_is_null(f) ? asc_error(ctx) : asc_add_part(parts, ctx, "decay", f, asc_null());
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "nn/attention.h"
+#include "nn/inspect/scores.h"
 #include "nn/mixing.h"
 #include "nn/short_conv.h"
 #include "tensor/ctx.h"
@@ -83,13 +84,19 @@ static asc_tensor later(asc_ctx *ctx, asc_tensor x, int64_t by, double value)
     return asc_after(early, asc_pad(ctx, early, 3, (int64_t[]){0, by, 0}, (int64_t[]){0, 0, 0}, value));
 }
 
+/* log a (B, N, R) of the gate's logits. */
+static asc_tensor log_decays(asc_layer *l, asc_tensor r)
+{
+    asc_tensor rate = asc_scale(l->ctx, asc_softplus(l->ctx, ((const recurrent *)l->self)->decay), -8);
+    return asc_mul(l->ctx, asc_sigmoid(l->ctx, r), rate);
+}
+
 /* The definition of asc_rg_lru from primitive ops, from an empty state. The scan goes by doubling (Hillis and Steele
  * 1986): after a pass, s_t is what the last `span` tokens left, and a_t how much they leave of what was there. */
 static asc_tensor scan_composed(asc_layer *l, asc_tensor c, asc_tensor r, asc_tensor i)
 {
     asc_ctx *ctx = l->ctx;
-    asc_tensor rate = asc_scale(ctx, asc_softplus(ctx, ((const recurrent *)l->self)->decay), -8);
-    asc_tensor log_a = asc_mul(ctx, asc_sigmoid(ctx, r), rate), a = asc_exp(ctx, log_a);
+    asc_tensor log_a = log_decays(l, r), a = asc_exp(ctx, log_a);
     asc_tensor root = asc_sqrt(ctx, asc_neg(ctx, asc_expm1(ctx, asc_scale(ctx, log_a, 2))));
     asc_tensor s = asc_mul(ctx, asc_mul(ctx, root, asc_sigmoid(ctx, i)), c);
     for (int64_t span = 1; span < asc_size(c, 1); span *= 2) {
@@ -141,6 +148,16 @@ static asc_tensor next(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
     return run(l, cache, x);
 }
 
+static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
+{
+    (void)lengths;
+    const recurrent *layer = l->self;
+    asc_tensor r = asc_affine_apply(l, x, layer->r), i = asc_affine_apply(l, x, layer->i);
+    asc_add_part(parts, l->ctx, "filter", layer->conv.weight, asc_null());
+    asc_add_part(parts, l->ctx, "decay", asc_exp(l->ctx, log_decays(l, r)), asc_null());
+    return asc_add_part(parts, l->ctx, "input_gate", asc_sigmoid(l->ctx, i), asc_null());
+}
+
 const asc_mixing asc_mixing_recurrent = {
     .abi = ASC_MIXING_ABI,
     .name = "recurrent",
@@ -151,5 +168,6 @@ const asc_mixing asc_mixing_recurrent = {
     .check = check,
     .init = init,
     .forward = forward,
+    .inspect = inspect,
     .next = next,
 };

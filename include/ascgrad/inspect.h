@@ -62,6 +62,24 @@ ASC_API asc_tensor asc_plane_angles(asc_ctx *ctx, asc_tensor p, asc_tensor q);
  * that is nearest to all in the mean square of sines. All 0 without planes. */
 ASC_API asc_tensor asc_plane_mean(asc_ctx *ctx, asc_tensor p, asc_tensor *spectrum);
 
+/* ---- flows: the directions u (N, G, n) of a sequence's tokens, G vectors each, of length 1, or 0 where there is none
+ * (asc_lm_inspect's "flow", less the batch). Means over groups leave those out that have none ---- */
+
+/* (N, 2): each token's alignment <u_t, m_t> with the mean m_t of the directions up to its own, and its curvature
+ * √(1 - <u_t, u_{t-1}>²), of planes the chordal distance; means over the groups, NaN where there is none. */
+ASC_API asc_tensor asc_flow_path(asc_ctx *ctx, asc_tensor u);
+
+/* The mean direction, (G, n), over the tokens that have one: of length 1 if all are one, 0 if they cancel. */
+ASC_API asc_tensor asc_flow_mean(asc_ctx *ctx, asc_tensor u);
+
+/* The leading direction, (G, n), the one of length 1 along which u varies most about its mean, its largest entry above
+ * 0; *share (G) gets its part of the variance, 0 where nothing varies. By the power method: directions that vary
+ * alike are told apart badly, their shares well. */
+ASC_API asc_tensor asc_flow_leading(asc_ctx *ctx, asc_tensor u, asc_tensor *share);
+
+/* (N): <u_t, v_t>², the mean over the groups, of two layers' directions, of one shape; NaN where one has none. */
+ASC_API asc_tensor asc_flow_stability(asc_ctx *ctx, asc_tensor u, asc_tensor v);
+
 #ifdef __cplusplus
 }
 #endif

@@ -176,7 +176,11 @@ ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_ten
  *                without their weights; not of the background variant), z (B, H, N, d_z), and attn_without_sep, the
  *                attention with ω_sep = 0
  *   grassmann    plucker (B, N, m, P), normalised, 0 where there is no pair; flow (B, N, G, P/G), the directions of
- *                their sum, one a group; gate (B, N, D); z (B, N, r) */
+ *                their sum, one a group; gate (B, N, D); z (B, N, r)
+ *   linear       s, attn, entropy, entropy_rows as the transformer, attn the weight of each key and s its logarithm but
+ *                for the divisor; decay (B, N, H), where there is one
+ *   recurrent    decay and input_gate (B, N, R); filter (R, W), the convolution's
+ *   conv         filter (R, W) */
 ASC_API asc_status asc_layer_inspect(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_params *parts);
 
 /* The names of the mixings, the library's and then those registered with the context (NULL: none); NULL past the

@@ -6,6 +6,7 @@ status 0 "$ASCGRAD" train $tiny --out run
 status 0 "$ASCGRAD" train $tiny --model ascender --set k=4 --set gate=after --out swarm
 status 0 "$ASCGRAD" train $tiny --model grassmann --set r=6 --out planes
 status 0 "$ASCGRAD" train $tiny --steps 3 --mixing transformer,grassmann --set r=8 --set groups=2 --out hybrid
+status 0 "$ASCGRAD" train $tiny --steps 3 --layers 3 --mixing linear,recurrent,conv --set decay=gated --out states
 
 # files NAME...: these and no others are in the folder `look`, and none is empty
 files() {
@@ -29,9 +30,15 @@ has out '^    1  ascender       1 .*\(align\|sep\|coh\)$'
 status 0 "$ASCGRAD" inspect planes --tokens 9
 has out '^    0  t-1 .*  0.0 '
 has out '^layer    mean     5%'
+has out '^    1  grassmann      0\.[0-9]*    0\.[0-9]*      0\.[0-9]*      0\.[0-9]*      0\.[0-9]*$'
 status 0 "$ASCGRAD" inspect hybrid
 has out '^    0  transformer'
 has out '^    1  t-1'
+status 0 "$ASCGRAD" inspect states --tokens 9
+has out '^    0  linear         1  *[0-9.]*  *[0-9.]*  *[0-9.]*$'
+has out '^    0  linear       0\.[0-9]*  .*      -$'
+has out '^    1  recurrent    0\.9[0-9]*  .*  0\.[0-9]*$'
+has out '^    2  conv       \(   0\.[0-9]*\)\{4\}$'
 printf 'the map\nwas in' | "$ASCGRAD" inspect run --text - >out || fail "--text -: exit status $?"
 has out '^5 tokens: '
 status 0 "$ASCGRAD" inspect run --json --threads 1

@@ -53,3 +53,19 @@ vectors = look["mean_vectors"][0]
 close("vectors", vectors @ mean @ vectors.T, np.diag(look["mean_spectrum"][0]))
 close("gate", layer["gate"]["quantiles_5_25_50_75_95"], np.quantile(look["gate"], [.05, .25, .5, .75, .95]))
 close("histogram", sum(layer["gate"]["histogram"]), 1)
+
+# the path: directions of the mean over the pairs, from the coordinates
+here = (look["plucker"] != 0).any(-1).sum(-1)
+sums = look["plucker"].sum(1) / np.maximum(here, 1)[:, None]
+u = sums / np.maximum(np.linalg.norm(sums, axis=-1, keepdims=True), 1e-3)
+close("flow", look["flow"][:, 0], u)
+so_far = np.cumsum(u, 0) / np.maximum(np.arange(N), 1)[:, None]
+close("alignment", look["alignment"][1:], (u * so_far).sum(-1)[1:])
+close("curvature", look["curvature"][2:], np.sqrt(1 - np.clip((u[2:] * u[1:-1]).sum(-1), -1, 1) ** 2), 1e-5)
+close("mean direction", look["mean_direction"][0], u[1:].mean(0))
+centred = u[1:] - u[1:].mean(0)
+values, vectors = np.linalg.eigh(centred.T @ centred)
+close("share", look["leading_share"], [values[-1] / values.sum()])
+close("leading", abs(vectors[:, -1] @ look["leading_direction"][0]), 1, 1e-5)
+close("stability", layer["flow"]["stability_below"], np.nanmean(look["stability_below"]))
+assert np.isnan(look["alignment"][0]) and np.isnan(look["curvature"][1])

@@ -2,6 +2,7 @@
  * behind a sequence's end changes nothing; gradients; what is refused. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <ascgrad/ops.h>
 
@@ -25,6 +26,10 @@ static const struct {
     {"ascender", "{" ATTEND ", \"variant\": \"background\", \"theta_coh\": 0.1}",
      "{\"mix\": \"ascender\", \"variant\": \"background\", \"theta_coh\": 0.1, " ATTEND ", " SIZES "}"},
     {"linear", "{" ATTEND "}", "{\"mix\": \"linear\", " ATTEND ", " SIZES "}"},
+    {"linear", "{" ATTEND ", \"feature\": \"favor\"}",
+     "{\"mix\": \"linear\", \"feature\": \"favor\", " ATTEND ", " SIZES "}"},
+    {"grassmann", "{\"r\": 4, \"direction\": \"future\"}",
+     "{\"mix\": \"grassmann\", \"r\": 4, \"direction\": \"future\", " SIZES "}"},
     {"grassmann", "{\"r\": 4, \"mask\": \"full\"}",
      "{\"mix\": \"grassmann\", \"r\": 4, \"mask\": \"full\", " SIZES "}"},
     {"grassmann", "{\"r\": 4, \"direction\": \"both\"}",
@@ -142,6 +147,48 @@ START_TEST(what_stands_behind_the_end_changes_nothing)
     other = asc_lm_classify(lm, asc_from(ctx, ASC_I64, tokens, ASC_SHAPE(B, N)), given_lengths());
     ck_assert(
         memcmp((const double *)asc_data(y) + 2 * C, (const double *)asc_data(other) + 2 * C, C * sizeof(double)) != 0);
+    asc_lm_free(lm);
+}
+END_TEST
+
+/* All gradients of a model's parameters but the embeddings', one after the other; to be freed. */
+static double *gradients_of(asc_lm *lm, int64_t *n)
+{
+    asc_params *params = asc_lm_params(lm);
+    double loss, *all = malloc((size_t)asc_params_numel(params) * sizeof *all);
+    asc_tensor x = asc_from(ctx, ASC_I64, tokens, ASC_SHAPE(B, N)), y = asc_from(ctx, ASC_I64, labels, ASC_SHAPE(B));
+    asc_params_zero_grad(params);
+    asc_backward(ctx, asc_lm_class_objective(lm, x, given_lengths(), y, &loss), asc_null(), false);
+    no_error();
+    *n = 0;
+    for (int i = 0; i < asc_params_count(params); i++) {
+        asc_tensor g = asc_grad(asc_params_at(params, i));
+        if (!asc_is_null(g) && !strstr(asc_params_name(params, i), "_emb")) {
+            memcpy(all + *n, asc_data(g), (size_t)asc_numel(g) * sizeof *all);
+            *n += asc_numel(g);
+        }
+    }
+    return all;
+}
+
+START_TEST(no_gradient_comes_from_behind_the_end)
+{
+    asc_lm *lm = make(_i);
+    int64_t n, again;
+    given_tokens();
+    double *before = gradients_of(lm, &n);
+    for (int b = 0; b < B; b++) {
+        for (int64_t t = lengths[b]; t < N; t++) {
+            tokens[b * N + t] = (tokens[b * N + t] + 1 + draw(V - 1)) % V;
+        }
+    }
+    double *after = gradients_of(lm, &again);
+    ck_assert_int_eq(n, again);
+    for (int64_t e = 0; e < n; e++) {
+        ck_assert(before[e] == after[e]);
+    }
+    free(before);
+    free(after);
     asc_lm_free(lm);
 }
 END_TEST
@@ -324,6 +371,7 @@ int main(void)
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_loop_test(all, a_classifier_is_its_parts, 0, ENCODERS);
     tcase_add_loop_test(all, what_stands_behind_the_end_changes_nothing, 0, ENCODERS);
+    tcase_add_loop_test(all, no_gradient_comes_from_behind_the_end, 0, ENCODERS);
     tcase_add_loop_test(all, gradients_are_right, 0, ENCODERS);
     tcase_add_loop_test(all, recomputing_changes_no_bit, 0, ENCODERS);
     tcase_add_test(all, means_are_over_what_counts);

@@ -102,6 +102,43 @@ START_TEST(the_gate_sees_the_path)
 }
 END_TEST
 
+/* ---- looking at it ---- */
+
+/* Five tokens with one vector each: none, then east, north, east, north east. */
+START_TEST(paths_by_hand)
+{
+    double half = sqrt(.5), u[] = {0, 0, 1, 0, 0, 1, 1, 0, half, half}, v[] = {1, 0, 1, 0, 1, 0, half, half, 0, 1};
+    asc_tensor flow = asc_from(ctx, ASC_F64, u, ASC_SHAPE(5, 1, 2));
+    asc_tensor other = asc_from(ctx, ASC_F64, v, ASC_SHAPE(5, 1, 2));
+    asc_tensor path = asc_flow_path(ctx, flow), shared = asc_flow_stability(ctx, flow, other), share;
+    asc_tensor mean = asc_flow_mean(ctx, flow), leading = asc_flow_leading(ctx, flow, &share);
+    no_error();
+    const double *p = asc_data(path), *s = asc_data(shared), *m = asc_data(mean), *d = asc_data(leading);
+    const double aligned[] = {1, .5, 2. / 3};
+    const double turned[] = {1, 1, half}, want[] = {1, 0, .5, .5};
+    ck_assert(isnan(p[0]) && isnan(p[1]) && isnan(p[3]) && isnan(s[0]));
+    for (int t = 1; t < 4; t++) {
+        ck_assert_double_eq_tol(p[2 * t], aligned[t - 1], 1e-12);
+    }
+    for (int t = 2; t < 5; t++) {
+        ck_assert_double_eq_tol(p[2 * t + 1], turned[t - 2], 1e-12);
+    }
+    for (int t = 1; t < 5; t++) {
+        ck_assert_double_eq_tol(s[t], want[t - 1], 1e-12);
+    }
+    ck_assert_double_eq_tol(m[0], (2 + half) / 4, 1e-12);
+    ck_assert_double_eq_tol(m[1], (1 + half) / 4, 1e-12);
+    /* of (1, 0), (0, 1), (1, 0), (h, h) about their mean the direction is near (1, -1) */
+    ck_assert_double_eq_tol(d[0] * d[0] + d[1] * d[1], 1, 1e-12);
+    ck_assert(d[0] * d[1] < -.4);
+    ck_assert(((const double *)asc_data(share))[0] > .9 && ((const double *)asc_data(share))[0] < 1);
+    asc_flow_stability(ctx, flow, asc_zeros(ctx, ASC_F64, ASC_SHAPE(5, 2, 1)));
+    expect_error(ASC_ERR_ARG, "flow_stability: u is (5, 1, 2) and v (5, 2, 1), expected one shape");
+    asc_flow_path(ctx, asc_zeros(ctx, ASC_F64, ASC_SHAPE(5, 2)));
+    expect_error(ASC_ERR_ARG, "flow_path: u has 2 dimensions, expected (N, G, n)");
+}
+END_TEST
+
 /* ---- gradients ---- */
 
 static double loss_of(asc_layer *l, asc_tensor x, asc_tensor up)
@@ -252,6 +289,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, fused_is_composed, 0, COUNT(settings));
     tcase_add_test(t, the_gate_sees_the_path);
+    tcase_add_test(t, paths_by_hand);
     tcase_add_loop_test(t, gradients_are_right, 0, COUNT(settings));
     tcase_add_test(t, smooth_adds_what_changes);
     tcase_add_loop_test(t, smooth_has_its_gradient, 0, 2);

@@ -6,7 +6,7 @@
 
 #include "tools/inspect/inspect.h"
 
-enum { ARRAYS_MAX = 32, OF_PLANES = 4 };
+enum { ARRAYS_MAX = 32, OF_PLANES = 4, OF_PATHS = 6 };
 
 /* A part of the one sequence that there is, and of the one head that was asked for: without these dimensions. */
 static asc_tensor cut(const inspection *in, const char *name, asc_tensor part)
@@ -43,6 +43,28 @@ static int64_t add_planes(const inspection *in, asc_npz_array *arrays, int64_t n
     return n;
 }
 
+/* What the directions say of their path. */
+static int64_t add_path(const inspection *in, asc_npz_array *arrays, int64_t n)
+{
+    asc_ctx *ctx = in->ctx;
+    asc_tensor u = inspect_flow(in, in->parts), share, stability = inspect_stability(in, in->parts, in->below);
+    if (asc_is_null(u)) {
+        return n;
+    }
+    asc_tensor path = asc_flow_path(ctx, u), leading = asc_flow_leading(ctx, u, &share);
+    for (int i = 0; i < 2; i++) {
+        asc_tensor column = asc_squeeze(ctx, asc_contiguous(ctx, asc_slice(ctx, path, 1, i, i + 1, 1)), 1);
+        arrays[n++] = (asc_npz_array){.name = i == 0 ? "alignment" : "curvature", .tensor = column};
+    }
+    if (!asc_is_null(stability)) {
+        arrays[n++] = (asc_npz_array){.name = "stability_below", .tensor = stability};
+    }
+    arrays[n++] = (asc_npz_array){.name = "mean_direction", .tensor = asc_flow_mean(ctx, u)};
+    arrays[n++] = (asc_npz_array){.name = "leading_direction", .tensor = leading};
+    arrays[n++] = (asc_npz_array){.name = "leading_share", .tensor = share};
+    return n;
+}
+
 asc_status inspect_write_arrays(inspection *in)
 {
     asc_npz_array arrays[ARRAYS_MAX];
@@ -52,11 +74,12 @@ asc_status inspect_write_arrays(inspection *in)
     asc_scope_begin(in->ctx);
     arrays[n++] = (asc_npz_array){.name = "tokens", .texts = in->tokens.texts, .n_texts = in->tokens.n};
     arrays[n++] = (asc_npz_array){.name = "ids", .tensor = asc_squeeze(in->ctx, in->ids, 0)};
-    for (int i = 0; i < asc_params_count(in->parts) && n + OF_PLANES < ARRAYS_MAX; i++) {
+    for (int i = 0; i < asc_params_count(in->parts) && n + OF_PLANES + OF_PATHS < ARRAYS_MAX; i++) {
         const char *name = asc_params_name(in->parts, i);
         arrays[n++] = (asc_npz_array){.name = name, .tensor = cut(in, name, asc_params_at(in->parts, i))};
     }
     n = add_planes(in, arrays, n);
+    n = add_path(in, arrays, n);
     asc_status status = asc_error(in->ctx) ? asc_error(in->ctx) : asc_npz_write(in->ctx, path, arrays, n);
     asc_scope_end(in->ctx);
     if (!status) {

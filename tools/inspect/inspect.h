@@ -83,6 +83,16 @@ asc_tensor inspect_mean_planes(const inspection *in, asc_tensor planes, asc_tens
 /* The name of a layer's pair: "t-4", "memory". */
 void inspect_pair_name(const inspection *in, int64_t layer, int64_t pair, char *name, size_t bytes);
 
+/* ---- paths, decays, filters (paths.c) ---- */
+
+/* The directions of a Grassmann layer's tokens, (N, G, n); null where the parts have none. */
+asc_tensor inspect_flow(const inspection *in, const asc_params *parts);
+/* What they share with those of the layer below, (N); null where these are not of one shape. */
+asc_tensor inspect_stability(const inspection *in, const asc_params *parts, const asc_params *below);
+/* Adds what there is of them to a layer's summary; and prints it. */
+void inspect_add_paths(const inspection *in, json_t *o, const asc_params *parts, const asc_params *below);
+void inspect_print_paths(const inspection *in);
+
 /* ---- files ---- */
 
 /* STEM.npz (inspect_arrays.c). */

@@ -138,4 +138,5 @@ void inspect_print(const inspection *in)
     puts(in->tokens.n > 24 ? " ..." : "");
     print_heads(in);
     print_planes(in);
+    inspect_print_paths(in);
 }

@@ -299,6 +299,7 @@ static json_t *look(inspection *in, int64_t layer, asc_params *parts, const asc_
     if (parts && asc_lm_inspect(in->model->lm, in->ids, layer, parts) == ASC_OK) {
         add_attention(in, o, parts, layer);
         add_planes(in, o, parts, below, layer);
+        inspect_add_paths(in, o, parts, below);
     }
     asc_scope_end(in->ctx);
     return o;

@@ -1,0 +1,259 @@
+/* nn/inspect/flow.c: numbers about a flow, the directions u_t of a layer's tokens: their mean, how they vary about it,
+ * their path from token to token, and what of it another layer shares. nn/flow.h has what a model computes of it. */
+#include <math.h>
+#include <string.h>
+
+#include <ascgrad/inspect.h>
+
+#include "nn/doubles.h"
+#include "tensor/need.h"
+
+enum { TURNS = 2000 };
+static const double settled = 1e-12; /* the power method ends where a turn moves the direction less */
+
+/* Directions (N, G, n) in double. */
+typedef struct flow {
+    const double *u;
+    int64_t N, G, n;
+} flow;
+
+/* In the scope; u is NULL with the error set. */
+static flow open_flow(asc_ctx *ctx, asc_tensor u, const char *function)
+{
+    if (!asc_error(ctx) && asc_ndim(u) != 3) {
+        asc_fail(ctx, ASC_ERR_ARG, "%s: u has %d dimensions, expected (N, G, n)", function, asc_ndim(u));
+    }
+    flow f = {.N = asc_size(u, 0), .G = asc_size(u, 1), .n = asc_size(u, 2)};
+    f.u = asc_error(ctx) ? NULL : asc_data(asc_doubles(ctx, u));
+    return f;
+}
+
+static const double *at(const flow *f, int64_t t, int64_t g)
+{
+    return f->u + (t * f->G + g) * f->n;
+}
+
+static double dot(const double *x, const double *y, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += x[i] * y[i];
+    }
+    return sum;
+}
+
+static bool is_there(const flow *f, int64_t t, int64_t g)
+{
+    return dot(at(f, t, g), at(f, t, g), f->n) > 0;
+}
+
+/* ½‖x - y‖‖x + y‖ */
+static double chord(const double *x, const double *y, int64_t n)
+{
+    double apart = 0, together = 0;
+    for (int64_t i = 0; i < n; i++) {
+        apart += (x[i] - y[i]) * (x[i] - y[i]);
+        together += (x[i] + y[i]) * (x[i] + y[i]);
+    }
+    return sqrt(apart) * sqrt(together) / 2;
+}
+
+/* ---- the path ---- */
+
+/* Adds group g's numbers to path (N, 2), `sum` being room for n; count (N, 2): of how many groups they are. */
+static void follow(const flow *f, int64_t g, double *sum, double *path, double *count)
+{
+    double tokens = 0;
+    memset(sum, 0, (size_t)f->n * sizeof *sum);
+    for (int64_t t = 0; t < f->N; t++) {
+        if (!is_there(f, t, g)) {
+            continue;
+        }
+        tokens++;
+        for (int64_t i = 0; i < f->n; i++) {
+            sum[i] += at(f, t, g)[i];
+        }
+        path[2 * t] += dot(at(f, t, g), sum, f->n) / tokens;
+        count[2 * t]++;
+        if (t > 0 && is_there(f, t - 1, g)) {
+            path[2 * t + 1] += chord(at(f, t, g), at(f, t - 1, g), f->n);
+            count[2 * t + 1]++;
+        }
+    }
+}
+
+asc_tensor asc_flow_path(asc_ctx *ctx, asc_tensor u)
+{
+    if (!ctx) {
+        return asc_null();
+    }
+    asc_tensor path = asc_zeros(ctx, ASC_F64, ASC_SHAPE(asc_size(u, 0), 2));
+    asc_scope_begin(ctx);
+    flow f = open_flow(ctx, u, "flow_path");
+    double *to = asc_data_mut(path), *sum = asc_data_mut(asc_zeros(ctx, ASC_F64, ASC_SHAPE(f.n)));
+    double *count = asc_data_mut(asc_zeros(ctx, ASC_F64, ASC_SHAPE(f.N, 2)));
+    for (int64_t g = 0; f.u && to && sum && count && g < f.G; g++) {
+        follow(&f, g, sum, to, count);
+    }
+    for (int64_t e = 0; f.u && to && count && e < 2 * f.N; e++) {
+        to[e] = count[e] > 0 ? to[e] / count[e] : NAN;
+    }
+    asc_scope_end(ctx);
+    return asc_error(ctx) ? asc_null() : path;
+}
+
+asc_tensor asc_flow_stability(asc_ctx *ctx, asc_tensor u, asc_tensor v)
+{
+    if (!ctx) {
+        return asc_null();
+    }
+    asc_tensor shared = asc_full(ctx, ASC_F64, NAN, ASC_SHAPE(asc_size(u, 0)));
+    asc_scope_begin(ctx);
+    flow f = open_flow(ctx, u, "flow_stability"), below = open_flow(ctx, v, "flow_stability");
+    if (!asc_error(ctx) && (f.N != below.N || f.G != below.G || f.n != below.n)) {
+        asc_fail(ctx, ASC_ERR_ARG, "flow_stability: u is (%lld, %lld, %lld) and v (%lld, %lld, %lld), expected one "
+                 "shape", (long long)f.N, (long long)f.G, (long long)f.n, (long long)below.N, (long long)below.G,
+                 (long long)below.n);
+    }
+    double *to = asc_data_mut(shared);
+    for (int64_t t = 0; to && !asc_error(ctx) && t < f.N; t++) {
+        double sum = 0, groups = 0;
+        for (int64_t g = 0; g < f.G; g++) {
+            double cosine = dot(at(&f, t, g), at(&below, t, g), f.n);
+            bool both = is_there(&f, t, g) && is_there(&below, t, g);
+            sum += both ? cosine * cosine : 0;
+            groups += both;
+        }
+        to[t] = groups > 0 ? sum / groups : NAN;
+    }
+    asc_scope_end(ctx);
+    return asc_error(ctx) ? asc_null() : shared;
+}
+
+/* ---- all tokens at once ---- */
+
+/* The mean of group g to mean [n]; returns how many tokens it is of. */
+static int64_t mean_of(const flow *f, int64_t g, double *mean)
+{
+    int64_t tokens = 0;
+    memset(mean, 0, (size_t)f->n * sizeof *mean);
+    for (int64_t t = 0; t < f->N; t++) {
+        tokens += is_there(f, t, g);
+        for (int64_t i = 0; i < f->n; i++) {
+            mean[i] += at(f, t, g)[i];
+        }
+    }
+    for (int64_t i = 0; i < f->n && tokens > 0; i++) {
+        mean[i] /= (double)tokens;
+    }
+    return tokens;
+}
+
+asc_tensor asc_flow_mean(asc_ctx *ctx, asc_tensor u)
+{
+    if (!ctx) {
+        return asc_null();
+    }
+    asc_tensor mean = asc_zeros(ctx, ASC_F64, ASC_SHAPE(asc_size(u, 1), asc_size(u, 2)));
+    asc_scope_begin(ctx);
+    flow f = open_flow(ctx, u, "flow_mean");
+    double *to = asc_data_mut(mean);
+    for (int64_t g = 0; f.u && to && g < f.G; g++) {
+        mean_of(&f, g, to + g * f.n);
+    }
+    asc_scope_end(ctx);
+    return asc_error(ctx) ? asc_null() : mean;
+}
+
+/* y = Σ_t <u_t - mean, x> (u_t - mean) of group g. */
+static void scatter(const flow *f, int64_t g, const double *mean, const double *x, double *y)
+{
+    double of_mean = dot(mean, x, f->n);
+    memset(y, 0, (size_t)f->n * sizeof *y);
+    for (int64_t t = 0; t < f->N; t++) {
+        double along = is_there(f, t, g) ? dot(at(f, t, g), x, f->n) - of_mean : 0;
+        for (int64_t i = 0; i < f->n && along != 0; i++) {
+            y[i] += along * (at(f, t, g)[i] - mean[i]);
+        }
+    }
+}
+
+/* The difference from the mean that is largest: where the power method begins. Returns Σ of all squares. */
+static double begin(const flow *f, int64_t g, const double *mean, double *x)
+{
+    double all = 0, most = 0;
+    for (int64_t t = 0; t < f->N; t++) {
+        double square = 0;
+        for (int64_t i = 0; i < f->n && is_there(f, t, g); i++) {
+            square += (at(f, t, g)[i] - mean[i]) * (at(f, t, g)[i] - mean[i]);
+        }
+        for (int64_t i = 0; i < f->n && square > most; i++) {
+            x[i] = at(f, t, g)[i] - mean[i];
+        }
+        most = fmax(most, square);
+        all += square;
+    }
+    return all;
+}
+
+/* x to length 1, its largest entry positive; returns the length that it had. */
+static double make_unit(double *x, int64_t n)
+{
+    double length = sqrt(dot(x, x, n)), most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        most = fabs(x[i]) > fabs(most) ? x[i] : most;
+    }
+    for (int64_t i = 0; i < n && length > 0; i++) {
+        x[i] /= most < 0 ? -length : length;
+    }
+    return length;
+}
+
+/* The leading direction of group g to x, by the power method; y, mean: room for n. Returns its share of the
+ * variance. */
+static double lead(const flow *f, int64_t g, double *x, double *y, double *mean)
+{
+    memset(x, 0, (size_t)f->n * sizeof *x);
+    mean_of(f, g, mean);
+    double all = begin(f, g, mean, x), value = 0, moved = 1;
+    if (make_unit(x, f->n) <= 1e-12) { /* rounding, of directions that are one */
+        memset(x, 0, (size_t)f->n * sizeof *x);
+        return 0;
+    }
+    for (int turn = 0; turn < TURNS && moved > settled; turn++) {
+        scatter(f, g, mean, x, y);
+        value = make_unit(y, f->n);
+        moved = 0;
+        for (int64_t i = 0; i < f->n; i++) {
+            moved += (y[i] - x[i]) * (y[i] - x[i]);
+            x[i] = y[i];
+        }
+        moved = sqrt(moved);
+    }
+    return value / all;
+}
+
+asc_tensor asc_flow_leading(asc_ctx *ctx, asc_tensor u, asc_tensor *share)
+{
+    if (share) {
+        *share = asc_null();
+    }
+    if (ASC_NEED(ctx, "flow_leading: share", share)) {
+        return asc_null();
+    }
+    asc_tensor leading = asc_zeros(ctx, ASC_F64, ASC_SHAPE(asc_size(u, 1), asc_size(u, 2)));
+    *share = asc_zeros(ctx, ASC_F64, ASC_SHAPE(asc_size(u, 1)));
+    asc_scope_begin(ctx);
+    flow f = open_flow(ctx, u, "flow_leading");
+    double *to = asc_data_mut(leading), *part = asc_data_mut(*share);
+    double *room = asc_data_mut(asc_zeros(ctx, ASC_F64, ASC_SHAPE(2, f.n)));
+    for (int64_t g = 0; f.u && to && part && room && g < f.G; g++) {
+        part[g] = lead(&f, g, to + g * f.n, room, room + f.n);
+    }
+    asc_scope_end(ctx);
+    if (asc_error(ctx)) {
+        *share = asc_null();
+        return asc_null();
+    }
+    return leading;
+}
