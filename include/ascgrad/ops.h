@@ -21,6 +21,11 @@ ASC_API asc_tensor asc_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc
 
 /* y = GELU(x) Wᵀ + b, as asc_linear of asc_gelu, whose result is not held between forward and backward. */
 ASC_API asc_tensor asc_gelu_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias);
+/* The same of max(x, 0)² (So et al. 2021, arXiv 2109.08668). */
+ASC_API asc_tensor asc_relu2_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias);
+/* The same of silu(g)∘x, and of GELU(g)∘x (Shazeer 2020, arXiv 2002.05202); gate g of x's shape. */
+ASC_API asc_tensor asc_swiglu_linear(asc_ctx *ctx, asc_tensor x, asc_tensor gate, asc_tensor weight, asc_tensor bias);
+ASC_API asc_tensor asc_geglu_linear(asc_ctx *ctx, asc_tensor x, asc_tensor gate, asc_tensor weight, asc_tensor bias);
 
 /* Y = A B. a (..., m, k), b (..., k, n); y (..., m, n), the leading dimensions broadcast. A vector (k) is one row as a,
  * one column as b, and y lacks that dimension. */
