@@ -445,6 +445,8 @@ static asc_tensor log_value(asc_layer *l, const char *name, const asc_params *pa
     return i < 0 ? asc_null() : t->scalar[i];
 }
 
+static const char *const outputs[] = {"o.weight", NULL};
+
 const asc_mixing asc_mixing_ascender = {
     .abi = ASC_MIXING_ABI,
     .name = "ascender",
@@ -467,4 +469,5 @@ const asc_mixing asc_mixing_ascender = {
     .moves = moves,
     .logged = logged,
     .log = log_value,
+    .outputs = outputs,
 };

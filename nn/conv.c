@@ -73,6 +73,9 @@ static asc_tensor next(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
     return run(l, cache, x);
 }
 
+static const char *const outputs[] = {"o.weight", NULL};
+static const char *const narrow[] = {"conv.weight", NULL};
+
 const asc_mixing asc_mixing_conv = {
     .abi = ASC_MIXING_ABI,
     .name = "conv",
@@ -84,4 +87,6 @@ const asc_mixing asc_mixing_conv = {
     .init = init,
     .forward = forward,
     .next = next,
+    .outputs = outputs,
+    .narrow = narrow,
 };

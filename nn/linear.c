@@ -218,6 +218,8 @@ static const char *looks_ahead(const asc_layer *l)
     return ((const asc_linear_layer *)l->self)->options.full ? "mask is full" : NULL;
 }
 
+static const char *const outputs[] = {"o.weight", NULL};
+
 const asc_mixing asc_mixing_linear = {
     .abi = ASC_MIXING_ABI,
     .name = "linear",
@@ -230,4 +232,5 @@ const asc_mixing asc_mixing_linear = {
     .forward = forward,
     .next = next,
     .looks_ahead = looks_ahead,
+    .outputs = outputs,
 };

@@ -141,6 +141,9 @@ static asc_tensor next(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
     return run(l, cache, x);
 }
 
+static const char *const outputs[] = {"o.weight", NULL};
+static const char *const narrow[] = {"conv.weight", NULL};
+
 const asc_mixing asc_mixing_recurrent = {
     .abi = ASC_MIXING_ABI,
     .name = "recurrent",
@@ -152,4 +155,6 @@ const asc_mixing asc_mixing_recurrent = {
     .init = init,
     .forward = forward,
     .next = next,
+    .outputs = outputs,
+    .narrow = narrow,
 };

@@ -151,6 +151,8 @@ static const char *looks_ahead(const asc_layer *l)
     return ((const transformer *)l->self)->options.causal ? NULL : "mask is full";
 }
 
+static const char *const outputs[] = {"o.weight", NULL};
+
 const asc_mixing asc_mixing_transformer = {
     .abi = ASC_MIXING_ABI,
     .name = "transformer",
@@ -166,4 +168,5 @@ const asc_mixing asc_mixing_transformer = {
     .cache = cache,
     .next = next,
     .looks_ahead = looks_ahead,
+    .outputs = outputs,
 };

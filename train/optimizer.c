@@ -10,7 +10,7 @@
 #include "train/trainer.h"
 
 /* Tables and filters are no maps from states to states: AdamW's, whatever the matrices have. */
-static const char *const no_maps[] = {"*emb.weight", "classifier.*", "*conv.weight", "*rel_bias"};
+static const char *const no_maps[] = {"*emb.weight", "lm_head.weight", "classifier.*", "*conv.weight", "*rel_bias"};
 
 enum { NO_MAPS = sizeof no_maps / sizeof *no_maps, GROUPS = 32, NAMES = 128 };
 
@@ -111,6 +111,19 @@ static asc_status read_groups(asc_trainer *t, groups *all)
     return asc_error(t->ctx);
 }
 
+/* Rates by width, where the model has them; a group may say otherwise. */
+static asc_status scale_rates(asc_trainer *t)
+{
+    asc_params *params = asc_lm_params(t->lm);
+    for (int i = 0; i < asc_params_count(params) && !asc_error(t->ctx); i++) {
+        double scale = asc_lm_rate_scale(t->lm, i);
+        if (scale != 1) {
+            asc_optim_group(t->optim, asc_params_name(params, i), scale, -1);
+        }
+    }
+    return asc_error(t->ctx);
+}
+
 static asc_status apply_groups(asc_trainer *t, const groups *all)
 {
     double lr = t->settings->values.lr;
@@ -167,5 +180,5 @@ asc_status asc_trainer_open_optim(asc_trainer *t)
                                                   .momentum = v->momentum,
                                                   .muon_momentum = v->momentum,
                                                   .average = v->average});
-    return t->optim ? apply_groups(t, &all) : asc_error(t->ctx);
+    return t->optim && scale_rates(t) == ASC_OK ? apply_groups(t, &all) : asc_error(t->ctx);
 }

@@ -47,10 +47,11 @@ ASC_API asc_tensor asc_einsum(asc_ctx *ctx, const char *equation, const asc_tens
  * the loss of each, (...), 0 where ignored, through which no gradient flows. Holds 512×V logits at most. */
 ASC_API asc_tensor asc_linear_cross_entropy(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets,
                                             asc_tensor *token_loss);
-/* The same; top, if not NULL, gets (..., 2): the probability of the most probable word, and 1 where that is the target,
- * else 0. No gradient flows through it. Costs one exponential a token. */
+/* The same of logits that a cap c > 0 bounds softly, c tanh(W x_t/c) in W x_t's place (Gemma Team 2024, arXiv
+ * 2408.00118); 0: none. top, if not NULL, gets (..., 2): the probability of the most probable word, and 1 where that is
+ * the target, else 0. No gradient flows through it. Costs one exponential a token, a cap one tanh a logit. */
 ASC_API asc_tensor asc_linear_cross_entropy_top(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets,
-                                                asc_tensor *token_loss, asc_tensor *top);
+                                                double cap, asc_tensor *token_loss, asc_tensor *top);
 
 /* ---- arithmetic, with NumPy's broadcasting: a and b of shapes that are equal from the right, or 1 ---- */
 
