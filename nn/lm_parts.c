@@ -95,9 +95,7 @@ asc_tensor asc_lm_head_logits(asc_lm *lm, asc_tensor h)
     if (c == 0) {
         return s;
     }
-    asc_tensor over = asc_scale(ctx, s, 1 / c), bounded = asc_tanh(ctx, over), capped = asc_scale(ctx, bounded, c);
+    asc_tensor capped = asc_soft_cap(ctx, s, c);
     asc_release(s);
-    asc_release(over);
-    asc_release(bounded);
     return capped;
 }

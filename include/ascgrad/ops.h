@@ -104,6 +104,9 @@ ASC_API asc_tensor asc_pow_scalar(asc_ctx *ctx, asc_tensor x, double p); /* x^p 
 /* x held to lo … hi, lo <= hi, either of them may be infinite; derivative 1 at lo and hi themselves. */
 ASC_API asc_tensor asc_clamp(asc_ctx *ctx, asc_tensor x, double lo, double hi);
 
+/* cap tanh(x/cap), within ±cap and near x where x is small; cap > 0. */
+ASC_API asc_tensor asc_soft_cap(asc_ctx *ctx, asc_tensor x, double cap);
+
 /* ---- softmax, over the last dimension; y like x ----
  * mask: u8, of a shape that broadcasts to x's, not 0 where allowed; or null: all. An entry of x of -∞ is not allowed
  * either. A row where nothing is allowed is 0 (softmax) or -∞ (its logarithm), and has gradient 0. */
@@ -170,6 +173,7 @@ typedef struct asc_attention_options {
     int64_t globals; /* tokens that all look at, and that look at all */
     bool causal;     /* j <= i only */
     bool alibi;      /* β_ij = -2^(-8(h+1)/H)·|i - j| */
+    double cap;      /* c > 0: c tanh(q_i·k_j/(c √d)) in q_i·k_j/√d's place (arXiv 2408.00118) */
 } asc_attention_options;
 
 /* y_i = Σ_j A_ij v_j per head, A_i = softmax over the allowed j of q_i·k_j/√d + β_ij. q (B, N, H d), k (B, M, H d),

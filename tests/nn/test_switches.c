@@ -25,6 +25,10 @@ static const char *const switches[] = {
     "\"tied\":false,\"logit_cap\":0.8,\"mup_width\":4",
     "\"mup_width\":4",
     "\"zero_init\":true,\"activation\":\"swiglu\"",
+    "\"qk_norm\":\"rms\"",
+    "\"qk_norm\":\"gain\",\"positions\":\"rotary\",\"pos_emb\":false",
+    "\"attn_cap\":0.5",
+    "\"attn_cap\":0.5,\"qk_norm\":\"gain\",\"block_norm\":\"pre\"",
 };
 enum { SWITCHES = sizeof switches / sizeof *switches };
 
@@ -102,11 +106,27 @@ static asc_tensor causal_mask(void)
     return mask;
 }
 
+/* Queries or keys: normalised, with their gain, turned. */
+static asc_tensor project(asc_lm *lm, int layer, const char *which, asc_tensor x)
+{
+    char name[20], gain[30];
+    snprintf(name, sizeof name, "mix.%s", which);
+    snprintf(gain, sizeof gain, "mix.%s_norm.weight", which);
+    asc_tensor y = affine(lm, layer, name, x);
+    if (is_on("qk_norm")) {
+        y = unit_rms(asc_reshape(ctx, y, ASC_SHAPE(B, N, HEADS, D / HEADS)), 1e-6);
+        y = is_on("gain") ? asc_mul(ctx, y, param(lm, layer, gain)) : y;
+        y = asc_reshape(ctx, y, ASC_SHAPE(B, N, D));
+    }
+    return split(is_on("rotary") ? asc_rotary(ctx, y, HEADS, 0) : y);
+}
+
 static asc_tensor attend(asc_lm *lm, int layer, asc_tensor x)
 {
-    asc_tensor q = split(affine(lm, layer, "mix.q", x)), k = split(affine(lm, layer, "mix.k", x));
+    asc_tensor q = project(lm, layer, "q", x), k = project(lm, layer, "k", x);
     asc_tensor v = split(affine(lm, layer, "mix.v", x));
     asc_tensor s = asc_scale(ctx, asc_matmul_transposed(ctx, q, false, k, true), 1 / sqrt(D / HEADS));
+    s = is_on("attn_cap") ? soft_cap(s, .5) : s;
     asc_tensor y = asc_matmul(ctx, asc_softmax(ctx, s, causal_mask()), v);
     y = asc_reshape(ctx, asc_contiguous(ctx, asc_transpose(ctx, y, 1, 2)), ASC_SHAPE(B, N, D));
     return affine(lm, layer, "mix.o", y);
@@ -229,6 +249,75 @@ START_TEST(logits_and_the_next_token_know_the_head)
 }
 END_TEST
 
+/* ---- normalised queries and keys ---- */
+
+static const struct {
+    const char *mixing, *settings;
+} normalised[] = {
+    {"transformer", "{\"heads\":2%s}"},
+    {"ascender", "{\"heads\":2,\"k\":3%s}"},
+    {"ascender", "{\"heads\":2,\"k\":3,\"variant\":\"background\",\"heading\":\"qk\",\"positions\":\"rotary\"%s}"},
+    {"linear", "{\"heads\":2%s}"},
+    {"linear", "{\"heads\":2,\"feature\":\"favor\",\"composed\":true%s}"},
+};
+enum { NORMALISED = sizeof normalised / sizeof *normalised };
+
+/* How far the output moves where queries and keys become three times as long. */
+static double moved_by_length(int which, const char *more)
+{
+    char settings[200];
+    snprintf(settings, sizeof settings, normalised[which].settings, more);
+    asc_layer *layer = asc_layer_new(ctx, normalised[which].mixing, D, settings, ASC_F64, 3);
+    ck_assert_msg(layer != NULL, "%s", asc_error_message(ctx));
+    asc_set_recording(ctx, false);
+    asc_params *params = asc_layer_params(layer);
+    asc_tensor x = asc_normal(ctx, ASC_F64, 0, 1, 5, 0, ASC_SHAPE(B, N, D));
+    asc_tensor before = asc_layer_forward(layer, x, asc_null());
+    for (int i = 0; i < asc_params_count(params); i++) {
+        const char *name = asc_params_name(params, i);
+        bool scaled = (*name == 'q' || *name == 'k') && name[1] == '.';
+        double *to = asc_data_mut(asc_params_at(params, i));
+        for (int64_t e = 0; scaled && e < asc_numel(asc_params_at(params, i)); e++) {
+            to[e] *= 3;
+        }
+    }
+    asc_tensor after = asc_layer_forward(layer, x, asc_null());
+    no_error();
+    double most = 0;
+    for (int64_t e = 0; e < asc_numel(x); e++) {
+        most = fmax(most, fabs(((const double *)asc_data(after))[e] - ((const double *)asc_data(before))[e]));
+    }
+    asc_layer_free(layer);
+    return most;
+}
+
+START_TEST(the_length_of_queries_and_keys_has_no_say)
+{
+    ck_assert_double_gt(moved_by_length(_i, ""), 1e-3);
+    ck_assert_double_lt(moved_by_length(_i, ",\"qk_norm\":\"rms\""), 1e-5);
+    ck_assert_double_lt(moved_by_length(_i, ",\"qk_norm\":\"gain\""), 1e-5);
+}
+END_TEST
+
+/* What is inspected is what attention computes. */
+START_TEST(inspected_scores_are_capped)
+{
+    asc_layer *layer = asc_layer_new(ctx, "transformer", D,
+                                     "{\"heads\":2,\"attn_cap\":0.1,\"rel\":2,\"qk_norm\":\"rms\"}", ASC_F64, 3);
+    asc_tensor x = asc_normal(ctx, ASC_F64, 0, 1, 5, 0, ASC_SHAPE(B, N, D));
+    asc_params *parts = asc_params_new(ctx);
+    ck_assert_int_eq(asc_layer_inspect(layer, x, asc_null(), parts), ASC_OK);
+    asc_tensor s = asc_params_find(parts, "s_base");
+    double most = 0;
+    for (int64_t e = 0; e < asc_numel(s); e++) {
+        most = fmax(most, fabs(((const double *)asc_data(s))[e]));
+    }
+    ck_assert(most > .05 && most <= .1);
+    asc_params_free(parts);
+    asc_layer_free(layer);
+}
+END_TEST
+
 /* ---- initial values and rates ---- */
 
 #define HYBRID(more) \
@@ -345,6 +434,9 @@ static const struct {
     {HYBRID(",\"activation\":\"relu\""), "activation"},
     {HYBRID(",\"logit_cap\":-1"), "logit_cap"},
     {HYBRID(",\"mup_width\":-4"), "mup_width"},
+    {HYBRID(",\"attn_cap\":5"), "attn_cap is a setting of transformer, and no layer of this model knows it"},
+    {"{\"mix\":\"grassmann\",\"d_model\":8,\"layers\":1,\"vocab\":5,\"block\":9,\"qk_norm\":\"rms\"}",
+     "qk_norm is a setting of transformer and ascender and linear, and no layer of this model knows it"},
     {HYBRID(CLASSIFIER ",\"tied\":false"), "tied belongs to head lm"},
     {HYBRID(CLASSIFIER ",\"logit_cap\":30"), "logit_cap belongs to head lm"},
 };
@@ -380,6 +472,8 @@ int main(void)
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, a_model_is_its_composition, 0, SWITCHES);
     tcase_add_loop_test(t, logits_and_the_next_token_know_the_head, 0, SWITCHES);
+    tcase_add_loop_test(t, the_length_of_queries_and_keys_has_no_say, 0, NORMALISED);
+    tcase_add_test(t, inspected_scores_are_capped);
     tcase_add_test(t, what_projects_back_starts_from_zero_and_nothing_else);
     tcase_add_test(t, zeros_learn);
     tcase_add_test(t, rates_by_width);

@@ -49,7 +49,7 @@ START_TEST(rates_follow_the_width)
 END_TEST
 
 /* All of them at once. */
-static const char *const all[] = {"norm=rms",      "activation=swiglu", "zero_init=true", "emb_norm=true",
+static const char *const all[] = {"qk_norm=gain",   "attn_cap=20",       "norm=rms",      "activation=swiglu", "zero_init=true", "emb_norm=true",
                                   "tied=false",    "logit_cap=10",      "mup_width=4",    "dim=16",
                                   "mix=g,t,linear", "layers=3",         NULL};
 
