@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ASC_MIXING_ABI 2u /* what asc_mixing.abi has to be */
+#define ASC_MIXING_ABI 3u /* what asc_mixing.abi has to be */
 
 typedef struct asc_mixing asc_mixing;
 
