@@ -63,7 +63,8 @@ static asc_ascender_inputs inputs_of(const asc_layer *l, asc_tensor x, asc_tenso
 {
     const asc_ascender_layer *t = l->self;
     asc_ctx *ctx = l->ctx;
-    asc_tensor q = asc_linear(ctx, x, t->q, asc_null()), k = asc_linear(ctx, x, t->k, asc_null());
+    asc_tensor q = asc_qk_norm_apply(ctx, &t->qk_norm, asc_linear(ctx, x, t->q, asc_null()), t->qk_norm.q);
+    asc_tensor k = asc_qk_norm_apply(ctx, &t->qk_norm, asc_linear(ctx, x, t->k, asc_null()), t->qk_norm.k);
     asc_tensor heading = heading_of(l, q, k);
     asc_ascender_inputs in = {
         .q = turned(l, q, start),
@@ -445,6 +446,8 @@ static asc_tensor log_value(asc_layer *l, const char *name, const asc_params *pa
     return i < 0 ? asc_null() : t->scalar[i];
 }
 
+static const char *const outputs[] = {"o.weight", NULL};
+
 const asc_mixing asc_mixing_ascender = {
     .abi = ASC_MIXING_ABI,
     .name = "ascender",
@@ -467,4 +470,5 @@ const asc_mixing asc_mixing_ascender = {
     .moves = moves,
     .logged = logged,
     .log = log_value,
+    .outputs = outputs,
 };

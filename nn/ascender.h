@@ -5,6 +5,7 @@
 #include <ascgrad/mixing.h>
 
 #include "nn/ascender_composed.h"
+#include "nn/qk_norm.h"
 
 typedef enum asc_heading { ASC_HEADING_K, ASC_HEADING_Q, ASC_HEADING_QK } asc_heading;
 
@@ -12,6 +13,7 @@ typedef struct asc_ascender_layer {
     asc_tensor q, k, v, u, p; /* weights [H d, D], [H d, D], [H d_v, D], [H d_z, D], [H d_a, D] */
     asc_affine o;             /* [D, H d_v] */
     asc_tensor rel_bias;      /* [H, 2R + 1], or null */
+    asc_qk_norm qk_norm;
     asc_tensor scalar[ASC_ASCENDER_SCALARS]; /* [H]; those of the variant, in its order */
     asc_ascender_options options;
     int64_t d, d_value, d_z, d_a;
@@ -27,7 +29,7 @@ enum { ASC_SCALAR_SETTINGS = 16 };
 /* The values of its settings. */
 typedef struct asc_ascender_values {
     int64_t heads, window, globals, rel, radius, d_head, d_value, dz, da;
-    int mask, positions, variant, listing, neighbors, kernel, gate, stats, heading, freeze_inert;
+    int mask, positions, variant, listing, neighbors, kernel, gate, stats, heading, freeze_inert, qk_norm;
     bool look_ahead, neighbor_self, rho_self, sep_self, gamma, eta, unbiased, composed;
     asc_ints k;                             /* [H] */
     asc_reals scalar[ASC_SCALAR_SETTINGS]; /* [H] */

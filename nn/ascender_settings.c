@@ -122,6 +122,7 @@ const asc_setting asc_ascender_settings[] = {
      .max = MUCH},
     {"aux_align", ASC_SETTING_REAL, AT(aux_align), "0", .help = "weight of the auxiliary loss of alignment",
      .min = -MUCH, .max = MUCH},
+    ASC_QK_NORM_SETTING(AT(qk_norm)),
     {"composed", ASC_SETTING_BOOL, AT(composed), "false",
      .help = "built of primitive ops, slow, to check the fused one"},
     {0},
@@ -420,6 +421,7 @@ asc_status asc_ascender_init(asc_layer *l, asc_maker *m)
         *maps[i].weight = asc_make_param(m, maps[i].name, ASC_INIT_LINEAR, ASC_SHAPE(H * maps[i].width, l->D));
     }
     t->o = asc_make_linear(m, "o", H * t->d_value, l->D);
+    t->qk_norm = asc_qk_norm_make(m, v->qk_norm, H, t->d);
     make_scalars(l, m);
     if (v->rel > 0) {
         t->rel_bias = asc_make_param(m, "rel_bias", ASC_INIT_ZERO, ASC_SHAPE(H, 2 * v->rel + 1));

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "nn/lm.h"
+#include "nn/lm_parts.h"
 #include "tensor/need.h"
 
 struct asc_lm_cache {
@@ -131,12 +131,11 @@ asc_tensor asc_lm_next(asc_lm_cache *c, const int64_t *tokens, int64_t n)
     asc_tensor x = asc_from(ctx, ASC_I64, tokens, 2, (int64_t[]){1, n});
     asc_tensor h = asc_lm_hidden(lm, x, c->length, mix_next, c);
     asc_tensor last = asc_slice(ctx, h, 1, n - 1, n, 1);
-    asc_tensor logits = asc_linear(ctx, last, lm->tok_emb, asc_null());
+    asc_tensor logits = asc_lm_head_logits(lm, last);
     asc_tensor flat = asc_reshape(ctx, logits, 1, &lm->vocab);
     asc_set_recording(ctx, recording);
     asc_release(x);
     asc_release(h);
-    asc_release(last);
     asc_release(logits);
     if (!asc_is_null(flat)) {
         c->length += n;

@@ -81,6 +81,9 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
     return asc_add_part(parts, l->ctx, "filter", ((const conv *)l->self)->conv.weight, asc_null());
 }
 
+static const char *const outputs[] = {"o.weight", NULL};
+static const char *const narrow[] = {"conv.weight", NULL};
+
 const asc_mixing asc_mixing_conv = {
     .abi = ASC_MIXING_ABI,
     .name = "conv",
@@ -93,4 +96,6 @@ const asc_mixing asc_mixing_conv = {
     .forward = forward,
     .inspect = inspect,
     .next = next,
+    .outputs = outputs,
+    .narrow = narrow,
 };

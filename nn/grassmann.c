@@ -189,6 +189,8 @@ static const char *looks_ahead(const asc_layer *l)
     return why[((const asc_grassmann_layer *)l->self)->direction];
 }
 
+static const char *const from_planes[] = {"plu.weight", "mean.weight", NULL};
+
 const asc_mixing asc_mixing_grassmann = {
     .abi = ASC_MIXING_ABI,
     .name = "grassmann",
@@ -208,4 +210,6 @@ const asc_mixing asc_mixing_grassmann = {
     .next = next,
     .looks_ahead = looks_ahead,
     .clear = asc_grassmann_clear,
+    .outputs = from_planes,
+    .narrow = from_planes,
 };

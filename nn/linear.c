@@ -19,7 +19,7 @@ static const char *const feature_names[] = {"elu", "favor", NULL};
 
 typedef struct values {
     int64_t heads, features;
-    int mask, feature, decay;
+    int mask, feature, decay, qk_norm;
     bool composed;
 } values;
 
@@ -38,6 +38,7 @@ static const asc_setting settings[] = {
      .help = "how earlier tokens fade: not, by 1 - 2^(-5-h) a token, or "
              "as a gate says",
      .choices = decays},
+    ASC_QK_NORM_SETTING(AT(qk_norm)),
     {"composed", ASC_SETTING_BOOL, AT(composed), "false", .help = "built from primitive ops, slow, to compare with"},
     {0},
 };
@@ -153,6 +154,7 @@ static asc_status init(asc_layer *l, asc_maker *maker)
     a->k = asc_make_linear(maker, "k", l->D, l->D);
     a->v = asc_make_linear(maker, "v", l->D, l->D);
     a->o = asc_make_linear(maker, "o", l->D, l->D);
+    a->qk_norm = asc_qk_norm_make(maker, v->qk_norm, v->heads, l->D / v->heads);
     if (v->feature == ASC_FEATURE_FAVOR) {
         a->features = make_features(l, maker, v->features, l->D / v->heads);
     }
@@ -180,8 +182,10 @@ static asc_tensor attend(asc_layer *l, asc_layer_cache *cache, const asc_linear_
 static asc_linear_attention_inputs inputs_of(asc_layer *l, asc_tensor x, asc_tensor lengths)
 {
     const asc_linear_layer *a = l->self;
-    asc_linear_attention_inputs in = {.q = asc_affine_apply(l, x, a->q),
-                                      .k = asc_affine_apply(l, x, a->k),
+    asc_linear_attention_inputs in = {.q = asc_qk_norm_apply(l->ctx, &a->qk_norm, asc_affine_apply(l, x, a->q),
+                                                             a->qk_norm.q),
+                                      .k = asc_qk_norm_apply(l->ctx, &a->qk_norm, asc_affine_apply(l, x, a->k),
+                                                             a->qk_norm.k),
                                       .v = asc_affine_apply(l, x, a->v),
                                       .features = a->features,
                                       .forget = asc_null(),
@@ -231,6 +235,8 @@ static const char *looks_ahead(const asc_layer *l)
     return ((const asc_linear_layer *)l->self)->options.full ? "mask is full" : NULL;
 }
 
+static const char *const outputs[] = {"o.weight", NULL};
+
 const asc_mixing asc_mixing_linear = {
     .abi = ASC_MIXING_ABI,
     .name = "linear",
@@ -244,4 +250,5 @@ const asc_mixing asc_mixing_linear = {
     .inspect = inspect,
     .next = next,
     .looks_ahead = looks_ahead,
+    .outputs = outputs,
 };

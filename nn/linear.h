@@ -5,10 +5,13 @@
 #include <ascgrad/mixing.h>
 #include <ascgrad/ops.h>
 
+#include "nn/qk_norm.h"
+
 typedef struct asc_linear_layer {
     asc_affine q, k, v, o, forget; /* forget: null but for gated decays */
     asc_tensor features;           /* [m, d], not trained; null for elu */
     asc_linear_attention_options options;
+    asc_qk_norm qk_norm;
     bool composed;
 } asc_linear_layer;
 

@@ -1,9 +1,10 @@
 /* nn/lm.c: a language model's making, and what a training asks of its layers. What it computes is in lm_run.c. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/lm.h"
+#include "nn/lm_parts.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
@@ -34,6 +35,13 @@ static asc_status read_sizes(asc_lm *lm, asc_reader *c, bool *pos_emb)
         lm->pre_norm = v.block_norm == 1;
         lm->classes = v.head == ASC_HEAD_CLASSIFIER ? v.classes : 0;
         lm->pool_first = v.pool == ASC_POOL_FIRST;
+        lm->rms_norm = v.norm == ASC_NORM_RMS;
+        lm->activation = (asc_activation)v.activation;
+        lm->zero_init = v.zero_init;
+        lm->tied = v.tied || lm->classes > 0;
+        lm->logit_cap = v.logit_cap;
+        lm->mup_width = v.mup_width;
+        lm->has_emb_norm = v.emb_norm;
         *pos_emb = v.pos_emb;
     }
     asc_values_clear(lm->ctx, asc_lm_settings, &v);
@@ -43,7 +51,8 @@ static asc_status read_sizes(asc_lm *lm, asc_reader *c, bool *pos_emb)
 /* What any model of these sizes has: too much is refused at once, not after its first layers were made. */
 static asc_status check_sizes(const asc_lm *lm)
 {
-    double D = (double)lm->D, numbers = (double)lm->vocab * D + (double)lm->layers * 2 * D * (double)lm->d_ff;
+    double D = (double)lm->D, tables = lm->tied ? 1 : 2, maps = asc_lm_gated(lm) ? 3 : 2;
+    double numbers = tables * (double)lm->vocab * D + (double)lm->layers * maps * D * (double)lm->d_ff;
     return asc_memory_check(lm->ctx, "the embedding and the feed-forward layers take",
                             numbers * (double)asc_dtype_size(lm->dtype));
 }
@@ -80,9 +89,15 @@ static asc_status make_mixing(asc_block *b, asc_reader *c, asc_maker *m, asc_lm_
     int l = (int)b->layer;
     snprintf(m->prefix, sizeof m->prefix, "blocks.%d.mix.", l);
     asc_place place = {l, (int)lm->layers, mixing ? count_before(lm, l, mixing) : 0};
+    if (mixing && lm->zero_init && !mixing->outputs) {
+        return asc_fail_on(lm->ctx, ASC_ERR_ARG, "zero_init", " is true, and %s does not say what of it projects back",
+                           mixing->name);
+    }
+    m->zeros = mixing && lm->zero_init ? mixing->outputs : NULL;
     if (!mixing || asc_layer_init(&b->mix, mixing, lm->D, c, m, place)) {
         return asc_error(lm->ctx);
     }
+    m->zeros = NULL;
     const char *ahead = asc_layer_looks_ahead(&b->mix);
     if (ahead && lm->classes == 0) {
         return asc_fail(lm->ctx, ASC_ERR_ARG, "the mixing of layer %d looks ahead, which a language model must not: %s",
@@ -106,10 +121,9 @@ static asc_status make_block(asc_lm *lm, asc_reader *c, asc_maker *m, int l)
         return status;
     }
     snprintf(m->prefix, sizeof m->prefix, "blocks.%d.", l);
-    b->norm1 = asc_make_norm(m, "norm1", lm->D);
-    b->norm2 = asc_make_norm(m, "norm2", lm->D);
-    b->fc1 = asc_make_linear(m, "ffn.fc1", lm->D, lm->d_ff);
-    b->fc2 = asc_make_linear(m, "ffn.fc2", lm->d_ff, lm->D);
+    b->norm1 = asc_lm_make_norm(lm, m, "norm1");
+    b->norm2 = asc_lm_make_norm(lm, m, "norm2");
+    asc_lm_make_ffn(lm, m, b);
     return asc_error(lm->ctx);
 }
 
@@ -162,6 +176,7 @@ static asc_status make_classifier(asc_lm *lm, asc_maker *m)
                            " is first, and all layers are causal: the first token sees "
                            "nothing but itself; expected mask full, or pool mean");
     }
+    m->narrowing = 1 / sqrt(asc_lm_widening(lm));
     lm->classifier = asc_make_linear(m, "classifier", lm->D, lm->classes);
     return asc_error(lm->ctx);
 }
@@ -177,6 +192,22 @@ static asc_status finish_settings(asc_lm *lm, asc_reader *c)
     }
     lm->config = asc_reader_text(c);
     return asc_error(lm->ctx);
+}
+
+/* Tables of the tokens: what goes in and, of the same table or one of its own, what comes out. */
+static void make_tables(asc_lm *lm, asc_maker *m, bool pos_emb)
+{
+    const int64_t words[] = {lm->vocab, lm->D}, places[] = {lm->block_length, lm->D};
+    lm->tok_emb = lm->head = asc_make_param(m, "tok_emb.weight", ASC_INIT_EMBEDDING, 2, words);
+    if (pos_emb) {
+        lm->pos_emb = asc_make_param(m, "pos_emb.weight", ASC_INIT_EMBEDDING, 2, places);
+    }
+    if (lm->has_emb_norm) {
+        lm->emb_norm = asc_lm_make_norm(lm, m, "emb_norm");
+    }
+    if (!lm->tied) {
+        lm->head = asc_make_param(m, "lm_head.weight", ASC_INIT_EMBEDDING, 2, words);
+    }
 }
 
 static asc_status make_model(asc_lm *lm, asc_reader *c, uint64_t seed)
@@ -196,10 +227,7 @@ static asc_status make_model(asc_lm *lm, asc_reader *c, uint64_t seed)
     }
     memset(lm->blocks, 0, (size_t)lm->layers * sizeof *lm->blocks);
     asc_maker m = {.ctx = ctx, .params = lm->params, .dtype = lm->dtype, .seed = seed};
-    lm->tok_emb = asc_make_param(&m, "tok_emb.weight", ASC_INIT_EMBEDDING, 2, (int64_t[]){lm->vocab, lm->D});
-    if (pos_emb) {
-        lm->pos_emb = asc_make_param(&m, "pos_emb.weight", ASC_INIT_EMBEDDING, 2, (int64_t[]){lm->block_length, lm->D});
-    }
+    make_tables(lm, &m, pos_emb);
     for (int l = 0; l < lm->layers && !asc_error(ctx); l++) {
         make_block(lm, c, &m, l);
     }
@@ -208,7 +236,7 @@ static asc_status make_model(asc_lm *lm, asc_reader *c, uint64_t seed)
     }
     m.prefix[0] = 0;
     if (lm->pre_norm) {
-        lm->norm_f = asc_make_norm(&m, "norm_f", lm->D);
+        lm->norm_f = asc_lm_make_norm(lm, &m, "norm_f");
     }
     if (lm->classes > 0 && !asc_error(ctx)) {
         make_classifier(lm, &m);

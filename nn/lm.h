@@ -8,12 +8,21 @@
 typedef struct asc_lm_values {
     int64_t layers, d_model, d_ff, vocab, block, classes;
     const char *mix;
-    int block_norm, head, pool;
-    bool pos_emb, mix_residual;
+    int block_norm, head, pool, norm, activation;
+    int64_t mup_width;
+    double logit_cap;
+    bool pos_emb, mix_residual, zero_init, tied, emb_norm;
 } asc_lm_values;
 
 enum { ASC_HEAD_LM, ASC_HEAD_CLASSIFIER };
 enum { ASC_POOL_MEAN, ASC_POOL_FIRST };
+enum { ASC_NORM_LAYER, ASC_NORM_RMS };
+typedef enum asc_activation {
+    ASC_ACTIVATION_GELU,
+    ASC_ACTIVATION_RELU2,
+    ASC_ACTIVATION_SWIGLU,
+    ASC_ACTIVATION_GEGLU,
+} asc_activation;
 
 extern const asc_setting asc_lm_settings[];
 
@@ -21,6 +30,7 @@ typedef struct asc_block {
     asc_lm *lm;
     asc_layer mix;
     asc_affine norm1, norm2, fc1, fc2;
+    asc_affine gate; /* of the feed-forward layer; null without */
     int64_t layer;
     bool residual; /* round the mixing */
     char label[2][32];
@@ -32,11 +42,14 @@ struct asc_lm {
     asc_params *params;
     asc_dtype dtype;
     int64_t D, d_ff, layers, vocab, block_length;
+    int64_t mup_width; /* 0: values and rates don't depend on the width */
     int64_t classes; /* of a classifier; 0: a language model */
-    bool pre_norm, recompute, without_aux, pool_first;
-    double dropout;
+    bool pre_norm, recompute, without_aux, pool_first, rms_norm, zero_init, tied, has_emb_norm;
+    asc_activation activation;
+    double dropout, logit_cap;   /* logit_cap: 0 without */
     asc_tensor tok_emb, pos_emb; /* pos_emb: null without */
-    asc_affine norm_f;           /* null without */
+    asc_tensor head;             /* tok_emb, or a table of its own */
+    asc_affine norm_f, emb_norm; /* null without */
     asc_affine classifier;       /* null in a language model */
     asc_block *blocks;
 };

@@ -1,12 +1,13 @@
 /* nn/lm_head.c: what stands on the hidden states.
  *
- *   language model   logits = h E^T, E the embedding;  loss: the mean of the targets' cross-entropy
+ *   language model   logits = h E^T, E the embedding, or as lm_parts.c has it;  loss: the mean of the targets'
+ *                    cross-entropy
  *   classifier       logits = W pool(h) + b, pool the mean over a sequence's tokens, or its first token's state */
 #include <string.h>
 
 #include <ascgrad/ops.h>
 
-#include "nn/lm.h"
+#include "nn/lm_parts.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
@@ -85,7 +86,7 @@ static asc_tensor loss_of_few(asc_lm *lm, asc_tensor h, asc_tensor y, int64_t n,
 {
     asc_ctx *ctx = lm->ctx;
     asc_tensor targets, at = find_targets(ctx, y, n, &targets), rows = take_rows(ctx, h, at);
-    asc_tensor loss = asc_linear_cross_entropy_top(ctx, rows, lm->tok_emb, targets, token_loss, top);
+    asc_tensor loss = asc_linear_cross_entropy_top(ctx, rows, lm->head, targets, lm->logit_cap, token_loss, top);
     spread(ctx, token_loss, at, y);
     spread(ctx, top, at, y);
     asc_release(rows);
@@ -98,11 +99,12 @@ static asc_tensor loss_of_few(asc_lm *lm, asc_tensor h, asc_tensor y, int64_t n,
 static asc_tensor head_loss(asc_lm *lm, asc_tensor h, asc_tensor y, asc_tensor *token_loss, asc_tensor *top)
 {
     const char *outer = asc_set_label(lm->ctx, "head");
+    h = asc_lm_head_input(lm, h);
     bool fits = counts(y) && asc_ndim(h) == 3 && asc_numel(y) * lm->D == asc_numel(h);
     int64_t n = fits ? count_targets(y) : 0;
     asc_tensor loss = n > 0 && n <= asc_numel(y) / 4
                           ? loss_of_few(lm, h, y, n, token_loss, top)
-                          : asc_linear_cross_entropy_top(lm->ctx, h, lm->tok_emb, y, token_loss, top);
+                          : asc_linear_cross_entropy_top(lm->ctx, h, lm->head, y, lm->logit_cap, token_loss, top);
     asc_set_label(lm->ctx, outer);
     asc_release(h);
     return loss;
@@ -151,10 +153,7 @@ asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x)
     if (!asc_lm_given(lm, x, "lm_logits: lm", ASC_HEAD_LM)) {
         return asc_null();
     }
-    asc_tensor h = asc_lm_hidden_in_full(lm, x, asc_null(), NULL);
-    asc_tensor logits = asc_linear(lm->ctx, h, lm->tok_emb, asc_null());
-    asc_release(h);
-    return logits;
+    return asc_lm_head_logits(lm, asc_lm_hidden_in_full(lm, x, asc_null(), NULL));
 }
 
 /* ---- the highest ---- */

@@ -2,29 +2,23 @@
  * are in lm_head.c.
  *
  *   post-norm: h = LN(h + mix(h)), h = LN(h + FFN(h));  pre-norm: h = h + mix(LN(h)), h = h + FFN(LN(h)), LN at the end
- *   FFN(x) = W₂ GELU(W₁ x + b₁) + b₂, with dropout after the embedding sum and before each residual sum.
+ *   FFN(x) = W₂ GELU(W₁ x + b₁) + b₂, with dropout after the embedding sum and before each residual sum. Other norms
+ *   and feed-forward layers are in lm_parts.c.
  *
  * The Grassmann paper's block is post-norm without a residual round the mixing: h = dropout(LN(mix(h))). */
 #include <string.h>
 
 #include <ascgrad/ops.h>
 
-#include "nn/lm.h"
+#include "nn/lm_parts.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
-static const double norm_eps = 1e-5;
-
 /* ---- blocks. What no backward pass needs is released where its last use is ---- */
-
-static asc_tensor norm(asc_lm *lm, asc_tensor x, asc_affine w)
-{
-    return asc_layer_norm(lm->ctx, x, w.weight, w.bias, norm_eps);
-}
 
 static asc_tensor norm_once(asc_lm *lm, asc_tensor x, asc_affine w)
 {
-    asc_tensor y = norm(lm, x, w);
+    asc_tensor y = asc_lm_norm(lm, x, w);
     asc_release(x);
     return y;
 }
@@ -58,30 +52,22 @@ static asc_tensor join_post(asc_lm *lm, const asc_block *b, asc_tensor h, asc_te
     return drop(lm, norm_once(lm, x, b->norm1));
 }
 
-static asc_tensor feed_forward(asc_lm *lm, const asc_block *b, asc_tensor x)
-{
-    asc_tensor wide = asc_linear(lm->ctx, x, b->fc1.weight, b->fc1.bias);
-    asc_tensor y = asc_gelu_linear(lm->ctx, wide, b->fc2.weight, b->fc2.bias);
-    asc_release(wide);
-    return y;
-}
-
 static asc_tensor run_block(asc_lm *lm, int64_t l, asc_tensor h, asc_mix_fn *mix, void *arg)
 {
     asc_block *b = &lm->blocks[l];
     const char *outer = asc_set_label(lm->ctx, b->label[0]);
     if (lm->pre_norm) {
-        asc_tensor x = norm(lm, h, b->norm1);
+        asc_tensor x = asc_lm_norm(lm, h, b->norm1);
         h = join(lm, h, mix(&b->mix, x, l, arg));
         asc_release(x);
         asc_set_label(lm->ctx, b->label[1]);
-        x = norm(lm, h, b->norm2);
-        h = join(lm, h, feed_forward(lm, b, x));
+        x = asc_lm_norm(lm, h, b->norm2);
+        h = join(lm, h, asc_lm_feed_forward(lm, b, x));
         asc_release(x);
     } else {
         h = join_post(lm, b, h, mix(&b->mix, h, l, arg));
         asc_set_label(lm->ctx, b->label[1]);
-        h = norm_once(lm, join(lm, h, feed_forward(lm, b, h)), b->norm2);
+        h = norm_once(lm, join(lm, h, asc_lm_feed_forward(lm, b, h)), b->norm2);
     }
     asc_set_label(lm->ctx, outer);
     return h;
@@ -98,7 +84,7 @@ static asc_tensor embed(asc_lm *lm, asc_tensor tokens, int64_t start)
         asc_release(h);
         h = sum;
     }
-    h = drop(lm, h);
+    h = drop(lm, lm->has_emb_norm ? norm_once(lm, h, lm->emb_norm) : h);
     asc_set_label(ctx, outer);
     return h;
 }

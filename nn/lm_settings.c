@@ -5,6 +5,9 @@
 
 static const char *const norms[] = {"post", "pre", NULL};
 static const char *const heads[] = {[ASC_HEAD_LM] = "lm", [ASC_HEAD_CLASSIFIER] = "classifier", NULL};
+static const char *const norm_kinds[] = {[ASC_NORM_LAYER] = "layer", [ASC_NORM_RMS] = "rms", NULL};
+static const char *const activations[] = {[ASC_ACTIVATION_GELU] = "gelu", [ASC_ACTIVATION_RELU2] = "relu2",
+                                          [ASC_ACTIVATION_SWIGLU] = "swiglu", [ASC_ACTIVATION_GEGLU] = "geglu", NULL};
 static const char *const pools[] = {[ASC_POOL_MEAN] = "mean", [ASC_POOL_FIRST] = "first", NULL};
 
 const asc_setting asc_lm_settings[] = {
@@ -35,5 +38,19 @@ const asc_setting asc_lm_settings[] = {
      .choices = pools, .option = "pool", .only = "head=classifier"},
     {"classes", ASC_SETTING_INT, AT(classes), NULL, .help = "number of classes; a training has it from its data",
      .min = 1, .max = INT32_MAX, .only = "head=classifier", .follows = "2"},
+    {"norm", ASC_SETTING_CHOICE, AT(norm), "layer", .help = "layer norm, or RMS norm, which takes no mean off",
+     .choices = norm_kinds},
+    {"activation", ASC_SETTING_CHOICE, AT(activation), "gelu",
+     .help = "of the feed-forward layers; swiglu and geglu have a gate, a third matrix", .choices = activations},
+    {"zero_init", ASC_SETTING_BOOL, AT(zero_init), "false",
+     .help = "what projects back into the residual starts from 0"},
+    {"emb_norm", ASC_SETTING_BOOL, AT(emb_norm), "false", .help = "a norm on the embeddings"},
+    {"tied", ASC_SETTING_BOOL, AT(tied), "true", .help = "the head has the embedding's matrix; false: one of its own",
+     .only = "head=lm"},
+    {"logit_cap", ASC_SETTING_REAL, AT(logit_cap), "0", .help = "c > 0 bounds the logits softly, by c tanh(s/c)",
+     .max = 1e6, .only = "head=lm"},
+    {"mup_width", ASC_SETTING_INT, AT(mup_width), "0",
+     .help = "the width whose learning rate this model is to share: rates and initial values by width (µP); 0: not",
+     .max = 1 << 20},
     {0},
 };

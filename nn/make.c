@@ -1,9 +1,18 @@
 /* nn/make.c: the parameters of layers and models, and their initial values (spec.md §4). */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "nn/mixing.h"
 #include "tensor/ctx.h"
+
+bool asc_name_in(const char *name, const char *const *list)
+{
+    while (list && *list && strcmp(*list, name) != 0) {
+        list++;
+    }
+    return list && *list;
+}
 
 /* A stream of its own for each name (FNV-1a), so that a parameter's initial value does not depend on the others. */
 static uint64_t stream_of(const char *name)
@@ -57,8 +66,8 @@ asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndi
         return asc_null();
     }
     asc_tensor t = asc_null();
-    if (init == ASC_INIT_LINEAR) {
-        double bound = 1 / sqrt((double)shape[ndim - 1]);
+    if (init == ASC_INIT_LINEAR && !asc_name_in(name, m->zeros)) {
+        double bound = (m->narrowing > 0 ? m->narrowing : 1) / sqrt((double)shape[ndim - 1]);
         t = asc_uniform(m->ctx, m->dtype, -bound, bound, m->seed, stream_of(full), ndim, shape);
     } else if (init == ASC_INIT_EMBEDDING) {
         t = asc_normal(m->ctx, m->dtype, 0, .02, m->seed, stream_of(full), ndim, shape);

@@ -15,8 +15,13 @@ struct asc_maker {
     asc_dtype dtype;
     uint64_t seed;
     char prefix[64]; /* of the names: "blocks.0.mix." */
+    const char *const *zeros; /* names without the prefix, of matrices that start from 0; or NULL */
+    double narrowing; /* matrices start narrower by this factor; 0 stands for 1 */
     double bytes;    /* made so far */
 };
+
+/* Whether a list, NULL at its end or altogether, has the name. */
+bool asc_name_in(const char *name, const char *const *list);
 
 /* Fills in a layer of a model, from the settings at its place. On failure asc_layer_clear. */
 asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc_reader *reader, asc_maker *maker,

@@ -158,6 +158,9 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
     return asc_add_part(parts, l->ctx, "input_gate", asc_sigmoid(l->ctx, i), asc_null());
 }
 
+static const char *const outputs[] = {"o.weight", NULL};
+static const char *const narrow[] = {"conv.weight", NULL};
+
 const asc_mixing asc_mixing_recurrent = {
     .abi = ASC_MIXING_ABI,
     .name = "recurrent",
@@ -170,4 +173,6 @@ const asc_mixing asc_mixing_recurrent = {
     .forward = forward,
     .inspect = inspect,
     .next = next,
+    .outputs = outputs,
+    .narrow = narrow,
 };

@@ -6,12 +6,14 @@
 #include "nn/attention.h"
 #include "nn/mixing.h"
 #include "nn/inspect/scores.h"
+#include "nn/qk_norm.h"
 #include "tensor/ctx.h"
 
 typedef struct transformer {
     asc_affine q, k, v, o;
     asc_tensor rel_bias; /* [H, 2R + 1], or null */
     asc_attention_options options;
+    asc_qk_norm qk_norm;
     bool rotary;
 } transformer;
 
@@ -19,7 +21,8 @@ enum { KEYS, VALUES };
 
 typedef struct values {
     int64_t heads, window, globals, rel;
-    int mask, positions;
+    int mask, positions, qk_norm;
+    double attn_cap;
 } values;
 
 #define AT(field) offsetof(values, field)
@@ -38,6 +41,9 @@ static const asc_setting settings[] = {
      .flags = ASC_SETTING_RARE, .option = "positions", .argument = "P"},
     {"rel", ASC_SETTING_INT, AT(rel), "0", .help = "R > 0: a learned bias for each distance up to R",
      .max = INT32_MAX},
+    ASC_QK_NORM_SETTING(AT(qk_norm)),
+    {"attn_cap", ASC_SETTING_REAL, AT(attn_cap), "0",
+     .help = "c > 0 bounds the scores softly, by c tanh(s/c), before position biases", .max = 1e6},
     {0},
 };
 
@@ -64,22 +70,23 @@ static asc_status init(asc_layer *l, asc_maker *maker)
     t->rotary = v->positions == ASC_POSITIONS_ROTARY;
     t->options = (asc_attention_options){.heads = v->heads, .window = v->window, .globals = v->globals,
                                          .causal = v->mask == ASC_MASK_CAUSAL,
-                                         .alibi = v->positions == ASC_POSITIONS_ALIBI};
+                                         .alibi = v->positions == ASC_POSITIONS_ALIBI, .cap = v->attn_cap};
     t->q = asc_make_linear(maker, "q", l->D, l->D);
     t->k = asc_make_linear(maker, "k", l->D, l->D);
     t->v = asc_make_linear(maker, "v", l->D, l->D);
     t->o = asc_make_linear(maker, "o", l->D, l->D);
+    t->qk_norm = asc_qk_norm_make(maker, v->qk_norm, v->heads, l->D / v->heads);
     if (v->rel > 0) {
         t->rel_bias = asc_make_param(maker, "rel_bias", ASC_INIT_ZERO, 2, (int64_t[]){v->heads, 2 * v->rel + 1});
     }
     return asc_error(l->ctx);
 }
 
-/* The projection of x, turned to the positions from `start` on. */
-static asc_tensor placed(asc_layer *l, asc_tensor x, asc_affine w, int64_t start)
+/* The projection of x to queries or keys, normalised, turned to the positions from `start` on. */
+static asc_tensor placed(asc_layer *l, asc_tensor x, asc_affine w, asc_tensor gain, int64_t start)
 {
     const transformer *t = l->self;
-    asc_tensor y = asc_affine_apply(l, x, w);
+    asc_tensor y = asc_qk_norm_apply(l->ctx, &t->qk_norm, asc_affine_apply(l, x, w), gain);
     if (!t->rotary) {
         return y;
     }
@@ -102,8 +109,8 @@ static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_te
 {
     (void)aux; /* it has none */
     const transformer *t = l->self;
-    asc_tensor q = placed(l, x, t->q, 0), k = placed(l, x, t->k, 0), v = asc_affine_apply(l, x, t->v);
-    asc_tensor y = attend(l, q, k, v, lengths);
+    asc_tensor q = placed(l, x, t->q, t->qk_norm.q, 0), k = placed(l, x, t->k, t->qk_norm.k, 0);
+    asc_tensor v = asc_affine_apply(l, x, t->v), y = attend(l, q, k, v, lengths);
     asc_release(k);
     asc_release(v);
     return y;
@@ -114,9 +121,11 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
     const transformer *t = l->self;
     const asc_attention_options *o = &t->options;
     asc_ctx *ctx = l->ctx;
-    asc_tensor q = asc_split_heads(ctx, placed(l, x, t->q, 0), o->heads);
-    asc_tensor k = asc_split_heads(ctx, placed(l, x, t->k, 0), o->heads);
-    asc_tensor base = asc_base_scores(ctx, q, k), other = asc_position_scores(ctx, base, o->alibi, t->rel_bias);
+    asc_tensor q = asc_split_heads(ctx, placed(l, x, t->q, t->qk_norm.q, 0), o->heads);
+    asc_tensor k = asc_split_heads(ctx, placed(l, x, t->k, t->qk_norm.k, 0), o->heads);
+    asc_tensor base = asc_base_scores(ctx, q, k);
+    base = o->cap > 0 ? asc_soft_cap(ctx, base, o->cap) : base;
+    asc_tensor other = asc_position_scores(ctx, base, o->alibi, t->rel_bias);
     asc_tensor s = asc_add_positions(ctx, base, o->alibi, t->rel_bias);
     asc_tensor allowed = asc_allowed_mask(ctx, asc_size(x, 1), asc_size(x, 1),
                                           &(asc_allowed_options){o->causal, o->window, o->globals, lengths, l->mask});
@@ -140,8 +149,8 @@ static asc_status cache(asc_layer *l, asc_layer_cache *c, int64_t capacity)
 static asc_tensor next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
 {
     const transformer *t = l->self;
-    asc_tensor q = placed(l, x, t->q, c->length);
-    asc_tensor k = asc_cache_append(l, c, KEYS, placed(l, x, t->k, c->length));
+    asc_tensor q = placed(l, x, t->q, t->qk_norm.q, c->length);
+    asc_tensor k = asc_cache_append(l, c, KEYS, placed(l, x, t->k, t->qk_norm.k, c->length));
     asc_tensor v = asc_cache_append(l, c, VALUES, asc_affine_apply(l, x, t->v));
     return attend(l, q, k, v, asc_null());
 }
@@ -150,6 +159,8 @@ static const char *looks_ahead(const asc_layer *l)
 {
     return ((const transformer *)l->self)->options.causal ? NULL : "mask is full";
 }
+
+static const char *const outputs[] = {"o.weight", NULL};
 
 const asc_mixing asc_mixing_transformer = {
     .abi = ASC_MIXING_ABI,
@@ -166,4 +177,5 @@ const asc_mixing asc_mixing_transformer = {
     .cache = cache,
     .next = next,
     .looks_ahead = looks_ahead,
+    .outputs = outputs,
 };

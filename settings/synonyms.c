@@ -38,6 +38,11 @@ static const struct {
     {"d_model", " hidden_size n_embd embed_dim embedding_dim d_embed hidden_dim width n_embed emb_dim "
                 "model_dim hidden "},
     {"d_ff", " ffn_dim intermediate_size mlp_dim dim_feedforward n_inner feedforward ff_dim ff "},
+    {"activation", " hidden_act activation_function mlp_type ffn_type "},
+    {"norm", " norm_type normalization layer_norm_type "},
+    {"tied", " tie_word_embeddings tie_embeddings tied_embeddings weight_tying share_embeddings "},
+    {"logit_cap", " final_logit_softcapping logit_softcap softcap soft_cap logit_softcapping "},
+    {"mup_width", " mup mup_base_width base_width mup_base_hidden_size "},
     {"vocab", " vocab_size n_vocab vocabulary_size "},
     {"block", " block_size context context_length context_size seq_len seq_length sequence_length max_length n_ctx "
               "max_seq_len bptt ctx max_position_embeddings n_positions window_size "},

@@ -10,7 +10,7 @@
 #include "train/trainer.h"
 
 /* Tables and filters are no maps from states to states: AdamW's, whatever the matrices have. */
-static const char *const no_maps[] = {"*emb.weight", "classifier.*", "*conv.weight", "*rel_bias"};
+static const char *const no_maps[] = {"*emb.weight", "lm_head.weight", "classifier.*", "*conv.weight", "*rel_bias"};
 
 enum { NO_MAPS = sizeof no_maps / sizeof *no_maps, GROUPS = 32, NAMES = 128 };
 
@@ -27,7 +27,7 @@ typedef struct groups {
 
 static asc_status refuse(asc_trainer *t, const char *at, const char *expected)
 {
-    return asc_fail_on(t->ctx, ASC_ERR_ARG, "groups", ": got '%.60s', expected %s", at, expected);
+    return asc_fail_on(t->ctx, ASC_ERR_ARG, "param_groups", ": got '%.60s', expected %s", at, expected);
 }
 
 static asc_status read_number(asc_trainer *t, const char *text, double most, double *value)
@@ -100,7 +100,7 @@ static asc_status read_groups(asc_trainer *t, groups *all)
 {
     char *copy = strdup(t->settings->values.groups), *rest;
     if (!copy) {
-        return asc_fail(t->ctx, ASC_ERR_MEMORY, "groups: out of memory");
+        return asc_fail(t->ctx, ASC_ERR_MEMORY, "param_groups: out of memory");
     }
     for (char *text = strtok_r(copy, ";", &rest); text; text = strtok_r(NULL, ";", &rest)) {
         if (read_group(t, text, all)) {
@@ -111,17 +111,30 @@ static asc_status read_groups(asc_trainer *t, groups *all)
     return asc_error(t->ctx);
 }
 
+/* Rates by width, where the model has them; a group may say otherwise. */
+static asc_status scale_rates(asc_trainer *t)
+{
+    asc_params *params = asc_lm_params(t->lm);
+    for (int i = 0; i < asc_params_count(params) && !asc_error(t->ctx); i++) {
+        double scale = asc_lm_rate_scale(t->lm, i);
+        if (scale != 1) {
+            asc_optim_group(t->optim, asc_params_name(params, i), scale, -1);
+        }
+    }
+    return asc_error(t->ctx);
+}
+
 static asc_status apply_groups(asc_trainer *t, const groups *all)
 {
     double lr = t->settings->values.lr;
     for (int i = 0; i < all->n; i++) {
         const group *g = &all->at[i];
         if (g->lr > 0 && lr == 0) {
-            return asc_fail_on(t->ctx, ASC_ERR_ARG, "groups", ": a rate follows lr's schedule, and lr is 0");
+            return asc_fail_on(t->ctx, ASC_ERR_ARG, "param_groups", ": a rate follows lr's schedule, and lr is 0");
         }
         double scale = g->lr < 0 ? -1 : g->lr == 0 ? 0 : g->lr / lr;
         if (asc_optim_group(t->optim, g->names, scale, g->decay) == 0) {
-            asc_error_extend(t->ctx, "groups", "");
+            asc_error_extend(t->ctx, "param_groups", "");
             return asc_error(t->ctx);
         }
     }
@@ -167,5 +180,5 @@ asc_status asc_trainer_open_optim(asc_trainer *t)
                                                   .momentum = v->momentum,
                                                   .muon_momentum = v->momentum,
                                                   .average = v->average});
-    return t->optim ? apply_groups(t, &all) : asc_error(t->ctx);
+    return t->optim && scale_rates(t) == ASC_OK ? apply_groups(t, &all) : asc_error(t->ctx);
 }

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ASC_MIXING_ABI 2u /* what asc_mixing.abi has to be */
+#define ASC_MIXING_ABI 3u /* what asc_mixing.abi has to be */
 
 typedef struct asc_mixing asc_mixing;
 
@@ -150,6 +150,10 @@ struct asc_mixing {
     asc_tensor (*flow)(asc_layer *layer, asc_tensor x, asc_tensor lengths);
     /* and the loss on the layer's and on that of the layer below, a scalar with its weight in it. */
     asc_tensor (*turn)(asc_layer *layer, asc_tensor flow, asc_tensor below);
+    /* Names of parameters, NULL at the end: of the matrices that project back into the residual, which the model's
+     * setting zero_init starts from 0 (NULL: it refuses the mixing); and of those whose fan-in does not grow with the
+     * width, whose rates mup_width leaves alone (NULL: there are none). */
+    const char *const *outputs, *const *narrow;
 };
 
 /* Adds a mixing to the context, which borrows it. ASC_ERR_ARG: another ABI, something needed is missing, a setting's

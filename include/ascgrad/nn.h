@@ -41,6 +41,11 @@ ASC_API int64_t asc_lm_longest(const asc_lm *lm);
 /* The parameters, named as in spec.md §4; borrowed. */
 ASC_API asc_params *asc_lm_params(asc_lm *lm);
 
+/* The factor on the learning rate of parameter number `param` of asc_lm_params: 1, and with "mup_width" what
+ * doc/model-switches.md says, for an optimiser that normalises its step, as AdamW and Muon do. 1 for what is no
+ * parameter. */
+ASC_API double asc_lm_rate_scale(const asc_lm *lm, int param);
+
 /* The dropout of the calls from here on, 0 <= p < 1; 0, the initial value, for evaluation. */
 ASC_API void asc_lm_set_dropout(asc_lm *lm, double p);
 

@@ -21,6 +21,11 @@ ASC_API asc_tensor asc_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc
 
 /* y = GELU(x) Wᵀ + b, as asc_linear of asc_gelu, whose result is not held between forward and backward. */
 ASC_API asc_tensor asc_gelu_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias);
+/* The same of max(x, 0)² (So et al. 2021, arXiv 2109.08668). */
+ASC_API asc_tensor asc_relu2_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias);
+/* The same of silu(g)∘x, and of GELU(g)∘x (Shazeer 2020, arXiv 2002.05202); gate g of x's shape. */
+ASC_API asc_tensor asc_swiglu_linear(asc_ctx *ctx, asc_tensor x, asc_tensor gate, asc_tensor weight, asc_tensor bias);
+ASC_API asc_tensor asc_geglu_linear(asc_ctx *ctx, asc_tensor x, asc_tensor gate, asc_tensor weight, asc_tensor bias);
 
 /* Y = A B. a (..., m, k), b (..., k, n); y (..., m, n), the leading dimensions broadcast. A vector (k) is one row as a,
  * one column as b, and y lacks that dimension. */
@@ -42,10 +47,11 @@ ASC_API asc_tensor asc_einsum(asc_ctx *ctx, const char *equation, const asc_tens
  * the loss of each, (...), 0 where ignored, through which no gradient flows. Holds 512×V logits at most. */
 ASC_API asc_tensor asc_linear_cross_entropy(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets,
                                             asc_tensor *token_loss);
-/* The same; top, if not NULL, gets (..., 2): the probability of the most probable word, and 1 where that is the target,
- * else 0. No gradient flows through it. Costs one exponential a token. */
+/* The same of logits that a cap c > 0 bounds softly, c tanh(W x_t/c) in W x_t's place (Gemma Team 2024, arXiv
+ * 2408.00118); 0: none. top, if not NULL, gets (..., 2): the probability of the most probable word, and 1 where that is
+ * the target, else 0. No gradient flows through it. Costs one exponential a token, a cap one tanh a logit. */
 ASC_API asc_tensor asc_linear_cross_entropy_top(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets,
-                                                asc_tensor *token_loss, asc_tensor *top);
+                                                double cap, asc_tensor *token_loss, asc_tensor *top);
 
 /* ---- arithmetic, with NumPy's broadcasting: a and b of shapes that are equal from the right, or 1 ---- */
 
@@ -97,6 +103,9 @@ ASC_API asc_tensor asc_rsqrt(asc_ctx *ctx, asc_tensor x);      /* 1/√x */
 ASC_API asc_tensor asc_pow_scalar(asc_ctx *ctx, asc_tensor x, double p); /* x^p */
 /* x held to lo … hi, lo <= hi, either of them may be infinite; derivative 1 at lo and hi themselves. */
 ASC_API asc_tensor asc_clamp(asc_ctx *ctx, asc_tensor x, double lo, double hi);
+
+/* cap tanh(x/cap), within ±cap and near x where x is small; cap > 0. */
+ASC_API asc_tensor asc_soft_cap(asc_ctx *ctx, asc_tensor x, double cap);
 
 /* ---- softmax, over the last dimension; y like x ----
  * mask: u8, of a shape that broadcasts to x's, not 0 where allowed; or null: all. An entry of x of -∞ is not allowed
@@ -164,6 +173,7 @@ typedef struct asc_attention_options {
     int64_t globals; /* tokens that all look at, and that look at all */
     bool causal;     /* j <= i only */
     bool alibi;      /* β_ij = -2^(-8(h+1)/H)·|i - j| */
+    double cap;      /* c > 0: c tanh(q_i·k_j/(c √d)) in q_i·k_j/√d's place (arXiv 2408.00118) */
 } asc_attention_options;
 
 /* y_i = Σ_j A_ij v_j per head, A_i = softmax over the allowed j of q_i·k_j/√d + β_ij. q (B, N, H d), k (B, M, H d),

@@ -3,6 +3,7 @@
  *   S_ij = q_i·k_j/√d + β_ij,  A_i = softmax of S_i over the allowed set J_i,  y_i = Σ_j A_ij v_j       (per head)
  *   dA_ij = dy_i·v_j,  dS_ij = A_ij (dA_ij - Σ_l A_il dA_il),  dv_j = Σ_i A_ij dy_i,
  *   dq_i = Σ_j dS_ij k_j/√d,  dk_j = Σ_i dS_ij q_i/√d,  dβ_ij = dS_ij
+ * with a cap c > 0, t_ij = tanh(q_i·k_j/(c √d)): S_ij = c t_ij + β_ij, and (1 - t_ij²) dS_ij in dq's and dk's sums
  *
  * β is ALiBi's -2^(-8(h+1)/H)·|i-j| (Press et al. 2022) and a learned table's entry clamp(j-i, -R, R) + R. J_i is
  * causal or full, cut by a window with global tokens, by the sequences' lengths and by a mask; a row with nothing
@@ -32,7 +33,9 @@ typedef struct job {
     double scale;               /* 1/√d */
     int64_t widest;             /* columns of the widest panel */
     int64_t width;              /* of the wider of q and v */
-    void *panel;                /* [workers][2][ASC_PANEL, widest]; forward: one */
+    int64_t buffers;            /* panels of a worker: one; backward two, with a cap three */
+    void *panel;                /* [workers][buffers][ASC_PANEL, widest] */
+    double cap;                 /* 0: none */
     void *copies;               /* [workers][copy_rows, width]: q and dy of a panel, and what is kept of k and v */
     int64_t copy_rows;
     bool copies_keys;
@@ -104,11 +107,31 @@ static asc_matrix turned(const chunk *c, asc_matrix keys, int which)
 
 /* ---- float, and f64.awk makes the same for double ---- */
 
-/* S of a panel, in all of its columns; q: the panel's rows. */
-static void scores_f32(const job *j, const asc_panel *p, asc_matrix q, asc_matrix k, float *S)
+/* A worker's panel number `which`. */
+static float *panel_f32(const job *j, int worker, int which)
+{
+    return (float *)j->panel + (worker * j->buffers + which) * ASC_PANEL * j->widest;
+}
+
+/* S = c tanh(S/c) of n entries; its slope, where that is not NULL. */
+static void cap_f32(double cap, float *S, float *slope, int64_t n)
+{
+    asc_kernels_f32()->scale(S, (float)(1 / cap), S, n);
+    asc_kernels_f32()->tanh(S, S, n);
+    for (int64_t i = 0; slope && i < n; i++) {
+        slope[i] = 1 - S[i] * S[i];
+    }
+    asc_kernels_f32()->scale(S, (float)cap, S, n);
+}
+
+/* S of a panel, in all of its columns; q: the panel's rows. With a cap its slope, where that is not NULL. */
+static void scores_f32(const job *j, const asc_panel *p, asc_matrix q, asc_matrix k, float *S, float *slope)
 {
     asc_panel own = asc_panel_alone(p);
     asc_panel_scores(&own, j->scale, q, k, S);
+    if (j->cap > 0) {
+        cap_f32(j->cap, S, slope, p->rows * p->columns);
+    }
     asc_panel_add_bias(&j->J, p, &j->bias, ASC_F32, S);
 }
 
@@ -141,10 +164,10 @@ static void forward_chunk_f32(void *arg, int64_t piece, int worker)
     chunk c = chunk_of(j, piece, worker);
     asc_matrix q = matrix_of(&c, &j->call->in[Q]), y = matrix_of(&c, &j->call->out[0]);
     asc_matrix k = turned(&c, keys_of(&c, K_), 0), v = keys_of(&c, V);
-    float *S = (float *)j->panel + worker * ASC_PANEL * j->widest;
+    float *S = panel_f32(j, worker, 0);
     for (int64_t i = c.number; i < c.panels && !asc_interrupted(j->call->ctx); i += c.step) {
         asc_panel p = asc_panel_at(&j->J, (c.b * j->J.H + c.h) * c.panels + i);
-        scores_f32(j, &p, asc_panel_pack(q, p.first, p.rows, copy_at(&c, Q_COPY)), k, S);
+        scores_f32(j, &p, asc_panel_pack(q, p.first, p.rows, copy_at(&c, Q_COPY)), k, S, NULL);
         attend_f32(j, &p, list_of_f32(j, worker), S, false);
         asc_panel_mix(&p, 1, S, v, false, y);
     }
@@ -157,8 +180,9 @@ static void backward_panel_f32(const chunk *c, const asc_panel *p, const keys *w
     asc_panel own = asc_panel_alone(p);
     asc_matrix q = asc_panel_pack(matrix_of(c, &call->in[Q]), p->first, p->rows, copy_at(c, Q_COPY));
     asc_matrix dy = asc_panel_pack(matrix_of(c, &call->grad_out[0]), p->first, p->rows, copy_at(c, DY_COPY));
-    float *A = (float *)j->panel + c->worker * 2 * ASC_PANEL * j->widest, *dS = A + ASC_PANEL * j->widest;
-    scores_f32(j, p, q, w->k_turned, A);
+    float *A = panel_f32(j, c->worker, 0), *dS = panel_f32(j, c->worker, 1);
+    float *slope = j->cap > 0 ? panel_f32(j, c->worker, 2) : NULL;
+    scores_f32(j, p, q, w->k_turned, A, slope);
     attend_f32(j, p, list_of_f32(j, c->worker), A, true);
     asc_panel_scores(&own, 1, dy, w->v_turned, dS);
     asc_panel_collect(&own, 1, A, dy, dv);
@@ -167,6 +191,9 @@ static void backward_panel_f32(const chunk *c, const asc_panel *p, const keys *w
         asc_kernels_f32()->softmax_grad_row(x, A + r * p->columns, x, 1, p->columns, true);
     }
     asc_table_sums_collect(&j->table, &j->J, p, c->number, dS);
+    if (slope) {
+        asc_kernels_f32()->mul(dS, dS, slope, p->rows * p->columns);
+    }
     asc_panel_mix(p, j->scale, dS, w->k, !call->fresh[Q], matrix_of(c, &call->grad_in[Q]));
     asc_panel_collect(&own, j->scale, dS, q, dk);
 }
@@ -215,6 +242,9 @@ static asc_status infer(asc_call *call)
 {
     const asc_attention_options *o = &((const attrs *)call->attrs)->o;
     const asc_array *q = &call->in[Q];
+    if (!(o->cap >= 0 && o->cap < HUGE_VAL)) {
+        return asc_call_fail(call, "cap is %g, expected a number, 0 for none", o->cap);
+    }
     if (asc_expect_window(call, o->heads, o->window, o->globals) || asc_expect_floating(call, Q) ||
         asc_expect_floating(call, K_) || asc_expect_floating(call, V) || check_tensors(call, o->heads) ||
         asc_expect_position_table(call, REL_BIAS, o->heads)) {
@@ -228,12 +258,13 @@ static asc_status infer(asc_call *call)
     return status ? status : asc_call_save(call, SAVED_LSE, q->dtype, 3, (int64_t[]){J.B, J.H, J.N});
 }
 
-/* Sets a job up; for each worker a panel and a turned copy, backward two. */
+/* Sets a job up; for each worker a panel and a turned copy, backward two, and one more panel for a cap's slope. */
 static asc_status begin(asc_call *call, bool backward, job *j)
 {
     const asc_array *q = &call->in[Q];
     int buffers = backward ? 2 : 1;
-    *j = (job){.call = call, .J = allowed_of(call)};
+    *j = (job){.call = call, .J = allowed_of(call), .cap = ((const attrs *)call->attrs)->o.cap};
+    j->buffers = buffers + (backward && j->cap > 0);
     j->chunks = backward ? asc_panel_chunks(&j->J) : asc_panel_forward_chunks(&j->J);
     j->scale = 1 / sqrt((double)(q->shape[2] / j->J.H));
     j->bias = asc_position_bias_of(call, REL_BIAS, ((const attrs *)call->attrs)->o.alibi);
@@ -242,7 +273,7 @@ static asc_status begin(asc_call *call, bool backward, job *j)
     j->copies_keys = asc_panel_copies_pay(&j->J, j->chunks);
     j->copy_rows = 2 * ASC_PANEL + (j->copies_keys ? j->J.M + buffers * asc_panel_turned_ld(j->J.M) : 0);
     size_t workers = (size_t)asc_threads(call->ctx), widest = (size_t)j->widest, real = asc_dtype_size(q->dtype);
-    j->panel = asc_call_scratch(call, workers * (size_t)buffers * ASC_PANEL * widest * real);
+    j->panel = asc_call_scratch(call, workers * (size_t)j->buffers * ASC_PANEL * widest * real);
     j->copies = asc_call_scratch(call, workers * (size_t)(j->copy_rows * j->width) * real);
     j->list = j->J.mask ? asc_call_scratch(call, workers * widest * sizeof *j->list) : NULL;
     return j->panel && j->copies && (j->list || !j->J.mask) ? ASC_OK : ASC_ERR_MEMORY;
@@ -294,6 +325,8 @@ static const asc_sample samples[] = {
      OPTIONS(.heads = 1, .causal = true, .window = 3, .globals = 2), .note = "window and globals"},
     {.in = {{'f', 3, {2, 5, 4}}, {'f', 3, {2, 7, 4}}, {'f', 3, {2, 7, 4}}, {0}, {0}, {'b', 4, {1, 2, 5, 7}}},
      OPTIONS(.heads = 2, .window = 4, .globals = 1), .note = "a mask"},
+    {.in = {{'f', 3, {2, 6, 4}}, {'f', 3, {2, 6, 4}}, {'f', 3, {2, 6, 4}}, {'f', 2, {2, 5}}},
+     OPTIONS(.heads = 2, .causal = true, .cap = .7), .note = "a cap"},
     {.in = {{'f', 3, {2, 1, 2}}, {'f', 3, {2, 1, 2}}, {'f', 3, {2, 1, 2}}}, OPTIONS(.heads = 1, .causal = true)},
     {.in = {{'f', 3, {0, 2, 2}}, {'f', 3, {0, 2, 2}}, {'f', 3, {0, 2, 2}}}, OPTIONS(.heads = 1), .note = "no batch"},
 };
@@ -301,7 +334,8 @@ static const asc_sample samples[] = {
 const asc_op asc_op_attention = {
     .abi = ASC_OP_ABI,
     .name = "attention",
-    .equation = "y_i = Σ_j softmax_j∈J(q_i·k_j/√d + β_ij) v_j per head;  q (B, N, H d), k (B, M, H d), v (B, M, H d_v)",
+    .equation = "y_i = Σ_j softmax_j∈J(s_ij + β_ij) v_j per head, s_ij = q_i·k_j/√d, or c tanh(q_i·k_j/(c √d));  "
+                "q (B, N, H d), k (B, M, H d), v (B, M, H d_v)",
     .inputs = "q k v rel_bias? lengths? mask?",
     .n_out = 1,
     .flags = ASC_OP_FRESH | ASC_OP_CAUSAL,

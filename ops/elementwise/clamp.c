@@ -3,6 +3,8 @@
  *   dx = dy where lo <= x <= hi, 0 elsewhere. A NaN is passed on, without a gradient. */
 #include "ops/shared/op.h"
 
+#include <math.h>
+
 typedef struct clamp_attrs {
     double lo, hi;
 } clamp_attrs;
@@ -93,4 +95,16 @@ const asc_op asc_op_clamp = {
 asc_tensor asc_clamp(asc_ctx *ctx, asc_tensor x, double lo, double hi)
 {
     return asc_apply1(ctx, &asc_op_clamp, &x, 1, &(clamp_attrs){lo, hi});
+}
+
+asc_tensor asc_soft_cap(asc_ctx *ctx, asc_tensor x, double cap)
+{
+    if (!(cap > 0 && cap < HUGE_VAL)) {
+        asc_fail(ctx, ASC_ERR_ARG, "soft_cap: cap is %g, expected a number above 0", cap);
+        return asc_null();
+    }
+    asc_tensor over = asc_scale(ctx, x, 1 / cap), bounded = asc_tanh(ctx, over), y = asc_scale(ctx, bounded, cap);
+    asc_release(over);
+    asc_release(bounded);
+    return y;
 }

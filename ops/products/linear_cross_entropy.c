@@ -1,14 +1,16 @@
 /* ops/products/linear_cross_entropy.c: a language model's head and its loss, without the logits.
  *
- *   s_t = W x_t,  token_loss_t = log Σ_v exp s_tv - s_{t, y_t},  loss = mean of token_loss over the targets that count
+ *   s_t = W x_t, or with a cap c > 0 s_t = c tanh(W x_t/c) (Gemma Team 2024, arXiv 2408.00118)
+ *   token_loss_t = log Σ_v exp s_tv - s_{t, y_t},  loss = mean of token_loss over the targets that count
  *   top_t = (max_v softmax(s_t)_v, [s_{t, y_t} = max_v s_tv])
- *   ds_tv = (softmax(s_t)_v - [v = y_t])/n,  dx = ds W,  dW = dsᵀ x
+ *   ds_tv = (softmax(s_t)_v - [v = y_t])/n, with a cap times 1 - (s_tv/c)²,  dx = ds W,  dW = dsᵀ x
  *
  * The tokens are taken in chunks of ROWS, and their logits in tiles of columns, so that at most ROWS×V logits are
  * held. Gradients are computed at once, while the exponentials are there: three products of
  * T×V×D in all, the least there are without the logits kept. A tile keeps e = exp(s - its row's maximum in the tile);
  * what is missing to a softmax is a factor per row f_t, and that goes to the small side of both products:
- * dx_t = f_t (e_t W), dW = eᵀ (f∘x). */
+ * dx_t = f_t (e_t W), dW = eᵀ (f∘x). A cap's slope goes into e as soon as the tile knows its sums, so that it costs a
+ * row of a tile and no array. */
 #include "ops/shared/op.h"
 
 #include <math.h>
@@ -19,9 +21,13 @@ enum { LOSS, TOKEN_LOSS, TOP };
 enum { SAVED_DX, SAVED_DW };
 enum { ROWS = 512, TILES = 32, NARROWEST = 64 };
 
+typedef struct head_attrs {
+    double cap; /* 0: none */
+} head_attrs;
+
 /* A chunk of ROWS tokens. Arrays [tiles, rows] hold what each tile knows of each row. */
 typedef struct chunk {
-    const asc_call *call;
+    asc_call *call;
     int64_t V, D;
     int64_t tiles, width;   /* columns of a tile; the last may have fewer */
     int64_t first, rows;    /* of the tokens */
@@ -31,6 +37,9 @@ typedef struct chunk {
     void *max, *sum;        /* [tiles, rows] */
     void *factor;           /* [tiles, rows]: exp(max - lse)/n, 0 for a token that does not count */
     void *target;           /* [rows]: the target's logit */
+    double cap;
+    void *slope;            /* [rows]: the cap's slope at the target; NULL without a cap, as is */
+    void *tanh;             /* [workers][width]: of a row of a tile, over the cap */
     double *loss;           /* [rows] */
     void *scaled;           /* [workers][rows, D]: f∘x */
     void *partial;          /* [tiles][rows, D]: e_t W over the tile's columns, times f */
@@ -43,10 +52,25 @@ static void set_loss_f32(asc_call *call, double loss)
     *(float *)call->out[LOSS].data = (float)loss;
 }
 
+/* A row of a tile is capped; th: its tanh. */
+static void cap_row_f32(float *s, float *th, double cap, int64_t n)
+{
+    asc_kernels_f32()->scale(th, (float)(1 / cap), s, n);
+    asc_kernels_f32()->tanh(th, th, n);
+    asc_kernels_f32()->scale(s, (float)cap, th, n);
+}
+
+/* e becomes the exponentials times the cap's slope. */
+static void slope_row_f32(float *e, const float *th, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        e[i] *= 1 - th[i] * th[i];
+    }
+}
+
 /* Logits of a tile, then their exponentials, and what the row's softmax needs to know of them. */
 static void score_tile_f32(void *arg, int64_t tile, int worker)
 {
-    (void)worker;
     const chunk *p = arg;
     int64_t from = tile * p->width, columns = p->V - from < p->width ? p->V - from : p->width;
     float *e = (float *)p->e + from * p->rows;
@@ -63,13 +87,24 @@ static void score_tile_f32(void *arg, int64_t tile, int worker)
                              .c = e,
                              .ldc = columns});
     const int64_t *y = (const int64_t *)p->call->in[Y].data + p->first;
+    float *th = p->tanh ? (float *)p->tanh + worker * p->width : NULL;
     for (int64_t t = 0; t < p->rows; t++, e += columns) {
-        if (y[t] >= from && y[t] < from + columns) {
+        bool here = y[t] >= from && y[t] < from + columns;
+        if (th) {
+            cap_row_f32(e, th, p->cap, columns);
+        }
+        if (here) {
             ((float *)p->target)[t] = e[y[t] - from];
+        }
+        if (here && th) {
+            ((float *)p->slope)[t] = 1 - th[y[t] - from] * th[y[t] - from];
         }
         float max = asc_kernels_f32()->max(e, columns);
         ((float *)p->max)[tile * p->rows + t] = max;
         ((float *)p->sum)[tile * p->rows + t] = asc_kernels_f32()->exp_shift(e, e, max, columns);
+        if (th) {
+            slope_row_f32(e, th, columns);
+        }
     }
 }
 
@@ -116,6 +151,12 @@ static void join_rows_f32(void *arg, int64_t piece, int worker)
     }
 }
 
+/* What the target's own term adds to ds. */
+static float pull_f32(const chunk *p, int64_t t)
+{
+    return p->slope ? (float)-p->share * ((const float *)p->slope)[t] : (float)-p->share;
+}
+
 /* dW of the tile's columns, and its part of dx. */
 static void grad_tile_f32(void *arg, int64_t tile, int worker)
 {
@@ -140,7 +181,7 @@ static void grad_tile_f32(void *arg, int64_t tile, int worker)
     for (int64_t t = 0; t < p->rows; t++) {
         asc_kernels_f32()->scale(partial + t * D, factor[t], partial + t * D, D);
         if (y[t] >= from && y[t] < from + columns) {
-            asc_kernels_f32()->axpy(partial + t * D, (float)-p->share, w + (y[t] - from) * D, D);
+            asc_kernels_f32()->axpy(partial + t * D, pull_f32(p, t), w + (y[t] - from) * D, D);
         }
     }
     if (!p->call->wants[W]) {
@@ -166,7 +207,7 @@ static void grad_tile_f32(void *arg, int64_t tile, int worker)
                              .ldc = D});
     for (int64_t t = 0; t < p->rows; t++) {
         if (y[t] >= from && y[t] < from + columns) {
-            asc_kernels_f32()->axpy(dw + (y[t] - from) * D, (float)-p->share, x + t * D, D);
+            asc_kernels_f32()->axpy(dw + (y[t] - from) * D, pull_f32(p, t), x + t * D, D);
         }
     }
 }
@@ -222,6 +263,10 @@ static asc_status check_targets(asc_call *call, int64_t V, int64_t *counted)
 static asc_status infer(asc_call *call)
 {
     const asc_array *x = &call->in[X], *w = &call->in[W], *y = &call->in[Y];
+    double cap = ((const head_attrs *)call->attrs)->cap;
+    if (!(cap >= 0 && cap < HUGE_VAL)) {
+        return asc_call_fail(call, "cap is %g, expected a number, 0 for none", cap);
+    }
     if (asc_expect_floating(call, X) || asc_expect_floating(call, W)) {
         return ASC_ERR_ARG;
     }
@@ -257,6 +302,32 @@ static asc_status infer(asc_call *call)
     return status;
 }
 
+/* A chunk's memory. */
+static asc_status make_room(chunk *p, int64_t tokens, double cap)
+{
+    asc_call *call = p->call;
+    size_t real = asc_dtype_size(call->in[X].dtype), most = (size_t)(tokens < ROWS ? tokens : ROWS) * real;
+    size_t tiles = (size_t)p->tiles, workers = (size_t)asc_threads(call->ctx);
+    p->e = asc_call_scratch(call, most * (size_t)p->V);
+    p->max = asc_call_scratch(call, most * tiles);
+    p->sum = asc_call_scratch(call, most * tiles);
+    p->factor = asc_call_scratch(call, most * tiles);
+    p->target = asc_call_scratch(call, most);
+    p->loss = asc_call_scratch(call, ROWS * sizeof *p->loss);
+    if (call->wants_grad) {
+        p->scaled = asc_call_scratch(call, most * (size_t)p->D * workers);
+        p->partial = asc_call_scratch(call, most * (size_t)p->D * tiles);
+    }
+    if (cap > 0) {
+        p->cap = cap;
+        p->slope = asc_call_scratch(call, most);
+        p->tanh = asc_call_scratch(call, real * (size_t)p->width * workers);
+    }
+    bool whole = p->e && p->max && p->sum && p->factor && p->target && p->loss &&
+                 (!call->wants_grad || (p->scaled && p->partial)) && (cap == 0 || (p->slope && p->tanh));
+    return whole ? ASC_OK : ASC_ERR_MEMORY;
+}
+
 static asc_status forward(asc_call *call)
 {
     const asc_array *x = &call->in[X], *w = &call->in[W];
@@ -269,19 +340,7 @@ static asc_status forward(asc_call *call)
     p.width = width < NARROWEST ? NARROWEST : (width + 15) / 16 * 16;
     p.tiles = (V + p.width - 1) / p.width;
     p.first_chunk = true;
-    size_t most = (size_t)(tokens < ROWS ? tokens : ROWS) * asc_dtype_size(x->dtype), tiles = (size_t)p.tiles;
-    p.e = asc_call_scratch(call, most * (size_t)V);
-    p.max = asc_call_scratch(call, most * tiles);
-    p.sum = asc_call_scratch(call, most * tiles);
-    p.factor = asc_call_scratch(call, most * tiles);
-    p.target = asc_call_scratch(call, most);
-    p.loss = asc_call_scratch(call, ROWS * sizeof *p.loss);
-    if (call->wants_grad) {
-        p.scaled = asc_call_scratch(call, most * (size_t)D * (size_t)asc_threads(call->ctx));
-        p.partial = asc_call_scratch(call, most * (size_t)D * tiles);
-    }
-    if (!p.e || !p.max || !p.sum || !p.factor || !p.target || !p.loss ||
-        (call->wants_grad && (!p.scaled || !p.partial))) {
+    if (make_room(&p, tokens, ((const head_attrs *)call->attrs)->cap)) {
         return ASC_ERR_MEMORY;
     }
     double total = 0;
@@ -318,20 +377,27 @@ static double flops(const asc_call *call)
     return 2.0 * (double)call->in[X].numel * (double)call->in[W].shape[0];
 }
 
+static const head_attrs uncapped = {0};
+
 static const asc_sample samples[] = {
-    {.in = {{'f', 3, {2, 3, 4}}, {'f', 2, {7, 4}}, {'i', 2, {2, 3}, 0, 7}}},
-    {.in = {{'f', 2, {5, 3}}, {'f', 2, {70, 3}}, {'i', 1, {5}, -3, 70}}, .note = "ignored targets, two tiles"},
-    {.in = {{'f', 1, {3}}, {'f', 2, {1, 3}}, {'i', 0, {0}, 0, 1}}, .note = "one token, one word"},
-    {.in = {{'f', 2, {0, 3}}, {'f', 2, {4, 3}}, {'i', 1, {0}, 0, 4}}, .note = "no tokens"},
+    {.in = {{'f', 3, {2, 3, 4}}, {'f', 2, {7, 4}}, {'i', 2, {2, 3}, 0, 7}}, .attrs = &uncapped},
+    {.in = {{'f', 2, {5, 3}}, {'f', 2, {70, 3}}, {'i', 1, {5}, -3, 70}}, .attrs = &uncapped,
+     .note = "ignored targets, two tiles"},
+    {.in = {{'f', 2, {5, 3}}, {'f', 2, {70, 3}}, {'i', 1, {5}, -3, 70}}, .attrs = &(const head_attrs){1.5},
+     .note = "a cap"},
+    {.in = {{'f', 1, {3}}, {'f', 2, {1, 3}}, {'i', 0, {0}, 0, 1}}, .attrs = &uncapped, .note = "one token, one word"},
+    {.in = {{'f', 2, {0, 3}}, {'f', 2, {4, 3}}, {'i', 1, {0}, 0, 4}}, .attrs = &uncapped, .note = "no tokens"},
 };
 
 const asc_op asc_op_linear_cross_entropy = {
     .abi = ASC_OP_ABI,
     .name = "linear_cross_entropy",
-    .equation = "loss = mean_t (log Σ_v exp(W x_t)_v - (W x_t)_{y_t});  x (..., D), W (V, D), y (...), y < 0 ignored",
+    .equation = "loss = mean_t (log Σ_v exp s_tv - s_{t, y_t}), s_t = W x_t or c tanh(W x_t/c);  x (..., D), W (V, D), "
+                "y (...), y < 0 ignored",
     .inputs = "x weight targets",
     .n_out = 3,
     .flags = ASC_OP_FRESH | ASC_OP_EAGER,
+    .attrs_size = sizeof(head_attrs),
     .no_grad_out = 1u << TOKEN_LOSS | 1u << TOP,
     .infer = infer,
     .forward = forward,
@@ -340,7 +406,8 @@ const asc_op asc_op_linear_cross_entropy = {
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
     .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 2, {30522, 256}},
-                                        {'i', 2, {32, 128}, 0, 30522}}},
+                                        {'i', 2, {32, 128}, 0, 30522}},
+                                 .attrs = &uncapped},
 };
 
 static void give(asc_tensor *to, asc_tensor result)
@@ -353,10 +420,10 @@ static void give(asc_tensor *to, asc_tensor result)
 }
 
 asc_tensor asc_linear_cross_entropy_top(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets,
-                                        asc_tensor *token_loss, asc_tensor *top)
+                                        double cap, asc_tensor *token_loss, asc_tensor *top)
 {
     asc_tensor out[3];
-    asc_apply(ctx, &asc_op_linear_cross_entropy, (asc_tensor[]){x, weight, targets}, 3, NULL, out);
+    asc_apply(ctx, &asc_op_linear_cross_entropy, (asc_tensor[]){x, weight, targets}, 3, &(head_attrs){cap}, out);
     give(token_loss, out[TOKEN_LOSS]);
     give(top, out[TOP]);
     return out[LOSS];
@@ -365,5 +432,5 @@ asc_tensor asc_linear_cross_entropy_top(asc_ctx *ctx, asc_tensor x, asc_tensor w
 asc_tensor asc_linear_cross_entropy(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets,
                                     asc_tensor *token_loss)
 {
-    return asc_linear_cross_entropy_top(ctx, x, weight, targets, token_loss, NULL);
+    return asc_linear_cross_entropy_top(ctx, x, weight, targets, 0, token_loss, NULL);
 }

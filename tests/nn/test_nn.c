@@ -21,6 +21,10 @@ static const char *const variants[] = {
     TRANSFORMER ",\"positions\":\"alibi\",\"pos_emb\":false",
     TRANSFORMER ",\"window\":5,\"globals\":2",
     TRANSFORMER ",\"rel\":4,\"mix_residual\":false",
+    TRANSFORMER ",\"norm\":\"rms\",\"activation\":\"swiglu\",\"tied\":false,\"emb_norm\":true,\"logit_cap\":5",
+    TRANSFORMER ",\"block_norm\":\"pre\",\"activation\":\"relu2\",\"mup_width\":8",
+    TRANSFORMER ",\"qk_norm\":\"gain\",\"attn_cap\":2,\"positions\":\"alibi\"",
+    ASCENDER ",\"qk_norm\":\"gain\",\"positions\":\"rotary\"",
     ASCENDER,
     ASCENDER ",\"gate\":\"after\",\"neighbors\":\"base\",\"positions\":\"rotary\""
         ",\"pos_emb\":false,\"block_norm\":\"pre\"",

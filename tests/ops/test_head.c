@@ -123,18 +123,24 @@ static double dot(asc_tensor x, int64_t i, asc_tensor w, int64_t v, int64_t D)
     return sum;
 }
 
+static double capped(double s, double cap)
+{
+    return cap > 0 ? cap * tanh(s / cap) : s;
+}
+
 /* Adds a token's gradients, and returns its loss; p: V numbers. */
-static double token_loss(asc_tensor x, asc_tensor w, int64_t t, int64_t target, double share, double *p, double *dx,
-                         double *dw)
+static double token_loss(asc_tensor x, asc_tensor w, int64_t t, int64_t target, double cap, double share, double *p,
+                         double *dx, double *dw)
 {
     int64_t V = asc_size(w, 0), D = asc_size(w, 1);
-    double sum = 0, score = dot(x, t, w, target, D);
+    double sum = 0, score = capped(dot(x, t, w, target, D), cap);
     for (int64_t v = 0; v < V; v++) {
-        p[v] = exp(dot(x, t, w, v, D));
+        p[v] = exp(capped(dot(x, t, w, v, D), cap));
         sum += p[v];
     }
     for (int64_t v = 0; v < V; v++) {
-        double ds = share * (p[v] / sum - (v == target));
+        double along = cap > 0 ? tanh(dot(x, t, w, v, D) / cap) : 0;
+        double ds = share * (p[v] / sum - (v == target)) * (1 - along * along);
         for (int64_t m = 0; m < D; m++) {
             dx[t * D + m] += ds * value(w, v * D + m);
             dw[v * D + m] += ds * value(x, t * D + m);
@@ -143,11 +149,11 @@ static double token_loss(asc_tensor x, asc_tensor w, int64_t t, int64_t target, 
     return log(sum) - score;
 }
 
-static void check_head(const struct head_kind *k, asc_dtype dtype)
+static void check_head(const struct head_kind *k, asc_dtype dtype, double cap)
 {
     const double cotangent = -1.5;
     asc_tensor x = random_leaf(dtype, 1, ASC_SHAPE(k->tokens, k->D)), w = random_leaf(dtype, 2, ASC_SHAPE(k->V, k->D));
-    asc_tensor y = make_targets(k), each, loss = asc_linear_cross_entropy(ctx, x, w, y, &each);
+    asc_tensor y = make_targets(k), each, loss = asc_linear_cross_entropy_top(ctx, x, w, y, cap, &each, NULL);
     expect_shape(loss, 0, NULL);
     expect_shape(each, 1, &k->tokens);
     ck_assert(!asc_requires_grad(each));
@@ -160,7 +166,7 @@ static void check_head(const struct head_kind *k, asc_dtype dtype)
     }
     for (int64_t t = 0; t < k->tokens; t++) {
         int64_t target = (int64_t)value(y, t);
-        double one = target < 0 ? 0 : token_loss(x, w, t, target, cotangent / counted, p, dx, dw);
+        double one = target < 0 ? 0 : token_loss(x, w, t, target, cap, cotangent / counted, p, dx, dw);
         expect_close(each, t, one, 10);
         total += one;
     }
@@ -178,7 +184,13 @@ static void check_head(const struct head_kind *k, asc_dtype dtype)
 
 START_TEST(head_is_the_equation)
 {
-    check_head(&head_kinds[_i / 2], floats[_i % 2]);
+    check_head(&head_kinds[_i / 2], floats[_i % 2], 0);
+}
+END_TEST
+
+START_TEST(head_with_a_cap_is_the_equation)
+{
+    check_head(&head_kinds[_i / 2], floats[_i % 2], .7);
 }
 END_TEST
 
@@ -223,7 +235,7 @@ START_TEST(head_knows_the_most_probable)
         }
         y[t] = t % 3 == 0 ? -1 : t % 3 == 1 ? (y[t] + 1) % V : y[t];
     }
-    asc_tensor loss = asc_linear_cross_entropy_top(ctx, x, w, asc_from(ctx, ASC_I64, y, ASC_SHAPE(T)), NULL, &top);
+    asc_tensor loss = asc_linear_cross_entropy_top(ctx, x, w, asc_from(ctx, ASC_I64, y, ASC_SHAPE(T)), 0, NULL, &top);
     no_error();
     expect_shape(top, 2, (int64_t[]){T, 2});
     ck_assert(asc_requires_grad(loss) && !asc_requires_grad(top));
@@ -240,7 +252,8 @@ START_TEST(head_knows_the_most_probable)
     asc_tensor same = asc_full(ctx, floats[_i], 1, ASC_SHAPE(1, 1));
     asc_tensor both = asc_full(ctx, floats[_i], 1, ASC_SHAPE(2, 1));
     for (int64_t target = 0; target < 2; target++) {
-        asc_linear_cross_entropy_top(ctx, same, both, asc_from(ctx, ASC_I64, &target, ASC_SHAPE(1)), NULL, &top);
+        asc_tensor y_of = asc_from(ctx, ASC_I64, &target, ASC_SHAPE(1));
+        asc_linear_cross_entropy_top(ctx, same, both, y_of, 0, NULL, &top);
         expect_close(top, 0, .5, 1);
         ck_assert(value(top, 1) == 1);
     }
@@ -290,12 +303,11 @@ END_TEST
 /* Loss and gradients. */
 static void run_head(asc_tensor *result, int i)
 {
-    (void)i;
     const struct head_kind k = {600, 2100, 40, 5};
     asc_tensor x = random_leaf(ASC_F32, 1, ASC_SHAPE(k.tokens, k.D)), w = random_leaf(ASC_F32, 2, ASC_SHAPE(k.V, k.D));
     asc_tensor b = random_leaf(ASC_F32, 3, ASC_SHAPE(k.D)), square = random_leaf(ASC_F32, 4, ASC_SHAPE(k.D, k.D));
     asc_tensor h = asc_linear(ctx, x, square, b);
-    result[0] = asc_linear_cross_entropy(ctx, h, w, make_targets(&k), &result[1]);
+    result[0] = asc_linear_cross_entropy_top(ctx, h, w, make_targets(&k), 3 * i, &result[1], NULL);
     ck_assert_int_eq(asc_backward(ctx, result[0], asc_null(), false), ASC_OK);
     const asc_tensor leaf[] = {x, w, b, square};
     for (int l = 0; l < 4; l++) {
@@ -305,7 +317,7 @@ static void run_head(asc_tensor *result, int i)
 
 START_TEST(any_number_of_threads_gives_the_same_bits)
 {
-    same_for_threads(run_head, 0);
+    same_for_threads(run_head, _i);
 }
 END_TEST
 
@@ -327,6 +339,8 @@ START_TEST(head_wrong_calls)
     expect_failure(asc_linear_cross_entropy(ctx, asc_scalar(ctx, ASC_F32, 0), w, y, NULL),
                    "linear_cross_entropy: x is f32 (), expected (..., D)");
     expect_failure(asc_linear_cross_entropy(ctx, x, w, asc_null(), NULL), "linear_cross_entropy: targets is null");
+    expect_failure(asc_linear_cross_entropy_top(ctx, x, w, y, -1, NULL, NULL),
+                   "linear_cross_entropy: cap is -1, expected a number, 0 for none");
 }
 END_TEST
 
@@ -359,11 +373,12 @@ int main(void)
     tcase_add_loop_test(t, linear_takes_any_leading_dimensions, 0, 2);
     tcase_add_test(t, linear_wrong_calls);
     tcase_add_loop_test(t, head_is_the_equation, 0, 2 * HEAD_KINDS);
+    tcase_add_loop_test(t, head_with_a_cap_is_the_equation, 0, 2 * HEAD_KINDS);
     tcase_add_loop_test(t, head_gradients_one_by_one, 0, 2);
     tcase_add_loop_test(t, head_knows_the_most_probable, 0, 2);
     tcase_add_loop_test(t, head_with_large_scores, 0, 2);
     tcase_add_loop_test(t, head_passes_nan_on, 0, 2);
-    tcase_add_test(t, any_number_of_threads_gives_the_same_bits);
+    tcase_add_loop_test(t, any_number_of_threads_gives_the_same_bits, 0, 2);
     tcase_add_test(t, head_wrong_calls);
     tcase_add_test(t, sizes_beyond_the_blas);
     return run_suite("ops/head", t);

@@ -47,6 +47,8 @@ START_TEST(settings_and_presets_are_complete)
         for (const asc_setting *row = schema.settings; row->key; row++) {
             ck_assert_ptr_nonnull(row->help);
             ck_assert_ptr_null(strchr(row->key, '-'));
+            /* config.json has them all side by side */
+            ck_assert_msg(i == 0 || !asc_setting_find(asc_settings_schema(ctx, 0).settings, row->key), "%s", row->key);
         }
     }
     for (int i = 0; asc_preset_at(i); i++) {
