@@ -127,10 +127,14 @@ static void describe(asc_call *call, bool backward, asc_background_call *b)
     *b = (asc_background_call){.call = call, .o = o, .dtype = call->in[BACKGROUND_Q].dtype, .backward = backward,
                                .J = asc_background_sizes(call)};
     asc_allowed_inputs(&b->J, &call->in[BACKGROUND_LENGTHS], &call->in[BACKGROUND_MASK]);
+    if (backward) {
+        asc_given_bias_begin(call, BACKGROUND_BIAS, &b->J);
+    }
     b->apart = o->all_statistics;
     b->rows = b->apart ? (asc_allowed){.B = b->J.B, .H = b->J.H, .N = b->J.N, .M = b->J.M} : b->J;
     b->mutual = !o->causal || o->all_statistics;
-    b->bias = asc_position_bias_of(call, BACKGROUND_REL_BIAS, o->alibi);
+    b->positions = asc_position_bias_of(call, BACKGROUND_REL_BIAS, o->alibi);
+    b->given = asc_given_bias_of(call, BACKGROUND_BIAS, &b->J);
     b->rule = asc_background_rule(call);
     b->capacity = asc_background_capacity(&b->rule);
     b->d = call->in[BACKGROUND_Q].shape[2] / b->J.H;

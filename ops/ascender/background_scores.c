@@ -76,7 +76,8 @@ static void measure_f32(asc_background_work *w)
     }
     asc_panel_scores(p, b->scale, asc_background_matrix(b, p, &b->call->in[BACKGROUND_Q]),
                      asc_background_matrix(b, p, &b->call->in[BACKGROUND_K]), w->at.scores);
-    asc_panel_add_bias(&b->J, p, &b->bias, ASC_F32, w->at.scores);
+    asc_panel_add_bias(&b->J, p, &b->positions, ASC_F32, w->at.scores);
+    asc_panel_add_given(p, &b->given, w->at.scores);
     asc_kernels_f32()->scale(w->at.scores, (float)w->g.score, w->at.scores, p->rows * p->columns);
     distances_f32(w);
 }

@@ -176,8 +176,7 @@ static void measure_f32(const asc_ascender_call *s, const asc_panel *p, const as
 {
     const asc_call *call = s->call;
     asc_matrix q = asc_ascender_matrix(s, p, &call->in[ASCENDER_Q]);
-    asc_matrix features = asc_ascender_own_rows(s, asc_ascender_keys(s, p, s->features, s->J.M, s->da));
-    asc_matrix places = asc_ascender_own_rows(s, asc_ascender_keys(s, p, s->places, s->J.M, s->dz));
+    asc_matrix features = asc_ascender_own_features(s, p), places = asc_ascender_own_places(s, p);
     if (s->base_scores) {
         dots_f32(s, p, s->scale, q, s->keys_t, w->panel[SCORES]);
     } else {

@@ -35,18 +35,20 @@ static inline int64_t asc_most(int64_t a, int64_t b)
 /* Which keys a call's queries may look at. With a window: |position - j| < window, or j < globals, or
  * position < globals; causal: j <= position; lengths: j < lengths[b]; mask: where it is not 0. */
 typedef struct asc_allowed {
-    int64_t B, H, N, M; /* batch, heads, queries, keys; N <= M */
+    int64_t B, H, N, M; /* batch, heads, queries, keys */
+    bool apart;         /* the queries are none of the keys; else they are the last N <= M of them, wherever that matters */
     bool causal;
     int64_t window, globals; /* window 0: none */
     const int64_t *lengths;  /* [B], or NULL */
     const uint8_t *mask;     /* or NULL; element (b, h, i, j) with these strides */
     int64_t mask_stride[4];
+    bool joins_batch, joins_heads; /* of the backward pass: a piece of work takes all of these, one after the other */
 } asc_allowed;
 
-/* Where query i stands among the keys: the queries are the last N of M positions. */
+/* Where query i stands among the keys: the queries are the last N of M positions, or, apart, behind them all. */
 static inline int64_t asc_allowed_position(const asc_allowed *J, int64_t i)
 {
-    return i + J->M - J->N;
+    return i + J->M - (J->apart ? 0 : J->N);
 }
 
 /* A matrix of rows of `width` elements, `ld` apart: a head's part of an array. data NULL: there is none. turned: it
@@ -208,11 +210,34 @@ void asc_table_sums_collect(const asc_table_sums *t, const asc_allowed *J, const
 /* Adds the parts to the input's gradient, in the order of batch entries and chunks, in the table's own dtype. */
 void asc_table_sums_end(const asc_table_sums *t, const asc_allowed *J);
 
+/* ---- a bias of the caller's: ops/attention/given_bias.c ---- */
+
+/* β_ij of all pairs, which batch entries and heads may share, and its gradient. */
+typedef struct asc_given_bias {
+    asc_dtype dtype;
+    const void *data;  /* [1 or B, 1 or H, N, M]; NULL: none */
+    void *grad;        /* the same; NULL: not wanted */
+    int64_t stride[3]; /* of b, h and i, 0 where they share */
+} asc_given_bias;
+
+/* For infer: the input is absent, or (N, M), (1 or H, N, M) or (1 or B, 1 or H, N, M) of the first input's dtype. */
+asc_status asc_expect_given_bias(asc_call *call, int input, const asc_allowed *J);
+asc_given_bias asc_given_bias_of(const asc_call *call, int input, const asc_allowed *J);
+/* For a backward pass: clears the gradient where it has to, and has J join those that share it. */
+void asc_given_bias_begin(asc_call *call, int input, asc_allowed *J);
+/* P += β, in every column; dβ += dP, 0 outside of the allowed set, of one head after the other of those that share. */
+void asc_panel_add_given(const asc_panel *p, const asc_given_bias *bias, void *P);
+void asc_panel_collect_given(const asc_panel *p, const asc_given_bias *bias, const void *dP);
+
 /* ---- sums over queries: ops/attention/panel_sums.c ---- */
 
-/* C: the chunks of a head; asc_panel_chunks × B × H pieces of work, piece (b H + h) C + c being the panels c, c + C, …
- * of head h of b. */
+/* C: the chunks of a head; asc_panel_strands × C pieces of work, piece s C + c being the panels c, c + C, … of the
+ * heads of strand s, one after the other: a single head, but where J joins some. */
 int64_t asc_panel_chunks(const asc_allowed *J);
+int64_t asc_panel_strands(const asc_allowed *J);
+/* How many heads are in a strand, and the m-th of them, as b H + h. */
+int64_t asc_strand_heads(const asc_allowed *J);
+int64_t asc_strand_head(const asc_allowed *J, int64_t strand, int64_t m);
 /* The same for work that adds nothing up, whose chunks cost no memory: twice as many where there are few heads. */
 int64_t asc_panel_forward_chunks(const asc_allowed *J);
 

@@ -87,7 +87,7 @@ static const struct {
     asc_mixing mixing;
     const char *message;
 } wrong[] = {
-    {{.abi = 7, .name = "a", .forward = summing_forward}, "the mixing has ABI 7, expected 2"},
+    {{.abi = 7, .name = "a", .forward = summing_forward}, "the mixing has ABI 7, expected 3"},
     {{.abi = ASC_MIXING_ABI, .forward = summing_forward}, "(no name): a name without a comma and forward are needed"},
     {{.abi = ASC_MIXING_ABI, .name = "a,b", .forward = summing_forward}, "a,b: a name without a comma"},
     {{.abi = ASC_MIXING_ABI, .name = "a"}, "a: a name without a comma and forward are needed"},
