@@ -60,6 +60,22 @@ static asc_tensor turned(const asc_layer *l, asc_tensor x, int64_t start)
     return y;
 }
 
+/* z, (B, n, H d_z): learned, or of positions from `start` on, which are the same in all heads. */
+static asc_tensor places_of(const asc_layer *l, asc_tensor x, int64_t start)
+{
+    const asc_ascender_layer *t = l->self;
+    int64_t B = asc_size(x, 0), n = asc_size(x, 1), H = t->options.heads;
+    if (t->spacing == 0) {
+        return asc_linear(l->ctx, x, t->u, asc_null());
+    }
+    asc_tensor z = asc_empty(l->ctx, asc_dtype_of(x), ASC_SHAPE(B, n, H));
+    void *values = asc_data_mut(z);
+    for (int64_t e = 0; values && e < B * n * H; e++) {
+        asc_set_element(l->dtype, values, e, (double)(start + e / H % n) * t->spacing);
+    }
+    return z;
+}
+
 /* The inputs of n tokens from position `start` on, or of those of a context. */
 static asc_ascender_inputs inputs_of(asc_layer *l, asc_tensor x, asc_tensor lengths, int64_t start)
 {
@@ -74,7 +90,7 @@ static asc_ascender_inputs inputs_of(asc_layer *l, asc_tensor x, asc_tensor leng
         .q = turned(l, q, start),
         .k = turned(l, k, start),
         .v = asc_linear(ctx, from, t->v, asc_null()),
-        .z = asc_linear(ctx, from, t->u, asc_null()),
+        .z = places_of(l, from, start),
         .h = asc_linear(ctx, from, t->p, asc_null()),
         .heading = heading,
         .rel_bias = t->rel_bias,

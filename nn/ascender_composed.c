@@ -84,8 +84,8 @@ asc_status asc_ascender_begin(asc_ctx *ctx, const asc_ascender_inputs *in, const
 {
     *p = (asc_ascender_parts){.y = asc_null()};
     int64_t N = asc_size(in->q, 1), M = asc_size(in->k, 1);
-    p->allowed = asc_allowed_mask(ctx, N, M, &(asc_allowed_options){o->causal, o->window, o->globals, in->lengths,
-                                                                    in->mask});
+    p->allowed = asc_allowed_mask(ctx, N, M, &(asc_allowed_options){o->causal, o->window, o->globals, o->random,
+                                                                    in->lengths, in->mask});
     p->statistics = o->all_statistics ? asc_full(ctx, ASC_U8, 1, ASC_SHAPE(1, 1, N, M)) : p->allowed;
     p->s_base = asc_base_scores(ctx, asc_split_heads(ctx, in->q, o->heads), asc_split_heads(ctx, in->k, o->heads));
     p->affinity = affinity(ctx, in, o);

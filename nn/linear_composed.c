@@ -48,7 +48,7 @@ asc_tensor asc_linear_composed(asc_ctx *ctx, const asc_linear_attention_inputs *
                v = asc_split_heads(ctx, in->v, o->heads);
     asc_tensor B = asc_matmul_transposed(ctx, q, false, k, true), G = find_decays(ctx, in, o);
     asc_tensor allowed = asc_allowed_mask(ctx, asc_size(in->q, 1), asc_size(in->q, 1),
-                                          &(asc_allowed_options){!o->full, 0, 0, in->lengths, asc_null()});
+                                          &(asc_allowed_options){!o->full, 0, 0, 0, in->lengths, asc_null()});
     asc_tensor zero = asc_full(ctx, asc_dtype_of(q), 0, 0, NULL);
     if (!asc_is_null(G)) { /* what is not allowed would overflow */
         asc_tensor apart = asc_sub(ctx, G, asc_transpose(ctx, G, 2, 3));

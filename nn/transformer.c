@@ -18,7 +18,7 @@ typedef struct transformer {
 enum { KEYS, VALUES };
 
 typedef struct values {
-    int64_t heads, window, globals, rel;
+    int64_t heads, window, globals, random, rel;
     int mask, positions;
 } values;
 
@@ -33,6 +33,8 @@ static const asc_setting settings[] = {
      .max = INT32_MAX},
     {"globals", ASC_SETTING_INT, AT(globals), "0", .help = "tokens at the start that all look at, beside a window",
      .max = INT32_MAX},
+    {"random", ASC_SETTING_INT, AT(random), "0", .help = "n > 0: so many random links a token, beside a window",
+     .max = 32},
     {"positions", ASC_SETTING_CHOICE, AT(positions), "none",
      .help = "positions in attention, beside or in place of learned ones", .choices = asc_position_names,
      .flags = ASC_SETTING_RARE, .option = "positions", .argument = "P"},
@@ -54,6 +56,10 @@ static asc_status check(asc_layer *l)
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "globals", " is %lld, expected a window beside it",
                            (long long)v->globals);
     }
+    if (v->random > 0 && v->window == 0) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "random", " is %lld, expected a window beside it",
+                           (long long)v->random);
+    }
     return ASC_OK;
 }
 
@@ -63,6 +69,7 @@ static asc_status init(asc_layer *l, asc_maker *maker)
     transformer *t = l->self;
     t->rotary = v->positions == ASC_POSITIONS_ROTARY;
     t->options = (asc_attention_options){.heads = v->heads, .window = v->window, .globals = v->globals,
+                                         .random = v->random,
                                          .causal = v->mask == ASC_MASK_CAUSAL,
                                          .alibi = v->positions == ASC_POSITIONS_ALIBI};
     t->q = asc_make_linear(maker, "q", l->D, l->D);
@@ -148,8 +155,8 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
     const asc_other_bias biases = {o.alibi, t->rel_bias, given.bias};
     asc_tensor base = asc_base_scores(ctx, q, k), other = asc_other_scores(ctx, base, &biases);
     asc_tensor s = asc_add_other(ctx, base, &biases);
-    asc_tensor allowed = asc_allowed_mask(ctx, N, M, &(asc_allowed_options){o.causal, o.window, o.globals, lengths,
-                                                                            given.mask});
+    asc_tensor allowed = asc_allowed_mask(ctx, N, M, &(asc_allowed_options){o.causal, o.window, o.globals, o.random,
+                                                                            lengths, given.mask});
     asc_tensor attn = asc_softmax(ctx, s, allowed);
     if (!asc_is_null(other)) {
         asc_add_part(parts, ctx, "s_base", base, allowed);

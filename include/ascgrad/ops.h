@@ -162,6 +162,8 @@ typedef struct asc_attention_options {
     int64_t heads;   /* H */
     int64_t window;  /* w > 0: |i - j| < w only, and the global tokens */
     int64_t globals; /* tokens that all look at, and that look at all */
+    int64_t random;  /* beside a window, n <= 32 links a row: j = splitmix64(i n + m) mod (i + 1), m < n, or mod M where
+                        not causal; the same in every head */
     bool causal;     /* j <= i only */
     bool alibi;      /* β_ij = -2^(-8(h+1)/H)·|i - j| */
 } asc_attention_options;
@@ -170,17 +172,17 @@ typedef struct asc_attention_options {
 typedef struct asc_attention_inputs {
     asc_tensor q, k, v;  /* (B, N, H d), (B, M, H d), (B, M, H d_v) */
     asc_tensor rel_bias; /* (H, 2R + 1): adds entry clamp(j - i, -R, R) + R to the scores */
-    asc_tensor bias;     /* (N, M), (1 or H, N, M) or (1 or B, 1 or H, N, M): adds this to them. -∞ takes a pair out. Its
-                            gradient costs no memory beside itself */
+    asc_tensor bias;     /* (N, M), (1 or H, N, M) or (1 or B, 1 or H, N, M): adds this to them. -∞ takes a pair out.
+                            Its gradient costs no memory beside itself */
     asc_tensor lengths;  /* i64 (B): j < length only */
     asc_tensor mask;     /* u8 that broadcasts to (B, H, N, M): only where it is not 0 */
 } asc_attention_inputs;
 
 /* y_i = Σ_j A_ij v_j per head, A_i = softmax over the allowed j of q_i·k_j/√d + β_ij; y (B, N, H d_v). Wherever
- * positions matter, M >= N, and the queries stand at the last N of M positions; else, as in cross-attention, N and M are
- * any. A row that may look at nothing, or whose scores are all -∞, gives 0. A value in v that is not finite reaches all
- * rows of its panel of 32 queries, also those that may not look at it. Memory O(B·N·H); time O(N (w + g)) with a window
- * and g global tokens. */
+ * positions matter, M >= N, and the queries stand at the last N of M positions; else, as in cross-attention, N and M
+ * are any. A row that may look at nothing, or whose scores are all -∞, gives 0. A value in v that is not finite reaches
+ * all rows of its panel of 32 queries, also those that may not look at it. Memory O(B·N·H); time O(N (w + g + n)) with
+ * a window, g global tokens and n random links. */
 ASC_API asc_tensor asc_attention(asc_ctx *ctx, const asc_attention_inputs *inputs,
                                  const asc_attention_options *options);
 
@@ -213,9 +215,9 @@ typedef enum asc_background_scalar { /* those of the background variant */
     ASC_BACKGROUND_SCALARS,
 } asc_background_scalar;
 
-/* The queries stand at the last N of M >= N positions; or, where z_queries and h_queries are given, apart from the keys,
- * N and M any, as in cross-attention. Then i is in no set J_i, and all that goes by position is refused: a causal set,
- * windows, ALiBi, rel_bias, and losses. */
+/* The queries stand at the last N of M >= N positions; or, where z_queries and h_queries are given, apart from the
+ * keys, N and M any, as in cross-attention. Then i is in no set J_i, and all that goes by position is refused: a causal
+ * set, windows, ALiBi, rel_bias, and losses. */
 typedef struct asc_ascender_inputs {
     asc_tensor q, k, v;   /* (B, N, H d), (B, M, H d), (B, M, H d_v); q and k as they enter the base scores: rotated, if
                              so */
@@ -234,7 +236,7 @@ typedef struct asc_ascender_inputs {
 
 typedef struct asc_ascender_options {
     int64_t heads;           /* H */
-    int64_t window, globals; /* as for asc_attention */
+    int64_t window, globals, random; /* as for asc_attention */
     bool causal, alibi;
     asc_neighbors neighbors;
     int64_t k;               /* neighbours by score … */

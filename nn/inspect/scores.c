@@ -4,11 +4,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tensor/splitmix.h"
+
 /* ---- the allowed set ---- */
 
-static bool within(const asc_allowed_options *o, int64_t i, int64_t j)
+static bool within(const asc_allowed_options *o, int64_t M, int64_t i, int64_t j)
 {
     bool near = o->window == 0 || llabs(i - j) < o->window || j < o->globals || i < o->globals;
+    for (int64_t m = 0; !near && m < o->random; m++) {
+        near = asc_random_link(i, o->random, m, o->causal ? i + 1 : M) == j;
+    }
     return near && (!o->causal || j <= i);
 }
 
@@ -22,7 +27,7 @@ static asc_tensor mask_of_positions(asc_ctx *ctx, int64_t N, int64_t M, const as
     for (int64_t b = 0; to && b < B; b++) {
         for (int64_t i = 0; i < N; i++) {
             for (int64_t j = 0; j < M; j++) {
-                *to++ = within(o, i + M - N, j) && (!lengths || j < lengths[b]);
+                *to++ = within(o, M, i + M - N, j) && (!lengths || j < lengths[b]);
             }
         }
     }

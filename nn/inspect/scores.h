@@ -10,7 +10,7 @@
 typedef struct asc_allowed_options {
     bool causal;
     int64_t window;     /* w > 0: |i - j| < w only, and the global tokens */
-    int64_t globals;
+    int64_t globals, random; /* with a window: tokens that all look at; links of a row */
     asc_tensor lengths; /* i64 (B), or null */
     asc_tensor mask;    /* u8 that broadcasts to (B, H, N, M), not 0 where allowed; or null */
 } asc_allowed_options;

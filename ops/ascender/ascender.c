@@ -109,7 +109,7 @@ static asc_status check_apart(asc_call *call)
 static asc_status check_options(asc_call *call)
 {
     const asc_ascender_options *o = &attrs_of(call)->o;
-    if (asc_expect_window(call, o->heads, o->window, o->globals)) {
+    if (asc_expect_window(call, o->heads, o->window, o->globals, o->random)) {
         return ASC_ERR_ARG;
     }
     if ((unsigned)o->neighbors > ASC_NEIGHBORS_HYBRID_INTERSECTION || (unsigned)o->gate > ASC_GATE_AFTER) {
@@ -201,6 +201,9 @@ static const asc_sample samples[] = {
      OPTIONS(.heads = 1, .causal = true, .window = 3, .globals = 2, .neighbors = ASC_NEIGHBORS_HYBRID_UNION, .k = 2,
              .radius = 1, .sep_self = true, .gate = ASC_GATE_AFTER),
      .note = "window and globals"},
+    {.in = {TOKENS(1, 12, 12, 1), NONE, SCALARS(1, 8)},
+     OPTIONS(.heads = 1, .window = 2, .globals = 1, .random = 2, .k = 2, .sep_self = true, .gate = ASC_GATE_AFTER),
+     .note = "random links"},
     {.in = {TOKENS(1, 4, 7, 1), NONE, SCALARS(1, 8)},
      OPTIONS(.heads = 1, .causal = true, .neighbors = ASC_NEIGHBORS_HYBRID_INTERSECTION, .k = 4, .radius = 3,
              .sep_self = true, .gate = ASC_GATE_AFTER),
@@ -241,7 +244,8 @@ const asc_op asc_op_ascender = {
     .equation = "y_i = Σ_j softmax_j((q_i·k_j/√d + ω_a β̃^align + ω_s β̃^sep + ω_c β̃^coh + β^other)/(τ_score + ε)) "
                 "v_j per head, and three losses",
     .inputs = "q k v z h heading? lambda_align lambda_sep lambda_coh tau_sep tau_coh kappa delta alpha_align alpha_coh "
-              "omega_align omega_sep omega_coh tau_score rel_bias? lengths? mask? neighbors? k_of? bias? z_queries? h_queries?",
+              "omega_align omega_sep omega_coh tau_score rel_bias? lengths? mask? neighbors? k_of? bias? "
+              "z_queries? h_queries?",
     .n_out = ASCENDER_OUTPUTS,
     .flags = ASC_OP_FRESH | ASC_OP_CAUSAL,
     .attrs_size = sizeof(asc_ascender_attrs),

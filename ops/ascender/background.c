@@ -98,7 +98,7 @@ static asc_status declare(asc_call *call, const asc_allowed *J)
 static asc_status infer(asc_call *call)
 {
     const asc_ascender_options *o = asc_background_options(call);
-    if (asc_expect_window(call, o->heads, o->window, o->globals) || check_tensors(call)) {
+    if (asc_expect_window(call, o->heads, o->window, o->globals, o->random) || check_tensors(call)) {
         return ASC_ERR_ARG;
     }
     asc_dtype dtype = call->in[BACKGROUND_Q].dtype;
@@ -160,6 +160,8 @@ static const asc_sample samples[] = {
      OPTIONS(.heads = 1, .causal = true, .k = 2, .all_statistics = true), .note = "statistics over whole rows"},
     {.in = {TENSORS(1, 2, 5, 4, 2, 2, 2), {0}, SCALARS(1), {0}, {0}, {0}, {0}, {0}, {'u', 4, {1, 1, 3, 1}, .1, 1}},
      OPTIONS(.heads = 1, .causal = true, .k = 2), .note = "fewer queries than keys"},
+    {.in = {TENSORS(1, 12, 12, 2, 2, 2, 2), {0}, SCALARS(1)},
+     OPTIONS(.heads = 1, .causal = true, .window = 2, .random = 2, .k = 2), .note = "random links"},
     {.in = {TENSORS(2, 5, 5, 4, 2, 2, 2), {0}, SCALARS(2), {0}, {0}, {0}, {0}, {0}, {0}, {'f', 3, {2, 5, 5}}},
      OPTIONS(.heads = 2, .causal = true, .k = 2), .note = "a bias that the batch shares"},
     {.in = {TENSORS(1, 1, 1, 4, 2, 2, 2), {0}, SCALARS(2)}, OPTIONS(.heads = 2, .causal = true, .k = 2),

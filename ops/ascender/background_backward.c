@@ -169,13 +169,12 @@ static void collect_places_f32(const asc_background_work *w, const sums *to)
     const asc_panel *p = &w->p;
     const float *places = (const float *)b->places_t + (p->b * b->J.H + p->h) * b->dz * b->ld;
     float *dplaces = to->places_t.data, *dpoints = w->at.dpoints;
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
     memset(dpoints, 0, (size_t)(p->rows * b->dz) * sizeof *dpoints);
-    for (int i = 0; i < parts; i++) {
-        asc_kernels_f32()->pair_distances_grad((const float *)w->at.squares + part[i].column, p->columns, w->at.points,
-                                               dpoints, b->dz, places + part[i].key, dplaces + part[i].key, b->ld,
-                                               p->rows, part[i].n, b->dz);
+    for (asc_panel_tile t = asc_panel_tile_first(p); t.n > 0; asc_panel_tile_next(p, &t)) {
+        asc_kernels_f32()->pair_distances_grad((const float *)w->at.squares + t.row * p->columns + t.column,
+                                               p->columns, (const float *)w->at.points + t.row * b->dz,
+                                               dpoints + t.row * b->dz, b->dz, places + t.key, dplaces + t.key, b->ld,
+                                               t.rows, t.n, b->dz);
     }
     for (int64_t r = 0; r < p->rows; r++) {
         float *dz = asc_matrix_row(to->z, asc_allowed_position(&b->J, p->first + r));
@@ -189,8 +188,11 @@ static void collect_densities_f32(const asc_background_work *w, const sums *to)
     float *sum = w->at.row, *drho = to->rho.data;
     memset(sum, 0, (size_t)w->p.columns * sizeof *sum);
     asc_kernels_f32()->sum_rows(sum, w->at.weights, w->p.rows, w->p.columns);
-    for (int64_t c = 0; c < w->p.columns; c++) {
-        drho[asc_panel_key(&w->p, c)] += (float)w->g.bias.dense * sum[c];
+    for (asc_panel_tile t = asc_panel_tile_first(&w->p); t.n > 0; asc_panel_tile_next(&w->p, &t)) {
+        const float *from = t.rows == w->p.rows ? sum : (const float *)w->at.weights + t.row * w->p.columns;
+        for (int64_t e = 0; e < t.n; e++) {
+            drho[t.key + e] += (float)w->g.bias.dense * from[t.column + e];
+        }
     }
 }
 

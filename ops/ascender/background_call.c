@@ -9,7 +9,7 @@ asc_allowed asc_background_sizes(const asc_call *call)
     const asc_ascender_options *o = asc_background_options(call);
     return (asc_allowed){.B = call->in[BACKGROUND_Q].shape[0], .H = o->heads, .N = call->in[BACKGROUND_Q].shape[1],
                          .M = call->in[BACKGROUND_K].shape[1], .causal = o->causal, .window = o->window,
-                         .globals = o->globals};
+                         .globals = o->globals, .random = o->random};
 }
 
 asc_neighbor_rule asc_background_rule(const asc_call *call)
@@ -92,7 +92,7 @@ static size_t lay_out(const asc_background_call *b, char *base, asc_background_s
     size_t real = asc_dtype_size(b->dtype), panel = ASC_PANEL * (size_t)b->widest * real;
     size_t row = (size_t)asc_most(b->widest, listed) * real, points = ASC_PANEL * (size_t)b->dz * real;
     size_t links = (size_t)asc_most(b->J.M, listed) * sizeof(int64_t);
-    size_t columns = b->J.mask ? (size_t)b->widest * sizeof(int32_t) : 0;
+    size_t columns = asc_panel_lists(&b->J) ? (size_t)b->widest * sizeof(int32_t) : 0;
     w->scores = asc_carve(&space, panel);
     w->squares = asc_carve(&space, panel);
     w->dscores = asc_carve(&space, b->backward ? panel : 0);

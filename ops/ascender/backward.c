@@ -250,12 +250,10 @@ static void distances_grad_f32(const work *k, const void *G, const float *a, flo
 {
     const asc_ascender_call *s = k->s;
     asc_matrix z = asc_ascender_keys(s, k->p, s->places_t, s->dz, s->ld);
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(k->p, part);
-    for (int i = 0; i < parts; i++) {
+    for (asc_panel_tile t = asc_panel_tile_first(k->p); t.n > 0; asc_panel_tile_next(k->p, &t)) {
         asc_kernels_f32()->pair_distances_grad(
-            (const float *)G + part[i].column, k->p->columns, a, da, s->dz, (const float *)z.data + part[i].key,
-            (float *)k->to->places_t.data + part[i].key, s->ld, k->p->rows, part[i].n, s->dz);
+            (const float *)G + t.row * k->p->columns + t.column, k->p->columns, a + t.row * s->dz, da + t.row * s->dz,
+            s->dz, (const float *)z.data + t.key, (float *)k->to->places_t.data + t.key, s->ld, t.rows, t.n, s->dz);
     }
 }
 
@@ -264,11 +262,10 @@ static void add_projections_f32(const work *k, const float *c, const float *dc, 
 {
     const asc_ascender_call *s = k->s;
     asc_matrix z = asc_ascender_keys(s, k->p, s->places_t, s->dz, s->ld);
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(k->p, part);
-    for (int i = 0; i < parts; i++) {
-        asc_kernels_f32()->pair_projections((float *)P + part[i].column, k->p->columns, c, dc, s->dz,
-                                            (const float *)z.data + part[i].key, s->ld, k->p->rows, part[i].n, s->dz);
+    for (asc_panel_tile t = asc_panel_tile_first(k->p); t.n > 0; asc_panel_tile_next(k->p, &t)) {
+        asc_kernels_f32()->pair_projections((float *)P + t.row * k->p->columns + t.column, k->p->columns,
+                                            c + t.row * s->dz, dc + t.row * s->dz, s->dz,
+                                            (const float *)z.data + t.key, s->ld, t.rows, t.n, s->dz);
     }
 }
 

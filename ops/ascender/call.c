@@ -14,7 +14,8 @@ asc_allowed asc_ascender_sizes(const asc_call *call)
     const asc_array *q = &call->in[ASCENDER_Q], *k = &call->in[ASCENDER_K];
     const asc_ascender_options *o = &((const asc_ascender_attrs *)call->attrs)->o;
     return (asc_allowed){.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = k->shape[1], .causal = o->causal,
-                         .apart = call->in[ASCENDER_Z_QUERIES].ndim >= 0, .window = o->window, .globals = o->globals};
+                         .apart = call->in[ASCENDER_Z_QUERIES].ndim >= 0, .window = o->window, .globals = o->globals,
+                         .random = o->random};
 }
 
 /* ---- a call's memory ---- */
@@ -103,7 +104,7 @@ static size_t lay_out(const asc_ascender_call *s, char *base, asc_ascender_space
     w->rows = asc_carve(&space, ASC_PANEL * sizeof *w->rows);
     w->best = asc_carve(&space, (size_t)asc_neighbors_room(&s->rule) * real);
     w->list = asc_carve(&space, (size_t)asc_neighbors_most(&s->rule) * sizeof *w->list);
-    w->columns = asc_carve(&space, s->rows.mask ? (size_t)s->widest * sizeof *w->columns : 0);
+    w->columns = asc_carve(&space, asc_panel_lists(&s->rows) ? (size_t)s->widest * sizeof *w->columns : 0);
     return space.used;
 }
 

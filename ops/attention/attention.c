@@ -5,8 +5,8 @@
  *   dq_i = Σ_j dS_ij k_j/√d,  dk_j = Σ_i dS_ij q_i/√d,  dβ_ij = dS_ij
  *
  * β is ALiBi's -2^(-8(h+1)/H)·|i-j| (Press et al. 2022), a learned table's entry clamp(j-i, -R, R) + R, and whatever
- * the caller gives. J_i is causal or full, cut by a window with global tokens, by the sequences' lengths and by a mask; a row with nothing
- * allowed gives 0.
+ * the caller gives. J_i is causal or full, cut by a window with global tokens and random links (BigBird: Zaheer et al.,
+ * arXiv 2007.14062), by the sequences' lengths and by a mask; a row with nothing allowed gives 0.
  *
  * Work goes by panels (ops/attention/panel.h): scores, softmax and product while a panel is in cache. The backward pass
  * computes each panel again from the row's log-sum-exp, the only thing that is kept. What a chunk of panels reads many
@@ -37,7 +37,7 @@ typedef struct job {
     void *copies;               /* [workers][copy_rows, width]: q and dy of a panel, and what is kept of k and v */
     int64_t copy_rows;
     bool copies_keys;
-    int32_t *list;              /* [workers][widest], with a mask */
+    int32_t *list;              /* [workers][widest], with a mask or links */
     asc_panel_sums dk, dv;      /* backward */
     asc_table_sums table;
 } job;
@@ -59,7 +59,7 @@ static asc_allowed allowed_of(const asc_call *call)
     const asc_attention_options *o = &((const attrs *)call->attrs)->o;
     const asc_array *q = &call->in[Q], *k = &call->in[K_];
     asc_allowed J = {.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = k->shape[1], .causal = o->causal,
-                     .window = o->window, .globals = o->globals};
+                     .window = o->window, .globals = o->globals, .random = o->random};
     asc_allowed_inputs(&J, &call->in[LENGTHS], &call->in[MASK]);
     return J;
 }
@@ -236,7 +236,7 @@ static asc_status infer(asc_call *call)
 {
     const asc_attention_options *o = &((const attrs *)call->attrs)->o;
     const asc_array *q = &call->in[Q];
-    if (asc_expect_window(call, o->heads, o->window, o->globals) || asc_expect_floating(call, Q) ||
+    if (asc_expect_window(call, o->heads, o->window, o->globals, o->random) || asc_expect_floating(call, Q) ||
         asc_expect_floating(call, K_) || asc_expect_floating(call, V) || check_tensors(call, o->heads) ||
         asc_expect_position_table(call, REL_BIAS, o->heads)) {
         return ASC_ERR_ARG;
@@ -269,8 +269,8 @@ static asc_status begin(asc_call *call, bool backward, job *j)
     size_t workers = (size_t)asc_threads(call->ctx), widest = (size_t)j->widest, real = asc_dtype_size(q->dtype);
     j->panel = asc_call_scratch(call, workers * (size_t)buffers * ASC_PANEL * widest * real);
     j->copies = asc_call_scratch(call, workers * (size_t)(j->copy_rows * j->width) * real);
-    j->list = j->J.mask ? asc_call_scratch(call, workers * widest * sizeof *j->list) : NULL;
-    return j->panel && j->copies && (j->list || !j->J.mask) ? ASC_OK : ASC_ERR_MEMORY;
+    j->list = asc_panel_lists(&j->J) ? asc_call_scratch(call, workers * widest * sizeof *j->list) : NULL;
+    return j->panel && j->copies && (j->list || !asc_panel_lists(&j->J)) ? ASC_OK : ASC_ERR_MEMORY;
 }
 
 static asc_status forward(asc_call *call)
@@ -319,6 +319,8 @@ static const asc_sample samples[] = {
      OPTIONS(.heads = 1, .causal = true, .window = 3, .globals = 2), .note = "window and globals"},
     {.in = {{'f', 3, {2, 5, 4}}, {'f', 3, {2, 7, 4}}, {'f', 3, {2, 7, 4}}, {0}, {0}, {0}, {'b', 4, {1, 2, 5, 7}}},
      OPTIONS(.heads = 2, .window = 4, .globals = 1), .note = "a mask"},
+    {.in = {{'f', 3, {1, 40, 2}}, {'f', 3, {1, 40, 2}}, {'f', 3, {1, 40, 2}}, {'f', 2, {1, 7}}},
+     OPTIONS(.heads = 1, .causal = true, .window = 2, .globals = 1, .random = 2), .note = "random links"},
     {.in = {{'f', 3, {2, 7, 4}}, {'f', 3, {2, 3, 4}}, {'f', 3, {2, 3, 6}}, {0}, {0}, {'i', 1, {2}, 1, 4}},
      OPTIONS(.heads = 2), .note = "a context of other length"},
     {.in = {{'f', 3, {2, 5, 4}}, {'f', 3, {2, 1, 4}}, {'f', 3, {2, 1, 2}}, {0}, {'f', 4, {2, 2, 5, 1}}},

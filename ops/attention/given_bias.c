@@ -67,9 +67,9 @@ static int64_t row_of(const asc_panel *p, const asc_given_bias *bias, int64_t r)
 
 static void add_f32(const asc_panel *p, const asc_given_bias *bias, void *P)
 {
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
+    asc_panel_range part[ASC_MOST_RANGES];
     for (int64_t r = 0; r < p->rows; r++) {
+        int parts = asc_panel_ranges(p, r, part);
         const float *row = (const float *)bias->data + row_of(p, bias, r);
         for (int i = 0; i < parts; i++) {
             asc_kernels_f32()->acc((float *)P + r * p->columns + part[i].column, row + part[i].key, part[i].n);
@@ -79,9 +79,9 @@ static void add_f32(const asc_panel *p, const asc_given_bias *bias, void *P)
 
 static void collect_f32(const asc_panel *p, const asc_given_bias *bias, const void *dP)
 {
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
+    asc_panel_range part[ASC_MOST_RANGES];
     for (int64_t r = 0; r < p->rows; r++) {
+        int parts = asc_panel_ranges(p, r, part);
         float *row = (float *)bias->grad + row_of(p, bias, r);
         for (int i = 0; i < parts; i++) {
             asc_kernels_f32()->acc(row + part[i].key, (const float *)dP + r * p->columns + part[i].column, part[i].n);

@@ -36,8 +36,8 @@ asc_tensor asc_grid_neighbors(asc_ctx *ctx, int ndim, const int64_t *sizes, int6
         places *= fits ? 2 * radius + 1 : 1;
     }
     if (!fits) {
-        asc_fail(ctx, ASC_ERR_ARG, "grid_neighbors: %d dimensions, radius %lld: expected 1 to %d dimensions of 1 or more "
-                 "cells, fewer than 2^31 in all, radius >= 0, and at most %d places of a radius", ndim,
+        asc_fail(ctx, ASC_ERR_ARG, "grid_neighbors: %d dimensions, radius %lld: expected 1 to %d dimensions of 1 or "
+                 "more cells, fewer than 2^31 in all, radius >= 0, and at most %d places of a radius", ndim,
                  (long long)radius, ASC_MAX_DIMS, MOST);
         return asc_null();
     }

@@ -32,6 +32,7 @@ static void draw_options(call *c)
     if (draw(3) == 0) {
         c->o.window = 1 + draw(9);
         c->o.globals = draw(4);
+        c->o.random = draw(2) ? draw(5) : 0;
     }
     if (draw(4) == 0) {
         for (int64_t h = 0; h < c->o.heads; h++) {
@@ -108,7 +109,7 @@ static void part(call *c, int64_t dz, int64_t da)
     c->leaf[H_QUERIES] = c->in.h_queries = leaf(c, 9, c->N, da);
     c->leaf[REL] = c->in.rel_bias = asc_null();
     c->o.causal = c->o.alibi = c->losses = false;
-    c->o.window = c->o.globals = 0;
+    c->o.window = c->o.globals = c->o.random = 0;
     c->o.neighbors = draw(2) ? ASC_NEIGHBORS_SEMANTIC : ASC_NEIGHBORS_BASE;
 }
 

@@ -7,6 +7,7 @@ static const asc_ascender_options causal_options[] = {
     {.heads = 2, .causal = true, .k = 5, .gate = ASC_GATE_AFTER, .neighbors = ASC_NEIGHBORS_BASE, .alibi = true},
     {.heads = 2, .causal = true, .k = 5, .radius = 3, .window = 11, .globals = 3,
      .neighbors = ASC_NEIGHBORS_HYBRID_UNION, .gate = ASC_GATE_AFTER, .sep_self = true},
+    {.heads = 2, .causal = true, .k = 5, .window = 7, .random = 3, .gate = ASC_GATE_AFTER, .sep_self = true},
 };
 enum { CAUSAL = sizeof causal_options / sizeof *causal_options };
 

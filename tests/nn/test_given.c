@@ -60,7 +60,8 @@ END_TEST
 /* Sizes and lengths of contexts: below, at and above a panel of 32; of one; of none. */
 static const struct {
     int64_t N, M, lengths[2];
-} contexts[] = {{5, 33, {33, 20}}, {70, 32, {0, 0}}, {40, 1, {1, 0}}, {1, 70, {3, 70}}, {33, 5, {5, 2}}, {6, 0, {0, 0}}};
+} contexts[] = {{5, 33, {33, 20}}, {70, 32, {0, 0}}, {40, 1, {1, 0}}, {1, 70, {3, 70}}, {33, 5, {5, 2}},
+                {6, 0, {0, 0}}};
 enum { CONTEXTS = sizeof contexts / sizeof *contexts };
 
 static asc_tensor lengths_of(int i)
@@ -268,8 +269,8 @@ enum { MODELS = sizeof models / sizeof *models };
 static asc_lm *model(int i, int64_t block)
 {
     char config[300];
-    snprintf(config, sizeof config, "{%s,\"heads\":%d,\"d_model\":%d,\"layers\":2,\"vocab\":19,\"block\":%d}", models[i],
-             H, D, (int)block);
+    snprintf(config, sizeof config, "{%s,\"heads\":%d,\"d_model\":%d,\"layers\":2,\"vocab\":19,\"block\":%d}",
+             models[i], H, D, (int)block);
     asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 3);
     ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
     return lm;
@@ -304,6 +305,68 @@ START_TEST(models_and_caches_heed_what_their_layers_are_given)
                    "layer: mask given for 13 positions, expected at least 20");
     asc_lm_free(lm);
     asc_lm_free(plain);
+}
+END_TEST
+
+/* Generation has the same random links as a full pass; and positions are the same places. */
+START_TEST(a_cache_has_the_same_links_and_places)
+{
+    static const char *const more[] = {
+        "\"mix\":\"transformer\",\"window\":4,\"globals\":1,\"random\":3",
+        "\"mix\":\"ascender\",\"window\":5,\"random\":2,\"k\":3",
+        "\"mix\":\"ascender\",\"window\":5,\"random\":2,\"k\":3,\"variant\":\"background\"",
+        "\"mix\":\"ascender\",\"k\":3,\"variant\":\"background\",\"coordinates\":\"position\"",
+    };
+    enum { N = 70 };
+    char config[300];
+    int64_t x[N];
+    draw_tokens(x, N, 19, 3);
+    snprintf(config, sizeof config, "{%s,\"heads\":%d,\"d_model\":%d,\"layers\":2,\"vocab\":19,\"block\":%d}", more[_i],
+             H, D, N);
+    asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 3);
+    ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
+    asc_tensor all = asc_lm_logits(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(1, N)));
+    asc_lm_cache *cache = asc_lm_cache_new(lm, N);
+    for (int64_t t = 0; t < N; t += t == 0 ? 40 : 1) {
+        asc_tensor next = asc_lm_next(cache, x + t, t == 0 ? 40 : 1);
+        no_error();
+        int64_t row = t == 0 ? 39 : t;
+        expect_near(next, asc_contiguous(ctx, asc_slice(ctx, all, 1, row, row + 1, 1)), 1e-9, "a next token");
+    }
+    asc_lm_cache_free(cache);
+    asc_lm_free(lm);
+}
+END_TEST
+
+START_TEST(positions_as_places)
+{
+    static const char more[] = ",\"variant\":\"background\",\"coordinates\":\"position\",\"coordinate_scale\":4";
+    asc_layer *l = layer_of("ascender", more, floats[_i]);
+    asc_params *parts = asc_params_new(ctx);
+    ck_assert_int_eq(asc_layer_inspect(l, tokens(floats[_i], 1, 2, 9), asc_null(), parts), ASC_OK);
+    asc_tensor z = asc_params_find(parts, "z");
+    expect_shape(z, ASC_SHAPE(2, H, 9, 1));
+    for (int64_t e = 0; e < asc_numel(z); e++) {
+        expect_equal(z, e, (double)(e % 9) / 4);
+    }
+    ck_assert(asc_is_null(asc_params_find(asc_layer_params(l), "u.weight")));
+    asc_params_free(parts);
+    asc_layer_free(l);
+    static const struct {
+        const char *config, *message;
+    } wrong[] = {
+        {"{\"heads\":2,\"coordinates\":\"position\"}", "coordinates belongs to variant background"},
+        {"{\"heads\":2,\"variant\":\"background\",\"coordinates\":\"position\",\"dz\":2}", "dz is of learned places"},
+        {"{\"heads\":2,\"variant\":\"background\",\"coordinate_scale\":2}", "coordinate_scale belongs to coordinates"},
+        {"{\"heads\":2,\"random\":2}", "random links need a window"},
+        {"{\"heads\":2,\"window\":2,\"random\":33}", "random"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_ptr_null(asc_layer_new(ctx, "ascender", D, wrong[i].config, ASC_F32, 1));
+        ck_assert_msg(strstr(asc_error_message(ctx), wrong[i].message) != NULL, "'%s' lacks '%s'",
+                      asc_error_message(ctx), wrong[i].message);
+        asc_error_clear(ctx);
+    }
 }
 END_TEST
 
@@ -383,6 +446,8 @@ int main(void)
     tcase_add_test(t, contexts_that_are_refused);
     tcase_add_loop_test(t, inspection_of_a_context, 0, 2);
     tcase_add_loop_test(t, models_and_caches_heed_what_their_layers_are_given, 0, MODELS);
+    tcase_add_loop_test(t, a_cache_has_the_same_links_and_places, 0, 4);
+    tcase_add_loop_test(t, positions_as_places, 0, 2);
     tcase_add_test(t, layers_that_are_not_there);
     tcase_add_loop_test(t, a_computed_bias_under_recomputation, 0, 2);
     tcase_add_test(t, neighbours_of_a_grid);

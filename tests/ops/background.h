@@ -3,6 +3,7 @@
 #ifndef TESTS_OPS_BACKGROUND_H
 #define TESTS_OPS_BACKGROUND_H
 
+#include "tensor/splitmix.h"
 #include "tests/ops/values.h"
 
 enum { Q, K_, V, Z, H_, HEADING, REL, BIAS, INPUTS };
@@ -49,7 +50,11 @@ static int64_t given_key(const kind *k, int64_t b, int64_t h, int64_t i, int64_t
 
 static bool may_look(const kind *k, int64_t b, int64_t h, int64_t i, int64_t j)
 {
-    if (k->o.window > 0 && llabs(i - j) >= k->o.window && j >= k->o.globals && i >= k->o.globals) {
+    bool linked = false;
+    for (int64_t m = 0; m < k->o.random; m++) {
+        linked |= asc_random_link(i, k->o.random, m, k->o.causal ? i + 1 : k->N) == j;
+    }
+    if (k->o.window > 0 && llabs(i - j) >= k->o.window && j >= k->o.globals && i >= k->o.globals && !linked) {
         return false;
     }
     return !(k->mask && !masked_in(b, h, i, j)) && !(k->o.causal && j > i) && !(has_lengths(k) && j >= k->lengths[b]);

@@ -1,4 +1,5 @@
 /* tests/ops/test_attention.c: attention against plain loops; causality to the bit. */
+#include "tensor/splitmix.h"
 #include "tests/ops/values.h"
 
 /* ---- attention, row by row ---- */
@@ -52,6 +53,14 @@ static const kind kinds[] = {
     {2, 3, 70, 90, 5, 3, .o = {.causal = true, .alibi = true}, .R = 2, .bias = 3},
     {3, 2, 140, 140, 2, 2, .o = {.window = 6, .globals = 3}, .lengths = {140, 100, 2}, .bias = 4},
     {3, 2, 33, 40, 2, 2, .o = {.causal = true, .window = 9}, .mask = 4, .bias = 5},
+    {2, 2, 140, 140, 3, 3, .o = {.causal = true, .window = 4, .random = 3}, .R = 2, .bias = 3},
+    {1, 2, 140, 140, 3, 3, .o = {.window = 4, .globals = 3, .random = 2, .alibi = true}, .bias = 2},
+    {3, 1, 140, 140, 2, 2, .o = {.window = 3, .globals = 40, .random = 5}, .lengths = {140, 70, 3}},
+    {2, 2, 140, 140, 2, 2, .o = {.window = 6, .globals = 3, .random = 4}, .mask = 4},
+    {1, 2, 70, 190, 2, 2, .o = {.causal = true, .window = 6, .globals = 1, .random = 32}, .mask = 2},
+    {2, 1, 1, 90, 3, 2, .o = {.causal = true, .window = 2, .random = 2}},
+    {1, 1, 4, 4, 3, 2, .o = {.window = 1, .random = 7}},
+    {1, 1, 40, 190, 200, 130, .o = {.causal = true, .window = 90, .random = 2}},
     {2, 2, 70, 5, 3, 4, .o = {.causal = false}},
     {3, 2, 40, 33, 3, 4, .lengths = {33, 1, 0}, .bias = 3},
     {2, 2, 70, 1, 3, 4, .mask = 3},
@@ -86,7 +95,12 @@ static bool masked_in(const kind *k, int64_t b, int64_t h, int64_t i, int64_t j)
 static bool may_look(const kind *k, int64_t b, int64_t h, int64_t i, int64_t j)
 {
     int64_t at = i + k->M - k->N;
-    if (k->o.window > 0 && llabs(at - j) >= k->o.window && j >= k->o.globals && at >= k->o.globals) {
+    bool linked = false;
+    for (int64_t m = 0; m < k->o.random; m++) {
+        int64_t keys = k->o.causal ? at + 1 : k->M;
+        linked |= (int64_t)(asc_splitmix64((uint64_t)(at * k->o.random + m)) % (uint64_t)keys) == j;
+    }
+    if (k->o.window > 0 && llabs(at - j) >= k->o.window && j >= k->o.globals && at >= k->o.globals && !linked) {
         return false;
     }
     if (k->mask && !masked_in(k, b, h, i, j)) {
@@ -235,8 +249,8 @@ static void run(call *c)
 {
     asc_attention_options o = c->k->o;
     o.heads = c->k->H;
-    asc_attention_inputs in = {.q = c->in[Q], .k = c->in[K_], .v = c->in[V], .rel_bias = c->in[REL], .bias = c->in[BIAS],
-                               .lengths = c->lengths, .mask = c->mask};
+    asc_attention_inputs in = {.q = c->in[Q], .k = c->in[K_], .v = c->in[V], .rel_bias = c->in[REL],
+                               .bias = c->in[BIAS], .lengths = c->lengths, .mask = c->mask};
     c->y = asc_attention(ctx, &in, &o);
     no_error();
 }

@@ -56,8 +56,8 @@ START_TEST(wrong_calls)
     expect_failure(attend(x, wide, x, none, none, two),
                    "attention: k is f32 (2, 5, 6), expected (2, M, 4)");
     expect_failure(attend(x, brief, brief, none, none, (asc_attention_options){.heads = 2, .causal = true}),
-                   "attention: k is f32 (2, 4, 4), expected (2, M, 4) with M >= 5, or a full set without positions: the "
-                   "queries stand at the last of the keys' positions");
+                   "attention: k is f32 (2, 4, 4), expected (2, M, 4) with M >= 5, or a full set without positions: "
+                   "the queries stand at the last of the keys' positions");
     expect_failure(attend(x, x, brief, none, none, two),
                    "attention: v is f32 (2, 4, 4), expected (2, 5, H d) with H = 2");
     expect_failure(attend(x, x, x, asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 4)), none, two),
@@ -68,6 +68,10 @@ START_TEST(wrong_calls)
                    "attention: lengths is i64 (5), expected i64 (2), one length a sequence");
     expect_failure(attend(x, x, x, none, none, (asc_attention_options){.heads = 2, .globals = 1}),
                    "attention: window is 0, globals is 1: expected none below 0, and globals with a window only");
+    expect_failure(attend(x, x, x, none, none, (asc_attention_options){.heads = 2, .random = 1}),
+                   "attention: random is 1, expected 0 to 32, and random links with a window only");
+    expect_failure(attend(x, x, x, none, none, (asc_attention_options){.heads = 2, .window = 2, .random = 33}),
+                   "attention: random is 33, expected 0 to 32, and random links with a window only");
     expect_failure(attend(x, x, none, none, none, two), "attention: v is null");
 }
 END_TEST
