@@ -6,14 +6,32 @@
 #include "tensor/need.h"
 
 enum { B = 2, N = 9, D = 8 };
-enum { NOW = 1, LATER, COTANGENT }; /* streams of random numbers */
+enum { NOW = 1, LATER, COTANGENT, OTHER }; /* streams of random numbers */
+
+/* What is changed: a sequence that looks at itself; queries, or the context that they look at. */
+typedef enum way { SEQUENCE, QUERIES, CONTEXT } way;
+static const char *const names[] = {"sequence", "queries", "context"};
 
 typedef struct probe {
     asc_layer *layer;
     asc_causal_report *report;
+    way way;
     asc_tensor x, later, cotangent; /* (B, N, D) in f64 */
+    asc_tensor other;               /* the context of queries, or the queries of a context */
     double *y;                      /* the outputs of x */
 } probe;
+
+/* Of inputs x up to position t. */
+static asc_tensor run(const probe *p, asc_tensor x, int64_t t)
+{
+    const int64_t lengths[B] = {t + 1, t + 1};
+    switch (p->way) {
+    case QUERIES: return asc_layer_cross(p->layer, x, p->other, asc_null());
+    case CONTEXT:
+        return asc_layer_cross(p->layer, p->other, x, asc_from(p->layer->ctx, ASC_I64, lengths, ASC_SHAPE(B)));
+    default: return asc_layer_forward(p->layer, x, asc_null());
+    }
+}
 
 static asc_tensor draw(asc_ctx *ctx, uint64_t seed, uint64_t stream)
 {
@@ -32,9 +50,11 @@ static asc_tensor splice(asc_ctx *ctx, asc_tensor early, asc_tensor late, int64_
     return made;
 }
 
-static void fail_at(asc_causal_report *r, bool gradient, int64_t element, int64_t t)
+static void fail_at(const probe *p, bool gradient, int64_t element, int64_t t)
 {
+    asc_causal_report *r = p->report;
     if (r->failures++ == 0) {
+        r->first_of = names[p->way];
         r->first_is_gradient = gradient;
         r->first_position = element / D % N;
         r->first_moment = t;
@@ -45,10 +65,10 @@ static void compare_outputs(const probe *p, asc_tensor y, int64_t t)
 {
     const double *got = asc_data(y);
     for (int64_t e = 0; got && e < (int64_t)B * N * D; e++) {
-        if (e / D % N <= t) {
+        if (e / D % N <= t || p->way == CONTEXT) {
             p->report->outputs++;
             if (memcmp(&got[e], &p->y[e], sizeof *got) != 0) {
-                fail_at(p->report, false, e, t);
+                fail_at(p, false, e, t);
             }
         }
     }
@@ -61,7 +81,7 @@ static void compare_grads(const probe *p, asc_tensor grad, int64_t t)
         if (e / D % N > t) {
             p->report->gradients++;
             if (got[e] != 0) {
-                fail_at(p->report, true, e, t);
+                fail_at(p, true, e, t);
             }
         }
     }
@@ -73,33 +93,32 @@ static asc_status probe_moment(const probe *p, int64_t t)
     asc_ctx *ctx = p->layer->ctx;
     asc_scope_begin(ctx);
     asc_set_recording(ctx, false);
-    compare_outputs(p, asc_layer_forward(p->layer, splice(ctx, p->x, p->later, t), asc_null()), t);
+    asc_tensor plain = run(p, p->x, t);
+    if (asc_error(ctx) == ASC_OK) {
+        memcpy(p->y, asc_data(plain), sizeof(double) * B * N * D);
+        compare_outputs(p, run(p, splice(ctx, p->x, p->later, t), t), t);
+    }
     asc_set_recording(ctx, true);
-    asc_tensor x = splice(ctx, p->x, asc_null(), N), cotangent = splice(ctx, p->cotangent, asc_null(), t);
+    asc_tensor x = splice(ctx, p->x, asc_null(), N);
+    asc_tensor cotangent = splice(ctx, p->cotangent, asc_null(), p->way == CONTEXT ? N : t);
     asc_require_grad(x, true);
-    asc_tensor y = asc_layer_forward(p->layer, x, asc_null());
+    asc_tensor y = run(p, x, t);
     if (asc_error(ctx) == ASC_OK) {
         asc_backward(ctx, y, cotangent, false);
         compare_grads(p, asc_grad(x), t);
     }
-    p->report->moments++;
+    p->report->moments += p->way == SEQUENCE;
     asc_scope_end(ctx);
     return asc_error(ctx);
 }
 
-static asc_status probe_layer(asc_layer *l, uint64_t seed, asc_causal_report *report)
+static asc_status probe_layer(asc_layer *l, way way, uint64_t seed, asc_causal_report *report)
 {
     asc_ctx *ctx = l->ctx;
     double y[B * N * D];
-    probe p = {.layer = l, .report = report, .x = draw(ctx, seed, NOW), .later = draw(ctx, seed, LATER),
-               .cotangent = draw(ctx, seed, COTANGENT), .y = y};
-    asc_set_recording(ctx, false);
-    asc_tensor out = asc_layer_forward(l, p.x, asc_null());
-    if (asc_error(ctx)) {
-        return asc_error(ctx);
-    }
-    memcpy(y, asc_data(out), sizeof y);
-    asc_status status = ASC_OK;
+    probe p = {.layer = l, .report = report, .way = way, .x = draw(ctx, seed, NOW), .later = draw(ctx, seed, LATER),
+               .cotangent = draw(ctx, seed, COTANGENT), .other = draw(ctx, seed, OTHER), .y = y};
+    asc_status status = asc_error(ctx);
     for (int64_t t = 0; t < N - 1 && !status; t++) {
         status = probe_moment(&p, t);
     }
@@ -129,7 +148,16 @@ asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char *config
     report->causal = !asc_layer_looks_ahead(l);
     bool recording = asc_set_recording(ctx, true);
     asc_scope_begin(ctx);
-    status = report->causal ? probe_layer(l, seed, report) : ASC_OK;
+    report->context = l->mixing->takes_context;
+    status = report->causal ? probe_layer(l, SEQUENCE, seed, report) : ASC_OK;
+    for (way way = QUERIES; way <= CONTEXT && report->context && !status; way++) {
+        status = probe_layer(l, way, seed, report);
+        if (status == ASC_ERR_ARG) { /* its settings refuse a context */
+            asc_error_clear(ctx);
+            report->context = false;
+            status = ASC_OK;
+        }
+    }
     asc_scope_end(ctx);
     asc_set_recording(ctx, recording);
     asc_layer_free(l);

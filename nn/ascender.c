@@ -5,6 +5,8 @@
 #include <ascgrad/inspect.h>
 
 #include "nn/ascender.h"
+#include "nn/attention.h"
+#include "nn/given.h"
 #include "nn/inspect/scores.h"
 #include "tensor/ctx.h"
 #include "tensor/dtype.h"
@@ -58,26 +60,50 @@ static asc_tensor turned(const asc_layer *l, asc_tensor x, int64_t start)
     return y;
 }
 
-/* The inputs of n tokens from position `start` on. */
-static asc_ascender_inputs inputs_of(const asc_layer *l, asc_tensor x, asc_tensor lengths, int64_t start)
+/* z, (B, n, H d_z): learned, or of positions from `start` on, which are the same in all heads. */
+static asc_tensor places_of(const asc_layer *l, asc_tensor x, int64_t start)
+{
+    const asc_ascender_layer *t = l->self;
+    int64_t B = asc_size(x, 0), n = asc_size(x, 1), H = t->options.heads;
+    if (t->spacing == 0) {
+        return asc_linear(l->ctx, x, t->u, asc_null());
+    }
+    asc_tensor z = asc_empty(l->ctx, asc_dtype_of(x), ASC_SHAPE(B, n, H));
+    void *values = asc_data_mut(z);
+    for (int64_t e = 0; values && e < B * n * H; e++) {
+        asc_set_element(l->dtype, values, e, (double)(start + e / H % n) * t->spacing);
+    }
+    return z;
+}
+
+/* The inputs of n tokens from position `start` on, or of those of a context. */
+static asc_ascender_inputs inputs_of(asc_layer *l, asc_tensor x, asc_tensor lengths, int64_t start)
 {
     const asc_ascender_layer *t = l->self;
     asc_ctx *ctx = l->ctx;
+    asc_tensor from = asc_looked_at(l, x);
     asc_tensor q = asc_qk_norm_apply(ctx, &t->qk_norm, asc_linear(ctx, x, t->q, asc_null()), t->qk_norm.q);
-    asc_tensor k = asc_qk_norm_apply(ctx, &t->qk_norm, asc_linear(ctx, x, t->k, asc_null()), t->qk_norm.k);
+    asc_tensor k = asc_qk_norm_apply(ctx, &t->qk_norm, asc_linear(ctx, from, t->k, asc_null()), t->qk_norm.k);
     asc_tensor heading = heading_of(l, q, k);
+    asc_given given = asc_given_for(l, start, asc_size(x, 1), asc_is_null(l->context) ? start + asc_size(x, 1)
+                                                                                      : asc_size(from, 1));
     asc_ascender_inputs in = {
         .q = turned(l, q, start),
         .k = turned(l, k, start),
-        .v = asc_linear(ctx, x, t->v, asc_null()),
-        .z = asc_linear(ctx, x, t->u, asc_null()),
-        .h = asc_linear(ctx, x, t->p, asc_null()),
+        .v = asc_linear(ctx, from, t->v, asc_null()),
+        .z = places_of(l, from, start),
+        .h = asc_linear(ctx, from, t->p, asc_null()),
         .heading = heading,
         .rel_bias = t->rel_bias,
+        .bias = given.bias,
         .lengths = lengths,
-        .mask = l->mask,
-        .neighbors = l->neighbors,
+        .mask = given.mask,
+        .neighbors = given.neighbors,
     };
+    if (!asc_is_null(l->context)) {
+        in.z_queries = asc_linear(ctx, x, t->u, asc_null());
+        in.h_queries = asc_linear(ctx, x, t->p, asc_null());
+    }
     for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
         in.scalar[i] = scalar_in_use(l, i);
     }
@@ -93,6 +119,8 @@ static void release_inputs(const asc_ascender_inputs *in)
     asc_release(in->v);
     asc_release(in->z);
     asc_release(in->h);
+    asc_release(in->z_queries);
+    asc_release(in->h_queries);
 }
 
 /* ---- attention: on the node, or composed ---- */
@@ -103,11 +131,19 @@ typedef struct outcome {
     asc_ascender_losses losses;  /* where they are wanted */
 } outcome;
 
+static asc_ascender_options options_of(const asc_layer *l)
+{
+    asc_ascender_options o = ((const asc_ascender_layer *)l->self)->options;
+    o.causal = o.causal && asc_is_null(l->context);
+    return o;
+}
+
 static asc_status compose(const asc_layer *l, const asc_ascender_inputs *in, asc_tensor density, asc_ascender_parts *p)
 {
     const asc_ascender_layer *t = l->self;
-    return t->background ? asc_background_composed(l->ctx, in, &t->options, density, p)
-                         : asc_ascender_composed(l->ctx, in, &t->options, p);
+    asc_ascender_options o = options_of(l);
+    return t->background ? asc_background_composed(l->ctx, in, &o, density, p)
+                         : asc_ascender_composed(l->ctx, in, &o, p);
 }
 
 /* What does nothing gets no gradient, rather than one of 0: slopes where there are no gates, κ where the density has
@@ -146,8 +182,9 @@ static outcome attend(const asc_layer *l, const asc_ascender_inputs *in, asc_ten
         return out;
     }
     asc_ascender_inputs used = without_idle(l, in);
-    out.y = t->background ? asc_ascender_background(l->ctx, &used, &t->options, density, &out.rho)
-                          : asc_ascender(l->ctx, &used, &t->options, with_losses ? &out.losses : NULL);
+    asc_ascender_options o = options_of(l);
+    out.y = t->background ? asc_ascender_background(l->ctx, &used, &o, density, &out.rho)
+                          : asc_ascender(l->ctx, &used, &o, with_losses ? &out.losses : NULL);
     return out;
 }
 
@@ -177,9 +214,24 @@ static asc_tensor auxiliary(const asc_layer *l, const asc_ascender_losses *losse
     return asc_add(ctx, asc_add(ctx, coh, sep), asc_scale(ctx, losses->align, t->aux_align));
 }
 
+static asc_status check_call(asc_layer *l)
+{
+    const asc_ascender_layer *t = l->self;
+    const asc_ascender_values *v = l->settings;
+    bool listed = asc_is_null(l->neighbors) && v->neighbors >= ASC_NEIGHBORS_WINDOW;
+    const asc_unfit unfit[] = {{v->window > 0, "window"}, {v->positions != ASC_POSITIONS_NONE, "positions"},
+                               {v->rel > 0, "rel"}, {v->listing > 0, "listing"}, {t->options.all_statistics, "stats"},
+                               {t->background, "variant"}, {listed, "neighbors"}, {t->aux_coh != 0, "aux_coh"},
+                               {t->aux_sep != 0, "aux_sep"}, {t->aux_align != 0, "aux_align"}};
+    return asc_check_context(l, unfit, sizeof unfit / sizeof *unfit);
+}
+
 static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
 {
     bool with_losses = aux && has_losses(l);
+    if (check_call(l)) {
+        return asc_null();
+    }
     asc_ascender_inputs in = inputs_of(l, x, lengths, 0);
     outcome out = attend(l, &in, asc_null(), with_losses);
     release_inputs(&in);
@@ -210,6 +262,9 @@ static asc_tensor without_separation(const asc_layer *l, const asc_ascender_part
 static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
 {
     asc_ctx *ctx = l->ctx;
+    if (check_call(l)) {
+        return asc_error(ctx);
+    }
     asc_ascender_inputs in = inputs_of(l, x, lengths, 0);
     asc_ascender_parts p;
     const asc_ascender_layer *t = l->self;
@@ -228,7 +283,7 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
         {"b_coh", p.b_coh, true},             {"s", p.s, true},                   {"attn", p.attn, false},
         {"gamma_align", p.gamma_align, false}, {"gamma_coh", p.gamma_coh, false}, {"eta", p.eta, false},
         {"loss_coh", p.loss_coh, false},      {"loss_sep", p.loss_sep, false},    {"loss_align", p.loss_align, false},
-        {"b_other", asc_position_scores(ctx, p.s, t->options.alibi, t->rel_bias), true},
+        {"b_other", asc_other_scores(ctx, p.s, &(asc_other_bias){t->options.alibi, t->rel_bias, in.bias}), true},
         {"z", z, false},                      {"attn_without_sep", without_separation(l, &p, &in), false},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -456,6 +511,8 @@ const asc_mixing asc_mixing_ascender = {
     .sample = "{\"heads\": 2}",
     .takes_mask = true,
     .takes_neighbors = true,
+    .takes_bias = true,
+    .takes_context = true,
     .size = sizeof(asc_ascender_layer),
     .check = asc_ascender_check,
     .init = asc_ascender_init,

@@ -10,7 +10,8 @@
 typedef enum asc_heading { ASC_HEADING_K, ASC_HEADING_Q, ASC_HEADING_QK } asc_heading;
 
 typedef struct asc_ascender_layer {
-    asc_tensor q, k, v, u, p; /* weights [H d, D], [H d, D], [H d_v, D], [H d_z, D], [H d_a, D] */
+    asc_tensor q, k, v, u, p; /* weights [H d, D], [H d, D], [H d_v, D], [H d_z, D], [H d_a, D]; u: null where positions
+                                 are the places */
     asc_affine o;             /* [D, H d_v] */
     asc_tensor rel_bias;      /* [H, 2R + 1], or null */
     asc_qk_norm qk_norm;
@@ -19,6 +20,7 @@ typedef struct asc_ascender_layer {
     int64_t d, d_value, d_z, d_a;
     const struct asc_ascender_values *values;
     bool background, rotary, composed, look_ahead;
+    double spacing; /* of positions as places: 1/s; 0: places are x Uᵀ, and u is there */
     asc_heading heading;
     double aux_coh, aux_sep, aux_align; /* weights of the auxiliary losses */
 } asc_ascender_layer;
@@ -28,11 +30,12 @@ enum { ASC_SCALAR_SETTINGS = 16 };
 
 /* The values of its settings. */
 typedef struct asc_ascender_values {
-    int64_t heads, window, globals, rel, radius, d_head, d_value, dz, da;
-    int mask, positions, variant, listing, neighbors, kernel, gate, stats, heading, freeze_inert, qk_norm;
+    int64_t heads, window, globals, random, rel, radius, d_head, d_value, dz, da;
+    int mask, positions, variant, listing, neighbors, kernel, gate, stats, heading, coordinates, freeze_inert, qk_norm;
     bool look_ahead, neighbor_self, rho_self, sep_self, gamma, eta, unbiased, composed;
     asc_ints k;                             /* [H] */
     asc_reals scalar[ASC_SCALAR_SETTINGS]; /* [H] */
+    double coordinate_scale;
     asc_ints freeze, share;                 /* which scalar, which head or -1 */
     double aux_coh, aux_sep, aux_align;
 } asc_ascender_values;

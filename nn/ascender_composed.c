@@ -18,18 +18,33 @@ asc_tensor asc_per_head(asc_ctx *ctx, asc_tensor scalar)
     return asc_reshape(ctx, scalar, ASC_SHAPE(1, asc_numel(scalar), 1, 1));
 }
 
+/* Of x in heads what belongs to the queries: that of queries apart, or the last rows. */
+static asc_tensor queries_of(asc_ctx *ctx, asc_tensor x, asc_tensor apart, int64_t N, int64_t heads)
+{
+    return asc_is_null(apart) ? asc_last_rows(ctx, x, N) : asc_split_heads(ctx, apart, heads);
+}
+
+static bool apart(const asc_ascender_inputs *in)
+{
+    return !asc_is_null(in->z_queries);
+}
+
 asc_tensor asc_last_rows(asc_ctx *ctx, asc_tensor x, int64_t n)
 {
     int64_t all = asc_size(x, 2);
     return n == all ? x : asc_contiguous(ctx, asc_slice(ctx, x, 2, all - n, all, 1));
 }
 
-asc_tensor asc_others(asc_ctx *ctx, asc_dtype dtype, int64_t N, int64_t M)
+/* 1 where j is not the query's own position, else 0, (N, M). */
+static asc_tensor others_of(asc_ctx *ctx, const asc_ascender_inputs *in)
 {
+    asc_dtype dtype = asc_dtype_of(in->q);
+    int64_t N = asc_size(in->q, 1), M = asc_size(in->k, 1);
+
     asc_tensor mask = asc_empty(ctx, ASC_U8, ASC_SHAPE(N, M));
     uint8_t *to = asc_data_mut(mask);
     for (int64_t e = 0; to && e < N * M; e++) {
-        to[e] = e % M != e / M + M - N;
+        to[e] = apart(in) || e % M != e / M + M - N;
     }
     return asc_where(ctx, mask, asc_scalar(ctx, dtype, 1), asc_scalar(ctx, dtype, 0));
 }
@@ -39,15 +54,18 @@ static asc_tensor sum_rows(asc_ctx *ctx, asc_tensor x)
     return asc_sum(ctx, x, ASC_DIMS(-1), true);
 }
 
-/* C_i, the candidates to be neighbours: the set of the statistics, without i itself unless it counts. */
-static asc_tensor candidates_of(asc_ctx *ctx, const asc_ascender_options *o, asc_tensor set)
+/* C_i, the candidates to be neighbours: the set of the statistics, without i itself, where it is a key, unless it
+ * counts. */
+static asc_tensor candidates_of(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *o,
+                                asc_tensor set)
 {
     int64_t N = asc_size(set, 2), M = asc_size(set, 3);
+    bool all = o->neighbor_self || apart(in);
     asc_tensor c = asc_empty(ctx, ASC_U8, 4, asc_shape(set));
     const uint8_t *from = asc_data(set);
     uint8_t *to = asc_data_mut(c);
     for (int64_t e = 0; from && to && e < asc_numel(c); e++) {
-        to[e] = from[e] && (o->neighbor_self || e % M != e / M % N + M - N);
+        to[e] = from[e] && (all || e % M != e / M % N + M - N);
     }
     return c;
 }
@@ -56,7 +74,9 @@ static asc_tensor candidates_of(asc_ctx *ctx, const asc_ascender_options *o, asc
 static asc_tensor affinity(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *o)
 {
     asc_tensor h = asc_l2_normalize(ctx, asc_split_heads(ctx, in->h, o->heads));
-    return asc_matmul_transposed(ctx, asc_last_rows(ctx, h, asc_size(in->q, 1)), false, h, true);
+    asc_tensor own = queries_of(ctx, h, in->h_queries, asc_size(in->q, 1), o->heads);
+    own = apart(in) ? asc_l2_normalize(ctx, own) : own;
+    return asc_matmul_transposed(ctx, own, false, h, true);
 }
 
 asc_status asc_ascender_begin(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *o,
@@ -64,14 +84,14 @@ asc_status asc_ascender_begin(asc_ctx *ctx, const asc_ascender_inputs *in, const
 {
     *p = (asc_ascender_parts){.y = asc_null()};
     int64_t N = asc_size(in->q, 1), M = asc_size(in->k, 1);
-    p->allowed = asc_allowed_mask(ctx, N, M, &(asc_allowed_options){o->causal, o->window, o->globals, in->lengths,
-                                                                    in->mask});
+    p->allowed = asc_allowed_mask(ctx, N, M, &(asc_allowed_options){o->causal, o->window, o->globals, o->random,
+                                                                    in->lengths, in->mask});
     p->statistics = o->all_statistics ? asc_full(ctx, ASC_U8, 1, ASC_SHAPE(1, 1, N, M)) : p->allowed;
     p->s_base = asc_base_scores(ctx, asc_split_heads(ctx, in->q, o->heads), asc_split_heads(ctx, in->k, o->heads));
     p->affinity = affinity(ctx, in, o);
     asc_tensor scores = o->neighbors == ASC_NEIGHBORS_BASE ? p->s_base : p->affinity;
-    p->near = asc_neighbor_mask(ctx, scores, candidates_of(ctx, o, p->statistics), in->neighbors, o);
-    p->count = asc_clamp(ctx, sum_rows(ctx, p->near), 1, (double)M);
+    p->near = asc_neighbor_mask(ctx, scores, candidates_of(ctx, in, o, p->statistics), in->neighbors, o);
+    p->count = asc_clamp(ctx, sum_rows(ctx, p->near), 1, (double)M + 1);
     return asc_error(ctx);
 }
 
@@ -83,7 +103,7 @@ asc_status asc_ascender_attend(asc_ctx *ctx, const asc_ascender_inputs *in, cons
     for (int i = 0; i < 3; i++) {
         s = asc_add(ctx, s, asc_mul(ctx, asc_per_head(ctx, in->scalar[scalars[i]]), biases[i]));
     }
-    p->s = asc_add_positions(ctx, s, o->alibi, in->rel_bias);
+    p->s = asc_add_other(ctx, s, &(asc_other_bias){o->alibi, in->rel_bias, in->bias});
     asc_tensor tau = asc_per_head(ctx, in->scalar[scalars[3]]);
     p->attn = asc_softmax(ctx, asc_div(ctx, p->s, asc_add_scalar(ctx, tau, eps)), p->allowed);
     p->y = asc_join_heads(ctx, asc_matmul(ctx, p->attn, asc_split_heads(ctx, in->v, o->heads)));
@@ -106,13 +126,13 @@ typedef struct swarm {
 
 static void lay_out(swarm *s, const asc_ascender_inputs *in)
 {
-    int64_t N = asc_size(in->q, 1), M = asc_size(in->k, 1);
     for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
         s->scalar[i] = asc_per_head(s->ctx, in->scalar[i]);
     }
     s->z = asc_split_heads(s->ctx, in->z, s->o->heads);
-    s->d2 = asc_pairwise_sqdist(s->ctx, asc_last_rows(s->ctx, s->z, N), s->z);
-    s->others = asc_others(s->ctx, asc_dtype_of(in->q), N, M);
+    asc_tensor own = queries_of(s->ctx, s->z, in->z_queries, asc_size(in->q, 1), s->o->heads);
+    s->d2 = asc_pairwise_sqdist(s->ctx, own, s->z);
+    s->others = others_of(s->ctx, in);
 }
 
 /* w^τ_ij = exp(-d²_ij/(τ + ε)), or of τ², over the set; 0 elsewhere. */

@@ -19,7 +19,8 @@ typedef struct asc_ascender_parts {
     asc_tensor rho;                 /* of the background variant: the queries' densities (B, H, N, 1) */
 } asc_ascender_parts;
 
-/* Fills in all of the parts; loss_align only where N = M, as it takes every position's heading. */
+/* Fills in all of the parts; loss_align only where N = M, as it takes every position's heading, which
+ * means nothing of queries apart. */
 asc_status asc_ascender_composed(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *o,
                                  asc_ascender_parts *p);
 /* The background variant (spec.md §2.10). `density` (B, H, M - N, 1): ρ of the positions before the queries; null for
@@ -42,8 +43,6 @@ asc_status asc_ascender_attend(asc_ctx *ctx, const asc_ascender_inputs *in, cons
 asc_tensor asc_per_head(asc_ctx *ctx, asc_tensor scalar);
 /* x in heads, the last n of its positions. */
 asc_tensor asc_last_rows(asc_ctx *ctx, asc_tensor x, int64_t n);
-/* 1 where j is not the query's own position, else 0, (N, M). */
-asc_tensor asc_others(asc_ctx *ctx, asc_dtype dtype, int64_t N, int64_t M);
 
 /* The neighbours N(i) as 1 and 0, of the scores' dtype and shape (B, H, N, M): of those that `candidates` (u8, the
  * first two dimensions may be 1) allows, by score, or the given places. */

@@ -16,6 +16,8 @@ static const char *const inert[] = {"false", "true", "measured", NULL};
 enum { NO_LISTING, INTENDED, REFERENCE };
 static const char *const variants[] = {"swarm", "background", NULL}, *const kernels[] = {"tau", "tau2", NULL};
 static const char *const listings[] = {"none", "intended", "reference", NULL}, *const sets[] = {"allowed", "all", NULL};
+enum { LEARNED, POSITION };
+static const char *const coordinates[] = {"learned", "position", NULL};
 static const char *const headings[] = {"k", "q", "qk", NULL}, *const gates[] = {"before", "none", "after", NULL};
 static const char *const neighbors[] = {"semantic", "base", "window", "hybrid_union", "hybrid_intersection", NULL};
 
@@ -48,6 +50,8 @@ const asc_setting asc_ascender_settings[] = {
      .max = INT32_MAX},
     {"globals", ASC_SETTING_INT, AT(globals), "0", .help = "tokens at the start that all look at, beside a window",
      .max = INT32_MAX},
+    {"random", ASC_SETTING_INT, AT(random), "0", .help = "n > 0: so many random links a token, beside a window",
+     .max = 32},
     {"positions", ASC_SETTING_CHOICE, AT(positions), "none",
      .help = "positions in attention, beside or in place of learned ones", .choices = asc_position_names,
      .flags = ASC_SETTING_RARE, .option = "positions", .argument = "P"},
@@ -82,12 +86,17 @@ const asc_setting asc_ascender_settings[] = {
      .choices = sets, .follows = "allowed; all in a listing"},
     {"heading", ASC_SETTING_CHOICE, AT(heading), "k",
      .help = "what headings are made of; other than k for the background variant only", .choices = headings},
+    {"coordinates", ASC_SETTING_CHOICE, AT(coordinates), "learned",
+     .help = "places z: learned, xUᵀ, or the token's position j/s, in one dimension and without u.weight",
+     .choices = coordinates, .only = "variant=background"},
+    {"coordinate_scale", ASC_SETTING_REAL, AT(coordinate_scale), "16", .help = "s of positions as places",
+     .min = 1e-3, .max = MUCH, .only = "coordinates=position"},
     {"d_head", ASC_SETTING_INT, AT(d_head), NULL, .help = "width of a head's queries and keys", .min = 1,
      .max = 1 << 20, .follows = "d_model over heads"},
     {"d_value", ASC_SETTING_INT, AT(d_value), NULL, .help = "width of a head's values", .min = 1, .max = 1 << 20,
      .follows = "d_head"},
     {"dz", ASC_SETTING_INT, AT(dz), NULL, .help = "width of a head's places", .min = 1, .max = 1 << 20,
-     .follows = "half of d_head"},
+     .follows = "half of d_head; 1 with coordinates position"},
     {"da", ASC_SETTING_INT, AT(da), NULL, .help = "width of a head's features", .min = 1, .max = 1 << 20,
      .follows = "half of d_head"},
     SCALAR(LAMBDA_ALIGN, "lambda_align", "1", -MUCH, "variant=swarm", "initial strength of alignment"),
@@ -274,7 +283,7 @@ static asc_status follow_width(const asc_layer *l, asc_ascender_values *v)
     v->d_head = asc_layer_given(l, "d_head") ? v->d_head : whole;
     int64_t half = v->d_head > 1 ? v->d_head / 2 : 1;
     v->d_value = asc_layer_given(l, "d_value") ? v->d_value : v->d_head;
-    v->dz = asc_layer_given(l, "dz") ? v->dz : half;
+    v->dz = asc_layer_given(l, "dz") ? v->dz : v->coordinates == POSITION ? 1 : half;
     v->da = asc_layer_given(l, "da") ? v->da : half;
     return ASC_OK;
 }
@@ -344,6 +353,8 @@ asc_status asc_ascender_check(asc_layer *l)
         const char *key, *why;
     } rules[] = {
         {v->globals > 0 && v->window == 0, "globals", " need a window: without one all tokens are looked at anyway"},
+        {v->random > 0 && v->window == 0, "random",
+         " links need a window: without one all tokens are looked at anyway"},
         {rotary && v->d_head % 2, "positions", " are rotary, which turns pairs: they need an even d_head"},
         {!background && v->heading != ASC_HEADING_K, "heading", " q or qk belongs to variant background"},
         {v->gamma && v->gate == ASC_GATE_NONE && !background, "gamma", " is true, and gate none has none"},
@@ -351,6 +362,7 @@ asc_status asc_ascender_check(asc_layer *l)
         {background && v->kernel == 1, "kernel", " tau2 belongs to variant swarm"},
         {background && (v->rho_self || !v->sep_self), "rho_self",
          " and sep_self belong to variant swarm: background takes its density over the neighbours"},
+        {v->coordinates == POSITION && v->dz != 1, "dz", " is of learned places: positions have one dimension"},
         {background && aux, "aux_coh", " and the other auxiliary losses belong to variant swarm"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
@@ -367,7 +379,8 @@ asc_status asc_ascender_check(asc_layer *l)
 static void settle(asc_ascender_layer *t, const asc_ascender_values *v)
 {
     t->options = (asc_ascender_options){
-        .heads = v->heads, .window = v->window, .globals = v->globals, .causal = v->mask == ASC_MASK_CAUSAL,
+        .heads = v->heads, .window = v->window, .globals = v->globals, .random = v->random,
+        .causal = v->mask == ASC_MASK_CAUSAL,
         .alibi = v->positions == ASC_POSITIONS_ALIBI, .neighbors = (asc_neighbors)v->neighbors, .k = v->k.at[0],
         .k_of = v->k.at, .radius = v->radius, .neighbor_self = v->neighbor_self, .rho_self = v->rho_self,
         .sep_self = v->sep_self, .tau_squared = v->kernel == 1, .gate = (asc_gate)v->gate,
@@ -382,6 +395,7 @@ static void settle(asc_ascender_layer *t, const asc_ascender_values *v)
     t->rotary = v->positions == ASC_POSITIONS_ROTARY;
     t->composed = v->composed;
     t->look_ahead = v->look_ahead;
+    t->spacing = v->coordinates == POSITION ? 1 / v->coordinate_scale : 0;
     t->heading = (asc_heading)v->heading;
     t->aux_coh = v->aux_coh;
     t->aux_sep = v->aux_sep;
@@ -418,7 +432,9 @@ asc_status asc_ascender_init(asc_layer *l, asc_maker *m)
                 {"u.weight", &t->u, t->d_z},
                 {"p.weight", &t->p, t->d_a}};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
-        *maps[i].weight = asc_make_param(m, maps[i].name, ASC_INIT_LINEAR, ASC_SHAPE(H * maps[i].width, l->D));
+        if (maps[i].weight != &t->u || t->spacing == 0) {
+            *maps[i].weight = asc_make_param(m, maps[i].name, ASC_INIT_LINEAR, ASC_SHAPE(H * maps[i].width, l->D));
+        }
     }
     t->o = asc_make_linear(m, "o", H * t->d_value, l->D);
     t->qk_norm = asc_qk_norm_make(m, v->qk_norm, H, t->d);

@@ -107,6 +107,18 @@ asc_status asc_layer_restrict(asc_layer *l, asc_tensor mask, asc_tensor neighbor
     return ASC_OK;
 }
 
+asc_status asc_layer_set_bias(asc_layer *l, asc_tensor bias)
+{
+    asc_status status = ASC_NEED(l ? l->ctx : asc_ctx_of(bias), "layer_set_bias: layer", l);
+    if (!status && !asc_is_null(bias) && !l->mixing->takes_bias) {
+        status = asc_fail(l->ctx, ASC_ERR_ARG, "layer_set_bias: %s has no scores to add it to", l->mixing->name);
+    }
+    if (!status) {
+        l->bias = bias;
+    }
+    return status;
+}
+
 asc_tensor asc_layer_forward(asc_layer *l, asc_tensor x, asc_tensor lengths)
 {
     return check_input(l, x, "layer_forward: layer") ? asc_null() : l->mixing->forward(l, x, lengths, NULL);
@@ -118,6 +130,52 @@ asc_tensor asc_layer_forward_aux(asc_layer *l, asc_tensor x, asc_tensor lengths,
         *aux = asc_null();
     }
     return check_input(l, x, "layer_forward_aux: layer") ? asc_null() : l->mixing->forward(l, x, lengths, aux);
+}
+
+/* ---- with a context ---- */
+
+static asc_status check_context(asc_layer *l, asc_tensor x, asc_tensor context)
+{
+    asc_array got = asc_array_of(context);
+    char text[ASC_SHAPE_TEXT];
+    if (!l->mixing->takes_context) {
+        return asc_fail(l->ctx, ASC_ERR_ARG, "layer_cross: %s has no cross-attention", l->mixing->name);
+    }
+    if (asc_need_tensor(l->ctx, context, "layer_cross", "context")) {
+        return asc_error(l->ctx);
+    }
+    if (got.ndim != 3 || got.shape[0] != asc_size(x, 0) || got.shape[2] != l->D) {
+        return asc_fail(l->ctx, ASC_ERR_ARG, "layer_cross: context is %s, expected (%lld, M, %lld)",
+                        asc_shape_text(&got, text), (long long)asc_size(x, 0), (long long)l->D);
+    }
+    return ASC_OK;
+}
+
+asc_tensor asc_layer_cross(asc_layer *l, asc_tensor x, asc_tensor context, asc_tensor lengths)
+{
+    if (check_input(l, x, "layer_cross: layer") || check_context(l, x, context)) {
+        return asc_null();
+    }
+    l->context = context;
+    asc_tensor y = l->mixing->forward(l, x, lengths, NULL);
+    l->context = asc_null();
+    return y;
+}
+
+/* ---- looking inside ---- */
+
+asc_status asc_layer_inspect_cross(asc_layer *l, asc_tensor x, asc_tensor context, asc_tensor lengths,
+                                   asc_params *parts)
+{
+    asc_status status = check_input(l, x, "layer_inspect_cross: layer");
+    if (status || (status = ASC_NEED(l->ctx, "layer_inspect_cross: parts", parts)) ||
+        (status = check_context(l, x, context))) {
+        return status;
+    }
+    l->context = context;
+    status = asc_layer_inspect(l, x, lengths, parts);
+    l->context = asc_null();
+    return status;
 }
 
 asc_status asc_layer_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)

@@ -298,6 +298,16 @@ int64_t asc_lm_layers(const asc_lm *lm)
     return lm ? lm->layers : 0;
 }
 
+asc_layer *asc_lm_layer(asc_lm *lm, int64_t layer)
+{
+    if (lm && (layer < 0 || layer >= lm->layers)) {
+        asc_fail(lm->ctx, ASC_ERR_ARG, "lm_layer: layer is %lld, expected 0 to %lld", (long long)layer,
+                 (long long)lm->layers - 1);
+        return NULL;
+    }
+    return lm ? &lm->blocks[layer].mix : NULL;
+}
+
 int64_t asc_lm_vocab(const asc_lm *lm)
 {
     return lm ? lm->vocab : 0;

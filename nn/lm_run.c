@@ -157,21 +157,29 @@ static bool shows_flow(const asc_lm *lm, int64_t l)
     return follows(lm, l) || follows(lm, l + 1);
 }
 
-/* A block as a function that can be run again: from h and lengths to h and, if asked for, to the auxiliary loss and to
- * what neighbouring layers compare. */
+/* A block as a function that can be run again, from h, lengths and the caller's bias, which may have come about with a
+ * gradient, to h and, if asked for, to the auxiliary loss and to what neighbouring layers compare. */
+static asc_status run_again(asc_ctx *ctx, asc_block *b, const asc_tensor *in, asc_tensor *out, bool with_aux)
+{
+    in_full how = {in[1], NULL, NULL};
+    if (with_aux) {
+        how = (in_full){in[1], &out[1], shows_flow(b->lm, b->layer) ? &out[2] : NULL};
+    }
+    asc_tensor bias = b->mix.bias;
+    b->mix.bias = in[2];
+    out[0] = run_block(b->lm, b->layer, asc_keep(in[0]), mix_in_full, &how);
+    b->mix.bias = bias;
+    return asc_error(ctx);
+}
+
 static asc_status block_alone(asc_ctx *ctx, void *block, const asc_tensor *in, asc_tensor *out)
 {
-    const asc_block *b = block;
-    out[0] = run_block(b->lm, b->layer, asc_keep(in[0]), mix_in_full, &(in_full){in[1], NULL, NULL});
-    return asc_error(ctx);
+    return run_again(ctx, block, in, out, false);
 }
 
 static asc_status block_with_aux(asc_ctx *ctx, void *block, const asc_tensor *in, asc_tensor *out)
 {
-    const asc_block *b = block;
-    in_full how = {in[1], &out[1], shows_flow(b->lm, b->layer) ? &out[2] : NULL};
-    out[0] = run_block(b->lm, b->layer, asc_keep(in[0]), mix_in_full, &how);
-    return asc_error(ctx);
+    return run_again(ctx, block, in, out, true);
 }
 
 /* Block l, recomputed where that is asked for; h goes. *aux, if not NULL, gets its auxiliary loss, and *flow what
@@ -182,8 +190,8 @@ static asc_tensor block_in_full(asc_lm *lm, int64_t l, asc_tensor h, asc_tensor 
     if (!lm->recompute) {
         return run_block(lm, l, h, mix_in_full, &(in_full){lengths, aux, flow});
     }
-    asc_tensor in[] = {h, lengths}, out[3];
-    asc_recompute(lm->ctx, aux ? block_with_aux : block_alone, &lm->blocks[l], in, 2, out, flow ? 3 : aux ? 2 : 1);
+    asc_tensor in[] = {h, lengths, lm->blocks[l].mix.bias}, out[3];
+    asc_recompute(lm->ctx, aux ? block_with_aux : block_alone, &lm->blocks[l], in, 3, out, flow ? 3 : aux ? 2 : 1);
     asc_release(h);
     if (aux) {
         *aux = out[1];

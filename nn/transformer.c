@@ -4,7 +4,7 @@
 #include <ascgrad/ops.h>
 
 #include "nn/attention.h"
-#include "nn/mixing.h"
+#include "nn/given.h"
 #include "nn/inspect/scores.h"
 #include "nn/qk_norm.h"
 #include "tensor/ctx.h"
@@ -20,7 +20,7 @@ typedef struct transformer {
 enum { KEYS, VALUES };
 
 typedef struct values {
-    int64_t heads, window, globals, rel;
+    int64_t heads, window, globals, random, rel;
     int mask, positions, qk_norm;
     double attn_cap;
 } values;
@@ -36,6 +36,8 @@ static const asc_setting settings[] = {
      .max = INT32_MAX},
     {"globals", ASC_SETTING_INT, AT(globals), "0", .help = "tokens at the start that all look at, beside a window",
      .max = INT32_MAX},
+    {"random", ASC_SETTING_INT, AT(random), "0", .help = "n > 0: so many random links a token, beside a window",
+     .max = 32},
     {"positions", ASC_SETTING_CHOICE, AT(positions), "none",
      .help = "positions in attention, beside or in place of learned ones", .choices = asc_position_names,
      .flags = ASC_SETTING_RARE, .option = "positions", .argument = "P"},
@@ -60,6 +62,10 @@ static asc_status check(asc_layer *l)
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "globals", " is %lld, expected a window beside it",
                            (long long)v->globals);
     }
+    if (v->random > 0 && v->window == 0) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "random", " is %lld, expected a window beside it",
+                           (long long)v->random);
+    }
     return ASC_OK;
 }
 
@@ -69,6 +75,7 @@ static asc_status init(asc_layer *l, asc_maker *maker)
     transformer *t = l->self;
     t->rotary = v->positions == ASC_POSITIONS_ROTARY;
     t->options = (asc_attention_options){.heads = v->heads, .window = v->window, .globals = v->globals,
+                                         .random = v->random,
                                          .causal = v->mask == ASC_MASK_CAUSAL,
                                          .alibi = v->positions == ASC_POSITIONS_ALIBI, .cap = v->attn_cap};
     t->q = asc_make_linear(maker, "q", l->D, l->D);
@@ -95,10 +102,30 @@ static asc_tensor placed(asc_layer *l, asc_tensor x, asc_affine w, asc_tensor ga
     return turned;
 }
 
-static asc_tensor attend(asc_layer *l, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor lengths)
+static asc_attention_options options_of(const asc_layer *l)
+{
+    asc_attention_options o = ((const transformer *)l->self)->options;
+    o.causal = o.causal && asc_is_null(l->context);
+    return o;
+}
+
+static asc_status check_call(asc_layer *l)
+{
+    const values *v = l->settings;
+    const asc_unfit unfit[] = {{v->window > 0, "window"}, {v->positions != ASC_POSITIONS_NONE, "positions"},
+                               {v->rel > 0, "rel"}};
+    return asc_check_context(l, unfit, sizeof unfit / sizeof *unfit);
+}
+
+/* start: of the queries; q goes. */
+static asc_tensor attend(asc_layer *l, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor lengths, int64_t start)
 {
     const transformer *t = l->self;
-    asc_tensor y = asc_attention(l->ctx, q, k, v, t->rel_bias, lengths, l->mask, &t->options);
+    asc_attention_options o = options_of(l);
+    asc_given given = asc_given_for(l, start, asc_size(q, 1), asc_size(k, 1));
+    asc_attention_inputs in = {.q = q, .k = k, .v = v, .rel_bias = t->rel_bias, .bias = given.bias, .lengths = lengths,
+                               .mask = given.mask};
+    asc_tensor y = asc_attention(l->ctx, &in, &o);
     asc_tensor out = asc_affine_apply(l, y, t->o);
     asc_release(q);
     asc_release(y);
@@ -109,8 +136,12 @@ static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_te
 {
     (void)aux; /* it has none */
     const transformer *t = l->self;
-    asc_tensor q = placed(l, x, t->q, t->qk_norm.q, 0), k = placed(l, x, t->k, t->qk_norm.k, 0);
-    asc_tensor v = asc_affine_apply(l, x, t->v), y = attend(l, q, k, v, lengths);
+    if (check_call(l)) {
+        return asc_null();
+    }
+    asc_tensor from = asc_looked_at(l, x), q = placed(l, x, t->q, t->qk_norm.q, 0);
+    asc_tensor k = placed(l, from, t->k, t->qk_norm.k, 0), v = asc_affine_apply(l, from, t->v);
+    asc_tensor y = attend(l, q, k, v, lengths, 0);
     asc_release(k);
     asc_release(v);
     return y;
@@ -119,16 +150,21 @@ static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_te
 static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
 {
     const transformer *t = l->self;
-    const asc_attention_options *o = &t->options;
+    asc_attention_options o = options_of(l);
     asc_ctx *ctx = l->ctx;
-    asc_tensor q = asc_split_heads(ctx, placed(l, x, t->q, t->qk_norm.q, 0), o->heads);
-    asc_tensor k = asc_split_heads(ctx, placed(l, x, t->k, t->qk_norm.k, 0), o->heads);
+    if (check_call(l)) {
+        return asc_error(ctx);
+    }
+    asc_tensor q = asc_split_heads(ctx, placed(l, x, t->q, t->qk_norm.q, 0), o.heads);
+    asc_tensor k = asc_split_heads(ctx, placed(l, asc_looked_at(l, x), t->k, t->qk_norm.k, 0), o.heads);
+    int64_t N = asc_size(q, 2), M = asc_size(k, 2);
+    asc_given given = asc_given_for(l, 0, N, M);
+    const asc_other_bias biases = {o.alibi, t->rel_bias, given.bias};
     asc_tensor base = asc_base_scores(ctx, q, k);
-    base = o->cap > 0 ? asc_soft_cap(ctx, base, o->cap) : base;
-    asc_tensor other = asc_position_scores(ctx, base, o->alibi, t->rel_bias);
-    asc_tensor s = asc_add_positions(ctx, base, o->alibi, t->rel_bias);
-    asc_tensor allowed = asc_allowed_mask(ctx, asc_size(x, 1), asc_size(x, 1),
-                                          &(asc_allowed_options){o->causal, o->window, o->globals, lengths, l->mask});
+    base = o.cap > 0 ? asc_soft_cap(ctx, base, o.cap) : base;
+    asc_tensor other = asc_other_scores(ctx, base, &biases), s = asc_add_other(ctx, base, &biases);
+    asc_tensor allowed = asc_allowed_mask(ctx, N, M, &(asc_allowed_options){o.causal, o.window, o.globals, o.random,
+                                                                            lengths, given.mask});
     asc_tensor attn = asc_softmax(ctx, s, allowed);
     if (!asc_is_null(other)) {
         asc_add_part(parts, ctx, "s_base", base, allowed);
@@ -152,7 +188,7 @@ static asc_tensor next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
     asc_tensor q = placed(l, x, t->q, t->qk_norm.q, c->length);
     asc_tensor k = asc_cache_append(l, c, KEYS, placed(l, x, t->k, t->qk_norm.k, c->length));
     asc_tensor v = asc_cache_append(l, c, VALUES, asc_affine_apply(l, x, t->v));
-    return attend(l, q, k, v, asc_null());
+    return attend(l, q, k, v, asc_null(), c->length);
 }
 
 static const char *looks_ahead(const asc_layer *l)
@@ -169,6 +205,8 @@ const asc_mixing asc_mixing_transformer = {
     .settings_size = sizeof(values),
     .sample = "{\"heads\": 2}",
     .takes_mask = true,
+    .takes_bias = true,
+    .takes_context = true,
     .size = sizeof(transformer),
     .check = check,
     .init = init,

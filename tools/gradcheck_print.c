@@ -153,21 +153,22 @@ json_t *mutants_json(const asc_mutants_report *r)
 
 void causal_print(const asc_causal_report *r)
 {
-    if (!r->causal) {
+    if (!r->causal && r->passed) {
         printf("%-22s layer, does not say that it is causal\n", r->mixing);
     } else if (r->passed) {
-        printf("%-22s layer, causal: ok, %d moments, %lld outputs and %lld gradients the same to the bit\n", r->mixing,
-               r->moments, (long long)r->outputs, (long long)r->gradients);
+        printf("%-22s layer, causal: ok, %d moments, %lld outputs and %lld gradients the same to the bit%s\n",
+               r->mixing, r->moments, (long long)r->outputs, (long long)r->gradients,
+               r->context ? ", also with a context" : "");
     } else {
-        printf("%-22s layer, causal: FAIL  %s at position %lld sees position %lld or later\n", r->mixing,
-               r->first_is_gradient ? "the gradient" : "the output", (long long)r->first_position,
+        printf("%-22s layer, causal: FAIL  of the %s, %s at position %lld sees position %lld or later\n", r->mixing,
+               r->first_of, r->first_is_gradient ? "the gradient" : "the output", (long long)r->first_position,
                (long long)r->first_moment);
     }
 }
 
 json_t *causal_json(const asc_causal_report *r)
 {
-    return json_pack("{s:s, s:b, s:b, s:i, s:I, s:I, s:I}", "mixing", r->mixing, "causal", r->causal, "passed",
-                     r->passed, "moments", r->moments, "outputs", (json_int_t)r->outputs,
+    return json_pack("{s:s, s:b, s:b, s:b, s:i, s:I, s:I, s:I}", "mixing", r->mixing, "causal", r->causal, "context",
+                     r->context, "passed", r->passed, "moments", r->moments, "outputs", (json_int_t)r->outputs,
                      "gradients", (json_int_t)r->gradients, "failures", (json_int_t)r->failures);
 }

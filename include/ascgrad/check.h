@@ -122,6 +122,7 @@ ASC_API asc_status asc_gradcheck_mutants(asc_ctx *ctx, const asc_op *op, const a
 typedef struct asc_causal_report {
     const char *mixing;     /* borrowed */
     bool causal;            /* the layer says that it is; else nothing was checked */
+    bool context;           /* it takes one, and what it sees of it was checked, too */
     bool passed;
     int moments;            /* after which inputs were changed */
     int64_t outputs;        /* compared, to the bit */
@@ -129,12 +130,15 @@ typedef struct asc_causal_report {
     int64_t failures;
     bool first_is_gradient; /* if there are failures */
     int64_t first_position; /* of the output that changed, or of the input whose gradient is not 0 */
-    int64_t first_moment;   /* the last position that may matter */
+    int64_t first_moment;   /* the last position that may matter … */
+    const char *first_of;   /* … of the "sequence", of the "queries" of a context, or of the "context"; static */
 } asc_causal_report;
 
 /* Whether a mixing layer looks ahead: exact. A layer of width 8 with this configuration (NULL: some small one) gets
  * 2 sequences of 9 positions, and then others that are the same up to a moment: the outputs up to it have to
  * keep their bits. From cotangents that are 0 after it, later inputs have to get a gradient of exactly 0.
+ * A layer that takes a context gets one: its outputs have to keep their bits when later queries change, or what stands
+ * behind the context's length; and gradients in the same way.
  * `options` may be NULL; only the seed is used. Errors: what asc_layer_new and the layer fail with. */
 ASC_API asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char *config,
                                     const asc_gradcheck_options *options, asc_causal_report *report);

@@ -17,23 +17,23 @@
 extern "C" {
 #endif
 
-/* ---- attention A (B, H, N, N) ---- */
+/* ---- attention A (B, H, N, M), M = N but in cross-attention ---- */
 
-/* How far each head looks: (H, 2), the mean over batch and rows of Σ_j A_ij |i - j| and of A_ii. */
+/* How far each head looks, M = N: (H, 2), the mean over batch and rows of Σ_j A_ij |i - j| and of A_ii. */
 ASC_API asc_tensor asc_attention_profile(asc_ctx *ctx, asc_tensor attention);
 
-/* The entropy of each query in nats, (B, H, N), of scores S (B, H, N, N) and the attention A = softmax of S/T that they
+/* The entropy of each query in nats, (B, H, N), of scores S (B, H, N, M) and the attention A = softmax of S/T that they
  * give, T (H) or null for 1: H_i = lse_i - Σ_j A_ij S_ij/T, with the log-sum-exp from the row's largest weight; no
  * weight's logarithm is taken but that one's. 0 for a row of zeros. */
 ASC_API asc_tensor asc_attention_entropies(asc_ctx *ctx, asc_tensor scores, asc_tensor attention,
                                            asc_tensor temperature);
 
 /* What a bias does to the attention, as one without it (`before`, asc_lm_inspect's "attn_without_sep") and one with it
- * (`after`) tell, both (B, H, N, N): (H, 3), shares of the pairs that either attends to: those that fall below
+ * (`after`) tell, both (B, H, N, M): (H, 3), shares of the pairs that either attends to: those that fall below
  * `threshold`, from at least that; all that are below it before; and all below it after. 0 without pairs. */
 ASC_API asc_tensor asc_attention_pushed(asc_ctx *ctx, asc_tensor before, asc_tensor after, double threshold);
 
-/* The size of scores or biases x (B, H, N, N) of each head: (H), the root of the mean square over the entries that the
+/* The size of scores or biases x (B, H, N, M) of each head: (H), the root of the mean square over the entries that the
  * attention is not 0 at; 0 if there are none. */
 ASC_API asc_tensor asc_head_rms(asc_ctx *ctx, asc_tensor x, asc_tensor attention);
 

@@ -27,7 +27,8 @@ struct asc_layer {
     int index;       /* which layer of the model; 0 alone */
     void *settings;  /* mixing->settings_size bytes: the values of its settings */
     void *self;      /* mixing->size bytes, all zero before `init`: its parameters, and what else it keeps */
-    asc_tensor mask, neighbors; /* of the caller's, or null: asc_layer_restrict */
+    asc_tensor mask, neighbors, bias; /* of the caller's, or null: asc_layer_restrict, asc_layer_set_bias */
+    asc_tensor context; /* (B, M, D): what x looks at in place of itself, within asc_layer_cross; else null */
     /* private */
     const struct asc_reader *reader;
     asc_params *params;
@@ -101,16 +102,16 @@ struct asc_mixing {
     size_t size;                 /* of `self` */
     const char *sample; /* settings, in JSON, for a small layer of width 8, to check it with; NULL: {} */
     bool bare;          /* in a post-norm block no residual goes round it, unless that is asked for */
-    bool takes_mask, takes_neighbors; /* heeds the layer's */
+    bool takes_mask, takes_neighbors, takes_bias, takes_context; /* heeds the layer's */
     /* The settings have been read, each within its range. Checks them against each other and the width, and fills in
      * those whose defaults follow from others. */
     asc_status (*check)(asc_layer *layer);
     /* Makes the parameters. */
     asc_status (*init)(asc_layer *layer, asc_maker *maker);
     /* x (B, N, D) to (B, N, D), which the caller releases; lengths i64 (B) or null: a causal mixing may pass them over,
-     * as rows behind a sequence's end are anything. What is made on the way goes with the scope; released early it
-     * saves memory. `aux`, if not NULL, comes as null, and may be given the layer's auxiliary loss, a scalar with its
-     * weight in it; with NULL none is computed. */
+     * as rows behind a sequence's end are anything; with a context they are the context's. What is made on the way goes
+     * with the scope; released early it saves memory. `aux`, if not NULL, comes as null, and may be given the layer's
+     * auxiliary loss, a scalar with its weight in it; with NULL none is computed. */
     asc_tensor (*forward)(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_tensor *aux);
     /* Adds to `parts`, under names of its own, what the layer computes inside for x. NULL: asc_layer_inspect refuses
      * it. */

@@ -19,6 +19,7 @@ extern "C" {
 #endif
 
 typedef struct asc_lm asc_lm;
+typedef struct asc_layer asc_layer;
 
 /* A new model with initial values drawn from `seed` (spec.md §4), dtype f32 or f64. `config`: the JSON object, as text.
  * NULL with the error set: a key that is unknown (the nearest one is named), missing, or of a wrong type or range. */
@@ -94,6 +95,11 @@ ASC_API asc_tensor asc_lm_loss_top(asc_lm *lm, asc_tensor x, asc_tensor y, asc_t
 /* What training minimises: that cross-entropy, and the auxiliary losses that the layers' settings give a weight, summed
  * over the layers. If loss is not NULL it gets the value of the cross-entropy alone, which is what is reported. */
 ASC_API asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss);
+/* The mixing layer of block number `layer`, to give it neighbours, a mask or a bias of one's own (asc_layer_restrict,
+ * asc_layer_set_bias), which the model's passes and caches then heed; borrowed, and not to be freed. Its parameters are
+ * the model's: asc_layer_params has none. NULL with the error set for a layer that is not there. */
+ASC_API asc_layer *asc_lm_layer(asc_lm *lm, int64_t layer);
+
 /* Logits (B, N, V). */
 ASC_API asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x);
 /* The states (B, N, D) after the last block, which the head is applied to. lengths: i64 (B), the tokens of each
@@ -154,8 +160,6 @@ ASC_API asc_tensor asc_lm_next(asc_lm_cache *cache, const int64_t *tokens, int64
 
 /* ---- one layer alone ---- */
 
-typedef struct asc_layer asc_layer;
-
 /* A mixing layer by name (asc_mixing_at), on width d_model; `config`: its JSON settings, "{}" for none. */
 ASC_API asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config,
                                  asc_dtype dtype, uint64_t seed);
@@ -169,14 +173,28 @@ ASC_API asc_tensor asc_layer_forward_aux(asc_layer *layer, asc_tensor x, asc_ten
 
 /* From here on the layer looks only where `mask` allows it, too: u8 that broadcasts to (B, H, N, N), not 0 where
  * allowed (transformer, ascender); and an ASCender layer's neighbours are those of the list `neighbors`, i64
- * (1 or B, 1 or H, N, m) with -1 for none, not those that its settings choose. Null: as the settings say. Borrowed:
- * they must live as long as they are used. ASC_ERR_ARG: the mixing has no such thing. */
+ * (1 or B, 1 or H, N, m) with -1 for none, not those that its settings choose: of a graph, a grid
+ * (asc_grid_neighbors), a syntax. Null: as the settings say. N may be more than the positions of a call, of which it
+ * then takes the first, and a cache as many as it comes to. Borrowed: they must live as long as they are used.
+ * ASC_ERR_ARG: the mixing has no such thing. */
 ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_tensor neighbors);
+/* From here on the layer adds `bias`, (N, N), (1 or H, N, N) or (1 or B, 1 or H, N, N) of its dtype, to the scores
+ * (transformer, ascender); null: nothing. It gets a gradient if it requires one. N, lifetime and error as above. */
+ASC_API asc_status asc_layer_set_bias(asc_layer *layer, asc_tensor bias);
+
+/* Cross-attention (transformer, ascender): the tokens of x (B, N, D) look at those of `context` (B, M, D), of which the
+ * first lengths_b count, i64 (B), or all with null, and not at one another; N and M are any. Queries come from x, keys
+ * and values from the context, and of an ASCender layer places and features of each from itself, by the layer's same
+ * matrices. The setting `mask` has no say; a mask, neighbours and a bias of the caller's are for N queries and M keys.
+ * What goes by position is refused: window, globals, random, positions, rel; of an ASCender layer also neighbours in a
+ * window, the background variant, listings, stats all, and auxiliary losses. ASC_ERR_ARG. */
+ASC_API asc_tensor asc_layer_cross(asc_layer *layer, asc_tensor x, asc_tensor context, asc_tensor lengths);
 
 /* Adds to `parts` what the layer computes inside for x (B, N, D); no gradient. The list keeps the tensors.
  *   transformer  s, attn (B, H, N, N): scores with their biases, attention; 0 outside of the allowed set; entropy (H),
  *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows; entropy_rows (B, H, N), each row's, f64;
- *                where there are positions in it, b_other (B, H, N, N), what ALiBi or the learned bias adds, and s_base
+ *                where there are positions in it, or a bias of the caller's, b_other (B, H, N, N), what these add, and
+ *                s_base
  *   ascender     the same, and s_base, b_align, b_sep, b_coh (B, H, N, N), loss_coh, loss_sep, loss_align (scalars,
  *                without their weights; not of the background variant), z (B, H, N, d_z), and attn_without_sep, the
  *                attention with ω_sep = 0
@@ -187,6 +205,9 @@ ASC_API asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_ten
  *   recurrent    decay and input_gate (B, N, R); filter (R, W), the convolution's
  *   conv         filter (R, W) */
 ASC_API asc_status asc_layer_inspect(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_params *parts);
+/* The same of asc_layer_cross; pairs are then (B, H, N, M), and z is the context's. */
+ASC_API asc_status asc_layer_inspect_cross(asc_layer *layer, asc_tensor x, asc_tensor context, asc_tensor lengths,
+                                           asc_params *parts);
 
 /* The names of the mixings, the library's and then those registered with the context (NULL: none); NULL past the
  * last. */

@@ -25,8 +25,8 @@
 extern "C" {
 #endif
 
-#define ASC_OP_ABI 2
-#define ASC_MAX_IN 24
+#define ASC_OP_ABI 3
+#define ASC_MAX_IN 32
 #define ASC_MAX_OUT 4
 #define ASC_MAX_SAVED 6
 

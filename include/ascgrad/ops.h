@@ -171,19 +171,30 @@ typedef struct asc_attention_options {
     int64_t heads;   /* H */
     int64_t window;  /* w > 0: |i - j| < w only, and the global tokens */
     int64_t globals; /* tokens that all look at, and that look at all */
+    int64_t random;  /* beside a window, n <= 32 links a row: j = splitmix64(i n + m) mod (i + 1), m < n, or mod M where
+                        not causal; the same in every head */
     bool causal;     /* j <= i only */
     bool alibi;      /* β_ij = -2^(-8(h+1)/H)·|i - j| */
     double cap;      /* c > 0: c tanh(q_i·k_j/(c √d)) in q_i·k_j/√d's place (arXiv 2408.00118) */
 } asc_attention_options;
 
-/* y_i = Σ_j A_ij v_j per head, A_i = softmax over the allowed j of q_i·k_j/√d + β_ij. q (B, N, H d), k (B, M, H d),
- * v (B, M, H d_v); y (B, N, H d_v). M >= N: the queries stand at the last N of M positions. rel_bias (H, 2R + 1) or
- * null: adds entry clamp(j - i, -R, R) + R. lengths i64 (B) or null: j < length only. mask u8, broadcasting to
- * (B, H, N, M), or null: only where it is not 0. A row that may look at nothing, or whose scores are all -∞, gives 0. A
- * value in v that is not finite reaches all rows of its panel of 32 queries, also those that may not look at it. Memory
- * O(B·N·H); time O(N (w + g)) with a window and g global tokens. */
-ASC_API asc_tensor asc_attention(asc_ctx *ctx, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel_bias,
-                                 asc_tensor lengths, asc_tensor mask, const asc_attention_options *options);
+/* All but q, k and v may be null. */
+typedef struct asc_attention_inputs {
+    asc_tensor q, k, v;  /* (B, N, H d), (B, M, H d), (B, M, H d_v) */
+    asc_tensor rel_bias; /* (H, 2R + 1): adds entry clamp(j - i, -R, R) + R to the scores */
+    asc_tensor bias;     /* (N, M), (1 or H, N, M) or (1 or B, 1 or H, N, M): adds this to them. -∞ takes a pair out.
+                            Its gradient costs no memory beside itself */
+    asc_tensor lengths;  /* i64 (B): j < length only */
+    asc_tensor mask;     /* u8 that broadcasts to (B, H, N, M): only where it is not 0 */
+} asc_attention_inputs;
+
+/* y_i = Σ_j A_ij v_j per head, A_i = softmax over the allowed j of q_i·k_j/√d + β_ij; y (B, N, H d_v). Wherever
+ * positions matter, M >= N, and the queries stand at the last N of M positions; else, as in cross-attention, N and M
+ * are any. A row that may look at nothing, or whose scores are all -∞, gives 0. A value in v that is not finite reaches
+ * all rows of its panel of 32 queries, also those that may not look at it. Memory O(B·N·H); time O(N (w + g + n)) with
+ * a window, g global tokens and n random links. */
+ASC_API asc_tensor asc_attention(asc_ctx *ctx, const asc_attention_inputs *inputs,
+                                 const asc_attention_options *options);
 
 /* ---- ASCender attention: scores with the Boids rules alignment, separation and cohesion as normalised biases ---- */
 
@@ -214,7 +225,9 @@ typedef enum asc_background_scalar { /* those of the background variant */
     ASC_BACKGROUND_SCALARS,
 } asc_background_scalar;
 
-/* The queries stand at the last N of M >= N positions. */
+/* The queries stand at the last N of M >= N positions; or, where z_queries and h_queries are given, apart from the
+ * keys, N and M any, as in cross-attention. Then i is in no set J_i, and all that goes by position is refused: a causal
+ * set, windows, ALiBi, rel_bias, and losses. */
 typedef struct asc_ascender_inputs {
     asc_tensor q, k, v;   /* (B, N, H d), (B, M, H d), (B, M, H d_v); q and k as they enter the base scores: rotated, if
                              so */
@@ -222,15 +235,18 @@ typedef struct asc_ascender_inputs {
     asc_tensor heading;   /* (B, M, H d): what alignment compares; null: k */
     asc_tensor scalar[ASC_ASCENDER_SCALARS]; /* (H); the background variant's are its first ASC_BACKGROUND_SCALARS */
     asc_tensor rel_bias;  /* (H, 2R + 1), or null: adds entry clamp(j - i, -R, R) + R */
+    asc_tensor bias;      /* as for asc_attention, or null: adds this to the scores; neighbours are chosen without it */
     asc_tensor lengths;   /* i64 (B), or null: j < length only */
     asc_tensor mask;      /* u8 that broadcasts to (B, H, N, M), not 0 where allowed; or null: all */
     asc_tensor neighbors; /* i64 (1 or B, 1 or H, N, m), places of N(i), -1 for none; or null: chosen as the options
                              say. Places that i may not look at are left out */
+    asc_tensor z_queries, h_queries; /* (B, N, H d_z), (B, N, H d_a), of queries apart; both or none. Not of the
+                                        background variant */
 } asc_ascender_inputs;
 
 typedef struct asc_ascender_options {
     int64_t heads;           /* H */
-    int64_t window, globals; /* as for asc_attention */
+    int64_t window, globals, random; /* as for asc_attention */
     bool causal, alibi;
     asc_neighbors neighbors;
     int64_t k;               /* neighbours by score … */
@@ -289,6 +305,11 @@ ASC_API asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inpu
 /* Turns the pair (x_m, x_{m+d/2}) of each head by the angle i·10000^(-2m/d) at position i = start, start + 1, …
  * x (B, N, H d), d even; y the same. */
 ASC_API asc_tensor asc_rotary(asc_ctx *ctx, asc_tensor x, int64_t heads, int64_t start);
+
+/* The neighbours of a grid's cells, which stand in row-major order of its ndim sizes: those within `radius` in every
+ * dimension, but not the cell itself. i64 (1, 1, cells, (2 radius + 1)^ndim - 1), -1 beyond an edge: for
+ * asc_ascender_inputs and asc_layer_restrict. No gradient. ASC_ERR_ARG. */
+ASC_API asc_tensor asc_grid_neighbors(asc_ctx *ctx, int ndim, const int64_t *sizes, int64_t radius);
 
 /* ---- neighbours and geometry: what ASCender attention and Grassmann mixing are made of ---- */
 

@@ -10,7 +10,7 @@
 
 enum { PROFILE = 2 };
 
-static bool of_heads(asc_tensor x)
+static bool is_square(asc_tensor x)
 {
     return asc_ndim(x) == 4 && asc_size(x, 2) == asc_size(x, 3);
 }
@@ -29,7 +29,7 @@ asc_tensor asc_attention_profile(asc_ctx *ctx, asc_tensor attention)
     if (!ctx) {
         return asc_null();
     }
-    if (!asc_error(ctx) && !of_heads(attention)) {
+    if (!asc_error(ctx) && !is_square(attention)) {
         asc_fail(ctx, ASC_ERR_ARG, "attention_profile: got %d dimensions, expected (B, H, N, N)", asc_ndim(attention));
     }
     int64_t B = asc_size(attention, 0), H = asc_size(attention, 1), N = asc_size(attention, 2);
@@ -49,32 +49,32 @@ asc_tensor asc_attention_profile(asc_ctx *ctx, asc_tensor attention)
     return asc_error(ctx) ? asc_null() : profile;
 }
 
-/* Rows of (B, H, N, N) of one shape; false with the error set, which names the function and the two. */
+/* Rows of (B, H, N, M) of one shape; false with the error set, which names the function and the two. */
 static bool expect_alike(asc_ctx *ctx, const char *names, asc_tensor x, asc_tensor y)
 {
-    bool fits = of_heads(x) && of_heads(y);
-    for (int d = 0; fits && d < 3; d++) {
+    bool fits = asc_ndim(x) == 4 && asc_ndim(y) == 4;
+    for (int d = 0; fits && d < 4; d++) {
         fits = asc_size(x, d) == asc_size(y, d);
     }
     if (!asc_error(ctx) && !fits) {
-        asc_fail(ctx, ASC_ERR_ARG, "%s have %d and %d dimensions, expected both (B, H, N, N)", names, asc_ndim(x),
+        asc_fail(ctx, ASC_ERR_ARG, "%s have %d and %d dimensions, expected both (B, H, N, M)", names, asc_ndim(x),
                  asc_ndim(y));
     }
     return asc_error(ctx) == ASC_OK;
 }
 
 /* lse - Σ A S/T = Σ A (S_m - S)/T - log A_m, m where A is largest: a sum of numbers that are not negative. */
-static double entropy_of(const double *s, const double *a, int64_t N, double temperature)
+static double entropy_of(const double *s, const double *a, int64_t M, double temperature)
 {
     int64_t m = 0;
-    for (int64_t j = 1; j < N; j++) {
+    for (int64_t j = 1; j < M; j++) {
         m = a[j] > a[m] ? j : m;
     }
     double sum = 0;
-    for (int64_t j = 0; j < N; j++) {
+    for (int64_t j = 0; j < M; j++) {
         sum += a[j] > 0 ? a[j] * (s[m] - s[j]) : 0;
     }
-    return a[m] > 0 ? sum / temperature - log(a[m]) : 0;
+    return M > 0 && a[m] > 0 ? sum / temperature - log(a[m]) : 0;
 }
 
 asc_tensor asc_attention_entropies(asc_ctx *ctx, asc_tensor scores, asc_tensor attention, asc_tensor temperature)
@@ -82,7 +82,7 @@ asc_tensor asc_attention_entropies(asc_ctx *ctx, asc_tensor scores, asc_tensor a
     if (!ctx || !expect_alike(ctx, "attention_entropies: scores and attention", scores, attention)) {
         return asc_null();
     }
-    int64_t B = asc_size(scores, 0), H = asc_size(scores, 1), N = asc_size(scores, 2);
+    int64_t B = asc_size(scores, 0), H = asc_size(scores, 1), N = asc_size(scores, 2), M = asc_size(scores, 3);
     bool has = !asc_is_null(temperature);
     if (has && (asc_ndim(temperature) != 1 || asc_numel(temperature) != H)) {
         asc_fail(ctx, ASC_ERR_ARG, "attention_entropies: temperature has %lld numbers, expected (H) = (%lld)",
@@ -95,7 +95,7 @@ asc_tensor asc_attention_entropies(asc_ctx *ctx, asc_tensor scores, asc_tensor a
     const double *T = has ? asc_data(asc_doubles(ctx, temperature)) : NULL;
     double *to = asc_data_mut(result);
     for (int64_t row = 0; s && a && to && (T || !has) && row < B * H * N; row++) {
-        to[row] = entropy_of(s + row * N, a + row * N, N, T ? T[row / N % H] : 1);
+        to[row] = entropy_of(s + row * M, a + row * M, M, T ? T[row / N % H] : 1);
     }
     asc_scope_end(ctx);
     return asc_error(ctx) ? asc_null() : result;
@@ -108,15 +108,15 @@ asc_tensor asc_attention_pushed(asc_ctx *ctx, asc_tensor before, asc_tensor afte
     if (!ctx || !expect_alike(ctx, "attention_pushed: before and after", before, after)) {
         return asc_null();
     }
-    int64_t B = asc_size(before, 0), H = asc_size(before, 1), N = asc_size(before, 2);
+    int64_t B = asc_size(before, 0), H = asc_size(before, 1), pairs_each = asc_size(before, 2) * asc_size(before, 3);
     asc_tensor result = asc_zeros(ctx, ASC_F64, ASC_SHAPE(H, PUSHED));
     asc_scope_begin(ctx);
     const double *x = asc_data(asc_doubles(ctx, before)), *y = asc_data(asc_doubles(ctx, after));
     double *to = asc_data_mut(result);
     for (int64_t h = 0; x && y && to && h < H; h++) {
         int64_t pairs = 0, count[PUSHED] = {0};
-        for (int64_t e = 0; e < B * N * N; e++) {
-            int64_t at = (e / (N * N) * H + h) * N * N + e % (N * N);
+        for (int64_t e = 0; e < B * pairs_each; e++) {
+            int64_t at = (e / pairs_each * H + h) * pairs_each + e % pairs_each;
             if (x[at] > 0 || y[at] > 0) {
                 pairs++;
                 count[0] += x[at] >= threshold && y[at] < threshold;

@@ -4,11 +4,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tensor/splitmix.h"
+
 /* ---- the allowed set ---- */
 
-static bool within(const asc_allowed_options *o, int64_t i, int64_t j)
+static bool within(const asc_allowed_options *o, int64_t M, int64_t i, int64_t j)
 {
     bool near = o->window == 0 || llabs(i - j) < o->window || j < o->globals || i < o->globals;
+    for (int64_t m = 0; !near && m < o->random; m++) {
+        near = asc_random_link(i, o->random, m, o->causal ? i + 1 : M) == j;
+    }
     return near && (!o->causal || j <= i);
 }
 
@@ -22,7 +27,7 @@ static asc_tensor mask_of_positions(asc_ctx *ctx, int64_t N, int64_t M, const as
     for (int64_t b = 0; to && b < B; b++) {
         for (int64_t i = 0; i < N; i++) {
             for (int64_t j = 0; j < M; j++) {
-                *to++ = within(o, i + M - N, j) && (!lengths || j < lengths[b]);
+                *to++ = within(o, M, i + M - N, j) && (!lengths || j < lengths[b]);
             }
         }
     }
@@ -76,21 +81,24 @@ asc_tensor asc_base_scores(asc_ctx *ctx, asc_tensor q, asc_tensor k)
     return asc_scale(ctx, asc_matmul_transposed(ctx, q, false, k, true), 1 / sqrt((double)asc_size(q, -1)));
 }
 
-asc_tensor asc_add_positions(asc_ctx *ctx, asc_tensor x, bool alibi, asc_tensor rel_bias)
+asc_tensor asc_add_other(asc_ctx *ctx, asc_tensor x, const asc_other_bias *biases)
 {
     int64_t N = asc_size(x, 2), M = asc_size(x, 3);
-    if (alibi) {
+    if (biases->alibi) {
         x = asc_add(ctx, x, asc_alibi(ctx, asc_dtype_of(x), asc_size(x, 1), N, M));
     }
-    return asc_is_null(rel_bias) ? x : asc_add(ctx, x, asc_relative_bias(ctx, rel_bias, N, M));
+    if (!asc_is_null(biases->rel_bias)) {
+        x = asc_add(ctx, x, asc_relative_bias(ctx, biases->rel_bias, N, M));
+    }
+    return asc_is_null(biases->given) ? x : asc_add(ctx, x, biases->given);
 }
 
-asc_tensor asc_position_scores(asc_ctx *ctx, asc_tensor x, bool alibi, asc_tensor rel_bias)
+asc_tensor asc_other_scores(asc_ctx *ctx, asc_tensor x, const asc_other_bias *biases)
 {
-    if (!alibi && asc_is_null(rel_bias)) {
+    if (!biases->alibi && asc_is_null(biases->rel_bias) && asc_is_null(biases->given)) {
         return asc_null();
     }
-    return asc_add_positions(ctx, asc_zeros(ctx, asc_dtype_of(x), 4, asc_shape(x)), alibi, rel_bias);
+    return asc_add_other(ctx, asc_zeros(ctx, asc_dtype_of(x), 4, asc_shape(x)), biases);
 }
 
 asc_tensor asc_attention_entropy(asc_ctx *ctx, asc_tensor attention)

@@ -10,7 +10,7 @@
 typedef struct asc_allowed_options {
     bool causal;
     int64_t window;     /* w > 0: |i - j| < w only, and the global tokens */
-    int64_t globals;
+    int64_t globals, random; /* with a window: tokens that all look at; links of a row */
     asc_tensor lengths; /* i64 (B), or null */
     asc_tensor mask;    /* u8 that broadcasts to (B, H, N, M), not 0 where allowed; or null */
 } asc_allowed_options;
@@ -24,11 +24,16 @@ asc_tensor asc_join_heads(asc_ctx *ctx, asc_tensor x);
 
 /* Q Kᵀ/√d of heads q (B, H, N, d) and k (B, H, M, d). */
 asc_tensor asc_base_scores(asc_ctx *ctx, asc_tensor q, asc_tensor k);
-/* x + ALiBi where `alibi`, + a relative-position bias where rel_bias (H, 2R + 1) is not null. x (B, H, N, M). */
-asc_tensor asc_add_positions(asc_ctx *ctx, asc_tensor x, bool alibi, asc_tensor rel_bias);
+/* β^other: ALiBi, a learned bias (H, 2R + 1) of relative positions, one of the caller's; the two may be null. */
+typedef struct asc_other_bias {
+    bool alibi;
+    asc_tensor rel_bias, given;
+} asc_other_bias;
 
+/* x + β^other. x (B, H, N, M). */
+asc_tensor asc_add_other(asc_ctx *ctx, asc_tensor x, const asc_other_bias *biases);
 /* What that adds, of x's shape; null where it adds nothing. */
-asc_tensor asc_position_scores(asc_ctx *ctx, asc_tensor x, bool alibi, asc_tensor rel_bias);
+asc_tensor asc_other_scores(asc_ctx *ctx, asc_tensor x, const asc_other_bias *biases);
 
 /* The entropy of attention (B, H, N, M), -Σ_j A_ij log A_ij in nats, as its mean over batch and rows, (H). */
 asc_tensor asc_attention_entropy(asc_ctx *ctx, asc_tensor attention);

@@ -28,6 +28,11 @@ static const asc_ascender_attrs *attrs_of(const asc_call *call)
     return call->attrs;
 }
 
+static bool apart(const asc_call *call)
+{
+    return call->in[ASCENDER_Z_QUERIES].ndim >= 0;
+}
+
 /* Input i is (B, M, H w), w >= least. */
 static asc_status check_keys(asc_call *call, int i, int64_t least)
 {
@@ -54,10 +59,11 @@ static asc_status check_tensors(asc_call *call)
     if (q->ndim != 3 || q->shape[2] % H || q->shape[2] == 0 || q->shape[2] > INT32_MAX) {
         return asc_call_expect(call, ASCENDER_Q, "(B, N, H d) with H = %lld", (long long)H);
     }
-    if (k->ndim != 3 || k->shape[0] != q->shape[0] || k->shape[2] != q->shape[2] || k->shape[1] < q->shape[1] ||
+    int64_t least = apart(call) ? 0 : q->shape[1];
+    if (k->ndim != 3 || k->shape[0] != q->shape[0] || k->shape[2] != q->shape[2] || k->shape[1] < least ||
         k->shape[1] > INT32_MAX / 2) {
         return asc_call_expect(call, ASCENDER_K, "(%lld, M, %lld) with M >= %lld", (long long)q->shape[0],
-                               (long long)q->shape[2], (long long)q->shape[1]);
+                               (long long)q->shape[2], (long long)least);
     }
     bool heading = call->in[ASCENDER_HEADING].ndim >= 0;
     return check_keys(call, ASCENDER_V, 0) || check_keys(call, ASCENDER_Z, 1) || check_keys(call, ASCENDER_H, 1) ||
@@ -78,10 +84,32 @@ static asc_status check_per_head(asc_call *call)
     return asc_expect_position_table(call, ASCENDER_REL_BIAS, H);
 }
 
+/* Queries that stand apart from the keys bring places and features of their own, and have no position. */
+static asc_status check_apart(asc_call *call)
+{
+    const asc_ascender_options *o = &attrs_of(call)->o;
+    const asc_array *q = &call->in[ASCENDER_Q], *in = call->in;
+    const int64_t z[] = {q->shape[0], q->shape[1], in[ASCENDER_Z].shape[2]};
+    const int64_t h[] = {q->shape[0], q->shape[1], in[ASCENDER_H].shape[2]};
+    if (!apart(call) && in[ASCENDER_H_QUERIES].ndim < 0) {
+        return ASC_OK;
+    }
+    if (asc_expect_shape(call, ASCENDER_Z_QUERIES, q->dtype, 3, z, "the queries' places") ||
+        asc_expect_shape(call, ASCENDER_H_QUERIES, q->dtype, 3, h, "the queries' features")) {
+        return ASC_ERR_ARG;
+    }
+    bool near = o->neighbors >= ASC_NEIGHBORS_WINDOW && in[ASCENDER_NEIGHBORS].ndim < 0;
+    if (o->causal || o->window > 0 || o->alibi || near || in[ASCENDER_REL_BIAS].ndim >= 0 || attrs_of(call)->losses) {
+        return asc_call_fail(call, "queries that stand apart from the keys have no position: expected no causal set, "
+                             "window, alibi, rel_bias, neighbours in a window or losses");
+    }
+    return ASC_OK;
+}
+
 static asc_status check_options(asc_call *call)
 {
     const asc_ascender_options *o = &attrs_of(call)->o;
-    if (asc_expect_window(call, o->heads, o->window, o->globals)) {
+    if (asc_expect_window(call, o->heads, o->window, o->globals, o->random)) {
         return ASC_ERR_ARG;
     }
     if ((unsigned)o->neighbors > ASC_NEIGHBORS_HYBRID_INTERSECTION || (unsigned)o->gate > ASC_GATE_AFTER) {
@@ -94,12 +122,13 @@ static asc_status check_options(asc_call *call)
 static asc_status infer(asc_call *call)
 {
     const asc_ascender_attrs *a = attrs_of(call);
-    if (check_options(call) || check_tensors(call) || check_per_head(call)) {
+    if (check_options(call) || check_tensors(call) || check_apart(call) || check_per_head(call)) {
         return ASC_ERR_ARG;
     }
     asc_allowed J = asc_ascender_sizes(call);
     if (asc_expect_allowed(call, ASCENDER_LENGTHS, ASCENDER_MASK, &J) ||
-        asc_expect_neighbors(call, ASCENDER_NEIGHBORS, ASCENDER_K_OF, &a->o, &J)) {
+        asc_expect_neighbors(call, ASCENDER_NEIGHBORS, ASCENDER_K_OF, &a->o, &J) ||
+        asc_expect_given_bias(call, ASCENDER_BIAS, &J)) {
         return ASC_ERR_ARG;
     }
     if (a->losses && J.N != J.M) {
@@ -133,7 +162,7 @@ static double flops(const asc_call *call)
 static uint32_t causal_inputs(const asc_call *call)
 {
     const asc_ascender_options *o = &attrs_of(call)->o;
-    uint32_t sequences = (1u << (ASCENDER_HEADING + 1)) - 1;
+    uint32_t sequences = ((1u << (ASCENDER_HEADING + 1)) - 1) | 1u << ASCENDER_BIAS;
     return o->causal && !o->all_statistics && !attrs_of(call)->losses ? sequences : 0; /* losses are of all rows */
 }
 
@@ -172,6 +201,9 @@ static const asc_sample samples[] = {
      OPTIONS(.heads = 1, .causal = true, .window = 3, .globals = 2, .neighbors = ASC_NEIGHBORS_HYBRID_UNION, .k = 2,
              .radius = 1, .sep_self = true, .gate = ASC_GATE_AFTER),
      .note = "window and globals"},
+    {.in = {TOKENS(1, 12, 12, 1), NONE, SCALARS(1, 8)},
+     OPTIONS(.heads = 1, .window = 2, .globals = 1, .random = 2, .k = 2, .sep_self = true, .gate = ASC_GATE_AFTER),
+     .note = "random links"},
     {.in = {TOKENS(1, 4, 7, 1), NONE, SCALARS(1, 8)},
      OPTIONS(.heads = 1, .causal = true, .neighbors = ASC_NEIGHBORS_HYBRID_INTERSECTION, .k = 4, .radius = 3,
              .sep_self = true, .gate = ASC_GATE_AFTER),
@@ -182,6 +214,16 @@ static const asc_sample samples[] = {
      .note = "a mask, statistics over all, given neighbours"},
     {.in = {TOKENS(1, 6, 6, 2), NONE, SCALARS(2, 8), NONE, NONE, {'b', 2, {6, 6}, 0, .7}, NONE, {'i', 1, {2}, 0, 3}},
      LOSSES(.heads = 2, .k = 2, .sep_self = true, .gate = ASC_GATE_AFTER), .note = "a mask, k one a head, losses"},
+    {.in = {TOKENS(2, 6, 6, 2), NONE, SCALARS(2, 8), NONE, NONE, NONE, NONE, NONE, {'f', 2, {6, 6}}},
+     OPTIONS(.heads = 2, .causal = true, .k = 2, .sep_self = true, .gate = ASC_GATE_AFTER), .note = "a bias"},
+    {.in = {TOKENS(2, 4, 6, 2), NONE, SCALARS(2, 8), NONE, {'i', 1, {2}, 3, 7}, NONE, NONE, NONE,
+            {'f', 4, {2, 1, 4, 6}}, {'f', 3, {2, 4, 4}}, {'f', 3, {2, 4, 6}}},
+     OPTIONS(.heads = 2, .k = 2, .sep_self = true, .gate = ASC_GATE_AFTER),
+     .note = "a context with a bias that heads share, lengths"},
+    {.in = {TOKENS(1, 5, 3, 1), NONE, SCALARS(1, 8), NONE, NONE, NONE, NONE, NONE, NONE, {'f', 3, {1, 5, 2}},
+            {'f', 3, {1, 5, 3}}},
+     OPTIONS(.heads = 1, .k = 2, .neighbors = ASC_NEIGHBORS_BASE, .gate = ASC_GATE_AFTER),
+     .note = "a context shorter than x, base scores"},
     {.in = {TOKENS(2, 1, 1, 1), NONE, SCALARS(1, 8)}, LOSSES(.heads = 1, .causal = true, .k = 2, .sep_self = true),
      .note = "one token"},
     {.in = {TOKENS(0, 3, 3, 1), NONE, SCALARS(1, 8)}, LOSSES(.heads = 1, .k = 2), .note = "no batch"},
@@ -202,7 +244,8 @@ const asc_op asc_op_ascender = {
     .equation = "y_i = Σ_j softmax_j((q_i·k_j/√d + ω_a β̃^align + ω_s β̃^sep + ω_c β̃^coh + β^other)/(τ_score + ε)) "
                 "v_j per head, and three losses",
     .inputs = "q k v z h heading? lambda_align lambda_sep lambda_coh tau_sep tau_coh kappa delta alpha_align alpha_coh "
-              "omega_align omega_sep omega_coh tau_score rel_bias? lengths? mask? neighbors? k_of?",
+              "omega_align omega_sep omega_coh tau_score rel_bias? lengths? mask? neighbors? k_of? bias? "
+              "z_queries? h_queries?",
     .n_out = ASCENDER_OUTPUTS,
     .flags = ASC_OP_FRESH | ASC_OP_CAUSAL,
     .attrs_size = sizeof(asc_ascender_attrs),
@@ -232,6 +275,7 @@ asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_a
         [ASCENDER_Q] = in->q, [ASCENDER_K] = in->k, [ASCENDER_V] = in->v, [ASCENDER_Z] = in->z, [ASCENDER_H] = in->h,
         [ASCENDER_HEADING] = in->heading, [ASCENDER_REL_BIAS] = in->rel_bias, [ASCENDER_LENGTHS] = in->lengths,
         [ASCENDER_MASK] = in->mask, [ASCENDER_NEIGHBORS] = in->neighbors, [ASCENDER_K_OF] = k_of,
+        [ASCENDER_BIAS] = in->bias, [ASCENDER_Z_QUERIES] = in->z_queries, [ASCENDER_H_QUERIES] = in->h_queries,
     };
     memcpy(inputs + ASCENDER_SCALAR, in->scalar, sizeof in->scalar);
     asc_tensor out[ASCENDER_OUTPUTS];

@@ -13,7 +13,8 @@
 enum {
     ASCENDER_Q, ASCENDER_K, ASCENDER_V, ASCENDER_Z, ASCENDER_H, ASCENDER_HEADING, ASCENDER_SCALAR,
     ASCENDER_REL_BIAS = ASCENDER_SCALAR + ASC_ASCENDER_SCALARS,
-    ASCENDER_LENGTHS, ASCENDER_MASK, ASCENDER_NEIGHBORS, ASCENDER_K_OF, ASCENDER_INPUTS,
+    ASCENDER_LENGTHS, ASCENDER_MASK, ASCENDER_NEIGHBORS, ASCENDER_K_OF, ASCENDER_BIAS, ASCENDER_Z_QUERIES,
+    ASCENDER_H_QUERIES, ASCENDER_INPUTS,
 };
 enum { ASCENDER_Y, ASCENDER_LOSS_COH, ASCENDER_LOSS_SEP, ASCENDER_LOSS_ALIGN, ASCENDER_OUTPUTS };
 /* What is kept of each row: numbers, the centroid c, and the neighbours chosen by score. */
@@ -84,7 +85,8 @@ typedef struct asc_ascender_call {
     asc_dtype dtype;
     asc_allowed J;    /* of the softmax */
     asc_allowed rows; /* of everything else, and of the panels */
-    asc_position_bias bias;
+    asc_position_bias positions;
+    asc_given_bias given;
     asc_neighbor_rule rule;
     bool base_scores; /* the rule chooses by these */
     int64_t d, d_heading, dz, da;
@@ -96,6 +98,8 @@ typedef struct asc_ascender_call {
      * choose always keys. */
     void *headings, *features, *places;
     void *features_t, *places_t, *keys_t, *headings_t, *values_t;
+    /* Of queries that stand apart from the keys, [B, H, N, width]: the same, and the gradient of the features. */
+    void *query_features, *query_places, *query_dfeatures;
 
     /* A worker's: so many panels, of so many columns at most */
     int64_t widest;
@@ -133,10 +137,13 @@ asc_status asc_ascender_call_begin(asc_call *call, int panels, asc_ascender_call
 void asc_ascender_finish(asc_ascender_call *s);
 
 asc_ascender_space asc_ascender_space_of(const asc_ascender_call *s, int worker);
-/* The head's part of a (B, n, H w) array, or of [B, H, rows, width] memory; the rows of the queries' own positions. */
+/* The head's part of a (B, n, H w) array, or of [B, H, rows, width] memory; the rows of the queries' own positions;
+ * their features and places, wherever they stand. */
 asc_matrix asc_ascender_matrix(const asc_ascender_call *s, const asc_panel *p, const asc_array *a);
 asc_matrix asc_ascender_keys(const asc_ascender_call *s, const asc_panel *p, void *memory, int64_t rows, int64_t width);
 asc_matrix asc_ascender_own_rows(const asc_ascender_call *s, asc_matrix keys);
+asc_matrix asc_ascender_own_features(const asc_ascender_call *s, const asc_panel *p);
+asc_matrix asc_ascender_own_places(const asc_ascender_call *s, const asc_panel *p);
 /* Keys for asc_panel_scores: as they stand in `transposed`, if there is that. */
 asc_matrix asc_ascender_turned(const asc_ascender_call *s, const asc_panel *p, void *transposed, asc_matrix keys);
 /* The centroids saved for the head, [N, dz]; and the panel's rows in the worker's memory, [rows, width]. */

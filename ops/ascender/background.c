@@ -98,7 +98,7 @@ static asc_status declare(asc_call *call, const asc_allowed *J)
 static asc_status infer(asc_call *call)
 {
     const asc_ascender_options *o = asc_background_options(call);
-    if (asc_expect_window(call, o->heads, o->window, o->globals) || check_tensors(call)) {
+    if (asc_expect_window(call, o->heads, o->window, o->globals, o->random) || check_tensors(call)) {
         return ASC_ERR_ARG;
     }
     asc_dtype dtype = call->in[BACKGROUND_Q].dtype;
@@ -110,7 +110,8 @@ static asc_status infer(asc_call *call)
     }
     if (asc_expect_position_table(call, BACKGROUND_REL_BIAS, J.H) ||
         asc_expect_allowed(call, BACKGROUND_LENGTHS, BACKGROUND_MASK, &J) || check_options(call, &J) ||
-        asc_expect_neighbors(call, BACKGROUND_NEIGHBORS, BACKGROUND_K_OF, o, &J)) {
+        asc_expect_neighbors(call, BACKGROUND_NEIGHBORS, BACKGROUND_K_OF, o, &J) ||
+        asc_expect_given_bias(call, BACKGROUND_BIAS, &J)) {
         return ASC_ERR_ARG;
     }
     return declare(call, &J);
@@ -131,7 +132,7 @@ static double flops(const asc_call *call)
 static uint32_t causal_inputs(const asc_call *call)
 {
     const asc_ascender_options *o = asc_background_options(call);
-    return o->causal && !o->all_statistics ? (1u << BACKGROUND_SCALARS) - 1 : 0;
+    return o->causal && !o->all_statistics ? ((1u << BACKGROUND_SCALARS) - 1) | 1u << BACKGROUND_BIAS : 0;
 }
 
 #define OPTIONS(...) .attrs = &(const asc_background_attrs){{__VA_ARGS__}}
@@ -159,6 +160,10 @@ static const asc_sample samples[] = {
      OPTIONS(.heads = 1, .causal = true, .k = 2, .all_statistics = true), .note = "statistics over whole rows"},
     {.in = {TENSORS(1, 2, 5, 4, 2, 2, 2), {0}, SCALARS(1), {0}, {0}, {0}, {0}, {0}, {'u', 4, {1, 1, 3, 1}, .1, 1}},
      OPTIONS(.heads = 1, .causal = true, .k = 2), .note = "fewer queries than keys"},
+    {.in = {TENSORS(1, 12, 12, 2, 2, 2, 2), {0}, SCALARS(1)},
+     OPTIONS(.heads = 1, .causal = true, .window = 2, .random = 2, .k = 2), .note = "random links"},
+    {.in = {TENSORS(2, 5, 5, 4, 2, 2, 2), {0}, SCALARS(2), {0}, {0}, {0}, {0}, {0}, {0}, {'f', 3, {2, 5, 5}}},
+     OPTIONS(.heads = 2, .causal = true, .k = 2), .note = "a bias that the batch shares"},
     {.in = {TENSORS(1, 1, 1, 4, 2, 2, 2), {0}, SCALARS(2)}, OPTIONS(.heads = 2, .causal = true, .k = 2),
      .note = "length 1"},
     {.in = {TENSORS(0, 3, 3, 2, 2, 2, 2), {0}, SCALARS(1)}, OPTIONS(.heads = 1, .k = 1), .note = "no batch"},
@@ -170,7 +175,7 @@ const asc_op asc_op_ascender_background = {
     .equation = "y_i = Σ_j A_ij v_j, A_i = softmax_j∈J of (q_i·k_j/√d + Σ ω RN(β)_ij + β_ij)/(τ_score + ε) per head;  "
                 "the second draft of the ASCender papers",
     .inputs = "q k v z h heading? lambda_dist lambda_rho tau_sep theta_coh omega_align omega_sep omega_coh tau_score "
-              "rel_bias? lengths? mask? neighbors? k_of? density?",
+              "rel_bias? lengths? mask? neighbors? k_of? density? bias?",
     .n_out = 2,
     .flags = ASC_OP_FRESH | ASC_OP_CAUSAL,
     .attrs_size = sizeof(asc_background_attrs),
@@ -197,6 +202,11 @@ asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, 
     if (ASC_NEED(ctx, "ascender_background: in options", in, options)) {
         return asc_null();
     }
+    if (!asc_is_null(in->z_queries) || !asc_is_null(in->h_queries)) {
+        asc_fail(ctx, ASC_ERR_ARG, "ascender_background: z_queries and h_queries belong to ascender: densities are of "
+                 "the keys, and queries apart are none of them");
+        return asc_null();
+    }
     asc_tensor inputs[BACKGROUND_INPUTS] = {in->q, in->k, in->v, in->z, in->h, in->heading}, out[2];
     asc_background_attrs a = {*options};
     memcpy(inputs + BACKGROUND_SCALARS, in->scalar, ASC_BACKGROUND_SCALARS * sizeof *inputs);
@@ -206,6 +216,7 @@ asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, 
     inputs[BACKGROUND_NEIGHBORS] = in->neighbors;
     inputs[BACKGROUND_K_OF] = asc_neighbors_k_of(ctx, &a.o);
     inputs[BACKGROUND_DENSITY] = density;
+    inputs[BACKGROUND_BIAS] = in->bias;
     asc_apply(ctx, &asc_op_ascender_background, inputs, BACKGROUND_INPUTS, &a, out);
     asc_release(inputs[BACKGROUND_K_OF]);
     if (rho) {

@@ -15,7 +15,7 @@ enum {
     BACKGROUND_SCALARS, /* asc_background_scalar, in order */
     BACKGROUND_REL_BIAS = BACKGROUND_SCALARS + ASC_BACKGROUND_SCALARS,
     BACKGROUND_LENGTHS, BACKGROUND_MASK, BACKGROUND_NEIGHBORS, BACKGROUND_K_OF, BACKGROUND_DENSITY,
-    BACKGROUND_INPUTS,
+    BACKGROUND_BIAS, BACKGROUND_INPUTS,
 };
 enum { BACKGROUND_Y, BACKGROUND_RHO };
 /* Saved: the rows' constants, as f64; the neighbours, i64, -1 behind the last; the centroids c. */
@@ -40,7 +40,8 @@ typedef struct asc_background_call {
     asc_allowed rows; /* of the rows' statistics, and of the panels: J, or all keys */
     bool apart;       /* these differ */
     bool mutual;      /* a row may be a neighbour of other keys that it looks at; then N = M */
-    asc_position_bias bias;
+    asc_position_bias positions;
+    asc_given_bias given;
     asc_neighbor_rule rule;
     int64_t capacity; /* places of a list of neighbours */
     double scale;     /* 1/√d */

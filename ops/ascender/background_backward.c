@@ -11,6 +11,7 @@
  *   ρ      dw_il = dρ_i/|N(i)|,  dd²_il = -dw_il w_il/(τ_sep + ε),  dz_i += 2 dd²_il (z_i - z_l),  dz_l -= the same */
 #include "ops/ascender/background.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Where a chunk's sums over queries go. */
@@ -148,6 +149,9 @@ static void backward_row_f32(asc_background_work *w, const sums *to, int64_t r)
     asc_background_attend(w, r, &row, A, true);
     asc_kernels_f32()->softmax_grad_row(dS, A, dS, (float)w->g.score, columns, true);
     asc_panel_compact(&row, ASC_F32, dS);
+    for (int64_t e = start; b->given.data && e < start + row.n; e++) {
+        S[e] = isfinite(S[e]) ? S[e] : 0; /* a bias of -∞ took it out: its dS is 0 */
+    }
     to->scalars[ASC_BACKGROUND_TAU_SCORE] -= (double)asc_kernels_f32()->dot(dS + start, S + start, row.n);
     memcpy(S, A, (size_t)columns * sizeof *S);
     double sum = separation_grad_f32(w, to, &c, &sep, dS + start, rho, d2 + start, weight + start);
@@ -165,13 +169,12 @@ static void collect_places_f32(const asc_background_work *w, const sums *to)
     const asc_panel *p = &w->p;
     const float *places = (const float *)b->places_t + (p->b * b->J.H + p->h) * b->dz * b->ld;
     float *dplaces = to->places_t.data, *dpoints = w->at.dpoints;
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
     memset(dpoints, 0, (size_t)(p->rows * b->dz) * sizeof *dpoints);
-    for (int i = 0; i < parts; i++) {
-        asc_kernels_f32()->pair_distances_grad((const float *)w->at.squares + part[i].column, p->columns, w->at.points,
-                                               dpoints, b->dz, places + part[i].key, dplaces + part[i].key, b->ld,
-                                               p->rows, part[i].n, b->dz);
+    for (asc_panel_tile t = asc_panel_tile_first(p); t.n > 0; asc_panel_tile_next(p, &t)) {
+        asc_kernels_f32()->pair_distances_grad((const float *)w->at.squares + t.row * p->columns + t.column,
+                                               p->columns, (const float *)w->at.points + t.row * b->dz,
+                                               dpoints + t.row * b->dz, b->dz, places + t.key, dplaces + t.key, b->ld,
+                                               t.rows, t.n, b->dz);
     }
     for (int64_t r = 0; r < p->rows; r++) {
         float *dz = asc_matrix_row(to->z, asc_allowed_position(&b->J, p->first + r));
@@ -185,8 +188,11 @@ static void collect_densities_f32(const asc_background_work *w, const sums *to)
     float *sum = w->at.row, *drho = to->rho.data;
     memset(sum, 0, (size_t)w->p.columns * sizeof *sum);
     asc_kernels_f32()->sum_rows(sum, w->at.weights, w->p.rows, w->p.columns);
-    for (int64_t c = 0; c < w->p.columns; c++) {
-        drho[asc_panel_key(&w->p, c)] += (float)w->g.bias.dense * sum[c];
+    for (asc_panel_tile t = asc_panel_tile_first(&w->p); t.n > 0; asc_panel_tile_next(&w->p, &t)) {
+        const float *from = t.rows == w->p.rows ? sum : (const float *)w->at.weights + t.row * w->p.columns;
+        for (int64_t e = 0; e < t.n; e++) {
+            drho[t.key + e] += (float)w->g.bias.dense * from[t.column + e];
+        }
     }
 }
 
@@ -204,6 +210,7 @@ static void backward_panel_f32(asc_background_work *w, const sums *to, int64_t i
     const void *A = w->at.scores, *dS = w->at.dscores;
     asc_panel_collect(&w->p, 1, A, dy, to->values);
     asc_table_sums_collect(&b->table, &b->J, &w->p, to->chunk, dS);
+    asc_panel_collect_given(&w->p, &b->given, dS);
     asc_panel_mix(&w->p, b->scale, dS, asc_background_matrix(b, &w->p, &call->in[BACKGROUND_K]),
                   !call->fresh[BACKGROUND_Q], asc_background_matrix(b, &w->p, &call->grad_in[BACKGROUND_Q]));
     asc_panel_collect(&w->p, b->scale, dS, q, to->keys);
@@ -214,11 +221,10 @@ static void backward_panel_f32(asc_background_work *w, const sums *to, int64_t i
 }
 
 /* Every C-th panel of a head, in order. */
-static void backward_chunk_f32(void *arg, int64_t piece, int worker)
+static void backward_chunk_f32(const asc_background_call *b, int64_t head, int64_t chunk, int worker)
 {
-    const asc_background_call *b = arg;
     int64_t chunks = asc_panel_chunks(&b->J), panels = asc_head_panels(&b->J);
-    int64_t head = piece / chunks, chunk = piece % chunks, at = head / b->J.H, h = head % b->J.H;
+    int64_t at = head / b->J.H, h = head % b->J.H;
     asc_background_work w = {.b = b, .at = asc_background_space_of(b, worker)};
     const sums to = {
         .keys = asc_panel_sums_begin(&b->dkeys, at, h, chunk),
@@ -232,6 +238,15 @@ static void backward_chunk_f32(void *arg, int64_t piece, int worker)
     };
     for (int64_t i = chunk; i < panels && !asc_interrupted(b->call->ctx); i += chunks) {
         backward_panel_f32(&w, &to, head * panels + i);
+    }
+}
+
+static void backward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    const asc_background_call *b = arg;
+    int64_t chunks = asc_panel_chunks(&b->J);
+    for (int64_t m = 0; m < asc_strand_heads(&b->J); m++) {
+        backward_chunk_f32(b, asc_strand_head(&b->J, piece / chunks, m), piece % chunks, worker);
     }
 }
 
@@ -358,7 +373,7 @@ asc_status asc_background_backward(asc_call *call)
         return ASC_ERR_MEMORY;
     }
     asc_background_gather(&b);
-    asc_parallel(call->ctx, b.J.B * b.J.H * asc_panel_chunks(&b.J), BY_DTYPE(b.dtype, backward_chunk), &b);
+    asc_parallel(call->ctx, asc_panel_strands(&b.J) * asc_panel_chunks(&b.J), BY_DTYPE(b.dtype, backward_piece), &b);
     finish(&b);
     if (call->grad_in[BACKGROUND_H].data && call->fresh[BACKGROUND_H]) { /* the choice carries no gradient */
         asc_clear(call->ctx, call->grad_in[BACKGROUND_H].data, asc_array_bytes(&call->grad_in[BACKGROUND_H]));

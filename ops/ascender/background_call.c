@@ -9,7 +9,7 @@ asc_allowed asc_background_sizes(const asc_call *call)
     const asc_ascender_options *o = asc_background_options(call);
     return (asc_allowed){.B = call->in[BACKGROUND_Q].shape[0], .H = o->heads, .N = call->in[BACKGROUND_Q].shape[1],
                          .M = call->in[BACKGROUND_K].shape[1], .causal = o->causal, .window = o->window,
-                         .globals = o->globals};
+                         .globals = o->globals, .random = o->random};
 }
 
 asc_neighbor_rule asc_background_rule(const asc_call *call)
@@ -92,7 +92,7 @@ static size_t lay_out(const asc_background_call *b, char *base, asc_background_s
     size_t real = asc_dtype_size(b->dtype), panel = ASC_PANEL * (size_t)b->widest * real;
     size_t row = (size_t)asc_most(b->widest, listed) * real, points = ASC_PANEL * (size_t)b->dz * real;
     size_t links = (size_t)asc_most(b->J.M, listed) * sizeof(int64_t);
-    size_t columns = b->J.mask ? (size_t)b->widest * sizeof(int32_t) : 0;
+    size_t columns = asc_panel_lists(&b->J) ? (size_t)b->widest * sizeof(int32_t) : 0;
     w->scores = asc_carve(&space, panel);
     w->squares = asc_carve(&space, panel);
     w->dscores = asc_carve(&space, b->backward ? panel : 0);
@@ -127,10 +127,14 @@ static void describe(asc_call *call, bool backward, asc_background_call *b)
     *b = (asc_background_call){.call = call, .o = o, .dtype = call->in[BACKGROUND_Q].dtype, .backward = backward,
                                .J = asc_background_sizes(call)};
     asc_allowed_inputs(&b->J, &call->in[BACKGROUND_LENGTHS], &call->in[BACKGROUND_MASK]);
+    if (backward) {
+        asc_given_bias_begin(call, BACKGROUND_BIAS, &b->J);
+    }
     b->apart = o->all_statistics;
     b->rows = b->apart ? (asc_allowed){.B = b->J.B, .H = b->J.H, .N = b->J.N, .M = b->J.M} : b->J;
     b->mutual = !o->causal || o->all_statistics;
-    b->bias = asc_position_bias_of(call, BACKGROUND_REL_BIAS, o->alibi);
+    b->positions = asc_position_bias_of(call, BACKGROUND_REL_BIAS, o->alibi);
+    b->given = asc_given_bias_of(call, BACKGROUND_BIAS, &b->J);
     b->rule = asc_background_rule(call);
     b->capacity = asc_background_capacity(&b->rule);
     b->d = call->in[BACKGROUND_Q].shape[2] / b->J.H;

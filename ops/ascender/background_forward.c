@@ -29,11 +29,9 @@ static void measure_likeness_f32(const asc_background_call *b, const asc_panel *
     int64_t n = b->like_width, ld = b->J.H * n, first = p->first + b->like_rows - b->J.N;
     const float *A = (const float *)b->like + (p->b * b->like_rows + first) * ld + p->h * n;
     const float *B = (const float *)b->like_t + (p->b * b->J.H + p->h) * n * b->ld;
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
-    for (int i = 0; i < parts; i++) {
-        asc_kernels_f32()->pair_dots(P + part[i].column, p->columns, 1, A, ld, B + part[i].key, b->ld, p->rows,
-                                     part[i].n, n);
+    for (asc_panel_tile t = asc_panel_tile_first(p); t.n > 0; asc_panel_tile_next(p, &t)) {
+        asc_kernels_f32()->pair_dots(P + t.row * p->columns + t.column, p->columns, 1, A + t.row * ld, ld, B + t.key,
+                                     b->ld, t.rows, t.n, n);
     }
 }
 

@@ -56,13 +56,12 @@ static void distances_f32(asc_background_work *w)
     const asc_background_call *b = w->b;
     const asc_panel *p = &w->p;
     asc_matrix z = asc_background_matrix(b, p, &b->call->in[BACKGROUND_Z]);
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
     const float *places = (const float *)b->places_t + (p->b * b->J.H + p->h) * b->dz * b->ld;
     asc_panel_pack(z, asc_allowed_position(&b->J, p->first), p->rows, w->at.points);
-    for (int i = 0; i < parts; i++) {
-        asc_kernels_f32()->pair_distances((float *)w->at.squares + part[i].column, p->columns, w->at.points, b->dz,
-                                          places + part[i].key, b->ld, p->rows, part[i].n, b->dz);
+    for (asc_panel_tile t = asc_panel_tile_first(p); t.n > 0; asc_panel_tile_next(p, &t)) {
+        asc_kernels_f32()->pair_distances((float *)w->at.squares + t.row * p->columns + t.column, p->columns,
+                                          (const float *)w->at.points + t.row * b->dz, b->dz, places + t.key, b->ld,
+                                          t.rows, t.n, b->dz);
     }
 }
 
@@ -71,12 +70,13 @@ static void measure_f32(asc_background_work *w)
     const asc_background_call *b = w->b;
     const asc_panel *p = &w->p;
     const float *rho = (const float *)b->rho + (p->b * b->J.H + p->h) * b->J.M;
-    for (int64_t c = 0; c < p->columns; c++) {
-        ((float *)w->at.rho)[c] = rho[asc_panel_key(p, c)];
-    }
+    const int64_t range = p->globals + p->low;
+    memcpy(w->at.rho, rho, (size_t)p->globals * sizeof *rho);
+    memcpy((float *)w->at.rho + range, rho + p->from, (size_t)(p->to - p->from) * sizeof *rho);
     asc_panel_scores(p, b->scale, asc_background_matrix(b, p, &b->call->in[BACKGROUND_Q]),
                      asc_background_matrix(b, p, &b->call->in[BACKGROUND_K]), w->at.scores);
-    asc_panel_add_bias(&b->J, p, &b->bias, ASC_F32, w->at.scores);
+    asc_panel_add_bias(&b->J, p, &b->positions, ASC_F32, w->at.scores);
+    asc_panel_add_given(p, &b->given, w->at.scores);
     asc_kernels_f32()->scale(w->at.scores, (float)w->g.score, w->at.scores, p->rows * p->columns);
     distances_f32(w);
 }
@@ -86,7 +86,13 @@ static const void *row_rho_f32(asc_background_work *w, const asc_panel_row *row)
     if (!row->list && (row->globals == 0 || row->start == 0)) {
         return (const float *)w->at.rho + row->start;
     }
+    const float *rho = (const float *)w->b->rho + (w->p.b * w->b->J.H + w->p.h) * w->b->J.M;
+    float *slot[2] = {(float *)w->at.rho_row + asc_panel_slot(&w->p, false),
+                      (float *)w->at.rho_row + asc_panel_slot(&w->p, true)};
     memcpy(w->at.rho_row, w->at.rho, (size_t)w->p.columns * sizeof(float));
+    for (int l = 0; l < row->links.low + row->links.high; l++) {
+        *slot[l >= row->links.low]++ = rho[row->links.key[l]];
+    }
     asc_panel_compact(row, ASC_F32, w->at.rho_row);
     return (const float *)w->at.rho_row + row->start;
 }

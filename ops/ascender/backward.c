@@ -54,7 +54,8 @@ static void recompute_f32(const work *k)
     const asc_ascender_space *w = k->w;
     asc_matrix c = asc_ascender_centroids(s, p), dy = asc_ascender_matrix(s, p, &s->call->grad_out[ASCENDER_Y]);
     asc_ascender_measure(s, p, w);
-    asc_panel_add_bias(&s->rows, p, &s->bias, ASC_F32, w->panel[SCORES]);
+    asc_panel_add_bias(&s->rows, p, &s->positions, ASC_F32, w->panel[SCORES]);
+    asc_panel_add_given(p, &s->given, w->panel[SCORES]);
     for (int64_t r = 0; r < p->rows; r++) {
         asc_panel_row row = asc_panel_row_of(&s->rows, p, r, w->columns);
         asc_ascender_heading(s, p, &row, r, w);
@@ -69,6 +70,15 @@ static void recompute_f32(const work *k)
     } else {
         memset(w->panel[DSCORES], 0, (size_t)(p->rows * p->columns) * sizeof(float));
     }
+}
+
+/* Σ dS S; a bias may have taken entries out by S = -∞, whose dS is 0. */
+static double temperature_f32(const work *k, const float *dS, float *S, const float *A, int64_t n)
+{
+    for (int64_t e = 0; k->s->given.data && e < n; e++) {
+        S[e] = A[e] > 0 ? S[e] : 0;
+    }
+    return (double)asc_kernels_f32()->dot(dS, S, n);
 }
 
 /* S/(τ_score + ε), A from it, and dS from dA; Σ dS S, with which τ_score is done. */
@@ -96,7 +106,7 @@ static void scores_row_f32(const work *k, int64_t r, const asc_panel_row *row, c
         asc_kernels_f32()->axpy(dS, (float)k->loss_coh, D, row->n);
     }
     asc_kernels_f32()->softmax_grad_row(dS, A, dS, (float)k->head.score, row->n, true);
-    k->to->scalars[ASC_ASCENDER_TAU_SCORE] -= (double)asc_kernels_f32()->dot(dS, S, row->n);
+    k->to->scalars[ASC_ASCENDER_TAU_SCORE] -= temperature_f32(k, dS, S, A, row->n);
 }
 
 /* Raw scores become their gradients; S's place takes dV (D - V). */
@@ -182,6 +192,7 @@ static void attention_f32(const work *k)
                   asc_ascender_matrix(s, p, &call->grad_in[ASCENDER_Q]));
     asc_panel_collect(p, s->scale, dS, asc_ascender_matrix(s, p, &call->in[ASCENDER_Q]), k->to->keys);
     asc_table_sums_collect(&s->table, &s->rows, p, k->to->chunk, dS);
+    asc_panel_collect_given(p, &s->given, dS);
 }
 
 /* du becomes ds, which goes to every neighbour's heading. */
@@ -227,9 +238,11 @@ static void affinity_f32(const work *k)
 {
     const asc_ascender_call *s = k->s;
     asc_matrix all = asc_ascender_keys(s, k->p, s->features, s->J.M, s->da);
+    asc_matrix own = s->J.apart ? asc_ascender_keys(s, k->p, s->query_dfeatures, s->J.N, s->da)
+                                : asc_ascender_own_rows(s, k->to->features);
     const void *da = k->w->panel[AFFINITY];
-    asc_panel_mix(k->p, 1, da, all, true, asc_ascender_own_rows(s, k->to->features));
-    asc_panel_collect(k->p, 1, da, asc_ascender_own_rows(s, all), k->to->features);
+    asc_panel_mix(k->p, 1, da, all, !s->J.apart, own);
+    asc_panel_collect(k->p, 1, da, asc_ascender_own_features(s, k->p), k->to->features);
 }
 
 /* The gradient of ‖z_j - a_i‖²: of the points a, [rows, dz], added to da, and of z. */
@@ -237,12 +250,10 @@ static void distances_grad_f32(const work *k, const void *G, const float *a, flo
 {
     const asc_ascender_call *s = k->s;
     asc_matrix z = asc_ascender_keys(s, k->p, s->places_t, s->dz, s->ld);
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(k->p, part);
-    for (int i = 0; i < parts; i++) {
+    for (asc_panel_tile t = asc_panel_tile_first(k->p); t.n > 0; asc_panel_tile_next(k->p, &t)) {
         asc_kernels_f32()->pair_distances_grad(
-            (const float *)G + part[i].column, k->p->columns, a, da, s->dz, (const float *)z.data + part[i].key,
-            (float *)k->to->places_t.data + part[i].key, s->ld, k->p->rows, part[i].n, s->dz);
+            (const float *)G + t.row * k->p->columns + t.column, k->p->columns, a + t.row * s->dz, da + t.row * s->dz,
+            s->dz, (const float *)z.data + t.key, (float *)k->to->places_t.data + t.key, s->ld, t.rows, t.n, s->dz);
     }
 }
 
@@ -251,11 +262,10 @@ static void add_projections_f32(const work *k, const float *c, const float *dc, 
 {
     const asc_ascender_call *s = k->s;
     asc_matrix z = asc_ascender_keys(s, k->p, s->places_t, s->dz, s->ld);
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(k->p, part);
-    for (int i = 0; i < parts; i++) {
-        asc_kernels_f32()->pair_projections((float *)P + part[i].column, k->p->columns, c, dc, s->dz,
-                                            (const float *)z.data + part[i].key, s->ld, k->p->rows, part[i].n, s->dz);
+    for (asc_panel_tile t = asc_panel_tile_first(k->p); t.n > 0; asc_panel_tile_next(k->p, &t)) {
+        asc_kernels_f32()->pair_projections((float *)P + t.row * k->p->columns + t.column, k->p->columns,
+                                            c + t.row * s->dz, dc + t.row * s->dz, s->dz,
+                                            (const float *)z.data + t.key, s->ld, t.rows, t.n, s->dz);
     }
 }
 
@@ -275,6 +285,23 @@ static void squares_row_f32(const work *k, int64_t r)
     asc_panel_spread(k->p, &row, ASC_F32, (float *)k->w->panel[DSQUARES] + r * k->p->columns);
 }
 
+/* What the queries' own places get. */
+static void own_places_f32(const work *k, const float *grad)
+{
+    const asc_ascender_call *s = k->s;
+    const asc_call *call = s->call;
+    asc_matrix dz = s->J.apart ? asc_ascender_matrix(s, k->p, &call->grad_in[ASCENDER_Z_QUERIES])
+                               : asc_ascender_own_rows(s, k->to->z);
+    for (int64_t r = 0; dz.data && r < k->p->rows; r++) {
+        float *to = (float *)dz.data + (k->p->first + r) * dz.ld;
+        if (s->J.apart && call->fresh[ASCENDER_Z_QUERIES]) {
+            memcpy(to, grad + r * s->dz, (size_t)s->dz * sizeof *to);
+        } else {
+            asc_kernels_f32()->acc(to, grad + r * s->dz, s->dz);
+        }
+    }
+}
+
 static void places_f32(const work *k)
 {
     const asc_ascender_call *s = k->s;
@@ -282,7 +309,7 @@ static void places_f32(const work *k)
     int64_t size = p->rows * s->dz;
     asc_panel alone = asc_panel_alone(p);
     asc_matrix c = asc_ascender_centroids(s, p), dc = asc_ascender_panel_rows(s, k->w->dc, s->dz);
-    asc_matrix own = asc_ascender_own_rows(s, asc_ascender_keys(s, p, s->places, s->J.M, s->dz));
+    asc_matrix own = asc_ascender_own_places(s, p);
     const float *centroids = (const float *)c.data + p->first * c.ld;
     memset(dc.data, 0, (size_t)size * sizeof(float));
     distances_grad_f32(k, k->w->panel[DISTANCES], centroids, dc.data);
@@ -295,18 +322,14 @@ static void places_f32(const work *k)
     asc_panel_collect(&alone, 1, k->w->panel[COHESION], dc, k->to->z);
     memset(dc.data, 0, (size_t)size * sizeof(float)); /* now of the queries' own places */
     distances_grad_f32(k, k->w->panel[DSQUARES], (const float *)own.data + p->first * own.ld, dc.data);
-    asc_matrix dz = asc_ascender_own_rows(s, k->to->z);
-    for (int64_t r = 0; dz.data && r < p->rows; r++) {
-        asc_kernels_f32()->acc((float *)dz.data + (p->first + r) * dz.ld, (const float *)dc.data + r * s->dz, s->dz);
-    }
+    own_places_f32(k, dc.data);
 }
 
 /* Every C-th panel of a head, in order. */
-static void backward_chunk_f32(void *arg, int64_t piece, int worker)
+static void backward_chunk_f32(const asc_ascender_call *s, int64_t head, int64_t chunk, int worker)
 {
-    const asc_ascender_call *s = arg;
     int64_t chunks = asc_panel_chunks(&s->rows), panels = asc_head_panels(&s->rows);
-    int64_t head = piece / chunks, chunk = piece % chunks, b = head / s->J.H, h = head % s->J.H;
+    int64_t b = head / s->J.H, h = head % s->J.H;
     const sums to = {
         .keys = asc_panel_sums_begin(&s->dkeys, b, h, chunk),
         .values = asc_panel_sums_begin(&s->dvalues, b, h, chunk),
@@ -315,7 +338,7 @@ static void backward_chunk_f32(void *arg, int64_t piece, int worker)
         .features = asc_panel_sums_begin(&s->dfeatures, b, h, chunk),
         .places_t = asc_panel_sums_begin(&s->dplaces_t, b, h, chunk),
         .chunk = chunk,
-        .scalars = s->partial + piece * ASC_ASCENDER_SCALARS,
+        .scalars = s->partial + (head * chunks + chunk) * ASC_ASCENDER_SCALARS,
     };
     asc_ascender_space space = asc_ascender_space_of(s, worker);
     work k = {.s = s, .w = &space, .to = &to, .head = asc_ascender_head_of(s->call, h),
@@ -331,6 +354,15 @@ static void backward_chunk_f32(void *arg, int64_t piece, int worker)
         alignment_f32(&k);
         affinity_f32(&k);
         places_f32(&k);
+    }
+}
+
+static void backward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    const asc_ascender_call *s = arg;
+    int64_t chunks = asc_panel_chunks(&s->rows);
+    for (int64_t m = 0; m < asc_strand_heads(&s->rows); m++) {
+        backward_chunk_f32(s, asc_strand_head(&s->rows, piece / chunks, m), piece % chunks, worker);
     }
 }
 
@@ -382,8 +414,8 @@ asc_status asc_ascender_backward(asc_call *call)
     if (asc_ascender_call_begin(call, PANELS_BACKWARD, &s)) {
         return ASC_ERR_MEMORY;
     }
-    int64_t pieces = s.J.B * s.J.H * asc_panel_chunks(&s.rows), rows = s.J.B * s.J.H * s.J.N;
-    if (begin_sums(&s, pieces)) {
+    int64_t chunks = asc_panel_chunks(&s.rows), rows = s.J.B * s.J.H * s.J.N;
+    if (begin_sums(&s, s.J.B * s.J.H * chunks)) {
         return ASC_ERR_MEMORY;
     }
     const asc_array *lost = &call->grad_out[ASCENDER_LOSS_ALIGN];
@@ -394,10 +426,10 @@ asc_status asc_ascender_backward(asc_call *call)
         }
         asc_ascender_align_loss_grad(&s, asc_element(lost->dtype, lost->data, 0) / (double)rows);
     }
-    asc_parallel(call->ctx, pieces, BY_DTYPE(s.dtype, backward_chunk), &s);
+    asc_parallel(call->ctx, asc_panel_strands(&s.rows) * chunks, BY_DTYPE(s.dtype, backward_piece), &s);
     end_sums(&s);
     asc_ascender_finish(&s);
-    asc_head_scalars_end(call, &s.J, ASCENDER_SCALAR, ASC_ASCENDER_SCALARS, asc_panel_chunks(&s.rows), s.partial);
+    asc_head_scalars_end(call, &s.J, ASCENDER_SCALAR, ASC_ASCENDER_SCALARS, chunks, s.partial);
     asc_table_sums_end(&s.table, &s.rows);
     return ASC_OK;
 }

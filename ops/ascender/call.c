@@ -14,7 +14,8 @@ asc_allowed asc_ascender_sizes(const asc_call *call)
     const asc_array *q = &call->in[ASCENDER_Q], *k = &call->in[ASCENDER_K];
     const asc_ascender_options *o = &((const asc_ascender_attrs *)call->attrs)->o;
     return (asc_allowed){.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = k->shape[1], .causal = o->causal,
-                         .window = o->window, .globals = o->globals};
+                         .apart = call->in[ASCENDER_Z_QUERIES].ndim >= 0, .window = o->window, .globals = o->globals,
+                         .random = o->random};
 }
 
 /* ---- a call's memory ---- */
@@ -35,6 +36,18 @@ asc_matrix asc_ascender_own_rows(const asc_ascender_call *s, asc_matrix keys)
     size_t before = (size_t)(asc_allowed_position(&s->J, 0) * keys.ld) * asc_dtype_size(s->dtype);
     keys.data = keys.data ? (char *)keys.data + before : NULL;
     return keys;
+}
+
+asc_matrix asc_ascender_own_features(const asc_ascender_call *s, const asc_panel *p)
+{
+    return s->J.apart ? asc_ascender_keys(s, p, s->query_features, s->J.N, s->da)
+                      : asc_ascender_own_rows(s, asc_ascender_keys(s, p, s->features, s->J.M, s->da));
+}
+
+asc_matrix asc_ascender_own_places(const asc_ascender_call *s, const asc_panel *p)
+{
+    return s->J.apart ? asc_ascender_keys(s, p, s->query_places, s->J.N, s->dz)
+                      : asc_ascender_own_rows(s, asc_ascender_keys(s, p, s->places, s->J.M, s->dz));
 }
 
 asc_matrix asc_ascender_turned(const asc_ascender_call *s, const asc_panel *p, void *transposed, asc_matrix keys)
@@ -91,7 +104,7 @@ static size_t lay_out(const asc_ascender_call *s, char *base, asc_ascender_space
     w->rows = asc_carve(&space, ASC_PANEL * sizeof *w->rows);
     w->best = asc_carve(&space, (size_t)asc_neighbors_room(&s->rule) * real);
     w->list = asc_carve(&space, (size_t)asc_neighbors_most(&s->rule) * sizeof *w->list);
-    w->columns = asc_carve(&space, s->rows.mask ? (size_t)s->widest * sizeof *w->columns : 0);
+    w->columns = asc_carve(&space, asc_panel_lists(&s->rows) ? (size_t)s->widest * sizeof *w->columns : 0);
     return space.used;
 }
 
@@ -110,9 +123,10 @@ static void describe(asc_call *call, asc_ascender_call *s)
     asc_allowed_inputs(&s->J, &call->in[ASCENDER_LENGTHS], &call->in[ASCENDER_MASK]);
     s->rows = s->J;
     if (a->o.all_statistics) {
-        s->rows = (asc_allowed){.B = s->J.B, .H = s->J.H, .N = s->J.N, .M = s->J.M};
+        s->rows = (asc_allowed){.B = s->J.B, .H = s->J.H, .N = s->J.N, .M = s->J.M, .apart = s->J.apart};
     }
-    s->bias = asc_position_bias_of(call, ASCENDER_REL_BIAS, a->o.alibi);
+    s->positions = asc_position_bias_of(call, ASCENDER_REL_BIAS, a->o.alibi);
+    s->given = asc_given_bias_of(call, ASCENDER_BIAS, &s->J);
     s->rule = asc_neighbor_rule_of(&a->o, &call->in[ASCENDER_NEIGHBORS], &call->in[ASCENDER_K_OF], s->J.M);
     s->base_scores = asc_neighbors_scored(&s->rule) && s->rule.kind == ASC_NEIGHBORS_BASE;
     s->d = call->in[ASCENDER_Q].shape[2] / s->J.H;
@@ -138,6 +152,9 @@ static size_t lay_out_keys(asc_ascender_call *s, char *base)
         {&s->keys_t, s->d * (copies || s->base_scores) * s->ld},
         {&s->headings_t, s->d_heading * copies * s->ld}, {&s->values_t, d_value * values * s->ld},
         {&s->all_u, s->a->losses * s->J.N * s->d_heading},
+        {&s->query_features, s->J.apart * s->J.N * s->da},
+        {&s->query_places, s->J.apart * s->J.N * s->dz},
+        {&s->query_dfeatures, s->J.apart * (s->panels == PANELS_BACKWARD) * s->J.N * s->da},
     };
     asc_space space = {base, 0};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -148,25 +165,26 @@ static size_t lay_out_keys(asc_ascender_call *s, char *base)
     return space.used;
 }
 
-/* ---- what is computed of each key once, before the panels, and the way back ---- */
+/* ---- what is computed of each key once, before the panels, and the way back; of queries apart, too ---- */
 
-/* Keys first … first + n - 1 of a head: a piece. */
+/* Keys, or queries, first … first + n - 1 of a head: a piece. */
 typedef struct keys {
     asc_panel p; /* b and h alone */
     int64_t first, n;
 } keys;
 
-static keys keys_of(const asc_ascender_call *s, int64_t piece)
+/* Of `rows` in all. */
+static keys keys_of(const asc_ascender_call *s, int64_t piece, int64_t rows)
 {
-    int64_t pieces = (s->J.M + ASC_HEAD_PIECE - 1) / ASC_HEAD_PIECE, head = piece / pieces;
+    int64_t pieces = (rows + ASC_HEAD_PIECE - 1) / ASC_HEAD_PIECE, head = piece / pieces;
     keys k = {.p = {.b = head / s->J.H, .h = head % s->J.H}, .first = piece % pieces * ASC_HEAD_PIECE};
-    k.n = asc_least(ASC_HEAD_PIECE, s->J.M - k.first);
+    k.n = asc_least(ASC_HEAD_PIECE, rows - k.first);
     return k;
 }
 
-static int64_t pieces_of(const asc_ascender_call *s)
+static int64_t pieces_of(const asc_ascender_call *s, int64_t rows)
 {
-    return s->J.B * s->J.H * ((s->J.M + ASC_HEAD_PIECE - 1) / ASC_HEAD_PIECE);
+    return s->J.B * s->J.H * ((rows + ASC_HEAD_PIECE - 1) / ASC_HEAD_PIECE);
 }
 
 /* ---- float, and f64.awk makes the same for double ---- */
@@ -186,12 +204,36 @@ static void turn_f32(const asc_ascender_call *s, const keys *k, asc_matrix rows,
     }
 }
 
+/* A place less that of the first key, if there is one. */
+static void set_place_f32(const asc_ascender_call *s, const keys *k, const float *z, float *place)
+{
+    asc_matrix all = asc_ascender_matrix(s, &k->p, &s->call->in[ASCENDER_Z]);
+    memcpy(place, z, (size_t)s->dz * sizeof *place);
+    if (s->J.M > 0) {
+        asc_kernels_f32()->axpy(place, -1, key_f32(all, 0), s->dz);
+    }
+}
+
+static void prepare_queries_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_ascender_call *s = arg;
+    keys k = keys_of(s, piece, s->J.N);
+    asc_matrix h = asc_ascender_matrix(s, &k.p, &s->call->in[ASCENDER_H_QUERIES]);
+    asc_matrix z = asc_ascender_matrix(s, &k.p, &s->call->in[ASCENDER_Z_QUERIES]);
+    asc_matrix features = asc_ascender_own_features(s, &k.p), places = asc_ascender_own_places(s, &k.p);
+    for (int64_t i = k.first; i < k.first + k.n; i++) {
+        asc_unit_f32(key_f32(features, i), key_f32(h, i), s->da);
+        set_place_f32(s, &k, key_f32(z, i), key_f32(places, i));
+    }
+}
+
 static void prepare_keys_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const asc_ascender_call *s = arg;
     const asc_call *call = s->call;
-    keys k = keys_of(s, piece);
+    keys k = keys_of(s, piece, s->J.M);
     bool separate = call->in[ASCENDER_HEADING].ndim >= 0;
     asc_matrix heading = asc_ascender_matrix(s, &k.p, &call->in[separate ? ASCENDER_HEADING : ASCENDER_K]);
     asc_matrix h = asc_ascender_matrix(s, &k.p, &call->in[ASCENDER_H]);
@@ -202,9 +244,7 @@ static void prepare_keys_f32(void *arg, int64_t piece, int worker)
     for (int64_t j = k.first; j < k.first + k.n; j++) {
         asc_unit_f32(key_f32(headings, j), key_f32(heading, j), s->d_heading);
         asc_unit_f32(key_f32(features, j), key_f32(h, j), s->da);
-        float *place = key_f32(places, j);
-        memcpy(place, key_f32(z, j), (size_t)s->dz * sizeof *place);
-        asc_kernels_f32()->axpy(place, -1, key_f32(z, 0), s->dz);
+        set_place_f32(s, &k, key_f32(z, j), key_f32(places, j));
     }
     turn_f32(s, &k, features, s->features_t);
     turn_f32(s, &k, places, s->places_t);
@@ -217,17 +257,27 @@ static void finish_units_f32(const asc_ascender_call *s, const keys *k, int inpu
                              bool fresh)
 {
     const asc_call *call = s->call;
+    int64_t rows = call->in[input].shape[1];
     if (!call->grad_in[input].data) {
         return;
     }
     asc_matrix x = asc_ascender_matrix(s, &k->p, &call->in[input]);
     asc_matrix dx = asc_ascender_matrix(s, &k->p, &call->grad_in[input]);
-    asc_matrix unit = asc_ascender_keys(s, &k->p, units, s->J.M, x.width);
-    asc_matrix grad = asc_ascender_keys(s, &k->p, grads, s->J.M, x.width);
+    asc_matrix unit = asc_ascender_keys(s, &k->p, units, rows, x.width);
+    asc_matrix grad = asc_ascender_keys(s, &k->p, grads, rows, x.width);
     for (int64_t j = k->first; j < k->first + k->n; j++) {
         asc_unit_grad_f32(key_f32(dx, j), key_f32(unit, j), key_f32(grad, j),
                           asc_unit_inverse_f32(key_f32(x, j), x.width), x.width, fresh);
     }
+}
+
+static void finish_queries_f32(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const asc_ascender_call *s = arg;
+    keys k = keys_of(s, piece, s->J.N);
+    finish_units_f32(s, &k, ASCENDER_H_QUERIES, s->query_features, s->query_dfeatures,
+                     s->call->fresh[ASCENDER_H_QUERIES]);
 }
 
 static void finish_keys_f32(void *arg, int64_t piece, int worker)
@@ -235,7 +285,7 @@ static void finish_keys_f32(void *arg, int64_t piece, int worker)
     (void)worker;
     const asc_ascender_call *s = arg;
     const asc_call *call = s->call;
-    keys k = keys_of(s, piece);
+    keys k = keys_of(s, piece, s->J.M);
     bool separate = call->in[ASCENDER_HEADING].ndim >= 0; /* else the keys' gradient has its first part already */
     finish_units_f32(s, &k, separate ? ASCENDER_HEADING : ASCENDER_K, s->headings, s->dheadings.target,
                      separate && call->fresh[ASCENDER_HEADING]);
@@ -256,12 +306,18 @@ static void finish_keys_f32(void *arg, int64_t piece, int worker)
 
 void asc_ascender_finish(asc_ascender_call *s)
 {
-    asc_parallel(s->call->ctx, pieces_of(s), BY_DTYPE(s->dtype, finish_keys), s);
+    asc_parallel(s->call->ctx, pieces_of(s, s->J.M), BY_DTYPE(s->dtype, finish_keys), s);
+    if (s->J.apart) {
+        asc_parallel(s->call->ctx, pieces_of(s, s->J.N), BY_DTYPE(s->dtype, finish_queries), s);
+    }
 }
 
 asc_status asc_ascender_call_begin(asc_call *call, int panels, asc_ascender_call *s)
 {
     describe(call, s);
+    if (panels == PANELS_BACKWARD) {
+        asc_given_bias_begin(call, ASCENDER_BIAS, &s->rows);
+    }
     s->widest = asc_panel_widest(&s->rows);
     s->panels = panels;
     asc_ascender_space w;
@@ -272,6 +328,9 @@ asc_status asc_ascender_call_begin(asc_call *call, int panels, asc_ascender_call
         return ASC_ERR_MEMORY;
     }
     lay_out_keys(s, keys);
-    asc_parallel(call->ctx, pieces_of(s), BY_DTYPE(s->dtype, prepare_keys), s);
+    asc_parallel(call->ctx, pieces_of(s, s->J.M), BY_DTYPE(s->dtype, prepare_keys), s);
+    if (s->J.apart) {
+        asc_parallel(call->ctx, pieces_of(s, s->J.N), BY_DTYPE(s->dtype, prepare_queries), s);
+    }
     return ASC_OK;
 }

@@ -79,7 +79,9 @@ static void centroids_f32(const asc_ascender_call *s, const asc_panel *p, const 
     asc_panel_mix(p, 1, w->panel[SQUARES], asc_ascender_keys(s, p, s->places, s->J.M, s->dz), false, c);
     for (int64_t r = 0; r < p->rows; r++) {
         float *to = (float *)c.data + (p->first + r) * c.ld;
-        asc_kernels_f32()->axpy(to, (float)-ASCENDER_EPS, first.data, s->dz);
+        if (s->J.M > 0) {
+            asc_kernels_f32()->axpy(to, (float)-ASCENDER_EPS, first.data, s->dz);
+        }
         asc_kernels_f32()->scale(to, (float)(1 / w->rows[r].fact[FACT_W]), to, s->dz);
     }
 }
@@ -156,7 +158,8 @@ static void forward_panel_f32(void *arg, int64_t piece, int worker)
         gather_row_f32(s, &p, &head, r, &w);
     }
     centroids_f32(s, &p, &w, c);
-    asc_panel_add_bias(&s->rows, &p, &s->bias, ASC_F32, w.panel[SCORES]);
+    asc_panel_add_bias(&s->rows, &p, &s->positions, ASC_F32, w.panel[SCORES]);
+    asc_panel_add_given(&p, &s->given, w.panel[SCORES]);
     asc_ascender_directions(s, &p, &w, w.panel[DIRECTIONS]);
     asc_ascender_distances(s, &p, (const float *)c.data + p.first * c.ld, w.panel[DISTANCES]);
     double *loss = s->partial + 2 * piece;

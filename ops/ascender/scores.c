@@ -151,12 +151,10 @@ asc_ascender_row_grad asc_ascender_gates_grad(const asc_ascender_attrs *a, const
 static void dots_f32(const asc_ascender_call *s, const asc_panel *p, double scale, asc_matrix A, const void *B, void *P)
 {
     asc_matrix columns = asc_ascender_keys(s, p, (void *)B, A.width, s->ld);
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
-    for (int i = 0; i < parts; i++) {
-        asc_kernels_f32()->pair_dots((float *)P + part[i].column, p->columns, (float)scale,
-                                     (const float *)A.data + p->first * A.ld, A.ld,
-                                     (const float *)columns.data + part[i].key, s->ld, p->rows, part[i].n, A.width);
+    for (asc_panel_tile t = asc_panel_tile_first(p); t.n > 0; asc_panel_tile_next(p, &t)) {
+        asc_kernels_f32()->pair_dots((float *)P + t.row * p->columns + t.column, p->columns, (float)scale,
+                                     (const float *)A.data + (p->first + t.row) * A.ld, A.ld,
+                                     (const float *)columns.data + t.key, s->ld, t.rows, t.n, A.width);
     }
 }
 
@@ -164,11 +162,10 @@ static void dots_f32(const asc_ascender_call *s, const asc_panel *p, double scal
 static void distances_f32(const asc_ascender_call *s, const asc_panel *p, const void *A, int64_t ld, void *P)
 {
     asc_matrix columns = asc_ascender_keys(s, p, s->places_t, s->dz, s->ld);
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
-    for (int i = 0; i < parts; i++) {
-        asc_kernels_f32()->pair_distances((float *)P + part[i].column, p->columns, A, ld,
-                                          (const float *)columns.data + part[i].key, s->ld, p->rows, part[i].n, s->dz);
+    for (asc_panel_tile t = asc_panel_tile_first(p); t.n > 0; asc_panel_tile_next(p, &t)) {
+        asc_kernels_f32()->pair_distances((float *)P + t.row * p->columns + t.column, p->columns,
+                                          (const float *)A + t.row * ld, ld, (const float *)columns.data + t.key,
+                                          s->ld, t.rows, t.n, s->dz);
     }
 }
 
@@ -176,8 +173,7 @@ static void measure_f32(const asc_ascender_call *s, const asc_panel *p, const as
 {
     const asc_call *call = s->call;
     asc_matrix q = asc_ascender_matrix(s, p, &call->in[ASCENDER_Q]);
-    asc_matrix features = asc_ascender_own_rows(s, asc_ascender_keys(s, p, s->features, s->J.M, s->da));
-    asc_matrix places = asc_ascender_own_rows(s, asc_ascender_keys(s, p, s->places, s->J.M, s->dz));
+    asc_matrix features = asc_ascender_own_features(s, p), places = asc_ascender_own_places(s, p);
     if (s->base_scores) {
         dots_f32(s, p, s->scale, q, s->keys_t, w->panel[SCORES]);
     } else {

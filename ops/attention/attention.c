@@ -5,9 +5,9 @@
  *   dq_i = Σ_j dS_ij k_j/√d,  dk_j = Σ_i dS_ij q_i/√d,  dβ_ij = dS_ij
  * with a cap c > 0, t_ij = tanh(q_i·k_j/(c √d)): S_ij = c t_ij + β_ij, and (1 - t_ij²) dS_ij in dq's and dk's sums
  *
- * β is ALiBi's -2^(-8(h+1)/H)·|i-j| (Press et al. 2022) and a learned table's entry clamp(j-i, -R, R) + R. J_i is
- * causal or full, cut by a window with global tokens, by the sequences' lengths and by a mask; a row with nothing
- * allowed gives 0.
+ * β is ALiBi's -2^(-8(h+1)/H)·|i-j| (Press et al. 2022), a learned table's entry clamp(j-i, -R, R) + R, and whatever
+ * the caller gives. J_i is causal or full, cut by a window with global tokens and random links (BigBird: Zaheer et al.,
+ * arXiv 2007.14062), by the sequences' lengths and by a mask; a row with nothing allowed gives 0.
  *
  * Work goes by panels (ops/attention/panel.h): scores, softmax and product while a panel is in cache. The backward pass
  * computes each panel again from the row's log-sum-exp, the only thing that is kept. What a chunk of panels reads many
@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { Q, K_, V, REL_BIAS, LENGTHS, MASK };
+enum { Q, K_, V, REL_BIAS, BIAS, LENGTHS, MASK };
 enum { SAVED_LSE };
 
 typedef struct attrs {
@@ -29,7 +29,8 @@ typedef struct job {
     asc_call *call;
     asc_allowed J;
     int64_t chunks;             /* of a head */
-    asc_position_bias bias;
+    asc_position_bias positions;
+    asc_given_bias given;
     double scale;               /* 1/√d */
     int64_t widest;             /* columns of the widest panel */
     int64_t width;              /* of the wider of q and v */
@@ -39,7 +40,7 @@ typedef struct job {
     void *copies;               /* [workers][copy_rows, width]: q and dy of a panel, and what is kept of k and v */
     int64_t copy_rows;
     bool copies_keys;
-    int32_t *list;              /* [workers][widest], with a mask */
+    int32_t *list;              /* [workers][widest], with a mask or links */
     asc_panel_sums dk, dv;      /* backward */
     asc_table_sums table;
 } job;
@@ -61,15 +62,14 @@ static asc_allowed allowed_of(const asc_call *call)
     const asc_attention_options *o = &((const attrs *)call->attrs)->o;
     const asc_array *q = &call->in[Q], *k = &call->in[K_];
     asc_allowed J = {.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = k->shape[1], .causal = o->causal,
-                     .window = o->window, .globals = o->globals};
+                     .window = o->window, .globals = o->globals, .random = o->random};
     asc_allowed_inputs(&J, &call->in[LENGTHS], &call->in[MASK]);
     return J;
 }
 
-static chunk chunk_of(const job *j, int64_t piece, int worker)
+static chunk chunk_of(const job *j, int64_t head, int64_t number, int worker)
 {
-    int64_t head = piece / j->chunks;
-    return (chunk){.j = j, .worker = worker, .b = head / j->J.H, .h = head % j->J.H, .number = piece % j->chunks,
+    return (chunk){.j = j, .worker = worker, .b = head / j->J.H, .h = head % j->J.H, .number = number,
                    .panels = asc_head_panels(&j->J), .step = j->chunks};
 }
 
@@ -132,7 +132,8 @@ static void scores_f32(const job *j, const asc_panel *p, asc_matrix q, asc_matri
     if (j->cap > 0) {
         cap_f32(j->cap, S, slope, p->rows * p->columns);
     }
-    asc_panel_add_bias(&j->J, p, &j->bias, ASC_F32, S);
+    asc_panel_add_bias(&j->J, p, &j->positions, ASC_F32, S);
+    asc_panel_add_given(p, &j->given, S);
 }
 
 /* A from S, 0 outside of the allowed set; `known`: by way of the rows' log-sum-exp, which are there already. */
@@ -161,7 +162,7 @@ static int32_t *list_of_f32(const job *j, int worker)
 static void forward_chunk_f32(void *arg, int64_t piece, int worker)
 {
     const job *j = arg;
-    chunk c = chunk_of(j, piece, worker);
+    chunk c = chunk_of(j, piece / j->chunks, piece % j->chunks, worker);
     asc_matrix q = matrix_of(&c, &j->call->in[Q]), y = matrix_of(&c, &j->call->out[0]);
     asc_matrix k = turned(&c, keys_of(&c, K_), 0), v = keys_of(&c, V);
     float *S = panel_f32(j, worker, 0);
@@ -191,6 +192,7 @@ static void backward_panel_f32(const chunk *c, const asc_panel *p, const keys *w
         asc_kernels_f32()->softmax_grad_row(x, A + r * p->columns, x, 1, p->columns, true);
     }
     asc_table_sums_collect(&j->table, &j->J, p, c->number, dS);
+    asc_panel_collect_given(p, &j->given, dS);
     if (slope) {
         asc_kernels_f32()->mul(dS, dS, slope, p->rows * p->columns);
     }
@@ -198,10 +200,9 @@ static void backward_panel_f32(const chunk *c, const asc_panel *p, const keys *w
     asc_panel_collect(&own, j->scale, dS, q, dk);
 }
 
-static void backward_chunk_f32(void *arg, int64_t piece, int worker)
+static void backward_chunk_f32(const job *j, int64_t head, int64_t number, int worker)
 {
-    const job *j = arg;
-    chunk c = chunk_of(j, piece, worker);
+    chunk c = chunk_of(j, head, number, worker);
     asc_matrix dk = asc_panel_sums_begin(&j->dk, c.b, c.h, c.number);
     asc_matrix dv = asc_panel_sums_begin(&j->dv, c.b, c.h, c.number);
     keys w = {.v_turned = turned(&c, keys_of(&c, V), 0)};
@@ -213,8 +214,24 @@ static void backward_chunk_f32(void *arg, int64_t piece, int worker)
     }
 }
 
+static void backward_piece_f32(void *arg, int64_t piece, int worker)
+{
+    const job *j = arg;
+    for (int64_t m = 0; m < asc_strand_heads(&j->J); m++) {
+        int64_t head = asc_strand_head(&j->J, piece / j->chunks, m);
+        backward_chunk_f32(j, head, piece % j->chunks, worker);
+    }
+}
+
 /* ---- end of float ---- */
 #include "ops/attention/attention.f64.h"
+
+/* Whether it matters where among the keys the queries stand. */
+static bool has_positions(const asc_call *call)
+{
+    const asc_attention_options *o = &((const attrs *)call->attrs)->o;
+    return o->causal || o->window > 0 || o->alibi || call->in[REL_BIAS].ndim >= 0;
+}
 
 static asc_status check_tensors(asc_call *call, int64_t H)
 {
@@ -222,8 +239,12 @@ static asc_status check_tensors(asc_call *call, int64_t H)
     if (q->ndim != 3 || q->shape[2] % H || q->shape[2] == 0) {
         return asc_call_expect(call, Q, "(B, N, H d) with H = %lld", (long long)H);
     }
-    if (k->ndim != 3 || k->shape[0] != q->shape[0] || k->shape[2] != q->shape[2] || k->shape[1] < q->shape[1]) {
-        return asc_call_expect(call, K_, "(%lld, M, %lld) with M >= %lld", (long long)q->shape[0],
+    if (k->ndim != 3 || k->shape[0] != q->shape[0] || k->shape[2] != q->shape[2]) {
+        return asc_call_expect(call, K_, "(%lld, M, %lld)", (long long)q->shape[0], (long long)q->shape[2]);
+    }
+    if (k->shape[1] < q->shape[1] && has_positions(call)) {
+        return asc_call_expect(call, K_, "(%lld, M, %lld) with M >= %lld, or a full set without positions: the queries "
+                               "stand at the last of the keys' positions", (long long)q->shape[0],
                                (long long)q->shape[2], (long long)q->shape[1]);
     }
     if (v->ndim != 3 || v->shape[0] != k->shape[0] || v->shape[1] != k->shape[1] || v->shape[2] % H) {
@@ -245,13 +266,13 @@ static asc_status infer(asc_call *call)
     if (!(o->cap >= 0 && o->cap < HUGE_VAL)) {
         return asc_call_fail(call, "cap is %g, expected a number, 0 for none", o->cap);
     }
-    if (asc_expect_window(call, o->heads, o->window, o->globals) || asc_expect_floating(call, Q) ||
+    if (asc_expect_window(call, o->heads, o->window, o->globals, o->random) || asc_expect_floating(call, Q) ||
         asc_expect_floating(call, K_) || asc_expect_floating(call, V) || check_tensors(call, o->heads) ||
         asc_expect_position_table(call, REL_BIAS, o->heads)) {
         return ASC_ERR_ARG;
     }
     asc_allowed J = {.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = call->in[K_].shape[1]};
-    if (asc_expect_allowed(call, LENGTHS, MASK, &J)) {
+    if (asc_expect_allowed(call, LENGTHS, MASK, &J) || asc_expect_given_bias(call, BIAS, &J)) {
         return ASC_ERR_ARG;
     }
     asc_status status = asc_call_output(call, 0, q->dtype, 3, (int64_t[]){J.B, J.N, call->in[V].shape[2]});
@@ -265,9 +286,13 @@ static asc_status begin(asc_call *call, bool backward, job *j)
     int buffers = backward ? 2 : 1;
     *j = (job){.call = call, .J = allowed_of(call), .cap = ((const attrs *)call->attrs)->o.cap};
     j->buffers = buffers + (backward && j->cap > 0);
+    if (backward) {
+        asc_given_bias_begin(call, BIAS, &j->J);
+    }
     j->chunks = backward ? asc_panel_chunks(&j->J) : asc_panel_forward_chunks(&j->J);
     j->scale = 1 / sqrt((double)(q->shape[2] / j->J.H));
-    j->bias = asc_position_bias_of(call, REL_BIAS, ((const attrs *)call->attrs)->o.alibi);
+    j->positions = asc_position_bias_of(call, REL_BIAS, ((const attrs *)call->attrs)->o.alibi);
+    j->given = asc_given_bias_of(call, BIAS, &j->J);
     j->widest = asc_panel_widest(&j->J);
     j->width = (q->shape[2] > call->in[V].shape[2] ? q : &call->in[V])->shape[2] / j->J.H;
     j->copies_keys = asc_panel_copies_pay(&j->J, j->chunks);
@@ -275,8 +300,8 @@ static asc_status begin(asc_call *call, bool backward, job *j)
     size_t workers = (size_t)asc_threads(call->ctx), widest = (size_t)j->widest, real = asc_dtype_size(q->dtype);
     j->panel = asc_call_scratch(call, workers * (size_t)j->buffers * ASC_PANEL * widest * real);
     j->copies = asc_call_scratch(call, workers * (size_t)(j->copy_rows * j->width) * real);
-    j->list = j->J.mask ? asc_call_scratch(call, workers * widest * sizeof *j->list) : NULL;
-    return j->panel && j->copies && (j->list || !j->J.mask) ? ASC_OK : ASC_ERR_MEMORY;
+    j->list = asc_panel_lists(&j->J) ? asc_call_scratch(call, workers * widest * sizeof *j->list) : NULL;
+    return j->panel && j->copies && (j->list || !asc_panel_lists(&j->J)) ? ASC_OK : ASC_ERR_MEMORY;
 }
 
 static asc_status forward(asc_call *call)
@@ -296,7 +321,7 @@ static asc_status backward(asc_call *call)
         asc_panel_sums_of_input(call, &j.J, V, &j.dv) || asc_table_sums_begin(call, &j.J, REL_BIAS, &j.table)) {
         return ASC_ERR_MEMORY;
     }
-    asc_parallel(call->ctx, j.J.B * j.J.H * j.chunks, BY_DTYPE(call->in[Q].dtype, backward_chunk), &j);
+    asc_parallel(call->ctx, asc_panel_strands(&j.J) * j.chunks, BY_DTYPE(call->in[Q].dtype, backward_piece), &j);
     asc_panel_sums_end(call->ctx, &j.dk);
     asc_panel_sums_end(call->ctx, &j.dv);
     asc_table_sums_end(&j.table, &j.J);
@@ -311,7 +336,7 @@ static double flops(const asc_call *call)
 
 static uint32_t causal_inputs(const asc_call *call)
 {
-    return ((const attrs *)call->attrs)->o.causal ? 1u << Q | 1u << K_ | 1u << V : 0;
+    return ((const attrs *)call->attrs)->o.causal ? 1u << Q | 1u << K_ | 1u << V | 1u << BIAS : 0;
 }
 
 #define OPTIONS(...) .attrs = &(const attrs){{__VA_ARGS__}}
@@ -319,14 +344,26 @@ static const asc_sample samples[] = {
     {.in = {{'f', 3, {2, 5, 6}}, {'f', 3, {2, 5, 6}}, {'f', 3, {2, 5, 4}}}, OPTIONS(.heads = 2, .causal = true)},
     {.in = {{'f', 3, {1, 3, 4}}, {'f', 3, {1, 5, 4}}, {'f', 3, {1, 5, 4}}},
      OPTIONS(.heads = 1, .causal = true, .alibi = true), .note = "fewer queries than keys"},
-    {.in = {{'f', 3, {2, 6, 4}}, {'f', 3, {2, 6, 4}}, {'f', 3, {2, 6, 4}}, {'f', 2, {2, 5}}, {'i', 1, {2}, 0, 7}},
+    {.in = {{'f', 3, {2, 6, 4}}, {'f', 3, {2, 6, 4}}, {'f', 3, {2, 6, 4}}, {'f', 2, {2, 5}}, {0}, {'i', 1, {2}, 0, 7}},
      OPTIONS(.heads = 2), .note = "relative biases, lengths"},
     {.in = {{'f', 3, {1, 9, 2}}, {'f', 3, {1, 9, 2}}, {'f', 3, {1, 9, 2}}, {'f', 2, {1, 7}}},
      OPTIONS(.heads = 1, .causal = true, .window = 3, .globals = 2), .note = "window and globals"},
-    {.in = {{'f', 3, {2, 5, 4}}, {'f', 3, {2, 7, 4}}, {'f', 3, {2, 7, 4}}, {0}, {0}, {'b', 4, {1, 2, 5, 7}}},
+    {.in = {{'f', 3, {2, 5, 4}}, {'f', 3, {2, 7, 4}}, {'f', 3, {2, 7, 4}}, {0}, {0}, {0}, {'b', 4, {1, 2, 5, 7}}},
      OPTIONS(.heads = 2, .window = 4, .globals = 1), .note = "a mask"},
     {.in = {{'f', 3, {2, 6, 4}}, {'f', 3, {2, 6, 4}}, {'f', 3, {2, 6, 4}}, {'f', 2, {2, 5}}},
      OPTIONS(.heads = 2, .causal = true, .cap = .7), .note = "a cap"},
+    {.in = {{'f', 3, {1, 40, 2}}, {'f', 3, {1, 40, 2}}, {'f', 3, {1, 40, 2}}, {'f', 2, {1, 7}}},
+     OPTIONS(.heads = 1, .causal = true, .window = 2, .globals = 1, .random = 2), .note = "random links"},
+    {.in = {{'f', 3, {2, 7, 4}}, {'f', 3, {2, 3, 4}}, {'f', 3, {2, 3, 6}}, {0}, {0}, {'i', 1, {2}, 1, 4}},
+     OPTIONS(.heads = 2), .note = "a context of other length"},
+    {.in = {{'f', 3, {2, 5, 4}}, {'f', 3, {2, 1, 4}}, {'f', 3, {2, 1, 2}}, {0}, {'f', 4, {2, 2, 5, 1}}},
+     OPTIONS(.heads = 2), .note = "a context of one"},
+    {.in = {{'f', 3, {2, 5, 4}}, {'f', 3, {2, 5, 4}}, {'f', 3, {2, 5, 4}}, {0}, {'f', 2, {5, 5}}},
+     OPTIONS(.heads = 2, .causal = true), .note = "a bias that all share"},
+    {.in = {{'f', 3, {2, 4, 4}}, {'f', 3, {2, 6, 4}}, {'f', 3, {2, 6, 4}}, {0}, {'f', 4, {2, 1, 4, 6}}},
+     OPTIONS(.heads = 2, .window = 2, .globals = 1), .note = "a bias that heads share"},
+    {.in = {{'f', 3, {3, 4, 4}}, {'f', 3, {3, 4, 4}}, {'f', 3, {3, 4, 4}}, {0}, {'f', 3, {2, 4, 4}}},
+     OPTIONS(.heads = 2, .causal = true), .note = "a bias that the batch shares"},
     {.in = {{'f', 3, {2, 1, 2}}, {'f', 3, {2, 1, 2}}, {'f', 3, {2, 1, 2}}}, OPTIONS(.heads = 1, .causal = true)},
     {.in = {{'f', 3, {0, 2, 2}}, {'f', 3, {0, 2, 2}}, {'f', 3, {0, 2, 2}}}, OPTIONS(.heads = 1), .note = "no batch"},
 };
@@ -336,11 +373,11 @@ const asc_op asc_op_attention = {
     .name = "attention",
     .equation = "y_i = Σ_j softmax_j∈J(s_ij + β_ij) v_j per head, s_ij = q_i·k_j/√d, or c tanh(q_i·k_j/(c √d));  "
                 "q (B, N, H d), k (B, M, H d), v (B, M, H d_v)",
-    .inputs = "q k v rel_bias? lengths? mask?",
+    .inputs = "q k v rel_bias? bias? lengths? mask?",
     .n_out = 1,
     .flags = ASC_OP_FRESH | ASC_OP_CAUSAL,
     .attrs_size = sizeof(attrs),
-    .saves_in = 1u << Q | 1u << K_ | 1u << V | 1u << REL_BIAS | 1u << LENGTHS | 1u << MASK,
+    .saves_in = 1u << Q | 1u << K_ | 1u << V | 1u << REL_BIAS | 1u << BIAS | 1u << LENGTHS | 1u << MASK,
     .infer = infer,
     .forward = forward,
     .backward = backward,
@@ -352,12 +389,11 @@ const asc_op asc_op_attention = {
     .causal = causal_inputs,
 };
 
-asc_tensor asc_attention(asc_ctx *ctx, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel_bias,
-                         asc_tensor lengths, asc_tensor mask, const asc_attention_options *options)
+asc_tensor asc_attention(asc_ctx *ctx, const asc_attention_inputs *in, const asc_attention_options *options)
 {
-    if (ASC_NEED(ctx, "attention: options", options)) {
+    if (ASC_NEED(ctx, "attention: inputs options", in, options)) {
         return asc_null();
     }
-    const asc_tensor inputs[] = {q, k, v, rel_bias, lengths, mask};
+    const asc_tensor inputs[] = {in->q, in->k, in->v, in->rel_bias, in->bias, in->lengths, in->mask};
     return asc_apply1(ctx, &asc_op_attention, inputs, ASC_COUNT(inputs), &(attrs){*options});
 }

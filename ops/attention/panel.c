@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/shared/broadcast.h"
+#include "tensor/splitmix.h"
 
 /* The keys that a query may look at before any mask: [0, globals) and [from, to), globals <= from. */
 typedef struct span {
@@ -24,6 +25,32 @@ static span span_of(const asc_allowed *J, int64_t b, int64_t position)
         s.globals = asc_least(asc_least(J->globals, s.from), end);
     }
     return s;
+}
+
+/* Whether a key is in it. */
+static inline bool holds(const span *s, int64_t key)
+{
+    return key < s->globals || (key >= s->from && key < s->to);
+}
+
+/* Beside the span of a position, the keys that it is linked with at random: rising, each once. Returns their number. */
+static int links_of(const asc_allowed *J, int64_t b, int64_t position, const span *s, int32_t key[ASC_MOST_LINKS])
+{
+    int n = 0;
+    int64_t end = J->lengths ? asc_least(J->M, J->lengths[b]) : J->M, keys = J->causal ? position + 1 : J->M;
+    for (int64_t m = 0; m < J->random; m++) {
+        int64_t j = asc_random_link(position, J->random, m, keys);
+        int at = n;
+        while (at > 0 && key[at - 1] > j) {
+            at--;
+        }
+        if (j < end && !holds(s, j) && (at == 0 || key[at - 1] != j)) {
+            memmove(key + at + 1, key + at, (size_t)(n - at) * sizeof *key);
+            key[at] = (int32_t)j;
+            n++;
+        }
+    }
+    return n;
 }
 
 /* The mask of a query, at key 0; NULL: none. */
@@ -72,7 +99,7 @@ asc_log_sum_exp asc_panel_softmax_f32(float *x, int64_t n)
 
 /* ---- for infer ---- */
 
-asc_status asc_expect_window(asc_call *call, int64_t heads, int64_t window, int64_t globals)
+asc_status asc_expect_window(asc_call *call, int64_t heads, int64_t window, int64_t globals, int64_t random)
 {
     if (heads < 1) {
         return asc_call_fail(call, "heads is %lld, expected at least 1", (long long)heads);
@@ -80,6 +107,10 @@ asc_status asc_expect_window(asc_call *call, int64_t heads, int64_t window, int6
     if (window < 0 || globals < 0 || (globals > 0 && window == 0)) {
         return asc_call_fail(call, "window is %lld, globals is %lld: expected none below 0, and globals with a window "
                              "only", (long long)window, (long long)globals);
+    }
+    if (random < 0 || random > ASC_MOST_LINKS || (random > 0 && window == 0)) {
+        return asc_call_fail(call, "random is %lld, expected 0 to %d, and random links with a window only",
+                             (long long)random, ASC_MOST_LINKS);
     }
     return ASC_OK;
 }
@@ -108,6 +139,18 @@ void asc_allowed_inputs(asc_allowed *J, const asc_array *lengths, const asc_arra
     }
 }
 
+/* The links that the mask of a query, if any, allows. */
+static int64_t count_links(const asc_allowed *J, int64_t b, int64_t position, const span *s, const uint8_t *mask)
+{
+    int32_t key[ASC_MOST_LINKS];
+    int64_t n = 0;
+    int links = links_of(J, b, position, s, key);
+    for (int l = 0; l < links; l++) {
+        n += !mask || mask[key[l] * J->mask_stride[3]];
+    }
+    return n;
+}
+
 static int64_t count_masked(const uint8_t *mask, int64_t stride, int64_t from, int64_t to)
 {
     int64_t n = 0;
@@ -122,15 +165,17 @@ double asc_allowed_pairs(const asc_allowed *J)
     double pairs = 0;
     for (int64_t b = 0; b < J->B; b++) {
         for (int64_t i = 0; i < J->N; i++) {
-            span s = span_of(J, b, asc_allowed_position(J, i));
+            int64_t position = asc_allowed_position(J, i);
+            span s = span_of(J, b, position);
             if (!J->mask) {
-                pairs += (double)J->H * (double)(s.globals + s.to - s.from);
+                pairs += (double)J->H * (double)(s.globals + s.to - s.from + count_links(J, b, position, &s, NULL));
                 continue;
             }
             for (int64_t h = 0; h < J->H; h++) {
                 const uint8_t *mask = mask_of(J, b, h, i);
                 pairs += (double)(count_masked(mask, J->mask_stride[3], 0, s.globals) +
-                                  count_masked(mask, J->mask_stride[3], s.from, s.to));
+                                  count_masked(mask, J->mask_stride[3], s.from, s.to) +
+                                  count_links(J, b, position, &s, mask));
             }
         }
     }
@@ -141,7 +186,8 @@ double asc_allowed_pairs(const asc_allowed *J)
 
 static asc_panel panel_of(const asc_allowed *J, int64_t b, int64_t h, int64_t first)
 {
-    asc_panel p = {.b = b, .h = h, .first = first, .rows = asc_least(ASC_PANEL, J->N - first), .from = J->M};
+    asc_panel p = {.b = b, .h = h, .first = first, .rows = asc_least(ASC_PANEL, J->N - first), .from = J->M,
+                   .position = asc_allowed_position(J, first), .J = J};
     for (int64_t i = first; i < first + p.rows; i++) {
         span s = span_of(J, b, asc_allowed_position(J, i));
         p.globals = asc_most(p.globals, s.globals);
@@ -152,7 +198,9 @@ static asc_panel panel_of(const asc_allowed *J, int64_t b, int64_t h, int64_t fi
     if (p.from <= p.globals) { /* the two ranges meet: they are one */
         p.from = p.globals = 0;
     }
-    p.columns = p.globals + p.to - p.from;
+    p.low = p.from > p.globals ? J->random : 0;
+    p.high = J->causal || p.to >= J->M ? 0 : J->random;
+    p.columns = p.globals + p.low + p.to - p.from + p.high;
     return p;
 }
 
@@ -162,16 +210,93 @@ asc_panel asc_panel_at(const asc_allowed *J, int64_t index)
     return panel_of(J, head / J->H, head % J->H, index % panels * ASC_PANEL);
 }
 
-int asc_panel_ranges(const asc_panel *p, asc_panel_range out[2])
+static asc_panel_range range_of(const asc_panel *p)
+{
+    return (asc_panel_range){p->globals + p->low, p->from, p->to - p->from};
+}
+
+/* Those of a row's links that are in slots: in no range of the panel's. */
+static asc_panel_links slots_of(const asc_panel *p, int64_t r)
+{
+    asc_panel_links links = {.low = 0};
+    if (p->low == 0 && p->high == 0) {
+        return links;
+    }
+    const span all = {p->globals, p->from, p->to}, s = span_of(p->J, p->b, p->position + r);
+    int32_t key[ASC_MOST_LINKS];
+    int n = links_of(p->J, p->b, p->position + r, &s, key);
+    for (int l = 0; l < n; l++) {
+        if (!holds(&all, key[l])) {
+            links.key[links.low + links.high] = key[l];
+            links.low += key[l] < p->from;
+            links.high += key[l] >= p->to;
+        }
+    }
+    return links;
+}
+
+/* The l-th of a row's slots in use. */
+static asc_panel_range slot_of(const asc_panel *p, const asc_panel_links *links, int l)
+{
+    bool high = l >= links->low;
+    return (asc_panel_range){asc_panel_slot(p, high) + l - (high ? links->low : 0), links->key[l], 1};
+}
+
+int asc_panel_ranges(const asc_panel *p, int64_t r, asc_panel_range out[ASC_MOST_RANGES])
 {
     int n = 0;
     if (p->globals > 0) {
         out[n++] = (asc_panel_range){0, 0, p->globals};
     }
     if (p->to > p->from) {
-        out[n++] = (asc_panel_range){p->globals, p->from, p->to - p->from};
+        out[n++] = range_of(p);
+    }
+    asc_panel_links links = slots_of(p, r);
+    for (int l = 0; l < links.low + links.high; l++) {
+        out[n++] = slot_of(p, &links, l);
     }
     return n;
+}
+
+static void set_tile(asc_panel_tile *t, int64_t row, int64_t rows, asc_panel_range range)
+{
+    t->row = row;
+    t->rows = rows;
+    t->column = range.column;
+    t->key = range.key;
+    t->n = range.n;
+}
+
+asc_panel_tile asc_panel_tile_first(const asc_panel *p)
+{
+    asc_panel_tile t = {.next = -1};
+    set_tile(&t, 0, p->rows, (asc_panel_range){0, 0, p->globals});
+    if (t.n == 0) {
+        asc_panel_tile_next(p, &t);
+    }
+    return t;
+}
+
+void asc_panel_tile_next(const asc_panel *p, asc_panel_tile *t)
+{
+    if (t->next == -1) {
+        t->next = -2;
+        if (p->to > p->from) {
+            set_tile(t, 0, p->rows, range_of(p));
+            return;
+        }
+    }
+    int64_t row = t->row;
+    if (t->next == -2) {
+        row = t->next = 0;
+        t->links = slots_of(p, 0);
+    }
+    while (t->next == t->links.low + t->links.high && row + 1 < p->rows && p->low + p->high > 0) {
+        t->links = slots_of(p, ++row);
+        t->next = 0;
+    }
+    bool more = t->next < t->links.low + t->links.high;
+    set_tile(t, row, 1, more ? slot_of(p, &t->links, t->next++) : (asc_panel_range){0, 0, 0});
 }
 
 int64_t asc_panel_widest(const asc_allowed *J)
@@ -185,23 +310,63 @@ int64_t asc_panel_widest(const asc_allowed *J)
     return widest;
 }
 
+/* Of a key in the panel's ranges. */
 static int64_t column_of(const asc_panel *p, int64_t key)
 {
-    return key < p->globals ? key : key - p->from + p->globals;
+    return key < p->globals ? key : key - p->from + p->globals + p->low;
 }
 
-/* The entries of a row under a mask, as a list of columns. */
-static void list_entries(const asc_panel *p, const uint8_t *mask, int64_t stride, span s, asc_panel_row *row,
+/* The column of a row's key; -1: it has none. */
+static int64_t row_column_of(const asc_panel *p, const asc_panel_links *links, int64_t key)
+{
+    if (holds(&(span){p->globals, p->from, p->to}, key)) {
+        return column_of(p, key);
+    }
+    for (int l = 0; l < links->low + links->high; l++) {
+        if (links->key[l] == key) {
+            return slot_of(p, links, l).column;
+        }
+    }
+    return -1;
+}
+
+/* The entries of a row under a mask, or with links, as a list of columns. */
+typedef struct lister {
+    const asc_panel *p;
+    const uint8_t *mask; /* or NULL */
+    int64_t stride;
+    asc_panel_row *row;
+    int32_t *list;
+} lister;
+
+static void list_keys(lister *l, int64_t from, int64_t to)
+{
+    asc_panel_row *row = l->row;
+    for (int64_t j = from; j < to; j++) {
+        if (!l->mask || l->mask[j * l->stride]) {
+            row->self = j == row->position ? row->n : row->self;
+            l->list[row->n++] = (int32_t)row_column_of(l->p, &row->links, j);
+        }
+    }
+}
+
+static void list_entries(const asc_allowed *J, const asc_panel *p, int64_t r, const span *s, asc_panel_row *row,
                          int32_t *list)
 {
+    lister l = {p, mask_of(J, p->b, p->h, p->first + r), J->mask_stride[3], row, list};
+    int32_t key[ASC_MOST_LINKS];
+    int n = links_of(J, p->b, row->position, s, key), next = 0;
     row->n = 0;
     row->self = -1;
     row->list = list;
-    for (int64_t j = s.globals > 0 ? 0 : s.from; j < s.to; j = j + 1 == s.globals ? s.from : j + 1) {
-        if (mask[j * stride]) {
-            row->self = j == row->position ? row->n : row->self;
-            list[row->n++] = (int32_t)column_of(p, j);
-        }
+    row->links = slots_of(p, r);
+    list_keys(&l, 0, s->globals);
+    for (; next < n && key[next] < s->from; next++) {
+        list_keys(&l, key[next], key[next] + 1);
+    }
+    list_keys(&l, s->from, s->to);
+    for (; next < n; next++) {
+        list_keys(&l, key[next], key[next] + 1);
     }
 }
 
@@ -211,8 +376,8 @@ asc_panel_row asc_panel_row_of(const asc_allowed *J, const asc_panel *p, int64_t
     span s = span_of(J, p->b, position);
     asc_panel_row row = {.n = s.globals + s.to - s.from, .self = -1, .position = position, .globals = s.globals,
                          .near = column_of(p, s.from)};
-    if (J->mask) {
-        list_entries(p, mask_of(J, p->b, p->h, p->first + r), J->mask_stride[3], s, &row, list);
+    if (asc_panel_lists(J)) {
+        list_entries(J, p, r, &s, &row, list);
         return row;
     }
     if (s.to > s.from) {
@@ -226,10 +391,10 @@ asc_panel_row asc_panel_row_of(const asc_allowed *J, const asc_panel *p, int64_t
 
 int64_t asc_panel_entry_of(const asc_panel *p, const asc_panel_row *row, int64_t key)
 {
-    if (key < 0 || key >= p->to || (key >= p->globals && key < p->from)) {
+    int64_t column = key < 0 ? -1 : row_column_of(p, &row->links, key);
+    if (column < 0) {
         return -1;
     }
-    int64_t column = column_of(p, key);
     if (!row->list) {
         int64_t entry = column < row->globals ? column : column - row->near + row->globals;
         return column < row->globals || (column >= row->near && entry < row->n) ? entry : -1;
@@ -249,10 +414,14 @@ int64_t asc_panel_entry_of(const asc_panel *p, const asc_panel_row *row, int64_t
 void asc_panel_fill_outside(const asc_allowed *J, const asc_panel *p, int64_t r, asc_dtype dtype, void *x, double value)
 {
     const uint8_t *mask = mask_of(J, p->b, p->h, p->first + r);
-    span s = span_of(J, p->b, asc_allowed_position(J, p->first + r));
-    for (int64_t column = 0; column < p->columns; column++) {
-        int64_t j = asc_panel_key(p, column);
-        if ((j < s.globals || (j >= s.from && j < s.to)) && (!mask || mask[j * J->mask_stride[3]])) {
+    int64_t position = asc_allowed_position(J, p->first + r);
+    span s = span_of(J, p->b, position);
+    int32_t key[ASC_MOST_LINKS];
+    int links = links_of(J, p->b, position, &s, key), next = 0;
+    for (int64_t column = 0; column < p->columns; column++) { /* keys rise, as the links do */
+        bool linked = next < links && key[next] == column;
+        next += linked;
+        if ((holds(&s, column) || linked) && (!mask || mask[column * J->mask_stride[3]])) {
             continue;
         }
         asc_set_element(dtype, x, column, value);

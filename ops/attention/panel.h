@@ -12,6 +12,8 @@
  *              any number of threads.
  *
  * A buffer holds the keys [0, globals) and [from, to) side by side, so a window with global tokens costs O(N (w + g)).
+ * Random links are each row's own: what of them lies between the ranges, or behind them, has slots there, columns whose
+ * key differs from row to row. So a row's entries stand in rising order of their keys, whatever it looks at.
  * Everything takes f32 and f64; no function allocates or fails unless it returns a status. */
 #ifndef OPS_PANEL_H
 #define OPS_PANEL_H
@@ -20,7 +22,7 @@
 
 #include "ops/shared/op.h"
 
-enum { ASC_PANEL = 32 };
+enum { ASC_PANEL = 32, ASC_MOST_LINKS = 32, ASC_MOST_RANGES = ASC_MOST_LINKS + 2 };
 
 static inline int64_t asc_least(int64_t a, int64_t b)
 {
@@ -33,20 +35,24 @@ static inline int64_t asc_most(int64_t a, int64_t b)
 }
 
 /* Which keys a call's queries may look at. With a window: |position - j| < window, or j < globals, or
- * position < globals; causal: j <= position; lengths: j < lengths[b]; mask: where it is not 0. */
+ * position < globals, or j is one of `random` links of that position (tensor/splitmix.h) among the keys, or if causal
+ * those up to the position; causal: j <= position; lengths: j < lengths[b]; mask: where it is not 0. */
 typedef struct asc_allowed {
-    int64_t B, H, N, M; /* batch, heads, queries, keys; N <= M */
+    int64_t B, H, N, M; /* batch, heads, queries, keys */
+    bool apart;         /* the queries are none of the keys; else the last N <= M of them, wherever that matters */
     bool causal;
     int64_t window, globals; /* window 0: none */
+    int64_t random;          /* links of a query, at most ASC_MOST_LINKS; with a window only */
     const int64_t *lengths;  /* [B], or NULL */
     const uint8_t *mask;     /* or NULL; element (b, h, i, j) with these strides */
     int64_t mask_stride[4];
+    bool joins_batch, joins_heads; /* of the backward pass: a piece of work takes all of these, one after the other */
 } asc_allowed;
 
-/* Where query i stands among the keys: the queries are the last N of M positions. */
+/* Where query i stands among the keys: the queries are the last N of M positions, or, apart, behind them all. */
 static inline int64_t asc_allowed_position(const asc_allowed *J, int64_t i)
 {
-    return i + J->M - J->N;
+    return i + J->M - (J->apart ? 0 : J->N);
 }
 
 /* A matrix of rows of `width` elements, `ld` apart: a head's part of an array. data NULL: there is none. turned: it
@@ -66,9 +72,18 @@ static inline void *asc_matrix_row(asc_matrix m, int64_t row)
 typedef struct asc_panel {
     int64_t b, h;
     int64_t first, rows;       /* queries first … first + rows - 1 */
-    int64_t globals, from, to; /* its columns: keys [0, globals), then [from, to); globals <= from */
-    int64_t columns;           /* their number */
+    int64_t globals, from, to; /* its columns: keys [0, globals), then [from, to); globals <= from; */
+    int64_t low, high;         /* so many slots for links between these, and behind them */
+    int64_t columns;           /* the number of all */
+    int64_t position;          /* of the first query among the keys */
+    const asc_allowed *J;
 } asc_panel;
+
+/* Keys that a query is linked with at random, beside those that it looks at anyway. */
+typedef struct asc_panel_links {
+    int low, high;               /* how many are in slots, in either place; */
+    int32_t key[ASC_MOST_LINKS]; /* which these are, rising */
+} asc_panel_links;
 
 /* The keys that a row may look at, its entries, in rising order. */
 typedef struct asc_panel_row {
@@ -78,13 +93,15 @@ typedef struct asc_panel_row {
     int64_t position;    /* of the query */
     int64_t globals;     /* in the row as it is: columns [0, globals) and, `list` aside, */
     int64_t near;        /* the others from column `near` on */
-    const int32_t *list; /* with a mask: the entries' columns; else NULL */
+    const int32_t *list; /* with a mask or links: the entries' columns, rising; else NULL */
+    asc_panel_links links;
 } asc_panel_row;
 
 /* ---- for infer ---- */
 
-/* heads is at least 1, neither window nor globals is negative, and globals come with a window only. */
-asc_status asc_expect_window(asc_call *call, int64_t heads, int64_t window, int64_t globals);
+/* heads is at least 1, neither window, globals nor random is negative, and both of the latter come with a window only;
+ * random is at most ASC_MOST_LINKS. */
+asc_status asc_expect_window(asc_call *call, int64_t heads, int64_t window, int64_t globals, int64_t random);
 /* Input `lengths` is absent or i64 (B), input `mask` absent or u8 of a shape that broadcasts to (B, H, N, M). */
 asc_status asc_expect_allowed(asc_call *call, int lengths, int mask, const asc_allowed *J);
 /* The two inputs into J, whose sizes are set. */
@@ -108,31 +125,59 @@ asc_panel asc_panel_at(const asc_allowed *J, int64_t index);
 /* The most columns of any panel. */
 int64_t asc_panel_widest(const asc_allowed *J);
 
-/* Row r of a panel. With a mask, `list` has room for the panel's columns, and must live as long as the row. */
+/* Whether rows need lists; then `list` has room for the panel's columns, and must live as long as the row. Row r of a
+ * panel, which may be one of a larger set. */
+static inline bool asc_panel_lists(const asc_allowed *J)
+{
+    return J->mask || J->random > 0;
+}
 asc_panel_row asc_panel_row_of(const asc_allowed *J, const asc_panel *p, int64_t r, int32_t *list);
 /* Moves the entries of a row of a buffer [rows, columns] together; they then are x[row->start … + row->n - 1]. */
 void asc_panel_compact(const asc_panel_row *row, asc_dtype dtype, void *x);
 /* The reverse, and 0 in all other columns. */
 void asc_panel_spread(const asc_panel *p, const asc_panel_row *row, asc_dtype dtype, void *x);
-/* A panel's columns as ranges of keys that lie together, at most two; returns their number. */
+/* The columns of a panel's row as ranges of keys that lie together: at most two that all rows have, and a range of one
+ * for each of the row's slots in use. Returns their number. */
 typedef struct asc_panel_range {
     int64_t column, key, n;
 } asc_panel_range;
-int asc_panel_ranges(const asc_panel *p, asc_panel_range out[2]);
+int asc_panel_ranges(const asc_panel *p, int64_t r, asc_panel_range out[ASC_MOST_RANGES]);
 
-/* The key of a column, and of an entry. */
-static inline int64_t asc_panel_key(const asc_panel *p, int64_t column)
+/* The same of a whole panel, for kernels that take rows × keys: rows row … row + rows - 1 and one range at a time.
+ *     for (asc_panel_tile t = asc_panel_tile_first(p); t.n > 0; asc_panel_tile_next(p, &t)) */
+typedef struct asc_panel_tile {
+    int64_t row, rows, column, key, n;
+    int next;              /* of the row's links; -1: the range behind the globals, -2: all links */
+    asc_panel_links links;
+} asc_panel_tile;
+asc_panel_tile asc_panel_tile_first(const asc_panel *p);
+void asc_panel_tile_next(const asc_panel *p, asc_panel_tile *t);
+
+/* Where slots begin: the low ones, and the high ones. */
+static inline int64_t asc_panel_slot(const asc_panel *p, bool high)
 {
-    return column < p->globals ? column : column - p->globals + p->from;
+    return high ? p->columns - p->high : p->globals;
+}
+/* The key of a row's column, and of an entry. */
+static inline int64_t asc_panel_key(const asc_panel *p, const asc_panel_row *row, int64_t column)
+{
+    if (column < p->globals) {
+        return column;
+    }
+    if (column < p->globals + p->low) {
+        return row->links.key[column - p->globals];
+    }
+    int64_t high = column - asc_panel_slot(p, true);
+    return high < 0 ? column - p->globals - p->low + p->from : row->links.key[row->links.low + high];
 }
 static inline int64_t asc_panel_entry_key(const asc_panel *p, const asc_panel_row *row, int64_t entry)
 {
     int64_t column = entry < row->globals ? entry : entry - row->globals + row->near;
-    return asc_panel_key(p, row->list ? row->list[entry] : column);
+    return asc_panel_key(p, row, row->list ? row->list[entry] : column);
 }
 /* The reverse: the entry of a key; -1: it is not among the row's. */
 int64_t asc_panel_entry_of(const asc_panel *p, const asc_panel_row *row, int64_t key);
-/* Writes `value` to the columns of row r that J does not allow, of a panel of a larger set. */
+/* Writes `value` to the columns of row r that J does not allow, of a panel of all keys. */
 void asc_panel_fill_outside(const asc_allowed *J, const asc_panel *p, int64_t r, asc_dtype dtype, void *x,
                             double value);
 
@@ -208,11 +253,34 @@ void asc_table_sums_collect(const asc_table_sums *t, const asc_allowed *J, const
 /* Adds the parts to the input's gradient, in the order of batch entries and chunks, in the table's own dtype. */
 void asc_table_sums_end(const asc_table_sums *t, const asc_allowed *J);
 
+/* ---- a bias of the caller's: ops/attention/given_bias.c ---- */
+
+/* β_ij of all pairs, which batch entries and heads may share, and its gradient. */
+typedef struct asc_given_bias {
+    asc_dtype dtype;
+    const void *data;  /* [1 or B, 1 or H, N, M]; NULL: none */
+    void *grad;        /* the same; NULL: not wanted */
+    int64_t stride[3]; /* of b, h and i, 0 where they share */
+} asc_given_bias;
+
+/* For infer: the input is absent, or (N, M), (1 or H, N, M) or (1 or B, 1 or H, N, M) of the first input's dtype. */
+asc_status asc_expect_given_bias(asc_call *call, int input, const asc_allowed *J);
+asc_given_bias asc_given_bias_of(const asc_call *call, int input, const asc_allowed *J);
+/* For a backward pass: clears the gradient where it has to, and has J join those that share it. */
+void asc_given_bias_begin(asc_call *call, int input, asc_allowed *J);
+/* P += β, in every column; dβ += dP, 0 outside of the allowed set, of one head after the other of those that share. */
+void asc_panel_add_given(const asc_panel *p, const asc_given_bias *bias, void *P);
+void asc_panel_collect_given(const asc_panel *p, const asc_given_bias *bias, const void *dP);
+
 /* ---- sums over queries: ops/attention/panel_sums.c ---- */
 
-/* C: the chunks of a head; asc_panel_chunks × B × H pieces of work, piece (b H + h) C + c being the panels c, c + C, …
- * of head h of b. */
+/* C: the chunks of a head; asc_panel_strands × C pieces of work, piece s C + c being the panels c, c + C, … of the
+ * heads of strand s, one after the other: a single head, but where J joins some. */
 int64_t asc_panel_chunks(const asc_allowed *J);
+int64_t asc_panel_strands(const asc_allowed *J);
+/* How many heads are in a strand, and the m-th of them, as b H + h. */
+int64_t asc_strand_heads(const asc_allowed *J);
+int64_t asc_strand_head(const asc_allowed *J, int64_t strand, int64_t m);
 /* The same for work that adds nothing up, whose chunks cost no memory: twice as many where there are few heads. */
 int64_t asc_panel_forward_chunks(const asc_allowed *J);
 

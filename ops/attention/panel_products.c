@@ -3,11 +3,73 @@
 
 #include <string.h>
 
+static bool has_slots(const asc_panel *p)
+{
+    return p->low + p->high > 0;
+}
+
+/* Which of a row's ranges is its first slot; n: none is. */
+static int first_slot(const asc_panel *p, const asc_panel_range *range, int n)
+{
+    int i = 0;
+    while (i < n && (range[i].key < p->globals || (range[i].key >= p->from && range[i].key < p->to))) {
+        i++;
+    }
+    return i;
+}
+
 /* ---- float, and f64.awk makes the same for double ---- */
 
 static void turn_f32(asc_matrix A, int64_t rows, asc_matrix turned)
 {
     asc_kernels_f32()->transpose(turned.data, turned.ld, A.data, A.ld, rows, A.width);
+}
+
+/* Slots: what products do there, a link at a time. P = scale A Bᵀ, and 0 where slots are not in use. */
+static void link_scores_f32(const asc_panel *p, double scale, asc_matrix A, asc_matrix B, void *P)
+{
+    for (int64_t r = 0; r < p->rows; r++) {
+        const float *a = asc_matrix_row(A, p->first + r);
+        float *row = (float *)P + r * p->columns;
+        memset(row + asc_panel_slot(p, false), 0, (size_t)p->low * sizeof *row);
+        memset(row + asc_panel_slot(p, true), 0, (size_t)p->high * sizeof *row);
+        asc_panel_range range[ASC_MOST_RANGES];
+        int n = asc_panel_ranges(p, r, range);
+        for (int i = first_slot(p, range, n); i < n; i++) {
+            const float *b = (const float *)B.data + range[i].key * (B.turned ? 1 : B.ld);
+            float sum = 0;
+            for (int64_t m = 0; m < A.width; m++) {
+                sum += a[m] * b[B.turned ? m * B.ld : m];
+            }
+            row[range[i].column] = (float)scale * sum;
+        }
+    }
+}
+
+static void link_mix_f32(const asc_panel *p, double scale, const void *P, asc_matrix B, asc_matrix A)
+{
+    for (int64_t r = 0; r < p->rows; r++) {
+        const float *row = (const float *)P + r * p->columns;
+        asc_panel_range range[ASC_MOST_RANGES];
+        int n = asc_panel_ranges(p, r, range);
+        for (int i = first_slot(p, range, n); i < n; i++) {
+            asc_kernels_f32()->axpy(asc_matrix_row(A, p->first + r), (float)scale * row[range[i].column],
+                                    asc_matrix_row(B, range[i].key), A.width);
+        }
+    }
+}
+
+static void link_collect_f32(const asc_panel *p, double scale, const void *P, asc_matrix A, asc_matrix B)
+{
+    for (int64_t r = 0; r < p->rows; r++) {
+        const float *row = (const float *)P + r * p->columns;
+        asc_panel_range range[ASC_MOST_RANGES];
+        int n = asc_panel_ranges(p, r, range);
+        for (int i = first_slot(p, range, n); i < n; i++) {
+            asc_kernels_f32()->axpy(asc_matrix_row(B, range[i].key), (float)scale * row[range[i].column],
+                                    asc_matrix_row(A, p->first + r), A.width);
+        }
+    }
 }
 
 /* ---- end of float ---- */
@@ -71,12 +133,15 @@ asc_matrix asc_panel_turn(asc_matrix A, int64_t rows, void *to)
  * pieces that are as small, or all at once where a row is too wide for pieces of some size. */
 enum { SMALL = 1000000, LEAST_PIECE = 64 };
 
-/* The piece that begins with a column, without columns behind the last one. */
+/* The piece that begins with a column that is no slot, or is the first of them; without columns behind the last one. */
 static asc_panel_range piece_at(const asc_panel *p, int64_t width, int64_t column)
 {
     int64_t piece = SMALL / (p->rows * (width > 0 ? width : 1)) / LEAST_PIECE * LEAST_PIECE;
-    int64_t n = (column < p->globals ? p->globals : p->columns) - column;
-    return (asc_panel_range){column, asc_panel_key(p, column), piece > 0 && piece < n ? piece : n};
+    bool global = column < p->globals;
+    column += column == p->globals ? p->low : 0;
+    int64_t n = (global ? p->globals : asc_panel_slot(p, true)) - column;
+    int64_t key = global ? column : column - p->globals - p->low + p->from;
+    return (asc_panel_range){column, key, piece > 0 && piece < n ? piece : n};
 }
 
 static asc_panel_range piece_after(const asc_panel *p, int64_t width, const asc_panel_range *piece)
@@ -99,6 +164,9 @@ void asc_panel_scores(const asc_panel *p, double scale, asc_matrix A, asc_matrix
                                  .b = column_at(B.dtype, B.data, c.key * step), .ldb = B.ld,
                                  .c = column_at(A.dtype, P, c.column), .ldc = p->columns});
     }
+    if (has_slots(p)) {
+        BY_DTYPE(A.dtype, link_scores)(p, scale, A, B, P);
+    }
 }
 
 void asc_panel_mix(const asc_panel *p, double scale, const void *P, asc_matrix B, bool add, asc_matrix A)
@@ -107,13 +175,18 @@ void asc_panel_mix(const asc_panel *p, double scale, const void *P, asc_matrix B
         return;
     }
     asc_panel_range c = piece_at(p, A.width, 0);
+    bool begun = add;
     do { /* once without columns, too: a sum of nothing */
         asc_gemm_run(&(asc_gemm){.dtype = A.dtype, .m = p->rows, .n = A.width, .k = c.n, .alpha = scale,
                                  .a = column_at(A.dtype, P, c.column), .lda = p->columns,
-                                 .b = asc_matrix_row(B, c.key), .ldb = B.ld, .beta = add || c.column > 0,
+                                 .b = asc_matrix_row(B, c.key), .ldb = B.ld, .beta = begun,
                                  .c = asc_matrix_row(A, p->first), .ldc = A.ld});
         c = piece_after(p, A.width, &c);
+        begun = true;
     } while (c.n > 0);
+    if (has_slots(p)) {
+        BY_DTYPE(A.dtype, link_mix)(p, scale, P, B, A);
+    }
 }
 
 void asc_panel_collect(const asc_panel *p, double scale, const void *P, asc_matrix A, asc_matrix B)
@@ -124,5 +197,8 @@ void asc_panel_collect(const asc_panel *p, double scale, const void *P, asc_matr
                                  .a = column_at(A.dtype, P, c.column), .lda = p->columns,
                                  .b = asc_matrix_row(A, p->first), .ldb = A.ld, .beta = 1,
                                  .c = asc_matrix_row(B, c.key), .ldc = B.ld});
+    }
+    if (B.data && has_slots(p)) {
+        BY_DTYPE(A.dtype, link_collect)(p, scale, P, A, B);
     }
 }

@@ -28,10 +28,26 @@ static void add_chunks_f32(void *arg, int64_t piece, int worker)
 /* ---- end of float ---- */
 #include "ops/attention/panel_sums.f64.h"
 
+int64_t asc_panel_strands(const asc_allowed *J)
+{
+    return (J->joins_batch ? 1 : J->B) * (J->joins_heads ? 1 : J->H);
+}
+
+int64_t asc_strand_heads(const asc_allowed *J)
+{
+    return (J->joins_batch ? J->B : 1) * (J->joins_heads ? J->H : 1);
+}
+
+int64_t asc_strand_head(const asc_allowed *J, int64_t strand, int64_t m)
+{
+    int64_t heads = J->joins_heads ? 1 : J->H, joined = J->joins_heads ? J->H : 1;
+    return (strand / heads + m / joined) * J->H + strand % heads + m % joined;
+}
+
 static int64_t chunks_of(const asc_allowed *J, int64_t pieces)
 {
-    int64_t heads = asc_most(1, J->B * J->H);
-    return asc_most(1, asc_least(asc_head_panels(J), (pieces + heads - 1) / heads));
+    int64_t strands = asc_most(1, asc_panel_strands(J));
+    return asc_most(1, asc_least(asc_head_panels(J), (pieces + strands - 1) / strands));
 }
 
 int64_t asc_panel_chunks(const asc_allowed *J)

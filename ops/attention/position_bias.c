@@ -58,9 +58,9 @@ static void add_bias_f32(const asc_allowed *J, const asc_panel *p, const asc_pos
 {
     float slope = (float)asc_alibi_slope(p->h, J->H);
     const float *table = bias->table ? (const float *)bias->table + p->h * (2 * bias->R + 1) + bias->R : NULL;
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
+    asc_panel_range part[ASC_MOST_RANGES];
     for (int64_t r = 0; r < p->rows; r++) {
+        int parts = asc_panel_ranges(p, r, part);
         int64_t position = asc_allowed_position(J, p->first + r);
         for (int i = 0; i < parts; i++) {
             float *x = (float *)P + r * p->columns + part[i].column;
@@ -77,9 +77,9 @@ static void add_bias_f32(const asc_allowed *J, const asc_panel *p, const asc_pos
 static void collect_f32(const asc_allowed *J, const asc_panel *p, int64_t R, const void *dP, void *table)
 {
     float *middle = (float *)table + R;
-    asc_panel_range part[2];
-    int parts = asc_panel_ranges(p, part);
+    asc_panel_range part[ASC_MOST_RANGES];
     for (int64_t r = 0; r < p->rows; r++) {
+        int parts = asc_panel_ranges(p, r, part);
         for (int i = 0; i < parts; i++) {
             const float *x = (const float *)dP + r * p->columns + part[i].column;
             int64_t ahead = part[i].key - asc_allowed_position(J, p->first + r), n = part[i].n;

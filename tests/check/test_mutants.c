@@ -176,10 +176,22 @@ START_TEST(layers)
     ck_assert_int_eq(asc_causal_check(ctx, "transformer", "{\"heads\": 4}", NULL, &r), ASC_OK);
     ck_assert(r.causal && r.passed);
     ck_assert_int_eq(r.moments, 8);
-    ck_assert_int_eq(r.outputs, 2 * 8 * 36); /* batch, width, 1 + 2 + … + 8 */
-    ck_assert_int_eq(r.gradients, 2 * 8 * 36);
+    /* batch, width, 1 + 2 + … + 8, of the sequence and of queries; of a context all outputs at 8 lengths */
+    ck_assert(r.context);
+    ck_assert_int_eq(r.outputs, 2 * (2 * 8 * 36) + 2 * 8 * 9 * 8);
+    ck_assert_int_eq(r.gradients, 3 * (2 * 8 * 36));
     ck_assert_int_eq(asc_causal_check(ctx, "transformer", "{\"heads\": 2, \"mask\": \"full\"}", NULL, &r), ASC_OK);
-    ck_assert(!r.causal && r.outputs == 0);
+    ck_assert(!r.causal && r.moments == 0 && r.context && r.passed);
+    static const char *const more[][2] = {
+        {"transformer", "{\"heads\": 2, \"window\": 2, \"globals\": 1, \"random\": 2}"},
+        {"ascender", "{\"heads\": 2, \"window\": 2, \"random\": 3, \"k\": 2, \"gate\": \"after\"}"},
+        {"ascender", "{\"heads\": 2, \"window\": 2, \"random\": 2, \"k\": 2, \"variant\": \"background\"}"},
+        {"ascender", "{\"heads\": 2, \"variant\": \"background\", \"coordinates\": \"position\"}"},
+    };
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        ck_assert_int_eq(asc_causal_check(ctx, more[i][0], more[i][1], NULL, &r), ASC_OK);
+        ck_assert_msg(r.causal && r.passed && !r.context && r.moments == 8, "%s", more[i][1]);
+    }
     ck_assert_int_eq(asc_causal_check(ctx, "no such", NULL, NULL, &r), ASC_ERR_ARG);
     ck_assert(!r.passed);
     asc_error_clear(ctx);

@@ -17,9 +17,10 @@ cp data/train.txt other/train.txt
 for model in "" \
     "--positions rotary --pos-emb false --block-norm pre" \
     "--positions alibi --set window=9 --set globals=2" \
-    "--model ascender --set k=4" \
+    "--set window=5 --set random=3" \
+    "--model ascender --set k=4 --set window=6 --set globals=1 --set random=2" \
     "--model ascender --set gate=after --set neighbors=hybrid_union --positions rotary" \
-    "--model ascender --set variant=background --set heading=q --set window=7" \
+    "--model ascender --set variant=background --set heading=q --set window=7 --set coordinates=position" \
     "--model grassmann" \
     "--model grassmann --block-norm pre --set memory=true --set learned=true --set running_mean=true --set groups=2" \
     "--mixing grassmann,transformer --set offsets=lags"; do

@@ -84,8 +84,8 @@ changed() {
     build "$1"
     refused "$1.so" "$3"
 }
-changed other_abi 's/return abi == ASC_OP_ABI ? ops : NULL/return abi == 99 ? ops : NULL/' 'has no ops for ABI 2'
-changed old_op 's/\.abi = ASC_OP_ABI/.abi = 7/' 'the op has ABI 7, expected 2'
+changed other_abi 's/return abi == ASC_OP_ABI ? ops : NULL/return abi == 99 ? ops : NULL/' 'has no ops for ABI 3'
+changed old_op 's/\.abi = ASC_OP_ABI/.abi = 7/' 'the op has ABI 7, expected 3'
 changed no_ops 's/{&x_log_x, NULL}/{NULL}/' 'has no ops'
 changed no_infer 's/\.infer = infer, //' 'x_log_x: name, equation, inputs, infer and forward are needed'
 changed taken 's/"x_log_x"/"tanh"/' 'tanh: there is an op of this name'

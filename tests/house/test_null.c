@@ -596,7 +596,7 @@ START_TEST(messages)
     expect_error(ASC_ERR_ARG, "lm_loss: lm is NULL");
     asc_layer_new(ctx, NULL, 8, "{}", ASC_F32, 1);
     expect_error(ASC_ERR_ARG, "layer_new: mixing is NULL");
-    asc_attention(ctx, x, x, x, asc_null(), asc_null(), asc_null(), NULL);
+    asc_attention(ctx, &(asc_attention_inputs){.q = x, .k = x, .v = x}, NULL);
     expect_error(ASC_ERR_ARG, "attention: options is NULL");
     asc_adamw_new(ctx, NULL, NULL);
     expect_error(ASC_ERR_ARG, "adamw_new: params is NULL");

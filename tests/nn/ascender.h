@@ -6,7 +6,7 @@
 #include "tests/draw.h"
 #include "tests/ops/values.h"
 
-enum { Q, K_, V, Z, H_, HEADING, TOKENS, REL = TOKENS + ASC_ASCENDER_SCALARS, LEAVES };
+enum { Q, K_, V, Z, H_, HEADING, TOKENS, REL = TOKENS + ASC_ASCENDER_SCALARS, BIAS, Z_QUERIES, H_QUERIES, LEAVES };
 
 /* A random call; the same for the same seed, whatever the dtype. */
 typedef struct call {
@@ -32,6 +32,7 @@ static void draw_options(call *c)
     if (draw(3) == 0) {
         c->o.window = 1 + draw(9);
         c->o.globals = draw(4);
+        c->o.random = draw(2) ? draw(5) : 0;
     }
     if (draw(4) == 0) {
         for (int64_t h = 0; h < c->o.heads; h++) {
@@ -93,10 +94,30 @@ static void draw_sets(call *c)
     }
 }
 
+/* Of pairs, alike for some. */
+static asc_tensor draw_bias(const call *c, uint64_t seed)
+{
+    const int64_t shape[] = {draw(2) ? c->B : 1, draw(2) ? c->o.heads : 1, c->N, c->M};
+    int first = (int)draw(3);
+    return random_leaf(c->dtype, seed + 7, 4 - first, first == 0 ? shape : first == 1 ? shape + 1 : shape + 2);
+}
+
+/* Queries apart from the keys, as in cross-attention: nothing goes by position. */
+static void part(call *c, int64_t dz, int64_t da)
+{
+    c->leaf[Z_QUERIES] = c->in.z_queries = leaf(c, 8, c->N, dz);
+    c->leaf[H_QUERIES] = c->in.h_queries = leaf(c, 9, c->N, da);
+    c->leaf[REL] = c->in.rel_bias = asc_null();
+    c->o.causal = c->o.alibi = c->losses = false;
+    c->o.window = c->o.globals = c->o.random = 0;
+    c->o.neighbors = draw(2) ? ASC_NEIGHBORS_SEMANTIC : ASC_NEIGHBORS_BASE;
+}
+
+/* M = N + more; below 0: queries of a context of -more. */
 static call draw_call(uint64_t seed, asc_dtype dtype, int64_t B, int64_t N, int64_t more)
 {
     draw_state = seed;
-    call c = {.dtype = dtype, .B = B, .N = N, .M = N + more};
+    call c = {.dtype = dtype, .B = B, .N = N, .M = more < 0 ? -more : N + more};
     draw_options(&c);
     int64_t d = 1 + draw(9), dz = 1 + draw(7), da = 2 + draw(6);
     c.losses = more == 0 && draw(2);
@@ -112,6 +133,10 @@ static call draw_call(uint64_t seed, asc_dtype dtype, int64_t B, int64_t N, int6
                                  .heading = c.leaf[HEADING], .rel_bias = c.leaf[REL], .lengths = asc_null(),
                                  .mask = asc_null(), .neighbors = asc_null()};
     memcpy(c.in.scalar, c.leaf + TOKENS, sizeof c.in.scalar);
+    c.leaf[BIAS] = c.in.bias = draw(3) == 0 ? draw_bias(&c, seed) : asc_null();
+    if (more < 0) {
+        part(&c, dz, da);
+    }
     draw_sets(&c);
     return c;
 }

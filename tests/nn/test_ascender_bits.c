@@ -7,6 +7,7 @@ static const asc_ascender_options causal_options[] = {
     {.heads = 2, .causal = true, .k = 5, .gate = ASC_GATE_AFTER, .neighbors = ASC_NEIGHBORS_BASE, .alibi = true},
     {.heads = 2, .causal = true, .k = 5, .radius = 3, .window = 11, .globals = 3,
      .neighbors = ASC_NEIGHBORS_HYBRID_UNION, .gate = ASC_GATE_AFTER, .sep_self = true},
+    {.heads = 2, .causal = true, .k = 5, .window = 7, .random = 3, .gate = ASC_GATE_AFTER, .sep_self = true},
 };
 enum { CAUSAL = sizeof causal_options / sizeof *causal_options };
 
@@ -73,7 +74,10 @@ END_TEST
 
 static void run_random(asc_tensor *result, int i)
 {
-    call c = draw_call((uint64_t)i, ASC_F32, 1, 300, 0);
+    call c = i < 6 ? draw_call((uint64_t)i, ASC_F32, 1, 300, 0) : draw_call((uint64_t)i, ASC_F32, 2, 300, -170);
+    if (i % 3 == 0) { /* one that all heads share */
+        c.leaf[BIAS] = c.in.bias = random_leaf(ASC_F32, 99, ASC_SHAPE(300, c.M));
+    }
     outcome r = run_node(&c);
     memcpy(result, r.part, sizeof r.part);
 }
@@ -137,6 +141,21 @@ START_TEST(wrong_calls)
     expect_failure(with_options(bad, c.o),
                    "ascender: mask is u8 (149), expected u8 of a shape that broadcasts to (2, 2, 150, 150)");
     bad = c;
+    bad.in.bias = asc_zeros(ctx, ASC_F32, ASC_SHAPE(150, 149));
+    expect_failure(with_options(bad, c.o),
+                   "ascender: bias is f32 (150, 149), expected f32 (1 or 2, 1 or 2, 150, 150)");
+    bad = c;
+    bad.in.z_queries = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 150, 16));
+    expect_failure(with_options(bad, c.o),
+                   "ascender: h_queries is absent, expected f32 (2, 150, 16), the queries' features");
+    bad.in.h_queries = bad.in.z_queries;
+    expect_failure(with_options(bad, c.o),
+                   "ascender: queries that stand apart from the keys have no position: expected no causal set, window, "
+                   "alibi, rel_bias, neighbours in a window or losses");
+    expect_failure(asc_ascender_background(ctx, &bad.in, &c.o, asc_null(), NULL),
+                   "ascender_background: z_queries and h_queries belong to ascender: densities are of the keys, and "
+                   "queries apart are none of them");
+    bad = c;
     bad.in.q = asc_slice(ctx, c.in.q, 1, 100, 150, 1);
     asc_ascender_losses losses;
     expect_failure(asc_ascender(ctx, &bad.in, &c.o, &losses),
@@ -150,7 +169,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, causal_to_the_bit, 0, CAUSAL);
     tcase_add_loop_test(t, gradients_are_causal, 0, CAUSAL);
-    tcase_add_loop_test(t, any_number_of_threads_gives_the_same_bits, 0, 6);
+    tcase_add_loop_test(t, any_number_of_threads_gives_the_same_bits, 0, 10);
     tcase_add_loop_test(t, empty_rows_are_zero, 0, CAUSAL);
     tcase_add_test(t, wrong_calls);
     return run_suite("nn/ascender bits", t);

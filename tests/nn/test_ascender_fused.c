@@ -82,8 +82,9 @@ static void add_background(text *t, int64_t H)
 static text settings(int64_t H)
 {
     text t = {.n = 0};
+    bool background = draw(4) == 0, positions = background && draw(3) == 0;
     add(&t, "{\"heads\":%d,\"d_head\":%d,\"d_value\":%d,\"dz\":%d,\"da\":%d,\"freeze_inert\":false", (int)H,
-        2 * (int)(1 + draw(5)), (int)(1 + draw(7)), (int)(1 + draw(5)), (int)(1 + draw(5)));
+        2 * (int)(1 + draw(5)), (int)(1 + draw(7)), positions ? 1 : (int)(1 + draw(5)), (int)(1 + draw(5)));
     add(&t, ",\"mask\":\"%s\",\"stats\":\"%s\",\"unbiased\":%s,\"neighbor_self\":%s,\"neighbors\":\"%s\",\"radius\":%d",
         PICK("causal", "causal", "full"), PICK("allowed", "allowed", "all"), PICK("true", "false"),
         PICK("true", "false", "false"), PICK("semantic", "base", "window", "hybrid_union", "hybrid_intersection"),
@@ -94,16 +95,18 @@ static text settings(int64_t H)
     }
     add(&t, "]");
     if (draw(3) == 0) {
-        add(&t, ",\"window\":%d,\"globals\":%d", (int)(1 + draw(12)), (int)draw(4));
+        add(&t, ",\"window\":%d,\"globals\":%d,\"random\":%d", (int)(1 + draw(12)), (int)draw(4),
+            (int)(draw(2) * draw(6)));
     }
     add_scalar(&t, "omega_align", H, .2, .2);
     add_scalar(&t, "omega_sep", H, .2, .2);
     add_scalar(&t, "omega_coh", H, -.6, .2);
     add_scalar(&t, "tau_score", H, .6, .2);
-    if (draw(4)) {
-        add_swarm(&t, H);
-    } else {
+    if (background) {
         add_background(&t, H);
+        add(&t, ",\"coordinates\":\"%s\"", positions ? "position" : "learned");
+    } else {
+        add_swarm(&t, H);
     }
     return t;
 }

@@ -26,6 +26,65 @@ START_TEST(queries_may_be_the_last_positions)
 }
 END_TEST
 
+START_TEST(queries_may_stand_apart)
+{
+    static const int64_t M[] = {1, 2, 3, 31, 32, 65, 100};
+    int64_t N = 1 + _i * 7 % 70;
+    check_call((uint64_t)_i + 6000, 2, N, -M[_i % 7]);
+}
+END_TEST
+
+/* Of a context of nothing comes 0, and so does a gradient; for a sequence of two the first sees no context. */
+START_TEST(a_context_may_be_empty)
+{
+    call c = draw_call(77 + (uint64_t)_i, floats[_i], 2, 40, -3);
+    const int64_t lengths[] = {0, 3};
+    c.in.lengths = asc_from(ctx, ASC_I64, lengths, ASC_SHAPE(2));
+    c.in.mask = asc_null();
+    asc_tensor y = asc_ascender(ctx, &c.in, &c.o, NULL);
+    run_backward(y);
+    int64_t each = asc_numel(y) / 2, w = asc_size(c.in.z_queries, 2);
+    for (int64_t e = 0; e < each; e++) {
+        expect_equal(y, e, 0);
+    }
+    for (int64_t e = 0; e < 40 * w; e++) {
+        expect_equal(asc_grad(c.in.z_queries), e, 0);
+    }
+    ck_assert(each == 0 || value(y, each) != 0);
+}
+END_TEST
+
+/* A bias of -∞ is as a mask: the same output, and gradients that are numbers. */
+START_TEST(a_bias_of_minus_infinity_is_a_mask)
+{
+    call c = draw_call(123, floats[_i], 2, 40, 0);
+    c.losses = false;
+    c.o = (asc_ascender_options){.heads = c.o.heads, .neighbors = ASC_NEIGHBORS_WINDOW, .radius = 2,
+                                 .all_statistics = true, .gate = ASC_GATE_AFTER};
+    c.k_a_head = false;
+    c.in.lengths = c.in.neighbors = asc_null();
+    c.in.mask = asc_empty(ctx, ASC_U8, ASC_SHAPE(40, 40));
+    c.in.bias = c.leaf[BIAS] = asc_null();
+    asc_tensor bias = asc_zeros(ctx, c.dtype, ASC_SHAPE(40, 40));
+    uint8_t *mask = asc_data_mut(c.in.mask);
+    void *values = asc_data_mut(bias);
+    for (int64_t e = 0; e < 1600; e++) {
+        mask[e] = e % 3 != 1 && e / 40 != 7;
+        if (c.dtype == ASC_F32) {
+            ((float *)values)[e] = mask[e] ? 0 : -(float)INFINITY;
+        } else {
+            ((double *)values)[e] = mask[e] ? 0 : -INFINITY;
+        }
+    }
+    asc_require_grad(bias, true);
+    outcome masked = run_node(&c);
+    c.in.mask = asc_null();
+    c.in.bias = bias;
+    outcome biased = run_node(&c);
+    compare(&biased, &masked, c.dtype == ASC_F32 ? 1e-4 : 1e-10, 123);
+}
+END_TEST
+
 START_TEST(long_sequences)
 {
     check_call((uint64_t)_i + 7000, 1, _i == 0 ? 1000 : 200 * _i + 1, 0);
@@ -80,7 +139,8 @@ START_TEST(close_places_far_away)
                 asc_full(ctx, c.dtype, i == ASC_ASCENDER_KAPPA ? 8 : .5, ASC_SHAPE(1));
             asc_require_grad(c.leaf[TOKENS + i], true);
         }
-        c.leaf[REL] = c.in.rel_bias = c.in.lengths = c.in.mask = c.in.neighbors = c.in.heading = asc_null();
+        c.leaf[REL] = c.leaf[BIAS] = c.in.rel_bias = c.in.bias = asc_null();
+        c.in.lengths = c.in.mask = c.in.neighbors = c.in.heading = asc_null();
         r[dtype] = run_node(&c);
     }
     compare(&r[0], &r[1], 1e-4, 31);
@@ -166,6 +226,9 @@ int main(void)
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, node_is_its_definition, 0, 24);
     tcase_add_loop_test(t, queries_may_be_the_last_positions, 0, 24);
+    tcase_add_loop_test(t, queries_may_stand_apart, 0, 28);
+    tcase_add_loop_test(t, a_context_may_be_empty, 0, 2);
+    tcase_add_loop_test(t, a_bias_of_minus_infinity_is_a_mask, 0, 2);
     tcase_add_loop_test(t, long_sequences, 0, 4);
     tcase_add_loop_test(t, single_precision, 0, 8);
     tcase_add_test(t, close_places_far_away);

@@ -3,9 +3,10 @@
 #ifndef TESTS_OPS_BACKGROUND_H
 #define TESTS_OPS_BACKGROUND_H
 
+#include "tensor/splitmix.h"
 #include "tests/ops/values.h"
 
-enum { Q, K_, V, Z, H_, HEADING, REL, INPUTS };
+enum { Q, K_, V, Z, H_, HEADING, REL, BIAS, INPUTS };
 
 typedef struct kind {
     int64_t B, H, N, d, dv, dz, da;
@@ -16,6 +17,7 @@ typedef struct kind {
     bool mask;          /* a (B, H, N, N) mask */
     int64_t given;      /* m given neighbours; 0: chosen */
     int64_t k_of[2];    /* one k a head, or 0 */
+    int bias;           /* how many of (B, H, N, N) a bias has, from the last; 0: there is none */
 } kind;
 
 typedef struct call {
@@ -48,7 +50,11 @@ static int64_t given_key(const kind *k, int64_t b, int64_t h, int64_t i, int64_t
 
 static bool may_look(const kind *k, int64_t b, int64_t h, int64_t i, int64_t j)
 {
-    if (k->o.window > 0 && llabs(i - j) >= k->o.window && j >= k->o.globals && i >= k->o.globals) {
+    bool linked = false;
+    for (int64_t m = 0; m < k->o.random; m++) {
+        linked |= asc_random_link(i, k->o.random, m, k->o.causal ? i + 1 : k->N) == j;
+    }
+    if (k->o.window > 0 && llabs(i - j) >= k->o.window && j >= k->o.globals && i >= k->o.globals && !linked) {
         return false;
     }
     return !(k->mask && !masked_in(b, h, i, j)) && !(k->o.causal && j > i) && !(has_lengths(k) && j >= k->lengths[b]);
@@ -211,6 +217,7 @@ static inline void compose(call *c)
     if (k->R) {
         scores = asc_add(ctx, scores, asc_relative_bias(ctx, c->x[REL], k->N, k->N));
     }
+    scores = k->bias ? asc_add(ctx, scores, c->x[BIAS]) : scores;
     asc_tensor tau = asc_add_scalar(ctx, per_head(c, ASC_BACKGROUND_TAU_SCORE), 1e-6);
     asc_tensor y = asc_matmul(ctx, asc_softmax(ctx, asc_div(ctx, scores, tau), s.J), heads_of(c, c->x[V]));
     c->y = asc_reshape(ctx, asc_contiguous(ctx, asc_transpose(ctx, y, 1, 2)), ASC_SHAPE(k->B, k->N, k->H * k->dv));
@@ -242,8 +249,8 @@ static asc_tensor make_given(const kind *k)
 
 static call make_call(const kind *k, asc_dtype dtype)
 {
-    call c = {.k = k, .x[HEADING] = asc_null(), .x[REL] = asc_null(), .lengths = asc_null(), .mask = asc_null(),
-              .given = asc_null()};
+    call c = {.k = k, .x[HEADING] = asc_null(), .x[REL] = asc_null(), .x[BIAS] = asc_null(), .lengths = asc_null(),
+              .mask = asc_null(), .given = asc_null()};
     static const double start[ASC_BACKGROUND_SCALARS] = {1.1, .8, 3, .1, .5, .6, .7, .9};
     const int64_t width[] = {[Q] = k->d, [K_] = k->d, [V] = k->dv, [Z] = k->dz, [H_] = k->da, [HEADING] = k->d};
     for (int i = Q; i <= (k->heading ? HEADING : H_); i++) {
@@ -258,6 +265,10 @@ static call make_call(const kind *k, asc_dtype dtype)
     if (k->R) {
         c.x[REL] = random_leaf(dtype, 9, ASC_SHAPE(k->H, 2 * k->R + 1));
     }
+    if (k->bias) {
+        const int64_t shape[] = {k->B, k->H, k->N, k->N};
+        c.x[BIAS] = random_leaf(dtype, 10, k->bias, shape + 4 - k->bias);
+    }
     c.lengths = has_lengths(k) ? asc_from(ctx, ASC_I64, k->lengths, 1, &k->B) : asc_null();
     c.mask = k->mask ? make_mask(k) : asc_null();
     c.given = k->given ? make_given(k) : asc_null();
@@ -267,8 +278,8 @@ static call make_call(const kind *k, asc_dtype dtype)
 static asc_ascender_inputs inputs_of(const call *c)
 {
     asc_ascender_inputs in = {.q = c->x[Q], .k = c->x[K_], .v = c->x[V], .z = c->x[Z], .h = c->x[H_],
-                              .heading = c->x[HEADING], .rel_bias = c->x[REL], .lengths = c->lengths, .mask = c->mask,
-                              .neighbors = c->given};
+                              .heading = c->x[HEADING], .rel_bias = c->x[REL], .bias = c->x[BIAS],
+                              .lengths = c->lengths, .mask = c->mask, .neighbors = c->given};
     memcpy(in.scalar, c->scalar, sizeof c->scalar);
     return in;
 }

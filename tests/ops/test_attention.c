@@ -1,4 +1,5 @@
 /* tests/ops/test_attention.c: attention against plain loops; causality to the bit. */
+#include "tensor/splitmix.h"
 #include "tests/ops/values.h"
 
 /* ---- attention, row by row ---- */
@@ -9,6 +10,7 @@ typedef struct kind {
     int64_t R;          /* 0: no relative biases */
     int64_t lengths[3]; /* all 0: none */
     int mask;           /* how many of (B, H, N, M) it has, from the last; 0: no mask */
+    int bias;           /* the same of a bias: 2 to 4; more by 1 with a batch entry for each, but one for all heads */
 } kind;
 
 /* 32 queries are a panel: sizes below, at and above it, and several. Where each key of a head is looked at by 32
@@ -47,6 +49,24 @@ static const kind kinds[] = {
     {2, 1, 70, 70, 2, 2, .o = {.causal = false}, .mask = 1},
     {1, 1, 190, 190, 2, 2, .o = {.causal = true, .window = 20, .globals = 20}, .R = 8},
     {1, 1, 190, 190, 2, 2, .o = {.causal = true, .window = 3, .globals = 60, .alibi = true}},
+    {2, 2, 70, 70, 2, 3, .o = {.causal = true}, .bias = 2},
+    {2, 3, 70, 90, 5, 3, .o = {.causal = true, .alibi = true}, .R = 2, .bias = 3},
+    {3, 2, 140, 140, 2, 2, .o = {.window = 6, .globals = 3}, .lengths = {140, 100, 2}, .bias = 4},
+    {3, 2, 33, 40, 2, 2, .o = {.causal = true, .window = 9}, .mask = 4, .bias = 5},
+    {2, 2, 140, 140, 3, 3, .o = {.causal = true, .window = 4, .random = 3}, .R = 2, .bias = 3},
+    {1, 2, 140, 140, 3, 3, .o = {.window = 4, .globals = 3, .random = 2, .alibi = true}, .bias = 2},
+    {3, 1, 140, 140, 2, 2, .o = {.window = 3, .globals = 40, .random = 5}, .lengths = {140, 70, 3}},
+    {2, 2, 140, 140, 2, 2, .o = {.window = 6, .globals = 3, .random = 4}, .mask = 4},
+    {1, 2, 70, 190, 2, 2, .o = {.causal = true, .window = 6, .globals = 1, .random = 32}, .mask = 2},
+    {2, 1, 1, 90, 3, 2, .o = {.causal = true, .window = 2, .random = 2}},
+    {1, 1, 4, 4, 3, 2, .o = {.window = 1, .random = 7}},
+    {1, 1, 40, 190, 200, 130, .o = {.causal = true, .window = 90, .random = 2}},
+    {2, 2, 70, 5, 3, 4, .o = {.causal = false}},
+    {3, 2, 40, 33, 3, 4, .lengths = {33, 1, 0}, .bias = 3},
+    {2, 2, 70, 1, 3, 4, .mask = 3},
+    {1, 2, 3, 190, 3, 4, .bias = 5},
+    {2, 2, 5, 0, 3, 4, .bias = 2},
+    {0, 2, 4, 4, 2, 2, .bias = 3},
     {2, 1, 3, 3, 2, 0, .o = {.causal = true}},
     {0, 2, 4, 4, 2, 2, .o = {.causal = true}, .R = 1},
     {2, 2, 0, 4, 2, 2, .o = {.causal = true}},
@@ -54,7 +74,7 @@ static const kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-enum { Q, K_, V, REL, INPUTS };
+enum { Q, K_, V, REL, BIAS, INPUTS };
 
 static bool has_lengths(const kind *k)
 {
@@ -75,7 +95,12 @@ static bool masked_in(const kind *k, int64_t b, int64_t h, int64_t i, int64_t j)
 static bool may_look(const kind *k, int64_t b, int64_t h, int64_t i, int64_t j)
 {
     int64_t at = i + k->M - k->N;
-    if (k->o.window > 0 && llabs(at - j) >= k->o.window && j >= k->o.globals && at >= k->o.globals) {
+    bool linked = false;
+    for (int64_t m = 0; m < k->o.random; m++) {
+        int64_t keys = k->o.causal ? at + 1 : k->M;
+        linked |= (int64_t)(asc_splitmix64((uint64_t)(at * k->o.random + m)) % (uint64_t)keys) == j;
+    }
+    if (k->o.window > 0 && llabs(at - j) >= k->o.window && j >= k->o.globals && at >= k->o.globals && !linked) {
         return false;
     }
     if (k->mask && !masked_in(k, b, h, i, j)) {
@@ -88,6 +113,23 @@ static int64_t bias_index(const kind *k, int64_t h, int64_t i, int64_t j)
 {
     int64_t ahead = j - (i + k->M - k->N), R = k->R;
     return h * (2 * R + 1) + (ahead < -R ? -R : ahead > R ? R : ahead) + R;
+}
+
+/* The sizes of a kind's bias, from the batch on; returns how many it has. */
+static int bias_shape(const kind *k, int64_t shape[4])
+{
+    const int64_t full[] = {k->bias >= 4 ? k->B : 1, k->bias == 5 ? 1 : k->H, k->N, k->M};
+    memcpy(shape, full, sizeof full);
+    return k->bias > 4 ? 4 : k->bias;
+}
+
+static int64_t given_index(const kind *k, int64_t b, int64_t h, int64_t i, int64_t j)
+{
+    int64_t shape[4];
+    int n = bias_shape(k, shape);
+    b = n < 4 ? 0 : b;
+    h = n < 3 || shape[1] == 1 ? 0 : h;
+    return ((b * shape[1] + h) * k->N + i) * k->M + j;
 }
 
 typedef struct call {
@@ -115,6 +157,7 @@ static double score(const call *c, int64_t b, int64_t h, int64_t i, int64_t j)
     }
     s /= sqrt((double)k->d);
     s -= k->o.alibi ? exp2(-8 * (double)(h + 1) / (double)k->H) * fabs((double)(i + k->M - k->N - j)) : 0;
+    s += k->bias ? value(c->in[BIAS], given_index(k, b, h, i, j)) : 0;
     return s + (k->R ? value(c->in[REL], bias_index(k, h, i, j)) : 0);
 }
 
@@ -153,6 +196,9 @@ static void add_row_gradients(const call *c, int64_t b, int64_t h, int64_t i, co
         if (k->R) {
             grad[REL][bias_index(k, h, i, j)] += dS;
         }
+        if (k->bias) {
+            grad[BIAS][given_index(k, b, h, i, j)] += dS;
+        }
     }
 }
 
@@ -178,12 +224,17 @@ static asc_tensor make_mask(const kind *k)
 
 static call make_call(const kind *k, asc_dtype dtype)
 {
-    call c = {.k = k, .in[REL] = asc_null(), .lengths = asc_null(), .mask = asc_null()};
+    call c = {.k = k, .in[REL] = asc_null(), .in[BIAS] = asc_null(), .lengths = asc_null(), .mask = asc_null()};
     c.in[Q] = random_leaf(dtype, 1, ASC_SHAPE(k->B, k->N, k->H * k->d));
     c.in[K_] = random_leaf(dtype, 2, ASC_SHAPE(k->B, k->M, k->H * k->d));
     c.in[V] = random_leaf(dtype, 3, ASC_SHAPE(k->B, k->M, k->H * k->dv));
     if (k->R) {
         c.in[REL] = random_leaf(dtype, 4, ASC_SHAPE(k->H, 2 * k->R + 1));
+    }
+    if (k->bias) {
+        int64_t shape[4];
+        int n = bias_shape(k, shape);
+        c.in[BIAS] = random_leaf(dtype, 5, n, shape + 4 - n);
     }
     if (has_lengths(k)) {
         c.lengths = asc_from(ctx, ASC_I64, k->lengths, 1, &k->B);
@@ -198,7 +249,9 @@ static void run(call *c)
 {
     asc_attention_options o = c->k->o;
     o.heads = c->k->H;
-    c->y = asc_attention(ctx, c->in[Q], c->in[K_], c->in[V], c->in[REL], c->lengths, c->mask, &o);
+    asc_attention_inputs in = {.q = c->in[Q], .k = c->in[K_], .v = c->in[V], .rel_bias = c->in[REL],
+                               .bias = c->in[BIAS], .lengths = c->lengths, .mask = c->mask};
+    c->y = asc_attention(ctx, &in, &o);
     no_error();
 }
 
@@ -229,7 +282,7 @@ static void check_kind(const kind *k, asc_dtype dtype)
     }
     for (int i = 0; i < INPUTS; i++) {
         for (int64_t j = 0; j < asc_numel(c.in[i]); j++) {
-            expect_close(asc_grad(c.in[i]), j, grad[i][j], i == REL ? 1000 : 100);
+            expect_close(asc_grad(c.in[i]), j, grad[i][j], i >= REL ? 1000 : 100);
         }
         free(grad[i]);
     }
@@ -277,7 +330,7 @@ START_TEST(a_row_of_minus_infinity_is_zero)
     }
     asc_copy(ctx, asc_slice(ctx, table, 0, 0, 1, 1), asc_full(ctx, floats[_i], -INFINITY, ASC_SHAPE(1, 1)));
     asc_require_grad(table, true);
-    asc_tensor y = asc_attention(ctx, x[0], x[1], x[2], table, asc_null(), asc_null(), &o);
+    asc_tensor y = asc_attention(ctx, &(asc_attention_inputs){.q = x[0], .k = x[1], .v = x[2], .rel_bias = table}, &o);
     run_backward(y);
     for (int64_t e = 0; e < asc_numel(y); e++) {
         bool none = e % 4 < 2;
@@ -299,8 +352,8 @@ START_TEST(one_tensor_as_queries_keys_and_values)
         asc_copy(ctx, part[i], x);
         asc_require_grad(part[i], true);
     }
-    run_backward(asc_attention(ctx, x, x, x, asc_null(), asc_null(), asc_null(), &o));
-    run_backward(asc_attention(ctx, part[0], part[1], part[2], asc_null(), asc_null(), asc_null(), &o));
+    run_backward(asc_attention(ctx, &(asc_attention_inputs){.q = x, .k = x, .v = x}, &o));
+    run_backward(asc_attention(ctx, &(asc_attention_inputs){.q = part[0], .k = part[1], .v = part[2]}, &o));
     for (int i = 0; i < 3; i++) {
         sum[i] = asc_grad(part[i]);
     }
@@ -317,8 +370,8 @@ START_TEST(strided_inputs)
     asc_tensor leaf = random_leaf(floats[_i], 1, ASC_SHAPE(2, 6, 70)), x = asc_transpose(ctx, leaf, 1, 2);
     asc_tensor flat = asc_contiguous(ctx, x);
     ck_assert(!asc_is_contiguous(x));
-    asc_tensor y = asc_attention(ctx, x, x, x, asc_null(), asc_null(), asc_null(), &o);
-    asc_tensor same = asc_attention(ctx, flat, flat, flat, asc_null(), asc_null(), asc_null(), &o);
+    asc_tensor y = asc_attention(ctx, &(asc_attention_inputs){.q = x, .k = x, .v = x}, &o);
+    asc_tensor same = asc_attention(ctx, &(asc_attention_inputs){.q = flat, .k = flat, .v = flat}, &o);
     no_error();
     for (int64_t i = 0; i < asc_numel(y); i++) {
         ck_assert_double_eq(value(y, i), value(same, i));
@@ -344,7 +397,7 @@ START_TEST(large_scores)
     for (int i = 0; i < 3; i++) {
         asc_require_grad(leaf[i], true);
     }
-    asc_tensor y = asc_attention(ctx, q, k, v, asc_null(), asc_null(), asc_null(), &o);
+    asc_tensor y = asc_attention(ctx, &(asc_attention_inputs){.q = q, .k = k, .v = v}, &o);
     run_backward(y);
     for (int i = 0; i < N; i++) {
         expect_close(y, i, x[i - i % 2], 0);

@@ -1,10 +1,41 @@
 /* tests/ops/test_attention_misuse.c: wrong calls of attention. */
+#include <stdio.h>
+
 #include "tests/ops/unreal.h"
+
+static asc_tensor attend_biased(asc_tensor x, asc_tensor bias)
+{
+    return asc_attention(ctx, &(asc_attention_inputs){.q = x, .k = x, .v = x, .bias = bias},
+                         &(asc_attention_options){.heads = 2});
+}
+
+START_TEST(wrong_biases)
+{
+    static const char expected[] = ", expected f32 (1 or 3, 1 or 2, 5, 5)";
+    const struct {
+        asc_tensor bias;
+        const char *got;
+    } wrong[] = {
+        {asc_zeros(ctx, ASC_F32, ASC_SHAPE(5)), "f32 (5)"},
+        {asc_zeros(ctx, ASC_F32, ASC_SHAPE(5, 1)), "f32 (5, 1)"},
+        {asc_zeros(ctx, ASC_F32, ASC_SHAPE(3, 5, 5)), "f32 (3, 5, 5)"},
+        {asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 1, 5, 5)), "f32 (2, 1, 5, 5)"},
+        {asc_zeros(ctx, ASC_F32, ASC_SHAPE(1, 1, 1, 5, 5)), "f32 (1, 1, 1, 5, 5)"},
+        {asc_zeros(ctx, ASC_F64, ASC_SHAPE(5, 5)), "f64 (5, 5)"},
+    };
+    asc_tensor x = asc_zeros(ctx, ASC_F32, ASC_SHAPE(3, 5, 4));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char message[120];
+        snprintf(message, sizeof message, "attention: bias is %s%s", wrong[i].got, expected);
+        expect_failure(attend_biased(x, wrong[i].bias), message);
+    }
+}
+END_TEST
 
 static asc_tensor attend(asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel, asc_tensor lengths,
                          asc_attention_options o)
 {
-    return asc_attention(ctx, q, k, v, rel, lengths, asc_null(), &o);
+    return asc_attention(ctx, &(asc_attention_inputs){.q = q, .k = k, .v = v, .rel_bias = rel, .lengths = lengths}, &o);
 }
 
 START_TEST(wrong_calls)
@@ -23,9 +54,10 @@ START_TEST(wrong_calls)
     expect_failure(attend(x, other, x, none, none, two),
                    "attention: k is f64 (2, 5, 4), expected f32, as the first input");
     expect_failure(attend(x, wide, x, none, none, two),
-                   "attention: k is f32 (2, 5, 6), expected (2, M, 4) with M >= 5");
-    expect_failure(attend(x, brief, brief, none, none, two),
-                   "attention: k is f32 (2, 4, 4), expected (2, M, 4) with M >= 5");
+                   "attention: k is f32 (2, 5, 6), expected (2, M, 4)");
+    expect_failure(attend(x, brief, brief, none, none, (asc_attention_options){.heads = 2, .causal = true}),
+                   "attention: k is f32 (2, 4, 4), expected (2, M, 4) with M >= 5, or a full set without positions: "
+                   "the queries stand at the last of the keys' positions");
     expect_failure(attend(x, x, brief, none, none, two),
                    "attention: v is f32 (2, 4, 4), expected (2, 5, H d) with H = 2");
     expect_failure(attend(x, x, x, asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 4)), none, two),
@@ -36,6 +68,10 @@ START_TEST(wrong_calls)
                    "attention: lengths is i64 (5), expected i64 (2), one length a sequence");
     expect_failure(attend(x, x, x, none, none, (asc_attention_options){.heads = 2, .globals = 1}),
                    "attention: window is 0, globals is 1: expected none below 0, and globals with a window only");
+    expect_failure(attend(x, x, x, none, none, (asc_attention_options){.heads = 2, .random = 1}),
+                   "attention: random is 1, expected 0 to 32, and random links with a window only");
+    expect_failure(attend(x, x, x, none, none, (asc_attention_options){.heads = 2, .window = 2, .random = 33}),
+                   "attention: random is 33, expected 0 to 32, and random links with a window only");
     expect_failure(attend(x, x, none, none, none, two), "attention: v is null");
 }
 END_TEST
@@ -64,6 +100,7 @@ int main(void)
     TCase *t = tcase_create("misuse");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, wrong_calls);
+    tcase_add_test(t, wrong_biases);
     tcase_add_test(t, sizes_beyond_the_blas);
     return run_suite("ops/attention misuse", t);
 }

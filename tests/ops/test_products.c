@@ -238,7 +238,7 @@ START_TEST(biases_are_those_of_attention)
 {
     asc_tensor q = random_leaf(ASC_F64, 1, ASC_SHAPE(1, 3, 2)), k = random_leaf(ASC_F64, 2, ASC_SHAPE(1, 4, 2));
     asc_tensor v = random_leaf(ASC_F64, 3, ASC_SHAPE(1, 4, 2)), table = random_leaf(ASC_F64, 4, ASC_SHAPE(1, 5));
-    asc_tensor fused = asc_attention(ctx, q, k, v, table, asc_null(), asc_null(),
+    asc_tensor fused = asc_attention(ctx, &(asc_attention_inputs){.q = q, .k = k, .v = v, .rel_bias = table},
                                      &(asc_attention_options){.heads = 1, .alibi = true});
     asc_tensor s = asc_scale(ctx, asc_matmul_transposed(ctx, q, false, k, true), 1 / sqrt(2));
     s = asc_add(ctx, asc_add(ctx, s, asc_alibi(ctx, ASC_F64, 1, 3, 4)), asc_relative_bias(ctx, table, 3, 4));

@@ -65,10 +65,10 @@ static void add_defaults(asc_replay *r, const char *mixing)
     }
 }
 
-/* Takes `lengths` out of the configuration: it is an input. Null if there is none. */
-static asc_tensor take_lengths(asc_replay *r)
+/* Takes lengths out of the configuration: they are an input. Null if there are none. */
+static asc_tensor take_lengths(asc_replay *r, const char *key)
 {
-    json_t *list = json_object_get(r->config, "lengths");
+    json_t *list = json_object_get(r->config, key);
     asc_tensor lengths = asc_null();
     if (json_is_array(list)) {
         int64_t n = (int64_t)json_array_size(list);
@@ -78,7 +78,7 @@ static asc_tensor take_lengths(asc_replay *r)
             data[i] = json_integer_value(json_array_get(list, (size_t)i));
         }
     }
-    json_object_del(r->config, "lengths");
+    json_object_del(r->config, key);
     return lengths;
 }
 
@@ -102,12 +102,24 @@ static double largest_gradient(asc_replay *r)
     return most;
 }
 
-static void compare_gradients(asc_replay *r, asc_params *params, asc_tensor x)
+/* A case's tensors. */
+typedef struct inputs {
+    asc_tensor x, lengths;
+    asc_tensor context, bias; /* or null */
+} inputs;
+
+static void compare_gradients(asc_replay *r, asc_params *params, const inputs *in)
 {
     /* some gradients nearly cancel: 1e-12 of the case's largest is as good as they get */
     asc_agreement agreement = asc_value_agreement;
     agreement.absolute *= fmax(1, largest_gradient(r));
-    asc_replay_compare(r, "grad.in.x", asc_grad(x), agreement);
+    asc_replay_compare(r, "grad.in.x", asc_grad(in->x), agreement);
+    if (!asc_is_null(in->context)) {
+        asc_replay_compare(r, "grad.in.context", asc_grad(in->context), agreement);
+    }
+    if (!asc_is_null(in->bias)) {
+        asc_replay_compare(r, "grad.in.bias", asc_grad(in->bias), agreement);
+    }
     for (int i = 0; i < asc_params_count(params); i++) {
         char name[160];
         snprintf(name, sizeof name, "grad.param.%s", asc_params_name(params, i));
@@ -130,14 +142,27 @@ static asc_tensor take_input(asc_replay *r, const char *name)
     return asc_safetensors_read(r->ctx, r->file, name, ASC_F64);
 }
 
+/* An input that gets a gradient; null if the case has none. */
+static asc_tensor take_leaf(asc_replay *r, const char *name)
+{
+    asc_tensor leaf = asc_safetensors_find(r->file, name) ? take_input(r, name) : asc_null();
+    asc_require_grad(leaf, !asc_is_null(leaf));
+    return leaf;
+}
+
 /* out.NAME of what inspection shows under that name; of the heads' entropies the case has the mean. */
-static void compare_parts(asc_replay *r, asc_layer *layer, asc_tensor x, asc_tensor lengths)
+static void compare_parts(asc_replay *r, asc_layer *layer, const inputs *in)
 {
     if (!layer->mixing->inspect) {
         return;
     }
     asc_params *parts = asc_params_new(r->ctx);
-    if (!parts || asc_layer_inspect(layer, x, lengths, parts)) {
+    if (parts && asc_is_null(in->context)) {
+        asc_layer_inspect(layer, in->x, in->lengths, parts);
+    } else if (parts) {
+        asc_layer_inspect_cross(layer, in->x, in->context, in->lengths, parts);
+    }
+    if (!parts || asc_error(r->ctx)) {
         asc_params_free(parts);
         return;
     }
@@ -162,30 +187,36 @@ static asc_tensor checked_scalar(asc_replay *r, asc_tensor y, asc_tensor aux)
     return asc_is_null(aux) ? sum : asc_add(r->ctx, sum, aux);
 }
 
-static void run_layer(asc_replay *r, asc_layer *layer, asc_tensor x, asc_tensor lengths)
+static void run_layer(asc_replay *r, asc_layer *layer, const inputs *in)
 {
     asc_replay_load(r, asc_layer_params(layer));
     if (!r->report->passed || asc_error(r->ctx)) {
         return;
     }
-    asc_require_grad(x, true);
-    asc_tensor aux, y = asc_layer_forward_aux(layer, x, lengths, &aux);
+    asc_tensor aux = asc_null(), y;
+    asc_layer_set_bias(layer, in->bias);
+    if (asc_is_null(in->context)) {
+        y = asc_layer_forward_aux(layer, in->x, in->lengths, &aux);
+    } else {
+        y = asc_layer_cross(layer, in->x, in->context, in->lengths);
+    }
     asc_replay_compare(r, "out.y", y, asc_value_agreement);
     asc_tensor total = checked_scalar(r, y, aux);
     if (!asc_error(r->ctx) && !asc_backward(r->ctx, total, asc_null(), false)) {
-        compare_gradients(r, asc_layer_params(layer), x);
-        compare_parts(r, layer, x, lengths);
+        compare_gradients(r, asc_layer_params(layer), in);
+        compare_parts(r, layer, in);
     }
 }
 
 void asc_replay_layer(asc_replay *r, const char *mixing)
 {
-    asc_tensor x = take_input(r, "in.x"), lengths = take_lengths(r);
+    inputs in = {.x = take_leaf(r, "in.x"), .context = take_leaf(r, "in.context"), .bias = take_leaf(r, "in.bias")};
+    in.lengths = take_lengths(r, asc_is_null(in.context) ? "lengths" : "context_lengths");
     add_defaults(r, mixing);
     char *config = asc_replay_config(r);
-    asc_layer *layer = config ? asc_layer_new(r->ctx, mixing, asc_size(x, -1), config, ASC_F64, 0) : NULL;
+    asc_layer *layer = config ? asc_layer_new(r->ctx, mixing, asc_size(in.x, -1), config, ASC_F64, 0) : NULL;
     if (layer) {
-        run_layer(r, layer, x, lengths);
+        run_layer(r, layer, &in);
     }
     asc_layer_free(layer);
     free(config);
