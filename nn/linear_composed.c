@@ -92,7 +92,7 @@ asc_status asc_linear_show(asc_ctx *ctx, const asc_linear_attention_inputs *in, 
     asc_tensor B = find_weights(ctx, in, o), attn = asc_div(ctx, B, find_divisor(ctx, B, o));
     double least = asc_dtype_of(B) == ASC_F64 ? 1e-300 : 1e-37;
     asc_tensor allowed = asc_allowed_mask(ctx, asc_size(in->q, 1), asc_size(in->q, 1),
-                                          &(asc_allowed_options){!o->full, 0, 0, in->lengths, asc_null()});
+                                          &(asc_allowed_options){.causal = !o->full, .lengths = in->lengths});
     asc_tensor f = decays_of(ctx, in, o), s = asc_log(ctx, asc_clamp(ctx, B, least, INFINITY));
     asc_add_part(parts, ctx, "s", s, allowed);
     asc_add_part(parts, ctx, "attn", attn, asc_null());
