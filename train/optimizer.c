@@ -27,7 +27,7 @@ typedef struct groups {
 
 static asc_status refuse(asc_trainer *t, const char *at, const char *expected)
 {
-    return asc_fail_on(t->ctx, ASC_ERR_ARG, "groups", ": got '%.60s', expected %s", at, expected);
+    return asc_fail_on(t->ctx, ASC_ERR_ARG, "param_groups", ": got '%.60s', expected %s", at, expected);
 }
 
 static asc_status read_number(asc_trainer *t, const char *text, double most, double *value)
@@ -100,7 +100,7 @@ static asc_status read_groups(asc_trainer *t, groups *all)
 {
     char *copy = strdup(t->settings->values.groups), *rest;
     if (!copy) {
-        return asc_fail(t->ctx, ASC_ERR_MEMORY, "groups: out of memory");
+        return asc_fail(t->ctx, ASC_ERR_MEMORY, "param_groups: out of memory");
     }
     for (char *text = strtok_r(copy, ";", &rest); text; text = strtok_r(NULL, ";", &rest)) {
         if (read_group(t, text, all)) {
@@ -117,11 +117,11 @@ static asc_status apply_groups(asc_trainer *t, const groups *all)
     for (int i = 0; i < all->n; i++) {
         const group *g = &all->at[i];
         if (g->lr > 0 && lr == 0) {
-            return asc_fail_on(t->ctx, ASC_ERR_ARG, "groups", ": a rate follows lr's schedule, and lr is 0");
+            return asc_fail_on(t->ctx, ASC_ERR_ARG, "param_groups", ": a rate follows lr's schedule, and lr is 0");
         }
         double scale = g->lr < 0 ? -1 : g->lr == 0 ? 0 : g->lr / lr;
         if (asc_optim_group(t->optim, g->names, scale, g->decay) == 0) {
-            asc_error_extend(t->ctx, "groups", "");
+            asc_error_extend(t->ctx, "param_groups", "");
             return asc_error(t->ctx);
         }
     }

@@ -36,7 +36,7 @@ const asc_setting asc_train_settings[] = {
     {"optimizer", ASC_SETTING_CHOICE, AT(optimizer), "adamw",
      .help = "what changes the parameters; muon: the matrices within blocks, and AdamW all others",
      .choices = optimizers, .argument = "NAME"},
-    {"groups", ASC_SETTING_TEXT, AT(groups), "",
+    {"param_groups", ASC_SETTING_TEXT, AT(groups), "",
      .help = "PATTERN:lr=R,decay=W,optimizer=NAME;PATTERN:…: parameters with a rate, a decay or an optimiser of their "
              "own, by name ('*' and '?'); the later counts",
      .flags = ASC_SETTING_RARE, .argument = "GROUPS"},

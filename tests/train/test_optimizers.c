@@ -7,10 +7,10 @@ static const pair kinds[][6] = {
     {{"average", "0.8"}, {NULL, NULL}},
     {{"optimizer", "muon"},
      {"average", "0.9"},
-     {"groups", "blocks.0.mix.*:optimizer=adamw,lr=0.01;*bias:decay=1"},
+     {"param_groups", "blocks.0.mix.*:optimizer=adamw,lr=0.01;*bias:decay=1"},
      {"sample_every", "3"},
      {NULL, NULL}},
-    {{"groups", "*norm*:optimizer=sgd;tok_emb*:lr=0"}, {NULL, NULL}},
+    {{"param_groups", "*norm*:optimizer=sgd;tok_emb*:lr=0"}, {NULL, NULL}},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -129,19 +129,19 @@ END_TEST
 static const struct {
     const char *groups, *part;
 } wrong[] = {
-    {"tok_emb*", "groups: got 'tok_emb*', expected PATTERN:lr=R,decay=W,optimizer=NAME"},
-    {"tok_emb*:", "groups: got 'tok_emb*', expected PATTERN:"},
-    {"tok_emb*:lr", "groups: got 'lr', expected lr=R, decay=W or optimizer=NAME"},
-    {"tok_emb*:lr=-1", "groups: got '-1', expected a number from 0 to 1000"},
-    {"tok_emb*:decay=nan", "groups: got 'nan', expected a number from 0 to 1000"},
-    {"tok_emb*:optimizer=lion", "groups: got 'lion', expected adamw, sgd or muon"},
+    {"tok_emb*", "param_groups: got 'tok_emb*', expected PATTERN:lr=R,decay=W,optimizer=NAME"},
+    {"tok_emb*:", "param_groups: got 'tok_emb*', expected PATTERN:"},
+    {"tok_emb*:lr", "param_groups: got 'lr', expected lr=R, decay=W or optimizer=NAME"},
+    {"tok_emb*:lr=-1", "param_groups: got '-1', expected a number from 0 to 1000"},
+    {"tok_emb*:decay=nan", "param_groups: got 'nan', expected a number from 0 to 1000"},
+    {"tok_emb*:optimizer=lion", "param_groups: got 'lion', expected adamw, sgd or muon"},
     {"tok_emb*:lr=1;nothing:lr=1", "no parameter has a name like 'nothing'"},
 };
 
 START_TEST(groups_that_are_none)
 {
     asc_settings *s = make_settings(ctx);
-    ck_assert_int_eq(asc_settings_set(s, "groups", wrong[_i].groups), ASC_OK);
+    ck_assert_int_eq(asc_settings_set(s, "param_groups", wrong[_i].groups), ASC_OK);
     asc_train_result r;
     ck_assert_int_eq(asc_train(ctx, s, run_path, false, NULL, &r), ASC_ERR_ARG);
     expect_error_with(ASC_ERR_ARG, wrong[_i].part);
