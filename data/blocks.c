@@ -40,6 +40,22 @@ asc_status asc_block_order(asc_ctx *ctx, int64_t blocks, uint64_t seed, uint64_t
     return ASC_OK;
 }
 
+asc_status asc_block_streams(asc_ctx *ctx, int64_t blocks, int64_t rows, int32_t *order)
+{
+    asc_status status = ASC_NEED(ctx, "block_streams: order", asc_unless_empty(order, blocks));
+    if (status || (status = asc_error(ctx))) {
+        return status;
+    }
+    if (rows < 1 || blocks < 0 || blocks % rows || blocks > INT32_MAX) {
+        return asc_fail(ctx, ASC_ERR_ARG, "block streams: %lld blocks for %lld rows, expected a multiple of them up to "
+                        "%d", (long long)blocks, (long long)rows, INT32_MAX);
+    }
+    for (int64_t i = 0; i < blocks; i++) {
+        order[i] = (int32_t)(i % rows * (blocks / rows) + i / rows);
+    }
+    return ASC_OK;
+}
+
 /* ---- what a block is: so many tokens of a stream, or a sequence ---- */
 
 /* The first token of block i, and how many inputs it has: of a sequence all tokens but the last. */

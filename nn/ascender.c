@@ -8,6 +8,7 @@
 #include "nn/attention.h"
 #include "nn/given.h"
 #include "nn/inspect/scores.h"
+#include "nn/mixing.h"
 #include "tensor/ctx.h"
 #include "tensor/dtype.h"
 
@@ -368,6 +369,36 @@ static asc_tensor next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
     return y;
 }
 
+/* ---- carried context ---- */
+
+/* Keys, headings, places and features of all, queries of x. */
+static asc_tensor carry(asc_layer *l, asc_layer_cache *held, asc_tensor past, asc_tensor x)
+{
+    const asc_ascender_layer *t = l->self;
+    if (t->background) { /* its densities are rows of their own */
+        return asc_carry_again(l, held, past, x);
+    }
+    asc_tensor all = asc_behind(l, past, x);
+    asc_ascender_inputs in = inputs_of(l, all, asc_null(), 0);
+    asc_release(all);
+    in.q = asc_last_of(l, in.q, asc_size(x, 1));
+    outcome out = attend(l, &in, asc_null(), false);
+    release_inputs(&in);
+    return output(l, out.y);
+}
+
+static int64_t reach(asc_layer *l, int64_t tokens)
+{
+    if (has_losses(l)) {
+        const asc_ascender_layer *t = l->self;
+        const char *key = t->aux_coh != 0 ? "aux_coh" : t->aux_sep != 0 ? "aux_sep" : "aux_align";
+        asc_fail_on(l->ctx, ASC_ERR_ARG, key, " is given, and the model carries context: an auxiliary loss is a mean "
+                    "over whole sequences, expected 0");
+        return -1;
+    }
+    return tokens;
+}
+
 /* ---- what a training does ---- */
 
 static const char *looks_ahead(const asc_layer *l)
@@ -520,6 +551,8 @@ const asc_mixing asc_mixing_ascender = {
     .inspect = inspect,
     .cache = cache,
     .next = next,
+    .carry = carry,
+    .reach = reach,
     .looks_ahead = looks_ahead,
     .project = project,
     .ramp = ramp,

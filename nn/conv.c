@@ -49,17 +49,21 @@ static asc_status init(asc_layer *l, asc_maker *maker)
     return asc_error(l->ctx);
 }
 
+/* W_o (g(x) ⊙ c) + b_o; c goes. */
+static asc_tensor gate(asc_layer *l, asc_tensor x, asc_tensor c)
+{
+    const conv *layer = l->self;
+    asc_tensor g = asc_affine_apply(l, x, layer->g), gated = asc_mul(l->ctx, g, c);
+    asc_release(c);
+    asc_release(g);
+    return asc_after(gated, asc_affine_apply(l, gated, layer->o));
+}
+
 static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
 {
     const conv *layer = l->self;
-    asc_tensor u = asc_affine_apply(l, x, layer->u), c = asc_short_conv_run(l, &layer->conv, cache, PAST, u);
-    asc_tensor g = asc_affine_apply(l, x, layer->g), gated = asc_mul(l->ctx, g, c);
-    asc_tensor y = asc_affine_apply(l, gated, layer->o);
-    asc_release(u);
-    asc_release(c);
-    asc_release(g);
-    asc_release(gated);
-    return y;
+    asc_tensor u = asc_affine_apply(l, x, layer->u);
+    return gate(l, x, asc_after(u, asc_short_conv_run(l, &layer->conv, cache, PAST, u)));
 }
 
 static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
@@ -84,6 +88,20 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
 static const char *const outputs[] = {"o.weight", NULL};
 static const char *const narrow[] = {"conv.weight", NULL};
 
+static asc_tensor carry(asc_layer *l, asc_layer_cache *held, asc_tensor past, asc_tensor x)
+{
+    (void)held; /* it has no state but inputs */
+    const conv *layer = l->self;
+    return gate(l, x, asc_short_conv_behind(l, &layer->conv, layer->u, past, x));
+}
+
+/* Its own last inputs, however many are carried. */
+static int64_t reach(asc_layer *l, int64_t tokens)
+{
+    (void)tokens;
+    return ((const values *)l->settings)->width - 1;
+}
+
 const asc_mixing asc_mixing_conv = {
     .abi = ASC_MIXING_ABI,
     .name = "conv",
@@ -98,4 +116,6 @@ const asc_mixing asc_mixing_conv = {
     .next = next,
     .outputs = outputs,
     .narrow = narrow,
+    .carry = carry,
+    .reach = reach,
 };

@@ -130,6 +130,24 @@ static asc_tensor look_back(asc_layer *l, asc_layer_cache *cache, asc_tensor z, 
     return seen;
 }
 
+/* The layer's output for x, of all reduced vectors, whose first `skip` stand before it, and of what the memory held;
+ * both go. */
+static asc_tensor fuse(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor all, int64_t skip,
+                       asc_tensor before, asc_tensor lengths)
+{
+    const asc_grassmann_layer *layer = l->self;
+    asc_tensor g = layer->pair == ASC_PAIR_WEDGE ? collect(l, cache, all, skip, before, lengths)
+                                                 : asc_grassmann_pairs(l, all, skip, before, lengths);
+    asc_tensor seen = look_back(l, cache, all, skip, before, lengths);
+    asc_tensor y = asc_is_null(seen) ? asc_gated_fusion(l->ctx, x, g, layer->gate.weight, layer->gate.bias, NULL)
+                                     : asc_grassmann_fuse(l, x, g, seen);
+    asc_release(seen);
+    asc_release(before);
+    asc_release(all);
+    asc_release(g);
+    return y;
+}
+
 /* x (B, n, D), the positions from the cache's length on, or from 0 without one. */
 static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor lengths)
 {
@@ -138,16 +156,8 @@ static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_te
     int64_t skip = 0;
     asc_tensor z = asc_linear(ctx, x, layer->red.weight, layer->red.bias), before = remember(l, cache, x, z);
     asc_tensor all = behind_held(l, cache, z, &skip);
-    asc_tensor g = layer->pair == ASC_PAIR_WEDGE ? collect(l, cache, all, skip, before, lengths)
-                                                 : asc_grassmann_pairs(l, all, skip, before, lengths);
-    asc_tensor seen = look_back(l, cache, all, skip, before, lengths);
-    asc_tensor y = asc_is_null(seen) ? asc_gated_fusion(ctx, x, g, layer->gate.weight, layer->gate.bias, NULL)
-                                     : asc_grassmann_fuse(l, x, g, seen);
-    asc_release(seen);
-    asc_release(before);
-    asc_release(all);
+    asc_tensor y = fuse(l, cache, x, all, skip, before, lengths);
     asc_release(z); /* which `all` may have been */
-    asc_release(g);
     return y;
 }
 
@@ -172,6 +182,48 @@ static asc_tensor flow(asc_layer *l, asc_tensor x, asc_tensor lengths)
     asc_tensor z = asc_linear(l->ctx, x, layer->red.weight, layer->red.bias), before = remember(l, NULL, x, z);
     asc_tensor u = asc_after(before, asc_grassmann_directions(l, z, 0, before, lengths));
     return asc_after(z, u);
+}
+
+/* Whether tokens see a mean over all before them, which with carried context is one over past and x. */
+static const char *mean_of(const asc_grassmann_layer *layer)
+{
+    return !asc_is_null(layer->mean_weight) ? "running_mean" : layer->invariants ? "invariants" : NULL;
+}
+
+/* A memory goes on from its own value. */
+static asc_tensor carry(asc_layer *l, asc_layer_cache *held, asc_tensor past, asc_tensor x)
+{
+    const asc_grassmann_layer *layer = l->self;
+    if (layer->composed || mean_of(layer)) {
+        return asc_carry_again(l, held, past, x);
+    }
+    asc_tensor both = asc_behind(l, past, x);
+    asc_tensor all = asc_after(both, asc_linear(l->ctx, both, layer->red.weight, layer->red.bias));
+    asc_tensor z = asc_slice(l->ctx, all, 1, asc_size(past, 1), ASC_SLICE_END, 1), before = remember(l, held, x, z);
+    asc_release(z);
+    return fuse(l, NULL, x, all, asc_size(past, 1), before, asc_null());
+}
+
+/* The memory alone needs one, to know that there was a token. */
+static int64_t reach(asc_layer *l, int64_t tokens)
+{
+    const asc_grassmann_layer *layer = l->self;
+    const char *mean = mean_of(layer);
+    if (layer->memory && asc_refuse_composed(l, layer->composed)) {
+        return -1;
+    }
+    if (mean && layer->memory) {
+        asc_fail_on(l->ctx, ASC_ERR_ARG, mean, " is true, and so is the memory of layer %d: means over the tokens "
+                    "carried would need what the memory held at each: expected one of them with carry", l->index);
+        return -1;
+    }
+    if (layer->smooth > 0) {
+        asc_fail_on(l->ctx, ASC_ERR_ARG, "smooth", " is %g, and the model carries context: an auxiliary loss is a mean "
+                    "over whole sequences, expected 0", layer->smooth);
+        return -1;
+    }
+    int64_t longest = layer->longest > 1 ? layer->longest : 1;
+    return mean || longest > tokens ? tokens : longest;
 }
 
 static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
@@ -208,6 +260,9 @@ const asc_mixing asc_mixing_grassmann = {
     .follows = asc_grassmann_follows,
     .turn = asc_grassmann_turn,
     .next = next,
+    .carry = carry,
+    .reach = reach,
+    .carried_states = 1u << MEMORY,
     .looks_ahead = looks_ahead,
     .clear = asc_grassmann_clear,
     .outputs = from_planes,

@@ -230,6 +230,18 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
     return asc_linear_show(l->ctx, &in, &((const asc_linear_layer *)l->self)->options, parts);
 }
 
+static asc_tensor carry(asc_layer *l, asc_layer_cache *held, asc_tensor past, asc_tensor x)
+{
+    (void)past; /* the state has all of it */
+    return run(l, held, x, asc_null());
+}
+
+static int64_t reach(asc_layer *l, int64_t tokens)
+{
+    (void)tokens;
+    return asc_refuse_composed(l, ((const asc_linear_layer *)l->self)->composed) ? -1 : 0;
+}
+
 static const char *looks_ahead(const asc_layer *l)
 {
     return ((const asc_linear_layer *)l->self)->options.full ? "mask is full" : NULL;
@@ -249,6 +261,9 @@ const asc_mixing asc_mixing_linear = {
     .forward = forward,
     .inspect = inspect,
     .next = next,
+    .carry = carry,
+    .reach = reach,
+    .carried_states = 1u << STATE,
     .looks_ahead = looks_ahead,
     .outputs = outputs,
 };

@@ -50,7 +50,7 @@ static asc_tensor find_weights(asc_ctx *ctx, const asc_linear_attention_inputs *
     asc_tensor k = map(ctx, asc_split_heads(ctx, in->k, o->heads), in->features);
     asc_tensor B = asc_matmul_transposed(ctx, q, false, k, true), G = find_decays(ctx, in, o);
     asc_tensor allowed = asc_allowed_mask(ctx, asc_size(in->q, 1), asc_size(in->q, 1),
-                                          &(asc_allowed_options){!o->full, 0, 0, 0, in->lengths, asc_null()});
+                                          &(asc_allowed_options){.causal = !o->full, .lengths = in->lengths});
     asc_tensor zero = asc_full(ctx, asc_dtype_of(q), 0, 0, NULL);
     if (!asc_is_null(G)) { /* what is not allowed would overflow */
         asc_tensor apart = asc_sub(ctx, G, asc_transpose(ctx, G, 2, 3));

@@ -34,6 +34,7 @@ static asc_status read_sizes(asc_lm *lm, asc_reader *c, bool *pos_emb)
         lm->d_ff = v.d_ff;
         lm->pre_norm = v.block_norm == 1;
         lm->classes = v.head == ASC_HEAD_CLASSIFIER ? v.classes : 0;
+        lm->carry = v.carry;
         lm->pool_first = v.pool == ASC_POOL_FIRST;
         lm->rms_norm = v.norm == ASC_NORM_RMS;
         lm->activation = (asc_activation)v.activation;
@@ -241,6 +242,9 @@ static asc_status make_model(asc_lm *lm, asc_reader *c, uint64_t seed)
     if (lm->classes > 0 && !asc_error(ctx)) {
         make_classifier(lm, &m);
     }
+    if (lm->carry > 0 && !asc_error(ctx)) {
+        asc_lm_check_carry(lm, lm->carry);
+    }
     return asc_error(ctx) ? asc_error(ctx) : finish_settings(lm, c);
 }
 
@@ -326,6 +330,11 @@ int64_t asc_lm_classes(const asc_lm *lm)
 int64_t asc_lm_longest(const asc_lm *lm)
 {
     return !lm ? 0 : asc_is_null(lm->pos_emb) ? INT64_MAX : lm->block_length;
+}
+
+int64_t asc_lm_carry(const asc_lm *lm)
+{
+    return lm ? lm->carry : 0;
 }
 
 asc_params *asc_lm_params(asc_lm *lm)

@@ -6,7 +6,7 @@
 
 /* The values of a model's settings, for one of its layers. */
 typedef struct asc_lm_values {
-    int64_t layers, d_model, d_ff, vocab, block, classes;
+    int64_t layers, d_model, d_ff, vocab, block, classes, carry;
     const char *mix;
     int block_norm, head, pool, norm, activation;
     int64_t mup_width;
@@ -44,6 +44,8 @@ struct asc_lm {
     int64_t D, d_ff, layers, vocab, block_length;
     int64_t mup_width; /* 0: values and rates don't depend on the width */
     int64_t classes; /* of a classifier; 0: a language model */
+    int64_t carry;           /* of its settings */
+    asc_lm_carried *carried; /* what passes in full go on from, and leave behind; or NULL */
     bool pre_norm, recompute, without_aux, pool_first, rms_norm, zero_init, tied, has_emb_norm;
     asc_activation activation;
     double dropout, logit_cap;   /* logit_cap: 0 without */
@@ -63,6 +65,15 @@ asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_f
 /* The same of whole sequences, of `lengths` tokens where that is not null, i64 (B). *aux, if not NULL, which comes as
  * null, gets the sum of the layers' auxiliary losses, if there are any. */
 asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengths, asc_tensor *aux);
+
+/* Whether the model can carry so many tokens. ASC_ERR_ARG. */
+asc_status asc_lm_check_carry(asc_lm *lm, int64_t carry);
+
+/* The mixing of layer l of a pass in full, on what is carried; leaves behind what the next block needs. */
+asc_tensor asc_carried_mix(asc_lm_carried *c, asc_layer *mix, asc_tensor x, int64_t l);
+/* That the pass's sequences are the streams; and that all layers have left theirs, of N tokens. */
+asc_status asc_carried_begin(const asc_lm_carried *c, asc_tensor tokens, asc_tensor lengths);
+void asc_carried_end(asc_lm_carried *c, int64_t B, int64_t N);
 
 /* What a function of a model begins with: `names` is its name and "lm", `head` the one that it is for, or -1. */
 bool asc_lm_given(const asc_lm *lm, asc_tensor tokens, const char *names, int head);

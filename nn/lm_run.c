@@ -127,19 +127,20 @@ asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_f
 /* ---- in full ---- */
 
 typedef struct in_full {
-    asc_tensor lengths; /* i64 (B), or null */
-    asc_tensor *aux;    /* where the layer's auxiliary loss goes; NULL: it is not asked for */
-    asc_tensor *flow;   /* and its flow; NULL likewise */
+    asc_tensor lengths;      /* i64 (B), or null */
+    asc_tensor *aux;         /* where the layer's auxiliary loss goes; NULL: it is not asked for */
+    asc_tensor *flow;        /* and its flow; NULL likewise */
+    asc_lm_carried *carried; /* or NULL */
 } in_full;
 
 static asc_tensor mix_in_full(asc_layer *mix, asc_tensor x, int64_t l, void *arg)
 {
-    (void)l;
     const in_full *how = arg;
     if (how->flow) {
         *how->flow = mix->mixing->flow(mix, x, how->lengths);
     }
-    return mix->mixing->forward(mix, x, how->lengths, how->aux);
+    return how->carried ? asc_carried_mix(how->carried, mix, x, l)
+                        : mix->mixing->forward(mix, x, how->lengths, how->aux);
 }
 
 /* Whether layer l is to stay close to the one below. */
@@ -161,9 +162,9 @@ static bool shows_flow(const asc_lm *lm, int64_t l)
  * gradient, to h and, if asked for, to the auxiliary loss and to what neighbouring layers compare. */
 static asc_status run_again(asc_ctx *ctx, asc_block *b, const asc_tensor *in, asc_tensor *out, bool with_aux)
 {
-    in_full how = {in[1], NULL, NULL};
+    in_full how = {in[1], NULL, NULL, b->lm->carried};
     if (with_aux) {
-        how = (in_full){in[1], &out[1], shows_flow(b->lm, b->layer) ? &out[2] : NULL};
+        how = (in_full){in[1], &out[1], shows_flow(b->lm, b->layer) ? &out[2] : NULL, b->lm->carried};
     }
     asc_tensor bias = b->mix.bias;
     b->mix.bias = in[2];
@@ -188,7 +189,7 @@ static asc_tensor block_in_full(asc_lm *lm, int64_t l, asc_tensor h, asc_tensor 
                                 asc_tensor *flow)
 {
     if (!lm->recompute) {
-        return run_block(lm, l, h, mix_in_full, &(in_full){lengths, aux, flow});
+        return run_block(lm, l, h, mix_in_full, &(in_full){lengths, aux, flow, lm->carried});
     }
     asc_tensor in[] = {h, lengths, lm->blocks[l].mix.bias}, out[3];
     asc_recompute(lm->ctx, aux ? block_with_aux : block_alone, &lm->blocks[l], in, 3, out, flow ? 3 : aux ? 2 : 1);
@@ -216,6 +217,9 @@ static asc_tensor plus(asc_ctx *ctx, asc_tensor x, asc_tensor y)
 
 asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengths, asc_tensor *total)
 {
+    if (lm->carried && asc_carried_begin(lm->carried, tokens, lengths)) {
+        return asc_null();
+    }
     asc_tensor h = begin(lm, tokens, 0), below = asc_null(), turns = asc_null();
     int pairs = 0; /* of layers that are compared */
     for (int64_t l = 0; l < lm->layers && !asc_is_null(h); l++) {
@@ -233,6 +237,9 @@ asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengt
     }
     if (pairs > 0) {
         *total = plus(lm->ctx, *total, asc_after(turns, asc_scale(lm->ctx, turns, 1. / pairs)));
+    }
+    if (lm->carried && !asc_is_null(h)) {
+        asc_carried_end(lm->carried, asc_size(tokens, 0), asc_size(tokens, 1));
     }
     return finish(lm, h);
 }
@@ -321,7 +328,7 @@ asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_para
     bool recording = asc_set_recording(ctx, false);
     asc_scope_begin(ctx);
     asc_tensor h = begin(lm, tokens, 0);
-    in_full how = {asc_null(), NULL, NULL};
+    in_full how = {asc_null(), NULL, NULL, NULL};
     for (int64_t l = 0; l <= layer && !asc_is_null(h); l++) {
         h = l == layer ? run_block(lm, l, h, mix_and_look, parts) : run_block(lm, l, h, mix_in_full, &how);
     }

@@ -160,6 +160,47 @@ asc_tensor asc_layer_next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
     return y;
 }
 
+/* ---- carried context ---- */
+
+asc_tensor asc_behind(asc_layer *l, asc_tensor past, asc_tensor x)
+{
+    return asc_is_null(past) ? asc_keep(x) : asc_concat(l->ctx, (asc_tensor[]){past, x}, 2, 1);
+}
+
+asc_tensor asc_last_of(asc_layer *l, asc_tensor y, int64_t n)
+{
+    int64_t all = asc_size(y, 1);
+    return all == n ? y : asc_after(y, asc_contiguous(l->ctx, asc_slice(l->ctx, y, 1, all - n, all, 1)));
+}
+
+asc_tensor asc_carry_again(asc_layer *l, asc_layer_cache *held, asc_tensor past, asc_tensor x)
+{
+    (void)held; /* it has no states */
+    if (ASC_NEED(l ? l->ctx : asc_ctx_of(x), "carry_again: layer", l)) {
+        return asc_null();
+    }
+    asc_tensor all = asc_behind(l, past, x), y = l->mixing->forward(l, all, asc_null(), NULL);
+    asc_release(all);
+    return asc_last_of(l, y, asc_size(x, 1));
+}
+
+asc_status asc_refuse_composed(const asc_layer *l, bool composed)
+{
+    return !composed ? ASC_OK
+                     : asc_fail_on(l->ctx, ASC_ERR_ARG, "composed", " is true, and the composition of layer %d, %s, "
+                                   "begins with an empty state: expected false with carry", l->index, l->mixing->name);
+}
+
+int64_t asc_layer_reach(asc_layer *l, int64_t carry)
+{
+    if (!l->mixing->carry) {
+        asc_fail_on(l->ctx, ASC_ERR_ARG, "carry", " is %lld, and layer %d is %s, which has no form with carried "
+                    "context", (long long)carry, l->index, l->mixing->name);
+        return -1;
+    }
+    return l->mixing->reach ? l->mixing->reach(l, carry) : carry;
+}
+
 /* ---- what may be missing ---- */
 
 const char *asc_layer_looks_ahead(const asc_layer *l)

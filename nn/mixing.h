@@ -41,6 +41,18 @@ static inline asc_tensor asc_after(asc_tensor used, asc_tensor made)
     return made;
 }
 
+/* x behind past, which may be null; to be released. */
+asc_tensor asc_behind(asc_layer *l, asc_tensor past, asc_tensor x);
+/* The last n positions of y, which goes. */
+asc_tensor asc_last_of(asc_layer *l, asc_tensor y, int64_t n);
+
+/* ASC_ERR_ARG of a composition that has no place for the state that goes on. */
+asc_status asc_refuse_composed(const asc_layer *l, bool composed);
+
+/* How many inputs before a block the layer looks at, of at most carry >= 1. Below 0 with the error set: it carries
+ * nothing, and why. */
+int64_t asc_layer_reach(asc_layer *l, int64_t carry);
+
 /* What of the contract may be missing. */
 const char *asc_layer_looks_ahead(const asc_layer *l);
 asc_status asc_layer_show(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts);

@@ -120,11 +120,10 @@ static asc_tensor scan(asc_layer *l, asc_layer_cache *cache, asc_tensor c, asc_t
     return s;
 }
 
-static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
+/* The block behind its convolution, with the state that `cache` holds, if any; c goes. */
+static asc_tensor recur(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor c)
 {
     const recurrent *layer = l->self;
-    asc_tensor u = asc_affine_apply(l, x, layer->u);
-    asc_tensor c = asc_after(u, asc_short_conv_run(l, &layer->conv, cache, PAST, u));
     asc_tensor r = asc_affine_apply(l, x, layer->r), i = asc_affine_apply(l, x, layer->i), s = scan(l, cache, c, r, i);
     asc_release(c);
     asc_release(r);
@@ -134,6 +133,13 @@ static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
     asc_release(opened);
     asc_release(s);
     return asc_after(gated, asc_affine_apply(l, gated, layer->o));
+}
+
+static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
+{
+    const recurrent *layer = l->self;
+    asc_tensor u = asc_affine_apply(l, x, layer->u);
+    return recur(l, cache, x, asc_after(u, asc_short_conv_run(l, &layer->conv, cache, PAST, u)));
 }
 
 static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
@@ -161,6 +167,21 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
 static const char *const outputs[] = {"o.weight", NULL};
 static const char *const narrow[] = {"conv.weight", NULL};
 
+static asc_tensor carry(asc_layer *l, asc_layer_cache *held, asc_tensor past, asc_tensor x)
+{
+    const recurrent *layer = l->self;
+    return recur(l, held, x, asc_short_conv_behind(l, &layer->conv, layer->u, past, x));
+}
+
+/* The inputs of its convolution; the rest is in the state. */
+static int64_t reach(asc_layer *l, int64_t tokens)
+{
+    (void)tokens;
+    return asc_refuse_composed(l, ((const recurrent *)l->self)->composed)
+               ? -1
+               : ((const values *)l->settings)->width - 1;
+}
+
 const asc_mixing asc_mixing_recurrent = {
     .abi = ASC_MIXING_ABI,
     .name = "recurrent",
@@ -175,4 +196,7 @@ const asc_mixing asc_mixing_recurrent = {
     .next = next,
     .outputs = outputs,
     .narrow = narrow,
+    .carry = carry,
+    .reach = reach,
+    .carried_states = 1u << STATE,
 };

@@ -2,6 +2,7 @@
 #include <ascgrad/ops.h>
 
 #include "nn/attention.h"
+#include "nn/mixing.h"
 #include "nn/short_conv.h"
 
 asc_status asc_short_conv_check(const asc_layer *l, int mask)
@@ -26,6 +27,12 @@ static asc_tensor behind_held(asc_layer *l, asc_layer_cache *cache, int which, a
         return asc_pad(l->ctx, u, 3, (int64_t[]){0, before, 0}, (int64_t[]){0, 0, 0}, 0);
     }
     return asc_concat(l->ctx, (asc_tensor[]){cache->state[which], u}, 2, 1);
+}
+
+asc_tensor asc_short_conv_behind(asc_layer *l, const asc_short_conv *conv, asc_affine w, asc_tensor past, asc_tensor x)
+{
+    asc_tensor all = asc_behind(l, past, x), u = asc_after(all, asc_affine_apply(l, all, w));
+    return asc_last_of(l, asc_after(u, asc_short_conv_run(l, conv, NULL, 0, u)), asc_size(x, 1));
 }
 
 asc_tensor asc_short_conv_run(asc_layer *l, const asc_short_conv *conv, asc_layer_cache *cache, int which, asc_tensor u)

@@ -20,4 +20,7 @@ asc_short_conv asc_make_short_conv(asc_maker *maker, int64_t channels, int64_t w
 asc_tensor asc_short_conv_run(asc_layer *l, const asc_short_conv *conv, asc_layer_cache *cache, int which,
                               asc_tensor u);
 
+/* c of w x behind w past, past (B, p, D) or null: (B, n, R). */
+asc_tensor asc_short_conv_behind(asc_layer *l, const asc_short_conv *conv, asc_affine w, asc_tensor past, asc_tensor x);
+
 #endif

@@ -132,19 +132,28 @@ static asc_tensor attend(asc_layer *l, asc_tensor q, asc_tensor k, asc_tensor v,
     return out;
 }
 
-static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+/* Queries of x, which stands behind `before` of the keys' tokens in `all`. */
+static asc_tensor look(asc_layer *l, asc_tensor x, asc_tensor all, int64_t before, asc_tensor lengths)
 {
-    (void)aux; /* it has none */
     const transformer *t = l->self;
-    if (check_call(l)) {
-        return asc_null();
-    }
-    asc_tensor from = asc_looked_at(l, x), q = placed(l, x, t->q, t->qk_norm.q, 0);
-    asc_tensor k = placed(l, from, t->k, t->qk_norm.k, 0), v = asc_affine_apply(l, from, t->v);
-    asc_tensor y = attend(l, q, k, v, lengths, 0);
+    asc_tensor q = placed(l, x, t->q, t->qk_norm.q, before), k = placed(l, all, t->k, t->qk_norm.k, 0);
+    asc_tensor v = asc_affine_apply(l, all, t->v), y = attend(l, q, k, v, lengths, before);
     asc_release(k);
     asc_release(v);
     return y;
+}
+
+static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)aux; /* it has none */
+    return check_call(l) ? asc_null() : look(l, x, asc_looked_at(l, x), 0, lengths);
+}
+
+static asc_tensor carry(asc_layer *l, asc_layer_cache *held, asc_tensor past, asc_tensor x)
+{
+    (void)held; /* keys and values are made anew, with the weights of today */
+    asc_tensor all = asc_behind(l, past, x);
+    return asc_after(all, look(l, x, all, asc_size(past, 1), asc_null()));
 }
 
 static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
@@ -214,6 +223,7 @@ const asc_mixing asc_mixing_transformer = {
     .inspect = inspect,
     .cache = cache,
     .next = next,
+    .carry = carry,
     .looks_ahead = looks_ahead,
     .outputs = outputs,
 };

@@ -46,6 +46,7 @@ typedef enum cli_type {
     CLI_TEXT,     /* const char *, borrowed from argv */
     CLI_CHOICE,   /* const char *: one of the words that the argument's name lists: "train|valid|test" */
     CLI_OPTIONAL, /* const char *: an argument only in the same word, as in --resume=RUN; "" without */
+    CLI_INT_OR_NONE, /* int64_t, min … max: an argument in the same word, or the next if it is a number; else -1 */
     CLI_LIST,     /* cli_list: the option may be given again, and several options may share a list */
     CLI_NOTED,    /* a flag that cli_given_option knows of, and no field */
     CLI_HEADING,  /* no option: the help's heading over those that follow */

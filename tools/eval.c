@@ -14,7 +14,7 @@
 
 struct args {
     const char *data, *split, *tokenizer, *per_token, *length;
-    int64_t batch, threads;
+    int64_t batch, carry, threads;
     bool json;
 };
 
@@ -28,6 +28,8 @@ static const cli_option options[] = {
      "write a line for each predicted token: its id and its loss"},
     {"length", 0, "L,L,...", CLI_TEXT, offsetof(struct args, length), 0, 0,
      "tokens of a block, or of a task's examples, also longer ones than were trained on; several: each by itself"},
+    {"carry", 0, "C", CLI_INT_OR_NONE, offsetof(struct args, carry), 0, 1 << 24,
+     "read the split as one text, each block behind the last C tokens of the one before; as the model, without C"},
     {"batch", 0, "N", CLI_INT, offsetof(struct args, batch), 1, 1 << 20, "sequences at a time (the run's)"},
     CLI_THREADS(struct args),
     CLI_JSON(struct args),
@@ -95,6 +97,7 @@ enum { LENGTHS = 32 };
 
 typedef struct outcome {
     int64_t length; /* as asked for; 0: as the data or the model has it */
+    int64_t carry;  /* tokens of the block before; 0: blocks by themselves */
     asc_eval_result result;
     source_result source;
     int64_t classes, *confusion; /* of a classifier: [classes, classes], from calloc */
@@ -132,6 +135,9 @@ static json_t *describe(const outcome *o, const asc_dataset *data, const char *s
                                "accuracy", cli_json_real(r->accuracy), "ece", cli_json_real(r->ece));
     if (o->length > 0) {
         json_object_set_new(object, "length", json_integer((json_int_t)o->length));
+    }
+    if (o->carry > 0) {
+        json_object_set_new(object, "carry", json_integer((json_int_t)o->carry));
     }
     if (r->sequences > 0) {
         json_object_set_new(object, "sequences", json_integer((json_int_t)r->sequences));
@@ -183,6 +189,9 @@ static void print_loss(const outcome *o, const char *split)
     if (o->length > 0) {
         printf(" at length %lld", (long long)o->length);
     }
+    if (o->carry > 0) {
+        printf(" with %lld tokens carried", (long long)o->carry);
+    }
     printf(": %lld %s, loss %.6f, perplexity %.4f", (long long)r->tokens, o->confusion ? "sequences" : "tokens",
            r->loss, r->ppl);
     if (!o->confusion) {
@@ -223,6 +232,7 @@ static asc_status evaluate(asc_ctx *ctx, const struct args *args, const asc_mode
     o->confusion = o->classes > 0 ? calloc((size_t)(o->classes * o->classes), sizeof *o->confusion) : NULL;
     asc_eval_options options = {.batch = args->batch > 0 ? args->batch : model->batch,
                                 .length = o->length,
+                                .carry = o->carry,
                                 .tokens = write_tokens,
                                 .progress = show,
                                 .user = &l,
@@ -232,9 +242,22 @@ static asc_status evaluate(asc_ctx *ctx, const struct args *args, const asc_mode
     return close_tokens(ctx, &l);
 }
 
+/* The tokens that --carry asks for, of the model where it names none. */
+static asc_status find_carry(asc_ctx *ctx, const struct args *args, const asc_model *model, int64_t *carry)
+{
+    int64_t own = asc_lm_carry(model->lm);
+    *carry = args->carry < 0 ? own : args->carry;
+    if (args->carry < 0 && own == 0) {
+        return asc_fail_on(ctx, ASC_ERR_ARG, "carry", ": the model was trained without, expected how many tokens, as "
+                           "in --carry=%lld", (long long)asc_lm_block(model->lm));
+    }
+    return ASC_OK;
+}
+
 static asc_status evaluate_at(asc_ctx *ctx, const struct args *args, opened *opened, asc_split_kind kind, outcome *o)
 {
-    if (open_split(ctx, opened, kind, false, o->length) == ASC_OK &&
+    if (find_carry(ctx, args, opened->model, &o->carry) == ASC_OK &&
+        open_split(ctx, opened, kind, false, o->length) == ASC_OK &&
         evaluate(ctx, args, opened->model, opened->split, o) == ASC_OK) {
         o->source = ask_source(opened->data, kind, opened->split);
     }
@@ -287,6 +310,10 @@ static int run(int argc, char **argv)
     int n = read_lengths(&args, outcomes);
     asc_ctx *ctx = cli_ctx_new(args.threads);
     opened opened = open_model(ctx, argv[0], args.data, args.tokenizer);
+    if (asc_error(ctx) == ASC_OK && asc_lm_carry(opened.model->lm) > 0 && !cli_given_option("carry", 5)) {
+        cli_message("each block by itself; the model was trained with %lld tokens carried, and --carry evaluates it so",
+                    (long long)asc_lm_carry(opened.model->lm));
+    }
     for (int i = 0; i < n && asc_error(ctx) == ASC_OK; i++) {
         evaluate_at(ctx, &args, &opened, kind, &outcomes[i]);
     }
@@ -306,7 +333,8 @@ const cli_command command_eval = {
     "RUN stands for the best model in it. Every token of the split but the first is predicted once.",
     "ascgrad eval runs/first --split test\n"
     "ascgrad eval model.safetensors --data wikitext-2/ --tokenizer wordpiece:vocab.txt --json\n"
-    "ascgrad eval runs/recall --length 64,128,256 --json",
+    "ascgrad eval runs/recall --length 64,128,256 --json\n"
+    "ascgrad eval runs/long --carry 256",
     options,
     run,
 };

@@ -116,7 +116,8 @@ static bool is_option(const cli_option *o)
 static void print_option(const cli_option *o)
 {
     char left[80];
-    const char *open = o->type == CLI_OPTIONAL ? "[=" : " ", *close = o->type == CLI_OPTIONAL ? "]" : "";
+    bool optional = o->type == CLI_OPTIONAL || o->type == CLI_INT_OR_NONE;
+    const char *open = optional ? "[=" : " ", *close = optional ? "]" : "";
     int n = snprintf(left, sizeof left, "  %c%c%s --%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
                      o->letter ? "," : " ", o->name);
     if (o->argument && n > 0 && (size_t)n < sizeof left) {
@@ -232,7 +233,7 @@ static const char *completes(const cli_option *o)
 {
     static const char *const folders[] = {"RUN", "DIR", "FOLDER", NULL},
                             *const files[] = {"FILE", "MODEL", "RUN|MODEL", "PREFIX|FOLDER", NULL};
-    if (!o->argument || o->type == CLI_OPTIONAL) {
+    if (!o->argument || o->type == CLI_OPTIONAL || o->type == CLI_INT_OR_NONE) {
         return "none";
     }
     return is_one_of(o->argument, folders)                                       ? "folder"

@@ -25,18 +25,24 @@ static bool was_given[MOST_OPTIONS];
 
 /* ---- one option ---- */
 
+static bool is_whole(const cli_option *o)
+{
+    return o->type == CLI_INT || o->type == CLI_INT_OR_NONE;
+}
+
 static bool is_number(const cli_option *o)
 {
-    return o->type == CLI_INT || o->type == CLI_REAL || o->type == CLI_SECONDS || o->type == CLI_MINUTES;
+    return is_whole(o) || o->type == CLI_REAL || o->type == CLI_SECONDS || o->type == CLI_MINUTES;
 }
 
 static bool read_number(const cli_option *o, const char *text, double *value)
 {
     int64_t count = 0;
-    bool right = o->type == CLI_INT    ? asc_count_parse(text, &count)
+    bool whole = is_whole(o);
+    bool right = whole                 ? asc_count_parse(text, &count)
                  : o->type == CLI_REAL ? asc_real_parse(text, value)
                                        : asc_time_parse(text, o->type == CLI_MINUTES ? 60 : 1, value);
-    if (o->type == CLI_INT) {
+    if (whole) {
         *value = (double)count;
     }
     return right && *value >= o->min && *value <= o->max;
@@ -44,7 +50,7 @@ static bool read_number(const cli_option *o, const char *text, double *value)
 
 static _Noreturn void refuse_number(const cli_option *o, const char *text)
 {
-    const char *kind = o->type == CLI_INT       ? "a whole number"
+    const char *kind = is_whole(o)              ? "a whole number"
                        : o->type == CLI_REAL    ? "a number"
                        : o->type == CLI_SECONDS ? "a time, as 90s, 30m or 2h, or a number of seconds"
                                                 : "a time, as 90s, 30m or 2h, or a number of minutes";
@@ -103,12 +109,15 @@ static void take(const cli_option *o, const char *text, void *args)
     if (a_name && !*text) {
         cli_wrong_usage("--%s: got '', expected %s; see --help", o->name, o->argument);
     }
-    if (is_number(o) && !read_number(o, text, &number)) {
+    if (o->type == CLI_INT_OR_NONE && !text) {
+        number = -1;
+    } else if (is_number(o) && !read_number(o, text, &number)) {
         refuse_number(o, text);
     }
     switch (o->type) {
     case CLI_FLAG: *(bool *)field = true; break;
-    case CLI_INT: *(int64_t *)field = (int64_t)number; break;
+    case CLI_INT:
+    case CLI_INT_OR_NONE: *(int64_t *)field = (int64_t)number; break;
     case CLI_REAL:
     case CLI_SECONDS:
     case CLI_MINUTES: *(double *)field = number; break;
@@ -230,7 +239,10 @@ static void give(line *l, const cli_option *o, const char *rest)
         take(o, NULL, l->args);
         return;
     }
-    if (!rest && o->type != CLI_OPTIONAL) {
+    if (!rest && o->type == CLI_INT_OR_NONE) {
+        const char *next = l->at + 1 < l->argc ? l->argv[l->at + 1] : "";
+        rest = asc_count_parse(next, &(int64_t){0}) ? l->argv[++l->at] : NULL;
+    } else if (!rest && o->type != CLI_OPTIONAL) {
         if (l->at + 1 == l->argc || is_option_word(l, l->argv[l->at + 1])) {
             cli_wrong_usage("--%s: its argument %s is missing", o->name, o->argument);
         }

@@ -277,7 +277,8 @@ static int print_result(const asc_train_result *r, const char *run, bool json)
 static void offer_results(const char *run, const asc_train_result *r)
 {
     if (isfinite(r->best_loss)) {
-        next_command("eval", run, r->has_test ? "--split test" : NULL, NULL);
+        static const char *const options[2][2] = {{NULL, "--carry"}, {"--split test", "--split test --carry"}};
+        next_command("eval", run, options[r->has_test][r->carry > 0], NULL);
         next_command("generate", run, NULL, NULL);
     }
     if (r->step > 0) {

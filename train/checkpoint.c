@@ -13,6 +13,7 @@
 
 #define PARAM "param."
 #define OPTIM "optim."
+#define CARRY "carry."
 
 /* What each field may be by itself; asc_trainer_check_state says how they go together. */
 static const struct {
@@ -95,7 +96,7 @@ static void add_all(entries *e, const char *prefix, const asc_params *params)
 }
 
 asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
-                                const asc_train_state *state)
+                                const asc_train_state *state, const asc_params *carried)
 {
     asc_params *params = asc_lm_params(lm), *slots = asc_optim_state(optim);
     char values[N_FIELDS][TEXT], build[BUILD];
@@ -111,13 +112,15 @@ asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *
         }
         metadata[N_FACTS + i] = (asc_safetensors_pair){fields[i].key, values[i]};
     }
-    entries e = {.ctx = ctx, .capacity = (size_t)(asc_params_count(params) + asc_params_count(slots)),
-                 .names_bytes = name_bytes(params) + name_bytes(slots)};
+    int n = asc_params_count(params) + asc_params_count(slots) + asc_params_count(carried);
+    entries e = {.ctx = ctx, .capacity = (size_t)n,
+                 .names_bytes = name_bytes(params) + name_bytes(slots) + name_bytes(carried)};
     e.list = asc_alloc(ctx, e.capacity * sizeof *e.list);
     e.names = asc_alloc(ctx, e.names_bytes);
     if (e.list && e.names) {
         add_all(&e, PARAM, params);
         add_all(&e, OPTIM, slots);
+        add_all(&e, CARRY, carried);
         asc_safetensors_write(ctx, folder->checkpoint, e.list, e.n, metadata, N_FACTS + N_FIELDS);
     }
     asc_free(ctx, e.list, e.capacity * sizeof *e.list);
@@ -188,24 +191,39 @@ static asc_status check_first_values(asc_ctx *ctx, const asc_safetensors *file, 
     return ASC_OK;
 }
 
+/* Only the run knows what that is to be. */
+static asc_status read_carried(asc_ctx *ctx, const asc_safetensors *file, asc_params *carried)
+{
+    for (int64_t i = 0; i < asc_safetensors_count(file) && !asc_error(ctx); i++) {
+        const char *name = asc_safetensors_at(file, i)->name;
+        if (strncmp(name, CARRY, strlen(CARRY)) == 0) {
+            asc_tensor t = asc_safetensors_read(ctx, file, name, ASC_SAFETENSORS_STORED);
+            asc_params_add(carried, name + strlen(CARRY), t, false);
+            asc_release(t);
+        }
+    }
+    return asc_error(ctx);
+}
+
 static asc_status read_all(asc_ctx *ctx, const asc_safetensors *file, const char *path, asc_lm *lm, asc_optim *optim,
-                           asc_train_state *state)
+                           asc_train_state *state, asc_params *carried)
 {
     asc_params *params = asc_lm_params(lm), *slots = asc_optim_state(optim);
     bool first = asc_format_version(file) == 1;
     if ((first && check_first_format(ctx, file, path)) || read_state(file, state) ||
-        asc_params_read(ctx, file, path, PARAM, params) || asc_params_read(ctx, file, path, OPTIM, slots)) {
+        asc_params_read(ctx, file, path, PARAM, params) || asc_params_read(ctx, file, path, OPTIM, slots) ||
+        read_carried(ctx, file, carried)) {
         return asc_error(ctx);
     }
     return first ? check_first_values(ctx, file, path, params, slots) : ASC_OK;
 }
 
 asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_optim *optim, asc_train_state *state,
-                               bool *same_build)
+                               asc_params *carried, bool *same_build)
 {
     asc_safetensors *file = asc_format_open(ctx, path, true);
     if (file) {
-        read_all(ctx, file, path, lm, optim, state);
+        read_all(ctx, file, path, lm, optim, state, carried);
     }
     char build[BUILD];
     describe_build(build);

@@ -16,6 +16,7 @@ typedef struct evaluation {
     const asc_split *split;
     const asc_eval_options *options;
     int64_t length; /* of a stream's blocks */
+    asc_lm_carried *carried; /* what the next one goes on from; or NULL */
     bool classify;
     double *losses; /* of a batch */
     double *top;    /* of a batch: for each loss the probability of the most probable, and 1 where that is right */
@@ -148,6 +149,9 @@ static asc_status run_batch(evaluation *e, const batch *b)
         memcpy(e->top, asc_data(wide_top), 2 * n * sizeof *e->top);
         take_batch(e, b, asc_data(y));
     }
+    if (e->carried && asc_error(ctx) == ASC_OK) {
+        asc_lm_carried_advance(e->carried);
+    }
     asc_scope_end(ctx);
     return asc_error(ctx);
 }
@@ -159,7 +163,8 @@ static asc_status run_all(evaluation *e, int32_t *which)
     int64_t full = asc_split_blocks(e->split, e->length, false), all = asc_split_blocks(e->split, e->length, true);
     for (int64_t first = 0; first < all;) {
         int64_t end = first < full ? full : all;
-        batch b = {.which = which, .n = end - first < e->options->batch ? end - first : e->options->batch};
+        int64_t most = e->carried ? 1 : e->options->batch;
+        batch b = {.which = which, .n = end - first < most ? end - first : most};
         for (int64_t i = 0; i < b.n; i++) {
             which[i] = (int32_t)(first + i);
         }
@@ -197,6 +202,9 @@ static asc_status check_options(asc_ctx *ctx, const asc_lm *lm, const asc_eval_o
     if (o->batch < 1) {
         return asc_fail(ctx, ASC_ERR_ARG, "evaluate: batch is %lld, expected at least 1", (long long)o->batch);
     }
+    if (o->carry < 0) {
+        return asc_fail_on(ctx, ASC_ERR_ARG, "carry", ": got %lld, expected at least 0", (long long)o->carry);
+    }
     if (o->length < 0 || o->length > INT32_MAX) {
         return asc_fail_on(ctx, ASC_ERR_ARG, "length", ": got %lld, expected 0 (the model's %lld) to %d",
                            (long long)o->length, (long long)asc_lm_block(lm), INT32_MAX);
@@ -211,6 +219,10 @@ static asc_status check_split(const evaluation *e, int64_t longest)
     if (e->classify && (!e->split->labels || e->split->classes != classes)) {
         return asc_fail(e->ctx, ASC_ERR_ARG, "evaluate: the model tells %lld classes, and the data has %d",
                         (long long)classes, (int)e->split->classes);
+    }
+    if (e->options->carry > 0 && e->split->n_sequences > 0) {
+        return asc_fail_on(e->ctx, ASC_ERR_ARG, "carry", " is %lld, and the data has sequences, none of which goes on "
+                           "where another ends: expected none", (long long)e->options->carry);
     }
     if (longest > most) {
         return asc_fail_on(e->ctx, ASC_ERR_ARG, "length", " is %lld, but the model has learned positions (pos_emb) for "
@@ -233,12 +245,16 @@ static asc_status run(evaluation *e, int64_t longest)
     int32_t *which = asc_alloc(e->ctx, blocks * sizeof *which);
     e->losses = asc_alloc(e->ctx, values * sizeof *e->losses);
     e->top = asc_alloc(e->ctx, 2 * values * sizeof *e->top);
-    if (which && e->losses && e->top) {
+    if (e->options->carry > 0) {
+        e->carried = asc_lm_carried_new(e->lm, e->options->carry);
+    }
+    if (which && e->losses && e->top && asc_lm_set_carried(e->lm, e->carried) == ASC_OK) {
         bool recording = asc_set_recording(e->ctx, false);
         asc_lm_set_dropout(e->lm, 0);
         run_all(e, which);
         asc_set_recording(e->ctx, recording);
     }
+    asc_lm_carried_free(e->carried);
     asc_free(e->ctx, which, blocks * sizeof *which);
     asc_free(e->ctx, e->losses, values * sizeof *e->losses);
     asc_free(e->ctx, e->top, 2 * values * sizeof *e->top);

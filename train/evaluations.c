@@ -23,7 +23,8 @@ static bool evaluation_goes_on(void *user, double done)
 /* ASC_ERR_INTERRUPTED: a hook stopped it, no error. The training's own model is seen with its averages. */
 static asc_status evaluate_on(asc_trainer *t, asc_lm *lm, const asc_split *split, asc_eval_result *result)
 {
-    asc_eval_options options = {.batch = t->settings->values.batch, .progress = evaluation_goes_on, .user = t};
+    asc_eval_options options = {.batch = t->settings->values.batch, .carry = asc_lm_carry(lm),
+                                .progress = evaluation_goes_on, .user = t};
     t->progress.evaluated = 0;
     asc_span span;
     asc_span_begin(t->ctx, &span, "evaluation");

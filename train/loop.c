@@ -35,10 +35,13 @@ static bool preview_due(const asc_trainer *t)
 static int64_t find_blocks(asc_trainer *t)
 {
     int64_t epoch = t->state.step / t->steps_per_epoch, most = values(t)->batch * values(t)->accumulate;
-    if (epoch != t->epoch) {
-        t->epoch = epoch;
+    if (epoch != t->epoch && asc_lm_carry(t->lm) > 0) {
+        asc_block_streams(t->ctx, t->blocks, most, t->order);
+    } else if (epoch != t->epoch) {
         asc_block_order(t->ctx, t->blocks, (uint64_t)values(t)->seed, (uint64_t)epoch, t->order);
     }
+    t->epoch = epoch;
+    asc_streams_follow(t);
     t->first = t->state.step % t->steps_per_epoch * most;
     return t->blocks - t->first < most ? t->blocks - t->first : most;
 }

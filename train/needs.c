@@ -30,9 +30,12 @@ static double rehearse(asc_trainer *t)
 {
     const asc_stepper *s = &t->stepper;
     asc_ctx *ctx = t->ctx;
-    double loss, before = asc_flops(ctx);
     asc_set_rehearsal(ctx, true);
     asc_lm_set_dropout(s->lm, s->dropout);
+    for (int64_t i = 0; t->streams && i < t->settings->values.accumulate; i++) {
+        asc_run_up(s, t->streams[i]);
+    }
+    double loss, before = asc_flops(ctx);
     asc_scope_begin(ctx);
     asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(s->batch, s->block));
     asc_tensor labels = asc_zeros(ctx, ASC_I64, 1, &s->batch);
@@ -43,6 +46,7 @@ static double rehearse(asc_trainer *t)
         asc_backward(ctx, objective, asc_scalar(ctx, asc_dtype_of(objective), 1), false);
     }
     asc_scope_end(ctx);
+    asc_lm_set_carried(s->lm, NULL);
     asc_params_zero_grad(asc_lm_params(s->lm));
     asc_set_rehearsal(ctx, false);
     return flops;

@@ -77,7 +77,12 @@ static asc_status write_checkpoint(asc_trainer *t)
     if (asc_folder_check_claim(&t->folder) || asc_metrics_sync(&t->metrics)) {
         return asc_error(t->ctx);
     }
-    return asc_checkpoint_write(t->ctx, &t->folder, t->lm, t->optim, &t->state);
+    asc_params *carried = asc_params_new(t->ctx);
+    if (carried && asc_streams_save(t, carried) == ASC_OK) {
+        asc_checkpoint_write(t->ctx, &t->folder, t->lm, t->optim, &t->state, carried);
+    }
+    asc_params_free(carried);
+    return asc_error(t->ctx);
 }
 
 asc_status asc_trainer_save(asc_trainer *t)

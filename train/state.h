@@ -22,15 +22,16 @@ typedef struct asc_train_state {
 /* At the start: nothing done. */
 asc_train_state asc_state_start(void);
 
-/* Writes parameters, optimiser and state to checkpoint.safetensors, with its checksums, atomically. ASC_ERR_IO,
- * ASC_ERR_MEMORY. */
+/* Writes parameters, optimiser, state and what is carried to checkpoint.safetensors, with its checksums, atomically.
+ * ASC_ERR_IO, ASC_ERR_MEMORY. */
 asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
-                                const asc_train_state *state);
+                                const asc_train_state *state, const asc_params *carried);
 
-/* Reads it all back from `path`, each field within its range. *same_build: it was written by this build, on these
- * kernels and this BLAS. ASC_ERR_IO; ASC_ERR_FORMAT: damaged, of a later version or of another model. */
+/* Reads it all back from `path`, each field within its range, what is carried into the list `carried`. *same_build: it
+ * was written by this build, on these kernels and this BLAS. ASC_ERR_IO; ASC_ERR_FORMAT: damaged, of a later version or
+ * of another model. */
 asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_optim *optim, asc_train_state *state,
-                               bool *same_build);
+                               asc_params *carried, bool *same_build);
 
 /* The step that a checkpoint is of. ASC_ERR_IO, ASC_ERR_FORMAT. */
 asc_status asc_checkpoint_step(asc_ctx *ctx, const char *path, int64_t *step);

@@ -50,12 +50,19 @@ static void run_backward(const asc_stepper *s, asc_tensor objective, double weig
     asc_span_end(s->ctx, &span);
 }
 
+/* What the pass of the sequences from `first` on goes on from, if anything. */
+static asc_lm_carried *carried_of(const asc_stepper *s, int64_t first)
+{
+    return s->carried ? s->carried[first / s->batch] : NULL;
+}
+
 /* Adds the gradient of the objective of sequences first … first+n-1, times `weight`, and returns their mean loss. */
 static double run_batch(const asc_stepper *s, int64_t first, int64_t n, double weight, double *flops)
 {
     asc_ctx *ctx = s->ctx;
     double value = NAN;
     asc_scope_begin(ctx);
+    asc_lm_set_carried(s->lm, carried_of(s, first));
     inputs in = make_inputs(s, first, n);
     if (asc_error(ctx) == ASC_OK && fill(s, first, n, &in) == ASC_OK) {
         asc_tensor objective = run_forward(s, &in, &value, flops);
@@ -63,6 +70,7 @@ static double run_batch(const asc_stepper *s, int64_t first, int64_t n, double w
             run_backward(s, objective, weight);
         }
     }
+    asc_lm_set_carried(s->lm, NULL);
     asc_scope_end(ctx);
     return value;
 }
@@ -114,6 +122,15 @@ static asc_status accumulate(const asc_stepper *s, int64_t step, int64_t sequenc
     return ASC_OK;
 }
 
+/* The step is done, and with it the block: until here it can be given up, as if it had not begun. */
+static asc_status advance(const asc_stepper *s, int64_t sequences)
+{
+    for (int64_t first = 0; s->carried && first < sequences; first += s->batch) {
+        asc_lm_carried_advance(carried_of(s, first));
+    }
+    return asc_error(s->ctx);
+}
+
 static asc_status run_step(const asc_stepper *s, int64_t step, int64_t sequences, double lr, asc_step_result *result)
 {
     asc_ctx *ctx = s->ctx;
@@ -132,7 +149,8 @@ static asc_status run_step(const asc_stepper *s, int64_t step, int64_t sequences
         return asc_fail(ctx, ASC_ERR_NONFINITE, "step %lld: the norm of the gradient is %g", (long long)step + 1,
                         fabs(result->grad_norm));
     }
-    return update(s, lr, asc_clip_scale(result->grad_norm, s->clip));
+    status = update(s, lr, asc_clip_scale(result->grad_norm, s->clip));
+    return status ? status : advance(s, sequences);
 }
 
 asc_status asc_step_run(const asc_stepper *s, int64_t step, int64_t sequences, double lr, asc_step_result *result)

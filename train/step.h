@@ -13,6 +13,7 @@ typedef struct asc_stepper {
     double dropout, clip;
     bool average; /* the optimiser keeps means of the parameters */
     uint64_t seed;
+    asc_lm_carried *const *carried; /* what each forward pass of a step goes on from, in order; NULL: from nothing */
     /* Fills x and y [n, width] with the sequences first … first+n-1 of the step; for a classifier x, their classes
      * y [n] and their lengths [n], which else is NULL. */
     asc_status (*fill)(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y, int64_t *lengths);

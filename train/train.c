@@ -70,14 +70,14 @@ static asc_status count_blocks(asc_trainer *t)
     if (t->blocks == 0) {
         return fail_short(t, block);
     }
-    if (each > t->blocks) {
+    if (each > t->blocks && asc_lm_carry(t->lm) == 0) {
         char text[160];
         snprintf(text, sizeof text, "a batch of %" PRId64 " is more than the train split's %" PRId64 " blocks: each "
                  "step takes all of them", each, t->blocks);
         asc_trainer_say(t, text);
     }
     t->steps_per_epoch = (t->blocks + each - 1) / each;
-    return ASC_OK;
+    return asc_streams_plan(t);
 }
 
 static asc_status plan(asc_trainer *t)
@@ -116,7 +116,7 @@ static asc_status plan(asc_trainer *t)
     }
     t->order = asc_alloc(t->ctx, (size_t)t->blocks * sizeof *t->order);
     t->epoch = -1;
-    return asc_error(t->ctx);
+    return asc_streams_open(t);
 }
 
 /* A split's beginning, of n tokens that are predicted or given; of sequences the first ones that have as many. */
@@ -272,11 +272,14 @@ static asc_status read_checkpoint(asc_trainer *t, bool back, bool *same_build)
 {
     *same_build = true;
     if (asc_path_exists(t->folder.checkpoint)) {
-        if (asc_checkpoint_read(t->ctx, back ? t->folder.stable : t->folder.checkpoint, t->lm, t->optim, &t->state,
-                                same_build) ||
-            asc_trainer_check_state(t)) {
+        const char *path = back ? t->folder.stable : t->folder.checkpoint;
+        asc_params *carried = asc_params_new(t->ctx);
+        if (!carried || asc_checkpoint_read(t->ctx, path, t->lm, t->optim, &t->state, carried, same_build) ||
+            asc_trainer_check_state(t) || asc_streams_load(t, carried)) {
+            asc_params_free(carried);
             return asc_error(t->ctx);
         }
+        asc_params_free(carried);
         t->saved_step = t->state.step;
     } else if (asc_path_exists(t->folder.model)) { /* a run writes no model before its first checkpoint */
         asc_fail(t->ctx, ASC_ERR_IO, "%s is missing: without it the run can't go on, and starting again would "
@@ -379,7 +382,7 @@ static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
         .best_bits_per_byte = whole ? t->whole.bits_per_byte : best->bits, .best_step = best->step,
         .unknown = whole ? t->whole.unknown : t->evaluation_s > 0 ? t->progress.valid.unknown : NAN,
         .source_ppl = known ? exp(source.nats / (double)source.tokens) : NAN,
-        .has_test = t->has_test, .end = end,
+        .has_test = t->has_test, .end = end, .carry = asc_lm_carry(t->lm),
     };
 }
 
@@ -388,6 +391,7 @@ static void clear(asc_trainer *t)
     asc_metrics_close(&t->metrics);
     asc_folder_close(&t->folder);
     asc_free(t->ctx, t->order, t->order ? (size_t)t->blocks * sizeof *t->order : 0);
+    asc_streams_close(t);
     asc_optim_free(t->optim);
     asc_lm_free(t->lm);
     asc_split_free(t->ctx, t->train);

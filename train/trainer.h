@@ -25,6 +25,7 @@ typedef struct asc_trainer {
     asc_stepper stepper;
     asc_schedule schedule;
     asc_phases phases;
+    asc_lm_carried **streams;               /* what each batch of a step carries; NULL: nothing is carried */
     int64_t blocks, steps_per_epoch, steps; /* of the training split; of the run */
     int32_t *order;                         /* of the blocks in epoch number `epoch` */
     int64_t epoch, first;                   /* the step's first block stands at order[first] */
@@ -93,6 +94,20 @@ int64_t asc_trainer_width(const asc_trainer *t, const asc_split *split, const in
 
 /* The inputs of all blocks which[0 … n-1] of the training split. */
 int64_t asc_trainer_inputs(const asc_trainer *t, const int32_t *which, int64_t n);
+
+/* ---- streams.c: carried context; without it nothing is done ---- */
+
+/* Counts the blocks that B rows read in an epoch, the same number each: blocks and steps_per_epoch. ASC_ERR_ARG. */
+asc_status asc_streams_plan(asc_trainer *t);
+asc_status asc_streams_open(asc_trainer *t);
+void asc_streams_close(asc_trainer *t);
+/* What is carried into the next step: nothing into the first of an epoch. */
+void asc_streams_follow(asc_trainer *t);
+/* What is carried after t->state.step steps: "BATCH.LAYER.…". ASC_ERR_FORMAT: it is not that of this run. */
+asc_status asc_streams_save(const asc_trainer *t, asc_params *tensors);
+asc_status asc_streams_load(asc_trainer *t, const asc_params *tensors);
+/* Forward passes until a block has all before it that it looks back at. */
+asc_status asc_run_up(const asc_stepper *s, asc_lm_carried *carried);
 
 /* ---- pace.c ---- */
 

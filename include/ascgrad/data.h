@@ -267,6 +267,10 @@ ASC_API int64_t asc_block_length(int64_t n_tokens, int64_t length, int64_t i);
  * ASC_ERR_ARG: blocks is not in 0 … 2^31-1. Source: Fisher and Yates 1938 (Durstenfeld 1964), with Philox. */
 ASC_API asc_status asc_block_order(asc_ctx *ctx, int64_t blocks, uint64_t seed, uint64_t epoch, int32_t *order);
 
+/* The order in which rows 0 … R-1 read streams: step after step the next block of each, row b from block b·blocks/R on.
+ * ASC_ERR_ARG: blocks is no multiple of R >= 1, or not in 0 … 2^31-1. */
+ASC_API asc_status asc_block_streams(asc_ctx *ctx, int64_t blocks, int64_t rows, int32_t *order);
+
 /* How many blocks a split has; `partial` as in asc_block_count. 0 for NULL. */
 ASC_API int64_t asc_split_blocks(const asc_split *split, int64_t length, bool partial);
 

@@ -84,6 +84,9 @@ ASC_API asc_tensor asc_cache_append(asc_layer *layer, const asc_layer_cache *cac
 /* Stages a tensor of the scope, which goes into the cache's hands, as the next state `which`. ASC_ERR_ARG. */
 ASC_API asc_status asc_cache_stage(asc_layer *layer, asc_layer_cache *cache, int which, asc_tensor state);
 
+/* What asc_mixing.carry may be: `forward` on past and x, of which the rows of x are kept. */
+ASC_API asc_tensor asc_carry_again(asc_layer *layer, asc_layer_cache *held, asc_tensor past, asc_tensor x);
+
 /* ---- what a training writes down ---- */
 
 /* A value of a layer that goes into metrics.jsonl, under the mixing's name. */
@@ -124,6 +127,18 @@ struct asc_mixing {
      * NULL: the layer keeps its inputs and runs `forward` on all of them for every token. With `next` and no `cache`
      * the layer is one of a stream without end. */
     asc_tensor (*next)(asc_layer *layer, asc_layer_cache *cache, asc_tensor x);
+    /* With carried context: x (B, n, D), the next n tokens of B streams, one a row, to (B, n, D), computed as if the p
+     * tokens before were earlier ones of the same sequences; the caller releases it. past (B, p, D) is what the layer
+     * was given for those, through which no gradient flows; null where there are none. Of `held` the states of
+     * `carried_states` go on from block to block, without a gradient: those that asc_cache_stage was given for the
+     * block before. Its length is the tokens that each stream has had; while it is 0, states have no meaning. There is
+     * no auxiliary loss. NULL: a model that carries context refuses the mixing. asc_carry_again serves a mixing that
+     * has no states. */
+    asc_tensor (*carry)(asc_layer *layer, asc_layer_cache *held, asc_tensor past, asc_tensor x);
+    /* How many inputs before a block it looks at, of at most `carry` >= 1. NULL: all of them. Below 0 with the error
+     * set: with these settings it carries nothing, and why. */
+    int64_t (*reach)(asc_layer *layer, int64_t carry);
+    unsigned carried_states; /* bit i: state i goes on; in generation the others are made anew from the inputs before */
     /* NULL, or returns NULL, if no output looks ahead: a language model takes no other. Else why one does, for the
      * message: borrowed. asc_causal_check finds out whether that is true. */
     const char *(*looks_ahead)(const asc_layer *layer);

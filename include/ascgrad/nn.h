@@ -20,6 +20,7 @@ extern "C" {
 
 typedef struct asc_lm asc_lm;
 typedef struct asc_layer asc_layer;
+typedef struct asc_lm_carried asc_lm_carried;
 
 /* A new model with initial values drawn from `seed` (spec.md §4), dtype f32 or f64. `config`: the JSON object, as text.
  * NULL with the error set: a key that is unknown (the nearest one is named), missing, or of a wrong type or range. */
@@ -39,6 +40,8 @@ ASC_API int64_t asc_lm_block(const asc_lm *lm);
 ASC_API int64_t asc_lm_classes(const asc_lm *lm);
 /* The longest sequence that it takes: asc_lm_block with learned positions, INT64_MAX without. */
 ASC_API int64_t asc_lm_longest(const asc_lm *lm);
+/* How many tokens of the block before a block looks back at ("carry"); 0: it begins with nothing before it. */
+ASC_API int64_t asc_lm_carry(const asc_lm *lm);
 /* The parameters, named as in spec.md §4; borrowed. */
 ASC_API asc_params *asc_lm_params(asc_lm *lm);
 
@@ -106,6 +109,41 @@ ASC_API asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x);
  * sequence that count, or null; what stands behind them is anything. */
 ASC_API asc_tensor asc_lm_states(asc_lm *lm, asc_tensor x, asc_tensor lengths);
 
+/* ---- carried context (Dai et al., Transformer-XL, arXiv 1901.02860; spec.md §4.1; doc/carry.md) ----
+ *
+ * A text is read block after block, and what the layers were given for the last `tokens` tokens of the block before
+ * stands before a block's own, as earlier tokens of the same sequence. No gradient flows through it. A pass of
+ * asc_lm_loss, asc_lm_objective, asc_lm_logits or asc_lm_states goes on from it:
+ *
+ *     asc_lm_carried *c = asc_lm_carried_new(lm, 64);
+ *     asc_lm_set_carried(lm, c);
+ *     for each block of each row's stream: asc_lm_objective, asc_backward, asc_lm_carried_advance(c), the optimiser's
+ *     step; asc_lm_carried_reset(c) where the streams begin anew
+ */
+
+/* Room for what the model's layers carry of `tokens` >= 1 tokens, which need not be the model's own setting; empty. The
+ * model must outlive it, and it the passes that go on from it. Memory: for each row and layer two times the inputs of
+ * so many tokens, or less where a layer looks at fewer, and its states. NULL with the error set: ASC_ERR_ARG, a layer
+ * carries nothing, positions are learned, or it is a classifier; ASC_ERR_MEMORY. */
+ASC_API asc_lm_carried *asc_lm_carried_new(asc_lm *lm, int64_t tokens);
+ASC_API void asc_lm_carried_free(asc_lm_carried *carried); /* NULL is accepted; no longer set from then on */
+/* From here on, passes go on from `carried`; NULL, as in the beginning: from nothing. Generation, and what looks inside
+ * of layers, does not heed it. ASC_ERR_ARG: it is another model's. */
+ASC_API asc_status asc_lm_set_carried(asc_lm *lm, asc_lm_carried *carried);
+/* What the last pass has left takes the place of what it went on from: to be called when that pass' gradients have been
+ * computed. Until then the same pass can be done again. ASC_ERR_STATE: there was no pass. */
+ASC_API asc_status asc_lm_carried_advance(asc_lm_carried *carried);
+/* The streams begin anew, of any number of rows. */
+ASC_API void asc_lm_carried_reset(asc_lm_carried *carried);
+/* The tokens that each stream has had since then. */
+ASC_API int64_t asc_lm_carried_length(const asc_lm_carried *carried);
+/* Adds copies of all that is held to `tensors`, for a checkpoint: "LAYER.inputs" (B, p, D), "LAYER.state.I". */
+ASC_API asc_status asc_lm_carried_save(const asc_lm_carried *carried, asc_params *tensors);
+/* Takes it from there, for streams of `rows` rows that have had `length` tokens: what save added, no more and no less.
+ * ASC_ERR_FORMAT: a tensor is missing or of another shape; it is then empty. */
+ASC_API asc_status asc_lm_carried_load(asc_lm_carried *carried, const asc_params *tensors, int64_t rows,
+                                       int64_t length);
+
 /* ---- classifiers: models with "head": "classifier", whose layers may look ahead. asc_lm_loss, asc_lm_objective,
  * asc_lm_logits and generation are for language models alone ---- */
 
@@ -143,7 +181,8 @@ ASC_API asc_status asc_lm_features(asc_lm *lm, asc_tensor tokens, int64_t layer,
 typedef struct asc_lm_cache asc_lm_cache;
 
 /* Whether a sequence may go on for ever: no learned positions end, and no layer keeps something of every token (a pure
- * Grassmann model without pos_emb). Memory and time a token then do not depend on the position. */
+ * Grassmann model without pos_emb), or it carries context (asc_lm_carry): a block at a time then, behind the last
+ * tokens of the one before, as in training. Memory and time a token then do not depend on the position. */
 ASC_API bool asc_lm_streams(const asc_lm *lm);
 #define ASC_LM_ENDLESS INT64_MAX
 
@@ -154,8 +193,10 @@ ASC_API void asc_lm_cache_free(asc_lm_cache *cache); /* NULL is accepted */
 ASC_API void asc_lm_cache_reset(asc_lm_cache *cache);
 ASC_API int64_t asc_lm_cache_length(const asc_lm_cache *cache);
 ASC_API int64_t asc_lm_cache_capacity(const asc_lm_cache *cache);
-/* Appends n >= 1 tokens and returns the logits (V) after the last, equal to the full pass to rounding.
- * ASC_ERR_ARG: a token outside of the vocabulary, or no room. No gradient. */
+/* Appends n >= 1 tokens and returns the logits (V) after the last, equal to the full pass to rounding; to that of a
+ * model that carries context, block after block from the cache's first token on. ASC_ERR_ARG: a token outside of the
+ * vocabulary, or no room. After a failure the cache has the tokens that it had, and of several blocks those that were
+ * done: asc_lm_cache_length. No gradient. */
 ASC_API asc_tensor asc_lm_next(asc_lm_cache *cache, const int64_t *tokens, int64_t n);
 
 /* ---- one layer alone ---- */

@@ -67,6 +67,9 @@ typedef struct asc_eval_options {
     int64_t batch; /* blocks at a time, >= 1 */
     /* Tokens of a stream's blocks; 0: asc_lm_block. Sequences have the length that they have. */
     int64_t length;
+    /* Tokens of the block before that each block looks back at (asc_lm_carried_new), >= 0: a stream is then read as
+     * one, a block at a time. 0: each block by itself. */
+    int64_t carry;
     /* Called with each batch of predicted tokens, in the order of the text; NULL: not. A token that is given comes as
      * -1, its loss 0. Of a classifier: with the class of each sequence. Another status than ASC_OK ends the
      * evaluation. */
@@ -101,8 +104,9 @@ typedef struct asc_eval_result {
 #define ASC_UNKNOWN_MOST 0.001
 
 /* Evaluates `lm` on a split: blocks of options->length tokens, the last, shorter one too, so that every token but the
- * first is predicted once; or sequence by sequence. Leaves dropout at 0. ASC_ERR_ARG: also longer blocks or sequences
- * than learned positions go, or another number of classes than the model's; ASC_ERR_MEMORY, ASC_ERR_INTERRUPTED. */
+ * first is predicted once; or sequence by sequence. Leaves dropout at 0, and asc_lm_set_carried at NULL.
+ * ASC_ERR_ARG: also longer blocks or sequences than learned positions go, another number of classes than the model's,
+ * or a model that carries nothing; ASC_ERR_MEMORY, ASC_ERR_INTERRUPTED. */
 ASC_API asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const asc_eval_options *options,
                                 asc_eval_result *result);
 
@@ -191,6 +195,7 @@ typedef struct asc_train_result {
     double unknown;        /* the share of unknown tokens there; NaN: not evaluated by this call */
     int64_t best_step;
     bool has_test;         /* the data has a test split */
+    int64_t carry;         /* asc_lm_carry of the model: evaluations were made so, as asc_eval_options has it */
     double source_ppl;     /* what a perfect model of the source reaches there (asc_dataset_entropy); NaN: unknown */
     asc_train_end end;
 } asc_train_result;

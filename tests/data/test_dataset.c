@@ -289,6 +289,17 @@ START_TEST(blocks_hold_inputs_and_targets_one_later)
 }
 END_TEST
 
+START_TEST(streams_go_on_step_after_step)
+{
+    static const int32_t expected[] = {0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11};
+    int32_t order[12];
+    ck_assert_int_eq(asc_block_streams(ctx, 12, 3, order), ASC_OK);
+    ck_assert_mem_eq(order, expected, sizeof order);
+    ck_assert_int_eq(asc_block_streams(ctx, 12, 5, order), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "block streams: 12 blocks for 5 rows, expected a multiple of them up to 2147483647");
+}
+END_TEST
+
 START_TEST(an_epochs_order_depends_on_seed_and_epoch_alone)
 {
     enum { N = 1000 };
@@ -370,6 +381,7 @@ int main(void)
     tcase_add_test(all, wikitext_2_has_its_tokens);
     tcase_add_test(all, blocks_cover_every_token_but_the_first_once);
     tcase_add_test(all, blocks_hold_inputs_and_targets_one_later);
+    tcase_add_test(all, streams_go_on_step_after_step);
     tcase_add_test(all, an_epochs_order_depends_on_seed_and_epoch_alone);
     tcase_add_test(all, an_epochs_order_is_uniform);
     tcase_add_test(all, survives_failed_allocations);

@@ -49,6 +49,7 @@ static asc_params *params;
 static asc_optim *optim;
 static asc_lm *lm;
 static asc_lm_cache *cache;
+static asc_lm_carried *carried; /* of a model of its own */
 static asc_layer *layer;
 static asc_tokenizer *tokenizer;
 static asc_decoder *decoder;
@@ -64,6 +65,9 @@ static asc_experiment *experiment;
 
 static const char lm_config[] = "{\"mix\": \"transformer\", \"d_model\": 8, \"d_ff\": 16, \"layers\": 1, \"heads\": 2, "
                                 "\"vocab\": 256, \"block\": 8}";
+
+static const char carrying_config[] = "{\"mix\": \"conv\", \"d_model\": 8, \"layers\": 1, \"vocab\": 256, "
+                                      "\"block\": 8, \"pos_emb\": false, \"carry\": 2}";
 
 static bool starts(const char *s, const char *with)
 {
@@ -152,6 +156,7 @@ REAL(asc_params, params, params)
 REAL(asc_optim, optim, optim)
 REAL(asc_lm, lm, lm)
 REAL(asc_lm_cache, lm_cache, cache)
+REAL(asc_lm_carried, lm_carried, carried)
 REAL(asc_layer, layer, layer)
 REAL(asc_tokenizer, tokenizer, tokenizer)
 REAL(asc_decoder, decoder, decoder)
@@ -279,6 +284,7 @@ static void make_reals(void)
     optim = asc_adamw_new(ctx, params, &(asc_adamw_options){0});
     lm = asc_lm_new(ctx, lm_config, ASC_F32, 1);
     cache = asc_lm_cache_new(lm, 4);
+    carried = asc_lm_carried_new(asc_lm_new(ctx, carrying_config, ASC_F32, 1), 2);
     layer = asc_layer_new(ctx, "transformer", 8, "{\"heads\": 2}", ASC_F32, 1);
     tokenizer = asc_tokenizer_new(ctx, "byte");
     decoder = asc_decoder_new(tokenizer);

@@ -93,9 +93,13 @@ static double count_products(const asc_stepper *s)
     bool recording = asc_set_recording(ctx, false);
     asc_scope_begin(ctx);
     asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(s->batch, s->block));
+    if (s->carried) {
+        asc_run_up(s, s->carried[0]);
+    }
     asc_flops_reset(ctx);
     asc_lm_loss(s->lm, x, x, NULL);
     double flops = asc_flops(ctx);
+    asc_lm_set_carried(s->lm, NULL);
     asc_scope_end(ctx);
     asc_set_recording(ctx, recording);
     asc_span_end(ctx, &span);
@@ -204,13 +208,15 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
     asc_optim *optim = lm ? asc_adamw_new(ctx, asc_lm_params(lm),
                                           &(asc_adamw_options){v->beta1, v->beta2, 0, v->weight_decay})
                           : NULL;
+    asc_lm_carried *carried = optim && asc_lm_carry(lm) > 0 ? asc_lm_carried_new(lm, asc_lm_carry(lm)) : NULL;
     asc_span_end(ctx, &span);
-    if (optim) {
+    if (optim && asc_error(ctx) == ASC_OK) {
         source tokens = {asc_lm_vocab(lm), asc_lm_block(lm), 1};
         run(&(asc_stepper){.ctx = ctx, .lm = lm, .optim = optim, .block = tokens.block, .batch = v->batch,
                            .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed, .fill = fill,
-                           .user = &tokens}, settings, steps, result);
+                           .carried = carried ? &carried : NULL, .user = &tokens}, settings, steps, result);
     }
+    asc_lm_carried_free(carried);
     asc_optim_free(optim);
     asc_lm_free(lm);
     return asc_error(ctx);

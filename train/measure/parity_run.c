@@ -63,6 +63,7 @@ static void add_defaults(asc_replay *r)
 typedef struct run {
     asc_replay *r;
     asc_lm *lm;
+    asc_lm_carried *carried; /* each row is one stream; or NULL */
     asc_params *params; /* the model's, all of which decay */
     asc_optim *optim;
     recipe recipe;
@@ -109,6 +110,9 @@ static asc_status step(const run *t, int64_t s, double *loss)
         double scale = asc_clip_scale(asc_grad_norm(ctx, t->params), t->recipe.clip);
         status = asc_optim_step(t->optim, asc_lr_at(&schedule, s), scale);
     }
+    if (t->carried && !status) {
+        status = asc_lm_carried_advance(t->carried);
+    }
     asc_scope_end(ctx);
     return status;
 }
@@ -150,11 +154,16 @@ static void run_model(asc_replay *r, run *t)
         asc_replay_disagree(r, "in.tokens has %d dimensions, expected [steps, B, N + 1]", t->shape->ndim);
         return;
     }
+    if (asc_lm_carry(t->lm) > 0) {
+        t->carried = asc_lm_carried_new(t->lm, asc_lm_carry(t->lm));
+        asc_lm_set_carried(t->lm, t->carried);
+    }
     t->params = all_decay(ctx, asc_lm_params(t->lm));
     t->optim = asc_adamw_new(ctx, t->params, &(asc_adamw_options){.weight_decay = t->recipe.weight_decay});
     if (t->params && t->optim && !asc_error(ctx)) {
         run_steps(t);
     }
+    asc_lm_carried_free(t->carried);
     asc_optim_free(t->optim);
     asc_params_free(t->params);
 }

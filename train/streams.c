@@ -1,0 +1,129 @@
+/* train/streams.c: the streams of a training with carried context: row b of the B rows of a step reads so many blocks
+ * in order, and what its layers carry goes with it from step to step and, by the checkpoint, to a resumed run. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "train/trainer.h"
+
+static int64_t n_batches(const asc_trainer *t)
+{
+    return t->settings->values.accumulate;
+}
+
+asc_status asc_streams_plan(asc_trainer *t)
+{
+    int64_t carry = asc_lm_carry(t->lm), rows = t->settings->values.batch * n_batches(t);
+    if (carry == 0) {
+        return ASC_OK;
+    }
+    if (t->train->n_sequences > 0) {
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "carry", " is %" PRId64 ", but %s has sequences, none of which goes on "
+                           "where another ends: expected 0, or a text", carry, t->settings->values.data);
+    }
+    if (rows > t->blocks) {
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "batch", ": with carry each of a step's %" PRId64 " sequences reads a "
+                           "stream of its own, and the train split has %" PRId64 " blocks for them", rows, t->blocks);
+    }
+    t->steps_per_epoch = t->blocks / rows;
+    t->blocks = t->steps_per_epoch * rows;
+    return ASC_OK;
+}
+
+asc_status asc_streams_open(asc_trainer *t)
+{
+    int64_t carry = asc_lm_carry(t->lm), n = n_batches(t);
+    size_t bytes = (size_t)n * sizeof(asc_lm_carried *);
+    if (carry == 0 || !(t->streams = asc_alloc(t->ctx, bytes))) {
+        return asc_error(t->ctx);
+    }
+    memset(t->streams, 0, bytes);
+    for (int64_t i = 0; i < n && !asc_error(t->ctx); i++) {
+        t->streams[i] = asc_lm_carried_new(t->lm, carry);
+    }
+    t->stepper.carried = t->streams;
+    return asc_error(t->ctx);
+}
+
+void asc_streams_close(asc_trainer *t)
+{
+    for (int64_t i = 0; t->streams && i < n_batches(t); i++) {
+        asc_lm_carried_free(t->streams[i]);
+    }
+    asc_free(t->ctx, t->streams, t->streams ? (size_t)n_batches(t) * sizeof *t->streams : 0);
+}
+
+/* Tokens that each row has read of its stream, which begins anew in every epoch. */
+static int64_t tokens_read(const asc_trainer *t)
+{
+    return t->state.step % t->steps_per_epoch * t->stepper.block;
+}
+
+void asc_streams_follow(asc_trainer *t)
+{
+    for (int64_t i = 0; t->streams && tokens_read(t) == 0 && i < n_batches(t); i++) {
+        asc_lm_carried_reset(t->streams[i]);
+    }
+}
+
+/* Copies `from` to `to`, with other names: `before` on top, or taken off, of those that begin so. */
+static void rename_all(const asc_params *from, asc_params *to, const char *before, bool on_top)
+{
+    size_t n = strlen(before);
+    for (int i = 0; i < asc_params_count(from); i++) {
+        const char *old = asc_params_name(from, i);
+        char name[160];
+        snprintf(name, sizeof name, "%s%s", on_top ? before : "", on_top ? old : old + n);
+        if (on_top || strncmp(old, before, n) == 0) {
+            asc_params_add(to, name, asc_params_at(from, i), false);
+        }
+    }
+}
+
+asc_status asc_streams_save(const asc_trainer *t, asc_params *tensors)
+{
+    for (int64_t i = 0; t->streams && tokens_read(t) > 0 && i < n_batches(t) && !asc_error(t->ctx); i++) {
+        char before[32];
+        snprintf(before, sizeof before, "%" PRId64 ".", i);
+        asc_params *of_one = asc_params_new(t->ctx);
+        if (of_one && asc_lm_carried_save(t->streams[i], of_one) == ASC_OK) {
+            rename_all(of_one, tensors, before, true);
+        }
+        asc_params_free(of_one);
+    }
+    return asc_error(t->ctx);
+}
+
+asc_status asc_streams_load(asc_trainer *t, const asc_params *tensors)
+{
+    for (int64_t i = 0; t->streams && tokens_read(t) > 0 && i < n_batches(t) && !asc_error(t->ctx); i++) {
+        char before[32];
+        snprintf(before, sizeof before, "%" PRId64 ".", i);
+        asc_params *of_one = asc_params_new(t->ctx);
+        if (of_one) {
+            rename_all(tensors, of_one, before, false);
+            asc_lm_carried_load(t->streams[i], of_one, t->settings->values.batch, tokens_read(t));
+        }
+        asc_params_free(of_one);
+    }
+    if (asc_error(t->ctx) == ASC_ERR_FORMAT) {
+        asc_error_place(t->ctx, t->folder.checkpoint);
+    }
+    return asc_error(t->ctx);
+}
+
+asc_status asc_run_up(const asc_stepper *s, asc_lm_carried *carried)
+{
+    asc_ctx *ctx = s->ctx;
+    bool recording = asc_set_recording(ctx, false);
+    asc_lm_set_carried(s->lm, carried);
+    while (asc_error(ctx) == ASC_OK && asc_lm_carried_length(carried) < asc_lm_carry(s->lm)) {
+        asc_scope_begin(ctx);
+        asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(s->batch, s->block));
+        asc_lm_states(s->lm, x, asc_null());
+        asc_lm_carried_advance(carried);
+        asc_scope_end(ctx);
+    }
+    asc_set_recording(ctx, recording);
+    return asc_error(ctx);
+}
