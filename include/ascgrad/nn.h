@@ -1,12 +1,12 @@
 /*
  * ascgrad/nn.h: language models and the mixing layers in them.
  *
- * A model is described by a JSON object (its keys are those of models.py's configuration, spec.md §4), so that a
- * run's config.json, a model file's metadata and a program's literal are the same thing:
+ * A model is described by a JSON object, so that a run's config.json, a model file's metadata and a program's
+ * literal are the same thing:
  *
  *   {"mix": "transformer", "d_model": 256, "d_ff": 1024, "layers": 6, "heads": 4, "vocab": 30522, "block": 128}
  *
- * asc_lm_schema lists all keys; doc/settings.md is made of it.
+ * asc_lm_schema lists all keys; doc/settings.md is made of it. doc/model.md has the equations.
  */
 #ifndef ASCGRAD_NN_H
 #define ASCGRAD_NN_H
@@ -20,8 +20,9 @@ extern "C" {
 
 typedef struct asc_lm asc_lm;
 
-/* A new model with initial values drawn from `seed` (spec.md §4), dtype f32 or f64. `config`: the JSON object, as text.
- * NULL with the error set: a key that is unknown (the nearest one is named), missing, or of a wrong type or range. */
+/* A new model with initial values drawn from `seed` (doc/model.md), dtype f32 or f64. `config`: the JSON object, as
+ * text. NULL with the error set: a key that is unknown (the nearest one is named), missing, or of a wrong type or
+ * range. */
 ASC_API asc_lm *asc_lm_new(asc_ctx *ctx, const char *config, asc_dtype dtype, uint64_t seed);
 ASC_API void asc_lm_free(asc_lm *lm); /* NULL is accepted */
 
@@ -38,7 +39,7 @@ ASC_API int64_t asc_lm_block(const asc_lm *lm);
 ASC_API int64_t asc_lm_classes(const asc_lm *lm);
 /* The longest sequence that it takes: asc_lm_block with learned positions, INT64_MAX without. */
 ASC_API int64_t asc_lm_longest(const asc_lm *lm);
-/* The parameters, named as in spec.md §4; borrowed. */
+/* The parameters, named as in doc/model.md; borrowed. */
 ASC_API asc_params *asc_lm_params(asc_lm *lm);
 
 /* The dropout of the calls from here on, 0 <= p < 1; 0, the initial value, for evaluation. */
