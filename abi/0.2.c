@@ -519,7 +519,7 @@ STRUCT(asc_logged, 16)
 FIELD(asc_logged, name, 0) const char *asc_logged_0_name;
 FIELD(asc_logged, inspected, 8) bool asc_logged_0_inspected;
 
-STRUCT(asc_mixing, 168)
+STRUCT(asc_mixing, 192)
 FIELD(asc_mixing, abi, 0) unsigned asc_mixing_0_abi;
 FIELD(asc_mixing, name, 8) const char *asc_mixing_0_name;
 FIELD(asc_mixing, settings, 16) const asc_setting *asc_mixing_0_settings;
@@ -543,6 +543,9 @@ FIELD(asc_mixing, hold, 136) bool (*asc_mixing_0_hold)(asc_layer *layer, const c
 FIELD(asc_mixing, moves, 144) asc_tensor (*asc_mixing_0_moves)(asc_layer *layer, asc_tensor x, const char *name);
 FIELD(asc_mixing, logged, 152) const asc_logged *asc_mixing_0_logged;
 FIELD(asc_mixing, log, 160) asc_tensor (*asc_mixing_0_log)(asc_layer *layer, const char *name, const asc_params *parts);
+FIELD(asc_mixing, follows, 168) bool (*asc_mixing_0_follows)(const asc_layer *layer, const asc_layer *below);
+FIELD(asc_mixing, flow, 176) asc_tensor (*asc_mixing_0_flow)(asc_layer *layer, asc_tensor x, asc_tensor lengths);
+FIELD(asc_mixing, turn, 184) asc_tensor (*asc_mixing_0_turn)(asc_layer *layer, asc_tensor flow, asc_tensor below);
 asc_status asc_mixing_register(asc_ctx *ctx, const asc_mixing *mixing);
 const asc_mixing *asc_mixing_find(const asc_ctx *ctx, const char *name);
 typedef struct asc_lm asc_lm;
