@@ -1,4 +1,4 @@
-/* nn/ascender_background.c: the background variant of ASCender attention (spec.md §2.10), one primitive op after the
+/* nn/ascender_background.c: the background variant of ASCender attention (doc/ascender.md), one primitive op after the
  * other.
  *
  *   β^align_ij = tanh(⟨u_i, u_j⟩) [j ∈ N(i) or i ∈ N(j)],  β^sep_ij = -λ_dist w_ij - λ_ρ ρ_j,

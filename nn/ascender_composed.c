@@ -1,4 +1,4 @@
-/* nn/ascender_composed.c: ASCender attention (spec.md §2.1 to §2.8, §2.11), one primitive op after the other.
+/* nn/ascender_composed.c: ASCender attention (doc/ascender.md), one primitive op after the other.
  *
  *   S = QKᵀ/√d + ω_a β̃^align + ω_s β̃^sep + ω_c β̃^coh + β^other,  A = softmax over J_i of S/(τ_score + ε),  y = A V
  *
@@ -110,7 +110,7 @@ asc_status asc_ascender_attend(asc_ctx *ctx, const asc_ascender_inputs *in, cons
     return asc_error(ctx);
 }
 
-/* ---- geometry (§2.2) ---- */
+/* ---- geometry ---- */
 
 typedef struct swarm {
     asc_ctx *ctx;
@@ -150,7 +150,7 @@ static asc_tensor gate(asc_ctx *ctx, asc_tensor alpha, asc_tensor x)
     return asc_sigmoid(ctx, asc_mul(ctx, alpha, x));
 }
 
-/* ---- the three rules (§2.4, §2.5) ---- */
+/* ---- the three rules ---- */
 
 /* r^align_ij = k̃_j·u_i, u_i the unit vector of s_i = Σ_{l∈N(i)} k̃_l; γ = σ(α v), v_i = 1 - ‖s_i/|N(i)|‖². */
 static void align(swarm *s, const asc_ascender_inputs *in, asc_ascender_parts *p)
@@ -192,7 +192,7 @@ static void cohere(swarm *s, asc_ascender_parts *p)
     p->gamma_coh = gate(ctx, s->scalar[ASC_ASCENDER_ALPHA_COH], variance);
 }
 
-/* ---- the biases in their three orders (§2.6, §2.8) ---- */
+/* ---- the biases in their three orders ---- */
 
 /* RN(strength x), or strength RN(x) where the gate stands after it. */
 static asc_tensor normalised(const swarm *s, asc_tensor strength, asc_tensor x, asc_tensor set)
@@ -224,7 +224,7 @@ static void bias(const swarm *s, asc_ascender_parts *p)
     p->b_coh = normalised(s, together, s->r_coh, p->statistics);
 }
 
-/* ---- auxiliary losses (§2.11), each a mean over batch, heads and rows ---- */
+/* ---- auxiliary losses, each a mean over batch, heads and rows ---- */
 
 static asc_tensor mean_of_rows(asc_ctx *ctx, asc_tensor x)
 {

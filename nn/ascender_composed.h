@@ -1,5 +1,5 @@
-/* nn/ascender_composed.h: ASCender attention from primitive ops: the definition that reads like spec.md §2, what fused
- * nodes are checked against, and what inspection shows. Memory and time O(B H N M). */
+/* nn/ascender_composed.h: ASCender attention from primitive ops: the definition that reads like doc/ascender.md, what
+ * fused nodes are checked against, and what inspection shows. Memory and time O(B H N M). */
 #ifndef NN_ASCENDER_COMPOSED_H
 #define NN_ASCENDER_COMPOSED_H
 
@@ -23,7 +23,7 @@ typedef struct asc_ascender_parts {
  * means nothing of queries apart. */
 asc_status asc_ascender_composed(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *o,
                                  asc_ascender_parts *p);
-/* The background variant (spec.md §2.10). `density` (B, H, M - N, 1): ρ of the positions before the queries; null for
+/* The background variant. `density` (B, H, M - N, 1): ρ of the positions before the queries; null for
  * M = N. With M > N the set must be causal. */
 asc_status asc_background_composed(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *o,
                                    asc_tensor density, asc_ascender_parts *p);

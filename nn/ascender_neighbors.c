@@ -1,4 +1,4 @@
-/* nn/ascender_neighbors.c: who the neighbours N(i) are (spec.md §2.3): of the candidates, the k with the largest
+/* nn/ascender_neighbors.c: who the neighbours N(i) are: of the candidates, the k with the largest
  * scores, those within a radius, both or either, or places that the caller gives. The choice carries no gradient. */
 #include "nn/ascender_composed.h"
 

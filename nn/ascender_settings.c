@@ -1,4 +1,4 @@
-/* nn/ascender_settings.c: an ASCender layer's settings and parameters (spec.md §2.0). */
+/* nn/ascender_settings.c: an ASCender layer's settings and parameters. */
 #include <string.h>
 
 #include "nn/ascender.h"
@@ -184,8 +184,7 @@ static uint64_t strangers(bool background)
 }
 
 /* What a positive factor for each row does is undone by the row normalisation after it, and where there is no gate its
- * slope does nothing; their gradients are rounding errors, of which Adam would make a random walk (spec.md §2.8,
- * §5). */
+ * slope does nothing; their gradients are rounding errors, of which Adam would make a random walk (doc/ascender.md). */
 static uint64_t inert_scalars(const asc_ascender_values *v)
 {
     const uint64_t strengths = 1u << LAMBDA_ALIGN | 1u << LAMBDA_SEP | 1u << LAMBDA_COH | 1u << KAPPA;
@@ -246,7 +245,7 @@ bool asc_scalar_shared(const asc_ascender_layer *t, int i)
 
 /* ---- defaults that follow from other settings ---- */
 
-/* What a listing has in place of the other defaults (spec.md §2.9). */
+/* What a listing has in place of the other defaults (doc/ascender.md). */
 static void follow_listing(const asc_layer *l, asc_ascender_values *v)
 {
     bool any = v->listing != NO_LISTING, reference = v->listing == REFERENCE;

@@ -1,4 +1,4 @@
-/* nn/make.c: the parameters of layers and models, and their initial values (spec.md §4). */
+/* nn/make.c: the parameters of layers and models, and their initial values (doc/model.md). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

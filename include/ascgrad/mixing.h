@@ -43,7 +43,7 @@ ASC_API bool asc_layer_given(const asc_layer *layer, const char *key);
 /* Where the parameters of a layer that is being made go. */
 typedef struct asc_maker asc_maker;
 
-/* Initial values (spec.md §4). */
+/* Initial values. */
 typedef enum asc_init {
     ASC_INIT_ZERO,
     ASC_INIT_ONE,

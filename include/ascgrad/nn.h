@@ -1,12 +1,12 @@
 /*
  * ascgrad/nn.h: language models and the mixing layers in them.
  *
- * A model is described by a JSON object (its keys are those of models.py's configuration, spec.md §4), so that a
- * run's config.json, a model file's metadata and a program's literal are the same thing:
+ * A model is described by a JSON object, so that a run's config.json, a model file's metadata and a program's
+ * literal are the same thing:
  *
  *   {"mix": "transformer", "d_model": 256, "d_ff": 1024, "layers": 6, "heads": 4, "vocab": 30522, "block": 128}
  *
- * asc_lm_schema lists all keys; doc/settings.md is made of it.
+ * asc_lm_schema lists all keys; doc/settings.md is made of it. doc/model.md has the equations.
  */
 #ifndef ASCGRAD_NN_H
 #define ASCGRAD_NN_H
@@ -22,8 +22,9 @@ typedef struct asc_lm asc_lm;
 typedef struct asc_layer asc_layer;
 typedef struct asc_lm_carried asc_lm_carried;
 
-/* A new model with initial values drawn from `seed` (spec.md §4), dtype f32 or f64. `config`: the JSON object, as text.
- * NULL with the error set: a key that is unknown (the nearest one is named), missing, or of a wrong type or range. */
+/* A new model with initial values drawn from `seed` (doc/model.md), dtype f32 or f64. `config`: the JSON object, as
+ * text. NULL with the error set: a key that is unknown (the nearest one is named), missing, or of a wrong type or
+ * range. */
 ASC_API asc_lm *asc_lm_new(asc_ctx *ctx, const char *config, asc_dtype dtype, uint64_t seed);
 ASC_API void asc_lm_free(asc_lm *lm); /* NULL is accepted */
 
@@ -42,7 +43,7 @@ ASC_API int64_t asc_lm_classes(const asc_lm *lm);
 ASC_API int64_t asc_lm_longest(const asc_lm *lm);
 /* How many tokens of the block before a block looks back at ("carry"); 0: it begins with nothing before it. */
 ASC_API int64_t asc_lm_carry(const asc_lm *lm);
-/* The parameters, named as in spec.md §4; borrowed. */
+/* The parameters, named as in doc/model.md; borrowed. */
 ASC_API asc_params *asc_lm_params(asc_lm *lm);
 
 /* The factor on the learning rate of parameter number `param` of asc_lm_params: 1, and with "mup_width" what

@@ -6,7 +6,7 @@
 #include <ascgrad/ops.h>
 #include <ascgrad/params.h>
 
-/* Which keys a query may look at (spec.md §2.1). Query i stands at position i + M - N. */
+/* Which keys a query may look at. Query i stands at position i + M - N. */
 typedef struct asc_allowed_options {
     bool causal;
     int64_t window;     /* w > 0: |i - j| < w only, and the global tokens */

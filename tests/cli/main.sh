@@ -6,6 +6,8 @@ status 0 "$ASCGRAD" --version
 version=$(sed -n 's/^ascgrad \([0-9]*\.[0-9]*\.[0-9]*\)$/\1/p' out)
 [ -n "$version" ] || fail "--version says $(cat out)"
 has "$abs_top_srcdir/configure.ac" "^AC_INIT(\[libascgrad\], \[$version\])"
+has "$abs_top_srcdir/CHANGELOG.md" "^## $version$"
+has "$abs_top_srcdir/debian/changelog" "^libascgrad ($version) "
 [ -f "$abs_top_srcdir/abi/${version%.*}.c" ] || fail "there is no baseline abi/${version%.*}.c: make update-abi"
 status 0 "$ASCGRAD" info
 has out "$version"

@@ -67,10 +67,28 @@ has out '^wave .* 1/1 '
 status 0 "$ASCGRAD" bench ops --plugin wave.so --seconds 0
 has out '^wave '
 
+# ---- an op in the library: its file, and the values that its test expects ----
+mkdir -p ops/elementwise
+sed 1d guide/an_op_in_the_library_01.h >ops/elementwise/wave.c
+awk -f "$abs_top_srcdir/kernels/f64.awk" ops/elementwise/wave.c >ops/elementwise/wave.f64.h || fail 'no twin for double'
+# shellcheck disable=SC2086
+status 0 $CC -std=gnu11 $strict ${CORE_CPPFLAGS-} -I. -I"$abs_top_builddir" -I"$abs_top_srcdir" \
+    -I"$abs_top_srcdir/include" \
+    -include ascgrad/ops.h -include guide/an_op_in_the_library_02.h -c ops/elementwise/wave.c -o library_wave.o
+compile "$docs/library_op.c" -I. library_wave.o
+status 0 ./try_library_op
+lines out 0
+
+# ---- a mixing layer ----
+blocks guide a_mixing_layer_of_your_own >blend.c
+compile blend.c
+status 0 ./try_blend
+has out '^looks ahead: no; the loss fell from 2\.[0-9]* to 0\.[0-9]*$'
+
 # ---- none is left out ----
 for page in README guide; do
     while read -r block; do
-        grep -q "\"$page/$block\.h\"" "$docs"/*.c && continue
+        grep -q "$page/$block\.h" "$docs"/*.c "$docs/snippets.sh" && continue
         grep -q "^ *blocks $page ${block%_*}[ $]" "$docs/snippets.sh" || fail "$page.md: the block $block is not tried"
     done <"$page/list"
 done

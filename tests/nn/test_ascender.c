@@ -418,7 +418,7 @@ START_TEST(the_objective_adds_the_auxiliary_losses)
 }
 END_TEST
 
-/* ---- facts (spec.md §2.8, §2.9) ---- */
+/* ---- facts ---- */
 
 /* With the gate before the row normalisation strengths change next to nothing; after it they act. */
 START_TEST(strengths_act_after_the_normalisation)

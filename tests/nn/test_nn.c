@@ -245,7 +245,7 @@ START_TEST(parameters_have_the_names_of_the_specification)
 }
 END_TEST
 
-/* The papers' sizes: spec.md §4. */
+/* The papers' sizes. */
 START_TEST(parameter_counts)
 {
     asc_lm *six = asc_lm_new(ctx, "{\"mix\":\"transformer\",\"d_model\":256,\"layers\":6,\"heads\":4,"
