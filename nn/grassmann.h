@@ -5,14 +5,6 @@
 #include <ascgrad/mixing.h>
 #include <ascgrad/ops.h>
 
-/* What two vectors say together: the wedge, or a control that shows what the wedge is worth. */
-typedef enum asc_pair {
-    ASC_PAIR_WEDGE,     /* u_i v_j - u_j v_i, i < j */
-    ASC_PAIR_SYMMETRIC, /* u_i v_j + u_j v_i, i <= j */
-    ASC_PAIR_PRODUCT,   /* u_i v_i */
-    ASC_PAIR_CONCAT,    /* u, then v */
-} asc_pair;
-
 typedef struct asc_grassmann_layer {
     asc_affine red, plu, gate;
     asc_affine forget;          /* of the memory; null without one */

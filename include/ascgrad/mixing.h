@@ -29,7 +29,8 @@ struct asc_layer {
     void *self;      /* mixing->size bytes, all zero before `init`: its parameters, and what else it keeps */
     asc_tensor mask, neighbors; /* of the caller's, or null: asc_layer_restrict */
     /* private */
-    const struct asc_reader *reader;
+    struct asc_reader *reader;
+    bool alone; /* of no model */
     asc_params *params;
 };
 
