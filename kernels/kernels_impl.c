@@ -54,6 +54,7 @@ typedef int64_t integer_f64;
 #include "kernels/rows.h"
 #include "kernels/update_rows.h"
 #include "kernels/strip_rows.h"
+#include "kernels/strip_forms.h"
 #include "kernels/scan_rows.h"
 #include "kernels/pair_tiles.h"
 #include "kernels/ascender_rows.h"

@@ -109,6 +109,29 @@ KERNEL(void, strip_second_grad,
        (double *dv, const double *on_q, const double *on_v, const double *on_u, const float *q, int64_t ld_q,
         const float *v, int64_t ld_v, const float *u, int64_t ld_u, int64_t n))
 
+/* p_ij = a_i b_j + a_j b_i, i <= j, [n(n+1)/2] entries ld apart, of the first `lanes` */
+KERNEL(void, strip_symmetric, (float *p, int64_t ld, const float *a, const float *b, int64_t n, int lanes))
+/* With M_ij = M_ji = p_ij, M_ii = 2 p_ii: q = M a, Mb = M b */
+KERNEL(void, strip_symmetric_grad,
+       (float *q, float *Mb, const float *p, int64_t ld, const float *a, const float *b, int64_t n))
+/* sum = Σ_i a_i b_i, lane by lane */
+KERNEL(void, strip_dot, (double *sum, const double *a, const double *b, int64_t n))
+/* y += by x, lane by lane */
+KERNEL(void, strip_axpy, (double *y, const double *by, const double *x, int64_t n))
+/* along = x·v/‖x‖², v -= along x; 0 where `of`, which is what is known of x, says that it has no square */
+KERNEL(void, strip_reject, (double *v, double *along, const double *x, const asc_strip_first *of, int64_t n))
+/* The wedge of a vector with a form of k - 1: p_c = Σ_a (-1)^a v[e_a] form[f_a], (e_a, f_a) the k pairs of coordinate c
+ * in term [count][k][2]; p [count] entries ld apart, written or, unless fresh, added to, in the first `lanes`.
+ * 2 <= k <= 4 */
+KERNEL(void, strip_form,
+       (float *p, int64_t ld, const float *v, const float *form, const int32_t *term, int64_t count, int k, int lanes,
+        bool fresh))
+/* The same with p given: dform[f_a] += (-1)^a v[e_a] p_c, dv[e_a] += (-1)^a form[f_a] p_c. Vectors of the size that
+ * `form` and `v` have; dform is none of the others. */
+KERNEL(void, strip_form_grad,
+       (float *dform, float *dv, const float *p, int64_t ld, const float *v, const float *form, const int32_t *term,
+        int64_t count, int k))
+
 /* ---- gates ---- */
 /* a = σ(a), y = g + a∘(h - g) */
 KERNEL(void, gate, (float *y, float *a, const float *h, const float *g, int64_t n))

@@ -84,11 +84,11 @@ static asc_tensor mean_so_far(asc_layer *l, asc_layer_cache *cache, asc_tensor x
 
 /* g with a second feature, W_mean times the running mean of the coordinates: projected first, as that is shorter. */
 static asc_tensor add_mean(asc_layer *l, asc_layer_cache *cache, asc_tensor g, asc_tensor z, asc_tensor before,
-                           asc_tensor lengths, const asc_grassmann_options *options)
+                           asc_tensor lengths, int64_t skip)
 {
     const asc_grassmann_layer *layer = l->self;
-    asc_tensor each = asc_grassmann(l->ctx, z, layer->mean_weight, asc_null(), layer->offset_weight, before, lengths,
-                                    options);
+    asc_tensor each = asc_grassmann_project(l, z, skip, before, lengths, (asc_affine){layer->mean_weight, asc_null()},
+                                            layer->rms);
     asc_tensor mean = mean_so_far(l, cache, each, lengths), sum = asc_add(l->ctx, g, mean);
     asc_release(each);
     asc_release(mean);
@@ -96,19 +96,13 @@ static asc_tensor add_mean(asc_layer *l, asc_layer_cache *cache, asc_tensor g, a
     return sum;
 }
 
-/* g of z behind what a stream holds, on the fused op. */
+/* g of z behind what a stream holds. */
 static asc_tensor collect(asc_layer *l, asc_layer_cache *cache, asc_tensor z, int64_t skip, asc_tensor before,
                           asc_tensor lengths)
 {
     const asc_grassmann_layer *layer = l->self;
-    const asc_grassmann_options options = {
-        .n_offsets = layer->n_offsets, .offsets = layer->offset, .direction = layer->direction, .sum = layer->sum,
-        .rms = layer->rms, .raw = layer->raw, .groups = layer->groups, .eps = layer->eps, .eps_rel = layer->eps_rel,
-        .skip = skip,
-    };
-    asc_tensor g = asc_grassmann(l->ctx, z, layer->plu.weight, layer->plu.bias, layer->offset_weight, before, lengths,
-                                 &options);
-    return asc_is_null(layer->mean_weight) ? g : add_mean(l, cache, g, z, before, lengths, &options);
+    asc_tensor g = asc_grassmann_project(l, z, skip, before, lengths, layer->plu, layer->rms);
+    return asc_is_null(layer->mean_weight) ? g : add_mean(l, cache, g, z, before, lengths, skip);
 }
 
 /* What the gate sees of the path, of z behind what a stream holds; null where it is not asked for. */
@@ -136,8 +130,7 @@ static asc_tensor fuse(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_t
                        asc_tensor before, asc_tensor lengths)
 {
     const asc_grassmann_layer *layer = l->self;
-    asc_tensor g = layer->pair == ASC_PAIR_WEDGE ? collect(l, cache, all, skip, before, lengths)
-                                                 : asc_grassmann_pairs(l, all, skip, before, lengths);
+    asc_tensor g = collect(l, cache, all, skip, before, lengths);
     asc_tensor seen = look_back(l, cache, all, skip, before, lengths);
     asc_tensor y = asc_is_null(seen) ? asc_gated_fusion(l->ctx, x, g, layer->gate.weight, layer->gate.bias, NULL)
                                      : asc_grassmann_fuse(l, x, g, seen);
@@ -264,7 +257,6 @@ const asc_mixing asc_mixing_grassmann = {
     .reach = reach,
     .carried_states = 1u << MEMORY,
     .looks_ahead = looks_ahead,
-    .clear = asc_grassmann_clear,
     .outputs = from_planes,
     .narrow = from_planes,
 };

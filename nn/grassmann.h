@@ -5,23 +5,17 @@
 #include <ascgrad/mixing.h>
 #include <ascgrad/ops.h>
 
-/* What two vectors say together: the wedge, or a control that shows what the wedge is worth. */
-typedef enum asc_pair {
-    ASC_PAIR_WEDGE,     /* u_i v_j - u_j v_i, i < j */
-    ASC_PAIR_SYMMETRIC, /* u_i v_j + u_j v_i, i <= j */
-    ASC_PAIR_PRODUCT,   /* u_i v_i */
-    ASC_PAIR_CONCAT,    /* u, then v */
-} asc_pair;
-
 typedef struct asc_grassmann_layer {
     asc_affine red, plu, gate;
     asc_affine forget;          /* of the memory; null without one */
     asc_tensor offset_weight;   /* [pairs], or null: the same weight for all */
     asc_tensor mean_weight;     /* [D, P], or null: no running mean */
-    int64_t r, groups, P;       /* P coordinates of a pair: of the wedge G C(r/G, 2) */
-    int n_offsets, n_pairs;     /* a token's pairs; the memory is the last */
+    int64_t r, groups, P;       /* P coordinates of a pair: of the wedge G C(r/G, k) */
+    int n_offsets, n_pairs;     /* a token's pairs, or tuples; the memory is the last */
     int offset[ASC_SETTING_LIST];
-    int longest;                /* the largest offset; 0: there is none */
+    int k, n_tuples;            /* vectors wedged together, z_t among them: more than two by tuples, not offsets */
+    int lag[ASC_SETTING_LIST * ASC_SUBSPACE_LAGS]; /* [n_tuples][k - 1] */
+    int longest;                /* the largest offset or lag; 0: there is none */
     asc_direction direction;
     asc_pair pair;
     bool memory, sum, composed; /* sum in place of the mean over pairs */
@@ -29,13 +23,14 @@ typedef struct asc_grassmann_layer {
     bool rms, raw;
     bool invariants;  /* into the gate */
     double smooth;    /* weight of the loss on what changes from layer to layer */
-    int64_t *entries; /* of the symmetric pair: i of each of the P/G coordinates, then j; else NULL */
 } asc_grassmann_layer;
 
 /* The values of its settings. */
 typedef struct asc_grassmann_values {
     asc_ints offsets;
+    asc_tuples tuples;
     int64_t r, groups, learned;
+    int64_t k; /* of a layer alone; 0: not given */
     int mask, direction, aggregate, scale, pair;
     bool memory, running_mean, normalize, composed, invariants;
     double eps, eps_rel, smooth;
@@ -45,16 +40,23 @@ typedef struct asc_grassmann_values {
 extern const asc_setting asc_grassmann_settings[];
 asc_status asc_grassmann_check(asc_layer *l);
 asc_status asc_grassmann_init(asc_layer *l, asc_maker *maker);
-void asc_grassmann_clear(asc_layer *l);
 
 /* (B, N, 1): one over the number of tokens up to each that have a pair, 0 where there is none. The N tokens stand at
  * positions start, start + 1, …; lengths i64 (B) or null. For direction past. New. */
 asc_tensor asc_grassmann_inverse_counts(asc_layer *l, int64_t B, int64_t N, int64_t start, asc_tensor lengths);
 
-/* g (B, N, D) of the last N of z (B, skip + N, r) from primitive ops, pair by pair; before (B, N, r): what the memory
- * held, or null. */
-asc_tensor asc_grassmann_pairs(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths);
-/* Σ_Δ c_Δ p̂_Δ (B, N, P) of the same, not scaled. New. */
+/* C(n, k) */
+int64_t asc_grassmann_choose(int64_t n, int64_t k);
+/* The k×k minors of x[0] … x[k - 1] (…, n), columns i_1 < … < i_k in lexicographic order: (…, C(n, k)), from primitive
+ * ops. New. */
+asc_tensor asc_grassmann_minors(asc_ctx *ctx, const asc_tensor *x, int k);
+
+/* Σ_Δ c_Δ (weight p̂_Δ + bias) of the last N of z (B, skip + N, r) on the fused ops, (B, N, rows of the weight); before
+ * (B, N, r): what the memory held, or null. `rms`: of the scaled p̂. New. */
+asc_tensor asc_grassmann_project(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths,
+                                 asc_affine w, bool rms);
+
+/* Σ_Δ c_Δ p̂_Δ (B, N, P) of the same, not scaled, from primitive ops. New. */
 asc_tensor asc_grassmann_sums(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths);
 /* y of x, g (B, N, D) and what the gate sees beside them (B, N, 4), or null; from primitive ops. New. */
 asc_tensor asc_grassmann_fuse(asc_layer *l, asc_tensor x, asc_tensor g, asc_tensor more);

@@ -7,9 +7,11 @@
  *                                                      learned weights over them, or 1
  *   y_t = α⊙x_t + (1 − α)⊙g_t,  α = σ(W_gate [x_t; g_t] + b_gate)
  *
- * Extensions. The memory is one more pair, z_t ∧ m_{t-1} for t > 0, with m_t = f_t⊙m_{t-1} + (1 − f_t)⊙z_t and
- * f_t = σ(W_f x_t + b_f). The running mean adds to g_t a second feature, W_mean times the mean over s ≤ t, as far as
- * s has a pair, of Σ_Δ c_Δ p̂: the paper's global invariants of the flow, as far as a causal model may know them.
+ * Extensions. A tuple of lags in an offset's place makes a subspace of k dimensions, p = z_t ∧ z_{t-Δ_1} ∧ …, the k×k
+ * minors, with as many lengths under its floor. The memory is one more pair, z_t ∧ m_{t-1} for t > 0, with
+ * m_t = f_t⊙m_{t-1} + (1 − f_t)⊙z_t and f_t = σ(W_f x_t + b_f). The running mean adds to g_t a second feature, W_mean
+ * times the mean over s ≤ t, as far as s has a pair, of Σ_Δ c_Δ p̂: the paper's global invariants of the flow, so far
+ * as a causal model may know them.
  *
  * `invariants` are four more inputs of the gate, what the path of Σ_Δ c_Δ p̂ says (nn/flow.h).
  *
@@ -59,9 +61,12 @@ asc_tensor asc_grassmann_fuse(asc_layer *l, asc_tensor x, asc_tensor g, asc_tens
 
 /* ---- which pairs there are ---- */
 
-/* Where the partner of pair i stands, seen from t; not of the memory. */
-static int64_t shift_of(const asc_grassmann_layer *g, int i)
+/* Where vector a > 0 of pair or tuple i stands, seen from t; not of the memory. */
+static int64_t shift_of(const asc_grassmann_layer *g, int i, int a)
 {
+    if (g->n_tuples > 0) {
+        return -g->lag[i * (g->k - 1) + a - 1];
+    }
     switch (g->direction) {
     case ASC_DIRECTION_PAST: return -g->offset[i];
     case ASC_DIRECTION_FUTURE: return g->offset[i];
@@ -74,6 +79,17 @@ static bool is_memory(const asc_grassmann_layer *g, int i)
     return g->memory && i == g->n_pairs - 1;
 }
 
+/* Whether token t has pair or tuple i; `skip` tokens stand before the first, and none from `end` on. */
+static bool has_pair(const asc_grassmann_layer *g, int i, int64_t t, int64_t skip, int64_t end)
+{
+    bool there = t < end;
+    for (int a = 1; a < g->k; a++) {
+        int64_t other = is_memory(g, i) ? t - 1 : t + shift_of(g, i, a);
+        there = there && other >= -skip && other < end;
+    }
+    return there;
+}
+
 /* u8 (B, N, m): whether each pair of each token is there; `skip` tokens stand before the first. */
 static asc_tensor find_pairs(asc_layer *l, int64_t B, int64_t N, int64_t skip, asc_tensor lengths)
 {
@@ -84,8 +100,7 @@ static asc_tensor find_pairs(asc_layer *l, int64_t B, int64_t N, int64_t skip, a
     for (int64_t row = 0; to && row < B * N; row++) {
         int64_t t = row % N, end = length && length[row / N] < N ? length[row / N] : N;
         for (int i = 0; i < g->n_pairs; i++) {
-            int64_t first = is_memory(g, i) ? t - 1 : t + shift_of(g, i);
-            *to++ = t < end && first >= -skip && first < end;
+            *to++ = has_pair(g, i, t, skip, end);
         }
     }
     return there;
@@ -124,9 +139,13 @@ static asc_tensor find_shares(asc_layer *l, asc_tensor there)
 asc_tensor asc_grassmann_inverse_counts(asc_layer *l, int64_t B, int64_t N, int64_t start, asc_tensor lengths)
 {
     const asc_grassmann_layer *g = l->self;
-    int64_t first = g->memory ? 1 : g->offset[0]; /* token that has a pair */
-    for (int i = 0; i < g->n_offsets; i++) {
-        first = g->offset[i] < first ? g->offset[i] : first;
+    int64_t first = INT64_MAX; /* token that has a pair */
+    for (int i = 0; i < g->n_pairs; i++) {
+        int64_t reach = 1; /* the memory's */
+        for (int a = 1; a < g->k && !is_memory(g, i); a++) {
+            reach = -shift_of(g, i, a) > reach ? -shift_of(g, i, a) : reach;
+        }
+        first = reach < first ? reach : first;
     }
     asc_tensor inverse = asc_empty(l->ctx, l->dtype, ASC_SHAPE(B, N, 1));
     const int64_t *length = asc_data(lengths);
@@ -166,8 +185,9 @@ static asc_tensor memory_before(asc_layer *l, asc_tensor x, asc_tensor z)
     return asc_size(m, 1) > 0 ? asc_after(m, later(ctx, m, 1)) : m;
 }
 
-/* z (B, skip + N, r) at each offset from each of the last N, 0 outside of the sequence: (B, N, offsets, r). */
-static asc_tensor at_offsets(asc_layer *l, asc_tensor z, int64_t skip)
+/* z (B, skip + N, r) where vector a of each pair of the last N stands, 0 outside of the sequence, the memory left out:
+ * (B, N, m, r). */
+static asc_tensor at_offsets(asc_layer *l, asc_tensor z, int64_t skip, int a)
 {
     const asc_grassmann_layer *g = l->self;
     int64_t B = asc_size(z, 0), end = asc_size(z, 1), N = end - skip, m = g->n_pairs - g->memory;
@@ -175,7 +195,7 @@ static asc_tensor at_offsets(asc_layer *l, asc_tensor z, int64_t skip)
     int64_t *to = asc_data_mut(index);
     for (int64_t t = skip; to && t < end; t++) {
         for (int i = 0; i < m; i++) {
-            int64_t at = t + shift_of(g, i);
+            int64_t at = t + shift_of(g, i, a);
             *to++ = at >= 0 && at < end ? at : end;
         }
     }
@@ -186,15 +206,15 @@ static asc_tensor at_offsets(asc_layer *l, asc_tensor z, int64_t skip)
 }
 
 /* What the last N of z (B, skip + N, r) are paired with, before (B, N, r) being the memory's part: (B, N, m, r). */
-static asc_tensor find_partners(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before)
+static asc_tensor find_seconds(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before)
 {
     const asc_grassmann_layer *g = l->self;
-    asc_tensor others = g->n_offsets > 0 ? at_offsets(l, z, skip) : asc_null();
+    asc_tensor others = g->n_offsets + g->n_tuples > 0 ? at_offsets(l, z, skip, 1) : asc_null();
     if (!g->memory) {
         return others;
     }
     asc_tensor last = asc_unsqueeze(l->ctx, before, 2);
-    if (g->n_offsets == 0) {
+    if (asc_is_null(others)) {
         return last;
     }
     asc_tensor all = asc_concat(l->ctx, (asc_tensor[]){others, last}, 2, 2);
@@ -203,24 +223,32 @@ static asc_tensor find_partners(asc_layer *l, asc_tensor z, int64_t skip, asc_te
     return all;
 }
 
-/* ---- what a pair says ---- */
-
-/* x's entries `index` along the last dimension. */
-static asc_tensor pick(asc_ctx *ctx, asc_tensor x, const int64_t *index, int64_t n)
+/* vector[1] … vector[k - 1], (B, N, m, r) each. */
+static void find_partners(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor *vector)
 {
-    asc_tensor places = asc_from(ctx, ASC_I64, index, 1, &n);
-    return asc_after(places, asc_index_select(ctx, x, -1, places));
+    vector[1] = find_seconds(l, z, skip, before);
+    for (int a = 2; a < ((const asc_grassmann_layer *)l->self)->k; a++) {
+        vector[a] = at_offsets(l, z, skip, a);
+    }
 }
 
+/* ---- what a pair says ---- */
+
 /* a_i b_j + a_j b_i, i <= j, in row-major order. */
-static asc_tensor symmetric(asc_layer *l, asc_tensor a, asc_tensor b)
+static asc_tensor symmetric(asc_ctx *ctx, asc_tensor a, asc_tensor b)
 {
-    asc_ctx *ctx = l->ctx;
-    const asc_grassmann_layer *g = l->self;
-    int64_t n = g->P / g->groups;
-    const int64_t *i = g->entries, *j = i + n;
-    return asc_add(ctx, asc_mul(ctx, pick(ctx, a, i, n), pick(ctx, b, j, n)),
-                   asc_mul(ctx, pick(ctx, a, j, n), pick(ctx, b, i, n)));
+    int64_t n = asc_size(a, -1), count = n * (n + 1) / 2;
+    asc_tensor first = asc_empty(ctx, ASC_I64, 1, &count), second = asc_empty(ctx, ASC_I64, 1, &count);
+    int64_t *i = asc_data_mut(first), *j = asc_data_mut(second);
+    for (int64_t at = 0, row = 0; i && j && row < n; row++) {
+        for (int64_t column = row; column < n; column++, at++) {
+            i[at] = row;
+            j[at] = column;
+        }
+    }
+    asc_tensor ab = asc_mul(ctx, asc_index_select(ctx, a, -1, first), asc_index_select(ctx, b, -1, second));
+    asc_tensor ba = asc_mul(ctx, asc_index_select(ctx, a, -1, second), asc_index_select(ctx, b, -1, first));
+    return asc_add(ctx, ab, ba);
 }
 
 static asc_tensor length_of(asc_ctx *ctx, asc_tensor x)
@@ -228,44 +256,54 @@ static asc_tensor length_of(asc_ctx *ctx, asc_tensor x)
     return asc_norm(ctx, x, 1, (int[]){-1}, true);
 }
 
-/* p/max(‖p‖, ε, ε_rel ‖a‖‖b‖) */
-static asc_tensor normalise(asc_layer *l, asc_tensor p, asc_tensor a, asc_tensor b)
+/* p/max(‖p‖, ε, ε_rel ‖x_0‖ … ‖x_{k-1}‖) */
+static asc_tensor normalise(asc_layer *l, asc_tensor p, const asc_tensor *x)
 {
     const asc_grassmann_layer *g = l->self;
     asc_ctx *ctx = l->ctx;
     asc_tensor floor = asc_full(ctx, l->dtype, g->eps, 0, NULL);
     if (g->eps_rel > 0) {
-        asc_tensor relative = asc_mul(ctx, length_of(ctx, a), length_of(ctx, b));
+        asc_tensor relative = length_of(ctx, x[0]);
+        for (int a = 1; a < g->k; a++) {
+            relative = asc_mul(ctx, relative, length_of(ctx, x[a]));
+        }
         floor = asc_maximum(ctx, asc_scale(ctx, relative, g->eps_rel), floor);
     }
     return asc_div(ctx, p, asc_maximum(ctx, length_of(ctx, p), floor));
 }
 
-/* p̂ of a and b (…, r/G), unscaled: the wedge's, or a control's. */
-static asc_tensor describe(asc_layer *l, asc_tensor a, asc_tensor b)
+/* p̂ of k vectors (…, r/G), unscaled: the wedge's, or a control's. */
+static asc_tensor describe(asc_layer *l, const asc_tensor *x)
 {
     const asc_grassmann_layer *g = l->self;
+    if (g->k > 2) {
+        return normalise(l, asc_grassmann_minors(l->ctx, x, g->k), x);
+    }
     switch (g->pair) {
-    case ASC_PAIR_WEDGE: return asc_plucker_wedge(l->ctx, a, b, g->eps, g->eps_rel);
-    case ASC_PAIR_SYMMETRIC: return normalise(l, symmetric(l, a, b), a, b);
-    case ASC_PAIR_PRODUCT: return normalise(l, asc_mul(l->ctx, a, b), a, b);
-    default: return normalise(l, asc_concat(l->ctx, (asc_tensor[]){a, b}, 2, -1), a, b);
+    case ASC_PAIR_WEDGE: return asc_plucker_wedge(l->ctx, x[0], x[1], g->eps, g->eps_rel);
+    case ASC_PAIR_SYMMETRIC: return normalise(l, symmetric(l->ctx, x[0], x[1]), x);
+    case ASC_PAIR_PRODUCT: return normalise(l, asc_mul(l->ctx, x[0], x[1]), x);
+    default: return normalise(l, asc_concat(l->ctx, x, 2, -1), x);
     }
 }
 
-/* p̂ of each z_t (B, N, r) with each of its partners (B, N, m, r): (B, N, m, P). */
-static asc_tensor coordinates(asc_layer *l, asc_tensor z, asc_tensor partners)
+/* p̂ of each vector[0] (B, N, r) with its partners, vector[1] … vector[k - 1] (B, N, m, r), which go: (B, N, m, P). */
+static asc_tensor coordinates(asc_layer *l, asc_tensor *vector)
 {
     const asc_grassmann_layer *g = l->self;
     asc_ctx *ctx = l->ctx;
-    int64_t B = asc_size(z, 0), N = asc_size(z, 1), m = asc_size(partners, 2);
+    int64_t B = asc_size(vector[0], 0), N = asc_size(vector[0], 1), m = g->n_pairs;
     const int64_t pieces[] = {B, N, m, g->groups, g->r / g->groups};
-    asc_tensor row = asc_unsqueeze(ctx, z, 2);
+    asc_tensor row = asc_unsqueeze(ctx, vector[0], 2), x[ASC_SUBSPACE_LAGS + 1];
     asc_tensor now = asc_after(row, asc_expand(ctx, row, ASC_SHAPE(-1, -1, m, -1)));
-    asc_tensor a = asc_after(now, asc_reshape(ctx, now, 5, pieces)), b = asc_reshape(ctx, partners, 5, pieces);
-    asc_tensor p = describe(l, a, b);
-    asc_release(a);
-    asc_release(b);
+    x[0] = asc_after(now, asc_reshape(ctx, now, 5, pieces));
+    for (int a = 1; a < g->k; a++) {
+        x[a] = asc_after(vector[a], asc_reshape(ctx, vector[a], 5, pieces));
+    }
+    asc_tensor p = describe(l, x);
+    for (int a = 0; a < g->k; a++) {
+        asc_release(x[a]);
+    }
     return asc_after(p, asc_reshape(ctx, p, ASC_SHAPE(B, N, m, g->P)));
 }
 
@@ -294,8 +332,10 @@ static asc_tensor coordinates_of(asc_layer *l, asc_tensor x, asc_tensor lengths,
 {
     *z = end_at(l, reduce(l, x), lengths);
     asc_tensor before = ((const asc_grassmann_layer *)l->self)->memory ? memory_before(l, x, *z) : asc_null();
-    asc_tensor partners = asc_after(before, find_partners(l, *z, 0, before));
-    return asc_after(partners, coordinates(l, *z, partners));
+    asc_tensor vector[ASC_SUBSPACE_LAGS + 1] = {*z};
+    find_partners(l, *z, 0, before, vector);
+    asc_release(before);
+    return coordinates(l, vector);
 }
 
 /* Σ_Δ c_Δ x_Δ of x (B, N, m, n): (B, N, n). */
@@ -337,17 +377,12 @@ static asc_tensor mix(asc_layer *l, asc_tensor unscaled, int64_t skip, asc_tenso
 static asc_tensor pairs_of(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths)
 {
     asc_tensor all = end_at(l, asc_slice(l->ctx, z, 1, 0, ASC_SLICE_END, 1), lengths);
-    asc_tensor now = asc_slice(l->ctx, all, 1, skip, ASC_SLICE_END, 1), partners = find_partners(l, all, skip, before);
-    asc_tensor p = asc_after(partners, coordinates(l, now, partners));
+    asc_tensor now = asc_slice(l->ctx, all, 1, skip, ASC_SLICE_END, 1), vector[ASC_SUBSPACE_LAGS + 1] = {now};
+    find_partners(l, all, skip, before, vector);
+    asc_tensor p = coordinates(l, vector);
     asc_release(all);
     asc_release(now);
     return p;
-}
-
-asc_tensor asc_grassmann_pairs(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths)
-{
-    asc_tensor p = pairs_of(l, z, skip, before, lengths);
-    return asc_after(p, mix(l, p, skip, lengths));
 }
 
 /* Σ_Δ c_Δ p̂_Δ of p̂ (B, N, m, P). */

@@ -27,15 +27,11 @@ asc_tensor asc_grassmann_directions(asc_layer *l, asc_tensor z, int64_t skip, as
 {
     const asc_grassmann_layer *g = l->self;
     asc_tensor sums;
-    if (g->pair != ASC_PAIR_WEDGE || g->composed || g->P > MOST) {
+    if (g->composed || g->P > MOST) {
         sums = asc_grassmann_sums(l, z, skip, before, lengths);
     } else {
-        const asc_grassmann_options options = {
-            .n_offsets = g->n_offsets, .offsets = g->offset, .direction = g->direction, .sum = g->sum, .raw = g->raw,
-            .groups = g->groups, .eps = g->eps, .eps_rel = g->eps_rel, .skip = skip,
-        };
-        asc_tensor one = identity(l, g->P);
-        sums = asc_after(one, asc_grassmann(l->ctx, z, one, asc_null(), g->offset_weight, before, lengths, &options));
+        asc_affine one = {identity(l, g->P), asc_null()};
+        sums = asc_after(one.weight, asc_grassmann_project(l, z, skip, before, lengths, one, false));
     }
     return asc_after(sums, asc_flow_directions(l->ctx, sums, g->groups));
 }
@@ -50,7 +46,8 @@ bool asc_grassmann_follows(const asc_layer *l, const asc_layer *below)
     }
     return a->r == b->r && a->groups == b->groups && a->pair == b->pair && a->direction == b->direction &&
            a->memory == b->memory && a->n_pairs == b->n_pairs && a->n_offsets == b->n_offsets &&
-           memcmp(a->offset, b->offset, sizeof a->offset) == 0;
+           memcmp(a->offset, b->offset, sizeof a->offset) == 0 && a->k == b->k &&
+           memcmp(a->lag, b->lag, sizeof a->lag) == 0;
 }
 
 asc_tensor asc_grassmann_turn(asc_layer *l, asc_tensor u, asc_tensor below)

@@ -5,6 +5,7 @@
 
 #include "nn/attention.h"
 #include "nn/grassmann.h"
+#include "nn/mixing.h"
 
 /* ---- names for lists of offsets ---- */
 
@@ -42,10 +43,13 @@ const asc_setting asc_grassmann_settings[] = {
     {"offsets", ASC_SETTING_INTS, AT(offsets), "[1, 2, 4, 8, 12, 16]",
      .help = "distances Δ to the tokens paired with, or a name for such lists", .min = 1, .max = INT32_MAX,
      .choices = schedules, .flags = ASC_SETTING_PER_LAYER, .expand = expand},
+    {"tuples", ASC_SETTING_TUPLES, AT(tuples), "[]",
+     .help = "lists of lags, in the offsets' place: with one lag planes, with two or three larger subspaces", .min = 1,
+     .max = INT32_MAX, .flags = ASC_SETTING_PER_LAYER},
     {"r", ASC_SETTING_INT, AT(r), "32", .help = "reduced width of a token", .min = 2, .max = 1 << 14,
      .flags = ASC_SETTING_PER_LAYER},
-    {"groups", ASC_SETTING_INT, AT(groups), "1", .help = "cuts r into G planes of r/G", .min = 1, .max = 1 << 13,
-     .flags = ASC_SETTING_PER_LAYER},
+    {"groups", ASC_SETTING_INT, AT(groups), "1", .help = "cuts r into G pieces of r/G, a plane or subspace each",
+     .min = 1, .max = 1 << 13, .flags = ASC_SETTING_PER_LAYER},
     {"pair", ASC_SETTING_CHOICE, AT(pair), "wedge",
      .help = "what is made of two tokens; all but the wedge are controls, to see what it is worth", .choices = pairs},
     {"mask", ASC_SETTING_CHOICE, AT(mask), NULL,
@@ -78,6 +82,13 @@ const asc_setting asc_grassmann_settings[] = {
     {0},
 };
 
+/* In a model the key is another mixing's. */
+static const asc_setting settings_alone[] = {
+    {"k", ASC_SETTING_INT, AT(k), NULL, .help = "dimension of the subspaces", .min = 2, .max = ASC_SUBSPACE_LAGS + 1,
+     .follows = "one more than a tuple has lags"},
+    {0},
+};
+
 /* Above any ‖p‖: what is below the floor is p over the floor, to the bit, as this is a power of 2 (the composition's
  * way to p as it is). */
 #define FLOOR 0x1p40
@@ -86,7 +97,13 @@ const asc_setting asc_grassmann_settings[] = {
 
 static int count_pairs(const asc_grassmann_values *v)
 {
-    return (int)v->offsets.n * (v->direction == ASC_DIRECTION_BOTH ? 2 : 1) + v->memory;
+    return v->tuples.n > 0 ? (int)(v->tuples.n / v->tuples.size)
+                           : (int)v->offsets.n * (v->direction == ASC_DIRECTION_BOTH ? 2 : 1) + v->memory;
+}
+
+static int64_t dimension(const asc_grassmann_values *v)
+{
+    return v->tuples.n > 0 ? v->tuples.size + 1 : 2;
 }
 
 /* The mask is another word for the direction, which transformer and ascender know, too. */
@@ -111,20 +128,106 @@ static asc_status follow_mask(const asc_layer *l, asc_grassmann_values *v)
     return ASC_OK;
 }
 
+/* A tuple's lags are different: a vector that is there twice leaves nothing of the subspace. */
+static asc_status check_lags(const asc_layer *l, const asc_tuples *tuples)
+{
+    if (tuples->size > ASC_SUBSPACE_LAGS) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "tuples", " of layer %d have %lld lags, expected 1 to %d: subspaces of "
+                           "2 to %d dimensions", l->index, (long long)tuples->size, ASC_SUBSPACE_LAGS,
+                           ASC_SUBSPACE_LAGS + 1);
+    }
+    for (int64_t i = 0; i < tuples->n; i++) {
+        for (int64_t j = i / tuples->size * tuples->size; j < i; j++) {
+            if (tuples->at[i] == tuples->at[j]) {
+                return asc_fail_on(l->ctx, ASC_ERR_ARG, "tuples", ": tuple %lld of layer %d has the lag %lld twice, "
+                                   "and spans nothing: expected different ones", (long long)(i / tuples->size),
+                                   l->index, (long long)tuples->at[i]);
+            }
+        }
+    }
+    return ASC_OK;
+}
+
+/* Tuples take the offsets' place. One list of tuples, for all layers, leaves no layer for offsets; beside a list a
+ * layer one list of offsets is that of the layers without tuples. */
+static asc_status replace_offsets(const asc_layer *l, asc_grassmann_values *v)
+{
+    bool for_all = !asc_layer_spread(l, "tuples"), given = asc_layer_given(l, "offsets");
+    if (given && v->offsets.n > 0 && (for_all || asc_layer_spread(l, "offsets"))) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "tuples", ": layer %d has offsets, too: expected [] for one of them",
+                           l->index);
+    }
+    bool named = given && !asc_reader_is_list(l->reader, "offsets"); /* each layer is told of its own list */
+    if (for_all || named) {
+        asc_free(l->ctx, v->offsets.at, (size_t)v->offsets.n * sizeof *v->offsets.at);
+        v->offsets = (asc_ints){0};
+    }
+    return ASC_OK;
+}
+
+/* What subspaces of a layer with tuples have no form of. */
+static asc_status check_beside_tuples(const asc_layer *l, const asc_grassmann_values *v)
+{
+    bool masked = asc_layer_given(l, "mask");
+    if (v->direction != ASC_DIRECTION_PAST) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, masked ? "mask" : "direction", " is %s, and layer %d has tuples, which "
+                           "look back: expected %s", masked ? asc_mask_names[v->mask] : directions[v->direction],
+                           l->index, masked ? asc_mask_names[ASC_MASK_CAUSAL] : directions[ASC_DIRECTION_PAST]);
+    }
+    if (v->learned != 0) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "learned", " is not false, and layer %d has tuples, whose weights are "
+                           "equal", l->index);
+    }
+    if (v->memory) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "memory", " is true, and layer %d has tuples: a memory goes with "
+                           "offsets, or alone", l->index);
+    }
+    if (v->pair != ASC_PAIR_WEDGE) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "pair", " is %s, a control for offsets, and layer %d has tuples: "
+                           "expected wedge", pairs[v->pair], l->index);
+    }
+    return ASC_OK;
+}
+
+static asc_status check_tuples(const asc_layer *l, asc_grassmann_values *v)
+{
+    if (v->tuples.n == 0) {
+        return ASC_OK;
+    }
+    return check_lags(l, &v->tuples) || replace_offsets(l, v) ? asc_error(l->ctx) : check_beside_tuples(l, v);
+}
+
+/* The layer's own `k`. */
+static asc_status check_dimension(const asc_layer *l, asc_grassmann_values *v)
+{
+    if (!l->alone || !asc_layer_given(l, "k")) {
+        return ASC_OK;
+    }
+    if (asc_reader_read(l->reader, settings_alone, NULL, v)) {
+        return asc_error(l->ctx);
+    }
+    if (v->k != dimension(v)) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "k", " is %lld, and %s: expected %lld", (long long)v->k,
+                           v->tuples.n > 0 ? "follows from the tuples' lags" : "offsets make planes",
+                           (long long)dimension(v));
+    }
+    return asc_reader_note(l->reader, settings_alone, NULL, v);
+}
+
 asc_status asc_grassmann_check(asc_layer *l)
 {
     asc_grassmann_values *v = l->settings;
-    if (follow_mask(l, v)) {
+    if (follow_mask(l, v) || check_tuples(l, v) || check_dimension(l, v)) {
         return asc_error(l->ctx);
     }
     int n_pairs = count_pairs(v);
     if (n_pairs == 0) {
-        return asc_fail_on(l->ctx, ASC_ERR_ARG, "offsets", ": layer %d has none, and no memory, expected one of them",
-                           l->index);
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "offsets", ": layer %d has none, no tuples and no memory, expected one "
+                           "of them", l->index);
     }
-    if (v->r % v->groups || v->r / v->groups < 2) {
+    if (v->r % v->groups || v->r / v->groups < dimension(v)) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "groups", " is %lld, expected a divisor of r, %lld, with a quotient of "
-                           "at least 2", (long long)v->groups, (long long)v->r);
+                           "at least %lld", (long long)v->groups, (long long)v->r, (long long)dimension(v));
     }
     if (v->learned > 0 && v->learned != n_pairs) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "learned", " is %lld, expected true, false, or the number of pairs, %d",
@@ -171,14 +274,33 @@ static void make_forget(asc_layer *l, asc_maker *maker)
     asc_free(l->ctx, bias, bytes);
 }
 
-/* Of a pair of vectors of n. */
-static int64_t count_coordinates(asc_pair pair, int64_t n)
+/* Of k vectors of n; a control's are two. */
+static int64_t count_coordinates(asc_pair pair, int64_t n, int64_t k)
 {
     switch (pair) {
-    case ASC_PAIR_WEDGE: return n * (n - 1) / 2;
+    case ASC_PAIR_WEDGE: return asc_grassmann_choose(n, k);
     case ASC_PAIR_SYMMETRIC: return n * (n + 1) / 2;
     case ASC_PAIR_PRODUCT: return n;
     default: return 2 * n;
+    }
+}
+
+static void take_offsets(asc_grassmann_layer *g, const asc_ints *offsets)
+{
+    g->n_offsets = (int)offsets->n;
+    for (int i = 0; i < g->n_offsets; i++) {
+        g->offset[i] = (int)offsets->at[i];
+        g->longest = g->offset[i] > g->longest ? g->offset[i] : g->longest;
+    }
+}
+
+static void take_tuples(asc_grassmann_layer *g, const asc_tuples *tuples)
+{
+    g->n_tuples = g->n_pairs;
+    for (int64_t i = 0; i < tuples->n; i++) {
+        int lag = (int)tuples->at[i];
+        g->lag[i] = lag;
+        g->longest = lag > g->longest ? lag : g->longest;
     }
 }
 
@@ -188,13 +310,14 @@ static void settle(asc_grassmann_layer *g, const asc_grassmann_values *v)
     g->r = v->r;
     g->groups = v->groups;
     g->pair = (asc_pair)v->pair;
-    g->P = g->groups * count_coordinates(g->pair, v->r / v->groups);
-    g->n_offsets = (int)v->offsets.n;
-    for (int i = 0; i < g->n_offsets; i++) {
-        g->offset[i] = (int)v->offsets.at[i];
-        g->longest = g->offset[i] > g->longest ? g->offset[i] : g->longest;
-    }
+    g->k = (int)dimension(v);
+    g->P = g->groups * count_coordinates(g->pair, v->r / v->groups, g->k);
     g->n_pairs = count_pairs(v);
+    if (g->k > 2) {
+        take_tuples(g, &v->tuples);
+    } else { /* tuples of one lag are offsets */
+        take_offsets(g, v->tuples.n > 0 ? &(asc_ints){v->tuples.n, v->tuples.at} : &v->offsets);
+    }
     g->direction = (asc_direction)v->direction;
     g->memory = v->memory;
     g->sum = v->aggregate == SUM;
@@ -208,41 +331,11 @@ static void settle(asc_grassmann_layer *g, const asc_grassmann_values *v)
     g->smooth = v->smooth;
 }
 
-static size_t entries_bytes(const asc_grassmann_layer *g)
-{
-    return 2 * (size_t)(g->P / g->groups) * sizeof *g->entries;
-}
-
-/* i and j of every u_i v_j + u_j v_i, i <= j, in row-major order. */
-static void list_entries(asc_layer *l)
-{
-    asc_grassmann_layer *g = l->self;
-    int64_t n = g->r / g->groups, at = 0;
-    g->entries = asc_alloc(l->ctx, entries_bytes(g));
-    for (int64_t i = 0; g->entries && i < n; i++) {
-        for (int64_t j = i; j < n; j++, at++) {
-            g->entries[at] = i;
-            g->entries[at + g->P / g->groups] = j;
-        }
-    }
-}
-
-void asc_grassmann_clear(asc_layer *l)
-{
-    asc_grassmann_layer *g = l->self;
-    if (g->entries) {
-        asc_free(l->ctx, g->entries, entries_bytes(g));
-    }
-}
-
 asc_status asc_grassmann_init(asc_layer *l, asc_maker *maker)
 {
     const asc_grassmann_values *v = l->settings;
     asc_grassmann_layer *g = l->self;
     settle(g, v);
-    if (g->pair == ASC_PAIR_SYMMETRIC) {
-        list_entries(l);
-    }
     g->red = asc_make_linear(maker, "red", l->D, g->r);
     g->plu = asc_make_linear(maker, "plu", g->P, l->D);
     g->gate = asc_make_linear(maker, "gate", 2 * l->D + (g->invariants ? 4 : 0), l->D);

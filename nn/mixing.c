@@ -36,7 +36,7 @@ asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc
 {
     asc_ctx *ctx = maker->ctx;
     *l = (asc_layer){.ctx = ctx, .mixing = mixing, .D = D, .dtype = maker->dtype, .index = place.layer,
-                     .reader = reader};
+                     .reader = reader, .alone = !maker->prefix[0]};
     asc_status status = zeros(ctx, mixing->settings_size, &l->settings);
     status = status ? status : zeros(ctx, mixing->size, &l->self);
     status = status ? status : read_settings(l, reader, place);
@@ -48,6 +48,12 @@ asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc
 bool asc_layer_given(const asc_layer *l, const char *key)
 {
     return l && key && l->reader && asc_reader_given(l->reader, key);
+}
+
+bool asc_layer_spread(const asc_layer *l, const char *key)
+{
+    const asc_setting *row = asc_setting_find(l->mixing->settings, key);
+    return l->reader && row && asc_reader_is_spread(l->reader, row);
 }
 
 void asc_layer_clear(asc_layer *l)

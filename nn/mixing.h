@@ -26,6 +26,8 @@ bool asc_name_in(const char *name, const char *const *list);
 /* Fills in a layer of a model, from the settings at its place. On failure asc_layer_clear. */
 asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc_reader *reader, asc_maker *maker,
                           asc_place place);
+/* Whether it has a list with one value a layer, not one for all; as asc_layer_given. */
+bool asc_layer_spread(const asc_layer *l, const char *key);
 void asc_layer_clear(asc_layer *l);
 
 /* x Wᵀ + b. */

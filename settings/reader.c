@@ -48,6 +48,11 @@ bool asc_reader_is_list(const asc_reader *r, const char *key)
     return json_is_array(json_object_get(r->given, key));
 }
 
+bool asc_reader_is_spread(const asc_reader *r, const asc_setting *row)
+{
+    return asc_setting_is_spread(row, json_object_get(r->given, row->key));
+}
+
 const char *asc_reader_unread(const asc_reader *r, int i)
 {
     const char *key;

@@ -38,6 +38,9 @@ bool asc_reader_given(const asc_reader *r, const char *key);
 /* Notes the values as the settings in effect; lists by layer or head as they were given. */
 asc_status asc_reader_note(asc_reader *r, const asc_setting *table, const asc_place *place, const void *values);
 
+/* Whether the object has a list by layer or head for the row, not one value. */
+bool asc_reader_is_spread(const asc_reader *r, const asc_setting *row);
+
 /* Whether its value is a list. */
 bool asc_reader_is_list(const asc_reader *r, const char *key);
 

@@ -97,6 +97,10 @@ static void expect(const asc_setting *row, const json_t *got, char *text)
             append_names(text, row->choices);
         }
         break;
+    case ASC_SETTING_TUPLES:
+        snprintf(text, EXPECTED, "a list of at most %d lists of whole numbers, as [[1,2],[1,4]]%s", ASC_SETTING_LIST,
+                 row->flags & ASC_SETTING_PER_LAYER ? ", or one such list a layer" : "");
+        break;
     }
 }
 
@@ -135,6 +139,29 @@ static asc_status check_ints(asc_ctx *ctx, const asc_setting *row, const char *n
         const json_t *number = json_array_get(v, i);
         if (!json_is_integer(number) || !in_range(row, number)) {
             return refuse(ctx, &entry, name, number);
+        }
+    }
+    return ASC_OK;
+}
+
+/* Lists of numbers, all of one length. */
+static asc_status check_tuples(asc_ctx *ctx, const asc_setting *row, const char *name, const json_t *v)
+{
+    if (!json_is_array(v) || json_array_size(v) > ASC_SETTING_LIST) {
+        return refuse(ctx, row, name, v);
+    }
+    size_t length = json_array_size(json_array_get(v, 0));
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        const json_t *tuple = json_array_get(v, i);
+        if (!json_is_array(tuple) || json_array_size(tuple) == 0) {
+            return refuse(ctx, row, name, tuple);
+        }
+        if (check_ints(ctx, row, name, tuple)) {
+            return asc_error(ctx);
+        }
+        if (json_array_size(tuple) != length) {
+            return asc_fail_on(ctx, ASC_ERR_ARG, name, " has lists of %zu and of %zu numbers, expected one length",
+                               length, json_array_size(tuple));
         }
     }
     return ASC_OK;
@@ -196,18 +223,39 @@ static asc_status check_one(asc_ctx *ctx, const asc_setting *row, const char *na
     case ASC_SETTING_INTS: return check_ints(ctx, row, name, v);
     case ASC_SETTING_SET:
     case ASC_SETTING_HEADS: return check_set(ctx, row, name, v);
+    case ASC_SETTING_TUPLES: return check_tuples(ctx, row, name, v);
     }
     return right ? ASC_OK : refuse(ctx, row, name, v);
 }
 
+/* Lists within lists: 0 of what is none, 1 of [] and [1], 2 of [[]], and so on. */
+static int depth_of(const json_t *v)
+{
+    int inner = 0;
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        int depth = depth_of(json_array_get(v, i));
+        inner = depth > inner ? depth : inner;
+    }
+    return json_is_array(v) ? 1 + inner : 0;
+}
+
+/* [[], []], as no tuple is empty: no tuples in any layer. */
+static bool holds_nothing(const json_t *v)
+{
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        if (!json_is_array(json_array_get(v, i)) || json_array_size(json_array_get(v, i)) > 0) {
+            return false;
+        }
+    }
+    return json_array_size(v) > 0;
+}
+
 bool asc_setting_is_spread(const asc_setting *row, const json_t *v)
 {
-    bool lists = row->type == ASC_SETTING_INTS || row->type == ASC_SETTING_SET || row->type == ASC_SETTING_HEADS;
-    bool inner = false;
-    for (size_t i = 0; i < json_array_size(v); i++) {
-        inner = inner || json_is_array(json_array_get(v, i));
-    }
-    return json_is_array(v) && row->flags & (ASC_SETTING_PER_LAYER | ASC_SETTING_PER_HEAD) && (!lists || inner);
+    static const int lists[] = {[ASC_SETTING_INTS] = 1, [ASC_SETTING_SET] = 1, [ASC_SETTING_HEADS] = 1,
+                                [ASC_SETTING_TUPLES] = 2}; /* of one value */
+    return row->flags & (ASC_SETTING_PER_LAYER | ASC_SETTING_PER_HEAD) &&
+           (depth_of(v) > lists[row->type] || (row->type == ASC_SETTING_TUPLES && holds_nothing(v)));
 }
 
 asc_status asc_setting_check(asc_ctx *ctx, const asc_setting *row, const char *name, const json_t *v)
@@ -237,12 +285,15 @@ static void clear_one(asc_ctx *ctx, const asc_setting *row, void *values)
         char *text = *(char **)field;
         asc_free(ctx, text, text ? strlen(text) + 1 : 0);
         *(char **)field = NULL;
-    } else if (row->type == ASC_SETTING_INTS || row->type == ASC_SETTING_HEADS || row->flags & ASC_SETTING_PER_HEAD) {
-        free_ints(ctx, field); /* reals are as large */
+    } else if (row->type == ASC_SETTING_INTS || row->type == ASC_SETTING_HEADS || row->type == ASC_SETTING_TUPLES ||
+               row->flags & ASC_SETTING_PER_HEAD) {
+        free_ints(ctx, field); /* reals are as large, and tuples begin so */
     }
 }
 
-_Static_assert(sizeof(asc_ints) == sizeof(asc_reals) && sizeof(int64_t) == sizeof(double), "lists are freed alike");
+_Static_assert(sizeof(asc_ints) == sizeof(asc_reals) && sizeof(int64_t) == sizeof(double) &&
+                   offsetof(asc_ints, at) == offsetof(asc_tuples, at),
+               "lists are freed alike");
 
 void asc_values_clear(asc_ctx *ctx, const asc_setting *table, void *values)
 {
@@ -295,6 +346,20 @@ static asc_status store_heads(asc_ctx *ctx, const asc_setting *row, const json_t
     return status;
 }
 
+static asc_status store_tuples(asc_ctx *ctx, const asc_setting *row, const json_t *v, void *values)
+{
+    size_t size = json_array_size(json_array_get(v, 0));
+    int64_t *at;
+    asc_status status = take_ints(ctx, row, json_array_size(v) * size, values, &at);
+    for (size_t i = 0; !status && i < json_array_size(v) * size; i++) {
+        at[i] = json_integer_value(json_array_get(json_array_get(v, i / size), i % size));
+    }
+    if (!status) {
+        ((asc_tuples *)((char *)values + row->offset))->size = (int64_t)size;
+    }
+    return status;
+}
+
 static uint64_t set_of(const asc_setting *row, const json_t *v)
 {
     uint64_t set = 0;
@@ -319,6 +384,7 @@ asc_status asc_setting_store(asc_ctx *ctx, const asc_setting *row, const json_t 
     case ASC_SETTING_TEXT: return store_text(ctx, row, json_string_value(v), values);
     case ASC_SETTING_INTS: return store_ints(ctx, row, v, values);
     case ASC_SETTING_HEADS: return store_heads(ctx, row, v, values);
+    case ASC_SETTING_TUPLES: return store_tuples(ctx, row, v, values);
     }
     return ASC_OK;
 }
@@ -330,6 +396,15 @@ static json_t *ints_json(const asc_ints *list)
     json_t *json = json_array();
     for (int64_t i = 0; i < list->n; i++) {
         json_array_append_new(json, json_integer(list->at[i]));
+    }
+    return json;
+}
+
+static json_t *tuples_json(const asc_tuples *list)
+{
+    json_t *json = json_array();
+    for (int64_t i = 0; i < list->n; i += list->size) {
+        json_array_append_new(json, ints_json(&(asc_ints){list->size, list->at + i}));
     }
     return json;
 }
@@ -381,6 +456,7 @@ json_t *asc_setting_json(const asc_setting *row, const void *values)
     case ASC_SETTING_TEXT: return json_string(*(const char *const *)field ? *(const char *const *)field : "");
     case ASC_SETTING_INTS: return ints_json(field);
     case ASC_SETTING_HEADS: return heads_json(row, field);
+    case ASC_SETTING_TUPLES: return tuples_json(field);
     }
     return NULL;
 }
@@ -427,7 +503,8 @@ static json_t *parse_as(const asc_setting *row, const char *text)
     case ASC_SETTING_COUNT: return yes || no ? json_boolean(yes) : parse_count(text);
     case ASC_SETTING_INTS:
     case ASC_SETTING_SET:
-    case ASC_SETTING_HEADS: break;
+    case ASC_SETTING_HEADS:
+    case ASC_SETTING_TUPLES: break;
     }
     return parse_any(text);
 }

@@ -12,7 +12,7 @@ static size_t size_of(const asc_setting *row)
         [ASC_SETTING_BOOL] = sizeof(bool),        [ASC_SETTING_CHOICE] = sizeof(int),
         [ASC_SETTING_TEXT] = sizeof(const char *), [ASC_SETTING_INTS] = sizeof(asc_ints),
         [ASC_SETTING_SET] = sizeof(uint64_t),     [ASC_SETTING_COUNT] = sizeof(int64_t),
-        [ASC_SETTING_HEADS] = sizeof(asc_ints),
+        [ASC_SETTING_HEADS] = sizeof(asc_ints),    [ASC_SETTING_TUPLES] = sizeof(asc_tuples),
     };
     return row->flags & ASC_SETTING_PER_HEAD ? sizeof(asc_reals) : sizes[row->type];
 }
@@ -61,7 +61,7 @@ static const char *flaw_of(const asc_setting *table, const asc_setting *row, siz
     bool number = row->type == ASC_SETTING_INT || row->type == ASC_SETTING_REAL;
     bool per_head = row->flags & ASC_SETTING_PER_HEAD;
     const asc_setting *heads = per_head ? find_before(table, row, "heads", 5) : NULL;
-    if (row->type < ASC_SETTING_INT || row->type > ASC_SETTING_HEADS) {
+    if (row->type < ASC_SETTING_INT || row->type > ASC_SETTING_TUPLES) {
         return "its type is none";
     }
     if (size < size_of(row) || row->offset > size - size_of(row)) {

@@ -72,10 +72,11 @@ static void print_values(const asc_setting *row)
         [ASC_SETTING_BOOL] = "true, false", [ASC_SETTING_TEXT] = "text", [ASC_SETTING_INTS] = "list of whole numbers",
         [ASC_SETTING_SET] = "list of names", [ASC_SETTING_COUNT] = "true, false, whole number",
         [ASC_SETTING_HEADS] = "list of names, or NAME:HEAD",
+        [ASC_SETTING_TUPLES] = "list of lists of whole numbers",
     };
     char text[320];
     const char *specs = cli_setting_specs(row, text, sizeof text);
-    const char *type = specs ? specs : by_type[row->type <= ASC_SETTING_HEADS ? row->type : 0];
+    const char *type = specs ? specs : by_type[row->type <= ASC_SETTING_TUPLES ? row->type : 0];
     bool more = row->flags & (ASC_SETTING_PER_LAYER | ASC_SETTING_PER_HEAD);
     printf("%s", type ? type : "");
     if (row->type == ASC_SETTING_INT || row->type == ASC_SETTING_REAL) {

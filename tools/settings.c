@@ -52,6 +52,7 @@ const char *cli_setting_argument(const asc_setting *row)
         [ASC_SETTING_INT] = "N",     [ASC_SETTING_REAL] = "X",    [ASC_SETTING_BOOL] = "BOOL",
         [ASC_SETTING_CHOICE] = "NAME", [ASC_SETTING_TEXT] = "TEXT", [ASC_SETTING_INTS] = "LIST",
         [ASC_SETTING_SET] = "LIST",  [ASC_SETTING_COUNT] = "N",      [ASC_SETTING_HEADS] = "LIST",
+        [ASC_SETTING_TUPLES] = "LIST",
     };
     return is_flag(row) ? NULL : row->argument ? row->argument : by_type[row->type];
 }

@@ -30,7 +30,8 @@ struct asc_layer {
     asc_tensor mask, neighbors, bias; /* of the caller's, or null: asc_layer_restrict, asc_layer_set_bias */
     asc_tensor context; /* (B, M, D): what x looks at in place of itself, within asc_layer_cross; else null */
     /* private */
-    const struct asc_reader *reader;
+    struct asc_reader *reader;
+    bool alone; /* of no model */
     asc_params *params;
 };
 

@@ -346,7 +346,16 @@ ASC_API asc_tensor asc_plucker_wedge_past(asc_ctx *ctx, asc_tensor z, int n_offs
 /* ASC_DIRECTION_BOTH: each offset twice, the past first. */
 typedef enum asc_direction { ASC_DIRECTION_PAST, ASC_DIRECTION_FUTURE, ASC_DIRECTION_BOTH } asc_direction;
 
+/* What is made of z_t = u and another token's v: the wedge, or a control that shows what the wedge is worth. */
+typedef enum asc_pair {
+    ASC_PAIR_WEDGE,     /* u_i v_j - u_j v_i, i < j */
+    ASC_PAIR_SYMMETRIC, /* u_i v_j + u_j v_i, i <= j */
+    ASC_PAIR_PRODUCT,   /* u_i v_i */
+    ASC_PAIR_CONCAT,    /* u, then v */
+} asc_pair;
+
 typedef struct asc_grassmann_options {
+    asc_pair pair;
     int n_offsets;           /* up to ASC_WEDGE_OFFSETS; 0 with a memory only */
     const int *offsets;      /* at least 1; one that is there twice counts twice */
     asc_direction direction; /* t pairs with t - Δ, with t + Δ, or with both */
@@ -360,14 +369,42 @@ typedef struct asc_grassmann_options {
 } asc_grassmann_options;
 
 /* Grassmann mixing (arXiv 2512.19428): g_t = Σ_Δ c_Δ (weight p̂_Δ + bias), p̂_Δ the Plücker coordinates of z_t and
- * z_{t-Δ} as of asc_plucker_wedge, z_t first. z (B, N, r), weight (D, G C(r/G, 2)), bias (D) or null; g (B, N - skip,
- * D). c_Δ is 1/(the number of pairs that t has); with offset_weight, one a pair, the softmax of it over those pairs,
- * offset by offset, the memory last. memory (B, N - skip, r) or null: for t > 0 one more pair, of z_t with memory_t;
- * see asc_gated_memory. lengths i64 (B) or null: a pair counts where both positions are below it. A position without
- * pairs gives 0. One projection a token, whatever the number m of offsets: O(B N (m r + r² + D r²/2)). */
+ * z_{t-Δ} as of asc_plucker_wedge, z_t first, or what options->pair has in their place, normalised alike. z (B, N, r),
+ * weight (D, P) with P = G C(r/G, 2), of symmetric G (r/G)(r/G + 1)/2, of product r, of concat 2r; bias (D) or null; g
+ * (B, N - skip, D). c_Δ is 1/(the number of pairs that t has); with offset_weight, one a pair, the softmax of it over
+ * those pairs, offset by offset, the memory last. memory (B, N - skip, r) or null: for t > 0 one more pair, of z_t with
+ * memory_t; see asc_gated_memory. lengths i64 (B) or null: a pair counts where both positions are below it. A position
+ * without pairs gives 0. One projection a token, whatever the number m of offsets: O(B N (m r + r² + D r²/2)). */
 ASC_API asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias,
                                  asc_tensor offset_weight, asc_tensor memory, asc_tensor lengths,
                                  const asc_grassmann_options *options);
+
+#define ASC_SUBSPACE_TUPLES 32 /* the most in a list of tuples, */
+#define ASC_SUBSPACE_LAGS   3  /* and in a tuple */
+
+typedef struct asc_subspace_options {
+    int k;             /* dimension of the subspaces, 2 … 4 */
+    int n_tuples;      /* up to ASC_SUBSPACE_TUPLES */
+    const int *tuples; /* [n_tuples][k - 1] lags, at least 1; a tuple that is there twice counts twice */
+    bool sum;          /* c = 1 in place of the mean */
+    bool rms;          /* p̂ times √(G C(r/G, k)): entries of size 1 */
+    int64_t groups;    /* G, of z's entries, each with normalised coordinates of its own; 0 stands for 1 */
+    int64_t skip;      /* so many first positions of z are only looked back at, and have no g */
+    bool raw;          /* p as it is, in p̂'s place: eps and eps_rel have no say. For ‖p‖ up to 2^40 */
+    double eps, eps_rel;
+} asc_subspace_options;
+
+/* Grassmann mixing on subspaces of k dimensions, spanned by z_t and k - 1 tokens before it:
+ * g_t = Σ_τ c_τ (weight p̂_τ + bias) over the tuples τ = (Δ_1, …, Δ_{k-1}).
+ * p̂_τ = p/max(‖p‖, eps, eps_rel ‖z_t‖‖z_{t-Δ_1}‖ …) are the Plücker coordinates, p being the k×k minors of z_t,
+ * z_{t-Δ_1}, …, columns i_1 < … < i_k in lexicographic order. z (B, N, r),
+ * weight (D, G C(r/G, k)), bias (D) or null; g (B, N - skip, D). c_τ is 1/(the number of tuples all of whose tokens
+ * there are). lengths i64 (B) or null: tokens count below it. A position without tuples gives 0. With k = 2 it is
+ * asc_grassmann's of those offsets. Null with the error set: ASC_ERR_ARG, what does not fit; ASC_ERR_MEMORY. One
+ * projection a token, whatever the number m of tuples: O(B N (m k² r + k C + D C)), C = G C(r/G, k); tuples that share
+ * all lags but one cost no more than their vectors. */
+ASC_API asc_tensor asc_subspace(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor lengths,
+                                const asc_subspace_options *options);
 
 /* m_t = f_t∘m_{t-1} + (1 - f_t)∘z_t with f = σ(forget), per channel, as each position finds it: y_t = m_{t-1}, m_{-1}
  * being `initial` (B, 1, r), or 0 if that is null. z, forget (B, N, r); y the same. If last is not NULL it gets m_{N-1}

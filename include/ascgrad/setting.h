@@ -32,6 +32,8 @@ typedef enum asc_setting_type {
     ASC_SETTING_COUNT,   /* int64_t: a whole number; or false, 0, or true, ASC_SETTING_ALL */
     ASC_SETTING_HEADS,   /* asc_ints: a list of names, of all heads or, as "NAME:HEAD", of one; two numbers a name,
                           * which choice and which head, or -1; at most 64 choices */
+    ASC_SETTING_TUPLES,  /* asc_tuples: a list of lists of whole numbers, all of one length, at most ASC_SETTING_LIST of
+                          * at most as many, as [[1, 2], [1, 4]]; [] is none */
 } asc_setting_type;
 
 enum { ASC_SETTING_LIST = 32 };
@@ -55,6 +57,11 @@ typedef struct asc_reals {
     int64_t n;
     double *at;
 } asc_reals;
+
+typedef struct asc_tuples {
+    int64_t n, *at; /* numbers in all, tuple after tuple */
+    int64_t size;   /* of a tuple; 0 without one */
+} asc_tuples;
 
 /* A row of a table; a table ends with a row whose key is NULL. */
 typedef struct asc_setting {

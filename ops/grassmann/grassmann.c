@@ -22,6 +22,8 @@
  * three numbers of the pair and on q: those are kept, and when all are there each row gathers its own, with no writes
  * that meet.
  *
+ * `pair` has something else in the wedge's place: controls.c.
+ *
  * c_Δ is 1/(the number of valid offsets), 1, or a softmax of learned weights over the valid ones, with the gradient
  * dw_Δ = Σ_t c_Δ (s_Δ - Σ c s): the bias is the same for all. */
 #include "ops/grassmann/grassmann.h"
@@ -38,12 +40,20 @@ static int pairs_of(const asc_call *call)
     return a->n_offsets * (a->direction == ASC_DIRECTION_BOTH ? 2 : 1) + (call->in[MEMORY].ndim >= 0);
 }
 
+/* Of a group of n entries. */
+static int64_t count_coordinates(int pair, int64_t n)
+{
+    switch (pair) {
+    case ASC_PAIR_WEDGE: return n * (n - 1) / 2;
+    case ASC_PAIR_SYMMETRIC: return n * (n + 1) / 2;
+    case ASC_PAIR_PRODUCT: return n;
+    default: return 2 * n;
+    }
+}
+
 static asc_status check_attrs(asc_call *call)
 {
     const asc_grassmann_attrs *a = call->attrs;
-    if (!(a->eps > 0) || !(a->eps_rel >= 0)) {
-        return asc_call_fail(call, "eps is %g, eps_rel %g, expected above 0 and at least 0", a->eps, a->eps_rel);
-    }
     if (a->n_offsets < 0 || a->n_offsets > ASC_WEDGE_OFFSETS || pairs_of(call) == 0) {
         return asc_call_fail(call, "%d offsets, expected 1 to %d, or none with a memory", a->n_offsets,
                              ASC_WEDGE_OFFSETS);
@@ -56,28 +66,11 @@ static asc_status check_attrs(asc_call *call)
     if (a->direction < ASC_DIRECTION_PAST || a->direction > ASC_DIRECTION_BOTH) {
         return asc_call_fail(call, "direction is %d, expected ASC_DIRECTION_PAST, _FUTURE or _BOTH", a->direction);
     }
+    if (a->pair < ASC_PAIR_WEDGE || a->pair > ASC_PAIR_CONCAT) {
+        return asc_call_fail(call, "pair is %d, expected ASC_PAIR_WEDGE, _SYMMETRIC, _PRODUCT or _CONCAT", a->pair);
+    }
     if (a->sum && call->in[OFFSET_W].ndim >= 0) {
         return asc_call_fail(call, "sum with an offset_weight: expected one of the two");
-    }
-    return ASC_OK;
-}
-
-static asc_status check_z(asc_call *call)
-{
-    const asc_grassmann_attrs *a = call->attrs;
-    const asc_array *z = &call->in[Z];
-    if (asc_expect_floating(call, Z)) {
-        return ASC_ERR_ARG;
-    }
-    if (z->ndim != 3) {
-        return asc_call_expect(call, Z, "(B, N, r)");
-    }
-    if (a->groups < 1 || z->shape[2] % a->groups || z->shape[2] / a->groups < 2 || z->shape[2] > INT16_MAX) {
-        return asc_call_fail(call, "groups is %d, z has %lld entries: expected groups that divide them, of two or more "
-                             "each, at most %d in all", a->groups, (long long)z->shape[2], INT16_MAX);
-    }
-    if (a->skip < 0 || a->skip > z->shape[1]) {
-        return asc_call_fail(call, "skip is %lld, expected 0 to %lld", (long long)a->skip, (long long)z->shape[1]);
     }
     return ASC_OK;
 }
@@ -86,10 +79,10 @@ static asc_status infer(asc_call *call)
 {
     const asc_grassmann_attrs *a = call->attrs;
     const asc_array *z = &call->in[Z], *w = &call->in[W];
-    if (check_attrs(call) || check_z(call) || asc_expect_floating(call, W)) {
+    if (check_attrs(call) || asc_grassmann_check_call(call, 2) || asc_expect_floating(call, W)) {
         return ASC_ERR_ARG;
     }
-    int64_t width = z->shape[2] / a->groups, P = a->groups * (width * (width - 1) / 2), pairs = pairs_of(call);
+    int64_t P = a->groups * count_coordinates(a->pair, z->shape[2] / a->groups), pairs = pairs_of(call);
     if (w->ndim != 2 || w->shape[1] != P || w->shape[0] > INT32_MAX) {
         return asc_call_expect(call, W, "(D, %lld) with D <= %d", (long long)P, INT32_MAX);
     }
@@ -128,6 +121,9 @@ static void list_pairs(asc_grassmann_job *job)
             job->pair[job->pairs++].shift = a->offset[l];
         }
     }
+    for (; job->shifts < job->pairs; job->shifts++) {
+        job->shift[job->shifts] = job->pair[job->shifts].shift;
+    }
     if (job->call->in[MEMORY].ndim >= 0) {
         job->pair[job->pairs++].memory = true;
     }
@@ -140,137 +136,24 @@ static void list_pairs(asc_grassmann_job *job)
 static asc_grassmann_job job_of(asc_call *call)
 {
     const asc_grassmann_attrs *a = call->attrs;
-    const asc_array *z = &call->in[Z];
-    asc_grassmann_job job = {.call = call, .attrs = a, .B = z->shape[0], .N = z->shape[1], .n = z->shape[1] - a->skip,
-                             .r = z->shape[2], .G = a->groups, .width = z->shape[2] / a->groups,
-                             .D = call->in[W].shape[0]};
-    job.R = job.width * (job.width - 1) / 2;
-    job.P = job.G * job.R;
-    job.scale = (a->rms ? sqrt((double)job.P) : 1) * (a->raw ? ASC_GRASSMANN_FLOOR : 1);
-    job.tokens = asc_tokens_of(job.B * job.n);
+    asc_grassmann_job job = asc_grassmann_job_of(call, count_coordinates(a->pair, call->in[Z].shape[2] / a->groups));
+    job.kind = a->pair == ASC_PAIR_WEDGE ? &asc_grassmann_wedges : &asc_grassmann_controls;
+    job.learned = call->in[OFFSET_W].ndim >= 0;
+    job.lengths = call->in[LENGTHS].ndim >= 0 ? call->in[LENGTHS].data : NULL;
     list_pairs(&job);
     return job;
-}
-
-/* Columns for `entries` of each of `rows`; x NULL, with the error set, if there is no memory. */
-static asc_columns columns_of(asc_call *call, int64_t entries, int64_t rows, asc_dtype dtype)
-{
-    asc_columns c = {.ld = rows + 2 * ASC_STRIP};
-    c.x = asc_call_scratch(call, (size_t)(entries * c.ld) * asc_dtype_size(dtype));
-    return c;
-}
-
-/* The vectors in columns, and the workers' memory. */
-static asc_status prepare(asc_grassmann_job *job)
-{
-    asc_call *call = job->call;
-    asc_dtype dtype = call->in[Z].dtype;
-    bool has_memory = call->in[MEMORY].ndim >= 0;
-    int64_t rows = job->B * job->N, tokens = job->B * job->n;
-    job->worker_bytes = asc_grassmann_worker_bytes(job);
-    job->workers = asc_call_scratch(call, (size_t)asc_threads(call->ctx) * job->worker_bytes);
-    job->z = columns_of(call, job->r, rows, dtype);
-    if (has_memory) {
-        job->memory = columns_of(call, job->r, tokens, dtype);
-    }
-    if (!job->workers || !job->z.x || (has_memory && !job->memory.x)) {
-        return ASC_ERR_MEMORY;
-    }
-    asc_parallel(call->ctx, (rows + ASC_TILE - 1) / ASC_TILE, BY_DTYPE(dtype, asc_grassmann_lay_z), job);
-    if (has_memory) {
-        asc_parallel(call->ctx, (tokens + ASC_TILE - 1) / ASC_TILE, BY_DTYPE(dtype, asc_grassmann_lay_memory), job);
-    }
-    return ASC_OK;
 }
 
 static asc_status forward(asc_call *call)
 {
     asc_grassmann_job job = job_of(call);
-    asc_status status = prepare(&job);
-    if (!status) {
-        asc_parallel(call->ctx, job.tokens.tiles, BY_DTYPE(call->in[Z].dtype, asc_grassmann_forward), &job);
-    }
-    return status;
-}
-
-/* ---- backward ---- */
-
-/* Memory for what chunks add up; 0 bytes are none at all. */
-static bool take(asc_call *call, bool wanted, void **memory, int64_t elements, size_t size)
-{
-    *memory = wanted ? asc_call_scratch(call, (size_t)elements * size) : NULL;
-    return !wanted || *memory;
-}
-
-static asc_status prepare_backward(asc_grassmann_job *job)
-{
-    asc_call *call = job->call;
-    asc_dtype dtype = call->in[Z].dtype;
-    size_t size = asc_dtype_size(dtype);
-    int64_t rows = job->B * job->N, chunks = job->tokens.chunks;
-    void *doffset;
-    if (!take(call, call->grad_in[W].data, &job->dw, chunks * job->D * job->P, size) ||
-        !take(call, call->grad_in[B].data, &job->db, chunks * job->D, size) ||
-        !take(call, call->grad_in[OFFSET_W].data, &doffset, chunks * job->pairs, sizeof(double))) {
-        return ASC_ERR_MEMORY;
-    }
-    job->doffset = doffset;
-    job->keeps = true;
-    if (call->grad_in[Z].data) {
-        job->q = columns_of(call, job->r, rows, dtype);
-        job->own = columns_of(call, job->r, rows, ASC_F64);
-        job->shares = columns_of(call, 3 * job->pairs * job->G, rows, ASC_F64);
-        if (!job->q.x || !job->own.x || !job->shares.x) {
-            return ASC_ERR_MEMORY;
-        }
-        asc_clear(call->ctx, job->shares.x, (size_t)(3 * job->pairs * job->G * job->shares.ld) * sizeof(double));
-        if (job->attrs->skip > 0) { /* those rows have no token */
-            asc_clear(call->ctx, job->own.x, (size_t)(job->r * job->own.ld) * sizeof(double));
-        }
-    }
-    return prepare(job);
-}
-
-static void join_offsets(const asc_grassmann_job *job)
-{
-    asc_array *to = &job->call->grad_in[OFFSET_W];
-    for (int p = 0; p < job->pairs && to->data; p++) {
-        double sum = 0;
-        for (int64_t i = 0; i < job->tokens.chunks; i++) {
-            sum += job->doffset[i * job->pairs + p];
-        }
-        double old = job->call->fresh[OFFSET_W] ? 0 : asc_element(to->dtype, to->data, p);
-        asc_set_element(to->dtype, to->data, p, old + sum);
-    }
+    return asc_grassmann_run(&job);
 }
 
 static asc_status backward(asc_call *call)
 {
     asc_grassmann_job job = job_of(call);
-    asc_dtype dtype = call->in[Z].dtype;
-    asc_status status = prepare_backward(&job);
-    if (status) {
-        return status;
-    }
-    asc_parallel(call->ctx, job.tokens.chunks, BY_DTYPE(dtype, asc_grassmann_backward), &job);
-    if (job.dw) {
-        asc_join_chunks(call->ctx, dtype, job.dw, job.tokens.chunks, job.D * job.P, call->grad_in[W].data,
-                        call->fresh[W]);
-    }
-    if (job.db) {
-        asc_join_chunks(call->ctx, dtype, job.db, job.tokens.chunks, job.D, call->grad_in[B].data, call->fresh[B]);
-    }
-    join_offsets(&job);
-    if (call->grad_in[Z].data) {
-        asc_parallel(call->ctx, (job.B * job.N + ASC_STRIP - 1) / ASC_STRIP, BY_DTYPE(dtype, asc_grassmann_gather),
-                     &job);
-    }
-    return ASC_OK;
-}
-
-static double flops(const asc_call *call)
-{
-    return 2.0 * (double)call->in[W].numel * (double)(call->out[0].shape[0] * call->out[0].shape[1]);
+    return asc_grassmann_run_backward(&job);
 }
 
 static uint32_t causal(const asc_call *call)
@@ -312,6 +195,27 @@ static const asc_sample samples[] = {
     {.in = {{'f', 3, {1, 6, 6}}, {'f', 2, {2, 6}}, {'f', 1, {2}}, {0}, {'f', 3, {1, 6, 6}}},
      ATTRS(.eps = ASC_GRASSMANN_FLOOR, .groups = 2, .n_offsets = 2, .offset = {1, 2}, .raw = true),
      .note = "p as it is"},
+    {.in = {{'f', 3, {2, 6, 4}}, {'f', 2, {2, 10}}, {'f', 1, {2}}, {'f', 1, {3}}, {'f', 3, {2, 6, 4}}},
+     ATTRS(USUAL, .pair = ASC_PAIR_SYMMETRIC, .n_offsets = 2, .offset = {1, 3}),
+     .note = "symmetric, learned offsets, a memory"},
+    {.in = {{'f', 3, {1, 6, 4}}, {'f', 2, {2, 6}}, {'f', 1, {2}}, {0}, {0}, {'i', 1, {1}, 4, 6}},
+     ATTRS(.eps = 1e-8, .groups = 2, .eps_rel = 1.3, .pair = ASC_PAIR_SYMMETRIC, .n_offsets = 2, .offset = {1, 2},
+           .direction = ASC_DIRECTION_BOTH),
+     .note = "symmetric, some pairs below ε_rel, both directions, lengths"},
+    {.in = {{'f', 3, {2, 6, 4}}, {'f', 2, {2, 4}}, {'f', 1, {2}}, {0}, {'f', 3, {2, 4, 4}}},
+     ATTRS(.eps = 1e-8, .groups = 2, .skip = 2, .pair = ASC_PAIR_PRODUCT, .n_offsets = 2, .offset = {1, 3},
+           .rms = true),
+     .note = "product, groups, rms, a stream"},
+    {.in = {{'f', 3, {1, 6, 4}}, {'f', 2, {2, 4}}, {'f', 1, {2}}},
+     ATTRS(.eps = 1e-8, .eps_rel = 0.5, .groups = 1, .pair = ASC_PAIR_PRODUCT, .n_offsets = 2, .offset = {1, 2}),
+     .note = "product, some pairs below ε_rel"},
+    {.in = {{'f', 3, {2, 6, 4}}, {'f', 2, {2, 8}}, {'f', 1, {2}}, {'f', 1, {3}}, {'f', 3, {2, 6, 4}}},
+     ATTRS(.eps = 2.5, .groups = 2, .pair = ASC_PAIR_CONCAT, .n_offsets = 2, .offset = {1, 1}),
+     .note = "concat, groups, a memory, some pairs below ε"},
+    {.in = {{'f', 3, {1, 6, 4}}, {'f', 2, {2, 8}}},
+     ATTRS(.eps = 1e-8, .eps_rel = 1, .groups = 1, .pair = ASC_PAIR_CONCAT, .n_offsets = 2, .offset = {1, 2},
+           .sum = true),
+     .note = "concat, some pairs below ε_rel, a sum"},
 };
 
 const asc_op asc_op_grassmann = {
@@ -326,7 +230,7 @@ const asc_op asc_op_grassmann = {
     .infer = infer,
     .forward = forward,
     .backward = backward,
-    .flops = flops,
+    .flops = asc_grassmann_flops,
     .samples = samples,
     .n_samples = ASC_COUNT(samples),
     .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 32}}, {'f', 2, {256, 496}}, {'f', 1, {256}}},
@@ -343,6 +247,7 @@ asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tens
     asc_grassmann_attrs a = {.eps = options->eps, .eps_rel = options->eps_rel, .skip = options->skip,
                              .groups = options->groups > INT32_MAX ? INT32_MAX : (int32_t)options->groups,
                              .n_offsets = options->n_offsets, .direction = (int32_t)options->direction,
+                             .pair = (int32_t)options->pair,
                              .sum = options->sum, .rms = options->rms, .raw = options->raw};
     a.eps = a.raw ? ASC_GRASSMANN_FLOOR : a.eps;
     a.eps_rel = a.raw ? 0 : a.eps_rel;

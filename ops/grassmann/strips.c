@@ -8,11 +8,36 @@
 
 /* ---- memory ---- */
 
+/* The vectors of the tree's nodes; in a space without memory they are counted, and `vector` is NULL. */
+static void lay_out_tree(const asc_grassmann_job *job, asc_space *space, asc_grassmann_vector *vector)
+{
+    size_t size = asc_dtype_size(job->call->in[ASC_GRASSMANN_Z].dtype), strip = (size_t)job->width * ASC_STRIP;
+    const asc_grassmann_tree *tree = job->tree;
+    for (int i = 0; i < tree->nodes; i++) {
+        int below = tree->k - 1 - tree->node[i].depth; /* vectors of a form */
+        size_t form = below > 0 ? (size_t)tree->coordinates[below] * ASC_STRIP * size : 0;
+        asc_grassmann_vector v = {
+            .lanes = asc_carve(space, sizeof *v.lanes),
+            .across = asc_carve(space, strip * sizeof(double)),
+            .grad = asc_carve(space, strip * sizeof(double)),
+            .unit = asc_carve(space, strip * size),
+            .form = asc_carve(space, form),
+            .q = asc_carve(space, form),
+            .B = asc_carve(space, below > 0 ? strip * size : 0),
+        };
+        if (vector) {
+            vector[i] = v;
+        }
+    }
+}
+
 static asc_grassmann_worker lay_out(const asc_grassmann_job *job, asc_space *space)
 {
     size_t strip = (size_t)job->width * ASC_STRIP, size = asc_dtype_size(job->call->in[ASC_GRASSMANN_Z].dtype);
-    size_t pairs = (size_t)job->pairs, kept = job->keeps ? pairs : 1, tokens = (size_t)job->tokens.tile + ASC_STRIP;
-    return (asc_grassmann_worker){
+    size_t pairs = (size_t)job->pairs, kept = job->tree ? 0 : job->keeps ? pairs : 1;
+    size_t tokens = (size_t)job->tokens.tile + ASC_STRIP, nodes = job->tree ? (size_t)job->tree->nodes : 0;
+    size_t controls = job->attrs->pair != ASC_PAIR_WEDGE;
+    asc_grassmann_worker w = {
         .u = asc_carve(space, strip * sizeof(double)),
         .y = asc_carve(space, strip * sizeof(double)),
         .du = asc_carve(space, strip * sizeof(double)),
@@ -26,8 +51,15 @@ static asc_grassmann_worker lay_out(const asc_grassmann_job *job, asc_space *spa
         .turning = asc_carve(space, strip * size),
         .q = asc_carve(space, strip * size),
         .Mb = asc_carve(space, strip * size),
+        .product = asc_carve(space, controls * strip * sizeof(double)),
+        .spare = asc_carve(space, controls * strip * sizeof(double)),
         .tile = asc_carve(space, (size_t)job->P * tokens * size),
+        .vector = asc_carve(space, nodes * sizeof *w.vector),
     };
+    if (job->tree) {
+        lay_out_tree(job, space, w.vector);
+    }
+    return w;
 }
 
 size_t asc_grassmann_worker_bytes(const asc_grassmann_job *job)
@@ -63,10 +95,9 @@ typedef struct token_weights {
 
 static bool has_pair(const asc_grassmann_job *job, int pair, int64_t b, int64_t t)
 {
-    const asc_array *lengths = &job->call->in[ASC_GRASSMANN_LENGTHS];
     int64_t other = t + job->pair[pair].shift, end = job->N;
-    if (lengths->ndim >= 0 && ((const int64_t *)lengths->data)[b] < end) {
-        end = ((const int64_t *)lengths->data)[b];
+    if (job->lengths && job->lengths[b] < end) {
+        end = job->lengths[b];
     }
     return t < end && other >= 0 && other < end && (!job->pair[pair].memory || t > 0);
 }
@@ -87,13 +118,12 @@ static void find_valid(const asc_grassmann_job *job, int64_t b, int64_t t, uint6
 /* The weights of the valid pairs, which are given. */
 static void weigh(const asc_grassmann_job *job, token_weights *w)
 {
-    bool learned = job->call->in[ASC_GRASSMANN_OFFSET_W].ndim >= 0;
     double most = -INFINITY, sum = 0;
     for (int p = 0; p < job->pairs; p++) {
         most = has_bit(w->valid, p) && job->logit[p] > most ? job->logit[p] : most;
     }
     for (int p = 0; p < job->pairs; p++) {
-        w->c[p] = !has_bit(w->valid, p) ? 0 : learned ? exp(job->logit[p] - most) : 1;
+        w->c[p] = !has_bit(w->valid, p) ? 0 : job->learned ? exp(job->logit[p] - most) : 1;
         sum += w->c[p];
     }
     w->total = job->attrs->sum ? sum : sum != 0 ? 1 : 0;

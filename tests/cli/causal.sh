@@ -23,6 +23,7 @@ for model in "" \
     "--model ascender --set variant=background --set heading=q --set window=7 --set coordinates=position" \
     "--model grassmann" \
     "--model grassmann --block-norm pre --set memory=true --set learned=true --set running_mean=true --set groups=2" \
+    "--model grassmann --set r=8 --set tuples=[[1,2],[2,4]] --set groups=2" \
     "--mixing grassmann,transformer --set offsets=lags"; do
     rm -rf run
     # shellcheck disable=SC2086  # a list of options

@@ -7,7 +7,7 @@ if [ ! -d "${ASCGRAD_CASES-}" ]; then
 fi
 
 # Kinds of cases and settings that come later; a case that agrees is taken off.
-later='^(nli-|subspace-)'
+later='^nli-'
 
 "$ASCGRAD" parity "$ASCGRAD_CASES"/*.safetensors >out 2>err
 lines out "$(ls "$ASCGRAD_CASES"/*.safetensors | wc -l)"

@@ -108,6 +108,14 @@ ROW(strip_first_grad, r->wide[0], r->a, r->b, r->c, r->pair.on_q, r->pair.on_u, 
 ROW(strip_second_grad, r->wide[0], r->pair.weight, r->pair.on_v, r->pair.on_u, r->a, ASC_STRIP, r->b, ASC_STRIP, r->c,
     ASC_STRIP, s->width)
 
+ROW(strip_symmetric, r->u, ASC_STRIP, r->a, r->b, s->width - 1, s->lanes)
+ROW(strip_symmetric_grad, r->u, r->v, r->a, ASC_STRIP, r->b, r->c, s->width - 1)
+ROW(strip_dot, r->factor[0], r->wide[0], r->wide[1], s->width)
+ROW(strip_axpy, r->wide[0], r->factor[0], r->wide[1], s->width)
+ROW(strip_reject, r->wide[0], r->factor[0], r->wide[1], &r->first, s->width)
+ROW(strip_form, r->u, ASC_STRIP, r->a, r->b, form_terms, 2, 2 + (int)s->rows % 3, s->lanes, s->fresh)
+ROW(strip_form_grad, r->u, r->v, r->a, ASC_STRIP, r->b, r->c, form_terms, 2, 2 + (int)s->rows % 3)
+
 ROW(gate, y, r->u, x, r->b, n)
 ROW(gate_grad, r->u, r->v, r->y, r->a, r->b, r->c, r->d, n, s->fresh, s->fresh)
 ROW(memory, r->u, r->v, r->a, r->positive, s->rows, n, some)

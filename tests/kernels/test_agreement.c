@@ -22,6 +22,9 @@ static const size sizes[] = {
 };
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
+/* Of two coordinates, of up to four terms each. */
+static const int32_t form_terms[] = {0, 1, 1, 0, 1, 3, 0, 2, 1, 1, 0, 0, 1, 2, 0, 3};
+
 #include "tests/kernels/both.h"
 #include "tests/kernels/agreement.h"
 

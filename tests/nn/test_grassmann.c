@@ -66,6 +66,32 @@ static options draw_options(uint64_t seed)
     return o;
 }
 
+/* Tuples of one to three lags; z is made of D vectors and a bias, enough for four that are independent. */
+static options draw_tuples(uint64_t seed)
+{
+    draw_state = seed;
+    options o = {.B = draw_in(1, 3), .N = draw_in(1, 40), .D = draw_in(5, 20), .lengths = draw_in(0, 2) == 0};
+    int groups = draw_in(1, 2), lags = draw_in(1, 3), r = groups * draw_in(lags + 1, lags + 4), n = draw_in(1, 5);
+    add(o.text, sizeof o.text, "{\"r\": %d, \"groups\": %d, \"tuples\": [", r, groups);
+    for (int i = 0; i < n; i++) {
+        int lag = 0;
+        add(o.text, sizeof o.text, "%s[", i ? ", " : "");
+        for (int a = 0; a < lags; a++) {
+            lag += draw_in(1, 3) + (draw_in(0, 5) ? 0 : 20);
+            add(o.text, sizeof o.text, "%s%d", a ? ", " : "", lag);
+        }
+        add(o.text, sizeof o.text, "]");
+    }
+    bool raw = draw_in(0, 4) == 0;
+    const char *unit = draw_in(0, 1) ? "rms" : "unit";
+    add(o.text, sizeof o.text, raw ? "], \"normalize\": false" : "], \"scale\": \"%s\"", unit);
+    add(o.text, sizeof o.text, draw_in(0, 2) ? "" : ", \"aggregate\": \"sum\"");
+    add(o.text, sizeof o.text, raw || draw_in(0, 3) ? "" : ", \"eps\": 0.7");
+    add(o.text, sizeof o.text, raw || draw_in(0, 2) ? "" : ", \"eps_rel\": 0.5");
+    add(o.text, sizeof o.text, draw_in(0, 2) ? "" : ", \"running_mean\": true");
+    return o;
+}
+
 /* ---- the fused layer is the composed one ---- */
 
 static asc_tensor lengths_of(const options *o)
@@ -93,6 +119,27 @@ START_TEST(fused_is_composed_in_f32)
 {
     options o = draw_options((uint64_t)_i + 1000);
     compare(&o, ASC_F32, 2e-3);
+}
+END_TEST
+
+START_TEST(fused_subspaces_are_composed_ones)
+{
+    options o = draw_tuples((uint64_t)_i + 2000);
+    compare(&o, ASC_F64, 1e-8);
+}
+END_TEST
+
+/* A tuple of one lag is an offset, to the bit. */
+START_TEST(tuples_of_one_lag_are_offsets)
+{
+    static const char *const configs[] = {"{\"r\":6,\"tuples\":[[1],[4]],\"k\":2}", "{\"r\":6,\"offsets\":[1,4]}"};
+    asc_tensor x = asc_normal(ctx, ASC_F32, 0, 1, 4, 4, ASC_SHAPE(2, 30, 8)), y[2];
+    for (int i = 0; i < 2; i++) {
+        asc_layer *l = asc_layer_new(ctx, "grassmann", 8, configs[i], ASC_F32, 1);
+        y[i] = asc_layer_forward(l, x, asc_null());
+        asc_layer_free(l);
+    }
+    ck_assert_mem_eq(asc_data(y[0]), asc_data(y[1]), 2 * 30 * 8 * sizeof(float));
 }
 END_TEST
 
@@ -237,7 +284,8 @@ static const struct {
     {SMALL ",\"r\":6,\"groups\":4}", "config: groups is 4, expected a divisor of r, 6, with a quotient of at least 2"},
     {SMALL ",\"r\":6,\"groups\":6}", "config: groups is 6, expected a divisor of r, 6, with a quotient of at least 2"},
     {SMALL ",\"offsets\":[0]}", "config: offsets: got 0, expected a whole number >= 1"},
-    {SMALL ",\"offsets\":[]}", "config: offsets: layer 0 has none, and no memory, expected one of them"},
+    {SMALL ",\"offsets\":[]}", "config: offsets: layer 0 has none, no tuples and no memory, expected one of "
+     "them"},
     {SMALL ",\"offsets\":[[1],[2],[3]]}", "config: offsets has 3 entries, expected one a layer: 2"},
     {HYBRID ",\"offsets\":[[-1],[1]]}", "config: offsets: got -1, expected a whole number >= 1"},
     {HYBRID ",\"offsets\":[3,[1]]}", "config: offsets: got 3, expected " A_LIST},
@@ -247,6 +295,31 @@ static const struct {
      "config: offsets: got \"paper\", expected " A_LIST},
     {SMALL ",\"learned\":true,\"aggregate\":\"sum\"}",
      "config: aggregate is sum, and learned weights share out a mean: expected one of them"},
+    {SMALL ",\"tuples\":[[1,2]],\"direction\":\"future\"}",
+     "config: direction is future, and layer 0 has tuples, which look back: expected past"},
+    {SMALL ",\"tuples\":[[1,2]],\"mask\":\"full\"}",
+     "config: mask is full, and layer 0 has tuples, which look back: expected causal"},
+    {SMALL ",\"tuples\":[[1,2]],\"learned\":true}",
+     "config: learned is not false, and layer 0 has tuples, whose weights are equal"},
+    {SMALL ",\"tuples\":[[],[[1,2]]],\"memory\":[true,true]}",
+     "config: memory is true, and layer 1 has tuples: a memory goes with offsets, or alone"},
+    {SMALL ",\"tuples\":[[3]],\"pair\":\"product\"}",
+     "config: pair is product, a control for offsets, and layer 0 has tuples: expected wedge"},
+    {SMALL ",\"tuples\":[[1,2]],\"offsets\":[1]}",
+     "config: tuples: layer 0 has offsets, too: expected [] for one of them"},
+    {SMALL ",\"tuples\":[[],[[1,2]]],\"offsets\":[[1],[2]]}",
+     "config: tuples: layer 1 has offsets, too: expected [] for one of them"},
+    {SMALL ",\"tuples\":[[],[[1,2]]],\"offsets\":[[],[]]}",
+     "config: offsets: layer 0 has none, no tuples and no memory, expected one of them"},
+    {SMALL ",\"tuples\":[[1,2,3,4]]}",
+     "config: tuples of layer 0 have 4 lags, expected 1 to 3: subspaces of 2 to 4 dimensions"},
+    {SMALL ",\"tuples\":[[1,2],[4,4]]}",
+     "config: tuples: tuple 1 of layer 0 has the lag 4 twice, and spans nothing: expected different ones"},
+    {SMALL ",\"tuples\":[[0,2]]}", "config: tuples: got 0, expected a whole number >= 1"},
+    {SMALL ",\"tuples\":[[1],[2,3]]}", "config: tuples has lists of 1 and of 2 numbers, expected one length"},
+    {SMALL ",\"tuples\":[[1,2]],\"r\":6,\"groups\":3}",
+     "config: groups is 3, expected a divisor of r, 6, with a quotient of at least 3"},
+    {SMALL ",\"tuples\":[[1,2]],\"k\":3}", "config: k is a setting of ascender, and no layer of this model knows it"},
     {SMALL ",\"normalize\":false,\"scale\":\"rms\"}",
      "config: normalize is false, and scale, eps or eps_rel say how to normalise: expected one of the two"},
     {SMALL ",\"learned\":5}", "config: learned is 5, expected true, false, or the number of pairs, 6"},
@@ -263,6 +336,30 @@ START_TEST(wrong_settings_are_refused)
 }
 END_TEST
 
+/* A layer alone may be told its dimension, which has to be that of its tuples. */
+START_TEST(a_layers_own_dimension)
+{
+    static const struct {
+        const char *config, *message;
+    } rows[] = {
+        {"{\"k\":3,\"tuples\":[[1,2]]}", NULL},
+        {"{\"k\":2}", NULL},
+        {"{\"k\":2,\"tuples\":[[5]]}", NULL},
+        {"{\"k\":4,\"tuples\":[[1,2]]}", "config: k is 4, and follows from the tuples' lags: expected 3"},
+        {"{\"k\":3,\"offsets\":[1,2]}", "config: k is 3, and offsets make planes: expected 2"},
+        {"{\"k\":5}", "config: k: got 5, expected a whole number from 2 to 4"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        asc_layer *l = asc_layer_new(ctx, "grassmann", 8, rows[i].config, ASC_F32, 1);
+        ck_assert(!l == (rows[i].message != NULL));
+        if (!l) {
+            expect_error(ASC_ERR_ARG, rows[i].message);
+        }
+        asc_layer_free(l);
+    }
+}
+END_TEST
+
 static const struct {
     const char *given, *effect;
 } effects[] = {
@@ -272,6 +369,13 @@ static const struct {
     {SMALL ",\"offsets\":\"paper-12l\"}", "\"offsets\":[[1],[1]]"},
     {SMALL ",\"offsets\":\"lags\"}", "\"offsets\":[[1],[2]]"},
     {SMALL ",\"memory\":[true,false],\"offsets\":[[],[3]]}", "\"memory\":[true,false]"},
+    {SMALL ",\"tuples\":[[1,2]]}", "\"tuples\":[[1,2]]"},
+    {SMALL ",\"tuples\":[[1,2]]}", "\"offsets\":[]"},
+    {SMALL ",\"tuples\":[[3],[1]],\"offsets\":[[],[]]}", "\"tuples\":[[3],[1]]"},
+    {SMALL ",\"tuples\":[[],[[1,2,3]]],\"offsets\":[4]}", "\"offsets\":[4]"},
+    {SMALL ",\"tuples\":[[[1,2],[1,3]],[]]}", "\"tuples\":[[[1,2],[1,3]],[]]"},
+    {SMALL ",\"tuples\":[[[2]],[[1,2]]],\"offsets\":\"lags\"}", "\"tuples\":[[[2]],[[1,2]]]"},
+    {HYBRID ",\"tuples\":[[],[[2,3]]]}", "\"tuples\":[[],[[2,3]]]"},
     {HYBRID ",\"offsets\":[[],[2,3]]}", "\"offsets\":[[],[2,3]]"},
     {"{\"mix\":[\"grassmann\",\"transformer\"],\"heads\":2,\"d_model\":8,\"layers\":2,\"vocab\":5,\"block\":4}",
      "\"mix\":[\"grassmann\",\"transformer\"]"},
@@ -302,11 +406,14 @@ int main(void)
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, fused_is_composed, 0, 60);
     tcase_add_loop_test(t, fused_is_composed_in_f32, 0, 20);
+    tcase_add_loop_test(t, fused_subspaces_are_composed_ones, 0, 60);
+    tcase_add_test(t, tuples_of_one_lag_are_offsets);
     tcase_add_test(t, the_parts_are_what_the_layer_computes);
     tcase_add_test(t, coordinates_need_no_length_of_one);
     tcase_add_test(t, initial_values_are_those_of_the_specification);
     tcase_add_loop_test(t, parameter_counts, 0, sizeof sizes / sizeof *sizes);
     tcase_add_loop_test(t, wrong_settings_are_refused, 0, sizeof refused / sizeof *refused);
+    tcase_add_test(t, a_layers_own_dimension);
     tcase_add_loop_test(t, settings_in_effect, 0, sizeof effects / sizeof *effects);
     return run_suite("nn/grassmann", t);
 }

@@ -14,6 +14,7 @@ static const char *const configs[] = {
     "{\"d_model\":16,\"layers\":3,\"vocab\":13,\"block\":17,\"mix\":\"grassmann\",\"r\":4,\"offsets\":[1,2]}",
     ("{\"d_model\":16,\"layers\":3,\"vocab\":13,\"block\":17,\"mix\":\"grassmann\",\"r\":4,\"offsets\":[1,2],"
      "\"invariants\":true,\"smooth\":0.5}"),
+    "{\"d_model\":16,\"layers\":2,\"vocab\":13,\"block\":17,\"mix\":\"grassmann\",\"r\":6,\"tuples\":[[1,2],[2,3]]}",
     CONFIG("[\"grassmann\",\"transformer\",\"ascender\"],\"r\":4,\"memory\":true,\"learned\":true,\"aux_coh\":0.1"),
     CONFIG("[\"linear\",\"recurrent\",\"conv\"],\"feature\":\"favor\",\"decay\":\"gated\",\"qk_norm\":\"rms\""),
 };

@@ -24,6 +24,10 @@ static const char *const variants[] = {
      "\"scale\":\"rms\""),
     ("\"mix\":\"grassmann\",\"r\":6,\"groups\":2,\"offsets\":[[1],[2,5],[]],\"memory\":[false,true,true],"
      "\"invariants\":true"),
+    ("\"mix\":\"grassmann\",\"r\":8,\"groups\":2,\"tuples\":[[1,2],[2,9]],\"running_mean\":true,\"scale\":\"rms\","
+     "\"eps_rel\":0.01"),
+    ("\"mix\":\"grassmann\",\"r\":5,\"tuples\":[[[1,2,5],[4,1,2]],[],[[3],[1]]],\"offsets\":[1,4],"
+     "\"block_norm\":\"pre\""),
     "\"mix\":\"linear\",\"heads\":2,\"decay\":\"gated\"",
     "\"mix\":\"linear\",\"heads\":3,\"feature\":\"favor\",\"features\":5,\"decay\":\"fixed\"",
     "\"mix\":\"conv\",\"inner\":7,\"block_norm\":\"pre\"",

@@ -135,7 +135,7 @@ START_TEST(grassmann_errors)
     expect_failure(attempt(z, W, none, (asc_grassmann_options){.n_offsets = 1, .eps = -1}),
                    "grassmann: eps is -1, eps_rel 0, expected above 0 and at least 0");
     expect_failure(attempt(z, W, none, (asc_grassmann_options){.n_offsets = 1, .groups = 3}),
-                   "grassmann: groups is 3, z has 4 entries: expected groups that divide them, of two or more each, at "
+                   "grassmann: groups is 3, z has 4 entries: expected groups that divide them, of 2 or more each, at "
                    "most 32767 in all");
     expect_failure(attempt(z, W, none, (asc_grassmann_options){.n_offsets = 1, .skip = 5}),
                    "grassmann: skip is 5, expected 0 to 4");

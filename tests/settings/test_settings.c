@@ -18,6 +18,7 @@ typedef struct values {
     const char *text;
     asc_ints list, each, some;
     asc_reals scale;
+    asc_tuples pairs;
     uint64_t set;
 } values;
 
@@ -49,6 +50,7 @@ static const asc_setting table[] = {
     {"scale", ASC_SETTING_REAL, AT(scale), "1", .help = "s", .min = -1e9, .max = 1e9, .flags = ASC_SETTING_PER_HEAD},
     {"set", ASC_SETTING_SET, AT(set), "[\"two\"]", .help = "s", .choices = names},
     {"some", ASC_SETTING_HEADS, AT(some), "[]", .help = "s", .choices = names, .flags = ASC_SETTING_PER_LAYER},
+    {"pairs", ASC_SETTING_TUPLES, AT(pairs), "[]", .help = "p", .min = 1, .max = 9, .flags = ASC_SETTING_PER_LAYER},
     {"when", ASC_SETTING_CHOICE, AT(when), "true", .help = "w", .choices = whens},
     {0},
 };
@@ -77,21 +79,22 @@ START_TEST(defaults_stand_where_nothing_is_given)
     char *effect = read_text("{\"heads\": 2}", &v);
     no_error();
     ck_assert_str_eq(effect, "{\"count\":false,\"each\":4,\"flag\":true,\"heads\":2,\"kind\":\"near\",\"list\":[1,2],"
-                             "\"rate\":0.5,\"scale\":1.0,\"set\":[\"two\"],\"some\":[],\"span\":1.0,\"text\":\"none\","
-                             "\"when\":true,\"width\":3}");
+                             "\"pairs\":[],\"rate\":0.5,\"scale\":1.0,\"set\":[\"two\"],\"some\":[],"
+                             "\"span\":1.0,\"text\":\"none\",\"when\":true,\"width\":3}");
     ck_assert(v.each.n == 2 && v.each.at[1] == 4 && v.scale.n == 2 && v.scale.at[1] == 1 && v.set == 2);
     ck_assert(v.list.n == 2 && v.list.at[1] == 2 && v.flag && v.kind == 0 && !v.inner && v.count == 0);
     ck_assert_str_eq(v.text, "none");
     free(effect);
     asc_values_clear(ctx, table, &v);
-    ck_assert(!v.text && !v.each.at && !v.list.at);
+    ck_assert(!v.text && !v.each.at && !v.list.at && !v.pairs.at);
 }
 END_TEST
 
 START_TEST(what_is_given_is_taken_and_noted_as_it_was)
 {
     static const char all[] = "{\"count\":true,\"each\":[3,5,0],\"flag\":false,\"heads\":3,\"inner\":false,"
-                              "\"kind\":\"far\",\"list\":[[],[8,9],[1]],\"rate\":1.0,\"scale\":[1,2.5,-3],"
+                              "\"kind\":\"far\",\"list\":[[],[8,9],[1]],"
+                              "\"pairs\":[[[1]],[[2,3],[4,5]],[]],\"rate\":1.0,\"scale\":[1,2.5,-3],"
                               "\"set\":[\"one\",\"three\"],\"some\":[\"two\",\"one:12\"],\"span\":1.0,\"text\":\"x\","
                               "\"when\":\"late\",\"width\":[1,2,3]}";
     values v;
@@ -101,7 +104,7 @@ START_TEST(what_is_given_is_taken_and_noted_as_it_was)
     ck_assert(v.count == ASC_SETTING_ALL && v.each.at[1] == 5 && !v.flag && v.kind == 1 && v.rate == 1);
     ck_assert(v.list.n == 2 && v.list.at[0] == 8 && v.scale.at[2] == -3 && v.set == 5 && v.width == 2);
     ck_assert(v.some.n == 4 && v.some.at[0] == 1 && v.some.at[1] == -1 && v.some.at[2] == 0 && v.some.at[3] == 12);
-    ck_assert(v.when == 2);
+    ck_assert(v.when == 2 && v.pairs.n == 4 && v.pairs.size == 2 && v.pairs.at[3] == 5);
     free(effect);
     asc_values_clear(ctx, table, &v);
 }
@@ -133,9 +136,46 @@ START_TEST(a_name_stands_for_the_layers_list)
 }
 END_TEST
 
+/* One list of tuples for all layers, or one a layer; a layer's may be empty, a tuple not. */
+START_TEST(lists_of_tuples)
+{
+    static const struct {
+        const char *given;
+        int64_t n, size, first;
+    } lists[] = {
+        {"[[1,2],[1,4]]", 4, 2, 1}, {"[[7]]", 1, 1, 7}, {"[]", 0, 0, 0},       {"[[[1]],[[2,3]],[]]", 2, 2, 2},
+        {"[[[1]],[],[]]", 0, 0, 0}, {"[[],[],[]]", 0, 0, 0}, {"[[],[[5]],[]]", 1, 1, 5},
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        char text[100], noted[100];
+        values v;
+        snprintf(text, sizeof text, "{\"heads\":1,\"pairs\":%s}", lists[i].given);
+        snprintf(noted, sizeof noted, "\"pairs\":%s,", lists[i].given);
+        char *effect = read_text(text, &v);
+        no_error();
+        ck_assert(v.pairs.n == lists[i].n && v.pairs.size == lists[i].size);
+        ck_assert(v.pairs.n == 0 || v.pairs.at[0] == lists[i].first);
+        ck_assert_ptr_nonnull(strstr(effect, noted));
+        free(effect);
+        asc_values_clear(ctx, table, &v);
+    }
+}
+END_TEST
+
+#define TUPLES "a list of at most 32 lists of whole numbers, as [[1,2],[1,4]], or one such list a layer"
+
 static const struct {
     const char *text, *subject, *message;
 } wrong[] = {
+    {"{\"heads\":2,\"pairs\":3}", "pairs", "pairs: got 3, expected " TUPLES},
+    {"{\"heads\":2,\"pairs\":[1,2]}", "pairs", "pairs: got 1, expected " TUPLES},
+    {"{\"heads\":2,\"pairs\":[[1],[]]}", "pairs", "pairs: got [], expected " TUPLES},
+    {"{\"heads\":2,\"pairs\":[[1,2],[3]]}", "pairs", "pairs has lists of 2 and of 1 numbers, expected one length"},
+    {"{\"heads\":2,\"pairs\":[[1,10]]}", "pairs", "pairs: got 10, expected a whole number from 1 to 9"},
+    {"{\"heads\":2,\"pairs\":[[1,2.5]]}", "pairs", "pairs: got 2.5, expected a whole number from 1 to 9"},
+    {"{\"heads\":2,\"pairs\":[[[1]],[[2]]]}", "pairs", "pairs has 2 entries, expected one a layer: 3"},
+    {"{\"heads\":2,\"pairs\":[[[1]],[2],[]]}", "pairs", "pairs: got 2, expected " TUPLES},
+    {"{\"heads\":2,\"pairs\":[[[1]],[[[2]]],[]]}", "pairs", "pairs: got [2], expected a whole number from 1 to 9"},
     {"{}", "heads", "heads is missing"},
     {"{\"head\":2}", "heads", "heads is missing; is it meant by 'head'?"},
     {"{\"head\":\"two\"}", "heads", "heads is missing"},
@@ -204,6 +244,7 @@ static const struct {
     {"list", "[1,2]", "[1,2]", NULL},
     {"list", "steps", "\"steps\"", NULL},
     {"width", "[1,2]", "[1,2]", NULL},
+    {"pairs", "[[1, 2], [3, 4]]", "[[1,2],[3,4]]", NULL},
     {"scale", ".5", "0.5", NULL},
     {"set", "[\"one\"]", "[\"one\"]", NULL},
     {"count", "true", "true", NULL},
@@ -400,6 +441,7 @@ int main(void)
     tcase_add_test(t, what_is_given_is_taken_and_noted_as_it_was);
     tcase_add_test(t, names_may_have_heads);
     tcase_add_test(t, a_name_stands_for_the_layers_list);
+    tcase_add_test(t, lists_of_tuples);
     tcase_add_loop_test(t, wrong_values_are_refused, 0, sizeof wrong / sizeof *wrong);
     tcase_add_loop_test(t, values_from_text, 0, sizeof texts / sizeof *texts);
     tcase_add_loop_test(t, numbers_from_text, 0, sizeof numbers / sizeof *numbers);
