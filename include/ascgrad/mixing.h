@@ -31,6 +31,7 @@ struct asc_layer {
     /* private */
     const struct asc_reader *reader;
     asc_params *params;
+    char *config; /* of one alone */
 };
 
 /* Whether the layer's settings name this one, rather than leave it to its default; within `check` and `init` only.
