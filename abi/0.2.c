@@ -61,6 +61,7 @@ void asc_ctx_free(asc_ctx *ctx);
 int asc_threads(const asc_ctx *ctx);
 asc_status asc_set_threads(asc_ctx *ctx, int threads);
 asc_status asc_error(const asc_ctx *ctx);
+const char *asc_status_name(asc_status status);
 const char *asc_error_message(const asc_ctx *ctx);
 const char *asc_error_subject(const asc_ctx *ctx);
 const char *asc_error_detail(const asc_ctx *ctx);
@@ -96,6 +97,10 @@ FIELD(asc_machine, memory_bytes, 80) double asc_machine_0_memory_bytes;
 asc_machine asc_machine_info(void);
 double asc_gemm_speed(asc_ctx *ctx, int64_t m, int64_t n, int64_t k);
 double asc_memory_speed(asc_ctx *ctx);
+typedef struct asc_batches asc_batches;
+asc_batches *asc_batches_new(asc_ctx *ctx, const asc_tensor *tensors, int n, int64_t batch, uint64_t seed);
+void asc_batches_free(asc_batches *batches);
+bool asc_batches_next(asc_batches *batches, asc_tensor *out);
 
 STRUCT(asc_bench_result, 64)
 FIELD(asc_bench_result, tokens_per_s, 0) double asc_bench_result_0_tokens_per_s;
@@ -483,7 +488,7 @@ asc_tensor asc_flow_leading(asc_ctx *ctx, asc_tensor u, asc_tensor *share);
 asc_tensor asc_flow_stability(asc_ctx *ctx, asc_tensor u, asc_tensor v);
 typedef struct asc_mixing asc_mixing;
 
-STRUCT(asc_layer, 96)
+STRUCT(asc_layer, 104)
 FIELD(asc_layer, ctx, 0) asc_ctx *asc_layer_0_ctx;
 FIELD(asc_layer, mixing, 8) const asc_mixing *asc_layer_0_mixing;
 FIELD(asc_layer, D, 16) int64_t asc_layer_0_D;
@@ -495,6 +500,7 @@ FIELD(asc_layer, mask, 48) asc_tensor asc_layer_0_mask;
 FIELD(asc_layer, neighbors, 64) asc_tensor asc_layer_0_neighbors;
 FIELD(asc_layer, reader, 80) const struct asc_reader *asc_layer_0_reader;
 FIELD(asc_layer, params, 88) asc_params *asc_layer_0_params;
+FIELD(asc_layer, config, 96) char *asc_layer_0_config;
 bool asc_layer_given(const asc_layer *layer, const char *key);
 typedef struct asc_maker asc_maker;
 VALUE(ASC_INIT_ZERO, 0)
@@ -552,6 +558,22 @@ FIELD(asc_mixing, flow, 176) asc_tensor (*asc_mixing_0_flow)(asc_layer *layer, a
 FIELD(asc_mixing, turn, 184) asc_tensor (*asc_mixing_0_turn)(asc_layer *layer, asc_tensor flow, asc_tensor below);
 asc_status asc_mixing_register(asc_ctx *ctx, const asc_mixing *mixing);
 const asc_mixing *asc_mixing_find(const asc_ctx *ctx, const char *name);
+typedef struct asc_module asc_module;
+typedef asc_tensor asc_module_fn(asc_ctx *ctx, asc_tensor x);
+asc_module *asc_module_linear(asc_ctx *ctx, asc_dtype dtype, int64_t in, int64_t out);
+asc_module *asc_module_embedding(asc_ctx *ctx, asc_dtype dtype, int64_t rows, int64_t width);
+asc_module *asc_module_layer_norm(asc_ctx *ctx, asc_dtype dtype, int64_t width);
+asc_module *asc_module_feed_forward(asc_ctx *ctx, asc_dtype dtype, int64_t width, int64_t inner);
+asc_module *asc_module_mixing(asc_ctx *ctx, asc_dtype dtype, const char *mixing, int64_t width, const char *config);
+asc_module *asc_module_attention(asc_ctx *ctx, asc_dtype dtype, int64_t width, const asc_attention_options *options);
+asc_module *asc_module_dropout(asc_ctx *ctx, double p);
+asc_module *asc_module_function(asc_ctx *ctx, asc_module_fn *function);
+asc_module *asc_module_residual(asc_ctx *ctx, asc_module *inner);
+asc_module *asc_module_sequential(asc_ctx *ctx, int n, asc_module *const *modules);
+void asc_module_free(asc_module *module);
+asc_params *asc_module_params(asc_module *module);
+void asc_module_train(asc_module *module, bool train);
+asc_tensor asc_module_forward(asc_module *module, asc_tensor x);
 typedef struct asc_lm asc_lm;
 asc_lm *asc_lm_new(asc_ctx *ctx, const char *config, asc_dtype dtype, uint64_t seed);
 void asc_lm_free(asc_lm *lm);
@@ -598,6 +620,10 @@ asc_params *asc_layer_params(asc_layer *layer);
 asc_tensor asc_layer_forward(asc_layer *layer, asc_tensor x, asc_tensor lengths);
 asc_tensor asc_layer_forward_aux(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_tensor *aux);
 asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_tensor neighbors);
+const char *asc_layer_config(const asc_layer *layer);
+void asc_layer_project(asc_layer *layer);
+void asc_layer_ramp(asc_layer *layer, double share);
+asc_status asc_layer_hold(asc_layer *layer, const char *name, const double *value);
 asc_status asc_layer_inspect(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_params *parts);
 const char *asc_mixing_at(const asc_ctx *ctx, int i);
 bool asc_mixing_takes(const asc_ctx *ctx, const char *mixing, const char *key);
@@ -608,6 +634,9 @@ FIELD(asc_npz_array, tensor, 8) asc_tensor asc_npz_array_0_tensor;
 FIELD(asc_npz_array, texts, 24) const char *const *asc_npz_array_0_texts;
 FIELD(asc_npz_array, n_texts, 32) int64_t asc_npz_array_0_n_texts;
 asc_status asc_npz_write(asc_ctx *ctx, const char *path, const asc_npz_array *arrays, int64_t n);
+asc_status asc_npz_read(asc_ctx *ctx, const char *path, asc_params *into);
+asc_tensor asc_npy_read(asc_ctx *ctx, const char *path);
+asc_status asc_npy_write(asc_ctx *ctx, const char *path, asc_tensor tensor);
 typedef struct asc_op asc_op;
 
 STRUCT(asc_call, 9528)
@@ -727,6 +756,10 @@ asc_tensor asc_div(asc_ctx *ctx, asc_tensor a, asc_tensor b);
 asc_tensor asc_pow(asc_ctx *ctx, asc_tensor x, asc_tensor p);
 asc_tensor asc_maximum(asc_ctx *ctx, asc_tensor a, asc_tensor b);
 asc_tensor asc_minimum(asc_ctx *ctx, asc_tensor a, asc_tensor b);
+asc_tensor asc_equal(asc_ctx *ctx, asc_tensor a, asc_tensor b);
+asc_tensor asc_not_equal(asc_ctx *ctx, asc_tensor a, asc_tensor b);
+asc_tensor asc_less(asc_ctx *ctx, asc_tensor a, asc_tensor b);
+asc_tensor asc_less_equal(asc_ctx *ctx, asc_tensor a, asc_tensor b);
 asc_tensor asc_where(asc_ctx *ctx, asc_tensor mask, asc_tensor a, asc_tensor b);
 asc_tensor asc_masked_fill(asc_ctx *ctx, asc_tensor x, asc_tensor mask, double value);
 asc_tensor asc_scale_shift(asc_ctx *ctx, asc_tensor x, double a, double b);
@@ -766,6 +799,8 @@ asc_tensor asc_sum(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool
 asc_tensor asc_mean(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);
 asc_tensor asc_max(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);
 asc_tensor asc_min(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);
+asc_tensor asc_argmax(asc_ctx *ctx, asc_tensor x, int dim);
+double asc_accuracy(asc_ctx *ctx, asc_tensor logits, asc_tensor targets);
 asc_tensor asc_variance(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim, int correction);
 asc_tensor asc_logsumexp(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);
 asc_tensor asc_norm(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);
@@ -923,6 +958,8 @@ asc_tensor asc_transpose(asc_ctx *ctx, asc_tensor x, int dim0, int dim1);
 asc_tensor asc_slice(asc_ctx *ctx, asc_tensor x, int dim, int64_t start, int64_t stop, int64_t step);
 asc_tensor asc_expand(asc_ctx *ctx, asc_tensor x, int ndim, const int64_t *shape);
 asc_tensor asc_contiguous(asc_ctx *ctx, asc_tensor x);
+asc_tensor asc_arange(asc_ctx *ctx, asc_dtype dtype, double start, double stop, double step);
+asc_tensor asc_tril(asc_ctx *ctx, asc_tensor x, int64_t k);
 asc_tensor asc_concat(asc_ctx *ctx, const asc_tensor *x, int n, int dim);
 asc_tensor asc_stack(asc_ctx *ctx, const asc_tensor *x, int n, int dim);
 asc_status asc_tensor_split(asc_ctx *ctx, asc_tensor x, int dim, int n, const int64_t *sizes, asc_tensor *out);
@@ -982,12 +1019,15 @@ typedef struct asc_params asc_params;
 asc_params *asc_params_new(asc_ctx *ctx);
 void asc_params_free(asc_params *params);
 asc_status asc_params_add(asc_params *params, const char *name, asc_tensor tensor, bool decay);
+asc_status asc_params_extend(asc_params *params, const char *prefix, const asc_params *other);
 int asc_params_count(const asc_params *params);
 const char *asc_params_name(const asc_params *params, int i);
 asc_tensor asc_params_at(const asc_params *params, int i);
 bool asc_params_decays(const asc_params *params, int i);
 asc_tensor asc_params_find(const asc_params *params, const char *name);
 int64_t asc_params_numel(const asc_params *params);
+asc_status asc_params_save(asc_ctx *ctx, const asc_params *params, const char *path);
+asc_status asc_params_load(asc_ctx *ctx, asc_params *params, const char *path);
 void asc_params_zero_grad(asc_params *params);
 
 STRUCT(asc_probe_options, 40)
@@ -1245,6 +1285,8 @@ size_t asc_dtype_size(asc_dtype dtype);
 const void *asc_data(asc_tensor t);
 void *asc_data_mut(asc_tensor t);
 double asc_item(asc_tensor t);
+size_t asc_format(asc_tensor t, char *text, size_t bytes);
+asc_status asc_write(asc_ctx *ctx, asc_tensor t, FILE *file);
 asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src);
 void asc_scope_begin(asc_ctx *ctx);
 void asc_scope_end(asc_ctx *ctx);
@@ -1258,6 +1300,7 @@ asc_status asc_grad_into(asc_tensor leaf, asc_tensor where, bool holds);
 typedef void asc_grad_hook(void *user, asc_tensor gradient);
 asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user);
 asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, bool retain);
+asc_status asc_backward_loss(asc_ctx *ctx, asc_tensor loss);
 typedef asc_status asc_recompute_fn(asc_ctx *ctx, void *user, const asc_tensor *inputs, asc_tensor *outputs);
 asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const asc_tensor *inputs, int n_in, asc_tensor *outputs, int n_out);
 bool asc_set_recording(asc_ctx *ctx, bool record);
@@ -1357,6 +1400,7 @@ FIELD(asc_train_result, has_test, 80) bool asc_train_result_0_has_test;
 FIELD(asc_train_result, source_ppl, 88) double asc_train_result_0_source_ppl;
 FIELD(asc_train_result, end, 96) asc_train_end asc_train_result_0_end;
 asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool resume, const asc_train_hooks *hooks, asc_train_result *result);
+asc_status asc_train_resume(asc_ctx *ctx, const char *run, const asc_train_hooks *hooks, asc_train_result *result);
 
 STRUCT(asc_sampling, 56)
 FIELD(asc_sampling, temperature, 0) double asc_sampling_0_temperature;
@@ -1391,6 +1435,7 @@ asc_status asc_generate_text(asc_ctx *ctx, const asc_model *model, const char *p
 typedef void any(void);
 any *const functions[] = {
     (any *)asc_abs,
+    (any *)asc_accuracy,
     (any *)asc_adamw_new,
     (any *)asc_add,
     (any *)asc_add_dropout,
@@ -1400,6 +1445,8 @@ any *const functions[] = {
     (any *)asc_apply,
     (any *)asc_apply1,
     (any *)asc_apply_into,
+    (any *)asc_arange,
+    (any *)asc_argmax,
     (any *)asc_array_of,
     (any *)asc_ascender,
     (any *)asc_ascender_background,
@@ -1408,6 +1455,10 @@ any *const functions[] = {
     (any *)asc_attention_profile,
     (any *)asc_attention_pushed,
     (any *)asc_backward,
+    (any *)asc_backward_loss,
+    (any *)asc_batches_free,
+    (any *)asc_batches_new,
+    (any *)asc_batches_next,
     (any *)asc_bce_with_logits,
     (any *)asc_bench_flops,
     (any *)asc_bench_generate,
@@ -1485,6 +1536,7 @@ any *const functions[] = {
     (any *)asc_einsum,
     (any *)asc_embedding,
     (any *)asc_empty,
+    (any *)asc_equal,
     (any *)asc_erf,
     (any *)asc_error,
     (any *)asc_error_clear,
@@ -1503,6 +1555,7 @@ any *const functions[] = {
     (any *)asc_flow_mean,
     (any *)asc_flow_path,
     (any *)asc_flow_stability,
+    (any *)asc_format,
     (any *)asc_free,
     (any *)asc_from,
     (any *)asc_full,
@@ -1533,15 +1586,21 @@ any *const functions[] = {
     (any *)asc_kl_div,
     (any *)asc_kmeans,
     (any *)asc_l2_normalize,
+    (any *)asc_layer_config,
     (any *)asc_layer_forward,
     (any *)asc_layer_forward_aux,
     (any *)asc_layer_free,
     (any *)asc_layer_given,
+    (any *)asc_layer_hold,
     (any *)asc_layer_inspect,
     (any *)asc_layer_new,
     (any *)asc_layer_norm,
     (any *)asc_layer_params,
+    (any *)asc_layer_project,
+    (any *)asc_layer_ramp,
     (any *)asc_layer_restrict,
+    (any *)asc_less,
+    (any *)asc_less_equal,
     (any *)asc_linear,
     (any *)asc_linear_attention,
     (any *)asc_linear_cross_entropy,
@@ -1609,6 +1668,20 @@ any *const functions[] = {
     (any *)asc_model_check_split,
     (any *)asc_model_free,
     (any *)asc_model_open,
+    (any *)asc_module_attention,
+    (any *)asc_module_dropout,
+    (any *)asc_module_embedding,
+    (any *)asc_module_feed_forward,
+    (any *)asc_module_forward,
+    (any *)asc_module_free,
+    (any *)asc_module_function,
+    (any *)asc_module_layer_norm,
+    (any *)asc_module_linear,
+    (any *)asc_module_mixing,
+    (any *)asc_module_params,
+    (any *)asc_module_residual,
+    (any *)asc_module_sequential,
+    (any *)asc_module_train,
     (any *)asc_mse,
     (any *)asc_mul,
     (any *)asc_mutant_name,
@@ -1616,6 +1689,10 @@ any *const functions[] = {
     (any *)asc_neg,
     (any *)asc_norm,
     (any *)asc_normal,
+    (any *)asc_not_equal,
+    (any *)asc_npy_read,
+    (any *)asc_npy_write,
+    (any *)asc_npz_read,
     (any *)asc_npz_write,
     (any *)asc_numel,
     (any *)asc_on_grad,
@@ -1637,11 +1714,14 @@ any *const functions[] = {
     (any *)asc_params_at,
     (any *)asc_params_count,
     (any *)asc_params_decays,
+    (any *)asc_params_extend,
     (any *)asc_params_find,
     (any *)asc_params_free,
+    (any *)asc_params_load,
     (any *)asc_params_name,
     (any *)asc_params_new,
     (any *)asc_params_numel,
+    (any *)asc_params_save,
     (any *)asc_params_zero_grad,
     (any *)asc_permute,
     (any *)asc_plane_angles,
@@ -1759,6 +1839,7 @@ any *const functions[] = {
     (any *)asc_stats_mean,
     (any *)asc_stats_pair,
     (any *)asc_stats_smooth,
+    (any *)asc_status_name,
     (any *)asc_strides,
     (any *)asc_sub,
     (any *)asc_sum,
@@ -1792,7 +1873,9 @@ any *const functions[] = {
     (any *)asc_topk,
     (any *)asc_topk_gather,
     (any *)asc_train,
+    (any *)asc_train_resume,
     (any *)asc_transpose,
+    (any *)asc_tril,
     (any *)asc_uniform,
     (any *)asc_unsqueeze,
     (any *)asc_variance,
@@ -1802,6 +1885,7 @@ any *const functions[] = {
     (any *)asc_vocabulary_read,
     (any *)asc_where,
     (any *)asc_wrap,
+    (any *)asc_write,
     (any *)asc_zero_grad,
     (any *)asc_zeros,
 };

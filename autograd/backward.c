@@ -386,3 +386,8 @@ asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, boo
     tape->passing = false;
     return status ? status : ctx->status; /* of a hook */
 }
+
+asc_status asc_backward_loss(asc_ctx *ctx, asc_tensor loss)
+{
+    return asc_backward(ctx, loss, asc_null(), false);
+}

@@ -306,3 +306,22 @@ asc_status asc_npz_write(asc_ctx *ctx, const char *path, const asc_npz_array *ar
     asc_free(ctx, w.members, bytes);
     return status;
 }
+
+asc_status asc_npy_write(asc_ctx *ctx, const char *path, asc_tensor tensor)
+{
+    asc_status status = ASC_NEED(ctx, "npy_write: path", path);
+    if (status || (status = asc_need_tensor(ctx, tensor, "npy_write", "tensor"))) {
+        return status;
+    }
+    npz_writer w = {.ctx = ctx, .path = path};
+    npz_member m = {.name = path};
+    asc_file file;
+    status = take_tensor(&w, &m, tensor);
+    if (!status && !(status = asc_file_begin(&file, ctx, path))) {
+        asc_file_write(&file, m.npy, m.npy_bytes);
+        asc_file_write(&file, m.values, m.value_bytes);
+        status = asc_file_commit(&file);
+    }
+    asc_free(ctx, m.packed, m.packed ? m.value_bytes : 0);
+    return status;
+}

@@ -1,6 +1,7 @@
 /* nn/layer.c: a mixing layer alone. */
 #include "nn/mixing.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tensor/ctx.h"
@@ -35,6 +36,9 @@ static asc_status fill_alone(asc_layer *l, const char *mixing, int64_t d_model, 
     asc_status status = asc_layer_init(l, found, d_model, &reader, &maker, (asc_place){0, 1, 0});
     l->params = maker.params;
     status = status ? status : asc_reader_finish(&reader);
+    if (!status && !(l->config = asc_reader_text(&reader))) {
+        status = asc_error(ctx);
+    }
     asc_reader_close(&reader);
     return status;
 }
@@ -63,6 +67,7 @@ void asc_layer_free(asc_layer *l)
     if (l) {
         asc_layer_clear(l);
         asc_params_free(l->params);
+        free(l->config);
         asc_free(l->ctx, l, sizeof *l);
     }
 }
@@ -70,6 +75,44 @@ void asc_layer_free(asc_layer *l)
 asc_params *asc_layer_params(asc_layer *l)
 {
     return l ? l->params : NULL;
+}
+
+const char *asc_layer_config(const asc_layer *l)
+{
+    return l ? l->config : NULL;
+}
+
+/* ---- what a training asks ---- */
+
+void asc_layer_project(asc_layer *l)
+{
+    if (l && l->mixing->project) {
+        l->mixing->project(l);
+    }
+}
+
+void asc_layer_ramp(asc_layer *l, double share)
+{
+    if (l && l->mixing->ramp) {
+        l->mixing->ramp(l, share);
+    }
+}
+
+asc_status asc_layer_hold(asc_layer *l, const char *name, const double *value)
+{
+    asc_status status = ASC_NEED(l ? l->ctx : NULL, "layer_hold: layer name", l, name);
+    if (status) {
+        return status;
+    }
+    const asc_setting *row = l->mixing->hold ? asc_setting_find(l->mixing->settings, name) : NULL;
+    if (row && value && !(*value >= row->min && *value <= row->max)) {
+        return asc_fail(l->ctx, ASC_ERR_ARG, "layer_hold: %s: got %g, expected %g to %g", name, *value, row->min,
+                        row->max);
+    }
+    if (!row || !l->mixing->hold(l, name, value)) {
+        asc_fail(l->ctx, ASC_ERR_ARG, "layer_hold: %s has no number '%s' that is trained", l->mixing->name, name);
+    }
+    return asc_error(l->ctx);
 }
 
 /* ---- running ---- */

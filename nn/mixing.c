@@ -67,7 +67,7 @@ void asc_layer_clear(asc_layer *l)
     }
     asc_free(l->ctx, l->self, l->self ? m->size : 0);
     asc_free(l->ctx, l->settings, l->settings ? m->settings_size : 0);
-    *l = (asc_layer){.ctx = l->ctx, .params = l->params};
+    *l = (asc_layer){.ctx = l->ctx, .params = l->params, .config = l->config};
 }
 
 /* ---- what a cache holds ---- */

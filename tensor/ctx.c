@@ -41,6 +41,11 @@ static void tell_advice(const asc_options *o)
     }
 }
 
+uint64_t asc_next_seed(asc_ctx *ctx)
+{
+    return ctx ? ctx->first_seed + ++ctx->seeds_drawn * 0x9e3779b97f4a7c15u : 0;
+}
+
 asc_ctx *asc_ctx_new(const asc_options *options)
 {
     asc_options o = options ? *options : (asc_options){0};
@@ -54,7 +59,7 @@ asc_ctx *asc_ctx_new(const asc_options *options)
     memset(ctx, 0, sizeof *ctx);
     ctx->allocator = o.allocator;
     ctx->memory = (asc_memory_stats){sizeof *ctx, sizeof *ctx, 1};
-    ctx->seed = o.seed;
+    ctx->seed = ctx->first_seed = o.seed;
     ctx->note = o.message;
     ctx->note_user = o.message_user;
     ctx->recording = true;

@@ -81,6 +81,7 @@ struct asc_ctx {
     asc_tape_hooks tape;
     bool recording;
     uint64_t seed, step, random_ordinal;
+    uint64_t first_seed, seeds_drawn; /* of asc_next_seed */
     const char *label;
 
     asc_node *free_nodes;
@@ -108,6 +109,9 @@ typedef struct asc_error_state {
 asc_error_state asc_error_put_by(asc_ctx *ctx);
 /* It takes its place again, and that of an error since then. */
 void asc_error_put_back(asc_ctx *ctx, const asc_error_state *error);
+
+/* A seed for what draws initial values without one of its own: of the context's seed, another each time; 0 for NULL. */
+uint64_t asc_next_seed(asc_ctx *ctx);
 
 /* The context of a tensor, for functions that get it from nowhere else; NULL for a null or stale handle. */
 asc_ctx *asc_ctx_of(asc_tensor t);

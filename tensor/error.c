@@ -10,6 +10,21 @@ asc_status asc_error(const asc_ctx *ctx)
     return ctx ? ctx->status : ASC_ERR_MEMORY;
 }
 
+const char *asc_status_name(asc_status status)
+{
+    switch (status) {
+    case ASC_OK: return "ok";
+    case ASC_ERR_ARG: return "wrong argument";
+    case ASC_ERR_MEMORY: return "out of memory";
+    case ASC_ERR_IO: return "input or output failed";
+    case ASC_ERR_FORMAT: return "wrong format";
+    case ASC_ERR_STATE: return "wrong time";
+    case ASC_ERR_NONFINITE: return "not finite";
+    case ASC_ERR_INTERRUPTED: return "interrupted";
+    }
+    return "unknown status";
+}
+
 const char *asc_error_message(const asc_ctx *ctx)
 {
     return ctx ? ctx->message : "out of memory";

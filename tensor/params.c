@@ -1,6 +1,7 @@
 /* tensor/params.c: named tensors in order. */
 #include <ascgrad/params.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tensor/ctx.h"
@@ -63,6 +64,22 @@ asc_status asc_params_add(asc_params *p, const char *name, asc_tensor tensor, bo
     memcpy(copy, name, bytes);
     p->entry[p->n++] = (entry){copy, asc_keep(tensor), decay};
     return ASC_OK;
+}
+
+asc_status asc_params_extend(asc_params *p, const char *prefix, const asc_params *other)
+{
+    asc_ctx *ctx = p ? p->ctx : other ? other->ctx : NULL;
+    asc_status status = ASC_NEED(ctx, "params_extend: params prefix other", p, prefix, other);
+    char name[1001];
+    size_t n = status ? 0 : other->n; /* a list may be added to itself */
+    for (size_t i = 0; i < n && !status; i++) {
+        const entry *e = &other->entry[i];
+        if ((size_t)snprintf(name, sizeof name, "%s%s", prefix, e->name) >= sizeof name) {
+            return asc_fail(p->ctx, ASC_ERR_ARG, "params_extend: the name of %s would be too long", e->name);
+        }
+        status = asc_params_add(p, name, e->tensor, e->decay);
+    }
+    return status;
 }
 
 int asc_params_count(const asc_params *p)

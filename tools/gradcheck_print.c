@@ -18,14 +18,14 @@ static const char *index_text(const asc_gradcheck_value *v, char *text, size_t s
     return text;
 }
 
-static void print_value(const asc_gradcheck_value *v)
+static void print_value(FILE *to, const asc_gradcheck_value *v)
 {
     char index[256];
-    printf("sample %d", v->sample);
+    fprintf(to, "sample %d", v->sample);
     if (v->note || v->variant[0]) {
-        printf(" (%s%s%s)", v->note ? v->note : "", v->note && v->variant[0] ? ", " : "", v->variant);
+        fprintf(to, " (%s%s%s)", v->note ? v->note : "", v->note && v->variant[0] ? ", " : "", v->variant);
     }
-    printf(", %s: %s%s analytic %.10g numeric %.10g bound %.2e", v->part, v->tensor,
+    fprintf(to, ", %s: %s%s analytic %.10g numeric %.10g bound %.2e", v->part, v->tensor,
            index_text(v, index, sizeof index), v->analytic, v->numeric, v->bound);
 }
 
@@ -46,36 +46,36 @@ static json_t *value_json(const asc_gradcheck_value *v)
 
 /* ---- an op ---- */
 
-static void print_passed(const asc_gradcheck_report *r)
+static void print_passed(FILE *to, const asc_gradcheck_report *r)
 {
-    printf("ok, %4.1f digits, %lld elements", r->digits, (long long)r->elements);
+    fprintf(to, "ok, %4.1f digits, %lld elements", r->digits, (long long)r->elements);
     if (r->unchecked > 0) {
-        printf(", %lld more only along %lld random directions", (long long)r->unchecked, (long long)r->directions);
+        fprintf(to, ", %lld more only along %lld random directions", (long long)r->unchecked, (long long)r->directions);
     }
     if (r->kinks > 0) {
-        printf(", %lld kink%s", (long long)r->kinks, r->kinks > 1 ? "s" : "");
+        fprintf(to, ", %lld kink%s", (long long)r->kinks, r->kinks > 1 ? "s" : "");
     }
     if (r->large == 0) {
-        printf(", none large enough for threads");
+        fprintf(to, ", none large enough for threads");
     }
     if (r->worst.sample >= 0 && r->worst_ratio > 0) {
-        printf("; worst: ");
-        print_value(&r->worst);
+        fprintf(to, "; worst: ");
+        print_value(to, &r->worst);
     }
-    putchar('\n');
+    fputc('\n', to);
 }
 
-void gradcheck_print(const asc_gradcheck_report *r)
+void gradcheck_print(FILE *to, const asc_gradcheck_report *r)
 {
-    printf("%-22s %4d cases  %9.2e  ", r->op, r->cases, r->worst_error);
+    fprintf(to, "%-22s %4d cases  %9.2e  ", r->op, r->cases, r->worst_error);
     if (!r->passed) {
-        printf("FAIL  ");
-        print_value(&r->first);
-        printf(", %lld in all\n", (long long)r->failures);
+        fprintf(to, "FAIL  ");
+        print_value(to, &r->first);
+        fprintf(to, ", %lld in all\n", (long long)r->failures);
     } else if (r->cases == 0) {
-        puts("ok, has no gradient");
+        fputs("ok, has no gradient\n", to);
     } else {
-        print_passed(r);
+        print_passed(to, r);
     }
 }
 
@@ -94,47 +94,53 @@ json_t *gradcheck_json(const asc_gradcheck_report *r)
 
 static asc_mutant_count total[ASC_MUTANTS];
 
-void mutants_print_head(void)
+void mutants_print_head(FILE *to)
 {
-    printf("%-22s", "caught/made");
+    fprintf(to, "%-22s", "caught/made");
     for (int k = 0; k < ASC_MUTANTS; k++) {
-        printf(" %13s", asc_mutant_name((asc_mutant)k));
+        fprintf(to, " %13s", asc_mutant_name((asc_mutant)k));
     }
-    puts("   same gradient");
+    fputs("   same gradient\n", to);
 }
 
-static int print_counts(const char *name, const asc_mutant_count *count)
+static int print_counts(FILE *to, const char *name, const asc_mutant_count *count)
 {
     int same = 0;
-    printf("%-22s", name);
+    fprintf(to, "%-22s", name);
     for (int k = 0; k < ASC_MUTANTS; k++) {
         char text[32];
         snprintf(text, sizeof text, count[k].made > 0 ? "%d/%d" : "-", count[k].caught, count[k].made);
-        printf(" %13s", text);
+        fprintf(to, " %13s", text);
         same += count[k].same;
     }
     return same;
 }
 
-void mutants_print(const asc_mutants_report *r)
+void mutants_print(FILE *to, const asc_mutants_report *r)
 {
-    for (int k = 0; k < ASC_MUTANTS; k++) {
-        total[k].made += r->kind[k].made;
-        total[k].caught += r->kind[k].caught;
-        total[k].same += r->kind[k].same;
-    }
-    printf("   %4d", print_counts(r->op, r->kind));
+    fprintf(to, "   %4d", print_counts(to, r->op, r->kind));
     if (!r->sound) {
-        printf("  FAIL  the op itself does not pass");
+        fprintf(to, "  FAIL  the op itself does not pass");
     } else if (!r->passed) {
-        printf("  FAIL  %d not found, the first: %s, %s", r->survived, asc_mutant_name(r->survivor), r->survivor_input);
+        fprintf(to, "  FAIL  %d not found, the first: %s, %s", r->survived, asc_mutant_name(r->survivor),
+                r->survivor_input);
     }
-    putchar('\n');
+    fputc('\n', to);
 }
 
-void mutants_print_total(void)
+void mutants_add(const json_t *op)
 {
-    printf("   %4d\n", print_counts("all", total));
+    for (int k = 0; k < ASC_MUTANTS; k++) {
+        const json_t *n = json_object_get(json_object_get(op, "mutants"), asc_mutant_name((asc_mutant)k));
+        total[k].made += (int)json_integer_value(json_object_get(n, "made"));
+        total[k].caught += (int)json_integer_value(json_object_get(n, "caught"));
+        total[k].same += (int)json_integer_value(json_object_get(n, "same"));
+    }
+}
+
+void mutants_print_total(FILE *to)
+{
+    fprintf(to, "   %4d\n", print_counts(to, "all", total));
 }
 
 json_t *mutants_json(const asc_mutants_report *r)
@@ -151,17 +157,17 @@ json_t *mutants_json(const asc_mutants_report *r)
 
 /* ---- layers ---- */
 
-void causal_print(const asc_causal_report *r)
+void causal_print(FILE *to, const asc_causal_report *r)
 {
     if (!r->causal && r->passed) {
-        printf("%-22s layer, does not say that it is causal\n", r->mixing);
+        fprintf(to, "%-22s layer, does not say that it is causal\n", r->mixing);
     } else if (r->passed) {
-        printf("%-22s layer, causal: ok, %d moments, %lld outputs and %lld gradients the same to the bit%s\n",
-               r->mixing, r->moments, (long long)r->outputs, (long long)r->gradients,
-               r->context ? ", also with a context" : "");
+        fprintf(to, "%-22s layer, causal: ok, %d moments, %lld outputs and %lld gradients the same to the bit%s\n",
+                r->mixing, r->moments, (long long)r->outputs, (long long)r->gradients,
+                r->context ? ", also with a context" : "");
     } else {
-        printf("%-22s layer, causal: FAIL  of the %s, %s at position %lld sees position %lld or later\n", r->mixing,
-               r->first_of, r->first_is_gradient ? "the gradient" : "the output", (long long)r->first_position,
+        fprintf(to, "%-22s layer, causal: FAIL  of the %s, %s at position %lld sees position %lld or later\n",
+                r->mixing, r->first_of, r->first_is_gradient ? "the gradient" : "the output", (long long)r->first_position,
                (long long)r->first_moment);
     }
 }

@@ -435,3 +435,16 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
     }
     return status;
 }
+
+asc_status asc_train_resume(asc_ctx *ctx, const char *run, const asc_train_hooks *hooks, asc_train_result *result)
+{
+    asc_status status = ASC_NEED(ctx, "train_resume: run", run);
+    if (status || (status = asc_error(ctx))) {
+        return status;
+    }
+    asc_settings *settings = asc_settings_new(ctx);
+    status = settings ? asc_settings_resume(settings, run) : ASC_ERR_MEMORY;
+    status = status ? status : asc_train(ctx, settings, run, true, hooks, result);
+    asc_settings_free(settings);
+    return status;
+}

@@ -138,6 +138,7 @@ complete -c ascgrad -n __ascgrad_first -a gradcheck -d 'checks the gradients of 
 complete -c ascgrad -n '__ascgrad_at gradcheck' -a '(ascgrad info 2>/dev/null | string replace -rf "^ops +" "" | string split " ")'
 complete -c ascgrad -n '__ascgrad_at gradcheck' -l mutants -d 'check the check: spoil each op\'s gradient in seven ways, all have to be found'
 complete -c ascgrad -n '__ascgrad_at gradcheck' -l plugin -r -F -d 'check the ops of a shared object'
+complete -c ascgrad -n '__ascgrad_at gradcheck' -l limit -x -d 'end a plugin\'s op that takes longer, in seconds or as 5m (120); 0: none'
 complete -c ascgrad -n '__ascgrad_at gradcheck' -l layers -d 'check only that causal mixing layers are'
 complete -c ascgrad -n '__ascgrad_at gradcheck' -l seed -x -d 'of the inputs and cotangents (0)'
 complete -c ascgrad -n '__ascgrad_at gradcheck' -l threads -x -d 'threads that compute; 0: one per processor (1); 1, 2 and 3 are compared anyway'

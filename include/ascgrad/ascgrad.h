@@ -3,6 +3,7 @@
 #define ASCGRAD_ASCGRAD_H
 
 #include <ascgrad/base.h>
+#include <ascgrad/batches.h>
 #include <ascgrad/bench.h>
 #include <ascgrad/builtin.h>
 #include <ascgrad/check.h>
@@ -11,6 +12,7 @@
 #include <ascgrad/data.h>
 #include <ascgrad/inspect.h>
 #include <ascgrad/mixing.h>
+#include <ascgrad/module.h>
 #include <ascgrad/nn.h>
 #include <ascgrad/npz.h>
 #include <ascgrad/op.h>

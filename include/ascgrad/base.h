@@ -102,6 +102,9 @@ ASC_API asc_status asc_set_threads(asc_ctx *ctx, int threads);
 /* The first error's status; ASC_OK if there was none. ASC_ERR_MEMORY for a NULL context. */
 ASC_API asc_status asc_error(const asc_ctx *ctx);
 
+/* A status in words, "wrong argument"; static, never NULL. */
+ASC_API const char *asc_status_name(asc_status status);
+
 /* Its message, without a newline ("row_norm: mask is (4,3), scores are (4,5)"); "" if there was none.
  * Borrowed; valid until the error is cleared. */
 ASC_API const char *asc_error_message(const asc_ctx *ctx);

@@ -33,6 +33,7 @@ struct asc_layer {
     struct asc_reader *reader;
     bool alone; /* of no model */
     asc_params *params;
+    char *config; /* of one alone */
 };
 
 /* Whether the layer's settings name this one, rather than leave it to its default; within `check` and `init` only.

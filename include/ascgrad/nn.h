@@ -232,6 +232,13 @@ ASC_API asc_status asc_layer_set_bias(asc_layer *layer, asc_tensor bias);
  * window, the background variant, listings, stats all, and auxiliary losses. ASC_ERR_ARG. */
 ASC_API asc_tensor asc_layer_cross(asc_layer *layer, asc_tensor x, asc_tensor context, asc_tensor lengths);
 
+/* What a model has, of a layer alone: its settings in effect, as JSON, borrowed; asc_lm_project, to be called after
+ * every step; asc_lm_ramp; asc_lm_hold, which freezes a number at *value, or lets it be trained again. */
+ASC_API const char *asc_layer_config(const asc_layer *layer);
+ASC_API void asc_layer_project(asc_layer *layer);
+ASC_API void asc_layer_ramp(asc_layer *layer, double share);
+ASC_API asc_status asc_layer_hold(asc_layer *layer, const char *name, const double *value);
+
 /* Adds to `parts` what the layer computes inside for x (B, N, D); no gradient. The list keeps the tensors.
  *   transformer  s, attn (B, H, N, N): scores with their biases, attention; 0 outside of the allowed set; entropy (H),
  *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows; entropy_rows (B, H, N), each row's, f64;

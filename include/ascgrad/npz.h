@@ -6,7 +6,7 @@
 #ifndef ASCGRAD_NPZ_H
 #define ASCGRAD_NPZ_H
 
-#include <ascgrad/tensor.h>
+#include <ascgrad/params.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +26,16 @@ typedef struct asc_npz_array {
  * twice, a text that is NULL or not UTF-8, 4 GiB or more in all, over 65535 arrays; ASC_ERR_IO, with the system's
  * reason; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_npz_write(asc_ctx *ctx, const char *path, const asc_npz_array *arrays, int64_t n);
+
+/* Adds the arrays of the .npz file `path`, stored or deflated, to the list, by their keys. Floats of 32 and 64 bits
+ * become f32 and f64, bytes and truth values u8, other whole numbers i64; Fortran's order becomes C's; texts are left
+ * out. ASC_ERR_FORMAT: another file, a damaged one, one of 4 GiB or more, another dtype, big-endian numbers;
+ * ASC_ERR_ARG: a name is taken; ASC_ERR_IO; ASC_ERR_MEMORY. After an error the list may have some of them. */
+ASC_API asc_status asc_npz_read(asc_ctx *ctx, const char *path, asc_params *into);
+
+/* One array from a .npy file, new; and one to such a file, atomically, of any strides. Errors as above. */
+ASC_API asc_tensor asc_npy_read(asc_ctx *ctx, const char *path);
+ASC_API asc_status asc_npy_write(asc_ctx *ctx, const char *path, asc_tensor tensor);
 
 #ifdef __cplusplus
 }

@@ -67,6 +67,13 @@ ASC_API asc_tensor asc_pow(asc_ctx *ctx, asc_tensor x, asc_tensor p);
 ASC_API asc_tensor asc_maximum(asc_ctx *ctx, asc_tensor a, asc_tensor b);
 ASC_API asc_tensor asc_minimum(asc_ctx *ctx, asc_tensor a, asc_tensor b);
 
+/* 1 where a = b, a ≠ b, a < b, a <= b, else 0, as u8: what asc_where takes. a and b of one dtype, any; a NaN is not
+ * equal to, below or above anything. a > b is asc_less(ctx, b, a). No gradient. */
+ASC_API asc_tensor asc_equal(asc_ctx *ctx, asc_tensor a, asc_tensor b);
+ASC_API asc_tensor asc_not_equal(asc_ctx *ctx, asc_tensor a, asc_tensor b);
+ASC_API asc_tensor asc_less(asc_ctx *ctx, asc_tensor a, asc_tensor b);
+ASC_API asc_tensor asc_less_equal(asc_ctx *ctx, asc_tensor a, asc_tensor b);
+
 /* a where mask is not 0, else b. mask u8; all three broadcast. */
 ASC_API asc_tensor asc_where(asc_ctx *ctx, asc_tensor mask, asc_tensor a, asc_tensor b);
 
@@ -153,6 +160,13 @@ ASC_API asc_tensor asc_mean(asc_ctx *ctx, asc_tensor x, int n_dims, const int *d
 /* The gradient goes to the first of equal entries. */
 ASC_API asc_tensor asc_max(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);
 ASC_API asc_tensor asc_min(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);
+
+/* Where the largest entry along dimension dim stands, -1 being the last: the first of equals; a NaN is larger than all
+ * else. x of any dtype; i64, without that dimension. No gradient. ASC_ERR_ARG also where there is no entry. */
+ASC_API asc_tensor asc_argmax(asc_ctx *ctx, asc_tensor x, int dim);
+/* The share of the rows of logits (..., V) whose largest entry stands where targets, i64 (...), say; rows with a target
+ * below 0 do not count. NaN with the error set, or where no row counts. */
+ASC_API double asc_accuracy(asc_ctx *ctx, asc_tensor logits, asc_tensor targets);
 
 /* Σ (x - μ)²/(n - correction): correction 0 for the population's variance, 1 for the unbiased one; NaN if n <= it. */
 ASC_API asc_tensor asc_variance(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim,
@@ -551,6 +565,15 @@ ASC_API asc_tensor asc_expand(asc_ctx *ctx, asc_tensor x, int ndim, const int64_
 
 /* x itself if it is contiguous, else a copy that is. */
 ASC_API asc_tensor asc_contiguous(asc_ctx *ctx, asc_tensor x);
+
+/* ---- rows of numbers, triangles ---- */
+
+/* start, start + step, …, up to but without stop; step may be negative. New, of any dtype; ASC_ERR_ARG: a step of 0, a
+ * number that is not finite. */
+ASC_API asc_tensor asc_arange(asc_ctx *ctx, asc_dtype dtype, double start, double stop, double step);
+
+/* x (..., N, M) where j - i <= k, 0 elsewhere: the lower triangle of each matrix, with k = 0 up to the diagonal. */
+ASC_API asc_tensor asc_tril(asc_ctx *ctx, asc_tensor x, int64_t k);
 
 /* ---- joining and converting ---- */
 

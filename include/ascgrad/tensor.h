@@ -35,6 +35,8 @@
 #ifndef ASCGRAD_TENSOR_H
 #define ASCGRAD_TENSOR_H
 
+#include <stdio.h>
+
 #include <ascgrad/base.h>
 
 #ifdef __cplusplus
@@ -114,6 +116,12 @@ ASC_API const void *asc_data(asc_tensor t);
 ASC_API void *asc_data_mut(asc_tensor t);
 /* The value of a tensor of one element; NaN for any other. */
 ASC_API double asc_item(asc_tensor t);
+/* The tensor as people read it, dtype, shape and entries of six digits, of a dimension of more than 8 the first and
+ * last 3, into text[bytes], ended by 0 and cut short where it does not fit. Returns the bytes of the whole, without
+ * the 0, as snprintf. `text` may be NULL, with 0. Of no tensor: "no tensor", "a tensor that is gone". */
+ASC_API size_t asc_format(asc_tensor t, char *text, size_t bytes);
+/* The same and a newline to a file of the caller's, such as stdout. ASC_ERR_ARG; ASC_ERR_IO: it takes no more. */
+ASC_API asc_status asc_write(asc_ctx *ctx, asc_tensor t, FILE *file);
 /* Overwrites dst with src's values: same shape; any pair of floating dtypes, or the same dtype. No gradient. */
 ASC_API asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src);
 
@@ -162,6 +170,9 @@ ASC_API asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user);
  * freed by an earlier pass, a value that it needs was overwritten, or a pass is under way (a hook has called this).
  * After a failure leaves' gradients hold no values to be used: asc_zero_grad. */
 ASC_API asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, bool retain);
+
+/* asc_backward of a loss of one element, whose tape is needed no more. */
+ASC_API asc_status asc_backward_loss(asc_ctx *ctx, asc_tensor loss);
 
 /* Computes outputs[n_out] = fn(inputs[n_in]) and keeps nothing in between for the backward pass, which calls fn again
  * when it comes to it: memory for time (gradient checkpointing: Chen et al., arXiv 1604.06174). Gradients are the same,

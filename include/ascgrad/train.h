@@ -210,6 +210,11 @@ typedef struct asc_train_result {
 ASC_API asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool resume,
                              const asc_train_hooks *hooks, asc_train_result *result);
 
+/* Goes on with the training in the folder `run` as its settings have it: asc_settings_resume and asc_train in one. */
+ASC_API asc_status asc_train_resume(asc_ctx *ctx, const char *run, const asc_train_hooks *hooks,
+                                    asc_train_result *result);
+
+
 /* ---- sampling ---- */
 
 /* How tokens are drawn from logits x. First x is made of them for tokens that were there before,

@@ -54,6 +54,32 @@ has out '^x_log_x .* ok, .*, 24 kinks'
 status 0 "$ASCGRAD" gradcheck --plugin kink.so --json
 has out '"kinks": 24.*"kink": {"sample": 0,'
 
+# wild NAME STATUS LINE SED [OPTION...]: an op with this change is checked: the exit status, and its line.
+wild() {
+    sed "$4" "$example" >"$1.c"
+    build "$1" -D_GNU_SOURCE
+    name=$1 wanted_status=$2 line=$3
+    shift 4
+    status "$wanted_status" "$ASCGRAD" gradcheck --plugin "$name.so" "$@"
+    has out "$line"
+}
+loop='for (int64_t i = 0; i < call->in\[0\].numel; i++) {'
+wild segfault 1 '^x_log_x  *FAIL  ended by signal 11, ' "s/$loop/*(volatile int *)8 = 1; &/"
+has err '^ascgrad gradcheck: segfault.so: x_log_x: ended by signal 11, .* while it was checked$'
+status 1 "$ASCGRAD" gradcheck --plugin segfault.so x_log_x tanh
+lines out 2
+has out '^tanh .* ok, '
+status 1 "$ASCGRAD" gradcheck --plugin segfault.so --json
+has out '"op": "x_log_x", "passed": false, "error": "ended by signal 11'
+wild aborts 1 '^x_log_x  *FAIL  ended by signal 6, ' "s/$loop/extern void abort(void); abort(); &/"
+wild leaves 1 '^x_log_x  *FAIL  ended the process, exit status 0$' "s/$loop/extern void exit(int); exit(0); &/"
+wild endless 1 '^x_log_x  *FAIL  no sign for 0.5 s$' "s/$loop/for (volatile int k = 1; k;) { } &/" --limit 0.5
+wild noisy 0 '^x_log_x .* ok, ' "s/$loop/puts(\"garbage\"); &/"
+lines out 1
+has err '^garbage$'
+wild beyond 1 '^x_log_x  *FAIL ' 's/put(&call->out\[0\], i, /put(\&call->out[0], i + 1, /'
+has err '^ascgrad gradcheck: x_log_x: forward writes out of bounds, behind output 0, f64 (3, 5)$'
+
 # refused NAME WORDS: exit status 2, and a message with these words and the file's name.
 refused() {
     status 2 "$ASCGRAD" gradcheck --plugin "$1"
@@ -91,5 +117,7 @@ changed no_infer 's/\.infer = infer, //' 'x_log_x: name, equation, inputs, infer
 changed taken 's/"x_log_x"/"tanh"/' 'tanh: there is an op of this name'
 changed no_samples 's/\.n_samples = 2/.n_samples = 0/' 'x_log_x: no samples'
 changed null_samples 's/\.samples = samples, //' 'x_log_x: n_samples is 2, samples is NULL'
+changed dies 's/return abi == ASC_OP_ABI/extern void abort(void); abort(); &/' \
+    'ended by signal 6, .* while it was loaded'
 changed no_outputs 's/\.n_out = 1/.n_out = 0/' 'x_log_x: 1 inputs, 0 outputs'
 exit $failed

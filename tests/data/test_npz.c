@@ -236,6 +236,87 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+/* ---- reading ---- */
+
+START_TEST(what_was_written_is_read)
+{
+    static const char *const words[] = {"a", "b"};
+    asc_tensor t[] = {asc_from(ctx, ASC_F32, (float[]){1, -2, NAN, 4, 5, 6}, ASC_SHAPE(2, 3)),
+                      asc_scalar(ctx, ASC_F64, .1), asc_from(ctx, ASC_I64, (int64_t[]){INT64_MIN, 7}, ASC_SHAPE(2)),
+                      asc_zeros(ctx, ASC_U8, ASC_SHAPE(0, 4))};
+    const asc_npz_array arrays[] = {{"f", asc_transpose(ctx, t[0], 0, 1), NULL, 0}, {"d", t[1], NULL, 0},
+                                    {"words", asc_null(), words, 2}, {"i", t[2], NULL, 0}, {"u", t[3], NULL, 0}};
+    asc_npz_write(ctx, path, arrays, 5);
+    asc_params *read = asc_params_new(ctx);
+    asc_npz_read(ctx, path, read);
+    no_error();
+    ck_assert_int_eq(asc_params_count(read), 4); /* texts are left out */
+    asc_tensor f = asc_params_find(read, "f");
+    ck_assert(asc_size(f, 0) == 3 && asc_size(f, 1) == 2 && ((const float *)asc_data(f))[1] == 4);
+    ck_assert(asc_item(asc_params_find(read, "d")) == .1);
+    ck_assert_mem_eq(asc_data(asc_params_find(read, "i")), ((int64_t[]){INT64_MIN, 7}), 16);
+    ck_assert(asc_dtype_of(asc_params_find(read, "u")) == ASC_U8 && asc_size(asc_params_find(read, "u"), 1) == 4);
+    asc_npy_write(ctx, path, arrays[0].tensor);
+    asc_tensor one = asc_npy_read(ctx, path);
+    no_error();
+    ck_assert(asc_ndim(one) == 2 && ((const float *)asc_data(one))[1] == 4);
+    asc_params_free(read);
+}
+END_TEST
+
+/* What NumPy writes of an array in Fortran's order, in several dtypes. */
+START_TEST(other_layouts_are_converted)
+{
+    static const struct {
+        const char *type;
+        size_t bytes;
+        const char *elements;
+        int64_t values[6];
+    } cases[] = {
+        {"<i2", 12, "\1\0\4\0\2\0\5\0\3\0\xfa\xff", {1, 2, 3, 4, 5, -6}},
+        {"|i1", 6, "\1\4\2\5\3\xfa", {1, 2, 3, 4, 5, -6}},
+        {"<u2", 12, "\1\0\4\0\2\0\5\0\3\0\xfa\xff", {1, 2, 3, 4, 5, 65530}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char npy[256];
+        int n = snprintf(npy + 10, sizeof npy - 10, "{'descr': '%s', 'fortran_order': True, 'shape': (2, 3), }\n",
+                         cases[c].type);
+        memcpy(npy, "\x93NUMPY\1\0", 8);
+        npy[8] = (char)n;
+        npy[9] = 0;
+        memcpy(npy + 10 + n, cases[c].elements, cases[c].bytes);
+        asc_tensor t = asc_npy_read(ctx, spill("order.npy", npy, 10 + (size_t)n + cases[c].bytes));
+        no_error();
+        ck_assert(asc_size(t, 0) == 2 && asc_dtype_of(t) == ASC_I64);
+        ck_assert_mem_eq(asc_data(t), cases[c].values, sizeof cases[c].values);
+        asc_npy_read(ctx, spill("cut.npy", npy, 10 + (size_t)n + cases[c].bytes - 1));
+        expect_error_with(ASC_ERR_FORMAT, "is cut short");
+    }
+}
+END_TEST
+
+/* Any byte that is changed gives the same arrays, others, or a clean refusal; a file that is cut is refused. */
+START_TEST(damage_is_refused_or_harmless)
+{
+    static unsigned char whole[2048], changed[2048];
+    asc_tensor t = asc_from(ctx, ASC_F64, (double[]){1, 2, 3}, ASC_SHAPE(3));
+    asc_npz_write(ctx, path, &(asc_npz_array){"x", t, NULL, 0}, 1);
+    size_t n = slurp(path, whole, sizeof whole);
+    int refused = 0;
+    for (size_t i = 0; i < 2 * n; i++) {
+        asc_params *read = asc_params_new(ctx);
+        memcpy(changed, whole, n);
+        changed[i % n] ^= 0x41;
+        asc_status status = asc_npz_read(ctx, spill("damaged.npz", changed, i < n ? n : i - n), read);
+        refused += i < n && status == ASC_ERR_FORMAT;
+        ck_assert(i < n || status == ASC_ERR_FORMAT);
+        asc_params_free(read);
+        asc_error_clear(ctx);
+    }
+    ck_assert_int_gt(refused, (int)n / 2);
+}
+END_TEST
+
 int main(void)
 {
     TCase *all = tcase_create("all");
@@ -243,6 +324,9 @@ int main(void)
     tcase_add_test(all, strided_tensors_are_packed);
     tcase_add_test(all, texts_are_unicode_of_one_width);
     tcase_add_test(all, an_empty_archive_and_the_same_bytes_again);
+    tcase_add_test(all, what_was_written_is_read);
+    tcase_add_test(all, other_layouts_are_converted);
+    tcase_add_test(all, damage_is_refused_or_harmless);
     tcase_add_test(all, wrong_arguments_are_named);
     tcase_add_test(all, four_gibibytes_are_refused);
     tcase_add_test(all, every_allocation_may_fail);

@@ -14,6 +14,7 @@ BEGIN {
         real[names[i] " *"] = "real_" substr(names[i], 5)
     }
     real["char *"] = "real_string"
+    real["FILE *"] = "real_file"
     real["names"] = "real_names"
     real["results"] = "real_results"
     real["asc_tensor *"] = "real_tensors"

@@ -1,0 +1,147 @@
+/* data/batches.c: a loop over batches of rows, shuffled anew each time round. */
+#include <ascgrad/batches.h>
+
+#include <string.h>
+
+#include "tensor/ctx.h"
+#include "tensor/need.h"
+#include "tensor/random.h"
+
+struct asc_batches {
+    asc_ctx *ctx;
+    asc_tensor *whole;
+    int n;
+    int64_t rows, batch, at;
+    int64_t *order;
+    uint64_t seed, round;
+    bool open; /* the scope of a batch */
+};
+
+static asc_status check(asc_ctx *ctx, const asc_tensor *tensors, int n, int64_t batch)
+{
+    if (n < 1 || batch < 1) {
+        return asc_fail(ctx, ASC_ERR_ARG, "batches_new: %s is %lld, expected at least 1", n < 1 ? "n" : "batch",
+                        (long long)(n < 1 ? n : batch));
+    }
+    for (int i = 0; i < n; i++) {
+        asc_array a = asc_array_of(tensors[i]), first = asc_array_of(tensors[0]);
+        char shape[ASC_SHAPE_TEXT];
+        if (a.ndim < 1 || a.shape[0] != first.shape[0]) {
+            return asc_fail(ctx, ASC_ERR_ARG, "batches_new: tensors[%d] is %s, expected %s", i,
+                            asc_shape_text(&a, shape), i == 0 ? "rows (N, ...)" : "as many rows as tensors[0]");
+        }
+        if (!asc_is_contiguous(tensors[i])) {
+            return asc_fail(ctx, ASC_ERR_ARG, "batches_new: tensors[%d] is not contiguous", i);
+        }
+    }
+    return asc_error(ctx);
+}
+
+/* Fisher and Yates' shuffle, a function of seed and round. */
+static void shuffle(asc_batches *b)
+{
+    for (int64_t i = 0; i < b->rows; i++) {
+        b->order[i] = i;
+    }
+    for (int64_t i = b->rows - 1; i > 0; i--) {
+        int64_t j = (int64_t)(asc_random_uniform(b->seed, b->round, (uint64_t)i) * (double)(i + 1));
+        int64_t moved = b->order[i];
+        j = j > i ? i : j;
+        b->order[i] = b->order[j];
+        b->order[j] = moved;
+    }
+    b->round++;
+    b->at = 0;
+}
+
+asc_batches *asc_batches_new(asc_ctx *ctx, const asc_tensor *tensors, int n, int64_t batch, uint64_t seed)
+{
+    if (ASC_NEED(ctx, "batches_new: tensors", tensors) || check(ctx, tensors, n, batch)) {
+        return NULL;
+    }
+    asc_batches *b = asc_alloc(ctx, sizeof *b);
+    if (!b) {
+        return NULL;
+    }
+    *b = (asc_batches){.ctx = ctx, .rows = asc_size(tensors[0], 0), .batch = batch, .seed = seed};
+    b->order = asc_alloc(ctx, (size_t)b->rows * sizeof *b->order + 1);
+    b->whole = asc_alloc(ctx, (size_t)n * sizeof *b->whole);
+    for (; b->whole && b->n < n; b->n++) {
+        b->whole[b->n] = asc_keep(tensors[b->n]);
+    }
+    if (!b->order || !b->whole) {
+        asc_batches_free(b);
+        return NULL;
+    }
+    shuffle(b);
+    return b;
+}
+
+static void end_scope(asc_batches *b)
+{
+    if (b->open) {
+        asc_scope_end(b->ctx);
+    }
+    b->open = false;
+}
+
+void asc_batches_free(asc_batches *b)
+{
+    if (!b) {
+        return;
+    }
+    end_scope(b);
+    for (int i = 0; i < b->n; i++) {
+        asc_release(b->whole[i]);
+    }
+    asc_free(b->ctx, b->whole, (size_t)b->n * sizeof *b->whole);
+    asc_free(b->ctx, b->order, b->order ? (size_t)b->rows * sizeof *b->order + 1 : 0);
+    asc_free(b->ctx, b, sizeof *b);
+}
+
+/* The rows of the batch, one after another. */
+static asc_tensor gather(const asc_batches *b, asc_tensor whole, int64_t rows)
+{
+    asc_array a = asc_array_of(whole);
+    if (a.ndim < 0) {
+        asc_need_tensor(b->ctx, whole, "batches_next", "a tensor of the batches");
+        return asc_null();
+    }
+    size_t bytes = asc_array_bytes(&a) / (size_t)(b->rows > 0 ? b->rows : 1);
+    a.shape[0] = rows;
+    asc_tensor t = asc_empty(b->ctx, a.dtype, a.ndim, a.shape);
+    char *to = asc_data_mut(t);
+    for (int64_t i = 0; to && i < rows; i++) {
+        memcpy(to + (size_t)i * bytes, (const char *)a.data + (size_t)b->order[b->at + i] * bytes, bytes);
+    }
+    return t;
+}
+
+bool asc_batches_next(asc_batches *b, asc_tensor *out)
+{
+    for (int i = 0; out && i < (b ? b->n : 1); i++) {
+        out[i] = asc_null();
+    }
+    if (ASC_NEED(b ? b->ctx : NULL, "batches_next: batches out", b, out)) {
+        return false;
+    }
+    end_scope(b);
+    if (asc_error(b->ctx)) {
+        return false;
+    }
+    if (b->at >= b->rows) {
+        shuffle(b);
+        return false;
+    }
+    asc_scope_begin(b->ctx);
+    b->open = true;
+    int64_t left = b->rows - b->at, rows = left < b->batch ? left : b->batch;
+    for (int i = 0; i < b->n; i++) {
+        out[i] = gather(b, b->whole[i], rows);
+    }
+    b->at += rows;
+    if (asc_error(b->ctx)) {
+        end_scope(b);
+    }
+    return b->open;
+}
