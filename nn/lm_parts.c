@@ -2,7 +2,7 @@
  *
  *   norm         layer: LN(x);  rms: x/√(mean(x²) + ε)∘w
  *   activation   gelu, relu2: W₂ a(W₁ x + b₁) + b₂;  swiglu, geglu: W₂ (a(W_g x + b_g)∘(W₁ x + b₁)) + b₂
- *   head         s = c tanh(W h/(m c)), with no cap W h/m; W the embedding, or a matrix of its own; m: asc_lm_widening */
+ *   head         s = c tanh(W h/(m c)), with no cap W h/m; W the embedding, or one of its own; m: asc_lm_widening */
 #include "nn/lm_parts.h"
 
 #include <stdio.h>

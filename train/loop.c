@@ -60,6 +60,7 @@ static asc_status take_step(asc_trainer *t)
 {
     double start = asc_clock();
     asc_phases_apply(&t->phases, t->lm, t->state.step);
+    t->stepper.dropout = asc_phases_dropout(&t->phases, t->state.step);
     int64_t n = find_blocks(t);
     asc_step_result r;
     double lr = asc_lr_at(&t->schedule, t->state.step);

@@ -22,9 +22,9 @@ int64_t asc_phase_length(asc_ctx *ctx, const char *key, double given, int64_t st
 
 /* ---- courses: "NAME=AT:VALUE,AT:VALUE…;NAME=…" ---- */
 
-static asc_status refuse(asc_ctx *ctx, const char *at, const char *expected)
+static asc_status refuse(asc_ctx *ctx, const asc_course *c, const char *at, const char *expected)
 {
-    return asc_fail_on(ctx, ASC_ERR_ARG, "curriculum", ": got '%.40s', expected %s", at, expected);
+    return asc_fail_on(ctx, ASC_ERR_ARG, c->key, ": got '%.40s', expected %s", at, expected);
 }
 
 /* "AT:VALUE" at *text, which moves behind it. */
@@ -37,17 +37,17 @@ static asc_status read_point(asc_ctx *ctx, asc_course *c, const char **text, int
     bool share = *end == '%';
     end += share;
     if (end == start || *end != ':' || !(at >= 0) || at > (share ? 100 : 1e15) || (!share && at != floor(at))) {
-        return refuse(ctx, start, form);
+        return refuse(ctx, c, start, form);
     }
     const char *number = end + 1;
     double value = strtod(number, &end);
     if (end == number || !isfinite(value)) {
-        return refuse(ctx, start, form);
+        return refuse(ctx, c, start, form);
     }
     int64_t step = share ? llround(at / 100 * (double)run) : (int64_t)at;
     if (c->n == ASC_COURSE_POINTS || (c->n > 0 && step <= c->point[c->n - 1].step)) {
         bool full = c->n == ASC_COURSE_POINTS;
-        return refuse(ctx, start, full ? "at most 32 points" : "a point later than the one before");
+        return refuse(ctx, c, start, full ? "at most 32 points" : "a point later than the one before");
     }
     c->point[c->n].step = step;
     c->point[c->n++].value = value;
@@ -55,22 +55,29 @@ static asc_status read_point(asc_ctx *ctx, asc_course *c, const char **text, int
     return ASC_OK;
 }
 
+/* Points with commas between. */
+static asc_status read_points(asc_ctx *ctx, asc_course *c, const char **text, int64_t run)
+{
+    bool more = true;
+    while (more && read_point(ctx, c, text, run) == ASC_OK) {
+        more = **text == ',';
+        *text += more;
+    }
+    return asc_error(ctx);
+}
+
 static asc_status read_course(asc_ctx *ctx, asc_course *c, const char **text, int64_t run)
 {
     size_t n = strcspn(*text, "=;,");
     if (n == 0 || n >= sizeof c->name || (*text)[n] != '=') {
-        return refuse(ctx, *text, "NAME=AT:VALUE,AT:VALUE");
+        return refuse(ctx, c, *text, "NAME=AT:VALUE,AT:VALUE");
     }
-    *c = (asc_course){.n = 0};
     memcpy(c->name, *text, n);
-    do {
-        *text += n + 1;
-        n = 0;
-        if (read_point(ctx, c, text, run)) {
-            return asc_error(ctx);
-        }
-    } while (**text == ',');
-    return **text && **text != ';' ? refuse(ctx, *text, "a comma before another point, or a semicolon") : ASC_OK;
+    *text += n + 1;
+    if (read_points(ctx, c, text, run)) {
+        return asc_error(ctx);
+    }
+    return **text && **text != ';' ? refuse(ctx, c, *text, "a comma before another point, or a semicolon") : ASC_OK;
 }
 
 /* That the model has such a number, and that it may be so large. */
@@ -92,23 +99,45 @@ static asc_status read_courses(asc_phases *p, asc_lm *lm, const char *text, int6
     while (*text) {
         asc_course *c = &p->course[p->n_courses];
         if (p->n_courses == ASC_COURSES) {
-            return refuse(ctx, text, "at most 16 courses");
+            return refuse(ctx, &p->course[0], text, "at most 16 courses");
         }
+        *c = (asc_course){.key = "curriculum"};
         if (read_course(ctx, c, &text, run) || try_course(ctx, c, lm)) {
             return asc_error(ctx);
         }
         for (int i = 0; i < p->n_courses; i++) {
             if (strcmp(p->course[i].name, c->name) == 0) {
-                return refuse(ctx, c->name, "one course for it");
+                return refuse(ctx, c, c->name, "one course for it");
             }
         }
         if (strcmp(c->name, "omega_sep") == 0 && p->sep_ramp > 0) {
-            return refuse(ctx, c->name, "either a course for it, or sep_delay and sep_ramp");
+            return refuse(ctx, c, c->name, "either a course for it, or sep_delay and sep_ramp");
         }
         p->n_courses++;
         text += *text == ';';
     }
     return ASC_OK;
+}
+
+/* The setting has one course; without it dropout is one number. */
+static asc_status read_dropout(asc_course *c, const asc_values *v, int64_t run, asc_ctx *ctx)
+{
+    const char *text = v->dropout_schedule;
+    *c = (asc_course){.key = "dropout_schedule", .n = 1, .point[0].value = v->dropout};
+    if (!*text) {
+        return ASC_OK;
+    }
+    c->n = 0;
+    if (read_points(ctx, c, &text, run)) {
+        return asc_error(ctx);
+    }
+    for (int i = 0; i < c->n; i++) {
+        if (!(c->point[i].value >= 0 && c->point[i].value <= ASC_DROPOUT_MOST)) {
+            return asc_fail_on(ctx, ASC_ERR_ARG, c->key, ": got %g, expected a dropout from 0 to %g",
+                               c->point[i].value, ASC_DROPOUT_MOST);
+        }
+    }
+    return *text ? refuse(ctx, c, text, "a comma before another point") : ASC_OK;
 }
 
 asc_status asc_phases_plan(asc_phases *p, asc_lm *lm, const asc_values *v, int64_t steps, asc_ctx *ctx)
@@ -124,28 +153,32 @@ asc_status asc_phases_plan(asc_phases *p, asc_lm *lm, const asc_values *v, int64
     }
     late = late && (p->sep_from > 0 || p->sep_ramp > 0);
     p->sep_ramp = late && p->sep_ramp == 0 ? 1 : p->sep_ramp; /* a step at full strength, then trained */
-    return read_courses(p, lm, v->curriculum, steps, ctx);
+    return read_dropout(&p->dropout, v, steps, ctx) ? asc_error(ctx) : read_courses(p, lm, v->curriculum, steps, ctx);
 }
 
 /* ---- step by step ---- */
 
-static void follow(const asc_course *c, asc_lm *lm, int64_t step)
+/* Where a course is; false after its last point, where it was last. */
+static bool find_value(const asc_course *c, int64_t step, double *value)
 {
     int next = 0;
     while (next < c->n && c->point[next].step < step) {
         next++;
     }
-    if (next == c->n) {
-        asc_lm_hold(lm, c->name, NULL);
-        return;
-    }
-    double value = c->point[next].value;
-    if (next > 0) {
+    *value = c->point[next < c->n ? next : c->n - 1].value;
+    if (next > 0 && next < c->n) {
         int64_t from = c->point[next - 1].step, to = c->point[next].step;
         double before = c->point[next - 1].value;
-        value = before + (value - before) * (double)(step - from) / (double)(to - from);
+        *value = before + (*value - before) * (double)(step - from) / (double)(to - from);
     }
-    asc_lm_hold(lm, c->name, &value);
+    return next < c->n;
+}
+
+static void follow(const asc_course *c, asc_lm *lm, int64_t step)
+{
+    double value;
+    bool led = find_value(c, step, &value);
+    asc_lm_hold(lm, c->name, led ? &value : NULL);
 }
 
 void asc_phases_apply(const asc_phases *p, asc_lm *lm, int64_t step)
@@ -158,4 +191,20 @@ void asc_phases_apply(const asc_phases *p, asc_lm *lm, int64_t step)
     for (int i = 0; i < p->n_courses; i++) {
         follow(&p->course[i], lm, step);
     }
+}
+
+double asc_phases_dropout(const asc_phases *p, int64_t step)
+{
+    double value;
+    find_value(&p->dropout, step, &value);
+    return value;
+}
+
+double asc_phases_most_dropout(const asc_phases *p)
+{
+    double most = 0;
+    for (int i = 0; i < p->dropout.n; i++) {
+        most = fmax(most, p->dropout.point[i].value);
+    }
+    return most;
 }

@@ -1,5 +1,6 @@
 /* train/phases.h: what a training brings in late, or leads along a course: ASCender's separation, auxiliary losses, any
- * number of the layers over the steps. A function of the settings and the step alone, so that resumes are exact. */
+ * number of the layers over the steps, dropout. A function of the settings and the step alone, so that resumes are
+ * exact. */
 #ifndef TRAIN_PHASES_H
 #define TRAIN_PHASES_H
 
@@ -7,9 +8,10 @@
 
 enum { ASC_COURSES = 16, ASC_COURSE_POINTS = 32 };
 
-/* A number's way through the run: straight from point to point, and trained after the last. */
+/* A number's way through the run: straight from point to point. Of a layer's number it is trained after the last. */
 typedef struct asc_course {
-    char name[32];
+    const char *key; /* the setting that it is from */
+    char name[32];   /* of a layer's number; "" of dropout */
     int n;
     struct {
         int64_t step;
@@ -22,6 +24,7 @@ typedef struct asc_phases {
     int64_t aux_from;           /* steps without auxiliary losses */
     int n_courses;
     asc_course course[ASC_COURSES];
+    asc_course dropout; /* at least one point; stays at the last */
 } asc_phases;
 
 /* A length in a run of `steps` steps: below 1 a share of it, else steps; -1 stands for `warmup`. -1: the setting `key`
@@ -34,5 +37,9 @@ asc_status asc_phases_plan(asc_phases *p, asc_lm *lm, const asc_values *v, int64
 
 /* Makes the model what it is to be in step number `step`, from 0 on. */
 void asc_phases_apply(const asc_phases *p, asc_lm *lm, int64_t step);
+
+/* The dropout of that step, and the highest of the run. */
+double asc_phases_dropout(const asc_phases *p, int64_t step);
+double asc_phases_most_dropout(const asc_phases *p);
 
 #endif

@@ -32,7 +32,11 @@ const asc_setting asc_train_settings[] = {
      .group = "Optimisation"},
     {"accumulate", ASC_SETTING_INT, AT(accumulate), "1", .help = "batches whose gradients make a step", .min = 1,
      .max = 1 << 20, .flags = ASC_SETTING_RARE},
-    {"dropout", ASC_SETTING_REAL, AT(dropout), "0.1", .help = "dropout while training", .max = 0.999, .argument = "P"},
+    {"dropout", ASC_SETTING_REAL, AT(dropout), "0.1", .help = "dropout while training", .max = ASC_DROPOUT_MOST,
+     .argument = "P"},
+    {"dropout_schedule", ASC_SETTING_TEXT, AT(dropout_schedule), "",
+     .help = "dropout over the steps, in place of one number: AT:P,AT:P…, AT a step or a share of the run in %; "
+             "straight between the points, and as the last after it", .flags = ASC_SETTING_RARE, .argument = "POINTS"},
     {"optimizer", ASC_SETTING_CHOICE, AT(optimizer), "adamw",
      .help = "what changes the parameters; muon: the matrices within blocks, and AdamW all others",
      .choices = optimizers, .argument = "NAME"},

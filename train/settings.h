@@ -12,7 +12,7 @@ enum { ASC_SETTINGS_MAX = 60 };
 
 /* The values of a training's own settings; a text of "" stands for none. */
 typedef struct asc_values {
-    const char *data, *tokenizer, *cache, *init, *curriculum, *groups;
+    const char *data, *tokenizer, *cache, *init, *curriculum, *groups, *dropout_schedule;
     int schedule, dtype, optimizer;
     int64_t batch, accumulate, warmup, schedule_steps, epochs, steps, eval_every, eval_tokens, early_stop;
     int64_t log_every, sample_every, checkpoint_every, seed, threads;
@@ -20,6 +20,8 @@ typedef struct asc_values {
         aux_delay;
     bool recompute, debug_nan, tensorboard;
 } asc_values;
+
+#define ASC_DROPOUT_MOST 0.999
 
 /* Where a value comes from; the later wins. */
 typedef enum asc_source { ASC_SOURCE_DEFAULT, ASC_SOURCE_PRESET, ASC_SOURCE_FILE, ASC_SOURCE_HAND } asc_source;

@@ -102,7 +102,6 @@ static asc_status plan(asc_trainer *t)
                                .optim = t->optim,
                                .block = asc_lm_block(t->lm),
                                .batch = v->batch,
-                               .dropout = v->dropout,
                                .clip = v->clip,
                                .average = v->average > 0,
                                .seed = (uint64_t)v->seed,
@@ -114,6 +113,7 @@ static asc_status plan(asc_trainer *t)
     if (asc_phases_plan(&t->phases, t->lm, v, t->schedule.steps, t->ctx)) {
         return asc_error(t->ctx);
     }
+    t->stepper.dropout = asc_phases_most_dropout(&t->phases); /* until the first step: what memory is looked at for */
     t->order = asc_alloc(t->ctx, (size_t)t->blocks * sizeof *t->order);
     t->epoch = -1;
     return asc_streams_open(t);

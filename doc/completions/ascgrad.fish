@@ -58,6 +58,7 @@ complete -c ascgrad -n '__ascgrad_at train' -l schedule -x -a 'constant linear c
 complete -c ascgrad -n '__ascgrad_at train' -l weight-decay -x -d 'decay of matrices and embeddings (0.1)'
 complete -c ascgrad -n '__ascgrad_at train' -l clip -x -d 'largest norm of the gradient; 0: any (1)'
 complete -c ascgrad -n '__ascgrad_at train' -l accumulate -x -d 'batches whose gradients make a step (1)'
+complete -c ascgrad -n '__ascgrad_at train' -l dropout-schedule -x -d 'dropout over the steps, in place of one number: AT:P,AT:P…, AT a step or a share of the run in %; straight between the points, and as the last after it'
 complete -c ascgrad -n '__ascgrad_at train' -l param-groups -x -d 'PATTERN:lr=R,decay=W,optimizer=NAME;PATTERN:…: parameters with a rate, a decay or an optimiser of their own, by name (\'*\' and \'?\'); the later counts'
 complete -c ascgrad -n '__ascgrad_at train' -l min-lr -x -d 'learning rate at the end; below 0: a tenth of the highest (-1)'
 complete -c ascgrad -n '__ascgrad_at train' -l sep-delay -x -d 'how long ASCender\'s omega_sep is 0: below 1 a share of the run, else steps; -1: the warm-up before a sep_ramp, else not at all (-1)'

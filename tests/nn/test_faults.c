@@ -14,8 +14,8 @@ enum { B = 2, N = 9, V = 11 };
     "\"mix\":" more "}"
 static const char *const configs[] = {
     CONFIG("\"transformer\""),
-    CONFIG("\"transformer\",\"norm\":\"rms\",\"activation\":\"swiglu\",\"tied\":false,\"emb_norm\":true,\"logit_cap\":5,"
-           "\"mup_width\":4,\"qk_norm\":\"gain\",\"attn_cap\":3"),
+    CONFIG("\"transformer\",\"norm\":\"rms\",\"activation\":\"swiglu\",\"tied\":false,\"emb_norm\":true,"
+           "\"logit_cap\":5,\"mup_width\":4,\"qk_norm\":\"gain\",\"attn_cap\":3"),
     CONFIG("\"ascender\",\"k\":2,\"gate\":\"after\",\"positions\":\"rotary\",\"aux_coh\":0.1"),
     CONFIG("\"ascender\",\"k\":2,\"gate\":\"after\",\"eta\":false,\"freeze\":[\"delta:1\"],\"share\":[\"omega_sep\"]"),
     CONFIG("\"ascender\",\"k\":2,\"variant\":\"background\",\"heading\":\"q\""),

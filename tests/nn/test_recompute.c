@@ -6,7 +6,8 @@ enum { B = 3, N = 17, V = 13, STEPS = 3 };
 #define CONFIG(more) "{\"d_model\":16,\"layers\":3,\"heads\":2,\"vocab\":13,\"block\":17,\"mix\":" more "}"
 static const char *const configs[] = {
     CONFIG("\"transformer\",\"rel\":2,\"block_norm\":\"pre\""),
-    CONFIG("\"transformer\",\"norm\":\"rms\",\"activation\":\"geglu\",\"tied\":false,\"emb_norm\":true,\"logit_cap\":5"),
+    CONFIG("\"transformer\",\"norm\":\"rms\",\"activation\":\"geglu\",\"tied\":false,\"emb_norm\":true,"
+           "\"logit_cap\":5"),
     CONFIG("\"transformer\",\"activation\":\"relu2\",\"zero_init\":true,\"qk_norm\":\"gain\",\"attn_cap\":3"),
     CONFIG("\"ascender\",\"k\":3,\"aux_coh\":0.1,\"aux_sep\":0.2,\"aux_align\":0.3"),
     CONFIG("\"ascender\",\"k\":3,\"variant\":\"background\""),

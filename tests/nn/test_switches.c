@@ -1,5 +1,5 @@
-/* tests/nn/test_switches.c: a model's switches (doc/model-switches.md): each is the composition of primitive ops that its
- * formula says, loss and gradients; initial values and rates; what is refused. */
+/* tests/nn/test_switches.c: a model's switches (doc/model-switches.md): each is the composition of primitive ops that
+ * its formula says, loss and gradients; initial values and rates; what is refused. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
-/* tests/train/test_switches.c: a model's switches in trainings: rates by width, resumes, the model's file alone. */
+/* tests/train/test_switches.c: a model's switches in trainings: rates by width, dropout over the steps, resumes. */
 #include "tests/train/runs.h"
 
-/* Trains with these settings, "KEY=VALUE", over those of make_settings; the hook stops at call number `at`, -1 never. */
+/* Trains with these settings, "KEY=VALUE", over those of make_settings; the hook stops at call `at`, -1 never. */
 static asc_status train_switched(const char *path, const char *const *pairs, int at, asc_train_result *r)
 {
     asc_settings *s = make_settings(ctx);
@@ -49,8 +49,9 @@ START_TEST(rates_follow_the_width)
 END_TEST
 
 /* All of them at once. */
-static const char *const all[] = {"qk_norm=gain",   "attn_cap=20",       "norm=rms",      "activation=swiglu", "zero_init=true", "emb_norm=true",
-                                  "tied=false",    "logit_cap=10",      "mup_width=4",    "dim=16",
+static const char *const all[] = {"qk_norm=gain",   "attn_cap=20",       "norm=rms",       "activation=swiglu",
+                                  "zero_init=true", "emb_norm=true",     "tied=false",    "logit_cap=10",
+                                  "mup_width=4",    "dim=16",
                                   "mix=g,t,linear", "layers=3",         NULL};
 
 START_TEST(interruptions_leave_no_trace)
@@ -69,6 +70,69 @@ START_TEST(interruptions_leave_no_trace)
 }
 END_TEST
 
+/* ---- dropout over the steps ---- */
+
+START_TEST(a_level_schedule_is_dropout)
+{
+    asc_train_result r;
+    ck_assert_int_eq(train_switched(run_path, (const char *[]){"dropout=0.25", NULL}, -1, &r), ASC_OK);
+    static const char *const level[] = {"dropout_schedule=3:0.25,50%:0.25", NULL};
+    ck_assert_msg(train_switched(other_path, level, -1, &r) == ASC_OK, "%s", asc_error_message(ctx));
+    check_same("metrics.jsonl");
+}
+END_TEST
+
+/* Until it begins the run is one without. Steps are counted from 0, lines from 1. */
+START_TEST(dropout_begins_where_the_schedule_says)
+{
+    asc_train_result r;
+    double with[12], without[12];
+    ck_assert_int_eq(train_switched(run_path, (const char *[]){"dropout=0", "log_every=1", NULL}, -1, &r), ASC_OK);
+    static const char *const late[] = {"dropout_schedule=5:0,7:0.6", "log_every=1", NULL};
+    ck_assert_msg(train_switched(other_path, late, -1, &r) == ASC_OK, "%s", asc_error_message(ctx));
+    ck_assert_int_eq(read_metrics(run_path, "loss", without, 12), 12);
+    ck_assert_int_eq(read_metrics(other_path, "loss", with, 12), 12);
+    for (int i = 0; i < 12; i++) {
+        ck_assert_msg((with[i] == without[i]) == (i < 6), "step %d: %.9g and %.9g", i, with[i], without[i]);
+    }
+}
+END_TEST
+
+START_TEST(a_schedule_is_resumed)
+{
+    static const char *const rising[] = {"dropout_schedule=0:0,100%:0.5", NULL};
+    asc_train_result r;
+    ck_assert_int_eq(train_switched(run_path, rising, -1, &r), ASC_OK);
+    for (int at = 1; at < 12; at += 5) {
+        brake again = {0, -1};
+        ck_assert_int_eq(train_switched(other_path, rising, at, &r), ASC_ERR_INTERRUPTED);
+        asc_error_clear(ctx);
+        ck_assert_msg(train(other_path, true, &again, &r) == ASC_OK, "%s", asc_error_message(ctx));
+        check_same("metrics.jsonl");
+        check_same("model.safetensors");
+        remove_tree(other_path);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *given, *message;
+} no_schedules[] = {
+    {"dropout_schedule=0.1", "dropout_schedule: got '0.1', expected AT:VALUE"},
+    {"dropout_schedule=0:1", "dropout_schedule: got 1, expected a dropout from 0 to 0.999"},
+    {"dropout_schedule=0:-0.1", "dropout_schedule: got -0.1, expected a dropout from 0 to 0.999"},
+    {"dropout_schedule=0:0;5:0.1", "dropout_schedule: got ';5:0.1', expected a comma before another point"},
+    {"dropout_schedule=5:0,5:0.1", "dropout_schedule: got '5:0.1', expected a point later than the one before"},
+};
+
+START_TEST(wrong_schedules_are_refused)
+{
+    asc_train_result r;
+    ck_assert_int_eq(train_switched(run_path, (const char *[]){no_schedules[_i].given, NULL}, -1, &r), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, no_schedules[_i].message);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("switches");
@@ -76,5 +140,9 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, rates_follow_the_width);
     tcase_add_test(t, interruptions_leave_no_trace);
+    tcase_add_test(t, a_level_schedule_is_dropout);
+    tcase_add_test(t, dropout_begins_where_the_schedule_says);
+    tcase_add_test(t, a_schedule_is_resumed);
+    tcase_add_loop_test(t, wrong_schedules_are_refused, 0, sizeof no_schedules / sizeof *no_schedules);
     return run_suite("train/switches", t);
 }
