@@ -96,7 +96,9 @@ START_TEST(a_composed_layer_looks_at_a_context_in_the_same_way)
         }
         for (int p = 0; p < asc_params_count(asc_layer_params(l)); p++) {
             asc_tensor grad = asc_grad(asc_params_at(asc_layer_params(l), p));
-            grads[composed][n++] = asc_is_null(grad) ? grad : asc_contiguous(ctx, asc_cast(ctx, grad, ASC_F64));
+            grads[composed][n] = asc_is_null(grad) ? grad : asc_zeros(ctx, ASC_F64, asc_ndim(grad), asc_shape(grad));
+            ck_assert(asc_is_null(grad) || asc_copy(ctx, grads[composed][n], grad) == ASC_OK); /* outlives the layer */
+            n++;
         }
         asc_layer_free(l);
     }
