@@ -24,13 +24,15 @@ VALUE(ASC_BUILTIN_WORDS, 400000)
 VALUE(ASC_BUILTIN_SEED, 1)
 VALUE(ASC_BUILTIN_MAX_WORDS, 1000000000)
 VALUE(ASC_CORPUS_ABI, 2)
-VALUE(ASC_MIXING_ABI, 2)
+VALUE(ASC_MIXING_ABI, 3)
 VALUE(ASC_LM_ENDLESS, 9223372036854775807)
-VALUE(ASC_OP_ABI, 2)
-VALUE(ASC_MAX_IN, 24)
+VALUE(ASC_OP_ABI, 3)
+VALUE(ASC_MAX_IN, 32)
 VALUE(ASC_MAX_OUT, 4)
 VALUE(ASC_MAX_SAVED, 6)
 VALUE(ASC_WEDGE_OFFSETS, 48)
+VALUE(ASC_SUBSPACE_TUPLES, 32)
+VALUE(ASC_SUBSPACE_LAGS, 3)
 VALUE(ASC_SLICE_END, 9223372036854775807)
 VALUE(ASC_SAFETENSORS_STORED, -1)
 VALUE(ASC_SETTING_ALL, -9223372036854775807 - 1)
@@ -210,10 +212,11 @@ FIELD(asc_mutants_report, survivor, 100) asc_mutant asc_mutants_report_0_survivo
 FIELD(asc_mutants_report, survivor_input, 104) char asc_mutants_report_0_survivor_input[32];
 asc_status asc_gradcheck_mutants(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_options *options, asc_mutants_report *report);
 
-STRUCT(asc_causal_report, 64)
+STRUCT(asc_causal_report, 72)
 FIELD(asc_causal_report, mixing, 0) const char *asc_causal_report_0_mixing;
 FIELD(asc_causal_report, causal, 8) bool asc_causal_report_0_causal;
-FIELD(asc_causal_report, passed, 9) bool asc_causal_report_0_passed;
+FIELD(asc_causal_report, context, 9) bool asc_causal_report_0_context;
+FIELD(asc_causal_report, passed, 10) bool asc_causal_report_0_passed;
 FIELD(asc_causal_report, moments, 12) int asc_causal_report_0_moments;
 FIELD(asc_causal_report, outputs, 16) int64_t asc_causal_report_0_outputs;
 FIELD(asc_causal_report, gradients, 24) int64_t asc_causal_report_0_gradients;
@@ -221,6 +224,7 @@ FIELD(asc_causal_report, failures, 32) int64_t asc_causal_report_0_failures;
 FIELD(asc_causal_report, first_is_gradient, 40) bool asc_causal_report_0_first_is_gradient;
 FIELD(asc_causal_report, first_position, 48) int64_t asc_causal_report_0_first_position;
 FIELD(asc_causal_report, first_moment, 56) int64_t asc_causal_report_0_first_moment;
+FIELD(asc_causal_report, first_of, 64) const char *asc_causal_report_0_first_of;
 asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char *config, const asc_gradcheck_options *options, asc_causal_report *report);
 
 STRUCT(asc_score_part, 24)
@@ -465,6 +469,7 @@ const char *asc_split_name(asc_split_kind kind);
 int64_t asc_block_count(int64_t n_tokens, int64_t length, bool partial);
 int64_t asc_block_length(int64_t n_tokens, int64_t length, int64_t i);
 asc_status asc_block_order(asc_ctx *ctx, int64_t blocks, uint64_t seed, uint64_t epoch, int32_t *order);
+asc_status asc_block_streams(asc_ctx *ctx, int64_t blocks, int64_t rows, int32_t *order);
 int64_t asc_split_blocks(const asc_split *split, int64_t length, bool partial);
 int64_t asc_split_width(const asc_split *split, int64_t length, const int32_t *which, int64_t n);
 int64_t asc_split_longest(const asc_split *split);
@@ -488,7 +493,7 @@ asc_tensor asc_flow_leading(asc_ctx *ctx, asc_tensor u, asc_tensor *share);
 asc_tensor asc_flow_stability(asc_ctx *ctx, asc_tensor u, asc_tensor v);
 typedef struct asc_mixing asc_mixing;
 
-STRUCT(asc_layer, 104)
+STRUCT(asc_layer, 144)
 FIELD(asc_layer, ctx, 0) asc_ctx *asc_layer_0_ctx;
 FIELD(asc_layer, mixing, 8) const asc_mixing *asc_layer_0_mixing;
 FIELD(asc_layer, D, 16) int64_t asc_layer_0_D;
@@ -498,9 +503,12 @@ FIELD(asc_layer, settings, 32) void *asc_layer_0_settings;
 FIELD(asc_layer, self, 40) void *asc_layer_0_self;
 FIELD(asc_layer, mask, 48) asc_tensor asc_layer_0_mask;
 FIELD(asc_layer, neighbors, 64) asc_tensor asc_layer_0_neighbors;
-FIELD(asc_layer, reader, 80) const struct asc_reader *asc_layer_0_reader;
-FIELD(asc_layer, params, 88) asc_params *asc_layer_0_params;
-FIELD(asc_layer, config, 96) char *asc_layer_0_config;
+FIELD(asc_layer, bias, 80) asc_tensor asc_layer_0_bias;
+FIELD(asc_layer, context, 96) asc_tensor asc_layer_0_context;
+FIELD(asc_layer, reader, 112) struct asc_reader *asc_layer_0_reader;
+FIELD(asc_layer, alone, 120) bool asc_layer_0_alone;
+FIELD(asc_layer, params, 128) asc_params *asc_layer_0_params;
+FIELD(asc_layer, config, 136) char *asc_layer_0_config;
 bool asc_layer_given(const asc_layer *layer, const char *key);
 typedef struct asc_maker asc_maker;
 VALUE(ASC_INIT_ZERO, 0)
@@ -524,12 +532,13 @@ FIELD(asc_layer_cache, staged, 104) asc_tensor asc_layer_cache_0_staged[ASC_STAT
 asc_status asc_cache_make(asc_layer *layer, asc_layer_cache *cache, int which, int64_t width, int64_t capacity);
 asc_tensor asc_cache_append(asc_layer *layer, const asc_layer_cache *cache, int which, asc_tensor rows);
 asc_status asc_cache_stage(asc_layer *layer, asc_layer_cache *cache, int which, asc_tensor state);
+asc_tensor asc_carry_again(asc_layer *layer, asc_layer_cache *held, asc_tensor past, asc_tensor x);
 
 STRUCT(asc_logged, 16)
 FIELD(asc_logged, name, 0) const char *asc_logged_0_name;
 FIELD(asc_logged, inspected, 8) bool asc_logged_0_inspected;
 
-STRUCT(asc_mixing, 192)
+STRUCT(asc_mixing, 232)
 FIELD(asc_mixing, abi, 0) unsigned asc_mixing_0_abi;
 FIELD(asc_mixing, name, 8) const char *asc_mixing_0_name;
 FIELD(asc_mixing, settings, 16) const asc_setting *asc_mixing_0_settings;
@@ -539,23 +548,30 @@ FIELD(asc_mixing, sample, 40) const char *asc_mixing_0_sample;
 FIELD(asc_mixing, bare, 48) bool asc_mixing_0_bare;
 FIELD(asc_mixing, takes_mask, 49) bool asc_mixing_0_takes_mask;
 FIELD(asc_mixing, takes_neighbors, 50) bool asc_mixing_0_takes_neighbors;
+FIELD(asc_mixing, takes_bias, 51) bool asc_mixing_0_takes_bias;
+FIELD(asc_mixing, takes_context, 52) bool asc_mixing_0_takes_context;
 FIELD(asc_mixing, check, 56) asc_status (*asc_mixing_0_check)(asc_layer *layer);
 FIELD(asc_mixing, init, 64) asc_status (*asc_mixing_0_init)(asc_layer *layer, asc_maker *maker);
 FIELD(asc_mixing, forward, 72) asc_tensor (*asc_mixing_0_forward)(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_tensor *aux);
 FIELD(asc_mixing, inspect, 80) asc_status (*asc_mixing_0_inspect)(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_params *parts);
 FIELD(asc_mixing, cache, 88) asc_status (*asc_mixing_0_cache)(asc_layer *layer, asc_layer_cache *cache, int64_t capacity);
 FIELD(asc_mixing, next, 96) asc_tensor (*asc_mixing_0_next)(asc_layer *layer, asc_layer_cache *cache, asc_tensor x);
-FIELD(asc_mixing, looks_ahead, 104) const char *(*asc_mixing_0_looks_ahead)(const asc_layer *layer);
-FIELD(asc_mixing, clear, 112) void (*asc_mixing_0_clear)(asc_layer *layer);
-FIELD(asc_mixing, project, 120) void (*asc_mixing_0_project)(asc_layer *layer);
-FIELD(asc_mixing, ramp, 128) void (*asc_mixing_0_ramp)(asc_layer *layer, double share);
-FIELD(asc_mixing, hold, 136) bool (*asc_mixing_0_hold)(asc_layer *layer, const char *name, const double *value);
-FIELD(asc_mixing, moves, 144) asc_tensor (*asc_mixing_0_moves)(asc_layer *layer, asc_tensor x, const char *name);
-FIELD(asc_mixing, logged, 152) const asc_logged *asc_mixing_0_logged;
-FIELD(asc_mixing, log, 160) asc_tensor (*asc_mixing_0_log)(asc_layer *layer, const char *name, const asc_params *parts);
-FIELD(asc_mixing, follows, 168) bool (*asc_mixing_0_follows)(const asc_layer *layer, const asc_layer *below);
-FIELD(asc_mixing, flow, 176) asc_tensor (*asc_mixing_0_flow)(asc_layer *layer, asc_tensor x, asc_tensor lengths);
-FIELD(asc_mixing, turn, 184) asc_tensor (*asc_mixing_0_turn)(asc_layer *layer, asc_tensor flow, asc_tensor below);
+FIELD(asc_mixing, carry, 104) asc_tensor (*asc_mixing_0_carry)(asc_layer *layer, asc_layer_cache *held, asc_tensor past, asc_tensor x);
+FIELD(asc_mixing, reach, 112) int64_t (*asc_mixing_0_reach)(asc_layer *layer, int64_t carry);
+FIELD(asc_mixing, carried_states, 120) unsigned asc_mixing_0_carried_states;
+FIELD(asc_mixing, looks_ahead, 128) const char *(*asc_mixing_0_looks_ahead)(const asc_layer *layer);
+FIELD(asc_mixing, clear, 136) void (*asc_mixing_0_clear)(asc_layer *layer);
+FIELD(asc_mixing, project, 144) void (*asc_mixing_0_project)(asc_layer *layer);
+FIELD(asc_mixing, ramp, 152) void (*asc_mixing_0_ramp)(asc_layer *layer, double share);
+FIELD(asc_mixing, hold, 160) bool (*asc_mixing_0_hold)(asc_layer *layer, const char *name, const double *value);
+FIELD(asc_mixing, moves, 168) asc_tensor (*asc_mixing_0_moves)(asc_layer *layer, asc_tensor x, const char *name);
+FIELD(asc_mixing, logged, 176) const asc_logged *asc_mixing_0_logged;
+FIELD(asc_mixing, log, 184) asc_tensor (*asc_mixing_0_log)(asc_layer *layer, const char *name, const asc_params *parts);
+FIELD(asc_mixing, follows, 192) bool (*asc_mixing_0_follows)(const asc_layer *layer, const asc_layer *below);
+FIELD(asc_mixing, flow, 200) asc_tensor (*asc_mixing_0_flow)(asc_layer *layer, asc_tensor x, asc_tensor lengths);
+FIELD(asc_mixing, turn, 208) asc_tensor (*asc_mixing_0_turn)(asc_layer *layer, asc_tensor flow, asc_tensor below);
+FIELD(asc_mixing, outputs, 216) const char *const *asc_mixing_0_outputs;
+FIELD(asc_mixing, narrow, 224) const char *const *const *asc_mixing_0_narrow;
 asc_status asc_mixing_register(asc_ctx *ctx, const asc_mixing *mixing);
 const asc_mixing *asc_mixing_find(const asc_ctx *ctx, const char *name);
 typedef struct asc_module asc_module;
@@ -575,6 +591,8 @@ asc_params *asc_module_params(asc_module *module);
 void asc_module_train(asc_module *module, bool train);
 asc_tensor asc_module_forward(asc_module *module, asc_tensor x);
 typedef struct asc_lm asc_lm;
+typedef struct asc_layer asc_layer;
+typedef struct asc_lm_carried asc_lm_carried;
 asc_lm *asc_lm_new(asc_ctx *ctx, const char *config, asc_dtype dtype, uint64_t seed);
 void asc_lm_free(asc_lm *lm);
 asc_schema asc_lm_schema(const asc_ctx *ctx, int i);
@@ -584,7 +602,9 @@ int64_t asc_lm_vocab(const asc_lm *lm);
 int64_t asc_lm_block(const asc_lm *lm);
 int64_t asc_lm_classes(const asc_lm *lm);
 int64_t asc_lm_longest(const asc_lm *lm);
+int64_t asc_lm_carry(const asc_lm *lm);
 asc_params *asc_lm_params(asc_lm *lm);
+double asc_lm_rate_scale(const asc_lm *lm, int param);
 void asc_lm_set_dropout(asc_lm *lm, double p);
 void asc_lm_set_recompute(asc_lm *lm, bool recompute);
 void asc_lm_project(asc_lm *lm);
@@ -597,8 +617,17 @@ asc_status asc_lm_log(asc_lm *lm, asc_tensor tokens, asc_log_fn *tell, void *use
 asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss);
 asc_tensor asc_lm_loss_top(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss, asc_tensor *top);
 asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss);
+asc_layer *asc_lm_layer(asc_lm *lm, int64_t layer);
 asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x);
 asc_tensor asc_lm_states(asc_lm *lm, asc_tensor x, asc_tensor lengths);
+asc_lm_carried *asc_lm_carried_new(asc_lm *lm, int64_t tokens);
+void asc_lm_carried_free(asc_lm_carried *carried);
+asc_status asc_lm_set_carried(asc_lm *lm, asc_lm_carried *carried);
+asc_status asc_lm_carried_advance(asc_lm_carried *carried);
+void asc_lm_carried_reset(asc_lm_carried *carried);
+int64_t asc_lm_carried_length(const asc_lm_carried *carried);
+asc_status asc_lm_carried_save(const asc_lm_carried *carried, asc_params *tensors);
+asc_status asc_lm_carried_load(asc_lm_carried *carried, const asc_params *tensors, int64_t rows, int64_t length);
 asc_tensor asc_lm_classify(asc_lm *lm, asc_tensor x, asc_tensor lengths);
 asc_tensor asc_lm_class_objective(asc_lm *lm, asc_tensor x, asc_tensor lengths, asc_tensor labels, double *loss);
 asc_status asc_top_classes(asc_ctx *ctx, asc_tensor logits, int64_t *top);
@@ -613,18 +642,20 @@ void asc_lm_cache_reset(asc_lm_cache *cache);
 int64_t asc_lm_cache_length(const asc_lm_cache *cache);
 int64_t asc_lm_cache_capacity(const asc_lm_cache *cache);
 asc_tensor asc_lm_next(asc_lm_cache *cache, const int64_t *tokens, int64_t n);
-typedef struct asc_layer asc_layer;
 asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config, asc_dtype dtype, uint64_t seed);
 void asc_layer_free(asc_layer *layer);
 asc_params *asc_layer_params(asc_layer *layer);
 asc_tensor asc_layer_forward(asc_layer *layer, asc_tensor x, asc_tensor lengths);
 asc_tensor asc_layer_forward_aux(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_tensor *aux);
 asc_status asc_layer_restrict(asc_layer *layer, asc_tensor mask, asc_tensor neighbors);
+asc_status asc_layer_set_bias(asc_layer *layer, asc_tensor bias);
+asc_tensor asc_layer_cross(asc_layer *layer, asc_tensor x, asc_tensor context, asc_tensor lengths);
 const char *asc_layer_config(const asc_layer *layer);
 void asc_layer_project(asc_layer *layer);
 void asc_layer_ramp(asc_layer *layer, double share);
 asc_status asc_layer_hold(asc_layer *layer, const char *name, const double *value);
 asc_status asc_layer_inspect(asc_layer *layer, asc_tensor x, asc_tensor lengths, asc_params *parts);
+asc_status asc_layer_inspect_cross(asc_layer *layer, asc_tensor x, asc_tensor context, asc_tensor lengths, asc_params *parts);
 const char *asc_mixing_at(const asc_ctx *ctx, int i);
 bool asc_mixing_takes(const asc_ctx *ctx, const char *mixing, const char *key);
 
@@ -639,7 +670,7 @@ asc_tensor asc_npy_read(asc_ctx *ctx, const char *path);
 asc_status asc_npy_write(asc_ctx *ctx, const char *path, asc_tensor tensor);
 typedef struct asc_op asc_op;
 
-STRUCT(asc_call, 9528)
+STRUCT(asc_call, 11976)
 FIELD(asc_call, ctx, 0) asc_ctx *asc_call_0_ctx;
 FIELD(asc_call, op, 8) const asc_op *asc_call_0_op;
 FIELD(asc_call, attrs, 16) const void *asc_call_0_attrs;
@@ -648,14 +679,14 @@ FIELD(asc_call, n_out, 28) int asc_call_0_n_out;
 FIELD(asc_call, n_saved, 32) int asc_call_0_n_saved;
 FIELD(asc_call, wants_grad, 36) bool asc_call_0_wants_grad;
 FIELD(asc_call, wants, 37) bool asc_call_0_wants[ASC_MAX_IN];
-FIELD(asc_call, random, 64) uint32_t asc_call_0_random[2];
-FIELD(asc_call, in, 72) asc_array asc_call_0_in[ASC_MAX_IN];
-FIELD(asc_call, out, 3720) asc_array asc_call_0_out[ASC_MAX_OUT];
-FIELD(asc_call, saved, 4328) asc_array asc_call_0_saved[ASC_MAX_SAVED];
-FIELD(asc_call, grad_out, 5240) asc_array asc_call_0_grad_out[ASC_MAX_OUT];
-FIELD(asc_call, grad_in, 5848) asc_array asc_call_0_grad_in[ASC_MAX_IN];
-FIELD(asc_call, fresh, 9496) bool asc_call_0_fresh[ASC_MAX_IN];
-FIELD(asc_call, engine, 9520) void *asc_call_0_engine;
+FIELD(asc_call, random, 72) uint32_t asc_call_0_random[2];
+FIELD(asc_call, in, 80) asc_array asc_call_0_in[ASC_MAX_IN];
+FIELD(asc_call, out, 4944) asc_array asc_call_0_out[ASC_MAX_OUT];
+FIELD(asc_call, saved, 5552) asc_array asc_call_0_saved[ASC_MAX_SAVED];
+FIELD(asc_call, grad_out, 6464) asc_array asc_call_0_grad_out[ASC_MAX_OUT];
+FIELD(asc_call, grad_in, 7072) asc_array asc_call_0_grad_in[ASC_MAX_IN];
+FIELD(asc_call, fresh, 11936) bool asc_call_0_fresh[ASC_MAX_IN];
+FIELD(asc_call, engine, 11968) void *asc_call_0_engine;
 VALUE(ASC_OP_STRIDED, 1)
 VALUE(ASC_OP_VIEW, 2)
 VALUE(ASC_OP_RANDOM, 4)
@@ -673,10 +704,10 @@ FIELD(asc_sample_input, hi, 80) double asc_sample_input_0_hi;
 FIELD(asc_sample_input, kink, 88) double asc_sample_input_0_kink;
 FIELD(asc_sample_input, away, 96) double asc_sample_input_0_away;
 
-STRUCT(asc_sample, 2512)
+STRUCT(asc_sample, 3344)
 FIELD(asc_sample, in, 0) asc_sample_input asc_sample_0_in[ASC_MAX_IN];
-FIELD(asc_sample, attrs, 2496) const void *asc_sample_0_attrs;
-FIELD(asc_sample, note, 2504) const char *asc_sample_0_note;
+FIELD(asc_sample, attrs, 3328) const void *asc_sample_0_attrs;
+FIELD(asc_sample, note, 3336) const char *asc_sample_0_note;
 
 STRUCT(asc_op, 136)
 FIELD(asc_op, abi, 0) unsigned asc_op_0_abi;
@@ -743,12 +774,15 @@ void asc_span_begin(asc_ctx *ctx, asc_span *span, const char *name);
 void asc_span_end(asc_ctx *ctx, asc_span *span);
 asc_tensor asc_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias);
 asc_tensor asc_gelu_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias);
+asc_tensor asc_relu2_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias);
+asc_tensor asc_swiglu_linear(asc_ctx *ctx, asc_tensor x, asc_tensor gate, asc_tensor weight, asc_tensor bias);
+asc_tensor asc_geglu_linear(asc_ctx *ctx, asc_tensor x, asc_tensor gate, asc_tensor weight, asc_tensor bias);
 asc_tensor asc_matmul(asc_ctx *ctx, asc_tensor a, asc_tensor b);
 asc_tensor asc_matmul_transposed(asc_ctx *ctx, asc_tensor a, bool ta, asc_tensor b, bool tb);
 asc_tensor asc_outer(asc_ctx *ctx, asc_tensor a, asc_tensor b);
 asc_tensor asc_einsum(asc_ctx *ctx, const char *equation, const asc_tensor *x, int n);
 asc_tensor asc_linear_cross_entropy(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets, asc_tensor *token_loss);
-asc_tensor asc_linear_cross_entropy_top(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets, asc_tensor *token_loss, asc_tensor *top);
+asc_tensor asc_linear_cross_entropy_top(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets, double cap, asc_tensor *token_loss, asc_tensor *top);
 asc_tensor asc_add(asc_ctx *ctx, asc_tensor a, asc_tensor b);
 asc_tensor asc_sub(asc_ctx *ctx, asc_tensor a, asc_tensor b);
 asc_tensor asc_mul(asc_ctx *ctx, asc_tensor a, asc_tensor b);
@@ -787,6 +821,7 @@ asc_tensor asc_reciprocal(asc_ctx *ctx, asc_tensor x);
 asc_tensor asc_rsqrt(asc_ctx *ctx, asc_tensor x);
 asc_tensor asc_pow_scalar(asc_ctx *ctx, asc_tensor x, double p);
 asc_tensor asc_clamp(asc_ctx *ctx, asc_tensor x, double lo, double hi);
+asc_tensor asc_soft_cap(asc_ctx *ctx, asc_tensor x, double cap);
 asc_tensor asc_softmax(asc_ctx *ctx, asc_tensor x, asc_tensor mask);
 asc_tensor asc_log_softmax(asc_ctx *ctx, asc_tensor x, asc_tensor mask);
 asc_tensor asc_cross_entropy(asc_ctx *ctx, asc_tensor logits, asc_tensor targets, int64_t ignore, asc_tensor *token_loss);
@@ -806,13 +841,24 @@ asc_tensor asc_logsumexp(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims
 asc_tensor asc_norm(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);
 asc_tensor asc_cumsum(asc_ctx *ctx, asc_tensor x, int dim);
 
-STRUCT(asc_attention_options, 32)
+STRUCT(asc_attention_options, 48)
 FIELD(asc_attention_options, heads, 0) int64_t asc_attention_options_0_heads;
 FIELD(asc_attention_options, window, 8) int64_t asc_attention_options_0_window;
 FIELD(asc_attention_options, globals, 16) int64_t asc_attention_options_0_globals;
-FIELD(asc_attention_options, causal, 24) bool asc_attention_options_0_causal;
-FIELD(asc_attention_options, alibi, 25) bool asc_attention_options_0_alibi;
-asc_tensor asc_attention(asc_ctx *ctx, asc_tensor q, asc_tensor k, asc_tensor v, asc_tensor rel_bias, asc_tensor lengths, asc_tensor mask, const asc_attention_options *options);
+FIELD(asc_attention_options, random, 24) int64_t asc_attention_options_0_random;
+FIELD(asc_attention_options, causal, 32) bool asc_attention_options_0_causal;
+FIELD(asc_attention_options, alibi, 33) bool asc_attention_options_0_alibi;
+FIELD(asc_attention_options, cap, 40) double asc_attention_options_0_cap;
+
+STRUCT(asc_attention_inputs, 112)
+FIELD(asc_attention_inputs, q, 0) asc_tensor asc_attention_inputs_0_q;
+FIELD(asc_attention_inputs, k, 16) asc_tensor asc_attention_inputs_0_k;
+FIELD(asc_attention_inputs, v, 32) asc_tensor asc_attention_inputs_0_v;
+FIELD(asc_attention_inputs, rel_bias, 48) asc_tensor asc_attention_inputs_0_rel_bias;
+FIELD(asc_attention_inputs, bias, 64) asc_tensor asc_attention_inputs_0_bias;
+FIELD(asc_attention_inputs, lengths, 80) asc_tensor asc_attention_inputs_0_lengths;
+FIELD(asc_attention_inputs, mask, 96) asc_tensor asc_attention_inputs_0_mask;
+asc_tensor asc_attention(asc_ctx *ctx, const asc_attention_inputs *inputs, const asc_attention_options *options);
 VALUE(ASC_NEIGHBORS_SEMANTIC, 0)
 VALUE(ASC_NEIGHBORS_BASE, 1)
 VALUE(ASC_NEIGHBORS_WINDOW, 2)
@@ -845,7 +891,7 @@ VALUE(ASC_BACKGROUND_OMEGA_COH, 6)
 VALUE(ASC_BACKGROUND_TAU_SCORE, 7)
 VALUE(ASC_BACKGROUND_SCALARS, 8)
 
-STRUCT(asc_ascender_inputs, 368)
+STRUCT(asc_ascender_inputs, 416)
 FIELD(asc_ascender_inputs, q, 0) asc_tensor asc_ascender_inputs_0_q;
 FIELD(asc_ascender_inputs, k, 16) asc_tensor asc_ascender_inputs_0_k;
 FIELD(asc_ascender_inputs, v, 32) asc_tensor asc_ascender_inputs_0_v;
@@ -854,29 +900,33 @@ FIELD(asc_ascender_inputs, h, 64) asc_tensor asc_ascender_inputs_0_h;
 FIELD(asc_ascender_inputs, heading, 80) asc_tensor asc_ascender_inputs_0_heading;
 FIELD(asc_ascender_inputs, scalar, 96) asc_tensor asc_ascender_inputs_0_scalar[ASC_ASCENDER_SCALARS];
 FIELD(asc_ascender_inputs, rel_bias, 304) asc_tensor asc_ascender_inputs_0_rel_bias;
-FIELD(asc_ascender_inputs, lengths, 320) asc_tensor asc_ascender_inputs_0_lengths;
-FIELD(asc_ascender_inputs, mask, 336) asc_tensor asc_ascender_inputs_0_mask;
-FIELD(asc_ascender_inputs, neighbors, 352) asc_tensor asc_ascender_inputs_0_neighbors;
+FIELD(asc_ascender_inputs, bias, 320) asc_tensor asc_ascender_inputs_0_bias;
+FIELD(asc_ascender_inputs, lengths, 336) asc_tensor asc_ascender_inputs_0_lengths;
+FIELD(asc_ascender_inputs, mask, 352) asc_tensor asc_ascender_inputs_0_mask;
+FIELD(asc_ascender_inputs, neighbors, 368) asc_tensor asc_ascender_inputs_0_neighbors;
+FIELD(asc_ascender_inputs, z_queries, 384) asc_tensor asc_ascender_inputs_0_z_queries;
+FIELD(asc_ascender_inputs, h_queries, 400) asc_tensor asc_ascender_inputs_0_h_queries;
 
-STRUCT(asc_ascender_options, 72)
+STRUCT(asc_ascender_options, 80)
 FIELD(asc_ascender_options, heads, 0) int64_t asc_ascender_options_0_heads;
 FIELD(asc_ascender_options, window, 8) int64_t asc_ascender_options_0_window;
 FIELD(asc_ascender_options, globals, 16) int64_t asc_ascender_options_0_globals;
-FIELD(asc_ascender_options, causal, 24) bool asc_ascender_options_0_causal;
-FIELD(asc_ascender_options, alibi, 25) bool asc_ascender_options_0_alibi;
-FIELD(asc_ascender_options, neighbors, 28) asc_neighbors asc_ascender_options_0_neighbors;
-FIELD(asc_ascender_options, k, 32) int64_t asc_ascender_options_0_k;
-FIELD(asc_ascender_options, k_of, 40) const int64_t *asc_ascender_options_0_k_of;
-FIELD(asc_ascender_options, radius, 48) int64_t asc_ascender_options_0_radius;
-FIELD(asc_ascender_options, neighbor_self, 56) bool asc_ascender_options_0_neighbor_self;
-FIELD(asc_ascender_options, rho_self, 57) bool asc_ascender_options_0_rho_self;
-FIELD(asc_ascender_options, sep_self, 58) bool asc_ascender_options_0_sep_self;
-FIELD(asc_ascender_options, tau_squared, 59) bool asc_ascender_options_0_tau_squared;
-FIELD(asc_ascender_options, gate, 60) asc_gate asc_ascender_options_0_gate;
-FIELD(asc_ascender_options, without_gamma, 64) bool asc_ascender_options_0_without_gamma;
-FIELD(asc_ascender_options, without_eta, 65) bool asc_ascender_options_0_without_eta;
-FIELD(asc_ascender_options, unbiased, 66) bool asc_ascender_options_0_unbiased;
-FIELD(asc_ascender_options, all_statistics, 67) bool asc_ascender_options_0_all_statistics;
+FIELD(asc_ascender_options, random, 24) int64_t asc_ascender_options_0_random;
+FIELD(asc_ascender_options, causal, 32) bool asc_ascender_options_0_causal;
+FIELD(asc_ascender_options, alibi, 33) bool asc_ascender_options_0_alibi;
+FIELD(asc_ascender_options, neighbors, 36) asc_neighbors asc_ascender_options_0_neighbors;
+FIELD(asc_ascender_options, k, 40) int64_t asc_ascender_options_0_k;
+FIELD(asc_ascender_options, k_of, 48) const int64_t *asc_ascender_options_0_k_of;
+FIELD(asc_ascender_options, radius, 56) int64_t asc_ascender_options_0_radius;
+FIELD(asc_ascender_options, neighbor_self, 64) bool asc_ascender_options_0_neighbor_self;
+FIELD(asc_ascender_options, rho_self, 65) bool asc_ascender_options_0_rho_self;
+FIELD(asc_ascender_options, sep_self, 66) bool asc_ascender_options_0_sep_self;
+FIELD(asc_ascender_options, tau_squared, 67) bool asc_ascender_options_0_tau_squared;
+FIELD(asc_ascender_options, gate, 68) asc_gate asc_ascender_options_0_gate;
+FIELD(asc_ascender_options, without_gamma, 72) bool asc_ascender_options_0_without_gamma;
+FIELD(asc_ascender_options, without_eta, 73) bool asc_ascender_options_0_without_eta;
+FIELD(asc_ascender_options, unbiased, 74) bool asc_ascender_options_0_unbiased;
+FIELD(asc_ascender_options, all_statistics, 75) bool asc_ascender_options_0_all_statistics;
 
 STRUCT(asc_ascender_losses, 48)
 FIELD(asc_ascender_losses, coh, 0) asc_tensor asc_ascender_losses_0_coh;
@@ -885,6 +935,7 @@ FIELD(asc_ascender_losses, align, 32) asc_tensor asc_ascender_losses_0_align;
 asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs, const asc_ascender_options *options, asc_ascender_losses *losses);
 asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *options, asc_tensor density, asc_tensor *rho);
 asc_tensor asc_rotary(asc_ctx *ctx, asc_tensor x, int64_t heads, int64_t start);
+asc_tensor asc_grid_neighbors(asc_ctx *ctx, int ndim, const int64_t *sizes, int64_t radius);
 asc_tensor asc_topk(asc_ctx *ctx, asc_tensor x, asc_tensor mask, int64_t k, asc_tensor *index);
 asc_tensor asc_topk_gather(asc_ctx *ctx, asc_tensor x, asc_tensor index);
 asc_tensor asc_pairwise_sqdist(asc_ctx *ctx, asc_tensor x, asc_tensor y);
@@ -894,9 +945,14 @@ asc_tensor asc_plucker_wedge_past(asc_ctx *ctx, asc_tensor z, int n_offsets, con
 VALUE(ASC_DIRECTION_PAST, 0)
 VALUE(ASC_DIRECTION_FUTURE, 1)
 VALUE(ASC_DIRECTION_BOTH, 2)
+VALUE(ASC_PAIR_WEDGE, 0)
+VALUE(ASC_PAIR_SYMMETRIC, 1)
+VALUE(ASC_PAIR_PRODUCT, 2)
+VALUE(ASC_PAIR_CONCAT, 3)
 
 STRUCT(asc_grassmann_options, 64)
-FIELD(asc_grassmann_options, n_offsets, 0) int asc_grassmann_options_0_n_offsets;
+FIELD(asc_grassmann_options, pair, 0) asc_pair asc_grassmann_options_0_pair;
+FIELD(asc_grassmann_options, n_offsets, 4) int asc_grassmann_options_0_n_offsets;
 FIELD(asc_grassmann_options, offsets, 8) const int *asc_grassmann_options_0_offsets;
 FIELD(asc_grassmann_options, direction, 16) asc_direction asc_grassmann_options_0_direction;
 FIELD(asc_grassmann_options, sum, 20) bool asc_grassmann_options_0_sum;
@@ -907,6 +963,19 @@ FIELD(asc_grassmann_options, raw, 40) bool asc_grassmann_options_0_raw;
 FIELD(asc_grassmann_options, eps, 48) double asc_grassmann_options_0_eps;
 FIELD(asc_grassmann_options, eps_rel, 56) double asc_grassmann_options_0_eps_rel;
 asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor offset_weight, asc_tensor memory, asc_tensor lengths, const asc_grassmann_options *options);
+
+STRUCT(asc_subspace_options, 64)
+FIELD(asc_subspace_options, k, 0) int asc_subspace_options_0_k;
+FIELD(asc_subspace_options, n_tuples, 4) int asc_subspace_options_0_n_tuples;
+FIELD(asc_subspace_options, tuples, 8) const int *asc_subspace_options_0_tuples;
+FIELD(asc_subspace_options, sum, 16) bool asc_subspace_options_0_sum;
+FIELD(asc_subspace_options, rms, 17) bool asc_subspace_options_0_rms;
+FIELD(asc_subspace_options, groups, 24) int64_t asc_subspace_options_0_groups;
+FIELD(asc_subspace_options, skip, 32) int64_t asc_subspace_options_0_skip;
+FIELD(asc_subspace_options, raw, 40) bool asc_subspace_options_0_raw;
+FIELD(asc_subspace_options, eps, 48) double asc_subspace_options_0_eps;
+FIELD(asc_subspace_options, eps_rel, 56) double asc_subspace_options_0_eps_rel;
+asc_tensor asc_subspace(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor lengths, const asc_subspace_options *options);
 asc_tensor asc_gated_memory(asc_ctx *ctx, asc_tensor z, asc_tensor forget, asc_tensor initial, asc_tensor *last);
 asc_tensor asc_gated_fusion(asc_ctx *ctx, asc_tensor h, asc_tensor g, asc_tensor weight, asc_tensor bias, asc_tensor *alpha);
 asc_tensor asc_rg_lru(asc_ctx *ctx, asc_tensor c, asc_tensor r, asc_tensor i, asc_tensor decay, asc_tensor initial, asc_tensor *last);
@@ -1180,6 +1249,7 @@ VALUE(ASC_SETTING_INTS, 6)
 VALUE(ASC_SETTING_SET, 7)
 VALUE(ASC_SETTING_COUNT, 8)
 VALUE(ASC_SETTING_HEADS, 9)
+VALUE(ASC_SETTING_TUPLES, 10)
 VALUE(ASC_SETTING_LIST, 32)
 VALUE(ASC_SETTING_PER_LAYER, 1)
 VALUE(ASC_SETTING_PER_HEAD, 2)
@@ -1195,6 +1265,11 @@ FIELD(asc_ints, at, 8) int64_t *asc_ints_0_at;
 STRUCT(asc_reals, 16)
 FIELD(asc_reals, n, 0) int64_t asc_reals_0_n;
 FIELD(asc_reals, at, 8) double *asc_reals_0_at;
+
+STRUCT(asc_tuples, 24)
+FIELD(asc_tuples, n, 0) int64_t asc_tuples_0_n;
+FIELD(asc_tuples, at, 8) int64_t *asc_tuples_0_at;
+FIELD(asc_tuples, size, 16) int64_t asc_tuples_0_size;
 
 STRUCT(asc_setting, 120)
 FIELD(asc_setting, key, 0) const char *asc_setting_0_key;
@@ -1317,14 +1392,15 @@ const char *asc_preset_at(int i);
 asc_status asc_settings_resume(asc_settings *settings, const char *run);
 int asc_settings_threads(const asc_settings *settings);
 
-STRUCT(asc_eval_options, 56)
+STRUCT(asc_eval_options, 64)
 FIELD(asc_eval_options, batch, 0) int64_t asc_eval_options_0_batch;
 FIELD(asc_eval_options, length, 8) int64_t asc_eval_options_0_length;
-FIELD(asc_eval_options, tokens, 16) asc_status (*asc_eval_options_0_tokens)(void *user, const int64_t *ids, const double *losses, int64_t n);
-FIELD(asc_eval_options, block, 24) asc_status (*asc_eval_options_0_block)(void *user, int64_t number, double nats, int64_t tokens);
-FIELD(asc_eval_options, progress, 32) bool (*asc_eval_options_0_progress)(void *user, double done);
-FIELD(asc_eval_options, user, 40) void *asc_eval_options_0_user;
-FIELD(asc_eval_options, confusion, 48) int64_t *asc_eval_options_0_confusion;
+FIELD(asc_eval_options, carry, 16) int64_t asc_eval_options_0_carry;
+FIELD(asc_eval_options, tokens, 24) asc_status (*asc_eval_options_0_tokens)(void *user, const int64_t *ids, const double *losses, int64_t n);
+FIELD(asc_eval_options, block, 32) asc_status (*asc_eval_options_0_block)(void *user, int64_t number, double nats, int64_t tokens);
+FIELD(asc_eval_options, progress, 40) bool (*asc_eval_options_0_progress)(void *user, double done);
+FIELD(asc_eval_options, user, 48) void *asc_eval_options_0_user;
+FIELD(asc_eval_options, confusion, 56) int64_t *asc_eval_options_0_confusion;
 
 STRUCT(asc_eval_result, 72)
 FIELD(asc_eval_result, tokens, 0) int64_t asc_eval_result_0_tokens;
@@ -1385,7 +1461,7 @@ VALUE(ASC_TRAIN_END_EARLY, 1)
 VALUE(ASC_TRAIN_END_MINUTES, 2)
 VALUE(ASC_TRAIN_END_STOPPED, 3)
 
-STRUCT(asc_train_result, 104)
+STRUCT(asc_train_result, 112)
 FIELD(asc_train_result, parameters, 0) int64_t asc_train_result_0_parameters;
 FIELD(asc_train_result, step, 8) int64_t asc_train_result_0_step;
 FIELD(asc_train_result, steps, 16) int64_t asc_train_result_0_steps;
@@ -1397,8 +1473,9 @@ FIELD(asc_train_result, best_bits_per_byte, 56) double asc_train_result_0_best_b
 FIELD(asc_train_result, unknown, 64) double asc_train_result_0_unknown;
 FIELD(asc_train_result, best_step, 72) int64_t asc_train_result_0_best_step;
 FIELD(asc_train_result, has_test, 80) bool asc_train_result_0_has_test;
-FIELD(asc_train_result, source_ppl, 88) double asc_train_result_0_source_ppl;
-FIELD(asc_train_result, end, 96) asc_train_end asc_train_result_0_end;
+FIELD(asc_train_result, carry, 88) int64_t asc_train_result_0_carry;
+FIELD(asc_train_result, source_ppl, 96) double asc_train_result_0_source_ppl;
+FIELD(asc_train_result, end, 104) asc_train_end asc_train_result_0_end;
 asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool resume, const asc_train_hooks *hooks, asc_train_result *result);
 asc_status asc_train_resume(asc_ctx *ctx, const char *run, const asc_train_hooks *hooks, asc_train_result *result);
 
@@ -1470,6 +1547,7 @@ any *const functions[] = {
     (any *)asc_block_fill,
     (any *)asc_block_length,
     (any *)asc_block_order,
+    (any *)asc_block_streams,
     (any *)asc_block_targets,
     (any *)asc_bpe_learner_add,
     (any *)asc_bpe_learner_free,
@@ -1489,6 +1567,7 @@ any *const functions[] = {
     (any *)asc_call_save,
     (any *)asc_call_scratch,
     (any *)asc_call_view,
+    (any *)asc_carry_again,
     (any *)asc_cast,
     (any *)asc_causal_check,
     (any *)asc_clamp,
@@ -1562,6 +1641,7 @@ any *const functions[] = {
     (any *)asc_gated_fusion,
     (any *)asc_gated_memory,
     (any *)asc_gather,
+    (any *)asc_geglu_linear,
     (any *)asc_gelu,
     (any *)asc_gelu_linear,
     (any *)asc_gelu_tanh,
@@ -1574,6 +1654,7 @@ any *const functions[] = {
     (any *)asc_gradcheck,
     (any *)asc_gradcheck_mutants,
     (any *)asc_grassmann,
+    (any *)asc_grid_neighbors,
     (any *)asc_head_rms,
     (any *)asc_ids_free,
     (any *)asc_ids_push,
@@ -1587,18 +1668,21 @@ any *const functions[] = {
     (any *)asc_kmeans,
     (any *)asc_l2_normalize,
     (any *)asc_layer_config,
+    (any *)asc_layer_cross,
     (any *)asc_layer_forward,
     (any *)asc_layer_forward_aux,
     (any *)asc_layer_free,
     (any *)asc_layer_given,
     (any *)asc_layer_hold,
     (any *)asc_layer_inspect,
+    (any *)asc_layer_inspect_cross,
     (any *)asc_layer_new,
     (any *)asc_layer_norm,
     (any *)asc_layer_params,
     (any *)asc_layer_project,
     (any *)asc_layer_ramp,
     (any *)asc_layer_restrict,
+    (any *)asc_layer_set_bias,
     (any *)asc_less,
     (any *)asc_less_equal,
     (any *)asc_linear,
@@ -1611,6 +1695,14 @@ any *const functions[] = {
     (any *)asc_lm_cache_length,
     (any *)asc_lm_cache_new,
     (any *)asc_lm_cache_reset,
+    (any *)asc_lm_carried_advance,
+    (any *)asc_lm_carried_free,
+    (any *)asc_lm_carried_length,
+    (any *)asc_lm_carried_load,
+    (any *)asc_lm_carried_new,
+    (any *)asc_lm_carried_reset,
+    (any *)asc_lm_carried_save,
+    (any *)asc_lm_carry,
     (any *)asc_lm_class_objective,
     (any *)asc_lm_classes,
     (any *)asc_lm_classify,
@@ -1619,6 +1711,7 @@ any *const functions[] = {
     (any *)asc_lm_free,
     (any *)asc_lm_hold,
     (any *)asc_lm_inspect,
+    (any *)asc_lm_layer,
     (any *)asc_lm_layers,
     (any *)asc_lm_log,
     (any *)asc_lm_logits,
@@ -1632,8 +1725,10 @@ any *const functions[] = {
     (any *)asc_lm_params,
     (any *)asc_lm_project,
     (any *)asc_lm_ramp,
+    (any *)asc_lm_rate_scale,
     (any *)asc_lm_schema,
     (any *)asc_lm_set_aux,
+    (any *)asc_lm_set_carried,
     (any *)asc_lm_set_dropout,
     (any *)asc_lm_set_recompute,
     (any *)asc_lm_states,
@@ -1747,6 +1842,7 @@ any *const functions[] = {
     (any *)asc_relative_bias,
     (any *)asc_release,
     (any *)asc_relu,
+    (any *)asc_relu2_linear,
     (any *)asc_require_grad,
     (any *)asc_requires_grad,
     (any *)asc_reshape,
@@ -1815,6 +1911,7 @@ any *const functions[] = {
     (any *)asc_size,
     (any *)asc_slice,
     (any *)asc_smooth_l1,
+    (any *)asc_soft_cap,
     (any *)asc_softmax,
     (any *)asc_softplus,
     (any *)asc_span_begin,
@@ -1842,7 +1939,9 @@ any *const functions[] = {
     (any *)asc_status_name,
     (any *)asc_strides,
     (any *)asc_sub,
+    (any *)asc_subspace,
     (any *)asc_sum,
+    (any *)asc_swiglu_linear,
     (any *)asc_tanh,
     (any *)asc_tensor_split,
     (any *)asc_text_bytes,
