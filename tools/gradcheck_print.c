@@ -167,8 +167,8 @@ void causal_print(FILE *to, const asc_causal_report *r)
                 r->context ? ", also with a context" : "");
     } else {
         fprintf(to, "%-22s layer, causal: FAIL  of the %s, %s at position %lld sees position %lld or later\n",
-                r->mixing, r->first_of, r->first_is_gradient ? "the gradient" : "the output", (long long)r->first_position,
-               (long long)r->first_moment);
+                r->mixing, r->first_of, r->first_is_gradient ? "the gradient" : "the output",
+                (long long)r->first_position, (long long)r->first_moment);
     }
 }
 

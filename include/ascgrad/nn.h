@@ -110,7 +110,7 @@ ASC_API asc_tensor asc_lm_logits(asc_lm *lm, asc_tensor x);
  * sequence that count, or null; what stands behind them is anything. */
 ASC_API asc_tensor asc_lm_states(asc_lm *lm, asc_tensor x, asc_tensor lengths);
 
-/* ---- carried context (Dai et al., Transformer-XL, arXiv 1901.02860; spec.md §4.1; doc/carry.md) ----
+/* ---- carried context (Dai et al., Transformer-XL, arXiv 1901.02860; doc/carry.md) ----
  *
  * A text is read block after block, and what the layers were given for the last `tokens` tokens of the block before
  * stands before a block's own, as earlier tokens of the same sequence. No gradient flows through it. A pass of

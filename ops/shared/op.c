@@ -10,8 +10,13 @@ asc_status asc_expect_floating(asc_call *call, int input)
     if (!asc_is_floating(a->dtype)) {
         return asc_call_expect(call, input, "f32 or f64");
     }
-    if (a->dtype != call->in[0].dtype && asc_is_floating(call->in[0].dtype)) {
-        return asc_call_expect(call, input, "%s, as the first input", asc_dtype_name(call->in[0].dtype));
+    int first = 0;
+    while (first < input && (call->in[first].ndim < 0 || !asc_is_floating(call->in[first].dtype))) {
+        first++;
+    }
+    if (a->dtype != call->in[first].dtype) {
+        return asc_call_expect(call, input, "%s, as the first input%s", asc_dtype_name(call->in[first].dtype),
+                               first > 0 ? " that is floating" : "");
     }
     return ASC_OK;
 }

@@ -20,7 +20,7 @@
 
 enum { ASC_PIECE = 16384 }; /* elements of an elementwise piece: some tens of KiB, in the first caches */
 
-/* a is f32 or f64, and has the dtype of in[0]. */
+/* It is f32 or f64, and has the dtype of the first input that is one of them. */
 asc_status asc_expect_floating(asc_call *call, int input);
 /* Input is present, of this dtype and exactly this shape. `what` describes the shape in symbols. */
 asc_status asc_expect_shape(asc_call *call, int input, asc_dtype dtype, int ndim, const int64_t *shape,

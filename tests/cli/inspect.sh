@@ -30,7 +30,7 @@ has out '^    1  ascender       1 .*\(align\|sep\|coh\)$'
 status 0 "$ASCGRAD" inspect planes --tokens 9
 has out '^    0  t-1 .*  0.0 '
 has out '^layer    mean     5%'
-has out '^    1  grassmann      0\.[0-9]*    0\.[0-9]*      0\.[0-9]*      0\.[0-9]*      0\.[0-9]*$'
+has out '^    1  grassmann  *0\.[0-9]*    0\.[0-9]*      0\.[0-9]*      0\.[0-9]*      0\.[0-9]*$'
 status 0 "$ASCGRAD" inspect hybrid
 has out '^    0  transformer'
 has out '^    1  t-1'
