@@ -45,8 +45,6 @@ asc_status asc_grassmann_init(asc_layer *l, asc_maker *maker);
  * positions start, start + 1, …; lengths i64 (B) or null. For direction past. New. */
 asc_tensor asc_grassmann_inverse_counts(asc_layer *l, int64_t B, int64_t N, int64_t start, asc_tensor lengths);
 
-/* C(n, k) */
-int64_t asc_grassmann_choose(int64_t n, int64_t k);
 /* The k×k minors of x[0] … x[k - 1] (…, n), columns i_1 < … < i_k in lexicographic order: (…, C(n, k)), from primitive
  * ops. New. */
 asc_tensor asc_grassmann_minors(asc_ctx *ctx, const asc_tensor *x, int k);

@@ -6,45 +6,7 @@
  * the sets I in lexicographic order. */
 #include "nn/grassmann.h"
 #include "nn/mixing.h"
-
-int64_t asc_grassmann_choose(int64_t n, int64_t k)
-{
-    int64_t c = k <= n ? 1 : 0;
-    for (int64_t i = 0; i < k && c > 0; i++) {
-        c = c * (n - i) / (i + 1);
-    }
-    return c;
-}
-
-/* The place of the set i, of k out of n, but for i[out], among all of k - 1. */
-static int64_t place_without(const int64_t *i, int k, int out, int64_t n)
-{
-    int64_t place = 0, next = 0; /* the least entry that the next one may be */
-    for (int a = 0, left = k - 1; a < k; a++) {
-        if (a == out) {
-            continue;
-        }
-        left--;
-        for (; next < i[a]; next++) {
-            place += asc_grassmann_choose(n - 1 - next, left);
-        }
-        next = i[a] + 1;
-    }
-    return place;
-}
-
-/* The next set in lexicographic order. */
-static void advance(int64_t *i, int k, int64_t n)
-{
-    int a = k - 1;
-    while (a > 0 && i[a] == n - k + a) {
-        a--;
-    }
-    i[a]++;
-    for (int b = a + 1; b < k; b++) {
-        i[b] = i[b - 1] + 1;
-    }
-}
+#include "ops/shared/sets.h"
 
 /* x's entries `index` along the last dimension, index i64 (n), which goes. */
 static asc_tensor pick(asc_ctx *ctx, asc_tensor x, asc_tensor index)
@@ -55,12 +17,12 @@ static asc_tensor pick(asc_ctx *ctx, asc_tensor x, asc_tensor index)
 /* Term a of the expansion, without its sign: x_{i_a} q_{I∖i_a} for every I of k entries. */
 static asc_tensor term(asc_ctx *ctx, asc_tensor x, asc_tensor q, int k, int a)
 {
-    int64_t n = asc_size(x, -1), count = asc_grassmann_choose(n, k), i[] = {0, 1, 2, 3};
+    int64_t n = asc_size(x, -1), count = asc_sets_count(n, k), i[] = {0, 1, 2, 3};
     asc_tensor entry = asc_empty(ctx, ASC_I64, 1, &count), rest = asc_empty(ctx, ASC_I64, 1, &count);
     int64_t *to_entry = asc_data_mut(entry), *to_rest = asc_data_mut(rest);
-    for (int64_t c = 0; to_entry && to_rest && c < count; c++, advance(i, k, n)) {
+    for (int64_t c = 0; to_entry && to_rest && c < count; c++, asc_set_advance(i, k, n)) {
         to_entry[c] = i[a];
-        to_rest[c] = place_without(i, k, a, n);
+        to_rest[c] = asc_set_place_without(i, k, a, n);
     }
     asc_tensor first = pick(ctx, x, entry), second = pick(ctx, q, rest);
     asc_tensor product = asc_after(first, asc_mul(ctx, first, second));

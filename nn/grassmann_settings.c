@@ -6,6 +6,7 @@
 #include "nn/attention.h"
 #include "nn/grassmann.h"
 #include "nn/mixing.h"
+#include "ops/shared/sets.h"
 
 /* ---- names for lists of offsets ---- */
 
@@ -278,7 +279,8 @@ static void make_forget(asc_layer *l, asc_maker *maker)
 static int64_t count_coordinates(asc_pair pair, int64_t n, int64_t k)
 {
     switch (pair) {
-    case ASC_PAIR_WEDGE: return asc_grassmann_choose(n, k);
+    case ASC_PAIR_WEDGE:
+        return asc_sets_count(n, k);
     case ASC_PAIR_SYMMETRIC: return n * (n + 1) / 2;
     case ASC_PAIR_PRODUCT: return n;
     default: return 2 * n;

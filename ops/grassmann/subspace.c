@@ -26,23 +26,11 @@
  * stay in cache, 4 G C_k bytes for each token of a tile. For k = 3, n = 12, D = 256, m = 2 that is 112,640 + 1,100 +
  * 400 + 430; the wedge of r = 32 with six offsets has 253,952 + 1,488 for coordinates + 1,900 for its pairs. */
 #include "ops/grassmann/grassmann.h"
+#include "ops/shared/sets.h"
 
 #include <string.h>
 
 enum { Z, W, B, LENGTHS };
-
-/* C(n, k); -1 where that is more than a tensor's side can be. */
-static int64_t choose(int64_t n, int64_t k)
-{
-    int64_t c = 1;
-    for (int64_t i = 0; i < k; i++) {
-        c = c * (n - i) / (i + 1);
-        if (c > INT32_MAX) {
-            return -1;
-        }
-    }
-    return c;
-}
 
 static asc_status check_tuples(asc_call *call)
 {
@@ -70,7 +58,7 @@ static asc_status infer(asc_call *call)
     if (check_tuples(call) || asc_grassmann_check_call(call, a->k) || asc_expect_floating(call, W)) {
         return ASC_ERR_ARG;
     }
-    int64_t R = choose(z->shape[2] / a->groups, a->k), P = R < 0 ? -1 : a->groups * R;
+    int64_t R = asc_sets_count(z->shape[2] / a->groups, a->k), P = R < 0 || R > INT32_MAX ? -1 : a->groups * R;
     if (w->ndim != 2 || w->shape[1] != P || w->shape[0] > INT32_MAX) {
         return asc_call_expect(call, W, "(D, %lld) with D <= %d", (long long)P, INT32_MAX);
     }
@@ -201,50 +189,22 @@ static void grow_tree(asc_grassmann_job *job)
 
 /* ---- the terms of forms ---- */
 
-/* The place of the set i, of k out of n, but for i[out], among all of k - 1. */
-static int64_t place_without(const int32_t *i, int k, int out, int64_t n)
-{
-    int64_t place = 0, next = 0; /* the least that the next entry may be */
-    for (int a = 0, left = k - 1; a < k; a++) {
-        if (a == out) {
-            continue;
-        }
-        left--;
-        for (; next < i[a]; next++) {
-            place += choose(n - 1 - next, left);
-        }
-        next = i[a] + 1;
-    }
-    return place;
-}
-
-static void advance(int32_t *i, int k, int64_t n)
-{
-    int a = k - 1;
-    while (a > 0 && i[a] == n - k + a) {
-        a--;
-    }
-    i[a]++;
-    for (int b = a + 1; b < k; b++) {
-        i[b] = i[b - 1] + 1;
-    }
-}
-
 static asc_status list_terms(asc_grassmann_job *job)
 {
     asc_grassmann_tree *tree = job->tree;
     for (int k = 0; k <= tree->k; k++) {
-        tree->coordinates[k] = choose(job->width, k);
+        tree->coordinates[k] = asc_sets_count(job->width, k);
         size_t pairs = (size_t)(tree->coordinates[k] * k);
-        int32_t *term = k < 2 ? NULL : asc_call_scratch(job->call, pairs * 2 * sizeof *term), i[] = {0, 1, 2, 3};
+        int32_t *term = k < 2 ? NULL : asc_call_scratch(job->call, pairs * 2 * sizeof *term);
+        int64_t i[] = {0, 1, 2, 3};
         tree->term[k] = term;
         if (k >= 2 && !term) {
             return ASC_ERR_MEMORY;
         }
-        for (int64_t c = 0; term && c < tree->coordinates[k]; c++, advance(i, k, job->width)) {
+        for (int64_t c = 0; term && c < tree->coordinates[k]; c++, asc_set_advance(i, k, job->width)) {
             for (int a = 0; a < k; a++) {
-                *term++ = i[a];
-                *term++ = (int32_t)place_without(i, k, a, job->width);
+                *term++ = (int32_t)i[a];
+                *term++ = (int32_t)asc_set_place_without(i, k, a, job->width);
             }
         }
     }
@@ -256,7 +216,7 @@ static asc_status list_terms(asc_grassmann_job *job)
 static asc_grassmann_job job_of(asc_call *call, asc_grassmann_tree *tree)
 {
     const asc_grassmann_attrs *a = call->attrs;
-    asc_grassmann_job job = asc_grassmann_job_of(call, choose(call->in[Z].shape[2] / a->groups, a->k));
+    asc_grassmann_job job = asc_grassmann_job_of(call, asc_sets_count(call->in[Z].shape[2] / a->groups, a->k));
     *tree = (asc_grassmann_tree){.k = a->k};
     job.kind = &asc_grassmann_subspaces;
     job.tree = tree;
