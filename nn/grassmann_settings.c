@@ -279,8 +279,7 @@ static void make_forget(asc_layer *l, asc_maker *maker)
 static int64_t count_coordinates(asc_pair pair, int64_t n, int64_t k)
 {
     switch (pair) {
-    case ASC_PAIR_WEDGE:
-        return asc_sets_count(n, k);
+    case ASC_PAIR_WEDGE: return asc_sets_count(n, k);
     case ASC_PAIR_SYMMETRIC: return n * (n + 1) / 2;
     case ASC_PAIR_PRODUCT: return n;
     default: return 2 * n;
