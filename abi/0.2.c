@@ -571,7 +571,7 @@ FIELD(asc_mixing, follows, 192) bool (*asc_mixing_0_follows)(const asc_layer *la
 FIELD(asc_mixing, flow, 200) asc_tensor (*asc_mixing_0_flow)(asc_layer *layer, asc_tensor x, asc_tensor lengths);
 FIELD(asc_mixing, turn, 208) asc_tensor (*asc_mixing_0_turn)(asc_layer *layer, asc_tensor flow, asc_tensor below);
 FIELD(asc_mixing, outputs, 216) const char *const *asc_mixing_0_outputs;
-FIELD(asc_mixing, narrow, 224) const char *const *const *asc_mixing_0_narrow;
+FIELD(asc_mixing, narrow, 224) const char *const *asc_mixing_0_narrow;
 asc_status asc_mixing_register(asc_ctx *ctx, const asc_mixing *mixing);
 const asc_mixing *asc_mixing_find(const asc_ctx *ctx, const char *name);
 typedef struct asc_module asc_module;

@@ -201,8 +201,9 @@ asc_status asc_apply_into(asc_ctx *ctx, const asc_op *op, const asc_tensor *inpu
                           const asc_tensor *into, asc_tensor *out)
 {
     asc_status status = ASC_NEED(ctx, "apply: op out inputs", op, out, asc_unless_empty(inputs, n_in));
-    if (status) {
-        for (int i = 0; out && i < (op ? op->n_out : 1); i++) {
+    bool sound = op && op->n_out >= 1 && op->n_out <= ASC_MAX_OUT;
+    if (status || (status = asc_op_check_call(ctx, op))) {
+        for (int i = 0; out && i < (sound ? op->n_out : 1); i++) {
             out[i] = asc_null();
         }
         return status;

@@ -30,6 +30,41 @@ static size_t word_at(const char *names, int i, const char **word)
     }
 }
 
+/* What a call relies on, and nothing that takes time: each has it checked. */
+static bool fits(const asc_op *op)
+{
+    return op->abi == ASC_OP_ABI && op->name && op->equation && op->inputs && op->infer && op->forward &&
+           op->n_out >= 1 && op->n_out <= ASC_MAX_OUT && op->attrs_size <= ASC_ATTRS_BYTES;
+}
+
+asc_status asc_op_check_call(asc_ctx *ctx, const asc_op *op)
+{
+    return fits(op) ? ASC_OK : asc_op_check(ctx, "apply", op);
+}
+
+asc_status asc_op_check(asc_ctx *ctx, const char *by, const asc_op *op)
+{
+    if (op->abi != ASC_OP_ABI) {
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: the op has ABI %u, expected %u", by, op->abi, ASC_OP_ABI);
+    }
+    const char *name = op->name ? op->name : "(no name)";
+    if (!op->name || !op->equation || !op->inputs || !op->infer || !op->forward) {
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: %s: name, equation, inputs, infer and forward are needed", by, name);
+    }
+    if (asc_inputs_most(op) > ASC_MAX_IN || !fits(op)) {
+        return asc_fail(ctx, ASC_ERR_ARG,
+                        "%s: %s: %d inputs, %d outputs, %zu bytes of attributes; at most %d, 1 to %d "
+                        "and %d fit",
+                        by, name, asc_inputs_most(op), op->n_out, op->attrs_size, ASC_MAX_IN, ASC_MAX_OUT,
+                        ASC_ATTRS_BYTES);
+    }
+    if (op->n_samples < 0 || (op->n_samples > 0 && !op->samples)) {
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: %s: n_samples is %d, samples is %s", by, name, op->n_samples,
+                        op->samples ? "given" : "NULL");
+    }
+    return ASC_OK;
+}
+
 static bool variadic(const asc_op *op)
 {
     return strstr(op->inputs, "...") != NULL;

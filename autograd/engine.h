@@ -52,7 +52,7 @@ struct asc_record {
 };
 
 /* Memory for records: blocks of sizes a fixed step apart, cut out of chunks, which serve again. */
-enum { ASC_BLOCK_STEP = 256, ASC_BLOCK_SIZES = 40 };
+enum { ASC_ATTRS_BYTES = 1024, ASC_BLOCK_STEP = 256, ASC_BLOCK_SIZES = 43 };
 typedef struct asc_blocks {
     void *free[ASC_BLOCK_SIZES]; /* lists: the first word is the next one's address */
     char *rest;                  /* of the last chunk */
@@ -153,6 +153,12 @@ const char *asc_input_name(const asc_op *op, int i, char *text);
 bool asc_input_optional(const asc_op *op, int i);
 int asc_inputs_least(const asc_op *op);
 int asc_inputs_most(const asc_op *op);
+
+/* Whether a descriptor, which may be a user's, is one that can be called, and checked; `by` is who asks. ASC_ERR_ARG. */
+asc_status asc_op_check(asc_ctx *ctx, const char *by, const asc_op *op);
+
+/* The same of an op that is called, in no time where all is well. */
+asc_status asc_op_check_call(asc_ctx *ctx, const asc_op *op);
 /* The first value that is not finite is an error that names `what`. */
 asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what);
 bool asc_saves_input(const asc_op *op, int i);

@@ -9,8 +9,10 @@
 
 enum { CHUNK = 1 << 18, LONGEST_LABEL = 127 };
 
-_Static_assert(sizeof(asc_record) + (ASC_MAX_IN + ASC_MAX_OUT + ASC_MAX_SAVED) * sizeof(asc_slot) + 256 +
-                   LONGEST_LABEL + 1 + 48 <= ASC_BLOCK_SIZES * ASC_BLOCK_STEP, "any record fits into a block");
+_Static_assert(sizeof(asc_record) + (ASC_MAX_IN + ASC_MAX_OUT + ASC_MAX_SAVED) * sizeof(asc_slot) + ASC_ATTRS_BYTES +
+                       LONGEST_LABEL + 1 + 48 <=
+                   ASC_BLOCK_SIZES * ASC_BLOCK_STEP,
+               "any record fits into a block");
 
 /* ---- memory for records ---- */
 

@@ -90,6 +90,12 @@ asc_status asc_gradcheck(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_opt
     if (status) {
         return status;
     }
+    if (asc_op_check(ctx, "gradcheck", op)) {
+        return asc_error(ctx);
+    }
+    if (op->backward && op->n_samples == 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "gradcheck: %s: no samples: there is nothing to check it on", op->name);
+    }
     *report = (asc_gradcheck_report){.op = op->name, .digits = 16, .worst = {.sample = -1}, .first = {.sample = -1},
                                      .kink = {.sample = -1}};
     asc_check_crew crew = {{NULL}};

@@ -79,5 +79,6 @@ int main(void)
         return fprintf(stderr, "my_op: %s\n", asc_error_message(ctx)), 2;
     }
     printf("%s: %s, %.1f digits verified\n", r.op, r.passed ? "ok" : "FAIL", r.digits);
+    asc_ctx_free(ctx);
     return !r.passed;
 }

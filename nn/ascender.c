@@ -382,6 +382,10 @@ static asc_tensor carry(asc_layer *l, asc_layer_cache *held, asc_tensor past, as
     asc_ascender_inputs in = inputs_of(l, all, asc_null(), 0);
     asc_release(all);
     in.q = asc_last_of(l, in.q, asc_size(x, 1));
+    asc_given given = asc_given_for(l, asc_size(past, 1), asc_size(x, 1), asc_size(past, 1) + asc_size(x, 1));
+    in.bias = given.bias;
+    in.mask = given.mask;
+    in.neighbors = given.neighbors;
     outcome out = attend(l, &in, asc_null(), false);
     release_inputs(&in);
     return output(l, out.y);

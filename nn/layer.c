@@ -164,7 +164,8 @@ asc_status asc_layer_set_bias(asc_layer *l, asc_tensor bias)
 
 asc_tensor asc_layer_forward(asc_layer *l, asc_tensor x, asc_tensor lengths)
 {
-    return check_input(l, x, "layer_forward: layer") ? asc_null() : l->mixing->forward(l, x, lengths, NULL);
+    return check_input(l, x, "layer_forward: layer") ? asc_null()
+                                                     : asc_layer_gave(l, x, l->mixing->forward(l, x, lengths, NULL));
 }
 
 asc_tensor asc_layer_forward_aux(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
@@ -172,7 +173,8 @@ asc_tensor asc_layer_forward_aux(asc_layer *l, asc_tensor x, asc_tensor lengths,
     if (aux) {
         *aux = asc_null();
     }
-    return check_input(l, x, "layer_forward_aux: layer") ? asc_null() : l->mixing->forward(l, x, lengths, aux);
+    return check_input(l, x, "layer_forward_aux: layer") ? asc_null()
+                                                         : asc_layer_gave(l, x, l->mixing->forward(l, x, lengths, aux));
 }
 
 /* ---- with a context ---- */
@@ -200,7 +202,7 @@ asc_tensor asc_layer_cross(asc_layer *l, asc_tensor x, asc_tensor context, asc_t
         return asc_null();
     }
     l->context = context;
-    asc_tensor y = l->mixing->forward(l, x, lengths, NULL);
+    asc_tensor y = asc_layer_gave(l, x, l->mixing->forward(l, x, lengths, NULL));
     l->context = asc_null();
     return y;
 }

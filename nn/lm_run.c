@@ -140,7 +140,7 @@ static asc_tensor mix_in_full(asc_layer *mix, asc_tensor x, int64_t l, void *arg
         *how->flow = mix->mixing->flow(mix, x, how->lengths);
     }
     return how->carried ? asc_carried_mix(how->carried, mix, x, l)
-                        : mix->mixing->forward(mix, x, how->lengths, how->aux);
+                        : asc_layer_gave(mix, x, mix->mixing->forward(mix, x, how->lengths, how->aux));
 }
 
 /* Whether layer l is to stay close to the one below. */

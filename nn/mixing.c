@@ -8,6 +8,27 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
+asc_tensor asc_layer_gave(asc_layer *l, asc_tensor x, asc_tensor y)
+{
+    asc_ctx *ctx = l->ctx;
+    if (asc_error(ctx)) {
+        return y;
+    }
+    asc_array got = asc_array_of(y), expected = asc_array_of(x);
+    char text[2][ASC_SHAPE_TEXT];
+    if (asc_is_null(y)) {
+        asc_fail(ctx, ASC_ERR_ARG, "%s: its mixing gave no tensor, and no error", l->mixing->name);
+    } else if (got.dtype != expected.dtype || !asc_same_shape(&got, &expected)) {
+        asc_fail(ctx, ASC_ERR_ARG, "%s: its mixing gave %s %s, expected %s %s, as it was given", l->mixing->name,
+                 asc_dtype_name(got.dtype), asc_shape_text(&got, text[0]), asc_dtype_name(expected.dtype),
+                 asc_shape_text(&expected, text[1]));
+    } else {
+        return y;
+    }
+    asc_release(y);
+    return asc_null();
+}
+
 /* ---- making ---- */
 
 static asc_status read_settings(asc_layer *l, asc_reader *reader, asc_place place)
@@ -42,7 +63,10 @@ asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc
     status = status ? status : read_settings(l, reader, place);
     status = status || !mixing->init ? status : mixing->init(l, maker);
     l->reader = NULL;
-    return status ? status : asc_error(ctx);
+    if (status && !asc_error(ctx)) {
+        asc_fail(ctx, status, "%s: its check or init failed without a message", mixing->name);
+    }
+    return asc_error(ctx);
 }
 
 bool asc_layer_given(const asc_layer *l, const char *key)

@@ -23,6 +23,10 @@ struct asc_maker {
 /* Whether a list, NULL at its end or altogether, has the name. */
 bool asc_name_in(const char *name, const char *const *list);
 
+/* y, which the layer's mixing, maybe a user's, gave for x: like x, or null with an error, which is made where it gave
+ * something else. */
+asc_tensor asc_layer_gave(asc_layer *l, asc_tensor x, asc_tensor y);
+
 /* Fills in a layer of a model, from the settings at its place. On failure asc_layer_clear. */
 asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc_reader *reader, asc_maker *maker,
                           asc_place place);

@@ -26,6 +26,11 @@ static asc_status refuse(asc_ctx *ctx, const char *function, const char *argumen
 
 static const char *const from_0 = "a finite number of at least 0", *const below_1 = "0 to below 1";
 
+static bool is_rule(asc_rule rule)
+{
+    return rule == ASC_RULE_ADAMW || rule == ASC_RULE_SGD || rule == ASC_RULE_MUON;
+}
+
 /* Whether all numbers are in their ranges, in which NaN is not. */
 static asc_status check_options(asc_ctx *ctx, const char *function, const asc_optim_options *o)
 {
@@ -42,6 +47,23 @@ static asc_status check_options(asc_ctx *ctx, const char *function, const asc_op
         double v = number[i].value;
         if (!(v >= 0 && isfinite(v) && (v < 1 || !number[i].below_1))) {
             return refuse(ctx, function, number[i].name, v, number[i].below_1 ? below_1 : from_0);
+        }
+    }
+    return is_rule(o->rule) ? ASC_OK : refuse(ctx, function, "rule", (double)o->rule, "one of asc_rule");
+}
+
+static asc_status check_rules(asc_ctx *ctx, const char *function, const asc_params *params, const asc_rule_for *rules)
+{
+    for (const asc_rule_for *r = rules; r && r->names; r++) {
+        if (!is_rule(r->rule)) {
+            return refuse(ctx, function, r->names, (double)r->rule, "one of asc_rule");
+        }
+        int i = 0, n = asc_params_count(params);
+        while (i < n && fnmatch(r->names, asc_params_name(params, i), 0) != 0) {
+            i++;
+        }
+        if (i == n) {
+            return asc_fail(ctx, ASC_ERR_ARG, "%s: rules: no parameter has a name like '%s'", function, r->names);
         }
     }
     return ASC_OK;
@@ -156,7 +178,8 @@ static asc_optim *make(asc_ctx *ctx, asc_params *params, const char *names, cons
 {
     char function[32];
     snprintf(function, sizeof function, "%.*s", (int)strcspn(names, ":"), names);
-    if (ASC_NEED(ctx, names, params) || (options && check_options(ctx, function, options))) {
+    if (ASC_NEED(ctx, names, params) ||
+        (options && (check_options(ctx, function, options) || check_rules(ctx, function, params, options->rules)))) {
         return NULL;
     }
     asc_optim *o = asc_alloc(ctx, sizeof *o);

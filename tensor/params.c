@@ -50,6 +50,9 @@ asc_status asc_params_add(asc_params *p, const char *name, asc_tensor tensor, bo
     if (!asc_is_valid(tensor)) {
         return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: %s is %s", name, asc_is_null(tensor) ? "null" : "gone");
     }
+    if (asc_ctx_of(tensor) != p->ctx) {
+        return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: %s belongs to another context", name);
+    }
     if (!asc_is_null(asc_params_find(p, name))) {
         return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: there is a %s already", name);
     }

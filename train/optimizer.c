@@ -1,5 +1,6 @@
 /* train/optimizer.c: the optimiser of a training: its rule, the memory that it needs, its groups,
  * "PATTERN:lr=R,decay=W,optimizer=NAME;PATTERN:…". */
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,12 +142,24 @@ static asc_status apply_groups(asc_trainer *t, const groups *all)
     return ASC_OK;
 }
 
-/* Rules by name: what is no map first, so that a group may say otherwise. */
-static void make_rules(const groups *all, asc_rule_for rules[NO_MAPS + GROUPS + 1])
+static bool has_like(const asc_params *params, const char *names)
+{
+    for (int i = 0; i < asc_params_count(params); i++) {
+        if (fnmatch(names, asc_params_name(params, i), 0) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Rules by name: with Muon what is no map first, so that a group may say otherwise. */
+static void make_rules(const groups *all, const asc_params *params, bool muon, asc_rule_for rules[NO_MAPS + GROUPS + 1])
 {
     int n = 0;
-    for (; n < NO_MAPS; n++) {
-        rules[n] = (asc_rule_for){no_maps[n], ASC_RULE_ADAMW};
+    for (int m = 0; m < NO_MAPS; m++) {
+        if (muon && has_like(params, no_maps[m])) {
+            rules[n++] = (asc_rule_for){no_maps[m], ASC_RULE_ADAMW};
+        }
     }
     for (int i = 0; i < all->n; i++) {
         if (all->at[i].optimizer >= 0) {
@@ -170,15 +183,18 @@ asc_status asc_trainer_open_optim(asc_trainer *t)
         return asc_error(t->ctx);
     }
     asc_rule_for rules[NO_MAPS + GROUPS + 1];
-    make_rules(&all, rules);
+    make_rules(&all, params, v->optimizer == ASC_RULE_MUON, rules);
     t->optim = asc_optim_new(t->ctx, params,
                              &(asc_optim_options){.rule = (asc_rule)v->optimizer,
-                                                  .rules = v->optimizer == ASC_RULE_MUON ? rules : rules + NO_MAPS,
+                                                  .rules = rules,
                                                   .weight_decay = v->weight_decay,
                                                   .beta1 = v->beta1,
                                                   .beta2 = v->beta2,
                                                   .momentum = v->momentum,
                                                   .muon_momentum = v->momentum,
                                                   .average = v->average});
+    if (!t->optim) {
+        asc_error_extend(t->ctx, "param_groups", "");
+    }
     return t->optim && scale_rates(t) == ASC_OK ? apply_groups(t, &all) : asc_error(t->ctx);
 }

@@ -140,6 +140,17 @@ static asc_status read_dropout(asc_course *c, const asc_values *v, int64_t run, 
     return *text ? refuse(ctx, c, text, "a comma before another point") : ASC_OK;
 }
 
+static bool is_share(double length)
+{
+    return length > 0 && length < 1;
+}
+
+bool asc_phases_have_shares(const asc_values *v)
+{
+    return is_share(v->sep_delay) || is_share(v->sep_ramp) || is_share(v->aux_delay) || strchr(v->curriculum, '%') ||
+           strchr(v->dropout_schedule, '%');
+}
+
 asc_status asc_phases_plan(asc_phases *p, asc_lm *lm, const asc_values *v, int64_t steps, asc_ctx *ctx)
 {
     bool late = v->sep_delay != -1 || v->sep_ramp > 0;

@@ -31,6 +31,9 @@ typedef struct asc_phases {
  * is neither. */
 int64_t asc_phase_length(asc_ctx *ctx, const char *key, double given, int64_t steps, int64_t warmup);
 
+/* Whether any of them is a share of the run, so that another number of steps moves it. */
+bool asc_phases_have_shares(const asc_values *v);
+
 /* Reads them from the settings, for a run of `steps` steps. ASC_ERR_ARG: they are no such numbers, or contradict each
  * other, or no layer has what a course is for. The model's numbers of that name are written to. */
 asc_status asc_phases_plan(asc_phases *p, asc_lm *lm, const asc_values *v, int64_t steps, asc_ctx *ctx);

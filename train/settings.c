@@ -36,7 +36,8 @@ const asc_setting asc_train_settings[] = {
      .argument = "P"},
     {"dropout_schedule", ASC_SETTING_TEXT, AT(dropout_schedule), "",
      .help = "dropout over the steps, in place of one number: AT:P,AT:P…, AT a step or a share of the run in %; "
-             "straight between the points, and as the last after it", .flags = ASC_SETTING_RARE, .argument = "POINTS"},
+             "straight between the points, and as the last after it",
+     .flags = ASC_SETTING_RARE, .argument = "POINTS"},
     {"optimizer", ASC_SETTING_CHOICE, AT(optimizer), "adamw",
      .help = "what changes the parameters; muon: the matrices within blocks, and AdamW all others",
      .choices = optimizers, .argument = "NAME"},
@@ -69,7 +70,7 @@ const asc_setting asc_train_settings[] = {
     {"fall", ASC_SETTING_REAL, AT(fall), "0.2",
      .help = "how long the learning rate falls with wsd: below 1 a share of the schedule, else steps; a run that is "
              "resumed with more steps goes on from where it began to fall",
-     .max = MUCH, .flags = ASC_SETTING_RARE, .only = "schedule=wsd"},
+     .max = MUCH, .flags = ASC_SETTING_RARE},
     {"schedule_steps", ASC_SETTING_INT, AT(schedule_steps), "0",
      .help = "steps to the lowest learning rate; 0: those of the run", .max = MUCH, .flags = ASC_SETTING_RARE},
     {"weight_decay", ASC_SETTING_REAL, AT(weight_decay), "0.1", .help = "decay of matrices and embeddings", .max = 1000,

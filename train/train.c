@@ -265,6 +265,10 @@ static bool goes_back(asc_trainer *t)
              "begun to fall; its model stays until it does better",
              then);
     asc_trainer_say(t, text);
+    if (asc_phases_have_shares(&t->settings->values)) {
+        asc_trainer_say(t, "what begins, ends or changes at a share of the run did so by the shorter run until there: "
+                           "from the start with these steps the model would be another");
+    }
     return true;
 }
 

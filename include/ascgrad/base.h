@@ -87,7 +87,8 @@ typedef struct asc_options {
 /* A new context, or NULL if memory or threads can't be had. `options` may be NULL: all defaults. */
 ASC_API asc_ctx *asc_ctx_new(const asc_options *options);
 
-/* Frees the context and everything that belongs to it. NULL is accepted. */
+/* Frees the context and all of its tensors. Objects that have a function of their own to free them (parameter lists,
+ * optimisers, layers, models, data sets …) are freed by it, before the context. NULL is accepted. */
 ASC_API void asc_ctx_free(asc_ctx *ctx);
 
 /* The number of threads that compute. Results are the same to the bit for any number. */

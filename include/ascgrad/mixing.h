@@ -171,7 +171,8 @@ struct asc_mixing {
     /* Names of parameters, NULL at the end: of the matrices that project back into the residual, which the model's
      * setting zero_init starts from 0 (NULL: it refuses the mixing); and of those whose fan-in does not grow with the
      * width, whose rates mup_width leaves alone (NULL: there are none). */
-    const char *const *outputs, *const *narrow;
+    const char *const *outputs;
+    const char *const *narrow;
 };
 
 /* Adds a mixing to the context, which borrows it. ASC_ERR_ARG: another ABI, something needed is missing, a setting's

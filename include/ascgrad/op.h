@@ -84,7 +84,7 @@ struct asc_op {
                               before */
     int n_out;
     unsigned flags;
-    size_t attrs_size;     /* attributes are copied; at most 256 bytes, no pointers in them */
+    size_t attrs_size;     /* attributes are copied; at most 1,024 bytes, no pointers in them */
     uint32_t saves_in;     /* bit i: backward reads in[i]; with "..." bit 0 stands for all */
     uint32_t saves_out;    /* bit i: backward reads out[i] */
     uint32_t no_grad_out;  /* bit i: no gradient flows from out[i], though it is floating */

@@ -52,7 +52,7 @@ typedef struct asc_adamw_options {
 ASC_API asc_optim *asc_adamw_new(asc_ctx *ctx, asc_params *params, const asc_adamw_options *options);
 ASC_API asc_optim *asc_sgd_new(asc_ctx *ctx, asc_params *params, double momentum, double weight_decay);
 
-/* NULL is accepted. */
+/* Before its parameters and its context. NULL is accepted. */
 ASC_API void asc_optim_free(asc_optim *optim);
 
 /* Makes a group of the parameters with these names ('*' stands for any text, '?' for one character): their learning

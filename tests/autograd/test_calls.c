@@ -154,10 +154,33 @@ START_TEST(registering_errors)
     asc_op_register(ctx, &op);
     expect_error_with(ASC_ERR_ARG, "33 inputs");
     op.inputs = "x";
-    op.attrs_size = 257;
+    op.attrs_size = 1025;
     asc_op_register(ctx, &op);
-    expect_error_with(ASC_ERR_ARG, "257 bytes of attributes");
+    expect_error_with(ASC_ERR_ARG, "1025 bytes of attributes");
     ck_assert_ptr_null(asc_op_find(ctx, "other"));
+}
+END_TEST
+
+/* A descriptor that is called, or checked, without being registered is looked at, too. */
+START_TEST(unsound_descriptors)
+{
+    asc_tensor x = asc_zeros(ctx, ASC_F64, ASC_SHAPE(3)), out[ASC_MAX_OUT];
+    asc_op unsound[7];
+    for (int i = 0; i < 7; i++) {
+        unsound[i] = twice_op;
+    }
+    unsound[0].abi = 0;
+    unsound[1].infer = NULL;
+    unsound[2].forward = NULL;
+    unsound[3].inputs = NULL;
+    unsound[4].n_out = ASC_MAX_OUT + 1;
+    unsound[5].n_out = 0;
+    unsound[6].name = NULL;
+    for (int i = 0; i < 7; i++) {
+        ck_assert_int_eq(asc_apply(ctx, &unsound[i], &x, 1, NULL, out), ASC_ERR_ARG);
+        ck_assert(asc_is_null(out[0]));
+        expect_error_with(ASC_ERR_ARG, "apply: ");
+    }
 }
 END_TEST
 
@@ -287,6 +310,7 @@ int main(void)
     tcase_add_test(t, ops_share_functions_and_differ_in_data);
     tcase_add_test(t, the_librarys_ops_by_name);
     tcase_add_test(t, registering_errors);
+    tcase_add_test(t, unsound_descriptors);
     tcase_add_test(t, nan_check_of_outputs);
     tcase_add_test(t, nan_check_of_gradients);
     tcase_add_test(t, dropout_depends_on_seed_step_and_ordinal);

@@ -64,6 +64,7 @@ wild() {
     has out "$line"
 }
 loop='for (int64_t i = 0; i < call->in\[0\].numel; i++) {'
+if [ -z "${ASCGRAD_SANITIZED-}" ]; then # which has its own way to end
 wild segfault 1 '^x_log_x  *FAIL  ended by signal 11, ' "s/$loop/*(volatile int *)8 = 1; &/"
 has err '^ascgrad gradcheck: segfault.so: x_log_x: ended by signal 11, .* while it was checked$'
 status 1 "$ASCGRAD" gradcheck --plugin segfault.so x_log_x tanh
@@ -71,6 +72,7 @@ lines out 2
 has out '^tanh .* ok, '
 status 1 "$ASCGRAD" gradcheck --plugin segfault.so --json
 has out '"op": "x_log_x", "passed": false, "error": "ended by signal 11'
+fi
 wild aborts 1 '^x_log_x  *FAIL  ended by signal 6, ' "s/$loop/extern void abort(void); abort(); &/"
 wild leaves 1 '^x_log_x  *FAIL  ended the process, exit status 0$' "s/$loop/extern void exit(int); exit(0); &/"
 wild endless 1 '^x_log_x  *FAIL  no sign for 0.5 s$' "s/$loop/for (volatile int k = 1; k;) { } &/" --limit 0.5

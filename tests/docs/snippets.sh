@@ -3,6 +3,10 @@
 # Blocks that stand alone, or a chapter's together, are a program; tests/docs/guide.c has a frame for each other one.
 # shellcheck source=tests/program.sh
 . "$abs_top_srcdir/tests/program.sh"
+if [ -n "${ASCGRAD_SANITIZED-}" ]; then
+    echo 'skipped: a library with sanitizers does not link with a program without'
+    exit 77
+fi
 : "${CC:=cc}" "${CXX:=}" "${CORE_LIBS:=}"
 docs=$abs_top_srcdir/tests/docs
 core=$abs_top_builddir/.libs/libcore.a

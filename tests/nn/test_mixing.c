@@ -28,6 +28,57 @@ static void setup_registered(void)
     ck_assert_int_eq(asc_mixing_register(ctx, &bare), ASC_OK);
 }
 
+/* ---- mixings that give what they must not ---- */
+
+static asc_tensor shrink(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)lengths, (void)aux;
+    return asc_mean(l->ctx, x, ASC_DIMS(0, 1), true);
+}
+
+static asc_tensor give_nothing(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)l, (void)x, (void)lengths, (void)aux;
+    return asc_null();
+}
+
+static asc_status refuse_mutely(asc_layer *l, asc_maker *maker)
+{
+    (void)l, (void)maker;
+    return ASC_ERR_ARG;
+}
+
+static const asc_mixing unsound[] = {
+    {.abi = ASC_MIXING_ABI, .name = "shrinks", .forward = shrink},
+    {.abi = ASC_MIXING_ABI, .name = "nothing", .forward = give_nothing},
+    {.abi = ASC_MIXING_ABI, .name = "mute", .forward = pass_through, .init = refuse_mutely},
+};
+
+START_TEST(what_a_mixing_gives_is_looked_at)
+{
+    static const char *const given[] = {
+        "shrinks: its mixing gave f64 (1, 1, 8), expected f64 (2, 3, 8), as it was given",
+        "nothing: its mixing gave no tensor, and no error"};
+    for (int i = 0; i < 3; i++) {
+        asc_mixing_register(ctx, &unsound[i]);
+    }
+    asc_causal_report report;
+    for (int i = 0; i < 2; i++) {
+        asc_layer *l = asc_layer_new(ctx, unsound[i].name, 8, "{}", ASC_F64, 1);
+        ck_assert(asc_is_null(asc_layer_forward(l, asc_zeros(ctx, ASC_F64, ASC_SHAPE(2, 3, 8)), asc_null())));
+        expect_error(ASC_ERR_ARG, given[i]);
+        asc_layer_free(l);
+        ck_assert_int_eq(asc_causal_check(ctx, unsound[i].name, "{}", NULL, &report), ASC_ERR_ARG);
+        expect_error_with(ASC_ERR_ARG, unsound[i].name);
+    }
+    ck_assert_ptr_null(asc_layer_new(ctx, "mute", 8, "{}", ASC_F64, 1));
+    expect_error_with(ASC_ERR_ARG, "mute: its check or init failed without a message");
+    const char *config = "{\"d_model\":8,\"layers\":2,\"vocab\":9,\"block\":4,\"mix\":[\"mute\",\"none\"]}";
+    ck_assert_ptr_null(asc_lm_new(ctx, config, ASC_F64, 1));
+    expect_error_with(ASC_ERR_ARG, "mute: its check or init failed without a message");
+}
+END_TEST
+
 static asc_lm *model(const char *more)
 {
     char config[300];
@@ -311,5 +362,6 @@ int main(void)
     tcase_add_test(t, an_input_that_does_not_fit_is_shown);
     tcase_add_test(t, rows_must_fit_into_the_cache);
     tcase_add_test(t, layers_and_probes);
+    tcase_add_test(t, what_a_mixing_gives_is_looked_at);
     return run_suite("nn/mixing", t);
 }

@@ -237,6 +237,21 @@ START_TEST(rules_by_name)
 }
 END_TEST
 
+START_TEST(rules_that_are_none)
+{
+    asc_params *params = asc_params_new(ctx);
+    matrix(params, "a.weight", ASC_F32, 3, 3);
+    ck_assert_ptr_null(asc_optim_new(ctx, params, &(asc_optim_options){.rule = (asc_rule)7}));
+    expect_error(ASC_ERR_ARG, "optim_new: rule is 7, expected one of asc_rule");
+    const asc_rule_for unknown[] = {{"a.*", (asc_rule)9}, {NULL, 0}}, typo[] = {{"*wieght", ASC_RULE_MUON}, {NULL, 0}};
+    ck_assert_ptr_null(asc_optim_new(ctx, params, &(asc_optim_options){.rules = unknown}));
+    expect_error(ASC_ERR_ARG, "optim_new: a.* is 9, expected one of asc_rule");
+    ck_assert_ptr_null(asc_optim_new(ctx, params, &(asc_optim_options){.rules = typo}));
+    expect_error(ASC_ERR_ARG, "optim_new: rules: no parameter has a name like '*wieght'");
+    asc_params_free(params);
+}
+END_TEST
+
 static asc_tensor trained(asc_params *params, asc_optim **optim)
 {
     char name[20];
@@ -321,6 +336,7 @@ int main(void)
     tcase_add_test(t, steps_have_one_size_whatever_the_gradient);
     tcase_add_test(t, a_gradient_of_zero_moves_nothing);
     tcase_add_test(t, rules_by_name);
+    tcase_add_test(t, rules_that_are_none);
     tcase_add_test(t, any_number_of_threads);
     tcase_add_test(t, steps_that_repeat_allocate_nothing);
     tcase_add_test(t, failing_allocations);

@@ -87,6 +87,16 @@ START_TEST(the_rate_stays_and_falls)
 }
 END_TEST
 
+START_TEST(a_fifth_of_the_run_if_nothing_is_said)
+{
+    double rate[40];
+    train_so(run_path, false, NULL, ASC_OK,
+             (pair[]){{"schedule", "wsd"}, {"log_every", "1"}, {"steps", "20"}, {NULL, NULL}});
+    ck_assert_int_ge(read_metrics(run_path, "lr", rate, 40), 20);
+    ck_assert(rate[16] == rate[0] && rate[17] < rate[16] && rate[19] < rate[17]);
+}
+END_TEST
+
 /* A run that is done, and then has more steps, becomes the run that had them from the start. */
 START_TEST(a_run_is_extended_without_a_restart)
 {
@@ -158,6 +168,7 @@ int main(void)
     tcase_add_loop_test(t, each_kind_trains_in_a_way_of_its_own, 0, KINDS);
     tcase_add_test(t, the_averaged_model_is_saved);
     tcase_add_test(t, the_rate_stays_and_falls);
+    tcase_add_test(t, a_fifth_of_the_run_if_nothing_is_said);
     tcase_add_loop_test(t, a_run_is_extended_without_a_restart, 0, 3);
     tcase_add_test(t, an_extended_run_survives_stops);
     tcase_add_loop_test(t, groups_that_are_none, 0, (int)(sizeof wrong / sizeof *wrong));

@@ -1,4 +1,6 @@
 /* tools/inspect/geometry.c: the planes of a Grassmann layer, as its settings arrange them. */
+#include <string.h>
+
 #include <ascgrad/ops.h>
 
 #include "tools/inspect/inspect.h"
@@ -11,11 +13,34 @@ static json_t *setting(const inspection *in, const char *key, int64_t layer)
     return per_layer ? json_array_get(value, (size_t)layer) : value;
 }
 
+/* A layer's tuples of lags; NULL where it has offsets. The setting is one list of them, or a list a layer. */
+static json_t *tuples_of(const inspection *in, int64_t layer)
+{
+    json_t *tuples = json_object_get(in->config, "tuples"), *entry;
+    size_t i;
+    json_array_foreach(tuples, i, entry)
+    {
+        if (json_array_size(entry) == 0 || json_is_array(json_array_get(entry, 0))) {
+            tuples = json_array_get(tuples, (size_t)layer);
+            break;
+        }
+    }
+    return json_array_size(tuples) > 0 ? tuples : NULL;
+}
+
+/* Whether its coordinates are of planes: not of a control of the wedge, nor of larger subspaces. */
+static bool has_planes(const inspection *in, int64_t layer)
+{
+    const char *pair = json_string_value(setting(in, "pair", layer));
+    json_t *tuples = tuples_of(in, layer);
+    return (!pair || strcmp(pair, "wedge") == 0) && (!tuples || json_array_size(json_array_get(tuples, 0)) == 1);
+}
+
 asc_tensor inspect_planes(const inspection *in, const asc_params *parts, int64_t layer)
 {
     asc_tensor p = asc_params_find(parts, "plucker");
-    if (asc_is_null(p)) {
-        return p;
+    if (asc_is_null(p) || !has_planes(in, layer)) {
+        return asc_null();
     }
     int64_t groups = json_integer_value(setting(in, "groups", layer));
     groups = groups > 0 ? groups : 1;
@@ -58,7 +83,9 @@ void inspect_pair_name(const inspection *in, int64_t layer, int64_t pair, char *
     if (json_is_array(json_array_get(offsets, 0))) {
         offsets = json_array_get(offsets, (size_t)layer);
     }
-    json_int_t offset = json_integer_value(json_array_get(offsets, (size_t)pair));
+    json_t *tuples = tuples_of(in, layer);
+    json_int_t offset = json_integer_value(tuples ? json_array_get(json_array_get(tuples, (size_t)pair), 0)
+                                                  : json_array_get(offsets, (size_t)pair));
     if (offset > 0) {
         snprintf(name, bytes, "t-%lld", (long long)offset);
     } else if (pair == (int64_t)json_array_size(offsets)) {

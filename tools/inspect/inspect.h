@@ -71,7 +71,7 @@ bool inspect_has_omega(const inspection *in, int64_t layer);
 
 /* ---- planes of a Grassmann layer (inspect_geometry.c); tensors are new ---- */
 
-/* Their coordinates (N, m, G, P/G): token, pair, group; null where the parts have none. */
+/* Their coordinates (N, m, G, P/G): token, pair, group; null where the parts have none, or others than planes. */
 asc_tensor inspect_planes(const inspection *in, const asc_params *parts, int64_t layer);
 /* The principal angles between the planes of each token and the next, (N - 1, m, G, 2), in radians. */
 asc_tensor inspect_next_angles(const inspection *in, asc_tensor planes);
