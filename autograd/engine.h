@@ -154,7 +154,7 @@ bool asc_input_optional(const asc_op *op, int i);
 int asc_inputs_least(const asc_op *op);
 int asc_inputs_most(const asc_op *op);
 
-/* Whether a descriptor, which may be a user's, is one that can be called, and checked; `by` is who asks. ASC_ERR_ARG. */
+/* Whether a descriptor, which may be a user's, can be called, and checked; `by` is who asks. ASC_ERR_ARG. */
 asc_status asc_op_check(asc_ctx *ctx, const char *by, const asc_op *op);
 
 /* The same of an op that is called, in no time where all is well. */
