@@ -104,11 +104,29 @@ static void expect(const asc_setting *row, const json_t *got, char *text)
     }
 }
 
+enum { SHOWN = 160 }; /* bytes of a value that a message repeats: a file may hold any number of them */
+
+/* Cuts a value's text where it is long, between characters. */
+static void shorten(char *text)
+{
+    size_t n = strlen(text);
+    if (n > SHOWN) {
+        n = SHOWN - 3;
+        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) {
+            n--;
+        }
+        memcpy(text + n, "...", 4);
+    }
+}
+
 /* `wrong` says what it should have been, in the words of a row that takes one value. */
 static asc_status refuse(asc_ctx *ctx, const asc_setting *wrong, const char *name, const json_t *got)
 {
     char expected[EXPECTED], *text = json_dumps(got, JSON_ENCODE_ANY | JSON_COMPACT);
     expect(wrong, got, expected);
+    if (text) {
+        shorten(text);
+    }
     asc_fail_on(ctx, ASC_ERR_ARG, name, ": got %s, expected %s", text ? text : "?", expected);
     free(text);
     return asc_error(ctx);

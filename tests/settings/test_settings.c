@@ -1,5 +1,6 @@
 /* tests/settings/test_settings.c: tables of settings, and values by them. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,6 +227,30 @@ START_TEST(wrong_values_are_refused)
 }
 END_TEST
 
+/* A file may hold any value: a message shows the beginning of a long one, whole characters. */
+START_TEST(long_values_are_shown_in_part)
+{
+    for (int shift = 0; shift < 4; shift++) {
+        char text[2000];
+        snprintf(text, sizeof text, "{\"heads\":2,\"kind\":\"%.*s", shift, "abc");
+        for (int i = 0; i < 300; i++) {
+            strcat(text, "\u00fc\u20ac");
+        }
+        strcat(text, "\"}");
+        values v;
+        ck_assert_ptr_null(read_text(text, &v));
+        const char *message = asc_error_message(ctx), *cut = strstr(message, "...");
+        ck_assert_msg(cut && strstr(cut, "..., expected one of near, far") == cut, "%s", message);
+        ck_assert_int_lt(strlen(message), 250);
+        json_t *whole = json_string(message); /* NULL for what is no UTF-8 */
+        ck_assert_ptr_nonnull(whole);
+        json_decref(whole);
+        asc_error_clear(ctx);
+        asc_values_clear(ctx, table, &v);
+    }
+}
+END_TEST
+
 /* Text of a command line: what it is as JSON, or why it is refused. */
 static const struct {
     const char *key, *text, *json, *message;
@@ -443,6 +468,7 @@ int main(void)
     tcase_add_test(t, a_name_stands_for_the_layers_list);
     tcase_add_test(t, lists_of_tuples);
     tcase_add_loop_test(t, wrong_values_are_refused, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_test(t, long_values_are_shown_in_part);
     tcase_add_loop_test(t, values_from_text, 0, sizeof texts / sizeof *texts);
     tcase_add_loop_test(t, numbers_from_text, 0, sizeof numbers / sizeof *numbers);
     tcase_add_test(t, numbers_take_null);
