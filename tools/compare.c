@@ -220,6 +220,10 @@ static asc_status evaluate(plan *p, scored *s, int64_t number)
         s->config = s->scores ? strcpy(need(malloc(strlen(config) + 1)), config) : NULL;
     }
     progress_clear(&l.bar);
+    if (s->scores && asc_lm_carry(o.model->lm) > 0) {
+        cli_message("%s: each block by itself; the model was trained with %lld tokens carried", s->path,
+                    (long long)asc_lm_carry(o.model->lm));
+    }
     open_close(p->ctx, &o);
     return asc_error(p->ctx);
 }
