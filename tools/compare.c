@@ -220,6 +220,10 @@ static asc_status evaluate(plan *p, scored *s, int64_t number)
         s->config = s->scores ? strcpy(need(malloc(strlen(config) + 1)), config) : NULL;
     }
     progress_clear(&l.bar);
+    if (s->scores && asc_lm_carry(o.model->lm) > 0) {
+        cli_message("%s: each block by itself; the model was trained with %lld tokens carried", s->path,
+                    (long long)asc_lm_carry(o.model->lm));
+    }
     open_close(p->ctx, &o);
     return asc_error(p->ctx);
 }
@@ -323,7 +327,6 @@ static int run(int argc, char **argv)
     struct args args = {.split = "test", .resamples = 10000, .seed = 1};
     int n = cli_parse(&command_compare, argc, argv, &args);
     cli_expect_operands(n, argv, 2, CLI_LIST_MAX, "two or more systems: RUNs, MODELs, or NAME=RUN,RUN,… each");
-    open_kind(args.split);
     asc_ctx *ctx = cli_ctx_new(args.threads);
     plan p = make_plan(ctx, &args, n, argv);
     int status = evaluate_all(&p) ? CLI_OK : compare(&p);

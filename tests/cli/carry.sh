@@ -36,6 +36,9 @@ status 0 "$ASCGRAD" eval whole --json
 has err 'trained with 20 tokens carried'
 lacks out '"carry"'
 cmp -s own out && fail 'eval is eval --carry'
+status 0 "$ASCGRAD" compare whole other --json --resamples 50
+has err '^ascgrad compare: whole: each block by itself; .* trained with 20 tokens carried$'
+lines err 2
 status 0 "$ASCGRAD" eval whole --carry=0 --json
 cmp -s own out && fail 'eval --carry=0 is eval --carry'
 status 0 "$ASCGRAD" eval whole --carry 50

@@ -31,14 +31,17 @@ status 0 "$ASCGRAD" inspect planes --tokens 9
 has out '^    0  t-1 .*  0.0 '
 has out '^layer    mean     5%'
 has out '^    1  grassmann  *0\.[0-9]*    0\.[0-9]*      0\.[0-9]*      0\.[0-9]*      0\.[0-9]*$'
-# Coordinates that are of no planes have no angles, and no residuals.
+# Coordinates that are of no planes have no angles, and no residuals; their gate is a gate.
 for set in 'tuples=[[1,2],[2,4]]' pair=symmetric; do
     rm -rf unplanar
     status 0 "$ASCGRAD" train --data builtin:3000 --model grassmann --set r=8 --set "$set" --layers 1 --dim 8 \
         --block 16 --batch 4 --steps 1 -q --out unplanar
     status 0 "$ASCGRAD" inspect unplanar
     has out '^path of the coordinates'
+    has out '^    0  *0\.[0-9]* .*  -  *-  *-$'
     lacks out '^planes:'
+    status 2 "$ASCGRAD" inspect unplanar --what planes --out look
+    has err '^ascgrad inspect: --what planes: the layer has no planes$'
 done
 status 0 "$ASCGRAD" inspect hybrid
 has out '^    0  transformer'

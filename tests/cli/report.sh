@@ -99,7 +99,7 @@ has err "^ascgrad experiment: --figures: got 'cots', expected of decomposition"
 status 2 "$ASCGRAD" experiment report dir --split tset
 status 2 "$ASCGRAD" experiment report dir --figures 2,6
 has err "got '6'"
-rm dir/figures/cost.svg
+rm -f dir/figures/cost.svg
 status 0 "$ASCGRAD" experiment report dir --figures 2
 [ -s dir/figures/cost.svg ] || fail 'a figure is drawn by its number'
 status 3 "$ASCGRAD" experiment report none
@@ -154,4 +154,14 @@ status 0 "$ASCGRAD" experiment report tokens
 has tokens/report.md '^Smallest bits per byte (test): words, '
 has tokens/report.md 'bits per byte compare, perplexities do not'
 has tokens/report.md '^Learning curves: validation, bits per byte over tokens'
+lacks tokens/report.md 'block by block'
+
+# ---- carried context: in training, and not in what is compared ----
+cat >carried.json <<'END'
+{"name": "carried", "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 9,
+ "pos_emb": false, "threads": 1}, "systems": {"alone": {}, "carried": {"carry": 8}}, "seeds": [1]}
+END
+status 0 "$ASCGRAD" experiment run carried.json --out carried
+status 0 "$ASCGRAD" experiment report carried
+has carried/report.md '^Models trained with carried context are evaluated on the test split block by block'
 exit $failed

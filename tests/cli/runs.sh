@@ -47,7 +47,9 @@ status 2 "$ASCGRAD" runs all --sort los
 has err "did you mean 'loss'?"
 status 2 "$ASCGRAD" runs all --sort batc
 has err "did you mean 'batch'?"
-status 0 "$ASCGRAD" runs all --sort weight-decay
+for key in weight-decay aux_align inner; do # the last of many, too
+    status 0 "$ASCGRAD" runs all --sort $key
+done
 
 # as wide as the terminal, and no wider; what has no room is named
 for width in 100 60 40; do

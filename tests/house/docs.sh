@@ -4,10 +4,32 @@ set -u
 cd "${abs_top_srcdir:-$(dirname "$0")/../..}" || exit 99
 . tests/house/folders.sh
 
+# The files that `make install` takes to docdir, each to the place that it has here.
+installed=$(awk '/^nobase_dist_doc_DATA/ { on = 1; sub(/^[^=]*=/, "") }
+    on { line = $0; on = sub(/\\$/, "", line); n = split(line, word, " "); for (i = 1; i <= n; i++) print word[i] }' \
+    Makefile.am doc/Makefile.inc examples/Makefile.inc)
+
+is_installed() {
+    echo "$installed" | grep -qxF "$1"
+}
+
+# The headings of a page, as links name them.
+anchors() {
+    sed -n 's/^##* *//p' "$1" | tr '[:upper:]' '[:lower:]' | tr ' ' '-' | tr -cd 'a-z0-9_\n-'
+}
+
+# What is installed links to what is installed.
 broken_links() {
     for page in *.md doc/*.md; do
-        grep -o '](\([^)#:]*\))' "$page" | sed 's/^](\(.*\))$/\1/' | sort -u | while read -r link; do
-            [ -e "$(dirname "$page")/$link" ] || echo "$page: no $link"
+        is_installed "$page" || echo "$page: not installed"
+        grep -o '](\([^)#:]*\)\(#[^)]*\)\{0,1\})' "$page" | sed 's/^](\(.*\))$/\1/' | sort -u | while read -r link; do
+            to=$(dirname "$page")/${link%%#*}
+            to=$(echo "${to#./}" | sed 's|^doc/\.\./||')
+            [ "$link" = "${link#\#}" ] || to=$page
+            is_installed "$to" || echo "$page: no $link among what is installed"
+            case $link in
+            *#*) anchors "$to" | grep -qxF -- "${link#*#}" || echo "$page: no heading $link" ;;
+            esac
         done
     done
 }

@@ -107,25 +107,32 @@ static void print_layer(const inspection *in, int64_t l)
 
 static void print_planes(const inspection *in)
 {
-    bool any = false;
+    bool begun = false;
     for (int64_t l = 0; l < in->layers; l++) {
-        any = any || inspect_has_planes(in, l);
-    }
-    if (!any) {
-        return;
-    }
-    puts("\nplanes: residual of the Pluecker relations, mean principal angles to the next token's plane (degrees)");
-    puts("layer  pair       res max   res rms  theta 1  theta 2");
-    for (int64_t l = 0; l < in->layers; l++) {
+        if (inspect_has_planes(in, l) && !begun) {
+            puts("\nplanes: residual of the Pluecker relations, mean principal angles to the next token's plane "
+                 "(degrees)");
+            puts("layer  pair       res max   res rms  theta 1  theta 2");
+            begun = true;
+        }
         print_pairs(in, l);
     }
-    puts("\ngate: share of h, its quantiles; what the mean plane has of all (1: they are one); angles to the layer "
-         "below");
-    puts("layer    mean     5%    25%    50%    75%    95%  mean plane    theta 1  theta 2");
+}
+
+static void print_gates(const inspection *in)
+{
+    bool begun = false;
     for (int64_t l = 0; l < in->layers; l++) {
-        if (inspect_has_planes(in, l)) {
-            print_layer(in, l);
+        if (!json_object_get(json_array_get(in->summary, (size_t)l), "gate")) {
+            continue;
         }
+        if (!begun) {
+            puts("\ngate: share of h, its quantiles; what the mean plane has of all (1: they are one); angles to the "
+                 "layer below");
+            puts("layer    mean     5%    25%    50%    75%    95%  mean plane    theta 1  theta 2");
+            begun = true;
+        }
+        print_layer(in, l);
     }
 }
 
@@ -138,5 +145,6 @@ void inspect_print(const inspection *in)
     puts(in->tokens.n > 24 ? " ..." : "");
     print_heads(in);
     print_planes(in);
+    print_gates(in);
     inspect_print_paths(in);
 }

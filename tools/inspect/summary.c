@@ -249,8 +249,12 @@ static json_t *histogram(asc_tensor values)
     return list;
 }
 
-static json_t *describe_gate(const inspection *in, asc_tensor gate)
+static void add_gate(const inspection *in, json_t *o, const asc_params *parts)
 {
+    asc_tensor gate = asc_params_find(parts, "gate");
+    if (asc_is_null(gate)) {
+        return;
+    }
     static const double at[] = {.05, .25, .5, .75, .95};
     double quantile[5];
     asc_tensor mean = asc_mean(in->ctx, gate, ASC_ALL_DIMS, false);
@@ -259,8 +263,9 @@ static json_t *describe_gate(const inspection *in, asc_tensor gate)
     for (int i = 0; i < 5; i++) {
         json_array_append_new(list, cli_json_real(quantile[i]));
     }
-    return json_pack("{s:o, s:o, s:o}", "mean", cli_json_real(asc_item(mean)), "quantiles_5_25_50_75_95", list,
-                     "histogram", histogram(asc_contiguous(in->ctx, gate)));
+    json_object_set_new(o, "gate",
+                        json_pack("{s:o, s:o, s:o}", "mean", cli_json_real(asc_item(mean)), "quantiles_5_25_50_75_95",
+                                  list, "histogram", histogram(asc_contiguous(in->ctx, gate))));
 }
 
 static void add_planes(const inspection *in, json_t *o, const asc_params *parts, const asc_params *below, int64_t layer)
@@ -280,7 +285,6 @@ static void add_planes(const inspection *in, json_t *o, const asc_params *parts,
     json_object_set_new(o, "mean_spectrum", list_of(spectrum, 0, 1));
     asc_tensor angles = inspect_below_angles(in, parts, below, layer);
     json_object_set_new(o, "angles_to_layer_below", asc_is_null(angles) ? json_null() : angle_pair(angles));
-    json_object_set_new(o, "gate", describe_gate(in, asc_params_find(parts, "gate")));
 }
 
 /* ---- all layers ---- */
@@ -299,6 +303,7 @@ static json_t *look(inspection *in, int64_t layer, asc_params *parts, const asc_
     if (parts && asc_lm_inspect(in->model->lm, in->ids, layer, parts) == ASC_OK) {
         add_attention(in, o, parts, layer);
         add_planes(in, o, parts, below, layer);
+        add_gate(in, o, parts);
         inspect_add_paths(in, o, parts, below);
     }
     asc_scope_end(in->ctx);

@@ -163,9 +163,6 @@ static int run(int argc, char **argv)
     int n = cli_parse(&experiment_report, argc, argv, &args);
     cli_expect_operands(n, argv, 1, 1, "DIR, an experiment's folder");
     report r = {.ctx = cli_ctx_new(args.threads), .folder = argv[0], .files = json_array()};
-    if (args.split) {
-        open_kind(args.split);
-    }
     r.experiment = asc_experiment_open(r.ctx, argv[0]);
     bool wanted = r.experiment && experiment_check_report(r.ctx, r.experiment) == ASC_OK;
     int status = cli_report(r.ctx);

@@ -166,6 +166,20 @@ static void explain_marks(report *r)
     }
 }
 
+/* Where models were trained with carried context, which the losses of their runs have and these scores do not. */
+static void tell_carry(report *r)
+{
+    bool any = false;
+    for (int i = 0; i < r->n_variants; i++) {
+        const char *carry = r->variants[i].n > 0 ? asc_run_setting(r->variants[i].runs[0].run, "carry") : NULL;
+        any = any || (carry && strcmp(carry, "0") != 0);
+    }
+    if (any) {
+        document_text(&r->doc, "Models trained with carried context are evaluated on the %s split block by block, as "
+                      "the others; in training they were evaluated with it.", r->split);
+    }
+}
+
 void report_results(report *r)
 {
     char title[60];
@@ -175,6 +189,7 @@ void report_results(report *r)
     if (report_tokens_differ(r)) {
         document_text(&r->doc, "The models have different tokens: bits per byte compare, perplexities do not.");
     }
+    tell_carry(r);
     explain_marks(r);
     put_tables(r, "cost", "What it cost", costs);
 }

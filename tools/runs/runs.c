@@ -118,31 +118,51 @@ static void sort(runs_list *l)
     }
 }
 
-static void check_sort(const asc_ctx *ctx, const char *key)
+/* What --sort may be given: the columns, and settings by key and by option. Into `names`, or counted where it is NULL. */
+static int sort_names(const asc_ctx *ctx, const char **names)
 {
-    enum { MOST = 256 };
-    const char *names[MOST + 1] = {"name", "age", "loss", "speed", "steps", "state"};
-    int n = 6;
-    asc_schema schema;
-    for (int i = 0; (schema = asc_settings_schema(ctx, i)).owner; i++) {
-        for (const asc_setting *row = schema.settings; row->key && n < MOST - 1; row++) {
-            names[n++] = row->key;
-            names[n++] = row->option ? row->option : row->key;
+    static const char *const columns[] = {"name", "age", "loss", "speed", "steps", "state"};
+    int n = 0;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++, n++) {
+        if (names) {
+            names[n] = columns[i];
         }
     }
+    asc_schema schema;
+    for (int i = 0; (schema = asc_settings_schema(ctx, i)).owner; i++) {
+        for (const asc_setting *row = schema.settings; row->key; row++, n += 2) {
+            if (names) {
+                names[n] = row->key;
+                names[n + 1] = row->option ? row->option : row->key;
+            }
+        }
+    }
+    return n;
+}
+
+static void check_sort(const asc_ctx *ctx, const char *key)
+{
+    const char **names = calloc((size_t)sort_names(ctx, NULL) + 1, sizeof *names);
+    if (!names) {
+        cli_message("out of memory");
+        exit(CLI_IO);
+    }
+    int n = sort_names(ctx, names);
     char name[64]; /* as settings are spelled */
     snprintf(name, sizeof name, "%s", key);
     for (char *c = name; *c; c++) {
         *c = *c == '-' ? '_' : *c;
     }
-    for (int i = 0; i < n; i++) {
-        if (strcmp(names[i], key) == 0 || strcmp(names[i], name) == 0) {
-            return;
-        }
+    bool known = false;
+    for (int i = 0; i < n && !known; i++) {
+        known = strcmp(names[i], key) == 0 || strcmp(names[i], name) == 0;
     }
-    const char *near = asc_name_guess(name, names);
-    cli_wrong_usage("--sort: got '%s', expected name, age, loss, speed, steps, state or a setting%s%s%s", key,
-                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    const char *near = known ? NULL : asc_name_guess(name, names);
+    free(names);
+    if (!known) {
+        cli_wrong_usage("--sort: got '%s', expected name, age, loss, speed, steps, state or a setting%s%s%s", key,
+                        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
 }
 
 /* ---- the command ---- */
