@@ -77,7 +77,8 @@ static const char *unfit(const asc_call *call, const asc_tape *tape, const asc_n
         return "requires a gradient";
     }
     for (int i = 0; i < call->n_in; i++) {
-        if (e->in[i] && e->in[i]->storage == to->storage) {
+        const asc_node *in = e->in[i];
+        if (in && (in->storage == to->storage || asc_arrays_overlap(&in->array, &to->array))) {
             return "is an input's";
         }
     }

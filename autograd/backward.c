@@ -57,7 +57,8 @@ static const char *unfit(const asc_node *leaf, const asc_node *where)
     if (asc_wants_grad(where)) {
         return "requires a gradient";
     }
-    return where->storage == leaf->storage ? "is the leaf's own memory" : NULL;
+    bool own = where->storage == leaf->storage || asc_arrays_overlap(&where->array, &leaf->array);
+    return own ? "is the leaf's own memory" : NULL;
 }
 
 asc_status asc_grad_into(asc_tensor leaf, asc_tensor where, bool holds)

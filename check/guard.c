@@ -32,22 +32,12 @@ typedef struct guarded_call {
 
 /* ---- the arrays ---- */
 
-/* From the first element to the last; strides are never below 0. */
-static size_t span_of(const asc_array *a)
-{
-    int64_t last = 0;
-    for (int d = 0; d < a->ndim; d++) {
-        last += (a->shape[d] - 1) * a->stride[d];
-    }
-    return a->numel > 0 ? (size_t)(last + 1) * asc_dtype_size(a->dtype) : 0;
-}
-
 static void add(guarded_call *g, kind kind, int number, asc_array *given, asc_array *inner, bool written)
 {
     if (given->ndim < 0 || !given->data) {
         return;
     }
-    guarded_array a = {kind, number, given, inner, written, span_of(given), g->bytes + GUARD, false};
+    guarded_array a = {kind, number, given, inner, written, asc_array_span(given), g->bytes + GUARD, false};
     for (int i = 0; i < g->n && !a.is_another; i++) {
         const guarded_array *b = &g->array[i];
         a.is_another = b->given->data == given->data && b->bytes == a.bytes && b->written == written;

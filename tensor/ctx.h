@@ -181,6 +181,8 @@ double asc_clock(void); /* seconds of a clock that never goes back */
 bool asc_array_init(asc_array *a, asc_dtype dtype, int ndim, const int64_t *shape); /* contiguous; false: a bad shape */
 bool asc_array_contiguous(const asc_array *a);
 size_t asc_array_bytes(const asc_array *a);
+size_t asc_array_span(const asc_array *a); /* bytes from its first element to its last; strides are never below 0 */
+bool asc_arrays_overlap(const asc_array *a, const asc_array *b); /* their spans do */
 bool asc_same_shape(const asc_array *a, const asc_array *b);
 bool asc_is_floating(asc_dtype dtype);
 /* "(2, 3)" into `text` of at least ASC_SHAPE_TEXT bytes; returns text. */

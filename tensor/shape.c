@@ -70,6 +70,21 @@ size_t asc_array_bytes(const asc_array *a)
     return (size_t)a->numel * asc_dtype_size(a->dtype);
 }
 
+size_t asc_array_span(const asc_array *a)
+{
+    int64_t last = 0;
+    for (int d = 0; d < a->ndim; d++) {
+        last += (a->shape[d] - 1) * a->stride[d];
+    }
+    return a->numel > 0 ? (size_t)(last + 1) * asc_dtype_size(a->dtype) : 0;
+}
+
+bool asc_arrays_overlap(const asc_array *a, const asc_array *b)
+{
+    uintptr_t from_a = (uintptr_t)a->data, from_b = (uintptr_t)b->data;
+    return from_a < from_b + asc_array_span(b) && from_b < from_a + asc_array_span(a);
+}
+
 bool asc_same_shape(const asc_array *a, const asc_array *b)
 {
     return a->ndim == b->ndim &&

@@ -329,7 +329,7 @@ asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src)
                         asc_shape_text(sa, st), asc_dtype_name(da->dtype), asc_shape_text(da, dt));
     }
     d->storage->version++;
-    bool apart = s->storage != d->storage; /* else the one may be read after the other was written */
+    bool apart = !asc_arrays_overlap(sa, da); /* else the one may be read after the other was written */
     if (apart && d->contiguous) {
         asc_pack(sa, da->dtype, da->data);
     } else if (apart && s->contiguous) {

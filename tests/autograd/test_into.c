@@ -147,6 +147,11 @@ START_TEST(a_place_that_does_not_fit)
     expect_error(ASC_ERR_ARG, "grad_into: where requires a gradient");
     asc_grad_into(x, asc_detach(ctx, x), false);
     expect_error(ASC_ERR_ARG, "grad_into: where is the leaf's own memory");
+    double shared[N + 1] = {0};
+    asc_tensor y = wrap(shared, N);
+    asc_require_grad(y, true);
+    asc_grad_into(y, wrap(shared + 1, N), false);
+    expect_error(ASC_ERR_ARG, "grad_into: where is the leaf's own memory");
     asc_tensor wide = asc_zeros(ctx, ASC_F64, ASC_SHAPE(2 * N));
     asc_grad_into(x, asc_slice(ctx, wide, 0, 0, 2 * N, 2), false);
     expect_error(ASC_ERR_ARG, "grad_into: where is not contiguous");
@@ -236,6 +241,9 @@ START_TEST(memory_that_does_not_fit)
     mul_into(x, x, leaf(1));
     expect_error(ASC_ERR_ARG, "test_mul: the memory for output 0 requires a gradient");
     mul_into(x, at, at);
+    expect_error(ASC_ERR_ARG, "test_mul: the memory for output 0 is an input's");
+    double shared[N + 1] = {0};
+    mul_into(x, wrap(shared, N), wrap(shared + 1, N));
     expect_error(ASC_ERR_ARG, "test_mul: the memory for output 0 is an input's");
     mul_into(x, x, asc_transpose(ctx, asc_zeros(ctx, ASC_F64, ASC_SHAPE(N, N)), 0, 1));
     expect_error(ASC_ERR_ARG, "test_mul: the memory for output 0 is not contiguous");

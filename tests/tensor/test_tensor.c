@@ -294,6 +294,10 @@ START_TEST(copies_within_one_storage)
     asc_tensor x = asc_from(ctx, ASC_F64, (double[]){1, 2, 3, 4, 5, 6, 7, 8, 9}, ASC_SHAPE(3, 3));
     ck_assert_int_eq(asc_copy(ctx, x, asc_transpose(ctx, x, 0, 1)), ASC_OK);
     check_values(x, (double[]){1, 4, 7, 2, 5, 8, 3, 6, 9});
+    double shared[] = {1, 2, 3};
+    ck_assert_int_eq(asc_copy(ctx, asc_wrap(ctx, ASC_F64, shared + 1, ASC_SHAPE(2), NULL, NULL, NULL),
+                              asc_wrap(ctx, ASC_F64, shared, ASC_SHAPE(2), NULL, NULL, NULL)), ASC_OK);
+    ck_assert(shared[1] == 1 && shared[2] == 2);
     ck_assert_int_eq(asc_copy(ctx, x, x), ASC_OK);
     asc_tensor y = asc_from(ctx, ASC_F64, (double[]){1, 2, 3, 4, 5}, ASC_SHAPE(5));
     ck_assert_int_eq(asc_copy(ctx, asc_slice(ctx, y, 0, 1, 5, 1), asc_slice(ctx, y, 0, 0, 4, 1)), ASC_OK);
