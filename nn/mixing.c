@@ -181,11 +181,9 @@ static asc_tensor run_again(asc_layer *l, const asc_layer_cache *c, asc_tensor x
 
 asc_tensor asc_layer_next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
 {
-    if (l->mixing->next) {
-        return l->mixing->next(l, c, x);
-    }
     asc_scope_begin(l->ctx);
-    asc_tensor y = asc_keep(run_again(l, c, x)); /* the caller releases it */
+    asc_tensor y = l->mixing->next ? l->mixing->next(l, c, x) : run_again(l, c, x);
+    asc_keep(y); /* the caller releases it */
     asc_scope_end(l->ctx);
     return y;
 }
