@@ -347,7 +347,7 @@ static void append(asc_layer *l, const asc_layer_cache *c, asc_ascender_inputs *
     }
 }
 
-static asc_tensor next_in_scope(asc_layer *l, asc_layer_cache *c, asc_tensor x)
+static asc_tensor next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
 {
     asc_ascender_inputs in = inputs_of(l, x, asc_null(), c->length);
     if (asc_error(l->ctx) == ASC_OK) {
@@ -359,14 +359,6 @@ static asc_tensor next_in_scope(asc_layer *l, asc_layer_cache *c, asc_tensor x)
         asc_cache_append(l, c, DENSITIES, asc_join_heads(l->ctx, out.rho));
     }
     return output(l, out.y);
-}
-
-static asc_tensor next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
-{
-    asc_scope_begin(l->ctx);
-    asc_tensor y = asc_keep(next_in_scope(l, c, x)); /* the caller releases it */
-    asc_scope_end(l->ctx);
-    return y;
 }
 
 /* ---- carried context ---- */

@@ -139,8 +139,9 @@ static asc_tensor mix_in_full(asc_layer *mix, asc_tensor x, int64_t l, void *arg
     if (how->flow) {
         *how->flow = mix->mixing->flow(mix, x, how->lengths);
     }
-    return how->carried ? asc_carried_mix(how->carried, mix, x, l)
-                        : asc_layer_gave(mix, x, mix->mixing->forward(mix, x, how->lengths, how->aux));
+    asc_tensor y = how->carried ? asc_carried_mix(how->carried, mix, x, l)
+                                : mix->mixing->forward(mix, x, how->lengths, how->aux);
+    return asc_layer_gave(mix, x, y);
 }
 
 /* Whether layer l is to stay close to the one below. */

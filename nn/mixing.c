@@ -175,17 +175,15 @@ asc_status asc_layer_cache_make(asc_layer *l, asc_layer_cache *c, int64_t capaci
 static asc_tensor run_again(asc_layer *l, const asc_layer_cache *c, asc_tensor x)
 {
     asc_tensor all = asc_cache_append(l, c, 0, asc_keep(x));
-    asc_tensor y = l->mixing->forward(l, all, asc_null(), NULL);
+    asc_tensor y = asc_layer_gave(l, all, l->mixing->forward(l, all, asc_null(), NULL));
     return asc_contiguous(l->ctx, asc_slice(l->ctx, y, 1, c->length, c->length + asc_size(x, 1), 1));
 }
 
 asc_tensor asc_layer_next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
 {
-    if (l->mixing->next) {
-        return l->mixing->next(l, c, x);
-    }
     asc_scope_begin(l->ctx);
-    asc_tensor y = asc_keep(run_again(l, c, x)); /* the caller releases it */
+    asc_tensor y = l->mixing->next ? asc_layer_gave(l, x, l->mixing->next(l, c, x)) : run_again(l, c, x);
+    asc_keep(y); /* the caller releases it */
     asc_scope_end(l->ctx);
     return y;
 }
@@ -209,7 +207,7 @@ asc_tensor asc_carry_again(asc_layer *l, asc_layer_cache *held, asc_tensor past,
     if (ASC_NEED(l ? l->ctx : asc_ctx_of(x), "carry_again: layer", l)) {
         return asc_null();
     }
-    asc_tensor all = asc_behind(l, past, x), y = l->mixing->forward(l, all, asc_null(), NULL);
+    asc_tensor all = asc_behind(l, past, x), y = asc_layer_gave(l, all, l->mixing->forward(l, all, asc_null(), NULL));
     asc_release(all);
     return asc_last_of(l, y, asc_size(x, 1));
 }

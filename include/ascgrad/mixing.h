@@ -125,7 +125,8 @@ struct asc_mixing {
      * makes it. */
     asc_status (*cache)(asc_layer *layer, asc_layer_cache *cache, int64_t capacity);
     /* x (1, n, D), the next n tokens, to (1, n, D). The caller adds n to the length. What is held for the tokens before
-     * stays as it is, so that after a failure all can be done again: rows behind them, or staged states, are new.
+     * stays as it is, so that after a failure all can be done again: rows behind them, or staged states, are new. What
+     * is made on the way goes with a scope of the call.
      * NULL: the layer keeps its inputs and runs `forward` on all of them for every token. With `next` and no `cache`
      * the layer is one of a stream without end. */
     asc_tensor (*next)(asc_layer *layer, asc_layer_cache *cache, asc_tensor x);

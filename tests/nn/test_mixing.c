@@ -86,6 +86,43 @@ static asc_lm *model(const char *more)
     return asc_lm_new(ctx, config, ASC_F64, 3);
 }
 
+static asc_tensor shrink_next(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
+{
+    (void)cache;
+    return shrink(l, x, asc_null(), NULL);
+}
+
+static asc_tensor carry_nothing(asc_layer *l, asc_layer_cache *held, asc_tensor past, asc_tensor x)
+{
+    (void)l, (void)held, (void)past, (void)x;
+    return asc_null();
+}
+
+/* In generation, and on carried context, as well. */
+START_TEST(what_a_mixing_gives_beside_forward_is_looked_at)
+{
+    static const asc_mixing strays = {.abi = ASC_MIXING_ABI, .name = "strays", .forward = pass_through,
+                                      .next = shrink_next, .carry = carry_nothing};
+    asc_mixing_register(ctx, &strays);
+    asc_mixing_register(ctx, &unsound[1]);
+    asc_lm *lm = model("\"mix\":\"strays\",\"pos_emb\":false"), *mute = model("\"mix\":\"nothing\"");
+    asc_lm_cache *cache = asc_lm_cache_new(lm, N), *again = asc_lm_cache_new(mute, N);
+    ck_assert(asc_is_null(asc_lm_next(cache, (int64_t[]){1, 2, 3}, 3)));
+    expect_error(ASC_ERR_ARG, "strays: its mixing gave f64 (1, 1, 8), expected f64 (1, 3, 8), as it was given");
+    ck_assert(asc_is_null(asc_lm_next(again, (int64_t[]){1, 2, 3}, 3)));
+    expect_error(ASC_ERR_ARG, "nothing: its mixing gave no tensor, and no error");
+    asc_lm_carried *carried = asc_lm_carried_new(lm, 2);
+    asc_lm_set_carried(lm, carried);
+    ck_assert(asc_is_null(asc_lm_logits(lm, asc_from(ctx, ASC_I64, (int64_t[]){1, 2, 3}, ASC_SHAPE(1, 3)))));
+    expect_error(ASC_ERR_ARG, "strays: its mixing gave no tensor, and no error");
+    asc_lm_carried_free(carried);
+    asc_lm_cache_free(again);
+    asc_lm_cache_free(cache);
+    asc_lm_free(mute);
+    asc_lm_free(lm);
+}
+END_TEST
+
 /* ---- the registry ---- */
 
 START_TEST(the_librarys_tables_are_whole)
@@ -363,5 +400,6 @@ int main(void)
     tcase_add_test(t, rows_must_fit_into_the_cache);
     tcase_add_test(t, layers_and_probes);
     tcase_add_test(t, what_a_mixing_gives_is_looked_at);
+    tcase_add_test(t, what_a_mixing_gives_beside_forward_is_looked_at);
     return run_suite("nn/mixing", t);
 }
