@@ -366,7 +366,9 @@ START_TEST(case_is_kept_where_it_is_asked_for)
     static const char cased[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nA\na\n\xc3\x89t\xc3\xa9\n##b\n";
     spill_model(&drawn);
     spill_file("vocab.txt", cased, sizeof cased - 1);
-    spill_file("tokenizer_config.json", "{\"do_lower_case\": false, \"strip_accents\": null}", 46);
+    static const char keeps[] = "{\"do_lower_case\": false, \"strip_accents\": null}";
+    static const char lowers[] = "{\"do_lower_case\": true, \"model_max_length\": 512}";
+    spill_file("tokenizer_config.json", keeps, sizeof keeps - 1);
     for (int lower = 0; lower < 2; lower++) {
         asc_encoder *encoder = asc_encoder_open(ctx, folder, NULL);
         no_error();
@@ -379,7 +381,7 @@ START_TEST(case_is_kept_where_it_is_asked_for)
         }
         asc_sentences_free(s);
         asc_encoder_free(encoder);
-        spill_file("tokenizer_config.json", "{\"do_lower_case\": true, \"model_max_length\": 512}", 48);
+        spill_file("tokenizer_config.json", lowers, sizeof lowers - 1);
     }
     static const char *const refused[][2] = {
         {"{\"do_lower_case\": true, \"strip_accents\": false}",
@@ -597,9 +599,9 @@ START_TEST(minilm_gives_its_states)
     asc_encoder *encoder = asc_encoder_open(ctx, at, vocab);
     no_error();
     asc_safetensors *file = asc_safetensors_open(ctx, path);
-    asc_tensor ids = asc_safetensors_read(ctx, file, "input_ids", ASC_I64);
-    asc_tensor mask = asc_safetensors_read(ctx, file, "attention_mask", ASC_I64);
-    asc_tensor expected = asc_safetensors_read(ctx, file, "last_hidden_state", ASC_F64);
+    asc_tensor ids = asc_safetensors_read(ctx, file, "in.tokens", ASC_I64);
+    asc_tensor mask = asc_safetensors_read(ctx, file, "in.mask", ASC_I64);
+    asc_tensor expected = asc_safetensors_read(ctx, file, "out.hidden", ASC_F64);
     no_error();
     int64_t B = asc_size(ids, 0), N = asc_size(ids, 1), dim = asc_encoder_dim(encoder);
     const int64_t *m = asc_data(mask);

@@ -140,7 +140,7 @@ static asc_tensor run_batch(const job *j, int64_t from, int64_t n, int64_t T)
     asc_tensor lengths = asc_empty(ctx, ASC_I64, ASC_SHAPE(n));
     int64_t *token = asc_data_mut(tokens), *type = asc_data_mut(types), *length = asc_data_mut(lengths);
     bool pairs = false, padded = false;
-    for (int64_t i = 0; length && i < n; i++) {
+    for (int64_t i = 0; token && type && length && i < n; i++) {
         int64_t which = asc_distinct(j->order, from + i);
         asc_sentences_fill(j->s, &which, 1, T, token + i * T, type + i * T, length + i);
         pairs = pairs || j->s->seconds[which] < length[i];
