@@ -270,7 +270,8 @@ START_TEST(damage_is_made_good)
         asc_features *again = open_with(encoder, s, windows, cache);
         no_error();
         ck_assert_int_eq(told.says, 1);
-        ck_assert_msg(strstr(told.said, "00000.safetensors: ") && strstr(told.said, "; its features are computed again"),
+        ck_assert_msg(strstr(told.said, "00000.safetensors: ") &&
+                          strstr(told.said, "; its features are computed again"),
                       "%s", told.said);
         expect_same(first, again);
         asc_features_free(again);
@@ -318,8 +319,8 @@ START_TEST(what_was_interrupted_goes_on)
         memset(&told, 0, sizeof told);
         told.stop_at = 2;
         asc_set_interrupt(ctx, goes_on, NULL);
-        asc_features *f = asc_features_open(encoder, s, &(asc_features_options){all_states, cache, on_progress, on_say,
-                                                                                NULL});
+        asc_features *f =
+            asc_features_open(encoder, s, &(asc_features_options){all_states, cache, on_progress, on_say, NULL});
         int now = files_of(".safetensors", path);
         ck_assert_int_ge(now, before);
         before = now;

@@ -35,10 +35,10 @@ typedef struct asc_features_work {
     const asc_sentences *s;
     asc_sentence_order order;
     asc_features_options options; /* the pooling checked */
-    char *folder;  /* of the parts' files; NULL: all is held in memory */
-    char key[120]; /* its name, and what the files say that they are of */
-    int64_t tokens, done; /* of distinct sentences: all; of parts that are there, and of those under way */
-    double told_s;        /* when the progress was told */
+    char *folder;                 /* of the parts' files; NULL: all is held in memory */
+    char key[120];                /* its name, and what the files say that they are of */
+    int64_t tokens, done;         /* of distinct sentences: all; of parts that are there, and of those under way */
+    double told_s;                /* when the progress was told */
 } asc_features_work;
 
 /* Cuts the distinct sentences into parts, and finds each sentence's place. ASC_ERR_MEMORY. */
