@@ -94,6 +94,8 @@ struct asc_ctx {
     uint64_t n_served;    /* storage so far */
     asc_added *added;     /* in the order of their coming */
     size_t n_added, cap_added;
+    char *config; /* of asc_typed_json */
+    size_t cap_config;
     size_t failed_scopes; /* begun without memory to record them: nothing is made until they end */
 };
 
