@@ -1508,6 +1508,39 @@ FIELD(asc_written, tokens, 8) int64_t asc_written_0_tokens;
 FIELD(asc_written, seconds, 16) double asc_written_0_seconds;
 asc_status asc_generate_text(asc_ctx *ctx, const asc_model *model, const char *prompt, size_t n, const asc_writing *writing, asc_written *written);
 
+STRUCT(asc_bools, 16)
+FIELD(asc_bools, n, 0) int64_t asc_bools_0_n;
+FIELD(asc_bools, at, 8) const bool *asc_bools_0_at;
+
+STRUCT(asc_texts, 16)
+FIELD(asc_texts, n, 0) int64_t asc_texts_0_n;
+FIELD(asc_texts, at, 8) const char *const *asc_texts_0_at;
+VALUE(ASC_FIELD_INT, 1)
+VALUE(ASC_FIELD_REAL, 2)
+VALUE(ASC_FIELD_BOOL, 3)
+VALUE(ASC_FIELD_TEXT, 4)
+VALUE(ASC_FIELD_CHOICE, 5)
+VALUE(ASC_FIELD_COUNT, 6)
+VALUE(ASC_FIELD_INTS, 7)
+VALUE(ASC_FIELD_REALS, 8)
+VALUE(ASC_FIELD_BOOLS, 9)
+VALUE(ASC_FIELD_TEXTS, 10)
+VALUE(ASC_FIELD_LIST, 11)
+VALUE(ASC_FIELD_NAMES, 12)
+VALUE(ASC_FIELD_TUPLES, 13)
+
+STRUCT(asc_field, 32)
+FIELD(asc_field, key, 0) const char *asc_field_0_key;
+FIELD(asc_field, kind, 8) asc_field_kind asc_field_0_kind;
+FIELD(asc_field, offset, 16) size_t asc_field_0_offset;
+FIELD(asc_field, choices, 24) const char *const *asc_field_0_choices;
+
+STRUCT(asc_typed, 24)
+FIELD(asc_typed, owner, 0) const char *asc_typed_0_owner;
+FIELD(asc_typed, fields, 8) const asc_field *asc_typed_0_fields;
+FIELD(asc_typed, values, 16) const void *asc_typed_0_values;
+const char *asc_typed_json(asc_ctx *ctx, const asc_typed *parts, int n);
+
 /* All functions are there. */
 typedef void any(void);
 any *const functions[] = {
@@ -1975,6 +2008,7 @@ any *const functions[] = {
     (any *)asc_train_resume,
     (any *)asc_transpose,
     (any *)asc_tril,
+    (any *)asc_typed_json,
     (any *)asc_uniform,
     (any *)asc_unsqueeze,
     (any *)asc_variance,

@@ -49,9 +49,8 @@ typedef struct asc_bench_layer_result {
     int64_t tokens;    /* batch times length */
 } asc_bench_layer_result;
 
-/* Times `steps` >= 1 runs of the settings' mixing layer on random float32 x (batch, length, dim). Options
- * (asc_settings_option) that a layer has no use for are left out, what was set else is refused. The context should be a
- * new one: its peak is told. ASC_ERR_ARG; ASC_ERR_MEMORY. */
+/* Times `steps` >= 1 runs of the settings' mixing layer on random float32 x (batch, length, dim). What was set and a
+ * layer has no use for is refused. The context should be a new one: its peak is told. ASC_ERR_ARG; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps,
                                    asc_bench_layer_result *result);
 
