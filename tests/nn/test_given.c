@@ -538,8 +538,8 @@ START_TEST(a_model_on_a_grid)
     int64_t x[IMAGES * IMAGE], label[IMAGES];
     draw_images(x, label);
     static const char config[] =
-        "{\"mix\":\"ascender\",\"mask\":\"full\",\"gate\":\"after\",\"kappa\":1,\"heads\":2,\"d_model\":12,\"layers\":2,"
-        "\"vocab\":3,\"block\":20,\"head\":\"classifier\",\"freeze_inert\":false}";
+        "{\"mix\":\"ascender\",\"mask\":\"full\",\"gate\":\"after\",\"kappa\":1,\"heads\":2,\"d_model\":12,"
+        "\"layers\":2,\"vocab\":3,\"block\":20,\"head\":\"classifier\",\"freeze_inert\":false}";
     asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 1);
     ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
     asc_tensor near = beside(), y;
