@@ -122,6 +122,7 @@ FIELD(asc_bench_layer_result, ms, 0) double asc_bench_layer_result_0_ms;
 FIELD(asc_bench_layer_result, peak_bytes, 8) size_t asc_bench_layer_result_0_peak_bytes;
 FIELD(asc_bench_layer_result, tokens, 16) int64_t asc_bench_layer_result_0_tokens;
 asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps, asc_bench_layer_result *result);
+asc_status asc_bench_layer_cross(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t context, int64_t steps, asc_bench_layer_result *result);
 asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, const int64_t *positions, int n, int64_t steps, double *ms);
 
 STRUCT(asc_bench_limits, 16)
@@ -232,20 +233,21 @@ FIELD(asc_score_part, nats, 0) double asc_score_part_0_nats;
 FIELD(asc_score_part, tokens, 8) int64_t asc_score_part_0_tokens;
 FIELD(asc_score_part, bytes, 16) int64_t asc_score_part_0_bytes;
 
-STRUCT(asc_scores, 168)
+STRUCT(asc_scores, 176)
 FIELD(asc_scores, result, 0) asc_eval_result asc_scores_0_result;
 FIELD(asc_scores, parameters, 72) int64_t asc_scores_0_parameters;
 FIELD(asc_scores, block, 80) int64_t asc_scores_0_block;
-FIELD(asc_scores, text_checksum, 88) uint32_t asc_scores_0_text_checksum;
-FIELD(asc_scores, token_checksum, 92) uint32_t asc_scores_0_token_checksum;
-FIELD(asc_scores, seed, 96) int64_t asc_scores_0_seed;
-FIELD(asc_scores, train_checksum, 104) uint32_t asc_scores_0_train_checksum;
-FIELD(asc_scores, tokens_per_s, 112) double asc_scores_0_tokens_per_s;
-FIELD(asc_scores, model_checksum, 120) char asc_scores_0_model_checksum[9];
-FIELD(asc_scores, n_blocks, 136) int64_t asc_scores_0_n_blocks;
-FIELD(asc_scores, n_lines, 144) int64_t asc_scores_0_n_lines;
-FIELD(asc_scores, blocks, 152) const asc_score_part *asc_scores_0_blocks;
-FIELD(asc_scores, lines, 160) const asc_score_part *asc_scores_0_lines;
+FIELD(asc_scores, carry, 88) int64_t asc_scores_0_carry;
+FIELD(asc_scores, text_checksum, 96) uint32_t asc_scores_0_text_checksum;
+FIELD(asc_scores, token_checksum, 100) uint32_t asc_scores_0_token_checksum;
+FIELD(asc_scores, seed, 104) int64_t asc_scores_0_seed;
+FIELD(asc_scores, train_checksum, 112) uint32_t asc_scores_0_train_checksum;
+FIELD(asc_scores, tokens_per_s, 120) double asc_scores_0_tokens_per_s;
+FIELD(asc_scores, model_checksum, 128) char asc_scores_0_model_checksum[9];
+FIELD(asc_scores, n_blocks, 144) int64_t asc_scores_0_n_blocks;
+FIELD(asc_scores, n_lines, 152) int64_t asc_scores_0_n_lines;
+FIELD(asc_scores, blocks, 160) const asc_score_part *asc_scores_0_blocks;
+FIELD(asc_scores, lines, 168) const asc_score_part *asc_scores_0_lines;
 asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *split, const asc_eval_options *options);
 void asc_scores_free(asc_ctx *ctx, asc_scores *scores);
 asc_status asc_scores_write(asc_ctx *ctx, const asc_scores *scores, const char *path);
@@ -1573,6 +1575,7 @@ any *const functions[] = {
     (any *)asc_bench_flops,
     (any *)asc_bench_generate,
     (any *)asc_bench_layer,
+    (any *)asc_bench_layer_cross,
     (any *)asc_bench_op,
     (any *)asc_bench_sgemm,
     (any *)asc_bench_train,

@@ -54,6 +54,11 @@ typedef struct asc_bench_layer_result {
 ASC_API asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps,
                                    asc_bench_layer_result *result);
 
+/* The same of x that looks at a context (batch, context, dim), context >= 1 tokens (asc_layer_cross), whose gradient is
+ * taken, too. ASC_ERR_ARG also of a mixing, or settings, that take none. */
+ASC_API asc_status asc_bench_layer_cross(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t context,
+                                         int64_t steps, asc_bench_layer_result *result);
+
 /* ---- generation ---- */
 
 /* Times the next token, of one sequence on its cache, at each of `n` positions, which rise: ms[i] is the median of

@@ -36,6 +36,7 @@ typedef struct asc_scores {
     asc_eval_result result;
     int64_t parameters;
     int64_t block;           /* tokens of a block; of sequences, of the longest */
+    int64_t carry;           /* asc_eval_options.carry, with which it was evaluated */
     uint32_t text_checksum;  /* of the split: asc_split.checksum; */
     uint32_t token_checksum; /* CRC-32 of its tokens, of which are given, and for a classifier of its classes */
     int64_t seed;            /* of the model's run; -1: not known, it is in none */

@@ -56,6 +56,14 @@ json '[r["length"] for r in d["lengths"]] == [8, 32]'
 json 'all(abs(r["us_per_token"] * 2 * r["length"] / r["ms"] - 1e3) < 1e-6 for r in d["lengths"])'
 status 0 "$ASCGRAD" bench layer --model ascender $small --fused --set k=3
 lacks out composed
+status 0 "$ASCGRAD" bench layer --model ascender $small --context 5 --json
+json 'd["context"] == 5 and all(r["ms"] > 0 and r["composed_ms"] > 0 for r in d["lengths"])'
+status 0 "$ASCGRAD" bench layer --model transformer $small --set window=4 --set random=2 --json
+json '"context" not in d'
+status 2 "$ASCGRAD" bench layer --model linear $small --context 5
+has err '^ascgrad bench: layer_cross: linear has no cross-attention'
+status 2 "$ASCGRAD" bench layer --model transformer $small --context 5 --set window=4
+has err '^ascgrad bench: window: a layer with it takes no context'
 }
 status 0 "$ASCGRAD" bench layer --model transformer --dim 64 --steps 1 --lengths 16,4096 --memory 4
 has out '^ *16  *[0-9]'

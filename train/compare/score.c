@@ -132,6 +132,7 @@ asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *spl
     }
     scores->parameters = asc_params_numel(asc_lm_params(model->lm));
     scores->block = split->n_sequences > 0 ? asc_split_longest(split) : length;
+    scores->carry = options->carry;
     scores->text_checksum = split->checksum;
     scores->token_checksum = token_checksum(model->lm, split);
     memcpy(scores->model_checksum, model->checksum, sizeof scores->model_checksum);
