@@ -60,8 +60,8 @@ asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, c
 asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind); /* a split of its data, by way of the cache */
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init);
 
-/* optimizer.c: the optimiser that the settings ask for. ASC_ERR_ARG, ASC_ERR_MEMORY. */
-asc_status asc_trainer_open_optim(asc_trainer *t);
+/* optimizer.c: the optimiser that the settings ask for; new. NULL with the error set: ASC_ERR_ARG, ASC_ERR_MEMORY. */
+asc_optim *asc_optimizer_new(asc_ctx *ctx, const asc_values *values, asc_lm *lm);
 
 /* Puts the averages in the place of the training's parameters, where `lm` is its model and there are any; the next call
  * puts these back. */

@@ -8,6 +8,7 @@
 #include <ascgrad/optim.h>
 #include <ascgrad/ops.h>
 
+#include "optim/optim.h"
 #include "tests/context.h"
 #include "tests/faults.h"
 #include "tests/threads.h"
@@ -237,6 +238,33 @@ START_TEST(rules_by_name)
 }
 END_TEST
 
+/* What is said to be kept, before it is, is what is kept. */
+START_TEST(numbers_that_are_kept)
+{
+    static const asc_rule_for rules[] = {{"tok.*", ASC_RULE_ADAMW}, {NULL, 0}};
+    static const struct {
+        asc_optim_options options;
+        double numbers;
+    } kinds[] = {{{.rule = ASC_RULE_ADAMW}, 2 * 27},
+                 {{.rule = ASC_RULE_SGD}, 0},
+                 {{.rule = ASC_RULE_SGD, .momentum = .5, .average = .9}, 27 + 27},
+                 {{.rule = ASC_RULE_MUON}, 15 + 9 + 2 * 3},
+                 {{.rule = ASC_RULE_MUON, .rules = rules}, 2 * 15 + 9 + 2 * 3}};
+    asc_params *params = asc_params_new(ctx);
+    matrix(params, "tok.weight", ASC_F32, 5, 3);
+    matrix(params, "blocks.0.q.weight", ASC_F32, 3, 3);
+    asc_params_add(params, "blocks.0.q.bias", asc_zeros(ctx, ASC_F32, ASC_SHAPE(3)), false);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        asc_optim *o = asc_optim_new(ctx, params, &kinds[i].options);
+        int64_t kept = asc_params_numel(asc_optim_state(o)) - asc_params_count(params); /* less the steps */
+        ck_assert_double_eq(asc_optim_numbers(params, &kinds[i].options), kinds[i].numbers);
+        ck_assert_double_eq((double)kept, kinds[i].numbers);
+        asc_optim_free(o);
+    }
+    asc_params_free(params);
+}
+END_TEST
+
 START_TEST(rules_that_are_none)
 {
     asc_params *params = asc_params_new(ctx);
@@ -336,6 +364,7 @@ int main(void)
     tcase_add_test(t, steps_have_one_size_whatever_the_gradient);
     tcase_add_test(t, a_gradient_of_zero_moves_nothing);
     tcase_add_test(t, rules_by_name);
+    tcase_add_test(t, numbers_that_are_kept);
     tcase_add_test(t, rules_that_are_none);
     tcase_add_test(t, any_number_of_threads);
     tcase_add_test(t, steps_that_repeat_allocate_nothing);
