@@ -5,7 +5,7 @@
 
 #include "train/trainer.h"
 
-#define REFUSE(t, format, ...) asc_fail((t)->ctx, ASC_ERR_FORMAT, "%s: " format, (t)->folder.checkpoint, __VA_ARGS__)
+#define REFUSE(t, format, ...) asc_fail((t)->ctx, ASC_ERR_FORMAT, "%s: " format, (t)->read_from, __VA_ARGS__)
 
 double asc_bits_per_byte(const asc_trainer *t, double loss)
 {

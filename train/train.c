@@ -250,13 +250,27 @@ static void say_schedule(const asc_trainer *t)
     }
 }
 
+/* The error is about checkpoint.stable, without which the run can go on, if not to the same model. */
+static asc_status fail_back(const asc_trainer *t)
+{
+    if (asc_error(t->ctx) == ASC_ERR_FORMAT) {
+        asc_error_extend(t->ctx, "", "; put it back, or remove it to go on from the run's end");
+    }
+    return asc_error(t->ctx);
+}
+
 /* Whether a run goes on from where its learning rate began to fall: it has more steps now, and has gone on falling. */
 static bool goes_back(asc_trainer *t)
 {
     int64_t then, now;
-    if (asc_trainer_falls_from(t) < 0 || !asc_path_exists(t->folder.stable) ||
-        asc_checkpoint_step(t->ctx, t->folder.stable, &then) ||
-        asc_checkpoint_step(t->ctx, t->folder.checkpoint, &now) || now <= then || asc_trainer_falls_from(t) <= then) {
+    if (asc_trainer_falls_from(t) < 0 || !asc_path_exists(t->folder.stable)) {
+        return false;
+    }
+    if (asc_checkpoint_step(t->ctx, t->folder.stable, &then)) {
+        fail_back(t);
+        return false;
+    }
+    if (asc_checkpoint_step(t->ctx, t->folder.checkpoint, &now) || now <= then || asc_trainer_falls_from(t) <= then) {
         return false;
     }
     char text[200];
@@ -276,12 +290,12 @@ static asc_status read_checkpoint(asc_trainer *t, bool back, bool *same_build)
 {
     *same_build = true;
     if (asc_path_exists(t->folder.checkpoint)) {
-        const char *path = back ? t->folder.stable : t->folder.checkpoint;
+        t->read_from = back ? t->folder.stable : t->folder.checkpoint;
         asc_params *carried = asc_params_new(t->ctx);
-        if (!carried || asc_checkpoint_read(t->ctx, path, t->lm, t->optim, &t->state, carried, same_build) ||
+        if (!carried || asc_checkpoint_read(t->ctx, t->read_from, t->lm, t->optim, &t->state, carried, same_build) ||
             asc_trainer_check_state(t) || asc_streams_load(t, carried)) {
             asc_params_free(carried);
-            return asc_error(t->ctx);
+            return back ? fail_back(t) : asc_error(t->ctx);
         }
         asc_params_free(carried);
         t->saved_step = t->state.step;

@@ -31,6 +31,7 @@ typedef struct asc_trainer {
     int64_t epoch, first;                   /* the step's first block stands at order[first] */
 
     asc_train_state state;
+    const char *read_from;     /* the checkpoint that it was read from; NULL: none */
     asc_best stranger;         /* an evaluation that is no part of the run and better than its own: the model's */
     asc_train_progress progress;
     int64_t saved_step;        /* of the last checkpoint; -1: there is none */
