@@ -170,6 +170,21 @@ static asc_optim_options fill_in(const asc_optim_options *given)
     return o;
 }
 
+double asc_optim_numbers(asc_params *params, const asc_optim_options *options)
+{
+    asc_optim o = {.params = params, .options = fill_in(options)};
+    double numbers = 0;
+    for (int i = 0; i < asc_params_count(params); i++) {
+        const asc_rule_def *rule = find_rule(&o, i, options->rules);
+        int slots = o.options.average > 0;
+        for (int s = 0; rule->slots[s]; s++) {
+            slots++;
+        }
+        numbers += slots * (double)asc_numel(asc_params_at(params, i));
+    }
+    return numbers;
+}
+
 static size_t each_bytes(const asc_optim *o, size_t each)
 {
     return (size_t)o->count * each;

@@ -27,8 +27,8 @@ typedef struct asc_bench_result {
     double peak_rss_mib;          /* the most memory that the process had, after two steps */
 } asc_bench_result;
 
-/* Times `steps` >= 1 real training steps (forward, backward, clipping, AdamW, with the settings' batch and dropout) of
- * a model with a vocabulary of `vocab` tokens. ASC_ERR_ARG: settings that make no model; ASC_ERR_MEMORY. */
+/* Times `steps` >= 1 real training steps (forward, backward, clipping, with the settings' optimiser, batch and
+ * dropout) of a model with a vocabulary of `vocab` tokens. ASC_ERR_ARG: settings that make no model; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps,
                                    asc_bench_result *result);
 

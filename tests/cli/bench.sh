@@ -28,6 +28,9 @@ status 0 "$ASCGRAD" bench --steps 1 train $tiny_model --block 16 --batch 4 --thr
 has out '^tokens per s'
 status 0 "$ASCGRAD" bench train $tiny_model --model ascender --block 16 --batch 4 --steps 1 --set omega_sep=.2
 }
+status 0 "$ASCGRAD" bench train $tiny_model --block 16 --batch 4 --steps 1 --optimizer muon
+status 2 "$ASCGRAD" bench train $tiny_model --optimizer muon --set 'param_groups=nothing:lr=1'
+has err "param_groups: .*no parameter has a name like 'nothing'"
 status 2 "$ASCGRAD" bench train --dim 30 --heads 4
 has err '^ascgrad bench: --heads is 4'
 status 2 "$ASCGRAD" bench train --batch 0
