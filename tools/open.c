@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tools/cli.h"
+#include "tools/progress.h"
 
 asc_split_kind open_kind(const char *name)
 {
@@ -49,8 +50,43 @@ asc_status open_split(asc_ctx *ctx, opened *o, asc_split_kind kind, bool lines, 
     return asc_error(ctx);
 }
 
+/* ---- states ---- */
+
+static void show(void *user, double done)
+{
+    progress_part(user, "encoding the sentences, once", done);
+}
+
+static void say(void *user, const char *text)
+{
+    progress_clear(user);
+    cli_message("%s", text);
+}
+
+asc_status open_features(asc_ctx *ctx, opened *o, asc_split_kind kind, const open_encoding *how)
+{
+    if (asc_error(ctx) || asc_lm_pair_inputs(o->model->lm).states == 0) {
+        return asc_error(ctx);
+    }
+    char home[4096];
+    progress bar = progress_start();
+    size_t n = asc_cache_home(home, sizeof home);
+    asc_features_options options = {.cache = how->cache ? how->cache : n < sizeof home ? home : NULL,
+                                    .progress = show, .say = say, .user = &bar};
+    if (!o->encoder) {
+        o->encoder = asc_model_encoder(ctx, o->model, how->folder, how->vocab);
+    }
+    asc_features_free(o->features);
+    o->features = o->encoder ? asc_pair_features(o->model->lm, o->encoder, o->data, kind, o->model->tokenizer, &options)
+                             : NULL;
+    progress_clear(&bar);
+    return asc_error(ctx);
+}
+
 void open_close(asc_ctx *ctx, opened *o)
 {
+    asc_features_free(o->features);
+    asc_encoder_free(o->encoder);
     asc_split_free(ctx, o->split);
     asc_model_free(ctx, o->model);
     asc_dataset_free(o->data);
