@@ -9,6 +9,7 @@
     _(eval) \
     _(generate) \
     _(tokenize) \
+    _(encode) \
     _(gradcheck) \
     _(parity) \
     _(bench) \

@@ -10,6 +10,7 @@
 #include <ascgrad/compare.h>
 #include <ascgrad/corpus.h>
 #include <ascgrad/data.h>
+#include <ascgrad/encoder.h>
 #include <ascgrad/inspect.h>
 #include <ascgrad/mixing.h>
 #include <ascgrad/module.h>

@@ -57,6 +57,7 @@ ASC_API void asc_text_close(asc_text *text);
  *            stand alone, letters are lower-cased one by one, accents stripped (NFD without Mn), punctuation stands
  *            alone; a word of at most 100 characters is then cut into the longest pieces of the vocabulary from the
  *            left, "##" before all but the first, or is [UNK]. The end of a line is no token.
+ * wordpiece-cased   The same of BERT cased: letters and their accents stay as they are.
  * bpe        Byte-level byte-pair encoding (Radford et al. 2019) of a tokenizer.json in Hugging Face's format: text
  *            is split into words as GPT-2 does, spaces and the ends of lines among them, and their bytes merged.
  *            Nothing is unknown; text that spells a special token is plain text.

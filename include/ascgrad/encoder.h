@@ -5,14 +5,14 @@
  *     asc_sentences *sentences = asc_sentences_new(ctx, asc_encoder_tokenizer(encoder), 48);
  *     asc_sentences_add(sentences, "A man plays the guitar.", 23);                      as many as there are
  *     asc_features *features = asc_features_open(encoder, sentences, &(asc_features_options){
- *         .pooling = {ASC_POOL_WINDOWS}, .cache = "cache"});
+ *         .pooling = {ASC_POOLING_WINDOWS}, .cache = "cache"});
  *     asc_features_fill(features, which, n, W, rows, lengths);                          a batch of them
  *
  * Models are BERT (Devlin et al. 2019, arXiv 1810.04805) and DistilBERT (Sanh et al. 2019, arXiv 1910.01108), in the
  * files that Hugging Face's transformers writes; doc/sentences.md has the equations and what of config.json is heeded.
  * All values are f32. No gradient flows through an encoder.
  *
- * Objects are freed before their context; functions that free accept NULL.
+ * Make objects outside of any scope, and free them before their context; functions that free accept NULL.
  */
 #ifndef ASCGRAD_ENCODER_H
 #define ASCGRAD_ENCODER_H
@@ -28,8 +28,9 @@ extern "C" {
 
 typedef struct asc_sentences asc_sentences;
 
-/* An empty list of sentences of at most `max_tokens` >= 3 tokens, [CLS] and [SEP] among them, by a tokenizer that has
- * these two in its vocabulary ("wordpiece"). The tokenizer must outlive it. Memory: 4 bytes a token, 16 a sentence.
+/* An empty list of sentences of at most `max_tokens` >= 2 tokens, [CLS] and [SEP] among them, by a tokenizer that has
+ * these two in its vocabulary ("wordpiece"). The tokenizer must outlive it. Memory: 4 bytes a token, 16 a
+ * sentence, up to twice that while it grows.
  * NULL with the error set: ASC_ERR_ARG; ASC_ERR_MEMORY. */
 ASC_API asc_sentences *asc_sentences_new(asc_ctx *ctx, const asc_tokenizer *tokenizer, int64_t max_tokens);
 ASC_API void asc_sentences_free(asc_sentences *sentences);
@@ -39,7 +40,8 @@ ASC_API void asc_sentences_free(asc_sentences *sentences);
 ASC_API asc_status asc_sentences_add(asc_sentences *sentences, const char *text, size_t bytes);
 
 /* Adds the two texts as one sentence, [CLS] first [SEP] second [SEP], the second and its [SEP] of token type 1. Where
- * they are too long, tokens go from the end of the longer one, of equal ones from the second. */
+ * they are too long, tokens go from the end of the longer one, of equal ones from the second. ASC_ERR_ARG: max_tokens
+ * is below 3; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_sentences_add_pair(asc_sentences *sentences, const char *first, size_t first_bytes,
                                           const char *second, size_t second_bytes);
 
@@ -95,20 +97,20 @@ ASC_API asc_tensor asc_encoder_states(asc_encoder *encoder, asc_tensor tokens, a
 
 /* What is kept of a sentence's states: all, one for each token; their mean, [CLS] and [SEP] among them; the first,
  * [CLS]'s; or means over windows of tokens. */
-typedef enum asc_pool { ASC_POOL_NONE, ASC_POOL_MEAN, ASC_POOL_CLS, ASC_POOL_WINDOWS } asc_pool;
+typedef enum asc_pooling { ASC_POOLING_NONE, ASC_POOLING_MEAN, ASC_POOLING_CLS, ASC_POOLING_WINDOWS } asc_pooling;
 
 /* Window w has the tokens stride·w … stride·w + window - 1, of those that the sentence has: there are as many as begin
  * within the sentence, and the last ones may be shorter. 0 stands for 8. */
-typedef struct asc_pooling {
-    asc_pool pool;
-    int64_t window, stride; /* of ASC_POOL_WINDOWS */
-} asc_pooling;
+typedef struct asc_pooling_options {
+    asc_pooling kind;
+    int64_t window, stride; /* of ASC_POOLING_WINDOWS */
+} asc_pooling_options;
 
 /* "none", "mean", "cls", "windows"; static. NULL for another value. */
-ASC_API const char *asc_pool_name(asc_pool pool);
+ASC_API const char *asc_pooling_name(asc_pooling kind);
 
 /* How many rows are kept of a sentence of so many tokens; 0 for NULL, or of none. */
-ASC_API int64_t asc_pooling_rows(const asc_pooling *pooling, int64_t tokens);
+ASC_API int64_t asc_pooling_rows(const asc_pooling_options *pooling, int64_t tokens);
 
 /* Takes the n rows [n, E] of sentence i; borrowed until it returns. What it returns other than ASC_OK ends the
  * encoding, which returns it, too: asc_fail says why. */
@@ -120,7 +122,7 @@ typedef asc_status asc_encoded_fn(void *user, int64_t i, int64_t n, const float 
  * threads, `take` on the caller's. Memory: some thousand tokens' activations. ASC_ERR_ARG: a sentence is longer than
  * asc_encoder_longest, an id is not among the model's, a window or stride below 0; ASC_ERR_INTERRUPTED;
  * ASC_ERR_MEMORY. */
-ASC_API asc_status asc_encoder_encode(asc_encoder *encoder, const asc_sentences *sentences, const asc_pooling *pooling,
+ASC_API asc_status asc_encoder_encode(asc_encoder *encoder, const asc_sentences *sentences, const asc_pooling_options *pooling,
                                       asc_encoded_fn *take, void *user);
 
 /* ---- features, once computed and kept ----
@@ -135,7 +137,7 @@ ASC_API asc_status asc_encoder_encode(asc_encoder *encoder, const asc_sentences 
 typedef struct asc_features asc_features;
 
 typedef struct asc_features_options {
-    asc_pooling pooling;
+    asc_pooling_options pooling;
     const char *cache; /* the folder, which is made; NULL or "": all is computed, and held in memory */
     /* Told how much is there, 0 … 1, every second at least while something is computed; or NULL. */
     void (*progress)(void *user, double done);
@@ -146,7 +148,7 @@ typedef struct asc_features_options {
 } asc_features_options;
 
 /* The features of all sentences, from the cache or computed; all of it is checked once. Needs neither encoder nor
- * sentences later. `options` NULL: mean states, held in memory. Memory: 8 bytes a sentence, and a part while it is
+ * sentences later. `options` NULL: mean states, held in memory. Memory: 16 bytes a sentence, and a part while it is
  * computed. New; NULL with the error set: those of asc_encoder_encode; after ASC_ERR_INTERRUPTED the parts that were
  * done are kept. */
 ASC_API asc_features *asc_features_open(asc_encoder *encoder, const asc_sentences *sentences,
