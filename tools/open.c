@@ -1,9 +1,12 @@
 /* tools/open.c: a model with the text that it is to be evaluated on. */
 #include "tools/open.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tools/cli.h"
+#include "tools/nli/nli.h"
 #include "tools/progress.h"
 
 asc_split_kind open_kind(const char *name)
@@ -15,6 +18,20 @@ asc_split_kind open_kind(const char *name)
     return kind;
 }
 
+/* A file of pairs is all of it the split that is asked for, and has the model's classes. */
+static void open_pairs(asc_ctx *ctx, opened *o, const char *data)
+{
+    struct stat s;
+    if (!asc_lm_pair_inputs(o->model->lm).pairs || stat(data, &s) || !S_ISREG(s.st_mode)) {
+        return;
+    }
+    char *classes = nli_classes_of(o->model), *spec = nli_spec(data, data, data, classes);
+    asc_dataset_free(o->data);
+    o->data = asc_dataset_open(ctx, spec);
+    free(classes);
+    free(spec);
+}
+
 opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *tokenizer)
 {
     opened o = {.data = data ? asc_dataset_open(ctx, data) : NULL, .its_own = !data};
@@ -23,6 +40,9 @@ opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *
         asc_fail(ctx, ASC_ERR_ARG, "--data is missing: %s is in no run", path);
     } else if (o.model && !data) {
         o.data = cli_open_run_data(ctx, o.model);
+    }
+    if (o.model && data) {
+        open_pairs(ctx, &o, data);
     }
     if (o.model && o.data) {
         asc_model_check_classes(ctx, o.model, o.data);
