@@ -6,7 +6,8 @@
 #include <ascgrad/nn.h>
 
 /* x: tokens i64 (B, N), or of pairs of encoded sentences the states of their windows (B, N, E). y: the next tokens
- * (B, N); of a classifier the classes (B), and in lengths what of x counts, (B), or of pairs of each sentence, (B, 2). */
+ * (B, N); of a classifier the classes (B), and in lengths what of x counts, (B), or of pairs of each sentence, (B,
+ * 2). */
 typedef struct asc_batch {
     asc_tensor x, y, lengths; /* lengths null: all */
 } asc_batch;

@@ -103,8 +103,8 @@ asc_encoder *asc_model_encoder(asc_ctx *ctx, const asc_model *model, const char 
     char *own = !vocab && model->run ? asc_path_join(ctx, model->run, "vocab.txt") : NULL;
     asc_encoder *encoder = NULL;
     if (!folder && !model->encoder) {
-        asc_fail_on(ctx, ASC_ERR_ARG, "encoder", " is missing: the model takes states, and is in no run that names what "
-                    "made them");
+        asc_fail_on(ctx, ASC_ERR_ARG, "encoder", " is missing: the model takes states, and is in no run that names "
+                    "what made them");
     } else if (!asc_error(ctx)) {
         encoder = asc_encoder_open(ctx, folder ? folder : model->encoder, vocab ? vocab : own);
     }

@@ -54,7 +54,7 @@ static const struct {
      "{\"model\": \"ascender\", \"listing\": \"reference\", " LISTING_TRAINS "}"},
     {"reference-after", "the same with gates after the row normalisation",
      "{\"model\": \"ascender\", \"listing\": \"reference\", \"gate\": \"after\", " LISTING_TRAINS "}"},
-    {"nli", "pairs of sentences, as the Grassmann paper's second study has them: 2 layers of width 256 on windows of 8 tokens",
+    {"nli", "pairs of sentences as the Grassmann paper has them: 2 layers of width 256 on windows of 8 tokens",
      "{\"head\": \"pairs\", \"layers\": 2, \"dim\": 256, \"ffn\": 512, \"heads\": 4, \"mask\": \"full\", \"block\": 48,"
      " \"r\": 64, \"groups\": 4, \"offsets\": [1, 2, 4, 8], \"batch\": 128, \"dropout\": 0.1, \"lr\": 1e-3,"
      " \"warmup\": 100, \"schedule\": \"cosine\", \"weight_decay\": 0.01, \"clip\": 1, \"epochs\": 20,"

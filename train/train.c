@@ -161,8 +161,8 @@ static json_t *describe_checksums(asc_trainer *t)
         asc_error_clear(t->ctx); /* training needs no test split */
     }
     const char *encoder = t->encoder ? asc_encoder_fingerprint(t->encoder) : NULL;
-    return json_pack("{s:s, s:s, s:s*, s:s, s:s*}", "train", train, "valid", valid, "test", *test ? test : NULL, "vocab",
-                     vocab, "encoder", encoder);
+    return json_pack("{s:s, s:s, s:s*, s:s, s:s*}", "train", train, "valid", valid, "test", *test ? test : NULL,
+                     "vocab", vocab, "encoder", encoder);
 }
 
 /* config.json: every setting in effect, and in "plan" what the settings that are 0 have come to. */

@@ -19,6 +19,7 @@
 #include <ascgrad/op.h>
 #include <ascgrad/ops.h>
 #include <ascgrad/optim.h>
+#include <ascgrad/pairs.h>
 #include <ascgrad/params.h>
 #include <ascgrad/probe.h>
 #include <ascgrad/profile.h>

@@ -154,7 +154,8 @@ ASC_API asc_tensor asc_lm_classify(asc_lm *lm, asc_tensor x, asc_tensor lengths)
  * losses of the layers. If loss is not NULL it gets the value of the cross-entropy alone. */
 ASC_API asc_tensor asc_lm_class_objective(asc_lm *lm, asc_tensor x, asc_tensor lengths, asc_tensor labels,
                                           double *loss);
-/* The weight that a sequence of each class has in the objective from here on, which is then Σ w_y l / Σ w_y of the pass;
+/* The weight that a sequence of each class has in the objective from here on, which is then Σ w_y l / Σ w_y of the
+ * pass;
  * `weights`: as many as asc_lm_classes, copied. NULL, as in the beginning: all alike. ASC_ERR_ARG: one is below 0, or
  * not finite; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_lm_set_class_weights(asc_lm *lm, const double *weights);
@@ -167,7 +168,8 @@ ASC_API asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor length
 
 /* ---- models of pairs of sentences ("head": "pairs"): classifiers of a premise and a hypothesis (doc/sentences.md).
  * asc_lm_classify, asc_lm_class_objective and asc_lm_states take as x
- *   of a model with "states": E   the rows of both sentences (B, N, E), the premise's and then the hypothesis's: means of
+ *   of a model with "states": E   the rows of both sentences (B, N, E), the premise's and then the hypothesis's:
+ *   means of
  *                                 a frozen encoder's states over windows of tokens, in the model's dtype
  *   without                       their tokens i64 (B, N), which the model embeds, and takes the windows' means itself
  * and as lengths i64 (B, 2): how many of them are the premise's, how many the hypothesis's. What stands behind both is

@@ -242,8 +242,8 @@ static int run(int argc, char **argv)
 
 const cli_command nli_eval = {
     "nli eval", "tells how often a model is right on pairs", "RUN|MODEL",
-    "RUN stands for the best model in it. Pairs whose label is '-' are left out, and counted. In the confusion a row is\n"
-    "a class, a column what it was taken for.",
+    "RUN stands for the best model in it. Pairs whose label is '-' are left out, and counted. In the confusion a row\n"
+    "is a class, a column what it was taken for.",
     "ascgrad nli eval runs/nli --data snli_1.0_test.jsonl.gz --json\n"
     "ascgrad nli eval runs/nli --data snli_1.0_test.jsonl.gz --hard runs/hypothesis --per-pair pairs.txt",
     options, run,

@@ -6,7 +6,8 @@
 
 extern const cli_command nli_train, nli_eval, nli_predict;
 
-/* The data set "TRAIN:valid=FILE,…" of files of records, whose paths become absolute; `test` may be NULL. classes: their names in order, as "A|B", or NULL: those of the training file. New
+/* The data set "TRAIN:valid=FILE,…" of files of records, whose paths become absolute; `test` may be NULL. classes:
+ * their names in order, as "A|B", or NULL: those of the training file. New
  * text to be freed with free(); ends the program with status 2 where a path can't stand in a spec. */
 char *nli_spec(const char *train, const char *valid, const char *test, const char *classes);
 

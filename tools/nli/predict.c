@@ -83,8 +83,9 @@ static asc_status add(predictor *p, const asc_text *text, const char *name, cons
     if (!tab || strchr(tab + 1, '\t')) {
         free(copy);
         asc_status before = flush(p); /* what stands before a bad line is right */
-        return before ? before : asc_fail(p->ctx, ASC_ERR_FORMAT, "%s: line %lld: has %s, expected premise, tab, hypothesis", name,
-                        (long long)asc_text_lines(text), tab ? "several tabs" : "no tab");
+        return before ? before
+                      : asc_fail(p->ctx, ASC_ERR_FORMAT, "%s: line %lld: has %s, expected premise, tab, hypothesis",
+                                 name, (long long)asc_text_lines(text), tab ? "several tabs" : "no tab");
     }
     *tab = 0;
     p->pairs[p->n++] = (asc_text_pair){copy, tab + 1};
@@ -118,8 +119,8 @@ static int run(int argc, char **argv)
     cli_expect_operands(n, argv, 1, 2, "a RUN or MODEL, and a file of pairs or none");
     asc_ctx *ctx = cli_ctx_new(args.threads);
     asc_model *model = asc_model_open(ctx, argv[0], NULL, NULL);
-    predictor p = {.ctx = ctx, .model = model, .classes = model && model->classes ? json_loads(model->classes, 0, NULL) : NULL,
-                   .all = args.json ? json_array() : NULL};
+    predictor p = {.ctx = ctx, .model = model, .all = args.json ? json_array() : NULL};
+    p.classes = model && model->classes ? json_loads(model->classes, 0, NULL) : NULL;
     bool pairs = model && asc_lm_pair_inputs(model->lm).pairs;
     if (model && !pairs) {
         cli_wrong_usage("%s is no model of pairs", argv[0]);
@@ -146,8 +147,8 @@ static int run(int argc, char **argv)
 
 const cli_command nli_predict = {
     "nli predict", "tells the class of pairs of sentences", "RUN|MODEL [FILE]",
-    "A line is a premise, a tab, and a hypothesis, of standard input without FILE. It gives a line with the class and the\n"
-    "probabilities of all classes, in the model's order, with tabs between them.",
+    "A line is a premise, a tab, and a hypothesis, of standard input without FILE. It gives a line with the class and\n"
+    "the probabilities of all classes, in the model's order, with tabs between them.",
     "printf 'A man sleeps.\\tA man is awake.\\n' | ascgrad nli predict runs/nli",
     options, run,
 };

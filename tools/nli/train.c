@@ -91,7 +91,8 @@ static void set_files(asc_ctx *ctx, asc_settings *settings, const struct args *a
 static void check(const struct args *args)
 {
     if (args->shared.resume && (args->train || args->valid || args->vocab || args->labels)) {
-        cli_wrong_usage("--resume: the run goes on with its own files, expected no --train, --valid, --vocab, --labels");
+        cli_wrong_usage("--resume: the run goes on with its own files, expected no --train, --valid, --vocab or "
+                        "--labels");
     }
     if (args->shared.resume) {
         return;
@@ -134,8 +135,8 @@ static int run(int argc, char **argv)
 const cli_command nli_train = {
     "nli train", "trains a classifier of pairs", "--out RUN --train FILE --valid FILE --encoder DIR | --resume RUN",
     "The encoder stays as it is: what it makes of the sentences is computed once, and kept in a cache. Settings begin\n"
-    "with the preset nli. RUN is a folder as train's, which runs, plot and compare know, too; its best model is the one\n"
-    "with the highest accuracy on the pairs of --valid. Pairs whose label is '-' are left out.",
+    "with the preset nli. RUN is a folder as train's, which runs, plot and compare know, too; its best model is the\n"
+    "one with the highest accuracy on the pairs of --valid. Pairs whose label is '-' are left out.",
     "ascgrad nli train --encoder all-MiniLM-L6-v2 --train snli_1.0_train.jsonl.gz --valid snli_1.0_dev.jsonl.gz \\\n"
     "    --mix grassmann --out runs/nli\n"
     "ascgrad nli train --encoder none --tokenizer word --train train.tsv --valid dev.tsv --mix linear --out runs/own\n"

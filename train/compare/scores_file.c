@@ -24,6 +24,7 @@ static const field whole[] = {
     {"tokens", offsetof(asc_scores, result.tokens)},
     {"parameters", offsetof(asc_scores, parameters)},
     {"block", offsetof(asc_scores, block)},
+    {"pairs", offsetof(asc_scores, pairs)},
     {"seed", offsetof(asc_scores, seed)},
     {0},
 };

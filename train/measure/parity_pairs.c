@@ -1,4 +1,5 @@
-/* train/measure/parity_pairs.c: parity of a short training run of a model of pairs: its logits before the first step, the
+/* train/measure/parity_pairs.c: parity of a short training run of a model of pairs: its logits before the first step,
+ * the
  * loss of every step, the parameters at the end. */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@ typedef struct pairs {
     asc_replay *r;
     asc_lm *lm;
     int64_t steps, batch, E;
-    asc_tensor states[2], lengths[2], labels; /* premise, hypothesis: [steps, B, T, E], i64 [steps, B]; i64 [steps, B] */
+    asc_tensor states[2], lengths[2]; /* of premise and hypothesis [steps, B, T, E], i64 [steps, B] */
+    asc_tensor labels;                /* i64 [steps, B] */
 } pairs;
 
 static void add_defaults(asc_replay *r, int64_t E)

@@ -122,7 +122,8 @@ static void run_steps(const steps *t)
 
 void asc_replay_steps(asc_replay *r, const asc_replay_training *training, const asc_recipe *recipe)
 {
-    steps t = {.r = r, .training = training, .recipe = recipe, .params = all_decay(r->ctx, asc_lm_params(training->lm))};
+    steps t = {.r = r, .training = training, .recipe = recipe};
+    t.params = all_decay(r->ctx, asc_lm_params(training->lm));
     t.optim = asc_adamw_new(r->ctx, t.params, &(asc_adamw_options){.weight_decay = recipe->weight_decay});
     if (t.params && t.optim && !asc_error(r->ctx)) {
         run_steps(&t);
