@@ -227,10 +227,10 @@ static asc_status evaluate(plan *p, scored *s, int64_t number)
     asc_split_kind kind = open_kind(a->split);
     opened o = open_model(p->ctx, s->path, a->data, a->tokenizer);
     if (asc_error(p->ctx) == ASC_OK && open_split(p->ctx, &o, kind, true, 0) == ASC_OK &&
-        check_text(p, s, o.split) == ASC_OK) {
+        check_text(p, s, o.split) == ASC_OK && open_features(p->ctx, &o, kind, &(open_encoding){0}) == ASC_OK) {
         asc_eval_options how = {
             .batch = a->batch > 0 ? a->batch : o.model->batch, .length = a->block,
-            .carry = find_carry(p, s, o.model->lm), .progress = show, .user = &l};
+            .carry = find_carry(p, s, o.model->lm), .progress = show, .user = &l, .features = o.features};
         snprintf(l.what, sizeof l.what, "%.40s (%lld of %lld)", s->path, (long long)number, (long long)p->models);
         s->scores = asc_score(p->ctx, o.model, o.split, &how);
         const char *config = asc_lm_config(o.model->lm);

@@ -16,7 +16,7 @@ int64_t asc_trainer_falls_from(const asc_trainer *t)
 
 const asc_best *asc_trainer_best(const asc_trainer *t)
 {
-    return t->stranger.loss < t->state.best.loss ? &t->stranger : &t->state.best;
+    return asc_best_beats(&t->stranger, &t->state.best) ? &t->stranger : &t->state.best;
 }
 
 int64_t asc_trainer_eval_every(const asc_trainer *t)

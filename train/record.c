@@ -61,7 +61,8 @@ asc_status asc_trainer_write_line(asc_trainer *t, bool evaluated)
     t->state.logged_step = t->state.step;
     t->line_s = 0;
     t->line_tokens = 0;
-    json_t *layers = asc_layers_log(t->ctx, t->lm, evaluated ? t->valid : NULL);
+    bool look = evaluated && !asc_lm_pair_inputs(t->lm).pairs;
+    json_t *layers = asc_layers_log(t->ctx, t->lm, look ? t->valid : NULL);
     if (asc_error(t->ctx) == ASC_OK) {
         asc_metrics_write(&t->metrics, &t->progress, evaluated, layers);
     }

@@ -15,12 +15,11 @@
 
 /* ---- the plan ---- */
 
-static asc_status fill_step(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y, int64_t *lengths)
+static asc_status make_batch(void *user, int64_t first, int64_t n, asc_batch *batch)
 {
-    asc_trainer *t = user;
-    const int32_t *which = t->order + t->first + first;
-    return lengths ? asc_class_fill(t->ctx, t->train, which, n, x, lengths, y)
-                   : asc_block_fill(t->ctx, t->train, t->stepper.block, which, n, x, y);
+    const asc_trainer *t = user;
+    const asc_batch_source from = {t->ctx, t->lm, t->train, t->features[ASC_SPLIT_TRAIN], t->stepper.block};
+    return asc_batch_make(&from, t->order + t->first + first, n, batch);
 }
 
 static int64_t count_targets(void *user, int64_t first, int64_t n)
@@ -28,12 +27,6 @@ static int64_t count_targets(void *user, int64_t first, int64_t n)
     const asc_trainer *t = user;
     return asc_lm_classes(t->lm) > 0 ? n
                                      : asc_block_targets(t->train, t->stepper.block, t->order + t->first + first, n);
-}
-
-static int64_t find_width(void *user, int64_t first, int64_t n)
-{
-    const asc_trainer *t = user;
-    return asc_trainer_width(t, t->train, t->order + t->first + first, n);
 }
 
 /* The number of steps: the smaller of the limits that there are. */
@@ -127,9 +120,8 @@ static asc_status plan(asc_trainer *t)
                                .clip = v->clip,
                                .average = v->average > 0,
                                .seed = (uint64_t)v->seed,
-                               .fill = fill_step,
+                               .make = make_batch,
                                .targets = count_targets,
-                               .width = find_width,
                                .go_on = asc_trainer_goes_on,
                                .user = t};
     if (asc_phases_plan(&t->phases, t->lm, v, t->schedule.steps, t->ctx)) {
@@ -190,8 +182,9 @@ static json_t *describe_checksums(asc_trainer *t)
     } else {
         asc_error_clear(t->ctx); /* training needs no test split */
     }
-    return json_pack("{s:s, s:s, s:s*, s:s}", "train", train, "valid", valid, "test", *test ? test : NULL, "vocab",
-                     vocab);
+    const char *encoder = t->encoder ? asc_encoder_fingerprint(t->encoder) : NULL;
+    return json_pack("{s:s, s:s, s:s*, s:s, s:s*}", "train", train, "valid", valid, "test", *test ? test : NULL,
+                     "vocab", vocab, "encoder", encoder);
 }
 
 /* config.json: every setting in effect, and in "plan" what the settings that are 0 have come to. */
@@ -339,7 +332,7 @@ static asc_status replace_lost(asc_trainer *t)
              kept ? ", and it is written again" : ", is lost; the best from here on takes its place");
     asc_trainer_say(t, text);
     if (kept) {
-        return asc_model_write(t->ctx, t->folder.model, t->lm, t->tokenizer, t->data, best->step, best->loss);
+        return asc_model_write(t->ctx, t->folder.model, t->lm, t->tokenizer, t->data, best);
     }
     *best = asc_best_none();
     if (t->state.step >= t->steps) {
@@ -388,7 +381,8 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
     }
     asc_model *init = open_init(t, resume);
     if (asc_error(t->ctx) == ASC_OK && asc_trainer_open_data(t, run, resume, init) == ASC_OK &&
-        asc_trainer_open_lm(t, init) == ASC_OK) {
+        asc_trainer_open_encoder(t, resume) == ASC_OK && asc_trainer_open_lm(t, init) == ASC_OK &&
+        asc_trainer_open_features(t) == ASC_OK) {
         count_blocks(t);
     }
     asc_model_free(t->ctx, init);
@@ -434,6 +428,7 @@ static void clear(asc_trainer *t)
     asc_streams_close(t);
     asc_optim_free(t->optim);
     asc_lm_free(t->lm);
+    asc_trainer_close_encoder(t);
     asc_split_free(t->ctx, t->train);
     asc_split_free(t->ctx, t->valid);
     asc_tokenizer_free(t->tokenizer);

@@ -21,6 +21,8 @@ typedef struct asc_trainer {
     asc_dataset *data;
     asc_tokenizer *tokenizer;
     asc_split *train, *valid;
+    asc_encoder *encoder;      /* of pairs of sentences; or NULL */
+    asc_features *features[2]; /* of the training and the validation split; NULL without an encoder */
     asc_lm *lm;
     asc_optim *optim;
     asc_stepper stepper;
@@ -66,6 +68,12 @@ asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end);
 asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init);
 asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind); /* a split of its data, by way of the cache */
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init);
+
+/* open_encoder.c: of a model of pairs: the frozen encoder that the settings name, before the model, which takes its
+ * states; what it makes of the splits, and the weights of their classes, after it. */
+asc_status asc_trainer_open_encoder(asc_trainer *t, bool resume);
+asc_status asc_trainer_open_features(asc_trainer *t);
+void asc_trainer_close_encoder(asc_trainer *t);
 
 /* optimizer.c: the optimiser that the settings ask for; new. NULL with the error set: ASC_ERR_ARG, ASC_ERR_MEMORY. */
 asc_optim *asc_optimizer_new(asc_ctx *ctx, const asc_values *values, asc_lm *lm);

@@ -10,6 +10,7 @@
 #include <ascgrad/compare.h>
 #include <ascgrad/corpus.h>
 #include <ascgrad/data.h>
+#include <ascgrad/encoder.h>
 #include <ascgrad/inspect.h>
 #include <ascgrad/mixing.h>
 #include <ascgrad/module.h>
@@ -18,6 +19,7 @@
 #include <ascgrad/op.h>
 #include <ascgrad/ops.h>
 #include <ascgrad/optim.h>
+#include <ascgrad/pairs.h>
 #include <ascgrad/params.h>
 #include <ascgrad/probe.h>
 #include <ascgrad/profile.h>

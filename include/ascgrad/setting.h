@@ -76,8 +76,8 @@ typedef struct asc_setting {
     const char *option;    /* the program's option for it; NULL: the key of a training's setting, none of others */
     const char *argument;  /* what stands for its value in a help text: "N"; NULL: by its type */
     const char *follows;   /* for fallback NULL: what the default is, in words */
-    const char *only;      /* "KEY=CHOICE": it belongs to that choice of a row before it, and with others is refused; or
-                            * NULL */
+    const char *only;      /* "KEY=CHOICE", or "KEY=CHOICE|CHOICE": it belongs to that choice of a row before it, and
+                            * with others is refused; or NULL */
     /* Of INTS with choices: the list that choice number `which` stands for in the `nth` layer of its owner; how many
      * numbers, at most ASC_SETTING_LIST. */
     int (*expand)(int which, int nth, int64_t *values);

@@ -25,6 +25,7 @@ static const field whole[] = {
     {"parameters", offsetof(asc_scores, parameters)},
     {"block", offsetof(asc_scores, block)},
     {"carry", offsetof(asc_scores, carry)},
+    {"pairs", offsetof(asc_scores, pairs)},
     {"seed", offsetof(asc_scores, seed)},
     {0},
 };
