@@ -8,6 +8,7 @@
     _(train) \
     _(eval) \
     _(generate) \
+    _(nli) \
     _(tokenize) \
     _(encode) \
     _(gradcheck) \

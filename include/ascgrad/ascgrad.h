@@ -19,6 +19,7 @@
 #include <ascgrad/op.h>
 #include <ascgrad/ops.h>
 #include <ascgrad/optim.h>
+#include <ascgrad/pairs.h>
 #include <ascgrad/params.h>
 #include <ascgrad/probe.h>
 #include <ascgrad/profile.h>
@@ -28,5 +29,6 @@
 #include <ascgrad/stats.h>
 #include <ascgrad/tensor.h>
 #include <ascgrad/train.h>
+#include <ascgrad/typed.h>
 
 #endif

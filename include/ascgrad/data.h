@@ -232,6 +232,9 @@ typedef struct asc_split {
     int32_t unknown;   /* the id of tokens that the tokenizer does not know; -1: there is none */
     const asc_split_line *lines; /* [n_lines], in order, together all of it; NULL but of asc_split_load_lines */
     int64_t n_lines;
+    const int64_t *seconds; /* [n_sequences]: of sequences with a class that are two texts, where the second begins; of
+                             * one text, where it ends. NULL: they have no class */
+    int64_t skipped;        /* records that are none of the sequences, as they have no class */
 } asc_split;
 
 /* Reads and tokenizes a split; new.
@@ -302,6 +305,17 @@ ASC_API int64_t asc_class_width(const asc_split *split, const int32_t *which, in
  * [n] of inputs; labels [n]. ASC_ERR_ARG: there is no such sequence, nothing of it is given, or it has no class. */
 ASC_API asc_status asc_class_fill(asc_ctx *ctx, const asc_split *split, const int32_t *which, int64_t n,
                                   int64_t *inputs, int64_t *lengths, int64_t *labels);
+
+/* ---- pairs: of a sequence with a class the two texts that are given, one after the other ---- */
+
+/* The most inputs that one of the sequences which[0 … n-1] has, of at most `most` tokens from each text. 0 for NULL. */
+ASC_API int64_t asc_pair_width(const asc_split *split, const int32_t *which, int64_t n, int64_t most);
+
+/* Fills inputs [n, W], W = asc_pair_width, with the first text and the second behind it, 0 behind both; lengths [n, 2]
+ * of the texts; labels [n]. A text of more than `most` tokens keeps its first most-1 and its last.
+ * ASC_ERR_ARG: there is no such sequence, it has no class, or most < 1. */
+ASC_API asc_status asc_pair_fill(asc_ctx *ctx, const asc_split *split, const int32_t *which, int64_t n, int64_t most,
+                                 int64_t *inputs, int64_t *lengths, int64_t *labels);
 
 #ifdef __cplusplus
 }

@@ -53,8 +53,10 @@ static asc_scores *evaluate(report *r, const asc_run *run, int64_t block)
     listener l = {.bar = progress_start(), .what = asc_run_folder(run)};
     asc_scores *scores = NULL;
     opened o = open_model(r->ctx, asc_run_folder(run), NULL, NULL);
-    if (asc_error(r->ctx) == ASC_OK && open_split(r->ctx, &o, open_kind(r->split), true, 0) == ASC_OK) {
-        asc_eval_options how = {.batch = o.model->batch, .length = block, .progress = show, .user = &l};
+    if (asc_error(r->ctx) == ASC_OK && open_split(r->ctx, &o, open_kind(r->split), true, 0) == ASC_OK &&
+        open_features(r->ctx, &o, open_kind(r->split), &(open_encoding){0}) == ASC_OK) {
+        asc_eval_options how = {.batch = o.model->batch, .length = block, .progress = show, .user = &l,
+                                .features = o.features};
         scores = asc_score(r->ctx, o.model, o.split, &how);
     }
     progress_clear(&l.bar);

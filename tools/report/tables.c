@@ -251,8 +251,12 @@ void report_significance(report *r)
         any = true;
         snprintf(name, sizeof name, i ? "significance-%d" : "significance", i + 1);
         snprintf(title, sizeof title, "%s%s%lld %s, differences in %s", c->name, *c->name ? ": " : "",
-                 (long long)c->compared->n, c->compared->unit == ASC_UNIT_BLOCK ? "blocks" : "passages of text",
-                 c->compared->unit == ASC_UNIT_BLOCK ? "nats a token" : "bits a byte");
+                 (long long)c->compared->n, c->compared->unit == ASC_UNIT_BLOCK  ? "blocks"
+                 : c->compared->unit == ASC_UNIT_PAIR ? "pairs"
+                                                      : "passages of text",
+                 c->compared->unit == ASC_UNIT_BLOCK  ? "nats a token"
+                 : c->compared->unit == ASC_UNIT_PAIR ? "nats a pair"
+                                                      : "bits a byte");
         table t;
         table_begin(&t, &r->doc, name, title, significance);
         for (int64_t k = 0; k < c->compared->n_comparisons; k++) {
