@@ -15,8 +15,11 @@ extern "C" {
 
 typedef enum asc_model_block_norm { ASC_MODEL_BLOCK_NORM_DEFAULT, ASC_MODEL_BLOCK_NORM_POST, ASC_MODEL_BLOCK_NORM_PRE }
     asc_model_block_norm;
-typedef enum asc_model_head { ASC_MODEL_HEAD_DEFAULT, ASC_MODEL_HEAD_LM, ASC_MODEL_HEAD_CLASSIFIER } asc_model_head;
+typedef enum asc_model_head { ASC_MODEL_HEAD_DEFAULT, ASC_MODEL_HEAD_LM, ASC_MODEL_HEAD_CLASSIFIER, ASC_MODEL_HEAD_PAIRS
+    } asc_model_head;
 typedef enum asc_model_pool { ASC_MODEL_POOL_DEFAULT, ASC_MODEL_POOL_MEAN, ASC_MODEL_POOL_FIRST } asc_model_pool;
+typedef enum asc_model_sees { ASC_MODEL_SEES_DEFAULT, ASC_MODEL_SEES_BOTH, ASC_MODEL_SEES_PREMISE,
+    ASC_MODEL_SEES_HYPOTHESIS } asc_model_sees;
 typedef enum asc_model_norm { ASC_MODEL_NORM_DEFAULT, ASC_MODEL_NORM_LAYER, ASC_MODEL_NORM_RMS } asc_model_norm;
 typedef enum asc_model_activation { ASC_MODEL_ACTIVATION_DEFAULT, ASC_MODEL_ACTIVATION_GELU, ASC_MODEL_ACTIVATION_RELU2,
     ASC_MODEL_ACTIVATION_SWIGLU, ASC_MODEL_ACTIVATION_GEGLU } asc_model_activation;
@@ -43,12 +46,23 @@ typedef struct asc_model_settings {
     int64_t carry;
     /* a residual sum round the mixing */
     asc_bools mix_residual;
-    /* what is predicted: the next token, or the class of a sequence */
+    /* what is predicted: the next token, the class of a sequence, or of a pair of sentences */
     asc_model_head head;
     /* what a classifier looks at: the mean over the tokens' last states, or the first token's; for head=classifier */
     asc_model_pool pool;
-    /* number of classes; a training has it from its data; for head=classifier */
+    /* number of classes; a training has it from its data; for head=classifier|pairs */
     int64_t classes;
+    /* entries of the states that the model of pairs is given, which a training has from its encoder; 0: it embeds
+     * tokens itself; for head=pairs */
+    int64_t states;
+    /* tokens of a window, whose mean is a row; for head=pairs */
+    int64_t window_tokens;
+    /* tokens from one window to the next; for head=pairs */
+    int64_t window_stride;
+    /* width of the layer between the sentences' means and the classes; for head=pairs */
+    int64_t head_ff;
+    /* what the model is given; one sentence alone tells how far its class shows without the other; for head=pairs */
+    asc_model_sees sees;
     /* layer norm, or RMS norm, which takes no mean off */
     asc_model_norm norm;
     /* of the feed-forward layers; swiglu and geglu have a gate, a third matrix */
@@ -68,8 +82,9 @@ typedef struct asc_model_settings {
 static inline const asc_field *asc_model_fields(void)
 {
     static const char *const block_norm[] = {"post", "pre", NULL};
-    static const char *const head[] = {"lm", "classifier", NULL};
+    static const char *const head[] = {"lm", "classifier", "pairs", NULL};
     static const char *const pool[] = {"mean", "first", NULL};
+    static const char *const sees[] = {"both", "premise", "hypothesis", NULL};
     static const char *const norm[] = {"layer", "rms", NULL};
     static const char *const activation[] = {"gelu", "relu2", "swiglu", "geglu", NULL};
     static const asc_field fields[] = {
@@ -86,6 +101,11 @@ static inline const asc_field *asc_model_fields(void)
         {"head", ASC_FIELD_CHOICE, offsetof(asc_model_settings, head), head},
         {"pool", ASC_FIELD_CHOICE, offsetof(asc_model_settings, pool), pool},
         {"classes", ASC_FIELD_INT, offsetof(asc_model_settings, classes), NULL},
+        {"states", ASC_FIELD_INT, offsetof(asc_model_settings, states), NULL},
+        {"window_tokens", ASC_FIELD_INT, offsetof(asc_model_settings, window_tokens), NULL},
+        {"window_stride", ASC_FIELD_INT, offsetof(asc_model_settings, window_stride), NULL},
+        {"head_ff", ASC_FIELD_INT, offsetof(asc_model_settings, head_ff), NULL},
+        {"sees", ASC_FIELD_CHOICE, offsetof(asc_model_settings, sees), sees},
         {"norm", ASC_FIELD_CHOICE, offsetof(asc_model_settings, norm), norm},
         {"activation", ASC_FIELD_CHOICE, offsetof(asc_model_settings, activation), activation},
         {"zero_init", ASC_FIELD_BOOL, offsetof(asc_model_settings, zero_init), NULL},
