@@ -9,7 +9,8 @@
 
 #include "tools/cli.h"
 
-extern const cli_command bench_train, bench_layer, bench_ops, bench_scaling, bench_generate, bench_startup;
+extern const cli_command bench_train, bench_layer, bench_ops, bench_scaling, bench_generate, bench_encode,
+    bench_startup;
 
 /* ---- models: tools/bench/model.c ---- */
 
