@@ -125,8 +125,8 @@ ASC_API asc_status asc_write(asc_ctx *ctx, asc_tensor t, FILE *file);
 /* Overwrites dst with src's values: same shape; any pair of floating dtypes, or the same dtype. No gradient. */
 ASC_API asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src);
 /* From here on the values of a tensor that no op made are those in the memory of `where`, of the same dtype and shape,
- * both contiguous, such as the caller's by asc_wrap; nothing is copied. So a layer's parameters lie in another program's
- * memory. Views of the leaf, and calls that took it, keep the memory that it had. ASC_ERR_ARG: an op made the leaf, or
+ * both contiguous, such as the caller's by asc_wrap; nothing is copied. So a layer's parameters lie in memory that is
+ * somebody else's. Views of the leaf, and calls that took it, keep what it had. ASC_ERR_ARG: an op made the leaf, or
  * `where` is of another kind, requires a gradient, or is the leaf's gradient; ASC_ERR_STATE: a tensor that is gone. */
 ASC_API asc_status asc_set_data(asc_tensor leaf, asc_tensor where);
 

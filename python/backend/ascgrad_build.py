@@ -1,5 +1,5 @@
-"""Builds the package as pip asks for it (PEP 517): the library by its own configure and make, in a folder of its own, and
-a wheel of it and the files of src/ascgrad. Nothing is written to the source tree.
+"""Builds the package as pip asks for it (PEP 517): the library by its own configure and make, in a folder of its own,
+and a wheel of it and the files of src/ascgrad. Nothing is written to the source tree.
 
 A wheel is for any Python 3, as the package calls the library by ctypes. ASCGRAD_CONFIGURE holds more arguments for
 configure, CC and CFLAGS are as ever."""
@@ -20,9 +20,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent.parent
 SOURCE = HERE.parent
 LIBRARY = "libascgrad.so.1"
-NEEDS = """building ascgrad needs a C compiler, make, autoconf, automake, libtool, pkg-config, and the headers of OpenBLAS,
-zlib, utf8proc and jansson. Debian, Ubuntu:
-  apt-get install gcc make autoconf automake libtool pkg-config libopenblas-dev zlib1g-dev libutf8proc-dev libjansson-dev
+NEEDS = """building ascgrad needs a C compiler, make, autoconf, automake, libtool, pkg-config, and the headers of
+OpenBLAS, zlib, utf8proc and jansson. Debian, Ubuntu:
+  apt-get install gcc make autoconf automake libtool pkg-config \\
+      libopenblas-dev zlib1g-dev libutf8proc-dev libjansson-dev
 Other systems: ./quickstart, in the source tree, finds out what is missing and installs it."""
 METADATA = """Metadata-Version: 2.1
 Name: ascgrad
@@ -59,12 +60,22 @@ def run(what, *command, cwd):
 
 def copy_source(to):
     """The source tree, less what a build in it may have left."""
+
     def passed_over(folder, names):
         top = Path(folder) == SOURCE
-        return [name for name in names
-                if name.endswith((".o", ".lo", ".la", ".pyc")) or name in (".libs", ".deps", "__pycache__", ".git")
-                or (top and (name in ("Makefile", "config.status", "config.h", "libtool", "runs", "my-run",
-                                      "autom4te.cache") or re.fullmatch(r"build(-(?!aux).*)?", name)))]
+        return [
+            name
+            for name in names
+            if name.endswith((".o", ".lo", ".la", ".pyc"))
+            or name in (".libs", ".deps", "__pycache__", ".git")
+            or (
+                top
+                and (
+                    name in ("Makefile", "config.status", "config.h", "libtool", "runs", "my-run", "autom4te.cache")
+                    or re.fullmatch(r"build(-(?!aux).*)?", name)
+                )
+            )
+        ]
 
     shutil.copytree(SOURCE, to, ignore=passed_over, symlinks=True)
 
@@ -94,7 +105,9 @@ def lay_out(library, folder):
     package = folder / "ascgrad"
     shutil.copytree(HERE / "src/ascgrad", package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(library, package / LIBRARY)
-    subprocess.run([sys.executable, "-B", str(HERE / "generate"), str(SOURCE), str(library), str(package)], check=True)
+    subprocess.run(
+        [sys.executable, "-B", str(HERE / "generate"), str(SOURCE), str(library), str(package)], check=True
+    )
     return package
 
 
@@ -108,8 +121,11 @@ def tag():
 
 def about():
     """The files that make a folder a wheel's, less its RECORD."""
-    return {"METADATA": METADATA.format(version=version()).encode(), "WHEEL": WHEEL.format(tag=tag()).encode(),
-            "LICENSE": (SOURCE / "LICENSE").read_bytes()}
+    return {
+        "METADATA": METADATA.format(version=version()).encode(),
+        "WHEEL": WHEEL.format(tag=tag()).encode(),
+        "LICENSE": (SOURCE / "LICENSE").read_bytes(),
+    }
 
 
 def write_wheel(folder, name):

@@ -2,8 +2,8 @@
 
     python3 python/bench/layers.py [--threads 2] [--width 256] [--repeat 5] [--only 32x128]
 
-A row is a shape, a median of `repeat` after one to warm up, in milliseconds, and the most memory that the process of the
-measurement had above what it had before, in MiB. Each measurement has a process of its own."""
+A row is a shape, a median of `repeat` after one to warm up, in milliseconds, and the most memory that the process of
+the measurement had above what it had before, in MiB. Each measurement has a process of its own."""
 
 import argparse
 import math
@@ -43,13 +43,28 @@ def torch_layers(width):
             self.q, self.k, self.v = (nn.Linear(width, width, bias=False) for _ in range(3))
             self.u, self.p = nn.Linear(width, width // 2, bias=False), nn.Linear(width, width // 2, bias=False)
             self.o = nn.Linear(width, width)
-            for name, value in (("la", 1.0), ("ls", 1.0), ("lc", 1.0), ("ts", 1.0), ("tc", 1.0), ("kappa", 32.0), ("delta", 0.2),
-                                ("aa", -1.0), ("ac", -1.0), ("wa", 0.1), ("ws", 0.1), ("wc", 0.1), ("t", 1.0)):
+            for name, value in (
+                ("la", 1.0),
+                ("ls", 1.0),
+                ("lc", 1.0),
+                ("ts", 1.0),
+                ("tc", 1.0),
+                ("kappa", 32.0),
+                ("delta", 0.2),
+                ("aa", -1.0),
+                ("ac", -1.0),
+                ("wa", 0.1),
+                ("ws", 0.1),
+                ("wc", 0.1),
+                ("t", 1.0),
+            ):
                 self.register_parameter(name, nn.Parameter(torch.full((HEADS, 1, 1), value)))
 
         def forward(self, x):
             N = x.shape[1]
-            q, k, v, z, h = (f(x).unflatten(-1, (HEADS, -1)).transpose(1, 2) for f in (self.q, self.k, self.v, self.u, self.p))
+            q, k, v, z, h = (
+                f(x).unflatten(-1, (HEADS, -1)).transpose(1, 2) for f in (self.q, self.k, self.v, self.u, self.p)
+            )
             allowed = torch.ones(N, N, dtype=torch.bool).tril()
             n, off = allowed.sum(-1, keepdim=True).float(), allowed & ~torch.eye(N, dtype=torch.bool)
             h, kt = F.normalize(h, dim=-1), F.normalize(k, dim=-1)
@@ -60,7 +75,9 @@ def torch_layers(width):
             s = near @ kt
             align = F.normalize(s, dim=-1) @ kt.transpose(-2, -1)
             spread = 1 - (s / count).square().sum(-1, keepdim=True)
-            d2 = (z.square().sum(-1, keepdim=True) + z.square().sum(-1).unsqueeze(-2) - 2 * z @ z.transpose(-2, -1)).clamp(min=0)
+            d2 = (
+                z.square().sum(-1, keepdim=True) + z.square().sum(-1).unsqueeze(-2) - 2 * z @ z.transpose(-2, -1)
+            ).clamp(min=0)
             sep, coh = (torch.exp(-d2 / (t + 1e-6)) * allowed for t in (self.ts, self.tc))
             eta = ((sep * off).sum(-1, keepdim=True) / (self.kappa + 1e-6)).clamp(0, 1)
             phi = sep * F.relu(a - self.delta)
@@ -137,8 +154,12 @@ def main():
                 continue
             row = []
             for which in ("ascgrad", "torch"):
-                said = subprocess.run([sys.executable, __file__, *sys.argv[1:], "--measure", which, name, str(batch), str(length)],
-                                      capture_output=True, text=True, check=True).stdout.split()
+                said = subprocess.run(
+                    [sys.executable, __file__, *sys.argv[1:], "--measure", which, name, str(batch), str(length)],
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                ).stdout.split()
                 row += [f"{which} {float(said[0]):9.1f} ms {float(said[1]):8.0f} MiB"]
             print(f"{batch:3}x{length:<5} {name:10} " + "   ".join(row), flush=True)
 

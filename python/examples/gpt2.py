@@ -22,8 +22,16 @@ class InPlaceOfAttention(nn.Module):
 
 def main(name="ASCender"):
     torch.manual_seed(1)
-    config = GPT2Config(vocab_size=100, n_positions=32, n_embd=32, n_layer=2, n_head=4, use_cache=False, bos_token_id=0,
-                        eos_token_id=0)
+    config = GPT2Config(
+        vocab_size=100,
+        n_positions=32,
+        n_embd=32,
+        n_layer=2,
+        n_head=4,
+        use_cache=False,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
     model = GPT2LMHeadModel(config)
     for block in model.transformer.h:
         block.attn = InPlaceOfAttention(getattr(at, name)(config.n_embd))

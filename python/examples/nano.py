@@ -82,10 +82,15 @@ def main():
             optimizer.step()
             first, step = first or loss.item(), step + 1
             if step % 20 == 0 or step == given.steps:
-                print(f"step {step}: loss {loss.item():.3f}, {(time.time() - started) / step * 1e3:.0f} ms a step", flush=True)
+                print(
+                    f"step {step}: loss {loss.item():.3f}, {(time.time() - started) / step * 1e3:.0f} ms a step",
+                    flush=True,
+                )
             if step == given.steps:
                 break
-    print(f"{given.mixing}: the loss fell from {first:.3f} to {loss.item():.3f}; perplexity {math.exp(loss.item()):.1f}")
+    print(
+        f"{given.mixing}: the loss fell from {first:.3f} to {loss.item():.3f}; perplexity {math.exp(loss.item()):.1f}"
+    )
 
 
 if __name__ == "__main__":

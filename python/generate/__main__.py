@@ -17,7 +17,7 @@ def registry(path, structs):
     library = ctypes.CDLL(str(path))
     library.asc_op_at.restype = ctypes.POINTER(structs["asc_op"])
     found, i = {}, 0
-    while (op := library.asc_op_at(i)):
+    while op := library.asc_op_at(i):
         row = op.contents
         found[row.name.decode()] = {"inputs": row.inputs.decode().split(), "equation": row.equation.decode()}
         i += 1
@@ -29,7 +29,7 @@ def main(source, library, folder):
     read = headers.read(include)
     text = c_types.text(read)
     names = {}
-    exec(text, names)  # noqa: S102: what was just written
+    exec(text, names)  # what was just written
     declared = re.findall(r"\b(asc_\w+)\(asc_ctx \*ctx", (include / "ops.h").read_text(encoding="utf-8"))
     source, stub = functions.texts(read, registry(library, names), declared)
     for name, content in (("_c.py", text), ("ops.py", source), ("ops.pyi", stub)):

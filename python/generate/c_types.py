@@ -1,13 +1,22 @@
 """Writes _c.py: the headers' constants, structs and functions for ctypes."""
 
-HEAD = '''"""The library's constants, structs and functions. Made from include/ascgrad by python/generate: not to be edited."""
+HEAD = '''"""The library's constants, structs and functions. Made from include/ascgrad by python/generate."""
 
 from ctypes import (Structure, c_bool, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint, c_uint8,
                     c_uint32, c_uint64, c_void_p)
 '''
 PLAIN = {
-    "void": "None", "bool": "c_bool", "char": "c_char", "double": "c_double", "int": "c_int", "unsigned": "c_uint",
-    "int32_t": "c_int32", "int64_t": "c_int64", "uint8_t": "c_uint8", "uint32_t": "c_uint32", "uint64_t": "c_uint64",
+    "void": "None",
+    "bool": "c_bool",
+    "char": "c_char",
+    "double": "c_double",
+    "int": "c_int",
+    "unsigned": "c_uint",
+    "int32_t": "c_int32",
+    "int64_t": "c_int64",
+    "uint8_t": "c_uint8",
+    "uint32_t": "c_uint32",
+    "uint64_t": "c_uint64",
     "size_t": "c_size_t",
 }
 
@@ -45,7 +54,9 @@ def text(headers):
     lines = [HEAD]
     lines += [f"{name} = {value}" for name, value in headers.constants.items()]
     for name in ordered(headers):
-        fields = ", ".join(f'("{item.name}", {c_type(headers, item.type, item.count)})' for item in headers.structs[name])
+        fields = ", ".join(
+            f'("{item.name}", {c_type(headers, item.type, item.count)})' for item in headers.structs[name]
+        )
         lines += ["", "", f"class {name}(Structure):", f"    _fields_ = [{fields}]"]
     lines += ["", "", "# name: (result, parameters)", "FUNCTIONS = {"]
     for f in headers.functions.values():

@@ -4,17 +4,18 @@ import os
 import re
 import textwrap
 
-HEAD = '''"""The ops. Made from the library's registry and include/ascgrad/ops.h by python/generate: not to be edited.
+HEAD = '''"""The ops. Made from the library's registry and include/ascgrad/ops.h by python/generate.
 
-Inputs are tensors and arrays, and beside one of those numbers and lists. A result is new. return_NAME=True has a further
-result, NAME, follow the first, in a tuple."""
+Inputs are tensors and arrays, and beside one of those numbers and lists. A result is new. return_NAME=True has a
+further result, NAME, follow the first, in a tuple."""
 
 from ctypes import byref
 
 from . import _c
-from ._call import choice, dtype_number, inputs, ints, listed, longs, number, same, several, value
+from ._call import choice, inputs, ints, listed, longs, number, same, several, value
 from ._library import lib
-from ._tensor import Tensor, result as one
+from ._tensor import Tensor, dtype_number
+from ._tensor import result as one
 '''
 STUB = '''"""Made as ops.py is."""
 
@@ -34,15 +35,58 @@ GIVEN = "given"  # has no default
 
 # The attributes whose default is not 0, false, or the first of the choices; "op.attribute" is of one op.
 DEFAULTS = {
-    "a": GIVEN, "after": GIVEN, "b": GIVEN, "beta": 1.0, "cap": GIVEN, "correction": 1, "dilation": 1, "dim": -1,
-    "dim0": GIVEN, "dim1": GIVEN, "dims": None, "dtype": GIVEN, "eps": 1e-5, "equation": GIVEN, "before": GIVEN,
-    "groups": 1, "heads": GIVEN, "hi": GIVEN, "ignore": -100, "index": GIVEN, "k": GIVEN, "lo": GIVEN, "M": GIVEN,
-    "N": GIVEN, "offsets": (), "order": GIVEN, "p": GIVEN, "radius": GIVEN, "shape": GIVEN, "shift": GIVEN,
-    "sizes": GIVEN, "smoothing": GIVEN, "step": 1, "stop": 2**63 - 1, "tuples": GIVEN,
-    "concat.dim": 0, "stack.dim": 0, "neighbor_count": 16, "ascender.radius": 2, "ascender_background.radius": 2,
-    "attention.cap": 0.0, "grassmann.eps": 1e-8, "linear_attention.eps": 1e-6, "linear_cross_entropy_top.cap": 0.0,
-    "plucker_wedge.eps": 1e-8, "plucker_wedge_past.eps": 1e-8, "plucker_wedge_past.offsets": GIVEN, "row_norm.eps": 1e-6,
-    "scale_shift.b": 0.0, "subspace.eps": 1e-8, "tril.k": 0, "k_of": None,
+    "a": GIVEN,
+    "after": GIVEN,
+    "b": GIVEN,
+    "beta": 1.0,
+    "cap": GIVEN,
+    "correction": 1,
+    "dilation": 1,
+    "dim": -1,
+    "dim0": GIVEN,
+    "dim1": GIVEN,
+    "dims": None,
+    "dtype": GIVEN,
+    "eps": 1e-5,
+    "equation": GIVEN,
+    "before": GIVEN,
+    "groups": 1,
+    "heads": GIVEN,
+    "hi": GIVEN,
+    "ignore": -100,
+    "index": GIVEN,
+    "k": GIVEN,
+    "lo": GIVEN,
+    "M": GIVEN,
+    "N": GIVEN,
+    "offsets": (),
+    "order": GIVEN,
+    "p": GIVEN,
+    "radius": GIVEN,
+    "shape": GIVEN,
+    "shift": GIVEN,
+    "sizes": GIVEN,
+    "smoothing": GIVEN,
+    "step": 1,
+    "stop": 2**63 - 1,
+    "tuples": GIVEN,
+    "concat.dim": 0,
+    "stack.dim": 0,
+    "neighbor_count": 16,
+    "ascender.radius": 2,
+    "ascender_background.radius": 2,
+    "attention.cap": 0.0,
+    "grassmann.eps": 1e-8,
+    "linear_attention.eps": 1e-6,
+    "linear_cross_entropy_top.cap": 0.0,
+    "plucker_wedge.eps": 1e-8,
+    "plucker_wedge_past.eps": 1e-8,
+    "plucker_wedge_past.offsets": GIVEN,
+    "row_norm.eps": 1e-6,
+    "scale_shift.b": 0.0,
+    "subspace.eps": 1e-8,
+    "tril.k": 0,
+    "k_of": None,
 }
 RENAMED = {"k": "neighbor_count", "neighbors": "neighbor_rule"}  # attributes called as an input is
 KINDS = {"bool": (False, "bool"), "double": (0.0, "float")}  # default and name; of all other numbers 0 and int
@@ -115,7 +159,9 @@ class Function:
                 self.tensors.append(field.name)
                 values.append(f"{field.name}={field.name}._as_parameter_")
             elif field.name.startswith("n_"):
-                values.append(f"{field.name}=len({field.name[2:]}){' // (k - 1)' if field.name == 'n_tuples' else ''}")
+                values.append(
+                    f"{field.name}=len({field.name[2:]}){' // (k - 1)' if field.name == 'n_tuples' else ''}"
+                )
             elif "*" in field.type:
                 values.append(f"{field.name}={self.numbers(field)}")
             else:
@@ -128,10 +174,10 @@ class Function:
     def scalars(self, field, values):
         """An array of tensors whose names an enumeration has."""
         enum = next(names for names in self.headers.enums.values() if field.count in names)
-        names = [name[len(common(enum)):].lower() for name in enum if name != field.count]
+        names = [name[len(common(enum)) :].lower() for name in enum if name != field.count]
         if "background" in self.op:
             enum = self.headers.enums["asc_background_scalar"]
-            names = [name[len(common(enum)):].lower() for name in enum if not name.endswith("SCALARS")]
+            names = [name[len(common(enum)) :].lower() for name in enum if not name.endswith("SCALARS")]
         self.tensors += names
         handles = ", ".join(f"{name}._as_parameter_" for name in names)
         values.append(f"{field.name}=(_c.asc_tensor * {self.headers.constants[field.count]})({handles})")
@@ -145,8 +191,10 @@ class Function:
         if kind == "asc_dtype":
             return self.added(name, GIVEN, "Any", f"dtype_number({name})")
         if enum:
-            names = {key[len(common(enum)):].lower(): number for key, number in enum.items()}
-            return self.added(name, next(iter(names)), f"Literal{list(names)!r}", f"choice({name!r}, {name}, {names!r})")
+            names = {key[len(common(enum)) :].lower(): number for key, number in enum.items()}
+            return self.added(
+                name, next(iter(names)), f"Literal{list(names)!r}", f"choice({name!r}, {name}, {names!r})"
+            )
         if kind == "const char *":
             return self.added(name, GIVEN, "str", f"{name}.encode()")
         default, python = KINDS.get(kind, (0, "int"))
@@ -170,6 +218,7 @@ class Function:
 
     def parameters(self, typed):
         """The parameters, in order."""
+
         def written(name, python, default=GIVEN):
             hint = f": {python}" if typed else ""
             equal = " = " if typed else "="
@@ -177,14 +226,14 @@ class Function:
 
         attributes = [written(name, python, default) for name, default, python in self.attributes]
         parts = attributes[: self.leading] if self.tensors or self.several else []
-        later = attributes[len(parts):]
+        later = attributes[len(parts) :]
         loose = False  # a default has come
         for name in self.tensors:
             loose = loose or name in self.optional
             parts.append(written(name, "Optional[Input]", None) if loose else written(name, "Input"))
         if self.several:
             parts.append(written(f"*{self.several}", "Any"))
-        defaults = [default for _, default, _ in self.attributes[len(attributes) - len(later):]]
+        defaults = [default for _, default, _ in self.attributes[len(attributes) - len(later) :]]
         follows = any(a != GIVEN and b == GIVEN for a, b in zip(defaults, defaults[1:]))
         star = self.outputs and not later
         if later and not self.several and (follows or (loose and GIVEN in defaults)):

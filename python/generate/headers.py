@@ -56,8 +56,9 @@ def declare(text, doc=""):
 def members(body):
     """The fields of a struct's body: "asc_tensor q, k; /* … */ double *at;"."""
     fields = []
-    for statement, comment in re.findall(r"([^;/]+);[ \t]*(/\*.*?\*/)?", re.sub(r"\n\s*(/\*.*?\*/)", "", body, flags=re.S),
-                                         re.S):
+    for statement, comment in re.findall(
+        r"([^;/]+);[ \t]*(/\*.*?\*/)?", re.sub(r"\n\s*(/\*.*?\*/)", "", body, flags=re.S), re.S
+    ):
         doc = " ".join(plain(comment).split()) if comment else ""
         if "(*" in statement:
             fields.append(Field(re.search(r"\(\*(\w+)\)", statement)[1], "function", doc=doc))
@@ -79,7 +80,7 @@ class Reader:
         text = re.sub(r"\b(INT64_MAX)\b", str(2**63 - 1), text)
         text = re.sub(r"\b(INT64_MIN)\b", str(-(2**63)), text)
         text = re.sub(r"(?<=\d)[uUlL]+\b", "", text)
-        return eval(text, {"__builtins__": {}}, self.headers.constants)  # noqa: S307: the library's own headers
+        return eval(text, {"__builtins__": {}}, self.headers.constants)  # the library's own headers
 
     def enum(self, name, body):
         number, values = 0, {}
@@ -111,16 +112,17 @@ class Reader:
             comments = [found for found in COMMENT.finditer(block) if found.start() == 0]
             if comments and comments[0][0].startswith("/* ----"):
                 section = plain(re.sub(r" *-{4,} *", "", comments[0][0]))
-                block = block[comments[0].end():].strip()
+                block = block[comments[0].end() :].strip()
                 comments = [found for found in COMMENT.finditer(block) if found.start() == 0]
             group = plain(comments[0][0]) if comments else ""
             self.block(block, group, section)
 
     def block(self, block, group, section):
         at = 0
-        for found in re.finditer(r"^ASC_API\s+(.*?)\b(asc_\w+)\((.*?)\)(?:\s*ASC_PRINTF\([^)]*\))?;[ \t]*(/\*.*?\*/)?", block,
-                                 re.S | re.M):
-            between = [plain(comment[0]) for comment in COMMENT.finditer(block[at:found.start()])]
+        for found in re.finditer(
+            r"^ASC_API\s+(.*?)\b(asc_\w+)\((.*?)\)(?:\s*ASC_PRINTF\([^)]*\))?;[ \t]*(/\*.*?\*/)?", block, re.S | re.M
+        ):
+            between = [plain(comment[0]) for comment in COMMENT.finditer(block[at : found.start()])]
             group = between[-1] if between else group
             at = found.end()
             result, name, params, behind = found.groups()

@@ -26,8 +26,22 @@ class Examples(unittest.TestCase):
     @unittest.skipIf(lacks("torch"), "needs PyTorch")
     def test_nano(self):
         for mixing in ("ASCender", "torch"):
-            said, _ = self.run_in(str(HERE / "examples/nano.py"), mixing, "--steps", "12", "--dim", "32", "--layers", "1",
-                                  "--block", "16", "--batch", "8", "--data", "builtin:5000")
+            said, _ = self.run_in(
+                str(HERE / "examples/nano.py"),
+                mixing,
+                "--steps",
+                "12",
+                "--dim",
+                "32",
+                "--layers",
+                "1",
+                "--block",
+                "16",
+                "--batch",
+                "8",
+                "--data",
+                "builtin:5000",
+            )
             first, last = map(float, re.search(r"fell from ([\d.]+) to ([\d.]+)", said).groups())
             self.assertLess(last, first)
 

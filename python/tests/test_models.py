@@ -112,8 +112,16 @@ class Training(unittest.TestCase):
         cls.path = os.path.join(cls.folder.name, "runs", "first")
         os.mkdir(os.path.dirname(cls.path))
         cls.seen = []
-        cls.run_ = asc.train(cls.path, progress=lambda p: cls.seen.append(p["step"]), preset="tiny", data="builtin:3000",
-                             tokenizer="word", model="grassmann", steps=20, log_every=5)
+        cls.run_ = asc.train(
+            cls.path,
+            progress=lambda p: cls.seen.append(p["step"]),
+            preset="tiny",
+            data="builtin:3000",
+            tokenizer="word",
+            model="grassmann",
+            steps=20,
+            log_every=5,
+        )
 
     @classmethod
     def tearDownClass(cls):

@@ -1,6 +1,5 @@
 """The functions made from the registry, errors, an op of one's own."""
 
-import ctypes
 import inspect
 import unittest
 
@@ -14,7 +13,7 @@ from ascgrad._library import lib
 def registry():
     """The library's ops: name, inputs."""
     i = 0
-    while (at := lib.asc_op_at(i)):
+    while at := lib.asc_op_at(i):
         op = _c.asc_op.from_address(at)
         yield op.name.decode(), op.inputs.decode().split()
         i += 1
@@ -40,8 +39,10 @@ class Registry(unittest.TestCase):
     def test_every_function_of_one_element(self):
         x = asc.tensor([0.3, 0.7], requires_grad=True)
         for name, inputs in registry():
-            if inputs == ["x"] and all(p.default is not p.empty or p.name == "x"
-                                       for p in inspect.signature(getattr(asc, name)).parameters.values()):
+            if inputs == ["x"] and all(
+                p.default is not p.empty or p.name == "x"
+                for p in inspect.signature(getattr(asc, name)).parameters.values()
+            ):
                 y = getattr(asc, name)(x)
                 self.assertTrue(np.isfinite(y.numpy()).all(), name)
 
@@ -57,8 +58,9 @@ class Values(unittest.TestCase):
         np.testing.assert_allclose(asc.mean(x, (0, -1)), x.mean((0, 2)))
         np.testing.assert_allclose(asc.tensor(x).sum(dims=1, keepdim=True), x.sum(1, keepdims=True))
         np.testing.assert_allclose(asc.permute(x, (2, 0, 1)), x.transpose(2, 0, 1))
-        np.testing.assert_allclose(asc.pad(x, [0, 1, 0], [0, 0, 2], value=3),
-                                   np.pad(x, [(0, 0), (1, 0), (0, 2)], constant_values=3))
+        np.testing.assert_allclose(
+            asc.pad(x, [0, 1, 0], [0, 0, 2], value=3), np.pad(x, [(0, 0), (1, 0), (0, 2)], constant_values=3)
+        )
         np.testing.assert_allclose(asc.where(x > 0, x, 0.0), np.where(x > 0, x, 0))
         np.testing.assert_allclose(asc.embedding(w, [[2, 0]]), w[[[2, 0]]])
         np.testing.assert_allclose(asc.cast(asc.tensor(x), "f32"), x.astype("f"))
@@ -81,9 +83,24 @@ class Values(unittest.TestCase):
         self.assertEqual(g.shape, (2, 6, 5))
         s = asc.subspace(q, rng.normal(size=(5, 56)), k=3, tuples=[[1, 2], [1, 4]])
         self.assertEqual(s.shape, (2, 6, 5))
-        scalars = {name: np.ones(2) for name in ("lambda_align", "lambda_sep", "lambda_coh", "tau_sep", "tau_coh", "kappa",
-                                                 "delta", "alpha_align", "alpha_coh", "omega_align", "omega_sep",
-                                                 "omega_coh", "tau_score")}
+        scalars = {
+            name: np.ones(2)
+            for name in (
+                "lambda_align",
+                "lambda_sep",
+                "lambda_coh",
+                "tau_sep",
+                "tau_coh",
+                "kappa",
+                "delta",
+                "alpha_align",
+                "alpha_coh",
+                "omega_align",
+                "omega_sep",
+                "omega_coh",
+                "tau_score",
+            )
+        }
         y, losses = ascender(q, k, v, scalars)
         self.assertEqual((y.shape, losses.shape), ((2, 6, 8), ()))
         same, _ = ascender(q, k, v, scalars, k_of=[3, 3])
@@ -124,17 +141,26 @@ class Errors(unittest.TestCase):
         self.assertEqual(asc.tanh(np.zeros(1)).tolist(), [0])  # as before
 
     def test_attributes(self):
-        for wrong, message in ((lambda: asc.conv1d(np.zeros((1, 2, 3)), np.zeros((1, 3, 1)), padding="much"), "causal"),
-                               (lambda: asc.softmax("text"), "softmax"), (lambda: asc.sum(np.zeros(2), dims=0.5), "dims"),
-                               (lambda: asc.nothing, "nothing"), (lambda: asc.zeros(2, "float16"), "float16")):
+        for wrong, message in (
+            (lambda: asc.conv1d(np.zeros((1, 2, 3)), np.zeros((1, 3, 1)), padding="much"), "causal"),
+            (lambda: asc.softmax("text"), "softmax"),
+            (lambda: asc.sum(np.zeros(2), dims=0.5), "dims"),
+            (lambda: asc.nothing, "nothing"),
+            (lambda: asc.zeros(2, "float16"), "float16"),
+        ):
             with self.assertRaisesRegex((TypeError, ValueError, AttributeError), message):
                 wrong()
 
 
 class Own(unittest.TestCase):
     def wave(self, factor=1.0):
-        return asc.Op("wave", lambda x: x * np.sin(x), lambda g, x: (factor * g * (np.sin(x) + x * np.cos(x)),),
-                      samples=[[(3, 5)], [()]], equation="y = x sin x")
+        return asc.Op(
+            "wave",
+            lambda x: x * np.sin(x),
+            lambda g, x: (factor * g * (np.sin(x) + x * np.cos(x)),),
+            samples=[[(3, 5)], [()]],
+            equation="y = x sin x",
+        )
 
     def test_value_gradient_and_check(self):
         wave, x = self.wave(), asc.tensor([0.5, 2.0], requires_grad=True)
@@ -162,8 +188,14 @@ class Own(unittest.TestCase):
         self.assertIsInstance(caught.exception.__cause__, KeyError)
 
     def test_two_inputs(self):
-        outer = asc.Op("outer_sum", lambda a, b: a[:, None] + b, lambda g, a, b: (g.sum(1), g.sum(0)), inputs="a b",
-                       shape=lambda a, b: (a[0], b[0]), samples=[[(3,), (4,)]])
+        outer = asc.Op(
+            "outer_sum",
+            lambda a, b: a[:, None] + b,
+            lambda g, a, b: (g.sum(1), g.sum(0)),
+            inputs="a b",
+            shape=lambda a, b: (a[0], b[0]),
+            samples=[[(3,), (4,)]],
+        )
         self.assertEqual(outer(np.zeros(2), np.ones(3)).shape, (2, 3))
         self.assertTrue(asc.gradcheck(outer)["passed"])
 

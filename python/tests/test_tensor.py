@@ -77,8 +77,10 @@ class Memory(unittest.TestCase):
         t = asc.tensor(a)
         a[0] = 9
         self.assertEqual(t.tolist(), [0, 1, 2])
-        self.assertEqual([asc.tensor(np.ones(1, kind)).dtype.name for kind in ("f2", "f4", "f8", "i4", "u2", "?")],
-                         ["float32", "float32", "float64", "int64", "int64", "uint8"])
+        self.assertEqual(
+            [asc.tensor(np.ones(1, kind)).dtype.name for kind in ("f2", "f4", "f8", "i4", "u2", "?")],
+            ["float32", "float32", "float64", "int64", "int64", "uint8"],
+        )
         with self.assertRaisesRegex(TypeError, "complex"):
             asc.tensor([1j])
 
@@ -92,8 +94,20 @@ class Memory(unittest.TestCase):
     def test_indices_are_numpys(self):
         a = np.arange(24.0).reshape(2, 3, 4)
         t = asc.from_numpy(a)
-        for key in (0, -1, (1, 2), (slice(None), 1), (Ellipsis, 3), slice(1, None), (0, slice(0, 3, 2)), (None, 1), (),
-                    Ellipsis, (1, [2, 0, -1]), (0, 1, 2)):
+        for key in (
+            0,
+            -1,
+            (1, 2),
+            (slice(None), 1),
+            (Ellipsis, 3),
+            slice(1, None),
+            (0, slice(0, 3, 2)),
+            (None, 1),
+            (),
+            Ellipsis,
+            (1, [2, 0, -1]),
+            (0, 1, 2),
+        ):
             np.testing.assert_array_equal(t[key].numpy(), a[key], str(key))
         for key in (2, (0, 0, 0, 0), (Ellipsis, Ellipsis), slice(None, None, -1)):
             with self.assertRaises(IndexError):
@@ -151,9 +165,23 @@ class Gradients(unittest.TestCase):
     def test_operators_are_numpys(self):
         a, b = np.array([1.5, -2.0]), np.array([0.5, 3.0])
         s, t = asc.from_numpy(a), asc.from_numpy(b)
-        for f in (lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y, lambda x, y: x / y, lambda x, y: y ** 2,
-                  lambda x, y: 2 - x, lambda x, y: 1 / y, lambda x, y: x @ y, lambda x, y: -x, lambda x, y: abs(x),
-                  lambda x, y: x == y, lambda x, y: x < y, lambda x, y: x >= y, lambda x, y: 2 ** x, lambda x, y: x * 3):
+        for f in (
+            lambda x, y: x + y,
+            lambda x, y: x - y,
+            lambda x, y: x * y,
+            lambda x, y: x / y,
+            lambda x, y: y**2,
+            lambda x, y: 2 - x,
+            lambda x, y: 1 / y,
+            lambda x, y: x @ y,
+            lambda x, y: -x,
+            lambda x, y: abs(x),
+            lambda x, y: x == y,
+            lambda x, y: x < y,
+            lambda x, y: x >= y,
+            lambda x, y: 2**x,
+            lambda x, y: x * 3,
+        ):
             np.testing.assert_allclose(np.asarray(f(s, t)), f(a, b))
             np.testing.assert_allclose(np.asarray(f(s, b)), f(a, b))
         self.assertIsInstance(a + t, asc.Tensor)

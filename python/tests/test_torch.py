@@ -31,8 +31,14 @@ def setUpModule():
 
 
 def all_layers(d_model=8, **more):
-    kinds = {"Attention": {"heads": 2}, "ASCender": {"heads": 2, "k": 3}, "Grassmann": {"r": 4, "offsets": [1, 2]},
-             "LinearAttention": {"heads": 2, "decay": "gated"}, "Conv": {}, "Recurrent": {}}
+    kinds = {
+        "Attention": {"heads": 2},
+        "ASCender": {"heads": 2, "k": 3},
+        "Grassmann": {"r": 4, "offsets": [1, 2]},
+        "LinearAttention": {"heads": 2, "decay": "gated"},
+        "Conv": {},
+        "Recurrent": {},
+    }
     return [getattr(at, name)(d_model, **settings, **more) for name, settings in kinds.items()]
 
 
@@ -53,16 +59,20 @@ class Gradients(unittest.TestCase):
 
     def test_bias_context_lengths(self):
         for layer in all_layers(dtype=torch.float64)[:2]:
+
             def cross(x, context, bias):
                 return layer(x, lengths=[2, 4], context=context, bias=bias)
 
-            self.assertTrue(torch.autograd.gradcheck(lambda x, bias: layer(x, bias=bias),
-                                                     (double(1, 4, 8), double(1, 2, 4, 4))))
+            self.assertTrue(
+                torch.autograd.gradcheck(lambda x, bias: layer(x, bias=bias), (double(1, 4, 8), double(1, 2, 4, 4)))
+            )
             self.assertTrue(torch.autograd.gradcheck(cross, (double(2, 3, 8), double(2, 4, 8), double(3, 4))))
 
     def test_attention_as_a_function(self):
         q, bias = double(2, 5, 8), double(2, 5, 5)
-        self.assertTrue(torch.autograd.gradcheck(lambda q, b: at.attention(q, q, q, b, heads=2, causal=True), (q, bias)))
+        self.assertTrue(
+            torch.autograd.gradcheck(lambda q, b: at.attention(q, q, q, b, heads=2, causal=True), (q, bias))
+        )
         y = at.attention(q, q, q, heads=2, causal=True)
         split = q.view(2, 5, 2, 4).transpose(1, 2)
         z = torch.nn.functional.scaled_dot_product_attention(split, split, split, is_causal=True)
@@ -203,16 +213,17 @@ class PyTorch(unittest.TestCase):
     def test_mistakes(self):
         layer, x = all_layers()[0], torch.randn(2, 5, 8)
         for wrong, kind, message in (
-                (lambda: layer(x.to("meta")), TypeError, "x is on meta.*to\\('cpu'\\)"),
-                (lambda: layer(x.double()), TypeError, "x is torch.float64, the layer's parameters are torch.float32"),
-                (lambda: layer(x[0]), ValueError, "expected f32 \\(B, N, 8\\)"),
-                (lambda: at.Conv(8)(x, bias=torch.zeros(5, 5)), ValueError, "conv has no scores"),
-                (lambda: at.Conv(8)(x, context=x), ValueError, "conv has no cross-attention"),
-                (lambda: at.Attention(8, heads=3), ValueError, "heads is 3"),
-                (lambda: at.Attention(8, haeds=2), ValueError, "haeds"),
-                (lambda: at.Attention(8, device="cuda"), TypeError, "processor"),
-                (lambda: copy.deepcopy(layer).to("meta")(x), TypeError, "on meta"),
-                (lambda: copy.deepcopy(layer).half()(x.half()), TypeError, "float16")):
+            (lambda: layer(x.to("meta")), TypeError, "x is on meta.*to\\('cpu'\\)"),
+            (lambda: layer(x.double()), TypeError, "x is torch.float64, the layer's parameters are torch.float32"),
+            (lambda: layer(x[0]), ValueError, "expected f32 \\(B, N, 8\\)"),
+            (lambda: at.Conv(8)(x, bias=torch.zeros(5, 5)), ValueError, "conv has no scores"),
+            (lambda: at.Conv(8)(x, context=x), ValueError, "conv has no cross-attention"),
+            (lambda: at.Attention(8, heads=3), ValueError, "heads is 3"),
+            (lambda: at.Attention(8, haeds=2), ValueError, "haeds"),
+            (lambda: at.Attention(8, device="cuda"), TypeError, "processor"),
+            (lambda: copy.deepcopy(layer).to("meta")(x), TypeError, "on meta"),
+            (lambda: copy.deepcopy(layer).half()(x.half()), TypeError, "float16"),
+        ):
             with self.assertRaisesRegex(kind, message):
                 wrong()
 
@@ -238,7 +249,9 @@ class Files(unittest.TestCase):
     def test_a_layer_of_a_run_and_back(self):
         with tempfile.TemporaryDirectory() as folder:
             run = os.path.join(folder, "run")
-            asc.train(run, preset="tiny", data="builtin:2000", tokenizer="word", model="grassmann,transformer", steps=2)
+            asc.train(
+                run, preset="tiny", data="builtin:2000", tokenizer="word", model="grassmann,transformer", steps=2
+            )
             lm, tokens = asc.LM.load(run), np.arange(6)[None]
             layer = at.load_layer(run, 1)
             self.assertIsInstance(layer, at.Attention)
@@ -293,23 +306,33 @@ class Oracle(unittest.TestCase):
     def test_attention(self):
         for more in ({}, {"window": 4, "globals": 1}, {"positions": "rotary"}, {"mask": "full"}):
             cfg = {"heads": 2, **more}
-            self.compare(at.Attention(16, dtype=torch.float64, **cfg), lambda x, p: self.models.attention(x, p, cfg),
-                         self.models.attention_params(16, torch.float64), double(2, 11, 16, grad=False))
+            self.compare(
+                at.Attention(16, dtype=torch.float64, **cfg),
+                lambda x, p: self.models.attention(x, p, cfg),
+                self.models.attention_params(16, torch.float64),
+                double(2, 11, 16, grad=False),
+            )
 
     def test_cross(self):
         x, context = double(2, 5, 16, grad=False), double(2, 7, 16, grad=False)
         layer = at.Attention(16, heads=2, dtype=torch.float64)
         cfg = {"heads": 2, "context_lengths": [3, 7]}
         layer.load_state_dict(params := self.models.attention_params(16, torch.float64))
-        self.close(layer(x, lengths=[3, 7], context=context),
-                   self.mixings.cross(x, context, params, cfg, "attention"), "y")
+        self.close(
+            layer(x, lengths=[3, 7], context=context), self.mixings.cross(x, context, params, cfg, "attention"), "y"
+        )
 
     def test_bias(self):
         x, bias = double(2, 7, 16, grad=False), double(1, 2, 7, 7)
-        layer, params = at.Attention(16, heads=2, dtype=torch.float64), self.models.attention_params(16, torch.float64)
+        layer, params = (
+            at.Attention(16, heads=2, dtype=torch.float64),
+            self.models.attention_params(16, torch.float64),
+        )
         layer.load_state_dict(params)
         y = layer(x, bias=bias)
-        q, k, v = ((x @ params[f"{n}.weight"].t() + params[f"{n}.bias"]).view(2, 7, 2, 8).transpose(1, 2) for n in "qkv")
+        q, k, v = (
+            (x @ params[f"{n}.weight"].t() + params[f"{n}.bias"]).view(2, 7, 2, 8).transpose(1, 2) for n in "qkv"
+        )
         other = bias.detach().clone().requires_grad_()
         scores = (q @ k.transpose(-2, -1) / 8**0.5 + other).masked_fill(torch.ones(7, 7).triu(1).bool(), -torch.inf)
         z = (scores.softmax(-1) @ v).transpose(1, 2).reshape(2, 7, 16) @ params["o.weight"].t() + params["o.bias"]
@@ -322,29 +345,47 @@ class Oracle(unittest.TestCase):
         for more in ({}, {"gate": "after"}, {"mask": "full", "neighbors": "window"}, {"window": 5, "kernel": "tau2"}):
             cfg = {"heads": 2, "k": 4, "mask": "causal", **more}
             full = {**self.models.DEFAULTS, **cfg}
-            self.compare(at.ASCender(16, dtype=torch.float64, freeze_inert=False, **cfg),
-                         lambda x, p: self.models.ascender(x, p, full)[0],
-                         self.models.ascender_params(16, 2, 8, 4, 4, torch.float64), double(2, 11, 16, grad=False))
+            self.compare(
+                at.ASCender(16, dtype=torch.float64, freeze_inert=False, **cfg),
+                lambda x, p: self.models.ascender(x, p, full)[0],
+                self.models.ascender_params(16, 2, 8, 4, 4, torch.float64),
+                double(2, 11, 16, grad=False),
+            )
 
     def test_grassmann(self):
         for more in ({}, {"pair": "symmetric"}):
             cfg = {"r": 6, "offsets": [1, 2, 4], **more}
-            self.compare(at.Grassmann(16, dtype=torch.float64, **cfg), lambda x, p: self.models.grassmann(x, p, cfg),
-                         self.models.grassmann_params(16, 6, torch.float64, pair=more.get("pair", "wedge")),
-                         double(2, 11, 16, grad=False))
+            self.compare(
+                at.Grassmann(16, dtype=torch.float64, **cfg),
+                lambda x, p: self.models.grassmann(x, p, cfg),
+                self.models.grassmann_params(16, 6, torch.float64, pair=more.get("pair", "wedge")),
+                double(2, 11, 16, grad=False),
+            )
 
     def test_linear(self):
-        for more in ({}, {"decay": "gated"}, {"decay": "fixed"}, {"feature": "favor", "features": 8}, {"mask": "full"}):
+        for more in (
+            {},
+            {"decay": "gated"},
+            {"decay": "fixed"},
+            {"feature": "favor", "features": 8},
+            {"mask": "full"},
+        ):
             cfg = {"heads": 2, **more}
-            self.compare(at.LinearAttention(16, dtype=torch.float64, **cfg),
-                         lambda x, p: self.mixings.linear_attention(x, p, cfg),
-                         self.mixings.linear_params(16, cfg, torch.float64), double(2, 11, 16, grad=False))
+            self.compare(
+                at.LinearAttention(16, dtype=torch.float64, **cfg),
+                lambda x, p: self.mixings.linear_attention(x, p, cfg),
+                self.mixings.linear_params(16, cfg, torch.float64),
+                double(2, 11, 16, grad=False),
+            )
 
     def test_conv_and_recurrent(self):
         for name, recurrence in (("Conv", False), ("Recurrent", True)):
-            self.compare(getattr(at, name)(16, dtype=torch.float64),
-                         lambda x, p: getattr(self.mixings, name.lower())(x, p, {}),
-                         self.mixings.conv_params(16, 16, 4, torch.float64, recurrence), double(2, 11, 16, grad=False))
+            self.compare(
+                getattr(at, name)(16, dtype=torch.float64),
+                lambda x, p: getattr(self.mixings, name.lower())(x, p, {}),
+                self.mixings.conv_params(16, 16, 4, torch.float64, recurrence),
+                double(2, 11, 16, grad=False),
+            )
 
 
 if __name__ == "__main__":

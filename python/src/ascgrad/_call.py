@@ -5,7 +5,7 @@ from array import array
 
 from . import _c
 from ._library import call, lock, quick
-from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result  # noqa: F401
+from ._tensor import NULL, Tensor, as_tensor, made, result
 
 NONE = made(NULL)  # stands for an input that is absent
 

@@ -7,8 +7,8 @@ import numpy
 
 from . import _c
 from ._call import inputs
-from ._library import call, ctx, lib, lock, quick, state, text
-from ._tensor import DTYPES, NULL, Tensor, dtype_number, made
+from ._library import call, ctx, lib, lock, state, text
+from ._tensor import DTYPES, made
 from ._library import catch_up, fail
 
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_c.asc_call))
@@ -34,7 +34,7 @@ class Op:
     that has none; both of the inputs' dtype. shape(*shapes) is that of the result, by default what the inputs'
     broadcast to. `samples`, for asc.gradcheck, are lists of shapes, one an input.
 
-        wave = asc.Op("wave", lambda x: x * np.sin(x), lambda g, x: (g * (np.sin(x) + x * np.cos(x)),), samples=[[(3, 5)]])
+        wave = asc.Op("wave", lambda x: x * np.sin(x), lambda g, x: g * (np.sin(x) + x * np.cos(x)), samples=[[(3, 5)]])
         y = wave(x)
     """
 
@@ -46,10 +46,18 @@ class Op:
         functions = [ctypes.cast(f, ctypes.c_void_p) for f in self._callbacks]
         self._samples = self._sample_rows(samples)
         self.descriptor = _c.asc_op(
-            abi=_c.ASC_OP_ABI, name=name.encode(), equation=equation.encode(), inputs=inputs.encode(), n_out=1,
-            saves_in=(1 << len(self.inputs)) - 1, infer=functions[0], forward=functions[1],
-            backward=functions[2] if backward else None, samples=ctypes.addressof(self._samples),
-            n_samples=len(samples))
+            abi=_c.ASC_OP_ABI,
+            name=name.encode(),
+            equation=equation.encode(),
+            inputs=inputs.encode(),
+            n_out=1,
+            saves_in=(1 << len(self.inputs)) - 1,
+            infer=functions[0],
+            forward=functions[1],
+            backward=functions[2] if backward else None,
+            samples=ctypes.addressof(self._samples),
+            n_samples=len(samples),
+        )
         KEPT.append(self)  # graphs that outlive the op's last user call its functions
 
     @staticmethod
@@ -67,7 +75,7 @@ class Op:
             try:
                 function(pointer.contents)
                 return _c.ASC_OK
-            except BaseException as raised:  # noqa: BLE001: goes on behind the library
+            except BaseException as raised:  # goes on behind the library
                 state.raised = state.raised or raised
                 lib.asc_call_fail(pointer, b"%s", f"{type(raised).__name__}: {raised}".encode())
                 return _c.ASC_ERR_ARG
@@ -127,15 +135,25 @@ def gradcheck(op, seed=0, raises=True):
         catch_up()
         if lib.asc_gradcheck(ctx, pointer, ctypes.byref(options), ctypes.byref(report)):
             fail()
-    found = {name: getattr(report, name) for name in ("passed", "cases", "elements", "failures", "digits",
-                                                      "worst_ratio", "worst_error")}
+    found = {
+        name: getattr(report, name)
+        for name in ("passed", "cases", "elements", "failures", "digits", "worst_ratio", "worst_error")
+    }
     found["op"] = text(report.op)
     if not report.passed:
         first = report.first
-        found["first"] = {"tensor": text(first.tensor), "part": text(first.part),
-                          "index": tuple(first.index[: max(first.ndim, 0)]), "analytic": first.analytic,
-                          "numeric": first.numeric, "bound": first.bound}
+        found["first"] = {
+            "tensor": text(first.tensor),
+            "part": text(first.part),
+            "index": tuple(first.index[: max(first.ndim, 0)]),
+            "analytic": first.analytic,
+            "numeric": first.numeric,
+            "bound": first.bound,
+        }
         if raises:
-            raise AssertionError("{op}: {tensor}{index}: analytic {analytic:.9g}, numeric {numeric:.9g}".format(
-                op=found["op"], **found["first"]))
+            raise AssertionError(
+                "{op}: {tensor}{index}: analytic {analytic:.9g}, numeric {numeric:.9g}".format(
+                    op=found["op"], **found["first"]
+                )
+            )
     return found

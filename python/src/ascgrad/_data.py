@@ -17,8 +17,8 @@ def split_number(split):
 
 
 class Tokenizer(Owned):
-    """"word", "byte", "wordpiece:VOCAB_FILE" or "bpe:FILE". `word` learns its words from a data set (Dataset.collect) or
-    from collect(text)."""
+    """ "word", "byte", "wordpiece:VOCAB_FILE" or "bpe:FILE". `word` learns its words from a data set
+    (Dataset.collect) or from collect(text)."""
 
     def __init__(self, spec):
         super().__init__(call(lib.asc_tokenizer_new, spec.encode()), quick.asc_tokenizer_free)
@@ -27,7 +27,9 @@ class Tokenizer(Owned):
     def load(cls, name, path):
         """The tokenizer of that name with the vocabulary that save wrote, such as a RUN's vocab.txt."""
         made = cls.__new__(cls)
-        Owned.__init__(made, call(lib.asc_tokenizer_load, name.encode(), str(path).encode()), quick.asc_tokenizer_free)
+        Owned.__init__(
+            made, call(lib.asc_tokenizer_load, name.encode(), str(path).encode()), quick.asc_tokenizer_free
+        )
         return made
 
     @classmethod
@@ -98,8 +100,14 @@ class Dataset(Owned):
     def text(self, split="train"):
         """A split's text."""
         data, n, capacity = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_size_t()
-        ask(lib.asc_dataset_text, self.pointer, split_number(split), ctypes.byref(data), ctypes.byref(n),
-            ctypes.byref(capacity))
+        ask(
+            lib.asc_dataset_text,
+            self.pointer,
+            split_number(split),
+            ctypes.byref(data),
+            ctypes.byref(n),
+            ctypes.byref(capacity),
+        )
         try:
             return ctypes.string_at(data, n.value).decode("utf-8", "replace")
         finally:
@@ -163,15 +171,22 @@ class Split(Owned):
         which = numpy.ascontiguousarray(which, numpy.int32)
         width = lib.asc_split_width(self.pointer, length, which.ctypes.data, len(which))
         inputs, targets = numpy.zeros((2, len(which), max(width, 0)), numpy.int64)
-        call(lib.asc_block_fill, self.pointer, length, which.ctypes.data, len(which), inputs.ctypes.data,
-             targets.ctypes.data)
+        call(
+            lib.asc_block_fill,
+            self.pointer,
+            length,
+            which.ctypes.data,
+            len(which),
+            inputs.ctypes.data,
+            targets.ctypes.data,
+        )
         return inputs, targets
 
     def batches(self, length, batch, seed=1, epoch=0):
         """An epoch of batches: pairs of inputs and targets."""
         order = self.order(length, seed, epoch)
         for first in range(0, len(order), batch):
-            yield self.batch(order[first:first + batch], length)
+            yield self.batch(order[first : first + batch], length)
 
 
 def learn_bpe(text, vocab_size, path):

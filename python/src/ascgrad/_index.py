@@ -14,7 +14,7 @@ def _expanded(key, ndim):
     if not any(part is Ellipsis for part in key):
         key += (Ellipsis,)
     at = next(i for i, part in enumerate(key) if part is Ellipsis)
-    return key[:at] + (slice(None),) * (ndim - given) + key[at + 1:]
+    return key[:at] + (slice(None),) * (ndim - given) + key[at + 1 :]
 
 
 def _slice(x, dim, start, stop, step=1):
@@ -55,5 +55,12 @@ def item(x: Tensor, key):
         if isinstance(part, bool):
             raise IndexError("True and False are no indices")
         t, dim = _part(t, dim, part)
-    return t if t is not x else result(lib.asc_detach if not x.requires_grad else lib.asc_slice, x,
-                                       *(() if not x.requires_grad else (0, 0, _c.ASC_SLICE_END, 1)))
+    return (
+        t
+        if t is not x
+        else result(
+            lib.asc_detach if not x.requires_grad else lib.asc_slice,
+            x,
+            *(() if not x.requires_grad else (0, 0, _c.ASC_SLICE_END, 1)),
+        )
+    )

@@ -4,16 +4,15 @@ import ctypes
 import json
 
 from . import _c
-from ._call import several
-from ._library import Owned, ask, call, lib, lock, quick, text
-from ._params import ParameterList, Parameters, listed, next_seed
+from ._library import Owned, ask, call, lib, lock, text
+from ._params import ParameterList, listed, next_seed
 from ._tensor import NULL, as_tensor, dtype_number, made, result_of
 
 
 def mixings():
     """The names of the mixings."""
     names, i = [], 0
-    while (name := lib.asc_mixing_at(None, i)):
+    while name := lib.asc_mixing_at(None, i):
         names.append(text(name))
         i += 1
     return names
@@ -34,13 +33,16 @@ def setting_rows(mixing):
 
 def _with_defaults(mixing, settings):
     """Settings with what a layer has to be told, and the program tells where its user does not, such as 4 heads."""
-    needed = {key: json.loads(row.fallback) for key, row in setting_rows(mixing).items()
-              if row.flags & _c.ASC_SETTING_REQUIRED and row.fallback}
+    needed = {
+        key: json.loads(row.fallback)
+        for key, row in setting_rows(mixing).items()
+        if row.flags & _c.ASC_SETTING_REQUIRED and row.fallback
+    }
     return {**needed, **settings}
 
 
 class Layer(Owned):
-    """A mixing layer on width d_model: "transformer", "ascender", "grassmann", "linear", "conv", "recurrent" (mixings()).
+    """A mixing layer on width d_model: "transformer", "ascender", "grassmann", "linear", "conv", "recurrent", …
 
     The settings are those of doc/settings.md, as keywords; `config` has those in effect. Initial values are drawn from
     `seed`, or one after another from manual_seed's."""
@@ -67,8 +69,10 @@ class Layer(Owned):
         place of itself. bias (N, M), (1 or H, N, M) or (1 or B, 1 or H, N, M) is added to the scores, and mask, of
         such a shape, says where they count; neighbors (1 or B, 1 or H, N, m) are an ASCender layer's. return_aux has
         the auxiliary loss follow, None where the settings ask for none."""
-        given = [as_tensor("layer", value) if value is not None else None
-                 for value in (x, lengths, context, bias, mask, neighbors)]
+        given = [
+            as_tensor("layer", value) if value is not None else None
+            for value in (x, lengths, context, bias, mask, neighbors)
+        ]
         x, lengths, context, bias, mask, neighbors = (t if t is not None else NULL for t in given)
         aux = _c.asc_tensor()
         with lock:
@@ -80,8 +84,9 @@ class Layer(Owned):
                 if given[2] is not None:
                     y = result_of(lib.asc_layer_cross, self.pointer, x, context, lengths)
                 else:
-                    y = result_of(lib.asc_layer_forward_aux, self.pointer, x, lengths,
-                                  ctypes.byref(aux) if return_aux else None)
+                    y = result_of(
+                        lib.asc_layer_forward_aux, self.pointer, x, lengths, ctypes.byref(aux) if return_aux else None
+                    )
             finally:
                 lib.asc_layer_set_bias(self.pointer, NULL)
                 lib.asc_layer_restrict(self.pointer, NULL, NULL)

@@ -86,9 +86,15 @@ class InterruptedCall(Error):
     """The call was stopped."""
 
 
-CLASSES = {Status.ARG: ArgumentError, Status.MEMORY: OutOfMemoryError, Status.IO: FileError,
-           Status.FORMAT: FormatError, Status.STATE: StateError, Status.NONFINITE: NonFiniteError,
-           Status.INTERRUPTED: InterruptedCall}
+CLASSES = {
+    Status.ARG: ArgumentError,
+    Status.MEMORY: OutOfMemoryError,
+    Status.IO: FileError,
+    Status.FORMAT: FormatError,
+    Status.STATE: StateError,
+    Status.NONFINITE: NonFiniteError,
+    Status.INTERRUPTED: InterruptedCall,
+}
 
 
 def text(value):

@@ -35,7 +35,7 @@ class LM(Owned):
         return lm
 
     def save(self, path):
-        """Writes parameters and configuration to a safetensors file that `ascgrad` and LM.load open, given a tokenizer."""
+        """Writes parameters and configuration to a safetensors file."""
         save_safetensors(path, self.parameters().items(), {"config": json.dumps(self.config)})
 
     @property
@@ -110,8 +110,19 @@ class LM(Owned):
 
     # ---- generation ----
 
-    def generate(self, prompt="", count=100, *, temperature=1.0, top_k=0, top_p=1.0, min_p=0.0, repeat_penalty=1.0,
-                 seed=1, nth=0):
+    def generate(
+        self,
+        prompt="",
+        count=100,
+        *,
+        temperature=1.0,
+        top_k=0,
+        top_p=1.0,
+        min_p=0.0,
+        repeat_penalty=1.0,
+        seed=1,
+        nth=0,
+    ):
         """Continues a prompt, one token at a time, as `ascgrad generate` does: yields pieces of text if the prompt is
         text, else ids."""
         if not isinstance(prompt, str):
@@ -120,8 +131,15 @@ class LM(Owned):
             ids = [int(i) for i in self.tokenizer.encode(prompt)]
         else:
             raise ValueError("generate: the model has no tokenizer, expected a prompt of ids")
-        sampling = _c.asc_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed, nth=nth,
-                                   repeat_penalty=repeat_penalty)
+        sampling = _c.asc_sampling(
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            min_p=min_p,
+            seed=seed,
+            nth=nth,
+            repeat_penalty=repeat_penalty,
+        )
         drawn = self._draw(ids, count, sampling)
         return self.tokenizer.pieces(drawn) if isinstance(prompt, str) else drawn
 
@@ -130,8 +148,11 @@ class LM(Owned):
         streams = lib.asc_lm_streams(self.pointer)
         block = self.block
         room = max(len(prompt), 1) if streams else block
-        cache = Owned(ask(lib.asc_lm_cache_new, self.pointer, _c.ASC_LM_ENDLESS if streams else block),
-                      quick.asc_lm_cache_free, self)
+        cache = Owned(
+            ask(lib.asc_lm_cache_new, self.pointer, _c.ASC_LM_ENDLESS if streams else block),
+            quick.asc_lm_cache_free,
+            self,
+        )
         eos = quick.asc_tokenizer_eos(self.tokenizer.pointer) if self.tokenizer else -1
         before = dict.fromkeys(prompt)
         held = prompt[-room:] if prompt else [max(eos, 0)]
@@ -144,7 +165,7 @@ class LM(Owned):
             if not streams:
                 if len(held) == block:  # the newest half stays
                     kept = min((block + 1) // 2, block - 1)
-                    held = fresh = held[block - kept:] + [token]
+                    held = fresh = held[block - kept :] + [token]
                     lib.asc_lm_cache_reset(cache.pointer)
                 else:
                     held = held + [token]
@@ -154,7 +175,9 @@ class LM(Owned):
         """Gives the model the tokens, at most a block at a time, and draws the next one."""
         with lock, no_grad():
             for first in range(0, len(tokens), block):
-                part = numpy.array(tokens[first:first + block], numpy.int64)
+                part = numpy.array(tokens[first : first + block], numpy.int64)
                 logits = result_of(lib.asc_lm_next, cache.pointer, part.ctypes.data, len(part))
             penalised = numpy.array(list(before) if sampling.repeat_penalty not in (0, 1) else [], numpy.int32)
-            return call(lib.asc_sample_after, logits, penalised.ctypes.data, len(penalised), ctypes.byref(sampling), i)
+            return call(
+                lib.asc_sample_after, logits, penalised.ctypes.data, len(penalised), ctypes.byref(sampling), i
+            )

@@ -1,12 +1,9 @@
 """Operators and methods of tensors, and what makes tensors of numbers."""
 
-import ctypes
-
 import numpy
 
 from . import _c, ops
-from ._call import inputs
-from ._library import ask, call, fail, lib, lock
+from ._library import call, lib
 from ._tensor import Tensor, as_tensor, dtype_number, made, result, sizes
 
 NUMBERS = (int, float, numpy.integer, numpy.floating)
@@ -59,19 +56,35 @@ def _permute(t, *order):
 
 
 OPERATORS = {
-    "__add__": _add, "__radd__": _add, "__sub__": _sub, "__rsub__": _rsub, "__mul__": _mul, "__rmul__": _mul,
-    "__truediv__": lambda t, other: ops.div(t, other), "__rtruediv__": lambda t, other: ops.div(other, t),
-    "__pow__": _pow, "__rpow__": lambda t, other: ops.pow(other, t), "__matmul__": lambda t, other: ops.matmul(t, other),
-    "__rmatmul__": lambda t, other: ops.matmul(other, t), "__neg__": ops.neg, "__abs__": ops.abs,
-    "__eq__": lambda t, other: ops.equal(t, other), "__ne__": lambda t, other: ops.not_equal(t, other),
-    "__lt__": lambda t, other: ops.less(t, other), "__le__": lambda t, other: ops.less_equal(t, other),
-    "__gt__": lambda t, other: ops.less(other, t), "__ge__": lambda t, other: ops.less_equal(other, t),
-    "reshape": _reshape, "permute": _permute, "cast": _cast,
+    "__add__": _add,
+    "__radd__": _add,
+    "__sub__": _sub,
+    "__rsub__": _rsub,
+    "__mul__": _mul,
+    "__rmul__": _mul,
+    "__truediv__": lambda t, other: ops.div(t, other),
+    "__rtruediv__": lambda t, other: ops.div(other, t),
+    "__pow__": _pow,
+    "__rpow__": lambda t, other: ops.pow(other, t),
+    "__matmul__": lambda t, other: ops.matmul(t, other),
+    "__rmatmul__": lambda t, other: ops.matmul(other, t),
+    "__neg__": ops.neg,
+    "__abs__": ops.abs,
+    "__eq__": lambda t, other: ops.equal(t, other),
+    "__ne__": lambda t, other: ops.not_equal(t, other),
+    "__lt__": lambda t, other: ops.less(t, other),
+    "__le__": lambda t, other: ops.less_equal(t, other),
+    "__gt__": lambda t, other: ops.less(other, t),
+    "__ge__": lambda t, other: ops.less_equal(other, t),
+    "reshape": _reshape,
+    "permute": _permute,
+    "cast": _cast,
 }
 
 
 def _refusing(function):
     """An operator leaves operands that are no tensors to them."""
+
     def operator(t, *others):
         try:
             return function(t, *others)

@@ -3,7 +3,7 @@
 import ctypes
 
 from . import _c
-from ._library import Owned, ask, call, ctx, lib, lock, quick, state
+from ._library import Owned, ask, call, lib, lock, quick, state
 from ._params import ParameterList, named
 
 
@@ -14,8 +14,9 @@ class Optimizer(Owned):
         self.params, self.lr = named(params), lr
         self._list = ParameterList(self.params)
         given = _c.asc_optim_options(**options)
-        super().__init__(call(lib.asc_optim_new, self._list.pointer, ctypes.byref(given)), quick.asc_optim_free,
-                         self._list)
+        super().__init__(
+            call(lib.asc_optim_new, self._list.pointer, ctypes.byref(given)), quick.asc_optim_free, self._list
+        )
 
     def step(self, lr=None, clip=0.0):
         """Changes the parameters by their gradients, scaled down where their norm is above `clip`; the norm."""
@@ -38,15 +39,16 @@ class Optimizer(Owned):
             lib.asc_params_zero_grad(self._list.pointer)
 
     def group(self, names, lr_scale=-1.0, weight_decay=-1.0):
-        """Gives the parameters of these names, * for any text, a rate lr_scale times the step's and a decay of their own;
-        what is below 0 stays as it was. How many they are."""
+        """Gives the parameters of these names, * for any text, a rate lr_scale times the step's and a decay of their
+        own; what is below 0 stays as it was. How many they are."""
         return ask(lib.asc_optim_group, self.pointer, names.encode(), lr_scale, weight_decay)
 
 
 class AdamW(Optimizer):
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
-        super().__init__(params, lr, rule=_c.ASC_RULE_ADAMW, beta1=betas[0], beta2=betas[1], eps=eps,
-                         weight_decay=weight_decay)
+        super().__init__(
+            params, lr, rule=_c.ASC_RULE_ADAMW, beta1=betas[0], beta2=betas[1], eps=eps, weight_decay=weight_decay
+        )
 
 
 class SGD(Optimizer):
@@ -58,8 +60,16 @@ class Muon(Optimizer):
     """Muon for matrices, AdamW for the rest."""
 
     def __init__(self, params, lr=1e-3, momentum=0.95, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
-        super().__init__(params, lr, rule=_c.ASC_RULE_MUON, muon_momentum=momentum, beta1=betas[0], beta2=betas[1],
-                         eps=eps, weight_decay=weight_decay)
+        super().__init__(
+            params,
+            lr,
+            rule=_c.ASC_RULE_MUON,
+            muon_momentum=momentum,
+            beta1=betas[0],
+            beta2=betas[1],
+            eps=eps,
+            weight_decay=weight_decay,
+        )
 
 
 def learning_rate(step, lr, *, decay="cosine", min_lr=0.0, warmup=0, steps=0, fall=0):

@@ -32,8 +32,11 @@ class Parameters(list):
         self.names = [name for name, _ in pairs]
 
     def __getitem__(self, key):
-        return super().__getitem__(self.names.index(key) if isinstance(key, str) and key in self.names else key) \
-            if not isinstance(key, str) or key in self.names else self._missing(key)
+        return (
+            super().__getitem__(self.names.index(key) if isinstance(key, str) and key in self.names else key)
+            if not isinstance(key, str) or key in self.names
+            else self._missing(key)
+        )
 
     @staticmethod
     def _missing(key):
@@ -89,8 +92,10 @@ def listed(pointer):
     """The tensors of a list of the library's, each held by Python, too."""
     with lock:
         count = quick.asc_params_count(pointer)
-        return Parameters((text(quick.asc_params_name(pointer, i)), made(quick.asc_keep(quick.asc_params_at(pointer, i))))
-                          for i in range(count))
+        return Parameters(
+            (text(quick.asc_params_name(pointer, i)), made(quick.asc_keep(quick.asc_params_at(pointer, i))))
+            for i in range(count)
+        )
 
 
 def load_safetensors(path):
@@ -103,7 +108,7 @@ def load_safetensors(path):
         t = result(lib.asc_safetensors_read, pointer, entry.name, _c.ASC_SAFETENSORS_STORED)
         tensors[text(entry.name)] = t.numpy()
     i = 0
-    while (at := lib.asc_safetensors_metadata_at(pointer, i)):
+    while at := lib.asc_safetensors_metadata_at(pointer, i):
         pair = _c.asc_safetensors_pair.from_address(at)
         metadata[text(pair.key)] = text(pair.value)
         i += 1

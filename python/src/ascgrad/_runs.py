@@ -14,6 +14,7 @@ from ._library import Owned, ask, call, lib, log, quick, state, text
 
 def _hooks(progress):
     """The library's hooks that call progress(step, steps, loss, valid_loss) after steps and evaluations."""
+
     @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_c.asc_train_progress))
     def step(_, now):
         p = now.contents
@@ -23,7 +24,7 @@ def _hooks(progress):
             values = {name: getattr(p, name) for name, kind in p._fields_ if kind is not _c.asc_eval_result}
             values["valid_loss"] = p.valid.loss
             return progress(values) is not False
-        except BaseException as raised:  # noqa: BLE001: goes on behind the library
+        except BaseException as raised:  # goes on behind the library
             state.raised = raised
             return False
 
@@ -32,8 +33,9 @@ def _hooks(progress):
         log.info("%s", text(line))
 
     cast = ctypes.cast
-    return _c.asc_train_hooks(progress=cast(step, ctypes.c_void_p) if progress else None,
-                              message=cast(message, ctypes.c_void_p)), (step, message)
+    return _c.asc_train_hooks(
+        progress=cast(step, ctypes.c_void_p) if progress else None, message=cast(message, ctypes.c_void_p)
+    ), (step, message)
 
 
 def train(run, progress=None, resume=False, preset=None, **settings):
@@ -66,7 +68,7 @@ class Run(Owned):
     @property
     def settings(self):
         found, i = {}, 0
-        while (key := lib.asc_run_setting_at(self.pointer, i)):
+        while key := lib.asc_run_setting_at(self.pointer, i):
             found[text(key)] = json.loads(text(lib.asc_run_setting(self.pointer, key)))
             i += 1
         return found
@@ -76,18 +78,22 @@ class Run(Owned):
         """What is known of the run as a whole: state, steps, tokens, best evaluation; None where it is not known."""
         found = _c.asc_run_info.from_address(lib.asc_run_info_of(self.pointer))
         values = {name: getattr(found, name) for name, kind in found._fields_ if kind is not _c.asc_run_best}
-        values.update({name: getattr(found.best, name) for name, _ in found.best._fields_ if name.startswith("valid_")})
+        values.update(
+            {name: getattr(found.best, name) for name, _ in found.best._fields_ if name.startswith("valid_")}
+        )
         values["best_step"] = found.best.step
         values["state"] = text(lib.asc_run_state_name(found.state))
         return {name: text(v) if isinstance(v, bytes) else None if v != v else v for name, v in values.items()}
 
     def metrics(self):
-        """Every number of metrics.jsonl: a dictionary of columns, NaN where a row has none, as pandas.DataFrame takes it."""
+        """Every number of metrics.jsonl: a dictionary of columns, NaN where a row has none, as pandas takes it."""
         rows, keys, i = lib.asc_run_rows(self.pointer), [], 0
-        while (key := lib.asc_run_key_at(self.pointer, i)):
+        while key := lib.asc_run_key_at(self.pointer, i):
             keys.append(key)
             i += 1
-        return {text(key): numpy.array([lib.asc_run_value(self.pointer, row, key) for row in range(rows)]) for key in keys}
+        return {
+            text(key): numpy.array([lib.asc_run_value(self.pointer, row, key) for row in range(rows)]) for key in keys
+        }
 
 
 def runs(folder):

@@ -6,7 +6,7 @@ from array import array
 import numpy
 
 from . import _c
-from ._library import ask, call, catch_up, ctx, fail, let_go, lib, lock, mode, pending, quick, state
+from ._library import ask, catch_up, ctx, fail, lib, lock, mode, pending, quick, state
 
 DTYPES = (numpy.dtype("float32"), numpy.dtype("float64"), numpy.dtype("int64"), numpy.dtype("uint8"))  # as asc_dtype
 NAMES = {"f32": 0, "f64": 1, "i64": 2, "u8": 3}
@@ -36,7 +36,10 @@ class Tensor:
     It shares its memory with numpy(), numpy.asarray, memoryview and __dlpack__. The memory of a result that gradients
     flow to is for reading there; so is what was made of a read-only array."""
 
-    __slots__ = ("_as_parameter_", "__weakref__")  # the first is the handle, which ctypes passes in the tensor's place
+    __slots__ = (
+        "_as_parameter_",
+        "__weakref__",
+    )  # the first is the handle, which ctypes passes in the tensor's place
     __array_priority__ = 1000  # array + tensor is the tensor's
 
     def __init__(self, *_):
@@ -123,9 +126,13 @@ class Tensor:
     def __array_interface__(self):
         a = self._array
         size = DTYPES[a.dtype].itemsize
-        return {"version": 3, "shape": tuple(a.shape[: a.ndim]), "typestr": DTYPES[a.dtype].str,
-                "data": (a.data or 0, self._reads_only(a.data)),
-                "strides": tuple(size * step for step in a.stride[: a.ndim])}
+        return {
+            "version": 3,
+            "shape": tuple(a.shape[: a.ndim]),
+            "typestr": DTYPES[a.dtype].str,
+            "data": (a.data or 0, self._reads_only(a.data)),
+            "strides": tuple(size * step for step in a.stride[: a.ndim]),
+        }
 
     def _reads_only(self, data):
         if any(first <= data < end for first, end in list(READ_ONLY.values())):
@@ -298,9 +305,11 @@ def from_numpy(values):
         raise TypeError("from_numpy: the array is not in this machine's byte order")
     size = values.itemsize
     if not fits(values):
-        raise ValueError(f"from_numpy: the array has {values.ndim} dimensions and strides {values.strides}, expected at "
-                         f"most {_c.ASC_MAX_DIMS}, and strides that are multiples of {size} and not below 0; "
-                         "ascgrad.tensor copies it")
+        raise ValueError(
+            f"from_numpy: the array has {values.ndim} dimensions and strides {values.strides}, expected at "
+            f"most {_c.ASC_MAX_DIMS}, and strides that are multiples of {size} and not below 0; "
+            "ascgrad.tensor copies it"
+        )
     if values.size == 0:
         return empty(values.shape, values.dtype)
     shape, steps, number = sizes(values.shape), sizes([step // size for step in values.strides]), next(_next)
@@ -309,8 +318,9 @@ def from_numpy(values):
     if not values.flags.writeable:
         READ_ONLY[number] = (data, data + sum((n - 1) * step for n, step in zip(values.shape, values.strides)) + size)
     try:
-        return result(lib.asc_wrap, dtype, data, values.ndim, shape.buffer_info()[0], steps.buffer_info()[0], _released,
-                      number)
+        return result(
+            lib.asc_wrap, dtype, data, values.ndim, shape.buffer_info()[0], steps.buffer_info()[0], _released, number
+        )
     except BaseException:
         READ_ONLY.pop(number, None)
         OWNERS.pop(number, None)
@@ -377,7 +387,9 @@ def as_tensor(op, value, like=None):
         return from_dlpack(value)
     values = numpy.asarray(value)
     if values.dtype.kind not in "fiub":
-        raise TypeError(f"{op}: got {type(value).__name__} of {values.dtype}, expected a tensor or an array of numbers")
+        raise TypeError(
+            f"{op}: got {type(value).__name__} of {values.dtype}, expected a tensor or an array of numbers"
+        )
     kind = ordinary(values.dtype)
     shared = (values.dtype == kind or values.dtype == numpy.bool_) and values.dtype.isnative and fits(values)
     return from_numpy(values) if shared else tensor(values)

@@ -24,8 +24,19 @@ from ._library import ask, catch_up, ctx, fail, lib, lock, mode, quick
 from ._params import load_safetensors, save_safetensors
 from ._tensor import NULL, result, sizes
 
-__all__ = ["ASCender", "Attention", "Conv", "Grassmann", "LinearAttention", "Mixing", "Recurrent", "attention", "call",
-           "load_layer", "save_layer"]
+__all__ = [
+    "ASCender",
+    "Attention",
+    "Conv",
+    "Grassmann",
+    "LinearAttention",
+    "Mixing",
+    "Recurrent",
+    "attention",
+    "call",
+    "load_layer",
+    "save_layer",
+]
 
 DTYPES = {torch.float32: 0, torch.float64: 1, torch.int64: 2, torch.uint8: 3, torch.bool: 3}
 _uncompiled = getattr(getattr(torch, "compiler", None), "disable", None) or torch._dynamo.disable
@@ -34,8 +45,9 @@ _uncompiled = getattr(getattr(torch, "compiler", None), "disable", None) or torc
 def _check(name, t):
     """Refuses what the library can't take as it is."""
     if t.device.type != "cpu":
-        raise TypeError(f"{name} is on {t.device}, and the library computes on the processor: "
-                        f"move it there, {name}.to('cpu')")
+        raise TypeError(
+            f"{name} is on {t.device}, and the library computes on the processor: move it there, {name}.to('cpu')"
+        )
     if t.layout is not torch.strided:
         raise TypeError(f"{name} is {t.layout}, expected a dense tensor")
     if t.dtype not in DTYPES:
@@ -47,8 +59,16 @@ def _share(t):
     shape, steps = sizes(t.shape), sizes(t.stride())
     if t.numel() == 0:
         return result(lib.asc_empty, DTYPES[t.dtype], t.dim(), shape.buffer_info()[0])
-    return result(lib.asc_wrap, DTYPES[t.dtype], t.data_ptr(), t.dim(), shape.buffer_info()[0], steps.buffer_info()[0],
-                  None, None)
+    return result(
+        lib.asc_wrap,
+        DTYPES[t.dtype],
+        t.data_ptr(),
+        t.dim(),
+        shape.buffer_info()[0],
+        steps.buffer_info()[0],
+        None,
+        None,
+    )
 
 
 def _give(t):
@@ -188,7 +208,7 @@ class _Op:
 def call(function, *tensors, **named):
     """function(…) of ascgrad.ops, or an ascgrad.Op, on tensors of PyTorch's, within its autograd.
 
-        y = call(ascgrad.ops.attention, q, k, v, bias=bias, heads=4, causal=True)
+    y = call(ascgrad.ops.attention, q, k, v, bias=bias, heads=4, causal=True)
     """
     attributes = {name: value for name, value in named.items() if not isinstance(value, torch.Tensor)}
     given = [(None, t) for t in tensors] + [(name, t) for name, t in named.items() if name not in attributes]
@@ -212,7 +232,9 @@ class _Engine:
     """A layer of the library's whose parameters lie in a module's."""
 
     def __init__(self, module, dtype):
-        self.layer = Layer(module.mixing, module.d_model, dtype=("f32", "f64")[DTYPES[dtype]], seed=0, **module.settings)
+        self.layer = Layer(
+            module.mixing, module.d_model, dtype=("f32", "f64")[DTYPES[dtype]], seed=0, **module.settings
+        )
         self.parameters = self.layer.parameters()
         self.held = [None] * len(self.parameters)  # the memory that each lies in
         self.version = None
@@ -242,9 +264,9 @@ class _Engine:
 class Mixing(nn.Module):
     """A mixing layer: layer(x, lengths=None, context=None, bias=None), x (B, N, D) to (B, N, D).
 
-    lengths (B): so many tokens of each sequence count, with a context its. context (B, M, D): what x looks at in place of
-    itself. bias (N, M), (1 or H, N, M) or (1 or B, 1 or H, N, M) is added to the scores, and may have a gradient. The
-    settings are those of doc/settings.md. Where they give an auxiliary loss a weight, `aux` is that of the last call,
+    lengths (B): so many tokens of each sequence count, with a context its. context (B, M, D): what x looks at in place
+    of itself. bias (N, M), (1 or H, N, M) or (1 or B, 1 or H, N, M) is added to the scores, and may have a gradient.
+    The settings are those of doc/settings.md. Where they give an auxiliary loss a weight, `aux` is that of the last call,
     to be added to one's own."""
 
     mixing = ""
@@ -256,8 +278,9 @@ class Mixing(nn.Module):
         dtype = dtype or torch.get_default_dtype()
         if dtype not in (torch.float32, torch.float64):
             raise TypeError(f"dtype is {dtype}, expected torch.float32 or torch.float64")
-        layer = Layer(self.mixing, d_model, dtype=("f32", "f64")[DTYPES[dtype]], seed=int(torch.randint(2**62, ())),
-                      **settings)
+        layer = Layer(
+            self.mixing, d_model, dtype=("f32", "f64")[DTYPES[dtype]], seed=int(torch.randint(2**62, ())), **settings
+        )
         self.d_model, self.settings, self.config = d_model, settings, layer.config
         self.names = layer.parameters().names
         for name, value in layer.parameters().items():
@@ -375,11 +398,14 @@ def load_layer(path, index=0):
     if not isinstance(mix, str):
         mix = mix[index] if 0 <= index < len(mix) else None
     prefix = f"blocks.{index}.mix."
-    state = {name[len(prefix):]: torch.from_numpy(v) for name, v in tensors.items() if name.startswith(prefix)}
+    state = {name[len(prefix) :]: torch.from_numpy(v) for name, v in tensors.items() if name.startswith(prefix)}
     if mix not in CLASSES or not state:
         raise ValueError(f"{path}: has no layer {index} of a mixing that is known here")
-    settings = {key: _of_layer(mix, key, value, index) for key, value in config.items()
-                if lib.asc_mixing_takes(None, mix.encode(), key.encode())}
+    settings = {
+        key: _of_layer(mix, key, value, index)
+        for key, value in config.items()
+        if lib.asc_mixing_takes(None, mix.encode(), key.encode())
+    }
     layer = CLASSES[mix](config["d_model"], dtype=next(iter(state.values())).dtype, **settings)
     layer.load_state_dict(state)
     return layer
