@@ -266,8 +266,8 @@ class Mixing(nn.Module):
 
     lengths (B): so many tokens of each sequence count, with a context its. context (B, M, D): what x looks at in place
     of itself. bias (N, M), (1 or H, N, M) or (1 or B, 1 or H, N, M) is added to the scores, and may have a gradient.
-    The settings are those of doc/settings.md. Where they give an auxiliary loss a weight, `aux` is that of the last call,
-    to be added to one's own."""
+    The settings are those of doc/settings.md. Where they give an auxiliary loss a weight, `aux` is that of the last
+    call, to be added to one's own."""
 
     mixing = ""
 
