@@ -30,7 +30,7 @@ Name: ascgrad
 Version: {version}
 Summary: Autodiff, ASCender attention and Grassmann mixing of libascgrad, for NumPy and PyTorch
 Requires-Python: >=3.9
-Requires-Dist: numpy>=1.22
+Requires-Dist: numpy>=1.26
 Provides-Extra: torch
 Requires-Dist: torch>=2.0; extra == "torch"
 """

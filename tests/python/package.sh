@@ -13,6 +13,10 @@ if [ ! -e "$library" ]; then
     echo "skipped: this build has no shared library"
     exit 77
 fi
+if grep -q __asan_init "$library"; then
+    echo "skipped: python3 can't load a library with sanitizers"
+    exit 77
+fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 PYTHON=$python "$abs_top_srcdir/python/lay_out.sh" "$abs_top_srcdir" "$library" "$folder"
