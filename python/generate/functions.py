@@ -246,9 +246,11 @@ class Function:
 
     def body(self):
         lines = []
-        if len(self.tensors) == 1 and not self.optional:
-            name = self.tensors[0]
-            lines += [f"if type({name}) is not Tensor:", f"    {name}, = inputs({self.op!r}, {name})"]
+        if self.tensors and not self.optional and len(self.tensors) < 3:
+            names = ", ".join(self.tensors)
+            wrong = " or ".join(f"type({name}) is not Tensor" for name in self.tensors)
+            comma = "," * (len(self.tensors) == 1)
+            lines += [f"if {wrong}:", f"    {names}{comma} = inputs({self.op!r}, {names})"]
         elif self.tensors:
             names = ", ".join(self.tensors)
             lines.append(f"{names}{',' * (len(self.tensors) == 1)} = inputs({self.op!r}, {names})")

@@ -42,11 +42,6 @@ def _pow(t, other):
     return ops.pow_scalar(t, float(other)) if _is_number(other) else ops.pow(t, other)
 
 
-def _cast(t, dtype):
-    """The same as f32 or f64."""
-    return ops.cast(t, dtype)
-
-
 def _reshape(t, *shape):
     return ops.reshape(t, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
 
@@ -55,51 +50,49 @@ def _permute(t, *order):
     return ops.permute(t, order[0] if len(order) == 1 and not isinstance(order[0], int) else order)
 
 
-OPERATORS = {
-    "__add__": _add,
-    "__radd__": _add,
-    "__sub__": _sub,
-    "__rsub__": _rsub,
-    "__mul__": _mul,
-    "__rmul__": _mul,
-    "__truediv__": lambda t, other: ops.div(t, other),
-    "__rtruediv__": lambda t, other: ops.div(other, t),
-    "__pow__": _pow,
-    "__rpow__": lambda t, other: ops.pow(other, t),
-    "__matmul__": lambda t, other: ops.matmul(t, other),
-    "__rmatmul__": lambda t, other: ops.matmul(other, t),
-    "__neg__": ops.neg,
-    "__abs__": ops.abs,
-    "__eq__": lambda t, other: ops.equal(t, other),
-    "__ne__": lambda t, other: ops.not_equal(t, other),
-    "__lt__": lambda t, other: ops.less(t, other),
-    "__le__": lambda t, other: ops.less_equal(t, other),
-    "__gt__": lambda t, other: ops.less(other, t),
-    "__ge__": lambda t, other: ops.less_equal(other, t),
-    "reshape": _reshape,
-    "permute": _permute,
-    "cast": _cast,
+# Each operator with its op, and the function for operands that are no tensors.
+BINARY = {
+    "add": (ops.add, _add, _add),
+    "sub": (ops.sub, _sub, _rsub),
+    "mul": (ops.mul, _mul, _mul),
+    "truediv": (ops.div, ops.div, lambda t, other: ops.div(other, t)),
+    "pow": (ops.pow, _pow, lambda t, other: ops.pow(other, t)),
+    "matmul": (ops.matmul, ops.matmul, lambda t, other: ops.matmul(other, t)),
+}
+COMPARISONS = {
+    "eq": ops.equal,
+    "ne": ops.not_equal,
+    "lt": ops.less,
+    "le": ops.less_equal,
+    "gt": lambda t, other: ops.less(other, t),
+    "ge": lambda t, other: ops.less_equal(other, t),
 }
 
 
-def _refusing(function):
-    """An operator leaves operands that are no tensors to them."""
+def _operator(op, general):
+    """A method of two operands, that leaves what is no tensor, array or number to the other one."""
 
-    def operator(t, *others):
+    def method(t, other):
+        if type(other) is Tensor:
+            return op(t, other)
         try:
-            return function(t, *others)
+            return general(t, other)
         except TypeError:
             return NotImplemented
 
-    operator.__doc__ = function.__doc__
-    return operator
+    return method
 
 
 for _name in ops.METHODS:
     if not hasattr(Tensor, _name):
         setattr(Tensor, _name, getattr(ops, _name))
-for _name, _function in OPERATORS.items():
-    setattr(Tensor, _name, _refusing(_function) if _name.startswith("__") else _function)
+for _name, (_op, _function, _reverse) in BINARY.items():
+    setattr(Tensor, f"__{_name}__", _operator(_op, _function))
+    setattr(Tensor, f"__r{_name}__", _operator(lambda t, other, op=_op: op(other, t), _reverse))
+for _name, _op in COMPARISONS.items():
+    setattr(Tensor, f"__{_name}__", _operator(_op, _op))
+Tensor.__neg__, Tensor.__abs__ = ops.neg, ops.abs
+Tensor.reshape, Tensor.permute = _reshape, _permute
 
 
 # ---- making tensors ----
