@@ -38,7 +38,7 @@ def main(name="ASCender"):
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     tokens = torch.arange(64).view(2, 32) % 50
     losses = []
-    for _ in range(40):
+    for _ in range(60):
         loss = model(input_ids=tokens, labels=tokens).loss
         optimizer.zero_grad()
         loss.backward()

@@ -148,6 +148,18 @@ class Training(unittest.TestCase):
         del lm
         self.assertGreater(len(tokenizer.encode("the")), 0)
 
+    def test_save(self):
+        lm, path, x = asc.LM.load(self.path), os.path.join(self.folder.name, "copy.safetensors"), np.arange(6)[None]
+        lm.save(path)
+        again = asc.LM.load(path)
+        np.testing.assert_array_equal(again.logits(x), lm.logits(x))
+        self.assertEqual(again.tokenizer.vocabulary, lm.tokenizer.vocabulary)
+        other = asc.LM({**CONFIG, "vocab": 256})
+        with self.assertRaisesRegex(ValueError, "tokenizer"):
+            other.save(path)
+        other.save(path, asc.Tokenizer("byte"))
+        np.testing.assert_array_equal(asc.LM.load(path).logits(x), other.logits(x))
+
     def test_a_stop_and_a_resume(self):
         path = os.path.join(self.folder.name, "second")
         settings = dict(preset="tiny", data="builtin:3000", tokenizer="word", steps=12)

@@ -48,6 +48,16 @@ class Tokenizer(Owned):
         ask(lib.asc_tokenizer_collect, self.pointer, data, len(data))
 
     @property
+    def vocabulary(self):
+        """What save writes."""
+        n, capacity = ctypes.c_size_t(), ctypes.c_size_t()
+        at = ask(lib.asc_tokenizer_text, self.pointer, ctypes.byref(n), ctypes.byref(capacity))
+        try:
+            return ctypes.string_at(at, n.value).decode("utf-8", "surrogateescape")
+        finally:
+            call(lib.asc_free, at, capacity)
+
+    @property
     def name(self):
         return lib.asc_tokenizer_name(self.pointer).decode()
 

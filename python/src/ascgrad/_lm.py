@@ -34,9 +34,14 @@ class LM(Owned):
         lm.tokenizer = Tokenizer._of(opened.tokenizer, owner) if opened.tokenizer else None
         return lm
 
-    def save(self, path):
-        """Writes parameters and configuration to a safetensors file."""
-        save_safetensors(path, self.parameters().items(), {"config": json.dumps(self.config)})
+    def save(self, path, tokenizer=None):
+        """Writes a model's file, which LM.load and `ascgrad` open; with the tokenizer, where the model has none."""
+        tokenizer = tokenizer or self.tokenizer
+        if tokenizer is None:
+            raise ValueError("save: a model's file has a tokenizer, expected one")
+        metadata = {"format": "pt", "config": json.dumps(self.config), "tokenizer": tokenizer.name}
+        metadata |= {"vocab": tokenizer.vocabulary, "step": "0", "valid_loss": "nan"}
+        save_safetensors(path, self.parameters(), metadata)
 
     @property
     def config(self):

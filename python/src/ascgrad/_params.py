@@ -3,7 +3,7 @@
 import itertools
 
 from . import _c
-from ._library import Owned, ask, call, lib, lock, quick, text
+from ._library import Owned, ask, call, lib, lock, quick, set_step, text
 from ._tensor import Tensor, as_tensor, made, result
 
 _seeds = itertools.count(1)
@@ -12,8 +12,6 @@ _seeds = itertools.count(1)
 def manual_seed(seed):
     """Sets what initial values without a seed of their own, and random ops, draw from."""
     global _seeds
-    from ._library import set_step
-
     _seeds = itertools.count((seed << 20) + 1)
     set_step(seed)
 
@@ -32,15 +30,11 @@ class Parameters(list):
         self.names = [name for name, _ in pairs]
 
     def __getitem__(self, key):
-        return (
-            super().__getitem__(self.names.index(key) if isinstance(key, str) and key in self.names else key)
-            if not isinstance(key, str) or key in self.names
-            else self._missing(key)
-        )
-
-    @staticmethod
-    def _missing(key):
-        raise KeyError(key)
+        if isinstance(key, str):
+            if key not in self.names:
+                raise KeyError(key)
+            key = self.names.index(key)
+        return super().__getitem__(key)
 
     def __contains__(self, key):
         return key in self.names if isinstance(key, str) else any(key is tensor for tensor in self)
