@@ -1444,6 +1444,7 @@ double asc_item(asc_tensor t);
 size_t asc_format(asc_tensor t, char *text, size_t bytes);
 asc_status asc_write(asc_ctx *ctx, asc_tensor t, FILE *file);
 asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src);
+asc_status asc_set_data(asc_tensor leaf, asc_tensor where);
 void asc_scope_begin(asc_ctx *ctx);
 void asc_scope_end(asc_ctx *ctx);
 asc_tensor asc_keep(asc_tensor t);
@@ -2045,6 +2046,7 @@ any *const functions[] = {
     (any *)asc_sentences_longest,
     (any *)asc_sentences_new,
     (any *)asc_sentences_total,
+    (any *)asc_set_data,
     (any *)asc_set_interrupt,
     (any *)asc_set_label,
     (any *)asc_set_nan_check,
