@@ -32,8 +32,8 @@ static asc_tensor join(asc_ctx *ctx, const asc_encoder_net *net, asc_tensor h, a
 static asc_tensor attend(asc_ctx *ctx, const asc_encoder_net *net, const asc_encoder_layer *l, asc_tensor h,
                          asc_tensor lengths)
 {
-    asc_attention_inputs in = {.q = affine(ctx, h, l->q), .k = affine(ctx, h, l->k), .v = affine(ctx, h, l->v),
-                               .lengths = lengths};
+    asc_attention_inputs in = {
+        .q = affine(ctx, h, l->q), .k = affine(ctx, h, l->k), .v = affine(ctx, h, l->v), .lengths = lengths};
     asc_tensor y = asc_attention(ctx, &in, &(asc_attention_options){.heads = net->heads});
     asc_release(in.q);
     asc_release(in.k);

@@ -4,7 +4,11 @@
 
 #include <ascgrad/mixing.h>
 
-typedef enum asc_encoder_activation { ASC_ENCODER_GELU, ASC_ENCODER_GELU_TANH, ASC_ENCODER_RELU } asc_encoder_activation;
+typedef enum asc_encoder_activation {
+    ASC_ENCODER_GELU,
+    ASC_ENCODER_GELU_TANH,
+    ASC_ENCODER_RELU
+} asc_encoder_activation;
 
 typedef struct asc_encoder_layer {
     asc_affine q, k, v, o, norm1; /* attention, and the norm behind its sum */
@@ -14,7 +18,7 @@ typedef struct asc_encoder_layer {
 typedef struct asc_encoder_net {
     int64_t vocab, dim, layers, heads, inner, positions;
     int64_t types; /* 0: a DistilBERT, which has none */
-    double eps; /* of the norms */
+    double eps;    /* of the norms */
     asc_encoder_activation activation;
     asc_tensor word;  /* (vocab, dim) */
     asc_tensor place; /* (types positions, dim): row t·positions + p is the sum of type t's and position p's, or p's */

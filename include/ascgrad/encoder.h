@@ -122,8 +122,8 @@ typedef asc_status asc_encoded_fn(void *user, int64_t i, int64_t n, const float 
  * threads, `take` on the caller's. Memory: some thousand tokens' activations. ASC_ERR_ARG: a sentence is longer than
  * asc_encoder_longest, an id is not among the model's, a window or stride below 0; ASC_ERR_INTERRUPTED;
  * ASC_ERR_MEMORY. */
-ASC_API asc_status asc_encoder_encode(asc_encoder *encoder, const asc_sentences *sentences, const asc_pooling_options *pooling,
-                                      asc_encoded_fn *take, void *user);
+ASC_API asc_status asc_encoder_encode(asc_encoder *encoder, const asc_sentences *sentences,
+                                      const asc_pooling_options *pooling, asc_encoded_fn *take, void *user);
 
 /* ---- features, once computed and kept ----
  *

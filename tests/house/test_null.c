@@ -62,6 +62,9 @@ static asc_safetensors *safetensors;
 static asc_model model;
 static asc_run *run_read;
 static asc_experiment *experiment;
+static asc_encoder *encoder;
+static asc_sentences *sentences;
+static asc_features *features;
 
 static const char lm_config[] = "{\"mix\": \"transformer\", \"d_model\": 8, \"d_ff\": 16, \"layers\": 1, \"heads\": 2, "
                                 "\"vocab\": 256, \"block\": 8}";
@@ -178,6 +181,9 @@ REAL(asc_safetensors, safetensors, safetensors)
 REAL(asc_model, model, &model)
 REAL(asc_run, run, run_read)
 REAL(asc_experiment, experiment, experiment)
+REAL(asc_encoder, encoder, encoder)
+REAL(asc_sentences, sentences, sentences)
+REAL(asc_features, features, features)
 
 static void piece_fn(void *arg, int64_t piece, int worker)
 {
@@ -230,6 +236,16 @@ static bool real_found(void *user, const char *run)
     return run == NULL;
 }
 
+static asc_status encoded_fn(void *user, int64_t i, int64_t n, const float *rows)
+{
+    (void)user;
+    (void)i;
+    (void)n;
+    (void)rows;
+    return ASC_OK;
+}
+
+REAL(asc_encoded_fn, encoded_fn, encoded_fn)
 REAL(asc_piece_fn, piece_fn, piece_fn)
 REAL(asc_recompute_fn, recompute_fn, recompute_fn)
 REAL(asc_observer, observer, observer)
@@ -280,6 +296,18 @@ static asc_experiment *read_real_experiment(void)
     return asc_experiment_read(ctx, path, NULL);
 }
 
+/* An encoder, a sentence, and what it is encoded as. */
+static void make_features(void)
+{
+    char path[512];
+    const char *top = getenv("abs_top_srcdir");
+    snprintf(path, sizeof path, "%s/tests/train/encoder", top ? top : "..");
+    encoder = asc_encoder_open(ctx, path, NULL);
+    sentences = asc_sentences_new(ctx, asc_encoder_tokenizer(encoder), 8);
+    asc_sentences_add(sentences, "a", 1);
+    features = asc_features_open(encoder, sentences, NULL);
+}
+
 static void make_reals(void)
 {
     ctx = asc_ctx_new(&(asc_options){.threads = 1, .allocator = {keep_alloc, keep_free, NULL}});
@@ -307,6 +335,7 @@ static void make_reals(void)
     profile = asc_profile_new(ctx, 1);
     run_read = read_real_run();
     experiment = read_real_experiment();
+    make_features();
     model = (asc_model){.lm = lm, .tokenizer = tokenizer, .batch = 1};
     no_error();
 }

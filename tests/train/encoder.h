@@ -1,5 +1,5 @@
-/* tests/train/encoder.h: a small encoder of random weights, its files as they are wanted, and its states in double by the
- * equations, a loop each. */
+/* tests/train/encoder.h: a small encoder of random weights, its files as they are wanted, and its states in double by
+ * the equations, a loop each. */
 #ifndef TESTS_TRAIN_ENCODER_H
 #define TESTS_TRAIN_ENCODER_H
 
@@ -15,7 +15,8 @@
 #include "tests/draw.h"
 #include "tests/folder.h"
 
-enum { E = 8, INNER = 12, HEADS = 2, LAYERS = 2, POSITIONS = 16, TYPES = 2, WORDS = 14, MOST_TENSORS = 64 };
+enum { E = 8, INNER = 12, HEADS = 2, LAYERS = 2, POSITIONS = 16, TYPES = 2, WORDS = 14 };
+enum { MOST_TENSORS = 64, MOST_VALUES = POSITIONS * E };
 
 static const char vocabulary[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nman\nplays\nthe\nguitar\n.\nsing\n##s\nrain\n##ing\n";
 
@@ -24,7 +25,7 @@ typedef struct weight {
     char name[80];
     int ndim;
     int64_t shape[2], n;
-    float value[WORDS * E > E * POSITIONS ? WORDS * E : E * POSITIONS];
+    float value[MOST_VALUES];
 } weight;
 
 typedef struct model {
@@ -157,11 +158,11 @@ static void spill_weights(const model *m)
         }
         char second[24] = "";
         snprintf(second, sizeof second, w->ndim > 1 ? ",%lld" : "", (long long)w->shape[1]);
-        used += *w->name ? (size_t)snprintf(head + used, sizeof head - used,
-                                            "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%lld%s],\"data_offsets\":[%zu,%zu]}",
-                                            used > 1 ? "," : "", w->name, dtype, (long long)w->shape[0], second, begin,
-                                            at)
-                         : 0;
+        used += *w->name
+                    ? (size_t)snprintf(head + used, sizeof head - used,
+                                       "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%lld%s],\"data_offsets\":[%zu,%zu]}",
+                                       used > 1 ? "," : "", w->name, dtype, (long long)w->shape[0], second, begin, at)
+                    : 0;
     }
     used += (size_t)snprintf(head + used, sizeof head - used, "}");
     for (size_t i = 0; i < 8; i++) {

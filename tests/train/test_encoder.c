@@ -1,6 +1,7 @@
 /* tests/train/test_encoder.c: sentences as tokens, encoders opened from files, and their states. */
 #include "tests/train/encoder.h"
 
+#include <ascgrad/npz.h>
 #include <ascgrad/safetensors.h>
 
 #include "tests/faults.h"
@@ -147,8 +148,10 @@ static void expect_close(const float *got, const double *expected, int64_t n)
 static const struct {
     bool distil;
     const char *activation, *eps;
-} kinds[] = {{false, "gelu", "1e-12"},     {true, "gelu", NULL},
-             {false, "gelu_new", "1e-5"},  {false, "gelu_pytorch_tanh", "0.25"},
+} kinds[] = {{false, "gelu", "1e-12"},
+             {true, "gelu", NULL},
+             {false, "gelu_new", "1e-5"},
+             {false, "gelu_pytorch_tanh", "0.25"},
              {true, "relu", NULL}};
 
 START_TEST(states_are_those_of_the_equations)
@@ -192,7 +195,9 @@ START_TEST(dtypes_and_names_do_not_matter)
     drawn.distil = _i;
     asc_encoder *plain = open_drawn(&drawn);
     static model other;
-    other = (model){.distil = _i, .prefix = _i ? "distilbert." : "bert.", .dtype_of = mixed_dtypes,
+    other = (model){.distil = _i,
+                    .prefix = _i ? "distilbert." : "bert.",
+                    .dtype_of = mixed_dtypes,
                     .norm_names = {"gamma", "beta"}};
     draw_model(&other);
     snprintf(other.tensor[other.n].name, sizeof other.tensor[0].name, "cls.predictions.bias");
@@ -220,8 +225,8 @@ END_TEST
 START_TEST(states_refuse)
 {
     asc_encoder *encoder = open_drawn(&drawn);
-    asc_tensor long_one = asc_zeros(ctx, ASC_I64, ASC_SHAPE(1, POSITIONS + 1)), reals = asc_zeros(ctx, ASC_F32, 2,
-                                                                                                (int64_t[]){1, 2});
+    asc_tensor long_one = asc_zeros(ctx, ASC_I64, ASC_SHAPE(1, POSITIONS + 1)),
+               reals = asc_zeros(ctx, ASC_F32, 2, (int64_t[]){1, 2});
     asc_tensor two = asc_zeros(ctx, ASC_I64, ASC_SHAPE(1, 2)), ones = asc_full(ctx, ASC_I64, 2, ASC_SHAPE(1, 2));
     ck_assert(asc_is_null(asc_encoder_states(encoder, long_one, asc_null(), asc_null())));
     expect_error(ASC_ERR_ARG, "encoder_states: tokens is i64 (1, 17), expected i64 (B, N), N from 1 to 16");
@@ -366,7 +371,9 @@ START_TEST(case_is_kept_where_it_is_asked_for)
     static const char cased[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nA\na\n\xc3\x89t\xc3\xa9\n##b\n";
     spill_model(&drawn);
     spill_file("vocab.txt", cased, sizeof cased - 1);
-    spill_file("tokenizer_config.json", "{\"do_lower_case\": false, \"strip_accents\": null}", 46);
+    static const char keeps[] = "{\"do_lower_case\": false, \"strip_accents\": null}";
+    static const char lowers[] = "{\"do_lower_case\": true, \"model_max_length\": 512}";
+    spill_file("tokenizer_config.json", keeps, sizeof keeps - 1);
     for (int lower = 0; lower < 2; lower++) {
         asc_encoder *encoder = asc_encoder_open(ctx, folder, NULL);
         no_error();
@@ -379,7 +386,7 @@ START_TEST(case_is_kept_where_it_is_asked_for)
         }
         asc_sentences_free(s);
         asc_encoder_free(encoder);
-        spill_file("tokenizer_config.json", "{\"do_lower_case\": true, \"model_max_length\": 512}", 48);
+        spill_file("tokenizer_config.json", lowers, sizeof lowers - 1);
     }
     static const char *const refused[][2] = {
         {"{\"do_lower_case\": true, \"strip_accents\": false}",
@@ -580,7 +587,54 @@ START_TEST(each_allocation_may_fail)
 }
 END_TEST
 
-/* ---- a real one ---- */
+/* ---- others' ---- */
+
+/* A sentence of the file beside the encoder, and what transformers makes of it (tests/cli/torch_encoder.py). */
+typedef struct transformed {
+    asc_params *expected;
+    int64_t seen;
+} transformed;
+
+static asc_status take_transformed(void *user, int64_t i, int64_t n, const float *rows)
+{
+    transformed *t = user;
+    asc_tensor states = asc_params_find(t->expected, "states"), lengths = asc_params_find(t->expected, "lengths");
+    int64_t T = asc_size(states, 1), dim = asc_size(states, 2);
+    const float *all = asc_data(states);
+    ck_assert_int_eq(n, ((const int64_t *)asc_data(lengths))[i]);
+    for (int64_t k = 0; k < n * dim; k++) {
+        ck_assert_float_eq_tol(rows[k], all[i * T * dim + k], 1e-5);
+    }
+    t->seen++;
+    return ASC_OK;
+}
+
+START_TEST(transformers_gives_the_same)
+{
+    const char *top = getenv("abs_top_srcdir");
+    char at[400], path[500];
+    snprintf(at, sizeof at, "%s/tests/train/encoder", top ? top : "..");
+    transformed t = {.expected = asc_params_new(ctx)};
+    snprintf(path, sizeof path, "%s/states.npz", at);
+    asc_npz_read(ctx, path, t.expected);
+    asc_encoder *encoder = asc_encoder_open(ctx, at, NULL);
+    asc_sentences *s = asc_sentences_new(ctx, asc_encoder_tokenizer(encoder), asc_encoder_longest(encoder));
+    snprintf(path, sizeof path, "%s/sentences.txt", at);
+    asc_text *text = asc_text_open(ctx, path, 0);
+    const char *sentence;
+    size_t n;
+    while (asc_text_next(text, &sentence, &n) == ASC_OK && sentence) {
+        asc_sentences_add(s, sentence, n);
+    }
+    asc_text_close(text);
+    asc_encoder_encode(encoder, s, &(asc_pooling_options){0}, take_transformed, &t);
+    no_error();
+    ck_assert_int_eq(t.seen, 8);
+    asc_sentences_free(s);
+    asc_encoder_free(encoder);
+    asc_params_free(t.expected);
+}
+END_TEST
 
 START_TEST(minilm_gives_its_states)
 {
@@ -597,9 +651,9 @@ START_TEST(minilm_gives_its_states)
     asc_encoder *encoder = asc_encoder_open(ctx, at, vocab);
     no_error();
     asc_safetensors *file = asc_safetensors_open(ctx, path);
-    asc_tensor ids = asc_safetensors_read(ctx, file, "input_ids", ASC_I64);
-    asc_tensor mask = asc_safetensors_read(ctx, file, "attention_mask", ASC_I64);
-    asc_tensor expected = asc_safetensors_read(ctx, file, "last_hidden_state", ASC_F64);
+    asc_tensor ids = asc_safetensors_read(ctx, file, "in.tokens", ASC_I64);
+    asc_tensor mask = asc_safetensors_read(ctx, file, "in.mask", ASC_I64);
+    asc_tensor expected = asc_safetensors_read(ctx, file, "out.hidden", ASC_F64);
     no_error();
     int64_t B = asc_size(ids, 0), N = asc_size(ids, 1), dim = asc_encoder_dim(encoder);
     const int64_t *m = asc_data(mask);
@@ -638,6 +692,7 @@ int main(void)
     tcase_add_loop_test(states, states_are_those_of_the_equations, 0, (int)(sizeof kinds / sizeof *kinds));
     tcase_add_loop_test(states, dtypes_and_names_do_not_matter, 0, 2);
     tcase_add_test(states, states_refuse);
+    tcase_add_test(states, transformers_gives_the_same);
     tcase_add_test(states, minilm_gives_its_states);
     tcase_add_loop_test(files, settings_that_do_not_fit_are_named, 0, (int)(sizeof configs / sizeof *configs));
     tcase_add_test(files, broken_settings);

@@ -117,8 +117,9 @@ static asc_status open_all(encoding *e, const struct args *args, const char *pat
     e->encoder = asc_encoder_open(e->ctx, args->encoder, args->vocab);
     int64_t most = asc_encoder_longest(e->encoder);
     if (e->encoder && args->max_tokens > most) {
-        return asc_fail_on(e->ctx, ASC_ERR_ARG, "max_tokens", ": got %lld, expected at most %lld, what the encoder "
-                           "takes", (long long)args->max_tokens, (long long)most);
+        return asc_fail_on(e->ctx, ASC_ERR_ARG, "max_tokens",
+                           ": got %lld, expected at most %lld, what the encoder takes", (long long)args->max_tokens,
+                           (long long)most);
     }
     if (e->encoder) {
         e->sentences = asc_sentences_new(e->ctx, asc_encoder_tokenizer(e->encoder),
@@ -210,11 +211,12 @@ const cli_command command_encode = {
     "encode",
     "turns sentences into the states of a pretrained encoder",
     "[FILE]",
-    "FILE, plain or gzip, has a sentence a line; without it, or with -, standard input is read. The encoder is a BERT or "
-    "a DistilBERT in Hugging Face's files, and [CLS] and [SEP] are put round each sentence. The file of -o has `states`, "
-    "sentences by tokens, windows or nothing by entries of a state, 0 behind the end of a sentence, and `lengths`: the "
-    "windows of each sentence with --pool windows, else its tokens. Without -o and --json there is a line for each "
-    "sentence: its tokens, and the sentence whose state is nearest, by the mean, or with --pool cls the first state.",
+    "FILE, plain or gzip, has a sentence a line; without it, or with -, standard input is read. The encoder is a "
+    "BERT or a DistilBERT in Hugging Face's files, and [CLS] and [SEP] are put round each sentence. The file of "
+    "-o has `states`, sentences by tokens, windows or nothing by entries of a state, 0 behind the end of a "
+    "sentence, and `lengths`: the windows of each sentence with --pool windows, else its tokens. Without -o and "
+    "--json there is a line for each sentence: its tokens, and the sentence whose state is nearest, by the mean, "
+    "or with --pool cls the first state.",
     "ascgrad encode --encoder all-MiniLM-L6-v2 sentences.txt -o states.npz\n"
     "printf 'A man plays.\\nMusic is made.\\n' | ascgrad encode --encoder distilbert-base-uncased",
     options,

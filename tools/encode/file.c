@@ -122,8 +122,8 @@ asc_status encode_to_file(encoding *e, const char *path)
     s.rows = one ? 0 : asc_pooling_rows(&e->pooling, asc_sentences_longest(e->sentences));
     s.bytes = (size_t)(s.n * (one ? 1 : s.rows) * s.dim) * sizeof *s.data;
     if (npz && (uint64_t)s.bytes + (uint64_t)s.n * sizeof *s.lengths > NPZ_MOST) {
-        return asc_fail(e->ctx, ASC_ERR_ARG, "%s: .npz holds less than 4 GiB, and these are %.1f; expected "
-                        "FILE.safetensors, or fewer --max-tokens", path, (double)s.bytes / (double)(1 << 30));
+        return asc_fail(e->ctx, ASC_ERR_IO, "%s: .npz holds less than 4 GiB, and these are %.1f; use FILE.safetensors",
+                        path, (double)s.bytes / (double)(1 << 30));
     }
     s.lengths = asc_alloc(e->ctx, (size_t)s.n * sizeof *s.lengths);
     asc_status status = s.lengths ? encode_into(&s, path, npz) : ASC_ERR_MEMORY;

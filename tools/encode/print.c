@@ -12,7 +12,7 @@
 
 typedef struct printer {
     encoding *e;
-    json_t *list; /* of sentences, in their order */
+    json_t *list;   /* of sentences, in their order */
     float *vectors; /* of a table: [n, dim] */
 } printer;
 

@@ -141,8 +141,9 @@ static asc_status read_type(const source *s, asc_encoder *e)
     const json_t *value = json_object_get(s->object, "model_type");
     const char *name = json_string_value(value);
     e->distil = name && strcmp(name, "distilbert") == 0;
-    return e->distil || (name && strcmp(name, "bert") == 0) ? ASC_OK
-                                                             : refuse(s, "model_type", value, "\"bert\" or \"distilbert\"");
+    return e->distil || (name && strcmp(name, "bert") == 0)
+               ? ASC_OK
+               : refuse(s, "model_type", value, "\"bert\" or \"distilbert\"");
 }
 
 /* What would make another network of it. */

@@ -12,7 +12,9 @@ enum { BATCH = 2048, ENOUGH = 1024, WINDOW = 8 };
 
 /* ---- pooling ---- */
 
-static const char *const names[] = {[ASC_POOLING_NONE] = "none", [ASC_POOLING_MEAN] = "mean", [ASC_POOLING_CLS] = "cls",
+static const char *const names[] = {[ASC_POOLING_NONE] = "none",
+                                    [ASC_POOLING_MEAN] = "mean",
+                                    [ASC_POOLING_CLS] = "cls",
                                     [ASC_POOLING_WINDOWS] = "windows"};
 
 const char *asc_pooling_name(asc_pooling kind)
@@ -86,7 +88,8 @@ static void mean_of(const float *states, int64_t n, int64_t E, double *sum, floa
 }
 
 /* The rows that are kept of a sentence's states [tokens, E]. */
-static const float *pool_states(const asc_pooling_options *p, const float *states, int64_t tokens, int64_t E, pool_room *room)
+static const float *pool_states(const asc_pooling_options *p, const float *states, int64_t tokens, int64_t E,
+                                pool_room *room)
 {
     if (!room->rows) {
         return states;
@@ -140,7 +143,7 @@ static asc_tensor run_batch(const job *j, int64_t from, int64_t n, int64_t T)
     asc_tensor lengths = asc_empty(ctx, ASC_I64, ASC_SHAPE(n));
     int64_t *token = asc_data_mut(tokens), *type = asc_data_mut(types), *length = asc_data_mut(lengths);
     bool pairs = false, padded = false;
-    for (int64_t i = 0; length && i < n; i++) {
+    for (int64_t i = 0; token && type && length && i < n; i++) {
         int64_t which = asc_distinct(j->order, from + i);
         asc_sentences_fill(j->s, &which, 1, T, token + i * T, type + i * T, length + i);
         pairs = pairs || j->s->seconds[which] < length[i];
@@ -205,12 +208,14 @@ static asc_status take_each(void *user, int64_t d, int64_t n, const float *rows)
     return status;
 }
 
-asc_status asc_encoder_encode(asc_encoder *e, const asc_sentences *s, const asc_pooling_options *pooling, asc_encoded_fn *take,
-                              void *user)
+asc_status asc_encoder_encode(asc_encoder *e, const asc_sentences *s, const asc_pooling_options *pooling,
+                              asc_encoded_fn *take, void *user)
 {
     asc_status status =
-        ASC_NEED(e ? e->ctx : s ? s->ctx : NULL, "encoder_encode: encoder sentences pooling take", e, s, pooling,
-                 (const void *)(uintptr_t)take);
+        ASC_NEED(e   ? e->ctx
+                 : s ? s->ctx
+                     : NULL,
+                 "encoder_encode: encoder sentences pooling take", e, s, pooling, (const void *)(uintptr_t)take);
     asc_pooling_options p = pooling ? *pooling : (asc_pooling_options){0};
     if (status || (status = asc_error(e->ctx)) || (status = asc_encode_check(e, s, &p))) {
         return status;

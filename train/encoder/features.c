@@ -1,8 +1,8 @@
 /* train/encoder/features.c: features of a list of sentences, from a cache or computed.
  *
- * Who builds them goes through the parts that are not there, and claims one after the other (train/claim.h). A part that
- * another process has claimed is passed over, and looked at again later: it is there then, or its process is dead and
- * the claim is taken over. So several share the work, and a kill costs the part that was under way. */
+ * Who builds them goes through the parts that are not there, and claims one after the other (train/claim.h). A part
+ * that another process has claimed is passed over, and looked at again later: it is there then, or its process is dead
+ * and the claim is taken over. So several share the work, and a kill costs the part that was under way. */
 #include "train/encoder/features.h"
 
 #include <inttypes.h>
@@ -78,7 +78,7 @@ static outcome work_on(asc_features_work *w, int64_t i, asc_claim_holder *other)
     if (!w->folder) {
         return compute(w, i);
     }
-    if (asc_features_load(w, i, &there)) {
+    if (asc_features_load(w, i, false, &there)) {
         return FAILED;
     }
     if (there) {
@@ -87,7 +87,7 @@ static outcome work_on(asc_features_work *w, int64_t i, asc_claim_holder *other)
     }
     char *path = asc_features_path(w, i, ".claim");
     if (path && !asc_claim_take(w->f->ctx, path, &claim, other) && claim) {
-        asc_features_load(w, i, &there); /* its last holder may have just written it */
+        asc_features_load(w, i, true, &there); /* its last holder may have just written it */
     }
     asc_path_free(w->f->ctx, path);
     if (!claim && asc_error(w->f->ctx)) {

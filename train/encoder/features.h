@@ -35,18 +35,18 @@ typedef struct asc_features_work {
     const asc_sentences *s;
     asc_sentence_order order;
     asc_features_options options; /* the pooling checked */
-    char *folder;  /* of the parts' files; NULL: all is held in memory */
-    char key[120]; /* its name, and what the files say that they are of */
-    int64_t tokens, done; /* of distinct sentences: all; of parts that are there, and of those under way */
-    double told_s;        /* when the progress was told */
+    char *folder;                 /* of the parts' files; NULL: all is held in memory */
+    char key[120];                /* its name, and what the files say that they are of */
+    int64_t tokens, done;         /* of distinct sentences: all; of parts that are there, and of those under way */
+    double told_s;                /* when the progress was told */
 } asc_features_work;
 
 /* Cuts the distinct sentences into parts, and finds each sentence's place. ASC_ERR_MEMORY. */
 asc_status asc_features_cut(asc_features_work *w);
 
-/* Opens the file of part i, if it is there, and checks it: *there. A damaged one is told, and is not there.
+/* Opens the file of part i, if it is there, and checks it: *there. A damaged one is not there, which `tell` tells.
  * ASC_ERR_MEMORY. */
-asc_status asc_features_load(asc_features_work *w, int64_t i, bool *there);
+asc_status asc_features_load(asc_features_work *w, int64_t i, bool tell, bool *there);
 
 /* Computes part i, and writes its file; where that can't be, which is told, the part is held in memory, and so is what
  * is computed after it. Errors as asc_encoder_encode. */
@@ -58,7 +58,8 @@ int64_t asc_features_tokens(const asc_features_work *w, int64_t i);
 /* The path of part i's file, or with ".claim" of its claim. New: asc_path_free. NULL with the error set. */
 char *asc_features_path(const asc_features_work *w, int64_t i, const char *ending);
 
-/* Tells what goes wrong with the cache alone, and how it goes on; then it is over. Other errors stay. */
+/* Tells what goes wrong with the cache alone, and how it goes on, NULL: tells nothing; then it is over. Other errors
+ * stay. */
 void asc_features_excuse(asc_features_work *w, const char *after);
 void asc_features_say(const asc_features_work *w, const char *text);
 

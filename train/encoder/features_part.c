@@ -98,9 +98,11 @@ void asc_features_excuse(asc_features_work *w, const char *after)
     asc_ctx *ctx = w->f->ctx;
     if (asc_error(ctx) == ASC_ERR_IO || asc_error(ctx) == ASC_ERR_FORMAT) {
         char text[600];
-        snprintf(text, sizeof text, "%.500s; %s", asc_error_message(ctx), after);
+        snprintf(text, sizeof text, "%.500s; %s", asc_error_message(ctx), after ? after : "");
         asc_error_clear(ctx);
-        asc_features_say(w, text);
+        if (after) {
+            asc_features_say(w, text);
+        }
     }
 }
 
@@ -150,7 +152,7 @@ static asc_status check_file(const asc_features_work *w, int64_t i, const asc_sa
     return asc_error(w->f->ctx);
 }
 
-asc_status asc_features_load(asc_features_work *w, int64_t i, bool *there)
+asc_status asc_features_load(asc_features_work *w, int64_t i, bool tell, bool *there)
 {
     asc_features_part *part = &w->f->part[i];
     char *path = asc_features_path(w, i, ".safetensors");
@@ -164,7 +166,7 @@ asc_status asc_features_load(asc_features_work *w, int64_t i, bool *there)
         } else {
             asc_safetensors_close(file);
         }
-        asc_features_excuse(w, "its features are computed again");
+        asc_features_excuse(w, tell ? "its features are computed again" : NULL);
     }
     asc_path_free(w->f->ctx, path);
     return asc_error(w->f->ctx);
@@ -236,7 +238,7 @@ static asc_status put_by(asc_features_work *w, int64_t i)
     char *path = asc_features_path(w, i, ".safetensors");
     bool there = false;
     if (path && !write_file(w, i, path)) {
-        asc_features_load(w, i, &there);
+        asc_features_load(w, i, true, &there);
     }
     if (there) {
         let_go(w->f, &w->f->part[i]);

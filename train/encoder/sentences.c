@@ -137,7 +137,7 @@ asc_status asc_sentences_add_pair(asc_sentences *s, const char *first, size_t fi
         *(kept_a > kept_b ? &kept_a : &kept_b) -= 1;
     }
     if (!status && kept_a + kept_b < a + b) {
-        int32_t *ids = s->ids.data + begin + 1; /* behind [CLS] */
+        int32_t *ids = s->ids.data + begin + 1;                             /* behind [CLS] */
         memmove(ids + kept_a, ids + a, (size_t)(kept_b + 1) * sizeof *ids); /* [SEP] and the second */
         s->ids.n = (size_t)(begin + 1 + kept_a + 1 + kept_b);
     }
@@ -187,8 +187,9 @@ asc_status asc_sentences_fill(const asc_sentences *s, const int64_t *which, int6
         int64_t length, second;
         const int32_t *ids = asc_sentences_at(s, which[row], &length, &second);
         if (!ids || length > T) {
-            return asc_fail(s->ctx, ASC_ERR_ARG, ids ? "sentences_fill: sentence %lld has more than %lld tokens"
-                                                     : "sentences_fill: there is no sentence %lld of %lld",
+            return asc_fail(s->ctx, ASC_ERR_ARG,
+                            ids ? "sentences_fill: sentence %lld has more than %lld tokens"
+                                : "sentences_fill: there is no sentence %lld of %lld",
                             (long long)which[row], (long long)(ids ? T : s->n));
         }
         for (int64_t t = 0; t < T; t++) {

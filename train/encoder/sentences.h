@@ -18,10 +18,10 @@ struct asc_sentences {
 
 /* The distinct sentences, the shorter first, of one length by their tokens. */
 typedef struct asc_sentence_order {
-    int64_t n;        /* how many they are */
-    int64_t all;      /* with those that are there several times */
-    int64_t *at;      /* [all]: numbers of sentences, equal ones side by side */
-    int64_t *starts;  /* [n + 1]: distinct sentence d is at[starts[d]] … at[starts[d + 1] - 1] */
+    int64_t n;       /* how many they are */
+    int64_t all;     /* with those that are there several times */
+    int64_t *at;     /* [all]: numbers of sentences, equal ones side by side */
+    int64_t *starts; /* [n + 1]: distinct sentence d is at[starts[d]] … at[starts[d + 1] - 1] */
 } asc_sentence_order;
 
 /* In any case asc_sentence_order_free. ASC_ERR_MEMORY. */
