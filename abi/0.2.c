@@ -232,7 +232,7 @@ FIELD(asc_score_part, nats, 0) double asc_score_part_0_nats;
 FIELD(asc_score_part, tokens, 8) int64_t asc_score_part_0_tokens;
 FIELD(asc_score_part, bytes, 16) int64_t asc_score_part_0_bytes;
 
-STRUCT(asc_scores, 168)
+STRUCT(asc_scores, 176)
 FIELD(asc_scores, result, 0) asc_eval_result asc_scores_0_result;
 FIELD(asc_scores, parameters, 72) int64_t asc_scores_0_parameters;
 FIELD(asc_scores, block, 80) int64_t asc_scores_0_block;
@@ -242,10 +242,11 @@ FIELD(asc_scores, seed, 96) int64_t asc_scores_0_seed;
 FIELD(asc_scores, train_checksum, 104) uint32_t asc_scores_0_train_checksum;
 FIELD(asc_scores, tokens_per_s, 112) double asc_scores_0_tokens_per_s;
 FIELD(asc_scores, model_checksum, 120) char asc_scores_0_model_checksum[9];
-FIELD(asc_scores, n_blocks, 136) int64_t asc_scores_0_n_blocks;
-FIELD(asc_scores, n_lines, 144) int64_t asc_scores_0_n_lines;
-FIELD(asc_scores, blocks, 152) const asc_score_part *asc_scores_0_blocks;
-FIELD(asc_scores, lines, 160) const asc_score_part *asc_scores_0_lines;
+FIELD(asc_scores, pairs, 136) int64_t asc_scores_0_pairs;
+FIELD(asc_scores, n_blocks, 144) int64_t asc_scores_0_n_blocks;
+FIELD(asc_scores, n_lines, 152) int64_t asc_scores_0_n_lines;
+FIELD(asc_scores, blocks, 160) const asc_score_part *asc_scores_0_blocks;
+FIELD(asc_scores, lines, 168) const asc_score_part *asc_scores_0_lines;
 asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *split, const asc_eval_options *options);
 void asc_scores_free(asc_ctx *ctx, asc_scores *scores);
 asc_status asc_scores_write(asc_ctx *ctx, const asc_scores *scores, const char *path);
@@ -262,20 +263,22 @@ FIELD(asc_compare_options, pairs, 16) const int64_t (*asc_compare_options_0_pair
 FIELD(asc_compare_options, n_pairs, 24) int64_t asc_compare_options_0_n_pairs;
 VALUE(ASC_UNIT_BLOCK, 0)
 VALUE(ASC_UNIT_TEXT, 1)
+VALUE(ASC_UNIT_PAIR, 2)
 
 STRUCT(asc_spread, 16)
 FIELD(asc_spread, mean, 0) double asc_spread_0_mean;
 FIELD(asc_spread, std, 8) double asc_spread_0_std;
 
-STRUCT(asc_system_result, 96)
+STRUCT(asc_system_result, 112)
 FIELD(asc_system_result, seeds, 0) int64_t asc_system_result_0_seeds;
 FIELD(asc_system_result, parameters, 8) int64_t asc_system_result_0_parameters;
 FIELD(asc_system_result, loss, 16) asc_spread asc_system_result_0_loss;
 FIELD(asc_system_result, ppl, 32) asc_spread asc_system_result_0_ppl;
 FIELD(asc_system_result, bits_per_byte, 48) asc_spread asc_system_result_0_bits_per_byte;
 FIELD(asc_system_result, tokens_per_s, 64) asc_spread asc_system_result_0_tokens_per_s;
-FIELD(asc_system_result, seed_pairs, 80) int64_t asc_system_result_0_seed_pairs;
-FIELD(asc_system_result, differing, 88) int64_t asc_system_result_0_differing;
+FIELD(asc_system_result, accuracy, 80) asc_spread asc_system_result_0_accuracy;
+FIELD(asc_system_result, seed_pairs, 96) int64_t asc_system_result_0_seed_pairs;
+FIELD(asc_system_result, differing, 104) int64_t asc_system_result_0_differing;
 
 STRUCT(asc_seed_test, 32)
 FIELD(asc_seed_test, n, 0) int64_t asc_seed_test_0_n;
@@ -353,10 +356,11 @@ FIELD(asc_dataset, source, 8) const asc_data_source *asc_dataset_0_source;
 FIELD(asc_dataset, self, 16) void *asc_dataset_0_self;
 FIELD(asc_dataset, spec, 24) const char *asc_dataset_0_spec;
 
-STRUCT(asc_source_reader, 24)
+STRUCT(asc_source_reader, 32)
 FIELD(asc_source_reader, data, 0) asc_dataset *asc_source_reader_0_data;
 FIELD(asc_source_reader, split, 8) asc_split_kind asc_source_reader_0_split;
 FIELD(asc_source_reader, self, 16) void *asc_source_reader_0_self;
+FIELD(asc_source_reader, skipped, 24) int64_t asc_source_reader_0_skipped;
 
 STRUCT(asc_text_piece, 24)
 FIELD(asc_text_piece, text, 0) const char *asc_text_piece_0_text;
@@ -448,7 +452,7 @@ STRUCT(asc_split_line, 16)
 FIELD(asc_split_line, tokens, 0) int64_t asc_split_line_0_tokens;
 FIELD(asc_split_line, bytes, 8) int64_t asc_split_line_0_bytes;
 
-STRUCT(asc_split, 88)
+STRUCT(asc_split, 104)
 FIELD(asc_split, tokens, 0) const int32_t *asc_split_0_tokens;
 FIELD(asc_split, n_tokens, 8) int64_t asc_split_0_n_tokens;
 FIELD(asc_split, bytes, 16) int64_t asc_split_0_bytes;
@@ -461,6 +465,8 @@ FIELD(asc_split, checksum, 60) uint32_t asc_split_0_checksum;
 FIELD(asc_split, unknown, 64) int32_t asc_split_0_unknown;
 FIELD(asc_split, lines, 72) const asc_split_line *asc_split_0_lines;
 FIELD(asc_split, n_lines, 80) int64_t asc_split_0_n_lines;
+FIELD(asc_split, seconds, 88) const int64_t *asc_split_0_seconds;
+FIELD(asc_split, skipped, 96) int64_t asc_split_0_skipped;
 asc_split *asc_split_load(asc_dataset *dataset, asc_split_kind kind, const asc_tokenizer *tokenizer);
 asc_status asc_dataset_text(asc_dataset *dataset, asc_split_kind kind, char **text, size_t *bytes, size_t *capacity);
 asc_split *asc_split_load_lines(asc_dataset *dataset, asc_split_kind kind, const asc_tokenizer *tokenizer);
@@ -478,6 +484,60 @@ int64_t asc_split_targets(const asc_split *split);
 asc_status asc_block_fill(asc_ctx *ctx, const asc_split *split, int64_t length, const int32_t *which, int64_t n, int64_t *inputs, int64_t *targets);
 int64_t asc_class_width(const asc_split *split, const int32_t *which, int64_t n);
 asc_status asc_class_fill(asc_ctx *ctx, const asc_split *split, const int32_t *which, int64_t n, int64_t *inputs, int64_t *lengths, int64_t *labels);
+int64_t asc_pair_width(const asc_split *split, const int32_t *which, int64_t n, int64_t most);
+asc_status asc_pair_fill(asc_ctx *ctx, const asc_split *split, const int32_t *which, int64_t n, int64_t most, int64_t *inputs, int64_t *lengths, int64_t *labels);
+typedef struct asc_sentences asc_sentences;
+asc_sentences *asc_sentences_new(asc_ctx *ctx, const asc_tokenizer *tokenizer, int64_t max_tokens);
+void asc_sentences_free(asc_sentences *sentences);
+asc_status asc_sentences_add(asc_sentences *sentences, const char *text, size_t bytes);
+asc_status asc_sentences_add_pair(asc_sentences *sentences, const char *first, size_t first_bytes, const char *second, size_t second_bytes);
+int64_t asc_sentences_count(const asc_sentences *sentences);
+int64_t asc_sentences_total(const asc_sentences *sentences);
+int64_t asc_sentences_longest(const asc_sentences *sentences);
+int64_t asc_sentences_cut(const asc_sentences *sentences);
+const int32_t *asc_sentences_at(const asc_sentences *sentences, int64_t i, int64_t *n, int64_t *second);
+asc_status asc_sentences_fill(const asc_sentences *sentences, const int64_t *which, int64_t n, int64_t T, int64_t *tokens, int64_t *types, int64_t *lengths);
+typedef struct asc_encoder asc_encoder;
+asc_encoder *asc_encoder_open(asc_ctx *ctx, const char *folder, const char *vocab);
+void asc_encoder_free(asc_encoder *encoder);
+const char *asc_encoder_type(const asc_encoder *encoder);
+int64_t asc_encoder_dim(const asc_encoder *encoder);
+int64_t asc_encoder_layers(const asc_encoder *encoder);
+int64_t asc_encoder_longest(const asc_encoder *encoder);
+int64_t asc_encoder_parameters(const asc_encoder *encoder);
+const asc_tokenizer *asc_encoder_tokenizer(const asc_encoder *encoder);
+const char *asc_encoder_fingerprint(const asc_encoder *encoder);
+asc_tensor asc_encoder_states(asc_encoder *encoder, asc_tensor tokens, asc_tensor types, asc_tensor lengths);
+VALUE(ASC_POOLING_NONE, 0)
+VALUE(ASC_POOLING_MEAN, 1)
+VALUE(ASC_POOLING_CLS, 2)
+VALUE(ASC_POOLING_WINDOWS, 3)
+
+STRUCT(asc_pooling_options, 24)
+FIELD(asc_pooling_options, kind, 0) asc_pooling asc_pooling_options_0_kind;
+FIELD(asc_pooling_options, window, 8) int64_t asc_pooling_options_0_window;
+FIELD(asc_pooling_options, stride, 16) int64_t asc_pooling_options_0_stride;
+const char *asc_pooling_name(asc_pooling kind);
+int64_t asc_pooling_rows(const asc_pooling_options *pooling, int64_t tokens);
+typedef asc_status asc_encoded_fn(void *user, int64_t i, int64_t n, const float *rows);
+asc_status asc_encoder_encode(asc_encoder *encoder, const asc_sentences *sentences, const asc_pooling_options *pooling, asc_encoded_fn *take, void *user);
+typedef struct asc_features asc_features;
+
+STRUCT(asc_features_options, 56)
+FIELD(asc_features_options, pooling, 0) asc_pooling_options asc_features_options_0_pooling;
+FIELD(asc_features_options, cache, 24) const char *asc_features_options_0_cache;
+FIELD(asc_features_options, progress, 32) void (*asc_features_options_0_progress)(void *user, double done);
+FIELD(asc_features_options, say, 40) void (*asc_features_options_0_say)(void *user, const char *text);
+FIELD(asc_features_options, user, 48) void *asc_features_options_0_user;
+asc_features *asc_features_open(asc_encoder *encoder, const asc_sentences *sentences, const asc_features_options *options);
+void asc_features_free(asc_features *features);
+int64_t asc_features_count(const asc_features *features);
+int64_t asc_features_dim(const asc_features *features);
+int64_t asc_features_rows(const asc_features *features, int64_t i);
+int64_t asc_features_most_rows(const asc_features *features);
+asc_status asc_features_read(const asc_features *features, int64_t i, float *rows);
+asc_status asc_features_fill(const asc_features *features, const int64_t *which, int64_t n, int64_t W, float *rows, int64_t *lengths);
+size_t asc_cache_home(char *path, size_t bytes);
 asc_tensor asc_attention_profile(asc_ctx *ctx, asc_tensor attention);
 asc_tensor asc_attention_entropies(asc_ctx *ctx, asc_tensor scores, asc_tensor attention, asc_tensor temperature);
 asc_tensor asc_attention_pushed(asc_ctx *ctx, asc_tensor before, asc_tensor after, double threshold);
@@ -630,8 +690,19 @@ asc_status asc_lm_carried_save(const asc_lm_carried *carried, asc_params *tensor
 asc_status asc_lm_carried_load(asc_lm_carried *carried, const asc_params *tensors, int64_t rows, int64_t length);
 asc_tensor asc_lm_classify(asc_lm *lm, asc_tensor x, asc_tensor lengths);
 asc_tensor asc_lm_class_objective(asc_lm *lm, asc_tensor x, asc_tensor lengths, asc_tensor labels, double *loss);
+asc_status asc_lm_set_class_weights(asc_lm *lm, const double *weights);
 asc_status asc_top_classes(asc_ctx *ctx, asc_tensor logits, int64_t *top);
 asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor lengths);
+
+STRUCT(asc_pair_inputs, 40)
+FIELD(asc_pair_inputs, pairs, 0) bool asc_pair_inputs_0_pairs;
+FIELD(asc_pair_inputs, states, 8) int64_t asc_pair_inputs_0_states;
+FIELD(asc_pair_inputs, window, 16) int64_t asc_pair_inputs_0_window;
+FIELD(asc_pair_inputs, stride, 24) int64_t asc_pair_inputs_0_stride;
+FIELD(asc_pair_inputs, left_out, 32) bool asc_pair_inputs_0_left_out[2];
+asc_pair_inputs asc_lm_pair_inputs(const asc_lm *lm);
+int64_t asc_window_count(int64_t tokens, int64_t stride);
+asc_tensor asc_window_means(asc_ctx *ctx, asc_tensor x, asc_tensor lengths, int64_t window, int64_t stride, asc_tensor *counts);
 asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_params *parts);
 asc_status asc_lm_features(asc_lm *lm, asc_tensor tokens, int64_t layer, int64_t reach, asc_params *features);
 typedef struct asc_lm_cache asc_lm_cache;
@@ -1084,6 +1155,14 @@ FIELD(asc_schedule, warmup, 24) int64_t asc_schedule_0_warmup;
 FIELD(asc_schedule, steps, 32) int64_t asc_schedule_0_steps;
 FIELD(asc_schedule, fall, 40) int64_t asc_schedule_0_fall;
 double asc_lr_at(const asc_schedule *schedule, int64_t t);
+asc_sentences *asc_pair_sentences(asc_dataset *dataset, asc_split_kind split, const asc_tokenizer *tokenizer, int64_t max_tokens);
+asc_features *asc_pair_features(const asc_lm *lm, asc_encoder *encoder, asc_dataset *dataset, asc_split_kind split, const asc_tokenizer *tokenizer, const asc_features_options *options);
+asc_encoder *asc_model_encoder(asc_ctx *ctx, const asc_model *model, const char *folder, const char *vocab);
+
+STRUCT(asc_text_pair, 16)
+FIELD(asc_text_pair, premise, 0) const char *asc_text_pair_0_premise;
+FIELD(asc_text_pair, hypothesis, 8) const char *asc_text_pair_0_hypothesis;
+asc_status asc_pair_predict(asc_ctx *ctx, const asc_model *model, asc_encoder *encoder, const asc_text_pair *pairs, int64_t n, double *probabilities);
 typedef struct asc_params asc_params;
 asc_params *asc_params_new(asc_ctx *ctx);
 void asc_params_free(asc_params *params);
@@ -1392,7 +1471,7 @@ const char *asc_preset_at(int i);
 asc_status asc_settings_resume(asc_settings *settings, const char *run);
 int asc_settings_threads(const asc_settings *settings);
 
-STRUCT(asc_eval_options, 64)
+STRUCT(asc_eval_options, 80)
 FIELD(asc_eval_options, batch, 0) int64_t asc_eval_options_0_batch;
 FIELD(asc_eval_options, length, 8) int64_t asc_eval_options_0_length;
 FIELD(asc_eval_options, carry, 16) int64_t asc_eval_options_0_carry;
@@ -1401,6 +1480,8 @@ FIELD(asc_eval_options, block, 32) asc_status (*asc_eval_options_0_block)(void *
 FIELD(asc_eval_options, progress, 40) bool (*asc_eval_options_0_progress)(void *user, double done);
 FIELD(asc_eval_options, user, 48) void *asc_eval_options_0_user;
 FIELD(asc_eval_options, confusion, 56) int64_t *asc_eval_options_0_confusion;
+FIELD(asc_eval_options, features, 64) const asc_features *asc_eval_options_0_features;
+FIELD(asc_eval_options, sequence, 72) asc_status (*asc_eval_options_0_sequence)(void *user, int64_t number, int64_t label, int64_t found, double loss);
 
 STRUCT(asc_eval_result, 72)
 FIELD(asc_eval_result, tokens, 0) int64_t asc_eval_result_0_tokens;
@@ -1414,7 +1495,7 @@ FIELD(asc_eval_result, sequences, 56) int64_t asc_eval_result_0_sequences;
 FIELD(asc_eval_result, exact, 64) double asc_eval_result_0_exact;
 asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const asc_eval_options *options, asc_eval_result *result);
 
-STRUCT(asc_model, 64)
+STRUCT(asc_model, 96)
 FIELD(asc_model, lm, 0) asc_lm *asc_model_0_lm;
 FIELD(asc_model, tokenizer, 8) asc_tokenizer *asc_model_0_tokenizer;
 FIELD(asc_model, run, 16) char *asc_model_0_run;
@@ -1422,6 +1503,8 @@ FIELD(asc_model, data, 24) char *asc_model_0_data;
 FIELD(asc_model, batch, 32) int64_t asc_model_0_batch;
 FIELD(asc_model, checksum, 40) char asc_model_0_checksum[9];
 FIELD(asc_model, classes, 56) char *asc_model_0_classes;
+FIELD(asc_model, encoder, 64) char *asc_model_0_encoder;
+FIELD(asc_model, encoder_checksum, 72) char asc_model_0_encoder_checksum[17];
 asc_model *asc_model_open(asc_ctx *ctx, const char *path, const char *tokenizer, asc_dataset *data);
 void asc_model_free(asc_ctx *ctx, asc_model *model);
 asc_status asc_model_check_split(asc_ctx *ctx, const asc_model *model, asc_split_kind kind, const asc_split *split);
@@ -1450,12 +1533,13 @@ FIELD(asc_train_progress, valid, 112) asc_eval_result asc_train_progress_0_valid
 FIELD(asc_train_progress, best_loss, 184) double asc_train_progress_0_best_loss;
 FIELD(asc_train_progress, log, 192) bool asc_train_progress_0_log;
 
-STRUCT(asc_train_hooks, 40)
+STRUCT(asc_train_hooks, 48)
 FIELD(asc_train_hooks, progress, 0) bool (*asc_train_hooks_0_progress)(void *user, const asc_train_progress *progress);
 FIELD(asc_train_hooks, message, 8) void (*asc_train_hooks_0_message)(void *user, const char *text);
 FIELD(asc_train_hooks, user, 16) void *asc_train_hooks_0_user;
 FIELD(asc_train_hooks, working, 24) bool (*asc_train_hooks_0_working)(void *user, const asc_train_progress *progress);
 FIELD(asc_train_hooks, sample, 32) void (*asc_train_hooks_0_sample)(void *user, const asc_train_progress *progress, const char *prompt, const char *continuation);
+FIELD(asc_train_hooks, encoding, 40) void (*asc_train_hooks_0_encoding)(void *user, double done);
 VALUE(ASC_TRAIN_END_STEPS, 0)
 VALUE(ASC_TRAIN_END_EARLY, 1)
 VALUE(ASC_TRAIN_END_MINUTES, 2)
@@ -1559,6 +1643,7 @@ any *const functions[] = {
     (any *)asc_builtin_text,
     (any *)asc_builtin_token_labels,
     (any *)asc_cache_append,
+    (any *)asc_cache_home,
     (any *)asc_cache_make,
     (any *)asc_cache_stage,
     (any *)asc_call_expect,
@@ -1615,6 +1700,17 @@ any *const functions[] = {
     (any *)asc_einsum,
     (any *)asc_embedding,
     (any *)asc_empty,
+    (any *)asc_encoder_dim,
+    (any *)asc_encoder_encode,
+    (any *)asc_encoder_fingerprint,
+    (any *)asc_encoder_free,
+    (any *)asc_encoder_layers,
+    (any *)asc_encoder_longest,
+    (any *)asc_encoder_open,
+    (any *)asc_encoder_parameters,
+    (any *)asc_encoder_states,
+    (any *)asc_encoder_tokenizer,
+    (any *)asc_encoder_type,
     (any *)asc_equal,
     (any *)asc_erf,
     (any *)asc_error,
@@ -1628,6 +1724,14 @@ any *const functions[] = {
     (any *)asc_expm1,
     (any *)asc_fail,
     (any *)asc_fail_on,
+    (any *)asc_features_count,
+    (any *)asc_features_dim,
+    (any *)asc_features_fill,
+    (any *)asc_features_free,
+    (any *)asc_features_most_rows,
+    (any *)asc_features_open,
+    (any *)asc_features_read,
+    (any *)asc_features_rows,
     (any *)asc_flops,
     (any *)asc_flops_reset,
     (any *)asc_flow_leading,
@@ -1722,6 +1826,7 @@ any *const functions[] = {
     (any *)asc_lm_new,
     (any *)asc_lm_next,
     (any *)asc_lm_objective,
+    (any *)asc_lm_pair_inputs,
     (any *)asc_lm_params,
     (any *)asc_lm_project,
     (any *)asc_lm_ramp,
@@ -1729,6 +1834,7 @@ any *const functions[] = {
     (any *)asc_lm_schema,
     (any *)asc_lm_set_aux,
     (any *)asc_lm_set_carried,
+    (any *)asc_lm_set_class_weights,
     (any *)asc_lm_set_dropout,
     (any *)asc_lm_set_recompute,
     (any *)asc_lm_states,
@@ -1761,6 +1867,7 @@ any *const functions[] = {
     (any *)asc_mixing_takes,
     (any *)asc_model_check_classes,
     (any *)asc_model_check_split,
+    (any *)asc_model_encoder,
     (any *)asc_model_free,
     (any *)asc_model_open,
     (any *)asc_module_attention,
@@ -1803,6 +1910,11 @@ any *const functions[] = {
     (any *)asc_optim_swap_average,
     (any *)asc_outer,
     (any *)asc_pad,
+    (any *)asc_pair_features,
+    (any *)asc_pair_fill,
+    (any *)asc_pair_predict,
+    (any *)asc_pair_sentences,
+    (any *)asc_pair_width,
     (any *)asc_pairwise_sqdist,
     (any *)asc_parallel,
     (any *)asc_params_add,
@@ -1825,6 +1937,8 @@ any *const functions[] = {
     (any *)asc_plane_space,
     (any *)asc_plucker_wedge,
     (any *)asc_plucker_wedge_past,
+    (any *)asc_pooling_name,
+    (any *)asc_pooling_rows,
     (any *)asc_pow,
     (any *)asc_pow_scalar,
     (any *)asc_preset_at,
@@ -1885,6 +1999,16 @@ any *const functions[] = {
     (any *)asc_scores_free,
     (any *)asc_scores_read,
     (any *)asc_scores_write,
+    (any *)asc_sentences_add,
+    (any *)asc_sentences_add_pair,
+    (any *)asc_sentences_at,
+    (any *)asc_sentences_count,
+    (any *)asc_sentences_cut,
+    (any *)asc_sentences_fill,
+    (any *)asc_sentences_free,
+    (any *)asc_sentences_longest,
+    (any *)asc_sentences_new,
+    (any *)asc_sentences_total,
     (any *)asc_set_interrupt,
     (any *)asc_set_label,
     (any *)asc_set_nan_check,
@@ -1983,6 +2107,8 @@ any *const functions[] = {
     (any *)asc_vocabulary_find,
     (any *)asc_vocabulary_read,
     (any *)asc_where,
+    (any *)asc_window_count,
+    (any *)asc_window_means,
     (any *)asc_wrap,
     (any *)asc_write,
     (any *)asc_zero_grad,

@@ -1,5 +1,5 @@
-/* tests/nn/test_pairs.c: models of pairs of sentences: windows, gradients, what stands behind the end, what one sentence
- * alone gives; what is refused. That they compute what the equations say is a parity case (tests/parity/nli-…). */
+/* tests/nn/test_pairs.c: models of pairs of sentences: windows, gradients, what stands behind the end, weights; what is
+ * refused. That they compute what the equations say is a parity case (tests/parity/nli-…). */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 
 enum { B = 3, N = 9, E = 5, C = 3 };
 
-#define SIZES                                                                                                         \
+#define SIZES \
     "\"head\": \"pairs\", \"d_model\": 8, \"d_ff\": 12, \"head_ff\": 10, \"layers\": 2, \"vocab\": 11, \"block\": 8, " \
     "\"mask\": \"full\", \"window_tokens\": 2, \"window_stride\": 2"
 
@@ -19,8 +19,8 @@ static const char *const configs[] = {
     "{\"mix\": \"ascender\", \"heads\": 2, \"states\": 5, " SIZES "}",
     "{\"mix\": \"grassmann\", \"r\": 4, \"offsets\": [1, 2], \"states\": 5, " SIZES "}",
     "{\"mix\": \"linear\", \"heads\": 2, \"states\": 5, \"pos_emb\": false, " SIZES "}",
-    "{\"mix\": \"none\", \"states\": 5, \"head\": \"pairs\", \"d_model\": 8, \"layers\": 2, \"vocab\": 11, \"block\": 8, "
-    "\"window_tokens\": 2, \"window_stride\": 2}",
+    "{\"mix\": \"none\", \"states\": 5, \"head\": \"pairs\", \"d_model\": 8, \"layers\": 2, \"vocab\": 11, "
+    "\"block\": 8, \"window_tokens\": 2, \"window_stride\": 2}",
     "{\"mix\": \"transformer\", \"heads\": 2, " SIZES "}", /* embeds tokens */
     "{\"mix\": \"none\", \"head\": \"pairs\", \"d_model\": 8, \"layers\": 1, \"vocab\": 11, \"block\": 8, "
     "\"window_tokens\": 1, \"window_stride\": 1, \"emb_norm\": true}",
@@ -75,8 +75,8 @@ START_TEST(windows_are_means_of_a_sentences_own_tokens)
         x[i] = i;
     }
     x[2 * T - 1] = 1e300; /* behind the end */
-    asc_tensor counts, y = asc_window_means(ctx, asc_from(ctx, ASC_F64, x, ASC_SHAPE(2, T, 1)),
-                                            asc_from(ctx, ASC_I64, (int64_t[]){4, 2, 1, 0}, ASC_SHAPE(2, 2)), 3, 2, &counts);
+    asc_tensor lengths = asc_from(ctx, ASC_I64, (int64_t[]){4, 2, 1, 0}, ASC_SHAPE(2, 2)), counts;
+    asc_tensor y = asc_window_means(ctx, asc_from(ctx, ASC_F64, x, ASC_SHAPE(2, T, 1)), lengths, 3, 2, &counts);
     no_error();
     ck_assert_mem_eq(asc_data(counts), ((int64_t[]){2, 1, 1, 0}), 4 * sizeof(int64_t));
     const double *mean = asc_data(y), expected[] = {1, 2.5, 4.5, 6, 0, 0};
@@ -117,7 +117,7 @@ START_TEST(what_stands_behind_both_changes_nothing)
 }
 END_TEST
 
-static double objective(asc_lm *lm)
+static double loss_of(asc_lm *lm)
 {
     double loss;
     asc_lm_class_objective(lm, given(lm), given_lengths(), given_labels(), &loss);
@@ -140,9 +140,9 @@ START_TEST(gradients_are_right)
         for (int64_t e = 0; !asc_is_null(g) && e < asc_numel(p); e += 1 + asc_numel(p) / 3) {
             double *value = (double *)asc_data_mut(p) + e, at = *value;
             *value = at + step;
-            double up = objective(lm);
+            double up = loss_of(lm);
             *value = at - step;
-            double expected = (up - objective(lm)) / (2 * step), got = ((const double *)asc_data(g))[e];
+            double expected = (up - loss_of(lm)) / (2 * step), got = ((const double *)asc_data(g))[e];
             *value = at;
             ck_assert_msg(fabs(got - expected) < 2e-5 * (1 + fabs(expected)), "%s of %s, element %d: %g, expected %g",
                           asc_params_name(params, i), configs[_i], (int)e, got, expected);
@@ -161,13 +161,13 @@ START_TEST(weights_weigh_the_classes)
     draw_input();
     asc_cross_entropy(ctx, asc_lm_classify(lm, given(lm), given_lengths()), given_labels(), -1, &each);
     const double *l = asc_data(each), w[] = {1, 3, 0};
-    double plain = objective(lm);
+    double plain = loss_of(lm);
     asc_lm_set_class_weights(lm, w);
-    double weighted = objective(lm);
+    double weighted = loss_of(lm);
     no_error();
     ck_assert_double_eq_tol(weighted, (l[1] + 3 * l[2]) / 4, 1e-12); /* of classes 2, 0, 1 */
     asc_lm_set_class_weights(lm, NULL);
-    ck_assert_double_eq(objective(lm), plain);
+    ck_assert_double_eq(loss_of(lm), plain);
     asc_lm_set_class_weights(lm, (double[]){1, -1, 1});
     expect_error(ASC_ERR_ARG, "lm_set_class_weights: weight 1 is -1, expected a finite number >= 0");
     asc_lm_free(lm);
@@ -183,9 +183,10 @@ START_TEST(recomputing_changes_no_bit)
         asc_lm *lm = make(configs[_i]);
         asc_lm_set_recompute(lm, again);
         asc_optim *optim = asc_adamw_new(ctx, asc_lm_params(lm), NULL);
-        asc_backward(ctx, asc_lm_class_objective(lm, given(lm), given_lengths(), given_labels(), NULL), asc_null(), false);
+        asc_tensor objective = asc_lm_class_objective(lm, given(lm), given_lengths(), given_labels(), NULL);
+        asc_backward(ctx, objective, asc_null(), false);
         asc_optim_step(optim, 1e-2, 1);
-        losses[again] = objective(lm);
+        losses[again] = loss_of(lm);
         asc_optim_free(optim);
         asc_lm_free(lm);
     }
@@ -210,8 +211,10 @@ END_TEST
 static const struct {
     const char *config, *message;
 } wrong[] = {
-    {"{\"mix\": \"none\", \"d_model\": 8, \"layers\": 1, \"vocab\": 9, \"block\": 9}", "mix: got 'none', expected one of transformer"},
-    {"{\"mix\": \"transformer\", \"heads\": 2, \"d_model\": 8, \"layers\": 1, \"vocab\": 9, \"block\": 9, \"states\": 4}",
+    {"{\"mix\": \"none\", \"d_model\": 8, \"layers\": 1, \"vocab\": 9, \"block\": 9}",
+     "mix: got 'none', expected one of transformer"},
+    {"{\"mix\": \"transformer\", \"heads\": 2, \"d_model\": 8, \"layers\": 1, \"vocab\": 9, \"block\": 9, "
+     "\"states\": 4}",
      "states belongs to head pairs"},
     {"{\"mix\": \"transformer\", \"heads\": 2, \"mup_width\": 4, " SIZES "}", "mup_width is 4, and a model of pairs"},
     {"{\"mix\": \"transformer\", \"heads\": 2, \"pool\": \"mean\", " SIZES "}", "pool belongs to head classifier"},
