@@ -122,6 +122,7 @@ FIELD(asc_bench_layer_result, ms, 0) double asc_bench_layer_result_0_ms;
 FIELD(asc_bench_layer_result, peak_bytes, 8) size_t asc_bench_layer_result_0_peak_bytes;
 FIELD(asc_bench_layer_result, tokens, 16) int64_t asc_bench_layer_result_0_tokens;
 asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps, asc_bench_layer_result *result);
+asc_status asc_bench_layer_cross(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t context, int64_t steps, asc_bench_layer_result *result);
 asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, const int64_t *positions, int n, int64_t steps, double *ms);
 
 STRUCT(asc_bench_limits, 16)
@@ -232,21 +233,22 @@ FIELD(asc_score_part, nats, 0) double asc_score_part_0_nats;
 FIELD(asc_score_part, tokens, 8) int64_t asc_score_part_0_tokens;
 FIELD(asc_score_part, bytes, 16) int64_t asc_score_part_0_bytes;
 
-STRUCT(asc_scores, 176)
+STRUCT(asc_scores, 184)
 FIELD(asc_scores, result, 0) asc_eval_result asc_scores_0_result;
 FIELD(asc_scores, parameters, 72) int64_t asc_scores_0_parameters;
 FIELD(asc_scores, block, 80) int64_t asc_scores_0_block;
-FIELD(asc_scores, text_checksum, 88) uint32_t asc_scores_0_text_checksum;
-FIELD(asc_scores, token_checksum, 92) uint32_t asc_scores_0_token_checksum;
-FIELD(asc_scores, seed, 96) int64_t asc_scores_0_seed;
-FIELD(asc_scores, train_checksum, 104) uint32_t asc_scores_0_train_checksum;
-FIELD(asc_scores, tokens_per_s, 112) double asc_scores_0_tokens_per_s;
-FIELD(asc_scores, model_checksum, 120) char asc_scores_0_model_checksum[9];
-FIELD(asc_scores, pairs, 136) int64_t asc_scores_0_pairs;
-FIELD(asc_scores, n_blocks, 144) int64_t asc_scores_0_n_blocks;
-FIELD(asc_scores, n_lines, 152) int64_t asc_scores_0_n_lines;
-FIELD(asc_scores, blocks, 160) const asc_score_part *asc_scores_0_blocks;
-FIELD(asc_scores, lines, 168) const asc_score_part *asc_scores_0_lines;
+FIELD(asc_scores, carry, 88) int64_t asc_scores_0_carry;
+FIELD(asc_scores, text_checksum, 96) uint32_t asc_scores_0_text_checksum;
+FIELD(asc_scores, token_checksum, 100) uint32_t asc_scores_0_token_checksum;
+FIELD(asc_scores, seed, 104) int64_t asc_scores_0_seed;
+FIELD(asc_scores, train_checksum, 112) uint32_t asc_scores_0_train_checksum;
+FIELD(asc_scores, tokens_per_s, 120) double asc_scores_0_tokens_per_s;
+FIELD(asc_scores, model_checksum, 128) char asc_scores_0_model_checksum[9];
+FIELD(asc_scores, pairs, 144) int64_t asc_scores_0_pairs;
+FIELD(asc_scores, n_blocks, 152) int64_t asc_scores_0_n_blocks;
+FIELD(asc_scores, n_lines, 160) int64_t asc_scores_0_n_lines;
+FIELD(asc_scores, blocks, 168) const asc_score_part *asc_scores_0_blocks;
+FIELD(asc_scores, lines, 176) const asc_score_part *asc_scores_0_lines;
 asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *split, const asc_eval_options *options);
 void asc_scores_free(asc_ctx *ctx, asc_scores *scores);
 asc_status asc_scores_write(asc_ctx *ctx, const asc_scores *scores, const char *path);
@@ -1592,6 +1594,39 @@ FIELD(asc_written, tokens, 8) int64_t asc_written_0_tokens;
 FIELD(asc_written, seconds, 16) double asc_written_0_seconds;
 asc_status asc_generate_text(asc_ctx *ctx, const asc_model *model, const char *prompt, size_t n, const asc_writing *writing, asc_written *written);
 
+STRUCT(asc_bools, 16)
+FIELD(asc_bools, n, 0) int64_t asc_bools_0_n;
+FIELD(asc_bools, at, 8) const bool *asc_bools_0_at;
+
+STRUCT(asc_texts, 16)
+FIELD(asc_texts, n, 0) int64_t asc_texts_0_n;
+FIELD(asc_texts, at, 8) const char *const *asc_texts_0_at;
+VALUE(ASC_FIELD_INT, 1)
+VALUE(ASC_FIELD_REAL, 2)
+VALUE(ASC_FIELD_BOOL, 3)
+VALUE(ASC_FIELD_TEXT, 4)
+VALUE(ASC_FIELD_CHOICE, 5)
+VALUE(ASC_FIELD_COUNT, 6)
+VALUE(ASC_FIELD_INTS, 7)
+VALUE(ASC_FIELD_REALS, 8)
+VALUE(ASC_FIELD_BOOLS, 9)
+VALUE(ASC_FIELD_TEXTS, 10)
+VALUE(ASC_FIELD_LIST, 11)
+VALUE(ASC_FIELD_NAMES, 12)
+VALUE(ASC_FIELD_TUPLES, 13)
+
+STRUCT(asc_field, 32)
+FIELD(asc_field, key, 0) const char *asc_field_0_key;
+FIELD(asc_field, kind, 8) asc_field_kind asc_field_0_kind;
+FIELD(asc_field, offset, 16) size_t asc_field_0_offset;
+FIELD(asc_field, choices, 24) const char *const *asc_field_0_choices;
+
+STRUCT(asc_typed, 24)
+FIELD(asc_typed, owner, 0) const char *asc_typed_0_owner;
+FIELD(asc_typed, fields, 8) const asc_field *asc_typed_0_fields;
+FIELD(asc_typed, values, 16) const void *asc_typed_0_values;
+const char *asc_typed_json(asc_ctx *ctx, const asc_typed *parts, int n);
+
 /* All functions are there. */
 typedef void any(void);
 any *const functions[] = {
@@ -1624,6 +1659,7 @@ any *const functions[] = {
     (any *)asc_bench_flops,
     (any *)asc_bench_generate,
     (any *)asc_bench_layer,
+    (any *)asc_bench_layer_cross,
     (any *)asc_bench_op,
     (any *)asc_bench_sgemm,
     (any *)asc_bench_train,
@@ -2099,6 +2135,7 @@ any *const functions[] = {
     (any *)asc_train_resume,
     (any *)asc_transpose,
     (any *)asc_tril,
+    (any *)asc_typed_json,
     (any *)asc_uniform,
     (any *)asc_unsqueeze,
     (any *)asc_variance,

@@ -41,6 +41,7 @@ static json_t *describe_system(const asc_system *system, const asc_system_result
     set_real(o, "tokens_per_s_std", r->tokens_per_s.std);
     set_whole(o, "tokens", first->tokens);
     set_whole(o, "block", system->scores[0]->block);
+    set_whole(o, "carry", system->scores[0]->carry);
     set_real(o, "unknown", first->unknown);
     set_real(o, "accuracy", r->accuracy.mean);
     set_real(o, "accuracy_std", r->accuracy.std);
@@ -329,6 +330,16 @@ static void print_seeds(const asc_system *systems, const asc_compared *c, int na
            items);
 }
 
+static void print_carried(const asc_system *systems, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (systems[i].scores[0]->carry > 0) {
+            printf("%s: each block behind the last %lld tokens before it\n", systems[i].name,
+                   (long long)systems[i].scores[0]->carry);
+        }
+    }
+}
+
 static void print_unknown(const asc_system *systems, const asc_compared *c)
 {
     double share = systems[0].scores[0]->result.unknown;
@@ -352,6 +363,7 @@ void compare_print(const asc_system *systems, const asc_compared *c, const char 
                (long long)c->n, (long long)first->block);
     }
     print_systems(systems, c, name);
+    print_carried(systems, c->n_systems);
     print_unknown(systems, c);
     print_comparisons(systems, c, name);
     print_seeds(systems, c, name);

@@ -32,7 +32,7 @@ static double rehearse(asc_trainer *t)
     asc_ctx *ctx = t->ctx;
     asc_set_rehearsal(ctx, true);
     asc_lm_set_dropout(s->lm, s->dropout);
-    for (int64_t i = 0; t->streams && i < t->settings->values.accumulate; i++) {
+    for (int64_t i = 0; t->streams && i < t->passes; i++) {
         asc_run_up(s, t->streams[i]);
     }
     double loss, before = asc_flops(ctx);

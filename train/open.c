@@ -256,5 +256,6 @@ asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init)
     }
     asc_lm_set_recompute(t->lm, v->recompute);
     say_left_out(t);
-    return asc_trainer_open_optim(t);
+    t->optim = asc_optimizer_new(t->ctx, v, t->lm);
+    return asc_error(t->ctx);
 }

@@ -14,7 +14,7 @@ void asc_trainer_describe(asc_trainer *t)
     asc_train_progress *p = &t->progress;
     p->step = s->step;
     p->steps = t->steps;
-    p->epoch = (double)s->step / (double)t->steps_per_epoch;
+    p->epoch = asc_stages_epochs(&t->stages, s->step);
     p->tokens = s->tokens;
     p->loss = s->loss;
     p->lr = s->lr;

@@ -39,6 +39,15 @@ const asc_setting asc_train_settings[] = {
      .group = "Optimisation"},
     {"accumulate", ASC_SETTING_INT, AT(accumulate), "1", .help = "batches whose gradients make a step", .min = 1,
      .max = 1 << 20, .flags = ASC_SETTING_RARE},
+    {"batch_schedule", ASC_SETTING_TEXT, AT(batch_schedule), "",
+     .help = "sequences of a step over the steps, in place of batch times accumulate: AT:N,AT:N…, AT a step or a share "
+             "of the run's steps in %; from there on N, at most as many tokens as those have; before the first point "
+             "as there",
+     .flags = ASC_SETTING_RARE, .argument = "POINTS"},
+    {"block_schedule", ASC_SETTING_TEXT, AT(block_schedule), "",
+     .help = "tokens of a training block over the steps, AT:N,AT:N… as batch_schedule has them, the largest the "
+             "model's block, which evaluations take",
+     .flags = ASC_SETTING_RARE, .argument = "POINTS"},
     {"dropout", ASC_SETTING_REAL, AT(dropout), "0.1", .help = "dropout while training", .max = ASC_DROPOUT_MOST,
      .argument = "P"},
     {"dropout_schedule", ASC_SETTING_TEXT, AT(dropout_schedule), "",
@@ -351,6 +360,7 @@ void asc_settings_free(asc_settings *s)
         json_decref(s->model);
         json_decref(s->optional);
         json_decref(s->checksums);
+        json_decref(s->plan);
         asc_free(s->ctx, s, sizeof *s);
     }
 }

@@ -13,7 +13,8 @@ enum { ASC_BEST_BY_LOSS, ASC_BEST_BY_ACCURACY };
 
 /* The values of a training's own settings; a text of "" stands for none. */
 typedef struct asc_values {
-    const char *data, *tokenizer, *encoder, *cache, *init, *curriculum, *groups, *dropout_schedule;
+    const char *data, *tokenizer, *encoder, *cache, *init, *curriculum, *groups, *dropout_schedule, *batch_schedule,
+        *block_schedule;
     int schedule, dtype, optimizer, best_by, class_weights;
     int64_t batch, accumulate, warmup, schedule_steps, epochs, steps, eval_every, eval_tokens, early_stop;
     int64_t log_every, sample_every, checkpoint_every, seed, threads;
@@ -34,7 +35,7 @@ struct asc_settings {
     json_t *optional;  /* … and the keys of it for mixings that the model may not have: true if a preset or a file gave
                         * it, false if an option did, whose user is told */
     json_t *checksums; /* of a resumed run's data: split to text; or NULL */
-    int64_t planned;   /* steps that a resumed run was to have; 0: unknown */
+    json_t *plan;      /* of a resumed run, as its config.json has it; or NULL */
     char from[ASC_SETTINGS_MAX]; /* an asc_source for each of asc_train_settings */
 };
 

@@ -326,7 +326,7 @@ asc_status asc_settings_resume(asc_settings *s, const char *path)
     } else if (run) {
         run->values.minutes = 0; /* a limit of the invocation that had it */
         run->checksums = json_incref(json_object_get(object, "data_checksum"));
-        run->planned = json_integer_value(json_object_get(json_object_get(object, "plan"), "steps"));
+        run->plan = json_incref(json_object_get(object, "plan"));
         if (asc_settings_locate(s) == ASC_OK && carry_over(run, s, path) == ASC_OK) {
             asc_settings old = *s;
             *s = *run;

@@ -33,7 +33,7 @@ static int64_t count_targets(void *user, int64_t first, int64_t n)
 static int64_t count_steps(const asc_trainer *t)
 {
     const asc_values *v = &t->settings->values;
-    int64_t by_epochs = v->epochs > INT64_MAX / t->steps_per_epoch ? INT64_MAX : v->epochs * t->steps_per_epoch;
+    int64_t by_epochs = v->epochs > 0 ? asc_stages_steps(&t->stages, v->epochs) : 0;
     return v->steps == 0 ? by_epochs : v->epochs == 0 || v->steps < by_epochs ? v->steps : by_epochs;
 }
 
@@ -59,23 +59,45 @@ static asc_status fail_short(const asc_trainer *t, int64_t block)
 static asc_status count_blocks(asc_trainer *t)
 {
     int64_t block = asc_lm_block(t->lm), each = t->settings->values.batch * t->settings->values.accumulate;
-    t->blocks = asc_split_blocks(t->train, block, false);
-    if (t->blocks == 0) {
+    asc_stage whole = {.sequences = each, .blocks = asc_split_blocks(t->train, block, false)};
+    if (whole.blocks == 0) {
         return fail_short(t, block);
     }
-    if (each > t->blocks && asc_lm_carry(t->lm) == 0) {
+    if (each > whole.blocks && asc_lm_carry(t->lm) == 0) {
         char text[160];
-        snprintf(text, sizeof text, "a batch of %" PRId64 " is more than the train split's %" PRId64 " blocks: each "
-                 "step takes all of them", each, t->blocks);
+        snprintf(text, sizeof text,
+                 "a batch of %" PRId64 " is more than the train split's %" PRId64 " blocks: each "
+                 "step takes all of them",
+                 each, whole.blocks);
         asc_trainer_say(t, text);
     }
-    t->steps_per_epoch = (t->blocks + each - 1) / each;
-    return asc_streams_plan(t);
+    whole.steps = (whole.blocks + each - 1) / each;
+    if (asc_streams_plan(t, &whole) || asc_stages_plan(t)) {
+        return asc_error(t->ctx);
+    }
+    t->steps_per_epoch = whole.steps;
+    return ASC_OK;
+}
+
+/* A fall that nothing makes use of: a preset's or a file's waits for the schedule, by hand it was meant. */
+static asc_status check_fall(const asc_trainer *t)
+{
+    const asc_setting *fall = asc_setting_find(asc_train_settings, "fall"),
+                      *schedule = asc_setting_find(asc_train_settings, "schedule");
+    int got = t->settings->values.schedule;
+    if (got == ASC_DECAY_WSD || t->settings->from[fall - asc_train_settings] != ASC_SOURCE_HAND) {
+        return ASC_OK;
+    }
+    return asc_fail_on(t->ctx, ASC_ERR_ARG, "fall", " is for schedule wsd, got schedule %s: expected none, or that",
+                       schedule->choices[got]);
 }
 
 static asc_status plan(asc_trainer *t)
 {
     const asc_values *v = &t->settings->values;
+    if (check_fall(t)) {
+        return asc_error(t->ctx);
+    }
     t->steps = count_steps(t);
     if (t->steps == 0) {
         return asc_fail(t->ctx, ASC_ERR_ARG, "epochs and steps are both 0: one of them must say where the run ends");
@@ -173,11 +195,11 @@ static asc_status write_config(asc_trainer *t)
         json_object_set_new(object, row->key, asc_setting_json(row, &t->settings->values));
     }
     json_object_set_new(object, "min_lr", json_real(t->schedule.min_lr));
-    json_object_set_new(object, "plan",
-                        json_pack("{s:I, s:I, s:I, s:I, s:i}", "steps", (json_int_t)t->steps, "steps_per_epoch",
-                                  (json_int_t)t->steps_per_epoch, "schedule_steps", (json_int_t)t->schedule.steps,
-                                  "eval_every", (json_int_t)asc_trainer_eval_every(t), "threads",
-                                  asc_threads(t->ctx)));
+    json_t *now = json_pack("{s:I, s:I, s:I, s:I, s:i}", "steps", (json_int_t)t->steps, "steps_per_epoch",
+                            (json_int_t)t->steps_per_epoch, "schedule_steps", (json_int_t)t->schedule.steps,
+                            "eval_every", (json_int_t)asc_trainer_eval_every(t), "threads", asc_threads(t->ctx));
+    asc_stages_describe(&t->stages, now);
+    json_object_set_new(object, "plan", now);
     json_t *checksums = describe_checksums(t);
     t->has_test = json_object_get(checksums, "test") != NULL;
     json_object_set_new(object, "data_checksum", checksums);
@@ -243,13 +265,27 @@ static void say_schedule(const asc_trainer *t)
     }
 }
 
+/* The error is about checkpoint.stable, without which the run can go on, if not to the same model. */
+static asc_status fail_back(const asc_trainer *t)
+{
+    if (asc_error(t->ctx) == ASC_ERR_FORMAT) {
+        asc_error_extend(t->ctx, "", "; put it back, or remove it to go on from the run's end");
+    }
+    return asc_error(t->ctx);
+}
+
 /* Whether a run goes on from where its learning rate began to fall: it has more steps now, and has gone on falling. */
 static bool goes_back(asc_trainer *t)
 {
     int64_t then, now;
-    if (asc_trainer_falls_from(t) < 0 || !asc_path_exists(t->folder.stable) ||
-        asc_checkpoint_step(t->ctx, t->folder.stable, &then) ||
-        asc_checkpoint_step(t->ctx, t->folder.checkpoint, &now) || now <= then || asc_trainer_falls_from(t) <= then) {
+    if (asc_trainer_falls_from(t) < 0 || !asc_path_exists(t->folder.stable)) {
+        return false;
+    }
+    if (asc_checkpoint_step(t->ctx, t->folder.stable, &then)) {
+        fail_back(t);
+        return false;
+    }
+    if (asc_checkpoint_step(t->ctx, t->folder.checkpoint, &now) || now <= then || asc_trainer_falls_from(t) <= then) {
         return false;
     }
     char text[200];
@@ -269,12 +305,12 @@ static asc_status read_checkpoint(asc_trainer *t, bool back, bool *same_build)
 {
     *same_build = true;
     if (asc_path_exists(t->folder.checkpoint)) {
-        const char *path = back ? t->folder.stable : t->folder.checkpoint;
+        t->read_from = back ? t->folder.stable : t->folder.checkpoint;
         asc_params *carried = asc_params_new(t->ctx);
-        if (!carried || asc_checkpoint_read(t->ctx, path, t->lm, t->optim, &t->state, carried, same_build) ||
+        if (!carried || asc_checkpoint_read(t->ctx, t->read_from, t->lm, t->optim, &t->state, carried, same_build) ||
             asc_trainer_check_state(t) || asc_streams_load(t, carried)) {
             asc_params_free(carried);
-            return asc_error(t->ctx);
+            return back ? fail_back(t) : asc_error(t->ctx);
         }
         asc_params_free(carried);
         t->saved_step = t->state.step;

@@ -29,5 +29,6 @@
 #include <ascgrad/stats.h>
 #include <ascgrad/tensor.h>
 #include <ascgrad/train.h>
+#include <ascgrad/typed.h>
 
 #endif

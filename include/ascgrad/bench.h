@@ -27,8 +27,8 @@ typedef struct asc_bench_result {
     double peak_rss_mib;          /* the most memory that the process had, after two steps */
 } asc_bench_result;
 
-/* Times `steps` >= 1 real training steps (forward, backward, clipping, AdamW, with the settings' batch and dropout) of
- * a model with a vocabulary of `vocab` tokens. ASC_ERR_ARG: settings that make no model; ASC_ERR_MEMORY. */
+/* Times `steps` >= 1 real training steps (forward, backward, clipping, with the settings' optimiser, batch and
+ * dropout) of a model with a vocabulary of `vocab` tokens. ASC_ERR_ARG: settings that make no model; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps,
                                    asc_bench_result *result);
 
@@ -49,11 +49,15 @@ typedef struct asc_bench_layer_result {
     int64_t tokens;    /* batch times length */
 } asc_bench_layer_result;
 
-/* Times `steps` >= 1 runs of the settings' mixing layer on random float32 x (batch, length, dim). Options
- * (asc_settings_option) that a layer has no use for are left out, what was set else is refused. The context should be a
- * new one: its peak is told. ASC_ERR_ARG; ASC_ERR_MEMORY. */
+/* Times `steps` >= 1 runs of the settings' mixing layer on random float32 x (batch, length, dim). What was set and a
+ * layer has no use for is refused. The context should be a new one: its peak is told. ASC_ERR_ARG; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps,
                                    asc_bench_layer_result *result);
+
+/* The same of x that looks at a context (batch, context, dim), context >= 1 tokens (asc_layer_cross), whose gradient is
+ * taken, too. ASC_ERR_ARG also of a mixing, or settings, that take none. */
+ASC_API asc_status asc_bench_layer_cross(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t context,
+                                         int64_t steps, asc_bench_layer_result *result);
 
 /* ---- generation ---- */
 

@@ -78,8 +78,8 @@ enum {
     ASC_ENCODE_CORPUS = 1, /* a word "<unk>" is the unknown token; `word`: a line without '\n' ends with <eos> too */
 };
 
-/* A new tokenizer from "word", "byte" or "wordpiece:VOCAB_FILE". `word` knows no words yet: asc_dataset_collect or
- * asc_tokenizer_collect gives them.
+/* A new tokenizer from "word", "byte", "wordpiece:VOCAB_FILE" and so on. `word` knows no words yet:
+ * asc_dataset_collect or asc_tokenizer_collect gives them.
  * ASC_ERR_ARG: another spec; ASC_ERR_FORMAT: the vocabulary is empty, not text, has an entry that is empty or there
  * twice, or no [UNK]; ASC_ERR_IO; ASC_ERR_MEMORY. */
 ASC_API asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec);

@@ -117,8 +117,9 @@ ASC_API int64_t asc_pooling_rows(const asc_pooling_options *pooling, int64_t tok
 typedef asc_status asc_encoded_fn(void *user, int64_t i, int64_t n, const float *rows);
 
 /* Encodes all sentences, and gives each to `take` once: in the order of their lengths, not of their numbers, so that a
- * batch has little padding. What is there several times is computed once. The batches follow from the sentences alone,
- * and so do the bits, whatever the number of threads; a sentence among others differs by rounding. On the context's
+ * batch has no padding. What is there several times is computed once. The same list gives the same bits on any number
+ * of threads; a sentence among others differs by rounding, or not at all where rows of OpenBLAS' products don't depend
+ * on one another (doc/sentences.md). On the context's
  * threads, `take` on the caller's. Memory: some thousand tokens' activations. ASC_ERR_ARG: a sentence is longer than
  * asc_encoder_longest, an id is not among the model's, a window or stride below 0; ASC_ERR_INTERRUPTED;
  * ASC_ERR_MEMORY. */

@@ -46,7 +46,7 @@ enum {
     ASC_SETTING_REQUIRED = 4,  /* must be given; the default is what the program gives where its user does not */
     ASC_SETTING_ANEW = 8,      /* a run that is resumed may be given another value */
     ASC_SETTING_RARE = 16,     /* few want it: the program's --help-all has it, --help does not */
-    ASC_SETTING_MINUTES = 32,  /* of REAL: a time in minutes; as text it may have units (asc_time_parse) */
+    ASC_SETTING_MINUTES = 32,  /* of REAL: a time in minutes; as text it may have units, "90s", "2h" */
 };
 
 typedef struct asc_ints {

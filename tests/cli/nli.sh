@@ -19,7 +19,8 @@ pairs() { # N SEED: lines premise, hypothesis, label
     }'
 }
 jsonl() {
-    awk -F '\t' '{ printf "{\"gold_label\": \"%s\", \"sentence1\": \"%s\", \"sentence2\": \"%s\", \"o\": [1]}\n", $3, $1, $2 }'
+    awk -F '\t' '{ printf "{\"gold_label\": \"%s\", \"sentence1\": \"%s\", ", $3, $1
+        printf "\"sentence2\": \"%s\", \"o\": [1]}\n", $2 }'
 }
 tsv() { awk -F '\t' 'BEGIN { print "index\tgold_label\tsentence1\tsentence2" } { print NR "\t" $3 "\t" $1 "\t" $2 }'; }
 pairs 240 1 | jsonl | gzip >train.jsonl.gz
@@ -122,7 +123,7 @@ sed 's/entailment/yes/; s/neutral/no/; s/contradiction/no/' dev.tsv >two.tsv
 status 0 "$ASCGRAD" nli train --encoder none --train two.tsv --valid two.tsv --mix none $small --epochs 1 --out labels
 has labels/config.json '"classes": 2'
 status 3 "$ASCGRAD" nli eval labels --data held.jsonl
-has err 'held.jsonl: line 1: the label is .contradiction., expected one of no, yes\|held.jsonl: line [0-9]*: the label is'
+has err 'held.jsonl: line [0-9]*: the label is .* expected one of no, yes'
 
 # what is wrong
 status 2 "$ASCGRAD" nli

@@ -111,6 +111,7 @@ static int write_report(report *r)
     write_beginning(r);
     report_results(r);
     report_significance(r);
+    report_targets(r);
     report_learning_curves(r);
     report_figures(r);
     report_settings(r);

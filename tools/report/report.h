@@ -85,6 +85,7 @@ void report_results(report *r);
 void report_significance(report *r);
 void report_settings(report *r);
 void report_machines(report *r);
+void report_targets(report *r); /* targets.c */
 void report_failures(report *r);
 
 /* What figures call quality: perplexity on the split, on the validation split where the models were not evaluated; bits

@@ -30,6 +30,11 @@ static bool is_length(const json_t *value)
     return json_is_integer(value) && json_integer_value(value) >= 1;
 }
 
+static bool is_target(const json_t *value)
+{
+    return json_is_number(value) && json_number_value(value) > 0;
+}
+
 /* What a key must be, or each entry of its list. */
 static const struct want {
     const char *key;
@@ -43,6 +48,7 @@ static const struct want {
     {"lengths", true, is_length, "a list of at most 32 lengths in tokens"},
     {"metric", false, is_text, "a key of metrics.jsonl"},
     {"split", false, is_split, "train, valid or test"},
+    {"targets", true, is_target, "a list of at most 32 numbers above 0"},
     {"tokens", false, is_length, "a number of tokens"},
 };
 enum { KNOWN = sizeof known / sizeof *known };

@@ -80,6 +80,10 @@ static asc_status read_run(asc_ctx *ctx, const char *folder, asc_scores *scores)
     const char *train = json_string_value(json_object_get(json_object_get(config, "data_checksum"), "train"));
     scores->seed = json_is_integer(seed) ? json_integer_value(seed) : -1;
     scores->train_checksum = train ? (uint32_t)strtoul(train, NULL, 16) : 0;
+    const char *blocks = json_string_value(json_object_get(json_object_get(config, "plan"), "block_schedule"));
+    if (train && blocks) { /* their order is another */
+        scores->train_checksum = (uint32_t)crc32_z(scores->train_checksum, (const Bytef *)blocks, strlen(blocks));
+    }
     json_decref(config);
     asc_path_free(ctx, path);
     asc_run *run = asc_error(ctx) ? NULL : asc_run_read(ctx, folder);
@@ -136,6 +140,7 @@ asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *spl
     scores->parameters = asc_params_numel(asc_lm_params(model->lm));
     scores->pairs = asc_lm_pair_inputs(model->lm).pairs;
     scores->block = scores->pairs ? 1 : split->n_sequences > 0 ? asc_split_longest(split) : length;
+    scores->carry = options->carry;
     scores->text_checksum = split->checksum;
     scores->token_checksum = token_checksum(model->lm, split);
     memcpy(scores->model_checksum, model->checksum, sizeof scores->model_checksum);

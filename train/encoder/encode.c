@@ -1,4 +1,4 @@
-/* train/encoder/encode.c: sentences to states, batches of about the same length at a time, and what is kept of them. */
+/* train/encoder/encode.c: sentences to states, a batch of one length at a time, and what is kept of them. */
 #include "train/encoder/encode.h"
 
 #include <string.h>
@@ -7,8 +7,9 @@
 #include "tensor/need.h"
 
 /* Tokens of a batch: so many that products are at their best, and their activations still in the cache that threads
- * share. A batch of ENOUGH takes no sentence of another length, which would be padding. */
-enum { BATCH = 2048, ENOUGH = 1024, WINDOW = 8 };
+ * share. The sentences of a batch are of one length: nothing is computed for padding, and attention does the same for a
+ * sentence whatever else is encoded. */
+enum { BATCH = 2048, WINDOW = 8 };
 
 /* ---- pooling ---- */
 
@@ -124,44 +125,37 @@ static int64_t length_of(const job *j, int64_t d)
 /* The end of the batch that begins with `from`. */
 static int64_t batch_end(const job *j, int64_t from, int64_t to)
 {
-    int64_t end = from + 1, longest = length_of(j, from);
-    for (; end < to; end++) {
-        int64_t length = length_of(j, end), n = end - from;
-        if ((n + 1) * length > BATCH || (length > longest && n * longest >= ENOUGH)) {
-            break;
-        }
-        longest = length;
+    int64_t end = from + 1, length = length_of(j, from);
+    while (end < to && length_of(j, end) == length && (end + 1 - from) * length <= BATCH) {
+        end++;
     }
     return end;
 }
 
-/* Tokens, types where one of the sentences is a pair, and lengths where they differ. */
+/* The states of n sentences of T tokens each. */
 static asc_tensor run_batch(const job *j, int64_t from, int64_t n, int64_t T)
 {
     asc_ctx *ctx = j->e->ctx;
     asc_tensor tokens = asc_empty(ctx, ASC_I64, ASC_SHAPE(n, T)), types = asc_empty(ctx, ASC_I64, ASC_SHAPE(n, T));
-    asc_tensor lengths = asc_empty(ctx, ASC_I64, ASC_SHAPE(n));
-    int64_t *token = asc_data_mut(tokens), *type = asc_data_mut(types), *length = asc_data_mut(lengths);
-    bool pairs = false, padded = false;
-    for (int64_t i = 0; token && type && length && i < n; i++) {
-        int64_t which = asc_distinct(j->order, from + i);
-        asc_sentences_fill(j->s, &which, 1, T, token + i * T, type + i * T, length + i);
-        pairs = pairs || j->s->seconds[which] < length[i];
-        padded = padded || length[i] < T;
+    int64_t *token = asc_data_mut(tokens), *type = asc_data_mut(types);
+    bool pairs = false;
+    for (int64_t i = 0; token && type && i < n; i++) {
+        int64_t which = asc_distinct(j->order, from + i), length;
+        asc_sentences_fill(j->s, &which, 1, T, token + i * T, type + i * T, &length);
+        pairs = pairs || j->s->seconds[which] < T;
     }
-    return asc_encoder_net_states(ctx, &j->e->net, tokens, pairs ? types : asc_null(), padded ? lengths : asc_null());
+    return asc_encoder_net_states(ctx, &j->e->net, tokens, pairs ? types : asc_null(), asc_null());
 }
 
 static asc_status encode_batch(job *j, int64_t from, int64_t n)
 {
-    int64_t T = length_of(j, from + n - 1), E = j->e->net.dim; /* the last is the longest */
+    int64_t T = length_of(j, from), E = j->e->net.dim;
     asc_scope_begin(j->e->ctx);
     const float *states = asc_data(run_batch(j, from, n, T));
     asc_status status = asc_error(j->e->ctx);
     for (int64_t i = 0; i < n && !status; i++) {
-        int64_t tokens = length_of(j, from + i);
-        const float *rows = pool_states(&j->pooling, states + i * T * E, tokens, E, &j->room);
-        status = j->take(j->user, from + i, asc_pooling_rows(&j->pooling, tokens), rows);
+        const float *rows = pool_states(&j->pooling, states + i * T * E, T, E, &j->room);
+        status = j->take(j->user, from + i, asc_pooling_rows(&j->pooling, T), rows);
     }
     asc_scope_end(j->e->ctx);
     return status;

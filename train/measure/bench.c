@@ -208,16 +208,24 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
     asc_span span;
     asc_span_begin(ctx, &span, "set-up");
     asc_lm *lm = asc_bench_model(ctx, settings, vocab);
-    asc_optim *optim = lm ? asc_adamw_new(ctx, asc_lm_params(lm),
-                                          &(asc_adamw_options){v->beta1, v->beta2, 0, v->weight_decay})
-                          : NULL;
+    asc_optim *optim = lm ? asc_optimizer_new(ctx, v, lm) : NULL;
     asc_lm_carried *carried = optim && asc_lm_carry(lm) > 0 ? asc_lm_carried_new(lm, asc_lm_carry(lm)) : NULL;
     asc_span_end(ctx, &span);
     if (optim && asc_error(ctx) == ASC_OK) {
         source tokens = {ctx, asc_lm_vocab(lm), asc_lm_block(lm), 1};
-        run(&(asc_stepper){.ctx = ctx, .lm = lm, .optim = optim, .block = tokens.block, .batch = v->batch,
-                           .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed, .make = make,
-                           .carried = carried ? &carried : NULL, .user = &tokens}, settings, steps, result);
+        run(&(asc_stepper){.ctx = ctx,
+                           .lm = lm,
+                           .optim = optim,
+                           .block = tokens.block,
+                           .batch = v->batch,
+                           .dropout = v->dropout,
+                           .clip = v->clip,
+                           .average = v->average > 0,
+                           .seed = (uint64_t)v->seed,
+                           .make = make,
+                           .carried = carried ? &carried : NULL,
+                           .user = &tokens},
+            settings, steps, result);
     }
     asc_lm_carried_free(carried);
     asc_optim_free(optim);

@@ -41,13 +41,11 @@ static bool mixes(const asc_replay *r, const char *name)
     return found;
 }
 
-/* What a case leaves out has the oracle's value: the Grassmann paper's block has no residual round its mixing. */
+/* What a case leaves out has the oracle's value, where that is not the program's. */
 static void add_defaults(asc_replay *r)
 {
-    const char *mix = json_string_value(json_object_get(r->config, "mix"));
     asc_replay_default(r, "block_norm", json_string("post"));
     asc_replay_default(r, "pos_emb", json_true());
-    asc_replay_default(r, "mix_residual", json_boolean(!mix || strcmp(mix, "grassmann") != 0));
     if (mixes(r, "ascender")) {
         asc_replay_ascender_defaults(r);
     }
