@@ -125,6 +125,15 @@ asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t l
 asc_status asc_bench_layer_cross(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t context, int64_t steps, asc_bench_layer_result *result);
 asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, const int64_t *positions, int n, int64_t steps, double *ms);
 
+STRUCT(asc_bench_encode_result, 48)
+FIELD(asc_bench_encode_result, sentences_per_s, 0) double asc_bench_encode_result_0_sentences_per_s;
+FIELD(asc_bench_encode_result, tokens_per_s, 8) double asc_bench_encode_result_0_tokens_per_s;
+FIELD(asc_bench_encode_result, gflops, 16) double asc_bench_encode_result_0_gflops;
+FIELD(asc_bench_encode_result, sgemm_gflops, 24) double asc_bench_encode_result_0_sgemm_gflops;
+FIELD(asc_bench_encode_result, efficiency, 32) double asc_bench_encode_result_0_efficiency;
+FIELD(asc_bench_encode_result, peak_rss_mib, 40) double asc_bench_encode_result_0_peak_rss_mib;
+asc_status asc_bench_encode(asc_ctx *ctx, asc_encoder *encoder, const asc_sentences *sentences, int64_t runs, asc_bench_encode_result *result);
+
 STRUCT(asc_bench_limits, 16)
 FIELD(asc_bench_limits, sgemm_gflops, 0) double asc_bench_limits_0_sgemm_gflops;
 FIELD(asc_bench_limits, memory_gbs, 8) double asc_bench_limits_0_memory_gbs;
@@ -1657,6 +1666,7 @@ any *const functions[] = {
     (any *)asc_batches_new,
     (any *)asc_batches_next,
     (any *)asc_bce_with_logits,
+    (any *)asc_bench_encode,
     (any *)asc_bench_flops,
     (any *)asc_bench_generate,
     (any *)asc_bench_layer,

@@ -60,6 +60,12 @@ class Examples(unittest.TestCase):
         whole = "\n".join(part for part in parts if "torch" not in part or not lacks("torch"))
         self.run_in("-c", whole.replace("builtin:20000", "builtin:4000"))
 
+    @unittest.skipIf(lacks("torch"), "needs PyTorch")
+    def test_the_reference_is_that_of_the_docstrings(self):
+        said, _ = self.run_in(str(HERE / "generate/reference.py"))
+        page = HERE.parent / "doc/python-reference.md"
+        self.assertEqual(said, page.read_text(encoding="utf-8"), "run `make update-python-reference`")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -111,6 +111,21 @@ class Gradients(unittest.TestCase):
             y.sum().backward()
 
 
+    def test_results_changed_in_place(self):
+        layer, x = all_layers(dtype=torch.float64)[2], double(2, 5, 8)
+        y = layer(x)
+        y += x  # no backward pass needs it
+        y.sum().backward()
+        changed = x.grad.clone()
+        x.grad = None
+        (layer(x) + x).sum().backward()
+        torch.testing.assert_close(changed, x.grad, rtol=0, atol=1e-12)
+        y = at.call(asc.ops.tanh, x)
+        y += 1
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            y.sum().backward()
+
+
 class PyTorch(unittest.TestCase):
     def test_no_copy(self):
         layer, x = all_layers()[0], torch.randn(2, 4, 8)

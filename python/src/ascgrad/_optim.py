@@ -45,6 +45,8 @@ class Optimizer(Owned):
 
 
 class AdamW(Optimizer):
+    """AdamW (Loshchilov and Hutter 2019), in PyTorch's order of operations."""
+
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
         super().__init__(
             params, lr, rule=_c.ASC_RULE_ADAMW, beta1=betas[0], beta2=betas[1], eps=eps, weight_decay=weight_decay
@@ -52,6 +54,8 @@ class AdamW(Optimizer):
 
 
 class SGD(Optimizer):
+    """Gradient descent with momentum."""
+
     def __init__(self, params, lr=1e-2, momentum=0.0, weight_decay=0.0):
         super().__init__(params, lr, rule=_c.ASC_RULE_SGD, momentum=momentum, weight_decay=weight_decay)
 

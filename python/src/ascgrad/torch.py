@@ -82,6 +82,19 @@ _graphs = weakref.WeakValueDictionary()  # by number
 _numbers = itertools.count(1)
 
 
+class _Recording:
+    """Has ops recorded, or not, whatever the thread's mode."""
+
+    def __init__(self, record=True):
+        self.record = record
+
+    def __enter__(self):
+        self.was, mode.recording = mode.recording, self.record
+
+    def __exit__(self, *_):
+        mode.recording = self.was
+
+
 class _Graph:
     """What the library holds for a backward pass.
 
@@ -90,16 +103,12 @@ class _Graph:
 
     def __init__(self, runner, tensors, needs):
         self.tensors, self.used = tensors, False
-        with lock:
-            was, mode.recording = mode.recording, any(needs)
-            try:
-                self.leaves = runner.leaves(tensors)
-                for leaf, need in zip(self.leaves, needs):
-                    if leaf is not None and leaf.dtype.kind == "f":
-                        ask(quick.asc_require_grad, leaf, need)
-                self.outputs = runner.run(self.leaves)
-            finally:
-                mode.recording = was
+        with lock, _Recording(any(needs)):
+            self.leaves = runner.leaves(tensors)
+            for leaf, need in zip(self.leaves, needs):
+                if leaf is not None and leaf.dtype.kind == "f":
+                    ask(quick.asc_require_grad, leaf, need)
+            self.outputs = runner.run(self.leaves)
         self.number = next(_numbers)
 
     def token(self):
@@ -111,7 +120,7 @@ class _Graph:
         """The gradient of each of the tensors, None where none is needed."""
         self.used = True
         found = [None] * len(self.tensors)
-        with lock:
+        with lock, _Recording():
             for i, need in enumerate(needs):
                 if need:
                     found[i] = torch.empty_like(self.tensors[i], memory_format=torch.contiguous_format)
@@ -131,9 +140,7 @@ class _Graph:
     def _walk(self, gradients):
         given = [(y, g.contiguous()) for y, g in zip(self.outputs, gradients) if g is not None]
         if len(given) > 1:  # one pass for all
-            was, mode.recording = mode.recording, True
             loss = ops.add(*(ops.sum(ops.mul(y, _share(g))) for y, g in given))
-            mode.recording = was
             given = [(loss, torch.ones((), dtype=given[0][1].dtype))]
         catch_up()
         for y, g in given:
@@ -155,8 +162,9 @@ class _Function(torch.autograd.Function):
         graph = _Graph(runner, [t.detach() if t is not None else None for t in tensors], context.needs_input_grad[1:])
         context.runner = runner
         context.present = [t is not None for t in tensors]
-        context.save_for_backward(graph.token(), *(t for t in tensors if t is not None))
         outputs = tuple(_give(y) for y in graph.outputs)
+        read = outputs if runner.reads_outputs else ()
+        context.save_for_backward(graph.token(), *(t for t in tensors if t is not None), *read)
         context.mark_non_differentiable(*(t for t in outputs if not t.is_floating_point()))
         return outputs if len(outputs) > 1 else outputs[0]
 
@@ -165,16 +173,12 @@ class _Function(torch.autograd.Function):
     def backward(context, *gradients):
         token, *saved = context.saved_tensors
         needs = context.needs_input_grad[1:]
-        graph = _graphs.get(int(token)) if _owned(token) else None
+        graph = _graphs.get(int(token))
         if graph is None or graph.used:  # a second pass, or what was saved was copied: the same once more
             rest = iter(saved)
             tensors = [next(rest).detach() if there else None for there in context.present]
             graph = _Graph(context.runner, tensors, needs)
         return (None, *graph.backward(gradients, needs))
-
-
-def _owned(token):
-    return token.numel() == 1
 
 
 def _apply(runner, tensors):
@@ -190,6 +194,8 @@ def _apply(runner, tensors):
 
 
 class _Op:
+    reads_outputs = True  # backward passes may: PyTorch refuses one behind a change in place
+
     def __init__(self, function, names, attributes):
         self.function, self.names, self.attributes = function, names, attributes
 
@@ -230,6 +236,8 @@ def attention(q, k, v, bias=None, *, heads, **named):
 
 class _Engine:
     """A layer of the library's whose parameters lie in a module's."""
+
+    reads_outputs = False  # the last op of none does
 
     def __init__(self, module, dtype):
         self.layer = Layer(
