@@ -174,7 +174,8 @@ sed 's/^{/{"report": {"carry": true}, /' carried.json >with.json
 status 0 "$ASCGRAD" experiment run with.json --out carried
 status 0 "$ASCGRAD" experiment report carried
 has carried/report.md '^Models trained with carried context are evaluated on the test split with it'
-[ "$(grep '^alone' carried/tables/results.csv)" = "$(grep '^alone' apart.csv)" ] || fail 'carried: the other model changed'
+[ "$(grep '^alone' carried/tables/results.csv)" = "$(grep '^alone' apart.csv)" ] ||
+    fail 'carried: the other model changed'
 status 0 "$ASCGRAD" eval carried/runs/carried-1 --split test --carry --json
 has carried/tables/results.csv "^carried.*$(field ppl <out | cut -c 1-6)"
 sed 's/^{/{"report": {"carry": 8}, /' carried.json >wrong.json
