@@ -18,7 +18,7 @@
  * is in cache: some 5 % of an encoder's time. */
 
 enum { X, W, B };
-enum { PIECE_ROWS = 512, PIECE_COLUMNS = 1536 };
+enum { PIECE_ROWS = 512, PIECE_COLUMNS = 1536, FEW_ROWS = 128 };
 
 typedef struct product {
     const asc_call *call;
@@ -50,7 +50,7 @@ static asc_status run_product(asc_call *call)
     const asc_array *x = &call->in[X], *w = &call->in[W];
     product p = {.call = call, .rows = asc_leading(x, x->ndim - 1), .in = w->shape[1], .out = w->shape[0],
                  .gelu = call->op->data};
-    int64_t down = 2 * ((p.rows + 2 * PIECE_ROWS - 1) / (2 * PIECE_ROWS));
+    int64_t down = p.rows <= FEW_ROWS ? 1 : 2 * ((p.rows + 2 * PIECE_ROWS - 1) / (2 * PIECE_ROWS));
     p.across = (p.out + PIECE_COLUMNS - 1) / PIECE_COLUMNS;
     p.wide = ((p.out + p.across - 1) / p.across + 15) / 16 * 16;
     p.across = (p.out + p.wide - 1) / p.wide;

@@ -166,7 +166,7 @@ ASC_API asc_status asc_top_classes(asc_ctx *ctx, asc_tensor logits, int64_t *top
  * stands behind them has no part, whatever it is. */
 ASC_API asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor lengths);
 
-/* ---- models of pairs of sentences ("head": "pairs"): classifiers of a premise and a hypothesis (doc/sentences.md).
+/* ---- models of pairs of sentences ("head": "pairs"): classifiers of a premise and a hypothesis (doc/nli.md).
  * asc_lm_classify, asc_lm_class_objective and asc_lm_states take as x
  *   of a model with "states": E   the rows of both sentences (B, N, E), the premise's and then the hypothesis's:
  *   means of

@@ -1,6 +1,7 @@
 /* tools/nli/nli.c: ascgrad nli: finds the kind that is meant, and names files of pairs as a data set. */
 #include "tools/nli/nli.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +9,29 @@
 
 static const cli_command *const kinds[] = {&nli_train, &nli_eval, &nli_predict, NULL};
 
-/* Where nothing is, the path as it is: whoever opens it has the better message. */
+static bool ends_with(const char *path, const char *end)
+{
+    size_t n = strlen(path), m = strlen(end);
+    return n > m && strcmp(path + n - m, end) == 0;
+}
+
+/* New; ends the program where there is no such file, or none that can stand in a spec. */
 static char *absolute(const char *path)
 {
+    static const char *const ends[] = {".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz"};
     char *real = realpath(path, NULL);
-    if (strpbrk(real ? real : path, ",=")) {
-        cli_wrong_usage("%s: a path with ',' or '=' in it can't be named here", path);
+    bool known = false;
+    if (!real) {
+        cli_message("%s: %s", path, strerror(errno));
+        exit(CLI_IO);
     }
-    return real ? real : strdup(path);
+    for (int i = 0; i < 4; i++) {
+        known = known || ends_with(real, ends[i]);
+    }
+    if (!known || strpbrk(real, ",=")) {
+        cli_wrong_usage("%s: expected a .jsonl or .tsv file, plain or .gz, with no ',' or '=' in its path", path);
+    }
+    return real;
 }
 
 static void append_file(FILE *out, const char *key, const char *path, const char *between)
@@ -32,13 +48,13 @@ char *nli_spec(const char *train, const char *valid, const char *test, const cha
     char *text = NULL, *real = absolute(train);
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    if (out && real) {
+    if (out) {
         fputs(real, out);
         append_file(out, "valid", valid, ":");
         append_file(out, "test", test, ",");
         fprintf(out, "%s%s", classes ? ",classes=" : "", classes ? classes : "");
     }
-    if (!out || !real || fclose(out)) {
+    if (!out || fclose(out)) {
         cli_message("out of memory");
         exit(CLI_IO);
     }
@@ -72,7 +88,7 @@ const cli_command command_nli = {
     "nli",
     "natural-language inference: what a premise says of a hypothesis",
     "KIND",
-    "What the models are, and what their files hold, is explained in doc/sentences.md.",
+    "What the models are, and what their files hold, is explained in doc/nli.md.",
     "ascgrad nli train --encoder all-MiniLM-L6-v2 --train snli_1.0_train.jsonl.gz --valid snli_1.0_dev.jsonl.gz \\\n"
     "    --mix grassmann --out runs/nli\n"
     "ascgrad nli eval runs/nli --data snli_1.0_test.jsonl.gz\n"
