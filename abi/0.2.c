@@ -25,14 +25,14 @@ VALUE(ASC_BUILTIN_SEED, 1)
 VALUE(ASC_BUILTIN_MAX_WORDS, 1000000000)
 VALUE(ASC_CORPUS_ABI, 2)
 VALUE(ASC_MIXING_ABI, 3)
+VALUE(ASC_WEDGE_OFFSETS, 48)
+VALUE(ASC_SUBSPACE_TUPLES, 32)
+VALUE(ASC_SUBSPACE_LAGS, 3)
 VALUE(ASC_LM_ENDLESS, 9223372036854775807)
 VALUE(ASC_OP_ABI, 3)
 VALUE(ASC_MAX_IN, 32)
 VALUE(ASC_MAX_OUT, 4)
 VALUE(ASC_MAX_SAVED, 6)
-VALUE(ASC_WEDGE_OFFSETS, 48)
-VALUE(ASC_SUBSPACE_TUPLES, 32)
-VALUE(ASC_SUBSPACE_LAGS, 3)
 VALUE(ASC_SLICE_END, 9223372036854775807)
 VALUE(ASC_SAFETENSORS_STORED, -1)
 VALUE(ASC_SETTING_ALL, -9223372036854775807 - 1)
@@ -124,6 +124,15 @@ FIELD(asc_bench_layer_result, tokens, 16) int64_t asc_bench_layer_result_0_token
 asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps, asc_bench_layer_result *result);
 asc_status asc_bench_layer_cross(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t context, int64_t steps, asc_bench_layer_result *result);
 asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, const int64_t *positions, int n, int64_t steps, double *ms);
+
+STRUCT(asc_bench_encode_result, 48)
+FIELD(asc_bench_encode_result, sentences_per_s, 0) double asc_bench_encode_result_0_sentences_per_s;
+FIELD(asc_bench_encode_result, tokens_per_s, 8) double asc_bench_encode_result_0_tokens_per_s;
+FIELD(asc_bench_encode_result, gflops, 16) double asc_bench_encode_result_0_gflops;
+FIELD(asc_bench_encode_result, sgemm_gflops, 24) double asc_bench_encode_result_0_sgemm_gflops;
+FIELD(asc_bench_encode_result, efficiency, 32) double asc_bench_encode_result_0_efficiency;
+FIELD(asc_bench_encode_result, peak_rss_mib, 40) double asc_bench_encode_result_0_peak_rss_mib;
+asc_status asc_bench_encode(asc_ctx *ctx, asc_encoder *encoder, const asc_sentences *sentences, int64_t runs, asc_bench_encode_result *result);
 
 STRUCT(asc_bench_limits, 16)
 FIELD(asc_bench_limits, sgemm_gflops, 0) double asc_bench_limits_0_sgemm_gflops;
@@ -636,6 +645,175 @@ FIELD(asc_mixing, outputs, 216) const char *const *asc_mixing_0_outputs;
 FIELD(asc_mixing, narrow, 224) const char *const *asc_mixing_0_narrow;
 asc_status asc_mixing_register(asc_ctx *ctx, const asc_mixing *mixing);
 const asc_mixing *asc_mixing_find(const asc_ctx *ctx, const char *name);
+
+STRUCT(asc_attention_options, 48)
+FIELD(asc_attention_options, heads, 0) int64_t asc_attention_options_0_heads;
+FIELD(asc_attention_options, window, 8) int64_t asc_attention_options_0_window;
+FIELD(asc_attention_options, globals, 16) int64_t asc_attention_options_0_globals;
+FIELD(asc_attention_options, random, 24) int64_t asc_attention_options_0_random;
+FIELD(asc_attention_options, causal, 32) bool asc_attention_options_0_causal;
+FIELD(asc_attention_options, alibi, 33) bool asc_attention_options_0_alibi;
+FIELD(asc_attention_options, cap, 40) double asc_attention_options_0_cap;
+
+STRUCT(asc_attention_inputs, 112)
+FIELD(asc_attention_inputs, q, 0) asc_tensor asc_attention_inputs_0_q;
+FIELD(asc_attention_inputs, k, 16) asc_tensor asc_attention_inputs_0_k;
+FIELD(asc_attention_inputs, v, 32) asc_tensor asc_attention_inputs_0_v;
+FIELD(asc_attention_inputs, rel_bias, 48) asc_tensor asc_attention_inputs_0_rel_bias;
+FIELD(asc_attention_inputs, bias, 64) asc_tensor asc_attention_inputs_0_bias;
+FIELD(asc_attention_inputs, lengths, 80) asc_tensor asc_attention_inputs_0_lengths;
+FIELD(asc_attention_inputs, mask, 96) asc_tensor asc_attention_inputs_0_mask;
+asc_tensor asc_attention(asc_ctx *ctx, const asc_attention_inputs *inputs, const asc_attention_options *options);
+VALUE(ASC_NEIGHBORS_SEMANTIC, 0)
+VALUE(ASC_NEIGHBORS_BASE, 1)
+VALUE(ASC_NEIGHBORS_WINDOW, 2)
+VALUE(ASC_NEIGHBORS_HYBRID_UNION, 3)
+VALUE(ASC_NEIGHBORS_HYBRID_INTERSECTION, 4)
+VALUE(ASC_GATE_BEFORE, 0)
+VALUE(ASC_GATE_NONE, 1)
+VALUE(ASC_GATE_AFTER, 2)
+VALUE(ASC_ASCENDER_LAMBDA_ALIGN, 0)
+VALUE(ASC_ASCENDER_LAMBDA_SEP, 1)
+VALUE(ASC_ASCENDER_LAMBDA_COH, 2)
+VALUE(ASC_ASCENDER_TAU_SEP, 3)
+VALUE(ASC_ASCENDER_TAU_COH, 4)
+VALUE(ASC_ASCENDER_KAPPA, 5)
+VALUE(ASC_ASCENDER_DELTA, 6)
+VALUE(ASC_ASCENDER_ALPHA_ALIGN, 7)
+VALUE(ASC_ASCENDER_ALPHA_COH, 8)
+VALUE(ASC_ASCENDER_OMEGA_ALIGN, 9)
+VALUE(ASC_ASCENDER_OMEGA_SEP, 10)
+VALUE(ASC_ASCENDER_OMEGA_COH, 11)
+VALUE(ASC_ASCENDER_TAU_SCORE, 12)
+VALUE(ASC_ASCENDER_SCALARS, 13)
+VALUE(ASC_BACKGROUND_LAMBDA_DIST, 0)
+VALUE(ASC_BACKGROUND_LAMBDA_RHO, 1)
+VALUE(ASC_BACKGROUND_TAU_SEP, 2)
+VALUE(ASC_BACKGROUND_THETA_COH, 3)
+VALUE(ASC_BACKGROUND_OMEGA_ALIGN, 4)
+VALUE(ASC_BACKGROUND_OMEGA_SEP, 5)
+VALUE(ASC_BACKGROUND_OMEGA_COH, 6)
+VALUE(ASC_BACKGROUND_TAU_SCORE, 7)
+VALUE(ASC_BACKGROUND_SCALARS, 8)
+
+STRUCT(asc_ascender_inputs, 416)
+FIELD(asc_ascender_inputs, q, 0) asc_tensor asc_ascender_inputs_0_q;
+FIELD(asc_ascender_inputs, k, 16) asc_tensor asc_ascender_inputs_0_k;
+FIELD(asc_ascender_inputs, v, 32) asc_tensor asc_ascender_inputs_0_v;
+FIELD(asc_ascender_inputs, z, 48) asc_tensor asc_ascender_inputs_0_z;
+FIELD(asc_ascender_inputs, h, 64) asc_tensor asc_ascender_inputs_0_h;
+FIELD(asc_ascender_inputs, heading, 80) asc_tensor asc_ascender_inputs_0_heading;
+FIELD(asc_ascender_inputs, scalar, 96) asc_tensor asc_ascender_inputs_0_scalar[ASC_ASCENDER_SCALARS];
+FIELD(asc_ascender_inputs, rel_bias, 304) asc_tensor asc_ascender_inputs_0_rel_bias;
+FIELD(asc_ascender_inputs, bias, 320) asc_tensor asc_ascender_inputs_0_bias;
+FIELD(asc_ascender_inputs, lengths, 336) asc_tensor asc_ascender_inputs_0_lengths;
+FIELD(asc_ascender_inputs, mask, 352) asc_tensor asc_ascender_inputs_0_mask;
+FIELD(asc_ascender_inputs, neighbors, 368) asc_tensor asc_ascender_inputs_0_neighbors;
+FIELD(asc_ascender_inputs, z_queries, 384) asc_tensor asc_ascender_inputs_0_z_queries;
+FIELD(asc_ascender_inputs, h_queries, 400) asc_tensor asc_ascender_inputs_0_h_queries;
+
+STRUCT(asc_ascender_options, 80)
+FIELD(asc_ascender_options, heads, 0) int64_t asc_ascender_options_0_heads;
+FIELD(asc_ascender_options, window, 8) int64_t asc_ascender_options_0_window;
+FIELD(asc_ascender_options, globals, 16) int64_t asc_ascender_options_0_globals;
+FIELD(asc_ascender_options, random, 24) int64_t asc_ascender_options_0_random;
+FIELD(asc_ascender_options, causal, 32) bool asc_ascender_options_0_causal;
+FIELD(asc_ascender_options, alibi, 33) bool asc_ascender_options_0_alibi;
+FIELD(asc_ascender_options, neighbors, 36) asc_neighbors asc_ascender_options_0_neighbors;
+FIELD(asc_ascender_options, k, 40) int64_t asc_ascender_options_0_k;
+FIELD(asc_ascender_options, k_of, 48) const int64_t *asc_ascender_options_0_k_of;
+FIELD(asc_ascender_options, radius, 56) int64_t asc_ascender_options_0_radius;
+FIELD(asc_ascender_options, neighbor_self, 64) bool asc_ascender_options_0_neighbor_self;
+FIELD(asc_ascender_options, rho_self, 65) bool asc_ascender_options_0_rho_self;
+FIELD(asc_ascender_options, sep_self, 66) bool asc_ascender_options_0_sep_self;
+FIELD(asc_ascender_options, tau_squared, 67) bool asc_ascender_options_0_tau_squared;
+FIELD(asc_ascender_options, gate, 68) asc_gate asc_ascender_options_0_gate;
+FIELD(asc_ascender_options, without_gamma, 72) bool asc_ascender_options_0_without_gamma;
+FIELD(asc_ascender_options, without_eta, 73) bool asc_ascender_options_0_without_eta;
+FIELD(asc_ascender_options, unbiased, 74) bool asc_ascender_options_0_unbiased;
+FIELD(asc_ascender_options, all_statistics, 75) bool asc_ascender_options_0_all_statistics;
+
+STRUCT(asc_ascender_losses, 48)
+FIELD(asc_ascender_losses, coh, 0) asc_tensor asc_ascender_losses_0_coh;
+FIELD(asc_ascender_losses, sep, 16) asc_tensor asc_ascender_losses_0_sep;
+FIELD(asc_ascender_losses, align, 32) asc_tensor asc_ascender_losses_0_align;
+asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs, const asc_ascender_options *options, asc_ascender_losses *losses);
+asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *options, asc_tensor density, asc_tensor *rho);
+asc_tensor asc_rotary(asc_ctx *ctx, asc_tensor x, int64_t heads, int64_t start);
+asc_tensor asc_grid_neighbors(asc_ctx *ctx, int ndim, const int64_t *sizes, int64_t radius);
+asc_tensor asc_topk(asc_ctx *ctx, asc_tensor x, asc_tensor mask, int64_t k, asc_tensor *index);
+asc_tensor asc_topk_gather(asc_ctx *ctx, asc_tensor x, asc_tensor index);
+asc_tensor asc_pairwise_sqdist(asc_ctx *ctx, asc_tensor x, asc_tensor y);
+asc_tensor asc_row_norm(asc_ctx *ctx, asc_tensor x, asc_tensor mask, double eps, bool unbiased);
+asc_tensor asc_plucker_wedge(asc_ctx *ctx, asc_tensor a, asc_tensor b, double eps, double eps_rel);
+asc_tensor asc_plucker_wedge_past(asc_ctx *ctx, asc_tensor z, int n_offsets, const int *offsets, double eps, double eps_rel);
+VALUE(ASC_DIRECTION_PAST, 0)
+VALUE(ASC_DIRECTION_FUTURE, 1)
+VALUE(ASC_DIRECTION_BOTH, 2)
+VALUE(ASC_PAIR_WEDGE, 0)
+VALUE(ASC_PAIR_SYMMETRIC, 1)
+VALUE(ASC_PAIR_PRODUCT, 2)
+VALUE(ASC_PAIR_CONCAT, 3)
+
+STRUCT(asc_grassmann_options, 64)
+FIELD(asc_grassmann_options, pair, 0) asc_pair asc_grassmann_options_0_pair;
+FIELD(asc_grassmann_options, n_offsets, 4) int asc_grassmann_options_0_n_offsets;
+FIELD(asc_grassmann_options, offsets, 8) const int *asc_grassmann_options_0_offsets;
+FIELD(asc_grassmann_options, direction, 16) asc_direction asc_grassmann_options_0_direction;
+FIELD(asc_grassmann_options, sum, 20) bool asc_grassmann_options_0_sum;
+FIELD(asc_grassmann_options, rms, 21) bool asc_grassmann_options_0_rms;
+FIELD(asc_grassmann_options, groups, 24) int64_t asc_grassmann_options_0_groups;
+FIELD(asc_grassmann_options, skip, 32) int64_t asc_grassmann_options_0_skip;
+FIELD(asc_grassmann_options, raw, 40) bool asc_grassmann_options_0_raw;
+FIELD(asc_grassmann_options, eps, 48) double asc_grassmann_options_0_eps;
+FIELD(asc_grassmann_options, eps_rel, 56) double asc_grassmann_options_0_eps_rel;
+asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor offset_weight, asc_tensor memory, asc_tensor lengths, const asc_grassmann_options *options);
+
+STRUCT(asc_subspace_options, 64)
+FIELD(asc_subspace_options, k, 0) int asc_subspace_options_0_k;
+FIELD(asc_subspace_options, n_tuples, 4) int asc_subspace_options_0_n_tuples;
+FIELD(asc_subspace_options, tuples, 8) const int *asc_subspace_options_0_tuples;
+FIELD(asc_subspace_options, sum, 16) bool asc_subspace_options_0_sum;
+FIELD(asc_subspace_options, rms, 17) bool asc_subspace_options_0_rms;
+FIELD(asc_subspace_options, groups, 24) int64_t asc_subspace_options_0_groups;
+FIELD(asc_subspace_options, skip, 32) int64_t asc_subspace_options_0_skip;
+FIELD(asc_subspace_options, raw, 40) bool asc_subspace_options_0_raw;
+FIELD(asc_subspace_options, eps, 48) double asc_subspace_options_0_eps;
+FIELD(asc_subspace_options, eps_rel, 56) double asc_subspace_options_0_eps_rel;
+asc_tensor asc_subspace(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor lengths, const asc_subspace_options *options);
+asc_tensor asc_gated_memory(asc_ctx *ctx, asc_tensor z, asc_tensor forget, asc_tensor initial, asc_tensor *last);
+asc_tensor asc_gated_fusion(asc_ctx *ctx, asc_tensor h, asc_tensor g, asc_tensor weight, asc_tensor bias, asc_tensor *alpha);
+asc_tensor asc_rg_lru(asc_ctx *ctx, asc_tensor c, asc_tensor r, asc_tensor i, asc_tensor decay, asc_tensor initial, asc_tensor *last);
+VALUE(ASC_FEATURE_ELU, 0)
+VALUE(ASC_FEATURE_FAVOR, 1)
+
+STRUCT(asc_linear_attention_options, 24)
+FIELD(asc_linear_attention_options, heads, 0) int64_t asc_linear_attention_options_0_heads;
+FIELD(asc_linear_attention_options, feature, 8) asc_feature asc_linear_attention_options_0_feature;
+FIELD(asc_linear_attention_options, fixed_decay, 12) bool asc_linear_attention_options_0_fixed_decay;
+FIELD(asc_linear_attention_options, full, 13) bool asc_linear_attention_options_0_full;
+FIELD(asc_linear_attention_options, eps, 16) double asc_linear_attention_options_0_eps;
+
+STRUCT(asc_linear_attention_inputs, 112)
+FIELD(asc_linear_attention_inputs, q, 0) asc_tensor asc_linear_attention_inputs_0_q;
+FIELD(asc_linear_attention_inputs, k, 16) asc_tensor asc_linear_attention_inputs_0_k;
+FIELD(asc_linear_attention_inputs, v, 32) asc_tensor asc_linear_attention_inputs_0_v;
+FIELD(asc_linear_attention_inputs, forget, 48) asc_tensor asc_linear_attention_inputs_0_forget;
+FIELD(asc_linear_attention_inputs, features, 64) asc_tensor asc_linear_attention_inputs_0_features;
+FIELD(asc_linear_attention_inputs, lengths, 80) asc_tensor asc_linear_attention_inputs_0_lengths;
+FIELD(asc_linear_attention_inputs, initial, 96) asc_tensor asc_linear_attention_inputs_0_initial;
+asc_tensor asc_linear_attention(asc_ctx *ctx, const asc_linear_attention_inputs *inputs, const asc_linear_attention_options *options, asc_tensor *last);
+asc_tensor asc_alibi(asc_ctx *ctx, asc_dtype dtype, int64_t heads, int64_t N, int64_t M);
+asc_tensor asc_relative_bias(asc_ctx *ctx, asc_tensor table, int64_t N, int64_t M);
+VALUE(ASC_PADDING_NONE, 0)
+VALUE(ASC_PADDING_CAUSAL, 1)
+VALUE(ASC_PADDING_SAME, 2)
+
+STRUCT(asc_conv1d_options, 24)
+FIELD(asc_conv1d_options, groups, 0) int64_t asc_conv1d_options_0_groups;
+FIELD(asc_conv1d_options, dilation, 8) int64_t asc_conv1d_options_0_dilation;
+FIELD(asc_conv1d_options, padding, 16) asc_padding asc_conv1d_options_0_padding;
+asc_tensor asc_conv1d(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias, const asc_conv1d_options *options);
 typedef struct asc_module asc_module;
 typedef asc_tensor asc_module_fn(asc_ctx *ctx, asc_tensor x);
 asc_module *asc_module_linear(asc_ctx *ctx, asc_dtype dtype, int64_t in, int64_t out);
@@ -913,175 +1091,6 @@ asc_tensor asc_variance(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims,
 asc_tensor asc_logsumexp(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);
 asc_tensor asc_norm(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);
 asc_tensor asc_cumsum(asc_ctx *ctx, asc_tensor x, int dim);
-
-STRUCT(asc_attention_options, 48)
-FIELD(asc_attention_options, heads, 0) int64_t asc_attention_options_0_heads;
-FIELD(asc_attention_options, window, 8) int64_t asc_attention_options_0_window;
-FIELD(asc_attention_options, globals, 16) int64_t asc_attention_options_0_globals;
-FIELD(asc_attention_options, random, 24) int64_t asc_attention_options_0_random;
-FIELD(asc_attention_options, causal, 32) bool asc_attention_options_0_causal;
-FIELD(asc_attention_options, alibi, 33) bool asc_attention_options_0_alibi;
-FIELD(asc_attention_options, cap, 40) double asc_attention_options_0_cap;
-
-STRUCT(asc_attention_inputs, 112)
-FIELD(asc_attention_inputs, q, 0) asc_tensor asc_attention_inputs_0_q;
-FIELD(asc_attention_inputs, k, 16) asc_tensor asc_attention_inputs_0_k;
-FIELD(asc_attention_inputs, v, 32) asc_tensor asc_attention_inputs_0_v;
-FIELD(asc_attention_inputs, rel_bias, 48) asc_tensor asc_attention_inputs_0_rel_bias;
-FIELD(asc_attention_inputs, bias, 64) asc_tensor asc_attention_inputs_0_bias;
-FIELD(asc_attention_inputs, lengths, 80) asc_tensor asc_attention_inputs_0_lengths;
-FIELD(asc_attention_inputs, mask, 96) asc_tensor asc_attention_inputs_0_mask;
-asc_tensor asc_attention(asc_ctx *ctx, const asc_attention_inputs *inputs, const asc_attention_options *options);
-VALUE(ASC_NEIGHBORS_SEMANTIC, 0)
-VALUE(ASC_NEIGHBORS_BASE, 1)
-VALUE(ASC_NEIGHBORS_WINDOW, 2)
-VALUE(ASC_NEIGHBORS_HYBRID_UNION, 3)
-VALUE(ASC_NEIGHBORS_HYBRID_INTERSECTION, 4)
-VALUE(ASC_GATE_BEFORE, 0)
-VALUE(ASC_GATE_NONE, 1)
-VALUE(ASC_GATE_AFTER, 2)
-VALUE(ASC_ASCENDER_LAMBDA_ALIGN, 0)
-VALUE(ASC_ASCENDER_LAMBDA_SEP, 1)
-VALUE(ASC_ASCENDER_LAMBDA_COH, 2)
-VALUE(ASC_ASCENDER_TAU_SEP, 3)
-VALUE(ASC_ASCENDER_TAU_COH, 4)
-VALUE(ASC_ASCENDER_KAPPA, 5)
-VALUE(ASC_ASCENDER_DELTA, 6)
-VALUE(ASC_ASCENDER_ALPHA_ALIGN, 7)
-VALUE(ASC_ASCENDER_ALPHA_COH, 8)
-VALUE(ASC_ASCENDER_OMEGA_ALIGN, 9)
-VALUE(ASC_ASCENDER_OMEGA_SEP, 10)
-VALUE(ASC_ASCENDER_OMEGA_COH, 11)
-VALUE(ASC_ASCENDER_TAU_SCORE, 12)
-VALUE(ASC_ASCENDER_SCALARS, 13)
-VALUE(ASC_BACKGROUND_LAMBDA_DIST, 0)
-VALUE(ASC_BACKGROUND_LAMBDA_RHO, 1)
-VALUE(ASC_BACKGROUND_TAU_SEP, 2)
-VALUE(ASC_BACKGROUND_THETA_COH, 3)
-VALUE(ASC_BACKGROUND_OMEGA_ALIGN, 4)
-VALUE(ASC_BACKGROUND_OMEGA_SEP, 5)
-VALUE(ASC_BACKGROUND_OMEGA_COH, 6)
-VALUE(ASC_BACKGROUND_TAU_SCORE, 7)
-VALUE(ASC_BACKGROUND_SCALARS, 8)
-
-STRUCT(asc_ascender_inputs, 416)
-FIELD(asc_ascender_inputs, q, 0) asc_tensor asc_ascender_inputs_0_q;
-FIELD(asc_ascender_inputs, k, 16) asc_tensor asc_ascender_inputs_0_k;
-FIELD(asc_ascender_inputs, v, 32) asc_tensor asc_ascender_inputs_0_v;
-FIELD(asc_ascender_inputs, z, 48) asc_tensor asc_ascender_inputs_0_z;
-FIELD(asc_ascender_inputs, h, 64) asc_tensor asc_ascender_inputs_0_h;
-FIELD(asc_ascender_inputs, heading, 80) asc_tensor asc_ascender_inputs_0_heading;
-FIELD(asc_ascender_inputs, scalar, 96) asc_tensor asc_ascender_inputs_0_scalar[ASC_ASCENDER_SCALARS];
-FIELD(asc_ascender_inputs, rel_bias, 304) asc_tensor asc_ascender_inputs_0_rel_bias;
-FIELD(asc_ascender_inputs, bias, 320) asc_tensor asc_ascender_inputs_0_bias;
-FIELD(asc_ascender_inputs, lengths, 336) asc_tensor asc_ascender_inputs_0_lengths;
-FIELD(asc_ascender_inputs, mask, 352) asc_tensor asc_ascender_inputs_0_mask;
-FIELD(asc_ascender_inputs, neighbors, 368) asc_tensor asc_ascender_inputs_0_neighbors;
-FIELD(asc_ascender_inputs, z_queries, 384) asc_tensor asc_ascender_inputs_0_z_queries;
-FIELD(asc_ascender_inputs, h_queries, 400) asc_tensor asc_ascender_inputs_0_h_queries;
-
-STRUCT(asc_ascender_options, 80)
-FIELD(asc_ascender_options, heads, 0) int64_t asc_ascender_options_0_heads;
-FIELD(asc_ascender_options, window, 8) int64_t asc_ascender_options_0_window;
-FIELD(asc_ascender_options, globals, 16) int64_t asc_ascender_options_0_globals;
-FIELD(asc_ascender_options, random, 24) int64_t asc_ascender_options_0_random;
-FIELD(asc_ascender_options, causal, 32) bool asc_ascender_options_0_causal;
-FIELD(asc_ascender_options, alibi, 33) bool asc_ascender_options_0_alibi;
-FIELD(asc_ascender_options, neighbors, 36) asc_neighbors asc_ascender_options_0_neighbors;
-FIELD(asc_ascender_options, k, 40) int64_t asc_ascender_options_0_k;
-FIELD(asc_ascender_options, k_of, 48) const int64_t *asc_ascender_options_0_k_of;
-FIELD(asc_ascender_options, radius, 56) int64_t asc_ascender_options_0_radius;
-FIELD(asc_ascender_options, neighbor_self, 64) bool asc_ascender_options_0_neighbor_self;
-FIELD(asc_ascender_options, rho_self, 65) bool asc_ascender_options_0_rho_self;
-FIELD(asc_ascender_options, sep_self, 66) bool asc_ascender_options_0_sep_self;
-FIELD(asc_ascender_options, tau_squared, 67) bool asc_ascender_options_0_tau_squared;
-FIELD(asc_ascender_options, gate, 68) asc_gate asc_ascender_options_0_gate;
-FIELD(asc_ascender_options, without_gamma, 72) bool asc_ascender_options_0_without_gamma;
-FIELD(asc_ascender_options, without_eta, 73) bool asc_ascender_options_0_without_eta;
-FIELD(asc_ascender_options, unbiased, 74) bool asc_ascender_options_0_unbiased;
-FIELD(asc_ascender_options, all_statistics, 75) bool asc_ascender_options_0_all_statistics;
-
-STRUCT(asc_ascender_losses, 48)
-FIELD(asc_ascender_losses, coh, 0) asc_tensor asc_ascender_losses_0_coh;
-FIELD(asc_ascender_losses, sep, 16) asc_tensor asc_ascender_losses_0_sep;
-FIELD(asc_ascender_losses, align, 32) asc_tensor asc_ascender_losses_0_align;
-asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs, const asc_ascender_options *options, asc_ascender_losses *losses);
-asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *options, asc_tensor density, asc_tensor *rho);
-asc_tensor asc_rotary(asc_ctx *ctx, asc_tensor x, int64_t heads, int64_t start);
-asc_tensor asc_grid_neighbors(asc_ctx *ctx, int ndim, const int64_t *sizes, int64_t radius);
-asc_tensor asc_topk(asc_ctx *ctx, asc_tensor x, asc_tensor mask, int64_t k, asc_tensor *index);
-asc_tensor asc_topk_gather(asc_ctx *ctx, asc_tensor x, asc_tensor index);
-asc_tensor asc_pairwise_sqdist(asc_ctx *ctx, asc_tensor x, asc_tensor y);
-asc_tensor asc_row_norm(asc_ctx *ctx, asc_tensor x, asc_tensor mask, double eps, bool unbiased);
-asc_tensor asc_plucker_wedge(asc_ctx *ctx, asc_tensor a, asc_tensor b, double eps, double eps_rel);
-asc_tensor asc_plucker_wedge_past(asc_ctx *ctx, asc_tensor z, int n_offsets, const int *offsets, double eps, double eps_rel);
-VALUE(ASC_DIRECTION_PAST, 0)
-VALUE(ASC_DIRECTION_FUTURE, 1)
-VALUE(ASC_DIRECTION_BOTH, 2)
-VALUE(ASC_PAIR_WEDGE, 0)
-VALUE(ASC_PAIR_SYMMETRIC, 1)
-VALUE(ASC_PAIR_PRODUCT, 2)
-VALUE(ASC_PAIR_CONCAT, 3)
-
-STRUCT(asc_grassmann_options, 64)
-FIELD(asc_grassmann_options, pair, 0) asc_pair asc_grassmann_options_0_pair;
-FIELD(asc_grassmann_options, n_offsets, 4) int asc_grassmann_options_0_n_offsets;
-FIELD(asc_grassmann_options, offsets, 8) const int *asc_grassmann_options_0_offsets;
-FIELD(asc_grassmann_options, direction, 16) asc_direction asc_grassmann_options_0_direction;
-FIELD(asc_grassmann_options, sum, 20) bool asc_grassmann_options_0_sum;
-FIELD(asc_grassmann_options, rms, 21) bool asc_grassmann_options_0_rms;
-FIELD(asc_grassmann_options, groups, 24) int64_t asc_grassmann_options_0_groups;
-FIELD(asc_grassmann_options, skip, 32) int64_t asc_grassmann_options_0_skip;
-FIELD(asc_grassmann_options, raw, 40) bool asc_grassmann_options_0_raw;
-FIELD(asc_grassmann_options, eps, 48) double asc_grassmann_options_0_eps;
-FIELD(asc_grassmann_options, eps_rel, 56) double asc_grassmann_options_0_eps_rel;
-asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor offset_weight, asc_tensor memory, asc_tensor lengths, const asc_grassmann_options *options);
-
-STRUCT(asc_subspace_options, 64)
-FIELD(asc_subspace_options, k, 0) int asc_subspace_options_0_k;
-FIELD(asc_subspace_options, n_tuples, 4) int asc_subspace_options_0_n_tuples;
-FIELD(asc_subspace_options, tuples, 8) const int *asc_subspace_options_0_tuples;
-FIELD(asc_subspace_options, sum, 16) bool asc_subspace_options_0_sum;
-FIELD(asc_subspace_options, rms, 17) bool asc_subspace_options_0_rms;
-FIELD(asc_subspace_options, groups, 24) int64_t asc_subspace_options_0_groups;
-FIELD(asc_subspace_options, skip, 32) int64_t asc_subspace_options_0_skip;
-FIELD(asc_subspace_options, raw, 40) bool asc_subspace_options_0_raw;
-FIELD(asc_subspace_options, eps, 48) double asc_subspace_options_0_eps;
-FIELD(asc_subspace_options, eps_rel, 56) double asc_subspace_options_0_eps_rel;
-asc_tensor asc_subspace(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor lengths, const asc_subspace_options *options);
-asc_tensor asc_gated_memory(asc_ctx *ctx, asc_tensor z, asc_tensor forget, asc_tensor initial, asc_tensor *last);
-asc_tensor asc_gated_fusion(asc_ctx *ctx, asc_tensor h, asc_tensor g, asc_tensor weight, asc_tensor bias, asc_tensor *alpha);
-asc_tensor asc_rg_lru(asc_ctx *ctx, asc_tensor c, asc_tensor r, asc_tensor i, asc_tensor decay, asc_tensor initial, asc_tensor *last);
-VALUE(ASC_FEATURE_ELU, 0)
-VALUE(ASC_FEATURE_FAVOR, 1)
-
-STRUCT(asc_linear_attention_options, 24)
-FIELD(asc_linear_attention_options, heads, 0) int64_t asc_linear_attention_options_0_heads;
-FIELD(asc_linear_attention_options, feature, 8) asc_feature asc_linear_attention_options_0_feature;
-FIELD(asc_linear_attention_options, fixed_decay, 12) bool asc_linear_attention_options_0_fixed_decay;
-FIELD(asc_linear_attention_options, full, 13) bool asc_linear_attention_options_0_full;
-FIELD(asc_linear_attention_options, eps, 16) double asc_linear_attention_options_0_eps;
-
-STRUCT(asc_linear_attention_inputs, 112)
-FIELD(asc_linear_attention_inputs, q, 0) asc_tensor asc_linear_attention_inputs_0_q;
-FIELD(asc_linear_attention_inputs, k, 16) asc_tensor asc_linear_attention_inputs_0_k;
-FIELD(asc_linear_attention_inputs, v, 32) asc_tensor asc_linear_attention_inputs_0_v;
-FIELD(asc_linear_attention_inputs, forget, 48) asc_tensor asc_linear_attention_inputs_0_forget;
-FIELD(asc_linear_attention_inputs, features, 64) asc_tensor asc_linear_attention_inputs_0_features;
-FIELD(asc_linear_attention_inputs, lengths, 80) asc_tensor asc_linear_attention_inputs_0_lengths;
-FIELD(asc_linear_attention_inputs, initial, 96) asc_tensor asc_linear_attention_inputs_0_initial;
-asc_tensor asc_linear_attention(asc_ctx *ctx, const asc_linear_attention_inputs *inputs, const asc_linear_attention_options *options, asc_tensor *last);
-asc_tensor asc_alibi(asc_ctx *ctx, asc_dtype dtype, int64_t heads, int64_t N, int64_t M);
-asc_tensor asc_relative_bias(asc_ctx *ctx, asc_tensor table, int64_t N, int64_t M);
-VALUE(ASC_PADDING_NONE, 0)
-VALUE(ASC_PADDING_CAUSAL, 1)
-VALUE(ASC_PADDING_SAME, 2)
-
-STRUCT(asc_conv1d_options, 24)
-FIELD(asc_conv1d_options, groups, 0) int64_t asc_conv1d_options_0_groups;
-FIELD(asc_conv1d_options, dilation, 8) int64_t asc_conv1d_options_0_dilation;
-FIELD(asc_conv1d_options, padding, 16) asc_padding asc_conv1d_options_0_padding;
-asc_tensor asc_conv1d(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias, const asc_conv1d_options *options);
 asc_tensor asc_embedding(asc_ctx *ctx, asc_tensor weight, asc_tensor index);
 asc_tensor asc_index_select(asc_ctx *ctx, asc_tensor x, int dim, asc_tensor index);
 asc_tensor asc_gather(asc_ctx *ctx, asc_tensor x, int dim, asc_tensor index);
@@ -1444,6 +1453,7 @@ double asc_item(asc_tensor t);
 size_t asc_format(asc_tensor t, char *text, size_t bytes);
 asc_status asc_write(asc_ctx *ctx, asc_tensor t, FILE *file);
 asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src);
+asc_status asc_set_data(asc_tensor leaf, asc_tensor where);
 void asc_scope_begin(asc_ctx *ctx);
 void asc_scope_end(asc_ctx *ctx);
 asc_tensor asc_keep(asc_tensor t);
@@ -1656,6 +1666,7 @@ any *const functions[] = {
     (any *)asc_batches_new,
     (any *)asc_batches_next,
     (any *)asc_bce_with_logits,
+    (any *)asc_bench_encode,
     (any *)asc_bench_flops,
     (any *)asc_bench_generate,
     (any *)asc_bench_layer,
@@ -2045,6 +2056,7 @@ any *const functions[] = {
     (any *)asc_sentences_longest,
     (any *)asc_sentences_new,
     (any *)asc_sentences_total,
+    (any *)asc_set_data,
     (any *)asc_set_interrupt,
     (any *)asc_set_label,
     (any *)asc_set_nan_check,

@@ -346,6 +346,51 @@ asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src)
     return ASC_OK;
 }
 
+/* Why the values of `leaf` can't be those of `where`; NULL: they can. */
+static const char *unfit(const asc_node *leaf, const asc_node *where)
+{
+    if (leaf->record || leaf->flows) {
+        return "leaf is a tensor that an op made";
+    }
+    if (where->ctx != leaf->ctx) {
+        return "where belongs to another context";
+    }
+    if (!leaf->contiguous || !where->contiguous) {
+        return leaf->contiguous ? "where is not contiguous" : "leaf is not contiguous";
+    }
+    if (where->requires_grad || where->record || where->flows) {
+        return "where requires a gradient";
+    }
+    return leaf->grad && asc_arrays_overlap(&leaf->grad->array, &where->array) ? "where is the leaf's gradient" : NULL;
+}
+
+asc_status asc_set_data(asc_tensor leaf, asc_tensor where)
+{
+    asc_node *n = asc_node_of(leaf), *to = asc_node_of(where);
+    if (!n) {
+        return asc_is_null(leaf) ? ASC_ERR_ARG : ASC_ERR_STATE;
+    }
+    if (!to) {
+        return asc_need_tensor(n->ctx, where, "set_data", "where");
+    }
+    const char *why = unfit(n, to);
+    if (why) {
+        return asc_fail(n->ctx, ASC_ERR_ARG, "set_data: %s", why);
+    }
+    if (!asc_same_shape(&to->array, &n->array) || to->array.dtype != n->array.dtype) {
+        char got[ASC_SHAPE_TEXT], expected[ASC_SHAPE_TEXT];
+        return asc_fail(n->ctx, ASC_ERR_ARG, "set_data: where is %s %s, the leaf is %s %s",
+                        asc_dtype_name(to->array.dtype), asc_shape_text(&to->array, got),
+                        asc_dtype_name(n->array.dtype), asc_shape_text(&n->array, expected));
+    }
+    asc_storage *was = n->storage;
+    asc_storage_ref(to->storage);
+    n->storage = to->storage;
+    n->array.data = to->array.data;
+    asc_storage_unref(n->ctx, was);
+    return ASC_OK;
+}
+
 asc_tensor asc_detach(asc_ctx *ctx, asc_tensor t)
 {
     if (asc_need_tensor(ctx, t, "detach", "t")) {

@@ -13,6 +13,7 @@
 #include <ascgrad/encoder.h>
 #include <ascgrad/inspect.h>
 #include <ascgrad/mixing.h>
+#include <ascgrad/mixing_ops.h>
 #include <ascgrad/module.h>
 #include <ascgrad/nn.h>
 #include <ascgrad/npz.h>

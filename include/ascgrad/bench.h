@@ -7,6 +7,7 @@
 #ifndef ASCGRAD_BENCH_H
 #define ASCGRAD_BENCH_H
 
+#include <ascgrad/encoder.h>
 #include <ascgrad/op.h>
 #include <ascgrad/train.h>
 
@@ -66,6 +67,21 @@ ASC_API asc_status asc_bench_layer_cross(asc_ctx *ctx, const asc_settings *setti
  * positions. The tokens up to a position are given to the cache in pieces. ASC_ERR_ARG; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_t vocab,
                                       const int64_t *positions, int n, int64_t steps, double *ms);
+
+/* ---- encoders ---- */
+
+typedef struct asc_bench_encode_result {
+    double sentences_per_s, tokens_per_s; /* of the median run */
+    double gflops;                        /* of the products that the mathematics needs, in that run */
+    double sgemm_gflops;                  /* the best matrix product between the runs */
+    double efficiency;                    /* gflops / sgemm_gflops */
+    double peak_rss_mib;                  /* the most memory that the process had */
+} asc_bench_encode_result;
+
+/* Times `runs`, 1 … 1000, encodings of all sentences, after one that is not counted. Sentences that are there several
+ * times are encoded once, and counted as often as they are there. Errors as asc_encoder_encode. */
+ASC_API asc_status asc_bench_encode(asc_ctx *ctx, asc_encoder *encoder, const asc_sentences *sentences, int64_t runs,
+                                    asc_bench_encode_result *result);
 
 /* ---- ops ---- */
 

@@ -25,7 +25,7 @@
  * reads it later, from another language, say, holds the tensor meanwhile by asc_keep, and the context with it. What a
  * kept tensor holds changes only by the caller's doing: asc_data_mut, asc_copy, an optimiser's step, and of asc_grad's
  * the passes that follow. Nothing needs to be copied:
- *   - in: asc_wrap makes a tensor of memory that is there;
+ *   - in: asc_wrap makes a tensor of memory that is there; asc_set_data has a parameter lie there;
  *   - out: asc_keep, read through asc_data, asc_release when the reader is done; or asc_apply_into (ascgrad/op.h),
  *     which has an op write to memory that is there;
  *   - gradients: asc_grad_into has them collected in memory that is there.
@@ -124,6 +124,11 @@ ASC_API size_t asc_format(asc_tensor t, char *text, size_t bytes);
 ASC_API asc_status asc_write(asc_ctx *ctx, asc_tensor t, FILE *file);
 /* Overwrites dst with src's values: same shape; any pair of floating dtypes, or the same dtype. No gradient. */
 ASC_API asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src);
+/* From here on the values of a tensor that no op made are those in the memory of `where`, of the same dtype and shape,
+ * both contiguous, such as the caller's by asc_wrap; nothing is copied. So a layer's parameters lie in memory that is
+ * somebody else's. Views of the leaf, and calls that took it, keep what it had. ASC_ERR_ARG: an op made the leaf, or
+ * `where` is of another kind, requires a gradient, or is the leaf's gradient; ASC_ERR_STATE: a tensor that is gone. */
+ASC_API asc_status asc_set_data(asc_tensor leaf, asc_tensor where);
 
 /* ---- lifetime ---- */
 

@@ -14,6 +14,14 @@
  * that. Where 0 or false may be wanted and is not the default, the field is such a list, too, for one value:
  * .pos_emb = ASC_BOOLS(false). A list by layer whose entries are lists, and lists by name, are for JSON text.
  *
+ * C++ has no such literals. There a part is written out:
+ *
+ *     asc_linear_settings settings{};
+ *     settings.heads = 2;
+ *     settings.mask = ASC_LINEAR_MASK_FULL;
+ *     const asc_typed part = {"linear", asc_linear_fields(), &settings};
+ *     asc_layer *layer = asc_layer_new(ctx, "linear", 8, asc_typed_json(ctx, &part, 1), ASC_F32, 1);
+ *
  * The structs are no part of the binary interface: each comes with a table of its fields, which is all that the library
  * sees of it.
  */

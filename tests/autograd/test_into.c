@@ -287,6 +287,66 @@ START_TEST(every_allocation_fails_once)
 }
 END_TEST
 
+/* ---- values ---- */
+
+START_TEST(values_in_the_callers_memory)
+{
+    double memory_of[N] = {5, 5, 5, 5};
+    asc_tensor x = leaf(3), where = wrap(memory_of, N), before = asc_detach(ctx, x);
+    asc_tensor loss = asc_sum(ctx, asc_mul(ctx, x, x), ASC_ALL_DIMS, false);
+    ck_assert_int_eq(asc_set_data(x, where), ASC_OK);
+    ck_assert_ptr_eq(asc_data(x), memory_of);
+    expect_all(asc_data(before), 3);
+    ck_assert_int_eq(asc_backward_loss(ctx, loss), ASC_OK); /* of the values that it was computed from */
+    expect_all(asc_data(asc_grad(x)), 6);
+    asc_zero_grad(x);
+    pass(x);
+    expect_all(asc_data(asc_grad(x)), 10);
+    memory_of[0] = 1;
+    asc_zero_grad(x);
+    pass(x);
+    ck_assert_double_eq(*(const double *)asc_data(asc_grad(x)), 2);
+
+    released = 0;
+    asc_release(where);
+    ck_assert_int_eq(released, 0); /* the leaf lies there */
+    asc_release(x);
+    ck_assert_int_eq(released, 1);
+}
+END_TEST
+
+START_TEST(values_that_do_not_fit)
+{
+    asc_tensor x = leaf(3), y = asc_exp(ctx, x), other = asc_zeros(ctx, ASC_F64, ASC_SHAPE(N, 1));
+    struct {
+        asc_tensor leaf, where;
+        const char *message;
+    } cases[] = {
+        {y, asc_zeros(ctx, ASC_F64, ASC_SHAPE(N)), "set_data: leaf is a tensor that an op made"},
+        {x, y, "set_data: where requires a gradient"},
+        {x, other, "set_data: where is f64 (4, 1), the leaf is f64 (4)"},
+        {x, asc_zeros(ctx, ASC_F32, ASC_SHAPE(N)), "set_data: where is f32 (4), the leaf is f64 (4)"},
+        {x, asc_expand(ctx, asc_zeros(ctx, ASC_F64, ASC_SHAPE(1)), ASC_SHAPE(N)), "set_data: where is not contiguous"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_int_eq(asc_set_data(cases[i].leaf, cases[i].where), ASC_ERR_ARG);
+        ck_assert_str_eq(asc_error_message(ctx), cases[i].message);
+        asc_error_clear(ctx);
+    }
+    asc_tensor g = asc_zeros(ctx, ASC_F64, ASC_SHAPE(N));
+    asc_grad_into(x, g, false);
+    ck_assert_int_eq(asc_set_data(x, g), ASC_ERR_ARG);
+    ck_assert_str_eq(asc_error_message(ctx), "set_data: where is the leaf's gradient");
+    asc_error_clear(ctx);
+    asc_release(g);
+    asc_release(other);
+    ck_assert_int_eq(asc_set_data(x, other), ASC_ERR_STATE);
+    ck_assert_int_eq(asc_set_data(other, x), ASC_ERR_STATE);
+    asc_error_clear(ctx);
+    expect_all(asc_data(x), 3);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("into");
@@ -299,6 +359,8 @@ int main(void)
     tcase_add_test(t, a_result_in_the_callers_memory);
     tcase_add_test(t, memory_that_is_written_again);
     tcase_add_test(t, memory_that_does_not_fit);
+    tcase_add_test(t, values_in_the_callers_memory);
+    tcase_add_test(t, values_that_do_not_fit);
     tcase_add_test(t, every_allocation_fails_once);
     return run_suite("autograd/into", t);
 }

@@ -126,6 +126,15 @@ status 2 "$ASCGRAD" bench generate $tiny_model --positions 5,3
 has err '^ascgrad bench: --positions: got 3, expected numbers that rise'
 }
 
+# ---- encode ----
+
+status 0 "$ASCGRAD" bench encode --encoder "$abs_top_srcdir/tests/train/encoder" --runs 2 --threads 1 --json \
+    "$abs_top_srcdir/tests/train/encoder/sentences.txt"
+json '0 < d["sentences_per_s"] < d["tokens_per_s"] and 0 < d["gflops"] and d["peak_rss_mib"] > 1'
+json 'abs(d["efficiency"] * d["sgemm_gflops"] / d["gflops"] - 1) < 1e-6'
+status 2 "$ASCGRAD" bench encode
+has err '^ascgrad bench: --encoder DIR is missing'
+
 # ---- startup ----
 
 status 0 "$ASCGRAD" bench startup --runs 2 --threads 1 --json
@@ -135,7 +144,7 @@ lines out 3
 
 # ---- the command ----
 
-for kind in train layer ops scaling generate startup; do
+for kind in train layer ops scaling generate encode startup; do
     status 0 "$ASCGRAD" bench $kind --help
     has out "^usage: ascgrad bench $kind"
     has out '^      --json'

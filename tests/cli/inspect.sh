@@ -211,7 +211,7 @@ if have_python numpy; then
     status 0 "$ASCGRAD" inspect swarm --layer 1 --out swarm-look --what training --json
     cp out swarm.json
     status 0 "$ASCGRAD" inspect swarm --layer 1 --head 1 --out swarm-head --what training
-    status 0 "$ASCGRAD" inspect planes --layer 1 --out planes-look --what training --json
+    status 0 "$ASCGRAD" inspect planes --layer 1 --out planes-look --what paths --json
     cp out planes.json
     status 0 "$python" "$abs_top_srcdir/tests/cli/inspect_numpy.py"
 else

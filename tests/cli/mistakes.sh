@@ -202,7 +202,7 @@ done <<'END'
 2 gradcheck --plugin nofile.so => nofile.so: cannot be loaded
 2 parity => a CASE is missing
 3 parity text.txt => text.txt: is not a safetensors file
-2 bench => KIND (train, layer, ops, scaling, generate or startup) is missing
+2 bench => KIND (train, layer, ops, scaling, generate, encode or startup) is missing
 2 bench fast => unknown kind 'fast'; expected train, layer, ops
 2 bench train --lengths 4 => --lengths is an option of bench layer, not of bench train
 2 bench train --preset big => --preset: there is no 'big'

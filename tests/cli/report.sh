@@ -169,4 +169,16 @@ END
 status 0 "$ASCGRAD" experiment run carried.json --out carried
 status 0 "$ASCGRAD" experiment report carried
 has carried/report.md '^Models trained with carried context are evaluated on the test split block by block'
+cp carried/tables/results.csv apart.csv
+sed 's/^{/{"report": {"carry": true}, /' carried.json >with.json
+status 0 "$ASCGRAD" experiment run with.json --out carried
+status 0 "$ASCGRAD" experiment report carried
+has carried/report.md '^Models trained with carried context are evaluated on the test split with it'
+[ "$(grep '^alone' carried/tables/results.csv)" = "$(grep '^alone' apart.csv)" ] ||
+    fail 'carried: the other model changed'
+status 0 "$ASCGRAD" eval carried/runs/carried-1 --split test --carry --json
+has carried/tables/results.csv "^carried.*$(field ppl <out | cut -c 1-6)"
+sed 's/^{/{"report": {"carry": 8}, /' carried.json >wrong.json
+status 2 "$ASCGRAD" experiment run wrong.json --out carried
+has err 'report: carry: expected true or false'
 exit $failed

@@ -9,7 +9,7 @@ export LC_ALL
 # A source that is made of another one in a build inside of the tree says nothing new.
 sources() {
     # shellcheck disable=SC2086  # one word each
-    find include $library tools tests examples doc m4 -type f \
+    find include $library tools tests examples python doc m4 -type f \
         \( -name '*.[ch]' -o -name '*.cc' -o -name '*.sh' -o -name '*.awk' -o -name '*.py' -o -name 'asc_*.m4' \
         -o -name Makefile.inc \) ! -name '*.f64.h' ! -path tools/exports.c
     ls Makefile.am configure.ac quickstart autogen.sh .ci/run 2>/dev/null

@@ -153,7 +153,7 @@ START_TEST(each_setting_has_its_field)
     asc_schema schema;
     for (int i = 0; (schema = asc_lm_schema(NULL, i)).owner; i++) {
         const asc_field *f = fields_of(schema.owner);
-        ck_assert_msg(f, "no struct for %s", schema.owner);
+        ck_assert_msg(f, "no struct for %s in fields_of", schema.owner);
         for (const asc_setting *row = schema.settings; row && row->key; row++, f++) {
             ck_assert_msg(f->key && strcmp(f->key, row->key) == 0, "%s: %s where the table has %s", schema.owner,
                           f->key ? f->key : "no more", row->key);

@@ -152,7 +152,7 @@ static void check_same(const asc_scores *a, const asc_scores *b)
     ck_assert(x->tokens == y->tokens && x->loss == y->loss && x->ppl == y->ppl);
     ck_assert(x->bits_per_byte == y->bits_per_byte && x->unknown == y->unknown);
     ck_assert(x->accuracy == y->accuracy && x->ece == y->ece);
-    ck_assert(a->parameters == b->parameters && a->block == b->block && a->seed == b->seed);
+    ck_assert(a->parameters == b->parameters && a->block == b->block && a->seed == b->seed && a->carry == b->carry);
     ck_assert(a->text_checksum == b->text_checksum && a->token_checksum == b->token_checksum);
     ck_assert(a->train_checksum == b->train_checksum && isnan(a->tokens_per_s) == isnan(b->tokens_per_s));
     ck_assert_str_eq(a->model_checksum, b->model_checksum);
@@ -170,6 +170,7 @@ START_TEST(files_keep_scores)
         split.n_lines = lines ? LINES : 0;
         asc_scores *s = asc_score(ctx, &model, &split, &(asc_eval_options){.batch = 2});
         s->seed = 5;
+        s->carry = 7;
         s->train_checksum = 0xfedcba98;
         ck_assert_int_eq(asc_scores_write(ctx, s, path), ASC_OK);
         asc_scores *again = asc_scores_read(ctx, path);

@@ -1,6 +1,8 @@
 /* tests/train/test_stages.c: batch and block that grow over a run: what each step takes, resumes, runs made longer. */
 #include <jansson.h>
 
+#include <ascgrad/compare.h>
+
 #include "tests/train/runs.h"
 #include "train/stages.h"
 
@@ -182,6 +184,34 @@ START_TEST(evaluations_take_the_largest_block)
 }
 END_TEST
 
+/* What a comparison knows of the order in which a run saw its blocks. */
+static uint32_t order_of(const char *path)
+{
+    asc_dataset *data = asc_dataset_open(ctx, "builtin:3000");
+    asc_model *m = asc_model_open(ctx, path, NULL, NULL);
+    asc_split *split = asc_split_load(data, ASC_SPLIT_VALID, m->tokenizer);
+    asc_scores *scores = asc_score(ctx, m, split, &(asc_eval_options){.batch = 4});
+    ck_assert_msg(scores != NULL, "%s", asc_error_message(ctx));
+    uint32_t order = scores->train_checksum;
+    asc_scores_free(ctx, scores);
+    asc_split_free(ctx, split);
+    asc_model_free(ctx, m);
+    asc_dataset_free(data);
+    return order;
+}
+
+/* Seeds are paired where the blocks came in the same order: not where one of two runs cut them otherwise. */
+START_TEST(other_blocks_are_another_order)
+{
+    train_so(run_path, false, NULL, ASC_OK, NULL);
+    train_so(other_path, false, NULL, ASC_OK, (pair[]){{"batch_schedule", "0:2,4:4"}, {NULL, NULL}});
+    ck_assert_uint_eq(order_of(run_path), order_of(other_path));
+    remove_tree(other_path);
+    train_so(other_path, false, NULL, ASC_OK, (pair[]){{"block_schedule", "0:2,4:8"}, {NULL, NULL}});
+    ck_assert_uint_ne(order_of(run_path), order_of(other_path));
+}
+END_TEST
+
 static const struct {
     pair given[4];
     const char *message;
@@ -226,6 +256,7 @@ int main(void)
     tcase_add_test(t, a_small_batch_has_more_steps_an_epoch);
     tcase_add_test(t, a_longer_run_grows_where_it_grew);
     tcase_add_test(t, evaluations_take_the_largest_block);
+    tcase_add_test(t, other_blocks_are_another_order);
     tcase_add_loop_test(t, wrong_schedules_are_refused, 0, (int)(sizeof wrong / sizeof *wrong));
     return run_suite("train/stages", t);
 }

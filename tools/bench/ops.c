@@ -91,8 +91,9 @@ static json_t *pass_to_json(const asc_bench_pass *p)
     if (p->runs == 0) {
         return json_null();
     }
-    return json_pack("{s:i, s:f, s:f, s:f, s:f, s:s}", "runs", p->runs, "ms", p->ms, "gflops", p->gflops, "gbs", p->gbs,
-                     "share", p->share, "limit", limit_of(p));
+    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:s}", "runs", p->runs, "ms", cli_json_real(p->ms), "gflops",
+                     cli_json_real(p->gflops), "gbs", cli_json_real(p->gbs), "share", cli_json_real(p->share), "limit",
+                     limit_of(p));
 }
 
 static asc_bench_pass pass_of(const json_t *pass)

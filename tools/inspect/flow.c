@@ -33,12 +33,16 @@ static void draw_rows(figure *f, inspect_curves *c)
         {"curvature_rows", "curvature: distance from the token before"},
         {"stability_below_rows", "stability: what is shared with the layer below"},
     };
+    const figure_box key = {LEFT + 3 * WIDTH + 2 * GAP + 8, TOP, 0, 0}; /* the first one's is all the others' */
     for (int i = 0; i < 3; i++) {
         figure_box box = box_of(i, TOP);
         inspect_curves_of(c, "flow", rows[i].key, 0, 1);
+        for (int64_t l = 0; l < c->n; l++) {
+            c->lines[l].unkeyed = i > 0;
+        }
         if (c->n > 0) {
             figure_curves(f, &box, &(figure_plot){.title = rows[i].title, .x_title = "token", .series = c->lines,
-                                                  .n_series = c->n});
+                                                  .n_series = c->n, .key = i == 0 ? &key : NULL});
         }
     }
 }
@@ -69,6 +73,7 @@ static void draw_directions(figure *f, const inspection *in)
     asc_tensor mean = asc_flow_mean(in->ctx, u), leading = asc_flow_leading(in->ctx, u, &share);
     figure_box half = box_of(0, SECOND), other = half;
     char title[100];
+    half.width = other.width = WIDTH - 60; /* beside it stands the colours' scale */
     half.height = other.height = HEIGHT / 2. - 42;
     other.top += HEIGHT / 2. + 42;
     snprintf(title, sizeof title, "layer %lld: mean direction", (long long)in->layer);

@@ -44,6 +44,7 @@ typedef struct report {
     asc_experiment *experiment;
     const char *folder, *split;
     json_t *wants;     /* the experiment's "report" */
+    bool carry;        /* models are evaluated with the context that they were trained to carry */
     variant *variants;
     int n_variants;
     cell *cells;

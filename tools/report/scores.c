@@ -32,7 +32,8 @@ static bool scores_path(report *r, const asc_run *run, int64_t block, char path[
     if (block > 0) {
         snprintf(blocks, sizeof blocks, "-%lld", (long long)block);
     }
-    snprintf(path, 4096, "%s/scores/%s-%s%s.safetensors", r->folder, checksum, r->split, blocks);
+    snprintf(path, 4096, "%s/scores/%s-%s%s%s.safetensors", r->folder, checksum, r->split, r->carry ? "-carry" : "",
+             blocks);
     return *checksum != '\0';
 }
 
@@ -56,7 +57,7 @@ static asc_scores *evaluate(report *r, const asc_run *run, int64_t block)
     if (asc_error(r->ctx) == ASC_OK && open_split(r->ctx, &o, open_kind(r->split), true, 0) == ASC_OK &&
         open_features(r->ctx, &o, open_kind(r->split), &(open_encoding){0}) == ASC_OK) {
         asc_eval_options how = {.batch = o.model->batch, .length = block, .progress = show, .user = &l,
-                                .features = o.features};
+                                .features = o.features, .carry = r->carry ? asc_lm_carry(o.model->lm) : 0};
         scores = asc_score(r->ctx, o.model, o.split, &how);
     }
     progress_clear(&l.bar);

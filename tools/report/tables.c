@@ -166,7 +166,7 @@ static void explain_marks(report *r)
     }
 }
 
-/* Where models were trained with carried context, which the losses of their runs have and these scores do not. */
+/* Where models were trained with carried context, which the losses of their runs have: whether these scores do. */
 static void tell_carry(report *r)
 {
     bool any = false;
@@ -175,8 +175,11 @@ static void tell_carry(report *r)
         any = any || (carry && strcmp(carry, "0") != 0);
     }
     if (any) {
-        document_text(&r->doc, "Models trained with carried context are evaluated on the %s split block by block, as "
-                      "the others; in training they were evaluated with it.", r->split);
+        document_text(&r->doc,
+                      r->carry ? "Models trained with carried context are evaluated on the %s split with it, as in "
+                                 "training; the others block by block."
+                               : "Models trained with carried context are evaluated on the %s split block by block, as "
+                                 "the others; in training they were evaluated with it.", r->split);
     }
 }
 

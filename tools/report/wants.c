@@ -35,6 +35,11 @@ static bool is_target(const json_t *value)
     return json_is_number(value) && json_number_value(value) > 0;
 }
 
+static bool is_flag(const json_t *value)
+{
+    return json_is_boolean(value);
+}
+
 /* What a key must be, or each entry of its list. */
 static const struct want {
     const char *key;
@@ -43,6 +48,7 @@ static const struct want {
     const char *expected;
 } known[] = {
     {"baselines", true, is_text, "a list of systems"},
+    {"carry", false, is_flag, "true or false"},
     {"figures", true, report_knows_figure, "a list of " REPORT_FIGURES},
     {"layer", false, is_layer, "the number of a layer, from 0"},
     {"lengths", true, is_length, "a list of at most 32 lengths in tokens"},

@@ -133,7 +133,7 @@ static asc_status warm_up(const asc_stepper *s)
 }
 
 /* The most memory that this process has had. */
-static double peak_mib(void)
+double asc_peak_mib(void)
 {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -157,7 +157,7 @@ static asc_status time_steps(const asc_stepper *s, const asc_settings *settings,
 {
     double gflop = result->gflop_per_token * (double)(s->batch * s->block);
     asc_status status = warm_up(s);
-    result->peak_rss_mib = peak_mib(); /* without what the BLAS takes for threads of its own */
+    result->peak_rss_mib = asc_peak_mib(); /* without what the BLAS takes for threads of its own */
     double before = time_products(s, settings);
     result->sgemm_gflops = before;
     for (int64_t i = 0; i < steps && status == ASC_OK; i++) {

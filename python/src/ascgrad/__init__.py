@@ -1,0 +1,32 @@
+"""ascgrad: tensors with gradients, ops, layers and language models of libascgrad.
+
+    import ascgrad as asc
+    x = asc.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    asc.tanh(x).sum().backward()
+    x.grad.numpy()
+
+doc/python.md is the guide. ascgrad.torch has the mixing layers as modules of PyTorch's."""
+
+from . import _library, _operators, ops
+from ._check import Op, gradcheck
+from ._data import Dataset, Split, Tokenizer, learn_bpe
+from ._layers import Layer, mixings
+from ._library import Error, Status, info, memory, no_grad, set_step, set_threads, threads
+from ._library import (
+    ArgumentError,
+    FileError,
+    FormatError,
+    InterruptedCall,
+    NonFiniteError,
+    OutOfMemoryError,
+    StateError,
+)
+from ._lm import LM
+from ._operators import arange, full, ones, split, zeros
+from ._optim import SGD, AdamW, Muon, learning_rate
+from ._params import Parameters, load_safetensors, manual_seed, save_safetensors
+from ._runs import Run, experiment, runs, train
+from ._tensor import Tensor, empty, from_dlpack, from_numpy, tensor
+from .ops import *
+
+__version__ = info()["version"]

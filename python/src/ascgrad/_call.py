@@ -1,0 +1,84 @@
+"""What the functions in ops.py are made of: inputs and attributes as the library takes them."""
+
+import operator
+from array import array
+
+from . import _c
+from ._library import call, lock, quick
+from ._tensor import NULL, Tensor, as_tensor, made, result
+
+NONE = made(NULL)  # stands for an input that is absent
+
+
+def inputs(op, *values):
+    """The tensors of an op's inputs; those that are None are absent."""
+    for value in values:
+        if type(value) is not Tensor:
+            break
+    else:
+        return values
+    values = [as_tensor(op, value) if hasattr(value, "dtype") else value for value in values]
+    known = [value for value in values if type(value) is Tensor]
+    like = next((t for t in known if t.dtype.kind == "f"), known[0] if known else None)
+    return [NONE if value is None else as_tensor(op, value, like) for value in values]
+
+
+def same(function, x, *args):
+    """The same of an op that may give back its input: it is then held once more."""
+    with lock:
+        y = result(function, x, *args)
+        ours, given = y._as_parameter_, x._as_parameter_
+        if ours.tag == given.tag and ours.generation == given.generation:
+            quick.asc_keep(given)
+        return y
+
+
+def value(function, *args):
+    """The same of a function whose result is a number."""
+    return call(function, *args)
+
+
+def several(y, handles):
+    """y, or with further results a tuple of them."""
+    return (y, *(made(h) if h.tag else None for h in handles)) if handles else y
+
+
+def listed(op, values):
+    """Any number of inputs, as tensors and as an array of handles."""
+    if len(values) == 1 and isinstance(values[0], (list, tuple)):
+        values = values[0]
+    tensors = inputs(op, *values)
+    return tensors, (_c.asc_tensor * len(tensors))(*(t._as_parameter_ for t in tensors))
+
+
+def number(name, given, kind):
+    """An attribute that is a number."""
+    try:
+        return operator.index(given) if kind is int else kind(given)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {given!r}, expected {kind.__name__}") from None
+
+
+def choice(name, given, numbers):
+    """An attribute that is one of some names."""
+    if given not in numbers:
+        raise ValueError(f"{name} is {given!r}, expected one of {', '.join(numbers)}")
+    return numbers[given]
+
+
+def flat(name, given):
+    if given is None:
+        return []
+    if not hasattr(given, "__iter__"):
+        given = [given]
+    given = [part for item in given for part in (item if hasattr(item, "__iter__") else [item])]
+    return [number(name, item, int) for item in given]
+
+
+def ints(name, given):
+    """A list of whole numbers; None is an empty one."""
+    return array("i", flat(name, given))
+
+
+def longs(name, given):
+    return array("q", flat(name, given))

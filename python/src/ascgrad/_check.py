@@ -1,0 +1,159 @@
+"""Ops of one's own, written in Python, and the check of gradients."""
+
+import ctypes
+from array import array
+
+import numpy
+
+from . import _c
+from ._call import inputs
+from ._library import call, ctx, lib, lock, state, text
+from ._tensor import DTYPES, made
+from ._library import catch_up, fail
+
+FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_c.asc_call))
+
+
+def view(a, writable=True):
+    """The array of a call's, as NumPy's."""
+    if a.ndim < 0 or (not a.data and a.numel):
+        return None
+    dtype, shape = DTYPES[a.dtype], tuple(a.shape[: a.ndim])
+    if a.numel == 0:
+        return numpy.empty(shape, dtype)
+    memory = (ctypes.c_char * (a.numel * dtype.itemsize)).from_address(a.data)
+    values = numpy.frombuffer(memory, dtype).reshape(shape)
+    values.flags.writeable = writable
+    return values
+
+
+class Op:
+    """An op with forward and backward written in Python, on arrays of NumPy's; called, it makes a tensor.
+
+    forward(*inputs) returns the result; backward(gradient, *inputs) returns the gradient of each input, None for one
+    that has none; both of the inputs' dtype. shape(*shapes) is that of the result, by default what the inputs'
+    broadcast to. `samples`, for asc.gradcheck, are lists of shapes, one an input.
+
+        wave = asc.Op("wave", lambda x: x * np.sin(x), lambda g, x: g * (np.sin(x) + x * np.cos(x)), samples=[[(3, 5)]])
+        y = wave(x)
+    """
+
+    def __init__(self, name, forward, backward=None, *, inputs="x", shape=None, samples=(), equation=""):
+        self.name, self._forward, self._backward = name, forward, backward
+        self._shape = shape or (lambda *shapes: numpy.broadcast_shapes(*shapes))
+        self.inputs = inputs.split()
+        self._callbacks = [FUNCTION(self._guarded(f)) for f in (self._infer, self._run, self._run_backward)]
+        functions = [ctypes.cast(f, ctypes.c_void_p) for f in self._callbacks]
+        self._samples = self._sample_rows(samples)
+        self.descriptor = _c.asc_op(
+            abi=_c.ASC_OP_ABI,
+            name=name.encode(),
+            equation=equation.encode(),
+            inputs=inputs.encode(),
+            n_out=1,
+            saves_in=(1 << len(self.inputs)) - 1,
+            infer=functions[0],
+            forward=functions[1],
+            backward=functions[2] if backward else None,
+            samples=ctypes.addressof(self._samples),
+            n_samples=len(samples),
+        )
+        KEPT.append(self)  # graphs that outlive the op's last user call its functions
+
+    @staticmethod
+    def _sample_rows(samples):
+        rows = (_c.asc_sample * max(len(samples), 1))()
+        for row, shapes in zip(rows, samples):
+            for item, shape in zip(row._fields_ and getattr(row, "in"), shapes):
+                item.kind, item.ndim = b"f", len(shape)
+                for i, size in enumerate(shape):
+                    item.shape[i] = size
+        return rows
+
+    def _guarded(self, function):
+        def guarded(pointer):
+            try:
+                function(pointer.contents)
+                return _c.ASC_OK
+            except BaseException as raised:  # goes on behind the library
+                state.raised = state.raised or raised
+                lib.asc_call_fail(pointer, b"%s", f"{type(raised).__name__}: {raised}".encode())
+                return _c.ASC_ERR_ARG
+
+        return guarded
+
+    def _infer(self, c):
+        given = [getattr(c, "in")[i] for i in range(c.n_in)]
+        shape = tuple(self._shape(*(tuple(a.shape[: a.ndim]) for a in given)))
+        room = array("q", shape)
+        lib.asc_call_output(ctypes.byref(c), 0, given[0].dtype, len(shape), room.buffer_info()[0])
+
+    def _values(self, c):
+        return [view(getattr(c, "in")[i], writable=False) for i in range(c.n_in)]
+
+    def _run(self, c):
+        out = view(c.out[0])
+        value = numpy.asarray(self._forward(*self._values(c)))
+        if value.shape != out.shape:
+            raise ValueError(f"forward returned {value.shape}, expected {out.shape}")
+        out[...] = value
+
+    def _run_backward(self, c):
+        gradients = self._backward(view(c.grad_out[0], writable=False), *self._values(c))
+        gradients = gradients if isinstance(gradients, (tuple, list)) else [gradients]
+        if len(gradients) != c.n_in:
+            raise ValueError(f"backward returned {len(gradients)} gradients, expected {c.n_in}")
+        for i, gradient in enumerate(gradients):
+            to = c.grad_in[i]
+            if to.data and gradient is not None:
+                room = view(to)
+                room += gradient
+
+    def __call__(self, *values):
+        tensors = inputs(self.name, *values)
+        handles, out = (_c.asc_tensor * len(tensors))(*(t._as_parameter_ for t in tensors)), _c.asc_tensor()
+        with lock:
+            catch_up()
+            if lib.asc_apply(ctx, ctypes.byref(self.descriptor), handles, len(tensors), None, ctypes.byref(out)):
+                fail()
+        return made(out)
+
+
+KEPT = []
+
+
+def gradcheck(op, seed=0, raises=True):
+    """Compares the gradient of an op, the library's by name or an Op, with differences, on its samples.
+
+    The report is a dictionary: "passed", "cases", "elements", "digits", "worst_error". One that does not pass raises
+    AssertionError with the first element that fails, unless `raises` is False."""
+    pointer = ctypes.addressof(op.descriptor) if isinstance(op, Op) else call(lib.asc_op_find, str(op).encode())
+    if not pointer:
+        raise ValueError(f"gradcheck: there is no op {op!r}")
+    options, report = _c.asc_gradcheck_options(seed=seed), _c.asc_gradcheck_report()
+    with lock:
+        catch_up()
+        if lib.asc_gradcheck(ctx, pointer, ctypes.byref(options), ctypes.byref(report)):
+            fail()
+    found = {
+        name: getattr(report, name)
+        for name in ("passed", "cases", "elements", "failures", "digits", "worst_ratio", "worst_error")
+    }
+    found["op"] = text(report.op)
+    if not report.passed:
+        first = report.first
+        found["first"] = {
+            "tensor": text(first.tensor),
+            "part": text(first.part),
+            "index": tuple(first.index[: max(first.ndim, 0)]),
+            "analytic": first.analytic,
+            "numeric": first.numeric,
+            "bound": first.bound,
+        }
+        if raises:
+            raise AssertionError(
+                "{op}: {tensor}{index}: analytic {analytic:.9g}, numeric {numeric:.9g}".format(
+                    op=found["op"], **found["first"]
+                )
+            )
+    return found

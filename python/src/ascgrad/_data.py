@@ -1,0 +1,210 @@
+"""Text: tokenizers, data sets, splits of tokens."""
+
+import ctypes
+
+import numpy
+
+from . import _c
+from ._library import Owned, ask, call, lib, quick
+
+SPLITS = {"train": _c.ASC_SPLIT_TRAIN, "valid": _c.ASC_SPLIT_VALID, "test": _c.ASC_SPLIT_TEST}
+
+
+def split_number(split):
+    if split not in SPLITS:
+        raise ValueError(f"split is {split!r}, expected one of {', '.join(SPLITS)}")
+    return SPLITS[split]
+
+
+class Tokenizer(Owned):
+    """ "word", "byte", "wordpiece:VOCAB_FILE" or "bpe:FILE". `word` learns its words from a data set
+    (Dataset.collect) or from collect(text)."""
+
+    def __init__(self, spec):
+        super().__init__(call(lib.asc_tokenizer_new, spec.encode()), quick.asc_tokenizer_free)
+
+    @classmethod
+    def load(cls, name, path):
+        """The tokenizer of that name with the vocabulary that save wrote, such as a RUN's vocab.txt."""
+        made = cls.__new__(cls)
+        Owned.__init__(
+            made, call(lib.asc_tokenizer_load, name.encode(), str(path).encode()), quick.asc_tokenizer_free
+        )
+        return made
+
+    @classmethod
+    def _of(cls, pointer, owner):
+        """One that belongs to another object, which is kept."""
+        made = cls.__new__(cls)
+        Owned.__init__(made, pointer, lambda _: None, owner)
+        return made
+
+    def save(self, path):
+        ask(lib.asc_tokenizer_save, self.pointer, str(path).encode())
+
+    def collect(self, text):
+        """Takes the words of a text into the vocabulary."""
+        data = text.encode()
+        ask(lib.asc_tokenizer_collect, self.pointer, data, len(data))
+
+    @property
+    def vocabulary(self):
+        """What save writes."""
+        n, capacity = ctypes.c_size_t(), ctypes.c_size_t()
+        at = ask(lib.asc_tokenizer_text, self.pointer, ctypes.byref(n), ctypes.byref(capacity))
+        try:
+            return ctypes.string_at(at, n.value).decode("utf-8", "surrogateescape")
+        finally:
+            call(lib.asc_free, at, capacity)
+
+    @property
+    def name(self):
+        return lib.asc_tokenizer_name(self.pointer).decode()
+
+    @property
+    def size(self):
+        """The number of ids."""
+        return lib.asc_tokenizer_size(self.pointer)
+
+    def encode(self, text, corpus=False):
+        """The ids of a text, int64. `corpus`: as a data set's, where "<unk>" is the unknown token."""
+        data = text.encode("utf-8", "surrogateescape")
+        ids = _c.asc_ids()
+        try:
+            ask(lib.asc_tokenizer_encode, self.pointer, data, len(data), int(corpus), ctypes.byref(ids))
+            return numpy.array((ctypes.c_int32 * ids.n).from_address(ids.data) if ids.n else [], numpy.int64)
+        finally:
+            call(lib.asc_ids_free, ctypes.byref(ids))
+
+    def pieces(self, ids):
+        """The text of each id, as it comes."""
+        decoder = Owned(ask(lib.asc_decoder_new, self.pointer), quick.asc_decoder_free, self)
+        n = ctypes.c_size_t()
+        for i in ids:
+            yield _string(ask(lib.asc_decoder_next, decoder.pointer, int(i), ctypes.byref(n)), n)
+        yield _string(ask(lib.asc_decoder_end, decoder.pointer, ctypes.byref(n)), n)
+
+    def decode(self, ids):
+        """The text of some ids."""
+        return "".join(self.pieces(ids))
+
+
+lib.asc_decoder_next.restype = lib.asc_decoder_end.restype = ctypes.c_void_p  # bytes without an end of their own
+
+
+def _string(address, n):
+    return ctypes.string_at(address, n.value).decode("utf-8", "replace") if address else ""
+
+
+class Dataset(Owned):
+    """What `ascgrad train --data` takes: "builtin", "task:NAME", a text file, a folder with splits."""
+
+    def __init__(self, spec):
+        super().__init__(call(lib.asc_dataset_open, str(spec).encode()), quick.asc_dataset_free)
+
+    def collect(self, tokenizer):
+        """Gives the tokenizer the words of the train split; the tokenizer."""
+        ask(lib.asc_dataset_collect, self.pointer, tokenizer.pointer)
+        return tokenizer
+
+    def text(self, split="train"):
+        """A split's text."""
+        data, n, capacity = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_size_t()
+        ask(
+            lib.asc_dataset_text,
+            self.pointer,
+            split_number(split),
+            ctypes.byref(data),
+            ctypes.byref(n),
+            ctypes.byref(capacity),
+        )
+        try:
+            return ctypes.string_at(data, n.value).decode("utf-8", "replace")
+        finally:
+            call(lib.asc_free, data, capacity)
+
+    def split(self, split, tokenizer):
+        """A split's tokens."""
+        return Split(ask(lib.asc_split_load, self.pointer, split_number(split), tokenizer.pointer), self)
+
+    def entropy(self, split="valid"):
+        """Nats a token that a perfect model of the source reaches; None where the source does not know."""
+        found = _c.asc_entropy()
+        known = ask(lib.asc_dataset_entropy, self.pointer, split_number(split), ctypes.byref(found))
+        return found.nats / found.tokens if known else None
+
+
+class Split(Owned):
+    """A split's tokens: `tokens`, an array on the library's memory, and blocks of them for training."""
+
+    def __init__(self, pointer, dataset):
+        super().__init__(pointer, lambda p: call(lib.asc_split_free, p), dataset)
+        self._split = _c.asc_split.from_address(pointer)
+
+    def __len__(self):
+        return self._split.n_tokens
+
+    @property
+    def bytes(self):
+        """Of its text."""
+        return self._split.bytes
+
+    def _view(self, address, count, kind):
+        memory = (kind * count).from_address(address)
+        memory.owner = self
+        values = numpy.frombuffer(memory, numpy.dtype(kind))
+        values.flags.writeable = False
+        return values
+
+    @property
+    def tokens(self):
+        return self._view(self._split.tokens, self._split.n_tokens, ctypes.c_int32)
+
+    @property
+    def sequences(self):
+        """Where each sequence of a task starts, and behind the last one the end; None of one stream of text."""
+        n = self._split.n_sequences
+        return self._view(self._split.starts, n + 1, ctypes.c_int64) if n else None
+
+    def blocks(self, length, partial=False):
+        """How many blocks of that many inputs there are, with `partial` the last, shorter one among them."""
+        return lib.asc_split_blocks(self.pointer, length, partial)
+
+    def order(self, length, seed=1, epoch=0):
+        """The order of an epoch: a permutation of the blocks' numbers."""
+        order = numpy.empty(self.blocks(length), numpy.int32)
+        call(lib.asc_block_order, len(order), seed, epoch, order.ctypes.data)
+        return order
+
+    def batch(self, which, length):
+        """Inputs and targets (n, W) of the blocks of these numbers, int64; a target that does not count is -1."""
+        which = numpy.ascontiguousarray(which, numpy.int32)
+        width = lib.asc_split_width(self.pointer, length, which.ctypes.data, len(which))
+        inputs, targets = numpy.zeros((2, len(which), max(width, 0)), numpy.int64)
+        call(
+            lib.asc_block_fill,
+            self.pointer,
+            length,
+            which.ctypes.data,
+            len(which),
+            inputs.ctypes.data,
+            targets.ctypes.data,
+        )
+        return inputs, targets
+
+    def batches(self, length, batch, seed=1, epoch=0):
+        """An epoch of batches: pairs of inputs and targets."""
+        order = self.order(length, seed, epoch)
+        for first in range(0, len(order), batch):
+            yield self.batch(order[first : first + batch], length)
+
+
+def learn_bpe(text, vocab_size, path):
+    """Learns a byte-pair encoding from a text, or from pieces of one, and writes it as a tokenizer.json; its size."""
+    learner = Owned(call(lib.asc_bpe_learner_new), quick.asc_bpe_learner_free)
+    for piece in [text] if isinstance(text, str) else text:
+        data = piece.encode()
+        ask(lib.asc_bpe_learner_add, learner.pointer, data, len(data))
+    learned = ctypes.c_int64()
+    ask(lib.asc_bpe_learner_save, learner.pointer, vocab_size, str(path).encode(), ctypes.byref(learned))
+    return learned.value

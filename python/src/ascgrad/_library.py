@@ -1,0 +1,286 @@
+"""The library, loaded; the context that all of the package computes in, its lock; errors.
+
+There is one context. Whoever calls the library holds `lock`, so that threads take turns, and the interpreter's own lock
+is free while the library computes. Objects may go at any time, in any thread, within a call of another one: what they
+held is then put on `pending`, and let go by whoever next holds the lock.
+"""
+
+import collections
+import ctypes
+import enum
+import logging
+import os
+import threading
+from pathlib import Path
+
+from . import _c
+
+NAME = "libascgrad.so.1"
+
+
+def _find():
+    """Where the library is: named by the environment, beside this file, or where the system has it."""
+    given = os.environ.get("ASCGRAD_LIBRARY")
+    beside = Path(__file__).with_name(NAME)
+    return given or (str(beside) if beside.exists() else NAME)
+
+
+def _bind(loaded):
+    for name, (result, params) in _c.FUNCTIONS.items():
+        function = getattr(loaded, name)  # AttributeError names what an older library lacks
+        function.restype = result
+        function.argtypes = params
+    return loaded
+
+
+lib = _bind(ctypes.CDLL(_find()))
+quick = _bind(ctypes.PyDLL(_find()))  # the same, keeping the interpreter's lock: for what takes no time
+log = logging.getLogger("ascgrad")
+
+
+# ---- errors ----
+
+
+class Status(enum.IntEnum):
+    """What went wrong, as the library has it."""
+
+    OK, ARG, MEMORY, IO, FORMAT, STATE, NONFINITE, INTERRUPTED = range(8)
+
+
+class Error(Exception):
+    """What the library refuses, or fails at: `status`, the `op` or function, the `argument` where it is about one."""
+
+    def __init__(self, message, status=Status.ARG, op=None, argument=None):
+        super().__init__(message)
+        self.status, self.op, self.argument = Status(status), op, argument
+
+    def __str__(self):
+        return str(self.args[0])
+
+
+class ArgumentError(Error, ValueError):
+    """An argument is wrong: shape, dtype, range, name."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """An allocation failed."""
+
+
+class FileError(Error, OSError):
+    """A file could not be opened, read, written or renamed."""
+
+
+class FormatError(Error, ValueError):
+    """A file was read, but its content is not what it should be."""
+
+
+class StateError(Error, RuntimeError):
+    """The call comes at the wrong time: a graph that was used, a value that was overwritten."""
+
+
+class NonFiniteError(Error, FloatingPointError):
+    """A value that had to be finite is not."""
+
+
+class InterruptedCall(Error):
+    """The call was stopped."""
+
+
+CLASSES = {
+    Status.ARG: ArgumentError,
+    Status.MEMORY: OutOfMemoryError,
+    Status.IO: FileError,
+    Status.FORMAT: FormatError,
+    Status.STATE: StateError,
+    Status.NONFINITE: NonFiniteError,
+    Status.INTERRUPTED: InterruptedCall,
+}
+
+
+def text(value):
+    """A string of the library's."""
+    return value.decode("utf-8", "replace") if value is not None else None
+
+
+def fail():
+    """Raises the context's error, which is then cleared; or what a function of Python's raised inside of the call."""
+    status, message = Status(quick.asc_error(ctx)), text(quick.asc_error_message(ctx))
+    argument = text(quick.asc_error_subject(ctx))
+    quick.asc_error_clear(ctx)
+    raised = state.raised
+    state.raised = None
+    if isinstance(raised, KeyboardInterrupt):
+        raise raised
+    place = message.partition(":")[0]
+    error = CLASSES.get(status, Error)(message, status, place if place.isidentifier() else None, argument)
+    raise error from raised
+
+
+# ---- the context ----
+
+
+class State:
+    """What the context was last told, and what came of it."""
+
+    recording = True
+    raised = None  # by a function of Python's within a call
+    whole = False  # what runs must not be interrupted
+
+
+class Mode(threading.local):
+    """What each thread has asked for."""
+
+    recording = True
+
+
+state, mode = State(), Mode()
+lock = threading.RLock()
+pending = collections.deque()  # functions that let go of something
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
+def _message(_, line):
+    log.warning("%s", text(line))
+
+
+@ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
+def _go_on(_):
+    """Lets Ctrl-C end a long call: the interpreter looks for signals while it runs this."""
+    try:
+        for _ in range(2):
+            pass
+        return True
+    except KeyboardInterrupt as raised:
+        state.raised = raised
+        return state.whole
+
+
+def _new_context():
+    options = _c.asc_options(message=ctypes.cast(_message, ctypes.c_void_p))
+    made = lib.asc_ctx_new(ctypes.byref(options))
+    if not made:
+        raise MemoryError("ascgrad: no context")
+    lib.asc_set_interrupt(made, _go_on, None)
+    return made
+
+
+ctx = _new_context()
+
+
+def catch_up():
+    """Before a call, with the lock held: lets go of what waits, and tells the context of this thread's mode."""
+    while pending:
+        pending.popleft()()
+    if mode.recording is not state.recording:
+        quick.asc_set_recording(ctx, mode.recording)
+        state.recording = mode.recording
+
+
+def let_go(drop):
+    """Calls drop(), now or, while another thread is within a call, later."""
+    if lock.acquire(False):
+        try:
+            drop()
+        finally:
+            lock.release()
+    else:
+        pending.append(drop)
+
+
+def call(function, *args):
+    """function(context, *args), of the library's: a status or a pointer. Raises its error."""
+    with lock:
+        if pending or mode.recording is not state.recording:
+            catch_up()
+        result = function(ctx, *args)
+        if quick.asc_error(ctx):
+            fail()
+        return result
+
+
+def ask(function, *args):
+    """The same of a function that takes no context first."""
+    with lock:
+        catch_up()
+        result = function(*args)
+        if quick.asc_error(ctx):
+            fail()
+        return result
+
+
+# A process forks between calls, never within one: its child then has a context in order, and a lock that is free.
+os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+
+class Owned:
+    """An object of the library's that is freed with the one that holds it: by free(pointer)."""
+
+    _free = None  # nothing was made
+
+    def __init__(self, pointer, free, *holds):
+        self.pointer, self._free, self._holds = pointer, free, holds
+
+    def __del__(self):
+        if self._free is None:
+            return
+        free, pointer, holds = self._free, self.pointer, self._holds  # which go after it
+
+        def drop(_=holds):
+            free(pointer)
+
+        let_go(drop)
+
+
+# ---- what concerns all ----
+
+
+def set_threads(threads):
+    """The threads that compute, the caller's included; 0: one per processor. Results do not depend on it."""
+    call(lib.asc_set_threads, threads)
+
+
+def threads():
+    """How many threads compute."""
+    return lib.asc_threads(ctx)
+
+
+def set_step(seed, step=0):
+    """What random ops (dropout) draw from: once a training step."""
+    with lock:
+        lib.asc_set_step(ctx, seed, step)
+
+
+def memory():
+    """Bytes that the library holds now ("bytes"), at most held ("peak_bytes"), and calls of its allocator."""
+    with lock:
+        stats = lib.asc_memory(ctx)
+    return {name: getattr(stats, name) for name, _ in stats._fields_}
+
+
+def info():
+    """The machine and the library, as `ascgrad info` has them."""
+    with lock:
+        machine = lib.asc_machine_info()
+    values = {name: getattr(machine, name) for name, _ in machine._fields_}
+    return {name: text(value) if isinstance(value, bytes) else value for name, value in values.items()}
+
+
+class no_grad:
+    """with asc.no_grad(): ops of this thread record nothing for a backward pass. Also a decorator."""
+
+    def __enter__(self):
+        self._was, mode.recording = mode.recording, False
+        return self
+
+    def __exit__(self, *_):
+        mode.recording = self._was
+
+    def __call__(self, function):
+        import functools
+
+        @functools.wraps(function)
+        def inner(*args, **kwargs):
+            with no_grad():
+                return function(*args, **kwargs)
+
+        return inner

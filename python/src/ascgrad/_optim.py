@@ -1,0 +1,85 @@
+"""Optimisers on lists of tensors."""
+
+import ctypes
+
+from . import _c
+from ._library import Owned, ask, call, lib, lock, quick, state
+from ._params import ParameterList, named
+
+
+class Optimizer(Owned):
+    """What AdamW, SGD and Muon have in common. A parameter of more than one dimension decays."""
+
+    def __init__(self, params, lr, **options):
+        self.params, self.lr = named(params), lr
+        self._list = ParameterList(self.params)
+        given = _c.asc_optim_options(**options)
+        super().__init__(
+            call(lib.asc_optim_new, self._list.pointer, ctypes.byref(given)), quick.asc_optim_free, self._list
+        )
+
+    def step(self, lr=None, clip=0.0):
+        """Changes the parameters by their gradients, scaled down where their norm is above `clip`; the norm."""
+        with lock:
+            norm = self.grad_norm() if clip else None
+            scale = lib.asc_clip_scale(norm, clip) if clip else 1.0
+            state.whole = True
+            try:
+                ask(lib.asc_optim_step, self.pointer, self.lr if lr is None else lr, scale)
+            finally:
+                state.whole = False
+        return norm
+
+    def grad_norm(self):
+        """The Euclidean norm of all gradients together."""
+        return call(lib.asc_grad_norm, self._list.pointer)
+
+    def zero_grad(self):
+        with lock:
+            lib.asc_params_zero_grad(self._list.pointer)
+
+    def group(self, names, lr_scale=-1.0, weight_decay=-1.0):
+        """Gives the parameters of these names, * for any text, a rate lr_scale times the step's and a decay of their
+        own; what is below 0 stays as it was. How many they are."""
+        return ask(lib.asc_optim_group, self.pointer, names.encode(), lr_scale, weight_decay)
+
+
+class AdamW(Optimizer):
+    """AdamW (Loshchilov and Hutter 2019), in PyTorch's order of operations."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+        super().__init__(
+            params, lr, rule=_c.ASC_RULE_ADAMW, beta1=betas[0], beta2=betas[1], eps=eps, weight_decay=weight_decay
+        )
+
+
+class SGD(Optimizer):
+    """Gradient descent with momentum."""
+
+    def __init__(self, params, lr=1e-2, momentum=0.0, weight_decay=0.0):
+        super().__init__(params, lr, rule=_c.ASC_RULE_SGD, momentum=momentum, weight_decay=weight_decay)
+
+
+class Muon(Optimizer):
+    """Muon for matrices, AdamW for the rest."""
+
+    def __init__(self, params, lr=1e-3, momentum=0.95, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+        super().__init__(
+            params,
+            lr,
+            rule=_c.ASC_RULE_MUON,
+            muon_momentum=momentum,
+            beta1=betas[0],
+            beta2=betas[1],
+            eps=eps,
+            weight_decay=weight_decay,
+        )
+
+
+def learning_rate(step, lr, *, decay="cosine", min_lr=0.0, warmup=0, steps=0, fall=0):
+    """The rate of step 0, 1, …: warm-up, then constant, or to min_lr along a line, a cosine, or at the end (wsd)."""
+    kinds = {"constant": 0, "linear": 1, "cosine": 2, "wsd": 3}
+    if decay not in kinds:
+        raise ValueError(f"decay is {decay!r}, expected one of {', '.join(kinds)}")
+    schedule = _c.asc_schedule(decay=kinds[decay], lr=lr, min_lr=min_lr, warmup=warmup, steps=steps, fall=fall)
+    return lib.asc_lr_at(ctypes.byref(schedule), step)

@@ -1,0 +1,130 @@
+"""Trainings: making runs, and reading what they have written as tables."""
+
+import csv
+import ctypes
+import json
+import math
+from pathlib import Path
+
+import numpy
+
+from . import _c
+from ._library import Owned, ask, call, lib, log, quick, state, text
+
+
+def _hooks(progress):
+    """The library's hooks that call progress(step, steps, loss, valid_loss) after steps and evaluations."""
+
+    @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_c.asc_train_progress))
+    def step(_, now):
+        p = now.contents
+        if p.phase == _c.ASC_TRAIN_PHASE_EVALUATING:
+            return True
+        try:
+            values = {name: getattr(p, name) for name, kind in p._fields_ if kind is not _c.asc_eval_result}
+            values["valid_loss"] = p.valid.loss
+            return progress(values) is not False
+        except BaseException as raised:  # goes on behind the library
+            state.raised = raised
+            return False
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
+    def message(_, line):
+        log.info("%s", text(line))
+
+    cast = ctypes.cast
+    return _c.asc_train_hooks(
+        progress=cast(step, ctypes.c_void_p) if progress else None, message=cast(message, ctypes.c_void_p)
+    ), (step, message)
+
+
+def train(run, progress=None, resume=False, preset=None, **settings):
+    """Trains a model into the new folder `run` as `ascgrad train` does, with its settings as keywords; the run.
+
+    progress(values), if given, is called with a dictionary after each step and evaluation; False ends the training, and
+    train(run, resume=True) goes on."""
+    made = Owned(call(lib.asc_settings_new), quick.asc_settings_free)
+    if preset is not None:
+        ask(lib.asc_settings_preset, made.pointer, preset.encode())
+    for key, value in settings.items():
+        value = value if isinstance(value, str) else json.dumps(value)
+        ask(lib.asc_settings_set, made.pointer, key.encode(), value.encode())
+    if resume:
+        ask(lib.asc_settings_resume, made.pointer, str(run).encode())
+    hooks, kept = _hooks(progress)
+    result = _c.asc_train_result()
+    call(lib.asc_train, made.pointer, str(run).encode(), resume, ctypes.byref(hooks), ctypes.byref(result))
+    del kept
+    return Run(run)
+
+
+class Run(Owned):
+    """What a training has written: `settings`, `info`, and metrics() as columns."""
+
+    def __init__(self, folder):
+        super().__init__(call(lib.asc_run_read, str(folder).encode()), quick.asc_run_free)
+        self.folder = str(folder)
+
+    @property
+    def settings(self):
+        found, i = {}, 0
+        while key := lib.asc_run_setting_at(self.pointer, i):
+            found[text(key)] = json.loads(text(lib.asc_run_setting(self.pointer, key)))
+            i += 1
+        return found
+
+    @property
+    def info(self):
+        """What is known of the run as a whole: state, steps, tokens, best evaluation; None where it is not known."""
+        found = _c.asc_run_info.from_address(lib.asc_run_info_of(self.pointer))
+        values = {name: getattr(found, name) for name, kind in found._fields_ if kind is not _c.asc_run_best}
+        values.update(
+            {name: getattr(found.best, name) for name, _ in found.best._fields_ if name.startswith("valid_")}
+        )
+        values["best_step"] = found.best.step
+        values["state"] = text(lib.asc_run_state_name(found.state))
+        return {name: text(v) if isinstance(v, bytes) else None if v != v else v for name, v in values.items()}
+
+    def metrics(self):
+        """Every number of metrics.jsonl: a dictionary of columns, NaN where a row has none, as pandas takes it."""
+        rows, keys, i = lib.asc_run_rows(self.pointer), [], 0
+        while key := lib.asc_run_key_at(self.pointer, i):
+            keys.append(key)
+            i += 1
+        return {
+            text(key): numpy.array([lib.asc_run_value(self.pointer, row, key) for row in range(rows)]) for key in keys
+        }
+
+
+def runs(folder):
+    """All runs below a folder."""
+    found = []
+
+    @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p)
+    def take(_, path):
+        found.append(path.decode())
+        return True
+
+    call(lib.asc_runs_find, str(folder).encode(), take, None)
+    return [Run(path) for path in found]
+
+
+def _cell(value):
+    try:
+        return float(value)
+    except ValueError:
+        return value if value else math.nan
+
+
+def experiment(folder):
+    """An experiment's results: "runs", a row for each, and each table of its report, tables/NAME.csv, by name; all of
+    them dictionaries of columns, as pandas.DataFrame takes them."""
+    found = sorted(runs(Path(folder) / "runs"), key=lambda run: run.folder)
+    rows = [{"run": Path(run.folder).name, **run.info, **run.settings} for run in found]
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    tables = {"runs": {key: [row.get(key) for row in rows] for key in keys}}
+    for path in sorted(Path(folder).glob("tables/*.csv")):
+        with open(path, newline="", encoding="utf-8") as file:
+            head, *lines = list(csv.reader(file)) or [[]]
+        tables[path.stem] = {name: [_cell(line[i]) for line in lines] for i, name in enumerate(head)}
+    return tables

@@ -1,0 +1,395 @@
+"""Tensors: handles of the library's, which share their memory with NumPy and everything that speaks DLPack."""
+
+import ctypes
+from array import array
+
+import numpy
+
+from . import _c
+from ._library import ask, catch_up, ctx, fail, lib, lock, mode, pending, quick, state
+
+DTYPES = (numpy.dtype("float32"), numpy.dtype("float64"), numpy.dtype("int64"), numpy.dtype("uint8"))  # as asc_dtype
+NAMES = {"f32": 0, "f64": 1, "i64": 2, "u8": 3}
+NULL = _c.asc_tensor()
+
+
+def dtype_number(dtype):
+    """The library's number of a dtype of NumPy's, or of the names f32, f64, i64 and u8."""
+    if dtype in NAMES:
+        return NAMES[dtype]
+    given = numpy.dtype(dtype)
+    if given == numpy.bool_:
+        return 3
+    if given not in DTYPES:
+        raise TypeError(f"dtype is {given}, expected float32, float64, int64 or uint8")
+    return DTYPES.index(given)
+
+
+def sizes(values):
+    """A list of 64-bit numbers; its address is .buffer_info()[0]."""
+    return array("q", [values] if isinstance(values, int) else values)
+
+
+class Tensor:
+    """An array of f32, f64, i64 or u8 with its gradient: made by tensor, from_numpy, from_dlpack, and by ops.
+
+    It shares its memory with numpy(), numpy.asarray, memoryview and __dlpack__. The memory of a result that gradients
+    flow to is for reading there; so is what was made of a read-only array."""
+
+    __slots__ = (
+        "_as_parameter_",
+        "__weakref__",
+    )  # the first is the handle, which ctypes passes in the tensor's place
+    __array_priority__ = 1000  # array + tensor is the tensor's
+
+    def __init__(self, *_):
+        raise TypeError("make tensors by ascgrad.tensor, from_numpy or from_dlpack")
+
+    def __reduce__(self):
+        return tensor, (numpy.array(self.numpy()), self.requires_grad)
+
+    def __del__(self, lock=lock, pending=pending, release=quick.asc_release):
+        if lock.acquire(False):
+            try:
+                release(self._as_parameter_)
+            finally:
+                lock.release()
+        else:
+            handle = self._as_parameter_
+            pending.append(lambda: release(handle))
+
+    # ---- what it is ----
+
+    @property
+    def _array(self):
+        return quick.asc_array_of(self)
+
+    @property
+    def shape(self):
+        a = self._array
+        return tuple(a.shape[: a.ndim])
+
+    @property
+    def ndim(self):
+        return quick.asc_ndim(self)
+
+    @property
+    def size(self):
+        """The number of elements."""
+        return quick.asc_numel(self)
+
+    @property
+    def dtype(self):
+        return DTYPES[quick.asc_dtype_of(self)]
+
+    @property
+    def T(self):
+        return permute(self, range(self.ndim)[::-1])
+
+    def __len__(self):
+        if self.ndim == 0:
+            raise TypeError("len() of a scalar")
+        return self.shape[0]
+
+    def __repr__(self):
+        needs = quick.asc_format(self, None, 0) + 1
+        buffer = ctypes.create_string_buffer(needs)
+        quick.asc_format(self, buffer, needs)
+        return f"tensor({buffer.value.decode()})"
+
+    def item(self):
+        """The value of a tensor of one element."""
+        if self.size != 1:
+            raise ValueError(f"item: the tensor has {self.size} elements, expected 1")
+        return self.numpy().reshape(()).item()
+
+    def tolist(self):
+        return self.numpy().tolist()
+
+    def __float__(self):
+        return float(self.item())
+
+    def __int__(self):
+        return int(self.item())
+
+    def __bool__(self):
+        return bool(self.item())
+
+    def __index__(self):
+        if self.dtype.kind not in "iu":
+            raise TypeError(f"a tensor of {self.dtype} is no index")
+        return int(self.item())
+
+    # ---- its memory, shared ----
+
+    @property
+    def __array_interface__(self):
+        a = self._array
+        size = DTYPES[a.dtype].itemsize
+        return {
+            "version": 3,
+            "shape": tuple(a.shape[: a.ndim]),
+            "typestr": DTYPES[a.dtype].str,
+            "data": (a.data or 0, self._reads_only(a.data)),
+            "strides": tuple(size * step for step in a.stride[: a.ndim]),
+        }
+
+    def _reads_only(self, data):
+        if any(first <= data < end for first, end in list(READ_ONLY.values())):
+            return True
+        return self.requires_grad and not self.is_leaf
+
+    def numpy(self):
+        """Its values as an array that shares their memory and keeps the tensor."""
+        if self.size == 0:
+            return numpy.empty(self.shape, self.dtype)
+        return numpy.asarray(_Memory(self.__array_interface__, self))
+
+    def __array__(self, dtype=None, copy=None):
+        values = self.numpy()
+        if dtype is not None and numpy.dtype(dtype) != values.dtype:
+            if copy is False:
+                raise ValueError(f"a tensor of {values.dtype} can't be had as {numpy.dtype(dtype)} without a copy")
+            return values.astype(dtype)
+        return values.copy() if copy else values
+
+    def __dlpack__(self, *, stream=None, **options):
+        values = self.numpy()
+        try:
+            return values.__dlpack__(**options)
+        except TypeError:  # NumPy before 2.1 knows no options
+            return values.__dlpack__()
+
+    def __dlpack_device__(self):
+        return (1, 0)  # the processor
+
+    def __buffer__(self, flags):
+        return memoryview(self.numpy())  # from Python 3.12 on: memoryview(tensor)
+
+    # ---- gradients ----
+
+    @property
+    def requires_grad(self):
+        return quick.asc_requires_grad(self)
+
+    @requires_grad.setter
+    def requires_grad(self, require):
+        ask(quick.asc_require_grad, self, bool(require))
+
+    @property
+    def is_leaf(self):
+        """Whether no op that gradients flow through made it."""
+        with lock:
+            leaf = not quick.asc_require_grad(self, quick.asc_requires_grad(self))
+            quick.asc_error_clear(ctx)
+        return leaf
+
+    @property
+    def grad(self):
+        """What backward passes have collected, later ones too; None before the first. To set it to None clears it."""
+        with lock:
+            gradient = quick.asc_keep(quick.asc_grad(self))
+        return made(gradient) if gradient.tag else None
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None:
+            raise ValueError("grad can be set to None alone; grad_into has a gradient collected in other memory")
+        with lock:
+            quick.asc_zero_grad(self)
+
+    def grad_into(self, where, holds=False):
+        """Has the gradient collected in `where`, an array or tensor, without a copy; None: the library's memory.
+
+        `holds`: it holds a gradient already, which passes add to; else the first pass overwrites what is there."""
+        to = as_tensor("grad_into", where) if where is not None else None
+        if to is not None and to._reads_only(to._array.data):
+            raise ValueError("grad_into: where is read-only")
+        ask(lib.asc_grad_into, self, to if to is not None else NULL, holds)
+
+    def backward(self, cotangent=None, retain_graph=False):
+        """Adds the gradients of this tensor to those of the leaves; `cotangent`, of its shape, is 1 for one element."""
+        g = as_tensor("backward", cotangent, self) if cotangent is not None else None
+        with lock:
+            catch_up()
+            if lib.asc_backward(ctx, self, g if g is not None else NULL, bool(retain_graph)):
+                fail()
+
+    def detach(self):
+        """The same memory without a gradient."""
+        return result(lib.asc_detach, self)
+
+    # ---- parts ----
+
+    def __getitem__(self, key):
+        from ._index import item
+
+        return item(self, key)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    __hash__ = object.__hash__
+
+
+class _Memory:
+    """What NumPy makes an array of; the array keeps it, and it the tensor."""
+
+    __slots__ = ("__array_interface__", "tensor")
+
+    def __init__(self, interface, tensor):
+        self.__array_interface__, self.tensor = interface, tensor
+
+
+new = Tensor.__new__
+
+
+def made(handle):
+    """The Tensor of a handle that is Python's to let go."""
+    t = new(Tensor)
+    t._as_parameter_ = handle
+    return t
+
+
+def result(function, *args):
+    """function(context, *args), which makes a tensor."""
+    with lock:
+        if pending or mode.recording is not state.recording:
+            catch_up()
+        handle = function(ctx, *args)
+        if not handle.tag:
+            fail()
+        t = new(Tensor)
+        t._as_parameter_ = handle
+        return t
+
+
+def result_of(function, *args):
+    """The same of a function that takes no context first."""
+    return made(ask(function, *args))
+
+
+def permute(x, order):
+    order = array("i", order)
+    return result(lib.asc_permute, x, len(order), order.buffer_info()[0])
+
+
+# ---- making them ----
+
+OWNERS = {}  # the arrays whose memory tensors have, by number
+READ_ONLY = {}  # of these, first and last address of those that are not to be written
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+def _released(number, _):
+    READ_ONLY.pop(number, None)
+    OWNERS.pop(number, None)
+
+
+_next = iter(range(1, 2**62))
+
+
+def fits(values):
+    """Whether the library can read an array as it lies in memory."""
+    steps = all(step >= 0 and step % values.itemsize == 0 for step in values.strides)
+    return steps and values.flags.aligned and values.ndim <= _c.ASC_MAX_DIMS
+
+
+def from_numpy(values):
+    """A tensor with the memory of an array, or of anything with the buffer protocol; kept as long as it is used.
+
+    float32, float64, int64, uint8 and bool, of any strides that are not below 0."""
+    values = numpy.asarray(values)
+    dtype = dtype_number(values.dtype)
+    if not values.dtype.isnative:
+        raise TypeError("from_numpy: the array is not in this machine's byte order")
+    size = values.itemsize
+    if not fits(values):
+        raise ValueError(
+            f"from_numpy: the array has {values.ndim} dimensions and strides {values.strides}, expected at "
+            f"most {_c.ASC_MAX_DIMS}, and strides that are multiples of {size} and not below 0; "
+            "ascgrad.tensor copies it"
+        )
+    if values.size == 0:
+        return empty(values.shape, values.dtype)
+    shape, steps, number = sizes(values.shape), sizes([step // size for step in values.strides]), next(_next)
+    data = values.ctypes.data
+    OWNERS[number] = values
+    if not values.flags.writeable:
+        READ_ONLY[number] = (data, data + sum((n - 1) * step for n, step in zip(values.shape, values.strides)) + size)
+    try:
+        return result(
+            lib.asc_wrap, dtype, data, values.ndim, shape.buffer_info()[0], steps.buffer_info()[0], _released, number
+        )
+    except BaseException:
+        READ_ONLY.pop(number, None)
+        OWNERS.pop(number, None)
+        raise
+
+
+def empty(shape, dtype="f32"):
+    """A tensor of that shape, its values not set."""
+    shape = sizes(shape)
+    return result(lib.asc_empty, dtype_number(dtype), len(shape), shape.buffer_info()[0])
+
+
+def from_dlpack(x):
+    """A tensor with the memory of what has __dlpack__, on the processor: a tensor of PyTorch's, an array of JAX'."""
+    if isinstance(x, Tensor):
+        return x.detach()
+    if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] not in (1, 3):
+        raise TypeError("from_dlpack: the memory is another device's, expected the processor's")
+    return from_numpy(numpy.from_dlpack(x))
+
+
+def tensor(values, requires_grad=False, dtype=None):
+    """A tensor with a copy of the values: an array, a tensor, a list, a number.
+
+    Without dtype theirs, as NumPy has it, float16 as float32 and all integers as int64."""
+    values = numpy.asarray(values)
+    if dtype is not None:
+        wanted = DTYPES[dtype_number(dtype)]
+    else:
+        wanted = ordinary(values.dtype)
+    values = numpy.array(values, wanted, order="C", copy=True)
+    shape = sizes(values.shape)
+    t = result(lib.asc_from, dtype_number(wanted), values.ctypes.data, values.ndim, shape.buffer_info()[0])
+    if requires_grad:
+        t.requires_grad = True
+    return t
+
+
+def ordinary(dtype):
+    """The dtype of the library's that one of NumPy's is copied to."""
+    if dtype in DTYPES:
+        return dtype
+    if dtype.kind == "b":
+        return DTYPES[3]
+    if dtype.kind in "iu":
+        return DTYPES[2]
+    if dtype == numpy.float16:
+        return DTYPES[0]
+    raise TypeError(f"the values are {dtype}, expected floating or whole numbers")
+
+
+def as_tensor(op, value, like=None):
+    """An input of an op: a tensor, or an array's memory where it can be shared, or a copy. A number, or numbers in a
+    list, have the dtype of `like`."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (bool, int, float)) and like is not None:
+        return tensor(value, dtype=like.dtype)
+    if isinstance(value, (list, tuple)):
+        value = numpy.asarray(value)
+        if like is not None and value.dtype.kind == "f" and like.dtype.kind == "f":
+            value = value.astype(like.dtype)
+    elif not isinstance(value, numpy.ndarray) and hasattr(value, "__dlpack__"):
+        return from_dlpack(value)
+    values = numpy.asarray(value)
+    if values.dtype.kind not in "fiub":
+        raise TypeError(
+            f"{op}: got {type(value).__name__} of {values.dtype}, expected a tensor or an array of numbers"
+        )
+    kind = ordinary(values.dtype)
+    shared = (values.dtype == kind or values.dtype == numpy.bool_) and values.dtype.isnative and fits(values)
+    return from_numpy(values) if shared else tensor(values)

@@ -1,0 +1,210 @@
+"""Layers, language models, data, runs."""
+
+import json
+import os
+import tempfile
+import unittest
+
+import numpy as np
+
+import ascgrad as asc
+
+CONFIG = {"mix": "transformer", "d_model": 16, "d_ff": 32, "layers": 2, "heads": 2, "vocab": 20, "block": 8}
+
+
+class Layers(unittest.TestCase):
+    def test_every_mixing_has_gradients(self):
+        x = np.random.default_rng(0).normal(size=(2, 6, 8))
+        for mixing in asc.mixings():
+            layer = asc.Layer(mixing, 8, dtype="f64")
+            layer(x).sum().backward()
+            grads = [p.grad for p in layer.parameters() if p.requires_grad]
+            self.assertTrue(any(g is not None for g in grads), mixing)
+            layer.project()
+
+    def test_parameters_are_a_list_with_names(self):
+        p = asc.Layer("transformer", 8, heads=2).parameters()
+        self.assertEqual(p["q.weight"].shape, (8, 8))
+        self.assertEqual(p[0].shape, dict(p)[p.names[0]].shape)
+        self.assertEqual([t.size for t in p], [t.size for _, t in p.items()])
+        self.assertIn("o.bias", p)
+        with self.assertRaises(KeyError):
+            p["nothing"]
+
+    def test_context_bias_lengths_mask(self):
+        rng = np.random.default_rng(0)
+        x, c = rng.normal(size=(2, 5, 8)), rng.normal(size=(2, 3, 8))
+        layer = asc.Layer("transformer", 8, heads=2, dtype="f64", mask="full")
+        np.testing.assert_allclose(layer(x, [5, 5]), layer(x), rtol=1e-12)
+        only = np.zeros((5, 5), np.uint8) + np.eye(5, dtype=np.uint8)
+        bias = asc.tensor(np.where(only, 0.0, -np.inf))
+        np.testing.assert_allclose(layer(x, mask=only), layer(x, bias=bias), rtol=1e-12)
+        np.testing.assert_allclose(layer(x, context=np.concatenate([c, c], 1), lengths=[3, 3]), layer(x, context=c))
+        self.assertGreater(np.abs(layer(x).numpy() - layer(x, mask=only).numpy()).max(), 1e-3)  # no mask is left
+        with self.assertRaisesRegex(asc.Error, "cross"):
+            asc.Layer("conv", 8, dtype="f64")(x, context=c)
+
+    def test_auxiliary_loss_inspect_save(self):
+        x = np.random.default_rng(0).normal(size=(1, 6, 8))
+        layer = asc.Layer("ascender", 8, heads=2, dtype="f64", aux_coh=0.5, k=3)
+        _, aux = layer(x, return_aux=True)
+        parts = layer.inspect(x)
+        self.assertAlmostEqual(aux.item(), 0.5 * parts["loss_coh"].item())
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "layer.safetensors")
+            layer.save(path)
+            other = asc.Layer("ascender", 8, heads=2, dtype="f64", aux_coh=0.5, k=3)
+            other.load(path)
+            np.testing.assert_array_equal(other(x), layer(x))
+            tensors, metadata = asc.load_safetensors(path)
+            self.assertIn("asc_crc32", metadata)
+            np.testing.assert_array_equal(tensors["q.weight"], layer.parameters()["q.weight"])
+
+    def test_the_seed_decides(self):
+        def weight():
+            return asc.Layer("conv", 8).parameters()[0].tolist()
+
+        asc.manual_seed(3)
+        first, second = weight(), weight()
+        asc.manual_seed(3)
+        self.assertEqual(weight(), first)
+        self.assertNotEqual(first, second)
+
+
+class Models(unittest.TestCase):
+    def test_it_learns(self):
+        lm = asc.LM(CONFIG, seed=1)
+        optimizer = asc.AdamW(lm.parameters(), lr=1e-2)
+        x = np.arange(8)[None] % 20
+        for _ in range(60):
+            loss = lm.loss(x, x + 1)
+            loss.backward()
+            optimizer.step(clip=1.0)
+            optimizer.zero_grad()
+        self.assertLess(loss.item(), 0.2)
+        self.assertEqual(list(lm.generate([0], 5, temperature=0)), [1, 2, 3, 4, 5])
+        loss, each = lm.loss(x, x + 1, token_losses=True)
+        self.assertAlmostEqual(loss.item(), each.numpy().mean(), places=5)
+        logits = lm.logits(x).numpy()
+        p = np.exp(logits - logits.max(-1, keepdims=True))
+        p /= p.sum(-1, keepdims=True)
+        self.assertAlmostEqual(-np.log(p[0, np.arange(8), np.arange(8) + 1]).mean(), loss.item(), places=5)
+        self.assertEqual(lm.config["d_model"], 16)
+
+    def test_generation_is_lazy_and_goes_on(self):
+        lm = asc.LM(CONFIG, seed=1)
+        tokens = lm.generate([1, 2], 10**9)
+        self.assertEqual(len([next(tokens) for _ in range(30)]), 30)  # beyond the block
+        with self.assertRaisesRegex(ValueError, "tokenizer"):
+            lm.generate("text")
+
+    def test_mistakes(self):
+        with self.assertRaisesRegex(asc.Error, "d_modle"):
+            asc.LM({**CONFIG, "d_modle": 3})
+        with self.assertRaises(OSError):
+            asc.LM.load("/nowhere")
+
+
+class Training(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = os.path.join(cls.folder.name, "runs", "first")
+        os.mkdir(os.path.dirname(cls.path))
+        cls.seen = []
+        cls.run_ = asc.train(
+            cls.path,
+            progress=lambda p: cls.seen.append(p["step"]),
+            preset="tiny",
+            data="builtin:3000",
+            tokenizer="word",
+            model="grassmann",
+            steps=20,
+            log_every=5,
+        )
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_the_run_as_tables(self):
+        self.assertEqual(self.run_.info["state"], "done")
+        metrics = self.run_.metrics()
+        self.assertEqual(metrics["step"].tolist()[-1], 20)
+        self.assertEqual(len({len(column) for column in metrics.values()}), 1)
+        self.assertEqual(self.run_.settings["steps"], 20)
+        self.assertEqual(max(self.seen), 20)
+        table = asc.experiment(self.folder.name)["runs"]
+        self.assertEqual((table["run"], table["steps"]), (["first"], [20]))
+
+    def test_load_evaluate_generate(self):
+        lm = asc.LM.load(self.path)
+        data = asc.Dataset("builtin:3000")
+        found = lm.evaluate(data.split("valid", lm.tokenizer))
+        self.assertAlmostEqual(found["loss"], self.run_.info["valid_loss"], places=6)
+        text = "".join(lm.generate("the ", 12))
+        self.assertEqual(text, "".join(lm.generate("the ", 12)))
+        tokenizer = lm.tokenizer
+        del lm
+        self.assertGreater(len(tokenizer.encode("the")), 0)
+
+    def test_save(self):
+        lm, path, x = asc.LM.load(self.path), os.path.join(self.folder.name, "copy.safetensors"), np.arange(6)[None]
+        lm.save(path)
+        again = asc.LM.load(path)
+        np.testing.assert_array_equal(again.logits(x), lm.logits(x))
+        self.assertEqual(again.tokenizer.vocabulary, lm.tokenizer.vocabulary)
+        other = asc.LM({**CONFIG, "vocab": 256})
+        with self.assertRaisesRegex(ValueError, "tokenizer"):
+            other.save(path)
+        other.save(path, asc.Tokenizer("byte"))
+        np.testing.assert_array_equal(asc.LM.load(path).logits(x), other.logits(x))
+
+    def test_a_stop_and_a_resume(self):
+        path = os.path.join(self.folder.name, "second")
+        settings = dict(preset="tiny", data="builtin:3000", tokenizer="word", steps=12)
+        with self.assertRaises(asc.InterruptedCall):
+            asc.train(path, progress=lambda p: p["step"] < 5, **settings)
+        self.assertEqual(asc.train(path, resume=True).info["step"], 12)
+        with self.assertRaisesRegex(asc.Error, "stepz"):
+            asc.train(path + "x", stepz=3)
+
+
+class Data(unittest.TestCase):
+    def test_tokens_and_text(self):
+        data = asc.Dataset("builtin:2000")
+        words = data.collect(asc.Tokenizer("word"))
+        split = data.split("train", words)
+        tokens = split.tokens
+        del split
+        self.assertEqual(words.encode(data.text("train"), corpus=True).tolist(), tokens.tolist())
+        with self.assertRaises(ValueError):
+            tokens[0] = 1
+        self.assertGreater(data.entropy("valid"), 0)
+        with self.assertRaisesRegex(ValueError, "valid"):
+            data.text("dev")
+
+    def test_batches(self):
+        data = asc.Dataset("builtin:2000")
+        split = data.split("train", data.collect(asc.Tokenizer("word")))
+        batches = list(split.batches(16, 4))
+        self.assertEqual(sum(len(x) for x, _ in batches), split.blocks(16))
+        for x, y in batches:
+            np.testing.assert_array_equal(x[:, 1:], y[:, :-1])
+
+    def test_bytes_and_bpe(self):
+        self.assertEqual(asc.Tokenizer("byte").encode("aß").tolist(), list("aß".encode()))
+        self.assertEqual(asc.Tokenizer("byte").decode("aß".encode()), "aß")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "tokenizer.json")
+            self.assertEqual(asc.learn_bpe("low lower lowest " * 20, 262, path), 262)
+            bpe = asc.Tokenizer(f"bpe:{path}")
+            ids = bpe.encode("low lower")
+            self.assertLess(len(ids), 9)
+            self.assertEqual(bpe.decode(ids), "low lower")
+            with open(path, encoding="utf-8") as file:
+                json.load(file)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,204 @@
+"""The functions made from the registry, errors, an op of one's own."""
+
+import inspect
+import unittest
+
+import numpy as np
+
+import ascgrad as asc
+from ascgrad import _c, ops
+from ascgrad._library import lib
+
+
+def registry():
+    """The library's ops: name, inputs."""
+    i = 0
+    while at := lib.asc_op_at(i):
+        op = _c.asc_op.from_address(at)
+        yield op.name.decode(), op.inputs.decode().split()
+        i += 1
+
+
+class Registry(unittest.TestCase):
+    def test_every_op_is_a_function_with_its_inputs_in_order(self):
+        for name, inputs in registry():
+            function = getattr(asc, name)
+            names = [p.name for p in inspect.signature(function).parameters.values()]
+            wanted = [i.rstrip("?") for i in inputs if i not in ("...", "k_of?")]
+            self.assertEqual(names[: len(wanted)], wanted, name)
+            self.assertTrue(function.__doc__, name)
+
+    def test_the_stub_compiles_and_has_all(self):
+        path = ops.__file__ + "i"
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        compile(text, path, "exec")
+        for name in ops.__all__:
+            self.assertIn(f"def {name}(", text)
+
+    def test_every_function_of_one_element(self):
+        x = asc.tensor([0.3, 0.7], requires_grad=True)
+        for name, inputs in registry():
+            if inputs == ["x"] and all(
+                p.default is not p.empty or p.name == "x"
+                for p in inspect.signature(getattr(asc, name)).parameters.values()
+            ):
+                y = getattr(asc, name)(x)
+                self.assertTrue(np.isfinite(y.numpy()).all(), name)
+
+
+class Values(unittest.TestCase):
+    def test_some(self):
+        rng = np.random.default_rng(0)
+        x, w, b = rng.normal(size=(2, 5, 4)), rng.normal(size=(3, 4)), rng.normal(size=3)
+        np.testing.assert_allclose(asc.linear(x, w, b), x @ w.T + b, rtol=1e-12)
+        np.testing.assert_allclose(asc.einsum("bnd,ed->bne", x, w), x @ w.T, rtol=1e-12)
+        np.testing.assert_allclose(asc.concat(x, x, dim=1), np.concatenate([x, x], 1))
+        np.testing.assert_allclose(asc.stack([x, x]), np.stack([x, x]))
+        np.testing.assert_allclose(asc.mean(x, (0, -1)), x.mean((0, 2)))
+        np.testing.assert_allclose(asc.tensor(x).sum(dims=1, keepdim=True), x.sum(1, keepdims=True))
+        np.testing.assert_allclose(asc.permute(x, (2, 0, 1)), x.transpose(2, 0, 1))
+        np.testing.assert_allclose(
+            asc.pad(x, [0, 1, 0], [0, 0, 2], value=3), np.pad(x, [(0, 0), (1, 0), (0, 2)], constant_values=3)
+        )
+        np.testing.assert_allclose(asc.where(x > 0, x, 0.0), np.where(x > 0, x, 0))
+        np.testing.assert_allclose(asc.embedding(w, [[2, 0]]), w[[[2, 0]]])
+        np.testing.assert_allclose(asc.cast(asc.tensor(x), "f32"), x.astype("f"))
+        np.testing.assert_array_equal(asc.arange(5), np.arange(5))
+        self.assertEqual([p.shape for p in asc.split(x, [1, 3])], [(2, 5, 1), (2, 5, 3)])
+
+    def test_further_results(self):
+        values, index = asc.topk(np.array([3.0, 1.0, 2.0]), k=2, return_index=True)
+        self.assertEqual((values.tolist(), index.tolist()), ([3, 2], [0, 2]))
+        loss, each = asc.cross_entropy(np.zeros((2, 4)), [1, 2], return_token_loss=True)
+        np.testing.assert_allclose(each, [np.log(4)] * 2)
+        self.assertAlmostEqual(loss.item(), np.log(4))
+
+    def test_structs_of_attributes(self):
+        rng = np.random.default_rng(0)
+        q, k, v = rng.normal(size=(3, 2, 6, 8))
+        y = asc.attention(q, k, v, heads=2, causal=True)
+        np.testing.assert_allclose(y.numpy()[:, 0], v[:, 0])
+        g = asc.grassmann(q, rng.normal(size=(5, 28)), offsets=[1, 2])
+        self.assertEqual(g.shape, (2, 6, 5))
+        s = asc.subspace(q, rng.normal(size=(5, 56)), k=3, tuples=[[1, 2], [1, 4]])
+        self.assertEqual(s.shape, (2, 6, 5))
+        scalars = {
+            name: np.ones(2)
+            for name in (
+                "lambda_align",
+                "lambda_sep",
+                "lambda_coh",
+                "tau_sep",
+                "tau_coh",
+                "kappa",
+                "delta",
+                "alpha_align",
+                "alpha_coh",
+                "omega_align",
+                "omega_sep",
+                "omega_coh",
+                "tau_score",
+            )
+        }
+        y, losses = ascender(q, k, v, scalars)
+        self.assertEqual((y.shape, losses.shape), ((2, 6, 8), ()))
+        same, _ = ascender(q, k, v, scalars, k_of=[3, 3])
+        np.testing.assert_array_equal(y, same)
+
+    def test_give_back(self):
+        x = asc.tensor([1.0])
+        for y in (asc.contiguous(x), asc.cast(x, "f64"), asc.dropout(x, 0.0)):
+            del y
+        self.assertEqual(x.tolist(), [1.0])
+        y = asc.contiguous(x)
+        del x
+        self.assertEqual(y.tolist(), [1.0])
+
+
+def ascender(q, k, v, scalars, **more):
+    more = more or {"neighbor_count": 3}
+    y, *losses = asc.ascender(q, k, v, q, k, heads=2, causal=True, return_losses=True, **scalars, **more)
+    return y, losses[0]
+
+
+class Errors(unittest.TestCase):
+    def test_what_they_carry(self):
+        with self.assertRaises(asc.Error) as caught:
+            asc.linear(np.zeros((2, 3)), np.zeros((4, 5)))
+        self.assertIsInstance(caught.exception, ValueError)
+        self.assertEqual(caught.exception.status, asc.Status.ARG)
+        self.assertEqual(caught.exception.op, "linear")
+        self.assertIn("weight is f64 (4, 5)", str(caught.exception))
+        with self.assertRaises(OSError) as caught:
+            asc.Run("/nowhere/at/all")
+        self.assertEqual(caught.exception.status, asc.Status.IO)
+        with self.assertRaises(MemoryError):
+            asc.zeros((2**40, 2**10))
+        with self.assertRaises(asc.Error) as caught:
+            asc.Layer("transformer", 8, heads=3)
+        self.assertEqual(caught.exception.argument, "heads")
+        self.assertEqual(asc.tanh(np.zeros(1)).tolist(), [0])  # as before
+
+    def test_attributes(self):
+        for wrong, message in (
+            (lambda: asc.conv1d(np.zeros((1, 2, 3)), np.zeros((1, 3, 1)), padding="much"), "causal"),
+            (lambda: asc.softmax("text"), "softmax"),
+            (lambda: asc.sum(np.zeros(2), dims=0.5), "dims"),
+            (lambda: asc.nothing, "nothing"),
+            (lambda: asc.zeros(2, "float16"), "float16"),
+        ):
+            with self.assertRaisesRegex((TypeError, ValueError, AttributeError), message):
+                wrong()
+
+
+class Own(unittest.TestCase):
+    def wave(self, factor=1.0):
+        return asc.Op(
+            "wave",
+            lambda x: x * np.sin(x),
+            lambda g, x: (factor * g * (np.sin(x) + x * np.cos(x)),),
+            samples=[[(3, 5)], [()]],
+            equation="y = x sin x",
+        )
+
+    def test_value_gradient_and_check(self):
+        wave, x = self.wave(), asc.tensor([0.5, 2.0], requires_grad=True)
+        y = wave(x)
+        np.testing.assert_allclose(y, x.numpy() * np.sin(x.numpy()))
+        y.sum().backward()
+        np.testing.assert_allclose(x.grad, np.sin(x.numpy()) + x.numpy() * np.cos(x.numpy()))
+        self.assertTrue(asc.gradcheck(wave)["passed"])
+
+    def test_a_wrong_gradient_fails(self):
+        with self.assertRaisesRegex(AssertionError, "wave: x"):
+            asc.gradcheck(self.wave(1.01))
+
+    def test_the_librarys_own(self):
+        self.assertGreater(asc.gradcheck("tanh")["digits"], 5)
+        with self.assertRaisesRegex(ValueError, "nothing"):
+            asc.gradcheck("nothing")
+
+    def test_an_exception_goes_on(self):
+        def refuse(x):
+            raise KeyError("mine")
+
+        with self.assertRaisesRegex(asc.Error, "mine") as caught:
+            asc.Op("refuse", refuse)(np.zeros(2))
+        self.assertIsInstance(caught.exception.__cause__, KeyError)
+
+    def test_two_inputs(self):
+        outer = asc.Op(
+            "outer_sum",
+            lambda a, b: a[:, None] + b,
+            lambda g, a, b: (g.sum(1), g.sum(0)),
+            inputs="a b",
+            shape=lambda a, b: (a[0], b[0]),
+            samples=[[(3,), (4,)]],
+        )
+        self.assertEqual(outer(np.zeros(2), np.ones(3)).shape, (2, 3))
+        self.assertTrue(asc.gradcheck(outer)["passed"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,280 @@
+"""Tensors: memory shared with NumPy, gradients, lifetimes, threads, fork."""
+
+import gc
+import os
+import pickle
+import sys
+import threading
+import unittest
+import weakref
+
+import numpy as np
+
+import ascgrad as asc
+
+
+class Memory(unittest.TestCase):
+    def test_from_numpy_shares_and_keeps(self):
+        a = np.zeros((2, 3))
+        t, alive = asc.from_numpy(a.T), weakref.ref(a)
+        a[0, 1] = 9
+        self.assertEqual(t.numpy()[1, 0], 9)
+        self.assertTrue(np.shares_memory(t.numpy(), a))
+        self.assertEqual((t.shape, t.dtype), ((3, 2), np.float64))
+        del a
+        gc.collect()
+        self.assertIsNotNone(alive())
+        view = t.numpy()
+        del t
+        gc.collect()
+        self.assertEqual(view[1, 0], 9)
+        del view
+        gc.collect()
+        self.assertIsNone(alive())
+
+    def test_results_are_shared_and_outlive_the_tensor(self):
+        y = asc.exp(asc.tensor([0.0, 1.0]))
+        a = y.numpy()
+        self.assertTrue(np.shares_memory(a, np.asarray(y)))
+        a[0] = 5
+        self.assertEqual(y.tolist()[0], 5)
+        del y
+        for _ in range(100):
+            asc.exp(asc.tensor([7.0, 7.0]))
+        np.testing.assert_allclose(a, [5, np.e])
+
+    def test_what_must_not_be_written_is_read_only(self):
+        a = np.ones(3)
+        a.flags.writeable = False
+        t = asc.from_numpy(a)
+        for view in (t, t[1:], t.detach(), t.reshape(3, 1)):
+            self.assertFalse(view.numpy().flags.writeable)
+        w = asc.tensor([1.0, 2.0], requires_grad=True)
+        self.assertTrue(w.numpy().flags.writeable)
+        self.assertFalse(asc.tanh(w).numpy().flags.writeable)
+        with self.assertRaises(ValueError):
+            w.grad_into(a)
+
+    def test_dlpack_both_ways(self):
+        t = asc.tensor([[1.0, 2.0], [3.0, 4.0]], dtype="f32")
+        a = np.from_dlpack(t)
+        self.assertTrue(np.shares_memory(a, t.numpy()))
+        back = asc.from_dlpack(np.ones((2, 2)))
+        self.assertEqual(back.tolist(), [[1, 1], [1, 1]])
+
+    @unittest.skipIf(sys.version_info < (3, 12), "the buffer protocol of classes came with Python 3.12")
+    def test_buffer_out(self):
+        self.assertEqual(bytes(memoryview(asc.tensor([1, 2]))), np.array([1, 2]).tobytes())
+
+    def test_buffer_in(self):
+        data = bytearray(np.arange(3.0).tobytes())
+        t = asc.from_numpy(memoryview(data).cast("d"))
+        data[:8] = np.float64(8).tobytes()
+        self.assertEqual(t.tolist(), [8, 1, 2])
+
+    def test_tensor_copies(self):
+        a = np.arange(3)
+        t = asc.tensor(a)
+        a[0] = 9
+        self.assertEqual(t.tolist(), [0, 1, 2])
+        self.assertEqual(
+            [asc.tensor(np.ones(1, kind)).dtype.name for kind in ("f2", "f4", "f8", "i4", "u2", "?")],
+            ["float32", "float32", "float64", "int64", "int64", "uint8"],
+        )
+        with self.assertRaisesRegex(TypeError, "complex"):
+            asc.tensor([1j])
+
+    def test_what_cannot_be_shared_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "strides"):
+            asc.from_numpy(np.arange(3.0)[::-1])
+        with self.assertRaisesRegex(TypeError, "int32"):
+            asc.from_numpy(np.arange(3, dtype=np.int32))
+        np.testing.assert_allclose(asc.neg(np.arange(3.0)[::-1]), [-2, -1, -0.0])  # an op copies it
+
+    def test_indices_are_numpys(self):
+        a = np.arange(24.0).reshape(2, 3, 4)
+        t = asc.from_numpy(a)
+        for key in (
+            0,
+            -1,
+            (1, 2),
+            (slice(None), 1),
+            (Ellipsis, 3),
+            slice(1, None),
+            (0, slice(0, 3, 2)),
+            (None, 1),
+            (),
+            Ellipsis,
+            (1, [2, 0, -1]),
+            (0, 1, 2),
+        ):
+            np.testing.assert_array_equal(t[key].numpy(), a[key], str(key))
+        for key in (2, (0, 0, 0, 0), (Ellipsis, Ellipsis), slice(None, None, -1)):
+            with self.assertRaises(IndexError):
+                t[key]
+        self.assertEqual([x.shape for x in t], [(3, 4)] * 2)
+
+    def test_empty_and_scalar(self):
+        self.assertEqual(asc.from_numpy(np.zeros((0, 3))).numpy().shape, (0, 3))
+        self.assertEqual(float(asc.tensor(2.5)), 2.5)
+        self.assertEqual([1, 2][asc.tensor(1)], 2)
+
+    def test_pickle(self):
+        t = pickle.loads(pickle.dumps(asc.tensor([1.0], requires_grad=True)))
+        self.assertTrue(t.requires_grad)
+        self.assertEqual(t.tolist(), [1])
+
+
+class Gradients(unittest.TestCase):
+    def test_backward(self):
+        x = asc.tensor([1.0, 2.0], requires_grad=True)
+        y = (x * x + 3 * x - 1) / 2
+        self.assertIsNone(x.grad)
+        y.backward(np.array([1.0, 10.0]), retain_graph=True)
+        np.testing.assert_allclose(x.grad, [2.5, 35])
+        y.backward([1.0, 10.0])
+        np.testing.assert_allclose(x.grad, [5, 70])
+        with self.assertRaises(asc.StateError):
+            y.backward([1.0, 10.0])
+        x.grad = None
+        self.assertIsNone(x.grad)
+
+    def test_no_grad_detach_and_threads_of_their_own(self):
+        x, seen = asc.tensor([1.0], requires_grad=True), []
+        with asc.no_grad():
+            self.assertFalse((2 * x).requires_grad)
+            thread = threading.Thread(target=lambda: seen.append((2 * x).requires_grad))
+            thread.start()
+            thread.join()
+        self.assertEqual(seen, [True])
+        self.assertTrue((2 * x).requires_grad)
+        self.assertFalse(asc.tanh(x).detach().requires_grad)
+
+    def test_grad_into(self):
+        room, x = np.full(2, 7.0), asc.tensor([1.0, 2.0], requires_grad=True)
+        x.grad_into(room)
+        asc.square(x).sum().backward()
+        np.testing.assert_allclose(room, [2, 4])
+
+    def test_a_written_value_is_refused(self):
+        x = asc.tensor([1.0, 2.0], requires_grad=True)
+        y = asc.exp(x)
+        with self.assertRaises(ValueError):
+            y.numpy()[0] = 3
+
+    def test_operators_are_numpys(self):
+        a, b = np.array([1.5, -2.0]), np.array([0.5, 3.0])
+        s, t = asc.from_numpy(a), asc.from_numpy(b)
+        for f in (
+            lambda x, y: x + y,
+            lambda x, y: x - y,
+            lambda x, y: x * y,
+            lambda x, y: x / y,
+            lambda x, y: y**2,
+            lambda x, y: 2 - x,
+            lambda x, y: 1 / y,
+            lambda x, y: x @ y,
+            lambda x, y: -x,
+            lambda x, y: abs(x),
+            lambda x, y: x == y,
+            lambda x, y: x < y,
+            lambda x, y: x >= y,
+            lambda x, y: 2**x,
+            lambda x, y: x * 3,
+        ):
+            np.testing.assert_allclose(np.asarray(f(s, t)), f(a, b))
+            np.testing.assert_allclose(np.asarray(f(s, b)), f(a, b))
+        self.assertIsInstance(a + t, asc.Tensor)
+        with self.assertRaises(TypeError):
+            s + "text"
+
+    def test_a_step_of_training(self):
+        asc.manual_seed(1)
+        rng = np.random.default_rng(1)
+        x, goal = rng.normal(size=(64, 3)), np.array([1.0, -2.0, 0.5])
+        w = asc.tensor(np.zeros((1, 3)), requires_grad=True)
+        optimizer = asc.AdamW({"w": w}, lr=0.1, weight_decay=0)
+        for _ in range(200):
+            asc.mse(asc.linear(x, w), (x @ goal)[:, None]).backward()
+            optimizer.step(clip=1.0)
+            optimizer.zero_grad()
+        np.testing.assert_allclose(w.numpy()[0], goal, atol=1e-3)
+
+
+class Lifetimes(unittest.TestCase):
+    def test_dropped_graphs_leave_nothing(self):
+        w = asc.tensor(np.ones(16), requires_grad=True)
+
+        def drop(n):
+            for _ in range(n):
+                (asc.tanh(w * 2.0) + w).sum()
+
+        drop(1000)
+        gc.collect()
+        before = asc.memory()
+        drop(100_000)
+        after = asc.memory()
+        self.assertEqual(before["bytes"], after["bytes"])
+
+    def test_a_graph_in_a_cycle_goes_with_it(self):
+        class Holder:
+            pass
+
+        def drop(n):
+            for _ in range(n):
+                h = Holder()
+                h.me, h.y = h, asc.exp(w)
+            del h
+            gc.collect()
+            return asc.memory()["bytes"]
+
+        w = asc.tensor(np.ones(1000), requires_grad=True)
+        warm = max(drop(100) for _ in range(10))
+        self.assertLessEqual(max(drop(100) for _ in range(30)), warm)
+
+    def test_threads(self):
+        failed = []
+
+        def work(seed):
+            try:
+                rng = np.random.default_rng(seed)
+                for _ in range(30):
+                    a = rng.normal(size=(20, 20))
+                    x = asc.tensor(a, requires_grad=True)
+                    (x @ x).sum().backward()
+                    np.testing.assert_allclose(x.grad, a.sum(0)[:, None] + a.sum(1)[None, :], rtol=1e-9, atol=1e-9)
+            except Exception as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failed, [])
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork here")
+    def test_a_child_computes(self):
+        x = asc.tensor(np.ones((300, 300)))
+        expected = (x @ x).numpy()
+        stop = threading.Event()
+
+        def busy():
+            while not stop.is_set():
+                x @ x
+
+        thread = threading.Thread(target=busy)
+        thread.start()
+        try:
+            for _ in range(3):
+                child = os.fork()
+                if child == 0:
+                    os._exit(0 if np.array_equal((x @ x).numpy(), expected) else 1)
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+        finally:
+            stop.set()
+            thread.join()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,24 @@
+#!/bin/sh
+# The Python package's own tests, on the library of this build, from a folder laid out as an installation is.
+# Needs python3 (another one: PYTHON) with NumPy, and a build with the shared library; tests of ascgrad.torch pass over
+# themselves without PyTorch.
+set -e
+python=${PYTHON-python3}
+library=$abs_top_builddir/.libs/libascgrad.so.1
+if ! "$python" -c 'import sys, numpy; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
+    echo "skipped: needs python3, of 3.9 or later, with NumPy"
+    exit 77
+fi
+if [ ! -e "$library" ]; then
+    echo "skipped: this build has no shared library"
+    exit 77
+fi
+if grep -q __asan_init "$library"; then
+    echo "skipped: python3 can't load a library with sanitizers"
+    exit 77
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+PYTHON=$python "$abs_top_srcdir/python/lay_out.sh" "$abs_top_srcdir" "$library" "$folder"
+cd "$folder"
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder "$python" -m unittest discover -s "$abs_top_srcdir/python/tests"
