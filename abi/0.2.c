@@ -1557,7 +1557,7 @@ VALUE(ASC_TRAIN_END_EARLY, 1)
 VALUE(ASC_TRAIN_END_MINUTES, 2)
 VALUE(ASC_TRAIN_END_STOPPED, 3)
 
-STRUCT(asc_train_result, 112)
+STRUCT(asc_train_result, 120)
 FIELD(asc_train_result, parameters, 0) int64_t asc_train_result_0_parameters;
 FIELD(asc_train_result, step, 8) int64_t asc_train_result_0_step;
 FIELD(asc_train_result, steps, 16) int64_t asc_train_result_0_steps;
@@ -1566,12 +1566,13 @@ FIELD(asc_train_result, elapsed_s, 32) double asc_train_result_0_elapsed_s;
 FIELD(asc_train_result, best_loss, 40) double asc_train_result_0_best_loss;
 FIELD(asc_train_result, best_ppl, 48) double asc_train_result_0_best_ppl;
 FIELD(asc_train_result, best_bits_per_byte, 56) double asc_train_result_0_best_bits_per_byte;
-FIELD(asc_train_result, unknown, 64) double asc_train_result_0_unknown;
-FIELD(asc_train_result, best_step, 72) int64_t asc_train_result_0_best_step;
-FIELD(asc_train_result, has_test, 80) bool asc_train_result_0_has_test;
-FIELD(asc_train_result, carry, 88) int64_t asc_train_result_0_carry;
-FIELD(asc_train_result, source_ppl, 96) double asc_train_result_0_source_ppl;
-FIELD(asc_train_result, end, 104) asc_train_end asc_train_result_0_end;
+FIELD(asc_train_result, best_accuracy, 64) double asc_train_result_0_best_accuracy;
+FIELD(asc_train_result, unknown, 72) double asc_train_result_0_unknown;
+FIELD(asc_train_result, best_step, 80) int64_t asc_train_result_0_best_step;
+FIELD(asc_train_result, has_test, 88) bool asc_train_result_0_has_test;
+FIELD(asc_train_result, carry, 96) int64_t asc_train_result_0_carry;
+FIELD(asc_train_result, source_ppl, 104) double asc_train_result_0_source_ppl;
+FIELD(asc_train_result, end, 112) asc_train_end asc_train_result_0_end;
 asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool resume, const asc_train_hooks *hooks, asc_train_result *result);
 asc_status asc_train_resume(asc_ctx *ctx, const char *run, const asc_train_hooks *hooks, asc_train_result *result);
 

@@ -247,13 +247,14 @@ static int print_result(const asc_train_result *r, const char *run, bool json)
 {
     if (json) {
         return cli_print_json(json_pack(
-            "{s:o, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "run", cli_json_text(run, strlen(run)),
-            "end", ends[r->end],
+            "{s:o, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
+            cli_json_text(run, strlen(run)), "end", ends[r->end],
             "parameters", (json_int_t)r->parameters, "step", (json_int_t)r->step, "steps", (json_int_t)r->steps,
             "tokens", (json_int_t)r->tokens, "elapsed_s", cli_json_real(r->elapsed_s), "best_step",
             (json_int_t)r->best_step, "valid_loss", cli_json_real(r->best_loss), "valid_ppl",
             cli_json_real(r->best_ppl), "valid_bits_per_byte", cli_json_real(r->best_bits_per_byte), "unknown",
-            cli_json_real(r->unknown), "source_ppl", cli_json_real(r->source_ppl)));
+            cli_json_real(r->unknown), "source_ppl", cli_json_real(r->source_ppl), "valid_accuracy",
+            cli_json_real(r->best_accuracy)));
     }
     char unknown[40];
     printf("%s: %s after step %lld", run, ends[r->end], (long long)r->step);
@@ -262,7 +263,10 @@ static int print_result(const asc_train_result *r, const char *run, bool json)
     }
     printf(", %lld tokens, %.0f s; %.2f M parameters\n", (long long)r->tokens, r->elapsed_s,
            (double)r->parameters * 1e-6);
-    if (isfinite(r->best_loss)) {
+    if (isfinite(r->best_accuracy)) {
+        printf("best on valid: step %lld, accuracy %.4f, loss %.4f\n", (long long)r->best_step, r->best_accuracy,
+               r->best_loss);
+    } else if (isfinite(r->best_loss)) {
         printf("best on valid: step %lld, loss %.4f, perplexity %.3f, %.4f bits per byte%s\n", (long long)r->best_step,
                r->best_loss, r->best_ppl, r->best_bits_per_byte, unknown_share(r->unknown, unknown, sizeof unknown));
     }

@@ -30,7 +30,7 @@ const asc_setting asc_train_settings[] = {
     {"encoder", ASC_SETTING_TEXT, AT(encoder), "",
      .help = "folder of a frozen encoder of the BERT family, whose states a model of pairs (head pairs) takes; without "
              "one it embeds tokens itself",
-     .argument = "DIR"},
+     .flags = ASC_SETTING_ANEW, .argument = "DIR"},
     {"cache", ASC_SETTING_TEXT, AT(cache), "",
      .help = "folder that keeps tokenised text of files, and an encoder's states of sentences, for several runs on the "
              "same; without one tokens are kept nowhere, and states in the user's cache",

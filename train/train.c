@@ -413,6 +413,7 @@ static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
         .parameters = asc_params_numel(asc_lm_params(t->lm)), .step = t->state.step, .steps = t->steps,
         .tokens = t->state.tokens, .elapsed_s = asc_clock() - t->start_s,
         .best_loss = any ? loss : NAN, .best_ppl = any ? exp(loss) : NAN,
+        .best_accuracy = any && t->settings->values.best_by == ASC_BEST_BY_ACCURACY ? 1 - best->wrong : NAN,
         .best_bits_per_byte = whole ? t->whole.bits_per_byte : best->bits, .best_step = best->step,
         .unknown = whole ? t->whole.unknown : t->evaluation_s > 0 ? t->progress.valid.unknown : NAN,
         .source_ppl = known ? exp(source.nats / (double)source.tokens) : NAN,

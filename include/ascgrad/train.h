@@ -201,6 +201,7 @@ typedef struct asc_train_result {
     double elapsed_s;
     /* On the validation split, all of it also with eval_tokens, unless the training was stopped; NaN: not evaluated. */
     double best_loss, best_ppl, best_bits_per_byte;
+    double best_accuracy;  /* there, where that chose the best model ("best_by"); else NaN */
     double unknown;        /* the share of unknown tokens there; NaN: not evaluated by this call */
     int64_t best_step;
     bool has_test;         /* the data has a test split */

@@ -64,6 +64,9 @@ status 0 "$ASCGRAD" nli eval run
 has out '^45 pairs, 5 left out: accuracy '
 has out '^ *contradiction '
 
+status 0 "$ASCGRAD" nli train --resume run --encoder "$tiny/../encoder" --json
+json 'd["end"] == "done" and 0.3 < d["valid_accuracy"] <= 1'
+
 # the same bits after an interruption, and by any number of threads
 train --encoder "$tiny" --mix transformer --epochs 12 --eval-every 10 --out parts --minutes 0.00001
 status 0 "$ASCGRAD" nli train --resume parts --minutes 0 --threads 2
