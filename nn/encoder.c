@@ -8,7 +8,65 @@
 
 #include <ascgrad/ops.h>
 
-#include "tensor/ctx.h"
+#include "ops/shared/op.h"
+#include "ops/shared/tokens.h"
+
+/* ---- products with weights that stay as they are ----
+ *
+ * asc_linear's pieces are small, so that narrow layers find work for many threads; what BLAS does to lay a weight out
+ * for its kernel is then done for each 128 or 256 tokens. Here a piece has up to 512, and GELU is taken of it while it
+ * is in cache: some 5 % of an encoder's time. */
+
+enum { X, W, B };
+enum { PIECE_ROWS = 512, PIECE_COLUMNS = 1536, FEW_ROWS = 128 };
+
+typedef struct product {
+    const asc_call *call;
+    int64_t rows, in, out;
+    int64_t tall, wide, across; /* of a piece; pieces side by side */
+    bool gelu; /* of what comes of it */
+} product;
+
+static void run_piece(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const product *p = arg;
+    int64_t i = piece / p->across * p->tall, j = piece % p->across * p->wide;
+    int64_t rows = p->rows - i < p->tall ? p->rows - i : p->tall, columns = p->out - j < p->wide ? p->out - j : p->wide;
+    const asc_array *in = p->call->in;
+    float *c = (float *)p->call->out[0].data + i * p->out + j;
+    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32, .tb = true, .m = rows, .n = columns, .k = p->in, .alpha = 1,
+                             .a = (const float *)in[X].data + i * p->in, .lda = p->in,
+                             .b = (const float *)in[W].data + j * p->in, .ldb = p->in, .c = c, .ldc = p->out,
+                             .bias = (const float *)in[B].data + j});
+    for (int64_t r = 0; p->gelu && r < rows; r++) {
+        asc_kernels_f32()->gelu(c + r * p->out, c + r * p->out, columns);
+    }
+}
+
+/* An even number of pieces, so that two threads have the same to do; sizes follow from the product's alone. */
+static asc_status run_product(asc_call *call)
+{
+    const asc_array *x = &call->in[X], *w = &call->in[W];
+    product p = {.call = call, .rows = asc_leading(x, x->ndim - 1), .in = w->shape[1], .out = w->shape[0],
+                 .gelu = call->op->data};
+    int64_t down = p.rows <= FEW_ROWS ? 1 : 2 * ((p.rows + 2 * PIECE_ROWS - 1) / (2 * PIECE_ROWS));
+    p.across = (p.out + PIECE_COLUMNS - 1) / PIECE_COLUMNS;
+    p.wide = ((p.out + p.across - 1) / p.across + 15) / 16 * 16;
+    p.across = (p.out + p.wide - 1) / p.wide;
+    p.tall = p.rows > 0 ? ((p.rows + down - 1) / down + 15) / 16 * 16 : 1;
+    asc_parallel(call->ctx, (p.rows + p.tall - 1) / p.tall * p.across, run_piece, &p);
+    return ASC_OK;
+}
+
+/* For the encoder alone, and in no list: they have no gradient. */
+#define FROZEN(called, says, with)                                                                                     \
+    {                                                                                                                  \
+        .abi = ASC_OP_ABI, .name = called, .equation = says, .inputs = "x weight bias", .n_out = 1,                    \
+        .infer = asc_linear_infer, .forward = run_product, .flops = asc_linear_flops, .data = with                     \
+    }
+static const asc_op frozen_linear = FROZEN("frozen_linear", "y = x Wᵀ + b", NULL);
+static const asc_op frozen_gelu = FROZEN("frozen_gelu", "y = GELU(x Wᵀ + b)", "gelu");
 
 /* `made` out of `used`, which is needed no more. */
 static asc_tensor after(asc_tensor used, asc_tensor made)
@@ -17,9 +75,14 @@ static asc_tensor after(asc_tensor used, asc_tensor made)
     return made;
 }
 
+static asc_tensor multiply(asc_ctx *ctx, const asc_op *op, asc_tensor x, asc_affine w)
+{
+    return asc_apply1(ctx, op, (asc_tensor[]){x, w.weight, w.bias}, 3, NULL);
+}
+
 static asc_tensor affine(asc_ctx *ctx, asc_tensor x, asc_affine w)
 {
-    return asc_linear(ctx, x, w.weight, w.bias);
+    return multiply(ctx, &frozen_linear, x, w);
 }
 
 /* LN(h + x); both go. */
@@ -43,11 +106,11 @@ static asc_tensor attend(asc_ctx *ctx, const asc_encoder_net *net, const asc_enc
 
 static asc_tensor feed_forward(asc_ctx *ctx, const asc_encoder_net *net, const asc_encoder_layer *l, asc_tensor h)
 {
-    asc_tensor x = affine(ctx, h, l->fc1);
-    if (net->activation == ASC_ENCODER_GELU) {
-        return after(x, asc_gelu_linear(ctx, x, l->fc2.weight, l->fc2.bias));
+    bool gelu = net->activation == ASC_ENCODER_GELU;
+    asc_tensor x = multiply(ctx, gelu ? &frozen_gelu : &frozen_linear, h, l->fc1);
+    if (!gelu) {
+        x = after(x, net->activation == ASC_ENCODER_RELU ? asc_relu(ctx, x) : asc_gelu_tanh(ctx, x));
     }
-    x = after(x, net->activation == ASC_ENCODER_RELU ? asc_relu(ctx, x) : asc_gelu_tanh(ctx, x));
     return after(x, affine(ctx, x, l->fc2));
 }
 

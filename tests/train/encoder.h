@@ -157,7 +157,9 @@ static void spill_weights(const model *m)
             at += put_value(data + at, dtype, w->value[k]);
         }
         char second[24] = "";
-        snprintf(second, sizeof second, w->ndim > 1 ? ",%lld" : "", (long long)w->shape[1]);
+        if (w->ndim > 1) {
+            snprintf(second, sizeof second, ",%lld", (long long)w->shape[1]);
+        }
         used += *w->name
                     ? (size_t)snprintf(head + used, sizeof head - used,
                                        "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%lld%s],\"data_offsets\":[%zu,%zu]}",
