@@ -110,7 +110,6 @@ class Gradients(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
             y.sum().backward()
 
-
     def test_results_changed_in_place(self):
         layer, x = all_layers(dtype=torch.float64)[2], double(2, 5, 8)
         y = layer(x)
