@@ -205,6 +205,22 @@ class PyTorch(unittest.TestCase):
         layer, x = all_layers()[0], torch.randn(5, 2, 8)
         self.assertTrue(torch.equal(layer(x.transpose(0, 1)), layer(x.transpose(0, 1).contiguous())))
 
+    def test_parameters_of_other_memory(self):
+        layer, x = all_layers()[0], torch.randn(2, 5, 8)
+        layer(x)
+        other = copy.deepcopy(layer)
+        layer.q.weight.data = layer.q.weight.data.t()
+        other.q.weight.data = other.q.weight.data.t().contiguous()
+        self.assertTrue(torch.equal(layer(x), other(x)))
+        layer(x).sum().backward()
+        self.assertEqual(layer.q.weight.grad.shape, (8, 8))
+        layer.k.weight = torch.nn.Parameter(layer.k.weight.detach().to("meta"))
+        with self.assertRaisesRegex(TypeError, "k.weight is on meta"):
+            layer(x)
+        other.v.weight.data = other.v.weight.data.double()
+        with self.assertRaisesRegex(TypeError, "v.weight is torch.float64"):
+            other(x)
+
     def test_an_optimizer_trains_it(self):
         for layer in all_layers():
             x, goal = torch.randn(4, 6, 8), torch.randn(4, 6, 8)
