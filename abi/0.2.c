@@ -25,14 +25,14 @@ VALUE(ASC_BUILTIN_SEED, 1)
 VALUE(ASC_BUILTIN_MAX_WORDS, 1000000000)
 VALUE(ASC_CORPUS_ABI, 2)
 VALUE(ASC_MIXING_ABI, 3)
+VALUE(ASC_WEDGE_OFFSETS, 48)
+VALUE(ASC_SUBSPACE_TUPLES, 32)
+VALUE(ASC_SUBSPACE_LAGS, 3)
 VALUE(ASC_LM_ENDLESS, 9223372036854775807)
 VALUE(ASC_OP_ABI, 3)
 VALUE(ASC_MAX_IN, 32)
 VALUE(ASC_MAX_OUT, 4)
 VALUE(ASC_MAX_SAVED, 6)
-VALUE(ASC_WEDGE_OFFSETS, 48)
-VALUE(ASC_SUBSPACE_TUPLES, 32)
-VALUE(ASC_SUBSPACE_LAGS, 3)
 VALUE(ASC_SLICE_END, 9223372036854775807)
 VALUE(ASC_SAFETENSORS_STORED, -1)
 VALUE(ASC_SETTING_ALL, -9223372036854775807 - 1)
@@ -122,7 +122,17 @@ FIELD(asc_bench_layer_result, ms, 0) double asc_bench_layer_result_0_ms;
 FIELD(asc_bench_layer_result, peak_bytes, 8) size_t asc_bench_layer_result_0_peak_bytes;
 FIELD(asc_bench_layer_result, tokens, 16) int64_t asc_bench_layer_result_0_tokens;
 asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps, asc_bench_layer_result *result);
+asc_status asc_bench_layer_cross(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t context, int64_t steps, asc_bench_layer_result *result);
 asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, const int64_t *positions, int n, int64_t steps, double *ms);
+
+STRUCT(asc_bench_encode_result, 48)
+FIELD(asc_bench_encode_result, sentences_per_s, 0) double asc_bench_encode_result_0_sentences_per_s;
+FIELD(asc_bench_encode_result, tokens_per_s, 8) double asc_bench_encode_result_0_tokens_per_s;
+FIELD(asc_bench_encode_result, gflops, 16) double asc_bench_encode_result_0_gflops;
+FIELD(asc_bench_encode_result, sgemm_gflops, 24) double asc_bench_encode_result_0_sgemm_gflops;
+FIELD(asc_bench_encode_result, efficiency, 32) double asc_bench_encode_result_0_efficiency;
+FIELD(asc_bench_encode_result, peak_rss_mib, 40) double asc_bench_encode_result_0_peak_rss_mib;
+asc_status asc_bench_encode(asc_ctx *ctx, asc_encoder *encoder, const asc_sentences *sentences, int64_t runs, asc_bench_encode_result *result);
 
 STRUCT(asc_bench_limits, 16)
 FIELD(asc_bench_limits, sgemm_gflops, 0) double asc_bench_limits_0_sgemm_gflops;
@@ -232,20 +242,22 @@ FIELD(asc_score_part, nats, 0) double asc_score_part_0_nats;
 FIELD(asc_score_part, tokens, 8) int64_t asc_score_part_0_tokens;
 FIELD(asc_score_part, bytes, 16) int64_t asc_score_part_0_bytes;
 
-STRUCT(asc_scores, 168)
+STRUCT(asc_scores, 184)
 FIELD(asc_scores, result, 0) asc_eval_result asc_scores_0_result;
 FIELD(asc_scores, parameters, 72) int64_t asc_scores_0_parameters;
 FIELD(asc_scores, block, 80) int64_t asc_scores_0_block;
-FIELD(asc_scores, text_checksum, 88) uint32_t asc_scores_0_text_checksum;
-FIELD(asc_scores, token_checksum, 92) uint32_t asc_scores_0_token_checksum;
-FIELD(asc_scores, seed, 96) int64_t asc_scores_0_seed;
-FIELD(asc_scores, train_checksum, 104) uint32_t asc_scores_0_train_checksum;
-FIELD(asc_scores, tokens_per_s, 112) double asc_scores_0_tokens_per_s;
-FIELD(asc_scores, model_checksum, 120) char asc_scores_0_model_checksum[9];
-FIELD(asc_scores, n_blocks, 136) int64_t asc_scores_0_n_blocks;
-FIELD(asc_scores, n_lines, 144) int64_t asc_scores_0_n_lines;
-FIELD(asc_scores, blocks, 152) const asc_score_part *asc_scores_0_blocks;
-FIELD(asc_scores, lines, 160) const asc_score_part *asc_scores_0_lines;
+FIELD(asc_scores, carry, 88) int64_t asc_scores_0_carry;
+FIELD(asc_scores, text_checksum, 96) uint32_t asc_scores_0_text_checksum;
+FIELD(asc_scores, token_checksum, 100) uint32_t asc_scores_0_token_checksum;
+FIELD(asc_scores, seed, 104) int64_t asc_scores_0_seed;
+FIELD(asc_scores, train_checksum, 112) uint32_t asc_scores_0_train_checksum;
+FIELD(asc_scores, tokens_per_s, 120) double asc_scores_0_tokens_per_s;
+FIELD(asc_scores, model_checksum, 128) char asc_scores_0_model_checksum[9];
+FIELD(asc_scores, pairs, 144) int64_t asc_scores_0_pairs;
+FIELD(asc_scores, n_blocks, 152) int64_t asc_scores_0_n_blocks;
+FIELD(asc_scores, n_lines, 160) int64_t asc_scores_0_n_lines;
+FIELD(asc_scores, blocks, 168) const asc_score_part *asc_scores_0_blocks;
+FIELD(asc_scores, lines, 176) const asc_score_part *asc_scores_0_lines;
 asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *split, const asc_eval_options *options);
 void asc_scores_free(asc_ctx *ctx, asc_scores *scores);
 asc_status asc_scores_write(asc_ctx *ctx, const asc_scores *scores, const char *path);
@@ -262,20 +274,22 @@ FIELD(asc_compare_options, pairs, 16) const int64_t (*asc_compare_options_0_pair
 FIELD(asc_compare_options, n_pairs, 24) int64_t asc_compare_options_0_n_pairs;
 VALUE(ASC_UNIT_BLOCK, 0)
 VALUE(ASC_UNIT_TEXT, 1)
+VALUE(ASC_UNIT_PAIR, 2)
 
 STRUCT(asc_spread, 16)
 FIELD(asc_spread, mean, 0) double asc_spread_0_mean;
 FIELD(asc_spread, std, 8) double asc_spread_0_std;
 
-STRUCT(asc_system_result, 96)
+STRUCT(asc_system_result, 112)
 FIELD(asc_system_result, seeds, 0) int64_t asc_system_result_0_seeds;
 FIELD(asc_system_result, parameters, 8) int64_t asc_system_result_0_parameters;
 FIELD(asc_system_result, loss, 16) asc_spread asc_system_result_0_loss;
 FIELD(asc_system_result, ppl, 32) asc_spread asc_system_result_0_ppl;
 FIELD(asc_system_result, bits_per_byte, 48) asc_spread asc_system_result_0_bits_per_byte;
 FIELD(asc_system_result, tokens_per_s, 64) asc_spread asc_system_result_0_tokens_per_s;
-FIELD(asc_system_result, seed_pairs, 80) int64_t asc_system_result_0_seed_pairs;
-FIELD(asc_system_result, differing, 88) int64_t asc_system_result_0_differing;
+FIELD(asc_system_result, accuracy, 80) asc_spread asc_system_result_0_accuracy;
+FIELD(asc_system_result, seed_pairs, 96) int64_t asc_system_result_0_seed_pairs;
+FIELD(asc_system_result, differing, 104) int64_t asc_system_result_0_differing;
 
 STRUCT(asc_seed_test, 32)
 FIELD(asc_seed_test, n, 0) int64_t asc_seed_test_0_n;
@@ -353,10 +367,11 @@ FIELD(asc_dataset, source, 8) const asc_data_source *asc_dataset_0_source;
 FIELD(asc_dataset, self, 16) void *asc_dataset_0_self;
 FIELD(asc_dataset, spec, 24) const char *asc_dataset_0_spec;
 
-STRUCT(asc_source_reader, 24)
+STRUCT(asc_source_reader, 32)
 FIELD(asc_source_reader, data, 0) asc_dataset *asc_source_reader_0_data;
 FIELD(asc_source_reader, split, 8) asc_split_kind asc_source_reader_0_split;
 FIELD(asc_source_reader, self, 16) void *asc_source_reader_0_self;
+FIELD(asc_source_reader, skipped, 24) int64_t asc_source_reader_0_skipped;
 
 STRUCT(asc_text_piece, 24)
 FIELD(asc_text_piece, text, 0) const char *asc_text_piece_0_text;
@@ -448,7 +463,7 @@ STRUCT(asc_split_line, 16)
 FIELD(asc_split_line, tokens, 0) int64_t asc_split_line_0_tokens;
 FIELD(asc_split_line, bytes, 8) int64_t asc_split_line_0_bytes;
 
-STRUCT(asc_split, 88)
+STRUCT(asc_split, 104)
 FIELD(asc_split, tokens, 0) const int32_t *asc_split_0_tokens;
 FIELD(asc_split, n_tokens, 8) int64_t asc_split_0_n_tokens;
 FIELD(asc_split, bytes, 16) int64_t asc_split_0_bytes;
@@ -461,6 +476,8 @@ FIELD(asc_split, checksum, 60) uint32_t asc_split_0_checksum;
 FIELD(asc_split, unknown, 64) int32_t asc_split_0_unknown;
 FIELD(asc_split, lines, 72) const asc_split_line *asc_split_0_lines;
 FIELD(asc_split, n_lines, 80) int64_t asc_split_0_n_lines;
+FIELD(asc_split, seconds, 88) const int64_t *asc_split_0_seconds;
+FIELD(asc_split, skipped, 96) int64_t asc_split_0_skipped;
 asc_split *asc_split_load(asc_dataset *dataset, asc_split_kind kind, const asc_tokenizer *tokenizer);
 asc_status asc_dataset_text(asc_dataset *dataset, asc_split_kind kind, char **text, size_t *bytes, size_t *capacity);
 asc_split *asc_split_load_lines(asc_dataset *dataset, asc_split_kind kind, const asc_tokenizer *tokenizer);
@@ -478,6 +495,60 @@ int64_t asc_split_targets(const asc_split *split);
 asc_status asc_block_fill(asc_ctx *ctx, const asc_split *split, int64_t length, const int32_t *which, int64_t n, int64_t *inputs, int64_t *targets);
 int64_t asc_class_width(const asc_split *split, const int32_t *which, int64_t n);
 asc_status asc_class_fill(asc_ctx *ctx, const asc_split *split, const int32_t *which, int64_t n, int64_t *inputs, int64_t *lengths, int64_t *labels);
+int64_t asc_pair_width(const asc_split *split, const int32_t *which, int64_t n, int64_t most);
+asc_status asc_pair_fill(asc_ctx *ctx, const asc_split *split, const int32_t *which, int64_t n, int64_t most, int64_t *inputs, int64_t *lengths, int64_t *labels);
+typedef struct asc_sentences asc_sentences;
+asc_sentences *asc_sentences_new(asc_ctx *ctx, const asc_tokenizer *tokenizer, int64_t max_tokens);
+void asc_sentences_free(asc_sentences *sentences);
+asc_status asc_sentences_add(asc_sentences *sentences, const char *text, size_t bytes);
+asc_status asc_sentences_add_pair(asc_sentences *sentences, const char *first, size_t first_bytes, const char *second, size_t second_bytes);
+int64_t asc_sentences_count(const asc_sentences *sentences);
+int64_t asc_sentences_total(const asc_sentences *sentences);
+int64_t asc_sentences_longest(const asc_sentences *sentences);
+int64_t asc_sentences_cut(const asc_sentences *sentences);
+const int32_t *asc_sentences_at(const asc_sentences *sentences, int64_t i, int64_t *n, int64_t *second);
+asc_status asc_sentences_fill(const asc_sentences *sentences, const int64_t *which, int64_t n, int64_t T, int64_t *tokens, int64_t *types, int64_t *lengths);
+typedef struct asc_encoder asc_encoder;
+asc_encoder *asc_encoder_open(asc_ctx *ctx, const char *folder, const char *vocab);
+void asc_encoder_free(asc_encoder *encoder);
+const char *asc_encoder_type(const asc_encoder *encoder);
+int64_t asc_encoder_dim(const asc_encoder *encoder);
+int64_t asc_encoder_layers(const asc_encoder *encoder);
+int64_t asc_encoder_longest(const asc_encoder *encoder);
+int64_t asc_encoder_parameters(const asc_encoder *encoder);
+const asc_tokenizer *asc_encoder_tokenizer(const asc_encoder *encoder);
+const char *asc_encoder_fingerprint(const asc_encoder *encoder);
+asc_tensor asc_encoder_states(asc_encoder *encoder, asc_tensor tokens, asc_tensor types, asc_tensor lengths);
+VALUE(ASC_POOLING_NONE, 0)
+VALUE(ASC_POOLING_MEAN, 1)
+VALUE(ASC_POOLING_CLS, 2)
+VALUE(ASC_POOLING_WINDOWS, 3)
+
+STRUCT(asc_pooling_options, 24)
+FIELD(asc_pooling_options, kind, 0) asc_pooling asc_pooling_options_0_kind;
+FIELD(asc_pooling_options, window, 8) int64_t asc_pooling_options_0_window;
+FIELD(asc_pooling_options, stride, 16) int64_t asc_pooling_options_0_stride;
+const char *asc_pooling_name(asc_pooling kind);
+int64_t asc_pooling_rows(const asc_pooling_options *pooling, int64_t tokens);
+typedef asc_status asc_encoded_fn(void *user, int64_t i, int64_t n, const float *rows);
+asc_status asc_encoder_encode(asc_encoder *encoder, const asc_sentences *sentences, const asc_pooling_options *pooling, asc_encoded_fn *take, void *user);
+typedef struct asc_features asc_features;
+
+STRUCT(asc_features_options, 56)
+FIELD(asc_features_options, pooling, 0) asc_pooling_options asc_features_options_0_pooling;
+FIELD(asc_features_options, cache, 24) const char *asc_features_options_0_cache;
+FIELD(asc_features_options, progress, 32) void (*asc_features_options_0_progress)(void *user, double done);
+FIELD(asc_features_options, say, 40) void (*asc_features_options_0_say)(void *user, const char *text);
+FIELD(asc_features_options, user, 48) void *asc_features_options_0_user;
+asc_features *asc_features_open(asc_encoder *encoder, const asc_sentences *sentences, const asc_features_options *options);
+void asc_features_free(asc_features *features);
+int64_t asc_features_count(const asc_features *features);
+int64_t asc_features_dim(const asc_features *features);
+int64_t asc_features_rows(const asc_features *features, int64_t i);
+int64_t asc_features_most_rows(const asc_features *features);
+asc_status asc_features_read(const asc_features *features, int64_t i, float *rows);
+asc_status asc_features_fill(const asc_features *features, const int64_t *which, int64_t n, int64_t W, float *rows, int64_t *lengths);
+size_t asc_cache_home(char *path, size_t bytes);
 asc_tensor asc_attention_profile(asc_ctx *ctx, asc_tensor attention);
 asc_tensor asc_attention_entropies(asc_ctx *ctx, asc_tensor scores, asc_tensor attention, asc_tensor temperature);
 asc_tensor asc_attention_pushed(asc_ctx *ctx, asc_tensor before, asc_tensor after, double threshold);
@@ -574,6 +645,175 @@ FIELD(asc_mixing, outputs, 216) const char *const *asc_mixing_0_outputs;
 FIELD(asc_mixing, narrow, 224) const char *const *asc_mixing_0_narrow;
 asc_status asc_mixing_register(asc_ctx *ctx, const asc_mixing *mixing);
 const asc_mixing *asc_mixing_find(const asc_ctx *ctx, const char *name);
+
+STRUCT(asc_attention_options, 48)
+FIELD(asc_attention_options, heads, 0) int64_t asc_attention_options_0_heads;
+FIELD(asc_attention_options, window, 8) int64_t asc_attention_options_0_window;
+FIELD(asc_attention_options, globals, 16) int64_t asc_attention_options_0_globals;
+FIELD(asc_attention_options, random, 24) int64_t asc_attention_options_0_random;
+FIELD(asc_attention_options, causal, 32) bool asc_attention_options_0_causal;
+FIELD(asc_attention_options, alibi, 33) bool asc_attention_options_0_alibi;
+FIELD(asc_attention_options, cap, 40) double asc_attention_options_0_cap;
+
+STRUCT(asc_attention_inputs, 112)
+FIELD(asc_attention_inputs, q, 0) asc_tensor asc_attention_inputs_0_q;
+FIELD(asc_attention_inputs, k, 16) asc_tensor asc_attention_inputs_0_k;
+FIELD(asc_attention_inputs, v, 32) asc_tensor asc_attention_inputs_0_v;
+FIELD(asc_attention_inputs, rel_bias, 48) asc_tensor asc_attention_inputs_0_rel_bias;
+FIELD(asc_attention_inputs, bias, 64) asc_tensor asc_attention_inputs_0_bias;
+FIELD(asc_attention_inputs, lengths, 80) asc_tensor asc_attention_inputs_0_lengths;
+FIELD(asc_attention_inputs, mask, 96) asc_tensor asc_attention_inputs_0_mask;
+asc_tensor asc_attention(asc_ctx *ctx, const asc_attention_inputs *inputs, const asc_attention_options *options);
+VALUE(ASC_NEIGHBORS_SEMANTIC, 0)
+VALUE(ASC_NEIGHBORS_BASE, 1)
+VALUE(ASC_NEIGHBORS_WINDOW, 2)
+VALUE(ASC_NEIGHBORS_HYBRID_UNION, 3)
+VALUE(ASC_NEIGHBORS_HYBRID_INTERSECTION, 4)
+VALUE(ASC_GATE_BEFORE, 0)
+VALUE(ASC_GATE_NONE, 1)
+VALUE(ASC_GATE_AFTER, 2)
+VALUE(ASC_ASCENDER_LAMBDA_ALIGN, 0)
+VALUE(ASC_ASCENDER_LAMBDA_SEP, 1)
+VALUE(ASC_ASCENDER_LAMBDA_COH, 2)
+VALUE(ASC_ASCENDER_TAU_SEP, 3)
+VALUE(ASC_ASCENDER_TAU_COH, 4)
+VALUE(ASC_ASCENDER_KAPPA, 5)
+VALUE(ASC_ASCENDER_DELTA, 6)
+VALUE(ASC_ASCENDER_ALPHA_ALIGN, 7)
+VALUE(ASC_ASCENDER_ALPHA_COH, 8)
+VALUE(ASC_ASCENDER_OMEGA_ALIGN, 9)
+VALUE(ASC_ASCENDER_OMEGA_SEP, 10)
+VALUE(ASC_ASCENDER_OMEGA_COH, 11)
+VALUE(ASC_ASCENDER_TAU_SCORE, 12)
+VALUE(ASC_ASCENDER_SCALARS, 13)
+VALUE(ASC_BACKGROUND_LAMBDA_DIST, 0)
+VALUE(ASC_BACKGROUND_LAMBDA_RHO, 1)
+VALUE(ASC_BACKGROUND_TAU_SEP, 2)
+VALUE(ASC_BACKGROUND_THETA_COH, 3)
+VALUE(ASC_BACKGROUND_OMEGA_ALIGN, 4)
+VALUE(ASC_BACKGROUND_OMEGA_SEP, 5)
+VALUE(ASC_BACKGROUND_OMEGA_COH, 6)
+VALUE(ASC_BACKGROUND_TAU_SCORE, 7)
+VALUE(ASC_BACKGROUND_SCALARS, 8)
+
+STRUCT(asc_ascender_inputs, 416)
+FIELD(asc_ascender_inputs, q, 0) asc_tensor asc_ascender_inputs_0_q;
+FIELD(asc_ascender_inputs, k, 16) asc_tensor asc_ascender_inputs_0_k;
+FIELD(asc_ascender_inputs, v, 32) asc_tensor asc_ascender_inputs_0_v;
+FIELD(asc_ascender_inputs, z, 48) asc_tensor asc_ascender_inputs_0_z;
+FIELD(asc_ascender_inputs, h, 64) asc_tensor asc_ascender_inputs_0_h;
+FIELD(asc_ascender_inputs, heading, 80) asc_tensor asc_ascender_inputs_0_heading;
+FIELD(asc_ascender_inputs, scalar, 96) asc_tensor asc_ascender_inputs_0_scalar[ASC_ASCENDER_SCALARS];
+FIELD(asc_ascender_inputs, rel_bias, 304) asc_tensor asc_ascender_inputs_0_rel_bias;
+FIELD(asc_ascender_inputs, bias, 320) asc_tensor asc_ascender_inputs_0_bias;
+FIELD(asc_ascender_inputs, lengths, 336) asc_tensor asc_ascender_inputs_0_lengths;
+FIELD(asc_ascender_inputs, mask, 352) asc_tensor asc_ascender_inputs_0_mask;
+FIELD(asc_ascender_inputs, neighbors, 368) asc_tensor asc_ascender_inputs_0_neighbors;
+FIELD(asc_ascender_inputs, z_queries, 384) asc_tensor asc_ascender_inputs_0_z_queries;
+FIELD(asc_ascender_inputs, h_queries, 400) asc_tensor asc_ascender_inputs_0_h_queries;
+
+STRUCT(asc_ascender_options, 80)
+FIELD(asc_ascender_options, heads, 0) int64_t asc_ascender_options_0_heads;
+FIELD(asc_ascender_options, window, 8) int64_t asc_ascender_options_0_window;
+FIELD(asc_ascender_options, globals, 16) int64_t asc_ascender_options_0_globals;
+FIELD(asc_ascender_options, random, 24) int64_t asc_ascender_options_0_random;
+FIELD(asc_ascender_options, causal, 32) bool asc_ascender_options_0_causal;
+FIELD(asc_ascender_options, alibi, 33) bool asc_ascender_options_0_alibi;
+FIELD(asc_ascender_options, neighbors, 36) asc_neighbors asc_ascender_options_0_neighbors;
+FIELD(asc_ascender_options, k, 40) int64_t asc_ascender_options_0_k;
+FIELD(asc_ascender_options, k_of, 48) const int64_t *asc_ascender_options_0_k_of;
+FIELD(asc_ascender_options, radius, 56) int64_t asc_ascender_options_0_radius;
+FIELD(asc_ascender_options, neighbor_self, 64) bool asc_ascender_options_0_neighbor_self;
+FIELD(asc_ascender_options, rho_self, 65) bool asc_ascender_options_0_rho_self;
+FIELD(asc_ascender_options, sep_self, 66) bool asc_ascender_options_0_sep_self;
+FIELD(asc_ascender_options, tau_squared, 67) bool asc_ascender_options_0_tau_squared;
+FIELD(asc_ascender_options, gate, 68) asc_gate asc_ascender_options_0_gate;
+FIELD(asc_ascender_options, without_gamma, 72) bool asc_ascender_options_0_without_gamma;
+FIELD(asc_ascender_options, without_eta, 73) bool asc_ascender_options_0_without_eta;
+FIELD(asc_ascender_options, unbiased, 74) bool asc_ascender_options_0_unbiased;
+FIELD(asc_ascender_options, all_statistics, 75) bool asc_ascender_options_0_all_statistics;
+
+STRUCT(asc_ascender_losses, 48)
+FIELD(asc_ascender_losses, coh, 0) asc_tensor asc_ascender_losses_0_coh;
+FIELD(asc_ascender_losses, sep, 16) asc_tensor asc_ascender_losses_0_sep;
+FIELD(asc_ascender_losses, align, 32) asc_tensor asc_ascender_losses_0_align;
+asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs, const asc_ascender_options *options, asc_ascender_losses *losses);
+asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *options, asc_tensor density, asc_tensor *rho);
+asc_tensor asc_rotary(asc_ctx *ctx, asc_tensor x, int64_t heads, int64_t start);
+asc_tensor asc_grid_neighbors(asc_ctx *ctx, int ndim, const int64_t *sizes, int64_t radius);
+asc_tensor asc_topk(asc_ctx *ctx, asc_tensor x, asc_tensor mask, int64_t k, asc_tensor *index);
+asc_tensor asc_topk_gather(asc_ctx *ctx, asc_tensor x, asc_tensor index);
+asc_tensor asc_pairwise_sqdist(asc_ctx *ctx, asc_tensor x, asc_tensor y);
+asc_tensor asc_row_norm(asc_ctx *ctx, asc_tensor x, asc_tensor mask, double eps, bool unbiased);
+asc_tensor asc_plucker_wedge(asc_ctx *ctx, asc_tensor a, asc_tensor b, double eps, double eps_rel);
+asc_tensor asc_plucker_wedge_past(asc_ctx *ctx, asc_tensor z, int n_offsets, const int *offsets, double eps, double eps_rel);
+VALUE(ASC_DIRECTION_PAST, 0)
+VALUE(ASC_DIRECTION_FUTURE, 1)
+VALUE(ASC_DIRECTION_BOTH, 2)
+VALUE(ASC_PAIR_WEDGE, 0)
+VALUE(ASC_PAIR_SYMMETRIC, 1)
+VALUE(ASC_PAIR_PRODUCT, 2)
+VALUE(ASC_PAIR_CONCAT, 3)
+
+STRUCT(asc_grassmann_options, 64)
+FIELD(asc_grassmann_options, pair, 0) asc_pair asc_grassmann_options_0_pair;
+FIELD(asc_grassmann_options, n_offsets, 4) int asc_grassmann_options_0_n_offsets;
+FIELD(asc_grassmann_options, offsets, 8) const int *asc_grassmann_options_0_offsets;
+FIELD(asc_grassmann_options, direction, 16) asc_direction asc_grassmann_options_0_direction;
+FIELD(asc_grassmann_options, sum, 20) bool asc_grassmann_options_0_sum;
+FIELD(asc_grassmann_options, rms, 21) bool asc_grassmann_options_0_rms;
+FIELD(asc_grassmann_options, groups, 24) int64_t asc_grassmann_options_0_groups;
+FIELD(asc_grassmann_options, skip, 32) int64_t asc_grassmann_options_0_skip;
+FIELD(asc_grassmann_options, raw, 40) bool asc_grassmann_options_0_raw;
+FIELD(asc_grassmann_options, eps, 48) double asc_grassmann_options_0_eps;
+FIELD(asc_grassmann_options, eps_rel, 56) double asc_grassmann_options_0_eps_rel;
+asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor offset_weight, asc_tensor memory, asc_tensor lengths, const asc_grassmann_options *options);
+
+STRUCT(asc_subspace_options, 64)
+FIELD(asc_subspace_options, k, 0) int asc_subspace_options_0_k;
+FIELD(asc_subspace_options, n_tuples, 4) int asc_subspace_options_0_n_tuples;
+FIELD(asc_subspace_options, tuples, 8) const int *asc_subspace_options_0_tuples;
+FIELD(asc_subspace_options, sum, 16) bool asc_subspace_options_0_sum;
+FIELD(asc_subspace_options, rms, 17) bool asc_subspace_options_0_rms;
+FIELD(asc_subspace_options, groups, 24) int64_t asc_subspace_options_0_groups;
+FIELD(asc_subspace_options, skip, 32) int64_t asc_subspace_options_0_skip;
+FIELD(asc_subspace_options, raw, 40) bool asc_subspace_options_0_raw;
+FIELD(asc_subspace_options, eps, 48) double asc_subspace_options_0_eps;
+FIELD(asc_subspace_options, eps_rel, 56) double asc_subspace_options_0_eps_rel;
+asc_tensor asc_subspace(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor lengths, const asc_subspace_options *options);
+asc_tensor asc_gated_memory(asc_ctx *ctx, asc_tensor z, asc_tensor forget, asc_tensor initial, asc_tensor *last);
+asc_tensor asc_gated_fusion(asc_ctx *ctx, asc_tensor h, asc_tensor g, asc_tensor weight, asc_tensor bias, asc_tensor *alpha);
+asc_tensor asc_rg_lru(asc_ctx *ctx, asc_tensor c, asc_tensor r, asc_tensor i, asc_tensor decay, asc_tensor initial, asc_tensor *last);
+VALUE(ASC_FEATURE_ELU, 0)
+VALUE(ASC_FEATURE_FAVOR, 1)
+
+STRUCT(asc_linear_attention_options, 24)
+FIELD(asc_linear_attention_options, heads, 0) int64_t asc_linear_attention_options_0_heads;
+FIELD(asc_linear_attention_options, feature, 8) asc_feature asc_linear_attention_options_0_feature;
+FIELD(asc_linear_attention_options, fixed_decay, 12) bool asc_linear_attention_options_0_fixed_decay;
+FIELD(asc_linear_attention_options, full, 13) bool asc_linear_attention_options_0_full;
+FIELD(asc_linear_attention_options, eps, 16) double asc_linear_attention_options_0_eps;
+
+STRUCT(asc_linear_attention_inputs, 112)
+FIELD(asc_linear_attention_inputs, q, 0) asc_tensor asc_linear_attention_inputs_0_q;
+FIELD(asc_linear_attention_inputs, k, 16) asc_tensor asc_linear_attention_inputs_0_k;
+FIELD(asc_linear_attention_inputs, v, 32) asc_tensor asc_linear_attention_inputs_0_v;
+FIELD(asc_linear_attention_inputs, forget, 48) asc_tensor asc_linear_attention_inputs_0_forget;
+FIELD(asc_linear_attention_inputs, features, 64) asc_tensor asc_linear_attention_inputs_0_features;
+FIELD(asc_linear_attention_inputs, lengths, 80) asc_tensor asc_linear_attention_inputs_0_lengths;
+FIELD(asc_linear_attention_inputs, initial, 96) asc_tensor asc_linear_attention_inputs_0_initial;
+asc_tensor asc_linear_attention(asc_ctx *ctx, const asc_linear_attention_inputs *inputs, const asc_linear_attention_options *options, asc_tensor *last);
+asc_tensor asc_alibi(asc_ctx *ctx, asc_dtype dtype, int64_t heads, int64_t N, int64_t M);
+asc_tensor asc_relative_bias(asc_ctx *ctx, asc_tensor table, int64_t N, int64_t M);
+VALUE(ASC_PADDING_NONE, 0)
+VALUE(ASC_PADDING_CAUSAL, 1)
+VALUE(ASC_PADDING_SAME, 2)
+
+STRUCT(asc_conv1d_options, 24)
+FIELD(asc_conv1d_options, groups, 0) int64_t asc_conv1d_options_0_groups;
+FIELD(asc_conv1d_options, dilation, 8) int64_t asc_conv1d_options_0_dilation;
+FIELD(asc_conv1d_options, padding, 16) asc_padding asc_conv1d_options_0_padding;
+asc_tensor asc_conv1d(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias, const asc_conv1d_options *options);
 typedef struct asc_module asc_module;
 typedef asc_tensor asc_module_fn(asc_ctx *ctx, asc_tensor x);
 asc_module *asc_module_linear(asc_ctx *ctx, asc_dtype dtype, int64_t in, int64_t out);
@@ -630,8 +870,19 @@ asc_status asc_lm_carried_save(const asc_lm_carried *carried, asc_params *tensor
 asc_status asc_lm_carried_load(asc_lm_carried *carried, const asc_params *tensors, int64_t rows, int64_t length);
 asc_tensor asc_lm_classify(asc_lm *lm, asc_tensor x, asc_tensor lengths);
 asc_tensor asc_lm_class_objective(asc_lm *lm, asc_tensor x, asc_tensor lengths, asc_tensor labels, double *loss);
+asc_status asc_lm_set_class_weights(asc_lm *lm, const double *weights);
 asc_status asc_top_classes(asc_ctx *ctx, asc_tensor logits, int64_t *top);
 asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor lengths);
+
+STRUCT(asc_pair_inputs, 40)
+FIELD(asc_pair_inputs, pairs, 0) bool asc_pair_inputs_0_pairs;
+FIELD(asc_pair_inputs, states, 8) int64_t asc_pair_inputs_0_states;
+FIELD(asc_pair_inputs, window, 16) int64_t asc_pair_inputs_0_window;
+FIELD(asc_pair_inputs, stride, 24) int64_t asc_pair_inputs_0_stride;
+FIELD(asc_pair_inputs, left_out, 32) bool asc_pair_inputs_0_left_out[2];
+asc_pair_inputs asc_lm_pair_inputs(const asc_lm *lm);
+int64_t asc_window_count(int64_t tokens, int64_t stride);
+asc_tensor asc_window_means(asc_ctx *ctx, asc_tensor x, asc_tensor lengths, int64_t window, int64_t stride, asc_tensor *counts);
 asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_params *parts);
 asc_status asc_lm_features(asc_lm *lm, asc_tensor tokens, int64_t layer, int64_t reach, asc_params *features);
 typedef struct asc_lm_cache asc_lm_cache;
@@ -840,175 +1091,6 @@ asc_tensor asc_variance(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims,
 asc_tensor asc_logsumexp(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);
 asc_tensor asc_norm(asc_ctx *ctx, asc_tensor x, int n_dims, const int *dims, bool keepdim);
 asc_tensor asc_cumsum(asc_ctx *ctx, asc_tensor x, int dim);
-
-STRUCT(asc_attention_options, 48)
-FIELD(asc_attention_options, heads, 0) int64_t asc_attention_options_0_heads;
-FIELD(asc_attention_options, window, 8) int64_t asc_attention_options_0_window;
-FIELD(asc_attention_options, globals, 16) int64_t asc_attention_options_0_globals;
-FIELD(asc_attention_options, random, 24) int64_t asc_attention_options_0_random;
-FIELD(asc_attention_options, causal, 32) bool asc_attention_options_0_causal;
-FIELD(asc_attention_options, alibi, 33) bool asc_attention_options_0_alibi;
-FIELD(asc_attention_options, cap, 40) double asc_attention_options_0_cap;
-
-STRUCT(asc_attention_inputs, 112)
-FIELD(asc_attention_inputs, q, 0) asc_tensor asc_attention_inputs_0_q;
-FIELD(asc_attention_inputs, k, 16) asc_tensor asc_attention_inputs_0_k;
-FIELD(asc_attention_inputs, v, 32) asc_tensor asc_attention_inputs_0_v;
-FIELD(asc_attention_inputs, rel_bias, 48) asc_tensor asc_attention_inputs_0_rel_bias;
-FIELD(asc_attention_inputs, bias, 64) asc_tensor asc_attention_inputs_0_bias;
-FIELD(asc_attention_inputs, lengths, 80) asc_tensor asc_attention_inputs_0_lengths;
-FIELD(asc_attention_inputs, mask, 96) asc_tensor asc_attention_inputs_0_mask;
-asc_tensor asc_attention(asc_ctx *ctx, const asc_attention_inputs *inputs, const asc_attention_options *options);
-VALUE(ASC_NEIGHBORS_SEMANTIC, 0)
-VALUE(ASC_NEIGHBORS_BASE, 1)
-VALUE(ASC_NEIGHBORS_WINDOW, 2)
-VALUE(ASC_NEIGHBORS_HYBRID_UNION, 3)
-VALUE(ASC_NEIGHBORS_HYBRID_INTERSECTION, 4)
-VALUE(ASC_GATE_BEFORE, 0)
-VALUE(ASC_GATE_NONE, 1)
-VALUE(ASC_GATE_AFTER, 2)
-VALUE(ASC_ASCENDER_LAMBDA_ALIGN, 0)
-VALUE(ASC_ASCENDER_LAMBDA_SEP, 1)
-VALUE(ASC_ASCENDER_LAMBDA_COH, 2)
-VALUE(ASC_ASCENDER_TAU_SEP, 3)
-VALUE(ASC_ASCENDER_TAU_COH, 4)
-VALUE(ASC_ASCENDER_KAPPA, 5)
-VALUE(ASC_ASCENDER_DELTA, 6)
-VALUE(ASC_ASCENDER_ALPHA_ALIGN, 7)
-VALUE(ASC_ASCENDER_ALPHA_COH, 8)
-VALUE(ASC_ASCENDER_OMEGA_ALIGN, 9)
-VALUE(ASC_ASCENDER_OMEGA_SEP, 10)
-VALUE(ASC_ASCENDER_OMEGA_COH, 11)
-VALUE(ASC_ASCENDER_TAU_SCORE, 12)
-VALUE(ASC_ASCENDER_SCALARS, 13)
-VALUE(ASC_BACKGROUND_LAMBDA_DIST, 0)
-VALUE(ASC_BACKGROUND_LAMBDA_RHO, 1)
-VALUE(ASC_BACKGROUND_TAU_SEP, 2)
-VALUE(ASC_BACKGROUND_THETA_COH, 3)
-VALUE(ASC_BACKGROUND_OMEGA_ALIGN, 4)
-VALUE(ASC_BACKGROUND_OMEGA_SEP, 5)
-VALUE(ASC_BACKGROUND_OMEGA_COH, 6)
-VALUE(ASC_BACKGROUND_TAU_SCORE, 7)
-VALUE(ASC_BACKGROUND_SCALARS, 8)
-
-STRUCT(asc_ascender_inputs, 416)
-FIELD(asc_ascender_inputs, q, 0) asc_tensor asc_ascender_inputs_0_q;
-FIELD(asc_ascender_inputs, k, 16) asc_tensor asc_ascender_inputs_0_k;
-FIELD(asc_ascender_inputs, v, 32) asc_tensor asc_ascender_inputs_0_v;
-FIELD(asc_ascender_inputs, z, 48) asc_tensor asc_ascender_inputs_0_z;
-FIELD(asc_ascender_inputs, h, 64) asc_tensor asc_ascender_inputs_0_h;
-FIELD(asc_ascender_inputs, heading, 80) asc_tensor asc_ascender_inputs_0_heading;
-FIELD(asc_ascender_inputs, scalar, 96) asc_tensor asc_ascender_inputs_0_scalar[ASC_ASCENDER_SCALARS];
-FIELD(asc_ascender_inputs, rel_bias, 304) asc_tensor asc_ascender_inputs_0_rel_bias;
-FIELD(asc_ascender_inputs, bias, 320) asc_tensor asc_ascender_inputs_0_bias;
-FIELD(asc_ascender_inputs, lengths, 336) asc_tensor asc_ascender_inputs_0_lengths;
-FIELD(asc_ascender_inputs, mask, 352) asc_tensor asc_ascender_inputs_0_mask;
-FIELD(asc_ascender_inputs, neighbors, 368) asc_tensor asc_ascender_inputs_0_neighbors;
-FIELD(asc_ascender_inputs, z_queries, 384) asc_tensor asc_ascender_inputs_0_z_queries;
-FIELD(asc_ascender_inputs, h_queries, 400) asc_tensor asc_ascender_inputs_0_h_queries;
-
-STRUCT(asc_ascender_options, 80)
-FIELD(asc_ascender_options, heads, 0) int64_t asc_ascender_options_0_heads;
-FIELD(asc_ascender_options, window, 8) int64_t asc_ascender_options_0_window;
-FIELD(asc_ascender_options, globals, 16) int64_t asc_ascender_options_0_globals;
-FIELD(asc_ascender_options, random, 24) int64_t asc_ascender_options_0_random;
-FIELD(asc_ascender_options, causal, 32) bool asc_ascender_options_0_causal;
-FIELD(asc_ascender_options, alibi, 33) bool asc_ascender_options_0_alibi;
-FIELD(asc_ascender_options, neighbors, 36) asc_neighbors asc_ascender_options_0_neighbors;
-FIELD(asc_ascender_options, k, 40) int64_t asc_ascender_options_0_k;
-FIELD(asc_ascender_options, k_of, 48) const int64_t *asc_ascender_options_0_k_of;
-FIELD(asc_ascender_options, radius, 56) int64_t asc_ascender_options_0_radius;
-FIELD(asc_ascender_options, neighbor_self, 64) bool asc_ascender_options_0_neighbor_self;
-FIELD(asc_ascender_options, rho_self, 65) bool asc_ascender_options_0_rho_self;
-FIELD(asc_ascender_options, sep_self, 66) bool asc_ascender_options_0_sep_self;
-FIELD(asc_ascender_options, tau_squared, 67) bool asc_ascender_options_0_tau_squared;
-FIELD(asc_ascender_options, gate, 68) asc_gate asc_ascender_options_0_gate;
-FIELD(asc_ascender_options, without_gamma, 72) bool asc_ascender_options_0_without_gamma;
-FIELD(asc_ascender_options, without_eta, 73) bool asc_ascender_options_0_without_eta;
-FIELD(asc_ascender_options, unbiased, 74) bool asc_ascender_options_0_unbiased;
-FIELD(asc_ascender_options, all_statistics, 75) bool asc_ascender_options_0_all_statistics;
-
-STRUCT(asc_ascender_losses, 48)
-FIELD(asc_ascender_losses, coh, 0) asc_tensor asc_ascender_losses_0_coh;
-FIELD(asc_ascender_losses, sep, 16) asc_tensor asc_ascender_losses_0_sep;
-FIELD(asc_ascender_losses, align, 32) asc_tensor asc_ascender_losses_0_align;
-asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *inputs, const asc_ascender_options *options, asc_ascender_losses *losses);
-asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *options, asc_tensor density, asc_tensor *rho);
-asc_tensor asc_rotary(asc_ctx *ctx, asc_tensor x, int64_t heads, int64_t start);
-asc_tensor asc_grid_neighbors(asc_ctx *ctx, int ndim, const int64_t *sizes, int64_t radius);
-asc_tensor asc_topk(asc_ctx *ctx, asc_tensor x, asc_tensor mask, int64_t k, asc_tensor *index);
-asc_tensor asc_topk_gather(asc_ctx *ctx, asc_tensor x, asc_tensor index);
-asc_tensor asc_pairwise_sqdist(asc_ctx *ctx, asc_tensor x, asc_tensor y);
-asc_tensor asc_row_norm(asc_ctx *ctx, asc_tensor x, asc_tensor mask, double eps, bool unbiased);
-asc_tensor asc_plucker_wedge(asc_ctx *ctx, asc_tensor a, asc_tensor b, double eps, double eps_rel);
-asc_tensor asc_plucker_wedge_past(asc_ctx *ctx, asc_tensor z, int n_offsets, const int *offsets, double eps, double eps_rel);
-VALUE(ASC_DIRECTION_PAST, 0)
-VALUE(ASC_DIRECTION_FUTURE, 1)
-VALUE(ASC_DIRECTION_BOTH, 2)
-VALUE(ASC_PAIR_WEDGE, 0)
-VALUE(ASC_PAIR_SYMMETRIC, 1)
-VALUE(ASC_PAIR_PRODUCT, 2)
-VALUE(ASC_PAIR_CONCAT, 3)
-
-STRUCT(asc_grassmann_options, 64)
-FIELD(asc_grassmann_options, pair, 0) asc_pair asc_grassmann_options_0_pair;
-FIELD(asc_grassmann_options, n_offsets, 4) int asc_grassmann_options_0_n_offsets;
-FIELD(asc_grassmann_options, offsets, 8) const int *asc_grassmann_options_0_offsets;
-FIELD(asc_grassmann_options, direction, 16) asc_direction asc_grassmann_options_0_direction;
-FIELD(asc_grassmann_options, sum, 20) bool asc_grassmann_options_0_sum;
-FIELD(asc_grassmann_options, rms, 21) bool asc_grassmann_options_0_rms;
-FIELD(asc_grassmann_options, groups, 24) int64_t asc_grassmann_options_0_groups;
-FIELD(asc_grassmann_options, skip, 32) int64_t asc_grassmann_options_0_skip;
-FIELD(asc_grassmann_options, raw, 40) bool asc_grassmann_options_0_raw;
-FIELD(asc_grassmann_options, eps, 48) double asc_grassmann_options_0_eps;
-FIELD(asc_grassmann_options, eps_rel, 56) double asc_grassmann_options_0_eps_rel;
-asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor offset_weight, asc_tensor memory, asc_tensor lengths, const asc_grassmann_options *options);
-
-STRUCT(asc_subspace_options, 64)
-FIELD(asc_subspace_options, k, 0) int asc_subspace_options_0_k;
-FIELD(asc_subspace_options, n_tuples, 4) int asc_subspace_options_0_n_tuples;
-FIELD(asc_subspace_options, tuples, 8) const int *asc_subspace_options_0_tuples;
-FIELD(asc_subspace_options, sum, 16) bool asc_subspace_options_0_sum;
-FIELD(asc_subspace_options, rms, 17) bool asc_subspace_options_0_rms;
-FIELD(asc_subspace_options, groups, 24) int64_t asc_subspace_options_0_groups;
-FIELD(asc_subspace_options, skip, 32) int64_t asc_subspace_options_0_skip;
-FIELD(asc_subspace_options, raw, 40) bool asc_subspace_options_0_raw;
-FIELD(asc_subspace_options, eps, 48) double asc_subspace_options_0_eps;
-FIELD(asc_subspace_options, eps_rel, 56) double asc_subspace_options_0_eps_rel;
-asc_tensor asc_subspace(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor lengths, const asc_subspace_options *options);
-asc_tensor asc_gated_memory(asc_ctx *ctx, asc_tensor z, asc_tensor forget, asc_tensor initial, asc_tensor *last);
-asc_tensor asc_gated_fusion(asc_ctx *ctx, asc_tensor h, asc_tensor g, asc_tensor weight, asc_tensor bias, asc_tensor *alpha);
-asc_tensor asc_rg_lru(asc_ctx *ctx, asc_tensor c, asc_tensor r, asc_tensor i, asc_tensor decay, asc_tensor initial, asc_tensor *last);
-VALUE(ASC_FEATURE_ELU, 0)
-VALUE(ASC_FEATURE_FAVOR, 1)
-
-STRUCT(asc_linear_attention_options, 24)
-FIELD(asc_linear_attention_options, heads, 0) int64_t asc_linear_attention_options_0_heads;
-FIELD(asc_linear_attention_options, feature, 8) asc_feature asc_linear_attention_options_0_feature;
-FIELD(asc_linear_attention_options, fixed_decay, 12) bool asc_linear_attention_options_0_fixed_decay;
-FIELD(asc_linear_attention_options, full, 13) bool asc_linear_attention_options_0_full;
-FIELD(asc_linear_attention_options, eps, 16) double asc_linear_attention_options_0_eps;
-
-STRUCT(asc_linear_attention_inputs, 112)
-FIELD(asc_linear_attention_inputs, q, 0) asc_tensor asc_linear_attention_inputs_0_q;
-FIELD(asc_linear_attention_inputs, k, 16) asc_tensor asc_linear_attention_inputs_0_k;
-FIELD(asc_linear_attention_inputs, v, 32) asc_tensor asc_linear_attention_inputs_0_v;
-FIELD(asc_linear_attention_inputs, forget, 48) asc_tensor asc_linear_attention_inputs_0_forget;
-FIELD(asc_linear_attention_inputs, features, 64) asc_tensor asc_linear_attention_inputs_0_features;
-FIELD(asc_linear_attention_inputs, lengths, 80) asc_tensor asc_linear_attention_inputs_0_lengths;
-FIELD(asc_linear_attention_inputs, initial, 96) asc_tensor asc_linear_attention_inputs_0_initial;
-asc_tensor asc_linear_attention(asc_ctx *ctx, const asc_linear_attention_inputs *inputs, const asc_linear_attention_options *options, asc_tensor *last);
-asc_tensor asc_alibi(asc_ctx *ctx, asc_dtype dtype, int64_t heads, int64_t N, int64_t M);
-asc_tensor asc_relative_bias(asc_ctx *ctx, asc_tensor table, int64_t N, int64_t M);
-VALUE(ASC_PADDING_NONE, 0)
-VALUE(ASC_PADDING_CAUSAL, 1)
-VALUE(ASC_PADDING_SAME, 2)
-
-STRUCT(asc_conv1d_options, 24)
-FIELD(asc_conv1d_options, groups, 0) int64_t asc_conv1d_options_0_groups;
-FIELD(asc_conv1d_options, dilation, 8) int64_t asc_conv1d_options_0_dilation;
-FIELD(asc_conv1d_options, padding, 16) asc_padding asc_conv1d_options_0_padding;
-asc_tensor asc_conv1d(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias, const asc_conv1d_options *options);
 asc_tensor asc_embedding(asc_ctx *ctx, asc_tensor weight, asc_tensor index);
 asc_tensor asc_index_select(asc_ctx *ctx, asc_tensor x, int dim, asc_tensor index);
 asc_tensor asc_gather(asc_ctx *ctx, asc_tensor x, int dim, asc_tensor index);
@@ -1084,6 +1166,14 @@ FIELD(asc_schedule, warmup, 24) int64_t asc_schedule_0_warmup;
 FIELD(asc_schedule, steps, 32) int64_t asc_schedule_0_steps;
 FIELD(asc_schedule, fall, 40) int64_t asc_schedule_0_fall;
 double asc_lr_at(const asc_schedule *schedule, int64_t t);
+asc_sentences *asc_pair_sentences(asc_dataset *dataset, asc_split_kind split, const asc_tokenizer *tokenizer, int64_t max_tokens);
+asc_features *asc_pair_features(const asc_lm *lm, asc_encoder *encoder, asc_dataset *dataset, asc_split_kind split, const asc_tokenizer *tokenizer, const asc_features_options *options);
+asc_encoder *asc_model_encoder(asc_ctx *ctx, const asc_model *model, const char *folder, const char *vocab);
+
+STRUCT(asc_text_pair, 16)
+FIELD(asc_text_pair, premise, 0) const char *asc_text_pair_0_premise;
+FIELD(asc_text_pair, hypothesis, 8) const char *asc_text_pair_0_hypothesis;
+asc_status asc_pair_predict(asc_ctx *ctx, const asc_model *model, asc_encoder *encoder, const asc_text_pair *pairs, int64_t n, double *probabilities);
 typedef struct asc_params asc_params;
 asc_params *asc_params_new(asc_ctx *ctx);
 void asc_params_free(asc_params *params);
@@ -1393,7 +1483,7 @@ const char *asc_preset_at(int i);
 asc_status asc_settings_resume(asc_settings *settings, const char *run);
 int asc_settings_threads(const asc_settings *settings);
 
-STRUCT(asc_eval_options, 64)
+STRUCT(asc_eval_options, 80)
 FIELD(asc_eval_options, batch, 0) int64_t asc_eval_options_0_batch;
 FIELD(asc_eval_options, length, 8) int64_t asc_eval_options_0_length;
 FIELD(asc_eval_options, carry, 16) int64_t asc_eval_options_0_carry;
@@ -1402,6 +1492,8 @@ FIELD(asc_eval_options, block, 32) asc_status (*asc_eval_options_0_block)(void *
 FIELD(asc_eval_options, progress, 40) bool (*asc_eval_options_0_progress)(void *user, double done);
 FIELD(asc_eval_options, user, 48) void *asc_eval_options_0_user;
 FIELD(asc_eval_options, confusion, 56) int64_t *asc_eval_options_0_confusion;
+FIELD(asc_eval_options, features, 64) const asc_features *asc_eval_options_0_features;
+FIELD(asc_eval_options, sequence, 72) asc_status (*asc_eval_options_0_sequence)(void *user, int64_t number, int64_t label, int64_t found, double loss);
 
 STRUCT(asc_eval_result, 72)
 FIELD(asc_eval_result, tokens, 0) int64_t asc_eval_result_0_tokens;
@@ -1415,7 +1507,7 @@ FIELD(asc_eval_result, sequences, 56) int64_t asc_eval_result_0_sequences;
 FIELD(asc_eval_result, exact, 64) double asc_eval_result_0_exact;
 asc_status asc_evaluate(asc_ctx *ctx, asc_lm *lm, const asc_split *split, const asc_eval_options *options, asc_eval_result *result);
 
-STRUCT(asc_model, 64)
+STRUCT(asc_model, 96)
 FIELD(asc_model, lm, 0) asc_lm *asc_model_0_lm;
 FIELD(asc_model, tokenizer, 8) asc_tokenizer *asc_model_0_tokenizer;
 FIELD(asc_model, run, 16) char *asc_model_0_run;
@@ -1423,6 +1515,8 @@ FIELD(asc_model, data, 24) char *asc_model_0_data;
 FIELD(asc_model, batch, 32) int64_t asc_model_0_batch;
 FIELD(asc_model, checksum, 40) char asc_model_0_checksum[9];
 FIELD(asc_model, classes, 56) char *asc_model_0_classes;
+FIELD(asc_model, encoder, 64) char *asc_model_0_encoder;
+FIELD(asc_model, encoder_checksum, 72) char asc_model_0_encoder_checksum[17];
 asc_model *asc_model_open(asc_ctx *ctx, const char *path, const char *tokenizer, asc_dataset *data);
 void asc_model_free(asc_ctx *ctx, asc_model *model);
 asc_status asc_model_check_split(asc_ctx *ctx, const asc_model *model, asc_split_kind kind, const asc_split *split);
@@ -1451,12 +1545,13 @@ FIELD(asc_train_progress, valid, 112) asc_eval_result asc_train_progress_0_valid
 FIELD(asc_train_progress, best_loss, 184) double asc_train_progress_0_best_loss;
 FIELD(asc_train_progress, log, 192) bool asc_train_progress_0_log;
 
-STRUCT(asc_train_hooks, 40)
+STRUCT(asc_train_hooks, 48)
 FIELD(asc_train_hooks, progress, 0) bool (*asc_train_hooks_0_progress)(void *user, const asc_train_progress *progress);
 FIELD(asc_train_hooks, message, 8) void (*asc_train_hooks_0_message)(void *user, const char *text);
 FIELD(asc_train_hooks, user, 16) void *asc_train_hooks_0_user;
 FIELD(asc_train_hooks, working, 24) bool (*asc_train_hooks_0_working)(void *user, const asc_train_progress *progress);
 FIELD(asc_train_hooks, sample, 32) void (*asc_train_hooks_0_sample)(void *user, const asc_train_progress *progress, const char *prompt, const char *continuation);
+FIELD(asc_train_hooks, encoding, 40) void (*asc_train_hooks_0_encoding)(void *user, double done);
 VALUE(ASC_TRAIN_END_STEPS, 0)
 VALUE(ASC_TRAIN_END_EARLY, 1)
 VALUE(ASC_TRAIN_END_MINUTES, 2)
@@ -1509,6 +1604,39 @@ FIELD(asc_written, tokens, 8) int64_t asc_written_0_tokens;
 FIELD(asc_written, seconds, 16) double asc_written_0_seconds;
 asc_status asc_generate_text(asc_ctx *ctx, const asc_model *model, const char *prompt, size_t n, const asc_writing *writing, asc_written *written);
 
+STRUCT(asc_bools, 16)
+FIELD(asc_bools, n, 0) int64_t asc_bools_0_n;
+FIELD(asc_bools, at, 8) const bool *asc_bools_0_at;
+
+STRUCT(asc_texts, 16)
+FIELD(asc_texts, n, 0) int64_t asc_texts_0_n;
+FIELD(asc_texts, at, 8) const char *const *asc_texts_0_at;
+VALUE(ASC_FIELD_INT, 1)
+VALUE(ASC_FIELD_REAL, 2)
+VALUE(ASC_FIELD_BOOL, 3)
+VALUE(ASC_FIELD_TEXT, 4)
+VALUE(ASC_FIELD_CHOICE, 5)
+VALUE(ASC_FIELD_COUNT, 6)
+VALUE(ASC_FIELD_INTS, 7)
+VALUE(ASC_FIELD_REALS, 8)
+VALUE(ASC_FIELD_BOOLS, 9)
+VALUE(ASC_FIELD_TEXTS, 10)
+VALUE(ASC_FIELD_LIST, 11)
+VALUE(ASC_FIELD_NAMES, 12)
+VALUE(ASC_FIELD_TUPLES, 13)
+
+STRUCT(asc_field, 32)
+FIELD(asc_field, key, 0) const char *asc_field_0_key;
+FIELD(asc_field, kind, 8) asc_field_kind asc_field_0_kind;
+FIELD(asc_field, offset, 16) size_t asc_field_0_offset;
+FIELD(asc_field, choices, 24) const char *const *asc_field_0_choices;
+
+STRUCT(asc_typed, 24)
+FIELD(asc_typed, owner, 0) const char *asc_typed_0_owner;
+FIELD(asc_typed, fields, 8) const asc_field *asc_typed_0_fields;
+FIELD(asc_typed, values, 16) const void *asc_typed_0_values;
+const char *asc_typed_json(asc_ctx *ctx, const asc_typed *parts, int n);
+
 /* All functions are there. */
 typedef void any(void);
 any *const functions[] = {
@@ -1538,9 +1666,11 @@ any *const functions[] = {
     (any *)asc_batches_new,
     (any *)asc_batches_next,
     (any *)asc_bce_with_logits,
+    (any *)asc_bench_encode,
     (any *)asc_bench_flops,
     (any *)asc_bench_generate,
     (any *)asc_bench_layer,
+    (any *)asc_bench_layer_cross,
     (any *)asc_bench_op,
     (any *)asc_bench_sgemm,
     (any *)asc_bench_train,
@@ -1560,6 +1690,7 @@ any *const functions[] = {
     (any *)asc_builtin_text,
     (any *)asc_builtin_token_labels,
     (any *)asc_cache_append,
+    (any *)asc_cache_home,
     (any *)asc_cache_make,
     (any *)asc_cache_stage,
     (any *)asc_call_expect,
@@ -1616,6 +1747,17 @@ any *const functions[] = {
     (any *)asc_einsum,
     (any *)asc_embedding,
     (any *)asc_empty,
+    (any *)asc_encoder_dim,
+    (any *)asc_encoder_encode,
+    (any *)asc_encoder_fingerprint,
+    (any *)asc_encoder_free,
+    (any *)asc_encoder_layers,
+    (any *)asc_encoder_longest,
+    (any *)asc_encoder_open,
+    (any *)asc_encoder_parameters,
+    (any *)asc_encoder_states,
+    (any *)asc_encoder_tokenizer,
+    (any *)asc_encoder_type,
     (any *)asc_equal,
     (any *)asc_erf,
     (any *)asc_error,
@@ -1629,6 +1771,14 @@ any *const functions[] = {
     (any *)asc_expm1,
     (any *)asc_fail,
     (any *)asc_fail_on,
+    (any *)asc_features_count,
+    (any *)asc_features_dim,
+    (any *)asc_features_fill,
+    (any *)asc_features_free,
+    (any *)asc_features_most_rows,
+    (any *)asc_features_open,
+    (any *)asc_features_read,
+    (any *)asc_features_rows,
     (any *)asc_flops,
     (any *)asc_flops_reset,
     (any *)asc_flow_leading,
@@ -1723,6 +1873,7 @@ any *const functions[] = {
     (any *)asc_lm_new,
     (any *)asc_lm_next,
     (any *)asc_lm_objective,
+    (any *)asc_lm_pair_inputs,
     (any *)asc_lm_params,
     (any *)asc_lm_project,
     (any *)asc_lm_ramp,
@@ -1730,6 +1881,7 @@ any *const functions[] = {
     (any *)asc_lm_schema,
     (any *)asc_lm_set_aux,
     (any *)asc_lm_set_carried,
+    (any *)asc_lm_set_class_weights,
     (any *)asc_lm_set_dropout,
     (any *)asc_lm_set_recompute,
     (any *)asc_lm_states,
@@ -1762,6 +1914,7 @@ any *const functions[] = {
     (any *)asc_mixing_takes,
     (any *)asc_model_check_classes,
     (any *)asc_model_check_split,
+    (any *)asc_model_encoder,
     (any *)asc_model_free,
     (any *)asc_model_open,
     (any *)asc_module_attention,
@@ -1804,6 +1957,11 @@ any *const functions[] = {
     (any *)asc_optim_swap_average,
     (any *)asc_outer,
     (any *)asc_pad,
+    (any *)asc_pair_features,
+    (any *)asc_pair_fill,
+    (any *)asc_pair_predict,
+    (any *)asc_pair_sentences,
+    (any *)asc_pair_width,
     (any *)asc_pairwise_sqdist,
     (any *)asc_parallel,
     (any *)asc_params_add,
@@ -1826,6 +1984,8 @@ any *const functions[] = {
     (any *)asc_plane_space,
     (any *)asc_plucker_wedge,
     (any *)asc_plucker_wedge_past,
+    (any *)asc_pooling_name,
+    (any *)asc_pooling_rows,
     (any *)asc_pow,
     (any *)asc_pow_scalar,
     (any *)asc_preset_at,
@@ -1886,6 +2046,16 @@ any *const functions[] = {
     (any *)asc_scores_free,
     (any *)asc_scores_read,
     (any *)asc_scores_write,
+    (any *)asc_sentences_add,
+    (any *)asc_sentences_add_pair,
+    (any *)asc_sentences_at,
+    (any *)asc_sentences_count,
+    (any *)asc_sentences_cut,
+    (any *)asc_sentences_fill,
+    (any *)asc_sentences_free,
+    (any *)asc_sentences_longest,
+    (any *)asc_sentences_new,
+    (any *)asc_sentences_total,
     (any *)asc_set_data,
     (any *)asc_set_interrupt,
     (any *)asc_set_label,
@@ -1977,6 +2147,7 @@ any *const functions[] = {
     (any *)asc_train_resume,
     (any *)asc_transpose,
     (any *)asc_tril,
+    (any *)asc_typed_json,
     (any *)asc_uniform,
     (any *)asc_unsqueeze,
     (any *)asc_variance,
@@ -1985,6 +2156,8 @@ any *const functions[] = {
     (any *)asc_vocabulary_find,
     (any *)asc_vocabulary_read,
     (any *)asc_where,
+    (any *)asc_window_count,
+    (any *)asc_window_means,
     (any *)asc_wrap,
     (any *)asc_write,
     (any *)asc_zero_grad,

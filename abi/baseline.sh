@@ -7,7 +7,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 version=$1 include=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-awk -f "$here/items.awk" "$include"/ascgrad/*.h >"$scratch/items"
+# The structs of settings are no part of it: each comes with its fields' places (ascgrad/typed.h).
+find "$include/ascgrad" -name '*.h' ! -name typed_settings.h | LC_ALL=C sort | xargs awk -f "$here/items.awk" \
+    >"$scratch/items"
 
 # What only the compiler knows: a program that prints a number, or nothing, for each item.
 awk '

@@ -9,11 +9,19 @@
 
 /* ---- leaves ---- */
 
+/* No tensor, for `function`: an error of the context that it was made in, if that is there. */
+static asc_status refuse(asc_tensor gone, const char *function, const char *argument)
+{
+    asc_ctx *ctx = asc_ctx_of(gone);
+    asc_status status = asc_is_null(gone) ? ASC_ERR_ARG : ASC_ERR_STATE;
+    return ctx ? asc_need_tensor(ctx, gone, function, argument) : status;
+}
+
 asc_status asc_require_grad(asc_tensor t, bool require)
 {
     asc_node *n = asc_node_of(t);
     if (!n) {
-        return asc_is_null(t) ? ASC_ERR_ARG : ASC_ERR_STATE;
+        return refuse(t, "require_grad", "t");
     }
     if (require && !asc_is_floating(n->array.dtype)) {
         return asc_fail(n->ctx, ASC_ERR_ARG, "require_grad: dtype is %s, expected f32 or f64",
@@ -35,7 +43,7 @@ asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user)
 {
     asc_node *n = asc_node_of(t);
     if (!n) {
-        return asc_is_null(t) ? ASC_ERR_ARG : ASC_ERR_STATE;
+        return refuse(t, "on_grad", "t");
     }
     if (!n->requires_grad) {
         return asc_fail(n->ctx, ASC_ERR_ARG, "on_grad: the tensor is no leaf that requires its gradient");
@@ -65,7 +73,7 @@ asc_status asc_grad_into(asc_tensor leaf, asc_tensor where, bool holds)
 {
     asc_node *n = asc_node_of(leaf), *to = asc_node_of(where);
     if (!n) {
-        return asc_is_null(leaf) ? ASC_ERR_ARG : ASC_ERR_STATE;
+        return refuse(leaf, "grad_into", "leaf");
     }
     const asc_tape *tape = n->ctx->tape.state;
     if (!n->requires_grad || (tape && tape->passing)) {

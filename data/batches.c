@@ -14,7 +14,7 @@ struct asc_batches {
     int64_t rows, batch, at;
     int64_t *order;
     uint64_t seed, round;
-    bool open; /* the scope of a batch */
+    size_t scopes; /* that have begun with the batch's, which is the last of them; 0: no batch's has */
 };
 
 static asc_status check(asc_ctx *ctx, const asc_tensor *tensors, int n, int64_t batch)
@@ -77,12 +77,28 @@ asc_batches *asc_batches_new(asc_ctx *ctx, const asc_tensor *tensors, int n, int
     return b;
 }
 
-static void end_scope(asc_batches *b)
+static size_t scopes_of(const asc_ctx *ctx)
 {
-    if (b->open) {
+    return ctx->n_scopes + ctx->failed_scopes;
+}
+
+/* Ends the batch's scope, if it is the innermost one: no other's is ended in its place. */
+static asc_status end_scope(asc_batches *b, const char *function)
+{
+    size_t begun = scopes_of(b->ctx), own = b->scopes;
+    if (own && begun > own) {
+        return asc_fail(b->ctx, ASC_ERR_STATE, "%s: a scope that was begun after the last batch has not ended",
+                        function);
+    }
+    b->scopes = 0;
+    if (own && begun < own) {
+        return asc_fail(b->ctx, ASC_ERR_STATE, "%s: the last batch's scope was ended in place of another, begun before "
+                        "it", function);
+    }
+    if (own) {
         asc_scope_end(b->ctx);
     }
-    b->open = false;
+    return ASC_OK;
 }
 
 void asc_batches_free(asc_batches *b)
@@ -90,7 +106,7 @@ void asc_batches_free(asc_batches *b)
     if (!b) {
         return;
     }
-    end_scope(b);
+    end_scope(b, "batches_free");
     for (int i = 0; i < b->n; i++) {
         asc_release(b->whole[i]);
     }
@@ -125,8 +141,7 @@ bool asc_batches_next(asc_batches *b, asc_tensor *out)
     if (ASC_NEED(b ? b->ctx : NULL, "batches_next: batches out", b, out)) {
         return false;
     }
-    end_scope(b);
-    if (asc_error(b->ctx)) {
+    if (end_scope(b, "batches_next") || asc_error(b->ctx)) {
         return false;
     }
     if (b->at >= b->rows) {
@@ -134,14 +149,14 @@ bool asc_batches_next(asc_batches *b, asc_tensor *out)
         return false;
     }
     asc_scope_begin(b->ctx);
-    b->open = true;
+    b->scopes = scopes_of(b->ctx);
     int64_t left = b->rows - b->at, rows = left < b->batch ? left : b->batch;
     for (int i = 0; i < b->n; i++) {
         out[i] = gather(b, b->whole[i], rows);
     }
     b->at += rows;
     if (asc_error(b->ctx)) {
-        end_scope(b);
+        end_scope(b, "batches_next");
     }
-    return b->open;
+    return b->scopes > 0;
 }

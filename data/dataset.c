@@ -220,7 +220,7 @@ static void reader_end(asc_source_reader *r)
 static asc_status reader_begin(asc_source_reader *r, asc_dataset *data, asc_split_kind split)
 {
     const asc_data_source *source = data->source;
-    *r = (asc_source_reader){data, split, asc_alloc(data->ctx, source->reader_size)};
+    *r = (asc_source_reader){.data = data, .split = split, .self = asc_alloc(data->ctx, source->reader_size)};
     if (!r->self) {
         return ASC_ERR_MEMORY;
     }
@@ -287,7 +287,10 @@ typedef struct stream {
     size_t n_lines, line_capacity;
     int64_t *starts; /* of each sequence that has ended; the next begins where the last has */
     int32_t *labels;
-    size_t n_sequences, starts_capacity, labels_capacity;
+    int64_t *seconds; /* of each sequence, as asc_split has it */
+    int64_t second;   /* of the one that has begun; -1: not yet */
+    int64_t texts;    /* given pieces of it so far */
+    size_t n_sequences, starts_capacity, labels_capacity, seconds_capacity;
 } stream;
 
 /* Marks the ids from number `from` on as given. */
@@ -319,7 +322,7 @@ static asc_status keep_line(asc_ctx *ctx, stream *s, size_t from, size_t bytes)
 static asc_status end_sequence(const asc_dataset *data, stream *s, size_t *first, int32_t label)
 {
     asc_ctx *ctx = data->ctx;
-    void *starts = s->starts, *labels = s->labels;
+    void *starts = s->starts, *labels = s->labels, *seconds = s->seconds;
     if (!asc_grow(ctx, &starts, &s->starts_capacity, s->n_sequences + 1, sizeof *s->starts)) {
         return ASC_ERR_MEMORY;
     }
@@ -328,12 +331,19 @@ static asc_status end_sequence(const asc_dataset *data, stream *s, size_t *first
         return ASC_ERR_MEMORY;
     }
     s->labels = labels;
+    if (!asc_grow(ctx, &seconds, &s->seconds_capacity, s->n_sequences + 1, sizeof *s->seconds)) {
+        return ASC_ERR_MEMORY;
+    }
+    s->seconds = seconds;
     if (s->ids.n - *first < 2 || (data->source->class_name && s->n_given <= *first)) {
         return asc_fail(ctx, ASC_ERR_FORMAT, "%s: sequence %zu has %zu tokens%s", data->spec, s->n_sequences + 1,
                         s->ids.n - *first, s->ids.n - *first < 2 ? ", expected 2 or more" : ", and its text has none");
     }
     s->starts[s->n_sequences] = (int64_t)*first;
+    s->seconds[s->n_sequences] = s->second >= 0 ? s->second : (int64_t)s->n_given;
     s->labels[s->n_sequences++] = label;
+    s->second = -1;
+    s->texts = 0;
     *first = s->ids.n;
     return ASC_OK;
 }
@@ -374,6 +384,7 @@ static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *to
         size_t from = s->ids.n;
         checksum = crc32_z(checksum, (const Bytef *)piece.text, piece.bytes);
         split->bytes += (int64_t)piece.bytes;
+        s->second = piece.given && ++s->texts == 2 ? (int64_t)from : s->second;
         status = encode_piece(reader, tokenizer, &m, &piece, from == first, &s->ids);
         status = status || !piece.given ? status : mark_given(tokenizer->ctx, s, from);
         status = status || !s->by_line ? status : keep_line(tokenizer->ctx, s, from, piece.bytes);
@@ -383,6 +394,7 @@ static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *to
         }
     }
     split->checksum = (uint32_t)checksum;
+    split->skipped = reader->skipped;
     return status;
 }
 
@@ -420,6 +432,7 @@ static asc_status take_tokens(const asc_dataset *data, asc_split *split, stream 
     split->n_sequences = starts ? (int64_t)sequences : 0;
     if (asc_dataset_class(data, 0)) {
         split->labels = take(ctx, s->labels, sequences, sizeof *split->labels);
+        split->seconds = take(ctx, s->seconds, sequences, sizeof *split->seconds);
         while (asc_dataset_class(data, split->classes)) {
             split->classes++;
         }
@@ -453,6 +466,7 @@ static void stream_free(asc_ctx *ctx, stream *s)
     asc_free(ctx, s->lines, s->line_capacity * sizeof *s->lines);
     asc_free(ctx, s->starts, s->starts_capacity * sizeof *s->starts);
     asc_free(ctx, s->labels, s->labels_capacity * sizeof *s->labels);
+    asc_free(ctx, s->seconds, s->seconds_capacity * sizeof *s->seconds);
 }
 
 static asc_status read_split(asc_dataset *data, asc_split_kind kind, const asc_tokenizer *tokenizer, bool by_line,
@@ -463,7 +477,7 @@ static asc_status read_split(asc_dataset *data, asc_split_kind kind, const asc_t
     if (status) {
         return status;
     }
-    stream s = {.by_line = by_line && !data->source->sequences};
+    stream s = {.by_line = by_line && !data->source->sequences, .second = -1};
     status = read_tokens(&reader, tokenizer, split, &s);
     reader_end(&reader);
     status = status ? status : take_tokens(data, split, &s);
@@ -519,6 +533,7 @@ void asc_split_free(asc_ctx *ctx, asc_split *split)
         asc_free(ctx, (void *)split->lines, (size_t)split->n_lines * sizeof *split->lines);
         asc_free(ctx, (void *)split->starts, ((size_t)split->n_sequences + 1) * sizeof *split->starts);
         asc_free(ctx, (void *)split->labels, (size_t)split->n_sequences * sizeof *split->labels);
+        asc_free(ctx, (void *)split->seconds, (size_t)split->n_sequences * sizeof *split->seconds);
         asc_free(ctx, split, sizeof *split);
     }
 }

@@ -1,5 +1,6 @@
 /* data/source_records.c: records as a data source: a .jsonl or .tsv file, plain or gzip, or a folder with one for each
- * split: "PATH[:KEY=FIELD,…]".
+ * split: "PATH[:KEY=FIELD,…]". With valid=FILE or test=FILE among the keys, PATH is all of it the training split, and
+ * these are the others.
  *
  *   prompt, answer        the answer is learned and scored: "PROMPT\nANSWER\n"
  *   text, text2, label    a sentence or two and their class: "TEXT\nTEXT2\nLABEL\n"; pairs labelled "-" are left out
@@ -26,6 +27,7 @@ typedef struct source {
     asc_fields fields;
     bool is_folder, labelled, cut;
     int64_t cuts[ASC_SPLITS + 1];
+    const char *file[ASC_SPLITS]; /* of the splits that the spec names files for; else NULL */
     asc_strings classes;
 } source;
 
@@ -105,6 +107,18 @@ static asc_status take_classes(asc_dataset *data, char *list)
     return ASC_OK;
 }
 
+/* "valid=FILE", "test=FILE". false: the pair is another. */
+static bool take_file(source *s, const char *key, const char *value)
+{
+    for (asc_split_kind kind = ASC_SPLIT_VALID; kind <= ASC_SPLIT_TEST; kind++) {
+        if (strcmp(key, asc_split_name(kind)) == 0 && !s->file[kind]) {
+            s->file[kind] = value;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* One field has one name: prompt and text are the same field, of questions and of sentences. */
 static asc_status refuse_twice(asc_dataset *data, const char *key)
 {
@@ -124,6 +138,9 @@ static asc_status take_pair(asc_dataset *data, char *pair)
         s->labelled = true;
         return s->classes.n > 0 ? refuse_twice(data, pair) : take_classes(data, value);
     }
+    if (value && *value && take_file(s, pair, value)) {
+        return ASC_OK;
+    }
     for (int i = 0; i < N_KEYS && value && *value; i++) {
         if (strcmp(pair, keys[i].key) == 0) {
             if (s->fields.name[keys[i].field]) {
@@ -136,7 +153,7 @@ static asc_status take_pair(asc_dataset *data, char *pair)
     }
     return asc_fail_on(data->ctx, ASC_ERR_ARG, "data",
                        ": %s: got '%s', expected prompt=FIELD, answer=FIELD, or "
-                       "text=FIELD, text2=FIELD, label=FIELD, classes=A|B",
+                       "text=FIELD, text2=FIELD, label=FIELD, classes=A|B, or valid=FILE, test=FILE",
                        data->spec, pair);
 }
 
@@ -151,6 +168,7 @@ static const struct {
     {{"sentence1", "sentence2", "label"}, true},
     {{"question1", "question2", "is_duplicate"}, true},
     {{"question", "sentence", "label"}, true},
+    {{"question", "passage", "label"}, true},
     {{"#1 String", "#2 String", "Quality"}, true},
     {{"sentence", NULL, "label"}, true},
     {{"text", NULL, "label"}, true},
@@ -187,18 +205,31 @@ static asc_status guess_fields(asc_dataset *data, const char *path)
 
 /* ---- splits ---- */
 
-/* The path of a split's file: to be freed with asc_split_path_free in a folder. */
-static char *open_path(asc_dataset *data, asc_split_kind kind)
+/* Whether each split has a file of its own that the spec names. */
+static bool is_apart(const source *s)
 {
-    source *s = data->self;
-    return s->is_folder ? asc_split_path(data->ctx, s->path, kind) : s->path;
+    return s->file[ASC_SPLIT_VALID] || s->file[ASC_SPLIT_TEST];
 }
 
-static void close_path(asc_dataset *data, char *path)
+/* The path of a split's file: to be freed with asc_split_path_free in a folder. */
+static const char *open_path(asc_dataset *data, asc_split_kind kind)
+{
+    source *s = data->self;
+    if (is_apart(s) && kind != ASC_SPLIT_TRAIN && !s->file[kind]) {
+        asc_fail(data->ctx, ASC_ERR_IO, "%s: names no file of the %s split, as %s=FILE would", data->spec,
+                 asc_split_name(kind), asc_split_name(kind));
+        return NULL;
+    }
+    return s->is_folder     ? asc_split_path(data->ctx, s->path, kind)
+           : s->file[kind] ? s->file[kind]
+                            : s->path;
+}
+
+static void close_path(asc_dataset *data, const char *path)
 {
     const source *s = data->self;
     if (s->is_folder) {
-        asc_split_path_free(data->ctx, path);
+        asc_split_path_free(data->ctx, (char *)path);
     }
 }
 
@@ -281,6 +312,12 @@ static asc_status take_pairs(asc_dataset *data, char *pairs)
     return status;
 }
 
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static asc_status check_fields(asc_dataset *data)
 {
     const source *s = data->self;
@@ -291,11 +328,10 @@ static asc_status check_fields(asc_dataset *data)
     return ASC_OK;
 }
 
-static asc_status read_fields(asc_dataset *data, char *path)
+static asc_status read_fields(asc_dataset *data, const char *path)
 {
     source *s = data->self;
-    const char *name = s->is_folder ? strrchr(path, '/') + 1 : path;
-    s->fields.rows = is_rows(name);
+    s->fields.rows = is_rows(name_of(path));
     bool named = s->fields.name[FIRST] || s->fields.name[SECOND] || s->fields.name[LAST];
     asc_status status = named ? check_fields(data) : guess_fields(data, path);
     return status || !s->labelled || s->classes.n > 0 ? status : find_classes(data, path);
@@ -319,7 +355,11 @@ static asc_status open_records(asc_dataset *data, const char *argument)
     if (more && take_pairs(data, s->path + n + 1)) {
         return asc_error(data->ctx);
     }
-    char *path = open_path(data, ASC_SPLIT_TRAIN);
+    if (s->is_folder && is_apart(s)) {
+        return asc_fail_on(data->ctx, ASC_ERR_ARG, "data", ": %s: valid=FILE and test=FILE go with a file, and %s is a "
+                           "folder", data->spec, s->path);
+    }
+    const char *path = open_path(data, ASC_SPLIT_TRAIN);
     asc_status status = path ? read_fields(data, path) : asc_error(data->ctx);
     close_path(data, path);
     return status;
@@ -334,7 +374,7 @@ static void close_records(asc_dataset *data)
 
 typedef struct reader {
     asc_records records;
-    char *path;
+    const char *path;
     int64_t from, to;
     int field; /* that comes next; FIRST: of the next record */
     void *text;
@@ -346,7 +386,7 @@ static asc_status find_range(asc_source_reader *r)
 {
     source *s = r->data->self;
     reader *at = r->self;
-    const char *slash = strrchr(s->path, '/'), *name = slash ? slash + 1 : s->path;
+    const char *name = name_of(s->path);
     for (asc_split_kind kind = ASC_SPLIT_VALID; kind <= ASC_SPLIT_TEST; kind++) {
         if (asc_name_tells(name, kind) && kind != r->split) {
             return asc_fail(r->data->ctx, ASC_ERR_IO, "%s: all of it is the %s split, by its name, none the %s split",
@@ -370,12 +410,14 @@ static asc_status begin(asc_source_reader *r)
     const source *s = r->data->self;
     reader *at = r->self;
     at->to = INT64_MAX;
-    if (!s->is_folder && find_range(r)) {
+    if (!s->is_folder && !is_apart(s) && find_range(r)) {
         return asc_error(r->data->ctx);
     }
     at->records.ctx = r->data->ctx;
     at->path = open_path(r->data, r->split);
-    return at->path ? asc_records_open(&at->records, r->data->ctx, at->path, &s->fields) : asc_error(r->data->ctx);
+    asc_fields fields = s->fields; /* each file has its own form */
+    fields.rows = at->path && is_rows(name_of(at->path));
+    return at->path ? asc_records_open(&at->records, r->data->ctx, at->path, &fields) : asc_error(r->data->ctx);
 }
 
 /* Reads the next record that has an answer. */
@@ -384,9 +426,10 @@ static asc_status next_record(asc_source_reader *r, bool *more)
     const source *s = r->data->self;
     reader *at = r->self;
     asc_status status;
-    do {
-        status = asc_records_next(&at->records, at->from, at->to, more);
-    } while (!status && *more && s->labelled && is_unlabelled(&at->records));
+    while (!(status = asc_records_next(&at->records, at->from, at->to, more)) && *more && s->labelled &&
+           is_unlabelled(&at->records)) {
+        r->skipped++;
+    }
     return status;
 }
 

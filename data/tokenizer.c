@@ -13,10 +13,11 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
-extern const asc_tokenizer_kind asc_tokenizer_word, asc_tokenizer_byte, asc_tokenizer_wordpiece, asc_tokenizer_bpe;
+extern const asc_tokenizer_kind asc_tokenizer_word, asc_tokenizer_byte, asc_tokenizer_wordpiece,
+    asc_tokenizer_wordpiece_cased, asc_tokenizer_bpe;
 
 static const asc_tokenizer_kind *const kinds[] = {&asc_tokenizer_word, &asc_tokenizer_byte, &asc_tokenizer_wordpiece,
-                                                 &asc_tokenizer_bpe};
+                                                 &asc_tokenizer_wordpiece_cased, &asc_tokenizer_bpe};
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 

@@ -1,10 +1,12 @@
-/* data/tokenizer_wordpiece.c: BERT uncased's tokenizer to the id, in one pass over the text and without memory of its
- * own. Source: BasicTokenizer and WordpieceTokenizer of Devlin et al. 2019, https://github.com/google-research/bert,
- * with all of Unicode's category C dropped, as Hugging Face's transformers does.
+/* data/tokenizer_wordpiece.c: BERT's tokenizers, uncased and cased, to the id, in one pass over the text and without
+ * memory of its own. Source: BasicTokenizer and WordpieceTokenizer of Devlin et al. 2019,
+ * https://github.com/google-research/bert, with all of Unicode's category C dropped, as Hugging Face's transformers
+ * does.
  *
  * BERT cleans the text, sets Chinese characters apart, splits at white space, lower-cases, decomposes (NFD), drops
  * Mn, and splits at punctuation. Each step looks at single characters, only the decomposition's order of marks at
- * more: so each character goes through all steps at once, and marks are sorted as they arrive at their word. */
+ * more: so each character goes through all steps at once, and marks are sorted as they arrive at their word. BERT cased
+ * leaves out lower-casing, decomposition and dropping. */
 #include <string.h>
 #include <utf8proc.h>
 
@@ -21,12 +23,15 @@ enum {
     REPLACEMENT = 0xfffd,
 };
 
+extern const asc_tokenizer_kind asc_tokenizer_wordpiece, asc_tokenizer_wordpiece_cased;
+
 static const char UNKNOWN[] = "[UNK]", CORPUS_UNKNOWN[] = "<unk>";
 
 /* A word under way, and where its pieces go. */
 typedef struct cutter {
     const asc_tokenizer *tokenizer;
     asc_ids *ids;
+    bool cased;
     asc_status status;
     int32_t code[MAX_CHARACTERS];
     uint8_t mark_class[MAX_CHARACTERS]; /* canonical combining classes */
@@ -155,7 +160,7 @@ static void add_ascii(cutter *c, char byte)
 {
     bool letter = (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
     if (letter || (byte >= '0' && byte <= '9')) {
-        add(c, byte | 0x20, 0); /* digits have this bit already */
+        add(c, c->cased ? byte : byte | 0x20, 0); /* digits have this bit already */
     } else if (byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r') {
         end_word(c);
     } else if (byte > ' ' && byte < 0x7f) {
@@ -171,6 +176,16 @@ static bool is_chinese(int32_t code)
            (code >= 0xf900 && code <= 0xfaff) || (code >= 0x2f800 && code <= 0x2fa1f);
 }
 
+/* Adds a letter or the like, or sets punctuation apart. */
+static void add_by_category(cutter *c, int32_t code, const utf8proc_property_t *property, uint8_t mark_class)
+{
+    if (property->category >= UTF8PROC_CATEGORY_PC && property->category <= UTF8PROC_CATEGORY_PO) {
+        add_alone(c, code);
+    } else {
+        add(c, code, mark_class);
+    }
+}
+
 /* Adds a character that is in canonical decomposition and lower case. */
 static void add_decomposed(cutter *c, int32_t code)
 {
@@ -180,28 +195,19 @@ static void add_decomposed(cutter *c, int32_t code)
     }
     const utf8proc_property_t *property = utf8proc_get_property(code);
     uint8_t mark_class = (uint8_t)property->combining_class;
-    switch (property->category) {
-    case UTF8PROC_CATEGORY_MN:
-        if (!mark_class) {
-            c->marks = c->n; /* dropped, and yet no mark moves across it */
-        }
-        break;
-    case UTF8PROC_CATEGORY_PC:
-    case UTF8PROC_CATEGORY_PD:
-    case UTF8PROC_CATEGORY_PS:
-    case UTF8PROC_CATEGORY_PE:
-    case UTF8PROC_CATEGORY_PI:
-    case UTF8PROC_CATEGORY_PF:
-    case UTF8PROC_CATEGORY_PO:
-        add_alone(c, code);
-        break;
-    default:
-        add(c, code, mark_class);
+    if (property->category != UTF8PROC_CATEGORY_MN) {
+        add_by_category(c, code, property, mark_class);
+    } else if (!mark_class) {
+        c->marks = c->n; /* dropped, and yet no mark moves across it */
     }
 }
 
 static void add_letters(cutter *c, int32_t code)
 {
+    if (c->cased) {
+        add_by_category(c, code, utf8proc_get_property(code), 0);
+        return;
+    }
     utf8proc_int32_t parts[MAX_DECOMPOSED];
     int boundary;
     utf8proc_ssize_t n =
@@ -251,7 +257,7 @@ static size_t corpus_unknown(const char *text, size_t bytes, size_t at)
 
 static asc_status encode(const asc_tokenizer *tokenizer, const char *text, size_t bytes, unsigned flags, asc_ids *ids)
 {
-    cutter c = {.tokenizer = tokenizer, .ids = ids};
+    cutter c = {.tokenizer = tokenizer, .ids = ids, .cased = tokenizer->kind == &asc_tokenizer_wordpiece_cased};
     bool at_start = flags & ASC_ENCODE_CORPUS;
     for (size_t i = 0; i < bytes && !c.status;) {
         size_t unknown = at_start ? corpus_unknown(text, bytes, i) : 0;
@@ -348,15 +354,11 @@ static asc_status decode(asc_decoder *decoder, int32_t id, const char *piece, si
     return status;
 }
 
-const asc_tokenizer_kind asc_tokenizer_wordpiece = {
-    .abi = ASC_CORPUS_ABI,
-    .name = "wordpiece",
-    .argument = "VOCAB_FILE",
-    .is_path = true,
-    .has_vocabulary = true,
-    .decoder_size = sizeof(spacer),
-    .make = make,
-    .load = load,
-    .encode = encode,
-    .decode = decode,
-};
+#define WORDPIECE(called)                                                                                              \
+    {                                                                                                                  \
+        .abi = ASC_CORPUS_ABI, .name = called, .argument = "VOCAB_FILE", .is_path = true, .has_vocabulary = true,      \
+        .decoder_size = sizeof(spacer), .make = make, .load = load, .encode = encode, .decode = decode,                \
+    }
+
+const asc_tokenizer_kind asc_tokenizer_wordpiece = WORDPIECE("wordpiece");
+const asc_tokenizer_kind asc_tokenizer_wordpiece_cased = WORDPIECE("wordpiece-cased");

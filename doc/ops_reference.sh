@@ -6,7 +6,7 @@ cat <<'TEXT'
 # Ops
 
 Made from the registry by `make update-ops-reference`; `ascgrad info --ops` prints the same. The functions that call the
-ops, with shapes, ranges and errors, are in `include/ascgrad/ops.h`.
+ops, with shapes, ranges and errors, are in `ascgrad/ops.h` and `ascgrad/mixing_ops.h`.
 
 y is the result, σ the sigmoid, ∘ the product of elements. A ? marks an optional input, … one or more of the one before.
 Samples are the inputs on which `ascgrad gradcheck` checks the gradient.

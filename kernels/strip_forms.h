@@ -1,6 +1,6 @@
 /*
- * kernels/strip_forms.h: sums over the entries of vectors, their symmetric products, and wedges of vectors with forms,
- * a strip of tokens at a time; included by kernels_impl.c. list.h says what each function does.
+ * kernels/strip_forms.h: sums over the entries of vectors, their wedges and symmetric products, and wedges of vectors
+ * with forms, a strip of tokens at a time; included by kernels_impl.c. list.h says what each function does.
  */
 /* ---- float, and f64.awk makes the same for double ---- */
 
@@ -40,49 +40,78 @@ static void strip_reject_f32(double *v, double *along, const double *x, const as
     strip_axpy_f32(v, minus, x, n);
 }
 
-static void strip_symmetric_f32(float *p, int64_t ld, const float *a, const float *b, int64_t n, int lanes)
+/* `wedge` is known where it is inlined: a_i b_j - a_j b_i, i < j, or a_i b_j + a_j b_i, i <= j. */
+static ALWAYS_INLINE void products_f32(float *p, int64_t ld, const float *a, const float *b, int64_t n, int lanes,
+                                       bool wedge)
 {
     enum { S = ASC_STRIP, WIDTH = sizeof(vector_f32) / sizeof(float) };
-    for (int64_t i = 0; i < n; i++, p += (n - i + 1) * ld) {
+    for (int64_t i = 0; i < n; i++) {
+        int64_t first = wedge ? i + 1 : i;
         int l = 0;
         for (; l + WIDTH <= lanes; l += WIDTH) {
             vector_f32 ai = *(const vector_f32 *)(a + i * S + l), bi = *(const vector_f32 *)(b + i * S + l);
             float *at = p + l;
-            for (int64_t j = i * S + l; j < n * S; j += S, at += ld) {
-                *(vector_f32 *)at = ai * *(const vector_f32 *)(b + j) + *(const vector_f32 *)(a + j) * bi;
+            for (int64_t j = first * S + l; j < n * S; j += S, at += ld) {
+                vector_f32 ab = ai * *(const vector_f32 *)(b + j), ba = *(const vector_f32 *)(a + j) * bi;
+                *(vector_f32 *)at = wedge ? ab - ba : ab + ba;
             }
         }
         for (; l < lanes; l++) {
-            for (int64_t j = i; j < n; j++) {
-                p[(j - i) * ld + l] = a[i * S + l] * b[j * S + l] + a[j * S + l] * b[i * S + l];
+            for (int64_t j = first; j < n; j++) {
+                float ab = a[i * S + l] * b[j * S + l], ba = a[j * S + l] * b[i * S + l];
+                p[(j - first) * ld + l] = wedge ? ab - ba : ab + ba;
             }
         }
+        p += (n - first) * ld;
     }
 }
 
-static void strip_symmetric_grad_f32(float *q, float *Mb, const float *p, int64_t ld, const float *a, const float *b,
-                                     int64_t n)
+static void strip_wedge_f32(float *p, int64_t ld, const float *a, const float *b, int64_t n, int lanes)
+{
+    products_f32(p, ld, a, b, n, lanes, true);
+}
+
+static void strip_symmetric_f32(float *p, int64_t ld, const float *a, const float *b, int64_t n, int lanes)
+{
+    products_f32(p, ld, a, b, n, lanes, false);
+}
+
+static ALWAYS_INLINE void products_grad_f32(float *q, float *Mb, const float *p, int64_t ld, const float *a,
+                                            const float *b, int64_t n, bool wedge)
 {
     enum { S = ASC_STRIP, WIDTH = sizeof(vector_f32) / sizeof(float) };
     memset(q, 0, (size_t)(n * S) * sizeof *q);
     memset(Mb, 0, (size_t)(n * S) * sizeof *Mb);
     for (int64_t i = 0; i < n; i++) {
+        int64_t first = wedge ? i + 1 : i;
         for (int l = 0; l < S; l += WIDTH) {
             vector_f32 ai = *(const vector_f32 *)(a + i * S + l), bi = *(const vector_f32 *)(b + i * S + l);
             vector_f32 q_sum = {0}, Mb_sum = {0};
             const float *at = p + l;
-            for (int64_t j = i * S + l; j < n * S; j += S, at += ld) { /* the first time j is i: both sums get p_ii */
-                vector_f32 m = *(const vector_f32 *)at;
+            for (int64_t j = first * S + l; j < n * S; j += S, at += ld) { /* where j is i, both sums get p_ii */
+                vector_f32 m = *(const vector_f32 *)at, mb = m * bi;
                 q_sum += m * *(const vector_f32 *)(a + j);
                 Mb_sum += m * *(const vector_f32 *)(b + j);
                 *(vector_f32 *)(q + j) += m * ai;
-                *(vector_f32 *)(Mb + j) += m * bi;
+                *(vector_f32 *)(Mb + j) += wedge ? -mb : mb;
             }
-            *(vector_f32 *)(q + i * S + l) += q_sum;
+            *(vector_f32 *)(q + i * S + l) += wedge ? -q_sum : q_sum;
             *(vector_f32 *)(Mb + i * S + l) += Mb_sum;
         }
-        p += (n - i) * ld;
+        p += (n - first) * ld;
     }
+}
+
+static void strip_wedge_grad_f32(float *q, float *Mb, const float *p, int64_t ld, const float *a, const float *b,
+                                 int64_t n)
+{
+    products_grad_f32(q, Mb, p, ld, a, b, n, true);
+}
+
+static void strip_symmetric_grad_f32(float *q, float *Mb, const float *p, int64_t ld, const float *a, const float *b,
+                                     int64_t n)
+{
+    products_grad_f32(q, Mb, p, ld, a, b, n, false);
 }
 
 /* k is known where it is inlined. */

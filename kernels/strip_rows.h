@@ -99,51 +99,6 @@ static void strip_add_pair_f32(double *y, double *v, const double *u, const asc_
     add_pair(y, v, u, first, pair, n, eps, eps_rel);
 }
 
-static void strip_wedge_f32(float *p, int64_t ld, const float *a, const float *b, int64_t n, int lanes)
-{
-    enum { S = ASC_STRIP, WIDTH = sizeof(vector_f32) / sizeof(float) };
-    for (int64_t i = 0; i < n; i++, p += (n - i) * ld) {
-        int l = 0;
-        for (; l + WIDTH <= lanes; l += WIDTH) {
-            vector_f32 ai = *(const vector_f32 *)(a + i * S + l), bi = *(const vector_f32 *)(b + i * S + l);
-            float *at = p + l;
-            for (int64_t j = (i + 1) * S + l; j < n * S; j += S, at += ld) {
-                *(vector_f32 *)at = ai * *(const vector_f32 *)(b + j) - *(const vector_f32 *)(a + j) * bi;
-            }
-        }
-        for (; l < lanes; l++) {
-            for (int64_t j = i + 1; j < n; j++) {
-                p[(j - i - 1) * ld + l] = a[i * S + l] * b[j * S + l] - a[j * S + l] * b[i * S + l];
-            }
-        }
-    }
-}
-
-static void strip_wedge_grad_f32(float *q, float *Mb, const float *p, int64_t ld, const float *a, const float *b,
-                                 int64_t n)
-{
-    enum { S = ASC_STRIP, WIDTH = sizeof(vector_f32) / sizeof(float) };
-    memset(q, 0, (size_t)(n * S) * sizeof *q);
-    memset(Mb, 0, (size_t)(n * S) * sizeof *Mb);
-    for (int64_t i = 0; i < n; i++) {
-        for (int l = 0; l < S; l += WIDTH) {
-            vector_f32 ai = *(const vector_f32 *)(a + i * S + l), bi = *(const vector_f32 *)(b + i * S + l);
-            vector_f32 q_sum = {0}, Mb_sum = {0};
-            const float *at = p + l;
-            for (int64_t j = (i + 1) * S + l; j < n * S; j += S, at += ld) {
-                vector_f32 m = *(const vector_f32 *)at;
-                q_sum += m * *(const vector_f32 *)(a + j);
-                Mb_sum += m * *(const vector_f32 *)(b + j);
-                *(vector_f32 *)(q + j) += m * ai;
-                *(vector_f32 *)(Mb + j) -= m * bi;
-            }
-            *(vector_f32 *)(q + i * S + l) -= q_sum;
-            *(vector_f32 *)(Mb + i * S + l) += Mb_sum;
-        }
-        p += (n - 1 - i) * ld;
-    }
-}
-
 static void strip_pair_grad_f32(double *du, double *du_on_q, double *du_on_unit, const double *across, const float *q,
                                 asc_strip_pair *pair, int64_t n)
 {

@@ -77,19 +77,19 @@ static asc_tensor places_of(const asc_layer *l, asc_tensor x, int64_t start)
     return z;
 }
 
-/* The inputs of n tokens from position `start` on, or of those of a context. */
-static asc_ascender_inputs inputs_of(asc_layer *l, asc_tensor x, asc_tensor lengths, int64_t start)
+/* The inputs of tokens from position `start` on, of which the first `past` ask nothing; or of those of a context. */
+static asc_ascender_inputs inputs_of(asc_layer *l, asc_tensor x, asc_tensor lengths, int64_t start, int64_t past)
 {
     const asc_ascender_layer *t = l->self;
     asc_ctx *ctx = l->ctx;
+    int64_t n = asc_size(x, 1) - past;
     asc_tensor from = asc_looked_at(l, x);
     asc_tensor q = asc_qk_norm_apply(ctx, &t->qk_norm, asc_linear(ctx, x, t->q, asc_null()), t->qk_norm.q);
     asc_tensor k = asc_qk_norm_apply(ctx, &t->qk_norm, asc_linear(ctx, from, t->k, asc_null()), t->qk_norm.k);
     asc_tensor heading = heading_of(l, q, k);
-    asc_given given = asc_given_for(l, start, asc_size(x, 1), asc_is_null(l->context) ? start + asc_size(x, 1)
-                                                                                      : asc_size(from, 1));
+    asc_given given = asc_given_for(l, start + past, n, asc_size(from, 1) + (asc_is_null(l->context) ? start : 0));
     asc_ascender_inputs in = {
-        .q = turned(l, q, start),
+        .q = asc_last_of(l, turned(l, q, start), n),
         .k = turned(l, k, start),
         .v = asc_linear(ctx, from, t->v, asc_null()),
         .z = places_of(l, from, start),
@@ -233,7 +233,7 @@ static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_te
     if (check_call(l)) {
         return asc_null();
     }
-    asc_ascender_inputs in = inputs_of(l, x, lengths, 0);
+    asc_ascender_inputs in = inputs_of(l, x, lengths, 0, 0);
     outcome out = attend(l, &in, asc_null(), with_losses);
     release_inputs(&in);
     if (with_losses) {
@@ -266,7 +266,7 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
     if (check_call(l)) {
         return asc_error(ctx);
     }
-    asc_ascender_inputs in = inputs_of(l, x, lengths, 0);
+    asc_ascender_inputs in = inputs_of(l, x, lengths, 0, 0);
     asc_ascender_parts p;
     const asc_ascender_layer *t = l->self;
     asc_tensor z = asc_split_heads(ctx, in.z, t->options.heads);
@@ -349,7 +349,7 @@ static void append(asc_layer *l, const asc_layer_cache *c, asc_ascender_inputs *
 
 static asc_tensor next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
 {
-    asc_ascender_inputs in = inputs_of(l, x, asc_null(), c->length);
+    asc_ascender_inputs in = inputs_of(l, x, asc_null(), c->length, 0);
     if (asc_error(l->ctx) == ASC_OK) {
         append(l, c, &in);
     }
@@ -371,13 +371,8 @@ static asc_tensor carry(asc_layer *l, asc_layer_cache *held, asc_tensor past, as
         return asc_carry_again(l, held, past, x);
     }
     asc_tensor all = asc_behind(l, past, x);
-    asc_ascender_inputs in = inputs_of(l, all, asc_null(), 0);
+    asc_ascender_inputs in = inputs_of(l, all, asc_null(), 0, asc_size(past, 1));
     asc_release(all);
-    in.q = asc_last_of(l, in.q, asc_size(x, 1));
-    asc_given given = asc_given_for(l, asc_size(past, 1), asc_size(x, 1), asc_size(past, 1) + asc_size(x, 1));
-    in.bias = given.bias;
-    in.mask = given.mask;
-    in.neighbors = given.neighbors;
     outcome out = attend(l, &in, asc_null(), false);
     release_inputs(&in);
     return output(l, out.y);
@@ -502,7 +497,7 @@ static asc_tensor moves(asc_layer *l, asc_tensor x, const char *name)
     if (i < 0) {
         return asc_null();
     }
-    asc_ascender_inputs in = inputs_of(l, x, asc_null(), 0);
+    asc_ascender_inputs in = inputs_of(l, x, asc_null(), 0, 0);
     asc_tensor before = attend(l, &in, asc_null(), false).y;
     in.scalar[i] = doubled(l, in.scalar[i]);
     asc_tensor after = attend(l, &in, asc_null(), false).y;

@@ -62,22 +62,22 @@ static asc_tensor remember(asc_layer *l, asc_layer_cache *cache, asc_tensor x, a
     return before;
 }
 
+/* One over the tokens that have a pair, up to each of x (B, n, …), the positions from the cache's length on. */
+static asc_tensor inverse_counts(asc_layer *l, const asc_layer_cache *cache, asc_tensor x, asc_tensor lengths)
+{
+    return asc_grassmann_inverse_counts(l, asc_size(x, 0), asc_size(x, 1), cache ? cache->length : 0, lengths);
+}
+
 /* The running mean of x (B, n, D), the positions from the cache's length on. */
 static asc_tensor mean_so_far(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor lengths)
 {
     asc_tensor sum = asc_cumsum(l->ctx, x, 1), before = held(cache, SUM);
-    if (!asc_is_null(before)) {
-        asc_tensor more = asc_add(l->ctx, sum, before);
-        asc_release(sum);
-        sum = more;
-    }
+    sum = asc_is_null(before) ? sum : asc_after(sum, asc_add(l->ctx, sum, before));
     if (cache) {
         asc_cache_stage(l, cache, SUM, asc_slice(l->ctx, sum, 1, -1, ASC_SLICE_END, 1));
     }
-    int64_t start = cache ? cache->length : 0;
-    asc_tensor inverse = asc_grassmann_inverse_counts(l, asc_size(x, 0), asc_size(x, 1), start, lengths);
-    asc_tensor mean = asc_mul(l->ctx, sum, inverse);
-    asc_release(sum);
+    asc_tensor inverse = inverse_counts(l, cache, x, lengths);
+    asc_tensor mean = asc_after(sum, asc_mul(l->ctx, sum, inverse));
     asc_release(inverse);
     return mean;
 }
@@ -113,8 +113,7 @@ static asc_tensor look_back(asc_layer *l, asc_layer_cache *cache, asc_tensor z, 
         return asc_null();
     }
     asc_tensor u = asc_grassmann_directions(l, z, skip, before, lengths), next;
-    asc_tensor inverse = asc_grassmann_inverse_counts(l, asc_size(u, 0), asc_size(u, 1), cache ? cache->length : 0,
-                                                      lengths);
+    asc_tensor inverse = inverse_counts(l, cache, u, lengths);
     asc_tensor seen = asc_flow_invariants(l->ctx, u, inverse, lengths, held(cache, FLOW), cache ? &next : NULL);
     if (cache) {
         asc_cache_stage(l, cache, FLOW, next);

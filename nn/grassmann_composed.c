@@ -18,8 +18,6 @@
  * Nothing here is fast: the coordinates of all pairs, (B, N, m, P), are held. */
 #include <ascgrad/ops.h>
 
-#include <string.h>
-
 #include "nn/flow.h"
 #include "nn/grassmann.h"
 #include "nn/inspect/scores.h"
@@ -327,15 +325,24 @@ static asc_tensor end_at(asc_layer *l, asc_tensor z, asc_tensor lengths)
     return asc_after(z, ended);
 }
 
-/* z and p̂, not scaled. */
+/* p̂ (B, N, m, P) of the last N of z (B, skip + N, r), not scaled. */
+static asc_tensor pairs_of(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths)
+{
+    asc_tensor all = end_at(l, asc_slice(l->ctx, z, 1, 0, ASC_SLICE_END, 1), lengths);
+    asc_tensor now = asc_slice(l->ctx, all, 1, skip, ASC_SLICE_END, 1), vector[ASC_SUBSPACE_LAGS + 1] = {now};
+    find_partners(l, all, skip, before, vector);
+    asc_tensor p = coordinates(l, vector);
+    asc_release(all);
+    asc_release(now);
+    return p;
+}
+
+/* z and p̂, not scaled, of whole sequences. */
 static asc_tensor coordinates_of(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *z)
 {
     *z = end_at(l, reduce(l, x), lengths);
     asc_tensor before = ((const asc_grassmann_layer *)l->self)->memory ? memory_before(l, x, *z) : asc_null();
-    asc_tensor vector[ASC_SUBSPACE_LAGS + 1] = {*z};
-    find_partners(l, *z, 0, before, vector);
-    asc_release(before);
-    return coordinates(l, vector);
+    return asc_after(before, pairs_of(l, *z, 0, before, asc_null()));
 }
 
 /* Σ_Δ c_Δ x_Δ of x (B, N, m, n): (B, N, n). */
@@ -354,11 +361,11 @@ static asc_tensor running_mean(asc_layer *l, asc_tensor x, asc_tensor lengths)
 }
 
 /* g of p̂ (B, N, m, P). */
-static asc_tensor mix(asc_layer *l, asc_tensor unscaled, int64_t skip, asc_tensor lengths)
+static asc_tensor mix(asc_layer *l, asc_tensor unscaled, asc_tensor lengths)
 {
     const asc_grassmann_layer *layer = l->self;
     asc_ctx *ctx = l->ctx;
-    asc_tensor there = find_pairs(l, asc_size(unscaled, 0), asc_size(unscaled, 1), skip, lengths);
+    asc_tensor there = find_pairs(l, asc_size(unscaled, 0), asc_size(unscaled, 1), 0, lengths);
     asc_tensor p = asc_scale(ctx, unscaled, layer->scale), c = asc_after(there, find_shares(l, there));
     asc_tensor each = asc_linear(ctx, p, layer->plu.weight, layer->plu.bias);
     asc_tensor g = asc_after(each, add_up(ctx, c, each));
@@ -371,18 +378,6 @@ static asc_tensor mix(asc_layer *l, asc_tensor unscaled, int64_t skip, asc_tenso
     asc_release(p);
     asc_release(c);
     return g;
-}
-
-/* p̂ (B, N, m, P) of the last N of z (B, skip + N, r), not scaled. */
-static asc_tensor pairs_of(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths)
-{
-    asc_tensor all = end_at(l, asc_slice(l->ctx, z, 1, 0, ASC_SLICE_END, 1), lengths);
-    asc_tensor now = asc_slice(l->ctx, all, 1, skip, ASC_SLICE_END, 1), vector[ASC_SUBSPACE_LAGS + 1] = {now};
-    find_partners(l, all, skip, before, vector);
-    asc_tensor p = coordinates(l, vector);
-    asc_release(all);
-    asc_release(now);
-    return p;
 }
 
 /* Σ_Δ c_Δ p̂_Δ of p̂ (B, N, m, P). */
@@ -420,7 +415,7 @@ static asc_tensor look_back(asc_layer *l, asc_tensor p, asc_tensor lengths)
 
 asc_tensor asc_grassmann_composed(asc_layer *l, asc_tensor x, asc_tensor lengths)
 {
-    asc_tensor z, p = coordinates_of(l, x, lengths, &z), g = mix(l, p, 0, lengths), seen = look_back(l, p, lengths);
+    asc_tensor z, p = coordinates_of(l, x, lengths, &z), g = mix(l, p, lengths), seen = look_back(l, p, lengths);
     asc_tensor y = asc_grassmann_fuse(l, x, g, seen);
     asc_release(z);
     asc_release(p);
@@ -436,6 +431,6 @@ asc_status asc_grassmann_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths,
     const asc_grassmann_layer *g = l->self;
     asc_add_part(parts, l->ctx, "plucker", g->raw ? asc_scale(l->ctx, p, g->scale) : p, asc_null());
     asc_add_part(parts, l->ctx, "flow", directions_of(l, p, lengths), asc_null());
-    asc_tensor gate = open_gate(l, x, mix(l, p, 0, lengths), look_back(l, p, lengths));
+    asc_tensor gate = open_gate(l, x, mix(l, p, lengths), look_back(l, p, lengths));
     return asc_add_part(parts, l->ctx, "gate", gate, asc_null());
 }

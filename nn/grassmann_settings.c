@@ -149,17 +149,31 @@ static asc_status check_lags(const asc_layer *l, const asc_tuples *tuples)
     return ASC_OK;
 }
 
-/* Tuples take the offsets' place. One list of tuples, for all layers, leaves no layer for offsets; beside a list a
- * layer one list of offsets is that of the layers without tuples. */
+/* Whether a layer of this mixing has none of a list of tuples a layer, so that it has offsets. */
+static bool another_has_offsets(const asc_layer *l)
+{
+    const json_t *mix = json_object_get(l->reader->given, "mix"), *tuples;
+    size_t i;
+    json_array_foreach(json_object_get(l->reader->given, "tuples"), i, tuples) {
+        const char *name = json_string_value(json_is_array(mix) ? json_array_get(mix, i) : mix);
+        if (json_array_size(tuples) == 0 && (!name || strcmp(name, l->mixing->name) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Tuples take the offsets' place. One list of tuples, for all layers, leaves no layer for offsets, nor does a list a
+ * layer with some for each; beside another one list of offsets is that of the layers without tuples. */
 static asc_status replace_offsets(const asc_layer *l, asc_grassmann_values *v)
 {
-    bool for_all = !asc_layer_spread(l, "tuples"), given = asc_layer_given(l, "offsets");
+    bool own = asc_layer_spread(l, "tuples"), for_all = !own || !another_has_offsets(l);
+    bool given = asc_layer_given(l, "offsets"), named = given && !asc_reader_is_list(l->reader, "offsets");
     if (given && v->offsets.n > 0 && (for_all || asc_layer_spread(l, "offsets"))) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "tuples", ": layer %d has offsets, too: expected [] for one of them",
                            l->index);
     }
-    bool named = given && !asc_reader_is_list(l->reader, "offsets"); /* each layer is told of its own list */
-    if (for_all || named) {
+    if (for_all || named) { /* of a name each layer is told of its own list */
         asc_free(l->ctx, v->offsets.at, (size_t)v->offsets.n * sizeof *v->offsets.at);
         v->offsets = (asc_ints){0};
     }
@@ -241,10 +255,6 @@ asc_status asc_grassmann_check(asc_layer *l)
     if (!v->normalize && (v->scale == RMS || v->eps != 1e-8 || v->eps_rel != 0)) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "normalize", " is false, and scale, eps or eps_rel say how to "
                            "normalise: expected one of the two");
-    }
-    if (v->running_mean && v->pair != ASC_PAIR_WEDGE) {
-        return asc_fail_on(l->ctx, ASC_ERR_ARG, "running_mean", " is true, and pair is %s: it is the mean of the "
-                           "wedge's coordinates", pairs[v->pair]);
     }
     if (v->invariants && v->direction != ASC_DIRECTION_PAST) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "invariants", " is true, and direction not past: they are of the path "

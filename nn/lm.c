@@ -19,8 +19,32 @@ static asc_status read_values(asc_lm *lm, asc_reader *c, int l, asc_lm_values *v
         return asc_error(lm->ctx);
     }
     v->d_ff = asc_reader_given(c, "d_ff") ? v->d_ff : 4 * v->d_model;
-    v->classes = v->head != ASC_HEAD_CLASSIFIER || asc_reader_given(c, "classes") ? v->classes : 2;
+    if (v->head != ASC_HEAD_LM && !asc_reader_given(c, "classes")) {
+        v->classes = v->head == ASC_HEAD_PAIRS ? 3 : 2;
+    }
+    v->head_ff = v->head != ASC_HEAD_PAIRS || asc_reader_given(c, "head_ff") ? v->head_ff : 2 * v->d_model;
     return ASC_OK;
+}
+
+/* What pairs alone have. Without a mixing they have no blocks, and the model's settings are in effect nonetheless. */
+static asc_status read_pairs(asc_lm *lm, asc_reader *c, const asc_lm_values *v)
+{
+    lm->is_pairs = v->head == ASC_HEAD_PAIRS;
+    if (!lm->is_pairs) {
+        return ASC_OK;
+    }
+    lm->pairs = (asc_pairs){.states = v->states, .window = v->window_tokens, .stride = v->window_stride,
+                            .head_ff = v->head_ff, .sees = v->sees};
+    if (v->mup_width > 0) {
+        return asc_fail_on(lm->ctx, ASC_ERR_ARG, "mup_width", " is %lld, and a model of pairs has no rates by width",
+                           (long long)v->mup_width);
+    }
+    if (strcmp(v->mix, ASC_MIX_NONE) == 0) {
+        lm->layers = 0;
+        asc_reader_note(c, asc_lm_settings, NULL, v);
+        asc_reader_forget(c, "mix_residual");
+    }
+    return asc_error(lm->ctx);
 }
 
 static asc_status read_sizes(asc_lm *lm, asc_reader *c, bool *pos_emb)
@@ -33,7 +57,7 @@ static asc_status read_sizes(asc_lm *lm, asc_reader *c, bool *pos_emb)
         lm->block_length = v.block;
         lm->d_ff = v.d_ff;
         lm->pre_norm = v.block_norm == 1;
-        lm->classes = v.head == ASC_HEAD_CLASSIFIER ? v.classes : 0;
+        lm->classes = v.head != ASC_HEAD_LM ? v.classes : 0;
         lm->carry = v.carry;
         lm->pool_first = v.pool == ASC_POOL_FIRST;
         lm->rms_norm = v.norm == ASC_NORM_RMS;
@@ -44,6 +68,7 @@ static asc_status read_sizes(asc_lm *lm, asc_reader *c, bool *pos_emb)
         lm->mup_width = v.mup_width;
         lm->has_emb_norm = v.emb_norm;
         *pos_emb = v.pos_emb;
+        read_pairs(lm, c, &v);
     }
     asc_values_clear(lm->ctx, asc_lm_settings, &v);
     return asc_error(lm->ctx);
@@ -52,7 +77,7 @@ static asc_status read_sizes(asc_lm *lm, asc_reader *c, bool *pos_emb)
 /* What any model of these sizes has: too much is refused at once, not after its first layers were made. */
 static asc_status check_sizes(const asc_lm *lm)
 {
-    double D = (double)lm->D, tables = lm->tied ? 1 : 2, maps = asc_lm_gated(lm) ? 3 : 2;
+    double D = (double)lm->D, tables = lm->pairs.states > 0 ? 0 : lm->tied ? 1 : 2, maps = asc_lm_gated(lm) ? 3 : 2;
     double numbers = tables * (double)lm->vocab * D + (double)lm->layers * maps * D * (double)lm->d_ff;
     return asc_memory_check(lm->ctx, "the embedding and the feed-forward layers take",
                             numbers * (double)asc_dtype_size(lm->dtype));
@@ -63,7 +88,7 @@ static asc_status read_residual(asc_reader *c, asc_block *b, asc_lm_values *v)
 {
     asc_lm *lm = b->lm;
     if (!asc_reader_given(c, "mix_residual")) {
-        v->mix_residual = lm->pre_norm || !b->mix.mixing->bare;
+        v->mix_residual = lm->pre_norm || lm->is_pairs || !b->mix.mixing->bare;
     }
     b->residual = v->mix_residual;
     if (lm->pre_norm && !b->residual) {
@@ -199,8 +224,12 @@ static asc_status finish_settings(asc_lm *lm, asc_reader *c)
 static void make_tables(asc_lm *lm, asc_maker *m, bool pos_emb)
 {
     const int64_t words[] = {lm->vocab, lm->D}, places[] = {lm->block_length, lm->D};
-    lm->tok_emb = lm->head = asc_make_param(m, "tok_emb.weight", ASC_INIT_EMBEDDING, 2, words);
-    if (pos_emb) {
+    if (lm->pairs.states == 0) {
+        lm->tok_emb = lm->head = asc_make_param(m, "tok_emb.weight", ASC_INIT_EMBEDDING, 2, words);
+    }
+    if (lm->is_pairs) {
+        asc_lm_make_pairs(lm, m, pos_emb);
+    } else if (pos_emb) {
         lm->pos_emb = asc_make_param(m, "pos_emb.weight", ASC_INIT_EMBEDDING, 2, places);
     }
     if (lm->has_emb_norm) {
@@ -222,11 +251,12 @@ static asc_status make_model(asc_lm *lm, asc_reader *c, uint64_t seed)
     if (!lm->params) {
         return ASC_ERR_MEMORY;
     }
-    lm->blocks = asc_alloc(ctx, (size_t)lm->layers * sizeof *lm->blocks);
-    if (!lm->blocks) {
+    lm->blocks = lm->layers > 0 ? asc_alloc(ctx, (size_t)lm->layers * sizeof *lm->blocks) : NULL;
+    if (lm->blocks) {
+        memset(lm->blocks, 0, (size_t)lm->layers * sizeof *lm->blocks);
+    } else if (lm->layers > 0) {
         return ASC_ERR_MEMORY;
     }
-    memset(lm->blocks, 0, (size_t)lm->layers * sizeof *lm->blocks);
     asc_maker m = {.ctx = ctx, .params = lm->params, .dtype = lm->dtype, .seed = seed};
     make_tables(lm, &m, pos_emb);
     for (int l = 0; l < lm->layers && !asc_error(ctx); l++) {
@@ -239,7 +269,9 @@ static asc_status make_model(asc_lm *lm, asc_reader *c, uint64_t seed)
     if (lm->pre_norm) {
         lm->norm_f = asc_lm_make_norm(lm, &m, "norm_f");
     }
-    if (lm->classes > 0 && !asc_error(ctx)) {
+    if (lm->is_pairs && !asc_error(ctx)) {
+        asc_lm_make_pairs_head(lm, &m);
+    } else if (lm->classes > 0 && !asc_error(ctx)) {
         make_classifier(lm, &m);
     }
     if (lm->carry > 0 && !asc_error(ctx)) {
@@ -288,6 +320,7 @@ void asc_lm_free(asc_lm *lm)
     }
     asc_free(lm->ctx, lm->blocks, (size_t)lm->layers * sizeof *lm->blocks);
     asc_params_free(lm->params);
+    asc_free(lm->ctx, lm->class_weights, lm->class_weights ? (size_t)lm->classes * sizeof *lm->class_weights : 0);
     free(lm->config);
     asc_free(lm->ctx, lm, sizeof *lm);
 }

@@ -9,12 +9,14 @@ typedef struct asc_lm_values {
     int64_t layers, d_model, d_ff, vocab, block, classes, carry;
     const char *mix;
     int block_norm, head, pool, norm, activation;
-    int64_t mup_width;
+    int64_t mup_width, states, window_tokens, window_stride, head_ff;
+    int sees;
     double logit_cap;
     bool pos_emb, mix_residual, zero_init, tied, emb_norm;
 } asc_lm_values;
 
-enum { ASC_HEAD_LM, ASC_HEAD_CLASSIFIER };
+enum { ASC_HEAD_LM, ASC_HEAD_CLASSIFIER, ASC_HEAD_PAIRS };
+enum { ASC_SEES_BOTH, ASC_SEES_PREMISE, ASC_SEES_HYPOTHESIS };
 enum { ASC_POOL_MEAN, ASC_POOL_FIRST };
 enum { ASC_NORM_LAYER, ASC_NORM_RMS };
 typedef enum asc_activation {
@@ -36,6 +38,15 @@ typedef struct asc_block {
     char label[2][32];
 } asc_block;
 
+/* What a model of pairs has in place of the embedding of tokens, and as its head. */
+typedef struct asc_pairs {
+    int64_t states, window, stride, head_ff; /* as its settings have them; states 0: tokens */
+    int sees;
+    asc_affine proj; /* null without states */
+    asc_affine fc1, fc2;
+    asc_tensor pos_emb, seg_emb; /* pos_emb: null without */
+} asc_pairs;
+
 struct asc_lm {
     asc_ctx *ctx;
     char *config; /* JSON text */
@@ -46,13 +57,15 @@ struct asc_lm {
     int64_t classes; /* of a classifier; 0: a language model */
     int64_t carry;           /* of its settings */
     asc_lm_carried *carried; /* what passes in full go on from, and leave behind; or NULL */
-    bool pre_norm, recompute, without_aux, pool_first, rms_norm, zero_init, tied, has_emb_norm;
+    double *class_weights; /* [classes]; NULL: all alike */
+    asc_pairs pairs;       /* of a model of pairs; else empty */
+    bool is_pairs, pre_norm, recompute, without_aux, pool_first, rms_norm, zero_init, tied, has_emb_norm;
     asc_activation activation;
     double dropout, logit_cap;   /* logit_cap: 0 without */
     asc_tensor tok_emb, pos_emb; /* pos_emb: null without */
     asc_tensor head;             /* tok_emb, or a table of its own */
     asc_affine norm_f, emb_norm; /* null without */
-    asc_affine classifier;       /* null in a language model */
+    asc_affine classifier;       /* null in a language model, and one of pairs */
     asc_block *blocks;
 };
 
@@ -65,6 +78,14 @@ asc_tensor asc_lm_hidden(asc_lm *lm, asc_tensor tokens, int64_t start, asc_mix_f
 /* The same of whole sequences, of `lengths` tokens where that is not null, i64 (B). *aux, if not NULL, which comes as
  * null, gets the sum of the layers' auxiliary losses, if there are any. */
 asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengths, asc_tensor *aux);
+
+/* lm_pairs.c: what a model of pairs is made of, before and behind its blocks. */
+asc_status asc_lm_make_pairs(asc_lm *lm, asc_maker *m, bool pos_emb);
+asc_status asc_lm_make_pairs_head(asc_lm *lm, asc_maker *m);
+/* The rows (B, W, D) of pairs, before dropout, and how many each has in all, i64 (B). */
+asc_tensor asc_pairs_begin(asc_lm *lm, asc_tensor x, asc_tensor lengths, asc_tensor *all);
+/* Logits (B, C) of hidden states; h goes. */
+asc_tensor asc_pairs_classify(asc_lm *lm, asc_tensor h, asc_tensor lengths);
 
 /* Whether the model can carry so many tokens. ASC_ERR_ARG. */
 asc_status asc_lm_check_carry(asc_lm *lm, int64_t carry);

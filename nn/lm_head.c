@@ -2,7 +2,9 @@
  *
  *   language model   logits = h E^T, E the embedding, or as lm_parts.c has it;  loss: the mean of the targets'
  *                    cross-entropy
- *   classifier       logits = W pool(h) + b, pool the mean over a sequence's tokens, or its first token's state */
+ *   classifier       logits = W pool(h) + b, pool the mean over a sequence's tokens, or its first token's state;
+ *                    of pairs: lm_pairs.c */
+#include <math.h>
 #include <string.h>
 
 #include <ascgrad/ops.h>
@@ -239,6 +241,9 @@ asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor lengths)
 static asc_tensor classify(asc_lm *lm, asc_tensor h, asc_tensor lengths)
 {
     asc_ctx *ctx = lm->ctx;
+    if (lm->is_pairs) {
+        return asc_pairs_classify(lm, h, lengths);
+    }
     const char *outer = asc_set_label(ctx, "head");
     asc_tensor pooled = asc_null();
     if (lm->pool_first) {
@@ -263,13 +268,62 @@ asc_tensor asc_lm_classify(asc_lm *lm, asc_tensor x, asc_tensor lengths)
     return classify(lm, asc_lm_hidden_in_full(lm, x, lengths, NULL), lengths);
 }
 
+asc_status asc_lm_set_class_weights(asc_lm *lm, const double *weights)
+{
+    asc_status status = ASC_NEED(lm ? lm->ctx : NULL, "lm_set_class_weights: lm", lm);
+    if (status) {
+        return status;
+    }
+    for (int64_t c = 0; weights && c < lm->classes; c++) {
+        if (!(weights[c] >= 0) || !isfinite(weights[c])) {
+            return asc_fail(lm->ctx, ASC_ERR_ARG, "lm_set_class_weights: weight %lld is %g, expected a finite number "
+                            ">= 0", (long long)c, weights[c]);
+        }
+    }
+    size_t bytes = (size_t)lm->classes * sizeof *weights;
+    asc_free(lm->ctx, lm->class_weights, lm->class_weights ? bytes : 0);
+    lm->class_weights = weights && bytes > 0 ? asc_alloc(lm->ctx, bytes) : NULL;
+    if (lm->class_weights) {
+        memcpy(lm->class_weights, weights, bytes);
+    }
+    return asc_error(lm->ctx);
+}
+
+/* −Σ w_y log p_y / Σ w_y. */
+static asc_tensor weighted_cross_entropy(asc_lm *lm, asc_tensor logits, asc_tensor labels)
+{
+    asc_ctx *ctx = lm->ctx;
+    int64_t B = asc_size(logits, 0), C = lm->classes;
+    const int64_t *label = asc_data(labels);
+    asc_tensor factors = asc_zeros(ctx, ASC_F64, ASC_SHAPE(B, C));
+    double *factor = asc_data_mut(factors), all = 0;
+    for (int pass = 0; factor && label && pass < 2; pass++) {
+        for (int64_t b = 0; b < B; b++) {
+            double w = label[b] >= 0 && label[b] < C ? lm->class_weights[label[b]] : 0;
+            if (pass == 0) {
+                all += w;
+            } else if (w > 0) {
+                factor[b * C + label[b]] = -w / all;
+            }
+        }
+    }
+    asc_tensor own = asc_cast(ctx, factors, asc_dtype_of(logits)), logs = asc_log_softmax(ctx, logits, asc_null());
+    asc_tensor product = asc_mul(ctx, own, logs), sum = asc_sum(ctx, product, ASC_ALL_DIMS, false);
+    asc_release(factors);
+    asc_release(own);
+    asc_release(logs);
+    asc_release(product);
+    return sum;
+}
+
 asc_tensor asc_lm_class_objective(asc_lm *lm, asc_tensor x, asc_tensor lengths, asc_tensor labels, double *loss)
 {
     asc_tensor aux = asc_null(), objective = asc_null();
     if (asc_lm_given(lm, x, "lm_class_objective: lm", ASC_HEAD_CLASSIFIER)) {
         asc_tensor h = asc_lm_hidden_in_full(lm, x, lengths, lm->without_aux ? NULL : &aux);
         asc_tensor logits = classify(lm, h, lengths);
-        objective = asc_cross_entropy(lm->ctx, logits, labels, -1, NULL);
+        objective = lm->class_weights ? weighted_cross_entropy(lm, logits, labels)
+                                      : asc_cross_entropy(lm->ctx, logits, labels, -1, NULL);
         asc_release(logits);
     }
     return with_aux(lm ? lm->ctx : NULL, objective, aux, loss);

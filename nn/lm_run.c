@@ -89,6 +89,17 @@ static asc_tensor embed(asc_lm *lm, asc_tensor tokens, int64_t start)
     return h;
 }
 
+/* The same of pairs, *lengths of whose texts become those of their rows. */
+static asc_tensor embed_pairs(asc_lm *lm, asc_tensor x, asc_tensor *lengths)
+{
+    asc_tensor rows, h = asc_pairs_begin(lm, x, *lengths, &rows);
+    *lengths = rows;
+    if (asc_is_null(h)) {
+        return h;
+    }
+    return drop(lm, lm->has_emb_norm ? norm_once(lm, h, lm->emb_norm) : h);
+}
+
 /* Hidden states before the first block. */
 static asc_tensor begin(asc_lm *lm, asc_tensor tokens, int64_t start)
 {
@@ -96,6 +107,10 @@ static asc_tensor begin(asc_lm *lm, asc_tensor tokens, int64_t start)
         return asc_null();
     }
     asc_array a = asc_array_of(tokens);
+    if (lm->is_pairs) {
+        asc_fail(lm->ctx, ASC_ERR_ARG, "lm: the model is one of pairs: it takes no sequence by itself");
+        return asc_null();
+    }
     if (a.ndim != 2) {
         char text[ASC_SHAPE_TEXT];
         asc_fail(lm->ctx, ASC_ERR_ARG, "lm: tokens are %s, expected (B, N)", asc_shape_text(&a, text));
@@ -221,7 +236,8 @@ asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengt
     if (lm->carried && asc_carried_begin(lm->carried, tokens, lengths)) {
         return asc_null();
     }
-    asc_tensor h = begin(lm, tokens, 0), below = asc_null(), turns = asc_null();
+    asc_tensor h = lm->is_pairs ? embed_pairs(lm, tokens, &lengths) : begin(lm, tokens, 0);
+    asc_tensor below = asc_null(), turns = asc_null();
     int pairs = 0; /* of layers that are compared */
     for (int64_t l = 0; l < lm->layers && !asc_is_null(h); l++) {
         asc_tensor aux = asc_null(), flow = asc_null();
@@ -241,6 +257,9 @@ asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengt
     }
     if (lm->carried && !asc_is_null(h)) {
         asc_carried_end(lm->carried, asc_size(tokens, 0), asc_size(tokens, 1));
+    }
+    if (lm->is_pairs) {
+        asc_release(lengths); /* of the rows: made here */
     }
     return finish(lm, h);
 }

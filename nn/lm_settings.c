@@ -4,7 +4,10 @@
 #define AT(field) offsetof(asc_lm_values, field)
 
 static const char *const norms[] = {"post", "pre", NULL};
-static const char *const heads[] = {[ASC_HEAD_LM] = "lm", [ASC_HEAD_CLASSIFIER] = "classifier", NULL};
+static const char *const heads[] = {[ASC_HEAD_LM] = "lm", [ASC_HEAD_CLASSIFIER] = "classifier",
+                                    [ASC_HEAD_PAIRS] = "pairs", NULL};
+static const char *const seen[] = {[ASC_SEES_BOTH] = "both", [ASC_SEES_PREMISE] = "premise",
+                                   [ASC_SEES_HYPOTHESIS] = "hypothesis", NULL};
 static const char *const norm_kinds[] = {[ASC_NORM_LAYER] = "layer", [ASC_NORM_RMS] = "rms", NULL};
 static const char *const activations[] = {[ASC_ACTIVATION_GELU] = "gelu", [ASC_ACTIVATION_RELU2] = "relu2",
                                           [ASC_ACTIVATION_SWIGLU] = "swiglu", [ASC_ACTIVATION_GEGLU] = "geglu", NULL};
@@ -34,13 +37,28 @@ const asc_setting asc_lm_settings[] = {
     {"mix_residual", ASC_SETTING_BOOL, AT(mix_residual), NULL, .help = "a residual sum round the mixing",
      .flags = ASC_SETTING_PER_LAYER, .follows = "true; false for grassmann in post-norm"},
     {"head", ASC_SETTING_CHOICE, AT(head), "lm",
-     .help = "what is predicted: the next token, or the class of a sequence", .choices = heads, .option = "head",
+     .help = "what is predicted: the next token, the class of a sequence, or of a pair of sentences", .choices = heads,
+     .option = "head",
      .argument = "WHAT"},
     {"pool", ASC_SETTING_CHOICE, AT(pool), "mean",
      .help = "what a classifier looks at: the mean over the tokens' last states, or the first token's",
      .choices = pools, .option = "pool", .only = "head=classifier"},
     {"classes", ASC_SETTING_INT, AT(classes), NULL, .help = "number of classes; a training has it from its data",
-     .min = 1, .max = INT32_MAX, .only = "head=classifier", .follows = "2"},
+     .min = 1, .max = INT32_MAX, .only = "head=classifier|pairs", .follows = "2; 3 of pairs"},
+    {"states", ASC_SETTING_INT, AT(states), "0",
+     .help = "entries of the states that the model of pairs is given, which a training has from its encoder; 0: it "
+             "embeds tokens itself",
+     .max = 1 << 20, .only = "head=pairs"},
+    {"window_tokens", ASC_SETTING_INT, AT(window_tokens), "8", .help = "tokens of a window, whose mean is a row",
+     .min = 1, .max = 1 << 20, .only = "head=pairs", .option = "window-tokens"},
+    {"window_stride", ASC_SETTING_INT, AT(window_stride), "8", .help = "tokens from one window to the next", .min = 1,
+     .max = 1 << 20, .only = "head=pairs", .option = "window-stride"},
+    {"head_ff", ASC_SETTING_INT, AT(head_ff), NULL, .help = "width of the layer between the sentences' means and the "
+                                                            "classes",
+     .min = 1, .max = INT32_MAX, .only = "head=pairs", .option = "head-ffn", .follows = "2 times the model's"},
+    {"sees", ASC_SETTING_CHOICE, AT(sees), "both",
+     .help = "what the model is given; one sentence alone tells how far its class shows without the other",
+     .choices = seen, .only = "head=pairs", .option = "sees", .argument = "WHAT"},
     {"norm", ASC_SETTING_CHOICE, AT(norm), "layer", .help = "layer norm, or RMS norm, which takes no mean off",
      .choices = norm_kinds},
     {"activation", ASC_SETTING_CHOICE, AT(activation), "gelu",

@@ -20,6 +20,8 @@ struct asc_maker {
     double bytes;    /* made so far */
 };
 
+#define ASC_MIX_NONE "none" /* what stands for a mixing in models that have none */
+
 /* Whether a list, NULL at its end or altogether, has the name. */
 bool asc_name_in(const char *name, const char *const *list);
 

@@ -24,7 +24,9 @@ static asc_status refuse(asc_ctx *ctx, const char *function, const char *argumen
     return ASC_ERR_ARG;
 }
 
-static const char *const from_0 = "a finite number of at least 0", *const below_1 = "0 to below 1";
+/* The most that a number may be: products of two of them are numbers of float32, too. */
+static const double most = 1e18;
+static const char *const from_0 = "a number from 0 to 1e18", *const below_1 = "0 to below 1";
 
 static bool is_rule(asc_rule rule)
 {
@@ -45,7 +47,7 @@ static asc_status check_options(asc_ctx *ctx, const char *function, const asc_op
     };
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
         double v = number[i].value;
-        if (!(v >= 0 && isfinite(v) && (v < 1 || !number[i].below_1))) {
+        if (!(v >= 0 && v <= most && (v < 1 || !number[i].below_1))) {
             return refuse(ctx, function, number[i].name, v, number[i].below_1 ? below_1 : from_0);
         }
     }
@@ -168,6 +170,21 @@ static asc_optim_options fill_in(const asc_optim_options *given)
     return o;
 }
 
+double asc_optim_numbers(asc_params *params, const asc_optim_options *options)
+{
+    asc_optim o = {.params = params, .options = fill_in(options)};
+    double numbers = 0;
+    for (int i = 0; i < asc_params_count(params); i++) {
+        const asc_rule_def *rule = find_rule(&o, i, options->rules);
+        int slots = o.options.average > 0;
+        for (int s = 0; rule->slots[s]; s++) {
+            slots++;
+        }
+        numbers += slots * (double)asc_numel(asc_params_at(params, i));
+    }
+    return numbers;
+}
+
 static size_t each_bytes(const asc_optim *o, size_t each)
 {
     return (size_t)o->count * each;
@@ -243,10 +260,10 @@ int asc_optim_group(asc_optim *o, const char *names, double lr_scale, double wei
     if (!o || ASC_NEED(o->ctx, "optim_group: names", names)) {
         return 0;
     }
-    if (!isfinite(lr_scale) || !isfinite(weight_decay)) {
-        bool scale = !isfinite(lr_scale);
-        refuse(o->ctx, "optim_group", scale ? "lr_scale" : "weight_decay", scale ? lr_scale : weight_decay,
-               "a finite number");
+    bool fits = lr_scale <= most;
+    if (!fits || !(weight_decay <= most)) {
+        refuse(o->ctx, "optim_group", fits ? "weight_decay" : "lr_scale", fits ? weight_decay : lr_scale,
+               "a number of at most 1e18");
         return 0;
     }
     int n = 0;
@@ -336,6 +353,24 @@ static void update_whole(void *arg, int64_t piece, int worker)
     o->part[u->i].rule->whole(o, u, o->scratch + (size_t)worker * o->worker);
 }
 
+static asc_status check_step(const asc_optim *o, double lr, double grad_scale)
+{
+    if (!(lr >= 0 && lr <= most)) {
+        return refuse(o->ctx, "optim_step", "lr", lr, from_0);
+    }
+    if (!(fabs(grad_scale) <= most)) {
+        return refuse(o->ctx, "optim_step", "grad_scale", grad_scale, "a number from -1e18 to 1e18");
+    }
+    for (int i = 0; i < o->count; i++) {
+        double scale = o->part[i].setting.lr_scale;
+        if (!(lr * scale <= most)) {
+            return asc_fail(o->ctx, ASC_ERR_ARG, "optim_step: lr is %g and a group's scale of it %g, expected at most "
+                            "1e18 in all", lr, scale);
+        }
+    }
+    return ASC_OK;
+}
+
 asc_status asc_optim_step(asc_optim *o, double lr, double grad_scale)
 {
     if (!o) {
@@ -344,13 +379,7 @@ asc_status asc_optim_step(asc_optim *o, double lr, double grad_scale)
     if (o->ctx->status) { /* of the pass that made the gradients, say */
         return o->ctx->status;
     }
-    if (!isfinite(lr) || lr < 0) {
-        return refuse(o->ctx, "optim_step", "lr", lr, from_0);
-    }
-    if (!isfinite(grad_scale)) {
-        return refuse(o->ctx, "optim_step", "grad_scale", grad_scale, "a finite number");
-    }
-    if (asc_optim_check(o, "optim_step") || make_room(o)) {
+    if (check_step(o, lr, grad_scale) || asc_optim_check(o, "optim_step") || make_room(o)) {
         return asc_error(o->ctx);
     }
     if (o->swapped) {

@@ -57,6 +57,9 @@ struct asc_optim {
     asc_tensor steps; /* i64 [count]: the steps that each parameter has made */
 };
 
+/* How many numbers such an optimiser keeps beside the parameters. */
+double asc_optim_numbers(asc_params *params, const asc_optim_options *options);
+
 /* Whether the parameters are those that the optimiser was made for, and contiguous where it touches them. */
 asc_status asc_optim_check(const asc_optim *o, const char *name);
 

@@ -139,7 +139,7 @@ static bool belongs(const asc_setting *table, const asc_setting *row, const void
         table++;
     }
     int chosen = *(const int *)((const char *)values + table->offset);
-    return strcmp(table->choices[chosen], row->only + n + 1) == 0;
+    return asc_setting_is_for(row, table->choices[chosen]);
 }
 
 static asc_status refuse_stranger(asc_reader *r, const asc_setting *row)

@@ -58,6 +58,9 @@ char *asc_reader_text(asc_reader *r);
 
 /* ---- one row ---- */
 
+/* Whether a row with `only` belongs to that choice. */
+bool asc_setting_is_for(const asc_setting *row, const char *choice);
+
 /* Whether JSON is a value for a row, or a list of such values where the row may be given per layer or head: the error
  * names `name`. Lengths of lists by layer or head are not checked. */
 asc_status asc_setting_check(asc_ctx *ctx, const asc_setting *row, const char *name, const json_t *value);

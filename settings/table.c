@@ -37,21 +37,31 @@ static const asc_setting *find_before(const asc_setting *table, const asc_settin
     return NULL;
 }
 
-static bool has_choice(const asc_setting *row, const char *name)
+bool asc_setting_is_for(const asc_setting *row, const char *choice)
 {
-    for (int i = 0; i < count(row->choices); i++) {
-        if (strcmp(row->choices[i], name) == 0) {
-            return true;
-        }
+    size_t n = strlen(choice);
+    const char *at = strchr(row->only, '=');
+    while (at && *at && !(strncmp(at + 1, choice, n) == 0 && (at[1 + n] == '|' || at[1 + n] == 0))) {
+        at += 1 + strcspn(at + 1, "|");
     }
-    return false;
+    return at && *at;
 }
 
 static bool is_only_of_a_choice(const asc_setting *table, const asc_setting *row)
 {
     size_t n = strcspn(row->only, "=");
     const asc_setting *other = find_before(table, row, row->only, n);
-    return row->only[n] && other && other->type == ASC_SETTING_CHOICE && has_choice(other, row->only + n + 1);
+    if (!row->only[n] || !other || other->type != ASC_SETTING_CHOICE) {
+        return false;
+    }
+    int named = 0, known = 0;
+    for (const char *at = row->only + n; *at; at += 1 + strcspn(at + 1, "|")) {
+        named++;
+    }
+    for (int i = 0; i < count(other->choices); i++) {
+        known += asc_setting_is_for(row, other->choices[i]);
+    }
+    return known == named;
 }
 
 /* What is wrong with a row; NULL: nothing. */

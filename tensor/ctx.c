@@ -85,6 +85,7 @@ void asc_ctx_free(asc_ctx *ctx)
     asc_pool_free(ctx);
     asc_workers_free(ctx);
     asc_free(ctx, ctx->added, ctx->cap_added * sizeof *ctx->added);
+    asc_free(ctx, ctx->config, ctx->cap_config);
     asc_free(ctx, ctx->scoped, ctx->cap_scoped * sizeof *ctx->scoped);
     asc_free(ctx, ctx->scopes, ctx->cap_scopes * sizeof *ctx->scopes);
     asc_allocator a = ctx->allocator;

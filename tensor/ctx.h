@@ -23,9 +23,10 @@ struct asc_storage {
     asc_storage *next;
 };
 
-/* What a handle points to: the tensor, as long as the generations agree. */
+/* What a handle points to: the tensor, as long as the generations agree. Handles from generation `lent` on are the
+ * context's that has the tag now. */
 struct asc_tag {
-    uint64_t generation;
+    uint64_t generation, lent;
     asc_node *node;
 };
 
@@ -93,6 +94,8 @@ struct asc_ctx {
     uint64_t n_served;    /* storage so far */
     asc_added *added;     /* in the order of their coming */
     size_t n_added, cap_added;
+    char *config; /* of asc_typed_json */
+    size_t cap_config;
     size_t failed_scopes; /* begun without memory to record them: nothing is made until they end */
 };
 
@@ -113,7 +116,8 @@ void asc_error_put_back(asc_ctx *ctx, const asc_error_state *error);
 /* A seed for what draws initial values without one of its own: of the context's seed, another each time; 0 for NULL. */
 uint64_t asc_next_seed(asc_ctx *ctx);
 
-/* The context of a tensor, for functions that get it from nowhere else; NULL for a null or stale handle. */
+/* The context that a tensor was made in, for functions that get it from nowhere else; NULL for a null handle, and once
+ * the context is gone. */
 asc_ctx *asc_ctx_of(asc_tensor t);
 
 /* Grows an array of the context's to hold at least `need` elements; false, with the error set, if it can't. */

@@ -16,8 +16,7 @@ asc_node *asc_node_of(asc_tensor t)
 
 asc_ctx *asc_ctx_of(asc_tensor t)
 {
-    asc_node *n = asc_node_of(t);
-    return n ? n->ctx : NULL;
+    return t.tag && t.tag->node && t.generation >= t.tag->lent ? t.tag->node->ctx : NULL;
 }
 
 asc_tensor asc_handle(asc_node *node)
@@ -41,6 +40,7 @@ static bool add_slab(asc_ctx *ctx)
     for (int i = ASC_TAGS - 1; i >= 0; i--) {
         slab->nodes[i].tag = &tags->tag[i];
         slab->nodes[i].tag->node = &slab->nodes[i];
+        slab->nodes[i].ctx = ctx;
         slab->nodes[i].next = ctx->free_nodes;
         ctx->free_nodes = &slab->nodes[i];
     }

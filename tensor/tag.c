@@ -1,6 +1,6 @@
 /* tensor/tag.c: what handles point to.
  *
- * A handle may be looked at after its context is gone, so what it points to must stay for good: a tag of 16 bytes,
+ * A handle may be looked at after its context is gone, so what it points to must stay for good: a tag of 24 bytes,
  * which knows the node of the moment. Tags are the process's, not a context's. They are taken from malloc 64 at a time,
  * lent to a context while it lives, and then serve others; the generations go on counting. So there are as many as
  * there ever were tensors at the same time. */
@@ -43,7 +43,7 @@ asc_tags *asc_tags_take(void)
 void asc_tags_retire(asc_tags *tags)
 {
     for (int i = 0; i < ASC_TAGS; i++) {
-        tags->tag[i].generation++;
+        tags->tag[i].lent = ++tags->tag[i].generation;
         tags->tag[i].node = NULL;
     }
 }

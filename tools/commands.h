@@ -8,7 +8,9 @@
     _(train) \
     _(eval) \
     _(generate) \
+    _(nli) \
     _(tokenize) \
+    _(encode) \
     _(gradcheck) \
     _(parity) \
     _(bench) \

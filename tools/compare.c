@@ -13,7 +13,7 @@
 
 struct args {
     const char *data, *split, *tokenizer;
-    int64_t block, batch, resamples, seed, threads;
+    int64_t block, carry, batch, resamples, seed, threads;
     bool json;
 };
 
@@ -24,6 +24,9 @@ static const cli_option options[] = {
      "as train's --tokenizer, for models that are in no run"},
     {"block", 0, "N", CLI_INT, offsetof(struct args, block), 1, 1 << 24,
      "tokens of a block, for models that differ in it (each model's own)"},
+    {"carry", 0, "C", CLI_INT_OR_NONE, offsetof(struct args, carry), 0, 1 << 24,
+     "read the split as one text, each block behind the last C tokens of the one before; without C as each model was "
+     "trained"},
     {"batch", 0, "N", CLI_INT, offsetof(struct args, batch), 1, 1 << 20, "sequences at a time (the run's)"},
     {"resamples", 0, "R", CLI_INT, offsetof(struct args, resamples), 1, 1e9,
      "of the bootstrap and of randomisation (10000)"},
@@ -203,6 +206,19 @@ static asc_status check_text(plan *p, const scored *s, const asc_split *split)
     return ASC_OK;
 }
 
+/* How many tokens to carry, and a word where that is other than the model was trained, or than was asked for. */
+static int64_t find_carry(const plan *p, const scored *s, const asc_lm *lm)
+{
+    long long own = (long long)asc_lm_carry(lm);
+    if (p->args->carry < 0 && own == 0) {
+        cli_message("%s: each block by itself, as the model was trained", s->path);
+    } else if (p->args->carry == 0 && own > 0) {
+        cli_message("%s: each block by itself; the model was trained with %lld tokens carried, and --carry evaluates "
+                    "it so", s->path, own);
+    }
+    return p->args->carry < 0 ? own : p->args->carry;
+}
+
 /* Evaluates one model, which is in memory for as long as that takes. */
 static asc_status evaluate(plan *p, scored *s, int64_t number)
 {
@@ -211,19 +227,16 @@ static asc_status evaluate(plan *p, scored *s, int64_t number)
     asc_split_kind kind = open_kind(a->split);
     opened o = open_model(p->ctx, s->path, a->data, a->tokenizer);
     if (asc_error(p->ctx) == ASC_OK && open_split(p->ctx, &o, kind, true, 0) == ASC_OK &&
-        check_text(p, s, o.split) == ASC_OK) {
+        check_text(p, s, o.split) == ASC_OK && open_features(p->ctx, &o, kind, &(open_encoding){0}) == ASC_OK) {
         asc_eval_options how = {
-            .batch = a->batch > 0 ? a->batch : o.model->batch, .length = a->block, .progress = show, .user = &l};
+            .batch = a->batch > 0 ? a->batch : o.model->batch, .length = a->block,
+            .carry = find_carry(p, s, o.model->lm), .progress = show, .user = &l, .features = o.features};
         snprintf(l.what, sizeof l.what, "%.40s (%lld of %lld)", s->path, (long long)number, (long long)p->models);
         s->scores = asc_score(p->ctx, o.model, o.split, &how);
         const char *config = asc_lm_config(o.model->lm);
         s->config = s->scores ? strcpy(need(malloc(strlen(config) + 1)), config) : NULL;
     }
     progress_clear(&l.bar);
-    if (s->scores && asc_lm_carry(o.model->lm) > 0) {
-        cli_message("%s: each block by itself; the model was trained with %lld tokens carried", s->path,
-                    (long long)asc_lm_carry(o.model->lm));
-    }
     open_close(p->ctx, &o);
     return asc_error(p->ctx);
 }
@@ -346,7 +359,8 @@ const cli_command command_compare = {
     "several comparisons), effect sizes. Models with other tokens, or other blocks, are compared in bits per byte, "
     "passage by passage. Items say nothing of other seeds: what the seeds say stands below.",
     "ascgrad compare runs/transformer runs/grassmann --split test\n"
-    "ascgrad compare base=runs/t-1,runs/t-2 new=runs/g-1,runs/g-2 --json",
+    "ascgrad compare base=runs/t-1,runs/t-2 new=runs/g-1,runs/g-2 --json\n"
+    "ascgrad compare runs/blocks runs/long --carry",
     options,
     run,
 };

@@ -41,7 +41,10 @@ static json_t *describe_system(const asc_system *system, const asc_system_result
     set_real(o, "tokens_per_s_std", r->tokens_per_s.std);
     set_whole(o, "tokens", first->tokens);
     set_whole(o, "block", system->scores[0]->block);
+    set_whole(o, "carry", system->scores[0]->carry);
     set_real(o, "unknown", first->unknown);
+    set_real(o, "accuracy", r->accuracy.mean);
+    set_real(o, "accuracy_std", r->accuracy.std);
     set_whole(o, "seed_pairs", r->seed_pairs);
     set_whole(o, "seed_pairs_differing", r->differing);
     return o;
@@ -72,12 +75,12 @@ static json_t *describe_comparison(const asc_system *systems, const asc_comparis
 
 static const char *unit_name(asc_unit unit)
 {
-    return unit == ASC_UNIT_BLOCK ? "block" : "text";
+    return unit == ASC_UNIT_BLOCK ? "block" : unit == ASC_UNIT_PAIR ? "pair" : "text";
 }
 
 static const char *measure_name(asc_unit unit)
 {
-    return unit == ASC_UNIT_BLOCK ? "nats_per_token" : "bits_per_byte";
+    return unit == ASC_UNIT_BLOCK ? "nats_per_token" : unit == ASC_UNIT_PAIR ? "nats_per_pair" : "bits_per_byte";
 }
 
 json_t *compare_describe(const asc_system *systems, const asc_compared *c, const char *split)
@@ -208,7 +211,7 @@ static bool several_seeds(const asc_compared *c)
 
 static void print_systems(const asc_system *systems, const asc_compared *c, int name)
 {
-    bool seeds = several_seeds(c), speeds = false;
+    bool seeds = several_seeds(c), speeds = false, pairs = c->unit == ASC_UNIT_PAIR;
     for (int64_t i = 0; i < c->n_systems; i++) {
         speeds |= isfinite(c->system[i].tokens_per_s.mean);
     }
@@ -218,7 +221,7 @@ static void print_systems(const asc_system *systems, const asc_compared *c, int 
     put(10, "parameters");
     put(wide, "loss");
     put(wide, "perplexity");
-    put(wide, "bits per byte");
+    put(wide, "%s", pairs ? "accuracy" : "bits per byte");
     if (speeds) {
         put(8, "tokens/s");
     }
@@ -230,7 +233,7 @@ static void print_systems(const asc_system *systems, const asc_compared *c, int 
         put_parameters(10, r->parameters);
         put_spread(wide, DIGITS, r->loss);
         put_spread(wide, r->ppl.mean < 1000 ? 2 : 0, r->ppl);
-        put_spread(wide, DIGITS, r->bits_per_byte);
+        put_spread(wide, DIGITS, pairs ? r->accuracy : r->bits_per_byte);
         if (speeds) {
             put_real(8, "%.0f", r->tokens_per_s.mean);
         }
@@ -240,7 +243,7 @@ static void print_systems(const asc_system *systems, const asc_compared *c, int 
 
 static const char *items_name(asc_unit unit)
 {
-    return unit == ASC_UNIT_BLOCK ? "blocks" : "passages";
+    return unit == ASC_UNIT_BLOCK ? "blocks" : unit == ASC_UNIT_PAIR ? "pairs" : "passages";
 }
 
 static void print_comparison(const asc_system *systems, const asc_comparison *c, int name, bool holm)
@@ -263,7 +266,9 @@ static void print_comparisons(const asc_system *systems, const asc_compared *c, 
 {
     bool holm = c->n_comparisons > 1;
     printf("\nagainst %s, in %s (below 0: better than it)\n", systems[0].name,
-           c->unit == ASC_UNIT_BLOCK ? "nats a token" : "bits a byte");
+           c->unit == ASC_UNIT_BLOCK  ? "nats a token"
+           : c->unit == ASC_UNIT_PAIR ? "nats a pair"
+                                      : "bits a byte");
     put(-name, "system");
     put(10, "difference");
     put(20, "95 %% interval");
@@ -325,6 +330,16 @@ static void print_seeds(const asc_system *systems, const asc_compared *c, int na
            items);
 }
 
+static void print_carried(const asc_system *systems, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (systems[i].scores[0]->carry > 0) {
+            printf("%s: each block behind the last %lld tokens before it\n", systems[i].name,
+                   (long long)systems[i].scores[0]->carry);
+        }
+    }
+}
+
 static void print_unknown(const asc_system *systems, const asc_compared *c)
 {
     double share = systems[0].scores[0]->result.unknown;
@@ -341,11 +356,14 @@ void compare_print(const asc_system *systems, const asc_compared *c, const char 
     int name = name_width(systems, c->n_systems);
     if (c->reason) {
         printf("%s split, %lld passages of text, as\n%s\n\n", split, (long long)c->n, c->reason);
+    } else if (c->unit == ASC_UNIT_PAIR) {
+        printf("%s split, %lld pairs\n\n", split, (long long)c->n);
     } else {
         printf("%s split, %lld tokens in %lld blocks of %lld\n\n", split, (long long)first->result.tokens,
                (long long)c->n, (long long)first->block);
     }
     print_systems(systems, c, name);
+    print_carried(systems, c->n_systems);
     print_unknown(systems, c);
     print_comparisons(systems, c, name);
     print_seeds(systems, c, name);

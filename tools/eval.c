@@ -221,9 +221,9 @@ static void print_result(const outcome *o, const asc_dataset *data, const char *
 
 /* ---- evaluating ---- */
 
-static asc_status evaluate(asc_ctx *ctx, const struct args *args, const asc_model *model, const asc_split *split,
-                           outcome *o)
+static asc_status evaluate(asc_ctx *ctx, const struct args *args, const opened *opened, outcome *o)
 {
+    const asc_model *model = opened->model;
     listener l = {.bar = progress_start(), .path = args->per_token};
     if (args->per_token && !(l.per_token = fopen(args->per_token, "w"))) {
         return asc_fail(ctx, ASC_ERR_IO, "%s: %s", args->per_token, strerror(errno));
@@ -236,8 +236,9 @@ static asc_status evaluate(asc_ctx *ctx, const struct args *args, const asc_mode
                                 .tokens = write_tokens,
                                 .progress = show,
                                 .user = &l,
-                                .confusion = o->confusion};
-    asc_evaluate(ctx, model->lm, split, &options, &o->result);
+                                .confusion = o->confusion,
+                                .features = opened->features};
+    asc_evaluate(ctx, model->lm, opened->split, &options, &o->result);
     progress_clear(&l.bar);
     return close_tokens(ctx, &l);
 }
@@ -258,7 +259,8 @@ static asc_status evaluate_at(asc_ctx *ctx, const struct args *args, opened *ope
 {
     if (find_carry(ctx, args, opened->model, &o->carry) == ASC_OK &&
         open_split(ctx, opened, kind, false, o->length) == ASC_OK &&
-        evaluate(ctx, args, opened->model, opened->split, o) == ASC_OK) {
+        open_features(ctx, opened, kind, &(open_encoding){0}) == ASC_OK &&
+        evaluate(ctx, args, opened, o) == ASC_OK) {
         o->source = ask_source(opened->data, kind, opened->split);
     }
     return asc_error(ctx);

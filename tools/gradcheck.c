@@ -11,14 +11,15 @@
 struct args {
     int64_t seed, threads;
     double limit;
-    const char *plugin;
+    cli_list plugins;
     bool json, mutants, layers;
 };
 
 static const cli_option options[] = {
     {"mutants", 0, NULL, CLI_FLAG, offsetof(struct args, mutants), 0, 0,
      "check the check: spoil each op's gradient in seven ways, all have to be found"},
-    {"plugin", 0, "FILE", CLI_TEXT, offsetof(struct args, plugin), 0, 0, "check the ops of a shared object"},
+    {"plugin", 0, "FILE", CLI_LIST, offsetof(struct args, plugins), 0, 0,
+     "check the ops of a shared object; may be given again, for those of another"},
     {"limit", 0, "TIME", CLI_SECONDS, offsetof(struct args, limit), 0, 1e9,
      "end a plugin's op that takes longer, in seconds or as 5m (120); 0: none"},
     {"layers", 0, NULL, CLI_FLAG, offsetof(struct args, layers), 0, 0, "check only that causal mixing layers are"},
@@ -35,6 +36,7 @@ typedef struct job {
     asc_gradcheck_options options;
     json_t *ops, *layers;
     bool mutants;
+    bool entered; /* an op's results, the first of which has the table's head above it */
     const struct args *args;
     char **names;
     int n;
@@ -97,11 +99,15 @@ static outcome check_op(const job *j, const asc_op *op)
 }
 
 /* An entry, which goes, and its line, to where results go. */
-static void enter(const job *j, const char *line, json_t *entry)
+static void enter(job *j, const char *line, json_t *entry)
 {
     if (j->mutants) {
         mutants_add(entry);
     }
+    if (j->mutants && !j->ops && !j->entered) {
+        mutants_print_head(stdout);
+    }
+    j->entered = true;
     if (j->ops) {
         json_array_append_new(j->ops, entry);
     } else {
@@ -110,14 +116,11 @@ static void enter(const job *j, const char *line, json_t *entry)
     }
 }
 
-static int check_ops(const job *j)
+static int check_ops(job *j)
 {
     int worst = CLI_OK;
     for (int i = 0; i < j->n; i++) {
         cli_op_find(j->ctx, j->names[i], NULL); /* a wrong name is found before anything is printed */
-    }
-    if (j->mutants && !j->ops) {
-        mutants_print_head(stdout);
     }
     const asc_op *op;
     for (int i = 0; (op = cli_op_at(j->ctx, i, j->names, j->n, NULL)) != NULL && worst < CLI_IO; i++) {
@@ -132,96 +135,42 @@ static int check_ops(const job *j)
     return worst;
 }
 
-/* ---- a plugin: in a process of its own ---- */
+/* ---- plugins ---- */
 
-typedef struct plugin_job {
-    job *j;
-    bool loaded, ended;
-    int next;        /* the op that the next process begins with */
-    char op[64];     /* that is under way; "" for none */
-    int worst;
-} plugin_job;
-
-/* In the process. */
-static void check_plugin_ops(void *user, FILE *to)
+static int check_plugin_op(void *user, asc_ctx *ctx, const asc_op *op, FILE *to)
 {
-    plugin_job *p = user;
-    job *j = p->j;
-    j->ctx = cli_ctx_new(j->args->threads);
-    const asc_op *const *plugin = cli_plugin_open(j->ctx, j->args->plugin), *op;
-    for (int i = 0; plugin && i < j->n; i++) {
-        if (!asc_op_find(j->ctx, j->names[i])) {
-            apart_tell(to, "end", json_integer(CLI_USAGE));
-            cli_op_find(j->ctx, j->names[i], plugin);
-        }
-    }
-    if (plugin) {
-        apart_tell(to, "loaded", json_true());
-    }
-    for (int i = p->next; plugin && (op = cli_op_at(j->ctx, i, j->names, j->n, plugin)) != NULL; i++) {
-        apart_tell(to, "op", json_string(op->name));
-        outcome o = check_op(j, op);
-        apart_tell(to, "outcome", json_pack("{s:s, s:o?, s:i}", "line", o.line ? o.line : "", "entry", o.entry,
-                                            "status", o.status));
-        free(o.line);
-    }
-    apart_tell(to, "end", json_integer(plugin ? CLI_OK : CLI_USAGE));
+    job *j = user;
+    j->ctx = ctx;
+    outcome o = check_op(j, op);
+    apart_tell(to, "outcome", json_pack("{s:s, s:o?}", "line", o.line ? o.line : "", "entry", o.entry));
+    free(o.line);
+    return o.status;
 }
 
-static bool hear(void *user, const char *name, const json_t *value)
+static void hear(void *user, const char *name, const json_t *value)
 {
-    plugin_job *p = user;
-    if (strcmp(name, "loaded") == 0) {
-        if (p->j->mutants && !p->j->ops && !p->loaded) {
-            mutants_print_head(stdout);
-        }
-        p->loaded = true;
-    } else if (strcmp(name, "op") == 0) {
-        snprintf(p->op, sizeof p->op, "%s", json_string_value(value));
-    } else if (strcmp(name, "outcome") == 0) {
-        enter(p->j, json_string_value(json_object_get(value, "line")), json_incref(json_object_get(value, "entry")));
-        p->worst = worse(p->worst, (int)json_integer_value(json_object_get(value, "status")));
-        p->next++;
-        p->op[0] = 0;
-    } else if (strcmp(name, "end") == 0) {
-        p->worst = worse(p->worst, (int)json_integer_value(value));
-        p->ended = true;
-    }
-    return !p->ended;
+    (void)name; /* there is one message */
+    enter(user, json_string_value(json_object_get(value, "line")), json_incref(json_object_get(value, "entry")));
 }
 
-/* The op under way took the process along: it gets its line, and those after it another process. */
-static void note_end(plugin_job *p, const char *why)
+static void enter_lost(void *user, const char *op, const char *why)
 {
-    const char *file = p->j->args->plugin;
-    if (!p->op[0]) {
-        cli_message("%s: %s while it was loaded", file, why);
-        p->worst = CLI_USAGE;
-        p->ended = true;
-        return;
-    }
     char line[256];
-    cli_message("%s: %s: %s while it was checked", file, p->op, why);
-    snprintf(line, sizeof line, "%-22s FAIL  %s\n", p->op, why);
-    enter(p->j, line, json_pack("{s:s, s:b, s:s}", "op", p->op, "passed", false, "error", why));
-    p->worst = worse(p->worst, CLI_FAILED);
-    p->next++;
-    p->op[0] = 0;
+    snprintf(line, sizeof line, "%-22s FAIL  %s\n", op, why);
+    enter(user, line, json_pack("{s:s, s:b, s:s}", "op", op, "passed", false, "error", why));
 }
 
-static int check_plugin(job *j)
+static int check_plugins(job *j)
 {
-    plugin_job p = {.j = j, .worst = CLI_OK};
-    while (!p.ended && p.worst < CLI_IO) {
-        const char *why = apart_run(j->args->limit, check_plugin_ops, hear, &p);
-        if (why) {
-            note_end(&p, why);
-        }
-    }
-    if (p.loaded && j->mutants && !j->ops) {
+    const cli_plugin_job plugins = {
+        .files = &j->args->plugins, .names = j->names, .n = j->n, .threads = j->args->threads, .limit = j->args->limit,
+        .doing = "checked", .work = check_plugin_op, .hear = hear, .lost = enter_lost, .user = j,
+    };
+    int status = cli_plugins_run(&plugins);
+    if (j->entered && j->mutants && !j->ops) {
         mutants_print_total(stdout);
     }
-    return p.worst;
+    return status;
 }
 
 /* ---- layers ---- */
@@ -263,8 +212,8 @@ static int run(int argc, char **argv)
     int n = cli_parse(&command_gradcheck, argc, argv, &args);
     job j = {.options = {.seed = (uint64_t)args.seed}, .mutants = args.mutants, .args = &args, .names = argv, .n = n,
              .ops = args.json ? json_array() : NULL, .layers = args.json ? json_array() : NULL};
-    j.ctx = args.plugin ? NULL : cli_ctx_new(args.threads); /* that process makes its own */
-    int status = args.plugin ? check_plugin(&j) : check_all(&j);
+    j.ctx = args.plugins.n ? NULL : cli_ctx_new(args.threads); /* a plugin's process makes its own */
+    int status = args.plugins.n ? check_plugins(&j) : check_all(&j);
     asc_ctx_free(j.ctx);
     if (args.json && status != CLI_USAGE) {
         int printed = cli_print_json(json_pack("{s:b, s:o, s:o}", "passed", status == CLI_OK, "ops", j.ops, "layers",

@@ -1,9 +1,13 @@
 /* tools/open.c: a model with the text that it is to be evaluated on. */
 #include "tools/open.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tools/cli.h"
+#include "tools/nli/nli.h"
+#include "tools/progress.h"
 
 asc_split_kind open_kind(const char *name)
 {
@@ -14,6 +18,20 @@ asc_split_kind open_kind(const char *name)
     return kind;
 }
 
+/* A file of pairs is all of it the split that is asked for, and has the model's classes. */
+static void open_pairs(asc_ctx *ctx, opened *o, const char *data)
+{
+    struct stat s;
+    if (!asc_lm_pair_inputs(o->model->lm).pairs || stat(data, &s) || !S_ISREG(s.st_mode)) {
+        return;
+    }
+    char *classes = nli_classes_of(o->model), *spec = nli_spec(data, data, data, classes);
+    asc_dataset_free(o->data);
+    o->data = asc_dataset_open(ctx, spec);
+    free(classes);
+    free(spec);
+}
+
 opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *tokenizer)
 {
     opened o = {.data = data ? asc_dataset_open(ctx, data) : NULL, .its_own = !data};
@@ -22,6 +40,9 @@ opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *
         asc_fail(ctx, ASC_ERR_ARG, "--data is missing: %s is in no run", path);
     } else if (o.model && !data) {
         o.data = cli_open_run_data(ctx, o.model);
+    }
+    if (o.model && data) {
+        open_pairs(ctx, &o, data);
     }
     if (o.model && o.data) {
         asc_model_check_classes(ctx, o.model, o.data);
@@ -49,8 +70,43 @@ asc_status open_split(asc_ctx *ctx, opened *o, asc_split_kind kind, bool lines, 
     return asc_error(ctx);
 }
 
+/* ---- states ---- */
+
+static void show(void *user, double done)
+{
+    progress_part(user, "encoding the sentences, once", done);
+}
+
+static void say(void *user, const char *text)
+{
+    progress_clear(user);
+    cli_message("%s", text);
+}
+
+asc_status open_features(asc_ctx *ctx, opened *o, asc_split_kind kind, const open_encoding *how)
+{
+    if (asc_error(ctx) || asc_lm_pair_inputs(o->model->lm).states == 0) {
+        return asc_error(ctx);
+    }
+    char home[4096];
+    progress bar = progress_start();
+    size_t n = asc_cache_home(home, sizeof home);
+    asc_features_options options = {.cache = how->cache ? how->cache : n < sizeof home ? home : NULL,
+                                    .progress = show, .say = say, .user = &bar};
+    if (!o->encoder) {
+        o->encoder = asc_model_encoder(ctx, o->model, how->folder, how->vocab);
+    }
+    asc_features_free(o->features);
+    o->features = o->encoder ? asc_pair_features(o->model->lm, o->encoder, o->data, kind, o->model->tokenizer, &options)
+                             : NULL;
+    progress_clear(&bar);
+    return asc_error(ctx);
+}
+
 void open_close(asc_ctx *ctx, opened *o)
 {
+    asc_features_free(o->features);
+    asc_encoder_free(o->encoder);
     asc_split_free(ctx, o->split);
     asc_model_free(ctx, o->model);
     asc_dataset_free(o->data);

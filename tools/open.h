@@ -2,12 +2,14 @@
 #ifndef TOOLS_OPEN_H
 #define TOOLS_OPEN_H
 
-#include <ascgrad/train.h>
+#include <ascgrad/pairs.h>
 
 typedef struct opened {
     asc_dataset *data;
     asc_model *model;
     asc_split *split;
+    asc_encoder *encoder;   /* of a model of pairs that takes states; else NULL */
+    asc_features *features; /* of the split, by that */
     bool its_own; /* the data are those of the model's run */
 } opened;
 
@@ -21,6 +23,15 @@ opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *
 /* Opens a split in place of the one that is open, if any; `lines`: with its lines. Sequences have the length that is
  * asked for, or with 0 their own. The run's must be the split that the run had. */
 asc_status open_split(asc_ctx *ctx, opened *o, asc_split_kind kind, bool lines, int64_t length);
+
+/* Of a model of pairs that takes states: opens the run's encoder, or the one in `folder`, with the run's vocabulary or
+ * the file `vocab`, and has it encode the split, kept in `cache`, or with NULL in the user's. Each may be NULL. Nothing
+ * for other models. */
+typedef struct open_encoding {
+    const char *folder, *vocab, *cache;
+} open_encoding;
+asc_status open_features(asc_ctx *ctx, opened *o, asc_split_kind kind, const open_encoding *how);
+
 void open_close(asc_ctx *ctx, opened *o);
 
 #endif

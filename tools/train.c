@@ -12,38 +12,31 @@
 #include "tools/columns.h"
 #include "tools/commands.h"
 #include "tools/next.h"
-#include "tools/profile.h"
 #include "tools/progress.h"
+#include "tools/train.h"
 #include "tools/unknown.h"
-
-struct args {
-    const char *out, *preset, *resume;
-    cli_list configs, sets, given;
-    struct profile_args profile;
-    bool json;
-};
 
 static const cli_option own[] = {
     CLI_GROUP("Run"),
-    {"out", 'o', "RUN", CLI_TEXT, offsetof(struct args, out), 0, 0, "the folder to write"},
-    {"resume", 0, "RUN", CLI_OPTIONAL, offsetof(struct args, resume), 0, 0, ""},
-    {"preset", 0, "NAME", CLI_TEXT, offsetof(struct args, preset), 0, 0, ""},
-    {"config", 0, "FILE", CLI_LIST, offsetof(struct args, configs), 0, 0,
+    {"out", 'o', "RUN", CLI_TEXT, offsetof(struct train_args, out), 0, 0, "the folder to write"},
+    {"resume", 0, "RUN", CLI_OPTIONAL, offsetof(struct train_args, resume), 0, 0, ""},
+    {"preset", 0, "NAME", CLI_TEXT, offsetof(struct train_args, preset), 0, 0, ""},
+    {"config", 0, "FILE", CLI_LIST, offsetof(struct train_args, configs), 0, 0,
      "settings from a JSON file, such as a run's config.json"},
-    {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(struct args, sets), 0, 0,
+    {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(struct train_args, sets), 0, 0,
      "a setting, or a key of the model's configuration, by name"},
     CLI_GROUP("Data"), /* in this order */
-    CLI_ALL_SETTINGS(struct args, given),
+    CLI_ALL_SETTINGS(struct train_args, given),
     CLI_GROUP("Model"),
-    {"mixing", 0, "M,M,...", CLI_LIST, offsetof(struct args, given), 0, 0,
+    {"mixing", 0, "M,M,...", CLI_LIST, offsetof(struct train_args, given), 0, 0,
      "--model for each layer: names or their beginnings, as g,t,g,t"},
     CLI_GROUP("Output"),
-    CLI_PROFILE(struct args),
-    CLI_JSON(struct args),
+    CLI_PROFILE(struct train_args),
+    CLI_JSON(struct train_args),
     CLI_PROGRESS,
     {0},
 };
-enum { N_OWN = sizeof own / sizeof *own, TEXT = 240 };
+enum { MOST_OWN = 40, TEXT = 240 };
 
 static void append(char *text, const char *before, const char *more)
 {
@@ -51,12 +44,13 @@ static void append(char *text, const char *before, const char *more)
     snprintf(text + n, TEXT - n, "%s%s", before, more);
 }
 
-/* The options of all settings among our own, which say what may be given anew, and which presets there are. */
-static const cli_option *build_options(void)
+const cli_option *train_options(const cli_option *own_options)
 {
-    static cli_option table[N_OWN];
+    static cli_option table[MOST_OWN];
     static char presets[TEXT] = "settings to start from", anew[TEXT] = "go on with RUN; only these may be given anew";
-    memcpy(table, own, sizeof own);
+    for (int i = 0; own_options[i].name && i < MOST_OWN - 1; i++) {
+        table[i] = own_options[i];
+    }
     for (int i = 0; asc_preset_at(i); i++) {
         append(presets, i ? ", " : ": ", asc_preset_at(i));
     }
@@ -73,8 +67,7 @@ static const cli_option *build_options(void)
     return cli_all_settings(table);
 }
 
-/* The RUN: of --out, of --resume=RUN, or the operand of --resume RUN. */
-static const char *find_run(const struct args *args, int operands, char **argv)
+const char *train_find_run(const struct train_args *args, int operands, char **argv)
 {
     const char *names[] = {args->out, args->resume && *args->resume ? args->resume : NULL, NULL}, *run = NULL;
     if (!args->resume && operands > 0 && !args->out) {
@@ -94,13 +87,14 @@ static const char *find_run(const struct args *args, int operands, char **argv)
     return run;
 }
 
-/* ---- settings, in the order in which the later wins: preset, files, --set, options ---- */
+/* ---- settings ---- */
 
-static asc_settings *gather(asc_ctx *ctx, const struct args *args, const char *run)
+asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const char *preset, const char *run)
 {
     asc_settings *s = asc_settings_new(ctx);
-    if (s && args->preset) {
-        asc_settings_preset(s, args->preset);
+    preset = args->preset ? args->preset : args->resume ? NULL : preset;
+    if (s && preset) {
+        asc_settings_preset(s, preset);
     }
     for (int i = 0; i < args->configs.n; i++) {
         asc_settings_load(s, args->configs.value[i]);
@@ -227,6 +221,12 @@ static void print_plain(const char *text)
     free(plain);
 }
 
+static void on_encoding(void *user, double done)
+{
+    watcher *w = user;
+    progress_part(&w->bar, "encoding the sentences, once", done);
+}
+
 static void on_sample(void *user, const asc_train_progress *p, const char *prompt, const char *continuation)
 {
     watcher *w = user;
@@ -310,7 +310,8 @@ static void offer_lower_lr(const char *run, double lr)
     next_command("train --config", config, options, other);
 }
 
-static void offer(const char *run, asc_status status, const asc_train_result *r, const watcher *w)
+static void offer(const char *run, asc_status status, const asc_train_result *r, const watcher *w,
+                  train_offer *offer_next)
 {
     bool ended = status == ASC_OK || status == ASC_ERR_INTERRUPTED;
     if (!run_stands || (!ended && status == ASC_ERR_ARG) || cli_quiet()) {
@@ -325,7 +326,7 @@ static void offer(const char *run, asc_status status, const asc_train_result *r,
     } else if (!ended || r->end == ASC_TRAIN_END_STOPPED) {
         offer_resume(run, NULL);
     } else {
-        offer_results(run, r);
+        offer_next(run, r);
     }
     if (ended && (r->end == ASC_TRAIN_END_MINUTES || r->end == ASC_TRAIN_END_EARLY)) {
         offer_resume(run, r->end == ASC_TRAIN_END_EARLY ? "--early-stop 0" : NULL);
@@ -339,44 +340,49 @@ static int show_profile(asc_ctx *ctx, asc_profile *profile, const struct profile
     return profile_finish(ctx, profile, args, profile ? asc_gemm_speed(ctx, SIZE, SIZE, SIZE) : 0);
 }
 
-static int run(int argc, char **argv)
+int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *args, const char *folder,
+              train_offer *offer_next)
 {
-    static struct args args = {.profile.traced = PROFILE_TRACED};
-    int n = cli_parse_options(&command_train, build_options(), argc, argv, &args);
-    if (args.preset && strcmp(args.preset, "list") == 0) {
-        return cli_list_presets(args.json);
-    }
-    const char *folder = find_run(&args, n, argv);
-    asc_ctx *ctx = cli_ctx_new_first();
-    asc_settings *settings = gather(ctx, &args, folder);
     if (asc_error(ctx) == ASC_OK) {
         cli_set_threads(ctx, asc_settings_threads(settings));
     }
     int status = cli_report(ctx);
     if (status != CLI_OK) {
         asc_settings_free(settings);
-        asc_ctx_free(ctx);
         return status;
     }
     catch_signals();
     watcher w = {.bar = progress_start()};
     on_terminal = w.bar.terminal;
-    asc_profile *profile = profile_start(ctx, &args.profile);
+    asc_profile *profile = profile_start(ctx, &args->profile);
     asc_train_result result = {0};
     const asc_train_hooks hooks = {.progress = on_progress, .message = on_message, .user = &w, .working = on_working,
-                                   .sample = cli_quiet() ? NULL : on_sample};
-    asc_status end = asc_train(ctx, settings, folder, args.resume, &hooks, &result);
+                                   .sample = cli_quiet() ? NULL : on_sample,
+                                   .encoding = cli_quiet() ? NULL : on_encoding};
+    asc_status end = asc_train(ctx, settings, folder, args->resume, &hooks, &result);
     progress_clear(&w.bar);
     status = cli_report(ctx);
     if (end == ASC_OK || end == ASC_ERR_INTERRUPTED) {
-        int printed = print_result(&result, folder, args.json);
+        int printed = print_result(&result, folder, args->json);
         status = status ? status : printed;
     }
     fflush(stdout);
-    offer(folder, end, &result, &w);
-    int shown = show_profile(ctx, profile, &args.profile);
-    status = status ? status : shown;
+    offer(folder, end, &result, &w, offer_next);
+    int shown = show_profile(ctx, profile, &args->profile);
     asc_settings_free(settings);
+    return status ? status : shown;
+}
+
+static int run(int argc, char **argv)
+{
+    static struct train_args args = {.profile.traced = PROFILE_TRACED};
+    int n = cli_parse_options(&command_train, train_options(own), argc, argv, &args);
+    if (args.preset && strcmp(args.preset, "list") == 0) {
+        return cli_list_presets(args.json);
+    }
+    const char *folder = train_find_run(&args, n, argv);
+    asc_ctx *ctx = cli_ctx_new_first();
+    int status = train_run(ctx, train_gather(ctx, &args, NULL, folder), &args, folder, offer_results);
     asc_ctx_free(ctx);
     return status;
 }

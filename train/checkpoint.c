@@ -18,7 +18,7 @@
 /* What each field may be by itself; asc_trainer_check_state says how they go together. */
 static const struct {
     const char *key;
-    char type; /* 'i' whole number, 'r' number, 'n' number or not a number */
+    char type; /* 'i' whole number, 'r' number, 'n' number or not a number, 'o' number that earlier files lack */
     size_t at;
     int64_t least, most; /* of whole numbers; others begin at 0 */
 } fields[] = {
@@ -31,6 +31,7 @@ static const struct {
     {"elapsed_s", 'r', offsetof(asc_train_state, elapsed_s), 0, 0},
     {"best_loss", 'r', offsetof(asc_train_state, best.loss), 0, 0},
     {"best_bits", 'n', offsetof(asc_train_state, best.bits), 0, 0},
+    {"best_wrong", 'o', offsetof(asc_train_state, best.wrong), 0, 0},
     {"loss", 'n', offsetof(asc_train_state, loss), 0, 0},
     {"lr", 'n', offsetof(asc_train_state, lr), 0, 0},
     {"grad_norm", 'n', offsetof(asc_train_state, grad_norm), 0, 0},
@@ -159,6 +160,9 @@ static asc_status read_state(const asc_safetensors *file, asc_train_state *state
 {
     asc_status status = ASC_OK;
     for (int i = 0; i < N_FIELDS && !status; i++) {
+        if (fields[i].type == 'o' && !asc_safetensors_metadata(file, fields[i].key)) {
+            continue;
+        }
         void *field = (char *)state + fields[i].at;
         status = fields[i].type == 'i'
                      ? asc_format_int(file, fields[i].key, fields[i].least, fields[i].most, field)

@@ -314,21 +314,41 @@ static outcome mark_take(mark *m, const char *path, asc_claim_holder *other)
     return got == AGAIN ? BUSY : got; /* others take and drop it all the time */
 }
 
-/* What processes left that were killed before their files had the claim's name. */
+/* Whether a file of this name goes with the claim `base`: "BASE.ID.over", the right to replace a claim, or to replace
+ * that right, and so on; or, with ".ID.tmp" behind it, one of these or the claim that has not taken its name yet. */
+static bool goes_with(const char *name, const char *base)
+{
+    size_t n = strlen(base);
+    const char *at = name + n;
+    if (strncmp(name, base, n) != 0 || *at != '.') {
+        return false;
+    }
+    while (*at == '.') {
+        const char *end = at + 1 + strcspn(at + 1, "."); /* of an id */
+        if (strncmp(end, ".over", 5) != 0) {
+            return strcmp(end, ".tmp") == 0;
+        }
+        at = end + 5;
+    }
+    return *at == '\0';
+}
+
+/* What processes left that were killed while they took or dropped this claim before. It stands in the place of the
+ * claims that their rights were for, so that nobody asks for those any more. */
 static void sweep(const mark *m)
 {
     const char *slash = strrchr(m->path, '/'), *base = slash ? slash + 1 : m->path;
     char name[PATH];
     snprintf(name, sizeof name, "%.*s", slash ? (int)(slash - m->path) + 1 : 2, slash ? m->path : "./");
-    struct stat own, left;
-    DIR *folder = opendir(name);
-    size_t at = strlen(name), n = strlen(base);
+    struct stat own;
+    identity left;
+    time_t touched;
+    DIR *folder = fstat(m->fd, &own) == 0 ? opendir(name) : NULL;
+    size_t at = strlen(name);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        size_t length = strlen(entry->d_name);
-        bool temporary = length > n + 4 && strncmp(entry->d_name, base, n) == 0 && entry->d_name[n] == '.' &&
-                         strcmp(entry->d_name + length - 4, ".tmp") == 0;
-        if (temporary && snprintf(name + at, sizeof name - at, "%s", entry->d_name) < (int)(sizeof name - at) &&
-            lstat(name, &left) == 0 && fstat(m->fd, &own) == 0 && own.st_mtime - left.st_mtime > ASC_CLAIM_STALE_S) {
+        if (goes_with(entry->d_name, base) &&
+            snprintf(name + at, sizeof name - at, "%s", entry->d_name) < (int)(sizeof name - at) &&
+            read_claim(name, &left, &touched) == 0 && !alive(&left, &m->own, touched, own.st_mtime)) {
             unlink(name);
         }
     }

@@ -7,6 +7,7 @@
 
 #include "stats/stats.h"
 #include "tensor/need.h"
+#include "train/batch.h"
 
 enum { BINS = 15 }; /* of confidences */
 
@@ -30,23 +31,17 @@ typedef struct evaluation {
 
 typedef struct batch {
     int32_t *which;
-    int64_t n, width; /* blocks; inputs of each */
-    int64_t targets;  /* of each block: its width, or 1 class */
+    int64_t n;       /* blocks */
+    int64_t targets; /* of each block: its width, or 1 class */
 } batch;
 
-static int64_t width_of(const evaluation *e, const int32_t *which, int64_t n)
-{
-    return e->classify ? asc_class_width(e->split, which, n) : asc_split_width(e->split, e->length, which, n);
-}
-
-/* The most probable class of each sequence: as `top`, and in the confusion. */
-static asc_tensor judge_classes(evaluation *e, asc_tensor logits, asc_tensor y)
+/* The most probable class of each sequence, into found: as `top`, and in the confusion. */
+static asc_tensor judge_classes(evaluation *e, asc_tensor logits, asc_tensor y, int64_t *found)
 {
     asc_ctx *ctx = e->ctx;
     int64_t n = asc_numel(y), classes = asc_lm_classes(e->lm), *confusion = e->options->confusion;
-    asc_tensor top = asc_empty(ctx, ASC_F64, ASC_SHAPE(n, 2)), highest = asc_empty(ctx, ASC_I64, 1, &n);
+    asc_tensor top = asc_empty(ctx, ASC_F64, ASC_SHAPE(n, 2));
     asc_tensor share = asc_cast(ctx, asc_softmax(ctx, logits, asc_null()), ASC_F64);
-    int64_t *found = asc_data_mut(highest);
     if (asc_error(ctx) || asc_top_classes(ctx, logits, found)) {
         return asc_null();
     }
@@ -63,28 +58,15 @@ static asc_tensor judge_classes(evaluation *e, asc_tensor logits, asc_tensor y)
     return top;
 }
 
-static asc_tensor losses_of_classes(evaluation *e, const batch *b, asc_tensor y, asc_tensor *top)
+/* Each sequence's loss; *found, i64 (B), gets its most probable class. */
+static asc_tensor losses_of_classes(evaluation *e, const asc_batch *in, asc_tensor *top, asc_tensor *found)
 {
     asc_ctx *ctx = e->ctx;
-    asc_tensor x = asc_empty(ctx, ASC_I64, ASC_SHAPE(b->n, b->width)), lengths = asc_empty(ctx, ASC_I64, 1, &b->n);
-    asc_tensor each = asc_null();
-    if (asc_error(ctx) == ASC_OK && asc_class_fill(ctx, e->split, b->which, b->n, asc_data_mut(x),
-                                                   asc_data_mut(lengths), asc_data_mut(y)) == ASC_OK) {
-        asc_tensor logits = asc_lm_classify(e->lm, x, lengths);
-        asc_cross_entropy(ctx, logits, y, -1, &each);
-        *top = judge_classes(e, logits, y);
-    }
-    return each;
-}
-
-static asc_tensor losses_of_tokens(evaluation *e, const batch *b, asc_tensor y, asc_tensor *top)
-{
-    asc_ctx *ctx = e->ctx;
-    asc_tensor x = asc_empty(ctx, ASC_I64, ASC_SHAPE(b->n, b->width)), each = asc_null();
-    if (asc_error(ctx) == ASC_OK &&
-        asc_block_fill(ctx, e->split, e->length, b->which, b->n, asc_data_mut(x), asc_data_mut(y)) == ASC_OK) {
-        asc_lm_loss_top(e->lm, x, y, &each, top);
-    }
+    asc_tensor each = asc_null(), logits = asc_lm_classify(e->lm, in->x, in->lengths);
+    int64_t n = asc_numel(in->y);
+    *found = asc_empty(ctx, ASC_I64, 1, &n);
+    asc_cross_entropy(ctx, logits, in->y, -1, &each);
+    *top = judge_classes(e, logits, in->y, asc_data_mut(*found));
     return each;
 }
 
@@ -112,8 +94,8 @@ static double count_block(evaluation *e, const int64_t *y, const double *losses,
     return nats;
 }
 
-/* Counts a batch, and tells the caller of it. */
-static asc_status take_batch(evaluation *e, const batch *b, const int64_t *y)
+/* Counts a batch, and tells the caller of it. found: of classes the most probable ones; else NULL. */
+static asc_status take_batch(evaluation *e, const batch *b, const int64_t *y, const int64_t *found)
 {
     const asc_eval_options *o = e->options;
     asc_status status = o->tokens ? o->tokens(o->user, y, e->losses, b->n * b->targets) : ASC_OK;
@@ -122,6 +104,11 @@ static asc_status take_batch(evaluation *e, const batch *b, const int64_t *y)
     }
     for (int64_t i = 0; i < b->n * b->targets; i++) {
         e->nats += e->losses[i];
+    }
+    for (int64_t i = 0; found && o->sequence && i < b->n; i++) {
+        if (o->sequence(o->user, b->which[i], y[i], found[i], e->losses[i])) {
+            return asc_fail(e->ctx, ASC_ERR_IO, "evaluate: the receiver of the sequences' classes failed");
+        }
     }
     for (int64_t i = 0; i < b->n; i++) {
         int64_t at = i * b->targets, targets;
@@ -137,17 +124,22 @@ static asc_status take_batch(evaluation *e, const batch *b, const int64_t *y)
 static asc_status run_batch(evaluation *e, const batch *b)
 {
     asc_ctx *ctx = e->ctx;
+    const asc_batch_source from = {ctx, e->lm, e->split, e->options->features, e->length};
+    asc_batch in;
     asc_scope_begin(ctx);
-    asc_tensor y = e->classify ? asc_empty(ctx, ASC_I64, 1, &b->n)
-                               : asc_empty(ctx, ASC_I64, ASC_SHAPE(b->n, b->targets));
-    asc_tensor top = asc_null(), each = e->classify ? losses_of_classes(e, b, y, &top)
-                                                    : losses_of_tokens(e, b, y, &top);
+    asc_tensor top = asc_null(), found = asc_null(), each = asc_null();
+    if (asc_batch_make(&from, b->which, b->n, &in) == ASC_OK) {
+        each = e->classify ? losses_of_classes(e, &in, &top, &found) : asc_null();
+        if (!e->classify) {
+            asc_lm_loss_top(e->lm, in.x, in.y, &each, &top);
+        }
+    }
     asc_tensor wide = asc_cast(ctx, each, ASC_F64), wide_top = asc_cast(ctx, top, ASC_F64);
     if (asc_error(ctx) == ASC_OK) {
         size_t n = (size_t)(b->n * b->targets);
         memcpy(e->losses, asc_data(wide), n * sizeof *e->losses);
         memcpy(e->top, asc_data(wide_top), 2 * n * sizeof *e->top);
-        take_batch(e, b, asc_data(y));
+        take_batch(e, b, asc_data(in.y), asc_data(found));
     }
     if (e->carried && asc_error(ctx) == ASC_OK) {
         asc_lm_carried_advance(e->carried);
@@ -168,8 +160,7 @@ static asc_status run_all(evaluation *e, int32_t *which)
         for (int64_t i = 0; i < b.n; i++) {
             which[i] = (int32_t)(first + i);
         }
-        b.width = width_of(e, which, b.n);
-        b.targets = e->classify ? 1 : b.width;
+        b.targets = e->classify ? 1 : asc_split_width(e->split, e->length, which, b.n);
         if (run_batch(e, &b)) {
             return asc_error(e->ctx);
         }
@@ -224,7 +215,7 @@ static asc_status check_split(const evaluation *e, int64_t longest)
         return asc_fail_on(e->ctx, ASC_ERR_ARG, "carry", " is %lld, and the data has sequences, none of which goes on "
                            "where another ends: expected none", (long long)e->options->carry);
     }
-    if (longest > most) {
+    if (longest > most && !asc_lm_pair_inputs(e->lm).pairs) {
         return asc_fail_on(e->ctx, ASC_ERR_ARG, "length", " is %lld, but the model has learned positions (pos_emb) for "
                            "%lld tokens; rotary or ALiBi positions, or none, go further", (long long)longest,
                            (long long)most);

@@ -24,7 +24,7 @@ static bool evaluation_goes_on(void *user, double done)
 static asc_status evaluate_on(asc_trainer *t, asc_lm *lm, const asc_split *split, asc_eval_result *result)
 {
     asc_eval_options options = {.batch = t->settings->values.batch, .carry = asc_lm_carry(lm),
-                                .progress = evaluation_goes_on, .user = t};
+                                .progress = evaluation_goes_on, .user = t, .features = t->features[ASC_SPLIT_VALID]};
     t->progress.evaluated = 0;
     asc_span span;
     asc_span_begin(t->ctx, &span, "evaluation");
@@ -58,7 +58,8 @@ static asc_status evaluate(asc_trainer *t, asc_best *found)
         status = asc_fail(t->ctx, ASC_ERR_NONFINITE, "step %lld: the validation loss is %g", (long long)t->state.step,
                           fabs(valid->loss)); /* no -nan */
     }
-    *found = (asc_best){t->state.step, valid->loss, valid->bits_per_byte};
+    bool accuracy = t->settings->values.best_by == ASC_BEST_BY_ACCURACY;
+    *found = (asc_best){t->state.step, valid->loss, valid->bits_per_byte, accuracy ? 1 - valid->accuracy : 0};
     return status;
 }
 
@@ -69,7 +70,7 @@ static asc_status write_model(asc_trainer *t, const char *path, const asc_best *
     asc_status status = asc_folder_check_claim(&t->folder);
     if (status == ASC_OK) {
         asc_trainer_swap_average(t, t->lm);
-        status = asc_model_write(t->ctx, path, t->lm, t->tokenizer, t->data, of->step, of->loss);
+        status = asc_model_write(t->ctx, path, t->lm, t->tokenizer, t->data, of);
         asc_trainer_swap_average(t, t->lm);
     }
     asc_span_end(t->ctx, &span);
@@ -82,7 +83,7 @@ static asc_status commit_best(asc_trainer *t)
     if (asc_trainer_save(t)) {
         return asc_error(t->ctx);
     }
-    if (t->stranger.loss < t->state.best.loss) {
+    if (asc_best_beats(&t->stranger, &t->state.best)) {
         return asc_folder_put_by(&t->folder);
     }
     t->stranger = asc_best_none();
@@ -105,7 +106,7 @@ asc_status asc_trainer_evaluate_in_turn(asc_trainer *t)
         return status == ASC_ERR_INTERRUPTED ? ASC_OK : status;
     }
     t->state.evaluated_step = t->state.step;
-    bool better = found.loss < t->state.best.loss;
+    bool better = asc_best_beats(&found, &t->state.best);
     if (better) {
         t->state.best = found;
     }
@@ -125,7 +126,7 @@ asc_status asc_trainer_evaluate_last(asc_trainer *t)
     if (status) {
         return status == ASC_ERR_INTERRUPTED ? ASC_OK : status;
     }
-    if (found.loss < t->state.best.loss) {
+    if (asc_best_beats(&found, &t->state.best)) {
         t->state.best = found;
         if (write_model(t, t->folder.next, &found) || commit_best(t)) {
             return asc_error(t->ctx);
@@ -142,7 +143,7 @@ asc_status asc_trainer_evaluate_stranger(asc_trainer *t)
     if (status) {
         return status == ASC_ERR_INTERRUPTED ? ASC_OK : status;
     }
-    if (found.loss < asc_trainer_best(t)->loss) {
+    if (asc_best_beats(&found, asc_trainer_best(t))) {
         if ((t->stranger.step < 0 && asc_folder_keep_model(&t->folder)) || write_model(t, t->folder.model, &found)) {
             return asc_error(t->ctx);
         }

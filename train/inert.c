@@ -116,7 +116,13 @@ char *asc_inert_settle(asc_ctx *ctx, asc_lm *lm, const asc_split *split)
     json_t *config = json_loads(asc_lm_config(lm), 0, NULL);
     const char *wish = json_string_value(json_object_get(config, "freeze_inert"));
     bool whole = asc_split_blocks(split, asc_lm_block(lm), false) > 0; /* else the training refuses it */
-    char *text = whole && wish && strcmp(wish, "measured") == 0 ? settle(ctx, lm, config, split) : NULL;
+    bool measured = whole && wish && strcmp(wish, "measured") == 0;
+    if (measured && asc_lm_pair_inputs(lm).pairs) {
+        asc_fail_on(ctx, ASC_ERR_ARG, "freeze_inert", " is measured, which is for models of tokens, expected true or "
+                    "false for pairs");
+        measured = false;
+    }
+    char *text = measured ? settle(ctx, lm, config, split) : NULL;
     json_decref(config);
     return text;
 }

@@ -34,16 +34,18 @@ static bool preview_due(const asc_trainer *t)
 /* Where the next step's blocks stand in the order of their epoch; how many there are. */
 static int64_t find_blocks(asc_trainer *t)
 {
-    int64_t epoch = t->state.step / t->steps_per_epoch, most = values(t)->batch * values(t)->accumulate;
-    if (epoch != t->epoch && asc_lm_carry(t->lm) > 0) {
-        asc_block_streams(t->ctx, t->blocks, most, t->order);
-    } else if (epoch != t->epoch) {
-        asc_block_order(t->ctx, t->blocks, (uint64_t)values(t)->seed, (uint64_t)epoch, t->order);
+    asc_stage_place p = asc_stages_at(&t->stages, t->state.step);
+    if (p.epoch != t->epoch && t->stages.carry) {
+        asc_block_streams(t->ctx, p.stage->blocks, p.stage->sequences, t->order);
+    } else if (p.epoch != t->epoch) {
+        asc_block_order(t->ctx, p.stage->blocks, (uint64_t)values(t)->seed, (uint64_t)p.epoch, t->order);
     }
-    t->epoch = epoch;
     asc_streams_follow(t);
-    t->first = t->state.step % t->steps_per_epoch * most;
-    return t->blocks - t->first < most ? t->blocks - t->first : most;
+    t->epoch = p.epoch;
+    t->first = p.first;
+    t->stepper.block = p.stage->block;
+    t->stepper.batch = p.stage->pass;
+    return p.n;
 }
 
 /* Whether a hook ended the step half-way: nothing has come of it, and it is no error. */
@@ -78,6 +80,7 @@ static asc_status take_step(asc_trainer *t)
     t->line_s += took;
     t->line_tokens += tokens;
     t->steps_s += took;
+    t->steps_tokens += (double)(n * t->stepper.block);
     t->steps_done++;
     t->flops_per_token = 3 * r.flops / (double)tokens; /* twice the forward's backward */
     return ASC_OK;

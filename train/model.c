@@ -76,7 +76,7 @@ asc_status asc_model_check_classes(asc_ctx *ctx, const asc_model *m, const asc_d
 /* ---- writing ---- */
 
 asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc_tokenizer *tokenizer,
-                           const asc_dataset *data, int64_t step, double valid_loss)
+                           const asc_dataset *data, const asc_best *of)
 {
     const asc_params *params = asc_lm_params(lm);
     size_t bytes = (size_t)asc_params_count(params) * sizeof(asc_named_tensor);
@@ -86,12 +86,13 @@ asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc
     for (int i = 0; list && i < asc_params_count(params); i++) {
         list[i] = (asc_named_tensor){asc_params_name(params, i), asc_params_at(params, i)};
     }
-    char step_text[24], loss_text[32], checksum[9] = "";
-    snprintf(step_text, sizeof step_text, "%" PRId64, step);
-    snprintf(loss_text, sizeof loss_text, "%.17g", valid_loss);
+    char step_text[24], loss_text[32], wrong_text[32], checksum[9] = "";
+    snprintf(step_text, sizeof step_text, "%" PRId64, of->step);
+    snprintf(loss_text, sizeof loss_text, "%.17g", of->loss);
+    snprintf(wrong_text, sizeof wrong_text, "%.17g", of->wrong);
     asc_vocab_checksum(tokenizer, checksum);
     char *classes = asc_lm_classes(lm) > 0 ? list_classes(ctx, data) : NULL;
-    const asc_safetensors_pair metadata[] = {
+    asc_safetensors_pair metadata[] = {
         {"format", "pt"},
         {ASC_FORMAT_KEY, ASC_FORMAT},
         {"version", ASC_VERSION},
@@ -102,9 +103,15 @@ asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc
         {"valid_loss", loss_text},
         {"vocab", vocab},
         {ASC_SAFETENSORS_CRC, ""},
-        {"classes", classes}, /* of a classifier alone: the last */
+        {NULL, NULL}, {NULL, NULL}, /* what not all have */
     };
-    size_t facts = sizeof metadata / sizeof *metadata - !classes;
+    size_t facts = sizeof metadata / sizeof *metadata - 2;
+    if (classes) {
+        metadata[facts++] = (asc_safetensors_pair){"classes", classes};
+    }
+    if (of->wrong != 0) {
+        metadata[facts++] = (asc_safetensors_pair){"valid_wrong", wrong_text};
+    }
     if (asc_error(ctx) == ASC_OK) {
         asc_safetensors_write(ctx, path, list, asc_params_count(params), metadata, facts);
     }
@@ -196,6 +203,10 @@ static asc_status read_run(asc_ctx *ctx, asc_model *m)
     if (batch > 0) {
         m->batch = batch;
     }
+    const char *encoder = json_string_value(json_object_get(config, "encoder"));
+    const char *checksum = json_string_value(json_object_get(json_object_get(config, "data_checksum"), "encoder"));
+    m->encoder = encoder && *encoder ? asc_path_copy(ctx, encoder) : NULL;
+    snprintf(m->encoder_checksum, sizeof m->encoder_checksum, "%s", checksum ? checksum : "");
     json_decref(config);
     asc_path_free(ctx, path);
     return asc_error(ctx);
@@ -318,6 +329,7 @@ void asc_model_free(asc_ctx *ctx, asc_model *m)
         asc_path_free(ctx, m->run);
         asc_path_free(ctx, m->data);
         asc_path_free(ctx, m->classes);
+        asc_path_free(ctx, m->encoder);
         asc_free(ctx, m, sizeof *m);
     }
 }

@@ -32,7 +32,7 @@ static double rehearse(asc_trainer *t)
     asc_ctx *ctx = t->ctx;
     asc_set_rehearsal(ctx, true);
     asc_lm_set_dropout(s->lm, s->dropout);
-    for (int64_t i = 0; t->streams && i < t->settings->values.accumulate; i++) {
+    for (int64_t i = 0; t->streams && i < t->passes; i++) {
         asc_run_up(s, t->streams[i]);
     }
     double loss, before = asc_flops(ctx);
@@ -93,7 +93,8 @@ asc_status asc_trainer_check_step(asc_trainer *t)
         bool table = asc_size(p, 0) == asc_lm_vocab(t->lm);
         width += asc_ndim(p) == 2 && !table ? (double)asc_size(p, 0) : 0; /* what layers make of a token, roughly */
     }
-    if ((double)s->batch * (double)s->block * width < SMALL) {
+    bool pairs = asc_lm_pair_inputs(t->lm).pairs; /* of short sentences: small */
+    if (pairs || (double)s->batch * (double)s->block * width < SMALL) {
         return ASC_OK;
     }
     double held = (double)asc_memory(t->ctx).bytes, flops = rehearse(t);

@@ -181,6 +181,10 @@ static int64_t longest_input(const asc_trainer *t)
 /* The block of a model if none was given: long enough for the test split, too, and what else the data can have. */
 static int64_t default_block(const asc_trainer *t)
 {
+    enum { SENTENCE = 48 }; /* of pairs, whose longer sentences are cut */
+    if (asc_settings_pairs(t->settings)) {
+        return SENTENCE;
+    }
     int64_t longest = longest_input(t);
     if (longest == 0 || json_object_get(t->settings->model, "block")) {
         return longest;
@@ -197,11 +201,11 @@ static int64_t default_block(const asc_trainer *t)
 /* A block is one sequence, a class one of the data's. */
 static asc_status check_sequences(const asc_trainer *t)
 {
-    int64_t longest = longest_input(t), classes = asc_lm_classes(t->lm);
+    int64_t longest = asc_lm_pair_inputs(t->lm).pairs ? 0 : longest_input(t), classes = asc_lm_classes(t->lm);
     const char *data = t->settings->values.data;
     if (classes > 0 && !t->train->labels) {
-        return asc_fail_on(t->ctx, ASC_ERR_ARG, "head", " is classifier, but what %s has is no sequences with a class "
-                           "each", data);
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "head", " is %s, but what %s has is no sequences with a class each",
+                           asc_lm_pair_inputs(t->lm).pairs ? "pairs" : "classifier", data);
     }
     if (classes > 0 && classes != t->train->classes) {
         return asc_fail_on(t->ctx, ASC_ERR_ARG, "classes", " is %" PRId64 ", but %s has %d", classes, data,
@@ -244,12 +248,14 @@ static asc_status settle_inert(asc_trainer *t, const asc_model *init)
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init)
 {
     const asc_values *v = &t->settings->values;
-    asc_model_sizes sizes = {asc_tokenizer_size(t->tokenizer), t->train->classes, default_block(t)};
+    asc_model_sizes sizes = {.vocab = asc_tokenizer_size(t->tokenizer), .classes = t->train->classes,
+                             .states = asc_encoder_dim(t->encoder), .longest = default_block(t)};
     char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL, &sizes);
     if (make_lm(t, config, init) || settle_inert(t, init)) {
         return asc_error(t->ctx);
     }
     asc_lm_set_recompute(t->lm, v->recompute);
     say_left_out(t);
-    return asc_trainer_open_optim(t);
+    t->optim = asc_optimizer_new(t->ctx, v, t->lm);
+    return asc_error(t->ctx);
 }

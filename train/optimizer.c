@@ -7,6 +7,7 @@
 
 #include <program/names.h>
 
+#include "optim/optim.h"
 #include "train/path.h"
 #include "train/trainer.h"
 
@@ -26,22 +27,30 @@ typedef struct groups {
     group at[GROUPS];
 } groups;
 
-static asc_status refuse(asc_trainer *t, const char *at, const char *expected)
+/* What an optimiser is made of. */
+typedef struct maker {
+    asc_ctx *ctx;
+    const asc_values *values;
+    asc_lm *lm;
+    asc_optim *optim;
+} maker;
+
+static asc_status refuse(const maker *m, const char *at, const char *expected)
 {
-    return asc_fail_on(t->ctx, ASC_ERR_ARG, "param_groups", ": got '%.60s', expected %s", at, expected);
+    return asc_fail_on(m->ctx, ASC_ERR_ARG, "param_groups", ": got '%.60s', expected %s", at, expected);
 }
 
-static asc_status read_number(asc_trainer *t, const char *text, double most, double *value)
+static asc_status read_number(const maker *m, const char *text, double most, double *value)
 {
     if (!asc_real_parse(text, value) || *value < 0 || *value > most) {
         char expected[60];
         snprintf(expected, sizeof expected, "a number from 0 to %g", most);
-        return refuse(t, text, expected);
+        return refuse(m, text, expected);
     }
     return ASC_OK;
 }
 
-static asc_status read_optimizer(asc_trainer *t, const char *text, int *which)
+static asc_status read_optimizer(const maker *m, const char *text, int *which)
 {
     const asc_setting *row = asc_setting_find(asc_train_settings, "optimizer");
     for (int i = 0; row->choices[i]; i++) {
@@ -50,93 +59,93 @@ static asc_status read_optimizer(asc_trainer *t, const char *text, int *which)
             return ASC_OK;
         }
     }
-    return refuse(t, text, "adamw, sgd or muon");
+    return refuse(m, text, "adamw, sgd or muon");
 }
 
 /* "KEY=VALUE" */
-static asc_status read_wish(asc_trainer *t, char *text, group *g)
+static asc_status read_wish(const maker *m, char *text, group *g)
 {
     char *value = strchr(text, '=');
     if (value) {
         *value++ = '\0';
         if (strcmp(text, "lr") == 0) {
-            return read_number(t, value, 1000, &g->lr);
+            return read_number(m, value, 1000, &g->lr);
         }
         if (strcmp(text, "decay") == 0) {
-            return read_number(t, value, 1000, &g->decay);
+            return read_number(m, value, 1000, &g->decay);
         }
         if (strcmp(text, "optimizer") == 0) {
-            return read_optimizer(t, value, &g->optimizer);
+            return read_optimizer(m, value, &g->optimizer);
         }
     }
-    return refuse(t, text, "lr=R, decay=W or optimizer=NAME");
+    return refuse(m, text, "lr=R, decay=W or optimizer=NAME");
 }
 
 /* "PATTERN:WISH,WISH…" */
-static asc_status read_group(asc_trainer *t, char *text, groups *all)
+static asc_status read_group(const maker *m, char *text, groups *all)
 {
     char *colon = strrchr(text, ':'), *rest;
     if (!colon || colon == text || colon - text >= NAMES) {
-        return refuse(t, text, "PATTERN:lr=R,decay=W,optimizer=NAME");
+        return refuse(m, text, "PATTERN:lr=R,decay=W,optimizer=NAME");
     }
     if (all->n == GROUPS) {
-        return refuse(t, text, "at most 32 groups");
+        return refuse(m, text, "at most 32 groups");
     }
     *colon = '\0';
     group *g = &all->at[all->n++];
     *g = (group){.lr = -1, .decay = -1, .optimizer = -1};
     snprintf(g->names, sizeof g->names, "%s", text);
     for (char *wish = strtok_r(colon + 1, ",", &rest); wish; wish = strtok_r(NULL, ",", &rest)) {
-        if (read_wish(t, wish, g)) {
-            return asc_error(t->ctx);
+        if (read_wish(m, wish, g)) {
+            return asc_error(m->ctx);
         }
     }
     if (g->lr < 0 && g->decay < 0 && g->optimizer < 0) {
-        return refuse(t, text, "PATTERN:lr=R,decay=W,optimizer=NAME");
+        return refuse(m, text, "PATTERN:lr=R,decay=W,optimizer=NAME");
     }
     return ASC_OK;
 }
 
-static asc_status read_groups(asc_trainer *t, groups *all)
+static asc_status read_groups(const maker *m, groups *all)
 {
-    char *copy = strdup(t->settings->values.groups), *rest;
+    char *copy = strdup(m->values->groups), *rest;
     if (!copy) {
-        return asc_fail(t->ctx, ASC_ERR_MEMORY, "param_groups: out of memory");
+        return asc_fail(m->ctx, ASC_ERR_MEMORY, "param_groups: out of memory");
     }
     for (char *text = strtok_r(copy, ";", &rest); text; text = strtok_r(NULL, ";", &rest)) {
-        if (read_group(t, text, all)) {
+        if (read_group(m, text, all)) {
             break;
         }
     }
     free(copy);
-    return asc_error(t->ctx);
+    return asc_error(m->ctx);
 }
 
 /* Rates by width, where the model has them; a group may say otherwise. */
-static asc_status scale_rates(asc_trainer *t)
+static asc_status scale_rates(const maker *m)
 {
-    asc_params *params = asc_lm_params(t->lm);
-    for (int i = 0; i < asc_params_count(params) && !asc_error(t->ctx); i++) {
-        double scale = asc_lm_rate_scale(t->lm, i);
+    asc_params *params = asc_lm_params(m->lm);
+    for (int i = 0; i < asc_params_count(params) && !asc_error(m->ctx); i++) {
+        double scale = asc_lm_rate_scale(m->lm, i);
         if (scale != 1) {
-            asc_optim_group(t->optim, asc_params_name(params, i), scale, -1);
+            asc_optim_group(m->optim, asc_params_name(params, i), scale, -1);
         }
     }
-    return asc_error(t->ctx);
+    return asc_error(m->ctx);
 }
 
-static asc_status apply_groups(asc_trainer *t, const groups *all)
+static asc_status apply_groups(const maker *m, const groups *all)
 {
-    double lr = t->settings->values.lr;
+    double lr = m->values->lr;
     for (int i = 0; i < all->n; i++) {
         const group *g = &all->at[i];
         if (g->lr > 0 && lr == 0) {
-            return asc_fail_on(t->ctx, ASC_ERR_ARG, "param_groups", ": a rate follows lr's schedule, and lr is 0");
+            return asc_fail_on(m->ctx, ASC_ERR_ARG, "param_groups", ": a rate follows lr's schedule, and lr is 0");
         }
         double scale = g->lr < 0 ? -1 : g->lr == 0 ? 0 : g->lr / lr;
-        if (asc_optim_group(t->optim, g->names, scale, g->decay) == 0) {
-            asc_error_extend(t->ctx, "param_groups", "");
-            return asc_error(t->ctx);
+        if (asc_optim_group(m->optim, g->names, scale, g->decay) == 0) {
+            asc_error_extend(m->ctx, "param_groups", "");
+            return asc_error(m->ctx);
         }
     }
     return ASC_OK;
@@ -169,32 +178,35 @@ static void make_rules(const groups *all, const asc_params *params, bool muon, a
     rules[n].names = NULL;
 }
 
-asc_status asc_trainer_open_optim(asc_trainer *t)
+asc_optim *asc_optimizer_new(asc_ctx *ctx, const asc_values *v, asc_lm *lm)
 {
-    const asc_values *v = &t->settings->values;
-    asc_params *params = asc_lm_params(t->lm);
-    double each = (v->average > 0 ? 5 : 4) * (double)asc_dtype_size(asc_settings_dtype(t->settings));
-    if (asc_memory_check(t->ctx, "parameters, gradients and the optimiser's moments take",
-                         each * (double)asc_params_numel(params))) {
-        return asc_error(t->ctx);
-    }
+    asc_params *params = asc_lm_params(lm);
+    maker m = {.ctx = ctx, .values = v, .lm = lm};
     groups all = {0};
-    if (read_groups(t, &all)) {
-        return asc_error(t->ctx);
+    if (read_groups(&m, &all)) {
+        return NULL;
     }
     asc_rule_for rules[NO_MAPS + GROUPS + 1];
     make_rules(&all, params, v->optimizer == ASC_RULE_MUON, rules);
-    t->optim = asc_optim_new(t->ctx, params,
-                             &(asc_optim_options){.rule = (asc_rule)v->optimizer,
-                                                  .rules = rules,
-                                                  .weight_decay = v->weight_decay,
-                                                  .beta1 = v->beta1,
-                                                  .beta2 = v->beta2,
-                                                  .momentum = v->momentum,
-                                                  .muon_momentum = v->momentum,
-                                                  .average = v->average});
-    if (!t->optim) {
-        asc_error_extend(t->ctx, "param_groups", "");
+    asc_optim_options options = {.rule = (asc_rule)v->optimizer,
+                                 .rules = rules,
+                                 .weight_decay = v->weight_decay,
+                                 .beta1 = v->beta1,
+                                 .beta2 = v->beta2,
+                                 .momentum = v->momentum,
+                                 .muon_momentum = v->momentum,
+                                 .average = v->average};
+    double numbers = 2 * (double)asc_params_numel(params) + asc_optim_numbers(params, &options);
+    if (asc_memory_check(ctx, "parameters, gradients and what the optimiser keeps take",
+                         numbers * (double)asc_dtype_size(asc_dtype_of(asc_params_at(params, 0))))) {
+        return NULL;
     }
-    return t->optim && scale_rates(t) == ASC_OK ? apply_groups(t, &all) : asc_error(t->ctx);
+    m.optim = asc_optim_new(ctx, params, &options);
+    if (!m.optim) {
+        asc_error_extend(ctx, "param_groups", "");
+    } else if (scale_rates(&m) || apply_groups(&m, &all)) {
+        asc_optim_free(m.optim);
+        return NULL;
+    }
+    return m.optim;
 }

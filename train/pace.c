@@ -16,7 +16,7 @@ int64_t asc_trainer_falls_from(const asc_trainer *t)
 
 const asc_best *asc_trainer_best(const asc_trainer *t)
 {
-    return t->stranger.loss < t->state.best.loss ? &t->stranger : &t->state.best;
+    return asc_best_beats(&t->stranger, &t->state.best) ? &t->stranger : &t->state.best;
 }
 
 int64_t asc_trainer_eval_every(const asc_trainer *t)
@@ -44,17 +44,17 @@ double asc_trainer_spent(const asc_trainer *t)
     return asc_clock() - t->invoked_s;
 }
 
-/* NaN before the first step. */
-static double step_time(const asc_trainer *t)
+/* Of steps `from` to below `to`, by their tokens. NaN before the first step. */
+static double steps_time(const asc_trainer *t, int64_t from, int64_t to)
 {
-    return t->steps_done > 0 ? t->steps_s / (double)t->steps_done : NAN;
+    double tokens = asc_stages_tokens(&t->stages, to) - asc_stages_tokens(&t->stages, from);
+    return t->steps_done > 0 ? t->steps_s / t->steps_tokens * tokens : NAN;
 }
 
 /* Before one was timed: a forward pass, which is a third of a step. */
 static double evaluation_time(const asc_trainer *t)
 {
-    double tokens = (double)(t->stepper.batch * values(t)->accumulate * t->stepper.block);
-    double guess = step_time(t) / 3 * (double)t->judge->n_tokens / tokens;
+    double guess = t->steps_done > 0 ? t->steps_s / t->steps_tokens / 3 * (double)t->judge->n_tokens : NAN;
     return t->evaluation_s > 0 ? t->evaluation_s : guess;
 }
 
@@ -77,7 +77,8 @@ static double evaluations_left(const asc_trainer *t)
 
 double asc_trainer_left(const asc_trainer *t)
 {
-    double steps = step_time(t) * (double)(t->steps > t->state.step ? t->steps - t->state.step : 0);
+    int64_t step = t->state.step;
+    double steps = steps_time(t, step, t->steps > step ? t->steps : step);
     double left = steps + evaluations_left(t) * evaluation_time(t) + last_look_time(t);
     double limit = 60 * values(t)->minutes - asc_trainer_spent(t);
     return values(t)->minutes > 0 && !(left < limit) ? fmax(limit, 0) : left;
@@ -90,7 +91,8 @@ static bool out_of_time(const asc_trainer *t)
     if (limit <= 0 || t->steps_done == 0) {
         return limit > 0 && spent >= limit;
     }
-    return spent + step_time(t) + fmin(evaluation_time(t) + last_look_time(t), limit / 2) >= limit;
+    double next = steps_time(t, t->state.step, t->state.step + 1);
+    return spent + next + fmin(evaluation_time(t) + last_look_time(t), limit / 2) >= limit;
 }
 
 bool asc_trainer_over(const asc_trainer *t)

@@ -119,16 +119,23 @@ static asc_status read_courses(asc_phases *p, asc_lm *lm, const char *text, int6
     return ASC_OK;
 }
 
+asc_status asc_course_read(asc_ctx *ctx, const char *key, const char *text, int64_t run, asc_course *c)
+{
+    *c = (asc_course){.key = key};
+    if (read_points(ctx, c, &text, run)) {
+        return asc_error(ctx);
+    }
+    return *text ? refuse(ctx, c, text, "a comma before another point") : ASC_OK;
+}
+
 /* The setting has one course; without it dropout is one number. */
 static asc_status read_dropout(asc_course *c, const asc_values *v, int64_t run, asc_ctx *ctx)
 {
-    const char *text = v->dropout_schedule;
     *c = (asc_course){.key = "dropout_schedule", .n = 1, .point[0].value = v->dropout};
-    if (!*text) {
+    if (!*v->dropout_schedule) {
         return ASC_OK;
     }
-    c->n = 0;
-    if (read_points(ctx, c, &text, run)) {
+    if (asc_course_read(ctx, c->key, v->dropout_schedule, run, c)) {
         return asc_error(ctx);
     }
     for (int i = 0; i < c->n; i++) {
@@ -137,7 +144,7 @@ static asc_status read_dropout(asc_course *c, const asc_values *v, int64_t run, 
                                c->point[i].value, ASC_DROPOUT_MOST);
         }
     }
-    return *text ? refuse(ctx, c, text, "a comma before another point") : ASC_OK;
+    return ASC_OK;
 }
 
 static bool is_share(double length)
@@ -148,7 +155,7 @@ static bool is_share(double length)
 bool asc_phases_have_shares(const asc_values *v)
 {
     return is_share(v->sep_delay) || is_share(v->sep_ramp) || is_share(v->aux_delay) || strchr(v->curriculum, '%') ||
-           strchr(v->dropout_schedule, '%');
+           strchr(v->dropout_schedule, '%') || strchr(v->batch_schedule, '%') || strchr(v->block_schedule, '%');
 }
 
 asc_status asc_phases_plan(asc_phases *p, asc_lm *lm, const asc_values *v, int64_t steps, asc_ctx *ctx)

@@ -8,10 +8,11 @@
 
 enum { ASC_COURSES = 16, ASC_COURSE_POINTS = 32 };
 
-/* A number's way through the run: straight from point to point. Of a layer's number it is trained after the last. */
+/* A number's way through the run: straight from point to point, or, of batch and block, level up to the next. Of a
+ * layer's number it is trained after the last. */
 typedef struct asc_course {
     const char *key; /* the setting that it is from */
-    char name[32];   /* of a layer's number; "" of dropout */
+    char name[32];   /* of a layer's number; else "" */
     int n;
     struct {
         int64_t step;
@@ -31,7 +32,11 @@ typedef struct asc_phases {
  * is neither. */
 int64_t asc_phase_length(asc_ctx *ctx, const char *key, double given, int64_t steps, int64_t warmup);
 
-/* Whether any of them is a share of the run, so that another number of steps moves it. */
+/* Reads "AT:VALUE,AT:VALUE…" for a run of `run` steps. ASC_ERR_ARG: it is none, by the setting `key`. */
+asc_status asc_course_read(asc_ctx *ctx, const char *key, const char *text, int64_t run, asc_course *c);
+
+/* Whether any of them, batch_schedule or block_schedule has a share of the run, which another number of steps would
+ * move. */
 bool asc_phases_have_shares(const asc_values *v);
 
 /* Reads them from the settings, for a run of `steps` steps. ASC_ERR_ARG: they are no such numbers, or contradict each

@@ -39,7 +39,7 @@ asc_status asc_trainer_check_preview(asc_trainer *t)
 /* The beginning of the validation split, or of its first sequence. */
 static int64_t prompt_length(const asc_trainer *t)
 {
-    int64_t n = t->stepper.block / 2 < PROMPT ? t->stepper.block / 2 : PROMPT;
+    int64_t n = asc_lm_block(t->lm) / 2 < PROMPT ? asc_lm_block(t->lm) / 2 : PROMPT;
     int64_t all = t->valid->n_sequences > 0 ? t->valid->starts[1] : t->valid->n_tokens;
     return n < all ? n : all;
 }

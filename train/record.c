@@ -14,7 +14,7 @@ void asc_trainer_describe(asc_trainer *t)
     asc_train_progress *p = &t->progress;
     p->step = s->step;
     p->steps = t->steps;
-    p->epoch = (double)s->step / (double)t->steps_per_epoch;
+    p->epoch = asc_stages_epochs(&t->stages, s->step);
     p->tokens = s->tokens;
     p->loss = s->loss;
     p->lr = s->lr;
@@ -61,7 +61,8 @@ asc_status asc_trainer_write_line(asc_trainer *t, bool evaluated)
     t->state.logged_step = t->state.step;
     t->line_s = 0;
     t->line_tokens = 0;
-    json_t *layers = asc_layers_log(t->ctx, t->lm, evaluated ? t->valid : NULL);
+    bool look = evaluated && !asc_lm_pair_inputs(t->lm).pairs;
+    json_t *layers = asc_layers_log(t->ctx, t->lm, look ? t->valid : NULL);
     if (asc_error(t->ctx) == ASC_OK) {
         asc_metrics_write(&t->metrics, &t->progress, evaluated, layers);
     }

@@ -171,7 +171,13 @@ void asc_folder_complete(asc_folder *f)
 
 asc_best asc_best_none(void)
 {
-    return (asc_best){-1, INFINITY, NAN};
+    return (asc_best){-1, INFINITY, NAN, 0};
+}
+
+bool asc_best_beats(const asc_best *a, const asc_best *b)
+{
+    bool none = a->step < 0 || b->step < 0; /* which has an infinite loss, and nothing wrong */
+    return none || a->wrong == b->wrong ? a->loss < b->loss : a->wrong < b->wrong;
 }
 
 static asc_status rename_file(asc_folder *f, const char *from, const char *to)
@@ -223,10 +229,7 @@ void asc_folder_mark(asc_folder *f)
 
 asc_status asc_folder_go_back(asc_folder *f)
 {
-    if (asc_path_exists(f->stable_model) && rename_file(f, f->stable_model, f->kept)) {
-        return asc_error(f->ctx);
-    }
-    return rename_file(f, f->stable, f->checkpoint);
+    return rename_file(f, f->stable, f->checkpoint); /* recovery puts its model by, also where this was killed here */
 }
 
 /* What a killed writer left. */
@@ -252,6 +255,9 @@ static asc_status read_evaluation(asc_folder *f, const char *path, bool note, as
     if (file && (asc_format_version(file) > 1 || asc_safetensors_metadata(file, "step"))) {
         asc_format_int(file, "step", 0, INT64_MAX, &best->step);
         asc_format_real(file, "valid_loss", 0, INFINITY, false, &best->loss);
+        if (asc_safetensors_metadata(file, "valid_wrong")) {
+            asc_format_real(file, "valid_wrong", 0, 1, false, &best->wrong);
+        }
     }
     asc_safetensors_close(file);
     return asc_error(f->ctx);
@@ -265,14 +271,15 @@ static bool same_evaluation(const asc_best *a, const asc_best *b)
 asc_status asc_folder_check(asc_folder *f, const asc_best *best, bool *lost)
 {
     static const char remedy[] = "; put it back, or remove it to go on without it";
-    asc_best model, next, kept; /* bits unknown */
+    asc_best model, next, kept, stable; /* bits unknown */
     if (read_evaluation(f, f->model, true, &model) || read_evaluation(f, f->next, true, &next) ||
-        read_evaluation(f, f->kept, true, &kept)) {
+        read_evaluation(f, f->kept, true, &kept) || read_evaluation(f, f->stable_model, true, &stable)) {
         asc_error_extend(f->ctx, "", asc_error(f->ctx) == ASC_ERR_FORMAT ? remedy : "");
         return asc_error(f->ctx);
     }
-    bool own = same_evaluation(&model, best) || same_evaluation(&next, best) || same_evaluation(&kept, best);
-    *lost = best->step >= 0 && !own && !(model.loss < best->loss);
+    bool own = same_evaluation(&model, best) || same_evaluation(&next, best) || same_evaluation(&kept, best) ||
+               same_evaluation(&stable, best);
+    *lost = best->step >= 0 && !own && !asc_best_beats(&model, best);
     if (*lost && asc_path_exists(f->model)) {
         return asc_fail(f->ctx, ASC_ERR_FORMAT, "%s: is not the run's best model, which is of step %lld; put that in "
                         "its place, or remove this one to go on without it", f->model, (long long)best->step);
@@ -291,7 +298,19 @@ static asc_status settle_next(asc_folder *f, const asc_best *best)
         unlink(f->next);
         return ASC_OK;
     }
-    return model.loss < next.loss ? asc_folder_put_by(f) : asc_folder_promote(f);
+    return asc_best_beats(&model, &next) ? asc_folder_put_by(f) : asc_folder_promote(f);
+}
+
+/* Where the run went back, the best model of then is the checkpoint's, and has no other name: it is put by. */
+static asc_status settle_stable(asc_folder *f, const asc_best *best)
+{
+    asc_best was, model;
+    if (asc_path_exists(f->stable) || !asc_path_exists(f->stable_model) ||
+        read_evaluation(f, f->stable_model, false, &was) || read_evaluation(f, f->model, false, &model)) {
+        return asc_error(f->ctx);
+    }
+    bool alone = same_evaluation(&was, best) && !same_evaluation(&model, best);
+    return alone ? rename_file(f, f->stable_model, f->kept) : ASC_OK;
 }
 
 asc_status asc_folder_recover(asc_folder *f, const asc_best *best, asc_best *stranger)
@@ -299,11 +318,12 @@ asc_status asc_folder_recover(asc_folder *f, const asc_best *best, asc_best *str
     remove_leftovers(f);
     *stranger = asc_best_none();
     asc_best model;
-    if ((!asc_path_exists(f->model) && asc_path_exists(f->kept) && rename_file(f, f->kept, f->model)) ||
+    if (settle_stable(f, best) ||
+        (!asc_path_exists(f->model) && asc_path_exists(f->kept) && rename_file(f, f->kept, f->model)) ||
         (asc_path_exists(f->next) && settle_next(f, best)) || read_evaluation(f, f->model, false, &model)) {
         return asc_error(f->ctx);
     }
-    if (model.step != best->step && model.loss < best->loss) {
+    if (model.step != best->step && asc_best_beats(&model, best)) {
         *stranger = model;
         return ASC_OK;
     }

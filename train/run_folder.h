@@ -52,7 +52,11 @@ void asc_folder_complete(asc_folder *f);
 typedef struct asc_best {
     int64_t step;
     double loss, bits; /* bits per byte */
+    double wrong;      /* the share that is not right, where that counts before the loss; else 0 */
 } asc_best;
+
+/* Whether a is better. */
+bool asc_best_beats(const asc_best *a, const asc_best *b);
 
 asc_best asc_best_none(void);
 

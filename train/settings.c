@@ -20,18 +20,34 @@ static const char *const schedules[] = {[ASC_DECAY_CONSTANT] = "constant",
                                         NULL};
 static const char *const optimizers[] = {
     [ASC_RULE_ADAMW] = "adamw", [ASC_RULE_SGD] = "sgd", [ASC_RULE_MUON] = "muon", NULL};
+static const char *const measures[] = {[ASC_BEST_BY_LOSS] = "loss", [ASC_BEST_BY_ACCURACY] = "accuracy", NULL};
+static const char *const class_weights[] = {"none", "balanced", NULL};
 static const char *const dtypes[] = {"f32", "f64", NULL};
 
 const asc_setting asc_train_settings[] = {
     {"data", ASC_SETTING_TEXT, AT(data), "", .help = "what to train on", .argument = "D", .group = "Data"},
     {"tokenizer", ASC_SETTING_TEXT, AT(tokenizer), "word", .help = "how text is cut into tokens", .argument = "T"},
+    {"encoder", ASC_SETTING_TEXT, AT(encoder), "",
+     .help = "folder of a frozen encoder of the BERT family, whose states a model of pairs (head pairs) takes; without "
+             "one it embeds tokens itself",
+     .argument = "DIR"},
     {"cache", ASC_SETTING_TEXT, AT(cache), "",
-     .help = "folder that keeps tokenised text of files, for several runs on the same",
+     .help = "folder that keeps tokenised text of files, and an encoder's states of sentences, for several runs on the "
+             "same; without one tokens are kept nowhere, and states in the user's cache",
      .flags = ASC_SETTING_ANEW | ASC_SETTING_RARE, .argument = "DIR"},
     {"batch", ASC_SETTING_INT, AT(batch), "32", .help = "sequences at a time", .min = 1, .max = 1 << 20,
      .group = "Optimisation"},
     {"accumulate", ASC_SETTING_INT, AT(accumulate), "1", .help = "batches whose gradients make a step", .min = 1,
      .max = 1 << 20, .flags = ASC_SETTING_RARE},
+    {"batch_schedule", ASC_SETTING_TEXT, AT(batch_schedule), "",
+     .help = "sequences of a step over the steps, in place of batch times accumulate: AT:N,AT:N…, AT a step or a share "
+             "of the run's steps in %; from there on N, at most as many tokens as those have; before the first point "
+             "as there",
+     .flags = ASC_SETTING_RARE, .argument = "POINTS"},
+    {"block_schedule", ASC_SETTING_TEXT, AT(block_schedule), "",
+     .help = "tokens of a training block over the steps, AT:N,AT:N… as batch_schedule has them, the largest the "
+             "model's block, which evaluations take",
+     .flags = ASC_SETTING_RARE, .argument = "POINTS"},
     {"dropout", ASC_SETTING_REAL, AT(dropout), "0.1", .help = "dropout while training", .max = ASC_DROPOUT_MOST,
      .argument = "P"},
     {"dropout_schedule", ASC_SETTING_TEXT, AT(dropout_schedule), "",
@@ -84,6 +100,9 @@ const asc_setting asc_train_settings[] = {
     {"average", ASC_SETTING_REAL, AT(average), "0",
      .help = "evaluate, show and save running means of the parameters, with this decay a step; 0: the parameters",
      .max = 0.9999999, .flags = ASC_SETTING_RARE, .argument = "D"},
+    {"class_weights", ASC_SETTING_CHOICE, AT(class_weights), "none",
+     .help = "of a classifier's loss; balanced: a class counts as if each were there equally often",
+     .choices = class_weights, .flags = ASC_SETTING_RARE},
     {"clip", ASC_SETTING_REAL, AT(clip), "1", .help = "largest norm of the gradient; 0: any", .max = 1e30,
      .argument = "NORM"},
     {"epochs", ASC_SETTING_INT, AT(epochs), "10", .help = "passes over the training split; 0: no limit", .max = 1e9,
@@ -102,6 +121,9 @@ const asc_setting asc_train_settings[] = {
      .max = MUCH},
     {"early_stop", ASC_SETTING_INT, AT(early_stop), "0",
      .help = "stop after this many evaluations without a better one; 0: never", .max = MUCH, .flags = ASC_SETTING_ANEW},
+    {"best_by", ASC_SETTING_CHOICE, AT(best_by), "loss",
+     .help = "what makes an evaluation the best, and its model the one that is kept; of equal accuracy the lower loss",
+     .choices = measures},
     {"log_every", ASC_SETTING_INT, AT(log_every), "10", .help = "steps between lines of metrics.jsonl", .min = 1,
      .max = MUCH, .flags = ASC_SETTING_RARE},
     {"tensorboard", ASC_SETTING_BOOL, AT(tensorboard), "false",
@@ -338,6 +360,7 @@ void asc_settings_free(asc_settings *s)
         json_decref(s->model);
         json_decref(s->optional);
         json_decref(s->checksums);
+        json_decref(s->plan);
         asc_free(s->ctx, s, sizeof *s);
     }
 }

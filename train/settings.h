@@ -9,11 +9,13 @@
 #include "train/path.h"
 
 enum { ASC_SETTINGS_MAX = 60 };
+enum { ASC_BEST_BY_LOSS, ASC_BEST_BY_ACCURACY };
 
 /* The values of a training's own settings; a text of "" stands for none. */
 typedef struct asc_values {
-    const char *data, *tokenizer, *cache, *init, *curriculum, *groups, *dropout_schedule;
-    int schedule, dtype, optimizer;
+    const char *data, *tokenizer, *encoder, *cache, *init, *curriculum, *groups, *dropout_schedule, *batch_schedule,
+        *block_schedule;
+    int schedule, dtype, optimizer, best_by, class_weights;
     int64_t batch, accumulate, warmup, schedule_steps, epochs, steps, eval_every, eval_tokens, early_stop;
     int64_t log_every, sample_every, checkpoint_every, seed, threads;
     double dropout, lr, min_lr, weight_decay, beta1, beta2, momentum, average, clip, minutes, fall, sep_delay, sep_ramp,
@@ -33,7 +35,7 @@ struct asc_settings {
     json_t *optional;  /* … and the keys of it for mixings that the model may not have: true if a preset or a file gave
                         * it, false if an option did, whose user is told */
     json_t *checksums; /* of a resumed run's data: split to text; or NULL */
-    int64_t planned;   /* steps that a resumed run was to have; 0: unknown */
+    json_t *plan;      /* of a resumed run, as its config.json has it; or NULL */
     char from[ASC_SETTINGS_MAX]; /* an asc_source for each of asc_train_settings */
 };
 
@@ -57,11 +59,13 @@ asc_status asc_settings_locate(asc_settings *s);
 typedef struct asc_model_sizes {
     int64_t vocab;
     int64_t classes; /* of sequences; 0: they have none */
+    int64_t states;  /* entries of a state of pairs' encoder; 0: they have none */
     int64_t longest; /* inputs of a sequence; 0: a stream, whose blocks are as long as one likes */
 } asc_model_sizes;
 
-/* Whether the settings ask for a classifier. */
+/* Whether the settings ask for a classifier, of sequences or pairs; whether for one of pairs. */
 bool asc_settings_classify(const asc_settings *s);
+bool asc_settings_pairs(const asc_settings *s);
 
 /* The model's configuration for data of those sizes: what was given over `base` (an initial model's
  * configuration as text, or NULL) over the defaults. New JSON text, to be freed with asc_text_drop; NULL with the

@@ -7,6 +7,12 @@
 
 /* ---- mixings ---- */
 
+/* "none" is for models of pairs, which may have no blocks: others refuse it. */
+static bool is_none(const char *text)
+{
+    return strcmp(text, ASC_MIX_NONE) == 0;
+}
+
 /* The mixing of that name, or whose name begins so. */
 static const char *find_mixing(const asc_ctx *ctx, const char *text, size_t n)
 {
@@ -24,8 +30,8 @@ static const char *find_mixing(const asc_ctx *ctx, const char *text, size_t n)
 
 json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text)
 {
-    json_t *list = json_array();
-    for (const char *part = text; list; part++) {
+    json_t *list = is_none(text) ? json_string(text) : json_array();
+    for (const char *part = text; json_is_array(list); part++) {
         size_t n = strcspn(part, ",");
         const char *mixing = find_mixing(ctx, part, n);
         if (!mixing) {
@@ -41,7 +47,7 @@ json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text)
             break;
         }
     }
-    if (json_array_size(list) == 1) {
+    if (json_array_size(list) == 1) { /* 0 of a string */
         json_t *one = json_incref(json_array_get(list, 0));
         json_decref(list);
         return one;
@@ -134,7 +140,13 @@ asc_dtype asc_settings_dtype(const asc_settings *s)
 bool asc_settings_classify(const asc_settings *s)
 {
     const char *head = json_string_value(json_object_get(s->model, "head"));
-    return head && strcmp(head, "classifier") == 0;
+    return head && (strcmp(head, "classifier") == 0 || asc_settings_pairs(s));
+}
+
+bool asc_settings_pairs(const asc_settings *s)
+{
+    const char *head = json_string_value(json_object_get(s->model, "head"));
+    return head && strcmp(head, "pairs") == 0;
 }
 
 /* What a new model has from its data, unless that was given. */
@@ -146,6 +158,9 @@ static bool add_sizes(const asc_settings *s, json_t *model, const asc_model_size
     }
     if (sizes->classes > 0 && asc_settings_classify(s) && !json_object_get(model, "classes")) {
         failed = json_object_set_new(model, "classes", json_integer(sizes->classes)) || failed;
+    }
+    if (sizes->states > 0 && !json_object_get(model, "states")) {
+        failed = json_object_set_new(model, "states", json_integer(sizes->states)) || failed;
     }
     return !failed;
 }

@@ -5,7 +5,7 @@
 
 #include "train/trainer.h"
 
-#define REFUSE(t, format, ...) asc_fail((t)->ctx, ASC_ERR_FORMAT, "%s: " format, (t)->folder.checkpoint, __VA_ARGS__)
+#define REFUSE(t, format, ...) asc_fail((t)->ctx, ASC_ERR_FORMAT, "%s: " format, (t)->read_from, __VA_ARGS__)
 
 double asc_bits_per_byte(const asc_trainer *t, double loss)
 {
@@ -23,22 +23,25 @@ static int64_t inputs_of_epoch(const asc_trainer *t, int64_t epoch, int64_t n)
     return asc_trainer_inputs(t, t->order, n);
 }
 
-/* The tokens of the first `step` steps: whole epochs, then blocks of the one that has begun. -1: more than there are
- * numbers for. */
+/* The tokens of the first `step` steps. -1: more than are counted. */
 static int64_t tokens_of(const asc_trainer *t, int64_t step)
 {
-    int64_t each = t->settings->values.batch * t->settings->values.accumulate, all = inputs_of_epoch(t, 0, t->blocks);
-    int64_t epochs = step / t->steps_per_epoch, begun = step % t->steps_per_epoch * each;
-    if (epochs > INT64_MAX / all - 1) {
+    double most = 9e15, tokens = asc_stages_tokens(&t->stages, step); /* up to there whole numbers are exact */
+    if (tokens > most) {
         return -1;
     }
-    return epochs * all + inputs_of_epoch(t, epochs, begun);
+    if (t->train->n_sequences == 0) {
+        return (int64_t)tokens;
+    }
+    asc_stage_place p = asc_stages_at(&t->stages, step);
+    return p.epoch * inputs_of_epoch(t, 0, p.stage->blocks) + inputs_of_epoch(t, p.epoch, p.first);
 }
 
 static asc_status check_step(const asc_trainer *t)
 {
     const asc_train_state *s = &t->state;
-    int64_t planned = t->settings->planned; /* before a resume with more steps makes any, it plans them */
+    /* Before a resume with more steps makes any, it plans them. */
+    int64_t planned = json_integer_value(json_object_get(t->settings->plan, "steps"));
     if (planned > 0 && s->step > planned) {
         return REFUSE(t, "its step is %" PRId64 ", but %s has planned %" PRId64, s->step, t->folder.config, planned);
     }

@@ -37,9 +37,9 @@ asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_o
 asc_status asc_checkpoint_step(asc_ctx *ctx, const char *path, int64_t *step);
 
 /* Writes parameters and what goes with them as a MODEL, with its checksums; of a classifier, with the names that `data`
- * has for its classes. */
+ * has for its classes; and the evaluation that it is of. */
 asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc_tokenizer *tokenizer,
-                           const asc_dataset *data, int64_t step, double valid_loss);
+                           const asc_dataset *data, const asc_best *of);
 
 /* Reads all parameters of `params` from an open file, by the same names; `prefix` stands before them in the file.
  * ASC_ERR_FORMAT: one is not there, of another shape, or damaged. */

@@ -5,32 +5,16 @@
 
 #include <ascgrad/op.h>
 
-/* What a forward pass is run on; lengths are null for a language model. */
-typedef struct inputs {
-    asc_tensor x, y, lengths;
-} inputs;
-
-static inputs make_inputs(const asc_stepper *s, int64_t first, int64_t n)
-{
-    asc_ctx *ctx = s->ctx;
-    int64_t width = s->width ? s->width(s->user, first, n) : s->block;
-    bool classify = asc_lm_classes(s->lm) > 0;
-    return (inputs){asc_empty(ctx, ASC_I64, ASC_SHAPE(n, width)),
-                    classify ? asc_empty(ctx, ASC_I64, 1, &n) : asc_empty(ctx, ASC_I64, ASC_SHAPE(n, width)),
-                    classify ? asc_empty(ctx, ASC_I64, 1, &n) : asc_null()};
-}
-
-static asc_status fill(const asc_stepper *s, int64_t first, int64_t n, const inputs *in)
+static asc_status make(const asc_stepper *s, int64_t first, int64_t n, asc_batch *in)
 {
     asc_span span;
     asc_span_begin(s->ctx, &span, "data");
-    asc_status status = s->fill(s->user, first, n, asc_data_mut(in->x), asc_data_mut(in->y),
-                                asc_is_null(in->lengths) ? NULL : asc_data_mut(in->lengths));
+    asc_status status = s->make(s->user, first, n, in);
     asc_span_end(s->ctx, &span);
     return status;
 }
 
-static asc_tensor run_forward(const asc_stepper *s, const inputs *in, double *loss, double *flops)
+static asc_tensor run_forward(const asc_stepper *s, const asc_batch *in, double *loss, double *flops)
 {
     asc_span span;
     double before = asc_flops(s->ctx);
@@ -63,8 +47,8 @@ static double run_batch(const asc_stepper *s, int64_t first, int64_t n, double w
     double value = NAN;
     asc_scope_begin(ctx);
     asc_lm_set_carried(s->lm, carried_of(s, first));
-    inputs in = make_inputs(s, first, n);
-    if (asc_error(ctx) == ASC_OK && fill(s, first, n, &in) == ASC_OK) {
+    asc_batch in;
+    if (asc_error(ctx) == ASC_OK && make(s, first, n, &in) == ASC_OK) {
         asc_tensor objective = run_forward(s, &in, &value, flops);
         if (asc_error(ctx) == ASC_OK && isfinite(value)) {
             run_backward(s, objective, weight);

@@ -4,6 +4,8 @@
 
 #include <ascgrad/train.h>
 
+#include "train/batch.h"
+
 /* What does steps. */
 typedef struct asc_stepper {
     asc_ctx *ctx;
@@ -14,11 +16,9 @@ typedef struct asc_stepper {
     bool average; /* the optimiser keeps means of the parameters */
     uint64_t seed;
     asc_lm_carried *const *carried; /* what each forward pass of a step goes on from, in order; NULL: from nothing */
-    /* Fills x and y [n, width] with the sequences first … first+n-1 of the step; for a classifier x, their classes
-     * y [n] and their lengths [n], which else is NULL. */
-    asc_status (*fill)(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y, int64_t *lengths);
+    /* Makes the batch of the sequences first … first+n-1 of the step, as new tensors. */
+    asc_status (*make)(void *user, int64_t first, int64_t n, asc_batch *batch);
     int64_t (*targets)(void *user, int64_t first, int64_t n); /* how many targets those have; NULL: all */
-    int64_t (*width)(void *user, int64_t first, int64_t n);   /* the inputs of the widest; NULL: block */
     bool (*go_on)(void *user); /* asked now and then within the step; false: it is given up. NULL: not asked */
     void *user;
 } asc_stepper;

@@ -6,14 +6,9 @@
 
 #include "train/trainer.h"
 
-static int64_t n_batches(const asc_trainer *t)
+asc_status asc_streams_plan(const asc_trainer *t, asc_stage *stage)
 {
-    return t->settings->values.accumulate;
-}
-
-asc_status asc_streams_plan(asc_trainer *t)
-{
-    int64_t carry = asc_lm_carry(t->lm), rows = t->settings->values.batch * n_batches(t);
+    int64_t carry = asc_lm_carry(t->lm), rows = stage->sequences;
     if (carry == 0) {
         return ASC_OK;
     }
@@ -21,18 +16,20 @@ asc_status asc_streams_plan(asc_trainer *t)
         return asc_fail_on(t->ctx, ASC_ERR_ARG, "carry", " is %" PRId64 ", but %s has sequences, none of which goes on "
                            "where another ends: expected 0, or a text", carry, t->settings->values.data);
     }
-    if (rows > t->blocks) {
-        return asc_fail_on(t->ctx, ASC_ERR_ARG, "batch", ": with carry each of a step's %" PRId64 " sequences reads a "
-                           "stream of its own, and the train split has %" PRId64 " blocks for them", rows, t->blocks);
+    if (rows > stage->blocks) {
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "batch",
+                           ": with carry each of a step's %" PRId64 " sequences reads a "
+                           "stream of its own, and the train split has %" PRId64 " blocks for them",
+                           rows, stage->blocks);
     }
-    t->steps_per_epoch = t->blocks / rows;
-    t->blocks = t->steps_per_epoch * rows;
+    stage->steps = stage->blocks / rows;
+    stage->blocks = stage->steps * rows;
     return ASC_OK;
 }
 
 asc_status asc_streams_open(asc_trainer *t)
 {
-    int64_t carry = asc_lm_carry(t->lm), n = n_batches(t);
+    int64_t carry = asc_lm_carry(t->lm), n = t->passes;
     size_t bytes = (size_t)n * sizeof(asc_lm_carried *);
     if (carry == 0 || !(t->streams = asc_alloc(t->ctx, bytes))) {
         return asc_error(t->ctx);
@@ -47,21 +44,31 @@ asc_status asc_streams_open(asc_trainer *t)
 
 void asc_streams_close(asc_trainer *t)
 {
-    for (int64_t i = 0; t->streams && i < n_batches(t); i++) {
+    for (int64_t i = 0; t->streams && i < t->passes; i++) {
         asc_lm_carried_free(t->streams[i]);
     }
-    asc_free(t->ctx, t->streams, t->streams ? (size_t)n_batches(t) * sizeof *t->streams : 0);
+    asc_free(t->ctx, t->streams, t->streams ? (size_t)t->passes * sizeof *t->streams : 0);
 }
 
-/* Tokens that each row has read of its stream, which begins anew in every epoch. */
-static int64_t tokens_read(const asc_trainer *t)
+/* Where the next step goes on: in the streams of a stage, which begin anew in every epoch. */
+typedef struct standing {
+    int64_t tokens;     /* that each row has read */
+    int64_t rows, pass; /* of a step; of one of its forward passes, the last of which may have fewer */
+    int64_t passes;     /* that carry something: 0 where nothing is read */
+} standing;
+
+static standing find_standing(const asc_trainer *t)
 {
-    return t->state.step % t->steps_per_epoch * t->stepper.block;
+    asc_stage_place p = asc_stages_at(&t->stages, t->state.step);
+    int64_t rows = p.stage->sequences, pass = p.stage->pass;
+    return (standing){p.first / rows * p.stage->block, rows, pass,
+                      t->streams && p.first > 0 ? (rows + pass - 1) / pass : 0};
 }
 
 void asc_streams_follow(asc_trainer *t)
 {
-    for (int64_t i = 0; t->streams && tokens_read(t) == 0 && i < n_batches(t); i++) {
+    bool anew = t->streams && find_standing(t).passes == 0;
+    for (int64_t i = 0; anew && i < t->passes; i++) {
         asc_lm_carried_reset(t->streams[i]);
     }
 }
@@ -82,7 +89,8 @@ static void rename_all(const asc_params *from, asc_params *to, const char *befor
 
 asc_status asc_streams_save(const asc_trainer *t, asc_params *tensors)
 {
-    for (int64_t i = 0; t->streams && tokens_read(t) > 0 && i < n_batches(t) && !asc_error(t->ctx); i++) {
+    standing s = find_standing(t);
+    for (int64_t i = 0; i < s.passes && !asc_error(t->ctx); i++) {
         char before[32];
         snprintf(before, sizeof before, "%" PRId64 ".", i);
         asc_params *of_one = asc_params_new(t->ctx);
@@ -96,18 +104,20 @@ asc_status asc_streams_save(const asc_trainer *t, asc_params *tensors)
 
 asc_status asc_streams_load(asc_trainer *t, const asc_params *tensors)
 {
-    for (int64_t i = 0; t->streams && tokens_read(t) > 0 && i < n_batches(t) && !asc_error(t->ctx); i++) {
+    standing s = find_standing(t);
+    for (int64_t i = 0; i < s.passes && !asc_error(t->ctx); i++) {
         char before[32];
+        int64_t left = s.rows - i * s.pass;
         snprintf(before, sizeof before, "%" PRId64 ".", i);
         asc_params *of_one = asc_params_new(t->ctx);
         if (of_one) {
             rename_all(tensors, of_one, before, false);
-            asc_lm_carried_load(t->streams[i], of_one, t->settings->values.batch, tokens_read(t));
+            asc_lm_carried_load(t->streams[i], of_one, left < s.pass ? left : s.pass, s.tokens);
         }
         asc_params_free(of_one);
     }
     if (asc_error(t->ctx) == ASC_ERR_FORMAT) {
-        asc_error_place(t->ctx, t->folder.checkpoint);
+        asc_error_place(t->ctx, t->read_from);
     }
     return asc_error(t->ctx);
 }

@@ -133,12 +133,12 @@ static json_t *describe(asc_trainer *t, const char *state, const char *reason)
     lines all = read_lines(t);
     asc_machine m = asc_machine_info();
     double flops = t->flops_per_token > 0 ? t->flops_per_token * 1e-9 : earlier(t, "gflop_per_token");
-    json_t *object = json_pack(
-        "{s:s, s:o, s:I, s:I, s:f, s:o, s:o, s:I, s:o, s:o}", "state", state, "reason", words, "steps",
-        (json_int_t)t->state.step, "tokens", (json_int_t)t->state.tokens, "epochs",
-        (double)t->state.step / (double)t->steps_per_epoch, "wall_s", real(wall_time(t)), "peak_rss_mib",
-        real(peak_mib(t)), "parameters", (json_int_t)asc_params_numel(asc_lm_params(t->lm)), "gflop_per_token",
-        real(flops), "tokens_per_s", real(median(&all)));
+    json_t *object =
+        json_pack("{s:s, s:o, s:I, s:I, s:f, s:o, s:o, s:I, s:o, s:o}", "state", state, "reason", words, "steps",
+                  (json_int_t)t->state.step, "tokens", (json_int_t)t->state.tokens, "epochs",
+                  asc_stages_epochs(&t->stages, t->state.step), "wall_s", real(wall_time(t)), "peak_rss_mib",
+                  real(peak_mib(t)), "parameters", (json_int_t)asc_params_numel(asc_lm_params(t->lm)),
+                  "gflop_per_token", real(flops), "tokens_per_s", real(median(&all)));
     json_t *machine = json_pack(
         "{s:s, s:f, s:i, s:s, s:s?, s:s, s:o, s:o}", "processor", m.processor, "memory_gib",
         m.memory_bytes / (1024. * 1024 * 1024), "threads", asc_threads(t->ctx), "version", m.version, "blas", m.blas,

@@ -40,7 +40,7 @@ static bool is_text_file(const asc_dataset *data)
 static asc_status sum_text(asc_dataset *data, asc_split_kind kind, key *k)
 {
     const asc_data_source *source = data->source;
-    asc_source_reader reader = {data, kind, asc_alloc(data->ctx, source->reader_size)};
+    asc_source_reader reader = {.data = data, .split = kind, .self = asc_alloc(data->ctx, source->reader_size)};
     if (!reader.self) {
         return ASC_ERR_MEMORY;
     }

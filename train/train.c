@@ -15,12 +15,11 @@
 
 /* ---- the plan ---- */
 
-static asc_status fill_step(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y, int64_t *lengths)
+static asc_status make_batch(void *user, int64_t first, int64_t n, asc_batch *batch)
 {
-    asc_trainer *t = user;
-    const int32_t *which = t->order + t->first + first;
-    return lengths ? asc_class_fill(t->ctx, t->train, which, n, x, lengths, y)
-                   : asc_block_fill(t->ctx, t->train, t->stepper.block, which, n, x, y);
+    const asc_trainer *t = user;
+    const asc_batch_source from = {t->ctx, t->lm, t->train, t->features[ASC_SPLIT_TRAIN], t->stepper.block};
+    return asc_batch_make(&from, t->order + t->first + first, n, batch);
 }
 
 static int64_t count_targets(void *user, int64_t first, int64_t n)
@@ -30,17 +29,11 @@ static int64_t count_targets(void *user, int64_t first, int64_t n)
                                      : asc_block_targets(t->train, t->stepper.block, t->order + t->first + first, n);
 }
 
-static int64_t find_width(void *user, int64_t first, int64_t n)
-{
-    const asc_trainer *t = user;
-    return asc_trainer_width(t, t->train, t->order + t->first + first, n);
-}
-
 /* The number of steps: the smaller of the limits that there are. */
 static int64_t count_steps(const asc_trainer *t)
 {
     const asc_values *v = &t->settings->values;
-    int64_t by_epochs = v->epochs > INT64_MAX / t->steps_per_epoch ? INT64_MAX : v->epochs * t->steps_per_epoch;
+    int64_t by_epochs = v->epochs > 0 ? asc_stages_steps(&t->stages, v->epochs) : 0;
     return v->steps == 0 ? by_epochs : v->epochs == 0 || v->steps < by_epochs ? v->steps : by_epochs;
 }
 
@@ -66,23 +59,45 @@ static asc_status fail_short(const asc_trainer *t, int64_t block)
 static asc_status count_blocks(asc_trainer *t)
 {
     int64_t block = asc_lm_block(t->lm), each = t->settings->values.batch * t->settings->values.accumulate;
-    t->blocks = asc_split_blocks(t->train, block, false);
-    if (t->blocks == 0) {
+    asc_stage whole = {.sequences = each, .blocks = asc_split_blocks(t->train, block, false)};
+    if (whole.blocks == 0) {
         return fail_short(t, block);
     }
-    if (each > t->blocks && asc_lm_carry(t->lm) == 0) {
+    if (each > whole.blocks && asc_lm_carry(t->lm) == 0) {
         char text[160];
-        snprintf(text, sizeof text, "a batch of %" PRId64 " is more than the train split's %" PRId64 " blocks: each "
-                 "step takes all of them", each, t->blocks);
+        snprintf(text, sizeof text,
+                 "a batch of %" PRId64 " is more than the train split's %" PRId64 " blocks: each "
+                 "step takes all of them",
+                 each, whole.blocks);
         asc_trainer_say(t, text);
     }
-    t->steps_per_epoch = (t->blocks + each - 1) / each;
-    return asc_streams_plan(t);
+    whole.steps = (whole.blocks + each - 1) / each;
+    if (asc_streams_plan(t, &whole) || asc_stages_plan(t)) {
+        return asc_error(t->ctx);
+    }
+    t->steps_per_epoch = whole.steps;
+    return ASC_OK;
+}
+
+/* A fall that nothing makes use of: a preset's or a file's waits for the schedule, by hand it was meant. */
+static asc_status check_fall(const asc_trainer *t)
+{
+    const asc_setting *fall = asc_setting_find(asc_train_settings, "fall"),
+                      *schedule = asc_setting_find(asc_train_settings, "schedule");
+    int got = t->settings->values.schedule;
+    if (got == ASC_DECAY_WSD || t->settings->from[fall - asc_train_settings] != ASC_SOURCE_HAND) {
+        return ASC_OK;
+    }
+    return asc_fail_on(t->ctx, ASC_ERR_ARG, "fall", " is for schedule wsd, got schedule %s: expected none, or that",
+                       schedule->choices[got]);
 }
 
 static asc_status plan(asc_trainer *t)
 {
     const asc_values *v = &t->settings->values;
+    if (check_fall(t)) {
+        return asc_error(t->ctx);
+    }
     t->steps = count_steps(t);
     if (t->steps == 0) {
         return asc_fail(t->ctx, ASC_ERR_ARG, "epochs and steps are both 0: one of them must say where the run ends");
@@ -105,9 +120,8 @@ static asc_status plan(asc_trainer *t)
                                .clip = v->clip,
                                .average = v->average > 0,
                                .seed = (uint64_t)v->seed,
-                               .fill = fill_step,
+                               .make = make_batch,
                                .targets = count_targets,
-                               .width = find_width,
                                .go_on = asc_trainer_goes_on,
                                .user = t};
     if (asc_phases_plan(&t->phases, t->lm, v, t->schedule.steps, t->ctx)) {
@@ -168,8 +182,9 @@ static json_t *describe_checksums(asc_trainer *t)
     } else {
         asc_error_clear(t->ctx); /* training needs no test split */
     }
-    return json_pack("{s:s, s:s, s:s*, s:s}", "train", train, "valid", valid, "test", *test ? test : NULL, "vocab",
-                     vocab);
+    const char *encoder = t->encoder ? asc_encoder_fingerprint(t->encoder) : NULL;
+    return json_pack("{s:s, s:s, s:s*, s:s, s:s*}", "train", train, "valid", valid, "test", *test ? test : NULL,
+                     "vocab", vocab, "encoder", encoder);
 }
 
 /* config.json: every setting in effect, and in "plan" what the settings that are 0 have come to. */
@@ -180,11 +195,11 @@ static asc_status write_config(asc_trainer *t)
         json_object_set_new(object, row->key, asc_setting_json(row, &t->settings->values));
     }
     json_object_set_new(object, "min_lr", json_real(t->schedule.min_lr));
-    json_object_set_new(object, "plan",
-                        json_pack("{s:I, s:I, s:I, s:I, s:i}", "steps", (json_int_t)t->steps, "steps_per_epoch",
-                                  (json_int_t)t->steps_per_epoch, "schedule_steps", (json_int_t)t->schedule.steps,
-                                  "eval_every", (json_int_t)asc_trainer_eval_every(t), "threads",
-                                  asc_threads(t->ctx)));
+    json_t *now = json_pack("{s:I, s:I, s:I, s:I, s:i}", "steps", (json_int_t)t->steps, "steps_per_epoch",
+                            (json_int_t)t->steps_per_epoch, "schedule_steps", (json_int_t)t->schedule.steps,
+                            "eval_every", (json_int_t)asc_trainer_eval_every(t), "threads", asc_threads(t->ctx));
+    asc_stages_describe(&t->stages, now);
+    json_object_set_new(object, "plan", now);
     json_t *checksums = describe_checksums(t);
     t->has_test = json_object_get(checksums, "test") != NULL;
     json_object_set_new(object, "data_checksum", checksums);
@@ -250,13 +265,27 @@ static void say_schedule(const asc_trainer *t)
     }
 }
 
+/* The error is about checkpoint.stable, without which the run can go on, if not to the same model. */
+static asc_status fail_back(const asc_trainer *t)
+{
+    if (asc_error(t->ctx) == ASC_ERR_FORMAT) {
+        asc_error_extend(t->ctx, "", "; put it back, or remove it to go on from the run's end");
+    }
+    return asc_error(t->ctx);
+}
+
 /* Whether a run goes on from where its learning rate began to fall: it has more steps now, and has gone on falling. */
 static bool goes_back(asc_trainer *t)
 {
     int64_t then, now;
-    if (asc_trainer_falls_from(t) < 0 || !asc_path_exists(t->folder.stable) ||
-        asc_checkpoint_step(t->ctx, t->folder.stable, &then) ||
-        asc_checkpoint_step(t->ctx, t->folder.checkpoint, &now) || now <= then || asc_trainer_falls_from(t) <= then) {
+    if (asc_trainer_falls_from(t) < 0 || !asc_path_exists(t->folder.stable)) {
+        return false;
+    }
+    if (asc_checkpoint_step(t->ctx, t->folder.stable, &then)) {
+        fail_back(t);
+        return false;
+    }
+    if (asc_checkpoint_step(t->ctx, t->folder.checkpoint, &now) || now <= then || asc_trainer_falls_from(t) <= then) {
         return false;
     }
     char text[200];
@@ -276,12 +305,12 @@ static asc_status read_checkpoint(asc_trainer *t, bool back, bool *same_build)
 {
     *same_build = true;
     if (asc_path_exists(t->folder.checkpoint)) {
-        const char *path = back ? t->folder.stable : t->folder.checkpoint;
+        t->read_from = back ? t->folder.stable : t->folder.checkpoint;
         asc_params *carried = asc_params_new(t->ctx);
-        if (!carried || asc_checkpoint_read(t->ctx, path, t->lm, t->optim, &t->state, carried, same_build) ||
+        if (!carried || asc_checkpoint_read(t->ctx, t->read_from, t->lm, t->optim, &t->state, carried, same_build) ||
             asc_trainer_check_state(t) || asc_streams_load(t, carried)) {
             asc_params_free(carried);
-            return asc_error(t->ctx);
+            return back ? fail_back(t) : asc_error(t->ctx);
         }
         asc_params_free(carried);
         t->saved_step = t->state.step;
@@ -303,7 +332,7 @@ static asc_status replace_lost(asc_trainer *t)
              kept ? ", and it is written again" : ", is lost; the best from here on takes its place");
     asc_trainer_say(t, text);
     if (kept) {
-        return asc_model_write(t->ctx, t->folder.model, t->lm, t->tokenizer, t->data, best->step, best->loss);
+        return asc_model_write(t->ctx, t->folder.model, t->lm, t->tokenizer, t->data, best);
     }
     *best = asc_best_none();
     if (t->state.step >= t->steps) {
@@ -352,7 +381,8 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
     }
     asc_model *init = open_init(t, resume);
     if (asc_error(t->ctx) == ASC_OK && asc_trainer_open_data(t, run, resume, init) == ASC_OK &&
-        asc_trainer_open_lm(t, init) == ASC_OK) {
+        asc_trainer_open_encoder(t, resume) == ASC_OK && asc_trainer_open_lm(t, init) == ASC_OK &&
+        asc_trainer_open_features(t) == ASC_OK) {
         count_blocks(t);
     }
     asc_model_free(t->ctx, init);
@@ -398,6 +428,7 @@ static void clear(asc_trainer *t)
     asc_streams_close(t);
     asc_optim_free(t->optim);
     asc_lm_free(t->lm);
+    asc_trainer_close_encoder(t);
     asc_split_free(t->ctx, t->train);
     asc_split_free(t->ctx, t->valid);
     asc_tokenizer_free(t->tokenizer);

@@ -7,6 +7,7 @@
 #include "train/metrics.h"
 #include "train/phases.h"
 #include "train/settings.h"
+#include "train/stages.h"
 #include "train/state.h"
 #include "train/step.h"
 
@@ -20,17 +21,24 @@ typedef struct asc_trainer {
     asc_dataset *data;
     asc_tokenizer *tokenizer;
     asc_split *train, *valid;
+    asc_encoder *encoder;      /* of pairs of sentences; or NULL */
+    asc_features *features[2]; /* of the training and the validation split; NULL without an encoder */
     asc_lm *lm;
     asc_optim *optim;
     asc_stepper stepper;
     asc_schedule schedule;
     asc_phases phases;
-    asc_lm_carried **streams;               /* what each batch of a step carries; NULL: nothing is carried */
-    int64_t blocks, steps_per_epoch, steps; /* of the training split; of the run */
-    int32_t *order;                         /* of the blocks in epoch number `epoch` */
-    int64_t epoch, first;                   /* the step's first block stands at order[first] */
+    asc_stages stages;
+    asc_lm_carried **streams; /* what each forward pass of a step carries; NULL: nothing is carried */
+    int64_t passes;           /* of a step, at most */
+    int64_t steps_per_epoch;  /* with batch, accumulate and block as they are, whatever their schedules say */
+    int64_t steps;            /* of the run */
+    int64_t blocks;           /* of an epoch, at most */
+    int32_t *order;           /* of the blocks in epoch number `epoch` */
+    int64_t epoch, first;     /* the step's first block stands at order[first] */
 
     asc_train_state state;
+    const char *read_from;     /* the checkpoint that it was read from; NULL: none */
     asc_best stranger;         /* an evaluation that is no part of the run and better than its own: the model's */
     asc_train_progress progress;
     int64_t saved_step;        /* of the last checkpoint; -1: there is none */
@@ -41,6 +49,7 @@ typedef struct asc_trainer {
     double line_s;             /* time of the steps since the last line */
     int64_t line_tokens;       /* their tokens */
     double steps_s;            /* time of all steps of this invocation, for the estimate of what is left */
+    double steps_tokens;       /* their tokens, as asc_stages_tokens counts */
     int64_t steps_done;
     double evaluation_s;       /* of the last evaluation; 0 before the first */
     double flops_per_token;    /* of a step; 0 before the first */
@@ -60,8 +69,14 @@ asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, c
 asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind); /* a split of its data, by way of the cache */
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init);
 
-/* optimizer.c: the optimiser that the settings ask for. ASC_ERR_ARG, ASC_ERR_MEMORY. */
-asc_status asc_trainer_open_optim(asc_trainer *t);
+/* open_encoder.c: of a model of pairs: the frozen encoder that the settings name, before the model, which takes its
+ * states; what it makes of the splits, and the weights of their classes, after it. */
+asc_status asc_trainer_open_encoder(asc_trainer *t, bool resume);
+asc_status asc_trainer_open_features(asc_trainer *t);
+void asc_trainer_close_encoder(asc_trainer *t);
+
+/* optimizer.c: the optimiser that the settings ask for; new. NULL with the error set: ASC_ERR_ARG, ASC_ERR_MEMORY. */
+asc_optim *asc_optimizer_new(asc_ctx *ctx, const asc_values *values, asc_lm *lm);
 
 /* Puts the averages in the place of the training's parameters, where `lm` is its model and there are any; the next call
  * puts these back. */
@@ -95,10 +110,19 @@ int64_t asc_trainer_width(const asc_trainer *t, const asc_split *split, const in
 /* The inputs of all blocks which[0 … n-1] of the training split. */
 int64_t asc_trainer_inputs(const asc_trainer *t, const int32_t *which, int64_t n);
 
+/* ---- stages_plan.c ---- */
+
+/* For a split and a model that are there: the stages that the settings ask for; of a resumed run as they were when it
+ * began. ASC_ERR_ARG. */
+asc_status asc_stages_plan(asc_trainer *t);
+
+/* Adds to config.json's plan what the schedules have come to, in steps. */
+void asc_stages_describe(const asc_stages *s, json_t *plan);
+
 /* ---- streams.c: carried context; without it nothing is done ---- */
 
-/* Counts the blocks that B rows read in an epoch, the same number each: blocks and steps_per_epoch. ASC_ERR_ARG. */
-asc_status asc_streams_plan(asc_trainer *t);
+/* Of a stage the blocks that its rows read in an epoch, the same number each: blocks and steps. ASC_ERR_ARG. */
+asc_status asc_streams_plan(const asc_trainer *t, asc_stage *stage);
 asc_status asc_streams_open(asc_trainer *t);
 void asc_streams_close(asc_trainer *t);
 /* What is carried into the next step: nothing into the first of an epoch. */

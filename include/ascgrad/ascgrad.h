@@ -10,14 +10,17 @@
 #include <ascgrad/compare.h>
 #include <ascgrad/corpus.h>
 #include <ascgrad/data.h>
+#include <ascgrad/encoder.h>
 #include <ascgrad/inspect.h>
 #include <ascgrad/mixing.h>
+#include <ascgrad/mixing_ops.h>
 #include <ascgrad/module.h>
 #include <ascgrad/nn.h>
 #include <ascgrad/npz.h>
 #include <ascgrad/op.h>
 #include <ascgrad/ops.h>
 #include <ascgrad/optim.h>
+#include <ascgrad/pairs.h>
 #include <ascgrad/params.h>
 #include <ascgrad/probe.h>
 #include <ascgrad/profile.h>
@@ -27,5 +30,6 @@
 #include <ascgrad/stats.h>
 #include <ascgrad/tensor.h>
 #include <ascgrad/train.h>
+#include <ascgrad/typed.h>
 
 #endif

@@ -20,8 +20,11 @@
  *   - a function that returns a status returns ASC_ERR_ARG, or the status of the error that stands already;
  *   - one that returns a pointer or a tensor returns NULL, one that returns a number 0, one that returns nothing does
  *     nothing, unless its comment says otherwise;
- *   - the context that it is given, or that an object or tensor given belongs to, then has an error that names function
- *     and argument ("layer_forward: layer is NULL"), unless one stands there already: the first one stays;
+ *   - the context then has an error that names function and argument ("layer_forward: layer is NULL"), unless one
+ *     stands there already: the first one stays. The context is the one that is given, as first argument; of a function
+ *     that takes none, that of the object or tensor given. A NULL in the context's own place, as in asc_tanh(NULL, a),
+ *     leaves an error nowhere, with a's context neither: it is what asc_ctx_new returned for want of memory, and
+ *     asc_error(NULL) is ASC_ERR_MEMORY;
  *   - what frees or closes does nothing, and is no error.
  */
 #ifndef ASCGRAD_BASE_H

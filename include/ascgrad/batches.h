@@ -27,8 +27,9 @@ ASC_API asc_batches *asc_batches_new(asc_ctx *ctx, const asc_tensor *tensors, in
 ASC_API void asc_batches_free(asc_batches *batches); /* before the context; NULL is accepted */
 
 /* The next batch into out[n], in a new scope, which the next call ends, or asc_batches_free: what is made of a batch
- * goes with it. Scopes begun after it must have ended by then. false, with null tensors and no scope, after the last
- * batch of the round, the next call then being the first of another; and with an error. */
+ * goes with it. false, with null tensors and no scope, after the last batch of the round, the next call then being the
+ * first of another; and with an error. ASC_ERR_STATE, here and in asc_batches_free, which ends no scope then: one that
+ * was begun after the batch has not ended, or one begun before it was to be ended before it. */
 ASC_API bool asc_batches_next(asc_batches *batches, asc_tensor *out);
 
 #ifdef __cplusplus

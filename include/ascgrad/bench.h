@@ -7,6 +7,7 @@
 #ifndef ASCGRAD_BENCH_H
 #define ASCGRAD_BENCH_H
 
+#include <ascgrad/encoder.h>
 #include <ascgrad/op.h>
 #include <ascgrad/train.h>
 
@@ -27,8 +28,8 @@ typedef struct asc_bench_result {
     double peak_rss_mib;          /* the most memory that the process had, after two steps */
 } asc_bench_result;
 
-/* Times `steps` >= 1 real training steps (forward, backward, clipping, AdamW, with the settings' batch and dropout) of
- * a model with a vocabulary of `vocab` tokens. ASC_ERR_ARG: settings that make no model; ASC_ERR_MEMORY. */
+/* Times `steps` >= 1 real training steps (forward, backward, clipping, with the settings' optimiser, batch and
+ * dropout) of a model with a vocabulary of `vocab` tokens. ASC_ERR_ARG: settings that make no model; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps,
                                    asc_bench_result *result);
 
@@ -49,11 +50,15 @@ typedef struct asc_bench_layer_result {
     int64_t tokens;    /* batch times length */
 } asc_bench_layer_result;
 
-/* Times `steps` >= 1 runs of the settings' mixing layer on random float32 x (batch, length, dim). Options
- * (asc_settings_option) that a layer has no use for are left out, what was set else is refused. The context should be a
- * new one: its peak is told. ASC_ERR_ARG; ASC_ERR_MEMORY. */
+/* Times `steps` >= 1 runs of the settings' mixing layer on random float32 x (batch, length, dim). What was set and a
+ * layer has no use for is refused. The context should be a new one: its peak is told. ASC_ERR_ARG; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps,
                                    asc_bench_layer_result *result);
+
+/* The same of x that looks at a context (batch, context, dim), context >= 1 tokens (asc_layer_cross), whose gradient is
+ * taken, too. ASC_ERR_ARG also of a mixing, or settings, that take none. */
+ASC_API asc_status asc_bench_layer_cross(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t context,
+                                         int64_t steps, asc_bench_layer_result *result);
 
 /* ---- generation ---- */
 
@@ -62,6 +67,21 @@ ASC_API asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, i
  * positions. The tokens up to a position are given to the cache in pieces. ASC_ERR_ARG; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_bench_generate(asc_ctx *ctx, const asc_settings *settings, int64_t vocab,
                                       const int64_t *positions, int n, int64_t steps, double *ms);
+
+/* ---- encoders ---- */
+
+typedef struct asc_bench_encode_result {
+    double sentences_per_s, tokens_per_s; /* of the median run */
+    double gflops;                        /* of the products that the mathematics needs, in that run */
+    double sgemm_gflops;                  /* the best matrix product between the runs */
+    double efficiency;                    /* gflops / sgemm_gflops */
+    double peak_rss_mib;                  /* the most memory that the process had */
+} asc_bench_encode_result;
+
+/* Times `runs`, 1 … 1000, encodings of all sentences, after one that is not counted. Sentences that are there several
+ * times are encoded once, and counted as often as they are there. Errors as asc_encoder_encode. */
+ASC_API asc_status asc_bench_encode(asc_ctx *ctx, asc_encoder *encoder, const asc_sentences *sentences, int64_t runs,
+                                    asc_bench_encode_result *result);
 
 /* ---- ops ---- */
 

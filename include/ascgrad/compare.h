@@ -1,5 +1,6 @@
 /*
- * ascgrad/compare.h: which of several language models predicts a text better, by how much, and how sure that is.
+ * ascgrad/compare.h: which of several models predicts a text, or its classes, better, by how much, and how sure that
+ * is.
  *
  *     asc_split *split = asc_split_load_lines(data, ASC_SPLIT_TEST, model->tokenizer);
  *     asc_scores *scores = asc_score(ctx, model, split, &options);       of each model once; may be kept in a file
@@ -36,12 +37,15 @@ typedef struct asc_scores {
     asc_eval_result result;
     int64_t parameters;
     int64_t block;           /* tokens of a block; of sequences, of the longest */
+    int64_t carry;           /* asc_eval_options.carry, with which it was evaluated */
     uint32_t text_checksum;  /* of the split: asc_split.checksum; */
-    uint32_t token_checksum; /* CRC-32 of its tokens, of which are given, and for a classifier of its classes */
+    uint32_t token_checksum; /* CRC-32 of its tokens, of which are given, and for a classifier of its classes; of pairs
+                              * of these alone, which compare however their sentences are cut */
     int64_t seed;            /* of the model's run; -1: not known, it is in none */
-    uint32_t train_checksum; /* of the text that the run was trained on, 0: not known */
+    uint32_t train_checksum; /* of the text that the run was trained on, and its block_schedule; 0: not known */
     double tokens_per_s;     /* of the run's training, the median over its log; NaN: not known */
     char model_checksum[9];  /* the model file's ASC_SAFETENSORS_CRC, which tells models apart; "": it has none */
+    int64_t pairs; /* 1: of a model of pairs, each of which is a block; else 0 */
     int64_t n_blocks, n_lines;
     const asc_score_part *blocks;
     const asc_score_part *lines; /* NULL: the split was loaded without; such scores are compared by blocks alone */
@@ -76,6 +80,7 @@ typedef struct asc_compare_options {
 typedef enum asc_unit {
     ASC_UNIT_BLOCK, /* a block of tokens; its score is its mean nats a token */
     ASC_UNIT_TEXT,  /* a passage, of lines whose ends are ends of tokens to all; its score is in bits a byte */
+    ASC_UNIT_PAIR,  /* a pair of sentences; its score is its class's loss in nats */
 } asc_unit;
 
 /* The mean over the seeds and their sample deviation, NaN for one seed; both NaN where a value is not known. */
@@ -85,7 +90,7 @@ typedef struct asc_spread {
 
 typedef struct asc_system_result {
     int64_t seeds, parameters;
-    asc_spread loss, ppl, bits_per_byte, tokens_per_s;
+    asc_spread loss, ppl, bits_per_byte, tokens_per_s, accuracy;
     int64_t seed_pairs; /* the pairs of seeds that there are: seeds (seeds - 1)/2 */
     int64_t differing;  /* how many of them differ with p_randomization < 0.05, by the same test over the same items */
 } asc_system_result;

@@ -109,6 +109,7 @@ typedef struct asc_source_reader {
     asc_dataset *data;
     asc_split_kind split;
     void *self; /* source->reader_size bytes, 0 at first */
+    int64_t skipped; /* records that `next` has left out so far, as pairs without a label; 0 at first */
 } asc_source_reader;
 
 /* A piece of a split's text: a line with its '\n', or text that ends between words; whole characters in any case. */

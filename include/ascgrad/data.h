@@ -57,6 +57,7 @@ ASC_API void asc_text_close(asc_text *text);
  *            stand alone, letters are lower-cased one by one, accents stripped (NFD without Mn), punctuation stands
  *            alone; a word of at most 100 characters is then cut into the longest pieces of the vocabulary from the
  *            left, "##" before all but the first, or is [UNK]. The end of a line is no token.
+ * wordpiece-cased   The same of BERT cased: letters and their accents stay as they are.
  * bpe        Byte-level byte-pair encoding (Radford et al. 2019) of a tokenizer.json in Hugging Face's format: text
  *            is split into words as GPT-2 does, spaces and the ends of lines among them, and their bytes merged.
  *            Nothing is unknown; text that spells a special token is plain text.
@@ -77,8 +78,8 @@ enum {
     ASC_ENCODE_CORPUS = 1, /* a word "<unk>" is the unknown token; `word`: a line without '\n' ends with <eos> too */
 };
 
-/* A new tokenizer from "word", "byte" or "wordpiece:VOCAB_FILE". `word` knows no words yet: asc_dataset_collect or
- * asc_tokenizer_collect gives them.
+/* A new tokenizer from "word", "byte", "wordpiece:VOCAB_FILE" and so on. `word` knows no words yet:
+ * asc_dataset_collect or asc_tokenizer_collect gives them.
  * ASC_ERR_ARG: another spec; ASC_ERR_FORMAT: the vocabulary is empty, not text, has an entry that is empty or there
  * twice, or no [UNK]; ASC_ERR_IO; ASC_ERR_MEMORY. */
 ASC_API asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec);
@@ -231,6 +232,9 @@ typedef struct asc_split {
     int32_t unknown;   /* the id of tokens that the tokenizer does not know; -1: there is none */
     const asc_split_line *lines; /* [n_lines], in order, together all of it; NULL but of asc_split_load_lines */
     int64_t n_lines;
+    const int64_t *seconds; /* [n_sequences]: of sequences with a class that are two texts, where the second begins; of
+                             * one text, where it ends. NULL: they have no class */
+    int64_t skipped;        /* records that are none of the sequences, as they have no class */
 } asc_split;
 
 /* Reads and tokenizes a split; new.
@@ -301,6 +305,17 @@ ASC_API int64_t asc_class_width(const asc_split *split, const int32_t *which, in
  * [n] of inputs; labels [n]. ASC_ERR_ARG: there is no such sequence, nothing of it is given, or it has no class. */
 ASC_API asc_status asc_class_fill(asc_ctx *ctx, const asc_split *split, const int32_t *which, int64_t n,
                                   int64_t *inputs, int64_t *lengths, int64_t *labels);
+
+/* ---- pairs: of a sequence with a class the two texts that are given, one after the other ---- */
+
+/* The most inputs that one of the sequences which[0 … n-1] has, of at most `most` tokens from each text. 0 for NULL. */
+ASC_API int64_t asc_pair_width(const asc_split *split, const int32_t *which, int64_t n, int64_t most);
+
+/* Fills inputs [n, W], W = asc_pair_width, with the first text and the second behind it, 0 behind both; lengths [n, 2]
+ * of the texts; labels [n]. A text of more than `most` tokens keeps its first most-1 and its last.
+ * ASC_ERR_ARG: there is no such sequence, it has no class, or most < 1. */
+ASC_API asc_status asc_pair_fill(asc_ctx *ctx, const asc_split *split, const int32_t *which, int64_t n, int64_t most,
+                                 int64_t *inputs, int64_t *lengths, int64_t *labels);
 
 #ifdef __cplusplus
 }

@@ -154,12 +154,44 @@ ASC_API asc_tensor asc_lm_classify(asc_lm *lm, asc_tensor x, asc_tensor lengths)
  * losses of the layers. If loss is not NULL it gets the value of the cross-entropy alone. */
 ASC_API asc_tensor asc_lm_class_objective(asc_lm *lm, asc_tensor x, asc_tensor lengths, asc_tensor labels,
                                           double *loss);
+/* The weight that a sequence of each class has in the objective from here on, which is then Σ w_y l / Σ w_y of the
+ * pass;
+ * `weights`: as many as asc_lm_classes, copied. NULL, as in the beginning: all alike. ASC_ERR_ARG: one is below 0, or
+ * not finite; ASC_ERR_MEMORY. */
+ASC_API asc_status asc_lm_set_class_weights(asc_lm *lm, const double *weights);
 /* The highest of the last dimension of logits (..., C), contiguous, for each of the others into top[]; of equal ones
  * the lower. ASC_ERR_ARG. */
 ASC_API asc_status asc_top_classes(asc_ctx *ctx, asc_tensor logits, int64_t *top);
 /* Means over the first lengths_b rows of x (B, N, D): (B, D); 0 for a length of 0. lengths i64 (B), or null: N. What
  * stands behind them has no part, whatever it is. */
 ASC_API asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor lengths);
+
+/* ---- models of pairs of sentences ("head": "pairs"): classifiers of a premise and a hypothesis (doc/nli.md).
+ * asc_lm_classify, asc_lm_class_objective and asc_lm_states take as x
+ *   of a model with "states": E   the rows of both sentences (B, N, E), the premise's and then the hypothesis's:
+ *   means of
+ *                                 a frozen encoder's states over windows of tokens, in the model's dtype
+ *   without                       their tokens i64 (B, N), which the model embeds, and takes the windows' means itself
+ * and as lengths i64 (B, 2): how many of them are the premise's, how many the hypothesis's. What stands behind both is
+ * anything finite. ---- */
+
+/* What a model of pairs takes; all zero for another model, or NULL. */
+typedef struct asc_pair_inputs {
+    bool pairs;             /* it is a model of pairs */
+    int64_t states;         /* E; 0: tokens */
+    int64_t window, stride; /* of a row, in tokens */
+    bool left_out[2];       /* the premise, the hypothesis: what it is not to be given ("sees"); its length is then 0 */
+} asc_pair_inputs;
+ASC_API asc_pair_inputs asc_lm_pair_inputs(const asc_lm *lm);
+
+/* How many windows begin within so many tokens, one every `stride`: ⌈tokens/stride⌉; 0 where one of them is below 1. */
+ASC_API int64_t asc_window_count(int64_t tokens, int64_t stride);
+/* Means over windows of tokens: those of `window` tokens from every `stride`-th one on, the last over what is left. x
+ * (B, N, D) has in each row S sentences one after another, of lengths i64 (B, S); the result (B, W, D) their windows
+ * likewise, 0 behind the last, W >= 1 the most that a row has. *counts, unless counts is NULL, gets how many, i64
+ * (B, S). What x has behind its sentences must be finite. ASC_ERR_ARG: other shapes, a window or stride below 1. */
+ASC_API asc_tensor asc_window_means(asc_ctx *ctx, asc_tensor x, asc_tensor lengths, int64_t window, int64_t stride,
+                                    asc_tensor *counts);
 
 /* What layer number `layer` computes inside for the tokens i64 (B, N): see asc_layer_inspect; and its block's output,
  * "hidden" (B, N, D), alone where the mixing shows nothing of its inside. ASC_ERR_ARG also for a layer that is not

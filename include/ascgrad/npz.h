@@ -20,7 +20,7 @@ typedef struct asc_npz_array {
     int64_t n_texts;
 } asc_npz_array;
 
-/* Writes `n` arrays to `path`, atomically as asc_file_write_atomic does; tensors may have any strides. Nothing is
+/* Writes `n` arrays to `path`, atomically, as asc_safetensors_write does; tensors may have any strides. Nothing is
  * compressed, and the bytes depend on names and values alone.
  * ASC_ERR_ARG: no path, an array with neither tensor nor texts, a name that is NULL, empty, over 1000 bytes or given
  * twice, a text that is NULL or not UTF-8, 4 GiB or more in all, over 65535 arrays; ASC_ERR_IO, with the system's

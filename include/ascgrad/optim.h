@@ -13,7 +13,8 @@ extern "C" {
 typedef struct asc_optim asc_optim;
 
 /* A number out of its range, NaN among them, is ASC_ERR_ARG, and the error names the argument: by asc_optim_step,
- * asc_optim_group and those that make optimisers. Nothing is changed then. */
+ * asc_optim_group and those that make optimisers. Nothing is changed then. No number may be above 1e18, so that what
+ * the rules make of them is finite in float32. */
 
 /* How a parameter is changed by its gradient g. */
 typedef enum asc_rule {
@@ -62,9 +63,9 @@ ASC_API void asc_optim_free(asc_optim *optim);
 ASC_API int asc_optim_group(asc_optim *optim, const char *names, double lr_scale, double weight_decay);
 
 /* One step on every parameter that has a gradient, which counts grad_scale times; the others are not touched. lr is at
- * least 0, grad_scale finite. While the context has an error, a backward pass's that failed, say, it does nothing and
- * returns that. ASC_ERR_ARG: a number out of its range, a parameter that is not contiguous; ASC_ERR_STATE: the list has
- * grown, or the averages stand in the parameters' place. After an error nothing has changed. */
+ * least 0, grad_scale of either sign. While the context has an error, a backward pass's that failed, say, it does
+ * nothing and returns that. ASC_ERR_ARG: a number out of its range, a parameter that is not contiguous; ASC_ERR_STATE:
+ * the list has grown, or the averages stand in the parameters' place. After an error nothing has changed. */
 ASC_API asc_status asc_optim_step(asc_optim *optim, double lr, double grad_scale);
 
 /* Takes the parameters, as they are after a step, into their running means, whose decay is options.average: at

@@ -94,8 +94,9 @@ typedef struct asc_named_tensor {
     asc_tensor tensor;
 } asc_named_tensor;
 
-/* Writes `n` tensors (f32, f64, i64, u8, of any strides) and `n_metadata` pairs to `path`, atomically as
- * asc_file_write_atomic does. The bytes depend on names, values and metadata alone, not on the order of `tensors`:
+/* Writes `n` tensors (f32, f64, i64, u8, of any strides) and `n_metadata` pairs to `path`, atomically: whoever opens
+ * it, even after a power cut, finds the earlier content or the new one, never a part. On failure the earlier file is as
+ * it was. The bytes depend on names, values and metadata alone, not on the order of `tensors`:
  * the widest dtypes come first, so that each is aligned, then by name; metadata keeps its order. A pair with the key
  * ASC_SAFETENSORS_CRC asks for checksums, whatever its value: they are computed, and stand at the metadata's end. So
  * the pairs of a file that was read can be written again with other tensors.

@@ -46,7 +46,7 @@ enum {
     ASC_SETTING_REQUIRED = 4,  /* must be given; the default is what the program gives where its user does not */
     ASC_SETTING_ANEW = 8,      /* a run that is resumed may be given another value */
     ASC_SETTING_RARE = 16,     /* few want it: the program's --help-all has it, --help does not */
-    ASC_SETTING_MINUTES = 32,  /* of REAL: a time in minutes; as text it may have units (asc_time_parse) */
+    ASC_SETTING_MINUTES = 32,  /* of REAL: a time in minutes; as text it may have units, "90s", "2h" */
 };
 
 typedef struct asc_ints {
@@ -76,8 +76,8 @@ typedef struct asc_setting {
     const char *option;    /* the program's option for it; NULL: the key of a training's setting, none of others */
     const char *argument;  /* what stands for its value in a help text: "N"; NULL: by its type */
     const char *follows;   /* for fallback NULL: what the default is, in words */
-    const char *only;      /* "KEY=CHOICE": it belongs to that choice of a row before it, and with others is refused; or
-                            * NULL */
+    const char *only;      /* "KEY=CHOICE", or "KEY=CHOICE|CHOICE": it belongs to that choice of a row before it, and
+                            * with others is refused; or NULL */
     /* Of INTS with choices: the list that choice number `which` stands for in the `nth` layer of its owner; how many
      * numbers, at most ASC_SETTING_LIST. */
     int (*expand)(int which, int nth, int64_t *values);

@@ -19,6 +19,7 @@
 #ifndef ASCGRAD_TRAIN_H
 #define ASCGRAD_TRAIN_H
 
+#include <ascgrad/encoder.h>
 #include <ascgrad/data.h>
 #include <ascgrad/nn.h>
 #include <ascgrad/optim.h>
@@ -83,6 +84,10 @@ typedef struct asc_eval_options {
     /* [C, C] of a classifier, a row for each class, a column for each that was found most probable: the sequences are
      * added. NULL: not. */
     int64_t *confusion;
+    const asc_features *features; /* of a model of pairs that takes states: asc_pair_features of the split */
+    /* Called with each sequence of a classifier, in order: its class, the one that is found most probable, and the
+     * loss, −log of its class's probability. NULL: not. Another status than ASC_OK ends the evaluation. */
+    asc_status (*sequence)(void *user, int64_t number, int64_t label, int64_t found, double loss);
 } asc_eval_options;
 
 typedef struct asc_eval_result {
@@ -121,6 +126,8 @@ typedef struct asc_model {
     int64_t batch; /* the run's batch; 32 without a run */
     char checksum[9]; /* the file's ASC_SAFETENSORS_CRC; "" without */
     char *classes; /* of a classifier the names of its classes, a JSON list; or NULL */
+    char *encoder; /* of pairs of sentences, the folder of the run's encoder; or NULL */
+    char encoder_checksum[17]; /* asc_encoder_fingerprint of it; "" without */
 } asc_model;
 
 /* Opens a RUN (its best model) or a MODEL; new. `tokenizer`: NULL, or "word", "byte", "wordpiece:VOCAB_FILE" in
@@ -178,6 +185,8 @@ typedef struct asc_train_hooks {
     bool (*working)(void *user, const asc_train_progress *progress);
     /* Every `sample_every` steps, how the model continues a text. NULL: none is made. */
     void (*sample)(void *user, const asc_train_progress *progress, const char *prompt, const char *continuation);
+    /* Before the training, where sentences are encoded that no cache has: the part that is done, 0 … 1. NULL: none. */
+    void (*encoding)(void *user, double done);
 } asc_train_hooks;
 
 typedef enum asc_train_end {

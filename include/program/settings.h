@@ -24,8 +24,8 @@ ASC_API const char *asc_preset_contents(int i);
  * can say what it is here. NULL if there is none. */
 ASC_API const char *asc_setting_synonym(const char *name);
 
-/* How all tokenizers are asked for, into text[bytes]: "word, byte, wordpiece:VOCAB_FILE or bpe:TOKENIZER_JSON". Returns
- * text. */
+/* How all tokenizers are asked for, into text[bytes]: "word, byte, wordpiece:VOCAB_FILE, … or bpe:TOKENIZER_JSON".
+ * Returns text. */
 ASC_API const char *asc_tokenizer_list(const asc_ctx *ctx, char *text, size_t bytes);
 
 /* How all data sources are asked for, into text[bytes]: "builtin[:WORDS[:SEED]], a text file or …". Returns text. */

@@ -301,10 +301,6 @@ static asc_status backward(asc_call *call)
     return ASC_OK;
 }
 
-#define ACTIVATION(name, is_gated) \
-    &(const activation) { .gated = is_gated, .value_f32 = name##_f32, .both_f32 = name##_both_f32, \
-                          .value_f64 = name##_f64, .both_f64 = name##_both_f64 }
-
 /* x keeps away from 0, where relu2's slope bends. */
 static const asc_sample samples[] = {
     {.in = {{'f', 3, {2, 3, 5}, .away = .05}, {'f', 2, {4, 5}}, {'f', 1, {4}}}},
@@ -330,77 +326,41 @@ static const asc_sample bench = {.in = {{'f', 3, {32, 128, 1024}}, {'f', 2, {256
 static const asc_sample gated_bench = {
     .in = {{'f', 3, {32, 128, 1024}}, {'f', 2, {256, 1024}}, {'f', 1, {256}}, {'f', 3, {32, 128, 1024}}}};
 
+#define ACTIVATED(activate, is_gated)                                                                                  \
+    .abi = ASC_OP_ABI, .n_out = 1, .flags = ASC_OP_FRESH, .infer = infer, .forward = forward, .backward = backward,    \
+    .flops = asc_linear_flops,                                                                                         \
+    .data = &(const activation){.gated = is_gated, .value_f32 = activate##_f32, .both_f32 = activate##_both_f32,       \
+                                .value_f64 = activate##_f64, .both_f64 = activate##_both_f64}
+#define OF_X(activate)                                                                                                 \
+    ACTIVATED(activate, false), .inputs = "x weight bias?", .saves_in = 1u << X | 1u << W, .samples = samples,         \
+    .n_samples = ASC_COUNT(samples), .bench = &bench
+#define OF_X_AND_GATE(activate)                                                                                        \
+    ACTIVATED(activate, true), .inputs = "x weight bias? gate", .saves_in = 1u << X | 1u << W | 1u << GATE,            \
+    .samples = gated_samples, .n_samples = ASC_COUNT(gated_samples), .bench = &gated_bench
+
 const asc_op asc_op_gelu_linear = {
-    .abi = ASC_OP_ABI,
+    OF_X(gelu),
     .name = "gelu_linear",
     .equation = "y = GELU(x) Wᵀ + b, GELU(x) = x Φ(x);  x (..., in), W (out, in), b (out)",
-    .inputs = "x weight bias?",
-    .n_out = 1,
-    .flags = ASC_OP_FRESH,
-    .saves_in = 1u << X | 1u << W,
-    .infer = infer,
-    .forward = forward,
-    .backward = backward,
-    .flops = asc_linear_flops,
-    .samples = samples,
-    .n_samples = ASC_COUNT(samples),
-    .bench = &bench,
-    .data = ACTIVATION(gelu, false),
 };
 
 const asc_op asc_op_relu2_linear = {
-    .abi = ASC_OP_ABI,
+    OF_X(relu2),
     .name = "relu2_linear",
     .equation = "y = a Wᵀ + b, a = max(x, 0)²;  x (..., in), W (out, in), b (out)  (arXiv 2109.08668)",
-    .inputs = "x weight bias?",
-    .n_out = 1,
-    .flags = ASC_OP_FRESH,
-    .saves_in = 1u << X | 1u << W,
-    .infer = infer,
-    .forward = forward,
-    .backward = backward,
-    .flops = asc_linear_flops,
-    .samples = samples,
-    .n_samples = ASC_COUNT(samples),
-    .bench = &bench,
-    .data = ACTIVATION(relu2, false),
 };
 
 const asc_op asc_op_swiglu_linear = {
-    .abi = ASC_OP_ABI,
+    OF_X_AND_GATE(swiglu),
     .name = "swiglu_linear",
     .equation = "y = (silu(g)∘x) Wᵀ + b, silu(g) = g/(1 + exp -g);  x, g (..., in), W (out, in), b (out)  "
                 "(arXiv 2002.05202)",
-    .inputs = "x weight bias? gate",
-    .n_out = 1,
-    .flags = ASC_OP_FRESH,
-    .saves_in = 1u << X | 1u << W | 1u << GATE,
-    .infer = infer,
-    .forward = forward,
-    .backward = backward,
-    .flops = asc_linear_flops,
-    .samples = gated_samples,
-    .n_samples = ASC_COUNT(gated_samples),
-    .bench = &gated_bench,
-    .data = ACTIVATION(swiglu, true),
 };
 
 const asc_op asc_op_geglu_linear = {
-    .abi = ASC_OP_ABI,
+    OF_X_AND_GATE(geglu),
     .name = "geglu_linear",
     .equation = "y = (GELU(g)∘x) Wᵀ + b, GELU(g) = g Φ(g);  x, g (..., in), W (out, in), b (out)  (arXiv 2002.05202)",
-    .inputs = "x weight bias? gate",
-    .n_out = 1,
-    .flags = ASC_OP_FRESH,
-    .saves_in = 1u << X | 1u << W | 1u << GATE,
-    .infer = infer,
-    .forward = forward,
-    .backward = backward,
-    .flops = asc_linear_flops,
-    .samples = gated_samples,
-    .n_samples = ASC_COUNT(gated_samples),
-    .bench = &gated_bench,
-    .data = ACTIVATION(geglu, true),
 };
 
 asc_tensor asc_gelu_linear(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor bias)

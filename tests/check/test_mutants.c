@@ -187,6 +187,15 @@ START_TEST(layers)
         {"ascender", "{\"heads\": 2, \"window\": 2, \"random\": 3, \"k\": 2, \"gate\": \"after\"}"},
         {"ascender", "{\"heads\": 2, \"window\": 2, \"random\": 2, \"k\": 2, \"variant\": \"background\"}"},
         {"ascender", "{\"heads\": 2, \"variant\": \"background\", \"coordinates\": \"position\"}"},
+        {"linear", "{\"heads\": 2}"},
+        {"linear", "{\"heads\": 2, \"feature\": \"favor\", \"features\": 5, \"decay\": \"fixed\"}"},
+        {"conv", "{\"width\": 12}"},
+        {"recurrent", "{\"composed\": true}"},
+        {"grassmann", "{\"r\": 6, \"tuples\": [[1, 2, 3], [2, 5, 1]], \"invariants\": true, \"running_mean\": true}"},
+        {"grassmann", "{\"r\": 6, \"tuples\": [[1, 2], [4, 2]], \"groups\": 2, \"composed\": true}"},
+        {"grassmann", "{\"r\": 4, \"pair\": \"symmetric\", \"memory\": true, \"running_mean\": true}"},
+        {"grassmann", "{\"r\": 4, \"pair\": \"product\", \"offsets\": [], \"memory\": true, \"invariants\": true}"},
+        {"grassmann", "{\"r\": 4, \"pair\": \"concat\", \"learned\": true}"},
     };
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         ck_assert_int_eq(asc_causal_check(ctx, more[i][0], more[i][1], NULL, &r), ASC_OK);

@@ -28,6 +28,9 @@ status 0 "$ASCGRAD" bench --steps 1 train $tiny_model --block 16 --batch 4 --thr
 has out '^tokens per s'
 status 0 "$ASCGRAD" bench train $tiny_model --model ascender --block 16 --batch 4 --steps 1 --set omega_sep=.2
 }
+status 0 "$ASCGRAD" bench train $tiny_model --block 16 --batch 4 --steps 1 --optimizer muon
+status 2 "$ASCGRAD" bench train $tiny_model --optimizer muon --set 'param_groups=nothing:lr=1'
+has err "param_groups: .*no parameter has a name like 'nothing'"
 status 2 "$ASCGRAD" bench train --dim 30 --heads 4
 has err '^ascgrad bench: --heads is 4'
 status 2 "$ASCGRAD" bench train --batch 0
@@ -56,6 +59,14 @@ json '[r["length"] for r in d["lengths"]] == [8, 32]'
 json 'all(abs(r["us_per_token"] * 2 * r["length"] / r["ms"] - 1e3) < 1e-6 for r in d["lengths"])'
 status 0 "$ASCGRAD" bench layer --model ascender $small --fused --set k=3
 lacks out composed
+status 0 "$ASCGRAD" bench layer --model ascender $small --context 5 --json
+json 'd["context"] == 5 and all(r["ms"] > 0 and r["composed_ms"] > 0 for r in d["lengths"])'
+status 0 "$ASCGRAD" bench layer --model transformer $small --set window=4 --set random=2 --json
+json '"context" not in d'
+status 2 "$ASCGRAD" bench layer --model linear $small --context 5
+has err '^ascgrad bench: layer_cross: linear has no cross-attention'
+status 2 "$ASCGRAD" bench layer --model transformer $small --context 5 --set window=4
+has err '^ascgrad bench: window: a layer with it takes no context'
 }
 status 0 "$ASCGRAD" bench layer --model transformer --dim 64 --steps 1 --lengths 16,4096 --memory 4
 has out '^ *16  *[0-9]'
@@ -115,6 +126,15 @@ status 2 "$ASCGRAD" bench generate $tiny_model --positions 5,3
 has err '^ascgrad bench: --positions: got 3, expected numbers that rise'
 }
 
+# ---- encode ----
+
+status 0 "$ASCGRAD" bench encode --encoder "$abs_top_srcdir/tests/train/encoder" --runs 2 --threads 1 --json \
+    "$abs_top_srcdir/tests/train/encoder/sentences.txt"
+json '0 < d["sentences_per_s"] < d["tokens_per_s"] and 0 < d["gflops"] and d["peak_rss_mib"] > 1'
+json 'abs(d["efficiency"] * d["sgemm_gflops"] / d["gflops"] - 1) < 1e-6'
+status 2 "$ASCGRAD" bench encode
+has err '^ascgrad bench: --encoder DIR is missing'
+
 # ---- startup ----
 
 status 0 "$ASCGRAD" bench startup --runs 2 --threads 1 --json
@@ -124,7 +144,7 @@ lines out 3
 
 # ---- the command ----
 
-for kind in train layer ops scaling generate startup; do
+for kind in train layer ops scaling generate encode startup; do
     status 0 "$ASCGRAD" bench $kind --help
     has out "^usage: ascgrad bench $kind"
     has out '^      --json'

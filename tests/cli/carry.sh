@@ -37,8 +37,15 @@ has err 'trained with 20 tokens carried'
 lacks out '"carry"'
 cmp -s own out && fail 'eval is eval --carry'
 status 0 "$ASCGRAD" compare whole other --json --resamples 50
-has err '^ascgrad compare: whole: each block by itself; .* trained with 20 tokens carried$'
+has err '^ascgrad compare: whole: each block by itself; .* trained with 20 tokens carried, and --carry '
 lines err 2
+json 'all(s["carry"] == 0 for s in d["systems"])'
+status 0 "$ASCGRAD" compare whole other --split valid --carry --json --resamples 50
+lines err 0
+json 'all(s["carry"] == 20 for s in d["systems"])'
+json 'abs(d["systems"][0]["loss"] - '"$carried"') < 1e-6'
+status 0 "$ASCGRAD" compare whole other --split valid --carry 3 --resamples 50
+has out '^whole: each block behind the last 3 tokens before it$'
 status 0 "$ASCGRAD" eval whole --carry=0 --json
 cmp -s own out && fail 'eval --carry=0 is eval --carry'
 status 0 "$ASCGRAD" eval whole --carry 50
@@ -74,6 +81,10 @@ status 2 "$ASCGRAD" eval without --carry
 has err '^ascgrad eval: --carry: the model was trained without'
 status 2 "$ASCGRAD" eval without --carry 8
 has err '^ascgrad eval: --carry is 8, and pos_emb is true: '
+status 0 "$ASCGRAD" compare without without --carry --resamples 50
+has err '^ascgrad compare: without: each block by itself, as the model was trained$'
+status 2 "$ASCGRAD" compare without whole --carry 8
+has err '^ascgrad compare: --carry is 8, and pos_emb is true: '
 status 2 "$ASCGRAD" eval whole --carry=x
 has err "^ascgrad eval: --carry: got 'x', expected a whole number"
 [ -e no ] && fail 'a run that was refused is there'

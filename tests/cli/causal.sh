@@ -24,12 +24,17 @@ for model in "" \
     "--model grassmann" \
     "--model grassmann --block-norm pre --set memory=true --set learned=true --set running_mean=true --set groups=2" \
     "--model grassmann --set r=8 --set tuples=[[1,2],[2,4]] --set groups=2" \
-    "--mixing grassmann,transformer --set offsets=lags"; do
+    "--mixing grassmann,transformer --set offsets=lags" \
+    "--model grassmann --set pair=concat --set memory=true --set invariants=true --set smooth=0.1" \
+    "--mixing linear,linear --set decay=gated --set feature=favor --set features=12" \
+    "--mixing recurrent,conv --set width=3" \
+    "--mixing transformer,linear,recurrent,grassmann --layers 4 --positions rotary --pos-emb false --carry 9"; do
     rm -rf run
     # shellcheck disable=SC2086  # a list of options
     "$ASCGRAD" train --preset tiny --data data --tokenizer word --steps 30 $model --out run 2>/dev/null >&2
-    "$ASCGRAD" eval run --split valid --per-token before >/dev/null
-    "$ASCGRAD" eval run --data other --split valid --per-token after >/dev/null
+    case $model in *carry*) carry=--carry ;; *) carry=--carry=0 ;; esac
+    "$ASCGRAD" eval run --split valid "$carry" --per-token before >/dev/null
+    "$ASCGRAD" eval run --data other --split valid "$carry" --per-token after >/dev/null
     same=$(($(head -n $cut data/valid.txt | wc -w) + cut - 1)) # words and ends of lines, but the first word
     head -n $same before >before.same
     head -n $same after >after.same

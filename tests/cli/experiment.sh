@@ -25,7 +25,8 @@ refused 2 'wrong.json: lr: is in the grid, and cannot be tuned' \
     "$start}}, \"grid\": {\"lr\": [1]}, \"tune\": {\"grid\": {\"lr\": [1]}}}"
 refused 2 'wrong.json: common: d_model: is there twice' '{"common": {"dim": 8, "d_model": 8}, "systems": {"t": {}}}'
 for wrong in '"figurs": []' '"figures": "cost"' '"figures": [0]' '"figures": ["1"]' '"split": "vaild"' '"layer": -1' \
-    '"tokens": 0' '"lengths": [0]' '"lengths": ["a"]' '"metric": 1' '"baselines": ["x"]'; do
+    '"tokens": 0' '"lengths": [0]' '"lengths": ["a"]' '"metric": 1' '"baselines": ["x"]' \
+    '"targets": 3' '"targets": [0]'; do
     refused 2 'report: ' "$start}}, \"report\": {$wrong}}"
 done
 refused 2 'wrong.json: scale: expected none' "$start}}, \"scale\": \"tiny\", \"scales\": {\"tiny\": {}}}"

@@ -118,7 +118,11 @@ has calls "^-d - format = 'svg'$"
 files $(names inspect-heads inspect-maps inspect-training) inspect.npz
 status 0 "$ASCGRAD" inspect planes --layer 1 --out look/
 # shellcheck disable=SC2046
-files $(names inspect-angles inspect-planes inspect-training) inspect.npz
+files $(names inspect-angles inspect-paths inspect-planes inspect-training) inspect.npz
+status 0 "$ASCGRAD" inspect unplanar --out look/
+has look/inspect-paths.csv 'layer 0: mean direction'
+# shellcheck disable=SC2046
+files $(names inspect-paths inspect-training) inspect.npz
 mkdir look
 status 0 "$ASCGRAD" inspect swarm --head 1 --what heads,maps --format pdf --out look/x --json
 has out '"files": \["look/x.npz", "look/x-maps.csv", "look/x-maps.gp", "look/x-maps.pdf"'
@@ -163,6 +167,10 @@ has look/inspect-training.gp "keyentry .* title 'head 1'"
     sort -u | wc -l)" -gt 1 ] || fail 'the heads of a layer cannot be told apart'
 status 0 "$ASCGRAD" inspect planes --layer 1 --out look/
 has look/inspect-planes.gp "set xtics .*'0,1' 0, '1,2' 5"
+has look/inspect-paths.gp "set title 'layer 1: leading direction, [0-9]* % of the variance'"
+has look/inspect-paths.csv '^curvature: distance from the token before,layer 1,2,0\.[0-9]'
+has look/inspect-paths.csv '^layer 1: mean direction,'
+has look/inspect-paths.csv 'leading share'
 rm -rf look
 unset ASCGRAD_GNUPLOT
 
@@ -203,7 +211,7 @@ if have_python numpy; then
     status 0 "$ASCGRAD" inspect swarm --layer 1 --out swarm-look --what training --json
     cp out swarm.json
     status 0 "$ASCGRAD" inspect swarm --layer 1 --head 1 --out swarm-head --what training
-    status 0 "$ASCGRAD" inspect planes --layer 1 --out planes-look --what training --json
+    status 0 "$ASCGRAD" inspect planes --layer 1 --out planes-look --what paths --json
     cp out planes.json
     status 0 "$python" "$abs_top_srcdir/tests/cli/inspect_numpy.py"
 else
@@ -240,6 +248,8 @@ status 2 "$ASCGRAD" inspect run --format gif --out x
 has err "^ascgrad inspect: --format: got 'gif', expected png, svg, pdf"
 status 2 "$ASCGRAD" inspect run --what planes --out x
 has err '^ascgrad inspect: --what planes: the layer has no planes'
+status 2 "$ASCGRAD" inspect run --what paths --out x
+has err '^ascgrad inspect: --what paths: no layer has Grassmann mixing'
 cp run/model.safetensors alone.safetensors
 status 2 "$ASCGRAD" inspect alone.safetensors --text 'the map' --what training --out x
 has err '^ascgrad inspect: --what training: .*metrics.jsonl'

@@ -1,4 +1,5 @@
 """What `ascgrad inspect` wrote and printed, found again from the parts by NumPy's means. For tests/cli/inspect.sh."""
+import csv
 import json
 
 import numpy as np
@@ -69,3 +70,14 @@ close("share", look["leading_share"], [values[-1] / values.sum()])
 close("leading", abs(vectors[:, -1] @ look["leading_direction"][0]), 1, 1e-5)
 close("stability", layer["flow"]["stability_below"], np.nanmean(look["stability_below"]))
 assert np.isnan(look["alignment"][0]) and np.isnan(look["curvature"][1])
+
+# the figure of it: what its table has
+table = {}
+for panel, series, x, y, _, _ in list(csv.reader(open("planes-look-paths.csv")))[1:]:
+    table.setdefault((panel.split(":")[0], series), []).append((x, float(y)))
+for panel, key in ("alignment with the mean direction so far", "alignment"), ("curvature", "curvature"), \
+        ("stability", "stability_below"):
+    drawn = table[panel, "layer 1"]
+    close(panel, [y for _, y in drawn], look[key][[int(x) for x, _ in drawn]])
+    assert len(drawn) == np.isfinite(look[key]).sum()
+close("bars", dict(table["means over the tokens", "leading share"])["layer 1"], look["leading_share"][0])

@@ -78,7 +78,7 @@ done <<'END'
 3 train --out r --data dangling => dangling: can't open
 2 train --out r --data text.txt --block 5k => --block: the train split has 2160 tokens, too few for a block of 5000
 2 train --out r --data text.txt --block 5k => it takes a text whose train split has 5001, or a block of 2159 at most
-2 $T --tokenizer gpt2 => --tokenizer: got 'gpt2', expected word, byte, wordpiece:VOCAB_FILE or bpe:TOKENIZER_JSON
+2 $T --tokenizer gpt2 => --tokenizer: got 'gpt2', expected word, byte, wordpiece:VOCAB_FILE, wordpiece-cased:VOCAB_FILE
 2 $T --tokenizer bite => did you mean 'byte'?
 2 $T --tokenizer bpe => --tokenizer: got 'bpe', expected
 3 $T --tokenizer wordpiece:nofile => nofile: can't open: No such file
@@ -202,7 +202,7 @@ done <<'END'
 2 gradcheck --plugin nofile.so => nofile.so: cannot be loaded
 2 parity => a CASE is missing
 3 parity text.txt => text.txt: is not a safetensors file
-2 bench => KIND (train, layer, ops, scaling, generate or startup) is missing
+2 bench => KIND (train, layer, ops, scaling, generate, encode or startup) is missing
 2 bench fast => unknown kind 'fast'; expected train, layer, ops
 2 bench train --lengths 4 => --lengths is an option of bench layer, not of bench train
 2 bench train --preset big => --preset: there is no 'big'

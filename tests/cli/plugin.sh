@@ -39,6 +39,22 @@ build untimed
 status 2 "$ASCGRAD" bench ops --plugin untimed.so --seconds 0
 has err '^ascgrad bench: x_log_x: its descriptor has no call to time (`bench`)$'
 
+# of several
+sed 's/x_log_x/xlogx/g' "$example" >second.c
+build second
+status 0 "$ASCGRAD" gradcheck --plugin good.so --plugin ./second.so
+lines out 2
+has out '^x_log_x .* ok, '
+has out '^xlogx .* ok, '
+status 2 "$ASCGRAD" gradcheck --plugin good.so --plugin=second.so quaternion
+has err 'the plugin has x_log_x, xlogx; '
+status 2 "$ASCGRAD" gradcheck --plugin good.so --plugin "$PWD/good.so"
+has err '^ascgrad gradcheck: .*/good.so: .*there is an op of this name'
+status 2 "$ASCGRAD" bench ops --plugin second.so --plugin none.so
+has err '^ascgrad bench: none.so: cannot be loaded: '
+status 0 "$ASCGRAD" bench ops --plugin good.so --plugin second.so --seconds 0 --json
+has out '"op": "x_log_x".*"op": "xlogx"'
+
 # an op whose gradient is wrong
 sed 's/(1 + log(/(1.001 + log(/' "$example" >wrong.c
 build wrong
@@ -72,6 +88,13 @@ lines out 2
 has out '^tanh .* ok, '
 status 1 "$ASCGRAD" gradcheck --plugin segfault.so --json
 has out '"op": "x_log_x", "passed": false, "error": "ended by signal 11'
+status 1 "$ASCGRAD" bench ops --plugin segfault.so --plugin second.so --seconds 0
+has err '^ascgrad bench: segfault.so: x_log_x: ended by signal 11, .* while it was timed$'
+has out '^x_log_x  *ended by signal 11, '
+has out '^xlogx .* % memory '
+lines out 6
+status 1 "$ASCGRAD" bench ops --plugin segfault.so --seconds 0 --json
+has out '"op": "x_log_x", "error": "ended by signal 11'
 fi
 wild aborts 1 '^x_log_x  *FAIL  ended by signal 6, ' "s/$loop/extern void abort(void); abort(); &/"
 wild leaves 1 '^x_log_x  *FAIL  ended the process, exit status 0$' "s/$loop/extern void exit(int); exit(0); &/"

@@ -9,7 +9,8 @@ cat >exp.json <<'END'
  "systems": {"base": {"model": "transformer"}, "swarm": {"model": "ascender"},
   "broken": {"model": "grassmann", "lr": 1000, "weight_decay": 1, "eval_every": 12}},
  "seeds": [1, 2],
- "report": {"figures": ["decomposition", 2, "ablation", "heads", 5, "omega"], "lengths": [8, 16], "tokens": 6}}
+ "report": {"figures": ["decomposition", 2, "ablation", "heads", 5, "omega"], "lengths": [8, 16], "tokens": 6,
+  "targets": [1e9, 1]}}
 END
 "$ASCGRAD" experiment run exp.json --out dir >out 2>&1
 
@@ -55,6 +56,10 @@ near "$(column dir/tables/results.csv ppl)" "$(cat one.json two.json | field ppl
 status 0 "$ASCGRAD" compare base=dir/runs/base-1,dir/runs/base-2 swarm=dir/runs/swarm-1,dir/runs/swarm-2 --json
 near "$(column dir/tables/significance.csv difference)" "$(field difference <out)" 'difference'
 near "$(column dir/tables/significance.csv p_bootstrap)" "$(field p_bootstrap <out)" 'p'
+near "$(column dir/tables/targets.csv million_tokens)" "$(sed -n 's/.*"tokens": \([0-9]*\).*valid_ppl.*/\1e-6/p' \
+    dir/runs/base-1/metrics.jsonl | head -n 1)" 'the tokens of the first evaluation'
+has dir/tables/targets.csv '^base,1000000000,2,0.00[0-9]*,0,'
+has dir/tables/targets.csv '^base,1,0,,,,*$'
 has dir/report.md 'No star can stand here: .* 0.5 with these'
 has dir/tables/settings-differing.csv '^mix,transformer,ascender,'
 has dir/tables/settings-common.csv '^steps,12$'
@@ -164,4 +169,16 @@ END
 status 0 "$ASCGRAD" experiment run carried.json --out carried
 status 0 "$ASCGRAD" experiment report carried
 has carried/report.md '^Models trained with carried context are evaluated on the test split block by block'
+cp carried/tables/results.csv apart.csv
+sed 's/^{/{"report": {"carry": true}, /' carried.json >with.json
+status 0 "$ASCGRAD" experiment run with.json --out carried
+status 0 "$ASCGRAD" experiment report carried
+has carried/report.md '^Models trained with carried context are evaluated on the test split with it'
+[ "$(grep '^alone' carried/tables/results.csv)" = "$(grep '^alone' apart.csv)" ] ||
+    fail 'carried: the other model changed'
+status 0 "$ASCGRAD" eval carried/runs/carried-1 --split test --carry --json
+has carried/tables/results.csv "^carried.*$(field ppl <out | cut -c 1-6)"
+sed 's/^{/{"report": {"carry": 8}, /' carried.json >wrong.json
+status 2 "$ASCGRAD" experiment run wrong.json --out carried
+has err 'report: carry: expected true or false'
 exit $failed

@@ -91,6 +91,7 @@ START_TEST(pairs_have_classes)
     ck_assert_str_eq(asc_dataset_class(data, 1), "yes");
     ck_assert_ptr_null(asc_dataset_class(data, 2));
     ck_assert_mem_eq(split->labels, ((int32_t[]){0, 1}), 2 * sizeof(int32_t));
+    ck_assert_mem_eq(split->seconds, ((int64_t[]){3, 9}), 2 * sizeof(int64_t));
     ck_assert_int_eq(asc_class_width(split, NULL, 2), 5);
     release(split);
     split = load(folder, ASC_SPLIT_VALID, "word"); /* columns by their names, whatever their order */
@@ -118,7 +119,50 @@ START_TEST(snli_leaves_out_what_has_no_gold)
     asc_split *split = load(folder, ASC_SPLIT_TRAIN, "word");
     check_sequences(split, 1, expected);
     ck_assert_int_eq(split->classes, 1);
+    ck_assert_int_eq(split->skipped, 1);
     release(split);
+}
+END_TEST
+
+/* Both texts, one after the other; a longer one keeps its end. */
+START_TEST(pairs_fill_side_by_side)
+{
+    spill_text("train.tsv", "sentence1\tsentence2\tlabel\na b c d\te\tno\na\tb c\tyes\n");
+    asc_split *split = load(folder, ASC_SPLIT_TRAIN, "word");
+    const int32_t which[] = {1, 0}, *id = split->tokens; /* a b c d / e / no / … */
+    int64_t x[2 * 5], lengths[4], labels[2];
+    ck_assert_int_eq(asc_pair_width(split, which, 2, 3), 5);
+    ck_assert_int_eq(asc_pair_width(split, which, 2, 100), 7);
+    ck_assert_int_eq(asc_pair_fill(ctx, split, which, 2, 3, x, lengths, labels), ASC_OK);
+    const int64_t a = id[0], b = id[1], c = id[2], end = id[4], e = id[5];
+    ck_assert_mem_eq(x, ((int64_t[]){a, end, b, c, end, a, b, end, e, end}), sizeof x);
+    ck_assert_mem_eq(lengths, ((int64_t[]){2, 3, 3, 2}), sizeof lengths);
+    ck_assert_mem_eq(labels, ((int64_t[]){1, 0}), sizeof labels);
+    ck_assert_int_eq(asc_pair_fill(ctx, split, (int32_t[]){2}, 1, 3, x, lengths, labels), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "pair fill: there is no sequence 2");
+    release(split);
+}
+END_TEST
+
+/* Each split from a file of its own, of any form, and none of them cut. */
+START_TEST(a_spec_names_the_files_of_the_other_splits)
+{
+    static const char row[] = "sentence1\tsentence2\tlabel\na\tb\tno\na\tc\tyes\n";
+    char valid[500], spec[1100];
+    spill_text("held.jsonl", "{\"sentence1\": \"a\", \"sentence2\": \"c\", \"label\": \"yes\"}\n");
+    snprintf(valid, sizeof valid, "%s", path);
+    spill_text("some.tsv", row);
+    snprintf(spec, sizeof spec, "%s:valid=%s", path, valid);
+    static const char *const expected[] = {"[a] [/] [b] [/] no /", "[a] [/] [c] [/] yes /"};
+    asc_split *split = load(spec, ASC_SPLIT_TRAIN, "word");
+    check_sequences(split, 2, expected);
+    release(split);
+    split = load(spec, ASC_SPLIT_VALID, "word");
+    check_sequences(split, 1, &expected[1]);
+    release(split);
+    ck_assert_ptr_null(load(spec, ASC_SPLIT_TEST, "word"));
+    expect_error_with(ASC_ERR_IO, "names no file of the test split, as test=FILE would");
+    release(NULL);
 }
 END_TEST
 
@@ -205,6 +249,8 @@ int main(void)
     tcase_add_test(all, questions_are_given_and_answers_are_not);
     tcase_add_test(all, pairs_have_classes);
     tcase_add_test(all, snli_leaves_out_what_has_no_gold);
+    tcase_add_test(all, pairs_fill_side_by_side);
+    tcase_add_test(all, a_spec_names_the_files_of_the_other_splits);
     tcase_add_test(all, wordpiece_separates_what_bert_does);
     tcase_add_loop_test(all, errors_name_file_and_line, 0, sizeof wrong / sizeof *wrong);
     tcase_add_test(all, survives_failed_allocations);

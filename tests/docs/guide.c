@@ -22,6 +22,17 @@ static asc_tensor leaf(asc_ctx *ctx, int ndim, const int64_t *shape)
     return t;
 }
 
+/* ---- Models and their settings ---- */
+
+static void try_models(asc_ctx *ctx)
+{
+#include "guide/models_and_their_settings_01.h"
+    expect(lm && mixing && strstr(asc_lm_config(lm), "\"omega_sep\":[0.2"), "Models: structs are heeded");
+    expect(lm && strstr(asc_lm_config(lm), "\"neighbors\":\"base\""), "Models: and choices");
+    asc_module_free(mixing);
+    asc_lm_free(lm);
+}
+
 /* ---- Tensors and their memory ---- */
 
 static void try_memory(asc_ctx *ctx) /* one of its own */
@@ -88,6 +99,7 @@ static void try_profile(asc_ctx *ctx)
 int main(void)
 {
     asc_ctx *ctx = asc_ctx_new(NULL);
+    try_models(ctx);
     try_memory(asc_ctx_new(NULL));
     try_errors(ctx);
     try_gradients(ctx);

@@ -43,7 +43,14 @@ missing_pages() {
         done
 }
 
-found=$(broken_links && missing_pages)
+# What is installed names no function that the program alone has.
+unknown_functions() {
+    for name in $(sh tests/house/list_api.sh include/program); do
+        grep -lw "$name" include/ascgrad/*.h README.md doc/guide.md | sed "s/$/: $name is of the program alone/"
+    done
+}
+
+found=$(broken_links && missing_pages && unknown_functions)
 [ -z "$found" ] && exit 0
 echo "$found"
 exit 1

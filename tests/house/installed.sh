@@ -53,16 +53,17 @@ if [ -f "$libdir/libascgrad.a" ]; then
     fi
 fi
 
-# The examples, each by itself.
-for example in fit classify edit_model own_mixing; do
+# The examples that are installed, each by itself.
+for example in fit classify digits edit_model own_mixing; do
     # shellcheck disable=SC2086
-    $CC "$srcdir/examples/$example.c" $flags -lm -o "$scratch/$example"
+    $CC "$docdir/examples/$example.c" $flags -lm -o "$scratch/$example"
 done
 run() {
     LD_LIBRARY_PATH=$libdir "$@"
 }
 run "$scratch/fit" | tail -n 1 | grep -q 'squared error 0\.00'
 run "$scratch/classify" | tail -n 1 | grep -q 'points right$'
+run "$scratch/digits" | grep -q '^accuracy 9'
 run "$scratch/edit_model" "$srcdir/tests/parity/attention-causal.safetensors" "$scratch/half.safetensors" 0.5 |
     grep -q tensors
 run "$scratch/own_mixing" "$scratch/fading" | tail -n 1 | grep -q perplexity

@@ -9,6 +9,7 @@ BEGIN {
     real["asc_tensor"] = "real_tensor"
     split("asc_ctx asc_call asc_op asc_params asc_optim asc_lm asc_lm_cache asc_layer asc_tokenizer asc_decoder " \
           "asc_dataset asc_split asc_text asc_settings asc_model asc_profile asc_safetensors asc_piece_fn asc_run " \
+          "asc_encoder asc_sentences asc_features asc_encoded_fn " \
           "asc_experiment asc_lm_carried asc_recompute_fn asc_observer asc_grad_hook", names, " ")
     for (i in names) {
         real[names[i] " *"] = "real_" substr(names[i], 5)

@@ -11,9 +11,10 @@
 
 enum { B = 3, N = 7, D = 8, V = 11, C = 3 };
 
-#define SIZES                                                                                                          \
-    "\"d_model\": 8, \"d_ff\": 12, \"layers\": 2, \"vocab\": 11, \"block\": 9, \"head\": \"classifier\", "             \
+#define SIZES_OF(layers)                                                                                               \
+    "\"d_model\": 8, \"d_ff\": 12, \"layers\": " #layers ", \"vocab\": 11, \"block\": 9, \"head\": \"classifier\", "   \
     "\"classes\": 3"
+#define SIZES SIZES_OF(2)
 #define ATTEND "\"heads\": 2, \"mask\": \"full\""
 
 static const struct {
@@ -34,8 +35,16 @@ static const struct {
      "{\"mix\": \"grassmann\", \"r\": 4, \"mask\": \"full\", " SIZES "}"},
     {"grassmann", "{\"r\": 4, \"direction\": \"both\"}",
      "{\"mix\": \"grassmann\", \"r\": 4, \"direction\": \"both\", \"pool\": \"first\", " SIZES "}"},
+    /* hybrids, which see both sides, or the past alone */
+    {NULL, NULL,
+     "{\"mix\": [\"transformer\", \"grassmann\", \"linear\"], \"r\": 4, " ATTEND ", " SIZES_OF(3) "}"},
+    {NULL, NULL, "{\"mix\": [\"grassmann\", \"ascender\"], \"r\": 4, \"pool\": \"first\", " ATTEND ", " SIZES "}"},
+    {NULL, NULL,
+     "{\"mix\": [\"recurrent\", \"transformer\", \"grassmann\"], \"r\": 4, \"memory\": true, \"heads\": 2, "
+     SIZES_OF(3) "}"},
+    {NULL, NULL, "{\"mix\": [\"conv\", \"linear\"], \"decay\": \"gated\", \"heads\": 2, " SIZES "}"},
 };
-enum { ENCODERS = sizeof encoders / sizeof *encoders };
+enum { ENCODERS = sizeof encoders / sizeof *encoders, HYBRIDS = 4 };
 
 static const int64_t lengths[B] = {7, 1, 4};
 static int64_t tokens[B * N], labels[B] = {2, 0, 1};
@@ -278,6 +287,14 @@ static const struct {
      "running_mean is true"},
     {"{\"mix\": \"conv\", \"mask\": \"full\", " SIZES "}", "mask is full, and layer 0 is conv, which goes"},
     {"{\"mix\": \"recurrent\", \"mask\": \"full\", " SIZES "}", "mask is full, and layer 0 is recurrent, which goes"},
+    {"{\"mix\": [\"transformer\", \"recurrent\", \"grassmann\"], \"r\": 4, " ATTEND ", " SIZES_OF(3) "}",
+     "mask is full, and layer 1 is recurrent, which goes"},
+    {"{\"mix\": [\"transformer\", \"linear\"], \"decay\": \"gated\", " ATTEND ", " SIZES "}",
+     "decay is gated, expected none with mask full"},
+    {"{\"mix\": [\"transformer\", \"grassmann\"], \"r\": 4, \"tuples\": [[1, 2]], " ATTEND ", " SIZES "}",
+     "mask is full, and layer 1 has tuples, which look back"},
+    {"{\"mix\": [\"transformer\", \"grassmann\"], \"r\": 4, \"invariants\": true, " ATTEND ", " SIZES "}",
+     "invariants is true, and direction not past"},
     {"{\"mix\": \"transformer\", \"heads\": 2, \"d_model\": 8, \"layers\": 1, \"vocab\": 9, \"block\": 9, \"classes\": "
      "3}",
      "classes belongs to head classifier"},
@@ -369,7 +386,7 @@ int main(void)
 {
     TCase *all = tcase_create("all");
     tcase_add_checked_fixture(all, setup, teardown);
-    tcase_add_loop_test(all, a_classifier_is_its_parts, 0, ENCODERS);
+    tcase_add_loop_test(all, a_classifier_is_its_parts, 0, ENCODERS - HYBRIDS);
     tcase_add_loop_test(all, what_stands_behind_the_end_changes_nothing, 0, ENCODERS);
     tcase_add_loop_test(all, no_gradient_comes_from_behind_the_end, 0, ENCODERS);
     tcase_add_loop_test(all, gradients_are_right, 0, ENCODERS);

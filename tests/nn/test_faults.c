@@ -22,6 +22,10 @@ static const char *const configs[] = {
     CONFIG("[\"grassmann\",\"transformer\"],\"r\":4,\"memory\":true,\"running_mean\":true,\"learned\":true"),
     ("{\"d_model\":8,\"layers\":2,\"vocab\":11,\"block\":9,\"mix\":\"grassmann\",\"r\":4,\"offsets\":[1,2],"
      "\"invariants\":true,\"smooth\":0.5}"),
+    ("{\"d_model\":8,\"layers\":2,\"vocab\":11,\"block\":9,\"mix\":\"grassmann\",\"r\":4,\"pair\":\"symmetric\","
+     "\"offsets\":[1,2],\"memory\":true,\"running_mean\":true}"),
+    ("{\"d_model\":8,\"layers\":2,\"vocab\":11,\"block\":9,\"mix\":\"grassmann\",\"r\":4,"
+     "\"tuples\":[[[1,2],[2,3]],[]],\"offsets\":[1,2]}"),
     ("{\"d_model\":8,\"layers\":3,\"heads\":2,\"vocab\":11,\"block\":9,\"block_norm\":\"pre\","
      "\"mix\":[\"linear\",\"recurrent\",\"conv\"],\"feature\":\"favor\",\"decay\":\"gated\"}"),
 };

@@ -5,6 +5,7 @@
 
 #include <ascgrad/mixing.h>
 #include <ascgrad/ops.h>
+#include <ascgrad/optim.h>
 
 #include "tests/draw.h"
 #include "tests/ops/values.h"
@@ -278,6 +279,19 @@ static asc_lm *model(int i, int64_t block)
     return lm;
 }
 
+/* The logits (1, n, 19) of a full pass, in generation: `first` tokens at once, then one by one. */
+static void expect_generated(asc_lm *lm, const int64_t *x, int64_t n, int64_t first, asc_tensor all)
+{
+    asc_lm_cache *cache = asc_lm_cache_new(lm, n);
+    for (int64_t done = 0, more = first; done < n; more = 1) {
+        asc_tensor next = asc_lm_next(cache, x + done, more);
+        no_error();
+        done += more;
+        expect_near(next, asc_contiguous(ctx, asc_slice(ctx, all, 1, done - 1, done, 1)), 1e-9, "a next token");
+    }
+    asc_lm_cache_free(cache);
+}
+
 /* Shorter calls, and a cache, take what belongs to their positions; fewer positions than a call has are too few. */
 START_TEST(models_and_caches_heed_what_their_layers_are_given)
 {
@@ -294,19 +308,41 @@ START_TEST(models_and_caches_heed_what_their_layers_are_given)
     no_error();
     expect_near(first, asc_contiguous(ctx, asc_slice(ctx, all, 1, 0, SHORT, 1)), 1e-12, "a shorter call");
     ck_assert(fabs(value(all, 19 * N - 1) - value(other, 19 * N - 1)) > 1e-6);
-    asc_lm_cache *cache = asc_lm_cache_new(lm, N);
-    for (int64_t t = 0; t < N; t += t == 0 ? 5 : 1) {
-        asc_tensor next = asc_lm_next(cache, x + t, t == 0 ? 5 : 1);
-        no_error();
-        int64_t row = t == 0 ? 4 : t;
-        expect_near(next, asc_contiguous(ctx, asc_slice(ctx, all, 1, row, row + 1, 1)), 1e-9, "a next token");
-    }
-    asc_lm_cache_free(cache);
+    expect_generated(lm, x, N, 5, all);
     give(asc_lm_layer(lm, 0), graph_of(SHORT, ASC_F64));
     expect_failure(asc_lm_logits(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(1, N))),
                    "layer: mask given for 13 positions, expected at least 20");
     asc_lm_free(lm);
     asc_lm_free(plain);
+}
+END_TEST
+
+/* Blocks behind all that came before them: positions count from the first token carried. */
+START_TEST(carried_context_heeds_what_its_layers_are_given)
+{
+    enum { BLOCK = 6, N = 3 * BLOCK };
+    char config[300];
+    int64_t x[N];
+    draw_tokens(x, N, 19, 3);
+    snprintf(config, sizeof config,
+             "{%s,\"heads\":%d,\"d_model\":%d,\"layers\":2,\"vocab\":19,\"block\":%d,\"pos_emb\":false}", models[_i],
+             H, D, BLOCK);
+    asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 3);
+    ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
+    for (int l = 0; l < 2; l++) {
+        give(asc_lm_layer(lm, l), graph_of(N, ASC_F64));
+    }
+    asc_tensor all = asc_lm_logits(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(1, N)));
+    asc_lm_carried *carried = asc_lm_carried_new(lm, N);
+    asc_lm_set_carried(lm, carried);
+    for (int64_t t = 0; t < N; t += BLOCK) {
+        asc_tensor y = asc_lm_logits(lm, asc_from(ctx, ASC_I64, x + t, ASC_SHAPE(1, BLOCK)));
+        no_error();
+        expect_near(y, asc_contiguous(ctx, asc_slice(ctx, all, 1, t, t + BLOCK, 1)), 1e-9, "a block");
+        ck_assert_int_eq(asc_lm_carried_advance(carried), ASC_OK);
+    }
+    asc_lm_carried_free(carried);
+    asc_lm_free(lm);
 }
 END_TEST
 
@@ -328,14 +364,7 @@ START_TEST(a_cache_has_the_same_links_and_places)
     asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 3);
     ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
     asc_tensor all = asc_lm_logits(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(1, N)));
-    asc_lm_cache *cache = asc_lm_cache_new(lm, N);
-    for (int64_t t = 0; t < N; t += t == 0 ? 40 : 1) {
-        asc_tensor next = asc_lm_next(cache, x + t, t == 0 ? 40 : 1);
-        no_error();
-        int64_t row = t == 0 ? 39 : t;
-        expect_near(next, asc_contiguous(ctx, asc_slice(ctx, all, 1, row, row + 1, 1)), 1e-9, "a next token");
-    }
-    asc_lm_cache_free(cache);
+    expect_generated(lm, x, N, 40, all);
     asc_lm_free(lm);
 }
 END_TEST
@@ -438,6 +467,105 @@ START_TEST(neighbours_of_a_grid)
 }
 END_TEST
 
+/* ---- an image ---- */
+
+enum { ROWS = 4, COLUMNS = 5, IMAGE = ROWS * COLUMNS, IMAGES = 12 };
+
+/* The tokens to the left and right, above and below. */
+static asc_tensor beside(void)
+{
+    asc_tensor list = asc_empty(ctx, ASC_I64, ASC_SHAPE(1, 1, IMAGE, 4));
+    int64_t *to = asc_data_mut(list);
+    for (int64_t i = 0; i < IMAGE; i++) {
+        int64_t row = i / COLUMNS, column = i % COLUMNS;
+        *to++ = column > 0 ? i - 1 : -1;
+        *to++ = column < COLUMNS - 1 ? i + 1 : -1;
+        *to++ = row > 0 ? i - COLUMNS : -1;
+        *to++ = row < ROWS - 1 ? i + COLUMNS : -1;
+    }
+    return list;
+}
+
+/* Stripes of two kinds of tokens that run across or down, some tokens of a third kind among them. */
+static void draw_images(int64_t *x, int64_t *label)
+{
+    draw_state = 4;
+    for (int64_t b = 0; b < IMAGES; b++) {
+        int64_t first = draw(2);
+        label[b] = b % 2;
+        for (int64_t i = 0; i < IMAGE; i++) {
+            int64_t stripe = label[b] ? i % COLUMNS : i / COLUMNS;
+            x[b * IMAGE + i] = draw(6) == 0 ? 2 : (stripe + first) % 2;
+        }
+    }
+}
+
+static double objective(asc_lm *lm, const int64_t *x, const int64_t *label, asc_tensor *of)
+{
+    double loss;
+    *of = asc_lm_class_objective(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(IMAGES, IMAGE)), asc_null(),
+                                 asc_from(ctx, ASC_I64, label, ASC_SHAPE(IMAGES)), &loss);
+    return loss;
+}
+
+/* Central differences by an element of each parameter. */
+static void expect_gradients(asc_lm *lm, const int64_t *x, const int64_t *label)
+{
+    asc_params *params = asc_lm_params(lm);
+    asc_tensor y;
+    objective(lm, x, label, &y);
+    ck_assert_int_eq(asc_backward(ctx, y, asc_null(), false), ASC_OK);
+    asc_set_recording(ctx, false);
+    for (int i = 0; i < asc_params_count(params); i++) {
+        asc_tensor p = asc_params_at(params, i), g = asc_grad(p);
+        double *at = (double *)asc_data_mut(p) + asc_numel(p) / 2, was = *at, step = 1e-6;
+        *at = was + step;
+        double up = objective(lm, x, label, &y);
+        *at = was - step;
+        double expected = (up - objective(lm, x, label, &y)) / (2 * step);
+        double got = asc_is_null(g) ? 0 : value(g, asc_numel(p) / 2);
+        *at = was;
+        ck_assert_msg(fabs(got - expected) < 1e-6 * (1 + fabs(expected)), "%s: %g, expected %g",
+                      asc_params_name(params, i), got, expected);
+    }
+    asc_set_recording(ctx, true);
+    asc_params_zero_grad(params);
+}
+
+/* A flock whose neighbours are those of a grid learns which way the stripes of an image run. */
+START_TEST(a_model_on_a_grid)
+{
+    int64_t x[IMAGES * IMAGE], label[IMAGES];
+    draw_images(x, label);
+    static const char config[] =
+        "{\"mix\":\"ascender\",\"mask\":\"full\",\"gate\":\"after\",\"kappa\":1,\"heads\":2,\"d_model\":12,"
+        "\"layers\":2,\"vocab\":3,\"block\":20,\"head\":\"classifier\",\"freeze_inert\":false}";
+    asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 1);
+    ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
+    asc_tensor near = beside(), y;
+    double alone = objective(lm, x, label, &y);
+    for (int64_t l = 0; l < asc_lm_layers(lm); l++) {
+        ck_assert_int_eq(asc_layer_restrict(asc_lm_layer(lm, l), asc_null(), near), ASC_OK);
+    }
+    ck_assert(fabs(objective(lm, x, label, &y) - alone) > 1e-9);
+    expect_gradients(lm, x, label);
+    asc_optim *optim = asc_adamw_new(ctx, asc_lm_params(lm), NULL);
+    double loss = 1;
+    for (int step = 0; step < 60; step++) {
+        asc_scope_begin(ctx);
+        loss = objective(lm, x, label, &y);
+        ck_assert_int_eq(asc_backward(ctx, y, asc_null(), false), ASC_OK);
+        asc_scope_end(ctx);
+        ck_assert_int_eq(asc_optim_step(optim, 1e-2, 1), ASC_OK);
+        asc_lm_project(lm);
+        asc_params_zero_grad(asc_lm_params(lm));
+    }
+    ck_assert_msg(loss < .1, "a loss of %g", loss);
+    asc_optim_free(optim);
+    asc_lm_free(lm);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("given");
@@ -448,10 +576,12 @@ int main(void)
     tcase_add_test(t, contexts_that_are_refused);
     tcase_add_loop_test(t, inspection_of_a_context, 0, 2);
     tcase_add_loop_test(t, models_and_caches_heed_what_their_layers_are_given, 0, MODELS);
+    tcase_add_loop_test(t, carried_context_heeds_what_its_layers_are_given, 0, MODELS);
     tcase_add_loop_test(t, a_cache_has_the_same_links_and_places, 0, 4);
     tcase_add_loop_test(t, positions_as_places, 0, 2);
     tcase_add_test(t, layers_that_are_not_there);
     tcase_add_loop_test(t, a_computed_bias_under_recomputation, 0, 2);
     tcase_add_test(t, neighbours_of_a_grid);
+    tcase_add_test(t, a_model_on_a_grid);
     return run_suite("nn/given", t);
 }

@@ -62,7 +62,7 @@ static options draw_options(uint64_t seed)
     static const char *const pairs[] = {"wedge", "symmetric", "product", "concat"};
     int pair = draw_in(0, 1) ? draw_in(1, 3) : 0;
     add(o.text, sizeof o.text, ", \"pair\": \"%s\"", pairs[pair]);
-    add(o.text, sizeof o.text, pair == 0 && past && draw_in(0, 1) ? ", \"running_mean\": true" : "");
+    add(o.text, sizeof o.text, past && draw_in(0, 1) ? ", \"running_mean\": true" : "");
     return o;
 }
 
@@ -307,6 +307,12 @@ static const struct {
      "config: pair is product, a control for offsets, and layer 0 has tuples: expected wedge"},
     {SMALL ",\"tuples\":[[1,2]],\"offsets\":[1]}",
      "config: tuples: layer 0 has offsets, too: expected [] for one of them"},
+    {SMALL ",\"tuples\":[[[1,2]],[[2,4]]],\"offsets\":[1]}",
+     "config: tuples: layer 0 has offsets, too: expected [] for one of them"},
+    {SMALL ",\"tuples\":[[[1,2]],[[2,4]]],\"offsets\":\"lags\"}",
+     "config: tuples: layer 0 has offsets, too: expected [] for one of them"},
+    {HYBRID ",\"tuples\":[[],[[1,2]]],\"offsets\":[1]}",
+     "config: tuples: layer 1 has offsets, too: expected [] for one of them"},
     {SMALL ",\"tuples\":[[],[[1,2]]],\"offsets\":[[1],[2]]}",
      "config: tuples: layer 1 has offsets, too: expected [] for one of them"},
     {SMALL ",\"tuples\":[[],[[1,2]]],\"offsets\":[[],[]]}",
@@ -374,8 +380,10 @@ static const struct {
     {SMALL ",\"tuples\":[[3],[1]],\"offsets\":[[],[]]}", "\"tuples\":[[3],[1]]"},
     {SMALL ",\"tuples\":[[],[[1,2,3]]],\"offsets\":[4]}", "\"offsets\":[4]"},
     {SMALL ",\"tuples\":[[[1,2],[1,3]],[]]}", "\"tuples\":[[[1,2],[1,3]],[]]"},
-    {SMALL ",\"tuples\":[[[2]],[[1,2]]],\"offsets\":\"lags\"}", "\"tuples\":[[[2]],[[1,2]]]"},
+    {SMALL ",\"tuples\":[[],[[1,2]]],\"offsets\":\"lags\"}", "\"offsets\":[[1],[]]"},
+    {SMALL ",\"tuples\":[[[2]],[[1,2]]]}", "\"offsets\":[]"},
     {HYBRID ",\"tuples\":[[],[[2,3]]]}", "\"tuples\":[[],[[2,3]]]"},
+    {HYBRID ",\"tuples\":[[],[[2,3]]]}", "\"offsets\":[]"},
     {HYBRID ",\"offsets\":[[],[2,3]]}", "\"offsets\":[[],[2,3]]"},
     {"{\"mix\":[\"grassmann\",\"transformer\"],\"heads\":2,\"d_model\":8,\"layers\":2,\"vocab\":5,\"block\":4}",
      "\"mix\":[\"grassmann\",\"transformer\"]"},

@@ -177,6 +177,33 @@ START_TEST(a_round_has_each_row_once)
 }
 END_TEST
 
+START_TEST(a_batch_ends_no_scope_but_its_own)
+{
+    asc_tensor x = asc_zeros(ctx, ASC_F32, ASC_SHAPE(6)), batch, mine;
+    asc_batches *batches = asc_batches_new(ctx, &x, 1, 2, 1);
+    asc_scope_begin(ctx); /* before the loop */
+    ck_assert(asc_batches_next(batches, &batch) && asc_batches_next(batches, &batch));
+    asc_scope_begin(ctx); /* and within it */
+    mine = asc_zeros(ctx, ASC_F32, ASC_SHAPE(1));
+    ck_assert(!asc_batches_next(batches, &batch) && asc_is_null(batch) && asc_is_valid(mine));
+    expect_error(ASC_ERR_STATE, "batches_next: a scope that was begun after the last batch has not ended");
+    asc_scope_end(ctx);
+    ck_assert(asc_batches_next(batches, &batch) && !asc_is_valid(mine));
+    asc_scope_end(ctx); /* what was to end the first scope has ended the batch's */
+    ck_assert(!asc_batches_next(batches, &batch));
+    expect_error(ASC_ERR_STATE,
+                 "batches_next: the last batch's scope was ended in place of another, begun before it");
+    ck_assert(!asc_batches_next(batches, &batch) && asc_batches_next(batches, &batch)); /* another round */
+    mine = asc_zeros(ctx, ASC_F32, ASC_SHAPE(1));
+    asc_batches_free(batches);
+    ck_assert(!asc_is_valid(mine));
+    asc_scope_end(ctx);
+    no_error();
+    asc_scope_end(ctx);
+    expect_error(ASC_ERR_STATE, "scope_end: no scope has begun");
+}
+END_TEST
+
 START_TEST(parameters_are_saved_and_loaded)
 {
     char path[128];
@@ -249,6 +276,7 @@ int main(void)
     tcase_add_test(t, they_compute_what_their_ops_do);
     tcase_add_test(t, the_first_error_reaches_the_end);
     tcase_add_test(t, a_round_has_each_row_once);
+    tcase_add_test(t, a_batch_ends_no_scope_but_its_own);
     tcase_add_test(t, parameters_are_saved_and_loaded);
     tcase_add_test(t, a_lone_layer_has_what_a_model_has);
     return run_suite("module", t);

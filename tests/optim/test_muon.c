@@ -8,6 +8,7 @@
 #include <ascgrad/optim.h>
 #include <ascgrad/ops.h>
 
+#include "optim/optim.h"
 #include "tests/context.h"
 #include "tests/faults.h"
 #include "tests/threads.h"
@@ -66,29 +67,43 @@ static void transpose(double *x, int64_t rows, int64_t columns)
     free(t);
 }
 
+static double norm(const double *x, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += x[i] * x[i];
+    }
+    return sqrt(sum);
+}
+
+static void divide(double *x, int64_t n, double by)
+{
+    for (int64_t i = 0; i < n; i++) {
+        x[i] /= by;
+    }
+}
+
 static void orthogonalise(double *x, int64_t rows, int64_t columns)
 {
+    static const double abc[3][3] = {{7.9943, -23.23, 17.1358}, {3.5163, -2.6345, 0.5266}, {2.5028, -1.8451, 0.438}};
     static double s[LARGEST], square[LARGEST], y[LARGEST];
-    double norm = 0;
-    for (int64_t i = 0; i < rows * columns; i++) {
-        norm += x[i] * x[i];
-    }
-    for (int64_t i = 0; i < rows * columns; i++) {
-        x[i] /= sqrt(norm);
-    }
     if (rows > columns) {
         transpose(x, rows, columns);
     }
     int64_t n = rows < columns ? rows : columns, m = rows < columns ? columns : rows;
-    for (int round = 0; round < 5; round++) {
+    divide(x, n * m, norm(x, n * m)); /* so that squares are in range */
+    product(x, x, true, s, n, n, m);
+    product(s, s, false, square, n, n, n);
+    divide(x, n * m, sqrt(sqrt(norm(square, n * n))));
+    for (int round = 0; round < 3; round++) {
         product(x, x, true, s, n, n, m);
         product(s, s, false, square, n, n, n);
         for (int64_t i = 0; i < n * n; i++) {
-            s[i] = -4.7750 * s[i] + 2.0315 * square[i];
+            s[i] = abc[round][1] * s[i] + abc[round][2] * square[i];
         }
         product(s, x, false, y, n, m, n);
         for (int64_t i = 0; i < n * m; i++) {
-            x[i] = 3.4445 * x[i] + y[i];
+            x[i] = abc[round][0] * x[i] + y[i];
         }
     }
     if (rows > columns) {
@@ -154,6 +169,37 @@ END_TEST
 START_TEST(steps_in_f32)
 {
     check_steps(ASC_F32, 2e-5);
+}
+END_TEST
+
+/* What lies far below the largest singular value grows to it all the same: a step's rows, and its columns, are nearly
+ * orthogonal, and none is lost. */
+START_TEST(small_values_count_as_large_ones)
+{
+    enum { N = 40 };
+    static double p[LARGEST], g[LARGEST], gram[LARGEST];
+    asc_params *params = asc_params_new(ctx);
+    asc_tensor t = asc_zeros(ctx, ASC_F64, ASC_SHAPE(N, N));
+    asc_require_grad(t, true);
+    asc_params_add(params, "w", t, true);
+    asc_optim *o = asc_optim_new(ctx, params, &(asc_optim_options){.rule = ASC_RULE_MUON});
+    for (int64_t i = 0; i < N; i++) {
+        g[i * N + i] = pow(.02, (double)i / N); /* σ from 1 to 0.02 */
+    }
+    asc_scope_begin(ctx);
+    asc_tensor weights = asc_from(ctx, ASC_F64, g, ASC_SHAPE(N, N));
+    asc_backward(ctx, asc_sum(ctx, asc_mul(ctx, t, weights), ASC_ALL_DIMS, false), asc_null(), false);
+    asc_scope_end(ctx);
+    ck_assert_int_eq(asc_optim_step(o, 1 / (.2 * sqrt(N)), 1), ASC_OK);
+    copy_out(t, p);
+    product(p, p, true, gram, N, N, N);
+    for (int64_t i = 0; i < N * N; i++) {
+        double expected = i % (N + 1) == 0, most = i % (N + 1) == 0 ? .45 : 1e-9; /* 1.204² - 1 */
+        ck_assert_msg(fabs(gram[i] - expected) < most, "%d: %g", (int)i, gram[i]);
+    }
+    asc_optim_free(o);
+    asc_params_free(params);
+    asc_release(t);
 }
 END_TEST
 
@@ -233,6 +279,33 @@ START_TEST(rules_by_name)
     expect_state(o, "velocity.tok.weight velocity.blocks.0.q.weight velocity.blocks.1.q.weight "
                     "velocity.blocks.1.q.bias steps ");
     asc_optim_free(o);
+    asc_params_free(params);
+}
+END_TEST
+
+/* What is said to be kept, before it is, is what is kept. */
+START_TEST(numbers_that_are_kept)
+{
+    static const asc_rule_for rules[] = {{"tok.*", ASC_RULE_ADAMW}, {NULL, 0}};
+    static const struct {
+        asc_optim_options options;
+        double numbers;
+    } kinds[] = {{{.rule = ASC_RULE_ADAMW}, 2 * 27},
+                 {{.rule = ASC_RULE_SGD}, 0},
+                 {{.rule = ASC_RULE_SGD, .momentum = .5, .average = .9}, 27 + 27},
+                 {{.rule = ASC_RULE_MUON}, 15 + 9 + 2 * 3},
+                 {{.rule = ASC_RULE_MUON, .rules = rules}, 2 * 15 + 9 + 2 * 3}};
+    asc_params *params = asc_params_new(ctx);
+    matrix(params, "tok.weight", ASC_F32, 5, 3);
+    matrix(params, "blocks.0.q.weight", ASC_F32, 3, 3);
+    asc_params_add(params, "blocks.0.q.bias", asc_zeros(ctx, ASC_F32, ASC_SHAPE(3)), false);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        asc_optim *o = asc_optim_new(ctx, params, &kinds[i].options);
+        int64_t kept = asc_params_numel(asc_optim_state(o)) - asc_params_count(params); /* less the steps */
+        ck_assert_double_eq(asc_optim_numbers(params, &kinds[i].options), kinds[i].numbers);
+        ck_assert_double_eq((double)kept, kinds[i].numbers);
+        asc_optim_free(o);
+    }
     asc_params_free(params);
 }
 END_TEST
@@ -333,9 +406,11 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, steps_in_f64);
     tcase_add_test(t, steps_in_f32);
+    tcase_add_test(t, small_values_count_as_large_ones);
     tcase_add_test(t, steps_have_one_size_whatever_the_gradient);
     tcase_add_test(t, a_gradient_of_zero_moves_nothing);
     tcase_add_test(t, rules_by_name);
+    tcase_add_test(t, numbers_that_are_kept);
     tcase_add_test(t, rules_that_are_none);
     tcase_add_test(t, any_number_of_threads);
     tcase_add_test(t, steps_that_repeat_allocate_nothing);

@@ -241,9 +241,10 @@ START_TEST(numbers_out_of_range_are_refused_by_name)
         {{.beta1 = 2}, "beta1", "adamw_new: beta1 is 2, expected 0 to below 1"},
         {{.beta1 = NAN}, "beta1", "adamw_new: beta1 is nan, expected 0 to below 1"},
         {{.beta2 = 1}, "beta2", "adamw_new: beta2 is 1, expected 0 to below 1"},
-        {{.eps = -1e-8}, "eps", "adamw_new: eps is -1e-08, expected a finite number of at least 0"},
+        {{.eps = 1e300}, "eps", "adamw_new: eps is 1e+300, expected a number from 0 to 1e18"},
+        {{.eps = -1e-8}, "eps", "adamw_new: eps is -1e-08, expected a number from 0 to 1e18"},
         {{.weight_decay = INFINITY}, "weight_decay",
-         "adamw_new: weight_decay is inf, expected a finite number of at least 0"},
+         "adamw_new: weight_decay is inf, expected a number from 0 to 1e18"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ck_assert_ptr_null(asc_adamw_new(ctx, params, &wrong[i].given));
@@ -255,13 +256,13 @@ START_TEST(numbers_out_of_range_are_refused_by_name)
     ck_assert_ptr_null(asc_optim_new(ctx, params, &(asc_optim_options){.average = 1}));
     expect_error(ASC_ERR_ARG, "optim_new: average is 1, expected 0 to below 1");
     ck_assert_ptr_null(asc_sgd_new(ctx, params, 0, -1));
-    expect_error(ASC_ERR_ARG, "sgd_new: weight_decay is -1, expected a finite number of at least 0");
+    expect_error(ASC_ERR_ARG, "sgd_new: weight_decay is -1, expected a number from 0 to 1e18");
 
     asc_optim *o = asc_sgd_new(ctx, params, .5, 0);
     ck_assert_int_eq(asc_optim_group(o, "*", NAN, 0), 0);
-    expect_error(ASC_ERR_ARG, "optim_group: lr_scale is nan, expected a finite number");
+    expect_error(ASC_ERR_ARG, "optim_group: lr_scale is nan, expected a number of at most 1e18");
     ck_assert_int_eq(asc_optim_group(o, "*", 1, INFINITY), 0);
-    expect_error(ASC_ERR_ARG, "optim_group: weight_decay is inf, expected a finite number");
+    expect_error(ASC_ERR_ARG, "optim_group: weight_decay is inf, expected a number of at most 1e18");
 
     asc_fail(ctx, ASC_ERR_IO, "earlier"); /* the first error stays as it is */
     ck_assert_ptr_null(asc_sgd_new(ctx, params, -.5, 0));
@@ -294,13 +295,22 @@ START_TEST(a_step_that_is_refused_changes_nothing)
     ck_assert_int_eq(asc_optim_step(o, .1, 1), ASC_OK);
     expect_unchanged(o, NAN, 1, ASC_ERR_ARG);
     ck_assert_str_eq(asc_error_subject(ctx), "lr");
-    expect_error(ASC_ERR_ARG, "optim_step: lr is nan, expected a finite number of at least 0");
+    expect_error(ASC_ERR_ARG, "optim_step: lr is nan, expected a number from 0 to 1e18");
     expect_unchanged(o, INFINITY, 1, ASC_ERR_ARG);
-    expect_error(ASC_ERR_ARG, "optim_step: lr is inf, expected a finite number of at least 0");
+    expect_error(ASC_ERR_ARG, "optim_step: lr is inf, expected a number from 0 to 1e18");
+    expect_unchanged(o, 1e300, 1, ASC_ERR_ARG); /* which float32 has no room for */
+    expect_error(ASC_ERR_ARG, "optim_step: lr is 1e+300, expected a number from 0 to 1e18");
+    expect_unchanged(o, .1, -1e300, ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "optim_step: grad_scale is -1e+300, expected a number from -1e18 to 1e18");
+    asc_optim_group(o, "p", 1e10, -1);
+    expect_unchanged(o, 1e10, 1, ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG,
+                 "optim_step: lr is 1e+10 and a group's scale of it 1e+10, expected at most 1e18 in all");
+    asc_optim_group(o, "p", 1, -1);
     expect_unchanged(o, -.1, 1, ASC_ERR_ARG);
-    expect_error(ASC_ERR_ARG, "optim_step: lr is -0.1, expected a finite number of at least 0");
+    expect_error(ASC_ERR_ARG, "optim_step: lr is -0.1, expected a number from 0 to 1e18");
     expect_unchanged(o, .1, NAN, ASC_ERR_ARG);
-    expect_error(ASC_ERR_ARG, "optim_step: grad_scale is nan, expected a finite number");
+    expect_error(ASC_ERR_ARG, "optim_step: grad_scale is nan, expected a number from -1e18 to 1e18");
 
     asc_fail(ctx, ASC_ERR_NONFINITE, "of a backward pass");
     expect_unchanged(o, .1, 1, ASC_ERR_NONFINITE);

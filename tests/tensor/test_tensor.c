@@ -158,6 +158,10 @@ START_TEST(stale)
     expect_error_with(ASC_ERR_STATE, "src is a tensor that is gone");
     ck_assert(asc_is_null(asc_detach(ctx, t)));
     expect_error_with(ASC_ERR_STATE, "gone");
+    ck_assert_int_eq(asc_require_grad(t, true), ASC_ERR_STATE); /* no context is given: that of the tensor */
+    expect_error(ASC_ERR_STATE, "require_grad: t is a tensor that is gone");
+    ck_assert_int_eq(asc_on_grad(t, NULL, NULL), ASC_ERR_STATE);
+    expect_error(ASC_ERR_STATE, "on_grad: t is a tensor that is gone");
 }
 END_TEST
 
@@ -189,8 +193,10 @@ START_TEST(a_handle_of_a_freed_context)
         asc_tensor living = asc_full(other, ASC_F32, 7, ASC_SHAPE(2));
         for (int i = 0; i < MANY; i++) {
             check_gone(t[i]);
+            ck_assert_int_eq(asc_require_grad(t[i], true), ASC_ERR_STATE);
             asc_release(t[i]);
         }
+        ck_assert_int_eq(asc_error(other), ASC_OK); /* it is not that one's error */
         ck_assert_double_eq(((const float *)asc_data(living))[1], 7);
         asc_ctx_free(other);
     }

@@ -200,6 +200,22 @@ START_TEST(a_layer_of_the_settings)
 }
 END_TEST
 
+START_TEST(a_layer_with_a_context)
+{
+    asc_settings *s = small("transformer");
+    asc_bench_layer_result r;
+    ck_assert_int_eq(asc_bench_layer_cross(ctx, s, 9, 30, 1, &r), ASC_OK);
+    ck_assert_int_eq(r.tokens, 18); /* those that look */
+    ck_assert(r.ms > 0 && r.peak_bytes > 2 * 30 * 8 * sizeof(float));
+    asc_bench_layer_cross(ctx, s, 9, 0, 1, &r);
+    expect_error_with(ASC_ERR_ARG, "bench_layer_cross: context is 0, expected at least 1");
+    asc_settings_set(s, "window", "3");
+    asc_bench_layer_cross(ctx, s, 9, 30, 1, &r);
+    expect_error_with(ASC_ERR_ARG, "window: a layer with it takes no context");
+    asc_settings_free(s);
+}
+END_TEST
+
 START_TEST(generation_at_positions)
 {
     asc_settings *s = small("transformer");
@@ -252,6 +268,7 @@ int main(void)
     tcase_add_test(t, an_op_that_fails);
     tcase_add_test(t, steps_of_a_training);
     tcase_add_test(t, a_layer_of_the_settings);
+    tcase_add_test(t, a_layer_with_a_context);
     tcase_add_test(t, generation_at_positions);
     tcase_add_test(t, the_median);
     tcase_add_test(t, the_speed_of_memory);

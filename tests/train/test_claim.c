@@ -236,6 +236,38 @@ START_TEST(many_want_a_dead_one)
 }
 END_TEST
 
+/* Writes `text` to the file that stands beside the claim, `seconds` old. */
+static void leave(const char *ending, const char *text, time_t seconds)
+{
+    char *end = path + strlen(path);
+    strcpy(end, ending);
+    write_text(text);
+    set_age(seconds);
+    *end = '\0';
+}
+
+/* Whoever takes the claim removes what processes left that were killed while they took or dropped it; not what is
+ * another claim's, or a live process's. */
+START_TEST(what_killed_processes_left_goes)
+{
+    static const char dead[] = "{\"host\": \"far\", \"pid\": 1, \"id\": \"89\"}\n";
+    leave(".0123.over", dead, 1000);
+    leave(".0123.over.4567.over", dead, 1000);
+    leave(".unknown.over", "", 1000);
+    leave(".0123.tmp", dead, 1000);
+    leave(".0123.over.4567.tmp", "", 1000);
+    leave(".5.0123.over", dead, 1000);
+    leave(".5.0123.tmp", dead, 1000);
+    leave(".89ab.over", dead, 0);
+    leave(".89ab.tmp", "", 0);
+    asc_claim *claim = take(NULL);
+    ck_assert_ptr_nonnull(claim);
+    ck_assert_int_eq(count_files(), 5);
+    asc_claim_drop(claim);
+    ck_assert_int_eq(count_files(), 4);
+}
+END_TEST
+
 START_TEST(what_is_no_file)
 {
     asc_claim *claim;
@@ -264,6 +296,7 @@ int main(void)
     tcase_add_loop_test(claims, another_host, 0, 3);
     tcase_add_test(claims, taken_over);
     tcase_add_test(claims, many_want_a_dead_one);
+    tcase_add_test(claims, what_killed_processes_left_goes);
     tcase_add_loop_test(claims, what_is_no_file, 0, 2);
     return run_suite("claims", claims);
 }

@@ -6,7 +6,7 @@
 #include "tests/train/runs.h"
 
 /* What there is without a tokenizer of ours. */
-#define TOKENIZERS "word, byte, wordpiece:VOCAB_FILE"
+#define TOKENIZERS "word, byte, wordpiece:VOCAB_FILE, wordpiece-cased:VOCAB_FILE"
 #define BPE        "bpe:TOKENIZER_JSON"
 
 /* ---- a tokenizer: a token is a letter; which there are is learned, and saved as one line ---- */

@@ -1,8 +1,11 @@
 /* tests/train/test_experiment.c: the plan of an experiment, what its runs are to have, tuning, time, who does what. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <program/experiment.h>
 #include <program/file.h>
@@ -207,6 +210,27 @@ START_TEST(workers)
 }
 END_TEST
 
+/* What a worker left in claims/ that was killed while it dropped the claim of a run that is done. */
+START_TEST(what_a_killed_worker_left_goes)
+{
+    static const char text[] = "{\"systems\": {\"t\": {}, \"g\": {\"model\": \"grassmann\"}}}";
+    asc_experiment *e = read_text(text, NULL);
+    ck_assert_int_eq(asc_experiment_place(e, dir), ASC_OK);
+    ck_assert_int_eq(do_one(e, 1, ASC_EXPERIMENT_END_DONE), 0);
+    char left[200];
+    snprintf(left, sizeof left, "%s/claims/%s.0123.over", dir, asc_experiment_run_at(e, 0)->name);
+    write_file(left, "");
+    struct timespec old = {time(NULL) - 1000, 0};
+    ck_assert_int_eq(utimensat(AT_FDCWD, left, (struct timespec[]){old, old}, 0), 0);
+    asc_experiment_free(e);
+    e = asc_experiment_open(ctx, dir);
+    ck_assert_int_eq(do_one(e, 1, ASC_EXPERIMENT_END_DONE), 1);
+    ck_assert_int_ne(access(left, F_OK), 0);
+    asc_experiment_free(e);
+    no_error();
+}
+END_TEST
+
 int main(void)
 {
     TCase *experiments = tcase_create("experiments");
@@ -215,5 +239,6 @@ int main(void)
     tcase_add_test(experiments, scale);
     tcase_add_test(experiments, tuning);
     tcase_add_test(experiments, workers);
+    tcase_add_test(experiments, what_a_killed_worker_left_goes);
     return run_suite("experiments", experiments);
 }

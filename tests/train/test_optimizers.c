@@ -134,7 +134,98 @@ START_TEST(an_extended_run_survives_stops)
 }
 END_TEST
 
+/* A run that is made longer and is killed when its checkpoint is the one from before the fall already, but not yet its
+ * best model. */
+START_TEST(a_kill_while_it_goes_back_leaves_no_trace)
+{
+    train_so(run_path, false, NULL, ASC_OK, wsd);
+    pair shorter[5];
+    memcpy(shorter, wsd, sizeof wsd);
+    shorter[3][1] = "20";
+    train_so(other_path, false, NULL, ASC_OK, shorter);
+    char from[200], to[200];
+    snprintf(from, sizeof from, "%s/checkpoint.stable.safetensors", other_path);
+    snprintf(to, sizeof to, "%s/checkpoint.safetensors", other_path);
+    ck_assert_int_eq(rename(from, to), 0);
+    ck_assert(has_file(other_path, "model.stable.safetensors"));
+    brake b = {0, 1};
+    train_so(other_path, true, &(asc_train_hooks){.progress = stop_at, .user = &b}, ASC_ERR_INTERRUPTED, wsd + 3);
+    ck_assert(has_file(other_path, "model.kept.safetensors"));
+    ck_assert(!has_file(other_path, "model.stable.safetensors"));
+    train_so(other_path, true, NULL, ASC_OK, NULL);
+    check_same("metrics.jsonl");
+    check_same("model.safetensors");
+}
+END_TEST
+
+/* Writes a byte in the middle of a run's file. */
+static void damage(const char *path, const char *name)
+{
+    char full[200];
+    snprintf(full, sizeof full, "%s/%s", path, name);
+    FILE *f = fopen(full, "r+b");
+    ck_assert_ptr_nonnull(f);
+    fseek(f, 0, SEEK_END);
+    long middle = ftell(f) / 2;
+    fseek(f, middle, SEEK_SET);
+    int byte = fgetc(f);
+    fseek(f, middle, SEEK_SET);
+    fputc(byte ^ 64, f);
+    fclose(f);
+}
+
+/* What a run goes back to is looked at as the checkpoint is, by its own name, and the run stays as it was; without it
+ * the run goes on from its end. */
+START_TEST(what_a_run_goes_back_to_is_checked)
+{
+    pair shorter[5];
+    memcpy(shorter, wsd, sizeof wsd);
+    shorter[3][1] = "20";
+    train_so(other_path, false, NULL, ASC_OK, shorter);
+    damage(other_path, "checkpoint.stable.safetensors");
+    char *before = read_file(other_path, "checkpoint.safetensors");
+    asc_settings *s = asc_settings_new(ctx);
+    asc_settings_set(s, "steps", "30");
+    ck_assert_int_eq(asc_settings_resume(s, other_path), ASC_OK);
+    ck_assert_int_eq(asc_train(ctx, s, other_path, true, NULL, NULL), ASC_ERR_FORMAT);
+    expect_error_with(ASC_ERR_FORMAT, "/checkpoint.stable.safetensors: ");
+    asc_error_clear(ctx);
+    asc_settings_free(s);
+    char *after = read_file(other_path, "checkpoint.safetensors");
+    ck_assert_int_eq(memcmp(before, after, 1 << 20), 0);
+    free(before);
+    free(after);
+    char path[200];
+    snprintf(path, sizeof path, "%s/checkpoint.stable.safetensors", other_path);
+    ck_assert_int_eq(unlink(path), 0);
+    asc_train_result r = train_so(other_path, true, NULL, ASC_OK, wsd + 3);
+    ck_assert_int_eq(r.step, 30);
+}
+END_TEST
+
 /* ---- what is refused ---- */
+
+/* A fall by hand is for wsd; a preset's or a file's waits for it. */
+START_TEST(a_fall_without_wsd_is_refused)
+{
+    asc_settings *s = make_settings(ctx);
+    ck_assert_int_eq(asc_settings_set(s, "fall", "0.3"), ASC_OK);
+    ck_assert_int_eq(asc_train(ctx, s, run_path, false, NULL, NULL), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "fall is for schedule wsd, got schedule constant");
+    asc_error_clear(ctx);
+    ck_assert(!has_file(run_path, ""));
+    ck_assert_int_eq(asc_settings_set(s, "schedule", "wsd"), ASC_OK);
+    ck_assert_int_eq(asc_train(ctx, s, run_path, false, NULL, NULL), ASC_OK);
+    asc_settings_free(s);
+    char config[200];
+    snprintf(config, sizeof config, "%s/config.json", run_path);
+    s = asc_settings_new(ctx);
+    ck_assert_int_eq(asc_settings_load(s, config), ASC_OK);
+    ck_assert_int_eq(asc_settings_set(s, "schedule", "cosine"), ASC_OK);
+    ck_assert_msg(asc_train(ctx, s, other_path, false, NULL, NULL) == ASC_OK, "%s", asc_error_message(ctx));
+    asc_settings_free(s);
+}
+END_TEST
 
 static const struct {
     const char *groups, *part;
@@ -171,6 +262,9 @@ int main(void)
     tcase_add_test(t, a_fifth_of_the_run_if_nothing_is_said);
     tcase_add_loop_test(t, a_run_is_extended_without_a_restart, 0, 3);
     tcase_add_test(t, an_extended_run_survives_stops);
+    tcase_add_test(t, a_kill_while_it_goes_back_leaves_no_trace);
+    tcase_add_test(t, what_a_run_goes_back_to_is_checked);
+    tcase_add_test(t, a_fall_without_wsd_is_refused);
     tcase_add_loop_test(t, groups_that_are_none, 0, (int)(sizeof wrong / sizeof *wrong));
     return run_suite("optimizers", t);
 }

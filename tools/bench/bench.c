@@ -6,7 +6,7 @@
 #include "tools/commands.h"
 
 static const cli_command *const kinds[] = {&bench_train,    &bench_layer,    &bench_ops,
-                                           &bench_scaling,  &bench_generate, &bench_startup, NULL};
+                                           &bench_scaling,  &bench_generate, &bench_encode, &bench_startup, NULL};
 
 static char models[200], details[240]; /* filled in before use */
 const char *bench_models = models;

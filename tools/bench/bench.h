@@ -9,7 +9,8 @@
 
 #include "tools/cli.h"
 
-extern const cli_command bench_train, bench_layer, bench_ops, bench_scaling, bench_generate, bench_startup;
+extern const cli_command bench_train, bench_layer, bench_ops, bench_scaling, bench_generate, bench_encode,
+    bench_startup;
 
 /* ---- models: tools/bench/model.c ---- */
 
@@ -35,7 +36,7 @@ extern const char *bench_models; /* the help of --model: which there are */
      "a setting of ascgrad train, or a key of the model's configuration"}
 #define BENCH_PRESET(args)                                                                                             \
     {"preset", 0, "NAME", CLI_TEXT, offsetof(args, model.preset), 0, 0,                                                \
-     "the model and batch of a preset of ascgrad train; list says what is in them"}
+     "the model, batch and optimiser of a preset of ascgrad train; list says what is in them"}
 #define BENCH_STEPS(args, help) {"steps", 0, "N", CLI_INT, offsetof(args, steps), 1, 1e6, help}
 #define BENCH_MEMORY(args)                                                                                             \
     {"memory", 0, "MIB", CLI_INT, offsetof(args, memory), 1, 1 << 30,                                                  \

@@ -10,7 +10,7 @@
 struct args {
     bench_model model;
     const char *lengths;
-    int64_t steps, memory, threads;
+    int64_t context, steps, memory, threads;
     bool fused, json;
 };
 
@@ -20,6 +20,8 @@ static const cli_option options[] = {
     BENCH_ROW(struct args, "heads"),
     {"lengths", 0, "N,N,...", CLI_TEXT, offsetof(struct args, lengths), 0, 0,
      "tokens of a sequence (128,512,2048,8192)"},
+    {"context", 0, "M", CLI_INT, offsetof(struct args, context), 1, 1 << 24,
+     "cross-attention: the tokens look at a context of M others"},
     BENCH_ROW(struct args, "batch"),
     BENCH_STEPS(struct args, "runs that are timed, after one that is not (5)"),
     {"fused", 0, NULL, CLI_FLAG, offsetof(struct args, fused), 0, 0, "the fused layer only"},
@@ -51,7 +53,9 @@ static int measure(const struct args *args, int64_t length, bool composed, measu
     }
     asc_bench_layer_result r;
     *m = (measurement){NAN, NAN, NAN};
-    asc_status status = asc_bench_layer(ctx, settings, length, args->steps, &r);
+    asc_status status = args->context > 0
+                            ? asc_bench_layer_cross(ctx, settings, length, args->context, args->steps, &r)
+                            : asc_bench_layer(ctx, settings, length, args->steps, &r);
     if (status == ASC_OK) {
         *m = (measurement){r.ms, (double)r.peak_bytes / MIB, (double)r.tokens};
     }
@@ -169,7 +173,8 @@ static int run(int argc, char **argv)
         json_decref(rows);
         return status;
     }
-    return cli_print_json(json_pack("{s:s, s:o}", "model", model, "lengths", rows));
+    json_t *context = args.context > 0 ? json_integer(args.context) : NULL;
+    return cli_print_json(json_pack("{s:s, s:o*, s:o}", "model", model, "context", context, "lengths", rows));
 }
 
 const cli_command bench_layer = {
@@ -177,6 +182,8 @@ const cli_command bench_layer = {
     "Forward and backward of one mixing layer on random numbers, the median, and the most memory that was held; where\n"
     "a layer can be composed of primitive ops (--set composed=true), beside its fused form.",
     "ascgrad bench layer --model ascender --lengths 128,512,2048 --dim 256 --heads 4 --set k=16\n"
-    "ascgrad bench layer --model grassmann --lengths 1024,8192,65536 --fused",
+    "ascgrad bench layer --model grassmann --lengths 1024,8192,65536 --fused\n"
+    "ascgrad bench layer --model ascender --lengths 128,512 --context 1024\n"
+    "ascgrad bench layer --model transformer --lengths 8192 --set window=128 --set random=8",
     options, run,
 };

@@ -3,13 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/apart.h"
 #include "tools/bench/bench.h"
 #include "tools/plugin.h"
 
 #define MIB (1024.0 * 1024)
 
 struct args {
-    const char *plugin;
+    cli_list plugins;
     double seconds;
     int64_t threads;
     bool json;
@@ -17,7 +18,8 @@ struct args {
 
 static const cli_option options[] = {
     {"seconds", 0, "TIME", CLI_SECONDS, offsetof(struct args, seconds), 0, 3600, "time for each op (0.25)"},
-    {"plugin", 0, "FILE", CLI_TEXT, offsetof(struct args, plugin), 0, 0, "time the ops of a shared object"},
+    {"plugin", 0, "FILE", CLI_LIST, offsetof(struct args, plugins), 0, 0,
+     "time the ops of a shared object; may be given again, for those of another"},
     CLI_THREADS(struct args),
     CLI_JSON(struct args),
     {0},
@@ -84,24 +86,25 @@ static void print_head(const asc_bench_limits *limits, int threads)
     printf("%6s  %s\n", "MiB", "inputs");
 }
 
-static void print_row(const asc_op *op, const asc_bench_op_result *r)
-{
-    char inputs[400];
-    describe_inputs(op->bench, inputs, sizeof inputs);
-    printf("%-21s", op->name);
-    print_pass(&r->forward);
-    print_pass(&r->backward);
-    printf("%6.0f  %s\n", (double)r->peak_bytes / MIB, inputs);
-    fflush(stdout);
-}
-
 static json_t *pass_to_json(const asc_bench_pass *p)
 {
     if (p->runs == 0) {
         return json_null();
     }
-    return json_pack("{s:i, s:f, s:f, s:f, s:f, s:s}", "runs", p->runs, "ms", p->ms, "gflops", p->gflops, "gbs", p->gbs,
-                     "share", p->share, "limit", limit_of(p));
+    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:s}", "runs", p->runs, "ms", cli_json_real(p->ms), "gflops",
+                     cli_json_real(p->gflops), "gbs", cli_json_real(p->gbs), "share", cli_json_real(p->share), "limit",
+                     limit_of(p));
+}
+
+static asc_bench_pass pass_of(const json_t *pass)
+{
+    const char *limit = json_string_value(json_object_get(pass, "limit"));
+    return (asc_bench_pass){.runs = (int)json_integer_value(json_object_get(pass, "runs")),
+                            .ms = json_number_value(json_object_get(pass, "ms")),
+                            .gflops = json_number_value(json_object_get(pass, "gflops")),
+                            .gbs = json_number_value(json_object_get(pass, "gbs")),
+                            .share = json_number_value(json_object_get(pass, "share")),
+                            .memory_binds = limit && strcmp(limit, "memory") == 0};
 }
 
 static json_t *row_to_json(const asc_op *op, const asc_bench_op_result *r)
@@ -113,16 +116,34 @@ static json_t *row_to_json(const asc_op *op, const asc_bench_op_result *r)
                      (double)r->peak_bytes / MIB);
 }
 
+static void print_row(const json_t *row)
+{
+    printf("%-21s", json_string_value(json_object_get(row, "op")));
+    const asc_bench_pass forward = pass_of(json_object_get(row, "forward"));
+    const asc_bench_pass backward = pass_of(json_object_get(row, "backward"));
+    print_pass(&forward);
+    print_pass(&backward);
+    printf("%6.0f  %s\n", json_number_value(json_object_get(row, "peak_mib")),
+           json_string_value(json_object_get(row, "inputs")));
+    fflush(stdout);
+}
+
 /* ---- measuring ---- */
 
-static int measure_limits(int64_t threads, asc_bench_limits *limits, int *count)
+typedef struct job {
+    const struct args *args;
+    json_t *rows; /* of --json, or NULL */
+    asc_bench_limits limits;
+    int threads; /* 0: the limits were not measured yet */
+} job;
+
+static int measure_limits(job *j)
 {
-    asc_ctx *ctx = cli_ctx_new(threads);
+    asc_ctx *ctx = cli_ctx_new(j->args->threads);
     asc_settings *settings = bench_settings(ctx, &(bench_model){.given.n = 0}, NULL);
-    *count = asc_threads(ctx);
-    *limits = (asc_bench_limits){0};
+    j->threads = asc_threads(ctx);
     if (settings) {
-        *limits = (asc_bench_limits){asc_bench_sgemm(ctx, settings), asc_memory_speed(ctx)};
+        j->limits = (asc_bench_limits){asc_bench_sgemm(ctx, settings), asc_memory_speed(ctx)};
     }
     int status = cli_report(ctx);
     asc_settings_free(settings);
@@ -130,47 +151,117 @@ static int measure_limits(int64_t threads, asc_bench_limits *limits, int *count)
     return status;
 }
 
-/* In a context of its own, whose peak of memory is the op's. */
-static int measure_op(const struct args *args, const asc_op *op, const asc_bench_limits *limits, json_t *rows)
+/* In a context of its own, whose peak of memory is the op's; *row is new. */
+static int measure_op(const job *j, const asc_op *op, json_t **row)
 {
-    asc_ctx *ctx = cli_ctx_new(args->threads);
+    asc_ctx *ctx = cli_ctx_new(j->args->threads);
     asc_bench_op_result r;
-    asc_bench_op(ctx, op, args->seconds, limits, &r);
+    asc_bench_op(ctx, op, j->args->seconds, &j->limits, &r);
     int status = cli_report(ctx);
     asc_ctx_free(ctx);
-    if (status == CLI_OK && rows) {
-        json_array_append_new(rows, row_to_json(op, &r));
-    } else if (status == CLI_OK) {
-        print_row(op, &r);
+    *row = status == CLI_OK ? row_to_json(op, &r) : NULL;
+    return status;
+}
+
+/* A row, which goes, to where rows go. */
+static void enter(const job *j, json_t *row)
+{
+    if (j->rows) {
+        json_array_append_new(j->rows, row);
+    } else {
+        print_row(row);
+        json_decref(row);
+    }
+}
+
+static int measure_all(job *j, char **names, int n)
+{
+    asc_ctx *ctx = cli_ctx_new(1);
+    for (int i = 0; i < n; i++) {
+        cli_op_find(ctx, names[i], NULL); /* a wrong name is found before anything is measured */
+    }
+    int status = measure_limits(j);
+    if (status == CLI_OK && !j->rows) {
+        print_head(&j->limits, j->threads);
+    }
+    const asc_op *op;
+    for (int i = 0; status == CLI_OK && (op = cli_op_at(ctx, i, names, n, NULL)); i++) {
+        json_t *row;
+        status = measure_op(j, op, &row);
+        if (status == CLI_OK) {
+            enter(j, row);
+        }
+    }
+    asc_ctx_free(ctx);
+    return status;
+}
+
+/* ---- plugins ---- */
+
+static int tell_limits(void *user, FILE *to)
+{
+    job *j = user;
+    int status = j->threads ? CLI_OK : measure_limits(j);
+    if (status == CLI_OK) {
+        apart_tell(to, "limits", json_pack("{s:i, s:f, s:f}", "threads", j->threads, "sgemm", j->limits.sgemm_gflops,
+                                           "memory", j->limits.memory_gbs));
     }
     return status;
+}
+
+static int tell_row(void *user, asc_ctx *ctx, const asc_op *op, FILE *to)
+{
+    (void)ctx;
+    json_t *row;
+    int status = measure_op(user, op, &row);
+    if (status == CLI_OK) {
+        apart_tell(to, "row", row);
+    }
+    return status;
+}
+
+static void hear(void *user, const char *name, const json_t *value)
+{
+    job *j = user;
+    if (strcmp(name, "row") == 0) {
+        enter(j, json_deep_copy(value));
+        return;
+    }
+    bool first = j->threads == 0;
+    j->threads = (int)json_integer_value(json_object_get(value, "threads"));
+    j->limits = (asc_bench_limits){json_number_value(json_object_get(value, "sgemm")),
+                                   json_number_value(json_object_get(value, "memory"))};
+    if (first && !j->rows) {
+        print_head(&j->limits, j->threads);
+    }
+}
+
+static void enter_lost(void *user, const char *op, const char *why)
+{
+    const job *j = user;
+    if (j->rows) {
+        json_array_append_new(j->rows, json_pack("{s:s, s:s}", "op", op, "error", why));
+    } else {
+        printf("%-21s%s\n", op, why);
+    }
 }
 
 static int run(int argc, char **argv)
 {
     struct args args = {.seconds = .25};
-    int n = cli_parse(&bench_ops, argc, argv, &args), threads;
-    asc_ctx *ctx = cli_ctx_new(1);
-    const asc_op *const *plugin = args.plugin ? cli_plugin_open(ctx, args.plugin) : NULL, *op;
-    for (int i = 0; i < n; i++) {
-        cli_op_find(ctx, argv[i], plugin); /* a wrong name is found before anything is measured */
-    }
-    asc_bench_limits limits;
-    json_t *rows = args.json ? json_array() : NULL;
-    int status = args.plugin && !plugin ? CLI_USAGE : measure_limits(args.threads, &limits, &threads);
-    if (status == CLI_OK && !rows) {
-        print_head(&limits, threads);
-    }
-    for (int i = 0; status == CLI_OK && (op = cli_op_at(ctx, i, argv, n, plugin)); i++) {
-        status = measure_op(&args, op, &limits, rows);
-    }
-    asc_ctx_free(ctx);
-    if (!rows || status != CLI_OK) {
-        json_decref(rows);
+    int n = cli_parse(&bench_ops, argc, argv, &args);
+    job j = {.args = &args, .rows = args.json ? json_array() : NULL};
+    const cli_plugin_job plugins = {.files = &args.plugins, .names = argv, .n = n, .threads = 1, .doing = "timed",
+                                    .begin = tell_limits, .work = tell_row, .hear = hear, .lost = enter_lost,
+                                    .user = &j};
+    int status = args.plugins.n ? cli_plugins_run(&plugins) : measure_all(&j, argv, n);
+    if (!j.rows || status > CLI_FAILED) {
+        json_decref(j.rows);
         return status;
     }
-    return cli_print_json(json_pack("{s:i, s:f, s:f, s:o}", "threads", threads, "sgemm_gflops", limits.sgemm_gflops,
-                                    "memory_gbs", limits.memory_gbs, "ops", rows));
+    int printed = cli_print_json(json_pack("{s:i, s:f, s:f, s:o}", "threads", j.threads, "sgemm_gflops",
+                                           j.limits.sgemm_gflops, "memory_gbs", j.limits.memory_gbs, "ops", j.rows));
+    return printed > status ? printed : status;
 }
 
 const cli_command bench_ops = {
@@ -178,7 +269,8 @@ const cli_command bench_ops = {
     "Every op, or those named, on the call of a training's size that its descriptor has. GFLOP/s counts the products\n"
     "that the mathematics needs, GB/s the arrays that are read and written, each once: inputs, outputs, what is\n"
     "saved, gradients. The share is of the machine's matrix product or memory (triad), whichever is nearer; above\n"
-    "100 % of memory, arrays came from the caches.",
+    "100 % of memory, arrays came from the caches. A plugin's ops are timed in a process of their own: of one that\n"
+    "ends it, the line says how, those after it are timed in another, and the exit status is 1.",
     "ascgrad bench ops\nascgrad bench ops linear attention --seconds 2 --threads 1\n"
     "ascgrad bench ops --plugin ./my_op.so",
     options, run,

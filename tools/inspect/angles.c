@@ -6,7 +6,7 @@
 
 #include "tools/inspect/inspect.h"
 
-enum { TOP = 66, NAME = 44, GAP = 70, PLOT_HEIGHT = 190, ROW_NAME = 24 };
+enum { TOP = 66, GAP = 70, PLOT_HEIGHT = 190, ROW_NAME = 24 };
 static const double degrees = 57.295779513082320877;
 
 /* ---- from token to token: maps of both angles, a row for each pair and group ---- */
@@ -76,69 +76,17 @@ static void draw_turns(figure *f, const inspection *in, const turns *t, const fi
 
 /* ---- all layers: curves from the summary ---- */
 
-typedef struct curves {
-    const inspection *in;
-    figure_series *lines; /* room for one a layer, and two at least */
-    char (*names)[NAME];
-    const char **groups; /* of bars */
-    int64_t n;
-} curves;
-
-static json_t *member(const inspection *in, int64_t layer, const char *key)
-{
-    return json_object_get(json_array_get(in->summary, (size_t)layer), key);
-}
-
-/* A curve with room for n points. */
-static figure_series *add_curve(curves *c, int64_t n, int style, const char *name)
-{
-    double *x = asc_data_mut(asc_zeros(c->in->ctx, ASC_F64, 1, &n)),
-           *y = asc_data_mut(asc_zeros(c->in->ctx, ASC_F64, 1, &n));
-    figure_series *line = &c->lines[c->n++];
-    *line = (figure_series){.name = name, .x = x, .y = y, .style = style, .mark = FIGURE_LINE_AND_POINTS};
-    return line;
-}
-
-static void add_point(figure_series *line, double x, double y)
-{
-    if (line->x && line->y && isfinite(y)) {
-        ((double *)line->x)[line->n] = x;
-        ((double *)line->y)[line->n++] = y;
-    }
-}
-
-/* A curve for each layer: the numbers of a list, at first, first + step, … */
-static void add_lists(curves *c, const char *key, const char *inner, double first, double step)
-{
-    c->n = 0;
-    for (int64_t l = 0; l < c->in->layers; l++) {
-        json_t *list = member(c->in, l, key);
-        list = inner ? json_object_get(list, inner) : list;
-        int64_t n = (int64_t)json_array_size(list);
-        if (n > 0) {
-            snprintf(c->names[l], NAME, "layer %lld", (long long)l);
-            figure_series *line = add_curve(c, n, (int)l, c->names[l]);
-            line->shaded = true;
-            line->shade = c->in->layers > 1 ? (double)l / (double)(c->in->layers - 1) : 0;
-            for (int64_t i = 0; i < n; i++) {
-                add_point(line, first + step * (double)i, json_number_value(json_array_get(list, (size_t)i)));
-            }
-        }
-    }
-}
-
 /* Bars, so that the one pair of layers that a small model has is to be seen. */
-static void add_angles_to_below(curves *c)
+static void add_angles_to_below(inspect_curves *c)
 {
     static const char *const names[] = {"\xce\xb8\x31", "\xce\xb8\x32"};
     c->n = 0;
     for (size_t a = 0; a < 2; a++) {
-        figure_series *bars = add_curve(c, c->in->layers, (int)a, names[a]);
+        figure_series *bars = inspect_curve(c, c->in->layers, (int)a, names[a]);
         bars->mark = FIGURE_BARS;
         for (int64_t l = 1; l < c->in->layers; l++) {
-            json_t *angle = json_array_get(member(c->in, l, "angles_to_layer_below"), a);
-            add_point(bars, (double)l - 1, json_is_number(angle) ? json_number_value(angle) : NAN);
-            snprintf(c->names[l - 1], NAME, "%lld over %lld", (long long)l, (long long)l - 1);
+            inspect_point(bars, (double)l - 1, json_array_get(inspect_member(c->in, l, "angles_to_layer_below"), a));
+            snprintf(c->names[l - 1], INSPECT_CURVE_NAME, "%lld over %lld", (long long)l, (long long)l - 1);
             c->groups[l - 1] = c->names[l - 1];
         }
     }
@@ -146,18 +94,18 @@ static void add_angles_to_below(curves *c)
 }
 
 /* The plots that there is something for, side by side. */
-static void draw_layers(figure *f, curves *c, double left, double top, double width)
+static void draw_layers(figure *f, inspect_curves *c, double left, double top, double width)
 {
     int column = 0;
     for (int i = 0; i < 3; i++) {
         figure_plot plot = {.from_zero = true};
         if (i == 0) {
-            add_lists(c, "gate", "histogram", .5 / INSPECT_BINS, 1. / INSPECT_BINS);
+            inspect_curves_of(c, "gate", "histogram", .5 / INSPECT_BINS, 1. / INSPECT_BINS);
             plot.title = "gate \xce\xb1: how its values are distributed";
             plot.x_title = "\xce\xb1, the share of h";
             plot.x_step = .25;
         } else if (i == 1) {
-            add_lists(c, "mean_spectrum", NULL, 1, 1);
+            inspect_curves_of(c, "mean_spectrum", NULL, 1, 1);
             plot.title = "mean projector: eigenvalues";
             plot.x_title = "number";
         } else {
@@ -180,7 +128,7 @@ static void draw_layers(figure *f, curves *c, double left, double top, double wi
 
 /* ---- the figure ---- */
 
-static int draw(inspection *in, const turns *t, curves *c)
+static int draw(inspection *in, const turns *t, inspect_curves *c)
 {
     double labels = figure_labels_width(&in->tokens), left = 90, width = fmin(fmax(14 * (double)t->columns, 420), 560);
     double height = fmin(fmax(16 * (double)t->rows, 60), 400), second = t->rows > 0 ? TOP + height + labels + 40 : TOP;
@@ -198,14 +146,10 @@ static int draw(inspection *in, const turns *t, curves *c)
 int inspect_draw_angles(inspection *in)
 {
     int status = CLI_OK;
-    int64_t room = in->layers > 2 ? in->layers : 2;
     asc_scope_begin(in->ctx);
     turns t = measure(in);
-    curves c = {.in = in,
-                .lines = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){room, sizeof *c.lines})),
-                .names = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){room, NAME})),
-                .groups = asc_data_mut(asc_zeros(in->ctx, ASC_U8, 2, (int64_t[]){room, sizeof *c.groups}))};
-    if (c.lines && c.names && c.groups && asc_error(in->ctx) == ASC_OK) {
+    inspect_curves c = inspect_curves_make(in, 2);
+    if (asc_error(in->ctx) == ASC_OK) {
         status = draw(in, &t, &c);
     }
     asc_scope_end(in->ctx);

@@ -25,7 +25,7 @@ static const cli_option options[] = {
     {"out", 'o', "PREFIX|FOLDER", CLI_TEXT, offsetof(struct args, out), 0, 0,
      "write PREFIX.npz and figures, or FOLDER/inspect.npz …"},
     {"what", 0, "FIGURES", CLI_TEXT, offsetof(struct args, what), 0, 0,
-     "of maps,heads,training,planes,angles (those that the model has)"},
+     "of maps,heads,training,planes,angles,paths (those that the model has)"},
     {"format", 0, "FORMATS", CLI_TEXT, offsetof(struct args, format), 0, 0, "of figures: of png,svg,pdf (png,svg)"},
     {"probe", 0, "LABEL", CLI_TEXT, offsetof(struct args, probe), 0, 0,
      "what the layers know of word-class, sentence, name, place (the built-in corpus), or file:PATH, a label a line"},
@@ -53,6 +53,7 @@ static const struct kind {
     {"training", "the model is in no RUN with a metrics.jsonl", inspect_has_training, inspect_draw_training},
     {"planes", "the layer has no planes", inspect_has_layer_planes, inspect_draw_planes},
     {"angles", "the layer has no planes", inspect_has_layer_planes, inspect_draw_angles},
+    {"paths", "no layer has Grassmann mixing", inspect_has_flow, inspect_draw_flow},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -290,7 +291,8 @@ const cli_command command_inspect = {
     "  PREFIX-heads     each head of each layer: entropy, reach, and the weight of each bias\n"
     "  PREFIX-training  the run's losses, and what ASCender's layers learned, step by step\n"
     "  PREFIX-planes    Pluecker coordinates of the layer L, if it is one of Grassmann mixing\n"
-    "  PREFIX-angles    how its planes turn, their mean, the gates",
+    "  PREFIX-angles    how its planes turn, their mean, the gates\n"
+    "  PREFIX-paths     the path of the coordinates: mean and leading direction, curvature, stability",
     "ascgrad inspect runs/first\n"
     "ascgrad inspect runs/first --text 'the map was in the garden' --layer 1 --head 0 --out look\n"
     "ascgrad inspect runs/first --probe word-class",

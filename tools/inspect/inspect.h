@@ -61,7 +61,9 @@ void inspect_dominant(inspection *in);
 asc_status inspect_probe(inspection *in, const char *label, const char *data, int64_t limit);
 void inspect_print_probe(const inspection *in);
 
-/* What the summary says about a layer, or a head of it: a number, or NaN; a text, or "-". */
+/* What the summary says about a layer; NULL: nothing. */
+json_t *inspect_member(const inspection *in, int64_t layer, const char *key);
+/* The same of a layer, or a head of it: a number, or NaN; a text, or "-". */
 double inspect_number(const inspection *in, int64_t layer, const char *key, int64_t head);
 const char *inspect_text(const inspection *in, int64_t layer, const char *key, int64_t head);
 /* Its number of heads; 0: it has none. */
@@ -93,6 +95,28 @@ asc_tensor inspect_stability(const inspection *in, const asc_params *parts, cons
 void inspect_add_paths(const inspection *in, json_t *o, const asc_params *parts, const asc_params *below);
 void inspect_print_paths(const inspection *in);
 
+/* ---- curves of the summary's numbers (curves.c) ---- */
+
+enum { INSPECT_CURVE_NAME = 48 };
+
+typedef struct inspect_curves {
+    const inspection *in;
+    figure_series *lines; /* [n], with room for one a layer */
+    char (*names)[INSPECT_CURVE_NAME];
+    const char **groups;  /* of bars */
+    int64_t n;
+} inspect_curves;
+
+/* None, with room for `least` or more; memory of the scope, or the error set. */
+inspect_curves inspect_curves_make(const inspection *in, int64_t least);
+/* One more, with room for n points. */
+figure_series *inspect_curve(inspect_curves *c, int64_t n, int style, const char *name);
+/* A point, where y is a number. */
+void inspect_point(figure_series *line, double x, const json_t *y);
+/* Makes them a curve for each layer that has a list `key`, or `inner` in an object `key`: its numbers at first,
+ * first + step, … */
+void inspect_curves_of(inspect_curves *c, const char *key, const char *inner, double first, double step);
+
 /* ---- files ---- */
 
 /* STEM.npz (inspect_arrays.c). */
@@ -108,6 +132,8 @@ int inspect_draw_training(inspection *in); /* inspect_training.c */
 bool inspect_has_layer_planes(const inspection *in);
 int inspect_draw_planes(inspection *in); /* inspect_planes.c */
 int inspect_draw_angles(inspection *in); /* inspect_angles.c */
+bool inspect_has_flow(const inspection *in);
+int inspect_draw_flow(inspection *in); /* flow.c */
 
 /* Starts a figure: its title is the run, the model and `what`, `how` a second line of how to read it, or NULL. */
 void inspect_begin_figure(const inspection *in, figure *f, const char *what, const char *how, int width, int height);

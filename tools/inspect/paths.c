@@ -37,6 +37,17 @@ static json_t *mean_of(asc_tensor t, int64_t first, int64_t step)
     return n > 0 ? cli_json_real(sum / (double)n) : json_null();
 }
 
+/* Every `step`-th number from `first` on, token by token. */
+static json_t *rows_of(asc_tensor t, int64_t first, int64_t step)
+{
+    const double *x = asc_data(t);
+    json_t *list = json_array();
+    for (int64_t i = first; x && i < asc_numel(t); i += step) {
+        json_array_append_new(list, cli_json_real(x[i]));
+    }
+    return list;
+}
+
 static void add_flow(const inspection *in, json_t *o, const asc_params *parts, const asc_params *below)
 {
     asc_tensor u = inspect_flow(in, parts), share;
@@ -46,10 +57,13 @@ static void add_flow(const inspection *in, json_t *o, const asc_params *parts, c
     asc_tensor path = asc_flow_path(in->ctx, u), stability = inspect_stability(in, parts, below);
     asc_tensor length = asc_norm(in->ctx, asc_flow_mean(in->ctx, u), ASC_DIMS(-1), false);
     asc_flow_leading(in->ctx, u, &share);
-    json_object_set_new(o, "flow", json_pack("{s:o, s:o, s:o, s:o, s:o}", "mean_length", mean_of(length, 0, 1),
-                                             "leading_share", mean_of(share, 0, 1), "alignment", mean_of(path, 0, 2),
-                                             "curvature", mean_of(path, 1, 2), "stability_below",
-                                             asc_is_null(stability) ? json_null() : mean_of(stability, 0, 1)));
+    json_t *flow = json_pack("{s:o, s:o, s:o, s:o, s:o}", "mean_length", mean_of(length, 0, 1), "leading_share",
+                             mean_of(share, 0, 1), "alignment", mean_of(path, 0, 2), "curvature", mean_of(path, 1, 2),
+                             "stability_below", mean_of(stability, 0, 1));
+    json_object_set_new(flow, "alignment_rows", rows_of(path, 0, 2));
+    json_object_set_new(flow, "curvature_rows", rows_of(path, 1, 2));
+    json_object_set_new(flow, "stability_below_rows", rows_of(stability, 0, 1));
+    json_object_set_new(o, "flow", flow);
 }
 
 /* Quantiles of what a token leaves of the state. */
@@ -101,11 +115,6 @@ void inspect_add_paths(const inspection *in, json_t *o, const asc_params *parts,
 
 /* ---- tables ---- */
 
-static const json_t *member(const inspection *in, int64_t layer, const char *key)
-{
-    return json_object_get(json_array_get(in->summary, (size_t)layer), key);
-}
-
 /* Prints the heading before the first line of a table. */
 static void begin_line(const inspection *in, int64_t layer, const char *heading, bool *begun)
 {
@@ -130,7 +139,7 @@ static void print_flow(const inspection *in)
     static const char *const keys[] = {"mean_length", "leading_share", "alignment", "curvature", "stability_below"};
     bool begun = false;
     for (int64_t l = 0; l < in->layers; l++) {
-        const json_t *flow = member(in, l, "flow");
+        const json_t *flow = inspect_member(in, l, "flow");
         if (!flow) {
             continue;
         }
@@ -161,7 +170,7 @@ static void print_decays(const inspection *in)
 {
     bool begun = false;
     for (int64_t l = 0; l < in->layers; l++) {
-        const json_t *quantiles = member(in, l, "decay_quantiles_5_25_50_75_95"), *decay;
+        const json_t *quantiles = inspect_member(in, l, "decay_quantiles_5_25_50_75_95"), *decay;
         size_t i;
         if (!quantiles) {
             continue;
@@ -175,7 +184,7 @@ static void print_decays(const inspection *in)
         }
         print_reach(json_array_get(quantiles, 2));
         print_reach(json_array_get(quantiles, 4));
-        print_number(7, 3, member(in, l, "input_gate"));
+        print_number(7, 3, inspect_member(in, l, "input_gate"));
         putchar('\n');
     }
 }
@@ -184,7 +193,7 @@ static void print_filters(const inspection *in)
 {
     bool begun = false;
     for (int64_t l = 0; l < in->layers; l++) {
-        const json_t *taps = member(in, l, "taps"), *tap;
+        const json_t *taps = inspect_member(in, l, "taps"), *tap;
         size_t i;
         if (!taps) {
             continue;

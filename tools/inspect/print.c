@@ -75,7 +75,7 @@ static void print_heads(const inspection *in)
 
 static void print_pairs(const inspection *in, int64_t l)
 {
-    json_t *pairs = json_object_get(json_array_get(in->summary, (size_t)l), "pairs"), *pair;
+    json_t *pairs = inspect_member(in, l, "pairs"), *pair;
     size_t i;
     json_array_foreach(pairs, i, pair) {
         json_t *angles = json_object_get(pair, "next_angles");
@@ -91,7 +91,7 @@ static void print_pairs(const inspection *in, int64_t l)
 
 static void print_layer(const inspection *in, int64_t l)
 {
-    json_t *gate = json_object_get(json_array_get(in->summary, (size_t)l), "gate");
+    json_t *gate = inspect_member(in, l, "gate");
     json_t *quantiles = json_object_get(gate, "quantiles_5_25_50_75_95"), *quantile;
     size_t i;
     printf("%5lld", (long long)l);
@@ -123,7 +123,7 @@ static void print_gates(const inspection *in)
 {
     bool begun = false;
     for (int64_t l = 0; l < in->layers; l++) {
-        if (!json_object_get(json_array_get(in->summary, (size_t)l), "gate")) {
+        if (!inspect_member(in, l, "gate")) {
             continue;
         }
         if (!begun) {

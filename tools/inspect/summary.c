@@ -28,33 +28,38 @@ static json_t *list_of(asc_tensor t, int64_t first, int64_t step)
     return list;
 }
 
+json_t *inspect_member(const inspection *in, int64_t layer, const char *key)
+{
+    return json_object_get(json_array_get(in->summary, (size_t)layer), key);
+}
+
 double inspect_number(const inspection *in, int64_t layer, const char *key, int64_t head)
 {
-    json_t *value = json_object_get(json_array_get(in->summary, (size_t)layer), key);
+    json_t *value = inspect_member(in, layer, key);
     value = json_is_array(value) ? json_array_get(value, (size_t)head) : value;
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
 const char *inspect_text(const inspection *in, int64_t layer, const char *key, int64_t head)
 {
-    json_t *value = json_object_get(json_array_get(in->summary, (size_t)layer), key);
+    json_t *value = inspect_member(in, layer, key);
     value = json_is_array(value) ? json_array_get(value, (size_t)head) : value;
     return json_is_string(value) ? json_string_value(value) : "-";
 }
 
 int64_t inspect_heads(const inspection *in, int64_t layer)
 {
-    return (int64_t)json_array_size(json_object_get(json_array_get(in->summary, (size_t)layer), "entropy"));
+    return (int64_t)json_array_size(inspect_member(in, layer, "entropy"));
 }
 
 bool inspect_has_omega(const inspection *in, int64_t layer)
 {
-    return json_object_get(json_array_get(in->summary, (size_t)layer), "omega_align") != NULL;
+    return inspect_member(in, layer, "omega_align") != NULL;
 }
 
 bool inspect_has_planes(const inspection *in, int64_t layer)
 {
-    return json_object_get(json_array_get(in->summary, (size_t)layer), "pairs") != NULL;
+    return inspect_member(in, layer, "pairs") != NULL;
 }
 
 /* ---- attention ---- */

@@ -111,6 +111,7 @@ static int write_report(report *r)
     write_beginning(r);
     report_results(r);
     report_significance(r);
+    report_targets(r);
     report_learning_curves(r);
     report_figures(r);
     report_settings(r);
@@ -140,6 +141,7 @@ static int make(report *r, const struct args *args)
 {
     const char *split = json_string_value(json_object_get(r->wants, "split"));
     r->split = args->split ? args->split : split ? split : "test";
+    r->carry = json_is_true(json_object_get(r->wants, "carry"));
     if (report_gather(r)) {
         return cli_report(r->ctx);
     }

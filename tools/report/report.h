@@ -44,6 +44,7 @@ typedef struct report {
     asc_experiment *experiment;
     const char *folder, *split;
     json_t *wants;     /* the experiment's "report" */
+    bool carry;        /* models are evaluated with the context that they were trained to carry */
     variant *variants;
     int n_variants;
     cell *cells;
@@ -85,6 +86,7 @@ void report_results(report *r);
 void report_significance(report *r);
 void report_settings(report *r);
 void report_machines(report *r);
+void report_targets(report *r); /* targets.c */
 void report_failures(report *r);
 
 /* What figures call quality: perplexity on the split, on the validation split where the models were not evaluated; bits

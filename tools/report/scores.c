@@ -32,7 +32,8 @@ static bool scores_path(report *r, const asc_run *run, int64_t block, char path[
     if (block > 0) {
         snprintf(blocks, sizeof blocks, "-%lld", (long long)block);
     }
-    snprintf(path, 4096, "%s/scores/%s-%s%s.safetensors", r->folder, checksum, r->split, blocks);
+    snprintf(path, 4096, "%s/scores/%s-%s%s%s.safetensors", r->folder, checksum, r->split, r->carry ? "-carry" : "",
+             blocks);
     return *checksum != '\0';
 }
 
@@ -53,8 +54,10 @@ static asc_scores *evaluate(report *r, const asc_run *run, int64_t block)
     listener l = {.bar = progress_start(), .what = asc_run_folder(run)};
     asc_scores *scores = NULL;
     opened o = open_model(r->ctx, asc_run_folder(run), NULL, NULL);
-    if (asc_error(r->ctx) == ASC_OK && open_split(r->ctx, &o, open_kind(r->split), true, 0) == ASC_OK) {
-        asc_eval_options how = {.batch = o.model->batch, .length = block, .progress = show, .user = &l};
+    if (asc_error(r->ctx) == ASC_OK && open_split(r->ctx, &o, open_kind(r->split), true, 0) == ASC_OK &&
+        open_features(r->ctx, &o, open_kind(r->split), &(open_encoding){0}) == ASC_OK) {
+        asc_eval_options how = {.batch = o.model->batch, .length = block, .progress = show, .user = &l,
+                                .features = o.features, .carry = r->carry ? asc_lm_carry(o.model->lm) : 0};
         scores = asc_score(r->ctx, o.model, o.split, &how);
     }
     progress_clear(&l.bar);

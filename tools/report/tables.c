@@ -166,7 +166,7 @@ static void explain_marks(report *r)
     }
 }
 
-/* Where models were trained with carried context, which the losses of their runs have and these scores do not. */
+/* Where models were trained with carried context, which the losses of their runs have: whether these scores do. */
 static void tell_carry(report *r)
 {
     bool any = false;
@@ -175,8 +175,11 @@ static void tell_carry(report *r)
         any = any || (carry && strcmp(carry, "0") != 0);
     }
     if (any) {
-        document_text(&r->doc, "Models trained with carried context are evaluated on the %s split block by block, as "
-                      "the others; in training they were evaluated with it.", r->split);
+        document_text(&r->doc,
+                      r->carry ? "Models trained with carried context are evaluated on the %s split with it, as in "
+                                 "training; the others block by block."
+                               : "Models trained with carried context are evaluated on the %s split block by block, as "
+                                 "the others; in training they were evaluated with it.", r->split);
     }
 }
 
@@ -251,8 +254,12 @@ void report_significance(report *r)
         any = true;
         snprintf(name, sizeof name, i ? "significance-%d" : "significance", i + 1);
         snprintf(title, sizeof title, "%s%s%lld %s, differences in %s", c->name, *c->name ? ": " : "",
-                 (long long)c->compared->n, c->compared->unit == ASC_UNIT_BLOCK ? "blocks" : "passages of text",
-                 c->compared->unit == ASC_UNIT_BLOCK ? "nats a token" : "bits a byte");
+                 (long long)c->compared->n, c->compared->unit == ASC_UNIT_BLOCK  ? "blocks"
+                 : c->compared->unit == ASC_UNIT_PAIR ? "pairs"
+                                                      : "passages of text",
+                 c->compared->unit == ASC_UNIT_BLOCK  ? "nats a token"
+                 : c->compared->unit == ASC_UNIT_PAIR ? "nats a pair"
+                                                      : "bits a byte");
         table t;
         table_begin(&t, &r->doc, name, title, significance);
         for (int64_t k = 0; k < c->compared->n_comparisons; k++) {

@@ -30,6 +30,16 @@ static bool is_length(const json_t *value)
     return json_is_integer(value) && json_integer_value(value) >= 1;
 }
 
+static bool is_target(const json_t *value)
+{
+    return json_is_number(value) && json_number_value(value) > 0;
+}
+
+static bool is_flag(const json_t *value)
+{
+    return json_is_boolean(value);
+}
+
 /* What a key must be, or each entry of its list. */
 static const struct want {
     const char *key;
@@ -38,11 +48,13 @@ static const struct want {
     const char *expected;
 } known[] = {
     {"baselines", true, is_text, "a list of systems"},
+    {"carry", false, is_flag, "true or false"},
     {"figures", true, report_knows_figure, "a list of " REPORT_FIGURES},
     {"layer", false, is_layer, "the number of a layer, from 0"},
     {"lengths", true, is_length, "a list of at most 32 lengths in tokens"},
     {"metric", false, is_text, "a key of metrics.jsonl"},
     {"split", false, is_split, "train, valid or test"},
+    {"targets", true, is_target, "a list of at most 32 numbers above 0"},
     {"tokens", false, is_length, "a number of tokens"},
 };
 enum { KNOWN = sizeof known / sizeof *known };

@@ -118,7 +118,7 @@ static void sort(runs_list *l)
     }
 }
 
-/* What --sort may be given: the columns, and settings by key and by option. Into `names`, or counted where it is NULL. */
+/* What --sort may be given: columns, and settings by key and by option. Into `names`, or counted where it is NULL. */
 static int sort_names(const asc_ctx *ctx, const char **names)
 {
     static const char *const columns[] = {"name", "age", "loss", "speed", "steps", "state"};

@@ -94,6 +94,11 @@ static double bits_of(const asc_scores *s)
     return s->result.bits_per_byte;
 }
 
+static double accuracy_of(const asc_scores *s)
+{
+    return s->result.accuracy;
+}
+
 static double speed_of(const asc_scores *s)
 {
     return s->tokens_per_s;
@@ -140,7 +145,7 @@ static int64_t pair_up(work *w, const asc_system *a, const asc_system *b, double
 
 static asc_status test_seeds(work *w, const asc_system *a, const asc_system *b, asc_seed_test *r)
 {
-    int64_t n = pair_up(w, a, b, w->items.unit == ASC_UNIT_BLOCK ? loss_of : bits_of);
+    int64_t n = pair_up(w, a, b, w->items.unit == ASC_UNIT_TEXT ? bits_of : loss_of);
     *r = (asc_seed_test){n, NAN, NAN, NAN};
     if (n == 0) {
         return ASC_OK;
@@ -203,6 +208,7 @@ static asc_status describe(work *w, const asc_system *system, asc_system_result 
     r->ppl = spread_of(w, system, ppl_of);
     r->bits_per_byte = spread_of(w, system, bits_of);
     r->tokens_per_s = spread_of(w, system, speed_of);
+    r->accuracy = spread_of(w, system, accuracy_of);
     return compare_seeds(w, system, r);
 }
 

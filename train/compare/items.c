@@ -157,7 +157,7 @@ asc_status asc_items_choose(asc_ctx *ctx, const asc_system *systems, int64_t n, 
         return asc_error(ctx);
     }
     find_reason(systems, n, items->reason, sizeof items->reason);
-    items->unit = *items->reason ? ASC_UNIT_TEXT : ASC_UNIT_BLOCK;
+    items->unit = *items->reason ? ASC_UNIT_TEXT : s->pairs ? ASC_UNIT_PAIR : ASC_UNIT_BLOCK;
     if (*items->reason && check_lines(ctx, systems, n, items->reason)) {
         return asc_error(ctx);
     }
@@ -181,7 +181,7 @@ void asc_items_clear(asc_ctx *ctx, asc_items *items)
 /* Nats a token of a block, bits a byte of a passage. */
 static double score_of(const asc_items *items, const asc_scores *s, int64_t i)
 {
-    if (items->unit == ASC_UNIT_BLOCK) {
+    if (items->unit != ASC_UNIT_TEXT) {
         const asc_score_part *block = &s->blocks[items->first[i]];
         return block->nats / (double)block->tokens;
     }

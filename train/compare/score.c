@@ -61,8 +61,11 @@ static asc_status evaluate(asc_ctx *ctx, const asc_model *model, scorer *s)
 /* Of what is predicted from what: of a classifier the classes, too, which compare with no tokens. */
 static uint32_t token_checksum(const asc_lm *lm, const asc_split *split)
 {
-    uLong crc = crc32_z(0, (const Bytef *)split->tokens, (size_t)split->n_tokens * sizeof *split->tokens);
-    crc = split->given ? crc32_z(crc, split->given, (size_t)split->n_tokens) : crc;
+    uLong crc = crc32(0, NULL, 0);
+    if (!asc_lm_pair_inputs(lm).pairs) {
+        crc = crc32_z(crc, (const Bytef *)split->tokens, (size_t)split->n_tokens * sizeof *split->tokens);
+        crc = split->given ? crc32_z(crc, split->given, (size_t)split->n_tokens) : crc;
+    }
     bool classes = asc_lm_classes(lm) > 0 && split->labels;
     return (uint32_t)(classes ? crc32_z(crc, (const Bytef *)split->labels,
                                         (size_t)split->n_sequences * sizeof *split->labels)
@@ -77,6 +80,10 @@ static asc_status read_run(asc_ctx *ctx, const char *folder, asc_scores *scores)
     const char *train = json_string_value(json_object_get(json_object_get(config, "data_checksum"), "train"));
     scores->seed = json_is_integer(seed) ? json_integer_value(seed) : -1;
     scores->train_checksum = train ? (uint32_t)strtoul(train, NULL, 16) : 0;
+    const char *blocks = json_string_value(json_object_get(json_object_get(config, "plan"), "block_schedule"));
+    if (train && blocks) { /* their order is another */
+        scores->train_checksum = (uint32_t)crc32_z(scores->train_checksum, (const Bytef *)blocks, strlen(blocks));
+    }
     json_decref(config);
     asc_path_free(ctx, path);
     asc_run *run = asc_error(ctx) ? NULL : asc_run_read(ctx, folder);
@@ -131,7 +138,9 @@ asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *spl
         return NULL;
     }
     scores->parameters = asc_params_numel(asc_lm_params(model->lm));
-    scores->block = split->n_sequences > 0 ? asc_split_longest(split) : length;
+    scores->pairs = asc_lm_pair_inputs(model->lm).pairs;
+    scores->block = scores->pairs ? 1 : split->n_sequences > 0 ? asc_split_longest(split) : length;
+    scores->carry = options->carry;
     scores->text_checksum = split->checksum;
     scores->token_checksum = token_checksum(model->lm, split);
     memcpy(scores->model_checksum, model->checksum, sizeof scores->model_checksum);

@@ -24,6 +24,8 @@ static const field whole[] = {
     {"tokens", offsetof(asc_scores, result.tokens)},
     {"parameters", offsetof(asc_scores, parameters)},
     {"block", offsetof(asc_scores, block)},
+    {"carry", offsetof(asc_scores, carry)},
+    {"pairs", offsetof(asc_scores, pairs)},
     {"seed", offsetof(asc_scores, seed)},
     {0},
 };

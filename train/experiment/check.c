@@ -92,7 +92,8 @@ static asc_status check_model(asc_ctx *ctx, const asc_settings *s, int64_t vocab
     }
     bool given = from || json_object_get(s->model, "vocab");
     int64_t size = given || vocab < SOME_VOCAB ? vocab : SOME_VOCAB; /* any will do, and a small one is quick */
-    asc_model_sizes sizes = {size, count_classes(ctx, s), 0};
+    asc_model_sizes sizes = {.vocab = size, .classes = count_classes(ctx, s),
+                             .states = *s->values.encoder ? 1 : 0}; /* of any width */
     char *config = asc_settings_model(s, from ? asc_lm_config(from->lm) : NULL, &sizes);
     asc_lm *lm = config ? asc_lm_new(ctx, config, asc_settings_dtype(s), 1) : NULL;
     asc_lm_free(lm);

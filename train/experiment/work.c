@@ -1,4 +1,5 @@
 /* train/experiment/work.c: runs are claimed, and what became of them is noted. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,22 +75,48 @@ static bool will_be_tuned(const asc_experiment *e, int system)
     return on_its_way;
 }
 
-/* Removes the claims of workers that were killed just when a run was done: nobody else would take them. */
+/* Takes and drops the claim of a run that is done, and with it what belongs to it. */
+static asc_status clear_claim(asc_experiment *e, const asc_plan_run *r)
+{
+    char *path = asc_experiment_path(e, "claims", r->info.name, "");
+    asc_claim *claim = NULL;
+    asc_claim_holder other;
+    asc_status status = path ? asc_claim_take(e->ctx, path, &claim, &other) : ASC_ERR_MEMORY;
+    asc_claim_drop(claim);
+    asc_path_free(e->ctx, path);
+    return status;
+}
+
+/* Whether there is a run's claim, or what goes with one. */
+static bool has_claim(DIR *claims, const char *run)
+{
+    size_t n = strlen(run);
+    bool found = false;
+    rewinddir(claims);
+    for (const struct dirent *entry; !found && (entry = readdir(claims));) {
+        const char *name = entry->d_name;
+        found = strncmp(name, run, n) == 0 && (name[n] == '\0' || name[n] == '.');
+    }
+    return found;
+}
+
+/* Removes the claims of workers that were killed just when a run was done, and what they left while they took or
+ * dropped one: nobody else would take them. */
 static asc_status sweep(asc_experiment *e)
 {
-    asc_status status = ASC_OK;
-    for (int i = 0; !status && !e->swept && i < e->n; i++) {
-        asc_plan_run *r = &e->runs[i];
-        char *path = asc_experiment_path(e, "claims", r->info.name, "");
-        if (path && r->info.state == ASC_EXPERIMENT_STATE_DONE && asc_path_exists(path)) {
-            asc_claim *claim;
-            asc_claim_holder other;
-            status = asc_claim_take(e->ctx, path, &claim, &other);
-            asc_claim_drop(claim);
+    char *path = e->swept ? NULL : asc_path_join(e->ctx, e->folder, "claims");
+    DIR *claims = path ? opendir(path) : NULL;
+    asc_status status = asc_error(e->ctx);
+    for (int i = 0; !status && claims && i < e->n; i++) {
+        const asc_plan_run *r = &e->runs[i];
+        if (r->info.state == ASC_EXPERIMENT_STATE_DONE && has_claim(claims, r->info.name)) {
+            status = clear_claim(e, r);
         }
-        asc_path_free(e->ctx, path);
-        status = status ? status : asc_error(e->ctx);
     }
+    if (claims) {
+        closedir(claims);
+    }
+    asc_path_free(e->ctx, path);
     e->swept = true;
     return status;
 }

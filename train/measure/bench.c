@@ -66,20 +66,23 @@ int64_t asc_bench_token(uint64_t *state, int64_t vocab)
 }
 
 typedef struct source {
+    asc_ctx *ctx;
     int64_t vocab, block;
     uint64_t state;
 } source;
 
-static asc_status fill(void *user, int64_t first, int64_t n, int64_t *x, int64_t *y, int64_t *lengths)
+static asc_status make(void *user, int64_t first, int64_t n, asc_batch *b)
 {
     (void)first;
-    (void)lengths; /* a language model has none */
     source *s = user;
-    for (int64_t i = 0; i < n * s->block; i++) {
+    *b = (asc_batch){asc_empty(s->ctx, ASC_I64, ASC_SHAPE(n, s->block)),
+                     asc_empty(s->ctx, ASC_I64, ASC_SHAPE(n, s->block)), asc_null()};
+    int64_t *x = asc_data_mut(b->x), *y = asc_data_mut(b->y);
+    for (int64_t i = 0; x && y && i < n * s->block; i++) {
         x[i] = asc_bench_token(&s->state, s->vocab);
         y[i] = asc_bench_token(&s->state, s->vocab);
     }
-    return ASC_OK;
+    return asc_error(s->ctx);
 }
 
 /* ---- steps ---- */
@@ -130,7 +133,7 @@ static asc_status warm_up(const asc_stepper *s)
 }
 
 /* The most memory that this process has had. */
-static double peak_mib(void)
+double asc_peak_mib(void)
 {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -154,7 +157,7 @@ static asc_status time_steps(const asc_stepper *s, const asc_settings *settings,
 {
     double gflop = result->gflop_per_token * (double)(s->batch * s->block);
     asc_status status = warm_up(s);
-    result->peak_rss_mib = peak_mib(); /* without what the BLAS takes for threads of its own */
+    result->peak_rss_mib = asc_peak_mib(); /* without what the BLAS takes for threads of its own */
     double before = time_products(s, settings);
     result->sgemm_gflops = before;
     for (int64_t i = 0; i < steps && status == ASC_OK; i++) {
@@ -205,16 +208,24 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
     asc_span span;
     asc_span_begin(ctx, &span, "set-up");
     asc_lm *lm = asc_bench_model(ctx, settings, vocab);
-    asc_optim *optim = lm ? asc_adamw_new(ctx, asc_lm_params(lm),
-                                          &(asc_adamw_options){v->beta1, v->beta2, 0, v->weight_decay})
-                          : NULL;
+    asc_optim *optim = lm ? asc_optimizer_new(ctx, v, lm) : NULL;
     asc_lm_carried *carried = optim && asc_lm_carry(lm) > 0 ? asc_lm_carried_new(lm, asc_lm_carry(lm)) : NULL;
     asc_span_end(ctx, &span);
     if (optim && asc_error(ctx) == ASC_OK) {
-        source tokens = {asc_lm_vocab(lm), asc_lm_block(lm), 1};
-        run(&(asc_stepper){.ctx = ctx, .lm = lm, .optim = optim, .block = tokens.block, .batch = v->batch,
-                           .dropout = v->dropout, .clip = v->clip, .seed = (uint64_t)v->seed, .fill = fill,
-                           .carried = carried ? &carried : NULL, .user = &tokens}, settings, steps, result);
+        source tokens = {ctx, asc_lm_vocab(lm), asc_lm_block(lm), 1};
+        run(&(asc_stepper){.ctx = ctx,
+                           .lm = lm,
+                           .optim = optim,
+                           .block = tokens.block,
+                           .batch = v->batch,
+                           .dropout = v->dropout,
+                           .clip = v->clip,
+                           .average = v->average > 0,
+                           .seed = (uint64_t)v->seed,
+                           .make = make,
+                           .carried = carried ? &carried : NULL,
+                           .user = &tokens},
+            settings, steps, result);
     }
     asc_lm_carried_free(carried);
     asc_optim_free(optim);

@@ -8,6 +8,9 @@
 /* The median of n >= 1 times, which it sorts. */
 double asc_median(double *times, int64_t n);
 
+/* The most memory that the process has had, in MiB. */
+double asc_peak_mib(void);
+
 /* A setting of the model's configuration as it was given, else its default. New; NULL: neither. */
 json_t *asc_bench_setting(const asc_settings *settings, const char *model_key);
 int64_t asc_bench_whole(const asc_settings *settings, const char *model_key); /* of a whole number */

@@ -52,15 +52,18 @@ static asc_layer *make_layer(asc_ctx *ctx, const asc_settings *s, int64_t d_mode
 typedef struct bench {
     asc_ctx *ctx;
     asc_layer *layer;
-    asc_tensor x, dy; /* (batch, length, D); x has a gradient, as inside of a model */
+    asc_tensor x, dy;   /* (batch, length, D); x has a gradient, as inside of a model */
+    asc_tensor context; /* (batch, context, D), or null */
 } bench;
 
 static asc_status run_once(const bench *b)
 {
     asc_params_zero_grad(asc_layer_params(b->layer));
     asc_zero_grad(b->x);
+    asc_zero_grad(b->context);
     asc_scope_begin(b->ctx);
-    asc_tensor y = asc_layer_forward(b->layer, b->x, asc_null());
+    asc_tensor y = asc_is_null(b->context) ? asc_layer_forward(b->layer, b->x, asc_null())
+                                           : asc_layer_cross(b->layer, b->x, b->context, asc_null());
     asc_backward(b->ctx, y, b->dy, false);
     asc_scope_end(b->ctx);
     return asc_error(b->ctx);
@@ -81,13 +84,10 @@ static asc_status time_runs(const bench *b, int64_t steps, double *times)
     return ASC_OK;
 }
 
-asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps,
-                           asc_bench_layer_result *result)
+/* `context`: its tokens; 0: none. */
+static asc_status measure(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t context, int64_t steps,
+                          asc_bench_layer_result *result)
 {
-    asc_status status = ASC_NEED(ctx, "bench_layer: settings result", settings, result);
-    if (status) {
-        return status;
-    }
     if (asc_error(ctx)) {
         return asc_error(ctx); /* of what made the settings */
     }
@@ -104,6 +104,10 @@ asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t l
         b.dy = asc_normal(ctx, ASC_F32, 0, 1, 1, 2, ASC_SHAPE(batch, length, d_model));
         asc_require_grad(b.x, true);
     }
+    if (times && context > 0) {
+        b.context = asc_normal(ctx, ASC_F32, 0, 1, 1, 3, ASC_SHAPE(batch, context, d_model));
+        asc_require_grad(b.context, true);
+    }
     if (times && asc_error(ctx) == ASC_OK && time_runs(&b, steps, times) == ASC_OK) {
         *result = (asc_bench_layer_result){asc_median(times, steps) * 1e3, asc_memory(ctx).peak_bytes,
                                            batch * length};
@@ -112,4 +116,22 @@ asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t l
     asc_free(ctx, times, times ? bytes : 0);
     asc_layer_free(b.layer);
     return asc_error(ctx);
+}
+
+asc_status asc_bench_layer(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t steps,
+                           asc_bench_layer_result *result)
+{
+    asc_status status = ASC_NEED(ctx, "bench_layer: settings result", settings, result);
+    return status ? status : measure(ctx, settings, length, 0, steps, result);
+}
+
+asc_status asc_bench_layer_cross(asc_ctx *ctx, const asc_settings *settings, int64_t length, int64_t context,
+                                 int64_t steps, asc_bench_layer_result *result)
+{
+    asc_status status = ASC_NEED(ctx, "bench_layer_cross: settings result", settings, result);
+    if (!status && context < 1) {
+        status = asc_fail(ctx, ASC_ERR_ARG, "bench_layer_cross: context is %lld, expected at least 1",
+                          (long long)context);
+    }
+    return status ? status : measure(ctx, settings, length, context, steps, result);
 }

@@ -8,15 +8,17 @@
 
 static const struct kind {
     const char *name;
-    const char *mixing; /* of a layer; NULL: a run */
+    const char *mixing;         /* of a layer; NULL: a run */
+    void (*run)(asc_replay *r); /* of a run */
 } kinds[] = {
-    {"attention", "transformer"},
-    {"grassmann", "grassmann"},
-    {"conv", "conv"},
-    {"recurrent", "recurrent"},
-    {"linear", "linear"},
-    {"ascender", "ascender"},
-    {"train", NULL},
+    {"attention", "transformer", NULL},
+    {"grassmann", "grassmann", NULL},
+    {"conv", "conv", NULL},
+    {"recurrent", "recurrent", NULL},
+    {"linear", "linear", NULL},
+    {"ascender", "ascender", NULL},
+    {"train", NULL, asc_replay_run},
+    {"nli", NULL, asc_replay_pairs},
 };
 
 static void replay_kind(asc_replay *r)
@@ -26,7 +28,7 @@ static void replay_kind(asc_replay *r)
             if (kinds[k].mixing) {
                 asc_replay_layer(r, kinds[k].mixing);
             } else {
-                asc_replay_run(r);
+                kinds[k].run(r);
             }
             return;
         }

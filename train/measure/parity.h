@@ -2,7 +2,7 @@
 #ifndef TRAIN_PARITY_H
 #define TRAIN_PARITY_H
 
-#include <ascgrad/params.h>
+#include <ascgrad/nn.h>
 #include <program/parity.h>
 #include <ascgrad/safetensors.h>
 #include <jansson.h>
@@ -37,8 +37,29 @@ void asc_replay_ascender_defaults(asc_replay *r);
 /* The configuration as text, to be freed with free(); NULL with the error set. */
 char *asc_replay_config(asc_replay *r);
 
+/* How a case's run is trained. */
+typedef struct asc_recipe {
+    double lr, min_lr, warmup, steps, weight_decay, clip, batch;
+} asc_recipe;
+
+/* Takes the recipe out of the configuration; what is left is the model's. false: the case lacks some of it. */
+bool asc_replay_take_recipe(asc_replay *r, asc_recipe *out);
+
+/* What is trained, and on what. */
+typedef struct asc_replay_training {
+    asc_lm *lm;
+    int64_t steps;
+    asc_tensor (*loss)(void *user, int64_t step);
+    asc_status (*after)(void *user); /* after each step; or NULL */
+    void *user;
+} asc_replay_training;
+
+/* Takes the steps, and compares their losses and the parameters at the end. */
+void asc_replay_steps(asc_replay *r, const asc_replay_training *training, const asc_recipe *recipe);
+
 /* The kinds of cases. What does not agree is in the report; so may be what the library fails with, in the context. */
 void asc_replay_layer(asc_replay *r, const char *mixing);
 void asc_replay_run(asc_replay *r);
+void asc_replay_pairs(asc_replay *r);
 
 #endif

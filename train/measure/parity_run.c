@@ -10,12 +10,7 @@
 
 /* ---- settings ---- */
 
-typedef struct recipe {
-    double lr, min_lr, warmup, steps, weight_decay, clip, batch;
-} recipe;
-
-/* Takes the recipe out of the configuration; what is left is the model's. */
-static bool take_recipe(asc_replay *r, recipe *out)
+bool asc_replay_take_recipe(asc_replay *r, asc_recipe *out)
 {
     const struct {
         const char *key;
@@ -46,30 +41,25 @@ static bool mixes(const asc_replay *r, const char *name)
     return found;
 }
 
-/* What a case leaves out has the oracle's value: the Grassmann paper's block has no residual round its mixing. */
+/* What a case leaves out has the oracle's value, where that is not the program's. */
 static void add_defaults(asc_replay *r)
 {
-    const char *mix = json_string_value(json_object_get(r->config, "mix"));
     asc_replay_default(r, "block_norm", json_string("post"));
     asc_replay_default(r, "pos_emb", json_true());
-    asc_replay_default(r, "mix_residual", json_boolean(!mix || strcmp(mix, "grassmann") != 0));
     if (mixes(r, "ascender")) {
         asc_replay_ascender_defaults(r);
     }
 }
 
-/* ---- the run ---- */
+/* ---- steps ---- */
 
-typedef struct run {
+typedef struct steps {
     asc_replay *r;
-    asc_lm *lm;
-    asc_lm_carried *carried; /* each row is one stream; or NULL */
+    const asc_replay_training *training;
+    const asc_recipe *recipe;
     asc_params *params; /* the model's, all of which decay */
     asc_optim *optim;
-    recipe recipe;
-    const asc_safetensors_entry *shape;
-    asc_tensor tokens;  /* i64 [steps, B, N + 1] */
-} run;
+} steps;
 
 static asc_params *all_decay(asc_ctx *ctx, const asc_params *params)
 {
@@ -79,6 +69,76 @@ static asc_params *all_decay(asc_ctx *ctx, const asc_params *params)
     }
     return all;
 }
+
+static asc_status step(const steps *t, int64_t s, double *loss)
+{
+    asc_ctx *ctx = t->r->ctx;
+    const asc_recipe *recipe = t->recipe;
+    const asc_schedule schedule = {.decay = ASC_DECAY_COSINE,
+                                   .lr = recipe->lr,
+                                   .min_lr = recipe->min_lr,
+                                   .warmup = (int64_t)recipe->warmup,
+                                   .steps = (int64_t)recipe->steps};
+    asc_scope_begin(ctx);
+    asc_params_zero_grad(t->params);
+    asc_tensor l = t->training->loss(t->training->user, s);
+    *loss = asc_item(l);
+    asc_status status = asc_backward(ctx, l, asc_null(), false);
+    if (!status) {
+        double scale = asc_clip_scale(asc_grad_norm(ctx, t->params), recipe->clip);
+        status = asc_optim_step(t->optim, asc_lr_at(&schedule, s), scale);
+    }
+    if (t->training->after && !status) {
+        status = t->training->after(t->training->user);
+    }
+    asc_scope_end(ctx);
+    return status;
+}
+
+static void compare_final(const steps *t)
+{
+    for (int i = 0; i < asc_params_count(t->params); i++) {
+        char name[160];
+        snprintf(name, sizeof name, "final.%s", asc_params_name(t->params, i));
+        asc_replay_compare(t->r, name, asc_params_at(t->params, i), asc_final_agreement);
+    }
+}
+
+static void run_steps(const steps *t)
+{
+    int64_t n = t->training->steps;
+    asc_tensor losses = asc_empty(t->r->ctx, ASC_F64, 1, &n);
+    double *loss = asc_data_mut(losses);
+    for (int64_t s = 0; loss && s < n; s++) {
+        if (step(t, s, &loss[s])) {
+            return;
+        }
+    }
+    asc_replay_compare(t->r, "out.loss", losses, asc_value_agreement);
+    compare_final(t);
+}
+
+void asc_replay_steps(asc_replay *r, const asc_replay_training *training, const asc_recipe *recipe)
+{
+    steps t = {.r = r, .training = training, .recipe = recipe};
+    t.params = all_decay(r->ctx, asc_lm_params(training->lm));
+    t.optim = asc_adamw_new(r->ctx, t.params, &(asc_adamw_options){.weight_decay = recipe->weight_decay});
+    if (t.params && t.optim && !asc_error(r->ctx)) {
+        run_steps(&t);
+    }
+    asc_optim_free(t.optim);
+    asc_params_free(t.params);
+}
+
+/* ---- language models ---- */
+
+typedef struct run {
+    asc_replay *r;
+    asc_lm *lm;
+    asc_lm_carried *carried; /* each row is one stream; or NULL */
+    const asc_safetensors_entry *shape;
+    asc_tensor tokens; /* i64 [steps, B, N + 1] */
+} run;
 
 /* The tokens of step s from offset `from` on, (B, N). */
 static asc_tensor cut(const run *t, int64_t s, int64_t from)
@@ -93,55 +153,19 @@ static asc_tensor cut(const run *t, int64_t s, int64_t from)
     return out;
 }
 
-static asc_status step(const run *t, int64_t s, double *loss)
+static asc_tensor loss_of(void *user, int64_t step)
 {
-    asc_ctx *ctx = t->r->ctx;
-    const asc_schedule schedule = {.decay = ASC_DECAY_COSINE,
-                                   .lr = t->recipe.lr,
-                                   .min_lr = t->recipe.min_lr,
-                                   .warmup = (int64_t)t->recipe.warmup,
-                                   .steps = (int64_t)t->recipe.steps};
-    asc_scope_begin(ctx);
-    asc_params_zero_grad(t->params);
-    asc_tensor l = asc_lm_loss(t->lm, cut(t, s, 0), cut(t, s, 1), NULL);
-    *loss = asc_item(l);
-    asc_status status = asc_backward(ctx, l, asc_null(), false);
-    if (!status) {
-        double scale = asc_clip_scale(asc_grad_norm(ctx, t->params), t->recipe.clip);
-        status = asc_optim_step(t->optim, asc_lr_at(&schedule, s), scale);
-    }
-    if (t->carried && !status) {
-        status = asc_lm_carried_advance(t->carried);
-    }
-    asc_scope_end(ctx);
-    return status;
+    const run *t = user;
+    return asc_lm_loss(t->lm, cut(t, step, 0), cut(t, step, 1), NULL);
 }
 
-static void compare_final(const run *t)
+static asc_status advance(void *user)
 {
-    for (int i = 0; i < asc_params_count(t->params); i++) {
-        char name[160];
-        snprintf(name, sizeof name, "final.%s", asc_params_name(t->params, i));
-        asc_replay_compare(t->r, name, asc_params_at(t->params, i), asc_final_agreement);
-    }
+    const run *t = user;
+    return t->carried ? asc_lm_carried_advance(t->carried) : ASC_OK;
 }
 
-static void run_steps(run *t)
-{
-    asc_ctx *ctx = t->r->ctx;
-    int64_t steps = t->shape->shape[0];
-    asc_tensor losses = asc_empty(ctx, ASC_F64, 1, &steps);
-    double *loss = asc_data_mut(losses);
-    for (int64_t s = 0; loss && s < steps; s++) {
-        if (step(t, s, &loss[s])) {
-            return;
-        }
-    }
-    asc_replay_compare(t->r, "out.loss", losses, asc_value_agreement);
-    compare_final(t);
-}
-
-static void run_model(asc_replay *r, run *t)
+static void run_model(asc_replay *r, run *t, const asc_recipe *recipe)
 {
     asc_ctx *ctx = r->ctx;
     asc_replay_load(r, asc_lm_params(t->lm));
@@ -158,27 +182,25 @@ static void run_model(asc_replay *r, run *t)
         t->carried = asc_lm_carried_new(t->lm, asc_lm_carry(t->lm));
         asc_lm_set_carried(t->lm, t->carried);
     }
-    t->params = all_decay(ctx, asc_lm_params(t->lm));
-    t->optim = asc_adamw_new(ctx, t->params, &(asc_adamw_options){.weight_decay = t->recipe.weight_decay});
-    if (t->params && t->optim && !asc_error(ctx)) {
-        run_steps(t);
+    const asc_replay_training training = {t->lm, t->shape->shape[0], loss_of, advance, t};
+    if (!asc_error(ctx)) {
+        asc_replay_steps(r, &training, recipe);
     }
     asc_lm_carried_free(t->carried);
-    asc_optim_free(t->optim);
-    asc_params_free(t->params);
 }
 
 void asc_replay_run(asc_replay *r)
 {
     run t = {.r = r};
-    if (!take_recipe(r, &t.recipe)) {
+    asc_recipe recipe;
+    if (!asc_replay_take_recipe(r, &recipe)) {
         return;
     }
     add_defaults(r);
     char *config = asc_replay_config(r);
     t.lm = config ? asc_lm_new(r->ctx, config, ASC_F64, 0) : NULL;
     if (t.lm) {
-        run_model(r, &t);
+        run_model(r, &t, &recipe);
     }
     asc_lm_free(t.lm);
     free(config);

@@ -1,0 +1,151 @@
+#!/bin/sh
+# nli: training, evaluation and prediction on pairs of sentences, with a small encoder and without; what goes wrong.
+. "$abs_top_srcdir/tests/program.sh"
+XDG_CACHE_HOME=$folder/cache
+export XDG_CACHE_HOME
+tiny=$abs_top_srcdir/tests/train/encoder
+
+# pairs whose class shows in one word of the hypothesis that the premise decides
+pairs() { # N SEED: lines premise, hypothesis, label
+    awk -v n="$1" -v seed="$2" 'BEGIN {
+        srand(seed)
+        split("man dog girl", who); split("plays runs sings", does); split("rests stands listens", not)
+        split("entailment neutral contradiction", label)
+        for (i = 1; i <= n; i++) {
+            w = int(3 * rand()) + 1; d = int(3 * rand()) + 1; k = i % 3 + 1
+            other = k == 1 ? does[d] : k == 2 ? "smiles" : not[d]
+            printf "the %s %s\ta %s %s\t%s\n", who[w], does[d], who[w], other, i % 10 == 9 ? "-" : label[k]
+        }
+    }'
+}
+jsonl() {
+    awk -F '\t' '{ printf "{\"gold_label\": \"%s\", \"sentence1\": \"%s\", ", $3, $1
+        printf "\"sentence2\": \"%s\", \"o\": [1]}\n", $2 }'
+}
+tsv() { awk -F '\t' 'BEGIN { print "index\tgold_label\tsentence1\tsentence2" } { print NR "\t" $3 "\t" $1 "\t" $2 }'; }
+pairs 240 1 | jsonl | gzip >train.jsonl.gz
+pairs 50 2 | tsv >dev.tsv
+pairs 50 3 | jsonl >held.jsonl
+
+small='--threads 1 --dim 16 --ffn 16 --head-ffn 16 --batch 16 --dropout 0 --lr 1e-2 --warmup 5'
+data='--train train.jsonl.gz --valid dev.tsv'
+# shellcheck disable=SC2086  # lists of options
+train() { status 0 "$ASCGRAD" nli train $data $small "$@"; }
+
+# embeddings of its own, on any mixing; the data's classes in the order that they have in the field
+for mix in grassmann transformer ascender linear none; do
+    extra=
+    [ $mix = grassmann ] && extra='--set r=8'
+    # shellcheck disable=SC2086
+    train --encoder none --mix $mix $extra --epochs 8 --out own-$mix
+    status 0 "$ASCGRAD" nli eval own-$mix --data held.jsonl --json --per-pair pairs.txt
+    json 'd["n"] == 45 and d["skipped"] == 5 and sum(map(sum, d["confusion"])) == 45'
+    json 'd["classes"] == ["entailment", "neutral", "contradiction"] and d["accuracy"] > .7 and 0 <= d["ece"] < 1'
+    json "abs(sum(d['confusion'][i][i] for i in range(3)) / 45 - d['accuracy']) < 1e-9"
+    lines pairs.txt 45
+    has pairs.txt '^44 [a-z]* [a-z]* [01e.0-9-]*$'
+done
+has own-grassmann/config.json '"mix_residual": true'
+has own-none/config.json '"mix": "none"'
+has own-none/metrics.jsonl '"valid_accuracy": '
+
+# a frozen encoder, whose states are computed once
+train --encoder "$tiny" --mix transformer --epochs 12 --eval-every 10 --out run
+has err 'nli eval run --data TEST.jsonl'
+[ -n "$(ls cache/ascgrad)" ] || fail 'there is no cache of states'
+has run/config.json '"states": '
+has run/config.json "\"encoder\": \"$(realpath "$tiny")\""
+has run/config.json '"encoder": "[0-9a-f]\{16\}"'
+status 0 "$ASCGRAD" nli eval run --data held.jsonl --json
+mv out first
+status 0 "$ASCGRAD" nli eval run --data held.jsonl --json --encoder "$tiny" --vocab "$tiny/vocab.txt" --cache elsewhere
+same out first
+status 0 "$ASCGRAD" nli eval run
+has out '^45 pairs, 5 left out: accuracy '
+has out '^ *contradiction '
+
+# the same bits after an interruption, and by any number of threads
+train --encoder "$tiny" --mix transformer --epochs 12 --eval-every 10 --out parts --minutes 0.00001
+status 0 "$ASCGRAD" nli train --resume parts --minutes 0 --threads 2
+same_run run parts
+
+# the best by accuracy is the model that is kept
+find_best='import json; e = [json.loads(l) for l in open("run/metrics.jsonl") if "valid_accuracy" in l]
+best = max(e, key=lambda x: (x["valid_accuracy"], -x["valid_loss"])); print("%.9g" % best["valid_accuracy"])'
+if have_python; then
+    best=$("$python" -c "$find_best")
+    status 0 "$ASCGRAD" nli eval run --json
+    json "abs(d['accuracy'] - $best) < 1e-8"
+fi
+
+# one sentence alone, and what it gets wrong
+train --encoder "$tiny" --mix none --sees hypothesis --epochs 4 --out alone
+status 0 "$ASCGRAD" nli eval run --data held.jsonl --hard alone --json
+json '0 <= d["hard"]["n"] <= 45'
+status 0 "$ASCGRAD" nli eval alone --data held.jsonl
+cp out with
+sed 's/"sentence1": "[^"]*"/"sentence1": "a dog"/' held.jsonl >other.jsonl
+status 0 "$ASCGRAD" nli eval alone --data other.jsonl
+same out with
+
+# weights of classes; the windows of single tokens
+train --encoder "$tiny" --mix linear --class-weights balanced --window-tokens 1 --window-stride 1 --epochs 2 \
+    --out tokens
+has tokens/config.json '"window_tokens": 1'
+
+# predictions: what stands before a bad line is there
+printf 'the man plays\ta man plays\nthe man plays\ta man rests\n' >two
+status 0 "$ASCGRAD" nli predict own-grassmann two
+lines out 2
+has out '^entailment	0\.[0-9]*	0\.[0-9]*	0\.[0-9]*$'
+status 0 "$ASCGRAD" nli predict run --json <two
+json 'len(d["pairs"]) == 2 and all(abs(sum(p["probabilities"]) - 1) < 1e-5 for p in d["pairs"])'
+printf 'the man plays\ta man plays\nno tab\n' >two
+status 3 "$ASCGRAD" nli predict run two
+lines out 1
+has err 'two: line 2: has no tab, expected premise, tab, hypothesis'
+printf '' | status 0 "$ASCGRAD" nli predict run
+[ ! -s out ] || fail 'no pairs, but something printed'
+
+# runs, comparisons pair by pair, also with other tokens; pictures
+status 0 "$ASCGRAD" runs .
+has out '^run '
+status 0 "$ASCGRAD" compare run own-none --data held.jsonl --json
+json 'd["unit"] == "pair" and d["n"] == 45 and 0 <= d["systems"][0]["accuracy"] <= 1'
+status 0 "$ASCGRAD" compare run own-none --data held.jsonl
+has out '^test split, 45 pairs$'
+has out ' accuracy '
+status 0 "$ASCGRAD" plot run --y valid_accuracy --csv curve.csv -o curve.gp
+
+# other labels, in order or as given
+sed 's/entailment/yes/; s/neutral/no/; s/contradiction/no/' dev.tsv >two.tsv
+# shellcheck disable=SC2086
+status 0 "$ASCGRAD" nli train --encoder none --train two.tsv --valid two.tsv --mix none $small --epochs 1 --out labels
+has labels/config.json '"classes": 2'
+status 3 "$ASCGRAD" nli eval labels --data held.jsonl
+has err 'held.jsonl: line [0-9]*: the label is .* expected one of no, yes'
+
+# what is wrong
+status 2 "$ASCGRAD" nli
+status 2 "$ASCGRAD" nli train --valid dev.tsv --encoder none --out no
+has err '^ascgrad nli.*: --train FILE is missing'
+status 2 "$ASCGRAD" nli train --train train.jsonl.gz --valid dev.tsv --out no
+has err '^ascgrad nli.*: --encoder DIR is missing'
+status 3 "$ASCGRAD" nli train --train missing.jsonl --valid dev.tsv --encoder none --out no
+has err 'missing.jsonl: '
+status 3 "$ASCGRAD" nli train --train train.jsonl.gz --valid dev.tsv --encoder nowhere --out no
+has err 'nowhere'
+{ pairs 3 1 | jsonl; echo '{"gold_label": "neutral", "sentence1": "a"}'; } >bad.jsonl
+status 3 "$ASCGRAD" nli eval run --data bad.jsonl
+has err 'bad.jsonl: line 4: "sentence2" is missing'
+{ pairs 3 1 | jsonl; echo 'no json'; } >bad.jsonl
+status 3 "$ASCGRAD" nli eval run --data bad.jsonl
+has err 'bad.jsonl: line 4: is no JSON'
+cp run/model.safetensors alone.safetensors
+status 2 "$ASCGRAD" nli eval alone.safetensors --data held.jsonl
+has err '^ascgrad nli.*: --encoder is missing\|encoder is missing: the model takes states'
+status 0 "$ASCGRAD" nli eval alone.safetensors --data held.jsonl --encoder "$tiny" --json
+same out first
+[ ! -e no ] || fail 'a run that was refused is there'
+
+exit $failed

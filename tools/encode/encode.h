@@ -1,0 +1,32 @@
+/* tools/encode/encode.h: what `ascgrad encode` reads, and the ways in which it gives it. */
+#ifndef TOOLS_ENCODE_H
+#define TOOLS_ENCODE_H
+
+#include <ascgrad/encoder.h>
+
+#include "tools/cli.h"
+#include "tools/progress.h"
+
+typedef struct encoding {
+    asc_ctx *ctx;
+    asc_encoder *encoder;
+    asc_sentences *sentences;
+    asc_pooling_options pooling;
+    bool more; /* the input has lines that were not read */
+    progress bar;
+    int64_t tokens; /* encoded so far */
+} encoding;
+
+/* The bar, after another `tokens`. */
+void encode_progress(encoding *e, int64_t tokens);
+
+/* Writes states and lengths to a file whose name ends in .npz or .safetensors. */
+asc_status encode_to_file(encoding *e, const char *path);
+
+/* All of it as JSON; new, NULL with the error set. */
+json_t *encode_to_json(encoding *e);
+
+/* A line for each sentence: its tokens, and which other sentence is the nearest. */
+asc_status encode_to_table(encoding *e);
+
+#endif

@@ -1,0 +1,145 @@
+/* tools/nli/train.c: ascgrad nli train: train's, on files of pairs, from the preset nli. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/next.h"
+#include "tools/nli/nli.h"
+#include "tools/train.h"
+
+struct args {
+    struct train_args shared; /* first: tables of options that are shared count from here */
+    const char *train, *valid, *vocab, *labels;
+};
+
+static const char usual_labels[] = "entailment|neutral|contradiction";
+
+static const cli_option own[] = {
+    CLI_GROUP("Run"),
+    {"out", 'o', "RUN", CLI_TEXT, offsetof(struct args, shared.out), 0, 0, "the folder to write"},
+    {"resume", 0, "RUN", CLI_OPTIONAL, offsetof(struct args, shared.resume), 0, 0, ""},
+    {"preset", 0, "NAME", CLI_TEXT, offsetof(struct args, shared.preset), 0, 0, ""},
+    {"config", 0, "FILE", CLI_LIST, offsetof(struct args, shared.configs), 0, 0,
+     "settings from a JSON file, such as a run's config.json"},
+    {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(struct args, shared.sets), 0, 0,
+     "a setting, or a key of the model's configuration, by name"},
+    CLI_GROUP("Data"),
+    {"train", 0, "FILE", CLI_TEXT, offsetof(struct args, train), 0, 0,
+     "the pairs to train on: SNLI's or MNLI's .jsonl, or a .tsv under a header, plain or gzip"},
+    {"valid", 0, "FILE", CLI_TEXT, offsetof(struct args, valid), 0, 0, "the pairs that choose the best model"},
+    {"labels", 0, "A|B", CLI_TEXT, offsetof(struct args, labels), 0, 0,
+     "the classes, in order (entailment|neutral|contradiction where these are the file's, else as sorted)"},
+    {"vocab", 0, "FILE", CLI_TEXT, offsetof(struct args, vocab), 0, 0, "the encoder's vocabulary (its vocab.txt)"},
+    CLI_ALL_SETTINGS(struct args, shared.given),
+    CLI_GROUP("Model"),
+    {"mix", 0, "M,M,...", CLI_LIST, offsetof(struct args, shared.given), 0, 0,
+     "the mixing, one for all layers or for each; none: no layers at all, the windows go straight to the classifier"},
+    CLI_GROUP("Output"),
+    CLI_PROFILE(struct train_args),
+    CLI_JSON(struct train_args),
+    CLI_PROGRESS,
+    {0},
+};
+
+/* "--encoder none" has none. */
+static const char *encoder_of(const struct args *args)
+{
+    const char *found = NULL;
+    for (int i = 0; i < args->shared.given.n; i++) {
+        found = strcmp(args->shared.given.name[i], "encoder") == 0 ? args->shared.given.value[i] : found;
+    }
+    return found;
+}
+
+static bool is_usual(const char *name)
+{
+    return strcmp(name, "entailment") == 0 || strcmp(name, "neutral") == 0 || strcmp(name, "contradiction") == 0;
+}
+
+/* The order that the field has for its three classes; NULL: the file has others. */
+static const char *find_labels(asc_ctx *ctx, const struct args *args)
+{
+    char *spec = nli_spec(args->train, args->valid, NULL, NULL);
+    asc_dataset *data = asc_dataset_open(ctx, spec);
+    const char *name;
+    bool usual = asc_dataset_class(data, 0) != NULL;
+    for (int32_t i = 0; (name = asc_dataset_class(data, i)); i++) {
+        usual = usual && is_usual(name);
+    }
+    asc_dataset_free(data);
+    free(spec);
+    return usual ? usual_labels : NULL;
+}
+
+/* What the files say, as train's settings have it. */
+static void set_files(asc_ctx *ctx, asc_settings *settings, const struct args *args)
+{
+    const char *labels = args->labels ? args->labels : find_labels(ctx, args);
+    char *spec = nli_spec(args->train, args->valid, NULL, labels), tokenizer[4096];
+    if (asc_error(ctx) == ASC_OK) {
+        asc_settings_set(settings, "data", spec);
+    }
+    if (args->vocab && asc_error(ctx) == ASC_OK) {
+        snprintf(tokenizer, sizeof tokenizer, "wordpiece:%s", args->vocab);
+        asc_settings_set(settings, "tokenizer", tokenizer);
+    }
+    if (asc_error(ctx) == ASC_OK && strcmp(encoder_of(args), "none") == 0) {
+        asc_settings_set(settings, "encoder", "");
+    }
+    free(spec);
+}
+
+static void check(const struct args *args)
+{
+    if (args->shared.resume && (args->train || args->valid || args->vocab || args->labels)) {
+        cli_wrong_usage("--resume: the run goes on with its own files, expected no --train, --valid, --vocab or "
+                        "--labels");
+    }
+    if (args->shared.resume) {
+        return;
+    }
+    if (!args->train || !args->valid) {
+        cli_wrong_usage("--%s FILE is missing: pairs of sentences with their labels", args->train ? "valid" : "train");
+    }
+    if (!encoder_of(args)) {
+        cli_wrong_usage("--encoder DIR is missing: the folder of a BERT or DistilBERT; or none, to learn embeddings");
+    }
+}
+
+static void offer(const char *run, const asc_train_result *r)
+{
+    (void)r;
+    next_command("nli eval", run, "--data", "TEST.jsonl");
+    next_command("nli predict", run, NULL, NULL);
+    next_command("plot", run, "--y valid_accuracy", NULL);
+}
+
+static int run(int argc, char **argv)
+{
+    static struct args args = {.shared.profile.traced = PROFILE_TRACED};
+    int n = cli_parse_options(&nli_train, train_options(own), argc, argv, &args);
+    if (args.shared.preset && strcmp(args.shared.preset, "list") == 0) {
+        return cli_list_presets(args.shared.json);
+    }
+    check(&args);
+    const char *folder = train_find_run(&args.shared, n, argv);
+    asc_ctx *ctx = cli_ctx_new_first();
+    asc_settings *settings = train_gather(ctx, &args.shared, "nli", folder);
+    if (settings && asc_error(ctx) == ASC_OK && !args.shared.resume) {
+        set_files(ctx, settings, &args);
+    }
+    int status = train_run(ctx, settings, &args.shared, folder, offer);
+    asc_ctx_free(ctx);
+    return status;
+}
+
+const cli_command nli_train = {
+    "nli train", "trains a classifier of pairs", "--out RUN --train FILE --valid FILE --encoder DIR | --resume RUN",
+    "The encoder stays as it is: what it makes of the sentences is computed once, and kept in a cache. Settings begin\n"
+    "with the preset nli. RUN is a folder as train's, which runs, plot and compare know, too; its best model is the\n"
+    "one with the highest accuracy on the pairs of --valid. Pairs whose label is '-' are left out.",
+    "ascgrad nli train --encoder all-MiniLM-L6-v2 --train snli_1.0_train.jsonl.gz --valid snli_1.0_dev.jsonl.gz \\\n"
+    "    --mix grassmann --out runs/nli\n"
+    "ascgrad nli train --encoder none --tokenizer word --train train.tsv --valid dev.tsv --mix linear --out runs/own\n"
+    "ascgrad nli train --resume runs/nli --epochs 30",
+    NULL, run,
+};

@@ -1,0 +1,120 @@
+/* train/pairs.c: the features of a data set's pairs, by a frozen encoder. */
+#include <ascgrad/pairs.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <ascgrad/corpus.h>
+
+#include "tensor/ctx.h"
+#include "tensor/need.h"
+#include "train/path.h"
+
+/* ---- the sentences of a split ---- */
+
+/* Adds the given texts of a record. One without a second text has an empty one. */
+static asc_status add_record(asc_sentences *sentences, asc_source_reader *reader, bool *more)
+{
+    asc_text_piece piece = {0};
+    int64_t added = 0;
+    asc_status status = reader->data->source->next(reader, &piece);
+    *more = piece.text != NULL;
+    while (!status && piece.text && !piece.last) {
+        status = added++ < 2 ? asc_sentences_add(sentences, piece.text, piece.bytes) : ASC_OK;
+        piece = (asc_text_piece){0};
+        status = status ? status : reader->data->source->next(reader, &piece);
+    }
+    for (; !status && *more && added < 2; added++) {
+        status = asc_sentences_add(sentences, "", 0);
+    }
+    return status;
+}
+
+static asc_status read_records(asc_sentences *sentences, asc_dataset *data, asc_split_kind kind)
+{
+    const asc_data_source *source = data->source;
+    asc_source_reader reader = {.data = data, .split = kind, .self = asc_alloc(data->ctx, source->reader_size)};
+    if (!reader.self) {
+        return ASC_ERR_MEMORY;
+    }
+    memset(reader.self, 0, source->reader_size);
+    bool more = true;
+    asc_status status = source->begin(&reader);
+    while (!status && more) {
+        status = add_record(sentences, &reader, &more);
+    }
+    if (source->end) {
+        source->end(&reader);
+    }
+    asc_free(data->ctx, reader.self, source->reader_size);
+    return status;
+}
+
+asc_sentences *asc_pair_sentences(asc_dataset *data, asc_split_kind kind, const asc_tokenizer *tokenizer,
+                                  int64_t max_tokens)
+{
+    asc_ctx *ctx = data ? data->ctx : tokenizer ? tokenizer->ctx : NULL;
+    if (ASC_NEED(ctx, "pair_sentences: dataset tokenizer", data, tokenizer) || asc_error(ctx)) {
+        return NULL;
+    }
+    if (!asc_dataset_class(data, 0)) {
+        asc_fail_on(ctx, ASC_ERR_ARG, "data", ": %s has no texts with a class", data->spec);
+        return NULL;
+    }
+    asc_sentences *sentences = asc_sentences_new(ctx, tokenizer, max_tokens);
+    if (sentences && read_records(sentences, data, kind)) {
+        asc_sentences_free(sentences);
+        return NULL;
+    }
+    return sentences;
+}
+
+/* ---- their features ---- */
+
+asc_features *asc_pair_features(const asc_lm *lm, asc_encoder *encoder, asc_dataset *data, asc_split_kind kind,
+                                const asc_tokenizer *tokenizer, const asc_features_options *options)
+{
+    asc_ctx *ctx = data ? data->ctx : tokenizer ? tokenizer->ctx : NULL;
+    if (ASC_NEED(ctx, "pair_features: lm encoder dataset tokenizer options", lm, encoder, data, tokenizer, options) ||
+        asc_error(ctx)) {
+        return NULL;
+    }
+    asc_pair_inputs in = asc_lm_pair_inputs(lm);
+    if (in.states != asc_encoder_dim(encoder)) {
+        asc_fail_on(ctx, ASC_ERR_ARG, "encoder", ": its states have %lld entries, but the model takes %lld",
+                    (long long)asc_encoder_dim(encoder), (long long)in.states);
+        return NULL;
+    }
+    asc_features_options how = *options;
+    how.pooling = (asc_pooling_options){ASC_POOLING_WINDOWS, in.window, in.stride};
+    asc_sentences *sentences = asc_pair_sentences(data, kind, tokenizer, asc_lm_block(lm));
+    asc_features *features = sentences ? asc_features_open(encoder, sentences, &how) : NULL;
+    asc_sentences_free(sentences);
+    return features;
+}
+
+/* ---- a model's encoder ---- */
+
+asc_encoder *asc_model_encoder(asc_ctx *ctx, const asc_model *model, const char *folder, const char *vocab)
+{
+    if (ASC_NEED(ctx, "model_encoder: model", model) || asc_error(ctx)) {
+        return NULL;
+    }
+    char *own = !vocab && model->run ? asc_path_join(ctx, model->run, "vocab.txt") : NULL;
+    asc_encoder *encoder = NULL;
+    if (!folder && !model->encoder) {
+        asc_fail_on(ctx, ASC_ERR_ARG, "encoder", " is missing: the model takes states, and is in no run that names "
+                    "what made them");
+    } else if (!asc_error(ctx)) {
+        encoder = asc_encoder_open(ctx, folder ? folder : model->encoder, vocab ? vocab : own);
+    }
+    asc_path_free(ctx, own);
+    if (encoder && *model->encoder_checksum &&
+        strcmp(model->encoder_checksum, asc_encoder_fingerprint(encoder)) != 0) {
+        asc_fail(ctx, ASC_ERR_FORMAT, "%s: is another encoder than the model's: checksum %s, expected %s",
+                 folder ? folder : model->encoder, asc_encoder_fingerprint(encoder), model->encoder_checksum);
+        asc_encoder_free(encoder);
+        return NULL;
+    }
+    return encoder;
+}
