@@ -30,7 +30,8 @@ def main(source, library, folder):
     text = c_types.text(read)
     names = {}
     exec(text, names)  # what was just written
-    declared = re.findall(r"\b(asc_\w+)\(asc_ctx \*ctx", (include / "ops.h").read_text(encoding="utf-8"))
+    ops = "".join(path.read_text(encoding="utf-8") for path in sorted(include.glob("*ops.h")))
+    declared = re.findall(r"\b(asc_\w+)\(asc_ctx \*ctx", ops)
     source, stub = functions.texts(read, registry(library, names), declared)
     for name, content in (("_c.py", text), ("ops.py", source), ("ops.pyi", stub)):
         (Path(folder) / name).write_text(content, encoding="utf-8")

@@ -4,7 +4,7 @@ import os
 import re
 import textwrap
 
-HEAD = '''"""The ops. Made from the library's registry and include/ascgrad/ops.h by python/generate.
+HEAD = '''"""The ops. Made from the library's registry and headers by python/generate.
 
 Inputs are tensors and arrays, and beside one of those numbers and lists. A result is new. return_NAME=True has a
 further result, NAME, follow the first, in a tuple."""
@@ -280,7 +280,7 @@ class Function:
 
 
 def functions(headers, registry, declared):
-    """What ops.h declares that makes a tensor or a number."""
+    """What the headers of ops declare that makes a tensor or a number."""
     for name in declared:
         f = headers.functions[name]
         if name not in BY_HAND and f.result in ("asc_tensor", "double") and f.params[0].type == "asc_ctx *":

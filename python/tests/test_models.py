@@ -134,8 +134,12 @@ class Training(unittest.TestCase):
         self.assertEqual(len({len(column) for column in metrics.values()}), 1)
         self.assertEqual(self.run_.settings["steps"], 20)
         self.assertEqual(max(self.seen), 20)
-        table = asc.experiment(self.folder.name)["runs"]
-        self.assertEqual((table["run"], table["steps"]), (["first"], [20]))
+        os.mkdir(os.path.join(self.folder.name, "tables"))
+        with open(os.path.join(self.folder.name, "tables", "systems.csv"), "w", encoding="utf-8") as file:
+            file.write("system,ppl\nours,3.5\n")
+        tables = asc.experiment(self.folder.name)
+        self.assertEqual((tables["runs"]["run"], tables["runs"]["steps"]), (["first"], [20]))
+        self.assertEqual(tables["systems"], {"system": ["ours"], "ppl": [3.5]})
 
     def test_load_evaluate_generate(self):
         lm = asc.LM.load(self.path)

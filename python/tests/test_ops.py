@@ -170,6 +170,11 @@ class Own(unittest.TestCase):
         np.testing.assert_allclose(x.grad, np.sin(x.numpy()) + x.numpy() * np.cos(x.numpy()))
         self.assertTrue(asc.gradcheck(wave)["passed"])
 
+    def test_two_functions(self):
+        found = asc.gradcheck(lambda a, b: a * b, lambda g, a, b: (g * b, g * a), [[(3,), (3,)]], inputs="a b")
+        self.assertTrue(found["passed"])
+        self.assertFalse(asc.gradcheck(np.square, lambda g, x: g * x, [[(3,)]], raises=False)["passed"])
+
     def test_a_wrong_gradient_fails(self):
         with self.assertRaisesRegex(AssertionError, "wave: x"):
             asc.gradcheck(self.wave(1.01))

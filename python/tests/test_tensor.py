@@ -3,6 +3,7 @@
 import gc
 import os
 import pickle
+import signal
 import sys
 import threading
 import unittest
@@ -252,6 +253,14 @@ class Lifetimes(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(failed, [])
+
+    def test_ctrl_c_ends_a_long_call(self):
+        q = np.ones((1, 2000, 64))
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            for _ in range(1000):
+                asc.attention(q, q, q, heads=4)
+        self.assertEqual(asc.tanh(np.zeros(1)).tolist(), [0])
 
     @unittest.skipUnless(hasattr(os, "fork"), "no fork here")
     def test_a_child_computes(self):

@@ -110,7 +110,6 @@ class Gradients(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
             y.sum().backward()
 
-
     def test_results_changed_in_place(self):
         layer, x = all_layers(dtype=torch.float64)[2], double(2, 5, 8)
         y = layer(x)
@@ -205,6 +204,22 @@ class PyTorch(unittest.TestCase):
     def test_strided_inputs(self):
         layer, x = all_layers()[0], torch.randn(5, 2, 8)
         self.assertTrue(torch.equal(layer(x.transpose(0, 1)), layer(x.transpose(0, 1).contiguous())))
+
+    def test_parameters_of_other_memory(self):
+        layer, x = all_layers()[0], torch.randn(2, 5, 8)
+        layer(x)
+        other = copy.deepcopy(layer)
+        layer.q.weight.data = layer.q.weight.data.t()
+        other.q.weight.data = other.q.weight.data.t().contiguous()
+        self.assertTrue(torch.equal(layer(x), other(x)))
+        layer(x).sum().backward()
+        self.assertEqual(layer.q.weight.grad.shape, (8, 8))
+        layer.k.weight = torch.nn.Parameter(layer.k.weight.detach().to("meta"))
+        with self.assertRaisesRegex(TypeError, "k.weight is on meta"):
+            layer(x)
+        other.v.weight.data = other.v.weight.data.double()
+        with self.assertRaisesRegex(TypeError, "v.weight is torch.float64"):
+            other(x)
 
     def test_an_optimizer_trains_it(self):
         for layer in all_layers():

@@ -1,10 +1,11 @@
 #!/bin/sh
-# The Python package's own tests, on the library of this build, from a folder laid out as an installation is.
-# Needs python3 (another one: PYTHON) with NumPy, and a build with the shared library; tests of ascgrad.torch pass over
-# themselves without PyTorch.
+# package.sh [MODULE…]: the Python package's own tests, those of NumPy alone unless modules are named, on the library of
+# this build, from a folder laid out as an installation is.
+# Needs python3 (another one: PYTHON) with NumPy, and a build with the shared library.
 set -e
 python=${PYTHON-python3}
 library=$abs_top_builddir/.libs/libascgrad.so.1
+[ $# -gt 0 ] || set -- test_models test_ops test_tensor
 if ! "$python" -c 'import sys, numpy; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
     echo "skipped: needs python3, of 3.9 or later, with NumPy"
     exit 77
@@ -20,5 +21,5 @@ fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 PYTHON=$python "$abs_top_srcdir/python/lay_out.sh" "$abs_top_srcdir" "$library" "$folder"
-cd "$folder"
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder "$python" -m unittest discover -s "$abs_top_srcdir/python/tests"
+cd "$abs_top_srcdir/python/tests"
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$folder${PYTHONPATH:+:$PYTHONPATH} "$python" -m unittest "$@"

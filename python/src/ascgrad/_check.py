@@ -122,11 +122,14 @@ class Op:
 KEPT = []
 
 
-def gradcheck(op, seed=0, raises=True):
-    """Compares the gradient of an op, the library's by name or an Op, with differences, on its samples.
+def gradcheck(op, backward=None, samples=(), *, inputs="x", shape=None, seed=0, raises=True):
+    """Compares the gradient of an op, the library's by name or an Op, with differences, on its samples; or that of two
+    functions, forward and backward, as of an Op with these samples, inputs and shape.
 
     The report is a dictionary: "passed", "cases", "elements", "digits", "worst_error". One that does not pass raises
     AssertionError with the first element that fails, unless `raises` is False."""
+    if callable(op) and not isinstance(op, Op):
+        op = Op(getattr(op, "__name__", "op"), op, backward, inputs=inputs, shape=shape, samples=samples)
     pointer = ctypes.addressof(op.descriptor) if isinstance(op, Op) else call(lib.asc_op_find, str(op).encode())
     if not pointer:
         raise ValueError(f"gradcheck: there is no op {op!r}")

@@ -107,6 +107,8 @@ def fail():
     status, message = Status(quick.asc_error(ctx)), text(quick.asc_error_message(ctx))
     argument = text(quick.asc_error_subject(ctx))
     quick.asc_error_clear(ctx)
+    if status == Status.INTERRUPTED:
+        quick.asc_set_interrupt(ctx, _go_on, None)  # which the next call may ask again
     raised = state.raised
     state.raised = None
     if isinstance(raised, KeyboardInterrupt):
@@ -143,16 +145,22 @@ def _message(_, line):
     log.warning("%s", text(line))
 
 
-@ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
-def _go_on(_):
-    """Lets Ctrl-C end a long call: the interpreter looks for signals while it runs this."""
-    try:
-        for _ in range(2):
-            pass
-        return True
-    except KeyboardInterrupt as raised:
-        state.raised = raised
-        return state.whole
+def _watching():
+    """Lets Ctrl-C end a long call: the interpreter looks for signals when this goes on, within `try`."""
+    go_on = True
+    while True:
+        try:
+            while True:
+                yield go_on
+                go_on = True
+        except KeyboardInterrupt:
+            state.raised = KeyboardInterrupt()  # one whose traceback does not hold this frame
+            go_on = state.whole
+
+
+_watcher = _watching()
+next(_watcher)
+_go_on = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(_watcher.send)
 
 
 def _new_context():

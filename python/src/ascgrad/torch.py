@@ -253,7 +253,7 @@ class _Engine:
         given, params = tensors[:4], tensors[4:]
         for i, t in enumerate(params):
             held = self.held[i]
-            if held is None or held.data_ptr() != t.data_ptr():
+            if held is None or held.data_ptr() != t.data_ptr() or not t.is_contiguous():
                 t = t.contiguous()
                 ask(quick.asc_set_data, self.parameters[i], _share(t))
                 self.held[i] = t
@@ -321,8 +321,10 @@ class Mixing(nn.Module):
     def forward(self, x, lengths=None, context=None, bias=None):
         params = self._tensors()
         dtype = params[0].dtype
+        if any(p.dtype != dtype or p.device.type != "cpu" for p in params):
+            for name, p in zip(self.names, params):
+                _cast("the layer's parameter " + name, p, dtype)
         x, context, bias = (_cast(name, t, dtype) for name, t in (("x", x), ("context", context), ("bias", bias)))
-        _check("the layer's parameter " + self.names[0], params[0])
         if lengths is not None:
             lengths = torch.as_tensor(lengths, dtype=torch.int64)
             _check("lengths", lengths)
