@@ -1542,7 +1542,7 @@ FIELD(asc_train_progress, limit_s, 88) double asc_train_progress_0_limit_s;
 FIELD(asc_train_progress, left_s, 96) double asc_train_progress_0_left_s;
 FIELD(asc_train_progress, evaluated, 104) double asc_train_progress_0_evaluated;
 FIELD(asc_train_progress, valid, 112) asc_eval_result asc_train_progress_0_valid;
-FIELD(asc_train_progress, best_loss, 184) double asc_train_progress_0_best_loss;
+FIELD(asc_train_progress, best_step, 184) int64_t asc_train_progress_0_best_step;
 FIELD(asc_train_progress, log, 192) bool asc_train_progress_0_log;
 
 STRUCT(asc_train_hooks, 48)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *program_name = "ascgrad", *command_name;
 
@@ -19,6 +20,23 @@ void cli_begin(const char *program, const char *name)
 const char *cli_program(void)
 {
     return program_name;
+}
+
+static void write_error(const char *text)
+{
+    (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+void cli_message_at_once(const char *text)
+{
+    write_error("ascgrad");
+    if (command_name) {
+        write_error(" ");
+        write_error(command_name);
+    }
+    write_error(": ");
+    write_error(text);
+    write_error("\n");
 }
 
 static void message(const char *format, va_list args)

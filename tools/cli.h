@@ -176,6 +176,8 @@ const char *cli_program(void);
 
 /* One line on stderr. */
 void cli_message(const char *format, ...) ASC_PRINTF(1, 2);
+/* The same from a signal handler. */
+void cli_message_at_once(const char *text);
 
 /* One line on stderr, and the end of the program with status 2. */
 _Noreturn void cli_wrong_usage(const char *format, ...) ASC_PRINTF(1, 2);

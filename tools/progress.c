@@ -251,18 +251,28 @@ static void show_step(progress *bar, const asc_train_progress *p)
     }
 }
 
+/* Of classes, one a sequence, perplexity and bits per byte say nothing. */
+static void print_evaluation(const asc_train_progress *p)
+{
+    const asc_eval_result *r = &p->valid;
+    char unknown[40];
+    fprintf(stderr, "  epoch %.2f  valid loss %.4f", p->epoch, r->loss);
+    if (r->tokens != r->sequences) {
+        fprintf(stderr, "  perplexity %.3f  %.4f bits per byte%s", r->ppl, r->bits_per_byte,
+                unknown_share(r->unknown, unknown, sizeof unknown));
+    }
+    if (r->sequences > 0) {
+        fprintf(stderr, "  accuracy %.4f", r->accuracy);
+    }
+    fprintf(stderr, "%s\n", p->step == p->best_step ? "  (best)" : "");
+}
+
 static void show_evaluation(progress *bar, const asc_train_progress *p)
 {
-    char unknown[40];
     progress_clear(bar);
     if (!cli_quiet()) {
         print_step(p);
-        fprintf(stderr, "  epoch %.2f  valid loss %.4f  perplexity %.3f  %.4f bits per byte%s", p->epoch, p->valid.loss,
-                p->valid.ppl, p->valid.bits_per_byte, unknown_share(p->valid.unknown, unknown, sizeof unknown));
-        if (p->valid.sequences > 0) {
-            fprintf(stderr, "  accuracy %.4f", p->valid.accuracy);
-        }
-        fprintf(stderr, "%s\n", p->valid.loss <= p->best_loss ? "  (best)" : "");
+        print_evaluation(p);
     }
     if (!bar->told_unknown) {
         unknown_warn(p->valid.unknown);

@@ -121,14 +121,14 @@ static void say_at_once(const char *text)
     if (on_terminal) {
         (void)!write(STDERR_FILENO, progress_clearing, strlen(progress_clearing));
     }
-    (void)!write(STDERR_FILENO, text, strlen(text));
+    cli_message_at_once(text);
 }
 
 /* The second signal, or one before there is anything to save. */
 static _Noreturn void end_at_once(void)
 {
-    say_at_once(run_stands ? "ascgrad train: ended at once; --resume goes on after the last checkpoint\n"
-                           : "ascgrad train: ended before the training began; nothing is saved\n");
+    say_at_once(run_stands ? "ended at once; --resume goes on after the last checkpoint"
+                           : "ended before the training began; nothing is saved");
     _exit(CLI_INTERRUPTED);
 }
 
@@ -139,8 +139,8 @@ static void request_stop(int number)
         end_at_once();
     }
     stop_requested = 1;
-    say_at_once("ascgrad train: stops after this step, or soon, and saves\n"
-                "ascgrad train: a second interrupt ends at once, at the last checkpoint\n");
+    say_at_once("stops after this step, or soon, and saves");
+    cli_message_at_once("a second interrupt ends at once, at the last checkpoint");
 }
 
 /* The terminal is gone, which both it and the shell may say, and a SIGTERM may follow: no reason to hurry. */

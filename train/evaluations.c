@@ -92,7 +92,7 @@ static asc_status commit_best(asc_trainer *t)
 
 static asc_status tell_evaluated(asc_trainer *t)
 {
-    t->progress.best_loss = asc_trainer_best(t)->loss;
+    t->progress.best_step = asc_trainer_best(t)->step;
     asc_trainer_tell(t, ASC_TRAIN_PHASE_EVALUATED);
     return ASC_OK;
 }

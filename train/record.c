@@ -26,7 +26,7 @@ void asc_trainer_describe(asc_trainer *t)
     p->spent_s = asc_trainer_spent(t);
     p->limit_s = 60 * t->settings->values.minutes;
     p->left_s = asc_trainer_left(t);
-    p->best_loss = asc_trainer_best(t)->loss;
+    p->best_step = asc_trainer_best(t)->step;
 }
 
 void asc_trainer_tell(asc_trainer *t, asc_train_phase phase)

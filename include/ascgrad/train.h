@@ -168,7 +168,7 @@ typedef struct asc_train_progress {
     double left_s;         /* to its end, an estimate with evaluations and that limit; NaN: none yet */
     double evaluated;      /* ASC_TRAIN_PHASE_EVALUATING: the part that is done, 0 … 1 */
     asc_eval_result valid; /* of the last evaluation; loss is NaN before the first */
-    double best_loss;      /* the best evaluation's; infinite before the first */
+    int64_t best_step;     /* of the best evaluation; -1 before the first */
     bool log;              /* ASC_TRAIN_PHASE_STEP: the step gets a line of metrics.jsonl */
 } asc_train_progress;
 

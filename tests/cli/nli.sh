@@ -72,6 +72,16 @@ train --encoder "$tiny" --mix transformer --epochs 12 --eval-every 10 --out part
 status 0 "$ASCGRAD" nli train --resume parts --minutes 0 --threads 2
 same_run run parts
 
+# the best is marked as it is chosen, by accuracy, where the loss says otherwise, too
+train --encoder none --mix none --lr 4e-3 --epochs 4 --eval-every 2 --out marked
+marked=$(awk '/valid loss/ { accuracy = $9 + 0; loss = $7 + 0
+        better = accuracy > most || (accuracy == most && loss < least)
+        other += !better && loss < least
+        if (better) { most = accuracy; least = loss }
+        if (better != / \(best\)$/ || $8 != "accuracy") print }
+    BEGIN { most = -1 } END { if (!other) print "loss and accuracy agree" }' err | sed 1q)
+[ -z "$marked" ] || fail "marked as the best, or not, by its loss: $marked"
+
 # the best by accuracy is the model that is kept
 find_best='import json; e = [json.loads(l) for l in open("run/metrics.jsonl") if "valid_accuracy" in l]
 best = max(e, key=lambda x: (x["valid_accuracy"], -x["valid_loss"])); print("%.9g" % best["valid_accuracy"])'
