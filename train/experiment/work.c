@@ -208,13 +208,17 @@ static asc_status note_failed(asc_experiment *e, const asc_plan_run *r, const ch
     return status;
 }
 
+/* With what a worker that was killed had begun to write. */
 static asc_status forget_failure(asc_experiment *e, const asc_plan_run *r)
 {
-    char *path = asc_experiment_path(e, "failed", r->info.name, ".txt");
-    if (path && unlink(path) && errno != ENOENT) {
-        asc_fail(e->ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+    static const char *const ends[] = {".txt", ".txt.tmp"};
+    for (int i = 0; i < 2 && asc_error(e->ctx) == ASC_OK; i++) {
+        char *path = asc_experiment_path(e, "failed", r->info.name, ends[i]);
+        if (path && unlink(path) && errno != ENOENT) {
+            asc_fail(e->ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+        }
+        asc_path_free(e->ctx, path);
     }
-    asc_path_free(e->ctx, path);
     return asc_error(e->ctx);
 }
 
