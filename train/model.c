@@ -283,6 +283,26 @@ static asc_status open_tokenizer(asc_ctx *ctx, asc_model *m, const asc_safetenso
     return asc_error(ctx);
 }
 
+/* The names of a classifier's classes, which an older file may lack. */
+static asc_status read_classes(asc_ctx *ctx, asc_model *m, const asc_safetensors *file, const char *path)
+{
+    const char *text = asc_safetensors_metadata(file, "classes");
+    json_t *names = text ? json_loads(text, 0, NULL) : NULL, *name;
+    bool fits = json_is_array(names) && (int64_t)json_array_size(names) == asc_lm_classes(m->lm);
+    size_t i;
+    json_array_foreach(names, i, name)
+    {
+        fits = fits && json_is_string(name);
+    }
+    json_decref(names);
+    if (text && !fits) {
+        return asc_fail(ctx, ASC_ERR_FORMAT, "%s: its classes are '%.60s', expected a list of %lld names", path, text,
+                        (long long)asc_lm_classes(m->lm));
+    }
+    m->classes = text ? asc_path_copy(ctx, text) : NULL;
+    return asc_error(ctx);
+}
+
 static asc_status open_parts(asc_ctx *ctx, asc_model *m, const char *path, const char *spec, asc_dataset *data)
 {
     char *file_path = NULL;
@@ -297,9 +317,7 @@ static asc_status open_parts(asc_ctx *ctx, asc_model *m, const char *path, const
         snprintf(m->checksum, sizeof m->checksum, "%s", checksum ? checksum : "");
     }
     m->lm = file ? open_lm(ctx, file, file_path) : NULL;
-    if (m->lm) {
-        const char *classes = asc_safetensors_metadata(file, "classes");
-        m->classes = classes ? asc_path_copy(ctx, classes) : NULL;
+    if (m->lm && read_classes(ctx, m, file, file_path) == ASC_OK) {
         open_tokenizer(ctx, m, file, file_path, spec, data);
     }
     asc_safetensors_close(file);

@@ -95,6 +95,11 @@ fi
 train --encoder "$tiny" --mix none --sees hypothesis --epochs 4 --out alone
 status 0 "$ASCGRAD" nli eval run --data held.jsonl --hard alone --json
 json '0 <= d["hard"]["n"] <= 45'
+# shellcheck disable=SC2086
+status 0 "$ASCGRAD" nli train --train train.jsonl.gz --valid held.jsonl $small --encoder none --mix none --epochs 1 \
+    --out elsewhere.run
+status 2 "$ASCGRAD" nli eval run --hard elsewhere.run
+has err 'elsewhere.run was validated on other pairs; --data FILE names those for both'
 status 0 "$ASCGRAD" nli eval alone --data held.jsonl
 cp out with
 sed 's/"sentence1": "[^"]*"/"sentence1": "a dog"/' held.jsonl >other.jsonl

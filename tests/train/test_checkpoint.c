@@ -173,6 +173,22 @@ static const edit wrong_models[] = {
     {{"valid_loss"}, {"9.5"}, "is not the run's best model, which is of step 12"},
 };
 
+/* What a model of no classes says of them. */
+static const char *const classes[] = {"[\"a\"]", "[1]", "{}", "[", "x"};
+
+START_TEST(classes_are_the_models)
+{
+    asc_train_result r;
+    brake never = {0, -1};
+    ck_assert_int_eq(train(run_path, false, &never, &r), ASC_OK);
+    rewrite(run_path, "model.safetensors", &(edit){{"classes"}, {classes[_i]}, NULL});
+    ck_assert_ptr_null(asc_model_open(ctx, run_path, NULL, NULL));
+    char expected[80];
+    snprintf(expected, sizeof expected, "its classes are '%s', expected a list of 0 names", classes[_i]);
+    expect_error_with(ASC_ERR_FORMAT, expected);
+}
+END_TEST
+
 START_TEST(models_of_no_run)
 {
     const edit *e = &wrong_models[_i];
@@ -267,6 +283,7 @@ int main(void)
     tcase_add_test(t, unknown_keys_are_passed_over);
     tcase_add_loop_test(t, models_of_no_run, 0, sizeof wrong_models / sizeof *wrong_models);
     tcase_add_loop_test(t, a_model_has_its_keys, 0, 6);
+    tcase_add_loop_test(t, classes_are_the_models, 0, sizeof classes / sizeof *classes);
     tcase_add_test(t, every_byte_of_a_model_counts);
     tcase_add_test(t, a_model_without_checksum_is_told);
     return run_suite("train/checkpoint", t);

@@ -37,6 +37,8 @@ static const cli_option options[] = {
 typedef struct judged {
     int64_t n, classes, *confusion, skipped;
     int64_t *label, *found; /* [n] */
+    uint32_t text;          /* checksum of the pairs */
+    json_t *names;          /* of the classes */
     asc_eval_result result;
 } judged;
 
@@ -95,6 +97,7 @@ static void clear(judged *j)
     free(j->label);
     free(j->found);
     free(j->confusion);
+    json_decref(j->names);
 }
 
 static asc_status run_pairs(asc_ctx *ctx, const struct args *args, const opened *o, const char *per_pair, judged *j)
@@ -113,7 +116,17 @@ static asc_status run_pairs(asc_ctx *ctx, const struct args *args, const opened 
     return asc_error(ctx);
 }
 
-/* The model of `path`, on all pairs; *data is the caller's to free. */
+static json_t *list_names(const asc_dataset *data)
+{
+    json_t *names = json_array();
+    const char *name;
+    for (int32_t i = 0; (name = asc_dataset_class(data, i)); i++) {
+        json_array_append_new(names, json_string(name));
+    }
+    return names;
+}
+
+/* The model of `path`, on all pairs. */
 static asc_status judge(asc_ctx *ctx, const char *path, const struct args *args, const char *per_pair, judged *j)
 {
     asc_split_kind kind;
@@ -123,6 +136,8 @@ static asc_status judge(asc_ctx *ctx, const char *path, const struct args *args,
         j->n = o.split->n_sequences;
         j->skipped = o.split->skipped;
         j->classes = asc_lm_classes(o.model->lm);
+        j->text = o.split->checksum;
+        j->names = list_names(o.data);
         j->label = take_memory(ctx, j->n, sizeof *j->label);
         j->found = take_memory(ctx, j->n, sizeof *j->found);
         j->confusion = take_memory(ctx, j->classes * j->classes, sizeof *j->confusion);
@@ -141,7 +156,7 @@ static double hard_accuracy(const judged *j, const judged *other, int64_t *n)
 {
     int64_t right = 0;
     *n = 0;
-    for (int64_t i = 0; i < j->n && i < other->n; i++) {
+    for (int64_t i = 0; i < j->n; i++) {
         bool hard = other->found[i] != other->label[i];
         *n += hard;
         right += hard && j->found[i] == j->label[i];
@@ -162,18 +177,12 @@ static json_t *describe_confusion(const judged *j)
     return rows;
 }
 
-static int print_json(const judged *j, const judged *other, char *classes)
+static int print_json(const judged *j, const judged *other)
 {
     const asc_eval_result *r = &j->result;
-    json_t *o = json_pack("{s:o, s:o, s:o, s:I, s:I, s:o}", "accuracy", cli_json_real(r->accuracy), "loss",
+    json_t *o = json_pack("{s:o, s:o, s:o, s:I, s:I, s:o, s:O}", "accuracy", cli_json_real(r->accuracy), "loss",
                           cli_json_real(r->loss), "ece", cli_json_real(r->ece), "n", (json_int_t)j->n, "skipped",
-                          (json_int_t)j->skipped, "confusion", describe_confusion(j)),
-           *names = json_array();
-    char *rest = NULL;
-    for (char *name = strtok_r(classes, "|", &rest); name; name = strtok_r(NULL, "|", &rest)) {
-        json_array_append_new(names, json_string(name));
-    }
-    json_object_set_new(o, "classes", names);
+                          (json_int_t)j->skipped, "confusion", describe_confusion(j), "classes", j->names);
     if (other->n > 0) {
         int64_t n;
         double accuracy = hard_accuracy(j, other, &n);
@@ -183,15 +192,14 @@ static int print_json(const judged *j, const judged *other, char *classes)
     return cli_print_json(o);
 }
 
-static void print_table(const judged *j, const judged *other, char *classes)
+static void print_table(const judged *j, const judged *other)
 {
     const asc_eval_result *r = &j->result;
     printf("%lld pairs, %lld left out: accuracy %.4f, loss %.4f; the probability of the class found is off by %.2f %% "
            "(ECE)\n", (long long)j->n, (long long)j->skipped, r->accuracy, r->loss, 100 * r->ece);
     printf("of each class, how many were taken for which:\n");
-    char *rest = NULL, *name = strtok_r(classes, "|", &rest);
-    for (int64_t i = 0; i < j->classes; i++, name = strtok_r(NULL, "|", &rest)) {
-        printf("%16s", name ? name : "?");
+    for (int64_t i = 0; i < j->classes; i++) {
+        printf("%16s", json_string_value(json_array_get(j->names, (size_t)i)));
         for (int64_t k = 0; k < j->classes; k++) {
             printf(" %7lld", (long long)j->confusion[i * j->classes + k]);
         }
@@ -204,22 +212,21 @@ static void print_table(const judged *j, const judged *other, char *classes)
     }
 }
 
-static int report(asc_ctx *ctx, const struct args *args, const char *path, const judged *j, const judged *other)
+static int report(asc_ctx *ctx, const struct args *args, const judged *j, const judged *other)
 {
     int status = cli_report(ctx);
-    asc_model *model = status == CLI_OK ? asc_model_open(ctx, path, NULL, NULL) : NULL;
-    char *classes = model ? nli_classes_of(model) : NULL;
-    if (classes && args->json) {
-        status = print_json(j, other, classes);
-    } else if (classes) {
-        print_table(j, other, classes);
+    if (status != CLI_OK) {
+        return status;
     }
-    if (classes && !isfinite(j->result.loss)) {
+    if (args->json) {
+        status = print_json(j, other);
+    } else {
+        print_table(j, other);
+    }
+    if (!isfinite(j->result.loss)) {
         cli_message("the loss is not finite");
         status = CLI_FAILED;
     }
-    free(classes);
-    asc_model_free(ctx, model);
     return status;
 }
 
@@ -232,8 +239,11 @@ static int run(int argc, char **argv)
     asc_ctx *ctx = cli_ctx_new(args.threads);
     if (judge(ctx, argv[0], &args, args.per_pair, &j) == ASC_OK && args.hard) {
         judge(ctx, args.hard, &args, NULL, &other);
+        if (asc_error(ctx) == ASC_OK && (other.n != j.n || other.text != j.text)) {
+            cli_wrong_usage("--hard: %s was validated on other pairs; --data FILE names those for both", args.hard);
+        }
     }
-    int status = report(ctx, &args, argv[0], &j, &other);
+    int status = report(ctx, &args, &j, &other);
     clear(&j);
     clear(&other);
     asc_ctx_free(ctx);

@@ -34,12 +34,14 @@ typedef struct predictor {
 
 static void print_pair(const predictor *p, int i)
 {
-    size_t C = json_array_size(p->classes), top = 0;
+    size_t C = (size_t)asc_lm_classes(p->model->lm), top = 0;
     const double *share = p->probabilities + (size_t)i * C;
     for (size_t c = 1; c < C; c++) {
         top = share[c] > share[top] ? c : top;
     }
-    const char *label = json_string_value(json_array_get(p->classes, top));
+    char number[24]; /* of a class without a name */
+    snprintf(number, sizeof number, "%zu", top);
+    const char *label = p->classes ? json_string_value(json_array_get(p->classes, top)) : number;
     if (p->all) {
         json_t *list = json_array();
         for (size_t c = 0; c < C; c++) {
@@ -128,13 +130,16 @@ static int run(int argc, char **argv)
     if (pairs && asc_lm_pair_inputs(model->lm).states > 0) {
         p.encoder = asc_model_encoder(ctx, model, args.encoding.folder, args.encoding.vocab);
     }
-    p.probabilities = calloc(TOGETHER * (json_array_size(p.classes) + 1), sizeof *p.probabilities);
+    p.probabilities = pairs ? calloc(TOGETHER * (size_t)asc_lm_classes(model->lm), sizeof *p.probabilities) : NULL;
+    if (pairs && !p.probabilities) {
+        asc_fail(ctx, ASC_ERR_MEMORY, "nli predict: out of memory");
+    }
     if (asc_error(ctx) == ASC_OK) {
         predict(&p, n > 1 ? argv[1] : "-");
     }
     int status = cli_report(ctx);
     if (status == CLI_OK && args.json) {
-        status = cli_print_json(json_pack("{s:O, s:O}", "classes", p.classes, "pairs", p.all));
+        status = cli_print_json(json_pack("{s:O?, s:O}", "classes", p.classes, "pairs", p.all));
     }
     free(p.probabilities);
     json_decref(p.classes);
