@@ -39,6 +39,7 @@ static const cli_option options[] = {
 
 /* What the evaluation tells us while it runs. */
 typedef struct listener {
+    asc_ctx *ctx;
     progress bar;
     FILE *per_token;
     const char *path;
@@ -48,11 +49,11 @@ static asc_status write_tokens(void *user, const int64_t *ids, const double *los
 {
     listener *l = user;
     for (int64_t i = 0; l->per_token && i < n; i++) {
-        if (ids[i] >= 0) {
-            fprintf(l->per_token, "%lld %.9g\n", (long long)ids[i], losses[i]);
+        if (ids[i] >= 0 && fprintf(l->per_token, "%lld %.9g\n", (long long)ids[i], losses[i]) < 0) {
+            return asc_fail(l->ctx, ASC_ERR_IO, "%s: %s", l->path, strerror(errno));
         }
     }
-    return l->per_token && ferror(l->per_token) ? ASC_ERR_IO : ASC_OK;
+    return ASC_OK;
 }
 
 static bool show(void *user, double done)
@@ -60,18 +61,6 @@ static bool show(void *user, double done)
     listener *l = user;
     progress_part(&l->bar, "evaluating", done);
     return true;
-}
-
-static asc_status close_tokens(asc_ctx *ctx, listener *l)
-{
-    if (l->per_token) {
-        bool failed = ferror(l->per_token) != 0;
-        if ((fclose(l->per_token) || failed) && (asc_error(ctx) == ASC_OK || failed)) {
-            asc_error_clear(ctx);
-            return asc_fail(ctx, ASC_ERR_IO, "%s: %s", l->path, strerror(errno));
-        }
-    }
-    return asc_error(ctx);
 }
 
 /* What the data's source itself would reach, where it knows: per token of its own, and per byte. */
@@ -224,7 +213,7 @@ static void print_result(const outcome *o, const asc_dataset *data, const char *
 static asc_status evaluate(asc_ctx *ctx, const struct args *args, const opened *opened, outcome *o)
 {
     const asc_model *model = opened->model;
-    listener l = {.bar = progress_start(), .path = args->per_token};
+    listener l = {.ctx = ctx, .bar = progress_start(), .path = args->per_token};
     if (args->per_token && !(l.per_token = fopen(args->per_token, "w"))) {
         return asc_fail(ctx, ASC_ERR_IO, "%s: %s", args->per_token, strerror(errno));
     }
@@ -240,7 +229,7 @@ static asc_status evaluate(asc_ctx *ctx, const struct args *args, const opened *
                                 .features = opened->features};
     asc_evaluate(ctx, model->lm, opened->split, &options, &o->result);
     progress_clear(&l.bar);
-    return close_tokens(ctx, &l);
+    return open_close_file(ctx, l.per_token, l.path);
 }
 
 /* The tokens that --carry asks for, of the model where it names none. */

@@ -1,6 +1,7 @@
 /* tools/open.c: a model with the text that it is to be evaluated on. */
 #include "tools/open.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -110,4 +111,12 @@ void open_close(asc_ctx *ctx, opened *o)
     asc_split_free(ctx, o->split);
     asc_model_free(ctx, o->model);
     asc_dataset_free(o->data);
+}
+
+asc_status open_close_file(asc_ctx *ctx, FILE *file, const char *path)
+{
+    if (file && fclose(file)) {
+        asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+    }
+    return asc_error(ctx);
 }

@@ -106,8 +106,8 @@ static asc_status take_batch(evaluation *e, const batch *b, const int64_t *y, co
         e->nats += e->losses[i];
     }
     for (int64_t i = 0; found && o->sequence && i < b->n; i++) {
-        if (o->sequence(o->user, b->which[i], y[i], found[i], e->losses[i])) {
-            return asc_fail(e->ctx, ASC_ERR_IO, "evaluate: the receiver of the sequences' classes failed");
+        if ((status = o->sequence(o->user, b->which[i], y[i], found[i], e->losses[i]))) {
+            return asc_fail(e->ctx, status, "evaluate: the receiver of the sequences' classes failed");
         }
     }
     for (int64_t i = 0; i < b->n; i++) {

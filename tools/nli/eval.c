@@ -43,8 +43,10 @@ typedef struct judged {
 } judged;
 
 typedef struct listener {
+    asc_ctx *ctx;
     progress bar;
     FILE *per_pair;
+    const char *path;
     const asc_dataset *data;
     judged *j;
 } listener;
@@ -61,11 +63,12 @@ static asc_status take(void *user, int64_t number, int64_t label, int64_t found,
     listener *l = user;
     l->j->label[number] = label;
     l->j->found[number] = found;
-    if (l->per_pair) {
-        fprintf(l->per_pair, "%lld %s ", (long long)number, asc_dataset_class(l->data, (int32_t)label));
-        fprintf(l->per_pair, "%s %.9g\n", asc_dataset_class(l->data, (int32_t)found), exp(-loss));
+    FILE *file = l->per_pair; /* a name is there until the next one is asked for */
+    if (file && (fprintf(file, "%lld %s ", (long long)number, asc_dataset_class(l->data, (int32_t)label)) < 0 ||
+                 fprintf(file, "%s %.9g\n", asc_dataset_class(l->data, (int32_t)found), exp(-loss)) < 0)) {
+        return asc_fail(l->ctx, ASC_ERR_IO, "%s: %s", l->path, strerror(errno));
     }
-    return l->per_pair && ferror(l->per_pair) ? ASC_ERR_IO : ASC_OK;
+    return ASC_OK;
 }
 
 /* ---- opening ---- */
@@ -102,7 +105,7 @@ static void clear(judged *j)
 
 static asc_status run_pairs(asc_ctx *ctx, const struct args *args, const opened *o, const char *per_pair, judged *j)
 {
-    listener l = {.bar = progress_start(), .data = o->data, .j = j};
+    listener l = {.ctx = ctx, .bar = progress_start(), .path = per_pair, .data = o->data, .j = j};
     if (per_pair && !(l.per_pair = fopen(per_pair, "w"))) {
         return asc_fail(ctx, ASC_ERR_IO, "%s: %s", per_pair, strerror(errno));
     }
@@ -110,10 +113,7 @@ static asc_status run_pairs(asc_ctx *ctx, const struct args *args, const opened 
                                   .sequence = take, .user = &l, .confusion = j->confusion, .features = o->features};
     asc_evaluate(ctx, o->model->lm, o->split, &how, &j->result);
     progress_clear(&l.bar);
-    if (l.per_pair && fclose(l.per_pair) && asc_error(ctx) == ASC_OK) {
-        asc_fail(ctx, ASC_ERR_IO, "%s: %s", per_pair, strerror(errno));
-    }
-    return asc_error(ctx);
+    return open_close_file(ctx, l.per_pair, per_pair);
 }
 
 static json_t *list_names(const asc_dataset *data)
