@@ -198,7 +198,7 @@ static void spill_model(model *m)
     spill_file("vocab.txt", vocabulary, sizeof vocabulary - 1);
 }
 
-static asc_encoder *open_drawn(model *m)
+static inline asc_encoder *open_drawn(model *m)
 {
     spill_model(m);
     asc_encoder *encoder = asc_encoder_open(ctx, folder, NULL);
@@ -315,7 +315,7 @@ static void ref_layer(const model *m, int layer, double (*x)[E], int n)
 }
 
 /* The states of n tokens, those from `second` on of type 1. */
-static void ref_states(const model *m, const int32_t *ids, int n, int second, double (*x)[E])
+static inline void ref_states(const model *m, const int32_t *ids, int n, int second, double (*x)[E])
 {
     const float *word = values_of(m, "embeddings.word_embeddings", "weight");
     const float *place = values_of(m, "embeddings.position_embeddings", "weight");
@@ -330,5 +330,17 @@ static void ref_states(const model *m, const int32_t *ids, int n, int second, do
         ref_layer(m, l, x, n);
     }
 }
+
+/* What a list has for a sentence: its ids, and where its second text begins. */
+static inline void expect_ids(const asc_sentences *s, int64_t i, int64_t n, const int32_t *ids, int64_t second)
+{
+    int64_t found, begins;
+    const int32_t *got = asc_sentences_at(s, i, &found, &begins);
+    ck_assert_int_eq(found, n);
+    ck_assert_int_eq(begins, second);
+    ck_assert_mem_eq(got, ids, (size_t)n * sizeof *ids);
+}
+#define EXPECT_IDS(s, i, second, ...)                                                                                  \
+    expect_ids(s, i, sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t), (int32_t[]){__VA_ARGS__}, second)
 
 #endif
