@@ -266,6 +266,7 @@ void asc_parallel(asc_ctx *ctx, int64_t pieces, asc_piece_fn *fn, void *arg)
         start_again(ctx, w);
         together = w->n > 0;
     }
+    together = together && !must_end(w, 0); /* asked now: the others may leave the caller no piece to ask before */
     w->fn = fn;
     w->arg = arg;
     w->pieces = pieces;

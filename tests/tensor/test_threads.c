@@ -236,6 +236,7 @@ static bool say_yes(void *user)
     return true;
 }
 
+/* The question comes before the first piece, however late the caller itself comes to take one. */
 START_TEST(an_interrupt_leaves_pieces_out)
 {
     tally t = {0};
@@ -246,7 +247,7 @@ START_TEST(an_interrupt_leaves_pieces_out)
     for (int i = 0; i < PIECES; i++) {
         runs += atomic_load(&t.runs[i]);
     }
-    ck_assert_int_lt(runs, PIECES);
+    ck_assert_int_eq(runs, 0);
     ck_assert_int_eq(asked, 1);
     expect_error(ASC_ERR_INTERRUPTED, "interrupted");
     ck_assert(asc_interrupted(ctx)); /* until it is set anew */
