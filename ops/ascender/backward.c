@@ -109,6 +109,20 @@ static void scores_row_f32(const work *k, int64_t r, const asc_panel_row *row, c
     k->to->scalars[ASC_ASCENDER_TAU_SCORE] -= temperature_f32(k, dS, S, A, row->n);
 }
 
+/* A raw score's gradient in its place. It adds up to 0 over the row, but for rounding, of μ above all: of a nearly
+ * constant row, whose gradient is some 1/ε of dS and then cancels, what is left over is taken off. */
+static void normalisation_row_f32(const work *k, int64_t r, int b, float *x, const float *dS, int64_t n)
+{
+    static const double nearly = 1e-6;
+    const asc_ascender_row_grad *row_grad = &k->row_grad[r];
+    const double *fact = k->w->rows[r].fact;
+    double mean = fact[FACT_MEAN + b], sigma = fact[FACT_SIGMA + b];
+    asc_kernels_f32()->centred_grad(x, dS, (float)row_grad->slope[b], (float)row_grad->spread[b], (float)mean, n);
+    if (sigma > 0 && sigma < nearly * fabs(mean)) {
+        asc_kernels_f32()->centred_scale(x, x, asc_kernels_f32()->sum(x, n) / (float)n, 1, n);
+    }
+}
+
 /* Raw scores become their gradients; S's place takes dV (D - V). */
 static void raw_scores_row_f32(const work *k, int64_t r, const asc_panel_row *row, const float *phi, const float *sep)
 {
@@ -118,12 +132,10 @@ static void raw_scores_row_f32(const work *k, int64_t r, const asc_panel_row *ro
     float *x = entries_f32(k, DIRECTIONS, r, row), *a = entries_f32(k, AFFINITY, r, row);
     float *D = entries_f32(k, DISTANCES, r, row), *dd2 = entries_f32(k, DSQUARES, r, row);
     int64_t n = row->n;
-    asc_kernels_f32()->centred_grad(x, dS, (float)row_grad->slope[ALIGN], (float)row_grad->spread[ALIGN],
-                                    (float)fact[FACT_MEAN + ALIGN], n);
+    normalisation_row_f32(k, r, ALIGN, x, dS, n);
 
     asc_kernels_f32()->centred_scale(entries_f32(k, SCORES, r, row), D, (float)fact[FACT_V], (float)row_grad->V, n);
-    asc_kernels_f32()->centred_grad(D, dS, (float)row_grad->slope[COH], (float)row_grad->spread[COH],
-                                    (float)fact[FACT_MEAN + COH], n);
+    normalisation_row_f32(k, r, COH, D, dS, n);
     asc_kernels_f32()->axpy(D, (float)(row_grad->V / fact[FACT_W]), entries_f32(k, COHESION, r, row), n);
     if (k->loss_coh != 0) {
         asc_kernels_f32()->axpy(D, (float)k->loss_coh, A, n);

@@ -192,6 +192,47 @@ START_TEST(small_densities_keep_their_digits)
 }
 END_TEST
 
+/* ---- rows that are constant but for rounding ---- */
+
+/* Both keys are every query's neighbours: k̃_1·u = k̃_2·u whatever the headings, so these have no gradient. What comes
+ * of rounding is magnified by 1/ε, and where headings are nearly opposite. */
+static asc_tensor nearly_opposite(int64_t heads)
+{
+    asc_tensor headings = random_leaf(ASC_F64, 95, ASC_SHAPE(1, 2, 2 * heads));
+    double *first = asc_data_mut(headings), *second = first + 2 * heads;
+    for (int64_t h = 0; h < heads; h++) {
+        double length = hypot(first[2 * h], first[2 * h + 1]), turn = 3 - .02 * (double)h;
+        second[2 * h] = length * cos(turn + (double)h);
+        second[2 * h + 1] = length * sin(turn + (double)h);
+        first[2 * h] = cos((double)h);
+        first[2 * h + 1] = sin((double)h);
+    }
+    return headings;
+}
+
+START_TEST(rows_that_are_constant_by_rule)
+{
+    enum { HEADS = 64, N = 9, W = 2 };
+    const asc_ascender_options o = {.heads = HEADS, .k = 2, .gate = ASC_GATE_NONE, .unbiased = true};
+    asc_ascender_inputs in = {.heading = nearly_opposite(HEADS)};
+    asc_tensor *keys[] = {&in.k, &in.v, &in.z, &in.h}, *queries[] = {&in.q, &in.z_queries, &in.h_queries};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        *keys[i] = random_leaf(ASC_F64, 96 + i, ASC_SHAPE(1, 2, HEADS * W));
+    }
+    for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
+        *queries[i] = random_leaf(ASC_F64, 100 + i, ASC_SHAPE(1, N, HEADS * W));
+    }
+    for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
+        in.scalar[i] = asc_full(ctx, ASC_F64, .7, 1, &o.heads);
+    }
+    run_backward(asc_ascender(ctx, &in, &o, NULL));
+    for (int64_t e = 0; e < 2 * HEADS * W; e++) {
+        double g = value(asc_grad(in.heading), e);
+        ck_assert_msg(fabs(g) < 1e-7, "element %lld is %g", (long long)e, g);
+    }
+}
+END_TEST
+
 /* ---- features that are not numbers ---- */
 
 /* They choose some neighbours, each once, and show in y. */
@@ -233,6 +274,7 @@ int main(void)
     tcase_add_loop_test(t, single_precision, 0, 8);
     tcase_add_test(t, close_places_far_away);
     tcase_add_test(t, small_densities_keep_their_digits);
+    tcase_add_test(t, rows_that_are_constant_by_rule);
     tcase_add_loop_test(t, features_that_are_nan, 0, 4);
     return run_suite("nn/ascender node", t);
 }
