@@ -135,6 +135,17 @@ json 'd["unit"] == "pair" and d["n"] == 45 and 0 <= d["systems"][0]["accuracy"] 
 status 0 "$ASCGRAD" compare run own-none --data held.jsonl
 has out '^test split, 45 pairs$'
 has out ' accuracy '
+has out '^how often right, against run '
+for model in run own-none; do
+    status 0 "$ASCGRAD" nli eval $model --data held.jsonl --per-pair $model.pairs --json
+    awk '{ print ($2 == $3) + 0 }' $model.pairs >$model.right
+done
+status 0 "$ASCGRAD" stats mcnemar own-none.right run.right --json
+cp out mcnemar
+status 0 "$ASCGRAD" compare run own-none --data held.jsonl --json
+json '(lambda c, m: c["mcnemar"] == [{k: m[k] for k in m if k != "n"}] and m["n"] == 45 and
+       abs(c["accuracy_difference"] - (m["only_a"] - m["only_b"]) / 45) < 1e-12)(
+       d["comparisons"][0], json.load(open("mcnemar")))'
 status 0 "$ASCGRAD" plot run --y valid_accuracy --csv curve.csv -o curve.gp
 
 # other labels, in order or as given
