@@ -1496,6 +1496,7 @@ asc_schema asc_settings_schema(const asc_ctx *ctx, int i);
 asc_settings *asc_settings_new(asc_ctx *ctx);
 void asc_settings_free(asc_settings *settings);
 asc_status asc_settings_set(asc_settings *settings, const char *key, const char *value);
+const char *asc_settings_text(const asc_settings *settings, const char *key, bool *given);
 asc_status asc_settings_load(asc_settings *settings, const char *path);
 asc_status asc_settings_preset(asc_settings *settings, const char *name);
 const char *asc_preset_at(int i);
@@ -2093,6 +2094,7 @@ any *const functions[] = {
     (any *)asc_settings_resume,
     (any *)asc_settings_schema,
     (any *)asc_settings_set,
+    (any *)asc_settings_text,
     (any *)asc_settings_threads,
     (any *)asc_sgd_new,
     (any *)asc_shape,
