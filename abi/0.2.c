@@ -237,12 +237,13 @@ FIELD(asc_causal_report, first_moment, 56) int64_t asc_causal_report_0_first_mom
 FIELD(asc_causal_report, first_of, 64) const char *asc_causal_report_0_first_of;
 asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char *config, const asc_gradcheck_options *options, asc_causal_report *report);
 
-STRUCT(asc_score_part, 24)
+STRUCT(asc_score_part, 32)
 FIELD(asc_score_part, nats, 0) double asc_score_part_0_nats;
 FIELD(asc_score_part, tokens, 8) int64_t asc_score_part_0_tokens;
 FIELD(asc_score_part, bytes, 16) int64_t asc_score_part_0_bytes;
+FIELD(asc_score_part, right, 24) int64_t asc_score_part_0_right;
 
-STRUCT(asc_scores, 184)
+STRUCT(asc_scores, 192)
 FIELD(asc_scores, result, 0) asc_eval_result asc_scores_0_result;
 FIELD(asc_scores, parameters, 72) int64_t asc_scores_0_parameters;
 FIELD(asc_scores, block, 80) int64_t asc_scores_0_block;
@@ -254,10 +255,11 @@ FIELD(asc_scores, train_checksum, 112) uint32_t asc_scores_0_train_checksum;
 FIELD(asc_scores, tokens_per_s, 120) double asc_scores_0_tokens_per_s;
 FIELD(asc_scores, model_checksum, 128) char asc_scores_0_model_checksum[9];
 FIELD(asc_scores, pairs, 144) int64_t asc_scores_0_pairs;
-FIELD(asc_scores, n_blocks, 152) int64_t asc_scores_0_n_blocks;
-FIELD(asc_scores, n_lines, 160) int64_t asc_scores_0_n_lines;
-FIELD(asc_scores, blocks, 168) const asc_score_part *asc_scores_0_blocks;
-FIELD(asc_scores, lines, 176) const asc_score_part *asc_scores_0_lines;
+FIELD(asc_scores, classes, 152) int64_t asc_scores_0_classes;
+FIELD(asc_scores, n_blocks, 160) int64_t asc_scores_0_n_blocks;
+FIELD(asc_scores, n_lines, 168) int64_t asc_scores_0_n_lines;
+FIELD(asc_scores, blocks, 176) const asc_score_part *asc_scores_0_blocks;
+FIELD(asc_scores, lines, 184) const asc_score_part *asc_scores_0_lines;
 asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *split, const asc_eval_options *options);
 void asc_scores_free(asc_ctx *ctx, asc_scores *scores);
 asc_status asc_scores_write(asc_ctx *ctx, const asc_scores *scores, const char *path);
@@ -297,13 +299,21 @@ FIELD(asc_seed_test, difference, 8) double asc_seed_test_0_difference;
 FIELD(asc_seed_test, p, 16) double asc_seed_test_0_p;
 FIELD(asc_seed_test, p_least, 24) double asc_seed_test_0_p_least;
 
-STRUCT(asc_comparison, 152)
+STRUCT(asc_class_comparison, 144)
+FIELD(asc_class_comparison, items, 0) asc_pair_stats asc_class_comparison_0_items;
+FIELD(asc_class_comparison, p_holm, 88) double asc_class_comparison_0_p_holm;
+FIELD(asc_class_comparison, seeds, 96) asc_seed_test asc_class_comparison_0_seeds;
+FIELD(asc_class_comparison, n_mcnemar, 128) int64_t asc_class_comparison_0_n_mcnemar;
+FIELD(asc_class_comparison, mcnemar, 136) const asc_mcnemar *asc_class_comparison_0_mcnemar;
+
+STRUCT(asc_comparison, 160)
 FIELD(asc_comparison, a, 0) int64_t asc_comparison_0_a;
 FIELD(asc_comparison, b, 8) int64_t asc_comparison_0_b;
 FIELD(asc_comparison, items, 16) asc_pair_stats asc_comparison_0_items;
 FIELD(asc_comparison, p_holm, 104) double asc_comparison_0_p_holm;
 FIELD(asc_comparison, p_holm_bootstrap, 112) double asc_comparison_0_p_holm_bootstrap;
 FIELD(asc_comparison, seeds, 120) asc_seed_test asc_comparison_0_seeds;
+FIELD(asc_comparison, classes, 152) const asc_class_comparison *asc_comparison_0_classes;
 
 STRUCT(asc_compared, 56)
 FIELD(asc_compared, unit, 0) asc_unit asc_compared_0_unit;
@@ -1400,6 +1410,15 @@ FIELD(asc_pair_stats, cohen_dz, 64) double asc_pair_stats_0_cohen_dz;
 FIELD(asc_pair_stats, cohen_d, 72) double asc_pair_stats_0_cohen_d;
 FIELD(asc_pair_stats, cliff_delta, 80) double asc_pair_stats_0_cliff_delta;
 asc_status asc_stats_pair(asc_ctx *ctx, const double *a, const double *b, int64_t n, const asc_resampling *how, asc_pair_stats *result);
+
+STRUCT(asc_mcnemar, 48)
+FIELD(asc_mcnemar, both, 0) int64_t asc_mcnemar_0_both;
+FIELD(asc_mcnemar, only_a, 8) int64_t asc_mcnemar_0_only_a;
+FIELD(asc_mcnemar, only_b, 16) int64_t asc_mcnemar_0_only_b;
+FIELD(asc_mcnemar, neither, 24) int64_t asc_mcnemar_0_neither;
+FIELD(asc_mcnemar, chi2, 32) double asc_mcnemar_0_chi2;
+FIELD(asc_mcnemar, p, 40) double asc_mcnemar_0_p;
+asc_status asc_stats_mcnemar(asc_ctx *ctx, const uint8_t *a, const uint8_t *b, int64_t n, asc_mcnemar *result);
 double asc_stats_mean(asc_ctx *ctx, const double *x, int64_t n, double *std);
 asc_status asc_stats_holm(asc_ctx *ctx, const double *p, int64_t n, double *adjusted);
 asc_status asc_stats_calibration(asc_ctx *ctx, const double *confidence, const uint8_t *correct, int64_t n, int bins, double *ece, double *accuracy);
@@ -1477,6 +1496,7 @@ asc_schema asc_settings_schema(const asc_ctx *ctx, int i);
 asc_settings *asc_settings_new(asc_ctx *ctx);
 void asc_settings_free(asc_settings *settings);
 asc_status asc_settings_set(asc_settings *settings, const char *key, const char *value);
+const char *asc_settings_text(const asc_settings *settings, const char *key, bool *given);
 asc_status asc_settings_load(asc_settings *settings, const char *path);
 asc_status asc_settings_preset(asc_settings *settings, const char *name);
 const char *asc_preset_at(int i);
@@ -2074,6 +2094,7 @@ any *const functions[] = {
     (any *)asc_settings_resume,
     (any *)asc_settings_schema,
     (any *)asc_settings_set,
+    (any *)asc_settings_text,
     (any *)asc_settings_threads,
     (any *)asc_sgd_new,
     (any *)asc_shape,
@@ -2106,6 +2127,7 @@ any *const functions[] = {
     (any *)asc_stats_clusters,
     (any *)asc_stats_front,
     (any *)asc_stats_holm,
+    (any *)asc_stats_mcnemar,
     (any *)asc_stats_mean,
     (any *)asc_stats_pair,
     (any *)asc_stats_smooth,

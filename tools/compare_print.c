@@ -50,6 +50,35 @@ static json_t *describe_system(const asc_system *system, const asc_system_result
     return o;
 }
 
+static json_t *describe_mcnemar(const asc_mcnemar *m)
+{
+    json_t *o = json_object();
+    set_whole(o, "both", m->both);
+    set_whole(o, "only_a", m->only_a);
+    set_whole(o, "only_b", m->only_b);
+    set_whole(o, "neither", m->neither);
+    set_real(o, "chi2", m->chi2);
+    set_real(o, "p", m->p);
+    return o;
+}
+
+static void describe_classes(json_t *o, const asc_class_comparison *c)
+{
+    json_t *tests = json_array();
+    set_real(o, "accuracy_difference", c->items.difference);
+    set_real(o, "accuracy_ci_low", c->items.ci_low);
+    set_real(o, "accuracy_ci_high", c->items.ci_high);
+    set_real(o, "accuracy_p_bootstrap", c->items.p_bootstrap);
+    set_real(o, "accuracy_p_randomization", c->items.p_randomization);
+    set_real(o, "accuracy_p_holm", c->p_holm);
+    set_real(o, "seeds_accuracy_difference", c->seeds.difference);
+    set_real(o, "seeds_accuracy_p", c->seeds.p);
+    for (int64_t i = 0; i < c->n_mcnemar; i++) {
+        json_array_append_new(tests, describe_mcnemar(&c->mcnemar[i]));
+    }
+    json_object_set_new(o, "mcnemar", tests);
+}
+
 static json_t *describe_comparison(const asc_system *systems, const asc_comparison *c)
 {
     json_t *o = json_object();
@@ -70,6 +99,9 @@ static json_t *describe_comparison(const asc_system *systems, const asc_comparis
     set_real(o, "seeds_difference", c->seeds.difference);
     set_real(o, "seeds_p", c->seeds.p);
     set_real(o, "seeds_p_least", c->seeds.p_least);
+    if (c->classes) {
+        describe_classes(o, c->classes);
+    }
     return o;
 }
 
@@ -287,6 +319,58 @@ static void print_comparisons(const asc_system *systems, const asc_compared *c, 
            holm ? ", p Holm: p rand adjusted for all" : "");
 }
 
+/* Of one model each McNemar's p; of several how many of their tests have p < 0.05. */
+static void put_mcnemar(int width, const asc_class_comparison *c)
+{
+    int64_t low = 0;
+    for (int64_t i = 0; i < c->n_mcnemar; i++) {
+        low += c->mcnemar[i].p < 0.05;
+    }
+    if (c->n_mcnemar == 1) {
+        put(width, "%.4f", c->mcnemar->p);
+    } else {
+        put(width, "%lld of %lld", (long long)low, (long long)c->n_mcnemar);
+    }
+}
+
+static void print_classes(const asc_system *systems, const asc_compared *c, int name)
+{
+    bool seeds = several_seeds(c), holm = c->n_comparisons > 1;
+    if (c->n_comparisons == 0 || !c->comparison->classes) {
+        return;
+    }
+    printf("\nhow often right, against %s (above 0: more often than it)\n", systems[0].name);
+    put(-name, "system");
+    put(10, "difference");
+    put(20, "95 %% interval");
+    put(6, "p rand");
+    if (holm) {
+        put(6, "p Holm");
+    }
+    if (seeds) {
+        put(7, "p seeds");
+    }
+    put(8, "McNemar");
+    putchar('\n');
+    for (int64_t i = 0; i < c->n_comparisons; i++) {
+        const asc_class_comparison *one = c->comparison[i].classes;
+        put_name(name, systems[c->comparison[i].a].name);
+        put_real(10, "%+.4f", one->items.difference);
+        put(20, "[%+.4f, %+.4f]", one->items.ci_low, one->items.ci_high);
+        put_real(6, "%.4f", one->items.p_randomization);
+        if (holm) {
+            put_real(6, "%.4f", one->p_holm);
+        }
+        if (seeds) {
+            put_real(7, "%.4f", one->seeds.p);
+        }
+        put_mcnemar(8, one);
+        putchar('\n');
+    }
+    printf("McNemar: p of the models' rights and wrongs%s\n",
+           seeds ? "; of several seeds, how many tests of seed against seed have p < 0.05" : "");
+}
+
 static void print_seed_row(const asc_system *system, const asc_system_result *r, const asc_comparison *against,
                            int name)
 {
@@ -366,5 +450,6 @@ void compare_print(const asc_system *systems, const asc_compared *c, const char 
     print_carried(systems, c->n_systems);
     print_unknown(systems, c);
     print_comparisons(systems, c, name);
+    print_classes(systems, c, name);
     print_seeds(systems, c, name);
 }

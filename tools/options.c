@@ -417,6 +417,7 @@ int cli_run_kind(const cli_command *command, const cli_command *const *kinds, in
         const cli_command *kind = find_kind(kinds, argv[i]);
         if (kind) {
             char *word = argv[i];
+            cli_begin(cli_program(), kind->name);
             memmove(argv + 2, argv + 1, (size_t)(i - 1) * sizeof *argv);
             argv[1] = word;
             refuse_others_options(kind, kinds, argc - 1, argv + 1);

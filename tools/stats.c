@@ -187,6 +187,17 @@ static json_t *describe_pair(const asc_pair_stats *s)
     return o;
 }
 
+/* Of two systems on the same items. */
+static asc_status check_lines(const table *a, const table *b, char **path)
+{
+    return a->n == b->n
+               ? ASC_OK
+               : asc_fail(a->ctx, ASC_ERR_FORMAT,
+                          "%s has %zu numbers and %s has %zu, expected as many: line by line they are the same "
+                          "item's",
+                          path[0], a->n, path[1], b->n);
+}
+
 static json_t *run_pair(asc_ctx *ctx, char **path, const struct args *args)
 {
     table a = {.ctx = ctx, .columns = 1}, b = a;
@@ -194,16 +205,56 @@ static json_t *run_pair(asc_ctx *ctx, char **path, const struct args *args)
     asc_pair_stats s;
     json_t *result = NULL;
     if (read_table(&a, path[0], false, "one number") == ASC_OK &&
-        read_table(&b, path[1], false, "one number") == ASC_OK) {
-        if (a.n != b.n) {
-            asc_fail(ctx, ASC_ERR_FORMAT,
-                     "%s has %zu numbers and %s has %zu, expected as many: line by line they are "
-                     "the same item's",
-                     path[0], a.n, path[1], b.n);
-        } else if (asc_stats_pair(ctx, a.value, b.value, (int64_t)a.n, &how, &s) == ASC_OK) {
-            result = describe_pair(&s);
+        read_table(&b, path[1], false, "one number") == ASC_OK && check_lines(&a, &b, path) == ASC_OK &&
+        asc_stats_pair(ctx, a.value, b.value, (int64_t)a.n, &how, &s) == ASC_OK) {
+        result = describe_pair(&s);
+    }
+    table_free(&a);
+    table_free(&b);
+    return result;
+}
+
+/* Lines of 0 or 1. */
+static asc_status read_rights(table *t, const char *path, uint8_t **right)
+{
+    static const char expected[] = "0 or 1: whether the system is right";
+    if (read_table(t, path, false, expected)) {
+        return asc_error(t->ctx);
+    }
+    *right = asc_alloc(t->ctx, t->n);
+    for (size_t i = 0; *right && i < t->n && !asc_error(t->ctx); i++) {
+        (*right)[i] = t->value[i] == 1;
+        if (t->value[i] != 0 && t->value[i] != 1) {
+            char got[40];
+            snprintf(got, sizeof got, "%g", t->value[i]);
+            refuse(t, path, (int64_t)i + 1, got, expected);
         }
     }
+    return asc_error(t->ctx);
+}
+
+static json_t *describe_mcnemar(const asc_mcnemar *m, size_t n)
+{
+    json_t *o = json_pack("{s:I, s:I, s:I, s:I, s:I}", "n", (json_int_t)n, "both", (json_int_t)m->both, "only_a",
+                          (json_int_t)m->only_a, "only_b", (json_int_t)m->only_b, "neither", (json_int_t)m->neither);
+    set_real(o, "chi2", m->chi2);
+    set_real(o, "p", m->p);
+    return o;
+}
+
+static json_t *run_mcnemar(asc_ctx *ctx, char **path, const struct args *args)
+{
+    (void)args;
+    table a = {.ctx = ctx, .columns = 1}, b = a;
+    uint8_t *right[2] = {NULL, NULL};
+    asc_mcnemar m;
+    json_t *result = NULL;
+    if (read_rights(&a, path[0], &right[0]) == ASC_OK && read_rights(&b, path[1], &right[1]) == ASC_OK &&
+        check_lines(&a, &b, path) == ASC_OK && asc_stats_mcnemar(ctx, right[0], right[1], (int64_t)a.n, &m) == ASC_OK) {
+        result = describe_mcnemar(&m, a.n);
+    }
+    asc_free(ctx, right[0], a.n);
+    asc_free(ctx, right[1], b.n);
     table_free(&a);
     table_free(&b);
     return result;
@@ -278,10 +329,8 @@ static json_t *run_holm(asc_ctx *ctx, char **path, const struct args *args)
 }
 
 static const kind kinds[] = {
-    {"pair", 2, run_pair},
-    {"calibration", 1, run_calibration},
-    {"clusters", 1, run_clusters},
-    {"holm", 1, run_holm},
+    {"pair", 2, run_pair},         {"mcnemar", 2, run_mcnemar}, {"calibration", 1, run_calibration},
+    {"clusters", 1, run_clusters}, {"holm", 1, run_holm},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -295,7 +344,7 @@ static const kind *find_kind(const char *name)
         }
     }
     const char *guess = asc_name_guess(name, names);
-    cli_wrong_usage("got '%s', expected pair, calibration, clusters or holm%s%s%s", name,
+    cli_wrong_usage("got '%s', expected pair, mcnemar, calibration, clusters or holm%s%s%s", name,
                     guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
 }
 
@@ -331,7 +380,7 @@ static int run(int argc, char **argv)
 {
     struct args args = {.resamples = 10000, .seed = 1, .bins = 15};
     int n = cli_parse(&command_stats, argc, argv, &args);
-    cli_expect_operands(n, argv, 1, 3, "pair, calibration, clusters or holm");
+    cli_expect_operands(n, argv, 1, 3, "pair, mcnemar, calibration, clusters or holm");
     const kind *k = find_kind(argv[0]);
     cli_expect_operands(n, argv, k->files + 1, k->files + 1, k->files == 2 ? "a FILE for each system" : "a FILE");
     if (cli_given_option("bins", 4) && k->run != run_calibration) {
@@ -356,13 +405,15 @@ static int run(int argc, char **argv)
 const cli_command command_stats = {
     "stats",
     "tests and measures of numbers in files",
-    "pair A B | calibration FILE | clusters FILE | holm FILE",
+    "pair A B | mcnemar A B | calibration FILE | clusters FILE | holm FILE",
     "  pair         what two systems scored on the same items, a number a line: difference, its 95 % interval, p by "
     "paired bootstrap and by randomisation, effect sizes\n"
+    "  mcnemar      two classifiers on the same items, 1 (right) or 0 a line: how often one alone is right, and p\n"
     "  calibration  lines of a confidence and 0 or 1\n"
     "  clusters     lines of two labels\n"
     "  holm         a p value a line",
-    "ascgrad stats pair new.txt old.txt --json",
+    "ascgrad stats pair new.txt old.txt --json\n"
+    "ascgrad stats mcnemar new.right old.right",
     options,
     run,
 };

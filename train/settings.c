@@ -292,6 +292,23 @@ asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc
     return status;
 }
 
+const char *asc_settings_text(const asc_settings *s, const char *key, bool *given)
+{
+    if (ASC_NEED(s ? s->ctx : NULL, "settings_text: key", key)) {
+        return NULL;
+    }
+    const asc_setting *row = asc_setting_find(asc_train_settings, key);
+    if (!row || row->type != ASC_SETTING_TEXT) {
+        asc_fail(s->ctx, ASC_ERR_ARG, "settings_text: '%s' is no setting of the training's that is text", key);
+        return NULL;
+    }
+    if (given) {
+        *given = s->from[row - asc_train_settings] != ASC_SOURCE_DEFAULT;
+    }
+    const char *text = *(const char *const *)((const char *)&s->values + row->offset);
+    return text ? text : "";
+}
+
 asc_status asc_settings_set(asc_settings *s, const char *key, const char *value)
 {
     asc_status status = ASC_NEED(s ? s->ctx : NULL, "settings_set: key value", key, value);

@@ -30,6 +30,7 @@ typedef struct asc_score_part {
     double nats;    /* of its predicted tokens, in all */
     int64_t tokens; /* predicted: all but the text's first, and those that are given */
     int64_t bytes;  /* of a line; 0 of a block */
+    int64_t right;  /* 1: of a classifier's block, whose class it finds; else 0 */
 } asc_score_part;
 
 /* What a model makes of a split, and what is to be known of both in order to compare. */
@@ -45,7 +46,8 @@ typedef struct asc_scores {
     uint32_t train_checksum; /* of the text that the run was trained on, and its block_schedule; 0: not known */
     double tokens_per_s;     /* of the run's training, the median over its log; NaN: not known */
     char model_checksum[9];  /* the model file's ASC_SAFETENSORS_CRC, which tells models apart; "": it has none */
-    int64_t pairs; /* 1: of a model of pairs, each of which is a block; else 0 */
+    int64_t pairs;           /* 1: of a model of pairs, each of which is a block; else 0 */
+    int64_t classes;         /* of a classifier, whose blocks are sequences; 0: of a language model */
     int64_t n_blocks, n_lines;
     const asc_score_part *blocks;
     const asc_score_part *lines; /* NULL: the split was loaded without; such scores are compared by blocks alone */
@@ -103,6 +105,16 @@ typedef struct asc_seed_test {
     double p_least;    /* the least that n seeds can reach: 2/2^n; NaN for none */
 } asc_seed_test;
 
+/* How often classifiers a and b are right. */
+typedef struct asc_class_comparison {
+    asc_pair_stats
+        items;     /* of each item's share of the seeds that find its class; a - b, above 0: a is right more often */
+    double p_holm; /* items.p_randomization adjusted for all comparisons that are made together (Holm) */
+    asc_seed_test seeds;        /* of their accuracies */
+    int64_t n_mcnemar;          /* the fewer seeds of the two */
+    const asc_mcnemar *mcnemar; /* [n_mcnemar]: McNemar's test of the i-th model of a against the i-th of b */
+} asc_class_comparison;
+
 /* a - b: below 0, a predicts better. */
 typedef struct asc_comparison {
     int64_t a, b;            /* numbers of systems */
@@ -110,6 +122,7 @@ typedef struct asc_comparison {
     double p_holm;           /* items.p_randomization adjusted for all comparisons that are made together (Holm) */
     double p_holm_bootstrap; /* items.p_bootstrap, too */
     asc_seed_test seeds;
+    const asc_class_comparison *classes; /* where all systems are classifiers; else NULL */
 } asc_comparison;
 
 typedef struct asc_compared {

@@ -49,6 +49,19 @@ typedef struct asc_pair_stats {
 ASC_API asc_status asc_stats_pair(asc_ctx *ctx, const double *a, const double *b, int64_t n, const asc_resampling *how,
                                   asc_pair_stats *result);
 
+/* Two classifiers on the same items. */
+typedef struct asc_mcnemar {
+    int64_t both, only_a, only_b, neither; /* how many items both get right, a alone … */
+    double chi2; /* (|only_a - only_b| - 1)²/(only_a + only_b), 0 where they are equal; NaN where p is exact */
+    double p;    /* two-sided */
+} asc_mcnemar;
+
+/* McNemar's test: whether two classifiers are right equally often; a[i], b[i] of n >= 1 items are 0 where they are
+ * wrong. Only the items count that one of them alone gets right. Fewer than 25 of these: p is exact, from the binomial
+ * distribution, 1 where there is none; else from chi-square with one degree of freedom, with the correction for
+ * continuity (Edwards 1948). Source: McNemar 1947. */
+ASC_API asc_status asc_stats_mcnemar(asc_ctx *ctx, const uint8_t *a, const uint8_t *b, int64_t n, asc_mcnemar *result);
+
 /* The mean of n >= 1 values; *std, unless NULL, becomes their sample deviation, NaN for n = 1. NaN with the error
  * set. */
 ASC_API double asc_stats_mean(asc_ctx *ctx, const double *x, int64_t n, double *std);

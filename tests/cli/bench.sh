@@ -32,13 +32,13 @@ status 0 "$ASCGRAD" bench train $tiny_model --block 16 --batch 4 --steps 1 --opt
 status 2 "$ASCGRAD" bench train $tiny_model --optimizer muon --set 'param_groups=nothing:lr=1'
 has err "param_groups: .*no parameter has a name like 'nothing'"
 status 2 "$ASCGRAD" bench train --dim 30 --heads 4
-has err '^ascgrad bench: --heads is 4'
+has err '^ascgrad bench train: --heads is 4'
 status 2 "$ASCGRAD" bench train --batch 0
-has err "^ascgrad bench: --batch: got '0', expected a whole number"
+has err "^ascgrad bench train: --batch: got '0', expected a whole number"
 status 2 "$ASCGRAD" bench train --set omega=1
-has err "^ascgrad bench: unknown setting 'omega'"
+has err "^ascgrad bench train: unknown setting 'omega'"
 status 2 "$ASCGRAD" bench train --set omega
-has err "^ascgrad bench: --set: got 'omega', expected KEY=VALUE"
+has err "^ascgrad bench train: --set: got 'omega', expected KEY=VALUE"
 
 # ---- layer: what does not fit in memory is left out ----
 
@@ -64,19 +64,19 @@ json 'd["context"] == 5 and all(r["ms"] > 0 and r["composed_ms"] > 0 for r in d[
 status 0 "$ASCGRAD" bench layer --model transformer $small --set window=4 --set random=2 --json
 json '"context" not in d'
 status 2 "$ASCGRAD" bench layer --model linear $small --context 5
-has err '^ascgrad bench: layer_cross: linear has no cross-attention'
+has err '^ascgrad bench layer: layer_cross: linear has no cross-attention'
 status 2 "$ASCGRAD" bench layer --model transformer $small --context 5 --set window=4
-has err '^ascgrad bench: window: a layer with it takes no context'
+has err '^ascgrad bench layer: window: a layer with it takes no context'
 }
 status 0 "$ASCGRAD" bench layer --model transformer --dim 64 --steps 1 --lengths 16,4096 --memory 4
 has out '^ *16  *[0-9]'
 has out '^ *4096  *-  *-  *-  *-$'
 status 2 "$ASCGRAD" bench layer --lengths 8,none
-has err "^ascgrad bench: --lengths: got '8,none'"
+has err "^ascgrad bench layer: --lengths: got '8,none'"
 status 2 "$ASCGRAD" bench layer --set layers=2
-has err "^ascgrad bench: config: unknown setting 'layers'"
+has err "^ascgrad bench layer: config: unknown setting 'layers'"
 status 2 "$ASCGRAD" bench layer --model grasmann
-has err "^ascgrad bench: --model: got 'grasmann', .*did you mean 'grassmann'?"
+has err "^ascgrad bench layer: --model: got 'grasmann', .*did you mean 'grassmann'?"
 
 # ---- ops: tests/cli/bench_ops.sh has all of them ----
 
@@ -86,7 +86,7 @@ has out '^1 thread: sgemm [0-9]* GFLOP/s, memory [0-9.]* GB/s$'
 has out '^reshape  *0\.0*[0-9]*  *-  *-  *-  .* (32,128,256)$'
 has out '^add .* [0-9]* % memory .* 2x(32,128,1024)$'
 status 2 "$ASCGRAD" bench ops ad
-has err "^ascgrad bench: unknown op 'ad'; did you mean 'add'?"
+has err "^ascgrad bench ops: unknown op 'ad'; did you mean 'add'?"
 
 # ---- scaling: the same tokens in a step, longer sequences alone, what would take too long left out ----
 
@@ -123,7 +123,7 @@ json 'all([p["position"] for p in m["positions"]] == [5, 15, 16] for m in d["mod
 json 'all((p["ms"] is None) == (p["position"] == 16) and (p["ms"] or 1) > 0
           for m in d["models"] for p in m["positions"])'
 status 2 "$ASCGRAD" bench generate $tiny_model --positions 5,3
-has err '^ascgrad bench: --positions: got 3, expected numbers that rise'
+has err '^ascgrad bench generate: --positions: got 3, expected numbers that rise'
 }
 
 # ---- encode ----
@@ -133,7 +133,7 @@ status 0 "$ASCGRAD" bench encode --encoder "$abs_top_srcdir/tests/train/encoder"
 json '0 < d["sentences_per_s"] < d["tokens_per_s"] and 0 < d["gflops"] and d["peak_rss_mib"] > 1'
 json 'abs(d["efficiency"] * d["sgemm_gflops"] / d["gflops"] - 1) < 1e-6'
 status 2 "$ASCGRAD" bench encode
-has err '^ascgrad bench: --encoder DIR is missing'
+has err '^ascgrad bench encode: --encoder DIR is missing'
 
 # ---- startup ----
 
@@ -150,9 +150,9 @@ for kind in train layer ops scaling generate encode startup; do
     has out '^      --json'
 done
 status 2 "$ASCGRAD" bench layer --vocab 7
-has err '^ascgrad bench: --vocab is an option of bench train, not of bench layer'
+has err '^ascgrad bench layer: --vocab is an option of bench train, not of bench layer'
 status 2 "$ASCGRAD" bench ops --lengths=8
-has err '^ascgrad bench: --lengths is an option of bench layer, not of bench ops'
+has err '^ascgrad bench ops: --lengths is an option of bench layer, not of bench ops'
 status 2 "$ASCGRAD" bench layer --lenghts 8
 has err 'did you mean --lengths?'
 status 2 "$ASCGRAD" bench --steps 3

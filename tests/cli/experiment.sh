@@ -9,7 +9,7 @@
 refused() {
     echo "$3" >wrong.json
     status "$1" "$ASCGRAD" experiment run wrong.json --out wrong
-    has err "^ascgrad experiment: $2"
+    has err "^ascgrad experiment run: $2"
     [ ! -e wrong ] || fail 'an experiment that was refused has a folder'
 }
 start='{"common": {"preset": "tiny", "data": "builtin:3000"}, "systems": {"t": {}, "g": {"model": "grassmann"'
@@ -42,7 +42,7 @@ status 2 "$ASCGRAD" experiment run first.json --out strange
 has err 'strange: holds something that is no experiment'
 status 3 "$ASCGRAD" experiment status strange
 status 2 "$ASCGRAD" experiment run first.json --scale tine
-has err '^ascgrad experiment: --scale: there is no .tine., expected one of full, small'
+has err '^ascgrad experiment run: --scale: there is no .tine., expected one of full, small'
 
 for pair in lr=1 block=8 model=ascender; do
     status 2 "$ASCGRAD" experiment run first.json --dry-run --set "$pair"

@@ -135,6 +135,17 @@ json 'd["unit"] == "pair" and d["n"] == 45 and 0 <= d["systems"][0]["accuracy"] 
 status 0 "$ASCGRAD" compare run own-none --data held.jsonl
 has out '^test split, 45 pairs$'
 has out ' accuracy '
+has out '^how often right, against run '
+for model in run own-none; do
+    status 0 "$ASCGRAD" nli eval $model --data held.jsonl --per-pair $model.pairs --json
+    awk '{ print ($2 == $3) + 0 }' $model.pairs >$model.right
+done
+status 0 "$ASCGRAD" stats mcnemar own-none.right run.right --json
+cp out mcnemar
+status 0 "$ASCGRAD" compare run own-none --data held.jsonl --json
+json '(lambda c, m: c["mcnemar"] == [{k: m[k] for k in m if k != "n"}] and m["n"] == 45 and
+       abs(c["accuracy_difference"] - (m["only_a"] - m["only_b"]) / 45) < 1e-12)(
+       d["comparisons"][0], json.load(open("mcnemar")))'
 status 0 "$ASCGRAD" plot run --y valid_accuracy --csv curve.csv -o curve.gp
 
 # other labels, in order or as given
@@ -145,12 +156,23 @@ has labels/config.json '"classes": 2'
 status 3 "$ASCGRAD" nli eval labels --data held.jsonl
 has err 'held.jsonl: line [0-9]*: the label is .* expected one of no, yes'
 
+# a run's settings serve another one; options win
+status 0 "$ASCGRAD" nli train --config run/config.json --epochs 1 --out again
+status 0 diff run/vocab.txt again/vocab.txt
+status 0 "$ASCGRAD" nli train --config own-none/config.json --epochs 1 --out own-again
+# shellcheck disable=SC2086
+status 0 "$ASCGRAD" nli train --set "data=$PWD/train.jsonl.gz:valid=$PWD/dev.tsv" --set encoder=none --mix none $small \
+    --epochs 1 --out set
+has set/config.json '"encoder": ""'
+status 2 "$ASCGRAD" nli train --config run/config.json --valid dev.tsv --out no
+has err '^ascgrad nli train: --train FILE is missing'
+
 # what is wrong
 status 2 "$ASCGRAD" nli
 status 2 "$ASCGRAD" nli train --valid dev.tsv --encoder none --out no
-has err '^ascgrad nli.*: --train FILE is missing'
+has err '^ascgrad nli train: --train FILE is missing'
 status 2 "$ASCGRAD" nli train --train train.jsonl.gz --valid dev.tsv --out no
-has err '^ascgrad nli.*: --encoder DIR is missing'
+has err '^ascgrad nli train: --encoder DIR is missing'
 status 3 "$ASCGRAD" nli train --train missing.jsonl --valid dev.tsv --encoder none --out no
 has err 'missing.jsonl: '
 status 3 "$ASCGRAD" nli train --train train.jsonl.gz --valid dev.tsv --encoder nowhere --out no
@@ -163,7 +185,7 @@ status 3 "$ASCGRAD" nli eval run --data bad.jsonl
 has err 'bad.jsonl: line 4: is no JSON'
 cp run/model.safetensors alone.safetensors
 status 2 "$ASCGRAD" nli eval alone.safetensors --data held.jsonl
-has err '^ascgrad nli.*: --encoder is missing\|encoder is missing: the model takes states'
+has err '^ascgrad nli eval: --encoder is missing\|encoder is missing: the model takes states'
 status 0 "$ASCGRAD" nli eval alone.safetensors --data held.jsonl --encoder "$tiny" --json
 same out first
 [ ! -e no ] || fail 'a run that was refused is there'

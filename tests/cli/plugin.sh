@@ -27,7 +27,7 @@ has err "^ascgrad gradcheck: unknown op 'x_log_y'; did you mean 'x_log_x'?$"
 status 2 "$ASCGRAD" gradcheck --plugin good.so quaternion
 has err "^ascgrad gradcheck: unknown op 'quaternion'; the plugin has x_log_x; ascgrad info --ops lists the library's$"
 status 2 "$ASCGRAD" bench ops --plugin good.so x_log_y
-has err "^ascgrad bench: unknown op 'x_log_y'; did you mean 'x_log_x'?$"
+has err "^ascgrad bench ops: unknown op 'x_log_y'; did you mean 'x_log_x'?$"
 status 0 "$ASCGRAD" gradcheck --plugin ./good.so --mutants
 has out '^x_log_x .* 1/1 '
 status 0 "$ASCGRAD" gradcheck --plugin good.so --json
@@ -37,7 +37,7 @@ has out '^x_log_x .* % memory .* (32,128,1024)$'
 sed 's/\.bench = &large,//' "$example" >untimed.c
 build untimed
 status 2 "$ASCGRAD" bench ops --plugin untimed.so --seconds 0
-has err '^ascgrad bench: x_log_x: its descriptor has no call to time (`bench`)$'
+has err '^ascgrad bench ops: x_log_x: its descriptor has no call to time (`bench`)$'
 
 # of several
 sed 's/x_log_x/xlogx/g' "$example" >second.c
@@ -51,7 +51,7 @@ has err 'the plugin has x_log_x, xlogx; '
 status 2 "$ASCGRAD" gradcheck --plugin good.so --plugin "$PWD/good.so"
 has err '^ascgrad gradcheck: .*/good.so: .*there is an op of this name'
 status 2 "$ASCGRAD" bench ops --plugin second.so --plugin none.so
-has err '^ascgrad bench: none.so: cannot be loaded: '
+has err '^ascgrad bench ops: none.so: cannot be loaded: '
 status 0 "$ASCGRAD" bench ops --plugin good.so --plugin second.so --seconds 0 --json
 has out '"op": "x_log_x".*"op": "xlogx"'
 
@@ -89,7 +89,7 @@ has out '^tanh .* ok, '
 status 1 "$ASCGRAD" gradcheck --plugin segfault.so --json
 has out '"op": "x_log_x", "passed": false, "error": "ended by signal 11'
 status 1 "$ASCGRAD" bench ops --plugin segfault.so --plugin second.so --seconds 0
-has err '^ascgrad bench: segfault.so: x_log_x: ended by signal 11, .* while it was timed$'
+has err '^ascgrad bench ops: segfault.so: x_log_x: ended by signal 11, .* while it was timed$'
 has out '^x_log_x  *ended by signal 11, '
 has out '^xlogx .* % memory '
 lines out 6

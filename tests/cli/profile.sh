@@ -80,7 +80,7 @@ status 3 "$ASCGRAD" train $tiny --out no --profile nowhere/run.json
 has err '^ascgrad train: --profile: nowhere/run.json: No such file'
 mkfifo pipe
 status 3 "$ASCGRAD" bench train --steps 1 --profile pipe
-has err '^ascgrad bench: --profile: pipe: is not a regular file'
+has err '^ascgrad bench train: --profile: pipe: is not a regular file'
 mkdir folder
 status 3 "$ASCGRAD" train $tiny --out no --profile folder
 [ ! -e no ] || fail 'a run has begun'

@@ -100,7 +100,7 @@ lines err 1
 export ASCGRAD_GNUPLOT=./plotter
 status 2 "$ASCGRAD" experiment report
 status 2 "$ASCGRAD" experiment report dir --figures cots
-has err "^ascgrad experiment: --figures: got 'cots', expected of decomposition"
+has err "^ascgrad experiment report: --figures: got 'cots', expected of decomposition"
 status 2 "$ASCGRAD" experiment report dir --split tset
 status 2 "$ASCGRAD" experiment report dir --figures 2,6
 has err "got '6'"

@@ -14,6 +14,12 @@ status 0 "$ASCGRAD" stats pair a b --json --resamples 500 --seed 3 --threads 3
 same out one
 status 0 "$ASCGRAD" stats pair a a --json
 has out '"cohen_dz": null'
+printf '1\n1\n0\n1\n0\n' >r
+printf '1\n0\n0\n0\n1\n' >q
+status 0 "$ASCGRAD" stats mcnemar r q --json
+has out '^{"n": 5, "both": 1, "only_a": 2, "only_b": 1, "neither": 1, "chi2": null, "p": 1.0}$'
+status 3 "$ASCGRAD" stats mcnemar r a
+has err "^ascgrad stats: a: line 2: got '2.5', expected 0 or 1: whether the system is right$"
 printf '0.9 1\n0.6 0\n' >c
 status 0 "$ASCGRAD" stats calibration c --bins 10 --json
 has out '"ece": 0.34999'

@@ -37,6 +37,49 @@ static void is_close(double got, double want, double tolerance)
     ck_assert_msg(fabs(got - want) <= tolerance, "got %.17g, expected %.17g", got, want);
 }
 
+/* Values worked out by hand: of 24 that one alone gets right 2 (1 + 24 + 276 + 2024 + 10626 + 42504)/2^24 for 5; of 25
+ * (|5 - 20| - 1)²/25, and erfc of the root of its half. */
+START_TEST(mcnemar_is_its_definition)
+{
+    static const struct {
+        int only_a, only_b;
+        double chi2, p;
+    } known[] = {{0, 0, NAN, 1},
+                 {1, 0, NAN, 1},
+                 {0, 6, NAN, 2. / 64},
+                 {3, 4, NAN, 1},
+                 {1, 7, NAN, 18. / 256},
+                 {19, 5, NAN, 2 * 55455. / 16777216},
+                 {5, 20, 7.84, 0.00511},
+                 {13, 13, 0, 1},
+                 {40, 60, 3.61, 0.05743},
+                 {12, 13, 0, 1},
+                 {300, 200, 19.602, 9.538e-6}};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        enum { BOTH = 7, NEITHER = 3 };
+        uint8_t right[2][600];
+        asc_mcnemar m;
+        int n = 0;
+        for (int i = 0; i < BOTH + NEITHER + known[k].only_a + known[k].only_b; i++, n++) {
+            int of_a = i - BOTH - NEITHER;
+            right[0][n] = i < BOTH ? 2 : of_a >= 0 && of_a < known[k].only_a;
+            right[1][n] = i < BOTH || of_a >= known[k].only_a;
+        }
+        ck_assert_int_eq(asc_stats_mcnemar(ctx, right[0], right[1], n, &m), ASC_OK);
+        ck_assert(m.both == BOTH && m.neither == NEITHER && m.only_a == known[k].only_a && m.only_b == known[k].only_b);
+        ck_assert(isnan(m.chi2) == isnan(known[k].chi2));
+        if (!isnan(m.chi2)) {
+            is_close(m.chi2, known[k].chi2, 1e-12);
+        }
+        is_close(m.p, known[k].p, isnan(m.chi2) ? 1e-15 : 5e-4 * known[k].p);
+    }
+    asc_mcnemar m;
+    uint8_t one = 1;
+    ck_assert_int_eq(asc_stats_mcnemar(ctx, &one, &one, 0, &m), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "n is 0, expected at least 1");
+}
+END_TEST
+
 START_TEST(effect_sizes_are_their_definitions)
 {
     enum { N = 50 };
@@ -356,6 +399,7 @@ int main(void)
 {
     TCase *t = tcase_create("stats");
     tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, mcnemar_is_its_definition);
     tcase_add_test(t, effect_sizes_are_their_definitions);
     tcase_add_test(t, few_items_are_enumerated);
     tcase_add_test(t, tests_agree_with_the_normal_distribution);

@@ -26,8 +26,8 @@ static void make_scores(made *m, const double *loss, int64_t n)
 {
     double nats = 0;
     for (int64_t i = 0; i < n; i++) {
-        m->block[i] = (asc_score_part){8 * loss[i], 8, 0};
-        m->line[i] = (asc_score_part){8 * loss[i], 8, 20};
+        m->block[i] = (asc_score_part){8 * loss[i], 8, 0, 0};
+        m->line[i] = (asc_score_part){8 * loss[i], 8, 20, 0};
         nats += 8 * loss[i];
     }
     m->scores = (asc_scores){.result = {.tokens = 8 * n, .loss = nats / (8. * (double)n)},
@@ -262,7 +262,7 @@ START_TEST(blocks_without_a_score_are_no_items)
     make_system(0, "a", 1, 0, 0);
     make_system(1, "b", 1, .1, 0);
     for (int i = 0; i < 2; i++) {
-        model_of[i][0].block[4] = (asc_score_part){0, 0, 0};
+        model_of[i][0].block[4] = (asc_score_part){0, 0, 0, 0};
     }
     asc_compared *c = asc_compare(ctx, systems, 2, &(asc_compare_options){.resampling = {100, 1}});
     no_error();
@@ -356,6 +356,55 @@ START_TEST(p_is_uniform_where_items_change_places)
 }
 END_TEST
 
+/* Item i is right by the models that `right` says, seed by seed. */
+static void make_classifier(int number, const char *name, int64_t seeds, const uint8_t right[][ITEMS])
+{
+    make_system(number, name, seeds, 0, 0);
+    for (int64_t s = 0; s < seeds; s++) {
+        made *m = &model_of[number][s];
+        int sum = 0;
+        for (int i = 0; i < ITEMS; i++) {
+            m->block[i].right = right[s][i];
+            sum += right[s][i];
+        }
+        m->scores.classes = 3;
+        m->scores.result.accuracy = sum / (double)ITEMS;
+    }
+}
+
+START_TEST(classifiers_are_compared_by_what_they_get_right)
+{
+    uint8_t a[2][ITEMS] = {{0}}, b[2][ITEMS] = {{0}};
+    for (int i = 0; i < ITEMS; i++) {
+        a[0][i] = i < 30;
+        a[1][i] = i < 40;
+        b[0][i] = i >= 1 && i < 37; /* 1 that a alone has, 7 that b alone has */
+        b[1][i] = i < 40;
+    }
+    make_classifier(0, "a", 2, a);
+    make_classifier(1, "b", 2, b);
+    asc_compared *c = asc_compare(ctx, systems, 2, NULL);
+    no_error();
+    const asc_class_comparison *r = c->comparison[0].classes;
+    ck_assert_ptr_nonnull(r);
+    is_close(r->items.mean_a, 76. / 120, 1e-14); /* b's */
+    is_close(r->items.difference, 6. / 120, 1e-14);
+    ck_assert(r->items.ci_low < .05 && r->items.ci_high > .05 && r->p_holm == r->items.p_randomization);
+    ck_assert(r->seeds.n == 2 && r->n_mcnemar == 2);
+    is_close(r->seeds.difference, 6. / 120, 1e-14);
+    ck_assert(r->mcnemar[0].only_a == 7 && r->mcnemar[0].only_b == 1 && r->mcnemar[0].both == 29);
+    ck_assert(r->mcnemar[1].only_a == 0 && r->mcnemar[1].neither == 20 && r->mcnemar[1].p == 1);
+    is_close(r->mcnemar[0].p, 18. / 256, 1e-15);
+    asc_compared_free(ctx, c);
+
+    model_of[1][0].scores.classes = 0; /* a language model among them */
+    c = asc_compare(ctx, systems, 2, NULL);
+    no_error();
+    ck_assert_ptr_null(c->comparison[0].classes);
+    asc_compared_free(ctx, c);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("compare");
@@ -368,6 +417,7 @@ int main(void)
     tcase_add_test(t, passages_are_compared_by_their_bytes);
     tcase_add_test(t, blocks_without_a_score_are_no_items);
     tcase_add_test(t, what_does_not_compare_is_refused);
+    tcase_add_test(t, classifiers_are_compared_by_what_they_get_right);
     tcase_add_test(t, p_is_uniform_where_items_change_places);
     return run_suite("compare", t);
 }

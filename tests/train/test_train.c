@@ -36,6 +36,14 @@ START_TEST(settings_are_checked)
     expect_error_with(ASC_ERR_ARG, "did you mean 'wikitext2-6l'?");
     ck_assert_int_eq(asc_settings_set(s, "threads", "3"), ASC_OK);
     ck_assert_int_eq(asc_settings_threads(s), 3);
+    bool given = true;
+    ck_assert_str_eq(asc_settings_text(s, "encoder", &given), "");
+    ck_assert(!given);
+    asc_settings_set(s, "encoder", "e");
+    ck_assert_str_eq(asc_settings_text(s, "encoder", &given), "e");
+    ck_assert(given);
+    ck_assert_ptr_null(asc_settings_text(s, "threads", NULL));
+    expect_error_with(ASC_ERR_ARG, "'threads' is no setting of the training's that is text");
     asc_settings_free(s);
 }
 END_TEST

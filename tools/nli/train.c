@@ -40,16 +40,6 @@ static const cli_option own[] = {
     {0},
 };
 
-/* "--encoder none" has none. */
-static const char *encoder_of(const struct args *args)
-{
-    const char *found = NULL;
-    for (int i = 0; i < args->shared.given.n; i++) {
-        found = strcmp(args->shared.given.name[i], "encoder") == 0 ? args->shared.given.value[i] : found;
-    }
-    return found;
-}
-
 static bool is_usual(const char *name)
 {
     return strcmp(name, "entailment") == 0 || strcmp(name, "neutral") == 0 || strcmp(name, "contradiction") == 0;
@@ -74,34 +64,49 @@ static const char *find_labels(asc_ctx *ctx, const struct args *args)
 static void set_files(asc_ctx *ctx, asc_settings *settings, const struct args *args)
 {
     const char *labels = args->labels ? args->labels : find_labels(ctx, args);
-    char *spec = nli_spec(args->train, args->valid, NULL, labels), tokenizer[4096];
+    char *spec = nli_spec(args->train, args->valid, NULL, labels);
     if (asc_error(ctx) == ASC_OK) {
         asc_settings_set(settings, "data", spec);
+    }
+    free(spec);
+}
+
+/* Settings may come from anywhere: what a preset, a file or --set has given needs no option. */
+static void check_given(asc_settings *settings, const struct args *args)
+{
+    bool data, encoder;
+    asc_settings_text(settings, "data", &data);
+    asc_settings_text(settings, "encoder", &encoder);
+    if ((!args->train || !args->valid) && (!data || args->train || args->valid || args->labels)) {
+        cli_wrong_usage("--%s FILE is missing: pairs of sentences with their labels%s", args->train ? "valid" : "train",
+                        data ? "; without it data is taken as it is set, and no --valid or --labels with it" : "");
+    }
+    if (!encoder) {
+        cli_wrong_usage("--encoder DIR is missing: the folder of a BERT or DistilBERT; or none, to learn embeddings");
+    }
+}
+
+static void complete(asc_ctx *ctx, asc_settings *settings, const struct args *args)
+{
+    char tokenizer[4096];
+    check_given(settings, args);
+    if (args->train) {
+        set_files(ctx, settings, args);
     }
     if (args->vocab && asc_error(ctx) == ASC_OK) {
         snprintf(tokenizer, sizeof tokenizer, "wordpiece:%s", args->vocab);
         asc_settings_set(settings, "tokenizer", tokenizer);
     }
-    if (asc_error(ctx) == ASC_OK && strcmp(encoder_of(args), "none") == 0) {
+    if (asc_error(ctx) == ASC_OK && strcmp(asc_settings_text(settings, "encoder", NULL), "none") == 0) {
         asc_settings_set(settings, "encoder", "");
     }
-    free(spec);
 }
 
-static void check(const struct args *args)
+static void check_resumed(const struct args *args)
 {
     if (args->shared.resume && (args->train || args->valid || args->vocab || args->labels)) {
         cli_wrong_usage("--resume: the run goes on with its own files, expected no --train, --valid, --vocab or "
                         "--labels");
-    }
-    if (args->shared.resume) {
-        return;
-    }
-    if (!args->train || !args->valid) {
-        cli_wrong_usage("--%s FILE is missing: pairs of sentences with their labels", args->train ? "valid" : "train");
-    }
-    if (!encoder_of(args)) {
-        cli_wrong_usage("--encoder DIR is missing: the folder of a BERT or DistilBERT; or none, to learn embeddings");
     }
 }
 
@@ -120,12 +125,12 @@ static int run(int argc, char **argv)
     if (args.shared.preset && strcmp(args.shared.preset, "list") == 0) {
         return cli_list_presets(args.shared.json);
     }
-    check(&args);
+    check_resumed(&args);
     const char *folder = train_find_run(&args.shared, n, argv);
     asc_ctx *ctx = cli_ctx_new_first();
     asc_settings *settings = train_gather(ctx, &args.shared, "nli", folder);
     if (settings && asc_error(ctx) == ASC_OK && !args.shared.resume) {
-        set_files(ctx, settings, &args);
+        complete(ctx, settings, &args);
     }
     int status = train_run(ctx, settings, &args.shared, folder, offer);
     asc_ctx_free(ctx);
@@ -133,13 +138,18 @@ static int run(int argc, char **argv)
 }
 
 const cli_command nli_train = {
-    "nli train", "trains a classifier of pairs", "--out RUN --train FILE --valid FILE --encoder DIR | --resume RUN",
+    "nli train",
+    "trains a classifier of pairs",
+    "--out RUN --train FILE --valid FILE --encoder DIR | --resume RUN",
     "The encoder stays as it is: what it makes of the sentences is computed once, and kept in a cache. Settings begin\n"
     "with the preset nli. RUN is a folder as train's, which runs, plot and compare know, too; its best model is the\n"
-    "one with the highest accuracy on the pairs of --valid. Pairs whose label is '-' are left out.",
+    "one with the highest accuracy on the pairs of --valid. Pairs whose label is '-' are left out. Where --config or\n"
+    "--set gives data (TRAIN:valid=VALID) and encoder, as the config.json of a run does, no option needs to.",
     "ascgrad nli train --encoder all-MiniLM-L6-v2 --train snli_1.0_train.jsonl.gz --valid snli_1.0_dev.jsonl.gz \\\n"
     "    --mix grassmann --out runs/nli\n"
     "ascgrad nli train --encoder none --tokenizer word --train train.tsv --valid dev.tsv --mix linear --out runs/own\n"
+    "ascgrad nli train --config runs/nli/config.json --seed 2 --out runs/nli-2\n"
     "ascgrad nli train --resume runs/nli --epochs 30",
-    NULL, run,
+    NULL,
+    run,
 };

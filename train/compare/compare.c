@@ -12,6 +12,9 @@ typedef struct holder {
     asc_compared compared;
     asc_system_result *system;
     asc_comparison *comparison;
+    asc_class_comparison *classes; /* [comparisons], of classifiers; else NULL */
+    asc_mcnemar *mcnemar;          /* [n_mcnemar] */
+    int64_t n_mcnemar;
     char reason[400];
 } holder;
 
@@ -25,6 +28,7 @@ typedef struct work {
     double *mean;    /* [n, items]: each item's mean over a system's seeds */
     double *seed[2]; /* [items]: of two seeds of a system */
     int64_t values;  /* in all of these */
+    uint8_t *right[2]; /* [items]: of a seed each of two classifiers; or NULL */
     double *over;    /* [most seeds, 3]: a value of each seed, or of each pair of seeds */
     int64_t most;
 } work;
@@ -143,9 +147,10 @@ static int64_t pair_up(work *w, const asc_system *a, const asc_system *b, double
     return n;
 }
 
-static asc_status test_seeds(work *w, const asc_system *a, const asc_system *b, asc_seed_test *r)
+static asc_status test_seeds(work *w, const asc_system *a, const asc_system *b, double (*value)(const asc_scores *),
+                             asc_seed_test *r)
 {
-    int64_t n = pair_up(w, a, b, w->items.unit == ASC_UNIT_TEXT ? bits_of : loss_of);
+    int64_t n = pair_up(w, a, b, value);
     *r = (asc_seed_test){n, NAN, NAN, NAN};
     if (n == 0) {
         return ASC_OK;
@@ -217,13 +222,64 @@ static asc_status compare_pair(work *w, int64_t a, int64_t b, asc_comparison *r)
     *r = (asc_comparison){.a = a, .b = b};
     asc_status status =
         asc_stats_pair(w->ctx, mean_of(w, a), mean_of(w, b), w->items.n, &w->options->resampling, &r->items);
-    return status ? status : test_seeds(w, &w->systems[a], &w->systems[b], &r->seeds);
+    return status ? status
+                  : test_seeds(w, &w->systems[a], &w->systems[b], w->items.unit == ASC_UNIT_TEXT ? bits_of : loss_of,
+                               &r->seeds);
+}
+
+/* ---- classifiers ---- */
+
+static int64_t fewer_seeds(const asc_system *a, const asc_system *b)
+{
+    return a->seeds < b->seeds ? a->seeds : b->seeds;
+}
+
+/* Each item's share of the system's seeds that find its class. */
+static void share_right(work *w, const asc_system *system, double *share)
+{
+    memset(share, 0, (size_t)w->items.n * sizeof *share);
+    for (int64_t s = 0; s < system->seeds; s++) {
+        asc_items_right(&w->items, system->scores[s], w->right[0]);
+        for (int64_t i = 0; i < w->items.n; i++) {
+            share[i] += w->right[0][i] / (double)system->seeds;
+        }
+    }
+}
+
+static asc_status compare_classes(work *w, const asc_system *a, const asc_system *b, asc_mcnemar *mcnemar,
+                                  asc_class_comparison *r)
+{
+    *r = (asc_class_comparison){.n_mcnemar = fewer_seeds(a, b), .mcnemar = mcnemar};
+    share_right(w, a, w->seed[0]);
+    share_right(w, b, w->seed[1]);
+    asc_status status = asc_stats_pair(w->ctx, w->seed[0], w->seed[1], w->items.n, &w->options->resampling, &r->items);
+    status = status ? status : test_seeds(w, a, b, accuracy_of, &r->seeds);
+    for (int64_t s = 0; !status && s < r->n_mcnemar; s++) {
+        asc_items_right(&w->items, a->scores[s], w->right[0]);
+        asc_items_right(&w->items, b->scores[s], w->right[1]);
+        status = asc_stats_mcnemar(w->ctx, w->right[0], w->right[1], w->items.n, &mcnemar[s]);
+    }
+    return status;
+}
+
+static asc_status take_class_memory(work *w, holder *h)
+{
+    const asc_compared *c = &h->compared;
+    for (int64_t i = 0; i < c->n_comparisons; i++) {
+        const asc_comparison *one = &h->comparison[i];
+        h->n_mcnemar += fewer_seeds(&w->systems[one->a], &w->systems[one->b]);
+    }
+    h->classes = asc_alloc(w->ctx, (size_t)c->n_comparisons * sizeof *h->classes);
+    h->mcnemar = asc_alloc(w->ctx, (size_t)h->n_mcnemar * sizeof *h->mcnemar);
+    w->right[0] = asc_alloc(w->ctx, 2 * (size_t)w->items.n);
+    w->right[1] = w->right[0] ? w->right[0] + w->items.n : NULL;
+    return asc_error(w->ctx);
 }
 
 /* ---- all of it ---- */
 
-/* Adjusts the p values at offset `from` of the n comparisons, into offset `to`. */
-static asc_status adjust(asc_ctx *ctx, asc_comparison *c, int64_t n, size_t from, size_t to)
+/* Adjusts the p values at offset `from` of n comparisons of `size` bytes, into offset `to`. */
+static asc_status adjust(asc_ctx *ctx, void *comparisons, int64_t n, size_t size, size_t from, size_t to)
 {
     size_t bytes = (size_t)n * sizeof(double);
     double *p = asc_alloc(ctx, bytes);
@@ -231,14 +287,30 @@ static asc_status adjust(asc_ctx *ctx, asc_comparison *c, int64_t n, size_t from
         return ASC_ERR_MEMORY;
     }
     for (int64_t i = 0; i < n; i++) {
-        memcpy(&p[i], (char *)&c[i] + from, sizeof *p);
+        memcpy(&p[i], (char *)comparisons + (size_t)i * size + from, sizeof *p);
     }
     asc_status status = asc_stats_holm(ctx, p, n, p);
     for (int64_t i = 0; i < n; i++) {
-        memcpy((char *)&c[i] + to, &p[i], sizeof *p);
+        memcpy((char *)comparisons + (size_t)i * size + to, &p[i], sizeof *p);
     }
     asc_free(ctx, p, bytes);
     return status;
+}
+
+static asc_status compare_all_classes(work *w, holder *h)
+{
+    int64_t at = 0, n = h->compared.n_comparisons;
+    asc_status status = take_class_memory(w, h);
+    for (int64_t i = 0; !status && i < n; i++) {
+        asc_comparison *c = &h->comparison[i];
+        c->classes = &h->classes[i];
+        status = compare_classes(w, &w->systems[c->a], &w->systems[c->b], h->mcnemar + at, &h->classes[i]);
+        at += h->classes[i].n_mcnemar;
+    }
+    return status
+               ? status
+               : adjust(w->ctx, h->classes, n, sizeof *h->classes,
+                        offsetof(asc_class_comparison, items.p_randomization), offsetof(asc_class_comparison, p_holm));
 }
 
 static asc_status compare_all(work *w, holder *h)
@@ -256,15 +328,18 @@ static asc_status compare_all(work *w, holder *h)
             return asc_error(w->ctx);
         }
     }
+    if (asc_items_classes(&w->items, w->systems, w->n) && c->n_comparisons > 0 && compare_all_classes(w, h)) {
+        return asc_error(w->ctx);
+    }
     c->unit = w->items.unit;
     c->n = w->items.n;
     memcpy(h->reason, w->items.reason, sizeof h->reason);
     c->reason = *h->reason ? h->reason : NULL;
-    asc_status status = adjust(w->ctx, h->comparison, c->n_comparisons, offsetof(asc_comparison, items.p_randomization),
-                               offsetof(asc_comparison, p_holm));
+    asc_status status = adjust(w->ctx, h->comparison, c->n_comparisons, sizeof *h->comparison,
+                               offsetof(asc_comparison, items.p_randomization), offsetof(asc_comparison, p_holm));
     return status ? status
-                  : adjust(w->ctx, h->comparison, c->n_comparisons, offsetof(asc_comparison, items.p_bootstrap),
-                           offsetof(asc_comparison, p_holm_bootstrap));
+                  : adjust(w->ctx, h->comparison, c->n_comparisons, sizeof *h->comparison,
+                           offsetof(asc_comparison, items.p_bootstrap), offsetof(asc_comparison, p_holm_bootstrap));
 }
 
 static asc_status take_memory(work *w)
@@ -307,6 +382,8 @@ void asc_compared_free(asc_ctx *ctx, asc_compared *c)
         holder *h = (holder *)c;
         asc_free(ctx, h->system, (size_t)c->n_systems * sizeof *h->system);
         asc_free(ctx, h->comparison, (size_t)c->n_comparisons * sizeof *h->comparison);
+        asc_free(ctx, h->classes, (size_t)c->n_comparisons * sizeof *h->classes);
+        asc_free(ctx, h->mcnemar, (size_t)h->n_mcnemar * sizeof *h->mcnemar);
         asc_free(ctx, h, sizeof *h);
     }
 }
@@ -325,6 +402,7 @@ asc_compared *asc_compare(asc_ctx *ctx, const asc_system *systems, int64_t n, co
     status = status ? status : compare_all(&w, h);
     asc_free(ctx, w.mean, (size_t)w.values * sizeof *w.mean);
     asc_free(ctx, w.over, (size_t)w.most * 3 * sizeof *w.over);
+    asc_free(ctx, w.right[0], 2 * (size_t)w.items.n);
     asc_items_clear(ctx, &w.items);
     if (status && h) {
         asc_compared_free(ctx, &h->compared);

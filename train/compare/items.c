@@ -199,3 +199,23 @@ void asc_items_add(const asc_items *items, const asc_scores *scores, double shar
         score[i] += share * score_of(items, scores, i);
     }
 }
+
+/* ---- classifiers ---- */
+
+bool asc_items_classes(const asc_items *items, const asc_system *systems, int64_t n)
+{
+    const asc_scores *s;
+    for (walk w = begin(systems, n); (s = next(&w));) {
+        if (s->classes == 0) {
+            return false;
+        }
+    }
+    return items->unit != ASC_UNIT_TEXT;
+}
+
+void asc_items_right(const asc_items *items, const asc_scores *scores, uint8_t *right)
+{
+    for (int64_t i = 0; i < items->n; i++) {
+        right[i] = scores->blocks[items->first[i]].right != 0;
+    }
+}

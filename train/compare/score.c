@@ -38,8 +38,16 @@ static asc_status take_tokens(void *user, const int64_t *ids, const double *loss
 static asc_status take_block(void *user, int64_t number, double nats, int64_t tokens)
 {
     scorer *s = user;
-    s->blocks[number] = (asc_score_part){nats, tokens, 0};
+    s->blocks[number].nats = nats;
+    s->blocks[number].tokens = tokens;
     return s->options->block ? s->options->block(s->options->user, number, nats, tokens) : ASC_OK;
+}
+
+static asc_status take_class(void *user, int64_t number, int64_t label, int64_t found, double loss)
+{
+    scorer *s = user;
+    s->blocks[number].right = found == label;
+    return s->options->sequence ? s->options->sequence(s->options->user, number, label, found, loss) : ASC_OK;
 }
 
 static bool pass_progress(void *user, double done)
@@ -53,6 +61,7 @@ static asc_status evaluate(asc_ctx *ctx, const asc_model *model, scorer *s)
     asc_eval_options own = *s->options;
     own.tokens = take_tokens;
     own.block = take_block;
+    own.sequence = take_class;
     own.progress = pass_progress;
     own.user = s;
     return asc_evaluate(ctx, model->lm, s->split, &own, &s->scores->result);
@@ -139,6 +148,7 @@ asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *spl
     }
     scores->parameters = asc_params_numel(asc_lm_params(model->lm));
     scores->pairs = asc_lm_pair_inputs(model->lm).pairs;
+    scores->classes = asc_lm_classes(model->lm);
     scores->block = scores->pairs ? 1 : split->n_sequences > 0 ? asc_split_longest(split) : length;
     scores->carry = options->carry;
     scores->text_checksum = split->checksum;

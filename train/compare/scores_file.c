@@ -11,7 +11,7 @@
 #include "train/compare/scores.h"
 
 #define SCORES_KEY "ascgrad_scores" /* of the metadata; its value is the version */
-#define SCORES_VERSION "1"
+#define SCORES_VERSION "2"
 
 /* ---- numbers of the whole ---- */
 
@@ -26,6 +26,7 @@ static const field whole[] = {
     {"block", offsetof(asc_scores, block)},
     {"carry", offsetof(asc_scores, carry)},
     {"pairs", offsetof(asc_scores, pairs)},
+    {"classes", offsetof(asc_scores, classes)},
     {"seed", offsetof(asc_scores, seed)},
     {0},
 };
@@ -95,10 +96,10 @@ static bool read_fields(const json_t *o, asc_scores *scores)
 
 /* ---- parts ---- */
 
-enum { NATS, TOKENS, BYTES, COLUMNS };
+enum { NATS, TOKENS, BYTES, RIGHT, COLUMNS };
 static const char *const names[2][COLUMNS] = {
-    {"blocks.nats", "blocks.tokens", "blocks.bytes"},
-    {"lines.nats", "lines.tokens", "lines.bytes"},
+    {"blocks.nats", "blocks.tokens", "blocks.bytes", "blocks.right"},
+    {"lines.nats", "lines.tokens", "lines.bytes", "lines.right"},
 };
 
 /* The columns of n parts, as tensors. */
@@ -110,10 +111,12 @@ static void take_apart(asc_ctx *ctx, const asc_score_part *part, int64_t n, cons
     }
     double *nats = asc_data_mut(column[NATS].tensor);
     int64_t *tokens = asc_data_mut(column[TOKENS].tensor), *bytes = asc_data_mut(column[BYTES].tensor);
-    for (int64_t i = 0; nats && tokens && bytes && i < n; i++) {
+    int64_t *right = asc_data_mut(column[RIGHT].tensor);
+    for (int64_t i = 0; nats && tokens && bytes && right && i < n; i++) {
         nats[i] = part[i].nats;
         tokens[i] = part[i].tokens;
         bytes[i] = part[i].bytes;
+        right[i] = part[i].right;
     }
 }
 
@@ -130,9 +133,10 @@ static asc_status put_together(asc_ctx *ctx, const asc_safetensors *file, const 
         }
     }
     const double *nats = asc_data(column[NATS]);
-    const int64_t *tokens = asc_data(column[TOKENS]), *bytes = asc_data(column[BYTES]);
+    const int64_t *tokens = asc_data(column[TOKENS]), *bytes = asc_data(column[BYTES]),
+                  *right = asc_data(column[RIGHT]);
     for (int64_t i = 0; !asc_error(ctx) && i < n; i++) {
-        part[i] = (asc_score_part){nats[i], tokens[i], bytes[i]};
+        part[i] = (asc_score_part){nats[i], tokens[i], bytes[i], right[i]};
     }
     return asc_error(ctx);
 }
