@@ -110,6 +110,9 @@ class Function:
         params = list(f.params[1:])
         while params:
             self.take(params.pop(0), params)
+        if any(name == "dims" for name, *_ in self.attributes):  # PyTorch's word serves, too
+            self.attributes.append(("dim", None, "Any"))
+            self.lines.insert(0, "dims = dims if dim is None else dim")
         order = [name.rstrip("?") for name in known["inputs"]] if known else []
         self.tensors.sort(key=lambda name: order.index(name) if name in order else len(order))
         if known:
