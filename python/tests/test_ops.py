@@ -27,6 +27,7 @@ class Registry(unittest.TestCase):
             wanted = [i.rstrip("?") for i in inputs if i not in ("...", "k_of?")]
             self.assertEqual(names[: len(wanted)], wanted, name)
             self.assertTrue(function.__doc__, name)
+            self.assertFalse({"ctx", "fail", "lib", "lock", "mode", "new", "pending", "state"} & set(names), name)
 
     def test_the_stub_compiles_and_has_all(self):
         path = ops.__file__ + "i"

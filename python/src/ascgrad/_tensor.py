@@ -48,12 +48,12 @@ class Tensor:
     def __reduce__(self):
         return tensor, (numpy.array(self.numpy()), self.requires_grad)
 
-    def __del__(self, lock=lock, pending=pending, release=quick.asc_release):
-        if lock.acquire(False):
+    def __del__(self, acquire=lock.acquire, unlock=lock.release, pending=pending, release=quick.asc_release):
+        if acquire(False):
             try:
                 release(self._as_parameter_)
             finally:
-                lock.release()
+                unlock()
         else:
             handle = self._as_parameter_
             pending.append(lambda: release(handle))
