@@ -288,7 +288,11 @@ class Mixing(nn.Module):
         if dtype not in (torch.float32, torch.float64):
             raise TypeError(f"dtype is {dtype}, expected torch.float32 or torch.float64")
         layer = Layer(
-            self.mixing, d_model, dtype=("f32", "f64")[DTYPES[dtype]], seed=int(torch.randint(2**62, (), device="cpu")), **settings
+            self.mixing,
+            d_model,
+            dtype=("f32", "f64")[DTYPES[dtype]],
+            seed=int(torch.randint(2**62, (), device="cpu")),
+            **settings,
         )
         self.d_model, self.settings, self.config = d_model, settings, layer.config
         self.names = layer.parameters().names
