@@ -239,8 +239,8 @@ class LM(Owned):
         return self._encoder
 
     def features(self, split, encoder=None, cache=None):
-        """What the model takes of an encoder, the run's by default, for a split of pairs: computed once, and kept in the
-        folder `cache` (None: the user's; "": in memory). None of a model that takes no states."""
+        """What the model takes of an encoder, the run's by default, for a split of pairs: computed once, and kept in
+        the folder `cache` (None: the user's; "": in memory). None of a model that takes no states."""
         if not lib.asc_lm_pair_inputs(self.pointer).states:
             return None
         encoder, options = encoder or self.encoder(), features_options(cache=cache)
