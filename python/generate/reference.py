@@ -16,10 +16,12 @@ what leads through all of it is [python.md](python.md).
 
 def signature(thing, name):
     try:
-        text = str(inspect.signature(thing))
+        given = inspect.signature(thing)
     except (TypeError, ValueError):
         return name
-    return re.sub(r"\((self|cls)(, )?", "(", name + text).replace(" -> 'None'", "").replace("|", "\\|")
+    plain = [p.replace(annotation=p.empty) for p in given.parameters.values()]
+    text = str(given.replace(parameters=plain, return_annotation=given.empty))
+    return re.sub(r"\((self|cls)(, )?", "(", name + text).replace("|", "\\|")
 
 
 def doc(thing):

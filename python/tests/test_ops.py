@@ -27,6 +27,7 @@ class Registry(unittest.TestCase):
             wanted = [i.rstrip("?") for i in inputs if i not in ("...", "k_of?")]
             self.assertEqual(names[: len(wanted)], wanted, name)
             self.assertTrue(function.__doc__, name)
+            self.assertFalse({"ctx", "fail", "lib", "lock", "mode", "new", "pending", "state"} & set(names), name)
 
     def test_the_stub_compiles_and_has_all(self):
         path = ops.__file__ + "i"
@@ -57,6 +58,7 @@ class Values(unittest.TestCase):
         np.testing.assert_allclose(asc.stack([x, x]), np.stack([x, x]))
         np.testing.assert_allclose(asc.mean(x, (0, -1)), x.mean((0, 2)))
         np.testing.assert_allclose(asc.tensor(x).sum(dims=1, keepdim=True), x.sum(1, keepdims=True))
+        np.testing.assert_allclose(asc.tensor(x).mean(dim=-1), x.mean(-1))
         np.testing.assert_allclose(asc.permute(x, (2, 0, 1)), x.transpose(2, 0, 1))
         np.testing.assert_allclose(
             asc.pad(x, [0, 1, 0], [0, 0, 2], value=3), np.pad(x, [(0, 0), (1, 0), (0, 2)], constant_values=3)
@@ -181,8 +183,15 @@ class Own(unittest.TestCase):
 
     def test_the_librarys_own(self):
         self.assertGreater(asc.gradcheck("tanh")["digits"], 5)
+        self.assertEqual(asc.gradcheck(asc.tanh)["elements"], asc.gradcheck("tanh")["elements"])
         with self.assertRaisesRegex(ValueError, "nothing"):
             asc.gradcheck("nothing")
+
+    def test_nothing_to_be_checked(self):
+        with self.assertRaisesRegex(ValueError, "square has no samples"):
+            asc.gradcheck(np.square, lambda g, x: 2 * g * x)
+        with self.assertRaisesRegex(ValueError, "square has no backward"):
+            asc.gradcheck(np.square, samples=[[(3,)]])
 
     def test_an_exception_goes_on(self):
         def refuse(x):

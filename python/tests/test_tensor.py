@@ -13,6 +13,11 @@ import numpy as np
 
 import ascgrad as asc
 
+try:
+    import jax.numpy as jnp
+except ImportError:
+    jnp = None
+
 
 class Memory(unittest.TestCase):
     def test_from_numpy_shares_and_keeps(self):
@@ -63,6 +68,33 @@ class Memory(unittest.TestCase):
         back = asc.from_dlpack(np.ones((2, 2)))
         self.assertEqual(back.tolist(), [[1, 1], [1, 1]])
 
+    @unittest.skipIf(jnp is None, "needs jax")
+    def test_jax_both_ways(self):
+        theirs = jnp.arange(6.0).reshape(2, 3)
+        ours = asc.from_dlpack(theirs)
+        self.assertEqual(ours.numpy().ctypes.data, theirs.unsafe_buffer_pointer())
+        self.assertFalse(ours.numpy().flags.writeable)
+        with self.assertRaisesRegex(BufferError, "copy it by ascgrad.tensor"):
+            ours.__dlpack__()
+        self.assertEqual(asc.tanh(theirs[0]).shape, (3,))
+        t = asc.zeros((1024,))
+        back = jnp.from_dlpack(t)
+        self.assertEqual(back.unsafe_buffer_pointer(), t.numpy().ctypes.data)
+        del t
+        gc.collect()
+        self.assertEqual(float(back.sum()), 0)
+        result = asc.exp(asc.tensor([0.0], requires_grad=True, dtype="f32"))
+        with self.assertRaisesRegex(BufferError, "detach"):
+            jnp.from_dlpack(result)
+        self.assertEqual(float(jnp.from_dlpack(result.detach())[0]), 1)
+
+    def test_functions_of_numpys(self):
+        t = asc.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        np.testing.assert_array_equal(np.mean(t, axis=1), [1.5, 3.5])
+        self.assertEqual(np.concatenate([t, t]).shape, (4, 2))
+        self.assertEqual(np.sum(t), 10)
+        self.assertEqual(np.shape(t), (2, 2))
+
     @unittest.skipIf(sys.version_info < (3, 12), "the buffer protocol of classes came with Python 3.12")
     def test_buffer_out(self):
         self.assertEqual(bytes(memoryview(asc.tensor([1, 2]))), np.array([1, 2]).tobytes())
@@ -108,17 +140,23 @@ class Memory(unittest.TestCase):
             Ellipsis,
             (1, [2, 0, -1]),
             (0, 1, 2),
+            [True, False],
+            (slice(None), np.array([True, False, True])),
         ):
             np.testing.assert_array_equal(t[key].numpy(), a[key], str(key))
         for key in (2, (0, 0, 0, 0), (Ellipsis, Ellipsis), slice(None, None, -1)):
             with self.assertRaises(IndexError):
                 t[key]
         self.assertEqual([x.shape for x in t], [(3, 4)] * 2)
+        self.assertEqual(t[0, 0][t[0, 0] > 1].tolist(), [2, 3])
+        with self.assertRaisesRegex(IndexError, "mask \\(3\\)"):
+            t[0, np.array([True, False])]
 
     def test_empty_and_scalar(self):
         self.assertEqual(asc.from_numpy(np.zeros((0, 3))).numpy().shape, (0, 3))
         self.assertEqual(float(asc.tensor(2.5)), 2.5)
         self.assertEqual([1, 2][asc.tensor(1)], 2)
+        self.assertEqual(f"{asc.tensor(2.5):.2f} {asc.tensor([1])}", "2.50 tensor(i64 (1) [1])")
 
     def test_pickle(self):
         t = pickle.loads(pickle.dumps(asc.tensor([1.0], requires_grad=True)))
@@ -133,8 +171,11 @@ class Gradients(unittest.TestCase):
         self.assertIsNone(x.grad)
         y.backward(np.array([1.0, 10.0]), retain_graph=True)
         np.testing.assert_allclose(x.grad, [2.5, 35])
-        y.backward([1.0, 10.0])
+        y.backward([1, 10])
         np.testing.assert_allclose(x.grad, [5, 70])
+        z = asc.tensor([1.0], requires_grad=True, dtype="f32")
+        (2 * z).backward(np.ones(1))
+        self.assertEqual(z.grad.tolist(), [2])
         with self.assertRaises(asc.StateError):
             y.backward([1.0, 10.0])
         x.grad = None

@@ -201,6 +201,19 @@ class PyTorch(unittest.TestCase):
             other.load_state_dict(layer.state_dict())
             self.assertTrue(torch.equal(other(x), expected))
 
+    def test_parametrized(self):
+        layer, x = at.Attention(8, heads=2, dtype=torch.float64), double(2, 5, 8)
+        expected = layer(x)
+        torch.nn.utils.parametrizations.weight_norm(layer.q, "weight")
+        torch.testing.assert_close(layer(x), expected)
+        layer(x).square().sum().backward()
+        self.assertGreater(layer.q.parametrizations.weight.original0.grad.abs().max(), 0)
+
+    def test_made_within_a_device(self):
+        with torch.device("meta"):
+            layer = at.Conv(8)
+        self.assertEqual(layer(torch.zeros(1, 2, 8)).shape, (1, 2, 8))
+
     def test_strided_inputs(self):
         layer, x = all_layers()[0], torch.randn(5, 2, 8)
         self.assertTrue(torch.equal(layer(x.transpose(0, 1)), layer(x.transpose(0, 1).contiguous())))

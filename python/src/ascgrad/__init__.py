@@ -21,11 +21,12 @@ from ._library import (
     OutOfMemoryError,
     StateError,
 )
-from ._lm import LM
+from ._lm import LM, Carried
 from ._operators import arange, full, ones, split, zeros
 from ._optim import SGD, AdamW, Muon, learning_rate
 from ._params import Parameters, load_safetensors, manual_seed, save_safetensors
 from ._runs import Run, experiment, runs, train
+from ._sentences import Encoder, Features
 from ._tensor import Tensor, empty, from_dlpack, from_numpy, tensor
 from .ops import *
 

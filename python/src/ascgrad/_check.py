@@ -5,7 +5,7 @@ from array import array
 
 import numpy
 
-from . import _c
+from . import _c, ops
 from ._call import inputs
 from ._library import call, ctx, lib, lock, state, text
 from ._tensor import DTYPES, made
@@ -41,10 +41,10 @@ class Op:
     def __init__(self, name, forward, backward=None, *, inputs="x", shape=None, samples=(), equation=""):
         self.name, self._forward, self._backward = name, forward, backward
         self._shape = shape or (lambda *shapes: numpy.broadcast_shapes(*shapes))
-        self.inputs = inputs.split()
+        self.inputs, self.samples = inputs.split(), list(samples)
         self._callbacks = [FUNCTION(self._guarded(f)) for f in (self._infer, self._run, self._run_backward)]
         functions = [ctypes.cast(f, ctypes.c_void_p) for f in self._callbacks]
-        self._samples = self._sample_rows(samples)
+        self._samples = self._sample_rows(self.samples)
         self.descriptor = _c.asc_op(
             abi=_c.ASC_OP_ABI,
             name=name.encode(),
@@ -56,7 +56,7 @@ class Op:
             forward=functions[1],
             backward=functions[2] if backward else None,
             samples=ctypes.addressof(self._samples),
-            n_samples=len(samples),
+            n_samples=len(self.samples),
         )
         KEPT.append(self)  # graphs that outlive the op's last user call its functions
 
@@ -122,17 +122,29 @@ class Op:
 KEPT = []
 
 
+def _described(op):
+    """The address of an op's descriptor: the library's, by name or as the function of ops, or of one of one's own."""
+    if isinstance(op, Op):
+        if not op.samples or op._backward is None:
+            raise ValueError(f"gradcheck: {op.name} has no {'backward' if op.samples else 'samples'} to be checked")
+        return ctypes.addressof(op.descriptor)
+    pointer = call(lib.asc_op_find, str(op).encode())
+    if not pointer:
+        raise ValueError(f"gradcheck: there is no op {op!r}")
+    return pointer
+
+
 def gradcheck(op, backward=None, samples=(), *, inputs="x", shape=None, seed=0, raises=True):
-    """Compares the gradient of an op, the library's by name or an Op, with differences, on its samples; or that of two
-    functions, forward and backward, as of an Op with these samples, inputs and shape.
+    """Compares the gradient of an op with differences, on its samples: the library's, by name or function, or an Op; or
+    that of two functions, forward and backward, as of an Op with these samples, inputs and shape.
 
     The report is a dictionary: "passed", "cases", "elements", "digits", "worst_error". One that does not pass raises
     AssertionError with the first element that fails, unless `raises` is False."""
     if callable(op) and not isinstance(op, Op):
-        op = Op(getattr(op, "__name__", "op"), op, backward, inputs=inputs, shape=shape, samples=samples)
-    pointer = ctypes.addressof(op.descriptor) if isinstance(op, Op) else call(lib.asc_op_find, str(op).encode())
-    if not pointer:
-        raise ValueError(f"gradcheck: there is no op {op!r}")
+        name = getattr(op, "__name__", "op")
+        known = getattr(ops, name, None) is op
+        op = name if known else Op(name, op, backward, inputs=inputs, shape=shape, samples=samples)
+    pointer = _described(op)
     options, report = _c.asc_gradcheck_options(seed=seed), _c.asc_gradcheck_report()
     with lock:
         catch_up()

@@ -5,7 +5,7 @@ import ctypes
 import numpy
 
 from . import _c
-from ._library import Owned, ask, call, lib, quick
+from ._library import Owned, ask, call, iter_texts, lib, quick
 
 SPLITS = {"train": _c.ASC_SPLIT_TRAIN, "valid": _c.ASC_SPLIT_VALID, "test": _c.ASC_SPLIT_TEST}
 
@@ -14,6 +14,12 @@ def split_number(split):
     if split not in SPLITS:
         raise ValueError(f"split is {split!r}, expected one of {', '.join(SPLITS)}")
     return SPLITS[split]
+
+
+def encoded(given):
+    """A text's bytes, and how many they are."""
+    data = given.encode("utf-8", "surrogateescape")
+    return data, len(data)
 
 
 class Tokenizer(Owned):
@@ -44,8 +50,7 @@ class Tokenizer(Owned):
 
     def collect(self, text):
         """Takes the words of a text into the vocabulary."""
-        data = text.encode()
-        ask(lib.asc_tokenizer_collect, self.pointer, data, len(data))
+        ask(lib.asc_tokenizer_collect, self.pointer, *encoded(text))
 
     @property
     def vocabulary(self):
@@ -66,12 +71,29 @@ class Tokenizer(Owned):
         """The number of ids."""
         return lib.asc_tokenizer_size(self.pointer)
 
+    @property
+    def unknown(self):
+        """The id of what is not known, None where there is none."""
+        return _id(lib.asc_tokenizer_unknown(self.pointer))
+
+    @property
+    def eos(self):
+        """The id of the end of a line, None where there is none."""
+        return _id(lib.asc_tokenizer_eos(self.pointer))
+
+    def piece(self, i):
+        """The vocabulary's entry of an id, such as "##ing"."""
+        n = ctypes.c_size_t()
+        return _string(ask(lib.asc_tokenizer_piece, self.pointer, i, ctypes.byref(n)), n)
+
+    def __repr__(self):
+        return f"Tokenizer({self.name}, {self.size} ids)"
+
     def encode(self, text, corpus=False):
         """The ids of a text, int64. `corpus`: as a data set's, where "<unk>" is the unknown token."""
-        data = text.encode("utf-8", "surrogateescape")
         ids = _c.asc_ids()
         try:
-            ask(lib.asc_tokenizer_encode, self.pointer, data, len(data), int(corpus), ctypes.byref(ids))
+            ask(lib.asc_tokenizer_encode, self.pointer, *encoded(text), int(corpus), ctypes.byref(ids))
             return numpy.array((ctypes.c_int32 * ids.n).from_address(ids.data) if ids.n else [], numpy.int64)
         finally:
             call(lib.asc_ids_free, ctypes.byref(ids))
@@ -89,7 +111,12 @@ class Tokenizer(Owned):
         return "".join(self.pieces(ids))
 
 
-lib.asc_decoder_next.restype = lib.asc_decoder_end.restype = ctypes.c_void_p  # bytes without an end of their own
+for _function in (lib.asc_decoder_next, lib.asc_decoder_end, lib.asc_tokenizer_piece):
+    _function.restype = ctypes.c_void_p  # bytes without an end of their own
+
+
+def _id(number):
+    return number if number >= 0 else None
 
 
 def _string(address, n):
@@ -101,6 +128,15 @@ class Dataset(Owned):
 
     def __init__(self, spec):
         super().__init__(call(lib.asc_dataset_open, str(spec).encode()), quick.asc_dataset_free)
+        self.spec = str(spec)
+
+    def __repr__(self):
+        return f"Dataset({self.spec!r})"
+
+    @property
+    def classes(self):
+        """The names of its sequences' classes; none of text."""
+        return list(iter_texts(lib.asc_dataset_class, self.pointer))
 
     def collect(self, tokenizer):
         """Gives the tokenizer the words of the train split; the tokenizer."""
@@ -125,7 +161,7 @@ class Dataset(Owned):
 
     def split(self, split, tokenizer):
         """A split's tokens."""
-        return Split(ask(lib.asc_split_load, self.pointer, split_number(split), tokenizer.pointer), self)
+        return Split(self, split, tokenizer)
 
     def entropy(self, split="valid"):
         """Nats a token that a perfect model of the source reaches; None where the source does not know."""
@@ -135,14 +171,21 @@ class Dataset(Owned):
 
 
 class Split(Owned):
-    """A split's tokens: `tokens`, an array on the library's memory, and blocks of them for training."""
+    """A split's tokens: `tokens`, an array on the library's memory, and blocks of them for training; made by
+    Dataset.split."""
 
-    def __init__(self, pointer, dataset):
+    def __init__(self, dataset, split, tokenizer):
+        self.dataset, self.kind, self.tokenizer = dataset, split_number(split), tokenizer
+        pointer = ask(lib.asc_split_load, dataset.pointer, self.kind, tokenizer.pointer)
         super().__init__(pointer, lambda p: call(lib.asc_split_free, p), dataset)
         self._split = _c.asc_split.from_address(pointer)
 
     def __len__(self):
         return self._split.n_tokens
+
+    def __repr__(self):
+        n = self._split.n_sequences
+        return f"Split({self.dataset.spec!r}, {len(self)} tokens{f' in {n} sequences' if n else ''})"
 
     @property
     def bytes(self):
@@ -165,6 +208,16 @@ class Split(Owned):
         """Where each sequence of a task starts, and behind the last one the end; None of one stream of text."""
         n = self._split.n_sequences
         return self._view(self._split.starts, n + 1, ctypes.c_int64) if n else None
+
+    @property
+    def labels(self):
+        """The class of each sequence; None where they have none."""
+        return self._view(self._split.labels, self._split.n_sequences, ctypes.c_int32) if self._split.labels else None
+
+    @property
+    def skipped(self):
+        """How many records are left out, as they have no class."""
+        return self._split.skipped
 
     def blocks(self, length, partial=False):
         """How many blocks of that many inputs there are, with `partial` the last, shorter one among them."""
@@ -198,13 +251,40 @@ class Split(Owned):
         for first in range(0, len(order), batch):
             yield self.batch(order[first : first + batch], length)
 
+    def streams(self, length, rows):
+        """The same in order, for models that carry context: of so many rows, each reads a part of the text, block after
+        block."""
+        order = numpy.empty(self.blocks(length) // rows * rows, numpy.int32)
+        call(lib.asc_block_streams, len(order), rows, order.ctypes.data)
+        for first in range(0, len(order), rows):
+            yield self.batch(order[first : first + rows], length)
+
+    def class_batch(self, which):
+        """Inputs (n, W) of the sequences of these numbers, 0 behind their ends, labels (n), lengths (n)."""
+        which = numpy.ascontiguousarray(which, numpy.int32)
+        n = len(which)
+        inputs = numpy.zeros((n, lib.asc_class_width(self.pointer, which.ctypes.data, n)), numpy.int64)
+        lengths, labels = numpy.zeros((2, n), numpy.int64)
+        arrays = (a.ctypes.data for a in (inputs, lengths, labels))
+        call(lib.asc_class_fill, self.pointer, which.ctypes.data, n, *arrays)
+        return inputs, labels, lengths
+
+    def pair_batch(self, which, most):
+        """The same of pairs of sentences, of at most `most` tokens each, one behind the other: lengths are (n, 2)."""
+        which = numpy.ascontiguousarray(which, numpy.int32)
+        n = len(which)
+        inputs = numpy.zeros((n, lib.asc_pair_width(self.pointer, which.ctypes.data, n, most)), numpy.int64)
+        lengths, labels = numpy.zeros((n, 2), numpy.int64), numpy.zeros(n, numpy.int64)
+        arrays = (a.ctypes.data for a in (inputs, lengths, labels))
+        call(lib.asc_pair_fill, self.pointer, which.ctypes.data, n, most, *arrays)
+        return inputs, labels, lengths
+
 
 def learn_bpe(text, vocab_size, path):
     """Learns a byte-pair encoding from a text, or from pieces of one, and writes it as a tokenizer.json; its size."""
     learner = Owned(call(lib.asc_bpe_learner_new), quick.asc_bpe_learner_free)
     for piece in [text] if isinstance(text, str) else text:
-        data = piece.encode()
-        ask(lib.asc_bpe_learner_add, learner.pointer, data, len(data))
+        ask(lib.asc_bpe_learner_add, learner.pointer, *encoded(piece))
     learned = ctypes.c_int64()
     ask(lib.asc_bpe_learner_save, learner.pointer, vocab_size, str(path).encode(), ctypes.byref(learned))
     return learned.value

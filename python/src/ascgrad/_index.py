@@ -1,4 +1,6 @@
-"""tensor[…]: views by numbers, slices, None and …; rows by a list of whole numbers."""
+"""tensor[…]: views by numbers, slices, None and …; rows by a list of whole numbers, or by a mask."""
+
+import numpy
 
 from . import _c
 from ._library import lib
@@ -38,8 +40,10 @@ def _part(x, dim, part):
         i %= size
         return result(lib.asc_squeeze, _slice(x, dim, i, i + 1), dim), dim
     rows = as_tensor("index", part)
+    if rows.dtype.kind == "u" and rows.shape == (size,):  # what comparisons make, and bool
+        rows = as_tensor("index", numpy.flatnonzero(rows.numpy()))
     if rows.ndim != 1 or rows.dtype.kind != "i":
-        raise IndexError(f"index of {rows.dtype} {rows.shape}, expected whole numbers (n)")
+        raise IndexError(f"index of {rows.dtype} {rows.shape}, expected whole numbers (n), or a mask ({size})")
     return result(lib.asc_index_select, x, dim, wrapped(rows, size)), dim + 1
 
 

@@ -4,18 +4,14 @@ import ctypes
 import json
 
 from . import _c
-from ._library import Owned, ask, call, lib, lock, text
+from ._library import Owned, ask, call, iter_texts, lib, lock, text
 from ._params import ParameterList, listed, next_seed
 from ._tensor import NULL, as_tensor, dtype_number, made, result_of
 
 
 def mixings():
     """The names of the mixings."""
-    names, i = [], 0
-    while name := lib.asc_mixing_at(None, i):
-        names.append(text(name))
-        i += 1
-    return names
+    return list(iter_texts(lib.asc_mixing_at, None))
 
 
 def setting_rows(mixing):
@@ -52,7 +48,11 @@ class Layer(Owned):
         config = json.dumps(_with_defaults(mixing, settings)).encode()
         pointer = call(lib.asc_layer_new, mixing.encode(), d_model, config, dtype_number(dtype), seed)
         super().__init__(pointer, lib.asc_layer_free)
-        self.mixing, self.d_model = mixing, d_model
+        self.mixing, self.d_model, self._given = mixing, d_model, settings
+
+    def __repr__(self):
+        settings = "".join(f", {key}={value!r}" for key, value in self._given.items())
+        return f"Layer({self.mixing!r}, {self.d_model}{settings})"
 
     @property
     def config(self):

@@ -102,6 +102,14 @@ def text(value):
     return value.decode("utf-8", "replace") if value is not None else None
 
 
+def iter_texts(function, owner):
+    """The strings function(owner, 0), function(owner, 1), … up to the first NULL."""
+    i = 0
+    while (value := function(owner, i)) is not None:
+        yield text(value)
+        i += 1
+
+
 def fail():
     """Raises the context's error, which is then cleared; or what a function of Python's raised inside of the call."""
     status, message = Status(quick.asc_error(ctx)), text(quick.asc_error_message(ctx))

@@ -1,4 +1,4 @@
-"""Language models."""
+"""Language models, classifiers, models of pairs of sentences."""
 
 import ctypes
 import json
@@ -9,13 +9,56 @@ from . import _c
 from ._data import Tokenizer
 from ._library import Owned, ask, call, lib, lock, no_grad, quick, text
 from ._params import listed, next_seed, save_safetensors
+from ._sentences import Features, features_options, model_encoder, together
 from ._tensor import NULL, as_tensor, dtype_number, made, result_of
 
 
+class Carried(Owned):
+    """What a model's layers keep of `tokens` tokens from one block to the next, as doc/carry.md has it; made by
+    LM.carried.
+
+        with lm.carried(64) as carried:
+            for x, y in split.streams(length=32, rows=8):
+                lm.objective(x, y).backward()
+                carried.advance()
+    """
+
+    def __init__(self, lm, tokens):
+        super().__init__(ask(lib.asc_lm_carried_new, lm.pointer, tokens), lib.asc_lm_carried_free, lm)
+        self._lm = lm
+
+    def __enter__(self):
+        ask(lib.asc_lm_set_carried, self._lm.pointer, self.pointer)
+        return self
+
+    def __exit__(self, *_):
+        ask(lib.asc_lm_set_carried, self._lm.pointer, None)
+
+    def advance(self):
+        """Goes on behind the last pass, whose gradients have been computed."""
+        ask(lib.asc_lm_carried_advance, self.pointer)
+
+    def reset(self):
+        """The streams begin anew."""
+        with lock:
+            lib.asc_lm_carried_reset(self.pointer)
+
+    def __len__(self):
+        """The tokens that each stream has had."""
+        return lib.asc_lm_carried_length(self.pointer)
+
+    def __bool__(self):
+        return True
+
+
 class LM(Owned):
-    """A language model of a configuration, a dictionary with the keys of doc/model.md, or of those as keywords.
+    """A language model of a configuration, a dictionary with the keys of doc/model.md, or of those as keywords; with
+    "head" "classifier" or "pairs" in it a classifier of sequences, or of pairs of sentences.
 
     LM.load(RUN) opens a trained one, with its tokenizer."""
+
+    _model = _classes = None  # of a file's: the library's struct, and the names of its classes as text
+    _encoder = None
 
     def __init__(self, config=None, *, dtype="f32", seed=None, **settings):
         config = json.dumps({**(config or {}), **settings})
@@ -32,7 +75,13 @@ class LM(Owned):
         lm = cls.__new__(cls)
         Owned.__init__(lm, opened.lm, lambda _: None, owner)
         lm.tokenizer = Tokenizer._of(opened.tokenizer, owner) if opened.tokenizer else None
+        lm._model, lm._classes = owner, ctypes.string_at(opened.classes).decode() if opened.classes else None
         return lm
+
+    def __repr__(self):
+        config = self.config
+        sizes = ", ".join(f"{key}={config[key]!r}" for key in ("mix", "layers", "d_model", "head"))
+        return f"LM({sizes}, {self.parameters().size:,} parameters)"
 
     def save(self, path, tokenizer=None):
         """Writes a model's file, which LM.load and `ascgrad` open; with the tokenizer, where the model has none."""
@@ -40,7 +89,9 @@ class LM(Owned):
         if tokenizer is None:
             raise ValueError("save: a model's file has a tokenizer, expected one")
         metadata = {"format": "pt", "config": json.dumps(self.config), "tokenizer": tokenizer.name}
-        metadata |= {"vocab": tokenizer.vocabulary, "step": "0", "valid_loss": "nan"}
+        metadata.update(vocab=tokenizer.vocabulary, step="0", valid_loss="nan")
+        if self._classes:
+            metadata["classes"] = self._classes
         save_safetensors(path, self.parameters(), metadata)
 
     @property
@@ -54,6 +105,11 @@ class LM(Owned):
     @property
     def vocab(self):
         return lib.asc_lm_vocab(self.pointer)
+
+    @property
+    def classes(self):
+        """The names of a classifier's classes, numbers where they have none; nothing of a language model."""
+        return json.loads(self._classes) if self._classes else list(map(str, range(lib.asc_lm_classes(self.pointer))))
 
     def parameters(self):
         """Its tensors by name."""
@@ -106,12 +162,103 @@ class LM(Owned):
         ask(lib.asc_lm_inspect, self.pointer, as_tensor("inspect", tokens), layer, parts.pointer)
         return dict(listed(parts.pointer).items())
 
-    def evaluate(self, split, batch=32, length=0):
-        """Loss, perplexity and the like on a split, each token but the first predicted once: a dictionary."""
-        options, found = _c.asc_eval_options(batch=batch, length=length), _c.asc_eval_result()
+    def evaluate(self, split, batch=32, length=0, carry=0, features=None):
+        """Loss, perplexity and the like on a split, each token but the first predicted once: a dictionary.
+
+        `carry`: the tokens that each block looks back at. Of a classifier there are accuracy and "confusion", a row for
+        each class, a column for what it was taken for; `features` are those of LM.features."""
+        options, found = _c.asc_eval_options(batch=batch, length=length, carry=carry), _c.asc_eval_result()
+        n = lib.asc_lm_classes(self.pointer)
+        confusion = numpy.zeros((n, n), numpy.int64)
+        if n:
+            options.confusion = confusion.ctypes.data
+            features = features if features is not None else self.features(split)
+            options.features = features.pointer if features is not None else None
         with no_grad():
             call(lib.asc_evaluate, self.pointer, split.pointer, ctypes.byref(options), ctypes.byref(found))
-        return {name: getattr(found, name) for name, _ in found._fields_}
+        values = {name: getattr(found, name) for name, _ in found._fields_}
+        return {**values, "confusion": confusion} if n else values
+
+    def carried(self, tokens):
+        """Room for what passes leave to the next ones, of so many tokens, which need not be the model's own setting."""
+        return Carried(self, tokens)
+
+    # ---- classes ----
+
+    def classify(self, x, lengths=None):
+        """Logits (B, C) of a classifier: of ids (B, N), of which `lengths` (B) count. Of a model of pairs x has both
+        sentences one behind the other, lengths (B, 2); class_batches makes them."""
+        x, lengths = as_tensor("classify", x), as_tensor("classify", lengths) if lengths is not None else NULL
+        return result_of(lib.asc_lm_classify, self.pointer, x, lengths)
+
+    def class_objective(self, x, labels, lengths=None):
+        """What the training of a classifier minimises, for labels (B), -1 for none."""
+        x, labels = as_tensor("class_objective", x), as_tensor("class_objective", labels)
+        lengths = as_tensor("class_objective", lengths) if lengths is not None else NULL
+        return result_of(lib.asc_lm_class_objective, self.pointer, x, lengths, labels, None)
+
+    def set_class_weights(self, weights):
+        """The weight of each class in the objective from here on; None: all alike."""
+        n = lib.asc_lm_classes(self.pointer)
+        if weights is not None:
+            weights = numpy.ascontiguousarray(weights, numpy.float64)
+            if weights.shape != (n,):
+                raise ValueError(f"set_class_weights: weights are {weights.shape}, expected ({n},)")
+        ask(lib.asc_lm_set_class_weights, self.pointer, weights.ctypes.data if weights is not None else None)
+
+    def class_batches(self, split, batch, seed=1, epoch=0, features=None):
+        """An epoch of batches for class_objective: x, labels and lengths. A model of pairs that takes an encoder's
+        states has them of `features`, those of LM.features."""
+        takes = lib.asc_lm_pair_inputs(self.pointer)
+        if takes.states and features is None:
+            features = self.features(split)
+        order = split.order(max(self.block, 1), seed, epoch)
+        for first in range(0, len(order), batch):
+            which = order[first : first + batch]
+            yield self._pairs(split, which, features, takes) if takes.pairs else split.class_batch(which)
+
+    def _pairs(self, split, which, features, takes):
+        """A batch of pairs, less what the model is not to see."""
+        if takes.states:
+            dtype = self.parameters()[0].dtype
+            rows = [[features[2 * int(i) + side].astype(dtype) for side in (0, 1)] for i in which]
+            labels = split.labels[which].astype(numpy.int64)
+        else:
+            inputs, labels, lengths = split.pair_batch(which, self.block)
+            rows = [[x[:a], x[a : a + b]] for x, (a, b) in zip(inputs, lengths)]
+        seen = [[side[:0] if out else side for side, out in zip(pair, takes.left_out)] for pair in rows]
+        x, lengths = together(seen)
+        return x, labels, lengths
+
+    def encoder(self, folder=None, vocab=None):
+        """The encoder of the model's run, or the one in `folder` if that has the same weights."""
+        if self._model is None:
+            raise ValueError("encoder: the model was not loaded from a run, open it by ascgrad.Encoder")
+        if folder is not None or vocab is not None or self._encoder is None:
+            self._encoder = model_encoder(self._model.pointer, folder, vocab)
+        return self._encoder
+
+    def features(self, split, encoder=None, cache=None):
+        """What the model takes of an encoder, the run's by default, for a split of pairs: computed once, and kept in
+        the folder `cache` (None: the user's; "": in memory). None of a model that takes no states."""
+        if not lib.asc_lm_pair_inputs(self.pointer).states:
+            return None
+        encoder, options = encoder or self.encoder(), features_options(cache=cache)
+        given = (encoder.pointer, split.dataset.pointer, split.kind, split.tokenizer.pointer, ctypes.byref(options))
+        return Features(ask(lib.asc_pair_features, self.pointer, *given))
+
+    def predict(self, pairs, encoder=None):
+        """The probabilities (n, C) of the classes of pairs of texts (premise, hypothesis), of a model that was loaded;
+        `encoder` in place of the run's."""
+        if self._model is None:
+            raise ValueError("predict: the model was not loaded from a file, expected one of LM.load")
+        if lib.asc_lm_pair_inputs(self.pointer).states and encoder is None:
+            encoder = self.encoder()
+        rows = (_c.asc_text_pair * len(pairs))(*((first.encode(), second.encode()) for first, second in pairs))
+        found = numpy.empty((len(pairs), lib.asc_lm_classes(self.pointer)))
+        pointer = encoder.pointer if encoder is not None else None
+        call(lib.asc_pair_predict, self._model.pointer, pointer, rows, len(pairs), found.ctypes.data)
+        return found
 
     # ---- generation ----
 

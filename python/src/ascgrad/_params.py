@@ -39,6 +39,10 @@ class Parameters(list):
     def __contains__(self, key):
         return key in self.names if isinstance(key, str) else any(key is tensor for tensor in self)
 
+    def __repr__(self):
+        rows = "".join(f"\n  {name} {tensor.dtype} {tensor.shape}" for name, tensor in self.items())
+        return f"Parameters({self.size:,} numbers:{rows})"
+
     def keys(self):
         return list(self.names)
 

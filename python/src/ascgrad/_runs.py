@@ -65,6 +65,9 @@ class Run(Owned):
         super().__init__(call(lib.asc_run_read, str(folder).encode()), quick.asc_run_free)
         self.folder = str(folder)
 
+    def __repr__(self):
+        return f"Run({self.folder!r}, {self.info['state']})"
+
     @property
     def settings(self):
         found, i = {}, 0

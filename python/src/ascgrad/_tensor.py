@@ -48,12 +48,12 @@ class Tensor:
     def __reduce__(self):
         return tensor, (numpy.array(self.numpy()), self.requires_grad)
 
-    def __del__(self, lock=lock, pending=pending, release=quick.asc_release):
-        if lock.acquire(False):
+    def __del__(self, acquire=lock.acquire, unlock=lock.release, pending=pending, release=quick.asc_release):
+        if acquire(False):
             try:
                 release(self._as_parameter_)
             finally:
-                lock.release()
+                unlock()
         else:
             handle = self._as_parameter_
             pending.append(lambda: release(handle))
@@ -106,6 +106,9 @@ class Tensor:
     def tolist(self):
         return self.numpy().tolist()
 
+    def __format__(self, spec):
+        return format(self.item(), spec) if spec else str(self)
+
     def __float__(self):
         return float(self.item())
 
@@ -153,12 +156,20 @@ class Tensor:
             return values.astype(dtype)
         return values.copy() if copy else values
 
+    def __array_function__(self, function, types, args, kwargs):
+        """Functions of NumPy's, as numpy.mean, are given the array."""
+        return function(*_arrays(args), **_arrays(kwargs))
+
     def __dlpack__(self, *, stream=None, **options):
         values = self.numpy()
         try:
-            return values.__dlpack__(**options)
-        except TypeError:  # NumPy before 2.1 knows no options
-            return values.__dlpack__()
+            try:
+                return values.__dlpack__(**options)
+            except TypeError:  # NumPy before 2.1 knows no options
+                return values.__dlpack__()
+        except BufferError:
+            ways = "detach() it, or copy it" if self.requires_grad else "copy it"
+            raise BufferError(f"the memory is for reading alone, which can't be said here: {ways} by ascgrad.tensor")
 
     def __dlpack_device__(self):
         return (1, 0)  # the processor
@@ -209,7 +220,9 @@ class Tensor:
 
     def backward(self, cotangent=None, retain_graph=False):
         """Adds the gradients of this tensor to those of the leaves; `cotangent`, of its shape, is 1 for one element."""
-        g = as_tensor("backward", cotangent, self) if cotangent is not None else None
+        g = cotangent
+        if g is not None and not isinstance(g, Tensor):
+            g = as_tensor("backward", numpy.asarray(g, self.dtype))
         with lock:
             catch_up()
             if lib.asc_backward(ctx, self, g if g is not None else NULL, bool(retain_graph)):
@@ -230,6 +243,15 @@ class Tensor:
         return (self[i] for i in range(len(self)))
 
     __hash__ = object.__hash__
+
+
+def _arrays(value):
+    """Arguments with arrays in the places of tensors."""
+    if isinstance(value, Tensor):
+        return value.numpy()
+    if isinstance(value, dict):
+        return {key: _arrays(item) for key, item in value.items()}
+    return type(value)(map(_arrays, value)) if type(value) in (list, tuple) else value
 
 
 class _Memory:

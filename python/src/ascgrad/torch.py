@@ -8,6 +8,7 @@ call(function, …) has any op of ascgrad.ops take part in the same way; attenti
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import weakref
@@ -256,7 +257,7 @@ class _Engine:
             if held is None or held.data_ptr() != t.data_ptr() or not t.is_contiguous():
                 t = t.contiguous()
                 ask(quick.asc_set_data, self.parameters[i], _share(t))
-                self.held[i] = t
+                self.held[i], self.version = t, None
         version = sum(t._version for t in params)
         if version != self.version:
             lib.asc_layer_project(self.layer.pointer)
@@ -287,10 +288,15 @@ class Mixing(nn.Module):
         if dtype not in (torch.float32, torch.float64):
             raise TypeError(f"dtype is {dtype}, expected torch.float32 or torch.float64")
         layer = Layer(
-            self.mixing, d_model, dtype=("f32", "f64")[DTYPES[dtype]], seed=int(torch.randint(2**62, ())), **settings
+            self.mixing,
+            d_model,
+            dtype=("f32", "f64")[DTYPES[dtype]],
+            seed=int(torch.randint(2**62, (), device="cpu")),
+            **settings,
         )
         self.d_model, self.settings, self.config = d_model, settings, layer.config
         self.names = layer.parameters().names
+        self._paths = [name.split(".") for name in self.names]
         for name, value in layer.parameters().items():
             self._add(name, nn.Parameter(torch.from_numpy(value.numpy().copy()), requires_grad=value.requires_grad))
         self._engine, self.aux = None, None
@@ -304,8 +310,8 @@ class Mixing(nn.Module):
         owner.register_parameter(last, parameter)
 
     def _tensors(self):
-        found = dict(self.named_parameters())
-        return [found[name] for name in self.names]
+        """The parameters, or what stands in their places, such as torch.nn.utils.parametrize puts there."""
+        return [functools.reduce(getattr, path, self) for path in self._paths]
 
     @property
     def has_aux(self):
@@ -336,11 +342,18 @@ class Mixing(nn.Module):
         return y
 
 
+def _autocasts():
+    try:
+        return torch.is_autocast_enabled("cpu")
+    except TypeError:  # PyTorch before 2.4
+        return torch.is_autocast_cpu_enabled()
+
+
 def _cast(name, t, dtype):
     """An input of a layer, of its dtype: under autocast made so, else refused."""
     if t is None:
         return None
-    if t.device.type == "cpu" and t.dtype != dtype and t.is_floating_point() and torch.is_autocast_cpu_enabled():
+    if t.device.type == "cpu" and t.dtype != dtype and t.is_floating_point() and _autocasts():
         return t.to(dtype)
     if t.device.type == "cpu" and t.dtype != dtype:
         raise TypeError(f"{name} is {t.dtype}, the layer's parameters are {dtype}")
