@@ -108,6 +108,17 @@ typedef struct inputs {
     asc_tensor context, bias; /* or null */
 } inputs;
 
+/* A gradient of 0 is as good as none: PyTorch has none where no pair of tokens exists. */
+static bool has_gradient(asc_tensor grad)
+{
+    const double *g = asc_is_valid(grad) ? asc_data(grad) : NULL;
+    bool found = false;
+    for (int64_t i = 0; g && i < asc_numel(grad); i++) {
+        found = found || g[i] != 0;
+    }
+    return found;
+}
+
 static void compare_gradients(asc_replay *r, asc_params *params, const inputs *in)
 {
     /* some gradients nearly cancel: 1e-12 of the case's largest is as good as they get */
@@ -125,7 +136,7 @@ static void compare_gradients(asc_replay *r, asc_params *params, const inputs *i
         snprintf(name, sizeof name, "grad.param.%s", asc_params_name(params, i));
         asc_tensor grad = asc_grad(asc_params_at(params, i));
         bool expected = asc_replay_use(r, name) != NULL;
-        if (expected != asc_is_valid(grad)) {
+        if (expected ? !asc_is_valid(grad) : has_gradient(grad)) {
             asc_replay_disagree(r, "%s has %s gradient, expected %s", asc_params_name(params, i),
                                 expected ? "no" : "a", expected ? "one" : "none");
         } else if (expected) {
