@@ -1271,15 +1271,16 @@ VALUE(ASC_RUN_STATE_RUNNING, 1)
 VALUE(ASC_RUN_STATE_INTERRUPTED, 2)
 VALUE(ASC_RUN_STATE_FAILED, 3)
 
-STRUCT(asc_run_best, 48)
+STRUCT(asc_run_best, 56)
 FIELD(asc_run_best, step, 0) int64_t asc_run_best_0_step;
 FIELD(asc_run_best, tokens, 8) double asc_run_best_0_tokens;
 FIELD(asc_run_best, elapsed_s, 16) double asc_run_best_0_elapsed_s;
 FIELD(asc_run_best, valid_loss, 24) double asc_run_best_0_valid_loss;
 FIELD(asc_run_best, valid_ppl, 32) double asc_run_best_0_valid_ppl;
 FIELD(asc_run_best, valid_bits_per_byte, 40) double asc_run_best_0_valid_bits_per_byte;
+FIELD(asc_run_best, valid_accuracy, 48) double asc_run_best_0_valid_accuracy;
 
-STRUCT(asc_run_info, 200)
+STRUCT(asc_run_info, 216)
 FIELD(asc_run_info, state, 0) asc_run_state asc_run_info_0_state;
 FIELD(asc_run_info, reason, 8) const char *asc_run_info_0_reason;
 FIELD(asc_run_info, step, 16) int64_t asc_run_info_0_step;
@@ -1300,6 +1301,7 @@ FIELD(asc_run_info, version, 128) const char *asc_run_info_0_version;
 FIELD(asc_run_info, blas, 136) const char *asc_run_info_0_blas;
 FIELD(asc_run_info, instructions, 144) const char *asc_run_info_0_instructions;
 FIELD(asc_run_info, best, 152) asc_run_best asc_run_info_0_best;
+FIELD(asc_run_info, by_accuracy, 208) bool asc_run_info_0_by_accuracy;
 const char *asc_run_state_name(asc_run_state state);
 asc_run *asc_run_read(asc_ctx *ctx, const char *folder);
 void asc_run_free(asc_run *run);

@@ -25,7 +25,9 @@ struct args {
 static const cli_option options[] = {
     {"x", 'x', "tokens|steps|minutes", CLI_CHOICE, offsetof(struct args, x), 0, 0, "what goes across (tokens)"},
     {"y", 'y', "KEY", CLI_TEXT, offsetof(struct args, y), 0, 0,
-     "up: a key of metrics.jsonl, as loss, valid_loss, lr, ascender.omega_sep[0][3] (valid_ppl, or loss without it)"},
+     "up: a key of metrics.jsonl, as loss, valid_loss, lr, ascender.omega_sep[0][3] (valid_accuracy where that chooses "
+     "the "
+     "best, else valid_ppl, or loss without it)"},
     {"out", 'o', "FILE", CLI_TEXT, offsetof(struct args, out), 0, 0,
      "write FILE.svg, .png, .pdf, or .gp, gnuplot's script, and the data beside it (on a terminal: characters)"},
     {"csv", 0, "FILE", CLI_TEXT, offsetof(struct args, csv), 0, 0, "write the data here"},
@@ -50,6 +52,7 @@ enum { N_AXES = sizeof axes / sizeof *axes };
 /* What keys mean, where that is not plain from them. */
 static const char *const meanings[][2] = {
     {"valid_ppl", "validation perplexity"},
+    {"valid_accuracy", "validation accuracy"},
     {"valid_loss", "validation loss (nats per token)"},
     {"valid_bits_per_byte", "validation, bits per byte"},
     {"loss", "training loss (nats per token)"},
@@ -133,9 +136,19 @@ static const struct axis *read_axis(const char *name)
     return &axes[i];
 }
 
+static const char *usual_y(const plot *p)
+{
+    bool accuracy = true;
+    for (size_t r = 0; r < p->n; r++) {
+        accuracy = accuracy && asc_run_info_of(p->runs[r])->by_accuracy;
+    }
+    const char *usual = accuracy ? "valid_accuracy" : "valid_ppl";
+    return has_key(p, usual) ? usual : "loss";
+}
+
 static void choose_y(plot *p)
 {
-    p->y = p->args->y ? p->args->y : has_key(p, "valid_ppl") ? "valid_ppl" : "loss";
+    p->y = p->args->y ? p->args->y : usual_y(p);
     if (!has_key(p, p->y)) {
         const char *near = nearest_key(p, p->y);
         if (!near) {

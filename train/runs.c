@@ -165,13 +165,32 @@ static double median(const asc_run *run, const char *key)
     return result;
 }
 
+static const asc_run_best none = {-1, NAN, NAN, NAN, NAN, NAN, NAN};
+
+static bool is_by_accuracy(const asc_run *run)
+{
+    const char *by = json_string_value(json_object_get(run->config, "best_by"));
+    return by && strcmp(by, "accuracy") == 0;
+}
+
+/* Whether an evaluation is the best so far, as the training has it. */
+static bool is_better(const asc_run_best *best, double loss, double accuracy)
+{
+    if (isnan(best->valid_loss) || isnan(loss) || isnan(accuracy) || accuracy == best->valid_accuracy) {
+        return loss < best->valid_loss || (isnan(best->valid_loss) && !isnan(loss));
+    }
+    return accuracy > best->valid_accuracy;
+}
+
 static asc_run_best row_best(const asc_run *run)
 {
-    asc_run_best best = {-1, NAN, NAN, NAN, NAN, NAN};
+    asc_run_best best = none;
     const asc_run_lines *r = &run->rows;
+    bool by_accuracy = is_by_accuracy(run);
     for (size_t row = 0; row < r->n; row++) {
         double loss = asc_run_lines_value(r, row, "valid_loss");
-        if (loss < best.valid_loss || (isnan(best.valid_loss) && !isnan(loss))) {
+        double accuracy = asc_run_lines_value(r, row, "valid_accuracy");
+        if (is_better(&best, loss, by_accuracy ? accuracy : (double)NAN)) {
             best = (asc_run_best){
                 .step = (int64_t)asc_run_lines_value(r, row, "step"),
                 .tokens = asc_run_lines_value(r, row, "tokens"),
@@ -179,6 +198,7 @@ static asc_run_best row_best(const asc_run *run)
                 .valid_loss = loss,
                 .valid_ppl = asc_run_lines_value(r, row, "valid_ppl"),
                 .valid_bits_per_byte = asc_run_lines_value(r, row, "valid_bits_per_byte"),
+                .valid_accuracy = accuracy,
             };
         }
     }
@@ -208,6 +228,7 @@ static void describe(asc_run *run)
         .updated_s = NAN,
         .version = json_string_value(json_object_get(run->config, "version")),
         .best = row_best(run),
+        .by_accuracy = is_by_accuracy(run),
     };
 }
 
@@ -240,7 +261,7 @@ static asc_status take_best(asc_run *run, const char *path)
     if (!best || json_is_null(best)) {
         return ASC_OK;
     }
-    asc_run_best b = {-1, NAN, NAN, NAN, NAN, NAN};
+    asc_run_best b = none;
     double step = -1;
     if (!json_is_object(best)) {
         return asc_fail(run->ctx, ASC_ERR_FORMAT, "%s: best: expected an object", path);
@@ -249,7 +270,8 @@ static asc_status take_best(asc_run *run, const char *path)
         take_number(run, path, best, "elapsed_s", &b.elapsed_s) ||
         take_number(run, path, best, "valid_loss", &b.valid_loss) ||
         take_number(run, path, best, "valid_ppl", &b.valid_ppl) ||
-        take_number(run, path, best, "valid_bits_per_byte", &b.valid_bits_per_byte)) {
+        take_number(run, path, best, "valid_bits_per_byte", &b.valid_bits_per_byte) ||
+        take_number(run, path, best, "valid_accuracy", &b.valid_accuracy)) {
         return asc_error(run->ctx);
     }
     if (!isnan(b.valid_loss) && step >= 0 && step < 9e15) {

@@ -409,7 +409,7 @@ complete -c ascgrad -n '__ascgrad_at experiment report' -s h -l help -d 'print t
 complete -c ascgrad -n __ascgrad_first -a plot -d 'draws curves of runs'
 complete -c ascgrad -n '__ascgrad_at plot' -F
 complete -c ascgrad -n '__ascgrad_at plot' -l x -s x -x -a 'tokens steps minutes' -d 'what goes across (tokens)'
-complete -c ascgrad -n '__ascgrad_at plot' -l y -s y -x -d 'up: a key of metrics.jsonl, as loss, valid_loss, lr, ascender.omega_sep[0][3] (valid_ppl, or loss without it)'
+complete -c ascgrad -n '__ascgrad_at plot' -l y -s y -x -d 'up: a key of metrics.jsonl, as loss, valid_loss, lr, ascender.omega_sep[0][3] (valid_accuracy where that chooses the best, else valid_ppl, or loss without it)'
 complete -c ascgrad -n '__ascgrad_at plot' -l out -s o -r -F -d 'write FILE.svg, .png, .pdf, or .gp, gnuplot\'s script, and the data beside it (on a terminal: characters)'
 complete -c ascgrad -n '__ascgrad_at plot' -l csv -r -F -d 'write the data here'
 complete -c ascgrad -n '__ascgrad_at plot' -l smooth -x -d 'running mean, W the weight of what came before, as 0.9; the picture says so (0)'

@@ -34,6 +34,7 @@ typedef struct asc_run_best {
     int64_t step;
     double tokens, elapsed_s;
     double valid_loss, valid_ppl, valid_bits_per_byte;
+    double valid_accuracy; /* of a task's answers or of classes */
 } asc_run_best;
 
 /* What is known of a run as a whole. Numbers are NaN and texts NULL where it is not: facts about the machine stand in
@@ -51,7 +52,8 @@ typedef struct asc_run_info {
     double unknown;   /* share of unknown tokens among those predicted on the validation split, 0 … 1 */
     double updated_s; /* when it last wrote a line, seconds since 1970 */
     const char *processor, *version, *blas, *instructions;
-    asc_run_best best; /* of the smallest validation loss */
+    asc_run_best best; /* of the smallest validation loss, or of the highest accuracy, as "best_by" has it */
+    bool by_accuracy;  /* which of the two */
 } asc_run_info;
 
 /* "done", "running", "interrupted", "failed"; NULL for another number. */

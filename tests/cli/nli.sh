@@ -129,7 +129,7 @@ printf '' | status 0 "$ASCGRAD" nli predict run
 
 # runs, comparisons pair by pair, also with other tokens; pictures
 status 0 "$ASCGRAD" runs .
-has out '^run '
+has out "^run .*accuracy"
 status 0 "$ASCGRAD" compare run own-none --data held.jsonl --json
 json 'd["unit"] == "pair" and d["n"] == 45 and 0 <= d["systems"][0]["accuracy"] <= 1'
 status 0 "$ASCGRAD" compare run own-none --data held.jsonl
@@ -146,7 +146,45 @@ status 0 "$ASCGRAD" compare run own-none --data held.jsonl --json
 json '(lambda c, m: c["mcnemar"] == [{k: m[k] for k in m if k != "n"}] and m["n"] == 45 and
        abs(c["accuracy_difference"] - (m["only_a"] - m["only_b"]) / 45) < 1e-12)(
        d["comparisons"][0], json.load(open("mcnemar")))'
-status 0 "$ASCGRAD" plot run --y valid_accuracy --csv curve.csv -o curve.gp
+status 0 "$ASCGRAD" plot run --csv curve.csv -o curve.gp
+has curve.gp "validation accuracy"
+status 0 "$ASCGRAD" runs . --json
+json '[r for r in d["runs"] if r["run"].endswith("run")][0]["best"]["valid_accuracy"] > .3'
+
+# an experiment of classifiers is reported by how often they are right, also where another system is wrong
+cat >study.json <<END
+{"name": "study",
+ "common": {"preset": "nli", "data": "$PWD/train.jsonl.gz:valid=$PWD/dev.tsv,test=$PWD/held.jsonl", "tokenizer": "word",
+            "dim": 16, "ffn": 16, "head_ff": 16, "batch": 16, "lr": 1e-2, "warmup": 5, "epochs": 2},
+ "systems": {"none": {"model": "none"}, "linear": {"model": "linear"},
+             "alone": {"model": "none", "sees": "hypothesis"}},
+ "seeds": [1, 2], "report": {"baselines": ["linear"], "hard": "alone"}}
+END
+status 0 "$ASCGRAD" experiment run study.json --threads 1
+has err 'none-1: done, valid accuracy [01]\.'
+status 0 "$ASCGRAD" experiment status study
+has out '^none-1 .* [0-9.]* % '
+status 0 "$ASCGRAD" experiment report study
+has study/tables/results.csv '^system,seeds,.*class_accuracy,.*hard_accuracy,'
+lacks study/report.md perplexity
+has study/report.md 'that more than half of alone.s models get wrong'
+lines study/tables/classes.csv 3
+status 0 "$ASCGRAD" compare none=study/runs/none-1,study/runs/none-2 linear=study/runs/linear-1,study/runs/linear-2 --json
+cp out compared
+if have_python; then
+    "$python" - <<'END' || fail 'tables/classes.csv has other figures than compare'
+import csv, json
+c = json.load(open("compared"))["comparisons"][0]
+t = [r for r in csv.DictReader(open("study/tables/classes.csv")) if r["system"] == "none"][0]
+assert len(c["mcnemar"]) == int(t["mcnemar_tests"]) == 2
+assert abs(float(t["difference"]) + 100 * c["accuracy_difference"]) < 1e-6, (t, c)
+p = [m["p"] for m in c["mcnemar"]]
+assert abs(float(t["mcnemar_p_median"]) - sum(p) / 2) < 1e-6
+END
+fi
+sed 's/"hard": "alone"/"hard": "other"/' study.json >wrong.json
+status 2 "$ASCGRAD" experiment run wrong.json --out wrong
+has err "report: hard: there is no system 'other'"
 
 # other labels, in order or as given
 sed 's/entailment/yes/; s/neutral/no/; s/contradiction/no/' dev.tsv >two.tsv

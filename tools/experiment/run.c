@@ -219,7 +219,9 @@ static void tell_end(worker *w, int run, asc_experiment_end end, const char *tex
     asc_run *read = end == ASC_EXPERIMENT_END_DONE ? asc_run_read(w->ctx, r->folder) : NULL;
     if (read) {
         const asc_run_info *info = asc_run_info_of(read);
-        snprintf(found, sizeof found, ", valid perplexity %.3f, %.1f s", info->best.valid_ppl, info->wall_s);
+        snprintf(found, sizeof found,
+                 info->by_accuracy ? ", valid accuracy %.4f, %.1f s" : ", valid perplexity %.3f, %.1f s",
+                 info->by_accuracy ? info->best.valid_accuracy : info->best.valid_ppl, info->wall_s);
     }
     asc_run_free(read);
     progress_clear(&w->bar);

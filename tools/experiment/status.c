@@ -49,15 +49,16 @@ static json_t *failure(const asc_experiment *e, const asc_experiment_run *run)
 
 static json_t *run_json(asc_ctx *ctx, const asc_experiment *e, const asc_experiment_run *run)
 {
-    asc_run_info info = {.best = {.valid_loss = NAN, .valid_ppl = NAN}, .wall_s = NAN};
+    asc_run_info info = {.best = {.valid_loss = NAN, .valid_ppl = NAN, .valid_accuracy = NAN}, .wall_s = NAN};
     bool begun = read_run(ctx, run, &info);
-    return json_pack("{s:s, s:s, s:I, s:b, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o*}", "name", run->name, "system",
+    return json_pack("{s:s, s:s, s:I, s:b, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "name", run->name, "system",
                      asc_experiment_system(e, run->system), "seed", (json_int_t)run->seed, "tuning", run->tuning,
                      "state", asc_experiment_state_name(run->state), "folder", run->folder, "step",
                      begun ? json_integer(info.step) : json_null(), "steps",
                      begun && info.steps > 0 ? json_integer(info.steps) : json_null(), "wall_s",
                      cli_json_real(info.wall_s), "valid_loss", cli_json_real(info.best.valid_loss), "valid_ppl",
-                     cli_json_real(info.best.valid_ppl), "failure", failure(e, run));
+                     cli_json_real(info.best.valid_ppl), "valid_accuracy", cli_json_real(info.best.valid_accuracy),
+                     "failure", failure(e, run));
 }
 
 static json_t *tuning_json(asc_ctx *ctx, asc_experiment *e)
@@ -116,16 +117,17 @@ static int name_width(const asc_experiment *e)
 static void print_run(asc_ctx *ctx, const asc_experiment *e, const asc_experiment_run *run, int width)
 {
     asc_run_info info;
-    char step[60] = "", ppl[32] = "", wall[32] = "";
+    char step[60] = "", found[32] = "", wall[32] = "";
     if (read_run(ctx, run, &info)) {
         snprintf(step, sizeof step, "%lld/%lld", (long long)info.step, (long long)info.steps);
         experiment_time_text(info.wall_s, wall, sizeof wall);
-        if (isfinite(info.best.valid_ppl)) {
-            snprintf(ppl, sizeof ppl, "%.3f", info.best.valid_ppl);
+        double value = info.by_accuracy ? 100 * info.best.valid_accuracy : info.best.valid_ppl;
+        if (isfinite(value)) {
+            snprintf(found, sizeof found, info.by_accuracy ? "%.2f %%" : "%.3f", value);
         }
     }
     printf("%-*s  %-11s  %13s  %9s  %9s\n", width, run->name,
-           run->diverged ? "diverged" : asc_experiment_state_name(run->state), step, ppl, wall);
+           run->diverged ? "diverged" : asc_experiment_state_name(run->state), step, found, wall);
     json_t *text = failure(e, run);
     const char *at = json_string_value(text);
     for (size_t n; at && *at; at += n + (at[n] == '\n')) {
@@ -163,7 +165,7 @@ static int print_table(asc_ctx *ctx, asc_experiment *e, const asc_experiment_tim
     char text[200], left[40];
     experiment_counts counts = experiment_count(e);
     int width = name_width(e);
-    printf("%-*s  %-11s  %13s  %9s  %9s\n", width, "run", "state", "step", "valid ppl", "time");
+    printf("%-*s  %-11s  %13s  %9s  %9s\n", width, "run", "state", "step", "valid", "time");
     for (int i = 0; i < counts.all && !asc_error(ctx); i++) {
         print_run(ctx, e, asc_experiment_run_at(e, i), width);
     }

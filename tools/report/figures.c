@@ -50,9 +50,30 @@ bool report_tokens_differ(const report *r)
     return differ;
 }
 
+static double wrong_of(const trained *t)
+{
+    double right = t->scores ? t->scores->result.accuracy : asc_run_info_of(t->run)->best.valid_accuracy;
+    return 100 * (1 - right);
+}
+
+bool report_is_of_classes(const report *r)
+{
+    bool any = false;
+    for (int i = 0; i < r->n_variants; i++) {
+        for (int64_t k = 0; k < r->variants[i].n; k++) {
+            const trained *t = &r->variants[i].runs[k];
+            if (!asc_run_info_of(t->run)->by_accuracy || (t->scores && !t->scores->classes)) {
+                return false;
+            }
+            any = true;
+        }
+    }
+    return any;
+}
+
 report_number *report_quality(const report *r)
 {
-    return report_tokens_differ(r) ? bits_of : perplexity_of;
+    return report_is_of_classes(r) ? wrong_of : report_tokens_differ(r) ? bits_of : perplexity_of;
 }
 
 const char *report_quality_title(const report *r)
@@ -60,7 +81,11 @@ const char *report_quality_title(const report *r)
     static char title[60];
     bool differ, missing;
     look_at_scores(r, &differ, &missing);
-    snprintf(title, sizeof title, missing ? "%s" : "%s (%s)", differ ? "bits per byte" : "perplexity", r->split);
+    snprintf(title, sizeof title, missing ? "%s" : "%s (%s)",
+             report_is_of_classes(r) ? "share wrong, %"
+             : differ                ? "bits per byte"
+                                     : "perplexity",
+             r->split);
     return title;
 }
 

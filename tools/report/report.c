@@ -63,7 +63,10 @@ static int64_t count_done(const report *r)
 /* The measurement that the learning curves show: perplexity on the validation split where the runs have it. */
 static const char *choose_metric(const report *r)
 {
-    const char *const usual[] = {report_tokens_differ(r) ? "valid_bits_per_byte" : "valid_ppl", "valid_loss", "loss"};
+    const char *const usual[] = {report_is_of_classes(r)   ? "valid_accuracy"
+                                 : report_tokens_differ(r) ? "valid_bits_per_byte"
+                                                           : "valid_ppl",
+                                 "valid_loss", "loss"};
     const char *wanted = json_string_value(json_object_get(r->wants, "metric")), *key;
     for (size_t u = 0; u < sizeof usual / sizeof *usual && !wanted; u++) {
         for (int v = 0; v < r->n_variants && !wanted; v++) {

@@ -17,6 +17,7 @@ typedef struct trained {
     asc_run *run;
     int64_t seed;
     asc_scores *scores; /* NULL: its model could not be evaluated */
+    double hard;        /* its accuracy on what `report.hard` gets wrong; NaN: not known */
     double mixing_gflop; /* a token of training: attention, or what stands in its place; NaN: not known */
 } trained;
 
@@ -52,6 +53,7 @@ typedef struct report {
     const char *metric; /* of the learning curves: a key of metrics.jsonl */
     document doc;
     json_t *files;
+    int64_t n_hard, n_items; /* blocks that most models of the system `hard` get wrong, and all of them; 0: not known */
     int status;        /* the worst of what was drawn */
 } report;
 
@@ -89,7 +91,10 @@ void report_machines(report *r);
 void report_targets(report *r); /* targets.c */
 void report_failures(report *r);
 
-/* What figures call quality: perplexity on the split, on the validation split where the models were not evaluated; bits
+/* Whether all models are classifiers, each run's chosen by accuracy. */
+bool report_is_of_classes(const report *r);
+
+/* What figures call quality: of classifiers the share that they get wrong; else perplexity on the split, on the validation split where the models were not evaluated; bits
  * per byte where the models have different tokens, whose perplexities don't compare. */
 report_number *report_quality(const report *r);
 bool report_tokens_differ(const report *r);

@@ -102,6 +102,64 @@ static void count_mixing(report *r, variant *v)
     asc_error_clear(r->ctx); /* what can't be opened is said where it is evaluated */
 }
 
+/* ---- what a system gets wrong ---- */
+
+static bool has_items(const report *r, const asc_scores *s)
+{
+    return s && s->classes > 0 && s->n_blocks == r->n_items;
+}
+
+/* hard[i]: more than half of the system's models get block i wrong. */
+static void find_hard(report *r, const variant *v, uint8_t *hard)
+{
+    for (int64_t i = 0; i < r->n_items; i++) {
+        int64_t wrong = 0, models = 0;
+        for (int64_t k = 0; k < v->n; k++) {
+            const asc_scores *s = v->runs[k].scores;
+            models += has_items(r, s);
+            wrong += has_items(r, s) && !s->blocks[i].right;
+        }
+        hard[i] = 2 * wrong > models;
+        r->n_hard += hard[i];
+    }
+}
+
+static void score_hard(report *r, trained *t, const uint8_t *hard)
+{
+    int64_t right = 0;
+    for (int64_t i = 0; has_items(r, t->scores) && i < r->n_items; i++) {
+        right += hard[i] && t->scores->blocks[i].right;
+    }
+    t->hard = has_items(r, t->scores) && r->n_hard > 0 ? (double)right / (double)r->n_hard : NAN;
+}
+
+/* Each model's accuracy on what the system `hard` gets wrong; without a grid, or with it of its first value. */
+static asc_status report_hard(report *r)
+{
+    const char *name = json_string_value(json_object_get(r->wants, "hard"));
+    const variant *of = NULL;
+    for (int i = 0; name && i < r->n_variants && !of; i++) {
+        bool is = strcmp(asc_experiment_system(r->experiment, r->variants[i].system), name) == 0;
+        of = is && r->variants[i].n > 0 && r->variants[i].runs[0].scores ? &r->variants[i] : NULL;
+    }
+    if (!of || !of->runs[0].scores->classes) {
+        return ASC_OK;
+    }
+    r->n_items = of->runs[0].scores->n_blocks;
+    uint8_t *hard = calloc((size_t)r->n_items + 1, 1);
+    if (!hard) {
+        return asc_fail(r->ctx, ASC_ERR_MEMORY, "out of memory for the report");
+    }
+    find_hard(r, of, hard);
+    for (int i = 0; i < r->n_variants; i++) {
+        for (int64_t k = 0; k < r->variants[i].n; k++) {
+            score_hard(r, &r->variants[i].runs[k], hard);
+        }
+    }
+    free(hard);
+    return ASC_OK;
+}
+
 asc_status report_score(report *r)
 {
     char path[4096];
@@ -123,7 +181,7 @@ asc_status report_score(report *r)
             }
         }
     }
-    return ASC_OK;
+    return report_hard(r);
 }
 
 /* ---- comparing ---- */
@@ -180,10 +238,13 @@ static const char *mark_of(const asc_comparison *c)
 {
     static const char *const better[] = {"", "*", "**"}, *const worse[] = {"", "\xe2\x80\xa0",
                                                                            "\xe2\x80\xa0\xe2\x80\xa0"};
-    int items = (c->p_holm < .05) + (c->p_holm < .01);
-    int seeds = (c->seeds.p < .05) + (c->seeds.p < .01); /* NaN: 0 */
-    bool lower = c->items.difference < 0, agree = lower == (c->seeds.difference < 0);
-    return (lower ? better : worse)[!agree ? 0 : items < seeds ? items : seeds];
+    const asc_class_comparison *k = c->classes; /* by how often they are right, where that can be said */
+    double p_items = k ? k->p_holm : c->p_holm, p_seeds = k ? k->seeds.p : c->seeds.p;
+    int items = (p_items < .05) + (p_items < .01);
+    int seeds = (p_seeds < .05) + (p_seeds < .01); /* NaN: 0 */
+    bool ahead = k ? k->items.difference > 0 : c->items.difference < 0;
+    bool agree = ahead == (k ? k->seeds.difference > 0 : c->seeds.difference < 0);
+    return (ahead ? better : worse)[!agree ? 0 : items < seeds ? items : seeds];
 }
 
 /* The scores of a variant's runs, of the scope. */

@@ -7,24 +7,52 @@
 
 /* ---- numbers of a run ---- */
 
+/* A classifier's losses are of classes: no perplexity, and no bits of the text. */
 static double ppl_of(const trained *t)
 {
-    return t->scores ? t->scores->result.ppl : NAN;
+    return t->scores && !t->scores->classes ? t->scores->result.ppl : NAN;
 }
 
 static double bits_of(const trained *t)
 {
-    return t->scores ? t->scores->result.bits_per_byte : NAN;
+    return t->scores && !t->scores->classes ? t->scores->result.bits_per_byte : NAN;
+}
+
+static double class_accuracy_of(const trained *t)
+{
+    return t->scores && t->scores->classes ? 100 * t->scores->result.accuracy : NAN;
+}
+
+static double class_loss_of(const trained *t)
+{
+    return t->scores && t->scores->classes ? t->scores->result.loss : NAN;
+}
+
+static double ece_of(const trained *t)
+{
+    return t->scores && t->scores->classes ? 100 * t->scores->result.ece : NAN;
+}
+
+static double hard_of(const trained *t)
+{
+    return 100 * t->hard;
 }
 
 static double accuracy_of(const trained *t)
 {
-    return t->scores ? 100 * t->scores->result.accuracy : NAN;
+    return t->scores && !t->scores->classes ? 100 * t->scores->result.accuracy : NAN;
 }
 
 static double valid_ppl_of(const trained *t)
 {
-    return asc_run_info_of(t->run)->best.valid_ppl;
+    const asc_run_info *i = asc_run_info_of(t->run);
+    return i->by_accuracy ? (double)NAN : i->best.valid_ppl;
+}
+
+static double valid_accuracy_of(const trained *t)
+{
+    const asc_run_info *i = asc_run_info_of(t->run);
+    return i->by_accuracy ? 100 * i->best.valid_accuracy : (double)NAN;
 }
 
 static double parameters_of(const trained *t)
@@ -70,6 +98,11 @@ static const measure quality[] = {
     {{"bits per byte", "bits_per_byte", COLUMN_SPREAD, 4, false}, bits_of, false},
     {{"tokens right, %", "accuracy", COLUMN_SPREAD, 2, false}, accuracy_of, false},
     {{"perplexity, valid", "valid_ppl", COLUMN_SPREAD, 2, false}, valid_ppl_of, false},
+    {{"accuracy, %", "class_accuracy", COLUMN_SPREAD, 2, false}, class_accuracy_of, true},
+    {{"of the hard, %", "hard_accuracy", COLUMN_SPREAD, 2, false}, hard_of, false},
+    {{"loss, nats", "class_loss", COLUMN_SPREAD, 4, false}, class_loss_of, false},
+    {{"ECE, %", "ece", COLUMN_SPREAD, 2, false}, ece_of, false},
+    {{"accuracy, valid, %", "valid_accuracy", COLUMN_SPREAD, 2, false}, valid_accuracy_of, false},
     {.of = NULL},
 };
 
@@ -82,7 +115,7 @@ static const measure costs[] = {
     {{"peak MiB", "peak_rss_mib", COLUMN_SPREAD, 0, false}, memory_of, false},
     {.of = NULL},
 };
-enum { MEASURES = 8, FIXED = 2 };
+enum { MEASURES = 9, FIXED = 2 };
 
 /* The columns; those that no run has a value for are left out of the pages. */
 static void choose_columns(report *r, const measure *measures, column columns[FIXED + MEASURES + 1])
@@ -183,6 +216,15 @@ static void tell_carry(report *r)
     }
 }
 
+static void tell_hard(report *r)
+{
+    const char *name = json_string_value(json_object_get(r->wants, "hard"));
+    if (name && r->n_hard > 0) {
+        document_text(&r->doc, "The hard are the %lld of %lld that more than half of %s's models get wrong.",
+                      (long long)r->n_hard, (long long)r->n_items, name);
+    }
+}
+
 void report_results(report *r)
 {
     char title[60];
@@ -193,6 +235,7 @@ void report_results(report *r)
         document_text(&r->doc, "The models have different tokens: bits per byte compare, perplexities do not.");
     }
     tell_carry(r);
+    tell_hard(r);
     explain_marks(r);
     put_tables(r, "cost", "What it cost", costs);
 }
@@ -214,6 +257,77 @@ static const column significance[] = {
     {"p seeds", "p_seeds", COLUMN_NUMBER, -1, false},
     {0},
 };
+
+static const column rights[] = {
+    {"system", "system", COLUMN_TEXT, 0, false},
+    {"against", "baseline", COLUMN_TEXT, 0, false},
+    {"right, difference in %", "difference", COLUMN_NUMBER, 2, false},
+    {"95 %: from", "ci_low", COLUMN_NUMBER, 2, false},
+    {"to", "ci_high", COLUMN_NUMBER, 2, false},
+    {"p random.", "p_randomization", COLUMN_NUMBER, -1, false},
+    {"p Holm", "p_holm", COLUMN_NUMBER, -1, false},
+    {"seeds", "seed_pairs", COLUMN_NUMBER, 0, false},
+    {"p seeds", "p_seeds", COLUMN_NUMBER, -1, false},
+    {"McNemar: p median", "mcnemar_p_median", COLUMN_NUMBER, -1, false},
+    {"p < 0.05", "mcnemar_differing", COLUMN_NUMBER, 0, false},
+    {"of", "mcnemar_tests", COLUMN_NUMBER, 0, false},
+    {0},
+};
+
+static int rising(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of the tests of model against model the median p, and how many are below 0.05. */
+static double median_p(const asc_class_comparison *c, int64_t *low)
+{
+    enum { MOST = 1000 };
+    double p[MOST];
+    size_t n = c->n_mcnemar < MOST ? (size_t)c->n_mcnemar : MOST;
+    *low = 0;
+    for (size_t i = 0; i < n; i++) {
+        p[i] = c->mcnemar[i].p;
+        *low += p[i] < .05;
+    }
+    qsort(p, n, sizeof *p, rising);
+    return n > 0 ? (p[(n - 1) / 2] + p[n / 2]) / 2 : NAN;
+}
+
+static void put_rights(report *r, const cell *c, int number)
+{
+    char name[40], title[REPORT_NAME + 60];
+    if (c->compared->n_comparisons == 0 || !c->compared->comparison->classes) {
+        return;
+    }
+    snprintf(name, sizeof name, number ? "classes-%d" : "classes", number + 1);
+    snprintf(title, sizeof title, "%s%show often right", c->name, *c->name ? ": " : "");
+    table t;
+    table_begin(&t, &r->doc, name, title, rights);
+    for (int64_t k = 0; k < c->compared->n_comparisons; k++) {
+        const asc_comparison *one = &c->compared->comparison[k];
+        const asc_class_comparison *s = one->classes;
+        int64_t low;
+        double p = median_p(s, &low);
+        table_text(&t, r->variants[c->order[one->a]].name);
+        table_text(&t, r->variants[c->order[one->b]].name);
+        const double numbers[] = {100 * s->items.difference,
+                                  100 * s->items.ci_low,
+                                  100 * s->items.ci_high,
+                                  s->items.p_randomization,
+                                  s->p_holm,
+                                  (double)s->seeds.n,
+                                  s->seeds.p,
+                                  p,
+                                  (double)low,
+                                  (double)s->n_mcnemar};
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            table_number(&t, numbers[i]);
+        }
+    }
+    table_end(&t);
+}
 
 static void put_comparison(const report *r, table *t, const cell *c, const asc_comparison *one)
 {
@@ -266,6 +380,7 @@ void report_significance(report *r)
             put_comparison(r, &t, c, &c->compared->comparison[k]);
         }
         table_end(&t);
+        put_rights(r, c, i);
         tell_spread(r, c);
     }
     document_text(&r->doc, any ? "A difference below 0: the system predicts better. Tests over items stand for other "

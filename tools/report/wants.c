@@ -49,6 +49,7 @@ static const struct want {
 } known[] = {
     {"baselines", true, is_text, "a list of systems"},
     {"carry", false, is_flag, "true or false"},
+    {"hard", false, is_text, "a system"},
     {"figures", true, report_knows_figure, "a list of " REPORT_FIGURES},
     {"layer", false, is_layer, "the number of a layer, from 0"},
     {"lengths", true, is_length, "a list of at most 32 lengths in tokens"},
@@ -114,6 +115,10 @@ asc_status experiment_check_report(asc_ctx *ctx, const asc_experiment *e)
         if (!asc_error(ctx) && !is_system(e, json_string_value(value))) {
             asc_fail(ctx, ASC_ERR_ARG, "report: baselines: there is no system '%.60s'", json_string_value(value));
         }
+    }
+    value = json_object_get(wants, "hard");
+    if (value && !asc_error(ctx) && !is_system(e, json_string_value(value))) {
+        asc_fail(ctx, ASC_ERR_ARG, "report: hard: there is no system '%.60s'", json_string_value(value));
     }
     json_decref(wants);
     return asc_error(ctx);

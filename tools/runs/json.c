@@ -11,10 +11,11 @@ static json_t *json_count(double value)
 static json_t *json_best(const asc_run_best *b)
 {
     return b->step < 0 ? json_null()
-                       : json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "step", (json_int_t)b->step, "tokens",
+                       : json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "step", (json_int_t)b->step, "tokens",
                                    json_count(b->tokens), "elapsed_s", cli_json_real(b->elapsed_s), "valid_loss",
                                    cli_json_real(b->valid_loss), "valid_ppl", cli_json_real(b->valid_ppl),
-                                   "valid_bits_per_byte", cli_json_real(b->valid_bits_per_byte));
+                                   "valid_bits_per_byte", cli_json_real(b->valid_bits_per_byte), "valid_accuracy",
+                                   cli_json_real(b->valid_accuracy));
 }
 
 static json_t *json_settings(const asc_run *run)

@@ -9,7 +9,11 @@
 #include "tools/run_names.h"
 #include "tools/runs/runs.h"
 
-enum { BEFORE = 3, AFTER = 3, CELL = 24 }; /* columns before and after the settings; the longest value of one */
+enum {
+    BEFORE = 3,
+    AFTER = 3,
+    CELL = 24
+}; /* columns before and after the settings, accuracy aside; the longest value of one */
 
 static char *text_of(const char *format, ...) ASC_PRINTF(1, 2);
 static char *text_of(const char *format, ...)
@@ -80,12 +84,16 @@ static char *value_of(const asc_run *run, const char *key)
     return plain;
 }
 
-static void fill_row(char **cells, const asc_run *run, const runs_setting *settings, int n_settings, double now)
+static void fill_row(char **cells, const asc_run *run, bool accuracy, const runs_setting *settings, int n_settings,
+                     double now)
 {
     const asc_run_info *i = asc_run_info_of(run);
     *cells++ = columns_clean(asc_run_folder(run));
     *cells++ = strdup(asc_run_state_name(i->state));
     *cells++ = number_of("%.4f", i->best.valid_loss);
+    if (accuracy) {
+        *cells++ = number_of("%.4f", i->best.valid_accuracy);
+    }
     for (int s = 0; s < n_settings; s++) {
         *cells++ = value_of(run, settings[s].key);
     }
@@ -139,6 +147,16 @@ static void say_why(const runs_list *l)
     }
 }
 
+/* Whether the accuracy chose a run's model. */
+static bool by_accuracy(const runs_list *l)
+{
+    bool any = false;
+    for (int i = 0; i < l->n; i++) {
+        any = any || asc_run_info_of(l->runs[i])->by_accuracy;
+    }
+    return any;
+}
+
 /* The table has the steps in a column of their own. */
 static int drop_steps(runs_setting *settings, int n)
 {
@@ -160,7 +178,8 @@ static int column_rank(int setting)
 void runs_print_table(const runs_list *l, runs_setting *settings, int n_settings)
 {
     n_settings = drop_steps(settings, n_settings);
-    int n = BEFORE + n_settings + AFTER;
+    bool accuracy = by_accuracy(l);
+    int before = BEFORE + accuracy, n = before + n_settings + AFTER;
     char **cells = calloc((size_t)(n * l->n), sizeof *cells);
     columns_column *columns = calloc((size_t)n, sizeof *columns);
     double now = runs_now();
@@ -168,8 +187,11 @@ void runs_print_table(const runs_list *l, runs_setting *settings, int n_settings
         columns[0] = (columns_column){.title = "run"};
         columns[1] = (columns_column){.title = "state"};
         columns[2] = (columns_column){.title = "loss", .right = true};
+        if (accuracy) {
+            columns[BEFORE] = (columns_column){.title = "accuracy", .right = true};
+        }
         for (int s = 0; s < n_settings; s++) {
-            columns[BEFORE + s] = (columns_column){.title = settings[s].name,
+            columns[before + s] = (columns_column){.title = settings[s].name,
                                                    .right = is_number(l, settings[s].key),
                                                    .rank = column_rank(settings[s].rank)};
         }
@@ -177,7 +199,7 @@ void runs_print_table(const runs_list *l, runs_setting *settings, int n_settings
         columns[n - 2] = (columns_column){.title = "tokens/s", .right = true, .rank = 3};
         columns[n - 1] = (columns_column){.title = "age", .right = true, .rank = 2};
         for (int i = 0; i < l->n; i++) {
-            fill_row(cells + i * n, l->runs[i], settings, n_settings, now);
+            fill_row(cells + i * n, l->runs[i], accuracy, settings, n_settings, now);
         }
         columns_print(columns, n, cells, l->n, columns_width());
         say_what_is_left_out(columns, n, columns_width());
