@@ -13,6 +13,7 @@ import itertools
 import json
 import weakref
 from pathlib import Path
+from typing import Any, Callable, Optional
 
 import numpy
 import torch
@@ -24,6 +25,7 @@ from ._layers import Layer, setting_rows
 from ._library import ask, catch_up, ctx, fail, lib, lock, mode, quick
 from ._params import load_safetensors, save_safetensors
 from ._tensor import NULL, result, sizes
+from ._types import File
 
 __all__ = [
     "ASCender",
@@ -212,7 +214,7 @@ class _Op:
 
 
 @_uncompiled
-def call(function, *tensors, **named):
+def call(function: Callable[..., Any], *tensors: Optional[torch.Tensor], **named: Any) -> Any:
     """function(…) of ascgrad.ops, or an ascgrad.Op, on tensors of PyTorch's, within its autograd.
 
     y = call(ascgrad.ops.attention, q, k, v, bias=bias, heads=4, causal=True)
@@ -225,7 +227,15 @@ def call(function, *tensors, **named):
     return _apply(_Op(function, [name for name, _ in given], attributes), [t for _, t in given])
 
 
-def attention(q, k, v, bias=None, *, heads, **named):
+def attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    bias: Optional[torch.Tensor] = None,
+    *,
+    heads: int,
+    **named: Any,
+) -> torch.Tensor:
     """softmax(q·k/√d + bias) v per head: q (B, N, H d), k (B, M, H d), v (B, M, H d_v), bias (N, M), (1 or H, N, M) or
     (1 or B, 1 or H, N, M), whose gradient costs no memory beside itself; more as for ascgrad.ops.attention (causal,
     lengths, mask, window, alibi, cap …)."""
@@ -280,7 +290,7 @@ class Mixing(nn.Module):
 
     mixing = ""
 
-    def __init__(self, d_model, *, dtype=None, device=None, **settings):
+    def __init__(self, d_model: int, *, dtype: Optional[torch.dtype] = None, device: Any = None, **settings: Any):
         super().__init__()
         if device is not None and torch.device(device).type != "cpu":
             raise TypeError(f"device is {device}, and the library computes on the processor")
@@ -314,7 +324,7 @@ class Mixing(nn.Module):
         return [functools.reduce(getattr, path, self) for path in self._paths]
 
     @property
-    def has_aux(self):
+    def has_aux(self) -> bool:
         return any(self.config.get(key) for key in ("aux_coh", "aux_sep", "aux_align"))
 
     def extra_repr(self):
@@ -324,7 +334,13 @@ class Mixing(nn.Module):
         return {**self.__dict__, "_engine": None, "aux": None}
 
     @_uncompiled
-    def forward(self, x, lengths=None, context=None, bias=None):
+    def forward(
+        self,
+        x: torch.Tensor,
+        lengths: Any = None,
+        context: Optional[torch.Tensor] = None,
+        bias: Optional[torch.Tensor] = None,
+    ) -> torch.Tensor:
         params = self._tensors()
         dtype = params[0].dtype
         if any(p.dtype != dtype or p.device.type != "cpu" for p in params):
@@ -411,7 +427,7 @@ def _of_layer(mixing, key, value, index):
     return value[index] if isinstance(inner, list) else value
 
 
-def load_layer(path, index=0):
+def load_layer(path: File, index: int = 0) -> Mixing:
     """Layer number `index` of a RUN, or of a model's file, as a module of its class, with its settings and values."""
     tensors, metadata = load_safetensors(_model_file(path))
     if "config" not in metadata:
@@ -434,7 +450,7 @@ def load_layer(path, index=0):
     return layer
 
 
-def save_layer(layer, path, out, index=0):
+def save_layer(layer: nn.Module, path: File, out: File, index: int = 0) -> None:
     """Writes the model of `path` to `out`, a file, with the module's values in its layer number `index`."""
     tensors, metadata = load_safetensors(_model_file(path))
     for name, value in layer.state_dict().items():
