@@ -14,6 +14,8 @@ from ._layers import Layer, mixings
 from ._library import Error, Status, info, memory, no_grad, set_step, set_threads, threads
 from ._library import (
     ArgumentError,
+    ArgumentIndexError,
+    ArgumentTypeError,
     FileError,
     FormatError,
     InterruptedCall,
@@ -34,6 +36,8 @@ __version__ = info()["version"]
 __all__ = [
     "AdamW",
     "ArgumentError",
+    "ArgumentIndexError",
+    "ArgumentTypeError",
     "Carried",
     "Dataset",
     "Encoder",

@@ -10,7 +10,7 @@ import numpy
 
 from . import _c, ops
 from ._call import inputs
-from ._library import call, catch_up, ctx, fail, lib, lock, state, text
+from ._library import ArgumentError, call, catch_up, ctx, fail, lib, lock, state, text
 from ._tensor import DTYPES, Tensor, made
 from ._types import Input
 
@@ -140,11 +140,13 @@ def _described(op):
     """The address of an op's descriptor: the library's, by name or as the function of ops, or of one of one's own."""
     if isinstance(op, Op):
         if not op.samples or op._backward is None:
-            raise ValueError(f"gradcheck: {op.name} has no {'backward' if op.samples else 'samples'} to be checked")
+            raise ArgumentError(
+                f"gradcheck: {op.name} has no {'backward' if op.samples else 'samples'} to be checked"
+            )
         return ctypes.addressof(op.descriptor)
     pointer = call(lib.asc_op_find, str(op).encode())
     if not pointer:
-        raise ValueError(f"gradcheck: there is no op {op!r}")
+        raise ArgumentError(f"gradcheck: there is no op {op!r}")
     return pointer
 
 

@@ -8,7 +8,7 @@ from typing import Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 import numpy
 
 from . import _c
-from ._library import Owned, ask, call, iter_texts, lib, quick
+from ._library import ArgumentError, Owned, ask, call, iter_texts, lib, quick
 from ._types import Array, File
 
 SPLITS = {"train": _c.ASC_SPLIT_TRAIN, "valid": _c.ASC_SPLIT_VALID, "test": _c.ASC_SPLIT_TEST}
@@ -16,7 +16,7 @@ SPLITS = {"train": _c.ASC_SPLIT_TRAIN, "valid": _c.ASC_SPLIT_VALID, "test": _c.A
 
 def split_number(split: str) -> int:
     if split not in SPLITS:
-        raise ValueError(f"split is {split!r}, expected one of {', '.join(SPLITS)}")
+        raise ArgumentError(f"split is {split!r}, expected one of {', '.join(SPLITS)}")
     return SPLITS[split]
 
 

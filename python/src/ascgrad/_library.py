@@ -57,7 +57,12 @@ class Error(Exception):
         self, message: str, status: Status = Status.ARG, op: Optional[str] = None, argument: Optional[str] = None
     ):
         super().__init__(message)
-        self.status, self.op, self.argument = Status(status), op, argument
+        place = message.partition(":")[0]
+        self.status, self.op = Status(status), op or (place if place.isidentifier() else None)
+        self.argument = argument
+
+    def __reduce__(self):
+        return type(self), (self.args[0], self.status, self.op, self.argument)
 
     def __str__(self):
         return str(self.args[0])
@@ -65,6 +70,14 @@ class Error(Exception):
 
 class ArgumentError(Error, ValueError):
     """An argument is wrong: shape, dtype, range, name."""
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument is of a type or dtype that is not taken."""
+
+
+class ArgumentIndexError(ArgumentError, IndexError):
+    """An index is none of the tensor's."""
 
 
 class OutOfMemoryError(Error, MemoryError):
@@ -126,9 +139,7 @@ def fail():
     state.raised = None
     if isinstance(raised, KeyboardInterrupt):
         raise raised
-    place = message.partition(":")[0]
-    error = CLASSES.get(status, Error)(message, status, place if place.isidentifier() else None, argument)
-    raise error from raised
+    raise CLASSES.get(status, Error)(message, status, argument=argument) from raised
 
 
 # ---- the context ----

@@ -10,7 +10,7 @@ import numpy
 
 from . import _c
 from ._data import Split, Tokenizer
-from ._library import Owned, ask, call, lib, lock, no_grad, quick, text
+from ._library import ArgumentError, Owned, ask, call, lib, lock, no_grad, quick, text
 from ._params import ParameterList, Parameters, listed, next_seed, save_safetensors
 from ._sentences import Encoder, Features, features_options, model_encoder, together
 from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of
@@ -98,7 +98,7 @@ class LM(Owned):
         """Writes a model's file, which LM.load and `ascgrad` open; with the tokenizer, where the model has none."""
         tokenizer = tokenizer or self.tokenizer
         if tokenizer is None:
-            raise ValueError("save: a model's file has a tokenizer, expected one")
+            raise ArgumentError("save: a model's file has a tokenizer, expected one")
         metadata = {"format": "pt", "config": json.dumps(self.config), "tokenizer": tokenizer.name}
         metadata.update(vocab=tokenizer.vocabulary, step="0", valid_loss="nan")
         if self._classes:
@@ -214,7 +214,7 @@ class LM(Owned):
         if weights is not None:
             weights = numpy.ascontiguousarray(weights, numpy.float64)
             if weights.shape != (n,):
-                raise ValueError(f"set_class_weights: weights are {weights.shape}, expected ({n},)")
+                raise ArgumentError(f"set_class_weights: weights are {weights.shape}, expected ({n},)")
         ask(lib.asc_lm_set_class_weights, self.pointer, weights.ctypes.data if weights is not None else None)
 
     def class_batches(
@@ -246,7 +246,7 @@ class LM(Owned):
     def encoder(self, folder: Optional[File] = None, vocab: Optional[File] = None) -> Encoder:
         """The encoder of the model's run, or the one in `folder` if that has the same weights."""
         if self._model is None:
-            raise ValueError("encoder: the model was not loaded from a run, open it by ascgrad.Encoder")
+            raise ArgumentError("encoder: the model was not loaded from a run, open it by ascgrad.Encoder")
         if folder is not None or vocab is not None or self._encoder is None:
             self._encoder = model_encoder(self._model.pointer, folder, vocab)
         return self._encoder
@@ -266,7 +266,7 @@ class LM(Owned):
         """The probabilities (n, C) of the classes of pairs of texts (premise, hypothesis), of a model that was loaded;
         `encoder` in place of the run's."""
         if self._model is None:
-            raise ValueError("predict: the model was not loaded from a file, expected one of LM.load")
+            raise ArgumentError("predict: the model was not loaded from a file, expected one of LM.load")
         if lib.asc_lm_pair_inputs(self.pointer).states and encoder is None:
             encoder = self.encoder()
         rows = (_c.asc_text_pair * len(pairs))(*((first.encode(), second.encode()) for first, second in pairs))
@@ -297,7 +297,7 @@ class LM(Owned):
         elif self.tokenizer is not None:
             ids = [int(i) for i in self.tokenizer.encode(prompt)]
         else:
-            raise ValueError("generate: the model has no tokenizer, expected a prompt of ids")
+            raise ArgumentError("generate: the model has no tokenizer, expected a prompt of ids")
         sampling = _c.asc_sampling(
             temperature=temperature,
             top_k=top_k,

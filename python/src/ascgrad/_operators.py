@@ -7,7 +7,7 @@ from typing import List, Optional, Sequence, Union
 import numpy
 
 from . import _c, ops
-from ._library import call, lib
+from ._library import ArgumentError, call, lib
 from ._tensor import Tensor, as_tensor, dtype_number, made, result, sizes
 from ._types import DType, Input, Shape
 
@@ -129,7 +129,7 @@ def split(x: Input, parts: Union[int, Sequence[int]], dim: int = -1) -> List[Ten
     if isinstance(parts, int):
         size = x.shape[dim]
         if parts < 1 or size % parts:
-            raise ValueError(f"split: dimension {dim} has {size} entries, expected a multiple of {parts}")
+            raise ArgumentError(f"split: dimension {dim} has {size} entries, expected a multiple of {parts}")
         parts = [size // parts] * parts
     room, out = sizes(parts), (_c.asc_tensor * len(parts))()
     call(lib.asc_tensor_split, x, dim, len(parts), room.buffer_info()[0], out)

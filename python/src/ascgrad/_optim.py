@@ -6,7 +6,7 @@ import ctypes
 from typing import Any, Optional, Tuple
 
 from . import _c
-from ._library import Owned, ask, call, lib, lock, quick, state
+from ._library import ArgumentError, Owned, ask, call, lib, lock, quick, state
 from ._params import ParameterList, named
 from ._types import Params
 
@@ -108,6 +108,6 @@ def learning_rate(
     """The rate of step 0, 1, …: warm-up, then constant, or to min_lr along a line, a cosine, or at the end (wsd)."""
     kinds = {"constant": 0, "linear": 1, "cosine": 2, "wsd": 3}
     if decay not in kinds:
-        raise ValueError(f"decay is {decay!r}, expected one of {', '.join(kinds)}")
+        raise ArgumentError(f"decay is {decay!r}, expected one of {', '.join(kinds)}")
     schedule = _c.asc_schedule(decay=kinds[decay], lr=lr, min_lr=min_lr, warmup=warmup, steps=steps, fall=fall)
     return lib.asc_lr_at(ctypes.byref(schedule), step)

@@ -6,7 +6,7 @@ import itertools
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from . import _c
-from ._library import Owned, ask, call, lib, lock, quick, set_step, text
+from ._library import ArgumentTypeError, Owned, ask, call, lib, lock, quick, set_step, text
 from ._tensor import Tensor, as_tensor, made, result
 from ._types import Array, File, Input, Params
 
@@ -76,7 +76,7 @@ def named(params: Params) -> Parameters:
     pairs = [p if isinstance(p, tuple) else (str(i), p) for i, p in enumerate(params)]
     for name, tensor in pairs:
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"parameter {name} is {type(tensor).__name__}, expected a tensor")
+            raise ArgumentTypeError(f"parameter {name} is {type(tensor).__name__}, expected a tensor")
     return Parameters(pairs)
 
 

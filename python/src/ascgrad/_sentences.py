@@ -10,7 +10,7 @@ import numpy
 
 from . import _c
 from ._data import Tokenizer, encoded
-from ._library import Owned, ask, call, lib, log, text
+from ._library import ArgumentError, ArgumentIndexError, Owned, ask, call, lib, log, text
 from ._tensor import NULL, Tensor, as_tensor, result_of
 from ._types import Array, File, Input
 
@@ -22,7 +22,7 @@ SAY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 def _pooling(name, window, stride):
     names = [text(lib.asc_pooling_name(kind)) for kind in range(_c.ASC_POOLING_WINDOWS + 1)]
     if name not in names:
-        raise ValueError(f"pool is {name!r}, expected one of {', '.join(names)}")
+        raise ArgumentError(f"pool is {name!r}, expected one of {', '.join(names)}")
     return _c.asc_pooling_options(kind=names.index(name), window=window, stride=stride)
 
 
@@ -62,7 +62,7 @@ class Features(Owned):
         """The rows (W, E) of sentence i."""
         i += len(self) if i < 0 else 0
         if not 0 <= i < len(self):
-            raise IndexError(f"sentence {i}, of {len(self)}")
+            raise ArgumentIndexError(f"sentence {i}, of {len(self)}")
         rows = numpy.empty((lib.asc_features_rows(self.pointer, i), self.dim), numpy.float32)
         ask(lib.asc_features_read, self.pointer, i, rows.ctypes.data)
         return rows
@@ -129,7 +129,7 @@ class Encoder(Owned):
         """The library's list of sentences, and pairs of them."""
         most = max_tokens or self.longest
         if most > self.longest:
-            raise ValueError(f"max_tokens is {most}, expected at most {self.longest}, what the encoder takes")
+            raise ArgumentError(f"max_tokens is {most}, expected at most {self.longest}, what the encoder takes")
         tokenizer = lib.asc_encoder_tokenizer(self.pointer)
         made = Owned(call(lib.asc_sentences_new, tokenizer, most), lib.asc_sentences_free, self)
         for item in texts:

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Any, Iterator, Optional, Tuple
 import numpy
 
 from . import _c
-from ._library import ask, catch_up, ctx, fail, lib, lock, mode, pending, quick, state
+from ._library import (
+    ArgumentError,
+    ArgumentTypeError,
+    ask,
+    catch_up,
+    ctx,
+    fail,
+    lib,
+    lock,
+    mode,
+    pending,
+    quick,
+    state,
+)
 from ._types import Array, DType, Input, Shape
 
 if TYPE_CHECKING:
@@ -30,7 +43,7 @@ def dtype_number(dtype):
     if given == numpy.bool_:
         return 3
     if given not in DTYPES:
-        raise TypeError(f"dtype is {given}, expected float32, float64, int64 or uint8")
+        raise ArgumentTypeError(f"dtype is {given}, expected float32, float64, int64 or uint8")
     return DTYPES.index(given)
 
 
@@ -109,7 +122,7 @@ class Tensor(Methods):
     def item(self) -> Any:
         """The value of a tensor of one element."""
         if self.size != 1:
-            raise ValueError(f"item: the tensor has {self.size} elements, expected 1")
+            raise ArgumentError(f"item: the tensor has {self.size} elements, expected 1")
         return self.numpy().reshape(()).item()
 
     def tolist(self) -> Any:
@@ -214,7 +227,7 @@ class Tensor(Methods):
     @grad.setter
     def grad(self, value: None) -> None:
         if value is not None:
-            raise ValueError("grad can be set to None alone; grad_into has a gradient collected in other memory")
+            raise ArgumentError("grad can be set to None alone; grad_into has a gradient collected in other memory")
         with lock:
             quick.asc_zero_grad(self)
 
@@ -224,7 +237,7 @@ class Tensor(Methods):
         `holds`: it holds a gradient already, which passes add to; else the first pass overwrites what is there."""
         to = as_tensor("grad_into", where) if where is not None else None
         if to is not None and to._reads_only(to._array.data):
-            raise ValueError("grad_into: where is read-only")
+            raise ArgumentError("grad_into: where is read-only")
         ask(lib.asc_grad_into, self, to if to is not None else NULL, holds)
 
     def backward(self, cotangent: Optional[Input] = None, retain_graph: bool = False) -> None:
@@ -333,10 +346,10 @@ def from_numpy(values: Any) -> Tensor:
     values = numpy.asarray(values)
     dtype = dtype_number(values.dtype)
     if not values.dtype.isnative:
-        raise TypeError("from_numpy: the array is not in this machine's byte order")
+        raise ArgumentTypeError("from_numpy: the array is not in this machine's byte order")
     size = values.itemsize
     if not fits(values):
-        raise ValueError(
+        raise ArgumentError(
             f"from_numpy: the array has {values.ndim} dimensions and strides {values.strides}, expected at "
             f"most {_c.ASC_MAX_DIMS}, and strides that are multiples of {size} and not below 0; "
             "ascgrad.tensor copies it"
@@ -369,7 +382,7 @@ def from_dlpack(x: Any) -> Tensor:
     if isinstance(x, Tensor):
         return x.detach()
     if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] not in (1, 3):
-        raise TypeError("from_dlpack: the memory is another device's, expected the processor's")
+        raise ArgumentTypeError("from_dlpack: the memory is another device's, expected the processor's")
     return from_numpy(numpy.from_dlpack(x))
 
 
@@ -400,7 +413,7 @@ def ordinary(dtype):
         return DTYPES[2]
     if dtype == numpy.float16:
         return DTYPES[0]
-    raise TypeError(f"the values are {dtype}, expected floating or whole numbers")
+    raise ArgumentTypeError(f"the values are {dtype}, expected floating or whole numbers")
 
 
 def as_tensor(op, value, like=None):
@@ -418,7 +431,7 @@ def as_tensor(op, value, like=None):
         return from_dlpack(value)
     values = numpy.asarray(value)
     if values.dtype.kind not in "fiub":
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{op}: got {type(value).__name__} of {values.dtype}, expected a tensor or an array of numbers"
         )
     kind = ordinary(values.dtype)

@@ -22,7 +22,20 @@ from torch.autograd.function import once_differentiable
 
 from . import _c, ops
 from ._layers import Layer, setting_rows
-from ._library import ask, catch_up, ctx, fail, lib, lock, mode, quick
+from ._library import (
+    ArgumentError,
+    ArgumentTypeError,
+    FormatError,
+    Status,
+    ask,
+    catch_up,
+    ctx,
+    fail,
+    lib,
+    lock,
+    mode,
+    quick,
+)
 from ._params import load_safetensors, save_safetensors
 from ._tensor import NULL, result, sizes
 from ._types import File
@@ -48,13 +61,13 @@ _uncompiled = getattr(getattr(torch, "compiler", None), "disable", None) or torc
 def _check(name, t):
     """Refuses what the library can't take as it is."""
     if t.device.type != "cpu":
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{name} is on {t.device}, and the library computes on the processor: move it there, {name}.to('cpu')"
         )
     if t.layout is not torch.strided:
-        raise TypeError(f"{name} is {t.layout}, expected a dense tensor")
+        raise ArgumentTypeError(f"{name} is {t.layout}, expected a dense tensor")
     if t.dtype not in DTYPES:
-        raise TypeError(f"{name} is {t.dtype}, expected torch.float32 or torch.float64")
+        raise ArgumentTypeError(f"{name} is {t.dtype}, expected torch.float32 or torch.float64")
 
 
 def _share(t):
@@ -293,10 +306,10 @@ class Mixing(nn.Module):
     def __init__(self, d_model: int, *, dtype: Optional[torch.dtype] = None, device: Any = None, **settings: Any):
         super().__init__()
         if device is not None and torch.device(device).type != "cpu":
-            raise TypeError(f"device is {device}, and the library computes on the processor")
+            raise ArgumentTypeError(f"device is {device}, and the library computes on the processor")
         dtype = dtype or torch.get_default_dtype()
         if dtype not in (torch.float32, torch.float64):
-            raise TypeError(f"dtype is {dtype}, expected torch.float32 or torch.float64")
+            raise ArgumentTypeError(f"dtype is {dtype}, expected torch.float32 or torch.float64")
         layer = Layer(
             self.mixing,
             d_model,
@@ -372,7 +385,7 @@ def _cast(name, t, dtype):
     if t.device.type == "cpu" and t.dtype != dtype and t.is_floating_point() and _autocasts():
         return t.to(dtype)
     if t.device.type == "cpu" and t.dtype != dtype:
-        raise TypeError(f"{name} is {t.dtype}, the layer's parameters are {dtype}")
+        raise ArgumentTypeError(f"{name} is {t.dtype}, the layer's parameters are {dtype}")
     _check(name, t)
     return t
 
@@ -431,7 +444,7 @@ def load_layer(path: File, index: int = 0) -> Mixing:
     """Layer number `index` of a RUN, or of a model's file, as a module of its class, with its settings and values."""
     tensors, metadata = load_safetensors(_model_file(path))
     if "config" not in metadata:
-        raise ValueError(f"{path}: is no model: its metadata has no config")
+        raise FormatError(f"{path}: is no model: its metadata has no config", Status.FORMAT)
     config = json.loads(metadata["config"])
     mix = config["mix"]
     if not isinstance(mix, str):
@@ -439,7 +452,7 @@ def load_layer(path: File, index: int = 0) -> Mixing:
     prefix = f"blocks.{index}.mix."
     state = {name[len(prefix) :]: torch.from_numpy(v) for name, v in tensors.items() if name.startswith(prefix)}
     if mix not in CLASSES or not state:
-        raise ValueError(f"{path}: has no layer {index} of a mixing that is known here")
+        raise ArgumentError(f"{path}: has no layer {index} of a mixing that is known here")
     settings = {
         key: _of_layer(mix, key, value, index)
         for key, value in config.items()
@@ -456,6 +469,6 @@ def save_layer(layer: nn.Module, path: File, out: File, index: int = 0) -> None:
     for name, value in layer.state_dict().items():
         name = f"blocks.{index}.mix.{name}"
         if name not in tensors or tensors[name].shape != tuple(value.shape):
-            raise ValueError(f"{path}: has no {name} of shape {tuple(value.shape)}")
+            raise ArgumentError(f"{path}: has no {name} of shape {tuple(value.shape)}")
         tensors[name] = value.detach().numpy()
     save_safetensors(out, tensors, metadata)
