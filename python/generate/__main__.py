@@ -1,4 +1,4 @@
-"""python3 generate SOURCE LIBRARY FOLDER: writes _c.py, ops.py and ops.pyi into FOLDER.
+"""python3 generate SOURCE LIBRARY FOLDER: writes _c.py, ops.py, ops.pyi and _methods.pyi into FOLDER.
 
 SOURCE is the library's source tree, whose headers are read; LIBRARY the built library, whose registry is asked."""
 
@@ -32,8 +32,8 @@ def main(source, library, folder):
     exec(text, names)  # what was just written
     ops = "".join(path.read_text(encoding="utf-8") for path in sorted(include.glob("*ops.h")))
     declared = re.findall(r"\b(asc_\w+)\(asc_ctx \*ctx", ops)
-    source, stub = functions.texts(read, registry(library, names), declared)
-    for name, content in (("_c.py", text), ("ops.py", source), ("ops.pyi", stub)):
+    source, stub, methods = functions.texts(read, registry(library, names), declared)
+    for name, content in (("_c.py", text), ("ops.py", source), ("ops.pyi", stub), ("_methods.pyi", methods)):
         (Path(folder) / name).write_text(content, encoding="utf-8")
 
 

@@ -29,16 +29,17 @@ ONE = """with lock:
     return y"""
 STUB = '''"""Made as ops.py is."""
 
-from typing import Any, Literal, Optional, Sequence, Tuple, Union
-
-import numpy
+from typing import Any, List, Literal, Optional, Tuple, Union
 
 from ._tensor import Tensor
+from ._types import Input
 
-Input = Union[Tensor, numpy.ndarray, Sequence[Any], float]
 Result = Union[Tensor, Tuple[Tensor, ...]]
 
 '''
+ARITHMETIC = ("add", "sub", "mul", "truediv", "pow", "matmul")
+OPERATORS = (*ARITHMETIC, *(f"r{name}" for name in ARITHMETIC), "eq", "ne", "lt", "le", "gt", "ge")
+VARIADIC = (("reshape", "shape"), ("permute", "order"))
 BY_HAND = {"asc_tensor_split", "asc_arange"}
 GIVE_BACK = {"asc_cast", "asc_contiguous", "asc_dropout"}  # their input, where there is nothing to do
 GIVEN = "given"  # has no default
@@ -290,9 +291,12 @@ class Function:
     def source(self):
         return f"\n\ndef {self.op}({self.parameters(False)}):\n{self.docstring()}\n{self.body()}\n"
 
-    def stub(self):
+    def stub(self, method=False):
         result = "float" if self.f.result == "double" else "Result" if self.outputs else "Tensor"
-        return f"def {self.op}({self.parameters(True)}) -> {result}: ...\n"
+        parameters = self.parameters(True)
+        if method:
+            parameters = parameters.replace(f"{self.tensors[0]}: Input", "self", 1)
+        return f"def {self.op}({parameters}) -> {result}: ...\n"
 
 
 def functions(headers, registry, declared):
@@ -303,11 +307,23 @@ def functions(headers, registry, declared):
             yield Function(headers, registry.get(name[4:]), f)
 
 
+def methods_stub(methods):
+    """_methods.pyi: what _operators.py gives tensors."""
+    lines = [f.stub(method=True) for f in methods if f.op not in ("reshape", "permute")]
+    lines += [f"def {name}(self, *{given}: Any) -> Tensor: ...\n" for name, given in VARIADIC]
+    lines += [f"def __{name}__(self, other: Any) -> Tensor: ...\n" for name in OPERATORS]
+    lines += [f"def __{name}__(self) -> Tensor: ...\n" for name in ("neg", "abs")]
+    ignored = "  # type: ignore[override]"
+    lines = [line.rstrip() + ignored + "\n" if re.match(r"def __(eq|ne)__", line) else line for line in lines]
+    return STUB + "\nclass Methods:\n" + textwrap.indent("".join(lines), "    ")
+
+
 def texts(headers, registry, declared):
-    """ops.py and ops.pyi."""
+    """ops.py, ops.pyi and _methods.pyi."""
     written = list(functions(headers, registry, declared))
     names = [f.op for f in written]
-    methods = [f.op for f in written if f.tensors[:1] in (["x"], ["a"], ["logits"]) and not f.leading]
+    methods = [f for f in written if f.tensors[:1] in (["x"], ["a"], ["logits"]) and not f.leading]
     source = HEAD + "".join(f.source() for f in written)
-    source += f"\n\n__all__ = {names!r}\nMETHODS = {methods!r}  # their first input is the tensor\n"
-    return source, STUB + "".join(f.stub() for f in written)
+    source += f"\n\n__all__ = {names!r}\nMETHODS = {[f.op for f in methods]!r}  # their first input is the tensor\n"
+    stub = STUB + "".join(f.stub() for f in written) + f"\n__all__ = {names!r}\nMETHODS: List[str]\n"
+    return source, stub, methods_stub(methods)

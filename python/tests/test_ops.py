@@ -1,6 +1,7 @@
 """The functions made from the registry, errors, an op of one's own."""
 
 import inspect
+import pickle
 import unittest
 
 import numpy as np
@@ -141,6 +142,34 @@ class Errors(unittest.TestCase):
             asc.Layer("transformer", 8, heads=3)
         self.assertEqual(caught.exception.argument, "heads")
         self.assertEqual(asc.tanh(np.zeros(1)).tolist(), [0])  # as before
+
+    def test_those_of_the_package_itself(self):
+        lm = asc.LM({"mix": "transformer", "d_model": 8, "d_ff": 8, "layers": 1, "heads": 2, "vocab": 9, "block": 8})
+        for wrong, kind in (
+            (lambda: asc.from_numpy(np.zeros(2, np.int32)), TypeError),
+            (lambda: asc.from_numpy(np.zeros(2)[::-1]), ValueError),
+            (lambda: asc.tensor([1j]), TypeError),
+            (lambda: asc.tensor([1.0])[3], IndexError),
+            (lambda: asc.sum(np.zeros(2), dims="a"), TypeError),
+            (lambda: asc.gradcheck("nothing"), ValueError),
+            (lambda: lm.generate("text"), ValueError),
+            (lambda: asc.Dataset("builtin:1000").text("dev"), ValueError),
+            (lambda: asc.AdamW([1]), TypeError),
+        ):
+            with self.assertRaises(asc.Error) as caught:
+                wrong()
+            self.assertIsInstance(caught.exception, kind)
+            self.assertIsInstance(caught.exception, ValueError)
+            self.assertEqual(caught.exception.status, asc.Status.ARG)
+
+    def test_they_go_to_other_processes(self):
+        for wrong in (lambda: asc.LM.load("/nowhere"), lambda: asc.Layer("transformer", 8, heads=3)):
+            with self.assertRaises(asc.Error) as caught:
+                wrong()
+            error, copy = caught.exception, pickle.loads(pickle.dumps(caught.exception))
+            self.assertIs(type(copy), type(error))
+            self.assertEqual(str(copy), str(error))
+            self.assertEqual((copy.status, copy.op, copy.argument), (error.status, error.op, error.argument))
 
     def test_attributes(self):
         for wrong, message in (

@@ -4,7 +4,7 @@ import operator
 from array import array
 
 from . import _c
-from ._library import call, lock, quick
+from ._library import ArgumentError, ArgumentTypeError, call, lock, quick
 from ._tensor import NULL, Tensor, as_tensor, made, result
 
 NONE = made(NULL)  # stands for an input that is absent
@@ -56,13 +56,13 @@ def number(name, given, kind):
     try:
         return operator.index(given) if kind is int else kind(given)
     except (TypeError, ValueError):
-        raise TypeError(f"{name} is {given!r}, expected {kind.__name__}") from None
+        raise ArgumentTypeError(f"{name} is {given!r}, expected {kind.__name__}") from None
 
 
 def choice(name, given, numbers):
     """An attribute that is one of some names."""
     if given not in numbers:
-        raise ValueError(f"{name} is {given!r}, expected one of {', '.join(numbers)}")
+        raise ArgumentError(f"{name} is {given!r}, expected one of {', '.join(numbers)}")
     return numbers[given]
 
 

@@ -1,16 +1,20 @@
 """Ops of one's own, written in Python, and the check of gradients."""
 
+from __future__ import annotations
+
 import ctypes
 from array import array
+from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 
 import numpy
 
 from . import _c, ops
 from ._call import inputs
-from ._library import call, ctx, lib, lock, state, text
-from ._tensor import DTYPES, made
-from ._library import catch_up, fail
+from ._library import ArgumentError, call, catch_up, ctx, fail, lib, lock, state, text
+from ._tensor import DTYPES, Tensor, made
+from ._types import Input
 
+Samples = Sequence[Sequence[Tuple[int, ...]]]
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_c.asc_call))
 
 
@@ -38,7 +42,17 @@ class Op:
         y = wave(x)
     """
 
-    def __init__(self, name, forward, backward=None, *, inputs="x", shape=None, samples=(), equation=""):
+    def __init__(
+        self,
+        name: str,
+        forward: Callable[..., Any],
+        backward: Optional[Callable[..., Any]] = None,
+        *,
+        inputs: str = "x",
+        shape: Optional[Callable[..., Tuple[int, ...]]] = None,
+        samples: Samples = (),
+        equation: str = "",
+    ):
         self.name, self._forward, self._backward = name, forward, backward
         self._shape = shape or (lambda *shapes: numpy.broadcast_shapes(*shapes))
         self.inputs, self.samples = inputs.split(), list(samples)
@@ -109,7 +123,7 @@ class Op:
                 room = view(to)
                 room += gradient
 
-    def __call__(self, *values):
+    def __call__(self, *values: Input) -> Tensor:
         tensors = inputs(self.name, *values)
         handles, out = (_c.asc_tensor * len(tensors))(*(t._as_parameter_ for t in tensors)), _c.asc_tensor()
         with lock:
@@ -126,15 +140,26 @@ def _described(op):
     """The address of an op's descriptor: the library's, by name or as the function of ops, or of one of one's own."""
     if isinstance(op, Op):
         if not op.samples or op._backward is None:
-            raise ValueError(f"gradcheck: {op.name} has no {'backward' if op.samples else 'samples'} to be checked")
+            raise ArgumentError(
+                f"gradcheck: {op.name} has no {'backward' if op.samples else 'samples'} to be checked"
+            )
         return ctypes.addressof(op.descriptor)
     pointer = call(lib.asc_op_find, str(op).encode())
     if not pointer:
-        raise ValueError(f"gradcheck: there is no op {op!r}")
+        raise ArgumentError(f"gradcheck: there is no op {op!r}")
     return pointer
 
 
-def gradcheck(op, backward=None, samples=(), *, inputs="x", shape=None, seed=0, raises=True):
+def gradcheck(
+    op: Union[str, Op, Callable[..., Any]],
+    backward: Optional[Callable[..., Any]] = None,
+    samples: Samples = (),
+    *,
+    inputs: str = "x",
+    shape: Optional[Callable[..., Tuple[int, ...]]] = None,
+    seed: int = 0,
+    raises: bool = True,
+) -> Dict[str, Any]:
     """Compares the gradient of an op with differences, on its samples: the library's, by name or function, or an Op; or
     that of two functions, forward and backward, as of an Op with these samples, inputs and shape.
 

@@ -1,22 +1,26 @@
 """Text: tokenizers, data sets, splits of tokens."""
 
+from __future__ import annotations
+
 import ctypes
+from typing import Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy
 
 from . import _c
-from ._library import Owned, ask, call, iter_texts, lib, quick
+from ._library import ArgumentError, Owned, ask, call, iter_texts, lib, quick
+from ._types import Array, File
 
 SPLITS = {"train": _c.ASC_SPLIT_TRAIN, "valid": _c.ASC_SPLIT_VALID, "test": _c.ASC_SPLIT_TEST}
 
 
-def split_number(split):
+def split_number(split: str) -> int:
     if split not in SPLITS:
-        raise ValueError(f"split is {split!r}, expected one of {', '.join(SPLITS)}")
+        raise ArgumentError(f"split is {split!r}, expected one of {', '.join(SPLITS)}")
     return SPLITS[split]
 
 
-def encoded(given):
+def encoded(given: str) -> Tuple[bytes, int]:
     """A text's bytes, and how many they are."""
     data = given.encode("utf-8", "surrogateescape")
     return data, len(data)
@@ -26,11 +30,11 @@ class Tokenizer(Owned):
     """ "word", "byte", "wordpiece:VOCAB_FILE" or "bpe:FILE". `word` learns its words from a data set
     (Dataset.collect) or from collect(text)."""
 
-    def __init__(self, spec):
+    def __init__(self, spec: str):
         super().__init__(call(lib.asc_tokenizer_new, spec.encode()), quick.asc_tokenizer_free)
 
     @classmethod
-    def load(cls, name, path):
+    def load(cls, name: str, path: File) -> Tokenizer:
         """The tokenizer of that name with the vocabulary that save wrote, such as a RUN's vocab.txt."""
         made = cls.__new__(cls)
         Owned.__init__(
@@ -45,15 +49,15 @@ class Tokenizer(Owned):
         Owned.__init__(made, pointer, lambda _: None, owner)
         return made
 
-    def save(self, path):
+    def save(self, path: File) -> None:
         ask(lib.asc_tokenizer_save, self.pointer, str(path).encode())
 
-    def collect(self, text):
+    def collect(self, text: str) -> None:
         """Takes the words of a text into the vocabulary."""
         ask(lib.asc_tokenizer_collect, self.pointer, *encoded(text))
 
     @property
-    def vocabulary(self):
+    def vocabulary(self) -> str:
         """What save writes."""
         n, capacity = ctypes.c_size_t(), ctypes.c_size_t()
         at = ask(lib.asc_tokenizer_text, self.pointer, ctypes.byref(n), ctypes.byref(capacity))
@@ -63,25 +67,25 @@ class Tokenizer(Owned):
             call(lib.asc_free, at, capacity)
 
     @property
-    def name(self):
+    def name(self) -> str:
         return lib.asc_tokenizer_name(self.pointer).decode()
 
     @property
-    def size(self):
+    def size(self) -> int:
         """The number of ids."""
         return lib.asc_tokenizer_size(self.pointer)
 
     @property
-    def unknown(self):
+    def unknown(self) -> Optional[int]:
         """The id of what is not known, None where there is none."""
         return _id(lib.asc_tokenizer_unknown(self.pointer))
 
     @property
-    def eos(self):
+    def eos(self) -> Optional[int]:
         """The id of the end of a line, None where there is none."""
         return _id(lib.asc_tokenizer_eos(self.pointer))
 
-    def piece(self, i):
+    def piece(self, i: int) -> str:
         """The vocabulary's entry of an id, such as "##ing"."""
         n = ctypes.c_size_t()
         return _string(ask(lib.asc_tokenizer_piece, self.pointer, i, ctypes.byref(n)), n)
@@ -89,7 +93,7 @@ class Tokenizer(Owned):
     def __repr__(self):
         return f"Tokenizer({self.name}, {self.size} ids)"
 
-    def encode(self, text, corpus=False):
+    def encode(self, text: str, corpus: bool = False) -> Array:
         """The ids of a text, int64. `corpus`: as a data set's, where "<unk>" is the unknown token."""
         ids = _c.asc_ids()
         try:
@@ -98,7 +102,7 @@ class Tokenizer(Owned):
         finally:
             call(lib.asc_ids_free, ctypes.byref(ids))
 
-    def pieces(self, ids):
+    def pieces(self, ids: Iterable[int]) -> Iterator[str]:
         """The text of each id, as it comes."""
         decoder = Owned(ask(lib.asc_decoder_new, self.pointer), quick.asc_decoder_free, self)
         n = ctypes.c_size_t()
@@ -106,7 +110,7 @@ class Tokenizer(Owned):
             yield _string(ask(lib.asc_decoder_next, decoder.pointer, int(i), ctypes.byref(n)), n)
         yield _string(ask(lib.asc_decoder_end, decoder.pointer, ctypes.byref(n)), n)
 
-    def decode(self, ids):
+    def decode(self, ids: Iterable[int]) -> str:
         """The text of some ids."""
         return "".join(self.pieces(ids))
 
@@ -126,7 +130,7 @@ def _string(address, n):
 class Dataset(Owned):
     """What `ascgrad train --data` takes: "builtin", "task:NAME", a text file, a folder with splits."""
 
-    def __init__(self, spec):
+    def __init__(self, spec: str):
         super().__init__(call(lib.asc_dataset_open, str(spec).encode()), quick.asc_dataset_free)
         self.spec = str(spec)
 
@@ -134,16 +138,16 @@ class Dataset(Owned):
         return f"Dataset({self.spec!r})"
 
     @property
-    def classes(self):
+    def classes(self) -> List[str]:
         """The names of its sequences' classes; none of text."""
         return list(iter_texts(lib.asc_dataset_class, self.pointer))
 
-    def collect(self, tokenizer):
+    def collect(self, tokenizer: Tokenizer) -> Tokenizer:
         """Gives the tokenizer the words of the train split; the tokenizer."""
         ask(lib.asc_dataset_collect, self.pointer, tokenizer.pointer)
         return tokenizer
 
-    def text(self, split="train"):
+    def text(self, split: str = "train") -> str:
         """A split's text."""
         data, n, capacity = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_size_t()
         ask(
@@ -159,11 +163,11 @@ class Dataset(Owned):
         finally:
             call(lib.asc_free, data, capacity)
 
-    def split(self, split, tokenizer):
+    def split(self, split: str, tokenizer: Tokenizer) -> Split:
         """A split's tokens."""
         return Split(self, split, tokenizer)
 
-    def entropy(self, split="valid"):
+    def entropy(self, split: str = "valid") -> Optional[float]:
         """Nats a token that a perfect model of the source reaches; None where the source does not know."""
         found = _c.asc_entropy()
         known = ask(lib.asc_dataset_entropy, self.pointer, split_number(split), ctypes.byref(found))
@@ -174,13 +178,13 @@ class Split(Owned):
     """A split's tokens: `tokens`, an array on the library's memory, and blocks of them for training; made by
     Dataset.split."""
 
-    def __init__(self, dataset, split, tokenizer):
+    def __init__(self, dataset: Dataset, split: str, tokenizer: Tokenizer):
         self.dataset, self.kind, self.tokenizer = dataset, split_number(split), tokenizer
         pointer = ask(lib.asc_split_load, dataset.pointer, self.kind, tokenizer.pointer)
         super().__init__(pointer, lambda p: call(lib.asc_split_free, p), dataset)
         self._split = _c.asc_split.from_address(pointer)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._split.n_tokens
 
     def __repr__(self):
@@ -188,7 +192,7 @@ class Split(Owned):
         return f"Split({self.dataset.spec!r}, {len(self)} tokens{f' in {n} sequences' if n else ''})"
 
     @property
-    def bytes(self):
+    def bytes(self) -> int:
         """Of its text."""
         return self._split.bytes
 
@@ -200,36 +204,36 @@ class Split(Owned):
         return values
 
     @property
-    def tokens(self):
+    def tokens(self) -> Array:
         return self._view(self._split.tokens, self._split.n_tokens, ctypes.c_int32)
 
     @property
-    def sequences(self):
+    def sequences(self) -> Optional[Array]:
         """Where each sequence of a task starts, and behind the last one the end; None of one stream of text."""
         n = self._split.n_sequences
         return self._view(self._split.starts, n + 1, ctypes.c_int64) if n else None
 
     @property
-    def labels(self):
+    def labels(self) -> Optional[Array]:
         """The class of each sequence; None where they have none."""
         return self._view(self._split.labels, self._split.n_sequences, ctypes.c_int32) if self._split.labels else None
 
     @property
-    def skipped(self):
+    def skipped(self) -> int:
         """How many records are left out, as they have no class."""
         return self._split.skipped
 
-    def blocks(self, length, partial=False):
+    def blocks(self, length: int, partial: bool = False) -> int:
         """How many blocks of that many inputs there are, with `partial` the last, shorter one among them."""
         return lib.asc_split_blocks(self.pointer, length, partial)
 
-    def order(self, length, seed=1, epoch=0):
+    def order(self, length: int, seed: int = 1, epoch: int = 0) -> Array:
         """The order of an epoch: a permutation of the blocks' numbers."""
         order = numpy.empty(self.blocks(length), numpy.int32)
         call(lib.asc_block_order, len(order), seed, epoch, order.ctypes.data)
         return order
 
-    def batch(self, which, length):
+    def batch(self, which: Sequence[int], length: int) -> Tuple[Array, Array]:
         """Inputs and targets (n, W) of the blocks of these numbers, int64; a target that does not count is -1."""
         which = numpy.ascontiguousarray(which, numpy.int32)
         width = lib.asc_split_width(self.pointer, length, which.ctypes.data, len(which))
@@ -245,13 +249,13 @@ class Split(Owned):
         )
         return inputs, targets
 
-    def batches(self, length, batch, seed=1, epoch=0):
+    def batches(self, length: int, batch: int, seed: int = 1, epoch: int = 0) -> Iterator[Tuple[Array, Array]]:
         """An epoch of batches: pairs of inputs and targets."""
         order = self.order(length, seed, epoch)
         for first in range(0, len(order), batch):
             yield self.batch(order[first : first + batch], length)
 
-    def streams(self, length, rows):
+    def streams(self, length: int, rows: int) -> Iterator[Tuple[Array, Array]]:
         """The same in order, for models that carry context: of so many rows, each reads a part of the text, block after
         block."""
         order = numpy.empty(self.blocks(length) // rows * rows, numpy.int32)
@@ -259,7 +263,7 @@ class Split(Owned):
         for first in range(0, len(order), rows):
             yield self.batch(order[first : first + rows], length)
 
-    def class_batch(self, which):
+    def class_batch(self, which: Sequence[int]) -> Tuple[Array, Array, Array]:
         """Inputs (n, W) of the sequences of these numbers, 0 behind their ends, labels (n), lengths (n)."""
         which = numpy.ascontiguousarray(which, numpy.int32)
         n = len(which)
@@ -269,7 +273,7 @@ class Split(Owned):
         call(lib.asc_class_fill, self.pointer, which.ctypes.data, n, *arrays)
         return inputs, labels, lengths
 
-    def pair_batch(self, which, most):
+    def pair_batch(self, which: Sequence[int], most: int) -> Tuple[Array, Array, Array]:
         """The same of pairs of sentences, of at most `most` tokens each, one behind the other: lengths are (n, 2)."""
         which = numpy.ascontiguousarray(which, numpy.int32)
         n = len(which)
@@ -280,7 +284,7 @@ class Split(Owned):
         return inputs, labels, lengths
 
 
-def learn_bpe(text, vocab_size, path):
+def learn_bpe(text: Union[str, Iterable[str]], vocab_size: int, path: File) -> int:
     """Learns a byte-pair encoding from a text, or from pieces of one, and writes it as a tokenizer.json; its size."""
     learner = Owned(call(lib.asc_bpe_learner_new), quick.asc_bpe_learner_free)
     for piece in [text] if isinstance(text, str) else text:

@@ -3,7 +3,7 @@
 import numpy
 
 from . import _c
-from ._library import lib
+from ._library import ArgumentIndexError, lib
 from ._tensor import Tensor, as_tensor, result
 
 
@@ -12,7 +12,7 @@ def _expanded(key, ndim):
     key = key if isinstance(key, tuple) else (key,)
     given = sum(part is not None and part is not Ellipsis for part in key)
     if given > ndim or sum(part is Ellipsis for part in key) > 1:
-        raise IndexError(f"{given} indices, expected at most {ndim}, and … once")
+        raise ArgumentIndexError(f"{given} indices, expected at most {ndim}, and … once")
     if not any(part is Ellipsis for part in key):
         key += (Ellipsis,)
     at = next(i for i, part in enumerate(key) if part is Ellipsis)
@@ -31,19 +31,21 @@ def _part(x, dim, part):
     if isinstance(part, slice):
         start, stop, step = part.indices(size)
         if step < 1:
-            raise IndexError(f"step is {step}, expected at least 1")
+            raise ArgumentIndexError(f"step is {step}, expected at least 1")
         return (x if (start, stop, step) == (0, size, 1) else _slice(x, dim, start, max(start, stop), step)), dim + 1
     if isinstance(part, int) or (hasattr(part, "__index__") and getattr(part, "ndim", 0) == 0):
         i = part.__index__()
         if not -size <= i < size:
-            raise IndexError(f"index {i} of dimension {dim}, expected {-size} to {size - 1}")
+            raise ArgumentIndexError(f"index {i} of dimension {dim}, expected {-size} to {size - 1}")
         i %= size
         return result(lib.asc_squeeze, _slice(x, dim, i, i + 1), dim), dim
     rows = as_tensor("index", part)
     if rows.dtype.kind == "u" and rows.shape == (size,):  # what comparisons make, and bool
         rows = as_tensor("index", numpy.flatnonzero(rows.numpy()))
     if rows.ndim != 1 or rows.dtype.kind != "i":
-        raise IndexError(f"index of {rows.dtype} {rows.shape}, expected whole numbers (n), or a mask ({size})")
+        raise ArgumentIndexError(
+            f"index of {rows.dtype} {rows.shape}, expected whole numbers (n), or a mask ({size})"
+        )
     return result(lib.asc_index_select, x, dim, wrapped(rows, size)), dim + 1
 
 
@@ -57,7 +59,7 @@ def item(x: Tensor, key):
     dim, t = 0, x
     for part in _expanded(key, x.ndim):
         if isinstance(part, bool):
-            raise IndexError("True and False are no indices")
+            raise ArgumentIndexError("True and False are no indices")
         t, dim = _part(t, dim, part)
     return (
         t

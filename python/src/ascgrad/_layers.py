@@ -1,15 +1,19 @@
 """Mixing layers alone."""
 
+from __future__ import annotations
+
 import ctypes
 import json
+from typing import Any, Dict, List, Optional
 
 from . import _c
 from ._library import Owned, ask, call, iter_texts, lib, lock, text
-from ._params import ParameterList, listed, next_seed
-from ._tensor import NULL, as_tensor, dtype_number, made, result_of
+from ._params import ParameterList, Parameters, listed, next_seed
+from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of
+from ._types import DType, File, Input
 
 
-def mixings():
+def mixings() -> List[str]:
     """The names of the mixings."""
     return list(iter_texts(lib.asc_mixing_at, None))
 
@@ -43,7 +47,9 @@ class Layer(Owned):
     The settings are those of doc/settings.md, as keywords; `config` has those in effect. Initial values are drawn from
     `seed`, or one after another from manual_seed's."""
 
-    def __init__(self, mixing, d_model, *, dtype="f32", seed=None, **settings):
+    def __init__(
+        self, mixing: str, d_model: int, *, dtype: DType = "f32", seed: Optional[int] = None, **settings: Any
+    ):
         seed = next_seed() if seed is None else seed
         config = json.dumps(_with_defaults(mixing, settings)).encode()
         pointer = call(lib.asc_layer_new, mixing.encode(), d_model, config, dtype_number(dtype), seed)
@@ -55,14 +61,23 @@ class Layer(Owned):
         return f"Layer({self.mixing!r}, {self.d_model}{settings})"
 
     @property
-    def config(self):
+    def config(self) -> Dict[str, Any]:
         return json.loads(text(lib.asc_layer_config(self.pointer)))
 
-    def parameters(self):
+    def parameters(self) -> Parameters:
         """The layer's tensors by name, those that are not trained among them."""
         return listed(lib.asc_layer_params(self.pointer))
 
-    def __call__(self, x, lengths=None, context=None, bias=None, mask=None, neighbors=None, return_aux=False):
+    def __call__(
+        self,
+        x: Input,
+        lengths: Optional[Input] = None,
+        context: Optional[Input] = None,
+        bias: Optional[Input] = None,
+        mask: Optional[Input] = None,
+        neighbors: Optional[Input] = None,
+        return_aux: bool = False,
+    ) -> Any:
         """x (B, N, D) to (B, N, D).
 
         lengths (B): so many tokens of each sequence count, with a context its. context (B, M, D): what x looks at in
@@ -92,7 +107,9 @@ class Layer(Owned):
                 lib.asc_layer_restrict(self.pointer, NULL, NULL)
         return (y, made(aux) if aux.tag else None) if return_aux else y
 
-    def inspect(self, x, lengths=None, context=None):
+    def inspect(
+        self, x: Input, lengths: Optional[Input] = None, context: Optional[Input] = None
+    ) -> Dict[str, Tensor]:
         """What the layer computes on the way, by name: scores, attention, coordinates (doc/inspect.md)."""
         x, lengths, context = (as_tensor("inspect", t) if t is not None else None for t in (x, lengths, context))
         h = lengths if lengths is not None else NULL
@@ -103,15 +120,15 @@ class Layer(Owned):
             ask(lib.asc_layer_inspect, self.pointer, x, h, parts.pointer)
         return dict(listed(parts.pointer).items())
 
-    def project(self):
+    def project(self) -> None:
         """Brings parameters back to where they have a meaning; after each step of an optimiser."""
         with lock:
             lib.asc_layer_project(self.pointer)
 
-    def save(self, path):
+    def save(self, path: File) -> None:
         """Writes the parameters to a safetensors file."""
         call(lib.asc_params_save, lib.asc_layer_params(self.pointer), str(path).encode())
 
-    def load(self, path):
+    def load(self, path: File) -> None:
         """Reads them from one."""
         call(lib.asc_params_load, lib.asc_layer_params(self.pointer), str(path).encode())

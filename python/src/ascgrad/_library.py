@@ -5,6 +5,8 @@ is free while the library computes. Objects may go at any time, in any thread, w
 held is then put on `pending`, and let go by whoever next holds the lock.
 """
 
+from __future__ import annotations
+
 import collections
 import ctypes
 import enum
@@ -12,6 +14,7 @@ import logging
 import os
 import threading
 from pathlib import Path
+from typing import Any, Callable, Dict, Optional
 
 from . import _c
 
@@ -50,9 +53,16 @@ class Status(enum.IntEnum):
 class Error(Exception):
     """What the library refuses, or fails at: `status`, the `op` or function, the `argument` where it is about one."""
 
-    def __init__(self, message, status=Status.ARG, op=None, argument=None):
+    def __init__(
+        self, message: str, status: Status = Status.ARG, op: Optional[str] = None, argument: Optional[str] = None
+    ):
         super().__init__(message)
-        self.status, self.op, self.argument = Status(status), op, argument
+        place = message.partition(":")[0]
+        self.status, self.op = Status(status), op or (place if place.isidentifier() else None)
+        self.argument = argument
+
+    def __reduce__(self):
+        return type(self), (self.args[0], self.status, self.op, self.argument)
 
     def __str__(self):
         return str(self.args[0])
@@ -60,6 +70,14 @@ class Error(Exception):
 
 class ArgumentError(Error, ValueError):
     """An argument is wrong: shape, dtype, range, name."""
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument is of a type or dtype that is not taken."""
+
+
+class ArgumentIndexError(ArgumentError, IndexError):
+    """An index is none of the tensor's."""
 
 
 class OutOfMemoryError(Error, MemoryError):
@@ -121,9 +139,7 @@ def fail():
     state.raised = None
     if isinstance(raised, KeyboardInterrupt):
         raise raised
-    place = message.partition(":")[0]
-    error = CLASSES.get(status, Error)(message, status, place if place.isidentifier() else None, argument)
-    raise error from raised
+    raise CLASSES.get(status, Error)(message, status, argument=argument) from raised
 
 
 # ---- the context ----
@@ -250,30 +266,30 @@ class Owned:
 # ---- what concerns all ----
 
 
-def set_threads(threads):
+def set_threads(threads: int) -> None:
     """The threads that compute, the caller's included; 0: one per processor. Results do not depend on it."""
     call(lib.asc_set_threads, threads)
 
 
-def threads():
+def threads() -> int:
     """How many threads compute."""
     return lib.asc_threads(ctx)
 
 
-def set_step(seed, step=0):
+def set_step(seed: int, step: int = 0) -> None:
     """What random ops (dropout) draw from: once a training step."""
     with lock:
         lib.asc_set_step(ctx, seed, step)
 
 
-def memory():
+def memory() -> Dict[str, int]:
     """Bytes that the library holds now ("bytes"), at most held ("peak_bytes"), and calls of its allocator."""
     with lock:
         stats = lib.asc_memory(ctx)
     return {name: getattr(stats, name) for name, _ in stats._fields_}
 
 
-def info():
+def info() -> Dict[str, Any]:
     """The machine and the library, as `ascgrad info` has them."""
     with lock:
         machine = lib.asc_machine_info()
@@ -284,14 +300,14 @@ def info():
 class no_grad:
     """with asc.no_grad(): ops of this thread record nothing for a backward pass. Also a decorator."""
 
-    def __enter__(self):
+    def __enter__(self) -> no_grad:
         self._was, mode.recording = mode.recording, False
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         mode.recording = self._was
 
-    def __call__(self, function):
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         import functools
 
         @functools.wraps(function)

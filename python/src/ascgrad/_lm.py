@@ -1,16 +1,20 @@
 """Language models, classifiers, models of pairs of sentences."""
 
+from __future__ import annotations
+
 import ctypes
 import json
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy
 
 from . import _c
-from ._data import Tokenizer
-from ._library import Owned, ask, call, lib, lock, no_grad, quick, text
-from ._params import listed, next_seed, save_safetensors
-from ._sentences import Features, features_options, model_encoder, together
-from ._tensor import NULL, as_tensor, dtype_number, made, result_of
+from ._data import Split, Tokenizer
+from ._library import ArgumentError, Owned, ask, call, lib, lock, no_grad, quick, text
+from ._params import ParameterList, Parameters, listed, next_seed, save_safetensors
+from ._sentences import Encoder, Features, features_options, model_encoder, together
+from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of
+from ._types import Array, DType, File, Input
 
 
 class Carried(Owned):
@@ -23,31 +27,31 @@ class Carried(Owned):
                 carried.advance()
     """
 
-    def __init__(self, lm, tokens):
+    def __init__(self, lm: LM, tokens: int):
         super().__init__(ask(lib.asc_lm_carried_new, lm.pointer, tokens), lib.asc_lm_carried_free, lm)
         self._lm = lm
 
-    def __enter__(self):
+    def __enter__(self) -> Carried:
         ask(lib.asc_lm_set_carried, self._lm.pointer, self.pointer)
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         ask(lib.asc_lm_set_carried, self._lm.pointer, None)
 
-    def advance(self):
+    def advance(self) -> None:
         """Goes on behind the last pass, whose gradients have been computed."""
         ask(lib.asc_lm_carried_advance, self.pointer)
 
-    def reset(self):
+    def reset(self) -> None:
         """The streams begin anew."""
         with lock:
             lib.asc_lm_carried_reset(self.pointer)
 
-    def __len__(self):
+    def __len__(self) -> int:
         """The tokens that each stream has had."""
         return lib.asc_lm_carried_length(self.pointer)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return True
 
 
@@ -60,14 +64,21 @@ class LM(Owned):
     _model = _classes = None  # of a file's: the library's struct, and the names of its classes as text
     _encoder = None
 
-    def __init__(self, config=None, *, dtype="f32", seed=None, **settings):
+    def __init__(
+        self,
+        config: Optional[Dict[str, Any]] = None,
+        *,
+        dtype: DType = "f32",
+        seed: Optional[int] = None,
+        **settings: Any,
+    ):
         config = json.dumps({**(config or {}), **settings})
         seed = next_seed() if seed is None else seed
         super().__init__(call(lib.asc_lm_new, config.encode(), dtype_number(dtype), seed), lib.asc_lm_free)
         self.tokenizer = None
 
     @classmethod
-    def load(cls, path, tokenizer=None):
+    def load(cls, path: File, tokenizer: Optional[str] = None) -> LM:
         """The best model of a RUN, or a model file's; `tokenizer`, such as "word", in place of its own."""
         model = call(lib.asc_model_open, str(path).encode(), tokenizer.encode() if tokenizer else None, None)
         opened = _c.asc_model.from_address(model)
@@ -83,11 +94,11 @@ class LM(Owned):
         sizes = ", ".join(f"{key}={config[key]!r}" for key in ("mix", "layers", "d_model", "head"))
         return f"LM({sizes}, {self.parameters().size:,} parameters)"
 
-    def save(self, path, tokenizer=None):
+    def save(self, path: File, tokenizer: Optional[Tokenizer] = None) -> None:
         """Writes a model's file, which LM.load and `ascgrad` open; with the tokenizer, where the model has none."""
         tokenizer = tokenizer or self.tokenizer
         if tokenizer is None:
-            raise ValueError("save: a model's file has a tokenizer, expected one")
+            raise ArgumentError("save: a model's file has a tokenizer, expected one")
         metadata = {"format": "pt", "config": json.dumps(self.config), "tokenizer": tokenizer.name}
         metadata.update(vocab=tokenizer.vocabulary, step="0", valid_loss="nan")
         if self._classes:
@@ -95,48 +106,48 @@ class LM(Owned):
         save_safetensors(path, self.parameters(), metadata)
 
     @property
-    def config(self):
+    def config(self) -> Dict[str, Any]:
         return json.loads(text(lib.asc_lm_config(self.pointer)))
 
     @property
-    def block(self):
+    def block(self) -> int:
         return lib.asc_lm_block(self.pointer)
 
     @property
-    def vocab(self):
+    def vocab(self) -> int:
         return lib.asc_lm_vocab(self.pointer)
 
     @property
-    def classes(self):
+    def classes(self) -> List[str]:
         """The names of a classifier's classes, numbers where they have none; nothing of a language model."""
         return json.loads(self._classes) if self._classes else list(map(str, range(lib.asc_lm_classes(self.pointer))))
 
-    def parameters(self):
+    def parameters(self) -> Parameters:
         """Its tensors by name."""
         return listed(lib.asc_lm_params(self.pointer))
 
-    def set_dropout(self, p):
+    def set_dropout(self, p: float) -> None:
         """The dropout of the calls from here on; 0 at first."""
         with lock:
             lib.asc_lm_set_dropout(self.pointer, p)
 
-    def set_recompute(self, recompute):
+    def set_recompute(self, recompute: bool) -> None:
         """Whether the backward pass computes the blocks again, for less memory."""
         with lock:
             lib.asc_lm_set_recompute(self.pointer, recompute)
 
-    def project(self):
+    def project(self) -> None:
         """Brings parameters back to where they have a meaning; after each step of an optimiser."""
         with lock:
             lib.asc_lm_project(self.pointer)
 
     # ---- passes ----
 
-    def logits(self, x):
+    def logits(self, x: Input) -> Tensor:
         """Logits (B, N, V) of ids (B, N)."""
         return result_of(lib.asc_lm_logits, self.pointer, as_tensor("logits", x))
 
-    def loss(self, x, y, token_losses=False):
+    def loss(self, x: Input, y: Input, token_losses: bool = False) -> Any:
         """The mean cross-entropy in nats of ids x with the next ones y, (B, N), -1 where none counts.
 
         With token_losses also each token's, (B, N), through which no gradient flows."""
@@ -144,25 +155,25 @@ class LM(Owned):
         loss = result_of(lib.asc_lm_loss, self.pointer, x, y, ctypes.byref(each) if token_losses else None)
         return (loss, made(each)) if token_losses else loss
 
-    def objective(self, x, y):
+    def objective(self, x: Input, y: Input) -> Tensor:
         """What training minimises: that, and the layers' auxiliary losses."""
         x, y = as_tensor("objective", x), as_tensor("objective", y)
         return result_of(lib.asc_lm_objective, self.pointer, x, y, None)
 
-    def states(self, x, lengths=None):
+    def states(self, x: Input, lengths: Optional[Input] = None) -> Tensor:
         """The states (B, N, D) after the last block."""
         x, lengths = as_tensor("states", x), as_tensor("states", lengths) if lengths is not None else None
         return result_of(lib.asc_lm_states, self.pointer, x, lengths if lengths is not None else NULL)
 
-    def inspect(self, tokens, layer):
+    def inspect(self, tokens: Input, layer: int) -> Dict[str, Tensor]:
         """What a layer computes on the way for ids (B, N), by name (doc/inspect.md)."""
-        from ._params import ParameterList
-
         parts = ParameterList()
         ask(lib.asc_lm_inspect, self.pointer, as_tensor("inspect", tokens), layer, parts.pointer)
         return dict(listed(parts.pointer).items())
 
-    def evaluate(self, split, batch=32, length=0, carry=0, features=None):
+    def evaluate(
+        self, split: Split, batch: int = 32, length: int = 0, carry: int = 0, features: Optional[Features] = None
+    ) -> Dict[str, Any]:
         """Loss, perplexity and the like on a split, each token but the first predicted once: a dictionary.
 
         `carry`: the tokens that each block looks back at. Of a classifier there are accuracy and "confusion", a row for
@@ -179,34 +190,36 @@ class LM(Owned):
         values = {name: getattr(found, name) for name, _ in found._fields_}
         return {**values, "confusion": confusion} if n else values
 
-    def carried(self, tokens):
+    def carried(self, tokens: int) -> Carried:
         """Room for what passes leave to the next ones, of so many tokens, which need not be the model's own setting."""
         return Carried(self, tokens)
 
     # ---- classes ----
 
-    def classify(self, x, lengths=None):
+    def classify(self, x: Input, lengths: Optional[Input] = None) -> Tensor:
         """Logits (B, C) of a classifier: of ids (B, N), of which `lengths` (B) count. Of a model of pairs x has both
         sentences one behind the other, lengths (B, 2); class_batches makes them."""
         x, lengths = as_tensor("classify", x), as_tensor("classify", lengths) if lengths is not None else NULL
         return result_of(lib.asc_lm_classify, self.pointer, x, lengths)
 
-    def class_objective(self, x, labels, lengths=None):
+    def class_objective(self, x: Input, labels: Input, lengths: Optional[Input] = None) -> Tensor:
         """What the training of a classifier minimises, for labels (B), -1 for none."""
         x, labels = as_tensor("class_objective", x), as_tensor("class_objective", labels)
         lengths = as_tensor("class_objective", lengths) if lengths is not None else NULL
         return result_of(lib.asc_lm_class_objective, self.pointer, x, lengths, labels, None)
 
-    def set_class_weights(self, weights):
+    def set_class_weights(self, weights: Optional[Sequence[float]]) -> None:
         """The weight of each class in the objective from here on; None: all alike."""
         n = lib.asc_lm_classes(self.pointer)
         if weights is not None:
             weights = numpy.ascontiguousarray(weights, numpy.float64)
             if weights.shape != (n,):
-                raise ValueError(f"set_class_weights: weights are {weights.shape}, expected ({n},)")
+                raise ArgumentError(f"set_class_weights: weights are {weights.shape}, expected ({n},)")
         ask(lib.asc_lm_set_class_weights, self.pointer, weights.ctypes.data if weights is not None else None)
 
-    def class_batches(self, split, batch, seed=1, epoch=0, features=None):
+    def class_batches(
+        self, split: Split, batch: int, seed: int = 1, epoch: int = 0, features: Optional[Features] = None
+    ) -> Iterator[Tuple[Array, Array, Array]]:
         """An epoch of batches for class_objective: x, labels and lengths. A model of pairs that takes an encoder's
         states has them of `features`, those of LM.features."""
         takes = lib.asc_lm_pair_inputs(self.pointer)
@@ -230,15 +243,17 @@ class LM(Owned):
         x, lengths = together(seen)
         return x, labels, lengths
 
-    def encoder(self, folder=None, vocab=None):
+    def encoder(self, folder: Optional[File] = None, vocab: Optional[File] = None) -> Encoder:
         """The encoder of the model's run, or the one in `folder` if that has the same weights."""
         if self._model is None:
-            raise ValueError("encoder: the model was not loaded from a run, open it by ascgrad.Encoder")
+            raise ArgumentError("encoder: the model was not loaded from a run, open it by ascgrad.Encoder")
         if folder is not None or vocab is not None or self._encoder is None:
             self._encoder = model_encoder(self._model.pointer, folder, vocab)
         return self._encoder
 
-    def features(self, split, encoder=None, cache=None):
+    def features(
+        self, split: Split, encoder: Optional[Encoder] = None, cache: Optional[File] = None
+    ) -> Optional[Features]:
         """What the model takes of an encoder, the run's by default, for a split of pairs: computed once, and kept in
         the folder `cache` (None: the user's; "": in memory). None of a model that takes no states."""
         if not lib.asc_lm_pair_inputs(self.pointer).states:
@@ -247,11 +262,11 @@ class LM(Owned):
         given = (encoder.pointer, split.dataset.pointer, split.kind, split.tokenizer.pointer, ctypes.byref(options))
         return Features(ask(lib.asc_pair_features, self.pointer, *given))
 
-    def predict(self, pairs, encoder=None):
+    def predict(self, pairs: Sequence[Tuple[str, str]], encoder: Optional[Encoder] = None) -> Array:
         """The probabilities (n, C) of the classes of pairs of texts (premise, hypothesis), of a model that was loaded;
         `encoder` in place of the run's."""
         if self._model is None:
-            raise ValueError("predict: the model was not loaded from a file, expected one of LM.load")
+            raise ArgumentError("predict: the model was not loaded from a file, expected one of LM.load")
         if lib.asc_lm_pair_inputs(self.pointer).states and encoder is None:
             encoder = self.encoder()
         rows = (_c.asc_text_pair * len(pairs))(*((first.encode(), second.encode()) for first, second in pairs))
@@ -264,17 +279,17 @@ class LM(Owned):
 
     def generate(
         self,
-        prompt="",
-        count=100,
+        prompt: Union[str, Sequence[int]] = "",
+        count: int = 100,
         *,
-        temperature=1.0,
-        top_k=0,
-        top_p=1.0,
-        min_p=0.0,
-        repeat_penalty=1.0,
-        seed=1,
-        nth=0,
-    ):
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        repeat_penalty: float = 1.0,
+        seed: int = 1,
+        nth: int = 0,
+    ) -> Iterator[Any]:
         """Continues a prompt, one token at a time, as `ascgrad generate` does: yields pieces of text if the prompt is
         text, else ids."""
         if not isinstance(prompt, str):
@@ -282,7 +297,7 @@ class LM(Owned):
         elif self.tokenizer is not None:
             ids = [int(i) for i in self.tokenizer.encode(prompt)]
         else:
-            raise ValueError("generate: the model has no tokenizer, expected a prompt of ids")
+            raise ArgumentError("generate: the model has no tokenizer, expected a prompt of ids")
         sampling = _c.asc_sampling(
             temperature=temperature,
             top_k=top_k,

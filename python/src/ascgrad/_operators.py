@@ -1,10 +1,15 @@
 """Operators and methods of tensors, and what makes tensors of numbers."""
 
+from __future__ import annotations
+
+from typing import List, Optional, Sequence, Union
+
 import numpy
 
 from . import _c, ops
-from ._library import call, lib
+from ._library import ArgumentError, call, lib
 from ._tensor import Tensor, as_tensor, dtype_number, made, result, sizes
+from ._types import DType, Input, Shape
 
 NUMBERS = (int, float, numpy.integer, numpy.floating)
 
@@ -98,33 +103,33 @@ Tensor.reshape, Tensor.permute = _reshape, _permute
 # ---- making tensors ----
 
 
-def full(shape, value, dtype="f32"):
+def full(shape: Shape, value: float, dtype: DType = "f32") -> Tensor:
     """A tensor of that shape, each element `value`."""
     shape = sizes(shape)
     return result(lib.asc_full, dtype_number(dtype), float(value), len(shape), shape.buffer_info()[0])
 
 
-def zeros(shape, dtype="f32"):
+def zeros(shape: Shape, dtype: DType = "f32") -> Tensor:
     return full(shape, 0, dtype)
 
 
-def ones(shape, dtype="f32"):
+def ones(shape: Shape, dtype: DType = "f32") -> Tensor:
     return full(shape, 1, dtype)
 
 
-def arange(start, stop=None, step=1, dtype="i64"):
+def arange(start: float, stop: Optional[float] = None, step: float = 1, dtype: DType = "i64") -> Tensor:
     """start, start + step, … up to but without stop; with one number those from 0 up to it."""
     start, stop = (0, start) if stop is None else (start, stop)
     return result(lib.asc_arange, dtype_number(dtype), start, stop, step)
 
 
-def split(x, parts, dim=-1):
+def split(x: Input, parts: Union[int, Sequence[int]], dim: int = -1) -> List[Tensor]:
     """Views that x is cut into along dim: of the sizes in `parts`, or `parts` of equal size."""
     x = as_tensor("split", x)
     if isinstance(parts, int):
         size = x.shape[dim]
         if parts < 1 or size % parts:
-            raise ValueError(f"split: dimension {dim} has {size} entries, expected a multiple of {parts}")
+            raise ArgumentError(f"split: dimension {dim} has {size} entries, expected a multiple of {parts}")
         parts = [size // parts] * parts
     room, out = sizes(parts), (_c.asc_tensor * len(parts))()
     call(lib.asc_tensor_split, x, dim, len(parts), room.buffer_info()[0], out)

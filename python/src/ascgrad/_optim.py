@@ -1,16 +1,20 @@
 """Optimisers on lists of tensors."""
 
+from __future__ import annotations
+
 import ctypes
+from typing import Any, Optional, Tuple
 
 from . import _c
-from ._library import Owned, ask, call, lib, lock, quick, state
+from ._library import ArgumentError, Owned, ask, call, lib, lock, quick, state
 from ._params import ParameterList, named
+from ._types import Params
 
 
 class Optimizer(Owned):
     """What AdamW, SGD and Muon have in common. A parameter of more than one dimension decays."""
 
-    def __init__(self, params, lr, **options):
+    def __init__(self, params: Params, lr: float, **options: Any):
         self.params, self.lr = named(params), lr
         self._list = ParameterList(self.params)
         given = _c.asc_optim_options(**options)
@@ -18,7 +22,7 @@ class Optimizer(Owned):
             call(lib.asc_optim_new, self._list.pointer, ctypes.byref(given)), quick.asc_optim_free, self._list
         )
 
-    def step(self, lr=None, clip=0.0):
+    def step(self, lr: Optional[float] = None, clip: float = 0.0) -> Optional[float]:
         """Changes the parameters by their gradients, scaled down where their norm is above `clip`; the norm."""
         with lock:
             norm = self.grad_norm() if clip else None
@@ -30,15 +34,15 @@ class Optimizer(Owned):
                 state.whole = False
         return norm
 
-    def grad_norm(self):
+    def grad_norm(self) -> float:
         """The Euclidean norm of all gradients together."""
         return call(lib.asc_grad_norm, self._list.pointer)
 
-    def zero_grad(self):
+    def zero_grad(self) -> None:
         with lock:
             lib.asc_params_zero_grad(self._list.pointer)
 
-    def group(self, names, lr_scale=-1.0, weight_decay=-1.0):
+    def group(self, names: str, lr_scale: float = -1.0, weight_decay: float = -1.0) -> int:
         """Gives the parameters of these names, * for any text, a rate lr_scale times the step's and a decay of their
         own; what is below 0 stays as it was. How many they are."""
         return ask(lib.asc_optim_group, self.pointer, names.encode(), lr_scale, weight_decay)
@@ -47,7 +51,14 @@ class Optimizer(Owned):
 class AdamW(Optimizer):
     """AdamW (Loshchilov and Hutter 2019), in PyTorch's order of operations."""
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-3,
+        betas: Tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+    ):
         super().__init__(
             params, lr, rule=_c.ASC_RULE_ADAMW, beta1=betas[0], beta2=betas[1], eps=eps, weight_decay=weight_decay
         )
@@ -56,14 +67,22 @@ class AdamW(Optimizer):
 class SGD(Optimizer):
     """Gradient descent with momentum."""
 
-    def __init__(self, params, lr=1e-2, momentum=0.0, weight_decay=0.0):
+    def __init__(self, params: Params, lr: float = 1e-2, momentum: float = 0.0, weight_decay: float = 0.0):
         super().__init__(params, lr, rule=_c.ASC_RULE_SGD, momentum=momentum, weight_decay=weight_decay)
 
 
 class Muon(Optimizer):
     """Muon for matrices, AdamW for the rest."""
 
-    def __init__(self, params, lr=1e-3, momentum=0.95, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-3,
+        momentum: float = 0.95,
+        betas: Tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+    ):
         super().__init__(
             params,
             lr,
@@ -76,10 +95,19 @@ class Muon(Optimizer):
         )
 
 
-def learning_rate(step, lr, *, decay="cosine", min_lr=0.0, warmup=0, steps=0, fall=0):
+def learning_rate(
+    step: int,
+    lr: float,
+    *,
+    decay: str = "cosine",
+    min_lr: float = 0.0,
+    warmup: int = 0,
+    steps: int = 0,
+    fall: int = 0,
+) -> float:
     """The rate of step 0, 1, …: warm-up, then constant, or to min_lr along a line, a cosine, or at the end (wsd)."""
     kinds = {"constant": 0, "linear": 1, "cosine": 2, "wsd": 3}
     if decay not in kinds:
-        raise ValueError(f"decay is {decay!r}, expected one of {', '.join(kinds)}")
+        raise ArgumentError(f"decay is {decay!r}, expected one of {', '.join(kinds)}")
     schedule = _c.asc_schedule(decay=kinds[decay], lr=lr, min_lr=min_lr, warmup=warmup, steps=steps, fall=fall)
     return lib.asc_lr_at(ctypes.byref(schedule), step)

@@ -1,15 +1,19 @@
 """Trainings: making runs, and reading what they have written as tables."""
 
+from __future__ import annotations
+
 import csv
 import ctypes
 import json
 import math
 from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional
 
 import numpy
 
 from . import _c
 from ._library import Owned, ask, call, lib, log, quick, state, text
+from ._types import Array, File
 
 
 def _hooks(progress):
@@ -38,7 +42,13 @@ def _hooks(progress):
     ), (step, message)
 
 
-def train(run, progress=None, resume=False, preset=None, **settings):
+def train(
+    run: File,
+    progress: Optional[Callable[[Dict[str, Any]], Any]] = None,
+    resume: bool = False,
+    preset: Optional[str] = None,
+    **settings: Any,
+) -> Run:
     """Trains a model into the new folder `run` as `ascgrad train` does, with its settings as keywords; the run.
 
     progress(values), if given, is called with a dictionary after each step and evaluation; False ends the training, and
@@ -61,7 +71,7 @@ def train(run, progress=None, resume=False, preset=None, **settings):
 class Run(Owned):
     """What a training has written: `settings`, `info`, and metrics() as columns."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: File):
         super().__init__(call(lib.asc_run_read, str(folder).encode()), quick.asc_run_free)
         self.folder = str(folder)
 
@@ -69,7 +79,7 @@ class Run(Owned):
         return f"Run({self.folder!r}, {self.info['state']})"
 
     @property
-    def settings(self):
+    def settings(self) -> Dict[str, Any]:
         found, i = {}, 0
         while key := lib.asc_run_setting_at(self.pointer, i):
             found[text(key)] = json.loads(text(lib.asc_run_setting(self.pointer, key)))
@@ -77,7 +87,7 @@ class Run(Owned):
         return found
 
     @property
-    def info(self):
+    def info(self) -> Dict[str, Any]:
         """What is known of the run as a whole: state, steps, tokens, best evaluation; None where it is not known."""
         found = _c.asc_run_info.from_address(lib.asc_run_info_of(self.pointer))
         values = {name: getattr(found, name) for name, kind in found._fields_ if kind is not _c.asc_run_best}
@@ -88,7 +98,7 @@ class Run(Owned):
         values["state"] = text(lib.asc_run_state_name(found.state))
         return {name: text(v) if isinstance(v, bytes) else None if v != v else v for name, v in values.items()}
 
-    def metrics(self):
+    def metrics(self) -> Dict[str, Array]:
         """Every number of metrics.jsonl: a dictionary of columns, NaN where a row has none, as pandas takes it."""
         rows, keys, i = lib.asc_run_rows(self.pointer), [], 0
         while key := lib.asc_run_key_at(self.pointer, i):
@@ -99,7 +109,7 @@ class Run(Owned):
         }
 
 
-def runs(folder):
+def runs(folder: File) -> List[Run]:
     """All runs below a folder."""
     found = []
 
@@ -119,7 +129,7 @@ def _cell(value):
         return value if value else math.nan
 
 
-def experiment(folder):
+def experiment(folder: File) -> Dict[str, Dict[str, List[Any]]]:
     """An experiment's results: "runs", a row for each, and each table of its report, tables/NAME.csv, by name; all of
     them dictionaries of columns, as pandas.DataFrame takes them."""
     found = sorted(runs(Path(folder) / "runs"), key=lambda run: run.folder)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Optional, Sequence, Tuple, Union
+from typing import Any, Optional, Sequence, Tuple, Union
 
 import numpy
 
 from . import _c
 from ._data import Tokenizer, encoded
-from ._library import Owned, ask, call, lib, log, text
+from ._library import ArgumentError, ArgumentIndexError, Owned, ask, call, lib, log, text
 from ._tensor import NULL, Tensor, as_tensor, result_of
+from ._types import Array, File, Input
 
 Texts = Sequence[Union[str, Tuple[str, str]]]
 TAKE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
@@ -21,7 +22,7 @@ SAY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 def _pooling(name, window, stride):
     names = [text(lib.asc_pooling_name(kind)) for kind in range(_c.ASC_POOLING_WINDOWS + 1)]
     if name not in names:
-        raise ValueError(f"pool is {name!r}, expected one of {', '.join(names)}")
+        raise ArgumentError(f"pool is {name!r}, expected one of {', '.join(names)}")
     return _c.asc_pooling_options(kind=names.index(name), window=window, stride=stride)
 
 
@@ -57,11 +58,11 @@ class Features(Owned):
         """The entries of a row."""
         return lib.asc_features_dim(self.pointer)
 
-    def __getitem__(self, i: int) -> numpy.ndarray:
+    def __getitem__(self, i: int) -> Array:
         """The rows (W, E) of sentence i."""
         i += len(self) if i < 0 else 0
         if not 0 <= i < len(self):
-            raise IndexError(f"sentence {i}, of {len(self)}")
+            raise ArgumentIndexError(f"sentence {i}, of {len(self)}")
         rows = numpy.empty((lib.asc_features_rows(self.pointer, i), self.dim), numpy.float32)
         ask(lib.asc_features_read, self.pointer, i, rows.ctypes.data)
         return rows
@@ -78,7 +79,7 @@ class Encoder(Owned):
         vectors = encoder.encode(["A man plays the guitar.", "It is raining."])         # (2, E)
     """
 
-    def __init__(self, folder: Union[str, os.PathLike], vocab: Union[str, os.PathLike, None] = None):
+    def __init__(self, folder: File, vocab: Optional[File] = None):
         vocab = os.fsencode(vocab) if vocab is not None else None
         super().__init__(call(lib.asc_encoder_open, os.fsencode(folder), vocab), lib.asc_encoder_free)
 
@@ -128,7 +129,7 @@ class Encoder(Owned):
         """The library's list of sentences, and pairs of them."""
         most = max_tokens or self.longest
         if most > self.longest:
-            raise ValueError(f"max_tokens is {most}, expected at most {self.longest}, what the encoder takes")
+            raise ArgumentError(f"max_tokens is {most}, expected at most {self.longest}, what the encoder takes")
         tokenizer = lib.asc_encoder_tokenizer(self.pointer)
         made = Owned(call(lib.asc_sentences_new, tokenizer, most), lib.asc_sentences_free, self)
         for item in texts:
@@ -142,7 +143,7 @@ class Encoder(Owned):
             log.warning("%d of %d sentences are longer than %d tokens, and cut", cut, len(texts), most)
         return made
 
-    def tokens(self, texts: Texts, max_tokens: Optional[int] = None):
+    def tokens(self, texts: Texts, max_tokens: Optional[int] = None) -> Tuple[Array, Array, Array]:
         """The ids (n, T) of texts, or of pairs of texts, their types (n, T), and lengths (n), as states takes them."""
         sentences = self._sentences(texts, max_tokens)
         n = len(texts)
@@ -153,7 +154,7 @@ class Encoder(Owned):
         ask(lib.asc_sentences_fill, sentences.pointer, which.ctypes.data, n, longest, *arrays)
         return ids, types, lengths
 
-    def states(self, tokens, types=None, lengths=None) -> Tensor:
+    def states(self, tokens: Input, types: Optional[Input] = None, lengths: Optional[Input] = None) -> Tensor:
         """The last hidden states (B, N, E) of ids (B, N), of which `lengths` (B) count."""
         given = [as_tensor("states", t) if t is not None else NULL for t in (tokens, types, lengths)]
         return result_of(lib.asc_encoder_states, self.pointer, *given)
@@ -166,7 +167,7 @@ class Encoder(Owned):
         max_tokens: Optional[int] = None,
         window: int = 8,
         stride: int = 8,
-    ):
+    ) -> Any:
         """States of texts, or of pairs of texts, as `ascgrad encode` has them; of a single text its own alone.
 
         pool "mean" or "cls", the mean or the first of a text's states: an array (n, E). "none", all of them, or
@@ -198,7 +199,7 @@ class Encoder(Owned):
         max_tokens: Optional[int] = None,
         window: int = 8,
         stride: int = 8,
-        cache: Union[str, os.PathLike, None] = None,
+        cache: Optional[File] = None,
     ) -> Features:
         """The same, computed once and kept in the folder `cache` (None: the user's; "": in memory), from which any
         sentence's rows are read."""
@@ -207,7 +208,7 @@ class Encoder(Owned):
         return Features(ask(lib.asc_features_open, self.pointer, sentences.pointer, ctypes.byref(options)))
 
 
-def model_encoder(model, folder=None, vocab=None) -> Encoder:
+def model_encoder(model, folder: Optional[File] = None, vocab: Optional[File] = None) -> Encoder:
     """The encoder of a model's run, or the one in `folder`."""
     paths = (os.fsencode(path) if path is not None else None for path in (folder, vocab))
     return Encoder._of(call(lib.asc_model_encoder, model, *paths))

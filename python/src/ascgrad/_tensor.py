@@ -1,12 +1,34 @@
 """Tensors: handles of the library's, which share their memory with NumPy and everything that speaks DLPack."""
 
+from __future__ import annotations
+
 import ctypes
 from array import array
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Tuple
 
 import numpy
 
 from . import _c
-from ._library import ask, catch_up, ctx, fail, lib, lock, mode, pending, quick, state
+from ._library import (
+    ArgumentError,
+    ArgumentTypeError,
+    ask,
+    catch_up,
+    ctx,
+    fail,
+    lib,
+    lock,
+    mode,
+    pending,
+    quick,
+    state,
+)
+from ._types import Array, DType, Input, Shape
+
+if TYPE_CHECKING:
+    from ._methods import Methods  # ops and operators
+else:
+    Methods = object  # _operators.py gives the class its methods
 
 DTYPES = (numpy.dtype("float32"), numpy.dtype("float64"), numpy.dtype("int64"), numpy.dtype("uint8"))  # as asc_dtype
 NAMES = {"f32": 0, "f64": 1, "i64": 2, "u8": 3}
@@ -21,7 +43,7 @@ def dtype_number(dtype):
     if given == numpy.bool_:
         return 3
     if given not in DTYPES:
-        raise TypeError(f"dtype is {given}, expected float32, float64, int64 or uint8")
+        raise ArgumentTypeError(f"dtype is {given}, expected float32, float64, int64 or uint8")
     return DTYPES.index(given)
 
 
@@ -30,7 +52,7 @@ def sizes(values):
     return array("q", [values] if isinstance(values, int) else values)
 
 
-class Tensor:
+class Tensor(Methods):
     """An array of f32, f64, i64 or u8 with its gradient: made by tensor, from_numpy, from_dlpack, and by ops.
 
     It shares its memory with numpy(), numpy.asarray, memoryview and __dlpack__. The memory of a result that gradients
@@ -65,28 +87,28 @@ class Tensor:
         return quick.asc_array_of(self)
 
     @property
-    def shape(self):
+    def shape(self) -> Tuple[int, ...]:
         a = self._array
         return tuple(a.shape[: a.ndim])
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         return quick.asc_ndim(self)
 
     @property
-    def size(self):
+    def size(self) -> int:
         """The number of elements."""
         return quick.asc_numel(self)
 
     @property
-    def dtype(self):
+    def dtype(self) -> numpy.dtype:
         return DTYPES[quick.asc_dtype_of(self)]
 
     @property
-    def T(self):
+    def T(self) -> Tensor:
         return permute(self, range(self.ndim)[::-1])
 
-    def __len__(self):
+    def __len__(self) -> int:
         if self.ndim == 0:
             raise TypeError("len() of a scalar")
         return self.shape[0]
@@ -97,28 +119,28 @@ class Tensor:
         quick.asc_format(self, buffer, needs)
         return f"tensor({buffer.value.decode()})"
 
-    def item(self):
+    def item(self) -> Any:
         """The value of a tensor of one element."""
         if self.size != 1:
-            raise ValueError(f"item: the tensor has {self.size} elements, expected 1")
+            raise ArgumentError(f"item: the tensor has {self.size} elements, expected 1")
         return self.numpy().reshape(()).item()
 
-    def tolist(self):
+    def tolist(self) -> Any:
         return self.numpy().tolist()
 
-    def __format__(self, spec):
+    def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self)
 
-    def __float__(self):
+    def __float__(self) -> float:
         return float(self.item())
 
-    def __int__(self):
+    def __int__(self) -> int:
         return int(self.item())
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return bool(self.item())
 
-    def __index__(self):
+    def __index__(self) -> int:
         if self.dtype.kind not in "iu":
             raise TypeError(f"a tensor of {self.dtype} is no index")
         return int(self.item())
@@ -142,13 +164,13 @@ class Tensor:
             return True
         return self.requires_grad and not self.is_leaf
 
-    def numpy(self):
+    def numpy(self) -> Array:
         """Its values as an array that shares their memory and keeps the tensor."""
         if self.size == 0:
             return numpy.empty(self.shape, self.dtype)
         return numpy.asarray(_Memory(self.__array_interface__, self))
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> Array:
         values = self.numpy()
         if dtype is not None and numpy.dtype(dtype) != values.dtype:
             if copy is False:
@@ -180,15 +202,15 @@ class Tensor:
     # ---- gradients ----
 
     @property
-    def requires_grad(self):
+    def requires_grad(self) -> bool:
         return quick.asc_requires_grad(self)
 
     @requires_grad.setter
-    def requires_grad(self, require):
+    def requires_grad(self, require: bool) -> None:
         ask(quick.asc_require_grad, self, bool(require))
 
     @property
-    def is_leaf(self):
+    def is_leaf(self) -> bool:
         """Whether no op that gradients flow through made it."""
         with lock:
             leaf = not quick.asc_require_grad(self, quick.asc_requires_grad(self))
@@ -196,29 +218,29 @@ class Tensor:
         return leaf
 
     @property
-    def grad(self):
+    def grad(self) -> Optional[Tensor]:
         """What backward passes have collected, later ones too; None before the first. To set it to None clears it."""
         with lock:
             gradient = quick.asc_keep(quick.asc_grad(self))
         return made(gradient) if gradient.tag else None
 
     @grad.setter
-    def grad(self, value):
+    def grad(self, value: None) -> None:
         if value is not None:
-            raise ValueError("grad can be set to None alone; grad_into has a gradient collected in other memory")
+            raise ArgumentError("grad can be set to None alone; grad_into has a gradient collected in other memory")
         with lock:
             quick.asc_zero_grad(self)
 
-    def grad_into(self, where, holds=False):
+    def grad_into(self, where: Optional[Input], holds: bool = False) -> None:
         """Has the gradient collected in `where`, an array or tensor, without a copy; None: the library's memory.
 
         `holds`: it holds a gradient already, which passes add to; else the first pass overwrites what is there."""
         to = as_tensor("grad_into", where) if where is not None else None
         if to is not None and to._reads_only(to._array.data):
-            raise ValueError("grad_into: where is read-only")
+            raise ArgumentError("grad_into: where is read-only")
         ask(lib.asc_grad_into, self, to if to is not None else NULL, holds)
 
-    def backward(self, cotangent=None, retain_graph=False):
+    def backward(self, cotangent: Optional[Input] = None, retain_graph: bool = False) -> None:
         """Adds the gradients of this tensor to those of the leaves; `cotangent`, of its shape, is 1 for one element."""
         g = cotangent
         if g is not None and not isinstance(g, Tensor):
@@ -228,18 +250,18 @@ class Tensor:
             if lib.asc_backward(ctx, self, g if g is not None else NULL, bool(retain_graph)):
                 fail()
 
-    def detach(self):
+    def detach(self) -> Tensor:
         """The same memory without a gradient."""
         return result(lib.asc_detach, self)
 
     # ---- parts ----
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Tensor:
         from ._index import item
 
         return item(self, key)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
 
     __hash__ = object.__hash__
@@ -317,17 +339,17 @@ def fits(values):
     return steps and values.flags.aligned and values.ndim <= _c.ASC_MAX_DIMS
 
 
-def from_numpy(values):
+def from_numpy(values: Any) -> Tensor:
     """A tensor with the memory of an array, or of anything with the buffer protocol; kept as long as it is used.
 
     float32, float64, int64, uint8 and bool, of any strides that are not below 0."""
     values = numpy.asarray(values)
     dtype = dtype_number(values.dtype)
     if not values.dtype.isnative:
-        raise TypeError("from_numpy: the array is not in this machine's byte order")
+        raise ArgumentTypeError("from_numpy: the array is not in this machine's byte order")
     size = values.itemsize
     if not fits(values):
-        raise ValueError(
+        raise ArgumentError(
             f"from_numpy: the array has {values.ndim} dimensions and strides {values.strides}, expected at "
             f"most {_c.ASC_MAX_DIMS}, and strides that are multiples of {size} and not below 0; "
             "ascgrad.tensor copies it"
@@ -349,22 +371,22 @@ def from_numpy(values):
         raise
 
 
-def empty(shape, dtype="f32"):
+def empty(shape: Shape, dtype: DType = "f32") -> Tensor:
     """A tensor of that shape, its values not set."""
     shape = sizes(shape)
     return result(lib.asc_empty, dtype_number(dtype), len(shape), shape.buffer_info()[0])
 
 
-def from_dlpack(x):
+def from_dlpack(x: Any) -> Tensor:
     """A tensor with the memory of what has __dlpack__, on the processor: a tensor of PyTorch's, an array of JAX'."""
     if isinstance(x, Tensor):
         return x.detach()
     if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] not in (1, 3):
-        raise TypeError("from_dlpack: the memory is another device's, expected the processor's")
+        raise ArgumentTypeError("from_dlpack: the memory is another device's, expected the processor's")
     return from_numpy(numpy.from_dlpack(x))
 
 
-def tensor(values, requires_grad=False, dtype=None):
+def tensor(values: Any, requires_grad: bool = False, dtype: Optional[DType] = None) -> Tensor:
     """A tensor with a copy of the values: an array, a tensor, a list, a number.
 
     Without dtype theirs, as NumPy has it, float16 as float32 and all integers as int64."""
@@ -391,7 +413,7 @@ def ordinary(dtype):
         return DTYPES[2]
     if dtype == numpy.float16:
         return DTYPES[0]
-    raise TypeError(f"the values are {dtype}, expected floating or whole numbers")
+    raise ArgumentTypeError(f"the values are {dtype}, expected floating or whole numbers")
 
 
 def as_tensor(op, value, like=None):
@@ -409,7 +431,7 @@ def as_tensor(op, value, like=None):
         return from_dlpack(value)
     values = numpy.asarray(value)
     if values.dtype.kind not in "fiub":
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{op}: got {type(value).__name__} of {values.dtype}, expected a tensor or an array of numbers"
         )
     kind = ordinary(values.dtype)

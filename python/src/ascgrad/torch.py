@@ -13,6 +13,7 @@ import itertools
 import json
 import weakref
 from pathlib import Path
+from typing import Any, Callable, Optional
 
 import numpy
 import torch
@@ -21,9 +22,23 @@ from torch.autograd.function import once_differentiable
 
 from . import _c, ops
 from ._layers import Layer, setting_rows
-from ._library import ask, catch_up, ctx, fail, lib, lock, mode, quick
+from ._library import (
+    ArgumentError,
+    ArgumentTypeError,
+    FormatError,
+    Status,
+    ask,
+    catch_up,
+    ctx,
+    fail,
+    lib,
+    lock,
+    mode,
+    quick,
+)
 from ._params import load_safetensors, save_safetensors
 from ._tensor import NULL, result, sizes
+from ._types import File
 
 __all__ = [
     "ASCender",
@@ -46,13 +61,13 @@ _uncompiled = getattr(getattr(torch, "compiler", None), "disable", None) or torc
 def _check(name, t):
     """Refuses what the library can't take as it is."""
     if t.device.type != "cpu":
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{name} is on {t.device}, and the library computes on the processor: move it there, {name}.to('cpu')"
         )
     if t.layout is not torch.strided:
-        raise TypeError(f"{name} is {t.layout}, expected a dense tensor")
+        raise ArgumentTypeError(f"{name} is {t.layout}, expected a dense tensor")
     if t.dtype not in DTYPES:
-        raise TypeError(f"{name} is {t.dtype}, expected torch.float32 or torch.float64")
+        raise ArgumentTypeError(f"{name} is {t.dtype}, expected torch.float32 or torch.float64")
 
 
 def _share(t):
@@ -212,7 +227,7 @@ class _Op:
 
 
 @_uncompiled
-def call(function, *tensors, **named):
+def call(function: Callable[..., Any], *tensors: Optional[torch.Tensor], **named: Any) -> Any:
     """function(…) of ascgrad.ops, or an ascgrad.Op, on tensors of PyTorch's, within its autograd.
 
     y = call(ascgrad.ops.attention, q, k, v, bias=bias, heads=4, causal=True)
@@ -225,7 +240,15 @@ def call(function, *tensors, **named):
     return _apply(_Op(function, [name for name, _ in given], attributes), [t for _, t in given])
 
 
-def attention(q, k, v, bias=None, *, heads, **named):
+def attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    bias: Optional[torch.Tensor] = None,
+    *,
+    heads: int,
+    **named: Any,
+) -> torch.Tensor:
     """softmax(q·k/√d + bias) v per head: q (B, N, H d), k (B, M, H d), v (B, M, H d_v), bias (N, M), (1 or H, N, M) or
     (1 or B, 1 or H, N, M), whose gradient costs no memory beside itself; more as for ascgrad.ops.attention (causal,
     lengths, mask, window, alibi, cap …)."""
@@ -280,13 +303,13 @@ class Mixing(nn.Module):
 
     mixing = ""
 
-    def __init__(self, d_model, *, dtype=None, device=None, **settings):
+    def __init__(self, d_model: int, *, dtype: Optional[torch.dtype] = None, device: Any = None, **settings: Any):
         super().__init__()
         if device is not None and torch.device(device).type != "cpu":
-            raise TypeError(f"device is {device}, and the library computes on the processor")
+            raise ArgumentTypeError(f"device is {device}, and the library computes on the processor")
         dtype = dtype or torch.get_default_dtype()
         if dtype not in (torch.float32, torch.float64):
-            raise TypeError(f"dtype is {dtype}, expected torch.float32 or torch.float64")
+            raise ArgumentTypeError(f"dtype is {dtype}, expected torch.float32 or torch.float64")
         layer = Layer(
             self.mixing,
             d_model,
@@ -314,7 +337,7 @@ class Mixing(nn.Module):
         return [functools.reduce(getattr, path, self) for path in self._paths]
 
     @property
-    def has_aux(self):
+    def has_aux(self) -> bool:
         return any(self.config.get(key) for key in ("aux_coh", "aux_sep", "aux_align"))
 
     def extra_repr(self):
@@ -324,7 +347,13 @@ class Mixing(nn.Module):
         return {**self.__dict__, "_engine": None, "aux": None}
 
     @_uncompiled
-    def forward(self, x, lengths=None, context=None, bias=None):
+    def forward(
+        self,
+        x: torch.Tensor,
+        lengths: Any = None,
+        context: Optional[torch.Tensor] = None,
+        bias: Optional[torch.Tensor] = None,
+    ) -> torch.Tensor:
         params = self._tensors()
         dtype = params[0].dtype
         if any(p.dtype != dtype or p.device.type != "cpu" for p in params):
@@ -356,7 +385,7 @@ def _cast(name, t, dtype):
     if t.device.type == "cpu" and t.dtype != dtype and t.is_floating_point() and _autocasts():
         return t.to(dtype)
     if t.device.type == "cpu" and t.dtype != dtype:
-        raise TypeError(f"{name} is {t.dtype}, the layer's parameters are {dtype}")
+        raise ArgumentTypeError(f"{name} is {t.dtype}, the layer's parameters are {dtype}")
     _check(name, t)
     return t
 
@@ -411,11 +440,11 @@ def _of_layer(mixing, key, value, index):
     return value[index] if isinstance(inner, list) else value
 
 
-def load_layer(path, index=0):
+def load_layer(path: File, index: int = 0) -> Mixing:
     """Layer number `index` of a RUN, or of a model's file, as a module of its class, with its settings and values."""
     tensors, metadata = load_safetensors(_model_file(path))
     if "config" not in metadata:
-        raise ValueError(f"{path}: is no model: its metadata has no config")
+        raise FormatError(f"{path}: is no model: its metadata has no config", Status.FORMAT)
     config = json.loads(metadata["config"])
     mix = config["mix"]
     if not isinstance(mix, str):
@@ -423,7 +452,7 @@ def load_layer(path, index=0):
     prefix = f"blocks.{index}.mix."
     state = {name[len(prefix) :]: torch.from_numpy(v) for name, v in tensors.items() if name.startswith(prefix)}
     if mix not in CLASSES or not state:
-        raise ValueError(f"{path}: has no layer {index} of a mixing that is known here")
+        raise ArgumentError(f"{path}: has no layer {index} of a mixing that is known here")
     settings = {
         key: _of_layer(mix, key, value, index)
         for key, value in config.items()
@@ -434,12 +463,12 @@ def load_layer(path, index=0):
     return layer
 
 
-def save_layer(layer, path, out, index=0):
+def save_layer(layer: nn.Module, path: File, out: File, index: int = 0) -> None:
     """Writes the model of `path` to `out`, a file, with the module's values in its layer number `index`."""
     tensors, metadata = load_safetensors(_model_file(path))
     for name, value in layer.state_dict().items():
         name = f"blocks.{index}.mix.{name}"
         if name not in tensors or tensors[name].shape != tuple(value.shape):
-            raise ValueError(f"{path}: has no {name} of shape {tuple(value.shape)}")
+            raise ArgumentError(f"{path}: has no {name} of shape {tuple(value.shape)}")
         tensors[name] = value.detach().numpy()
     save_safetensors(out, tensors, metadata)
