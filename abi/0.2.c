@@ -82,9 +82,13 @@ typedef void asc_piece_fn(void *arg, int64_t piece, int worker);
 void asc_parallel(asc_ctx *ctx, int64_t pieces, asc_piece_fn *fn, void *arg);
 void asc_set_interrupt(asc_ctx *ctx, bool (*go_on)(void *user), void *user);
 bool asc_interrupted(asc_ctx *ctx);
+VALUE(ASC_PRECISION_F32, 0)
+VALUE(ASC_PRECISION_BF16, 1)
+asc_status asc_set_precision(asc_ctx *ctx, asc_precision precision);
+asc_precision asc_precision_of(const asc_ctx *ctx);
 int asc_version(void);
 
-STRUCT(asc_machine, 88)
+STRUCT(asc_machine, 96)
 FIELD(asc_machine, version, 0) const char *asc_machine_0_version;
 FIELD(asc_machine, isa, 8) const char *asc_machine_0_isa;
 FIELD(asc_machine, best_isa, 16) const char *asc_machine_0_best_isa;
@@ -96,25 +100,29 @@ FIELD(asc_machine, isa_refused, 56) const char *asc_machine_0_isa_refused;
 FIELD(asc_machine, processors, 64) int asc_machine_0_processors;
 FIELD(asc_machine, processor, 72) const char *asc_machine_0_processor;
 FIELD(asc_machine, memory_bytes, 80) double asc_machine_0_memory_bytes;
+FIELD(asc_machine, bf16, 88) const char *asc_machine_0_bf16;
 asc_machine asc_machine_info(void);
 double asc_gemm_speed(asc_ctx *ctx, int64_t m, int64_t n, int64_t k);
+double asc_gemm_speed_of(asc_ctx *ctx, asc_precision precision, int64_t m, int64_t n, int64_t k);
 double asc_memory_speed(asc_ctx *ctx);
 typedef struct asc_batches asc_batches;
 asc_batches *asc_batches_new(asc_ctx *ctx, const asc_tensor *tensors, int n, int64_t batch, uint64_t seed);
 void asc_batches_free(asc_batches *batches);
 bool asc_batches_next(asc_batches *batches, asc_tensor *out);
 
-STRUCT(asc_bench_result, 64)
+STRUCT(asc_bench_result, 72)
 FIELD(asc_bench_result, tokens_per_s, 0) double asc_bench_result_0_tokens_per_s;
 FIELD(asc_bench_result, step_ms, 8) double asc_bench_result_0_step_ms;
 FIELD(asc_bench_result, gflop_per_token, 16) double asc_bench_result_0_gflop_per_token;
 FIELD(asc_bench_result, gflops, 24) double asc_bench_result_0_gflops;
 FIELD(asc_bench_result, sgemm_gflops, 32) double asc_bench_result_0_sgemm_gflops;
-FIELD(asc_bench_result, efficiency, 40) double asc_bench_result_0_efficiency;
-FIELD(asc_bench_result, paired_efficiency, 48) double asc_bench_result_0_paired_efficiency;
-FIELD(asc_bench_result, peak_rss_mib, 56) double asc_bench_result_0_peak_rss_mib;
+FIELD(asc_bench_result, gemm_gflops, 40) double asc_bench_result_0_gemm_gflops;
+FIELD(asc_bench_result, efficiency, 48) double asc_bench_result_0_efficiency;
+FIELD(asc_bench_result, paired_efficiency, 56) double asc_bench_result_0_paired_efficiency;
+FIELD(asc_bench_result, peak_rss_mib, 64) double asc_bench_result_0_peak_rss_mib;
 asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t vocab, int64_t steps, asc_bench_result *result);
 double asc_bench_sgemm(asc_ctx *ctx, const asc_settings *settings);
+double asc_bench_gemm(asc_ctx *ctx, const asc_settings *settings);
 asc_status asc_bench_flops(asc_ctx *ctx, asc_lm *lm, double *all, double *mixing);
 
 STRUCT(asc_bench_layer_result, 24)
@@ -1535,7 +1543,8 @@ FIELD(asc_model, tokenizer, 8) asc_tokenizer *asc_model_0_tokenizer;
 FIELD(asc_model, run, 16) char *asc_model_0_run;
 FIELD(asc_model, data, 24) char *asc_model_0_data;
 FIELD(asc_model, batch, 32) int64_t asc_model_0_batch;
-FIELD(asc_model, checksum, 40) char asc_model_0_checksum[9];
+FIELD(asc_model, precision, 40) asc_precision asc_model_0_precision;
+FIELD(asc_model, checksum, 44) char asc_model_0_checksum[9];
 FIELD(asc_model, classes, 56) char *asc_model_0_classes;
 FIELD(asc_model, encoder, 64) char *asc_model_0_encoder;
 FIELD(asc_model, encoder_checksum, 72) char asc_model_0_encoder_checksum[17];
@@ -1691,6 +1700,7 @@ any *const functions[] = {
     (any *)asc_bce_with_logits,
     (any *)asc_bench_encode,
     (any *)asc_bench_flops,
+    (any *)asc_bench_gemm,
     (any *)asc_bench_generate,
     (any *)asc_bench_layer,
     (any *)asc_bench_layer_cross,
@@ -1820,6 +1830,7 @@ any *const functions[] = {
     (any *)asc_gelu_linear,
     (any *)asc_gelu_tanh,
     (any *)asc_gemm_speed,
+    (any *)asc_gemm_speed_of,
     (any *)asc_generate,
     (any *)asc_generate_text,
     (any *)asc_grad,
@@ -2011,6 +2022,7 @@ any *const functions[] = {
     (any *)asc_pooling_rows,
     (any *)asc_pow,
     (any *)asc_pow_scalar,
+    (any *)asc_precision_of,
     (any *)asc_preset_at,
     (any *)asc_probe_labels,
     (any *)asc_probe_values,
@@ -2084,6 +2096,7 @@ any *const functions[] = {
     (any *)asc_set_label,
     (any *)asc_set_nan_check,
     (any *)asc_set_observer,
+    (any *)asc_set_precision,
     (any *)asc_set_recording,
     (any *)asc_set_rehearsal,
     (any *)asc_set_step,

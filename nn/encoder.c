@@ -173,12 +173,15 @@ asc_tensor asc_encoder_net_states(asc_ctx *ctx, const asc_encoder_net *net, asc_
         return asc_null();
     }
     bool recording = asc_set_recording(ctx, false);
+    asc_precision precision = asc_precision_of(ctx);
+    asc_set_precision(ctx, ASC_PRECISION_F32); /* states are kept for other runs */
     asc_tensor h = embed(ctx, net, tokens, types);
     for (int64_t i = 0; i < net->layers; i++) {
         const asc_encoder_layer *l = &net->layer[i];
         h = join(ctx, net, h, attend(ctx, net, l, h, lengths), l->norm1);
         h = join(ctx, net, h, feed_forward(ctx, net, l, h), l->norm2);
     }
+    asc_set_precision(ctx, precision);
     asc_set_recording(ctx, recording);
     return h;
 }

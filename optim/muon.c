@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "optim/optim.h"
-#include "tensor/blas.h"
+#include "kernels/gemm.h"
 
 enum { V };
 enum { ROUNDS = 3, BLOCK = 64 };

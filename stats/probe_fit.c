@@ -7,7 +7,7 @@
 
 #include <ascgrad/tensor.h>
 
-#include "tensor/blas.h"
+#include "kernels/gemm.h"
 
 static double *reals(asc_ctx *ctx, int64_t n)
 {

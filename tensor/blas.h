@@ -1,4 +1,4 @@
-/* tensor/blas.h: matrix products. The one door to OpenBLAS. */
+/* tensor/blas.h: a matrix product, and the one door to OpenBLAS. kernels/gemm.h is what others include. */
 #ifndef TENSOR_BLAS_H
 #define TENSOR_BLAS_H
 
@@ -20,14 +20,12 @@ typedef struct asc_gemm {
     void *c;
     int64_t ldc;
     const void *bias; /* or NULL */
+    asc_ctx *bf16;    /* NULL, or the context (asc_bf16) whose thread rounds operands to bfloat16; f32 alone */
 } asc_gemm;
 
-/* On the calling thread; from inside a piece, too. Sizes and leading dimensions up to INT32_MAX. */
-void asc_gemm_run(const asc_gemm *g);
-
-/* On the context's threads, cut into pieces by the problem: the same bits for any number of threads. ASC_ERR_ARG
- * for a leading dimension, or a k of a large C, over INT32_MAX; ASC_ERR_MEMORY. */
-asc_status asc_gemm_parallel(asc_ctx *ctx, const asc_gemm *g);
+/* By OpenBLAS, whatever bf16 says, on the calling thread; from inside a piece, too. Sizes and leading dimensions up to
+ * INT32_MAX. */
+void asc_blas_run(const asc_gemm *g);
 
 /* How many threads of its own OpenBLAS may use for a product: in the whole process, or where it is built for OpenMP,
  * for the calling thread's products (on all other threads it stays 1). A context sets 1: products run on the thread

@@ -6,17 +6,33 @@
 #include "tensor/cpu.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[ASC_ISA_COUNT] = {"plain", "avx2", "avx512"};
+#if defined(HAVE_KERNELS_AVX512_BF16)
+#include <cpuid.h>
+#endif
+#if defined(HAVE_KERNELS_AMX)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+/* Of products of bfloat16, too; row primitives have the first three. */
+static const char *const names[ASC_BF16_COUNT] = {"plain", "avx2", "avx512", "avx512_bf16", "amx"};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static enum asc_isa active;
+static enum asc_bf16 best_bf16, active_bf16;
 
 const char *asc_isa_name(enum asc_isa isa)
 {
     return names[isa];
+}
+
+const char *asc_bf16_name(enum asc_bf16 set)
+{
+    return names[set];
 }
 
 enum asc_isa asc_isa_best(void)
@@ -47,10 +63,54 @@ enum asc_isa asc_isa_choose(const char *wanted, enum asc_isa best)
     return best;
 }
 
+#if defined(HAVE_KERNELS_AVX512_BF16)
+static bool has_avx512_bf16(void)
+{
+    unsigned a = 0, b, c, d;
+    return asc_isa_best() == ASC_ISA_AVX512 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 5 & 1;
+}
+#endif
+
+#if defined(HAVE_KERNELS_AMX)
+/* Tiles are 8 KiB that the system saves for each thread, for processes that have asked. */
+static bool has_amx(void)
+{
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    unsigned a, b, c, d = 0;
+    bool there = __get_cpuid_count(7, 0, &a, &b, &c, &d) && d >> 22 & 1 && d >> 24 & 1;
+    return there && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+#endif
+
+static enum asc_bf16 find_best_bf16(void)
+{
+#if defined(HAVE_KERNELS_AVX512_BF16)
+    if (has_avx512_bf16()) {
+#if defined(HAVE_KERNELS_AMX)
+        if (has_amx()) {
+            return ASC_BF16_AMX;
+        }
+#endif
+        return ASC_BF16_AVX512_BF16;
+    }
+#endif
+    return (enum asc_bf16)asc_isa_best();
+}
+
+enum asc_bf16 asc_bf16_choose(const char *wanted, enum asc_bf16 best)
+{
+    for (int i = 0; wanted && i < (int)best; i++) {
+        if (strcmp(wanted, names[i]) == 0) {
+            return (enum asc_bf16)i;
+        }
+    }
+    return best;
+}
+
 const char *asc_isa_refused(void)
 {
     const char *wanted = getenv("ASCGRAD_ISA");
-    for (int i = 0; wanted && i < ASC_ISA_COUNT; i++) {
+    for (int i = 0; wanted && i < ASC_BF16_COUNT; i++) {
         if (strcmp(wanted, names[i]) == 0) {
             return NULL;
         }
@@ -61,10 +121,24 @@ const char *asc_isa_refused(void)
 static void choose(void)
 {
     active = asc_isa_choose(getenv("ASCGRAD_ISA"), asc_isa_best());
+    best_bf16 = find_best_bf16();
+    active_bf16 = asc_bf16_choose(getenv("ASCGRAD_ISA"), best_bf16);
 }
 
 enum asc_isa asc_isa_active(void)
 {
     pthread_once(&once, choose);
     return active;
+}
+
+enum asc_bf16 asc_bf16_best(void)
+{
+    pthread_once(&once, choose);
+    return best_bf16;
+}
+
+enum asc_bf16 asc_bf16_active(void)
+{
+    pthread_once(&once, choose);
+    return active_bf16;
 }

@@ -5,6 +5,10 @@
 enum asc_isa { ASC_ISA_PLAIN, ASC_ISA_AVX2, ASC_ISA_AVX512 }; /* narrow to wide */
 #define ASC_ISA_COUNT 3
 
+/* The instructions that do products of bfloat16, slow to fast; the first three round and multiply floats. */
+enum asc_bf16 { ASC_BF16_PLAIN, ASC_BF16_AVX2, ASC_BF16_AVX512, ASC_BF16_AVX512_BF16, ASC_BF16_AMX };
+#define ASC_BF16_COUNT 5
+
 /* The widest one that the processor (and its operating system) runs and the library has kernels for. */
 enum asc_isa asc_isa_best(void);
 
@@ -19,5 +23,12 @@ const char *asc_isa_refused(void);
 
 /* "plain", "avx2" or "avx512"; static. */
 const char *asc_isa_name(enum asc_isa isa);
+
+/* The same of products of bfloat16. The first question that leads to AMX asks the system to let the process use its
+ * registers; where it will not, AVX512-BF16 is the best. */
+enum asc_bf16 asc_bf16_best(void);
+enum asc_bf16 asc_bf16_active(void);
+enum asc_bf16 asc_bf16_choose(const char *wanted, enum asc_bf16 best);
+const char *asc_bf16_name(enum asc_bf16 set); /* "plain", "avx2", "avx512", "avx512_bf16" or "amx"; static */
 
 #endif

@@ -26,7 +26,8 @@ static void tell_advice(const asc_options *o)
     asc_machine m = asc_machine_info();
     char text[200];
     if (o->message && m.isa_refused) {
-        snprintf(text, sizeof text, "ASCGRAD_ISA: got '%s', expected plain, avx2 or avx512; it is passed over",
+        snprintf(text, sizeof text,
+                 "ASCGRAD_ISA: got '%s', expected plain, avx2, avx512, avx512_bf16 or amx; it is passed over",
                  m.isa_refused);
         o->message(o->message_user, text);
     }

@@ -78,6 +78,7 @@ struct asc_ctx {
     void *note_user;
     asc_workers *workers;
     int threads;
+    asc_precision precision;
     asc_pool *pool;
     asc_tape_hooks tape;
     bool recording;
@@ -178,7 +179,12 @@ void asc_workers_watch(asc_ctx *ctx, bool watch);
  * calls always works, unless it waits for the others to finish a job. */
 double asc_work_seconds(const asc_ctx *ctx, double now);
 
-/* speed.c */
+/* Memory for the calling thread's packed operands, of ASC_PRODUCT_ROOM bytes, aligned to 64; of a context that has been
+ * set to ASC_PRECISION_BF16. */
+enum { ASC_PRODUCT_ROOM = 3 << 20 };
+void *asc_product_room(const asc_ctx *ctx);
+
+/* clock.c */
 double asc_clock(void); /* seconds of a clock that never goes back */
 
 /* shape.c */

@@ -41,6 +41,7 @@ struct asc_workers {
     void *go_on_user;
     double asked_s;            /* when it was called last */
     atomic_bool interrupted;   /* it has said no */
+    char *rooms; /* ASC_PRODUCT_ROOM bytes for each thread; NULL: asc_set_precision has not asked for them */
     struct worker {
         asc_workers *pool;
         pthread_t thread;
@@ -318,16 +319,54 @@ double asc_work_seconds(const asc_ctx *ctx, double now)
     return work;
 }
 
+static size_t bytes_of_rooms(int threads)
+{
+    return (size_t)threads * ASC_PRODUCT_ROOM;
+}
+
+asc_status asc_set_precision(asc_ctx *ctx, asc_precision precision)
+{
+    if (!ctx || (precision != ASC_PRECISION_F32 && precision != ASC_PRECISION_BF16)) {
+        return asc_fail(ctx, ASC_ERR_ARG, "set_precision: got %d, expected ASC_PRECISION_F32 or ASC_PRECISION_BF16",
+                        (int)precision);
+    }
+    asc_workers *w = ctx->workers;
+    if (precision == ASC_PRECISION_BF16 && !w->rooms) {
+        w->rooms = asc_alloc(ctx, bytes_of_rooms(ctx->threads));
+        if (!w->rooms) {
+            return ASC_ERR_MEMORY;
+        }
+    }
+    ctx->precision = precision;
+    return ASC_OK;
+}
+
+asc_precision asc_precision_of(const asc_ctx *ctx)
+{
+    return ctx ? ctx->precision : ASC_PRECISION_F32;
+}
+
+void *asc_product_room(const asc_ctx *ctx)
+{
+    const asc_workers *w = ctx->workers;
+    return w->rooms + bytes_of_rooms(here.pool == w ? here.worker : 0);
+}
+
 asc_status asc_workers_new(asc_ctx *ctx, int threads)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
     int total = threads > 0 ? threads : asc_processors();
-    asc_workers *w = asc_alloc(ctx, sizeof *w + (size_t)total * sizeof *w->worker);
-    if (!w) {
+    size_t bytes = sizeof(asc_workers) + (size_t)total * sizeof(struct worker);
+    bool bf16 = ctx->precision == ASC_PRECISION_BF16;
+    asc_workers *w = asc_alloc(ctx, bytes);
+    char *rooms = w && bf16 ? asc_alloc(ctx, bytes_of_rooms(total)) : NULL;
+    if (!w || (bf16 && !rooms)) {
+        asc_free(ctx, w, bytes);
         return ASC_ERR_MEMORY;
     }
     memset(w, 0, sizeof *w);
+    w->rooms = rooms;
     w->worker = (struct worker *)(w + 1);
     w->spin = total > 1 && total <= asc_processors() ? SPIN : 0;
     ctx->workers = w;
@@ -377,6 +416,7 @@ void asc_workers_free(asc_ctx *ctx)
         pthread_cond_destroy(&w->work);
         pthread_mutex_destroy(&w->lock);
     }
+    asc_free(ctx, w->rooms, bytes_of_rooms(ctx->threads));
     asc_free(ctx, w, sizeof *w + (size_t)ctx->threads * sizeof *w->worker);
     ctx->workers = NULL;
 }

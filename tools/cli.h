@@ -74,6 +74,12 @@ typedef struct cli_option {
 #define CLI_THREADS(args) \
     {"threads", 0, "N", CLI_INT, offsetof(args, threads), 0, 1024, "threads that compute; 0: one per processor (0)"}
 
+#define CLI_PRECISION(args)                                                                                            \
+    {                                                                                                                  \
+        "precision", 0, "f32|bf16", CLI_CHOICE, offsetof(args, precision), 0, 0,                                       \
+            "of matrix products, as train's --precision (the run's; f32 without one)"                                  \
+    }
+
 /* Options as they were given, in order: name[i] (of the option) and value[i] (NULL of a flag). All borrowed. */
 enum { CLI_LIST_MAX = 256 };
 typedef struct cli_list {

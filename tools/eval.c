@@ -13,14 +13,13 @@
 #include "tools/unknown.h"
 
 struct args {
-    const char *data, *split, *tokenizer, *per_token, *length;
+    const char *data, *split, *tokenizer, *per_token, *length, *precision;
     int64_t batch, carry, threads;
     bool json;
 };
 
 static const cli_option options[] = {
-    {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0,
-     "a data set, as train's --data (the run's)"},
+    {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0, "a data set, as train's --data (the run's)"},
     {"split", 0, "train|valid|test", CLI_CHOICE, offsetof(struct args, split), 0, 0, "which part of the data (valid)"},
     {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
      "as train's --tokenizer, for a model that is in no run"},
@@ -31,6 +30,7 @@ static const cli_option options[] = {
     {"carry", 0, "C", CLI_INT_OR_NONE, offsetof(struct args, carry), 0, 1 << 24,
      "read the split as one text, each block behind the last C tokens of the one before; as the model, without C"},
     {"batch", 0, "N", CLI_INT, offsetof(struct args, batch), 1, 1 << 20, "sequences at a time (the run's)"},
+    CLI_PRECISION(struct args),
     CLI_THREADS(struct args),
     CLI_JSON(struct args),
     CLI_PROGRESS,
@@ -301,6 +301,7 @@ static int run(int argc, char **argv)
     int n = read_lengths(&args, outcomes);
     asc_ctx *ctx = cli_ctx_new(args.threads);
     opened opened = open_model(ctx, argv[0], args.data, args.tokenizer);
+    open_precision(ctx, opened.model, args.precision);
     if (asc_error(ctx) == ASC_OK && asc_lm_carry(opened.model->lm) > 0 && !cli_given_option("carry", 5)) {
         cli_message("each block by itself; the model was trained with %lld tokens carried, and --carry evaluates it so",
                     (long long)asc_lm_carry(opened.model->lm));

@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "tools/commands.h"
+#include "tools/open.h"
 #include "tools/unknown.h"
 
 struct args {
-    const char *prompt, *prompt_file, *tokenizer, *data;
+    const char *prompt, *prompt_file, *tokenizer, *data, *precision;
     int64_t tokens, threads;
     int64_t top_k, seed, count;
     double temperature, top_p, min_p, repeat_penalty;
@@ -43,6 +44,7 @@ static const cli_option options[] = {
      "as train's --tokenizer, for a model that is in no run"},
     {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0,
      "the data whose words a model of no run was trained on"},
+    CLI_PRECISION(struct args),
     CLI_THREADS(struct args),
     CLI_JSON(struct args),
     {0},
@@ -325,7 +327,8 @@ static int run(int argc, char **argv)
     asc_ctx *ctx = cli_ctx_new(args.threads);
     asc_dataset *data = args.data ? asc_dataset_open(ctx, args.data) : NULL;
     asc_model *model = asc_error(ctx) == ASC_OK ? asc_model_open(ctx, argv[0], args.tokenizer, data) : NULL;
-    if (model) { /* not a token, to see whether it can be continued, before the prompt is written */
+    if (open_precision(ctx, model, args.precision) == ASC_OK &&
+        model) { /* not a token, to see whether it can be continued, before the prompt is written */
         asc_generate(ctx, model, NULL, 0, 0, NULL, refuse_token, NULL);
     }
     int status = cli_report(ctx);

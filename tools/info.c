@@ -36,10 +36,29 @@ static int print_json(const asc_machine *m, int threads)
     for (int i = 0; asc_mixing_at(NULL, i); i++) {
         json_array_append_new(models, json_string(asc_mixing_at(NULL, i)));
     }
-    return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:o, s:o}", "version", m->version,
-                                    "processor", m->processor, "isa", m->isa, "best_isa", m->best_isa, "blas", m->blas,
-                                    "blas_core", m->blas_core, "blas_advice", m->blas_advice, "blas_serial",
-                                    m->blas_serial, "threads", threads, "models", models, "ops", list_ops()));
+    return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:o, s:o}", "version",
+                                    m->version, "processor", m->processor, "isa", m->isa, "best_isa", m->best_isa,
+                                    "bf16", m->bf16, "blas", m->blas, "blas_core", m->blas_core, "blas_advice",
+                                    m->blas_advice, "blas_serial", m->blas_serial, "threads", threads, "models", models,
+                                    "ops", list_ops()));
+}
+
+/* The instructions that do products of bfloat16, with what they do where they have none for it. */
+static const char *describe_bf16(const char *instructions)
+{
+    static const struct {
+        const char *name, *text;
+    } known[] = {{"amx", "AMX tiles"},
+                 {"avx512_bf16", "AVX512-BF16"},
+                 {"avx512", "AVX-512, operands rounded, products in float32"},
+                 {"avx2", "AVX2, operands rounded, products in float32"},
+                 {"plain", "no special instructions, operands rounded, products in float32"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(known[i].name, instructions) == 0) {
+            return known[i].text;
+        }
+    }
+    return instructions;
 }
 
 static void print_models(void)
@@ -119,8 +138,9 @@ static int run(int argc, char **argv)
     if (args.json) {
         return print_json(&m, threads);
     }
-    printf("version    %s\nprocessor  %s\nkernels    %s (this processor's best: %s)\nBLAS       %s%s\nBLAS core  %s",
-           m.version, m.processor, m.isa, m.best_isa, m.blas ? m.blas : "unknown",
+    printf("version    %s\nprocessor  %s\nkernels    %s (this processor's best: %s)\nbf16       %s\n"
+           "BLAS       %s%s\nBLAS core  %s",
+           m.version, m.processor, m.isa, m.best_isa, describe_bf16(m.bf16), m.blas ? m.blas : "unknown",
            m.blas_serial ? " (one product at a time; faster with a build for threads)" : "",
            m.blas_core ? m.blas_core : "unknown");
     if (m.blas_advice) {

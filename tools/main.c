@@ -93,7 +93,7 @@ static void check_isa(void)
 {
     const char *wanted = asc_machine_info().isa_refused;
     if (wanted) {
-        cli_wrong_usage("ASCGRAD_ISA: got '%s', expected plain, avx2 or avx512", wanted);
+        cli_wrong_usage("ASCGRAD_ISA: got '%s', expected plain, avx2, avx512, avx512_bf16 or amx", wanted);
     }
 }
 

@@ -51,6 +51,23 @@ opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *
     return o;
 }
 
+asc_status open_precision(asc_ctx *ctx, const asc_model *model, const char *given)
+{
+    if (asc_error(ctx) || !model) {
+        return asc_error(ctx);
+    }
+    asc_precision precision = !given                       ? model->precision
+                              : strcmp(given, "bf16") == 0 ? ASC_PRECISION_BF16
+                                                           : ASC_PRECISION_F32;
+    asc_dtype dtype = asc_dtype_of(asc_params_at(asc_lm_params(model->lm), 0));
+    if (precision == ASC_PRECISION_BF16 && dtype == ASC_F64) {
+        return asc_fail_on(ctx, ASC_ERR_ARG, "precision",
+                           " is bf16, but the model is of float64, whose products are "
+                           "not rounded: expected f32");
+    }
+    return asc_set_precision(ctx, precision);
+}
+
 static void load(asc_ctx *ctx, opened *o, asc_split_kind kind, bool lines)
 {
     asc_split_free(ctx, o->split);

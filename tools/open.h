@@ -20,6 +20,10 @@ asc_split_kind open_kind(const char *name);
  * incomplete with the error set. */
 opened open_model(asc_ctx *ctx, const char *path, const char *data, const char *tokenizer);
 
+/* The context's products become those that --precision names, or with NULL the run's. ASC_ERR_ARG: bf16 for a model of
+ * float64. */
+asc_status open_precision(asc_ctx *ctx, const asc_model *model, const char *given);
+
 /* Opens a split in place of the one that is open, if any; `lines`: with its lines. Sequences have the length that is
  * asked for, or with 0 their own. The run's must be the split that the run had. */
 asc_status open_split(asc_ctx *ctx, opened *o, asc_split_kind kind, bool lines, int64_t length);

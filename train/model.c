@@ -203,6 +203,8 @@ static asc_status read_run(asc_ctx *ctx, asc_model *m)
     if (batch > 0) {
         m->batch = batch;
     }
+    const char *precision = json_string_value(json_object_get(config, "precision"));
+    m->precision = precision && strcmp(precision, "bf16") == 0 ? ASC_PRECISION_BF16 : ASC_PRECISION_F32;
     const char *encoder = json_string_value(json_object_get(config, "encoder"));
     const char *checksum = json_string_value(json_object_get(json_object_get(config, "data_checksum"), "encoder"));
     m->encoder = encoder && *encoder ? asc_path_copy(ctx, encoder) : NULL;

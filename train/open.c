@@ -250,6 +250,9 @@ asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init)
     const asc_values *v = &t->settings->values;
     asc_model_sizes sizes = {.vocab = asc_tokenizer_size(t->tokenizer), .classes = t->train->classes,
                              .states = asc_encoder_dim(t->encoder), .longest = default_block(t)};
+    if (asc_settings_set_precision(t->settings)) {
+        return asc_error(t->ctx);
+    }
     char *config = asc_settings_model(t->settings, init ? asc_lm_config(init->lm) : NULL, &sizes);
     if (make_lm(t, config, init) || settle_inert(t, init)) {
         return asc_error(t->ctx);

@@ -23,6 +23,7 @@ static const char *const optimizers[] = {
 static const char *const measures[] = {[ASC_BEST_BY_LOSS] = "loss", [ASC_BEST_BY_ACCURACY] = "accuracy", NULL};
 static const char *const class_weights[] = {"none", "balanced", NULL};
 static const char *const dtypes[] = {"f32", "f64", NULL};
+static const char *const precisions[] = {[ASC_PRECISION_F32] = "f32", [ASC_PRECISION_BF16] = "bf16", NULL};
 
 const asc_setting asc_train_settings[] = {
     {"data", ASC_SETTING_TEXT, AT(data), "", .help = "what to train on", .argument = "D", .group = "Data"},
@@ -143,6 +144,9 @@ const asc_setting asc_train_settings[] = {
      .flags = ASC_SETTING_ANEW | ASC_SETTING_RARE},
     {"dtype", ASC_SETTING_CHOICE, AT(dtype), "f32", .help = "of parameters and activations", .choices = dtypes,
      .flags = ASC_SETTING_RARE, .argument = "T"},
+    {"precision", ASC_SETTING_CHOICE, AT(precision), "f32",
+     .help = "of matrix products; bf16: operands rounded to bfloat16, sums and all else in float32",
+     .choices = precisions, .argument = "P"},
     {"init", ASC_SETTING_TEXT, AT(init), "", .help = "a RUN or MODEL whose parameters to start from",
      .argument = "MODEL", .group = "Model"},
     {"debug_nan", ASC_SETTING_BOOL, AT(debug_nan), "false",

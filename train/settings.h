@@ -15,7 +15,7 @@ enum { ASC_BEST_BY_LOSS, ASC_BEST_BY_ACCURACY };
 typedef struct asc_values {
     const char *data, *tokenizer, *encoder, *cache, *init, *curriculum, *groups, *dropout_schedule, *batch_schedule,
         *block_schedule;
-    int schedule, dtype, optimizer, best_by, class_weights;
+    int schedule, dtype, precision, optimizer, best_by, class_weights;
     int64_t batch, accumulate, warmup, schedule_steps, epochs, steps, eval_every, eval_tokens, early_stop;
     int64_t log_every, sample_every, checkpoint_every, seed, threads;
     double dropout, lr, min_lr, weight_decay, beta1, beta2, momentum, average, clip, minutes, fall, sep_delay, sep_ramp,
@@ -74,6 +74,8 @@ char *asc_settings_model(const asc_settings *s, const char *base, const asc_mode
 
 /* The dtype that the settings name. */
 asc_dtype asc_settings_dtype(const asc_settings *s);
+/* The context's products become as the settings name them. ASC_ERR_ARG: bf16 with f64; ASC_ERR_MEMORY. */
+asc_status asc_settings_set_precision(const asc_settings *s);
 
 /* A list of mixings, with commas, by names or their beginnings: a JSON string if it is one, else an array. New; NULL
  * with the error set: ASC_ERR_ARG. `name` is what the setting was called. */

@@ -137,6 +137,17 @@ asc_dtype asc_settings_dtype(const asc_settings *s)
     return s->values.dtype == 1 ? ASC_F64 : ASC_F32;
 }
 
+asc_status asc_settings_set_precision(const asc_settings *s)
+{
+    asc_precision precision = (asc_precision)s->values.precision;
+    if (precision == ASC_PRECISION_BF16 && asc_settings_dtype(s) == ASC_F64) {
+        return asc_fail_on(s->ctx, ASC_ERR_ARG, "precision",
+                           " is bf16 and dtype is f64, expected f32: products of "
+                           "float64 are not rounded");
+    }
+    return asc_set_precision(s->ctx, precision);
+}
+
 bool asc_settings_classify(const asc_settings *s)
 {
     const char *head = json_string_value(json_object_get(s->model, "head"));

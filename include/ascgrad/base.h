@@ -164,6 +164,27 @@ ASC_API void asc_set_interrupt(asc_ctx *ctx, bool (*go_on)(void *user), void *us
 /* Whether it has returned false: within a piece that takes long, now and then; true: the piece may end at once. */
 ASC_API bool asc_interrupted(asc_ctx *ctx);
 
+/* ---- precision ---- */
+
+typedef enum asc_precision {
+    ASC_PRECISION_F32, /* float32 throughout */
+    ASC_PRECISION_BF16 /* products of float32 take operands rounded to bfloat16 */
+} asc_precision;
+
+/* How the context's products are computed from here on, forward and backward; ASC_PRECISION_F32 at first. Products are
+ * those of linear, gelu_linear and its siblings, linear_cross_entropy, matmul, conv1d, attention, ascender, grassmann,
+ * gated_fusion and linear_attention, so of all layers. In ASC_PRECISION_BF16 each rounds its float32 operands to
+ * bfloat16, to nearest, ties to even (a NaN stays one, what is too large becomes infinite, a subnormal zero of its
+ * sign), and adds in float32, where a subnormal sum becomes zero. All else stays float32: parameters, their gradients,
+ * activations, elementwise functions, norms, softmax, losses, optimisers, and the scores by which ASCender selects
+ * neighbours. Products of float64 are what they were, and so are pairwise_sqdist's, whose differences rounding would
+ * swallow, and a pretrained encoder's, whose states are kept. A training or benchmark sets it as its settings have it.
+ * Results are the same to the bit for any number of threads; they differ between processors that do such products by
+ * other instructions (asc_machine.bf16). Between calls; 3 MiB a thread are taken for it, and kept.
+ * ASC_ERR_ARG; ASC_ERR_MEMORY. */
+ASC_API asc_status asc_set_precision(asc_ctx *ctx, asc_precision precision);
+ASC_API asc_precision asc_precision_of(const asc_ctx *ctx); /* ASC_PRECISION_F32 for NULL */
+
 /* ---- the machine ---- */
 
 /* The ASC_VERSION_NUMBER of the library that the program runs with, which may be newer than its headers. */
@@ -184,6 +205,8 @@ typedef struct asc_machine {
     int processors;          /* how many threads can run at the same time (affinity, control groups) */
     const char *processor;   /* its name, as the system tells it; "unknown" */
     double memory_bytes;     /* that the process may use: the machine's, or what its control groups allow of that */
+    const char *bf16;        /* instructions that do products in ASC_PRECISION_BF16: "amx", "avx512_bf16", or those that
+                                round and multiply float32: "avx512", "avx2", "plain" */
 } asc_machine;
 
 /* Facts about the machine and the libraries; the other strings are static. Sets nothing, needs no context. */
@@ -193,6 +216,10 @@ ASC_API asc_machine asc_machine_info(void);
  * [m, k]·[k, n], by the library's own pieces and by OpenBLAS' own threads. 0 with the error set: a size
  * below 1, no memory. */
 ASC_API double asc_gemm_speed(asc_ctx *ctx, int64_t m, int64_t n, int64_t k);
+
+/* The same of the library's own product of `precision`, whatever the context's is. ASC_ERR_ARG also for another
+ * precision. */
+ASC_API double asc_gemm_speed_of(asc_ctx *ctx, asc_precision precision, int64_t m, int64_t n, int64_t k);
 
 /* What the machine's memory gives the context's threads, in 1e9 bytes per second: the best of several runs of
  * a_i = b_i + s c_i over 384 MiB of float32, each array counted once. 0 with the error set: no memory. */

@@ -21,8 +21,10 @@ typedef struct asc_bench_result {
     double tokens_per_s, step_ms; /* of the median step */
     double gflop_per_token;       /* the products that the mathematics needs, forward and twice that backward */
     double gflops;                /* what the median step reaches */
-    double sgemm_gflops;          /* the best that asc_bench_sgemm found, before and after each of the steps */
-    double efficiency;            /* gflops / sgemm_gflops */
+    double sgemm_gflops;          /* the best that asc_bench_sgemm found, before and after each of the steps; in bf16
+                                   * after the steps */
+    double gemm_gflops;           /* the best that asc_bench_gemm found, before and after each of the steps */
+    double efficiency;            /* gflops / gemm_gflops */
     double paired_efficiency;     /* the median of the steps' own: a step against the mean of the products before and
                                    * after it. Where the machine's speed varies it is the fairer one. */
     double peak_rss_mib;          /* the most memory that the process had, after two steps */
@@ -36,6 +38,9 @@ ASC_API asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, i
 /* The best that the machine's float32 matrix product reaches on the context's threads, in GFLOP/s: of a large square
  * product and of one like those of the settings' model. 0 with the error set: no memory. */
 ASC_API double asc_bench_sgemm(asc_ctx *ctx, const asc_settings *settings);
+
+/* The same of the product of the settings' precision: asc_bench_sgemm's, or of operands rounded to bfloat16. */
+ASC_API double asc_bench_gemm(asc_ctx *ctx, const asc_settings *settings);
 
 /* The products that the mathematics needs for a token in one forward pass, in GFLOP, over a sequence as long as the
  * model's block: *all, and *mixing, those of the layers' mixings with their projections. A training step has three

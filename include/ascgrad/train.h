@@ -128,6 +128,7 @@ typedef struct asc_model {
     char *run;    /* the folder that the file is in, if that is a RUN; or NULL */
     char *data;   /* the run's data set, or NULL */
     int64_t batch; /* the run's batch; 32 without a run */
+    asc_precision precision; /* of the run's products (asc_set_precision); ASC_PRECISION_F32 without a run */
     char checksum[9]; /* the file's ASC_SAFETENSORS_CRC; "" without */
     char *classes; /* of a classifier the names of its classes, a JSON list; or NULL */
     char *encoder; /* of pairs of sentences, the folder of the run's encoder; or NULL */

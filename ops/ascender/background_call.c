@@ -7,9 +7,15 @@
 asc_allowed asc_background_sizes(const asc_call *call)
 {
     const asc_ascender_options *o = asc_background_options(call);
-    return (asc_allowed){.B = call->in[BACKGROUND_Q].shape[0], .H = o->heads, .N = call->in[BACKGROUND_Q].shape[1],
-                         .M = call->in[BACKGROUND_K].shape[1], .causal = o->causal, .window = o->window,
-                         .globals = o->globals, .random = o->random};
+    return (asc_allowed){.B = call->in[BACKGROUND_Q].shape[0],
+                         .H = o->heads,
+                         .N = call->in[BACKGROUND_Q].shape[1],
+                         .M = call->in[BACKGROUND_K].shape[1],
+                         .causal = o->causal,
+                         .window = o->window,
+                         .globals = o->globals,
+                         .random = o->random,
+                         .bf16 = asc_bf16(call->ctx)};
 }
 
 asc_neighbor_rule asc_background_rule(const asc_call *call)

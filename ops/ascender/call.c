@@ -13,9 +13,16 @@ asc_allowed asc_ascender_sizes(const asc_call *call)
 {
     const asc_array *q = &call->in[ASCENDER_Q], *k = &call->in[ASCENDER_K];
     const asc_ascender_options *o = &((const asc_ascender_attrs *)call->attrs)->o;
-    return (asc_allowed){.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = k->shape[1], .causal = o->causal,
-                         .apart = call->in[ASCENDER_Z_QUERIES].ndim >= 0, .window = o->window, .globals = o->globals,
-                         .random = o->random};
+    return (asc_allowed){.B = q->shape[0],
+                         .H = o->heads,
+                         .N = q->shape[1],
+                         .M = k->shape[1],
+                         .causal = o->causal,
+                         .apart = call->in[ASCENDER_Z_QUERIES].ndim >= 0,
+                         .window = o->window,
+                         .globals = o->globals,
+                         .random = o->random,
+                         .bf16 = asc_bf16(call->ctx)};
 }
 
 /* ---- a call's memory ---- */

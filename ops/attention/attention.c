@@ -61,8 +61,15 @@ static asc_allowed allowed_of(const asc_call *call)
 {
     const asc_attention_options *o = &((const attrs *)call->attrs)->o;
     const asc_array *q = &call->in[Q], *k = &call->in[K_];
-    asc_allowed J = {.B = q->shape[0], .H = o->heads, .N = q->shape[1], .M = k->shape[1], .causal = o->causal,
-                     .window = o->window, .globals = o->globals, .random = o->random};
+    asc_allowed J = {.B = q->shape[0],
+                     .H = o->heads,
+                     .N = q->shape[1],
+                     .M = k->shape[1],
+                     .causal = o->causal,
+                     .window = o->window,
+                     .globals = o->globals,
+                     .random = o->random,
+                     .bf16 = asc_bf16(call->ctx)};
     asc_allowed_inputs(&J, &call->in[LENGTHS], &call->in[MASK]);
     return J;
 }

@@ -159,10 +159,19 @@ void asc_panel_scores(const asc_panel *p, double scale, asc_matrix A, asc_matrix
 {
     int64_t step = B.turned ? 1 : B.ld;
     for (asc_panel_range c = piece_at(p, A.width, 0); c.n > 0; c = piece_after(p, A.width, &c)) {
-        asc_gemm_run(&(asc_gemm){.dtype = A.dtype, .tb = !B.turned, .m = p->rows, .n = c.n, .k = A.width,
-                                 .alpha = scale, .a = asc_matrix_row(A, p->first), .lda = A.ld,
-                                 .b = column_at(B.dtype, B.data, c.key * step), .ldb = B.ld,
-                                 .c = column_at(A.dtype, P, c.column), .ldc = p->columns});
+        asc_gemm_run(&(asc_gemm){.dtype = A.dtype,
+                                 .bf16 = p->J->bf16,
+                                 .tb = !B.turned,
+                                 .m = p->rows,
+                                 .n = c.n,
+                                 .k = A.width,
+                                 .alpha = scale,
+                                 .a = asc_matrix_row(A, p->first),
+                                 .lda = A.ld,
+                                 .b = column_at(B.dtype, B.data, c.key * step),
+                                 .ldb = B.ld,
+                                 .c = column_at(A.dtype, P, c.column),
+                                 .ldc = p->columns});
     }
     if (has_slots(p)) {
         BY_DTYPE(A.dtype, link_scores)(p, scale, A, B, P);
@@ -177,10 +186,19 @@ void asc_panel_mix(const asc_panel *p, double scale, const void *P, asc_matrix B
     asc_panel_range c = piece_at(p, A.width, 0);
     bool begun = add;
     do { /* once without columns, too: a sum of nothing */
-        asc_gemm_run(&(asc_gemm){.dtype = A.dtype, .m = p->rows, .n = A.width, .k = c.n, .alpha = scale,
-                                 .a = column_at(A.dtype, P, c.column), .lda = p->columns,
-                                 .b = asc_matrix_row(B, c.key), .ldb = B.ld, .beta = begun,
-                                 .c = asc_matrix_row(A, p->first), .ldc = A.ld});
+        asc_gemm_run(&(asc_gemm){.dtype = A.dtype,
+                                 .bf16 = p->J->bf16,
+                                 .m = p->rows,
+                                 .n = A.width,
+                                 .k = c.n,
+                                 .alpha = scale,
+                                 .a = column_at(A.dtype, P, c.column),
+                                 .lda = p->columns,
+                                 .b = asc_matrix_row(B, c.key),
+                                 .ldb = B.ld,
+                                 .beta = begun,
+                                 .c = asc_matrix_row(A, p->first),
+                                 .ldc = A.ld});
         c = piece_after(p, A.width, &c);
         begun = true;
     } while (c.n > 0);
@@ -193,10 +211,20 @@ void asc_panel_collect(const asc_panel *p, double scale, const void *P, asc_matr
 {
     asc_panel_range c = piece_at(p, A.width, 0);
     for (; B.data && c.n > 0; c = piece_after(p, A.width, &c)) {
-        asc_gemm_run(&(asc_gemm){.dtype = A.dtype, .ta = true, .m = c.n, .n = A.width, .k = p->rows, .alpha = scale,
-                                 .a = column_at(A.dtype, P, c.column), .lda = p->columns,
-                                 .b = asc_matrix_row(A, p->first), .ldb = A.ld, .beta = 1,
-                                 .c = asc_matrix_row(B, c.key), .ldc = B.ld});
+        asc_gemm_run(&(asc_gemm){.dtype = A.dtype,
+                                 .bf16 = p->J->bf16,
+                                 .ta = true,
+                                 .m = c.n,
+                                 .n = A.width,
+                                 .k = p->rows,
+                                 .alpha = scale,
+                                 .a = column_at(A.dtype, P, c.column),
+                                 .lda = p->columns,
+                                 .b = asc_matrix_row(A, p->first),
+                                 .ldb = A.ld,
+                                 .beta = 1,
+                                 .c = asc_matrix_row(B, c.key),
+                                 .ldc = B.ld});
     }
     if (B.data && has_slots(p)) {
         BY_DTYPE(A.dtype, link_collect)(p, scale, P, A, B);

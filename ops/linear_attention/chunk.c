@@ -119,10 +119,11 @@ static float *rows_of_f32(const asc_linear_chunk *c, const asc_array *a)
     return (float *)a->data + ((c->b * j->N + c->first) * j->H + c->h) * j->dv;
 }
 
-static void product_f32(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
-                        int64_t ldb, float beta, float *c, int64_t ldc)
+static void product_f32(const asc_linear_chunk *c, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float *a,
+                        int64_t lda, const float *b, int64_t ldb, float beta, float *to, int64_t ldc)
 {
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .bf16 = asc_bf16(c->j->call->ctx),
                              .ta = ta,
                              .tb = tb,
                              .m = m,
@@ -134,7 +135,7 @@ static void product_f32(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const
                              .b = b,
                              .ldb = ldb,
                              .beta = (double)beta,
-                             .c = c,
+                             .c = to,
                              .ldc = ldc});
 }
 
@@ -144,7 +145,7 @@ static void turned_product_f32(const asc_linear_chunk *c, int64_t m, int64_t n, 
 {
     int64_t ld = turned_ld(n);
     asc_kernels_f32()->transpose(c->turned, ld, b, ldb, n, k);
-    product_f32(false, false, m, n, k, a, lda, c->turned, ld, beta, to, ldc);
+    product_f32(c, false, false, m, n, k, a, lda, c->turned, ld, beta, to, ldc);
 }
 
 /* log f = -log(1 + e^-x) of the logits x. */
@@ -237,8 +238,8 @@ void asc_linear_gather_f32(void *arg, int64_t piece, int worker)
     *s.level = (float)level;
     find_weights_f32(&c, (double)*s.level, weight);
     const float *ks = weigh_rows_f32(&c, c.dk, c.k, c.keys, weight);
-    product_f32(true, false, j->m, j->dv, c.keys, ks, j->m, rows_of_f32(&c, &j->call->in[ASC_LINEAR_V]), j->H * j->dv,
-                0, s.S, j->dv);
+    product_f32(&c, true, false, j->m, j->dv, c.keys, ks, j->m, rows_of_f32(&c, &j->call->in[ASC_LINEAR_V]),
+                j->H * j->dv, 0, s.S, j->dv);
     memset(s.n, 0, (size_t)j->m * sizeof *s.n);
     asc_kernels_f32()->sum_rows(s.n, ks, c.keys, j->m);
 }
@@ -324,7 +325,7 @@ void asc_linear_attend_f32(void *arg, int64_t piece, int worker)
     if (!begins(&c)) {
         find_shares_f32(&c, *before.level, share);
         const float *qs = weigh_rows_f32(&c, c.dq, c.q, c.rows, share);
-        product_f32(false, false, c.rows, j->dv, j->m, qs, j->m, before.S, j->dv, 0, y, ld);
+        product_f32(&c, false, false, c.rows, j->dv, j->m, qs, j->m, before.S, j->dv, 0, y, ld);
         for (int64_t i = 0; i < c.rows; i++) {
             total[i] = (double)k->dot(qs + i * j->m, before.n, j->m);
         }
@@ -332,7 +333,7 @@ void asc_linear_attend_f32(void *arg, int64_t piece, int worker)
     if (!j->o->full) {
         find_pair_weights_f32(&c);
         attend_own_f32(&c);
-        product_f32(false, false, c.rows, j->dv, c.rows, A, C, v, ld, !begins(&c), y, ld);
+        product_f32(&c, false, false, c.rows, j->dv, c.rows, A, C, v, ld, !begins(&c), y, ld);
         for (int64_t i = 0; i < c.rows; i++) {
             total[i] += (double)k->sum(A + i * C, i + 1);
         }
@@ -374,7 +375,7 @@ void asc_linear_gather_grad_f32(void *arg, int64_t piece, int worker)
     find_shares_f32(&c, *before.level, share);
     const float *qs = weigh_rows_f32(&c, c.dq, c.q, c.rows, share);
     divide_grad_f32(&c, dnum, dden);
-    product_f32(true, false, j->m, j->dv, c.rows, qs, j->m, dnum, j->dv, 0, ds.S, j->dv);
+    product_f32(&c, true, false, j->m, j->dv, c.rows, qs, j->m, dnum, j->dv, 0, ds.S, j->dv);
     memset(ds.n, 0, (size_t)j->m * sizeof *ds.n);
     for (int64_t i = 0; i < c.rows; i++) {
         asc_kernels_f32()->axpy(ds.n, dden[i], qs + i * j->m, j->m);
@@ -425,14 +426,14 @@ static void value_grad_f32(const asc_linear_chunk *c, const double *weight, cons
     int64_t ld = j->H * j->dv, keys = ends(c) ? 0 : c->keys;
     if (keys > 0) {
         const float *ks = weigh_rows_f32(c, c->dk, c->k, keys, weight);
-        product_f32(false, false, keys, j->dv, j->m, ks, j->m, ds.S, j->dv, !fresh, dv, ld);
+        product_f32(c, false, false, keys, j->dv, j->m, ks, j->m, ds.S, j->dv, !fresh, dv, ld);
     }
     for (int64_t i = keys; i < c->rows && fresh; i++) {
         memset(dv + i * ld, 0, (size_t)j->dv * sizeof *dv);
     }
     if (!j->o->full) {
         attend_own_f32(c);
-        product_f32(true, false, c->rows, j->dv, c->rows, c->A, C, dnum, j->dv, 1, dv, ld);
+        product_f32(c, true, false, c->rows, j->dv, c->rows, c->A, C, dnum, j->dv, 1, dv, ld);
     }
 }
 
@@ -449,8 +450,8 @@ static void own_grad_f32(const asc_linear_chunk *c, const float *v, const float 
     }
     turned_product_f32(c, c->rows, c->rows, j->dv, dnum, j->dv, v, j->H * j->dv, 1, A, C);
     weigh_pairs_f32(c);
-    product_f32(false, false, c->rows, j->m, c->rows, A, C, c->k, j->m, 1, c->dq, j->m);
-    product_f32(true, false, c->rows, j->m, c->rows, A, C, c->q, j->m, 1, c->dk, j->m);
+    product_f32(c, false, false, c->rows, j->m, c->rows, A, C, c->k, j->m, 1, c->dq, j->m);
+    product_f32(c, true, false, c->rows, j->m, c->rows, A, C, c->q, j->m, 1, c->dk, j->m);
 }
 
 /* The gradient of the decays' logits. y depends on log f_t by e^G: from the queries from t on, of the keys from t on

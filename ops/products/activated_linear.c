@@ -154,6 +154,7 @@ static void forward_tile_f32(void *arg, int64_t tile, int worker)
                .g = rows_f32(j, &call->in[GATE], first), .n = rows * j->in};
     j->act->value_f32(&p);
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .bf16 = asc_bf16(j->call->ctx),
                              .tb = true,
                              .m = rows,
                              .n = j->out,
@@ -183,6 +184,7 @@ static void backward_rows_f32(const job *j, int64_t first, int64_t rows, int wor
     float *da = j->da ? own_f32(j, j->da, worker) : p.dx;
     p.da = da;
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .bf16 = asc_bf16(j->call->ctx),
                              .m = rows,
                              .n = j->in,
                              .k = j->out,
@@ -213,6 +215,7 @@ static void backward_chunk_f32(void *arg, int64_t chunk, int worker)
         backward_rows_f32(j, first, rows, worker, a);
         if (dw) {
             asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                                     .bf16 = asc_bf16(j->call->ctx),
                                      .ta = true,
                                      .m = j->out,
                                      .n = j->in,

@@ -162,10 +162,20 @@ static void add_tap(const shifted *s, int64_t k, char *to, const char *from, int
     }
     int64_t n = s->transposed ? v->o : v->c, inner = s->transposed ? v->c : v->o;
     for (int64_t g = 0; g < v->groups; g++) {
-        asc_gemm_run(&(asc_gemm){.dtype = v->dtype, .tb = s->transposed, .m = rows, .n = n, .k = inner, .alpha = 1,
-                                 .a = from + g * inner * v->size, .lda = s->from_width,
-                                 .b = tap + g * v->o * v->c * v->size, .ldb = v->c, .beta = 1,
-                                 .c = to + g * n * v->size, .ldc = s->to_width});
+        asc_gemm_run(&(asc_gemm){.dtype = v->dtype,
+                                 .bf16 = asc_bf16(v->call->ctx),
+                                 .tb = s->transposed,
+                                 .m = rows,
+                                 .n = n,
+                                 .k = inner,
+                                 .alpha = 1,
+                                 .a = from + g * inner * v->size,
+                                 .lda = s->from_width,
+                                 .b = tap + g * v->o * v->c * v->size,
+                                 .ldb = v->c,
+                                 .beta = 1,
+                                 .c = to + g * n * v->size,
+                                 .ldc = s->to_width});
     }
 }
 
@@ -245,9 +255,20 @@ static void weight_piece(void *arg, int64_t piece, int worker)
             BY_DTYPE(v->dtype, dot_rows)(to, dy, x, end - first, v->C);
             continue;
         }
-        asc_gemm_run(&(asc_gemm){.dtype = v->dtype, .ta = true, .m = v->o, .n = v->c, .k = end - first, .alpha = 1,
-                                 .a = dy + g * v->o * v->size, .lda = v->O, .b = x + g * v->c * v->size, .ldb = v->C,
-                                 .beta = 1, .c = to, .ldc = v->c});
+        asc_gemm_run(&(asc_gemm){.dtype = v->dtype,
+                                 .bf16 = asc_bf16(v->call->ctx),
+                                 .ta = true,
+                                 .m = v->o,
+                                 .n = v->c,
+                                 .k = end - first,
+                                 .alpha = 1,
+                                 .a = dy + g * v->o * v->size,
+                                 .lda = v->O,
+                                 .b = x + g * v->c * v->size,
+                                 .ldb = v->C,
+                                 .beta = 1,
+                                 .c = to,
+                                 .ldc = v->c});
     }
 }
 

@@ -33,19 +33,52 @@ static asc_status forward(asc_call *call)
 {
     const asc_array *x = &call->in[X], *w = &call->in[W];
     int64_t rows = asc_leading(x, x->ndim - 1), in = w->shape[1], out = w->shape[0];
-    return asc_gemm_parallel(call->ctx, &(asc_gemm){.dtype = x->dtype, .tb = true, .m = rows, .n = out, .k = in,
-                                                    .alpha = 1, .a = x->data, .lda = in, .b = w->data, .ldb = in,
-                                                    .c = call->out[0].data, .ldc = out, .bias = call->in[B].data});
+    return asc_gemm_parallel(call->ctx, &(asc_gemm){.dtype = x->dtype,
+                                                    .bf16 = asc_bf16(call->ctx),
+                                                    .tb = true,
+                                                    .m = rows,
+                                                    .n = out,
+                                                    .k = in,
+                                                    .alpha = 1,
+                                                    .a = x->data,
+                                                    .lda = in,
+                                                    .b = w->data,
+                                                    .ldb = in,
+                                                    .c = call->out[0].data,
+                                                    .ldc = out,
+                                                    .bias = call->in[B].data});
 }
 
 static asc_status backward(asc_call *call)
 {
     const asc_array *x = &call->in[X], *w = &call->in[W], *dy = &call->grad_out[0];
     int64_t rows = asc_leading(x, x->ndim - 1), in = w->shape[1], out = w->shape[0];
-    const asc_gemm dx = {.dtype = x->dtype, .m = rows, .n = in, .k = out, .alpha = 1, .a = dy->data, .lda = out,
-                         .b = w->data, .ldb = in, .beta = !call->fresh[X], .c = call->grad_in[X].data, .ldc = in};
-    const asc_gemm dw = {.dtype = x->dtype, .ta = true, .m = out, .n = in, .k = rows, .alpha = 1, .a = dy->data,
-                         .lda = out, .b = x->data, .ldb = in, .beta = !call->fresh[W], .c = call->grad_in[W].data,
+    const asc_gemm dx = {.dtype = x->dtype,
+                         .bf16 = asc_bf16(call->ctx),
+                         .m = rows,
+                         .n = in,
+                         .k = out,
+                         .alpha = 1,
+                         .a = dy->data,
+                         .lda = out,
+                         .b = w->data,
+                         .ldb = in,
+                         .beta = !call->fresh[X],
+                         .c = call->grad_in[X].data,
+                         .ldc = in};
+    const asc_gemm dw = {.dtype = x->dtype,
+                         .bf16 = asc_bf16(call->ctx),
+                         .ta = true,
+                         .m = out,
+                         .n = in,
+                         .k = rows,
+                         .alpha = 1,
+                         .a = dy->data,
+                         .lda = out,
+                         .b = x->data,
+                         .ldb = in,
+                         .beta = !call->fresh[W],
+                         .c = call->grad_in[W].data,
                          .ldc = in};
     asc_status status = dx.c ? asc_gemm_parallel(call->ctx, &dx) : ASC_OK;
     if (!status && dw.c) {

@@ -75,6 +75,7 @@ static void score_tile_f32(void *arg, int64_t tile, int worker)
     int64_t from = tile * p->width, columns = p->V - from < p->width ? p->V - from : p->width;
     float *e = (float *)p->e + from * p->rows;
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .bf16 = asc_bf16(p->call->ctx),
                              .tb = true,
                              .m = p->rows,
                              .n = columns,
@@ -168,6 +169,7 @@ static void grad_tile_f32(void *arg, int64_t tile, int worker)
     const int64_t *y = (const int64_t *)p->call->in[Y].data + p->first;
     float *partial = (float *)p->partial + tile * p->rows * D;
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .bf16 = asc_bf16(p->call->ctx),
                              .m = p->rows,
                              .n = D,
                              .k = columns,
@@ -193,6 +195,7 @@ static void grad_tile_f32(void *arg, int64_t tile, int worker)
         asc_kernels_f32()->scale(scaled + t * D, factor[t], x + t * D, D);
     }
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .bf16 = asc_bf16(p->call->ctx),
                              .ta = true,
                              .m = columns,
                              .n = D,

@@ -229,8 +229,20 @@ static asc_status forward(asc_call *call)
     product p = product_of(call);
     fold_batches(&p, call);
     const asc_array *a = &call->in[A], *b = &call->in[B], *y = &call->out[0];
-    asc_gemm g = {.dtype = y->dtype, .ta = p.ta, .tb = p.tb, .m = p.m, .n = p.n, .k = p.k, .alpha = 1, .a = a->data,
-                  .lda = p.lda, .b = b->data, .ldb = p.ldb, .c = y->data, .ldc = p.n};
+    asc_gemm g = {.dtype = y->dtype,
+                  .bf16 = asc_bf16(call->ctx),
+                  .ta = p.ta,
+                  .tb = p.tb,
+                  .m = p.m,
+                  .n = p.n,
+                  .k = p.k,
+                  .alpha = 1,
+                  .a = a->data,
+                  .lda = p.lda,
+                  .b = b->data,
+                  .ldb = p.ldb,
+                  .c = y->data,
+                  .ldc = p.n};
     return run_products(call, &p, (const int[]){Y, A, B}, y, g);
 }
 
@@ -238,7 +250,13 @@ static asc_status forward(asc_call *call)
 static asc_status add_da(asc_call *call, const product *p)
 {
     const asc_array *b = &call->in[B], *dy = &call->grad_out[0], *da = &call->grad_in[A];
-    asc_gemm g = {.dtype = dy->dtype, .k = p->n, .alpha = 1, .beta = !call->fresh[A], .c = da->data, .ldc = p->lda};
+    asc_gemm g = {.dtype = dy->dtype,
+                  .bf16 = asc_bf16(call->ctx),
+                  .k = p->n,
+                  .alpha = 1,
+                  .beta = !call->fresh[A],
+                  .c = da->data,
+                  .ldc = p->lda};
     if (p->ta) {
         g.ta = p->tb, g.m = p->k, g.a = b->data, g.lda = p->ldb;
         g.tb = true, g.n = p->m, g.b = dy->data, g.ldb = p->n;
@@ -252,7 +270,13 @@ static asc_status add_da(asc_call *call, const product *p)
 static asc_status add_db(asc_call *call, const product *p)
 {
     const asc_array *a = &call->in[A], *dy = &call->grad_out[0], *db = &call->grad_in[B];
-    asc_gemm g = {.dtype = dy->dtype, .k = p->m, .alpha = 1, .beta = !call->fresh[B], .c = db->data, .ldc = p->ldb};
+    asc_gemm g = {.dtype = dy->dtype,
+                  .bf16 = asc_bf16(call->ctx),
+                  .k = p->m,
+                  .alpha = 1,
+                  .beta = !call->fresh[B],
+                  .c = db->data,
+                  .ldc = p->ldb};
     if (p->tb) {
         g.ta = true, g.m = p->n, g.a = dy->data, g.lda = p->n;
         g.tb = p->ta, g.n = p->k, g.b = a->data, g.ldb = p->lda;

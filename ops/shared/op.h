@@ -6,7 +6,7 @@
 #include <ascgrad/ops.h>
 
 #include "kernels/kernels.h"
-#include "tensor/blas.h"
+#include "kernels/gemm.h"
 #include "tensor/ctx.h"
 #include "tensor/dtype.h"
 #include "tensor/need.h"

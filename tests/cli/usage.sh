@@ -41,7 +41,7 @@ has err '^ascgrad train: --checkpoint-every: got'
 status 2 "$ASCGRAD" eval run --split vaild
 has err "^ascgrad eval: --split: got 'vaild', .*did you mean 'valid'?"
 ASCGRAD_ISA=avx1024 status 2 "$ASCGRAD" info
-has err "^ascgrad: ASCGRAD_ISA: got 'avx1024', expected plain, avx2 or avx512"
+has err "^ascgrad: ASCGRAD_ISA: got 'avx1024', expected plain, avx2, avx512, avx512_bf16 or amx"
 "$ASCGRAD" info --json | sed 's/.*"models": \[\([^]]*\)\].*/\1/' | tr -d '" ' | tr , '\n' >models
 "$ASCGRAD" train --help | tr -s ' \n' ' ' >help
 "$ASCGRAD" bench --help >bench.help

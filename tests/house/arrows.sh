@@ -24,7 +24,7 @@ found=$(find include $library tools tests examples -name '*.[ch]' |
                 ;;
             \"*) echo "$file: $header: internal headers are named from the top, \"folder/name.h\"" ;;
             '<cblas.h>' | '<openblas_config.h>')
-                [ "$file" = tensor/blas.c ] || echo "$file: $header: only tensor/blas.c speaks to BLAS" ;;
+                [ "$file" = tensor/openblas.c ] || echo "$file: $header: only tensor/openblas.c speaks to BLAS" ;;
             esac
             case $file:$header in
             include/*:*config.h*) echo "$file: a public header must not need config.h" ;;

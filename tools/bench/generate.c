@@ -19,6 +19,7 @@ static const cli_option options[] = {
     BENCH_SETTING(struct args, "block", "N", "learned positions, with --set pos_emb=true; - beyond them (128)"),
     BENCH_STEPS(struct args, "tokens that are timed at each position (9)"),
     BENCH_MEMORY(struct args),
+    BENCH_ROW(struct args, "precision"),
     BENCH_SET(struct args),
     CLI_THREADS(struct args),
     CLI_JSON(struct args),

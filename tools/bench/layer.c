@@ -26,6 +26,7 @@ static const cli_option options[] = {
     BENCH_STEPS(struct args, "runs that are timed, after one that is not (5)"),
     {"fused", 0, NULL, CLI_FLAG, offsetof(struct args, fused), 0, 0, "the fused layer only"},
     BENCH_MEMORY(struct args),
+    BENCH_ROW(struct args, "precision"),
     BENCH_SET(struct args),
     CLI_THREADS(struct args),
     CLI_JSON(struct args),

@@ -25,6 +25,7 @@ static const cli_option options[] = {
     {"limit", 0, "TIME", CLI_SECONDS, offsetof(struct args, limit), 0, 1e6,
      "- stands for steps that take longer, or would, by the lengths before (20)"},
     BENCH_MEMORY(struct args),
+    BENCH_ROW(struct args, "precision"),
     BENCH_SET(struct args),
     CLI_THREADS(struct args),
     CLI_JSON(struct args),
@@ -40,7 +41,7 @@ typedef struct task {
     int64_t length, batch;
 } task;
 
-static const asc_bench_result nothing = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}; /* not measured */
+static const asc_bench_result nothing = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}; /* not measured */
 
 static int measure(const void *arg, void *result)
 {
@@ -130,10 +131,10 @@ static void print_result(const asc_bench_result *r)
 
 static json_t *to_json(const asc_bench_result *r, int64_t length)
 {
-    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "length", (json_int_t)length, "tokens_per_s",
+    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "length", (json_int_t)length, "tokens_per_s",
                      cli_json_real(r->tokens_per_s), "step_ms", cli_json_real(r->step_ms), "gflops",
-                     cli_json_real(r->gflops), "sgemm_gflops", cli_json_real(r->sgemm_gflops),
-                     "efficiency", cli_json_real(r->efficiency), "paired_efficiency",
+                     cli_json_real(r->gflops), "sgemm_gflops", cli_json_real(r->sgemm_gflops), "gemm_gflops",
+                     cli_json_real(r->gemm_gflops), "efficiency", cli_json_real(r->efficiency), "paired_efficiency",
                      cli_json_real(r->paired_efficiency), "peak_rss_mib", cli_json_real(r->peak_rss_mib));
 }
 

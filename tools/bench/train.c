@@ -20,6 +20,7 @@ static const cli_option options[] = {
     BENCH_ROW(struct args, "batch"),
     BENCH_ROW(struct args, "dropout"),
     BENCH_ROW(struct args, "optimizer"),
+    BENCH_ROW(struct args, "precision"),
     BENCH_STEPS(struct args, "steps that are timed, after two that are not (5)"),
     CLI_PROFILE(struct args),
     BENCH_SET(struct args),
@@ -31,17 +32,21 @@ static const cli_option options[] = {
 static int print_result(const asc_bench_result *r, bool json)
 {
     if (json) {
-        return cli_print_json(json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "tokens_per_s", r->tokens_per_s,
-                                        "step_ms", r->step_ms, "gflop_per_token", r->gflop_per_token, "gflops",
-                                        r->gflops, "sgemm_gflops", r->sgemm_gflops, "efficiency", r->efficiency,
-                                        "paired_efficiency", r->paired_efficiency, "peak_rss_mib",
-                                        r->peak_rss_mib));
+        return cli_print_json(json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "tokens_per_s",
+                                        r->tokens_per_s, "step_ms", r->step_ms, "gflop_per_token", r->gflop_per_token,
+                                        "gflops", r->gflops, "sgemm_gflops", r->sgemm_gflops, "gemm_gflops",
+                                        r->gemm_gflops, "efficiency", r->efficiency, "paired_efficiency",
+                                        r->paired_efficiency, "peak_rss_mib", r->peak_rss_mib));
     }
     printf("tokens per s     %.0f\nstep             %.1f ms (median)\nper token        %.4f GFLOP\n"
-           "reached          %.1f GFLOP/s\nsgemm's best     %.1f GFLOP/s\nefficiency       %.3f\n"
-           "paired           %.3f (median of each step against the products beside it)\npeak memory      %.0f MiB\n",
-           r->tokens_per_s, r->step_ms, r->gflop_per_token, r->gflops, r->sgemm_gflops, r->efficiency,
-           r->paired_efficiency, r->peak_rss_mib);
+           "reached          %.1f GFLOP/s\nsgemm's best     %.1f GFLOP/s\n",
+           r->tokens_per_s, r->step_ms, r->gflop_per_token, r->gflops, r->sgemm_gflops);
+    if (r->gemm_gflops != r->sgemm_gflops) {
+        printf("bf16's best      %.1f GFLOP/s (%s)\n", r->gemm_gflops, asc_machine_info().bf16);
+    }
+    printf("efficiency       %.3f\npaired           %.3f (median of each step against the products beside it)\n"
+           "peak memory      %.0f MiB\n",
+           r->efficiency, r->paired_efficiency, r->peak_rss_mib);
     return CLI_OK;
 }
 
@@ -59,7 +64,7 @@ static int run(int argc, char **argv)
     asc_bench_result result = {0};
     asc_bench_train(ctx, settings, args.vocab, args.steps, &result);
     int status = cli_report(ctx);
-    int shown = profile_finish(ctx, profile, &args.profile, result.sgemm_gflops);
+    int shown = profile_finish(ctx, profile, &args.profile, result.gemm_gflops);
     status = status ? status : shown;
     asc_settings_free(settings);
     asc_ctx_free(ctx);

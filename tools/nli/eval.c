@@ -77,6 +77,7 @@ static asc_status take(void *user, int64_t number, int64_t label, int64_t found,
 static opened open_pairs(asc_ctx *ctx, const char *path, const struct args *args, asc_split_kind *kind)
 {
     opened o = open_model(ctx, path, args->data, NULL);
+    open_precision(ctx, o.model, NULL);
     *kind = args->data ? ASC_SPLIT_TEST : ASC_SPLIT_VALID;
     if (o.model && !asc_lm_pair_inputs(o.model->lm).pairs) {
         cli_wrong_usage("%s is no model of pairs, expected one of nli train", path);

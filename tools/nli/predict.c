@@ -121,6 +121,7 @@ static int run(int argc, char **argv)
     cli_expect_operands(n, argv, 1, 2, "a RUN or MODEL, and a file of pairs or none");
     asc_ctx *ctx = cli_ctx_new(args.threads);
     asc_model *model = asc_model_open(ctx, argv[0], NULL, NULL);
+    open_precision(ctx, model, NULL);
     predictor p = {.ctx = ctx, .model = model, .all = args.json ? json_array() : NULL};
     p.classes = model && model->classes ? json_loads(model->classes, 0, NULL) : NULL;
     bool pairs = model && asc_lm_pair_inputs(model->lm).pairs;

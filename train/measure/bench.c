@@ -44,6 +44,9 @@ int64_t asc_bench_whole(const asc_settings *s, const char *model_key)
 asc_lm *asc_bench_model(asc_ctx *ctx, const asc_settings *settings, int64_t vocab)
 {
     const asc_values *v = &settings->values;
+    if (asc_settings_set_precision(settings)) {
+        return NULL;
+    }
     char *config = asc_settings_model(settings, NULL, &(asc_model_sizes){.vocab = vocab});
     asc_lm *lm = config ? asc_lm_new(ctx, config, asc_settings_dtype(settings), (uint64_t)v->seed) : NULL;
     asc_text_drop(config);
@@ -140,12 +143,12 @@ double asc_peak_mib(void)
     return (double)usage.ru_maxrss / 1024;
 }
 
-/* The machine's matrix product, now. */
+/* The machine's matrix product of the settings' precision, now. */
 static double time_products(const asc_stepper *s, const asc_settings *settings)
 {
     asc_span span;
-    asc_span_begin(s->ctx, &span, "sgemm");
-    double gflops = asc_bench_sgemm(s->ctx, settings);
+    asc_span_begin(s->ctx, &span, "products");
+    double gflops = asc_bench_gemm(s->ctx, settings);
     asc_span_end(s->ctx, &span);
     return gflops;
 }
@@ -159,14 +162,16 @@ static asc_status time_steps(const asc_stepper *s, const asc_settings *settings,
     asc_status status = warm_up(s);
     result->peak_rss_mib = asc_peak_mib(); /* without what the BLAS takes for threads of its own */
     double before = time_products(s, settings);
-    result->sgemm_gflops = before;
+    result->gemm_gflops = before;
     for (int64_t i = 0; i < steps && status == ASC_OK; i++) {
         status = time_step(s, WARM_UP + i, &times[i]);
         double after = time_products(s, settings);
         shares[i] = gflop / times[i] / ((before + after) / 2);
-        result->sgemm_gflops = fmax(result->sgemm_gflops, after);
+        result->gemm_gflops = fmax(result->gemm_gflops, after);
         before = after;
     }
+    bool float32 = settings->values.precision == ASC_PRECISION_F32;
+    result->sgemm_gflops = float32 ? result->gemm_gflops : asc_bench_sgemm(s->ctx, settings);
     return status ? status : asc_error(s->ctx);
 }
 
@@ -183,7 +188,7 @@ static asc_status run(const asc_stepper *s, const asc_settings *settings, int64_
         r.tokens_per_s = (double)(s->batch * s->block) / median;
         r.step_ms = median * 1e3;
         r.gflops = r.gflop_per_token * r.tokens_per_s;
-        r.efficiency = r.gflops / r.sgemm_gflops;
+        r.efficiency = r.gflops / r.gemm_gflops;
         r.paired_efficiency = asc_median(times + steps, steps);
         *result = r;
     }
@@ -242,5 +247,21 @@ double asc_bench_sgemm(asc_ctx *ctx, const asc_settings *settings)
     int64_t tokens = settings->values.batch * asc_bench_whole(settings, "block");
     double square = asc_gemm_speed(ctx, 1024, 1024, 1024);
     double wide = asc_gemm_speed(ctx, tokens < 4096 ? tokens : 4096, 4 * D, D);
+    return square > wide ? square : wide;
+}
+
+double asc_bench_gemm(asc_ctx *ctx, const asc_settings *settings)
+{
+    if (ASC_NEED(ctx, "bench_gemm: settings", settings)) {
+        return 0;
+    }
+    asc_precision precision = (asc_precision)settings->values.precision;
+    if (precision == ASC_PRECISION_F32) {
+        return asc_bench_sgemm(ctx, settings);
+    }
+    int64_t D = asc_bench_whole(settings, "d_model");
+    int64_t tokens = settings->values.batch * asc_bench_whole(settings, "block");
+    double square = asc_gemm_speed_of(ctx, precision, 1024, 1024, 1024);
+    double wide = asc_gemm_speed_of(ctx, precision, tokens < 4096 ? tokens : 4096, 4 * D, D);
     return square > wide ? square : wide;
 }

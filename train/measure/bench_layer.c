@@ -94,6 +94,9 @@ static asc_status measure(asc_ctx *ctx, const asc_settings *settings, int64_t le
     if (length < 1 || steps < 1) {
         return asc_fail(ctx, ASC_ERR_ARG, "bench_layer: length and steps must be >= 1");
     }
+    if (asc_settings_set_precision(settings)) {
+        return asc_error(ctx);
+    }
     int64_t batch = settings->values.batch, d_model = asc_bench_whole(settings, "d_model");
     bench b = {.ctx = ctx, .layer = make_layer(ctx, settings, d_model)};
     size_t bytes = (size_t)steps * sizeof(double);

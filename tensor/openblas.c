@@ -1,4 +1,4 @@
-/* tensor/blas.c: matrix products on OpenBLAS, one thread a call, and the pieces they are cut into. */
+/* tensor/openblas.c: matrix products on OpenBLAS, one thread a call. */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "tensor/blas.h"
 
@@ -105,7 +105,7 @@ static void start_rows(const asc_gemm *g)
     }
 }
 
-void asc_gemm_run(const asc_gemm *g)
+void asc_blas_run(const asc_gemm *g)
 {
     if (g->m == 0 || g->n == 0) {
         return;
@@ -129,115 +129,6 @@ void asc_gemm_run(const asc_gemm *g)
     leave_blas(before);
 }
 
-/* How a product is cut: tiles of C, and for a small C of a long sum also pieces of k, whose partial products are
- * added up in order. */
-typedef struct tiling {
-    const asc_gemm *g;
-    int64_t rows, cols; /* of a tile; */
-    int64_t across;     /* tiles beside one another, */
-    int64_t tiles;      /* and in all */
-    int64_t depth;      /* of k in a piece */
-    int64_t layers;     /* pieces of k; with more than one, layer l > 0 goes to partial[l - 1] */
-    void *partial;      /* [layers - 1][m, n] */
-} tiling;
-
-enum { SHORTEST = 256, DEPTH = 1024, SMALL = 1 << 19 };
-
-static tiling cut(const asc_gemm *g)
-{
-    const double most = 36e6; /* multiply-adds: some tenths of a millisecond */
-    tiling t = {.g = g, .rows = g->m, .cols = g->n, .depth = g->k, .layers = 1};
-    while ((double)t.rows * (double)t.cols * (double)g->k > most) {
-        int64_t *side = t.rows >= t.cols ? &t.rows : &t.cols;
-        if (*side < 2 * SHORTEST) {
-            break; /* packing the operands would show */
-        }
-        *side = (*side / 2 + 15) / 16 * 16;
-    }
-    t.across = (g->n + t.cols - 1) / t.cols;
-    t.tiles = (g->m + t.rows - 1) / t.rows * t.across;
-    if (g->k >= 2 * DEPTH && g->m * g->n <= SMALL) {
-        t.depth = DEPTH;
-        t.layers = (g->k + DEPTH - 1) / DEPTH;
-    }
-    return t;
-}
-
-static inline int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static void run_tile(void *arg, int64_t piece, int worker)
-{
-    (void)worker;
-    const tiling *t = arg;
-    asc_gemm g = *t->g;
-    int64_t tile = piece % t->tiles, layer = piece / t->tiles;
-    int64_t i = tile / t->across * t->rows, j = tile % t->across * t->cols, l = layer * t->depth;
-    int64_t size = (int64_t)asc_dtype_size(g.dtype);
-    if (layer > 0) {
-        g.c = (char *)t->partial + (layer - 1) * g.m * g.n * size;
-        g.ldc = g.n;
-        g.beta = 0;
-        g.bias = NULL;
-    }
-    g.m = least(g.m - i, t->rows);
-    g.n = least(g.n - j, t->cols);
-    g.k = least(g.k - l, t->depth);
-    g.a = (const char *)g.a + (g.ta ? l * g.lda + i : i * g.lda + l) * size;
-    g.b = (const char *)g.b + (g.tb ? j * g.ldb + l : l * g.ldb + j) * size;
-    g.c = (char *)g.c + (i * g.ldc + j) * size;
-    g.bias = g.bias ? (const char *)g.bias + j * size : NULL;
-    asc_gemm_run(&g);
-}
-
-/* ---- float, and f64.awk makes the same for double ---- */
-
-static void add_partials_f32(void *arg, int64_t row, int worker)
-{
-    (void)worker;
-    const tiling *t = arg;
-    const asc_gemm *g = t->g;
-    float *c = (float *)g->c + row * g->ldc;
-    for (int64_t layer = 1; layer < t->layers; layer++) {
-        const float *partial = (const float *)t->partial + ((layer - 1) * g->m + row) * g->n;
-        for (int64_t j = 0; j < g->n; j++) {
-            c[j] += partial[j];
-        }
-    }
-}
-
-/* ---- end of float ---- */
-#include "tensor/blas.f64.h"
-
-asc_status asc_gemm_parallel(asc_ctx *ctx, const asc_gemm *g)
-{
-    if (g->m == 0 || g->n == 0) {
-        return ASC_OK;
-    }
-    tiling t = cut(g); /* tiles of C are below the BLAS's limit, the other numbers may be beyond it */
-    if (g->lda > INT32_MAX || g->ldb > INT32_MAX || g->ldc > INT32_MAX || t.depth > INT32_MAX) {
-        return asc_fail(ctx, ASC_ERR_ARG, "matrix product: rows of %lld, %lld and %lld elements, sums of %lld: "
-                        "expected at most %d", (long long)g->lda, (long long)g->ldb, (long long)g->ldc, (long long)g->k,
-                        INT32_MAX);
-    }
-    asc_storage *partial = NULL;
-    if (t.layers > 1) {
-        partial = asc_storage_new(ctx, (size_t)((t.layers - 1) * g->m * g->n) * asc_dtype_size(g->dtype));
-        if (!partial) {
-            return ASC_ERR_MEMORY;
-        }
-        t.partial = partial->data;
-    }
-    asc_parallel(ctx, t.tiles * t.layers, run_tile, &t);
-    if (partial) {
-        asc_parallel(ctx, g->m, BY_DTYPE(g->dtype, add_partials), &t);
-        asc_storage_unref(ctx, partial);
-    }
-    return ASC_OK;
-}
-
 int asc_version(void)
 {
     return ASC_VERSION_NUMBER;
@@ -254,6 +145,7 @@ asc_machine asc_machine_info(void)
         .blas_core = core,
         .blas_advice = asc_core_advice(asc_isa_best(), core, config, getenv("OPENBLAS_CORETYPE")),
         .blas_serial = is_serial(),
+        .bf16 = asc_bf16_name(asc_bf16_active()),
         .isa_refused = asc_isa_refused(),
         .processors = asc_processors(),
         .processor = asc_processor_name(),

@@ -1,7 +1,7 @@
-/* tensor/speed.c: the machine's limits: the best that its matrix product and its memory reach. */
+/* kernels/speed.c: the machine's limits: the best that its matrix product and its memory reach. */
 #include <string.h>
 
-#include "tensor/blas.h"
+#include "kernels/gemm.h"
 #include "tensor/ctx.h"
 
 enum { RUNS = 5 };
@@ -25,30 +25,72 @@ static double shortest(asc_ctx *ctx, const asc_gemm *g, bool own_threads)
     return best;
 }
 
-double asc_gemm_speed(asc_ctx *ctx, int64_t m, int64_t n, int64_t k)
+/* A product of [m, k] by [k, n] out of memory of its own; NULL with the error set. */
+static asc_storage *make_product(asc_ctx *ctx, int64_t m, int64_t n, int64_t k, asc_gemm *g)
 {
     if (m < 1 || n < 1 || k < 1) {
         asc_fail(ctx, ASC_ERR_ARG, "gemm_speed: m, n and k are %lld, %lld and %lld, expected at least 1", (long long)m,
                  (long long)n, (long long)k);
-        return 0;
+        return NULL;
     }
     size_t floats = (size_t)(m * k + k * n + m * n);
     asc_storage *s = asc_storage_new(ctx, floats * sizeof(float));
+    if (s) {
+        float *x = s->data;
+        for (size_t i = 0; i < floats; i++) {
+            x[i] = (float)(i % 17) / 16 - .5f;
+        }
+        *g = (asc_gemm){.dtype = ASC_F32,
+                        .m = m,
+                        .n = n,
+                        .k = k,
+                        .alpha = 1,
+                        .a = x,
+                        .lda = k,
+                        .b = x + m * k,
+                        .ldb = n,
+                        .c = x + m * k + k * n,
+                        .ldc = n};
+    }
+    return s;
+}
+
+static double gflops(const asc_gemm *g, double seconds)
+{
+    return 2e-9 * (double)g->m * (double)g->n * (double)g->k / seconds;
+}
+
+double asc_gemm_speed(asc_ctx *ctx, int64_t m, int64_t n, int64_t k)
+{
+    asc_gemm g;
+    asc_storage *s = make_product(ctx, m, n, k, &g);
     if (!s) {
         return 0;
     }
-    float *x = s->data;
-    for (size_t i = 0; i < floats; i++) {
-        x[i] = (float)(i % 17) / 16 - .5f;
-    }
-    const asc_gemm g = {.dtype = ASC_F32, .m = m, .n = n, .k = k, .alpha = 1, .a = x, .lda = k, .b = x + m * k,
-                        .ldb = n, .c = x + m * k + k * n, .ldc = n};
     double own = shortest(ctx, &g, true);
     asc_blas_threads(asc_threads(ctx));
     double blas = shortest(ctx, &g, false);
     asc_blas_threads(1);
     asc_storage_unref(ctx, s);
-    return 2e-9 * (double)m * (double)n * (double)k / (own < blas ? own : blas);
+    return gflops(&g, own < blas ? own : blas);
+}
+
+double asc_gemm_speed_of(asc_ctx *ctx, asc_precision precision, int64_t m, int64_t n, int64_t k)
+{
+    asc_precision before = asc_precision_of(ctx);
+    if (asc_set_precision(ctx, precision)) {
+        return 0;
+    }
+    asc_gemm g;
+    asc_storage *s = make_product(ctx, m, n, k, &g);
+    double speed = 0;
+    if (s) {
+        g.bf16 = asc_bf16(ctx);
+        speed = gflops(&g, shortest(ctx, &g, true));
+        asc_storage_unref(ctx, s);
+    }
+    asc_set_precision(ctx, before);
+    return speed;
 }
 
 /* ---- memory: the triad of McCalpin's STREAM, a_i = b_i + s c_i ---- */

@@ -1,0 +1,32 @@
+/* kernels/bf16.c: the kernel of the instructions in use. */
+#ifdef HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "kernels/bf16.h"
+
+static const asc_bf16_kernel *const kernels[ASC_BF16_COUNT] = {
+    [ASC_BF16_PLAIN] = &asc_bf16_plain,
+#ifdef HAVE_KERNELS_AVX2
+    [ASC_BF16_AVX2] = &asc_bf16_avx2,
+#endif
+#ifdef HAVE_KERNELS_AVX512
+    [ASC_BF16_AVX512] = &asc_bf16_avx512,
+#endif
+#ifdef HAVE_KERNELS_AVX512_BF16
+    [ASC_BF16_AVX512_BF16] = &asc_bf16_avx512_bf16,
+#endif
+#ifdef HAVE_KERNELS_AMX
+    [ASC_BF16_AMX] = &asc_bf16_amx,
+#endif
+};
+
+const asc_bf16_kernel *asc_bf16_kernel_of(enum asc_bf16 set)
+{
+    return kernels[set];
+}
+
+const asc_bf16_kernel *asc_bf16_kernel_active(void)
+{
+    return kernels[asc_bf16_active()];
+}

@@ -1,0 +1,168 @@
+/*
+ * kernels/bf16_impl.c: products of operands rounded to bfloat16, compiled once for each set of instructions with
+ * ASC_ISA defined as plain, avx2, avx512 or avx512_bf16. Each compilation exports one table and nothing else.
+ */
+#include "kernels/bf16.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include "kernels/bf16_round.h"
+
+/* A tile of C in registers, ROWS by VECTORS of LANES each: with a row of B and one of A's elements all that there are
+ * of them, or nearly. */
+#if defined(__AVX512F__)
+enum { BYTES = 64, ROWS = 12, VECTORS = 2 };
+#elif defined(__AVX2__)
+enum { BYTES = 32, ROWS = 6, VECTORS = 2 };
+#else
+enum { BYTES = 16, ROWS = 4, VECTORS = 2 };
+#endif
+enum { LANES = BYTES / 4, COLUMNS = VECTORS * LANES };
+typedef float vector __attribute__((vector_size(BYTES), aligned(4), may_alias));
+
+#if defined(__AVX512F__)
+static ALWAYS_INLINE vector broadcast(float x)
+{
+    return _mm512_set1_ps(x);
+}
+
+static ALWAYS_INLINE vector multiply_add(vector x, vector y, vector z)
+{
+    return _mm512_fmadd_ps(x, y, z);
+}
+#elif defined(__AVX2__)
+static ALWAYS_INLINE vector broadcast(float x)
+{
+    return _mm256_set1_ps(x);
+}
+
+static ALWAYS_INLINE vector multiply_add(vector x, vector y, vector z)
+{
+    return _mm256_fmadd_ps(x, y, z);
+}
+#else
+static ALWAYS_INLINE vector broadcast(float x)
+{
+    return (vector){x, x, x, x};
+}
+
+static ALWAYS_INLINE vector multiply_add(vector x, vector y, vector z)
+{
+    return x * y + z; /* the product of two bfloat16 is exact */
+}
+#endif
+
+#if defined(__AVX512BF16__)
+enum { UNIT = 32, STEP = 1, FILL = 16 };
+#include "kernels/bf16_pairs.h"
+
+static ALWAYS_INLINE void add_pair(const int rows, vector sum[ROWS][VECTORS], const element *a, int64_t lda,
+                                   const element *b)
+{
+    __m512bh x[VECTORS];
+    UNROLL
+    for (int v = 0; v < VECTORS; v++) {
+        x[v] = (__m512bh)_mm512_loadu_si512(b + v * LANES);
+    }
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        __m512bh y = (__m512bh)_mm512_set1_epi32((int)a[r * lda]);
+        UNROLL
+        for (int v = 0; v < VECTORS; v++) {
+            sum[r][v] = _mm512_dpbf16_ps(sum[r][v], y, x[v]);
+        }
+    }
+}
+#else
+enum { UNIT = 2, STEP = 2, FILL = 1 };
+#include "kernels/bf16_floats.h"
+#endif
+
+/* A tile of C: `rows` of A, whose sums stay in registers, by a panel. */
+static ALWAYS_INLINE void multiply_tile(const int rows, const asc_bf16_product *p, int64_t i, int64_t j)
+{
+    int64_t depth = rounded_up(p->k, UNIT) / 2 * STEP;
+    const element *a = (const element *)p->a + i * depth, *b = (const element *)p->b + j * depth;
+    vector sum[ROWS][VECTORS];
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS; v++) {
+            sum[r][v] = (vector){0};
+        }
+    }
+    for (int64_t pair = 0; 2 * pair < p->k; pair++) {
+        add_pair(rows, sum, a + pair * STEP, depth, b + pair * STEP * COLUMNS);
+    }
+    float sums[ROWS][COLUMNS];
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        UNROLL
+        for (int v = 0; v < VECTORS; v++) {
+            *(vector *)(sums[r] + v * LANES) = sum[r][v];
+        }
+    }
+    int64_t columns = at_most(p->n - j, COLUMNS);
+    for (int r = 0; r < rows; r++) {
+        finish_row(p, i + r, j, columns, sums[r]);
+    }
+}
+
+/* One function for each number of rows. */
+#define TILE(n)                                                                                                        \
+    static void multiply_##n(const asc_bf16_product *p, int64_t i, int64_t j)                                          \
+    {                                                                                                                  \
+        multiply_tile(n, p, i, j);                                                                                     \
+    }
+TILE(1)
+TILE(2)
+TILE(3)
+TILE(4)
+#if defined(__AVX2__)
+TILE(5)
+TILE(6)
+#endif
+#if defined(__AVX512F__)
+TILE(7)
+TILE(8)
+TILE(9)
+TILE(10)
+TILE(11)
+TILE(12)
+#endif
+
+static void (*const multiply_rows[ROWS])(const asc_bf16_product *p, int64_t i, int64_t j) = {
+    multiply_1, multiply_2, multiply_3, multiply_4,
+#if defined(__AVX2__)
+    multiply_5, multiply_6,
+#endif
+#if defined(__AVX512F__)
+    multiply_7, multiply_8, multiply_9, multiply_10, multiply_11, multiply_12,
+#endif
+};
+
+/* Rows are shared out evenly: a tile of few would wait for its own sums. */
+static void multiply(const asc_bf16_product *p)
+{
+    int64_t tiles = (p->m + ROWS - 1) / ROWS;
+    for (int64_t j = 0; j < p->n; j += COLUMNS) {
+        for (int64_t t = 0; t < tiles; t++) {
+            int64_t i = p->m * t / tiles, end = p->m * (t + 1) / tiles;
+            multiply_rows[end - i - 1](p, i, j);
+        }
+    }
+}
+
+#define PASTE(a, b)          a##_##b
+#define PASTE_EXPANDED(a, b) PASTE(a, b)
+const asc_bf16_kernel PASTE_EXPANDED(asc_bf16, ASC_ISA) = {
+    .element = sizeof(element) * STEP / 2,
+    .unit = UNIT,
+    .rows = FILL,
+    .columns = COLUMNS,
+    .pack_rows = pack_rows,
+    .pack_panels = pack_panels,
+    .multiply = multiply,
+};

@@ -1,0 +1,80 @@
+/* kernels/bf16_round.h: bfloat16 as the upper half of a float, and what every kernel does with a tile's sums; included
+ * by bf16_impl.c and bf16_amx.c. */
+#ifndef KERNELS_BF16_ROUND_H
+#define KERNELS_BF16_ROUND_H
+
+#include <string.h>
+
+#include "kernels/bf16.h"
+
+#if defined(__GNUC__)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
+
+/* Loops of a constant number of turns over arrays that are to stay in registers. */
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#elif defined(__GNUC__)
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define UNROLL
+#endif
+
+/* The bits of a float rounded to bfloat16, the lower half 0: to nearest, ties to even; a NaN stays one. */
+static inline uint32_t round_bits(uint32_t x)
+{
+    uint32_t magnitude = x & 0x7fffffff, rounded = (x + 0x7fff + (x >> 16 & 1)) & 0xffff0000;
+    uint32_t quiet = (x | 0x400000) & 0xffff0000, zero = x & 0x80000000;
+    return magnitude > 0x7f800000 ? quiet : magnitude < 0x00800000 ? zero : rounded;
+}
+
+static inline uint32_t rounded_at(const float *x)
+{
+    uint32_t bits;
+    memcpy(&bits, x, sizeof bits);
+    return round_bits(bits);
+}
+
+/* What is subnormal becomes zero of its sign. */
+static inline float flushed(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits &= (bits & 0x7fffffff) < 0x00800000 ? 0x80000000 : 0xffffffff;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* A row of a tile: `sum` are its n sums of row i from column j on. */
+static inline void finish_row(const asc_bf16_product *p, int64_t i, int64_t j, int64_t n, const float *sum)
+{
+    float *c = p->c + i * p->ldc + j, alpha = p->alpha;
+    if (p->add) {
+        for (int64_t l = 0; l < n; l++) {
+            c[l] += alpha * flushed(sum[l]);
+        }
+    } else if (p->bias) {
+        const float *bias = p->bias + j;
+        for (int64_t l = 0; l < n; l++) {
+            c[l] = bias[l] + alpha * flushed(sum[l]);
+        }
+    } else {
+        for (int64_t l = 0; l < n; l++) {
+            c[l] = alpha * flushed(sum[l]);
+        }
+    }
+}
+
+static inline int64_t rounded_up(int64_t n, int64_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+static inline int64_t at_most(int64_t n, int64_t most)
+{
+    return n < most ? n : most;
+}
+
+#endif
