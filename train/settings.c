@@ -40,8 +40,8 @@ const asc_setting asc_train_settings[] = {
     {"accumulate", ASC_SETTING_INT, AT(accumulate), "1", .help = "batches whose gradients make a step", .min = 1,
      .max = 1 << 20, .flags = ASC_SETTING_RARE},
     {"shards", ASC_SETTING_INT, AT(shards), "1",
-     .help = "parts of a batch, a divisor of it, whose gradients are made each by itself and added in a fixed order: as "
-             "many processes, or a divisor of them, may share the work and make the same model",
+     .help = "parts of a batch, a divisor of it, whose gradients are made each alone and added in a fixed order: as "
+             "many processes, or fewer by a divisor, make the same model",
      .min = 1, .max = 1 << 20, .flags = ASC_SETTING_RARE},
     {"batch_schedule", ASC_SETTING_TEXT, AT(batch_schedule), "",
      .help = "sequences of a step over the steps, in place of batch times accumulate: AT:N,AT:N…, AT a step or a share "

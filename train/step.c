@@ -156,8 +156,8 @@ static asc_status update(const asc_stepper *s, double lr, double scale)
     return status;
 }
 
-/* The gradient of the step's sequences, and their mean loss. Without shards batch after batch adds to the gradients; with
- * them each is added up by itself. */
+/* The gradient of the step's sequences, and their mean loss. Without shards batch after batch adds to the gradients;
+ * with them each is added up by itself. */
 static asc_status accumulate(const asc_stepper *s, int64_t step, int64_t sequences, asc_step_result *result)
 {
     asc_ctx *ctx = s->ctx;

@@ -35,8 +35,8 @@ void asc_tree_close(asc_tree *t);
 /* The bytes of the sets of gradients that wait, of several batches or one; 0 for NULL. */
 double asc_tree_bytes(const asc_tree *t, bool batches);
 
-/* Runs all shards: the parameters' gradients, none before, are the tree's sum of theirs. ASC_ERR_MEMORY, or what a shard
- * fails with. */
+/* Runs all shards: the parameters' gradients, none before, are the tree's sum of theirs. ASC_ERR_MEMORY, or what a
+ * shard fails with. */
 asc_status asc_tree_run(asc_tree *t, asc_shard_fn *run, void *user, asc_shard_sum *sum);
 
 /* Puts the sum of the batches before by, so that there are no gradients; adds it to those that there are then. */

@@ -50,7 +50,8 @@ static asc_shard_sum give(void *user, int64_t shard)
     for (int i = 0; i < N; i++) {
         factor[i] = number(shard, i);
     }
-    asc_tensor y = asc_sum(ctx, asc_mul(ctx, l->x, asc_from(ctx, ASC_F32, factor, 1, &(int64_t){N})), ASC_ALL_DIMS, false);
+    asc_tensor factors = asc_from(ctx, ASC_F32, factor, 1, &(int64_t){N});
+    asc_tensor y = asc_sum(ctx, asc_mul(ctx, l->x, factors), ASC_ALL_DIMS, false);
     if (shard < l->empty) {
         asc_backward(ctx, y, asc_null(), false);
     }
