@@ -96,6 +96,12 @@ asc_tensor asc_carried_mix(asc_lm_carried *c, asc_layer *mix, asc_tensor x, int6
 asc_status asc_carried_begin(const asc_lm_carried *c, asc_tensor tokens, asc_tensor lengths);
 void asc_carried_end(asc_lm_carried *c, int64_t B, int64_t N);
 
+/* The weight of a class in the loss. */
+static inline double asc_lm_class_weight(const asc_lm *lm, int64_t c)
+{
+    return !lm->class_weights ? 1 : c >= 0 && c < lm->classes ? lm->class_weights[c] : 0;
+}
+
 /* What a function of a model begins with: `names` is its name and "lm", `head` the one that it is for, or -1. */
 bool asc_lm_given(const asc_lm *lm, asc_tensor tokens, const char *names, int head);
 

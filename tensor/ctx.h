@@ -83,6 +83,7 @@ struct asc_ctx {
     asc_tape_hooks tape;
     bool recording;
     uint64_t seed, step, random_ordinal;
+    int64_t random_row; /* of a batch, at which what is computed begins: random ops draw by the row's number there */
     uint64_t first_seed, seeds_drawn; /* of asc_next_seed */
     const char *label;
 

@@ -32,16 +32,17 @@ static double rehearse(asc_trainer *t)
     asc_ctx *ctx = t->ctx;
     asc_set_rehearsal(ctx, true);
     asc_lm_set_dropout(s->lm, s->dropout);
-    for (int64_t i = 0; t->streams && i < t->passes; i++) {
-        asc_run_up(s, t->streams[i]);
+    int64_t shards = asc_stepper_shards(s), rows = (s->batch + shards - 1) / shards; /* of a shard, at most */
+    for (int64_t i = 0; t->streams && i < asc_trainer_streams(t); i++) {
+        asc_run_up(s, t->streams[i], rows);
     }
     double loss, before = asc_flops(ctx);
     asc_scope_begin(ctx);
-    asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(s->batch, s->block));
-    asc_tensor labels = asc_zeros(ctx, ASC_I64, 1, &s->batch);
+    asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(rows, s->block));
+    asc_tensor labels = asc_zeros(ctx, ASC_I64, 1, &rows);
     asc_tensor objective = asc_lm_classes(s->lm) > 0 ? asc_lm_class_objective(s->lm, x, asc_null(), labels, &loss)
                                                      : asc_lm_objective(s->lm, x, x, &loss);
-    double flops = asc_flops(ctx) - before;
+    double flops = (asc_flops(ctx) - before) * (double)shards;
     if (asc_error(ctx) == ASC_OK) {
         asc_backward(ctx, objective, asc_scalar(ctx, asc_dtype_of(objective), 1), false);
     }
@@ -101,7 +102,8 @@ asc_status asc_trainer_check_step(asc_trainer *t)
     if (asc_error(t->ctx) == ASC_ERR_MEMORY) {
         asc_error_extend(t->ctx, "a step", LESS);
     }
-    if (asc_error(t->ctx) || check_memory(t, (double)asc_memory(t->ctx).peak_bytes, held)) {
+    double peak = (double)asc_memory(t->ctx).peak_bytes + asc_tree_bytes(s->tree, t->settings->values.accumulate > 1);
+    if (asc_error(t->ctx) || check_memory(t, peak, held)) {
         return asc_error(t->ctx);
     }
     say_long(t, flops);

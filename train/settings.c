@@ -40,6 +40,10 @@ const asc_setting asc_train_settings[] = {
      .group = "Optimisation"},
     {"accumulate", ASC_SETTING_INT, AT(accumulate), "1", .help = "batches whose gradients make a step", .min = 1,
      .max = 1 << 20, .flags = ASC_SETTING_RARE},
+    {"shards", ASC_SETTING_INT, AT(shards), "1",
+     .help = "parts of a batch, a divisor of it, whose gradients are made each alone and added in a fixed order: as "
+             "many processes, or fewer by a divisor, make the same model",
+     .min = 1, .max = 1 << 20, .flags = ASC_SETTING_RARE},
     {"batch_schedule", ASC_SETTING_TEXT, AT(batch_schedule), "",
      .help = "sequences of a step over the steps, in place of batch times accumulate: AT:N,AT:N…, AT a step or a share "
              "of the run's steps in %; from there on N, at most as many tokens as those have; before the first point "

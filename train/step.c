@@ -4,6 +4,9 @@
 #include <math.h>
 
 #include <ascgrad/op.h>
+#include <ascgrad/ops.h>
+
+#include "tensor/ctx.h"
 
 static asc_status make(const asc_stepper *s, int64_t first, int64_t n, asc_batch *in)
 {
@@ -34,29 +37,101 @@ static void run_backward(const asc_stepper *s, asc_tensor objective, double weig
     asc_span_end(s->ctx, &span);
 }
 
-/* What the pass of the sequences from `first` on goes on from, if anything. */
-static asc_lm_carried *carried_of(const asc_stepper *s, int64_t first)
+static int64_t count_targets(const asc_stepper *s, int64_t first, int64_t n)
 {
-    return s->carried ? s->carried[first / s->batch] : NULL;
+    return s->targets ? s->targets(s->user, first, n) : n * s->block;
 }
 
-/* Adds the gradient of the objective of sequences first … first+n-1, times `weight`, and returns their mean loss. */
-static double run_batch(const asc_stepper *s, int64_t first, int64_t n, double weight, double *flops)
-{
-    asc_ctx *ctx = s->ctx;
-    double value = NAN;
-    asc_scope_begin(ctx);
-    asc_lm_set_carried(s->lm, carried_of(s, first));
+/* ---- a shard ---- */
+
+/* A batch: sequences first … first+n-1 of the step, whose mean loss counts `weight`. */
+typedef struct batch_run {
+    const asc_stepper *s;
     asc_batch in;
-    if (asc_error(ctx) == ASC_OK && make(s, first, n, &in) == ASC_OK) {
-        asc_tensor objective = run_forward(s, &in, &value, flops);
-        if (asc_error(ctx) == ASC_OK && isfinite(value)) {
-            run_backward(s, objective, weight);
-        }
+    int64_t first, n;
+    int64_t all; /* targets of the step */
+    double weight;
+    uint64_t ordinal; /* of random ops, at which each of its shards begins */
+} batch_run;
+
+/* The sequence of a batch of n at which a shard begins. */
+static int64_t cut(const asc_stepper *s, int64_t n, int64_t shard)
+{
+    return asc_shard_begin(n, shard, asc_stepper_shards(s));
+}
+
+/* What a shard of the batch that begins at sequence `first` goes on from, if anything. */
+static asc_lm_carried *carried_of(const asc_stepper *s, int64_t first, int64_t shard)
+{
+    return s->carried ? s->carried[first / s->batch * asc_stepper_shards(s) + shard] : NULL;
+}
+
+static asc_tensor rows(asc_ctx *ctx, asc_tensor t, int64_t from, int64_t to)
+{
+    return asc_is_null(t) ? t : asc_slice(ctx, t, 0, from, to, 1);
+}
+
+/* The part of the batch's weight that its sequences from … to-1 have. */
+static double weigh(const batch_run *b, int64_t from, int64_t to)
+{
+    const asc_stepper *s = b->s;
+    if (to - from == b->n) {
+        return b->weight;
+    }
+    if (s->mass) {
+        double all = s->mass(s->user, b->first, b->n);
+        return all > 0 ? b->weight * (s->mass(s->user, b->first + from, to - from) / all) : 0;
+    }
+    return b->all > 0 ? (double)count_targets(s, b->first + from, to - from) / (double)b->all : 0;
+}
+
+/* Adds the gradient of a shard's objective, times its weight. A shard without sequences has none. */
+static asc_shard_sum run_shard(void *user, int64_t shard)
+{
+    const batch_run *b = user;
+    const asc_stepper *s = b->s;
+    asc_ctx *ctx = s->ctx;
+    int64_t from = cut(s, b->n, shard), to = cut(s, b->n, shard + 1);
+    asc_shard_sum sum = {0, 0};
+    if (from == to || asc_error(ctx)) {
+        return sum;
+    }
+    double weight = weigh(b, from, to), value = NAN;
+    bool whole = to - from == b->n;
+    asc_scope_begin(ctx);
+    ctx->random_ordinal = b->ordinal;
+    ctx->random_row = from;
+    asc_lm_set_carried(s->lm, carried_of(s, b->first, shard));
+    asc_batch in = whole ? b->in : (asc_batch){rows(ctx, b->in.x, from, to), rows(ctx, b->in.y, from, to),
+                                               rows(ctx, b->in.lengths, from, to)};
+    asc_tensor objective = run_forward(s, &in, &value, &sum.flops);
+    if (asc_error(ctx) == ASC_OK && isfinite(value)) {
+        run_backward(s, objective, weight);
     }
     asc_lm_set_carried(s->lm, NULL);
+    ctx->random_row = 0;
     asc_scope_end(ctx);
-    return value;
+    sum.loss = weight * value;
+    return sum;
+}
+
+/* Adds the gradient of the batch's objective, times its weight, to what its shards have. */
+static asc_shard_sum run_batch(batch_run *b)
+{
+    const asc_stepper *s = b->s;
+    asc_ctx *ctx = s->ctx;
+    asc_shard_sum sum = {NAN, 0};
+    asc_scope_begin(ctx);
+    b->ordinal = ctx->random_ordinal;
+    if (asc_error(ctx) == ASC_OK && make(s, b->first, b->n, &b->in) == ASC_OK) {
+        if (s->tree) {
+            asc_tree_run(s->tree, run_shard, b, &sum);
+        } else {
+            sum = run_shard(b, 0);
+        }
+    }
+    asc_scope_end(ctx);
+    return sum;
 }
 
 static double find_norm(const asc_stepper *s)
@@ -81,12 +156,8 @@ static asc_status update(const asc_stepper *s, double lr, double scale)
     return status;
 }
 
-static int64_t count_targets(const asc_stepper *s, int64_t first, int64_t n)
-{
-    return s->targets ? s->targets(s->user, first, n) : n * s->block;
-}
-
-/* The gradient of the step's sequences, and their mean loss. */
+/* The gradient of the step's sequences, and their mean loss. Without shards batch after batch adds to the gradients;
+ * with them each is added up by itself. */
 static asc_status accumulate(const asc_stepper *s, int64_t step, int64_t sequences, asc_step_result *result)
 {
     asc_ctx *ctx = s->ctx;
@@ -94,8 +165,14 @@ static asc_status accumulate(const asc_stepper *s, int64_t step, int64_t sequenc
     for (int64_t first = 0; first < sequences; first += s->batch) {
         int64_t n = sequences - first < s->batch ? sequences - first : s->batch;
         double weight = all > 0 ? (double)count_targets(s, first, n) / (double)all : 0;
-        result->loss += weight * run_batch(s, first, n, weight, &result->flops);
-        if (asc_error(ctx)) {
+        bool apart = s->tree && first > 0;
+        if (apart && asc_tree_put_by(s->tree)) {
+            return asc_error(ctx);
+        }
+        asc_shard_sum sum = run_batch(&(batch_run){.s = s, .first = first, .n = n, .all = all, .weight = weight});
+        result->loss += sum.loss;
+        result->flops += sum.flops;
+        if (asc_error(ctx) || (apart && asc_tree_add_back(s->tree))) {
             return asc_error(ctx);
         }
         if (!isfinite(result->loss)) {
@@ -110,7 +187,12 @@ static asc_status accumulate(const asc_stepper *s, int64_t step, int64_t sequenc
 static asc_status advance(const asc_stepper *s, int64_t sequences)
 {
     for (int64_t first = 0; s->carried && first < sequences; first += s->batch) {
-        asc_lm_carried_advance(carried_of(s, first));
+        int64_t n = sequences - first < s->batch ? sequences - first : s->batch;
+        for (int64_t shard = 0; shard < asc_stepper_shards(s); shard++) {
+            if (cut(s, n, shard) < cut(s, n, shard + 1)) {
+                asc_lm_carried_advance(carried_of(s, first, shard));
+            }
+        }
     }
     return asc_error(s->ctx);
 }

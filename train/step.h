@@ -5,6 +5,7 @@
 #include <ascgrad/train.h>
 
 #include "train/batch.h"
+#include "train/tree.h"
 
 /* What does steps. */
 typedef struct asc_stepper {
@@ -15,13 +16,27 @@ typedef struct asc_stepper {
     double dropout, clip;
     bool average; /* the optimiser keeps means of the parameters */
     uint64_t seed;
-    asc_lm_carried *const *carried; /* what each forward pass of a step goes on from, in order; NULL: from nothing */
+    asc_tree *tree; /* its shards are those of each batch; NULL: one */
+    /* What each forward pass of a step goes on from, a batch's shards in order; NULL: from nothing. */
+    asc_lm_carried *const *carried;
     /* Makes the batch of the sequences first … first+n-1 of the step, as new tensors. */
     asc_status (*make)(void *user, int64_t first, int64_t n, asc_batch *batch);
     int64_t (*targets)(void *user, int64_t first, int64_t n); /* how many targets those have; NULL: all */
+    double (*mass)(void *user, int64_t first, int64_t n); /* what the mean over those divides by; NULL: their targets */
     bool (*go_on)(void *user); /* asked now and then within the step; false: it is given up. NULL: not asked */
     void *user;
 } asc_stepper;
+
+/* Shards of a batch; the sequence of n at which one of them begins. */
+static inline int64_t asc_stepper_shards(const asc_stepper *s)
+{
+    return s->tree ? s->tree->shards : 1;
+}
+
+static inline int64_t asc_shard_begin(int64_t n, int64_t shard, int64_t shards)
+{
+    return n * shard / shards;
+}
 
 typedef struct asc_step_result {
     double loss;      /* mean over the step's targets, without auxiliary losses */

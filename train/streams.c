@@ -29,7 +29,7 @@ asc_status asc_streams_plan(const asc_trainer *t, asc_stage *stage)
 
 asc_status asc_streams_open(asc_trainer *t)
 {
-    int64_t carry = asc_lm_carry(t->lm), n = t->passes;
+    int64_t carry = asc_lm_carry(t->lm), n = asc_trainer_streams(t);
     size_t bytes = (size_t)n * sizeof(asc_lm_carried *);
     if (carry == 0 || !(t->streams = asc_alloc(t->ctx, bytes))) {
         return asc_error(t->ctx);
@@ -44,10 +44,10 @@ asc_status asc_streams_open(asc_trainer *t)
 
 void asc_streams_close(asc_trainer *t)
 {
-    for (int64_t i = 0; t->streams && i < t->passes; i++) {
+    for (int64_t i = 0; t->streams && i < asc_trainer_streams(t); i++) {
         asc_lm_carried_free(t->streams[i]);
     }
-    asc_free(t->ctx, t->streams, t->streams ? (size_t)t->passes * sizeof *t->streams : 0);
+    asc_free(t->ctx, t->streams, t->streams ? (size_t)asc_trainer_streams(t) * sizeof *t->streams : 0);
 }
 
 /* Where the next step goes on: in the streams of a stage, which begin anew in every epoch. */
@@ -68,7 +68,7 @@ static standing find_standing(const asc_trainer *t)
 void asc_streams_follow(asc_trainer *t)
 {
     bool anew = t->streams && find_standing(t).passes == 0;
-    for (int64_t i = 0; anew && i < t->passes; i++) {
+    for (int64_t i = 0; anew && i < asc_trainer_streams(t); i++) {
         asc_lm_carried_reset(t->streams[i]);
     }
 }
@@ -87,12 +87,30 @@ static void rename_all(const asc_params *from, asc_params *to, const char *befor
     }
 }
 
+/* The sequences of shard `shard` of pass number `pass` of a step. */
+static int64_t count_rows(const asc_trainer *t, const standing *s, int64_t pass, int64_t shard)
+{
+    int64_t left = s->rows - pass * s->pass, n = left < s->pass ? left : s->pass;
+    int64_t shards = asc_stepper_shards(&t->stepper);
+    return asc_shard_begin(n, shard + 1, shards) - asc_shard_begin(n, shard, shards);
+}
+
+/* What stands before the names of a stream's tensors, and how many rows they have: none, if nothing is carried. */
+static int64_t find_stream(const asc_trainer *t, const standing *s, int64_t i, char before[32])
+{
+    int64_t shards = asc_stepper_shards(&t->stepper);
+    snprintf(before, 32, "%" PRId64 ".", i);
+    return i < s->passes * shards ? count_rows(t, s, i / shards, i % shards) : 0;
+}
+
 asc_status asc_streams_save(const asc_trainer *t, asc_params *tensors)
 {
     standing s = find_standing(t);
-    for (int64_t i = 0; i < s.passes && !asc_error(t->ctx); i++) {
+    for (int64_t i = 0; t->streams && i < asc_trainer_streams(t) && !asc_error(t->ctx); i++) {
         char before[32];
-        snprintf(before, sizeof before, "%" PRId64 ".", i);
+        if (find_stream(t, &s, i, before) == 0) {
+            continue;
+        }
         asc_params *of_one = asc_params_new(t->ctx);
         if (of_one && asc_lm_carried_save(t->streams[i], of_one) == ASC_OK) {
             rename_all(of_one, tensors, before, true);
@@ -105,14 +123,16 @@ asc_status asc_streams_save(const asc_trainer *t, asc_params *tensors)
 asc_status asc_streams_load(asc_trainer *t, const asc_params *tensors)
 {
     standing s = find_standing(t);
-    for (int64_t i = 0; i < s.passes && !asc_error(t->ctx); i++) {
+    for (int64_t i = 0; t->streams && i < asc_trainer_streams(t) && !asc_error(t->ctx); i++) {
         char before[32];
-        int64_t left = s.rows - i * s.pass;
-        snprintf(before, sizeof before, "%" PRId64 ".", i);
+        int64_t rows = find_stream(t, &s, i, before);
+        if (rows == 0) {
+            continue;
+        }
         asc_params *of_one = asc_params_new(t->ctx);
         if (of_one) {
             rename_all(tensors, of_one, before, false);
-            asc_lm_carried_load(t->streams[i], of_one, left < s.pass ? left : s.pass, s.tokens);
+            asc_lm_carried_load(t->streams[i], of_one, rows, s.tokens);
         }
         asc_params_free(of_one);
     }
@@ -122,14 +142,14 @@ asc_status asc_streams_load(asc_trainer *t, const asc_params *tensors)
     return asc_error(t->ctx);
 }
 
-asc_status asc_run_up(const asc_stepper *s, asc_lm_carried *carried)
+asc_status asc_run_up(const asc_stepper *s, asc_lm_carried *carried, int64_t rows)
 {
     asc_ctx *ctx = s->ctx;
     bool recording = asc_set_recording(ctx, false);
     asc_lm_set_carried(s->lm, carried);
     while (asc_error(ctx) == ASC_OK && asc_lm_carried_length(carried) < asc_lm_carry(s->lm)) {
         asc_scope_begin(ctx);
-        asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(s->batch, s->block));
+        asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(rows, s->block));
         asc_lm_states(s->lm, x, asc_null());
         asc_lm_carried_advance(carried);
         asc_scope_end(ctx);

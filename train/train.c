@@ -8,6 +8,7 @@
 #include <program/file.h>
 #include <ascgrad/op.h>
 
+#include "nn/lm.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 #include "train/no_run.h"
@@ -27,6 +28,17 @@ static int64_t count_targets(void *user, int64_t first, int64_t n)
     const asc_trainer *t = user;
     return asc_lm_classes(t->lm) > 0 ? n
                                      : asc_block_targets(t->train, t->stepper.block, t->order + t->first + first, n);
+}
+
+/* What the classes of sequences weigh in all. */
+static double weigh_classes(void *user, int64_t first, int64_t n)
+{
+    const asc_trainer *t = user;
+    double all = 0;
+    for (int64_t i = 0; i < n; i++) {
+        all += asc_lm_class_weight(t->lm, t->train->labels[t->order[t->first + first + i]]);
+    }
+    return all;
 }
 
 /* The number of steps: the smaller of the limits that there are. */
@@ -79,6 +91,16 @@ static asc_status count_blocks(asc_trainer *t)
     return ASC_OK;
 }
 
+static asc_status check_shards(const asc_trainer *t)
+{
+    const asc_values *v = &t->settings->values;
+    if (v->batch % v->shards != 0) {
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "shards", " is %" PRId64 ", expected a divisor of batch, %" PRId64,
+                           v->shards, v->batch);
+    }
+    return ASC_OK;
+}
+
 /* A fall that nothing makes use of: a preset's or a file's waits for the schedule, by hand it was meant. */
 static asc_status check_fall(const asc_trainer *t)
 {
@@ -95,7 +117,7 @@ static asc_status check_fall(const asc_trainer *t)
 static asc_status plan(asc_trainer *t)
 {
     const asc_values *v = &t->settings->values;
-    if (check_fall(t)) {
+    if (check_fall(t) || check_shards(t)) {
         return asc_error(t->ctx);
     }
     t->steps = count_steps(t);
@@ -112,6 +134,7 @@ static asc_status plan(asc_trainer *t)
     if (asc_error(t->ctx)) {
         return asc_error(t->ctx);
     }
+    t->tree = (asc_tree){.ctx = t->ctx, .params = asc_lm_params(t->lm), .shards = v->shards};
     t->stepper = (asc_stepper){.ctx = t->ctx,
                                .lm = t->lm,
                                .optim = t->optim,
@@ -120,8 +143,10 @@ static asc_status plan(asc_trainer *t)
                                .clip = v->clip,
                                .average = v->average > 0,
                                .seed = (uint64_t)v->seed,
+                               .tree = v->shards > 1 ? &t->tree : NULL,
                                .make = make_batch,
                                .targets = count_targets,
+                               .mass = v->class_weights ? weigh_classes : NULL,
                                .go_on = asc_trainer_goes_on,
                                .user = t};
     if (asc_phases_plan(&t->phases, t->lm, v, t->schedule.steps, t->ctx)) {
@@ -427,6 +452,7 @@ static void clear(asc_trainer *t)
     asc_folder_close(&t->folder);
     asc_free(t->ctx, t->order, t->order ? (size_t)t->blocks * sizeof *t->order : 0);
     asc_streams_close(t);
+    asc_tree_close(&t->tree);
     asc_optim_free(t->optim);
     asc_lm_free(t->lm);
     asc_trainer_close_encoder(t);

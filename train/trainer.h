@@ -29,7 +29,8 @@ typedef struct asc_trainer {
     asc_schedule schedule;
     asc_phases phases;
     asc_stages stages;
-    asc_lm_carried **streams; /* what each forward pass of a step carries; NULL: nothing is carried */
+    asc_tree tree;            /* that adds the shards of a batch up */
+    asc_lm_carried **streams; /* what the shards of each batch of a step carry; NULL: nothing is carried */
     int64_t passes;           /* of a step, at most */
     int64_t steps_per_epoch;  /* with batch, accumulate and block as they are, whatever their schedules say */
     int64_t steps;            /* of the run */
@@ -87,6 +88,12 @@ static inline void asc_trainer_swap_average(const asc_trainer *t, const asc_lm *
     }
 }
 
+/* What is carried in a step, by its batches and their shards. */
+static inline int64_t asc_trainer_streams(const asc_trainer *t)
+{
+    return t->passes * asc_stepper_shards(&t->stepper);
+}
+
 /* A line for the user. */
 static inline void asc_trainer_say(const asc_trainer *t, const char *text)
 {
@@ -130,8 +137,8 @@ void asc_streams_follow(asc_trainer *t);
 /* What is carried after t->state.step steps: "BATCH.LAYER.…". ASC_ERR_FORMAT: it is not that of this run. */
 asc_status asc_streams_save(const asc_trainer *t, asc_params *tensors);
 asc_status asc_streams_load(asc_trainer *t, const asc_params *tensors);
-/* Forward passes until a block has all before it that it looks back at. */
-asc_status asc_run_up(const asc_stepper *s, asc_lm_carried *carried);
+/* Forward passes of so many rows until a block has all before it that it looks back at. */
+asc_status asc_run_up(const asc_stepper *s, asc_lm_carried *carried, int64_t rows);
 
 /* ---- pace.c ---- */
 

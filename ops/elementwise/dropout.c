@@ -3,7 +3,8 @@
  *
  *   dx = m∘dy/(1 − p);  da = dy, db = m∘dy/(1 − p).
  *
- * The mask is element i of the Philox sequence of the call's key: backward draws it again, nothing is saved. */
+ * The mask is element i of the Philox sequence of the call's key: backward draws it again, nothing is saved. A piece of
+ * a batch that begins at one of its rows has that row's elements. */
 #include "ops/shared/op.h"
 
 #include <string.h>
@@ -12,11 +13,17 @@ enum { X, RESIDUAL = 0, BRANCH };
 
 typedef struct dropout_attrs {
     double p;
+    uint64_t from; /* the number of x's first element in the sequence */
 } dropout_attrs;
 
 static double probability(const asc_call *call)
 {
     return ((const dropout_attrs *)call->attrs)->p;
+}
+
+static uint64_t begin_of(const asc_call *call)
+{
+    return ((const dropout_attrs *)call->attrs)->from;
 }
 
 static asc_philox_key key_of(const asc_call *call)
@@ -32,7 +39,7 @@ static void drop_f32(void *arg, int64_t piece, int worker)
     const asc_call *call = arg;
     int64_t at = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[X].numel);
     asc_kernels_f32()->dropout((float *)call->out[0].data + at, (const float *)call->in[X].data + at, n, key_of(call),
-                               (uint64_t)at, probability(call));
+                               begin_of(call) + (uint64_t)at, probability(call));
 }
 
 /* grad (+)= dy */
@@ -53,7 +60,8 @@ static void drop_back_f32(const asc_call *call, int input, int64_t at, int64_t n
     if (probability(call) == 0) {
         pass_on_f32(grad, dy, n, call->fresh[input]);
     } else {
-        asc_kernels_f32()->dropout_grad(grad, dy, n, key_of(call), (uint64_t)at, probability(call), call->fresh[input]);
+        asc_kernels_f32()->dropout_grad(grad, dy, n, key_of(call), begin_of(call) + (uint64_t)at, probability(call),
+                                        call->fresh[input]);
     }
 }
 
@@ -72,7 +80,7 @@ static void add_drop_f32(void *arg, int64_t piece, int worker)
     float *y = (float *)call->out[0].data + at;
     const float *a = (const float *)call->in[RESIDUAL].data + at, *b = (const float *)call->in[BRANCH].data + at;
     if (probability(call) > 0) {
-        asc_kernels_f32()->dropout(y, b, n, key_of(call), (uint64_t)at, probability(call));
+        asc_kernels_f32()->dropout(y, b, n, key_of(call), begin_of(call) + (uint64_t)at, probability(call));
         b = y;
     }
     asc_kernels_f32()->add(y, a, b, n);
@@ -126,11 +134,11 @@ static asc_status dropout_backward(asc_call *call)
 }
 
 static const asc_sample dropout_samples[] = {
-    {.in = {{'f', 3, {2, 3, 5}}}, .attrs = &(const dropout_attrs){0.5}},
-    {.in = {{'f', 1, {9}}}, .attrs = &(const dropout_attrs){0}, .note = "nothing dropped"},
-    {.in = {{'f', 1, {1}}}, .attrs = &(const dropout_attrs){0.1}, .note = "one element"},
-    {.in = {{'f', 0}}, .attrs = &(const dropout_attrs){0.1}, .note = "a scalar"},
-    {.in = {{'f', 2, {3, 0}}}, .attrs = &(const dropout_attrs){0.1}, .note = "nothing"},
+    {.in = {{'f', 3, {2, 3, 5}}}, .attrs = &(const dropout_attrs){0.5, 0}},
+    {.in = {{'f', 1, {9}}}, .attrs = &(const dropout_attrs){0, 0}, .note = "nothing dropped"},
+    {.in = {{'f', 1, {1}}}, .attrs = &(const dropout_attrs){0.1, 0}, .note = "one element"},
+    {.in = {{'f', 0}}, .attrs = &(const dropout_attrs){0.1, 0}, .note = "a scalar"},
+    {.in = {{'f', 2, {3, 0}}}, .attrs = &(const dropout_attrs){0.1, 0}, .note = "nothing"},
 };
 
 const asc_op asc_op_dropout = {
@@ -146,12 +154,19 @@ const asc_op asc_op_dropout = {
     .backward = dropout_backward,
     .samples = dropout_samples,
     .n_samples = ASC_COUNT(dropout_samples),
-    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}}, .attrs = &(const dropout_attrs){0.1}},
+    .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}}, .attrs = &(const dropout_attrs){0.1, 0}},
 };
+
+static dropout_attrs attrs_of(const asc_ctx *ctx, asc_tensor x, double p)
+{
+    int64_t rows = ctx && ctx->random_row > 0 && asc_ndim(x) > 0 ? asc_size(x, 0) : 0;
+    return (dropout_attrs){p, rows > 0 ? (uint64_t)(ctx->random_row * (asc_numel(x) / rows)) : 0};
+}
 
 asc_tensor asc_dropout(asc_ctx *ctx, asc_tensor x, double p)
 {
-    return p == 0 && asc_is_valid(x) ? x : asc_apply1(ctx, &asc_op_dropout, &x, 1, &(dropout_attrs){p});
+    const dropout_attrs attrs = attrs_of(ctx, x, p);
+    return p == 0 && asc_is_valid(x) ? x : asc_apply1(ctx, &asc_op_dropout, &x, 1, &attrs);
 }
 
 /* ---- add_dropout ---- */
@@ -169,11 +184,11 @@ static asc_status add_backward(asc_call *call)
 }
 
 static const asc_sample add_samples[] = {
-    {.in = {{'f', 3, {2, 3, 5}}, {'f', 3, {2, 3, 5}}}, .attrs = &(const dropout_attrs){0.5}},
-    {.in = {{'f', 1, {9}}, {'f', 1, {9}}}, .attrs = &(const dropout_attrs){0}, .note = "nothing dropped"},
-    {.in = {{'f', 1, {9}}, {'=', .lo = 0}}, .attrs = &(const dropout_attrs){0.3}, .note = "one tensor twice"},
-    {.in = {{'f', 0}, {'f', 0}}, .attrs = &(const dropout_attrs){0.1}, .note = "scalars"},
-    {.in = {{'f', 1, {0}}, {'f', 1, {0}}}, .attrs = &(const dropout_attrs){0.1}, .note = "nothing"},
+    {.in = {{'f', 3, {2, 3, 5}}, {'f', 3, {2, 3, 5}}}, .attrs = &(const dropout_attrs){0.5, 0}},
+    {.in = {{'f', 1, {9}}, {'f', 1, {9}}}, .attrs = &(const dropout_attrs){0, 0}, .note = "nothing dropped"},
+    {.in = {{'f', 1, {9}}, {'=', .lo = 0}}, .attrs = &(const dropout_attrs){0.3, 0}, .note = "one tensor twice"},
+    {.in = {{'f', 0}, {'f', 0}}, .attrs = &(const dropout_attrs){0.1, 0}, .note = "scalars"},
+    {.in = {{'f', 1, {0}}, {'f', 1, {0}}}, .attrs = &(const dropout_attrs){0.1, 0}, .note = "nothing"},
 };
 
 const asc_op asc_op_add_dropout = {
@@ -190,10 +205,11 @@ const asc_op asc_op_add_dropout = {
     .samples = add_samples,
     .n_samples = ASC_COUNT(add_samples),
     .bench = &(const asc_sample){.in = {{'f', 3, {32, 128, 256}}, {'f', 3, {32, 128, 256}}},
-                                 .attrs = &(const dropout_attrs){0.1}},
+                                 .attrs = &(const dropout_attrs){0.1, 0}},
 };
 
 asc_tensor asc_add_dropout(asc_ctx *ctx, asc_tensor residual, asc_tensor branch, double p)
 {
-    return asc_apply1(ctx, &asc_op_add_dropout, (asc_tensor[]){residual, branch}, 2, &(dropout_attrs){p});
+    const dropout_attrs attrs = attrs_of(ctx, branch, p);
+    return asc_apply1(ctx, &asc_op_add_dropout, (asc_tensor[]){residual, branch}, 2, &attrs);
 }

@@ -100,7 +100,7 @@ static double count_products(const asc_stepper *s)
     asc_scope_begin(ctx);
     asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(s->batch, s->block));
     if (s->carried) {
-        asc_run_up(s, s->carried[0]);
+        asc_run_up(s, s->carried[0], s->batch);
     }
     asc_flops_reset(ctx);
     asc_lm_loss(s->lm, x, x, NULL);
