@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "data/bpe.h"
+#include "data/json.h"
 #include "data/utf8.h"
 
 bool asc_bpe_prints(int byte)
@@ -237,7 +238,7 @@ static asc_status read_merge(reader *r, const json_t *merge)
 asc_status asc_bpe_parse(asc_bpe *b, const char *name, const char *text, size_t bytes)
 {
     json_error_t where;
-    json_t *file = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &where), *merge;
+    json_t *file = asc_json_parse(text, bytes, ASC_JSON_TOKENIZER, JSON_REJECT_DUPLICATES, &where), *merge;
     if (!json_is_object(file)) {
         asc_fail(b->ctx, ASC_ERR_FORMAT, "%s: line %d: %s", name, file ? 1 : where.line,
                  file ? "not a JSON object" : where.text);

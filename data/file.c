@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -65,6 +66,62 @@ int asc_file_open(asc_ctx *ctx, const char *path, int flags)
         asc_fail(ctx, ASC_ERR_IO, "%s: can't open: %s", path, strerror(errno));
     }
     return fd;
+}
+
+/* A pipe whose writer is about to come is waited for a moment; one that has a writer, as long as that takes, by those
+ * who read. */
+enum { WRITER_MS = 1000 };
+
+/* What can't be read to an end, in words: devices, but for terminals and the empty one. */
+static const char *endless(int fd, const struct stat *there)
+{
+    struct stat empty;
+    if (S_ISDIR(there->st_mode) || S_ISBLK(there->st_mode)) {
+        return kind_of(there->st_mode);
+    }
+    bool fit = !S_ISCHR(there->st_mode) || isatty(fd) ||
+               (stat("/dev/null", &empty) == 0 && there->st_rdev == empty.st_rdev);
+    return fit ? NULL : kind_of(there->st_mode);
+}
+
+int asc_input_open(asc_ctx *ctx, const char *path)
+{
+    if (ASC_NEED(ctx, "input_open: path", path)) {
+        return -1;
+    }
+    int fd;
+    do {
+        fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    } while (fd < 0 && errno == EINTR);
+    struct stat there;
+    if (fd < 0 || fstat(fd, &there)) {
+        asc_fail(ctx, ASC_ERR_IO, "%s: can't open: %s", path, strerror(errno));
+        return -1;
+    }
+    const char *kind = endless(fd, &there);
+    if (kind) {
+        asc_fail(ctx, ASC_ERR_IO, "%s: is %s, expected a file", path, kind);
+        close(fd);
+        return -1;
+    }
+    if (S_ISFIFO(there.st_mode)) {
+        poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, WRITER_MS);
+    }
+    if (strcmp(path, "-") != 0) { /* standard input's flags are others', too */
+        fcntl(fd, F_SETFL, 0);    /* from here on a reader waits for the writer */
+    }
+    return fd;
+}
+
+FILE *asc_file_read(const char *path)
+{
+    const char *kind;
+    int fd = path ? open_regular(path, O_RDONLY, &kind) : -1;
+    FILE *file = fd >= 0 ? fdopen(fd, "rb") : NULL;
+    if (fd >= 0 && !file) {
+        close(fd);
+    }
+    return file;
 }
 
 asc_status asc_file_check_own(asc_ctx *ctx, const char *path)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "data/file.h"
+#include "data/json.h"
 #include "data/safetensors.h"
 #include "tensor/need.h"
 
@@ -183,7 +184,7 @@ static asc_status parse(asc_safetensors *file, const char *text, size_t n)
         return BAD(file, NULL, "is not a safetensors file: its header is not a JSON object");
     }
     json_error_t error;
-    file->header = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+    file->header = asc_json_parse(text, n, ASC_JSON_TENSORS, JSON_REJECT_DUPLICATES, &error);
     if (!file->header && json_error_code(&error) == json_error_out_of_memory) {
         return asc_fail(file->ctx, ASC_ERR_MEMORY, "%s: out of memory for its header", file->path);
     }

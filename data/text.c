@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <program/file.h>
+
 #include "data/file.h"
 #include "data/utf8.h"
 #include "tensor/ctx.h"
@@ -50,27 +52,12 @@ static bool is_standard_input(const char *path)
     return !strcmp(path, "-");
 }
 
-static int open_any(const char *path)
-{
-    int fd;
-    do {
-        fd = is_standard_input(path) ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-    } while (fd < 0 && errno == EINTR);
-    return fd;
-}
-
-/* Fails for a folder here rather than at the first read, whose message would not say so. */
 static asc_status open_file(asc_text *text, const char *path)
 {
     bool own = text->flags & ASC_TEXT_OWN;
-    int fd = own ? asc_file_open(text->ctx, path, O_RDONLY | O_NOFOLLOW) : open_any(path);
+    int fd = own ? asc_file_open(text->ctx, path, O_RDONLY | O_NOFOLLOW) : asc_input_open(text->ctx, path);
     if (fd < 0) {
-        return asc_fail(text->ctx, ASC_ERR_IO, "%s: can't open: %s", text->name, strerror(errno));
-    }
-    struct stat info;
-    if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
-        close(fd);
-        return asc_fail(text->ctx, ASC_ERR_IO, "%s: is a folder, expected a file", text->name);
+        return asc_error(text->ctx);
     }
     text->file = gzdopen(fd, "rb");
     if (!text->file || gzbuffer(text->file, READ_BYTES)) {

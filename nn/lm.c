@@ -240,7 +240,7 @@ static void make_tables(asc_lm *lm, asc_maker *m, bool pos_emb)
     }
 }
 
-static asc_status make_model(asc_lm *lm, asc_reader *c, uint64_t seed)
+static asc_status make_model(asc_lm *lm, asc_reader *c, uint64_t seed, const asc_values_source *source)
 {
     asc_ctx *ctx = lm->ctx;
     bool pos_emb = true;
@@ -257,7 +257,7 @@ static asc_status make_model(asc_lm *lm, asc_reader *c, uint64_t seed)
     } else if (lm->layers > 0) {
         return ASC_ERR_MEMORY;
     }
-    asc_maker m = {.ctx = ctx, .params = lm->params, .dtype = lm->dtype, .seed = seed};
+    asc_maker m = {.ctx = ctx, .params = lm->params, .dtype = lm->dtype, .seed = seed, .source = source};
     make_tables(lm, &m, pos_emb);
     for (int l = 0; l < lm->layers && !asc_error(ctx); l++) {
         make_block(lm, c, &m, l);
@@ -280,7 +280,8 @@ static asc_status make_model(asc_lm *lm, asc_reader *c, uint64_t seed)
     return asc_error(ctx) ? asc_error(ctx) : finish_settings(lm, c);
 }
 
-asc_lm *asc_lm_new(asc_ctx *ctx, const char *text, asc_dtype dtype, uint64_t seed)
+asc_lm *asc_lm_new_from(asc_ctx *ctx, const char *text, asc_dtype dtype, uint64_t seed,
+                        const asc_values_source *source)
 {
     if (ASC_NEED(ctx, "lm_new: config", text) || asc_error(ctx)) {
         return NULL;
@@ -297,7 +298,7 @@ asc_lm *asc_lm_new(asc_ctx *ctx, const char *text, asc_dtype dtype, uint64_t see
     asc_reader reader;
     asc_status status = asc_reader_open(&reader, ctx, text);
     if (!status) {
-        status = make_model(lm, &reader, seed);
+        status = make_model(lm, &reader, seed, source);
         asc_reader_close(&reader);
     }
     if (status == ASC_ERR_ARG) {
@@ -308,6 +309,11 @@ asc_lm *asc_lm_new(asc_ctx *ctx, const char *text, asc_dtype dtype, uint64_t see
         return NULL;
     }
     return lm;
+}
+
+asc_lm *asc_lm_new(asc_ctx *ctx, const char *text, asc_dtype dtype, uint64_t seed)
+{
+    return asc_lm_new_from(ctx, text, dtype, seed, NULL);
 }
 
 void asc_lm_free(asc_lm *lm)

@@ -47,6 +47,15 @@ static asc_status check_memory(asc_maker *m, const char *name, int ndim, const i
     return asc_memory_check(m->ctx, what, m->bytes);
 }
 
+/* A tensor whose values are to be read; null with the error set where there are none to read. */
+static asc_tensor without_values(asc_maker *m, const char *name, int ndim, const int64_t *shape)
+{
+    if (asc_error(m->ctx) || m->source->find(m->source->user, name, ndim, shape)) {
+        return asc_null();
+    }
+    return asc_empty(m->ctx, m->dtype, ndim, shape);
+}
+
 static bool is_named(asc_maker *m, const char *name)
 {
     if (m && !name) {
@@ -65,6 +74,10 @@ asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndi
     if (asc_error(m->ctx) || check_memory(m, full, ndim, shape)) {
         return asc_null();
     }
+    bool decay = init == ASC_INIT_LINEAR || init == ASC_INIT_EMBEDDING;
+    if (m->source) {
+        return add(m, full, without_values(m, full, ndim, shape), decay);
+    }
     asc_tensor t = asc_null();
     if (init == ASC_INIT_LINEAR && !asc_name_in(name, m->zeros)) {
         double bound = (m->narrowing > 0 ? m->narrowing : 1) / sqrt((double)shape[ndim - 1]);
@@ -74,7 +87,7 @@ asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndi
     } else {
         t = asc_full(m->ctx, m->dtype, init == ASC_INIT_ONE, ndim, shape);
     }
-    return add(m, full, t, init == ASC_INIT_LINEAR || init == ASC_INIT_EMBEDDING);
+    return add(m, full, t, decay);
 }
 
 asc_tensor asc_make_values(asc_maker *m, const char *name, int64_t n, const double *values)
@@ -84,6 +97,9 @@ asc_tensor asc_make_values(asc_maker *m, const char *name, int64_t n, const doub
         return asc_null();
     }
     snprintf(full, sizeof full, "%s%s", m->prefix, name);
+    if (m->source) {
+        return add(m, full, without_values(m, full, 1, &n), false);
+    }
     asc_tensor t = asc_empty(m->ctx, m->dtype, 1, &n), given = asc_from(m->ctx, ASC_F64, values, 1, &n);
     asc_copy(m->ctx, t, given);
     asc_release(given);

@@ -8,6 +8,17 @@
 
 #include "settings/reader.h"
 
+/* Where the values of new parameters will come from, a file: `find` sets the error if it has none of that name and
+ * shape, so that no memory is taken for what is not there; the parameters it has are made without initial values. */
+typedef struct asc_values_source {
+    asc_status (*find)(void *user, const char *name, int ndim, const int64_t *shape);
+    void *user;
+} asc_values_source;
+
+/* asc_lm_new, with parameters that have no values yet: each is to be read from the source. */
+asc_lm *asc_lm_new_from(asc_ctx *ctx, const char *config, asc_dtype dtype, uint64_t seed,
+                        const asc_values_source *source);
+
 /* Where new parameters go. */
 struct asc_maker {
     asc_ctx *ctx;
@@ -18,6 +29,7 @@ struct asc_maker {
     const char *const *zeros; /* names without the prefix, of matrices that start from 0; or NULL */
     double narrowing; /* matrices start narrower by this factor; 0 stands for 1 */
     double bytes;    /* made so far */
+    const asc_values_source *source; /* or NULL: initial values are drawn */
 };
 
 #define ASC_MIX_NONE "none" /* what stands for a mixing in models that have none */

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/room.h"
+
 static const char *program_name = "ascgrad", *command_name;
 
 void cli_begin(const char *program, const char *name)
@@ -117,6 +119,7 @@ static asc_ctx *open_ctx(int64_t threads)
 {
     static bool made;
     made = false;
+    room_check(threads);
     asc_options options = {.threads = (int)threads, .message = pass_on, .message_user = &made};
     asc_ctx *ctx = asc_ctx_new(&options);
     if (!ctx) {
@@ -155,6 +158,7 @@ asc_ctx *cli_ctx_new_first(void)
 
 void cli_set_threads(asc_ctx *ctx, int threads)
 {
+    room_check(threads);
     asc_set_threads(ctx, threads);
     tell_threads(ctx);
 }

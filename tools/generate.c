@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/file.h>
+
 #include "tools/commands.h"
 #include "tools/open.h"
 #include "tools/unknown.h"
@@ -75,7 +77,7 @@ static prompt read_all(FILE *file, const char *name)
     return p;
 }
 
-static prompt read_prompt(const struct args *args)
+static prompt read_prompt(asc_ctx *ctx, const struct args *args)
 {
     bool own = args->prompt && strcmp(args->prompt, "-") != 0;
     if (own || !(args->prompt || args->prompt_file)) {
@@ -85,16 +87,20 @@ static prompt read_prompt(const struct args *args)
     if (args->prompt || strcmp(args->prompt_file, "-") == 0) {
         return read_all(stdin, "standard input");
     }
-    FILE *file = fopen(args->prompt_file, "rb");
+    int fd = asc_input_open(ctx, args->prompt_file);
+    if (fd < 0) {
+        exit(cli_report(ctx));
+    }
+    FILE *file = fdopen(fd, "rb");
     prompt p = read_all(file, args->prompt_file);
     fclose(file);
     return p;
 }
 
 /* What an editor puts at a file's end belongs to the file; the prompt goes on where its last line ends. */
-static prompt take_prompt(const struct args *args)
+static prompt take_prompt(asc_ctx *ctx, const struct args *args)
 {
-    prompt p = read_prompt(args);
+    prompt p = read_prompt(ctx, args);
     if (!p.text) {
         cli_message("no memory for the prompt");
         exit(CLI_IO);
@@ -286,7 +292,7 @@ static int generate(generation *g, const struct args *args)
         print_speed(g);
         return status;
     }
-    prompt p = take_prompt(args);
+    prompt p = take_prompt(g->ctx, args);
     unknown_name_words(g->model->tokenizer, p.text, p.n);
     int status = CLI_OK;
     if (args->json) {

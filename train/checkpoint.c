@@ -9,11 +9,13 @@
 
 #include "tensor/ctx.h"
 #include "train/format.h"
+#include "train/path.h"
 #include "train/state.h"
 
-#define PARAM "param."
+#define PARAM ASC_CHECKPOINT_PARAM
 #define OPTIM "optim."
 #define CARRY "carry."
+#define HELD "settings"
 
 /* What each field may be by itself; asc_trainer_check_state says how they go together. */
 static const struct {
@@ -36,7 +38,7 @@ static const struct {
     {"lr", 'n', offsetof(asc_train_state, lr), 0, 0},
     {"grad_norm", 'n', offsetof(asc_train_state, grad_norm), 0, 0},
 };
-enum { N_FIELDS = sizeof fields / sizeof *fields, N_FACTS = 3, TEXT = 40, BUILD = 600 };
+enum { N_FIELDS = sizeof fields / sizeof *fields, N_FACTS = 4, TEXT = 40, BUILD = 600 };
 
 asc_train_state asc_state_start(void)
 {
@@ -97,12 +99,12 @@ static void add_all(entries *e, const char *prefix, const asc_params *params)
 }
 
 asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
-                                const asc_train_state *state, const asc_params *carried)
+                                const asc_train_state *state, const asc_params *carried, const char *held)
 {
     asc_params *params = asc_lm_params(lm), *slots = asc_optim_state(optim);
     char values[N_FIELDS][TEXT], build[BUILD];
     asc_safetensors_pair metadata[N_FACTS + N_FIELDS] = {{ASC_FORMAT_KEY, ASC_FORMAT}, {"build", build},
-                                                         {ASC_SAFETENSORS_CRC, ""}};
+                                                         {HELD, held}, {ASC_SAFETENSORS_CRC, ""}};
     describe_build(build);
     for (int i = 0; i < N_FIELDS; i++) {
         const char *field = (const char *)state + fields[i].at;
@@ -131,25 +133,42 @@ asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *
 
 /* ---- reading ---- */
 
+/* That the file has a tensor of that name, behind its prefix, and shape. */
+static asc_status find_param(void *user, const char *name, int ndim, const int64_t *shape)
+{
+    const asc_params_file *f = user;
+    char full[400];
+    snprintf(full, sizeof full, "%s%s", f->prefix, name);
+    const asc_safetensors_entry *entry = asc_safetensors_find(f->file, full);
+    if (!entry) {
+        return asc_fail(f->ctx, ASC_ERR_FORMAT, "%s: has no tensor %s", f->path, full);
+    }
+    asc_array got, expected;
+    asc_array_init(&got, entry->dtype, entry->ndim, entry->shape);
+    if (!asc_array_init(&expected, entry->dtype, ndim, shape) || !asc_same_shape(&got, &expected)) {
+        char text[2][ASC_SHAPE_TEXT];
+        return asc_fail(f->ctx, ASC_ERR_FORMAT, "%s: %s is %s, expected %s", f->path, full,
+                        asc_shape_text(&got, text[0]), asc_shape_text(&expected, text[1]));
+    }
+    return ASC_OK;
+}
+
+asc_values_source asc_params_source(asc_params_file *file)
+{
+    return (asc_values_source){find_param, file};
+}
+
 asc_status asc_params_read(asc_ctx *ctx, const asc_safetensors *file, const char *path, const char *prefix,
                            asc_params *params)
 {
+    asc_params_file f = {ctx, file, path, prefix};
     for (int i = 0; i < asc_params_count(params); i++) {
         char name[400];
         snprintf(name, sizeof name, "%s%s", prefix, asc_params_name(params, i));
         asc_tensor t = asc_params_at(params, i);
-        const asc_safetensors_entry *entry = asc_safetensors_find(file, name);
-        if (!entry) {
-            return asc_fail(ctx, ASC_ERR_FORMAT, "%s: has no tensor %s", path, name);
-        }
-        asc_array got, expected = asc_array_of(t);
-        asc_array_init(&got, entry->dtype, entry->ndim, entry->shape);
-        if (!asc_same_shape(&got, &expected)) {
-            char text[2][ASC_SHAPE_TEXT];
-            return asc_fail(ctx, ASC_ERR_FORMAT, "%s: %s is %s, expected %s", path, name,
-                            asc_shape_text(&got, text[0]), asc_shape_text(&expected, text[1]));
-        }
-        if (asc_safetensors_read_into(ctx, file, name, t)) {
+        asc_array expected = asc_array_of(t);
+        if (find_param(&f, asc_params_name(params, i), expected.ndim, expected.shape) ||
+            asc_safetensors_read_into(ctx, file, name, t)) {
             return asc_error(ctx);
         }
     }
@@ -243,4 +262,13 @@ asc_status asc_checkpoint_step(asc_ctx *ctx, const char *path, int64_t *step)
     asc_status status = file ? asc_format_int(file, "step", 0, ASC_STEPS_MOST, step) : asc_error(ctx);
     asc_safetensors_close(file);
     return status;
+}
+
+char *asc_checkpoint_held(asc_ctx *ctx, const char *path)
+{
+    asc_safetensors *file = asc_format_open(ctx, path, true);
+    const char *held = asc_safetensors_metadata(file, HELD);
+    char *copy = held ? asc_path_copy(ctx, held) : NULL;
+    asc_safetensors_close(file);
+    return copy;
 }

@@ -9,6 +9,7 @@
 #include <ascgrad/corpus.h>
 #include <ascgrad/safetensors.h>
 
+#include "data/json.h"
 #include "data/tokenizer.h"
 #include "tensor/need.h"
 #include "train/format.h"
@@ -181,7 +182,9 @@ static asc_lm *open_lm(asc_ctx *ctx, const asc_safetensors *file, const char *pa
     }
     const char *config = asc_safetensors_metadata(file, "config");
     const asc_safetensors_entry *first = asc_safetensors_at(file, 0);
-    asc_lm *lm = asc_lm_new(ctx, config, first && first->dtype == ASC_F64 ? ASC_F64 : ASC_F32, 0);
+    asc_dtype dtype = first && first->dtype == ASC_F64 ? ASC_F64 : ASC_F32;
+    asc_values_source source = asc_params_source(&(asc_params_file){ctx, file, path, ""});
+    asc_lm *lm = asc_lm_new_from(ctx, config, dtype, 0, &source);
     asc_error_blame(ctx, path);
     if (lm && asc_params_read(ctx, file, path, "", asc_lm_params(lm))) {
         asc_lm_free(lm);

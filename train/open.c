@@ -8,6 +8,7 @@
 
 #include "data/tokenizer.h"
 #include "tensor/ctx.h"
+#include "train/format.h"
 #include "train/inert.h"
 #include "train/token_cache.h"
 #include "train/trainer.h"
@@ -219,13 +220,25 @@ static asc_status check_sequences(const asc_trainer *t)
     return ASC_OK;
 }
 
+/* With initial values or, where there is a checkpoint, room for what that has. */
+static asc_lm *new_lm(const asc_trainer *t, const char *config)
+{
+    const char *path = t->folder.checkpoint; /* of a run that is resumed; a new one has no folder yet */
+    asc_safetensors *file = path && asc_path_exists(path) ? asc_format_open(t->ctx, path, true) : NULL;
+    asc_values_source source = asc_params_source(&(asc_params_file){t->ctx, file, path, ASC_CHECKPOINT_PARAM});
+    uint64_t seed = (uint64_t)t->settings->values.seed;
+    asc_lm *lm = asc_lm_new_from(t->ctx, config, asc_settings_dtype(t->settings), seed, file ? &source : NULL);
+    asc_safetensors_close(file);
+    return lm;
+}
+
 /* The model of a configuration, which goes, with the initial model's parameters, in place of the one that is there. */
 static asc_status make_lm(asc_trainer *t, char *config, const asc_model *init)
 {
     const asc_values *v = &t->settings->values;
     int64_t vocab = asc_tokenizer_size(t->tokenizer);
     asc_lm_free(t->lm);
-    t->lm = config ? asc_lm_new(t->ctx, config, asc_settings_dtype(t->settings), (uint64_t)v->seed) : NULL;
+    t->lm = config ? new_lm(t, config) : NULL;
     asc_text_drop(config);
     if (t->lm && asc_lm_vocab(t->lm) != vocab) {
         asc_fail_on(t->ctx, ASC_ERR_ARG, "init",

@@ -1,9 +1,11 @@
 /* train/path.c: texts and paths in the context's memory. */
 #include "train/path.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tensor/ctx.h"
 
@@ -56,8 +58,29 @@ void asc_path_make_parents(const char *path)
 {
     char parent[4096];
     for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        bool left_again = strncmp(slash, "/../", 4) == 0 || strcmp(slash, "/..") == 0;
         snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
-        mkdir(parent, 0777); /* if it fails, so will what comes after it */
+        if (!left_again && mkdir(parent, 0777) == 0) { /* if it fails, so will what comes after it */
+            asc_path_sync(parent);
+        }
+    }
+}
+
+void asc_path_sync(const char *path)
+{
+    char folder[4096];
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') {
+        n--;
+    }
+    while (n > 0 && path[n - 1] != '/') {
+        n--;
+    }
+    snprintf(folder, sizeof folder, "%.*s", (int)n, path);
+    int fd = open(n > 0 ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd); /* not all file systems can */
+        close(fd);
     }
 }
 

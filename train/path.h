@@ -19,8 +19,11 @@ void asc_path_free(asc_ctx *ctx, char *path);
 /* Whether there is something of that name. */
 bool asc_path_exists(const char *path);
 
-/* Makes the folders above `path` that are not there, as far as it can. */
+/* Makes the folders above `path` that are not there, as far as it can; none that the path leaves again by "..". */
 void asc_path_make_parents(const char *path);
+
+/* Brings the entry of `path` in its folder to the disk, where the system can do that. */
+void asc_path_sync(const char *path);
 
 /* Puts "WHERE: " before the message of the context's error and `after` after it, if there is one; "" for none. It is
  * about what WHERE names then, and no argument of the caller's. */

@@ -79,9 +79,11 @@ static asc_status write_checkpoint(asc_trainer *t)
         return asc_error(t->ctx);
     }
     asc_params *carried = asc_params_new(t->ctx);
-    if (carried && asc_streams_save(t, carried) == ASC_OK) {
-        asc_checkpoint_write(t->ctx, &t->folder, t->lm, t->optim, &t->state, carried);
+    char *held = asc_trainer_held(t);
+    if (held && carried && asc_streams_save(t, carried) == ASC_OK) {
+        asc_checkpoint_write(t->ctx, &t->folder, t->lm, t->optim, &t->state, carried, held);
     }
+    asc_text_drop(held);
     asc_params_free(carried);
     return asc_error(t->ctx);
 }

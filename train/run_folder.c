@@ -82,7 +82,11 @@ static asc_status make(asc_folder *f)
         return asc_fail_taken(f->ctx, f->path);
     }
     asc_path_make_parents(f->path);
-    return mkdir(f->path, 0777) && errno != EEXIST ? fail_io(f->ctx, f->path) : ASC_OK;
+    if (mkdir(f->path, 0777) && errno != EEXIST) {
+        return fail_io(f->ctx, f->path);
+    }
+    asc_path_sync(f->path);
+    return ASC_OK;
 }
 
 static asc_status claim(asc_folder *f)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "data/json.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 #include "train/claim.h"

@@ -84,10 +84,6 @@ json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text);
 /* Frees a text that jansson made. */
 void asc_text_drop(char *text);
 
-/* Reads a file that holds a JSON object. `own`: it lies in a run's folder, and must be a regular file; else it may be a
- * link, or a pipe that has a writer. New; NULL with the error set: ASC_ERR_IO, ASC_ERR_FORMAT. */
-json_t *asc_json_read(asc_ctx *ctx, const char *path, bool own);
-
 /* The value that a setting has if none is given, as JSON; new, NULL if there is no default. */
 json_t *asc_setting_default(asc_ctx *ctx, const asc_setting *row);
 

@@ -10,7 +10,7 @@
 #include <program/names.h>
 #include <program/settings.h>
 
-#include "data/file.h"
+#include "data/json.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 #include "train/no_run.h"
@@ -108,50 +108,6 @@ asc_status asc_settings_preset(asc_settings *s, const char *name)
 }
 
 /* ---- files ---- */
-
-/* Opens what a person named: a pipe, too, which is read to its end, but not waited for where it has no writer. */
-static int open_any(asc_ctx *ctx, const char *path)
-{
-    struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0) {
-        asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
-    } else if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
-        asc_fail(ctx, ASC_ERR_IO, "%s: is a folder, expected a file with a JSON object", path);
-        close(fd);
-        fd = -1;
-    } else {
-        fcntl(fd, F_SETFL, 0); /* from here on a reader waits for the writer */
-    }
-    return fd;
-}
-
-json_t *asc_json_read(asc_ctx *ctx, const char *path, bool own)
-{
-    int fd = own ? asc_file_open(ctx, path, O_RDONLY | O_NOFOLLOW) : open_any(ctx, path);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-    if (!file) {
-        if (fd >= 0) {
-            close(fd);
-            asc_fail(ctx, ASC_ERR_MEMORY, "%s: out of memory", path);
-        }
-        return NULL;
-    }
-    json_error_t where;
-    json_t *object = json_loadf(file, JSON_REJECT_DUPLICATES, &where);
-    fclose(file);
-    if (json_is_object(object)) {
-        return object;
-    }
-    if (!object && where.position == 0) { /* the parser's own words for it would be that a bracket was expected */
-        asc_fail(ctx, ASC_ERR_FORMAT, "%s: is empty, expected a JSON object", path);
-    } else {
-        asc_fail(ctx, ASC_ERR_FORMAT, "%s: line %d: %s", path, object ? 1 : where.line,
-                 object ? "not a JSON object" : where.text);
-    }
-    json_decref(object);
-    return NULL;
-}
 
 /* Facts about a run in its config.json, which are no settings. */
 static bool is_fact(const char *key)

@@ -5,6 +5,7 @@
 #include <ascgrad/safetensors.h>
 #include <ascgrad/train.h>
 
+#include "nn/mixing.h"
 #include "train/run_folder.h"
 
 #define ASC_STEPS_MOST INT64_C(1000000000000000) /* as many as a setting may ask for */
@@ -22,16 +23,20 @@ typedef struct asc_train_state {
 /* At the start: nothing done. */
 asc_train_state asc_state_start(void);
 
-/* Writes parameters, optimiser, state and what is carried to checkpoint.safetensors, with its checksums, atomically.
- * ASC_ERR_IO, ASC_ERR_MEMORY. */
+/* Writes parameters, optimiser, state, what is carried and the settings that the run is held to (asc_trainer_held) to
+ * checkpoint.safetensors, with its checksums, atomically. ASC_ERR_IO, ASC_ERR_MEMORY. */
 asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
-                                const asc_train_state *state, const asc_params *carried);
+                                const asc_train_state *state, const asc_params *carried, const char *held);
 
 /* Reads it all back from `path`, each field within its range, what is carried into the list `carried`. *same_build: it
  * was written by this build, on these kernels and this BLAS. ASC_ERR_IO; ASC_ERR_FORMAT: damaged, of a later version or
  * of another model. */
 asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_optim *optim, asc_train_state *state,
                                asc_params *carried, bool *same_build);
+
+/* The settings that a checkpoint holds its run to, to be freed with asc_path_free; NULL: an earlier version's, or the
+ * error is set. */
+char *asc_checkpoint_held(asc_ctx *ctx, const char *path);
 
 /* The step that a checkpoint is of. ASC_ERR_IO, ASC_ERR_FORMAT. */
 asc_status asc_checkpoint_step(asc_ctx *ctx, const char *path, int64_t *step);
@@ -45,6 +50,15 @@ asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc
  * ASC_ERR_FORMAT: one is not there, of another shape, or damaged. */
 asc_status asc_params_read(asc_ctx *ctx, const asc_safetensors *file, const char *path, const char *prefix,
                            asc_params *params);
+
+/* The same file as where the values of a model that is still to be made come from. */
+typedef struct asc_params_file {
+    asc_ctx *ctx;
+    const asc_safetensors *file;
+    const char *path, *prefix;
+} asc_params_file;
+#define ASC_CHECKPOINT_PARAM "param." /* before the names of a checkpoint's parameters */
+asc_values_source asc_params_source(asc_params_file *file);
 
 /* CRC-32 of the vocabulary as it is saved, as 8 hexadecimal digits. ASC_ERR_MEMORY. */
 asc_status asc_vocab_checksum(const asc_tokenizer *tokenizer, char text[9]);

@@ -8,6 +8,7 @@
 
 #include <program/file.h>
 
+#include "data/json.h"
 #include "train/trainer.h"
 
 /* ---- the lines of metrics.jsonl ---- */
@@ -37,7 +38,7 @@ static void take_line(asc_ctx *ctx, lines *all, const char *text, size_t bytes, 
 static lines read_lines(const asc_trainer *t)
 {
     lines all = {0};
-    FILE *f = fopen(t->folder.metrics, "r");
+    FILE *f = asc_file_read(t->folder.metrics);
     char *text = NULL;
     size_t capacity = 0;
     for (ssize_t n; f && (n = getline(&text, &capacity, f)) > 0;) {

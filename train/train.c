@@ -326,12 +326,20 @@ static bool goes_back(asc_trainer *t)
     return true;
 }
 
+static asc_status check_held(const asc_trainer *t)
+{
+    char *held = asc_checkpoint_held(t->ctx, t->read_from);
+    asc_trainer_check_held(t, held);
+    asc_path_free(t->ctx, held);
+    return asc_error(t->ctx);
+}
+
 static asc_status read_checkpoint(asc_trainer *t, bool back, bool *same_build)
 {
     *same_build = true;
     if (asc_path_exists(t->folder.checkpoint)) {
         t->read_from = back ? t->folder.stable : t->folder.checkpoint;
-        asc_params *carried = asc_params_new(t->ctx);
+        asc_params *carried = check_held(t) ? NULL : asc_params_new(t->ctx);
         if (!carried || asc_checkpoint_read(t->ctx, t->read_from, t->lm, t->optim, &t->state, carried, same_build) ||
             asc_trainer_check_state(t) || asc_streams_load(t, carried)) {
             asc_params_free(carried);

@@ -64,6 +64,13 @@ typedef struct asc_trainer {
 /* loop.c: from the state to the end of the run, or to where it is stopped. ASC_OK also where it was stopped. */
 asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end);
 
+/* held.c: the settings that decide what the run becomes, JSON text to be freed with asc_text_drop, once model and
+ * schedule are there; NULL with the error set: ASC_ERR_MEMORY. */
+char *asc_trainer_held(const asc_trainer *t);
+/* That they are those that a checkpoint has of the run; NULL: an earlier version's.
+ * ASC_ERR_FORMAT: one is another. */
+asc_status asc_trainer_check_held(const asc_trainer *t, const char *held);
+
 /* open.c: opens data and vocabulary, and the model with its optimiser. `init`: the model that a new one starts from, or
  * NULL. */
 asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init);

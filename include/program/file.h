@@ -1,10 +1,11 @@
 /*
- * program/file.h: files that are there as a whole, or not at all.
+ * program/file.h: files that are there as a whole, or not at all, and what a person names to be read.
  */
 #ifndef PROGRAM_FILE_H
 #define PROGRAM_FILE_H
 
 #include <ascgrad/base.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,6 +16,15 @@ extern "C" {
  * and then take the name. On failure the earlier file is as it was and `path`.tmp is gone.
  * ASC_ERR_ARG: `path` is NULL, or `bytes` is with n > 0; ASC_ERR_IO, with the system's reason; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_file_write_atomic(asc_ctx *ctx, const char *path, const void *bytes, size_t n);
+
+/* Opens what a person named to be read: a file, a pipe that has a writer, a terminal, or "-", standard input. The
+ * descriptor, to be closed. A pipe without a writer is waited for a second and then has nothing in it. -1 with the
+ * error set: ASC_ERR_ARG: no path; ASC_ERR_IO, also of a folder and of a device that never ends. */
+ASC_API int asc_input_open(asc_ctx *ctx, const char *path);
+
+/* Opens a regular file to be read, one that a program has made rather than a person named; NULL where there is none,
+ * or something else, which is not waited for. */
+ASC_API FILE *asc_file_read(const char *path);
 
 #ifdef __cplusplus
 }

@@ -38,7 +38,7 @@ printf 'the dog\n\n' >prompt
 status 0 "$ASCGRAD" generate run --prompt-file prompt --tokens 100 --seed 3
 cmp -s out first && fail 'the last newline of two was left out'
 status 3 "$ASCGRAD" generate run --prompt-file nowhere
-has err '^ascgrad generate: nowhere: No such file or directory$'
+has err '^ascgrad generate: nowhere: can.t open: No such file or directory$'
 status 2 "$ASCGRAD" generate run --prompt-file prompt the
 has err '^ascgrad generate: --prompt-file: there is a prompt already: expected one'
 

@@ -112,10 +112,10 @@ done <<'END'
 2 $T --preset => --preset: its argument NAME is missing
 
 # train: files of settings and --set
-3 $T --config nofile.json => nofile.json: No such file or directory
+3 $T --config nofile.json => nofile.json: can't open: No such file or directory
 3 $T --config broken.json => broken.json: line 1: string or '}' expected near '}'
 3 $T --config list.json => list.json: line 1: not a JSON object
-3 $T --config folder => folder: is a folder, expected a file with a JSON object
+3 $T --config folder => folder: is a folder, expected a file
 2 $T --config other.json => other.json: unknown setting 'learning_rate'; here it is 'lr'
 2 $T --config word.json => word.json: layers: got 'two', expected a whole number
 2 $T --set layers => --set: got 'layers', expected KEY=VALUE

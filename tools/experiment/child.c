@@ -14,6 +14,8 @@
 #include <sys/prctl.h>
 #endif
 
+#include <program/file.h>
+
 #include "tools/cli.h"
 
 enum { PATH = 4400, ARGUMENTS = 16 };
@@ -141,7 +143,7 @@ bool child_start(child *c, asc_experiment *e, int run, int threads, const char *
 /* The last lines of a log, as far as there is room. */
 static void read_end(const char *log, char *text, size_t size)
 {
-    FILE *f = fopen(log, "r");
+    FILE *f = asc_file_read(log);
     size_t n = 0;
     if (f) {
         if (fseek(f, -(long)(size - 1), SEEK_END)) {

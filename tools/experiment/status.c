@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <ascgrad/runs.h>
+#include <program/file.h>
 
 #include "tools/experiment/experiment.h"
 
@@ -36,7 +37,7 @@ static json_t *failure(const asc_experiment *e, const asc_experiment_run *run)
 {
     char path[4400], text[4000];
     snprintf(path, sizeof path, "%.4000s/failed/%.200s.txt", asc_experiment_folder(e), run->name);
-    FILE *f = run->state == ASC_EXPERIMENT_STATE_FAILED ? fopen(path, "r") : NULL;
+    FILE *f = run->state == ASC_EXPERIMENT_STATE_FAILED ? asc_file_read(path) : NULL;
     if (!f) {
         return NULL;
     }

@@ -214,7 +214,7 @@ static void put_base64(FILE *out, const unsigned char *bytes, size_t n)
 /* The file's bytes, new; NULL where there is none. */
 static unsigned char *read_file(const char *path, size_t *n)
 {
-    FILE *in = fopen(path, "rb");
+    FILE *in = asc_file_read(path);
     long end = in && fseek(in, 0, SEEK_END) == 0 ? ftell(in) : -1;
     unsigned char *bytes = end > 0 ? malloc((size_t)end) : NULL;
     if (bytes) {

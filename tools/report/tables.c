@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/file.h>
+
 #include "tools/report/report.h"
 
 /* ---- numbers of a run ---- */
@@ -482,7 +484,7 @@ static void put_failure(report *r, const asc_experiment_run *run)
 {
     char path[4096], text[SAID + 1];
     snprintf(path, sizeof path, "%s/failed/%s.txt", r->folder, run->name);
-    FILE *in = fopen(path, "r");
+    FILE *in = asc_file_read(path);
     size_t n = 0;
     if (in) {
         long end = fseek(in, 0, SEEK_END) == 0 ? ftell(in) : 0;

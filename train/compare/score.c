@@ -8,6 +8,7 @@
 
 #include <ascgrad/runs.h>
 
+#include "data/json.h"
 #include "tensor/need.h"
 #include "train/compare/scores.h"
 #include "train/settings.h"

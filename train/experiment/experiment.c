@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/json.h"
 #include "tensor/need.h"
 #include "train/settings.h"
 

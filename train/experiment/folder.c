@@ -9,6 +9,7 @@
 
 #include <program/file.h>
 
+#include "data/json.h"
 #include "tensor/need.h"
 #include "train/experiment/experiment.h"
 #include "train/settings.h"
@@ -273,10 +274,14 @@ static bool is_claimed(const asc_experiment *e, const char *name)
 static bool has_diverged(const asc_experiment *e, const char *name)
 {
     char *path = asc_experiment_path(e, "done", name, ".json");
-    json_t *note = path ? json_load_file(path, 0, NULL) : NULL;
+    FILE *file = asc_file_read(path);
+    json_t *note = file ? json_loadf(file, 0, NULL) : NULL;
     const char *end = json_string_value(json_object_get(note, "end"));
     bool diverged = end && strcmp(end, "diverged") == 0;
     json_decref(note);
+    if (file) {
+        fclose(file);
+    }
     asc_path_free(e->ctx, path);
     return diverged;
 }

@@ -1,0 +1,95 @@
+/* data/json.c: JSON from files, within limits. */
+#include "data/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <program/file.h>
+
+#include "data/file.h"
+
+enum { MOST_BYTES = 4 << 20 };
+
+/* ---- values ---- */
+
+/* How many values the text may become: one, and one more behind each comma or opening bracket out of strings. */
+static int64_t count_values(const char *text, size_t n, int64_t most)
+{
+    int64_t values = 1;
+    bool within = false;
+    for (size_t i = 0; i < n && values <= most; i++) {
+        char c = text[i];
+        if (c == '"') {
+            within = !within;
+        } else if (within) {
+            i += c == '\\';
+        } else {
+            values += c == ',' || c == '[' || c == '{';
+        }
+    }
+    return values;
+}
+
+json_t *asc_json_parse(const char *text, size_t n, int64_t most, size_t flags, json_error_t *where)
+{
+    if (count_values(text, n, most) <= most) {
+        return json_loadb(text, n, flags, where);
+    }
+    *where = (json_error_t){.line = 1, .column = 1, .position = (int)(n < INT32_MAX ? n : INT32_MAX)};
+    snprintf(where->text, sizeof where->text, "has more than %lld values", (long long)most);
+    return NULL;
+}
+
+/* ---- files ---- */
+
+/* All of an open file but what is beyond MOST_BYTES; how many bytes, below 0 with the error set. */
+static ssize_t read_all(asc_ctx *ctx, const char *path, int fd, char *text)
+{
+    ssize_t n = 0, got;
+    do {
+        got = read(fd, text + n, (size_t)(MOST_BYTES + 1 - n));
+        n += got > 0 ? got : 0;
+    } while ((got > 0 && n <= MOST_BYTES) || (got < 0 && errno == EINTR));
+    if (got < 0) {
+        asc_fail(ctx, ASC_ERR_IO, "%s: can't read: %s", path, strerror(errno));
+    }
+    return got < 0 ? got : n;
+}
+
+static json_t *parse_object(asc_ctx *ctx, const char *path, const char *text, size_t n)
+{
+    json_error_t where;
+    if (n > MOST_BYTES) {
+        asc_fail(ctx, ASC_ERR_FORMAT, "%s: has more than %d bytes, expected settings in at most that", path,
+                 (int)MOST_BYTES);
+        return NULL;
+    }
+    json_t *object = asc_json_parse(text, n, MOST_BYTES, JSON_REJECT_DUPLICATES, &where);
+    if (json_is_object(object)) {
+        return object;
+    }
+    if (!object && where.position == 0) { /* the parser's own words for it would be that a bracket was expected */
+        asc_fail(ctx, ASC_ERR_FORMAT, "%s: is empty, expected a JSON object", path);
+    } else {
+        asc_fail(ctx, ASC_ERR_FORMAT, "%s: line %d: %s", path, object ? 1 : where.line,
+                 object ? "not a JSON object" : where.text);
+    }
+    json_decref(object);
+    return NULL;
+}
+
+json_t *asc_json_read(asc_ctx *ctx, const char *path, bool own)
+{
+    int fd = own ? asc_file_open(ctx, path, O_RDONLY | O_NOFOLLOW) : asc_input_open(ctx, path);
+    char *text = fd < 0 ? NULL : asc_alloc(ctx, MOST_BYTES + 1);
+    ssize_t n = text ? read_all(ctx, path, fd, text) : -1;
+    json_t *object = n < 0 ? NULL : parse_object(ctx, path, text, (size_t)n);
+    asc_free(ctx, text, MOST_BYTES + 1);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return object;
+}

@@ -1,0 +1,74 @@
+#!/bin/sh
+# Files that a stranger has written, and a system that has little to give: an error in one line, at once.
+# Usage: ASCGRAD=build/ascgrad strangers.sh
+. "${abs_top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/program.sh"
+: "${ASCGRAD:=$PWD/build/ascgrad}"
+command -v timeout >/dev/null || { echo 'no timeout'; exit 77; }
+
+# soon WANTED ARGUMENT...: as status, but what hangs is a failure.
+soon() {
+    soon_wanted=$1
+    shift
+    status "$soon_wanted" timeout -s KILL 60 "$ASCGRAD" "$@"
+}
+
+tiny='--preset tiny --model transformer --data builtin:3000 --steps 2 --threads 1 -q'
+# shellcheck disable=SC2086  # several words
+soon 0 train $tiny --out run
+
+# a pipe that nobody writes to is not waited for, whatever is to be read from it
+mkfifo pipe
+printf 'a b\n' >text
+# shellcheck disable=SC2086
+while read -r wanted line; do
+    soon "$wanted" $line
+    [ -s err ] || fail "ascgrad $line: no message"
+done <<'LINES'
+3 train --config pipe --data text --out never
+3 train --data pipe --out never
+3 train --data text --tokenizer wordpiece:pipe --out never
+3 experiment run pipe --out never
+3 stats pair pipe text
+LINES
+soon 0 generate run --prompt-file pipe --tokens 1
+for file in config.json vocab.txt metrics.jsonl model.safetensors checkpoint.safetensors; do
+    mv run/$file kept
+    mkfifo run/$file
+    soon 3 train --resume run --steps 4
+    has err "run/$file: is a pipe, expected a regular file"
+    rm run/$file
+    mv kept run/$file
+done
+
+# one with a writer is read, by each of its names, also where the writer comes a little later
+printf 'a b\n' | soon 0 tokenize --tokenizer byte -
+has out '^97 32 98'
+(sleep 0.3; printf 'a b\n' >pipe) &
+soon 0 tokenize --tokenizer byte pipe
+has out '^97 32 98'
+wait
+soon 3 tokenize --tokenizer byte /dev/zero
+has err '/dev/zero: is a device, expected a file$'
+
+# a name that the path leaves again is not made
+# shellcheck disable=SC2086
+soon 3 train $tiny --out new/../run2
+[ ! -e new ] || fail 'new/../run2 left the folder new'
+
+# what decides about a run is held by its checkpoint
+sed -i 's/"seed": 1/"seed": 2/' run/config.json
+soon 3 train --resume run --steps 4
+has err '^ascgrad train: run/config.json: seed is 2, but the run was trained with 1 until its checkpoint'
+sed -i 's/"seed": 2/"seed": 1/; s/"heads": 2/"heads": 1/' run/config.json
+soon 3 train --resume run --steps 4
+has err '^ascgrad train: run/config.json: model.heads is 1, but the run was trained with 2'
+sed -i 's/"heads": 1/"heads": 2/' run/config.json
+soon 0 train --resume run --steps 4
+
+# a limit on address space that OpenBLAS would wait behind for good
+if ulimit -v 100000 2>/dev/null && [ "${ASCGRAD_SANITIZED-}" != yes ]; then
+    soon 3 info
+    has err 'limit on address space'
+    lines err 1
+fi
+exit "$failed"
