@@ -10,7 +10,7 @@ import numpy
 
 from . import _c
 from ._data import Split, Tokenizer
-from ._library import ArgumentError, Owned, ask, call, lib, lock, no_grad, quick, text
+from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, lock, no_grad, quick, text
 from ._params import ParameterList, Parameters, listed, next_seed, save_safetensors
 from ._sentences import Encoder, Features, features_options, model_encoder, together
 from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of
@@ -72,7 +72,14 @@ class LM(Owned):
         seed: Optional[int] = None,
         **settings: Any,
     ):
-        config = json.dumps({**(config or {}), **settings})
+        config = {} if config is None else config
+        if not isinstance(config, dict):
+            raise ArgumentTypeError(
+                f"config is {config!r}, expected a dictionary; LM.load(RUN) opens a trained model"
+            )
+        if isinstance(config.get("model"), dict):  # a RUN's config.json
+            config = config["model"]
+        config = json.dumps({**config, **settings})
         seed = next_seed() if seed is None else seed
         super().__init__(call(lib.asc_lm_new, config.encode(), dtype_number(dtype), seed), lib.asc_lm_free)
         self.tokenizer = None
