@@ -191,8 +191,11 @@ class Training(unittest.TestCase):
     def test_load_evaluate_generate(self):
         lm = asc.LM.load(self.path)
         data = asc.Dataset("builtin:3000")
-        found = lm.evaluate(data.split("valid", lm.tokenizer))
+        split = data.split("valid", lm.tokenizer)
+        found = lm.evaluate(split, losses=True)
         self.assertAlmostEqual(found["loss"], self.run_.info["valid_loss"], places=6)
+        self.assertAlmostEqual(found["losses"].mean(), found["loss"])
+        self.assertEqual(found["ids"].tolist(), split.tokens[1:].tolist())
         text = "".join(lm.generate("the ", 12))
         self.assertEqual(text, "".join(lm.generate("the ", 12)))
         tokenizer = lm.tokenizer
@@ -255,6 +258,17 @@ class Data(unittest.TestCase):
         self.assertEqual(sum(len(x) for x, _ in batches), split.blocks(16))
         for x, y in batches:
             np.testing.assert_array_equal(x[:, 1:], y[:, :-1])
+
+    def test_a_tasks_length(self):
+        data = asc.Dataset("task:copy")
+        tokenizer = data.collect(asc.Tokenizer("word"))
+        data.stretch(100)
+        split = data.split("test", tokenizer)
+        self.assertEqual(set(np.diff(split.sequences)), {101})
+        x, y = split.batch([0, 1], 1)
+        self.assertEqual((x.shape, (y < 0).any()), ((2, 100), True))
+        with self.assertRaises(asc.Error):
+            asc.Dataset("builtin:1000").stretch(10)
 
     def test_bytes_and_bpe(self):
         self.assertEqual(asc.Tokenizer("byte").encode("aß").tolist(), list("aß".encode()))

@@ -180,7 +180,11 @@ class Classes(unittest.TestCase):
             optimizer.zero_grad()
             if step == 60:
                 break
-        self.assertGreater(lm.evaluate(data.split("valid", tokenizer))["accuracy"], 0.5)
+        valid = data.split("valid", tokenizer)
+        found = lm.evaluate(valid, losses=True)
+        self.assertGreater(found["accuracy"], 0.5)
+        self.assertEqual(found["ids"].tolist(), valid.labels.tolist())
+        self.assertAlmostEqual(found["losses"].mean(), found["loss"])
         before = lm.class_objective(x, labels, lengths).item()
         lm.set_class_weights([0, 1, 1])
         self.assertNotEqual(lm.class_objective(x, labels, lengths).item(), before)
