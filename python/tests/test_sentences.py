@@ -138,7 +138,7 @@ class Pairs(unittest.TestCase):
         self.assertGreater(new.evaluate(held, features=lm.features(held))["accuracy"], 0.9)
 
     def test_of_an_encoders_states(self):
-        lm = self.train("states", encoder=str(TINY), tokenizer=f"wordpiece:{TINY}/vocab.txt")
+        lm = self.train("states", encoder=str(TINY))
         self.check(lm)
         path = self.path / "alone.safetensors"
         lm.save(path)
