@@ -12,7 +12,7 @@ further result, NAME, follow the first, in a tuple."""
 from ctypes import byref
 
 from . import _c
-from ._call import choice, inputs, ints, listed, longs, number, same, several, value
+from ._call import choice, inputs, ints, last, listed, longs, number, same, several, value
 from ._library import catch_up, ctx, fail, lib, lock, mode, pending, state
 from ._tensor import Tensor, dtype_number, new
 from ._tensor import result as one
@@ -124,6 +124,9 @@ class Function:
         if any(name == "dims" for name, *_ in self.attributes):  # PyTorch's word serves, too
             self.attributes.append(("dim", None, "Any"))
             self.lines.insert(0, "dims = dims if dim is None else dim")
+        if self.op in ("softmax", "log_softmax"):  # as PyTorch's are called
+            self.attributes.append(("dim", -1, "int"))
+            self.lines.append(f"if dim != -1:\n    last({self.op!r}, x, dim)")
         order = [name.rstrip("?") for name in known["inputs"]] if known else []
         self.tensors.sort(key=lambda name: order.index(name) if name in order else len(order))
         if known:

@@ -98,6 +98,53 @@ class Models(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "tokenizer"):
             lm.generate("text")
 
+    def test_an_optimizers_state_goes_on(self):
+        x = np.arange(8)[None] % 20
+        for make in (asc.AdamW, asc.Muon, asc.SGD):
+            lm = asc.LM(CONFIG, seed=1)
+
+            def train(optimizer, steps):
+                for _ in range(steps):
+                    lm.loss(x, x + 1).backward()
+                    optimizer.step()
+                    optimizer.zero_grad()
+
+            with tempfile.TemporaryDirectory() as folder:
+                model, state = os.path.join(folder, "model"), os.path.join(folder, "state")
+                optimizer = make(lm.parameters(), lr=1e-2, average=0.5)
+                train(optimizer, 3)
+                optimizer.save(state)
+                asc.save_safetensors(model, lm.parameters())
+                train(optimizer, 2)
+                expected = lm.logits(x).numpy()
+                for name, value in asc.load_safetensors(model)[0].items():
+                    lm.parameters()[name].numpy()[...] = value
+                optimizer = make(lm.parameters(), lr=1e-2, average=0.5)
+                optimizer.load(state)
+                train(optimizer, 2)
+                np.testing.assert_array_equal(lm.logits(x), expected)
+
+    def test_averaged_weights(self):
+        w = asc.tensor([1.0], requires_grad=True)
+        optimizer, seen = asc.SGD([w], lr=1.0, average=0.5), []
+        for _ in range(3):
+            w.sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            optimizer.average()
+            seen.append(w.item())
+        optimizer.swap_average()
+        self.assertTrue(min(seen) < w.item() <= max(seen), w.item())
+        optimizer.swap_average()
+        self.assertEqual(w.item(), seen[-1])
+        with self.assertRaises(asc.StateError):
+            asc.SGD([w]).average()
+
+    def test_of_a_runs_configuration(self):
+        self.assertEqual(asc.LM({"model": CONFIG, "steps": 3}).config, asc.LM(CONFIG).config)
+        with self.assertRaisesRegex(asc.Error, "LM.load"):
+            asc.LM("a/run")
+
     def test_mistakes(self):
         with self.assertRaisesRegex(asc.Error, "d_modle"):
             asc.LM({**CONFIG, "d_modle": 3})
@@ -144,8 +191,11 @@ class Training(unittest.TestCase):
     def test_load_evaluate_generate(self):
         lm = asc.LM.load(self.path)
         data = asc.Dataset("builtin:3000")
-        found = lm.evaluate(data.split("valid", lm.tokenizer))
+        split = data.split("valid", lm.tokenizer)
+        found = lm.evaluate(split, losses=True)
         self.assertAlmostEqual(found["loss"], self.run_.info["valid_loss"], places=6)
+        self.assertAlmostEqual(found["losses"].mean(), found["loss"])
+        self.assertEqual(found["ids"].tolist(), split.tokens[1:].tolist())
         text = "".join(lm.generate("the ", 12))
         self.assertEqual(text, "".join(lm.generate("the ", 12)))
         tokenizer = lm.tokenizer
@@ -169,9 +219,22 @@ class Training(unittest.TestCase):
         settings = dict(preset="tiny", data="builtin:3000", tokenizer="word", steps=12)
         with self.assertRaises(asc.InterruptedCall):
             asc.train(path, progress=lambda p: p["step"] < 5, **settings)
+        with self.assertRaises(ZeroDivisionError):
+            asc.train(path, resume=True, progress=lambda p: 1 / (p["step"] - 8))
         self.assertEqual(asc.train(path, resume=True).info["step"], 12)
         with self.assertRaisesRegex(asc.Error, "stepz"):
             asc.train(path + "x", stepz=3)
+
+
+class Scores(unittest.TestCase):
+    def test_paired(self):
+        a = np.random.default_rng(0).normal(size=200)
+        found = asc.paired(a + 0.5, a + np.linspace(-0.1, 0.1, 200), resamples=500)
+        self.assertAlmostEqual(found["difference"], 0.5)
+        self.assertTrue(found["ci_low"] < 0.5 < found["ci_high"])
+        self.assertLess(found["p_bootstrap"], 0.01)
+        with self.assertRaisesRegex(asc.Error, "paired"):
+            asc.paired([1.0], [1.0, 2.0])
 
 
 class Data(unittest.TestCase):
@@ -195,6 +258,17 @@ class Data(unittest.TestCase):
         self.assertEqual(sum(len(x) for x, _ in batches), split.blocks(16))
         for x, y in batches:
             np.testing.assert_array_equal(x[:, 1:], y[:, :-1])
+
+    def test_a_tasks_length(self):
+        data = asc.Dataset("task:copy")
+        tokenizer = data.collect(asc.Tokenizer("word"))
+        data.stretch(100)
+        split = data.split("test", tokenizer)
+        self.assertEqual(set(np.diff(split.sequences)), {101})
+        x, y = split.batch([0, 1], 1)
+        self.assertEqual((x.shape, (y < 0).any()), ((2, 100), True))
+        with self.assertRaises(asc.Error):
+            asc.Dataset("builtin:1000").stretch(10)
 
     def test_bytes_and_bpe(self):
         self.assertEqual(asc.Tokenizer("byte").encode("aß").tolist(), list("aß".encode()))

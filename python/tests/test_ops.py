@@ -60,6 +60,10 @@ class Values(unittest.TestCase):
         np.testing.assert_allclose(asc.mean(x, (0, -1)), x.mean((0, 2)))
         np.testing.assert_allclose(asc.tensor(x).sum(dims=1, keepdim=True), x.sum(1, keepdims=True))
         np.testing.assert_allclose(asc.tensor(x).mean(dim=-1), x.mean(-1))
+        for dim in (-1, 2):
+            np.testing.assert_allclose(asc.softmax(x, dim=dim), asc.softmax(x))
+        with self.assertRaisesRegex(asc.Error, "log_softmax: dim is 0"):
+            asc.log_softmax(x, dim=0)
         np.testing.assert_allclose(asc.permute(x, (2, 0, 1)), x.transpose(2, 0, 1))
         np.testing.assert_allclose(
             asc.pad(x, [0, 1, 0], [0, 0, 2], value=3), np.pad(x, [(0, 0), (1, 0), (0, 2)], constant_values=3)

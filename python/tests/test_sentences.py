@@ -138,7 +138,7 @@ class Pairs(unittest.TestCase):
         self.assertGreater(new.evaluate(held, features=lm.features(held))["accuracy"], 0.9)
 
     def test_of_an_encoders_states(self):
-        lm = self.train("states", encoder=str(TINY), tokenizer=f"wordpiece:{TINY}/vocab.txt")
+        lm = self.train("states", encoder=str(TINY))
         self.check(lm)
         path = self.path / "alone.safetensors"
         lm.save(path)
@@ -180,7 +180,11 @@ class Classes(unittest.TestCase):
             optimizer.zero_grad()
             if step == 60:
                 break
-        self.assertGreater(lm.evaluate(data.split("valid", tokenizer))["accuracy"], 0.5)
+        valid = data.split("valid", tokenizer)
+        found = lm.evaluate(valid, losses=True)
+        self.assertGreater(found["accuracy"], 0.5)
+        self.assertEqual(found["ids"].tolist(), valid.labels.tolist())
+        self.assertAlmostEqual(found["losses"].mean(), found["loss"])
         before = lm.class_objective(x, labels, lengths).item()
         lm.set_class_weights([0, 1, 1])
         self.assertNotEqual(lm.class_objective(x, labels, lengths).item(), before)

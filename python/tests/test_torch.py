@@ -266,6 +266,8 @@ class PyTorch(unittest.TestCase):
             (lambda: at.Attention(8, device="cuda"), TypeError, "processor"),
             (lambda: copy.deepcopy(layer).to("meta")(x), TypeError, "on meta"),
             (lambda: copy.deepcopy(layer).half()(x.half()), TypeError, "float16"),
+            (lambda: layer(x.numpy()), TypeError, "x is ndarray"),
+            (lambda: at.call(asc.ops.tanh, x.numpy()), TypeError, "input 0 is ndarray"),
         ):
             with self.assertRaisesRegex(kind, message):
                 wrong()

@@ -27,7 +27,7 @@ from ._lm import LM, Carried
 from ._operators import arange, full, ones, split, zeros
 from ._optim import SGD, AdamW, Muon, learning_rate
 from ._params import Parameters, load_safetensors, manual_seed, save_safetensors
-from ._runs import Run, experiment, runs, train
+from ._runs import Run, experiment, paired, runs, train
 from ._sentences import Encoder, Features
 from ._tensor import Tensor, empty, from_dlpack, from_numpy, tensor
 from .ops import *
@@ -77,6 +77,7 @@ __all__ = [
     "no_grad",
     "ones",
     "ops",
+    "paired",
     "runs",
     "save_safetensors",
     "set_step",

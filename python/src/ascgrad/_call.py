@@ -66,6 +66,12 @@ def choice(name, given, numbers):
     return numbers[given]
 
 
+def last(op, x, dim):
+    """Refuses another dimension than the last one, which the op is along."""
+    if dim != x.ndim - 1:
+        raise ArgumentError(f"{op}: dim is {dim!r}, expected -1, the last: transpose before and behind it")
+
+
 def flat(name, given):
     if given is None:
         return []

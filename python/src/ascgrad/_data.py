@@ -147,6 +147,10 @@ class Dataset(Owned):
         ask(lib.asc_dataset_collect, self.pointer, tokenizer.pointer)
         return tokenizer
 
+    def stretch(self, length: int) -> None:
+        """Has the sequences of a task be of that many inputs, in the splits that are loaded from here on."""
+        ask(lib.asc_dataset_stretch, self.pointer, length)
+
     def text(self, split: str = "train") -> str:
         """A split's text."""
         data, n, capacity = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_size_t()

@@ -137,7 +137,7 @@ def fail():
         quick.asc_set_interrupt(ctx, _go_on, None)  # which the next call may ask again
     raised = state.raised
     state.raised = None
-    if isinstance(raised, KeyboardInterrupt):
+    if isinstance(raised, KeyboardInterrupt) or (raised is not None and status == Status.INTERRUPTED):
         raise raised
     raise CLASSES.get(status, Error)(message, status, argument=argument) from raised
 

@@ -10,11 +10,18 @@ import numpy
 
 from . import _c
 from ._data import Split, Tokenizer
-from ._library import ArgumentError, Owned, ask, call, lib, lock, no_grad, quick, text
+from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, lock, no_grad, quick, text
 from ._params import ParameterList, Parameters, listed, next_seed, save_safetensors
 from ._sentences import Encoder, Features, features_options, model_encoder, together
 from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of
 from ._types import Array, DType, File, Input
+
+TOKENS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+
+def _copied(address, count, dtype):
+    """An array of the library's that is gone when the call returns."""
+    return numpy.frombuffer(ctypes.string_at(address, count * numpy.dtype(dtype).itemsize), dtype)
 
 
 class Carried(Owned):
@@ -72,7 +79,14 @@ class LM(Owned):
         seed: Optional[int] = None,
         **settings: Any,
     ):
-        config = json.dumps({**(config or {}), **settings})
+        config = {} if config is None else config
+        if not isinstance(config, dict):
+            raise ArgumentTypeError(
+                f"config is {config!r}, expected a dictionary; LM.load(RUN) opens a trained model"
+            )
+        if isinstance(config.get("model"), dict):  # a RUN's config.json
+            config = config["model"]
+        config = json.dumps({**config, **settings})
         seed = next_seed() if seed is None else seed
         super().__init__(call(lib.asc_lm_new, config.encode(), dtype_number(dtype), seed), lib.asc_lm_free)
         self.tokenizer = None
@@ -172,22 +186,41 @@ class LM(Owned):
         return dict(listed(parts.pointer).items())
 
     def evaluate(
-        self, split: Split, batch: int = 32, length: int = 0, carry: int = 0, features: Optional[Features] = None
+        self,
+        split: Split,
+        batch: int = 32,
+        length: int = 0,
+        carry: int = 0,
+        features: Optional[Features] = None,
+        losses: bool = False,
     ) -> Dict[str, Any]:
         """Loss, perplexity and the like on a split, each token but the first predicted once: a dictionary.
 
-        `carry`: the tokens that each block looks back at. Of a classifier there are accuracy and "confusion", a row for
-        each class, a column for what it was taken for; `features` are those of LM.features."""
+        `length`: the tokens of a block, 0 for the model's; `carry`: those that each block looks back at. With `losses`
+        there are also "ids" and "losses" of the predicted tokens, in the order of the text, or of a classifier's
+        sequences. Of a classifier there is "confusion", a row for each class, a column for what it was taken for, and
+        `features` are those of LM.features."""
         options, found = _c.asc_eval_options(batch=batch, length=length, carry=carry), _c.asc_eval_result()
-        n = lib.asc_lm_classes(self.pointer)
+        n, taken = lib.asc_lm_classes(self.pointer), []
         confusion = numpy.zeros((n, n), numpy.int64)
         if n:
             options.confusion = confusion.ctypes.data
             features = features if features is not None else self.features(split)
             options.features = features.pointer if features is not None else None
+
+        @TOKENS
+        def take(_, ids, values, count):
+            taken.append([_copied(ids, count, numpy.int64), _copied(values, count, numpy.float64)])
+            return _c.ASC_OK
+
+        if losses:
+            options.tokens = ctypes.cast(take, ctypes.c_void_p)
         with no_grad():
             call(lib.asc_evaluate, self.pointer, split.pointer, ctypes.byref(options), ctypes.byref(found))
         values = {name: getattr(found, name) for name, _ in found._fields_}
+        if losses:
+            ids, each = (numpy.concatenate(column) for column in zip(*taken))
+            values.update(ids=ids[ids >= 0], losses=each[ids >= 0])
         return {**values, "confusion": confusion} if n else values
 
     def carried(self, tokens: int) -> Carried:

@@ -8,7 +8,7 @@ from typing import Any, Optional, Tuple
 from . import _c
 from ._library import ArgumentError, Owned, ask, call, lib, lock, quick, state
 from ._params import ParameterList, named
-from ._types import Params
+from ._types import File, Params
 
 
 class Optimizer(Owned):
@@ -34,6 +34,25 @@ class Optimizer(Owned):
                 state.whole = False
         return norm
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.params)} parameters, lr={self.lr!r})"
+
+    def average(self) -> None:
+        """Takes the parameters, after a step, into their running means, whose decay is the option `average`."""
+        ask(lib.asc_optim_average, self.pointer)
+
+    def swap_average(self) -> None:
+        """Has parameters and their means change places; called again, back, which must be before the next step."""
+        ask(lib.asc_optim_swap_average, self.pointer)
+
+    def save(self, path: File) -> None:
+        """Writes what the next step depends on, beside the parameters, to a safetensors file."""
+        call(lib.asc_params_save, lib.asc_optim_state(self.pointer), str(path).encode())
+
+    def load(self, path: File) -> None:
+        """Goes on from a state that save wrote, of the same parameters."""
+        call(lib.asc_params_load, lib.asc_optim_state(self.pointer), str(path).encode())
+
     def grad_norm(self) -> float:
         """The Euclidean norm of all gradients together."""
         return call(lib.asc_grad_norm, self._list.pointer)
@@ -58,17 +77,25 @@ class AdamW(Optimizer):
         betas: Tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.01,
+        average: float = 0.0,
     ):
-        super().__init__(
-            params, lr, rule=_c.ASC_RULE_ADAMW, beta1=betas[0], beta2=betas[1], eps=eps, weight_decay=weight_decay
-        )
+        rule = {"rule": _c.ASC_RULE_ADAMW, "beta1": betas[0], "beta2": betas[1], "eps": eps}
+        super().__init__(params, lr, **rule, weight_decay=weight_decay, average=average)
 
 
 class SGD(Optimizer):
     """Gradient descent with momentum."""
 
-    def __init__(self, params: Params, lr: float = 1e-2, momentum: float = 0.0, weight_decay: float = 0.0):
-        super().__init__(params, lr, rule=_c.ASC_RULE_SGD, momentum=momentum, weight_decay=weight_decay)
+    def __init__(
+        self,
+        params: Params,
+        lr: float = 1e-2,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        average: float = 0.0,
+    ):
+        rule = {"rule": _c.ASC_RULE_SGD, "momentum": momentum}
+        super().__init__(params, lr, **rule, weight_decay=weight_decay, average=average)
 
 
 class Muon(Optimizer):
@@ -82,17 +109,10 @@ class Muon(Optimizer):
         betas: Tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.01,
+        average: float = 0.0,
     ):
-        super().__init__(
-            params,
-            lr,
-            rule=_c.ASC_RULE_MUON,
-            muon_momentum=momentum,
-            beta1=betas[0],
-            beta2=betas[1],
-            eps=eps,
-            weight_decay=weight_decay,
-        )
+        rule = {"rule": _c.ASC_RULE_MUON, "muon_momentum": momentum, "beta1": betas[0], "beta2": betas[1], "eps": eps}
+        super().__init__(params, lr, **rule, weight_decay=weight_decay, average=average)
 
 
 def learning_rate(

@@ -7,12 +7,12 @@ import ctypes
 import json
 import math
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import numpy
 
 from . import _c
-from ._library import Owned, ask, call, lib, log, quick, state, text
+from ._library import ArgumentError, Owned, ask, call, lib, log, quick, state, text
 from ._types import Array, File
 
 
@@ -120,6 +120,17 @@ def runs(folder: File) -> List[Run]:
 
     call(lib.asc_runs_find, str(folder).encode(), take, None)
     return [Run(path) for path in found]
+
+
+def paired(a: Sequence[float], b: Sequence[float], resamples: int = 10000, seed: int = 0) -> Dict[str, float]:
+    """What two systems scored on the same items, compared: the difference of the means with its 95 % interval, both p
+    values, effect sizes, as `ascgrad stats pair` has them."""
+    a, b = (numpy.ascontiguousarray(scores, numpy.float64) for scores in (a, b))
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ArgumentError(f"paired: scores are {a.shape} and {b.shape}, expected (n) and (n)")
+    how, found = _c.asc_resampling(resamples=resamples, seed=seed), _c.asc_pair_stats()
+    call(lib.asc_stats_pair, a.ctypes.data, b.ctypes.data, len(a), ctypes.byref(how), ctypes.byref(found))
+    return {name: getattr(found, name) for name, _ in found._fields_}
 
 
 def _cell(value):

@@ -60,6 +60,8 @@ _uncompiled = getattr(getattr(torch, "compiler", None), "disable", None) or torc
 
 def _check(name, t):
     """Refuses what the library can't take as it is."""
+    if not isinstance(t, torch.Tensor):
+        raise ArgumentTypeError(f"{name} is {type(t).__name__}, expected a torch.Tensor")
     if t.device.type != "cpu":
         raise ArgumentTypeError(
             f"{name} is on {t.device}, and the library computes on the processor: move it there, {name}.to('cpu')"
@@ -382,6 +384,8 @@ def _cast(name, t, dtype):
     """An input of a layer, of its dtype: under autocast made so, else refused."""
     if t is None:
         return None
+    if not isinstance(t, torch.Tensor):
+        _check(name, t)
     if t.device.type == "cpu" and t.dtype != dtype and t.is_floating_point() and _autocasts():
         return t.to(dtype)
     if t.device.type == "cpu" and t.dtype != dtype:
