@@ -169,7 +169,8 @@ has study/tables/results.csv '^system,seeds,.*class_accuracy,.*hard_accuracy,'
 lacks study/report.md perplexity
 has study/report.md 'that more than half of alone.s models get wrong'
 lines study/tables/classes.csv 3
-status 0 "$ASCGRAD" compare none=study/runs/none-1,study/runs/none-2 linear=study/runs/linear-1,study/runs/linear-2 --json
+runs=study/runs
+status 0 "$ASCGRAD" compare none=$runs/none-1,$runs/none-2 linear=$runs/linear-1,$runs/linear-2 --json
 cp out compared
 if have_python; then
     "$python" - <<'END' || fail 'tables/classes.csv has other figures than compare'
