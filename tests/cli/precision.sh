@@ -19,6 +19,15 @@ same part/model.safetensors whole/model.safetensors
 status 2 "$ASCGRAD" train --resume --precision f32 --out part
 has err '--precision: can.t be given anew'
 
+# … and on other instructions with a word about it
+if "$ASCGRAD" info --json | grep -q '"bf16": "avx512_bf16"'; then
+    status 0 "$ASCGRAD" train $settings --steps 10 --schedule-steps 20 --out moved
+    ASCGRAD_ISA=avx512 status 0 "$ASCGRAD" train --resume --steps 20 --out moved
+    has err 'another build, BLAS or processor'
+else
+    left_out 'a resume on other instructions: no AVX512-BF16 here'
+fi
+
 # other numbers than float32's, and near them
 status 0 "$ASCGRAD" train $settings --precision f32 --out f32
 has f32/config.json '"precision": "f32"'
@@ -55,6 +64,7 @@ status 0 "$ASCGRAD" info
 has out '^bf16  '
 status 0 "$ASCGRAD" info --json
 json 'd["bf16"] in ("plain", "avx2", "avx512", "avx512_bf16", "amx")'
-status 0 "$ASCGRAD" bench train --layers 1 --dim 16 --heads 2 --block 8 --batch 2 --vocab 50 --steps 1 --precision bf16 --json
+status 0 "$ASCGRAD" bench train --layers 1 --dim 16 --heads 2 --block 8 --batch 2 --vocab 50 --steps 1 \
+    --precision bf16 --json
 json 'd["gemm_gflops"] > 0 and abs(d["efficiency"] - d["gflops"] / d["gemm_gflops"]) < 1e-9 and d["sgemm_gflops"] > 0'
 exit $failed
