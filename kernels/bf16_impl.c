@@ -22,7 +22,9 @@ enum { BYTES = 16, ROWS = 4, VECTORS = 2 };
 enum { LANES = BYTES / 4, COLUMNS = VECTORS * LANES };
 typedef float vector __attribute__((vector_size(BYTES), aligned(4), may_alias));
 
-#if defined(__AVX512F__)
+#if defined(__AVX512BF16__)
+/* Its own instruction multiplies and adds. */
+#elif defined(__AVX512F__)
 static ALWAYS_INLINE vector broadcast(float x)
 {
     return _mm512_set1_ps(x);

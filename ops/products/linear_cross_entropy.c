@@ -5,8 +5,8 @@
  *   top_t = (max_v softmax(s_t)_v, [s_{t, y_t} = max_v s_tv])
  *   ds_tv = (softmax(s_t)_v - [v = y_t])/n, with a cap times 1 - (s_tv/c)²,  dx = ds W,  dW = dsᵀ x
  *
- * The tokens are taken in chunks of ROWS, and their logits in tiles of columns, so that at most ROWS×V logits are
- * held. Gradients are computed at once, while the exponentials are there: three products of
+ * The tokens are taken in chunks of ROWS, or FEWER, and their logits in tiles of columns, so that at most ROWS×V logits
+ * are held. Gradients are computed at once, while the exponentials are there: three products of
  * T×V×D in all, the least there are without the logits kept. A tile keeps e = exp(s - its row's maximum in the tile);
  * what is missing to a softmax is a factor per row f_t, and that goes to the small side of both products:
  * dx_t = f_t (e_t W), dW = eᵀ (f∘x). A cap's slope goes into e as soon as the tile knows its sums, so that it costs a
@@ -19,18 +19,20 @@
 enum { X, W, Y };
 enum { LOSS, TOKEN_LOSS, TOP };
 enum { SAVED_DX, SAVED_DW };
-enum { ROWS = 512, TILES = 32, NARROWEST = 64 };
+/* FEWER where operands are rounded: products are over sooner, and memory and caches are what a step waits for. */
+enum { ROWS = 512, FEWER = 256, TILES = 32, NARROWEST = 64 };
 
 typedef struct head_attrs {
     double cap; /* 0: none */
 } head_attrs;
 
-/* A chunk of ROWS tokens. Arrays [tiles, rows] hold what each tile knows of each row. */
+/* A chunk of tokens. Arrays [tiles, rows] hold what each tile knows of each row. */
 typedef struct chunk {
     asc_call *call;
     int64_t V, D;
     int64_t tiles, width;   /* columns of a tile; the last may have fewer */
-    int64_t first, rows;    /* of the tokens */
+    int64_t first, rows;    /* of the tokens, */
+    int64_t most;           /* and how many any chunk has */
     double share;           /* 1/n: what each counted token adds to the mean */
     bool first_chunk;
     void *e;                /* [tiles][rows, columns] */
@@ -309,14 +311,14 @@ static asc_status infer(asc_call *call)
 static asc_status make_room(chunk *p, int64_t tokens, double cap)
 {
     asc_call *call = p->call;
-    size_t real = asc_dtype_size(call->in[X].dtype), most = (size_t)(tokens < ROWS ? tokens : ROWS) * real;
+    size_t real = asc_dtype_size(call->in[X].dtype), most = (size_t)(tokens < p->most ? tokens : p->most) * real;
     size_t tiles = (size_t)p->tiles, workers = (size_t)asc_threads(call->ctx);
     p->e = asc_call_scratch(call, most * (size_t)p->V);
     p->max = asc_call_scratch(call, most * tiles);
     p->sum = asc_call_scratch(call, most * tiles);
     p->factor = asc_call_scratch(call, most * tiles);
     p->target = asc_call_scratch(call, most);
-    p->loss = asc_call_scratch(call, ROWS * sizeof *p->loss);
+    p->loss = asc_call_scratch(call, (size_t)p->most * sizeof *p->loss);
     if (call->wants_grad) {
         p->scaled = asc_call_scratch(call, most * (size_t)p->D * workers);
         p->partial = asc_call_scratch(call, most * (size_t)p->D * tiles);
@@ -343,12 +345,13 @@ static asc_status forward(asc_call *call)
     p.width = width < NARROWEST ? NARROWEST : (width + 15) / 16 * 16;
     p.tiles = (V + p.width - 1) / p.width;
     p.first_chunk = true;
+    p.most = asc_bf16(call->ctx) && x->dtype == ASC_F32 ? FEWER : ROWS;
     if (make_room(&p, tokens, ((const head_attrs *)call->attrs)->cap)) {
         return ASC_ERR_MEMORY;
     }
     double total = 0;
-    for (p.first = 0; p.first < tokens; p.first += ROWS, p.first_chunk = false) {
-        p.rows = tokens - p.first < ROWS ? tokens - p.first : ROWS;
+    for (p.first = 0; p.first < tokens; p.first += p.most, p.first_chunk = false) {
+        p.rows = tokens - p.first < p.most ? tokens - p.first : p.most;
         total += BY_DTYPE(x->dtype, run_chunk)(&p);
     }
     if (tokens == 0 && call->wants[W]) {
