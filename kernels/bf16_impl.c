@@ -23,8 +23,30 @@ enum { LANES = BYTES / 4, COLUMNS = VECTORS * LANES };
 typedef float vector __attribute__((vector_size(BYTES), aligned(4), may_alias));
 
 #if defined(__AVX512BF16__)
-/* Its own instruction multiplies and adds. */
-#elif defined(__AVX512F__)
+enum { UNIT = 32, STEP = 1, FILL = 16 };
+#include "kernels/bf16_pairs.h"
+
+static ALWAYS_INLINE void add_pair(const int rows, vector sum[ROWS][VECTORS], const element *a, int64_t lda,
+                                   const element *b)
+{
+    __m512bh x[VECTORS];
+    UNROLL
+    for (int v = 0; v < VECTORS; v++) {
+        x[v] = (__m512bh)_mm512_loadu_si512(b + v * LANES);
+    }
+    UNROLL
+    for (int r = 0; r < rows; r++) {
+        __m512bh y = (__m512bh)_mm512_set1_epi32((int)a[r * lda]);
+        UNROLL
+        for (int v = 0; v < VECTORS; v++) {
+            sum[r][v] = _mm512_dpbf16_ps(sum[r][v], y, x[v]);
+        }
+    }
+}
+#else
+enum { UNIT = 2, STEP = 2, FILL = 1 };
+
+#if defined(__AVX512F__)
 static ALWAYS_INLINE vector broadcast(float x)
 {
     return _mm512_set1_ps(x);
@@ -56,29 +78,6 @@ static ALWAYS_INLINE vector multiply_add(vector x, vector y, vector z)
 }
 #endif
 
-#if defined(__AVX512BF16__)
-enum { UNIT = 32, STEP = 1, FILL = 16 };
-#include "kernels/bf16_pairs.h"
-
-static ALWAYS_INLINE void add_pair(const int rows, vector sum[ROWS][VECTORS], const element *a, int64_t lda,
-                                   const element *b)
-{
-    __m512bh x[VECTORS];
-    UNROLL
-    for (int v = 0; v < VECTORS; v++) {
-        x[v] = (__m512bh)_mm512_loadu_si512(b + v * LANES);
-    }
-    UNROLL
-    for (int r = 0; r < rows; r++) {
-        __m512bh y = (__m512bh)_mm512_set1_epi32((int)a[r * lda]);
-        UNROLL
-        for (int v = 0; v < VECTORS; v++) {
-            sum[r][v] = _mm512_dpbf16_ps(sum[r][v], y, x[v]);
-        }
-    }
-}
-#else
-enum { UNIT = 2, STEP = 2, FILL = 1 };
 #include "kernels/bf16_floats.h"
 #endif
 
