@@ -113,6 +113,25 @@ train --encoder "$tiny" --mix linear --class-weights balanced --window-tokens 1 
     --out tokens
 has tokens/config.json '"window_tokens": 1'
 
+# both sentences read as one: another cache, and a model that says so
+train --encoder "$tiny" --mix transformer --pairs together --epochs 4 --out together
+has together/config.json '"pairs": "together"'
+ls cache/ascgrad | grep -q by-text || fail 'the states of pairs read together have no place of their own'
+status 0 "$ASCGRAD" nli eval together --data held.jsonl --per-pair together.pairs --json
+json 'd["n"] == 45'
+grep -v '"gold_label": "-"' held.jsonl | sed -n 's/.*sentence1": "\([^"]*\)", "sentence2": "\([^"]*\)".*/\1	\2/p' >typed
+status 0 "$ASCGRAD" nli predict together typed
+cut -f 1 out >found
+cut -d ' ' -f 3 together.pairs >out
+same out found
+lines out 45
+# shellcheck disable=SC2086
+status 2 "$ASCGRAD" nli train $data $small --encoder none --mix none --pairs together --out no
+has err '^ascgrad nli train: --pairs is together, and the model embeds tokens itself'
+# shellcheck disable=SC2086
+status 2 "$ASCGRAD" nli train $data $small --encoder "$tiny" --mix none --pairs together --sees hypothesis --out no
+has err 'expected sees both'
+
 # predictions: what stands before a bad line is there
 printf 'the man plays\ta man plays\nthe man plays\ta man rests\n' >two
 status 0 "$ASCGRAD" nli predict own-grassmann two
