@@ -110,7 +110,8 @@ typedef struct asc_pooling_options {
 /* "none", "mean", "cls", "windows"; static. NULL for another value. */
 ASC_API const char *asc_pooling_name(asc_pooling kind);
 
-/* How many rows are kept of a sentence of so many tokens, or with by_text of one of its texts; 0 for NULL, or of none. */
+/* How many rows are kept of a sentence of so many tokens, or with by_text of one of its texts; 0 for NULL, or of
+ * none. */
 ASC_API int64_t asc_pooling_rows(const asc_pooling_options *pooling, int64_t tokens);
 
 /* Takes the n rows [n, E] of sentence i; borrowed until it returns. What it returns other than ASC_OK ends the

@@ -119,7 +119,8 @@ has together/config.json '"pairs": "together"'
 ls cache/ascgrad | grep -q by-text || fail 'the states of pairs read together have no place of their own'
 status 0 "$ASCGRAD" nli eval together --data held.jsonl --per-pair together.pairs --json
 json 'd["n"] == 45'
-grep -v '"gold_label": "-"' held.jsonl | sed -n 's/.*sentence1": "\([^"]*\)", "sentence2": "\([^"]*\)".*/\1	\2/p' >typed
+grep -v '"gold_label": "-"' held.jsonl |
+    sed -n 's/.*sentence1": "\([^"]*\)", "sentence2": "\([^"]*\)".*/\1	\2/p' >typed
 status 0 "$ASCGRAD" nli predict together typed
 cut -f 1 out >found
 cut -d ' ' -f 3 together.pairs >out

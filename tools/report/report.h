@@ -94,8 +94,9 @@ void report_failures(report *r);
 /* Whether all models are classifiers, each run's chosen by accuracy. */
 bool report_is_of_classes(const report *r);
 
-/* What figures call quality: of classifiers the share that they get wrong; else perplexity on the split, on the validation split where the models were not evaluated; bits
- * per byte where the models have different tokens, whose perplexities don't compare. */
+/* What figures call quality: of classifiers the share that they get wrong; else perplexity on the split, on the
+ * validation split where the models were not evaluated, and bits per byte where they have different tokens, whose
+ * perplexities don't compare. */
 report_number *report_quality(const report *r);
 bool report_tokens_differ(const report *r);
 const char *report_quality_title(const report *r);
