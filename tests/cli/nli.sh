@@ -120,7 +120,7 @@ ls cache/ascgrad | grep -q by-text || fail 'the states of pairs read together ha
 status 0 "$ASCGRAD" nli eval together --data held.jsonl --per-pair together.pairs --json
 json 'd["n"] == 45'
 grep -v '"gold_label": "-"' held.jsonl |
-    sed -n 's/.*sentence1": "\([^"]*\)", "sentence2": "\([^"]*\)".*/\1	\2/p' >typed
+    sed 's/.*sentence1": "\([^"]*\)", "sentence2": "\([^"]*\)".*/\1	\2/' >typed
 status 0 "$ASCGRAD" nli predict together typed
 cut -f 1 out >found
 cut -d ' ' -f 3 together.pairs >out
@@ -189,7 +189,8 @@ has study/tables/results.csv '^system,seeds,.*class_accuracy,.*hard_accuracy,'
 lacks study/report.md perplexity
 has study/report.md 'that more than half of alone.s models get wrong'
 lines study/tables/classes.csv 3
-status 0 "$ASCGRAD" compare none=study/runs/none-1,study/runs/none-2 linear=study/runs/linear-1,study/runs/linear-2 --json
+status 0 "$ASCGRAD" compare none=study/runs/none-1,study/runs/none-2 \
+    linear=study/runs/linear-1,study/runs/linear-2 --json
 cp out compared
 if have_python; then
     "$python" - <<'END' || fail 'tables/classes.csv has other figures than compare'
