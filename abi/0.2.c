@@ -542,27 +542,29 @@ VALUE(ASC_POOLING_MEAN, 1)
 VALUE(ASC_POOLING_CLS, 2)
 VALUE(ASC_POOLING_WINDOWS, 3)
 
-STRUCT(asc_pooling_options, 24)
+STRUCT(asc_pooling_options, 32)
 FIELD(asc_pooling_options, kind, 0) asc_pooling asc_pooling_options_0_kind;
 FIELD(asc_pooling_options, window, 8) int64_t asc_pooling_options_0_window;
 FIELD(asc_pooling_options, stride, 16) int64_t asc_pooling_options_0_stride;
+FIELD(asc_pooling_options, by_text, 24) bool asc_pooling_options_0_by_text;
 const char *asc_pooling_name(asc_pooling kind);
 int64_t asc_pooling_rows(const asc_pooling_options *pooling, int64_t tokens);
 typedef asc_status asc_encoded_fn(void *user, int64_t i, int64_t n, const float *rows);
 asc_status asc_encoder_encode(asc_encoder *encoder, const asc_sentences *sentences, const asc_pooling_options *pooling, asc_encoded_fn *take, void *user);
 typedef struct asc_features asc_features;
 
-STRUCT(asc_features_options, 56)
+STRUCT(asc_features_options, 64)
 FIELD(asc_features_options, pooling, 0) asc_pooling_options asc_features_options_0_pooling;
-FIELD(asc_features_options, cache, 24) const char *asc_features_options_0_cache;
-FIELD(asc_features_options, progress, 32) void (*asc_features_options_0_progress)(void *user, double done);
-FIELD(asc_features_options, say, 40) void (*asc_features_options_0_say)(void *user, const char *text);
-FIELD(asc_features_options, user, 48) void *asc_features_options_0_user;
+FIELD(asc_features_options, cache, 32) const char *asc_features_options_0_cache;
+FIELD(asc_features_options, progress, 40) void (*asc_features_options_0_progress)(void *user, double done);
+FIELD(asc_features_options, say, 48) void (*asc_features_options_0_say)(void *user, const char *text);
+FIELD(asc_features_options, user, 56) void *asc_features_options_0_user;
 asc_features *asc_features_open(asc_encoder *encoder, const asc_sentences *sentences, const asc_features_options *options);
 void asc_features_free(asc_features *features);
 int64_t asc_features_count(const asc_features *features);
 int64_t asc_features_dim(const asc_features *features);
 int64_t asc_features_rows(const asc_features *features, int64_t i);
+int64_t asc_features_first_rows(const asc_features *features, int64_t i);
 int64_t asc_features_most_rows(const asc_features *features);
 asc_status asc_features_read(const asc_features *features, int64_t i, float *rows);
 asc_status asc_features_fill(const asc_features *features, const int64_t *which, int64_t n, int64_t W, float *rows, int64_t *lengths);
@@ -897,7 +899,8 @@ FIELD(asc_pair_inputs, pairs, 0) bool asc_pair_inputs_0_pairs;
 FIELD(asc_pair_inputs, states, 8) int64_t asc_pair_inputs_0_states;
 FIELD(asc_pair_inputs, window, 16) int64_t asc_pair_inputs_0_window;
 FIELD(asc_pair_inputs, stride, 24) int64_t asc_pair_inputs_0_stride;
-FIELD(asc_pair_inputs, left_out, 32) bool asc_pair_inputs_0_left_out[2];
+FIELD(asc_pair_inputs, together, 32) bool asc_pair_inputs_0_together;
+FIELD(asc_pair_inputs, left_out, 33) bool asc_pair_inputs_0_left_out[2];
 asc_pair_inputs asc_lm_pair_inputs(const asc_lm *lm);
 int64_t asc_window_count(int64_t tokens, int64_t stride);
 asc_tensor asc_window_means(asc_ctx *ctx, asc_tensor x, asc_tensor lengths, int64_t window, int64_t stride, asc_tensor *counts);
@@ -1184,7 +1187,7 @@ FIELD(asc_schedule, warmup, 24) int64_t asc_schedule_0_warmup;
 FIELD(asc_schedule, steps, 32) int64_t asc_schedule_0_steps;
 FIELD(asc_schedule, fall, 40) int64_t asc_schedule_0_fall;
 double asc_lr_at(const asc_schedule *schedule, int64_t t);
-asc_sentences *asc_pair_sentences(asc_dataset *dataset, asc_split_kind split, const asc_tokenizer *tokenizer, int64_t max_tokens);
+asc_sentences *asc_pair_sentences(asc_dataset *dataset, asc_split_kind split, const asc_tokenizer *tokenizer, int64_t max_tokens, bool together);
 asc_features *asc_pair_features(const asc_lm *lm, asc_encoder *encoder, asc_dataset *dataset, asc_split_kind split, const asc_tokenizer *tokenizer, const asc_features_options *options);
 asc_encoder *asc_model_encoder(asc_ctx *ctx, const asc_model *model, const char *folder, const char *vocab);
 
@@ -1807,6 +1810,7 @@ any *const functions[] = {
     (any *)asc_features_count,
     (any *)asc_features_dim,
     (any *)asc_features_fill,
+    (any *)asc_features_first_rows,
     (any *)asc_features_free,
     (any *)asc_features_most_rows,
     (any *)asc_features_open,

@@ -33,8 +33,17 @@ static asc_status read_pairs(asc_lm *lm, asc_reader *c, const asc_lm_values *v)
     if (!lm->is_pairs) {
         return ASC_OK;
     }
-    lm->pairs = (asc_pairs){.states = v->states, .window = v->window_tokens, .stride = v->window_stride,
-                            .head_ff = v->head_ff, .sees = v->sees};
+    lm->pairs = (asc_pairs){.states = v->states,
+                            .window = v->window_tokens,
+                            .stride = v->window_stride,
+                            .head_ff = v->head_ff,
+                            .sees = v->sees,
+                            .together = v->pairs == ASC_PAIRS_TOGETHER};
+    if (lm->pairs.together && (v->states == 0 || v->sees != ASC_SEES_BOTH)) {
+        return asc_fail_on(lm->ctx, ASC_ERR_ARG, "pairs", " is together, %s",
+                           v->states == 0 ? "and the model embeds tokens itself: there is no encoder to read them so"
+                                          : "where each sentence's states have seen the other: expected sees both");
+    }
     if (v->mup_width > 0) {
         return asc_fail_on(lm->ctx, ASC_ERR_ARG, "mup_width", " is %lld, and a model of pairs has no rates by width",
                            (long long)v->mup_width);

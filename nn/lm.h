@@ -10,12 +10,13 @@ typedef struct asc_lm_values {
     const char *mix;
     int block_norm, head, pool, norm, activation;
     int64_t mup_width, states, window_tokens, window_stride, head_ff;
-    int sees;
+    int sees, pairs;
     double logit_cap;
     bool pos_emb, mix_residual, zero_init, tied, emb_norm;
 } asc_lm_values;
 
 enum { ASC_HEAD_LM, ASC_HEAD_CLASSIFIER, ASC_HEAD_PAIRS };
+enum { ASC_PAIRS_APART, ASC_PAIRS_TOGETHER };
 enum { ASC_SEES_BOTH, ASC_SEES_PREMISE, ASC_SEES_HYPOTHESIS };
 enum { ASC_POOL_MEAN, ASC_POOL_FIRST };
 enum { ASC_NORM_LAYER, ASC_NORM_RMS };
@@ -42,6 +43,7 @@ typedef struct asc_block {
 typedef struct asc_pairs {
     int64_t states, window, stride, head_ff; /* as its settings have them; states 0: tokens */
     int sees;
+    bool together;
     asc_affine proj; /* null without states */
     asc_affine fc1, fc2;
     asc_tensor pos_emb, seg_emb; /* pos_emb: null without */

@@ -2,7 +2,8 @@
  *
  *   rows     each sentence's windows of tokens, premise's then hypothesis's; a row is the mean of its tokens' states.
  *   The
- *            states are a frozen encoder's ("states": their width E), whose windows are the model's input; or
+ *            states are a frozen encoder's ("states": their width E), which has read the sentences apart, or together
+ *            as one ("pairs"), and their windows are the model's input; or
  *            embeddings of tokens, which are the model's own
  *   h        = P row + b (of given states) + pos_emb[place in its sentence] + seg_emb[0 premise, 1 hypothesis], then
  *            the blocks of lm_run.c
@@ -167,7 +168,11 @@ asc_pair_inputs asc_lm_pair_inputs(const asc_lm *lm)
         return (asc_pair_inputs){0};
     }
     const asc_pairs *p = &lm->pairs;
-    return (asc_pair_inputs){.pairs = true, .states = p->states, .window = p->window, .stride = p->stride,
+    return (asc_pair_inputs){.pairs = true,
+                             .states = p->states,
+                             .window = p->window,
+                             .stride = p->stride,
+                             .together = p->together,
                              .left_out = {p->sees == ASC_SEES_HYPOTHESIS, p->sees == ASC_SEES_PREMISE}};
 }
 

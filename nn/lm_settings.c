@@ -6,6 +6,7 @@
 static const char *const norms[] = {"post", "pre", NULL};
 static const char *const heads[] = {[ASC_HEAD_LM] = "lm", [ASC_HEAD_CLASSIFIER] = "classifier",
                                     [ASC_HEAD_PAIRS] = "pairs", NULL};
+static const char *const readings[] = {[ASC_PAIRS_APART] = "apart", [ASC_PAIRS_TOGETHER] = "together", NULL};
 static const char *const seen[] = {[ASC_SEES_BOTH] = "both", [ASC_SEES_PREMISE] = "premise",
                                    [ASC_SEES_HYPOTHESIS] = "hypothesis", NULL};
 static const char *const norm_kinds[] = {[ASC_NORM_LAYER] = "layer", [ASC_NORM_RMS] = "rms", NULL};
@@ -38,8 +39,7 @@ const asc_setting asc_lm_settings[] = {
      .flags = ASC_SETTING_PER_LAYER, .follows = "true; false for grassmann in post-norm"},
     {"head", ASC_SETTING_CHOICE, AT(head), "lm",
      .help = "what is predicted: the next token, the class of a sequence, or of a pair of sentences", .choices = heads,
-     .option = "head",
-     .argument = "WHAT"},
+     .option = "head", .argument = "WHAT"},
     {"pool", ASC_SETTING_CHOICE, AT(pool), "mean",
      .help = "what a classifier looks at: the mean over the tokens' last states, or the first token's",
      .choices = pools, .option = "pool", .only = "head=classifier"},
@@ -53,9 +53,14 @@ const asc_setting asc_lm_settings[] = {
      .min = 1, .max = 1 << 20, .only = "head=pairs", .option = "window-tokens"},
     {"window_stride", ASC_SETTING_INT, AT(window_stride), "8", .help = "tokens from one window to the next", .min = 1,
      .max = 1 << 20, .only = "head=pairs", .option = "window-stride"},
-    {"head_ff", ASC_SETTING_INT, AT(head_ff), NULL, .help = "width of the layer between the sentences' means and the "
-                                                            "classes",
+    {"head_ff", ASC_SETTING_INT, AT(head_ff), NULL,
+     .help = "width of the layer between the sentences' means and the "
+             "classes",
      .min = 1, .max = INT32_MAX, .only = "head=pairs", .option = "head-ffn", .follows = "2 times the model's"},
+    {"pairs", ASC_SETTING_CHOICE, AT(pairs), "apart",
+     .help = "how the encoder reads two sentences: each by itself, or as one, [CLS] premise [SEP] hypothesis [SEP], in "
+             "which each token's state has seen both",
+     .choices = readings, .only = "head=pairs", .option = "pairs", .argument = "HOW"},
     {"sees", ASC_SETTING_CHOICE, AT(sees), "both",
      .help = "what the model is given; one sentence alone tells how far its class shows without the other",
      .choices = seen, .only = "head=pairs", .option = "sees", .argument = "WHAT"},

@@ -60,9 +60,29 @@ static asc_status make_token_pairs(const asc_batch_source *s, const asc_pair_inp
 /* The rows of pair s that the model sees. */
 static void count_rows(const asc_batch_source *s, const asc_pair_inputs *in, int32_t pair, int64_t rows[2])
 {
+    if (in->together) {
+        rows[0] = asc_features_first_rows(s->features, pair);
+        rows[1] = asc_features_rows(s->features, pair) - rows[0];
+        return;
+    }
     for (int side = 0; side < 2; side++) {
         rows[side] = in->left_out[side] ? 0 : asc_features_rows(s->features, 2 * (int64_t)pair + side);
     }
+}
+
+/* The premise's rows, and behind them the hypothesis's. */
+static asc_status read_rows(const asc_batch_source *s, const asc_pair_inputs *in, int32_t pair, const int64_t rows[2],
+                            float *to)
+{
+    if (in->together) {
+        return asc_features_read(s->features, pair, to);
+    }
+    asc_status status = ASC_OK;
+    for (int side = 0; side < 2 && !status; side++) {
+        float *own = to + (side ? rows[0] * in->states : 0);
+        status = rows[side] > 0 ? asc_features_read(s->features, 2 * (int64_t)pair + side, own) : ASC_OK;
+    }
+    return status;
 }
 
 static asc_status make_state_pairs(const asc_batch_source *s, const asc_pair_inputs *in, const int32_t *which,
@@ -77,11 +97,8 @@ static asc_status make_state_pairs(const asc_batch_source *s, const asc_pair_inp
     b->x = asc_zeros(s->ctx, ASC_F32, ASC_SHAPE(n, width, E));
     float *to = asc_data_mut(b->x);
     for (int64_t i = 0; to && lengths && i < n; i++, to += width * E) {
-        for (int side = 0; side < 2; side++) {
-            float *own = to + (side ? lengths[2 * i] * E : 0);
-            if (lengths[2 * i + side] > 0 && asc_features_read(s->features, 2 * (int64_t)which[i] + side, own)) {
-                return asc_error(s->ctx);
-            }
+        if (read_rows(s, in, which[i], lengths + 2 * i, to)) {
+            return asc_error(s->ctx);
         }
     }
     b->x = asc_cast(s->ctx, b->x, asc_dtype_of(asc_params_at(asc_lm_params((asc_lm *)s->lm), 0)));
@@ -99,11 +116,13 @@ static asc_status make_pairs(const asc_batch_source *s, const asc_pair_inputs *i
     if (in->states == 0) {
         return make_token_pairs(s, in, which, n, b);
     }
-    if (asc_features_dim(s->features) != in->states || asc_features_count(s->features) != 2 * s->split->n_sequences) {
-        return asc_fail_on(s->ctx, ASC_ERR_ARG, "encoder", ": the model takes states of %lld entries, and %lld "
-                           "sentences have some of %lld, expected %lld", (long long)in->states,
-                           (long long)asc_features_count(s->features), (long long)asc_features_dim(s->features),
-                           (long long)(2 * s->split->n_sequences));
+    int64_t sentences = (in->together ? 1 : 2) * s->split->n_sequences;
+    if (asc_features_dim(s->features) != in->states || asc_features_count(s->features) != sentences) {
+        return asc_fail_on(s->ctx, ASC_ERR_ARG, "encoder",
+                           ": the model takes states of %lld entries, and %lld "
+                           "sentences have some of %lld, expected %lld",
+                           (long long)in->states, (long long)asc_features_count(s->features),
+                           (long long)asc_features_dim(s->features), (long long)sentences);
     }
     return make_state_pairs(s, in, which, n, b);
 }

@@ -8,12 +8,13 @@
 
 #include "tensor/ctx.h"
 #include "tensor/need.h"
+#include "train/encoder/sentences.h"
 #include "train/path.h"
 
 /* ---- the sentences of a split ---- */
 
-/* Adds the given texts of a record. One without a second text has an empty one. */
-static asc_status add_record(asc_sentences *sentences, asc_source_reader *reader, bool *more)
+/* Adds the given texts of a record, each by itself. One without a second text has an empty one. */
+static asc_status add_apart(asc_sentences *sentences, asc_source_reader *reader, bool *more)
 {
     asc_text_piece piece = {0};
     int64_t added = 0;
@@ -30,7 +31,46 @@ static asc_status add_record(asc_sentences *sentences, asc_source_reader *reader
     return status;
 }
 
-static asc_status read_records(asc_sentences *sentences, asc_dataset *data, asc_split_kind kind)
+/* Appends a piece to a text. */
+static asc_status append(asc_ctx *ctx, char **text, size_t *bytes, size_t *capacity, const asc_text_piece *piece)
+{
+    void *array = *text;
+    if (!asc_grow(ctx, &array, capacity, *bytes + piece->bytes + 1, 1)) {
+        return ASC_ERR_MEMORY;
+    }
+    *text = array;
+    if (piece->bytes > 0) {
+        memcpy(*text + *bytes, piece->text, piece->bytes);
+    }
+    *bytes += piece->bytes;
+    return ASC_OK;
+}
+
+/* Adds the given texts of a record as one sentence. */
+static asc_status add_together(asc_sentences *sentences, asc_source_reader *reader, int64_t most, bool *more)
+{
+    asc_ctx *ctx = reader->data->ctx;
+    asc_text_piece piece = {0};
+    char *text[2] = {NULL, NULL};
+    size_t bytes[2] = {0, 0}, capacity[2] = {0, 0};
+    asc_status status = reader->data->source->next(reader, &piece);
+    *more = piece.text != NULL;
+    for (int i = 0; !status && piece.text && !piece.last; i++) {
+        status = i < 2 ? append(ctx, &text[i], &bytes[i], &capacity[i], &piece) : ASC_OK;
+        piece = (asc_text_piece){0};
+        status = status ? status : reader->data->source->next(reader, &piece);
+    }
+    if (!status && *more) {
+        const char *const given[] = {text[0] ? text[0] : "", text[1] ? text[1] : ""};
+        status = asc_sentences_add_both(sentences, given, bytes, most);
+    }
+    asc_free(ctx, text[0], capacity[0]);
+    asc_free(ctx, text[1], capacity[1]);
+    return status;
+}
+
+/* together: the most tokens that each of the texts of a pair has; 0: each text is a sentence. */
+static asc_status read_records(asc_sentences *sentences, asc_dataset *data, asc_split_kind kind, int64_t together)
 {
     const asc_data_source *source = data->source;
     asc_source_reader reader = {.data = data, .split = kind, .self = asc_alloc(data->ctx, source->reader_size)};
@@ -41,7 +81,7 @@ static asc_status read_records(asc_sentences *sentences, asc_dataset *data, asc_
     bool more = true;
     asc_status status = source->begin(&reader);
     while (!status && more) {
-        status = add_record(sentences, &reader, &more);
+        status = together ? add_together(sentences, &reader, together, &more) : add_apart(sentences, &reader, &more);
     }
     if (source->end) {
         source->end(&reader);
@@ -51,7 +91,7 @@ static asc_status read_records(asc_sentences *sentences, asc_dataset *data, asc_
 }
 
 asc_sentences *asc_pair_sentences(asc_dataset *data, asc_split_kind kind, const asc_tokenizer *tokenizer,
-                                  int64_t max_tokens)
+                                  int64_t max_tokens, bool together)
 {
     asc_ctx *ctx = data ? data->ctx : tokenizer ? tokenizer->ctx : NULL;
     if (ASC_NEED(ctx, "pair_sentences: dataset tokenizer", data, tokenizer) || asc_error(ctx)) {
@@ -61,8 +101,9 @@ asc_sentences *asc_pair_sentences(asc_dataset *data, asc_split_kind kind, const 
         asc_fail_on(ctx, ASC_ERR_ARG, "data", ": %s has no texts with a class", data->spec);
         return NULL;
     }
-    asc_sentences *sentences = asc_sentences_new(ctx, tokenizer, max_tokens);
-    if (sentences && read_records(sentences, data, kind)) {
+    int64_t all = together && max_tokens > 1 ? 2 * max_tokens - 1 : max_tokens; /* they share [CLS] */
+    asc_sentences *sentences = asc_sentences_new(ctx, tokenizer, all);
+    if (sentences && read_records(sentences, data, kind, together ? max_tokens : 0)) {
         asc_sentences_free(sentences);
         return NULL;
     }
@@ -86,8 +127,8 @@ asc_features *asc_pair_features(const asc_lm *lm, asc_encoder *encoder, asc_data
         return NULL;
     }
     asc_features_options how = *options;
-    how.pooling = (asc_pooling_options){ASC_POOLING_WINDOWS, in.window, in.stride};
-    asc_sentences *sentences = asc_pair_sentences(data, kind, tokenizer, asc_lm_block(lm));
+    how.pooling = (asc_pooling_options){ASC_POOLING_WINDOWS, in.window, in.stride, in.together};
+    asc_sentences *sentences = asc_pair_sentences(data, kind, tokenizer, asc_lm_block(lm), in.together);
     asc_features *features = sentences ? asc_features_open(encoder, sentences, &how) : NULL;
     asc_sentences_free(sentences);
     return features;

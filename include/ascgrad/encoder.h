@@ -103,13 +103,15 @@ typedef enum asc_pooling { ASC_POOLING_NONE, ASC_POOLING_MEAN, ASC_POOLING_CLS, 
  * within the sentence, and the last ones may be shorter. 0 stands for 8. */
 typedef struct asc_pooling_options {
     asc_pooling kind;
-    int64_t window, stride; /* of ASC_POOLING_WINDOWS */
+    int64_t window, stride; /* of ASC_POOLING_WINDOWS … */
+    bool by_text; /* … that begin anew at the second text of a pair (asc_sentences_add_pair), [SEP] being the first's */
 } asc_pooling_options;
 
 /* "none", "mean", "cls", "windows"; static. NULL for another value. */
 ASC_API const char *asc_pooling_name(asc_pooling kind);
 
-/* How many rows are kept of a sentence of so many tokens; 0 for NULL, or of none. */
+/* How many rows are kept of a sentence of so many tokens, or with by_text of one of its texts; 0 for NULL, or of
+ * none. */
 ASC_API int64_t asc_pooling_rows(const asc_pooling_options *pooling, int64_t tokens);
 
 /* Takes the n rows [n, E] of sentence i; borrowed until it returns. What it returns other than ASC_OK ends the
@@ -149,17 +151,19 @@ typedef struct asc_features_options {
 } asc_features_options;
 
 /* The features of all sentences, from the cache or computed; all of it is checked once. Needs neither encoder nor
- * sentences later. `options` NULL: mean states, held in memory. Memory: 16 bytes a sentence, and a part while it is
+ * sentences later. `options` NULL: mean states, held in memory. Memory: 24 bytes a sentence, and a part while it is
  * computed. New; NULL with the error set: those of asc_encoder_encode; after ASC_ERR_INTERRUPTED the parts that were
  * done are kept. */
 ASC_API asc_features *asc_features_open(asc_encoder *encoder, const asc_sentences *sentences,
                                         const asc_features_options *options);
 ASC_API void asc_features_free(asc_features *features);
 
-/* The sentences; E; rows of sentence i, and the most that one has. 0 for NULL, or past the last. */
+/* The sentences; E; rows of sentence i, how many of them are its first text's (all but with by_text), and the most
+ * that one has. 0 for NULL, or past the last. */
 ASC_API int64_t asc_features_count(const asc_features *features);
 ASC_API int64_t asc_features_dim(const asc_features *features);
 ASC_API int64_t asc_features_rows(const asc_features *features, int64_t i);
+ASC_API int64_t asc_features_first_rows(const asc_features *features, int64_t i);
 ASC_API int64_t asc_features_most_rows(const asc_features *features);
 
 /* Reads the rows of sentence i to rows [asc_features_rows, E]. From a file by its place, in any order.

@@ -180,6 +180,7 @@ typedef struct asc_pair_inputs {
     bool pairs;             /* it is a model of pairs */
     int64_t states;         /* E; 0: tokens */
     int64_t window, stride; /* of a row, in tokens */
+    bool together;          /* the states are those of both sentences read as one */
     bool left_out[2];       /* the premise, the hypothesis: what it is not to be given ("sees"); its length is then 0 */
 } asc_pair_inputs;
 ASC_API asc_pair_inputs asc_lm_pair_inputs(const asc_lm *lm);

@@ -15,11 +15,12 @@ extern "C" {
 #endif
 
 /* The texts of a split's records: 2s and 2s + 1 are those of sequence s of asc_split_load, each of at most `max_tokens`
- * tokens; of a record with one text the second is empty. New; NULL with the error set: ASC_ERR_ARG, the data's
+ * tokens; `together`: s is both as one sentence, [CLS] first [SEP] second [SEP], each with the tokens that it had by
+ * itself. Of a record with one text the second is empty. New; NULL with the error set: ASC_ERR_ARG, the data's
  * sequences
  * have no class, or the tokenizer no [CLS] and [SEP]; those of asc_split_load. */
 ASC_API asc_sentences *asc_pair_sentences(asc_dataset *dataset, asc_split_kind split, const asc_tokenizer *tokenizer,
-                                          int64_t max_tokens);
+                                          int64_t max_tokens, bool together);
 
 /* Their features, as the model takes them: windows of its size, of at most asc_lm_block tokens; `options` but for the
  * pooling. New; NULL with the error set: ASC_ERR_ARG, the encoder's states are not of the width that the model takes;

@@ -18,6 +18,8 @@ typedef enum asc_model_block_norm { ASC_MODEL_BLOCK_NORM_DEFAULT, ASC_MODEL_BLOC
 typedef enum asc_model_head { ASC_MODEL_HEAD_DEFAULT, ASC_MODEL_HEAD_LM, ASC_MODEL_HEAD_CLASSIFIER, ASC_MODEL_HEAD_PAIRS
     } asc_model_head;
 typedef enum asc_model_pool { ASC_MODEL_POOL_DEFAULT, ASC_MODEL_POOL_MEAN, ASC_MODEL_POOL_FIRST } asc_model_pool;
+typedef enum asc_model_pairs { ASC_MODEL_PAIRS_DEFAULT, ASC_MODEL_PAIRS_APART, ASC_MODEL_PAIRS_TOGETHER }
+    asc_model_pairs;
 typedef enum asc_model_sees { ASC_MODEL_SEES_DEFAULT, ASC_MODEL_SEES_BOTH, ASC_MODEL_SEES_PREMISE,
     ASC_MODEL_SEES_HYPOTHESIS } asc_model_sees;
 typedef enum asc_model_norm { ASC_MODEL_NORM_DEFAULT, ASC_MODEL_NORM_LAYER, ASC_MODEL_NORM_RMS } asc_model_norm;
@@ -61,6 +63,9 @@ typedef struct asc_model_settings {
     int64_t window_stride;
     /* width of the layer between the sentences' means and the classes; for head=pairs */
     int64_t head_ff;
+    /* how the encoder reads two sentences: each by itself, or as one, [CLS] premise [SEP] hypothesis [SEP], in which
+     * each token's state has seen both; for head=pairs */
+    asc_model_pairs pairs;
     /* what the model is given; one sentence alone tells how far its class shows without the other; for head=pairs */
     asc_model_sees sees;
     /* layer norm, or RMS norm, which takes no mean off */
@@ -84,6 +89,7 @@ static inline const asc_field *asc_model_fields(void)
     static const char *const block_norm[] = {"post", "pre", NULL};
     static const char *const head[] = {"lm", "classifier", "pairs", NULL};
     static const char *const pool[] = {"mean", "first", NULL};
+    static const char *const pairs[] = {"apart", "together", NULL};
     static const char *const sees[] = {"both", "premise", "hypothesis", NULL};
     static const char *const norm[] = {"layer", "rms", NULL};
     static const char *const activation[] = {"gelu", "relu2", "swiglu", "geglu", NULL};
@@ -105,6 +111,7 @@ static inline const asc_field *asc_model_fields(void)
         {"window_tokens", ASC_FIELD_INT, offsetof(asc_model_settings, window_tokens), NULL},
         {"window_stride", ASC_FIELD_INT, offsetof(asc_model_settings, window_stride), NULL},
         {"head_ff", ASC_FIELD_INT, offsetof(asc_model_settings, head_ff), NULL},
+        {"pairs", ASC_FIELD_CHOICE, offsetof(asc_model_settings, pairs), pairs},
         {"sees", ASC_FIELD_CHOICE, offsetof(asc_model_settings, sees), sees},
         {"norm", ASC_FIELD_CHOICE, offsetof(asc_model_settings, norm), norm},
         {"activation", ASC_FIELD_CHOICE, offsetof(asc_model_settings, activation), activation},

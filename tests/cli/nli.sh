@@ -113,6 +113,26 @@ train --encoder "$tiny" --mix linear --class-weights balanced --window-tokens 1 
     --out tokens
 has tokens/config.json '"window_tokens": 1'
 
+# both sentences read as one: another cache, and a model that says so
+train --encoder "$tiny" --mix transformer --pairs together --epochs 4 --out together
+has together/config.json '"pairs": "together"'
+ls cache/ascgrad | grep -q by-text || fail 'the states of pairs read together have no place of their own'
+status 0 "$ASCGRAD" nli eval together --data held.jsonl --per-pair together.pairs --json
+json 'd["n"] == 45'
+grep -v '"gold_label": "-"' held.jsonl |
+    sed 's/.*sentence1": "\([^"]*\)", "sentence2": "\([^"]*\)".*/\1	\2/' >typed
+status 0 "$ASCGRAD" nli predict together typed
+cut -f 1 out >found
+cut -d ' ' -f 3 together.pairs >out
+same out found
+lines out 45
+# shellcheck disable=SC2086
+status 2 "$ASCGRAD" nli train $data $small --encoder none --mix none --pairs together --out no
+has err '^ascgrad nli train: --pairs is together, and the model embeds tokens itself'
+# shellcheck disable=SC2086
+status 2 "$ASCGRAD" nli train $data $small --encoder "$tiny" --mix none --pairs together --sees hypothesis --out no
+has err 'expected sees both'
+
 # predictions: what stands before a bad line is there
 printf 'the man plays\ta man plays\nthe man plays\ta man rests\n' >two
 status 0 "$ASCGRAD" nli predict own-grassmann two
@@ -169,8 +189,8 @@ has study/tables/results.csv '^system,seeds,.*class_accuracy,.*hard_accuracy,'
 lacks study/report.md perplexity
 has study/report.md 'that more than half of alone.s models get wrong'
 lines study/tables/classes.csv 3
-runs=study/runs
-status 0 "$ASCGRAD" compare none=$runs/none-1,$runs/none-2 linear=$runs/linear-1,$runs/linear-2 --json
+status 0 "$ASCGRAD" compare none=study/runs/none-1,study/runs/none-2 \
+    linear=study/runs/linear-1,study/runs/linear-2 --json
 cp out compared
 if have_python; then
     "$python" - <<'END' || fail 'tables/classes.csv has other figures than compare'

@@ -277,7 +277,7 @@ static taken *take_all(asc_encoder *encoder, asc_pooling pool, int64_t window, i
 {
     taken *t = calloc(1, sizeof *t);
     asc_sentences *s = many_sentences(encoder);
-    asc_encoder_encode(encoder, s, &(asc_pooling_options){pool, window, stride}, take, t);
+    asc_encoder_encode(encoder, s, &(asc_pooling_options){pool, window, stride, false}, take, t);
     no_error();
     for (int i = 0; i < MANY; i++) {
         ck_assert_int_eq(t->calls[i], 1);
@@ -376,9 +376,9 @@ START_TEST(an_encoding_ends_early)
     ck_assert_int_eq(asc_encoder_encode(encoder, s, &(asc_pooling_options){0}, refuse_third, &calls), ASC_ERR_IO);
     expect_error(ASC_ERR_IO, "no more");
     ck_assert_int_eq(calls, 3);
-    asc_encoder_encode(encoder, s, &(asc_pooling_options){ASC_POOLING_WINDOWS, -1, 0}, refuse_third, &calls);
+    asc_encoder_encode(encoder, s, &(asc_pooling_options){ASC_POOLING_WINDOWS, -1, 0, false}, refuse_third, &calls);
     expect_error(ASC_ERR_ARG, "window is -1, expected at least 1, or 0 for 8");
-    asc_encoder_encode(encoder, s, &(asc_pooling_options){(asc_pooling)9, 0, 0}, refuse_third, &calls);
+    asc_encoder_encode(encoder, s, &(asc_pooling_options){(asc_pooling)9, 0, 0, false}, refuse_third, &calls);
     expect_error(ASC_ERR_ARG, "pool is 9, expected none, mean, cls or windows");
     asc_sentences_add(longer, "a a a a a a a a a a a a a a a", 29);
     asc_encoder_encode(encoder, longer, &(asc_pooling_options){0}, refuse_third, &calls);
@@ -405,7 +405,7 @@ static double live(void)
     asc_sentences *s = asc_sentences_new(ctx, asc_encoder_tokenizer(encoder), POSITIONS);
     asc_sentences_add(s, "a man", 5);
     asc_sentences_add_pair(s, "a man plays", 11, "the guitar .", 12);
-    asc_encoder_encode(encoder, s, &(asc_pooling_options){ASC_POOLING_WINDOWS, 0, 0}, sum_up, &sum);
+    asc_encoder_encode(encoder, s, &(asc_pooling_options){ASC_POOLING_WINDOWS, 0, 0, false}, sum_up, &sum);
     asc_sentences_free(s);
     asc_encoder_free(encoder);
     return sum;

@@ -80,7 +80,8 @@ static asc_features *open_with(asc_encoder *encoder, const asc_sentences *s, asc
     return asc_features_open(encoder, s, &(asc_features_options){pooling, where, on_progress, on_say, NULL});
 }
 
-static const asc_pooling_options all_states = {ASC_POOLING_NONE, 0, 0}, windows = {ASC_POOLING_WINDOWS, 0, 0};
+static const asc_pooling_options all_states = {ASC_POOLING_NONE, 0, 0, false},
+                                 windows = {ASC_POOLING_WINDOWS, 0, 0, false};
 
 /* All rows of all sentences, one after another; to be freed. */
 static float *rows_of(const asc_features *f, size_t *n)
@@ -192,7 +193,7 @@ START_TEST(features_are_computed_once)
     /* other sentences, pooling, weights: other features */
     asc_features_free(open_with(encoder, other, windows, cache));
     ck_assert_int_gt(told.progress, 0);
-    asc_features_free(open_with(encoder, s, (asc_pooling_options){ASC_POOLING_WINDOWS, 8, 4}, cache));
+    asc_features_free(open_with(encoder, s, (asc_pooling_options){ASC_POOLING_WINDOWS, 8, 4, false}, cache));
     ck_assert_int_gt(told.progress, 0);
     drawn.tensor[0].value[5 * E] += 1;
     spill_weights(&drawn);

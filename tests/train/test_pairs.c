@@ -69,7 +69,7 @@ static asc_features *features_of(void)
 START_TEST(features_are_windows_of_each_text)
 {
     asc_features *f = features_of();
-    asc_sentences *s = asc_pair_sentences(data, ASC_SPLIT_VALID, model.tokenizer, BLOCK);
+    asc_sentences *s = asc_pair_sentences(data, ASC_SPLIT_VALID, model.tokenizer, BLOCK, false);
     int64_t E = asc_features_dim(f);
     float *rows = malloc((size_t)(BLOCK * E) * sizeof *rows);
     ck_assert_int_eq(asc_sentences_count(s), 2 * PAIRS);
@@ -97,6 +97,62 @@ START_TEST(features_are_windows_of_each_text)
 }
 END_TEST
 
+/* A model as the others, but for one whose encoder reads both sentences as one. */
+static void take_together(void)
+{
+    char config[400];
+    asc_lm_free(model.lm);
+    snprintf(config, sizeof config,
+             "{\"states\": %d, \"vocab\": %d, \"classes\": 2, \"pairs\": \"together\", " SIZES "}",
+             (int)asc_encoder_dim(encoder), (int)asc_tokenizer_size(model.tokenizer));
+    model.lm = asc_lm_new(ctx, config, ASC_F32, 3);
+    ck_assert_msg(model.lm != NULL, "%s", asc_error_message(ctx));
+}
+
+START_TEST(read_together_the_windows_are_of_each_text_nonetheless)
+{
+    take_together();
+    asc_features *f = features_of();
+    asc_sentences *s = asc_pair_sentences(data, ASC_SPLIT_VALID, model.tokenizer, BLOCK, true);
+    int64_t E = asc_features_dim(f);
+    float *rows = malloc((size_t)(2 * BLOCK * E) * sizeof *rows);
+    ck_assert_int_eq(asc_sentences_count(s), PAIRS);
+    ck_assert_int_eq(asc_features_count(f), PAIRS);
+    for (int64_t i = 0; i < PAIRS; i++) {
+        int64_t n, second, alone, ids[2 * BLOCK], types[2 * BLOCK];
+        const int32_t *own = asc_sentences_at(s, i, &n, &second);
+        asc_sentences *apart = asc_pair_sentences(data, ASC_SPLIT_VALID, model.tokenizer, BLOCK, false);
+        const int32_t *first = asc_sentences_at(apart, 2 * i, &alone, NULL);
+        ck_assert_int_eq(second, alone);
+        ck_assert_mem_eq(own, first, (size_t)alone * sizeof *own);
+        const int32_t *other = asc_sentences_at(apart, 2 * i + 1, &alone, NULL);
+        ck_assert_int_eq(n - second, alone - 1); /* no second [CLS] */
+        ck_assert_mem_eq(own + second, other + 1, (size_t)(alone - 1) * sizeof *own);
+        asc_sentences_free(apart);
+        for (int64_t t = 0; t < n; t++) {
+            ids[t] = own[t];
+            types[t] = t >= second;
+        }
+        asc_tensor states = asc_encoder_states(encoder, asc_from(ctx, ASC_I64, ids, ASC_SHAPE(1, n)),
+                                               asc_from(ctx, ASC_I64, types, ASC_SHAPE(1, n)), asc_null());
+        int64_t lengths[] = {second, n - second};
+        asc_tensor counts,
+            means = asc_window_means(ctx, states, asc_from(ctx, ASC_I64, lengths, ASC_SHAPE(1, 2)), 2, 2, &counts);
+        const int64_t *count = asc_data(counts);
+        ck_assert_int_eq(asc_features_first_rows(f, i), count[0]);
+        ck_assert_int_eq(asc_features_rows(f, i), count[0] + count[1]);
+        ck_assert_int_eq(asc_features_read(f, i, rows), ASC_OK);
+        for (int64_t e = 0; e < asc_features_rows(f, i) * E; e++) {
+            ck_assert_float_eq_tol(rows[e], ((const float *)asc_data(means))[e], 1e-5);
+        }
+    }
+    no_error();
+    free(rows);
+    asc_sentences_free(s);
+    asc_features_free(f);
+}
+END_TEST
+
 /* What an evaluation finds in the file, and a prediction for the same texts. */
 static asc_status compare(void *user, int64_t number, int64_t label, int64_t found, double loss)
 {
@@ -108,6 +164,9 @@ static asc_status compare(void *user, int64_t number, int64_t label, int64_t fou
 
 START_TEST(predictions_are_what_an_evaluation_finds)
 {
+    if (_i) {
+        take_together();
+    }
     double p[2 * PAIRS];
     asc_features *f = features_of();
     asc_split *split = asc_split_load(data, ASC_SPLIT_TRAIN, model.tokenizer);
@@ -141,8 +200,13 @@ START_TEST(what_does_not_fit_is_refused)
     model.lm = own;
     ck_assert_ptr_null(asc_model_encoder(ctx, &model, NULL, NULL));
     expect_error_with(ASC_ERR_ARG, "encoder is missing: the model takes states");
+    ck_assert_ptr_null(asc_lm_new(ctx, "{\"vocab\": 9, \"pairs\": \"together\", " SIZES "}", ASC_F32, 3));
+    expect_error_with(ASC_ERR_ARG, "pairs is together, and the model embeds tokens itself");
+    ck_assert_ptr_null(asc_lm_new(
+        ctx, "{\"states\": 3, \"vocab\": 9, \"pairs\": \"together\", \"sees\": \"premise\", " SIZES "}", ASC_F32, 3));
+    expect_error_with(ASC_ERR_ARG, "expected sees both");
     asc_dataset *plain = asc_dataset_open(ctx, "builtin:1000");
-    ck_assert_ptr_null(asc_pair_sentences(plain, ASC_SPLIT_TRAIN, model.tokenizer, BLOCK));
+    ck_assert_ptr_null(asc_pair_sentences(plain, ASC_SPLIT_TRAIN, model.tokenizer, BLOCK, false));
     expect_error_with(ASC_ERR_ARG, "has no texts with a class");
     asc_dataset_free(plain);
 }
@@ -153,7 +217,8 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_add_checked_fixture(all, begin, end);
     tcase_add_test(all, features_are_windows_of_each_text);
-    tcase_add_test(all, predictions_are_what_an_evaluation_finds);
+    tcase_add_test(all, read_together_the_windows_are_of_each_text_nonetheless);
+    tcase_add_loop_test(all, predictions_are_what_an_evaluation_finds, 0, 2);
     tcase_add_test(all, what_does_not_fit_is_refused);
     return run_suite("train/pairs", all);
 }

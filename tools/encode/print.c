@@ -136,7 +136,8 @@ asc_status encode_to_table(encoding *e)
     int64_t n = asc_sentences_count(e->sentences), dim = asc_encoder_dim(e->encoder);
     asc_tensor vectors = asc_empty(ctx, ASC_F32, ASC_SHAPE(n, dim));
     printer p = {.e = e, .vectors = asc_data_mut(vectors)};
-    const asc_pooling_options pooling = {e->pooling.kind == ASC_POOLING_CLS ? ASC_POOLING_CLS : ASC_POOLING_MEAN, 0, 0};
+    const asc_pooling_options pooling = {e->pooling.kind == ASC_POOLING_CLS ? ASC_POOLING_CLS : ASC_POOLING_MEAN, 0, 0,
+                                         false};
     asc_status status = asc_error(ctx);
     if (!status) {
         status = asc_encoder_encode(e->encoder, e->sentences, &pooling, take_vector, &p);

@@ -95,7 +95,7 @@ void report_failures(report *r);
 bool report_is_of_classes(const report *r);
 
 /* What figures call quality: of classifiers the share that they get wrong; else perplexity on the split, on the
- * validation split where the models were not evaluated; bits per byte where the models have different tokens, whose
+ * validation split where the models were not evaluated, and bits per byte where they have different tokens, whose
  * perplexities don't compare. */
 report_number *report_quality(const report *r);
 bool report_tokens_differ(const report *r);

@@ -60,7 +60,7 @@ static asc_status room_make(asc_ctx *ctx, const asc_pooling_options *p, int64_t 
         return ASC_OK;
     }
     room->sum_bytes = (size_t)E * sizeof *room->sum;
-    room->rows_bytes = (size_t)(asc_pooling_rows(p, longest) * E) * sizeof *room->rows;
+    room->rows_bytes = (size_t)((asc_pooling_rows(p, longest) + p->by_text) * E) * sizeof *room->rows;
     room->sum = asc_alloc(ctx, room->sum_bytes);
     room->rows = room->sum ? asc_alloc(ctx, room->rows_bytes) : NULL;
     return room->rows ? ASC_OK : ASC_ERR_MEMORY;
@@ -88,19 +88,28 @@ static void mean_of(const float *states, int64_t n, int64_t E, double *sum, floa
     }
 }
 
-/* The rows that are kept of a sentence's states [tokens, E]. */
-static const float *pool_states(const asc_pooling_options *p, const float *states, int64_t tokens, int64_t E,
-                                pool_room *room)
+/* The rows of states [tokens, E] that follow one another, to `to`. */
+static void pool_text(const asc_pooling_options *p, const float *states, int64_t tokens, int64_t E, double *sum,
+                      float *to)
 {
-    if (!room->rows) {
-        return states;
-    }
     bool whole = p->kind == ASC_POOLING_MEAN;
     int64_t rows = asc_pooling_rows(p, tokens);
     for (int64_t w = 0; w < rows; w++) {
         int64_t first = w * p->stride, left = tokens - first;
-        mean_of(states + first * E, whole || left < p->window ? left : p->window, E, room->sum, room->rows + w * E);
+        mean_of(states + first * E, whole || left < p->window ? left : p->window, E, sum, to + w * E);
     }
+}
+
+/* The rows that are kept of a sentence's states [tokens, E]. */
+static const float *pool_states(const asc_pooling_options *p, const float *states, int64_t tokens, int64_t second,
+                                int64_t E, pool_room *room)
+{
+    if (!room->rows) {
+        return states;
+    }
+    int64_t first = p->by_text && p->kind == ASC_POOLING_WINDOWS ? second : tokens;
+    pool_text(p, states, first, E, room->sum, room->rows);
+    pool_text(p, states + first * E, tokens - first, E, room->sum, room->rows + asc_pooling_rows(p, first) * E);
     return room->rows;
 }
 
@@ -154,8 +163,9 @@ static asc_status encode_batch(job *j, int64_t from, int64_t n)
     const float *states = asc_data(run_batch(j, from, n, T));
     asc_status status = asc_error(j->e->ctx);
     for (int64_t i = 0; i < n && !status; i++) {
-        const float *rows = pool_states(&j->pooling, states + i * T * E, T, E, &j->room);
-        status = j->take(j->user, from + i, asc_pooling_rows(&j->pooling, T), rows);
+        int64_t second = j->s->seconds[asc_distinct(j->order, from + i)];
+        const float *rows = pool_states(&j->pooling, states + i * T * E, T, second, E, &j->room);
+        status = j->take(j->user, from + i, asc_pooled_rows(&j->pooling, T, second), rows);
     }
     asc_scope_end(j->e->ctx);
     return status;

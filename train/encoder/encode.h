@@ -11,6 +11,14 @@ static inline int64_t asc_distinct(const asc_sentence_order *order, int64_t d)
     return order->at[order->starts[d]];
 }
 
+/* How many rows are kept of a sentence whose second text begins at token `second`; tokens: it has none. */
+static inline int64_t asc_pooled_rows(const asc_pooling_options *p, int64_t tokens, int64_t second)
+{
+    return p->by_text && p->kind == ASC_POOLING_WINDOWS
+               ? asc_pooling_rows(p, second) + asc_pooling_rows(p, tokens - second)
+               : asc_pooling_rows(p, tokens);
+}
+
 /* Window and stride as they are meant, in *pooling. ASC_ERR_ARG: there is no such pool, or one is below 0. */
 asc_status asc_pooling_check(asc_ctx *ctx, asc_pooling_options *pooling);
 

@@ -35,9 +35,10 @@ static void make_key(asc_features_work *w)
         crc = crc32_z(crc, (const Bytef *)(w->s->ids.data + asc_sentence_begin(w->s, i)),
                       (size_t)length * sizeof *w->s->ids.data);
     }
-    char window[48] = "";
+    char window[64] = "";
     if (p->kind == ASC_POOLING_WINDOWS) {
-        snprintf(window, sizeof window, "-%" PRId64 "-%" PRId64, p->window, p->stride);
+        snprintf(window, sizeof window, "-%" PRId64 "-%" PRId64 "%s", p->window, p->stride,
+                 p->by_text ? "-by-text" : "");
     }
     snprintf(w->key, sizeof w->key, "%s-%s%s-%08lx-%" PRId64 "-%" PRId64, asc_encoder_fingerprint(w->e),
              asc_pooling_name(p->kind), window, crc, w->order.n, w->tokens);
@@ -164,7 +165,7 @@ static asc_status open_features(asc_features_work *w)
 asc_features *asc_features_open(asc_encoder *e, const asc_sentences *s, const asc_features_options *options)
 {
     asc_ctx *ctx = e ? e->ctx : s ? s->ctx : NULL;
-    static const asc_features_options defaults = {.pooling = {ASC_POOLING_MEAN, 0, 0}};
+    static const asc_features_options defaults = {.pooling = {ASC_POOLING_MEAN, 0, 0, false}};
     asc_features_work w = {.e = e, .s = s, .options = options ? *options : defaults};
     if (ASC_NEED(ctx, "features_open: encoder sentences", e, s) || asc_error(ctx) ||
         asc_encode_check(e, s, &w.options.pooling)) {
@@ -218,6 +219,11 @@ int64_t asc_features_dim(const asc_features *f)
 int64_t asc_features_rows(const asc_features *f, int64_t i)
 {
     return has(f, i) ? f->place[i].rows : 0;
+}
+
+int64_t asc_features_first_rows(const asc_features *f, int64_t i)
+{
+    return has(f, i) ? f->place[i].first : 0;
 }
 
 int64_t asc_features_most_rows(const asc_features *f)

@@ -17,7 +17,7 @@ typedef struct asc_features_part {
 /* Where a sentence's rows are. */
 typedef struct asc_features_place {
     int64_t row; /* of its part */
-    int32_t part, rows;
+    int32_t part, rows, first; /* first: of the rows those of its first text */
 } asc_features_place;
 
 struct asc_features {

@@ -26,7 +26,7 @@ static int64_t length_of(const asc_features_work *w, int64_t d)
 
 static int64_t rows_of(const asc_features_work *w, int64_t d)
 {
-    return asc_pooling_rows(&w->options.pooling, length_of(w, d));
+    return asc_pooled_rows(&w->options.pooling, length_of(w, d), w->s->seconds[asc_distinct(&w->order, d)]);
 }
 
 static asc_features_part *add_part(asc_features *f, int64_t from)
@@ -54,8 +54,12 @@ static void place(asc_features_work *w, int64_t d, int64_t rows)
 {
     asc_features *f = w->f;
     asc_features_part *part = &f->part[f->parts - 1];
+    int64_t second = w->s->seconds[asc_distinct(&w->order, d)];
+    bool by_text = w->options.pooling.by_text && w->options.pooling.kind == ASC_POOLING_WINDOWS;
+    int64_t first = by_text ? asc_pooling_rows(&w->options.pooling, second) : rows;
     for (int64_t k = w->order.starts[d]; k < w->order.starts[d + 1]; k++) {
-        f->place[w->order.at[k]] = (asc_features_place){part->rows, (int32_t)(f->parts - 1), (int32_t)rows};
+        f->place[w->order.at[k]] =
+            (asc_features_place){part->rows, (int32_t)(f->parts - 1), (int32_t)rows, (int32_t)first};
     }
     part->rows += rows;
     part->to = d + 1;

@@ -115,6 +115,27 @@ asc_status asc_sentences_add(asc_sentences *s, const char *text, size_t bytes)
     return complete(s, begin, 0, cut, status);
 }
 
+/* Two texts as one sentence, of each at most `each` tokens. */
+static asc_status add_two(asc_sentences *s, const char *const text[2], const size_t bytes[2], int64_t each)
+{
+    asc_status status;
+    int64_t begin = (int64_t)s->ids.n, a = 0, b = 0;
+    if (!(status = asc_ids_push(s->ctx, &s->ids, s->cls)) && !(status = append(s, text[0], bytes[0], &a)) &&
+        !(status = asc_ids_push(s->ctx, &s->ids, s->sep))) {
+        status = append(s, text[1], bytes[1], &b);
+    }
+    int64_t most = s->max_tokens - MARKS - 1, kept_a = a < each ? a : each, kept_b = b < each ? b : each;
+    while (kept_a + kept_b > most) {
+        *(kept_a > kept_b ? &kept_a : &kept_b) -= 1;
+    }
+    if (!status && kept_a + kept_b < a + b) {
+        int32_t *ids = s->ids.data + begin + 1;                             /* behind [CLS] */
+        memmove(ids + kept_a, ids + a, (size_t)(kept_b + 1) * sizeof *ids); /* [SEP] and the second */
+        s->ids.n = (size_t)(begin + 1 + kept_a + 1 + kept_b);
+    }
+    return complete(s, begin, kept_a + MARKS, kept_a + kept_b < a + b, status);
+}
+
 asc_status asc_sentences_add_pair(asc_sentences *s, const char *first, size_t first_bytes, const char *second,
                                   size_t second_bytes)
 {
@@ -127,21 +148,12 @@ asc_status asc_sentences_add_pair(asc_sentences *s, const char *first, size_t fi
         return asc_fail_on(s->ctx, ASC_ERR_ARG, "max_tokens", " is %lld, expected at least %d for a pair",
                            (long long)s->max_tokens, MARKS + 1);
     }
-    int64_t begin = (int64_t)s->ids.n, a = 0, b = 0;
-    if (!(status = asc_ids_push(s->ctx, &s->ids, s->cls)) && !(status = append(s, first, first_bytes, &a)) &&
-        !(status = asc_ids_push(s->ctx, &s->ids, s->sep))) {
-        status = append(s, second, second_bytes, &b);
-    }
-    int64_t most = s->max_tokens - MARKS - 1, kept_a = a, kept_b = b;
-    while (kept_a + kept_b > most) {
-        *(kept_a > kept_b ? &kept_a : &kept_b) -= 1;
-    }
-    if (!status && kept_a + kept_b < a + b) {
-        int32_t *ids = s->ids.data + begin + 1;                             /* behind [CLS] */
-        memmove(ids + kept_a, ids + a, (size_t)(kept_b + 1) * sizeof *ids); /* [SEP] and the second */
-        s->ids.n = (size_t)(begin + 1 + kept_a + 1 + kept_b);
-    }
-    return complete(s, begin, kept_a + MARKS, kept_a + kept_b < a + b, status);
+    return add_two(s, (const char *const[]){first, second}, (const size_t[]){first_bytes, second_bytes}, INT64_MAX);
+}
+
+asc_status asc_sentences_add_both(asc_sentences *s, const char *const text[2], const size_t bytes[2], int64_t most)
+{
+    return add_two(s, text, bytes, most - MARKS);
 }
 
 /* ---- asking ---- */

@@ -16,6 +16,11 @@ struct asc_sentences {
     int64_t longest, cut;
 };
 
+/* asc_sentences_add_pair, in which each text keeps as many of its first tokens as it would by itself, where it had at
+ * most `most` with [CLS] and [SEP]. */
+asc_status asc_sentences_add_both(asc_sentences *sentences, const char *const text[2], const size_t bytes[2],
+                                  int64_t most);
+
 /* The distinct sentences, the shorter first, of one length by their tokens. */
 typedef struct asc_sentence_order {
     int64_t n;       /* how many they are */

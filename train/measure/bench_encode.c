@@ -26,7 +26,7 @@ static double best_product(asc_ctx *ctx, int64_t dim)
 static asc_status time_runs(asc_encoder *e, const asc_sentences *s, int64_t runs, asc_bench_encode_result *r)
 {
     asc_ctx *ctx = e->ctx;
-    const asc_pooling_options cls = {ASC_POOLING_CLS, 0, 0};
+    const asc_pooling_options cls = {ASC_POOLING_CLS, 0, 0, false};
     double times[MOST_RUNS], gflop = 0;
     asc_status status = ASC_OK;
     for (int64_t i = -1; i < runs && !status; i++) { /* the first takes the memory */
