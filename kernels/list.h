@@ -5,12 +5,11 @@
  * x, y, a, b are rows of n elements, or arrays [rows, n]. `fresh` true writes a gradient, false adds to it.
  *
  * Accuracy in float, in units in the last place, the largest error over all 2^32 arguments: exp 0.99, expm1 1.58,
- * log 0.92, log1p 1.53, softplus 1.81, tanh 1.33, sigmoid 0.53, erf 1.39, silu 0.53, sin and cos 0.51, sqrt and rsqrt
- * 0.5; gelu 2 for x >= -1, 4.4 far in the
- * lower tail; its slope, in units of 2^-6 at least, 4; over one argument in 1009: gelu_tanh 0.53 (`make
- * check-all-floats`). Zeros, infinities and NaN are as the mathematics has them, and underflow is gradual, except in
- * exp_shift, gate and rg_lru_open, which give 0 where the result is below 2^-126. In double they are those of the C
- * library.
+ * log 0.92, log1p 1.53, softplus 1.81, tanh 1.33, sigmoid 0.53, erf 1.39, silu 0.53; gelu 2 for x >= -1, 4.4 far in the
+ * lower tail; its slope, in units of 2^-6 at least, 4; over one argument in 1009: gelu_tanh 0.53, sin, cos, sqrt and
+ * rsqrt 0.5 (`make check-all-floats`). Zeros, infinities and NaN are as the mathematics has them, and underflow is
+ * gradual, except in exp_shift, gate and rg_lru_open, which give 0 where the result is below 2^-126. In double they are
+ * those of the C library.
  */
 /* ---- float, and f64.awk makes the same for double ---- */
 /* ---- functions of one element ---- */
