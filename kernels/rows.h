@@ -189,7 +189,8 @@ static ALWAYS_INLINE void extreme_slope_f32(float *dx, const float *a, const flo
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
         float u = a[i], v = b[i];
-        float one = (larger ? u > v : u < v) | (u != u) ? 1 : 0, w = u == v ? (float)0.5 : one;
+        bool first = (larger ? u > v : u < v) | (u != u);
+        float one = first ? 1 : 0, w = u == v ? (float)0.5 : one;
         float share = of_a ? w : 1 - w, part = share * dy[i], g = share == 0 ? 0 : part;
         dx[i] = fresh ? g : dx[i] + g;
     }
