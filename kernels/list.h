@@ -6,10 +6,10 @@
  *
  * Accuracy in float, in units in the last place, the largest error over all 2^32 arguments: exp 0.99, expm1 1.58,
  * log 0.92, log1p 1.53, softplus 1.81, tanh 1.33, sigmoid 0.53, erf 1.39, silu 0.53; gelu 2 for x >= -1, 4.4 far in the
- * lower tail; its slope, in units of 2^-6 at least, 4; over one argument in 1009: gelu_tanh 0.53 (`make
- * check-all-floats`). Zeros, infinities and NaN are as the mathematics has them, and underflow is gradual, except in
- * exp_shift, gate and rg_lru_open, which give 0 where the result is below 2^-126. In double they are those of the C
- * library.
+ * lower tail; its slope, in units of 2^-6 at least, 4; over one argument in 1009: gelu_tanh 0.53, sin, cos, sqrt and
+ * rsqrt 0.5 (`make check-all-floats`). Zeros, infinities and NaN are as the mathematics has them, and underflow is
+ * gradual, except in exp_shift, gate and rg_lru_open, which give 0 where the result is below 2^-126. In double they are
+ * those of the C library.
  */
 /* ---- float, and f64.awk makes the same for double ---- */
 /* ---- functions of one element ---- */
@@ -21,6 +21,13 @@ KERNEL(void, softplus, (float *y, const float *x, int64_t n)) /* log(1 + e^x) */
 KERNEL(void, tanh, (float *y, const float *x, int64_t n))
 KERNEL(void, sigmoid, (float *y, const float *x, int64_t n)) /* 1/(1 + e^-x) */
 KERNEL(void, erf, (float *y, const float *x, int64_t n))
+KERNEL(void, sin, (float *y, const float *x, int64_t n))
+KERNEL(void, cos, (float *y, const float *x, int64_t n))
+KERNEL(void, sqrt, (float *y, const float *x, int64_t n))
+KERNEL(void, rsqrt, (float *y, const float *x, int64_t n)) /* 1/√x */
+KERNEL(void, abs, (float *y, const float *x, int64_t n))
+/* dx = dy sign x, 0 at 0 */
+KERNEL(void, abs_grad, (float *dx, const float *x, const float *dy, int64_t n))
 KERNEL(void, silu, (float *y, const float *x, int64_t n)) /* x σ(x) */
 /* y = x (1 + tanh(√(2/π) (x + 0.044715 x³)))/2: the approximate GELU */
 KERNEL(void, gelu_tanh, (float *y, const float *x, int64_t n))
@@ -31,6 +38,16 @@ KERNEL(void, elu_one, (float *y, const float *x, int64_t n)) /* elu(x) + 1: e^x 
 KERNEL(void, elu_one_grad, (float *x, const float *y, int64_t n))
 /* y = t log(1 + e^-x) + (1 - t) log(1 + e^x), a term of weight 0 being 0 even where its logarithm is infinite */
 KERNEL(void, logit_loss, (float *y, const float *x, const float *t, int64_t n))
+/* y = scale f(x - t), f(d) = d²/2β for |d| < β, else |d| - β/2; and scale f'(x - t), all in double */
+KERNEL(void, smooth_l1, (float *y, const float *x, const float *t, double beta, double scale, int64_t n))
+KERNEL(void, smooth_l1_slope, (float *y, const float *x, const float *t, double beta, double scale, int64_t n))
+/* y = the larger, or the smaller, of a and b: a where they are equal or it is NaN, and b where that alone is NaN */
+KERNEL(void, extreme, (float *y, const float *a, const float *b, bool larger, int64_t n))
+/* dx (+)= w dy, w = 1 where a, or b, is the one that `extreme` takes, ½ where they are equal, else 0; 0 dy is 0 */
+KERNEL(void, extreme_grad,
+       (float *dx, const float *a, const float *b, const float *dy, bool larger, bool of_a, int64_t n, bool fresh))
+/* dx (+)= dy where the mask is set, or is not set, else 0 */
+KERNEL(void, select_grad, (float *dx, const uint8_t *mask, bool set, const float *dy, int64_t n, bool fresh))
 /* dx (+)= dy (Φ(x) + x φ(x)) */
 KERNEL(void, gelu_grad, (float *dx, const float *x, const float *dy, int64_t n, bool fresh))
 /* Both of them for the price of one: y and dx */

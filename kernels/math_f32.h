@@ -283,6 +283,38 @@ static inline float gelu_tanh1_f32(float x)
     return (float)((x > 0 ? (double)x : near) / (1.0 + exp_wide(-twice_u)));
 }
 
+/* Arguments up to which sin and cos are computed here: k below has 19 bits. */
+#define CIRCLE_LIMIT 524288.0
+
+/* sin x, or cos x for a quarter of 1, |x| <= CIRCLE_LIMIT. x = k π/2 + r, |r| <= π/4 (Cody and Waite): k times the
+ * first part of π/2, of 33 bits, is exact. */
+static inline float circle1_f32(float x, int quarter)
+{
+    double shifted = (double)x * 0.63661977236758134 + 0x1.8p52, k = shifted - 0x1.8p52;
+    double r = ((double)x - k * 0x1.921fb544p+0) - k * 0x1.0b4611a626331p-34, z = r * r;
+    double s = -2.5052108385441720e-08;
+    s = s * z + 2.7557319223985893e-06;
+    s = s * z + -1.9841269841269841e-04;
+    s = s * z + 8.3333333333333332e-03;
+    s = s * z + -1.6666666666666666e-01;
+    s = r + r * (z * s);
+    double c = 2.0876756987868099e-09;
+    c = c * z + -2.7557319223985888e-07;
+    c = c * z + 2.4801587301587302e-05;
+    c = c * z + -1.3888888888888889e-03;
+    c = c * z + 4.1666666666666664e-02;
+    c = c * z + -0.5;
+    c = 1.0 + z * c;
+    uint64_t turns = bits_f64(shifted) + (uint64_t)quarter;
+    double y = (turns & 1) != 0 ? c : s;
+    return (float)from_bits_f64(bits_f64(y) ^ (turns & 2) << 62);
+}
+
+static inline float rsqrt1_f32(float x)
+{
+    return (float)(1.0 / sqrt((double)x));
+}
+
 /*
  * The exact GELU and its derivative, with a = |x| and T = Φ(-a):
  *

@@ -9,6 +9,16 @@ static inline double sqrt1_f64(double x)
     return sqrt(x);
 }
 
+static inline double rsqrt1_f64(double x)
+{
+    return 1.0 / sqrt(x);
+}
+
+static inline double circle1_f64(double x, int quarter)
+{
+    return quarter == 0 ? sin(x) : cos(x);
+}
+
 static inline double exp1_f64(double x)
 {
     return exp(x);

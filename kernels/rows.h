@@ -81,6 +81,150 @@ static void erf_f32(float *y, const float *x, int64_t n)
     map_f32(y, x, n, erf1_f32);
 }
 
+/* Arguments beyond the limit, infinities and NaN are the C library's. */
+static ALWAYS_INLINE void circle_f32(float *y, const float *x, int64_t n, int quarter, double (*far)(double))
+{
+    enum { RUN = 128 };
+    float at[RUN];
+    for (int64_t first = 0; first < n; first += RUN) {
+        int64_t m = n - first < RUN ? n - first : RUN;
+        memcpy(at, x + first, (size_t)m * sizeof *at); /* y may be x */
+        int beyond = 0;
+        for (int64_t i = 0; i < m; i++) {
+            beyond |= !((at[i] < 0 ? -at[i] : at[i]) <= (float)CIRCLE_LIMIT);
+        }
+        INDEPENDENT
+        for (int64_t i = 0; i < m; i++) {
+            y[first + i] = circle1_f32(at[i], quarter);
+        }
+        for (int64_t i = 0; i < m && beyond != 0; i++) {
+            if (!((at[i] < 0 ? -at[i] : at[i]) <= (float)CIRCLE_LIMIT)) {
+                y[first + i] = (float)far((double)at[i]);
+            }
+        }
+    }
+}
+
+static void sin_f32(float *y, const float *x, int64_t n)
+{
+    circle_f32(y, x, n, 0, sin);
+}
+
+static void cos_f32(float *y, const float *x, int64_t n)
+{
+    circle_f32(y, x, n, 1, cos);
+}
+
+static void sqrt_f32(float *y, const float *x, int64_t n)
+{
+    map_f32(y, x, n, sqrt1_f32);
+}
+
+static void rsqrt_f32(float *y, const float *x, int64_t n)
+{
+    map_f32(y, x, n, rsqrt1_f32);
+}
+
+static ALWAYS_INLINE float abs1_f32(float x)
+{
+    return x < 0 ? -x : x;
+}
+
+static void abs_f32(float *y, const float *x, int64_t n)
+{
+    map_f32(y, x, n, abs1_f32);
+}
+
+static void abs_grad_f32(float *dx, const float *x, const float *dy, int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        float g = dy[i], below = x[i] < 0 ? -g : 0;
+        dx[i] = x[i] > 0 ? g : below;
+    }
+}
+
+static void smooth_l1_f32(float *y, const float *x, const float *t, double beta, double scale, int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        double d = (double)x[i] - (double)t[i], size = d < 0 ? -d : d;
+        double near = d * d / (2 * beta), far = size - beta / 2;
+        y[i] = (float)(scale * (size < beta ? near : far));
+    }
+}
+
+static void smooth_l1_slope_f32(float *y, const float *x, const float *t, double beta, double scale, int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        double d = (double)x[i] - (double)t[i], size = d < 0 ? -d : d;
+        double near = d / beta, far = d < 0 ? -1.0 : 1.0;
+        y[i] = (float)(scale * (size >= beta ? far : near)); /* NaN stays NaN */
+    }
+}
+
+static ALWAYS_INLINE void extreme_of_f32(float *y, const float *a, const float *b, bool larger, int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        float u = a[i], v = b[i];
+        bool first = (larger ? u >= v : u <= v) | (u != u);
+        y[i] = first ? u : v;
+    }
+}
+
+static void extreme_f32(float *y, const float *a, const float *b, bool larger, int64_t n)
+{
+    if (larger) {
+        extreme_of_f32(y, a, b, true, n);
+    } else {
+        extreme_of_f32(y, a, b, false, n);
+    }
+}
+
+static ALWAYS_INLINE void extreme_slope_f32(float *dx, const float *a, const float *b, const float *dy, bool larger,
+                                            bool of_a, int64_t n, bool fresh)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        float u = a[i], v = b[i];
+        bool first = (larger ? u > v : u < v) | (u != u);
+        float one = first ? 1 : 0, w = u == v ? (float)0.5 : one;
+        float share = of_a ? w : 1 - w, part = share * dy[i], g = share == 0 ? 0 : part;
+        dx[i] = fresh ? g : dx[i] + g;
+    }
+}
+
+static void extreme_grad_f32(float *dx, const float *a, const float *b, const float *dy, bool larger, bool of_a,
+                             int64_t n, bool fresh)
+{
+    if (larger && fresh) {
+        extreme_slope_f32(dx, a, b, dy, true, of_a, n, true);
+    } else if (fresh) {
+        extreme_slope_f32(dx, a, b, dy, false, of_a, n, true);
+    } else {
+        extreme_slope_f32(dx, a, b, dy, larger, of_a, n, false);
+    }
+}
+
+static void select_grad_f32(float *dx, const uint8_t *mask, bool set, const float *dy, int64_t n, bool fresh)
+{
+    if (fresh) {
+        INDEPENDENT
+        for (int64_t i = 0; i < n; i++) {
+            float g = dy[i];
+            dx[i] = (mask[i] != 0) == set ? g : 0;
+        }
+        return;
+    }
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        float g = dy[i];
+        dx[i] += (mask[i] != 0) == set ? g : 0;
+    }
+}
+
 static void silu_f32(float *y, const float *x, int64_t n)
 {
     map_f32(y, x, n, silu1_f32);

@@ -77,6 +77,19 @@ static asc_tensor places_of(const asc_layer *l, asc_tensor x, int64_t start)
     return z;
 }
 
+/* h of tokens; 0 in place of what nothing will use: features only choose neighbours in the background variant, which
+ * has them from a window, from base scores, or given. */
+static asc_tensor features_of(const asc_layer *l, asc_tensor from, bool given)
+{
+    const asc_ascender_layer *t = l->self;
+    asc_neighbors by = t->options.neighbors;
+    if (t->background && (given || by == ASC_NEIGHBORS_BASE || by == ASC_NEIGHBORS_WINDOW)) {
+        int64_t width = t->options.heads * t->d_a;
+        return asc_zeros(l->ctx, asc_dtype_of(from), ASC_SHAPE(asc_size(from, 0), asc_size(from, 1), width));
+    }
+    return asc_linear(l->ctx, from, t->p, asc_null());
+}
+
 /* The inputs of tokens from position `start` on, of which the first `past` ask nothing; or of those of a context. */
 static asc_ascender_inputs inputs_of(asc_layer *l, asc_tensor x, asc_tensor lengths, int64_t start, int64_t past)
 {
@@ -93,7 +106,7 @@ static asc_ascender_inputs inputs_of(asc_layer *l, asc_tensor x, asc_tensor leng
         .k = turned(l, k, start),
         .v = asc_linear(ctx, from, t->v, asc_null()),
         .z = places_of(l, from, start),
-        .h = asc_linear(ctx, from, t->p, asc_null()),
+        .h = features_of(l, from, !asc_is_null(given.neighbors)),
         .heading = heading,
         .rel_bias = t->rel_bias,
         .bias = given.bias,

@@ -20,6 +20,24 @@ static void gelu_grad_f32(float *dx, const float *x, const float *dy, int64_t n)
     asc_kernels_f32()->gelu_grad(dx, x, dy, n, true);
 }
 
+static void abs_grad_f32(float *dx, const float *x, const float *dy, int64_t n)
+{
+    asc_kernels_f32()->abs_grad(dx, x, dy, n);
+}
+
+static void sin_grad_f32(float *dx, const float *x, const float *dy, int64_t n)
+{
+    asc_kernels_f32()->cos(dx, x, n);
+    asc_kernels_f32()->mul(dx, dx, dy, n);
+}
+
+static void cos_grad_f32(float *dx, const float *x, const float *dy, int64_t n)
+{
+    asc_kernels_f32()->sin(dx, x, n);
+    asc_kernels_f32()->mul(dx, dx, dy, n);
+    asc_kernels_f32()->scale(dx, -1, dx, n);
+}
+
 /* The derivative of softplus is the sigmoid. */
 static void softplus_grad_f32(float *dx, const float *x, const float *dy, int64_t n)
 {

@@ -27,11 +27,11 @@ PRIMITIVE(sigmoid, "y = 1/(1 + exp -x)", everywhere, y, dy * (y * (1 - y)))
 PRIMITIVES(gelu, "y = x Φ(x), Φ the normal distribution function (Hendrycks and Gimpel 2016)", everywhere, x)
 PRIMITIVE(exp, "y = exp x", everywhere, y, dy * y)
 PRIMITIVE(log, "y = log x", positive, x, dy / x)
-FUNCTION(sqrt, "y = √x", positive, (float)sqrt((double)x), y, dy / (2 * y))
+PRIMITIVE(sqrt, "y = √x", positive, y, dy / (2 * y))
 FUNCTION(square, "y = x²", everywhere, x * x, x, dy * (2 * x))
-FUNCTION(abs, "y = |x|, dy/dx = 0 at 0", off_zero, x < 0 ? -x : x, x, x > 0 ? dy : x < 0 ? -dy : 0)
-FUNCTION(sin, "y = sin x", everywhere, (float)sin((double)x), x, (float)cos((double)x) * dy)
-FUNCTION(cos, "y = cos x", everywhere, (float)cos((double)x), x, -(float)sin((double)x) * dy)
+PRIMITIVES(abs, "y = |x|, dy/dx = 0 at 0", off_zero, x)
+PRIMITIVES(sin, "y = sin x", everywhere, x)
+PRIMITIVES(cos, "y = cos x", everywhere, x)
 PRIMITIVE(erf, "y = erf x = 2/√π ∫₀ˣ exp(-t²) dt", everywhere, x,
           (float)(1.12837916709551257390 * exp(-(double)x * (double)x)) * dy)
 PRIMITIVES(softplus, "y = log(1 + exp x)", everywhere, x)
@@ -40,7 +40,7 @@ PRIMITIVES(gelu_tanh, "y = x (1 + tanh(√(2/π) (x + 0.044715 x³)))/2 (Hendryc
 PRIMITIVE(log1p, "y = log(1 + x)", above_minus_1, x, dy / (1 + x))
 PRIMITIVE(expm1, "y = exp x - 1", everywhere, y, dy * (y + 1))
 FUNCTION(reciprocal, "y = 1/x", far_from_zero, 1 / x, y, -dy * y * y)
-FUNCTION(rsqrt, "y = 1/√x", positive, (float)(1 / sqrt((double)x)), y, (float)-0.5 * dy * y * y * y)
+PRIMITIVE(rsqrt, "y = 1/√x", positive, y, (float)-0.5 * dy * y * y * y)
 
 /* clang-format on */
 #undef FUNCTION

@@ -30,6 +30,11 @@ typedef struct job {
     bool fresh;
 } job;
 
+static bool is_extreme(kind kind)
+{
+    return kind == MAXIMUM || kind == MINIMUM;
+}
+
 /* ---- float, and f64.awk makes the same for double ---- */
 
 /* Of a, the larger or the smaller of the two. */
@@ -60,11 +65,31 @@ static void forward_piece_f32(void *arg, int64_t piece, int worker)
     float *y = (float *)j->target + from;
     const float *a = j->a, *b = j->b;
     for (asc_cursor c = asc_cursor_at(&j->walk, from, size); asc_cursor_next(&c); y += c.n) {
+        if (is_extreme(j->kind) && c.step[A] == 1 && c.step[B] == 1) {
+            asc_kernels_f32()->extreme(y, a + c.at[A], b + c.at[B], j->kind == MAXIMUM, c.n);
+            continue;
+        }
         for (int64_t i = 0; i < c.n; i++) {
             bool first = weight_f32(j, &c, i) > 0;
             y[i] = first ? a[c.at[A] + i * c.step[A]] : b ? b[c.at[B] + i * c.step[B]] : (float)j->fill;
         }
     }
+}
+
+/* The gradient of a run whose arrays lie side by side; false: they don't. */
+static bool row_grad_f32(const job *j, const asc_cursor *c, float *target, const float *dy)
+{
+    if (!is_extreme(j->kind) && c->step[MASK] == 1) {
+        bool set = (j->kind == WHERE) == (j->which == A);
+        asc_kernels_f32()->select_grad(target, j->mask + c->at[MASK], set, dy, c->n, j->fresh);
+        return true;
+    }
+    if (is_extreme(j->kind) && c->step[A] == 1 && c->step[B] == 1) {
+        asc_kernels_f32()->extreme_grad(target, (const float *)j->a + c->at[A], (const float *)j->b + c->at[B], dy,
+                                        j->kind == MAXIMUM, j->which == A, c->n, j->fresh);
+        return true;
+    }
+    return false;
 }
 
 static void backward_piece_f32(void *arg, int64_t piece, int worker)
@@ -75,6 +100,9 @@ static void backward_piece_f32(void *arg, int64_t piece, int worker)
     const float *dy = (const float *)j->dy + from;
     float *target = (float *)j->target + from;
     for (asc_cursor c = asc_cursor_at(&j->walk, from, size); asc_cursor_next(&c); dy += c.n, target += c.n) {
+        if (row_grad_f32(j, &c, target, dy)) {
+            continue;
+        }
         for (int64_t i = 0; i < c.n; i++) {
             float w = weight_f32(j, &c, i), share = j->which == A ? w : 1 - w, g = share == 0 ? 0 : share * dy[i];
             target[i] = j->fresh ? g : target[i] + g;

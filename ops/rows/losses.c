@@ -27,17 +27,6 @@ static double mse(part part, double x, double t, double beta)
     return part == VALUE ? d * d : part == SLOPE_X ? 2 * d : -2 * d;
 }
 
-static double smooth_l1(part part, double x, double t, double beta)
-{
-    double d = x - t;
-    bool near = fabs(d) < beta;
-    if (part == VALUE) {
-        return near ? d * d / (2 * beta) : fabs(d) - beta / 2;
-    }
-    double slope = near || isnan(d) ? d / beta : copysign(1, d);
-    return part == SLOPE_X ? slope : -slope;
-}
-
 static double kl_div(part part, double x, double t, double beta)
 {
     (void)beta;
@@ -74,9 +63,17 @@ typedef struct job {
         }                                                                                                              \
     }
 PAIR_BY_PAIR(mse)
-PAIR_BY_PAIR(smooth_l1)
 PAIR_BY_PAIR(kl_div)
 #undef PAIR_BY_PAIR
+
+static void smooth_l1_f32(part part, float *to, const float *x, const float *t, int64_t n, double beta, double scale)
+{
+    if (part == VALUE) {
+        asc_kernels_f32()->smooth_l1(to, x, t, beta, scale, n);
+    } else {
+        asc_kernels_f32()->smooth_l1_slope(to, x, t, beta, part == SLOPE_X ? scale : -scale, n);
+    }
+}
 
 /* Infinite logits of the right sign cost nothing. */
 static void bce_with_logits_f32(part part, float *to, const float *x, const float *t, int64_t n, double beta,

@@ -41,6 +41,7 @@ static void fill_room_f32(room_f32 *r)
     r->grad = (asc_background_bias_grad){.mean = .2, .slope = .4, .spread = -.3, .shift = .1};
     for (int i = 0; i < ROOM; i++) {
         r->index[i] = (i * 7 + 3) % LISTED;
+        r->words[i] = (uint32_t)(i % 3); /* as bytes, a mask */
     }
 }
 
@@ -69,10 +70,21 @@ ROW(softplus, y, x, n)
 ROW(tanh, y, x, n)
 ROW(sigmoid, y, x, n)
 ROW(erf, y, x, n)
+ROW(sin, y, x, n)
+ROW(cos, y, x, n)
+ROW(sqrt, y, r->positive, n)
+ROW(rsqrt, y, r->positive, n)
+ROW(abs, y, x, n)
+ROW(abs_grad, y, x, r->b, n)
 ROW(silu, y, x, n)
 ROW(gelu_tanh, y, x, n)
 ROW(gelu, y, x, n)
 ROW(logit_loss, y, x, r->b, n)
+ROW(smooth_l1, y, x, r->b, .25, .5, n)
+ROW(smooth_l1_slope, y, x, r->b, .25, .5, n)
+ROW(extreme, y, x, r->b, s->fresh, n)
+ROW(extreme_grad, y, r->a, r->b, x, n % 2 == 0, n % 3 == 0, n, s->fresh)
+ROW(select_grad, y, (const uint8_t *)r->words, n % 2 == 0, x, n, s->fresh)
 ROW(gelu_grad, y, x, r->b, n, s->fresh)
 ROW(gelu_both, y, r->u, x, r->b, n, s->fresh)
 

@@ -248,5 +248,74 @@ static void check_logit_loss_f32(const asc_kernel_table_f32 *k, int64_t n)
     k->logit_loss(y, end, weight, 5);
     ck_assert(y[0] == 0 && y[1] == 0 && y[2] == (float)INFINITY && y[3] == (float)INFINITY && isnan(y[4]));
 }
+
+/* Of two rows that pair 0, 1 and NaN in every way, the larger and the smaller, and what each has of the gradient. */
+static void check_choices_f32(const asc_kernel_table_f32 *k)
+{
+    const float value[] = {0, 1, NAN};
+    float a[9], b[9], large[9], small[9], of_a[9], of_b[9], ones[9];
+    for (int i = 0; i < 9; i++) {
+        a[i] = value[i / 3];
+        b[i] = value[i % 3];
+        ones[i] = 1;
+    }
+    k->extreme(large, a, b, true, 9);
+    k->extreme(small, a, b, false, 9);
+    k->extreme_grad(of_a, a, b, ones, true, true, 9, true);
+    k->extreme_grad(of_b, a, b, ones, true, false, 9, true);
+    for (int i = 0; i < 9; i++) {
+        bool none = isnan(a[i]) || isnan(b[i]);
+        require(none ? isnan(large[i]) : large[i] == (a[i] > b[i] ? a[i] : b[i]), "the larger");
+        require(none ? isnan(small[i]) : small[i] == (a[i] < b[i] ? a[i] : b[i]), "the smaller");
+        require(of_a[i] == (isnan(a[i]) || (!none && a[i] > b[i]) ? 1 : a[i] == b[i] ? (float)0.5 : 0), "a's share");
+        require(of_a[i] + of_b[i] == 1, "b's share");
+    }
+    const uint8_t mask[] = {0, 2, 1, 0, 0, 1, 0, 3, 0};
+    k->select_grad(of_a, mask, true, ones, 9, true);
+    k->select_grad(of_b, mask, false, ones, 9, true);
+    for (int i = 0; i < 9; i++) {
+        require(of_a[i] == (mask[i] ? 1 : 0) && of_b[i] == 1 - of_a[i], "a masked gradient");
+    }
+    k->select_grad(of_b, mask, true, ones, 9, false);
+    require(k->sum(of_b, 9) == 9, "a masked gradient that is added");
+    k->abs_grad(of_b, value, ones, 3);
+    require(of_b[0] == 0 && of_b[1] == 1, "the gradient of abs");
+}
+
+/* Either side of β, at it and beyond; slopes by the formula. */
+static void check_smooth_l1_f32(const asc_kernel_table_f32 *k)
+{
+    const float x[] = {0, 1, -1, 2, -3, INFINITY, NAN}, t[7] = {0};
+    const double want[] = {0, .5 / 4, .5 / 4, .5 * (2 - 1), .5 * (3 - 1)}, slope[] = {0, .25, -.25, .5, -.5, .5};
+    float y[7];
+    k->smooth_l1(y, x, t, 2, .5, 7);
+    for (int i = 0; i < 5; i++) {
+        require((double)y[i] == want[i], "smooth_l1");
+    }
+    require(isinf(y[5]) && isnan(y[6]), "smooth_l1 at its ends");
+    k->smooth_l1_slope(y, x, t, 2, .5, 7);
+    for (int i = 0; i < 6; i++) {
+        require((double)y[i] == slope[i], "the slope of smooth_l1");
+    }
+    require(isnan(y[6]), "the slope of smooth_l1 of NaN");
+}
+
+/* Beside what is computed of a reduced argument, what is the C library's: in one row, in place. */
+static void check_circle_f32(const asc_kernel_table_f32 *k)
+{
+    float x[300], y[300];
+    for (int i = 0; i < 300; i++) {
+        x[i] = y[i] = (float)((i - 150) * (i % 7 == 0 ? 1e9 : i % 7 == 1 ? 3400.0 : .37));
+    }
+    x[200] = y[200] = INFINITY;
+    k->sin(y, y, 300);
+    for (int i = 0; i < 300; i++) {
+        require(i == 200 ? isnan(y[i]) : fabs((double)y[i] - sin((double)x[i])) < 1e-7, "sin");
+    }
+    k->cos(y, x, 300);
+    for (int i = 0; i < 300; i++) {
+        require(i == 200 ? isnan(y[i]) : fabs((double)y[i] - cos((double)x[i])) < 1e-7, "cos");
+    }
+}
 /* ---- end of float ---- */
 #include "tests/kernels/cases.f64.h"

@@ -69,6 +69,10 @@ ROW(softplus)
 ROW(tanh)
 ROW(sigmoid)
 ROW(erf)
+ROW(sin)
+ROW(cos)
+ROW(sqrt)
+ROW(rsqrt)
 ROW(silu)
 ROW(gelu_tanh)
 ROW(gelu)
@@ -127,10 +131,10 @@ static const function functions[] = {
     {"gelu_slope", exact_gelu_slope, .row = gelu_slope_row, .scale = 0x1p-6, .most = 4}, /* 0 near -0.75 */
     {"exp_shift", exp, .row = exp_shift_row, .flushes = true},
     {"gate", exact_sigmoid, .row = gate_row, .flushes = true},
-    {"sin", sin, .op = asc_sin},
-    {"cos", cos, .op = asc_cos},
-    {"sqrt", sqrt, .op = asc_sqrt},
-    {"rsqrt", exact_rsqrt, .op = asc_rsqrt},
+    {"sin", sin, ROW(sin), .most = 1},
+    {"cos", cos, ROW(cos), .most = 1},
+    {"sqrt", sqrt, ROW(sqrt), .most = 0.5},
+    {"rsqrt", exact_rsqrt, ROW(rsqrt), .most = 0.51},
     {"reciprocal", exact_reciprocal, .op = asc_reciprocal},
 };
 #undef ROW

@@ -165,6 +165,17 @@ START_TEST(rows_follow_their_formulas)
 }
 END_TEST
 
+START_TEST(choices_and_ends)
+{
+    check_choices_f32(asc_kernels_f32());
+    check_choices_f64(asc_kernels_f64());
+    check_smooth_l1_f32(asc_kernels_f32());
+    check_smooth_l1_f64(asc_kernels_f64());
+    check_circle_f32(asc_kernels_f32());
+    check_circle_f64(asc_kernels_f64());
+}
+END_TEST
+
 START_TEST(rows_at_their_ends)
 {
     check_softmax_masked_f32(asc_kernels_f32());
@@ -293,6 +304,7 @@ int main(void)
     tcase_add_test(math, gelu_grad_is_the_derivative);
     tcase_set_timeout(math, 60);
     tcase_add_loop_test(rows, rows_follow_their_formulas, 0, SIZES);
+    tcase_add_test(rows, choices_and_ends);
     tcase_add_test(rows, rows_at_their_ends);
     tcase_add_test(rows, philox_known_answers);
     tcase_add_loop_test(rows, philox_bits_are_the_sequence, 0, ASC_ISA_COUNT);

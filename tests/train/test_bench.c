@@ -42,6 +42,29 @@ START_TEST(mixings_are_a_part_of_the_products)
 }
 END_TEST
 
+static double background_mixing(const char *neighbors, int features)
+{
+    char config[250];
+    snprintf(config, sizeof config,
+             "{\"mix\":\"ascender\",\"variant\":\"background\",\"neighbors\":\"%s\",\"da\":%d,\"heads\":2,"
+             "\"d_model\":16,\"layers\":1,\"vocab\":11,\"block\":8,\"d_ff\":16}",
+             neighbors, features);
+    double all, mixing;
+    asc_lm *lm = asc_lm_new(ctx, config, ASC_F32, 1);
+    ck_assert_msg(asc_bench_flops(ctx, lm, &all, &mixing) == ASC_OK, "%s", asc_error_message(ctx));
+    asc_lm_free(lm);
+    return mixing;
+}
+
+/* The background variant's features choose neighbours, and nothing else. */
+START_TEST(features_that_nothing_uses_are_not_computed)
+{
+    ck_assert(background_mixing("base", 2) == background_mixing("base", 8));
+    ck_assert(background_mixing("window", 2) == background_mixing("window", 8));
+    ck_assert(background_mixing("semantic", 2) < background_mixing("semantic", 8));
+}
+END_TEST
+
 /* ---- ops ---- */
 
 START_TEST(every_op_has_a_call)
@@ -261,6 +284,7 @@ int main(void)
     TCase *t = tcase_create("bench");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, mixings_are_a_part_of_the_products);
+    tcase_add_test(t, features_that_nothing_uses_are_not_computed);
     tcase_add_loop_test(t, every_op_has_a_call, 0, ops);
     tcase_add_test(t, counts_products_and_bytes);
     tcase_add_test(t, the_nearer_limit_binds);
