@@ -45,7 +45,7 @@ static void message(const char *format, va_list args)
 {
     fflush(stdout);
     fprintf(stderr, command_name ? "ascgrad %s: " : "ascgrad: ", command_name);
-    vfprintf(stderr, format, args);
+    cli_vprint_to(stderr, strchr(format, '\n') != NULL, format, args); /* a name is not to make another line of it */
     fputc('\n', stderr);
 }
 

@@ -8,6 +8,7 @@
 
 #include <program/file.h>
 
+#include "tools/cage.h"
 #include "tools/commands.h"
 #include "tools/unknown.h"
 
@@ -17,7 +18,7 @@ struct args {
     int64_t top_k, seed, count;
     double temperature, top_p, min_p, repeat_penalty;
     cli_list stop;
-    bool interactive, json;
+    bool interactive, json, no_cage;
 };
 
 static const cli_option options[] = {
@@ -46,6 +47,7 @@ static const cli_option options[] = {
     {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0,
      "the data whose words a model of no run was trained on"},
     CLI_THREADS(struct args),
+    CLI_NO_CAGE(struct args),
     CLI_JSON(struct args),
     {0},
 };
@@ -123,7 +125,7 @@ static bool is_stopped(const printer *p)
 static bool print_text(void *user, const char *text, size_t n)
 {
     printer *p = user;
-    p->broken = fwrite(text, 1, n, stdout) != n || fflush(stdout) != 0;
+    p->broken = !cli_write(stdout, text, n) || fflush(stdout) != 0;
     return !p->broken && !is_stopped(p);
 }
 
@@ -156,10 +158,10 @@ bool generation_print(generation *g, const char *prompt, size_t n, bool whole, c
     for (int64_t i = 0; i < g->count && !p.broken && !is_stopped(&p); i++) {
         asc_written written = {0};
         if (g->count > 1) {
-            printf("--- %lld of %lld ---\n", (long long)i + 1, (long long)g->count);
+            cli_print("--- %lld of %lld ---\n", (long long)i + 1, (long long)g->count);
         }
         if (whole) {
-            p.broken = fwrite(prompt, 1, n, stdout) != n || fflush(stdout) != 0;
+            p.broken = !cli_write(stdout, prompt, n) || fflush(stdout) != 0;
         }
         w.sampling = g->writing.sampling;
         asc_set_interrupt(g->ctx, stop ? goes_on : NULL, &p); /* within the reading of a long prompt, too */
@@ -328,6 +330,10 @@ static int run(int argc, char **argv)
     check(&args);
     const char *stop[CLI_LIST_MAX + 1] = {NULL};
     memcpy(stop, args.stop.value, (size_t)args.stop.n * sizeof *stop);
+    if (!args.no_cage) {
+        cage_enter(&(cage){.model = argv[0], .data = args.data, .tokenizer = args.tokenizer,
+                           .input = args.prompt_file});
+    }
     asc_ctx *ctx = cli_ctx_new(args.threads);
     asc_dataset *data = args.data ? asc_dataset_open(ctx, args.data) : NULL;
     asc_model *model = asc_error(ctx) == ASC_OK ? asc_model_open(ctx, argv[0], args.tokenizer, data) : NULL;

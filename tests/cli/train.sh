@@ -63,7 +63,7 @@ echo '{"lr": ' >wrong.json
 status 3 "$ASCGRAD" train $tiny --config wrong.json --out no
 has err '^ascgrad train: wrong.json: line '
 status 3 "$ASCGRAD" train $tiny --config none.json --out no
-has err 'none.json: No such file'
+has err 'none.json: can.t open: No such file'
 
 # a run's own config.json is a file of settings
 status 0 "$ASCGRAD" train --config run/config.json --out again --log-every 5

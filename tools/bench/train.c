@@ -37,11 +37,11 @@ static int print_result(const asc_bench_result *r, bool json)
                                         "paired_efficiency", r->paired_efficiency, "peak_rss_mib",
                                         r->peak_rss_mib));
     }
-    printf("tokens per s     %.0f\nstep             %.1f ms (median)\nper token        %.4f GFLOP\n"
-           "reached          %.1f GFLOP/s\nsgemm's best     %.1f GFLOP/s\nefficiency       %.3f\n"
-           "paired           %.3f (median of each step against the products beside it)\npeak memory      %.0f MiB\n",
-           r->tokens_per_s, r->step_ms, r->gflop_per_token, r->gflops, r->sgemm_gflops, r->efficiency,
-           r->paired_efficiency, r->peak_rss_mib);
+    cli_print("tokens per s     %.0f\nstep             %.1f ms (median)\nper token        %.4f GFLOP\n"
+              "reached          %.1f GFLOP/s\nsgemm's best     %.1f GFLOP/s\nefficiency       %.3f\n"
+              "paired           %.3f (median of each step against the products beside it)\npeak memory      %.0f MiB\n",
+              r->tokens_per_s, r->step_ms, r->gflop_per_token, r->gflops, r->sgemm_gflops, r->efficiency,
+              r->paired_efficiency, r->peak_rss_mib);
     return CLI_OK;
 }
 
