@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/limited.h"
 #include "tools/room.h"
 
 static const char *program_name = "ascgrad", *command_name;
@@ -120,7 +121,8 @@ static asc_ctx *open_ctx(int64_t threads)
     static bool made;
     made = false;
     room_check(threads);
-    asc_options options = {.threads = (int)threads, .message = pass_on, .message_user = &made};
+    asc_options options = {
+        .allocator = limited_allocator(), .threads = (int)threads, .message = pass_on, .message_user = &made};
     asc_ctx *ctx = asc_ctx_new(&options);
     if (!ctx) {
         cli_message("no memory, or no threads");

@@ -9,19 +9,19 @@
 
 #include "tools/cage.h"
 #include "tools/commands.h"
+#include "tools/limited.h"
 #include "tools/open.h"
 #include "tools/progress.h"
 #include "tools/unknown.h"
 
 struct args {
     const char *data, *split, *tokenizer, *per_token, *length;
-    int64_t batch, carry, threads;
+    int64_t batch, carry, threads, max_memory;
     bool json, no_cage;
 };
 
 static const cli_option options[] = {
-    {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0,
-     "a data set, as train's --data (the run's)"},
+    {"data", 0, "D", CLI_TEXT, offsetof(struct args, data), 0, 0, "a data set, as train's --data (the run's)"},
     {"split", 0, "train|valid|test", CLI_CHOICE, offsetof(struct args, split), 0, 0, "which part of the data (valid)"},
     {"tokenizer", 0, "T", CLI_TEXT, offsetof(struct args, tokenizer), 0, 0,
      "as train's --tokenizer, for a model that is in no run"},
@@ -34,6 +34,7 @@ static const cli_option options[] = {
     {"batch", 0, "N", CLI_INT, offsetof(struct args, batch), 1, 1 << 20, "sequences at a time (the run's)"},
     CLI_THREADS(struct args),
     CLI_NO_CAGE(struct args),
+    CLI_MAX_MEMORY(struct args),
     CLI_JSON(struct args),
     CLI_PROGRESS,
     {0},
@@ -301,6 +302,7 @@ static int run(int argc, char **argv)
     cli_expect_operands(n_operands, argv, 1, 1, "a RUN or MODEL");
     asc_split_kind kind = open_kind(args.split);
     int n = read_lengths(&args, outcomes);
+    limited_set(args.max_memory);
     if (!args.no_cage) {
         cage_enter(&(cage){.model = argv[0], .data = args.data, .tokenizer = args.tokenizer, .output = args.per_token});
     }

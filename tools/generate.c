@@ -10,11 +10,12 @@
 
 #include "tools/cage.h"
 #include "tools/commands.h"
+#include "tools/limited.h"
 #include "tools/unknown.h"
 
 struct args {
     const char *prompt, *prompt_file, *tokenizer, *data;
-    int64_t tokens, threads;
+    int64_t tokens, threads, max_memory;
     int64_t top_k, seed, count;
     double temperature, top_p, min_p, repeat_penalty;
     cli_list stop;
@@ -48,6 +49,7 @@ static const cli_option options[] = {
      "the data whose words a model of no run was trained on"},
     CLI_THREADS(struct args),
     CLI_NO_CAGE(struct args),
+    CLI_MAX_MEMORY(struct args),
     CLI_JSON(struct args),
     {0},
 };
@@ -330,6 +332,7 @@ static int run(int argc, char **argv)
     check(&args);
     const char *stop[CLI_LIST_MAX + 1] = {NULL};
     memcpy(stop, args.stop.value, (size_t)args.stop.n * sizeof *stop);
+    limited_set(args.max_memory);
     if (!args.no_cage) {
         cage_enter(&(cage){.model = argv[0], .data = args.data, .tokenizer = args.tokenizer,
                            .input = args.prompt_file});

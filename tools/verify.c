@@ -5,14 +5,17 @@
 
 #include "tools/cage.h"
 #include "tools/commands.h"
+#include "tools/limited.h"
 
 struct args {
+    int64_t max_memory;
     bool json, no_cage;
 };
 
 static const cli_option options[] = {
     CLI_JSON(struct args),
     CLI_NO_CAGE(struct args),
+    CLI_MAX_MEMORY(struct args),
     {0},
 };
 
@@ -50,6 +53,7 @@ static int run(int argc, char **argv)
     int n = cli_parse(&command_verify, argc, argv, &args);
     cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
     listing l = {args.json, json_array()};
+    limited_set(args.max_memory);
     if (!args.no_cage) {
         cage_enter(&(cage){.model = argv[0]});
     }

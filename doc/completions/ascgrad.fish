@@ -112,6 +112,7 @@ complete -c ascgrad -n '__ascgrad_at eval' -l carry -d 'read the split as one te
 complete -c ascgrad -n '__ascgrad_at eval' -l batch -x -d 'sequences at a time (the run\'s)'
 complete -c ascgrad -n '__ascgrad_at eval' -l threads -x -d 'threads that compute; 0: one per processor (0)'
 complete -c ascgrad -n '__ascgrad_at eval' -l no-cage -d 'keep the right to open files that were not named, which is given up where the kernel has Landlock'
+complete -c ascgrad -n '__ascgrad_at eval' -l max-memory -x -d 'end with status 3 where tensors and what is read take more MiB than that (no limit)'
 complete -c ascgrad -n '__ascgrad_at eval' -l json -d 'print the result as one JSON object'
 complete -c ascgrad -n '__ascgrad_at eval' -l quiet -s q -d 'no progress, only warnings and errors'
 complete -c ascgrad -n '__ascgrad_at eval' -l verbose -s v -d 'more of it, and what computes'
@@ -134,6 +135,7 @@ complete -c ascgrad -n '__ascgrad_at generate' -l tokenizer -r -F -a 'word byte 
 complete -c ascgrad -n '__ascgrad_at generate' -l data -r -F -a 'builtin task' -d 'the data whose words a model of no run was trained on'
 complete -c ascgrad -n '__ascgrad_at generate' -l threads -x -d 'threads that compute; 0: one per processor (0)'
 complete -c ascgrad -n '__ascgrad_at generate' -l no-cage -d 'keep the right to open files that were not named, which is given up where the kernel has Landlock'
+complete -c ascgrad -n '__ascgrad_at generate' -l max-memory -x -d 'end with status 3 where tensors and what is read take more MiB than that (no limit)'
 complete -c ascgrad -n '__ascgrad_at generate' -l json -d 'print the result as one JSON object'
 complete -c ascgrad -n '__ascgrad_at generate' -s h -l help -d 'print the help'
 complete -c ascgrad -n __ascgrad_first -a nli -d 'natural-language inference: what a premise says of a hypothesis'
@@ -449,6 +451,7 @@ complete -c ascgrad -n __ascgrad_first -a verify -d 'tells whether a run or mode
 complete -c ascgrad -n '__ascgrad_at verify' -F
 complete -c ascgrad -n '__ascgrad_at verify' -l json -d 'print the result as one JSON object'
 complete -c ascgrad -n '__ascgrad_at verify' -l no-cage -d 'keep the right to open files that were not named, which is given up where the kernel has Landlock'
+complete -c ascgrad -n '__ascgrad_at verify' -l max-memory -x -d 'end with status 3 where tensors and what is read take more MiB than that (no limit)'
 complete -c ascgrad -n '__ascgrad_at verify' -s h -l help -d 'print the help'
 complete -c ascgrad -n __ascgrad_first -a info -d 'prints the version, the processor, BLAS and its kernels, threads, models and ops'
 complete -c ascgrad -n '__ascgrad_at info' -l ops -d 'list the ops: name, inputs (? optional), samples that gradcheck draws, equation'
