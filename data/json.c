@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <program/file.h>
@@ -45,14 +46,14 @@ json_t *asc_json_parse(const char *text, size_t n, int64_t most, size_t flags, j
 
 /* ---- files ---- */
 
-/* All of an open file but what is beyond MOST_BYTES; how many bytes, below 0 with the error set. */
-static ssize_t read_all(asc_ctx *ctx, const char *path, int fd, char *text)
+/* An open file, at most so many bytes of it; how many there are, below 0 with the error set. */
+static ssize_t read_all(asc_ctx *ctx, const char *path, int fd, char *text, size_t most)
 {
     ssize_t n = 0, got;
     do {
-        got = read(fd, text + n, (size_t)(MOST_BYTES + 1 - n));
+        got = read(fd, text + n, most - (size_t)n);
         n += got > 0 ? got : 0;
-    } while ((got > 0 && n <= MOST_BYTES) || (got < 0 && errno == EINTR));
+    } while ((got > 0 && (size_t)n < most) || (got < 0 && errno == EINTR));
     if (got < 0) {
         asc_fail(ctx, ASC_ERR_IO, "%s: can't read: %s", path, strerror(errno));
     }
@@ -84,10 +85,13 @@ static json_t *parse_object(asc_ctx *ctx, const char *path, const char *text, si
 json_t *asc_json_read(asc_ctx *ctx, const char *path, bool own)
 {
     int fd = own ? asc_file_open(ctx, path, O_RDONLY | O_NOFOLLOW) : asc_input_open(ctx, path);
-    char *text = fd < 0 ? NULL : asc_alloc(ctx, MOST_BYTES + 1);
-    ssize_t n = text ? read_all(ctx, path, fd, text) : -1;
+    struct stat info;
+    bool known = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= MOST_BYTES;
+    size_t capacity = known ? (size_t)info.st_size + 1 : MOST_BYTES + 1;
+    char *text = fd < 0 ? NULL : asc_alloc(ctx, capacity);
+    ssize_t n = text ? read_all(ctx, path, fd, text, capacity) : -1;
     json_t *object = n < 0 ? NULL : parse_object(ctx, path, text, (size_t)n);
-    asc_free(ctx, text, MOST_BYTES + 1);
+    asc_free(ctx, text, capacity);
     if (fd >= 0) {
         close(fd);
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/limited.h"
 #include "tools/room.h"
 
 static const char *program_name = "ascgrad", *command_name;
@@ -45,7 +46,7 @@ static void message(const char *format, va_list args)
 {
     fflush(stdout);
     fprintf(stderr, command_name ? "ascgrad %s: " : "ascgrad: ", command_name);
-    vfprintf(stderr, format, args);
+    cli_vprint_to(stderr, strchr(format, '\n') != NULL, format, args); /* a name is not to make another line of it */
     fputc('\n', stderr);
 }
 
@@ -120,7 +121,8 @@ static asc_ctx *open_ctx(int64_t threads)
     static bool made;
     made = false;
     room_check(threads);
-    asc_options options = {.threads = (int)threads, .message = pass_on, .message_user = &made};
+    asc_options options = {
+        .allocator = limited_allocator(), .threads = (int)threads, .message = pass_on, .message_user = &made};
     asc_ctx *ctx = asc_ctx_new(&options);
     if (!ctx) {
         cli_message("no memory, or no threads");

@@ -28,6 +28,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "tools/plain.h"
+
 enum {
     CLI_OK = 0,
     CLI_FAILED = 1, /* a check did not hold, or a loss is not finite */

@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <utf8proc.h>
 
+#include "tools/plain.h"
+
 enum { GAP = 2, LEAST_NAME = 12 };
 
 int columns_width(void)
@@ -63,7 +65,7 @@ char *columns_clean(const char *text)
 
 static void pad(int n)
 {
-    printf("%*s", n > 0 ? n : 0, "");
+    cli_print("%*s", n > 0 ? n : 0, "");
 }
 
 static void print_cell(const columns_column *c, const char *text, bool last)
@@ -79,10 +81,10 @@ static void print_cell(const columns_column *c, const char *text, bool last)
             text += next_character(text, &code);
             over -= code < 0 ? 1 : utf8proc_charwidth(code);
         }
-        printf("…%s", text);
+        cli_print("…%s", text);
         room = c->width - 1 - columns_of(text);
     } else {
-        fputs(text, stdout);
+        cli_print("%s", text);
     }
     if (!last) {
         pad((c->right ? 0 : room) + GAP);

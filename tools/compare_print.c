@@ -160,9 +160,9 @@ static void put(int width, const char *format, ...)
     int space = (width < 0 ? -width : width) - columns_of(text);
     space = space > 0 ? space : 0;
     if (width < 0) {
-        printf("%s%*s", text, space, "");
+        cli_print("%s%*s", text, space, "");
     } else {
-        printf("  %*s%s", space, "", text);
+        cli_print("  %*s%s", space, "", text);
     }
 }
 
@@ -297,10 +297,10 @@ static void print_comparison(const asc_system *systems, const asc_comparison *c,
 static void print_comparisons(const asc_system *systems, const asc_compared *c, int name)
 {
     bool holm = c->n_comparisons > 1;
-    printf("\nagainst %s, in %s (below 0: better than it)\n", systems[0].name,
-           c->unit == ASC_UNIT_BLOCK  ? "nats a token"
-           : c->unit == ASC_UNIT_PAIR ? "nats a pair"
-                                      : "bits a byte");
+    cli_print("\nagainst %s, in %s (below 0: better than it)\n", systems[0].name,
+              c->unit == ASC_UNIT_BLOCK  ? "nats a token"
+              : c->unit == ASC_UNIT_PAIR ? "nats a pair"
+                                         : "bits a byte");
     put(-name, "system");
     put(10, "difference");
     put(20, "95 %% interval");
@@ -315,8 +315,8 @@ static void print_comparisons(const asc_system *systems, const asc_compared *c, 
     for (int64_t i = 0; i < c->n_comparisons; i++) {
         print_comparison(systems, &c->comparison[i], name, holm);
     }
-    printf("p boot: paired bootstrap over %s, p rand: randomisation%s\n", items_name(c->unit),
-           holm ? ", p Holm: p rand adjusted for all" : "");
+    cli_print("p boot: paired bootstrap over %s, p rand: randomisation%s\n", items_name(c->unit),
+              holm ? ", p Holm: p rand adjusted for all" : "");
 }
 
 /* Of one model each McNemar's p; of several how many of their tests have p < 0.05. */
@@ -394,10 +394,10 @@ static void print_seeds(const asc_system *systems, const asc_compared *c, int na
 {
     const char *items = items_name(c->unit);
     if (!several_seeds(c)) {
-        printf("\nThe tests are over %s: whether other seeds would do the same, one seed can't tell.\n", items);
+        cli_print("\nThe tests are over %s: whether other seeds would do the same, one seed can't tell.\n", items);
         return;
     }
-    printf("\nover seeds, of which the tests above say nothing\n");
+    cli_print("\nover seeds, of which the tests above say nothing\n");
     put(-name, "system");
     put(21, "own seeds that differ");
     put(6, "shared");
@@ -408,18 +408,18 @@ static void print_seeds(const asc_system *systems, const asc_compared *c, int na
     for (int64_t i = 0; i < c->n_systems; i++) {
         print_seed_row(&systems[i], &c->system[i], i > 0 ? &c->comparison[i - 1] : NULL, name);
     }
-    printf("own seeds that differ: pairs of a system's own seeds with p rand < 0.05 over %s\n"
-           "shared: seeds trained in the same order as the first system's; p: exact, over them; least p: what so\n"
-           "many can reach\n",
-           items);
+    cli_print("own seeds that differ: pairs of a system's own seeds with p rand < 0.05 over %s\n"
+              "shared: seeds trained in the same order as the first system's; p: exact, over them; least p: what so\n"
+              "many can reach\n",
+              items);
 }
 
 static void print_carried(const asc_system *systems, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         if (systems[i].scores[0]->carry > 0) {
-            printf("%s: each block behind the last %lld tokens before it\n", systems[i].name,
-                   (long long)systems[i].scores[0]->carry);
+            cli_print("%s: each block behind the last %lld tokens before it\n", systems[i].name,
+                      (long long)systems[i].scores[0]->carry);
         }
     }
 }
@@ -428,9 +428,10 @@ static void print_unknown(const asc_system *systems, const asc_compared *c)
 {
     double share = systems[0].scores[0]->result.unknown;
     if (c->unit == ASC_UNIT_BLOCK && share > ASC_UNKNOWN_MOST) {
-        printf("%.2f %% of the tokens are unknown words: perplexity and bits per byte compare with those of the same\n"
-               "vocabulary alone\n",
-               100 * share);
+        cli_print(
+            "%.2f %% of the tokens are unknown words: perplexity and bits per byte compare with those of the same\n"
+            "vocabulary alone\n",
+            100 * share);
     }
 }
 
@@ -439,12 +440,12 @@ void compare_print(const asc_system *systems, const asc_compared *c, const char 
     const asc_scores *first = systems[0].scores[0];
     int name = name_width(systems, c->n_systems);
     if (c->reason) {
-        printf("%s split, %lld passages of text, as\n%s\n\n", split, (long long)c->n, c->reason);
+        cli_print("%s split, %lld passages of text, as\n%s\n\n", split, (long long)c->n, c->reason);
     } else if (c->unit == ASC_UNIT_PAIR) {
-        printf("%s split, %lld pairs\n\n", split, (long long)c->n);
+        cli_print("%s split, %lld pairs\n\n", split, (long long)c->n);
     } else {
-        printf("%s split, %lld tokens in %lld blocks of %lld\n\n", split, (long long)first->result.tokens,
-               (long long)c->n, (long long)first->block);
+        cli_print("%s split, %lld tokens in %lld blocks of %lld\n\n", split, (long long)first->result.tokens,
+                  (long long)c->n, (long long)first->block);
     }
     print_systems(systems, c, name);
     print_carried(systems, c->n_systems);

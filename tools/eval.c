@@ -7,15 +7,17 @@
 
 #include <ascgrad/train.h>
 
+#include "tools/cage.h"
 #include "tools/commands.h"
+#include "tools/limited.h"
 #include "tools/open.h"
 #include "tools/progress.h"
 #include "tools/unknown.h"
 
 struct args {
     const char *data, *split, *tokenizer, *per_token, *length, *precision;
-    int64_t batch, carry, threads;
-    bool json;
+    int64_t batch, carry, threads, max_memory;
+    bool json, no_cage;
 };
 
 static const cli_option options[] = {
@@ -32,6 +34,8 @@ static const cli_option options[] = {
     {"batch", 0, "N", CLI_INT, offsetof(struct args, batch), 1, 1 << 20, "sequences at a time (the run's)"},
     CLI_PRECISION(struct args),
     CLI_THREADS(struct args),
+    CLI_NO_CAGE(struct args),
+    CLI_MAX_MEMORY(struct args),
     CLI_JSON(struct args),
     CLI_PROGRESS,
     {0},
@@ -160,13 +164,13 @@ static int print_json(const outcome *o, int n, const asc_dataset *data, const ch
 
 static void print_confusion(const outcome *o, const asc_dataset *data)
 {
-    printf("of each class, how many were taken for which:\n");
+    cli_print("of each class, how many were taken for which:\n");
     for (int64_t i = 0; i < o->classes; i++) {
-        printf("%16s", asc_dataset_class(data, (int32_t)i));
+        cli_print("%16s", asc_dataset_class(data, (int32_t)i));
         for (int64_t j = 0; j < o->classes; j++) {
-            printf(" %7lld", (long long)o->confusion[i * o->classes + j]);
+            cli_print(" %7lld", (long long)o->confusion[i * o->classes + j]);
         }
-        printf("\n");
+        cli_print("\n");
     }
 }
 
@@ -174,37 +178,37 @@ static void print_loss(const outcome *o, const char *split)
 {
     const asc_eval_result *r = &o->result;
     char unknown[40];
-    printf("%s", split);
+    cli_print("%s", split);
     if (o->length > 0) {
-        printf(" at length %lld", (long long)o->length);
+        cli_print(" at length %lld", (long long)o->length);
     }
     if (o->carry > 0) {
-        printf(" with %lld tokens carried", (long long)o->carry);
+        cli_print(" with %lld tokens carried", (long long)o->carry);
     }
-    printf(": %lld %s, loss %.6f, perplexity %.4f", (long long)r->tokens, o->confusion ? "sequences" : "tokens",
-           r->loss, r->ppl);
+    cli_print(": %lld %s, loss %.6f, perplexity %.4f", (long long)r->tokens, o->confusion ? "sequences" : "tokens",
+              r->loss, r->ppl);
     if (!o->confusion) {
-        printf(", %.5f bits per byte%s", r->bits_per_byte, unknown_share(r->unknown, unknown, sizeof unknown));
+        cli_print(", %.5f bits per byte%s", r->bits_per_byte, unknown_share(r->unknown, unknown, sizeof unknown));
     }
-    printf("\n");
+    cli_print("\n");
 }
 
 static void print_result(const outcome *o, const asc_dataset *data, const char *split)
 {
     const asc_eval_result *r = &o->result;
     print_loss(o, split);
-    printf("the most probable %s is right for %.2f %% of them", o->confusion ? "class" : "token", 100 * r->accuracy);
+    cli_print("the most probable %s is right for %.2f %% of them", o->confusion ? "class" : "token", 100 * r->accuracy);
     if (isfinite(r->exact)) {
-        printf(", and for all of a sequence in %.2f %%", 100 * r->exact);
+        cli_print(", and for all of a sequence in %.2f %%", 100 * r->exact);
     }
-    printf("; its probability is off by %.2f %% (ECE)\n", 100 * r->ece);
+    cli_print("; its probability is off by %.2f %% (ECE)\n", 100 * r->ece);
     unknown_warn(r->unknown);
     if (o->confusion) {
         print_confusion(o, data);
     }
     if (o->source.known) {
-        printf("the source itself: perplexity %.4f per word, %.5f bits per byte\n", o->source.ppl,
-               o->source.bits_per_byte);
+        cli_print("the source itself: perplexity %.4f per word, %.5f bits per byte\n", o->source.ppl,
+                  o->source.bits_per_byte);
     }
 }
 
@@ -299,6 +303,10 @@ static int run(int argc, char **argv)
     cli_expect_operands(n_operands, argv, 1, 1, "a RUN or MODEL");
     asc_split_kind kind = open_kind(args.split);
     int n = read_lengths(&args, outcomes);
+    limited_set(args.max_memory);
+    if (!args.no_cage) {
+        cage_enter(&(cage){.model = argv[0], .data = args.data, .tokenizer = args.tokenizer, .output = args.per_token});
+    }
     asc_ctx *ctx = cli_ctx_new(args.threads);
     opened opened = open_model(ctx, argv[0], args.data, args.tokenizer);
     open_precision(ctx, opened.model, args.precision);

@@ -8,17 +8,19 @@
 
 #include <program/file.h>
 
+#include "tools/cage.h"
 #include "tools/commands.h"
+#include "tools/limited.h"
 #include "tools/open.h"
 #include "tools/unknown.h"
 
 struct args {
     const char *prompt, *prompt_file, *tokenizer, *data, *precision;
-    int64_t tokens, threads;
+    int64_t tokens, threads, max_memory;
     int64_t top_k, seed, count;
     double temperature, top_p, min_p, repeat_penalty;
     cli_list stop;
-    bool interactive, json;
+    bool interactive, json, no_cage;
 };
 
 static const cli_option options[] = {
@@ -48,6 +50,8 @@ static const cli_option options[] = {
      "the data whose words a model of no run was trained on"},
     CLI_PRECISION(struct args),
     CLI_THREADS(struct args),
+    CLI_NO_CAGE(struct args),
+    CLI_MAX_MEMORY(struct args),
     CLI_JSON(struct args),
     {0},
 };
@@ -125,7 +129,7 @@ static bool is_stopped(const printer *p)
 static bool print_text(void *user, const char *text, size_t n)
 {
     printer *p = user;
-    p->broken = fwrite(text, 1, n, stdout) != n || fflush(stdout) != 0;
+    p->broken = !cli_write(stdout, text, n) || fflush(stdout) != 0;
     return !p->broken && !is_stopped(p);
 }
 
@@ -158,10 +162,10 @@ bool generation_print(generation *g, const char *prompt, size_t n, bool whole, c
     for (int64_t i = 0; i < g->count && !p.broken && !is_stopped(&p); i++) {
         asc_written written = {0};
         if (g->count > 1) {
-            printf("--- %lld of %lld ---\n", (long long)i + 1, (long long)g->count);
+            cli_print("--- %lld of %lld ---\n", (long long)i + 1, (long long)g->count);
         }
         if (whole) {
-            p.broken = fwrite(prompt, 1, n, stdout) != n || fflush(stdout) != 0;
+            p.broken = !cli_write(stdout, prompt, n) || fflush(stdout) != 0;
         }
         w.sampling = g->writing.sampling;
         asc_set_interrupt(g->ctx, stop ? goes_on : NULL, &p); /* within the reading of a long prompt, too */
@@ -330,6 +334,11 @@ static int run(int argc, char **argv)
     check(&args);
     const char *stop[CLI_LIST_MAX + 1] = {NULL};
     memcpy(stop, args.stop.value, (size_t)args.stop.n * sizeof *stop);
+    limited_set(args.max_memory);
+    if (!args.no_cage) {
+        cage_enter(&(cage){.model = argv[0], .data = args.data, .tokenizer = args.tokenizer,
+                           .input = args.prompt_file});
+    }
     asc_ctx *ctx = cli_ctx_new(args.threads);
     asc_dataset *data = args.data ? asc_dataset_open(ctx, args.data) : NULL;
     asc_model *model = asc_error(ctx) == ASC_OK ? asc_model_open(ctx, argv[0], args.tokenizer, data) : NULL;

@@ -111,7 +111,7 @@ static void enter(job *j, const char *line, json_t *entry)
     if (j->ops) {
         json_array_append_new(j->ops, entry);
     } else {
-        fputs(line, stdout);
+        cli_print("%s", line);
         json_decref(entry);
     }
 }

@@ -63,22 +63,22 @@ static const char *describe_bf16(const char *instructions)
 
 static void print_models(void)
 {
-    printf("models     ");
+    cli_print("models     ");
     for (int i = 0; asc_mixing_at(NULL, i); i++) {
-        printf("%s%s", i ? ", " : "", asc_mixing_at(NULL, i));
+        cli_print("%s%s", i ? ", " : "", asc_mixing_at(NULL, i));
     }
     putchar('\n');
 }
 
 static void print_ops(bool details)
 {
-    printf("ops        ");
+    cli_print("ops        ");
     for (int i = 0; asc_op_at(i); i++) {
         const asc_op *op = asc_op_at(i);
         if (details) {
-            printf("\n  %-20s  %-28s  %2d  %s", op->name, op->inputs, op->n_samples, op->equation);
+            cli_print("\n  %-20s  %-28s  %2d  %s", op->name, op->inputs, op->n_samples, op->equation);
         } else {
-            printf("%s%s", i ? " " : "", op->name);
+            cli_print("%s%s", i ? " " : "", op->name);
         }
     }
     putchar('\n');
@@ -97,31 +97,33 @@ static void print_values(const asc_setting *row)
     const char *specs = cli_setting_specs(row, text, sizeof text);
     const char *type = specs ? specs : by_type[row->type <= ASC_SETTING_TUPLES ? row->type : 0];
     bool more = row->flags & (ASC_SETTING_PER_LAYER | ASC_SETTING_PER_HEAD);
-    printf("%s", type ? type : "");
+    cli_print("%s", type ? type : "");
     if (row->type == ASC_SETTING_INT || row->type == ASC_SETTING_REAL) {
         const char *kind = row->type == ASC_SETTING_INT ? "whole number" : "number";
-        printf(row->min <= -1e9 ? "%s" : row->max >= 1e9 ? "%s >= %.10g" : "%s, %.10g to %.10g", kind, row->min,
-               row->max);
+        cli_print(row->min <= -1e9  ? "%s"
+                  : row->max >= 1e9 ? "%s >= %.10g"
+                                    : "%s, %.10g to %.10g",
+                  kind, row->min, row->max);
     }
     bool after = type;
     for (int i = 0; row->choices && row->choices[i]; i++) {
-        printf("%s%s", after ? i ? ", " : ": " : "", row->choices[i]);
+        cli_print("%s%s", after ? i ? ", " : ": " : "", row->choices[i]);
         after = true;
     }
-    printf("%s", !more ? "" : row->flags & ASC_SETTING_PER_HEAD ? " [head]" : " [layer]");
+    cli_print("%s", !more ? "" : row->flags & ASC_SETTING_PER_HEAD ? " [head]" : " [layer]");
 }
 
 static void print_settings(void)
 {
     asc_schema schema;
     for (int i = 0; (schema = asc_settings_schema(NULL, i)).owner; i++) {
-        printf("%s%s\n", i ? "" : "settings\n", schema.owner);
+        cli_print("%s%s\n", i ? "" : "settings\n", schema.owner);
         for (const asc_setting *row = schema.settings; row && row->key; row++) {
             const char *initial = row->fallback ? row->fallback : row->follows;
-            printf("  %-18s  ", row->key);
+            cli_print("  %-18s  ", row->key);
             print_values(row);
-            printf("  %s  %s%s%s%s%s\n", initial && *initial ? initial : "-", row->help, row->only ? "; for " : "",
-                   row->only ? row->only : "", row->option ? "; option --" : "", row->option ? row->option : "");
+            cli_print("  %s  %s%s%s%s%s\n", initial && *initial ? initial : "-", row->help, row->only ? "; for " : "",
+                      row->only ? row->only : "", row->option ? "; option --" : "", row->option ? row->option : "");
         }
     }
 }
@@ -138,15 +140,15 @@ static int run(int argc, char **argv)
     if (args.json) {
         return print_json(&m, threads);
     }
-    printf("version    %s\nprocessor  %s\nkernels    %s (this processor's best: %s)\nbf16       %s\n"
-           "BLAS       %s%s\nBLAS core  %s",
-           m.version, m.processor, m.isa, m.best_isa, describe_bf16(m.bf16), m.blas ? m.blas : "unknown",
-           m.blas_serial ? " (one product at a time; faster with a build for threads)" : "",
-           m.blas_core ? m.blas_core : "unknown");
+    cli_print("version    %s\nprocessor  %s\nkernels    %s (this processor's best: %s)\nbf16       %s\n"
+              "BLAS       %s%s\nBLAS core  %s",
+              m.version, m.processor, m.isa, m.best_isa, describe_bf16(m.bf16), m.blas ? m.blas : "unknown",
+              m.blas_serial ? " (one product at a time; faster with a build for threads)" : "",
+              m.blas_core ? m.blas_core : "unknown");
     if (m.blas_advice) {
-        printf(" (slow here; faster with OPENBLAS_CORETYPE=%s)", m.blas_advice);
+        cli_print(" (slow here; faster with OPENBLAS_CORETYPE=%s)", m.blas_advice);
     }
-    printf("\nthreads    %d\n", threads);
+    cli_print("\nthreads    %d\n", threads);
     print_models();
     print_ops(args.ops);
     if (args.settings) {

@@ -15,12 +15,9 @@ static bool is_plain(const char *word)
 static void print_quoted(const char *word)
 {
     fputc('\'', stderr);
-    for (; *word; word++) {
-        if (*word == '\'') {
-            fputs("'\\''", stderr);
-        } else {
-            fputc(*word, stderr);
-        }
+    for (size_t n; *word; word += n) {
+        n = *word == '\'' ? 1 : strcspn(word, "'");
+        cli_print_to(stderr, *word == '\'' ? "'\\''" : "%.*s", (int)n, word);
     }
     fputc('\'', stderr);
 }
@@ -30,7 +27,7 @@ static void print_path(const char *path)
 {
     fputs(path[0] == '-' ? " ./" : " ", stderr);
     if (is_plain(path)) {
-        fputs(path, stderr);
+        cli_print_to(stderr, "%s", path);
     } else {
         print_quoted(path);
     }
@@ -45,12 +42,12 @@ void next_command(const char *command, const char *run, const char *options, con
 {
     fputc(' ', stderr);
     print_path(cli_program());
-    fprintf(stderr, " %s", command);
+    cli_print_to(stderr, " %s", command);
     if (run) {
         print_path(run);
     }
     if (options) {
-        fprintf(stderr, " %s", options);
+        cli_print_to(stderr, " %s", options);
     }
     if (path) {
         print_path(path);

@@ -26,11 +26,11 @@ static json_t *to_json(const asc_parity_report *r)
 
 static void print_case(const asc_parity_report *r)
 {
-    printf("%-40s %-4s", r->name, r->passed ? "ok" : "FAIL");
+    cli_print("%-40s %-4s", r->name, r->passed ? "ok" : "FAIL");
     if (r->compared > 0) {
-        printf(" %9.2e  %s", r->worst_error, r->worst_tensor);
+        cli_print(" %9.2e  %s", r->worst_error, r->worst_tensor);
     }
-    printf("%s%s\n", *r->reason ? "  " : "", r->reason);
+    cli_print("%s%s\n", *r->reason ? "  " : "", r->reason);
 }
 
 /* Replays all, and says which did not pass; a file that can't be read does not keep the others from it. */

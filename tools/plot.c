@@ -291,7 +291,7 @@ static int print_result(const plot *p, json_t *files)
     size_t i;
     json_array_foreach(files, i, file)
     {
-        printf(i ? " %s" : "written: %s", json_string_value(file));
+        cli_print(i ? " %s" : "written: %s", json_string_value(file));
     }
     puts("");
     return CLI_OK;

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/plain.h"
+
 enum { LONGEST = 15 }; /* rows of a table; the rest in one */
 
 typedef struct view {
@@ -32,13 +34,13 @@ static double each(const view *v, double seconds)
 
 static void print_head(const view *v, const char *share)
 {
-    fprintf(stderr, "%10s%9s%s%7s%s\n", share, "GFLOP/s", v->sgemm > 0 ? " of sgemm" : "", "GB/s",
-            v->threads > 1 ? "   busy" : "");
+    cli_print_to(stderr, "%10s%9s%s%7s%s\n", share, "GFLOP/s", v->sgemm > 0 ? " of sgemm" : "", "GB/s",
+                 v->threads > 1 ? "   busy" : "");
 }
 
 static void print_share(double part, double whole)
 {
-    fprintf(stderr, "%8.1f %%", 100 * ratio(part, whole));
+    cli_print_to(stderr, "%8.1f %%", 100 * ratio(part, whole));
 }
 
 /* "-" where there is nothing to count. */
@@ -48,7 +50,7 @@ static void print_rate(const char *format, int width, double rate)
     if (rate > 0) {
         snprintf(text, sizeof text, format, rate);
     }
-    fprintf(stderr, "%*s", width, text);
+    cli_print_to(stderr, "%*s", width, text);
 }
 
 static void print_end(const view *v, const asc_profile_row *r, double whole)
@@ -61,7 +63,7 @@ static void print_end(const view *v, const asc_profile_row *r, double whole)
     }
     print_rate("%.1f", 7, 1e-9 * ratio(r->bytes, r->seconds));
     if (v->threads > 1) {
-        fprintf(stderr, "%5.0f %%", 100 * ratio(r->work, r->seconds * v->threads));
+        cli_print_to(stderr, "%5.0f %%", 100 * ratio(r->work, r->seconds * v->threads));
     }
     fputc('\n', stderr);
 }
@@ -72,15 +74,16 @@ static void print_total(const view *v)
 {
     const asc_profile_total *t = &v->total;
     double gflops = 1e-9 * ratio(t->flops, t->step_seconds);
-    fprintf(stderr, "profile: %lld step%s in %.2f s", (long long)t->steps, t->steps == 1 ? "" : "s", t->seconds);
+    cli_print_to(stderr, "profile: %lld step%s in %.2f s", (long long)t->steps, t->steps == 1 ? "" : "s", t->seconds);
     if (t->steps > 0) {
-        fprintf(stderr, "; a step takes %.1f ms, at %.1f GFLOP/s", each(v, t->step_seconds), gflops);
+        cli_print_to(stderr, "; a step takes %.1f ms, at %.1f GFLOP/s", each(v, t->step_seconds), gflops);
     }
     if (t->steps > 0 && v->sgemm > 0) {
-        fprintf(stderr, ", %.0f %% of sgemm's best here, %.1f", 100 * gflops / v->sgemm, v->sgemm);
+        cli_print_to(stderr, ", %.0f %% of sgemm's best here, %.1f", 100 * gflops / v->sgemm, v->sgemm);
     }
     if (t->steps > 0 && v->threads > 1) {
-        fprintf(stderr, "; %d threads %.0f %% busy", v->threads, 100 * ratio(t->work, t->step_seconds * v->threads));
+        cli_print_to(stderr, "; %d threads %.0f %% busy", v->threads,
+                     100 * ratio(t->work, t->step_seconds * v->threads));
     }
     fputs("\n\n", stderr);
 }
@@ -90,17 +93,17 @@ static void print_phases(const view *v)
     const asc_profile_row *row;
     int n = asc_profile_rows(v->profile, ASC_PROFILE_TABLE_PHASES, &row);
     double rest = v->total.seconds;
-    fprintf(stderr, "%-24s%7s%11s%10s", "phase", "times", "seconds", "ms each");
+    cli_print_to(stderr, "%-24s%7s%11s%10s", "phase", "times", "seconds", "ms each");
     print_head(v, "of all");
     for (int i = 0; i < n; i++) {
         rest -= row[i].seconds;
-        fprintf(stderr, "%-24s%7lld%11.3f%10.2f", row[i].name, (long long)row[i].calls, row[i].seconds,
-                1e3 * ratio(row[i].seconds, (double)row[i].calls));
+        cli_print_to(stderr, "%-24s%7lld%11.3f%10.2f", row[i].name, (long long)row[i].calls, row[i].seconds,
+                     1e3 * ratio(row[i].seconds, (double)row[i].calls));
         print_end(v, &row[i], v->total.seconds);
     }
-    fprintf(stderr, "%-24s%7s%11.3f%10s", "other", "", rest, "");
+    cli_print_to(stderr, "%-24s%7s%11.3f%10s", "other", "", rest, "");
     print_share(rest, v->total.seconds);
-    fprintf(stderr, "\n%-24s%7s%11.3f%10s", "all", "", v->total.seconds, "");
+    cli_print_to(stderr, "\n%-24s%7s%11.3f%10s", "all", "", v->total.seconds, "");
     print_share(v->total.seconds, v->total.seconds);
     fputc('\n', stderr);
 }
@@ -109,19 +112,20 @@ static void print_parts(const view *v)
 {
     const asc_profile_row *row;
     int n = asc_profile_rows(v->profile, ASC_PROFILE_TABLE_PARTS, &row);
-    fprintf(stderr, "\n%-20s%11s%11s%10s", "part of the model", "forward", "backward", "ms a step");
+    cli_print_to(stderr, "\n%-20s%11s%11s%10s", "part of the model", "forward", "backward", "ms a step");
     print_head(v, "of step");
     for (int i = 0; i < n; i++) {
-        fprintf(stderr, "%-20s%11.2f%11.2f%10.2f", row[i].name, each(v, row[i].by_pass[ASC_PASS_FORWARD]),
-                each(v, row[i].by_pass[ASC_PASS_BACKWARD] + row[i].by_pass[ASC_PASS_AGAIN]), each(v, row[i].seconds));
+        cli_print_to(stderr, "%-20s%11.2f%11.2f%10.2f", row[i].name, each(v, row[i].by_pass[ASC_PASS_FORWARD]),
+                     each(v, row[i].by_pass[ASC_PASS_BACKWARD] + row[i].by_pass[ASC_PASS_AGAIN]),
+                     each(v, row[i].seconds));
         print_end(v, &row[i], v->total.step_seconds);
     }
 }
 
 static void print_op(const view *v, const char *name, const char *pass, const asc_profile_row *r)
 {
-    fprintf(stderr, "%-24s%-10s%8.1f%10.2f", name, pass, ratio((double)r->calls, (double)v->total.steps),
-            each(v, r->seconds));
+    cli_print_to(stderr, "%-24s%-10s%8.1f%10.2f", name, pass, ratio((double)r->calls, (double)v->total.steps),
+                 each(v, r->seconds));
     print_end(v, r, v->total.step_seconds);
 }
 
@@ -142,7 +146,7 @@ static void print_ops(const view *v)
     const asc_profile_row *row;
     asc_profile_row all = {0}, rest = {0};
     int n = asc_profile_rows(v->profile, ASC_PROFILE_TABLE_OPS, &row);
-    fprintf(stderr, "\n%-24s%-10s%8s%10s", "op", "", "calls", "ms a step");
+    cli_print_to(stderr, "\n%-24s%-10s%8s%10s", "op", "", "calls", "ms a step");
     print_head(v, "of step");
     for (int i = 0; i < n; i++) {
         add(&all, &row[i]);
@@ -158,7 +162,7 @@ static void print_ops(const view *v)
         print_op(v, text, "", &rest);
     }
     double between = v->total.step_seconds - all.seconds;
-    fprintf(stderr, "%-42s%10.2f", "outside of ops", each(v, between));
+    cli_print_to(stderr, "%-42s%10.2f", "outside of ops", each(v, between));
     print_share(between, v->total.step_seconds);
     fputc('\n', stderr);
 }

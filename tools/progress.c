@@ -232,9 +232,9 @@ void progress_tick(progress *bar, const asc_train_progress *p)
 /* "step 3/10", with a limit of time "step 3". */
 static void print_step(const asc_train_progress *p)
 {
-    fprintf(stderr, "step %lld", (long long)p->step);
+    cli_print_to(stderr, "step %lld", (long long)p->step);
     if (p->step <= p->steps && !(p->limit_s > 0)) {
-        fprintf(stderr, "/%lld", (long long)p->steps);
+        cli_print_to(stderr, "/%lld", (long long)p->steps);
     }
 }
 
@@ -244,8 +244,8 @@ static void show_step(progress *bar, const asc_train_progress *p)
     if (cli_verbose() || (!bar->terminal && p->log && !cli_quiet())) {
         progress_clear(bar);
         print_step(p);
-        fprintf(stderr, "  epoch %.2f  loss %.4f  lr %.3g  norm %.3f  %.0f tokens/s  %s left\n", p->epoch, p->loss,
-                p->lr, p->grad_norm, p->tokens_per_s, format_time(p->left_s, left, sizeof left));
+        cli_print_to(stderr, "  epoch %.2f  loss %.4f  lr %.3g  norm %.3f  %.0f tokens/s  %s left\n", p->epoch, p->loss,
+                     p->lr, p->grad_norm, p->tokens_per_s, format_time(p->left_s, left, sizeof left));
     } else if (may_draw(bar, DRAW_S)) {
         draw_step(bar, p);
     }
@@ -256,15 +256,15 @@ static void print_evaluation(const asc_train_progress *p)
 {
     const asc_eval_result *r = &p->valid;
     char unknown[40];
-    fprintf(stderr, "  epoch %.2f  valid loss %.4f", p->epoch, r->loss);
+    cli_print_to(stderr, "  epoch %.2f  valid loss %.4f", p->epoch, r->loss);
     if (r->tokens != r->sequences) {
-        fprintf(stderr, "  perplexity %.3f  %.4f bits per byte%s", r->ppl, r->bits_per_byte,
-                unknown_share(r->unknown, unknown, sizeof unknown));
+        cli_print_to(stderr, "  perplexity %.3f  %.4f bits per byte%s", r->ppl, r->bits_per_byte,
+                     unknown_share(r->unknown, unknown, sizeof unknown));
     }
     if (r->sequences > 0) {
-        fprintf(stderr, "  accuracy %.4f", r->accuracy);
+        cli_print_to(stderr, "  accuracy %.4f", r->accuracy);
     }
-    fprintf(stderr, "%s\n", p->step == p->best_step ? "  (best)" : "");
+    cli_print_to(stderr, "%s\n", p->step == p->best_step ? "  (best)" : "");
 }
 
 static void show_evaluation(progress *bar, const asc_train_progress *p)

@@ -324,9 +324,9 @@ int cli_list_presets(bool json)
         return print_presets_json();
     }
     for (int i = 0; asc_preset_at(i); i++) {
-        printf("%-15s ", asc_preset_at(i));
+        cli_print("%-15s ", asc_preset_at(i));
         cli_print_wrapped(stdout, asc_preset_summary(i), 16, 16);
-        printf("%16s", "");
+        cli_print("%16s", "");
         print_contents(asc_preset_contents(i));
     }
     return CLI_OK;

@@ -351,11 +351,11 @@ static const kind *find_kind(const char *name)
 static void print_value(const char *key, const json_t *value)
 {
     if (json_is_null(value)) {
-        printf("%-16s -\n", key);
+        cli_print("%-16s -\n", key);
     } else if (json_is_integer(value)) {
-        printf("%-16s %lld\n", key, (long long)json_integer_value(value));
+        cli_print("%-16s %lld\n", key, (long long)json_integer_value(value));
     } else {
-        printf("%-16s %.6g\n", key, json_number_value(value));
+        cli_print("%-16s %.6g\n", key, json_number_value(value));
     }
 }
 

@@ -48,7 +48,7 @@ static asc_tokenizer *open_tokenizer(asc_ctx *ctx, const struct args *args)
 static void print_ids(const asc_ids *ids)
 {
     for (size_t i = 0; i < ids->n; i++) {
-        printf(i ? " %d" : "%d", (int)ids->data[i]);
+        cli_print(i ? " %d" : "%d", (int)ids->data[i]);
     }
     putchar('\n');
 }
@@ -125,7 +125,7 @@ static int learn(const struct args *args, int n, char **files)
         status = cli_print_json(json_pack("{s:I, s:I, s:s}", "vocab", (json_int_t)size, "bytes",
                                           (json_int_t)bytes, "out", args->out));
     } else if (status == CLI_OK) {
-        printf("%s: %lld tokens, learned from %lld bytes\n", args->out, (long long)size, (long long)bytes);
+        cli_print("%s: %lld tokens, learned from %lld bytes\n", args->out, (long long)size, (long long)bytes);
         if (size < args->vocab_size) {
             cli_message("no pair is there twice any more: %lld tokens rather than %lld; a longer text has more",
                         (long long)size, (long long)args->vocab_size);

@@ -215,7 +215,7 @@ static void print_plain(const char *text)
             *end++ = '\0';
         }
         char *clean = columns_clean(line);
-        fprintf(stderr, "%s%s", line == plain ? "" : "\n  ", clean ? clean : "");
+        cli_print_to(stderr, "%s%s", line == plain ? "" : "\n  ", clean ? clean : "");
         free(clean);
     }
     free(plain);
@@ -231,7 +231,7 @@ static void on_sample(void *user, const asc_train_progress *p, const char *promp
 {
     watcher *w = user;
     progress_clear(&w->bar);
-    fprintf(stderr, "step %lld writes:\n  ", (long long)p->step);
+    cli_print_to(stderr, "step %lld writes:\n  ", (long long)p->step);
     print_plain(prompt);
     fputs(" |", stderr);
     print_plain(continuation);
@@ -257,21 +257,22 @@ static int print_result(const asc_train_result *r, const char *run, bool json)
             cli_json_real(r->best_accuracy)));
     }
     char unknown[40];
-    printf("%s: %s after step %lld", run, ends[r->end], (long long)r->step);
+    cli_print("%s: %s after step %lld", run, ends[r->end], (long long)r->step);
     if (r->step <= r->steps) {
-        printf(" of %lld", (long long)r->steps);
+        cli_print(" of %lld", (long long)r->steps);
     }
-    printf(", %lld tokens, %.0f s; %.2f M parameters\n", (long long)r->tokens, r->elapsed_s,
-           (double)r->parameters * 1e-6);
+    cli_print(", %lld tokens, %.0f s; %.2f M parameters\n", (long long)r->tokens, r->elapsed_s,
+              (double)r->parameters * 1e-6);
     if (isfinite(r->best_accuracy)) {
-        printf("best on valid: step %lld, accuracy %.4f, loss %.4f\n", (long long)r->best_step, r->best_accuracy,
-               r->best_loss);
+        cli_print("best on valid: step %lld, accuracy %.4f, loss %.4f\n", (long long)r->best_step, r->best_accuracy,
+                  r->best_loss);
     } else if (isfinite(r->best_loss)) {
-        printf("best on valid: step %lld, loss %.4f, perplexity %.3f, %.4f bits per byte%s\n", (long long)r->best_step,
-               r->best_loss, r->best_ppl, r->best_bits_per_byte, unknown_share(r->unknown, unknown, sizeof unknown));
+        cli_print("best on valid: step %lld, loss %.4f, perplexity %.3f, %.4f bits per byte%s\n",
+                  (long long)r->best_step, r->best_loss, r->best_ppl, r->best_bits_per_byte,
+                  unknown_share(r->unknown, unknown, sizeof unknown));
     }
     if (isfinite(r->source_ppl)) {
-        printf("the source's own perplexity there: %.3f\n", r->source_ppl);
+        cli_print("the source's own perplexity there: %.3f\n", r->source_ppl);
     }
     return CLI_OK;
 }

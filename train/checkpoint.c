@@ -15,7 +15,7 @@
 #define PARAM ASC_CHECKPOINT_PARAM
 #define OPTIM "optim."
 #define CARRY "carry."
-#define HELD "settings"
+#define HELD  ASC_CHECKPOINT_HELD
 
 /* What each field may be by itself; asc_trainer_check_state says how they go together. */
 static const struct {

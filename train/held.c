@@ -37,7 +37,7 @@ char *asc_trainer_held(const asc_trainer *t)
 }
 
 /* The first setting, of those that both objects have, that is another in them; `prefix` of its name, "model.". */
-static asc_status compare(const asc_trainer *t, const char *prefix, json_t *was, json_t *is)
+static asc_status compare(asc_ctx *ctx, const char *path, const char *prefix, json_t *was, json_t *is)
 {
     const char *key;
     json_t *before, *now;
@@ -46,29 +46,38 @@ static asc_status compare(const asc_trainer *t, const char *prefix, json_t *was,
             continue;
         }
         if (json_is_object(before) && json_is_object(now)) {
-            if (compare(t, "model.", before, now)) {
-                return asc_error(t->ctx);
+            if (compare(ctx, path, "model.", before, now)) {
+                return asc_error(ctx);
             }
             continue;
         }
         char *old = json_dumps(before, JSON_ENCODE_ANY | JSON_COMPACT), *new = json_dumps(now, JSON_ENCODE_ANY);
-        asc_fail(t->ctx, ASC_ERR_FORMAT, "%s: %s%s is %.60s, but the run was trained with %.60s until its checkpoint; "
-                 "put that back", t->folder.config, prefix, key, new ? new : "?", old ? old : "?");
+        asc_fail(ctx, ASC_ERR_FORMAT,
+                 "%s: %s%s is %.60s, but the run was trained with %.60s until its checkpoint; "
+                 "put that back",
+                 path, prefix, key, new ? new : "?", old ? old : "?");
         asc_text_drop(old);
         asc_text_drop(new);
-        return asc_error(t->ctx);
+        return asc_error(ctx);
     }
     return ASC_OK;
 }
 
+asc_status asc_held_compare(asc_ctx *ctx, const char *path, const char *held, json_t *config)
+{
+    json_t *was = held ? json_loads(held, 0, NULL) : NULL; /* earlier versions held none */
+    asc_status status = compare(ctx, path, "", was, config);
+    json_decref(was);
+    return status;
+}
+
 asc_status asc_trainer_check_held(const asc_trainer *t, const char *held)
 {
-    char *text = held ? asc_trainer_held(t) : NULL; /* earlier versions held none */
-    json_t *was = text ? json_loads(held, 0, NULL) : NULL, *is = text ? json_loads(text, 0, NULL) : NULL;
+    char *text = held ? asc_trainer_held(t) : NULL;
+    json_t *is = text ? json_loads(text, 0, NULL) : NULL;
     if (text) {
-        compare(t, "", was, is);
+        asc_held_compare(t->ctx, t->folder.config, held, is);
     }
-    json_decref(was);
     json_decref(is);
     asc_text_drop(text);
     return asc_error(t->ctx);

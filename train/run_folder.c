@@ -226,7 +226,7 @@ void asc_folder_mark(asc_folder *f)
     unlink(f->stable); /* first: alone, the model is of no account */
     unlink(f->stable_model);
     if (link(f->model, f->stable_model) == 0 || errno == ENOENT) {
-        link(f->checkpoint, f->stable);
+        (void)!link(f->checkpoint, f->stable);
     }
     fsync(f->fd);
 }

@@ -57,6 +57,7 @@ typedef struct asc_params_file {
     const asc_safetensors *file;
     const char *path, *prefix;
 } asc_params_file;
+#define ASC_CHECKPOINT_HELD  "settings" /* the key of the settings that a run is held to */
 #define ASC_CHECKPOINT_PARAM "param." /* before the names of a checkpoint's parameters */
 asc_values_source asc_params_source(asc_params_file *file);
 

@@ -71,6 +71,9 @@ char *asc_trainer_held(const asc_trainer *t);
  * ASC_ERR_FORMAT: one is another. */
 asc_status asc_trainer_check_held(const asc_trainer *t, const char *held);
 
+/* The same of what the file `path` has, as an object. */
+asc_status asc_held_compare(asc_ctx *ctx, const char *path, const char *held, json_t *config);
+
 /* open.c: opens data and vocabulary, and the model with its optimiser. `init`: the model that a new one starts from, or
  * NULL. */
 asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init);

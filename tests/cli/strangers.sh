@@ -65,6 +65,12 @@ has err '^ascgrad train: run/config.json: model.heads is 1, but the run was trai
 sed -i 's/"heads": 1/"heads": 2/' run/config.json
 soon 0 train --resume run --steps 4
 
+# no more memory than is given
+soon 3 eval run --max-memory 1
+has err '^ascgrad eval: .*out of memory'
+soon 0 eval run --max-memory 200
+soon 0 verify run --max-memory 20
+
 # a limit on address space that OpenBLAS would wait behind for good
 if ulimit -v 100000 2>/dev/null && [ "${ASCGRAD_SANITIZED-}" != yes ]; then
     soon 3 info

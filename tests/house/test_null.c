@@ -12,6 +12,7 @@
 #include <program/names.h>
 #include <program/parity.h>
 #include <program/settings.h>
+#include <program/verify.h>
 
 #include "tests/context.h"
 #include "tests/folder.h"
@@ -228,6 +229,12 @@ static bool real_token(void *user, int32_t id)
 {
     (void)user;
     return id < 0;
+}
+
+static void real_tell(void *user, const asc_verified *file)
+{
+    (void)user;
+    (void)file;
 }
 
 static bool real_found(void *user, const char *run)

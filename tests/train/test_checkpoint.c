@@ -274,11 +274,29 @@ START_TEST(a_model_without_checksum_is_told)
 }
 END_TEST
 
+/* Sizes that are claimed, with none of the tensors, take no memory. */
+START_TEST(a_model_of_metadata_alone)
+{
+    static const char config[] = "{\"layers\": 12, \"d_model\": 2048, \"vocab\": 256, \"block\": 64, "
+                                 "\"mix\": \"transformer\", \"heads\": 16}";
+    asc_safetensors_pair metadata[] = {{"config", config}, {"tokenizer", "byte"}};
+    char path[160];
+    snprintf(path, sizeof path, "%s/claims.safetensors", folder);
+    asc_safetensors_write(ctx, path, NULL, 0, metadata, 2);
+    no_error();
+    size_t before = asc_memory(ctx).peak_bytes;
+    ck_assert_ptr_null(asc_model_open(ctx, path, NULL, NULL));
+    expect_error_with(ASC_ERR_FORMAT, "claims.safetensors: has no tensor tok_emb.weight");
+    ck_assert_uint_lt(asc_memory(ctx).peak_bytes - before, (size_t)1 << 20);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("checkpoint");
     tcase_add_checked_fixture(t, setup_runs, teardown_runs);
     tcase_add_loop_test(t, states_of_no_run, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_test(t, a_model_of_metadata_alone);
     tcase_add_test(t, long_lines_are_found);
     tcase_add_test(t, unknown_keys_are_passed_over);
     tcase_add_loop_test(t, models_of_no_run, 0, sizeof wrong_models / sizeof *wrong_models);

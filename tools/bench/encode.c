@@ -69,8 +69,8 @@ static int run(int argc, char **argv)
                                           r.sgemm_gflops, "efficiency", r.efficiency, "peak_rss_mib",
                                           r.peak_rss_mib));
     } else if (status == CLI_OK) {
-        printf("%.1f sentences/s, %.0f tokens/s\n%.1f GFLOP/s, %.0f %% of the matrix product's %.1f\n%.0f MiB\n",
-               r.sentences_per_s, r.tokens_per_s, r.gflops, 100 * r.efficiency, r.sgemm_gflops, r.peak_rss_mib);
+        cli_print("%.1f sentences/s, %.0f tokens/s\n%.1f GFLOP/s, %.0f %% of the matrix product's %.1f\n%.0f MiB\n",
+                  r.sentences_per_s, r.tokens_per_s, r.gflops, 100 * r.efficiency, r.sgemm_gflops, r.peak_rss_mib);
     }
     asc_ctx_free(ctx);
     return status;

@@ -59,12 +59,12 @@ static int measure(const struct args *args, const char *model, const int64_t *po
 
 static void print_table(const struct args *args, const int64_t *positions, int n, double ms[][BENCH_LENGTHS])
 {
-    printf("ms per token\n\n%9s", "position");
+    cli_print("ms per token\n\n%9s", "position");
     for (int k = 0; bench_model_at(args->only, k); k++) {
-        printf("%15s", bench_model_at(args->only, k));
+        cli_print("%15s", bench_model_at(args->only, k));
     }
     for (int i = 0; i < n; i++) {
-        printf("\n%9lld", (long long)positions[i]);
+        cli_print("\n%9lld", (long long)positions[i]);
         for (int k = 0; bench_model_at(args->only, k); k++) {
             bench_print_number(ms[k][i], 15);
         }

@@ -112,7 +112,7 @@ static json_t *row_to_json(const row *r)
 
 static void print_row(const row *r)
 {
-    printf("%8lld", (long long)r->length);
+    cli_print("%8lld", (long long)r->length);
     bench_print_number(r->fused->ms, 11);
     bench_print_number(us_per_token(r->fused), 10);
     bench_print_number(r->fused->peak_mib, 10);
@@ -129,8 +129,8 @@ static void print_row(const row *r)
 
 static void print_head(bool composed)
 {
-    printf("%8s%11s%11s%10s%11s", "length", composed ? "fused ms" : "ms", "µs/token", "peak MiB", "KiB/token");
-    printf(composed ? "%14s%10s%8s%10s\n" : "\n", "composed ms", "peak MiB", "time x", "memory x");
+    cli_print("%8s%11s%11s%10s%11s", "length", composed ? "fused ms" : "ms", "µs/token", "peak MiB", "KiB/token");
+    cli_print(composed ? "%14s%10s%8s%10s\n" : "\n", "composed ms", "peak MiB", "time x", "memory x");
 }
 
 /* ---- all lengths ---- */

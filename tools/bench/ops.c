@@ -71,19 +71,19 @@ static void print_pass(const asc_bench_pass *p)
     bench_print_number(or_none(p->gflops), 9);
     bench_print_number(or_none(p->gbs), 8);
     bench_print_share(share, 8);
-    printf(" %-7s", isfinite(share) ? limit_of(p) : "");
+    cli_print(" %-7s", isfinite(share) ? limit_of(p) : "");
 }
 
 static void print_head(const asc_bench_limits *limits, int threads)
 {
-    printf("%d thread%s: sgemm %.0f GFLOP/s, memory %.1f GB/s\n\n", threads, threads == 1 ? "" : "s",
-           limits->sgemm_gflops, limits->memory_gbs);
-    printf("%-21s%*s%*s\n", "", 25, "forward", 43, "backward");
-    printf("%-21s", "op");
+    cli_print("%d thread%s: sgemm %.0f GFLOP/s, memory %.1f GB/s\n\n", threads, threads == 1 ? "" : "s",
+              limits->sgemm_gflops, limits->memory_gbs);
+    cli_print("%-21s%*s%*s\n", "", 25, "forward", 43, "backward");
+    cli_print("%-21s", "op");
     for (int i = 0; i < 2; i++) {
-        printf("%10s%9s%8s%16s", "ms", "GFLOP/s", "GB/s", "of the limit  ");
+        cli_print("%10s%9s%8s%16s", "ms", "GFLOP/s", "GB/s", "of the limit  ");
     }
-    printf("%6s  %s\n", "MiB", "inputs");
+    cli_print("%6s  %s\n", "MiB", "inputs");
 }
 
 static json_t *pass_to_json(const asc_bench_pass *p)
@@ -118,13 +118,13 @@ static json_t *row_to_json(const asc_op *op, const asc_bench_op_result *r)
 
 static void print_row(const json_t *row)
 {
-    printf("%-21s", json_string_value(json_object_get(row, "op")));
+    cli_print("%-21s", json_string_value(json_object_get(row, "op")));
     const asc_bench_pass forward = pass_of(json_object_get(row, "forward"));
     const asc_bench_pass backward = pass_of(json_object_get(row, "backward"));
     print_pass(&forward);
     print_pass(&backward);
-    printf("%6.0f  %s\n", json_number_value(json_object_get(row, "peak_mib")),
-           json_string_value(json_object_get(row, "inputs")));
+    cli_print("%6.0f  %s\n", json_number_value(json_object_get(row, "peak_mib")),
+              json_string_value(json_object_get(row, "inputs")));
     fflush(stdout);
 }
 
@@ -242,7 +242,7 @@ static void enter_lost(void *user, const char *op, const char *why)
     if (j->rows) {
         json_array_append_new(j->rows, json_pack("{s:s, s:s}", "op", op, "error", why));
     } else {
-        printf("%-21s%s\n", op, why);
+        cli_print("%-21s%s\n", op, why);
     }
 }
 

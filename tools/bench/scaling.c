@@ -110,13 +110,13 @@ static int measure_model(const struct args *args, const char *model, const int64
 
 static void print_head(const struct args *args)
 {
-    printf("%lld tokens a step\n\n%8s", (long long)args->tokens, "");
+    cli_print("%lld tokens a step\n\n%8s", (long long)args->tokens, "");
     for (int k = 0; bench_model_at(args->only, k); k++) {
-        printf("%*s", k ? 31 : 11, bench_model_at(args->only, k));
+        cli_print("%*s", k ? 31 : 11, bench_model_at(args->only, k));
     }
-    printf("\n%8s", "length");
+    cli_print("\n%8s", "length");
     for (int k = 0; bench_model_at(args->only, k); k++) {
-        printf("%11s%11s%9s", "tokens/s", "of sgemm", "MiB");
+        cli_print("%11s%11s%9s", "tokens/s", "of sgemm", "MiB");
     }
     putchar('\n');
 }
@@ -148,7 +148,7 @@ static int measure_all(const struct args *args, const int64_t *lengths, int n, j
     static cost costs[MOST_MODELS][BENCH_LENGTHS];
     for (int i = 0; i < n; i++) {
         if (!lists) {
-            printf("%8lld", (long long)lengths[i]);
+            cli_print("%8lld", (long long)lengths[i]);
             fflush(stdout);
         }
         for (int k = 0; k < MOST_MODELS && bench_model_at(args->only, k); k++) {

@@ -139,7 +139,7 @@ static int run(int argc, char **argv)
         return cli_print_json(json_pack("{s:I, s:f, s:f}", "runs", (json_int_t)args.runs, "info_ms", info, "model_ms",
                                         model));
     }
-    printf("%10s  %s\n", "ms", "process");
+    cli_print("%10s  %s\n", "ms", "process");
     bench_print_number(info, 10);
     puts("  ascgrad info");
     bench_print_number(model, 10);

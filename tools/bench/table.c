@@ -8,18 +8,18 @@
 void bench_print_number(double value, int width)
 {
     if (!isfinite(value)) {
-        printf("%*s", width, "-");
+        cli_print("%*s", width, "-");
         return;
     }
     int digits = value == 0 ? 0 : 2 - (int)floor(log10(fabs(value)));
-    printf("%*.*f", width, digits < 0 ? 0 : digits > 5 ? 5 : digits, value);
+    cli_print("%*.*f", width, digits < 0 ? 0 : digits > 5 ? 5 : digits, value);
 }
 
 void bench_print_share(double share, int width)
 {
     if (isfinite(share)) {
-        printf("%*.0f %%", width - 2, 100 * share);
+        cli_print("%*.0f %%", width - 2, 100 * share);
     } else {
-        printf("%*s  ", width - 2, "-");
+        cli_print("%*s  ", width - 2, "-");
     }
 }

@@ -38,15 +38,15 @@ static int print_result(const asc_bench_result *r, bool json)
                                         r->gemm_gflops, "efficiency", r->efficiency, "paired_efficiency",
                                         r->paired_efficiency, "peak_rss_mib", r->peak_rss_mib));
     }
-    printf("tokens per s     %.0f\nstep             %.1f ms (median)\nper token        %.4f GFLOP\n"
-           "reached          %.1f GFLOP/s\nsgemm's best     %.1f GFLOP/s\n",
-           r->tokens_per_s, r->step_ms, r->gflop_per_token, r->gflops, r->sgemm_gflops);
+    cli_print("tokens per s     %.0f\nstep             %.1f ms (median)\nper token        %.4f GFLOP\n"
+              "reached          %.1f GFLOP/s\nsgemm's best     %.1f GFLOP/s\n",
+              r->tokens_per_s, r->step_ms, r->gflop_per_token, r->gflops, r->sgemm_gflops);
     if (r->gemm_gflops != r->sgemm_gflops) {
-        printf("bf16's best      %.1f GFLOP/s (%s)\n", r->gemm_gflops, asc_machine_info().bf16);
+        cli_print("bf16's best      %.1f GFLOP/s (%s)\n", r->gemm_gflops, asc_machine_info().bf16);
     }
-    printf("efficiency       %.3f\npaired           %.3f (median of each step against the products beside it)\n"
-           "peak memory      %.0f MiB\n",
-           r->efficiency, r->paired_efficiency, r->peak_rss_mib);
+    cli_print("efficiency       %.3f\npaired           %.3f (median of each step against the products beside it)\n"
+              "peak memory      %.0f MiB\n",
+              r->efficiency, r->paired_efficiency, r->peak_rss_mib);
     return CLI_OK;
 }
 

@@ -174,8 +174,8 @@ static int finish(encoding *e, const struct args *args, json_t *object)
         return cli_print_json(object ? object : summarise(e, args));
     }
     if (args->out) {
-        printf("%s: %lld sentences, %lld tokens\n", args->out, (long long)asc_sentences_count(e->sentences),
-               (long long)asc_sentences_total(e->sentences));
+        cli_print("%s: %lld sentences, %lld tokens\n", args->out, (long long)asc_sentences_count(e->sentences),
+                  (long long)asc_sentences_total(e->sentences));
     }
     return CLI_OK;
 }

@@ -112,20 +112,20 @@ static int64_t nearest(const float *cosine, int64_t n, int64_t i)
 
 static void print_lines(const encoding *e, const float *cosine, int64_t n)
 {
-    printf("%8s%8s%9s%8s  %s\n", "sentence", "tokens", "nearest", "cosine", "as tokens");
+    cli_print("%8s%8s%9s%8s  %s\n", "sentence", "tokens", "nearest", "cosine", "as tokens");
     for (int64_t i = 0; i < n; i++) {
         char text[TEXT];
         int64_t tokens, j = nearest(cosine, n, i);
         asc_sentences_at(e->sentences, i, &tokens, NULL);
         spell(e, i, text);
         char *clean = columns_clean(text);
-        printf("%8lld%8lld", (long long)i + 1, (long long)tokens);
+        cli_print("%8lld%8lld", (long long)i + 1, (long long)tokens);
         if (j < 0) {
-            printf("%9s%8s", "-", "-");
+            cli_print("%9s%8s", "-", "-");
         } else {
-            printf("%9lld%8.3f", (long long)j + 1, (double)cosine[i * n + j]);
+            cli_print("%9lld%8.3f", (long long)j + 1, (double)cosine[i * n + j]);
         }
-        printf("  %s\n", clean ? clean : "");
+        cli_print("  %s\n", clean ? clean : "");
         free(clean);
     }
 }

@@ -154,10 +154,10 @@ static int print_plan(asc_experiment *e, bool json)
     }
     json_decref(runs);
     for (int i = 0; i < n; i++) {
-        printf("%s\n", asc_experiment_run_at(e, i)->name);
+        cli_print("%s\n", asc_experiment_run_at(e, i)->name);
     }
-    printf("%d runs", n - tuning);
-    printf(tuning ? ", and %d of tuning before them\n" : "\n", tuning);
+    cli_print("%d runs", n - tuning);
+    cli_print(tuning ? ", and %d of tuning before them\n" : "\n", tuning);
     return CLI_OK;
 }
 
@@ -231,7 +231,7 @@ static void tell_end(worker *w, int run, asc_experiment_end end, const char *tex
         size_t n = strlen(text);
         for (n -= n > 0 && text[n - 1] == '\n'; n > 0 && text[n - 1] != '\n'; n--) {
         }
-        fprintf(stderr, "    %s%s", text + n, *text ? "" : "\n");
+        cli_print_to(stderr, "    %s%s", text + n, *text ? "" : "\n");
         w->failed++;
     }
 }
@@ -348,7 +348,7 @@ static int finish(worker *w, const struct args *args, const char *file)
         cli_print_json(json_pack("{s:s, s:s, s:o, s:i}", "folder", folder, "file", file, "counts",
                                  experiment_counts_json(&c), "trained", w->started));
     } else {
-        printf("%s: %s\n", folder, experiment_counts_text(&c, text, sizeof text));
+        cli_print("%s: %s\n", folder, experiment_counts_text(&c, text, sizeof text));
     }
     if (stopped) {
         cli_message("stopped; `ascgrad experiment run %s` goes on", folder);

@@ -127,13 +127,13 @@ static void print_run(asc_ctx *ctx, const asc_experiment *e, const asc_experimen
             snprintf(found, sizeof found, info.by_accuracy ? "%.2f %%" : "%.3f", value);
         }
     }
-    printf("%-*s  %-11s  %13s  %9s  %9s\n", width, run->name,
-           run->diverged ? "diverged" : asc_experiment_state_name(run->state), step, found, wall);
+    cli_print("%-*s  %-11s  %13s  %9s  %9s\n", width, run->name,
+              run->diverged ? "diverged" : asc_experiment_state_name(run->state), step, found, wall);
     json_t *text = failure(e, run);
     const char *at = json_string_value(text);
     for (size_t n; at && *at; at += n + (at[n] == '\n')) {
         n = strcspn(at, "\n");
-        printf("    %.*s\n", (int)n, at);
+        cli_print("    %.*s\n", (int)n, at);
     }
     json_decref(text);
 }
@@ -145,18 +145,18 @@ static void print_tuning(asc_experiment *e)
         if (asc_experiment_tuning_of(e, i, &t)) {
             return;
         }
-        printf("tuned %s: ", asc_experiment_system(e, i));
+        cli_print("tuned %s: ", asc_experiment_system(e, i));
         const char *key;
         for (int k = 0; t.run >= 0 && (key = asc_experiment_tuned_key(e, k)); k++) {
             const char *value = asc_experiment_value(e, t.run, key);
-            printf("%s%s %s", k ? ", " : "", key, value ? value : "?");
+            cli_print("%s%s %s", k ? ", " : "", key, value ? value : "?");
         }
         if (t.run >= 0) {
-            printf(", valid loss %.4f, of %d tried%s\n", t.valid_loss, t.tried,
-                   t.at_edge ? "; at the edge of what was tried: a wider grid may do better" : "");
+            cli_print(", valid loss %.4f, of %d tried%s\n", t.valid_loss, t.tried,
+                      t.at_edge ? "; at the edge of what was tried: a wider grid may do better" : "");
         } else {
-            printf("%d of %d done%s\n", t.done, t.tried,
-                   t.done == t.tried ? ", none with a finite loss: its runs cannot begin" : "");
+            cli_print("%d of %d done%s\n", t.done, t.tried,
+                      t.done == t.tried ? ", none with a finite loss: its runs cannot begin" : "");
         }
     }
 }
@@ -166,20 +166,20 @@ static int print_table(asc_ctx *ctx, asc_experiment *e, const asc_experiment_tim
     char text[200], left[40];
     experiment_counts counts = experiment_count(e);
     int width = name_width(e);
-    printf("%-*s  %-11s  %13s  %9s  %9s\n", width, "run", "state", "step", "valid", "time");
+    cli_print("%-*s  %-11s  %13s  %9s  %9s\n", width, "run", "state", "step", "valid", "time");
     for (int i = 0; i < counts.all && !asc_error(ctx); i++) {
         print_run(ctx, e, asc_experiment_run_at(e, i), width);
     }
     print_tuning(e);
-    printf("%s\n", experiment_counts_text(&counts, text, sizeof text));
-    printf("time: %s spent", experiment_time_text(time->spent_s, left, sizeof left));
+    cli_print("%s\n", experiment_counts_text(&counts, text, sizeof text));
+    cli_print("time: %s spent", experiment_time_text(time->spent_s, left, sizeof left));
     if (counts.of[ASC_EXPERIMENT_STATE_DONE] + counts.of[ASC_EXPERIMENT_STATE_FAILED] < counts.all) {
-        printf(", about %s left for one run at a time", experiment_time_text(time->left_s, left, sizeof left));
+        cli_print(", about %s left for one run at a time", experiment_time_text(time->left_s, left, sizeof left));
     }
     if (asc_experiment_tuned_key(e, 0) && isfinite(time->tuning_share)) {
-        printf("; tuning is %.0f %% of the whole", 100 * time->tuning_share);
+        cli_print("; tuning is %.0f %% of the whole", 100 * time->tuning_share);
     }
-    printf("\n");
+    cli_print("\n");
     return cli_report(ctx);
 }
 

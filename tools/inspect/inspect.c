@@ -202,7 +202,7 @@ static int print_tables(const inspection *in)
         inspect_print_probe(in);
     }
     json_array_foreach(in->files, i, file) {
-        printf(i ? " %s" : "\nwritten: %s", json_string_value(file));
+        cli_print(i ? " %s" : "\nwritten: %s", json_string_value(file));
     }
     if (json_array_size(in->files) > 0) {
         putchar('\n');

@@ -119,18 +119,18 @@ void inspect_add_paths(const inspection *in, json_t *o, const asc_params *parts,
 static void begin_line(const inspection *in, int64_t layer, const char *heading, bool *begun)
 {
     if (!*begun) {
-        printf("\n%s\n", heading);
+        cli_print("\n%s\n", heading);
     }
     *begun = true;
-    printf("%5lld  %-11s", (long long)layer, inspect_text(in, layer, "mixing", 0));
+    cli_print("%5lld  %-11s", (long long)layer, inspect_text(in, layer, "mixing", 0));
 }
 
 static void print_number(int width, int digits, const json_t *number)
 {
     if (json_is_number(number)) {
-        printf("%*.*f", width, digits, json_number_value(number));
+        cli_print("%*.*f", width, digits, json_number_value(number));
     } else {
-        printf("%*s", width, "-");
+        cli_print("%*s", width, "-");
     }
 }
 
@@ -160,9 +160,9 @@ static void print_reach(const json_t *decay)
 {
     double a = json_number_value(decay);
     if (a >= 1) {
-        printf("%9s", "inf");
+        cli_print("%9s", "inf");
     } else {
-        printf("%9.1f", a > 0 ? -1 / log(a) : 0);
+        cli_print("%9.1f", a > 0 ? -1 / log(a) : 0);
     }
 }
 

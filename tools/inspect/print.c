@@ -12,9 +12,9 @@ static double value_of(const json_t *number)
 static void print_number(int width, int digits, double value)
 {
     if (isfinite(value)) {
-        printf("%*.*f", width, digits, value);
+        cli_print("%*.*f", width, digits, value);
     } else {
-        printf("%*s", width, "-");
+        cli_print("%*s", width, "-");
     }
 }
 
@@ -23,9 +23,9 @@ static void print_residual(const json_t *residual)
 {
     double value = value_of(residual);
     if (value > 0) {
-        printf("%10.1e", value);
+        cli_print("%10.1e", value);
     } else {
-        printf("%10s", "-");
+        cli_print("%10s", "-");
     }
 }
 
@@ -33,7 +33,7 @@ static void print_residual(const json_t *residual)
 
 static void print_head(const inspection *in, int64_t l, int64_t h, bool swarm)
 {
-    printf("%5lld  %-11s %4lld", (long long)l, inspect_text(in, l, "mixing", 0), (long long)h);
+    cli_print("%5lld  %-11s %4lld", (long long)l, inspect_text(in, l, "mixing", 0), (long long)h);
     print_number(9, 3, inspect_number(in, l, "entropy", h));
     print_number(10, 2, inspect_number(in, l, "distance", h));
     print_number(7, 3, inspect_number(in, l, "self", h));
@@ -43,7 +43,7 @@ static void print_head(const inspection *in, int64_t l, int64_t h, bool swarm)
         print_number(9, 4, inspect_number(in, l, "omega_coh", h));
         print_number(9, 3, inspect_number(in, l, "size_base", h));
         print_number(9, 3, inspect_number(in, l, "pushed", h));
-        printf("  %s", inspect_text(in, l, "dominant", h));
+        cli_print("  %s", inspect_text(in, l, "dominant", h));
     }
     putchar('\n');
 }
@@ -58,12 +58,13 @@ static void print_heads(const inspection *in)
     if (!any) {
         return;
     }
-    printf("\nattention: entropy in nats, mean distance |i - j|, share on the token itself%s\n",
-           swarm ? ";\nomega of each bias, size of S base (rms), share of the pairs that separation pushes below the "
-                   "threshold, the bias that weighs most"
-                 : "");
-    printf("layer  mixing      head  entropy  distance   self%s\n",
-           swarm ? "   w align    w sep    w coh   S base   pushed  most" : "");
+    cli_print("\nattention: entropy in nats, mean distance |i - j|, share on the token itself%s\n",
+              swarm
+                  ? ";\nomega of each bias, size of S base (rms), share of the pairs that separation pushes below the "
+                    "threshold, the bias that weighs most"
+                  : "");
+    cli_print("layer  mixing      head  entropy  distance   self%s\n",
+              swarm ? "   w align    w sep    w coh   S base   pushed  most" : "");
     for (int64_t l = 0; l < in->layers; l++) {
         for (int64_t h = 0; h < inspect_heads(in, l); h++) {
             print_head(in, l, h, swarm);
@@ -79,7 +80,7 @@ static void print_pairs(const inspection *in, int64_t l)
     size_t i;
     json_array_foreach(pairs, i, pair) {
         json_t *angles = json_object_get(pair, "next_angles");
-        printf("%5lld  %-8s", (long long)l, json_string_value(json_object_get(pair, "pair")));
+        cli_print("%5lld  %-8s", (long long)l, json_string_value(json_object_get(pair, "pair")));
         print_residual(json_object_get(pair, "residual_max"));
         print_residual(json_object_get(pair, "residual_rms"));
         for (size_t a = 0; a < 2; a++) {
@@ -94,7 +95,7 @@ static void print_layer(const inspection *in, int64_t l)
     json_t *gate = inspect_member(in, l, "gate");
     json_t *quantiles = json_object_get(gate, "quantiles_5_25_50_75_95"), *quantile;
     size_t i;
-    printf("%5lld", (long long)l);
+    cli_print("%5lld", (long long)l);
     print_number(8, 3, value_of(json_object_get(gate, "mean")));
     json_array_foreach(quantiles, i, quantile) {
         print_number(7, 3, value_of(quantile));
@@ -138,9 +139,9 @@ static void print_gates(const inspection *in)
 
 void inspect_print(const inspection *in)
 {
-    printf("%lld token%s:", (long long)in->tokens.n, in->tokens.n == 1 ? "" : "s");
+    cli_print("%lld token%s:", (long long)in->tokens.n, in->tokens.n == 1 ? "" : "s");
     for (int64_t i = 0; i < in->tokens.n && i < 24; i++) {
-        printf(" %s", in->tokens.texts[i]);
+        cli_print(" %s", in->tokens.texts[i]);
     }
     puts(in->tokens.n > 24 ? " ..." : "");
     print_heads(in);

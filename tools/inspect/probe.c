@@ -255,9 +255,9 @@ static void print_cell(const json_t *unit, const char *key)
 {
     const json_t *value = json_object_get(unit, key);
     if (json_is_number(value)) {
-        printf("%10.3f", json_number_value(value));
+        cli_print("%10.3f", json_number_value(value));
     } else {
-        printf("%10s", "-");
+        cli_print("%10s", "-");
     }
 }
 
@@ -272,13 +272,13 @@ static void print_units(const json_t *layer, bool clusters)
         size_t u;
         json_array_foreach(looks[i].clusters == clusters ? units : NULL, u, unit) {
             const char *pair = json_string_value(json_object_get(unit, "pair"));
-            printf("%5lld  %-11s %-10s", (long long)json_integer_value(json_object_get(layer, "layer")),
-                   json_string_value(json_object_get(layer, "mixing")),
-                   looks[i].key + (clusters ? strlen("clusters_") : 0));
+            cli_print("%5lld  %-11s %-10s", (long long)json_integer_value(json_object_get(layer, "layer")),
+                      json_string_value(json_object_get(layer, "mixing")),
+                      looks[i].key + (clusters ? strlen("clusters_") : 0));
             if (pair) {
-                printf("%7s", pair);
+                cli_print("%7s", pair);
             } else {
-                printf("%7lld", (long long)u);
+                cli_print("%7lld", (long long)u);
             }
             for (int c = 0; columns[clusters][c]; c++) {
                 print_cell(unit, columns[clusters][c]);
@@ -293,9 +293,9 @@ void inspect_print_probe(const inspection *in)
     json_t *layers = json_object_get(in->probe, "layers"), *layer;
     size_t l;
     bool r2 = strcmp(json_string_value(json_object_get(in->probe, "score")), "r2") == 0;
-    printf("\nprobes of %s, %lld tokens: %s held out, of always the same answer, with shuffled labels\n",
-           json_string_value(json_object_get(in->probe, "label")),
-           (long long)json_integer_value(json_object_get(in->probe, "tokens")), r2 ? "R2" : "accuracy");
+    cli_print("\nprobes of %s, %lld tokens: %s held out, of always the same answer, with shuffled labels\n",
+              json_string_value(json_object_get(in->probe, "label")),
+              (long long)json_integer_value(json_object_get(in->probe, "tokens")), r2 ? "R2" : "accuracy");
     puts("layer  mixing      from        head     score    chance  shuffled       +/-");
     json_array_foreach(layers, l, layer) {
         print_units(layer, false);

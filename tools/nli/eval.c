@@ -196,20 +196,22 @@ static int print_json(const judged *j, const judged *other)
 static void print_table(const judged *j, const judged *other)
 {
     const asc_eval_result *r = &j->result;
-    printf("%lld pairs, %lld left out: accuracy %.4f, loss %.4f; the probability of the class found is off by %.2f %% "
-           "(ECE)\n", (long long)j->n, (long long)j->skipped, r->accuracy, r->loss, 100 * r->ece);
-    printf("of each class, how many were taken for which:\n");
+    cli_print(
+        "%lld pairs, %lld left out: accuracy %.4f, loss %.4f; the probability of the class found is off by %.2f %% "
+        "(ECE)\n",
+        (long long)j->n, (long long)j->skipped, r->accuracy, r->loss, 100 * r->ece);
+    cli_print("of each class, how many were taken for which:\n");
     for (int64_t i = 0; i < j->classes; i++) {
-        printf("%16s", json_string_value(json_array_get(j->names, (size_t)i)));
+        cli_print("%16s", json_string_value(json_array_get(j->names, (size_t)i)));
         for (int64_t k = 0; k < j->classes; k++) {
-            printf(" %7lld", (long long)j->confusion[i * j->classes + k]);
+            cli_print(" %7lld", (long long)j->confusion[i * j->classes + k]);
         }
-        printf("\n");
+        cli_print("\n");
     }
     if (other->n > 0) {
         int64_t n;
         double accuracy = hard_accuracy(j, other, &n);
-        printf("on the %lld pairs that the other model gets wrong: accuracy %.4f\n", (long long)n, accuracy);
+        cli_print("on the %lld pairs that the other model gets wrong: accuracy %.4f\n", (long long)n, accuracy);
     }
 }
 

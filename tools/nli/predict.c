@@ -50,11 +50,11 @@ static void print_pair(const predictor *p, int i)
         json_array_append_new(p->all, json_pack("{s:s, s:o}", "label", label, "probabilities", list));
         return;
     }
-    printf("%s", label);
+    cli_print("%s", label);
     for (size_t c = 0; c < C; c++) {
-        printf("\t%.6f", share[c]);
+        cli_print("\t%.6f", share[c]);
     }
-    printf("\n");
+    cli_print("\n");
 }
 
 /* Predicts the pairs that wait, which are none then. */

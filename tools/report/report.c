@@ -133,8 +133,8 @@ static int print_result(const report *r, bool json)
         return cli_print_json(json_pack("{s:s, s:o, s:O}", "folder", r->folder, "runs", experiment_counts_json(&counts),
                                         "files", r->files));
     }
-    printf("written: %s/report.md, report.html, tables and figures (%zu files)\n", r->folder,
-           json_array_size(r->files));
+    cli_print("written: %s/report.md, report.html, tables and figures (%zu files)\n", r->folder,
+              json_array_size(r->files));
     return CLI_OK;
 }
 

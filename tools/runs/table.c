@@ -121,9 +121,9 @@ static void say_what_is_left_out(const columns_column *columns, int n, int width
             continue;
         }
         if (at > 0 && width > 0 && at + columns_of(columns[c].title) + 3 > width) {
-            at = printf(",\n  %s", columns[c].title) - 2;
+            at = cli_print(",\n  %s", columns[c].title) - 2;
         } else {
-            at += printf("%s%s", at ? ", " : "left out, --json has all: ", columns[c].title);
+            at += cli_print("%s%s", at ? ", " : "left out, --json has all: ", columns[c].title);
         }
     }
     if (at) {
@@ -140,7 +140,7 @@ static void say_why(const runs_list *l)
         if (info->state == ASC_RUN_STATE_FAILED && folder && reason) {
             size_t n = strlen(folder);
             bool named = strncmp(reason, folder, n) == 0 && strncmp(reason + n, ": ", 2) == 0;
-            printf("%s failed: %s\n", folder, named ? reason + n + 2 : reason);
+            cli_print("%s failed: %s\n", folder, named ? reason + n + 2 : reason);
         }
         free(folder);
         free(reason);

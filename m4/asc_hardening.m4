@@ -1,0 +1,34 @@
+dnl ASC_HARDENING
+dnl What makes a hole harder to use: HARDEN_CFLAGS for all code but the kernels, HARDEN_LDFLAGS for the program and
+dnl the shared library, PIE_LDFLAGS for the program. Sanitizers see more without it.
+AC_DEFUN([ASC_HARDENING], [
+    AC_ARG_ENABLE([hardening], [AS_HELP_STRING([--disable-hardening],
+        [leave out stack protection, fortified functions, position independence, read-only relocations])])
+    HARDEN_CFLAGS= HARDEN_LDFLAGS= PIE_LDFLAGS=
+    hardening=${enable_hardening-yes}
+    AS_CASE([" $CC $CFLAGS"], [*-fsanitize*], [hardening=no])
+    AS_IF([test "$hardening" != no], [
+        ASC_CHECK_CFLAGS([HARDEN_CFLAGS], [-fstack-protector-strong -fPIE])
+        asc_saved_CFLAGS=$CFLAGS
+        CFLAGS="$CFLAGS $ASC_OPT -Werror -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"
+        AC_MSG_CHECKING([for fortified functions])
+        AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <stdio.h>]])],
+            [AC_MSG_RESULT([yes])
+             HARDEN_CFLAGS="$HARDEN_CFLAGS -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"], [AC_MSG_RESULT([no])])
+        CFLAGS="$asc_saved_CFLAGS $HARDEN_CFLAGS"
+        asc_saved_LDFLAGS=$LDFLAGS
+        for asc_flag in -Wl,-z,relro -Wl,-z,now -pie; do
+            AC_MSG_CHECKING([whether the linker takes $asc_flag])
+            LDFLAGS="$asc_saved_LDFLAGS $asc_flag"
+            AC_LINK_IFELSE([AC_LANG_PROGRAM()],
+                [AC_MSG_RESULT([yes])
+                 AS_IF([test x$asc_flag = x-pie], [PIE_LDFLAGS=-pie],
+                     [AS_VAR_APPEND([HARDEN_LDFLAGS], [" $asc_flag"])])], [AC_MSG_RESULT([no])])
+        done
+        CFLAGS=$asc_saved_CFLAGS
+        LDFLAGS=$asc_saved_LDFLAGS
+    ])
+    AC_SUBST([HARDEN_CFLAGS])
+    AC_SUBST([HARDEN_LDFLAGS])
+    AC_SUBST([PIE_LDFLAGS])
+])

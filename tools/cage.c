@@ -1,0 +1,148 @@
+/* tools/cage.c: see cage.h. Landlock is asked for by system calls, as glibc has no functions for it. */
+#define _GNU_SOURCE /* O_PATH */
+#include "tools/cage.h"
+
+#ifdef __has_include
+#if __has_include(<linux/landlock.h>)
+#define HAVE_LANDLOCK 1
+#endif
+#endif
+
+#ifdef HAVE_LANDLOCK
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <ascgrad/runs.h>
+
+#include "tools/cli.h"
+
+enum {
+    READ = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
+    WRITE = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG,
+    FIRST = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1, /* all rights of the first version */
+};
+#define REFER (1u << 13)    /* since the second version */
+#define TRUNCATE (1u << 14) /* since the third */
+
+/* Lets what is at the path, and below it, be opened. What is not there can't be. */
+static void allow(int rules, const char *path, uint64_t rights)
+{
+    struct stat info;
+    struct landlock_path_beneath_attr rule = {.allowed_access = rights, .parent_fd = open(path, O_PATH | O_CLOEXEC)};
+    if (rule.parent_fd < 0) {
+        return;
+    }
+    if (fstat(rule.parent_fd, &info) == 0 && !S_ISDIR(info.st_mode)) {
+        rule.allowed_access &= LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | TRUNCATE;
+    }
+    syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    close(rule.parent_fd);
+}
+
+static void allow_folder_of(int rules, const char *path, uint64_t rights)
+{
+    char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
+    if (slash) {
+        slash[slash == folder] = '\0';
+    }
+    allow(rules, slash ? folder : ".", rights);
+    free(folder);
+}
+
+/* What is in the spec NAME:PATH:KEY=VALUE,NAME=PATH: every part that is the path of something. */
+static void allow_spec(int rules, const char *spec)
+{
+    char *parts = spec ? strdup(spec) : NULL;
+    if (!parts) {
+        return;
+    }
+    allow(rules, spec, READ);
+    for (char *colon = strchr(parts, ':'); colon; colon = strchr(colon + 1, ':')) {
+        *colon = '\0'; /* a path may have colons: what stands before each may be one, and what follows */
+        allow(rules, parts, READ);
+        allow(rules, spec + (colon + 1 - parts), READ);
+        *colon = ':';
+    }
+    for (char *part = strtok(parts, ":,="); part; part = strtok(NULL, ":,=")) {
+        allow(rules, part, READ);
+    }
+    free(parts);
+}
+
+static char *text_of(const asc_run *run, const char *key)
+{
+    const char *json = run ? asc_run_setting(run, key) : NULL;
+    json_t *value = json ? json_loads(json, JSON_DECODE_ANY, NULL) : NULL;
+    const char *text = json_string_value(value);
+    char *copy = text ? strdup(text) : NULL;
+    json_decref(value);
+    return copy;
+}
+
+/* The run of a model, and the data that it names. false: it has an encoder, whose cache is written to. */
+static bool allow_model(int rules, const char *path)
+{
+    struct stat info;
+    bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    if (is_folder) {
+        allow(rules, path, READ);
+    } else {
+        allow(rules, path, READ);
+        allow_folder_of(rules, path, READ);
+    }
+    asc_ctx *ctx = is_folder ? asc_ctx_new(&(asc_options){.threads = 1}) : NULL;
+    asc_run *run = ctx ? asc_run_read(ctx, path) : NULL;
+    char *data = text_of(run, "data"), *encoder = text_of(run, "encoder");
+    bool fits = !encoder || !*encoder;
+    allow_spec(rules, data);
+    free(data);
+    free(encoder);
+    asc_run_free(run);
+    asc_ctx_free(ctx);
+    return fits;
+}
+
+void cage_enter(const cage *c)
+{
+    static const char *const machine[] = {"/proc/meminfo", "/proc/cpuinfo", "/proc/self/cgroup", "/sys/fs/cgroup",
+                                          "/sys/devices/system", "/dev/null"};
+    long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    uint64_t late = (version >= 2 ? REFER : 0) | (version >= 3 ? TRUNCATE : 0);
+    struct landlock_ruleset_attr handled = {.handled_access_fs = FIRST | late};
+    int rules = version < 1 ? -1 : (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof handled, 0);
+    if (rules < 0) {
+        return;
+    }
+    bool fits = !c->model || allow_model(rules, c->model);
+    allow_spec(rules, c->data);
+    allow_spec(rules, c->tokenizer);
+    for (size_t i = 0; i < sizeof machine / sizeof *machine; i++) {
+        allow(rules, machine[i], READ);
+    }
+    if (c->input) {
+        allow(rules, c->input, READ);
+    }
+    if (c->output) {
+        allow_folder_of(rules, c->output, WRITE | (late & TRUNCATE));
+    }
+    if (fits && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
+        syscall(SYS_landlock_restrict_self, rules, 0);
+    }
+    close(rules);
+}
+
+#else
+void cage_enter(const cage *c)
+{
+    (void)c;
+}
+#endif

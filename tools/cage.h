@@ -1,0 +1,27 @@
+/*
+ * tools/cage.h: a command that reads strangers' files gives up the right to open any others, where the kernel has
+ * Landlock: a hole in what reads them then gives nobody the person's files.
+ */
+#ifndef TOOLS_CAGE_H
+#define TOOLS_CAGE_H
+
+#include <stdbool.h>
+
+#define CLI_NO_CAGE(args) \
+    {"no-cage", 0, NULL, CLI_FLAG, offsetof(args, no_cage), 0, 0, \
+     "keep the right to open files that were not named, which is given up where the kernel has Landlock"}
+
+/* What may still be opened. Each may be NULL. */
+typedef struct cage {
+    const char *model;     /* a RUN, and what its config.json names; or a MODEL and the folder it is in */
+    const char *data;      /* specs as train's --data and --tokenizer: the paths in them */
+    const char *tokenizer;
+    const char *input;     /* a file to read */
+    const char *output;    /* a file to write: its folder */
+} cage;
+
+/* Before threads are started. Without Landlock, or for a run whose encoder's states are kept in a cache, nothing
+ * happens. */
+void cage_enter(const cage *c);
+
+#endif

@@ -1,0 +1,205 @@
+/* train/verify.c: reads all of a run or model and compares what its files say of each other. */
+#include <program/verify.h>
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <ascgrad/safetensors.h>
+#include <ascgrad/train.h>
+
+#include "data/json.h"
+#include "data/tokenizer.h"
+#include "tensor/need.h"
+#include "train/format.h"
+#include "train/no_run.h"
+#include "train/path.h"
+#include "train/run_lines.h"
+#include "train/trainer.h"
+
+typedef struct verifier {
+    asc_ctx *ctx;
+    const char *path; /* of the RUN or MODEL */
+    bool is_run;
+    json_t *config; /* of a run; NULL where it can't be read */
+    void (*tell)(void *user, const asc_verified *file);
+    void *user;
+    int64_t problems;
+} verifier;
+
+/* Tells of a file. What does not hold is the context's error, which goes; another error stays. */
+static void tell_of(verifier *v, asc_verified *file)
+{
+    char problem[1024];
+    asc_status status = asc_error(v->ctx);
+    if (status == ASC_ERR_FORMAT || status == ASC_ERR_ARG) {
+        snprintf(problem, sizeof problem, "%s", asc_error_message(v->ctx));
+        asc_error_clear(v->ctx);
+        file->problem = problem;
+        v->problems++;
+    }
+    if (!asc_error(v->ctx)) {
+        v->tell(v->user, file);
+    }
+}
+
+/* ---- files of tensors ---- */
+
+static void read_tensors(verifier *v, const asc_safetensors *file, asc_verified *about)
+{
+    const asc_safetensors_entry *e;
+    for (int64_t i = 0; (e = asc_safetensors_at(file, i)) && !asc_error(v->ctx); i++) {
+        asc_release(asc_safetensors_read(v->ctx, file, e->name, ASC_SAFETENSORS_STORED));
+        about->tensors++;
+        about->bytes += e->bytes;
+    }
+}
+
+/* That what the checkpoint says of the run's other files is so. */
+static void check_checkpoint(verifier *v, const asc_safetensors *file)
+{
+    int64_t step, bytes = 0;
+    struct stat info;
+    char *metrics = asc_path_join(v->ctx, v->path, "metrics.jsonl");
+    char *config = asc_path_join(v->ctx, v->path, "config.json");
+    asc_format_int(file, "step", 0, ASC_STEPS_MOST, &step);
+    asc_format_int(file, "metrics_bytes", 0, INT64_MAX, &bytes);
+    if (!asc_error(v->ctx) && (stat(metrics, &info) || info.st_size < bytes)) {
+        asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: has fewer than the %lld bytes that the checkpoint knows of", metrics,
+                 (long long)bytes);
+    }
+    if (!asc_error(v->ctx) && v->config) {
+        asc_held_compare(v->ctx, config, asc_safetensors_metadata(file, ASC_CHECKPOINT_HELD), v->config);
+    }
+    asc_path_free(v->ctx, metrics);
+    asc_path_free(v->ctx, config);
+}
+
+/* A model has its configuration and vocabulary, which must be those of its tensors. */
+static void check_model(verifier *v, const char *path)
+{
+    asc_model *model = asc_error(v->ctx) ? NULL : asc_model_open(v->ctx, path, NULL, NULL);
+    asc_model_free(v->ctx, model);
+}
+
+static void verify_tensors(verifier *v, const char *path, bool checkpoint)
+{
+    asc_verified about = {.file = path};
+    asc_safetensors *file = asc_format_open(v->ctx, path, v->is_run);
+    if (file) {
+        about.has_checksum = asc_safetensors_metadata(file, ASC_SAFETENSORS_CRC) != NULL;
+        read_tensors(v, file, &about);
+        if (checkpoint && !asc_error(v->ctx)) {
+            check_checkpoint(v, file);
+        }
+    }
+    asc_safetensors_close(file);
+    if (!checkpoint) {
+        check_model(v, path);
+    }
+    tell_of(v, &about);
+}
+
+/* ---- the other files of a run ---- */
+
+static void verify_config(verifier *v, const char *path)
+{
+    v->config = asc_json_read(v->ctx, path, true);
+    asc_settings *settings = v->config ? asc_settings_new(v->ctx) : NULL;
+    if (settings) {
+        asc_settings_resume(settings, v->path);
+    }
+    asc_settings_free(settings);
+    tell_of(v, &(asc_verified){.file = path});
+}
+
+static void verify_vocabulary(verifier *v, const char *path)
+{
+    const char *spec = json_string_value(json_object_get(v->config, "tokenizer"));
+    json_t *checksums = json_object_get(v->config, "data_checksum");
+    const char *expected = json_string_value(json_object_get(checksums, "vocab"));
+    const asc_tokenizer_kind *kind = spec ? asc_tokenizer_kind_find(v->ctx, spec) : NULL;
+    asc_tokenizer *t = kind ? asc_tokenizer_load_with(v->ctx, kind->name, path, ASC_TEXT_OWN) : NULL;
+    char got[9];
+    if (t && asc_vocab_checksum(t, got) == ASC_OK && expected && strcmp(got, expected) != 0) {
+        asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: has changed: checksum %s, but %s was made with %s", path, got, v->path,
+                 expected);
+    }
+    asc_tokenizer_free(t);
+    tell_of(v, &(asc_verified){.file = path, .has_checksum = expected != NULL});
+}
+
+static void verify_metrics(verifier *v, const char *path)
+{
+    asc_run_lines lines;
+    asc_run_lines_read(&lines, v->ctx, path);
+    asc_run_lines_free(&lines);
+    tell_of(v, &(asc_verified){.file = path});
+}
+
+/* ---- all of them ---- */
+
+enum { CONFIG, VOCABULARY, METRICS, CHECKPOINT, MODEL };
+
+static void verify_run(verifier *v)
+{
+    static const struct {
+        const char *name;
+        int kind;
+    } files[] = {{"config.json", CONFIG},
+                 {"vocab.txt", VOCABULARY},
+                 {"metrics.jsonl", METRICS},
+                 {"checkpoint.safetensors", CHECKPOINT},
+                 {"checkpoint.stable.safetensors", CHECKPOINT},
+                 {"model.safetensors", MODEL},
+                 {"model.next.safetensors", MODEL},
+                 {"model.kept.safetensors", MODEL},
+                 {"model.extra.safetensors", MODEL},
+                 {"model.stable.safetensors", MODEL}};
+    for (size_t i = 0; i < sizeof files / sizeof *files && !asc_error(v->ctx); i++) {
+        char *path = asc_path_join(v->ctx, v->path, files[i].name);
+        if (path && asc_path_exists(path)) {
+            switch (files[i].kind) {
+            case CONFIG:
+                verify_config(v, path);
+                break;
+            case VOCABULARY:
+                verify_vocabulary(v, path);
+                break;
+            case METRICS:
+                verify_metrics(v, path);
+                break;
+            default:
+                verify_tensors(v, path, files[i].kind == CHECKPOINT);
+            }
+        }
+        asc_path_free(v->ctx, path);
+    }
+    json_decref(v->config);
+}
+
+asc_status asc_verify(asc_ctx *ctx, const char *path, void (*tell)(void *user, const asc_verified *file), void *user,
+                      int64_t *problems)
+{
+    asc_status status = ASC_NEED(ctx, "verify: path tell problems", path, tell ? path : NULL, problems);
+    if (status || asc_error(ctx)) {
+        return status ? status : asc_error(ctx);
+    }
+    struct stat info;
+    verifier v = {.ctx = ctx, .path = path, .tell = tell, .user = user};
+    if (stat(path, &info)) {
+        return asc_fail_no_run(ctx, path);
+    }
+    v.is_run = S_ISDIR(info.st_mode);
+    if (v.is_run && !asc_is_run(path)) {
+        return asc_fail_no_run(ctx, path);
+    }
+    if (v.is_run) {
+        verify_run(&v);
+    } else {
+        verify_tensors(&v, path, false);
+    }
+    *problems = v.problems;
+    return asc_error(ctx);
+}
