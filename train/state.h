@@ -33,6 +33,9 @@ asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *
 asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_optim *optim, asc_train_state *state,
                                asc_params *carried, bool *same_build);
 
+/* Describes what decides about the last bits of the results: the build, BLAS and kernels. */
+void asc_build_describe(char *text, size_t bytes);
+
 /* The step that a checkpoint is of. ASC_ERR_IO, ASC_ERR_FORMAT. */
 asc_status asc_checkpoint_step(asc_ctx *ctx, const char *path, int64_t *step);
 
