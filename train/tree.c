@@ -25,33 +25,29 @@ static size_t bytes_of_all(const asc_params *params)
     return bytes;
 }
 
-static size_t flags_of(const asc_params *params)
+/* And of the flags behind them. */
+static size_t bytes_of_set(const asc_params *params)
 {
-    return (size_t)asc_params_count(params) * sizeof(bool);
+    return bytes_of_all(params) + (size_t)asc_params_count(params) * sizeof(bool);
 }
 
 static asc_status make_set(const asc_tree *t, asc_grad_set *s)
 {
-    if (!s->data) {
-        s->data = asc_alloc(t->ctx, bytes_of_all(t->params));
-        s->has = asc_alloc(t->ctx, flags_of(t->params));
+    if (!s->data && (s->data = asc_alloc(t->ctx, bytes_of_set(t->params)))) {
+        s->has = (bool *)s->data + bytes_of_all(t->params);
     }
     return asc_error(t->ctx);
 }
 
 static void free_set(const asc_tree *t, asc_grad_set *s)
 {
-    asc_free(t->ctx, s->data, s->data ? bytes_of_all(t->params) : 0);
-    asc_free(t->ctx, s->has, s->has ? flags_of(t->params) : 0);
+    asc_free(t->ctx, s->data, s->data ? bytes_of_set(t->params) : 0);
     *s = (asc_grad_set){NULL, NULL};
 }
 
-/* The parameters' gradients go into the set, and there are none. */
-static asc_status put(const asc_tree *t, asc_grad_set *s)
+/* Copies the parameters' gradients into a set that is there. */
+static void copy_to(const asc_tree *t, asc_grad_set *s)
 {
-    if (make_set(t, s)) {
-        return asc_error(t->ctx);
-    }
     char *to = s->data;
     for (int i = 0; i < asc_params_count(t->params); i++) {
         asc_tensor p = asc_params_at(t->params, i);
@@ -59,11 +55,21 @@ static asc_status put(const asc_tree *t, asc_grad_set *s)
         s->has[i] = grad != NULL;
         if (grad) {
             memcpy(to, grad, bytes_of(p));
+        } else {
+            memset(to, 0, bytes_of(p));
         }
         to += bytes_of(p);
     }
-    asc_params_zero_grad(t->params);
-    return ASC_OK;
+}
+
+/* The parameters' gradients go into the set, and there are none. */
+static asc_status put(const asc_tree *t, asc_grad_set *s)
+{
+    if (make_set(t, s) == ASC_OK) {
+        copy_to(t, s);
+        asc_params_zero_grad(t->params);
+    }
+    return asc_error(t->ctx);
 }
 
 /* ---- adding. Of two numbers the sum is the same in either order ---- */
@@ -132,49 +138,27 @@ typedef struct message {
     asc_shard_sum sum;
 } message;
 
-static void note_grads(const asc_tree *t, bool *has)
-{
-    for (int i = 0; i < asc_params_count(t->params); i++) {
-        has[i] = !asc_is_null(asc_grad(asc_params_at(t->params, i)));
-    }
-}
-
 /* The gradients go to another rank, and there are none. */
 static void send_up(asc_tree *t, int to, const asc_shard_sum *sum)
 {
-    asc_ctx *ctx = t->ctx;
     asc_grad_set *s = &t->waiting[0];
-    message m = {asc_verdict_of(ctx), *sum};
-    if (asc_comm_send(ctx, to, &m, sizeof m) || m.verdict.status) {
-        return;
+    message m = {asc_verdict_of(t->ctx), *sum};
+    if (asc_comm_send(t->ctx, to, &m, sizeof m) == ASC_OK && !m.verdict.status) {
+        copy_to(t, s);
+        asc_params_zero_grad(t->params);
+        asc_comm_send(t->ctx, to, s->data, bytes_of_set(t->params));
     }
-    note_grads(t, s->has);
-    asc_comm_send(ctx, to, s->has, flags_of(t->params));
-    for (int i = 0; i < asc_params_count(t->params); i++) {
-        asc_tensor p = asc_params_at(t->params, i);
-        if (s->has[i] && !asc_comm_lost(ctx)) {
-            asc_comm_send(ctx, to, asc_data(asc_grad(p)), bytes_of(p));
-        }
-    }
-    asc_params_zero_grad(t->params);
 }
 
 /* Those of another rank are added. With an error they are taken all the same: who sends must not wait. */
 static asc_shard_sum receive_up(asc_tree *t, int from)
 {
-    asc_ctx *ctx = t->ctx;
     asc_grad_set *s = &t->waiting[0];
     message m = {.sum = {0, 0}};
-    if (asc_comm_receive(ctx, from, &m, sizeof m) || m.verdict.status) {
-        asc_verdict_take(ctx, &m.verdict, from);
-        return m.sum;
-    }
-    asc_comm_receive(ctx, from, s->has, flags_of(t->params));
-    for (int i = 0; i < asc_params_count(t->params); i++) {
-        asc_tensor p = asc_params_at(t->params, i);
-        if (s->has[i] && asc_comm_receive(ctx, from, s->data, bytes_of(p)) == ASC_OK && !asc_error(ctx)) {
-            add_one(ctx, p, s->data);
-        }
+    if (asc_comm_receive(t->ctx, from, &m, sizeof m) || m.verdict.status) {
+        asc_verdict_take(t->ctx, &m.verdict, from);
+    } else if (asc_comm_receive(t->ctx, from, s->data, bytes_of_set(t->params)) == ASC_OK && !asc_error(t->ctx)) {
+        add(t, s);
     }
     return m.sum;
 }
@@ -186,20 +170,17 @@ asc_status asc_tree_share(asc_tree *t, asc_shard_sum *sum)
     if (asc_comm_size(ctx) == 1) {
         return asc_error(ctx);
     }
-    note_grads(t, s->has);
     message m = {asc_verdict_of(ctx), *sum};
     if (asc_comm_broadcast(ctx, &m, sizeof m) || m.verdict.status) {
         asc_verdict_take(ctx, &m.verdict, -1);
         return asc_error(ctx);
     }
     *sum = m.sum;
-    asc_comm_broadcast(ctx, s->has, flags_of(t->params));
-    for (int i = 0; i < asc_params_count(t->params) && !asc_comm_lost(ctx); i++) {
-        asc_tensor p = asc_params_at(t->params, i);
-        void *data = s->has[i] ? grad_of(ctx, p) : NULL;
-        if (s->has[i]) {
-            asc_comm_broadcast(ctx, data ? data : s->data, bytes_of(p));
-        }
+    if (asc_comm_rank(ctx) == 0) {
+        copy_to(t, s);
+    }
+    if (asc_comm_broadcast(ctx, s->data, bytes_of_set(t->params)) == ASC_OK && asc_comm_rank(ctx) > 0) {
+        add(t, s); /* there are none here */
     }
     return asc_error(ctx);
 }

@@ -21,7 +21,7 @@ typedef asc_shard_sum asc_shard_fn(void *user, int64_t shard);
 
 /* A set of gradients that waits for another. */
 typedef struct asc_grad_set {
-    char *data; /* of all parameters, one after another; NULL: not made yet */
+    char *data; /* of all parameters, one after another, and `has` behind them; NULL: not made yet */
     bool *has;  /* which of them have one */
 } asc_grad_set;
 
