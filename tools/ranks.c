@@ -19,6 +19,14 @@ bool ranks_follower(void)
     return false;
 }
 
+void ranks_leave(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        unsetenv(names[i]);
+    }
+}
+
 asc_status ranks_open(asc_ctx *ctx, const struct ranks_args *args)
 {
     if (!asc_mpi_launched()) {
@@ -37,13 +45,21 @@ bool ranks_several(void)
     return comm.size > 1;
 }
 
+int ranks_report(const asc_ctx *ctx)
+{
+    if (!asc_comm_lost(ctx)) {
+        return cli_report(ctx);
+    }
+    char text[300];
+    snprintf(text, sizeof text, "rank %d: %.200s; the job ends, the last checkpoint stands", comm.rank,
+             asc_error_message(ctx));
+    cli_message_at_once(text);
+    return CLI_IO;
+}
+
 int ranks_close(const asc_ctx *ctx, int status)
 {
     if (asc_comm_lost(ctx)) {
-        char text[300];
-        snprintf(text, sizeof text, "rank %d: %s; the job ends, the last checkpoint stands", comm.rank,
-                 asc_error_message(ctx));
-        cli_message_at_once(text);
         asc_mpi_abort(&comm, CLI_IO);
     }
     asc_mpi_close(&comm);

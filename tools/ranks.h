@@ -21,13 +21,19 @@ struct ranks_args {
 /* Whether this process is one of several, by its launcher, and not the one that speaks. */
 bool ranks_follower(void);
 
+/* From here on this process is one by itself, and so are those that it starts. */
+void ranks_leave(void);
+
 /* Joins the others, where there are some. ASC_ERR_IO: MPI is missing, or does not start. */
 asc_status ranks_open(asc_ctx *ctx, const struct ranks_args *args);
 
 /* Whether there are others. */
 bool ranks_several(void);
 
-/* Parts from the others, and returns `status`. Where one of them can't be reached the job ends here, with a message. */
+/* Says the context's error, if there is one, as cli_report; of this rank alone where the others can't be reached. */
+int ranks_report(const asc_ctx *ctx);
+
+/* Parts from the others, and returns `status`. Where one of them can't be reached the job ends here. */
 int ranks_close(const asc_ctx *ctx, int status);
 
 #endif

@@ -374,7 +374,7 @@ int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *arg
                                    .encoding = cli_quiet() ? NULL : on_encoding};
     asc_status end = asc_train(ctx, settings, folder, args->resume, &hooks, &result);
     progress_clear(&w.bar);
-    status = cli_report(ctx);
+    status = ranks_report(ctx);
     if (!follower && (end == ASC_OK || end == ASC_ERR_INTERRUPTED)) {
         int printed = print_result(&result, folder, args->json);
         status = status ? status : printed;
