@@ -28,7 +28,7 @@ EOF
     AS_IF([test "$mpi" = no && test "$with_mpi" != no && test "$with_mpi" != check],
         [AC_MSG_ERROR([--with-mpi: ${MPICC:-mpicc} finds neither Open MPI nor MPICH])])
     AS_IF([test "$mpi" != no],
-        [AC_DEFINE_UNQUOTED([ASC_MPI_VERSION], ["$mpi"], [The MPI that the module for several machines is built with.])])
+        [AC_DEFINE_UNQUOTED([ASC_MPI_VERSION], ["$mpi"], [The MPI that the module for several ranks is built with.])])
     AC_SUBST([MPICC])
     AM_CONDITIONAL([HAVE_MPI], [test "$mpi" != no])
 ])

@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "tensor/comm.h"
-#include "train/trainer.h"
+#include "train/ranks.h"
 
 /* ---- the same work everywhere ---- */
 
@@ -61,8 +61,8 @@ static identity identify(const asc_trainer *t)
 static void compare(asc_trainer *t, const identity *own, const identity *first)
 {
     if (strcmp(own->build, first->build) != 0 && !t->ctx->comm.mixed) {
-        asc_fail(t->ctx, ASC_ERR_IO, "is another build, BLAS or processor than rank 0, and can't compute the same bits: "
-                 "%.120s, expected %.120s", own->build, first->build);
+        asc_fail(t->ctx, ASC_ERR_IO, "is another build, BLAS or processor than rank 0, and can't compute the same "
+                 "bits: %.120s, expected %.120s", own->build, first->build);
     } else if (own->train != first->train || own->valid != first->valid || own->vocabulary != first->vocabulary) {
         asc_fail(t->ctx, ASC_ERR_IO, "its data or vocabulary are not those of rank 0");
     } else if (own->settings != first->settings) {
@@ -154,7 +154,7 @@ static void move_stream(asc_trainer *t, int64_t i, int from, int to)
     asc_scope_end(t->ctx);
 }
 
-static void move_streams(asc_trainer *t, bool gather)
+void asc_ranks_move_streams(asc_trainer *t, bool gather)
 {
     int64_t shards = asc_stepper_shards(&t->stepper), each = shards / asc_comm_size(t->ctx);
     for (int64_t i = 0; t->streams && i < asc_trainer_streams(t); i++) {
@@ -171,21 +171,13 @@ asc_status asc_ranks_begin(asc_trainer *t)
     asc_comm_broadcast(t->ctx, &t->state, sizeof t->state);
     share_all(t, asc_lm_params(t->lm));
     share_all(t, asc_optim_state(t->optim));
-    move_streams(t, false);
+    asc_ranks_move_streams(t, false);
     return asc_error(t->ctx);
 }
 
 /* ---- commands ---- */
 
-typedef enum order { ALIVE, STEP, GATHER, END } order;
-
-typedef struct command {
-    order order;
-    int64_t step;
-    asc_verdict verdict; /* of the end */
-} command;
-
-static void tell(asc_trainer *t, command c)
+static void tell(asc_trainer *t, asc_rank_command c)
 {
     if (asc_comm_size(t->ctx) > 1 && asc_comm_rank(t->ctx) == 0 && !asc_comm_lost(t->ctx)) {
         asc_comm_broadcast(t->ctx, &c, sizeof c);
@@ -195,7 +187,7 @@ static void tell(asc_trainer *t, command c)
 
 void asc_ranks_step(asc_trainer *t)
 {
-    tell(t, (command){.order = STEP, .step = t->state.step});
+    tell(t, (asc_rank_command){.order = ASC_RANK_STEP, .step = t->state.step});
     t->with_others = true;
 }
 
@@ -208,45 +200,22 @@ void asc_ranks_alive(asc_trainer *t)
 {
     enum { EVERY_S = 1 };
     if (!t->with_others && t->running && asc_clock() - t->told_s > EVERY_S) {
-        tell(t, (command){.order = ALIVE});
+        tell(t, (asc_rank_command){.order = ASC_RANK_ALIVE});
     }
 }
 
 void asc_ranks_gather(asc_trainer *t)
 {
     if (t->streams && asc_comm_size(t->ctx) > 1) {
-        tell(t, (command){.order = GATHER, .step = t->state.step});
-        move_streams(t, true);
+        tell(t, (asc_rank_command){.order = ASC_RANK_GATHER, .step = t->state.step});
+        asc_ranks_move_streams(t, true);
     }
 }
 
 void asc_ranks_end(asc_trainer *t)
 {
     if (t->running) {
-        tell(t, (command){.order = END, .verdict = asc_verdict_of(t->ctx)});
+        tell(t, (asc_rank_command){.order = ASC_RANK_END, .verdict = asc_verdict_of(t->ctx)});
         t->running = false;
-    }
-}
-
-asc_status asc_ranks_follow(asc_trainer *t)
-{
-    for (;;) {
-        command c;
-        if (asc_comm_broadcast(t->ctx, &c, sizeof c)) {
-            return asc_error(t->ctx);
-        }
-        t->state.step = c.step;
-        if (c.order == STEP) {
-            asc_trainer_step(t);
-        } else if (c.order == GATHER) {
-            move_streams(t, true);
-        } else if (c.order == END) {
-            asc_error_clear(t->ctx); /* rank 0 knows of it, and says what it is */
-            asc_verdict_take(t->ctx, &c.verdict, -1);
-            return asc_error(t->ctx);
-        }
-        if (asc_comm_lost(t->ctx)) {
-            return asc_error(t->ctx);
-        }
     }
 }

@@ -153,7 +153,7 @@ asc_status asc_run_up(const asc_stepper *s, asc_lm_carried *carried, int64_t row
 /* Of stream number i, a batch's shard: the rows that carry something, and the tokens that each has read. */
 int64_t asc_streams_rows(const asc_trainer *t, int64_t i, int64_t *tokens);
 
-/* ---- ranks.c: several processes; with one nothing is done ---- */
+/* ---- ranks.c, follow.c: several processes; with one nothing is done ---- */
 
 /* After data and model are open: all wait for each other, and have the same work. An error of one is all's. ASC_ERR_IO:
  * another build, other data or settings. */

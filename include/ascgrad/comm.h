@@ -29,8 +29,8 @@ typedef struct asc_comm {
     int rank, size; /* 0 … size-1; how many there are */
     bool mixed;     /* ranks may have other builds and processors: the results then depend on who computes what */
     /* Sends `bytes` bytes to another rank, or receives as many as that sends by one call: messages between two ranks
-     * arrive in order. Both return when `data` may be used again; a send may wait for the receiver. 0, or another number
-     * where the other rank can't be reached. Called by the thread that trains. */
+     * arrive in order. Both return when `data` may be used again; a send may wait for the receiver. 0, or another
+     * number where the other rank can't be reached. Called by the thread that trains. */
     int (*send)(void *user, int to, const void *data, size_t bytes);
     int (*receive)(void *user, int from, void *data, size_t bytes);
     /* What went wrong, in words: "rank 2 has said nothing for 600 s". NULL: nothing is known. */
@@ -54,8 +54,8 @@ ASC_API const char *asc_mpi_version(void);
 ASC_API bool asc_mpi_launched(void);
 
 /* Starts MPI, which is loaded here and not before, once in a process, and makes a table of it. A rank from which no
- * message comes for `timeout_s` seconds, in which this process ran, is held for dead. To be closed. ASC_ERR_IO: there is
- * no MPI, or it does not start. */
+ * message comes for `timeout_s` seconds, in which this process ran, is held for dead. To be closed. ASC_ERR_IO: there
+ * is no MPI, or it does not start. */
 ASC_API asc_status asc_mpi_open(asc_ctx *ctx, double timeout_s, asc_comm *comm);
 
 /* Waits for the other ranks to close theirs. */

@@ -11,8 +11,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_orte_base_help_aggregate=0
 mpirun -n 2 true >probe 2>&1 || { echo "skipped: mpirun starts nothing here:"; cat probe; exit 77; }
 
-settings="--data builtin:3000 --model transformer --layers 1 --heads 2 --dim 16 --block 8 --batch 8 --shards 4 --threads 1
-    --schedule constant --warmup 0 --eval-every 4 --log-every 1 --checkpoint-every 2"
+settings="--data builtin:3000 --model transformer --layers 1 --heads 2 --dim 16 --block 8 --batch 8 --shards 4
+    --threads 1 --schedule constant --warmup 0 --eval-every 4 --log-every 1 --checkpoint-every 2"
 # on N ARGUMENT...: train on N processes.
 on() {
     ranks=$1

@@ -147,7 +147,8 @@ static void run_job(job *j)
 
 static void train_on(int size, const char *path, const pair *pairs, bool resume, int at, asc_status expected)
 {
-    job j = {.size = size, .path = path, .pairs = resume ? NULL : pairs, .resume = resume, .stop_at = at, .dies_at = -1};
+    job j = {.size = size, .path = path, .pairs = resume ? NULL : pairs, .resume = resume, .stop_at = at,
+             .dies_at = -1};
     run_job(&j);
     ck_assert_msg(j.rank[0].status == expected, "%s", j.rank[0].message);
 }
