@@ -1,5 +1,5 @@
 /* tensor/mpi_module.c: the messages of ascgrad/comm.h by MPI. A shared object of its own: see tensor/mpi.c. Waiting
- * asks again and again, at first without a pause, then with longer ones, and leaves the processor to those who compute. */
+ * asks again and again, at first without a pause, then with longer ones, and leaves the processor to others. */
 #define _POSIX_C_SOURCE 200809L
 #include "tensor/mpi_module.h"
 

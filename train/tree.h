@@ -45,8 +45,8 @@ double asc_tree_bytes(const asc_tree *t, bool batches);
 bool asc_tree_owns(const asc_tree *t, int64_t shard);
 
 /* Runs all shards: the parameters' gradients, none before, are the tree's sum of theirs; on other ranks than 0 there
- * are none then. After an error nothing is computed, and the other ranks are told. ASC_ERR_MEMORY, or what a shard fails
- * with. */
+ * are none then. After an error nothing is computed, and the other ranks are told. ASC_ERR_MEMORY, or what a shard
+ * fails with. */
 asc_status asc_tree_run(asc_tree *t, asc_shard_fn *run, void *user, asc_shard_sum *sum);
 
 /* Sums and gradients of rank 0, or its error, to all. */
