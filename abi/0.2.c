@@ -245,6 +245,22 @@ FIELD(asc_causal_report, first_moment, 56) int64_t asc_causal_report_0_first_mom
 FIELD(asc_causal_report, first_of, 64) const char *asc_causal_report_0_first_of;
 asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char *config, const asc_gradcheck_options *options, asc_causal_report *report);
 
+STRUCT(asc_comm, 48)
+FIELD(asc_comm, rank, 0) int asc_comm_0_rank;
+FIELD(asc_comm, size, 4) int asc_comm_0_size;
+FIELD(asc_comm, mixed, 8) bool asc_comm_0_mixed;
+FIELD(asc_comm, send, 16) int (*asc_comm_0_send)(void *user, int to, const void *data, size_t bytes);
+FIELD(asc_comm, receive, 24) int (*asc_comm_0_receive)(void *user, int from, void *data, size_t bytes);
+FIELD(asc_comm, error, 32) const char *(*asc_comm_0_error)(void *user);
+FIELD(asc_comm, user, 40) void *asc_comm_0_user;
+asc_status asc_set_comm(asc_ctx *ctx, const asc_comm *comm);
+bool asc_comm_lost(const asc_ctx *ctx);
+const char *asc_mpi_version(void);
+bool asc_mpi_launched(void);
+asc_status asc_mpi_open(asc_ctx *ctx, double timeout_s, asc_comm *comm);
+void asc_mpi_close(asc_comm *comm);
+void asc_mpi_abort(const asc_comm *comm, int status);
+
 STRUCT(asc_score_part, 32)
 FIELD(asc_score_part, nats, 0) double asc_score_part_0_nats;
 FIELD(asc_score_part, tokens, 8) int64_t asc_score_part_0_tokens;
@@ -1743,6 +1759,7 @@ any *const functions[] = {
     (any *)asc_class_width,
     (any *)asc_clip_scale,
     (any *)asc_cluster_labels,
+    (any *)asc_comm_lost,
     (any *)asc_compare,
     (any *)asc_compared_free,
     (any *)asc_concat,
@@ -1969,6 +1986,11 @@ any *const functions[] = {
     (any *)asc_module_residual,
     (any *)asc_module_sequential,
     (any *)asc_module_train,
+    (any *)asc_mpi_abort,
+    (any *)asc_mpi_close,
+    (any *)asc_mpi_launched,
+    (any *)asc_mpi_open,
+    (any *)asc_mpi_version,
     (any *)asc_mse,
     (any *)asc_mul,
     (any *)asc_mutant_name,
@@ -2095,6 +2117,7 @@ any *const functions[] = {
     (any *)asc_sentences_longest,
     (any *)asc_sentences_new,
     (any *)asc_sentences_total,
+    (any *)asc_set_comm,
     (any *)asc_set_data,
     (any *)asc_set_interrupt,
     (any *)asc_set_label,

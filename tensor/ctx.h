@@ -2,6 +2,7 @@
 #ifndef TENSOR_CTX_H
 #define TENSOR_CTX_H
 
+#include <ascgrad/comm.h>
 #include <ascgrad/tensor.h>
 
 typedef struct asc_storage asc_storage;
@@ -86,6 +87,8 @@ struct asc_ctx {
     int64_t random_row; /* of a batch, at which what is computed begins: random ops draw by the row's number there */
     uint64_t first_seed, seeds_drawn; /* of asc_next_seed */
     const char *label;
+    asc_comm comm; /* size 0: one process */
+    bool comm_lost;
 
     asc_node *free_nodes;
     struct asc_slab *slabs;

@@ -1,5 +1,6 @@
 /* tools/cli.c: messages, exit statuses, JSON output. */
 #include "tools/cli.h"
+#include "tools/ranks.h"
 
 #include <errno.h>
 #include <math.h>
@@ -54,7 +55,9 @@ void cli_message(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    message(format, args);
+    if (!ranks_follower()) {
+        message(format, args);
+    }
     va_end(args);
 }
 
@@ -62,7 +65,11 @@ void cli_wrong_usage(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    message(format, args);
+    if (ranks_follower()) {
+        sleep(2); /* rank 0 finds the same, and says so: its launcher is not to end it before */
+    } else {
+        message(format, args);
+    }
     va_end(args);
     exit(CLI_USAGE);
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <ascgrad/comm.h>
 #include <ascgrad/op.h>
 
 #include "tools/commands.h"
@@ -36,11 +37,11 @@ static int print_json(const asc_machine *m, int threads)
     for (int i = 0; asc_mixing_at(NULL, i); i++) {
         json_array_append_new(models, json_string(asc_mixing_at(NULL, i)));
     }
-    return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:o, s:o}", "version",
+    return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:s?, s:o, s:o}", "version",
                                     m->version, "processor", m->processor, "isa", m->isa, "best_isa", m->best_isa,
                                     "bf16", m->bf16, "blas", m->blas, "blas_core", m->blas_core, "blas_advice",
-                                    m->blas_advice, "blas_serial", m->blas_serial, "threads", threads, "models", models,
-                                    "ops", list_ops()));
+                                    m->blas_advice, "blas_serial", m->blas_serial, "threads", threads, "mpi",
+                                    asc_mpi_version(), "models", models, "ops", list_ops()));
 }
 
 /* The instructions that do products of bfloat16, with what they do where they have none for it. */
@@ -148,7 +149,8 @@ static int run(int argc, char **argv)
     if (m.blas_advice) {
         cli_print(" (slow here; faster with OPENBLAS_CORETYPE=%s)", m.blas_advice);
     }
-    cli_print("\nthreads    %d\n", threads);
+    cli_print("\nthreads    %d\nMPI        %s\n", threads,
+              asc_mpi_version() ? asc_mpi_version() : "none: one process a training");
     print_models();
     print_ops(args.ops);
     if (args.settings) {

@@ -9,6 +9,7 @@
 
 #include "tools/commands.h"
 #include "tools/core_type.h"
+#include "tools/ranks.h"
 
 static const cli_command *const commands[] = {
 #define ENTRY(name) &command_##name,
@@ -31,6 +32,13 @@ static void print_usage(FILE *out)
           "usage; 3 input, output or memory failed; 130 interrupted, after saving what a\n"
           "resume needs.\n",
           out);
+}
+
+/* Whether several processes (mpirun) are to run the command, and not one for all. */
+static bool is_shared(const char *name, const char *kind)
+{
+    return strcmp(name, "train") == 0 || (strcmp(name, "nli") == 0 && kind && strcmp(kind, "train") == 0) ||
+           (strcmp(name, "experiment") == 0 && kind && strcmp(kind, "run") == 0);
 }
 
 /* What other programs call a command, and what it is here. */
@@ -124,5 +132,8 @@ int main(int argc, char **argv)
     }
     const cli_command *command = find(argv[1]);
     cli_begin(argv[0], command->name);
+    if (ranks_follower() && !is_shared(command->name, argv[2])) {
+        return CLI_OK;
+    }
     return cli_finish(command->run(argc - 1, argv + 1));
 }

@@ -31,6 +31,7 @@ static const cli_option own[] = {
     {"mixing", 0, "M,M,...", CLI_LIST, offsetof(struct train_args, given), 0, 0,
      "--model for each layer: names or their beginnings, as g,t,g,t"},
     CLI_GROUP("Output"),
+    CLI_RANKS(struct train_args),
     CLI_PROFILE(struct train_args),
     CLI_JSON(struct train_args),
     CLI_PROGRESS,
@@ -113,11 +114,14 @@ asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const ch
 
 /* ---- stopping ---- */
 
-static volatile sig_atomic_t stop_requested, hung_up, run_stands, on_terminal;
+static volatile sig_atomic_t stop_requested, hung_up, run_stands, on_terminal, follower;
 
 /* From a signal handler. */
 static void say_at_once(const char *text)
 {
+    if (follower) {
+        return;
+    }
     if (on_terminal) {
         (void)!write(STDERR_FILENO, progress_clearing, strlen(progress_clearing));
     }
@@ -140,7 +144,9 @@ static void request_stop(int number)
     }
     stop_requested = 1;
     say_at_once("stops after this step, or soon, and saves");
-    cli_message_at_once("a second interrupt ends at once, at the last checkpoint");
+    if (!follower) {
+        cli_message_at_once("a second interrupt ends at once, at the last checkpoint");
+    }
 }
 
 /* The terminal is gone, which both it and the shell may say, and a SIGTERM may follow: no reason to hurry. */
@@ -190,7 +196,9 @@ static bool on_working(void *user, const asc_train_progress *p)
 {
     enum { PATIENCE_S = 2 };
     watcher *w = user;
-    progress_tick(&w->bar, p);
+    if (!follower) {
+        progress_tick(&w->bar, p);
+    }
     if (!stop_requested && !hung_up) {
         return true;
     }
@@ -319,7 +327,7 @@ static void offer(const char *run, asc_status status, const asc_train_result *r,
                   train_offer *offer_next)
 {
     bool ended = status == ASC_OK || status == ASC_ERR_INTERRUPTED;
-    if (!run_stands || (!ended && status == ASC_ERR_ARG) || cli_quiet()) {
+    if (follower || !run_stands || (!ended && status == ASC_ERR_ARG) || cli_quiet()) {
         return;
     }
     next_begin();
@@ -351,11 +359,12 @@ int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *arg
     if (asc_error(ctx) == ASC_OK) {
         cli_set_threads(ctx, asc_settings_threads(settings));
     }
-    int status = cli_report(ctx);
+    int status = ranks_several() ? CLI_OK : cli_report(ctx); /* else the others have to know of it */
     if (status != CLI_OK) {
         asc_settings_free(settings);
         return status;
     }
+    follower = run_stands = ranks_follower(); /* rank 0 knows whether it stands */
     catch_signals();
     watcher w = {.bar = progress_start()};
     on_terminal = w.bar.terminal;
@@ -366,8 +375,8 @@ int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *arg
                                    .encoding = cli_quiet() ? NULL : on_encoding};
     asc_status end = asc_train(ctx, settings, folder, args->resume, &hooks, &result);
     progress_clear(&w.bar);
-    status = cli_report(ctx);
-    if (end == ASC_OK || end == ASC_ERR_INTERRUPTED) {
+    status = ranks_report(ctx);
+    if (!follower && (end == ASC_OK || end == ASC_ERR_INTERRUPTED)) {
         int printed = print_result(&result, folder, args->json);
         status = status ? status : printed;
     }
@@ -387,7 +396,9 @@ static int run(int argc, char **argv)
     }
     const char *folder = train_find_run(&args, n, argv);
     asc_ctx *ctx = cli_ctx_new_first();
-    int status = train_run(ctx, train_gather(ctx, &args, NULL, folder), &args, folder, offer_results);
+    ranks_open(ctx, &args.ranks);
+    asc_settings *settings = train_gather(ctx, &args, NULL, folder);
+    int status = ranks_close(ctx, train_run(ctx, settings, &args, folder, offer_results));
     asc_ctx_free(ctx);
     return status;
 }

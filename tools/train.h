@@ -4,11 +4,13 @@
 
 #include "tools/cli.h"
 #include "tools/profile.h"
+#include "tools/ranks.h"
 
 struct train_args {
     const char *out, *preset, *resume;
     cli_list configs, sets, given;
     struct profile_args profile;
+    struct ranks_args ranks;
     bool json;
 };
 

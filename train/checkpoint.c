@@ -46,12 +46,11 @@ asc_train_state asc_state_start(void)
                              .grad_norm = NAN};
 }
 
-/* What decides about the last bits of the results. */
-static void describe_build(const asc_ctx *ctx, char text[BUILD])
+void asc_build_describe(const asc_ctx *ctx, char *text, size_t bytes)
 {
     asc_machine m = asc_machine_info();
     bool bf16 = asc_precision_of(ctx) == ASC_PRECISION_BF16;
-    snprintf(text, BUILD, "ascgrad %s; compiler %s; kernels %s; BLAS %s; core %s%s%s", m.version, __VERSION__, m.isa,
+    snprintf(text, bytes, "ascgrad %s; compiler %s; kernels %s; BLAS %s; core %s%s%s", m.version, __VERSION__, m.isa,
              m.blas ? m.blas : "?", m.blas_core ? m.blas_core : "?", bf16 ? "; bf16 " : "", bf16 ? m.bf16 : "");
 }
 
@@ -106,7 +105,7 @@ asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *
     char values[N_FIELDS][TEXT], build[BUILD];
     asc_safetensors_pair metadata[N_FACTS + N_FIELDS] = {{ASC_FORMAT_KEY, ASC_FORMAT}, {"build", build},
                                                          {HELD, held}, {ASC_SAFETENSORS_CRC, ""}};
-    describe_build(ctx, build);
+    asc_build_describe(ctx, build, sizeof build);
     for (int i = 0; i < N_FIELDS; i++) {
         const char *field = (const char *)state + fields[i].at;
         if (fields[i].type == 'i') {
@@ -250,7 +249,7 @@ asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_o
         read_all(ctx, file, path, lm, optim, state, carried);
     }
     char build[BUILD];
-    describe_build(ctx, build);
+    asc_build_describe(ctx, build, sizeof build);
     const char *written = file ? asc_safetensors_metadata(file, "build") : NULL;
     *same_build = written && strcmp(written, build) == 0;
     asc_safetensors_close(file);

@@ -51,14 +51,16 @@ static int64_t find_blocks(asc_trainer *t)
 /* Whether a hook ended the step half-way: nothing has come of it, and it is no error. */
 static bool given_up(asc_trainer *t)
 {
-    bool stopped = asc_error(t->ctx) == ASC_ERR_INTERRUPTED && t->stopped;
+    bool several = asc_comm_size(t->ctx) > 1; /* whose hooks may have ended it */
+    bool stopped = asc_error(t->ctx) == ASC_ERR_INTERRUPTED && (t->stopped || several);
+    t->stopped = t->stopped || stopped;
     if (stopped) {
         asc_error_clear(t->ctx);
     }
     return stopped;
 }
 
-static asc_status take_step(asc_trainer *t)
+asc_status asc_trainer_step(asc_trainer *t)
 {
     double start = asc_clock();
     asc_phases_apply(&t->phases, t->lm, t->state.step);
@@ -66,7 +68,10 @@ static asc_status take_step(asc_trainer *t)
     int64_t n = find_blocks(t);
     asc_step_result r;
     double lr = asc_lr_at(&t->schedule, t->state.step);
-    if (asc_error(t->ctx) || asc_step_run(&t->stepper, t->state.step, n, lr, &r)) {
+    asc_ranks_step(t);
+    asc_step_run(&t->stepper, t->state.step, n, lr, &r);
+    asc_ranks_step_done(t);
+    if (asc_error(t->ctx)) {
         return given_up(t) ? ASC_OK : asc_error(t->ctx);
     }
     asc_train_state *s = &t->state;
@@ -117,7 +122,7 @@ static asc_status run_steps(asc_trainer *t)
         if (t->stopped || asc_trainer_over(t)) {
             return ASC_OK;
         }
-        if (take_step(t)) {
+        if (asc_trainer_step(t)) {
             return asc_error(t->ctx);
         }
         if (t->stopped) {

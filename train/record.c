@@ -31,6 +31,7 @@ void asc_trainer_describe(asc_trainer *t)
 
 void asc_trainer_tell(asc_trainer *t, asc_train_phase phase)
 {
+    asc_ranks_alive(t);
     t->progress.phase = phase;
     if (t->hooks.progress && !t->hooks.progress(t->hooks.user, &t->progress)) {
         t->stopped = true;
@@ -40,6 +41,7 @@ void asc_trainer_tell(asc_trainer *t, asc_train_phase phase)
 bool asc_trainer_goes_on(void *user)
 {
     asc_trainer *t = user;
+    asc_ranks_alive(t);
     asc_train_progress now = t->progress; /* of the last step, but for the time */
     now.elapsed_s = asc_clock() - t->start_s;
     now.spent_s = asc_trainer_spent(t);
@@ -78,6 +80,7 @@ static asc_status write_checkpoint(asc_trainer *t)
     if (asc_folder_check_claim(&t->folder) || asc_metrics_sync(&t->metrics)) {
         return asc_error(t->ctx);
     }
+    asc_ranks_gather(t);
     asc_params *carried = asc_params_new(t->ctx);
     char *held = asc_trainer_held(t);
     if (held && carried && asc_streams_save(t, carried) == ASC_OK) {

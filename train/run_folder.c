@@ -129,13 +129,18 @@ static asc_status check_files(asc_folder *f)
     return ASC_OK;
 }
 
-asc_status asc_folder_open(asc_folder *f, asc_ctx *ctx, const char *path, bool resume)
+asc_status asc_folder_name(asc_folder *f, asc_ctx *ctx, const char *path)
 {
     *f = (asc_folder){.ctx = ctx, .path = asc_path_copy(ctx, path), .fd = -1};
     for (int i = 0; i < N_FILES; i++) {
         *name_of(f, i) = asc_path_join(ctx, path, files[i].name);
     }
-    if (asc_error(ctx) || (!resume && make(f))) {
+    return asc_error(ctx);
+}
+
+asc_status asc_folder_open(asc_folder *f, asc_ctx *ctx, const char *path, bool resume)
+{
+    if (asc_folder_name(f, ctx, path) || (!resume && make(f))) {
         return asc_error(ctx);
     }
     asc_status status = claim(f);

@@ -38,6 +38,9 @@ bool asc_folder_taken(const char *path);
  * something other than a regular file. */
 asc_status asc_folder_open(asc_folder *f, asc_ctx *ctx, const char *path, bool resume);
 
+/* The same without the folder: its names alone, for who reads what another process has there. */
+asc_status asc_folder_name(asc_folder *f, asc_ctx *ctx, const char *path);
+
 /* Before anything is written: ASC_ERR_IO where another process has taken the run over, as one on another host may when
  * this one stood still for a minute. */
 asc_status asc_folder_check_claim(asc_folder *f);

@@ -38,6 +38,10 @@ asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_o
  * error is set. */
 char *asc_checkpoint_held(asc_ctx *ctx, const char *path);
 
+/* Describes what decides about the last bits of the results: the build, BLAS, kernels and the precision in
+ * use. */
+void asc_build_describe(const asc_ctx *ctx, char *text, size_t bytes);
+
 /* The step that a checkpoint is of. ASC_ERR_IO, ASC_ERR_FORMAT. */
 asc_status asc_checkpoint_step(asc_ctx *ctx, const char *path, int64_t *step);
 

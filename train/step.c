@@ -123,12 +123,13 @@ static asc_shard_sum run_batch(batch_run *b)
     asc_shard_sum sum = {NAN, 0};
     asc_scope_begin(ctx);
     b->ordinal = ctx->random_ordinal;
-    if (asc_error(ctx) == ASC_OK && make(s, b->first, b->n, &b->in) == ASC_OK) {
-        if (s->tree) {
-            asc_tree_run(s->tree, run_shard, b, &sum);
-        } else {
-            sum = run_shard(b, 0);
-        }
+    if (asc_error(ctx) == ASC_OK) {
+        make(s, b->first, b->n, &b->in);
+    }
+    if (s->tree) {
+        asc_tree_run(s->tree, run_shard, b, &sum); /* also with an error, which the other ranks have to know of */
+    } else if (asc_error(ctx) == ASC_OK) {
+        sum = run_shard(b, 0);
     }
     asc_scope_end(ctx);
     return sum;
@@ -156,6 +157,16 @@ static asc_status update(const asc_stepper *s, double lr, double scale)
     return status;
 }
 
+/* What rank 0 has of it becomes all ranks'. */
+static asc_status share(const asc_stepper *s, asc_step_result *result)
+{
+    asc_shard_sum sum = {result->loss, result->flops};
+    asc_tree_share(s->tree, &sum);
+    result->loss = sum.loss;
+    result->flops = sum.flops;
+    return asc_error(s->ctx);
+}
+
 /* The gradient of the step's sequences, and their mean loss. Without shards batch after batch adds to the gradients;
  * with them each is added up by itself. */
 static asc_status accumulate(const asc_stepper *s, int64_t step, int64_t sequences, asc_step_result *result)
@@ -165,22 +176,22 @@ static asc_status accumulate(const asc_stepper *s, int64_t step, int64_t sequenc
     for (int64_t first = 0; first < sequences; first += s->batch) {
         int64_t n = sequences - first < s->batch ? sequences - first : s->batch;
         double weight = all > 0 ? (double)count_targets(s, first, n) / (double)all : 0;
-        bool apart = s->tree && first > 0;
-        if (apart && asc_tree_put_by(s->tree)) {
-            return asc_error(ctx);
-        }
+        bool apart = s->tree && first > 0 && asc_error(ctx) == ASC_OK && asc_tree_put_by(s->tree) == ASC_OK;
         asc_shard_sum sum = run_batch(&(batch_run){.s = s, .first = first, .n = n, .all = all, .weight = weight});
         result->loss += sum.loss;
         result->flops += sum.flops;
-        if (asc_error(ctx) || (apart && asc_tree_add_back(s->tree))) {
-            return asc_error(ctx);
+        if (apart && asc_error(ctx) == ASC_OK) {
+            asc_tree_add_back(s->tree);
         }
-        if (!isfinite(result->loss)) {
-            return asc_fail(ctx, ASC_ERR_NONFINITE, "step %lld: the loss is %g", (long long)step + 1,
-                            fabs(result->loss)); /* no -nan */
+        if (asc_error(ctx) == ASC_OK && !isfinite(result->loss)) {
+            asc_fail(ctx, ASC_ERR_NONFINITE, "step %lld: the loss is %g", (long long)step + 1,
+                     fabs(result->loss)); /* no -nan */
+        }
+        if (asc_error(ctx) && !s->tree) {
+            break;
         }
     }
-    return ASC_OK;
+    return s->tree ? share(s, result) : asc_error(ctx);
 }
 
 /* The step is done, and with it the block: until here it can be given up, as if it had not begun. */
@@ -189,7 +200,7 @@ static asc_status advance(const asc_stepper *s, int64_t sequences)
     for (int64_t first = 0; s->carried && first < sequences; first += s->batch) {
         int64_t n = sequences - first < s->batch ? sequences - first : s->batch;
         for (int64_t shard = 0; shard < asc_stepper_shards(s); shard++) {
-            if (cut(s, n, shard) < cut(s, n, shard + 1)) {
+            if (cut(s, n, shard) < cut(s, n, shard + 1) && (!s->tree || asc_tree_owns(s->tree, shard))) {
                 asc_lm_carried_advance(carried_of(s, first, shard));
             }
         }

@@ -103,6 +103,14 @@ static int64_t find_stream(const asc_trainer *t, const standing *s, int64_t i, c
     return i < s->passes * shards ? count_rows(t, s, i / shards, i % shards) : 0;
 }
 
+int64_t asc_streams_rows(const asc_trainer *t, int64_t i, int64_t *tokens)
+{
+    standing s = find_standing(t);
+    char before[32];
+    *tokens = s.tokens;
+    return find_stream(t, &s, i, before);
+}
+
 asc_status asc_streams_save(const asc_trainer *t, asc_params *tensors)
 {
     standing s = find_standing(t);

@@ -98,6 +98,11 @@ static asc_status check_shards(const asc_trainer *t)
         return asc_fail_on(t->ctx, ASC_ERR_ARG, "shards", " is %" PRId64 ", expected a divisor of batch, %" PRId64,
                            v->shards, v->batch);
     }
+    int ranks = asc_comm_size(t->ctx);
+    if (v->shards % ranks != 0) {
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "shards", " is %" PRId64 ", expected a multiple of the %d processes",
+                           v->shards, ranks);
+    }
     return ASC_OK;
 }
 
@@ -404,12 +409,14 @@ static asc_model *open_init(const asc_trainer *t, bool resume)
     return *init && !resume ? asc_model_open(t->ctx, init, NULL, t->data) : NULL;
 }
 
-static asc_status prepare(asc_trainer *t, const char *run, bool resume)
+/* What is read and checked on every rank. */
+static asc_status open_all(asc_trainer *t, const char *run, bool resume)
 {
-    if (!resume && asc_folder_taken(run)) {
+    bool leads = asc_trainer_leads(t);
+    if (leads && !resume && asc_folder_taken(run)) {
         return asc_fail_taken(t->ctx, run);
     }
-    if (resume && asc_folder_open(&t->folder, t->ctx, run, true)) {
+    if (resume && (leads ? asc_folder_open(&t->folder, t->ctx, run, true) : asc_folder_name(&t->folder, t->ctx, run))) {
         return asc_error(t->ctx);
     }
     asc_model *init = open_init(t, resume);
@@ -423,9 +430,15 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
         asc_error_blame(t->ctx, t->folder.config); /* the settings so far were the run's own */
     }
     if (asc_error(t->ctx) || plan(t) || choose_judge(t) || asc_trainer_check_preview(t) ||
-        asc_trainer_check_space(t, run) || asc_trainer_check_step(t)) {
+        (leads && asc_trainer_check_space(t, run)) || asc_trainer_check_step(t)) {
         return asc_error(t->ctx);
     }
+    return asc_tree_open(&t->tree);
+}
+
+/* What the one that writes does then. */
+static asc_status open_run(asc_trainer *t, const char *run, bool resume)
+{
     if (resume ? resume_run(t) : start_run(t, run)) {
         return asc_error(t->ctx);
     }
@@ -433,6 +446,30 @@ static asc_status prepare(asc_trainer *t, const char *run, bool resume)
         return asc_error(t->ctx);
     }
     return resume ? asc_summary_open(t) : ASC_OK; /* last: of a resume that is refused the summary stays */
+}
+
+static asc_status prepare(asc_trainer *t, const char *run, bool resume)
+{
+    open_all(t, run, resume);
+    if (asc_ranks_agree_on_work(t)) {
+        return asc_error(t->ctx);
+    }
+    if (asc_trainer_leads(t)) {
+        open_run(t, run, resume);
+    }
+    t->running = asc_ranks_begin(t) == ASC_OK;
+    return asc_error(t->ctx);
+}
+
+/* The training that stands, on this rank. */
+static asc_status run_all(asc_trainer *t, asc_train_end *end)
+{
+    if (!asc_trainer_leads(t)) {
+        return asc_ranks_follow(t);
+    }
+    asc_trainer_loop(t, end);
+    asc_summary_write(t, *end);
+    return asc_error(t->ctx);
 }
 
 static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
@@ -474,6 +511,9 @@ static void clear(asc_trainer *t)
 asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool resume, const asc_train_hooks *hooks,
                      asc_train_result *result)
 {
+    if (ctx && asc_comm_size(ctx) > 1) {
+        asc_comm_agree(ctx); /* in what may have gone wrong until here */
+    }
     asc_status status = ASC_NEED(ctx, "train: settings run", settings, run);
     if (status) {
         return status;
@@ -492,17 +532,17 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
     status = prepare(&t, run, resume);
     asc_span_end(ctx, &span);
     if (status == ASC_OK) {
-        status = asc_trainer_loop(&t, &end);
-        asc_summary_write(&t, end);
+        status = run_all(&t, &end);
     }
-    if (status == ASC_OK && result) {
+    if (status == ASC_OK && result && asc_trainer_leads(&t)) {
         report(&t, end, result);
     }
-    clear(&t);
-    asc_set_nan_check(ctx, false);
     if (status == ASC_OK && end == ASC_TRAIN_END_STOPPED) {
         status = asc_fail(ctx, ASC_ERR_INTERRUPTED, "stopped; all that a resume needs is saved");
     }
+    asc_ranks_end(&t);
+    clear(&t);
+    asc_set_nan_check(ctx, false);
     return status;
 }
 

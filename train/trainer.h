@@ -2,7 +2,7 @@
 #ifndef TRAIN_TRAINER_H
 #define TRAIN_TRAINER_H
 
-#include "tensor/ctx.h"
+#include "tensor/comm.h"
 #include "train/run_folder.h"
 #include "train/metrics.h"
 #include "train/phases.h"
@@ -58,11 +58,15 @@ typedef struct asc_trainer {
     asc_split part;            /* of the validation split, its beginning: eval_tokens */
     const asc_split *judge;    /* what evaluations take: that or all of it */
     asc_eval_result whole;     /* the best model at the end on all of it, where they took a part; loss NaN: none */
+    bool running, with_others; /* several ranks: they wait for commands; they take a step now */
+    double told_s;             /* when rank 0 told them something */
     json_t *past;              /* the summary of the invocation before; or NULL */
 } asc_trainer;
 
 /* loop.c: from the state to the end of the run, or to where it is stopped. ASC_OK also where it was stopped. */
 asc_status asc_trainer_loop(asc_trainer *t, asc_train_end *end);
+/* Step number t->state.step. ASC_OK also where a hook ended it half-way. */
+asc_status asc_trainer_step(asc_trainer *t);
 
 /* held.c: the settings that decide what the run becomes, JSON text to be freed with asc_text_drop, once model and
  * schedule are there; NULL with the error set: ASC_ERR_MEMORY. */
@@ -104,10 +108,16 @@ static inline int64_t asc_trainer_streams(const asc_trainer *t)
     return t->passes * asc_stepper_shards(&t->stepper);
 }
 
+/* Whether this process writes and speaks: rank 0 of several, or the only one. */
+static inline bool asc_trainer_leads(const asc_trainer *t)
+{
+    return asc_comm_rank(t->ctx) == 0;
+}
+
 /* A line for the user. */
 static inline void asc_trainer_say(const asc_trainer *t, const char *text)
 {
-    if (t->hooks.message) {
+    if (t->hooks.message && asc_trainer_leads(t)) {
         t->hooks.message(t->hooks.user, text);
     }
 }
@@ -149,6 +159,28 @@ asc_status asc_streams_save(const asc_trainer *t, asc_params *tensors);
 asc_status asc_streams_load(asc_trainer *t, const asc_params *tensors);
 /* Forward passes of so many rows until a block has all before it that it looks back at. */
 asc_status asc_run_up(const asc_stepper *s, asc_lm_carried *carried, int64_t rows);
+
+/* Of stream number i, a batch's shard: the rows that carry something, and the tokens that each has read. */
+int64_t asc_streams_rows(const asc_trainer *t, int64_t i, int64_t *tokens);
+
+/* ---- ranks.c, follow.c: several processes; with one nothing is done ---- */
+
+/* After data and model are open: all wait for each other, and have the same work. An error of one is all's. ASC_ERR_IO:
+ * another build, other data or settings. */
+asc_status asc_ranks_agree_on_work(asc_trainer *t);
+/* After rank 0 has opened the folder: all have what it has. */
+asc_status asc_ranks_begin(asc_trainer *t);
+
+/* Rank 0: the others take the next step with it; it is done. It is alive, where it has long been silent. It gets what
+ * the others' shards carry. It is over, with the context's error or none. */
+void asc_ranks_step(asc_trainer *t);
+void asc_ranks_step_done(asc_trainer *t);
+void asc_ranks_alive(asc_trainer *t);
+void asc_ranks_gather(asc_trainer *t);
+void asc_ranks_end(asc_trainer *t);
+
+/* The others: until the end, with rank 0's error or none. */
+asc_status asc_ranks_follow(asc_trainer *t);
 
 /* ---- pace.c ---- */
 

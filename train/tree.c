@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
-#include "tensor/ctx.h"
+#include "tensor/comm.h"
 #include "tensor/dtype.h"
 
 enum { PIECE = 1 << 14 }; /* elements that one thread adds at a time */
@@ -25,33 +25,29 @@ static size_t bytes_of_all(const asc_params *params)
     return bytes;
 }
 
-static size_t flags_of(const asc_params *params)
+/* And of the flags behind them. */
+static size_t bytes_of_set(const asc_params *params)
 {
-    return (size_t)asc_params_count(params) * sizeof(bool);
+    return bytes_of_all(params) + (size_t)asc_params_count(params) * sizeof(bool);
 }
 
 static asc_status make_set(const asc_tree *t, asc_grad_set *s)
 {
-    if (!s->data) {
-        s->data = asc_alloc(t->ctx, bytes_of_all(t->params));
-        s->has = asc_alloc(t->ctx, flags_of(t->params));
+    if (!s->data && (s->data = asc_alloc(t->ctx, bytes_of_set(t->params)))) {
+        s->has = (bool *)s->data + bytes_of_all(t->params);
     }
     return asc_error(t->ctx);
 }
 
 static void free_set(const asc_tree *t, asc_grad_set *s)
 {
-    asc_free(t->ctx, s->data, s->data ? bytes_of_all(t->params) : 0);
-    asc_free(t->ctx, s->has, s->has ? flags_of(t->params) : 0);
+    asc_free(t->ctx, s->data, s->data ? bytes_of_set(t->params) : 0);
     *s = (asc_grad_set){NULL, NULL};
 }
 
-/* The parameters' gradients go into the set, and there are none. */
-static asc_status put(const asc_tree *t, asc_grad_set *s)
+/* Copies the parameters' gradients into a set that is there. */
+static void copy_to(const asc_tree *t, asc_grad_set *s)
 {
-    if (make_set(t, s)) {
-        return asc_error(t->ctx);
-    }
     char *to = s->data;
     for (int i = 0; i < asc_params_count(t->params); i++) {
         asc_tensor p = asc_params_at(t->params, i);
@@ -59,11 +55,21 @@ static asc_status put(const asc_tree *t, asc_grad_set *s)
         s->has[i] = grad != NULL;
         if (grad) {
             memcpy(to, grad, bytes_of(p));
+        } else {
+            memset(to, 0, bytes_of(p));
         }
         to += bytes_of(p);
     }
-    asc_params_zero_grad(t->params);
-    return ASC_OK;
+}
+
+/* The parameters' gradients go into the set, and there are none. */
+static asc_status put(const asc_tree *t, asc_grad_set *s)
+{
+    if (make_set(t, s) == ASC_OK) {
+        copy_to(t, s);
+        asc_params_zero_grad(t->params);
+    }
+    return asc_error(t->ctx);
 }
 
 /* ---- adding. Of two numbers the sum is the same in either order ---- */
@@ -87,23 +93,29 @@ static void add_piece(void *arg, int64_t piece, int worker)
     }
 }
 
-/* Adds `from` to the gradient of p, or makes it the gradient where there is none. */
-static asc_status add_one(asc_ctx *ctx, asc_tensor p, const char *from)
+/* The gradient of p, to be written to: what is in it where there was none is not said. */
+static void *grad_of(asc_ctx *ctx, asc_tensor p)
 {
     asc_tensor grad = asc_grad(p);
     if (asc_is_null(grad)) {
         asc_array shape = asc_array_of(p);
         asc_tensor own = asc_empty(ctx, shape.dtype, shape.ndim, shape.shape);
-        if (asc_error(ctx) == ASC_OK) {
-            memcpy(asc_data_mut(own), from, bytes_of(p));
-            asc_grad_into(p, own, true);
-        }
+        grad = asc_grad_into(p, own, true) == ASC_OK ? asc_grad(p) : asc_null();
         asc_release(own); /* the parameter holds it */
-        return asc_error(ctx);
     }
-    adding a = {asc_data_mut(grad), from, asc_numel(p), asc_dtype_of(p)};
-    asc_parallel(ctx, (a.numel + PIECE - 1) / PIECE, add_piece, &a);
-    return asc_error(ctx);
+    return asc_data_mut(grad);
+}
+
+/* Adds `from` to the gradient of p, or makes it the gradient where there was none. */
+static void add_one(asc_ctx *ctx, asc_tensor p, const void *from)
+{
+    bool fresh = asc_is_null(asc_grad(p));
+    adding a = {grad_of(ctx, p), from, asc_numel(p), asc_dtype_of(p)};
+    if (a.to && fresh) {
+        memcpy(a.to, from, bytes_of(p));
+    } else if (a.to) {
+        asc_parallel(ctx, (a.numel + PIECE - 1) / PIECE, add_piece, &a);
+    }
 }
 
 static asc_status add(const asc_tree *t, const asc_grad_set *s)
@@ -119,6 +131,60 @@ static asc_status add(const asc_tree *t, const asc_grad_set *s)
     return asc_error(t->ctx);
 }
 
+/* ---- between ranks ---- */
+
+typedef struct message {
+    asc_verdict verdict; /* with an error nothing comes after the head */
+    asc_shard_sum sum;
+} message;
+
+/* The gradients go to another rank, and there are none. */
+static void send_up(asc_tree *t, int to, const asc_shard_sum *sum)
+{
+    asc_grad_set *s = &t->waiting[0];
+    message m = {asc_verdict_of(t->ctx), *sum};
+    if (asc_comm_send(t->ctx, to, &m, sizeof m) == ASC_OK && !m.verdict.status) {
+        copy_to(t, s);
+        asc_params_zero_grad(t->params);
+        asc_comm_send(t->ctx, to, s->data, bytes_of_set(t->params));
+    }
+}
+
+/* Those of another rank are added. With an error they are taken all the same: who sends must not wait. */
+static asc_shard_sum receive_up(asc_tree *t, int from)
+{
+    asc_grad_set *s = &t->waiting[0];
+    message m = {.sum = {0, 0}};
+    if (asc_comm_receive(t->ctx, from, &m, sizeof m) || m.verdict.status) {
+        asc_verdict_take(t->ctx, &m.verdict, from);
+    } else if (asc_comm_receive(t->ctx, from, s->data, bytes_of_set(t->params)) == ASC_OK && !asc_error(t->ctx)) {
+        add(t, s);
+    }
+    return m.sum;
+}
+
+asc_status asc_tree_share(asc_tree *t, asc_shard_sum *sum)
+{
+    asc_ctx *ctx = t->ctx;
+    asc_grad_set *s = &t->waiting[0];
+    if (asc_comm_size(ctx) == 1) {
+        return asc_error(ctx);
+    }
+    message m = {asc_verdict_of(ctx), *sum};
+    if (asc_comm_broadcast(ctx, &m, sizeof m) || m.verdict.status) {
+        asc_verdict_take(ctx, &m.verdict, -1);
+        return asc_error(ctx);
+    }
+    *sum = m.sum;
+    if (asc_comm_rank(ctx) == 0) {
+        copy_to(t, s);
+    }
+    if (asc_comm_broadcast(ctx, s->data, bytes_of_set(t->params)) == ASC_OK && asc_comm_rank(ctx) > 0) {
+        add(t, s); /* there are none here */
+    }
+    return asc_error(ctx);
+}
+
 /* ---- the tree ---- */
 
 typedef struct running {
@@ -132,22 +198,68 @@ static int64_t first_of(int level, int64_t index)
     return index << level;
 }
 
-/* The sum of the shards from index · 2^level on, 2^level of them or as many as there are. */
+static int owner_of(const asc_tree *t, int64_t shard)
+{
+    return (int)(shard / (t->shards / asc_comm_size(t->ctx)));
+}
+
+bool asc_tree_owns(const asc_tree *t, int64_t shard)
+{
+    return owner_of(t, shard) == asc_comm_rank(t->ctx);
+}
+
+/* Whether the rank runs any of the shards of a node. */
+static bool takes_part(const asc_tree *t, int level, int64_t index)
+{
+    int64_t first = first_of(level, index), last = first_of(level, index + 1) - 1;
+    int rank = asc_comm_rank(t->ctx);
+    return owner_of(t, first) <= rank && rank <= owner_of(t, last < t->shards ? last : t->shards - 1);
+}
+
+static asc_shard_sum run_node(const running *r, int level, int64_t index);
+
+/* Both of a node's halves, the first of which begins on this rank, and the second on `right`. */
+static asc_shard_sum join(const running *r, int level, int64_t index, int right)
+{
+    asc_tree *t = r->tree;
+    asc_shard_sum sum = run_node(r, level - 1, 2 * index), more;
+    if (right != asc_comm_rank(t->ctx)) {
+        more = receive_up(t, right);
+    } else {
+        bool put_by = !asc_error(t->ctx) && put(t, &t->waiting[level]) == ASC_OK;
+        more = run_node(r, level - 1, 2 * index + 1);
+        if (put_by && !asc_error(t->ctx)) {
+            add(t, &t->waiting[level]);
+        }
+    }
+    return (asc_shard_sum){sum.loss + more.loss, sum.flops + more.flops};
+}
+
+/* The sum of the shards from index · 2^level on, 2^level of them or as many as there are. It is whose the first is. */
 static asc_shard_sum run_node(const running *r, int level, int64_t index)
 {
     asc_tree *t = r->tree;
+    asc_shard_sum none = {0, 0};
+    if (!takes_part(t, level, index)) {
+        return none;
+    }
     if (level == 0) {
-        return r->run(r->user, index);
+        return asc_error(t->ctx) ? none : r->run(r->user, index);
     }
-    asc_shard_sum sum = run_node(r, level - 1, 2 * index);
-    if (asc_error(t->ctx) || first_of(level - 1, 2 * index + 1) >= t->shards || put(t, &t->waiting[level])) {
-        return sum;
+    int64_t middle = first_of(level - 1, 2 * index + 1);
+    if (middle >= t->shards) {
+        return run_node(r, level - 1, 2 * index);
     }
-    asc_shard_sum right = run_node(r, level - 1, 2 * index + 1);
-    if (asc_error(t->ctx) == ASC_OK) {
-        add(t, &t->waiting[level]);
+    int left = owner_of(t, first_of(level, index)), right = owner_of(t, middle), rank = asc_comm_rank(t->ctx);
+    if (left == rank) {
+        return join(r, level, index, right);
     }
-    return (asc_shard_sum){sum.loss + right.loss, sum.flops + right.flops};
+    run_node(r, level - 1, 2 * index);
+    asc_shard_sum sum = run_node(r, level - 1, 2 * index + 1);
+    if (right == rank) {
+        send_up(t, left, &sum);
+    }
+    return none;
 }
 
 static int count_levels(const asc_tree *t)
@@ -161,7 +273,7 @@ static int count_levels(const asc_tree *t)
 
 double asc_tree_bytes(const asc_tree *t, bool batches)
 {
-    return t ? (double)bytes_of_all(t->params) * (count_levels(t) + batches) : 0;
+    return t ? (double)bytes_of_all(t->params) * (count_levels(t) + batches + (asc_comm_size(t->ctx) > 1)) : 0;
 }
 
 asc_status asc_tree_run(asc_tree *t, asc_shard_fn *run, void *user, asc_shard_sum *sum)
@@ -178,6 +290,11 @@ asc_status asc_tree_put_by(asc_tree *t)
 asc_status asc_tree_add_back(asc_tree *t)
 {
     return add(t, &t->total);
+}
+
+asc_status asc_tree_open(asc_tree *t)
+{
+    return asc_comm_size(t->ctx) > 1 ? make_set(t, &t->waiting[0]) : ASC_OK;
 }
 
 void asc_tree_close(asc_tree *t)

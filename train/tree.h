@@ -8,6 +8,9 @@
 
 enum { ASC_TREE_LEVELS = 21 }; /* 2^20 shards at most */
 
+/* With several ranks (ascgrad/comm.h), rank r of R runs the shards r·S/R … (r+1)·S/R − 1, and the sum comes to
+ * rank 0: where two neighbours are different ranks' the right one sends, and the left one adds. */
+
 /* What a shard gives beside the gradients of the parameters. */
 typedef struct asc_shard_sum {
     double loss, flops;
@@ -18,7 +21,7 @@ typedef asc_shard_sum asc_shard_fn(void *user, int64_t shard);
 
 /* A set of gradients that waits for another. */
 typedef struct asc_grad_set {
-    char *data; /* of all parameters, one after another; NULL: not made yet */
+    char *data; /* of all parameters, one after another, and `has` behind them; NULL: not made yet */
     bool *has;  /* which of them have one */
 } asc_grad_set;
 
@@ -26,18 +29,28 @@ typedef struct asc_tree {
     asc_ctx *ctx;
     asc_params *params;
     int64_t shards;
-    asc_grad_set waiting[ASC_TREE_LEVELS]; /* those that are needed, log2 of the shards, are made when they are */
+    asc_grad_set waiting[ASC_TREE_LEVELS]; /* those that are needed, log2 of the shards, are made when they are; the
+                                            * first is for messages */
     asc_grad_set total;                    /* of the batches before, where a step has several */
 } asc_tree;
 
+/* With several ranks: the memory for messages. ASC_ERR_MEMORY. In any case to be closed. */
+asc_status asc_tree_open(asc_tree *t);
 void asc_tree_close(asc_tree *t);
 
 /* The bytes of the sets of gradients that wait, of several batches or one; 0 for NULL. */
 double asc_tree_bytes(const asc_tree *t, bool batches);
 
-/* Runs all shards: the parameters' gradients, none before, are the tree's sum of theirs. ASC_ERR_MEMORY, or what a
- * shard fails with. */
+/* Whether this rank runs the shard. */
+bool asc_tree_owns(const asc_tree *t, int64_t shard);
+
+/* Runs all shards: the parameters' gradients, none before, are the tree's sum of theirs; on other ranks than 0 there
+ * are none then. After an error nothing is computed, and the other ranks are told. ASC_ERR_MEMORY, or what a shard
+ * fails with. */
 asc_status asc_tree_run(asc_tree *t, asc_shard_fn *run, void *user, asc_shard_sum *sum);
+
+/* Sums and gradients of rank 0, or its error, to all. */
+asc_status asc_tree_share(asc_tree *t, asc_shard_sum *sum);
 
 /* Puts the sum of the batches before by, so that there are no gradients; adds it to those that there are then. */
 asc_status asc_tree_put_by(asc_tree *t);

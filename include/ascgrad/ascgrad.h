@@ -7,6 +7,7 @@
 #include <ascgrad/bench.h>
 #include <ascgrad/builtin.h>
 #include <ascgrad/check.h>
+#include <ascgrad/comm.h>
 #include <ascgrad/compare.h>
 #include <ascgrad/corpus.h>
 #include <ascgrad/data.h>

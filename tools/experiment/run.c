@@ -14,6 +14,7 @@
 #include "tools/experiment/child.h"
 #include "tools/experiment/experiment.h"
 #include "tools/progress.h"
+#include "tools/ranks.h"
 
 enum { JOBS = 256, PATH = 4400 };
 
@@ -386,6 +387,7 @@ static int run(int argc, char **argv)
     static worker w;
     struct args args = {.jobs = 1};
     int n = cli_parse(&experiment_run, argc, argv, &args);
+    ranks_leave(); /* several processes take the runs in turn, each run by one */
     cli_expect_operands(n, argv, 1, 1, "a FILE, or an experiment's folder");
     w.ctx = cli_ctx_new(args.threads);
     w.e = open_experiment(w.ctx, &args, argv[0]);

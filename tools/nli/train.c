@@ -34,6 +34,7 @@ static const cli_option own[] = {
     {"mix", 0, "M,M,...", CLI_LIST, offsetof(struct args, shared.given), 0, 0,
      "the mixing, one for all layers or for each; none: no layers at all, the windows go straight to the classifier"},
     CLI_GROUP("Output"),
+    CLI_RANKS(struct train_args),
     CLI_PROFILE(struct train_args),
     CLI_JSON(struct train_args),
     CLI_PROGRESS,
@@ -128,11 +129,12 @@ static int run(int argc, char **argv)
     check_resumed(&args);
     const char *folder = train_find_run(&args.shared, n, argv);
     asc_ctx *ctx = cli_ctx_new_first();
+    ranks_open(ctx, &args.shared.ranks);
     asc_settings *settings = train_gather(ctx, &args.shared, "nli", folder);
     if (settings && asc_error(ctx) == ASC_OK && !args.shared.resume) {
         complete(ctx, settings, &args);
     }
-    int status = train_run(ctx, settings, &args.shared, folder, offer);
+    int status = ranks_close(ctx, train_run(ctx, settings, &args.shared, folder, offer));
     asc_ctx_free(ctx);
     return status;
 }

@@ -1,0 +1,260 @@
+/* tests/train/test_ranks.c: a training on several ranks, which are threads here, with a communicator of the test's own:
+ * the same bits for any number of them. */
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include <ascgrad/comm.h>
+
+#include "tests/train/runs.h"
+
+enum { MOST = 6 };
+
+/* ---- messages by sockets ---- */
+
+typedef struct job job;
+
+typedef struct rank {
+    job *of;
+    int number;
+    heap memory;
+    asc_ctx *ctx;
+    asc_status status;
+    bool lost;
+    char message[300];
+} rank;
+
+struct job {
+    int size;
+    int socket[MOST][MOST]; /* [a][b]: of a, to b */
+    const char *path;
+    bool resume;
+    const pair *pairs, *odd; /* settings of all; more of the last rank */
+    int stop_at;             /* the call of rank 0's hook that stops; -1: none */
+    int dies_at;             /* the message at which the last rank goes; -1: none */
+    int messages;            /* of the last rank */
+    rank rank[MOST];
+};
+
+static bool dies(const rank *r)
+{
+    return r->number == r->of->size - 1 && r->of->dies_at >= 0 && r->of->messages++ >= r->of->dies_at;
+}
+
+static int move(const rank *r, int other, char *data, size_t bytes, bool out)
+{
+    int fd = r->of->socket[r->number][other];
+    if (dies(r)) {
+        for (int i = 0; i < r->of->size; i++) {
+            shutdown(r->of->socket[r->number][i], SHUT_RDWR);
+        }
+        return 1;
+    }
+    while (bytes > 0) {
+        ssize_t n = out ? send(fd, data, bytes, MSG_NOSIGNAL) : recv(fd, data, bytes, 0);
+        if (n <= 0) {
+            return 1;
+        }
+        data += n;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+static int send_to(void *user, int to, const void *data, size_t bytes)
+{
+    return move(user, to, (char *)(uintptr_t)data, bytes, true);
+}
+
+static int receive_from(void *user, int from, void *data, size_t bytes)
+{
+    return move(user, from, data, bytes, false);
+}
+
+/* ---- a job ---- */
+
+static bool stop_rank(void *user, const asc_train_progress *p)
+{
+    job *j = user;
+    (void)p;
+    return j->stop_at < 0 || j->stop_at-- > 0;
+}
+
+static void set_all(asc_settings *s, const pair *pairs)
+{
+    for (int i = 0; pairs && pairs[i][0]; i++) {
+        asc_settings_set(s, pairs[i][0], pairs[i][1]);
+    }
+}
+
+static void *run_rank(void *arg)
+{
+    rank *r = arg;
+    job *j = r->of;
+    const asc_comm comm = {.rank = r->number, .size = j->size, .send = send_to, .receive = receive_from, .user = r};
+    asc_settings *s = j->resume ? asc_settings_new(r->ctx) : make_settings(r->ctx);
+    asc_settings_set(s, "shards", "4");
+    set_all(s, j->pairs);
+    set_all(s, r->number == j->size - 1 ? j->odd : NULL);
+    if (j->resume) {
+        asc_settings_resume(s, j->path);
+    }
+    asc_set_comm(r->ctx, &comm);
+    const asc_train_hooks hooks = {.progress = stop_rank, .user = j};
+    r->status = asc_train(r->ctx, s, j->path, j->resume, &hooks, NULL);
+    r->lost = asc_comm_lost(r->ctx);
+    snprintf(r->message, sizeof r->message, "%s", asc_error_message(r->ctx));
+    for (int i = 0; r->lost && i < j->size; i++) {
+        shutdown(j->socket[r->number][i], SHUT_RDWR); /* as ending the job would */
+    }
+    asc_settings_free(s);
+    return NULL;
+}
+
+/* Runs the job; all ranks end with the status of rank 0, unless they lost each other. */
+static void run_job(job *j)
+{
+    pthread_t thread[MOST];
+    for (int a = 0; a < j->size; a++) {
+        for (int b = a; b < j->size; b++) {
+            int ends[2];
+            ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+            j->socket[a][b] = ends[0];
+            j->socket[b][a] = ends[1];
+        }
+    }
+    for (int i = 0; i < j->size; i++) {
+        rank *r = &j->rank[i];
+        *r = (rank){.of = j, .number = i, .memory = {.fail_at = NEVER}};
+        r->ctx = context_on(&r->memory, 1);
+    }
+    for (int i = 0; i < j->size; i++) {
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, run_rank, &j->rank[i]), 0);
+    }
+    for (int i = 0; i < j->size; i++) {
+        pthread_join(thread[i], NULL);
+        asc_ctx_free(j->rank[i].ctx);
+        expect_empty(&j->rank[i].memory);
+    }
+    for (int i = 0; i < j->size; i++) {
+        if (j->dies_at < 0) {
+            ck_assert_msg(j->rank[i].status == j->rank[0].status, "rank %d: %s", i, j->rank[i].message);
+        }
+        for (int b = 0; b < j->size; b++) {
+            close(j->socket[i][b]);
+        }
+    }
+}
+
+static void train_on(int size, const char *path, const pair *pairs, bool resume, int at, asc_status expected)
+{
+    job j = {.size = size, .path = path, .pairs = resume ? NULL : pairs, .resume = resume, .stop_at = at,
+             .dies_at = -1};
+    run_job(&j);
+    ck_assert_msg(j.rank[0].status == expected, "%s", j.rank[0].message);
+}
+
+/* ---- tests ---- */
+
+static const pair kinds[][8] = {
+    {{"dropout", "0.2"}, {NULL, NULL}},
+    {{"mixing", "ascender,grassmann"}, {"layers", "2"}, {"aux_coh", "0.1"}, {"recompute", "true"}, {NULL, NULL}},
+    {{"carry", "6"}, {"pos_emb", "false"}, {"positions", "rotary"}, {"accumulate", "2"}, {"average", "0.9"},
+     {"optimizer", "muon"}, {NULL, NULL}},
+    {{"batch_schedule", "0:1,4:3"}, {NULL, NULL}}, /* some shards are empty */
+    {{"shards", "6"}, {"batch", "6"}, {"dropout", "0.2"}, {NULL, NULL}},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+START_TEST(any_number_of_ranks_makes_the_same_run)
+{
+    train_on(1, run_path, kinds[_i], false, -1, ASC_OK);
+    for (int size = 2; size <= MOST; size++) {
+        if ((_i == KINDS - 1 ? 6 : 4) % size == 0) {
+            train_on(size, other_path, kinds[_i], false, -1, ASC_OK);
+            check_same("metrics.jsonl");
+            check_same("model.safetensors");
+            remove_tree(other_path);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_run_goes_on_with_other_ranks)
+{
+    train_on(1, run_path, kinds[_i], false, -1, ASC_OK);
+    train_on(4, other_path, kinds[_i], false, 4, ASC_ERR_INTERRUPTED);
+    train_on(1, other_path, kinds[_i], true, 3, ASC_ERR_INTERRUPTED);
+    train_on(2, other_path, kinds[_i], true, -1, ASC_OK);
+    check_same("metrics.jsonl");
+    check_same("model.safetensors");
+}
+END_TEST
+
+static const struct {
+    int size;
+    pair pairs[2], odd[2];
+    asc_status status;
+    const char *message;
+} wrong[] = {
+    {3, {{"seed", "1"}}, {{NULL}}, ASC_ERR_ARG, "shards is 4, expected a multiple of the 3 processes"},
+    {2, {{"lr", "-5"}}, {{NULL}}, ASC_ERR_ARG, "lr"},
+    {2, {{"seed", "1"}}, {{"data", "builtin:4000"}}, ASC_ERR_IO, "rank 1: its data or vocabulary are not those"},
+    {2, {{"seed", "1"}}, {{"lr", "0.5"}}, ASC_ERR_IO, "rank 1: its settings are not those of rank 0"},
+    {4, {{"seed", "1"}}, {{"data", "/nowhere/at/all"}}, ASC_ERR_IO, "rank 3: /nowhere/at/all"},
+};
+
+START_TEST(what_is_wrong_is_said_once)
+{
+    job j = {.size = wrong[_i].size, .path = run_path, .pairs = wrong[_i].pairs, .odd = wrong[_i].odd, .stop_at = -1,
+             .dies_at = -1};
+    run_job(&j);
+    ck_assert_int_eq(j.rank[0].status, wrong[_i].status);
+    ck_assert_msg(strstr(j.rank[0].message, wrong[_i].message), "%s", j.rank[0].message);
+    ck_assert(!has_file(run_path, "config.json"));
+}
+END_TEST
+
+/* Whoever goes, and whenever: the others notice, and the run goes on to the same end. */
+START_TEST(a_rank_that_goes_ends_the_job)
+{
+    static const pair every[] = {{"checkpoint_every", "1"}, {NULL, NULL}};
+    train_on(1, run_path, every, false, -1, ASC_OK);
+    job j = {.size = 4, .path = other_path, .pairs = every, .stop_at = -1, .dies_at = 12 + 9 * _i};
+    run_job(&j);
+    for (int i = 0; i < j.size; i++) {
+        ck_assert_msg(j.rank[i].status == ASC_ERR_IO && j.rank[i].lost, "rank %d: %s", i, j.rank[i].message);
+    }
+    if (has_file(other_path, "config.json")) {
+        train_on(2, other_path, NULL, true, -1, ASC_OK);
+        check_same("metrics.jsonl");
+        check_same("model.safetensors");
+    }
+}
+END_TEST
+
+START_TEST(a_communicator_is_checked)
+{
+    const asc_comm wrong_rank = {.rank = 2, .size = 2, .send = send_to, .receive = receive_from};
+    ck_assert_int_eq(asc_set_comm(ctx, &wrong_rank), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "set_comm: rank 2 of 2");
+    ck_assert_int_eq(asc_set_comm(ctx, &(asc_comm){.rank = 0, .size = 2, .send = send_to}), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "set_comm: send or receive is NULL");
+    ck_assert_int_eq(asc_set_comm(ctx, NULL), ASC_OK);
+    ck_assert(!asc_comm_lost(ctx) && !asc_mpi_launched());
+    asc_mpi_close(NULL);
+    asc_mpi_abort(NULL, 3);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("ranks");
+    tcase_add_checked_fixture(t, setup_runs, teardown_runs);
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, any_number_of_ranks_makes_the_same_run, 0, KINDS);
+    tcase_add_loop_test(t, a_run_goes_on_with_other_ranks, 0, KINDS - 1);
+    tcase_add_loop_test(t, what_is_wrong_is_said_once, 0, (int)(sizeof wrong / sizeof *wrong));
+    tcase_add_loop_test(t, a_rank_that_goes_ends_the_job, 0, 6);
+    tcase_add_test(t, a_communicator_is_checked);
+    return run_suite("train/ranks", t);
+}

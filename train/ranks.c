@@ -1,0 +1,221 @@
+/* train/ranks.c: a training on several ranks. Rank 0 runs it as if it were alone; what the others have to do it tells
+ * them, a command at a time: to take a step with it, to hand over what their shards carry, that it is over. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "tensor/comm.h"
+#include "train/ranks.h"
+
+/* ---- the same work everywhere ---- */
+
+enum { BUILD = 600 };
+
+/* What ranks must agree in. */
+typedef struct identity {
+    int64_t ranks;
+    char build[BUILD];
+    uint32_t settings, train, valid, vocabulary;
+} identity;
+
+static uint32_t sum_text(uint32_t sum, const char *text)
+{
+    return (uint32_t)crc32(sum, (const unsigned char *)text, (unsigned)strlen(text));
+}
+
+/* Of all settings but those that change no result. */
+static uint32_t sum_settings(const asc_trainer *t)
+{
+    static const char *const own[] = {"threads", "cache", "encoder", "tensorboard", "minutes", NULL};
+    uint32_t sum = sum_text(0, asc_lm_config(t->lm));
+    for (const asc_setting *row = asc_train_settings; row->key; row++) {
+        int i = 0;
+        while (own[i] && strcmp(own[i], row->key) != 0) {
+            i++;
+        }
+        json_t *value = own[i] ? NULL : asc_setting_json(row, &t->settings->values);
+        char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17)) : NULL;
+        sum = text ? sum_text(sum, text) : sum;
+        asc_text_drop(text);
+        json_decref(value);
+    }
+    return sum;
+}
+
+static identity identify(const asc_trainer *t)
+{
+    identity own = {.ranks = asc_comm_size(t->ctx)};
+    if (!asc_error(t->ctx)) {
+        char vocabulary[9] = "";
+        asc_build_describe(t->ctx, own.build, sizeof own.build);
+        asc_vocab_checksum(t->tokenizer, vocabulary);
+        own.settings = sum_settings(t);
+        own.train = t->train->checksum;
+        own.valid = t->valid->checksum;
+        own.vocabulary = sum_text(0, vocabulary);
+    }
+    return own;
+}
+
+static void compare(asc_trainer *t, const identity *own, const identity *first)
+{
+    if (strcmp(own->build, first->build) != 0 && !t->ctx->comm.mixed) {
+        asc_fail(t->ctx, ASC_ERR_IO, "is another build, BLAS or processor than rank 0, and can't compute the same "
+                 "bits: %.120s, expected %.120s", own->build, first->build);
+    } else if (own->train != first->train || own->valid != first->valid || own->vocabulary != first->vocabulary) {
+        asc_fail(t->ctx, ASC_ERR_IO, "its data or vocabulary are not those of rank 0");
+    } else if (own->settings != first->settings) {
+        asc_fail(t->ctx, ASC_ERR_IO, "its settings are not those of rank 0");
+    }
+}
+
+asc_status asc_ranks_agree_on_work(asc_trainer *t)
+{
+    if (asc_comm_size(t->ctx) == 1) {
+        return asc_error(t->ctx);
+    }
+    if (asc_comm_agree(t->ctx)) { /* who has no data yet can't be compared */
+        return asc_error(t->ctx);
+    }
+    identity own = identify(t), first = own;
+    asc_comm_broadcast(t->ctx, &first, sizeof first);
+    if (!asc_error(t->ctx)) {
+        compare(t, &own, &first);
+    }
+    return asc_comm_agree(t->ctx);
+}
+
+/* ---- what rank 0 has ---- */
+
+static void share_all(asc_trainer *t, const asc_params *params)
+{
+    for (int i = 0; i < asc_params_count(params) && !asc_error(t->ctx); i++) {
+        asc_tensor p = asc_params_at(params, i);
+        asc_comm_broadcast(t->ctx, asc_data_mut(p), (size_t)asc_numel(p) * asc_dtype_size(asc_dtype_of(p)));
+    }
+}
+
+/* ---- what shards carry ---- */
+
+typedef struct tensor_head {
+    char name[160];
+    int32_t dtype, ndim;
+    int64_t shape[ASC_MAX_DIMS];
+} tensor_head;
+
+static void send_params(asc_ctx *ctx, int to, const asc_params *params)
+{
+    int32_t n = asc_params_count(params);
+    asc_comm_send(ctx, to, &n, sizeof n);
+    for (int i = 0; i < n && !asc_comm_lost(ctx); i++) {
+        asc_array a = asc_array_of(asc_params_at(params, i));
+        tensor_head head = {.dtype = a.dtype, .ndim = a.ndim};
+        snprintf(head.name, sizeof head.name, "%s", asc_params_name(params, i));
+        memcpy(head.shape, a.shape, (size_t)a.ndim * sizeof *a.shape);
+        asc_comm_send(ctx, to, &head, sizeof head);
+        asc_comm_send(ctx, to, asc_data(asc_params_at(params, i)), (size_t)a.numel * asc_dtype_size(a.dtype));
+    }
+}
+
+static void receive_params(asc_ctx *ctx, int from, asc_params *params)
+{
+    int32_t n = 0;
+    asc_comm_receive(ctx, from, &n, sizeof n);
+    for (int i = 0; i < n && !asc_error(ctx); i++) {
+        tensor_head head;
+        asc_comm_receive(ctx, from, &head, sizeof head);
+        asc_tensor tensor = asc_empty(ctx, (asc_dtype)head.dtype, head.ndim, head.shape);
+        if (!asc_error(ctx)) {
+            asc_comm_receive(ctx, from, asc_data_mut(tensor),
+                             (size_t)asc_numel(tensor) * asc_dtype_size((asc_dtype)head.dtype));
+            asc_params_add(params, head.name, tensor, false);
+        }
+    }
+}
+
+/* What a shard's stream carries goes from one rank to another. */
+static void move_stream(asc_trainer *t, int64_t i, int from, int to)
+{
+    int rank = asc_comm_rank(t->ctx);
+    int64_t tokens, rows = asc_streams_rows(t, i, &tokens);
+    if (rows == 0 || from == to || (rank != from && rank != to) || asc_error(t->ctx)) {
+        return;
+    }
+    asc_scope_begin(t->ctx);
+    asc_params *of_one = asc_params_new(t->ctx);
+    if (of_one && rank == from && asc_lm_carried_save(t->streams[i], of_one) == ASC_OK) {
+        send_params(t->ctx, to, of_one);
+    } else if (of_one && rank == to) {
+        receive_params(t->ctx, from, of_one);
+        asc_lm_carried_load(t->streams[i], of_one, rows, tokens);
+    }
+    asc_params_free(of_one);
+    asc_scope_end(t->ctx);
+}
+
+void asc_ranks_move_streams(asc_trainer *t, bool gather)
+{
+    int64_t shards = asc_stepper_shards(&t->stepper), each = shards / asc_comm_size(t->ctx);
+    for (int64_t i = 0; t->streams && i < asc_trainer_streams(t); i++) {
+        int owner = (int)(i % shards / each);
+        move_stream(t, i, gather ? owner : 0, gather ? 0 : owner);
+    }
+}
+
+asc_status asc_ranks_begin(asc_trainer *t)
+{
+    if (asc_comm_size(t->ctx) == 1 || asc_comm_agree(t->ctx)) {
+        return asc_error(t->ctx);
+    }
+    asc_comm_broadcast(t->ctx, &t->state, sizeof t->state);
+    share_all(t, asc_lm_params(t->lm));
+    share_all(t, asc_optim_state(t->optim));
+    asc_ranks_move_streams(t, false);
+    return asc_error(t->ctx);
+}
+
+/* ---- commands ---- */
+
+static void tell(asc_trainer *t, asc_rank_command c)
+{
+    if (asc_comm_size(t->ctx) > 1 && asc_comm_rank(t->ctx) == 0 && !asc_comm_lost(t->ctx)) {
+        asc_comm_broadcast(t->ctx, &c, sizeof c);
+        t->told_s = asc_clock();
+    }
+}
+
+void asc_ranks_step(asc_trainer *t)
+{
+    tell(t, (asc_rank_command){.order = ASC_RANK_STEP, .step = t->state.step});
+    t->with_others = true;
+}
+
+void asc_ranks_step_done(asc_trainer *t)
+{
+    t->with_others = false;
+}
+
+void asc_ranks_alive(asc_trainer *t)
+{
+    enum { EVERY_S = 1 };
+    if (!t->with_others && t->running && asc_clock() - t->told_s > EVERY_S) {
+        tell(t, (asc_rank_command){.order = ASC_RANK_ALIVE});
+    }
+}
+
+void asc_ranks_gather(asc_trainer *t)
+{
+    if (t->streams && asc_comm_size(t->ctx) > 1) {
+        tell(t, (asc_rank_command){.order = ASC_RANK_GATHER, .step = t->state.step});
+        asc_ranks_move_streams(t, true);
+    }
+}
+
+void asc_ranks_end(asc_trainer *t)
+{
+    if (t->running) {
+        tell(t, (asc_rank_command){.order = ASC_RANK_END, .verdict = asc_verdict_of(t->ctx)});
+        t->running = false;
+    }
+}
