@@ -40,8 +40,8 @@ static int print_json(const asc_machine *m, int threads)
     return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:s?, s:o, s:o}", "version",
                                     m->version, "processor", m->processor, "isa", m->isa, "best_isa", m->best_isa,
                                     "blas", m->blas, "blas_core", m->blas_core, "blas_advice", m->blas_advice,
-                                    "blas_serial", m->blas_serial, "threads", threads, "mpi", asc_mpi_version(), "models", models,
-                                    "ops", list_ops()));
+                                    "blas_serial", m->blas_serial, "threads", threads, "mpi", asc_mpi_version(),
+                                    "models", models, "ops", list_ops()));
 }
 
 static void print_models(void)
