@@ -13,8 +13,8 @@
  *     asc_mpi_close(&comm);
  *
  * asc_train then has rank r of R make shards r·S/R … (r+1)·S/R − 1 of each batch, S being the setting `shards`, of
- * which R is a divisor. The model is the same to the bit for every R. Rank 0 makes the folder, evaluates and writes; the
- * others do steps with it, and return what it returns.
+ * which R is a divisor. The model is the same to the bit for every R. Rank 0 makes the folder, evaluates and writes;
+ * the others do steps with it, and return what it returns.
  */
 #ifndef ASCGRAD_COMM_H
 #define ASCGRAD_COMM_H
