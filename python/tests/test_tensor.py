@@ -296,6 +296,8 @@ class Lifetimes(unittest.TestCase):
         self.assertEqual(failed, [])
 
     def test_ctrl_c_ends_a_long_call(self):
+        # A process that was started in the background ignores SIGINT.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         q = np.ones((1, 2000, 64))
         threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         with self.assertRaises(KeyboardInterrupt):
