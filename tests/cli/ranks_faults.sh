@@ -78,7 +78,9 @@ status 0 "$ASCGRAD" train --resume warned --steps 1
 
 # rank 0 can't write any more
 begin full
-mkdir full/checkpoint.safetensors.tmp
+until mkdir full/checkpoint.safetensors.tmp 2>/dev/null; do # while a checkpoint is written, there is one
+    sleep 0.01
+done
 gone full
 [ "$got" -eq 3 ] || fail "full: status $got, expected 3"
 [ "$(grep -c 'checkpoint.safetensors.tmp: is a folder' err)" -eq 1 ] || fail "not told once: $(cat err)"
