@@ -5,6 +5,7 @@
 #include <cblas.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,15 +28,11 @@ static struct {
     void (*set_omp)(int threads);
     int (*get_omp)(void);
     bool one_at_a_time;
+    char config[256]; /* a copy: openblas_get_config() writes its one buffer anew at each call, without a lock */
 } build;
 
 static _Thread_local int omp_threads = 1;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-
-static bool is_serial(void)
-{
-    return openblas_get_parallel() == OPENBLAS_SEQUENTIAL && !strstr(openblas_get_config(), "USE_LOCKING");
-}
 
 static void take_turn(void)
 {
@@ -53,16 +50,22 @@ static void find_build(void)
         build.set_omp = (void (*)(int))dlsym(RTLD_DEFAULT, "omp_set_num_threads");
         build.get_omp = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_max_threads");
     }
-    build.one_at_a_time = is_serial();
+    snprintf(build.config, sizeof build.config, "%s", openblas_get_config());
+    build.one_at_a_time = openblas_get_parallel() == OPENBLAS_SEQUENTIAL && !strstr(build.config, "USE_LOCKING");
     if (build.one_at_a_time) {
         pthread_atfork(take_turn, end_turn, end_turn); /* a child must not wait for a thread that it doesn't have */
     }
 }
 
-void asc_blas_threads(int n)
+static void know_build(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_build);
+}
+
+void asc_blas_threads(int n)
+{
+    know_build();
     omp_threads = n;
     if (!build.set_omp || !build.get_omp) {
         openblas_set_num_threads(n);
@@ -136,15 +139,16 @@ int asc_version(void)
 
 asc_machine asc_machine_info(void)
 {
-    const char *core = openblas_get_corename(), *config = openblas_get_config();
+    know_build();
+    const char *core = openblas_get_corename();
     return (asc_machine){
         .version = ASC_VERSION,
         .isa = asc_isa_name(asc_isa_active()),
         .best_isa = asc_isa_name(asc_isa_best()),
-        .blas = config,
+        .blas = build.config,
         .blas_core = core,
-        .blas_advice = asc_core_advice(asc_isa_best(), core, config, getenv("OPENBLAS_CORETYPE")),
-        .blas_serial = is_serial(),
+        .blas_advice = asc_core_advice(asc_isa_best(), core, build.config, getenv("OPENBLAS_CORETYPE")),
+        .blas_serial = build.one_at_a_time,
         .bf16 = asc_bf16_name(asc_bf16_active()),
         .isa_refused = asc_isa_refused(),
         .processors = asc_processors(),

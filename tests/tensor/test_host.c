@@ -3,6 +3,7 @@
 #include <check.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,33 @@ START_TEST(contexts_are_independent)
 }
 END_TEST
 
+static void *describe(void *first)
+{
+    char blas[256];
+    intptr_t differ = 0;
+    for (int i = 0; i < 2000; i++) {
+        snprintf(blas, sizeof blas, "%s", asc_machine_info().blas);
+        differ += strcmp(blas, (const char *)first) != 0;
+    }
+    return (void *)differ;
+}
+
+START_TEST(machine_is_the_same_to_all_threads)
+{
+    pthread_t thread[THREADS];
+    char first[256];
+    snprintf(first, sizeof first, "%s", asc_machine_info().blas);
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, describe, first), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *differ;
+        pthread_join(thread[i], &differ);
+        ck_assert_ptr_null(differ);
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("host");
@@ -223,5 +251,6 @@ int main(void)
     tcase_add_test(t, slow_blas_is_told);
     tcase_add_test(t, versions_agree);
     tcase_add_test(t, contexts_are_independent);
+    tcase_add_test(t, machine_is_the_same_to_all_threads);
     return run_suite("host", t);
 }
