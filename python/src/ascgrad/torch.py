@@ -55,7 +55,10 @@ __all__ = [
 ]
 
 DTYPES = {torch.float32: 0, torch.float64: 1, torch.int64: 2, torch.uint8: 3, torch.bool: 3}
-_uncompiled = getattr(getattr(torch, "compiler", None), "disable", None) or torch._dynamo.disable
+try:
+    _uncompiled = torch.compiler.disable
+except AttributeError:
+    raise ImportError(f"ascgrad.torch needs PyTorch 2.1 or later, and this is {torch.__version__}") from None
 
 
 def _check(name, t):
