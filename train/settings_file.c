@@ -43,7 +43,7 @@ static const struct {
      " \"optimizer\": \"muon\", \"lr\": 1.5e-2, \"min_lr\": 0, \"warmup\": 100, \"schedule\": \"cosine\","
      " \"weight_decay\": 0.1, \"clip\": 1, \"steps\": 1450, \"eval_every\": 145,"
      " \"offsets\": [[1], [], [2], [], [4], []], \"memory\": [false, true, false, true, false, true], \"r\": 44,"
-     " \"groups\": 2, \"scale\": \"rms\"}"},
+     " \"groups\": 2, \"scale\": \"rms\", \"eps_rel\": 1e-3}"},
     {"wikitext2-12l", "the papers' large model: 12 layers of width 256, block 256, 20 epochs",
      "{\"layers\": 12, \"dim\": 256, \"ffn\": 1024, \"heads\": 4, \"block\": 256, \"batch\": 16, \"dropout\": 0.1,"
      " \"lr\": 6e-4, \"min_lr\": 6e-5, \"warmup\": 100, \"schedule\": \"cosine\", \"weight_decay\": 0.1,"

@@ -223,7 +223,7 @@ typedef struct asc_grassmann_settings {
     asc_bools normalize;
     /* least denominator of the coordinates */
     double eps;
-    /* sine of the angle below which a pair fades */
+    /* sine of the angle below which a pair fades; without positions 1e-3 */
     double eps_rel;
     /* the gate sees the path of the coordinates, too: alignment with their mean, curvature, means of both */
     bool invariants;
