@@ -22,16 +22,14 @@ const char *train_find_run(const struct train_args *args, int operands, char **a
 const cli_option *train_options(const cli_option *own);
 
 /* Takes all settings that were given, the later wins: preset (or `preset`, where none was named), files, --set,
- * options;
- * then those of the run that goes on. */
+ * options; then those of the run that goes on. */
 asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const char *preset, const char *run);
 
 /* What to say is next, of a run that was trained to its end. */
 typedef void train_offer(const char *run, const asc_train_result *result);
 
 /* Trains, shows how it goes, and says what to do next; the exit status. `settings`, which it takes, may be NULL with
- * the
- * error set. */
+ * the error set. */
 int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *args, const char *run,
               train_offer *offer);
 

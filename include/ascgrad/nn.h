@@ -155,9 +155,8 @@ ASC_API asc_tensor asc_lm_classify(asc_lm *lm, asc_tensor x, asc_tensor lengths)
 ASC_API asc_tensor asc_lm_class_objective(asc_lm *lm, asc_tensor x, asc_tensor lengths, asc_tensor labels,
                                           double *loss);
 /* The weight that a sequence of each class has in the objective from here on, which is then Σ w_y l / Σ w_y of the
- * pass;
- * `weights`: as many as asc_lm_classes, copied. NULL, as in the beginning: all alike. ASC_ERR_ARG: one is below 0, or
- * not finite; ASC_ERR_MEMORY. */
+ * pass; `weights`: as many as asc_lm_classes, copied. NULL, as in the beginning: all alike. ASC_ERR_ARG: one is below
+ * 0, or not finite; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_lm_set_class_weights(asc_lm *lm, const double *weights);
 /* The highest of the last dimension of logits (..., C), contiguous, for each of the others into top[]; of equal ones
  * the lower. ASC_ERR_ARG. */

@@ -17,8 +17,7 @@ extern "C" {
 /* The texts of a split's records: 2s and 2s + 1 are those of sequence s of asc_split_load, each of at most `max_tokens`
  * tokens; `together`: s is both as one sentence, [CLS] first [SEP] second [SEP], each with the tokens that it had by
  * itself. Of a record with one text the second is empty. New; NULL with the error set: ASC_ERR_ARG, the data's
- * sequences
- * have no class, or the tokenizer no [CLS] and [SEP]; those of asc_split_load. */
+ * sequences have no class, or the tokenizer no [CLS] and [SEP]; those of asc_split_load. */
 ASC_API asc_sentences *asc_pair_sentences(asc_dataset *dataset, asc_split_kind split, const asc_tokenizer *tokenizer,
                                           int64_t max_tokens, bool together);
 
@@ -31,8 +30,7 @@ ASC_API asc_features *asc_pair_features(const asc_lm *lm, asc_encoder *encoder, 
 
 /* The encoder of a model's run, or the one in `folder`, unless that is NULL; with the run's vocabulary, or the file
  * `vocab`. New; NULL with the error set: ASC_ERR_ARG, there is neither run nor folder; ASC_ERR_FORMAT, it is not the
- * one
- * whose states the model was trained on; those of asc_encoder_open. */
+ * one whose states the model was trained on; those of asc_encoder_open. */
 ASC_API asc_encoder *asc_model_encoder(asc_ctx *ctx, const asc_model *model, const char *folder, const char *vocab);
 
 typedef struct asc_text_pair {

@@ -1,6 +1,5 @@
 /* train/measure/parity_pairs.c: parity of a short training run of a model of pairs: its logits before the first step,
- * the
- * loss of every step, the parameters at the end. */
+ * the loss of every step, the parameters at the end. */
 #include <stdlib.h>
 #include <string.h>
 
