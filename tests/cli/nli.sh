@@ -71,6 +71,10 @@ json 'd["end"] == "done" and 0.3 < d["valid_accuracy"] <= 1'
 train --encoder "$tiny" --mix transformer --epochs 12 --eval-every 10 --out parts --minutes 0.00001
 status 0 "$ASCGRAD" nli train --resume parts --minutes 0 --threads 2
 same_run run parts
+train --encoder "$tiny" --mix none --set group_by_length=true --epochs 3 --out grouped
+train --encoder "$tiny" --mix none --set group_by_length=true --epochs 3 --out grouped.parts --minutes 0.00001
+status 0 "$ASCGRAD" nli train --resume grouped.parts --minutes 0 --threads 2
+same_run grouped grouped.parts
 
 # the best is marked as it is chosen, by accuracy, where the loss says otherwise, too
 train --encoder none --mix none --lr 4e-3 --epochs 4 --eval-every 2 --out marked
