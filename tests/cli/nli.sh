@@ -112,6 +112,24 @@ sed 's/"sentence1": "[^"]*"/"sentence1": "a dog"/' held.jsonl >other.jsonl
 status 0 "$ASCGRAD" nli eval alone --data other.jsonl
 same out with
 
+# ended while it encodes: what is there stays, and is said to
+awk 'BEGIN { print "gold_label\tsentence1\tsentence2"
+    for (i = 0; i < 6000; i++) {
+        print (i % 2 ? "a" : "b") "\tthe man plays " i "\ta man plays the guitar number " i
+    }
+}' >many.tsv
+"$ASCGRAD" nli train --train many.tsv --valid many.tsv --encoder "$tiny" --mix none --steps 1 --threads 1 --cache kept \
+    --window-tokens 1 --window-stride 1 --out ended >out 2>err &
+pid=$!
+until [ -n "$(ls kept/*.features/*.safetensors 2>/dev/null)" ] || ! kill -0 $pid 2>/dev/null; do
+    sleep 0.01
+done
+kill -INT $pid 2>/dev/null
+wait $pid
+if [ $? = 130 ] && [ ! -e ended ]; then # on a fast machine it may have been past that
+    has err 'ended before the training began; there is no run, but what was encoded stays in the cache$'
+fi
+
 # weights of classes; the windows of single tokens
 train --encoder "$tiny" --mix linear --class-weights balanced --window-tokens 1 --window-stride 1 --epochs 2 \
     --out tokens
