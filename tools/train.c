@@ -114,7 +114,7 @@ asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const ch
 
 /* ---- stopping ---- */
 
-static volatile sig_atomic_t stop_requested, hung_up, run_stands, on_terminal, follower;
+static volatile sig_atomic_t stop_requested, hung_up, run_stands, encodes, on_terminal, follower;
 
 /* From a signal handler. */
 static void say_at_once(const char *text)
@@ -132,6 +132,7 @@ static void say_at_once(const char *text)
 static _Noreturn void end_at_once(void)
 {
     say_at_once(run_stands ? "ended at once; --resume goes on after the last checkpoint"
+                : encodes  ? "ended before the training began; there is no run, but what was encoded stays in the cache"
                            : "ended before the training began; nothing is saved");
     _exit(CLI_INTERRUPTED);
 }
@@ -232,6 +233,7 @@ static void print_plain(const char *text)
 static void on_encoding(void *user, double done)
 {
     watcher *w = user;
+    encodes = 1;
     progress_part(&w->bar, "encoding the sentences, once", done);
 }
 

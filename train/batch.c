@@ -137,3 +137,18 @@ asc_status asc_batch_make(const asc_batch_source *s, const int32_t *which, int64
     batch->y = asc_empty(s->ctx, ASC_I64, 1, &n);
     return in.pairs ? make_pairs(s, &in, which, n, batch) : make_sequences(s, which, n, batch);
 }
+
+int64_t asc_batch_rows(const asc_batch_source *s, int32_t which)
+{
+    asc_pair_inputs in = asc_lm_pair_inputs(s->lm);
+    if (!in.pairs) {
+        return asc_lm_classes(s->lm) > 0 ? asc_class_width(s->split, &which, 1)
+                                         : asc_split_width(s->split, s->block, &which, 1);
+    }
+    if (in.states == 0) {
+        return asc_pair_width(s->split, &which, 1, s->block);
+    }
+    int64_t rows[2];
+    count_rows(s, &in, which, rows);
+    return rows[0] + rows[1];
+}

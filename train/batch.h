@@ -25,4 +25,7 @@ typedef struct asc_batch_source {
 /* The blocks which[0 … n-1], as new tensors. ASC_ERR_ARG, ASC_ERR_MEMORY; ASC_ERR_IO: features can't be read. */
 asc_status asc_batch_make(const asc_batch_source *s, const int32_t *which, int64_t n, asc_batch *batch);
 
+/* The rows of x that a block takes by itself: tokens, or windows of them. */
+int64_t asc_batch_rows(const asc_batch_source *s, int32_t which);
+
 #endif

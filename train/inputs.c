@@ -7,6 +7,11 @@ int64_t asc_trainer_width(const asc_trainer *t, const asc_split *split, const in
                                      : asc_split_width(split, t->stepper.block, which, n);
 }
 
+asc_batch_source asc_trainer_source(const asc_trainer *t)
+{
+    return (asc_batch_source){t->ctx, t->lm, t->train, t->features[ASC_SPLIT_TRAIN], t->stepper.block};
+}
+
 int64_t asc_trainer_inputs(const asc_trainer *t, const int32_t *which, int64_t n)
 {
     if (t->train->n_sequences == 0) {

@@ -38,7 +38,7 @@ static int64_t find_blocks(asc_trainer *t)
     if (p.epoch != t->epoch && t->stages.carry) {
         asc_block_streams(t->ctx, p.stage->blocks, p.stage->sequences, t->order);
     } else if (p.epoch != t->epoch) {
-        asc_block_order(t->ctx, p.stage->blocks, (uint64_t)values(t)->seed, (uint64_t)p.epoch, t->order);
+        asc_trainer_order(t, p.stage->blocks, p.epoch);
     }
     asc_streams_follow(t);
     t->epoch = p.epoch;

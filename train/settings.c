@@ -53,6 +53,9 @@ const asc_setting asc_train_settings[] = {
      .help = "tokens of a training block over the steps, AT:N,AT:N… as batch_schedule has them, the largest the "
              "model's block, which evaluations take",
      .flags = ASC_SETTING_RARE, .argument = "POINTS"},
+    {"group_by_length", ASC_SETTING_BOOL, AT(group_by_length), "false",
+     .help = "batches of sequences that are about as long as each other, in random order: less padding to compute",
+     .flags = ASC_SETTING_RARE},
     {"dropout", ASC_SETTING_REAL, AT(dropout), "0.1", .help = "dropout while training", .max = ASC_DROPOUT_MOST,
      .argument = "P"},
     {"dropout_schedule", ASC_SETTING_TEXT, AT(dropout_schedule), "",

@@ -62,6 +62,12 @@ static asc_status read_course(asc_trainer *t, const char *key, const char *given
 
 static asc_status check_blocks(const asc_trainer *t)
 {
+    if (t->settings->values.group_by_length && t->train->n_sequences == 0) {
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "group_by_length",
+                           ": %s is one text, whose blocks are all as long: "
+                           "expected none, or sequences",
+                           t->settings->values.data);
+    }
     const asc_course *c = &t->stages.block;
     int64_t block = asc_lm_block(t->lm), most = 0;
     if (c->n > 0 && t->train->n_sequences > 0) {

@@ -18,7 +18,7 @@ double asc_bits_per_byte(const asc_trainer *t, double loss)
 static int64_t inputs_of_epoch(const asc_trainer *t, int64_t epoch, int64_t n)
 {
     if (t->train->n_sequences > 0) {
-        asc_block_order(t->ctx, t->blocks, (uint64_t)t->settings->values.seed, (uint64_t)epoch, t->order);
+        asc_trainer_order(t, t->blocks, epoch);
     }
     return asc_trainer_inputs(t, t->order, n);
 }

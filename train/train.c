@@ -19,7 +19,7 @@
 static asc_status make_batch(void *user, int64_t first, int64_t n, asc_batch *batch)
 {
     const asc_trainer *t = user;
-    const asc_batch_source from = {t->ctx, t->lm, t->train, t->features[ASC_SPLIT_TRAIN], t->stepper.block};
+    const asc_batch_source from = asc_trainer_source(t);
     return asc_batch_make(&from, t->order + t->first + first, n, batch);
 }
 

@@ -134,6 +134,12 @@ double asc_bits_per_byte(const asc_trainer *t, double loss);
 /* The most inputs that one of a split's blocks which[0 … n-1] has for the model: of a classifier, of what is given. */
 int64_t asc_trainer_width(const asc_trainer *t, const asc_split *split, const int32_t *which, int64_t n);
 
+/* order.c: puts the first `blocks` blocks of an epoch in order. ASC_ERR_MEMORY. */
+asc_status asc_trainer_order(const asc_trainer *t, int64_t blocks, int64_t epoch);
+
+/* Where its steps take their batches from. */
+asc_batch_source asc_trainer_source(const asc_trainer *t);
+
 /* The inputs of all blocks which[0 … n-1] of the training split. */
 int64_t asc_trainer_inputs(const asc_trainer *t, const int32_t *which, int64_t n);
 

@@ -107,18 +107,35 @@ cp "$tiny/model.safetensors" broken
 status 3 "$ASCGRAD" encode --encoder broken "$text"
 one_line "^ascgrad encode: broken/model.safetensors: 'embeddings.word_embeddings.weight' is (.*, 16), expected (.*, 18)"
 
-# an interrupt leaves nothing behind
-awk 'BEGIN { for (i = 0; i < 60000; i++) print "a man plays the guitar number " i }' >long
-mkdir there
-"$ASCGRAD" encode --encoder "$tiny" long -o there/states.npz >out 2>err &
+# what did not come to its end goes on with the parts that are there, to the same bytes
+awk 'BEGIN { for (i = 0; i < 5000; i++) print "a man plays the guitar number " i }' >long
+status 0 "$ASCGRAD" encode --encoder "$tiny" long -o whole.npz
+[ ! -e whole.npz.parts ] || fail 'what is done leaves its parts behind'
+mkdir -p there/states.npz # where the file is to go
+status 3 "$ASCGRAD" encode --encoder "$tiny" long -o there/states.npz
+has err '^ascgrad encode: there/states.npz: '
+has err '^ascgrad encode: what is encoded by now lies in there/states.npz.parts; the same command goes on with it$'
+rmdir there/states.npz
+for part in there/states.npz.parts/*.features/00000.safetensors; do
+    head -c 500 "$part" >cut
+    mv cut "$part"
+done
+status 0 "$ASCGRAD" encode --encoder "$tiny" long -o there/states.npz
+has err '/00000\.safetensors: .*; its features are computed again$'
+same there/states.npz whole.npz
+[ "$(ls there)" = states.npz ] || fail "what is done leaves $(ls there)"
+
+# an interrupt leaves no file half done
+rm there/states.npz
+"$ASCGRAD" encode --encoder "$tiny" long -o there/states.npz --threads 1 >out 2>err &
 pid=$!
-sleep 0.3
-kill -INT $pid
+sleep 0.1
+kill -INT $pid 2>/dev/null
 wait $pid
 got=$?
 # It may have been done already, on a fast machine.
 if [ "$got" = 130 ]; then
-    [ -z "$(ls there)" ] || fail "an interrupt leaves $(ls there)"
+    [ ! -e there/states.npz ] || fail 'an interrupt leaves a file'
     has err '^ascgrad encode: interrupted$'
 elif [ "$got" != 0 ]; then
     fail "an interrupt ends with $got"

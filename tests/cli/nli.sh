@@ -71,6 +71,10 @@ json 'd["end"] == "done" and 0.3 < d["valid_accuracy"] <= 1'
 train --encoder "$tiny" --mix transformer --epochs 12 --eval-every 10 --out parts --minutes 0.00001
 status 0 "$ASCGRAD" nli train --resume parts --minutes 0 --threads 2
 same_run run parts
+train --encoder "$tiny" --mix none --set group_by_length=true --epochs 3 --out grouped
+train --encoder "$tiny" --mix none --set group_by_length=true --epochs 3 --out grouped.parts --minutes 0.00001
+status 0 "$ASCGRAD" nli train --resume grouped.parts --minutes 0 --threads 2
+same_run grouped grouped.parts
 
 # the best is marked as it is chosen, by accuracy, where the loss says otherwise, too
 train --encoder none --mix none --lr 4e-3 --epochs 4 --eval-every 2 --out marked
@@ -107,6 +111,24 @@ cp out with
 sed 's/"sentence1": "[^"]*"/"sentence1": "a dog"/' held.jsonl >other.jsonl
 status 0 "$ASCGRAD" nli eval alone --data other.jsonl
 same out with
+
+# ended while it encodes: what is there stays, and is said to
+awk 'BEGIN { print "gold_label\tsentence1\tsentence2"
+    for (i = 0; i < 6000; i++) {
+        print (i % 2 ? "a" : "b") "\tthe man plays " i "\ta man plays the guitar number " i
+    }
+}' >many.tsv
+"$ASCGRAD" nli train --train many.tsv --valid many.tsv --encoder "$tiny" --mix none --steps 1 --threads 1 --cache kept \
+    --window-tokens 1 --window-stride 1 --out ended >out 2>err &
+pid=$!
+until [ -n "$(ls kept/*.features/*.safetensors 2>/dev/null)" ] || ! kill -0 $pid 2>/dev/null; do
+    sleep 0.01
+done
+kill -INT $pid 2>/dev/null
+wait $pid
+if [ $? = 130 ] && [ ! -e ended ]; then # on a fast machine it may have been past that
+    has err 'ended before the training began; there is no run, but what was encoded stays in the cache$'
+fi
 
 # weights of classes; the windows of single tokens
 train --encoder "$tiny" --mix linear --class-weights balanced --window-tokens 1 --window-stride 1 --epochs 2 \

@@ -116,17 +116,24 @@ START_TEST(scale)
 }
 END_TEST
 
-/* What a training would leave. */
-static void pretend(asc_experiment *e, int run, int step, double loss, double seconds)
+/* What a training would leave; of an accuracy, if it chooses. */
+static void pretend_accurate(asc_experiment *e, int run, int step, double loss, double seconds, double accuracy)
 {
     char path[400], text[300];
     const char *run_folder = asc_experiment_run_at(e, run)->folder;
     mkdir(run_folder, 0777);
     snprintf(path, sizeof path, "%s/config.json", run_folder);
-    write_file(path, "{\"plan\": {\"steps\": 10}, \"model\": {}}\n");
+    write_file(path, isnan(accuracy) ? "{\"plan\": {\"steps\": 10}, \"model\": {}}\n"
+                                     : "{\"best_by\": \"accuracy\", \"plan\": {\"steps\": 10}, \"model\": {}}\n");
     snprintf(path, sizeof path, "%s/metrics.jsonl", run_folder);
-    snprintf(text, sizeof text, "{\"step\": %d, \"elapsed_s\": %g, \"valid_loss\": %g}\n", step, seconds, loss);
+    int n = snprintf(text, sizeof text, "{\"step\": %d, \"elapsed_s\": %g, \"valid_loss\": %g", step, seconds, loss);
+    snprintf(text + n, sizeof text - (size_t)n, isnan(accuracy) ? "}\n" : ", \"valid_accuracy\": %g}\n", accuracy);
     write_file(path, text);
+}
+
+static void pretend(asc_experiment *e, int run, int step, double loss, double seconds)
+{
+    pretend_accurate(e, run, step, loss, seconds, NAN);
 }
 
 /* Claims a run, trains it, and notes its end. */
@@ -167,6 +174,28 @@ START_TEST(tuning)
     ck_assert_int_eq(do_one(e, 2, ASC_EXPERIMENT_END_DONE), 6);
     ck_assert_int_eq(asc_experiment_time_of(e, &time), ASC_OK);
     ck_assert(time.left_s == 7 * 20 && time.tuning_share == 120.0 / 280);
+    asc_experiment_free(e);
+}
+END_TEST
+
+/* Where the accuracy makes a model the best it chooses among the values, too: of equal ones the loss. */
+START_TEST(tuning_by_accuracy)
+{
+    static const double losses[] = {3, 2, 1}, accuracies[] = {0.5, 0.7, 0.6, 0.7, 0.7, 0.6};
+    asc_experiment *e = read_tuned(NULL);
+    asc_experiment_tuning t;
+    ck_assert_int_eq(asc_experiment_place(e, dir), ASC_OK);
+    for (int i = 0, run; i < 6; i++) {
+        bool later, resume;
+        ck_assert_int_eq(asc_experiment_next(e, &run, &later), ASC_OK);
+        ck_assert_ptr_nonnull(asc_experiment_settings_file(e, run, &resume));
+        pretend_accurate(e, run, 10, losses[i % 3], 20, accuracies[i]);
+        ck_assert_int_eq(asc_experiment_release(e, run, ASC_EXPERIMENT_END_DONE, NULL), ASC_OK);
+    }
+    ck_assert_int_eq(asc_experiment_tuning_of(e, 0, &t), ASC_OK);
+    ck_assert(t.run == 1 && t.valid_loss == 2 && t.valid_accuracy == 0.7);
+    ck_assert_int_eq(asc_experiment_tuning_of(e, 1, &t), ASC_OK);
+    ck_assert(t.run == 4 && t.valid_loss == 2 && t.valid_accuracy == 0.7);
     asc_experiment_free(e);
 }
 END_TEST
@@ -238,6 +267,7 @@ int main(void)
     tcase_add_test(experiments, plan);
     tcase_add_test(experiments, scale);
     tcase_add_test(experiments, tuning);
+    tcase_add_test(experiments, tuning_by_accuracy);
     tcase_add_test(experiments, workers);
     tcase_add_test(experiments, what_a_killed_worker_left_goes);
     return run_suite("experiments", experiments);

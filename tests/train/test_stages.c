@@ -219,8 +219,9 @@ static const struct {
     {{{"batch_schedule", "4"}}, "batch_schedule: got '4', expected AT:VALUE"},
     {{{"batch_schedule", "0:0"}}, "batch_schedule: got 0, expected whole numbers from 1 to 32"},
     {{{"batch_schedule", "0:2,3:2.5"}}, "batch_schedule: got 2.5, expected whole numbers from 1 to 32"},
-    {{{"batch_schedule", "0:2,5:5"}}, "batch_schedule: 5 sequences of 8 tokens from step 5 on, expected no more tokens "
-                                      "than batch x accumulate x block, 4 x 1 x 8"},
+    {{{"batch_schedule", "0:2,5:5"}},
+     "batch_schedule: 5 sequences of 8 tokens from step 5 on, expected no more tokens "
+     "than batch x accumulate x block, 4 x 1 x 8"},
     {{{"batch_schedule", "0:8"}, {"block_schedule", "0:4,9:8"}}, "batch_schedule: 8 sequences of 8 tokens from step 9"},
     {{{"batch_schedule", "5:1,5:2"}}, "expected a point later than the one before"},
     {{{"batch_schedule", "0:1,50%:2"}, {"epochs", "2"}}, "batch_schedule: got '0:1,50%:2', expected steps"},
@@ -228,6 +229,7 @@ static const struct {
     {{{"block_schedule", "0:2,5:4"}}, "block_schedule: its largest is 4, expected block, 8, among them"},
     {{{"block_schedule", "0:2,5:20"}, {"block", "20"}, {"data", "task:majority:length=5,train=50,valid=8,test=8"}},
      "block_schedule: each block of task:majority"},
+    {{{"group_by_length", "true"}}, "group_by_length: builtin:"},
 };
 
 START_TEST(wrong_schedules_are_refused)

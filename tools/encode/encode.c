@@ -52,7 +52,7 @@ static bool goes_on(void *user)
     return !interrupted;
 }
 
-/* The first signal ends the encoding, so that nothing half done is left behind; the second the program. */
+/* The first signal ends the encoding, so that no file is left half done; the second the program. */
 static void catch_signals(asc_ctx *ctx)
 {
     const struct sigaction stop = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
@@ -166,6 +166,9 @@ static int finish(encoding *e, const struct args *args, json_t *object)
     progress_clear(&e->bar);
     int status = cli_report(e->ctx);
     if (status != CLI_OK) {
+        if (args->out) {
+            encode_tell_parts(args->out);
+        }
         json_decref(object);
         return status;
     }
@@ -214,7 +217,8 @@ const cli_command command_encode = {
     "FILE, plain or gzip, has a sentence a line; without it, or with -, standard input is read. The encoder is a "
     "BERT or a DistilBERT in Hugging Face's files, and [CLS] and [SEP] are put round each sentence. The file of "
     "-o has `states`, sentences by tokens, windows or nothing by entries of a state, 0 behind the end of a "
-    "sentence, and `lengths`: the windows of each sentence with --pool windows, else its tokens. Without -o and "
+    "sentence, and `lengths`: the windows of each sentence with --pool windows, else its tokens; an encoding that was "
+    "interrupted goes on with what lies in FILE.parts. Without -o and "
     "--json there is a line for each sentence: its tokens, and the sentence whose state is nearest, by the mean, "
     "or with --pool cls the first state.",
     "ascgrad encode --encoder all-MiniLM-L6-v2 sentences.txt -o states.npz\n"

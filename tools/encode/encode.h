@@ -20,8 +20,12 @@ typedef struct encoding {
 /* The bar, after another `tokens`. */
 void encode_progress(encoding *e, int64_t tokens);
 
-/* Writes states and lengths to a file whose name ends in .npz or .safetensors. */
+/* Writes states and lengths to a file whose name ends in .npz or .safetensors. What is encoded before an error, or an
+ * interrupt, stays beside it, and the next call goes on with it. */
 asc_status encode_to_file(encoding *e, const char *path);
+
+/* Tells the user what there is of it, if anything. */
+void encode_tell_parts(const char *path);
 
 /* All of it as JSON; new, NULL with the error set. */
 json_t *encode_to_json(encoding *e);

@@ -1,13 +1,15 @@
-/* tools/encode/file.c: states in a file for Python. Sentences come in the order of their lengths, and there may be more
- * states than memory: they are put into their places in a file without a name, beside the one that they go to, which
- * then is written as a whole. */
+/* tools/encode/file.c: states in a file for Python. They are features (ascgrad/encoder.h), kept in parts beside the
+ * file until it is there, so that an encoding that was ended goes on. There may be more states than memory: they are
+ * put into their places in a file without a name, which then is written as a whole. */
 #define _GNU_SOURCE /* O_TMPFILE */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <ascgrad/npz.h>
@@ -61,15 +63,32 @@ static asc_status make_room(states *s, const char *path)
     return ASC_OK;
 }
 
-static asc_status take(void *user, int64_t i, int64_t n, const float *rows)
+static void tell(void *user, double done)
 {
-    states *s = user;
-    int64_t tokens, each = s->rows > 0 ? s->rows : 1;
-    asc_sentences_at(s->e->sentences, i, &tokens, NULL);
-    memcpy(s->data + i * each * s->dim, rows, (size_t)(n * s->dim) * sizeof *rows);
-    s->lengths[i] = s->e->pooling.kind == ASC_POOLING_WINDOWS ? n : tokens;
-    encode_progress(s->e, tokens);
-    return ASC_OK;
+    progress_part(&((encoding *)user)->bar, "encoding", done);
+}
+
+static void pass_on(void *user, const char *text)
+{
+    progress_clear(&((encoding *)user)->bar);
+    cli_message("%s", text);
+}
+
+/* Computes the states, or finds them in the folder `parts`, and puts them into their places. */
+static asc_status fill(states *s, const char *parts)
+{
+    encoding *e = s->e;
+    int64_t each = s->rows > 0 ? s->rows : 1;
+    asc_features *f =
+        asc_features_open(e->encoder, e->sentences, &(asc_features_options){e->pooling, parts, tell, pass_on, e});
+    asc_status status = asc_error(e->ctx);
+    for (int64_t i = 0; i < s->n && !status; i++) {
+        asc_sentences_at(e->sentences, i, &s->lengths[i], NULL);
+        s->lengths[i] = e->pooling.kind == ASC_POOLING_WINDOWS ? asc_features_rows(f, i) : s->lengths[i];
+        status = asc_features_read(f, i, s->data + i * each * s->dim);
+    }
+    asc_features_free(f);
+    return status;
 }
 
 static void released(void *user, void *data)
@@ -97,12 +116,69 @@ static asc_status write_file(const states *s, const char *path, bool npz)
     return status;
 }
 
+/* ---- parts: FILE.parts/KEY.features/ ---- */
+
+static bool is_named(const char *name, const char *ending)
+{
+    size_t n = strlen(name), own = strlen(ending);
+    return n > own && strcmp(name + n - own, ending) == 0;
+}
+
+/* Removes the files of the folder `name` in another, and it. */
+static void drop_features(int above, const char *name)
+{
+    int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (is_named(entry->d_name, ".safetensors") || is_named(entry->d_name, ".claim")) {
+            unlinkat(fd, entry->d_name, 0);
+        }
+    }
+    if (folder) {
+        closedir(folder);
+    }
+    unlinkat(above, name, AT_REMOVEDIR);
+}
+
+static void drop_parts(const char *parts)
+{
+    DIR *folder = opendir(parts);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (is_named(entry->d_name, ".features")) {
+            drop_features(dirfd(folder), entry->d_name);
+        }
+    }
+    if (folder) {
+        closedir(folder);
+        rmdir(parts);
+    }
+}
+
+static void name_parts(const char *path, char parts[4096])
+{
+    snprintf(parts, 4096, "%s.parts", path);
+}
+
+void encode_tell_parts(const char *path)
+{
+    char parts[4096];
+    struct stat about;
+    name_parts(path, parts);
+    if (stat(parts, &about) == 0 && S_ISDIR(about.st_mode) && !cli_quiet()) {
+        cli_message("what is encoded by now lies in %s; the same command goes on with it", parts);
+    }
+}
+
+/* ---- the file ---- */
+
 static asc_status encode_into(states *s, const char *path, bool npz)
 {
+    char parts[4096];
     encoding *e = s->e;
+    name_parts(path, parts);
     asc_status status = make_room(s, path);
     if (!status) {
-        status = asc_encoder_encode(e->encoder, e->sentences, &e->pooling, take, s);
+        status = fill(s, parts);
     }
     if (!status) {
         asc_set_interrupt(e->ctx, NULL, NULL); /* what is computed is written */
@@ -110,6 +186,9 @@ static asc_status encode_into(states *s, const char *path, bool npz)
     }
     if (s->data) {
         munmap(s->data, s->bytes);
+    }
+    if (!status) {
+        drop_parts(parts);
     }
     return status;
 }

@@ -76,10 +76,11 @@ static json_t *tuning_json(asc_ctx *ctx, asc_experiment *e)
             const char *value = asc_experiment_value(e, t.run, key);
             json_object_set_new(chosen, key, json_loads(value ? value : "null", JSON_DECODE_ANY, NULL));
         }
-        json_array_append_new(
-            list, json_pack("{s:s, s:o, s:o, s:i, s:i, s:i, s:b}", "system", asc_experiment_system(e, i), "chosen",
-                            chosen, "valid_loss", cli_json_real(t.valid_loss), "tried", t.tried, "done", t.done,
-                            "failed", t.failed, "at_edge", t.at_edge));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:o, s:o, s:o, s:i, s:i, s:i, s:b}", "system",
+                                        asc_experiment_system(e, i), "chosen", chosen, "valid_loss",
+                                        cli_json_real(t.valid_loss), "valid_accuracy", cli_json_real(t.valid_accuracy),
+                                        "tried", t.tried, "done", t.done, "failed", t.failed, "at_edge", t.at_edge));
     }
     (void)ctx;
     return list;
@@ -152,7 +153,9 @@ static void print_tuning(asc_experiment *e)
             cli_print("%s%s %s", k ? ", " : "", key, value ? value : "?");
         }
         if (t.run >= 0) {
-            cli_print(", valid loss %.4f, of %d tried%s\n", t.valid_loss, t.tried,
+            bool accurate = !isnan(t.valid_accuracy);
+            cli_print(", valid %s %.4f, of %d tried%s\n", accurate ? "accuracy" : "loss",
+                      accurate ? t.valid_accuracy : t.valid_loss, t.tried,
                       t.at_edge ? "; at the edge of what was tried: a wider grid may do better" : "");
         } else {
             cli_print("%d of %d done%s\n", t.done, t.tried,

@@ -19,6 +19,7 @@ typedef struct asc_plan_run {
     char *value;             /* what asc_experiment_value returned */
     bool measured;           /* it had ended when it was read: */
     double valid_loss, wall_s;
+    double valid_accuracy; /* NaN, unless it is what makes an evaluation the best */
     int64_t step, steps;
 } asc_plan_run;
 

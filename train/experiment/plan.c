@@ -78,7 +78,8 @@ static asc_plan_run *add_run(asc_experiment *e, const char *name)
         e->bytes = bytes;
     }
     asc_plan_run *r = &e->runs[n];
-    *r = (asc_plan_run){.info.name = asc_path_copy(e->ctx, name), .valid_loss = NAN, .wall_s = NAN};
+    *r = (asc_plan_run){
+        .info.name = asc_path_copy(e->ctx, name), .valid_loss = NAN, .wall_s = NAN, .valid_accuracy = NAN};
     if (!r->info.name) {
         return NULL;
     }

@@ -21,6 +21,7 @@ static asc_status measure(asc_experiment *e, asc_plan_run *r)
     if (run) {
         const asc_run_info *info = asc_run_info_of(run);
         r->valid_loss = r->info.diverged ? NAN : info->best.valid_loss;
+        r->valid_accuracy = !r->info.diverged && info->by_accuracy ? info->best.valid_accuracy : NAN;
         r->wall_s = info->wall_s;
         r->step = info->step;
         r->steps = info->steps;
@@ -48,9 +49,17 @@ static bool is_at_edge(const asc_experiment *e, const asc_plan_run *r)
     return edge;
 }
 
+/* By what makes an evaluation of the runs the best: the accuracy, of equal ones the loss; or the loss. */
+static bool is_better(const asc_plan_run *a, const asc_plan_run *b)
+{
+    bool accuracies = isfinite(a->valid_accuracy) && isfinite(b->valid_accuracy);
+    return accuracies && a->valid_accuracy != b->valid_accuracy ? a->valid_accuracy > b->valid_accuracy
+                                                                : a->valid_loss < b->valid_loss;
+}
+
 static asc_status find(asc_experiment *e, int system, asc_experiment_tuning *t)
 {
-    *t = (asc_experiment_tuning){.run = -1, .valid_loss = NAN};
+    *t = (asc_experiment_tuning){.run = -1, .valid_loss = NAN, .valid_accuracy = NAN};
     int best = -1;
     for (int i = 0; i < e->n_tuning; i++) {
         asc_plan_run *r = &e->runs[i];
@@ -68,13 +77,14 @@ static asc_status find(asc_experiment *e, int system, asc_experiment_tuning *t)
         if (r->info.state == ASC_EXPERIMENT_STATE_DONE && measure(e, r)) {
             return asc_error(e->ctx);
         }
-        if (isfinite(r->valid_loss) && (best < 0 || r->valid_loss < e->runs[best].valid_loss)) {
+        if (isfinite(r->valid_loss) && (best < 0 || is_better(r, &e->runs[best]))) {
             best = i;
         }
     }
     if (best >= 0 && t->done == t->tried) {
         t->run = best;
         t->valid_loss = e->runs[best].valid_loss;
+        t->valid_accuracy = e->runs[best].valid_accuracy;
         t->at_edge = is_at_edge(e, &e->runs[best]);
     }
     return ASC_OK;

@@ -1,6 +1,7 @@
 /* train/experiment/work.c: runs are claimed, and what became of them is noted. */
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -182,11 +183,12 @@ static asc_status write_tuning(asc_experiment *e, int system)
         *c = *c == '/' ? '_' : *c;
     }
     char *path = asc_experiment_path(e, "tune", name, ".json");
-    asc_status status = asc_folder_write(
-        e, path,
-        json_pack("{s:s, s:o, s:s, s:f, s:i, s:i, s:b}", "system", asc_experiment_system(e, system), "chosen", chose,
-                  "run", dash ? dash + 1 : "", "valid_loss", t.valid_loss, "tried", t.tried, "failed", t.failed,
-                  "at_edge", t.at_edge));
+    asc_status status = asc_folder_write(e, path,
+                                         json_pack("{s:s, s:o, s:s, s:f, s:o, s:i, s:i, s:b}", "system",
+                                                   asc_experiment_system(e, system), "chosen", chose, "run",
+                                                   dash ? dash + 1 : "", "valid_loss", t.valid_loss, "valid_accuracy",
+                                                   isnan(t.valid_accuracy) ? json_null() : json_real(t.valid_accuracy),
+                                                   "tried", t.tried, "failed", t.failed, "at_edge", t.at_edge));
     asc_path_free(e->ctx, path);
     asc_claim_drop(claim);
     return status;
