@@ -143,7 +143,8 @@ static void request_stop(int number)
         end_at_once();
     }
     stop_requested = 1;
-    say_at_once("stops after this step, or soon, and saves");
+    /* where a process is lost the launcher ends the others by such a signal, and there is nothing that they can save */
+    say_at_once(ranks_several() ? "stops after this step, or soon" : "stops after this step, or soon, and saves");
     if (!follower) {
         cli_message_at_once("a second interrupt ends at once, at the last checkpoint");
     }
