@@ -114,7 +114,7 @@ asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const ch
 
 /* ---- stopping ---- */
 
-static volatile sig_atomic_t stop_requested, hung_up, run_stands, on_terminal, follower;
+static volatile sig_atomic_t stop_requested, hung_up, run_stands, on_terminal, follower, over;
 
 /* From a signal handler. */
 static void say_at_once(const char *text)
@@ -139,6 +139,9 @@ static _Noreturn void end_at_once(void)
 static void request_stop(int number)
 {
     (void)number;
+    if (over && ranks_several()) { /* the launcher, to which another has ended first */
+        return;
+    }
     if (stop_requested || !run_stands) {
         end_at_once();
     }
@@ -375,6 +378,7 @@ int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *arg
                                    .sample = cli_quiet() ? NULL : on_sample,
                                    .encoding = cli_quiet() ? NULL : on_encoding};
     asc_status end = asc_train(ctx, settings, folder, args->resume, &hooks, &result);
+    over = 1;
     progress_clear(&w.bar);
     status = ranks_report(ctx);
     if (!follower && (end == ASC_OK || end == ASC_ERR_INTERRUPTED)) {
