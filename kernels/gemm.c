@@ -25,26 +25,49 @@ typedef struct tiling {
     void *partial;      /* [layers - 1][m, n] */
 } tiling;
 
-enum { SHORTEST = 256, DEPTH = 1024, SMALL = 1 << 19 };
+enum { SHORTEST = 256, DEPTH = 1024, SMALL = 1 << 19, FEW = 4, EVEN = 256 };
+
+static int64_t count(int64_t whole, int64_t part)
+{
+    return (whole + part - 1) / part;
+}
+
+/* Cuts the longer side of the tiles in two, while a tile is more than `most` multiply-adds.
+ * False: it is too short already, and packing the operands would show. */
+static bool halve(tiling *t, double most, int64_t shortest)
+{
+    int64_t *side = t->rows >= t->cols ? &t->rows : &t->cols;
+    if ((double)t->rows * (double)t->cols * (double)t->depth <= most || *side < 2 * shortest) {
+        return false;
+    }
+    *side = count(*side / 2, 16) * 16;
+    return true;
+}
 
 static tiling cut(const asc_gemm *g)
 {
-    const double most = 36e6; /* multiply-adds: some tenths of a millisecond */
+    const double most = 36e6, least = 12e6; /* multiply-adds: some tenths of a millisecond */
     tiling t = {.g = g, .rows = g->m, .cols = g->n, .depth = g->k, .layers = 1};
-    while ((double)t.rows * (double)t.cols * (double)g->k > most) {
-        int64_t *side = t.rows >= t.cols ? &t.rows : &t.cols;
-        if (*side < 2 * SHORTEST) {
-            break; /* packing the operands would show */
-        }
-        *side = (*side / 2 + 15) / 16 * 16;
+    while (halve(&t, most, SHORTEST)) {
     }
-    t.across = (g->n + t.cols - 1) / t.cols;
-    t.tiles = (g->m + t.rows - 1) / t.rows * t.across;
     if (g->k >= 2 * DEPTH && g->m * g->n <= SMALL) {
         t.depth = DEPTH;
-        t.layers = (g->k + DEPTH - 1) / DEPTH;
+        t.layers = count(g->k, DEPTH);
     }
+    /* Packing shows, but threads that wait for one piece's end show more. Where a cut makes no edge, since most of
+     * OpenBLAS' kernels add in another order there: a product has the bits that it has whole. */
+    bool even = t.rows % EVEN == 0 && t.cols % EVEN == 0;
+    while (even && count(g->m, t.rows) * count(g->n, t.cols) * t.layers < FEW && halve(&t, least, SHORTEST / 2)) {
+    }
+    t.across = count(g->n, t.cols);
+    t.tiles = count(g->m, t.rows) * t.across;
     return t;
+}
+
+int64_t asc_gemm_pieces(const asc_gemm *g)
+{
+    tiling t = cut(g);
+    return t.tiles * t.layers;
 }
 
 static inline int64_t least(int64_t a, int64_t b)

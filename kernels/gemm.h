@@ -19,6 +19,9 @@ void asc_gemm_run(const asc_gemm *g);
  * for a leading dimension, or a k of a large C, over INT32_MAX; ASC_ERR_MEMORY. */
 asc_status asc_gemm_parallel(asc_ctx *ctx, const asc_gemm *g);
 
+/* How many pieces that makes. */
+int64_t asc_gemm_pieces(const asc_gemm *g);
+
 /* The first of these on bfloat16; m, n and k are not 0, and beta or the bias starts C. */
 void asc_gemm_bf16(const asc_gemm *g);
 

@@ -114,7 +114,7 @@ asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const ch
 
 /* ---- stopping ---- */
 
-static volatile sig_atomic_t stop_requested, hung_up, run_stands, encodes, on_terminal, follower;
+static volatile sig_atomic_t stop_requested, hung_up, run_stands, encodes, on_terminal, follower, over;
 
 /* From a signal handler. */
 static void say_at_once(const char *text)
@@ -140,11 +140,15 @@ static _Noreturn void end_at_once(void)
 static void request_stop(int number)
 {
     (void)number;
+    if (over && ranks_several()) { /* the launcher, to which another has ended first */
+        return;
+    }
     if (stop_requested || !run_stands) {
         end_at_once();
     }
     stop_requested = 1;
-    say_at_once("stops after this step, or soon, and saves");
+    /* where a process is lost the launcher ends the others by such a signal, and there is nothing that they can save */
+    say_at_once(ranks_several() ? "stops after this step, or soon" : "stops after this step, or soon, and saves");
     if (!follower) {
         cli_message_at_once("a second interrupt ends at once, at the last checkpoint");
     }
@@ -376,6 +380,7 @@ int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *arg
                                    .sample = cli_quiet() ? NULL : on_sample,
                                    .encoding = cli_quiet() ? NULL : on_encoding};
     asc_status end = asc_train(ctx, settings, folder, args->resume, &hooks, &result);
+    over = 1;
     progress_clear(&w.bar);
     status = ranks_report(ctx);
     if (!follower && (end == ASC_OK || end == ASC_ERR_INTERRUPTED)) {

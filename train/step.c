@@ -180,7 +180,7 @@ static asc_status accumulate(const asc_stepper *s, int64_t step, int64_t sequenc
         asc_shard_sum sum = run_batch(&(batch_run){.s = s, .first = first, .n = n, .all = all, .weight = weight});
         result->loss += sum.loss;
         result->flops += sum.flops;
-        if (apart && asc_error(ctx) == ASC_OK) {
+        if (apart) {
             asc_tree_add_back(s->tree);
         }
         if (asc_error(ctx) == ASC_OK && !isfinite(result->loss)) {

@@ -25,49 +25,39 @@ static size_t bytes_of_all(const asc_params *params)
     return bytes;
 }
 
-/* And of the flags behind them. */
-static size_t bytes_of_set(const asc_params *params)
+static size_t bytes_of_set(const asc_tree *t)
 {
-    return bytes_of_all(params) + (size_t)asc_params_count(params) * sizeof(bool);
+    return (size_t)asc_params_count(t->params) * sizeof(asc_tensor);
 }
 
-static asc_status make_set(const asc_tree *t, asc_grad_set *s)
+static void empty(const asc_tree *t, const asc_grad_set *s)
 {
-    if (!s->data && (s->data = asc_alloc(t->ctx, bytes_of_set(t->params)))) {
-        s->has = (bool *)s->data + bytes_of_all(t->params);
+    for (int i = 0; s->grad && i < asc_params_count(t->params); i++) {
+        asc_release(s->grad[i]);
+        s->grad[i] = asc_null();
     }
-    return asc_error(t->ctx);
 }
 
 static void free_set(const asc_tree *t, asc_grad_set *s)
 {
-    asc_free(t->ctx, s->data, s->data ? bytes_of_set(t->params) : 0);
-    *s = (asc_grad_set){NULL, NULL};
+    empty(t, s);
+    asc_free(t->ctx, s->grad, s->grad ? bytes_of_set(t) : 0);
+    s->grad = NULL;
 }
 
-/* Copies the parameters' gradients into a set that is there. */
-static void copy_to(const asc_tree *t, asc_grad_set *s)
-{
-    char *to = s->data;
-    for (int i = 0; i < asc_params_count(t->params); i++) {
-        asc_tensor p = asc_params_at(t->params, i);
-        const void *grad = asc_data(asc_grad(p));
-        s->has[i] = grad != NULL;
-        if (grad) {
-            memcpy(to, grad, bytes_of(p));
-        } else {
-            memset(to, 0, bytes_of(p));
-        }
-        to += bytes_of(p);
-    }
-}
-
-/* The parameters' gradients go into the set, and there are none. */
+/* The parameters' gradients go into the set as they are, and there are none. */
 static asc_status put(const asc_tree *t, asc_grad_set *s)
 {
-    if (make_set(t, s) == ASC_OK) {
-        copy_to(t, s);
-        asc_params_zero_grad(t->params);
+    if (!s->grad && !(s->grad = asc_alloc(t->ctx, bytes_of_set(t)))) {
+        return asc_error(t->ctx);
+    }
+    for (int i = 0; i < asc_params_count(t->params); i++) {
+        asc_tensor p = asc_params_at(t->params, i);
+        s->grad[i] = asc_grad(p);
+        if (!asc_is_null(s->grad[i])) {
+            asc_keep(s->grad[i]);
+            asc_grad_into(p, asc_null(), false);
+        }
     }
     return asc_error(t->ctx);
 }
@@ -118,20 +108,58 @@ static void add_one(asc_ctx *ctx, asc_tensor p, const void *from)
     }
 }
 
+/* The set is empty then, after an error, too. */
 static asc_status add(const asc_tree *t, const asc_grad_set *s)
 {
-    const char *from = s->data;
     for (int i = 0; i < asc_params_count(t->params) && !asc_error(t->ctx); i++) {
-        asc_tensor p = asc_params_at(t->params, i);
-        if (s->has[i]) {
-            add_one(t->ctx, p, from);
+        asc_tensor p = asc_params_at(t->params, i), grad = s->grad[i];
+        if (!asc_is_null(grad) && asc_is_null(asc_grad(p))) {
+            asc_grad_into(p, grad, true);
+        } else if (!asc_is_null(grad)) {
+            add_one(t->ctx, p, asc_data(grad));
         }
-        from += bytes_of(p);
     }
+    empty(t, s);
     return asc_error(t->ctx);
 }
 
 /* ---- between ranks ---- */
+
+/* A message of gradients: of all parameters, one after another, and a flag for each behind them: whether it has one. */
+static size_t bytes_of_message(const asc_tree *t)
+{
+    return bytes_of_all(t->params) + (size_t)asc_params_count(t->params) * sizeof(bool);
+}
+
+static void pack(const asc_tree *t)
+{
+    char *to = t->message;
+    bool *has = (bool *)to + bytes_of_all(t->params);
+    for (int i = 0; i < asc_params_count(t->params); i++) {
+        asc_tensor p = asc_params_at(t->params, i);
+        const void *grad = asc_data(asc_grad(p));
+        has[i] = grad != NULL;
+        if (grad) {
+            memcpy(to, grad, bytes_of(p));
+        } else {
+            memset(to, 0, bytes_of(p));
+        }
+        to += bytes_of(p);
+    }
+}
+
+static void add_message(const asc_tree *t)
+{
+    const char *from = t->message;
+    const bool *has = (const bool *)from + bytes_of_all(t->params);
+    for (int i = 0; i < asc_params_count(t->params) && !asc_error(t->ctx); i++) {
+        asc_tensor p = asc_params_at(t->params, i);
+        if (has[i]) {
+            add_one(t->ctx, p, from);
+        }
+        from += bytes_of(p);
+    }
+}
 
 typedef struct message {
     asc_verdict verdict; /* with an error nothing comes after the head */
@@ -141,24 +169,22 @@ typedef struct message {
 /* The gradients go to another rank, and there are none. */
 static void send_up(asc_tree *t, int to, const asc_shard_sum *sum)
 {
-    asc_grad_set *s = &t->waiting[0];
     message m = {asc_verdict_of(t->ctx), *sum};
     if (asc_comm_send(t->ctx, to, &m, sizeof m) == ASC_OK && !m.verdict.status) {
-        copy_to(t, s);
+        pack(t);
         asc_params_zero_grad(t->params);
-        asc_comm_send(t->ctx, to, s->data, bytes_of_set(t->params));
+        asc_comm_send(t->ctx, to, t->message, bytes_of_message(t));
     }
 }
 
 /* Those of another rank are added. With an error they are taken all the same: who sends must not wait. */
 static asc_shard_sum receive_up(asc_tree *t, int from)
 {
-    asc_grad_set *s = &t->waiting[0];
     message m = {.sum = {0, 0}};
     if (asc_comm_receive(t->ctx, from, &m, sizeof m) || m.verdict.status) {
         asc_verdict_take(t->ctx, &m.verdict, from);
-    } else if (asc_comm_receive(t->ctx, from, s->data, bytes_of_set(t->params)) == ASC_OK && !asc_error(t->ctx)) {
-        add(t, s);
+    } else if (asc_comm_receive(t->ctx, from, t->message, bytes_of_message(t)) == ASC_OK && !asc_error(t->ctx)) {
+        add_message(t);
     }
     return m.sum;
 }
@@ -166,7 +192,6 @@ static asc_shard_sum receive_up(asc_tree *t, int from)
 asc_status asc_tree_share(asc_tree *t, asc_shard_sum *sum)
 {
     asc_ctx *ctx = t->ctx;
-    asc_grad_set *s = &t->waiting[0];
     if (asc_comm_size(ctx) == 1) {
         return asc_error(ctx);
     }
@@ -177,10 +202,10 @@ asc_status asc_tree_share(asc_tree *t, asc_shard_sum *sum)
     }
     *sum = m.sum;
     if (asc_comm_rank(ctx) == 0) {
-        copy_to(t, s);
+        pack(t);
     }
-    if (asc_comm_broadcast(ctx, s->data, bytes_of_set(t->params)) == ASC_OK && asc_comm_rank(ctx) > 0) {
-        add(t, s); /* there are none here */
+    if (asc_comm_broadcast(ctx, t->message, bytes_of_message(t)) == ASC_OK && asc_comm_rank(ctx) > 0) {
+        add_message(t); /* there are none here */
     }
     return asc_error(ctx);
 }
@@ -226,10 +251,10 @@ static asc_shard_sum join(const running *r, int level, int64_t index, int right)
     if (right != asc_comm_rank(t->ctx)) {
         more = receive_up(t, right);
     } else {
-        bool put_by = !asc_error(t->ctx) && put(t, &t->waiting[level]) == ASC_OK;
+        bool put_by = !asc_error(t->ctx) && put(t, &t->waiting[level - 1]) == ASC_OK;
         more = run_node(r, level - 1, 2 * index + 1);
-        if (put_by && !asc_error(t->ctx)) {
-            add(t, &t->waiting[level]);
+        if (put_by) {
+            add(t, &t->waiting[level - 1]);
         }
     }
     return (asc_shard_sum){sum.loss + more.loss, sum.flops + more.flops};
@@ -294,7 +319,10 @@ asc_status asc_tree_add_back(asc_tree *t)
 
 asc_status asc_tree_open(asc_tree *t)
 {
-    return asc_comm_size(t->ctx) > 1 ? make_set(t, &t->waiting[0]) : ASC_OK;
+    if (asc_comm_size(t->ctx) > 1) {
+        t->message = asc_alloc(t->ctx, bytes_of_message(t));
+    }
+    return asc_error(t->ctx);
 }
 
 void asc_tree_close(asc_tree *t)
@@ -303,4 +331,6 @@ void asc_tree_close(asc_tree *t)
         free_set(t, &t->waiting[i]);
     }
     free_set(t, &t->total);
+    asc_free(t->ctx, t->message, t->message ? bytes_of_message(t) : 0);
+    t->message = NULL;
 }

@@ -21,17 +21,16 @@ typedef asc_shard_sum asc_shard_fn(void *user, int64_t shard);
 
 /* A set of gradients that waits for another. */
 typedef struct asc_grad_set {
-    char *data; /* of all parameters, one after another, and `has` behind them; NULL: not made yet */
-    bool *has;  /* which of them have one */
+    asc_tensor *grad; /* of each parameter; null: it has none. NULL: not made yet */
 } asc_grad_set;
 
 typedef struct asc_tree {
     asc_ctx *ctx;
     asc_params *params;
     int64_t shards;
-    asc_grad_set waiting[ASC_TREE_LEVELS]; /* those that are needed, log2 of the shards, are made when they are; the
-                                            * first is for messages */
+    asc_grad_set waiting[ASC_TREE_LEVELS]; /* those that are needed, log2 of the shards, are made when they are */
     asc_grad_set total;                    /* of the batches before, where a step has several */
+    char *message;                         /* of gradients; NULL with one rank */
 } asc_tree;
 
 /* With several ranks: the memory for messages. ASC_ERR_MEMORY. In any case to be closed. */

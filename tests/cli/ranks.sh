@@ -1,25 +1,13 @@
 #!/bin/sh
 # A training under mpirun: the same run for any number of processes, resumed with others, and what goes wrong said once.
 . "$abs_top_srcdir/tests/program.sh"
-mpi=$("$ASCGRAD" info | sed -n 's/^MPI *//p')
-case $mpi in
-none*) echo "skipped: built without MPI"; exit 77 ;;
-esac
-command -v mpirun >/dev/null || { echo "skipped: there is no mpirun"; exit 77; }
-# Open MPI: more processes than processors, also as root; MPICH asks for nothing.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_orte_base_help_aggregate=0
-# MPI itself leaves memory behind.
-[ "${ASCGRAD_SANITIZED-}" != yes ] || export ASAN_OPTIONS=detect_leaks=0
-mpirun -n 2 true >probe 2>&1 || { echo "skipped: mpirun starts nothing here:"; cat probe; exit 77; }
+. "$abs_top_srcdir/tests/ranks.sh"
 
-settings="--data builtin:3000 --model transformer --layers 1 --heads 2 --dim 16 --block 8 --batch 8 --shards 4
-    --threads 1 --schedule constant --warmup 0 --eval-every 4 --log-every 1 --checkpoint-every 2"
 # on N ARGUMENT...: train on N processes.
 on() {
     ranks=$1
     shift
-    mpirun -n "$ranks" "$ASCGRAD" train --rank-timeout 60 "$@"
+    "$mpirun" -n "$ranks" "$ASCGRAD" train --rank-timeout 60 "$@"
 }
 
 # the same for 1, 2 and 4 processes; one of them speaks
@@ -47,9 +35,41 @@ has err 'shards is 4, expected a multiple of the 3 processes'
 status 2 on 2 --stepz 8 --out wrong
 has err 'did you mean --steps'
 [ "$(grep -c 'did you mean' err)" -eq 1 ] || fail "told more than once: $(cat err)"
+status 2 on 2 --model nonsense --data builtin:3000 --out wrong
+lacks err 'nothing is saved'
 
 # a command that is not shared runs once
-status 0 mpirun -n 2 "$ASCGRAD" eval one --data builtin:3000 --json
+status 0 "$mpirun" -n 2 "$ASCGRAD" eval one --data builtin:3000 --json
 [ "$(grep -c '"ppl"' out)" -eq 1 ] || fail "two evaluations"
+
+# pairs of sentences, whose states one process computes for all
+XDG_CACHE_HOME=$folder/cache
+export XDG_CACHE_HOME
+awk 'BEGIN {
+    split("entailment neutral contradiction", label)
+    split("plays sings rests", does)
+    for (i = 0; i < 60; i++) {
+        printf "{\"gold_label\": \"%s\", \"sentence1\": \"the girl %s\", ", label[i % 3 + 1], does[i * 7 % 3 + 1]
+        printf "\"sentence2\": \"a girl %s\"}\n", does[(i * 7 + i) % 3 + 1]
+    }
+}' >pairs.jsonl
+pairs="--encoder $abs_top_srcdir/tests/train/encoder --train pairs.jsonl --valid pairs.jsonl --mix transformer --epochs 2
+    --threads 1 --dim 16 --ffn 16 --head-ffn 16 --batch 8 --shards 4 --log-every 1"
+# shellcheck disable=SC2086
+status 0 "$ASCGRAD" nli train $pairs --out pairs-one
+rm -r cache
+# shellcheck disable=SC2086
+status 0 "$mpirun" -n 2 "$ASCGRAD" nli train $pairs --out pairs-two
+same_run pairs-one pairs-two
+
+# the runs of an experiment are taken in turn, each by one process
+cat >e.json <<'END'
+{"common": {"data": "builtin:3000", "layers": 1, "heads": 2, "dim": 16, "block": 8, "batch": 8, "steps": 8},
+ "systems": {"a": {"model": "transformer"}, "b": {"model": "conv"}}, "seeds": [1, 2]}
+END
+status 0 "$mpirun" -n 2 "$ASCGRAD" experiment run e.json --out e
+[ "$(grep -c ': done, valid perplexity' err)" -eq 4 ] || fail "not each run once: $(cat err)"
+status 0 "$ASCGRAD" experiment status e
+has out '4 done'
 
 exit $failed

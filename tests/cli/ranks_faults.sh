@@ -2,26 +2,14 @@
 # A training under mpirun that loses a process, or its disk, or is told to stop: all end, one says why, and the last
 # checkpoint stands.
 . "$abs_top_srcdir/tests/program.sh"
-mpi=$("$ASCGRAD" info | sed -n 's/^MPI *//p')
-case $mpi in
-none*) echo "skipped: built without MPI"; exit 77 ;;
-esac
-command -v mpirun >/dev/null || { echo "skipped: there is no mpirun"; exit 77; }
-# Open MPI: more processes than processors, also as root; MPICH asks for nothing.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_orte_base_help_aggregate=0
-# MPI itself leaves memory behind.
-[ "${ASCGRAD_SANITIZED-}" != yes ] || export ASAN_OPTIONS=detect_leaks=0
-mpirun -n 2 true >probe 2>&1 || { echo "skipped: mpirun starts nothing here:"; cat probe; exit 77; }
+. "$abs_top_srcdir/tests/ranks.sh"
 
-settings="--data builtin:3000 --model transformer --layers 1 --heads 2 --dim 16 --block 8 --batch 8 --shards 4
-    --threads 1 --schedule constant --warmup 0 --eval-every 4 --log-every 1 --checkpoint-every 2"
 # begin NAME ARGUMENT...: a job in the background; its launcher is $job, its processes' numbers are $pids
 begin() {
     name=$1
     shift
     # shellcheck disable=SC2086
-    mpirun -n 2 "$ASCGRAD" train $settings --quiet --steps 1000000 --out "$name" "$@" >out 2>err &
+    "$mpirun" -n 2 "$ASCGRAD" train $settings --quiet --steps 1000000 --out "$name" "$@" >out 2>err &
     job=$!
     waited=0
     while [ ! -e "$name/checkpoint.safetensors" ] && [ $waited -lt 600 ]; do
@@ -61,6 +49,7 @@ gone() {
 begin killed
 kill -9 "$(second)"
 gone killed
+lacks err 'saves'
 step=$(sed -n '$s/.*"step": \([0-9]*\).*/\1/p' killed/metrics.jsonl)
 status 0 "$ASCGRAD" train --resume killed --steps $((step + 2))
 
