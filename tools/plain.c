@@ -33,6 +33,20 @@ bool cli_write(FILE *out, const char *text, size_t n)
     return write_plain(out, true, text, n);
 }
 
+char *cli_plain(const char *text)
+{
+    char *plain = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&plain, &bytes);
+    bool whole = out && cli_write(out, text, strlen(text));
+    whole = out && fclose(out) == 0 && whole;
+    if (!whole) {
+        free(plain);
+        plain = calloc(1, 1);
+    }
+    return plain;
+}
+
 int cli_vprint_to(FILE *out, bool lines, const char *format, va_list args)
 {
     char some[1000], *text = some;

@@ -22,4 +22,7 @@ int cli_vprint_to(FILE *out, bool lines, const char *format, va_list args);
 /* n bytes of text, in lines. false: the stream takes no more. */
 bool cli_write(FILE *out, const char *text, size_t n);
 
+/* A text of several lines as it would be printed; new, freed with free(). "" without memory. */
+char *cli_plain(const char *text);
+
 #endif

@@ -56,15 +56,34 @@ static void read_tensors(verifier *v, const asc_safetensors *file, asc_verified 
     }
 }
 
+/* Whether the run has its best model, under one of the names that this has while it is written. */
+static bool has_model(const verifier *v)
+{
+    static const char *const names[] = {"model.safetensors", "model.next.safetensors", "model.kept.safetensors",
+                                        "model.stable.safetensors"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = asc_path_join(v->ctx, v->path, names[i]);
+        found = found || (path && asc_path_exists(path));
+        asc_path_free(v->ctx, path);
+    }
+    return found;
+}
+
 /* That what the checkpoint says of the run's other files is so. */
 static void check_checkpoint(verifier *v, const asc_safetensors *file)
 {
-    int64_t step, bytes = 0;
+    int64_t step, best = -1, bytes = 0;
     struct stat info;
     char *metrics = asc_path_join(v->ctx, v->path, "metrics.jsonl");
     char *config = asc_path_join(v->ctx, v->path, "config.json");
     asc_format_int(file, "step", 0, ASC_STEPS_MOST, &step);
     asc_format_int(file, "metrics_bytes", 0, INT64_MAX, &bytes);
+    asc_format_int(file, "best_step", -1, ASC_STEPS_MOST, &best);
+    if (!asc_error(v->ctx) && best >= 0 && !has_model(v)) {
+        asc_fail(v->ctx, ASC_ERR_FORMAT, "%s/model.safetensors: is missing: the best model, of step %lld", v->path,
+                 (long long)best);
+    }
     if (!asc_error(v->ctx) && (stat(metrics, &info) || info.st_size < bytes)) {
         asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: has fewer than the %lld bytes that the checkpoint knows of", metrics,
                  (long long)bytes);
@@ -142,37 +161,62 @@ static void verify_metrics(verifier *v, const char *path)
 
 enum { CONFIG, VOCABULARY, METRICS, CHECKPOINT, MODEL };
 
+static const struct {
+    const char *name;
+    int kind;
+} files[] = {{"config.json", CONFIG},
+             {"vocab.txt", VOCABULARY},
+             {"metrics.jsonl", METRICS},
+             {"checkpoint.safetensors", CHECKPOINT},
+             {"checkpoint.stable.safetensors", CHECKPOINT},
+             {"model.safetensors", MODEL},
+             {"model.next.safetensors", MODEL},
+             {"model.kept.safetensors", MODEL},
+             {"model.extra.safetensors", MODEL},
+             {"model.stable.safetensors", MODEL}};
+
+static void verify_file(verifier *v, int kind, const char *path)
+{
+    switch (kind) {
+    case CONFIG:
+        verify_config(v, path);
+        break;
+    case VOCABULARY:
+        verify_vocabulary(v, path);
+        break;
+    case METRICS:
+        verify_metrics(v, path);
+        break;
+    default:
+        verify_tensors(v, path, kind == CHECKPOINT);
+    }
+}
+
+/* What a run can't do without; a model that a checkpoint knows of is missed where that is looked at. */
+static void check_missing(verifier *v, const char *name, const char *path)
+{
+    if (strcmp(name, "vocab.txt") == 0) {
+        const char *spec = json_string_value(json_object_get(v->config, "tokenizer"));
+        const asc_tokenizer_kind *kind = spec ? asc_tokenizer_kind_find(v->ctx, spec) : NULL;
+        if (kind && kind->has_vocabulary) {
+            asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is missing", path);
+        }
+    } else if (strcmp(name, "checkpoint.safetensors") == 0 && has_model(v)) {
+        asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is missing: without it the run can't go on", path);
+    }
+    if (asc_error(v->ctx)) {
+        tell_of(v, &(asc_verified){.file = path});
+    }
+}
+
 static void verify_run(verifier *v)
 {
-    static const struct {
-        const char *name;
-        int kind;
-    } files[] = {{"config.json", CONFIG},
-                 {"vocab.txt", VOCABULARY},
-                 {"metrics.jsonl", METRICS},
-                 {"checkpoint.safetensors", CHECKPOINT},
-                 {"checkpoint.stable.safetensors", CHECKPOINT},
-                 {"model.safetensors", MODEL},
-                 {"model.next.safetensors", MODEL},
-                 {"model.kept.safetensors", MODEL},
-                 {"model.extra.safetensors", MODEL},
-                 {"model.stable.safetensors", MODEL}};
     for (size_t i = 0; i < sizeof files / sizeof *files && !asc_error(v->ctx); i++) {
         char *path = asc_path_join(v->ctx, v->path, files[i].name);
         if (path && asc_path_exists(path)) {
-            switch (files[i].kind) {
-            case CONFIG:
-                verify_config(v, path);
-                break;
-            case VOCABULARY:
-                verify_vocabulary(v, path);
-                break;
-            case METRICS:
-                verify_metrics(v, path);
-                break;
-            default:
-                verify_tensors(v, path, files[i].kind == CHECKPOINT);
-            }
+            verify_file(v, files[i].kind, path);
+        } else if (path) {
+            check_missing(v, files[i].name, path);
         }
         asc_path_free(v->ctx, path);
     }

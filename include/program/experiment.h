@@ -103,7 +103,7 @@ ASC_API const char *asc_experiment_value(asc_experiment *experiment, int i, cons
 /* What the tuning found for a system: the run with the smallest loss on the validation split, or, where the runs'
  * best_by is accuracy, the highest accuracy, of equal ones the smaller loss. */
 typedef struct asc_experiment_tuning {
-    int run;                 /* number of the run that it chose; -1: not known yet, or all failed */
+    int run; /* number of the run that it chose; -1: not known yet, as one has failed perhaps, or no loss is finite */
     int tried, done, failed; /* how many runs it has, how many have ended, and how many of them with no finite loss */
     double valid_loss;       /* of the chosen run; NaN */
     double valid_accuracy;   /* of the chosen run, where it chose; NaN */

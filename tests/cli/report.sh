@@ -3,7 +3,7 @@
 . "$abs_top_srcdir/tests/program.sh"
 
 cat >exp.json <<'END'
-{"name": "<b>R&D</b> `touch a.evil` | $(touch b.evil)",
+{"name": "<b>R&D</b> `touch a.evil` | $(touch b.evil)\u001b]0;\u009b1m\u202e",
  "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 12,
   "eval_every": 4, "threads": 1},
  "systems": {"base": {"model": "transformer"}, "swarm": {"model": "ascender"},
@@ -70,6 +70,11 @@ lacks dir/report.html '<b>R&D'
 lacks dir/report.html 'https*://'
 lacks dir/report.html 'src="[^d]'
 has dir/report.html 'src="data:image/svg+xml;base64,PHN2Zz5kcmF3bjwvc3ZnPgo='
+has dir/report.html '(touch b.evil)?\]0;?1m?</title>'
+for file in dir/report.md dir/report.html dir/figures/*; do
+    LC_ALL=C tr -d '\n\t' <"$file" | LC_ALL=C grep -q "[[:cntrl:]]\|$(printf '\342\200\256\|\302\233')" &&
+        fail "$file has characters that steer a terminal"
+done
 has dir/report.md '^# \\<b\\>R&D\\</b\\> \\`touch a.evil\\` \\| \\\$'
 for file in *.evil dir/*.evil dir/*/*.evil; do
     [ ! -e "$file" ] || fail "a name was run: $file"

@@ -200,6 +200,36 @@ START_TEST(tuning_by_accuracy)
 }
 END_TEST
 
+/* Whether a value is chosen while another's run has failed would depend on what became of that by then. */
+START_TEST(tuning_waits_for_a_run_that_failed)
+{
+    asc_experiment *e = read_tuned(NULL);
+    asc_experiment_tuning t;
+    int run;
+    bool later;
+    ck_assert_int_eq(asc_experiment_place(e, dir), ASC_OK);
+    do_one(e, 3, ASC_EXPERIMENT_END_DONE);
+    do_one(e, 1, ASC_EXPERIMENT_END_FAILED);
+    for (int i = 2; i < 6; i++) {
+        do_one(e, 2, ASC_EXPERIMENT_END_DONE);
+    }
+    ck_assert_int_eq(asc_experiment_tuning_of(e, 0, &t), ASC_OK);
+    ck_assert(t.run == -1 && t.done == 3 && t.failed == 1);
+    ck_assert_int_eq(asc_experiment_run_at(e, 6)->state, ASC_EXPERIMENT_STATE_WAITING);
+    ck_assert_int_eq(asc_experiment_next(e, &run, &later), ASC_OK);
+    ck_assert_int_eq(asc_experiment_run_at(e, run)->system, 1); /* the others go on */
+    ck_assert_int_eq(asc_experiment_release(e, run, ASC_EXPERIMENT_END_STOPPED, NULL), ASC_OK);
+    asc_experiment_free(e);
+    e = asc_experiment_open(ctx, dir);
+    ck_assert_int_eq(asc_experiment_next(e, &run, &later), ASC_OK);
+    ck_assert_int_eq(run, 1);
+    ck_assert_int_eq(asc_experiment_release(e, run, ASC_EXPERIMENT_END_DONE, NULL), ASC_OK);
+    ck_assert_int_eq(asc_experiment_tuning_of(e, 0, &t), ASC_OK);
+    ck_assert(t.run == 1 && t.failed == 0);
+    asc_experiment_free(e);
+}
+END_TEST
+
 START_TEST(workers)
 {
     static const char text[] = "{\"systems\": {\"t\": {}, \"g\": {\"model\": \"grassmann\"}}, \"seeds\": [1, 2]}";
@@ -268,6 +298,7 @@ int main(void)
     tcase_add_test(experiments, scale);
     tcase_add_test(experiments, tuning);
     tcase_add_test(experiments, tuning_by_accuracy);
+    tcase_add_test(experiments, tuning_waits_for_a_run_that_failed);
     tcase_add_test(experiments, workers);
     tcase_add_test(experiments, what_a_killed_worker_left_goes);
     return run_suite("experiments", experiments);

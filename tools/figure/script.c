@@ -1,20 +1,25 @@
 /* tools/figure/script.c: a figure as a gnuplot script and as a table, both in memory. */
+#include <stdlib.h>
+
 #include "tools/csv.h"
 #include "tools/figure/figure.h"
+#include "tools/plain.h"
 
 /* ---- the script ---- */
 
 void figure_quote(figure *f, const char *text)
 {
+    char *plain = cli_plain(text);
     fputc('\'', f->out);
-    for (; *text; text++) {
-        if (*text == '\'') {
+    for (const char *c = plain; c && *c; c++) {
+        if (*c == '\'') {
             fputs("''", f->out);
         } else {
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, f->out);
+            fputc((unsigned char)*c < ' ' ? ' ' : *c, f->out);
         }
     }
     fputc('\'', f->out);
+    free(plain);
 }
 
 void figure_begin(figure *f, const char *title, int width, int height)

@@ -11,6 +11,7 @@
 #include <program/file.h>
 
 #include "tools/csv.h"
+#include "tools/plain.h"
 
 /* No script, nothing from elsewhere: the page says so itself. */
 static const char head[] =
@@ -30,7 +31,7 @@ static const char head[] =
     "pre { background: #f4f4f4; padding: .7rem; overflow-x: auto; font-size: .85rem }\n"
     "</style>\n";
 
-/* ---- escapes ---- */
+/* ---- escapes: what would steer a terminal, or a reader's eye, shows as "?" ---- */
 
 static void html_char(FILE *out, char c)
 {
@@ -57,20 +58,24 @@ static void html_char(FILE *out, char c)
 
 static void html_text(FILE *out, const char *text)
 {
-    for (; *text; text++) {
-        html_char(out, *text);
+    char *plain = cli_plain(text);
+    for (const char *c = plain; c && *c; c++) {
+        html_char(out, *c);
     }
+    free(plain);
 }
 
 /* What would be markup stands behind a backslash; a line's end would end a cell. */
 static void md_text(FILE *out, const char *text)
 {
-    for (; *text; text++) {
-        if (strchr("\\`*_{}[]<>|#~$", *text)) {
+    char *plain = cli_plain(text);
+    for (const char *c = plain; c && *c; c++) {
+        if (strchr("\\`*_{}[]<>|#~$", *c)) {
             fputc('\\', out);
         }
-        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+        fputc((unsigned char)*c < ' ' ? ' ' : *c, out);
     }
+    free(plain);
 }
 
 static void both_text(document *d, const char *text)
@@ -184,13 +189,15 @@ void document_verbatim(document *d, const char *text)
     }
     fputs("\n    ", d->md);
     fputs("<pre>", d->html);
-    for (const char *c = text; *c; c++) {
+    char *plain = cli_plain(text);
+    for (const char *c = plain; c && *c; c++) {
         if (*c == '\n') {
             fputs(c[1] ? "\n    " : "", d->md);
         } else {
             fputc((unsigned char)*c < ' ' ? ' ' : *c, d->md);
         }
     }
+    free(plain);
     html_text(d->html, text);
     fputs("\n", d->md);
     fputs("</pre>\n", d->html);

@@ -57,16 +57,20 @@ static bool is_better(const asc_plan_run *a, const asc_plan_run *b)
                                                                 : a->valid_loss < b->valid_loss;
 }
 
+/* A value whose loss is not finite is not chosen. Of one whose run failed, a full disk say, nothing is known: the
+ * choice waits for it to be tried again, so that it is that of an experiment to which nothing happened. */
 static asc_status find(asc_experiment *e, int system, asc_experiment_tuning *t)
 {
     *t = (asc_experiment_tuning){.run = -1, .valid_loss = NAN, .valid_accuracy = NAN};
     int best = -1;
+    bool all_known = true;
     for (int i = 0; i < e->n_tuning; i++) {
         asc_plan_run *r = &e->runs[i];
         if (r->info.system != system) {
             continue;
         }
         t->tried++;
+        all_known = all_known && r->info.state == ASC_EXPERIMENT_STATE_DONE;
         if (r->info.state == ASC_EXPERIMENT_STATE_FAILED || r->info.diverged) {
             t->failed++;
         }
@@ -81,7 +85,7 @@ static asc_status find(asc_experiment *e, int system, asc_experiment_tuning *t)
             best = i;
         }
     }
-    if (best >= 0 && t->done == t->tried) {
+    if (best >= 0 && all_known) {
         t->run = best;
         t->valid_loss = e->runs[best].valid_loss;
         t->valid_accuracy = e->runs[best].valid_accuracy;
