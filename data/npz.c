@@ -8,6 +8,7 @@
 
 #include <ascgrad/npz.h>
 
+#include "data/byte_order.h"
 #include "data/file.h"
 #include "data/utf8.h"
 #include "tensor/ctx.h"
@@ -25,7 +26,6 @@ enum {
 };
 static const uint64_t zip_max_bytes = UINT32_MAX; /* what 32-bit ZIP can say */
 
-/* The elements in the machine's order, which is little-endian as that of safetensors. */
 static const char *const descriptions[] = {[ASC_F32] = "<f4", [ASC_F64] = "<f8", [ASC_I64] = "<i8", [ASC_U8] = "|u1"};
 
 /* A member: what its headers say, and where its elements are. */
@@ -78,18 +78,20 @@ static asc_status take_tensor(npz_writer *w, npz_member *m, asc_tensor t)
     if (!asc_is_valid(t)) {
         return asc_fail(w->ctx, ASC_ERR_ARG, "%s: the tensor of '%s' is gone", w->path, m->name);
     }
-    m->value_bytes = (size_t)asc_numel(t) * asc_dtype_size(asc_dtype_of(t));
+    size_t width = asc_dtype_size(asc_dtype_of(t));
+    m->value_bytes = (size_t)asc_numel(t) * width;
     if (m->value_bytes > zip_max_bytes) {
         return too_large(w); /* before its values are gathered */
     }
     m->values = asc_data(t);
     make_npy(m, descriptions[asc_dtype_of(t)], asc_ndim(t), asc_shape(t));
-    if (!asc_is_contiguous(t)) {
+    if (!asc_is_contiguous(t) || asc_turned_in_files(width)) {
         m->values = m->packed = asc_alloc(w->ctx, m->value_bytes);
         if (!m->packed) {
             return ASC_ERR_MEMORY;
         }
         asc_pack(&asc_node_of(t)->array, asc_dtype_of(t), m->packed);
+        asc_file_order(m->packed, (size_t)asc_numel(t), width);
     }
     return ASC_OK;
 }
@@ -134,6 +136,7 @@ static asc_status take_texts(npz_writer *w, npz_member *m, const asc_npz_array *
             at += asc_utf8_next(at, strlen(at), code);
         }
     }
+    asc_file_order(codes, (size_t)(a->n_texts * width), sizeof *codes);
     char description[32];
     snprintf(description, sizeof description, "<U%lld", (long long)width);
     make_npy(m, description, 1, &a->n_texts);

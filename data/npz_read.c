@@ -11,6 +11,7 @@
 
 #include <ascgrad/npz.h>
 
+#include "data/byte_order.h"
 #include "data/file.h"
 #include "tensor/ctx.h"
 #include "tensor/dtype.h"
@@ -161,6 +162,7 @@ static void convert(const header *h, const unsigned char *from, void *to)
     size_t size = asc_dtype_size(h->a.dtype);
     if ((size_t)h->size == size) {
         memcpy(to, from, (size_t)h->a.numel * size);
+        asc_file_order(to, (size_t)h->a.numel, size);
         return;
     }
     for (int64_t i = 0; i < h->a.numel; i++) {

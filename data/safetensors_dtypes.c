@@ -3,10 +3,6 @@
 
 #include "data/safetensors.h"
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "safetensors files are little-endian, and are read here without turning bytes"
-#endif
-
 /* IEEE 754 binary16, subnormals, infinities and NaNs included; exact. */
 static float from_half(uint16_t h)
 {

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "data/byte_order.h"
 #include "data/safetensors.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
@@ -39,6 +40,7 @@ static asc_status read_chunks(const asc_safetensors *file, const asc_safetensors
         }
         crc = file->crc ? crc32_z(crc, in, (size_t)bytes) : crc;
         size_t n = (size_t)(bytes / stored->size);
+        asc_file_order(in, n, (size_t)stored->size);
         stored->convert[dtype](out, in, n);
         out += n * asc_dtype_size(dtype);
     }

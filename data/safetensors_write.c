@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "data/byte_order.h"
 #include "data/file.h"
 #include "data/safetensors.h"
 #include "tensor/ctx.h"
@@ -120,17 +121,20 @@ static asc_status add_tensors(safetensors_writer *w)
 
 /* ---- checksums ---- */
 
-/* The values side by side: the tensor's own, or a copy in *packed of bytes_of(t), to be freed. ASC_ERR_MEMORY. */
+/* The values side by side, as the file holds them: the tensor's own, or a copy in *packed of bytes_of(t), to be freed.
+ * ASC_ERR_MEMORY. */
 static asc_status pack(asc_ctx *ctx, asc_tensor t, const void **values, void **packed)
 {
     *packed = NULL;
     *values = asc_data(t);
-    if (!asc_is_contiguous(t)) {
+    size_t width = asc_dtype_size(asc_dtype_of(t));
+    if (!asc_is_contiguous(t) || asc_turned_in_files(width)) {
         *values = *packed = asc_alloc(ctx, bytes_of(t));
         if (!*packed) {
             return ASC_ERR_MEMORY;
         }
         asc_pack(&asc_node_of(t)->array, asc_dtype_of(t), *packed);
+        asc_file_order(*packed, (size_t)asc_numel(t), width);
     }
     return ASC_OK;
 }

@@ -40,6 +40,14 @@ static inline philox_lanes mul_wide(philox_lanes a, uint32_t m)
 #endif
 }
 
+/* The lower halves of a and b as two words that stand one behind the other in memory. */
+static inline philox_lanes pair_words(philox_lanes a, philox_lanes b)
+{
+    bool low_first = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    philox_lanes first = low_first ? a : b, second = low_first ? b : a;
+    return (first & 0xFFFFFFFFu) | (second << 32);
+}
+
 /* The blocks first … first+PHILOX_LANES-1, four words each. */
 static inline void philox_group(uint32_t *y, asc_philox_key key, uint64_t first)
 {
@@ -60,8 +68,7 @@ static inline void philox_group(uint32_t *y, asc_philox_key key, uint64_t first)
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    philox_lanes low = (c0 & 0xFFFFFFFFu) | (c1 << 32);
-    philox_lanes high = (c2 & 0xFFFFFFFFu) | (c3 << 32);
+    philox_lanes low = pair_words(c0, c1), high = pair_words(c2, c3);
     word_pair *out = (word_pair *)y;
     for (int l = 0; l < PHILOX_LANES; l++) {
         out[2 * l] = low[l];

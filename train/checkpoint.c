@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
 
 #include <ascgrad/safetensors.h>
 
+#include "data/byte_order.h"
 #include "tensor/ctx.h"
 #include "train/format.h"
 #include "train/path.h"
@@ -57,15 +57,14 @@ void asc_build_describe(const asc_ctx *ctx, char *text, size_t bytes)
 /* The checksum of format 1: CRC-32 of the values, in the order of the lists. */
 static uint32_t checksum(asc_params *const *lists, int n_lists)
 {
-    uLong crc = crc32(0, NULL, 0);
+    uint32_t crc = 0;
     for (int l = 0; l < n_lists; l++) {
         for (int i = 0; i < asc_params_count(lists[l]); i++) {
             asc_tensor t = asc_params_at(lists[l], i);
-            size_t bytes = (size_t)asc_numel(t) * asc_dtype_size(asc_dtype_of(t));
-            crc = crc32_z(crc, asc_data(t), bytes);
+            crc = asc_file_crc(crc, asc_data(t), (size_t)asc_numel(t), asc_dtype_size(asc_dtype_of(t)));
         }
     }
-    return (uint32_t)crc;
+    return crc;
 }
 
 /* ---- writing ---- */

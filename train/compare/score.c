@@ -8,6 +8,7 @@
 
 #include <ascgrad/runs.h>
 
+#include "data/byte_order.h"
 #include "data/json.h"
 #include "tensor/need.h"
 #include "train/compare/scores.h"
@@ -71,15 +72,13 @@ static asc_status evaluate(asc_ctx *ctx, const asc_model *model, scorer *s)
 /* Of what is predicted from what: of a classifier the classes, too, which compare with no tokens. */
 static uint32_t token_checksum(const asc_lm *lm, const asc_split *split)
 {
-    uLong crc = crc32(0, NULL, 0);
+    uint32_t crc = 0;
     if (!asc_lm_pair_inputs(lm).pairs) {
-        crc = crc32_z(crc, (const Bytef *)split->tokens, (size_t)split->n_tokens * sizeof *split->tokens);
-        crc = split->given ? crc32_z(crc, split->given, (size_t)split->n_tokens) : crc;
+        crc = asc_file_crc(crc, split->tokens, (size_t)split->n_tokens, sizeof *split->tokens);
+        crc = split->given ? asc_file_crc(crc, split->given, (size_t)split->n_tokens, sizeof *split->given) : crc;
     }
     bool classes = asc_lm_classes(lm) > 0 && split->labels;
-    return (uint32_t)(classes ? crc32_z(crc, (const Bytef *)split->labels,
-                                        (size_t)split->n_sequences * sizeof *split->labels)
-                              : crc);
+    return classes ? asc_file_crc(crc, split->labels, (size_t)split->n_sequences, sizeof *split->labels) : crc;
 }
 
 /* What the run knows of how its model was trained. */

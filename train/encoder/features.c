@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <zlib.h>
 
+#include "data/byte_order.h"
 #include "data/safetensors.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
@@ -27,20 +27,20 @@ enum { PAUSE_MS = 200 };
 static void make_key(asc_features_work *w)
 {
     const asc_pooling_options *p = &w->options.pooling;
-    uLong crc = crc32(0, NULL, 0);
+    uint32_t crc = 0;
     for (int64_t d = 0; d < w->order.n; d++) {
         int64_t i = asc_distinct(&w->order, d), length = asc_sentence_length(w->s, i);
         const int64_t head[] = {length, w->s->seconds[i]};
-        crc = crc32_z(crc, (const Bytef *)head, sizeof head);
-        crc = crc32_z(crc, (const Bytef *)(w->s->ids.data + asc_sentence_begin(w->s, i)),
-                      (size_t)length * sizeof *w->s->ids.data);
+        const int32_t *ids = w->s->ids.data + asc_sentence_begin(w->s, i);
+        crc = asc_file_crc(crc, head, sizeof head / sizeof *head, sizeof *head);
+        crc = asc_file_crc(crc, ids, (size_t)length, sizeof *ids);
     }
     char window[64] = "";
     if (p->kind == ASC_POOLING_WINDOWS) {
         snprintf(window, sizeof window, "-%" PRId64 "-%" PRId64 "%s", p->window, p->stride,
                  p->by_text ? "-by-text" : "");
     }
-    snprintf(w->key, sizeof w->key, "%s-%s%s-%08lx-%" PRId64 "-%" PRId64, asc_encoder_fingerprint(w->e),
+    snprintf(w->key, sizeof w->key, "%s-%s%s-%08" PRIx32 "-%" PRId64 "-%" PRId64, asc_encoder_fingerprint(w->e),
              asc_pooling_name(p->kind), window, crc, w->order.n, w->tokens);
 }
 
@@ -245,7 +245,9 @@ asc_status asc_features_read(const asc_features *f, int64_t i, float *rows)
     const asc_features_part *part = &f->part[place->part];
     int64_t at = place->row * f->dim, n = place->rows * f->dim, size = (int64_t)sizeof *rows;
     if (part->file) {
-        return asc_safetensors_fetch(part->file, rows, n * size, part->offset + at * size);
+        status = asc_safetensors_fetch(part->file, rows, n * size, part->offset + at * size);
+        asc_file_order(rows, status ? 0 : (size_t)n, sizeof *rows);
+        return status;
     }
     memcpy(rows, part->held + at, (size_t)(n * size));
     return ASC_OK;

@@ -9,6 +9,7 @@
 #include <ascgrad/ops.h>
 #include <ascgrad/safetensors.h>
 
+#include "data/byte_order.h"
 #include "tensor/ctx.h"
 #include "train/encoder/encoder.h"
 #include "train/path.h"
@@ -81,7 +82,7 @@ static asc_tensor read_tensor(source *s, const asc_safetensors_entry *entry, int
     }
     asc_tensor t = asc_safetensors_read(ctx, s->file, entry->name, ASC_F32);
     if (!asc_is_null(t)) {
-        s->crc = (uint32_t)crc32_z(s->crc, asc_data(t), (size_t)asc_numel(t) * sizeof(float));
+        s->crc = asc_file_crc(s->crc, asc_data(t), (size_t)asc_numel(t), sizeof(float));
         s->e->parameters += asc_numel(t);
     } else {
         asc_error_blame(ctx, s->path); /* a dtype that is no float's */
