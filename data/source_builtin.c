@@ -5,8 +5,9 @@
 
 #include <ascgrad/builtin.h>
 #include <ascgrad/corpus.h>
+#include <program/names.h>
 
-enum { N_SPLITS = ASC_SPLIT_TEST + 1 };
+enum { N_SPLITS = ASC_SPLIT_TEST + 1, MOST_LETTERS = 31 };
 
 typedef struct corpus {
     int64_t words;
@@ -20,20 +21,32 @@ typedef struct reader {
     asc_text *text;
 } reader;
 
-/* Reads ":NUMBER" at *at, if there is one; false if it is no number. */
+/* Reads ":NUMBER" at *at, if there is one; false if it is no number. A seed may be more than a count goes up to. */
 static bool read_number(const char **at, uint64_t most, uint64_t *number)
 {
     if (**at != ':') {
         return true;
     }
-    const char *digits = *at + 1;
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(digits, &end, 10);
-    if (*digits < '0' || *digits > '9' || errno || value > most) {
+    char text[MOST_LETTERS + 1];
+    const char *first = *at + 1;
+    size_t n = strcspn(first, ":");
+    if (n > MOST_LETTERS || *first < '0' || *first > '9') {
         return false;
     }
-    *at = end;
+    memcpy(text, first, n);
+    text[n] = '\0';
+    char *end;
+    int64_t count = 0;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*end && asc_count_parse(text, &count)) {
+        value = (unsigned long long)count;
+        end = text + n;
+    }
+    if (*end || errno || value > most) {
+        return false;
+    }
+    *at = first + n;
     *number = value;
     return true;
 }

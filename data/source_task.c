@@ -2,7 +2,6 @@
  *
  * Example number i of a split depends on the task's settings, the seed, the split and i alone, so that more examples
  * change none of those before. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +75,7 @@ static asc_status find_task(asc_dataset *data, const char *name)
 static asc_status take_pair(asc_dataset *data, char *pair)
 {
     source *s = data->self;
-    char *value = strchr(pair, '='), *end;
+    char *value = strchr(pair, '=');
     const char *names[NAMES] = {NULL};
     if (value) {
         *value++ = 0;
@@ -87,9 +86,8 @@ static asc_status take_pair(asc_dataset *data, char *pair)
         if (strcmp(pair, key.name) != 0) {
             continue;
         }
-        errno = 0;
-        long long number = value ? strtoll(value, &end, 10) : 0;
-        if (!value || end == value || *end || errno || number < key.least || number > key.most) {
+        int64_t number = 0;
+        if (!value || !asc_count_parse(value, &number) || number < key.least || number > key.most) {
             return asc_fail_on(data->ctx, ASC_ERR_ARG, "data",
                                ": %s: %s is '%s', expected %s=N, a whole number from "
                                "%lld to %lld",

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { LONGEST = 63 };
+enum { LONGEST = 63, LONGER = 4 };
 
 static int least(int a, int b)
 {
@@ -43,19 +43,22 @@ int asc_name_distance(const char *a, const char *b)
     return last[nb] + beyond;
 }
 
-const char *asc_name_nearest(const char *name, const char *const *names)
-{
-    const char *best = names ? names[0] : NULL;
-    for (; best && *names; names++) {
-        best = asc_name_distance(name, *names) < asc_name_distance(name, best) ? *names : best;
-    }
-    return best;
-}
-
 static bool begins(const char *name, const char *meant)
 {
     size_t n = strlen(name);
     return n >= 2 && strncmp(name, meant, n) == 0;
+}
+
+/* Of two at one distance what the name begins with comes first: "seeds" means "seed" rather than "sees". */
+const char *asc_name_nearest(const char *name, const char *const *names)
+{
+    const char *best = names ? names[0] : NULL, *typed = name ? name : "";
+    for (; best && *names; names++) {
+        int nearer = asc_name_distance(typed, best) - asc_name_distance(typed, *names);
+        bool begun = begins(*names, typed) && !begins(best, typed);
+        best = nearer > 0 || (nearer == 0 && begun) ? *names : best;
+    }
+    return best;
 }
 
 bool asc_name_close(const char *name, const char *meant)
@@ -63,7 +66,8 @@ bool asc_name_close(const char *name, const char *meant)
     if (!name || !meant) {
         return false;
     }
-    return begins(name, meant) || asc_name_distance(name, meant) <= ((int)strlen(name) + 2) / 3;
+    bool longer = strlen(meant) >= LONGER && begins(meant, name); /* "batchsize" means "batch" */
+    return longer || begins(name, meant) || asc_name_distance(name, meant) <= ((int)strlen(name) + 2) / 3;
 }
 
 /* A name that begins so comes before one that is nearer. */

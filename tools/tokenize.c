@@ -159,7 +159,7 @@ static int run(int argc, char **argv)
     cli_expect_operands(n, argv, 0, 1, "");
     asc_ctx *ctx = cli_ctx_new(1);
     asc_tokenizer *tokenizer = open_tokenizer(ctx, &args);
-    asc_text *text = tokenizer ? asc_text_open(ctx, n > 0 ? argv[0] : "-", 0) : NULL;
+    asc_text *text = tokenizer ? asc_text_open(ctx, n > 0 ? argv[0] : "-", ASC_TEXT_NUL) : NULL;
     json_t *lines = args.json ? json_array() : NULL;
     int64_t total = 0;
     if (text) {

@@ -14,11 +14,12 @@ extern "C" {
  * the nearest of the names that there are. Names longer than 63 bytes are compared by their beginnings; NULL is "". */
 ASC_API int asc_name_distance(const char *a, const char *b);
 
-/* The nearest to `name` of `names`, a list that ends with NULL; the first of several. NULL if there are none. */
+/* The nearest to `name` of `names`, a list that ends with NULL; of several one that `name` begins with,
+ * else the first. NULL if there are none. */
 ASC_API const char *asc_name_nearest(const char *name, const char *const *names);
 
 /* Whether `name` may be a slip of the pen for `meant`: their distance is at most a third of its length, rounded
- * up, or it is the beginning, of two letters or more. */
+ * up, or it is the beginning, of two letters or more, or begins with `meant`, of four or more. */
 ASC_API bool asc_name_close(const char *name, const char *meant);
 
 /* The nearest of `names`, if it is close: what to offer to whoever wrote `name`. NULL if none is. */

@@ -29,6 +29,8 @@ status 3 "$ASCGRAD" tokenize none.txt
 has err '^ascgrad tokenize: none.txt: '
 status 2 "$ASCGRAD" tokenize --tokenizer wrod text
 has err 'wrod'
+printf 'un\000able\n' | "$ASCGRAD" tokenize --tokenizer wordpiece:vocab >out || fail 'a byte 0 is refused'
+printf '%s\n' '1 3' >wanted # BERT's tokenizer leaves control characters out
 printf 'bad \377 byte\n' >binary
 status 3 "$ASCGRAD" tokenize binary
 has err 'binary: line 1'

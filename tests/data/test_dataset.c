@@ -95,7 +95,7 @@ START_TEST(names_what_is_no_data_set)
     static const char *const wrong[] = {
         "builtin:",    "builtin:x",      "builtin:-5",         "builtin:0",
         "builtin:10:", "builtin:10:1:2", "builtin:1000000001", "builtin:99999999999999999999",
-        "builtin: 5"};
+        "builtin: 5",  "builtin:0.5",    "builtin:3q",         "builtin:3000:7:"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         ck_assert_ptr_null(asc_dataset_open(ctx, wrong[i]));
         expect_error_with(ASC_ERR_ARG, "expected builtin[:WORDS[:SEED]] with 1 … 1000000000 words");
@@ -136,7 +136,7 @@ START_TEST(the_builtin_corpus_knows_its_entropy)
     for (int kind = ASC_SPLIT_TRAIN; kind <= ASC_SPLIT_TEST; kind++) {
         asc_split *split = load("builtin:5000:3", (asc_split_kind)kind, "word");
         ck_assert_msg(split != NULL, "%s", asc_error_message(ctx));
-        asc_split *again = load("builtin:5000:3", (asc_split_kind)kind, "byte");
+        asc_split *again = load("builtin:5k:3", (asc_split_kind)kind, "byte");
         ck_assert_uint_eq(again->checksum, split->checksum);
         ck_assert_int_eq(again->n_tokens, split->bytes);
         asc_split *other = load("builtin:5000:4", (asc_split_kind)kind, "word");

@@ -126,7 +126,7 @@ static const struct {
     {"task:copy:train=30,valid=30,test=30,length=3,vocab=2", solve_copy, 2, 1, 1 / 2.0},
     {"task:selective-copy:train=200,valid=200,test=200", solve_copy, 256, 16, 1 / 16.0},
     {"task:selective-copy:train=300,valid=300,test=300,length=8,items=4,vocab=3", solve_copy, 8, 4, 1 / 3.0},
-    {"task:induction:train=2000,valid=2000,test=2000,length=40", solve_induction, 40, 1, 1 / 16.0},
+    {"task:induction:train=2k,valid=2e3,test=2000,length=40", solve_induction, 40, 1, 1 / 16.0},
     {"task:induction:train=2000,valid=2000,test=2000,length=3,vocab=4", solve_induction, 3, 1, 1 / 4.0},
     {"task:needle:train=2000,valid=2000,test=2000,length=40,numbers=10", solve_needle, 40, 1, 1 / 10.0},
     {"task:needle:train=50,valid=50,test=50,length=13,depth=0", solve_needle, 13, 1, 1 / 100.0},

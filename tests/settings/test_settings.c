@@ -352,6 +352,8 @@ START_TEST(only_close_names_are_offered)
     ck_assert_str_eq(asc_name_guess("layres", known), "layers");
     ck_assert_str_eq(asc_name_guess("tok", known), "tokenizer");
     ck_assert_str_eq(asc_name_guess("trian", known), "train");
+    ck_assert_str_eq(asc_name_guess("trains", (const char *[]){"drains", "train", NULL}), "train");
+    ck_assert_str_eq(asc_name_guess("layerscount", known), "layers");
     ck_assert_ptr_null(asc_name_guess("gpu", known));
     ck_assert_ptr_null(asc_name_guess("", known));
     ck_assert_ptr_null(asc_name_guess(NULL, known));
