@@ -57,15 +57,21 @@ static void read_tensors(verifier *v, const asc_safetensors *file, asc_verified 
 }
 
 /* Whether the run has its best model, under one of the names that this has while it is written. */
+static bool has_file(const verifier *v, const char *name)
+{
+    char *path = asc_path_join(v->ctx, v->path, name);
+    bool found = path && asc_path_exists(path);
+    asc_path_free(v->ctx, path);
+    return found;
+}
+
 static bool has_model(const verifier *v)
 {
     static const char *const names[] = {"model.safetensors", "model.next.safetensors", "model.kept.safetensors",
                                         "model.stable.safetensors"};
     bool found = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = asc_path_join(v->ctx, v->path, names[i]);
-        found = found || (path && asc_path_exists(path));
-        asc_path_free(v->ctx, path);
+        found = found || has_file(v, names[i]);
     }
     return found;
 }
@@ -192,7 +198,7 @@ static void verify_file(verifier *v, int kind, const char *path)
     }
 }
 
-/* What a run can't do without; a model that a checkpoint knows of is missed where that is looked at. */
+/* What a run can't do without: a checkpoint is there before the first model has its name; a model that a checkpoint knows of is missed where that is looked at. */
 static void check_missing(verifier *v, const char *name, const char *path)
 {
     if (strcmp(name, "vocab.txt") == 0) {
@@ -201,7 +207,7 @@ static void check_missing(verifier *v, const char *name, const char *path)
         if (kind && kind->has_vocabulary) {
             asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is missing", path);
         }
-    } else if (strcmp(name, "checkpoint.safetensors") == 0 && has_model(v)) {
+    } else if (strcmp(name, "checkpoint.safetensors") == 0 && has_file(v, "model.safetensors")) {
         asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is missing: without it the run can't go on", path);
     }
     if (asc_error(v->ctx)) {

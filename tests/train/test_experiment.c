@@ -226,6 +226,13 @@ START_TEST(tuning_waits_for_a_run_that_failed)
     ck_assert_int_eq(asc_experiment_release(e, run, ASC_EXPERIMENT_END_DONE, NULL), ASC_OK);
     ck_assert_int_eq(asc_experiment_tuning_of(e, 0, &t), ASC_OK);
     ck_assert(t.run == 1 && t.failed == 0);
+    char written[200];
+    snprintf(written, sizeof written, "%s/tune/%s.json", dir, asc_experiment_system(e, 0));
+    asc_experiment_free(e);
+    ck_assert_int_eq(unlink(written), 0); /* a worker was killed before it was there: the next one writes it */
+    e = asc_experiment_open(ctx, dir);
+    ck_assert_int_eq(asc_experiment_next(e, &run, &later), ASC_OK);
+    ck_assert_int_eq(access(written, F_OK), 0);
     asc_experiment_free(e);
 }
 END_TEST

@@ -76,6 +76,58 @@ static bool will_be_tuned(const asc_experiment *e, int system)
     return on_its_way;
 }
 
+/* ---- what a tuning came to ---- */
+
+static char *tuning_path(const asc_experiment *e, int system)
+{
+    char name[220];
+    snprintf(name, sizeof name, "%s", asc_experiment_system(e, system));
+    for (char *c = name; *c; c++) {
+        *c = *c == '/' ? '_' : *c;
+    }
+    return asc_experiment_path(e, "tune", name, ".json");
+}
+
+/* What a tuning came to, for people: the program reads the runs. */
+static asc_status write_tuning(asc_experiment *e, int system)
+{
+    asc_experiment_tuning t;
+    asc_claim *claim;
+    if (asc_experiment_refresh(e) || asc_experiment_tuning_of(e, system, &t) || t.run < 0 ||
+        asc_folder_enter(e, &claim)) {
+        return asc_error(e->ctx);
+    }
+    const asc_plan_run *chosen = &e->runs[t.run];
+    const char *key, *dash = strchr(chosen->info.name, '-');
+    json_t *values, *chose = json_object();
+    json_object_foreach(json_object_get(json_object_get(e->def, "tune"), "grid"), key, values) {
+        json_object_set(chose, key, json_object_get(chosen->own, key));
+    }
+    char *path = tuning_path(e, system);
+    asc_status status =
+        asc_folder_write(e, path,
+                         json_pack("{s:s, s:o, s:s, s:f, s:o, s:i, s:i, s:b}", "system",
+                                   asc_experiment_system(e, system), "chosen", chose, "run", dash ? dash + 1 : "",
+                                   "valid_loss", t.valid_loss, "valid_accuracy",
+                                   isnan(t.valid_accuracy) ? json_null() : json_real(t.valid_accuracy), "tried",
+                                   t.tried, "failed", t.failed, "at_edge", t.at_edge));
+    asc_path_free(e->ctx, path);
+    asc_claim_drop(claim);
+    return status;
+}
+
+/* Whether a worker was killed between a tuning's last run and the writing of what it came to. */
+static bool lacks_tuning(asc_experiment *e, int system)
+{
+    asc_experiment_tuning t;
+    char *path = tuning_path(e, system);
+    bool lacks = path && !asc_path_exists(path) && asc_experiment_tuning_of(e, system, &t) == ASC_OK && t.run >= 0;
+    asc_path_free(e->ctx, path);
+    return lacks;
+}
+
+/* ---- what killed workers left ---- */
+
 /* Takes and drops the claim of a run that is done, and with it what belongs to it. */
 static asc_status clear_claim(asc_experiment *e, const asc_plan_run *r)
 {
@@ -102,7 +154,7 @@ static bool has_claim(DIR *claims, const char *run)
 }
 
 /* Removes the claims of workers that were killed just when a run was done, and what they left while they took or
- * dropped one: nobody else would take them. */
+ * dropped one: nobody else would take them. Writes what a tuning came to, where that was not done. */
 static asc_status sweep(asc_experiment *e)
 {
     char *path = e->swept ? NULL : asc_path_join(e->ctx, e->folder, "claims");
@@ -117,10 +169,16 @@ static asc_status sweep(asc_experiment *e)
     if (claims) {
         closedir(claims);
     }
+    for (int i = 0; !status && !e->swept && i < e->n_tuning; i++) {
+        int system = e->runs[i].info.system;
+        status = lacks_tuning(e, system) ? write_tuning(e, system) : asc_error(e->ctx);
+    }
     asc_path_free(e->ctx, path);
     e->swept = true;
     return status;
 }
+
+/* ---- the next one ---- */
 
 asc_status asc_experiment_next(asc_experiment *e, int *run, bool *later)
 {
@@ -161,38 +219,6 @@ const char *asc_experiment_settings_file(asc_experiment *e, int run, bool *resum
 }
 
 /* ---- ending ---- */
-
-/* What a tuning came to, for people: the program reads the runs. */
-static asc_status write_tuning(asc_experiment *e, int system)
-{
-    asc_experiment_tuning t;
-    asc_claim *claim;
-    char name[220];
-    if (asc_experiment_refresh(e) || asc_experiment_tuning_of(e, system, &t) || t.run < 0 ||
-        asc_folder_enter(e, &claim)) {
-        return asc_error(e->ctx);
-    }
-    const asc_plan_run *chosen = &e->runs[t.run];
-    const char *key, *dash = strchr(chosen->info.name, '-');
-    json_t *values, *chose = json_object();
-    json_object_foreach(json_object_get(json_object_get(e->def, "tune"), "grid"), key, values) {
-        json_object_set(chose, key, json_object_get(chosen->own, key));
-    }
-    snprintf(name, sizeof name, "%s", asc_experiment_system(e, system));
-    for (char *c = name; *c; c++) {
-        *c = *c == '/' ? '_' : *c;
-    }
-    char *path = asc_experiment_path(e, "tune", name, ".json");
-    asc_status status = asc_folder_write(e, path,
-                                         json_pack("{s:s, s:o, s:s, s:f, s:o, s:i, s:i, s:b}", "system",
-                                                   asc_experiment_system(e, system), "chosen", chose, "run",
-                                                   dash ? dash + 1 : "", "valid_loss", t.valid_loss, "valid_accuracy",
-                                                   isnan(t.valid_accuracy) ? json_null() : json_real(t.valid_accuracy),
-                                                   "tried", t.tried, "failed", t.failed, "at_edge", t.at_edge));
-    asc_path_free(e->ctx, path);
-    asc_claim_drop(claim);
-    return status;
-}
 
 static asc_status note_done(asc_experiment *e, const asc_plan_run *r, const char *end)
 {
