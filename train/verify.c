@@ -56,7 +56,6 @@ static void read_tensors(verifier *v, const asc_safetensors *file, asc_verified 
     }
 }
 
-/* Whether the run has its best model, under one of the names that this has while it is written. */
 static bool has_file(const verifier *v, const char *name)
 {
     char *path = asc_path_join(v->ctx, v->path, name);
@@ -65,6 +64,7 @@ static bool has_file(const verifier *v, const char *name)
     return found;
 }
 
+/* Whether the run has its best model, under one of the names that this has while it is written. */
 static bool has_model(const verifier *v)
 {
     static const char *const names[] = {"model.safetensors", "model.next.safetensors", "model.kept.safetensors",
@@ -198,7 +198,8 @@ static void verify_file(verifier *v, int kind, const char *path)
     }
 }
 
-/* What a run can't do without: a checkpoint is there before the first model has its name; a model that a checkpoint knows of is missed where that is looked at. */
+/* What a run can't do without: a checkpoint is there before the first model has its name; a model that a checkpoint
+ * knows of is missed where that is looked at. */
 static void check_missing(verifier *v, const char *name, const char *path)
 {
     if (strcmp(name, "vocab.txt") == 0) {
