@@ -188,6 +188,34 @@ class Training(unittest.TestCase):
         self.assertEqual((tables["runs"]["run"], tables["runs"]["steps"]), (["first"], [20]))
         self.assertEqual(tables["systems"], {"system": ["ours"], "ppl": [3.5]})
 
+    def test_compare(self):
+        one, other = (os.path.join(self.folder.name, name) for name in ("seed-2", "wide"))
+        settings = dict(preset="tiny", data="builtin:3000", tokenizer="word", steps=20)
+        asc.train(one, seed=2, **settings)
+        asc.train(other, ffn=40, **settings)
+        found = asc.compare({"tiny": [self.path, one], "wide": other}, resamples=200)
+        self.assertEqual((found["unit"], found["reason"]), ("block", None))
+        table, differences = found["systems"], found["comparisons"]
+        self.assertEqual((table["name"], table["seeds"]), (["tiny", "wide"], [2, 1]))
+        self.assertTrue(table["loss_std"][0] > 0 and np.isnan(table["loss_std"][1]))
+        self.assertEqual((differences["a"], differences["b"], differences["seeds"]), (["wide"], ["tiny"], [1]))
+        lm = asc.LM.load(other)
+        loss = lm.evaluate(asc.Dataset(lm.data).split("test", lm.tokenizer))["loss"]
+        self.assertAlmostEqual(table["loss"][1], loss)
+        self.assertLess(differences["ci_low"][0], differences["ci_high"][0])
+        with self.assertRaisesRegex(asc.Error, "nowhere"):
+            asc.compare({"a": self.path, "b": "nowhere"})
+        with self.assertRaisesRegex(asc.ArgumentError, "no systems"):
+            asc.compare({})
+        with self.assertRaisesRegex(asc.Error, "different texts"):
+            asc.compare({"a": self.path, "b": self.cut()})
+
+    def cut(self):
+        """A run on another text."""
+        path = os.path.join(self.folder.name, "other-text")
+        asc.train(path, preset="tiny", data="builtin:3000:5", tokenizer="word", steps=2)
+        return path
+
     def test_load_evaluate_generate(self):
         lm = asc.LM.load(self.path)
         data = asc.Dataset("builtin:3000")

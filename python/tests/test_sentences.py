@@ -148,6 +148,13 @@ class Pairs(unittest.TestCase):
         with self.assertRaisesRegex(asc.Error, "encoder"):
             alone.predict(pairs)
         np.testing.assert_array_equal(alone.predict(pairs, asc.Encoder(TINY)), lm.predict(pairs))
+        self.train("none", encoder=str(TINY), mix="none")
+        held = asc.Dataset(self.spec).split("valid", lm.tokenizer)
+        found = asc.compare({"a": self.path / "states", "b": [self.path / "none"]}, split="valid", resamples=200)
+        self.assertEqual((found["unit"], found["n"]), ("pair", 45))
+        self.assertAlmostEqual(found["systems"]["accuracy"][0], lm.evaluate(held)["accuracy"])
+        (tests,) = found["comparisons"]["mcnemar"]
+        self.assertEqual(sum(tests[0][key] for key in ("both", "only_a", "only_b", "neither")), 45)
 
     def test_of_embeddings(self):
         lm = self.train("own", tokenizer="word")

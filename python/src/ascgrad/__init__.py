@@ -9,6 +9,7 @@ doc/python.md is the guide. ascgrad.torch has the mixing layers as modules of Py
 
 from . import _library, _operators, ops
 from ._check import Op, gradcheck
+from ._compare import compare
 from ._data import Dataset, Split, Tokenizer, learn_bpe
 from ._layers import Layer, mixings
 from ._library import Error, Status, info, memory, no_grad, set_step, set_threads, threads
@@ -61,6 +62,7 @@ __all__ = [
     "Tensor",
     "Tokenizer",
     "arange",
+    "compare",
     "empty",
     "experiment",
     "from_dlpack",

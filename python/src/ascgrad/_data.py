@@ -180,11 +180,12 @@ class Dataset(Owned):
 
 class Split(Owned):
     """A split's tokens: `tokens`, an array on the library's memory, and blocks of them for training; made by
-    Dataset.split."""
+    Dataset.split. With `lines` it knows which lines of the text they are, for comparisons."""
 
-    def __init__(self, dataset: Dataset, split: str, tokenizer: Tokenizer):
+    def __init__(self, dataset: Dataset, split: str, tokenizer: Tokenizer, lines: bool = False):
         self.dataset, self.kind, self.tokenizer = dataset, split_number(split), tokenizer
-        pointer = ask(lib.asc_split_load, dataset.pointer, self.kind, tokenizer.pointer)
+        load = lib.asc_split_load_lines if lines else lib.asc_split_load
+        pointer = ask(load, dataset.pointer, self.kind, tokenizer.pointer)
         super().__init__(pointer, lambda p: call(lib.asc_split_free, p), dataset)
         self._split = _c.asc_split.from_address(pointer)
 

@@ -69,6 +69,7 @@ class LM(Owned):
     LM.load(RUN) opens a trained one, with its tokenizer."""
 
     _model = _classes = None  # of a file's: the library's struct, and the names of its classes as text
+    batch, data = 32, None  # of a run's: as many sequences at a time, and what it was trained on
     _encoder = None
 
     def __init__(
@@ -100,6 +101,7 @@ class LM(Owned):
         lm = cls.__new__(cls)
         Owned.__init__(lm, opened.lm, lambda _: None, owner)
         lm.tokenizer = Tokenizer._of(opened.tokenizer, owner) if opened.tokenizer else None
+        lm.batch, lm.data = opened.batch, ctypes.string_at(opened.data).decode() if opened.data else None
         lm._model, lm._classes = owner, ctypes.string_at(opened.classes).decode() if opened.classes else None
         return lm
 

@@ -1,0 +1,104 @@
+"""Which of several models is better: what `ascgrad compare` says, as tables."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, Optional, Sequence, Union
+
+from . import _c
+from ._data import Dataset, Split
+from ._library import ArgumentError, Owned, call, lib, no_grad, text
+from ._lm import LM
+from ._types import File
+
+UNITS = {_c.ASC_UNIT_BLOCK: "block", _c.ASC_UNIT_TEXT: "text", _c.ASC_UNIT_PAIR: "pair"}
+
+
+def _score(path, data, split, options):
+    """The scores of one model, which is in memory for as long as that takes; with them its split stays."""
+    lm = LM.load(path)
+    if data is None and lm.data is None:
+        raise ArgumentError(f"compare: {path} is in no run that names its data, expected data")
+    own = Split(Dataset(lm.data if data is None else data), split, lm.tokenizer, lines=True)
+    features = lm.features(own)
+    how = _c.asc_eval_options(batch=lm.batch, features=features.pointer if features is not None else None, **options)
+    with no_grad():
+        made = call(lib.asc_score, lm._model.pointer, own.pointer, ctypes.byref(how))
+    return Owned(made, lambda pointer: call(lib.asc_scores_free, pointer))
+
+
+def _fields(struct, *names, prefix=""):
+    return {prefix + name: getattr(struct, name) for name in names}
+
+
+def _rows(address, kind, n):
+    return list((kind * n).from_address(address)) if n else []
+
+
+def _system(name, found):
+    row = {"name": name, **_fields(found, "seeds", "parameters")}
+    for key in ("loss", "ppl", "bits_per_byte", "tokens_per_s", "accuracy"):
+        spread = getattr(found, key)
+        row.update({key: spread.mean, key + "_std": spread.std})
+    return {**row, "seed_pairs": found.seed_pairs, "seed_pairs_differing": found.differing}
+
+
+def _comparison(names, found):
+    sure = ("difference", "ci_low", "ci_high", "p_bootstrap", "p_randomization")
+    row = {"a": names[found.a], "b": names[found.b], **_fields(found.items, *sure)}
+    row.update(_fields(found, "p_holm", "p_holm_bootstrap"))
+    row.update(_fields(found.items, "cohen_dz", "cohen_d", "cliff_delta"))
+    row.update(seeds=found.seeds.n, **_fields(found.seeds, "difference", "p", "p_least", prefix="seeds_"))
+    if found.classes:
+        right = _c.asc_class_comparison.from_address(found.classes)
+        row.update(_fields(right.items, *sure, prefix="accuracy_"), accuracy_p_holm=right.p_holm)
+        row.update(_fields(right.seeds, "difference", "p", prefix="seeds_accuracy_"))
+        tests = _rows(right.mcnemar, _c.asc_mcnemar, right.n_mcnemar)
+        row["mcnemar"] = [_fields(test, *(name for name, _ in test._fields_)) for test in tests]
+    return row
+
+
+def _columns(rows):
+    return {key: [row[key] for row in rows] for key in (rows[0] if rows else ())}
+
+
+def compare(
+    systems: Dict[str, Union[File, Sequence[File]]],
+    data: Optional[str] = None,
+    split: str = "test",
+    length: int = 0,
+    carry: int = 0,
+    resamples: int = 10000,
+    seed: int = 1,
+) -> Dict[str, Any]:
+    """Evaluates models on a split, and says how each later system differs from the first, as `ascgrad compare` does.
+
+    `systems`: a name for each, with its RUN or MODEL, or a list of them, one a seed; `data`: as `ascgrad train --data`,
+    the runs' own by default; `length`, `carry` as LM.evaluate's. There are "unit" and "n", the items, "reason", why
+    these are not blocks, or None, and two tables, "systems" and "comparisons" (a - b: below 0, a predicts better), as
+    dictionaries of columns, which pandas.DataFrame takes. Their names are those of `ascgrad compare --json`."""
+    if not systems:
+        raise ArgumentError("compare: there are no systems, expected one or more")
+    scores, given = {}, {}
+    for name, paths in systems.items():
+        given[name] = [str(path) for path in (paths if isinstance(paths, (list, tuple)) else [paths])]
+    for path in (path for paths in given.values() for path in paths):
+        if path not in scores:
+            scores[path] = _score(path, data, split, {"length": length, "carry": carry})
+    lists = [(ctypes.c_void_p * len(paths))(*(scores[path].pointer for path in paths)) for paths in given.values()]
+    table = (_c.asc_system * len(given))(
+        *((name.encode(), ctypes.addressof(own), len(own)) for name, own in zip(given, lists))
+    )
+    how = _c.asc_compare_options(resampling=_c.asc_resampling(resamples=resamples, seed=seed))
+    pointer = call(lib.asc_compare, ctypes.addressof(table), len(table), ctypes.byref(how))
+    made = Owned(pointer, lambda p: call(lib.asc_compared_free, p))
+    found, names = _c.asc_compared.from_address(made.pointer), list(given)
+    results = _rows(found.system, _c.asc_system_result, found.n_systems)
+    comparisons = _rows(found.comparison, _c.asc_comparison, found.n_comparisons)
+    return {
+        "unit": UNITS[found.unit],
+        "n": found.n,
+        "reason": text(found.reason),
+        "systems": _columns([_system(*row) for row in zip(names, results)]),
+        "comparisons": _columns([_comparison(names, one) for one in comparisons]),
+    }
