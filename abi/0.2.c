@@ -142,9 +142,10 @@ FIELD(asc_bench_encode_result, efficiency, 32) double asc_bench_encode_result_0_
 FIELD(asc_bench_encode_result, peak_rss_mib, 40) double asc_bench_encode_result_0_peak_rss_mib;
 asc_status asc_bench_encode(asc_ctx *ctx, asc_encoder *encoder, const asc_sentences *sentences, int64_t runs, asc_bench_encode_result *result);
 
-STRUCT(asc_bench_limits, 16)
+STRUCT(asc_bench_limits, 24)
 FIELD(asc_bench_limits, sgemm_gflops, 0) double asc_bench_limits_0_sgemm_gflops;
 FIELD(asc_bench_limits, memory_gbs, 8) double asc_bench_limits_0_memory_gbs;
+FIELD(asc_bench_limits, gemm_gflops, 16) double asc_bench_limits_0_gemm_gflops;
 
 STRUCT(asc_bench_pass, 48)
 FIELD(asc_bench_pass, runs, 0) int asc_bench_pass_0_runs;

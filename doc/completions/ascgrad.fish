@@ -340,6 +340,7 @@ complete -c ascgrad -n '__ascgrad_at bench layer' -s h -l help -d 'print the hel
 complete -c ascgrad -n '__ascgrad_at bench ops' -a '(ascgrad info 2>/dev/null | string replace -rf "^ops +" "" | string split " ")'
 complete -c ascgrad -n '__ascgrad_at bench ops' -l seconds -x -d 'time for each op (0.25)'
 complete -c ascgrad -n '__ascgrad_at bench ops' -l plugin -r -F -d 'time the ops of a shared object; may be given again, for those of another'
+complete -c ascgrad -n '__ascgrad_at bench ops' -l precision -x -a 'f32 bf16' -d 'of matrix products, as train\'s --precision; their limit is the product of that precision (f32)'
 complete -c ascgrad -n '__ascgrad_at bench ops' -l threads -x -d 'threads that compute; 0: one per processor (0)'
 complete -c ascgrad -n '__ascgrad_at bench ops' -l json -d 'print the result as one JSON object'
 complete -c ascgrad -n '__ascgrad_at bench ops' -s h -l help -d 'print the help'

@@ -90,9 +90,10 @@ ASC_API asc_status asc_bench_encode(asc_ctx *ctx, asc_encoder *encoder, const as
 
 /* ---- ops ---- */
 
-/* What a machine can do at most: asc_bench_sgemm and asc_memory_speed, on the same threads. */
+/* What a machine can do at most: asc_bench_sgemm, asc_memory_speed, and asc_bench_gemm of the context's precision, on
+ * the same threads. */
 typedef struct asc_bench_limits {
-    double sgemm_gflops, memory_gbs;
+    double sgemm_gflops, memory_gbs, gemm_gflops;
 } asc_bench_limits;
 
 typedef struct asc_bench_pass {
@@ -100,7 +101,7 @@ typedef struct asc_bench_pass {
     double ms;         /* NaN, and so is what follows: there is no such pass */
     double gflops;     /* of the products that the mathematics needs */
     double gbs;        /* of the arrays that are read and written, each once: inputs, outputs, saved, gradients */
-    double share;      /* of the limit that binds: the larger of gflops/sgemm_gflops and gbs/memory_gbs (a roofline:
+    double share;      /* of the limit that binds: the larger of gflops/gemm_gflops and gbs/memory_gbs (a roofline:
                           Williams, Waterman and Patterson, CACM 52 (2009) 65-76). Above 1: arrays came from caches */
     bool memory_binds; /* else products do */
 } asc_bench_pass;

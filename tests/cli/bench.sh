@@ -85,6 +85,15 @@ lines out 6
 has out '^1 thread: sgemm [0-9]* GFLOP/s, memory [0-9.]* GB/s$'
 has out '^reshape  *0\.0*[0-9]*  *-  *-  *-  .* (32,128,256)$'
 has out '^add .* [0-9]* % memory .* 2x(32,128,1024)$'
+status 0 "$ASCGRAD" bench ops linear add --seconds 0 --threads 1 --precision bf16
+has out 'sgemm [0-9]* GFLOP/s, product in bf16 [0-9]* GFLOP/s, memory'
+status 0 "$ASCGRAD" bench ops linear add --seconds 0 --threads 1 --precision bf16 --json
+json 'd["gemm_gflops"] != d["sgemm_gflops"]'
+json 'all(p["share"] == max(p["gflops"] / d["gemm_gflops"], p["gbs"] / d["memory_gbs"])
+          for o in d["ops"] for p in (o["forward"], o["backward"]))'
+json '{p["limit"] for o in d["ops"] for p in (o["forward"], o["backward"])} <= {"gemm", "memory"}'
+status 2 "$ASCGRAD" bench ops add --precision f16
+has err "^ascgrad bench ops: --precision"
 status 2 "$ASCGRAD" bench ops ad
 has err "^ascgrad bench ops: unknown op 'ad'; did you mean 'add'?"
 

@@ -1,6 +1,7 @@
 /* tests/data/test_safetensors.c: safetensors written, read, damaged and refused. */
 #include <math.h>
 
+#include "data/byte_order.h"
 #include "tests/data/fixture.h"
 
 #include <ascgrad/ops.h>
@@ -146,7 +147,7 @@ END_TEST
 
 START_TEST(narrow_dtypes)
 {
-    static const uint16_t half[] = {0x3c00, 0xc000, 0x7bff, 0x0001, 0x03ff, 0x8000, 0x7c00, 0x7e00};
+    uint16_t half[] = {0x3c00, 0xc000, 0x7bff, 0x0001, 0x03ff, 0x8000, 0x7c00, 0x7e00};
     static const double expected[] = {1, -2, 65504, 0x1p-24, 1023 * 0x1p-24, -0.0, INFINITY, NAN};
     static const char json[] = "{\"h\":{\"dtype\":\"F16\",\"shape\":[8],\"data_offsets\":[0,16]},"
                                "\"b\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[16,18]},"
@@ -159,6 +160,7 @@ START_TEST(narrow_dtypes)
     static const unsigned char rest[] = {0xc0, 0x3f, 0xfe, 0xff, 0xfe, 0xff, 0x80, 7,
                                          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
     unsigned char bytes[1024] = {(sizeof json - 1) & 255, (sizeof json - 1) >> 8};
+    asc_file_order(half, 8, sizeof *half);
     memcpy(bytes + 8, json, sizeof json - 1);
     memcpy(bytes + 8 + sizeof json - 1, half, sizeof half);
     memcpy(bytes + 8 + sizeof json - 1 + sizeof half, rest, sizeof rest);

@@ -3,6 +3,7 @@
 
 #include <ascgrad/runs.h>
 
+#include "data/byte_order.h"
 #include "tests/faults.h"
 #include "tests/train/runs.h"
 #include "train/events.h"
@@ -103,6 +104,7 @@ static void check_events(const char *path)
         double values[ASC_EVENT_VALUES], wall;
         ck_assert_uint_lt(at + 21, b.n);
         memcpy(&wall, b.at + at + 13, sizeof wall);
+        asc_file_order(&wall, 1, sizeof wall);
         ck_assert_msg(wall >= before && wall < 4e9, "%.3f after %.3f", wall, before);
         for (int i = 0; i < ASC_EVENT_VALUES; i++) {
             values[i] = row > 0 ? asc_run_value(run, row - 1, asc_event_names[i]) : NAN;

@@ -11,6 +11,7 @@
 
 struct args {
     cli_list plugins;
+    const char *precision;
     double seconds;
     int64_t threads;
     bool json;
@@ -20,6 +21,8 @@ static const cli_option options[] = {
     {"seconds", 0, "TIME", CLI_SECONDS, offsetof(struct args, seconds), 0, 3600, "time for each op (0.25)"},
     {"plugin", 0, "FILE", CLI_LIST, offsetof(struct args, plugins), 0, 0,
      "time the ops of a shared object; may be given again, for those of another"},
+    {"precision", 0, "f32|bf16", CLI_CHOICE, offsetof(struct args, precision), 0, 0,
+     "of matrix products, as train's --precision; their limit is the product of that precision (f32)"},
     CLI_THREADS(struct args),
     CLI_JSON(struct args),
     {0},
@@ -53,9 +56,14 @@ static void describe_inputs(const asc_sample *sample, char *text, size_t size)
     }
 }
 
-static const char *limit_of(const asc_bench_pass *p)
+static bool is_bf16(const struct args *args)
 {
-    return p->memory_binds ? "memory" : "sgemm";
+    return strcmp(args->precision, "bf16") == 0;
+}
+
+static const char *limit_of(const asc_bench_pass *p, bool bf16)
+{
+    return p->memory_binds ? "memory" : bf16 ? "gemm" : "sgemm";
 }
 
 /* A number that is 0 is none: an op without products, a view that moves nothing. */
@@ -64,20 +72,30 @@ static double or_none(double value)
     return value > 0 ? value : NAN;
 }
 
-static void print_pass(const asc_bench_pass *p)
+/* NaN of a pass that there isn't. */
+static double number_of(const json_t *pass, const char *key)
 {
-    double share = or_none(p->share);
-    bench_print_number(p->ms, 10);
-    bench_print_number(or_none(p->gflops), 9);
-    bench_print_number(or_none(p->gbs), 8);
-    bench_print_share(share, 8);
-    cli_print(" %-7s", isfinite(share) ? limit_of(p) : "");
+    const json_t *value = json_object_get(pass, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static void print_head(const asc_bench_limits *limits, int threads)
+static void print_pass(const json_t *pass)
 {
-    cli_print("%d thread%s: sgemm %.0f GFLOP/s, memory %.1f GB/s\n\n", threads, threads == 1 ? "" : "s",
-              limits->sgemm_gflops, limits->memory_gbs);
+    double share = or_none(number_of(pass, "share"));
+    bench_print_number(number_of(pass, "ms"), 10);
+    bench_print_number(or_none(number_of(pass, "gflops")), 9);
+    bench_print_number(or_none(number_of(pass, "gbs")), 8);
+    bench_print_share(share, 8);
+    cli_print(" %-7s", isfinite(share) ? json_string_value(json_object_get(pass, "limit")) : "");
+}
+
+static void print_head(const asc_bench_limits *limits, int threads, bool bf16)
+{
+    cli_print("%d thread%s: sgemm %.0f GFLOP/s, ", threads, threads == 1 ? "" : "s", limits->sgemm_gflops);
+    if (bf16) {
+        cli_print("product in bf16 %.0f GFLOP/s, ", limits->gemm_gflops);
+    }
+    cli_print("memory %.1f GB/s\n\n", limits->memory_gbs);
     cli_print("%-21s%*s%*s\n", "", 25, "forward", 43, "backward");
     cli_print("%-21s", "op");
     for (int i = 0; i < 2; i++) {
@@ -86,43 +104,30 @@ static void print_head(const asc_bench_limits *limits, int threads)
     cli_print("%6s  %s\n", "MiB", "inputs");
 }
 
-static json_t *pass_to_json(const asc_bench_pass *p)
+static json_t *pass_to_json(const asc_bench_pass *p, bool bf16)
 {
     if (p->runs == 0) {
         return json_null();
     }
     return json_pack("{s:i, s:o, s:o, s:o, s:o, s:s}", "runs", p->runs, "ms", cli_json_real(p->ms), "gflops",
                      cli_json_real(p->gflops), "gbs", cli_json_real(p->gbs), "share", cli_json_real(p->share), "limit",
-                     limit_of(p));
+                     limit_of(p, bf16));
 }
 
-static asc_bench_pass pass_of(const json_t *pass)
-{
-    const char *limit = json_string_value(json_object_get(pass, "limit"));
-    return (asc_bench_pass){.runs = (int)json_integer_value(json_object_get(pass, "runs")),
-                            .ms = json_number_value(json_object_get(pass, "ms")),
-                            .gflops = json_number_value(json_object_get(pass, "gflops")),
-                            .gbs = json_number_value(json_object_get(pass, "gbs")),
-                            .share = json_number_value(json_object_get(pass, "share")),
-                            .memory_binds = limit && strcmp(limit, "memory") == 0};
-}
-
-static json_t *row_to_json(const asc_op *op, const asc_bench_op_result *r)
+static json_t *row_to_json(const asc_op *op, const asc_bench_op_result *r, bool bf16)
 {
     char inputs[400];
     describe_inputs(op->bench, inputs, sizeof inputs);
     return json_pack("{s:s, s:s, s:o, s:o, s:f}", "op", op->name, "inputs", inputs, "forward",
-                     pass_to_json(&r->forward), "backward", pass_to_json(&r->backward), "peak_mib",
+                     pass_to_json(&r->forward, bf16), "backward", pass_to_json(&r->backward, bf16), "peak_mib",
                      (double)r->peak_bytes / MIB);
 }
 
 static void print_row(const json_t *row)
 {
     cli_print("%-21s", json_string_value(json_object_get(row, "op")));
-    const asc_bench_pass forward = pass_of(json_object_get(row, "forward"));
-    const asc_bench_pass backward = pass_of(json_object_get(row, "backward"));
-    print_pass(&forward);
-    print_pass(&backward);
+    print_pass(json_object_get(row, "forward"));
+    print_pass(json_object_get(row, "backward"));
     cli_print("%6.0f  %s\n", json_number_value(json_object_get(row, "peak_mib")),
               json_string_value(json_object_get(row, "inputs")));
     fflush(stdout);
@@ -140,10 +145,12 @@ typedef struct job {
 static int measure_limits(job *j)
 {
     asc_ctx *ctx = cli_ctx_new(j->args->threads);
-    asc_settings *settings = bench_settings(ctx, &(bench_model){.given.n = 0}, NULL);
+    const cli_initial precision[] = {{"precision", j->args->precision}, {NULL, NULL}};
+    asc_settings *settings = bench_settings(ctx, &(bench_model){.given.n = 0}, precision);
     j->threads = asc_threads(ctx);
     if (settings) {
-        j->limits = (asc_bench_limits){asc_bench_sgemm(ctx, settings), asc_memory_speed(ctx)};
+        j->limits = (asc_bench_limits){asc_bench_sgemm(ctx, settings), asc_memory_speed(ctx), 0};
+        j->limits.gemm_gflops = is_bf16(j->args) ? asc_bench_gemm(ctx, settings) : j->limits.sgemm_gflops;
     }
     int status = cli_report(ctx);
     asc_settings_free(settings);
@@ -156,10 +163,11 @@ static int measure_op(const job *j, const asc_op *op, json_t **row)
 {
     asc_ctx *ctx = cli_ctx_new(j->args->threads);
     asc_bench_op_result r;
+    asc_set_precision(ctx, is_bf16(j->args) ? ASC_PRECISION_BF16 : ASC_PRECISION_F32);
     asc_bench_op(ctx, op, j->args->seconds, &j->limits, &r);
     int status = cli_report(ctx);
     asc_ctx_free(ctx);
-    *row = status == CLI_OK ? row_to_json(op, &r) : NULL;
+    *row = status == CLI_OK ? row_to_json(op, &r, is_bf16(j->args)) : NULL;
     return status;
 }
 
@@ -182,7 +190,7 @@ static int measure_all(job *j, char **names, int n)
     }
     int status = measure_limits(j);
     if (status == CLI_OK && !j->rows) {
-        print_head(&j->limits, j->threads);
+        print_head(&j->limits, j->threads, is_bf16(j->args));
     }
     const asc_op *op;
     for (int i = 0; status == CLI_OK && (op = cli_op_at(ctx, i, names, n, NULL)); i++) {
@@ -203,8 +211,9 @@ static int tell_limits(void *user, FILE *to)
     job *j = user;
     int status = j->threads ? CLI_OK : measure_limits(j);
     if (status == CLI_OK) {
-        apart_tell(to, "limits", json_pack("{s:i, s:f, s:f}", "threads", j->threads, "sgemm", j->limits.sgemm_gflops,
-                                           "memory", j->limits.memory_gbs));
+        apart_tell(to, "limits", json_pack("{s:i, s:f, s:f, s:f}", "threads", j->threads, "sgemm",
+                                           j->limits.sgemm_gflops, "gemm", j->limits.gemm_gflops, "memory",
+                                           j->limits.memory_gbs));
     }
     return status;
 }
@@ -230,9 +239,10 @@ static void hear(void *user, const char *name, const json_t *value)
     bool first = j->threads == 0;
     j->threads = (int)json_integer_value(json_object_get(value, "threads"));
     j->limits = (asc_bench_limits){json_number_value(json_object_get(value, "sgemm")),
-                                   json_number_value(json_object_get(value, "memory"))};
+                                   json_number_value(json_object_get(value, "memory")),
+                                   json_number_value(json_object_get(value, "gemm"))};
     if (first && !j->rows) {
-        print_head(&j->limits, j->threads);
+        print_head(&j->limits, j->threads, is_bf16(j->args));
     }
 }
 
@@ -248,7 +258,7 @@ static void enter_lost(void *user, const char *op, const char *why)
 
 static int run(int argc, char **argv)
 {
-    struct args args = {.seconds = .25};
+    struct args args = {.seconds = .25, .precision = "f32"};
     int n = cli_parse(&bench_ops, argc, argv, &args);
     job j = {.args = &args, .rows = args.json ? json_array() : NULL};
     const cli_plugin_job plugins = {.files = &args.plugins, .names = argv, .n = n, .threads = 1, .doing = "timed",
@@ -259,8 +269,9 @@ static int run(int argc, char **argv)
         json_decref(j.rows);
         return status;
     }
-    int printed = cli_print_json(json_pack("{s:i, s:f, s:f, s:o}", "threads", j.threads, "sgemm_gflops",
-                                           j.limits.sgemm_gflops, "memory_gbs", j.limits.memory_gbs, "ops", j.rows));
+    int printed = cli_print_json(json_pack("{s:i, s:f, s:f, s:f, s:o}", "threads", j.threads, "sgemm_gflops",
+                                           j.limits.sgemm_gflops, "gemm_gflops", j.limits.gemm_gflops, "memory_gbs",
+                                           j.limits.memory_gbs, "ops", j.rows));
     return printed > status ? printed : status;
 }
 

@@ -120,7 +120,7 @@ static asc_bench_pass sum_up(passes *p, const asc_bench_limits *limits)
     double seconds = asc_median(p->seconds, p->n);
     asc_bench_pass r = {.runs = p->n, .ms = seconds * 1e3, .gflops = p->flops / seconds * 1e-9,
                         .gbs = p->bytes / seconds * 1e-9};
-    double products = r.gflops / limits->sgemm_gflops, memory = r.gbs / limits->memory_gbs;
+    double products = r.gflops / limits->gemm_gflops, memory = r.gbs / limits->memory_gbs;
     r.memory_binds = memory > products;
     r.share = r.memory_binds ? memory : products;
     return r;
