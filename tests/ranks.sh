@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034  # those that source it use it
-# tests/ranks.sh: what the scripts that run the program under mpirun share; sourced by them after program.sh. Without MPI
-# they are skipped.
+# tests/ranks.sh: what the scripts that run the program under mpirun share; sourced by them after program.sh. Without
+# MPI they are skipped.
 mpi=$("$ASCGRAD" info | sed -n 's/^MPI *//p')
 case $mpi in
 none*) echo "skipped: built without MPI"; exit 77 ;;

@@ -1,5 +1,5 @@
-/* tests/kernels/test_gemm.c: a product in pieces is the whole one, and there are pieces for several threads, also in the
- * products of a batch's shards. */
+/* tests/kernels/test_gemm.c: a product in pieces is the whole one, and there are pieces for several threads, also in
+ * the products of a batch's shards. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
