@@ -12,7 +12,7 @@ begin() {
     shift
     "$mpirun" -n "$n" "$ASCGRAD" train "$@" -q >out 2>err &
     job=$!
-    while [ "$(ps -o pid= --ppid $job | wc -l)" -lt "$n" ] && kill -0 $job 2>/dev/null; do
+    while [ "$(processes_of $job | wc -l)" -lt "$n" ] && kill -0 $job 2>/dev/null; do
         sleep 0.02
     done
 }
@@ -31,7 +31,7 @@ while :; do
     fi
     if [ $kills -lt 50 ]; then
         sleep "$(awk -v i=$kills 'BEGIN { printf "%.3f", 0.05 + i * 0.618034 - int(i * 0.618034) }')"
-        kill -KILL "$(ps -o pid= --ppid $job | sed -n "$((1 + kills * 7 % n))p" | tr -d ' ')" 2>/dev/null
+        kill -KILL "$(processes_of $job | sed -n "$((1 + kills * 7 % n))p")" 2>/dev/null
     fi
     wait $job
     got=$?
