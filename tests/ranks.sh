@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034  # those that source it use it
-# tests/ranks.sh: what the scripts that run the program under mpirun share; sourced by them after program.sh.
-# Without MPI they are skipped.
+# tests/ranks.sh: what the scripts that run the program under mpirun share; sourced by them after program.sh. Without
+# MPI they are skipped.
 mpi=$("$ASCGRAD" info | sed -n 's/^MPI *//p')
 case $mpi in
 none*) echo "skipped: built without MPI"; exit 77 ;;
@@ -20,3 +20,16 @@ export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_orte_base_help_agg
 
 settings="--data builtin:3000 --model transformer --layers 1 --heads 2 --dim 16 --block 8 --batch 8 --shards 4
     --threads 1 --schedule constant --warmup 0 --eval-every 4 --log-every 1 --checkpoint-every 2"
+
+# processes_of LAUNCHER: the numbers of the job's processes, its children or theirs
+processes_of() {
+    ps -e -o pid= -o ppid= -o comm= | awk -v top="$1" '
+        { parent[$1] = $2; if ($3 == "ascgrad") ours[++n] = $1 }
+        END {
+            for (i = 1; i <= n; i++) {
+                for (p = ours[i]; p > 1 && p != top; p = parent[p]) {
+                }
+                if (p == top) print ours[i]
+            }
+        }'
+}

@@ -6,8 +6,8 @@ runs=0
 on() {
     ranks=$1
     shift
-    LD_LIBRARY_PATH=${place-${LD_LIBRARY_PATH-}} status 0 \
-        "$mpirun" -n "$ranks" "$ASCGRAD" train --rank-timeout 120 "$@" -q
+    LD_LIBRARY_PATH=${place-${LD_LIBRARY_PATH-}} \
+        status 0 "$mpirun" -n "$ranks" "$ASCGRAD" train --rank-timeout 120 "$@" -q
     runs=$((runs + 1))
 }
 

@@ -49,7 +49,8 @@ awk 'BEGIN {
     split("entailment neutral contradiction", label)
     split("plays sings rests", does)
     for (i = 0; i < 60; i++) {
-        printf "{\"gold_label\": \"%s\", \"sentence1\": \"the girl %s\", ", label[i % 3 + 1], does[i * 7 % 3 + 1]
+        printf "{\"gold_label\": \"%s\", ", label[i % 3 + 1]
+        printf "\"sentence1\": \"a girl %s\", ", does[i * 7 % 3 + 1]
         printf "\"sentence2\": \"a girl %s\"}\n", does[(i * 7 + i) % 3 + 1]
     }
 }' >pairs.jsonl

@@ -16,7 +16,7 @@ begin() {
         sleep 0.1
         waited=$((waited + 1))
     done
-    pids=$(ps -o pid= --ppid $job)
+    pids=$(processes_of $job)
 }
 
 # second: the number of rank 1's process

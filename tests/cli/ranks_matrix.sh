@@ -1,6 +1,6 @@
 #!/bin/sh
-# The same model, checkpoint and metrics on 1, 4 and 8 processes, and resumed on 4, 1 and 8.
-# tests/cli/ranks_hours.sh has more of them.
+# The same model, checkpoint and metrics on 1, 4 and 8 processes, and resumed on 4, 1 and 8. tests/cli/ranks_hours.sh
+# has more of them.
 . "$abs_top_srcdir/tests/program.sh"
 . "$abs_top_srcdir/tests/ranks.sh"
 . "$abs_top_srcdir/tests/ranks_matrix.sh"

@@ -1,5 +1,6 @@
 /* tests/train/test_ranks.c: a training on several ranks, which are threads here, with a communicator of the test's own:
  * the same bits for any number of them. */
+#include <math.h>
 #include <pthread.h>
 #include <sys/socket.h>
 
@@ -7,7 +8,7 @@
 
 #include "tests/train/runs.h"
 
-enum { MOST = 6 };
+enum { MOST = 8 };
 
 /* ---- messages by sockets ---- */
 
@@ -21,7 +22,14 @@ typedef struct rank {
     asc_status status;
     bool lost;
     char message[300];
+    double clock;  /* of the network below, in seconds */
+    int64_t large; /* messages sent that hold a set of gradients, or more */
 } rank;
+
+/* What a message costs: overhead at either end and time for each byte, as in LogGP. Nobody waits for it: messages carry
+ * their sender's clock, and computing takes no time. */
+static const double overhead = 5e-6, per_byte = 0.8e-9;
+enum { LARGE = 20000 };
 
 struct job {
     int size;
@@ -32,6 +40,7 @@ struct job {
     int stop_at;             /* the call of rank 0's hook that stops; -1: none */
     int dies_at;             /* the message at which the last rank goes; -1: none */
     int messages;            /* of the last rank */
+    int64_t parameters;      /* of the model, once it is trained */
     rank rank[MOST];
 };
 
@@ -62,12 +71,22 @@ static int move(const rank *r, int other, char *data, size_t bytes, bool out)
 
 static int send_to(void *user, int to, const void *data, size_t bytes)
 {
-    return move(user, to, (char *)(uintptr_t)data, bytes, true);
+    rank *r = user;
+    r->clock += overhead + (double)bytes * per_byte;
+    r->large += bytes >= LARGE;
+    double stamp = r->clock;
+    return move(r, to, (char *)&stamp, sizeof stamp, true) || move(r, to, (char *)(uintptr_t)data, bytes, true);
 }
 
 static int receive_from(void *user, int from, void *data, size_t bytes)
 {
-    return move(user, from, data, bytes, false);
+    rank *r = user;
+    double stamp = 0;
+    if (move(r, from, (char *)&stamp, sizeof stamp, false) || move(r, from, data, bytes, false)) {
+        return 1;
+    }
+    r->clock = (r->clock > stamp ? r->clock : stamp) + overhead;
+    return 0;
 }
 
 /* ---- a job ---- */
@@ -100,7 +119,11 @@ static void *run_rank(void *arg)
     }
     asc_set_comm(r->ctx, &comm);
     const asc_train_hooks hooks = {.progress = stop_rank, .user = j};
-    r->status = asc_train(r->ctx, s, j->path, j->resume, &hooks, NULL);
+    asc_train_result result = {0};
+    r->status = asc_train(r->ctx, s, j->path, j->resume, &hooks, &result);
+    if (r->number == 0) {
+        j->parameters = result.parameters;
+    }
     r->lost = asc_comm_lost(r->ctx);
     snprintf(r->message, sizeof r->message, "%s", asc_error_message(r->ctx));
     for (int i = 0; r->lost && i < j->size; i++) {
@@ -232,6 +255,46 @@ START_TEST(a_rank_that_goes_ends_the_job)
 }
 END_TEST
 
+/* What a step sends, and how long that takes by the model in doc/parallel.md: the difference between two runs. */
+static const int sizes[] = {2, 4, 8};
+static const pair wide[] = {{"dim", "64"},   {"layers", "1"},        {"batch", "8"},
+                            {"shards", "8"}, {"eval_every", "1000"}, {"checkpoint_every", "1000"},
+                            {NULL, NULL}};
+
+static void run_wide(job *j, int size, const char *steps)
+{
+    pair pairs[8];
+    memcpy(pairs, wide, sizeof wide);
+    pairs[6][0] = "steps";
+    pairs[6][1] = steps;
+    pairs[7][0] = NULL;
+    *j = (job){.size = size, .path = other_path, .pairs = pairs, .stop_at = -1, .dies_at = -1};
+    run_job(j);
+    ck_assert_msg(j->rank[0].status == ASC_OK, "%s", j->rank[0].message);
+    remove_tree(other_path);
+}
+
+START_TEST(a_step_costs_what_the_model_says)
+{
+    enum { FEW = 2, MORE = 6, HEADS = 3, HEAD = 430 };
+    int size = sizes[_i], levels = _i + 1;
+    job few, more;
+    run_wide(&few, size, "2");
+    run_wide(&more, size, "6");
+    int64_t large = 0;
+    double last[2] = {0, 0};
+    for (int i = 0; i < size; i++) {
+        large += more.rank[i].large - few.rank[i].large;
+        last[0] = fmax(last[0], few.rank[i].clock);
+        last[1] = fmax(last[1], more.rank[i].clock);
+    }
+    ck_assert_int_eq(large, (MORE - FEW) * 2 * (size - 1));
+    double bytes = 4 * (double)more.parameters, got = (last[1] - last[0]) / (MORE - FEW);
+    double expected = levels * (2 * (2 * overhead + bytes * per_byte) + HEADS * (2 * overhead + HEAD * per_byte));
+    ck_assert_msg(fabs(got - expected) < 0.2 * expected, "%d ranks: %g s, expected %g", size, got, expected);
+}
+END_TEST
+
 START_TEST(a_communicator_is_checked)
 {
     const asc_comm wrong_rank = {.rank = 2, .size = 2, .send = send_to, .receive = receive_from};
@@ -255,6 +318,7 @@ int main(void)
     tcase_add_loop_test(t, a_run_goes_on_with_other_ranks, 0, KINDS - 1);
     tcase_add_loop_test(t, what_is_wrong_is_said_once, 0, (int)(sizeof wrong / sizeof *wrong));
     tcase_add_loop_test(t, a_rank_that_goes_ends_the_job, 0, 6);
+    tcase_add_loop_test(t, a_step_costs_what_the_model_says, 0, (int)(sizeof sizes / sizeof *sizes));
     tcase_add_test(t, a_communicator_is_checked);
     return run_suite("train/ranks", t);
 }
