@@ -2,8 +2,8 @@
  * train/format.h: the format of models and checkpoints, which are safetensors files with metadata.
  *
  *     1  no format_version. A model had no checksum, a checkpoint "format" 1 and one of its tensors alone, "checksum".
- *     2  "format_version" 2, and the checksums of ascgrad/safetensors.h over tensors and metadata, which another program
- *        that saves the file anew leaves out.
+ *     2  "format_version" 2, and the checksums of ascgrad/safetensors.h over tensors and metadata, which other
+ *        programs that save the file anew leave out.
  *
  * A version says which keys must be there. Others may stand beside them: the checksums cover them, readers that don't
  * know them pass over them. A key without which the file can't be understood makes a new version.

@@ -1,5 +1,5 @@
-/* settings/number.c: numbers as people write them on a command line. */
-#include <ascgrad/setting.h>
+/* tensor/number.c: numbers as people write them on a command line. */
+#include <ascgrad/base.h>
 #include <program/names.h>
 
 #include <errno.h>
