@@ -1,4 +1,5 @@
 /* tensor/number.c: numbers as people write them on a command line. */
+#include <ascgrad/base.h>
 #include <program/names.h>
 
 #include <errno.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ascgrad/runs.h>
 #include <ascgrad/train.h>
 #include <program/settings.h>
 
@@ -257,18 +258,31 @@ static void on_sample(void *user, const asc_train_progress *p, const char *promp
 static const char *const ends[] = {[ASC_TRAIN_END_STEPS] = "done", [ASC_TRAIN_END_EARLY] = "stopped early",
                                    [ASC_TRAIN_END_MINUTES] = "out of time", [ASC_TRAIN_END_STOPPED] = "stopped"};
 
+/* Of the best evaluation, also where it was not the accuracy that made it the best; NaN: none counted. */
+static double best_accuracy(const asc_train_result *r, const char *folder)
+{
+    if (!isnan(r->best_accuracy)) {
+        return r->best_accuracy;
+    }
+    asc_ctx *ctx = asc_ctx_new(&(asc_options){.threads = 1});
+    asc_run *run = ctx ? asc_run_read(ctx, folder) : NULL;
+    double accuracy = run ? asc_run_info_of(run)->best.valid_accuracy : NAN;
+    asc_run_free(run);
+    asc_ctx_free(ctx);
+    return accuracy;
+}
+
 static int print_result(const asc_train_result *r, const char *run, bool json)
 {
     if (json) {
-        return cli_print_json(json_pack(
-            "{s:o, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
-            cli_json_text(run, strlen(run)), "end", ends[r->end],
-            "parameters", (json_int_t)r->parameters, "step", (json_int_t)r->step, "steps", (json_int_t)r->steps,
-            "tokens", (json_int_t)r->tokens, "elapsed_s", cli_json_real(r->elapsed_s), "best_step",
-            (json_int_t)r->best_step, "valid_loss", cli_json_real(r->best_loss), "valid_ppl",
-            cli_json_real(r->best_ppl), "valid_bits_per_byte", cli_json_real(r->best_bits_per_byte), "unknown",
-            cli_json_real(r->unknown), "source_ppl", cli_json_real(r->source_ppl), "valid_accuracy",
-            cli_json_real(r->best_accuracy)));
+        return cli_print_json(
+            json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
+                      cli_json_text(run, strlen(run)), "end", ends[r->end], "parameters", (json_int_t)r->parameters,
+                      "step", (json_int_t)r->step, "steps", (json_int_t)r->steps, "tokens", (json_int_t)r->tokens,
+                      "elapsed_s", cli_json_real(r->elapsed_s), "best_step", (json_int_t)r->best_step, "valid_loss",
+                      cli_json_real(r->best_loss), "valid_ppl", cli_json_real(r->best_ppl), "valid_bits_per_byte",
+                      cli_json_real(r->best_bits_per_byte), "unknown", cli_json_real(r->unknown), "source_ppl",
+                      cli_json_real(r->source_ppl), "valid_accuracy", cli_json_real(best_accuracy(r, run))));
     }
     char unknown[40];
     cli_print("%s: %s after step %lld", run, ends[r->end], (long long)r->step);

@@ -28,9 +28,10 @@ static asc_status check_version(const asc_safetensors *file)
         return asc_safetensors_fail(file, ASC_ERR_FORMAT, NULL, "its " ASC_FORMAT_KEY " is '%.20s', expected "
                                     ASC_FORMAT " or none: a later program may have written it", version);
     }
-    if (version && !has_checksums(file)) {
-        return asc_safetensors_fail(file, ASC_ERR_FORMAT, NULL, "is damaged: it has no checksum, which its "
-                                    ASC_FORMAT_KEY ", %s, asks for", version);
+    if (!has_checksums(file) && asc_safetensors_metadata(file, ASC_SAFETENSORS_CRC_TENSORS)) {
+        return asc_safetensors_fail(file, ASC_ERR_FORMAT, NULL,
+                                    "is damaged: it has checksums of its tensors, and no " ASC_SAFETENSORS_CRC
+                                    " beside them");
     }
     return ASC_OK;
 }

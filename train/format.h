@@ -2,7 +2,8 @@
  * train/format.h: the format of models and checkpoints, which are safetensors files with metadata.
  *
  *     1  no format_version. A model had no checksum, a checkpoint "format" 1 and one of its tensors alone, "checksum".
- *     2  "format_version" 2, and the checksums of ascgrad/safetensors.h over tensors and metadata.
+ *     2  "format_version" 2, and the checksums of ascgrad/safetensors.h over tensors and metadata, which other
+ *        programs that save the file anew leave out.
  *
  * A version says which keys must be there. Others may stand beside them: the checksums cover them, readers that don't
  * know them pass over them. A key without which the file can't be understood makes a new version.
@@ -17,7 +18,7 @@
 
 /* Opens a model or checkpoint of any version. `own`: it lies in a run's folder, and must be no symbolic link. To be
  * closed with asc_safetensors_close. NULL with the error set: errors of asc_safetensors_open; ASC_ERR_FORMAT: a later
- * version, or one without the checksums that it should have. */
+ * version, or one of the two checksums alone. */
 asc_safetensors *asc_format_open(asc_ctx *ctx, const char *path, bool own);
 
 /* The version of a file that asc_format_open opened; 1 for other programs' files. */

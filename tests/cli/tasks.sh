@@ -17,6 +17,8 @@ status 0 "$ASCGRAD" eval lm --json
 json 'd["tokens"] == 50 and d["sequences"] == 50 and 0 <= d["accuracy"] <= 1 and d["exact"] == d["accuracy"]'
 json "abs(d['accuracy'] - $(field valid_accuracy <last)) < 1e-8"
 has last '"valid_exact": '
+status 0 "$ASCGRAD" train --resume lm --json
+json "abs(d['valid_accuracy'] - $(field valid_accuracy <last)) < 1e-8"
 train --data task:majority:length=12,train=320,valid=50,test=40 --pos-emb false --steps 40 --out parts --minutes 0.00001
 status 0 "$ASCGRAD" train --resume --out parts --minutes 0
 same_run lm parts

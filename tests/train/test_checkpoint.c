@@ -95,7 +95,6 @@ static const edit wrong[] = {
     {{"format_version"}, {"3"}, "its format_version is '3', expected 2 or none"},
     {{"format_version"}, {"-2"}, "its format_version is '-2'"},
     {{"format_version"}, {NULL}, "is no checkpoint: its metadata has no format_version"},
-    {{"asc_crc32", "asc_crc32_tensors"}, {NULL, NULL}, "is damaged: it has no checksum, which its format_version, 2,"},
 };
 
 /* Refused with its reason, and the run is as it was. */
