@@ -74,6 +74,14 @@ json 'len(d["runs"]) == 8 and d["left_s"] == 0 and 0 < d["tuning_share"] < 1 and
 ls whole/claims >left
 lines left 0
 
+# ---- its report says how it was tuned, and what is not yet ----
+cp -r whole half
+rm -r half/done/tune-g-lr0.01-1.json half/tune/g-lr0.01-1 half/tune/g.json
+status 0 "$ASCGRAD" experiment report half
+has half/report.md '^Tuned for each system, by what makes a model the best (best\\*_by) on the validation split:'
+has half/report.md '^- \*\*t\*\*: lr 0\.[0-9]*, the best of 2 tried'
+has half/report.md '^- \*\*g\*\*: not tuned yet, 1 of 2 done'
+
 # ---- another experiment, and a larger one ----
 sed 's/"steps": 12/"steps": 13/' first.json >other.json
 status 2 "$ASCGRAD" experiment run other.json --out whole

@@ -125,8 +125,12 @@ static void tell_tuning(report *r)
             size_t used = strlen(chosen);
             snprintf(chosen + used, sizeof chosen - used, "%s%s %s", k ? ", " : "", key, value ? value : "-");
         }
-        document_item(&r->doc, name, "%s, the best of %d tried%s", *chosen ? chosen : "not tuned yet", tuning.tried,
-                      tuning.at_edge ? "; it is at the grid's edge: a wider grid may do better" : "");
+        if (*chosen) {
+            document_item(&r->doc, name, "%s, the best of %d tried%s", chosen, tuning.tried,
+                          tuning.at_edge ? "; it is at the grid's edge: a wider grid may do better" : "");
+        } else {
+            document_item(&r->doc, name, "not tuned yet, %d of %d done", tuning.done, tuning.tried);
+        }
     }
     document_items_end(&r->doc);
 }
@@ -138,7 +142,8 @@ void report_settings(report *r)
     collect(r, &k);
     document_heading(&r->doc, "Settings");
     if (asc_experiment_tuned_key(r->experiment, 0)) {
-        document_text(&r->doc, "Tuned for each system, by the loss on the validation split:");
+        document_text(&r->doc,
+                      "Tuned for each system, by what makes a model the best (best_by) on the validation split:");
         tell_tuning(r);
     }
     put_differing(r, &k);
