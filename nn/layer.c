@@ -10,7 +10,7 @@
 /* ---- making ---- */
 
 static asc_status fill_alone(asc_layer *l, const char *mixing, int64_t d_model, const char *text, asc_dtype dtype,
-                             uint64_t seed)
+                             uint64_t seed, const asc_values_source *source)
 {
     asc_ctx *ctx = l->ctx;
     const asc_mixing *found = asc_mixing_choose(ctx, "mixing", mixing);
@@ -24,7 +24,7 @@ static asc_status fill_alone(asc_layer *l, const char *mixing, int64_t d_model, 
         return asc_fail_on(ctx, ASC_ERR_ARG, "d_model", " is %lld, expected at least 1", (long long)d_model);
     }
     asc_reader reader;
-    asc_maker maker = {.ctx = ctx, .params = asc_params_new(ctx), .dtype = dtype, .seed = seed};
+    asc_maker maker = {.ctx = ctx, .params = asc_params_new(ctx), .dtype = dtype, .seed = seed, .source = source};
     if (!maker.params) {
         return ASC_ERR_MEMORY;
     }
@@ -43,8 +43,8 @@ static asc_status fill_alone(asc_layer *l, const char *mixing, int64_t d_model, 
     return status;
 }
 
-asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config, asc_dtype dtype,
-                         uint64_t seed)
+asc_layer *asc_layer_new_from(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config, asc_dtype dtype,
+                              uint64_t seed, const asc_values_source *source)
 {
     bool fit = ASC_NEED(ctx, "layer_new: mixing config", mixing, config) == ASC_OK && asc_error(ctx) == ASC_OK;
     asc_layer *l = fit ? asc_alloc(ctx, sizeof *l) : NULL;
@@ -52,7 +52,7 @@ asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, cons
         return NULL;
     }
     *l = (asc_layer){.ctx = ctx};
-    if (fill_alone(l, mixing, d_model, config, dtype, seed)) {
+    if (fill_alone(l, mixing, d_model, config, dtype, seed, source)) {
         if (asc_error(ctx) == ASC_ERR_ARG && l->mixing) {
             asc_error_place(ctx, "config");
         }
@@ -60,6 +60,12 @@ asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, cons
         return NULL;
     }
     return l;
+}
+
+asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config, asc_dtype dtype,
+                         uint64_t seed)
+{
+    return asc_layer_new_from(ctx, mixing, d_model, config, dtype, seed, NULL);
 }
 
 void asc_layer_free(asc_layer *l)

@@ -15,9 +15,12 @@ typedef struct asc_values_source {
     void *user;
 } asc_values_source;
 
-/* asc_lm_new, with parameters that have no values yet: each is to be read from the source. */
+/* asc_lm_new and asc_layer_new, with parameters that have no values yet: each is to be read from the source. NULL: with
+ * initial values. */
 asc_lm *asc_lm_new_from(asc_ctx *ctx, const char *config, asc_dtype dtype, uint64_t seed,
                         const asc_values_source *source);
+asc_layer *asc_layer_new_from(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config, asc_dtype dtype,
+                              uint64_t seed, const asc_values_source *source);
 
 /* Where new parameters go. */
 struct asc_maker {

@@ -65,6 +65,22 @@ has err '^ascgrad train: run/config.json: model.heads is 1, but the run was trai
 sed -i 's/"heads": 1/"heads": 2/' run/config.json
 soon 0 train --resume run --steps 4
 
+# metadata that ask for gigabytes, of a model that has no tensors
+config='{\"mix\":\"transformer\",\"layers\":12,\"d_model\":4096,\"heads\":2,\"vocab\":50000,\"block\":8}'
+header="{\"__metadata__\":{\"config\":\"$config\",\"tokenizer\":\"byte\"}}"
+# shellcheck disable=SC2059  # an octal escape
+printf "\\$(printf %03o ${#header})\\0\\0\\0\\0\\0\\0\\0%s" "$header" >claims.safetensors
+soon 3 eval claims.safetensors --data text --max-memory 50
+has err '^ascgrad eval: claims.safetensors: has no tensor tok_emb.weight'
+
+# a line of megabytes takes as long as so many bytes in short ones
+head -c 4000000 /dev/zero | tr '\0' a >long
+printf 'some text to learn from\n' >few
+soon 0 tokenize --learn bpe --vocab-size 258 -o tok.json few
+for tokenizer in byte bpe:tok.json "wordpiece:$abs_top_srcdir/tests/train/encoder/vocab.txt"; do
+    (ulimit -t 50; soon 0 tokenize --tokenizer "$tokenizer" long; exit "$failed") || failed=1
+done
+
 # no more memory than is given
 soon 3 eval run --max-memory 1
 has err '^ascgrad eval: .*out of memory'

@@ -261,6 +261,27 @@ START_TEST(no_case)
 }
 END_TEST
 
+/* Metadata alone that ask for a gigabyte: what is not in the file takes no memory. */
+START_TEST(a_case_without_its_tensors)
+{
+    static const struct {
+        const char *kind, *config;
+    } claims[] = {{"train",
+                   "{\"mix\": \"transformer\", \"layers\": 12, \"d_model\": 4096, \"heads\": 2, \"vocab\": 50000, "
+                   "\"block\": 8, \"lr\": 1, \"min_lr\": 1, \"warmup\": 1, \"steps\": 1, \"weight_decay\": 0, "
+                   "\"clip\": 1, \"batch\": 1}"},
+                  {"attention", "{\"heads\": 2, \"d_head\": 60000}"}};
+    asc_parity_report r;
+    asc_tensor x = asc_zeros(ctx, ASC_F64, ASC_SHAPE(1, 2, 4));
+    size_t before = asc_memory(ctx).peak_bytes;
+    asc_safetensors_write(ctx, copy, (asc_named_tensor[]){{"in.x", x}}, 1,
+                          (asc_safetensors_pair[]){{"case", claims[_i].kind}, {"config", claims[_i].config}}, 2);
+    ck_assert_int_eq(asc_parity_replay(ctx, copy, &r), ASC_OK);
+    ck_assert_msg(!r.passed && strstr(r.reason, "the case has no param."), "%s", r.reason);
+    ck_assert_uint_lt(asc_memory(ctx).peak_bytes, before + (4 << 20));
+}
+END_TEST
+
 /* ---- memory ---- */
 
 START_TEST(memory_fails)
@@ -292,6 +313,7 @@ int main(void)
     tcase_add_loop_test(t, compositions_agree, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test(t, defaults_are_the_oracles);
     tcase_add_test(t, no_case);
+    tcase_add_loop_test(t, a_case_without_its_tensors, 0, 2);
     tcase_add_loop_test(t, memory_fails, 0, 3);
     return run_suite("train/parity", t);
 }

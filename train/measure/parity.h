@@ -7,6 +7,8 @@
 #include <ascgrad/safetensors.h>
 #include <jansson.h>
 
+#include "nn/mixing.h"
+
 typedef struct asc_replay {
     asc_ctx *ctx;
     const asc_safetensors *file;
@@ -28,6 +30,9 @@ void asc_replay_disagree(asc_replay *r, const char *format, ...) ASC_PRINTF(2, 3
 const asc_safetensors_entry *asc_replay_use(asc_replay *r, const char *name);
 /* Compares a tensor in f64 with the file's of that name. */
 void asc_replay_compare(asc_replay *r, const char *name, asc_tensor got, asc_agreement agreement);
+/* Where parameters come from, which are looked up before memory is taken for them: one that the case lacks, or has in
+ * another shape, is an error of the context, which settles as a disagreement. */
+asc_values_source asc_replay_source(asc_replay *r);
 /* Sets the parameters to the file's, all by name and shape. */
 void asc_replay_load(asc_replay *r, asc_params *params);
 /* Sets a setting that the case leaves out; takes `value`. */

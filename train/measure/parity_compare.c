@@ -96,6 +96,29 @@ void asc_replay_compare(asc_replay *r, const char *name, asc_tensor got, asc_agr
     }
 }
 
+static asc_status find_param(void *user, const char *name, int ndim, const int64_t *shape)
+{
+    const asc_replay *r = user;
+    char full[160], text[2][ASC_SHAPE_TEXT];
+    asc_array wanted, found;
+    snprintf(full, sizeof full, "param.%s", name);
+    const asc_safetensors_entry *e = asc_safetensors_find(r->file, full);
+    if (!e) {
+        return asc_fail(r->ctx, ASC_ERR_ARG, "the case has no %s", full);
+    }
+    bool fits = asc_array_init(&wanted, ASC_F64, ndim, shape) && asc_array_init(&found, ASC_F64, e->ndim, e->shape);
+    if (!fits || !asc_same_shape(&wanted, &found)) {
+        return asc_fail(r->ctx, ASC_ERR_ARG, "%s is %s, expected %s", full, asc_shape_text(&wanted, text[0]),
+                        asc_shape_text(&found, text[1]));
+    }
+    return ASC_OK;
+}
+
+asc_values_source asc_replay_source(asc_replay *r)
+{
+    return (asc_values_source){find_param, r};
+}
+
 void asc_replay_load(asc_replay *r, asc_params *params)
 {
     for (int i = 0; i < asc_params_count(params); i++) {

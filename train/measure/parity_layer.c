@@ -225,7 +225,9 @@ void asc_replay_layer(asc_replay *r, const char *mixing)
     in.lengths = take_lengths(r, asc_is_null(in.context) ? "lengths" : "context_lengths");
     add_defaults(r, mixing);
     char *config = asc_replay_config(r);
-    asc_layer *layer = config ? asc_layer_new(r->ctx, mixing, asc_size(in.x, -1), config, ASC_F64, 0) : NULL;
+    asc_values_source source = asc_replay_source(r);
+    asc_layer *layer =
+        config ? asc_layer_new_from(r->ctx, mixing, asc_size(in.x, -1), config, ASC_F64, 0, &source) : NULL;
     if (layer) {
         run_layer(r, layer, &in);
     }

@@ -134,7 +134,8 @@ void asc_replay_pairs(asc_replay *r)
     }
     add_defaults(r, p.E);
     char *config = asc_replay_config(r);
-    p.lm = config ? asc_lm_new(r->ctx, config, ASC_F64, 0) : NULL;
+    asc_values_source source = asc_replay_source(r);
+    p.lm = config ? asc_lm_new_from(r->ctx, config, ASC_F64, 0, &source) : NULL;
     if (p.lm) {
         asc_replay_load(r, asc_lm_params(p.lm));
     }

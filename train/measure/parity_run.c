@@ -198,7 +198,8 @@ void asc_replay_run(asc_replay *r)
     }
     add_defaults(r);
     char *config = asc_replay_config(r);
-    t.lm = config ? asc_lm_new(r->ctx, config, ASC_F64, 0) : NULL;
+    asc_values_source source = asc_replay_source(r);
+    t.lm = config ? asc_lm_new_from(r->ctx, config, ASC_F64, 0, &source) : NULL;
     if (t.lm) {
         run_model(r, &t, &recipe);
     }
