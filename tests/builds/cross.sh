@@ -3,7 +3,8 @@
 # gradients of ops, the cases of tests/parity, the suites of files, and a training of each kind of model in bf16, whose
 # products are ours: its model has the bits of the one made here. The last three on s390x, too, whose high byte comes
 # first: its files are the same to the byte, and it goes on with a run of this machine's.
-# usage: cross.sh, with ASCGRAD this machine's program; ARCHS='arm64 s390x' says which. Exit status 0 passed, 77 skipped, else failed
+# usage: cross.sh, with ASCGRAD this machine's program; ARCHS='arm64 s390x' says which.
+# Exit status 0 passed, 77 skipped, else failed
 set -u
 top=$(cd "${abs_top_srcdir:-$(dirname "$0")/../..}" && pwd -P)
 place=
