@@ -56,7 +56,7 @@ static void read_tensors(verifier *v, const asc_safetensors *file, asc_verified 
     }
 }
 
-static bool has_file(const verifier *v, const char *name)
+static bool has(const verifier *v, const char *name)
 {
     char *path = asc_path_join(v->ctx, v->path, name);
     bool found = path && asc_path_exists(path);
@@ -67,13 +67,8 @@ static bool has_file(const verifier *v, const char *name)
 /* Whether the run has its best model, under one of the names that this has while it is written. */
 static bool has_model(const verifier *v)
 {
-    static const char *const names[] = {"model.safetensors", "model.next.safetensors", "model.kept.safetensors",
-                                        "model.stable.safetensors"};
-    bool found = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        found = found || has_file(v, names[i]);
-    }
-    return found;
+    return has(v, "model.safetensors") || has(v, "model.next.safetensors") || has(v, "model.kept.safetensors") ||
+           has(v, "model.stable.safetensors");
 }
 
 /* That what the checkpoint says of the run's other files is so. */
@@ -198,8 +193,7 @@ static void verify_file(verifier *v, int kind, const char *path)
     }
 }
 
-/* What a run can't do without: a checkpoint is there before the first model has its name; a model that a checkpoint
- * knows of is missed where that is looked at. */
+/* What a run can't do without; a model that a checkpoint knows of is missed where that is looked at. */
 static void check_missing(verifier *v, const char *name, const char *path)
 {
     if (strcmp(name, "vocab.txt") == 0) {
@@ -208,7 +202,7 @@ static void check_missing(verifier *v, const char *name, const char *path)
         if (kind && kind->has_vocabulary) {
             asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is missing", path);
         }
-    } else if (strcmp(name, "checkpoint.safetensors") == 0 && has_file(v, "model.safetensors")) {
+    } else if (strcmp(name, "checkpoint.safetensors") == 0 && has(v, "model.safetensors")) {
         asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is missing: without it the run can't go on", path);
     }
     if (asc_error(v->ctx)) {
