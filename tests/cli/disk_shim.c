@@ -161,23 +161,18 @@ static int open_with(const char *path, int flags, mode_t mode)
     return what == FAIL ? -1 : (int)after(what, REAL(open)(path, flags, mode));
 }
 
-int open(const char *path, int flags, ...)
-{
-    va_list rest;
-    va_start(rest, flags);
-    mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
-    va_end(rest);
-    return open_with(path, flags, mode);
-}
+#define OPEN(name)                                                                                                     \
+    int name(const char *path, int flags, ...)                                                                         \
+    {                                                                                                                  \
+        va_list rest;                                                                                                  \
+        va_start(rest, flags);                                                                                         \
+        mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;                                                      \
+        va_end(rest);                                                                                                  \
+        return open_with(path, flags, mode);                                                                           \
+    }
 
-int open64(const char *path, int flags, ...)
-{
-    va_list rest;
-    va_start(rest, flags);
-    mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
-    va_end(rest);
-    return open_with(path, flags, mode);
-}
+OPEN(open)
+OPEN(open64)
 
 static ssize_t write_at(const char *call, int fd, const void *bytes, size_t n, off_t at)
 {

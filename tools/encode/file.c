@@ -136,6 +136,8 @@ static void drop_features(int above, const char *name)
     }
     if (folder) {
         closedir(folder);
+    } else if (fd >= 0) {
+        close(fd);
     }
     unlinkat(above, name, AT_REMOVEDIR);
 }
