@@ -4,6 +4,15 @@ folder=$(mktemp -d) || exit 99
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 99
 failed=0
+# A script that draws says with what: a machine may have no gnuplot.
+export ASCGRAD_GNUPLOT=none/gnuplot
+
+# stand_in_plotter: figures are drawn by one that only notes that it was called.
+stand_in_plotter() {
+    printf '#!/bin/sh\ncat >/dev/null\necho "<svg>drawn</svg>"\n' >plotter
+    chmod +x plotter
+    export ASCGRAD_GNUPLOT=./plotter
+}
 
 # fail TEXT: one more thing that does not hold.
 fail() {

@@ -77,6 +77,7 @@ lines left 0
 # ---- its report says how it was tuned, and what is not yet ----
 cp -r whole half
 rm -r half/done/tune-g-lr0.01-1.json half/tune/g-lr0.01-1 half/tune/g.json
+stand_in_plotter
 status 0 "$ASCGRAD" experiment report half
 has half/report.md '^Tuned for each system, by what makes a model the best (best\\*_by) on the validation split:'
 has half/report.md '^- \*\*t\*\*: lr 0\.[0-9]*, the best of 2 tried'

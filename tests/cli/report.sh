@@ -14,15 +14,7 @@ cat >exp.json <<'END'
 END
 "$ASCGRAD" experiment run exp.json --out dir >out 2>&1
 
-# a gnuplot that only notes that it was called
-cat >plotter <<'END'
-#!/bin/sh
-cat >/dev/null
-echo '<svg>drawn</svg>'
-END
-chmod +x plotter
-export ASCGRAD_GNUPLOT=./plotter
-
+stand_in_plotter
 status 0 "$ASCGRAD" experiment report dir
 has out '^written: dir/report.md, report.html, tables and figures'
 for file in report.md report.html tables/results.csv tables/significance.csv tables/settings-common.csv \
