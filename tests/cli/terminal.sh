@@ -22,7 +22,7 @@ widest() {
     awk -v most="$2" 'length($0) > most { print; wide = 1 } END { exit wide }' bars || fail "$1: wider than $2"
 }
 
-# Runs of some seconds at most, in which the bar is drawn ten times a second.
+# Nothing here rests on how fast a machine is: what must be drawn often goes on until it was.
 slow='--preset tiny --data builtin:20000 --tokenizer word --batch 32 --block 128 --eval-every 5'
 for width in 60 30 1; do
     status 0 $patience ./terminal $width 0 0 "$ASCGRAD" train $slow --steps 10 --out run$width
@@ -32,12 +32,13 @@ for width in 60 30 1; do
         { fail "width $width: other than two evaluations stay"; cat -v out; }
 done
 has run60/summary.json '"state": "done"'
-status 0 $patience ./terminal 100 0 0 "$ASCGRAD" train $slow --steps 10 --out steps
+endless="$slow --steps 1000000 --eval-every 1000000"
+status 130 $patience ./terminal 100 0 1 "$ASCGRAD" train $endless --out steps
 widest out 99
-has bars '^\[[#.]*\]  *[0-9]* %  [0-9]*/10  loss [0-9.]*  [0-9]* tokens/s  [0-9:-]* left$'
+has bars '^\[[#.]*\]  *[0-9]* %  [0-9]*/1000000  loss [0-9.]*  [0-9]* tokens/s  [0-9:-]* left$'
 
 # a terminal that becomes narrower
-status 0 $patience ./terminal 100 40 0 "$ASCGRAD" train $slow --steps 30 --out narrow
+status 130 $patience ./terminal 100 40 1 "$ASCGRAD" train $endless --out narrow
 redraws out >bars
 awk 'length($0) > 39 { wide = 1 } END { exit !wide }' bars || { fail 'no bar was wider before'; cat bars; }
 tail -n 1 bars | awk 'length($0) > 39 { exit 1 }' || { fail 'wider than the terminal has become'; cat bars; }
@@ -45,7 +46,7 @@ tail -n 1 bars | awk 'length($0) > 39 { exit 1 }' || { fail 'wider than the term
 # with a limit of time the time is shown
 status 0 $patience ./terminal 100 0 0 "$ASCGRAD" train $slow --steps 100000 --minutes 0.03 --out timed
 widest out 99
-has bars '% *[0-9]*:[0-9]* of 0:0[0-9]  '
+has bars '% *[0-9]*:[0-9]* of 0:[0-9]'
 lacks bars '/100000'
 
 # plain lines where a bar can't be: a dumb terminal, one without a name, none
@@ -60,7 +61,7 @@ lacks err "$(printf '\033\\|\r')"
 has err '^step 10/20 '
 
 # an interrupt says at once what it does, and what comes next
-status 130 $patience ./terminal 100 0 1 "$ASCGRAD" train $slow --steps 100000 --eval-every 100000 --out once
+status 130 $patience ./terminal 100 0 1 "$ASCGRAD" train $endless --out once
 has out 'ascgrad train: stops after this step, or soon, and saves'
 has out 'ascgrad train: a second interrupt ends at once, at the last checkpoint'
 has out 'train --resume --out once'
@@ -68,10 +69,8 @@ has out 'train --resume --out once'
 has once/summary.json '"reason": "stopped"'
 
 # a step that would take minutes is given up within seconds; a second interrupt ends at once
-big='--preset tiny --data builtin:400000 --tokenizer byte --batch 1 --block 300000 --steps 2'
-before=$(date +%s)
+big='--threads 1 --preset tiny --data builtin:400000 --tokenizer byte --batch 1 --block 300000 --steps 2'
 status 130 $patience ./terminal 100 0 1 "$ASCGRAD" train $big --out big
-[ $(($(date +%s) - before)) -lt 60 ] || fail 'a large step was waited for'
 has out 'a step has [0-9.]* TFLOP and will take about [0-9]* minutes here'
 has out 'all that a resume needs is saved'
 has big/summary.json '"steps": 0,'
