@@ -38,10 +38,10 @@ static const struct {
      " \"beta1\": 0.9, \"beta2\": 0.999, \"clip\": 1, \"epochs\": 20,"
      " \"r\": 32, \"offsets\": [1, 2, 4, 8, 12, 16]}"},
     {"wikitext2-6l-fast", "the small model trained by Muon, 1.3 epochs; of Grassmann mixing lag and memory in turns",
-     "{\"layers\": 6, \"dim\": 256, \"ffn\": 1024, \"heads\": 4, \"block\": 128, \"batch\": 16, \"dropout\": 0,"
-     " \"block_norm\": \"pre\", \"pos_emb\": false, \"positions\": \"rotary\", \"zero_init\": true,"
-     " \"optimizer\": \"muon\", \"lr\": 1.5e-2, \"min_lr\": 0, \"warmup\": 100, \"schedule\": \"cosine\","
-     " \"weight_decay\": 0.1, \"clip\": 1, \"steps\": 1450, \"eval_every\": 145,"
+     "{\"layers\": 6, \"dim\": 256, \"ffn\": 1024, \"heads\": 4, \"block\": 128, \"batch\": 8, \"dropout\": 0,"
+     " \"block_norm\": \"pre\", \"pos_emb\": false, \"positions\": \"rotary\", \"zero_init\": true, \"emb_norm\": true,"
+     " \"optimizer\": \"muon\", \"momentum\": 0.9, \"lr\": 1.1e-2, \"min_lr\": 0, \"warmup\": 290,"
+     " \"schedule\": \"cosine\", \"weight_decay\": 0.1, \"clip\": 1, \"steps\": 2896, \"eval_every\": 362,"
      " \"offsets\": [[1], [], [2], [], [4], []], \"memory\": [false, true, false, true, false, true], \"r\": 44,"
      " \"groups\": 2, \"scale\": \"rms\", \"eps_rel\": 1e-3}"},
     {"wikitext2-12l", "the papers' large model: 12 layers of width 256, block 256, 20 epochs",
