@@ -53,6 +53,12 @@ KERNEL(void, gelu_grad, (float *dx, const float *x, const float *dy, int64_t n, 
 /* Both of them for the price of one: y and dx */
 KERNEL(void, gelu_both, (float *y, float *dx, const float *x, const float *dy, int64_t n, bool fresh))
 
+/* y = x^p as the C library's pow, p NULL: a constant; in float within 0.53 units in the last place */
+KERNEL(void, pow, (float *y, const float *x, const float *p, double constant, int64_t n))
+/* to (+)= dy p x^(p-1), 0 where p = 0; or, not of x but of p, dy x^p log x, 0 where x = 0 and p >= 0 */
+KERNEL(void, pow_grad,
+       (float *to, const float *x, const float *p, double constant, const float *dy, bool of_x, int64_t n, bool fresh))
+
 /* ---- vectors ---- */
 KERNEL(void, add, (float *y, const float *a, const float *b, int64_t n))     /* y = a + b */
 KERNEL(void, acc, (float *y, const float *x, int64_t n))                     /* y += x */
@@ -68,6 +74,14 @@ KERNEL(float, sum, (const float *x, int64_t n))
 KERNEL(float, dot, (const float *x, const float *y, int64_t n))
 KERNEL(double, sumsq, (const float *x, int64_t n)) /* Σ x², summed in double */
 KERNEL(float, max, (const float *x, int64_t n))    /* -∞ for n = 0; NaNs are passed over */
+
+/* ---- in double: Σ x, Σ (x - c)², Σ e^(x - c), its terms as exp_shift's ---- */
+KERNEL(double, wide_sum, (const float *x, int64_t n))
+KERNEL(double, wide_squares, (const float *x, double c, int64_t n))
+KERNEL(double, wide_exps, (const float *x, float c, int64_t n))
+/* to (+)= by (x - c), and by e^(x - c), rounded once; of float e^x has an error of 2e-9 of it, x is held to ±700 */
+KERNEL(void, wide_centred, (float *to, const float *x, double c, double by, int64_t n, bool fresh))
+KERNEL(void, wide_exp, (float *to, const float *x, double c, double by, int64_t n, bool fresh))
 
 /* ---- rows of a matrix ---- */
 KERNEL(void, add_bias_rows, (float *y, const float *b, int64_t rows, int64_t n)) /* y[r] += b[n] */
