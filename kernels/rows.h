@@ -7,9 +7,6 @@
  * it, and gcc's -fopt-info-vec-missed says why. Partial sums in LANES, joined in one order. A helper name1_f32 of
  * math_f32.h has its own name1_f64 in math_f64.h; what stands here has its twin by itself.
  */
-/* Squares are summed in double. */
-static double dot_f64(const double *x, const double *y, int64_t n);
-
 /* ---- float, and f64.awk makes the same for double ---- */
 
 /* ---- functions of one element ---- */
@@ -426,20 +423,6 @@ static float sum_f32(const float *x, int64_t n)
 static float dot_f32(const float *x, const float *y, int64_t n)
 {
     return reduce_f32(x, y, x, 0, n, term_product_f32);
-}
-
-static double sumsq_f32(const float *x, int64_t n)
-{
-    enum { CHUNK = 512 };
-    double wide[CHUNK], total = 0;
-    for (int64_t i = 0; i < n; i += CHUNK) {
-        int64_t m = n - i < CHUNK ? n - i : CHUNK;
-        for (int64_t k = 0; k < m; k++) {
-            wide[k] = (double)x[i + k];
-        }
-        total += dot_f64(wide, wide, m);
-    }
-    return total;
 }
 
 static float max_f32(const float *x, int64_t n)

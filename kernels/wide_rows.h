@@ -51,6 +51,16 @@ static double wide_sum_f32(const float *x, int64_t n)
     return reduce_wide_f32(x, 0, n, term_off_f32);
 }
 
+static double sumsq_f32(const float *x, int64_t n)
+{
+    enum { CHUNK = 512 };
+    double total = 0;
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        total += reduce_wide_f32(x + i, 0, n - i < CHUNK ? n - i : CHUNK, term_off_square_f32);
+    }
+    return total;
+}
+
 static double wide_squares_f32(const float *x, double c, int64_t n)
 {
     return reduce_wide_f32(x, c, n, term_off_square_f32);
