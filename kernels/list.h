@@ -46,6 +46,20 @@ KERNEL(void, extreme, (float *y, const float *a, const float *b, bool larger, in
 /* dx (+)= w dy, w = 1 where a, or b, is the one that `extreme` takes, ½ where they are equal, else 0; 0 dy is 0 */
 KERNEL(void, extreme_grad,
        (float *dx, const float *a, const float *b, const float *dy, bool larger, bool of_a, int64_t n, bool fresh))
+/* y = 1 where a is in one of the relations to b that are asked for, else 0 */
+KERNEL(void, relate,
+       (uint8_t * y, const float *a, const float *b, bool less, bool equal, bool greater, bool unordered, int64_t n))
+/* y = x held to lo … hi, NaN as it is; dx (+)= dy where it is within them, else 0 */
+KERNEL(void, clamp, (float *y, const float *x, float lo, float hi, int64_t n))
+KERNEL(void, clamp_grad, (float *dx, const float *x, float lo, float hi, const float *dy, int64_t n, bool fresh))
+/* dx = dy 2/√π exp(-x²), rounded once */
+KERNEL(void, erf_grad, (float *dx, const float *x, const float *dy, int64_t n))
+/* Of x s with a gate s = σ(g), which dx comes with: dx = dy (s + x g' s (1 - s)), but dy s where s is 0 or 1; g' = 1,
+ * or cubic, that of gelu_tanh */
+KERNEL(void, gated_grad, (float *dx, const float *x, const float *dy, bool cubic, int64_t n))
+/* y = scale t (log t - x), and its slope by t, scale (log t + 1 - x), both 0 where t = 0; in double */
+KERNEL(void, kl_div, (float *y, const float *x, const float *t, double scale, int64_t n))
+KERNEL(void, kl_div_slope, (float *y, const float *x, const float *t, double scale, int64_t n))
 /* dx (+)= dy where the mask is set, or is not set, else 0 */
 KERNEL(void, select_grad, (float *dx, const uint8_t *mask, bool set, const float *dy, int64_t n, bool fresh))
 /* dx (+)= dy (Φ(x) + x φ(x)) */

@@ -287,6 +287,14 @@ static inline double log_size_wide(double x)
     return k * 0.6931471805599453 + s * (second * (z * z) + first);
 }
 
+/* log x in double. */
+static inline double log_double1_f32(float x)
+{
+    double y = log_size_wide((double)x), edge = x == 0 ? -INFINITY : NAN;
+    y = x < INFINITY ? y : (double)x;
+    return x > 0 ? y : edge;
+}
+
 /* x^p or one of its derivatives, p x^(p - 1), 0 where p = 0, and x^p log x, 0 where x = 0 and p >= 0. */
 typedef enum power_part { POWER, POWER_BY_X, POWER_BY_P } power_part;
 

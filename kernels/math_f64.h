@@ -52,6 +52,11 @@ static inline double log1_f64(double x)
     return log(x);
 }
 
+static inline double log_double1_f64(double x)
+{
+    return log(x);
+}
+
 typedef struct exponent_f64 {
     power_part part;
     double p;

@@ -222,6 +222,36 @@ static void select_grad_f32(float *dx, const uint8_t *mask, bool set, const floa
     }
 }
 
+static void relate_f32(uint8_t *y, const float *a, const float *b, bool less, bool equal, bool greater, bool unordered,
+                       int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        float u = a[i], v = b[i];
+        bool below = (u < v) & less, same = (u == v) & equal, above = (u > v) & greater;
+        bool none = ((u != u) | (v != v)) & unordered;
+        y[i] = below | same | above | none;
+    }
+}
+
+static void clamp_f32(float *y, const float *x, float lo, float hi, int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        float at = x[i], below = at > hi ? hi : at;
+        y[i] = at < lo ? lo : below;
+    }
+}
+
+static void clamp_grad_f32(float *dx, const float *x, float lo, float hi, const float *dy, int64_t n, bool fresh)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        float g = dy[i], kept = (x[i] >= lo) & (x[i] <= hi) ? g : 0;
+        dx[i] = fresh ? kept : dx[i] + kept;
+    }
+}
+
 static void silu_f32(float *y, const float *x, int64_t n)
 {
     map_f32(y, x, n, silu1_f32);

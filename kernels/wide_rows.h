@@ -1,6 +1,6 @@
 /*
- * kernels/wide_rows.h: rows of which sums and exponentials are taken in double; included by kernels_impl.c. list.h says
- * what each function does.
+ * kernels/wide_rows.h: rows of which sums, exponentials and logarithms are taken in double; included by kernels_impl.c.
+ * list.h says what each function does.
  */
 static double join_wide(double lane[LANES])
 {
@@ -100,6 +100,45 @@ static void wide_centred_f32(float *to, const float *x, double c, double by, int
 static void wide_exp_f32(float *to, const float *x, double c, double by, int64_t n, bool fresh)
 {
     wide_map_f32(to, x, c, by, n, fresh, term_exp_f32);
+}
+
+/* ---- gradients and a loss of which a part is in double ---- */
+
+static void erf_grad_f32(float *dx, const float *x, const float *dy, int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        double at = (double)x[i];
+        dx[i] = (float)(1.12837916709551257390 * exp_double1_f32(-(at * at))) * dy[i];
+    }
+}
+
+static void gated_grad_f32(float *dx, const float *x, const float *dy, bool cubic, int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        float s = dx[i], slope = (float)1.59576912160573071176 * (1 + (float)0.134145 * x[i] * x[i]);
+        float inside = s + x[i] * (cubic ? slope : 1) * s * (1 - s);
+        dx[i] = dy[i] * ((s == 0) | (s == 1) ? s : inside);
+    }
+}
+
+static void kl_div_f32(float *y, const float *x, const float *t, double scale, int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        double w = (double)t[i], term = w * (log_double1_f32(t[i]) - (double)x[i]);
+        y[i] = (float)(scale * (w == 0 ? 0 : term));
+    }
+}
+
+static void kl_div_slope_f32(float *y, const float *x, const float *t, double scale, int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        double slope = log_double1_f32(t[i]) + 1 - (double)x[i];
+        y[i] = (float)(scale * (t[i] == 0 ? 0 : slope));
+    }
 }
 
 /* ---- end of float ---- */

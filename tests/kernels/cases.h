@@ -278,8 +278,53 @@ static void check_choices_f32(const asc_kernel_table_f32 *k)
     }
     k->select_grad(of_b, mask, true, ones, 9, false);
     require(k->sum(of_b, 9) == 9, "a masked gradient that is added");
+    uint8_t less[9], others[9];
+    k->relate(less, a, b, true, false, false, false, 9);
+    k->relate(others, a, b, false, true, true, true, 9);
+    for (int i = 0; i < 9; i++) {
+        require(less[i] == (a[i] < b[i]) && others[i] == !less[i], "a relation");
+    }
     k->abs_grad(of_b, value, ones, 3);
     require(of_b[0] == 0 && of_b[1] == 1, "the gradient of abs");
+}
+
+/* In the range, at its ends, outside; NaN. */
+static void check_clamp_f32(const asc_kernel_table_f32 *k)
+{
+    const float x[] = {-2, -1, 0, 3, 4, INFINITY, NAN}, dy[] = {5, 5, 5, 5, 5, 5, 5};
+    const double want[] = {-1, -1, 0, 3, 3, 3}, slope[] = {0, 5, 5, 5, 0, 0, 0};
+    float y[7], dx[] = {1, 1, 1, 1, 1, 1, 1};
+    k->clamp(y, x, -1, 3, 7);
+    k->clamp_grad(dx, x, -1, 3, dy, 7, false);
+    for (int i = 0; i < 7; i++) {
+        require(i == 6 ? isnan(y[i]) : (double)y[i] == want[i], "clamp");
+        require((double)dx[i] == 1 + slope[i], "the gradient of clamp");
+    }
+}
+
+static void check_slopes_f32(const asc_kernel_table_f32 *k)
+{
+    const float x[] = {-INFINITY, -2, -.5, 0, .7, 3, INFINITY}, dy[] = {2, 2, 2, 2, 2, 2, 2};
+    float dx[7], gate[] = {0, .25, .5, .5, .75, 1, 1};
+    k->erf_grad(dx, x, dy, 7);
+    k->gated_grad(gate, x, dy, false, 7);
+    const float s[] = {0, .25, .5, .5, .75, 1, 1};
+    for (int i = 0; i < 7; i++) {
+        bool open = s[i] == 0 || s[i] == 1;
+        double slope = open ? (double)s[i] : (double)s[i] + (double)x[i] * (double)s[i] * (1 - (double)s[i]);
+        require(fabs((double)dx[i] - 2.2567583341910251 * exp(-(double)x[i] * (double)x[i])) < 4e-7, "erf_grad");
+        require(fabs((double)gate[i] - 2 * slope) < 1e-6, "gated_grad");
+    }
+    const float t[] = {0, 1, (float).3, INFINITY, -1, NAN}, at[] = {1, 1, -2, 1, 1, 1};
+    const double want[] = {0, -.5, .5 * .3 * (log(.3) + 2), INFINITY, NAN, NAN};
+    const double by_t[] = {0, 0, .5 * (log(.3) + 3), INFINITY, NAN, NAN};
+    float y[6], g[6];
+    k->kl_div(y, at, t, .5, 6);
+    k->kl_div_slope(g, at, t, .5, 6);
+    for (int i = 0; i < 6; i++) {
+        require(i < 3 ? fabs((double)y[i] - want[i]) < 1e-7 : i == 3 ? isinf(y[i]) : isnan(y[i]), "kl_div");
+        require(i < 3 ? fabs((double)g[i] - by_t[i]) < 1e-7 : i == 3 ? isinf(g[i]) : isnan(g[i]), "kl_div_slope");
+    }
 }
 
 /* Either side of β, at it and beyond; slopes by the formula. */

@@ -173,6 +173,10 @@ START_TEST(choices_and_ends)
     check_choices_f64(asc_kernels_f64());
     check_smooth_l1_f32(asc_kernels_f32());
     check_smooth_l1_f64(asc_kernels_f64());
+    check_clamp_f32(asc_kernels_f32());
+    check_clamp_f64(asc_kernels_f64());
+    check_slopes_f32(asc_kernels_f32());
+    check_slopes_f64(asc_kernels_f64());
     check_circle_f32(asc_kernels_f32());
     check_circle_f64(asc_kernels_f64());
     check_powers_f32(asc_kernels_f32());
