@@ -318,7 +318,7 @@ static inline exponent_f32 exponent_of_f32(power_part part, double p)
     e.at_zero = none ? 0.0 : at_zero;
     e.below_zero = whole ? 1.0 : NAN;
     e.log_at_zero = none ? 0.0 : -INFINITY;
-    e.odd = whole & !none ? bits_f64(shifted) & 1 : 0;
+    e.odd = (whole & !none) ? bits_f64(shifted) & 1 : 0;
     return e;
 }
 

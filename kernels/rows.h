@@ -247,7 +247,7 @@ static void clamp_grad_f32(float *dx, const float *x, float lo, float hi, const 
 {
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        float g = dy[i], kept = (x[i] >= lo) & (x[i] <= hi) ? g : 0;
+        float g = dy[i], kept = ((x[i] >= lo) & (x[i] <= hi)) ? g : 0;
         dx[i] = fresh ? kept : dx[i] + kept;
     }
 }

@@ -119,7 +119,7 @@ static void gated_grad_f32(float *dx, const float *x, const float *dy, bool cubi
     for (int64_t i = 0; i < n; i++) {
         float s = dx[i], slope = (float)1.59576912160573071176 * (1 + (float)0.134145 * x[i] * x[i]);
         float inside = s + x[i] * (cubic ? slope : 1) * s * (1 - s);
-        dx[i] = dy[i] * ((s == 0) | (s == 1) ? s : inside);
+        dx[i] = dy[i] * (((s == 0) | (s == 1)) ? s : inside);
     }
 }
 
