@@ -7,6 +7,7 @@
  */
 #include "kernels/kernels.h"
 
+#include <float.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -52,6 +53,8 @@ typedef int64_t integer_f64;
 #include "kernels/strip_pairs.h"
 
 #include "kernels/rows.h"
+#include "kernels/power_rows.h"
+#include "kernels/wide_rows.h"
 #include "kernels/update_rows.h"
 #include "kernels/strip_rows.h"
 #include "kernels/strip_forms.h"

@@ -46,12 +46,32 @@ KERNEL(void, extreme, (float *y, const float *a, const float *b, bool larger, in
 /* dx (+)= w dy, w = 1 where a, or b, is the one that `extreme` takes, ½ where they are equal, else 0; 0 dy is 0 */
 KERNEL(void, extreme_grad,
        (float *dx, const float *a, const float *b, const float *dy, bool larger, bool of_a, int64_t n, bool fresh))
+/* y = 1 where a is in one of the relations to b that are asked for, else 0 */
+KERNEL(void, relate,
+       (uint8_t * y, const float *a, const float *b, bool less, bool equal, bool greater, bool unordered, int64_t n))
+/* y = x held to lo … hi, NaN as it is; dx (+)= dy where it is within them, else 0 */
+KERNEL(void, clamp, (float *y, const float *x, float lo, float hi, int64_t n))
+KERNEL(void, clamp_grad, (float *dx, const float *x, float lo, float hi, const float *dy, int64_t n, bool fresh))
+/* dx = dy 2/√π exp(-x²), rounded once */
+KERNEL(void, erf_grad, (float *dx, const float *x, const float *dy, int64_t n))
+/* Of x s with a gate s = σ(g), which dx comes with: dx = dy (s + x g' s (1 - s)), but dy s where s is 0 or 1; g' = 1,
+ * or cubic, that of gelu_tanh */
+KERNEL(void, gated_grad, (float *dx, const float *x, const float *dy, bool cubic, int64_t n))
+/* y = scale t (log t - x), and its slope by t, scale (log t + 1 - x), both 0 where t = 0; in double */
+KERNEL(void, kl_div, (float *y, const float *x, const float *t, double scale, int64_t n))
+KERNEL(void, kl_div_slope, (float *y, const float *x, const float *t, double scale, int64_t n))
 /* dx (+)= dy where the mask is set, or is not set, else 0 */
 KERNEL(void, select_grad, (float *dx, const uint8_t *mask, bool set, const float *dy, int64_t n, bool fresh))
 /* dx (+)= dy (Φ(x) + x φ(x)) */
 KERNEL(void, gelu_grad, (float *dx, const float *x, const float *dy, int64_t n, bool fresh))
 /* Both of them for the price of one: y and dx */
 KERNEL(void, gelu_both, (float *y, float *dx, const float *x, const float *dy, int64_t n, bool fresh))
+
+/* y = x^p as the C library's pow, p NULL: a constant; in float within 0.53 units in the last place */
+KERNEL(void, pow, (float *y, const float *x, const float *p, double constant, int64_t n))
+/* to (+)= dy p x^(p-1), 0 where p = 0; or, not of x but of p, dy x^p log x, 0 where x = 0 and p >= 0 */
+KERNEL(void, pow_grad,
+       (float *to, const float *x, const float *p, double constant, const float *dy, bool of_x, int64_t n, bool fresh))
 
 /* ---- vectors ---- */
 KERNEL(void, add, (float *y, const float *a, const float *b, int64_t n))     /* y = a + b */
@@ -68,6 +88,14 @@ KERNEL(float, sum, (const float *x, int64_t n))
 KERNEL(float, dot, (const float *x, const float *y, int64_t n))
 KERNEL(double, sumsq, (const float *x, int64_t n)) /* Σ x², summed in double */
 KERNEL(float, max, (const float *x, int64_t n))    /* -∞ for n = 0; NaNs are passed over */
+
+/* ---- in double: Σ x, Σ (x - c)², Σ e^(x - c), its terms as exp_shift's ---- */
+KERNEL(double, wide_sum, (const float *x, int64_t n))
+KERNEL(double, wide_squares, (const float *x, double c, int64_t n))
+KERNEL(double, wide_exps, (const float *x, float c, int64_t n))
+/* to (+)= by (x - c), and by e^(x - c), rounded once; of float e^x has an error of 2e-9 of it, x is held to ±700 */
+KERNEL(void, wide_centred, (float *to, const float *x, double c, double by, int64_t n, bool fresh))
+KERNEL(void, wide_exp, (float *to, const float *x, double c, double by, int64_t n, bool fresh))
 
 /* ---- rows of a matrix ---- */
 KERNEL(void, add_bias_rows, (float *y, const float *b, int64_t rows, int64_t n)) /* y[r] += b[n] */

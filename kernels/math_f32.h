@@ -235,7 +235,7 @@ static inline float erf1_f32(float x)
 }
 
 /*
- * The three functions below are computed in double, of which 9 digits are enough, so that it costs little: in float
+ * The functions below are computed in double, of which 9 digits are enough, so that it costs little: in float
  * a few rounding errors in a row would already exceed 2 units in the last place.
  */
 
@@ -260,6 +260,80 @@ static inline double clamp_wide(double x, double limit)
 {
     double low = x < -limit ? -limit : x;
     return low > limit ? limit : low;
+}
+
+/* e^x to 2e-9 for any x, held to ±700: exp_wide with its terms in pairs, which don't wait for each other. */
+static inline double exp_double1_f32(double x)
+{
+    double at = clamp_wide(x, 700.0), shifted = at * 1.4426950408889634 + 0x1.8p52;
+    double r = at - (shifted - 0x1.8p52) * 0.6931471805599453, z = r * r;
+    double first = 1.0000000363448398 * r + 1.000000000554597;
+    double second = 0.16666420071558924 * r + 0.49999992075111555;
+    double third = 0.0013836835971467489 * z + (0.008374824091435733 * r + 0.041668226185604784);
+    double s = (third * z + second) * z + first;
+    return from_bits_f64(bits_f64(s) + (bits_f64(shifted) << 52));
+}
+
+/* A real x is ±m 2^k, √½ <= m < √2. log m = s P(s²), s = (m - 1)/(m + 1), to 5e-12: with exp_wide that is enough for
+ * powers, whose logarithm is below 104 where they are floats. */
+static inline double log_size_wide(double x)
+{
+    const uint64_t least = 0x3fe6a09e667f3bcd; /* √½ */
+    uint64_t u = bits_f64(fabs(x)) - least + bits_f64(1.0);
+    double k = from_bits_f64(u >> 52 | bits_f64(0x1p52)) - (0x1p52 + 1023.0);
+    double m = from_bits_f64((u & 0xfffffffffffff) + least), s = (m - 1.0) / (m + 1.0), z = s * s;
+    double first = 0.66666665246909170 * z + 2.0000000000083626;
+    double second = 0.23616504340882324 * (z * z) + (0.28535043570036095 * z + 0.40000384790000010);
+    return k * 0.6931471805599453 + s * (second * (z * z) + first);
+}
+
+/* log x in double. */
+static inline double log_double1_f32(float x)
+{
+    double y = log_size_wide((double)x), edge = x == 0 ? -INFINITY : NAN;
+    y = x < INFINITY ? y : (double)x;
+    return x > 0 ? y : edge;
+}
+
+/* x^p or one of its derivatives, p x^(p - 1), 0 where p = 0, and x^p log x, 0 where x = 0 and p >= 0. */
+typedef enum power_part { POWER, POWER_BY_X, POWER_BY_P } power_part;
+
+/* Exponents below which powers are computed here: one more than an integer is no integer. */
+#define POWER_LIMIT 0x1p51
+
+/* What is to know of p, taken out of loops over x: factor |x|^p, its sign, and what it is where x is 0 or below. */
+typedef struct exponent_f32 {
+    power_part part;
+    double p, factor, at_zero, below_zero, log_at_zero;
+    uint64_t odd;
+} exponent_f32;
+
+static inline exponent_f32 exponent_of_f32(power_part part, double p)
+{
+    double power = part == POWER_BY_X ? p - 1.0 : p, shifted = power + 0x1.8p52;
+    bool whole = shifted - 0x1.8p52 == power, none = part == POWER_BY_X ? p == 0 : (part == POWER_BY_P) & (p >= 0);
+    double at_zero = power > 0 ? 0.0 : INFINITY;
+    at_zero = power == 0 ? 1.0 : at_zero;
+    exponent_f32 e = {.part = part, .p = power, .factor = part == POWER_BY_X ? p : 1.0};
+    e.at_zero = none ? 0.0 : at_zero;
+    e.below_zero = whole ? 1.0 : NAN;
+    e.log_at_zero = none ? 0.0 : -INFINITY;
+    e.odd = (whole & !none) ? bits_f64(shifted) & 1 : 0;
+    return e;
+}
+
+/* To 4e-9, for a real x and |p| < POWER_LIMIT, as by the C library's pow, for x of either sign and 0. */
+static inline double power1_f32(const exponent_f32 *e, float x)
+{
+    double log_size = log_size_wide((double)x), y = exp_double1_f32(e->p * log_size);
+    y = x == 0 ? e->at_zero : y;
+    y *= x < 0 ? e->below_zero : 1.0;
+    y = from_bits_f64(bits_f64(y) ^ ((bits_f64((double)x) >> 63) & e->odd) << 63);
+    if (e->part == POWER_BY_P) {
+        double log_x = x < 0 ? NAN : log_size;
+        return y * (x == 0 ? e->log_at_zero : log_x);
+    }
+    return e->part == POWER_BY_X ? e->factor * y : y;
 }
 
 /* Below -110 the result is under half the smallest float. */

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "kernels/math_f32.h" /* power_part */
+
 static inline double sqrt1_f64(double x)
 {
     return sqrt(x);
@@ -20,6 +22,11 @@ static inline double circle1_f64(double x, int quarter)
 }
 
 static inline double exp1_f64(double x)
+{
+    return exp(x);
+}
+
+static inline double exp_double1_f64(double x)
 {
     return exp(x);
 }
@@ -43,6 +50,32 @@ static inline double decay1_f64(double x, double *less)
 static inline double log1_f64(double x)
 {
     return log(x);
+}
+
+static inline double log_double1_f64(double x)
+{
+    return log(x);
+}
+
+typedef struct exponent_f64 {
+    power_part part;
+    double p;
+} exponent_f64;
+
+static inline exponent_f64 exponent_of_f64(power_part part, double p)
+{
+    return (exponent_f64){part, p};
+}
+
+static inline double power1_f64(const exponent_f64 *e, double x)
+{
+    if (e->part == POWER) {
+        return pow(x, e->p);
+    }
+    if (e->part == POWER_BY_X) {
+        return e->p == 0 ? 0 : e->p * pow(x, e->p - 1);
+    }
+    return x == 0 && e->p >= 0 ? 0 : pow(x, e->p) * log(x);
 }
 
 static inline double log1p1_f64(double x)

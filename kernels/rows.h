@@ -7,9 +7,6 @@
  * it, and gcc's -fopt-info-vec-missed says why. Partial sums in LANES, joined in one order. A helper name1_f32 of
  * math_f32.h has its own name1_f64 in math_f64.h; what stands here has its twin by itself.
  */
-/* Squares are summed in double. */
-static double dot_f64(const double *x, const double *y, int64_t n);
-
 /* ---- float, and f64.awk makes the same for double ---- */
 
 /* ---- functions of one element ---- */
@@ -225,6 +222,36 @@ static void select_grad_f32(float *dx, const uint8_t *mask, bool set, const floa
     }
 }
 
+static void relate_f32(uint8_t *y, const float *a, const float *b, bool less, bool equal, bool greater, bool unordered,
+                       int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        float u = a[i], v = b[i];
+        bool below = (u < v) & less, same = (u == v) & equal, above = (u > v) & greater;
+        bool none = ((u != u) | (v != v)) & unordered;
+        y[i] = below | same | above | none;
+    }
+}
+
+static void clamp_f32(float *y, const float *x, float lo, float hi, int64_t n)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        float at = x[i], below = at > hi ? hi : at;
+        y[i] = at < lo ? lo : below;
+    }
+}
+
+static void clamp_grad_f32(float *dx, const float *x, float lo, float hi, const float *dy, int64_t n, bool fresh)
+{
+    INDEPENDENT
+    for (int64_t i = 0; i < n; i++) {
+        float g = dy[i], kept = ((x[i] >= lo) & (x[i] <= hi)) ? g : 0;
+        dx[i] = fresh ? kept : dx[i] + kept;
+    }
+}
+
 static void silu_f32(float *y, const float *x, int64_t n)
 {
     map_f32(y, x, n, silu1_f32);
@@ -426,20 +453,6 @@ static float sum_f32(const float *x, int64_t n)
 static float dot_f32(const float *x, const float *y, int64_t n)
 {
     return reduce_f32(x, y, x, 0, n, term_product_f32);
-}
-
-static double sumsq_f32(const float *x, int64_t n)
-{
-    enum { CHUNK = 512 };
-    double wide[CHUNK], total = 0;
-    for (int64_t i = 0; i < n; i += CHUNK) {
-        int64_t m = n - i < CHUNK ? n - i : CHUNK;
-        for (int64_t k = 0; k < m; k++) {
-            wide[k] = (double)x[i + k];
-        }
-        total += dot_f64(wide, wide, m);
-    }
-    return total;
 }
 
 static float max_f32(const float *x, int64_t n)

@@ -346,10 +346,6 @@ static void finish(asc_background_call *b)
     asc_call *call = b->call;
     bool separate = call->in[BACKGROUND_HEADING].ndim >= 0;
     int heading = separate ? BACKGROUND_HEADING : BACKGROUND_K;
-    const asc_panel_sums *all[] = {&b->dkeys, &b->dvalues, &b->dz_rows, &b->drho, &b->dunits, &b->dplaces_t};
-    for (int s = 0; s < ASC_COUNT(all); s++) {
-        asc_panel_sums_end(call->ctx, all[s]);
-    }
     if (b->dunits.target) { /* the keys have their sums already */
         asc_head_units_grad(call->ctx, b->heading, b->J.H, b->units, b->dunits.target, call->grad_in[heading].data,
                             separate && call->fresh[heading]);
@@ -373,7 +369,8 @@ asc_status asc_background_backward(asc_call *call)
         return ASC_ERR_MEMORY;
     }
     asc_background_gather(&b);
-    asc_parallel(call->ctx, asc_panel_strands(&b.J) * asc_panel_chunks(&b.J), BY_DTYPE(b.dtype, backward_piece), &b);
+    const asc_panel_sums *all[] = {&b.dkeys, &b.dvalues, &b.dz_rows, &b.drho, &b.dunits, &b.dplaces_t};
+    asc_panel_sum_up(call->ctx, &b.J, all, ASC_COUNT(all), BY_DTYPE(b.dtype, backward_piece), &b);
     finish(&b);
     if (call->grad_in[BACKGROUND_H].data && call->fresh[BACKGROUND_H]) { /* the choice carries no gradient */
         asc_clear(call->ctx, call->grad_in[BACKGROUND_H].data, asc_array_bytes(&call->grad_in[BACKGROUND_H]));

@@ -412,14 +412,6 @@ static asc_status begin_sums(asc_ascender_call *s, int64_t pieces)
     return begin_key_sums(s);
 }
 
-static void end_sums(asc_ascender_call *s)
-{
-    const asc_panel_sums *all[] = {&s->dkeys, &s->dvalues, &s->dz_rows, &s->dheadings, &s->dfeatures, &s->dplaces_t};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        asc_panel_sums_end(s->call->ctx, all[i]);
-    }
-}
-
 asc_status asc_ascender_backward(asc_call *call)
 {
     asc_ascender_call s;
@@ -438,8 +430,8 @@ asc_status asc_ascender_backward(asc_call *call)
         }
         asc_ascender_align_loss_grad(&s, asc_element(lost->dtype, lost->data, 0) / (double)rows);
     }
-    asc_parallel(call->ctx, asc_panel_strands(&s.rows) * chunks, BY_DTYPE(s.dtype, backward_piece), &s);
-    end_sums(&s);
+    const asc_panel_sums *all[] = {&s.dkeys, &s.dvalues, &s.dz_rows, &s.dheadings, &s.dfeatures, &s.dplaces_t};
+    asc_panel_sum_up(call->ctx, &s.rows, all, ASC_COUNT(all), BY_DTYPE(s.dtype, backward_piece), &s);
     asc_ascender_finish(&s);
     asc_head_scalars_end(call, &s.J, ASCENDER_SCALAR, ASC_ASCENDER_SCALARS, chunks, s.partial);
     asc_table_sums_end(&s.table, &s.rows);

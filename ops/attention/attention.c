@@ -40,6 +40,7 @@ typedef struct job {
     void *copies;               /* [workers][copy_rows, width]: q and dy of a panel, and what is kept of k and v */
     int64_t copy_rows;
     bool copies_keys;
+    int64_t *held;              /* [workers]: whose keys a worker has copied, one more than the head's number */
     int32_t *list;              /* [workers][widest], with a mask or links */
     asc_panel_sums dk, dv;      /* backward */
     asc_table_sums table;
@@ -50,6 +51,7 @@ typedef struct chunk {
     const job *j;
     int worker;
     int64_t b, h, number, step, panels; /* panels number, number + step, … of the head's */
+    bool held;                          /* the worker has copied this head's keys for another chunk */
 } chunk;
 
 /* What the backward pass reads of all keys. */
@@ -76,8 +78,16 @@ static asc_allowed allowed_of(const asc_call *call)
 
 static chunk chunk_of(const job *j, int64_t head, int64_t number, int worker)
 {
-    return (chunk){.j = j, .worker = worker, .b = head / j->J.H, .h = head % j->J.H, .number = number,
-                   .panels = asc_head_panels(&j->J), .step = j->chunks};
+    bool held = j->held[worker] == head + 1;
+    j->held[worker] = head + 1;
+    return (chunk){.held = held,
+                   .j = j,
+                   .worker = worker,
+                   .b = head / j->J.H,
+                   .h = head % j->J.H,
+                   .number = number,
+                   .panels = asc_head_panels(&j->J),
+                   .step = j->chunks};
 }
 
 /* The chunk's head in a (B, n, H w) array. */
@@ -101,15 +111,21 @@ static void *copy_at(const chunk *c, int64_t row)
 static asc_matrix keys_of(const chunk *c, int input)
 {
     asc_matrix keys = matrix_of(c, &c->j->call->in[input]);
-    return c->j->copies_keys ? asc_panel_pack(keys, 0, c->j->J.M, copy_at(c, KEYS_COPY)) : keys;
+    int64_t rows = c->held ? 0 : c->j->J.M;
+    return c->j->copies_keys ? asc_panel_pack(keys, 0, rows, copy_at(c, KEYS_COPY)) : keys;
 }
 
 /* The same as asc_panel_scores is to have it, from what keys_of gave: the first, or the second such copy. */
 static asc_matrix turned(const chunk *c, asc_matrix keys, int which)
 {
     int64_t M = c->j->J.M;
-    return c->j->copies_keys ? asc_panel_turn(keys, M, copy_at(c, KEYS_COPY + M + which * asc_panel_turned_ld(M)))
-                             : keys;
+    void *to = copy_at(c, KEYS_COPY + M + which * asc_panel_turned_ld(M));
+    if (c->held) {
+        asc_matrix as_it_is = {
+            .dtype = keys.dtype, .data = to, .width = keys.width, .ld = asc_panel_turned_ld(M), .turned = true};
+        return c->j->copies_keys ? as_it_is : keys;
+    }
+    return c->j->copies_keys ? asc_panel_turn(keys, M, to) : keys;
 }
 
 /* ---- float, and f64.awk makes the same for double ---- */
@@ -308,7 +324,12 @@ static asc_status begin(asc_call *call, bool backward, job *j)
     j->panel = asc_call_scratch(call, workers * (size_t)j->buffers * ASC_PANEL * widest * real);
     j->copies = asc_call_scratch(call, workers * (size_t)(j->copy_rows * j->width) * real);
     j->list = asc_panel_lists(&j->J) ? asc_call_scratch(call, workers * widest * sizeof *j->list) : NULL;
-    return j->panel && j->copies && (j->list || !asc_panel_lists(&j->J)) ? ASC_OK : ASC_ERR_MEMORY;
+    j->held = asc_call_scratch(call, workers * sizeof *j->held);
+    if (!j->panel || !j->copies || !j->held || (!j->list && asc_panel_lists(&j->J))) {
+        return ASC_ERR_MEMORY;
+    }
+    memset(j->held, 0, workers * sizeof *j->held);
+    return ASC_OK;
 }
 
 static asc_status forward(asc_call *call)
@@ -328,9 +349,8 @@ static asc_status backward(asc_call *call)
         asc_panel_sums_of_input(call, &j.J, V, &j.dv) || asc_table_sums_begin(call, &j.J, REL_BIAS, &j.table)) {
         return ASC_ERR_MEMORY;
     }
-    asc_parallel(call->ctx, asc_panel_strands(&j.J) * j.chunks, BY_DTYPE(call->in[Q].dtype, backward_piece), &j);
-    asc_panel_sums_end(call->ctx, &j.dk);
-    asc_panel_sums_end(call->ctx, &j.dv);
+    asc_panel_sum_up(call->ctx, &j.J, (const asc_panel_sums *[]){&j.dk, &j.dv}, 2,
+                     BY_DTYPE(call->in[Q].dtype, backward_piece), &j);
     asc_table_sums_end(&j.table, &j.J);
     return ASC_OK;
 }

@@ -284,16 +284,26 @@ int64_t asc_strand_heads(const asc_allowed *J);
 int64_t asc_strand_head(const asc_allowed *J, int64_t strand, int64_t m);
 /* The same for work that adds nothing up, whose chunks cost no memory: twice as many where there are few heads. */
 int64_t asc_panel_forward_chunks(const asc_allowed *J);
+/* So many strands, and so many chunks of their heads, are summed at a time: enough for the context's threads, so that
+ * memory grows with these and not with the chunks, while the sums, chunk after chunk, are the same. */
+typedef struct asc_panel_rounds {
+    int64_t strands, chunks;
+} asc_panel_rounds;
+
+asc_panel_rounds asc_panel_rounds_of(const asc_ctx *ctx, const asc_allowed *J);
 
 /* A sum over queries in the making: target [B, H, M, w] of any strides, usually a row for each key, and what the
  * chunks after the first add. */
 typedef struct asc_panel_sums {
     asc_dtype dtype;
     void *target; /* NULL: not wanted */
-    void *more;   /* [C - 1][B, H, M, w], or NULL */
+    void *more;   /* of a round's chunks and heads, [M, w] each, or NULL */
     bool fresh;   /* the target is written, not added to */
-    int64_t B, H, M, width, chunks;
-    int64_t stride[3]; /* of the target: b, h, j */
+    asc_allowed J;
+    int64_t M, width, chunks;
+    asc_panel_rounds rounds;
+    int64_t strand, chunk; /* with which the round begins that is being added */
+    int64_t stride[3];     /* of the target: b, h, j */
 } asc_panel_sums;
 
 /* For the gradient of a (B, M, H w) input, grad_in[input], which may not be wanted. ASC_ERR_MEMORY. */
@@ -303,8 +313,9 @@ asc_status asc_panel_sums_of(asc_call *call, const asc_allowed *J, asc_dtype dty
                              int64_t width, asc_panel_sums *sums);
 /* The matrix [rows, width] to which a chunk adds; clears it first where it has to: once for each piece. */
 asc_matrix asc_panel_sums_begin(const asc_panel_sums *sums, int64_t b, int64_t h, int64_t chunk);
-/* Adds the chunks up, when all are done. */
-void asc_panel_sums_end(asc_ctx *ctx, const asc_panel_sums *sums);
+/* Runs the pieces of work s C + c, round by round, and adds the n sums' chunks up in order. */
+void asc_panel_sum_up(asc_ctx *ctx, const asc_allowed *J, const asc_panel_sums *const *sums, int n, asc_piece_fn *piece,
+                      void *arg);
 
 /* The gradients of n inputs [H] from `first` on: grad_in[first + i][h] (+)= Σ sums[·, h, ·][i], sums [B, H, pieces][n],
  * in order and in double. */

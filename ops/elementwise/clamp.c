@@ -18,10 +18,7 @@ static void forward_piece_f32(void *arg, int64_t piece, int worker)
     const clamp_attrs *a = call->attrs;
     int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[0].numel);
     const float *x = (const float *)call->in[0].data + from;
-    float *y = (float *)call->out[0].data + from, lo = (float)a->lo, hi = (float)a->hi;
-    for (int64_t i = 0; i < n; i++) {
-        y[i] = x[i] < lo ? lo : x[i] > hi ? hi : x[i];
-    }
+    asc_kernels_f32()->clamp((float *)call->out[0].data + from, x, (float)a->lo, (float)a->hi, n);
 }
 
 static void backward_piece_f32(void *arg, int64_t piece, int worker)
@@ -31,12 +28,8 @@ static void backward_piece_f32(void *arg, int64_t piece, int worker)
     const clamp_attrs *a = call->attrs;
     int64_t from = asc_piece_begin(piece), n = asc_piece_size(piece, call->in[0].numel);
     const float *x = (const float *)call->in[0].data + from, *dy = (const float *)call->grad_out[0].data + from;
-    float *dx = (float *)call->grad_in[0].data + from, lo = (float)a->lo, hi = (float)a->hi;
-    bool fresh = call->fresh[0];
-    for (int64_t i = 0; i < n; i++) {
-        float g = x[i] >= lo && x[i] <= hi ? dy[i] : 0;
-        dx[i] = fresh ? g : dx[i] + g;
-    }
+    asc_kernels_f32()->clamp_grad((float *)call->grad_in[0].data + from, x, (float)a->lo, (float)a->hi, dy, n,
+                                  call->fresh[0]);
 }
 
 /* ---- end of float ---- */

@@ -29,6 +29,24 @@ static relation relate(asc_dtype dtype, const void *a, int64_t i, const void *b,
     return x < y ? LESS : x > y ? GREATER : x == y ? EQUAL : UNORDERED;
 }
 
+/* A run of floats side by side, by a row primitive; false: it is none. */
+static bool relate_row(const job *j, const asc_cursor *c, uint8_t *y)
+{
+    bool less = (j->holds & LESS) != 0, equal = (j->holds & EQUAL) != 0;
+    bool greater = (j->holds & GREATER) != 0, unordered = (j->holds & UNORDERED) != 0;
+    if (c->step[0] != 1 || c->step[1] != 1 || (j->dtype != ASC_F32 && j->dtype != ASC_F64)) {
+        return false;
+    }
+    if (j->dtype == ASC_F32) {
+        asc_kernels_f32()->relate(y, (const float *)j->a + c->at[0], (const float *)j->b + c->at[1], less, equal,
+                                  greater, unordered, c->n);
+    } else {
+        asc_kernels_f64()->relate(y, (const double *)j->a + c->at[0], (const double *)j->b + c->at[1], less, equal,
+                                  greater, unordered, c->n);
+    }
+    return true;
+}
+
 static void piece(void *arg, int64_t number, int worker)
 {
     (void)worker;
@@ -36,6 +54,9 @@ static void piece(void *arg, int64_t number, int worker)
     int64_t from = asc_piece_begin(number), size = asc_piece_size(number, j->walk.numel);
     uint8_t *y = j->y + from;
     for (asc_cursor c = asc_cursor_at(&j->walk, from, size); asc_cursor_next(&c); y += c.n) {
+        if (relate_row(j, &c, y)) {
+            continue;
+        }
         for (int64_t i = 0; i < c.n; i++) {
             y[i] = (j->holds & relate(j->dtype, j->a, c.at[0] + i * c.step[0], j->b, c.at[1] + i * c.step[1])) != 0;
         }

@@ -45,19 +45,15 @@ static void softplus_grad_f32(float *dx, const float *x, const float *dy, int64_
     asc_kernels_f32()->mul(dx, dx, dy, n);
 }
 
-/* The derivative of x σ(g), s = σ(g), for a gate g of x with this slope. Where the gate is shut or open altogether,
- * infinities must not meet zeros. */
-static inline float gated_slope_f32(float x, float s, float slope)
+static void erf_grad_f32(float *dx, const float *x, const float *dy, int64_t n)
 {
-    return s == 0 || s == 1 ? s : s + x * slope * s * (1 - s);
+    asc_kernels_f32()->erf_grad(dx, x, dy, n);
 }
 
 static void silu_grad_f32(float *dx, const float *x, const float *dy, int64_t n)
 {
     asc_kernels_f32()->sigmoid(dx, x, n);
-    for (int64_t i = 0; i < n; i++) {
-        dx[i] = dy[i] * gated_slope_f32(x[i], dx[i], 1);
-    }
+    asc_kernels_f32()->gated_grad(dx, x, dy, false, n);
 }
 
 /* (1 + tanh u)/2 = σ(2u), which keeps its digits where tanh u is near -1 */
@@ -67,10 +63,7 @@ static void gelu_tanh_grad_f32(float *dx, const float *x, const float *dy, int64
         dx[i] = (float)1.59576912160573071176 * (x[i] + (float)0.044715 * x[i] * x[i] * x[i]);
     }
     asc_kernels_f32()->sigmoid(dx, dx, n);
-    for (int64_t i = 0; i < n; i++) {
-        float slope = (float)1.59576912160573071176 * (1 + (float)0.134145 * x[i] * x[i]);
-        dx[i] = dy[i] * gated_slope_f32(x[i], dx[i], slope);
-    }
+    asc_kernels_f32()->gated_grad(dx, x, dy, true, n);
 }
 
 /* ---- kernels of the rows: all values are read whatever is chosen, so that a choice needs no jump ---- */

@@ -6,9 +6,8 @@
  * summed over the repetitions. x < 0 with a p that is no integer gives NaN. */
 #include "ops/shared/broadcast.h"
 
-#include <math.h>
-
 enum { X, P };
+enum { RUN = 512 };
 typedef enum result { VALUE, SLOPE_X, SLOPE_P } result;
 
 typedef struct pow_attrs {
@@ -26,33 +25,36 @@ typedef struct job {
     bool fresh;
 } job;
 
-/* x^p, or one of its derivatives. */
-static inline double evaluate(result result, double x, double p)
-{
-    if (result == VALUE) {
-        return pow(x, p);
-    }
-    if (result == SLOPE_X) {
-        return p == 0 ? 0 : p * pow(x, p - 1);
-    }
-    return x == 0 && p >= 0 ? 0 : pow(x, p) * log(x);
-}
-
 /* ---- float, and f64.awk makes the same for double ---- */
+
+/* n <= RUN elements of a cursor's run from number i on. An exponent that is repeated is a constant. */
+static void run_f32(const job *j, const asc_cursor *c, int64_t i, int64_t n, const float *dy, float *target)
+{
+    float room[2][RUN];
+    const float *x = asc_row_of_run(ASC_F32, j->x, c->at[X] + i * c->step[X], c->step[X], n, room[X]), *p = NULL;
+    double constant = j->constant;
+    if (j->p && c->step[P] != 0) {
+        p = asc_row_of_run(ASC_F32, j->p, c->at[P] + i * c->step[P], c->step[P], n, room[P]);
+    } else if (j->p) {
+        constant = (double)((const float *)j->p)[c->at[P]];
+    }
+    if (j->result == VALUE) {
+        asc_kernels_f32()->pow(target, x, p, constant, n);
+    } else {
+        asc_kernels_f32()->pow_grad(target, x, p, constant, dy, j->result == SLOPE_X, n, j->fresh);
+    }
+}
 
 static void job_piece_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const job *j = arg;
-    int64_t from = asc_piece_begin(piece), size = asc_piece_size(piece, j->walk.numel);
-    const float *xs = j->x, *ps = j->p, *dy = j->dy ? (const float *)j->dy + from : NULL;
-    float *target = (float *)j->target + from;
-    int64_t at = 0;
-    for (asc_cursor c = asc_cursor_at(&j->walk, from, size); asc_cursor_next(&c);) {
-        for (int64_t i = 0; i < c.n; i++, at++) {
-            double p = ps ? (double)ps[c.at[P] + i * c.step[P]] : j->constant;
-            float v = (float)evaluate(j->result, (double)xs[c.at[X] + i * c.step[X]], p) * (dy ? dy[at] : 1);
-            target[at] = j->fresh ? v : target[at] + v;
+    int64_t at = asc_piece_begin(piece), size = asc_piece_size(piece, j->walk.numel);
+    const float *dy = j->dy;
+    for (asc_cursor c = asc_cursor_at(&j->walk, at, size); asc_cursor_next(&c);) {
+        for (int64_t i = 0, n; i < c.n; i += n, at += n) {
+            n = c.n - i < RUN ? c.n - i : RUN;
+            run_f32(j, &c, i, n, dy ? dy + at : NULL, (float *)j->target + at);
         }
     }
 }

@@ -6,16 +6,18 @@
  * equal entries stand in the order of i. Where fewer than k are allowed, the rest has i = -1 and y = 0: finite, and
  * what topk_gather makes of -1.
  *
- * Entries are compared by integer keys of that order. The k-th largest key is found by distributing keys to buckets and
- * going on with the bucket that holds it: each round divides the range of the keys by 32 at least, so the time
- * is O(n + k log k) for any values. */
+ * A few of a row are found by the row primitive top_k, if it has no NaN. Else entries are compared by integer keys of
+ * that order. The k-th largest key is found by distributing keys to buckets and going on with the bucket that holds it:
+ * each round divides the range of the keys by 32 at least. So the time is O(n + k log k) for any values. */
 #include "ops/shared/mask.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { X, MASK };
 enum { VALUES, INDEX };
 enum { LANES = 256, FEWEST_LANES = 64, STEP = 16, BUCKETS = 64, RUN = 8 };
+enum { FEW = 32 }; /* up to this k top_k takes time in proportion to n */
 
 typedef struct topk_attrs {
     int64_t k;
@@ -201,6 +203,40 @@ static void select_f32(const key_f32 *key, key_f32 *spare, int64_t *candidate, i
     sort_f32(chosen, chosen + k, above);
 }
 
+/* How many entries are allowed: they stand in *row, their places in `place`; with a mask NULL all of them stand in x
+ * itself. *row NULL: there is a NaN. */
+static int64_t allowed_entries_f32(const float *x, const uint8_t *mask, int64_t step, int64_t n, float *room,
+                                   int64_t *place, const float **row)
+{
+    int64_t m = 0;
+    bool none = isnan(asc_kernels_f32()->sumsq(x, n)); /* no other sum of squares is NaN */
+    *row = none ? NULL : mask ? room : x;
+    for (int64_t i = 0; i < n && mask; i++) {
+        room[m] = x[i];
+        place[m] = i;
+        m += mask[i * step] != 0;
+    }
+    return mask ? m : n;
+}
+
+/* A row whose k is small. False: it has a NaN. */
+static bool select_few_f32(const topk_job *j, int64_t row, float *room, int64_t *place, float *value, int64_t *index)
+{
+    const float *x = (const float *)j->call->in[X].data + row * j->n, *entries;
+    const uint8_t *mask = asc_row_mask_at(&j->mask, row);
+    int64_t n = allowed_entries_f32(x, mask, j->mask.step, j->n, room, place, &entries);
+    if (!entries) {
+        return false;
+    }
+    int64_t found = asc_kernels_f32()->top_k(entries, n, -1, j->found, value, index);
+    for (int64_t r = 0; r < j->k; r++) {
+        bool there = r < found;
+        index[r] = !there ? -1 : mask ? place[index[r]] : index[r];
+        value[r] = there ? x[index[r]] : 0;
+    }
+    return true;
+}
+
 static void select_piece_f32(void *arg, int64_t piece, int worker)
 {
     const topk_job *j = arg;
@@ -211,9 +247,13 @@ static void select_piece_f32(void *arg, int64_t piece, int worker)
         const float *x = (const float *)j->call->in[X].data + row * j->n;
         float *value = (float *)j->call->out[VALUES].data + row * j->k;
         int64_t *index = (int64_t *)j->call->out[INDEX].data + row * j->k;
+        int64_t *place = j->candidates + worker * j->n;
+        if (j->found <= FEW && select_few_f32(j, row, (float *)(void *)key, place, value, index)) {
+            continue;
+        }
         make_keys_f32(key, x, asc_row_mask_at(&j->mask, row), j->mask.step, j->n);
         if (j->found > 0) {
-            select_f32(key, key + j->n, j->candidates + worker * j->n, j->n, j->found, chosen);
+            select_f32(key, key + j->n, place, j->n, j->found, chosen);
         }
         for (int64_t r = 0; r < j->k; r++) {
             bool there = r < j->found && chosen[r].key != NOT_ALLOWED;

@@ -27,15 +27,6 @@ static double mse(part part, double x, double t, double beta)
     return part == VALUE ? d * d : part == SLOPE_X ? 2 * d : -2 * d;
 }
 
-static double kl_div(part part, double x, double t, double beta)
-{
-    (void)beta;
-    if (part == SLOPE_X || t == 0) {
-        return part == SLOPE_X ? -t : 0;
-    }
-    return part == VALUE ? t * (log(t) - x) : log(t) + 1 - x;
-}
-
 /* An op's data. Its kernels for each dtype: to = scale × f, or one of its slopes, of n pairs. */
 typedef struct loss {
     void (*pairs_f32)(part part, float *to, const float *x, const float *t, int64_t n, double beta, double scale);
@@ -63,7 +54,6 @@ typedef struct job {
         }                                                                                                              \
     }
 PAIR_BY_PAIR(mse)
-PAIR_BY_PAIR(kl_div)
 #undef PAIR_BY_PAIR
 
 static void smooth_l1_f32(part part, float *to, const float *x, const float *t, int64_t n, double beta, double scale)
@@ -72,6 +62,20 @@ static void smooth_l1_f32(part part, float *to, const float *x, const float *t, 
         asc_kernels_f32()->smooth_l1(to, x, t, beta, scale, n);
     } else {
         asc_kernels_f32()->smooth_l1_slope(to, x, t, beta, part == SLOPE_X ? scale : -scale, n);
+    }
+}
+
+static void kl_div_f32(part part, float *to, const float *x, const float *t, int64_t n, double beta, double scale)
+{
+    (void)beta;
+    if (part == SLOPE_X) {
+        for (int64_t i = 0; i < n; i++) {
+            to[i] = (float)(scale * -(double)t[i]);
+        }
+    } else if (part == VALUE) {
+        asc_kernels_f32()->kl_div(to, x, t, scale, n);
+    } else {
+        asc_kernels_f32()->kl_div_slope(to, x, t, scale, n);
     }
 }
 

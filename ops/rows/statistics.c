@@ -4,14 +4,18 @@
  *   logsumexp  y = m + log Σ exp(x - m), m = max x  dx = dy exp(x - y)
  *   norm       y = √Σ x²                            dx = dy x/y, 0 where y = 0
  *
- * Sums run in double, in the order of the entries. The variance is NaN where n <= c; of nothing logsumexp is -∞ and
- * norm 0. A row of -∞ alone gives -∞, with gradient 0. A NaN is passed on. */
+ * Sums run in double, in one order for any number of threads. The variance is NaN where n <= c; of nothing logsumexp is
+ * -∞ and norm 0. A row of -∞ alone gives -∞, with gradient 0. A NaN is passed on. */
 #include "ops/rows/reduce.h"
 
 #include <math.h>
 
 enum { MEAN }; /* saved by variance */
+enum { RUN = 512 };
 typedef enum kind { VAR, LOGSUMEXP, NORM } kind;
+
+/* Of entries x: their sum, that of (x - c)² and of e^(x - c); the largest x and |x|, NaNs passed over. */
+typedef enum total { SUM, SQUARES, EXPS, LARGEST, LARGEST_SIZE } total;
 
 typedef struct var_attrs {
     asc_reduce_attrs over;
@@ -28,122 +32,133 @@ typedef struct job {
 
 /* ---- float, and f64.awk makes the same for double ---- */
 
-/* Loops over the entries x[at] of value `out`. */
-#define EACH_ENTRY(j, out)                                                                                             \
-    for (asc_cursor c = asc_cursor_at(&(j)->walk, (out) * (j)->count, (j)->count); asc_cursor_next(&c);)               \
-        for (int64_t i = 0, at = c.at[0]; i < c.n; i++, at += c.step[0])
-
-static double sum_f32(const job *j, const float *x, int64_t out)
+/* How many entries of a run, from number i on, are taken as a row. */
+static int64_t row_length_f32(const asc_cursor *run, int64_t i)
 {
-    double sum = 0;
-    EACH_ENTRY(j, out)
-    {
-        sum += (double)x[at];
-    }
-    return sum;
+    return run->step[0] == 1 || run->n - i < RUN ? run->n - i : RUN;
 }
 
-/* The largest entry, or the largest |x|; a NaN if there is one; -∞ of nothing. */
-static double largest_f32(const job *j, const float *x, int64_t out, bool magnitude)
+static double row_total_f32(total what, const float *x, double c, int64_t n)
 {
-    double largest = -INFINITY;
-    EACH_ENTRY(j, out)
-    {
-        double v = magnitude ? fabs((double)x[at]) : (double)x[at];
-        largest = v > largest || isnan(v) ? v : largest;
-    }
-    return largest;
+    const asc_kernel_table_f32 *k = asc_kernels_f32();
+    return what == SUM       ? k->wide_sum(x, n)
+           : what == SQUARES ? k->wide_squares(x, c, n)
+           : what == EXPS    ? k->wide_exps(x, (float)c, n)
+           : what == LARGEST ? (double)k->max(x, n)
+                             : (double)k->max_abs(x, n);
 }
 
-static double variance_f32(const job *j, const float *x, int64_t out)
+/* Of the entries of value `out`. */
+static double total_f32(const job *j, total what, int64_t out, double c)
 {
-    double mean = sum_f32(j, x, out) / (double)j->count, sum = 0;
-    EACH_ENTRY(j, out)
-    {
-        double off = (double)x[at] - mean;
-        sum += off * off;
+    float room[RUN];
+    double all = what == LARGEST ? -INFINITY : 0;
+    for (asc_cursor run = asc_cursor_at(&j->walk, out * j->count, j->count); asc_cursor_next(&run);) {
+        for (int64_t i = 0, n; i < run.n; i += n) {
+            n = row_length_f32(&run, i);
+            const float *x =
+                asc_row_of_run(ASC_F32, j->call->in[0].data, run.at[0] + i * run.step[0], run.step[0], n, room);
+            double part = row_total_f32(what, x, c, n);
+            all = what < LARGEST ? all + part : part > all ? part : all;
+        }
     }
+    return all;
+}
+
+static double variance_f32(const job *j, int64_t out)
+{
+    double mean = total_f32(j, SUM, out, 0) / (double)j->count;
     if (j->call->saved[MEAN].data) {
         ((double *)j->call->saved[MEAN].data)[out] = mean;
     }
-    return sum * j->share;
+    return total_f32(j, SQUARES, out, mean) * j->share;
 }
 
-static double log_sum_f32(const job *j, const float *x, int64_t out)
+static double log_sum_f32(const job *j, int64_t out)
 {
-    double max = largest_f32(j, x, out, false), sum = 0;
+    double max = total_f32(j, LARGEST, out, 0);
     if (!isfinite(max)) {
-        return max;
+        return isnan(total_f32(j, EXPS, out, 0)) ? (double)NAN : max;
     }
-    EACH_ENTRY(j, out)
-    {
-        sum += exp((double)x[at] - max);
-    }
-    return max + log(sum);
+    return max + log(total_f32(j, EXPS, out, max));
 }
 
-/* The squares are of x over its largest entry, and so neither overflow nor vanish. */
-static double length_f32(const job *j, const float *x, int64_t out)
+/* Where squares of doubles overflow or vanish they are of x over its largest entry. */
+static double length_f32(const job *j, int64_t out)
 {
-    double max = largest_f32(j, x, out, true), sum = 0;
-    if (!isfinite(max) || max == 0) {
-        return max == -INFINITY ? 0 : max;
+    static const double small = 1e-200, large = 1e200;
+    const float *x = j->call->in[0].data;
+    double sum = total_f32(j, SQUARES, out, 0), max = total_f32(j, LARGEST_SIZE, out, 0), scaled = 0;
+    if ((sum > small && sum < large) || isnan(sum) || max == 0 || isinf(max)) {
+        return sqrt(sum);
     }
-    EACH_ENTRY(j, out)
-    {
-        double r = (double)x[at] / max;
-        sum += r * r;
+    for (asc_cursor run = asc_cursor_at(&j->walk, out * j->count, j->count); asc_cursor_next(&run);) {
+        for (int64_t i = 0; i < run.n; i++) {
+            double r = (double)x[run.at[0] + i * run.step[0]] / max;
+            scaled += r * r;
+        }
     }
-    return max * sqrt(sum);
+    return max * sqrt(scaled);
 }
 
 static void forward_piece_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const job *j = arg;
-    const float *x = j->call->in[0].data;
     float *y = j->call->out[0].data;
     asc_range values = asc_piece_rows(piece, j->call->out[0].numel, j->count);
     for (int64_t o = values.first; o < values.end; o++) {
-        double v = j->kind == VAR    ? variance_f32(j, x, o)
-                   : j->kind == NORM ? length_f32(j, x, o)
-                                     : log_sum_f32(j, x, o);
+        double v = j->kind == VAR ? variance_f32(j, o) : j->kind == NORM ? length_f32(j, o) : log_sum_f32(j, o);
         y[o] = (float)v;
     }
 }
 
-/* dy/dx at an entry x of a value y; `mean` is of the variance. */
-static inline double slope_f32(const job *j, double x, double y, double mean)
+/* dx (+)= dy times the slope, of the row x of value `out`. */
+static void row_grad_f32(const job *j, int64_t out, float *dx, const float *x, int64_t n, bool fresh)
 {
+    double y = j->kind == VAR ? 0 : (double)((const float *)j->call->out[0].data)[out];
+    double dy = (double)((const float *)j->call->grad_out[0].data)[out];
     if (j->kind == VAR) {
-        return 2 * (x - mean) * j->share;
+        double mean = ((const double *)j->call->saved[MEAN].data)[out];
+        asc_kernels_f32()->wide_centred(dx, x, mean, 2 * j->share * dy, n, fresh);
+    } else if (j->kind == NORM) {
+        asc_kernels_f32()->wide_centred(dx, x, 0, y == 0 ? 0 : dy / y, n, fresh);
+    } else { /* of -∞ alone: nothing, as of -∞ anywhere */
+        asc_kernels_f32()->wide_exp(dx, x, y == -INFINITY ? 0 : y, dy, n, fresh);
     }
-    if (j->kind == LOGSUMEXP) {
-        return x == -INFINITY ? 0 : exp(x - y);
+}
+
+/* Entries that don't lie side by side: their gradients are made apart. */
+static void run_grad_f32(const job *j, int64_t out, const asc_cursor *run)
+{
+    float x[RUN], g[RUN], *dx = j->call->grad_in[0].data;
+    int64_t step = run->step[0];
+    for (int64_t i = 0, n; i < run->n; i += n) {
+        n = row_length_f32(run, i);
+        int64_t at = run->at[0] + i * step;
+        const float *row = asc_row_of_run(ASC_F32, j->call->in[0].data, at, step, n, x);
+        if (step == 1) {
+            row_grad_f32(j, out, dx + at, row, n, j->call->fresh[0]);
+            continue;
+        }
+        row_grad_f32(j, out, g, row, n, true);
+        for (int64_t e = 0; e < n; e++) {
+            dx[at + e * step] = j->call->fresh[0] ? g[e] : dx[at + e * step] + g[e];
+        }
     }
-    return y == 0 ? 0 : x / y;
 }
 
 static void backward_piece_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const job *j = arg;
-    const float *x = j->call->in[0].data, *y = j->call->out[0].data, *dy = j->call->grad_out[0].data;
-    const double *mean = j->call->saved[MEAN].data;
-    float *dx = j->call->grad_in[0].data;
-    bool fresh = j->call->fresh[0];
     asc_range values = asc_piece_rows(piece, j->call->grad_out[0].numel, j->count);
     for (int64_t o = values.first; o < values.end; o++) {
-        double value = j->kind == VAR ? 0 : (double)y[o], center = mean ? mean[o] : 0;
-        EACH_ENTRY(j, o)
-        {
-            double g = slope_f32(j, (double)x[at], value, center) * (double)dy[o];
-            dx[at] = (float)(fresh ? g : (double)dx[at] + g);
+        for (asc_cursor run = asc_cursor_at(&j->walk, o * j->count, j->count); asc_cursor_next(&run);) {
+            run_grad_f32(j, o, &run);
         }
     }
 }
-
-#undef EACH_ENTRY
 
 /* ---- end of float ---- */
 #include "ops/rows/statistics.f64.h"

@@ -138,6 +138,21 @@ bool asc_cursor_next(asc_cursor *c)
     return true;
 }
 
+const void *asc_row_of_run(asc_dtype dtype, const void *x, int64_t first, int64_t step, int64_t n, void *room)
+{
+    const char *from = (const char *)x + (size_t)first * asc_dtype_size(dtype);
+    if (step == 1) {
+        return from;
+    }
+    for (int64_t i = 0; i < n && dtype == ASC_F32; i++) {
+        ((float *)room)[i] = ((const float *)(const void *)from)[i * step];
+    }
+    for (int64_t i = 0; i < n && dtype != ASC_F32; i++) {
+        ((double *)room)[i] = ((const double *)(const void *)from)[i * step];
+    }
+    return room;
+}
+
 /* ---- sums ---- */
 
 enum { ROWS = 256, COLUMNS = 4096 }; /* a chunk: ROWS rows, or ASC_PIECE elements where inner is 1; columns of a tile */

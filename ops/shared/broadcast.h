@@ -42,6 +42,10 @@ asc_cursor asc_cursor_at(const asc_walk *walk, int64_t first, int64_t n);
 /* The next run; false after the last. */
 bool asc_cursor_next(asc_cursor *c);
 
+/* n elements of a floating dtype from number `first` on, `step` apart, as a row: in x itself or, where they don't lie
+ * side by side, copied into `room`. */
+const void *asc_row_of_run(asc_dtype dtype, const void *x, int64_t first, int64_t step, int64_t n, void *room);
+
 /* out (+)= scale × the sum of x, contiguous, over the dimensions of the bit mask; written where `fresh`. The same to
  * the bit for any number of threads. */
 asc_status asc_sum_dims(asc_call *call, const asc_array *x, uint32_t dims, double scale, void *out, bool fresh);

@@ -23,5 +23,7 @@ example '^x_log_x: ok' my_op
 example tensors edit_model "$abs_top_srcdir/tests/parity/attention-causal.safetensors" half.safetensors 0.5
 example perplexity own_mixing fading
 example '^perplexity of the results: 1\.' own_corpus sums
+status 0 "$abs_top_builddir/ascgrad" train --preset tiny --data builtin:3000 --steps 2 --out tiny
+example '^all  .*  0\.0[0-4]' precision tiny builtin:3000
 [ "$(wc -l <"$abs_top_srcdir/examples/digits.c")" -lt 50 ] || fail 'examples/digits.c has fifty lines or more'
 exit $failed

@@ -54,7 +54,7 @@ if [ -f "$libdir/libascgrad.a" ]; then
 fi
 
 # The examples that are installed, each by itself.
-for example in fit classify digits edit_model own_mixing; do
+for example in fit classify digits edit_model own_mixing precision; do
     # shellcheck disable=SC2086
     $CC "$docdir/examples/$example.c" $flags -lm -o "$scratch/$example"
 done

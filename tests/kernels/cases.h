@@ -278,8 +278,53 @@ static void check_choices_f32(const asc_kernel_table_f32 *k)
     }
     k->select_grad(of_b, mask, true, ones, 9, false);
     require(k->sum(of_b, 9) == 9, "a masked gradient that is added");
+    uint8_t less[9], others[9];
+    k->relate(less, a, b, true, false, false, false, 9);
+    k->relate(others, a, b, false, true, true, true, 9);
+    for (int i = 0; i < 9; i++) {
+        require(less[i] == (a[i] < b[i]) && others[i] == !less[i], "a relation");
+    }
     k->abs_grad(of_b, value, ones, 3);
     require(of_b[0] == 0 && of_b[1] == 1, "the gradient of abs");
+}
+
+/* In the range, at its ends, outside; NaN. */
+static void check_clamp_f32(const asc_kernel_table_f32 *k)
+{
+    const float x[] = {-2, -1, 0, 3, 4, INFINITY, NAN}, dy[] = {5, 5, 5, 5, 5, 5, 5};
+    const double want[] = {-1, -1, 0, 3, 3, 3}, slope[] = {0, 5, 5, 5, 0, 0, 0};
+    float y[7], dx[] = {1, 1, 1, 1, 1, 1, 1};
+    k->clamp(y, x, -1, 3, 7);
+    k->clamp_grad(dx, x, -1, 3, dy, 7, false);
+    for (int i = 0; i < 7; i++) {
+        require(i == 6 ? isnan(y[i]) : (double)y[i] == want[i], "clamp");
+        require((double)dx[i] == 1 + slope[i], "the gradient of clamp");
+    }
+}
+
+static void check_slopes_f32(const asc_kernel_table_f32 *k)
+{
+    const float x[] = {-INFINITY, -2, -.5, 0, .7, 3, INFINITY}, dy[] = {2, 2, 2, 2, 2, 2, 2};
+    float dx[7], gate[] = {0, .25, .5, .5, .75, 1, 1};
+    k->erf_grad(dx, x, dy, 7);
+    k->gated_grad(gate, x, dy, false, 7);
+    const float s[] = {0, .25, .5, .5, .75, 1, 1};
+    for (int i = 0; i < 7; i++) {
+        bool open = s[i] == 0 || s[i] == 1;
+        double slope = open ? (double)s[i] : (double)s[i] + (double)x[i] * (double)s[i] * (1 - (double)s[i]);
+        require(fabs((double)dx[i] - 2.2567583341910251 * exp(-(double)x[i] * (double)x[i])) < 4e-7, "erf_grad");
+        require(fabs((double)gate[i] - 2 * slope) < 1e-6, "gated_grad");
+    }
+    const float t[] = {0, 1, (float).3, INFINITY, -1, NAN}, at[] = {1, 1, -2, 1, 1, 1};
+    const double want[] = {0, -.5, .5 * .3 * (log(.3) + 2), INFINITY, NAN, NAN};
+    const double by_t[] = {0, 0, .5 * (log(.3) + 3), INFINITY, NAN, NAN};
+    float y[6], g[6];
+    k->kl_div(y, at, t, .5, 6);
+    k->kl_div_slope(g, at, t, .5, 6);
+    for (int i = 0; i < 6; i++) {
+        require(i < 3 ? fabs((double)y[i] - want[i]) < 1e-7 : i == 3 ? isinf(y[i]) : isnan(y[i]), "kl_div");
+        require(i < 3 ? fabs((double)g[i] - by_t[i]) < 1e-7 : i == 3 ? isinf(g[i]) : isnan(g[i]), "kl_div_slope");
+    }
 }
 
 /* Either side of β, at it and beyond; slopes by the formula. */
@@ -316,6 +361,82 @@ static void check_circle_f32(const asc_kernel_table_f32 *k)
     for (int i = 0; i < 300; i++) {
         require(i == 200 ? isnan(y[i]) : fabs((double)y[i] - cos((double)x[i])) < 1e-7, "cos");
     }
+}
+/* got is want to 1e-7 of it, 0 with its sign, the same infinity, or NaN as it is. */
+static bool same_power_f32(float got, double want)
+{
+    if (isnan(want) || isinf((float)want) || (float)want == 0) {
+        return isnan(want) ? isnan(got) : got == (float)want && !signbit(got) == !signbit(want);
+    }
+    return fabs((double)got - want) <= 1e-7 * fabs(want) + (double)FLT_TRUE_MIN;
+}
+
+/* Every pair of bases and exponents, ends among them, as the C library has it. */
+static void check_powers_f32(const asc_kernel_table_f32 *k)
+{
+    enum { BASES = 22, EXPONENTS = 24 };
+    static const double bases[BASES] = {0,       -0.0,  1,      -1,   .5,    -.5,   2,    -2,       3,         -3,  .7,
+                                        1.00001, 1e-41, -1e-41, 1e30, -1e30, 1e-30, 3e38, INFINITY, -INFINITY, NAN, 7};
+    static const double exponents[EXPONENTS] = {0,   -0.0,     1,          -1,     2,       -2,       3,         -3,
+                                                .5,  -.5,      -1.5,       1e-3,   17,      -17,      126,       149.5,
+                                                1e6, -1e6 - 1, 0x1p23 + 1, 0x1p60, -0x1p60, INFINITY, -INFINITY, NAN};
+    float x[BASES * EXPONENTS], p[BASES * EXPONENTS], y[BASES * EXPONENTS], dx[BASES * EXPONENTS];
+    float dp[BASES * EXPONENTS], dy[BASES * EXPONENTS];
+    for (int i = 0; i < BASES * EXPONENTS; i++) {
+        x[i] = (float)bases[i / EXPONENTS];
+        p[i] = (float)exponents[i % EXPONENTS];
+        dx[i] = dy[i] = 1;
+    }
+    k->pow(y, x, p, 0, BASES * EXPONENTS);
+    k->pow_grad(dx, x, p, 0, dy, true, BASES * EXPONENTS, false);
+    k->pow_grad(dp, x, p, 0, dy, false, BASES * EXPONENTS, true);
+    for (int i = 0; i < BASES * EXPONENTS; i++) {
+        double a = (double)x[i], b = (double)p[i], by_x = b == 0 ? 0 : (double)(float)(b * pow(a, b - 1));
+        double by_p = a == 0 && b >= 0 ? 0 : pow(a, b) * log(a);
+        require(same_power_f32(y[i], pow(a, b)), "pow");
+        bool real = !isnan(by_x) && !isinf(by_x);
+        require(real ? same_power_f32(dx[i], (double)(float)by_x + 1) : isnan(dx[i]) == isnan(by_x), "pow by x");
+        require(same_power_f32(dp[i], by_p), "pow by p");
+    }
+    for (int e = 0; e < EXPONENTS; e++) { /* a constant as an exponent of its own */
+        k->pow(y, x, NULL, (double)(float)exponents[e], BASES * EXPONENTS);
+        for (int i = 0; i < BASES * EXPONENTS; i++) {
+            require(same_power_f32(y[i], pow((double)x[i], (double)(float)exponents[e])), "pow by a constant");
+        }
+    }
+}
+
+static void check_wide_f32(const asc_kernel_table_f32 *k, int64_t n)
+{
+    static float x[MOST], y[MOST];
+    fill_f32(x, n, 1);
+    long double sum = 0, squares = 0, exps = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += x[i];
+        squares += ((long double)x[i] - (long double).3) * ((long double)x[i] - (long double).3);
+        exps += expl((long double)x[i] - (long double).25);
+    }
+    require(fabsl(k->wide_sum(x, n) - sum) <= 1e-14L * (n + 1), "wide_sum");
+    require(fabsl(k->wide_squares(x, .3, n) - squares) <= 1e-14L * (n + 1), "wide_squares");
+    require(fabsl(k->wide_exps(x, (float).25, n) - exps) <= (sizeof *x == 4 ? 1e-7L : 1e-14L) * exps, "wide_exps");
+    for (int fresh = 0; fresh < 2; fresh++) {
+        fill_f32(y, n, 3);
+        k->wide_centred(y, x, .3, -.7, n, fresh);
+        for (int64_t i = 0; i < n; i++) {
+            long double old = fresh ? 0 : (float)(6 * asc_random_uniform(7, 3, (uint64_t)i) - 3);
+            close_f32(y[i], old - .7L * ((long double)x[i] - .3L), 6);
+        }
+        fill_f32(y, n, 3);
+        k->wide_exp(y, x, .3, -.7, n, fresh);
+        for (int64_t i = 0; i < n; i++) {
+            long double old = fresh ? 0 : (float)(6 * asc_random_uniform(7, 3, (uint64_t)i) - 3);
+            close_f32(y[i], old - .7L * expl((long double)x[i] - .3L), 20);
+        }
+    }
+    const float ends[] = {-INFINITY, -1000, NAN, 0};
+    require(k->wide_exps(ends, 0, 2) < 1e-300 && isnan(k->wide_exps(ends, 0, 3)), "wide_exps at its ends");
+    k->wide_exp(y, ends, 0, 1, 4, true);
+    require(y[0] == 0 && y[1] == 0 && isnan(y[2]) && fabs((double)y[3] - 1) < 1e-7, "wide_exp at its ends");
 }
 /* ---- end of float ---- */
 #include "tests/kernels/cases.f64.h"

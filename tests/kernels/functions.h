@@ -78,6 +78,37 @@ ROW(gelu_tanh)
 ROW(gelu)
 #undef ROW
 
+/* Powers by a constant: one that is no integer, and an odd one, of numbers below 0. */
+static double exact_pow(double x)
+{
+    return pow(x, -1.7);
+}
+
+static double exact_cube(double x)
+{
+    return pow(x, 3);
+}
+
+static void pow_row(const asc_kernel_table_f32 *k, float *y, const float *x, int64_t n)
+{
+    k->pow(y, x, NULL, -1.7, n);
+}
+
+static void pow_wide(const asc_kernel_table_f64 *k, double *y, const double *x, int64_t n)
+{
+    k->pow(y, x, NULL, -1.7, n);
+}
+
+static void cube_row(const asc_kernel_table_f32 *k, float *y, const float *x, int64_t n)
+{
+    k->pow(y, x, NULL, 3, n);
+}
+
+static void cube_wide(const asc_kernel_table_f64 *k, double *y, const double *x, int64_t n)
+{
+    k->pow(y, x, NULL, 3, n);
+}
+
 static void exp_shift_row(const asc_kernel_table_f32 *k, float *y, const float *x, int64_t n)
 {
     k->exp_shift(y, x, 0, n);
@@ -135,6 +166,8 @@ static const function functions[] = {
     {"cos", cos, ROW(cos), .most = 1},
     {"sqrt", sqrt, ROW(sqrt), .most = 0.5},
     {"rsqrt", exact_rsqrt, ROW(rsqrt), .most = 0.51},
+    {"pow", exact_pow, ROW(pow), .most = 0.55},
+    {"cube", exact_cube, ROW(cube), .most = 0.55},
     {"reciprocal", exact_reciprocal, .op = asc_reciprocal},
 };
 #undef ROW

@@ -156,6 +156,8 @@ START_TEST(rows_follow_their_formulas)
     check_gelu_both_f64(asc_kernels_f64(), n);
     check_logit_loss_f32(asc_kernels_f32(), n);
     check_logit_loss_f64(asc_kernels_f64(), n);
+    check_wide_f32(asc_kernels_f32(), n);
+    check_wide_f64(asc_kernels_f64(), n);
     check_softmax_f32(asc_kernels_f32(), n);
     check_softmax_f64(asc_kernels_f64(), n);
     for (int variant = 0; n > 0 && variant < 4; variant++) {
@@ -171,8 +173,14 @@ START_TEST(choices_and_ends)
     check_choices_f64(asc_kernels_f64());
     check_smooth_l1_f32(asc_kernels_f32());
     check_smooth_l1_f64(asc_kernels_f64());
+    check_clamp_f32(asc_kernels_f32());
+    check_clamp_f64(asc_kernels_f64());
+    check_slopes_f32(asc_kernels_f32());
+    check_slopes_f64(asc_kernels_f64());
     check_circle_f32(asc_kernels_f32());
     check_circle_f64(asc_kernels_f64());
+    check_powers_f32(asc_kernels_f32());
+    check_powers_f64(asc_kernels_f64());
 }
 END_TEST
 

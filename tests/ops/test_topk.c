@@ -125,6 +125,13 @@ START_TEST(special_values)
     for (int64_t r = 0; r < 6; r++) {
         ck_assert_int_eq((int64_t)value(index, r), single_order[r]);
     }
+    static const float real[] = {-INFINITY, -0.0f, 0.0f, INFINITY, 1e-45f, -3e38f, -INFINITY, -1e-45f};
+    static const int64_t real_order[] = {3, 4, 1, 2, 7, 5, 0, 6};
+    y = asc_topk(ctx, asc_from(ctx, ASC_F32, real, ASC_SHAPE(8)), asc_null(), 8, &index);
+    for (int64_t r = 0; r < 8; r++) {
+        ck_assert_int_eq((int64_t)value(index, r), real_order[r]);
+        ck_assert(memcmp(&((const float *)asc_data(y))[r], &real[real_order[r]], sizeof(float)) == 0);
+    }
 }
 END_TEST
 
