@@ -24,17 +24,24 @@ static uint32_t sum_text(uint32_t sum, const char *text)
     return (uint32_t)crc32(sum, (const unsigned char *)text, (unsigned)strlen(text));
 }
 
-/* Of all settings but those that change no result. */
+/* A setting that changes no result, or says where to find what rank 0 sends. */
+static bool is_own(const asc_trainer *t, const char *key)
+{
+    static const char *const own[] = {"data",    "tokenizer",   "threads", "cache",
+                                      "encoder", "tensorboard", "minutes", NULL};
+    int i = t->sends_data ? 0 : 2;
+    while (own[i] && strcmp(own[i], key) != 0) {
+        i++;
+    }
+    return own[i] != NULL;
+}
+
+/* Of all others. */
 static uint32_t sum_settings(const asc_trainer *t)
 {
-    static const char *const own[] = {"threads", "cache", "encoder", "tensorboard", "minutes", NULL};
     uint32_t sum = sum_text(0, asc_lm_config(t->lm));
     for (const asc_setting *row = asc_train_settings; row->key; row++) {
-        int i = 0;
-        while (own[i] && strcmp(own[i], row->key) != 0) {
-            i++;
-        }
-        json_t *value = own[i] ? NULL : asc_setting_json(row, &t->settings->values);
+        json_t *value = is_own(t, row->key) ? NULL : asc_setting_json(row, &t->settings->values);
         char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17)) : NULL;
         sum = text ? sum_text(sum, text) : sum;
         asc_text_drop(text);

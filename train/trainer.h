@@ -11,6 +11,12 @@
 #include "train/state.h"
 #include "train/step.h"
 
+/* What a model has from its data beside vocabulary and classes. */
+typedef struct asc_from_data {
+    int64_t block;  /* that it has if none is given; 0: data are a stream */
+    int64_t states; /* entries of the encoder's; 0: there is none */
+} asc_from_data;
+
 typedef struct asc_trainer {
     asc_ctx *ctx;
     const asc_settings *settings;
@@ -21,6 +27,8 @@ typedef struct asc_trainer {
     asc_dataset *data;
     asc_tokenizer *tokenizer;
     asc_split *train, *valid;
+    asc_from_data from_data;
+    bool sends_data;           /* rank 0 alone has read them: the others have no data set and no encoder */
     asc_encoder *encoder;      /* of pairs of sentences; or NULL */
     asc_features *features[2]; /* of the training and the validation split; NULL without an encoder */
     asc_lm *lm;
@@ -78,14 +86,15 @@ asc_status asc_trainer_check_held(const asc_trainer *t, const char *held);
 /* The same of what the file `path` has, as an object. */
 asc_status asc_held_compare(asc_ctx *ctx, const char *path, const char *held, json_t *config);
 
-/* open.c: opens data and vocabulary, and the model with its optimiser. `init`: the model that a new one starts from, or
- * NULL. */
+/* open.c: opens data and vocabulary, with the encoder that the settings name, on the ranks that read them, and sends
+ * them to the others; after an error tells the others. Then the model with its optimiser. `init`: the model that a new
+ * one starts from, or NULL. */
 asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init);
 asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind); /* a split of its data, by way of the cache */
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init);
 
 /* open_encoder.c: of a model of pairs: the frozen encoder that the settings name, before the model, which takes its
- * states; what it makes of the splits, and the weights of their classes, after it. */
+ * states; what it makes of the splits, and the weights of their classes, after it, as open_data's on all ranks. */
 asc_status asc_trainer_open_encoder(asc_trainer *t, bool resume);
 asc_status asc_trainer_open_features(asc_trainer *t);
 void asc_trainer_close_encoder(asc_trainer *t);
@@ -174,6 +183,9 @@ int64_t asc_streams_rows(const asc_trainer *t, int64_t i, int64_t *tokens);
 /* After data and model are open: all wait for each other, and have the same work. An error of one is all's. ASC_ERR_IO:
  * another build, other data or settings. */
 asc_status asc_ranks_agree_on_work(asc_trainer *t);
+/* ranks_data.c: rank 0's vocabulary, splits and what the model has from them to the others, if the settings say so: on
+ * all ranks, after an error, too, which then is all's. */
+asc_status asc_ranks_share_data(asc_trainer *t);
 /* After rank 0 has opened the folder: all have what it has. */
 asc_status asc_ranks_begin(asc_trainer *t);
 

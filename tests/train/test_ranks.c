@@ -36,7 +36,7 @@ struct job {
     int socket[MOST][MOST]; /* [a][b]: of a, to b */
     const char *path;
     bool resume;
-    const pair *pairs, *odd; /* settings of all; more of the last rank */
+    const pair *pairs, *others, *odd; /* settings of all; more of all ranks but 0; more of the last one */
     int stop_at;             /* the call of rank 0's hook that stops; -1: none */
     int dies_at;             /* the message at which the last rank goes; -1: none */
     int messages;            /* of the last rank */
@@ -113,11 +113,12 @@ static void *run_rank(void *arg)
     asc_settings *s = j->resume ? asc_settings_new(r->ctx) : make_settings(r->ctx);
     asc_settings_set(s, "shards", "4");
     set_all(s, j->pairs);
+    set_all(s, r->number > 0 ? j->others : NULL);
     set_all(s, r->number == j->size - 1 ? j->odd : NULL);
+    asc_set_comm(r->ctx, &comm);
     if (j->resume) {
         asc_settings_resume(s, j->path);
     }
-    asc_set_comm(r->ctx, &comm);
     const asc_train_hooks hooks = {.progress = stop_rank, .user = j};
     asc_train_result result = {0};
     r->status = asc_train(r->ctx, s, j->path, j->resume, &hooks, &result);
@@ -210,6 +211,83 @@ START_TEST(a_run_goes_on_with_other_ranks)
     train_on(2, other_path, kinds[_i], true, -1, ASC_OK);
     check_same("metrics.jsonl");
     check_same("model.safetensors");
+}
+END_TEST
+
+/* Data that only rank 0 can find. */
+static const pair sent[][6] = {
+    {{"tokenizer", "word"}, {NULL, NULL}},
+    {{"tokenizer", "byte"}, {"carry", "6"}, {"pos_emb", "false"}, {"positions", "rotary"}, {NULL, NULL}},
+    {{"data", "task:listops:length=30,min=1,train=70,valid=10,test=10"},
+     {"head", "classifier"},
+     {"block", "30"},
+     {NULL, NULL}},
+};
+enum { SENT = sizeof sent / sizeof *sent };
+static const pair nowhere[] = {{"data", "/nowhere/at/all"}, {"tokenizer", "wordpiece:/nowhere"}, {NULL, NULL}};
+
+/* A text of its own for the run, and the settings that make it the data's, before more. */
+static void add_text(const pair *more, char path[200], pair pairs[9])
+{
+    snprintf(path, 200, "%s/text", folder);
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    for (int i = 0; i < 900; i++) {
+        fprintf(f, "%s%d%s", i % 7 ? "word" : "other", i * i % 31, i % 10 == 9 ? "\n" : " ");
+    }
+    fclose(f);
+    pairs[0][0] = "data";
+    pairs[0][1] = path;
+    pairs[1][0] = "data_from_rank";
+    pairs[1][1] = "0";
+    memcpy(pairs + 2, more, 6 * sizeof *more);
+}
+
+START_TEST(data_are_sent_by_one_rank)
+{
+    char path[200];
+    pair pairs[9];
+    add_text(sent[_i], path, pairs);
+    train_on(1, run_path, pairs, false, -1, ASC_OK);
+    for (int size = 2; size <= 4; size *= 2) {
+        job j = {.size = size, .path = other_path, .pairs = pairs, .others = nowhere, .stop_at = 4, .dies_at = -1};
+        run_job(&j);
+        ck_assert_msg(j.rank[0].status == ASC_ERR_INTERRUPTED, "%s", j.rank[0].message);
+        train_on(4 / size, other_path, NULL, true, -1, ASC_OK);
+        check_same("metrics.jsonl");
+        check_same("model.safetensors");
+        remove_tree(other_path);
+    }
+}
+END_TEST
+
+/* What goes wrong where they are read, or with one that they are sent to, ends all. */
+START_TEST(data_that_can_t_be_sent_end_the_job)
+{
+    static const pair missing[] = {{"data_from_rank", "0"}, {"data", "/nowhere/at/all"}, {NULL, NULL}};
+    static const pair wrong_init[] = {{"init", "/nowhere/at/all"}, {NULL, NULL}};
+    static const pair reads[] = {{"data_from_rank", "-1"}, {NULL, NULL}};
+    static const pair sends[] = {{"data_from_rank", "0"}, {NULL, NULL}};
+    static const struct {
+        const pair *pairs, *others;
+        const char *message;
+    } cases[] = {{missing, NULL, "/nowhere/at/all"},
+                 {sends, wrong_init, "rank 1: /nowhere/at/all"},
+                 {sends, reads, "rank 1: its settings are not those of rank 0: data_from_rank is -1, expected 0"},
+                 {reads, sends, "rank 1: its settings are not those of rank 0: data_from_rank is 0, expected -1"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        job j = {.size = 2,
+                 .path = run_path,
+                 .pairs = cases[i].pairs,
+                 .others = cases[i].others,
+                 .stop_at = -1,
+                 .dies_at = -1};
+        run_job(&j);
+        ck_assert_int_eq(j.rank[0].status, ASC_ERR_IO);
+        ck_assert_msg(strncmp(j.rank[0].message, cases[i].message, strlen(cases[i].message)) == 0, "%s",
+                      j.rank[0].message);
+        ck_assert(!has_file(run_path, "config.json"));
+    }
 }
 END_TEST
 
@@ -316,6 +394,8 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, any_number_of_ranks_makes_the_same_run, 0, KINDS);
     tcase_add_loop_test(t, a_run_goes_on_with_other_ranks, 0, KINDS - 1);
+    tcase_add_loop_test(t, data_are_sent_by_one_rank, 0, SENT);
+    tcase_add_test(t, data_that_can_t_be_sent_end_the_job);
     tcase_add_loop_test(t, what_is_wrong_is_said_once, 0, (int)(sizeof wrong / sizeof *wrong));
     tcase_add_loop_test(t, a_rank_that_goes_ends_the_job, 0, 6);
     tcase_add_loop_test(t, a_step_costs_what_the_model_says, 0, (int)(sizeof sizes / sizeof *sizes));
