@@ -95,7 +95,7 @@ asc_status asc_ranks_agree_on_work(asc_trainer *t)
 
 /* ---- what rank 0 has ---- */
 
-static void share_all(asc_trainer *t, const asc_params *params)
+void asc_ranks_share_all(asc_trainer *t, const asc_params *params)
 {
     for (int i = 0; i < asc_params_count(params) && !asc_error(t->ctx); i++) {
         asc_tensor p = asc_params_at(params, i);
@@ -176,15 +176,15 @@ asc_status asc_ranks_begin(asc_trainer *t)
         return asc_error(t->ctx);
     }
     asc_comm_broadcast(t->ctx, &t->state, sizeof t->state);
-    share_all(t, asc_lm_params(t->lm));
-    share_all(t, asc_optim_state(t->optim));
+    asc_ranks_share_all(t, asc_lm_params(t->lm));
+    asc_ranks_share_optim(t);
     asc_ranks_move_streams(t, false);
     return asc_error(t->ctx);
 }
 
 /* ---- commands ---- */
 
-static void tell(asc_trainer *t, asc_rank_command c)
+void asc_ranks_tell(asc_trainer *t, asc_rank_command c)
 {
     if (asc_comm_size(t->ctx) > 1 && asc_comm_rank(t->ctx) == 0 && !asc_comm_lost(t->ctx)) {
         asc_comm_broadcast(t->ctx, &c, sizeof c);
@@ -194,7 +194,7 @@ static void tell(asc_trainer *t, asc_rank_command c)
 
 void asc_ranks_step(asc_trainer *t)
 {
-    tell(t, (asc_rank_command){.order = ASC_RANK_STEP, .step = t->state.step});
+    asc_ranks_tell(t, (asc_rank_command){.order = ASC_RANK_STEP, .step = t->state.step});
     t->with_others = true;
 }
 
@@ -207,14 +207,14 @@ void asc_ranks_alive(asc_trainer *t)
 {
     enum { EVERY_S = 1 };
     if (!t->with_others && t->running && asc_clock() - t->told_s > EVERY_S) {
-        tell(t, (asc_rank_command){.order = ASC_RANK_ALIVE});
+        asc_ranks_tell(t, (asc_rank_command){.order = ASC_RANK_ALIVE});
     }
 }
 
 void asc_ranks_gather(asc_trainer *t)
 {
     if (t->streams && asc_comm_size(t->ctx) > 1) {
-        tell(t, (asc_rank_command){.order = ASC_RANK_GATHER, .step = t->state.step});
+        asc_ranks_tell(t, (asc_rank_command){.order = ASC_RANK_GATHER, .step = t->state.step});
         asc_ranks_move_streams(t, true);
     }
 }
@@ -222,7 +222,7 @@ void asc_ranks_gather(asc_trainer *t)
 void asc_ranks_end(asc_trainer *t)
 {
     if (t->running) {
-        tell(t, (asc_rank_command){.order = ASC_RANK_END, .verdict = asc_verdict_of(t->ctx)});
+        asc_ranks_tell(t, (asc_rank_command){.order = ASC_RANK_END, .verdict = asc_verdict_of(t->ctx)});
         t->running = false;
     }
 }

@@ -8,16 +8,31 @@ typedef enum asc_rank_order {
     ASC_RANK_ALIVE,  /* wait on */
     ASC_RANK_STEP,   /* take step number `step` with rank 0 */
     ASC_RANK_GATHER, /* hand over what the shards carry into it */
+    ASC_RANK_KEPT,   /* hand over a tensor that the optimiser keeps */
+    ASC_RANK_VALUES, /* hand over the parameters of one's share, or their averages */
     ASC_RANK_END,
 } asc_rank_order;
 
 typedef struct asc_rank_command {
     asc_rank_order order;
     int64_t step;
+    int32_t param, slot; /* what is handed over */
+    bool average;
     asc_verdict verdict; /* of the end */
 } asc_rank_command;
 
 /* What the shards carry goes from their ranks to rank 0, or from there to them. */
 void asc_ranks_move_streams(asc_trainer *t, bool gather);
+
+/* Rank 0's values to all. */
+void asc_ranks_share_all(asc_trainer *t, const asc_params *params);
+
+/* To the others, from rank 0. */
+void asc_ranks_tell(asc_trainer *t, asc_rank_command c);
+
+/* ranks_optim.c: what the optimiser keeps, after the parameters: of rank 0 to all; where it is divided to each its
+ * share, of a resumed run from rank 0's checkpoint. What the others do as they are told. */
+void asc_ranks_share_optim(asc_trainer *t);
+void asc_ranks_hand_over(asc_trainer *t, const asc_rank_command *c);
 
 #endif

@@ -48,6 +48,9 @@ const asc_setting asc_train_settings[] = {
      .help =
          "0: of several processes the first reads data and vocabulary, and sends them to the others; -1: each reads",
      .min = -1, .max = 0, .flags = ASC_SETTING_ANEW | ASC_SETTING_RARE, .argument = "R"},
+    {"shard_optimizer", ASC_SETTING_BOOL, AT(shard_optimizer), "false",
+     .help = "divide what the optimiser keeps among the processes, by whole tensors: less memory, the same model",
+     .flags = ASC_SETTING_ANEW | ASC_SETTING_RARE},
     {"batch_schedule", ASC_SETTING_TEXT, AT(batch_schedule), "",
      .help = "sequences of a step over the steps, in place of batch times accumulate: AT:N,AT:N…, AT a step or a share "
              "of the run's steps in %; from there on N, at most as many tokens as those have; before the first point "

@@ -21,7 +21,7 @@ typedef struct asc_values {
     int64_t log_every, sample_every, checkpoint_every, seed, threads;
     double dropout, lr, min_lr, weight_decay, beta1, beta2, momentum, average, clip, minutes, fall, sep_delay, sep_ramp,
         aux_delay;
-    bool recompute, debug_nan, tensorboard, group_by_length;
+    bool recompute, shard_optimizer, debug_nan, tensorboard, group_by_length;
 } asc_values;
 
 #define ASC_DROPOUT_MOST 0.999

@@ -139,7 +139,10 @@ static asc_status plan(asc_trainer *t)
     if (asc_error(t->ctx)) {
         return asc_error(t->ctx);
     }
-    t->tree = (asc_tree){.ctx = t->ctx, .params = asc_lm_params(t->lm), .shards = v->shards};
+    t->tree = (asc_tree){.ctx = t->ctx,
+                         .params = asc_lm_params(t->lm),
+                         .shards = v->shards,
+                         .divided = v->shard_optimizer && asc_comm_size(t->ctx) > 1 ? t->optim : NULL};
     t->stepper = (asc_stepper){.ctx = t->ctx,
                                .lm = t->lm,
                                .optim = t->optim,

@@ -66,6 +66,7 @@ typedef struct asc_trainer {
     asc_split part;            /* of the validation split, its beginning: eval_tokens */
     const asc_split *judge;    /* what evaluations take: that or all of it */
     asc_eval_result whole;     /* the best model at the end on all of it, where they took a part; loss NaN: none */
+    bool averaged;             /* of a divided optimiser the averages stand in the parameters' place */
     bool running, with_others; /* several ranks: they wait for commands; they take a step now */
     double told_s;             /* when rank 0 told them something */
     json_t *past;              /* the summary of the invocation before; or NULL */
@@ -101,15 +102,6 @@ void asc_trainer_close_encoder(asc_trainer *t);
 
 /* optimizer.c: the optimiser that the settings ask for; new. NULL with the error set: ASC_ERR_ARG, ASC_ERR_MEMORY. */
 asc_optim *asc_optimizer_new(asc_ctx *ctx, const asc_values *values, asc_lm *lm);
-
-/* Puts the averages in the place of the training's parameters, where `lm` is its model and there are any; the next call
- * puts these back. */
-static inline void asc_trainer_swap_average(const asc_trainer *t, const asc_lm *lm)
-{
-    if (t->stepper.average && lm == t->lm) {
-        asc_optim_swap_average(t->optim);
-    }
-}
 
 /* What is carried in a step, by its batches and their shards. */
 static inline int64_t asc_trainer_streams(const asc_trainer *t)
@@ -186,6 +178,12 @@ asc_status asc_ranks_agree_on_work(asc_trainer *t);
 /* ranks_data.c: rank 0's vocabulary, splits and what the model has from them to the others, if the settings say so: on
  * all ranks, after an error, too, which then is all's. */
 asc_status asc_ranks_share_data(asc_trainer *t);
+/* ranks_optim.c: puts the averages in the place of the training's parameters, where `lm` is its model and there are
+ * any; the next call puts these back. */
+void asc_trainer_swap_average(asc_trainer *t, const asc_lm *lm);
+/* Writes the checkpoint, for which the others hand over what they keep of a divided optimiser. */
+asc_status asc_ranks_write_checkpoint(asc_trainer *t, const asc_params *carried, const char *held);
+
 /* After rank 0 has opened the folder: all have what it has. */
 asc_status asc_ranks_begin(asc_trainer *t);
 

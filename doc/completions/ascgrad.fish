@@ -27,7 +27,7 @@ complete -c ascgrad -n '__ascgrad_at help' -a 'train eval generate nli tokenize 
 complete -c ascgrad -n __ascgrad_first -a train -d 'trains a language model'
 complete -c ascgrad -n '__ascgrad_at train' -F
 complete -c ascgrad -n '__ascgrad_at train' -l out -s o -x -a '(__fish_complete_directories)' -d 'the folder to write'
-complete -c ascgrad -n '__ascgrad_at train' -l resume -d 'go on with RUN; only these may be given anew: --encoder, --cache, --data_from_rank, --epochs, --steps, --minutes, --early_stop, --tensorboard, --sample_every, --threads, --recompute'
+complete -c ascgrad -n '__ascgrad_at train' -l resume -d 'go on with RUN; only these may be given anew: --encoder, --cache, --data_from_rank, --shard_optimizer, --epochs, --steps, --minutes, --early_stop, --tensorboard, --sample_every, --threads, --recompute'
 complete -c ascgrad -n '__ascgrad_at train' -l preset -x -a 'tiny quickstart wikitext2-6l wikitext2-6l-fast wikitext2-12l ascender ascender-after intended intended-after reference reference-after nli list' -d 'settings to start from: tiny, quickstart, wikitext2-6l, wikitext2-6l-fast, wikitext2-12l, ascender, ascender-after, intended, intended-after, reference, reference-after, nli; list says what is in them'
 complete -c ascgrad -n '__ascgrad_at train' -l config -r -F -d 'settings from a JSON file, such as a run\'s config.json'
 complete -c ascgrad -n '__ascgrad_at train' -l set -x -d 'a setting, or a key of the model\'s configuration, by name'
@@ -66,6 +66,7 @@ complete -c ascgrad -n '__ascgrad_at train' -l clip -x -d 'largest norm of the g
 complete -c ascgrad -n '__ascgrad_at train' -l accumulate -x -d 'batches whose gradients make a step (1)'
 complete -c ascgrad -n '__ascgrad_at train' -l shards -x -d 'parts of a batch, a divisor of it, whose gradients are made each alone and added in a fixed order: as many processes, or fewer by a divisor, make the same model (1)'
 complete -c ascgrad -n '__ascgrad_at train' -l data-from-rank -x -d '0: of several processes the first reads data and vocabulary, and sends them to the others; -1: each reads (-1)'
+complete -c ascgrad -n '__ascgrad_at train' -l shard-optimizer -d 'divide what the optimiser keeps among the processes, by whole tensors: less memory, the same model'
 complete -c ascgrad -n '__ascgrad_at train' -l batch-schedule -x -d 'sequences of a step over the steps, in place of batch times accumulate: AT:N,AT:N…, AT a step or a share of the run\'s steps in %; from there on N, at most as many tokens as those have; before the first point as there'
 complete -c ascgrad -n '__ascgrad_at train' -l block-schedule -x -d 'tokens of a training block over the steps, AT:N,AT:N… as batch_schedule has them, the largest the model\'s block, which evaluations take'
 complete -c ascgrad -n '__ascgrad_at train' -l group-by-length -d 'batches of sequences that are about as long as each other, in random order: less padding to compute'
@@ -154,7 +155,7 @@ complete -c ascgrad -n '__ascgrad_behind nli' -a predict -d 'tells the class of 
 complete -c ascgrad -n '__ascgrad_at nli' -s h -l help -d 'print the help'
 complete -c ascgrad -n '__ascgrad_at nli train' -F
 complete -c ascgrad -n '__ascgrad_at nli train' -l out -s o -x -a '(__fish_complete_directories)' -d 'the folder to write'
-complete -c ascgrad -n '__ascgrad_at nli train' -l resume -d 'go on with RUN; only these may be given anew: --encoder, --cache, --data_from_rank, --epochs, --steps, --minutes, --early_stop, --tensorboard, --sample_every, --threads, --recompute'
+complete -c ascgrad -n '__ascgrad_at nli train' -l resume -d 'go on with RUN; only these may be given anew: --encoder, --cache, --data_from_rank, --shard_optimizer, --epochs, --steps, --minutes, --early_stop, --tensorboard, --sample_every, --threads, --recompute'
 complete -c ascgrad -n '__ascgrad_at nli train' -l preset -x -a 'tiny quickstart wikitext2-6l wikitext2-6l-fast wikitext2-12l ascender ascender-after intended intended-after reference reference-after nli list' -d 'settings to start from: tiny, quickstart, wikitext2-6l, wikitext2-6l-fast, wikitext2-12l, ascender, ascender-after, intended, intended-after, reference, reference-after, nli; list says what is in them'
 complete -c ascgrad -n '__ascgrad_at nli train' -l config -r -F -d 'settings from a JSON file, such as a run\'s config.json'
 complete -c ascgrad -n '__ascgrad_at nli train' -l set -x -d 'a setting, or a key of the model\'s configuration, by name'
@@ -197,6 +198,7 @@ complete -c ascgrad -n '__ascgrad_at nli train' -l clip -x -d 'largest norm of t
 complete -c ascgrad -n '__ascgrad_at nli train' -l accumulate -x -d 'batches whose gradients make a step (1)'
 complete -c ascgrad -n '__ascgrad_at nli train' -l shards -x -d 'parts of a batch, a divisor of it, whose gradients are made each alone and added in a fixed order: as many processes, or fewer by a divisor, make the same model (1)'
 complete -c ascgrad -n '__ascgrad_at nli train' -l data-from-rank -x -d '0: of several processes the first reads data and vocabulary, and sends them to the others; -1: each reads (-1)'
+complete -c ascgrad -n '__ascgrad_at nli train' -l shard-optimizer -d 'divide what the optimiser keeps among the processes, by whole tensors: less memory, the same model'
 complete -c ascgrad -n '__ascgrad_at nli train' -l batch-schedule -x -d 'sequences of a step over the steps, in place of batch times accumulate: AT:N,AT:N…, AT a step or a share of the run\'s steps in %; from there on N, at most as many tokens as those have; before the first point as there'
 complete -c ascgrad -n '__ascgrad_at nli train' -l block-schedule -x -d 'tokens of a training block over the steps, AT:N,AT:N… as batch_schedule has them, the largest the model\'s block, which evaluations take'
 complete -c ascgrad -n '__ascgrad_at nli train' -l group-by-length -d 'batches of sequences that are about as long as each other, in random order: less padding to compute'

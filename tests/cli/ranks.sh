@@ -19,6 +19,9 @@ for n in 2 4; do
     same_run one "on-$n"
     [ "$(grep -c 'done after step 8' out)" -eq 1 ] || fail "the result of $n processes is not told once"
 done
+# shellcheck disable=SC2086
+status 0 on 4 $settings --steps 8 --shard-optimizer --out divided
+same_run one divided
 
 # resumed with other numbers
 # shellcheck disable=SC2086

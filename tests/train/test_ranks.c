@@ -36,7 +36,7 @@ struct job {
     int socket[MOST][MOST]; /* [a][b]: of a, to b */
     const char *path;
     bool resume;
-    const pair *pairs, *others, *odd; /* settings of all; more of all ranks but 0; more of the last one */
+    const pair *pairs, *more, *others, *odd; /* settings of all, twice; more of all ranks but 0; of the last one */
     int stop_at;             /* the call of rank 0's hook that stops; -1: none */
     int dies_at;             /* the message at which the last rank goes; -1: none */
     int messages;            /* of the last rank */
@@ -113,6 +113,7 @@ static void *run_rank(void *arg)
     asc_settings *s = j->resume ? asc_settings_new(r->ctx) : make_settings(r->ctx);
     asc_settings_set(s, "shards", "4");
     set_all(s, j->pairs);
+    set_all(s, j->more);
     set_all(s, r->number > 0 ? j->others : NULL);
     set_all(s, r->number == j->size - 1 ? j->odd : NULL);
     asc_set_comm(r->ctx, &comm);
@@ -177,6 +178,23 @@ static void train_on(int size, const char *path, const pair *pairs, bool resume,
     ck_assert_msg(j.rank[0].status == expected, "%s", j.rank[0].message);
 }
 
+/* The tensors of a file of both runs, by their checksums: metadata have times. */
+static void check_same_tensors(const char *name)
+{
+    char path[2][200];
+    const char *sum[2];
+    asc_safetensors *file[2];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path[i], sizeof path[i], "%s/%s", i ? other_path : run_path, name);
+        file[i] = asc_safetensors_open(ctx, path[i]);
+        sum[i] = asc_safetensors_metadata(file[i], ASC_SAFETENSORS_CRC_TENSORS);
+    }
+    ck_assert_msg(sum[0] && sum[1], "%s", asc_error_message(ctx));
+    ck_assert_msg(strcmp(sum[0], sum[1]) == 0, "the tensors of %s differ", name);
+    asc_safetensors_close(file[0]);
+    asc_safetensors_close(file[1]);
+}
+
 /* ---- tests ---- */
 
 static const pair kinds[][8] = {
@@ -188,6 +206,60 @@ static const pair kinds[][8] = {
     {{"shards", "6"}, {"batch", "6"}, {"dropout", "0.2"}, {NULL, NULL}},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* An optimiser that is divided among the ranks. */
+static const pair divided[][8] = {
+    {{"optimizer", "adamw"}, {"average", "0.9"}, {NULL, NULL}},
+    {{"optimizer", "muon"},
+     {"mixing", "ascender,grassmann"},
+     {"layers", "2"},
+     {"param_groups", "*emb.weight:lr=0"},
+     {NULL, NULL}},
+    {{"optimizer", "sgd"},
+     {"clip", "0.01"},
+     {"accumulate", "2"},
+     {"carry", "6"},
+     {"pos_emb", "false"},
+     {"positions", "rotary"},
+     {NULL, NULL}},
+    {{"param_groups", "*bias:optimizer=sgd;blocks.0.*:lr=1e-2,decay=0"},
+     {"average", "0.5"},
+     {"schedule", "wsd"},
+     {NULL, NULL}},
+};
+enum { DIVIDED = sizeof divided / sizeof *divided };
+static const pair together[] = {{"shard_optimizer", "false"}, {NULL, NULL}},
+                  apart[] = {{"shard_optimizer", "true"}, {NULL, NULL}};
+
+START_TEST(a_divided_optimizer_makes_the_same_run)
+{
+    static const int order[] = {4, 1, 2};
+    train_on(1, run_path, divided[_i], false, -1, ASC_OK);
+    for (int size = 2; size <= 4; size *= 2) {
+        job j = {.size = size, .path = other_path, .pairs = divided[_i], .more = apart, .stop_at = -1, .dies_at = -1};
+        run_job(&j);
+        ck_assert_msg(j.rank[0].status == ASC_OK, "%s", j.rank[0].message);
+        check_same("metrics.jsonl");
+        check_same("model.safetensors");
+        check_same_tensors("checkpoint.safetensors");
+        remove_tree(other_path);
+    }
+    for (int i = 0; i < 3; i++) { /* begun divided, then one process, then several that are not, or are again */
+        job j = {.size = order[i],
+                 .path = other_path,
+                 .pairs = i ? NULL : divided[_i],
+                 .more = i < 2 ? apart : together,
+                 .resume = i > 0,
+                 .stop_at = i < 2 ? 4 : -1,
+                 .dies_at = -1};
+        run_job(&j);
+        ck_assert_msg(j.rank[0].status == (i < 2 ? ASC_ERR_INTERRUPTED : ASC_OK), "%s", j.rank[0].message);
+    }
+    check_same("metrics.jsonl");
+    check_same("model.safetensors");
+    check_same_tensors("checkpoint.safetensors");
+}
+END_TEST
 
 START_TEST(any_number_of_ranks_makes_the_same_run)
 {
@@ -320,7 +392,12 @@ START_TEST(a_rank_that_goes_ends_the_job)
 {
     static const pair every[] = {{"checkpoint_every", "1"}, {NULL, NULL}};
     train_on(1, run_path, every, false, -1, ASC_OK);
-    job j = {.size = 4, .path = other_path, .pairs = every, .stop_at = -1, .dies_at = 12 + 9 * _i};
+    job j = {.size = 4,
+             .path = other_path,
+             .pairs = every,
+             .more = _i % 2 ? apart : NULL,
+             .stop_at = -1,
+             .dies_at = 12 + 9 * _i};
     run_job(&j);
     for (int i = 0; i < j.size; i++) {
         ck_assert_msg(j.rank[i].status == ASC_ERR_IO && j.rank[i].lost, "rank %d: %s", i, j.rank[i].message);
@@ -394,6 +471,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, any_number_of_ranks_makes_the_same_run, 0, KINDS);
     tcase_add_loop_test(t, a_run_goes_on_with_other_ranks, 0, KINDS - 1);
+    tcase_add_loop_test(t, a_divided_optimizer_makes_the_same_run, 0, DIVIDED);
     tcase_add_loop_test(t, data_are_sent_by_one_rank, 0, SENT);
     tcase_add_test(t, data_that_can_t_be_sent_end_the_job);
     tcase_add_loop_test(t, what_is_wrong_is_said_once, 0, (int)(sizeof wrong / sizeof *wrong));
