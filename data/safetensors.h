@@ -43,7 +43,7 @@ const asc_stored_dtype *asc_stored_dtype_find(const char *name);
 /* Fills `buffer` from `offset` of the file. ASC_ERR_IO; ASC_ERR_FORMAT where the file ends before that. */
 asc_status asc_safetensors_fetch(const asc_safetensors *file, void *buffer, int64_t bytes, int64_t offset);
 
-/* Who puts values in their place, of tensor i of a list, when they are due: to be summed up, and again to be written. */
+/* Who puts values in their place, of tensor i of a list, when they are due: to be summed up, then to be written. */
 typedef struct asc_values_loader {
     asc_status (*load)(void *user, int64_t i);
     void *user;

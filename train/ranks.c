@@ -93,16 +93,6 @@ asc_status asc_ranks_agree_on_work(asc_trainer *t)
     return asc_comm_agree(t->ctx);
 }
 
-/* ---- what rank 0 has ---- */
-
-void asc_ranks_share_all(asc_trainer *t, const asc_params *params)
-{
-    for (int i = 0; i < asc_params_count(params) && !asc_error(t->ctx); i++) {
-        asc_tensor p = asc_params_at(params, i);
-        asc_comm_broadcast(t->ctx, asc_data_mut(p), (size_t)asc_numel(p) * asc_dtype_size(asc_dtype_of(p)));
-    }
-}
-
 /* ---- what shards carry ---- */
 
 typedef struct tensor_head {
@@ -168,18 +158,6 @@ void asc_ranks_move_streams(asc_trainer *t, bool gather)
         int owner = (int)(i % shards / each);
         move_stream(t, i, gather ? owner : 0, gather ? 0 : owner);
     }
-}
-
-asc_status asc_ranks_begin(asc_trainer *t)
-{
-    if (asc_comm_size(t->ctx) == 1 || asc_comm_agree(t->ctx)) {
-        return asc_error(t->ctx);
-    }
-    asc_comm_broadcast(t->ctx, &t->state, sizeof t->state);
-    asc_ranks_share_all(t, asc_lm_params(t->lm));
-    asc_ranks_share_optim(t);
-    asc_ranks_move_streams(t, false);
-    return asc_error(t->ctx);
 }
 
 /* ---- commands ---- */

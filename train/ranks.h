@@ -24,15 +24,10 @@ typedef struct asc_rank_command {
 /* What the shards carry goes from their ranks to rank 0, or from there to them. */
 void asc_ranks_move_streams(asc_trainer *t, bool gather);
 
-/* Rank 0's values to all. */
-void asc_ranks_share_all(asc_trainer *t, const asc_params *params);
-
 /* To the others, from rank 0. */
 void asc_ranks_tell(asc_trainer *t, asc_rank_command c);
 
-/* ranks_optim.c: what the optimiser keeps, after the parameters: of rank 0 to all; where it is divided to each its
- * share, of a resumed run from rank 0's checkpoint. What the others do as they are told. */
-void asc_ranks_share_optim(asc_trainer *t);
+/* ranks_optim.c: of a divided optimiser what rank 0 asks for. */
 void asc_ranks_hand_over(asc_trainer *t, const asc_rank_command *c);
 
 #endif

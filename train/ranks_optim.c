@@ -1,4 +1,5 @@
-/* train/ranks_optim.c: an optimiser that is divided among the ranks, by whole tensors: each keeps state of its share.
+/* train/ranks_optim.c: parameters and optimiser of several ranks, all of which have rank 0's at the beginning; and an
+ * optimiser that is divided among them, by whole tensors: each keeps state of its share.
  * Rank 0 asks the others for theirs one tensor at a time, to write it, and for the averages of parameters, to see the
  * model with them; so it never has all. */
 #include <string.h>
@@ -96,13 +97,28 @@ static void share_out(asc_trainer *t)
     asc_safetensors_close(file);
 }
 
-void asc_ranks_share_optim(asc_trainer *t)
+static void share_all(asc_trainer *t, const asc_params *params)
 {
+    for (int i = 0; i < asc_params_count(params) && !asc_error(t->ctx); i++) {
+        asc_tensor p = asc_params_at(params, i);
+        asc_comm_broadcast(t->ctx, asc_data_mut(p), (size_t)asc_numel(p) * asc_dtype_size(asc_dtype_of(p)));
+    }
+}
+
+asc_status asc_ranks_begin(asc_trainer *t)
+{
+    if (asc_comm_size(t->ctx) == 1 || asc_comm_agree(t->ctx)) {
+        return asc_error(t->ctx);
+    }
+    asc_comm_broadcast(t->ctx, &t->state, sizeof t->state);
+    share_all(t, asc_lm_params(t->lm));
     if (t->tree.divided) {
         share_out(t);
     } else {
-        asc_ranks_share_all(t, asc_optim_state(t->optim));
+        share_all(t, asc_optim_state(t->optim));
     }
+    asc_ranks_move_streams(t, false);
+    return asc_error(t->ctx);
 }
 
 /* ---- handing over ---- */

@@ -178,14 +178,14 @@ asc_status asc_ranks_agree_on_work(asc_trainer *t);
 /* ranks_data.c: rank 0's vocabulary, splits and what the model has from them to the others, if the settings say so: on
  * all ranks, after an error, too, which then is all's. */
 asc_status asc_ranks_share_data(asc_trainer *t);
-/* ranks_optim.c: puts the averages in the place of the training's parameters, where `lm` is its model and there are
+/* ranks_optim.c: after rank 0 has opened the folder all have what it has; of a divided optimiser each its share, of a
+ * resumed run from rank 0's checkpoint. */
+asc_status asc_ranks_begin(asc_trainer *t);
+/* Puts the averages in the place of the training's parameters, where `lm` is its model and there are
  * any; the next call puts these back. */
 void asc_trainer_swap_average(asc_trainer *t, const asc_lm *lm);
 /* Writes the checkpoint, for which the others hand over what they keep of a divided optimiser. */
 asc_status asc_ranks_write_checkpoint(asc_trainer *t, const asc_params *carried, const char *held);
-
-/* After rank 0 has opened the folder: all have what it has. */
-asc_status asc_ranks_begin(asc_trainer *t);
 
 /* Rank 0: the others take the next step with it; it is done. It is alive, where it has long been silent. It gets what
  * the others' shards carry. It is over, with the context's error or none. */
