@@ -1164,7 +1164,7 @@ STRUCT(asc_rule_for, 16)
 FIELD(asc_rule_for, names, 0) const char *asc_rule_for_0_names;
 FIELD(asc_rule_for, rule, 8) asc_rule asc_rule_for_0_rule;
 
-STRUCT(asc_optim_options, 72)
+STRUCT(asc_optim_options, 80)
 FIELD(asc_optim_options, rule, 0) asc_rule asc_optim_options_0_rule;
 FIELD(asc_optim_options, rules, 8) const asc_rule_for *asc_optim_options_0_rules;
 FIELD(asc_optim_options, weight_decay, 16) double asc_optim_options_0_weight_decay;
@@ -1174,6 +1174,8 @@ FIELD(asc_optim_options, eps, 40) double asc_optim_options_0_eps;
 FIELD(asc_optim_options, momentum, 48) double asc_optim_options_0_momentum;
 FIELD(asc_optim_options, muon_momentum, 56) double asc_optim_options_0_muon_momentum;
 FIELD(asc_optim_options, average, 64) double asc_optim_options_0_average;
+FIELD(asc_optim_options, share, 72) int asc_optim_options_0_share;
+FIELD(asc_optim_options, shares, 76) int asc_optim_options_0_shares;
 asc_optim *asc_optim_new(asc_ctx *ctx, asc_params *params, const asc_optim_options *options);
 
 STRUCT(asc_adamw_options, 32)
@@ -1188,6 +1190,7 @@ int asc_optim_group(asc_optim *optim, const char *names, double lr_scale, double
 asc_status asc_optim_step(asc_optim *optim, double lr, double grad_scale);
 asc_status asc_optim_average(asc_optim *optim);
 asc_status asc_optim_swap_average(asc_optim *optim);
+int asc_optim_share_of(const asc_optim *optim, int i);
 asc_params *asc_optim_state(asc_optim *optim);
 double asc_grad_norm(asc_ctx *ctx, asc_params *params);
 double asc_clip_scale(double norm, double clip);
@@ -2013,6 +2016,7 @@ any *const functions[] = {
     (any *)asc_optim_free,
     (any *)asc_optim_group,
     (any *)asc_optim_new,
+    (any *)asc_optim_share_of,
     (any *)asc_optim_state,
     (any *)asc_optim_step,
     (any *)asc_optim_swap_average,

@@ -43,6 +43,17 @@ const asc_stored_dtype *asc_stored_dtype_find(const char *name);
 /* Fills `buffer` from `offset` of the file. ASC_ERR_IO; ASC_ERR_FORMAT where the file ends before that. */
 asc_status asc_safetensors_fetch(const asc_safetensors *file, void *buffer, int64_t bytes, int64_t offset);
 
+/* Who puts values in their place, of tensor i of a list, when they are due: to be summed up, then to be written. */
+typedef struct asc_values_loader {
+    asc_status (*load)(void *user, int64_t i);
+    void *user;
+} asc_values_loader;
+
+/* asc_safetensors_write; `loader` may be NULL. What that fails with is returned, too. */
+asc_status asc_safetensors_write_loaded(asc_ctx *ctx, const char *path, const asc_named_tensor *tensors, int64_t n,
+                                        const asc_safetensors_pair *metadata, int64_t n_metadata,
+                                        const asc_values_loader *loader);
+
 /* The checksum ASC_SAFETENSORS_CRC of these pairs and tensors, the latter sorted by name. ASC_ERR_MEMORY. */
 asc_status asc_safetensors_sum(asc_ctx *ctx, const asc_safetensors_pair *pairs, int64_t n_pairs,
                                const asc_safetensors_entry *const *by_name, int64_t n, uint32_t *crc);

@@ -20,6 +20,8 @@ static const char *const stored_names[] = {[ASC_F32] = "F32", [ASC_F64] = "F64",
 typedef struct safetensors_writer {
     asc_ctx *ctx;
     const char *path;
+    const asc_named_tensor *tensors;
+    const asc_values_loader *loader;
     const asc_named_tensor **sorted; /* the tensors, in the order of the data */
     int64_t n;
     const asc_safetensors_pair *metadata;
@@ -43,22 +45,22 @@ static int by_width_and_name(const void *a, const void *b)
     return wx != wy ? (wx > wy ? -1 : 1) : strcmp((*x)->name, (*y)->name);
 }
 
-static asc_status sort_tensors(safetensors_writer *w, const asc_named_tensor *tensors)
+static asc_status sort_tensors(safetensors_writer *w)
 {
     w->sorted = asc_alloc(w->ctx, (size_t)w->n * sizeof *w->sorted);
     if (!w->sorted) {
         return ASC_ERR_MEMORY;
     }
     for (int64_t i = 0; i < w->n; i++) {
-        const char *name = tensors[i].name;
+        const char *name = w->tensors[i].name;
         if (!name || strcmp(name, "__metadata__") == 0) {
             return asc_fail(w->ctx, ASC_ERR_ARG, "%s: tensor %lld of %lld is called %s", w->path, (long long)i,
                             (long long)w->n, name ? name : "NULL");
         }
-        if (!asc_is_valid(tensors[i].tensor)) {
+        if (!asc_is_valid(w->tensors[i].tensor)) {
             return asc_fail(w->ctx, ASC_ERR_ARG, "%s: tensor '%s' is null or gone", w->path, name);
         }
-        w->sorted[i] = &tensors[i];
+        w->sorted[i] = &w->tensors[i];
     }
     qsort(w->sorted, (size_t)w->n, sizeof *w->sorted, by_width_and_name);
     return ASC_OK;
@@ -139,13 +141,20 @@ static asc_status pack(asc_ctx *ctx, asc_tensor t, const void **values, void **p
     return ASC_OK;
 }
 
-static asc_status sum_values(asc_ctx *ctx, asc_tensor t, uint32_t *crc)
+static asc_status load(const safetensors_writer *w, const asc_named_tensor *t)
+{
+    return w->loader ? w->loader->load(w->loader->user, t - w->tensors) : ASC_OK;
+}
+
+static asc_status sum_values(const safetensors_writer *w, const asc_named_tensor *named, uint32_t *crc)
 {
     const void *values;
-    void *packed;
-    asc_status status = pack(ctx, t, &values, &packed);
+    void *packed = NULL;
+    asc_tensor t = named->tensor;
+    asc_status status = load(w, named);
+    status = status ? status : pack(w->ctx, t, &values, &packed);
     *crc = status ? 0 : (uint32_t)crc32_z(crc32_z(0, NULL, 0), values, bytes_of(t));
-    asc_free(ctx, packed, bytes_of(t));
+    asc_free(w->ctx, packed, bytes_of(t));
     return status;
 }
 
@@ -179,8 +188,9 @@ static asc_status sum_tensors(const safetensors_writer *w, summands *s)
     s->text[0] = '\0';
     for (int64_t i = 0; i < w->n; i++) {
         uint32_t crc;
-        if (sum_values(w->ctx, w->sorted[s->by_name[i] - s->entries]->tensor, &crc)) {
-            return ASC_ERR_MEMORY;
+        asc_status status = sum_values(w, w->sorted[s->by_name[i] - s->entries], &crc);
+        if (status) {
+            return status;
         }
         snprintf(s->text + i * CHECKSUM_TEXT, CHECKSUM_TEXT + 1, "%08" PRIx32 "%s", crc, i + 1 < w->n ? " " : "");
     }
@@ -190,8 +200,9 @@ static asc_status sum_tensors(const safetensors_writer *w, summands *s)
 /* Sums up, and adds the two checksums to the metadata. */
 static asc_status sum_all(safetensors_writer *w, summands *s)
 {
-    if (sum_tensors(w, s)) {
-        return ASC_ERR_MEMORY;
+    asc_status status = sum_tensors(w, s);
+    if (status) {
+        return status;
     }
     int64_t n = 0;
     for (int64_t i = 0; i < w->n_metadata; i++) {
@@ -207,7 +218,7 @@ static asc_status sum_all(safetensors_writer *w, summands *s)
     }
     snprintf(text, sizeof text, "%08" PRIx32, crc);
     json_t *metadata = json_object_get(w->header, "__metadata__");
-    asc_status status = add(w, metadata, ASC_SAFETENSORS_CRC, json_string(text));
+    status = add(w, metadata, ASC_SAFETENSORS_CRC, json_string(text));
     return status ? status : add(w, metadata, ASC_SAFETENSORS_CRC_TENSORS, json_string(s->text));
 }
 
@@ -248,15 +259,17 @@ static asc_status make_text(safetensors_writer *w)
     return ASC_OK;
 }
 
-static asc_status write_values(asc_ctx *ctx, asc_file *file, asc_tensor t)
+static asc_status write_values(const safetensors_writer *w, asc_file *file, const asc_named_tensor *named)
 {
     const void *values;
-    void *packed;
-    asc_status status = pack(ctx, t, &values, &packed);
+    void *packed = NULL;
+    asc_tensor t = named->tensor;
+    asc_status status = load(w, named);
+    status = status ? status : pack(w->ctx, t, &values, &packed);
     if (!status) {
         status = asc_file_write(file, values, bytes_of(t));
     }
-    asc_free(ctx, packed, bytes_of(t));
+    asc_free(w->ctx, packed, bytes_of(t));
     return status;
 }
 
@@ -266,7 +279,7 @@ static asc_status write_file(safetensors_writer *w)
     asc_file_begin(&file, w->ctx, w->path);
     asc_status status = asc_file_write(&file, w->text, w->text_bytes);
     for (int64_t i = 0; i < w->n && !status; i++) {
-        status = write_values(w->ctx, &file, w->sorted[i]->tensor);
+        status = write_values(w, &file, w->sorted[i]);
     }
     if (status) {
         asc_file_discard(&file);
@@ -278,6 +291,13 @@ static asc_status write_file(safetensors_writer *w)
 asc_status asc_safetensors_write(asc_ctx *ctx, const char *path, const asc_named_tensor *tensors, int64_t n,
                                  const asc_safetensors_pair *metadata, int64_t n_metadata)
 {
+    return asc_safetensors_write_loaded(ctx, path, tensors, n, metadata, n_metadata, NULL);
+}
+
+asc_status asc_safetensors_write_loaded(asc_ctx *ctx, const char *path, const asc_named_tensor *tensors, int64_t n,
+                                        const asc_safetensors_pair *metadata, int64_t n_metadata,
+                                        const asc_values_loader *loader)
+{
     asc_status status = ASC_NEED(ctx, "safetensors_write: path tensors metadata", path, asc_unless_empty(tensors, n),
                                  asc_unless_empty(metadata, n_metadata));
     if (status) {
@@ -287,9 +307,15 @@ asc_status asc_safetensors_write(asc_ctx *ctx, const char *path, const asc_named
         return asc_fail(ctx, ASC_ERR_ARG, "%s: got %lld tensors and %lld pairs, expected at least 0", path,
                         (long long)n, (long long)n_metadata);
     }
-    safetensors_writer w = {.ctx = ctx, .path = path, .n = n, .metadata = metadata, .n_metadata = n_metadata,
+    safetensors_writer w = {.ctx = ctx,
+                            .path = path,
+                            .tensors = tensors,
+                            .loader = loader,
+                            .n = n,
+                            .metadata = metadata,
+                            .n_metadata = n_metadata,
                             .header = json_object()};
-    status = sort_tensors(&w, tensors);
+    status = sort_tensors(&w);
     if (!status) {
         status = add_metadata(&w);
     }

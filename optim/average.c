@@ -74,6 +74,9 @@ asc_status asc_optim_average(asc_optim *o)
     }
     const int64_t *steps = asc_data(o->steps);
     for (int i = 0; i < o->count; i++) {
+        if (asc_is_null(o->part[i].average)) { /* another share's */
+            continue;
+        }
         double t = (double)steps[i], d = (1 + t) / (10 + t);
         d = d < o->options.average ? d : o->options.average;
         run(o, i, t > 1 ? 1 - d : 1, take_piece);
@@ -90,8 +93,10 @@ asc_status asc_optim_swap_average(asc_optim *o)
         return asc_error(o->ctx);
     }
     for (int i = 0; i < o->count; i++) {
-        asc_data_mut(asc_params_at(o->params, i)); /* tapes that saved the values must not be used any more */
-        run(o, i, 0, swap_piece);
+        if (!asc_is_null(o->part[i].average)) {
+            asc_data_mut(asc_params_at(o->params, i)); /* tapes that saved the values must not be used any more */
+            run(o, i, 0, swap_piece);
+        }
     }
     o->swapped = !o->swapped;
     return ASC_OK;

@@ -51,6 +51,10 @@ static asc_status check_options(asc_ctx *ctx, const char *function, const asc_op
             return refuse(ctx, function, number[i].name, v, number[i].below_1 ? below_1 : from_0);
         }
     }
+    bool shared = o->shares >= 0 && o->share >= 0 && o->share < (o->shares > 0 ? o->shares : 1);
+    if (!shared) {
+        return refuse(ctx, function, "share", o->share, "0 to below shares");
+    }
     return is_rule(o->rule) ? ASC_OK : refuse(ctx, function, "rule", (double)o->rule, "one of asc_rule");
 }
 
@@ -104,20 +108,34 @@ static asc_status add_state(asc_optim *o, const char *name, asc_dtype dtype, int
     return status;
 }
 
-/* A tensor of parameter i's shape, "KIND.PARAMETER". */
+/* "KIND.PARAMETER". */
+static void name_slot(const asc_optim *o, const char *kind, int i, char name[ASC_OPTIM_NAME])
+{
+    snprintf(name, ASC_OPTIM_NAME, "%s.%s", kind, asc_params_name(o->params, i));
+}
+
+/* A tensor of parameter i's shape. */
 static asc_status add_slot(asc_optim *o, const char *kind, int i, asc_tensor *out)
 {
     asc_tensor p = asc_params_at(o->params, i);
-    char name[300];
-    snprintf(name, sizeof name, "%s.%s", kind, asc_params_name(o->params, i));
+    char name[ASC_OPTIM_NAME];
+    name_slot(o, kind, i, name);
     return add_state(o, name, asc_dtype_of(p), asc_ndim(p), asc_shape(p), out);
 }
 
-static asc_status add_part(asc_optim *o, int i, const asc_rule_for *rules)
+/* Whether parameter i is of the optimiser's own share. */
+static bool is_own(const asc_optim *o, int i)
+{
+    return o->part[i].share == o->options.share;
+}
+
+static asc_status add_part(asc_optim *o, int i)
 {
     asc_optim_part *part = &o->part[i];
-    part->rule = find_rule(o, i, rules);
     part->setting = (asc_optim_setting){1, asc_params_decays(o->params, i) ? o->options.weight_decay : 0};
+    if (!is_own(o, i)) {
+        return ASC_OK;
+    }
     for (int s = 0; part->rule->slots[s]; s++) {
         if (add_slot(o, part->rule->slots[s], i, &part->slot[s])) {
             return asc_error(o->ctx);
@@ -133,27 +151,75 @@ static asc_status add_part(asc_optim *o, int i, const asc_rule_for *rules)
     return ASC_OK;
 }
 
-/* The largest first, so that threads end together. */
-static void sort_wholes(asc_optim *o)
+/* The largest first; of equal ones the first of the list. */
+static void sort_by_size(const asc_optim *o, int *list, int n)
 {
-    for (int k = 1; k < o->wholes; k++) {
-        int i = o->whole[k], at = k;
+    for (int k = 1; k < n; k++) {
+        int i = list[k], at = k;
         int64_t numel = asc_numel(asc_params_at(o->params, i));
-        for (; at > 0 && asc_numel(asc_params_at(o->params, o->whole[at - 1])) < numel; at--) {
-            o->whole[at] = o->whole[at - 1];
+        for (; at > 0 && asc_numel(asc_params_at(o->params, list[at - 1])) < numel; at--) {
+            list[at] = list[at - 1];
         }
-        o->whole[at] = i;
+        list[at] = i;
     }
+}
+
+/* What is kept of parameter i, in numbers. */
+static int64_t count_numbers(const asc_optim *o, int i)
+{
+    int slots = o->options.average > 0;
+    for (int s = 0; o->part[i].rule->slots[s]; s++) {
+        slots++;
+    }
+    return slots * asc_numel(asc_params_at(o->params, i));
+}
+
+/* Gives each parameter to the share that has the least so far, the largest first. `list` has room for all, `load` for
+ * all shares. */
+static void divide(asc_optim *o, int *list, int64_t *load)
+{
+    int shares = o->options.shares;
+    for (int i = 0; i < o->count; i++) {
+        list[i] = i;
+    }
+    memset(load, 0, (size_t)shares * sizeof *load);
+    sort_by_size(o, list, o->count);
+    for (int k = 0; k < o->count; k++) {
+        int least = 0;
+        for (int s = 1; s < shares; s++) {
+            least = load[s] < load[least] ? s : least;
+        }
+        o->part[list[k]].share = least;
+        load[least] += count_numbers(o, list[k]);
+    }
+}
+
+/* Each parameter's rule and share. */
+static asc_status choose(asc_optim *o, const asc_rule_for *rules)
+{
+    size_t bytes = (size_t)o->options.shares * sizeof(int64_t);
+    int64_t *load = asc_alloc(o->ctx, bytes);
+    for (int i = 0; i < o->count; i++) {
+        o->part[i] = (asc_optim_part){.rule = find_rule(o, i, rules)};
+    }
+    if (load) {
+        divide(o, o->whole, load);
+    }
+    asc_free(o->ctx, load, bytes);
+    return asc_error(o->ctx);
 }
 
 static asc_status add_parts(asc_optim *o, const asc_rule_for *rules)
 {
+    if (choose(o, rules)) {
+        return asc_error(o->ctx);
+    }
     for (int i = 0; i < o->count; i++) {
-        if (add_part(o, i, rules)) {
+        if (add_part(o, i)) {
             return asc_error(o->ctx);
         }
     }
-    sort_wholes(o);
+    sort_by_size(o, o->whole, o->wholes);
     int64_t count = o->count;
     return add_state(o, "steps", ASC_I64, 1, &count, &o->steps);
 }
@@ -167,6 +233,7 @@ static asc_optim_options fill_in(const asc_optim_options *given)
     o.beta2 = o.beta2 > 0 ? o.beta2 : 0.999;
     o.eps = o.eps > 0 ? o.eps : 1e-8;
     o.muon_momentum = o.muon_momentum > 0 ? o.muon_momentum : 0.95;
+    o.shares = o.shares > 0 ? o.shares : 1;
     return o;
 }
 
@@ -288,6 +355,35 @@ asc_params *asc_optim_state(asc_optim *o)
 
 /* ---- a step ---- */
 
+int asc_optim_share_of(const asc_optim *o, int i)
+{
+    return o && i >= 0 && i < o->count ? o->part[i].share : -1;
+}
+
+double asc_optim_numbers_of_all(const asc_optim *o)
+{
+    double numbers = o->count;
+    for (int i = 0; i < o->count; i++) {
+        numbers += (double)count_numbers(o, i);
+    }
+    return numbers;
+}
+
+bool asc_optim_slot(const asc_optim *o, int i, int slot, char name[ASC_OPTIM_NAME], asc_tensor *kept)
+{
+    const asc_optim_part *part = &o->part[i];
+    int rules = 0;
+    while (part->rule->slots[rules]) {
+        rules++;
+    }
+    if (slot > rules || (slot == rules && o->options.average == 0)) {
+        return false;
+    }
+    name_slot(o, slot < rules ? part->rule->slots[slot] : "average", i, name);
+    *kept = slot < rules ? part->slot[slot] : part->average;
+    return true;
+}
+
 static bool takes_part(const asc_optim *o, int i)
 {
     return !asc_is_null(asc_grad(asc_params_at(o->params, i))) && o->part[i].setting.lr_scale != 0;
@@ -388,8 +484,11 @@ asc_status asc_optim_step(asc_optim *o, double lr, double grad_scale)
                         "asc_optim_swap_average puts them back");
     }
     for (int i = 0; i < o->count; i++) {
-        if (takes_part(o, i) && o->part[i].rule->piece) {
-            step s = {o, begin(o, i, lr, grad_scale), asc_numel(asc_params_at(o->params, i))};
+        if (!takes_part(o, i) || (is_own(o, i) && !o->part[i].rule->piece)) {
+            continue;
+        }
+        step s = {o, begin(o, i, lr, grad_scale), asc_numel(asc_params_at(o->params, i))};
+        if (is_own(o, i)) {
             asc_parallel(o->ctx, (s.numel + PIECE - 1) / PIECE, update_piece, &s);
         }
     }

@@ -37,6 +37,7 @@ enum { ASC_OPTIM_SLOTS = 2 };
 typedef struct asc_optim_part {
     const asc_rule_def *rule;
     asc_optim_setting setting;
+    int share;
     asc_tensor slot[ASC_OPTIM_SLOTS], average; /* borrowed from `state` */
 } asc_optim_part;
 
@@ -47,7 +48,7 @@ struct asc_optim {
     asc_optim_options options; /* its defaults put in; `rules` is gone */
     asc_params *state;
     asc_optim_part *part; /* [count] */
-    int *whole;           /* [wholes]: the parameters whose rule takes all at once, the largest first */
+    int *whole;           /* [wholes]: of its share the parameters whose rule takes all at once, the largest first */
     int wholes;
     asc_optim_update *update; /* [wholes]: of this step */
     char *scratch;            /* `worker` bytes for each of `workers` threads */
@@ -57,8 +58,14 @@ struct asc_optim {
     asc_tensor steps; /* i64 [count]: the steps that each parameter has made */
 };
 
-/* How many numbers such an optimiser keeps beside the parameters. */
+/* How many numbers such an optimiser keeps beside the parameters; all shares together. */
 double asc_optim_numbers(asc_params *params, const asc_optim_options *options);
+double asc_optim_numbers_of_all(const asc_optim *o);
+
+/* The name, "KIND.PARAMETER", of tensor number `slot` that is kept of parameter i, whoever keeps it; false: there are
+ * fewer. *kept is that, or null where another share has it. */
+enum { ASC_OPTIM_NAME = 300 };
+bool asc_optim_slot(const asc_optim *o, int i, int slot, char name[ASC_OPTIM_NAME], asc_tensor *kept);
 
 /* Whether the parameters are those that the optimiser was made for, and contiguous where it touches them. */
 asc_status asc_optim_check(const asc_optim *o, const char *name);

@@ -7,6 +7,8 @@
 #include <ascgrad/safetensors.h>
 
 #include "data/byte_order.h"
+#include "data/safetensors.h"
+#include "optim/optim.h"
 #include "tensor/ctx.h"
 #include "train/format.h"
 #include "train/path.h"
@@ -97,8 +99,21 @@ static void add_all(entries *e, const char *prefix, const asc_params *params)
     }
 }
 
+/* Tensors from number `first` on are away. */
+typedef struct loader {
+    const asc_away *away;
+    int64_t first;
+} loader;
+
+static asc_status load(void *user, int64_t i)
+{
+    const loader *l = user;
+    return l->away && i >= l->first ? l->away->load(l->away->user, i - l->first) : ASC_OK;
+}
+
 asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
-                                const asc_train_state *state, const asc_params *carried, const char *held)
+                                const asc_away *away, const asc_train_state *state, const asc_params *carried,
+                                const char *held)
 {
     asc_params *params = asc_lm_params(lm), *slots = asc_optim_state(optim);
     char values[N_FIELDS][TEXT], build[BUILD];
@@ -114,16 +129,20 @@ asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *
         }
         metadata[N_FACTS + i] = (asc_safetensors_pair){fields[i].key, values[i]};
     }
-    int n = asc_params_count(params) + asc_params_count(slots) + asc_params_count(carried);
-    entries e = {.ctx = ctx, .capacity = (size_t)n,
-                 .names_bytes = name_bytes(params) + name_bytes(slots) + name_bytes(carried)};
+    const asc_params *others = away ? away->tensors : NULL;
+    loader l = {away, asc_params_count(params) + asc_params_count(slots) + asc_params_count(carried)};
+    entries e = {.ctx = ctx,
+                 .capacity = (size_t)l.first + (size_t)asc_params_count(others),
+                 .names_bytes = name_bytes(params) + name_bytes(slots) + name_bytes(carried) + name_bytes(others)};
     e.list = asc_alloc(ctx, e.capacity * sizeof *e.list);
     e.names = asc_alloc(ctx, e.names_bytes);
     if (e.list && e.names) {
         add_all(&e, PARAM, params);
         add_all(&e, OPTIM, slots);
         add_all(&e, CARRY, carried);
-        asc_safetensors_write(ctx, folder->checkpoint, e.list, e.n, metadata, N_FACTS + N_FIELDS);
+        add_all(&e, OPTIM, others);
+        asc_safetensors_write_loaded(ctx, folder->checkpoint, e.list, e.n, metadata, N_FACTS + N_FIELDS,
+                                     &(asc_values_loader){load, &l});
     }
     asc_free(ctx, e.list, e.capacity * sizeof *e.list);
     asc_free(ctx, e.names, e.names_bytes);
@@ -169,6 +188,29 @@ asc_status asc_params_read(asc_ctx *ctx, const asc_safetensors *file, const char
         if (find_param(&f, asc_params_name(params, i), expected.ndim, expected.shape) ||
             asc_safetensors_read_into(ctx, file, name, t)) {
             return asc_error(ctx);
+        }
+    }
+    return ASC_OK;
+}
+
+asc_status asc_checkpoint_read_kept(asc_ctx *ctx, const asc_safetensors *file, const char *name, asc_tensor values)
+{
+    char full[400];
+    snprintf(full, sizeof full, "%s%s", OPTIM, name);
+    return asc_safetensors_read_into(ctx, file, full, values);
+}
+
+/* That the file has what other processes keep of the optimiser. */
+static asc_status check_away(const asc_params_file *f, const asc_params *params, const asc_optim *optim)
+{
+    char name[ASC_OPTIM_NAME];
+    asc_tensor kept;
+    for (int i = 0; i < asc_params_count(params); i++) {
+        asc_tensor p = asc_params_at(params, i);
+        for (int slot = 0; asc_optim_slot(optim, i, slot, name, &kept); slot++) {
+            if (asc_is_null(kept) && find_param((void *)f, name, asc_ndim(p), asc_shape(p))) {
+                return asc_error(f->ctx);
+            }
         }
     }
     return ASC_OK;
@@ -234,7 +276,7 @@ static asc_status read_all(asc_ctx *ctx, const asc_safetensors *file, const char
     bool first = asc_format_version(file) == 1;
     if ((first && check_first_format(ctx, file, path)) || read_state(file, state) ||
         asc_params_read(ctx, file, path, PARAM, params) || asc_params_read(ctx, file, path, OPTIM, slots) ||
-        read_carried(ctx, file, carried)) {
+        check_away(&(asc_params_file){ctx, file, path, OPTIM}, params, optim) || read_carried(ctx, file, carried)) {
         return asc_error(ctx);
     }
     return first ? check_first_values(ctx, file, path, params, slots) : ASC_OK;

@@ -8,6 +8,7 @@
 
 #include <ascgrad/op.h>
 
+#include "optim/optim.h"
 #include "tensor/processors.h"
 #include "train/path.h"
 #include "train/trainer.h"
@@ -142,7 +143,7 @@ asc_status asc_trainer_check_space(asc_trainer *t, const char *run)
 {
     double each = (double)asc_dtype_size(asc_settings_dtype(t->settings)), free_bytes;
     double model = each * (double)asc_params_numel(asc_lm_params(t->lm));
-    double need = 2 * (2 * model + each * (double)asc_params_numel(asc_optim_state(t->optim)));
+    double need = 2 * (2 * model + each * asc_optim_numbers_of_all(t->optim));
     need *= asc_trainer_falls_from(t) >= 0 ? 1.5 : 1; /* and once more from where the learning rate falls */
     if (t->folder.model) { /* of a run that goes on */
         need -= size_of(t->folder.model) + size_of(t->folder.checkpoint);

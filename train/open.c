@@ -69,7 +69,7 @@ asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind)
     return asc_split_cached(t->data, kind, t->tokenizer, t->settings->values.cache, pass_on, t);
 }
 
-asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init)
+static asc_status read_data(asc_trainer *t, const char *run, bool resume, const asc_model *init)
 {
     const asc_values *v = &t->settings->values;
     if (!*v->data) {
@@ -89,6 +89,55 @@ asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, c
         asc_split_verify(t->ctx, t->settings->checksums, run, ASC_SPLIT_VALID, t->valid);
     }
     return asc_error(t->ctx);
+}
+
+/* The inputs of a split's longest sequence, of a language model or, if that is what there is to train, a classifier;
+ * 0 of a stream. */
+static int64_t longest_of(const asc_trainer *t, const asc_split *split)
+{
+    return !split                               ? 0
+           : asc_settings_classify(t->settings) ? asc_class_width(split, NULL, split->n_sequences)
+                                                : asc_split_longest(split);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The longest that the run sees; 0: streams. */
+static int64_t longest_input(const asc_trainer *t)
+{
+    return larger(longest_of(t, t->train), longest_of(t, t->valid));
+}
+
+/* The block of a model if none was given: long enough for the test split, too, and what else the data can have. */
+static int64_t default_block(const asc_trainer *t)
+{
+    enum { SENTENCE = 48 }; /* of pairs, whose longer sentences are cut */
+    if (asc_settings_pairs(t->settings)) {
+        return SENTENCE;
+    }
+    int64_t longest = longest_input(t);
+    if (longest == 0 || json_object_get(t->settings->model, "block")) {
+        return longest;
+    }
+    asc_split *test = asc_split_load(t->data, ASC_SPLIT_TEST, t->tokenizer);
+    if (!test) {
+        asc_error_clear(t->ctx); /* training needs no test split */
+    }
+    longest = larger(longest, larger(longest_of(t, test), asc_dataset_longest(t->data)));
+    asc_split_free(t->ctx, test);
+    return longest;
+}
+
+asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init)
+{
+    if (!asc_error(t->ctx) && asc_settings_reads_data(t->settings) && read_data(t, run, resume, init) == ASC_OK &&
+        asc_trainer_open_encoder(t, resume) == ASC_OK) {
+        t->from_data = (asc_from_data){default_block(t), asc_encoder_dim(t->encoder)};
+    }
+    return asc_ranks_share_data(t);
 }
 
 /* ---- the model ---- */
@@ -160,45 +209,6 @@ static void say_left_out(const asc_trainer *t)
     json_decref(model);
 }
 
-/* The inputs of a split's longest sequence, of a language model or, if that is what there is to train, a classifier;
- * 0 of a stream. */
-static int64_t longest_of(const asc_trainer *t, const asc_split *split)
-{
-    return !split ? 0 : asc_settings_classify(t->settings) ? asc_class_width(split, NULL, split->n_sequences)
-                                                           : asc_split_longest(split);
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* The longest that the run sees; 0: streams. */
-static int64_t longest_input(const asc_trainer *t)
-{
-    return larger(longest_of(t, t->train), longest_of(t, t->valid));
-}
-
-/* The block of a model if none was given: long enough for the test split, too, and what else the data can have. */
-static int64_t default_block(const asc_trainer *t)
-{
-    enum { SENTENCE = 48 }; /* of pairs, whose longer sentences are cut */
-    if (asc_settings_pairs(t->settings)) {
-        return SENTENCE;
-    }
-    int64_t longest = longest_input(t);
-    if (longest == 0 || json_object_get(t->settings->model, "block")) {
-        return longest;
-    }
-    asc_split *test = asc_split_load(t->data, ASC_SPLIT_TEST, t->tokenizer);
-    if (!test) {
-        asc_error_clear(t->ctx); /* training needs no test split */
-    }
-    longest = larger(longest, larger(longest_of(t, test), asc_dataset_longest(t->data)));
-    asc_split_free(t->ctx, test);
-    return longest;
-}
-
 /* A block is one sequence, a class one of the data's. */
 static asc_status check_sequences(const asc_trainer *t)
 {
@@ -261,8 +271,10 @@ static asc_status settle_inert(asc_trainer *t, const asc_model *init)
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init)
 {
     const asc_values *v = &t->settings->values;
-    asc_model_sizes sizes = {.vocab = asc_tokenizer_size(t->tokenizer), .classes = t->train->classes,
-                             .states = asc_encoder_dim(t->encoder), .longest = default_block(t)};
+    asc_model_sizes sizes = {.vocab = asc_tokenizer_size(t->tokenizer),
+                             .classes = t->train->classes,
+                             .states = t->from_data.states,
+                             .longest = t->from_data.block};
     if (asc_settings_set_precision(t->settings)) {
         return asc_error(t->ctx);
     }

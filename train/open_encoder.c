@@ -7,6 +7,7 @@
 #include <ascgrad/pairs.h>
 
 #include "tensor/ctx.h"
+#include "train/encoder/features.h"
 #include "train/path.h"
 #include "train/trainer.h"
 
@@ -117,20 +118,33 @@ static void say_classes(const asc_trainer *t)
     }
 }
 
+/* Where one rank has the encoder, the others get what it makes. */
+static void open_features(asc_trainer *t)
+{
+    for (int kind = ASC_SPLIT_TRAIN; kind <= ASC_SPLIT_VALID && !asc_error(t->ctx); kind++) {
+        t->features[kind] = t->encoder ? make_features(t, (asc_split_kind)kind) : NULL;
+        if (t->sends_data) {
+            t->features[kind] = asc_features_share(t->ctx, t->features[kind]);
+        }
+    }
+}
+
 asc_status asc_trainer_open_features(asc_trainer *t)
 {
+    if (t->sends_data ? asc_comm_agree(t->ctx) : asc_error(t->ctx)) {
+        return asc_error(t->ctx);
+    }
     bool classes = asc_lm_classes(t->lm) > 0;
     if (t->settings->values.class_weights && !classes) {
         return asc_fail_on(t->ctx, ASC_ERR_ARG, "class_weights", " is balanced, and the model has no classes");
     }
-    if (t->encoder) {
-        t->features[ASC_SPLIT_TRAIN] = make_features(t, ASC_SPLIT_TRAIN);
-        t->features[ASC_SPLIT_VALID] = asc_error(t->ctx) ? NULL : make_features(t, ASC_SPLIT_VALID);
+    if (*t->settings->values.encoder) {
+        open_features(t);
     }
     if (asc_error(t->ctx) || !classes) {
         return asc_error(t->ctx);
     }
-    if (asc_lm_pair_inputs(t->lm).pairs) {
+    if (asc_lm_pair_inputs(t->lm).pairs && asc_trainer_leads(t)) {
         say_classes(t);
     }
     return t->settings->values.class_weights ? weigh_classes(t) : ASC_OK;

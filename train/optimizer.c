@@ -195,8 +195,10 @@ asc_optim *asc_optimizer_new(asc_ctx *ctx, const asc_values *v, asc_lm *lm)
                                  .beta2 = v->beta2,
                                  .momentum = v->momentum,
                                  .muon_momentum = v->momentum,
-                                 .average = v->average};
-    double numbers = 2 * (double)asc_params_numel(params) + asc_optim_numbers(params, &options);
+                                 .average = v->average,
+                                 .share = v->shard_optimizer ? asc_comm_rank(ctx) : 0,
+                                 .shares = v->shard_optimizer ? asc_comm_size(ctx) : 1};
+    double numbers = 2 * (double)asc_params_numel(params) + asc_optim_numbers(params, &options) / options.shares;
     if (asc_memory_check(ctx, "parameters, gradients and what the optimiser keeps take",
                          numbers * (double)asc_dtype_size(asc_dtype_of(asc_params_at(params, 0))))) {
         return NULL;

@@ -24,17 +24,24 @@ static uint32_t sum_text(uint32_t sum, const char *text)
     return (uint32_t)crc32(sum, (const unsigned char *)text, (unsigned)strlen(text));
 }
 
-/* Of all settings but those that change no result. */
+/* A setting that changes no result, or says where to find what rank 0 sends. */
+static bool is_own(const asc_trainer *t, const char *key)
+{
+    static const char *const own[] = {"data",    "tokenizer",   "threads", "cache",
+                                      "encoder", "tensorboard", "minutes", NULL};
+    int i = t->sends_data ? 0 : 2;
+    while (own[i] && strcmp(own[i], key) != 0) {
+        i++;
+    }
+    return own[i] != NULL;
+}
+
+/* Of all others. */
 static uint32_t sum_settings(const asc_trainer *t)
 {
-    static const char *const own[] = {"threads", "cache", "encoder", "tensorboard", "minutes", NULL};
     uint32_t sum = sum_text(0, asc_lm_config(t->lm));
     for (const asc_setting *row = asc_train_settings; row->key; row++) {
-        int i = 0;
-        while (own[i] && strcmp(own[i], row->key) != 0) {
-            i++;
-        }
-        json_t *value = own[i] ? NULL : asc_setting_json(row, &t->settings->values);
+        json_t *value = is_own(t, row->key) ? NULL : asc_setting_json(row, &t->settings->values);
         char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17)) : NULL;
         sum = text ? sum_text(sum, text) : sum;
         asc_text_drop(text);
@@ -84,16 +91,6 @@ asc_status asc_ranks_agree_on_work(asc_trainer *t)
         compare(t, &own, &first);
     }
     return asc_comm_agree(t->ctx);
-}
-
-/* ---- what rank 0 has ---- */
-
-static void share_all(asc_trainer *t, const asc_params *params)
-{
-    for (int i = 0; i < asc_params_count(params) && !asc_error(t->ctx); i++) {
-        asc_tensor p = asc_params_at(params, i);
-        asc_comm_broadcast(t->ctx, asc_data_mut(p), (size_t)asc_numel(p) * asc_dtype_size(asc_dtype_of(p)));
-    }
 }
 
 /* ---- what shards carry ---- */
@@ -163,21 +160,9 @@ void asc_ranks_move_streams(asc_trainer *t, bool gather)
     }
 }
 
-asc_status asc_ranks_begin(asc_trainer *t)
-{
-    if (asc_comm_size(t->ctx) == 1 || asc_comm_agree(t->ctx)) {
-        return asc_error(t->ctx);
-    }
-    asc_comm_broadcast(t->ctx, &t->state, sizeof t->state);
-    share_all(t, asc_lm_params(t->lm));
-    share_all(t, asc_optim_state(t->optim));
-    asc_ranks_move_streams(t, false);
-    return asc_error(t->ctx);
-}
-
 /* ---- commands ---- */
 
-static void tell(asc_trainer *t, asc_rank_command c)
+void asc_ranks_tell(asc_trainer *t, asc_rank_command c)
 {
     if (asc_comm_size(t->ctx) > 1 && asc_comm_rank(t->ctx) == 0 && !asc_comm_lost(t->ctx)) {
         asc_comm_broadcast(t->ctx, &c, sizeof c);
@@ -187,7 +172,7 @@ static void tell(asc_trainer *t, asc_rank_command c)
 
 void asc_ranks_step(asc_trainer *t)
 {
-    tell(t, (asc_rank_command){.order = ASC_RANK_STEP, .step = t->state.step});
+    asc_ranks_tell(t, (asc_rank_command){.order = ASC_RANK_STEP, .step = t->state.step});
     t->with_others = true;
 }
 
@@ -200,14 +185,14 @@ void asc_ranks_alive(asc_trainer *t)
 {
     enum { EVERY_S = 1 };
     if (!t->with_others && t->running && asc_clock() - t->told_s > EVERY_S) {
-        tell(t, (asc_rank_command){.order = ASC_RANK_ALIVE});
+        asc_ranks_tell(t, (asc_rank_command){.order = ASC_RANK_ALIVE});
     }
 }
 
 void asc_ranks_gather(asc_trainer *t)
 {
     if (t->streams && asc_comm_size(t->ctx) > 1) {
-        tell(t, (asc_rank_command){.order = ASC_RANK_GATHER, .step = t->state.step});
+        asc_ranks_tell(t, (asc_rank_command){.order = ASC_RANK_GATHER, .step = t->state.step});
         asc_ranks_move_streams(t, true);
     }
 }
@@ -215,7 +200,7 @@ void asc_ranks_gather(asc_trainer *t)
 void asc_ranks_end(asc_trainer *t)
 {
     if (t->running) {
-        tell(t, (asc_rank_command){.order = ASC_RANK_END, .verdict = asc_verdict_of(t->ctx)});
+        asc_ranks_tell(t, (asc_rank_command){.order = ASC_RANK_END, .verdict = asc_verdict_of(t->ctx)});
         t->running = false;
     }
 }

@@ -84,7 +84,7 @@ static asc_status write_checkpoint(asc_trainer *t)
     asc_params *carried = asc_params_new(t->ctx);
     char *held = asc_trainer_held(t);
     if (held && carried && asc_streams_save(t, carried) == ASC_OK) {
-        asc_checkpoint_write(t->ctx, &t->folder, t->lm, t->optim, &t->state, carried, held);
+        asc_ranks_write_checkpoint(t, carried, held);
     }
     asc_text_drop(held);
     asc_params_free(carried);

@@ -44,6 +44,13 @@ const asc_setting asc_train_settings[] = {
      .help = "parts of a batch, a divisor of it, whose gradients are made each alone and added in a fixed order: as "
              "many processes, or fewer by a divisor, make the same model",
      .min = 1, .max = 1 << 20, .flags = ASC_SETTING_RARE},
+    {"data_from_rank", ASC_SETTING_INT, AT(data_from_rank), "-1",
+     .help =
+         "0: of several processes the first reads data and vocabulary, and sends them to the others; -1: each reads",
+     .min = -1, .max = 0, .flags = ASC_SETTING_ANEW | ASC_SETTING_RARE, .argument = "R"},
+    {"shard_optimizer", ASC_SETTING_BOOL, AT(shard_optimizer), "false",
+     .help = "divide what the optimiser keeps among the processes, by whole tensors: less memory, the same model",
+     .flags = ASC_SETTING_ANEW | ASC_SETTING_RARE},
     {"batch_schedule", ASC_SETTING_TEXT, AT(batch_schedule), "",
      .help = "sequences of a step over the steps, in place of batch times accumulate: AT:N,AT:N…, AT a step or a share "
              "of the run's steps in %; from there on N, at most as many tokens as those have; before the first point "

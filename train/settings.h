@@ -16,11 +16,12 @@ typedef struct asc_values {
     const char *data, *tokenizer, *encoder, *cache, *init, *curriculum, *groups, *dropout_schedule, *batch_schedule,
         *block_schedule;
     int schedule, dtype, precision, optimizer, best_by, class_weights;
-    int64_t batch, accumulate, shards, warmup, schedule_steps, epochs, steps, eval_every, eval_tokens, early_stop;
+    int64_t batch, accumulate, shards, data_from_rank, warmup, schedule_steps, epochs, steps, eval_every, eval_tokens,
+        early_stop;
     int64_t log_every, sample_every, checkpoint_every, seed, threads;
     double dropout, lr, min_lr, weight_decay, beta1, beta2, momentum, average, clip, minutes, fall, sep_delay, sep_ramp,
         aux_delay;
-    bool recompute, debug_nan, tensorboard, group_by_length;
+    bool recompute, shard_optimizer, debug_nan, tensorboard, group_by_length;
 } asc_values;
 
 #define ASC_DROPOUT_MOST 0.999

@@ -11,7 +11,7 @@
 #include <program/settings.h>
 
 #include "data/json.h"
-#include "tensor/ctx.h"
+#include "tensor/comm.h"
 #include "tensor/need.h"
 #include "train/no_run.h"
 #include "train/settings.h"
@@ -193,7 +193,13 @@ static void choose_vocab(asc_settings *s)
     }
 }
 
-asc_status asc_settings_locate(asc_settings *s)
+bool asc_settings_reads_data(const asc_settings *s)
+{
+    return s && (s->values.data_from_rank < 0 || asc_comm_rank(s->ctx) == 0);
+}
+
+/* Another rank's are not looked for. */
+static void locate_data(asc_settings *s)
 {
     const char *data = s->values.data, *tokenizer = s->values.tokenizer;
     const asc_data_source *source = asc_data_source_find(s->ctx, data);
@@ -208,6 +214,13 @@ asc_status asc_settings_locate(asc_settings *s)
     if (*s->values.encoder) {
         locate(s, "encoder", s->values.encoder, 0);
         choose_vocab(s);
+    }
+}
+
+asc_status asc_settings_locate(asc_settings *s)
+{
+    if (asc_settings_reads_data(s)) {
+        locate_data(s);
     }
     if (*s->values.init) {
         locate(s, "init", s->values.init, 0);

@@ -23,16 +23,29 @@ typedef struct asc_train_state {
 /* At the start: nothing done. */
 asc_train_state asc_state_start(void);
 
-/* Writes parameters, optimiser, state, what is carried and the settings that the run is held to (asc_trainer_held) to
- * checkpoint.safetensors, with its checksums, atomically. ASC_ERR_IO, ASC_ERR_MEMORY. */
-asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
-                                const asc_train_state *state, const asc_params *carried, const char *held);
+/* What other processes keep of the optimiser: tensors whose values `load` puts in their place when they are due. */
+typedef struct asc_away {
+    asc_params *tensors;
+    asc_status (*load)(void *user, int64_t i);
+    void *user;
+} asc_away;
 
-/* Reads it all back from `path`, each field within its range, what is carried into the list `carried`. *same_build: it
+/* Writes parameters, optimiser, with what is away of it (NULL: nothing), state, what is carried and the settings that
+ * the run is held to (asc_trainer_held) to checkpoint.safetensors, with its checksums, atomically. ASC_ERR_IO,
+ * ASC_ERR_MEMORY. */
+asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *lm, asc_optim *optim,
+                                const asc_away *away, const asc_train_state *state, const asc_params *carried,
+                                const char *held);
+
+/* Reads it all back from `path`, of the optimiser what this process keeps, each field within its range, what is carried
+ * into the list `carried`. *same_build: it
  * was written by this build, on these kernels and this BLAS. ASC_ERR_IO; ASC_ERR_FORMAT: damaged, of a later version or
  * of another model. */
 asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_optim *optim, asc_train_state *state,
                                asc_params *carried, bool *same_build);
+
+/* The values of one tensor of the optimiser, by its name. Errors as asc_safetensors_read_into. */
+asc_status asc_checkpoint_read_kept(asc_ctx *ctx, const asc_safetensors *file, const char *name, asc_tensor values);
 
 /* The settings that a checkpoint holds its run to, to be freed with asc_path_free; NULL: an earlier version's, or the
  * error is set. */

@@ -6,7 +6,7 @@
 #include <ascgrad/op.h>
 #include <ascgrad/ops.h>
 
-#include "tensor/ctx.h"
+#include "tensor/comm.h"
 
 static asc_status make(const asc_stepper *s, int64_t first, int64_t n, asc_batch *in)
 {
@@ -149,6 +149,7 @@ static asc_status update(const asc_stepper *s, double lr, double scale)
     asc_span span;
     asc_span_begin(s->ctx, &span, "optimiser");
     asc_status status = asc_optim_step(s->optim, lr, scale);
+    status = s->tree ? asc_tree_spread(s->tree) : status;
     if (status == ASC_OK) {
         asc_lm_project(s->lm);
         status = s->average ? asc_optim_average(s->optim) : ASC_OK;
@@ -161,7 +162,7 @@ static asc_status update(const asc_stepper *s, double lr, double scale)
 static asc_status share(const asc_stepper *s, asc_step_result *result)
 {
     asc_shard_sum sum = {result->loss, result->flops};
-    asc_tree_share(s->tree, &sum);
+    asc_tree_share(s->tree, &sum, &result->grad_norm);
     result->loss = sum.loss;
     result->flops = sum.flops;
     return asc_error(s->ctx);
@@ -191,7 +192,7 @@ static asc_status accumulate(const asc_stepper *s, int64_t step, int64_t sequenc
             break;
         }
     }
-    return s->tree ? share(s, result) : asc_error(ctx);
+    return asc_error(ctx);
 }
 
 /* The step is done, and with it the block: until here it can be given up, as if it had not begun. */
@@ -218,10 +219,13 @@ static asc_status run_step(const asc_stepper *s, int64_t step, int64_t sequences
     asc_set_interrupt(ctx, s->go_on, s->user); /* but not while the parameters change */
     asc_status status = accumulate(s, step, sequences, result);
     asc_set_interrupt(ctx, NULL, NULL);
+    if (!status && asc_comm_rank(ctx) == 0) {
+        result->grad_norm = find_norm(s);
+    }
+    status = s->tree ? share(s, result) : status;
     if (status) {
         return status;
     }
-    result->grad_norm = find_norm(s);
     if (!isfinite(result->grad_norm)) {
         return asc_fail(ctx, ASC_ERR_NONFINITE, "step %lld: the norm of the gradient is %g", (long long)step + 1,
                         fabs(result->grad_norm));

@@ -139,7 +139,10 @@ static asc_status plan(asc_trainer *t)
     if (asc_error(t->ctx)) {
         return asc_error(t->ctx);
     }
-    t->tree = (asc_tree){.ctx = t->ctx, .params = asc_lm_params(t->lm), .shards = v->shards};
+    t->tree = (asc_tree){.ctx = t->ctx,
+                         .params = asc_lm_params(t->lm),
+                         .shards = v->shards,
+                         .divided = v->shard_optimizer && asc_comm_size(t->ctx) > 1 ? t->optim : NULL};
     t->stepper = (asc_stepper){.ctx = t->ctx,
                                .lm = t->lm,
                                .optim = t->optim,
@@ -409,20 +412,25 @@ static asc_model *open_init(const asc_trainer *t, bool resume)
     return *init && !resume ? asc_model_open(t->ctx, init, NULL, t->data) : NULL;
 }
 
-/* What is read and checked on every rank. */
+static asc_status open_folder(asc_trainer *t, const char *run, bool resume)
+{
+    bool leads = asc_trainer_leads(t);
+    if (!resume) {
+        return leads && asc_folder_taken(run) ? asc_fail_taken(t->ctx, run) : asc_error(t->ctx);
+    }
+    return leads ? asc_folder_open(&t->folder, t->ctx, run, true) : asc_folder_name(&t->folder, t->ctx, run);
+}
+
+/* What is read and checked on every rank. Data and features are opened also after an error, of which the other ranks
+ * have to know. */
 static asc_status open_all(asc_trainer *t, const char *run, bool resume)
 {
     bool leads = asc_trainer_leads(t);
-    if (leads && !resume && asc_folder_taken(run)) {
-        return asc_fail_taken(t->ctx, run);
+    asc_model *init = open_folder(t, run, resume) ? NULL : open_init(t, resume);
+    if (asc_trainer_open_data(t, run, resume, init) == ASC_OK) {
+        asc_trainer_open_lm(t, init);
     }
-    if (resume && (leads ? asc_folder_open(&t->folder, t->ctx, run, true) : asc_folder_name(&t->folder, t->ctx, run))) {
-        return asc_error(t->ctx);
-    }
-    asc_model *init = open_init(t, resume);
-    if (asc_error(t->ctx) == ASC_OK && asc_trainer_open_data(t, run, resume, init) == ASC_OK &&
-        asc_trainer_open_encoder(t, resume) == ASC_OK && asc_trainer_open_lm(t, init) == ASC_OK &&
-        asc_trainer_open_features(t) == ASC_OK) {
+    if (asc_trainer_open_features(t) == ASC_OK) {
         count_blocks(t);
     }
     asc_model_free(t->ctx, init);

@@ -11,6 +11,12 @@
 #include "train/state.h"
 #include "train/step.h"
 
+/* What a model has from its data beside vocabulary and classes. */
+typedef struct asc_from_data {
+    int64_t block;  /* that it has if none is given; 0: data are a stream */
+    int64_t states; /* entries of the encoder's; 0: there is none */
+} asc_from_data;
+
 typedef struct asc_trainer {
     asc_ctx *ctx;
     const asc_settings *settings;
@@ -21,6 +27,8 @@ typedef struct asc_trainer {
     asc_dataset *data;
     asc_tokenizer *tokenizer;
     asc_split *train, *valid;
+    asc_from_data from_data;
+    bool sends_data;           /* rank 0 alone has read them: the others have no data set and no encoder */
     asc_encoder *encoder;      /* of pairs of sentences; or NULL */
     asc_features *features[2]; /* of the training and the validation split; NULL without an encoder */
     asc_lm *lm;
@@ -58,6 +66,7 @@ typedef struct asc_trainer {
     asc_split part;            /* of the validation split, its beginning: eval_tokens */
     const asc_split *judge;    /* what evaluations take: that or all of it */
     asc_eval_result whole;     /* the best model at the end on all of it, where they took a part; loss NaN: none */
+    bool averaged;             /* of a divided optimiser the averages stand in the parameters' place */
     bool running, with_others; /* several ranks: they wait for commands; they take a step now */
     double told_s;             /* when rank 0 told them something */
     json_t *past;              /* the summary of the invocation before; or NULL */
@@ -78,29 +87,21 @@ asc_status asc_trainer_check_held(const asc_trainer *t, const char *held);
 /* The same of what the file `path` has, as an object. */
 asc_status asc_held_compare(asc_ctx *ctx, const char *path, const char *held, json_t *config);
 
-/* open.c: opens data and vocabulary, and the model with its optimiser. `init`: the model that a new one starts from, or
- * NULL. */
+/* open.c: opens data and vocabulary, with the encoder that the settings name, on the ranks that read them, and sends
+ * them to the others; after an error tells the others. Then the model with its optimiser. `init`: the model that a new
+ * one starts from, or NULL. */
 asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init);
 asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind); /* a split of its data, by way of the cache */
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init);
 
 /* open_encoder.c: of a model of pairs: the frozen encoder that the settings name, before the model, which takes its
- * states; what it makes of the splits, and the weights of their classes, after it. */
+ * states; what it makes of the splits, and the weights of their classes, after it, as open_data's on all ranks. */
 asc_status asc_trainer_open_encoder(asc_trainer *t, bool resume);
 asc_status asc_trainer_open_features(asc_trainer *t);
 void asc_trainer_close_encoder(asc_trainer *t);
 
 /* optimizer.c: the optimiser that the settings ask for; new. NULL with the error set: ASC_ERR_ARG, ASC_ERR_MEMORY. */
 asc_optim *asc_optimizer_new(asc_ctx *ctx, const asc_values *values, asc_lm *lm);
-
-/* Puts the averages in the place of the training's parameters, where `lm` is its model and there are any; the next call
- * puts these back. */
-static inline void asc_trainer_swap_average(const asc_trainer *t, const asc_lm *lm)
-{
-    if (t->stepper.average && lm == t->lm) {
-        asc_optim_swap_average(t->optim);
-    }
-}
 
 /* What is carried in a step, by its batches and their shards. */
 static inline int64_t asc_trainer_streams(const asc_trainer *t)
@@ -174,8 +175,17 @@ int64_t asc_streams_rows(const asc_trainer *t, int64_t i, int64_t *tokens);
 /* After data and model are open: all wait for each other, and have the same work. An error of one is all's. ASC_ERR_IO:
  * another build, other data or settings. */
 asc_status asc_ranks_agree_on_work(asc_trainer *t);
-/* After rank 0 has opened the folder: all have what it has. */
+/* ranks_data.c: rank 0's vocabulary, splits and what the model has from them to the others, if the settings say so: on
+ * all ranks, after an error, too, which then is all's. */
+asc_status asc_ranks_share_data(asc_trainer *t);
+/* ranks_optim.c: after rank 0 has opened the folder all have what it has; of a divided optimiser each its share, of a
+ * resumed run from rank 0's checkpoint. */
 asc_status asc_ranks_begin(asc_trainer *t);
+/* Puts the averages in the place of the training's parameters, where `lm` is its model and there are
+ * any; the next call puts these back. */
+void asc_trainer_swap_average(asc_trainer *t, const asc_lm *lm);
+/* Writes the checkpoint, for which the others hand over what they keep of a divided optimiser. */
+asc_status asc_ranks_write_checkpoint(asc_trainer *t, const asc_params *carried, const char *held);
 
 /* Rank 0: the others take the next step with it; it is done. It is alive, where it has long been silent. It gets what
  * the others' shards carry. It is over, with the context's error or none. */

@@ -16,11 +16,19 @@ static size_t bytes_of(asc_tensor p)
     return (size_t)asc_numel(p) * asc_dtype_size(asc_dtype_of(p));
 }
 
-static size_t bytes_of_all(const asc_params *params)
+enum { ALL = -1 }; /* shares */
+
+static bool is_of(const asc_tree *t, int i, int share)
+{
+    return share == ALL || asc_optim_share_of(t->divided, i) == share;
+}
+
+/* Of the parameters of a share. */
+static size_t bytes_of_share(const asc_tree *t, int share)
 {
     size_t bytes = 0;
-    for (int i = 0; i < asc_params_count(params); i++) {
-        bytes += bytes_of(asc_params_at(params, i));
+    for (int i = 0; i < asc_params_count(t->params); i++) {
+        bytes += is_of(t, i, share) ? bytes_of(asc_params_at(t->params, i)) : 0;
     }
     return bytes;
 }
@@ -125,55 +133,57 @@ static asc_status add(const asc_tree *t, const asc_grad_set *s)
 
 /* ---- between ranks ---- */
 
-/* A message of gradients: of all parameters, one after another, and a flag for each behind them: whether it has one. */
-static size_t bytes_of_message(const asc_tree *t)
+/* A message of gradients: of a share's parameters, one after another, and a flag for each parameter behind them:
+ * whether it has one. */
+static size_t bytes_of_message(const asc_tree *t, int share)
 {
-    return bytes_of_all(t->params) + (size_t)asc_params_count(t->params) * sizeof(bool);
+    return bytes_of_share(t, share) + (size_t)asc_params_count(t->params) * sizeof(bool);
 }
 
-static void pack(const asc_tree *t)
+static void pack(const asc_tree *t, int share)
 {
     char *to = t->message;
-    bool *has = (bool *)to + bytes_of_all(t->params);
+    bool *has = (bool *)to + bytes_of_share(t, share);
     for (int i = 0; i < asc_params_count(t->params); i++) {
         asc_tensor p = asc_params_at(t->params, i);
         const void *grad = asc_data(asc_grad(p));
-        has[i] = grad != NULL;
-        if (grad) {
+        has[i] = grad && is_of(t, i, share);
+        if (has[i]) {
             memcpy(to, grad, bytes_of(p));
-        } else {
+        } else if (is_of(t, i, share)) {
             memset(to, 0, bytes_of(p));
         }
-        to += bytes_of(p);
+        to += is_of(t, i, share) ? bytes_of(p) : 0;
     }
 }
 
-static void add_message(const asc_tree *t)
+static void add_message(const asc_tree *t, int share)
 {
     const char *from = t->message;
-    const bool *has = (const bool *)from + bytes_of_all(t->params);
+    const bool *has = (const bool *)from + bytes_of_share(t, share);
     for (int i = 0; i < asc_params_count(t->params) && !asc_error(t->ctx); i++) {
         asc_tensor p = asc_params_at(t->params, i);
         if (has[i]) {
             add_one(t->ctx, p, from);
         }
-        from += bytes_of(p);
+        from += is_of(t, i, share) ? bytes_of(p) : 0;
     }
 }
 
 typedef struct message {
     asc_verdict verdict; /* with an error nothing comes after the head */
     asc_shard_sum sum;
+    double norm; /* on the way down */
 } message;
 
 /* The gradients go to another rank, and there are none. */
 static void send_up(asc_tree *t, int to, const asc_shard_sum *sum)
 {
-    message m = {asc_verdict_of(t->ctx), *sum};
+    message m = {asc_verdict_of(t->ctx), *sum, 0};
     if (asc_comm_send(t->ctx, to, &m, sizeof m) == ASC_OK && !m.verdict.status) {
-        pack(t);
+        pack(t, ALL);
         asc_params_zero_grad(t->params);
-        asc_comm_send(t->ctx, to, t->message, bytes_of_message(t));
+        asc_comm_send(t->ctx, to, t->message, bytes_of_message(t, ALL));
     }
 }
 
@@ -183,29 +193,125 @@ static asc_shard_sum receive_up(asc_tree *t, int from)
     message m = {.sum = {0, 0}};
     if (asc_comm_receive(t->ctx, from, &m, sizeof m) || m.verdict.status) {
         asc_verdict_take(t->ctx, &m.verdict, from);
-    } else if (asc_comm_receive(t->ctx, from, t->message, bytes_of_message(t)) == ASC_OK && !asc_error(t->ctx)) {
-        add_message(t);
+    } else if (asc_comm_receive(t->ctx, from, t->message, bytes_of_message(t, ALL)) == ASC_OK && !asc_error(t->ctx)) {
+        add_message(t, ALL);
     }
     return m.sum;
 }
 
-asc_status asc_tree_share(asc_tree *t, asc_shard_sum *sum)
+static void share_all(asc_tree *t)
+{
+    bool leads = asc_comm_rank(t->ctx) == 0;
+    if (leads) {
+        pack(t, ALL);
+    }
+    if (asc_comm_broadcast(t->ctx, t->message, bytes_of_message(t, ALL)) == ASC_OK && !leads) {
+        add_message(t, ALL); /* there are none here */
+    }
+}
+
+/* To each rank its share's. */
+static void share_out(asc_tree *t)
+{
+    int rank = asc_comm_rank(t->ctx);
+    for (int r = 1; rank == 0 && r < asc_comm_size(t->ctx); r++) {
+        pack(t, r);
+        asc_comm_send(t->ctx, r, t->message, bytes_of_message(t, r));
+    }
+    if (rank > 0 && asc_comm_receive(t->ctx, 0, t->message, bytes_of_message(t, rank)) == ASC_OK) {
+        add_message(t, rank);
+    }
+}
+
+asc_status asc_tree_share(asc_tree *t, asc_shard_sum *sum, double *norm)
 {
     asc_ctx *ctx = t->ctx;
     if (asc_comm_size(ctx) == 1) {
         return asc_error(ctx);
     }
-    message m = {asc_verdict_of(ctx), *sum};
+    message m = {asc_verdict_of(ctx), *sum, *norm};
     if (asc_comm_broadcast(ctx, &m, sizeof m) || m.verdict.status) {
         asc_verdict_take(ctx, &m.verdict, -1);
         return asc_error(ctx);
     }
     *sum = m.sum;
-    if (asc_comm_rank(ctx) == 0) {
-        pack(t);
+    *norm = m.norm;
+    if (t->divided) {
+        share_out(t);
+    } else {
+        share_all(t);
     }
-    if (asc_comm_broadcast(ctx, t->message, bytes_of_message(t)) == ASC_OK && asc_comm_rank(ctx) > 0) {
-        add_message(t); /* there are none here */
+    return asc_error(ctx);
+}
+
+/* ---- parameters of a divided optimiser ---- */
+
+static void pack_params(const asc_tree *t, int share)
+{
+    char *to = t->message;
+    for (int i = 0; i < asc_params_count(t->params); i++) {
+        asc_tensor p = asc_params_at(t->params, i);
+        if (is_of(t, i, share)) {
+            memcpy(to, asc_data(p), bytes_of(p));
+            to += bytes_of(p);
+        }
+    }
+}
+
+static void take_params(const asc_tree *t, int share)
+{
+    const char *from = t->message;
+    for (int i = 0; i < asc_params_count(t->params); i++) {
+        asc_tensor p = asc_params_at(t->params, i);
+        if (is_of(t, i, share)) {
+            memcpy(asc_data_mut(p), from, bytes_of(p));
+            from += bytes_of(p);
+        }
+    }
+}
+
+static void send_share(asc_tree *t, int share)
+{
+    asc_verdict v = asc_verdict_of(t->ctx);
+    if (asc_comm_send(t->ctx, 0, &v, sizeof v) == ASC_OK && !v.status) {
+        pack_params(t, share);
+        asc_comm_send(t->ctx, 0, t->message, bytes_of_share(t, share));
+    }
+}
+
+static void receive_share(asc_tree *t, int share)
+{
+    asc_verdict v = {0};
+    if (asc_comm_receive(t->ctx, share, &v, sizeof v) || v.status) {
+        asc_verdict_take(t->ctx, &v, share);
+    } else if (asc_comm_receive(t->ctx, share, t->message, bytes_of_share(t, share)) == ASC_OK) {
+        take_params(t, share);
+    }
+}
+
+asc_status asc_tree_spread(asc_tree *t)
+{
+    asc_ctx *ctx = t->ctx;
+    int rank = asc_comm_rank(ctx);
+    if (!t->divided) {
+        return asc_error(ctx);
+    }
+    for (int r = 1; rank == 0 && r < asc_comm_size(ctx); r++) {
+        receive_share(t, r);
+    }
+    if (rank > 0) {
+        send_share(t, rank);
+    }
+    asc_verdict v = asc_verdict_of(ctx);
+    if (asc_comm_broadcast(ctx, &v, sizeof v) || v.status) {
+        asc_verdict_take(ctx, &v, -1);
+        return asc_error(ctx);
+    }
+    if (rank == 0) {
+        pack_params(t, ALL);
+    }
+    if (asc_comm_broadcast(ctx, t->message, bytes_of_share(t, ALL)) == ASC_OK && rank > 0) {
+        take_params(t, ALL);
     }
     return asc_error(ctx);
 }
@@ -298,7 +404,7 @@ static int count_levels(const asc_tree *t)
 
 double asc_tree_bytes(const asc_tree *t, bool batches)
 {
-    return t ? (double)bytes_of_all(t->params) * (count_levels(t) + batches + (asc_comm_size(t->ctx) > 1)) : 0;
+    return t ? (double)bytes_of_share(t, ALL) * (count_levels(t) + batches + (asc_comm_size(t->ctx) > 1)) : 0;
 }
 
 asc_status asc_tree_run(asc_tree *t, asc_shard_fn *run, void *user, asc_shard_sum *sum)
@@ -320,7 +426,7 @@ asc_status asc_tree_add_back(asc_tree *t)
 asc_status asc_tree_open(asc_tree *t)
 {
     if (asc_comm_size(t->ctx) > 1) {
-        t->message = asc_alloc(t->ctx, bytes_of_message(t));
+        t->message = asc_alloc(t->ctx, bytes_of_message(t, ALL));
     }
     return asc_error(t->ctx);
 }
@@ -331,6 +437,6 @@ void asc_tree_close(asc_tree *t)
         free_set(t, &t->waiting[i]);
     }
     free_set(t, &t->total);
-    asc_free(t->ctx, t->message, t->message ? bytes_of_message(t) : 0);
+    asc_free(t->ctx, t->message, t->message ? bytes_of_message(t, ALL) : 0);
     t->message = NULL;
 }

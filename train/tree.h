@@ -4,7 +4,7 @@
 #ifndef TRAIN_TREE_H
 #define TRAIN_TREE_H
 
-#include <ascgrad/params.h>
+#include <ascgrad/optim.h>
 
 enum { ASC_TREE_LEVELS = 21 }; /* 2^20 shards at most */
 
@@ -31,6 +31,7 @@ typedef struct asc_tree {
     asc_grad_set waiting[ASC_TREE_LEVELS]; /* those that are needed, log2 of the shards, are made when they are */
     asc_grad_set total;                    /* of the batches before, where a step has several */
     char *message;                         /* of gradients; NULL with one rank */
+    const asc_optim *divided; /* with several ranks: each changes its share of the parameters; NULL: all of them */
 } asc_tree;
 
 /* With several ranks: the memory for messages. ASC_ERR_MEMORY. In any case to be closed. */
@@ -48,8 +49,12 @@ bool asc_tree_owns(const asc_tree *t, int64_t shard);
  * fails with. */
 asc_status asc_tree_run(asc_tree *t, asc_shard_fn *run, void *user, asc_shard_sum *sum);
 
-/* Sums and gradients of rank 0, or its error, to all. */
-asc_status asc_tree_share(asc_tree *t, asc_shard_sum *sum);
+/* Sums, the gradients' norm and the gradients of rank 0, or its error, to all; of a divided optimiser to each those of
+ * its share. */
+asc_status asc_tree_share(asc_tree *t, asc_shard_sum *sum, double *norm);
+
+/* Of a divided optimiser, after its step: the parameters of each share, or an error of one, to all. */
+asc_status asc_tree_spread(asc_tree *t);
 
 /* Puts the sum of the batches before by, so that there are no gradients; adds it to those that there are then. */
 asc_status asc_tree_put_by(asc_tree *t);

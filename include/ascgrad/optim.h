@@ -40,6 +40,9 @@ typedef struct asc_optim_options {
     double momentum;           /* SGD's, below 1 */
     double muon_momentum;      /* Muon's, below 1; 0 stands for 0.95 */
     double average;            /* the decay of the running means of parameters (asc_optim_average), below 1; 0: none */
+    /* One of several optimisers that divide the parameters among them, whole tensors, so that what they keep is about
+     * the same for each: it changes those of its share, 0 … shares-1, and keeps state of no others. shares 0: all. */
+    int share, shares;
 } asc_optim_options;
 
 /* The list must outlive the optimiser, and not grow. `options` may be NULL: all 0. */
@@ -76,8 +79,13 @@ ASC_API asc_status asc_optim_average(asc_optim *optim);
  * done before the next step (ASC_ERR_STATE there). Without means it does nothing. */
 ASC_API asc_status asc_optim_swap_average(asc_optim *optim);
 
+/* The share, 0 … shares-1, that has parameter i of the list; -1: there is no such parameter. The same for each of the
+ * optimisers that divide a list. */
+ASC_API int asc_optim_share_of(const asc_optim *optim, int i);
+
 /* Everything that the next step depends on beside parameters and gradients, as named tensors: save them to
- * resume exactly, and load them by asc_copy. Borrowed. */
+ * resume exactly, and load them by asc_copy. Borrowed. Of one of several shares only what that keeps; its "steps" count
+ * all parameters that had a gradient. */
 ASC_API asc_params *asc_optim_state(asc_optim *optim);
 
 /* The Euclidean norm of all gradients together, summed in double in an order of its own. */

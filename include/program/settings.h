@@ -16,6 +16,10 @@ typedef struct asc_settings asc_settings; /* of ascgrad/train.h */
  * model knows is left out, with a message, where asc_settings_set's is an error. */
 ASC_API asc_status asc_settings_option(asc_settings *settings, const char *key, const char *value);
 
+/* Whether this process reads the training's data: false where its context is that of a rank to which another sends
+ * them, or for NULL. */
+ASC_API bool asc_settings_reads_data(const asc_settings *settings);
+
 /* What the preset asc_preset_at(i) is, a line, and its settings, a JSON object; NULL past the last. */
 ASC_API const char *asc_preset_summary(int i);
 ASC_API const char *asc_preset_contents(int i);

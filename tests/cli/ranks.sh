@@ -19,6 +19,9 @@ for n in 2 4; do
     same_run one "on-$n"
     [ "$(grep -c 'done after step 8' out)" -eq 1 ] || fail "the result of $n processes is not told once"
 done
+# shellcheck disable=SC2086
+status 0 on 4 $settings --steps 8 --shard-optimizer --out divided
+same_run one divided
 
 # resumed with other numbers
 # shellcheck disable=SC2086
@@ -62,6 +65,44 @@ rm -r cache
 # shellcheck disable=SC2086
 status 0 "$mpirun" -n 2 "$ASCGRAD" nli train $pairs --out pairs-two
 same_run pairs-one pairs-two
+
+# data, vocabulary and encoder that rank 0 alone can find: the others have another folder, with no data in it
+mkdir with without
+cp pairs.jsonl with
+cp -r "$abs_top_srcdir/tests/train/encoder" with
+awk 'BEGIN { for (i = 0; i < 900; i++) printf "w%d%s", i * i % 31, i % 10 == 9 ? "\n" : " " }' >with/text
+cat >apart <<'END'
+#!/bin/sh
+rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-$PMI_RANK}}
+if [ "$rank" -eq 0 ]; then cd with || exit 9; else cd without || exit 9; fi
+exec "$@"
+END
+chmod +x apart
+text="${settings#*builtin:3000} --tokenizer word --steps 4"
+# shellcheck disable=SC2086
+status 0 "$ASCGRAD" train --data with/text $text --out text-one
+# shellcheck disable=SC2086
+status 0 "$mpirun" -n 2 ./apart "$ASCGRAD" train --data text --data-from-rank 0 $text --out "$PWD/text-two"
+same_run text-one text-two
+status 0 "$mpirun" -n 2 "$ASCGRAD" train --resume text-two --steps 6
+# shellcheck disable=SC2086
+status 3 "$mpirun" -n 2 ./apart "$ASCGRAD" train --data text $text --out "$PWD/text-three"
+has err 'rank 1: text: can.t open'
+# shellcheck disable=SC2086
+status 3 "$mpirun" -n 2 ./apart "$ASCGRAD" train --data gone --data-from-rank 0 $text --out "$PWD/text-three"
+[ "$(grep -c 'gone: can.t open' err)" -eq 1 ] || fail "told more than once: $(cat err)"
+pairs="--encoder encoder --train pairs.jsonl --valid pairs.jsonl ${pairs#*--valid pairs.jsonl}"
+# shellcheck disable=SC2086
+status 0 "$mpirun" -n 2 ./apart "$ASCGRAD" nli train --data-from-rank 0 $pairs --out "$PWD/pairs-three"
+same_run pairs-one pairs-three
+# a block as long as the longest sequence, which the others hear of
+text="${text%%--block*}${text#*--block 8} --set head=classifier"
+# shellcheck disable=SC2086
+status 0 "$ASCGRAD" train --data with/pairs.jsonl:valid=with/pairs.jsonl $text --out class-one
+# shellcheck disable=SC2086
+status 0 "$mpirun" -n 2 ./apart "$ASCGRAD" train --data pairs.jsonl:valid=pairs.jsonl --data-from-rank 0 $text \
+    --out "$PWD/class-two"
+same_run class-one class-two
 
 # the runs of an experiment are taken in turn, each by one process
 cat >e.json <<'END'

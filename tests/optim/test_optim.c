@@ -169,6 +169,41 @@ START_TEST(groups)
 }
 END_TEST
 
+/* Two optimisers that divide the parameters change them as one does; each keeps what the other does not. */
+START_TEST(shares_change_what_is_theirs)
+{
+    asc_tensor a = parameter("a", ASC_F64, 9, 1, true), b = parameter("b", ASC_F64, 4, 2, true);
+    asc_tensor c = parameter("c", ASC_F64, 5, 3, true);
+    double start = ((const double *)asc_data(a))[0], g[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    asc_optim *o[2];
+    for (int i = 0; i < 2; i++) {
+        o[i] = asc_optim_new(ctx, params, &(asc_optim_options){.average = .5, .share = i, .shares = 2});
+        ck_assert_int_eq(asc_optim_share_of(o[i], 0), 0); /* the largest; the two others are as large together */
+        ck_assert_int_eq(asc_optim_share_of(o[i], 1), 1);
+        ck_assert_int_eq(asc_optim_share_of(o[i], 2), 1);
+        ck_assert_int_eq(asc_optim_share_of(o[i], 3), -1);
+    }
+    ck_assert_int_eq(asc_params_numel(asc_optim_state(o[0])), 3 * 9 + 3);
+    ck_assert_int_eq(asc_params_numel(asc_optim_state(o[1])), 3 * (4 + 5) + 3);
+    give_gradient(a, g);
+    give_gradient(b, g);
+    double before = ((const double *)asc_data(b))[0], idle = ((const double *)asc_data(c))[0];
+    ck_assert_int_eq(asc_optim_step(o[0], 1e-2, 1), ASC_OK);
+    ck_assert_double_eq(((const double *)asc_data(b))[0], before);
+    ck_assert_int_eq(asc_optim_step(o[1], 1e-2, 1), ASC_OK);
+    ck_assert_double_eq_tol(((const double *)asc_data(a))[0], start - 1e-2, 1e-9);
+    ck_assert_double_eq_tol(((const double *)asc_data(b))[0], before - 1e-2, 1e-9);
+    ck_assert_double_eq(((const double *)asc_data(c))[0], idle);
+    const int64_t *steps = asc_data(asc_params_find(asc_optim_state(o[0]), "steps"));
+    ck_assert(steps[0] == 1 && steps[1] == 1 && steps[2] == 0);
+    asc_optim_free(o[0]);
+    asc_optim_free(o[1]);
+    ck_assert_ptr_null(asc_optim_new(ctx, params, &(asc_optim_options){.share = 2, .shares = 2}));
+    expect_error(ASC_ERR_ARG, "optim_new: share is 2, expected 0 to below shares");
+    ck_assert_int_eq(asc_optim_share_of(NULL, 0), -1);
+}
+END_TEST
+
 START_TEST(norm_and_clipping)
 {
     enum { LENGTH = 300000 };
@@ -336,6 +371,7 @@ int main(void)
     tcase_add_test(t, adamw_f32);
     tcase_add_test(t, sgd_with_momentum_and_decay);
     tcase_add_test(t, groups);
+    tcase_add_test(t, shares_change_what_is_theirs);
     tcase_add_test(t, norm_and_clipping);
     tcase_add_test(t, schedules);
     tcase_add_test(t, a_step_after_the_forward_pass_is_noticed);

@@ -36,7 +36,7 @@ struct job {
     int socket[MOST][MOST]; /* [a][b]: of a, to b */
     const char *path;
     bool resume;
-    const pair *pairs, *odd; /* settings of all; more of the last rank */
+    const pair *pairs, *more, *others, *odd; /* settings of all, twice; more of all ranks but 0; of the last one */
     int stop_at;             /* the call of rank 0's hook that stops; -1: none */
     int dies_at;             /* the message at which the last rank goes; -1: none */
     int messages;            /* of the last rank */
@@ -113,11 +113,13 @@ static void *run_rank(void *arg)
     asc_settings *s = j->resume ? asc_settings_new(r->ctx) : make_settings(r->ctx);
     asc_settings_set(s, "shards", "4");
     set_all(s, j->pairs);
+    set_all(s, j->more);
+    set_all(s, r->number > 0 ? j->others : NULL);
     set_all(s, r->number == j->size - 1 ? j->odd : NULL);
+    asc_set_comm(r->ctx, &comm);
     if (j->resume) {
         asc_settings_resume(s, j->path);
     }
-    asc_set_comm(r->ctx, &comm);
     const asc_train_hooks hooks = {.progress = stop_rank, .user = j};
     asc_train_result result = {0};
     r->status = asc_train(r->ctx, s, j->path, j->resume, &hooks, &result);
@@ -176,6 +178,23 @@ static void train_on(int size, const char *path, const pair *pairs, bool resume,
     ck_assert_msg(j.rank[0].status == expected, "%s", j.rank[0].message);
 }
 
+/* The tensors of a file of both runs, by their checksums: metadata have times. */
+static void check_same_tensors(const char *name)
+{
+    char path[2][200];
+    const char *sum[2];
+    asc_safetensors *file[2];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path[i], sizeof path[i], "%s/%s", i ? other_path : run_path, name);
+        file[i] = asc_safetensors_open(ctx, path[i]);
+        sum[i] = asc_safetensors_metadata(file[i], ASC_SAFETENSORS_CRC_TENSORS);
+    }
+    ck_assert_msg(sum[0] && sum[1], "%s", asc_error_message(ctx));
+    ck_assert_msg(strcmp(sum[0], sum[1]) == 0, "the tensors of %s differ", name);
+    asc_safetensors_close(file[0]);
+    asc_safetensors_close(file[1]);
+}
+
 /* ---- tests ---- */
 
 static const pair kinds[][8] = {
@@ -187,6 +206,60 @@ static const pair kinds[][8] = {
     {{"shards", "6"}, {"batch", "6"}, {"dropout", "0.2"}, {NULL, NULL}},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* An optimiser that is divided among the ranks. */
+static const pair divided[][8] = {
+    {{"optimizer", "adamw"}, {"average", "0.9"}, {NULL, NULL}},
+    {{"optimizer", "muon"},
+     {"mixing", "ascender,grassmann"},
+     {"layers", "2"},
+     {"param_groups", "*emb.weight:lr=0"},
+     {NULL, NULL}},
+    {{"optimizer", "sgd"},
+     {"clip", "0.01"},
+     {"accumulate", "2"},
+     {"carry", "6"},
+     {"pos_emb", "false"},
+     {"positions", "rotary"},
+     {NULL, NULL}},
+    {{"param_groups", "*bias:optimizer=sgd;blocks.0.*:lr=1e-2,decay=0"},
+     {"average", "0.5"},
+     {"schedule", "wsd"},
+     {NULL, NULL}},
+};
+enum { DIVIDED = sizeof divided / sizeof *divided };
+static const pair together[] = {{"shard_optimizer", "false"}, {NULL, NULL}},
+                  apart[] = {{"shard_optimizer", "true"}, {NULL, NULL}};
+
+START_TEST(a_divided_optimizer_makes_the_same_run)
+{
+    static const int order[] = {4, 1, 2};
+    train_on(1, run_path, divided[_i], false, -1, ASC_OK);
+    for (int size = 2; size <= 4; size *= 2) {
+        job j = {.size = size, .path = other_path, .pairs = divided[_i], .more = apart, .stop_at = -1, .dies_at = -1};
+        run_job(&j);
+        ck_assert_msg(j.rank[0].status == ASC_OK, "%s", j.rank[0].message);
+        check_same("metrics.jsonl");
+        check_same("model.safetensors");
+        check_same_tensors("checkpoint.safetensors");
+        remove_tree(other_path);
+    }
+    for (int i = 0; i < 3; i++) { /* begun divided, then one process, then several that are not, or are again */
+        job j = {.size = order[i],
+                 .path = other_path,
+                 .pairs = i ? NULL : divided[_i],
+                 .more = i < 2 ? apart : together,
+                 .resume = i > 0,
+                 .stop_at = i < 2 ? 4 : -1,
+                 .dies_at = -1};
+        run_job(&j);
+        ck_assert_msg(j.rank[0].status == (i < 2 ? ASC_ERR_INTERRUPTED : ASC_OK), "%s", j.rank[0].message);
+    }
+    check_same("metrics.jsonl");
+    check_same("model.safetensors");
+    check_same_tensors("checkpoint.safetensors");
+}
+END_TEST
 
 START_TEST(any_number_of_ranks_makes_the_same_run)
 {
@@ -210,6 +283,83 @@ START_TEST(a_run_goes_on_with_other_ranks)
     train_on(2, other_path, kinds[_i], true, -1, ASC_OK);
     check_same("metrics.jsonl");
     check_same("model.safetensors");
+}
+END_TEST
+
+/* Data that only rank 0 can find. */
+static const pair sent[][6] = {
+    {{"tokenizer", "word"}, {NULL, NULL}},
+    {{"tokenizer", "byte"}, {"carry", "6"}, {"pos_emb", "false"}, {"positions", "rotary"}, {NULL, NULL}},
+    {{"data", "task:listops:length=30,min=1,train=70,valid=10,test=10"},
+     {"head", "classifier"},
+     {"block", "30"},
+     {NULL, NULL}},
+};
+enum { SENT = sizeof sent / sizeof *sent };
+static const pair nowhere[] = {{"data", "/nowhere/at/all"}, {"tokenizer", "wordpiece:/nowhere"}, {NULL, NULL}};
+
+/* A text of its own for the run, and the settings that make it the data's, before more. */
+static void add_text(const pair *more, char path[200], pair pairs[9])
+{
+    snprintf(path, 200, "%s/text", folder);
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    for (int i = 0; i < 900; i++) {
+        fprintf(f, "%s%d%s", i % 7 ? "word" : "other", i * i % 31, i % 10 == 9 ? "\n" : " ");
+    }
+    fclose(f);
+    pairs[0][0] = "data";
+    pairs[0][1] = path;
+    pairs[1][0] = "data_from_rank";
+    pairs[1][1] = "0";
+    memcpy(pairs + 2, more, 6 * sizeof *more);
+}
+
+START_TEST(data_are_sent_by_one_rank)
+{
+    char path[200];
+    pair pairs[9];
+    add_text(sent[_i], path, pairs);
+    train_on(1, run_path, pairs, false, -1, ASC_OK);
+    for (int size = 2; size <= 4; size *= 2) {
+        job j = {.size = size, .path = other_path, .pairs = pairs, .others = nowhere, .stop_at = 4, .dies_at = -1};
+        run_job(&j);
+        ck_assert_msg(j.rank[0].status == ASC_ERR_INTERRUPTED, "%s", j.rank[0].message);
+        train_on(4 / size, other_path, NULL, true, -1, ASC_OK);
+        check_same("metrics.jsonl");
+        check_same("model.safetensors");
+        remove_tree(other_path);
+    }
+}
+END_TEST
+
+/* What goes wrong where they are read, or with one that they are sent to, ends all. */
+START_TEST(data_that_can_t_be_sent_end_the_job)
+{
+    static const pair missing[] = {{"data_from_rank", "0"}, {"data", "/nowhere/at/all"}, {NULL, NULL}};
+    static const pair wrong_init[] = {{"init", "/nowhere/at/all"}, {NULL, NULL}};
+    static const pair reads[] = {{"data_from_rank", "-1"}, {NULL, NULL}};
+    static const pair sends[] = {{"data_from_rank", "0"}, {NULL, NULL}};
+    static const struct {
+        const pair *pairs, *others;
+        const char *message;
+    } cases[] = {{missing, NULL, "/nowhere/at/all"},
+                 {sends, wrong_init, "rank 1: /nowhere/at/all"},
+                 {sends, reads, "rank 1: its settings are not those of rank 0: data_from_rank is -1, expected 0"},
+                 {reads, sends, "rank 1: its settings are not those of rank 0: data_from_rank is 0, expected -1"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        job j = {.size = 2,
+                 .path = run_path,
+                 .pairs = cases[i].pairs,
+                 .others = cases[i].others,
+                 .stop_at = -1,
+                 .dies_at = -1};
+        run_job(&j);
+        ck_assert_int_eq(j.rank[0].status, ASC_ERR_IO);
+        ck_assert_msg(strncmp(j.rank[0].message, cases[i].message, strlen(cases[i].message)) == 0, "%s",
+                      j.rank[0].message);
+        ck_assert(!has_file(run_path, "config.json"));
+    }
 }
 END_TEST
 
@@ -242,7 +392,12 @@ START_TEST(a_rank_that_goes_ends_the_job)
 {
     static const pair every[] = {{"checkpoint_every", "1"}, {NULL, NULL}};
     train_on(1, run_path, every, false, -1, ASC_OK);
-    job j = {.size = 4, .path = other_path, .pairs = every, .stop_at = -1, .dies_at = 12 + 9 * _i};
+    job j = {.size = 4,
+             .path = other_path,
+             .pairs = every,
+             .more = _i % 2 ? apart : NULL,
+             .stop_at = -1,
+             .dies_at = 12 + 9 * _i};
     run_job(&j);
     for (int i = 0; i < j.size; i++) {
         ck_assert_msg(j.rank[i].status == ASC_ERR_IO && j.rank[i].lost, "rank %d: %s", i, j.rank[i].message);
@@ -257,18 +412,19 @@ END_TEST
 
 /* What a step sends, and how long that takes by the model in doc/parallel.md: the difference between two runs. */
 static const int sizes[] = {2, 4, 8};
+enum { SIZES = sizeof sizes / sizeof *sizes };
 static const pair wide[] = {{"dim", "64"},   {"layers", "1"},        {"batch", "8"},
                             {"shards", "8"}, {"eval_every", "1000"}, {"checkpoint_every", "1000"},
                             {NULL, NULL}};
 
-static void run_wide(job *j, int size, const char *steps)
+static void run_wide(job *j, int size, const char *steps, const pair *more)
 {
     pair pairs[8];
     memcpy(pairs, wide, sizeof wide);
     pairs[6][0] = "steps";
     pairs[6][1] = steps;
     pairs[7][0] = NULL;
-    *j = (job){.size = size, .path = other_path, .pairs = pairs, .stop_at = -1, .dies_at = -1};
+    *j = (job){.size = size, .path = other_path, .pairs = pairs, .more = more, .stop_at = -1, .dies_at = -1};
     run_job(j);
     ck_assert_msg(j->rank[0].status == ASC_OK, "%s", j->rank[0].message);
     remove_tree(other_path);
@@ -277,10 +433,11 @@ static void run_wide(job *j, int size, const char *steps)
 START_TEST(a_step_costs_what_the_model_says)
 {
     enum { FEW = 2, MORE = 6, HEADS = 3, HEAD = 430 };
-    int size = sizes[_i], levels = _i + 1;
+    bool is_divided = _i >= SIZES;
+    int levels = _i % SIZES + 1, size = sizes[levels - 1];
     job few, more;
-    run_wide(&few, size, "2");
-    run_wide(&more, size, "6");
+    run_wide(&few, size, "2", is_divided ? apart : NULL);
+    run_wide(&more, size, "6", is_divided ? apart : NULL);
     int64_t large = 0;
     double last[2] = {0, 0};
     for (int i = 0; i < size; i++) {
@@ -288,9 +445,12 @@ START_TEST(a_step_costs_what_the_model_says)
         last[0] = fmax(last[0], few.rank[i].clock);
         last[1] = fmax(last[1], more.rank[i].clock);
     }
-    ck_assert_int_eq(large, (MORE - FEW) * 2 * (size - 1));
+    ck_assert(is_divided || large == (MORE - FEW) * 2 * (size - 1));
     double bytes = 4 * (double)more.parameters, got = (last[1] - last[0]) / (MORE - FEW);
     double expected = levels * (2 * (2 * overhead + bytes * per_byte) + HEADS * (2 * overhead + HEAD * per_byte));
+    if (is_divided) {
+        expected += 2 * (size - 1.0) / size * bytes * per_byte + (3 * (size - 1) + levels) * 2 * overhead;
+    }
     ck_assert_msg(fabs(got - expected) < 0.2 * expected, "%d ranks: %g s, expected %g", size, got, expected);
 }
 END_TEST
@@ -316,9 +476,12 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, any_number_of_ranks_makes_the_same_run, 0, KINDS);
     tcase_add_loop_test(t, a_run_goes_on_with_other_ranks, 0, KINDS - 1);
+    tcase_add_loop_test(t, a_divided_optimizer_makes_the_same_run, 0, DIVIDED);
+    tcase_add_loop_test(t, data_are_sent_by_one_rank, 0, SENT);
+    tcase_add_test(t, data_that_can_t_be_sent_end_the_job);
     tcase_add_loop_test(t, what_is_wrong_is_said_once, 0, (int)(sizeof wrong / sizeof *wrong));
     tcase_add_loop_test(t, a_rank_that_goes_ends_the_job, 0, 6);
-    tcase_add_loop_test(t, a_step_costs_what_the_model_says, 0, (int)(sizeof sizes / sizeof *sizes));
+    tcase_add_loop_test(t, a_step_costs_what_the_model_says, 0, 2 * SIZES);
     tcase_add_test(t, a_communicator_is_checked);
     return run_suite("train/ranks", t);
 }

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/settings.h>
+
 #include "tools/next.h"
 #include "tools/nli/nli.h"
 #include "tools/train.h"
@@ -61,9 +63,13 @@ static const char *find_labels(asc_ctx *ctx, const struct args *args)
     return usual ? usual_labels : NULL;
 }
 
-/* What the files say, as train's settings have it. */
+/* What the files say, as train's settings have it. Of a process to which they are sent nobody looks at them. */
 static void set_files(asc_ctx *ctx, asc_settings *settings, const struct args *args)
 {
+    if (!asc_settings_reads_data(settings)) {
+        asc_settings_set(settings, "data", args->train);
+        return;
+    }
     const char *labels = args->labels ? args->labels : find_labels(ctx, args);
     char *spec = nli_spec(args->train, args->valid, NULL, labels);
     if (asc_error(ctx) == ASC_OK) {
