@@ -1,12 +1,13 @@
 /* tests/cli/terminal.c: runs a command with a terminal as its standard error, and copies what comes there to stdout.
  *
- *     terminal COLUMNS NARROWER INTERRUPTS COMMAND...
+ *     terminal COLUMNS [SEEN DEED]... -- COMMAND...
  *
- * After the third redrawing the terminal becomes NARROWER columns wide, unless that is 0; after the second Ctrl-C is
- * typed, INTERRUPTS times, a fifth of a second apart. The exit status is the command's; 99: there is no terminal. */
+ * Once SEEN has come, and DEED is ^C, Ctrl-C is typed; else DEED is the width that the terminal has from then on. What
+ * is to be seen is waited for one after another. The exit status is the command's; 99: there is no terminal. */
 #define _XOPEN_SOURCE 600
 #define _DEFAULT_SOURCE
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,10 +37,37 @@ static void run(const char *name, char **command)
     _exit(99);
 }
 
+/* A byte has come: whether the last ones that have are the text. They begin anew where they are. */
+static bool have_seen(const char *text, int byte)
+{
+    enum { LONGEST = 64 };
+    static char last[LONGEST];
+    size_t n = strlen(text);
+    memmove(last, last + 1, LONGEST - 1);
+    last[LONGEST - 1] = (char)byte;
+    if (n > LONGEST || memcmp(last + LONGEST - n, text, n) != 0) {
+        return false;
+    }
+    memset(last, 0, LONGEST);
+    return true;
+}
+
+static void act(int master, const char *deed)
+{
+    if (strcmp(deed, "^C") != 0) {
+        set_width(master, atoi(deed));
+    } else if (write(master, "\003", 1) != 1) {
+        exit(99);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    int master = posix_openpt(O_RDWR | O_NOCTTY);
-    if (argc < 5 || master < 0 || grantpt(master) || unlockpt(master)) {
+    int master = posix_openpt(O_RDWR | O_NOCTTY), command = 2;
+    while (command + 2 < argc && strcmp(argv[command], "--") != 0) {
+        command += 2;
+    }
+    if (command + 1 >= argc || master < 0 || grantpt(master) || unlockpt(master)) {
         return 99;
     }
     char name[100];
@@ -48,24 +76,16 @@ int main(int argc, char **argv)
     pid_t child = fork();
     if (child == 0) {
         close(master);
-        run(name, argv + 4);
+        run(name, argv + command + 1);
     }
-    int narrower = atoi(argv[2]), interrupts = atoi(argv[3]), redrawn = 0;
-    char part[4096];
+    char **next = argv + 2, part[4096];
     for (ssize_t n; (n = read(master, part, sizeof part)) > 0;) {
         fwrite(part, 1, (size_t)n, stdout);
-        for (ssize_t i = 0; i + 3 < n; i++) {
-            redrawn += memcmp(part + i, "\033[J\r", 4) == 0;
-        }
-        if (narrower > 0 && redrawn >= 3) {
-            set_width(master, narrower);
-            narrower = 0;
-        }
-        for (; interrupts > 0 && redrawn >= 2; interrupts--) {
-            if (write(master, "\003", 1) != 1) {
-                break;
+        for (ssize_t i = 0; i < n; i++) {
+            if (next < argv + command && have_seen(next[0], part[i])) {
+                act(master, next[1]);
+                next += 2;
             }
-            usleep(200000);
         }
     }
     int status;
