@@ -129,7 +129,9 @@ same there/states.npz whole.npz
 rm there/states.npz
 "$ASCGRAD" encode --encoder "$tiny" long -o there/states.npz --threads 1 >out 2>err &
 pid=$!
-sleep 0.1
+until [ -d there/states.npz.parts ] || ! kill -0 $pid 2>/dev/null; do
+    sleep 0.01
+done
 kill -INT $pid 2>/dev/null
 wait $pid
 got=$?
