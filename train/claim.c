@@ -439,9 +439,13 @@ void asc_claim_drop(asc_claim *c)
     close(c->quit[0]);
     mark right;
     asc_claim_holder other;
-    if (take_right(&right, c->mark.path, c->mark.own.id, &other) == TAKEN) { /* nobody replaces it meanwhile */
+    outcome got = take_right(&right, c->mark.path, c->mark.own.id, &other);
+    if (got == TAKEN) { /* nobody replaces it meanwhile */
         remove_own(&c->mark);
         remove_own(&right);
+    }
+    if (got != BUSY && is_own(&c->mark)) { /* as on a full disk; others, and we, would wait until this process ends */
+        (void)!ftruncate(c->mark.fd, 0);
     }
     mark_end(&right);
     mark_end(&c->mark);

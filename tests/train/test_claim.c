@@ -11,7 +11,7 @@
 #include "tests/folder.h"
 #include "train/claim.h"
 
-static char path[96];
+static char path[400];
 
 static void setup_claim(void)
 {
@@ -158,6 +158,24 @@ START_TEST(another_host)
 }
 END_TEST
 
+/* Where no file can be made, as on a full disk, what is dropped can't be removed: it says nothing any more. Here the name
+ * is as long as one may be that has a claim, and too long for the right to remove it. */
+START_TEST(dropped_but_there)
+{
+    char *end = path + strlen(path);
+    memset(end, 'x', 213); /* behind "running" */
+    end[213] = '\0';
+    asc_claim *claim = take(NULL);
+    ck_assert_ptr_nonnull(claim);
+    asc_claim_drop(claim);
+    ck_assert_int_eq(count_files(), 1);
+    set_age(ASC_CLAIM_WRITING_S + 2);
+    claim = take(NULL);
+    ck_assert_ptr_nonnull(claim);
+    asc_claim_drop(claim);
+}
+END_TEST
+
 /* Who stood still finds that another has it, and leaves it to that. */
 START_TEST(taken_over)
 {
@@ -295,6 +313,7 @@ int main(void)
     tcase_add_loop_test(claims, a_dead_process_on_this_host, 0, 2);
     tcase_add_test(claims, a_number_that_was_given_again);
     tcase_add_loop_test(claims, another_host, 0, 3);
+    tcase_add_test(claims, dropped_but_there);
     tcase_add_test(claims, taken_over);
     tcase_add_test(claims, many_want_a_dead_one);
     tcase_add_test(claims, what_killed_processes_left_goes);
