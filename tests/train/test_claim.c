@@ -158,8 +158,8 @@ START_TEST(another_host)
 }
 END_TEST
 
-/* Where no file can be made, as on a full disk, what is dropped can't be removed: it says nothing any more. Here the name
- * is as long as one may be that has a claim, and too long for the right to remove it. */
+/* Where no file can be made, as on a full disk, what is dropped can't be removed: it says nothing any more. Here the
+ * claim's name is so long that it can be had, but not the right to remove it. */
 START_TEST(dropped_but_there)
 {
     char *end = path + strlen(path);
