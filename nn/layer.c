@@ -13,7 +13,7 @@ static asc_status fill_alone(asc_layer *l, const char *mixing, int64_t d_model, 
                              uint64_t seed, const asc_values_source *source)
 {
     asc_ctx *ctx = l->ctx;
-    const asc_mixing *found = asc_mixing_choose(ctx, "mixing", mixing);
+    const asc_mixing *found = asc_mixing_choose(ctx, "mixing", mixing, false);
     if (!found) {
         return asc_error(ctx);
     }

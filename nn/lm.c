@@ -120,7 +120,7 @@ static int count_before(const asc_lm *lm, int l, const asc_mixing *mixing)
 static asc_status make_mixing(asc_block *b, asc_reader *c, asc_maker *m, asc_lm_values *v)
 {
     asc_lm *lm = b->lm;
-    const asc_mixing *mixing = asc_mixing_choose(lm->ctx, "mix", v->mix);
+    const asc_mixing *mixing = asc_mixing_choose(lm->ctx, "mix", v->mix, false);
     int l = (int)b->layer;
     snprintf(m->prefix, sizeof m->prefix, "blocks.%d.mix.", l);
     asc_place place = {l, (int)lm->layers, mixing ? count_before(lm, l, mixing) : 0};

@@ -85,7 +85,8 @@ asc_tensor asc_layer_next(asc_layer *l, asc_layer_cache *cache, asc_tensor x);
 /* The mixings of the context: the library's, then those registered; NULL past the last. */
 const asc_mixing *asc_mixing_of(const asc_ctx *ctx, int i);
 
-/* The mixing of a name that `setting` has; NULL with the error set, which offers the nearest. */
-const asc_mixing *asc_mixing_choose(asc_ctx *ctx, const char *setting, const char *name);
+/* The mixing of a name that `setting` has; NULL with the error set, which offers the nearest. `or_none`: the caller has
+ * ASC_MIX_NONE in its place, too. */
+const asc_mixing *asc_mixing_choose(asc_ctx *ctx, const char *setting, const char *name, bool or_none);
 
 #endif

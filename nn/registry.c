@@ -56,21 +56,24 @@ bool asc_mixing_takes(const asc_ctx *ctx, const char *mixing, const char *key)
     return m && asc_setting_find(m->settings, key);
 }
 
-const asc_mixing *asc_mixing_choose(asc_ctx *ctx, const char *setting, const char *name)
+const asc_mixing *asc_mixing_choose(asc_ctx *ctx, const char *setting, const char *name, bool or_none)
 {
     const asc_mixing *m = asc_mixing_find(ctx, name);
     if (m) {
         return m;
     }
-    const char *names[MOST_NAMES + 1] = {NULL};
+    const char *names[MOST_NAMES + 2] = {NULL};
     char known[400] = "";
-    for (int i = 0; i < MOST_NAMES && (names[i] = asc_mixing_at(ctx, i)); i++) {
+    int all = 0;
+    for (; all < MOST_NAMES && (names[all] = asc_mixing_at(ctx, all)); all++) {
         size_t n = strlen(known);
-        snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", names[i]);
+        snprintf(known + n, sizeof known - n, "%s%s", all ? ", " : "", names[all]);
     }
+    names[all] = or_none ? ASC_MIX_NONE : NULL;
     const char *guess = asc_name_guess(name, names);
-    asc_fail_on(ctx, ASC_ERR_ARG, setting, guess ? ": got '%s', expected one of %s; did you mean '%s'?"
-                                                 : ": got '%s', expected one of %s", name, known, guess);
+    const char *more = or_none ? ", or " ASC_MIX_NONE " for pairs of sentences" : "";
+    asc_fail_on(ctx, ASC_ERR_ARG, setting, guess ? ": got '%s', expected one of %s%s; did you mean '%s'?"
+                                                 : ": got '%s', expected one of %s%s", name, known, more, guess);
     return NULL;
 }
 

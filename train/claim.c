@@ -160,6 +160,9 @@ static int read_claim(const char *path, identity *found, time_t *touched)
 /* `now` by the clock that stamps the files. */
 static bool alive(const identity *found, const identity *own, time_t touched, time_t now)
 {
+    if (!*found->id) {
+        return now - touched <= ASC_CLAIM_WRITING_S;
+    }
     return same_host(found, own) ? lives(found) : now - touched <= ASC_CLAIM_STALE_S;
 }
 
@@ -213,7 +216,8 @@ static void remove_own(const mark *m)
     }
 }
 
-/* Where the file system has no links: a file that nobody else made. */
+/* Where the file system has no links: a file that nobody else made. Who stood still before it was written may find that
+ * another has taken it for what a loss of power left. */
 static bool put_alone(mark *m)
 {
     int fd = open(m->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -223,7 +227,11 @@ static bool put_alone(mark *m)
     unlink(m->temporary);
     close(m->fd);
     m->fd = fd;
-    return write_content(m);
+    if (!write_content(m)) {
+        return false;
+    }
+    errno = EEXIST;
+    return is_own(m);
 }
 
 /* The file takes the claim's name, if nothing has it. */
@@ -431,9 +439,13 @@ void asc_claim_drop(asc_claim *c)
     close(c->quit[0]);
     mark right;
     asc_claim_holder other;
-    if (take_right(&right, c->mark.path, c->mark.own.id, &other) == TAKEN) { /* nobody replaces it meanwhile */
+    outcome got = take_right(&right, c->mark.path, c->mark.own.id, &other);
+    if (got == TAKEN) { /* nobody replaces it meanwhile */
         remove_own(&c->mark);
         remove_own(&right);
+    }
+    if (got != BUSY && is_own(&c->mark)) { /* as on a full disk; others, and we, would wait until this process ends */
+        (void)!ftruncate(c->mark.fd, 0);
     }
     mark_end(&right);
     mark_end(&c->mark);

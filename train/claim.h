@@ -13,7 +13,8 @@
 
 #include <ascgrad/base.h>
 
-enum { ASC_CLAIM_BEAT_S = 5, ASC_CLAIM_STALE_S = 60 };
+/* One that says nothing is being written, or what the loss of power has left of it. */
+enum { ASC_CLAIM_BEAT_S = 5, ASC_CLAIM_STALE_S = 60, ASC_CLAIM_WRITING_S = 5 };
 
 typedef struct asc_claim asc_claim;
 

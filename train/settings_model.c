@@ -37,7 +37,7 @@ json_t *asc_settings_mix(asc_ctx *ctx, const char *name, const char *text)
         if (!mixing) {
             char got[40];
             snprintf(got, sizeof got, "%.*s", (int)n, part);
-            asc_mixing_choose(ctx, name, got); /* has the message */
+            asc_mixing_choose(ctx, name, got, true); /* has the message */
             json_decref(list);
             return NULL;
         }

@@ -1,5 +1,6 @@
 /* tests/autograd/test_observe.c: what an observer is told of calls and spans: order, nesting, times, counts. */
 #include <check.h>
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -335,16 +336,20 @@ static void work_in_one_piece(void *arg, int64_t piece, int worker)
     }
 }
 
+/* A machine that is overloaded may take the processor away from the other piece, too: once it doesn't. */
 START_TEST(threads_that_wait_do_not_work)
 {
-    asc_span span;
-    double worked = 0;
-    asc_span_begin(ctx, &span, "lopsided");
-    asc_parallel(ctx, 2, work_in_one_piece, &worked);
-    asc_span_end(ctx, &span);
-    const asc_event *e = expect(0, "lopsided", false, 0);
-    ck_assert_double_ge(e->work_s, worked);
-    ck_assert_double_le(e->work_s, 1.2 * worked);
+    double worked = 0, work = INFINITY;
+    for (int attempt = 0; attempt < 50 && work > 1.2 * worked; attempt++) {
+        asc_span span;
+        n_seen = 0;
+        asc_span_begin(ctx, &span, "lopsided");
+        asc_parallel(ctx, 2, work_in_one_piece, &worked);
+        asc_span_end(ctx, &span);
+        work = expect(0, "lopsided", false, 0)->work_s;
+        ck_assert_double_ge(work, worked);
+    }
+    ck_assert_double_le(work, 1.2 * worked);
 }
 END_TEST
 

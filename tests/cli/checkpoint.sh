@@ -37,7 +37,7 @@ flip() {
 # then it is made whole again from the folder saved.
 refused() {
     rm -rf before && cp -r run before
-    status 3 timeout 20 "$ASCGRAD" train --resume --out run --steps 60
+    status 3 timeout 120 "$ASCGRAD" train --resume --out run --steps 60
     has err "^ascgrad train: $1"
     lines err "${2-1}"
     diff -r before run >changes || { fail 'a resume that was refused changed the run:'; cat changes; }
@@ -145,7 +145,7 @@ for name in config.json vocab.txt metrics.jsonl checkpoint.safetensors model.saf
     refused "run/$name: is a symbolic link, expected a regular file\$"
     same outside saved/$name
     rm run/$name && mkfifo run/$name
-    status 3 timeout 20 "$ASCGRAD" train --resume --out run
+    status 3 timeout 120 "$ASCGRAD" train --resume --out run
     has err "^ascgrad train: run/$name: is a pipe, expected a regular file\$"
     rm run/$name && mkdir run/$name
     refused "run/$name: is a folder, expected a regular file\$"
@@ -156,7 +156,7 @@ for name in config.json.tmp metrics.jsonl.tmp checkpoint.safetensors.tmp model.n
     ln -s ../outside run/$name
     refused "run/$name: is a symbolic link"
     mkfifo run/$name
-    status 3 timeout 20 "$ASCGRAD" train --resume --out run
+    status 3 timeout 120 "$ASCGRAD" train --resume --out run
     has err "^ascgrad train: run/$name: is a pipe"
     rm run/$name
 done
@@ -168,13 +168,13 @@ for name in config.json model.safetensors; do
         status 3 "$ASCGRAD" $command run
         has err "^ascgrad $command: run/$name: is a symbolic link, expected a regular file\$"
         rm run/$name && mkfifo run/$name
-        status 3 timeout 20 "$ASCGRAD" $command run
+        status 3 timeout 120 "$ASCGRAD" $command run
         has err "^ascgrad $command: run/$name: is a pipe, expected a regular file\$"
         rm run/$name && cp saved/$name run
     done
 done
 rm run/metrics.jsonl && mkfifo run/metrics.jsonl
-status 3 timeout 20 "$ASCGRAD" inspect run --what training --out look
+status 3 timeout 120 "$ASCGRAD" inspect run --what training --out look
 has err '^ascgrad inspect: run/metrics.jsonl: is a pipe'
 rm -rf run && cp -r saved run
 
@@ -188,10 +188,10 @@ status 0 "$ASCGRAD" train --resume --out linked --steps 9
 # settings from a pipe that has a writer, read once; one without is not waited for
 mkfifo settings
 # shellcheck disable=SC2086  # a list of options
-status 0 timeout 60 sh -c 'echo "{\"steps\": 3, \"layers\": 1}" | "$@"' - \
+status 0 timeout 120 sh -c 'echo "{\"steps\": 3, \"layers\": 1}" | "$@"' - \
     "$ASCGRAD" train --config /dev/stdin $tiny --out piped
 has out 'done after step 3 of 3'
 has piped/config.json '"layers": 1'
-status 3 timeout 20 "$ASCGRAD" train --config settings $tiny --out never
+status 3 timeout 120 "$ASCGRAD" train --config settings $tiny --out never
 has err '^ascgrad train: settings: is empty, expected a JSON object'
 exit $failed

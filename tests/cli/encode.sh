@@ -125,11 +125,18 @@ has err '/00000\.safetensors: .*; its features are computed again$'
 same there/states.npz whole.npz
 [ "$(ls there)" = states.npz ] || fail "what is done leaves $(ls there)"
 
+# a name that leaves no room for that of its parts
+name=$(printf '%0200d/' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)$(printf '%066d' 1)
+status 2 "$ASCGRAD" encode --encoder "$tiny" long -o "$name.npz"
+has err '--out: got a name of 4090 bytes, expected at most 4089: FILE.parts stands beside it'
+
 # an interrupt leaves no file half done
 rm there/states.npz
 "$ASCGRAD" encode --encoder "$tiny" long -o there/states.npz --threads 1 >out 2>err &
 pid=$!
-sleep 0.1
+until [ -d there/states.npz.parts ] || ! kill -0 $pid 2>/dev/null; do
+    sleep 0.01
+done
 kill -INT $pid 2>/dev/null
 wait $pid
 got=$?

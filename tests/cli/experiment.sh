@@ -99,8 +99,9 @@ has err 'larger: holds another experiment: there seeds is \[1,2\], here \[1\]'
 # ---- killed, the worker, the run, or both; and interrupted ----
 kill_often killed 5
 same_experiment whole killed
-"$ASCGRAD" experiment run first.json --out stopped >out 2>err &
-until [ -e stopped/logs/tune-t-lr0.003-1.log ]; do sleep 0.02; done
+sed 's/"steps": [0-9]*/"steps": 1000000000/' first.json >endless.json
+"$ASCGRAD" experiment run endless.json --out stopped >out 2>err &
+until [ -e stopped/logs/tune-t-lr0.003-1.log ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
 kill -INT $!
 wait $!
 [ $? -eq 130 ] || { fail 'interrupted: exit status is not 130'; cat err; }

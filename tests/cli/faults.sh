@@ -58,7 +58,7 @@ same_run closed open
 
 # a pipe is no model, and is not waited for
 mkfifo pipe
-status 3 timeout 20 "$ASCGRAD" eval pipe
+status 3 timeout 120 "$ASCGRAD" eval pipe
 has err '^ascgrad eval: pipe: is a pipe, expected a regular file'
 mkdir folder.safetensors
 status 3 "$ASCGRAD" parity folder.safetensors

@@ -112,6 +112,9 @@ sed 's/"sentence1": "[^"]*"/"sentence1": "a dog"/' held.jsonl >other.jsonl
 status 0 "$ASCGRAD" nli eval alone --data other.jsonl
 same out with
 
+status 2 "$ASCGRAD" nli train --train train.jsonl.gz --valid held.jsonl --encoder "$tiny" --mix nome --out never
+has err "--mix: got 'nome', expected one of transformer, .*, or none for pairs of sentences; did you mean 'none'?"
+
 # ended while it encodes: what is there stays, and is said to
 awk 'BEGIN { print "gold_label\tsentence1\tsentence2"
     for (i = 0; i < 6000; i++) {

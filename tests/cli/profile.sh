@@ -57,8 +57,8 @@ status 2 "$ASCGRAD" train $tiny --out few --profile other.json
 [ ! -e other.json ] || fail 'a training that never began has a trace'
 
 # an interrupted training: all that it has
-"$ASCGRAD" train $tiny --out stopped --steps 100000 --eval-every 100000 --profile stopped.json >out 2>err &
-for i in $(seq 600); do
+"$ASCGRAD" train $tiny --out stopped --steps 1e9 --eval-every 1e9 --profile stopped.json >out 2>err &
+for i in $(seq 3000); do
     [ -s stopped/metrics.jsonl ] && break
     sleep 0.1
 done

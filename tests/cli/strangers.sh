@@ -43,7 +43,7 @@ done
 # one with a writer is read, by each of its names, also where the writer comes a little later
 printf 'a b\n' | soon 0 tokenize --tokenizer byte -
 has out '^97 32 98'
-(sleep 0.3; printf 'a b\n' >pipe) &
+(printf 'a b\n' >pipe) & # writes as soon as the pipe has been opened to be read
 soon 0 tokenize --tokenizer byte pipe
 has out '^97 32 98'
 wait

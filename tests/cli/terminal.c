@@ -1,12 +1,13 @@
 /* tests/cli/terminal.c: runs a command with a terminal as its standard error, and copies what comes there to stdout.
  *
- *     terminal COLUMNS NARROWER INTERRUPTS COMMAND...
+ *     terminal COLUMNS [SEEN DEED]... -- COMMAND...
  *
- * After the third redrawing the terminal becomes NARROWER columns wide, unless that is 0. After the fifth Ctrl-C is
- * typed, if INTERRUPTS is not 0; again, if it is 2, as soon as the command has answered. It does nothing by the clock,
- * so that it sees the same on a machine of any speed. The exit status is the command's; 99: there is no terminal. */
-#define _GNU_SOURCE
+ * Once SEEN has come, and DEED is ^C, Ctrl-C is typed; else DEED is the width that the terminal has from then on. What
+ * is to be seen is waited for one after another. The exit status is the command's; 99: there is no terminal. */
+#define _XOPEN_SOURCE 600
+#define _DEFAULT_SOURCE
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,39 +37,37 @@ static void run(const char *name, char **command)
     _exit(99);
 }
 
-static char seen[1 << 24];
-
-/* How often TEXT stands in what has been seen. */
-static int count(const char *text)
+/* A byte has come: whether the last ones that have are the text. They begin anew where they are. */
+static bool have_seen(const char *text, int byte)
 {
-    int n = 0;
-    for (const char *at = seen; (at = strstr(at, text)); at++) {
-        n++;
+    enum { LONGEST = 64 };
+    static char last[LONGEST];
+    size_t n = strlen(text);
+    memmove(last, last + 1, LONGEST - 1);
+    last[LONGEST - 1] = (char)byte;
+    if (n > LONGEST || memcmp(last + LONGEST - n, text, n) != 0) {
+        return false;
     }
-    return n;
+    memset(last, 0, LONGEST);
+    return true;
 }
 
-static void watch(int master, int narrower, int interrupts)
+static void act(int master, const char *deed)
 {
-    int typed = 0;
-    size_t n = 0;
-    for (ssize_t more; (more = read(master, seen + n, sizeof seen - 1 - n)) > 0; n += (size_t)more) {
-        fwrite(seen + n, 1, (size_t)more, stdout);
-        int redrawn = count("\033[J\r");
-        if (narrower > 0 && redrawn >= 3) {
-            set_width(master, narrower);
-            narrower = 0;
-        }
-        if (typed < interrupts && (typed == 0 ? redrawn >= 5 : count("a second interrupt") > 0)) {
-            typed += write(master, "\003", 1) == 1;
-        }
+    if (strcmp(deed, "^C") != 0) {
+        set_width(master, atoi(deed));
+    } else if (write(master, "\003", 1) != 1) {
+        exit(99);
     }
 }
 
 int main(int argc, char **argv)
 {
-    int master = posix_openpt(O_RDWR | O_NOCTTY);
-    if (argc < 5 || master < 0 || grantpt(master) || unlockpt(master)) {
+    int master = posix_openpt(O_RDWR | O_NOCTTY), command = 2;
+    while (command + 2 < argc && strcmp(argv[command], "--") != 0) {
+        command += 2;
+    }
+    if (command + 1 >= argc || master < 0 || grantpt(master) || unlockpt(master)) {
         return 99;
     }
     char name[100];
@@ -77,9 +76,18 @@ int main(int argc, char **argv)
     pid_t child = fork();
     if (child == 0) {
         close(master);
-        run(name, argv + 4);
+        run(name, argv + command + 1);
     }
-    watch(master, atoi(argv[2]), atoi(argv[3]));
+    char **next = argv + 2, part[4096];
+    for (ssize_t n; (n = read(master, part, sizeof part)) > 0;) {
+        fwrite(part, 1, (size_t)n, stdout);
+        for (ssize_t i = 0; i < n; i++) {
+            if (next < argv + command && have_seen(next[0], part[i])) {
+                act(master, next[1]);
+                next += 2;
+            }
+        }
+    }
     int status;
     return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }

@@ -65,7 +65,7 @@ has err '^ascgrad verify: empty: no run there'
 status 3 "$ASCGRAD" verify nowhere
 status 2 "$ASCGRAD" verify
 rm run/metrics.jsonl && mkfifo run/metrics.jsonl
-status 3 timeout 20 "$ASCGRAD" verify run
+status 3 timeout 120 "$ASCGRAD" verify run
 has err '^ascgrad verify: run/metrics.jsonl: is a pipe'
 
 # another's model in the place of the run's

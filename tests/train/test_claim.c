@@ -11,7 +11,7 @@
 #include "tests/folder.h"
 #include "train/claim.h"
 
-static char path[96];
+static char path[400];
 
 static void setup_claim(void)
 {
@@ -142,18 +142,37 @@ START_TEST(another_host)
 {
     static const char *const texts[] = {"{\"host\": \"far\", \"pid\": 1, \"id\": \"0123\"}\n", "", "no claim\n"};
     asc_claim_holder other;
+    int stale = _i == 0 ? ASC_CLAIM_STALE_S : ASC_CLAIM_WRITING_S; /* what says nothing is soon no claim any more */
     write_text(texts[_i]);
-    set_age(ASC_CLAIM_STALE_S - 10);
+    set_age(_i == 0 ? stale - 10 : -60); /* ahead: however late we look */
     ck_assert(asc_claim_alive(path, &other));
     ck_assert_ptr_null(take(&other));
     ck_assert_str_eq(other.host, _i == 0 ? "far" : "");
-    set_age(ASC_CLAIM_STALE_S + 2);
+    set_age(stale + 2);
     ck_assert(!asc_claim_alive(path, NULL));
     asc_claim *claim = take(NULL);
     ck_assert_ptr_nonnull(claim);
     ck_assert_int_eq(count_files(), 1);
     asc_claim_drop(claim);
     ck_assert_int_eq(count_files(), 0);
+}
+END_TEST
+
+/* Where no file can be made, as on a full disk, what is dropped can't be removed: it says nothing any more. Here the
+ * claim's name is so long that it can be had, but not the right to remove it. */
+START_TEST(dropped_but_there)
+{
+    char *end = path + strlen(path);
+    memset(end, 'x', 213); /* behind "running" */
+    end[213] = '\0';
+    asc_claim *claim = take(NULL);
+    ck_assert_ptr_nonnull(claim);
+    asc_claim_drop(claim);
+    ck_assert_int_eq(count_files(), 1);
+    set_age(ASC_CLAIM_WRITING_S + 2);
+    claim = take(NULL);
+    ck_assert_ptr_nonnull(claim);
+    asc_claim_drop(claim);
 }
 END_TEST
 
@@ -294,6 +313,7 @@ int main(void)
     tcase_add_loop_test(claims, a_dead_process_on_this_host, 0, 2);
     tcase_add_test(claims, a_number_that_was_given_again);
     tcase_add_loop_test(claims, another_host, 0, 3);
+    tcase_add_test(claims, dropped_but_there);
     tcase_add_test(claims, taken_over);
     tcase_add_test(claims, many_want_a_dead_one);
     tcase_add_test(claims, what_killed_processes_left_goes);

@@ -78,6 +78,11 @@ static void check_options(const struct args *args)
     if (args->out && (!dot || (strcmp(dot, ".npz") != 0 && strcmp(dot, ".safetensors") != 0))) {
         cli_wrong_usage("--out: got '%s', expected FILE.npz or FILE.safetensors", args->out);
     }
+    const size_t most = ENCODE_PATH - sizeof ENCODE_PARTS;
+    if (args->out && strlen(args->out) > most) {
+        cli_wrong_usage("--out: got a name of %zu bytes, expected at most %zu: FILE" ENCODE_PARTS " stands beside it",
+                        strlen(args->out), most);
+    }
 }
 
 static asc_pooling_options pooling_of(const struct args *args)

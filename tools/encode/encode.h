@@ -7,6 +7,8 @@
 #include "tools/cli.h"
 #include "tools/progress.h"
 
+#define ENCODE_PARTS ".parts" /* behind the file's name: the folder of what is encoded by now */
+
 typedef struct encoding {
     asc_ctx *ctx;
     asc_encoder *encoder;
@@ -19,6 +21,8 @@ typedef struct encoding {
 
 /* The bar, after another `tokens`. */
 void encode_progress(encoding *e, int64_t tokens);
+
+enum { ENCODE_PATH = 4096 }; /* of parts, with its end */
 
 /* Writes states and lengths to a file whose name ends in .npz or .safetensors. What is encoded before an error, or an
  * interrupt, stays beside it, and the next call goes on with it. */

@@ -156,14 +156,14 @@ static void drop_parts(const char *parts)
     }
 }
 
-static void name_parts(const char *path, char parts[4096])
+static void name_parts(const char *path, char parts[ENCODE_PATH])
 {
-    snprintf(parts, 4096, "%s.parts", path);
+    snprintf(parts, ENCODE_PATH, "%s" ENCODE_PARTS, path);
 }
 
 void encode_tell_parts(const char *path)
 {
-    char parts[4096];
+    char parts[ENCODE_PATH];
     struct stat about;
     name_parts(path, parts);
     if (stat(parts, &about) == 0 && S_ISDIR(about.st_mode) && !cli_quiet()) {
@@ -175,7 +175,7 @@ void encode_tell_parts(const char *path)
 
 static asc_status encode_into(states *s, const char *path, bool npz)
 {
-    char parts[4096];
+    char parts[ENCODE_PATH];
     encoding *e = s->e;
     name_parts(path, parts);
     asc_status status = make_room(s, path);
