@@ -446,6 +446,7 @@ void asc_claim_drop(asc_claim *c)
     }
     if (got != BUSY && is_own(&c->mark)) { /* as on a full disk; others, and we, would wait until this process ends */
         (void)!ftruncate(c->mark.fd, 0);
+        futimens(c->mark.fd, (struct timespec[2]){{0}, {0}}); /* nobody is about to write it */
     }
     mark_end(&right);
     mark_end(&c->mark);

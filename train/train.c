@@ -425,8 +425,8 @@ static asc_status open_folder(asc_trainer *t, const char *run, bool resume)
  * have to know. */
 static asc_status open_all(asc_trainer *t, const char *run, bool resume)
 {
-    bool leads = asc_trainer_leads(t);
-    asc_model *init = open_folder(t, run, resume) ? NULL : open_init(t, resume);
+    bool leads = asc_trainer_leads(t), stands = open_folder(t, run, resume) == ASC_OK;
+    asc_model *init = stands ? open_init(t, resume) : NULL;
     if (asc_trainer_open_data(t, run, resume, init) == ASC_OK) {
         asc_trainer_open_lm(t, init);
     }
@@ -434,7 +434,7 @@ static asc_status open_all(asc_trainer *t, const char *run, bool resume)
         count_blocks(t);
     }
     asc_model_free(t->ctx, init);
-    if (resume) {
+    if (resume && stands) {
         asc_error_blame(t->ctx, t->folder.config); /* the settings so far were the run's own */
     }
     if (asc_error(t->ctx) || plan(t) || choose_judge(t) || asc_trainer_check_preview(t) ||

@@ -28,7 +28,7 @@ START_TEST(its_settings_are_checked)
     ck_assert_int_eq(asc_settings_set(s, "part", "3"), ASC_ERR_ARG);
     expect_error(ASC_ERR_ARG, "part: got '3', expected a number from 0 to 2");
     ck_assert_int_eq(asc_settings_set(s, "model", "t,sum,sumimng"), ASC_ERR_ARG);
-    expect_error_with(ASC_ERR_ARG, ", summing; did you mean 'summing'");
+    expect_error_with(ASC_ERR_ARG, ", summing, or none for pairs of sentences; did you mean 'summing'");
     ck_assert_int_eq(asc_train(ctx, s, run_path, false, NULL, NULL), ASC_ERR_ARG);
     expect_error_with(ASC_ERR_ARG, "heads is a setting of transformer and");
     asc_settings_free(s);
