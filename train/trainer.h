@@ -181,8 +181,8 @@ asc_status asc_ranks_share_data(asc_trainer *t);
 /* ranks_optim.c: after rank 0 has opened the folder all have what it has; of a divided optimiser each its share, of a
  * resumed run from rank 0's checkpoint. */
 asc_status asc_ranks_begin(asc_trainer *t);
-/* Puts the averages in the place of the training's parameters, where `lm` is its model and there are
- * any; the next call puts these back. */
+/* Puts the averages in the place of the training's parameters, where `lm` is its model and there are any; the next call
+ * puts these back. */
 void asc_trainer_swap_average(asc_trainer *t, const asc_lm *lm);
 /* Writes the checkpoint, for which the others hand over what they keep of a divided optimiser. */
 asc_status asc_ranks_write_checkpoint(asc_trainer *t, const asc_params *carried, const char *held);
