@@ -144,7 +144,8 @@ asc_status asc_trainer_evaluate_stranger(asc_trainer *t)
         return status == ASC_ERR_INTERRUPTED ? ASC_OK : status;
     }
     if (asc_best_beats(&found, asc_trainer_best(t))) {
-        if ((t->stranger.step < 0 && asc_folder_keep_model(&t->folder)) || asc_trainer_write_model(t, t->folder.model, &found)) {
+        if ((t->stranger.step < 0 && asc_folder_keep_model(&t->folder)) ||
+            asc_trainer_write_model(t, t->folder.model, &found)) {
             return asc_error(t->ctx);
         }
         t->stranger = found;

@@ -360,8 +360,8 @@ static int finish(worker *w, const struct args *args, const char *file)
     } else if (left > 0) {
         cli_message("nothing is left to claim: others train what is not done");
     } else {
-        cli_message("`ascgrad experiment status %s` has all runs, `ascgrad experiment report %s` what they found", folder,
-                    folder);
+        cli_message("`ascgrad experiment status %s` has all runs, `ascgrad experiment report %s` what they found",
+                    folder, folder);
     }
     return status;
 }
