@@ -1,4 +1,5 @@
 /* data/file.c: regular files opened; files written aside, brought to the disk, and renamed into their place. */
+#define _GNU_SOURCE /* tee */
 #include "data/file.h"
 
 #include <errno.h>
@@ -8,10 +9,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <program/file.h>
 
+#include "tensor/ctx.h"
 #include "tensor/need.h"
 
 enum { BUFFER_BYTES = 1 << 18, TEMPORARY_EXTRA = sizeof ".tmp" - 1, OPEN_ATTEMPTS = 8 };
@@ -68,9 +71,9 @@ int asc_file_open(asc_ctx *ctx, const char *path, int flags)
     return fd;
 }
 
-/* A pipe whose writer is about to come is waited for a moment; one that has a writer, as long as that takes, by those
- * who read. */
-enum { WRITER_MS = 1000 };
+/* A pipe's writer may be about to come: it is waited for, after a moment not without a word. One that has a writer is
+ * waited for as long as that takes, by those who read. */
+enum { SILENT_MS = 1000, LOOK_MS = 50, WRITER_S = 20 };
 
 /* What can't be read to an end, in words: devices, but for terminals and the empty one. */
 static const char *endless(int fd, const struct stat *there)
@@ -82,6 +85,40 @@ static const char *endless(int fd, const struct stat *there)
     bool fit = !S_ISCHR(there->st_mode) || isatty(fd) ||
                (stat("/dev/null", &empty) == 0 && there->st_rdev == empty.st_rdev);
     return fit ? NULL : kind_of(there->st_mode);
+}
+
+/* Whether there is a writer, or was one: without, a pipe's copy has come to its end. Where the system can't copy one it
+ * is read as it is. */
+static bool has_writer(int fd)
+{
+    bool any = true;
+#ifdef __linux__
+    int copy[2];
+    struct pollfd gone = {.fd = fd, .events = POLLIN};
+    if (poll(&gone, 1, 0) == 0 && pipe2(copy, O_CLOEXEC) == 0) {
+        any = tee(fd, copy[1], 1, SPLICE_F_NONBLOCK) != 0;
+        close(copy[0]);
+        close(copy[1]);
+    }
+#else
+    (void)fd;
+#endif
+    return any;
+}
+
+static asc_status await_writer(asc_ctx *ctx, int fd, const char *path)
+{
+    if (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, SILENT_MS) > 0 || has_writer(fd)) {
+        return ASC_OK;
+    }
+    asc_note(ctx, "%s: is a pipe; what writes to it is waited for, up to %d s", path, WRITER_S);
+    for (int ms = SILENT_MS; ms < 1000 * WRITER_S; ms += LOOK_MS) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000L * LOOK_MS}, NULL);
+        if (has_writer(fd)) {
+            return ASC_OK;
+        }
+    }
+    return asc_fail(ctx, ASC_ERR_IO, "%s: is a pipe, and for %d s nothing has written to it", path, WRITER_S);
 }
 
 int asc_input_open(asc_ctx *ctx, const char *path)
@@ -104,12 +141,14 @@ int asc_input_open(asc_ctx *ctx, const char *path)
         close(fd);
         return -1;
     }
-    if (S_ISFIFO(there.st_mode)) {
-        poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, WRITER_MS);
+    if (strcmp(path, "-") == 0) { /* its flags are others', too, and whoever opened it has waited */
+        return fd;
     }
-    if (strcmp(path, "-") != 0) { /* standard input's flags are others', too */
-        fcntl(fd, F_SETFL, 0);    /* from here on a reader waits for the writer */
+    if (S_ISFIFO(there.st_mode) && await_writer(ctx, fd, path)) {
+        close(fd);
+        return -1;
     }
+    fcntl(fd, F_SETFL, 0); /* from here on a reader waits for the writer */
     return fd;
 }
 

@@ -37,8 +37,7 @@ static const char *const scalars[ASC_SCALAR_SETTINGS + 1] = {
      .flags = ASC_SETTING_PER_HEAD, .only = variant}
 
 const asc_setting asc_ascender_settings[] = {
-    {"heads", ASC_SETTING_INT, AT(heads), "4", .help = "attention heads", .min = 1, .max = 1 << 20,
-     .flags = ASC_SETTING_REQUIRED, .option = "heads"},
+    ASC_HEADS_SETTING(AT(heads)),
     {"listing", ASC_SETTING_CHOICE, AT(listing), "none",
      .help = "settings as the authors' listing has them, intended or as it runs, which others then change",
      .choices = listings},
@@ -46,17 +45,7 @@ const asc_setting asc_ascender_settings[] = {
      .help = "which biases, the background ones being those of the second draft", .choices = variants},
     {"mask", ASC_SETTING_CHOICE, AT(mask), NULL, .help = "who sees whom; a language model is causal",
      .choices = asc_mask_names, .option = "mask", .follows = "causal; full in a listing"},
-    {"window", ASC_SETTING_INT, AT(window), "0", .help = "w > 0: only |i - j| < w, and the global tokens",
-     .max = INT32_MAX},
-    {"globals", ASC_SETTING_INT, AT(globals), "0", .help = "tokens at the start that all look at, beside a window",
-     .max = INT32_MAX},
-    {"random", ASC_SETTING_INT, AT(random), "0", .help = "n > 0: so many random links a token, beside a window",
-     .max = 32},
-    {"positions", ASC_SETTING_CHOICE, AT(positions), "none",
-     .help = "positions in attention, beside or in place of learned ones", .choices = asc_position_names,
-     .flags = ASC_SETTING_RARE, .option = "positions", .argument = "P"},
-    {"rel", ASC_SETTING_INT, AT(rel), "0", .help = "R > 0: a learned bias for each distance up to R",
-     .max = INT32_MAX},
+    ASC_LINK_SETTINGS(AT),
     {"look_ahead", ASC_SETTING_BOOL, AT(look_ahead), "false",
      .help = "a language model takes this layer even where it sees the tokens to predict"},
     {"neighbors", ASC_SETTING_CHOICE, AT(neighbors), NULL, .help = "who the neighbours of a token are",

@@ -26,10 +26,8 @@ typedef struct values {
 #define AT(field) offsetof(values, field)
 
 static const asc_setting settings[] = {
-    {"heads", ASC_SETTING_INT, AT(heads), "4", .help = "attention heads", .min = 1, .max = 1 << 20,
-     .flags = ASC_SETTING_REQUIRED, .option = "heads"},
-    {"mask", ASC_SETTING_CHOICE, AT(mask), "causal", .help = "who sees whom; a language model is causal",
-     .choices = asc_mask_names, .option = "mask"},
+    ASC_HEADS_SETTING(AT(heads)),
+    ASC_MASK_SETTING(AT(mask)),
     {"feature", ASC_SETTING_CHOICE, AT(feature), "elu", .help = "what takes the exponential's place",
      .choices = feature_names},
     {"features", ASC_SETTING_INT, AT(features), .help = "random features of a head", .min = 1, .max = 1 << 16,

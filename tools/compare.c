@@ -339,7 +339,10 @@ static int run(int argc, char **argv)
 {
     struct args args = {.split = "test", .resamples = 10000, .seed = 1};
     int n = cli_parse(&command_compare, argc, argv, &args);
-    cli_expect_operands(n, argv, 2, CLI_LIST_MAX, "two or more systems: RUNs, MODELs, or NAME=RUN,RUN,… each");
+    if (n < 2) {
+        cli_wrong_usage("got %d, expected two or more systems: RUN, MODEL or NAME=RUN,RUN,… each; see --help", n);
+    }
+    cli_expect_operands(n, argv, 2, CLI_LIST_MAX, "a system");
     asc_ctx *ctx = cli_ctx_new(args.threads);
     plan p = make_plan(ctx, &args, n, argv);
     int status = evaluate_all(&p) ? CLI_OK : compare(&p);

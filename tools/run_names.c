@@ -1,7 +1,9 @@
 /* tools/run_names.c: which settings of runs differ, and names from that. */
 #include "tools/run_names.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_KEYS = 3 };
@@ -16,6 +18,17 @@ bool run_setting_is_idle(const char *key)
         }
     }
     return false;
+}
+
+bool run_setting_follows(const asc_run *const *runs, size_t n, const char *key)
+{
+    bool follows = strcmp(key, "min_lr") == 0;
+    for (size_t i = 0; i < n && follows; i++) {
+        const char *highest = asc_run_setting(runs[i], "lr"), *lowest = asc_run_setting(runs[i], key);
+        double tenth = highest ? strtod(highest, NULL) / 10 : NAN;
+        follows = !lowest || fabs(strtod(lowest, NULL) - tenth) <= 1e-12 * tenth;
+    }
+    return follows;
 }
 
 static bool differs(const asc_run *const *runs, size_t n, const char *key)
@@ -74,7 +87,7 @@ static int differing(const asc_run *const *runs, size_t n, const char *keys[MOST
     const char *key, *seed = NULL;
     int found = 0;
     for (int i = 0; n > 0 && found <= MOST_KEYS && (key = asc_run_setting_at(runs[0], i)); i++) {
-        if (run_setting_is_idle(key) || !differs(runs, n, key)) {
+        if (run_setting_is_idle(key) || !differs(runs, n, key) || run_setting_follows(runs, n, key)) {
             continue;
         }
         if (strcmp(key, "seed") == 0) {

@@ -9,6 +9,10 @@ enum { RUN_NAME = 160 };
 /* Whether a setting says where and how long something is computed, and not what. */
 bool run_setting_is_idle(const char *key);
 
+/* Whether all runs have of a setting what follows from another that was given: of the lowest learning rate a tenth of
+ * the highest. Where that one differs, this one says no more. */
+bool run_setting_follows(const asc_run *const *runs, size_t n, const char *key);
+
 /* The value of a run's setting as it is typed: text without its quotes; "-" where it has none. */
 void run_setting_text(const asc_run *run, const char *key, char *text, size_t bytes);
 

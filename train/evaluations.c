@@ -63,7 +63,7 @@ static asc_status evaluate(asc_trainer *t, asc_best *found)
     return status;
 }
 
-static asc_status write_model(asc_trainer *t, const char *path, const asc_best *of)
+asc_status asc_trainer_write_model(asc_trainer *t, const char *path, const asc_best *of)
 {
     asc_span span;
     asc_span_begin(t->ctx, &span, "checkpoint");
@@ -110,7 +110,7 @@ asc_status asc_trainer_evaluate_in_turn(asc_trainer *t)
     if (better) {
         t->state.best = found;
     }
-    if ((better && write_model(t, t->folder.next, &found)) || asc_trainer_write_line(t, true) ||
+    if ((better && asc_trainer_write_model(t, t->folder.next, &found)) || asc_trainer_write_line(t, true) ||
         (better && commit_best(t))) {
         return asc_error(t->ctx);
     }
@@ -128,7 +128,7 @@ asc_status asc_trainer_evaluate_last(asc_trainer *t)
     }
     if (asc_best_beats(&found, &t->state.best)) {
         t->state.best = found;
-        if (write_model(t, t->folder.next, &found) || commit_best(t)) {
+        if (asc_trainer_write_model(t, t->folder.next, &found) || commit_best(t)) {
             return asc_error(t->ctx);
         }
     }
@@ -144,7 +144,8 @@ asc_status asc_trainer_evaluate_stranger(asc_trainer *t)
         return status == ASC_ERR_INTERRUPTED ? ASC_OK : status;
     }
     if (asc_best_beats(&found, asc_trainer_best(t))) {
-        if ((t->stranger.step < 0 && asc_folder_keep_model(&t->folder)) || write_model(t, t->folder.model, &found)) {
+        if ((t->stranger.step < 0 && asc_folder_keep_model(&t->folder)) ||
+            asc_trainer_write_model(t, t->folder.model, &found)) {
             return asc_error(t->ctx);
         }
         t->stranger = found;

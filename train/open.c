@@ -223,9 +223,10 @@ static asc_status check_sequences(const asc_trainer *t)
                            (int)t->train->classes);
     }
     if (longest > asc_lm_block(t->lm)) {
-        return asc_fail_on(t->ctx, ASC_ERR_ARG, "block", " is %" PRId64 ", but each block is one sequence, and %s has "
-                           "some of %" PRId64 " tokens: expected at least that, which is the default",
-                           asc_lm_block(t->lm), data, longest);
+        bool of_preset = json_integer_value(json_object_get(t->settings->optional, "block")) == ASC_SOURCE_PRESET;
+        return asc_fail_on(t->ctx, ASC_ERR_ARG, "block", " is %" PRId64 "%s, but each block is one sequence, and %s "
+                           "has some of %" PRId64 " tokens: expected --block %" PRId64 " or more",
+                           asc_lm_block(t->lm), of_preset ? ", as the preset has it" : "", data, longest, longest);
     }
     return ASC_OK;
 }

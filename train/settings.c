@@ -263,7 +263,7 @@ static asc_status put_model(asc_settings *s, const char *key, json_t *value, asc
     if (from == ASC_SOURCE_HAND) {
         json_object_del(s->optional, key);
     } else {
-        failed = json_object_set_new(s->optional, key, json_true()) || failed;
+        failed = json_object_set_new(s->optional, key, json_integer(from)) || failed;
     }
     return failed ? no_memory(s->ctx) : ASC_OK;
 }

@@ -33,8 +33,8 @@ struct asc_settings {
     asc_ctx *ctx;
     asc_values values;
     json_t *model;     /* the model's configuration, as far as it was given … */
-    json_t *optional;  /* … and the keys of it for mixings that the model may not have: true if a preset or a file gave
-                        * it, false if an option did, whose user is told */
+    json_t *optional;  /* … and the keys of it for mixings that the model may not have: its asc_source if a preset or a
+                        * file gave it, false if an option did, whose user is told */
     json_t *checksums; /* of a resumed run's data: split to text; or NULL */
     json_t *plan;      /* of a resumed run, as its config.json has it; or NULL */
     char from[ASC_SETTINGS_MAX]; /* an asc_source for each of asc_train_settings */

@@ -362,18 +362,19 @@ static asc_status read_checkpoint(asc_trainer *t, bool back, bool *same_build)
     return asc_error(t->ctx);
 }
 
-/* Someone has removed the best model. Where nothing came after it, the checkpoint has it; else it is lost. */
+/* Someone has removed the best model. Where nothing came after it, the checkpoint has it; else it is lost, as it is
+ * where its averaged parameters are on several ranks, of which the others have not begun. */
 static asc_status replace_lost(asc_trainer *t)
 {
     asc_best *best = &t->state.best;
-    bool kept = best->step == t->state.step;
+    bool apart = t->stepper.average && t->tree.divided, kept = best->step == t->state.step && !apart;
     char text[400];
     snprintf(text, sizeof text, "%.150s is missing: %s, of step %" PRId64 "%s", t->folder.model,
              kept ? "the checkpoint has the best model" : "the best model so far", best->step,
              kept ? ", and it is written again" : ", is lost; the best from here on takes its place");
     asc_trainer_say(t, text);
     if (kept) {
-        return asc_model_write(t->ctx, t->folder.model, t->lm, t->tokenizer, t->data, best);
+        return asc_trainer_write_model(t, t->folder.model, best);
     }
     *best = asc_best_none();
     if (t->state.step >= t->steps) {

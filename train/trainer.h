@@ -237,6 +237,9 @@ asc_status asc_trainer_save(asc_trainer *t);
 
 /* ---- evaluations.c: ASC_OK also where a hook stopped them ---- */
 
+/* The model as evaluations see it: of a run that averages its parameters, with the averages. */
+asc_status asc_trainer_write_model(asc_trainer *t, const char *path, const asc_best *of);
+
 /* An evaluation that the schedule asks for; the one after the last step; the one where time is up; and, at the end, the
  * best model's on all of the split. */
 asc_status asc_trainer_evaluate_in_turn(asc_trainer *t);

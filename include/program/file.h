@@ -18,8 +18,9 @@ extern "C" {
 ASC_API asc_status asc_file_write_atomic(asc_ctx *ctx, const char *path, const void *bytes, size_t n);
 
 /* Opens what a person named to be read: a file, a pipe that has a writer, a terminal, or "-", standard input. The
- * descriptor, to be closed. A pipe without a writer is waited for a second and then has nothing in it. -1 with the
- * error set: ASC_ERR_ARG: no path; ASC_ERR_IO, also of a folder and of a device that never ends. */
+ * descriptor, to be closed. A pipe without a writer is waited for, 20 seconds at most, of which asc_options.message
+ * hears after the first. -1 with the error set: ASC_ERR_ARG: no path; ASC_ERR_IO, also of a folder, of a device that
+ * never ends, and of a pipe that nothing came to write to. */
 ASC_API int asc_input_open(asc_ctx *ctx, const char *path);
 
 /* Opens a regular file to be read, one that a program has made rather than a person named; NULL where there is none,

@@ -62,6 +62,7 @@ has out '^4 runs, and 4 of tuning before them$'
 status 0 "$ASCGRAD" experiment run first.json --out whole --jobs 2
 has out '^whole: 8 runs: 8 done$'
 lines err 10
+has err '`ascgrad experiment report whole`'
 lr=$(sed -n 's/.*"lr": //p' whole/tune/g.json)
 "$ASCGRAD" train --preset tiny --data builtin:2000 --steps 12 --layers 1 --dim 16 --eval-every 6 --model grassmann \
     --lr "$lr" --block 16 --seed 1 --checkpoint-every 3 --out hand >out 2>err
@@ -73,6 +74,21 @@ json 'len(d["runs"]) == 8 and d["left_s"] == 0 and 0 < d["tuning_share"] < 1 and
     all(t["tried"] == 2 and t["chosen"]["lr"] in (0.003, 0.01) for t in d["tuning"])'
 ls whole/claims >left
 lines left 0
+
+# ---- what is said of threads is what the runs have ----
+# threads EXPECTED COMMON OWN
+threads() {
+    cat >threads.json <<END
+{"name": "threads", "common": {"preset": "tiny", "data": "builtin:2000", "steps": 1, "layers": 1, "dim": 16$2},
+ "systems": {"g": {"model": "grassmann"$3}, "c": {"model": "conv"}}}
+END
+    rm -rf threads
+    status 0 "$ASCGRAD" experiment run threads.json --threads 2
+    has err "^ascgrad experiment run: threads: .*; 1 at a time, $1 each; "
+}
+threads '2 threads' '' ''
+threads '1 thread' ', "threads": 1' ''
+threads '1 to 2 threads' '' ', "threads": "1"'
 
 # ---- its report says how it was tuned, and what is not yet ----
 cp -r whole half

@@ -153,6 +153,12 @@ rm run/model.safetensors
 status 0 "$ASCGRAD" train --resume --out run
 has err 'run/model.safetensors is missing: the checkpoint has the best model, of step 20, and it is written again'
 same run/model.safetensors saved/model.safetensors
+status 0 "$ASCGRAD" train $tiny --out means --set average=0.9 # and what was evaluated, not the parameters beneath
+cp means/model.safetensors .
+rm means/model.safetensors
+status 0 "$ASCGRAD" train --resume --out means
+has err 'and it is written again'
+same means/model.safetensors model.safetensors
 worse='--init whole --lr 1e-6 --min-lr 1 --warmup 0 --schedule linear --schedule-steps 25' # and worse
 status 0 "$ASCGRAD" train $tiny --out early $worse --steps 25 --eval-every 2
 has out 'best on valid: step [0-9],'

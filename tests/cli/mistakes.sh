@@ -209,6 +209,8 @@ done <<'END'
 2 bench layer --lengths a,b => --lengths: got 'a,b', expected at most 64 whole numbers
 2 bench ops --seconds soon => --seconds: got 'soon', expected a time, as 90s, 30m or 2h, or a number of seconds
 2 stats => pair, mcnemar, calibration, clusters or holm is missing
+2 compare => got 0, expected two or more systems: RUN, MODEL or
+2 compare r1 => got 1, expected two or more systems: RUN, MODEL or
 2 stats pair text.txt => a FILE for each system is missing
 3 stats pair short.txt short.txt => short.txt: line 1: got 'one line', expected one number
 3 stats holm empty.txt => empty.txt: is empty, expected one p value a line

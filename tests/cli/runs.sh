@@ -67,6 +67,12 @@ json 'd["runs"][0]["settings"]["lr"] == 0.01 and d["runs"][0]["settings"]["d_mod
 json 'd["runs"][0]["best"]["step"] == 10 and d["runs"][2]["best"] is None and d["runs"][2]["state"] == "interrupted"'
 json '{"lr", "tokenizer", "minutes", "vocab"} <= set(d["differ"]) and "seed" not in d["differ"]'
 json 'd["differ"].index("sample_every") > d["differ"].index("vocab")'
+json '"min_lr" not in d["differ"]' # a tenth of the other, which was not given
+cp -r all/lr-2 all/low
+sed -i 's/"min_lr": .*/"min_lr": 0.002,/' all/low/config.json
+status 0 "$ASCGRAD" runs all --json
+json '"min_lr" in d["differ"]'
+rm -r all/low
 
 # a list is shown as it is typed
 cp -r all/lr-2 all/mixed

@@ -16,21 +16,30 @@ tiny='--preset tiny --model transformer --data builtin:3000 --steps 2 --threads 
 # shellcheck disable=SC2086  # several words
 soon 0 train $tiny --out run
 
-# a pipe that nobody writes to is not waited for, whatever is to be read from it
+# a pipe that nobody writes to is not waited for without a word, nor without end, whatever is to be read from it
 mkfifo pipe
 printf 'a b\n' >text
-# shellcheck disable=SC2086
-while read -r wanted line; do
-    soon "$wanted" $line
-    [ -s err ] || fail "ascgrad $line: no message"
+at=0
+while read -r line; do
+    at=$((at + 1))
+    # shellcheck disable=SC2086
+    { timeout -s KILL 120 "$ASCGRAD" $line 2>"err.$at"; echo $? >"status.$at"; } >/dev/null &
 done <<'LINES'
-3 train --config pipe --data text --out never
-3 train --data pipe --out never
-3 train --data text --tokenizer wordpiece:pipe --out never
-3 experiment run pipe --out never
-3 stats pair pipe text
+train --config pipe --data text --out never
+train --data text --tokenizer wordpiece:pipe --out never
+experiment run pipe --out never
+stats pair pipe text
+generate run --prompt-file pipe --tokens 1
 LINES
-soon 0 generate run --prompt-file pipe --tokens 1
+wait
+while [ $at -gt 0 ]; do
+    has "status.$at" '^3$'
+    has "err.$at" "pipe: is a pipe; what writes to it is waited for"
+    has "err.$at" "pipe: is a pipe, and for [0-9]* s nothing has written to it$"
+    at=$((at - 1))
+done
+soon 3 train --data pipe --out never
+has err 'pipe: is neither a regular file nor a folder'
 for file in config.json vocab.txt metrics.jsonl model.safetensors checkpoint.safetensors; do
     mv run/$file kept
     mkfifo run/$file
@@ -43,10 +52,12 @@ done
 # one with a writer is read, by each of its names, also where the writer comes a little later
 printf 'a b\n' | soon 0 tokenize --tokenizer byte -
 has out '^97 32 98'
-(printf 'a b\n' >pipe) & # writes as soon as the pipe has been opened to be read
-soon 0 tokenize --tokenizer byte pipe
-has out '^97 32 98'
-wait
+for late in 0 3; do # writes as soon as the pipe has been opened to be read, or later
+    (sleep $late; printf 'a b\n' >pipe) &
+    soon 0 tokenize --tokenizer byte pipe
+    has out '^97 32 98'
+    wait
+done
 soon 3 tokenize --tokenizer byte /dev/zero
 has err '/dev/zero: is a device, expected a file$'
 

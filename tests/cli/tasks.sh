@@ -121,6 +121,9 @@ has err 'qa/test.jsonl: line 3: "answer" is missing'
 {
     status 2 "$ASCGRAD" train $small --data task:majority:length=12 --block 11 --out none
     has err 'block is 11, but each block is one sequence, and task:majority:length=12 has some of 12 tokens'
+    has err 'expected --block 12 or more$'
+    status 2 "$ASCGRAD" train --preset tiny --data task:mqar:pairs=2 --out none
+    has err '^ascgrad train: block is 32, as the preset has it, but .*: expected --block 64 or more$'
     status 2 "$ASCGRAD" train $small --data builtin:4000 --head classifier --out none
     has err 'head is classifier, but what builtin:4000 has is no sequences with a class each'
     status 2 "$ASCGRAD" train $small --data task:majority --head classifier --set classes=3 --out none

@@ -84,6 +84,24 @@ static inline const char *data_file(const char *name)
     return found;
 }
 
+/* A split that is made again and again, at the next allocation and all after it failing: an error and no leak, until
+ * none fails. `make` leaves nothing but the split. */
+static inline void fail_each_allocation_of(asc_split *(*make)(void))
+{
+    size_t held = asc_memory(ctx).bytes;
+    int failures = -1;
+    for (bool made = false; !made;) {
+        heap_fail_after(&memory, ++failures);
+        asc_split *split = make();
+        made = split != NULL;
+        ck_assert_int_eq(asc_error(ctx), made ? ASC_OK : ASC_ERR_MEMORY);
+        asc_error_clear(ctx);
+        asc_split_free(ctx, split);
+        ck_assert_uint_eq(asc_memory(ctx).bytes, held);
+    }
+    ck_assert_int_gt(failures, 10);
+}
+
 /* Runs the tests of one case; what main returns. */
 static inline int run_data_suite(const char *name, TCase *all)
 {

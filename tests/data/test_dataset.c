@@ -351,21 +351,15 @@ START_TEST(an_epochs_order_is_uniform)
 }
 END_TEST
 
+static asc_split *make_split(void)
+{
+    return load(folder, ASC_SPLIT_TRAIN, "word");
+}
+
 START_TEST(survives_failed_allocations)
 {
     spill_text("train.txt", "a b c\nd e\n");
-    size_t held = asc_memory(ctx).bytes;
-    int failures = -1;
-    asc_split *split = NULL;
-    while (!split) {
-        heap_fail_after(&memory, ++failures);
-        split = load(folder, ASC_SPLIT_TRAIN, "word");
-        ck_assert_int_eq(asc_error(ctx), split ? ASC_OK : ASC_ERR_MEMORY);
-        asc_error_clear(ctx);
-        ck_assert(split || asc_memory(ctx).bytes == held);
-    }
-    ck_assert_int_gt(failures, 10);
-    asc_split_free(ctx, split);
+    fail_each_allocation_of(make_split);
 }
 END_TEST
 

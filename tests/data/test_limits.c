@@ -1,6 +1,8 @@
 /* tests/data/test_limits.c: what is opened and how much of it is believed, of files that anyone may have written. */
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include <ascgrad/safetensors.h>
 #include <program/file.h>
@@ -18,11 +20,39 @@ static ssize_t read_input(const char *name)
     return n;
 }
 
-/* A pipe without a writer comes to its end; one whose writer has written is read. */
+/* A writer that comes late, by `late` ms. */
+static pid_t write_late(const char *name, int late, const char *text)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        nanosleep(&(struct timespec){late / 1000, late % 1000 * 1000000L}, NULL);
+        int fd = open(name, O_WRONLY);
+        _exit(write(fd, text, strlen(text)) != (ssize_t)strlen(text));
+    }
+    return pid;
+}
+
+/* A pipe is read whenever its writer comes, also one that has nothing to say. */
+START_TEST(pipes_are_waited_for)
+{
+    static const int late[] = {0, 200, 2500};
+    ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0);
+    for (int i = 0; i < 3; i++) {
+        int ended;
+        pid_t pid = write_late(path, late[i], "abc");
+        ck_assert_int_eq(read_input(path), 3);
+        ck_assert_int_eq(waitpid(pid, &ended, 0), pid);
+        ck_assert_int_eq(ended, 0);
+    }
+    pid_t pid = write_late(path, 200, "");
+    ck_assert_int_eq(read_input(path), 0);
+    waitpid(pid, NULL, 0);
+}
+END_TEST
+
 START_TEST(inputs_of_all_kinds)
 {
     ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0);
-    ck_assert_int_eq(read_input(path), 0);
     int writer = open(path, O_RDWR);
     ck_assert_int_eq(write(writer, "abc", 3), 3);
     ck_assert_int_eq(read_input(path), 3);
@@ -89,6 +119,7 @@ END_TEST
 int main(void)
 {
     TCase *all = tcase_create("all");
+    tcase_add_test(all, pipes_are_waited_for);
     tcase_add_test(all, inputs_of_all_kinds);
     tcase_add_test(all, json_counts_values);
     tcase_add_test(all, a_header_of_a_million_tensors);

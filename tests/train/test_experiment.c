@@ -12,6 +12,7 @@
 
 #include "tests/context.h"
 #include "tests/folder.h"
+#include "train/claim.h"
 
 static char file[96], dir[96];
 
@@ -297,6 +298,36 @@ START_TEST(what_a_killed_worker_left_goes)
 }
 END_TEST
 
+/* Whoever waits for it says so: the message ends the waiting here. */
+static asc_claim *kept;
+
+static void let_go(void *user, const char *text)
+{
+    *(bool *)user = strstr(text, "waits for process ") && strstr(text, "/claims/experiment");
+    asc_claim_drop(kept);
+    kept = NULL;
+}
+
+START_TEST(who_keeps_others_waiting_is_named)
+{
+    bool named = false;
+    char path[200];
+    asc_claim_holder other;
+    asc_experiment *e = read_tuned(NULL);
+    ck_assert_int_eq(asc_experiment_place(e, dir), ASC_OK);
+    asc_experiment_free(e);
+    snprintf(path, sizeof path, "%s/claims/experiment", dir);
+    ck_assert_int_eq(asc_claim_take(ctx, path, &kept, &other), ASC_OK);
+    ck_assert_ptr_nonnull(kept);
+    asc_ctx *waiting = asc_ctx_new(&(asc_options){.threads = 1, .message = let_go, .message_user = &named});
+    e = asc_experiment_read(waiting, file, NULL);
+    ck_assert_int_eq(asc_experiment_place(e, dir), ASC_OK);
+    ck_assert(named && !kept);
+    asc_experiment_free(e);
+    asc_ctx_free(waiting);
+}
+END_TEST
+
 int main(void)
 {
     TCase *experiments = tcase_create("experiments");
@@ -308,5 +339,6 @@ int main(void)
     tcase_add_test(experiments, tuning_waits_for_a_run_that_failed);
     tcase_add_test(experiments, workers);
     tcase_add_test(experiments, what_a_killed_worker_left_goes);
+    tcase_add_test(experiments, who_keeps_others_waiting_is_named);
     return run_suite("experiments", experiments);
 }

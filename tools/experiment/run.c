@@ -3,6 +3,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -359,22 +360,42 @@ static int finish(worker *w, const struct args *args, const char *file)
     } else if (left > 0) {
         cli_message("nothing is left to claim: others train what is not done");
     } else {
-        cli_message("`ascgrad experiment status %s` has all runs", folder);
+        cli_message("`ascgrad experiment status %s` has all runs, `ascgrad experiment report %s` what they found",
+                    folder, folder);
     }
     return status;
 }
 
+/* The threads of each run: those that the experiment gives it, where it does, as child.c passes on the others. */
+static const char *threads_text(worker *w, char *text, size_t size)
+{
+    int least = 0, most = 0;
+    for (int i = 0; asc_experiment_run_at(w->e, i); i++) {
+        const char *given = asc_experiment_value(w->e, i, "threads"); /* JSON */
+        int n = given ? atoi(given + (*given == '"')) : w->threads;
+        n = n > 0 ? n : asc_machine_info().processors;
+        least = i == 0 || n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    if (least < most) {
+        snprintf(text, size, "%d to %d threads", least, most);
+    } else {
+        snprintf(text, size, "%d thread%s", most, most == 1 ? "" : "s");
+    }
+    return text;
+}
+
 static int train_all(worker *w, const struct args *args, const char *file)
 {
-    char text[200];
+    char text[200], threads[60];
     experiment_counts c = experiment_count(w->e);
     int processors = asc_threads(w->ctx);
     asc_set_threads(w->ctx, 1); /* the runs compute, in processes of their own */
     w->jobs = (int)args->jobs;
     w->threads = processors / w->jobs > 1 ? processors / w->jobs : 1;
     w->bar = progress_start();
-    cli_message("%s: %s; %d at a time, %d thread%s each; tokenised data in %s/cache", asc_experiment_folder(w->e),
-                experiment_counts_text(&c, text, sizeof text), w->jobs, w->threads, w->threads == 1 ? "" : "s",
+    cli_message("%s: %s; %d at a time, %s each; tokenised data in %s/cache", asc_experiment_folder(w->e),
+                experiment_counts_text(&c, text, sizeof text), w->jobs, threads_text(w, threads, sizeof threads),
                 asc_experiment_folder(w->e));
     catch_signals();
     work(w);

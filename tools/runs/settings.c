@@ -68,7 +68,9 @@ int runs_settings(const runs_list *l, runs_setting **found)
             for (int k = 0; k < n && !known; k++) {
                 known = strcmp((*found)[k].key, key) == 0;
             }
-            runs_setting *longer = known || !differs(l, key) ? NULL : realloc(*found, ((size_t)n + 1) * sizeof *longer);
+            bool shown = !known && differs(l, key) &&
+                         !run_setting_follows((const asc_run *const *)l->runs, (size_t)l->n, key);
+            runs_setting *longer = shown ? realloc(*found, ((size_t)n + 1) * sizeof *longer) : NULL;
             if (longer) {
                 const asc_setting *row = find_row(l->ctx, key);
                 *found = longer;
