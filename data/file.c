@@ -163,6 +163,41 @@ FILE *asc_file_read(const char *path)
     return file;
 }
 
+int asc_file_create(asc_ctx *ctx, const char *path)
+{
+    int fd = ASC_NEED(ctx, "file_create: path", path)
+                 ? -1
+                 : asc_file_open(ctx, path, O_WRONLY | O_CREAT | O_NOFOLLOW);
+    if (fd >= 0 && ftruncate(fd, 0)) {
+        asc_fail(ctx, ASC_ERR_IO, "%s: can't write: %s", path, strerror(errno));
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+asc_status asc_folder_check_own(asc_ctx *ctx, const char *path)
+{
+    struct stat there;
+    if (lstat(path, &there) != 0 || S_ISDIR(there.st_mode)) {
+        return ASC_OK;
+    }
+    const char *kind = kind_of(there.st_mode);
+    return asc_fail(ctx, ASC_ERR_IO, "%s: is %s, expected a folder", path, kind ? kind : "a file");
+}
+
+asc_status asc_folder_make(asc_ctx *ctx, const char *path)
+{
+    asc_status status = ASC_NEED(ctx, "folder_make: path", path);
+    if (status) {
+        return status;
+    }
+    if (mkdir(path, 0777) && errno != EEXIST) {
+        return asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+    }
+    return asc_folder_check_own(ctx, path);
+}
+
 asc_status asc_file_check_own(asc_ctx *ctx, const char *path)
 {
     struct stat there;

@@ -25,6 +25,9 @@ int asc_file_open(asc_ctx *ctx, const char *path, int flags);
 /* ASC_ERR_IO if something other than a regular file stands at `path`, a symbolic link included. */
 asc_status asc_file_check_own(asc_ctx *ctx, const char *path);
 
+/* The same of something other than a folder. */
+asc_status asc_folder_check_own(asc_ctx *ctx, const char *path);
+
 typedef struct asc_file {
     asc_ctx *ctx;
     asc_status status;     /* of the first failure */

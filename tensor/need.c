@@ -5,22 +5,16 @@
 
 #include "tensor/ctx.h"
 
-asc_status asc_need(asc_ctx *ctx, const char *names, int n, const void *const *given)
+/* The argument that has this place in `names` is NULL. */
+asc_status asc_need_missing(asc_ctx *ctx, const char *names, int missing)
 {
-    int missing = 0;
-    while (missing < n && given[missing]) {
-        missing++;
-    }
-    if (!ctx || missing == n) {
-        return ctx ? ASC_OK : ASC_ERR_ARG;
-    }
     int function = (int)strcspn(names, " ");
     const char *name = names + function;
     for (int i = 0; i < missing; i++) {
         name += 1 + strcspn(name + 1, " ");
     }
     asc_fail(ctx, ASC_ERR_ARG, "%.*s%.*s is NULL", function, names, 1 + (int)strcspn(name + 1, " "), name);
-    return ctx->status;
+    return asc_error(ctx);
 }
 
 asc_status asc_need_one(asc_ctx *ctx, const char *function, const char *argument, const void *given)

@@ -10,7 +10,21 @@
 #define ASC_NEED(ctx, names, ...)                                                                                      \
     asc_need(ctx, names, (int)(sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *)),                           \
              (const void *const[]){__VA_ARGS__})
-asc_status asc_need(asc_ctx *ctx, const char *names, int n, const void *const *given);
+asc_status asc_need_missing(asc_ctx *ctx, const char *names, int missing);
+
+/* Here, for analysers to see: ASC_OK only where all is given. */
+static inline asc_status asc_need(asc_ctx *ctx, const char *names, int n, const void *const *given)
+{
+    int i = 0;
+    while (i < n && given[i]) {
+        i++;
+    }
+    if (ctx && i == n) {
+        return ASC_OK;
+    }
+    asc_status status = ctx ? asc_need_missing(ctx, names, i) : ASC_ERR_ARG;
+    return status ? status : ASC_ERR_ARG;
+}
 
 /* The same for one argument of a function whose name comes from elsewhere. */
 asc_status asc_need_one(asc_ctx *ctx, const char *function, const char *argument, const void *given);

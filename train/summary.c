@@ -190,6 +190,7 @@ void asc_summary_write(asc_trainer *t, asc_train_end end)
     asc_status status = asc_error(t->ctx);
     asc_error_state before = asc_error_put_by(t->ctx);
     write_file(t, status ? "failed" : states[end], status ? before.message : reasons[end]);
-    asc_error_clear(t->ctx); /* a summary is no reason for a training to fail */
-    asc_error_put_back(t->ctx, &before);
+    if (status) { /* what went wrong first is told */
+        asc_error_put_back(t->ctx, &before);
+    }
 }

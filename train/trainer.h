@@ -271,7 +271,7 @@ asc_status asc_trainer_check_space(asc_trainer *t, const char *run);
 /* Takes over what an earlier invocation has left in summary.json, which goes: it is out of date from here on. */
 asc_status asc_summary_open(asc_trainer *t);
 
-/* Writes it, also where the context has an error, which stays. */
+/* Writes it, also where the context has an error, which stays; else its own is set. */
 void asc_summary_write(asc_trainer *t, asc_train_end end);
 
 #endif

@@ -27,6 +27,14 @@ ASC_API int asc_input_open(asc_ctx *ctx, const char *path);
  * or something else, which is not waited for. */
 ASC_API FILE *asc_file_read(const char *path);
 
+/* Opens a regular file that a program makes, to be written from its beginning; the descriptor. What stands there may be
+ * a stranger's: a link, a pipe or the like is refused, and neither followed nor waited for. -1 with the error set. */
+ASC_API int asc_file_create(asc_ctx *ctx, const char *path);
+
+/* Makes a folder that a program keeps its files in, or takes the one that stands there. A link is refused: what is
+ * written into it would be written elsewhere. ASC_ERR_IO. */
+ASC_API asc_status asc_folder_make(asc_ctx *ctx, const char *path);
+
 #ifdef __cplusplus
 }
 #endif

@@ -273,6 +273,13 @@ status 2 "$ASCGRAD" nli eval alone.safetensors --data held.jsonl
 has err '^ascgrad nli eval: --encoder is missing\|encoder is missing: the model takes states'
 status 0 "$ASCGRAD" nli eval alone.safetensors --data held.jsonl --encoder "$tiny" --json
 same out first
+# a class whose name would be another part of a spec is a class
+pairs 12 4 | jsonl | sed 's/"contradiction"/"a,text=o"/' >odd.jsonl
+# shellcheck disable=SC2086
+status 0 "$ASCGRAD" nli train --encoder none --train odd.jsonl --valid odd.jsonl --mix transformer --layers 1 \
+    --heads 1 --steps 1 $small --out odd
+status 0 "$ASCGRAD" nli eval odd --data odd.jsonl
+has out '^ *a,text=o '
 [ ! -e no ] || fail 'a run that was refused is there'
 
 exit $failed

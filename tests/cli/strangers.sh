@@ -66,6 +66,39 @@ has err '/dev/zero: is a device, expected a file$'
 soon 3 train $tiny --out new/../run2
 [ ! -e new ] || fail 'new/../run2 left the folder new'
 
+# an experiment's folder: what would be written through a link is not, and a pipe is not waited for
+cat >few.json <<'JSON'
+{"name": "few", "common": {"preset": "tiny", "data": "builtin:2000", "tokenizer": "byte", "steps": 1, "layers": 1,
+            "dim": 8, "heads": 1, "batch": 2, "block": 8, "eval-tokens": 50, "threads": 1},
+ "systems": {"t": {"model": "transformer"}}, "seeds": [1]}
+JSON
+soon 0 experiment run few.json --out made
+mkdir mine
+echo kept >mine/file
+# linked NAME TO: an experiment with a link of that name
+linked() {
+    rm -rf theirs && cp -r made theirs && rm -rf theirs/done/t-1.json "theirs/$1"
+    ln -s "$folder/mine$2" "theirs/$1"
+}
+for link in runs runs/t-1 done logs settings claims; do
+    linked $link ''
+    soon 3 experiment run theirs
+    has err "theirs/$link: is a symbolic link, expected a folder"
+done
+linked logs/t-1.log /file
+soon 1 experiment run theirs
+has err 'theirs/logs/t-1.log: is a symbolic link, expected a regular file'
+rm theirs/logs/t-1.log && mkfifo theirs/logs/t-1.log
+soon 1 experiment run theirs
+has err 'theirs/logs/t-1.log: is a pipe, expected a regular file'
+for link in tables figures scores; do
+    linked $link ''
+    cp made/done/t-1.json theirs/done
+    soon 3 experiment report theirs
+    has err "theirs/$link: is a symbolic link, expected a folder"
+done
+[ "$(ls mine; cat mine/file)" = "$(printf 'file\nkept')" ] || fail "a link in an experiment was followed: $(ls mine)"
+
 # what decides about a run is held by its checkpoint
 sed -i 's/"seed": 1/"seed": 2/' run/config.json
 soon 3 train --resume run --steps 4

@@ -5,6 +5,9 @@ set -u
 : "${abs_top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 . "$abs_top_srcdir/tests/fuzz/seeds.sh"
 minutes=${1:-1}
+case $minutes in
+0* | *[!0-9]*) echo "fuzz: MINUTES is $minutes, expected a whole number of at least 1" >&2; exit 2 ;; # 0: no end
+esac
 [ $# -gt 0 ] && shift
 FUZZ_ENCODER=$abs_top_srcdir/tests/train/encoder
 UBSAN_OPTIONS=print_stacktrace=1

@@ -10,6 +10,12 @@ trap 'rm -rf "$scratch"' EXIT
 FUZZ_ENCODER=$abs_top_srcdir/tests/train/encoder
 export FUZZ_ENCODER
 failed=0
+for minutes in 0 00 -1 1.5 x; do # libFuzzer takes 0 for no limit
+    (cd "$scratch" && sh "$abs_top_srcdir/tests/fuzz/fuzz.sh" $minutes none >out 2>err)
+    got=$?
+    { [ $got -eq 2 ] && grep -q "^fuzz: MINUTES is $minutes, expected" "$scratch/err"; } ||
+        { echo "fuzz.sh takes $minutes minutes: exit status $got"; failed=1; }
+done
 for target in $(sed -n 's/^    _(\(.*\)).*/\1/p' "$abs_top_srcdir/tests/fuzz/fuzz.h"); do
     seeds "$target" "$scratch/$target"
     : >"$scratch/$target/empty"

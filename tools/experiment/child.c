@@ -116,13 +116,14 @@ static _Noreturn void become(const command *c, int log, pid_t parent)
     _exit(CLI_IO);
 }
 
-bool child_start(child *c, asc_experiment *e, int run, int threads, const char *log)
+bool child_start(asc_ctx *ctx, child *c, asc_experiment *e, int run, int threads, const char *log)
 {
     static command line;
     build(&line, e, run, threads);
-    int out = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int out = asc_file_create(ctx, log);
     if (out < 0) {
-        cli_message("%s: %s", log, strerror(errno));
+        cli_message("%s", asc_error_message(ctx));
+        asc_error_clear(ctx);
         return false;
     }
     note_command(out, &line);

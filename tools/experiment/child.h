@@ -11,8 +11,8 @@ typedef struct child {
     int run;
 } child;
 
-/* Starts a run that was claimed; what it says goes to `log`. false, after a message: no process can be had. */
-bool child_start(child *c, asc_experiment *e, int run, int threads, const char *log);
+/* Starts a run that was claimed; what it says goes to `log`. false, after a message: neither can be had. */
+bool child_start(asc_ctx *ctx, child *c, asc_experiment *e, int run, int threads, const char *log);
 
 /* How a process ended: of the library's, with `text`, what a failed one said at its end. */
 asc_experiment_end child_end(int status, const char *log, char *text, size_t size);

@@ -201,7 +201,7 @@ static void start_runs(worker *w, bool *later)
             return;
         }
         log_path(w, run, log);
-        if (!child_start(c, w->e, run, w->threads, log)) {
+        if (!child_start(w->ctx, c, w->e, run, w->threads, log)) {
             asc_experiment_release(w->e, run, ASC_EXPERIMENT_END_STOPPED, NULL);
             w->stopping = true;
             w->failed++;

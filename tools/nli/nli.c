@@ -62,14 +62,27 @@ char *nli_spec(const char *train, const char *valid, const char *test, const cha
     return text;
 }
 
+/* A model's class may be any text; in a spec it must not become another part of it, as the path of a file. */
+static bool stand_in_spec(const json_t *names)
+{
+    size_t i;
+    json_t *name;
+    json_array_foreach(names, i, name)
+    {
+        if (!json_is_string(name) || strpbrk(json_string_value(name), ":,=|")) {
+            return false;
+        }
+    }
+    return json_array_size(names) > 0;
+}
+
 char *nli_classes_of(const asc_model *model)
 {
     json_t *names = model->classes ? json_loads(model->classes, 0, NULL) : NULL, *name;
     char *text = NULL;
     size_t i, n;
-    FILE *out = json_array_size(names) > 0 ? open_memstream(&text, &n) : NULL;
-    json_array_foreach(names, i, name)
-    {
+    FILE *out = stand_in_spec(names) ? open_memstream(&text, &n) : NULL;
+    for (i = 0; out && (name = json_array_get(names, i)); i++) {
         fprintf(out, "%s%s", i ? "|" : "", json_string_value(name));
     }
     if (out) {

@@ -1,12 +1,10 @@
 /* tools/report/document.c: Markdown and HTML side by side. */
 #include "tools/report/document.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <program/file.h>
 
@@ -95,9 +93,7 @@ static void make_folder(document *d, const char *name)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", d->folder, name);
-    if (mkdir(path, 0777) && errno != EEXIST) {
-        asc_fail(d->ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
-    }
+    asc_folder_make(d->ctx, path);
 }
 
 void document_begin(document *d, asc_ctx *ctx, const char *folder, const char *title, json_t *files)
@@ -105,6 +101,9 @@ void document_begin(document *d, asc_ctx *ctx, const char *folder, const char *t
     *d = (document){.ctx = ctx, .folder = folder, .files = files};
     make_folder(d, "tables");
     make_folder(d, "figures");
+    if (asc_error(ctx)) {
+        return;
+    }
     d->md = open_memstream(&d->md_text, &d->md_bytes);
     d->html = open_memstream(&d->html_text, &d->html_bytes);
     if (is_open(d)) {

@@ -1,5 +1,4 @@
 /* tools/report/scores.c: what the models make of the split, each evaluated once, and which of them differ. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 
 #include <ascgrad/bench.h>
 #include <ascgrad/safetensors.h>
+#include <program/file.h>
 
 #include "tools/open.h"
 #include "tools/progress.h"
@@ -164,8 +164,8 @@ asc_status report_score(report *r)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/scores", r->folder);
-    if (mkdir(path, 0777) && errno != EEXIST) {
-        return asc_fail(r->ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+    if (asc_folder_make(r->ctx, path)) {
+        return asc_error(r->ctx);
     }
     for (int i = 0; i < r->n_variants; i++) {
         count_mixing(r, &r->variants[i]);

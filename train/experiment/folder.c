@@ -9,6 +9,7 @@
 
 #include <program/file.h>
 
+#include "data/file.h"
 #include "data/json.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
@@ -33,7 +34,7 @@ static asc_status make_folder(asc_ctx *ctx, const char *path)
 static asc_status make_sub(const asc_experiment *e, const char *name)
 {
     char *path = asc_path_join(e->ctx, e->folder, name);
-    asc_status status = path ? make_folder(e->ctx, path) : ASC_ERR_MEMORY;
+    asc_status status = path ? asc_folder_make(e->ctx, path) : ASC_ERR_MEMORY;
     asc_path_free(e->ctx, path);
     return status;
 }
@@ -229,9 +230,10 @@ static asc_status settle(asc_experiment *e, const char *path)
     return status || same ? status : asc_folder_write(e, path, json_incref(e->def));
 }
 
+static const char *const subs[] = {"runs", "settings", "done", "failed", "logs", "cache", "claims", "tune"};
+
 static asc_status make_subs(const asc_experiment *e)
 {
-    static const char *const subs[] = {"runs", "settings", "done", "failed", "logs", "cache", "tune"};
     size_t n = sizeof subs / sizeof *subs - (e->n_tuning == 0);
     asc_status status = ASC_OK;
     for (size_t i = 0; !status && i < n; i++) {
@@ -245,7 +247,7 @@ static asc_status place(asc_experiment *e)
     char *path = asc_path_join(e->ctx, e->folder, "experiment.json");
     asc_claim *claim = NULL;
     asc_status status = path ? refuse_strange(e, path) : ASC_ERR_MEMORY;
-    status = status ? status : make_folder(e->ctx, e->folder);
+    status = status ? status : make_folder(e->ctx, e->folder); /* a person names it: it may be a link */
     status = status ? status : make_sub(e, "claims");
     status = status ? status : asc_folder_enter(e, &claim);
     status = status ? status : settle(e, path);
@@ -336,6 +338,22 @@ asc_status asc_experiment_refresh(asc_experiment *e)
     return status;
 }
 
+/* What is written below an experiment is written nowhere else. */
+static asc_status check_folders(const asc_experiment *e)
+{
+    for (size_t i = 0; i < sizeof subs / sizeof *subs && !asc_error(e->ctx); i++) {
+        char *path = asc_path_join(e->ctx, e->folder, subs[i]);
+        if (path) {
+            asc_folder_check_own(e->ctx, path);
+        }
+        asc_path_free(e->ctx, path);
+    }
+    for (int i = 0; i < e->n && !asc_error(e->ctx); i++) {
+        asc_folder_check_own(e->ctx, e->runs[i].info.folder);
+    }
+    return asc_error(e->ctx);
+}
+
 asc_status asc_folder_attach(asc_experiment *e)
 {
     for (int i = 0; i < e->n; i++) {
@@ -346,7 +364,8 @@ asc_status asc_folder_attach(asc_experiment *e)
             return ASC_ERR_MEMORY;
         }
     }
-    asc_status status = asc_experiment_refresh(e);
+    asc_status status = check_folders(e);
+    status = status ? status : asc_experiment_refresh(e);
     for (int i = 0; i < e->n; i++) {
         e->runs[i].retry = e->runs[i].info.state == ASC_EXPERIMENT_STATE_FAILED;
     }
