@@ -8,7 +8,7 @@
 
 #include "data/tokenizer.h"
 #include "tensor/ctx.h"
-#include "train/format.h"
+#include "train/run/format.h"
 #include "train/inert.h"
 #include "train/token_cache.h"
 #include "train/trainer.h"

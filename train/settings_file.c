@@ -13,7 +13,7 @@
 #include "data/json.h"
 #include "tensor/comm.h"
 #include "tensor/need.h"
-#include "train/no_run.h"
+#include "train/run/no_run.h"
 #include "train/settings.h"
 
 /* ---- presets ---- */

@@ -6,7 +6,7 @@
 #include <ascgrad/train.h>
 
 #include "nn/mixing.h"
-#include "train/run_folder.h"
+#include "train/run/folder.h"
 
 #define ASC_STEPS_MOST INT64_C(1000000000000000) /* as many as a setting may ask for */
 

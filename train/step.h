@@ -5,7 +5,7 @@
 #include <ascgrad/train.h>
 
 #include "train/batch.h"
-#include "train/tree.h"
+#include "train/ranks/tree.h"
 
 /* What does steps. */
 typedef struct asc_stepper {

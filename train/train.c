@@ -11,7 +11,7 @@
 #include "nn/lm.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
-#include "train/no_run.h"
+#include "train/run/no_run.h"
 #include "train/trainer.h"
 
 /* ---- the plan ---- */

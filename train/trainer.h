@@ -3,8 +3,8 @@
 #define TRAIN_TRAINER_H
 
 #include "tensor/comm.h"
-#include "train/run_folder.h"
-#include "train/metrics.h"
+#include "train/run/folder.h"
+#include "train/run/metrics.h"
 #include "train/phases.h"
 #include "train/settings.h"
 #include "train/stages.h"

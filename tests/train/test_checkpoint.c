@@ -1,6 +1,6 @@
 /* tests/train/test_checkpoint.c: checkpoints and models whose metadata or bytes are not those of their run. */
 #include "tests/train/runs.h"
-#include "train/metrics.h"
+#include "train/run/metrics.h"
 
 /* ---- a checkpoint that says something else, and whose checksum is right ---- */
 

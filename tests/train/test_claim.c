@@ -9,7 +9,7 @@
 
 #include "tests/context.h"
 #include "tests/folder.h"
-#include "train/claim.h"
+#include "train/run/claim.h"
 
 static char path[400];
 

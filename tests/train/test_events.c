@@ -6,7 +6,7 @@
 #include "data/byte_order.h"
 #include "tests/faults.h"
 #include "tests/train/runs.h"
-#include "train/events.h"
+#include "train/run/events.h"
 
 /* ---- bytes ---- */
 

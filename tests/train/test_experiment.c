@@ -12,7 +12,7 @@
 
 #include "tests/context.h"
 #include "tests/folder.h"
-#include "train/claim.h"
+#include "train/run/claim.h"
 
 static char file[96], dir[96];
 

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "tests/faults.h"
-#include "train/claim.h"
+#include "train/run/claim.h"
 
 static model drawn;
 static char cache[128];

@@ -5,7 +5,7 @@
 
 #include "tests/faults.h"
 #include "tests/train/runs.h"
-#include "train/claim.h"
+#include "train/run/claim.h"
 
 static void write_text(const char *path, const char *name, const char *text)
 {

@@ -2,7 +2,7 @@
 #include <ascgrad/ops.h>
 
 #include "tests/train/runs.h"
-#include "train/tree.h"
+#include "train/ranks/tree.h"
 
 /* ---- the tree ---- */
 

@@ -1,6 +1,6 @@
 /* train/encoder/features.c: features of a list of sentences, from a cache or computed.
  *
- * Who builds them goes through the parts that are not there, and claims one after the other (train/claim.h). A part
+ * Who builds them goes through the parts that are not there, and claims one after the other (train/run/claim.h). A part
  * that another process has claimed is passed over, and looked at again later: it is there then, or its process is dead
  * and the claim is taken over. So several share the work, and a kill costs the part that was under way. */
 #include "train/encoder/features.h"
@@ -16,7 +16,7 @@
 #include "data/safetensors.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
-#include "train/claim.h"
+#include "train/run/claim.h"
 #include "train/path.h"
 
 enum { PAUSE_MS = 200 };

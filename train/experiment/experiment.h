@@ -5,7 +5,7 @@
 #include <program/experiment.h>
 #include <jansson.h>
 
-#include "train/claim.h"
+#include "train/run/claim.h"
 #include "train/path.h"
 
 typedef struct asc_plan_run {

@@ -1,8 +1,8 @@
-/* train/event_record.c: an event as a record: protocol buffers' wire format within a frame of lengths and checksums. */
+/* train/run/event_record.c: an event as a record: protocol buffers' wire format within a frame of lengths and checksums. */
 #include <math.h>
 #include <string.h>
 
-#include "train/events.h"
+#include "train/run/events.h"
 
 const char *const asc_event_names[ASC_EVENT_VALUES] = {"loss",       "lr",        "grad_norm",          "tokens_per_s",
                                                        "valid_loss", "valid_ppl", "valid_bits_per_byte"};

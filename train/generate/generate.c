@@ -1,4 +1,4 @@
-/* train/generate.c: continuing a text, on a cache of what the layers keep of it. */
+/* train/generate/generate.c: continuing a text, on a cache of what the layers keep of it. */
 #include <string.h>
 
 #include <ascgrad/train.h>

@@ -1,4 +1,4 @@
-/* train/ranks_optim.c: parameters and optimiser of several ranks, all of which have rank 0's at the beginning; and an
+/* train/ranks/optim.c: parameters and optimiser of several ranks, all of which have rank 0's at the beginning; and an
  * optimiser that is divided among them, by whole tensors: each keeps state of its share.
  * Rank 0 asks the others for theirs one tensor at a time, to write it, and for the averages of parameters, to see the
  * model with them; so it never has all. */
@@ -7,8 +7,8 @@
 #include <ascgrad/ops.h>
 
 #include "optim/optim.h"
-#include "train/format.h"
-#include "train/ranks.h"
+#include "train/run/format.h"
+#include "train/ranks/ranks.h"
 
 /* ---- what is kept ---- */
 

@@ -1,4 +1,4 @@
-/* train/model.c: models in files: parameters, configuration and vocabulary together. */
+/* train/run/model.c: models in files: parameters, configuration and vocabulary together. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "data/json.h"
 #include "data/tokenizer.h"
 #include "tensor/need.h"
-#include "train/format.h"
-#include "train/no_run.h"
+#include "train/run/format.h"
+#include "train/run/no_run.h"
 #include "train/settings.h"
 #include "train/state.h"
 

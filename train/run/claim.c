@@ -1,5 +1,5 @@
-/* train/claim.c: who works on something. */
-#include "train/claim.h"
+/* train/run/claim.c: who works on something. */
+#include "train/run/claim.h"
 
 #include <dirent.h>
 #include <errno.h>

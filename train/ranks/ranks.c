@@ -1,4 +1,4 @@
-/* train/ranks.c: a training on several ranks. Rank 0 runs it as if it were alone; what the others have to do it tells
+/* train/ranks/ranks.c: a training on several ranks. Rank 0 runs it as if it were alone; what the others have to do it tells
  * them, a command at a time: to take a step with it, to hand over what their shards carry, that it is over. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "tensor/comm.h"
-#include "train/ranks.h"
+#include "train/ranks/ranks.h"
 
 /* ---- the same work everywhere ---- */
 

@@ -1,5 +1,5 @@
-/* train/tree.c: the gradients of a batch's shards, added in a binary tree. */
-#include "train/tree.h"
+/* train/ranks/tree.c: the gradients of a batch's shards, added in a binary tree. */
+#include "train/ranks/tree.h"
 
 #include <string.h>
 

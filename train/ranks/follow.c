@@ -1,5 +1,5 @@
-/* train/follow.c: what the ranks do that are not the first: as rank 0 tells them. */
-#include "train/ranks.h"
+/* train/ranks/follow.c: what the ranks do that are not the first: as rank 0 tells them. */
+#include "train/ranks/ranks.h"
 
 asc_status asc_ranks_follow(asc_trainer *t)
 {

@@ -1,5 +1,5 @@
 /*
- * train/format.h: the format of models and checkpoints, which are safetensors files with metadata.
+ * train/run/format.h: the format of models and checkpoints, which are safetensors files with metadata.
  *
  *     1  no format_version. A model had no checksum, a checkpoint "format" 1 and one of its tensors alone, "checksum".
  *     2  "format_version" 2, and the checksums of ascgrad/safetensors.h over tensors and metadata, which other

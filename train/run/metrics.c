@@ -1,5 +1,5 @@
-/* train/metrics.c: metrics.jsonl. */
-#include "train/metrics.h"
+/* train/run/metrics.c: metrics.jsonl. */
+#include "train/run/metrics.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "data/file.h"
-#include "train/events.h"
+#include "train/run/events.h"
 
 #define LINE_STEP "{\"step\": %lld" /* how a line begins */
 

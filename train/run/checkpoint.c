@@ -1,4 +1,4 @@
-/* train/checkpoint.c: all that an exact resume needs, in one file. Its format: train/format.h. */
+/* train/run/checkpoint.c: all that an exact resume needs, in one file. Its format: train/run/format.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "data/safetensors.h"
 #include "optim/optim.h"
 #include "tensor/ctx.h"
-#include "train/format.h"
+#include "train/run/format.h"
 #include "train/path.h"
 #include "train/state.h"
 

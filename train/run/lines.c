@@ -1,6 +1,6 @@
-/* train/run_lines.c: metrics.jsonl, read line by line. Another process may be writing it, so a last line that is not
+/* train/run/lines.c: metrics.jsonl, read line by line. Another process may be writing it, so a last line that is not
  * whole is none; before the end each line is one of numbers, or the file is refused. */
-#include "train/run_lines.h"
+#include "train/run/lines.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* train/verify.c: reads all of a run or model and compares what its files say of each other. */
+/* train/run/verify.c: reads all of a run or model and compares what its files say of each other. */
 #include <program/verify.h>
 
 #include <jansson.h>
@@ -12,10 +12,10 @@
 #include "data/json.h"
 #include "data/tokenizer.h"
 #include "tensor/need.h"
-#include "train/format.h"
-#include "train/no_run.h"
+#include "train/run/format.h"
+#include "train/run/no_run.h"
 #include "train/path.h"
-#include "train/run_lines.h"
+#include "train/run/lines.h"
 #include "train/trainer.h"
 
 typedef struct verifier {

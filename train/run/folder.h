@@ -1,5 +1,5 @@
 /*
- * train/run_folder.h: the folder of a run, and how its files stay together.
+ * train/run/folder.h: the folder of a run, and how its files stay together.
  *
  * The checkpoint is what commits. A better model is written as model.next first, then the checkpoint that knows of it,
  * then it takes its name; a process killed in between leaves what asc_folder_recover finishes or undoes.

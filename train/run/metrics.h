@@ -1,4 +1,4 @@
-/* train/metrics.h: metrics.jsonl, a line of JSON at a time. */
+/* train/run/metrics.h: metrics.jsonl, a line of JSON at a time. */
 #ifndef TRAIN_METRICS_H
 #define TRAIN_METRICS_H
 

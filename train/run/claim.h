@@ -1,5 +1,5 @@
 /*
- * train/claim.h: a claim: a file that says which process works on something, and that one process at a time has.
+ * train/run/claim.h: a claim: a file that says which process works on something, and that one process at a time has.
  *
  * The file comes into being by link(2), and a dead process's is replaced by rename(2): both hold on NFS, where locks
  * often don't. It names host and process, and a thread of its own touches it every few seconds. On the host of its

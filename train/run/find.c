@@ -1,4 +1,4 @@
-/* train/runs_find.c: the runs below a folder. */
+/* train/run/find.c: the runs below a folder. */
 #include <ascgrad/runs.h>
 
 #include <ctype.h>

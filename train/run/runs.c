@@ -1,4 +1,4 @@
-/* train/runs.c: what a run's files say of it. */
+/* train/run/runs.c: what a run's files say of it. */
 #include <ascgrad/runs.h>
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include "data/json.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
-#include "train/claim.h"
-#include "train/run_folder.h"
-#include "train/run_lines.h"
+#include "train/run/claim.h"
+#include "train/run/folder.h"
+#include "train/run/lines.h"
 #include "train/settings.h"
 
 struct asc_run {

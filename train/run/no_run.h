@@ -1,4 +1,4 @@
-/* train/no_run.h: the error where a run was expected and is none. */
+/* train/run/no_run.h: the error where a run was expected and is none. */
 #ifndef TRAIN_NO_RUN_H
 #define TRAIN_NO_RUN_H
 

@@ -1,5 +1,5 @@
-/* train/events.c: the event file of a run, kept in line with its metrics.jsonl. */
-#include "train/events.h"
+/* train/run/events.c: the event file of a run, kept in line with its metrics.jsonl. */
+#include "train/run/events.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "data/file.h"
 #include "tensor/ctx.h"
 #include "train/path.h"
-#include "train/run_lines.h"
+#include "train/run/lines.h"
 
 struct asc_events {
     asc_ctx *ctx;

@@ -1,5 +1,5 @@
-/* train/format.c: versions of models and checkpoints, and the numbers in their metadata. */
-#include "train/format.h"
+/* train/run/format.c: versions of models and checkpoints, and the numbers in their metadata. */
+#include "train/run/format.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* train/sample.c: drawing tokens. */
+/* train/generate/sample.c: drawing tokens. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* train/run_lines.h: the lines of a metrics.jsonl as numbers with names. */
+/* train/run/lines.h: the lines of a metrics.jsonl as numbers with names. */
 #ifndef TRAIN_RUN_LINES_H
 #define TRAIN_RUN_LINES_H
 

@@ -1,5 +1,5 @@
-/* train/run_folder.c: the folder of a run. */
-#include "train/run_folder.h"
+/* train/run/folder.c: the folder of a run. */
+#include "train/run/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "data/file.h"
-#include "train/claim.h"
-#include "train/format.h"
-#include "train/no_run.h"
+#include "train/run/claim.h"
+#include "train/run/format.h"
+#include "train/run/no_run.h"
 #include "train/path.h"
 
 static const struct {

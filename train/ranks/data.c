@@ -1,4 +1,4 @@
-/* train/ranks_data.c: data that rank 0 has read, sent to the others: the vocabulary, the splits' tokens, and what the
+/* train/ranks/data.c: data that rank 0 has read, sent to the others: the vocabulary, the splits' tokens, and what the
  * model has from them. Each agrees to have the memory before anything long is sent. */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* train/no_run.c: the error where a run was expected and is none: who reads it wants to know which there are. */
-#include "train/no_run.h"
+/* train/run/no_run.c: the error where a run was expected and is none: who reads it wants to know which there are. */
+#include "train/run/no_run.h"
 
 #include <dirent.h>
 #include <errno.h>

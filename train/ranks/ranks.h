@@ -1,4 +1,4 @@
-/* train/ranks.h: what rank 0 tells the others. */
+/* train/ranks/ranks.h: what rank 0 tells the others. */
 #ifndef TRAIN_RANKS_H
 #define TRAIN_RANKS_H
 

@@ -1,5 +1,5 @@
 /*
- * train/events.h: the lines of metrics.jsonl as scalars in an event file, which TensorBoard shows.
+ * train/run/events.h: the lines of metrics.jsonl as scalars in an event file, which TensorBoard shows.
  *
  * RUN/tensorboard/events.out.tfevents.ascgrad is a file of records: length, its checksum, data, their checksum
  * (TensorFlow's guide "TFRecord and tf.train.Example"). The first one says "brain.Event:2", each other one is an Event

@@ -1,4 +1,4 @@
-/* train/generate_text.c: continuing a text by text, up to where it is to stop. */
+/* train/generate/text.c: continuing a text by text, up to where it is to stop. */
 #include <string.h>
 
 #include <ascgrad/train.h>
