@@ -183,6 +183,10 @@ static asc_status open_slot(asc_call *call, const asc_slot *slot, asc_array *a, 
         return asc_fail(call->ctx, ASC_ERR_STATE,
                         "backward: %s: %s %d was overwritten after the forward pass, and its old value is needed",
                         call->op->name, kind, i);
+    } else if (slot->rounded) {
+        asc_status status = asc_storage_widen(call->ctx, slot->storage);
+        a->data = (char *)slot->storage->data + slot->offset;
+        return status;
     }
     return ASC_OK;
 }

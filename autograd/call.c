@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "autograd/engine.h"
+#include "autograd/operands.h"
 
 /* ---- input names ---- */
 
@@ -312,4 +313,10 @@ void asc_call_drop_scratch(asc_call *call)
     while (e->n_scratch > 0) {
         asc_storage_unref(call->ctx, e->scratch[--e->n_scratch]);
     }
+}
+
+void asc_call_operands(asc_call *call, uint32_t inputs)
+{
+    asc_engine *e = call->engine;
+    e->operands = call->ctx->precision == ASC_PRECISION_BF16 ? inputs : 0;
 }

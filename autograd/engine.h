@@ -18,6 +18,8 @@ typedef struct asc_edge {
 typedef struct asc_slot {
     asc_array array;
     asc_storage *storage;  /* NULL: not saved */
+    bool rounded;          /* bfloat16 will do, from */
+    ptrdiff_t offset;      /* that byte of the storage on, wherever this is when it is needed */
     uint32_t version;      /* of the storage when it was saved */
     asc_edge edge;         /* of an input, with a reference */
     bool flows;            /* of an output: it may get a gradient, */
@@ -103,6 +105,7 @@ typedef struct asc_engine {
     asc_storage *saved[ASC_MAX_SAVED];
     asc_storage *scratch[ASC_MAX_SCRATCH];
     int n_scratch;
+    uint32_t operands;                  /* inputs that backward reads as operands of products alone */
     double flops;                       /* op->flops of the forward call */
 } asc_engine;
 

@@ -134,7 +134,11 @@ static void drop_slot(asc_ctx *ctx, asc_slot *slot)
     asc_slot held = *slot;
     slot->storage = slot->grad = NULL;
     slot->edge = (asc_edge){0};
-    asc_storage_unref(ctx, held.storage);
+    if (held.rounded) {
+        asc_storage_unref_rounded(ctx, held.storage);
+    } else {
+        asc_storage_unref(ctx, held.storage);
+    }
     asc_storage_unref(ctx, held.grad);
     asc_node_unref(held.edge.leaf);
     asc_record_unref(ctx, held.edge.record);
@@ -213,21 +217,38 @@ static asc_record *new_record(const asc_call *call, asc_tape *tape)
     return r;
 }
 
-static void save(asc_slot *slot, asc_storage *storage)
+static void save(asc_ctx *ctx, asc_slot *slot, asc_storage *storage)
 {
     slot->storage = storage;
     slot->version = storage->version;
-    asc_storage_ref(storage);
+    asc_storage_ref_whole(ctx, storage);
 }
 
-static void fill_inputs(const asc_call *call, asc_slot *slots)
+static asc_status save_rounded(asc_ctx *ctx, asc_slot *slot, asc_storage *storage)
 {
+    asc_status status = asc_storage_ref_rounded(ctx, storage);
+    slot->offset = (char *)slot->array.data - (char *)storage->data;
+    slot->rounded = !status;
+    slot->storage = status ? NULL : storage;
+    slot->version = storage->version;
+    return status;
+}
+
+static asc_status fill_inputs(const asc_call *call, asc_slot *slots)
+{
+    asc_status status = ASC_OK;
     const asc_engine *e = call->engine;
     for (int i = 0; i < call->n_in; i++) {
         slots[i].array = call->in[i];
         asc_node *node = e->in[i];
+        asc_storage *storage = e->packed[i] ? e->packed[i] : node ? node->storage : NULL;
         if (node && asc_saves_input(call->op, i)) {
-            save(&slots[i], e->packed[i] ? e->packed[i] : node->storage);
+            bool operand = e->operands & 1u << i && call->in[i].dtype == ASC_F32;
+            if (!operand) {
+                save(call->ctx, &slots[i], storage);
+            } else if (!status) {
+                status = save_rounded(call->ctx, &slots[i], storage);
+            }
         }
         if (node && call->wants[i]) {
             asc_edge edge = slots[i].edge = asc_edge_of(node);
@@ -238,6 +259,7 @@ static void fill_inputs(const asc_call *call, asc_slot *slots)
             }
         }
     }
+    return status;
 }
 
 /* The tensors that gradients flow to hold the record from here on. */
@@ -248,7 +270,7 @@ static void fill_results(const asc_call *call, uint32_t no_grad_out, asc_record 
     for (int i = 0; i < call->n_out; i++) {
         slots[i].array = call->out[i];
         if (call->op->saves_out & 1u << i) {
-            save(&slots[i], e->out[i]->storage);
+            save(call->ctx, &slots[i], e->out[i]->storage);
         }
         slots[i].flows = !(no_grad_out & 1u << i) && asc_is_floating(call->out[i].dtype);
         if (slots[i].flows) {
@@ -259,7 +281,7 @@ static void fill_results(const asc_call *call, uint32_t no_grad_out, asc_record 
     }
     for (int i = 0; i < call->n_saved; i++) {
         slots[call->n_out + i].array = call->saved[i];
-        save(&slots[call->n_out + i], e->saved[i]);
+        save(call->ctx, &slots[call->n_out + i], e->saved[i]);
     }
 }
 
@@ -306,9 +328,8 @@ asc_status asc_tape_record(asc_call *call, const asc_segment *segment)
     if (!r) {
         return ASC_ERR_MEMORY;
     }
-    bool whole = !segment || take_seen(ctx, tape, r);
+    bool whole = (!segment || take_seen(ctx, tape, r)) && !fill_inputs(call, r->slots);
     if (whole) {
-        fill_inputs(call, r->slots);
         fill_results(call, segment ? ~segment->flows : call->op->no_grad_out, r);
     }
     asc_record_unref(ctx, r);

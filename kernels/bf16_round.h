@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/bf16.h"
+#include "tensor/bf16.h"
 
 #if defined(__GNUC__)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -22,19 +23,11 @@
 #define UNROLL
 #endif
 
-/* The bits of a float rounded to bfloat16, the lower half 0: to nearest, ties to even; a NaN stays one. */
-static inline uint32_t round_bits(uint32_t x)
-{
-    uint32_t magnitude = x & 0x7fffffff, rounded = (x + 0x7fff + (x >> 16 & 1)) & 0xffff0000;
-    uint32_t quiet = (x | 0x400000) & 0xffff0000, zero = x & 0x80000000;
-    return magnitude > 0x7f800000 ? quiet : magnitude < 0x00800000 ? zero : rounded;
-}
-
 static inline uint32_t rounded_at(const float *x)
 {
     uint32_t bits;
     memcpy(&bits, x, sizeof bits);
-    return round_bits(bits);
+    return asc_bf16_bits(bits);
 }
 
 /* What is subnormal becomes zero of its sign. */

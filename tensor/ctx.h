@@ -21,6 +21,10 @@ struct asc_storage {
     void (*on_release)(void *user, void *data);
     void *user;
     uint32_t version; /* counts writes from outside, so that a backward pass notices */
+    int operands;     /* of the references, those that do with bfloat16 */
+    bool keeps_whole; /* another one needs all of it for long */
+    bool is_rounded;  /* it holds bfloat16, */
+    asc_storage *half; /* for which this is room; NULL: it stays as it is */
     asc_storage *next;
 };
 
@@ -150,6 +154,14 @@ asc_storage *asc_storage_lasting(asc_ctx *ctx, size_t bytes); /* the same, for w
 asc_storage *asc_storage_wrap(asc_ctx *ctx, void *data, void (*on_release)(void *user, void *data), void *user);
 void asc_storage_ref(asc_storage *s);
 void asc_storage_unref(asc_ctx *ctx, asc_storage *s); /* NULL is accepted */
+/* A reference for which floats rounded to bfloat16 will do. Once no others are left the storage holds these, in half
+ * the memory, until asc_storage_widen. Small storage and the caller's stay as they are, and so does what somebody needs
+ * whole for as long. ASC_ERR_MEMORY, without a reference. */
+asc_status asc_storage_ref_rounded(asc_ctx *ctx, asc_storage *s);
+void asc_storage_ref_whole(asc_ctx *ctx, asc_storage *s);
+void asc_storage_unref_rounded(asc_ctx *ctx, asc_storage *s);
+/* Makes it floats again. ASC_ERR_MEMORY. */
+asc_status asc_storage_widen(asc_ctx *ctx, asc_storage *s);
 
 /* tag.c */
 enum { ASC_TAGS = 64 };

@@ -16,6 +16,8 @@
 
 #include <string.h>
 
+#include "tensor/bf16.h"
+
 enum { CLASSES = 8 * 60, SMALLEST = 256, LARGE = 1 << 16, LINE = 64 };
 enum { CALLERS = -1, IN_CHUNK = -2 }; /* size classes that are none */
 
@@ -203,6 +205,9 @@ static asc_storage *serve(asc_ctx *ctx, size_t bytes, bool lasting)
     if (s) {
         s->refs = 1;
         s->version = 0;
+        s->operands = 0;
+        s->keeps_whole = s->is_rounded = false;
+        s->half = NULL;
         s->served = ++ctx->n_served;
         s->next = NULL;
     }
@@ -234,11 +239,8 @@ void asc_storage_ref(asc_storage *s)
     s->refs++;
 }
 
-void asc_storage_unref(asc_ctx *ctx, asc_storage *s)
+static void let_go(asc_ctx *ctx, asc_storage *s)
 {
-    if (!s || --s->refs > 0) {
-        return;
-    }
     if (s->size_class >= 0) {
         s->next = ctx->pool->free[s->size_class];
         ctx->pool->free[s->size_class] = s;
@@ -250,4 +252,95 @@ void asc_storage_unref(asc_ctx *ctx, asc_storage *s)
         }
         asc_free(ctx, s, sizeof *s);
     }
+}
+
+/* ---- rounding ---- */
+
+/* Takes the memory of `other`, which goes with what it was. */
+static void move_to(asc_ctx *ctx, asc_storage *s, asc_storage *other)
+{
+    asc_storage was = *s;
+    s->data = other->data, s->capacity = other->capacity;
+    s->chunk = other->chunk, s->size_class = other->size_class;
+    other->data = was.data, other->capacity = was.capacity;
+    other->chunk = was.chunk, other->size_class = was.size_class;
+    let_go(ctx, other);
+}
+
+static void round_off(asc_ctx *ctx, asc_storage *s)
+{
+    asc_storage *half = s->half;
+    const uint32_t *from = s->data;
+    uint16_t *to = half->data;
+    size_t n = s->capacity / sizeof *from;
+    for (size_t i = 0; i < n; i++) {
+        to[i] = (uint16_t)(asc_bf16_bits(from[i]) >> 16);
+    }
+    s->half = NULL;
+    s->is_rounded = true;
+    move_to(ctx, s, half);
+}
+
+asc_status asc_storage_widen(asc_ctx *ctx, asc_storage *s)
+{
+    if (!s->is_rounded) {
+        return ASC_OK;
+    }
+    asc_storage *whole = asc_storage_new(ctx, 2 * s->capacity);
+    if (!whole) {
+        return ASC_ERR_MEMORY;
+    }
+    const uint16_t *from = s->data;
+    uint32_t *to = whole->data;
+    size_t n = s->capacity / sizeof *from;
+    for (size_t i = 0; i < n; i++) {
+        to[i] = (uint32_t)from[i] << 16;
+    }
+    s->is_rounded = false;
+    move_to(ctx, s, whole);
+    return ASC_OK;
+}
+
+static void drop_half(asc_ctx *ctx, asc_storage *s)
+{
+    if (s->half) {
+        let_go(ctx, s->half);
+        s->half = NULL;
+    }
+}
+
+void asc_storage_unref(asc_ctx *ctx, asc_storage *s)
+{
+    if (s && --s->refs == 0) {
+        drop_half(ctx, s);
+        let_go(ctx, s);
+    } else if (s && s->half && s->refs == s->operands) {
+        round_off(ctx, s);
+    }
+}
+
+void asc_storage_ref_whole(asc_ctx *ctx, asc_storage *s)
+{
+    s->refs++;
+    s->keeps_whole = true;
+    drop_half(ctx, s);
+}
+
+asc_status asc_storage_ref_rounded(asc_ctx *ctx, asc_storage *s)
+{
+    if (s->size_class == IN_CHUNK && !s->keeps_whole && s->operands == 0) {
+        s->half = asc_storage_new(ctx, s->capacity / 2);
+        if (!s->half) {
+            return ASC_ERR_MEMORY;
+        }
+    }
+    s->refs++;
+    s->operands++;
+    return ASC_OK;
+}
+
+void asc_storage_unref_rounded(asc_ctx *ctx, asc_storage *s)
+{
+    s->operands--;
+    asc_storage_unref(ctx, s);
 }

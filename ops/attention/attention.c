@@ -298,6 +298,7 @@ static asc_status infer(asc_call *call)
     if (asc_expect_allowed(call, LENGTHS, MASK, &J) || asc_expect_given_bias(call, BIAS, &J)) {
         return ASC_ERR_ARG;
     }
+    asc_call_operands(call, o->random > 0 ? 0 : 1u << Q | 1u << K_ | 1u << V); /* links are no products */
     asc_status status = asc_call_output(call, 0, q->dtype, 3, (int64_t[]){J.B, J.N, call->in[V].shape[2]});
     return status ? status : asc_call_save(call, SAVED_LSE, q->dtype, 3, (int64_t[]){J.B, J.H, J.N});
 }

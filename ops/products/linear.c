@@ -29,6 +29,12 @@ asc_status asc_linear_infer(asc_call *call)
     return asc_call_output(call, 0, x->dtype, x->ndim, shape);
 }
 
+static asc_status infer(asc_call *call)
+{
+    asc_call_operands(call, 1u << X);
+    return asc_linear_infer(call);
+}
+
 static asc_status forward(asc_call *call)
 {
     const asc_array *x = &call->in[X], *w = &call->in[W];
@@ -110,7 +116,7 @@ const asc_op asc_op_linear = {
     .n_out = 1,
     .flags = ASC_OP_FRESH,
     .saves_in = 1u << X | 1u << W,
-    .infer = asc_linear_infer,
+    .infer = infer,
     .forward = forward,
     .backward = backward,
     .flops = asc_linear_flops,

@@ -5,6 +5,7 @@
 #include <ascgrad/op.h>
 #include <ascgrad/ops.h>
 
+#include "autograd/operands.h"
 #include "kernels/kernels.h"
 #include "kernels/gemm.h"
 #include "tensor/ctx.h"
