@@ -116,9 +116,10 @@ static void name_idle_input(const struct args *args)
     }
     off_t at = S_ISREG(info.st_mode) ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
     int bytes = 0;
-    bool text = S_ISREG(info.st_mode)    ? pread(STDIN_FILENO, &byte, 1, at) == 1
-                : S_ISFIFO(info.st_mode) ? poll(&in, 1, 0) == 1 && ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 && bytes > 0
-                                         : false;
+    bool text = S_ISREG(info.st_mode) && pread(STDIN_FILENO, &byte, 1, at) == 1;
+    if (S_ISFIFO(info.st_mode)) {
+        text = poll(&in, 1, 0) == 1 && ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 && bytes > 0;
+    }
     if (text) {
         cli_message("standard input has a text, which is not read: '--prompt -' continues it, --interactive each line");
     }
