@@ -6,6 +6,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/operands.h"
+#include "tensor/locale.h"
 
 /* ---- input names ---- */
 
@@ -139,7 +140,7 @@ asc_status asc_call_fail(asc_call *call, const char *format, ...)
     char text[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    asc_vsnprintf(text, sizeof text, format, args);
     va_end(args);
     return fail_call(call, ASC_ERR_ARG, text);
 }
@@ -153,7 +154,7 @@ asc_status asc_call_expect(asc_call *call, int input, const char *format, ...)
     char expected[400], shape[ASC_SHAPE_TEXT], name[32];
     va_list args;
     va_start(args, format);
-    vsnprintf(expected, sizeof expected, format, args);
+    asc_vsnprintf(expected, sizeof expected, format, args);
     va_end(args);
     const asc_array *a = &call->in[input];
     return asc_call_fail(call, "%s is %s%s%s, expected %s", asc_input_name(call->op, input, name),
@@ -170,8 +171,8 @@ asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what
         double v = asc_element(a->dtype, a->data, i);
         if (!isfinite(v)) {
             char text[400], shape[ASC_SHAPE_TEXT];
-            snprintf(text, sizeof text, "%s %s has %g at element %lld", what, asc_shape_text(a, shape), v,
-                     (long long)i);
+            asc_snprintf(text, sizeof text, "%s %s has %g at element %lld", what, asc_shape_text(a, shape), v,
+                         (long long)i);
             return fail_call(call, ASC_ERR_NONFINITE, text);
         }
     }

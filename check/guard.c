@@ -1,5 +1,7 @@
 /* check/guard.c: an op between guards: each call's arrays stand in memory of their own, with a guard region on each
- * side. What the op writes there, or into an array that it is only to read, is found when it returns, and named. */
+ * side. What the op writes there, or into an array that it is only to read, is found when it returns, and named. So is
+ * what backward reads though saves_in or saves_out does not name it, which would be NULL elsewhere: here it holds
+ * stand-ins, and a second call with others has to have the same results. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +20,7 @@ typedef struct guarded_array {
     size_t bytes;
     size_t at;       /* of its copy in the memory */
     bool is_another; /* of one tensor given twice: it has the memory of an array before it */
+    bool withheld;   /* from backward: it has no data but a stand-in's */
 } guarded_array;
 
 enum { MOST = 2 * ASC_MAX_IN + 2 * ASC_MAX_OUT + ASC_MAX_SAVED };
@@ -34,11 +37,12 @@ typedef struct guarded_call {
 
 static void add(guarded_call *g, kind kind, int number, asc_array *given, asc_array *inner, bool written)
 {
-    if (given->ndim < 0 || !given->data) {
+    bool withheld = g->backward && (kind == INPUT || kind == OUTPUT) && !given->data;
+    if (given->ndim < 0 || (!given->data && !withheld)) {
         return;
     }
-    guarded_array a = {kind, number, given, inner, written, asc_array_span(given), g->bytes + GUARD, false};
-    for (int i = 0; i < g->n && !a.is_another; i++) {
+    guarded_array a = {kind, number, given, inner, written, asc_array_span(given), g->bytes + GUARD, false, withheld};
+    for (int i = 0; i < g->n && !a.is_another && !withheld; i++) {
         const guarded_array *b = &g->array[i];
         a.is_another = b->given->data == given->data && b->bytes == a.bytes && b->written == written;
         a.at = a.is_another ? b->at : a.at;
@@ -67,13 +71,33 @@ static void add_all(guarded_call *g, asc_call *call)
     }
 }
 
-static void copy_in(guarded_call *g)
+/* Stand-ins: reals of either sign, small and large; what may be an index stays one. */
+static void stand_in(const guarded_array *a, bool other)
+{
+    asc_dtype dtype = a->given->dtype;
+    int64_t n = (int64_t)(a->bytes / asc_dtype_size(dtype));
+    for (int64_t i = 0; i < n; i++) {
+        if (dtype == ASC_I64) {
+            ((int64_t *)a->inner->data)[i] = other;
+        } else if (dtype == ASC_U8) {
+            ((uint8_t *)a->inner->data)[i] = other;
+        } else {
+            asc_set_element(dtype, a->inner->data, i, other ? -1000 : .5);
+        }
+    }
+}
+
+/* With other stand-ins in the array number `other`, or in ALL; NONE. */
+enum { ALL = -1, NONE = -2 };
+static void copy_in(guarded_call *g, int other)
 {
     memset(g->memory, PATTERN, g->bytes);
     for (int i = 0; i < g->n; i++) {
         guarded_array *a = &g->array[i];
         a->inner->data = g->memory + a->at;
-        if (a->bytes > 0) {
+        if (a->withheld) {
+            stand_in(a, other == ALL || other == i);
+        } else if (a->bytes > 0) {
             memcpy(a->inner->data, a->given->data, a->bytes);
         }
     }
@@ -118,7 +142,7 @@ static asc_status check_array(asc_call *call, const guarded_call *g, const guard
     if (!is_guard(g->memory + a->at - GUARD, GUARD)) {
         return refuse(call, g, a, "writes out of bounds, before ");
     }
-    if (!a->written && a->bytes > 0 && memcmp(g->memory + a->at, a->given->data, a->bytes) != 0) {
+    if (!a->written && !a->withheld && a->bytes > 0 && memcmp(g->memory + a->at, a->given->data, a->bytes) != 0) {
         return refuse(call, g, a, "writes to what it may only read, ");
     }
     return ASC_OK;
@@ -149,18 +173,56 @@ static asc_status infer(asc_call *call)
     return status;
 }
 
-static asc_status run_guarded(asc_call *call, guarded_call *g)
+static asc_status run_guarded(asc_call *call, guarded_call *g, int other)
 {
+    copy_in(g, other);
+    asc_status status = g->backward ? g->inner.op->backward(&g->inner) : g->inner.op->forward(&g->inner);
+    return status ? status : check_arrays(call, g);
+}
+
+/* ---- what was read ---- */
+
+/* Whether other stand-ins, as above, give other results than those in g's memory: status of the call, or of this. */
+static asc_status read_any(asc_call *call, const guarded_call *g, int other, bool *differs)
+{
+    guarded_call again = *g;
     asc_storage *s = asc_storage_new(call->ctx, g->bytes);
     if (!s) {
         return ASC_ERR_MEMORY;
     }
-    g->memory = s->data;
-    copy_in(g);
-    asc_status status = g->backward ? g->inner.op->backward(&g->inner) : g->inner.op->forward(&g->inner);
-    status = status ? status : check_arrays(call, g);
-    copy_out(g);
+    again.memory = s->data;
+    for (int i = 0; i < g->n; i++) { /* the copy's own arrays */
+        again.array[i].inner = (asc_array *)(void *)((char *)&again + ((char *)g->array[i].inner - (const char *)g));
+    }
+    asc_status status = run_guarded(call, &again, other);
+    *differs = false;
+    for (int i = 0; i < g->n && !status; i++) {
+        const guarded_array *a = &g->array[i];
+        *differs |= a->written && a->bytes > 0 && memcmp(g->memory + a->at, again.memory + a->at, a->bytes) != 0;
+    }
     asc_storage_unref(call->ctx, s);
+    return status;
+}
+
+/* An op whose results differ from call to call anyhow is left to the parts that compare them. */
+static asc_status check_reads(asc_call *call, const guarded_call *g)
+{
+    bool any = false, unsteady = false, this = false;
+    for (int i = 0; i < g->n; i++) {
+        any |= g->array[i].withheld && g->array[i].bytes > 0;
+    }
+    asc_status status = any ? read_any(call, g, ALL, &any) : ASC_OK;
+    if (status || !any || (status = read_any(call, g, NONE, &unsteady)) || unsteady) {
+        return status;
+    }
+    for (int i = 0; i < g->n && !status; i++) {
+        const guarded_array *a = &g->array[i];
+        status = a->withheld ? read_any(call, g, i, &this) : ASC_OK;
+        if (!status && a->withheld && this) {
+            return refuse(call, g, a, a->kind == INPUT ? "reads what saves_in does not name, "
+                                                       : "reads what saves_out does not name, ");
+        }
+    }
     return status;
 }
 
@@ -176,7 +238,16 @@ static asc_status run(asc_call *call, bool backward)
     if (!view) {
         add_all(&g, call);
     }
-    return run_guarded(call, &g);
+    asc_storage *s = asc_storage_new(call->ctx, g.bytes);
+    if (!s) {
+        return ASC_ERR_MEMORY;
+    }
+    g.memory = s->data;
+    asc_status status = run_guarded(call, &g, NONE);
+    status = status || !backward ? status : check_reads(call, &g);
+    copy_out(&g);
+    asc_storage_unref(call->ctx, s);
+    return status;
 }
 
 static asc_status forward(asc_call *call)

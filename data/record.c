@@ -9,13 +9,14 @@
 
 #include "data/json.h"
 #include "tensor/ctx.h"
+#include "tensor/locale.h"
 
 asc_status asc_record_fail(const asc_records *r, const char *format, ...)
 {
     char what[300];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
+    asc_vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
     return asc_fail(r->ctx, ASC_ERR_FORMAT, "%s: line %" PRId64 ": %s", r->path, asc_text_lines(r->text), what);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "data/safetensors.h"
+#include "tensor/locale.h"
 
 asc_status asc_safetensors_fail(const asc_safetensors *file, asc_status status, const char *name, const char *format,
                                 ...)
@@ -13,7 +14,7 @@ asc_status asc_safetensors_fail(const asc_safetensors *file, asc_status status, 
     char text[256], shown[80];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    asc_vsnprintf(text, sizeof text, format, args);
     va_end(args);
     snprintf(shown, sizeof shown, "%s", name ? name : "");
     for (char *part = text; part; part = part == text ? shown : NULL) {

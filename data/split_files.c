@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
+
+#include "tensor/locale.h"
 
 /* ---- parts of one file ---- */
 
@@ -46,7 +47,7 @@ bool asc_name_tells(const char *name, asc_split_kind kind)
     for (const char *part = name; *part; part += strspn(part, "._-")) {
         size_t n = strcspn(part, "._-");
         for (int i = 0; parts[kind][i]; i++) {
-            if (strlen(parts[kind][i]) == n && strncasecmp(parts[kind][i], part, n) == 0) {
+            if (strlen(parts[kind][i]) == n && asc_strncasecmp(parts[kind][i], part, n) == 0) {
                 return true;
             }
         }

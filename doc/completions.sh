@@ -2,6 +2,8 @@
 # Prints the completions of a shell, bash, zsh or fish, from the program's own tables of commands and options.
 # usage: completions.sh PROGRAM SHELL
 set -u
+LC_ALL=C # numbers, sorting and ranges as everywhere
+export LC_ALL
 program=$1 shell=$2
 
 commands() {

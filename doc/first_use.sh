@@ -1,6 +1,8 @@
 #!/bin/sh
 # doc/first_use.sh PROGRAM >doc/first-use.md: what a first user sees, in a real terminal (tmux), a dumb one and a pipe.
 set -eu
+LC_ALL=C # numbers, sorting and ranges as everywhere
+export LC_ALL
 program=$(realpath "$1")
 folder=$(mktemp -d)
 socket=first-use-$$ screens=0

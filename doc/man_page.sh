@@ -2,6 +2,8 @@
 # Prints the man page of a command, or of a kind of one, from the program's own table of its options.
 # usage: man_page.sh PROGRAM COMMAND [KIND] <doc/ascgrad.1, whose date it has, too
 set -u
+LC_ALL=C # numbers, sorting and ranges as everywhere
+export LC_ALL
 program=$1
 shift
 date=$(sed -n 's/^\.Dd //p')

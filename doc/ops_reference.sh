@@ -2,6 +2,8 @@
 # Prints the op reference, doc/ops.md, from the registry.
 # usage: ops_reference.sh PROGRAM
 set -u
+LC_ALL=C # numbers, sorting and ranges as everywhere
+export LC_ALL
 cat <<'TEXT'
 # Ops
 

@@ -2,6 +2,8 @@
 # Prints the reference of the settings, doc/settings.md, from their tables.
 # usage: settings_reference.sh PROGRAM
 set -u
+LC_ALL=C # numbers, sorting and ranges as everywhere
+export LC_ALL
 cat <<'TEXT'
 # Settings
 

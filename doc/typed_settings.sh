@@ -2,6 +2,8 @@
 # Prints include/ascgrad/typed_settings.h, the structs of settings, from their tables.
 # usage: typed_settings.sh PROGRAM
 set -u
+LC_ALL=C # numbers, sorting and ranges as everywhere
+export LC_ALL
 cat <<'TEXT'
 /*
  * ascgrad/typed_settings.h: a struct for the settings of the model and of each mixing. Made from the tables of them by

@@ -2,6 +2,8 @@
 # Writes the man pages of all commands and the completions of all shells from the program's tables of options.
 # usage: update_help.sh PROGRAM FOLDER, FOLDER/man and FOLDER/completions being written
 set -eu
+LC_ALL=C # numbers, sorting and ranges as everywhere
+export LC_ALL
 program=$1 folder=$2 here=$(dirname "$0")
 mkdir -p "$folder/man" "$folder/completions"
 

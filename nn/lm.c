@@ -10,6 +10,20 @@
 
 /* ---- making ---- */
 
+/* What mixes: its name says which settings there are, and so a wrong one is told before what else is wrong. */
+static asc_status check_mixings(asc_lm *lm, const asc_reader *c)
+{
+    const json_t *mix = json_object_get(c->given, "mix");
+    size_t n = json_is_array(mix) ? json_array_size(mix) : 1;
+    asc_status status = ASC_OK;
+    for (size_t i = 0; i < n && !status; i++) {
+        const char *name = json_string_value(json_is_array(mix) ? json_array_get(mix, i) : mix);
+        bool named = name && strcmp(name, ASC_MIX_NONE) != 0;
+        status = !named || asc_mixing_choose(lm->ctx, "mix", name, false) ? ASC_OK : asc_error(lm->ctx);
+    }
+    return status;
+}
+
 /* The model's settings for layer l: all that are not by layer are the same for each. */
 static asc_status read_values(asc_lm *lm, asc_reader *c, int l, asc_lm_values *v)
 {
@@ -58,8 +72,8 @@ static asc_status read_pairs(asc_lm *lm, asc_reader *c, const asc_lm_values *v)
 
 static asc_status read_sizes(asc_lm *lm, asc_reader *c, bool *pos_emb)
 {
-    asc_lm_values v;
-    if (read_values(lm, c, 0, &v) == ASC_OK) {
+    asc_lm_values v = {0};
+    if (check_mixings(lm, c) == ASC_OK && read_values(lm, c, 0, &v) == ASC_OK) {
         lm->D = v.d_model;
         lm->layers = v.layers;
         lm->vocab = v.vocab;

@@ -1,12 +1,12 @@
 /* optim/optim.c: which rule changes which parameter, their state, and the loop over parameters. */
 #include "optim/optim.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tensor/locale.h"
 #include "tensor/need.h"
 
 enum { PIECE = 1 << 16 };
@@ -65,7 +65,7 @@ static asc_status check_rules(asc_ctx *ctx, const char *function, const asc_para
             return refuse(ctx, function, r->names, (double)r->rule, "one of asc_rule");
         }
         int i = 0, n = asc_params_count(params);
-        while (i < n && fnmatch(r->names, asc_params_name(params, i), 0) != 0) {
+        while (i < n && asc_fnmatch(r->names, asc_params_name(params, i), 0) != 0) {
             i++;
         }
         if (i == n) {
@@ -86,7 +86,7 @@ static const asc_rule_def *find_rule(const asc_optim *o, int i, const asc_rule_f
 {
     asc_rule rule = o->options.rule;
     for (const asc_rule_for *r = rules; r && r->names; r++) {
-        rule = fnmatch(r->names, asc_params_name(o->params, i), 0) == 0 ? r->rule : rule;
+        rule = asc_fnmatch(r->names, asc_params_name(o->params, i), 0) == 0 ? r->rule : rule;
     }
     switch (rule) {
     case ASC_RULE_SGD:
@@ -335,7 +335,7 @@ int asc_optim_group(asc_optim *o, const char *names, double lr_scale, double wei
     }
     int n = 0;
     for (int i = 0; i < o->count; i++) {
-        if (fnmatch(names, asc_params_name(o->params, i), 0) == 0) {
+        if (asc_fnmatch(names, asc_params_name(o->params, i), 0) == 0) {
             asc_optim_setting *was = &o->part[i].setting;
             was->lr_scale = lr_scale < 0 ? was->lr_scale : lr_scale;
             was->weight_decay = weight_decay < 0 ? was->weight_decay : weight_decay;

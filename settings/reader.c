@@ -171,11 +171,17 @@ static asc_status store(asc_reader *r, const asc_setting *table, const asc_setti
     return status;
 }
 
-/* A required setting that is not there: what may have been meant by it is offered. */
+/* A required setting that is not there. What is there and wrong is told first; what may have been meant is offered. */
 static asc_status refuse_missing(asc_reader *r, const asc_setting *table, const asc_setting *row)
 {
     const char *key;
     json_t *value;
+    for (const asc_setting *other = table; other->key; other++) {
+        value = other->only ? NULL : json_object_get(r->given, other->key);
+        if (value && asc_setting_check(r->ctx, other, other->key, value)) {
+            return asc_error(r->ctx);
+        }
+    }
     json_object_foreach(r->given, key, value) {
         if (asc_name_close(key, row->key) && !asc_setting_find(table, key) && !json_object_get(r->effect, key)) {
             bool fits = asc_setting_check(r->ctx, row, row->key, value) == ASC_OK;

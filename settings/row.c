@@ -9,6 +9,8 @@
 
 #include <program/names.h>
 
+#include "tensor/locale.h"
+
 const asc_setting *asc_setting_find(const asc_setting *table, const char *key)
 {
     for (; table && key && table->key; table++) {
@@ -60,8 +62,8 @@ static void expect_number(const asc_setting *row, const json_t *got, char *text)
                        : real                           ? "a number"
                                                         : "a whole number";
     bool any = row->min <= -1e9 && row->max >= 1e9 && !json_is_number(got);
-    snprintf(text, EXPECTED, any ? "%s" : row->max >= 1e9 && !above ? "%s >= %.10g" : "%s from %.10g to %.10g", kind,
-             row->min, row->max);
+    asc_snprintf(text, EXPECTED, any ? "%s" : row->max >= 1e9 && !above ? "%s >= %.10g" : "%s from %.10g to %.10g",
+                 kind, row->min, row->max);
 }
 
 /* In place of `got`, the value or what of it is wrong. */
@@ -489,7 +491,7 @@ static json_t *parse_any(const char *text)
         return value ? value : json_string(text);
     }
     char *end;
-    double number = strtod(text, &end);
+    double number = asc_strtod(text, &end);
     return *end || !isfinite(number) ? json_string(text) : json_real(number);
 }
 

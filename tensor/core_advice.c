@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 #include <string.h>
-#include <strings.h>
+
+#include "tensor/locale.h"
 
 /* Its core types by the instruction set of their kernels. */
 static const struct {
@@ -26,7 +27,7 @@ static enum asc_isa kernels_of(const char *core)
 {
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         for (const char *const *name = kernels[i].cores; *name; name++) {
-            if (strcasecmp(core, *name) == 0) {
+            if (asc_strcasecmp(core, *name) == 0) {
                 return kernels[i].isa;
             }
         }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tensor/locale.h"
+
 asc_status asc_error(const asc_ctx *ctx)
 {
     return ctx ? ctx->status : ASC_ERR_MEMORY;
@@ -77,7 +79,7 @@ static void record(asc_ctx *ctx, asc_status status, const char *subject, const c
         snprintf(ctx->subject, sizeof ctx->subject, "%s", subject);
         ctx->detail = strlen(ctx->subject);
         memcpy(ctx->message, ctx->subject, ctx->detail);
-        vsnprintf(ctx->message + ctx->detail, sizeof ctx->message - ctx->detail, format, args);
+        asc_vsnprintf(ctx->message + ctx->detail, sizeof ctx->message - ctx->detail, format, args);
     }
 }
 
@@ -105,7 +107,7 @@ void asc_note(asc_ctx *ctx, const char *format, ...)
     if (ctx && ctx->note) {
         va_list args;
         va_start(args, format);
-        vsnprintf(text, sizeof text, format, args);
+        asc_vsnprintf(text, sizeof text, format, args);
         va_end(args);
         ctx->note(ctx->note_user, text);
     }

@@ -5,6 +5,7 @@
 
 #include "tensor/ctx.h"
 #include "tensor/dtype.h"
+#include "tensor/locale.h"
 #include "tensor/need.h"
 
 enum { MOST = 8, EDGE = 3 }; /* entries of a dimension that are all shown; of a longer one so many at each end */
@@ -45,7 +46,7 @@ static int entry_text(const asc_array *a, int64_t at, char text[32])
     if (a->dtype == ASC_U8) {
         return snprintf(text, 32, "%d", ((const uint8_t *)a->data)[at]);
     }
-    return snprintf(text, 32, "%.6g", asc_element(a->dtype, a->data, at));
+    return asc_snprintf(text, 32, "%.6g", asc_element(a->dtype, a->data, at));
 }
 
 /* The next index after i that is shown, n at the end. */

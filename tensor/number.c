@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tensor/locale.h"
+
 /* The digits of a decimal number, without the point: value = digits × 10^exponent. */
 typedef struct decimal {
     int64_t digits;
@@ -89,7 +91,7 @@ static const char *read_real(const char *text, double *value)
         return NULL;
     }
     char *end;
-    *value = strtod(text, &end);
+    *value = asc_strtod(text, &end);
     return isfinite(*value) ? end : NULL;
 }
 

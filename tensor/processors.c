@@ -6,6 +6,7 @@
 #include <sched.h>
 #endif
 
+#include "tensor/locale.h"
 #include "tensor/processors.h"
 
 #include <math.h>
@@ -33,22 +34,21 @@ static bool read_line(const char *folder, const char *file, char line[LINE])
  * is no quota. */
 static double group_quota(const char *folder, bool version_2)
 {
-    char line[LINE], other[LINE];
-    double quota = 0, period = 0;
-    bool read = version_2 ? read_line(folder, "cpu.max", line) && sscanf(line, "%lf %lf", &quota, &period) == 2
-                          : read_line(folder, "cpu.cfs_quota_us", line) && sscanf(line, "%lf", &quota) == 1 &&
-                                read_line(folder, "cpu.cfs_period_us", other) && sscanf(other, "%lf", &period) == 1;
-    return read && quota > 0 && period > 0 ? quota / period : (double)INFINITY;
+    char line[LINE], other[LINE], *end = line;
+    bool read = read_line(folder, version_2 ? "cpu.max" : "cpu.cfs_quota_us", line) &&
+                (version_2 || read_line(folder, "cpu.cfs_period_us", other));
+    double quota = read ? asc_strtod(line, &end) : 0; /* 0 of a text that is no number */
+    double period = read ? asc_strtod(version_2 ? end : other, NULL) : 0;
+    return quota > 0 && period > 0 ? quota / period : (double)INFINITY;
 }
 
 /* A group's limit of memory in bytes, or infinity. "max" is none. */
 static double group_memory(const char *folder, bool version_2)
 {
     char line[LINE];
-    double bytes = 0;
-    bool read = read_line(folder, version_2 ? "memory.max" : "memory.limit_in_bytes", line) &&
-                sscanf(line, "%lf", &bytes) == 1;
-    return read && bytes > 0 ? bytes : (double)INFINITY;
+    bool read = read_line(folder, version_2 ? "memory.max" : "memory.limit_in_bytes", line);
+    double bytes = read ? asc_strtod(line, NULL) : 0;
+    return bytes > 0 ? bytes : (double)INFINITY;
 }
 
 typedef double group_limit(const char *folder, bool version_2);
@@ -131,13 +131,13 @@ double asc_memory_bytes(void)
 
 double asc_memory_available(void)
 {
-    double all = asc_memory_bytes(), kib;
+    static const char *const key = "MemAvailable:";
+    double all = asc_memory_bytes();
     char line[LINE];
     FILE *f = fopen("/proc/meminfo", "r");
     while (f && fgets(line, sizeof line, f)) {
-        if (sscanf(line, "MemAvailable: %lf", &kib) == 1) {
-            all = fmin(all, 1024 * kib);
-        }
+        double kib = strncmp(line, key, strlen(key)) == 0 ? asc_strtod(line + strlen(key), NULL) : 0;
+        all = kib > 0 ? fmin(all, 1024 * kib) : all;
     }
     if (f) {
         fclose(f);

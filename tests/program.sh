@@ -1,5 +1,7 @@
 # tests/program.sh: what the scripts that run the program share; sourced by them.
 set -u
+LC_ALL=C # awk and printf write a decimal point, sort and ranges go by bytes
+export LC_ALL
 folder=$(mktemp -d) || exit 99
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 99

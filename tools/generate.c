@@ -2,9 +2,13 @@
 #include "tools/generate.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <program/file.h>
 
@@ -99,6 +103,26 @@ static prompt read_prompt(asc_ctx *ctx, const struct args *args)
     prompt p = read_all(file, args->prompt_file);
     fclose(file);
     return p;
+}
+
+/* A text that no option asks for is not read: who waits for it would wait for ever where the input only stays open. */
+static void name_idle_input(const struct args *args)
+{
+    struct stat info;
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    char byte;
+    if (args->prompt || args->prompt_file || fstat(STDIN_FILENO, &info)) {
+        return;
+    }
+    off_t at = S_ISREG(info.st_mode) ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
+    int bytes = 0;
+    bool text = S_ISREG(info.st_mode) && pread(STDIN_FILENO, &byte, 1, at) == 1;
+    if (S_ISFIFO(info.st_mode)) {
+        text = poll(&in, 1, 0) == 1 && ioctl(STDIN_FILENO, FIONREAD, &bytes) == 0 && bytes > 0;
+    }
+    if (text) {
+        cli_message("standard input has a text, which is not read: '--prompt -' continues it, --interactive each line");
+    }
 }
 
 /* What an editor puts at a file's end belongs to the file; the prompt goes on where its last line ends. */
@@ -296,6 +320,7 @@ static int generate(generation *g, const struct args *args)
         print_speed(g);
         return status;
     }
+    name_idle_input(args);
     prompt p = take_prompt(g->ctx, args);
     unknown_name_words(g->model->tokenizer, p.text, p.n);
     int status = CLI_OK;

@@ -226,6 +226,9 @@ static bool is_option_word(const line *l, const char *word)
 /* Gives `o` its argument: `rest` where it stands in the same word, or the next word. */
 static void give(line *l, const cli_option *o, const char *rest)
 {
+    if (!o->argument && rest) {
+        cli_wrong_usage("--%s takes no argument, got '%s'", o->name, rest);
+    }
     if (is_standard(o)) {
         explain(l, o);
     }
@@ -233,9 +236,6 @@ static void give(line *l, const cli_option *o, const char *rest)
         was_given[o - l->options] = true;
     }
     if (!o->argument) {
-        if (rest) {
-            cli_wrong_usage("--%s takes no argument", o->name);
-        }
         take(o, NULL, l->args);
         return;
     }

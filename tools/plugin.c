@@ -47,6 +47,21 @@ static asc_plugin_fn *entry_of(const char *path)
     return entry.function;
 }
 
+/* Which ABI it has ops for, it says itself when it is asked for that one: of those that there may be. */
+static void refuse_abi(const char *path, asc_plugin_fn *entry)
+{
+    enum { MOST_ABI = 100 };
+    for (unsigned abi = 0; abi <= MOST_ABI; abi++) {
+        const asc_op *const *ops = abi == ASC_OP_ABI ? NULL : entry(abi);
+        if (ops && ops[0]) {
+            cli_message("%s: has ops for ABI %u, expected ABI %d: compile it anew with this version's ascgrad/op.h",
+                        path, abi, ASC_OP_ABI);
+            return;
+        }
+    }
+    cli_message("%s: has no ops for ABI %d: compile it anew with this version's ascgrad/op.h", path, ASC_OP_ABI);
+}
+
 /* The ops of a file, or NULL after a message that says what is wrong with it. */
 static const asc_op *const *open_file(asc_ctx *ctx, const char *path)
 {
@@ -55,8 +70,12 @@ static const asc_op *const *open_file(asc_ctx *ctx, const char *path)
         return NULL;
     }
     const asc_op *const *ops = entry(ASC_OP_ABI);
-    if (!ops || !ops[0]) {
-        cli_message("%s: has no ops for ABI %d", path, ASC_OP_ABI);
+    if (!ops) {
+        refuse_abi(path, entry);
+        return NULL;
+    }
+    if (!ops[0]) {
+        cli_message("%s: has no ops", path);
         return NULL;
     }
     for (int i = 0; ops[i]; i++) {

@@ -5,6 +5,7 @@
 
 #include <ascgrad/op.h>
 
+#include "tensor/locale.h"
 #include "train/path.h"
 #include "train/trainer.h"
 
@@ -160,10 +161,10 @@ asc_status asc_trainer_dismiss_stranger(asc_trainer *t)
         return ASC_OK;
     }
     char text[300];
-    snprintf(text, sizeof text,
-             "after step %lld, which is no part of the run, the loss was %.4f, better than its own "
-             "best: that model is %.150s",
-             (long long)t->stranger.step, t->stranger.loss, t->folder.extra);
+    asc_snprintf(text, sizeof text,
+                 "after step %lld, which is no part of the run, the loss was %.4f, better than its own "
+                 "best: that model is %.150s",
+                 (long long)t->stranger.step, t->stranger.loss, t->folder.extra);
     asc_trainer_say(t, text);
     t->stranger = asc_best_none();
     return asc_folder_restore(&t->folder);

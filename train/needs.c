@@ -9,6 +9,7 @@
 #include <ascgrad/op.h>
 
 #include "optim/optim.h"
+#include "tensor/locale.h"
 #include "tensor/processors.h"
 #include "train/path.h"
 #include "train/trainer.h"
@@ -62,8 +63,8 @@ static void say_long(const asc_trainer *t, double flops)
     double s = speed > 0 ? step / (EFFICIENCY * speed * 1e9) : 0;
     if (s > 60) {
         char text[240];
-        snprintf(text, sizeof text, "a step has %.3g TFLOP and will take about %.0f minutes here: a smaller block, "
-                 "batch or accumulate makes it shorter", step * 1e-12, s / 60);
+        asc_snprintf(text, sizeof text, "a step has %.3g TFLOP and will take about %.0f minutes here: a smaller block, "
+                     "batch or accumulate makes it shorter", step * 1e-12, s / 60);
         asc_trainer_say(t, text);
     }
 }
@@ -79,8 +80,8 @@ static asc_status check_memory(asc_trainer *t, double peak, double held)
     }
     if (peak - held > available) {
         char text[240];
-        snprintf(text, sizeof text, "a step needs %.1f GiB of memory or more, but %.1f are free: the system may end "
-                 "the training" LESS, (peak - held) / GIB, available / GIB);
+        asc_snprintf(text, sizeof text, "a step needs %.1f GiB of memory or more, but %.1f are free: the system may "
+                     "end the training" LESS, (peak - held) / GIB, available / GIB);
         asc_trainer_say(t, text);
     }
     return ASC_OK;
@@ -151,8 +152,8 @@ asc_status asc_trainer_check_space(asc_trainer *t, const char *run)
     if (!find_space(t->ctx, run, &free_bytes)) {
         char text[200];
         if (asc_error(t->ctx) == ASC_OK && need > GIB) {
-            snprintf(text, sizeof text, "the run needs %.1f GiB of space; how much there is, the system does not tell",
-                     need / GIB);
+            asc_snprintf(text, sizeof text, "the run needs %.1f GiB of space; how much there is, the system does not "
+                         "tell", need / GIB);
             asc_trainer_say(t, text);
         }
         return asc_error(t->ctx);

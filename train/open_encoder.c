@@ -7,6 +7,7 @@
 #include <ascgrad/pairs.h>
 
 #include "tensor/ctx.h"
+#include "tensor/locale.h"
 #include "train/encoder/features.h"
 #include "train/path.h"
 #include "train/trainer.h"
@@ -107,8 +108,8 @@ static void say_classes(const asc_trainer *t)
         }
         least = n < least ? n : least;
         most = n > most ? n : most;
-        at += snprintf(at, 100, "%s%.40s %.1f %%", c ? ", " : "", asc_dataset_class(t->data, c),
-                       100 * (double)n / (double)s->n_sequences);
+        at += asc_snprintf(at, 100, "%s%.40s %.1f %%", c ? ", " : "", asc_dataset_class(t->data, c),
+                           100 * (double)n / (double)s->n_sequences);
     }
     if ((double)most > 1.1 * (double)least) {
         char line[800];

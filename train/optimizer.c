@@ -1,6 +1,5 @@
 /* train/optimizer.c: the optimiser of a training: its rule, the memory that it needs, its groups,
  * "PATTERN:lr=R,decay=W,optimizer=NAME;PATTERN:…". */
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <program/names.h>
 
 #include "optim/optim.h"
+#include "tensor/locale.h"
 #include "train/path.h"
 #include "train/trainer.h"
 
@@ -44,7 +44,7 @@ static asc_status read_number(const maker *m, const char *text, double most, dou
 {
     if (!asc_real_parse(text, value) || *value < 0 || *value > most) {
         char expected[60];
-        snprintf(expected, sizeof expected, "a number from 0 to %g", most);
+        asc_snprintf(expected, sizeof expected, "a number from 0 to %g", most);
         return refuse(m, text, expected);
     }
     return ASC_OK;
@@ -154,7 +154,7 @@ static asc_status apply_groups(const maker *m, const groups *all)
 static bool has_like(const asc_params *params, const char *names)
 {
     for (int i = 0; i < asc_params_count(params); i++) {
-        if (fnmatch(names, asc_params_name(params, i), 0) == 0) {
+        if (asc_fnmatch(names, asc_params_name(params, i), 0) == 0) {
             return true;
         }
     }

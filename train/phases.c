@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tensor/locale.h"
+
 /* ---- lengths ---- */
 
 int64_t asc_phase_length(asc_ctx *ctx, const char *key, double given, int64_t steps, int64_t warmup)
@@ -33,14 +35,14 @@ static asc_status read_point(asc_ctx *ctx, asc_course *c, const char **text, int
     static const char *const form = "AT:VALUE, AT a step or a share of the run in %";
     const char *start = *text;
     char *end;
-    double at = strtod(start, &end);
+    double at = asc_strtod(start, &end);
     bool share = *end == '%';
     end += share;
     if (end == start || *end != ':' || !(at >= 0) || at > (share ? 100 : 1e15) || (!share && at != floor(at))) {
         return refuse(ctx, c, start, form);
     }
     const char *number = end + 1;
-    double value = strtod(number, &end);
+    double value = asc_strtod(number, &end);
     if (end == number || !isfinite(value)) {
         return refuse(ctx, c, start, form);
     }

@@ -10,6 +10,7 @@
 
 #include "nn/lm.h"
 #include "tensor/ctx.h"
+#include "tensor/locale.h"
 #include "tensor/need.h"
 #include "train/run/no_run.h"
 #include "train/trainer.h"
@@ -53,8 +54,8 @@ static int64_t count_steps(const asc_trainer *t)
 static double lowest_lr(const asc_values *v)
 {
     char text[32];
-    snprintf(text, sizeof text, "%.15g", v->lr / 10);
-    return v->min_lr < 0 ? strtod(text, NULL) : v->min_lr;
+    asc_snprintf(text, sizeof text, "%.15g", v->lr / 10);
+    return v->min_lr < 0 ? asc_strtod(text, NULL) : v->min_lr;
 }
 
 static asc_status fail_short(const asc_trainer *t, int64_t block)
@@ -255,8 +256,8 @@ static void say_rising(const asc_trainer *t)
     const asc_schedule *s = &t->schedule;
     if (s->decay != ASC_DECAY_CONSTANT && s->min_lr > s->lr) {
         char text[120];
-        snprintf(text, sizeof text, "min_lr, %g, is above lr, %g: after the warm-up the learning rate goes on rising",
-                 s->min_lr, s->lr);
+        asc_snprintf(text, sizeof text, "min_lr, %g, is above lr, %g: after the warm-up the learning rate goes on "
+                     "rising", s->min_lr, s->lr);
         asc_trainer_say(t, text);
     }
 }
@@ -292,8 +293,8 @@ static void say_schedule(const asc_trainer *t)
     double before = t->state.lr, now = t->state.step > 0 ? asc_lr_at(&t->schedule, t->state.step - 1) : before;
     if (t->state.step < t->steps && fabs(now - before) > 1e-9 * fabs(before)) {
         char text[200];
-        snprintf(text, sizeof text, "the schedule ends at step %" PRId64 " now: the learning rate goes on from %.3g, "
-                 "it was %.3g; schedule_steps, given at the start, holds it", t->schedule.steps, now, before);
+        asc_snprintf(text, sizeof text, "the schedule ends at step %" PRId64 " now: the learning rate goes on from "
+                     "%.3g, it was %.3g; schedule_steps, given at the start, holds it", t->schedule.steps, now, before);
         asc_trainer_say(t, text);
     }
 }

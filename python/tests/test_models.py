@@ -1,6 +1,7 @@
 """Layers, language models, data, runs."""
 
 import json
+import locale
 import os
 import tempfile
 import unittest
@@ -10,6 +11,24 @@ import numpy as np
 import ascgrad as asc
 
 CONFIG = {"mix": "transformer", "d_model": 16, "d_ff": 32, "layers": 2, "heads": 2, "vocab": 20, "block": 8}
+
+
+class Locales(unittest.TestCase):
+    def test_a_decimal_comma_changes_nothing(self):
+        for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "es_ES.UTF-8", "ru_RU.UTF-8"):
+            try:
+                locale.setlocale(locale.LC_ALL, name)
+                break
+            except locale.Error:
+                pass
+        else:
+            self.skipTest("no locale with a decimal comma is installed")
+        self.addCleanup(locale.setlocale, locale.LC_ALL, "C")
+        self.assertEqual(locale.localeconv()["decimal_point"], ",")
+        layer = asc.Layer("ascender", 8, heads=2, variant="swarm", delta=0.25)
+        self.assertEqual(asc.LM({**CONFIG, "logit_cap": 12.5}).config["logit_cap"], 12.5)
+        with self.assertRaisesRegex(asc.Error, "p is 1.5"):
+            asc.dropout(layer.parameters()[0], p=1.5)
 
 
 class Layers(unittest.TestCase):

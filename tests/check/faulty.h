@@ -37,6 +37,7 @@ typedef enum fault {
     GRADIENT,   /* or behind a gradient, */
     COTANGENT,  /* or to one that it is given */
     DOUBLES,    /* takes f64 alone */
+    RESULT,     /* reads an output in backward */
 } fault;
 
 static fault now;
@@ -123,6 +124,7 @@ static asc_status backward(asc_call *call)
     for (int64_t i = 0; i < call->in[0].numel; i++) {
         double a = get(&call->in[0], i), b = get(&call->in[1], i);
         double gy = dy->data ? get(dy, i) : 0, gz = dz->data && (dy->data || now != OUTPUTS) ? get(dz, i) : 0;
+        gy *= now == RESULT ? get(&call->out[1], i) / (a * a) : 1;
         add(call, 0, i, gy * sin(b) + 2 * gz * a);
         add(call, 1, i, spoil(call, i, gy * a * cos(b)));
     }

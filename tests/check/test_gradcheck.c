@@ -96,6 +96,33 @@ START_TEST(wild_write_is_named)
 }
 END_TEST
 
+static const struct {
+    const asc_op *op;
+    uint32_t saves_in;
+    fault fault;
+    const char *message;
+} reads[] = {
+    {&faulty, 1, NONE, "faulty: backward reads what saves_in does not name, input b, f64 (3, 4)"},
+    {&faulty, 2, NONE, "faulty: backward reads what saves_in does not name, input a, f64 (3, 4)"},
+    {&faulty, 0, NONE, "faulty: backward reads what saves_in does not name, input a, f64 (3, 4)"},
+    {&faulty, 3, RESULT, "faulty: backward reads what saves_out does not name, output 1, f64 (3, 4)"},
+    {&abs_op, 0, NONE, "abs: backward reads what saves_in does not name, input x, f64 (150)"},
+};
+
+/* Its data are NULL in a training. */
+START_TEST(read_of_what_is_not_saved_is_named)
+{
+    asc_gradcheck_report r;
+    asc_op op = *reads[_i].op;
+    op.saves_in = reads[_i].saves_in;
+    now = reads[_i].fault;
+    ck_assert_int_eq(asc_gradcheck(ctx, &op, NULL, &r), ASC_ERR_ARG);
+    now = NONE;
+    expect_error(ASC_ERR_ARG, reads[_i].message);
+    ck_assert(!r.passed);
+}
+END_TEST
+
 START_TEST(op_of_doubles_passes)
 {
     asc_gradcheck_report r, all;
@@ -324,6 +351,7 @@ int main(void)
     tcase_add_test(t, sound_op_passes);
     tcase_add_loop_test(t, fault_is_found, 0, (int)(sizeof faults / sizeof *faults));
     tcase_add_loop_test(t, wild_write_is_named, 0, (int)(sizeof wild / sizeof *wild));
+    tcase_add_loop_test(t, read_of_what_is_not_saved_is_named, 0, (int)(sizeof reads / sizeof *reads));
     tcase_add_test(t, op_of_doubles_passes);
     tcase_add_test(t, first_failure_is_described);
     tcase_add_test(t, large_input);

@@ -20,6 +20,23 @@ printf 'the dog' >prompt
 "$ASCGRAD" generate run --prompt - --tokens 100 --seed 3 <prompt >out || fail "--prompt -: exit status $?"
 same out first
 
+# a text that nothing asks for: said, as it is not read
+for option in '' --json; do
+    "$ASCGRAD" generate run $option --tokens 3 <prompt >out 2>err || fail "an idle text: exit status $?"
+    has err "^ascgrad generate: standard input has a text, which is not read: '--prompt -' continues it"
+done
+mkfifo pipe
+exec 3<>pipe # so that the text is there before it is looked for
+echo 'the dog' >&3
+"$ASCGRAD" generate run --tokens 3 <&3 >out 2>err
+exec 3>&-
+has err 'standard input has a text'
+for input in /dev/null prompt; do
+    [ $input = prompt ] && set -- 'the dog' || set --
+    "$ASCGRAD" generate run "$@" --tokens 3 <"$input" >out 2>err || fail "generate $*: exit status $?"
+    lacks err 'standard input'
+done
+
 # a prompt of any bytes, a zero and one that is no UTF-8 among them
 printf 'the\0 dog' >zero
 "$ASCGRAD" generate run --prompt - --tokens 3 <zero >out || fail "a prompt with a zero: exit status $?"

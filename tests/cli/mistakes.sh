@@ -148,7 +148,8 @@ done <<'END'
 2 $T -x => unknown option -x; --help lists the options
 2 $T –steps 8 => '–steps' begins with a dash; options begin with two hyphens: --steps
 2 $T steps=8 => 'steps=8' is one argument too many; did you mean --steps=8?
-2 $T --json=yes => --json takes no argument
+2 $T --json=yes => --json takes no argument, got 'yes'
+2 $T --help=7 => --help takes no argument, got '7'
 2 $T -q -v => --quiet and --verbose: expected one of the two
 
 # train: going on, and beginning from a model

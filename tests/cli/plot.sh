@@ -127,7 +127,7 @@ if command -v gnuplot >/dev/null; then
     status 0 "$ASCGRAD" plot runs -o a.pdf
     has a.pdf '^%PDF'
     if command -v script >/dev/null; then
-        script -qec "stty cols 70 rows 20; $ASCGRAD plot runs/a runs/b" /dev/null >screen </dev/null 2>&1
+        script -qec "stty cols 70 rows 20; '$ASCGRAD' plot runs/a runs/b" /dev/null >screen </dev/null 2>&1
         has screen 'validation perplexity'
         has screen 'seed 2'
         awk 'length($0) > 400 { exit 1 }' screen || fail 'lines are longer than the terminal is wide'

@@ -135,9 +135,11 @@ changed() {
     build "$1"
     refused "$1.so" "$3"
 }
-changed other_abi 's/return abi == ASC_OP_ABI ? ops : NULL/return abi == 99 ? ops : NULL/' 'has no ops for ABI 3'
+returns='s/return abi == ASC_OP_ABI ? ops : NULL/return'
+changed other_abi "$returns abi == 2 ? ops : NULL/" 'has ops for ABI 2, expected ABI 3: compile it anew'
+changed no_abi "$returns NULL/" 'has no ops for ABI 3: compile it anew'
 changed old_op 's/\.abi = ASC_OP_ABI/.abi = 7/' 'the op has ABI 7, expected 3'
-changed no_ops 's/{&x_log_x, NULL}/{NULL}/' 'has no ops'
+changed no_ops 's/{&x_log_x, NULL}/{NULL}/' 'has no ops$'
 changed no_infer 's/\.infer = infer, //' 'x_log_x: name, equation, inputs, infer and forward are needed'
 changed taken 's/"x_log_x"/"tanh"/' 'tanh: there is an op of this name'
 changed no_samples 's/\.n_samples = 2/.n_samples = 0/' 'x_log_x: no samples'

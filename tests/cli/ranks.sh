@@ -57,7 +57,8 @@ awk 'BEGIN {
         printf "\"sentence2\": \"a girl %s\"}\n", does[(i * 7 + i) % 3 + 1]
     }
 }' >pairs.jsonl
-pairs="--encoder $abs_top_srcdir/tests/train/encoder --train pairs.jsonl --valid pairs.jsonl --mix transformer
+cp -r "$abs_top_srcdir/tests/train/encoder" .
+pairs="--encoder encoder --train pairs.jsonl --valid pairs.jsonl --mix transformer
     --epochs 2 --threads 1 --dim 16 --ffn 16 --head-ffn 16 --batch 8 --shards 4 --log-every 1"
 # shellcheck disable=SC2086
 status 0 "$ASCGRAD" nli train $pairs --out pairs-one

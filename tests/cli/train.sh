@@ -127,9 +127,9 @@ has err '^ascgrad train: the embedding and the feed-forward layers take [0-9.]* 
 # what comes next, for a shell to read
 status 0 "$ASCGRAD" train $tiny --steps 3 --out "it's a run" --json
 has err '^what next:$'
-has err "ascgrad eval 'it'\\\\''s a run' --split test$"
-has err "ascgrad generate 'it'\\\\''s a run'$"
-has err "ascgrad plot 'it'\\\\''s a run'$"
+has err "ascgrad'* eval 'it'\\\\''s a run' --split test$"
+has err "ascgrad'* generate 'it'\\\\''s a run'$"
+has err "ascgrad'* plot 'it'\\\\''s a run'$"
 sed -n 's/^ .*\( eval .*\)/"$ASCGRAD"\1/p' err >command.sh
 status 0 sh -c 'ASCGRAD=$0; . ./command.sh' "$ASCGRAD"
 has out '^test: '

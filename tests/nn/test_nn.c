@@ -271,6 +271,11 @@ static const struct {
      "config: mix has 1 entries, expected one a layer: 2"},
     {"{\"d_model\":6,\"layers\":1,\"vocab\":5,\"block\":4,\"heads\":2,\"positions\":\"rotary\"}",
      "config: heads is 2, expected a divisor of the width 6 with an even quotient, for rotary positions"},
+    {"{\"mix\":\"transfomer\"}", "config: mix: got 'transfomer', expected one of transformer, grassmann, ascender, "
+     "linear, conv, recurrent; did you mean 'transformer'?"},
+    {"{\"mix\":[\"conv\",\"cnov\"]}", "config: mix: got 'cnov', expected one of transformer, grassmann, ascender, "
+     "linear, conv, recurrent; did you mean 'conv'?"},
+    {"{\"mix\":\"conv\",\"block\":0}", "config: block: got 0, expected a whole number >= 1"},
     {"[1]", "config: got another value than an object, expected a JSON object"},
 };
 

@@ -12,6 +12,7 @@
 
 #include "tests/context.h"
 #include "tests/folder.h"
+#include "train/experiment/experiment.h"
 #include "train/run/claim.h"
 
 static char file[96], dir[96];
@@ -328,6 +329,42 @@ START_TEST(who_keeps_others_waiting_is_named)
 }
 END_TEST
 
+static void count(void *user, const char *text)
+{
+    *(int *)user += strstr(text, "waits for process ") != NULL;
+}
+
+/* Who does not go on is waited for no longer than it may take a living one. */
+START_TEST(who_never_goes_on_is_refused)
+{
+    static const asc_folder_patience little = {.pause_ms = 1, .silent_ms = 2, .most_ms = 5};
+    int notes = 0;
+    char path[200];
+    asc_claim *holds, *waits = NULL;
+    asc_claim_holder other;
+    write_file(file, tuned);
+    asc_ctx *waiting = asc_ctx_new(&(asc_options){.threads = 1, .message = count, .message_user = &notes});
+    asc_experiment *e = asc_experiment_read(waiting, file, NULL);
+    ck_assert_int_eq(asc_experiment_place(e, dir), ASC_OK);
+    snprintf(path, sizeof path, "%s/claims/experiment", dir);
+    ck_assert_int_eq(asc_claim_take(ctx, path, &holds, &other), ASC_OK);
+    ck_assert_int_eq(asc_folder_wait(e, &little, &waits), ASC_ERR_IO);
+    ck_assert_ptr_null(waits);
+    ck_assert_int_eq(notes, 1);
+    const char *message = asc_error_message(waiting);
+    char expected[80];
+    snprintf(expected, sizeof expected, "dir: process %lld on host ", (long long)getpid());
+    ck_assert_msg(strstr(message, expected) && strstr(message, "does not go on: continue or end it"), "%s", message);
+    asc_error_clear(waiting);
+    asc_claim_drop(holds);
+    ck_assert_int_eq(asc_folder_wait(e, &little, &waits), ASC_OK);
+    ck_assert_ptr_nonnull(waits);
+    asc_claim_drop(waits);
+    asc_experiment_free(e);
+    asc_ctx_free(waiting);
+}
+END_TEST
+
 int main(void)
 {
     TCase *experiments = tcase_create("experiments");
@@ -340,5 +377,6 @@ int main(void)
     tcase_add_test(experiments, workers);
     tcase_add_test(experiments, what_a_killed_worker_left_goes);
     tcase_add_test(experiments, who_keeps_others_waiting_is_named);
+    tcase_add_test(experiments, who_never_goes_on_is_refused);
     return run_suite("experiments", experiments);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "data/safetensors.h"
+#include "tensor/locale.h"
 #include "tensor/need.h"
 #include "train/compare/scores.h"
 
@@ -61,7 +62,7 @@ static char *describe(const asc_scores *scores)
     }
     for (const field *f = real; f->key; f++) {
         char text[40];
-        snprintf(text, sizeof text, "%.17g", *FIELD(const double, scores, f));
+        asc_snprintf(text, sizeof text, "%.17g", *FIELD(const double, scores, f));
         json_object_set_new(o, f->key, json_string(text));
     }
     char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
@@ -88,7 +89,7 @@ static bool read_fields(const json_t *o, asc_scores *scores)
     for (const field *f = real; f->key; f++) {
         const char *text = json_string_value(json_object_get(o, f->key));
         char *end = NULL;
-        *FIELD(double, scores, f) = text ? strtod(text, &end) : NAN;
+        *FIELD(double, scores, f) = text ? asc_strtod(text, &end) : NAN;
         good &= end && end > text && !*end;
     }
     return good && scores->block > 0;

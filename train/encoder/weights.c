@@ -11,6 +11,7 @@
 
 #include "data/byte_order.h"
 #include "tensor/ctx.h"
+#include "tensor/locale.h"
 #include "train/encoder/encoder.h"
 #include "train/path.h"
 
@@ -172,8 +173,8 @@ static void sign(const source *s)
 {
     const asc_encoder_net *net = &s->e->net;
     char text[120];
-    int n = snprintf(text, sizeof text, "%d %lld %d %.17g", s->e->distil, (long long)net->heads, (int)net->activation,
-                     net->eps);
+    int n = asc_snprintf(text, sizeof text, "%d %lld %d %.17g", s->e->distil, (long long)net->heads,
+                         (int)net->activation, net->eps);
     snprintf(s->e->fingerprint, sizeof s->e->fingerprint, "%08lx%08lx", (unsigned long)s->crc,
              crc32((uLong)s->e->parameters, (const Bytef *)text, (uInt)n));
 }

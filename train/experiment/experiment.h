@@ -68,6 +68,12 @@ void asc_folder_look(asc_experiment *e, asc_plan_run *r);
 /* One process at a time is between the two. */
 asc_status asc_folder_enter(asc_experiment *e, asc_claim **claim);
 
+/* How long another process is waited for: a message after silent_ms, an error after most_ms. */
+typedef struct asc_folder_patience {
+    int pause_ms, silent_ms, most_ms; /* multiples of the first */
+} asc_folder_patience;
+asc_status asc_folder_wait(asc_experiment *e, const asc_folder_patience *patience, asc_claim **claim);
+
 /* Writes a JSON object, which it takes. ASC_ERR_IO, ASC_ERR_MEMORY. */
 asc_status asc_folder_write(asc_experiment *e, const char *path, json_t *object);
 

@@ -57,25 +57,25 @@ asc_status asc_folder_write(asc_experiment *e, const char *path, json_t *object)
 
 /* Others hold it for moments: one that keeps it stands still, stopped perhaps, and is told of, then no more waited for.
  * In all longer than a dead process's claim is taken for a live one's. */
-enum { PAUSE_MS = 20, SILENT_MS = 3000, MOST_MS = 1000 * (ASC_CLAIM_STALE_S + 30) };
+static const asc_folder_patience usual = {20, 3000, 1000 * (ASC_CLAIM_STALE_S + 30)};
 
 static void describe(const asc_claim_holder *of, char *text, size_t size)
 {
     snprintf(text, size, of->pid ? "process %lld on host %s" : "another process", of->pid, of->host);
 }
 
-asc_status asc_folder_enter(asc_experiment *e, asc_claim **claim)
+asc_status asc_folder_wait(asc_experiment *e, const asc_folder_patience *patience, asc_claim **claim)
 {
-    const struct timespec pause = {0, PAUSE_MS * 1000000L};
+    const struct timespec pause = {0, patience->pause_ms * 1000000L};
     char *path = asc_experiment_path(e, "claims", "experiment", ""), who[200];
     asc_claim_holder other;
     asc_status status = path ? asc_claim_take(e->ctx, path, claim, &other) : ASC_ERR_MEMORY;
-    for (int ms = 0; !status && !*claim; ms += PAUSE_MS) {
+    for (int ms = 0; !status && !*claim; ms += patience->pause_ms) {
         describe(&other, who, sizeof who);
-        if (ms == SILENT_MS) {
+        if (ms == patience->silent_ms) {
             asc_note(e->ctx, "%s: waits for %s, which has %s", e->folder, who, path);
         }
-        if (ms >= MOST_MS) {
+        if (ms >= patience->most_ms) {
             status = asc_fail(e->ctx, ASC_ERR_IO, "%s: %s has %s and does not go on: continue or end it", e->folder,
                               who, path);
             break;
@@ -85,6 +85,11 @@ asc_status asc_folder_enter(asc_experiment *e, asc_claim **claim)
     }
     asc_path_free(e->ctx, path);
     return status;
+}
+
+asc_status asc_folder_enter(asc_experiment *e, asc_claim **claim)
+{
+    return asc_folder_wait(e, &usual, claim);
 }
 
 /* ---- the same experiment ---- */

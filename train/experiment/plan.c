@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tensor/ctx.h"
+#include "tensor/locale.h"
 #include "train/experiment/experiment.h"
 #include "train/settings.h"
 
@@ -23,7 +24,7 @@ static void append(char name[NAME], const char *text)
 {
     size_t n = strlen(name);
     for (; *text && n < NAME - 1; text++) {
-        name[n++] = isalnum((unsigned char)*text) || strchr("._+-", *text) ? *text : '_';
+        name[n++] = asc_is_letter(*text) || isdigit((unsigned char)*text) || strchr("._+-", *text) ? *text : '_';
     }
     name[n] = '\0';
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tensor/ctx.h"
+#include "tensor/locale.h"
 #include "train/measure/parity.h"
 
 /* ---- the report ---- */
@@ -21,7 +22,7 @@ void asc_replay_disagree(asc_replay *r, const char *format, ...)
     }
     va_list args;
     va_start(args, format);
-    vsnprintf(report->reason + at, size - at, format, args);
+    asc_vsnprintf(report->reason + at, size - at, format, args);
     va_end(args);
 }
 

@@ -1,9 +1,9 @@
 /* train/measure/profile_trace.c: the marks of a profile's trace: what ran from when to when in the first steps. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tensor/ctx.h"
+#include "tensor/locale.h"
 #include "train/measure/profile.h"
 
 const char asc_step_name[] = "step";
@@ -13,7 +13,7 @@ void asc_profile_name(char *text, size_t size, const char *name)
 {
     size_t n = 0;
     for (; name[n] && n + 1 < size; n++) {
-        bool plain = isprint((unsigned char)name[n]) && name[n] != '"' && name[n] != '\\';
+        bool plain = asc_is_printable(name[n]) && name[n] != '"' && name[n] != '\\';
         text[n] = plain ? name[n] : '?';
     }
     text[n] = 0;

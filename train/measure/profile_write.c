@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "data/file.h"
+#include "tensor/locale.h"
 #include "tensor/need.h"
 #include "train/measure/profile.h"
 
@@ -19,7 +20,7 @@ static void put(asc_file *file, const char *format, ...)
     char text[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    asc_vsnprintf(text, sizeof text, format, args);
     va_end(args);
     asc_file_write(file, text, strlen(text));
 }

@@ -10,6 +10,7 @@
 #include "data/safetensors.h"
 #include "optim/optim.h"
 #include "tensor/ctx.h"
+#include "tensor/locale.h"
 #include "train/run/format.h"
 #include "train/path.h"
 #include "train/state.h"
@@ -125,7 +126,7 @@ asc_status asc_checkpoint_write(asc_ctx *ctx, const asc_folder *folder, asc_lm *
         if (fields[i].type == 'i') {
             snprintf(values[i], TEXT, "%lld", (long long)*(const int64_t *)(const void *)field);
         } else {
-            snprintf(values[i], TEXT, "%.17g", *(const double *)(const void *)field);
+            asc_snprintf(values[i], TEXT, "%.17g", *(const double *)(const void *)field);
         }
         metadata[N_FACTS + i] = (asc_safetensors_pair){fields[i].key, values[i]};
     }

@@ -10,6 +10,7 @@
 
 #include "data/safetensors.h"
 #include "tensor/ctx.h"
+#include "tensor/locale.h"
 
 int asc_format_version(const asc_safetensors *file)
 {
@@ -84,7 +85,7 @@ asc_status asc_format_real(const asc_safetensors *file, const char *key, double 
     const char *text = text_of(file, key);
     char *end;
     errno = 0;
-    double got = strtod(text, &end);
+    double got = asc_strtod(text, &end);
     bool plain = text[strspn(text, "+-.0123456789einfa")] == '\0', overflow = errno && isinf(got);
     bool within = isnan(got) ? nan : got >= least && got <= most;
     if (end == text || *end || !plain || overflow || !within) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "data/file.h"
+#include "tensor/locale.h"
 #include "train/run/events.h"
 
 #define LINE_STEP "{\"step\": %lld" /* how a line begins */
@@ -119,13 +120,13 @@ static asc_status append(asc_metrics *m, const char *line, size_t n)
 /* A member of the line, unless its value is none. */
 static int print_share(char *line, size_t size, const char *key, double share)
 {
-    return isfinite(share) ? snprintf(line, size, ", \"%s\": %.9g", key, share) : 0;
+    return isfinite(share) ? asc_snprintf(line, size, ", \"%s\": %.9g", key, share) : 0;
 }
 
 /* A perplexity overflows long before its loss does; JSON has no infinity. */
 static const char *print_ppl(char text[32], double ppl)
 {
-    snprintf(text, 32, isfinite(ppl) ? "%.9g" : "null", ppl);
+    asc_snprintf(text, 32, isfinite(ppl) ? "%.9g" : "null", ppl);
     return text;
 }
 
@@ -133,16 +134,16 @@ static const char *print_ppl(char text[32], double ppl)
 static int print_numbers(char *line, size_t size, const asc_train_progress *p, bool evaluated)
 {
     char ppl[32];
-    int n = snprintf(line, size,
-                     LINE_STEP ", \"epoch\": %.6g, \"tokens\": %lld, \"loss\": %.9g, \"lr\": %.9g, "
-                     "\"grad_norm\": %.9g, \"tokens_per_s\": %.1f, \"elapsed_s\": %.3f",
-                     (long long)p->step, p->epoch, (long long)p->tokens, p->loss, p->lr, p->grad_norm, p->tokens_per_s,
-                     p->elapsed_s);
+    int n = asc_snprintf(line, size,
+                         LINE_STEP ", \"epoch\": %.6g, \"tokens\": %lld, \"loss\": %.9g, \"lr\": %.9g, "
+                         "\"grad_norm\": %.9g, \"tokens_per_s\": %.1f, \"elapsed_s\": %.3f",
+                         (long long)p->step, p->epoch, (long long)p->tokens, p->loss, p->lr, p->grad_norm,
+                         p->tokens_per_s, p->elapsed_s);
     if (evaluated) {
-        n += snprintf(line + n, size - (size_t)n,
-                      ", \"valid_loss\": %.9g, \"valid_ppl\": %s, \"valid_bits_per_byte\": %.9g, "
-                      "\"valid_unknown\": %.9g", p->valid.loss, print_ppl(ppl, p->valid.ppl), p->valid.bits_per_byte,
-                      p->valid.unknown);
+        n += asc_snprintf(line + n, size - (size_t)n,
+                          ", \"valid_loss\": %.9g, \"valid_ppl\": %s, \"valid_bits_per_byte\": %.9g, "
+                          "\"valid_unknown\": %.9g", p->valid.loss, print_ppl(ppl, p->valid.ppl),
+                          p->valid.bits_per_byte, p->valid.unknown);
         n += print_share(line + n, size - (size_t)n, "valid_accuracy", p->valid.accuracy);
         n += print_share(line + n, size - (size_t)n, "valid_exact", p->valid.exact);
     }

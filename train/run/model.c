@@ -11,6 +11,7 @@
 
 #include "data/json.h"
 #include "data/tokenizer.h"
+#include "tensor/locale.h"
 #include "tensor/need.h"
 #include "train/run/format.h"
 #include "train/run/no_run.h"
@@ -89,8 +90,8 @@ asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc
     }
     char step_text[24], loss_text[32], wrong_text[32], checksum[9] = "";
     snprintf(step_text, sizeof step_text, "%" PRId64, of->step);
-    snprintf(loss_text, sizeof loss_text, "%.17g", of->loss);
-    snprintf(wrong_text, sizeof wrong_text, "%.17g", of->wrong);
+    asc_snprintf(loss_text, sizeof loss_text, "%.17g", of->loss);
+    asc_snprintf(wrong_text, sizeof wrong_text, "%.17g", of->wrong);
     asc_vocab_checksum(tokenizer, checksum);
     char *classes = asc_lm_classes(lm) > 0 ? list_classes(ctx, data) : NULL;
     asc_safetensors_pair metadata[] = {
