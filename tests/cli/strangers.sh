@@ -125,6 +125,16 @@ for tokenizer in byte bpe:tok.json "wordpiece:$abs_top_srcdir/tests/train/encode
     (ulimit -t 50; soon 0 tokenize --tokenizer "$tokenizer" long; exit "$failed") || failed=1
 done
 
+# a small file that unpacks to one line without end is left before it takes gigabytes
+head -c 200000000 /dev/zero | gzip -1 >endless.gz
+for tokenizer in byte word; do
+    soon 3 train --preset tiny --data endless.gz --tokenizer $tokenizer --out never
+    has err 'endless.gz: line 1: has more than 128 MiB, expected shorter lines$'
+    lines err 1
+done
+soon 3 tokenize --tokenizer byte endless.gz
+has err 'endless.gz: line 1: has more than 128 MiB, expected shorter lines$'
+
 # no more memory than is given
 soon 3 eval run --max-memory 1
 has err '^ascgrad eval: .*out of memory'
