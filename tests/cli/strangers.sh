@@ -117,6 +117,15 @@ printf "\\$(printf %03o ${#header})\\0\\0\\0\\0\\0\\0\\0%s" "$header" >claims.sa
 soon 3 eval claims.safetensors --data text --max-memory 50
 has err '^ascgrad eval: claims.safetensors: has no tensor tok_emb.weight'
 
+# a checkpoint without checksums, whose numbers are of another type: the file is wrong, and not the command
+cp -r run typed
+LC_ALL=C sed -e 's/"asc_crc32/"bsc_crc32/g' -e 's/\("optim\.m\.tok_emb\.weight":{"dtype":"\)F32/\1I32/' \
+    run/checkpoint.safetensors >typed/checkpoint.safetensors
+cp -r typed before
+soon 3 train --resume typed --steps 4
+has err "typed/checkpoint.safetensors: .*'optim.m.tok_emb.weight': it is I32, which is not read as f32$"
+diff -r typed before || fail 'a refused resume changed the run'
+
 # a line of megabytes takes as long as so many bytes in short ones
 head -c 4000000 /dev/zero | tr '\0' a >long
 printf 'some text to learn from\n' >few
