@@ -17,7 +17,8 @@ export LC_ALL=C abs_top_srcdir said
 
 # Each file by itself, so that none waits for another.
 printf '%s\n' "$@" | xargs -P "${JOBS-$(getconf _NPROCESSORS_ONLN)}" -n 1 sh -c '
-    eval "$1 $2 \"\$abs_top_srcdir/\$3\"" >"$said/$(echo "$3" | tr / +)" 2>&1 || echo "$3 [${1%% *}] fails" >>"$said/failed"
+    eval "$1 $2 \"\$abs_top_srcdir/\$3\"" >"$said/$(echo "$3" | tr / +)" 2>&1 ||
+        echo "$3 [${1%% *}] fails" >>"$said/failed"
 ' sh "$analyse" "$FLAGS"
 known=$abs_top_srcdir/tests/builds/analyze.known
 failed=0
