@@ -279,8 +279,10 @@ asc_status asc_file_begin(asc_file *file, asc_ctx *ctx, const char *path)
         return file->status = asc_fail(ctx, ASC_ERR_ARG, "file: no path was given");
     }
     struct stat there;
-    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
-        return file->status = asc_fail(ctx, ASC_ERR_IO, "%s: is not a regular file, and can't be replaced", path);
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
+        return file->status = S_ISDIR(there.st_mode)
+                                  ? asc_fail(ctx, ASC_ERR_IO, "%s: can't write: %s", path, strerror(EISDIR))
+                                  : asc_fail(ctx, ASC_ERR_IO, "%s: is not a regular file, and can't be replaced", path);
     }
     file->path_bytes = strlen(path) + 1;
     file->path = asc_alloc(ctx, file->path_bytes);

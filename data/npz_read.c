@@ -321,6 +321,11 @@ static asc_status add_member(place *p, bytes b, const member *m, asc_params *int
     asc_status status = unpack(p, b, m, &content);
     asc_tensor t = status ? asc_null() : read_npy(p, content);
     asc_free(p->ctx, content.at, content.at ? content.n + 1 : 0);
+    if (!asc_is_null(t) && !asc_is_null(asc_params_find(into, p->name))) {
+        bad(p, "is there already, expected distinct names");
+        asc_release(t);
+        return asc_error(p->ctx);
+    }
     if (!asc_is_null(t)) {
         asc_params_add(into, p->name, t, false);
         asc_release(t);

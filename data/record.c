@@ -146,7 +146,7 @@ static asc_status put_json(asc_records *r, int field, const json_t *value)
 static asc_status read_object(asc_records *r, const char *line, size_t n)
 {
     json_error_t where;
-    json_t *object = asc_json_parse(line, n, ASC_JSON_RECORD, 0, &where);
+    json_t *object = asc_json_parse(line, n, ASC_JSON_RECORD, JSON_REJECT_DUPLICATES, &where);
     asc_status status = ASC_OK;
     if (!json_is_object(object)) {
         status = object ? asc_record_fail(r, "is no JSON object")
@@ -204,7 +204,7 @@ bool asc_records_have(asc_ctx *ctx, const char *path, bool rows, const char *con
     if (have) {
         trim(&line, &n, true);
         json_error_t where;
-        json_t *object = rows ? NULL : asc_json_parse(line, n, ASC_JSON_RECORD, 0, &where);
+        json_t *object = rows ? NULL : asc_json_parse(line, n, ASC_JSON_RECORD, JSON_REJECT_DUPLICATES, &where);
         if (!rows && n > 0 && !object) {
             asc_fail(ctx, ASC_ERR_FORMAT, "%s: line 1: is no JSON: %s, at column %d", path, where.text, where.column);
         }

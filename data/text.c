@@ -15,7 +15,8 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
-enum { READ_BYTES = 1 << 18 };
+/* A line may be a whole corpus, as text8; a file that unpacks to one without end is none. */
+enum { READ_BYTES = 1 << 18, LONGEST_LINE = 1 << 27 };
 
 struct asc_text {
     asc_ctx *ctx;
@@ -169,6 +170,10 @@ static asc_status find_line(asc_text *text, size_t *bytes)
         if (newline || text->at_end) {
             *bytes = newline ? (size_t)(newline - text->data) + 1 - text->begin : left;
             return ASC_OK;
+        }
+        if (left > LONGEST_LINE) {
+            return asc_fail(text->ctx, ASC_ERR_FORMAT, "%s: line %lld: has more than %d MiB, expected shorter lines",
+                            text->name, (long long)text->lines + 1, LONGEST_LINE >> 20);
         }
         searched = left;
         asc_status status = fill(text);

@@ -245,7 +245,7 @@ static asc_tensor classify(asc_lm *lm, asc_tensor h, asc_tensor lengths)
         return asc_pairs_classify(lm, h, lengths);
     }
     const char *outer = asc_set_label(ctx, "head");
-    asc_tensor pooled = asc_null();
+    asc_tensor pooled;
     if (lm->pool_first) {
         asc_tensor first = asc_slice(ctx, h, 1, 0, 1, 1);
         pooled = asc_reshape(ctx, first, 2, (int64_t[]){asc_size(h, 0), lm->D});

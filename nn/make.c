@@ -78,7 +78,7 @@ asc_tensor asc_make_param(asc_maker *m, const char *name, asc_init init, int ndi
     if (m->source) {
         return add(m, full, without_values(m, full, ndim, shape), decay);
     }
-    asc_tensor t = asc_null();
+    asc_tensor t;
     if (init == ASC_INIT_LINEAR && !asc_name_in(name, m->zeros)) {
         double bound = (m->narrowing > 0 ? m->narrowing : 1) / sqrt((double)shape[ndim - 1]);
         t = asc_uniform(m->ctx, m->dtype, -bound, bound, m->seed, stream_of(full), ndim, shape);

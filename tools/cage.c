@@ -23,13 +23,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <ascgrad/encoder.h>
 #include <ascgrad/runs.h>
 
 #include "tools/cli.h"
 
 enum {
     READ = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
-    WRITE = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG,
+    /* A file is written aside, renamed into its place, and its folder brought to the disk. */
+    WRITE = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+            LANDLOCK_ACCESS_FS_READ_DIR,
+    KEEP = READ | WRITE | LANDLOCK_ACCESS_FS_MAKE_DIR,
     FIRST = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1, /* all rights of the first version */
 };
 #define REFER (1u << 13)    /* since the second version */
@@ -50,14 +54,17 @@ static void allow(int rules, const char *path, uint64_t rights)
     close(rule.parent_fd);
 }
 
-static void allow_folder_of(int rules, const char *path, uint64_t rights)
+/* New. */
+static char *folder_of(const char *path)
 {
     char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
     if (slash) {
         slash[slash == folder] = '\0';
+    } else if (folder) {
+        free(folder);
+        folder = strdup(".");
     }
-    allow(rules, slash ? folder : ".", rights);
-    free(folder);
+    return folder;
 }
 
 /* What is in the spec NAME:PATH:KEY=VALUE,NAME=PATH: every part that is the path of something. */
@@ -90,33 +97,54 @@ static char *text_of(const asc_run *run, const char *key)
     return copy;
 }
 
-/* The run of a model, and the data that it names. false: it has an encoder, whose cache is written to. */
+/* The run of a model, and the data and the encoder that it names; whether it names one. */
 static bool allow_model(int rules, const char *path)
 {
     struct stat info;
-    bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    if (is_folder) {
-        allow(rules, path, READ);
-    } else {
-        allow(rules, path, READ);
-        allow_folder_of(rules, path, READ);
-    }
-    asc_ctx *ctx = is_folder ? asc_ctx_new(&(asc_options){.threads = 1}) : NULL;
-    asc_run *run = ctx ? asc_run_read(ctx, path) : NULL;
+    char *folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? strdup(path) : folder_of(path);
+    allow(rules, path, READ);
+    asc_ctx *ctx = folder ? asc_ctx_new(&(asc_options){.threads = 1}) : NULL;
+    asc_run *run = ctx ? asc_run_read(ctx, folder) : NULL;
     char *data = text_of(run, "data"), *encoder = text_of(run, "encoder");
-    bool fits = !encoder || !*encoder;
+    bool encodes = encoder && *encoder;
+    if (folder) {
+        allow(rules, folder, READ);
+    }
+    if (encodes) {
+        allow(rules, encoder, READ);
+    }
     allow_spec(rules, data);
+    free(folder);
     free(data);
     free(encoder);
     asc_run_free(run);
     asc_ctx_free(ctx);
-    return fits;
+    return encodes;
+}
+
+/* The cache of what an encoder makes, which has to be there: of what is made later nothing can be allowed. */
+static void allow_cache(int rules, const char *given, uint64_t rights)
+{
+    char path[4096];
+    size_t n = given ? (size_t)snprintf(path, sizeof path, "%s", given) : asc_cache_home(path, sizeof path);
+    if (n == 0 || n >= sizeof path) {
+        return;
+    }
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0777);
+        *slash = '/';
+    }
+    mkdir(path, 0777);
+    allow(rules, path, rights);
 }
 
 void cage_enter(const cage *c)
 {
     static const char *const machine[] = {"/proc/meminfo", "/proc/cpuinfo", "/proc/self/cgroup", "/sys/fs/cgroup",
                                           "/sys/devices/system", "/dev/null"};
+    /* Who claims a part of the cache says which process that is. */
+    static const char *const process[] = {"/proc/self", "/proc/sys/kernel/random/boot_id"};
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     uint64_t late = (version >= 2 ? REFER : 0) | (version >= 3 ? TRUNCATE : 0);
     struct landlock_ruleset_attr handled = {.handled_access_fs = FIRST | late};
@@ -124,7 +152,8 @@ void cage_enter(const cage *c)
     if (rules < 0) {
         return;
     }
-    bool fits = !c->model || allow_model(rules, c->model);
+    bool encodes = c->model && allow_model(rules, c->model);
+    encodes = (c->other && allow_model(rules, c->other)) || c->encoder || encodes;
     allow_spec(rules, c->data);
     allow_spec(rules, c->tokenizer);
     for (size_t i = 0; i < sizeof machine / sizeof *machine; i++) {
@@ -133,10 +162,21 @@ void cage_enter(const cage *c)
     if (c->input) {
         allow(rules, c->input, READ);
     }
-    if (c->output) {
-        allow_folder_of(rules, c->output, WRITE | (late & TRUNCATE));
+    if (c->encoder) {
+        allow(rules, c->encoder, READ);
     }
-    if (fits && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
+    char *folder = c->output ? folder_of(c->output) : NULL;
+    if (folder) {
+        allow(rules, folder, WRITE | (late & TRUNCATE));
+    }
+    free(folder);
+    if (encodes && c->encodes) {
+        for (size_t i = 0; i < sizeof process / sizeof *process; i++) {
+            allow(rules, process[i], READ);
+        }
+        allow_cache(rules, c->cache, KEEP | (late & TRUNCATE));
+    }
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
         syscall(SYS_landlock_restrict_self, rules, 0);
     }
     close(rules);

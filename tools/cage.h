@@ -18,10 +18,13 @@ typedef struct cage {
     const char *tokenizer;
     const char *input;     /* a file to read */
     const char *output;    /* a file to write: its folder */
+    const char *other;     /* as `model` */
+    const char *encoder;   /* its folder, in place of the one that the run names */
+    bool encodes;          /* what a run's encoder makes is kept in `cache`, or with NULL in the user's */
+    const char *cache;
 } cage;
 
-/* Before threads are started. Without Landlock, or for a run whose encoder's states are kept in a cache, nothing
- * happens. */
+/* Before threads are started. Without Landlock nothing happens. */
 void cage_enter(const cage *c);
 
 #endif

@@ -1,11 +1,11 @@
 /* tools/eval.c: ascgrad eval. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <ascgrad/train.h>
+#include <program/file.h>
 
 #include "tools/cage.h"
 #include "tools/commands.h"
@@ -43,21 +43,20 @@ static const cli_option options[] = {
 
 /* What the evaluation tells us while it runs. */
 typedef struct listener {
-    asc_ctx *ctx;
     progress bar;
-    FILE *per_token;
-    const char *path;
+    asc_output *per_token;
 } listener;
 
 static asc_status write_tokens(void *user, const int64_t *ids, const double *losses, int64_t n)
 {
     listener *l = user;
-    for (int64_t i = 0; l->per_token && i < n; i++) {
-        if (ids[i] >= 0 && fprintf(l->per_token, "%lld %.9g\n", (long long)ids[i], losses[i]) < 0) {
-            return asc_fail(l->ctx, ASC_ERR_IO, "%s: %s", l->path, strerror(errno));
-        }
+    asc_status status = ASC_OK;
+    for (int64_t i = 0; l->per_token && i < n && !status; i++) {
+        char line[64];
+        int bytes = snprintf(line, sizeof line, "%lld %.9g\n", (long long)ids[i], losses[i]);
+        status = ids[i] >= 0 ? asc_output_write(l->per_token, line, (size_t)bytes) : ASC_OK;
     }
-    return ASC_OK;
+    return status;
 }
 
 static bool show(void *user, double done)
@@ -217,9 +216,9 @@ static void print_result(const outcome *o, const asc_dataset *data, const char *
 static asc_status evaluate(asc_ctx *ctx, const struct args *args, const opened *opened, outcome *o)
 {
     const asc_model *model = opened->model;
-    listener l = {.ctx = ctx, .bar = progress_start(), .path = args->per_token};
-    if (args->per_token && !(l.per_token = fopen(args->per_token, "w"))) {
-        return asc_fail(ctx, ASC_ERR_IO, "%s: %s", args->per_token, strerror(errno));
+    listener l = {.bar = progress_start()};
+    if (args->per_token && !(l.per_token = asc_output_begin(ctx, args->per_token))) {
+        return asc_error(ctx);
     }
     o->classes = asc_lm_classes(model->lm);
     o->confusion = o->classes > 0 ? calloc((size_t)(o->classes * o->classes), sizeof *o->confusion) : NULL;
@@ -233,7 +232,7 @@ static asc_status evaluate(asc_ctx *ctx, const struct args *args, const opened *
                                 .features = opened->features};
     asc_evaluate(ctx, model->lm, opened->split, &options, &o->result);
     progress_clear(&l.bar);
-    return open_close_file(ctx, l.per_token, l.path);
+    return l.per_token ? asc_output_end(l.per_token) : asc_error(ctx);
 }
 
 /* The tokens that --carry asks for, of the model where it names none. */
@@ -305,7 +304,8 @@ static int run(int argc, char **argv)
     int n = read_lengths(&args, outcomes);
     limited_set(args.max_memory);
     if (!args.no_cage) {
-        cage_enter(&(cage){.model = argv[0], .data = args.data, .tokenizer = args.tokenizer, .output = args.per_token});
+        cage_enter(&(cage){.model = argv[0], .data = args.data, .tokenizer = args.tokenizer, .output = args.per_token,
+                           .encodes = true});
     }
     asc_ctx *ctx = cli_ctx_new(args.threads);
     opened opened = open_model(ctx, argv[0], args.data, args.tokenizer);

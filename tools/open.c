@@ -129,11 +129,3 @@ void open_close(asc_ctx *ctx, opened *o)
     asc_model_free(ctx, o->model);
     asc_dataset_free(o->data);
 }
-
-asc_status open_close_file(asc_ctx *ctx, FILE *file, const char *path)
-{
-    if (file && fclose(file)) {
-        asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
-    }
-    return asc_error(ctx);
-}

@@ -36,9 +36,6 @@ typedef struct open_encoding {
 } open_encoding;
 asc_status open_features(asc_ctx *ctx, opened *o, asc_split_kind kind, const open_encoding *how);
 
-/* Closes what was written to, unless it is NULL. The first error; ASC_ERR_IO: not all of it was written. */
-asc_status open_close_file(asc_ctx *ctx, FILE *file, const char *path);
-
 void open_close(asc_ctx *ctx, opened *o);
 
 #endif

@@ -35,10 +35,10 @@ ASC_API asc_text *asc_text_open(asc_ctx *ctx, const char *path, unsigned flags);
 ASC_API asc_text *asc_text_open_memory(asc_ctx *ctx, const char *name, const char *data, size_t bytes,
                                        unsigned flags);
 
-/* Reads the next line, of any length, with its '\n' if it has one (the last may not); *line is NULL at the end.
- * Borrowed until the next call. Memory: the longest line. A failure is final.
- * ASC_ERR_FORMAT, with the line: gzip data that is cut short or damaged, or a byte that is no UTF-8 text (NUL among
- * them), with its offset in the uncompressed text; ASC_ERR_IO; ASC_ERR_MEMORY. */
+/* Reads the next line, of a file up to 128 MiB, with its '\n' if it has one (the last may not); *line is NULL at the
+ * end. Borrowed until the next call. Memory: the longest line. A failure is final.
+ * ASC_ERR_FORMAT, with the line: gzip data that is cut short or damaged, a line that is longer, or a byte that is no
+ * UTF-8 text (NUL among them), with its offset in the uncompressed text; ASC_ERR_IO; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_text_next(asc_text *text, const char **line, size_t *bytes);
 
 /* Uncompressed bytes, and lines, that asc_text_next has returned so far; 0 for NULL. */

@@ -29,8 +29,8 @@ ASC_API asc_status asc_npz_write(asc_ctx *ctx, const char *path, const asc_npz_a
 
 /* Adds the arrays of the .npz file `path`, stored or deflated, to the list, by their keys. Floats of 32 and 64 bits
  * become f32 and f64, bytes and truth values u8, other whole numbers i64; Fortran's order becomes C's; texts are left
- * out. ASC_ERR_FORMAT: another file, a damaged one, one of 4 GiB or more, another dtype, big-endian numbers;
- * ASC_ERR_ARG: a name is taken; ASC_ERR_IO; ASC_ERR_MEMORY. After an error the list may have some of them. */
+ * out. ASC_ERR_FORMAT: another file, a damaged one, one of 4 GiB or more, another dtype, big-endian numbers, a name
+ * that the list has already; ASC_ERR_IO; ASC_ERR_MEMORY. After an error the list may have some of them. */
 ASC_API asc_status asc_npz_read(asc_ctx *ctx, const char *path, asc_params *into);
 
 /* One array from a .npy file, new; and one to such a file, atomically, of any strides. Errors as above. */

@@ -31,6 +31,19 @@ ASC_API FILE *asc_file_read(const char *path);
  * a stranger's: a link, a pipe or the like is refused, and neither followed nor waited for. -1 with the error set. */
 ASC_API int asc_file_create(asc_ctx *ctx, const char *path);
 
+/* A file of results that is written piece by piece, with the promises of asc_file_write_atomic: the file `path` at the
+ * end, or what was there. New, to be ended; NULL with the error set: ASC_ERR_ARG: no path; ASC_ERR_IO, also of a pipe
+ * or a device, which is not waited for, and of a folder; ASC_ERR_MEMORY. */
+typedef struct asc_output asc_output;
+ASC_API asc_output *asc_output_begin(asc_ctx *ctx, const char *path);
+
+/* Appends n bytes. ASC_ERR_IO; the first failure stays. */
+ASC_API asc_status asc_output_write(asc_output *output, const void *bytes, size_t n);
+
+/* Ends the writing: the file is there then, unless the context has an error, from writing or anything else. Returns
+ * that. */
+ASC_API asc_status asc_output_end(asc_output *output);
+
 /* Makes a folder that a program keeps its files in, or takes the one that stands there. A link is refused: what is
  * written into it would be written elsewhere. ASC_ERR_IO. */
 ASC_API asc_status asc_folder_make(asc_ctx *ctx, const char *path);

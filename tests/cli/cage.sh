@@ -1,5 +1,6 @@
 #!/bin/sh
-# What eval, generate and verify may open, tried from within: a preloaded library opens other files while they read.
+# What eval, generate, verify, nli eval and nli predict may open, tried from within: a preloaded library opens other
+# files while they read.
 # Usage: ASCGRAD=build/ascgrad cage.sh
 . "${abs_top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}/tests/program.sh"
 : "${ASCGRAD:=$PWD/build/ascgrad}" "${CC:=cc}"
@@ -44,12 +45,50 @@ if ! grep -q 'secret refused' err && ! grep -qs landlock /sys/kernel/security/ls
     echo 'skipped: the kernel has no Landlock'
     exit 77
 fi
+caged() { # COMMAND...
+    within "$@"
+    has err 'secret refused, file refused'
+}
 for command in 'verify run' 'verify run/model.safetensors' 'eval run' 'eval run --data builtin:500 --threads 2' \
     'generate run the --tokens 2' 'generate run/model.safetensors --tokens 2'; do
     # shellcheck disable=SC2086
-    within $command
-    has err 'secret refused, file refused'
+    caged $command
 done
+
+# pairs: without an encoder, with one, whose cache is made, found again and shared, and with two models
+XDG_CACHE_HOME=$folder/cache
+export XDG_CACHE_HOME
+tiny=$abs_top_srcdir/tests/train/encoder
+awk 'BEGIN { print "gold_label\tsentence1\tsentence2"
+    for (i = 0; i < 60; i++) printf "%s\tthe man %d\ta man %d\n", i % 2 ? "neutral" : "entailment", i, i % 7 }' >dev.tsv
+tail -n +2 dev.tsv | cut -f 2,3 >typed
+small='--threads 1 --dim 16 --ffn 16 --head-ffn 16 --mix none --epochs 1 -q'
+for encoder in none "$tiny"; do
+    # shellcheck disable=SC2086
+    status 0 "$ASCGRAD" nli train --encoder "$encoder" --train dev.tsv --valid dev.tsv $small \
+        --out "pairs-${encoder##*/}"
+done
+rm -r ../cache
+for run in pairs-none pairs-encoder; do
+    within nli eval $run --no-cage
+    has err 'secret read, file written'
+    rm -rf ../cache ../elsewhere/out
+    caged nli eval $run
+    caged nli eval $run
+    caged eval $run
+    caged nli eval $run/model.safetensors --data dev.tsv --per-pair pairs
+    caged nli eval $run/model.safetensors --data dev.tsv --per-pair pairs
+    lines pairs 60
+    caged nli predict $run typed
+    caged nli predict $run - <typed
+    lines out 60
+done
+[ -n "$(ls ../cache/ascgrad)" ] || fail 'what an encoder made was not kept'
+caged nli eval pairs-none --hard pairs-encoder --data dev.tsv --cache kept/cache
+[ -n "$(ls kept/cache)" ] || fail 'what an encoder made was not kept where it was asked for'
+mv pairs-encoder alone
+caged nli eval alone/model.safetensors --data dev.tsv --encoder "$tiny" --vocab "$tiny/vocab.txt"
+caged nli predict alone --encoder "$tiny" --vocab "$tiny/vocab.txt" typed
 
 # what is named is read and written
 status 0 "$ASCGRAD" train --preset tiny --steps 2 --data text --tokenizer byte --threads 1 -q --out own

@@ -88,5 +88,5 @@ has err '^ascgrad eval: text.txt: '
 status 3 "$ASCGRAD" eval elsewhere
 has err 'elsewhere: no run there'
 status 3 "$ASCGRAD" eval run --per-token none/tokens.txt
-has err 'none/tokens.txt: No such file'
+has err "none/tokens.txt: can't write: No such file"
 exit $failed

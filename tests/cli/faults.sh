@@ -30,10 +30,20 @@ status 3 sh -c 'ulimit -f 1 && exec "$0" train '"$tiny"' --out full' "$ASCGRAD"
 one_line
 [ ! -e full ] || fail 'a run that could not begin left its folder'
 
+# results: all of them, or what was there; a pipe is not waited for
+echo earlier >tokens.txt
+status 3 sh -c 'ulimit -f 1 && exec "$0" eval run --per-token tokens.txt' "$ASCGRAD"
+has err "^ascgrad eval: tokens.txt: can't write: "
+has tokens.txt '^earlier$'
+[ ! -e tokens.txt.tmp ] || fail 'a part of the results is left'
+mkfifo results
+status 3 "$ASCGRAD" eval run --per-token results
+has err '^ascgrad eval: results: is not a regular file'
+
 # a disk that is full
 if [ -w /dev/full ]; then
     status 3 "$ASCGRAD" eval run --per-token /dev/full
-    has err '^ascgrad eval: /dev/full: No space left on device'
+    has err '^ascgrad eval: /dev/full: is not a regular file'
     "$ASCGRAD" info >/dev/full 2>err
     [ $? -eq 3 ] || fail 'info: a full standard output is no error'
     has err '^ascgrad info: standard output: No space left on device'

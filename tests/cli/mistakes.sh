@@ -179,7 +179,7 @@ done <<'END'
 2 eval run --split all => --split: got 'all', expected train, valid or test
 3 eval run --data nofile => nofile: can't open
 2 eval run --batch 0 => --batch: got '0', expected a whole number from 1
-3 eval run --per-token folder => folder: Is a directory
+3 eval run --per-token folder => folder: can't write: Is a directory
 2 eval run --tokenizer byte => --tokenizer: got 'byte', but the model's is 'word'
 2 generate => a RUN or MODEL is missing
 2 generate run once upon a time => a prompt of several words needs quotes: 'once upon ...'

@@ -103,7 +103,10 @@ json '0 <= d["hard"]["n"] <= 45'
 status 0 "$ASCGRAD" nli train --train train.jsonl.gz --valid held.jsonl $small --encoder none --mix none --epochs 1 \
     --out elsewhere.run
 status 3 "$ASCGRAD" nli eval run --data train.jsonl.gz --per-pair /dev/full
-has err ': /dev/full: No space left on device'
+has err ': /dev/full: is not a regular file'
+mkfifo pairs.pipe
+status 3 "$ASCGRAD" nli eval run --data train.jsonl.gz --per-pair pairs.pipe
+has err ': pairs.pipe: is not a regular file'
 status 2 "$ASCGRAD" nli eval run --hard elsewhere.run
 has err 'elsewhere.run was validated on other pairs; --data FILE names those for both'
 status 0 "$ASCGRAD" nli eval alone --data held.jsonl

@@ -117,6 +117,15 @@ printf "\\$(printf %03o ${#header})\\0\\0\\0\\0\\0\\0\\0%s" "$header" >claims.sa
 soon 3 eval claims.safetensors --data text --max-memory 50
 has err '^ascgrad eval: claims.safetensors: has no tensor tok_emb.weight'
 
+# a checkpoint without checksums, whose numbers are of another type: the file is wrong, and not the command
+cp -r run typed
+LC_ALL=C sed -e 's/"asc_crc32/"bsc_crc32/g' -e 's/\("optim\.m\.tok_emb\.weight":{"dtype":"\)F32/\1I32/' \
+    run/checkpoint.safetensors >typed/checkpoint.safetensors
+cp -r typed before
+soon 3 train --resume typed --steps 4
+has err "typed/checkpoint.safetensors: .*'optim.m.tok_emb.weight': it is I32, which is not read as f32$"
+diff -r typed before || fail 'a refused resume changed the run'
+
 # a line of megabytes takes as long as so many bytes in short ones
 head -c 4000000 /dev/zero | tr '\0' a >long
 printf 'some text to learn from\n' >few
@@ -124,6 +133,16 @@ soon 0 tokenize --learn bpe --vocab-size 258 -o tok.json few
 for tokenizer in byte bpe:tok.json "wordpiece:$abs_top_srcdir/tests/train/encoder/vocab.txt"; do
     (ulimit -t 50; soon 0 tokenize --tokenizer "$tokenizer" long; exit "$failed") || failed=1
 done
+
+# a small file that unpacks to one line without end is left before it takes gigabytes
+head -c 200000000 /dev/zero | gzip -1 >endless.gz
+for tokenizer in byte word; do
+    soon 3 train --preset tiny --data endless.gz --tokenizer $tokenizer --out never
+    has err 'endless.gz: line 1: has more than 128 MiB, expected shorter lines$'
+    lines err 1
+done
+soon 3 tokenize --tokenizer byte endless.gz
+has err 'endless.gz: line 1: has more than 128 MiB, expected shorter lines$'
 
 # no more memory than is given
 soon 3 eval run --max-memory 1

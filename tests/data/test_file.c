@@ -31,6 +31,30 @@ START_TEST(atomic_replaces_and_leaves_nothing_aside)
 }
 END_TEST
 
+START_TEST(output_is_whole_or_not_there)
+{
+    name_files();
+    asc_output *o = asc_output_begin(ctx, path);
+    ck_assert_int_eq(asc_output_write(o, "first ", 6), ASC_OK);
+    ck_assert_int_eq(asc_output_write(o, "results", 7), ASC_OK);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    ck_assert_int_eq(asc_output_end(o), ASC_OK);
+    unsigned char bytes[32];
+    ck_assert_uint_eq(slurp(path, bytes, sizeof bytes), 13);
+    o = asc_output_begin(ctx, path);
+    ck_assert_int_eq(asc_output_write(o, "others", 6), ASC_OK);
+    asc_fail(ctx, ASC_ERR_STATE, "from elsewhere");
+    ck_assert_int_eq(asc_output_end(o), ASC_ERR_STATE);
+    ck_assert(!asc_output_begin(ctx, path));
+    expect_error_with(ASC_ERR_STATE, "from elsewhere");
+    ck_assert_uint_eq(slurp(path, bytes, sizeof bytes), 13);
+    ck_assert_mem_eq(bytes, "first results", 13);
+    ck_assert_int_ne(access(temporary, F_OK), 0);
+    ck_assert(!asc_output_begin(ctx, folder));
+    expect_error_with(ASC_ERR_IO, "Is a directory");
+}
+END_TEST
+
 START_TEST(atomic_uses_what_a_killed_writer_left)
 {
     name_files();
@@ -152,7 +176,7 @@ START_TEST(atomic_refuses_what_it_cannot_write)
     expect_error_with(ASC_ERR_ARG, "bytes is NULL");
     ck_assert_int_eq(asc_file_write_atomic(ctx, "/nonexistent/f", "x", 1), ASC_ERR_IO);
     expect_error_with(ASC_ERR_IO, "/nonexistent/f: can't write: No such file or directory");
-    ck_assert_int_eq(mkdir(path, 0777), 0); /* the rename fails */
+    ck_assert_int_eq(mkdir(path, 0777), 0);
     ck_assert_int_eq(asc_file_write_atomic(ctx, path, "x", 1), ASC_ERR_IO);
     expect_error_with(ASC_ERR_IO, "Is a directory");
     ck_assert_int_ne(access(temporary, F_OK), 0);
@@ -170,6 +194,7 @@ int main(void)
 {
     TCase *all = tcase_create("all");
     tcase_add_test(all, atomic_replaces_and_leaves_nothing_aside);
+    tcase_add_test(all, output_is_whole_or_not_there);
     tcase_add_test(all, atomic_uses_what_a_killed_writer_left);
     tcase_add_test(all, atomic_keeps_the_earlier_file_when_the_disk_is_full);
     tcase_add_test(all, atomic_refuses_a_second_writer);

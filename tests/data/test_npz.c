@@ -264,6 +264,8 @@ START_TEST(what_was_written_is_read)
     ck_assert(asc_item(asc_params_find(read, "d")) == .1);
     ck_assert_mem_eq(asc_data(asc_params_find(read, "i")), ((int64_t[]){INT64_MIN, 7}), 16);
     ck_assert(asc_dtype_of(asc_params_find(read, "u")) == ASC_U8 && asc_size(asc_params_find(read, "u"), 1) == 4);
+    asc_npz_read(ctx, path, read);
+    expect_error_with(ASC_ERR_FORMAT, "'f': is there already, expected distinct names");
     asc_npy_write(ctx, path, arrays[0].tensor);
     asc_tensor one = asc_npy_read(ctx, path);
     no_error();

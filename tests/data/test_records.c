@@ -192,6 +192,8 @@ static const struct {
      "a.jsonl: line 3: \"prompt\" is neither text nor a number"},
     {"a.jsonl", "{\"prompt\": \"a\", \"answer\": \"b\"}\n{\"prompt\": \n", NULL, "a.jsonl: line 2: is no JSON: "},
     {"a.jsonl", "{\"prompt\": \"a\", \"answer\": \"b\"}\n[1]\n", NULL, "a.jsonl: line 2: is no JSON object"},
+    {"a.jsonl", "{\"prompt\": \"a\", \"answer\": \"b\"}\n{\"prompt\": \"a\", \"prompt\": \"c\"}\n", NULL,
+     "a.jsonl: line 2: is no JSON: duplicate object key"},
     {"a.tsv", "sentence\tlabel\nfine\t1\nfine\n", NULL, "a.tsv: line 3: has 1 columns, expected 2, as the header has"},
     {"a.tsv", "sentence\tlabel\nfine\t1\n", "text=sentence,label=gold", "line 1: the header has no column 'gold'"},
     {"a.tsv", "fine\t1\nfine\n", "text=1,label=2", "a.tsv: line 2: has 1 columns, expected 2 or more"},

@@ -91,7 +91,7 @@ static void spell(const encoding *e, int64_t i, char text[TEXT])
         size_t n;
         const char *piece = asc_tokenizer_piece(tokenizer, ids[t], &n);
         if (at + n + sizeof " ..." >= TEXT) {
-            at += (size_t)snprintf(text + at, TEXT - at, " ...");
+            snprintf(text + at, TEXT - at, " ...");
             break;
         }
         at += (size_t)snprintf(text + at, TEXT - at, "%s%.*s", t > 0 ? " " : "", (int)n, piece ? piece : "");

@@ -1,9 +1,11 @@
 /* tools/nli/eval.c: ascgrad nli eval. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/file.h>
+
+#include "tools/cage.h"
 #include "tools/nli/nli.h"
 #include "tools/open.h"
 #include "tools/progress.h"
@@ -12,7 +14,7 @@ struct args {
     const char *data, *per_pair, *hard;
     open_encoding encoding;
     int64_t batch, threads;
-    bool json;
+    bool json, no_cage;
 };
 
 static const cli_option options[] = {
@@ -28,6 +30,7 @@ static const cli_option options[] = {
      "where the encoder's states are kept (the user's cache)"},
     {"batch", 0, "N", CLI_INT, offsetof(struct args, batch), 1, 1 << 20, "pairs at a time (the run's)"},
     CLI_THREADS(struct args),
+    CLI_NO_CAGE(struct args),
     CLI_JSON(struct args),
     CLI_PROGRESS,
     {0},
@@ -43,10 +46,8 @@ typedef struct judged {
 } judged;
 
 typedef struct listener {
-    asc_ctx *ctx;
     progress bar;
-    FILE *per_pair;
-    const char *path;
+    asc_output *per_pair;
     const asc_dataset *data;
     judged *j;
 } listener;
@@ -58,17 +59,27 @@ static bool show(void *user, double done)
     return true;
 }
 
+static asc_status add(asc_output *file, const char *text)
+{
+    return asc_output_write(file, text, strlen(text));
+}
+
 static asc_status take(void *user, int64_t number, int64_t label, int64_t found, double loss)
 {
     listener *l = user;
     l->j->label[number] = label;
     l->j->found[number] = found;
-    FILE *file = l->per_pair; /* a name is there until the next one is asked for */
-    if (file && (fprintf(file, "%lld %s ", (long long)number, asc_dataset_class(l->data, (int32_t)label)) < 0 ||
-                 fprintf(file, "%s %.9g\n", asc_dataset_class(l->data, (int32_t)found), exp(-loss)) < 0)) {
-        return asc_fail(l->ctx, ASC_ERR_IO, "%s: %s", l->path, strerror(errno));
+    if (!l->per_pair) {
+        return ASC_OK;
     }
-    return ASC_OK;
+    char first[32], last[32];
+    snprintf(first, sizeof first, "%lld ", (long long)number);
+    snprintf(last, sizeof last, " %.9g\n", exp(-loss));
+    add(l->per_pair, first); /* a name is there until the next one is asked for */
+    add(l->per_pair, asc_dataset_class(l->data, (int32_t)label));
+    add(l->per_pair, " ");
+    add(l->per_pair, asc_dataset_class(l->data, (int32_t)found));
+    return add(l->per_pair, last);
 }
 
 /* ---- opening ---- */
@@ -106,15 +117,15 @@ static void clear(judged *j)
 
 static asc_status run_pairs(asc_ctx *ctx, const struct args *args, const opened *o, const char *per_pair, judged *j)
 {
-    listener l = {.ctx = ctx, .bar = progress_start(), .path = per_pair, .data = o->data, .j = j};
-    if (per_pair && !(l.per_pair = fopen(per_pair, "w"))) {
-        return asc_fail(ctx, ASC_ERR_IO, "%s: %s", per_pair, strerror(errno));
+    listener l = {.bar = progress_start(), .data = o->data, .j = j};
+    if (per_pair && !(l.per_pair = asc_output_begin(ctx, per_pair))) {
+        return asc_error(ctx);
     }
     const asc_eval_options how = {.batch = args->batch > 0 ? args->batch : o->model->batch, .progress = show,
                                   .sequence = take, .user = &l, .confusion = j->confusion, .features = o->features};
     asc_evaluate(ctx, o->model->lm, o->split, &how, &j->result);
     progress_clear(&l.bar);
-    return open_close_file(ctx, l.per_pair, per_pair);
+    return l.per_pair ? asc_output_end(l.per_pair) : asc_error(ctx);
 }
 
 static json_t *list_names(const asc_dataset *data)
@@ -239,6 +250,11 @@ static int run(int argc, char **argv)
     judged j = {0}, other = {0};
     int n = cli_parse(&nli_eval, argc, argv, &args);
     cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
+    if (!args.no_cage) {
+        cage_enter(&(cage){.model = argv[0], .other = args.hard, .data = args.data, .output = args.per_pair,
+                           .encoder = args.encoding.folder, .tokenizer = args.encoding.vocab, .encodes = true,
+                           .cache = args.encoding.cache});
+    }
     asc_ctx *ctx = cli_ctx_new(args.threads);
     if (judge(ctx, argv[0], &args, args.per_pair, &j) == ASC_OK && args.hard) {
         judge(ctx, args.hard, &args, NULL, &other);

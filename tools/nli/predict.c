@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/cage.h"
 #include "tools/nli/nli.h"
 #include "tools/open.h"
 
@@ -11,13 +12,14 @@ enum { TOGETHER = 64 }; /* pairs, where nobody waits for each */
 struct args {
     open_encoding encoding;
     int64_t threads;
-    bool json;
+    bool json, no_cage;
 };
 
 static const cli_option options[] = {
     {"encoder", 0, "DIR", CLI_TEXT, offsetof(struct args, encoding.folder), 0, 0, "the encoder (the run's)"},
     {"vocab", 0, "FILE", CLI_TEXT, offsetof(struct args, encoding.vocab), 0, 0, "its vocabulary (the run's)"},
     CLI_THREADS(struct args),
+    CLI_NO_CAGE(struct args),
     CLI_JSON(struct args),
     {0},
 };
@@ -119,6 +121,10 @@ static int run(int argc, char **argv)
     struct args args = {0};
     int n = cli_parse(&nli_predict, argc, argv, &args);
     cli_expect_operands(n, argv, 1, 2, "a RUN or MODEL, and a file of pairs or none");
+    if (!args.no_cage) {
+        cage_enter(&(cage){.model = argv[0], .input = n > 1 ? argv[1] : NULL, .encoder = args.encoding.folder,
+                           .tokenizer = args.encoding.vocab});
+    }
     asc_ctx *ctx = cli_ctx_new(args.threads);
     asc_model *model = asc_model_open(ctx, argv[0], NULL, NULL);
     open_precision(ctx, model, NULL);

@@ -61,13 +61,12 @@ static asc_status check_name(const asc_experiment *e, const char *name)
 static asc_plan_run *add_run(asc_experiment *e, const char *name)
 {
     size_t n = (size_t)e->n;
-    void *runs = e->runs;
     if (check_name(e, name)) {
         return NULL;
     }
     if ((n + 1) * sizeof *e->runs > e->bytes) {
         size_t bytes = (2 * n + 8) * sizeof *e->runs;
-        runs = asc_alloc(e->ctx, bytes);
+        void *runs = asc_alloc(e->ctx, bytes);
         if (!runs) {
             return NULL;
         }

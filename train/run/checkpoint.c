@@ -289,6 +289,7 @@ asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_o
     asc_safetensors *file = asc_format_open(ctx, path, true);
     if (file) {
         read_all(ctx, file, path, lm, optim, state, carried);
+        asc_error_blame(ctx, ""); /* the file is named */
     }
     char build[BUILD];
     asc_build_describe(ctx, build, sizeof build);

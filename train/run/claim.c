@@ -72,14 +72,15 @@ static bool look_at(long long pid, char *state, char start[32])
     return word;
 }
 
-static bool lives(const identity *of)
+/* Where the system does not tell of other processes, as in a cage, `beats` does: the claim's file is touched. */
+static bool lives(const identity *of, bool beats)
 {
     char state, start[32];
     if (of->who.pid <= 0 || (getpgid((pid_t)of->who.pid) < 0 && errno == ESRCH)) {
         return false;
     }
     if (!look_at(of->who.pid, &state, start)) {
-        return true;
+        return beats;
     }
     return state != 'Z' && state != 'X' && strcmp(start, of->start) == 0;
 }
@@ -163,7 +164,8 @@ static bool alive(const identity *found, const identity *own, time_t touched, ti
     if (!*found->id) {
         return now - touched <= ASC_CLAIM_WRITING_S;
     }
-    return same_host(found, own) ? lives(found) : now - touched <= ASC_CLAIM_STALE_S;
+    bool beats = now - touched <= ASC_CLAIM_STALE_S;
+    return same_host(found, own) ? lives(found, beats) : beats;
 }
 
 static bool write_content(const mark *m)
