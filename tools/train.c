@@ -63,6 +63,9 @@ const cli_option *train_options(const cli_option *own_options)
             append(anew, n++ ? ", --" : ": --", row->key);
         }
     }
+    for (char *c = anew; *c; c++) {
+        *c = *c == '_' ? '-' : *c; /* options' names, of the settings' */
+    }
     for (cli_option *o = table; o->name; o++) {
         o->help = strcmp(o->name, "preset") == 0 ? presets : strcmp(o->name, "resume") == 0 ? anew : o->help;
     }
