@@ -50,13 +50,25 @@ static void allow(int rules, const char *path, uint64_t rights)
     close(rule.parent_fd);
 }
 
-static void allow_folder_of(int rules, const char *path, uint64_t rights)
+/* To be freed; NULL without memory. */
+static char *folder_of(const char *path)
 {
     char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
     if (slash) {
         slash[slash == folder] = '\0';
+    } else if (folder) {
+        free(folder);
+        folder = strdup(".");
     }
-    allow(rules, slash ? folder : ".", rights);
+    return folder;
+}
+
+static void allow_folder_of(int rules, const char *path, uint64_t rights)
+{
+    char *folder = folder_of(path);
+    if (folder) {
+        allow(rules, folder, rights);
+    }
     free(folder);
 }
 
@@ -95,19 +107,19 @@ static bool allow_model(int rules, const char *path)
 {
     struct stat info;
     bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    if (is_folder) {
-        allow(rules, path, READ);
-    } else {
-        allow(rules, path, READ);
-        allow_folder_of(rules, path, READ);
+    char *folder = is_folder ? strdup(path) : folder_of(path);
+    allow(rules, path, READ);
+    if (folder) {
+        allow(rules, folder, READ);
     }
-    asc_ctx *ctx = is_folder ? asc_ctx_new(&(asc_options){.threads = 1}) : NULL;
-    asc_run *run = ctx ? asc_run_read(ctx, path) : NULL;
+    asc_ctx *ctx = folder ? asc_ctx_new(&(asc_options){.threads = 1}) : NULL;
+    asc_run *run = ctx ? asc_run_read(ctx, folder) : NULL; /* of a model file the one that it lies in, if any */
     char *data = text_of(run, "data"), *encoder = text_of(run, "encoder");
     bool fits = !encoder || !*encoder;
     allow_spec(rules, data);
     free(data);
     free(encoder);
+    free(folder);
     asc_run_free(run);
     asc_ctx_free(ctx);
     return fits;
