@@ -75,7 +75,7 @@ has out '50 sequences, loss '
 has out '^the most probable class is right for [0-9.]* % of them; its probability is off by [0-9.]* % (ECE)$'
 has out '^ *a0 '
 status 2 "$ASCGRAD" generate cls --prompt a0
-has err 'the model is a classifier, which predicts no tokens'
+has err '^ascgrad generate: cls is a classifier, which predicts no tokens; ascgrad eval has it tell classes$'
 # one whose step is looked at first, and whose numbers are measured
 train --model ascender --data task:majority:length=400,train=16,valid=4 --head classifier --mask full --dim 128 \
     --batch 64 --set freeze_inert=measured --minutes 0.00001 --out large
