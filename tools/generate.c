@@ -53,6 +53,7 @@ static const cli_option options[] = {
     CLI_NO_CAGE(struct args),
     CLI_MAX_MEMORY(struct args),
     CLI_JSON(struct args),
+    {"quiet", 'q', NULL, CLI_NOTED, 0, 0, 0, "not how fast it was, only warnings and errors"},
     {0},
 };
 
@@ -184,7 +185,7 @@ bool generation_print(generation *g, const char *prompt, size_t n, bool whole, c
 
 static void print_speed(const generation *g)
 {
-    if (g->tokens > 0) {
+    if (g->tokens > 0 && !cli_quiet()) {
         cli_message("%lld tokens in %.2f s, %.0f tokens/s", (long long)g->tokens, g->seconds,
                     (double)g->tokens / g->seconds);
     }

@@ -147,6 +147,7 @@ complete -c ascgrad -n '__ascgrad_at generate' -l threads -x -d 'threads that co
 complete -c ascgrad -n '__ascgrad_at generate' -l no-cage -d 'keep the right to open files that were not named, which is given up where the kernel has Landlock'
 complete -c ascgrad -n '__ascgrad_at generate' -l max-memory -x -d 'end with status 3 where tensors and what is read take more MiB than that (no limit)'
 complete -c ascgrad -n '__ascgrad_at generate' -l json -d 'print the result as one JSON object'
+complete -c ascgrad -n '__ascgrad_at generate' -l quiet -s q -d 'not how fast it was, only warnings and errors'
 complete -c ascgrad -n '__ascgrad_at generate' -s h -l help -d 'print the help'
 complete -c ascgrad -n __ascgrad_first -a nli -d 'natural-language inference: what a premise says of a hypothesis'
 complete -c ascgrad -n '__ascgrad_behind nli' -a train -d 'trains a classifier of pairs'
