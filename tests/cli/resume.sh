@@ -89,6 +89,7 @@ has parts/config.json '"steps": 150'
 
 # steps that are done already
 status 0 "$ASCGRAD" train --resume --out parts --steps 100
+has err 'eval parts --split test$'
 has err '^ascgrad train: step 150 is done: of 100 steps nothing is left'
 has out 'done after step 150, '
 has parts/config.json '"steps": 150'
