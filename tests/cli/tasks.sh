@@ -64,6 +64,8 @@ status 0 "$ASCGRAD" eval learned --json
 
 # a classifier on the same data, and of pairs; its file alone
 train --data task:majority:length=12,train=320,valid=50,test=40 --head classifier --mask full --steps 60 --out cls
+has err ' eval cls --split test$'
+lacks err ' generate cls'
 has cls/metrics.jsonl '"valid_accuracy": '
 lacks cls/metrics.jsonl valid_exact
 status 0 "$ASCGRAD" eval cls --json --per-token classes.txt

@@ -124,8 +124,9 @@ static void check_resumed(const struct args *args)
     }
 }
 
-static void offer(const char *run, const asc_train_result *r)
+static void offer(asc_ctx *ctx, const char *run, const asc_train_result *r)
 {
+    (void)ctx;
     (void)r;
     next_command("nli eval", run, "--data", "TEST.jsonl");
     next_command("nli predict", run, NULL, NULL);
