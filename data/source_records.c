@@ -216,8 +216,9 @@ static const char *open_path(asc_dataset *data, asc_split_kind kind)
 {
     source *s = data->self;
     if (is_apart(s) && kind != ASC_SPLIT_TRAIN && !s->file[kind]) {
-        asc_fail(data->ctx, ASC_ERR_IO, "%s: names no file of the %s split, as %s=FILE would", data->spec,
-                 asc_split_name(kind), asc_split_name(kind));
+        asc_fail(data->ctx, ASC_ERR_IO, "%s: names no file of the %s split, as %s=FILE would; it has %s", data->spec,
+                 asc_split_name(kind), asc_split_name(kind),
+                 s->file[ASC_SPLIT_VALID] ? "train and valid" : "train and test");
         return NULL;
     }
     return s->is_folder     ? asc_split_path(data->ctx, s->path, kind)

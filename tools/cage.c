@@ -54,7 +54,7 @@ static void allow(int rules, const char *path, uint64_t rights)
     close(rule.parent_fd);
 }
 
-/* New. */
+/* To be freed; NULL without memory. */
 static char *folder_of(const char *path)
 {
     char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;

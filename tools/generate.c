@@ -57,6 +57,7 @@ static const cli_option options[] = {
     CLI_NO_CAGE(struct args),
     CLI_MAX_MEMORY(struct args),
     CLI_JSON(struct args),
+    {"quiet", 'q', NULL, CLI_NOTED, 0, 0, 0, "not how fast it was, only warnings and errors"},
     {0},
 };
 
@@ -208,7 +209,7 @@ bool generation_print(generation *g, const char *prompt, size_t n, bool whole, c
 
 static void print_speed(const generation *g)
 {
-    if (g->tokens > 0) {
+    if (g->tokens > 0 && !cli_quiet()) {
         cli_message("%lld tokens in %.2f s, %.0f tokens/s", (long long)g->tokens, g->seconds,
                     (double)g->tokens / g->seconds);
     }
@@ -367,6 +368,10 @@ static int run(int argc, char **argv)
     asc_ctx *ctx = cli_ctx_new(args.threads);
     asc_dataset *data = args.data ? asc_dataset_open(ctx, args.data) : NULL;
     asc_model *model = asc_error(ctx) == ASC_OK ? asc_model_open(ctx, argv[0], args.tokenizer, data) : NULL;
+    if (model && asc_lm_classes(model->lm) > 0) {
+        cli_wrong_usage("%s is a classifier, which predicts no tokens; %s has it tell classes", argv[0],
+                        asc_lm_pair_inputs(model->lm).pairs ? "ascgrad nli predict" : "ascgrad eval");
+    }
     if (open_precision(ctx, model, args.precision) == ASC_OK &&
         model) { /* not a token, to see whether it can be continued, before the prompt is written */
         asc_generate(ctx, model, NULL, 0, 0, NULL, refuse_token, NULL);

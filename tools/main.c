@@ -46,10 +46,11 @@ static const char *find_synonym(const char *name)
 {
     static const char *const table[][2] = {
         {"evaluate", "eval"},     {"test", "eval"},     {"validate", "eval"},      {"sample", "generate"},
-        {"predict", "generate"},  {"chat", "generate"}, {"complete", "generate"},
+        {"predict", "nli predict"}, {"chat", "generate"}, {"complete", "generate"},
+        {"report", "experiment report"}, {"status", "experiment status"}, {"list", "runs"}, {"ls", "runs"},
         {"finetune", "train"},    {"fit", "train"},     {"resume", "train --resume"},
         {"continue", "train --resume"}, {"benchmark", "bench"}, {"speed", "bench"}, {"version", "--version"},
-        {"learn", "train"},       {"encode", "tokenize"}, {"presets", "train --preset list"}, {NULL, NULL},
+        {"learn", "train"},       {"presets", "train --preset list"}, {NULL, NULL},
     };
     int i = 0;
     while (table[i][0] && strcmp(table[i][0], name) != 0) {

@@ -88,7 +88,21 @@ asc_status open_split(asc_ctx *ctx, opened *o, asc_split_kind kind, bool lines, 
     return asc_error(ctx);
 }
 
-/* ---- states ---- */
+/* ---- an encoder, and its states ---- */
+
+asc_status open_check_encoder(asc_ctx *ctx, const char *folder, const char *vocab)
+{
+    char path[4096];
+    struct stat s;
+    if (stat(folder, &s)) {
+        return asc_fail(ctx, ASC_ERR_IO, "%s: %s; expected the folder of a BERT or DistilBERT", folder,
+                        strerror(errno));
+    }
+    snprintf(path, sizeof path, "%s/vocab.txt", folder);
+    return vocab || stat(path, &s) == 0 || errno != ENOENT
+               ? ASC_OK
+               : asc_fail(ctx, ASC_ERR_IO, "%s: has no vocab.txt; --vocab FILE names one that lies elsewhere", folder);
+}
 
 static void show(void *user, double done)
 {

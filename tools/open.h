@@ -28,6 +28,10 @@ asc_status open_precision(asc_ctx *ctx, const asc_model *model, const char *give
  * asked for, or with 0 their own. The run's must be the split that the run had. */
 asc_status open_split(asc_ctx *ctx, opened *o, asc_split_kind kind, bool lines, int64_t length);
 
+/* Whether the folder of an encoder is there, and a vocabulary: in it, or the file `vocab`, unless that is NULL. What is
+ * amiss with them otherwise is told by what opens them. */
+asc_status open_check_encoder(asc_ctx *ctx, const char *folder, const char *vocab);
+
 /* Of a model of pairs that takes states: opens the run's encoder, or the one in `folder`, with the run's vocabulary or
  * the file `vocab`, and has it encode the split, kept in `cache`, or with NULL in the user's. Each may be NULL. Nothing
  * for other models. */

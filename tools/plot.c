@@ -275,13 +275,23 @@ static int write_all(const plot *p, json_t *files)
     return status;
 }
 
+static json_t *list(const double *values, int64_t n)
+{
+    json_t *all = json_array();
+    for (int64_t i = 0; i < n; i++) {
+        json_array_append_new(all, cli_json_real(values[i]));
+    }
+    return all;
+}
+
 static int print_result(const plot *p, json_t *files)
 {
     json_t *curves = json_array(), *file;
-    for (int64_t i = 0; i < p->n_series; i++) {
-        json_array_append_new(curves, json_pack("{s:o, s:I}", "name",
-                                                cli_json_text(p->series[i].name, strlen(p->series[i].name)), "points",
-                                                (json_int_t)p->series[i].n));
+    for (int64_t i = 0; i < p->n_series && p->args->json; i++) {
+        const figure_series *s = &p->series[i];
+        json_array_append_new(curves, json_pack("{s:o, s:I, s:o, s:o}", "name", cli_json_text(s->name, strlen(s->name)),
+                                                "points", (json_int_t)s->n, "x", list(s->x, s->n), "y",
+                                                list(s->y, s->n)));
     }
     if (p->args->json) {
         return cli_print_json(
@@ -307,7 +317,7 @@ static int make(plot *p)
     if (asc_error(p->ctx)) {
         return cli_report(p->ctx);
     }
-    if (!p->args->out && !p->args->csv) {
+    if (!p->args->out && !p->args->csv && !p->args->json) {
         return print_in_terminal(p);
     }
     json_t *files = json_array();
@@ -326,7 +336,7 @@ static int run(int argc, char **argv)
     if (args.out) {
         read_out(args.out, stem, sizeof stem);
     }
-    if (!args.out && !args.csv && (args.json || !isatty(STDOUT_FILENO))) {
+    if (!args.out && !args.csv && !args.json && !isatty(STDOUT_FILENO)) {
         cli_wrong_usage("--out is missing: a picture needs a file here, as -o curves.svg, .png or .pdf; without one it "
                         "is drawn in a terminal, and there is none");
     }

@@ -1,5 +1,6 @@
 /* tools/stats.c: ascgrad stats: paired tests, calibration, clusters and p values of numbers from files. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,7 @@ static asc_status read_line(table *t, const char *path, int64_t line, char *text
         if (labels && value < 0) {
             return no_memory(t->ctx);
         }
-        if (n == t->columns || *end) {
+        if (n == t->columns || *end || !isfinite(value)) {
             return refuse(t, path, line, whole, expected);
         }
         if (add_value(t, value)) {
@@ -316,8 +317,15 @@ static json_t *run_holm(asc_ctx *ctx, char **path, const struct args *args)
     (void)args;
     table t = {.ctx = ctx, .columns = 1};
     json_t *result = NULL;
-    if (read_table(&t, path[0], false, "one p value") == ASC_OK &&
-        asc_stats_holm(ctx, t.value, (int64_t)t.n, t.value) == ASC_OK) {
+    read_table(&t, path[0], false, "one p value");
+    for (size_t i = 0; i < t.n && asc_error(ctx) == ASC_OK; i++) {
+        if (t.value[i] < 0 || t.value[i] > 1) {
+            char got[40];
+            snprintf(got, sizeof got, "%g", t.value[i]);
+            refuse(&t, path[0], (int64_t)i + 1, got, "a p value from 0 to 1");
+        }
+    }
+    if (asc_error(ctx) == ASC_OK && asc_stats_holm(ctx, t.value, (int64_t)t.n, t.value) == ASC_OK) {
         json_t *list = json_array();
         for (size_t i = 0; i < t.n; i++) {
             json_array_append_new(list, json_real(t.value[i]));

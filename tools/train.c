@@ -63,6 +63,9 @@ const cli_option *train_options(const cli_option *own_options)
             append(anew, n++ ? ", --" : ": --", row->key);
         }
     }
+    for (char *c = anew; *c; c++) {
+        *c = *c == '_' ? '-' : *c; /* options' names, of the settings' */
+    }
     for (cli_option *o = table; o->name; o++) {
         o->help = strcmp(o->name, "preset") == 0 ? presets : strcmp(o->name, "resume") == 0 ? anew : o->help;
     }
@@ -307,12 +310,24 @@ static int print_result(const asc_train_result *r, const char *run, bool json)
 
 /* ---- what to do next ---- */
 
-static void offer_results(const char *run, const asc_train_result *r)
+/* Whether the run's model is a language model, which goes on with a text. */
+static bool predicts_tokens(asc_ctx *ctx, const char *path)
+{
+    asc_run *run = asc_run_read(ctx, path);
+    const char *head = run ? asc_run_setting(run, "head") : NULL;
+    bool lm = !head || strcmp(head, "\"lm\"") == 0;
+    asc_run_free(run);
+    return lm;
+}
+
+static void offer_results(asc_ctx *ctx, const char *run, const asc_train_result *r)
 {
     if (isfinite(r->best_loss)) {
         static const char *const options[2][2] = {{NULL, "--carry"}, {"--split test", "--split test --carry"}};
         next_command("eval", run, options[r->has_test][r->carry > 0], NULL);
-        next_command("generate", run, NULL, NULL);
+        if (predicts_tokens(ctx, run)) {
+            next_command("generate", run, NULL, NULL);
+        }
     }
     if (r->step > 0) {
         next_command("plot", run, NULL, NULL);
@@ -343,7 +358,7 @@ static void offer_lower_lr(const char *run, double lr)
     next_command("train --config", config, options, other);
 }
 
-static void offer(const char *run, asc_status status, const asc_train_result *r, const watcher *w,
+static void offer(asc_ctx *ctx, const char *run, asc_status status, const asc_train_result *r, const watcher *w,
                   train_offer *offer_next)
 {
     bool ended = status == ASC_OK || status == ASC_ERR_INTERRUPTED;
@@ -359,7 +374,7 @@ static void offer(const char *run, asc_status status, const asc_train_result *r,
     } else if (!ended || r->end == ASC_TRAIN_END_STOPPED) {
         offer_resume(run, NULL);
     } else {
-        offer_next(run, r);
+        offer_next(ctx, run, r);
     }
     if (ended && (r->end == ASC_TRAIN_END_MINUTES || r->end == ASC_TRAIN_END_EARLY)) {
         offer_resume(run, r->end == ASC_TRAIN_END_EARLY ? "--early-stop 0" : NULL);
@@ -402,7 +417,7 @@ int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *arg
         status = status ? status : printed;
     }
     fflush(stdout);
-    offer(folder, end, &result, &w, offer_next);
+    offer(ctx, folder, end, &result, &w, offer_next);
     int shown = show_profile(ctx, profile, &args->profile);
     asc_settings_free(settings);
     return status ? status : shown;

@@ -26,7 +26,7 @@ const cli_option *train_options(const cli_option *own);
 asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const char *preset, const char *run);
 
 /* What to say is next, of a run that was trained to its end. */
-typedef void train_offer(const char *run, const asc_train_result *result);
+typedef void train_offer(asc_ctx *ctx, const char *run, const asc_train_result *result);
 
 /* Trains, shows how it goes, and says what to do next; the exit status. `settings`, which it takes, may be NULL with
  * the error set. */

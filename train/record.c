@@ -60,6 +60,10 @@ asc_status asc_trainer_write_line(asc_trainer *t, bool evaluated)
         return asc_error(t->ctx);
     }
     asc_trainer_describe(t);
+    asc_train_progress *p = &t->progress;
+    if (p->tokens_per_s == 0 && p->elapsed_s > 0) { /* resumed at a line that was due: no step since */
+        p->tokens_per_s = (double)p->tokens / p->elapsed_s;
+    }
     t->state.logged_step = t->state.step;
     t->line_s = 0;
     t->line_tokens = 0;

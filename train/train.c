@@ -497,7 +497,8 @@ static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
         .best_bits_per_byte = whole ? t->whole.bits_per_byte : best->bits, .best_step = best->step,
         .unknown = whole ? t->whole.unknown : t->evaluation_s > 0 ? t->progress.valid.unknown : NAN,
         .source_ppl = known ? exp(source.nats / (double)source.tokens) : NAN,
-        .has_test = t->has_test, .end = end, .carry = asc_lm_carry(t->lm),
+        .has_test = t->has_test || json_object_get(t->settings->checksums, "test"), .end = end,
+        .carry = asc_lm_carry(t->lm),
     };
 }
 

@@ -27,7 +27,7 @@ complete -c ascgrad -n '__ascgrad_at help' -a 'train eval generate nli tokenize 
 complete -c ascgrad -n __ascgrad_first -a train -d 'trains a language model'
 complete -c ascgrad -n '__ascgrad_at train' -F
 complete -c ascgrad -n '__ascgrad_at train' -l out -s o -x -a '(__fish_complete_directories)' -d 'the folder to write'
-complete -c ascgrad -n '__ascgrad_at train' -l resume -d 'go on with RUN; only these may be given anew: --encoder, --cache, --data_from_rank, --shard_optimizer, --epochs, --steps, --minutes, --early_stop, --tensorboard, --sample_every, --threads, --recompute'
+complete -c ascgrad -n '__ascgrad_at train' -l resume -d 'go on with RUN; only these may be given anew: --encoder, --cache, --data-from-rank, --shard-optimizer, --epochs, --steps, --minutes, --early-stop, --tensorboard, --sample-every, --threads, --recompute'
 complete -c ascgrad -n '__ascgrad_at train' -l preset -x -a 'tiny quickstart wikitext2-6l wikitext2-6l-fast wikitext2-12l ascender ascender-after intended intended-after reference reference-after nli list' -d 'settings to start from: tiny, quickstart, wikitext2-6l, wikitext2-6l-fast, wikitext2-12l, ascender, ascender-after, intended, intended-after, reference, reference-after, nli; list says what is in them'
 complete -c ascgrad -n '__ascgrad_at train' -l config -r -F -d 'settings from a JSON file, such as a run\'s config.json'
 complete -c ascgrad -n '__ascgrad_at train' -l set -x -d 'a setting, or a key of the model\'s configuration, by name'
@@ -147,6 +147,7 @@ complete -c ascgrad -n '__ascgrad_at generate' -l threads -x -d 'threads that co
 complete -c ascgrad -n '__ascgrad_at generate' -l no-cage -d 'keep the right to open files that were not named, which is given up where the kernel has Landlock'
 complete -c ascgrad -n '__ascgrad_at generate' -l max-memory -x -d 'end with status 3 where tensors and what is read take more MiB than that (no limit)'
 complete -c ascgrad -n '__ascgrad_at generate' -l json -d 'print the result as one JSON object'
+complete -c ascgrad -n '__ascgrad_at generate' -l quiet -s q -d 'not how fast it was, only warnings and errors'
 complete -c ascgrad -n '__ascgrad_at generate' -s h -l help -d 'print the help'
 complete -c ascgrad -n __ascgrad_first -a nli -d 'natural-language inference: what a premise says of a hypothesis'
 complete -c ascgrad -n '__ascgrad_behind nli' -a train -d 'trains a classifier of pairs'
@@ -155,7 +156,7 @@ complete -c ascgrad -n '__ascgrad_behind nli' -a predict -d 'tells the class of 
 complete -c ascgrad -n '__ascgrad_at nli' -s h -l help -d 'print the help'
 complete -c ascgrad -n '__ascgrad_at nli train' -F
 complete -c ascgrad -n '__ascgrad_at nli train' -l out -s o -x -a '(__fish_complete_directories)' -d 'the folder to write'
-complete -c ascgrad -n '__ascgrad_at nli train' -l resume -d 'go on with RUN; only these may be given anew: --encoder, --cache, --data_from_rank, --shard_optimizer, --epochs, --steps, --minutes, --early_stop, --tensorboard, --sample_every, --threads, --recompute'
+complete -c ascgrad -n '__ascgrad_at nli train' -l resume -d 'go on with RUN; only these may be given anew: --encoder, --cache, --data-from-rank, --shard-optimizer, --epochs, --steps, --minutes, --early-stop, --tensorboard, --sample-every, --threads, --recompute'
 complete -c ascgrad -n '__ascgrad_at nli train' -l preset -x -a 'tiny quickstart wikitext2-6l wikitext2-6l-fast wikitext2-12l ascender ascender-after intended intended-after reference reference-after nli list' -d 'settings to start from: tiny, quickstart, wikitext2-6l, wikitext2-6l-fast, wikitext2-12l, ascender, ascender-after, intended, intended-after, reference, reference-after, nli; list says what is in them'
 complete -c ascgrad -n '__ascgrad_at nli train' -l config -r -F -d 'settings from a JSON file, such as a run\'s config.json'
 complete -c ascgrad -n '__ascgrad_at nli train' -l set -x -d 'a setting, or a key of the model\'s configuration, by name'

@@ -116,6 +116,12 @@ class Models(unittest.TestCase):
         self.assertEqual(len([next(tokens) for _ in range(30)]), 30)  # beyond the block
         with self.assertRaisesRegex(ValueError, "tokenizer"):
             lm.generate("text")
+        with self.assertRaisesRegex(asc.Error, "generate: prompt is 3, expected text or ids"):
+            lm.generate(3)
+        with self.assertRaisesRegex(asc.Error, "generate: prompt is ..the.., expected text or ids"):
+            lm.generate(["the"])
+        with self.assertRaisesRegex(asc.Error, "generate: count is -1, expected 0 or more"):
+            lm.generate([1], -1)
 
     def test_an_optimizers_state_goes_on(self):
         x = np.arange(8)[None] % 20

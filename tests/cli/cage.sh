@@ -95,6 +95,7 @@ status 0 "$ASCGRAD" train --preset tiny --steps 2 --data text --tokenizer byte -
 status 0 "$ASCGRAD" eval own --per-token losses
 [ -s losses ] || fail 'no losses'
 status 0 "$ASCGRAD" eval own --data text
+status 0 "$ASCGRAD" eval own/model.safetensors
 status 0 "$ASCGRAD" eval own --data /dev/stdin <text
 echo the >../prompt
 status 0 "$ASCGRAD" generate own --prompt-file ../prompt --tokens 2

@@ -13,6 +13,15 @@ printf 'A man.' >one
 status 0 "$ASCGRAD" encode --encoder "$tiny" <one
 has out '^ *1 *5 *- *-  \[CLS\] a man \. \[SEP\]$'
 
+# what it can't be without
+mkdir bare
+cp "$tiny/config.json" "$tiny/model.safetensors" bare
+status 3 "$ASCGRAD" encode --encoder bare <one
+has err '^ascgrad encode: bare: has no vocab.txt; --vocab FILE names one that lies elsewhere$'
+status 0 "$ASCGRAD" encode --encoder bare --vocab "$tiny/vocab.txt" <one
+status 3 "$ASCGRAD" encode --encoder nowhere <one
+has err '^ascgrad encode: nowhere: No such file or directory; expected the folder of a BERT or DistilBERT$'
+
 # files: the same whatever the form, the threads and the packing
 gzip -c "$text" >text.gz
 status 0 "$ASCGRAD" encode --encoder "$tiny" "$text" -o a.npz --threads 1
@@ -87,7 +96,7 @@ printf 'good\nbad \377\n' >latin
 status 3 "$ASCGRAD" encode --encoder "$tiny" latin
 one_line '^ascgrad encode: latin: line 2: '
 status 3 "$ASCGRAD" encode --encoder none "$text"
-one_line '^ascgrad encode: none/config.json: can.t open: No such file'
+one_line '^ascgrad encode: none: No such file or directory; expected the folder of a BERT or DistilBERT$'
 status 3 "$ASCGRAD" encode --encoder "$tiny" --vocab none "$text"
 one_line '^ascgrad encode: none: can.t open: No such file'
 status 3 "$ASCGRAD" encode --encoder "$tiny" "$text" -o nowhere/states.npz

@@ -12,6 +12,9 @@ has out '^the dog'
 lines err 1
 has err '^ascgrad generate: 100 tokens in [0-9.]* s, [0-9]* tokens/s$'
 cp out first
+status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3 --quiet
+same out first
+lines err 0
 status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3 --threads 1
 same out first
 status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 4

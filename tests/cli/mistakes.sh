@@ -48,6 +48,8 @@ done <<'END'
 2 evaluate run => unknown command 'evaluate'; here it is 'ascgrad eval'
 2 sample run => here it is 'ascgrad generate'
 2 resume run => here it is 'ascgrad train --resume'
+2 report mine => here it is 'ascgrad experiment report'
+2 predict run => here it is 'ascgrad nli predict'
 2 version => here it is 'ascgrad --version'
 2 --verison => unknown option --verison; expected a command, --help or --version
 2 help trian => unknown command 'trian'; did you mean 'train'?

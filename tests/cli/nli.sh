@@ -264,7 +264,16 @@ has err '^ascgrad nli train: --encoder DIR is missing'
 status 3 "$ASCGRAD" nli train --train missing.jsonl --valid dev.tsv --encoder none --out no
 has err 'missing.jsonl: '
 status 3 "$ASCGRAD" nli train --train train.jsonl.gz --valid dev.tsv --encoder nowhere --out no
-has err 'nowhere'
+has err '^ascgrad nli train: nowhere: No such file or directory; expected the folder of a BERT or DistilBERT$'
+mkdir bare
+cp "$tiny/config.json" "$tiny/model.safetensors" bare
+status 3 "$ASCGRAD" nli train --train train.jsonl.gz --valid dev.tsv --encoder bare --out no
+has err '^ascgrad nli train: bare: has no vocab.txt; --vocab FILE names one that lies elsewhere$'
+[ ! -e no ] || fail 'what is refused leaves a run'
+status 2 "$ASCGRAD" generate run
+has err '^ascgrad generate: run is a classifier, which predicts no tokens; ascgrad nli predict has it tell classes$'
+status 2 "$ASCGRAD" inspect run
+has err '^ascgrad inspect: run is a model of pairs of sentences, expected one that reads a single text$'
 { pairs 3 1 | jsonl; echo '{"gold_label": "neutral", "sentence1": "a"}'; } >bad.jsonl
 status 3 "$ASCGRAD" nli eval run --data bad.jsonl
 has err 'bad.jsonl: line 4: "sentence2" is missing'

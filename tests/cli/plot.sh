@@ -80,6 +80,9 @@ status 2 "$ASCGRAD" plot runs/a
 has err '^ascgrad plot: --out is missing: '
 lines out 0
 export ASCGRAD_GNUPLOT=none/gnuplot
+status 0 "$ASCGRAD" plot runs/a --json
+has out '^{"x": "tokens", "y": "valid_ppl", "curves": \[{"name": "a", "points": 2, "x": \[2000.0, 4000.0\], "y": \['
+has out '"files": \[\]}$'
 status 3 "$ASCGRAD" plot runs/a -o none.svg
 has err '^ascgrad plot: gnuplot was not found.*install it'
 lines err 1

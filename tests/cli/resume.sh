@@ -89,6 +89,7 @@ has parts/config.json '"steps": 150'
 
 # steps that are done already
 status 0 "$ASCGRAD" train --resume --out parts --steps 100
+has err 'eval parts --split test$'
 has err '^ascgrad train: step 150 is done: of 100 steps nothing is left'
 has out 'done after step 150, '
 has parts/config.json '"steps": 150'
@@ -97,6 +98,7 @@ same_run whole parts
 # more steps without a schedule of their own length move it
 status 0 "$ASCGRAD" train $settings --out longer --steps 20
 status 0 "$ASCGRAD" train --resume --out longer --steps 40
+lacks longer/metrics.jsonl '"tokens_per_s": 0\.0'
 has err 'the schedule ends at step 40 now: the learning rate goes on from 0.00[0-9]*, it was 0.0003'
 status 0 "$ASCGRAD" train --resume --out longer
 lacks err 'schedule'

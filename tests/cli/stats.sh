@@ -46,7 +46,7 @@ status 3 "$ASCGRAD" stats pair bad a
 has err "bad: line 2: got '', expected one number"
 printf '1\nnan\n3\n4\n' >bad
 status 3 "$ASCGRAD" stats pair bad a
-has err 'a\[1\] is nan, expected a finite number'
+has err "^ascgrad stats: bad: line 2: got 'nan', expected one number$"
 status 3 "$ASCGRAD" stats pair /dev/null a
 has err '^ascgrad stats: /dev/null: is empty, expected one number a line$'
 printf '1\n' >short
@@ -57,7 +57,7 @@ status 3 "$ASCGRAD" stats calibration bad
 has err "bad: line 1: got '0.5 2', expected a confidence from 0 to 1, and 0 or 1"
 printf '1.5\n' >bad
 status 3 "$ASCGRAD" stats holm bad
-has err 'p\[0\] is 1.5, expected 0 to 1'
+has err "^ascgrad stats: bad: line 1: got '1.5', expected a p value from 0 to 1$"
 
 cases=${ASCGRAD_CASES:-}/statistics.json
 python=$(command -v python3) || python=

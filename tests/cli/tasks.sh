@@ -64,6 +64,8 @@ status 0 "$ASCGRAD" eval learned --json
 
 # a classifier on the same data, and of pairs; its file alone
 train --data task:majority:length=12,train=320,valid=50,test=40 --head classifier --mask full --steps 60 --out cls
+has err ' eval cls --split test$'
+lacks err ' generate cls'
 has cls/metrics.jsonl '"valid_accuracy": '
 lacks cls/metrics.jsonl valid_exact
 status 0 "$ASCGRAD" eval cls --json --per-token classes.txt
@@ -75,7 +77,7 @@ has out '50 sequences, loss '
 has out '^the most probable class is right for [0-9.]* % of them; its probability is off by [0-9.]* % (ECE)$'
 has out '^ *a0 '
 status 2 "$ASCGRAD" generate cls --prompt a0
-has err 'the model is a classifier, which predicts no tokens'
+has err '^ascgrad generate: cls is a classifier, which predicts no tokens; ascgrad eval has it tell classes$'
 # one whose step is looked at first, and whose numbers are measured
 train --model ascender --data task:majority:length=400,train=16,valid=4 --head classifier --mask full --dim 128 \
     --batch 64 --set freeze_inert=measured --minutes 0.00001 --out large

@@ -161,7 +161,7 @@ START_TEST(a_spec_names_the_files_of_the_other_splits)
     check_sequences(split, 1, &expected[1]);
     release(split);
     ck_assert_ptr_null(load(spec, ASC_SPLIT_TEST, "word"));
-    expect_error_with(ASC_ERR_IO, "names no file of the test split, as test=FILE would");
+    expect_error_with(ASC_ERR_IO, "names no file of the test split, as test=FILE would; it has train and valid");
     release(NULL);
 }
 END_TEST

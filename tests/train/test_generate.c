@@ -40,6 +40,64 @@ START_TEST(the_penalty_is_its_formula)
 }
 END_TEST
 
+/* ---- the order of the draws ---- */
+
+enum { DRAWN = 40 };
+
+/* One step of a draw, by the definition: the candidates in order, those that the bounds leave, and the first at which
+ * their sum is above u. */
+static int64_t draw_by_sorting(const double *logits, const asc_sampling *s, double u)
+{
+    int order[DRAWN];
+    double p[DRAWN], sum = 0, kept = 0, passed = 0;
+    for (int i = 0; i < DRAWN; i++) {
+        int j = i;
+        for (; j > 0 && logits[order[j - 1]] < logits[i]; j--) {
+            order[j] = order[j - 1];
+        }
+        order[j] = i;
+    }
+    int most = s->top_k > 0 ? (int)s->top_k : DRAWN, n = 0;
+    for (int i = 0; i < most; i++) {
+        sum += p[i] = exp((logits[order[i]] - logits[order[0]]) / s->temperature);
+    }
+    while (n < most && (n == 0 || (kept < s->top_p * sum && p[n] >= s->min_p))) {
+        kept += p[n++];
+    }
+    int at = 0;
+    while (at + 1 < n && (passed += p[at]) <= u * kept) {
+        at++;
+    }
+    return order[at];
+}
+
+START_TEST(a_draw_is_the_same_as_from_the_sorted_tokens)
+{
+    static const asc_sampling cases[] = {
+        {.temperature = 1, .top_p = 1, .seed = 3},
+        {.temperature = 3, .top_p = 0.9, .seed = 4},
+        {.temperature = 0.5, .top_p = 1, .top_k = 7, .seed = 5},
+        {.temperature = 2, .top_p = 0.8, .top_k = 30, .min_p = 0.1, .seed = 6},
+        {.temperature = 2, .top_p = 1, .min_p = 0.2, .seed = 7},
+    };
+    const int64_t n = DRAWN;
+    double logits[DRAWN];
+    for (int i = 0; i < DRAWN; i++) {
+        logits[i] = (double)(i * 17 % 13) / 3; /* many are alike: the lower id comes first */
+    }
+    asc_tensor t = asc_from(ctx, ASC_F64, logits, 1, &n);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        for (uint64_t d = 0; d < 300; d++) {
+            asc_scope_begin(ctx);
+            double u = asc_item(asc_uniform(ctx, ASC_F64, 0, 1, cases[k].seed, d, 0, NULL));
+            ck_assert_int_eq(asc_sample_token(ctx, t, &cases[k], d), draw_by_sorting(logits, &cases[k], u));
+            asc_scope_end(ctx);
+        }
+    }
+    asc_release(t);
+}
+END_TEST
+
 static void draw_often(const double *p, int n, asc_sampling s, bool *seen)
 {
     double logits[8];
@@ -348,6 +406,7 @@ int main(void)
     TCase *drawn = tcase_create("drawn"), *written = tcase_create("written");
     tcase_add_checked_fixture(drawn, setup_one_thread, teardown);
     tcase_add_test(drawn, the_penalty_is_its_formula);
+    tcase_add_test(drawn, a_draw_is_the_same_as_from_the_sorted_tokens);
     tcase_add_test(drawn, min_p_is_a_share_of_the_most_probable);
     tcase_add_test(drawn, draws_that_are_refused);
     tcase_add_checked_fixture(written, setup_runs, teardown_runs);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tools/commands.h"
+#include "tools/open.h"
 
 struct args {
     const char *encoder, *vocab, *pool, *out;
@@ -119,6 +120,9 @@ static asc_status read_sentences(encoding *e, const char *path, bool for_table)
 
 static asc_status open_all(encoding *e, const struct args *args, const char *path)
 {
+    if (open_check_encoder(e->ctx, args->encoder, args->vocab)) {
+        return asc_error(e->ctx);
+    }
     e->encoder = asc_encoder_open(e->ctx, args->encoder, args->vocab);
     int64_t most = asc_encoder_longest(e->encoder);
     if (e->encoder && args->max_tokens > most) {

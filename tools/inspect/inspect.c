@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <ascgrad/pairs.h>
 #include <program/names.h>
 
 #include "tools/commands.h"
@@ -275,6 +276,9 @@ static int run(int argc, char **argv)
     in.ctx = cli_ctx_new(args.threads);
     asc_dataset *data = args.data ? asc_dataset_open(in.ctx, args.data) : NULL;
     in.model = asc_error(in.ctx) ? NULL : asc_model_open(in.ctx, argv[0], args.tokenizer, data);
+    if (in.model && asc_lm_pair_inputs(in.model->lm).pairs) {
+        cli_wrong_usage("%s is a model of pairs of sentences, expected one that reads a single text", argv[0]);
+    }
     int status = in.model ? inspect(&in, &args) : cli_report(in.ctx);
     asc_model_free(in.ctx, in.model);
     asc_dataset_free(data);

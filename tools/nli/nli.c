@@ -102,8 +102,8 @@ const cli_command command_nli = {
     "natural-language inference: what a premise says of a hypothesis",
     "KIND",
     "What the models are, and what their files hold, is explained in doc/nli.md.",
-    "ascgrad nli train --encoder all-MiniLM-L6-v2 --train snli_1.0_train.jsonl.gz --valid snli_1.0_dev.jsonl.gz \\\n"
-    "    --mix grassmann --out runs/nli\n"
+    "ascgrad nli train --encoder all-MiniLM-L6-v2 --train snli_1.0_train.jsonl.gz --valid snli_1.0_dev.jsonl.gz "
+    "--mix grassmann --out runs/nli\n"
     "ascgrad nli eval runs/nli --data snli_1.0_test.jsonl.gz\n"
     "printf 'A man sleeps.\\tA man is awake.\\n' | ascgrad nli predict runs/nli",
     NULL,

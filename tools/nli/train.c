@@ -6,6 +6,7 @@
 
 #include "tools/next.h"
 #include "tools/nli/nli.h"
+#include "tools/open.h"
 #include "tools/train.h"
 
 struct args {
@@ -107,6 +108,12 @@ static void complete(asc_ctx *ctx, asc_settings *settings, const struct args *ar
     if (asc_error(ctx) == ASC_OK && strcmp(asc_settings_text(settings, "encoder", NULL), "none") == 0) {
         asc_settings_set(settings, "encoder", "");
     }
+    bool has_tokenizer;
+    const char *encoder = asc_settings_text(settings, "encoder", NULL);
+    asc_settings_text(settings, "tokenizer", &has_tokenizer);
+    if (asc_error(ctx) == ASC_OK && *encoder && asc_settings_reads_data(settings)) {
+        open_check_encoder(ctx, encoder, has_tokenizer ? "" : NULL);
+    }
 }
 
 static void check_resumed(const struct args *args)
@@ -117,8 +124,9 @@ static void check_resumed(const struct args *args)
     }
 }
 
-static void offer(const char *run, const asc_train_result *r)
+static void offer(asc_ctx *ctx, const char *run, const asc_train_result *r)
 {
+    (void)ctx;
     (void)r;
     next_command("nli eval", run, "--data", "TEST.jsonl");
     next_command("nli predict", run, NULL, NULL);
@@ -153,8 +161,8 @@ const cli_command nli_train = {
     "with the preset nli. RUN is a folder as train's, which runs, plot and compare know, too; its best model is the\n"
     "one with the highest accuracy on the pairs of --valid. Pairs whose label is '-' are left out. Where --config or\n"
     "--set gives data (TRAIN:valid=VALID) and encoder, as the config.json of a run does, no option needs to.",
-    "ascgrad nli train --encoder all-MiniLM-L6-v2 --train snli_1.0_train.jsonl.gz --valid snli_1.0_dev.jsonl.gz \\\n"
-    "    --mix grassmann --out runs/nli\n"
+    "ascgrad nli train --encoder all-MiniLM-L6-v2 --train snli_1.0_train.jsonl.gz --valid snli_1.0_dev.jsonl.gz "
+    "--mix grassmann --out runs/nli\n"
     "ascgrad nli train --encoder none --tokenizer word --train train.tsv --valid dev.tsv --mix linear --out runs/own\n"
     "ascgrad nli train --config runs/nli/config.json --seed 2 --out runs/nli-2\n"
     "ascgrad nli train --resume runs/nli --epochs 30",

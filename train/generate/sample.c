@@ -1,6 +1,5 @@
 /* train/generate/sample.c: drawing tokens. */
 #include <math.h>
-#include <stdlib.h>
 
 #include <ascgrad/train.h>
 
@@ -15,27 +14,70 @@ typedef struct candidate {
 } candidate;
 
 /* The most probable first; ties to the lower id. */
-static int compare(const void *a, const void *b)
+static bool precedes(const candidate *a, const candidate *b)
 {
-    const candidate *x = a, *y = b;
-    if (x->logit != y->logit) {
-        return x->logit < y->logit ? 1 : -1;
-    }
-    return (x->id > y->id) - (x->id < y->id);
+    return a->logit != b->logit ? a->logit > b->logit : a->id < b->id;
 }
 
-/* How many of the sorted candidates may be drawn; their p are filled in, not normalised. */
-static int64_t cut(candidate *c, int64_t n, const asc_sampling *s, double *total)
+/* A heap of candidates, the first at its root: a draw needs only those before the one that is drawn in order. Those
+ * that were taken stand behind the heap, the last taken first. */
+typedef struct ranking {
+    candidate *c;
+    int64_t n, heap;
+} ranking;
+
+static void sift(const ranking *r, int64_t at)
 {
-    int64_t most = s->top_k > 0 && s->top_k < n ? s->top_k : n;
-    double sum = 0, reached = 0;
-    for (int64_t i = 0; i < most; i++) {
-        c[i].p = exp((c[i].logit - c[0].logit) / s->temperature);
-        sum += c[i].p;
+    candidate moved = r->c[at];
+    for (int64_t child = 2 * at + 1; child < r->heap; child = 2 * at + 1) {
+        child += child + 1 < r->heap && precedes(&r->c[child + 1], &r->c[child]);
+        if (!precedes(&r->c[child], &moved)) {
+            break;
+        }
+        r->c[at] = r->c[child];
+        at = child;
     }
-    int64_t kept = 0;
-    while (kept < most && (kept == 0 || (reached < s->top_p * sum && c[kept].p >= s->min_p * c[0].p))) {
-        reached += c[kept++].p;
+    r->c[at] = moved;
+}
+
+static ranking rank(candidate *c, int64_t n)
+{
+    ranking r = {c, n, n};
+    for (int64_t i = n / 2; i-- > 0;) {
+        sift(&r, i);
+    }
+    return r;
+}
+
+/* The candidate of this rank. */
+static candidate *at(ranking *r, int64_t i)
+{
+    while (r->n - r->heap <= i) {
+        candidate first = r->c[0];
+        r->c[0] = r->c[--r->heap];
+        r->c[r->heap] = first;
+        sift(r, 0);
+    }
+    return &r->c[r->n - 1 - i];
+}
+
+/* How many of the candidates may be drawn, the most probable ones, whose p are filled in, as shares of the greatest;
+ * *total is the sum of them. */
+static int64_t cut(ranking *r, const asc_sampling *s, double *total)
+{
+    bool some = s->top_k > 0 && s->top_k < r->n;
+    int64_t most = some ? s->top_k : r->n, kept = 0;
+    double greatest = r->c[0].logit, sum = 0, reached = 0;
+    for (int64_t i = 0; i < most; i++) {
+        candidate *one = some ? at(r, i) : &r->c[i];
+        sum += one->p = exp((one->logit - greatest) / s->temperature);
+    }
+    if (s->top_p == 1 && s->min_p == 0) {
+        *total = sum;
+        return most;
+    }
+    while (kept < most && (kept == 0 || (reached < s->top_p * sum && at(r, kept)->p >= s->min_p))) {
+        reached += at(r, kept++)->p;
     }
     *total = reached;
     return kept;
@@ -43,20 +85,16 @@ static int64_t cut(candidate *c, int64_t n, const asc_sampling *s, double *total
 
 static int64_t draw_from(candidate *c, int64_t n, const asc_sampling *s, double u)
 {
+    ranking r = rank(c, n);
     if (s->temperature == 0) {
-        int64_t best = 0;
-        for (int64_t i = 1; i < n; i++) {
-            best = c[i].logit > c[best].logit ? i : best;
-        }
-        return c[best].id;
+        return c[0].id;
     }
-    qsort(c, (size_t)n, sizeof *c, compare);
     double total, sum = 0;
-    int64_t kept = cut(c, n, s, &total), i = 0;
-    while (i + 1 < kept && (sum += c[i].p) <= u * total) {
+    int64_t kept = cut(&r, s, &total), i = 0;
+    while (i + 1 < kept && (sum += at(&r, i)->p) <= u * total) {
         i++;
     }
-    return c[i].id;
+    return at(&r, i)->id;
 }
 
 /* The formula stands in ascgrad/train.h. A token that was there twice is no less probable for that. */

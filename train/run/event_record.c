@@ -1,4 +1,5 @@
-/* train/run/event_record.c: an event as a record: protocol buffers' wire format within a frame of lengths and checksums. */
+/* train/run/event_record.c: an event as a record: protocol buffers' wire format within a frame of lengths and
+ * checksums. */
 #include <math.h>
 #include <string.h>
 

@@ -327,8 +327,13 @@ class LM(Owned):
     ) -> Iterator[Any]:
         """Continues a prompt, one token at a time, as `ascgrad generate` does: yields pieces of text if the prompt is
         text, else ids."""
+        if count < 0:
+            raise ArgumentError(f"generate: count is {count}, expected 0 or more")
         if not isinstance(prompt, str):
-            ids = [int(i) for i in prompt]
+            try:
+                ids = [int(i) for i in prompt]
+            except (TypeError, ValueError):
+                raise ArgumentTypeError(f"generate: prompt is {prompt!r}, expected text or ids") from None
         elif self.tokenizer is not None:
             ids = [int(i) for i in self.tokenizer.encode(prompt)]
         else:
