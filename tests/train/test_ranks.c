@@ -555,7 +555,8 @@ static void exchange_all(int size, int bit, bool in_turns, const double *bytes, 
     for (int r = 0; r < size; r++) {
         int other = r ^ bit;
         if (r < other) {
-            double to_other = clock[r] + overhead + bytes[r] * per_byte, first = fmax(clock[other], to_other) + overhead;
+            double to_other = clock[r] + overhead + bytes[r] * per_byte;
+            double first = fmax(clock[other], to_other) + overhead;
             double back = (in_turns ? first : clock[other]) + overhead + bytes[other] * per_byte;
             clock[r] = fmax(to_other, back) + overhead;
             clock[other] = in_turns ? back : fmax(to_other, back) + overhead;
@@ -563,7 +564,7 @@ static void exchange_all(int size, int bit, bool in_turns, const double *bytes, 
     }
 }
 
-/* What rank r of the ranks that agree with it in the bits below `bit` has, and those that differ in this bit have not. */
+/* What the ranks end with that agree with rank r in `bit` and the bits below: it goes on with that at this level. */
 static double half_of(int size, int bit, int r, const double *own)
 {
     double bytes = 0;
@@ -618,8 +619,8 @@ START_TEST(a_step_costs_what_the_model_says)
     double expected = predict(size, costs[_i].in_turns, costs[_i].divided, own, sent);
     for (int r = 0; r < size; r++) {
         int64_t bytes = more.rank[r].bytes - few.rank[r].bytes, messages = more.rank[r].large - few.rank[r].large;
-        ck_assert_msg(fabs((double)bytes - STEPS * sent[r]) < STEPS * 500, "rank %d of %d: %g bytes a step, expected %g",
-                      r, size, (double)bytes / STEPS, sent[r]);
+        ck_assert_msg(fabs((double)bytes - STEPS * sent[r]) < STEPS * 500,
+                      "rank %d of %d: %g bytes a step, expected %g", r, size, (double)bytes / STEPS, sent[r]);
         ck_assert_int_eq(messages, STEPS * (int)(2 * log2(size)));
         last[0] = fmax(last[0], few.rank[r].clock);
         last[1] = fmax(last[1], more.rank[r].clock);
