@@ -1,8 +1,8 @@
-/* train/ranks/halving.c: the ranks' gradients added by recursive halving (Rabenseifner 2004; Thakur, Rabenseifner
- * and Gropp 2005), and gathered by doubling. At level k rank r and rank r xor 2^k exchange: each sends the half of its range
- * that the other goes on with, and adds what it gets to its own. Neighbours come first, so that at each level two
- * siblings of the shards' tree are added, and every number is the tree's sum. In the end rank r has one of R segments,
- * the one whose place is r with its bits reversed; gathering goes the same way back. */
+/* train/ranks/halving.c: the ranks' gradients added by recursive halving (Rabenseifner 2004; Thakur, Rabenseifner and
+ * Gropp 2005), and gathered by doubling. At level k rank r and rank r xor 2^k exchange: each sends the half of its
+ * range that the other goes on with, and adds what it gets to its own. Neighbours come first, so that at each level
+ * two siblings of the shards' tree are added, and every number is the tree's sum. In the end rank r has one of R
+ * segments, the one whose place is r with its bits reversed; gathering goes the same way back. */
 #include <math.h>
 #include <string.h>
 

@@ -8,9 +8,9 @@
 
 enum { ASC_TREE_LEVELS = 21 }; /* 2^20 shards at most */
 
-/* With several ranks (ascgrad/comm.h), rank r of R runs the shards r·S/R … (r+1)·S/R − 1. Where S is a power of two, and
- * R with it, each rank's are a branch of the tree, and ranks add up one segment each (halving.c); else the sum comes
- * to rank 0 (rooted.c). */
+/* With several ranks (ascgrad/comm.h), rank r of R runs the shards r·S/R … (r+1)·S/R − 1. Where S is a power of two,
+ * and R with it, each rank's are a branch of the tree, and ranks add up one segment each (halving.c); else the sum
+ * comes to rank 0 (rooted.c). */
 
 /* What a shard gives beside the gradients of the parameters. */
 typedef struct asc_shard_sum {
