@@ -246,7 +246,7 @@ FIELD(asc_causal_report, first_moment, 56) int64_t asc_causal_report_0_first_mom
 FIELD(asc_causal_report, first_of, 64) const char *asc_causal_report_0_first_of;
 asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char *config, const asc_gradcheck_options *options, asc_causal_report *report);
 
-STRUCT(asc_comm, 48)
+STRUCT(asc_comm, 56)
 FIELD(asc_comm, rank, 0) int asc_comm_0_rank;
 FIELD(asc_comm, size, 4) int asc_comm_0_size;
 FIELD(asc_comm, mixed, 8) bool asc_comm_0_mixed;
@@ -254,6 +254,7 @@ FIELD(asc_comm, send, 16) int (*asc_comm_0_send)(void *user, int to, const void 
 FIELD(asc_comm, receive, 24) int (*asc_comm_0_receive)(void *user, int from, void *data, size_t bytes);
 FIELD(asc_comm, error, 32) const char *(*asc_comm_0_error)(void *user);
 FIELD(asc_comm, user, 40) void *asc_comm_0_user;
+FIELD(asc_comm, exchange, 48) int (*asc_comm_0_exchange)(void *user, int other, const void *out, void *in, size_t out_bytes, size_t in_bytes);
 asc_status asc_set_comm(asc_ctx *ctx, const asc_comm *comm);
 bool asc_comm_lost(const asc_ctx *ctx);
 const char *asc_mpi_version(void);

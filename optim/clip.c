@@ -9,7 +9,7 @@ enum { PIECE = 1 << 16, AT_ONCE = 64 };
 typedef struct squares {
     asc_tensor grad;
     int64_t numel, first; /* piece `first` is sum[0] */
-    double sum[AT_ONCE];
+    double *sum;
 } squares;
 
 /* ---- float, and f64.awk makes the same for double ---- */
@@ -25,21 +25,39 @@ static void sum_piece_f32(void *arg, int64_t piece, int worker)
 /* ---- end of float ---- */
 #include "optim/clip.f64.h"
 
+int64_t asc_grad_pieces(asc_tensor p)
+{
+    return (asc_numel(p) + PIECE - 1) / PIECE;
+}
+
+static void sum_pieces(asc_ctx *ctx, squares *s, int64_t n)
+{
+    asc_parallel(ctx, n, BY_DTYPE(asc_dtype_of(s->grad), sum_piece), s);
+}
+
+void asc_grad_squares(asc_ctx *ctx, asc_tensor p, double *sum)
+{
+    squares s = {.grad = asc_grad(p), .numel = asc_numel(p), .sum = sum};
+    if (!asc_is_null(s.grad)) {
+        sum_pieces(ctx, &s, asc_grad_pieces(p));
+    }
+}
+
 double asc_grad_norm(asc_ctx *ctx, asc_params *params)
 {
     if (ASC_NEED(ctx, "grad_norm: params", params)) {
         return 0;
     }
-    double total = 0;
+    double total = 0, sum[AT_ONCE];
     for (int i = 0; i < asc_params_count(params); i++) {
-        squares s = {.grad = asc_grad(asc_params_at(params, i))};
+        squares s = {.grad = asc_grad(asc_params_at(params, i)), .sum = sum};
         s.numel = asc_numel(s.grad);
-        int64_t pieces = (s.numel + PIECE - 1) / PIECE;
+        int64_t pieces = asc_grad_pieces(s.grad);
         for (s.first = 0; s.first < pieces; s.first += AT_ONCE) {
             int64_t n = pieces - s.first < AT_ONCE ? pieces - s.first : AT_ONCE;
-            asc_parallel(ctx, n, BY_DTYPE(asc_dtype_of(s.grad), sum_piece), &s);
+            sum_pieces(ctx, &s, n);
             for (int64_t j = 0; j < n; j++) {
-                total += s.sum[j];
+                total += sum[j];
             }
         }
     }

@@ -77,4 +77,9 @@ static inline void *asc_optim_at(asc_tensor t, int64_t from)
     return (char *)n->array.data + (size_t)from * asc_dtype_size(n->array.dtype);
 }
 
+/* The norm of gradients from parts: asc_grad_norm is the root of the sum of these numbers of all parameters, added in
+ * their order. The gradient of p has so many of them; without one they are left. */
+int64_t asc_grad_pieces(asc_tensor p);
+void asc_grad_squares(asc_ctx *ctx, asc_tensor p, double *sum);
+
 #endif

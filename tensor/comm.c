@@ -60,6 +60,40 @@ asc_status asc_comm_receive(asc_ctx *ctx, int from, void *data, size_t bytes)
     return ASC_OK;
 }
 
+/* The lower rank sends first. */
+static asc_status take_turns(asc_ctx *ctx, int other, const void *out, void *in, size_t out_bytes, size_t in_bytes)
+{
+    bool first = asc_comm_rank(ctx) < other;
+    asc_status status = ASC_OK;
+    for (int turn = 0; turn < 2 && !status; turn++) {
+        if ((turn == 0) == first) {
+            status = out_bytes > 0 ? asc_comm_send(ctx, other, out, out_bytes) : ASC_OK;
+        } else {
+            status = in_bytes > 0 ? asc_comm_receive(ctx, other, in, in_bytes) : ASC_OK;
+        }
+    }
+    return status;
+}
+
+asc_status asc_comm_exchange(asc_ctx *ctx, int other, const void *out, void *in, size_t out_bytes, size_t in_bytes)
+{
+    if (out_bytes + in_bytes == 0) {
+        return ctx->comm_lost ? ASC_ERR_IO : ASC_OK;
+    }
+    if (!ctx->comm_lost && !ctx->comm.exchange) {
+        return take_turns(ctx, other, out, in, out_bytes, in_bytes);
+    }
+    if (ctx->comm_lost) {
+        memset(in, 0, in_bytes);
+        return ASC_ERR_IO;
+    }
+    if (ctx->comm.exchange(ctx->comm.user, other, out, in, out_bytes, in_bytes)) {
+        memset(in, 0, in_bytes);
+        return lose(ctx, other);
+    }
+    return ASC_OK;
+}
+
 asc_status asc_comm_broadcast(asc_ctx *ctx, void *data, size_t bytes)
 {
     int rank = asc_comm_rank(ctx), size = asc_comm_size(ctx), bit = 1;

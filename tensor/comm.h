@@ -21,6 +21,9 @@ static inline int asc_comm_size(const asc_ctx *ctx)
 asc_status asc_comm_send(asc_ctx *ctx, int to, const void *data, size_t bytes);
 asc_status asc_comm_receive(asc_ctx *ctx, int from, void *data, size_t bytes);
 
+/* Both at once, with a rank that does the same. */
+asc_status asc_comm_exchange(asc_ctx *ctx, int other, const void *out, void *in, size_t out_bytes, size_t in_bytes);
+
 /* Rank 0's bytes to all, by a binomial tree. */
 asc_status asc_comm_broadcast(asc_ctx *ctx, void *data, size_t bytes);
 

@@ -85,6 +85,27 @@ static int receive_all(void *user, int from, void *data, size_t bytes)
     return 0;
 }
 
+static int exchange_all(void *user, int other, const void *out, void *in, size_t out_bytes, size_t in_bytes)
+{
+    (void)user;
+    const char *from = out;
+    char *to = in;
+    while (out_bytes + in_bytes > 0) {
+        int n_out = out_bytes < MOST ? (int)out_bytes : MOST, n_in = in_bytes < MOST ? (int)in_bytes : MOST;
+        MPI_Request request[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        if ((n_in > 0 && MPI_Irecv(to, n_in, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &request[0]) != MPI_SUCCESS) ||
+            (n_out > 0 && MPI_Isend(from, n_out, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &request[1]) != MPI_SUCCESS) ||
+            wait_for(&request[0], other) || wait_for(&request[1], other)) { /* of none it returns at once */
+            return 1;
+        }
+        from += n_out;
+        to += n_in;
+        out_bytes -= (size_t)n_out;
+        in_bytes -= (size_t)n_in;
+    }
+    return 0;
+}
+
 static const char *tell_error(void *user)
 {
     (void)user;
@@ -105,7 +126,7 @@ static int open_mpi(double timeout_s, asc_comm *comm, char *why, size_t bytes)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     *comm = (asc_comm){.rank = rank, .size = size, .send = send_all, .receive = receive_all, .error = tell_error,
-                       .user = &state};
+                       .user = &state, .exchange = exchange_all};
     return 0;
 }
 

@@ -158,7 +158,7 @@ static asc_status update(const asc_stepper *s, double lr, double scale)
     return status;
 }
 
-/* What rank 0 has of it becomes all ranks'. */
+/* What ranks have of it becomes all ranks'. */
 static asc_status share(const asc_stepper *s, asc_step_result *result)
 {
     asc_shard_sum sum = {result->loss, result->flops};
@@ -219,10 +219,11 @@ static asc_status run_step(const asc_stepper *s, int64_t step, int64_t sequences
     asc_set_interrupt(ctx, s->go_on, s->user); /* but not while the parameters change */
     asc_status status = accumulate(s, step, sequences, result);
     asc_set_interrupt(ctx, NULL, NULL);
-    if (!status && asc_comm_rank(ctx) == 0) {
+    if (s->tree) {
+        status = share(s, result);
+    } else if (!status) {
         result->grad_norm = find_norm(s);
     }
-    status = s->tree ? share(s, result) : status;
     if (status) {
         return status;
     }

@@ -36,6 +36,9 @@ typedef struct asc_comm {
     /* What went wrong, in words: "rank 2 has said nothing for 600 s". NULL: nothing is known. */
     const char *(*error)(void *user);
     void *user;
+    /* Sends to another rank and receives from it at once, while that does the same: one of the two may be of 0 bytes,
+     * and is no message then. NULL: the lower rank sends first, by send and receive, which takes twice as long. */
+    int (*exchange)(void *user, int other, const void *out, void *in, size_t out_bytes, size_t in_bytes);
 } asc_comm;
 
 /* Trainings in this context are one rank's of several. The table is copied, and must serve until another is set; NULL:

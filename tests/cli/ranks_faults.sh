@@ -47,6 +47,7 @@ gone() {
 
 # a process is killed: the last checkpoint is whole, and the run goes on from it
 begin killed
+silence=$((2 + waited * 4 / 10)) # four times as long as all the ranks took to begin
 kill -9 "$(second)"
 gone killed
 lacks err 'saves'
@@ -54,10 +55,10 @@ step=$(sed -n '$s/.*"step": \([0-9]*\).*/\1/p' killed/metrics.jsonl)
 status 0 "$ASCGRAD" train --resume killed --steps $((step + 2))
 
 # one stands still for longer than it may
-begin still --rank-timeout 2
+begin still --rank-timeout $silence
 kill -STOP "$(second)"
 gone still
-has err 'rank 0: rank 1 has said nothing for 2 s; the job ends'
+has err "rank 0: rank 1 has said nothing for $silence s; the job ends"
 
 # a warning to all saves and ends
 begin warned

@@ -1,6 +1,8 @@
 /* tests/train/test_ranks.c: a training on several ranks, which are threads here, with a communicator of the test's own:
  * the same bits for any number of them. */
+#include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 
@@ -22,14 +24,14 @@ typedef struct rank {
     asc_status status;
     bool lost;
     char message[300];
-    double clock;  /* of the network below, in seconds */
-    int64_t large; /* messages sent that hold a set of gradients, or more */
+    double clock;         /* of the network below, in seconds */
+    int64_t large, bytes; /* messages sent that are no heads, and what is in them */
 } rank;
 
 /* What a message costs: overhead at either end and time for each byte, as in LogGP. Nobody waits for it: messages carry
  * their sender's clock, and computing takes no time. */
 static const double overhead = 5e-6, per_byte = 0.8e-9;
-enum { LARGE = 20000 };
+enum { LARGE = 5000 };
 
 struct job {
     int size;
@@ -40,6 +42,7 @@ struct job {
     int stop_at;             /* the call of rank 0's hook that stops; -1: none */
     int dies_at;             /* the message at which the last rank goes; -1: none */
     int messages;            /* of the last rank */
+    bool in_turns;           /* no exchange in the table */
     int64_t parameters;      /* of the model, once it is trained */
     rank rank[MOST];
 };
@@ -69,11 +72,17 @@ static int move(const rank *r, int other, char *data, size_t bytes, bool out)
     return 0;
 }
 
+static void count(rank *r, size_t bytes)
+{
+    r->large += bytes >= LARGE;
+    r->bytes += bytes >= LARGE ? (int64_t)bytes : 0;
+}
+
 static int send_to(void *user, int to, const void *data, size_t bytes)
 {
     rank *r = user;
     r->clock += overhead + (double)bytes * per_byte;
-    r->large += bytes >= LARGE;
+    count(r, bytes);
     double stamp = r->clock;
     return move(r, to, (char *)&stamp, sizeof stamp, true) || move(r, to, (char *)(uintptr_t)data, bytes, true);
 }
@@ -86,6 +95,53 @@ static int receive_from(void *user, int from, void *data, size_t bytes)
         return 1;
     }
     r->clock = (r->clock > stamp ? r->clock : stamp) + overhead;
+    return 0;
+}
+
+/* One side of an exchange. */
+typedef struct flow {
+    char *data;
+    size_t bytes;
+} flow;
+
+static int step_flow(int fd, flow *f, bool out)
+{
+    ssize_t n = f->bytes == 0 ? 0
+                : out         ? send(fd, f->data, f->bytes, MSG_NOSIGNAL | MSG_DONTWAIT)
+                              : recv(fd, f->data, f->bytes, MSG_DONTWAIT);
+    if (f->bytes > 0 && (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK))) {
+        return 1;
+    }
+    f->data += n > 0 ? n : 0;
+    f->bytes -= n > 0 ? (size_t)n : 0;
+    return 0;
+}
+
+static int move_both(const rank *r, int other, flow out, flow in)
+{
+    int fd = r->of->socket[r->number][other];
+    if (dies(r)) {
+        return move(r, other, NULL, 0, true);
+    }
+    while (out.bytes + in.bytes > 0) {
+        struct pollfd p = {fd, (short)((out.bytes > 0 ? POLLOUT : 0) | (in.bytes > 0 ? POLLIN : 0)), 0};
+        if (poll(&p, 1, -1) < 0 || step_flow(fd, &out, true) || step_flow(fd, &in, false)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int exchange_with(void *user, int other, const void *out, void *in, size_t out_bytes, size_t in_bytes)
+{
+    rank *r = user;
+    double theirs = 0, own = r->clock + (out_bytes > 0 ? overhead + (double)out_bytes * per_byte : 0);
+    count(r, out_bytes);
+    if (move_both(r, other, (flow){(char *)&own, sizeof own}, (flow){(char *)&theirs, sizeof theirs}) ||
+        move_both(r, other, (flow){(char *)(uintptr_t)out, out_bytes}, (flow){in, in_bytes})) {
+        return 1;
+    }
+    r->clock = in_bytes == 0 ? own : fmax(own, theirs) + overhead;
     return 0;
 }
 
@@ -109,9 +165,12 @@ static void *run_rank(void *arg)
 {
     rank *r = arg;
     job *j = r->of;
-    const asc_comm comm = {.rank = r->number, .size = j->size, .send = send_to, .receive = receive_from, .user = r};
+    const asc_comm comm = {.rank = r->number, .size = j->size, .send = send_to, .receive = receive_from, .user = r,
+                           .exchange = j->in_turns ? NULL : exchange_with};
     asc_settings *s = j->resume ? asc_settings_new(r->ctx) : make_settings(r->ctx);
-    asc_settings_set(s, "shards", "4");
+    if (!j->resume) {
+        asc_settings_set(s, "shards", "4");
+    }
     set_all(s, j->pairs);
     set_all(s, j->more);
     set_all(s, r->number > 0 ? j->others : NULL);
@@ -226,16 +285,31 @@ static const pair divided[][8] = {
      {"average", "0.5"},
      {"schedule", "wsd"},
      {NULL, NULL}},
+    {{"shards", "8"}, {"batch", "8"}, {"clip", "0.01"}, {NULL, NULL}},
+    {{"shards", "6"}, {"batch", "6"}, {"clip", "0.01"}, {NULL, NULL}},
 };
 enum { DIVIDED = sizeof divided / sizeof *divided };
 static const pair together[] = {{"shard_optimizer", "false"}, {NULL, NULL}},
                   apart[] = {{"shard_optimizer", "true"}, {NULL, NULL}};
 
+static int shards_of(const pair *pairs)
+{
+    int shards = 4;
+    for (int i = 0; pairs[i][0]; i++) {
+        shards = strcmp(pairs[i][0], "shards") == 0 ? atoi(pairs[i][1]) : shards;
+    }
+    return shards;
+}
+
 START_TEST(a_divided_optimizer_makes_the_same_run)
 {
-    static const int order[] = {4, 1, 2};
+    int shards = shards_of(divided[_i]);
+    const int order[] = {shards == 6 ? 3 : 4, 1, 2};
     train_on(1, run_path, divided[_i], false, -1, ASC_OK);
-    for (int size = 2; size <= 4; size *= 2) {
+    for (int size = 2; size <= MOST; size++) {
+        if (shards % size != 0) {
+            continue;
+        }
         job j = {.size = size, .path = other_path, .pairs = divided[_i], .more = apart, .stop_at = -1, .dies_at = -1};
         run_job(&j);
         ck_assert_msg(j.rank[0].status == ASC_OK, "%s", j.rank[0].message);
@@ -265,8 +339,15 @@ START_TEST(any_number_of_ranks_makes_the_same_run)
 {
     train_on(1, run_path, kinds[_i], false, -1, ASC_OK);
     for (int size = 2; size <= MOST; size++) {
-        if ((_i == KINDS - 1 ? 6 : 4) % size == 0) {
-            train_on(size, other_path, kinds[_i], false, -1, ASC_OK);
+        for (int turns = 0; turns < 2 && shards_of(kinds[_i]) % size == 0; turns++) {
+            job j = {.size = size,
+                     .path = other_path,
+                     .pairs = kinds[_i],
+                     .in_turns = turns,
+                     .stop_at = -1,
+                     .dies_at = -1};
+            run_job(&j);
+            ck_assert_msg(j.rank[0].status == ASC_OK, "%s", j.rank[0].message);
             check_same("metrics.jsonl");
             check_same("model.safetensors");
             remove_tree(other_path);
@@ -411,47 +492,144 @@ START_TEST(a_rank_that_goes_ends_the_job)
 END_TEST
 
 /* What a step sends, and how long that takes by the model in doc/parallel.md: the difference between two runs. */
-static const int sizes[] = {2, 4, 8};
-enum { SIZES = sizeof sizes / sizeof *sizes };
+static const struct {
+    int size;
+    bool in_turns, divided;
+} costs[] = {{2, false, false}, {4, false, false}, {8, false, false}, {2, true, false}, {4, true, false},
+             {8, true, false},  {2, false, true},  {4, false, true},  {8, false, true}};
 static const pair wide[] = {{"dim", "64"},   {"layers", "1"},        {"batch", "8"},
                             {"shards", "8"}, {"eval_every", "1000"}, {"checkpoint_every", "1000"},
                             {NULL, NULL}};
 
-static void run_wide(job *j, int size, const char *steps, const pair *more)
+static void run_wide(job *j, int i, const char *steps)
 {
     pair pairs[8];
     memcpy(pairs, wide, sizeof wide);
     pairs[6][0] = "steps";
     pairs[6][1] = steps;
     pairs[7][0] = NULL;
-    *j = (job){.size = size, .path = other_path, .pairs = pairs, .more = more, .stop_at = -1, .dies_at = -1};
+    *j = (job){.size = costs[i].size,
+               .path = other_path,
+               .pairs = pairs,
+               .more = costs[i].divided ? apart : NULL,
+               .in_turns = costs[i].in_turns,
+               .stop_at = -1,
+               .dies_at = -1};
     run_job(j);
     ck_assert_msg(j->rank[0].status == ASC_OK, "%s", j->rank[0].message);
-    remove_tree(other_path);
+}
+
+/* The bytes of each rank's segment: equal, or those of whole tensors, the largest first to who has the least. */
+static void find_segments(int size, bool is_divided, double own[MOST])
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/model.safetensors", other_path);
+    asc_safetensors *file = asc_safetensors_open(ctx, path);
+    double bytes[40], all = 0;
+    int n = (int)asc_safetensors_count(file);
+    ck_assert(n > 0 && n <= 40);
+    for (int i = 0; i < n; i++) {
+        bytes[i] = (double)asc_safetensors_at(file, i)->bytes;
+        all += bytes[i];
+    }
+    asc_safetensors_close(file);
+    for (int r = 0; r < MOST; r++) {
+        own[r] = is_divided || r >= size ? 0 : all / size;
+    }
+    for (int i = 0; is_divided && i < n; i++) {
+        int largest = 0, least = 0;
+        for (int k = 1; k < n; k++) {
+            largest = bytes[k] > bytes[largest] ? k : largest;
+        }
+        for (int r = 1; r < size; r++) {
+            least = own[r] < own[least] ? r : least;
+        }
+        own[least] += bytes[largest];
+        bytes[largest] = 0;
+    }
+}
+
+/* All pairs exchange the bytes that each rank sends. */
+static void exchange_all(int size, int bit, bool in_turns, const double *bytes, double *clock)
+{
+    for (int r = 0; r < size; r++) {
+        int other = r ^ bit;
+        if (r < other) {
+            double to_other = clock[r] + overhead + bytes[r] * per_byte;
+            double first = fmax(clock[other], to_other) + overhead;
+            double back = (in_turns ? first : clock[other]) + overhead + bytes[other] * per_byte;
+            clock[r] = fmax(to_other, back) + overhead;
+            clock[other] = in_turns ? back : fmax(to_other, back) + overhead;
+        }
+    }
+}
+
+/* What the ranks end with that agree with rank r in `bit` and the bits below: it goes on with that at this level. */
+static double half_of(int size, int bit, int r, const double *own)
+{
+    double bytes = 0;
+    for (int i = 0; i < size; i++) {
+        bytes += ((i ^ r) & (2 * bit - 1)) == 0 ? own[i] : 0;
+    }
+    return bytes;
+}
+
+/* The time of a step by the model; and what each rank sends in it. */
+static double predict(int size, bool in_turns, bool is_divided, const double *own, double *sent)
+{
+    enum { HEAD = 450, SQUARES = 200 };
+    double clock[MOST] = {0}, heads[MOST], sums[MOST], halves[MOST], last = 0;
+    for (int r = 0; r < size; r++) {
+        heads[r] = HEAD;
+        sums[r] = SQUARES;
+        sent[r] = 0;
+    }
+    for (int way = 0; way < 2; way++) {
+        for (int level = 1; level < size; level *= 2) {
+            int bit = way == 0 ? level : size / 2 / level;
+            for (int r = 0; r < size; r++) {
+                halves[r] = half_of(size, bit, way == 0 ? r ^ bit : r, own);
+                sent[r] += halves[r];
+            }
+            if (way == 1 && is_divided) {
+                exchange_all(size, bit, in_turns, heads, clock);
+                exchange_all(size, bit, in_turns, sums, clock);
+            }
+            exchange_all(size, bit, in_turns, heads, clock);
+            exchange_all(size, bit, in_turns, halves, clock);
+        }
+    }
+    for (int r = 0; r < size; r++) {
+        last = fmax(last, clock[r]);
+    }
+    return last + log2(size) * (2 * overhead + HEAD * per_byte); /* the order to take the step */
 }
 
 START_TEST(a_step_costs_what_the_model_says)
 {
-    enum { FEW = 2, MORE = 6, HEADS = 3, HEAD = 430 };
-    bool is_divided = _i >= SIZES;
-    int levels = _i % SIZES + 1, size = sizes[levels - 1];
+    enum { FEW = 2, MORE = 6, STEPS = MORE - FEW };
+    int size = costs[_i].size;
     job few, more;
-    run_wide(&few, size, "2", is_divided ? apart : NULL);
-    run_wide(&more, size, "6", is_divided ? apart : NULL);
-    int64_t large = 0;
-    double last[2] = {0, 0};
-    for (int i = 0; i < size; i++) {
-        large += more.rank[i].large - few.rank[i].large;
-        last[0] = fmax(last[0], few.rank[i].clock);
-        last[1] = fmax(last[1], more.rank[i].clock);
+    run_wide(&few, _i, "2");
+    remove_tree(other_path);
+    run_wide(&more, _i, "6");
+    double own[MOST] = {0}, sent[MOST], last[2] = {0, 0};
+    find_segments(size, costs[_i].divided, own);
+    remove_tree(other_path);
+    double expected = predict(size, costs[_i].in_turns, costs[_i].divided, own, sent);
+    for (int r = 0; r < size; r++) {
+        int64_t bytes = more.rank[r].bytes - few.rank[r].bytes, messages = more.rank[r].large - few.rank[r].large;
+        ck_assert_msg(fabs((double)bytes - STEPS * sent[r]) < STEPS * 500,
+                      "rank %d of %d: %g bytes a step, expected %g", r, size, (double)bytes / STEPS, sent[r]);
+        ck_assert_int_eq(messages, STEPS * (int)(2 * log2(size)));
+        last[0] = fmax(last[0], few.rank[r].clock);
+        last[1] = fmax(last[1], more.rank[r].clock);
     }
-    ck_assert(is_divided || large == (MORE - FEW) * 2 * (size - 1));
-    double bytes = 4 * (double)more.parameters, got = (last[1] - last[0]) / (MORE - FEW);
-    double expected = levels * (2 * (2 * overhead + bytes * per_byte) + HEADS * (2 * overhead + HEAD * per_byte));
-    if (is_divided) {
-        expected += 2 * (size - 1.0) / size * bytes * per_byte + (3 * (size - 1) + levels) * 2 * overhead;
+    if (!costs[_i].divided) {
+        ck_assert_double_eq_tol(sent[0], 2.0 * (size - 1) / size * 4 * (double)more.parameters, 1);
     }
-    ck_assert_msg(fabs(got - expected) < 0.2 * expected, "%d ranks: %g s, expected %g", size, got, expected);
+    double got = (last[1] - last[0]) / STEPS;
+    ck_assert_msg(fabs(got - expected) < 0.03 * expected, "%d ranks: %g s, expected %g", size, got, expected);
 }
 END_TEST
 
@@ -481,7 +659,7 @@ int main(void)
     tcase_add_test(t, data_that_can_t_be_sent_end_the_job);
     tcase_add_loop_test(t, what_is_wrong_is_said_once, 0, (int)(sizeof wrong / sizeof *wrong));
     tcase_add_loop_test(t, a_rank_that_goes_ends_the_job, 0, 6);
-    tcase_add_loop_test(t, a_step_costs_what_the_model_says, 0, 2 * SIZES);
+    tcase_add_loop_test(t, a_step_costs_what_the_model_says, 0, (int)(sizeof costs / sizeof *costs));
     tcase_add_test(t, a_communicator_is_checked);
     return run_suite("train/ranks", t);
 }
