@@ -1,5 +1,5 @@
-/* train/ranks/rooted.c: shards that are no power of two: where two neighbours of the tree are different ranks' the right
- * one sends all gradients, and the left one adds, so that the sum comes to rank 0, which sends it down again. */
+/* train/ranks/rooted.c: shards that are no power of two: where two neighbours of the tree are different ranks' the
+ * right one sends all gradients, and the left one adds, so that the sum comes to rank 0, which sends it down again. */
 #include <string.h>
 
 #include "tensor/comm.h"

@@ -1,5 +1,7 @@
-/* train/ranks/sets.c: sets of gradients that wait, and adding them. */
+/* train/ranks/sets.c: sets of gradients that wait, adding them, and their norm. */
 #include <string.h>
+
+#include <ascgrad/op.h>
 
 #include "kernels/kernels.h"
 #include "tensor/dtype.h"
@@ -126,4 +128,15 @@ asc_status asc_tree_add(const asc_tree *t, const asc_grad_set *s)
     }
     empty(t, s);
     return asc_error(t->ctx);
+}
+
+/* ---- the norm ---- */
+
+double asc_tree_norm(const asc_tree *t)
+{
+    asc_span span;
+    asc_span_begin(t->ctx, &span, "clip");
+    double norm = asc_grad_norm(t->ctx, t->params);
+    asc_span_end(t->ctx, &span);
+    return norm;
 }

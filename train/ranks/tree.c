@@ -1,8 +1,6 @@
 /* train/ranks/tree.c: the gradients of a batch's shards, added in a binary tree. */
 #include "train/ranks/tree.h"
 
-#include <ascgrad/op.h>
-
 #include "tensor/comm.h"
 #include "train/ranks/tree_parts.h"
 
@@ -109,15 +107,6 @@ asc_status asc_tree_run(asc_tree *t, asc_shard_fn *run, void *user, asc_shard_su
 {
     *sum = run_node(&(running){t, run, user}, own_levels(t), t->halving ? asc_comm_rank(t->ctx) : 0);
     return t->halving ? asc_halving_reduce(t, sum) : asc_error(t->ctx);
-}
-
-double asc_tree_norm(const asc_tree *t)
-{
-    asc_span span;
-    asc_span_begin(t->ctx, &span, "clip");
-    double norm = asc_grad_norm(t->ctx, t->params);
-    asc_span_end(t->ctx, &span);
-    return norm;
 }
 
 asc_status asc_tree_share(asc_tree *t, asc_shard_sum *sum, double *norm)

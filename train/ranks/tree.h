@@ -1,6 +1,6 @@
-/* train/ranks/tree.h: the shards of a batch, whose gradients and losses are added in a binary tree over the shards' numbers,
- * ((0+1)+(2+3))+…, whoever computes them. Where they are no power of two, neighbours are joined until one is left, and
- * an odd last one passes. */
+/* train/ranks/tree.h: the shards of a batch, whose gradients and losses are added in a binary tree over the shards'
+ * numbers, ((0+1)+(2+3))+…, whoever computes them. Where they are no power of two, neighbours are joined until one is
+ * left, and an odd last one passes. */
 #ifndef TRAIN_TREE_H
 #define TRAIN_TREE_H
 

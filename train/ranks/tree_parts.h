@@ -24,8 +24,6 @@ void *asc_tree_grad(asc_ctx *ctx, asc_tensor p);
 /* Adds `from` to the gradient of p, or makes it the gradient where there was none. */
 void asc_tree_add_one(asc_ctx *ctx, asc_tensor p, const void *from);
 
-/* ---- tree.c ---- */
-
 double asc_tree_norm(const asc_tree *t); /* of the parameters' gradients */
 
 /* ---- rooted.c ---- */
