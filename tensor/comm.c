@@ -77,17 +77,14 @@ static asc_status take_turns(asc_ctx *ctx, int other, const void *out, void *in,
 
 asc_status asc_comm_exchange(asc_ctx *ctx, int other, const void *out, void *in, size_t out_bytes, size_t in_bytes)
 {
-    if (out_bytes + in_bytes == 0) {
-        return ctx->comm_lost ? ASC_ERR_IO : ASC_OK;
-    }
-    if (!ctx->comm_lost && !ctx->comm.exchange) {
-        return take_turns(ctx, other, out, in, out_bytes, in_bytes);
-    }
     if (ctx->comm_lost) {
         memset(in, 0, in_bytes);
         return ASC_ERR_IO;
     }
-    if (ctx->comm.exchange(ctx->comm.user, other, out, in, out_bytes, in_bytes)) {
+    if (!ctx->comm.exchange) {
+        return take_turns(ctx, other, out, in, out_bytes, in_bytes);
+    }
+    if (out_bytes + in_bytes > 0 && ctx->comm.exchange(ctx->comm.user, other, out, in, out_bytes, in_bytes)) {
         memset(in, 0, in_bytes);
         return lose(ctx, other);
     }

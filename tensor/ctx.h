@@ -24,7 +24,7 @@ struct asc_storage {
     int operands;     /* of the references, those that do with bfloat16 */
     bool keeps_whole; /* another one needs all of it for long */
     bool is_rounded;  /* it holds bfloat16, */
-    asc_storage *half; /* for which this is room; NULL: it stays as it is */
+    asc_storage *half; /* for which this is room, while operands > 0; NULL: it stays as it is */
     asc_storage *next;
 };
 

@@ -341,6 +341,8 @@ asc_status asc_storage_ref_rounded(asc_ctx *ctx, asc_storage *s)
 
 void asc_storage_unref_rounded(asc_ctx *ctx, asc_storage *s)
 {
-    s->operands--;
+    if (--s->operands == 0) {
+        drop_half(ctx, s);
+    }
     asc_storage_unref(ctx, s);
 }

@@ -196,6 +196,31 @@ START_TEST(a_second_pass)
 }
 END_TEST
 
+/* Graphs that come and go, with a backward pass and without, while a handle holds what they take: nothing piles up. */
+START_TEST(again_and_again)
+{
+    ck_assert_int_eq(asc_set_precision(ctx, ASC_PRECISION_BF16), ASC_OK);
+    leaves l = make_leaves();
+    asc_scope_begin(ctx);
+    asc_tensor h = moved(asc_detach(ctx, l.x), asc_release);
+    size_t settled = 0;
+    for (int i = 0; i < 20; i++) {
+        asc_tensor y = asc_linear(ctx, h, l.w, asc_null());
+        if (i % 2) {
+            asc_tensor loss = asc_mean(ctx, y, ASC_ALL_DIMS, false);
+            asc_backward(ctx, loss, asc_null(), false);
+            asc_release(loss);
+        }
+        asc_release(y);
+        settled = i == 3 ? asc_memory(ctx).bytes : settled;
+    }
+    no_error();
+    ck_assert_uint_eq(asc_memory(ctx).bytes, settled);
+    asc_scope_end(ctx);
+    drop_leaves(l);
+}
+END_TEST
+
 /* What a chain's memory at its most grows by with as many layers again. */
 static double growth(asc_precision precision, void (*done)(asc_tensor))
 {
@@ -253,6 +278,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, the_same_bits, 0, GRAPHS);
     tcase_add_loop_test(t, a_second_pass, 0, GRAPHS);
+    tcase_add_test(t, again_and_again);
     tcase_add_test(t, half_the_memory);
     tcase_add_test(t, every_allocation_fails_once);
     return run_suite("autograd/operands", t);
