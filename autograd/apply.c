@@ -218,7 +218,7 @@ asc_status asc_apply_into(asc_ctx *ctx, const asc_op *op, const asc_tensor *inpu
         status = run(&call, inputs, n_in, into);
         asc_watch_end(watch, &call, false, status);
     }
-    asc_call_drop_scratch(&call);
+    asc_call_drop_scratch(&call, 0);
     for (int i = 0; i < ASC_MAX_IN; i++) {
         asc_storage_unref(ctx, engine.packed[i]);
     }

@@ -284,7 +284,7 @@ static asc_status run_record(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
         asc_fail(ctx, status, "%s: backward failed without a message", r->op->name);
     }
     status = status ? status : ctx->status; /* of something that backward called */
-    asc_call_drop_scratch(&call);
+    asc_call_drop_scratch(&call, 0);
     if (!status && tape->check_nan && !tape->rehearsal) {
         status = check_input_grads(&call);
     }

@@ -308,10 +308,10 @@ void *asc_call_scratch(asc_call *call, size_t bytes)
     return s->data;
 }
 
-void asc_call_drop_scratch(asc_call *call)
+void asc_call_drop_scratch(asc_call *call, int kept)
 {
     asc_engine *e = call->engine;
-    while (e->n_scratch > 0) {
+    while (e->n_scratch > kept) {
         asc_storage_unref(call->ctx, e->scratch[--e->n_scratch]);
     }
 }

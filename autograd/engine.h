@@ -150,7 +150,7 @@ asc_status asc_segment_add(asc_call *call, bool flows);
 asc_status asc_segment_backward(asc_ctx *ctx, asc_tape *tape, const asc_record *r);
 
 /* call.c */
-void asc_call_drop_scratch(asc_call *call);
+void asc_call_drop_scratch(asc_call *call, int kept); /* all but the first ones */
 /* The name of input i, from op->inputs, into text[32]. */
 const char *asc_input_name(const asc_op *op, int i, char *text);
 bool asc_input_optional(const asc_op *op, int i);

@@ -175,8 +175,11 @@ static asc_status infer(asc_call *call)
 
 static asc_status run_guarded(asc_call *call, guarded_call *g, int other)
 {
+    const asc_engine *e = call->engine;
+    int scratch = e->n_scratch;
     copy_in(g, other);
     asc_status status = g->backward ? g->inner.op->backward(&g->inner) : g->inner.op->forward(&g->inner);
+    asc_call_drop_scratch(call, scratch);
     return status ? status : check_arrays(call, g);
 }
 

@@ -64,8 +64,11 @@ static asc_status backward_of(asc_call *call, const mutant *m, uint32_t wanted)
         }
         any |= call->grad_in[i].data != NULL;
     }
+    const asc_engine *e = call->engine;
+    int scratch = e->n_scratch;
     call->op = m->original;
     asc_status status = any ? m->original->backward(call) : ASC_OK;
+    asc_call_drop_scratch(call, scratch);
     call->op = &m->op;
     for (int i = 0; i < call->n_in; i++) {
         call->grad_in[i].data = data[i];

@@ -4,6 +4,7 @@
 
 #include <ascgrad/check.h>
 
+#include "autograd/engine.h"
 #include "tests/check/faulty.h"
 #include "tests/context.h"
 
@@ -142,6 +143,28 @@ START_TEST(mutants_of_faulty)
 }
 END_TEST
 
+/* An op may take the scratch arrays that a call has, however often the check runs it within one. */
+static asc_status greedy_backward(asc_call *call)
+{
+    for (int i = 0; i < ASC_MAX_SCRATCH - 2; i++) { /* a mutant takes up to two */
+        if (!asc_call_scratch(call, 8)) {
+            return ASC_ERR_MEMORY;
+        }
+    }
+    return faulty.backward(call);
+}
+
+START_TEST(mutants_of_greedy)
+{
+    asc_op op = faulty;
+    op.backward = greedy_backward;
+    asc_mutants_report r;
+    now = NONE;
+    ck_assert_msg(asc_gradcheck_mutants(ctx, &op, NULL, &r) == ASC_OK, "%s", asc_error_message(ctx));
+    ck_assert(r.passed && r.sound);
+}
+END_TEST
+
 /* A check that lets too much pass lets mutants survive, and that is said. */
 START_TEST(mutant_survives)
 {
@@ -217,6 +240,7 @@ int main(void)
     tcase_add_test(t, thread_counts);
     tcase_add_loop_test(t, mutants_are_caught, 0, (int)(sizeof some_ops / sizeof *some_ops));
     tcase_add_test(t, mutants_of_faulty);
+    tcase_add_test(t, mutants_of_greedy);
     tcase_add_test(t, mutant_survives);
     tcase_add_test(t, mutant_names);
     tcase_add_test(t, layers);
