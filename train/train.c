@@ -92,44 +92,13 @@ static asc_status count_blocks(asc_trainer *t)
     return ASC_OK;
 }
 
-static asc_status check_shards(const asc_trainer *t)
-{
-    const asc_values *v = &t->settings->values;
-    if (v->batch % v->shards != 0) {
-        return asc_fail_on(t->ctx, ASC_ERR_ARG, "shards", " is %" PRId64 ", expected a divisor of batch, %" PRId64,
-                           v->shards, v->batch);
-    }
-    int ranks = asc_comm_size(t->ctx);
-    if (v->shards % ranks != 0) {
-        return asc_fail_on(t->ctx, ASC_ERR_ARG, "shards", " is %" PRId64 ", expected a multiple of the %d processes",
-                           v->shards, ranks);
-    }
-    return ASC_OK;
-}
-
-/* A fall that nothing makes use of: a preset's or a file's waits for the schedule, by hand it was meant. */
-static asc_status check_fall(const asc_trainer *t)
-{
-    const asc_setting *fall = asc_setting_find(asc_train_settings, "fall"),
-                      *schedule = asc_setting_find(asc_train_settings, "schedule");
-    int got = t->settings->values.schedule;
-    if (got == ASC_DECAY_WSD || t->settings->from[fall - asc_train_settings] != ASC_SOURCE_HAND) {
-        return ASC_OK;
-    }
-    return asc_fail_on(t->ctx, ASC_ERR_ARG, "fall", " is for schedule wsd, got schedule %s: expected none, or that",
-                       schedule->choices[got]);
-}
-
 static asc_status plan(asc_trainer *t)
 {
     const asc_values *v = &t->settings->values;
-    if (check_fall(t) || check_shards(t)) {
+    if (asc_foresee(t->settings, asc_comm_size(t->ctx))) {
         return asc_error(t->ctx);
     }
     t->steps = count_steps(t);
-    if (t->steps == 0) {
-        return asc_fail(t->ctx, ASC_ERR_ARG, "epochs and steps are both 0: one of them must say where the run ends");
-    }
     int64_t until = v->schedule_steps > 0 ? v->schedule_steps : t->steps;
     t->schedule = (asc_schedule){.decay = (asc_decay)v->schedule,
                                  .lr = v->lr,

@@ -144,10 +144,22 @@ asc_batch_source asc_trainer_source(const asc_trainer *t);
 /* The inputs of all blocks which[0 … n-1] of the training split. */
 int64_t asc_trainer_inputs(const asc_trainer *t, const int32_t *which, int64_t n);
 
+/* ---- foresee.c ---- */
+
+/* ASC_ERR_ARG: settings that contradict each other, whatever data and model are, on so many ranks. */
+asc_status asc_foresee(const asc_settings *s, int ranks);
+
+/* The same on one rank, with what the optimiser, its groups and the schedules get wrong with this model, whose
+ * scheduled numbers are written to. */
+asc_status asc_foresee_all(const asc_settings *s, asc_lm *lm);
+
 /* ---- stages_plan.c ---- */
 
-/* For a split and a model that are there: the stages that the settings ask for; of a resumed run as they were when it
- * began. ASC_ERR_ARG. */
+/* The courses of batch and block that the settings ask for, with a model of that block; of a resumed run as they were
+ * when it began. ASC_ERR_ARG. */
+asc_status asc_stages_read(const asc_settings *s, int64_t block, asc_stages *stages);
+
+/* For a split and a model that are there: the stages that come of them. ASC_ERR_ARG. */
 asc_status asc_stages_plan(asc_trainer *t);
 
 /* Adds to config.json's plan what the schedules have come to, in steps. */

@@ -7,7 +7,7 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 #include "train/experiment/experiment.h"
-#include "train/settings.h"
+#include "train/trainer.h"
 
 enum { SOME_VOCAB = 64 };
 
@@ -96,6 +96,9 @@ static asc_status check_model(asc_ctx *ctx, const asc_settings *s, int64_t vocab
                              .states = *s->values.encoder ? 1 : 0}; /* of any width */
     char *config = asc_settings_model(s, from ? asc_lm_config(from->lm) : NULL, &sizes);
     asc_lm *lm = config ? asc_lm_new(ctx, config, asc_settings_dtype(s), 1) : NULL;
+    if (lm) {
+        asc_foresee_all(s, lm);
+    }
     asc_lm_free(lm);
     asc_text_drop(config);
     asc_model_free(ctx, from);
@@ -105,9 +108,6 @@ static asc_status check_model(asc_ctx *ctx, const asc_settings *s, int64_t vocab
 static asc_status check_run(const asc_experiment *e, const asc_plan_run *r, opened *o)
 {
     asc_settings *s = make_settings(e, r);
-    if (s && !asc_error(e->ctx) && s->values.steps == 0 && s->values.epochs == 0) {
-        asc_fail(e->ctx, ASC_ERR_ARG, "epochs and steps are both 0: one of them must say where a run ends");
-    }
     int64_t vocab = s && !asc_error(e->ctx) ? open_data(e->ctx, s, o) : 0;
     if (vocab > 0) {
         check_model(e->ctx, s, vocab);
