@@ -22,6 +22,14 @@
 #define SOURCES_SCHEDULE "\"sep_delay\": 0.15, \"sep_ramp\": 0.1, \"freeze_inert\": \"measured\""
 /* The authors' listing learns λ, ω, κ, δ and τ_score; τ_sep and τ_coh are constants. */
 #define LISTING_TRAINS "\"freeze\": [\"tau_sep\", \"tau_coh\"], \"freeze_inert\": false"
+/* The small model trained by Muon, but for its rate; of Grassmann mixing lag and memory in turns. */
+#define FAST                                                                                                           \
+    "\"layers\": 6, \"dim\": 256, \"ffn\": 1024, \"heads\": 4, \"block\": 128, \"batch\": 8, \"dropout\": 0,"          \
+    " \"block_norm\": \"pre\", \"pos_emb\": false, \"positions\": \"rotary\", \"zero_init\": true, \"emb_norm\": true,"\
+    " \"optimizer\": \"muon\", \"momentum\": 0.9, \"min_lr\": 0, \"warmup\": 290, \"schedule\": \"cosine\","           \
+    " \"weight_decay\": 0.1, \"clip\": 1, \"steps\": 2896, \"eval_every\": 362,"                                       \
+    " \"offsets\": [[1], [], [2], [], [4], []], \"memory\": [false, true, false, true, false, true], \"r\": 44,"       \
+    " \"groups\": 2, \"scale\": \"rms\", \"eps_rel\": 1e-3"
 
 static const struct {
     const char *name, *summary, *json;
@@ -38,12 +46,9 @@ static const struct {
      " \"beta1\": 0.9, \"beta2\": 0.999, \"clip\": 1, \"epochs\": 20,"
      " \"r\": 32, \"offsets\": [1, 2, 4, 8, 12, 16]}"},
     {"wikitext2-6l-fast", "the small model trained by Muon, 1.3 epochs; of Grassmann mixing lag and memory in turns",
-     "{\"layers\": 6, \"dim\": 256, \"ffn\": 1024, \"heads\": 4, \"block\": 128, \"batch\": 8, \"dropout\": 0,"
-     " \"block_norm\": \"pre\", \"pos_emb\": false, \"positions\": \"rotary\", \"zero_init\": true, \"emb_norm\": true,"
-     " \"optimizer\": \"muon\", \"momentum\": 0.9, \"lr\": 1.1e-2, \"min_lr\": 0, \"warmup\": 290,"
-     " \"schedule\": \"cosine\", \"weight_decay\": 0.1, \"clip\": 1, \"steps\": 2896, \"eval_every\": 362,"
-     " \"offsets\": [[1], [], [2], [], [4], []], \"memory\": [false, true, false, true, false, true], \"r\": 44,"
-     " \"groups\": 2, \"scale\": \"rms\", \"eps_rel\": 1e-3}"},
+     "{" FAST ", \"lr\": 1.1e-2}"},
+    {"wikitext2-6l-turns", "the same of Grassmann mixing, lag and memory in turns, at their own rate",
+     "{\"model\": \"grassmann\", " FAST ", \"lr\": 4e-3}"},
     {"wikitext2-12l", "the papers' large model: 12 layers of width 256, block 256, 20 epochs",
      "{\"layers\": 12, \"dim\": 256, \"ffn\": 1024, \"heads\": 4, \"block\": 256, \"batch\": 16, \"dropout\": 0.1,"
      " \"lr\": 6e-4, \"min_lr\": 6e-5, \"warmup\": 100, \"schedule\": \"cosine\", \"weight_decay\": 0.1,"

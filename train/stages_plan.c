@@ -86,9 +86,9 @@ static asc_status check_room(const asc_settings *s, const asc_stages *stages, in
     if ((double)sequences * (double)block <= (double)v->batch * (double)v->accumulate * (double)longest) {
         return ASC_OK;
     }
-    return asc_fail_on(s->ctx, ASC_ERR_ARG, "batch_schedule", ": %" PRId64 " sequences of %" PRId64 " tokens from step %"
-                       PRId64 " on, expected no more tokens than batch x accumulate x block, %" PRId64 " x %" PRId64
-                       " x %" PRId64, sequences, block, from, v->batch, v->accumulate, longest);
+    return asc_fail_on(s->ctx, ASC_ERR_ARG, "batch_schedule", ": %" PRId64 " sequences of %" PRId64 " tokens from "
+                       "step %" PRId64 " on, expected no more tokens than batch x accumulate x block, %" PRId64
+                       " x %" PRId64 " x %" PRId64, sequences, block, from, v->batch, v->accumulate, longest);
 }
 
 /* Where the stage after the one at `from` begins; INT64_MAX: there is none. */

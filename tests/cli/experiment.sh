@@ -36,7 +36,8 @@ refused 2 'wrong.json: systems, grid and seeds come to 10020010 runs' \
     "$start}}, \"seeds\": [1, 2, 3, 4, 5], \"grid\": {\"batch\": [$many], \"block\": [$many]}}"
 refused 2 'system g: batch_schedule: 16 sequences of 32 tokens from step 5 on, expected no more tokens than' \
     "$start, \"batch_schedule\": \"0:1,5:16\"}}}"
-refused 2 "system g: param_groups: .*no parameter has a name like 'nothing'" "$start, \"param_groups\": \"nothing:lr=1\"}}}"
+refused 2 "system g: param_groups: .*no parameter has a name like 'nothing'" \
+    "$start, \"param_groups\": \"nothing:lr=1\"}}}"
 refused 2 'system g: shards is 3, expected a divisor of batch' "$start, \"shards\": 3}}}"
 refused 2 'system g: fall is for schedule wsd' "$start, \"fall\": 0.5}}}"
 refused 2 'system g: dropout_schedule: got 2, expected a dropout from 0' "$start, \"dropout_schedule\": \"0:2\"}}}"
