@@ -10,7 +10,8 @@ import numpy
 
 from . import _c, ops
 from ._call import inputs
-from ._library import ArgumentError, call, catch_up, ctx, fail, lib, lock, state, text
+from ._given import letters, shown, struct
+from ._library import ArgumentError, ArgumentTypeError, call, catch_up, ctx, fail, lib, lock, state, text
 from ._tensor import DTYPES, Tensor, made
 from ._types import Input
 
@@ -53,6 +54,10 @@ class Op:
         samples: Samples = (),
         equation: str = "",
     ):
+        given = letters("Op: inputs", inputs)
+        for name_of, function in (("forward", forward), ("backward", backward), ("shape", shape)):
+            if not (callable(function) or (function is None and name_of != "forward")):
+                raise ArgumentTypeError(f"Op: {name_of} is {shown(function)}, expected a function")
         self.name, self._forward, self._backward = name, forward, backward
         self._shape = shape or (lambda *shapes: numpy.broadcast_shapes(*shapes))
         self.inputs, self.samples = inputs.split(), list(samples)
@@ -61,9 +66,9 @@ class Op:
         self._samples = self._sample_rows(self.samples)
         self.descriptor = _c.asc_op(
             abi=_c.ASC_OP_ABI,
-            name=name.encode(),
-            equation=equation.encode(),
-            inputs=inputs.encode(),
+            name=letters("Op: name", name),
+            equation=letters("Op: equation", equation),
+            inputs=given,
             n_out=1,
             saves_in=(1 << len(self.inputs)) - 1,
             infer=functions[0],
@@ -110,7 +115,7 @@ class Op:
         value = numpy.asarray(self._forward(*self._values(c)))
         if value.shape != out.shape:
             raise ValueError(f"forward returned {value.shape}, expected {out.shape}")
-        out[...] = value
+        numpy.copyto(out, value, casting="same_kind")  # NumPy drops what is imaginary with a warning alone
 
     def _run_backward(self, c):
         gradients = self._backward(view(c.grad_out[0], writable=False), *self._values(c))
@@ -144,7 +149,7 @@ def _described(op):
                 f"gradcheck: {op.name} has no {'backward' if op.samples else 'samples'} to be checked"
             )
         return ctypes.addressof(op.descriptor)
-    pointer = call(lib.asc_op_find, str(op).encode())
+    pointer = call(lib.asc_op_find, str(op))
     if not pointer:
         raise ArgumentError(f"gradcheck: there is no op {op!r}")
     return pointer
@@ -170,7 +175,7 @@ def gradcheck(
         known = getattr(ops, name, None) is op
         op = name if known else Op(name, op, backward, inputs=inputs, shape=shape, samples=samples)
     pointer = _described(op)
-    options, report = _c.asc_gradcheck_options(seed=seed), _c.asc_gradcheck_report()
+    options, report = struct(_c.asc_gradcheck_options, seed=seed), _c.asc_gradcheck_report()
     with lock:
         catch_up()
         if lib.asc_gradcheck(ctx, pointer, ctypes.byref(options), ctypes.byref(report)):

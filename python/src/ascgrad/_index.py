@@ -3,7 +3,8 @@
 import numpy
 
 from . import _c
-from ._library import ArgumentIndexError, lib
+from ._library import ArgumentIndexError
+from ._library import raw as lib
 from ._tensor import Tensor, as_tensor, result
 
 

@@ -7,6 +7,7 @@ import json
 from typing import Any, Dict, List, Optional
 
 from . import _c
+from ._given import settings as as_json
 from ._library import Owned, ask, call, iter_texts, lib, lock, text
 from ._params import ParameterList, Parameters, listed, next_seed
 from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of
@@ -51,8 +52,8 @@ class Layer(Owned):
         self, mixing: str, d_model: int, *, dtype: DType = "f32", seed: Optional[int] = None, **settings: Any
     ):
         seed = next_seed() if seed is None else seed
-        config = json.dumps(_with_defaults(mixing, settings)).encode()
-        pointer = call(lib.asc_layer_new, mixing.encode(), d_model, config, dtype_number(dtype), seed)
+        config = as_json(_with_defaults(mixing, settings))
+        pointer = call(lib.asc_layer_new, mixing, d_model, config, dtype_number(dtype), seed)
         super().__init__(pointer, lib.asc_layer_free)
         self.mixing, self.d_model, self._given = mixing, d_model, settings
 
@@ -127,8 +128,8 @@ class Layer(Owned):
 
     def save(self, path: File) -> None:
         """Writes the parameters to a safetensors file."""
-        call(lib.asc_params_save, lib.asc_layer_params(self.pointer), str(path).encode())
+        call(lib.asc_params_save, lib.asc_layer_params(self.pointer), path)
 
     def load(self, path: File) -> None:
         """Reads them from one."""
-        call(lib.asc_params_load, lib.asc_layer_params(self.pointer), str(path).encode())
+        call(lib.asc_params_load, lib.asc_layer_params(self.pointer), path)

@@ -21,6 +21,7 @@ from ._library import (
     mode,
     pending,
     quick,
+    raw,
     state,
 )
 from ._types import Array, DType, Input, Shape
@@ -252,7 +253,7 @@ class Tensor(Methods):
 
     def detach(self) -> Tensor:
         """The same memory without a gradient."""
-        return result(lib.asc_detach, self)
+        return result(raw.asc_detach, self)
 
     # ---- parts ----
 
@@ -315,7 +316,7 @@ def result_of(function, *args):
 
 def permute(x, order):
     order = array("i", order)
-    return result(lib.asc_permute, x, len(order), order.buffer_info()[0])
+    return result(raw.asc_permute, x, len(order), order.buffer_info()[0])
 
 
 # ---- making them ----
@@ -363,7 +364,7 @@ def from_numpy(values: Any) -> Tensor:
         READ_ONLY[number] = (data, data + sum((n - 1) * step for n, step in zip(values.shape, values.strides)) + size)
     try:
         return result(
-            lib.asc_wrap, dtype, data, values.ndim, shape.buffer_info()[0], steps.buffer_info()[0], _released, number
+            raw.asc_wrap, dtype, data, values.ndim, shape.buffer_info()[0], steps.buffer_info()[0], _released, number
         )
     except BaseException:
         READ_ONLY.pop(number, None)
@@ -374,7 +375,7 @@ def from_numpy(values: Any) -> Tensor:
 def empty(shape: Shape, dtype: DType = "f32") -> Tensor:
     """A tensor of that shape, its values not set."""
     shape = sizes(shape)
-    return result(lib.asc_empty, dtype_number(dtype), len(shape), shape.buffer_info()[0])
+    return result(raw.asc_empty, dtype_number(dtype), len(shape), shape.buffer_info()[0])
 
 
 def from_dlpack(x: Any) -> Tensor:
@@ -397,7 +398,7 @@ def tensor(values: Any, requires_grad: bool = False, dtype: Optional[DType] = No
         wanted = ordinary(values.dtype)
     values = numpy.array(values, wanted, order="C", copy=True)
     shape = sizes(values.shape)
-    t = result(lib.asc_from, dtype_number(wanted), values.ctypes.data, values.ndim, shape.buffer_info()[0])
+    t = result(raw.asc_from, dtype_number(wanted), values.ctypes.data, values.ndim, shape.buffer_info()[0])
     if requires_grad:
         t.requires_grad = True
     return t
