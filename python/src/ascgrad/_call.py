@@ -20,7 +20,7 @@ def inputs(op, *values):
         return values
     values = [as_tensor(op, value) if hasattr(value, "dtype") else value for value in values]
     known = [value for value in values if type(value) is Tensor]
-    like = next((t for t in known if t.dtype.kind == "f"), known[0] if known else None)
+    like = next((t for kind in "fiu" for t in known if t.dtype.kind == kind), None)  # a mask the last one
     return [NONE if value is None else as_tensor(op, value, like) for value in values]
 
 

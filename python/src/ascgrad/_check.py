@@ -10,7 +10,7 @@ import numpy
 
 from . import _c, ops
 from ._call import inputs
-from ._given import letters, shown, struct
+from ._given import letters, shown, struct, whole
 from ._library import ArgumentError, ArgumentTypeError, call, catch_up, ctx, fail, lib, lock, state, text
 from ._tensor import DTYPES, Tensor, made
 from ._types import Input
@@ -60,6 +60,8 @@ class Op:
                 raise ArgumentTypeError(f"Op: {name_of} is {shown(function)}, expected a function")
         self.name, self._forward, self._backward = name, forward, backward
         self._shape = shape or (lambda *shapes: numpy.broadcast_shapes(*shapes))
+        if not hasattr(samples, "__iter__"):
+            raise ArgumentTypeError(f"samples is {shown(samples)}, expected a list of lists of shapes")
         self.inputs, self.samples = inputs.split(), list(samples)
         self._callbacks = [FUNCTION(self._guarded(f)) for f in (self._infer, self._run, self._run_backward)]
         functions = [ctypes.cast(f, ctypes.c_void_p) for f in self._callbacks]
@@ -83,10 +85,14 @@ class Op:
     def _sample_rows(samples):
         rows = (_c.asc_sample * max(len(samples), 1))()
         for row, shapes in zip(rows, samples):
-            for item, shape in zip(row._fields_ and getattr(row, "in"), shapes):
+            room = getattr(row, "in")
+            for shape in shapes if isinstance(shapes, (list, tuple)) else (None,):
+                if not isinstance(shape, (list, tuple)) or len(shape) > _c.ASC_MAX_DIMS or len(shapes) > len(room):
+                    raise ArgumentTypeError(f"samples has {shown(shapes)}, expected a list of shapes, one an input")
+            for item, shape in zip(room, shapes):
                 item.kind, item.ndim = b"f", len(shape)
                 for i, size in enumerate(shape):
-                    item.shape[i] = size
+                    item.shape[i] = whole("samples", size)
         return rows
 
     def _guarded(self, function):
