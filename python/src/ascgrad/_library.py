@@ -78,7 +78,7 @@ def fail():
     argument = text(quick.asc_error_subject(ctx))
     quick.asc_error_clear(ctx)
     if status == Status.INTERRUPTED:
-        quick.asc_set_interrupt(ctx, _go_on, None)  # which the next call may ask again
+        watch()
     raised = state.raised
     state.raised = None
     if raised is not None and (status == Status.INTERRUPTED or not isinstance(raised, Exception)):
@@ -141,6 +141,12 @@ def _new_context():
 
 
 ctx = _new_context()
+
+
+def watch():
+    """Has the next calls ask whether they go on."""
+    with lock:
+        quick.asc_set_interrupt(ctx, _go_on, None)
 
 
 def catch_up():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import ctypes
 import json
 import math
 import os
+import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
@@ -14,12 +16,17 @@ import numpy
 
 from . import _c
 from ._given import letters, setting, shown, struct
-from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, log, quick, state, text
+from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, log, quick, state, text, watch
 from ._types import Array, File
 
 
 def _hooks(progress):
-    """The library's hooks that call progress(step, steps, loss, valid_loss) after steps and evaluations."""
+    """The library's hooks that call progress(step, steps, loss, valid_loss) after steps and evaluations, and let Ctrl-C
+    end the training; the functions."""
+
+    @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_c.asc_train_progress))
+    def working(_, now):
+        return state.raised is None  # the interpreter looks for signals before that
 
     @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_c.asc_train_progress))
     def step(_, now):
@@ -40,8 +47,33 @@ def _hooks(progress):
 
     cast = ctypes.cast
     return _c.asc_train_hooks(
-        progress=cast(step, ctypes.c_void_p) if progress else None, message=cast(message, ctypes.c_void_p)
-    ), (step, message)
+        progress=cast(step, ctypes.c_void_p) if progress else None,
+        working=cast(working, ctypes.c_void_p),
+        message=cast(message, ctypes.c_void_p),
+    ), (step, working, message)
+
+
+@contextlib.contextmanager
+def _interruptible():
+    """Keeps what a signal's handler raises as a hook begins, which ctypes would only print: the hook has then returned
+    False. Afterwards Ctrl-C ends long calls again, which trainings have a function of their own for."""
+    before = sys.unraisablehook
+
+    def keep(what):
+        if "ctypes callback" in (what.err_msg or ""):
+            state.raised = state.raised or what.exc_value
+        else:
+            before(what)
+
+    sys.unraisablehook = keep
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        watch()
+    raised, state.raised = state.raised, None  # behind the last step
+    if raised is not None:
+        raise raised
 
 
 def train(
@@ -67,7 +99,8 @@ def train(
         ask(lib.asc_settings_resume, made.pointer, run)
     hooks, kept = _hooks(progress)
     result = _c.asc_train_result()
-    call(lib.asc_train, made.pointer, run, resume, ctypes.byref(hooks), ctypes.byref(result))
+    with _interruptible():
+        call(lib.asc_train, made.pointer, run, resume, ctypes.byref(hooks), ctypes.byref(result))
     del kept
     return Run(run)
 
