@@ -113,6 +113,30 @@ class Models(unittest.TestCase):
         self.assertAlmostEqual(-np.log(p[0, np.arange(8), np.arange(8) + 1]).mean(), loss.item(), places=5)
         self.assertEqual(lm.config["d_model"], 16)
 
+    def assert_nothing_stays(self, once, what):
+        held = []
+        for _ in range(12):
+            once()
+            gc.collect()
+            held.append(asc.memory()["bytes"])
+        self.assertEqual(held[-1], held[3], what)
+
+    def test_layers_leave_nothing(self):
+        z = np.random.default_rng(0).normal(size=(2, 4, 8)).astype("f4")
+        for mixing in asc.mixings():
+            layer = asc.Layer(mixing, 8, **({"aux_coh": 0.1} if mixing == "ascender" else {}))
+            self.assert_nothing_stays(lambda: layer(z, return_aux=True), mixing)
+            self.assert_nothing_stays(lambda: layer(z).sum().backward(), mixing)
+            if mixing != "conv":  # has nothing to show
+                self.assert_nothing_stays(lambda: layer.inspect(z), mixing)
+
+    def test_an_auxiliary_loss_leaves_nothing(self):
+        x, y = np.array([[1, 2, 3]]), np.array([[2, 3, 4]])
+        lm = asc.LM({**CONFIG, "mix": "ascender", "aux_coh": 0.1})
+        self.assert_nothing_stays(lambda: lm.objective(x, y).backward(), "objective")
+        without = lm.loss(x, y).item()
+        self.assertGreater(lm.objective(x, y).item(), without)
+
     def test_passes_leave_nothing(self):
         x, y = np.array([[1, 2, 3]]), np.array([[2, 3, 4]])
         for pos_emb in (True, False):
@@ -128,12 +152,7 @@ class Models(unittest.TestCase):
                     lambda: list(lm.generate([1], 12)),
                 )
                 for i, once in enumerate(passes):
-                    held = []
-                    for _ in range(12):
-                        once()
-                        gc.collect()
-                        held.append(asc.memory()["bytes"])
-                    self.assertEqual(held[-1], held[3], f"{mixing}, pos_emb {pos_emb}, pass {i}")
+                    self.assert_nothing_stays(once, f"{mixing}, pos_emb {pos_emb}, pass {i}")
 
     def test_generation_is_lazy_and_goes_on(self):
         lm = asc.LM(CONFIG, seed=1)

@@ -10,7 +10,7 @@ from . import _c
 from ._given import settings as as_json
 from ._library import Owned, ask, call, iter_texts, lib, lock, text
 from ._params import ParameterList, Parameters, listed, next_seed
-from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of
+from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of, scoped
 from ._types import DType, File, Input
 
 
@@ -101,7 +101,12 @@ class Layer(Owned):
                     y = result_of(lib.asc_layer_cross, self.pointer, x, context, lengths)
                 else:
                     y = result_of(
-                        lib.asc_layer_forward_aux, self.pointer, x, lengths, ctypes.byref(aux) if return_aux else None
+                        lib.asc_layer_forward_aux,
+                        self.pointer,
+                        x,
+                        lengths,
+                        ctypes.byref(aux) if return_aux else None,
+                        also=[aux],
                     )
             finally:
                 lib.asc_layer_set_bias(self.pointer, NULL)
@@ -116,9 +121,9 @@ class Layer(Owned):
         h = lengths if lengths is not None else NULL
         parts = ParameterList()
         if context is not None:
-            ask(lib.asc_layer_inspect_cross, self.pointer, x, context, h, parts.pointer)
+            scoped(lib.asc_layer_inspect_cross, self.pointer, x, context, h, parts.pointer)
         else:
-            ask(lib.asc_layer_inspect, self.pointer, x, h, parts.pointer)
+            scoped(lib.asc_layer_inspect, self.pointer, x, h, parts.pointer)
         return dict(listed(parts.pointer).items())
 
     def project(self) -> None:

@@ -15,7 +15,7 @@ from ._given import settings as as_json
 from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, lock, no_grad, quick, text
 from ._params import ParameterList, Parameters, listed, next_seed, save_safetensors
 from ._sentences import Encoder, Features, features_options, model_encoder, together
-from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of
+from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of, scoped
 from ._types import Array, DType, File, Input
 
 TOKENS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
@@ -173,7 +173,9 @@ class LM(Owned):
 
         With token_losses also each token's, (B, N), through which no gradient flows."""
         x, y, each = as_tensor("loss", x), as_tensor("loss", y), _c.asc_tensor()
-        loss = result_of(lib.asc_lm_loss, self.pointer, x, y, ctypes.byref(each) if token_losses else None)
+        loss = result_of(
+            lib.asc_lm_loss, self.pointer, x, y, ctypes.byref(each) if token_losses else None, also=[each]
+        )
         return (loss, made(each)) if token_losses else loss
 
     def objective(self, x: Input, y: Input) -> Tensor:
@@ -189,7 +191,7 @@ class LM(Owned):
     def inspect(self, tokens: Input, layer: int) -> Dict[str, Tensor]:
         """What a layer computes on the way for ids (B, N), by name (doc/inspect.md)."""
         parts = ParameterList()
-        ask(lib.asc_lm_inspect, self.pointer, as_tensor("inspect", tokens), layer, parts.pointer)
+        scoped(lib.asc_lm_inspect, self.pointer, as_tensor("inspect", tokens), layer, parts.pointer)
         return dict(listed(parts.pointer).items())
 
     def evaluate(
@@ -396,7 +398,7 @@ class LM(Owned):
         with lock, no_grad():
             for first in range(0, len(tokens), block):
                 part = numpy.array(tokens[first : first + block], numpy.int64)
-                logits = result_of(lib.asc_lm_next, cache.pointer, part.ctypes.data, len(part))
+                logits = made(ask(lib.asc_lm_next, cache.pointer, part.ctypes.data, len(part)))  # the cache stays
             penalised = numpy.array(list(before) if sampling.repeat_penalty not in (0, 1) else [], numpy.int32)
             return call(
                 lib.asc_sample_after, logits, penalised.ctypes.data, len(penalised), ctypes.byref(sampling), i

@@ -328,9 +328,25 @@ def result(function, *args):
         return t
 
 
-def result_of(function, *args):
-    """The same of a function that takes no context first."""
-    return made(ask(function, *args))
+def scoped(function, *args, also=()):
+    """function(*args), composed of ops: what they made goes, but for its result, `also`, handles of further ones, and
+    what a backward pass needs."""
+    with lock:
+        catch_up()
+        quick.asc_scope_begin(ctx)
+        try:
+            found = ask(function, *args)
+            for t in (found, *also):
+                if isinstance(t, _c.asc_tensor):
+                    quick.asc_keep(t)
+            return found
+        finally:
+            quick.asc_scope_end(ctx)
+
+
+def result_of(function, *args, also=()):
+    """The tensor that it makes."""
+    return made(scoped(function, *args, also=also))
 
 
 def permute(x, order):
