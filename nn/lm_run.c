@@ -82,6 +82,7 @@ static asc_tensor embed(asc_lm *lm, asc_tensor tokens, int64_t start)
         asc_tensor at = asc_slice(ctx, lm->pos_emb, 0, start, start + asc_size(tokens, 1), 1);
         asc_tensor sum = asc_add(ctx, h, at);
         asc_release(h);
+        asc_release(at);
         h = sum;
     }
     h = drop(lm, lm->has_emb_norm ? norm_once(lm, h, lm->emb_norm) : h);

@@ -58,8 +58,9 @@ def text(headers):
             f'("{item.name}", {c_type(headers, item.type, item.count)})' for item in headers.structs[name]
         )
         lines += ["", "", f"class {name}(Structure):", f"    _fields_ = [{fields}]"]
-    lines += ["", "", "# name: (result, parameters)", "FUNCTIONS = {"]
+    lines += ["", "", "# name: (result, parameters, their names)", "FUNCTIONS = {"]
     for f in headers.functions.values():
         params = ", ".join(c_type(headers, item.type) for item in f.params)
-        lines.append(f'    "{f.name}": ({c_type(headers, f.result)}, [{params}]),')
+        names = [item.name for item in f.params]
+        lines.append(f'    "{f.name}": ({c_type(headers, f.result)}, [{params}], {names!r}),')
     return "\n".join(lines + ["}", ""])

@@ -4,16 +4,20 @@ import os
 import re
 import textwrap
 
+from c_types import PLAIN
+
 HEAD = '''"""The ops. Made from the library's registry and headers by python/generate.
 
 Inputs are tensors and arrays, and beside one of those numbers and lists. A result is new. return_NAME=True has a
 further result, NAME, follow the first, in a tuple."""
 
-from ctypes import byref
+from ctypes import byref, c_int, c_int32, c_int64, c_size_t, c_uint64
 
 from . import _c
-from ._call import choice, inputs, ints, last, listed, longs, number, same, several, value
-from ._library import catch_up, ctx, fail, lib, lock, mode, pending, state
+from ._call import choice, inputs, ints, last, listed, longs, same, several, value
+from ._given import letters, real, whole
+from ._library import catch_up, ctx, fail, lock, mode, pending, state
+from ._library import raw as lib  # all arguments are checked here
 from ._tensor import Tensor, dtype_number, new
 from ._tensor import result as one
 '''
@@ -213,9 +217,10 @@ class Function:
                 name, next(iter(names)), f"Literal{list(names)!r}", f"choice({name!r}, {name}, {names!r})"
             )
         if kind == "const char *":
-            return self.added(name, GIVEN, "str", f"{name}.encode()")
+            return self.added(name, GIVEN, "str", f"letters({name!r}, {name})")
         default, python = KINDS.get(kind, (0, "int"))
-        return self.added(name, default, python, f"number({name!r}, {name}, {python})")
+        given = {"bool": f"bool({name})", "float": f"real({name!r}, {name})"}
+        return self.added(name, default, python, given.get(python, f"whole({name!r}, {name}, {PLAIN[kind]})"))
 
     def numbers(self, item):
         """The same of a list of whole numbers; None where its default is that."""

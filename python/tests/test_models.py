@@ -1,9 +1,12 @@
 """Layers, language models, data, runs."""
 
+import gc
 import json
 import locale
 import os
+import signal
 import tempfile
+import threading
 import unittest
 
 import numpy as np
@@ -109,6 +112,47 @@ class Models(unittest.TestCase):
         p /= p.sum(-1, keepdims=True)
         self.assertAlmostEqual(-np.log(p[0, np.arange(8), np.arange(8) + 1]).mean(), loss.item(), places=5)
         self.assertEqual(lm.config["d_model"], 16)
+
+    def assert_nothing_stays(self, once, what):
+        held = []
+        for _ in range(12):
+            once()
+            gc.collect()
+            held.append(asc.memory()["bytes"])
+        self.assertEqual(held[-1], held[3], what)
+
+    def test_layers_leave_nothing(self):
+        z = np.random.default_rng(0).normal(size=(2, 4, 8)).astype("f4")
+        for mixing in asc.mixings():
+            layer = asc.Layer(mixing, 8, **({"aux_coh": 0.1} if mixing == "ascender" else {}))
+            self.assert_nothing_stays(lambda: layer(z, return_aux=True), mixing)
+            self.assert_nothing_stays(lambda: layer(z).sum().backward(), mixing)
+            if mixing != "conv":  # has nothing to show
+                self.assert_nothing_stays(lambda: layer.inspect(z), mixing)
+
+    def test_an_auxiliary_loss_leaves_nothing(self):
+        x, y = np.array([[1, 2, 3]]), np.array([[2, 3, 4]])
+        lm = asc.LM({**CONFIG, "mix": "ascender", "aux_coh": 0.1})
+        self.assert_nothing_stays(lambda: lm.objective(x, y).backward(), "objective")
+        without = lm.loss(x, y).item()
+        self.assertGreater(lm.objective(x, y).item(), without)
+
+    def test_passes_leave_nothing(self):
+        x, y = np.array([[1, 2, 3]]), np.array([[2, 3, 4]])
+        for pos_emb in (True, False):
+            for mixing in asc.mixings():
+                heads = {"heads": 2} if mixing in ("transformer", "ascender", "linear") else {}
+                config = {key: value for key, value in CONFIG.items() if key != "heads"}
+                lm = asc.LM({**config, **heads, "mix": mixing, "pos_emb": pos_emb})
+                passes = (
+                    lambda: lm.logits(x),
+                    lambda: lm.objective(x, y).backward(),
+                    lambda: lm.loss(x, y, token_losses=True),
+                    lambda: lm.inspect(x, 0),
+                    lambda: list(lm.generate([1], 12)),
+                )
+                for i, once in enumerate(passes):
+                    self.assert_nothing_stays(once, f"{mixing}, pos_emb {pos_emb}, pass {i}")
 
     def test_generation_is_lazy_and_goes_on(self):
         lm = asc.LM(CONFIG, seed=1)
@@ -266,6 +310,35 @@ class Training(unittest.TestCase):
             other.save(path)
         other.save(path, asc.Tokenizer("byte"))
         np.testing.assert_array_equal(asc.LM.load(path).logits(x), other.logits(x))
+
+    def test_ctrl_c_ends_a_training_and_later_calls(self):
+        # A process that was started in the background ignores SIGINT.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+        settings = dict(preset="tiny", data="builtin:3000", tokenizer="word", model="conv", steps=20000, log_every=1)
+
+        def interrupt(path, done):
+            while not os.path.exists(path) and not done.wait(0.01):
+                pass
+            if not done.is_set():
+                os.kill(os.getpid(), signal.SIGINT)
+
+        for name, progress in (("alone", None), ("told", lambda p: None)):
+            path = os.path.join(self.folder.name, name)
+            done = threading.Event()
+            thread = threading.Thread(target=interrupt, args=(os.path.join(path, "metrics.jsonl"), done))
+            thread.start()
+            try:
+                with self.assertRaises(KeyboardInterrupt):
+                    asc.train(path, progress, **settings)
+            finally:
+                done.set()
+                thread.join()
+            self.assertEqual(asc.Run(path).info["state"], "interrupted")
+        q = np.ones((1, 2000, 64))
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            for _ in range(1000):
+                asc.attention(q, q, q, heads=4)
 
     def test_a_stop_and_a_resume(self):
         path = os.path.join(self.folder.name, "second")

@@ -1,6 +1,8 @@
 """Tensors: memory shared with NumPy, gradients, lifetimes, threads, fork."""
 
 import gc
+import itertools
+import operator
 import os
 import pickle
 import signal
@@ -152,6 +154,76 @@ class Memory(unittest.TestCase):
         with self.assertRaisesRegex(IndexError, "mask \\(3\\)"):
             t[0, np.array([True, False])]
 
+    def test_every_kind_of_index_with_every_other(self):
+        a = np.arange(120.0).reshape(2, 3, 4, 5)
+        t = asc.from_numpy(a)
+        for n in range(1, 5):
+            for key in itertools.product((1, slice(0, 2), None, Ellipsis, [1, 0, -1], [True, False]), repeat=n):
+                kinds = [type(part) for part in key]
+                if kinds.count(list) > 1 or kinds.count(type(Ellipsis)) > 1:
+                    with self.assertRaises(IndexError):
+                        t[key]
+                    continue
+                try:
+                    wanted = a[key]
+                except IndexError:  # a mask of another length
+                    with self.assertRaises(IndexError):
+                        t[key]
+                    continue
+                np.testing.assert_array_equal(t[key].numpy(), wanted, str(key))
+
+    def test_lists_of_rows(self):
+        a = np.arange(12.0).reshape(3, 4)
+        t = asc.from_numpy(a)
+        for rows in ([], [-1, 0], np.array([2, 0, 1], np.uint8), np.array([0, -3], np.int8), np.zeros(3, bool)):
+            np.testing.assert_array_equal(t[rows].numpy(), a[rows])
+        self.assertEqual(t[asc.tensor([0, 2])].tolist(), a[[0, 2]].tolist())
+        for rows in ([3], [-4], np.array([200], np.uint8)):
+            with self.assertRaisesRegex(IndexError, "of dimension 0, expected -3 to 2"):
+                t[rows]
+        with self.assertRaisesRegex(IndexError, "2 lists or masks, expected at most one"):
+            t[[0, 1], [1, 2]]
+
+    def test_numbers_that_a_dtype_does_not_hold(self):
+        nan, inf = float("nan"), float("inf")
+        for values, dtype in (([300], "u8"), ([-1], "u8"), ([nan], "i64"), ([inf], "u8"), ([2.0**63], "i64")):
+            with self.assertRaisesRegex(ValueError, "expected .* holds"):
+                asc.tensor(values, dtype=dtype)
+            with self.assertRaisesRegex(ValueError, "expected .* holds"):
+                asc.full(2, values[0], dtype)
+        for values in (2**63, np.array([2**63], np.uint64)):
+            with self.assertRaisesRegex(ValueError, "9223372036854775808"):
+                asc.tensor(values)
+        self.assertEqual(asc.full(2, 2**53 + 1, "i64").tolist(), [2**53 + 1] * 2)
+        self.assertEqual(asc.tensor([2.0, 0.5, 0, nan], dtype=bool).tolist(), [1, 1, 0, 1])
+        for given in ((0, 1, 0.25), (2**53, 2**53 + 4), (0, 300, 1, "u8"), (3, -2, -1, "u8")):
+            with self.assertRaisesRegex(ValueError, "arange: "):
+                asc.arange(*given)
+        for dtype in (None, "f16", "what", [], 5):
+            with self.assertRaisesRegex(TypeError, "dtype is .*, expected float32"):
+                asc.zeros(2, dtype)
+        for shape in (2.5, "ab", None, 2**70, [1, 2**70]):
+            with self.assertRaisesRegex(asc.Error, "shape is "):
+                asc.empty(shape)
+
+    def test_another_byte_order_is_copied(self):
+        for kind in (">f8", ">f4", ">f2", ">i2"):
+            a = np.arange(3).astype(kind)
+            self.assertEqual(asc.tensor(a).tolist(), [0, 1, 2])
+            self.assertEqual(asc.equal(a, np.arange(3).astype(asc.tensor(a).dtype)).tolist(), [1, 1, 1])
+
+    def test_split(self):
+        x = asc.tensor(np.arange(8.0).reshape(2, 4))
+        self.assertEqual([part.shape for part in asc.split(x, [1, 3])], [(2, 1), (2, 3)])
+        with self.assertRaisesRegex(IndexError, "dim is 7, expected -2 to 1"):
+            asc.split(x, 2, dim=7)
+        with self.assertRaisesRegex(ValueError, "parts is 3, expected a divisor of dimension -1, 4"):
+            asc.split(x, 3)
+
+    def test_no_tensor_without_memory(self):
+        with self.assertRaisesRegex(TypeError, "make tensors by"):
+            asc.Tensor.__new__(asc.Tensor)
+
     def test_empty_and_scalar(self):
         self.assertEqual(asc.from_numpy(np.zeros((0, 3))).numpy().shape, (0, 3))
         self.assertEqual(float(asc.tensor(2.5)), 2.5)
@@ -229,6 +301,27 @@ class Gradients(unittest.TestCase):
         self.assertIsInstance(a + t, asc.Tensor)
         with self.assertRaises(TypeError):
             s + "text"
+
+    def test_comparisons_are_numpys(self):
+        compare = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+        numbers = (2, 2.5, -1, 300, 2**63, float("inf"), float("nan"), np.float32(1.5))
+        for a in (np.array([1, 2, 3]), np.array([1, 2, 255], np.uint8), np.array([1.0, 2.5, -1.0])):
+            for op, number in itertools.product(compare, numbers):
+                np.testing.assert_array_equal(op(asc.tensor(a), number).numpy(), op(a, number), f"{op} {number}")
+        x = asc.tensor([1.0, 2.0])
+        self.assertIs(x == None, False)  # noqa: E711
+        self.assertIs(x != None, True)  # noqa: E711
+        self.assertTrue(2.0 in x and 3.0 not in x)
+        with self.assertRaisesRegex(TypeError, "NoneType"):
+            x + None
+        self.assertEqual((x + [1, 2]).tolist(), [2, 4])
+        for number in (np.bool_(True), np.float16(1), np.uint8(1), np.longdouble(1)):
+            self.assertEqual(
+                [(x * number).tolist(), (x / number).tolist(), (number**x).tolist()], [[1, 2], [1, 2], [1, 1]]
+            )
+        self.assertEqual(asc.equal(np.arange(2), 1).tolist(), [0, 1])
+        with self.assertRaisesRegex(TypeError, "2.5 beside int64, expected a whole number"):
+            asc.where(np.ones(2, bool), np.arange(2), 2.5)
 
     def test_a_step_of_training(self):
         asc.manual_seed(1)

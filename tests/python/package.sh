@@ -5,7 +5,7 @@
 set -e
 python=${PYTHON-python3}
 library=$abs_top_builddir/.libs/libascgrad.so.1
-[ $# -gt 0 ] || set -- test_models test_ops test_sentences test_tensor test_types
+[ $# -gt 0 ] || set -- test_given test_models test_ops test_sentences test_tensor test_types
 if ! "$python" -c 'import sys, numpy; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; then
     echo "skipped: needs python3, of 3.9 or later, with NumPy"
     exit 77

@@ -1,10 +1,11 @@
 """What the functions in ops.py are made of: inputs and attributes as the library takes them."""
 
-import operator
+import ctypes
 from array import array
 
 from . import _c
-from ._library import ArgumentError, ArgumentTypeError, call, lock, quick
+from ._given import shown, whole
+from ._library import ArgumentError, call, lock, quick
 from ._tensor import NULL, Tensor, as_tensor, made, result
 
 NONE = made(NULL)  # stands for an input that is absent
@@ -19,7 +20,7 @@ def inputs(op, *values):
         return values
     values = [as_tensor(op, value) if hasattr(value, "dtype") else value for value in values]
     known = [value for value in values if type(value) is Tensor]
-    like = next((t for t in known if t.dtype.kind == "f"), known[0] if known else None)
+    like = next((t for kind in "fiu" for t in known if t.dtype.kind == kind), None)  # a mask the last one
     return [NONE if value is None else as_tensor(op, value, like) for value in values]
 
 
@@ -51,18 +52,10 @@ def listed(op, values):
     return tensors, (_c.asc_tensor * len(tensors))(*(t._as_parameter_ for t in tensors))
 
 
-def number(name, given, kind):
-    """An attribute that is a number."""
-    try:
-        return operator.index(given) if kind is int else kind(given)
-    except (TypeError, ValueError):
-        raise ArgumentTypeError(f"{name} is {given!r}, expected {kind.__name__}") from None
-
-
 def choice(name, given, numbers):
     """An attribute that is one of some names."""
-    if given not in numbers:
-        raise ArgumentError(f"{name} is {given!r}, expected one of {', '.join(numbers)}")
+    if not isinstance(given, str) or given not in numbers:
+        raise ArgumentError(f"{name} is {shown(given)}, expected one of {', '.join(numbers)}")
     return numbers[given]
 
 
@@ -72,19 +65,19 @@ def last(op, x, dim):
         raise ArgumentError(f"{op}: dim is {dim!r}, expected -1, the last: transpose before and behind it")
 
 
-def flat(name, given):
+def flat(name, given, kind):
     if given is None:
         return []
     if not hasattr(given, "__iter__"):
         given = [given]
     given = [part for item in given for part in (item if hasattr(item, "__iter__") else [item])]
-    return [number(name, item, int) for item in given]
+    return [whole(name, item, kind) for item in given]
 
 
 def ints(name, given):
     """A list of whole numbers; None is an empty one."""
-    return array("i", flat(name, given))
+    return array("i", flat(name, given, ctypes.c_int))
 
 
 def longs(name, given):
-    return array("q", flat(name, given))
+    return array("q", flat(name, given, ctypes.c_int64))

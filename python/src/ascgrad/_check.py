@@ -10,7 +10,8 @@ import numpy
 
 from . import _c, ops
 from ._call import inputs
-from ._library import ArgumentError, call, catch_up, ctx, fail, lib, lock, state, text
+from ._given import letters, shown, struct, whole
+from ._library import ArgumentError, ArgumentTypeError, call, catch_up, ctx, fail, lib, lock, state, text
 from ._tensor import DTYPES, Tensor, made
 from ._types import Input
 
@@ -53,17 +54,23 @@ class Op:
         samples: Samples = (),
         equation: str = "",
     ):
+        given = letters("Op: inputs", inputs)
+        for name_of, function in (("forward", forward), ("backward", backward), ("shape", shape)):
+            if not (callable(function) or (function is None and name_of != "forward")):
+                raise ArgumentTypeError(f"Op: {name_of} is {shown(function)}, expected a function")
         self.name, self._forward, self._backward = name, forward, backward
         self._shape = shape or (lambda *shapes: numpy.broadcast_shapes(*shapes))
+        if not hasattr(samples, "__iter__"):
+            raise ArgumentTypeError(f"samples is {shown(samples)}, expected a list of lists of shapes")
         self.inputs, self.samples = inputs.split(), list(samples)
         self._callbacks = [FUNCTION(self._guarded(f)) for f in (self._infer, self._run, self._run_backward)]
         functions = [ctypes.cast(f, ctypes.c_void_p) for f in self._callbacks]
         self._samples = self._sample_rows(self.samples)
         self.descriptor = _c.asc_op(
             abi=_c.ASC_OP_ABI,
-            name=name.encode(),
-            equation=equation.encode(),
-            inputs=inputs.encode(),
+            name=letters("Op: name", name),
+            equation=letters("Op: equation", equation),
+            inputs=given,
             n_out=1,
             saves_in=(1 << len(self.inputs)) - 1,
             infer=functions[0],
@@ -78,10 +85,14 @@ class Op:
     def _sample_rows(samples):
         rows = (_c.asc_sample * max(len(samples), 1))()
         for row, shapes in zip(rows, samples):
-            for item, shape in zip(row._fields_ and getattr(row, "in"), shapes):
+            room = getattr(row, "in")
+            for shape in shapes if isinstance(shapes, (list, tuple)) else (None,):
+                if not isinstance(shape, (list, tuple)) or len(shape) > _c.ASC_MAX_DIMS or len(shapes) > len(room):
+                    raise ArgumentTypeError(f"samples has {shown(shapes)}, expected a list of shapes, one an input")
+            for item, shape in zip(room, shapes):
                 item.kind, item.ndim = b"f", len(shape)
                 for i, size in enumerate(shape):
-                    item.shape[i] = size
+                    item.shape[i] = whole("samples", size)
         return rows
 
     def _guarded(self, function):
@@ -110,7 +121,7 @@ class Op:
         value = numpy.asarray(self._forward(*self._values(c)))
         if value.shape != out.shape:
             raise ValueError(f"forward returned {value.shape}, expected {out.shape}")
-        out[...] = value
+        numpy.copyto(out, value, casting="same_kind")  # NumPy drops what is imaginary with a warning alone
 
     def _run_backward(self, c):
         gradients = self._backward(view(c.grad_out[0], writable=False), *self._values(c))
@@ -144,7 +155,7 @@ def _described(op):
                 f"gradcheck: {op.name} has no {'backward' if op.samples else 'samples'} to be checked"
             )
         return ctypes.addressof(op.descriptor)
-    pointer = call(lib.asc_op_find, str(op).encode())
+    pointer = call(lib.asc_op_find, str(op))
     if not pointer:
         raise ArgumentError(f"gradcheck: there is no op {op!r}")
     return pointer
@@ -170,7 +181,7 @@ def gradcheck(
         known = getattr(ops, name, None) is op
         op = name if known else Op(name, op, backward, inputs=inputs, shape=shape, samples=samples)
     pointer = _described(op)
-    options, report = _c.asc_gradcheck_options(seed=seed), _c.asc_gradcheck_report()
+    options, report = struct(_c.asc_gradcheck_options, seed=seed), _c.asc_gradcheck_report()
     with lock:
         catch_up()
         if lib.asc_gradcheck(ctx, pointer, ctypes.byref(options), ctypes.byref(report)):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import Any, Dict, Optional, Sequence, Union
 
 from . import _c
 from ._data import Dataset, Split
-from ._library import ArgumentError, Owned, call, lib, no_grad, text
+from ._given import letters, shown, struct
+from ._library import ArgumentError, ArgumentTypeError, Owned, call, lib, no_grad, text
 from ._lm import LM
 from ._types import File
 
@@ -21,7 +23,8 @@ def _score(path, data, split, options):
         raise ArgumentError(f"compare: {path} is in no run that names its data, expected data")
     own = Split(Dataset(lm.data if data is None else data), split, lm.tokenizer, lines=True)
     features = lm.features(own)
-    how = _c.asc_eval_options(batch=lm.batch, features=features.pointer if features is not None else None, **options)
+    how = struct(_c.asc_eval_options, batch=lm.batch, **options)
+    how.features = features.pointer if features is not None else None
     with no_grad():
         made = call(lib.asc_score, lm._model.pointer, own.pointer, ctypes.byref(how))
     return Owned(made, lambda pointer: call(lib.asc_scores_free, pointer))
@@ -77,11 +80,15 @@ def compare(
     the runs' own by default; `length`, `carry` as LM.evaluate's. There are "unit" and "n", the items, "reason", why
     these are not blocks, or None, and two tables, "systems" and "comparisons" (a - b: below 0, a predicts better), as
     dictionaries of columns, which pandas.DataFrame takes. Their names are those of `ascgrad compare --json`."""
+    if not isinstance(systems, dict):
+        raise ArgumentTypeError(f"compare: systems is {shown(systems)}, expected a dictionary")
     if not systems:
         raise ArgumentError("compare: there are no systems, expected one or more")
     scores, given = {}, {}
     for name, paths in systems.items():
-        given[name] = [str(path) for path in (paths if isinstance(paths, (list, tuple)) else [paths])]
+        letters("compare: name", name)
+        paths = paths if isinstance(paths, (list, tuple)) else [paths]
+        given[name] = [os.fsdecode(letters("compare: system", path)) for path in paths]
     for path in (path for paths in given.values() for path in paths):
         if path not in scores:
             scores[path] = _score(path, data, split, {"length": length, "carry": carry})
@@ -89,7 +96,7 @@ def compare(
     table = (_c.asc_system * len(given))(
         *((name.encode(), ctypes.addressof(own), len(own)) for name, own in zip(given, lists))
     )
-    how = _c.asc_compare_options(resampling=_c.asc_resampling(resamples=resamples, seed=seed))
+    how = _c.asc_compare_options(resampling=struct(_c.asc_resampling, resamples=resamples, seed=seed))
     pointer = call(lib.asc_compare, ctypes.addressof(table), len(table), ctypes.byref(how))
     made = Owned(pointer, lambda p: call(lib.asc_compared_free, p))
     found, names = _c.asc_compared.from_address(made.pointer), list(given)

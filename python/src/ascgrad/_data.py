@@ -8,21 +8,33 @@ from typing import Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 import numpy
 
 from . import _c
-from ._library import ArgumentError, Owned, ask, call, iter_texts, lib, quick
+from ._given import instance, letters, shown, whole
+from ._library import (
+    ArgumentError,
+    ArgumentIndexError,
+    ArgumentTypeError,
+    Owned,
+    ask,
+    call,
+    iter_texts,
+    lib,
+    quick,
+    raw,
+)
 from ._types import Array, File
 
 SPLITS = {"train": _c.ASC_SPLIT_TRAIN, "valid": _c.ASC_SPLIT_VALID, "test": _c.ASC_SPLIT_TEST}
 
 
 def split_number(split: str) -> int:
-    if split not in SPLITS:
-        raise ArgumentError(f"split is {split!r}, expected one of {', '.join(SPLITS)}")
+    if not isinstance(split, str) or split not in SPLITS:
+        raise ArgumentError(f"split is {shown(split)}, expected one of {', '.join(SPLITS)}")
     return SPLITS[split]
 
 
 def encoded(given: str) -> Tuple[bytes, int]:
     """A text's bytes, and how many they are."""
-    data = given.encode("utf-8", "surrogateescape")
+    data = letters("text", given, nul=True)
     return data, len(data)
 
 
@@ -31,15 +43,13 @@ class Tokenizer(Owned):
     (Dataset.collect) or from collect(text)."""
 
     def __init__(self, spec: str):
-        super().__init__(call(lib.asc_tokenizer_new, spec.encode()), quick.asc_tokenizer_free)
+        super().__init__(call(lib.asc_tokenizer_new, spec), quick.asc_tokenizer_free)
 
     @classmethod
     def load(cls, name: str, path: File) -> Tokenizer:
         """The tokenizer of that name with the vocabulary that save wrote, such as a RUN's vocab.txt."""
         made = cls.__new__(cls)
-        Owned.__init__(
-            made, call(lib.asc_tokenizer_load, name.encode(), str(path).encode()), quick.asc_tokenizer_free
-        )
+        Owned.__init__(made, call(lib.asc_tokenizer_load, name, path), quick.asc_tokenizer_free)
         return made
 
     @classmethod
@@ -50,7 +60,7 @@ class Tokenizer(Owned):
         return made
 
     def save(self, path: File) -> None:
-        ask(lib.asc_tokenizer_save, self.pointer, str(path).encode())
+        ask(lib.asc_tokenizer_save, self.pointer, path)
 
     def collect(self, text: str) -> None:
         """Takes the words of a text into the vocabulary."""
@@ -88,7 +98,10 @@ class Tokenizer(Owned):
     def piece(self, i: int) -> str:
         """The vocabulary's entry of an id, such as "##ing"."""
         n = ctypes.c_size_t()
-        return _string(ask(lib.asc_tokenizer_piece, self.pointer, i, ctypes.byref(n)), n)
+        at = ask(lib.asc_tokenizer_piece, self.pointer, i, ctypes.byref(n))
+        if not at:
+            raise ArgumentIndexError(f"piece: i is {i}, expected 0 to {self.size - 1}")
+        return _string(at, n)
 
     def __repr__(self):
         return f"Tokenizer({self.name}, {self.size} ids)"
@@ -107,7 +120,7 @@ class Tokenizer(Owned):
         decoder = Owned(ask(lib.asc_decoder_new, self.pointer), quick.asc_decoder_free, self)
         n = ctypes.c_size_t()
         for i in ids:
-            yield _string(ask(lib.asc_decoder_next, decoder.pointer, int(i), ctypes.byref(n)), n)
+            yield _string(ask(lib.asc_decoder_next, decoder.pointer, i, ctypes.byref(n)), n)
         yield _string(ask(lib.asc_decoder_end, decoder.pointer, ctypes.byref(n)), n)
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -115,7 +128,7 @@ class Tokenizer(Owned):
         return "".join(self.pieces(ids))
 
 
-for _function in (lib.asc_decoder_next, lib.asc_decoder_end, lib.asc_tokenizer_piece):
+for _function in (raw.asc_decoder_next, raw.asc_decoder_end, raw.asc_tokenizer_piece):
     _function.restype = ctypes.c_void_p  # bytes without an end of their own
 
 
@@ -131,7 +144,7 @@ class Dataset(Owned):
     """What `ascgrad train --data` takes: "builtin", "task:NAME", a text file, a folder with splits."""
 
     def __init__(self, spec: str):
-        super().__init__(call(lib.asc_dataset_open, str(spec).encode()), quick.asc_dataset_free)
+        super().__init__(call(lib.asc_dataset_open, spec), quick.asc_dataset_free)
         self.spec = str(spec)
 
     def __repr__(self):
@@ -144,7 +157,7 @@ class Dataset(Owned):
 
     def collect(self, tokenizer: Tokenizer) -> Tokenizer:
         """Gives the tokenizer the words of the train split; the tokenizer."""
-        ask(lib.asc_dataset_collect, self.pointer, tokenizer.pointer)
+        ask(lib.asc_dataset_collect, self.pointer, instance("collect: tokenizer", tokenizer, Tokenizer).pointer)
         return tokenizer
 
     def stretch(self, length: int) -> None:
@@ -183,6 +196,8 @@ class Split(Owned):
     Dataset.split. With `lines` it knows which lines of the text they are, for comparisons."""
 
     def __init__(self, dataset: Dataset, split: str, tokenizer: Tokenizer, lines: bool = False):
+        instance("split: dataset", dataset, Dataset)
+        instance("split: tokenizer", tokenizer, Tokenizer)
         self.dataset, self.kind, self.tokenizer = dataset, split_number(split), tokenizer
         load = lib.asc_split_load_lines if lines else lib.asc_split_load
         pointer = ask(load, dataset.pointer, self.kind, tokenizer.pointer)
@@ -230,7 +245,7 @@ class Split(Owned):
 
     def blocks(self, length: int, partial: bool = False) -> int:
         """How many blocks of that many inputs there are, with `partial` the last, shorter one among them."""
-        return lib.asc_split_blocks(self.pointer, length, partial)
+        return lib.asc_split_blocks(self.pointer, _positive("length", length), partial)
 
     def order(self, length: int, seed: int = 1, epoch: int = 0) -> Array:
         """The order of an epoch: a permutation of the blocks' numbers."""
@@ -240,7 +255,7 @@ class Split(Owned):
 
     def batch(self, which: Sequence[int], length: int) -> Tuple[Array, Array]:
         """Inputs and targets (n, W) of the blocks of these numbers, int64; a target that does not count is -1."""
-        which = numpy.ascontiguousarray(which, numpy.int32)
+        which = _numbers(which)
         width = lib.asc_split_width(self.pointer, length, which.ctypes.data, len(which))
         inputs, targets = numpy.zeros((2, len(which), max(width, 0)), numpy.int64)
         call(
@@ -256,21 +271,21 @@ class Split(Owned):
 
     def batches(self, length: int, batch: int, seed: int = 1, epoch: int = 0) -> Iterator[Tuple[Array, Array]]:
         """An epoch of batches: pairs of inputs and targets."""
-        order = self.order(length, seed, epoch)
+        order, batch = self.order(length, seed, epoch), _positive("batch", batch)
         for first in range(0, len(order), batch):
             yield self.batch(order[first : first + batch], length)
 
     def streams(self, length: int, rows: int) -> Iterator[Tuple[Array, Array]]:
         """The same in order, for models that carry context: of so many rows, each reads a part of the text, block after
         block."""
-        order = numpy.empty(self.blocks(length) // rows * rows, numpy.int32)
+        order = numpy.empty(self.blocks(length) // _positive("rows", rows) * rows, numpy.int32)
         call(lib.asc_block_streams, len(order), rows, order.ctypes.data)
         for first in range(0, len(order), rows):
             yield self.batch(order[first : first + rows], length)
 
     def class_batch(self, which: Sequence[int]) -> Tuple[Array, Array, Array]:
         """Inputs (n, W) of the sequences of these numbers, 0 behind their ends, labels (n), lengths (n)."""
-        which = numpy.ascontiguousarray(which, numpy.int32)
+        which = _numbers(which)
         n = len(which)
         inputs = numpy.zeros((n, lib.asc_class_width(self.pointer, which.ctypes.data, n)), numpy.int64)
         lengths, labels = numpy.zeros((2, n), numpy.int64)
@@ -280,7 +295,7 @@ class Split(Owned):
 
     def pair_batch(self, which: Sequence[int], most: int) -> Tuple[Array, Array, Array]:
         """The same of pairs of sentences, of at most `most` tokens each, one behind the other: lengths are (n, 2)."""
-        which = numpy.ascontiguousarray(which, numpy.int32)
+        which = _numbers(which)
         n = len(which)
         inputs = numpy.zeros((n, lib.asc_pair_width(self.pointer, which.ctypes.data, n, most)), numpy.int64)
         lengths, labels = numpy.zeros((n, 2), numpy.int64), numpy.zeros(n, numpy.int64)
@@ -289,11 +304,27 @@ class Split(Owned):
         return inputs, labels, lengths
 
 
+def _positive(name, given):
+    if whole(name, given) < 1:
+        raise ArgumentError(f"{name} is {given}, expected at least 1")
+    return given
+
+
+def _numbers(which):
+    """The numbers of some blocks or sequences."""
+    values = numpy.asarray(which)
+    if values.ndim > 1 or (values.size and values.dtype.kind not in "iu"):
+        raise ArgumentTypeError(f"which is {shown(which)}, expected a list of whole numbers")
+    if values.size and not -(2**31) <= int(values.min()) <= int(values.max()) < 2**31:
+        raise ArgumentIndexError(f"which is {shown(which)}, expected numbers of blocks")
+    return numpy.ascontiguousarray(values, numpy.int32)
+
+
 def learn_bpe(text: Union[str, Iterable[str]], vocab_size: int, path: File) -> int:
     """Learns a byte-pair encoding from a text, or from pieces of one, and writes it as a tokenizer.json; its size."""
     learner = Owned(call(lib.asc_bpe_learner_new), quick.asc_bpe_learner_free)
     for piece in [text] if isinstance(text, str) else text:
         ask(lib.asc_bpe_learner_add, learner.pointer, *encoded(piece))
     learned = ctypes.c_int64()
-    ask(lib.asc_bpe_learner_save, learner.pointer, vocab_size, str(path).encode(), ctypes.byref(learned))
+    ask(lib.asc_bpe_learner_save, learner.pointer, vocab_size, path, ctypes.byref(learned))
     return learned.value

@@ -1,15 +1,15 @@
-"""tensor[…]: views by numbers, slices, None and …; rows by a list of whole numbers, or by a mask."""
+"""tensor[…]: views by numbers, slices, None and …; rows by one list of whole numbers, or by one mask."""
 
 import numpy
 
 from . import _c
-from ._library import ArgumentIndexError, lib
-from ._tensor import Tensor, as_tensor, result
+from ._library import ArgumentIndexError
+from ._library import raw as lib
+from ._tensor import Tensor, as_tensor, permute, result
 
 
 def _expanded(key, ndim):
-    """The key as a tuple without …"""
-    key = key if isinstance(key, tuple) else (key,)
+    """The key, a tuple, without …"""
     given = sum(part is not None and part is not Ellipsis for part in key)
     if given > ndim or sum(part is Ellipsis for part in key) > 1:
         raise ArgumentIndexError(f"{given} indices, expected at most {ndim}, and … once")
@@ -19,8 +19,37 @@ def _expanded(key, ndim):
     return key[:at] + (slice(None),) * (ndim - given) + key[at + 1 :]
 
 
+def _is_number(part):
+    return isinstance(part, int) or (hasattr(part, "__index__") and getattr(part, "ndim", 0) == 0)
+
+
+def _is_list(part):
+    return not (part is None or part is Ellipsis or isinstance(part, slice) or _is_number(part))
+
+
 def _slice(x, dim, start, stop, step=1):
     return result(lib.asc_slice, x, dim, start, stop, step)
+
+
+def _rows(part, size, dim):
+    """The numbers of rows, from 0 on, of a list or a mask. Of a tensor's u8, which comparisons make, a mask."""
+    if isinstance(part, (list, tuple)) and not part:
+        part = numpy.zeros(0, numpy.int64)
+    values = part.numpy() if isinstance(part, Tensor) else numpy.asarray(part)
+    if values.dtype.kind not in "fiub":
+        as_tensor("index", part)  # which says what it is
+    mask = values.dtype.kind == "b" or (isinstance(part, Tensor) and values.dtype.kind == "u")
+    if mask and values.shape == (size,):
+        values = numpy.flatnonzero(values)
+    elif mask or values.ndim != 1 or values.dtype.kind not in "iu":
+        raise ArgumentIndexError(
+            f"index of {values.dtype} {values.shape}, expected whole numbers (n), or a mask ({size})"
+        )
+    wrong = (values < -size) | (values >= size)
+    if wrong.any():
+        raise ArgumentIndexError(f"index {values[wrong][0]} of dimension {dim}, expected {-size} to {size - 1}")
+    values = values.astype(numpy.int64)
+    return as_tensor("index", numpy.where(values < 0, values + size, values))
 
 
 def _part(x, dim, part):
@@ -33,34 +62,35 @@ def _part(x, dim, part):
         if step < 1:
             raise ArgumentIndexError(f"step is {step}, expected at least 1")
         return (x if (start, stop, step) == (0, size, 1) else _slice(x, dim, start, max(start, stop), step)), dim + 1
-    if isinstance(part, int) or (hasattr(part, "__index__") and getattr(part, "ndim", 0) == 0):
+    if _is_number(part):
         i = part.__index__()
         if not -size <= i < size:
             raise ArgumentIndexError(f"index {i} of dimension {dim}, expected {-size} to {size - 1}")
         i %= size
         return result(lib.asc_squeeze, _slice(x, dim, i, i + 1), dim), dim
-    rows = as_tensor("index", part)
-    if rows.dtype.kind == "u" and rows.shape == (size,):  # what comparisons make, and bool
-        rows = as_tensor("index", numpy.flatnonzero(rows.numpy()))
-    if rows.ndim != 1 or rows.dtype.kind != "i":
-        raise ArgumentIndexError(
-            f"index of {rows.dtype} {rows.shape}, expected whole numbers (n), or a mask ({size})"
-        )
-    return result(lib.asc_index_select, x, dim, wrapped(rows, size)), dim + 1
+    return result(lib.asc_index_select, x, dim, _rows(part, size, dim)), dim + 1
 
 
-def wrapped(rows, size):
-    """Rows counted from the start, those below 0 being counted from the end."""
-    values = rows.numpy()
-    return as_tensor("index", values % size) if size and ((values < 0) & (values >= -size)).any() else rows
+def _apart(key):
+    """Whether numbers and a list, which NumPy takes together, have something between them."""
+    at = [i for i, part in enumerate(key) if _is_list(part) or _is_number(part)]
+    return at[-1] - at[0] >= len(at)
 
 
 def item(x: Tensor, key):
-    dim, t = 0, x
+    key = key if isinstance(key, tuple) else (key,)
+    lists = sum(map(_is_list, key))
+    if lists > 1:
+        raise ArgumentIndexError(f"{lists} lists or masks, expected at most one: index by one after the other")
+    dim, t, front = 0, x, None
     for part in _expanded(key, x.ndim):
         if isinstance(part, bool):
             raise ArgumentIndexError("True and False are no indices")
+        if lists and _is_list(part):
+            front = dim
         t, dim = _part(t, dim, part)
+    if front and _apart(key):  # their dimension is then the first one
+        t = permute(t, [front, *(i for i in range(t.ndim) if i != front)])
     return (
         t
         if t is not x

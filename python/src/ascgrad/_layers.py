@@ -7,9 +7,10 @@ import json
 from typing import Any, Dict, List, Optional
 
 from . import _c
+from ._given import settings as as_json
 from ._library import Owned, ask, call, iter_texts, lib, lock, text
 from ._params import ParameterList, Parameters, listed, next_seed
-from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of
+from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of, scoped
 from ._types import DType, File, Input
 
 
@@ -51,8 +52,8 @@ class Layer(Owned):
         self, mixing: str, d_model: int, *, dtype: DType = "f32", seed: Optional[int] = None, **settings: Any
     ):
         seed = next_seed() if seed is None else seed
-        config = json.dumps(_with_defaults(mixing, settings)).encode()
-        pointer = call(lib.asc_layer_new, mixing.encode(), d_model, config, dtype_number(dtype), seed)
+        config = as_json(_with_defaults(mixing, settings))
+        pointer = call(lib.asc_layer_new, mixing, d_model, config, dtype_number(dtype), seed)
         super().__init__(pointer, lib.asc_layer_free)
         self.mixing, self.d_model, self._given = mixing, d_model, settings
 
@@ -100,7 +101,12 @@ class Layer(Owned):
                     y = result_of(lib.asc_layer_cross, self.pointer, x, context, lengths)
                 else:
                     y = result_of(
-                        lib.asc_layer_forward_aux, self.pointer, x, lengths, ctypes.byref(aux) if return_aux else None
+                        lib.asc_layer_forward_aux,
+                        self.pointer,
+                        x,
+                        lengths,
+                        ctypes.byref(aux) if return_aux else None,
+                        also=[aux],
                     )
             finally:
                 lib.asc_layer_set_bias(self.pointer, NULL)
@@ -115,9 +121,9 @@ class Layer(Owned):
         h = lengths if lengths is not None else NULL
         parts = ParameterList()
         if context is not None:
-            ask(lib.asc_layer_inspect_cross, self.pointer, x, context, h, parts.pointer)
+            scoped(lib.asc_layer_inspect_cross, self.pointer, x, context, h, parts.pointer)
         else:
-            ask(lib.asc_layer_inspect, self.pointer, x, h, parts.pointer)
+            scoped(lib.asc_layer_inspect, self.pointer, x, h, parts.pointer)
         return dict(listed(parts.pointer).items())
 
     def project(self) -> None:
@@ -127,8 +133,8 @@ class Layer(Owned):
 
     def save(self, path: File) -> None:
         """Writes the parameters to a safetensors file."""
-        call(lib.asc_params_save, lib.asc_layer_params(self.pointer), str(path).encode())
+        call(lib.asc_params_save, lib.asc_layer_params(self.pointer), path)
 
     def load(self, path: File) -> None:
         """Reads them from one."""
-        call(lib.asc_params_load, lib.asc_layer_params(self.pointer), str(path).encode())
+        call(lib.asc_params_load, lib.asc_layer_params(self.pointer), path)

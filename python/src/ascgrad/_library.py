@@ -9,14 +9,29 @@ from __future__ import annotations
 
 import collections
 import ctypes
-import enum
 import logging
 import os
 import threading
+import types
 from pathlib import Path
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict
 
 from . import _c
+from ._errors import (  # noqa: F401, which others have from here
+    CLASSES,
+    ArgumentError,
+    ArgumentIndexError,
+    ArgumentTypeError,
+    Error,
+    FileError,
+    FormatError,
+    InterruptedCall,
+    NonFiniteError,
+    OutOfMemoryError,
+    StateError,
+    Status,
+)
+from ._given import checked
 
 NAME = "libascgrad.so.1"
 
@@ -29,90 +44,19 @@ def _find():
 
 
 def _bind(loaded):
-    for name, (result, params) in _c.FUNCTIONS.items():
+    for name, (result, params, _) in _c.FUNCTIONS.items():
         function = getattr(loaded, name)  # AttributeError names what an older library lacks
         function.restype = result
         function.argtypes = params
     return loaded
 
 
-lib = _bind(ctypes.CDLL(_find()))
+raw = _bind(ctypes.CDLL(_find()))
+lib = types.SimpleNamespace(
+    **{name: checked(getattr(raw, name), name, *row[1:]) for name, row in _c.FUNCTIONS.items()}
+)
 quick = _bind(ctypes.PyDLL(_find()))  # the same, keeping the interpreter's lock: for what takes no time
 log = logging.getLogger("ascgrad")
-
-
-# ---- errors ----
-
-
-class Status(enum.IntEnum):
-    """What went wrong, as the library has it."""
-
-    OK, ARG, MEMORY, IO, FORMAT, STATE, NONFINITE, INTERRUPTED = range(8)
-
-
-class Error(Exception):
-    """What the library refuses, or fails at: `status`, the `op` or function, the `argument` where it is about one."""
-
-    def __init__(
-        self, message: str, status: Status = Status.ARG, op: Optional[str] = None, argument: Optional[str] = None
-    ):
-        super().__init__(message)
-        place = message.partition(":")[0]
-        self.status, self.op = Status(status), op or (place if place.isidentifier() else None)
-        self.argument = argument
-
-    def __reduce__(self):
-        return type(self), (self.args[0], self.status, self.op, self.argument)
-
-    def __str__(self):
-        return str(self.args[0])
-
-
-class ArgumentError(Error, ValueError):
-    """An argument is wrong: shape, dtype, range, name."""
-
-
-class ArgumentTypeError(ArgumentError, TypeError):
-    """An argument is of a type or dtype that is not taken."""
-
-
-class ArgumentIndexError(ArgumentError, IndexError):
-    """An index is none of the tensor's."""
-
-
-class OutOfMemoryError(Error, MemoryError):
-    """An allocation failed."""
-
-
-class FileError(Error, OSError):
-    """A file could not be opened, read, written or renamed."""
-
-
-class FormatError(Error, ValueError):
-    """A file was read, but its content is not what it should be."""
-
-
-class StateError(Error, RuntimeError):
-    """The call comes at the wrong time: a graph that was used, a value that was overwritten."""
-
-
-class NonFiniteError(Error, FloatingPointError):
-    """A value that had to be finite is not."""
-
-
-class InterruptedCall(Error):
-    """The call was stopped."""
-
-
-CLASSES = {
-    Status.ARG: ArgumentError,
-    Status.MEMORY: OutOfMemoryError,
-    Status.IO: FileError,
-    Status.FORMAT: FormatError,
-    Status.STATE: StateError,
-    Status.NONFINITE: NonFiniteError,
-    Status.INTERRUPTED: InterruptedCall,
-}
 
 
 def text(value):
@@ -134,10 +78,10 @@ def fail():
     argument = text(quick.asc_error_subject(ctx))
     quick.asc_error_clear(ctx)
     if status == Status.INTERRUPTED:
-        quick.asc_set_interrupt(ctx, _go_on, None)  # which the next call may ask again
+        watch()
     raised = state.raised
     state.raised = None
-    if isinstance(raised, KeyboardInterrupt) or (raised is not None and status == Status.INTERRUPTED):
+    if raised is not None and (status == Status.INTERRUPTED or not isinstance(raised, Exception)):
         raise raised
     raise CLASSES.get(status, Error)(message, status, argument=argument) from raised
 
@@ -197,6 +141,12 @@ def _new_context():
 
 
 ctx = _new_context()
+
+
+def watch():
+    """Has the next calls ask whether they go on."""
+    with lock:
+        quick.asc_set_interrupt(ctx, _go_on, None)
 
 
 def catch_up():

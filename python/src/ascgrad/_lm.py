@@ -10,10 +10,12 @@ import numpy
 
 from . import _c
 from ._data import Split, Tokenizer
+from ._given import ABSENT, instance, letters, real, shown, struct, whole
+from ._given import settings as as_json
 from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, lock, no_grad, quick, text
 from ._params import ParameterList, Parameters, listed, next_seed, save_safetensors
 from ._sentences import Encoder, Features, features_options, model_encoder, together
-from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of
+from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of, scoped
 from ._types import Array, DType, File, Input
 
 TOKENS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
@@ -87,15 +89,15 @@ class LM(Owned):
             )
         if isinstance(config.get("model"), dict):  # a RUN's config.json
             config = config["model"]
-        config = json.dumps({**config, **settings})
+        config = as_json({**config, **settings})
         seed = next_seed() if seed is None else seed
-        super().__init__(call(lib.asc_lm_new, config.encode(), dtype_number(dtype), seed), lib.asc_lm_free)
+        super().__init__(call(lib.asc_lm_new, config, dtype_number(dtype), seed), lib.asc_lm_free)
         self.tokenizer = None
 
     @classmethod
     def load(cls, path: File, tokenizer: Optional[str] = None) -> LM:
         """The best model of a RUN, or a model file's; `tokenizer`, such as "word", in place of its own."""
-        model = call(lib.asc_model_open, str(path).encode(), tokenizer.encode() if tokenizer else None, None)
+        model = call(lib.asc_model_open, path, ABSENT if tokenizer is None else tokenizer, None)
         opened = _c.asc_model.from_address(model)
         owner = Owned(model, lambda pointer: call(lib.asc_model_free, pointer))
         lm = cls.__new__(cls)
@@ -115,6 +117,7 @@ class LM(Owned):
         tokenizer = tokenizer or self.tokenizer
         if tokenizer is None:
             raise ArgumentError("save: a model's file has a tokenizer, expected one")
+        instance("save: tokenizer", tokenizer, Tokenizer)
         metadata = {"format": "pt", "config": json.dumps(self.config), "tokenizer": tokenizer.name}
         metadata.update(vocab=tokenizer.vocabulary, step="0", valid_loss="nan")
         if self._classes:
@@ -144,6 +147,8 @@ class LM(Owned):
 
     def set_dropout(self, p: float) -> None:
         """The dropout of the calls from here on; 0 at first."""
+        if not 0 <= real("set_dropout: p", p) < 1:
+            raise ArgumentError(f"set_dropout: p is {p}, expected at least 0 and less than 1")
         with lock:
             lib.asc_lm_set_dropout(self.pointer, p)
 
@@ -168,7 +173,9 @@ class LM(Owned):
 
         With token_losses also each token's, (B, N), through which no gradient flows."""
         x, y, each = as_tensor("loss", x), as_tensor("loss", y), _c.asc_tensor()
-        loss = result_of(lib.asc_lm_loss, self.pointer, x, y, ctypes.byref(each) if token_losses else None)
+        loss = result_of(
+            lib.asc_lm_loss, self.pointer, x, y, ctypes.byref(each) if token_losses else None, also=[each]
+        )
         return (loss, made(each)) if token_losses else loss
 
     def objective(self, x: Input, y: Input) -> Tensor:
@@ -184,7 +191,7 @@ class LM(Owned):
     def inspect(self, tokens: Input, layer: int) -> Dict[str, Tensor]:
         """What a layer computes on the way for ids (B, N), by name (doc/inspect.md)."""
         parts = ParameterList()
-        ask(lib.asc_lm_inspect, self.pointer, as_tensor("inspect", tokens), layer, parts.pointer)
+        scoped(lib.asc_lm_inspect, self.pointer, as_tensor("inspect", tokens), layer, parts.pointer)
         return dict(listed(parts.pointer).items())
 
     def evaluate(
@@ -202,7 +209,10 @@ class LM(Owned):
         there are also "ids" and "losses" of the predicted tokens, in the order of the text, or of a classifier's
         sequences. Of a classifier there is "confusion", a row for each class, a column for what it was taken for, and
         `features` are those of LM.features."""
-        options, found = _c.asc_eval_options(batch=batch, length=length, carry=carry), _c.asc_eval_result()
+        instance("evaluate: split", split, Split)
+        if features is not None:
+            instance("evaluate: features", features, Features)
+        options, found = struct(_c.asc_eval_options, batch=batch, length=length, carry=carry), _c.asc_eval_result()
         n, taken = lib.asc_lm_classes(self.pointer), []
         confusion = numpy.zeros((n, n), numpy.int64)
         if n:
@@ -257,6 +267,7 @@ class LM(Owned):
     ) -> Iterator[Tuple[Array, Array, Array]]:
         """An epoch of batches for class_objective: x, labels and lengths. A model of pairs that takes an encoder's
         states has them of `features`, those of LM.features."""
+        instance("class_batches: split", split, Split)
         takes = lib.asc_lm_pair_inputs(self.pointer)
         if takes.states and features is None:
             features = self.features(split)
@@ -293,6 +304,7 @@ class LM(Owned):
         the folder `cache` (None: the user's; "": in memory). None of a model that takes no states."""
         if not lib.asc_lm_pair_inputs(self.pointer).states:
             return None
+        instance("features: split", split, Split)
         encoder, options = encoder or self.encoder(), features_options(cache=cache)
         given = (encoder.pointer, split.dataset.pointer, split.kind, split.tokenizer.pointer, ctypes.byref(options))
         return Features(ask(lib.asc_pair_features, self.pointer, *given))
@@ -304,9 +316,11 @@ class LM(Owned):
             raise ArgumentError("predict: the model was not loaded from a file, expected one of LM.load")
         if lib.asc_lm_pair_inputs(self.pointer).states and encoder is None:
             encoder = self.encoder()
-        rows = (_c.asc_text_pair * len(pairs))(*((first.encode(), second.encode()) for first, second in pairs))
+        rows = (_c.asc_text_pair * len(pairs))(
+            *((letters("predict: premise", a), letters("predict: hypothesis", b)) for a, b in pairs)
+        )
         found = numpy.empty((len(pairs), lib.asc_lm_classes(self.pointer)))
-        pointer = encoder.pointer if encoder is not None else None
+        pointer = instance("predict: encoder", encoder, Encoder).pointer if encoder is not None else None
         call(lib.asc_pair_predict, self._model.pointer, pointer, rows, len(pairs), found.ctypes.data)
         return found
 
@@ -327,18 +341,19 @@ class LM(Owned):
     ) -> Iterator[Any]:
         """Continues a prompt, one token at a time, as `ascgrad generate` does: yields pieces of text if the prompt is
         text, else ids."""
-        if count < 0:
+        if whole("generate: count", count) < 0:
             raise ArgumentError(f"generate: count is {count}, expected 0 or more")
         if not isinstance(prompt, str):
             try:
-                ids = [int(i) for i in prompt]
-            except (TypeError, ValueError):
-                raise ArgumentTypeError(f"generate: prompt is {prompt!r}, expected text or ids") from None
+                ids = [whole("prompt", i) for i in prompt]
+            except TypeError:
+                raise ArgumentTypeError(f"generate: prompt is {shown(prompt)}, expected text or ids") from None
         elif self.tokenizer is not None:
             ids = [int(i) for i in self.tokenizer.encode(prompt)]
         else:
             raise ArgumentError("generate: the model has no tokenizer, expected a prompt of ids")
-        sampling = _c.asc_sampling(
+        sampling = struct(
+            _c.asc_sampling,
             temperature=temperature,
             top_k=top_k,
             top_p=top_p,
@@ -383,7 +398,7 @@ class LM(Owned):
         with lock, no_grad():
             for first in range(0, len(tokens), block):
                 part = numpy.array(tokens[first : first + block], numpy.int64)
-                logits = result_of(lib.asc_lm_next, cache.pointer, part.ctypes.data, len(part))
+                logits = made(ask(lib.asc_lm_next, cache.pointer, part.ctypes.data, len(part)))  # the cache stays
             penalised = numpy.array(list(before) if sampling.repeat_penalty not in (0, 1) else [], numpy.int32)
             return call(
                 lib.asc_sample_after, logits, penalised.ctypes.data, len(penalised), ctypes.byref(sampling), i

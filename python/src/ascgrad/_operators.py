@@ -7,10 +7,12 @@ from typing import List, Optional, Sequence, Union
 import numpy
 
 from . import _c, ops
-from ._library import ArgumentError, call, lib
-from ._tensor import Tensor, as_tensor, dtype_number, made, result, sizes
+from ._given import real, whole
+from ._library import ArgumentError, ArgumentIndexError, call, lib
+from ._tensor import DTYPES, Tensor, as_tensor, dtype_number, empty, made, result, sizes, tensor
 from ._types import DType, Input, Shape
 
+PLAIN = ((bool, numpy.bool_), (int, numpy.integer), (float, numpy.floating))
 NUMBERS = (int, float, numpy.integer, numpy.floating)
 
 
@@ -65,12 +67,12 @@ BINARY = {
     "matmul": (ops.matmul, ops.matmul, lambda t, other: ops.matmul(other, t)),
 }
 COMPARISONS = {
-    "eq": ops.equal,
-    "ne": ops.not_equal,
-    "lt": ops.less,
-    "le": ops.less_equal,
-    "gt": lambda t, other: ops.less(other, t),
-    "ge": lambda t, other: ops.less_equal(other, t),
+    "eq": (ops.equal, numpy.equal),
+    "ne": (ops.not_equal, numpy.not_equal),
+    "lt": (ops.less, numpy.less),
+    "le": (ops.less_equal, numpy.less_equal),
+    "gt": (lambda t, other: ops.less(other, t), numpy.greater),
+    "ge": (lambda t, other: ops.less_equal(other, t), numpy.greater_equal),
 }
 
 
@@ -80,6 +82,13 @@ def _operator(op, general):
     def method(t, other):
         if type(other) is Tensor:
             return op(t, other)
+        if other is None:
+            return NotImplemented
+        if isinstance(other, numpy.generic):  # has the tensor's dtype, as Python's numbers
+            other = next((kind(other) for kind, theirs in PLAIN if isinstance(other, theirs)), other)
+        if isinstance(other, (list, tuple)) and _floating(t):
+            values = numpy.asarray(other)
+            other = values.astype(t.dtype) if values.dtype.kind in "iub" else other
         try:
             return general(t, other)
         except TypeError:
@@ -88,14 +97,25 @@ def _operator(op, general):
     return method
 
 
+def _comparison(op, ufunc):
+    """With what is no tensor. A number that is none of whole numbers' dtype is compared as it is."""
+
+    def compare(t, other):
+        if _is_number(other) and not _floating(t):
+            return tensor(ufunc(t.numpy(), other))
+        return op(t, other)
+
+    return compare
+
+
 for _name in ops.METHODS:
     if not hasattr(Tensor, _name):
         setattr(Tensor, _name, getattr(ops, _name))
 for _name, (_op, _function, _reverse) in BINARY.items():
     setattr(Tensor, f"__{_name}__", _operator(_op, _function))
     setattr(Tensor, f"__r{_name}__", _operator(lambda t, other, op=_op: op(other, t), _reverse))
-for _name, _op in COMPARISONS.items():
-    setattr(Tensor, f"__{_name}__", _operator(_op, _op))
+for _name, (_op, _ufunc) in COMPARISONS.items():
+    setattr(Tensor, f"__{_name}__", _operator(_op, _comparison(_op, _ufunc)))
 Tensor.__neg__, Tensor.__abs__ = ops.neg, ops.abs
 Tensor.reshape, Tensor.permute = _reshape, _permute
 
@@ -105,8 +125,12 @@ Tensor.reshape, Tensor.permute = _reshape, _permute
 
 def full(shape: Shape, value: float, dtype: DType = "f32") -> Tensor:
     """A tensor of that shape, each element `value`."""
-    shape = sizes(shape)
-    return result(lib.asc_full, dtype_number(dtype), float(value), len(shape), shape.buffer_info()[0])
+    if DTYPES[dtype_number(dtype)].kind != "f":
+        t = empty(shape, dtype)
+        t.numpy()[...] = tensor(value, dtype=dtype).item()
+        return t
+    shape, value = sizes(shape), real("full: value", value)
+    return result(lib.asc_full, dtype_number(dtype), value, len(shape), shape.buffer_info()[0])
 
 
 def zeros(shape: Shape, dtype: DType = "f32") -> Tensor:
@@ -120,17 +144,31 @@ def ones(shape: Shape, dtype: DType = "f32") -> Tensor:
 def arange(start: float, stop: Optional[float] = None, step: float = 1, dtype: DType = "i64") -> Tensor:
     """start, start + step, … up to but without stop; with one number those from 0 up to it."""
     start, stop = (0, start) if stop is None else (start, stop)
-    return result(lib.asc_arange, dtype_number(dtype), start, stop, step)
+    kind = DTYPES[dtype_number(dtype)]
+    if kind.kind != "f":
+        room = numpy.iinfo(kind)
+        for name, value in (("start", start), ("step", step)):
+            if not real(f"arange: {name}", value).is_integer():
+                raise ArgumentError(f"arange: {name} is {value}, expected a whole number, or dtype f32 or f64")
+    t = result(lib.asc_arange, dtype_number(dtype), start, stop, step)
+    ends = (start, start + (t.size - 1) * step) if kind.kind != "f" and t.size else ()
+    for end in ends:  # computed in doubles
+        if not max(room.min, -(2**53)) <= end <= min(room.max, 2**53):
+            raise ArgumentError(f"arange: {start} to {stop} goes to {end}, which {kind} does not hold exactly")
+    return t
 
 
 def split(x: Input, parts: Union[int, Sequence[int]], dim: int = -1) -> List[Tensor]:
     """Views that x is cut into along dim: of the sizes in `parts`, or `parts` of equal size."""
     x = as_tensor("split", x)
+    if not -x.ndim <= whole("split: dim", dim) < x.ndim:
+        raise ArgumentIndexError(f"split: dim is {dim}, expected {-x.ndim} to {x.ndim - 1}")
     if isinstance(parts, int):
         size = x.shape[dim]
         if parts < 1 or size % parts:
-            raise ArgumentError(f"split: dimension {dim} has {size} entries, expected a multiple of {parts}")
+            raise ArgumentError(f"split: parts is {parts}, expected a divisor of dimension {dim}, {size}")
         parts = [size // parts] * parts
-    room, out = sizes(parts), (_c.asc_tensor * len(parts))()
-    call(lib.asc_tensor_split, x, dim, len(parts), room.buffer_info()[0], out)
+    room = sizes(parts, "split: parts")
+    out = (_c.asc_tensor * len(room))()
+    call(lib.asc_tensor_split, x, dim, len(room), room.buffer_info()[0], out)
     return [made(_c.asc_tensor(h.tag, h.generation)) for h in out]

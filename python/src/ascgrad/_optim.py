@@ -6,7 +6,8 @@ import ctypes
 from typing import Any, Optional, Tuple
 
 from . import _c
-from ._library import ArgumentError, Owned, ask, call, lib, lock, quick, state
+from ._given import real, struct, whole
+from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, lock, quick, state
 from ._params import ParameterList, named
 from ._types import File, Params
 
@@ -15,15 +16,24 @@ class Optimizer(Owned):
     """What AdamW, SGD and Muon have in common. A parameter of more than one dimension decays."""
 
     def __init__(self, params: Params, lr: float, **options: Any):
-        self.params, self.lr = named(params), lr
+        self.params, self.lr = named(params), real("lr", lr)
+        seen = {}
+        for name, tensor in self.params.items():
+            handle = tensor._as_parameter_
+            first = seen.setdefault((handle.tag, handle.generation), name)
+            if first is not name:
+                raise ArgumentError(f"params: {name} is {first} once more, expected each tensor once")
         self._list = ParameterList(self.params)
-        given = _c.asc_optim_options(**options)
+        given = struct(_c.asc_optim_options, **options)
         super().__init__(
             call(lib.asc_optim_new, self._list.pointer, ctypes.byref(given)), quick.asc_optim_free, self._list
         )
 
     def step(self, lr: Optional[float] = None, clip: float = 0.0) -> Optional[float]:
         """Changes the parameters by their gradients, scaled down where their norm is above `clip`; the norm."""
+        clip = real("step: clip", clip or 0.0)
+        if not clip >= 0:
+            raise ArgumentError(f"step: clip is {clip}, expected 0 (none) or more")
         with lock:
             norm = self.grad_norm() if clip else None
             scale = lib.asc_clip_scale(norm, clip) if clip else 1.0
@@ -47,11 +57,11 @@ class Optimizer(Owned):
 
     def save(self, path: File) -> None:
         """Writes what the next step depends on, beside the parameters, to a safetensors file."""
-        call(lib.asc_params_save, lib.asc_optim_state(self.pointer), str(path).encode())
+        call(lib.asc_params_save, lib.asc_optim_state(self.pointer), path)
 
     def load(self, path: File) -> None:
         """Goes on from a state that save wrote, of the same parameters."""
-        call(lib.asc_params_load, lib.asc_optim_state(self.pointer), str(path).encode())
+        call(lib.asc_params_load, lib.asc_optim_state(self.pointer), path)
 
     def grad_norm(self) -> float:
         """The Euclidean norm of all gradients together."""
@@ -64,7 +74,15 @@ class Optimizer(Owned):
     def group(self, names: str, lr_scale: float = -1.0, weight_decay: float = -1.0) -> int:
         """Gives the parameters of these names, * for any text, a rate lr_scale times the step's and a decay of their
         own; what is below 0 stays as it was. How many they are."""
-        return ask(lib.asc_optim_group, self.pointer, names.encode(), lr_scale, weight_decay)
+        return ask(lib.asc_optim_group, self.pointer, names, lr_scale, weight_decay)
+
+
+def _betas(given):
+    try:
+        first, second = given
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"betas is {given!r}, expected two numbers") from None
+    return {"beta1": first, "beta2": second}
 
 
 class AdamW(Optimizer):
@@ -79,7 +97,7 @@ class AdamW(Optimizer):
         weight_decay: float = 0.01,
         average: float = 0.0,
     ):
-        rule = {"rule": _c.ASC_RULE_ADAMW, "beta1": betas[0], "beta2": betas[1], "eps": eps}
+        rule = {"rule": _c.ASC_RULE_ADAMW, "eps": eps, **_betas(betas)}
         super().__init__(params, lr, **rule, weight_decay=weight_decay, average=average)
 
 
@@ -111,7 +129,7 @@ class Muon(Optimizer):
         weight_decay: float = 0.01,
         average: float = 0.0,
     ):
-        rule = {"rule": _c.ASC_RULE_MUON, "muon_momentum": momentum, "beta1": betas[0], "beta2": betas[1], "eps": eps}
+        rule = {"rule": _c.ASC_RULE_MUON, "muon_momentum": momentum, "eps": eps, **_betas(betas)}
         super().__init__(params, lr, **rule, weight_decay=weight_decay, average=average)
 
 
@@ -127,7 +145,11 @@ def learning_rate(
 ) -> float:
     """The rate of step 0, 1, …: warm-up, then constant, or to min_lr along a line, a cosine, or at the end (wsd)."""
     kinds = {"constant": 0, "linear": 1, "cosine": 2, "wsd": 3}
-    if decay not in kinds:
+    if not isinstance(decay, str) or decay not in kinds:
         raise ArgumentError(f"decay is {decay!r}, expected one of {', '.join(kinds)}")
-    schedule = _c.asc_schedule(decay=kinds[decay], lr=lr, min_lr=min_lr, warmup=warmup, steps=steps, fall=fall)
+    if whole("step", step) < 0:
+        raise ArgumentError(f"step is {step}, expected 0 or more")
+    schedule = struct(
+        _c.asc_schedule, decay=kinds[decay], lr=lr, min_lr=min_lr, warmup=warmup, steps=steps, fall=fall
+    )
     return lib.asc_lr_at(ctypes.byref(schedule), step)

@@ -6,6 +6,7 @@ import itertools
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from . import _c
+from ._given import letters
 from ._library import ArgumentTypeError, Owned, ask, call, lib, lock, quick, set_step, text
 from ._tensor import Tensor, as_tensor, made, result
 from ._types import Array, File, Input, Params
@@ -16,8 +17,8 @@ _seeds = itertools.count(1)
 def manual_seed(seed: int) -> None:
     """Sets what initial values without a seed of their own, and random ops, draw from."""
     global _seeds
-    _seeds = itertools.count((seed << 20) + 1)
     set_step(seed)
+    _seeds = itertools.count((seed << 20) + 1)
 
 
 def next_seed() -> int:
@@ -70,11 +71,14 @@ def named(params: Params) -> Parameters:
     """Parameters of a list, a dictionary, pairs, or Parameters."""
     if isinstance(params, Parameters):
         return params
+    if isinstance(params, Tensor) or not hasattr(params, "__iter__"):
+        raise ArgumentTypeError(f"params is {type(params).__name__}, expected a list or dictionary of tensors")
     if isinstance(params, dict):
-        return Parameters(params)
-    params = list(params)
-    pairs = [p if isinstance(p, tuple) else (str(i), p) for i, p in enumerate(params)]
-    for name, tensor in pairs:
+        pairs = list(params.items())
+    else:
+        pairs = [p if isinstance(p, tuple) else (str(i), p) for i, p in enumerate(params)]
+    for pair in pairs:
+        name, tensor = pair if len(pair) == 2 else (pair, None)
         if not isinstance(tensor, Tensor):
             raise ArgumentTypeError(f"parameter {name} is {type(tensor).__name__}, expected a tensor")
     return Parameters(pairs)
@@ -87,7 +91,7 @@ class ParameterList(Owned):
         super().__init__(call(lib.asc_params_new), quick.asc_params_free)
         for name, tensor in named(params).items():
             decays = tensor.ndim > 1 if decay is None else decay(name, tensor)
-            ask(lib.asc_params_add, self.pointer, name.encode(), tensor, decays)
+            ask(lib.asc_params_add, self.pointer, name, tensor, decays)
 
 
 def listed(pointer):
@@ -102,7 +106,7 @@ def listed(pointer):
 
 def load_safetensors(path: File) -> Tuple[Dict[str, Array], Dict[str, str]]:
     """The tensors of a safetensors file as arrays, by name, and its metadata."""
-    pointer = call(lib.asc_safetensors_open, str(path).encode())
+    pointer = call(lib.asc_safetensors_open, path)
     file = Owned(pointer, quick.asc_safetensors_close)
     tensors, metadata = {}, {}
     for i in range(lib.asc_safetensors_count(pointer)):
@@ -122,9 +126,14 @@ def save_safetensors(
     path: File, tensors: Union[Parameters, Mapping[str, Input]], metadata: Optional[Mapping[str, str]] = None
 ) -> None:
     """Writes tensors or arrays, by name, to a safetensors file, with checksums."""
+    if not hasattr(tensors, "keys"):
+        raise ArgumentTypeError(f"save_safetensors: tensors is {type(tensors).__name__}, expected a dictionary")
     held = {name: as_tensor("save_safetensors", value) for name, value in dict(tensors).items()}
-    rows = (_c.asc_named_tensor * len(held))(*((name.encode(), t._as_parameter_) for name, t in held.items()))
-    pairs = {key: value for key, value in (metadata or {}).items() if not key.startswith("asc_crc32")}
+    names = [letters("save_safetensors: name", name) for name in held]
+    rows = (_c.asc_named_tensor * len(held))(*zip(names, (t._as_parameter_ for t in held.values())))
+    pairs = {key: value for key, value in (metadata or {}).items() if not str(key).startswith("asc_crc32")}
     pairs["asc_crc32"] = ""
-    given = (_c.asc_safetensors_pair * len(pairs))(*((k.encode(), v.encode()) for k, v in pairs.items()))
-    call(lib.asc_safetensors_write, str(path).encode(), rows, len(held), given, len(pairs))
+    given = (_c.asc_safetensors_pair * len(pairs))(
+        *(tuple(letters("save_safetensors: metadata", part) for part in pair) for pair in pairs.items())
+    )
+    call(lib.asc_safetensors_write, path, rows, len(held), given, len(pairs))

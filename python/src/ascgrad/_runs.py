@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import ctypes
 import json
 import math
+import os
+import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import numpy
 
 from . import _c
-from ._library import ArgumentError, Owned, ask, call, lib, log, quick, state, text
+from ._given import letters, setting, shown, struct
+from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, log, quick, state, text, watch
 from ._types import Array, File
 
 
 def _hooks(progress):
-    """The library's hooks that call progress(step, steps, loss, valid_loss) after steps and evaluations."""
+    """The library's hooks that call progress(step, steps, loss, valid_loss) after steps and evaluations, and let Ctrl-C
+    end the training; the functions."""
+
+    @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_c.asc_train_progress))
+    def working(_, now):
+        return state.raised is None  # the interpreter looks for signals before that
 
     @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_c.asc_train_progress))
     def step(_, now):
@@ -38,8 +47,33 @@ def _hooks(progress):
 
     cast = ctypes.cast
     return _c.asc_train_hooks(
-        progress=cast(step, ctypes.c_void_p) if progress else None, message=cast(message, ctypes.c_void_p)
-    ), (step, message)
+        progress=cast(step, ctypes.c_void_p) if progress else None,
+        working=cast(working, ctypes.c_void_p),
+        message=cast(message, ctypes.c_void_p),
+    ), (step, working, message)
+
+
+@contextlib.contextmanager
+def _interruptible():
+    """Keeps what a signal's handler raises as a hook begins, which ctypes would only print: the hook has then returned
+    False. Afterwards Ctrl-C ends long calls again, which trainings have a function of their own for."""
+    before = sys.unraisablehook
+
+    def keep(what):
+        if "ctypes callback" in (what.err_msg or ""):
+            state.raised = state.raised or what.exc_value
+        else:
+            before(what)
+
+    sys.unraisablehook = keep
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        watch()
+    raised, state.raised = state.raised, None  # behind the last step
+    if raised is not None:
+        raise raised
 
 
 def train(
@@ -53,17 +87,20 @@ def train(
 
     progress(values), if given, is called with a dictionary after each step and evaluation; False ends the training, and
     train(run, resume=True) goes on."""
+    if progress is not None and not callable(progress):
+        raise ArgumentTypeError(f"train: progress is {shown(progress)}, expected a function")
     made = Owned(call(lib.asc_settings_new), quick.asc_settings_free)
     if preset is not None:
-        ask(lib.asc_settings_preset, made.pointer, preset.encode())
+        ask(lib.asc_settings_preset, made.pointer, preset)
     for key, value in settings.items():
-        value = value if isinstance(value, str) else json.dumps(value)
-        ask(lib.asc_settings_set, made.pointer, key.encode(), value.encode())
+        value = value if isinstance(value, str) else setting(key, value)
+        ask(lib.asc_settings_set, made.pointer, key, value)
     if resume:
-        ask(lib.asc_settings_resume, made.pointer, str(run).encode())
+        ask(lib.asc_settings_resume, made.pointer, run)
     hooks, kept = _hooks(progress)
     result = _c.asc_train_result()
-    call(lib.asc_train, made.pointer, str(run).encode(), resume, ctypes.byref(hooks), ctypes.byref(result))
+    with _interruptible():
+        call(lib.asc_train, made.pointer, run, resume, ctypes.byref(hooks), ctypes.byref(result))
     del kept
     return Run(run)
 
@@ -72,8 +109,8 @@ class Run(Owned):
     """What a training has written: `settings`, `info`, and metrics() as columns."""
 
     def __init__(self, folder: File):
-        super().__init__(call(lib.asc_run_read, str(folder).encode()), quick.asc_run_free)
-        self.folder = str(folder)
+        super().__init__(call(lib.asc_run_read, folder), quick.asc_run_free)
+        self.folder = os.fsdecode(folder)
 
     def __repr__(self):
         return f"Run({self.folder!r}, {self.info['state']})"
@@ -115,10 +152,10 @@ def runs(folder: File) -> List[Run]:
 
     @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p)
     def take(_, path):
-        found.append(path.decode())
+        found.append(os.fsdecode(path))
         return True
 
-    call(lib.asc_runs_find, str(folder).encode(), take, None)
+    call(lib.asc_runs_find, folder, take, None)
     return [Run(path) for path in found]
 
 
@@ -128,7 +165,7 @@ def paired(a: Sequence[float], b: Sequence[float], resamples: int = 10000, seed:
     a, b = (numpy.ascontiguousarray(scores, numpy.float64) for scores in (a, b))
     if a.ndim != 1 or a.shape != b.shape:
         raise ArgumentError(f"paired: scores are {a.shape} and {b.shape}, expected (n) and (n)")
-    how, found = _c.asc_resampling(resamples=resamples, seed=seed), _c.asc_pair_stats()
+    how, found = struct(_c.asc_resampling, resamples=resamples, seed=seed), _c.asc_pair_stats()
     call(lib.asc_stats_pair, a.ctypes.data, b.ctypes.data, len(a), ctypes.byref(how), ctypes.byref(found))
     return {name: getattr(found, name) for name, _ in found._fields_}
 
@@ -143,6 +180,7 @@ def _cell(value):
 def experiment(folder: File) -> Dict[str, Dict[str, List[Any]]]:
     """An experiment's results: "runs", a row for each, and each table of its report, tables/NAME.csv, by name; all of
     them dictionaries of columns, as pandas.DataFrame takes them."""
+    letters("experiment: folder", folder)
     found = sorted(runs(Path(folder) / "runs"), key=lambda run: run.folder)
     rows = [{"run": Path(run.folder).name, **run.info, **run.settings} for run in found]
     keys = list(dict.fromkeys(key for row in rows for key in row))

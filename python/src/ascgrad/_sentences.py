@@ -10,7 +10,8 @@ import numpy
 
 from . import _c
 from ._data import Tokenizer, encoded
-from ._library import ArgumentError, ArgumentIndexError, Owned, ask, call, lib, log, text
+from ._given import ABSENT, shown, struct, whole
+from ._library import ArgumentError, ArgumentIndexError, ArgumentTypeError, Owned, ask, call, lib, log, text
 from ._tensor import NULL, Tensor, as_tensor, result_of
 from ._types import Array, File, Input
 
@@ -21,9 +22,9 @@ SAY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 
 def _pooling(name, window, stride):
     names = [text(lib.asc_pooling_name(kind)) for kind in range(_c.ASC_POOLING_WINDOWS + 1)]
-    if name not in names:
+    if not isinstance(name, str) or name not in names:
         raise ArgumentError(f"pool is {name!r}, expected one of {', '.join(names)}")
-    return _c.asc_pooling_options(kind=names.index(name), window=window, stride=stride)
+    return struct(_c.asc_pooling_options, kind=names.index(name), window=window, stride=stride)
 
 
 @SAY
@@ -37,7 +38,7 @@ def features_options(pooling=None, cache=None):
         room = ctypes.create_string_buffer(4096)
         lib.asc_cache_home(room, len(room))
         cache = os.fsdecode(room.value)
-    options = _c.asc_features_options(cache=os.fsencode(cache), say=ctypes.cast(_say, ctypes.c_void_p))
+    options = struct(_c.asc_features_options, cache=cache, say=ctypes.cast(_say, ctypes.c_void_p))
     if pooling is not None:
         options.pooling = pooling
     return options
@@ -60,6 +61,7 @@ class Features(Owned):
 
     def __getitem__(self, i: int) -> Array:
         """The rows (W, E) of sentence i."""
+        i = whole("sentence", i)
         i += len(self) if i < 0 else 0
         if not 0 <= i < len(self):
             raise ArgumentIndexError(f"sentence {i}, of {len(self)}")
@@ -80,8 +82,8 @@ class Encoder(Owned):
     """
 
     def __init__(self, folder: File, vocab: Optional[File] = None):
-        vocab = os.fsencode(vocab) if vocab is not None else None
-        super().__init__(call(lib.asc_encoder_open, os.fsencode(folder), vocab), lib.asc_encoder_free)
+        vocab = ABSENT if vocab is None else vocab
+        super().__init__(call(lib.asc_encoder_open, folder, vocab), lib.asc_encoder_free)
 
     @classmethod
     def _of(cls, pointer) -> Encoder:
@@ -127,7 +129,9 @@ class Encoder(Owned):
 
     def _sentences(self, texts, max_tokens):
         """The library's list of sentences, and pairs of them."""
-        most = max_tokens or self.longest
+        if isinstance(texts, (str, bytes)) or not hasattr(texts, "__len__"):
+            raise ArgumentTypeError(f"texts is {shown(texts)}, expected a list of texts, or of pairs of texts")
+        most = whole("max_tokens", max_tokens or self.longest)
         if most > self.longest:
             raise ArgumentError(f"max_tokens is {most}, expected at most {self.longest}, what the encoder takes")
         tokenizer = lib.asc_encoder_tokenizer(self.pointer)
@@ -136,6 +140,8 @@ class Encoder(Owned):
             if isinstance(item, str):
                 ask(lib.asc_sentences_add, made.pointer, *encoded(item))
             else:
+                if not isinstance(item, (list, tuple)) or len(item) != 2:
+                    raise ArgumentTypeError(f"texts has {shown(item)}, expected texts, or pairs of them")
                 first, second = item
                 ask(lib.asc_sentences_add_pair, made.pointer, *encoded(first), *encoded(second))
         cut = lib.asc_sentences_cut(made.pointer)
@@ -210,7 +216,7 @@ class Encoder(Owned):
 
 def model_encoder(model, folder: Optional[File] = None, vocab: Optional[File] = None) -> Encoder:
     """The encoder of a model's run, or the one in `folder`."""
-    paths = (os.fsencode(path) if path is not None else None for path in (folder, vocab))
+    paths = (ABSENT if path is None else path for path in (folder, vocab))
     return Encoder._of(call(lib.asc_model_encoder, model, *paths))
 
 

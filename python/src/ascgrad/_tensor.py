@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Optional, Tuple
 import numpy
 
 from . import _c
+from ._given import shown, whole
 from ._library import (
     ArgumentError,
     ArgumentTypeError,
@@ -21,6 +22,7 @@ from ._library import (
     mode,
     pending,
     quick,
+    raw,
     state,
 )
 from ._types import Array, DType, Input, Shape
@@ -37,19 +39,31 @@ NULL = _c.asc_tensor()
 
 def dtype_number(dtype):
     """The library's number of a dtype of NumPy's, or of the names f32, f64, i64 and u8."""
-    if dtype in NAMES:
+    if isinstance(dtype, str) and dtype in NAMES:
         return NAMES[dtype]
-    given = numpy.dtype(dtype)
+    try:
+        given = None if dtype is None else numpy.dtype(dtype)
+    except TypeError:
+        given = None
     if given == numpy.bool_:
         return 3
-    if given not in DTYPES:
-        raise ArgumentTypeError(f"dtype is {given}, expected float32, float64, int64 or uint8")
+    if given is None or given not in DTYPES:  # a dtype is equal to None where it is float64
+        raise ArgumentTypeError(f"dtype is {shown(dtype)}, expected float32, float64, int64 or uint8")
     return DTYPES.index(given)
 
 
-def sizes(values):
+def sizes(values, name="shape"):
     """A list of 64-bit numbers; its address is .buffer_info()[0]."""
-    return array("q", [values] if isinstance(values, int) else values)
+    if hasattr(values, "__index__") and getattr(values, "ndim", 0) == 0:
+        values = (values,)
+    try:
+        if not isinstance(values, (str, bytes)):
+            return array("q", values)
+    except (TypeError, OverflowError):
+        pass
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise ArgumentTypeError(f"{name} is {shown(values)}, expected whole numbers")
+    return array("q", [whole(name, value) for value in values])
 
 
 class Tensor(Methods):
@@ -64,7 +78,7 @@ class Tensor(Methods):
     )  # the first is the handle, which ctypes passes in the tensor's place
     __array_priority__ = 1000  # array + tensor is the tensor's
 
-    def __init__(self, *_):
+    def __new__(cls, *_: Any) -> Tensor:
         raise TypeError("make tensors by ascgrad.tensor, from_numpy or from_dlpack")
 
     def __reduce__(self):
@@ -244,7 +258,10 @@ class Tensor(Methods):
         """Adds the gradients of this tensor to those of the leaves; `cotangent`, of its shape, is 1 for one element."""
         g = cotangent
         if g is not None and not isinstance(g, Tensor):
-            g = as_tensor("backward", numpy.asarray(g, self.dtype))
+            values = numpy.asarray(g)
+            g = as_tensor("backward", values.astype(self.dtype) if values.dtype.kind in "iub" else values, self)
+            if g.dtype != self.dtype and self.dtype.kind == "f":
+                g = tensor(g, dtype=self.dtype)
         with lock:
             catch_up()
             if lib.asc_backward(ctx, self, g if g is not None else NULL, bool(retain_graph)):
@@ -252,7 +269,7 @@ class Tensor(Methods):
 
     def detach(self) -> Tensor:
         """The same memory without a gradient."""
-        return result(lib.asc_detach, self)
+        return result(raw.asc_detach, self)
 
     # ---- parts ----
 
@@ -263,6 +280,9 @@ class Tensor(Methods):
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self.numpy() == value).any())
 
     __hash__ = object.__hash__
 
@@ -285,7 +305,7 @@ class _Memory:
         self.__array_interface__, self.tensor = interface, tensor
 
 
-new = Tensor.__new__
+new = object.__new__
 
 
 def made(handle):
@@ -308,14 +328,30 @@ def result(function, *args):
         return t
 
 
-def result_of(function, *args):
-    """The same of a function that takes no context first."""
-    return made(ask(function, *args))
+def scoped(function, *args, also=()):
+    """function(*args), composed of ops: what they made goes, but for its result, `also`, handles of further ones, and
+    what a backward pass needs."""
+    with lock:
+        catch_up()
+        quick.asc_scope_begin(ctx)
+        try:
+            found = ask(function, *args)
+            for t in (found, *also):
+                if isinstance(t, _c.asc_tensor):
+                    quick.asc_keep(t)
+            return found
+        finally:
+            quick.asc_scope_end(ctx)
+
+
+def result_of(function, *args, also=()):
+    """The tensor that it makes."""
+    return made(scoped(function, *args, also=also))
 
 
 def permute(x, order):
     order = array("i", order)
-    return result(lib.asc_permute, x, len(order), order.buffer_info()[0])
+    return result(raw.asc_permute, x, len(order), order.buffer_info()[0])
 
 
 # ---- making them ----
@@ -344,9 +380,12 @@ def from_numpy(values: Any) -> Tensor:
 
     float32, float64, int64, uint8 and bool, of any strides that are not below 0."""
     values = numpy.asarray(values)
+    if values.dtype not in DTYPES and values.dtype != numpy.bool_:
+        raise ArgumentTypeError(
+            f"from_numpy: the array is {values.dtype}, expected float32, float64, int64, uint8 or bool, in this "
+            "machine's byte order; ascgrad.tensor copies what can be converted"
+        )
     dtype = dtype_number(values.dtype)
-    if not values.dtype.isnative:
-        raise ArgumentTypeError("from_numpy: the array is not in this machine's byte order")
     size = values.itemsize
     if not fits(values):
         raise ArgumentError(
@@ -363,7 +402,7 @@ def from_numpy(values: Any) -> Tensor:
         READ_ONLY[number] = (data, data + sum((n - 1) * step for n, step in zip(values.shape, values.strides)) + size)
     try:
         return result(
-            lib.asc_wrap, dtype, data, values.ndim, shape.buffer_info()[0], steps.buffer_info()[0], _released, number
+            raw.asc_wrap, dtype, data, values.ndim, shape.buffer_info()[0], steps.buffer_info()[0], _released, number
         )
     except BaseException:
         READ_ONLY.pop(number, None)
@@ -374,7 +413,7 @@ def from_numpy(values: Any) -> Tensor:
 def empty(shape: Shape, dtype: DType = "f32") -> Tensor:
     """A tensor of that shape, its values not set."""
     shape = sizes(shape)
-    return result(lib.asc_empty, dtype_number(dtype), len(shape), shape.buffer_info()[0])
+    return result(raw.asc_empty, dtype_number(dtype), len(shape), shape.buffer_info()[0])
 
 
 def from_dlpack(x: Any) -> Tensor:
@@ -391,20 +430,35 @@ def tensor(values: Any, requires_grad: bool = False, dtype: Optional[DType] = No
 
     Without dtype theirs, as NumPy has it, float16 as float32 and all integers as int64."""
     values = numpy.asarray(values)
-    if dtype is not None:
-        wanted = DTYPES[dtype_number(dtype)]
-    else:
+    if dtype is None:
         wanted = ordinary(values.dtype)
-    values = numpy.array(values, wanted, order="C", copy=True)
+    else:
+        wanted = DTYPES[dtype_number(dtype)]
+        ordinary(values.dtype)
+        if dtype not in NAMES and numpy.dtype(dtype) == numpy.bool_:
+            values = values != 0
+    values = numpy.array(fitting(values, wanted), wanted, order="C", copy=True)
     shape = sizes(values.shape)
-    t = result(lib.asc_from, dtype_number(wanted), values.ctypes.data, values.ndim, shape.buffer_info()[0])
+    t = result(raw.asc_from, dtype_number(wanted), values.ctypes.data, values.ndim, shape.buffer_info()[0])
     if requires_grad:
         t.requires_grad = True
     return t
 
 
+def fitting(values, wanted):
+    """An array, unless it has numbers that a dtype of whole numbers can't hold, which NumPy would wrap."""
+    if wanted.kind in "iu" and values.dtype != wanted and values.dtype.kind != "b" and values.size:
+        low, high, room = values.min().item(), values.max().item(), numpy.iinfo(wanted)
+        if not (room.min <= low and high <= room.max):  # nor NaN
+            raise ArgumentError(
+                f"the values go from {low} to {high}, expected {room.min} to {room.max}, which {wanted} holds"
+            )
+    return values
+
+
 def ordinary(dtype):
     """The dtype of the library's that one of NumPy's is copied to."""
+    dtype = dtype.newbyteorder("=")
     if dtype in DTYPES:
         return dtype
     if dtype.kind == "b":
@@ -413,7 +467,7 @@ def ordinary(dtype):
         return DTYPES[2]
     if dtype == numpy.float16:
         return DTYPES[0]
-    raise ArgumentTypeError(f"the values are {dtype}, expected floating or whole numbers")
+    raise ArgumentTypeError(f"the values are {dtype}, expected float64, float32, float16 or whole numbers")
 
 
 def as_tensor(op, value, like=None):
@@ -422,6 +476,8 @@ def as_tensor(op, value, like=None):
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (bool, int, float)) and like is not None:
+        if like.dtype.kind != "f" and isinstance(value, float) and not value.is_integer():
+            raise ArgumentTypeError(f"{op}: got {value} beside {like.dtype}, expected a whole number")
         return tensor(value, dtype=like.dtype)
     if isinstance(value, (list, tuple)):
         value = numpy.asarray(value)

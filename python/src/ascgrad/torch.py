@@ -31,7 +31,7 @@ from ._library import (
     catch_up,
     ctx,
     fail,
-    lib,
+    raw as lib,
     lock,
     mode,
     quick,
