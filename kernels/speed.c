@@ -33,6 +33,12 @@ static asc_storage *make_product(asc_ctx *ctx, int64_t m, int64_t n, int64_t k, 
                  (long long)n, (long long)k);
         return NULL;
     }
+    double most = (double)m * (double)k + (double)k * (double)n + (double)m * (double)n;
+    if (most >= (double)(PTRDIFF_MAX / (int64_t)sizeof(float))) {
+        asc_fail(ctx, ASC_ERR_ARG, "gemm_speed: m, n and k are %lld, %lld and %lld, of more than PTRDIFF_MAX bytes",
+                 (long long)m, (long long)n, (long long)k);
+        return NULL;
+    }
     size_t floats = (size_t)(m * k + k * n + m * n);
     asc_storage *s = asc_storage_new(ctx, floats * sizeof(float));
     if (s) {

@@ -266,6 +266,10 @@ static asc_optim *make(asc_ctx *ctx, asc_params *params, const char *names, cons
         (options && (check_options(ctx, function, options) || check_rules(ctx, function, params, options->rules)))) {
         return NULL;
     }
+    if (asc_params_count(params) && asc_ctx_of(asc_params_at(params, 0)) != ctx) { /* a list is of one context */
+        asc_fail_on(ctx, ASC_ERR_ARG, names, " belongs to another context");
+        return NULL;
+    }
     asc_optim *o = asc_alloc(ctx, sizeof *o);
     if (!o) {
         return NULL;

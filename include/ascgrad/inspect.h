@@ -40,7 +40,7 @@ ASC_API asc_tensor asc_head_rms(asc_ctx *ctx, asc_tensor x, asc_tensor attention
 /* ---- any values ---- */
 
 /* The quantiles of x at `n` places at[i], 0 … 1, between the values of x in order (0: the least, 1: the largest,
- * linear in between); NaN of nothing. */
+ * linear in between); NaN of nothing. ASC_ERR_ARG: a place outside of that, or NaN. */
 ASC_API asc_status asc_quantiles(asc_ctx *ctx, asc_tensor x, int n, const double *at, double *quantile);
 
 /* ---- planes by their Plücker coordinates p (..., r(r-1)/2), of any length; all 0: there is no plane ---- */

@@ -259,10 +259,10 @@ ASC_API asc_tensor asc_tril(asc_ctx *ctx, asc_tensor x, int64_t k);
 
 /* ---- joining and converting ---- */
 
-/* x[0], …, x[n-1] one after the other along dim: one dtype, and one shape but for dim. n is 1 to 24. */
+/* x[0], …, x[n-1] one after the other along dim: one dtype, and one shape but for dim. n is 1 to 32. */
 ASC_API asc_tensor asc_concat(asc_ctx *ctx, const asc_tensor *x, int n, int dim);
 
-/* x[0], …, x[n-1], all of one shape, along a new dimension dim of size n, -1: after the last. n is 1 to 24. */
+/* x[0], …, x[n-1], all of one shape, along a new dimension dim of size n, -1: after the last. n is 1 to 32. */
 ASC_API asc_tensor asc_stack(asc_ctx *ctx, const asc_tensor *x, int n, int dim);
 
 /* Cuts x along dim into n views of sizes[i] entries, which add up to its size; all of `out` are null on failure. */

@@ -188,7 +188,7 @@ ASC_API asc_status asc_backward_loss(asc_ctx *ctx, asc_tensor loss);
  * is gone when it returns, but for the outputs. Beside its inputs it may read parameters, and any tensor that is still
  * there in the backward pass, as `user` must be. Calls nest.
  *
- * inputs: 0 … 24, null ones among them; their storage is kept until the backward pass. outputs: 1 … 4, new, of the
+ * inputs: 0 … 32, null ones among them; their storage is kept until the backward pass. outputs: 1 … 4, new, of the
  * current scope; on failure all are null. ASC_ERR_ARG: more of them; ASC_ERR_STATE: an input or an output is gone; what
  * fn returns. asc_backward returns ASC_ERR_STATE if an input or a tensor that fn reads was overwritten in between, or
  * if fn gives outputs of other shapes the second time. */

@@ -185,6 +185,11 @@ asc_status asc_quantiles(asc_ctx *ctx, asc_tensor x, int n, const double *at, do
     if (status) {
         return status;
     }
+    for (int i = 0; i < n; i++) {
+        if (!(at[i] >= 0 && at[i] <= 1)) {
+            return asc_fail(ctx, ASC_ERR_ARG, "quantiles: at[%d] is %g, expected 0 to 1", i, at[i]);
+        }
+    }
     asc_scope_begin(ctx);
     const double *values = asc_data(asc_doubles(ctx, x));
     int64_t count = asc_numel(x);

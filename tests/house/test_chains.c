@@ -103,6 +103,9 @@ START_TEST(messages)
     no_error(); /* no context was given that could have one */
     asc_gemm_speed(ctx, 2, 0, 2);
     expect_error(ASC_ERR_ARG, "gemm_speed: m, n and k are 2, 0 and 2, expected at least 1");
+    asc_gemm_speed(ctx, 1LL << 40, 1LL << 40, 1LL << 40);
+    expect_error(ASC_ERR_ARG, "gemm_speed: m, n and k are 1099511627776, 1099511627776 and 1099511627776, of more than "
+                              "PTRDIFF_MAX bytes");
 }
 END_TEST
 

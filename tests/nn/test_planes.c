@@ -207,6 +207,12 @@ START_TEST(quantiles)
     ck_assert_double_eq(q[0], 1.25);
     asc_quantiles(ctx, asc_zeros(ctx, ASC_F64, ASC_SHAPE(0)), 1, places, q);
     ck_assert(isnan(q[0]));
+    const double outside[] = {NAN, -.1, 1.5, INFINITY};
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(asc_quantiles(ctx, x, 1, &outside[i], q), ASC_ERR_ARG);
+        ck_assert_ptr_nonnull(strstr(asc_error_message(ctx), "quantiles: at[0] is "));
+        asc_error_clear(ctx);
+    }
 }
 END_TEST
 

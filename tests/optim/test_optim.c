@@ -292,6 +292,10 @@ START_TEST(numbers_out_of_range_are_refused_by_name)
     expect_error(ASC_ERR_ARG, "optim_new: average is 1, expected 0 to below 1");
     ck_assert_ptr_null(asc_sgd_new(ctx, params, 0, -1));
     expect_error(ASC_ERR_ARG, "sgd_new: weight_decay is -1, expected a number from 0 to 1e18");
+    asc_ctx *other = asc_ctx_new(NULL);
+    ck_assert_ptr_null(asc_sgd_new(other, params, 0, 0));
+    ck_assert_str_eq(asc_error_message(other), "sgd_new: params belongs to another context");
+    asc_ctx_free(other);
 
     asc_optim *o = asc_sgd_new(ctx, params, .5, 0);
     ck_assert_int_eq(asc_optim_group(o, "*", NAN, 0), 0);
