@@ -51,7 +51,10 @@ static asc_status check_options(asc_ctx *ctx, const char *function, const asc_op
             return refuse(ctx, function, number[i].name, v, number[i].below_1 ? below_1 : from_0);
         }
     }
-    bool shared = o->shares >= 0 && o->share >= 0 && o->share < (o->shares > 0 ? o->shares : 1);
+    if (o->shares < 0) {
+        return refuse(ctx, function, "shares", o->shares, "at least 0");
+    }
+    bool shared = o->share >= 0 && o->share < (o->shares > 0 ? o->shares : 1);
     if (!shared) {
         return refuse(ctx, function, "share", o->share, "0 to below shares");
     }

@@ -22,4 +22,12 @@ static inline void asc_set_element(asc_dtype dtype, void *data, int64_t i, doubl
     }
 }
 
+/* Whether a number is one of the dtype's; of integers it is cut towards 0. */
+static inline bool asc_dtype_holds(asc_dtype dtype, double value)
+{
+    return dtype == ASC_I64  ? value >= -0x1p63 && value < 0x1p63
+           : dtype == ASC_U8 ? value > -1 && value < 256
+                             : true;
+}
+
 #endif

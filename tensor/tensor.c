@@ -101,6 +101,10 @@ static void fill(asc_array *a, double value)
 static asc_tensor make_full(asc_ctx *ctx, const char *function, asc_dtype dtype, double value, int ndim,
                             const int64_t *shape)
 {
+    if (!asc_dtype_holds(dtype, value)) {
+        asc_fail(ctx, ASC_ERR_ARG, "%s: value is %g, which %s does not hold", function, value, asc_dtype_name(dtype));
+        return asc_null();
+    }
     asc_tensor t = make(ctx, function, dtype, ndim, shape);
     if (!asc_is_null(t)) {
         fill(&asc_node_of(t)->array, value);
@@ -138,18 +142,25 @@ asc_tensor asc_from(asc_ctx *ctx, asc_dtype dtype, const void *data, int ndim, c
 
 static asc_status check_wrapped(asc_ctx *ctx, const asc_array *a, const void *data)
 {
+    int64_t size = (int64_t)asc_dtype_size(a->dtype), room = PTRDIFF_MAX / size - 1;
     for (int d = 0; d < a->ndim; d++) {
         if (a->stride[d] < 0) {
             return asc_fail(ctx, ASC_ERR_ARG, "wrap: stride[%d] is %lld, expected at least 0", d,
                             (long long)a->stride[d]);
         }
+        int64_t steps = a->numel > 0 ? a->shape[d] - 1 : 0;
+        if (steps > 0 && a->stride[d] > room / steps) {
+            return asc_fail(ctx, ASC_ERR_ARG, "wrap: stride[%d] is %lld: the elements reach over more than PTRDIFF_MAX "
+                            "bytes", d, (long long)a->stride[d]);
+        }
+        room -= steps * a->stride[d];
     }
     if (!data && a->numel > 0) {
         return asc_fail(ctx, ASC_ERR_ARG, "wrap: data is NULL, expected %lld elements", (long long)a->numel);
     }
-    if ((uintptr_t)data % asc_dtype_size(a->dtype)) {
-        return asc_fail(ctx, ASC_ERR_ARG, "wrap: data is at %p, expected an address that %zu, the size of %s, divides",
-                        data, asc_dtype_size(a->dtype), asc_dtype_name(a->dtype));
+    if ((uintptr_t)data % (uintptr_t)size) {
+        return asc_fail(ctx, ASC_ERR_ARG, "wrap: data is at %p, expected an address that %lld, the size of %s, divides",
+                        data, (long long)size, asc_dtype_name(a->dtype));
     }
     return ASC_OK;
 }
@@ -221,12 +232,21 @@ static asc_tensor draw(asc_ctx *ctx, const char *function, drawing d, asc_dtype 
 asc_tensor asc_uniform(asc_ctx *ctx, asc_dtype dtype, double lo, double hi, uint64_t seed, uint64_t stream, int ndim,
                        const int64_t *shape)
 {
+    if (!isfinite(lo) || !isfinite(hi) || lo > hi) {
+        asc_fail(ctx, ASC_ERR_ARG, "uniform: from %g to %g, expected finite numbers in order", lo, hi);
+        return asc_null();
+    }
     return draw(ctx, "uniform", (drawing){NULL, asc_random_uniform, seed, stream, lo, hi - lo}, dtype, ndim, shape);
 }
 
 asc_tensor asc_normal(asc_ctx *ctx, asc_dtype dtype, double mean, double deviation, uint64_t seed, uint64_t stream,
                       int ndim, const int64_t *shape)
 {
+    if (!isfinite(mean) || !isfinite(deviation) || deviation < 0) {
+        asc_fail(ctx, ASC_ERR_ARG, "normal: a mean of %g and a deviation of %g, expected finite numbers, the second "
+                 "at least 0", mean, deviation);
+        return asc_null();
+    }
     return draw(ctx, "normal", (drawing){NULL, asc_random_normal, seed, stream, mean, deviation}, dtype, ndim, shape);
 }
 

@@ -77,7 +77,8 @@ static inline bool asc_is_same(asc_tensor a, asc_tensor b) { return a.tag == b.t
 
 /* ---- making tensors; all new, contiguous, aligned to 64 bytes ----
  * ndim 0 … 8, a shape of sizes >= 0 (`shape` may be NULL for ndim 0: a scalar).
- * ASC_ERR_ARG for a bad dtype or shape, or one of more than PTRDIFF_MAX bytes; ASC_ERR_MEMORY. */
+ * ASC_ERR_ARG for a bad dtype or shape, or one of more than PTRDIFF_MAX bytes; for a value that an integer dtype does
+ * not hold, fractions cut towards 0; ASC_ERR_MEMORY. */
 ASC_API asc_tensor asc_empty(asc_ctx *ctx, asc_dtype dtype, int ndim, const int64_t *shape); /* not initialised */
 ASC_API asc_tensor asc_zeros(asc_ctx *ctx, asc_dtype dtype, int ndim, const int64_t *shape);
 ASC_API asc_tensor asc_full(asc_ctx *ctx, asc_dtype dtype, double value, int ndim, const int64_t *shape);
@@ -88,10 +89,11 @@ ASC_API asc_tensor asc_from(asc_ctx *ctx, asc_dtype dtype, const void *data, int
  * must stay until release(user, data) is called, once, when nothing needs it any more (release may be NULL: then until
  * the context is freed). That is from within whatever lets go of it: asc_release, asc_scope_end, a backward pass,
  * asc_ctx_free; it may call asc_release, and no op. Aligned to its elements' size. ASC_ERR_ARG also for NULL or
- * misaligned data. */
+ * misaligned data, and for strides that reach over more than PTRDIFF_MAX bytes. */
 ASC_API asc_tensor asc_wrap(asc_ctx *ctx, asc_dtype dtype, void *data, int ndim, const int64_t *shape,
                             const int64_t *stride, void (*release)(void *user, void *data), void *user);
-/* Uniform on [lo, hi), or normal: element i depends on (seed, stream, i) alone (Philox 4x32-10). */
+/* Uniform on [lo, hi), or normal: element i depends on (seed, stream, i) alone (Philox 4x32-10). ASC_ERR_ARG also for
+ * numbers that are not finite, lo > hi or a deviation below 0. */
 ASC_API asc_tensor asc_uniform(asc_ctx *ctx, asc_dtype dtype, double lo, double hi, uint64_t seed, uint64_t stream,
                                int ndim, const int64_t *shape);
 ASC_API asc_tensor asc_normal(asc_ctx *ctx, asc_dtype dtype, double mean, double deviation, uint64_t seed,

@@ -114,6 +114,12 @@ asc_tensor asc_stack(asc_ctx *ctx, const asc_tensor *x, int n, int dim)
     if (ASC_NEED(ctx, "stack: x", asc_unless_empty(x, n)) || (n > 0 && asc_need_tensor(ctx, x[0], "stack", "x[0]"))) {
         return asc_null();
     }
+    int ndim = n > 0 ? asc_ndim(x[0]) : 0;
+    if (n > 0 && (dim < -ndim - 1 || dim > ndim || ndim == ASC_MAX_DIMS)) {
+        asc_fail(ctx, ASC_ERR_ARG, "stack: dim is %d, x[0] has %d dimensions of at most %d", dim, ndim,
+                 ASC_MAX_DIMS - 1);
+        return asc_null();
+    }
     asc_tensor slices[ASC_MAX_IN];
     for (int i = 0; i < n && i < ASC_MAX_IN; i++) {
         if (asc_is_valid(x[i]) && !asc_same_shape(&asc_node_of(x[i])->array, &asc_node_of(x[0])->array)) {

@@ -11,6 +11,11 @@ asc_tensor asc_arange(asc_ctx *ctx, asc_dtype dtype, double start, double stop, 
                  "fewer than 2^53", start, stop, step);
         return asc_null();
     }
+    double last = start + (n - 1) * step;
+    if (n > 0 && !(asc_dtype_holds(dtype, start) && asc_dtype_holds(dtype, last))) {
+        asc_fail(ctx, ASC_ERR_ARG, "arange: %g to %g, which %s does not hold", start, last, asc_dtype_name(dtype));
+        return asc_null();
+    }
     asc_tensor t = asc_empty(ctx, dtype, 1, &(int64_t){n > 0 ? (int64_t)n : 0});
     void *at = asc_data_mut(t);
     for (int64_t i = 0; i < asc_numel(t); i++) {

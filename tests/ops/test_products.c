@@ -269,6 +269,7 @@ START_TEST(stack_split_roll)
     expect_values(asc_roll(ctx, x, 1, -4), VALUES(2, 3, 1, 5, 6, 4));
     const asc_tensor unlike[] = {x, y};
     expect_failure(asc_stack(ctx, unlike, 2, 0), "stack: x[1] is (2, 2), expected (2, 3), as x[0]");
+    expect_failure(asc_stack(ctx, unlike, 2, 3), "stack: dim is 3, x[0] has 2 dimensions of at most 7");
     asc_tensor_split(ctx, x, 0, 2, sizes, part);
     expect_failure(part[0], "split: the sizes do not add up to dimension 0 of x, 2");
 }

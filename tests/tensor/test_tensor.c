@@ -78,6 +78,47 @@ START_TEST(bad_shapes)
 }
 END_TEST
 
+/* What no tensor of the dtype, or of the memory that there is, could hold. */
+START_TEST(bad_numbers)
+{
+    static const struct {
+        asc_dtype dtype;
+        double value;
+        bool fits;
+    } cases[] = {{ASC_U8, 255.9, true},    {ASC_U8, 256, false},     {ASC_U8, -1, false},   {ASC_U8, -0.5, true},
+                 {ASC_U8, NAN, false},     {ASC_I64, 0x1p63, false}, {ASC_I64, NAN, false}, {ASC_I64, -0x1p63, true},
+                 {ASC_I64, INFINITY, false}, {ASC_F32, INFINITY, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert(asc_is_null(asc_full(ctx, cases[i].dtype, cases[i].value, ASC_SHAPE(2))) == !cases[i].fits);
+        if (!cases[i].fits) {
+            expect_error_with(ASC_ERR_ARG, "full: value is");
+        }
+    }
+    ck_assert(asc_is_null(asc_arange(ctx, ASC_U8, 250, 260, 1)));
+    expect_error_with(ASC_ERR_ARG, "arange: 250 to 259, which u8 does not hold");
+    ck_assert_int_eq(asc_numel(asc_arange(ctx, ASC_U8, 250, 256, 1)), 6);
+    ck_assert(asc_is_null(asc_uniform(ctx, ASC_F32, 1, 0, 1, 0, ASC_SHAPE(2))));
+    expect_error_with(ASC_ERR_ARG, "uniform: from 1 to 0");
+    ck_assert(asc_is_null(asc_uniform(ctx, ASC_F32, 0, NAN, 1, 0, ASC_SHAPE(2))));
+    expect_error_with(ASC_ERR_ARG, "uniform: from 0 to nan");
+    ck_assert(asc_is_null(asc_normal(ctx, ASC_F32, 0, -1, 1, 0, ASC_SHAPE(2))));
+    expect_error_with(ASC_ERR_ARG, "normal: a mean of 0 and a deviation of -1");
+}
+END_TEST
+
+START_TEST(strides_that_reach_too_far)
+{
+    float data[4] = {0};
+    static const int64_t shape[] = {2, 2}, none[] = {0, 2}, far[] = {INT64_MAX, 1},
+                         both[] = {INT64_MAX / 8 + 1, INT64_MAX / 8};
+    ck_assert(asc_is_null(asc_wrap(ctx, ASC_F32, data, 2, shape, far, NULL, NULL)));
+    expect_error_with(ASC_ERR_ARG, "wrap: stride[0] is 9223372036854775807: the elements reach over");
+    ck_assert(asc_is_null(asc_wrap(ctx, ASC_F32, data, 2, shape, both, NULL, NULL)));
+    expect_error_with(ASC_ERR_ARG, "wrap: stride[1] is 1152921504606846975");
+    ck_assert(asc_is_valid(asc_wrap(ctx, ASC_F32, data, 2, none, far, NULL, NULL)));
+}
+END_TEST
+
 START_TEST(first_error_wins)
 {
     asc_fail(ctx, ASC_ERR_IO, "first %d", 1);
@@ -331,6 +372,8 @@ int main(void)
     tcase_add_test(t, making);
     tcase_add_test(t, aligned);
     tcase_add_test(t, bad_shapes);
+    tcase_add_test(t, bad_numbers);
+    tcase_add_test(t, strides_that_reach_too_far);
     tcase_add_test(t, first_error_wins);
     tcase_add_test(t, an_error_says_what_it_is_about);
     tcase_add_test(t, stale);
