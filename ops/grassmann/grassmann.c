@@ -241,7 +241,8 @@ const asc_op asc_op_grassmann = {
 asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor offset_weight,
                          asc_tensor memory, asc_tensor lengths, const asc_grassmann_options *options)
 {
-    if (ASC_NEED(ctx, "grassmann: options", options)) {
+    if (ASC_NEED(ctx, "grassmann: options", options) ||
+        ASC_NEED(ctx, "grassmann: offsets", asc_unless_empty(options->offsets, options->n_offsets))) {
         return asc_null();
     }
     asc_grassmann_attrs a = {.eps = options->eps, .eps_rel = options->eps_rel, .skip = options->skip,
@@ -252,7 +253,7 @@ asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tens
     a.eps = a.raw ? ASC_GRASSMANN_FLOOR : a.eps;
     a.eps_rel = a.raw ? 0 : a.eps_rel;
     a.groups = a.groups == 0 ? 1 : a.groups;
-    for (int l = 0; l < a.n_offsets && a.n_offsets <= ASC_WEDGE_OFFSETS && options->offsets; l++) {
+    for (int l = 0; l < a.n_offsets && a.n_offsets <= ASC_WEDGE_OFFSETS; l++) {
         a.offset[l] = options->offsets[l]; /* of too many none: infer refuses them */
     }
     const asc_tensor inputs[] = {z, weight, bias, offset_weight, memory, lengths};

@@ -407,8 +407,11 @@ asc_tensor asc_plucker_wedge(asc_ctx *ctx, asc_tensor a, asc_tensor b, double ep
 asc_tensor asc_plucker_wedge_past(asc_ctx *ctx, asc_tensor z, int n_offsets, const int *offsets, double eps,
                                   double eps_rel)
 {
+    if (ASC_NEED(ctx, "plucker_wedge_past: offsets", asc_unless_empty(offsets, n_offsets))) {
+        return asc_null();
+    }
     wedge_attrs a = {.eps = eps, .eps_rel = eps_rel, .n_offsets = n_offsets};
-    for (int l = 0; l < n_offsets && l < ASC_WEDGE_OFFSETS && offsets; l++) {
+    for (int l = 0; l < n_offsets && l < ASC_WEDGE_OFFSETS; l++) {
         a.offset[l] = offsets[l];
     }
     return asc_apply1(ctx, &asc_op_plucker_wedge, (asc_tensor[]){z, asc_null()}, 2, &a);

@@ -328,7 +328,8 @@ const asc_op asc_op_subspace = {
 asc_tensor asc_subspace(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tensor bias, asc_tensor lengths,
                         const asc_subspace_options *options)
 {
-    if (ASC_NEED(ctx, "subspace: options", options)) {
+    if (ASC_NEED(ctx, "subspace: options", options) ||
+        ASC_NEED(ctx, "subspace: tuples", asc_unless_empty(options->tuples, options->n_tuples))) {
         return asc_null();
     }
     asc_grassmann_attrs a = {.eps = options->eps,
@@ -343,7 +344,7 @@ asc_tensor asc_subspace(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tenso
     a.eps = a.raw ? ASC_GRASSMANN_FLOOR : a.eps;
     a.eps_rel = a.raw ? 0 : a.eps_rel;
     a.groups = a.groups == 0 ? 1 : a.groups;
-    bool fit = a.k >= 2 && a.k <= ASC_SUBSPACE_LAGS + 1 && a.n_tuples <= ASC_SUBSPACE_TUPLES && options->tuples;
+    bool fit = a.k >= 2 && a.k <= ASC_SUBSPACE_LAGS + 1 && a.n_tuples <= ASC_SUBSPACE_TUPLES;
     for (int i = 0; fit && i < a.n_tuples * (a.k - 1); i++) { /* others infer refuses */
         a.lag[i / (a.k - 1)][i % (a.k - 1)] = options->tuples[i];
     }

@@ -103,9 +103,12 @@ static asc_status read_sizes(plan *p, const asc_tensor *x, int n)
 
 static asc_status open_plan(plan *p, const asc_tensor *x, int n)
 {
-    if (n < 1 || n > OPERANDS || !x || !p->equation) {
-        return asc_fail(p->ctx, ASC_ERR_ARG, "einsum: %d tensors%s, expected an equation and 1 or 2 tensors", n,
-                        p->equation ? "" : ", equation is NULL");
+    asc_status status = ASC_NEED(p->ctx, "einsum: equation x", p->equation, asc_unless_empty(x, n));
+    if (status) {
+        return status;
+    }
+    if (n < 1 || n > OPERANDS) {
+        return asc_fail(p->ctx, ASC_ERR_ARG, "einsum: %d tensors, expected 1 or 2", n);
     }
     for (int i = 0; i < n; i++) {
         if (!asc_is_valid(x[i])) {

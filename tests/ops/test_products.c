@@ -96,9 +96,9 @@ START_TEST(einsum_errors)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         expect_failure(asc_einsum(ctx, wrong[i].equation, x, 2), wrong[i].message);
     }
-    expect_failure(asc_einsum(ctx, "a->a", x, 3), "einsum: 3 tensors, expected an equation and 1 or 2 tensors");
-    expect_failure(asc_einsum(ctx, NULL, x, 1),
-                   "einsum: 1 tensors, equation is NULL, expected an equation and 1 or 2 tensors");
+    expect_failure(asc_einsum(ctx, "a->a", x, 3), "einsum: 3 tensors, expected 1 or 2");
+    expect_failure(asc_einsum(ctx, NULL, x, 1), "einsum: equation is NULL");
+    expect_failure(asc_einsum(ctx, "a->a", NULL, 1), "einsum: x is NULL");
     x[1] = asc_null();
     expect_failure(asc_einsum(ctx, "ab,bc->ac", x, 2), "einsum: x[1] is null");
     expect_failure(asc_outer(ctx, x[0], asc_scalar(ctx, ASC_F32, 1)), "outer: b has no dimensions, expected (..., n)");

@@ -252,6 +252,7 @@ START_TEST(wedge_errors)
                    "plucker_wedge: eps is 0, eps_rel 0, expected above 0 and at least 0");
     expect_failure(asc_plucker_wedge(ctx, a, asc_null(), 1e-8, 0), "plucker_wedge: b is null");
     expect_failure(asc_plucker_wedge_past(ctx, a, 0, NULL, 1e-8, 0), "plucker_wedge: 0 offsets, expected 1 to 48");
+    expect_failure(asc_plucker_wedge_past(ctx, a, 1, NULL, 1e-8, 0), "plucker_wedge_past: offsets is NULL");
     expect_failure(asc_plucker_wedge_past(ctx, a, 2, (int[]){1, 0}, 1e-8, 0),
                    "plucker_wedge: offset 1 is 0, expected at least 1");
     expect_failure(asc_plucker_wedge_past(ctx, random_leaf(ASC_F32, 1, ASC_SHAPE(4, 3)), 1, (int[]){1}, 1e-8, 0),
