@@ -1,5 +1,5 @@
-/* train/foresee.c: what settings get wrong whatever the data are: said before those are read, of one training and of
- * all that an experiment is to make. */
+/* train/foresee.c: what settings get wrong whatever the data are: a training looks at it as it is planned, an
+ * experiment at that of all its runs, before any of them. */
 #include <inttypes.h>
 
 #include "tensor/ctx.h"

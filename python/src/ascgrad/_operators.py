@@ -144,17 +144,14 @@ def ones(shape: Shape, dtype: DType = "f32") -> Tensor:
 def arange(start: float, stop: Optional[float] = None, step: float = 1, dtype: DType = "i64") -> Tensor:
     """start, start + step, … up to but without stop; with one number those from 0 up to it."""
     start, stop = (0, start) if stop is None else (start, stop)
-    kind = DTYPES[dtype_number(dtype)]
-    if kind.kind != "f":
-        room = numpy.iinfo(kind)
-        for name, value in (("start", start), ("step", step)):
-            if not real(f"arange: {name}", value).is_integer():
-                raise ArgumentError(f"arange: {name} is {value}, expected a whole number, or dtype f32 or f64")
+    whole_numbers = DTYPES[dtype_number(dtype)].kind != "f"
+    for name, value in (("start", start), ("step", step)) if whole_numbers else ():
+        if not real(f"arange: {name}", value).is_integer():
+            raise ArgumentError(f"arange: {name} is {value}, expected a whole number, or dtype f32 or f64")
     t = result(lib.asc_arange, dtype_number(dtype), start, stop, step)
-    ends = (start, start + (t.size - 1) * step) if kind.kind != "f" and t.size else ()
-    for end in ends:  # computed in doubles
-        if not max(room.min, -(2**53)) <= end <= min(room.max, 2**53):
-            raise ArgumentError(f"arange: {start} to {stop} goes to {end}, which {kind} does not hold exactly")
+    last = start + (t.size - 1) * step
+    if whole_numbers and t.size and max(abs(start), abs(last)) > 2**53:  # computed in doubles
+        raise ArgumentError(f"arange: {start} to {stop} goes to {last}, expected numbers up to 2^53, which are exact")
     return t
 
 
