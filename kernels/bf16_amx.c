@@ -3,7 +3,7 @@
 
 #include "kernels/bf16_round.h"
 
-enum { UNIT = 32, COLUMNS = 32 };
+enum { UNIT = 32, COLUMNS = 32, TILED = 1 };
 #include "kernels/bf16_pairs.h"
 
 #define tile_zero(t)            _tile_zero(t)

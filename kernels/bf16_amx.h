@@ -9,38 +9,50 @@
  *   tile_store(t, x, bytes)
  *   tiles_end()
  *
- * Four tiles of sums: 32 rows of A by a panel, which are what eight tiles hold with two of A and two of B.
+ * Four tiles of sums: 32 rows of A by a panel, which are what eight tiles hold with two of A and two of B. Packed
+ * squares are tiles as they lie. Rows of A stay in the first cache while B goes by, so that C is written row after row,
+ * not a page apart.
  */
 
-enum { TILE = 16, PAIRS = 16 }; /* rows or columns, and pairs of k, of a tile */
+enum { SQUARE = SIDE * SIDE }; /* pairs of a tile */
 
-static inline void multiply_square(const asc_bf16_product *p, int64_t i, int64_t j, bool second)
+static ALWAYS_INLINE void store_sums(float *to, int64_t ld)
 {
-    int64_t width = rounded_up(p->k, UNIT) / 2, bytes = width * (int64_t)sizeof(element);
+    int64_t bytes = ld * (int64_t)sizeof *to;
+    tile_store(0, to, bytes);
+    tile_store(1, to + SIDE, bytes);
+    tile_store(2, to + SIDE * ld, bytes);
+    tile_store(3, to + SIDE * ld + SIDE, bytes);
+}
+
+static ALWAYS_INLINE void multiply_square(const asc_bf16_product *p, int64_t i, int64_t j, const bool second)
+{
+    int64_t width = rounded_up(p->k, UNIT) / 2;
+    enum { BYTES = SIDE * sizeof(element) };
     const element *a = (const element *)p->a + i * width, *b = (const element *)p->b + j * width;
-    float sums[2 * TILE][COLUMNS];
-    enum { ROW = sizeof sums[0] };
     tile_zero(0);
     tile_zero(1);
     tile_zero(2);
     tile_zero(3);
-    for (int64_t l = 0; l < width; l += PAIRS) {
-        tile_load(4, a + l, bytes);
-        tile_load(6, b + l * COLUMNS, ROW);
-        tile_load(7, b + l * COLUMNS + TILE, ROW);
+    for (int64_t l = 0; l < width * SIDE; l += SQUARE) {
+        tile_load(6, b + 2 * l, BYTES);
+        tile_load(4, a + l, BYTES);
+        tile_load(7, b + 2 * l + SQUARE, BYTES);
         tile_multiply(0, 4, 6);
         tile_multiply(1, 4, 7);
         if (second) {
-            tile_load(5, a + l + TILE * width, bytes);
+            tile_load(5, a + SIDE * width + l, BYTES);
             tile_multiply(2, 5, 6);
             tile_multiply(3, 5, 7);
         }
     }
-    tile_store(0, sums[0], ROW);
-    tile_store(1, sums[0] + TILE, ROW);
-    tile_store(2, sums[TILE], ROW);
-    tile_store(3, sums[TILE] + TILE, ROW);
-    int64_t rows = at_most(p->m - i, 2 * TILE), columns = at_most(p->n - j, COLUMNS);
+    int64_t rows = at_most(p->m - i, 2 * SIDE), columns = at_most(p->n - j, COLUMNS);
+    if (rows == 2 * SIDE && columns == COLUMNS && p->alpha == 1 && !p->add && !p->bias) {
+        store_sums(p->c + i * p->ldc + j, p->ldc);
+        return;
+    }
+    _Alignas(64) float sums[2 * SIDE][COLUMNS];
+    store_sums(sums[0], COLUMNS);
     for (int64_t r = 0; r < rows; r++) {
         finish_row(p, i + r, j, columns, sums[r]);
     }
@@ -49,9 +61,13 @@ static inline void multiply_square(const asc_bf16_product *p, int64_t i, int64_t
 static void multiply(const asc_bf16_product *p)
 {
     tiles_begin();
-    for (int64_t j = 0; j < p->n; j += COLUMNS) {
-        for (int64_t i = 0; i < p->m; i += 2 * TILE) {
-            multiply_square(p, i, j, p->m - i > TILE);
+    for (int64_t i = 0; i < p->m; i += 2 * SIDE) {
+        for (int64_t j = 0; j < p->n; j += COLUMNS) {
+            if (p->m - i > SIDE) {
+                multiply_square(p, i, j, true);
+            } else {
+                multiply_square(p, i, j, false);
+            }
         }
     }
     tiles_end();

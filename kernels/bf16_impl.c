@@ -23,7 +23,7 @@ enum { LANES = BYTES / 4, COLUMNS = VECTORS * LANES };
 typedef float vector __attribute__((vector_size(BYTES), aligned(4), may_alias));
 
 #if defined(__AVX512BF16__)
-enum { UNIT = 32, STEP = 1, FILL = 16 };
+enum { UNIT = 32, STEP = 1, FILL = 16, TILED = 0 };
 #include "kernels/bf16_pairs.h"
 
 static ALWAYS_INLINE void add_pair(const int rows, vector sum[ROWS][VECTORS], const element *a, int64_t lda,

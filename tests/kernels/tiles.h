@@ -6,7 +6,7 @@
 
 #include "kernels/bf16_round.h"
 
-enum { UNIT = 32, COLUMNS = 32 };
+enum { UNIT = 32, COLUMNS = 32, TILED = 1 };
 #include "kernels/bf16_pairs.h"
 
 /* Eight tiles of 16 rows of 64 bytes, as bits of floats, or as pairs of bfloat16. */
