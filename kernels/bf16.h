@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tensor/bf16.h"
 #include "tensor/cpu.h"
 
 /* C = base + alpha A B, all of it in packed operands' rows and panels; base: C where add, a row `bias` for every row,
@@ -47,6 +48,7 @@ typedef struct asc_bf16_kernel {
     /* x as panels: from B [k, n] or, where turned, from B [n, k] */
     void (*pack_panels)(void *to, const float *x, int64_t ld, bool turned, int64_t k, int64_t n);
     void (*multiply)(const asc_bf16_product *p);
+    asc_rounding rounding;
 } asc_bf16_kernel;
 
 /* The kernel in use; static, never NULL. */

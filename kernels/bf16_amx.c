@@ -37,4 +37,5 @@ const asc_bf16_kernel asc_bf16_amx = {
     .pack_rows = pack_rows,
     .pack_panels = pack_panels,
     .multiply = multiply,
+    .rounding = {round_floats, widen_halves},
 };

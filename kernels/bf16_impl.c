@@ -166,4 +166,5 @@ const asc_bf16_kernel PASTE_EXPANDED(asc_bf16, ASC_ISA) = {
     .pack_rows = pack_rows,
     .pack_panels = pack_panels,
     .multiply = multiply,
+    .rounding = {round_floats, widen_halves},
 };

@@ -30,6 +30,21 @@ static inline uint32_t rounded_at(const float *x)
     return asc_bf16_bits(bits);
 }
 
+static void round_floats(uint16_t *to, const float *from, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = (uint16_t)(rounded_at(from + i) >> 16);
+    }
+}
+
+static void widen_halves(float *to, const uint16_t *from, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits = (uint32_t)from[i] << 16;
+        memcpy(to + i, &bits, sizeof bits);
+    }
+}
+
 /* What is subnormal becomes zero of its sign. */
 static inline float flushed(float x)
 {

@@ -4,6 +4,12 @@
 
 #include <stdint.h>
 
+/* Floats to the upper halves of what asc_bf16_bits makes of them, and back; n of them. */
+typedef struct asc_rounding {
+    void (*round)(uint16_t *to, const float *from, int64_t n);
+    void (*widen)(float *to, const uint16_t *from, int64_t n);
+} asc_rounding;
+
 /* The bits of a float rounded to bfloat16, the lower half 0: to nearest, ties to even; a NaN stays one, and what is
  * subnormal becomes zero of its sign, as the instructions have it. */
 static inline uint32_t asc_bf16_bits(uint32_t x)

@@ -5,6 +5,8 @@
 #include <ascgrad/comm.h>
 #include <ascgrad/tensor.h>
 
+#include "tensor/bf16.h"
+
 typedef struct asc_storage asc_storage;
 typedef struct asc_node asc_node;
 typedef struct asc_tag asc_tag;
@@ -25,6 +27,7 @@ struct asc_storage {
     bool keeps_whole; /* another one needs all of it for long */
     bool is_rounded;  /* it holds bfloat16, */
     asc_storage *half; /* for which this is room, while operands > 0; NULL: it stays as it is */
+    const asc_rounding *rounding; /* how it becomes that, and floats again */
     asc_storage *next;
 };
 
@@ -156,8 +159,8 @@ void asc_storage_ref(asc_storage *s);
 void asc_storage_unref(asc_ctx *ctx, asc_storage *s); /* NULL is accepted */
 /* A reference for which floats rounded to bfloat16 will do. Once no others are left the storage holds these, in half
  * the memory, until asc_storage_widen. Small storage and the caller's stay as they are, and so does what somebody needs
- * whole for as long. ASC_ERR_MEMORY, without a reference. */
-asc_status asc_storage_ref_rounded(asc_ctx *ctx, asc_storage *s);
+ * whole for as long. `rounding` is static. ASC_ERR_MEMORY, without a reference. */
+asc_status asc_storage_ref_rounded(asc_ctx *ctx, asc_storage *s, const asc_rounding *rounding);
 void asc_storage_ref_whole(asc_ctx *ctx, asc_storage *s);
 void asc_storage_unref_rounded(asc_ctx *ctx, asc_storage *s);
 /* Makes it floats again. ASC_ERR_MEMORY. */

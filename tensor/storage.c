@@ -16,8 +16,6 @@
 
 #include <string.h>
 
-#include "tensor/bf16.h"
-
 enum { CLASSES = 8 * 60, SMALLEST = 256, LARGE = 1 << 16, LINE = 64 };
 enum { CALLERS = -1, IN_CHUNK = -2 }; /* size classes that are none */
 
@@ -267,15 +265,41 @@ static void move_to(asc_ctx *ctx, asc_storage *s, asc_storage *other)
     let_go(ctx, other);
 }
 
+enum { PIECE = 1 << 14 };
+
+/* n elements between the two forms. */
+typedef struct conversion {
+    const asc_rounding *rounding;
+    float *floats;
+    uint16_t *halves;
+    int64_t n;
+} conversion;
+
+static int64_t length_of(const conversion *c, int64_t piece)
+{
+    int64_t left = c->n - piece * PIECE;
+    return left < PIECE ? left : PIECE;
+}
+
+static void round_piece(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const conversion *c = arg;
+    c->rounding->round(c->halves + piece * PIECE, c->floats + piece * PIECE, length_of(c, piece));
+}
+
+static void widen_piece(void *arg, int64_t piece, int worker)
+{
+    (void)worker;
+    const conversion *c = arg;
+    c->rounding->widen(c->floats + piece * PIECE, c->halves + piece * PIECE, length_of(c, piece));
+}
+
 static void round_off(asc_ctx *ctx, asc_storage *s)
 {
     asc_storage *half = s->half;
-    const uint32_t *from = s->data;
-    uint16_t *to = half->data;
-    size_t n = s->capacity / sizeof *from;
-    for (size_t i = 0; i < n; i++) {
-        to[i] = (uint16_t)(asc_bf16_bits(from[i]) >> 16);
-    }
+    conversion c = {s->rounding, s->data, half->data, (int64_t)(s->capacity / sizeof(float))};
+    asc_parallel(ctx, (c.n + PIECE - 1) / PIECE, round_piece, &c);
     s->half = NULL;
     s->is_rounded = true;
     move_to(ctx, s, half);
@@ -290,12 +314,8 @@ asc_status asc_storage_widen(asc_ctx *ctx, asc_storage *s)
     if (!whole) {
         return ASC_ERR_MEMORY;
     }
-    const uint16_t *from = s->data;
-    uint32_t *to = whole->data;
-    size_t n = s->capacity / sizeof *from;
-    for (size_t i = 0; i < n; i++) {
-        to[i] = (uint32_t)from[i] << 16;
-    }
+    conversion c = {s->rounding, whole->data, s->data, (int64_t)(s->capacity / sizeof(uint16_t))};
+    asc_parallel(ctx, (c.n + PIECE - 1) / PIECE, widen_piece, &c);
     s->is_rounded = false;
     move_to(ctx, s, whole);
     return ASC_OK;
@@ -326,9 +346,10 @@ void asc_storage_ref_whole(asc_ctx *ctx, asc_storage *s)
     drop_half(ctx, s);
 }
 
-asc_status asc_storage_ref_rounded(asc_ctx *ctx, asc_storage *s)
+asc_status asc_storage_ref_rounded(asc_ctx *ctx, asc_storage *s, const asc_rounding *rounding)
 {
     if (s->size_class == IN_CHUNK && !s->keeps_whole && s->operands == 0) {
+        s->rounding = rounding;
         s->half = asc_storage_new(ctx, s->capacity / 2);
         if (!s->half) {
             return ASC_ERR_MEMORY;

@@ -77,15 +77,26 @@ START_TEST(rounding)
 }
 END_TEST
 
-/* Every exponent, with mantissas round about the ties: all kernels pack the bits that plain C packs. */
+/* Every exponent, with mantissas round about the ties: all kernels pack the bits that plain C packs, and round to them
+ * without packing; what is widened has them. */
 START_TEST(kernels_round_alike)
 {
+    static const uint32_t low[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
+    enum { LOWS = sizeof low / sizeof *low };
     const asc_bf16_kernel *plain = kernel_at(ASC_BF16_PLAIN), *kernel = kernel_at(_i);
     for (uint32_t high = 0; kernel && high < 0x10000; high += 3) {
-        static const uint32_t low[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
-        for (size_t i = 0; i < sizeof low / sizeof *low; i++) {
-            float x = of_bits(high << 16 | low[i]);
-            ck_assert_uint_eq(packed(kernel, x), packed(plain, x));
+        float x[LOWS], wide[LOWS];
+        uint16_t halves[LOWS];
+        for (int i = 0; i < LOWS; i++) {
+            x[i] = of_bits(high << 16 | low[i]);
+        }
+        kernel->rounding.round(halves, x, LOWS);
+        kernel->rounding.widen(wide, halves, LOWS);
+        for (int i = 0; i < LOWS; i++) {
+            uint32_t want = packed(plain, x[i]);
+            ck_assert_uint_eq(packed(kernel, x[i]), want);
+            ck_assert_uint_eq((uint32_t)halves[i] << 16, want);
+            ck_assert_uint_eq(bits_of(wide[i]), want);
         }
     }
 }

@@ -80,6 +80,7 @@ static const asc_bf16_kernel tiles_in_c = {
     .pack_rows = pack_rows,
     .pack_panels = pack_panels,
     .multiply = multiply,
+    .rounding = {round_floats, widen_halves},
 };
 
 #endif
