@@ -47,6 +47,8 @@ typedef struct asc_bf16_kernel {
     void (*pack_rows)(void *to, const float *x, int64_t ld, bool turned, int64_t rows, int64_t k);
     /* x as panels: from B [k, n] or, where turned, from B [n, k] */
     void (*pack_panels)(void *to, const float *x, int64_t ld, bool turned, int64_t k, int64_t n);
+    /* Packed rows [rows][k] as packed rows [k][rows], those of `places` of k from `first` on, a multiple of 32 */
+    void (*turn_rows)(void *to, const void *from, int64_t rows, int64_t k, int64_t first, int64_t places);
     void (*multiply)(const asc_bf16_product *p);
     asc_rounding rounding;
 } asc_bf16_kernel;

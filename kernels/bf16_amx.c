@@ -36,6 +36,7 @@ const asc_bf16_kernel asc_bf16_amx = {
     .columns = COLUMNS,
     .pack_rows = pack_rows,
     .pack_panels = pack_panels,
+    .turn_rows = turn_rows,
     .multiply = multiply,
     .rounding = {round_floats, widen_halves},
 };

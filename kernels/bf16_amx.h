@@ -30,6 +30,12 @@ static ALWAYS_INLINE void multiply_square(const asc_bf16_product *p, int64_t i, 
     int64_t width = rounded_up(p->k, UNIT) / 2;
     enum { BYTES = SIDE * sizeof(element) };
     const element *a = (const element *)p->a + i * width, *b = (const element *)p->b + j * width;
+    int64_t rows = at_most(p->m - i, 2 * SIDE), columns = at_most(p->n - j, COLUMNS);
+    for (int64_t r = 0; r < rows && p->add; r++) {
+        const float *c = p->c + (i + r) * p->ldc + j;
+        FETCH(c);
+        FETCH(c + columns - 1);
+    }
     tile_zero(0);
     tile_zero(1);
     tile_zero(2);
@@ -46,7 +52,6 @@ static ALWAYS_INLINE void multiply_square(const asc_bf16_product *p, int64_t i, 
             tile_multiply(3, 5, 7);
         }
     }
-    int64_t rows = at_most(p->m - i, 2 * SIDE), columns = at_most(p->n - j, COLUMNS);
     if (rows == 2 * SIDE && columns == COLUMNS && p->alpha == 1 && !p->add && !p->bias) {
         store_sums(p->c + i * p->ldc + j, p->ldc);
         return;

@@ -48,6 +48,18 @@ static void pack_panels(void *to, const float *x, int64_t ld, bool turned, int64
     }
 }
 
+static void turn_rows(void *to, const void *from, int64_t rows, int64_t k, int64_t first, int64_t places)
+{
+    int64_t width = rounded_up(k, UNIT), width_to = rounded_up(rows, UNIT);
+    const float *x = (const float *)from + first;
+    float *y = to;
+    for (int64_t r = 0; r < width_to; r++) {
+        for (int64_t p = 0; p < at_most(places, width - first); p++) {
+            y[p * width_to + r] = r < rows ? x[r * width + p] : 0;
+        }
+    }
+}
+
 /* sum += the products of a pair of places, the odd one first. */
 static ALWAYS_INLINE void add_pair(const int rows, vector sum[ROWS][VECTORS], const float *a, int64_t lda,
                                    const float *b)

@@ -165,6 +165,7 @@ const asc_bf16_kernel PASTE_EXPANDED(asc_bf16, ASC_ISA) = {
     .columns = COLUMNS,
     .pack_rows = pack_rows,
     .pack_panels = pack_panels,
+    .turn_rows = turn_rows,
     .multiply = multiply,
     .rounding = {round_floats, widen_halves},
 };

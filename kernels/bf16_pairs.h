@@ -26,9 +26,21 @@ static ALWAYS_INLINE line pair_places(const float *x)
     return (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + SIDE), _mm512_loadu_ps(x));
 }
 
+static ALWAYS_INLINE line load_line(const uint32_t *from)
+{
+    return _mm512_loadu_si512(from);
+}
+
 static ALWAYS_INLINE void store_line(uint32_t *to, line x)
 {
     _mm512_storeu_si512(to, x);
+}
+
+/* Of the pairs of two rows the first halves, and the second ones, as pairs. */
+static ALWAYS_INLINE void join_halves(line even, line odd, line *first, line *second)
+{
+    *first = _mm512_mask_blend_epi16(0xaaaaaaaa, even, _mm512_slli_epi32(odd, 16));
+    *second = _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_srli_epi32(even, 16), odd);
 }
 
 /* Rows become columns: quarters of vectors first, then vectors. */
@@ -88,9 +100,24 @@ static ALWAYS_INLINE line pair_places(const float *x)
     return y;
 }
 
+static ALWAYS_INLINE line load_line(const uint32_t *from)
+{
+    line x;
+    memcpy(x.pair, from, sizeof x.pair);
+    return x;
+}
+
 static ALWAYS_INLINE void store_line(uint32_t *to, line x)
 {
     memcpy(to, x.pair, sizeof x.pair);
+}
+
+static ALWAYS_INLINE void join_halves(line even, line odd, line *first, line *second)
+{
+    for (int j = 0; j < SIDE; j++) {
+        first->pair[j] = (even.pair[j] & 0xffff) | odd.pair[j] << 16;
+        second->pair[j] = even.pair[j] >> 16 | (odd.pair[j] & 0xffff0000);
+    }
 }
 
 static ALWAYS_INLINE void turn(line *x)
@@ -181,6 +208,41 @@ static void pack_panels(void *to, const float *x, int64_t ld, bool turned, int64
     for (int64_t p = 0; p < depth; p += SIDE) {
         for (int64_t j = 0; j < columns; j += SIDE) {
             pack_square(in_panel(to, depth, p, j), ld_to, true, x + 2 * p * ld + j, ld, true, n - j, k - 2 * p);
+        }
+    }
+}
+
+/* 2 SIDE rows of SIDE pairs of places, `there` of them, become 2 SIDE rows of SIDE pairs of rows; from and to have
+ * squares of SIDE rows, `from_below` and `to_below` apart. */
+static ALWAYS_INLINE void turn_squares(uint32_t *to, int64_t ld_to, int64_t to_below, const uint32_t *from,
+                                       int64_t ld_from, int64_t from_below, int64_t there)
+{
+    line first[SIDE] = {0}, second[SIDE] = {0};
+    int64_t pairs = at_most(there / 2, SIDE);
+    for (int i = 0; i < pairs; i++) {
+        const uint32_t *row = from + 2 * i / SIDE * from_below + 2 * i % SIDE * ld_from;
+        join_halves(load_line(row), load_line(row + ld_from), &first[i], &second[i]);
+    }
+    turn(first);
+    turn(second);
+    UNROLL
+    for (int i = 0; i < SIDE; i++) {
+        uint32_t *row = to + 2 * i / SIDE * to_below + 2 * i % SIDE * ld_to;
+        store_line(row, first[i]);
+        store_line(row + ld_to, second[i]);
+    }
+}
+
+static void turn_rows(void *to, const void *from, int64_t rows, int64_t k, int64_t first, int64_t places)
+{
+    int64_t width = rounded_up(k, UNIT) / 2, width_to = rounded_up(rows, UNIT) / 2, to_place = TILED ? SIDE : 1;
+    int64_t ld = TILED ? SIDE : width, ld_to = TILED ? SIDE : width_to, filled = rounded_up(rows, SIDE);
+    for (int64_t p = 0; p < places; p += 2 * SIDE) {
+        const uint32_t *column = (const uint32_t *)from + (first + p) / 2 * to_place;
+        uint32_t *row = (uint32_t *)to + p * width_to;
+        for (int64_t r = 0; r < filled; r += 2 * SIDE) {
+            turn_squares(row + r / 2 * to_place, ld_to, SIDE * width_to, column + r * width, ld, SIDE * width,
+                         filled - r);
         }
     }
 }

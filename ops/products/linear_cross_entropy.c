@@ -5,22 +5,24 @@
  *   top_t = (max_v softmax(s_t)_v, [s_{t, y_t} = max_v s_tv])
  *   ds_tv = (softmax(s_t)_v - [v = y_t])/n, with a cap times 1 - (s_tv/c)²,  dx = ds W,  dW = dsᵀ x
  *
- * The tokens are taken in chunks of ROWS, or FEWER, and their logits in tiles of columns, so that at most ROWS×V logits
+ * The tokens are taken in chunks of ROWS, and their logits in tiles of columns, so that at most ROWS×V logits
  * are held. Gradients are computed at once, while the exponentials are there: three products of
  * T×V×D in all, the least there are without the logits kept. A tile keeps e = exp(s - its row's maximum in the tile);
  * what is missing to a softmax is a factor per row f_t, and that goes to the small side of both products:
  * dx_t = f_t (e_t W), dW = eᵀ (f∘x). A cap's slope goes into e as soon as the tile knows its sums, so that it costs a
- * row of a tile and no array. */
+ * row of a tile and no array. Where products are of bfloat16, a strip of rows of a tile is raised while it is in cache,
+ * and e is kept rounded and packed, as both products read it. */
 #include "ops/shared/op.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "kernels/bf16.h"
+
 enum { X, W, Y };
 enum { LOSS, TOKEN_LOSS, TOP };
 enum { SAVED_DX, SAVED_DW };
-/* FEWER where operands are rounded: products are over sooner, and memory and caches are what a step waits for. */
-enum { ROWS = 512, FEWER = 256, TILES = 32, NARROWEST = 64 };
+enum { ROWS = 512, TILES = 32, NARROWEST = 64, STRIP = 32 };
 
 typedef struct head_attrs {
     double cap; /* 0: none */
@@ -35,7 +37,8 @@ typedef struct chunk {
     int64_t most;           /* and how many any chunk has */
     double share;           /* 1/n: what each counted token adds to the mean */
     bool first_chunk;
-    void *e;                /* [tiles][rows, columns] */
+    const asc_bf16_kernel *bf16; /* NULL: products of floats */
+    void *e;                /* [tiles][rows, columns]; with bf16 [tiles][most, width], packed by rows */
     void *max, *sum;        /* [tiles, rows] */
     void *factor;           /* [tiles, rows]: exp(max - lse)/n, 0 for a token that does not count */
     void *target;           /* [rows]: the target's logit */
@@ -44,7 +47,10 @@ typedef struct chunk {
     void *tanh;             /* [workers][width]: of a row of a tile, over the cap */
     double *loss;           /* [rows] */
     void *scaled;           /* [workers][rows, D]: f∘x */
-    void *partial;          /* [tiles][rows, D]: e_t W over the tile's columns, times f */
+    void *partial;          /* [tiles][rows, D]: e_t W over the tile's columns */
+    char *packed;           /* [workers][packed_bytes]: operands */
+    size_t packed_bytes;
+    float *strip;           /* [workers][STRIP, width]: logits */
 } chunk;
 
 /* ---- float, and f64.awk makes the same for double ---- */
@@ -70,14 +76,42 @@ static void slope_row_f32(float *e, const float *th, int64_t n)
     }
 }
 
-/* Logits of a tile, then their exponentials, and what the row's softmax needs to know of them. */
+static int64_t columns_of_f32(const chunk *p, int64_t tile)
+{
+    int64_t left = p->V - tile * p->width;
+    return left < p->width ? left : p->width;
+}
+
+/* Row t of a tile's logits becomes exponentials; what its softmax needs to know of them is kept. */
+static void raise_row_f32(const chunk *p, int64_t tile, int64_t t, float *e, int worker)
+{
+    int64_t columns = columns_of_f32(p, tile);
+    int64_t target = ((const int64_t *)p->call->in[Y].data)[p->first + t] - tile * p->width;
+    bool here = target >= 0 && target < columns;
+    float *th = p->tanh ? (float *)p->tanh + worker * p->width : NULL;
+    if (th) {
+        cap_row_f32(e, th, p->cap, columns);
+    }
+    if (here) {
+        ((float *)p->target)[t] = e[target];
+    }
+    if (here && th) {
+        ((float *)p->slope)[t] = 1 - th[target] * th[target];
+    }
+    float max = asc_kernels_f32()->max(e, columns);
+    ((float *)p->max)[tile * p->rows + t] = max;
+    ((float *)p->sum)[tile * p->rows + t] = asc_kernels_f32()->exp_shift(e, e, max, columns);
+    if (th) {
+        slope_row_f32(e, th, columns);
+    }
+}
+
 static void score_tile_f32(void *arg, int64_t tile, int worker)
 {
     const chunk *p = arg;
-    int64_t from = tile * p->width, columns = p->V - from < p->width ? p->V - from : p->width;
+    int64_t from = tile * p->width, columns = columns_of_f32(p, tile);
     float *e = (float *)p->e + from * p->rows;
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                             .bf16 = asc_bf16(p->call->ctx),
                              .tb = true,
                              .m = p->rows,
                              .n = columns,
@@ -89,25 +123,8 @@ static void score_tile_f32(void *arg, int64_t tile, int worker)
                              .ldb = p->D,
                              .c = e,
                              .ldc = columns});
-    const int64_t *y = (const int64_t *)p->call->in[Y].data + p->first;
-    float *th = p->tanh ? (float *)p->tanh + worker * p->width : NULL;
-    for (int64_t t = 0; t < p->rows; t++, e += columns) {
-        bool here = y[t] >= from && y[t] < from + columns;
-        if (th) {
-            cap_row_f32(e, th, p->cap, columns);
-        }
-        if (here) {
-            ((float *)p->target)[t] = e[y[t] - from];
-        }
-        if (here && th) {
-            ((float *)p->slope)[t] = 1 - th[y[t] - from] * th[y[t] - from];
-        }
-        float max = asc_kernels_f32()->max(e, columns);
-        ((float *)p->max)[tile * p->rows + t] = max;
-        ((float *)p->sum)[tile * p->rows + t] = asc_kernels_f32()->exp_shift(e, e, max, columns);
-        if (th) {
-            slope_row_f32(e, th, columns);
-        }
+    for (int64_t t = 0; t < p->rows; t++) {
+        raise_row_f32(p, tile, t, e + t * columns, worker);
     }
 }
 
@@ -160,44 +177,53 @@ static float pull_f32(const chunk *p, int64_t t)
     return p->slope ? (float)-p->share * ((const float *)p->slope)[t] : (float)-p->share;
 }
 
-/* dW of the tile's columns, and its part of dx. */
+/* What the tile's targets add to the gradient of its own rows of W. */
+static void pull_rows_f32(const chunk *p, int64_t tile, float *dw)
+{
+    const int64_t *y = (const int64_t *)p->call->in[Y].data + p->first;
+    const float *x = (const float *)p->call->in[X].data + p->first * p->D;
+    int64_t from = tile * p->width, columns = columns_of_f32(p, tile);
+    for (int64_t t = 0; t < p->rows; t++) {
+        if (y[t] >= from && y[t] < from + columns) {
+            asc_kernels_f32()->axpy(dw + (y[t] - from) * p->D, pull_f32(p, t), x + t * p->D, p->D);
+        }
+    }
+}
+
+/* f∘x, as the tile has f. */
+static float *scale_rows_f32(const chunk *p, int64_t tile, int worker)
+{
+    const float *x = (const float *)p->call->in[X].data + p->first * p->D;
+    const float *factor = (const float *)p->factor + tile * p->rows;
+    float *scaled = (float *)p->scaled + (int64_t)worker * p->rows * p->D;
+    for (int64_t t = 0; t < p->rows; t++) {
+        asc_kernels_f32()->scale(scaled + t * p->D, factor[t], x + t * p->D, p->D);
+    }
+    return scaled;
+}
+
+/* The tile's part of dx, and dW of its columns. */
 static void grad_tile_f32(void *arg, int64_t tile, int worker)
 {
     const chunk *p = arg;
-    int64_t D = p->D, from = tile * p->width, columns = p->V - from < p->width ? p->V - from : p->width;
-    const float *e = (const float *)p->e + from * p->rows, *factor = (const float *)p->factor + tile * p->rows;
-    const float *x = (const float *)p->call->in[X].data + p->first * D;
-    const float *w = (const float *)p->call->in[W].data + from * D;
-    const int64_t *y = (const int64_t *)p->call->in[Y].data + p->first;
-    float *partial = (float *)p->partial + tile * p->rows * D;
+    int64_t D = p->D, from = tile * p->width, columns = columns_of_f32(p, tile);
+    const float *e = (const float *)p->e + from * p->rows;
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                             .bf16 = asc_bf16(p->call->ctx),
                              .m = p->rows,
                              .n = D,
                              .k = columns,
                              .alpha = 1,
                              .a = e,
                              .lda = columns,
-                             .b = w,
+                             .b = (const float *)p->call->in[W].data + from * D,
                              .ldb = D,
-                             .c = partial,
+                             .c = (float *)p->partial + tile * p->rows * D,
                              .ldc = D});
-    for (int64_t t = 0; t < p->rows; t++) {
-        asc_kernels_f32()->scale(partial + t * D, factor[t], partial + t * D, D);
-        if (y[t] >= from && y[t] < from + columns) {
-            asc_kernels_f32()->axpy(partial + t * D, pull_f32(p, t), w + (y[t] - from) * D, D);
-        }
-    }
     if (!p->call->wants[W]) {
         return;
     }
     float *dw = (float *)p->call->saved[SAVED_DW].data + from * D;
-    float *scaled = (float *)p->scaled + (int64_t)worker * p->rows * D;
-    for (int64_t t = 0; t < p->rows; t++) {
-        asc_kernels_f32()->scale(scaled + t * D, factor[t], x + t * D, D);
-    }
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                             .bf16 = asc_bf16(p->call->ctx),
                              .ta = true,
                              .m = columns,
                              .n = D,
@@ -205,40 +231,42 @@ static void grad_tile_f32(void *arg, int64_t tile, int worker)
                              .alpha = 1,
                              .a = e,
                              .lda = columns,
-                             .b = scaled,
+                             .b = scale_rows_f32(p, tile, worker),
                              .ldb = D,
                              .beta = !p->first_chunk,
                              .c = dw,
                              .ldc = D});
-    for (int64_t t = 0; t < p->rows; t++) {
-        if (y[t] >= from && y[t] < from + columns) {
-            asc_kernels_f32()->axpy(dw + (y[t] - from) * D, pull_f32(p, t), x + t * D, D);
-        }
-    }
+    pull_rows_f32(p, tile, dw);
 }
 
+/* Rows of dx: the tiles' parts, each times its f, and the target's. */
 static void sum_partials_f32(void *arg, int64_t piece, int worker)
 {
     (void)worker;
     const chunk *p = arg;
-    int64_t from = piece * SOME_ROWS_f32, rows = rows_end_f32(p, piece) - from;
-    float *dx = (float *)p->call->saved[SAVED_DX].data + (p->first + from) * p->D;
-    const float *partial = (const float *)p->partial + from * p->D;
-    memcpy(dx, partial, (size_t)(rows * p->D) * sizeof *dx);
-    for (int64_t i = 1; i < p->tiles; i++) {
-        asc_kernels_f32()->acc(dx, partial + i * p->rows * p->D, rows * p->D);
+    for (int64_t t = piece * SOME_ROWS_f32; t < rows_end_f32(p, piece); t++) {
+        float *dx = (float *)p->call->saved[SAVED_DX].data + (p->first + t) * p->D;
+        const float *partial = (const float *)p->partial + t * p->D, *factor = (const float *)p->factor + t;
+        int64_t target = ((const int64_t *)p->call->in[Y].data)[p->first + t];
+        asc_kernels_f32()->scale(dx, factor[0], partial, p->D);
+        for (int64_t i = 1; i < p->tiles; i++) {
+            asc_kernels_f32()->axpy(dx, factor[i * p->rows], partial + i * p->rows * p->D, p->D);
+        }
+        if (target >= 0) {
+            asc_kernels_f32()->axpy(dx, pull_f32(p, t), (const float *)p->call->in[W].data + target * p->D, p->D);
+        }
     }
 }
 
-/* The sum of the tokens' losses. */
-static double run_chunk_f32(chunk *p)
+/* The sum of the tokens' losses; `score` and `grad` take a tile each. */
+static double run_tiles_f32(chunk *p, asc_piece_fn *score, asc_piece_fn *grad)
 {
     asc_ctx *ctx = p->call->ctx;
     int64_t pieces = (p->rows + SOME_ROWS_f32 - 1) / SOME_ROWS_f32;
-    asc_parallel(ctx, p->tiles, score_tile_f32, p);
+    asc_parallel(ctx, p->tiles, score, p);
     asc_parallel(ctx, pieces, join_rows_f32, p);
     if (p->call->wants_grad) {
-        asc_parallel(ctx, p->tiles, grad_tile_f32, p);
+        asc_parallel(ctx, p->tiles, grad, p);
         asc_parallel(ctx, pieces, sum_partials_f32, p);
     }
     double total = 0;
@@ -248,8 +276,122 @@ static double run_chunk_f32(chunk *p)
     return total;
 }
 
+static double run_chunk_f32(chunk *p)
+{
+    return run_tiles_f32(p, score_tile_f32, grad_tile_f32);
+}
+
 /* ---- end of float ---- */
 #include "ops/products/linear_cross_entropy.f64.h"
+
+/* ---- products of bfloat16 ---- */
+
+static int64_t round_up(int64_t n, int64_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+/* Bytes of so many packed rows, or columns, of k elements. */
+static size_t packed_size(const chunk *p, int64_t outer, int64_t k)
+{
+    return (size_t)(round_up(outer, STRIP) * round_up(k, p->bf16->unit)) * p->bf16->element;
+}
+
+static char *packed_of(const chunk *p, int worker)
+{
+    return p->packed + (size_t)worker * p->packed_bytes;
+}
+
+static char *e_of(const chunk *p, int64_t tile)
+{
+    return (char *)p->e + (size_t)tile * packed_size(p, p->most, p->width);
+}
+
+/* Strip by strip: logits, their exponentials, and these rounded. */
+static void score_tile_bf16(void *arg, int64_t tile, int worker)
+{
+    const chunk *p = arg;
+    const asc_bf16_kernel *kernel = p->bf16;
+    int64_t D = p->D, from = tile * p->width, columns = columns_of_f32(p, tile);
+    char *w = packed_of(p, worker), *x = w + packed_size(p, p->width, D);
+    float *strip = p->strip + worker * STRIP * p->width;
+    kernel->pack_panels(w, (const float *)p->call->in[W].data + from * D, D, true, D, columns);
+    for (int64_t first = 0; first < p->rows; first += STRIP) {
+        int64_t rows = p->rows - first < STRIP ? p->rows - first : STRIP;
+        kernel->pack_rows(x, (const float *)p->call->in[X].data + (p->first + first) * D, D, false, rows, D);
+        kernel->multiply(&(asc_bf16_product){
+            .m = rows, .n = columns, .k = D, .a = x, .b = w, .alpha = 1, .c = strip, .ldc = p->width});
+        for (int64_t t = 0; t < rows; t++) {
+            raise_row_f32(p, tile, first + t, strip + t * p->width, worker);
+        }
+        if (p->call->wants_grad) {
+            kernel->pack_rows(e_of(p, tile) + packed_size(p, first, columns), strip, p->width, false, rows, columns);
+        }
+    }
+}
+
+/* dW = eᵀ (f∘x), of STRIP rows of W at a time. */
+static void grad_weight_bf16(const chunk *p, int64_t tile, int worker)
+{
+    const asc_bf16_kernel *kernel = p->bf16;
+    int64_t D = p->D, columns = columns_of_f32(p, tile);
+    float *dw = (float *)p->call->saved[SAVED_DW].data + tile * p->width * D;
+    char *x = packed_of(p, worker), *turned = x + packed_size(p, D, p->rows);
+    kernel->pack_panels(x, scale_rows_f32(p, tile, worker), D, false, p->rows, D);
+    for (int64_t v = 0; v < columns; v += STRIP) {
+        int64_t rows = columns - v < STRIP ? columns - v : STRIP;
+        kernel->turn_rows(turned, e_of(p, tile), p->rows, columns, v, STRIP);
+        kernel->multiply(&(asc_bf16_product){.m = rows,
+                                             .n = D,
+                                             .k = p->rows,
+                                             .a = turned,
+                                             .b = x,
+                                             .alpha = 1,
+                                             .add = !p->first_chunk,
+                                             .c = dw + v * D,
+                                             .ldc = D});
+    }
+    pull_rows_f32(p, tile, dw);
+}
+
+static void grad_tile_bf16(void *arg, int64_t tile, int worker)
+{
+    const chunk *p = arg;
+    int64_t D = p->D, columns = columns_of_f32(p, tile);
+    char *w = packed_of(p, worker);
+    p->bf16->pack_panels(w, (const float *)p->call->in[W].data + tile * p->width * D, D, false, columns, D);
+    p->bf16->multiply(&(asc_bf16_product){.m = p->rows,
+                                          .n = D,
+                                          .k = columns,
+                                          .a = e_of(p, tile),
+                                          .b = w,
+                                          .alpha = 1,
+                                          .c = (float *)p->partial + tile * p->rows * D,
+                                          .ldc = D});
+    if (p->call->wants[W]) {
+        grad_weight_bf16(p, tile, worker);
+    }
+}
+
+static double run_chunk_bf16(chunk *p)
+{
+    return run_tiles_f32(p, score_tile_bf16, grad_tile_bf16);
+}
+
+/* Memory for what the products of a tile take and make. */
+static bool make_bf16_room(chunk *p)
+{
+    asc_call *call = p->call;
+    size_t workers = (size_t)asc_threads(call->ctx);
+    size_t score = packed_size(p, p->width, p->D) + packed_size(p, STRIP, p->D), dx = packed_size(p, p->D, p->width);
+    size_t dw = packed_size(p, p->D, p->most) + packed_size(p, STRIP, p->most);
+    size_t most = dx > dw ? dx : dw;
+    p->packed_bytes = most > score ? most : score;
+    p->packed = asc_call_scratch(call, workers * p->packed_bytes);
+    p->strip = asc_call_scratch(call, workers * (size_t)(STRIP * p->width) * sizeof *p->strip);
+    p->e = call->wants_grad ? asc_call_scratch(call, (size_t)p->tiles * packed_size(p, p->most, p->width)) : NULL;
+    return p->packed && p->strip && (p->e || !call->wants_grad);
+}
 
 static asc_status check_targets(asc_call *call, int64_t V, int64_t *counted)
 {
@@ -308,12 +450,12 @@ static asc_status infer(asc_call *call)
 }
 
 /* A chunk's memory. */
-static asc_status make_room(chunk *p, int64_t tokens, double cap)
+static asc_status make_room(chunk *p, double cap)
 {
     asc_call *call = p->call;
-    size_t real = asc_dtype_size(call->in[X].dtype), most = (size_t)(tokens < p->most ? tokens : p->most) * real;
+    size_t real = asc_dtype_size(call->in[X].dtype), most = (size_t)p->most * real;
     size_t tiles = (size_t)p->tiles, workers = (size_t)asc_threads(call->ctx);
-    p->e = asc_call_scratch(call, most * (size_t)p->V);
+    bool products = p->bf16 ? make_bf16_room(p) : (p->e = asc_call_scratch(call, most * (size_t)p->V)) != NULL;
     p->max = asc_call_scratch(call, most * tiles);
     p->sum = asc_call_scratch(call, most * tiles);
     p->factor = asc_call_scratch(call, most * tiles);
@@ -328,7 +470,7 @@ static asc_status make_room(chunk *p, int64_t tokens, double cap)
         p->slope = asc_call_scratch(call, most);
         p->tanh = asc_call_scratch(call, real * (size_t)p->width * workers);
     }
-    bool whole = p->e && p->max && p->sum && p->factor && p->target && p->loss &&
+    bool whole = products && p->max && p->sum && p->factor && p->target && p->loss &&
                  (!call->wants_grad || (p->scaled && p->partial)) && (cap == 0 || (p->slope && p->tanh));
     return whole ? ASC_OK : ASC_ERR_MEMORY;
 }
@@ -341,18 +483,19 @@ static asc_status forward(asc_call *call)
         return ASC_ERR_ARG;
     }
     chunk p = {.call = call, .V = V, .D = D, .share = counted ? 1.0 / (double)counted : 0};
+    p.bf16 = asc_bf16(call->ctx) && x->dtype == ASC_F32 ? asc_bf16_kernel_active() : NULL;
     int64_t width = (V + TILES - 1) / TILES;
-    p.width = width < NARROWEST ? NARROWEST : (width + 15) / 16 * 16;
+    p.width = width < NARROWEST ? NARROWEST : round_up(width, p.bf16 ? STRIP : 16);
     p.tiles = (V + p.width - 1) / p.width;
     p.first_chunk = true;
-    p.most = asc_bf16(call->ctx) && x->dtype == ASC_F32 ? FEWER : ROWS;
-    if (make_room(&p, tokens, ((const head_attrs *)call->attrs)->cap)) {
+    p.most = tokens < ROWS ? tokens : ROWS;
+    if (make_room(&p, ((const head_attrs *)call->attrs)->cap)) {
         return ASC_ERR_MEMORY;
     }
     double total = 0;
     for (p.first = 0; p.first < tokens; p.first += p.most, p.first_chunk = false) {
         p.rows = tokens - p.first < p.most ? tokens - p.first : p.most;
-        total += BY_DTYPE(x->dtype, run_chunk)(&p);
+        total += p.bf16 ? run_chunk_bf16(&p) : BY_DTYPE(x->dtype, run_chunk)(&p);
     }
     if (tokens == 0 && call->wants[W]) {
         memset(call->saved[SAVED_DW].data, 0, asc_array_bytes(w));

@@ -79,6 +79,7 @@ static const asc_bf16_kernel tiles_in_c = {
     .columns = COLUMNS,
     .pack_rows = pack_rows,
     .pack_panels = pack_panels,
+    .turn_rows = turn_rows,
     .multiply = multiply,
     .rounding = {round_floats, widen_halves},
 };
