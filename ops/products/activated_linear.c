@@ -5,19 +5,20 @@
  *                                                   (both Shazeer 2020, arXiv 2002.05202)
  *   da = dy W,  dx = da∘∂a/∂x,  dg = da∘∂a/∂g,  dW = dyᵀ a,  db = Σ dy over all leading dimensions
  *
- * a, the widest array of a Transformer's layer, is never held: a tile of tokens makes its own while it is in cache,
- * forward and again backward, where what dx needs is at hand anyway. */
+ * a, the widest array of a Transformer's layer, is never held: a tile of tokens makes its own, a band of columns at a
+ * time, while it is in cache, forward and again backward, where what dx needs is at hand anyway. */
 #include "ops/shared/tokens.h"
 
 #include <string.h>
 
 enum { X, W, B, GATE };
+enum { BAND = 256 }; /* columns of x, at most */
 
 /* n entries of a, and the gradients that are wanted, from da. */
 typedef struct piece {
     void *a;
     const void *x, *g, *da;
-    void *dx, *dg; /* NULL: not wanted; dx may be da */
+    void *dx, *dg; /* NULL: not wanted */
     void *room;    /* for n entries, with a gate */
     int64_t n;
     bool fresh_x, fresh_g;
@@ -35,8 +36,9 @@ typedef struct job {
     const activation *act;
     asc_tokens tokens;
     int64_t in, out;
-    void *a;       /* [workers][tile, in] */
-    void *da;      /* the same; NULL where dx takes it */
+    int64_t band;  /* columns; the last one may have fewer */
+    void *a;       /* [workers][tile, band] */
+    void *da;      /* the same; NULL where no slope is wanted */
     void *room;    /* the same; NULL without a gate */
     void *dw, *db; /* [chunks][out, in], [chunks][out]; NULL: not wanted */
 } job;
@@ -44,8 +46,20 @@ typedef struct job {
 static job job_of(asc_call *call)
 {
     const asc_array *x = &call->in[X], *w = &call->in[W];
+    int64_t in = w->shape[1], bands = (in + BAND - 1) / BAND, even = in > 0 ? (in + bands - 1) / bands : 1;
     return (job){.call = call, .act = call->op->data, .tokens = asc_tokens_of(asc_leading(x, x->ndim - 1)),
-                 .in = w->shape[1], .out = w->shape[0]};
+                 .in = in, .out = w->shape[0], .band = (even + 31) / 32 * 32};
+}
+
+/* Some rows and columns of x's. */
+typedef struct area {
+    int64_t row, rows, column, columns;
+} area;
+
+static area band_of(const job *j, int64_t row, int64_t rows, int64_t column)
+{
+    int64_t left = j->in - column;
+    return (area){row, rows, column, left < j->band ? left : j->band};
 }
 
 /* ---- float, and f64.awk makes the same for double ---- */
@@ -133,15 +147,21 @@ static void geglu_both_f32(const piece *p)
 
 /* ---- passes ---- */
 
-/* Row `first` of an array of x's width, of a tile of such rows that a worker has, or of nothing. */
-static float *rows_f32(const job *j, const asc_array *array, int64_t first)
+/* Row r of an area, of an array of x's shape, of one that a worker has, or of nothing. */
+static float *row_f32(const job *j, const asc_array *array, const area *at, int64_t r)
 {
-    return array->data ? (float *)array->data + first * j->in : NULL;
+    return array->data ? (float *)array->data + (at->row + r) * j->in + at->column : NULL;
 }
 
-static float *own_f32(const job *j, void *tiles, int worker)
+static float *own_f32(const job *j, void *bands, int worker)
 {
-    return tiles ? (float *)tiles + worker * j->tokens.tile * j->in : NULL;
+    return bands ? (float *)bands + worker * j->tokens.tile * j->band : NULL;
+}
+
+static piece piece_f32(const job *j, const area *at, int64_t r, float *a)
+{
+    return (piece){.a = a + r * at->columns, .x = row_f32(j, &j->call->in[X], at, r),
+                   .g = row_f32(j, &j->call->in[GATE], at, r), .n = at->columns};
 }
 
 static void forward_tile_f32(void *arg, int64_t tile, int worker)
@@ -149,53 +169,67 @@ static void forward_tile_f32(void *arg, int64_t tile, int worker)
     const job *j = arg;
     const asc_call *call = j->call;
     int64_t first = tile * j->tokens.tile, left = j->tokens.rows - first;
-    int64_t rows = left < j->tokens.tile ? left : j->tokens.tile;
-    piece p = {.a = own_f32(j, j->a, worker), .x = rows_f32(j, &call->in[X], first),
-               .g = rows_f32(j, &call->in[GATE], first), .n = rows * j->in};
-    j->act->value_f32(&p);
-    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                             .bf16 = asc_bf16(j->call->ctx),
-                             .tb = true,
-                             .m = rows,
-                             .n = j->out,
-                             .k = j->in,
-                             .alpha = 1,
-                             .a = p.a,
-                             .lda = j->in,
-                             .b = call->in[W].data,
-                             .ldb = j->in,
-                             .c = (float *)call->out[0].data + first * j->out,
-                             .ldc = j->out,
-                             .bias = call->in[B].data});
+    int64_t rows = left < j->tokens.tile ? left : j->tokens.tile, column = 0;
+    float *a = own_f32(j, j->a, worker);
+    do { /* at least one product: y of a sum of nothing is the bias */
+        area at = band_of(j, first, rows, column);
+        for (int64_t r = 0; r < rows; r++) {
+            piece p = piece_f32(j, &at, r, a);
+            j->act->value_f32(&p);
+        }
+        asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                                 .bf16 = asc_bf16(j->call->ctx),
+                                 .tb = true,
+                                 .m = rows,
+                                 .n = j->out,
+                                 .k = at.columns,
+                                 .alpha = 1,
+                                 .a = a,
+                                 .lda = at.columns,
+                                 .b = (const float *)call->in[W].data + column,
+                                 .ldb = j->in,
+                                 .beta = column > 0,
+                                 .c = (float *)call->out[0].data + first * j->out,
+                                 .ldc = j->out,
+                                 .bias = column > 0 ? NULL : call->in[B].data});
+        column += j->band;
+    } while (column < j->in);
 }
 
-/* Rows of dx and dg, and of a, which dW is made from. */
-static void backward_rows_f32(const job *j, int64_t first, int64_t rows, int worker, float *a)
+/* An area of dx and dg, and of a, which dW is made from. */
+static void backward_area_f32(const job *j, const area *at, int worker, float *a)
 {
     const asc_call *call = j->call;
-    piece p = {.a = a, .x = rows_f32(j, &call->in[X], first), .g = rows_f32(j, &call->in[GATE], first),
-               .dx = rows_f32(j, &call->grad_in[X], first), .dg = rows_f32(j, &call->grad_in[GATE], first),
-               .room = own_f32(j, j->room, worker), .n = rows * j->in, .fresh_x = call->fresh[X],
-               .fresh_g = call->fresh[GATE]};
-    if (!p.dx && !p.dg) {
-        j->act->value_f32(&p);
-        return;
+    bool slopes = call->grad_in[X].data || call->grad_in[GATE].data;
+    float *da = own_f32(j, j->da, worker);
+    if (slopes) {
+        asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                                 .bf16 = asc_bf16(j->call->ctx),
+                                 .m = at->rows,
+                                 .n = at->columns,
+                                 .k = j->out,
+                                 .alpha = 1,
+                                 .a = (const float *)call->grad_out[0].data + at->row * j->out,
+                                 .lda = j->out,
+                                 .b = (const float *)call->in[W].data + at->column,
+                                 .ldb = j->in,
+                                 .c = da,
+                                 .ldc = at->columns});
     }
-    float *da = j->da ? own_f32(j, j->da, worker) : p.dx;
-    p.da = da;
-    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                             .bf16 = asc_bf16(j->call->ctx),
-                             .m = rows,
-                             .n = j->in,
-                             .k = j->out,
-                             .alpha = 1,
-                             .a = (const float *)call->grad_out[0].data + first * j->out,
-                             .lda = j->out,
-                             .b = call->in[W].data,
-                             .ldb = j->in,
-                             .c = da,
-                             .ldc = j->in});
-    j->act->both_f32(&p);
+    for (int64_t r = 0; r < at->rows; r++) {
+        piece p = piece_f32(j, at, r, a);
+        if (!slopes) {
+            j->act->value_f32(&p);
+            continue;
+        }
+        p.da = da + r * at->columns;
+        p.dx = row_f32(j, &call->grad_in[X], at, r);
+        p.dg = row_f32(j, &call->grad_in[GATE], at, r);
+        p.room = j->room ? own_f32(j, j->room, worker) : NULL;
+        p.fresh_x = call->fresh[X];
+        p.fresh_g = call->fresh[GATE];
+        j->act->both_f32(&p);
+    }
 }
 
 static void backward_chunk_f32(void *arg, int64_t chunk, int worker)
@@ -212,22 +246,25 @@ static void backward_chunk_f32(void *arg, int64_t chunk, int worker)
     for (int64_t first = begin; first < end; first += t->tile) {
         int64_t rows = end - first < t->tile ? end - first : t->tile;
         const float *dy = (const float *)j->call->grad_out[0].data + first * j->out;
-        backward_rows_f32(j, first, rows, worker, a);
-        if (dw) {
-            asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                                     .bf16 = asc_bf16(j->call->ctx),
-                                     .ta = true,
-                                     .m = j->out,
-                                     .n = j->in,
-                                     .k = rows,
-                                     .alpha = 1,
-                                     .a = dy,
-                                     .lda = j->out,
-                                     .b = a,
-                                     .ldb = j->in,
-                                     .beta = first > begin,
-                                     .c = dw,
-                                     .ldc = j->in});
+        for (int64_t column = 0; column < j->in; column += j->band) {
+            area at = band_of(j, first, rows, column);
+            backward_area_f32(j, &at, worker, a);
+            if (dw) {
+                asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                                         .bf16 = asc_bf16(j->call->ctx),
+                                         .ta = true,
+                                         .m = j->out,
+                                         .n = at.columns,
+                                         .k = rows,
+                                         .alpha = 1,
+                                         .a = dy,
+                                         .lda = j->out,
+                                         .b = a,
+                                         .ldb = at.columns,
+                                         .beta = first > begin,
+                                         .c = dw + column,
+                                         .ldc = j->in});
+            }
         }
         if (db) {
             asc_kernels_f32()->sum_rows(db, dy, rows, j->out);
@@ -255,17 +292,17 @@ static asc_status infer(asc_call *call)
     return status;
 }
 
-/* Memory for a tile of each worker. */
-static void *tile_scratch(const job *j)
+/* Memory for a band of a tile of each worker. */
+static void *band_scratch(const job *j)
 {
-    size_t elements = (size_t)asc_threads(j->call->ctx) * (size_t)j->tokens.tile * (size_t)j->in;
+    size_t elements = (size_t)asc_threads(j->call->ctx) * (size_t)(j->tokens.tile * j->band);
     return asc_call_scratch(j->call, elements * asc_dtype_size(j->call->in[X].dtype));
 }
 
 static asc_status forward(asc_call *call)
 {
     job j = job_of(call);
-    j.a = tile_scratch(&j);
+    j.a = band_scratch(&j);
     if (!j.a) {
         return ASC_ERR_MEMORY;
     }
@@ -278,10 +315,10 @@ static asc_status make_room(asc_call *call, job *j)
 {
     size_t sums = (size_t)j->tokens.chunks * (size_t)j->out * asc_dtype_size(call->in[X].dtype);
     bool gated = j->act->gated, w = call->grad_in[W].data, b = call->grad_in[B].data;
-    bool da = gated || (call->grad_in[X].data && !call->fresh[X]);
-    j->a = tile_scratch(j);
-    j->da = da ? tile_scratch(j) : NULL;
-    j->room = gated ? tile_scratch(j) : NULL;
+    bool da = call->grad_in[X].data || call->grad_in[GATE].data;
+    j->a = band_scratch(j);
+    j->da = da ? band_scratch(j) : NULL;
+    j->room = gated ? band_scratch(j) : NULL;
     j->dw = w ? asc_call_scratch(call, sums * (size_t)j->in) : NULL;
     j->db = b ? asc_call_scratch(call, sums) : NULL;
     return j->a && (j->da || !da) && (j->room || !gated) && (j->dw || !w) && (j->db || !b) ? ASC_OK : ASC_ERR_MEMORY;
