@@ -12,9 +12,10 @@
  * in float. An element of C is one sum of 0 … k-1, fused, each odd place before the even one before it, which is the
  * order of AVX512-BF16's vdpbf16ps (measured on Zen 4: every element of 2 million is that of two fused
  * multiply-adds); AMX adds the 16 even products and the 16 odd ones of 32 places by themselves, then these two sums,
- * then that to C's. A sum that is subnormal becomes zero of its sign: after every step by these instructions, at the
- * end elsewhere. So kernels other than AMX's give the same bits but where a sum is so small on its way, or a single
- * product below or beyond all normal numbers.
+ * then that to the sum before. What C begins with is added last, or by AMX first where alpha is 1. A sum that is
+ * subnormal becomes zero of its sign: after every step by these instructions, at the end elsewhere. So kernels other
+ * than AMX's give the same bits but where a sum is so small on its way, or a single product below or beyond all normal
+ * numbers.
  */
 #ifndef KERNELS_BF16_H
 #define KERNELS_BF16_H

@@ -16,6 +16,15 @@
 
 enum { SQUARE = SIDE * SIDE }; /* pairs of a tile */
 
+static ALWAYS_INLINE void load_sums(const float *from, int64_t ld)
+{
+    int64_t bytes = ld * (int64_t)sizeof *from;
+    tile_load(0, from, bytes);
+    tile_load(1, from + SIDE, bytes);
+    tile_load(2, from + SIDE * ld, bytes);
+    tile_load(3, from + SIDE * ld + SIDE, bytes);
+}
+
 static ALWAYS_INLINE void store_sums(float *to, int64_t ld)
 {
     int64_t bytes = ld * (int64_t)sizeof *to;
@@ -25,21 +34,10 @@ static ALWAYS_INLINE void store_sums(float *to, int64_t ld)
     tile_store(3, to + SIDE * ld + SIDE, bytes);
 }
 
-static ALWAYS_INLINE void multiply_square(const asc_bf16_product *p, int64_t i, int64_t j, const bool second)
+/* sums [32, COLUMNS] += 32 rows of A, or 16, times a panel, in tiles. */
+static ALWAYS_INLINE void add_products(const element *a, const element *b, int64_t width, const bool second)
 {
-    int64_t width = rounded_up(p->k, UNIT) / 2;
     enum { BYTES = SIDE * sizeof(element) };
-    const element *a = (const element *)p->a + i * width, *b = (const element *)p->b + j * width;
-    int64_t rows = at_most(p->m - i, 2 * SIDE), columns = at_most(p->n - j, COLUMNS);
-    for (int64_t r = 0; r < rows && p->add; r++) {
-        const float *c = p->c + (i + r) * p->ldc + j;
-        FETCH(c);
-        FETCH(c + columns - 1);
-    }
-    tile_zero(0);
-    tile_zero(1);
-    tile_zero(2);
-    tile_zero(3);
     for (int64_t l = 0; l < width * SIDE; l += SQUARE) {
         tile_load(6, b + 2 * l, BYTES);
         tile_load(4, a + l, BYTES);
@@ -52,27 +50,61 @@ static ALWAYS_INLINE void multiply_square(const asc_bf16_product *p, int64_t i, 
             tile_multiply(3, 5, 7);
         }
     }
-    if (rows == 2 * SIDE && columns == COLUMNS && p->alpha == 1 && !p->add && !p->bias) {
-        store_sums(p->c + i * p->ldc + j, p->ldc);
-        return;
+}
+
+/* What sums begin with: `ld` from row to row. */
+static ALWAYS_INLINE void begin_sums(const float *base, int64_t ld)
+{
+    if (base) {
+        load_sums(base, ld);
+    } else {
+        tile_zero(0);
+        tile_zero(1);
+        tile_zero(2);
+        tile_zero(3);
     }
-    _Alignas(64) float sums[2 * SIDE][COLUMNS];
+}
+
+/* Rows and columns at the end of C, or sums that take a factor. */
+static inline void multiply_part(const asc_bf16_product *p, int64_t i, int64_t j, const float *base, int64_t ld)
+{
+    _Alignas(64) float sums[2 * SIDE][COLUMNS] = {{0}};
+    int64_t width = rounded_up(p->k, UNIT) / 2, rows = at_most(p->m - i, 2 * SIDE), columns = at_most(p->n - j, COLUMNS);
+    const element *a = (const element *)p->a + i * width, *b = (const element *)p->b + j * width;
+    for (int64_t r = 0; r < rows && base; r++) {
+        memcpy(sums[r], base + r * ld, (size_t)columns * sizeof *base);
+    }
+    load_sums(sums[0], COLUMNS);
+    if (rows > SIDE) {
+        add_products(a, b, width, true);
+    } else {
+        add_products(a, b, width, false);
+    }
     store_sums(sums[0], COLUMNS);
     for (int64_t r = 0; r < rows; r++) {
-        finish_row(p, i + r, j, columns, sums[r]);
+        if (p->alpha == 1) {
+            memcpy(p->c + (i + r) * p->ldc + j, sums[r], (size_t)columns * sizeof *p->c);
+        } else {
+            finish_row(p, i + r, j, columns, sums[r]);
+        }
     }
 }
 
 static void multiply(const asc_bf16_product *p)
 {
+    int64_t width = rounded_up(p->k, UNIT) / 2, ld = p->add ? p->ldc : 0;
     tiles_begin();
     for (int64_t i = 0; i < p->m; i += 2 * SIDE) {
         for (int64_t j = 0; j < p->n; j += COLUMNS) {
-            if (p->m - i > SIDE) {
-                multiply_square(p, i, j, true);
-            } else {
-                multiply_square(p, i, j, false);
+            float *c = p->c + i * p->ldc + j;
+            const float *base = p->alpha != 1 ? NULL : p->add ? c : p->bias ? p->bias + j : NULL;
+            if (p->alpha != 1 || p->m - i < 2 * SIDE || p->n - j < COLUMNS) {
+                multiply_part(p, i, j, base, ld);
+                continue;
             }
+            begin_sums(base, ld);
+            add_products((const element *)p->a + i * width, (const element *)p->b + j * width, width, true);
+            store_sums(c, p->ldc);
         }
     }
     tiles_end();

@@ -23,13 +23,6 @@
 #define UNROLL
 #endif
 
-/* What is written soon. */
-#if defined(__GNUC__)
-#define FETCH(x) __builtin_prefetch(x, 1)
-#else
-#define FETCH(x) ((void)(x))
-#endif
-
 static inline uint32_t rounded_at(const float *x)
 {
     uint32_t bits;

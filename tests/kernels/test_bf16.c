@@ -114,10 +114,10 @@ typedef struct vectors {
     float a[LARGEST + 32], b[LARGEST + 32];
 } vectors;
 
-/* The sum in the order that kernels/bf16.h states. */
-static float sum_in_order(const vectors *v, int64_t k, bool by_tiles)
+/* The sum in the order that kernels/bf16.h states, from what it begins with. */
+static float sum_in_order(const vectors *v, int64_t k, bool by_tiles, float base)
 {
-    float sum = 0;
+    float sum = by_tiles ? base : 0;
     for (int64_t l = 0; l < k && !by_tiles; l += 2) {
         sum = flushed(fmaf(v->a[l + 1], v->b[l + 1], sum));
         sum = flushed(fmaf(v->a[l], v->b[l], sum));
@@ -130,7 +130,7 @@ static float sum_in_order(const vectors *v, int64_t k, bool by_tiles)
         }
         sum = flushed(sum + flushed(even + odd));
     }
-    return sum;
+    return by_tiles ? sum : base + sum;
 }
 
 /* C = op(A) op(B) of numbers on [-1, 1). */
@@ -196,12 +196,13 @@ static vectors vectors_of(const product *p, int64_t i, int64_t j)
     return v;
 }
 
-static void check_sums(int kernel, const product *p)
+/* `base` [m, n], of rows `ld` apart, or NULL. */
+static void check_sums(int kernel, const product *p, const float *base, int64_t ld)
 {
     for (int64_t i = 0; i < p->m; i++) {
         for (int64_t j = 0; j < p->n; j++) {
             vectors v = vectors_of(p, i, j);
-            float want = sum_in_order(&v, p->k, adds_by_tiles(kernel)), got = p->c[i * p->n + j];
+            float want = sum_in_order(&v, p->k, adds_by_tiles(kernel), base ? base[i * ld + j] : 0), got = p->c[i * p->n + j];
             ck_assert_msg(bits_of(got) == bits_of(want), "kernel %d, %d×%d×%d, element (%d, %d): %.9g, expected %.9g",
                           kernel, (int)p->m, (int)p->n, (int)p->k, (int)i, (int)j, (double)got, (double)want);
         }
@@ -220,8 +221,43 @@ START_TEST(sums_in_the_stated_order)
         product *p = new_product(size[0], size[1], size[2], _i & 1, _i & 2);
         if (kernel_at(i)) {
             run_kernel(kernel_at(i), p, 1, false, NULL);
-            check_sums(i, p);
+            check_sums(i, p, NULL, 0);
+            run_kernel(kernel_at(i), p, 1, false, p->bias);
+            check_sums(i, p, p->bias, 0);
+            product *before = new_product(size[0], size[1], size[2], _i & 1, _i & 2);
+            memcpy(p->c, before->c, sizeof p->c);
+            run_kernel(kernel_at(i), p, 1, true, NULL);
+            check_sums(i, p, before->c, size[1]);
+            free(before);
         }
+        free(p);
+    }
+}
+END_TEST
+
+/* Packed rows, turned, are the rows of the transposed matrix, some of them or all, also of the 16 that fill up. */
+START_TEST(rows_turn)
+{
+    const asc_bf16_kernel *kernel = kernel_at(_i);
+    for (int s = 0; s < SIZES && kernel; s++) {
+        int64_t rows = sizes[s][0], k = sizes[s][1], wide = (k + 31) / 32 * 32, high = (rows + 31) / 32 * 32;
+        product *p = new_product(rows, 1, k, false, false);
+        size_t bytes = (size_t)(wide * high) * kernel->element;
+        char *packed = aligned_alloc(64, bytes), *want = aligned_alloc(64, bytes), *got = aligned_alloc(64, bytes);
+        ck_assert(packed && want && got);
+        memset(packed, 0xff, bytes);
+        memset(want, 0, bytes);
+        memset(got, 0, bytes);
+        kernel->pack_rows(packed, p->a, k, false, rows, k);
+        kernel->pack_rows(want, p->a, k, true, k, rows);
+        int64_t depth = (rows + kernel->unit - 1) / kernel->unit * kernel->unit;
+        for (int64_t first = 0; first < k; first += 32) {
+            kernel->turn_rows(got + (size_t)(first * depth) * kernel->element, packed, rows, k, first, 32);
+        }
+        ck_assert_mem_eq(got, want, (size_t)(k * depth) * kernel->element);
+        free(packed);
+        free(want);
+        free(got);
         free(p);
     }
 }
@@ -305,6 +341,7 @@ int main(void)
     tcase_add_loop_test(t, rounding, 0, KERNELS);
     tcase_add_loop_test(t, kernels_round_alike, 0, KERNELS);
     tcase_add_loop_test(t, sums_in_the_stated_order, 0, 4 * SIZES);
+    tcase_add_loop_test(t, rows_turn, 0, KERNELS);
     tcase_add_test(t, bases_and_factors);
     tcase_add_test(t, error_against_double);
     tcase_add_test(t, ends_of_the_range);
