@@ -68,13 +68,16 @@ static ALWAYS_INLINE void begin_sums(const float *base, int64_t ld)
 /* Rows and columns at the end of C, or sums that take a factor. */
 static inline void multiply_part(const asc_bf16_product *p, int64_t i, int64_t j, const float *base, int64_t ld)
 {
-    _Alignas(64) float sums[2 * SIDE][COLUMNS] = {{0}};
+    _Alignas(64) float sums[2 * SIDE][COLUMNS];
     int64_t width = rounded_up(p->k, UNIT) / 2, rows = at_most(p->m - i, 2 * SIDE), columns = at_most(p->n - j, COLUMNS);
     const element *a = (const element *)p->a + i * width, *b = (const element *)p->b + j * width;
-    for (int64_t r = 0; r < rows && base; r++) {
-        memcpy(sums[r], base + r * ld, (size_t)columns * sizeof *base);
+    if (base) {
+        memset(sums, 0, sizeof sums);
+        for (int64_t r = 0; r < rows; r++) {
+            memcpy(sums[r], base + r * ld, (size_t)columns * sizeof *base);
+        }
     }
-    load_sums(sums[0], COLUMNS);
+    begin_sums(base ? sums[0] : NULL, COLUMNS);
     if (rows > SIDE) {
         add_products(a, b, width, true);
     } else {
@@ -84,6 +87,8 @@ static inline void multiply_part(const asc_bf16_product *p, int64_t i, int64_t j
     for (int64_t r = 0; r < rows; r++) {
         if (p->alpha == 1) {
             memcpy(p->c + (i + r) * p->ldc + j, sums[r], (size_t)columns * sizeof *p->c);
+        } else if (columns == COLUMNS) {
+            finish_row(p, i + r, j, COLUMNS, sums[r]);
         } else {
             finish_row(p, i + r, j, columns, sums[r]);
         }
