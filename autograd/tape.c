@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "autograd/engine.h"
-#include "kernels/bf16.h"
+#include "kernels/packed.h"
 
 enum { CHUNK = 1 << 18, LONGEST_LABEL = 127 };
 
@@ -227,7 +227,7 @@ static void save(asc_ctx *ctx, asc_slot *slot, asc_storage *storage)
 
 static asc_status save_rounded(asc_ctx *ctx, asc_slot *slot, asc_storage *storage)
 {
-    asc_status status = asc_storage_ref_rounded(ctx, storage, &asc_bf16_kernel_active()->rounding);
+    asc_status status = asc_storage_ref_rounded(ctx, storage, &asc_packed_kernel_active()->rounding);
     slot->offset = (char *)slot->array.data - (char *)storage->data;
     slot->rounded = !status;
     slot->storage = status ? NULL : storage;

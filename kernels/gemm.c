@@ -7,7 +7,7 @@
 void asc_gemm_run(const asc_gemm *g)
 {
     if (g->bf16 && g->dtype == ASC_F32 && g->m > 0 && g->n > 0 && g->k > 0) {
-        asc_gemm_bf16(g);
+        asc_gemm_packed(g);
     } else {
         asc_blas_run(g);
     }

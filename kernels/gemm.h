@@ -12,7 +12,7 @@ static inline asc_ctx *asc_bf16(asc_ctx *ctx)
 }
 
 /* On the calling thread; from inside a piece, too. Sizes and leading dimensions up to INT32_MAX. With `bf16`, operands
- * of float32 are rounded to bfloat16 as kernels/bf16.h says. */
+ * of float32 are rounded to bfloat16 as kernels/packed.h says. */
 void asc_gemm_run(const asc_gemm *g);
 
 /* On the context's threads, cut into pieces by the problem: the same bits for any number of threads. ASC_ERR_ARG
@@ -23,6 +23,6 @@ asc_status asc_gemm_parallel(asc_ctx *ctx, const asc_gemm *g);
 int64_t asc_gemm_pieces(const asc_gemm *g);
 
 /* The first of these on bfloat16; m, n and k are not 0, and beta or the bias starts C. */
-void asc_gemm_bf16(const asc_gemm *g);
+void asc_gemm_packed(const asc_gemm *g);
 
 #endif

@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/bf16.h"
+#include "kernels/packed.h"
 
 enum { X, W, Y };
 enum { LOSS, TOKEN_LOSS, TOP };
@@ -37,7 +37,7 @@ typedef struct chunk {
     int64_t most;           /* and how many any chunk has */
     double share;           /* 1/n: what each counted token adds to the mean */
     bool first_chunk;
-    const asc_bf16_kernel *bf16; /* NULL: products of floats */
+    const asc_packed_kernel *bf16; /* NULL: products of floats */
     void *e;                /* [tiles][rows, columns]; with bf16 [tiles][most, width], packed by rows */
     void *max, *sum;        /* [tiles, rows] */
     void *factor;           /* [tiles, rows]: exp(max - lse)/n, 0 for a token that does not count */
@@ -311,7 +311,7 @@ static char *e_of(const chunk *p, int64_t tile)
 static void score_tile_bf16(void *arg, int64_t tile, int worker)
 {
     const chunk *p = arg;
-    const asc_bf16_kernel *kernel = p->bf16;
+    const asc_packed_kernel *kernel = p->bf16;
     int64_t D = p->D, from = tile * p->width, columns = columns_of_f32(p, tile);
     char *w = packed_of(p, worker), *x = w + packed_size(p, p->width, D);
     float *strip = p->strip + worker * STRIP * p->width;
@@ -319,7 +319,7 @@ static void score_tile_bf16(void *arg, int64_t tile, int worker)
     for (int64_t first = 0; first < p->rows; first += STRIP) {
         int64_t rows = p->rows - first < STRIP ? p->rows - first : STRIP;
         kernel->pack_rows(x, (const float *)p->call->in[X].data + (p->first + first) * D, D, false, rows, D);
-        kernel->multiply(&(asc_bf16_product){
+        kernel->multiply(&(asc_packed_product){
             .m = rows, .n = columns, .k = D, .a = x, .b = w, .alpha = 1, .c = strip, .ldc = p->width});
         for (int64_t t = 0; t < rows; t++) {
             raise_row_f32(p, tile, first + t, strip + t * p->width, worker);
@@ -333,7 +333,7 @@ static void score_tile_bf16(void *arg, int64_t tile, int worker)
 /* dW = eᵀ (f∘x), of STRIP rows of W at a time. */
 static void grad_weight_bf16(const chunk *p, int64_t tile, int worker)
 {
-    const asc_bf16_kernel *kernel = p->bf16;
+    const asc_packed_kernel *kernel = p->bf16;
     int64_t D = p->D, columns = columns_of_f32(p, tile);
     float *dw = (float *)p->call->saved[SAVED_DW].data + tile * p->width * D;
     char *x = packed_of(p, worker), *turned = x + packed_size(p, D, p->rows);
@@ -341,7 +341,7 @@ static void grad_weight_bf16(const chunk *p, int64_t tile, int worker)
     for (int64_t v = 0; v < columns; v += STRIP) {
         int64_t rows = columns - v < STRIP ? columns - v : STRIP;
         kernel->turn_rows(turned, e_of(p, tile), p->rows, columns, v, STRIP);
-        kernel->multiply(&(asc_bf16_product){.m = rows,
+        kernel->multiply(&(asc_packed_product){.m = rows,
                                              .n = D,
                                              .k = p->rows,
                                              .a = turned,
@@ -360,7 +360,7 @@ static void grad_tile_bf16(void *arg, int64_t tile, int worker)
     int64_t D = p->D, columns = columns_of_f32(p, tile);
     char *w = packed_of(p, worker);
     p->bf16->pack_panels(w, (const float *)p->call->in[W].data + tile * p->width * D, D, false, columns, D);
-    p->bf16->multiply(&(asc_bf16_product){.m = p->rows,
+    p->bf16->multiply(&(asc_packed_product){.m = p->rows,
                                           .n = D,
                                           .k = columns,
                                           .a = e_of(p, tile),
@@ -483,7 +483,7 @@ static asc_status forward(asc_call *call)
         return ASC_ERR_ARG;
     }
     chunk p = {.call = call, .V = V, .D = D, .share = counted ? 1.0 / (double)counted : 0};
-    p.bf16 = asc_bf16(call->ctx) && x->dtype == ASC_F32 ? asc_bf16_kernel_active() : NULL;
+    p.bf16 = asc_bf16(call->ctx) && x->dtype == ASC_F32 ? asc_packed_kernel_active() : NULL;
     int64_t width = (V + TILES - 1) / TILES;
     p.width = width < NARROWEST ? NARROWEST : round_up(width, p.bf16 ? STRIP : 16);
     p.tiles = (V + p.width - 1) / p.width;

@@ -1,13 +1,13 @@
-/* tests/kernels/tiles.h: AMX's tiles in plain C, and the kernel of kernels/bf16_amx.h on them. */
+/* tests/kernels/tiles.h: AMX's tiles in plain C, and the kernel of kernels/packed_amx.h on them. */
 #ifndef TESTS_KERNELS_TILES_H
 #define TESTS_KERNELS_TILES_H
 
 #include <math.h>
 
-#include "kernels/bf16_round.h"
+#include "kernels/packed_tiles.h"
 
 enum { UNIT = 32, COLUMNS = 32, TILED = 1 };
-#include "kernels/bf16_pairs.h"
+#include "kernels/packed_pairs.h"
 
 /* Eight tiles of 16 rows of 64 bytes, as bits of floats, or as pairs of bfloat16. */
 static uint32_t tiles[8][16][16];
@@ -70,9 +70,9 @@ static void tile_multiply(int t, int a, int b)
     }
 }
 
-#include "kernels/bf16_amx.h"
+#include "kernels/packed_amx.h"
 
-static const asc_bf16_kernel tiles_in_c = {
+static const asc_packed_kernel tiles_in_c = {
     .element = 2,
     .unit = UNIT,
     .rows = SIDE,

@@ -1,10 +1,10 @@
-/* kernels/bf16_amx.c: products of bfloat16 by AMX. The process has asked for its registers (tensor/cpu.c). */
+/* kernels/packed_amx.c: products of bfloat16 by AMX. The process has asked for its registers (tensor/cpu.c). */
 #include <immintrin.h>
 
-#include "kernels/bf16_round.h"
+#include "kernels/packed_tiles.h"
 
 enum { UNIT = 32, COLUMNS = 32, TILED = 1 };
-#include "kernels/bf16_pairs.h"
+#include "kernels/packed_pairs.h"
 
 #define tile_zero(t)            _tile_zero(t)
 #define tile_load(t, x, bytes)  _tile_loadd(t, x, bytes)
@@ -27,9 +27,9 @@ static inline void tiles_end(void)
     _tile_release();
 }
 
-#include "kernels/bf16_amx.h"
+#include "kernels/packed_amx.h"
 
-const asc_bf16_kernel asc_bf16_amx = {
+const asc_packed_kernel asc_bf16_amx = {
     .element = 2,
     .unit = UNIT,
     .rows = SIDE,

@@ -1,5 +1,5 @@
 /*
- * kernels/bf16.h: products of operands rounded to bfloat16, summed in float.
+ * kernels/packed.h: products of operands rounded to bfloat16, summed in float.
  *
  * An operand is rounded to nearest, ties to even; a NaN stays one, what is too large becomes infinite, a subnormal
  * float zero of its sign. It is packed once into what the instructions take, and multiplied tile by tile:
@@ -17,8 +17,8 @@
  * than AMX's give the same bits but where a sum is so small on its way, or a single product below or beyond all normal
  * numbers.
  */
-#ifndef KERNELS_BF16_H
-#define KERNELS_BF16_H
+#ifndef KERNELS_PACKED_H
+#define KERNELS_PACKED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@
 
 /* C = base + alpha A B, all of it in packed operands' rows and panels; base: C where add, a row `bias` for every row,
  * or nothing. */
-typedef struct asc_bf16_product {
+typedef struct asc_packed_product {
     int64_t m, n, k;
     const void *a, *b; /* packed */
     float alpha;
@@ -37,9 +37,9 @@ typedef struct asc_bf16_product {
     const float *bias; /* [n], or NULL */
     float *c;
     int64_t ldc;
-} asc_bf16_product;
+} asc_packed_product;
 
-typedef struct asc_bf16_kernel {
+typedef struct asc_packed_kernel {
     size_t element;  /* bytes of a packed element: 2, in pairs, or 4 */
     int64_t unit;    /* of k */
     int64_t rows;    /* that A is filled up to with zeros, a multiple of it */
@@ -50,18 +50,18 @@ typedef struct asc_bf16_kernel {
     void (*pack_panels)(void *to, const float *x, int64_t ld, bool turned, int64_t k, int64_t n);
     /* Packed rows [rows][k] as packed rows [k][rows], those of `places` of k from `first` on, a multiple of 32 */
     void (*turn_rows)(void *to, const void *from, int64_t rows, int64_t k, int64_t first, int64_t places);
-    void (*multiply)(const asc_bf16_product *p);
+    void (*multiply)(const asc_packed_product *p);
     asc_rounding rounding;
-} asc_bf16_kernel;
+} asc_packed_kernel;
 
 /* The kernel in use; static, never NULL. */
-const asc_bf16_kernel *asc_bf16_kernel_active(void);
+const asc_packed_kernel *asc_packed_kernel_active(void);
 
 /* That of one set of instructions, or NULL where the library was built without it. Not checked against the processor:
  * see asc_bf16_best. */
-const asc_bf16_kernel *asc_bf16_kernel_of(enum asc_bf16 set);
+const asc_packed_kernel *asc_packed_kernel_of(enum asc_bf16 set);
 
-/* One for each compilation of bf16_impl.c, and bf16_amx.c's. */
-extern const asc_bf16_kernel asc_bf16_plain, asc_bf16_avx2, asc_bf16_avx512, asc_bf16_avx512_bf16, asc_bf16_amx;
+/* One for each compilation of packed_impl.c, and packed_amx.c's. */
+extern const asc_packed_kernel asc_bf16_plain, asc_bf16_avx2, asc_bf16_avx512, asc_bf16_avx512_bf16, asc_bf16_amx;
 
 #endif

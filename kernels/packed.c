@@ -1,11 +1,11 @@
-/* kernels/bf16.c: the kernel of the instructions in use. */
+/* kernels/packed.c: the kernel of the instructions in use. */
 #ifdef HAVE_CONFIG_H
 #include <config.h>
 #endif
 
-#include "kernels/bf16.h"
+#include "kernels/packed.h"
 
-static const asc_bf16_kernel *const kernels[ASC_BF16_COUNT] = {
+static const asc_packed_kernel *const kernels[ASC_BF16_COUNT] = {
     [ASC_BF16_PLAIN] = &asc_bf16_plain,
 #ifdef HAVE_KERNELS_AVX2
     [ASC_BF16_AVX2] = &asc_bf16_avx2,
@@ -21,12 +21,12 @@ static const asc_bf16_kernel *const kernels[ASC_BF16_COUNT] = {
 #endif
 };
 
-const asc_bf16_kernel *asc_bf16_kernel_of(enum asc_bf16 set)
+const asc_packed_kernel *asc_packed_kernel_of(enum asc_bf16 set)
 {
     return kernels[set];
 }
 
-const asc_bf16_kernel *asc_bf16_kernel_active(void)
+const asc_packed_kernel *asc_packed_kernel_active(void)
 {
     return kernels[asc_bf16_active()];
 }

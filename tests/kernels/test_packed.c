@@ -1,10 +1,10 @@
-/* tests/kernels/test_bf16.c: rounding to bfloat16, and products of such operands by every set of instructions that the
+/* tests/kernels/test_packed.c: rounding to bfloat16, and products of such operands by every set of instructions that the
  * processor has; AMX by tiles written in C, which are the oracle of the real ones, too. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/bf16.h"
+#include "kernels/packed.h"
 #include "tensor/random.h"
 #include "tests/kernels/tiles.h"
 #include "tests/suite.h"
@@ -26,9 +26,9 @@ static uint32_t bits_of(float x)
 }
 
 /* The kernels to be tested: those that the processor runs, and the emulated tiles. */
-static const asc_bf16_kernel *kernel_at(int i)
+static const asc_packed_kernel *kernel_at(int i)
 {
-    return i < ASC_BF16_COUNT ? i <= (int)asc_bf16_best() ? asc_bf16_kernel_of((enum asc_bf16)i) : NULL : &tiles_in_c;
+    return i < ASC_BF16_COUNT ? i <= (int)asc_bf16_best() ? asc_packed_kernel_of((enum asc_bf16)i) : NULL : &tiles_in_c;
 }
 
 enum { KERNELS = ASC_BF16_COUNT + 1 };
@@ -41,7 +41,7 @@ static bool adds_by_tiles(int i)
 /* ---- rounding ---- */
 
 /* x as a kernel packs it, read back. */
-static uint32_t packed(const asc_bf16_kernel *kernel, float x)
+static uint32_t packed(const asc_packed_kernel *kernel, float x)
 {
     _Alignas(64) unsigned char room[4096];
     uint32_t bits = 0;
@@ -64,7 +64,7 @@ START_TEST(rounding)
         {0x007fffff, 0x00000000}, {0x807fffff, 0x80000000}, {0x00000001, 0x00000000},
         {0x80000001, 0x80000000}, /* subnormals */
     };
-    const asc_bf16_kernel *kernel = kernel_at(_i);
+    const asc_packed_kernel *kernel = kernel_at(_i);
     for (size_t i = 0; kernel && i < sizeof cases / sizeof *cases; i++) {
         uint32_t y = packed(kernel, of_bits(cases[i].x));
         ck_assert_msg(y == cases[i].y, "%08x: %08x, expected %08x", cases[i].x, y, cases[i].y);
@@ -83,7 +83,7 @@ START_TEST(kernels_round_alike)
 {
     static const uint32_t low[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
     enum { LOWS = sizeof low / sizeof *low };
-    const asc_bf16_kernel *plain = kernel_at(ASC_BF16_PLAIN), *kernel = kernel_at(_i);
+    const asc_packed_kernel *plain = kernel_at(ASC_BF16_PLAIN), *kernel = kernel_at(_i);
     for (uint32_t high = 0; kernel && high < 0x10000; high += 3) {
         float x[LOWS], wide[LOWS];
         uint16_t halves[LOWS];
@@ -114,7 +114,7 @@ typedef struct vectors {
     float a[LARGEST + 32], b[LARGEST + 32];
 } vectors;
 
-/* The sum in the order that kernels/bf16.h states, from what it begins with. */
+/* The sum in the order that kernels/packed.h states, from what it begins with. */
 static float sum_in_order(const vectors *v, int64_t k, bool by_tiles, float base)
 {
     float sum = by_tiles ? base : 0;
@@ -163,7 +163,7 @@ static product *new_product(int64_t m, int64_t n, int64_t k, bool ta, bool tb)
     return p;
 }
 
-static void run_kernel(const asc_bf16_kernel *kernel, product *p, float alpha, bool add, const float *bias)
+static void run_kernel(const asc_packed_kernel *kernel, product *p, float alpha, bool add, const float *bias)
 {
     int64_t depth = (p->k + kernel->unit - 1) / kernel->unit * kernel->unit;
     size_t rows = (size_t)(p->m + kernel->rows) * (size_t)depth * kernel->element;
@@ -172,7 +172,7 @@ static void run_kernel(const asc_bf16_kernel *kernel, product *p, float alpha, b
     ck_assert(a && b);
     kernel->pack_rows(a, p->a, p->ta ? p->m : p->k, p->ta, p->m, p->k);
     kernel->pack_panels(b, p->b, p->tb ? p->k : p->n, p->tb, p->k, p->n);
-    kernel->multiply(&(asc_bf16_product){.m = p->m,
+    kernel->multiply(&(asc_packed_product){.m = p->m,
                                          .n = p->n,
                                          .k = p->k,
                                          .a = a,
@@ -238,7 +238,7 @@ END_TEST
 /* Packed rows, turned, are the rows of the transposed matrix, some of them or all, also of the 16 that fill up. */
 START_TEST(rows_turn)
 {
-    const asc_bf16_kernel *kernel = kernel_at(_i);
+    const asc_packed_kernel *kernel = kernel_at(_i);
     for (int s = 0; s < SIZES && kernel; s++) {
         int64_t rows = sizes[s][0], k = sizes[s][1], wide = (k + 31) / 32 * 32, high = (rows + 31) / 32 * 32;
         product *p = new_product(rows, 1, k, false, false);
@@ -345,5 +345,5 @@ int main(void)
     tcase_add_test(t, bases_and_factors);
     tcase_add_test(t, error_against_double);
     tcase_add_test(t, ends_of_the_range);
-    return run_suite("kernels/bf16", t);
+    return run_suite("kernels/packed", t);
 }

@@ -1,6 +1,6 @@
 /*
- * kernels/bf16_amx.h: products of bfloat16 on tiles; included by bf16_amx.c, and by a test with tiles of its own, after
- * bf16_pairs.h and these functions, whose tile numbers are constants:
+ * kernels/packed_amx.h: products of bfloat16 on tiles; included by packed_amx.c, and by a test with tiles of its own, after
+ * packed_pairs.h and these functions, whose tile numbers are constants:
  *
  *   tiles_begin()            every tile 16 rows of 64 bytes
  *   tile_zero(t)             t = 0
@@ -66,7 +66,7 @@ static ALWAYS_INLINE void begin_sums(const float *base, int64_t ld)
 }
 
 /* Rows and columns at the end of C, or sums that take a factor. */
-static inline void multiply_part(const asc_bf16_product *p, int64_t i, int64_t j, const float *base, int64_t ld)
+static inline void multiply_part(const asc_packed_product *p, int64_t i, int64_t j, const float *base, int64_t ld)
 {
     _Alignas(64) float sums[2 * SIDE][COLUMNS];
     int64_t width = rounded_up(p->k, UNIT) / 2, rows = at_most(p->m - i, 2 * SIDE), columns = at_most(p->n - j, COLUMNS);
@@ -95,7 +95,7 @@ static inline void multiply_part(const asc_bf16_product *p, int64_t i, int64_t j
     }
 }
 
-static void multiply(const asc_bf16_product *p)
+static void multiply(const asc_packed_product *p)
 {
     int64_t width = rounded_up(p->k, UNIT) / 2, ld = p->add ? p->ldc : 0;
     tiles_begin();

@@ -1,5 +1,5 @@
-/* kernels/bf16_floats.h: packed elements as floats, for instruction sets that multiply no bfloat16; included by
- * bf16_impl.c. */
+/* kernels/packed_floats.h: packed elements as floats, for instruction sets that multiply no bfloat16; included by
+ * packed_impl.c. */
 
 typedef float element;
 

@@ -1,11 +1,11 @@
-/* kernels/bf16_round.h: bfloat16 as the upper half of a float, and what every kernel does with a tile's sums; included
- * by bf16_impl.c and bf16_amx.c. */
-#ifndef KERNELS_BF16_ROUND_H
-#define KERNELS_BF16_ROUND_H
+/* kernels/packed_tiles.h: bfloat16 as the upper half of a float, and what every kernel does with a tile's sums; included
+ * by packed_impl.c and packed_amx.c. */
+#ifndef KERNELS_PACKED_TILES_H
+#define KERNELS_PACKED_TILES_H
 
 #include <string.h>
 
-#include "kernels/bf16.h"
+#include "kernels/packed.h"
 #include "tensor/bf16.h"
 
 #if defined(__GNUC__)
@@ -56,7 +56,7 @@ static inline float flushed(float x)
 }
 
 /* A row of a tile: `sum` are its n sums of row i from column j on. */
-static inline void finish_row(const asc_bf16_product *p, int64_t i, int64_t j, int64_t n, const float *sum)
+static inline void finish_row(const asc_packed_product *p, int64_t i, int64_t j, int64_t n, const float *sum)
 {
     float *c = p->c + i * p->ldc + j, alpha = p->alpha;
     if (p->add) {

@@ -1,14 +1,14 @@
 /*
- * kernels/bf16_impl.c: products of operands rounded to bfloat16, compiled once for each set of instructions with
+ * kernels/packed_impl.c: products of operands rounded to bfloat16, compiled once for each set of instructions with
  * ASC_ISA defined as plain, avx2, avx512 or avx512_bf16. Each compilation exports one table and nothing else.
  */
-#include "kernels/bf16.h"
+#include "kernels/packed.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
-#include "kernels/bf16_round.h"
+#include "kernels/packed_tiles.h"
 
 /* A tile of C in registers, ROWS by VECTORS of LANES each: with a row of B and one of A's elements all that there are
  * of them, or nearly. */
@@ -24,7 +24,7 @@ typedef float vector __attribute__((vector_size(BYTES), aligned(4), may_alias));
 
 #if defined(__AVX512BF16__)
 enum { UNIT = 32, STEP = 1, FILL = 16, TILED = 0 };
-#include "kernels/bf16_pairs.h"
+#include "kernels/packed_pairs.h"
 
 static ALWAYS_INLINE void add_pair(const int rows, vector sum[ROWS][VECTORS], const element *a, int64_t lda,
                                    const element *b)
@@ -78,11 +78,11 @@ static ALWAYS_INLINE vector multiply_add(vector x, vector y, vector z)
 }
 #endif
 
-#include "kernels/bf16_floats.h"
+#include "kernels/packed_floats.h"
 #endif
 
 /* A tile of C: `rows` of A, whose sums stay in registers, by a panel. */
-static ALWAYS_INLINE void multiply_tile(const int rows, const asc_bf16_product *p, int64_t i, int64_t j)
+static ALWAYS_INLINE void multiply_tile(const int rows, const asc_packed_product *p, int64_t i, int64_t j)
 {
     int64_t depth = rounded_up(p->k, UNIT) / 2 * STEP;
     const element *a = (const element *)p->a + i * depth, *b = (const element *)p->b + j * depth;
@@ -113,7 +113,7 @@ static ALWAYS_INLINE void multiply_tile(const int rows, const asc_bf16_product *
 
 /* One function for each number of rows. */
 #define TILE(n)                                                                                                        \
-    static void multiply_##n(const asc_bf16_product *p, int64_t i, int64_t j)                                          \
+    static void multiply_##n(const asc_packed_product *p, int64_t i, int64_t j)                                          \
     {                                                                                                                  \
         multiply_tile(n, p, i, j);                                                                                     \
     }
@@ -134,7 +134,7 @@ TILE(11)
 TILE(12)
 #endif
 
-static void (*const multiply_rows[ROWS])(const asc_bf16_product *p, int64_t i, int64_t j) = {
+static void (*const multiply_rows[ROWS])(const asc_packed_product *p, int64_t i, int64_t j) = {
     multiply_1, multiply_2, multiply_3, multiply_4,
 #if defined(__AVX2__)
     multiply_5, multiply_6,
@@ -145,7 +145,7 @@ static void (*const multiply_rows[ROWS])(const asc_bf16_product *p, int64_t i, i
 };
 
 /* Rows are shared out evenly: a tile of few would wait for its own sums. */
-static void multiply(const asc_bf16_product *p)
+static void multiply(const asc_packed_product *p)
 {
     int64_t tiles = (p->m + ROWS - 1) / ROWS;
     for (int64_t j = 0; j < p->n; j += COLUMNS) {
@@ -158,7 +158,7 @@ static void multiply(const asc_bf16_product *p)
 
 #define PASTE(a, b)          a##_##b
 #define PASTE_EXPANDED(a, b) PASTE(a, b)
-const asc_bf16_kernel PASTE_EXPANDED(asc_bf16, ASC_ISA) = {
+const asc_packed_kernel PASTE_EXPANDED(asc_bf16, ASC_ISA) = {
     .element = sizeof(element) * STEP / 2,
     .unit = UNIT,
     .rows = FILL,

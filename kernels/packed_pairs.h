@@ -1,5 +1,5 @@
-/* kernels/bf16_pairs.h: packed elements as pairs of bfloat16 that lie beside one another, the first one in the lower
- * half of an int32; included by bf16_impl.c and bf16_amx.c, with UNIT of k, COLUMNS of a panel, and TILED: squares of
+/* kernels/packed_pairs.h: packed elements as pairs of bfloat16 that lie beside one another, the first one in the lower
+ * half of an int32; included by packed_impl.c and packed_amx.c, with UNIT of k, COLUMNS of a panel, and TILED: squares of
  * SIDE by SIDE pairs lie one after the other, in place of whole rows. With AVX512-BF16 the processor rounds. */
 
 typedef uint32_t element; /* two of them */

@@ -1,5 +1,5 @@
-/* kernels/gemm_bf16.c: products of operands rounded to bfloat16, by blocks packed into the calling thread's room. */
-#include "kernels/bf16.h"
+/* kernels/gemm_packed.c: products of operands rounded to bfloat16, by blocks packed into the calling thread's room. */
+#include "kernels/packed.h"
 #include "kernels/gemm.h"
 #include "tensor/ctx.h"
 
@@ -20,9 +20,9 @@ static const float *at(const void *x, int64_t ld, bool turned, int64_t i, int64_
     return (const float *)x + (turned ? j * ld + i : i * ld + j);
 }
 
-void asc_gemm_bf16(const asc_gemm *g)
+void asc_gemm_packed(const asc_gemm *g)
 {
-    const asc_bf16_kernel *kernel = asc_bf16_kernel_active();
+    const asc_packed_kernel *kernel = asc_packed_kernel_active();
     char *a = asc_product_room(g->bf16), *b = a + (size_t)ROWS * DEPTH * kernel->element;
     for (int64_t l = 0; l < g->k; l += DEPTH) {
         int64_t k = least(g->k - l, DEPTH);
@@ -32,7 +32,7 @@ void asc_gemm_bf16(const asc_gemm *g)
             for (int64_t i = 0; i < g->m; i += ROWS) {
                 int64_t m = least(g->m - i, ROWS);
                 kernel->pack_rows(a, at(g->a, g->lda, g->ta, i, l), g->lda, g->ta, m, k);
-                kernel->multiply(&(asc_bf16_product){.m = m,
+                kernel->multiply(&(asc_packed_product){.m = m,
                                                      .n = n,
                                                      .k = k,
                                                      .a = a,
