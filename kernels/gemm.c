@@ -4,10 +4,26 @@
 #include "tensor/ctx.h"
 #include "tensor/dtype.h"
 
+enum { FEW_PRODUCTS = 1 << 21 }; /* of which OpenBLAS makes no packed operands */
+
+/* The kernel of ours for a product, or NULL. */
+static const asc_packed_kernel *kernel_of(const asc_gemm *g)
+{
+    if (!g->packs || g->dtype != ASC_F32 || g->m <= 0 || g->n <= 0 || g->k <= 0) {
+        return NULL;
+    }
+    if (asc_bf16(g->packs)) {
+        return asc_packed_kernel_active();
+    }
+    bool few = (double)g->m * (double)g->n * (double)g->k < FEW_PRODUCTS;
+    return few ? NULL : asc_packed_f32_kernel();
+}
+
 void asc_gemm_run(const asc_gemm *g)
 {
-    if (g->bf16 && g->dtype == ASC_F32 && g->m > 0 && g->n > 0 && g->k > 0) {
-        asc_gemm_packed(g);
+    const asc_packed_kernel *kernel = kernel_of(g);
+    if (kernel) {
+        asc_gemm_packed(g, kernel);
     } else {
         asc_blas_run(g);
     }

@@ -1,14 +1,14 @@
 /*
- * kernels/packed.h: products of operands rounded to bfloat16, summed in float.
+ * kernels/packed.h: products of packed operands, of floats or of floats rounded to bfloat16, summed in float.
  *
- * An operand is rounded to nearest, ties to even; a NaN stays one, what is too large becomes infinite, a subnormal
- * float zero of its sign. It is packed once into what the instructions take, and multiplied tile by tile:
+ * An operand is packed once into what the instructions take, and multiplied tile by tile:
  *
  *   A [m, k]   row by row, k rounded up to a multiple of `unit`
  *   B [k, n]   in panels of `columns` columns, the last one filled with zeros; a panel is [k/2][columns][2] in pairs
  *              of bfloat16, [k][columns] in floats
  *
- * Where no instruction multiplies bfloat16, packed elements are floats that have been rounded: their products are exact
+ * To bfloat16 it is rounded to nearest, ties to even; a NaN stays one, what is too large becomes infinite, a subnormal
+ * float zero of its sign. Where no instruction multiplies bfloat16, packed elements are floats that have been rounded: their products are exact
  * in float. An element of C is one sum of 0 … k-1, fused, each odd place before the even one before it, which is the
  * order of AVX512-BF16's vdpbf16ps (measured on Zen 4: every element of 2 million is that of two fused
  * multiply-adds); AMX adds the 16 even products and the 16 odd ones of 32 places by themselves, then these two sums,
@@ -32,6 +32,7 @@
 typedef struct asc_packed_product {
     int64_t m, n, k;
     const void *a, *b; /* packed */
+    int64_t lda;       /* elements from row to row of A, where the kernel takes_rows; 0: as they are packed */
     float alpha;
     bool add;
     const float *bias; /* [n], or NULL */
@@ -41,6 +42,8 @@ typedef struct asc_packed_product {
 
 typedef struct asc_packed_kernel {
     size_t element;  /* bytes of a packed element: 2, in pairs, or 4 */
+    int64_t depth;   /* of k, that caches like at a time */
+    bool takes_rows; /* A may be rows of floats as they lie, for a k that is a multiple of `unit` */
     int64_t unit;    /* of k */
     int64_t rows;    /* that A is filled up to with zeros, a multiple of it */
     int64_t columns; /* of a panel */
@@ -54,14 +57,20 @@ typedef struct asc_packed_kernel {
     asc_rounding rounding;
 } asc_packed_kernel;
 
-/* The kernel in use; static, never NULL. */
+/* The kernel in use for bfloat16; static, never NULL. */
 const asc_packed_kernel *asc_packed_kernel_active(void);
 
 /* That of one set of instructions, or NULL where the library was built without it. Not checked against the processor:
  * see asc_bf16_best. */
 const asc_packed_kernel *asc_packed_kernel_of(enum asc_bf16 set);
 
+/* That of floats as they are, or NULL: OpenBLAS is as fast here (asc_f32_packs). The other one as above; those have no
+ * turn_rows and no rounding. */
+const asc_packed_kernel *asc_packed_f32_kernel(void);
+const asc_packed_kernel *asc_packed_f32_kernel_of(enum asc_isa isa);
+
 /* One for each compilation of packed_impl.c, and packed_amx.c's. */
 extern const asc_packed_kernel asc_bf16_plain, asc_bf16_avx2, asc_bf16_avx512, asc_bf16_avx512_bf16, asc_bf16_amx;
+extern const asc_packed_kernel asc_f32_plain, asc_f32_avx2, asc_f32_avx512;
 
 #endif

@@ -31,6 +31,7 @@ static inline void tiles_end(void)
 
 const asc_packed_kernel asc_bf16_amx = {
     .element = 2,
+    .depth = 512,
     .unit = UNIT,
     .rows = SIDE,
     .columns = COLUMNS,

@@ -88,9 +88,9 @@ static inline void multiply_part(const asc_packed_product *p, int64_t i, int64_t
         if (p->alpha == 1) {
             memcpy(p->c + (i + r) * p->ldc + j, sums[r], (size_t)columns * sizeof *p->c);
         } else if (columns == COLUMNS) {
-            finish_row(p, i + r, j, COLUMNS, sums[r]);
+            finish_row(p, false, i + r, j, COLUMNS, sums[r]);
         } else {
-            finish_row(p, i + r, j, columns, sums[r]);
+            finish_row(p, false, i + r, j, columns, sums[r]);
         }
     }
 }

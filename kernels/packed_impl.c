@@ -1,6 +1,7 @@
 /*
- * kernels/packed_impl.c: products of operands rounded to bfloat16, compiled once for each set of instructions with
- * ASC_ISA defined as plain, avx2, avx512 or avx512_bf16. Each compilation exports one table and nothing else.
+ * kernels/packed_impl.c: products of packed operands, compiled once for each set of instructions with ASC_ISA defined as
+ * plain, avx2, avx512 or avx512_bf16. Each compilation exports its tables and nothing else: of products of bfloat16, and
+ * but for the last of floats as they are.
  */
 #include "kernels/packed.h"
 
@@ -82,10 +83,11 @@ static ALWAYS_INLINE vector multiply_add(vector x, vector y, vector z)
 #endif
 
 /* A tile of C: `rows` of A, whose sums stay in registers, by a panel. */
-static ALWAYS_INLINE void multiply_tile(const int rows, const asc_packed_product *p, int64_t i, int64_t j)
+static ALWAYS_INLINE void multiply_tile(const int rows, const bool flushes, const asc_packed_product *p, int64_t i,
+                                        int64_t j)
 {
-    int64_t depth = rounded_up(p->k, UNIT) / 2 * STEP;
-    const element *a = (const element *)p->a + i * depth, *b = (const element *)p->b + j * depth;
+    int64_t depth = rounded_up(p->k, UNIT) / 2 * STEP, lda = p->lda > 0 ? p->lda : depth;
+    const element *a = (const element *)p->a + i * lda, *b = (const element *)p->b + j * depth;
     vector sum[ROWS][VECTORS];
     UNROLL
     for (int r = 0; r < rows; r++) {
@@ -95,7 +97,7 @@ static ALWAYS_INLINE void multiply_tile(const int rows, const asc_packed_product
         }
     }
     for (int64_t pair = 0; 2 * pair < p->k; pair++) {
-        add_pair(rows, sum, a + pair * STEP, depth, b + pair * STEP * COLUMNS);
+        add_pair(rows, sum, a + pair * STEP, lda, b + pair * STEP * COLUMNS);
     }
     float sums[ROWS][COLUMNS];
     UNROLL
@@ -107,16 +109,28 @@ static ALWAYS_INLINE void multiply_tile(const int rows, const asc_packed_product
     }
     int64_t columns = at_most(p->n - j, COLUMNS);
     for (int r = 0; r < rows; r++) {
-        finish_row(p, i + r, j, columns, sums[r]);
+        finish_row(p, flushes, i + r, j, columns, sums[r]);
     }
 }
 
+typedef void tile_fn(const asc_packed_product *p, int64_t i, int64_t j);
+
 /* One function for each number of rows. */
 #define TILE(n)                                                                                                        \
-    static void multiply_##n(const asc_packed_product *p, int64_t i, int64_t j)                                          \
+    static void multiply_##n(const asc_packed_product *p, int64_t i, int64_t j)                                        \
     {                                                                                                                  \
-        multiply_tile(n, p, i, j);                                                                                     \
+        multiply_tile(n, true, p, i, j);                                                                               \
+    }                                                                                                                  \
+    TILE_F32(n)
+#if defined(__AVX512BF16__)
+#define TILE_F32(n)
+#else
+#define TILE_F32(n)                                                                                                    \
+    static void multiply_f32_##n(const asc_packed_product *p, int64_t i, int64_t j)                                    \
+    {                                                                                                                  \
+        multiply_tile(n, false, p, i, j);                                                                              \
     }
+#endif
 TILE(1)
 TILE(2)
 TILE(3)
@@ -134,32 +148,37 @@ TILE(11)
 TILE(12)
 #endif
 
-static void (*const multiply_rows[ROWS])(const asc_packed_product *p, int64_t i, int64_t j) = {
-    multiply_1, multiply_2, multiply_3, multiply_4,
-#if defined(__AVX2__)
-    multiply_5, multiply_6,
-#endif
 #if defined(__AVX512F__)
-    multiply_7, multiply_8, multiply_9, multiply_10, multiply_11, multiply_12,
+#define TILES(f) {f##1, f##2, f##3, f##4, f##5, f##6, f##7, f##8, f##9, f##10, f##11, f##12}
+#elif defined(__AVX2__)
+#define TILES(f) {f##1, f##2, f##3, f##4, f##5, f##6}
+#else
+#define TILES(f) {f##1, f##2, f##3, f##4}
 #endif
-};
 
 /* Rows are shared out evenly: a tile of few would wait for its own sums. */
-static void multiply(const asc_packed_product *p)
+static ALWAYS_INLINE void multiply_by(tile_fn *const tile[ROWS], const asc_packed_product *p)
 {
     int64_t tiles = (p->m + ROWS - 1) / ROWS;
-    for (int64_t j = 0; j < p->n; j += COLUMNS) {
-        for (int64_t t = 0; t < tiles; t++) {
-            int64_t i = p->m * t / tiles, end = p->m * (t + 1) / tiles;
-            multiply_rows[end - i - 1](p, i, j);
+    for (int64_t t = 0; t < tiles; t++) {
+        int64_t i = p->m * t / tiles, end = p->m * (t + 1) / tiles;
+        for (int64_t j = 0; j < p->n; j += COLUMNS) {
+            tile[end - i - 1](p, i, j);
         }
     }
+}
+
+static void multiply(const asc_packed_product *p)
+{
+    static tile_fn *const tile[ROWS] = TILES(multiply_);
+    multiply_by(tile, p);
 }
 
 #define PASTE(a, b)          a##_##b
 #define PASTE_EXPANDED(a, b) PASTE(a, b)
 const asc_packed_kernel PASTE_EXPANDED(asc_bf16, ASC_ISA) = {
     .element = sizeof(element) * STEP / 2,
+    .depth = 512,
     .unit = UNIT,
     .rows = FILL,
     .columns = COLUMNS,
@@ -169,3 +188,23 @@ const asc_packed_kernel PASTE_EXPANDED(asc_bf16, ASC_ISA) = {
     .multiply = multiply,
     .rounding = {round_floats, widen_halves},
 };
+
+#if !defined(__AVX512BF16__)
+static void multiply_f32(const asc_packed_product *p)
+{
+    static tile_fn *const tile[ROWS] = TILES(multiply_f32_);
+    multiply_by(tile, p);
+}
+
+const asc_packed_kernel PASTE_EXPANDED(asc_f32, ASC_ISA) = {
+    .element = sizeof(element),
+    .depth = 256,
+    .takes_rows = true,
+    .unit = UNIT,
+    .rows = FILL,
+    .columns = COLUMNS,
+    .pack_rows = pack_rows_f32,
+    .pack_panels = pack_panels_f32,
+    .multiply = multiply_f32,
+};
+#endif

@@ -4,13 +4,14 @@
 
 typedef uint32_t element; /* two of them */
 
-enum { SIDE = 16 };
+#ifndef __AVX512BF16__
+#define PLAIN_LINES
+#endif
+#include "kernels/packed_lines.h"
 
-/* ---- lines of SIDE pairs, and squares of SIDE lines ---- */
+/* ---- lines of pairs ---- */
 
 #ifdef __AVX512BF16__
-typedef __m512i line;
-
 /* Two rows, place by place. */
 static ALWAYS_INLINE line pair_rows(const float *even, const float *odd)
 {
@@ -26,57 +27,13 @@ static ALWAYS_INLINE line pair_places(const float *x)
     return (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + SIDE), _mm512_loadu_ps(x));
 }
 
-static ALWAYS_INLINE line load_line(const uint32_t *from)
-{
-    return _mm512_loadu_si512(from);
-}
-
-static ALWAYS_INLINE void store_line(uint32_t *to, line x)
-{
-    _mm512_storeu_si512(to, x);
-}
-
 /* Of the pairs of two rows the first halves, and the second ones, as pairs. */
 static ALWAYS_INLINE void join_halves(line even, line odd, line *first, line *second)
 {
     *first = _mm512_mask_blend_epi16(0xaaaaaaaa, even, _mm512_slli_epi32(odd, 16));
     *second = _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_srli_epi32(even, 16), odd);
 }
-
-/* Rows become columns: quarters of vectors first, then vectors. */
-static ALWAYS_INLINE void turn(line *x)
-{
-    line y[SIDE];
-    UNROLL
-    for (int i = 0; i < SIDE; i += 2) {
-        y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
-        y[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
-    }
-    UNROLL
-    for (int i = 0; i < SIDE; i += 4) {
-        x[i] = _mm512_unpacklo_epi64(y[i], y[i + 2]);
-        x[i + 1] = _mm512_unpackhi_epi64(y[i], y[i + 2]);
-        x[i + 2] = _mm512_unpacklo_epi64(y[i + 1], y[i + 3]);
-        x[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
-    }
-    UNROLL
-    for (int i = 0; i < 4; i++) {
-        y[i] = _mm512_shuffle_i32x4(x[i], x[i + 4], 0x88);
-        y[i + 4] = _mm512_shuffle_i32x4(x[i], x[i + 4], 0xdd);
-        y[i + 8] = _mm512_shuffle_i32x4(x[i + 8], x[i + 12], 0x88);
-        y[i + 12] = _mm512_shuffle_i32x4(x[i + 8], x[i + 12], 0xdd);
-    }
-    UNROLL
-    for (int i = 0; i < 8; i++) {
-        x[i] = _mm512_shuffle_i32x4(y[i], y[i + 8], 0x88);
-        x[i + 8] = _mm512_shuffle_i32x4(y[i], y[i + 8], 0xdd);
-    }
-}
 #else
-typedef struct line {
-    uint32_t pair[SIDE];
-} line;
-
 static inline uint32_t pair_of(const float *even, const float *odd)
 {
     return rounded_at(even) >> 16 | rounded_at(odd);
@@ -86,7 +43,7 @@ static ALWAYS_INLINE line pair_rows(const float *even, const float *odd)
 {
     line x;
     for (int j = 0; j < SIDE; j++) {
-        x.pair[j] = pair_of(even + j, odd + j);
+        x.at[j] = pair_of(even + j, odd + j);
     }
     return x;
 }
@@ -95,39 +52,16 @@ static ALWAYS_INLINE line pair_places(const float *x)
 {
     line y;
     for (int j = 0; j < SIDE; j++) {
-        y.pair[j] = pair_of(x + 2 * j, x + 2 * j + 1);
+        y.at[j] = pair_of(x + 2 * j, x + 2 * j + 1);
     }
     return y;
-}
-
-static ALWAYS_INLINE line load_line(const uint32_t *from)
-{
-    line x;
-    memcpy(x.pair, from, sizeof x.pair);
-    return x;
-}
-
-static ALWAYS_INLINE void store_line(uint32_t *to, line x)
-{
-    memcpy(to, x.pair, sizeof x.pair);
 }
 
 static ALWAYS_INLINE void join_halves(line even, line odd, line *first, line *second)
 {
     for (int j = 0; j < SIDE; j++) {
-        first->pair[j] = (even.pair[j] & 0xffff) | odd.pair[j] << 16;
-        second->pair[j] = even.pair[j] >> 16 | (odd.pair[j] & 0xffff0000);
-    }
-}
-
-static ALWAYS_INLINE void turn(line *x)
-{
-    for (int i = 0; i < SIDE; i++) {
-        for (int j = 0; j < i; j++) {
-            uint32_t other = x[i].pair[j];
-            x[i].pair[j] = x[j].pair[i];
-            x[j].pair[i] = other;
-        }
+        first->at[j] = (even.at[j] & 0xffff) | odd.at[j] << 16;
+        second->at[j] = even.at[j] >> 16 | (odd.at[j] & 0xffff0000);
     }
 }
 #endif

@@ -55,22 +55,23 @@ static inline float flushed(float x)
     return x;
 }
 
-/* A row of a tile: `sum` are its n sums of row i from column j on. */
-static inline void finish_row(const asc_packed_product *p, int64_t i, int64_t j, int64_t n, const float *sum)
+/* A row of a tile: `sum` are its n sums of row i from column j on; `flushes`: as bfloat16's. */
+static ALWAYS_INLINE void finish_row(const asc_packed_product *p, const bool flushes, int64_t i, int64_t j, int64_t n,
+                                     const float *sum)
 {
     float *c = p->c + i * p->ldc + j, alpha = p->alpha;
     if (p->add) {
         for (int64_t l = 0; l < n; l++) {
-            c[l] += alpha * flushed(sum[l]);
+            c[l] += alpha * (flushes ? flushed(sum[l]) : sum[l]);
         }
     } else if (p->bias) {
         const float *bias = p->bias + j;
         for (int64_t l = 0; l < n; l++) {
-            c[l] = bias[l] + alpha * flushed(sum[l]);
+            c[l] = bias[l] + alpha * (flushes ? flushed(sum[l]) : sum[l]);
         }
     } else {
         for (int64_t l = 0; l < n; l++) {
-            c[l] = alpha * flushed(sum[l]);
+            c[l] = alpha * (flushes ? flushed(sum[l]) : sum[l]);
         }
     }
 }

@@ -91,7 +91,7 @@ double asc_gemm_speed_of(asc_ctx *ctx, asc_precision precision, int64_t m, int64
     asc_storage *s = make_product(ctx, m, n, k, &g);
     double speed = 0;
     if (s) {
-        g.bf16 = asc_bf16(ctx);
+        g.packs = asc_packs(ctx);
         speed = gflops(&g, shortest(ctx, &g, true));
         asc_storage_unref(ctx, s);
     }

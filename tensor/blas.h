@@ -20,10 +20,10 @@ typedef struct asc_gemm {
     void *c;
     int64_t ldc;
     const void *bias; /* or NULL */
-    asc_ctx *bf16;    /* NULL, or the context (asc_bf16) whose thread rounds operands to bfloat16; f32 alone */
+    asc_ctx *packs;   /* NULL, or the context (asc_packs) whose thread packs operands, maybe rounded; f32 alone */
 } asc_gemm;
 
-/* By OpenBLAS, whatever bf16 says, on the calling thread; from inside a piece, too. Sizes and leading dimensions up to
+/* By OpenBLAS, whatever `packs` says, on the calling thread; from inside a piece, too. Sizes and leading dimensions up to
  * INT32_MAX. */
 void asc_blas_run(const asc_gemm *g);
 

@@ -24,6 +24,7 @@ static const char *const names[ASC_BF16_COUNT] = {"plain", "avx2", "avx512", "av
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static enum asc_isa active;
 static enum asc_bf16 best_bf16, active_bf16;
+static bool f32_packs;
 
 const char *asc_isa_name(enum asc_isa isa)
 {
@@ -118,11 +119,35 @@ const char *asc_isa_refused(void)
     return wanted && *wanted ? wanted : NULL;
 }
 
+/* The rule, from the processor and what the user wants. */
+static bool own_products(const char *wanted, enum asc_isa isa)
+{
+    if (wanted && strcmp(wanted, "own") == 0) {
+        return true;
+    }
+    if (wanted && strcmp(wanted, "openblas") == 0) {
+        return false;
+    }
+#if defined(HAVE_KERNELS_AVX512)
+    return isa == ASC_ISA_AVX512 && __builtin_cpu_is("intel");
+#else
+    (void)isa;
+    return false;
+#endif
+}
+
 static void choose(void)
 {
     active = asc_isa_choose(getenv("ASCGRAD_ISA"), asc_isa_best());
     best_bf16 = find_best_bf16();
     active_bf16 = asc_bf16_choose(getenv("ASCGRAD_ISA"), best_bf16);
+    f32_packs = own_products(getenv("ASCGRAD_PRODUCTS"), active);
+}
+
+bool asc_f32_packs(void)
+{
+    pthread_once(&once, choose);
+    return f32_packs;
 }
 
 enum asc_isa asc_isa_active(void)

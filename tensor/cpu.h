@@ -2,6 +2,8 @@
 #ifndef TENSOR_CPU_H
 #define TENSOR_CPU_H
 
+#include <stdbool.h>
+
 enum asc_isa { ASC_ISA_PLAIN, ASC_ISA_AVX2, ASC_ISA_AVX512 }; /* narrow to wide */
 #define ASC_ISA_COUNT 3
 
@@ -30,5 +32,10 @@ enum asc_bf16 asc_bf16_best(void);
 enum asc_bf16 asc_bf16_active(void);
 enum asc_bf16 asc_bf16_choose(const char *wanted, enum asc_bf16 best);
 const char *asc_bf16_name(enum asc_bf16 set); /* "plain", "avx2", "avx512", "avx512_bf16" or "amx"; static */
+
+/* Whether products of float32 are our own kernels', which are faster than OpenBLAS' on Intel's processors with AVX-512
+ * (doc/performance.md); the environment variable ASCGRAD_PRODUCTS, own or openblas, decides otherwise, and is read
+ * once. */
+bool asc_f32_packs(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "tensor/cpu.h"
 #include "tensor/ctx.h"
 #include "tensor/processors.h"
 
@@ -41,7 +42,7 @@ struct asc_workers {
     void *go_on_user;
     double asked_s;            /* when it was called last */
     atomic_bool interrupted;   /* it has said no */
-    char *rooms; /* ASC_PRODUCT_ROOM bytes for each thread; NULL: asc_set_precision has not asked for them */
+    char *rooms; /* ASC_PRODUCT_ROOM bytes for each thread; NULL: nothing has asked for them */
     struct worker {
         asc_workers *pool;
         pthread_t thread;
@@ -358,10 +359,10 @@ asc_status asc_workers_new(asc_ctx *ctx, int threads)
     pthread_once(&once, watch_forks);
     int total = threads > 0 ? threads : asc_processors();
     size_t bytes = sizeof(asc_workers) + (size_t)total * sizeof(struct worker);
-    bool bf16 = ctx->precision == ASC_PRECISION_BF16;
+    bool packs = ctx->precision == ASC_PRECISION_BF16 || asc_f32_packs();
     asc_workers *w = asc_alloc(ctx, bytes);
-    char *rooms = w && bf16 ? asc_alloc(ctx, bytes_of_rooms(total)) : NULL;
-    if (!w || (bf16 && !rooms)) {
+    char *rooms = w && packs ? asc_alloc(ctx, bytes_of_rooms(total)) : NULL;
+    if (!w || (packs && !rooms)) {
         asc_free(ctx, w, bytes);
         return ASC_ERR_MEMORY;
     }

@@ -15,7 +15,7 @@ asc_allowed asc_background_sizes(const asc_call *call)
                          .window = o->window,
                          .globals = o->globals,
                          .random = o->random,
-                         .bf16 = asc_bf16(call->ctx)};
+                         .packs = asc_packs(call->ctx)};
 }
 
 asc_neighbor_rule asc_background_rule(const asc_call *call)

@@ -22,7 +22,7 @@ asc_allowed asc_ascender_sizes(const asc_call *call)
                          .window = o->window,
                          .globals = o->globals,
                          .random = o->random,
-                         .bf16 = asc_bf16(call->ctx)};
+                         .packs = asc_packs(call->ctx)};
 }
 
 /* ---- a call's memory ---- */

@@ -71,7 +71,7 @@ static asc_allowed allowed_of(const asc_call *call)
                      .window = o->window,
                      .globals = o->globals,
                      .random = o->random,
-                     .bf16 = asc_bf16(call->ctx)};
+                     .packs = asc_packs(call->ctx)};
     asc_allowed_inputs(&J, &call->in[LENGTHS], &call->in[MASK]);
     return J;
 }

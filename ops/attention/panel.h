@@ -46,7 +46,7 @@ typedef struct asc_allowed {
     const int64_t *lengths;  /* [B], or NULL */
     const uint8_t *mask;     /* or NULL; element (b, h, i, j) with these strides */
     int64_t mask_stride[4];
-    asc_ctx *bf16;                 /* asc_bf16 of the call's context: how panels' products are computed */
+    asc_ctx *packs;                /* asc_packs of the call's context: how panels' products are computed */
     bool joins_batch, joins_heads; /* of the backward pass: a piece of work takes all of these, one after the other */
 } asc_allowed;
 

@@ -160,7 +160,7 @@ void asc_panel_scores(const asc_panel *p, double scale, asc_matrix A, asc_matrix
     int64_t step = B.turned ? 1 : B.ld;
     for (asc_panel_range c = piece_at(p, A.width, 0); c.n > 0; c = piece_after(p, A.width, &c)) {
         asc_gemm_run(&(asc_gemm){.dtype = A.dtype,
-                                 .bf16 = p->J->bf16,
+                                 .packs = p->J->packs,
                                  .tb = !B.turned,
                                  .m = p->rows,
                                  .n = c.n,
@@ -187,7 +187,7 @@ void asc_panel_mix(const asc_panel *p, double scale, const void *P, asc_matrix B
     bool begun = add;
     do { /* once without columns, too: a sum of nothing */
         asc_gemm_run(&(asc_gemm){.dtype = A.dtype,
-                                 .bf16 = p->J->bf16,
+                                 .packs = p->J->packs,
                                  .m = p->rows,
                                  .n = A.width,
                                  .k = c.n,
@@ -212,7 +212,7 @@ void asc_panel_collect(const asc_panel *p, double scale, const void *P, asc_matr
     asc_panel_range c = piece_at(p, A.width, 0);
     for (; B.data && c.n > 0; c = piece_after(p, A.width, &c)) {
         asc_gemm_run(&(asc_gemm){.dtype = A.dtype,
-                                 .bf16 = p->J->bf16,
+                                 .packs = p->J->packs,
                                  .ta = true,
                                  .m = c.n,
                                  .n = A.width,

@@ -43,7 +43,7 @@ static void forward_tile_f32(void *arg, int64_t tile, int worker)
     const float *h = row_of_f32(&call->in[H], first, D), *g = row_of_f32(&call->in[G], first, D), *w = call->in[W].data;
     float *a = row_of_f32(&call->out[ALPHA], first, D);
     asc_gemm product = {.dtype = ASC_F32,
-                        .bf16 = asc_bf16(call->ctx),
+                        .packs = asc_packs(call->ctx),
                         .tb = true,
                         .m = rows,
                         .n = D,
@@ -74,7 +74,7 @@ static void backward_half_f32(const fusion *f, int input, int64_t first, int64_t
     float *dx = row_of_f32(&call->grad_in[input], first, D);
     if (dx) {
         asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                                 .bf16 = asc_bf16(call->ctx),
+                                 .packs = asc_packs(call->ctx),
                                  .m = rows,
                                  .n = D,
                                  .k = D,
@@ -89,7 +89,7 @@ static void backward_half_f32(const fusion *f, int input, int64_t first, int64_t
     }
     if (dw) {
         asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                                 .bf16 = asc_bf16(call->ctx),
+                                 .packs = asc_packs(call->ctx),
                                  .ta = true,
                                  .m = D,
                                  .n = D,

@@ -68,7 +68,7 @@ void asc_grassmann_forward_f32(void *arg, int64_t tile, int worker)
         asc_kernels_f32()->scale(g + t * D, (float)w.total[t], bias, D);
     }
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                             .bf16 = asc_bf16(call->ctx),
+                             .packs = asc_packs(call->ctx),
                              .ta = true,
                              .tb = true,
                              .m = rows,
@@ -95,7 +95,7 @@ static void tile_grad_f32(const asc_grassmann_job *job, asc_grassmann_worker *w,
     int64_t D = job->D, P = job->P, ld = job->tokens.tile + S;
     const float *dg = (const float *)call->grad_out[0].data + first * D;
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                             .bf16 = asc_bf16(call->ctx),
+                             .packs = asc_packs(call->ctx),
                              .ta = true,
                              .tb = true,
                              .m = P,
@@ -144,7 +144,7 @@ void asc_grassmann_backward_f32(void *arg, int64_t chunk, int worker)
         tile_grad_f32(job, &w, first, rows, doffset);
         if (dw) {
             asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                                     .bf16 = asc_bf16(call->ctx),
+                                     .packs = asc_packs(call->ctx),
                                      .ta = true,
                                      .tb = true,
                                      .m = D,

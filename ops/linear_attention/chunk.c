@@ -123,7 +123,7 @@ static void product_f32(const asc_linear_chunk *c, bool ta, bool tb, int64_t m, 
                         int64_t lda, const float *b, int64_t ldb, float beta, float *to, int64_t ldc)
 {
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                             .bf16 = asc_bf16(c->j->call->ctx),
+                             .packs = asc_packs(c->j->call->ctx),
                              .ta = ta,
                              .tb = tb,
                              .m = m,

@@ -35,7 +35,7 @@ static void favor_f32(const asc_linear_chunk *c, int input, float *phi, double *
     float *x = c->x;
     shrink_f32(c, input, x);
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                             .bf16 = asc_bf16(c->j->call->ctx),
+                             .packs = asc_packs(c->j->call->ctx),
                              .tb = true,
                              .m = c->rows,
                              .n = m,
@@ -84,7 +84,7 @@ static void favor_grad_f32(const asc_linear_chunk *c, int input, const float *ph
     float *x = c->x, *dx = c->dx, by = shrink_f32(c, input, x);
     k->mul(dphi, dphi, phi, c->rows * m);
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                             .bf16 = asc_bf16(c->j->call->ctx),
+                             .packs = asc_packs(c->j->call->ctx),
                              .m = c->rows,
                              .n = d,
                              .k = m,
@@ -98,7 +98,7 @@ static void favor_grad_f32(const asc_linear_chunk *c, int input, const float *ph
     if (c->j->features) {
         float *dw = (float *)c->j->features + c->group * m * d;
         asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                                 .bf16 = asc_bf16(c->j->call->ctx),
+                                 .packs = asc_packs(c->j->call->ctx),
                                  .ta = true,
                                  .m = m,
                                  .n = d,

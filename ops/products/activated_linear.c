@@ -178,7 +178,7 @@ static void forward_tile_f32(void *arg, int64_t tile, int worker)
             j->act->value_f32(&p);
         }
         asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                                 .bf16 = asc_bf16(j->call->ctx),
+                                 .packs = asc_packs(j->call->ctx),
                                  .tb = true,
                                  .m = rows,
                                  .n = j->out,
@@ -204,7 +204,7 @@ static void backward_area_f32(const job *j, const area *at, int worker, float *a
     float *da = own_f32(j, j->da, worker);
     if (slopes) {
         asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                                 .bf16 = asc_bf16(j->call->ctx),
+                                 .packs = asc_packs(j->call->ctx),
                                  .m = at->rows,
                                  .n = at->columns,
                                  .k = j->out,
@@ -251,7 +251,7 @@ static void backward_chunk_f32(void *arg, int64_t chunk, int worker)
             backward_area_f32(j, &at, worker, a);
             if (dw) {
                 asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
-                                         .bf16 = asc_bf16(j->call->ctx),
+                                         .packs = asc_packs(j->call->ctx),
                                          .ta = true,
                                          .m = j->out,
                                          .n = at.columns,

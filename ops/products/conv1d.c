@@ -163,7 +163,7 @@ static void add_tap(const shifted *s, int64_t k, char *to, const char *from, int
     int64_t n = s->transposed ? v->o : v->c, inner = s->transposed ? v->c : v->o;
     for (int64_t g = 0; g < v->groups; g++) {
         asc_gemm_run(&(asc_gemm){.dtype = v->dtype,
-                                 .bf16 = asc_bf16(v->call->ctx),
+                                 .packs = asc_packs(v->call->ctx),
                                  .tb = s->transposed,
                                  .m = rows,
                                  .n = n,
@@ -256,7 +256,7 @@ static void weight_piece(void *arg, int64_t piece, int worker)
             continue;
         }
         asc_gemm_run(&(asc_gemm){.dtype = v->dtype,
-                                 .bf16 = asc_bf16(v->call->ctx),
+                                 .packs = asc_packs(v->call->ctx),
                                  .ta = true,
                                  .m = v->o,
                                  .n = v->c,

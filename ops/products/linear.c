@@ -40,7 +40,7 @@ static asc_status forward(asc_call *call)
     const asc_array *x = &call->in[X], *w = &call->in[W];
     int64_t rows = asc_leading(x, x->ndim - 1), in = w->shape[1], out = w->shape[0];
     return asc_gemm_parallel(call->ctx, &(asc_gemm){.dtype = x->dtype,
-                                                    .bf16 = asc_bf16(call->ctx),
+                                                    .packs = asc_packs(call->ctx),
                                                     .tb = true,
                                                     .m = rows,
                                                     .n = out,
@@ -60,7 +60,7 @@ static asc_status backward(asc_call *call)
     const asc_array *x = &call->in[X], *w = &call->in[W], *dy = &call->grad_out[0];
     int64_t rows = asc_leading(x, x->ndim - 1), in = w->shape[1], out = w->shape[0];
     const asc_gemm dx = {.dtype = x->dtype,
-                         .bf16 = asc_bf16(call->ctx),
+                         .packs = asc_packs(call->ctx),
                          .m = rows,
                          .n = in,
                          .k = out,
@@ -73,7 +73,7 @@ static asc_status backward(asc_call *call)
                          .c = call->grad_in[X].data,
                          .ldc = in};
     const asc_gemm dw = {.dtype = x->dtype,
-                         .bf16 = asc_bf16(call->ctx),
+                         .packs = asc_packs(call->ctx),
                          .ta = true,
                          .m = out,
                          .n = in,

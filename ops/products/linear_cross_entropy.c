@@ -112,6 +112,7 @@ static void score_tile_f32(void *arg, int64_t tile, int worker)
     int64_t from = tile * p->width, columns = columns_of_f32(p, tile);
     float *e = (float *)p->e + from * p->rows;
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .packs = asc_packs(p->call->ctx),
                              .tb = true,
                              .m = p->rows,
                              .n = columns,
@@ -209,6 +210,7 @@ static void grad_tile_f32(void *arg, int64_t tile, int worker)
     int64_t D = p->D, from = tile * p->width, columns = columns_of_f32(p, tile);
     const float *e = (const float *)p->e + from * p->rows;
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .packs = asc_packs(p->call->ctx),
                              .m = p->rows,
                              .n = D,
                              .k = columns,
@@ -224,6 +226,7 @@ static void grad_tile_f32(void *arg, int64_t tile, int worker)
     }
     float *dw = (float *)p->call->saved[SAVED_DW].data + from * D;
     asc_gemm_run(&(asc_gemm){.dtype = ASC_F32,
+                             .packs = asc_packs(p->call->ctx),
                              .ta = true,
                              .m = columns,
                              .n = D,

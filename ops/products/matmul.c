@@ -230,7 +230,7 @@ static asc_status forward(asc_call *call)
     fold_batches(&p, call);
     const asc_array *a = &call->in[A], *b = &call->in[B], *y = &call->out[0];
     asc_gemm g = {.dtype = y->dtype,
-                  .bf16 = asc_bf16(call->ctx),
+                  .packs = asc_packs(call->ctx),
                   .ta = p.ta,
                   .tb = p.tb,
                   .m = p.m,
@@ -251,7 +251,7 @@ static asc_status add_da(asc_call *call, const product *p)
 {
     const asc_array *b = &call->in[B], *dy = &call->grad_out[0], *da = &call->grad_in[A];
     asc_gemm g = {.dtype = dy->dtype,
-                  .bf16 = asc_bf16(call->ctx),
+                  .packs = asc_packs(call->ctx),
                   .k = p->n,
                   .alpha = 1,
                   .beta = !call->fresh[A],
@@ -271,7 +271,7 @@ static asc_status add_db(asc_call *call, const product *p)
 {
     const asc_array *a = &call->in[A], *dy = &call->grad_out[0], *db = &call->grad_in[B];
     asc_gemm g = {.dtype = dy->dtype,
-                  .bf16 = asc_bf16(call->ctx),
+                  .packs = asc_packs(call->ctx),
                   .k = p->m,
                   .alpha = 1,
                   .beta = !call->fresh[B],

@@ -35,13 +35,13 @@ static double at_of(asc_dtype dtype, const void *a, int64_t i)
     return dtype == ASC_F32 ? (double)((const float *)a)[i] : ((const double *)a)[i];
 }
 
-static void check_size(asc_dtype dtype, bool bf16, bool ta, bool tb, int i)
+static void check_size(asc_dtype dtype, bool packs, bool ta, bool tb, int i)
 {
     int64_t m = sizes[i].m, n = sizes[i].n, k = sizes[i].k;
     size_t bytes = (size_t)(m * n) * asc_dtype_size(dtype);
     void *a = filled(dtype, m * k), *b = filled(dtype, k * n), *c = malloc(bytes), *expected = malloc(bytes);
     ck_assert(c && expected);
-    asc_gemm g = {.dtype = dtype, .bf16 = bf16 ? ctx : NULL, .ta = ta, .tb = tb, .m = m, .n = n, .k = k, .alpha = 1,
+    asc_gemm g = {.dtype = dtype, .packs = packs ? ctx : NULL, .ta = ta, .tb = tb, .m = m, .n = n, .k = k, .alpha = 1,
                   .a = a, .lda = ta ? m : k, .b = b, .ldb = tb ? k : n, .c = c, .ldc = n};
     ck_assert_int_eq(asc_gemm_parallel(ctx, &g), ASC_OK);
     ck_assert_msg(asc_gemm_pieces(&g) >= sizes[i].pieces, "%d pieces", (int)asc_gemm_pieces(&g));

@@ -74,6 +74,7 @@ static void tile_multiply(int t, int a, int b)
 
 static const asc_packed_kernel tiles_in_c = {
     .element = 2,
+    .depth = 512,
     .unit = UNIT,
     .rows = SIDE,
     .columns = COLUMNS,
