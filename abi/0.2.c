@@ -88,7 +88,7 @@ asc_status asc_set_precision(asc_ctx *ctx, asc_precision precision);
 asc_precision asc_precision_of(const asc_ctx *ctx);
 int asc_version(void);
 
-STRUCT(asc_machine, 96)
+STRUCT(asc_machine, 112)
 FIELD(asc_machine, version, 0) const char *asc_machine_0_version;
 FIELD(asc_machine, isa, 8) const char *asc_machine_0_isa;
 FIELD(asc_machine, best_isa, 16) const char *asc_machine_0_best_isa;
@@ -101,6 +101,8 @@ FIELD(asc_machine, processors, 64) int asc_machine_0_processors;
 FIELD(asc_machine, processor, 72) const char *asc_machine_0_processor;
 FIELD(asc_machine, memory_bytes, 80) double asc_machine_0_memory_bytes;
 FIELD(asc_machine, bf16, 88) const char *asc_machine_0_bf16;
+FIELD(asc_machine, products, 96) const char *asc_machine_0_products;
+FIELD(asc_machine, products_refused, 104) const char *asc_machine_0_products_refused;
 asc_machine asc_machine_info(void);
 double asc_gemm_speed(asc_ctx *ctx, int64_t m, int64_t n, int64_t k);
 double asc_gemm_speed_of(asc_ctx *ctx, asc_precision precision, int64_t m, int64_t n, int64_t k);

@@ -64,8 +64,8 @@ const asc_packed_kernel *asc_packed_kernel_active(void);
  * see asc_bf16_best. */
 const asc_packed_kernel *asc_packed_kernel_of(enum asc_bf16 set);
 
-/* That of floats as they are, or NULL: OpenBLAS is as fast here (asc_f32_packs). The other one as above; those have no
- * turn_rows and no rounding. */
+/* That of floats as they are, or NULL: OpenBLAS is as fast here (asc_f32_packs). The other one as above; neither has a
+ * rounding. */
 const asc_packed_kernel *asc_packed_f32_kernel(void);
 const asc_packed_kernel *asc_packed_f32_kernel_of(enum asc_isa isa);
 

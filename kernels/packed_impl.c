@@ -205,6 +205,7 @@ const asc_packed_kernel PASTE_EXPANDED(asc_f32, ASC_ISA) = {
     .columns = COLUMNS,
     .pack_rows = pack_rows_f32,
     .pack_panels = pack_panels_f32,
+    .turn_rows = turn_rows,
     .multiply = multiply_f32,
 };
 #endif

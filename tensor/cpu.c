@@ -119,6 +119,13 @@ const char *asc_isa_refused(void)
     return wanted && *wanted ? wanted : NULL;
 }
 
+const char *asc_products_refused(void)
+{
+    const char *wanted = getenv("ASCGRAD_PRODUCTS");
+    bool known = !wanted || !*wanted || strcmp(wanted, "own") == 0 || strcmp(wanted, "openblas") == 0;
+    return known ? NULL : wanted;
+}
+
 /* The rule, from the processor and what the user wants. */
 static bool own_products(const char *wanted, enum asc_isa isa)
 {

@@ -38,4 +38,7 @@ const char *asc_bf16_name(enum asc_bf16 set); /* "plain", "avx2", "avx512", "avx
  * once. */
 bool asc_f32_packs(void);
 
+/* The value of ASCGRAD_PRODUCTS, if it is neither; or NULL. Borrowed from the environment. */
+const char *asc_products_refused(void);
+
 #endif

@@ -31,6 +31,11 @@ static void tell_advice(const asc_options *o)
                  m.isa_refused);
         o->message(o->message_user, text);
     }
+    if (o->message && m.products_refused) {
+        snprintf(text, sizeof text, "ASCGRAD_PRODUCTS: got '%s', expected own or openblas; it is passed over",
+                 m.products_refused);
+        o->message(o->message_user, text);
+    }
     if (o->message && m.blas_serial) {
         o->message(o->message_user, "OpenBLAS is built without threads: matrix products run one at a time; with a "
                                     "build for POSIX threads or OpenMP they use all threads");

@@ -150,6 +150,8 @@ asc_machine asc_machine_info(void)
         .blas_advice = asc_core_advice(asc_isa_best(), core, build.config, getenv("OPENBLAS_CORETYPE")),
         .blas_serial = build.one_at_a_time,
         .bf16 = asc_bf16_name(asc_bf16_active()),
+        .products = asc_f32_packs() ? "own" : "openblas",
+        .products_refused = asc_products_refused(),
         .isa_refused = asc_isa_refused(),
         .processors = asc_processors(),
         .processor = asc_processor_name(),

@@ -37,9 +37,9 @@ static int print_json(const asc_machine *m, int threads)
     for (int i = 0; asc_mixing_at(NULL, i); i++) {
         json_array_append_new(models, json_string(asc_mixing_at(NULL, i)));
     }
-    return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:s?, s:o, s:o}", "version",
+    return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:s?, s:o, s:o}", "version",
                                     m->version, "processor", m->processor, "isa", m->isa, "best_isa", m->best_isa,
-                                    "bf16", m->bf16, "blas", m->blas, "blas_core", m->blas_core, "blas_advice",
+                                    "bf16", m->bf16, "products", m->products, "blas", m->blas, "blas_core", m->blas_core, "blas_advice",
                                     m->blas_advice, "blas_serial", m->blas_serial, "threads", threads, "mpi",
                                     asc_mpi_version(), "models", models, "ops", list_ops()));
 }
@@ -142,8 +142,10 @@ static int run(int argc, char **argv)
         return print_json(&m, threads);
     }
     cli_print("version    %s\nprocessor  %s\nkernels    %s (this processor's best: %s)\nbf16       %s\n"
+              "products   %s\n"
               "BLAS       %s%s\nBLAS core  %s",
-              m.version, m.processor, m.isa, m.best_isa, describe_bf16(m.bf16), m.blas ? m.blas : "unknown",
+              m.version, m.processor, m.isa, m.best_isa, describe_bf16(m.bf16),
+              strcmp(m.products, "own") == 0 ? "our own kernels' where they are large" : "OpenBLAS'", m.blas ? m.blas : "unknown",
               m.blas_serial ? " (one product at a time; faster with a build for threads)" : "",
               m.blas_core ? m.blas_core : "unknown");
     if (m.blas_advice) {

@@ -97,19 +97,22 @@ static void hold_standard_streams(void)
     }
 }
 
-/* The library passes over an ASCGRAD_ISA that names nothing; who set it wants a comparison and must not get another. */
-static void check_isa(void)
+/* The library passes over variables that name nothing; who set one wants a comparison and must not get another. */
+static void check_variables(void)
 {
-    const char *wanted = asc_machine_info().isa_refused;
-    if (wanted) {
-        cli_wrong_usage("ASCGRAD_ISA: got '%s', expected plain, avx2, avx512, avx512_bf16 or amx", wanted);
+    asc_machine m = asc_machine_info();
+    if (m.isa_refused) {
+        cli_wrong_usage("ASCGRAD_ISA: got '%s', expected plain, avx2, avx512, avx512_bf16 or amx", m.isa_refused);
+    }
+    if (m.products_refused) {
+        cli_wrong_usage("ASCGRAD_PRODUCTS: got '%s', expected own or openblas", m.products_refused);
     }
 }
 
 int main(int argc, char **argv)
 {
     hold_standard_streams();
-    check_isa();
+    check_variables();
     core_type_prepare(argv);
     signal(SIGPIPE, end_quietly);
     signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of the write */

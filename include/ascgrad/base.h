@@ -207,6 +207,8 @@ typedef struct asc_machine {
     double memory_bytes;     /* that the process may use: the machine's, or what its control groups allow of that */
     const char *bf16;        /* instructions that do products in ASC_PRECISION_BF16: "amx", "avx512_bf16", or those that
                                 round and multiply float32: "avx512", "avx2", "plain" */
+    const char *products;    /* whose large products of float32 are used: "own" or "openblas" */
+    const char *products_refused; /* NULL, or an ASCGRAD_PRODUCTS that is neither, and was passed over; borrowed */
 } asc_machine;
 
 /* Facts about the machine and the libraries; the other strings are static. Sets nothing, needs no context. */

@@ -10,8 +10,8 @@
  * T×V×D in all, the least there are without the logits kept. A tile keeps e = exp(s - its row's maximum in the tile);
  * what is missing to a softmax is a factor per row f_t, and that goes to the small side of both products:
  * dx_t = f_t (e_t W), dW = eᵀ (f∘x). A cap's slope goes into e as soon as the tile knows its sums, so that it costs a
- * row of a tile and no array. Where products are of bfloat16, a strip of rows of a tile is raised while it is in cache,
- * and e is kept rounded and packed, as both products read it. */
+ * row of a tile and no array. Where products are our own kernels', a strip of rows of a tile is raised while it is in
+ * cache, and e is kept packed, as both products read it. */
 #include "ops/shared/op.h"
 
 #include <math.h>
@@ -37,8 +37,8 @@ typedef struct chunk {
     int64_t most;           /* and how many any chunk has */
     double share;           /* 1/n: what each counted token adds to the mean */
     bool first_chunk;
-    const asc_packed_kernel *bf16; /* NULL: products of floats */
-    void *e;                /* [tiles][rows, columns]; with bf16 [tiles][most, width], packed by rows */
+    const asc_packed_kernel *kernel; /* of the products; NULL: OpenBLAS */
+    void *e;                /* [tiles][rows, columns]; with a kernel [tiles][most, width], packed by rows */
     void *max, *sum;        /* [tiles, rows] */
     void *factor;           /* [tiles, rows]: exp(max - lse)/n, 0 for a token that does not count */
     void *target;           /* [rows]: the target's logit */
@@ -287,7 +287,12 @@ static double run_chunk_f32(chunk *p)
 /* ---- end of float ---- */
 #include "ops/products/linear_cross_entropy.f64.h"
 
-/* ---- products of bfloat16 ---- */
+/* ---- products of our own kernels ---- */
+
+static const asc_packed_kernel *kernel_of(const asc_ctx *ctx, asc_dtype dtype)
+{
+    return dtype != ASC_F32 ? NULL : asc_bf16(ctx) ? asc_packed_kernel_active() : asc_packed_f32_kernel();
+}
 
 static int64_t round_up(int64_t n, int64_t unit)
 {
@@ -297,7 +302,7 @@ static int64_t round_up(int64_t n, int64_t unit)
 /* Bytes of so many packed rows, or columns, of k elements. */
 static size_t packed_size(const chunk *p, int64_t outer, int64_t k)
 {
-    return (size_t)(round_up(outer, STRIP) * round_up(k, p->bf16->unit)) * p->bf16->element;
+    return (size_t)(round_up(outer, STRIP) * round_up(k, p->kernel->unit)) * p->kernel->element;
 }
 
 static char *packed_of(const chunk *p, int worker)
@@ -310,33 +315,36 @@ static char *e_of(const chunk *p, int64_t tile)
     return (char *)p->e + (size_t)tile * packed_size(p, p->most, p->width);
 }
 
-/* Strip by strip: logits, their exponentials, and these rounded. */
-static void score_tile_bf16(void *arg, int64_t tile, int worker)
+/* Strip by strip: logits, their exponentials, and these packed, or where they belong at once. */
+static void score_tile_packed(void *arg, int64_t tile, int worker)
 {
     const chunk *p = arg;
-    const asc_packed_kernel *kernel = p->bf16;
+    const asc_packed_kernel *kernel = p->kernel;
     int64_t D = p->D, from = tile * p->width, columns = columns_of_f32(p, tile);
     char *w = packed_of(p, worker), *x = w + packed_size(p, p->width, D);
-    float *strip = p->strip + worker * STRIP * p->width;
+    bool in_place = p->call->wants_grad && kernel->takes_rows && columns % kernel->unit == 0;
+    int64_t ld = in_place ? columns : p->width;
     kernel->pack_panels(w, (const float *)p->call->in[W].data + from * D, D, true, D, columns);
     for (int64_t first = 0; first < p->rows; first += STRIP) {
         int64_t rows = p->rows - first < STRIP ? p->rows - first : STRIP;
+        char *e = p->call->wants_grad ? e_of(p, tile) + packed_size(p, first, columns) : NULL;
+        float *strip = in_place ? (float *)(void *)e : p->strip + worker * STRIP * p->width;
         kernel->pack_rows(x, (const float *)p->call->in[X].data + (p->first + first) * D, D, false, rows, D);
         kernel->multiply(&(asc_packed_product){
-            .m = rows, .n = columns, .k = D, .a = x, .b = w, .alpha = 1, .c = strip, .ldc = p->width});
+            .m = rows, .n = columns, .k = D, .a = x, .b = w, .alpha = 1, .c = strip, .ldc = ld});
         for (int64_t t = 0; t < rows; t++) {
-            raise_row_f32(p, tile, first + t, strip + t * p->width, worker);
+            raise_row_f32(p, tile, first + t, strip + t * ld, worker);
         }
-        if (p->call->wants_grad) {
-            kernel->pack_rows(e_of(p, tile) + packed_size(p, first, columns), strip, p->width, false, rows, columns);
+        if (e && !in_place) {
+            kernel->pack_rows(e, strip, ld, false, rows, columns);
         }
     }
 }
 
 /* dW = eᵀ (f∘x), of STRIP rows of W at a time. */
-static void grad_weight_bf16(const chunk *p, int64_t tile, int worker)
+static void grad_weight_packed(const chunk *p, int64_t tile, int worker)
 {
-    const asc_packed_kernel *kernel = p->bf16;
+    const asc_packed_kernel *kernel = p->kernel;
     int64_t D = p->D, columns = columns_of_f32(p, tile);
     float *dw = (float *)p->call->saved[SAVED_DW].data + tile * p->width * D;
     char *x = packed_of(p, worker), *turned = x + packed_size(p, D, p->rows);
@@ -357,13 +365,13 @@ static void grad_weight_bf16(const chunk *p, int64_t tile, int worker)
     pull_rows_f32(p, tile, dw);
 }
 
-static void grad_tile_bf16(void *arg, int64_t tile, int worker)
+static void grad_tile_packed(void *arg, int64_t tile, int worker)
 {
     const chunk *p = arg;
     int64_t D = p->D, columns = columns_of_f32(p, tile);
     char *w = packed_of(p, worker);
-    p->bf16->pack_panels(w, (const float *)p->call->in[W].data + tile * p->width * D, D, false, columns, D);
-    p->bf16->multiply(&(asc_packed_product){.m = p->rows,
+    p->kernel->pack_panels(w, (const float *)p->call->in[W].data + tile * p->width * D, D, false, columns, D);
+    p->kernel->multiply(&(asc_packed_product){.m = p->rows,
                                           .n = D,
                                           .k = columns,
                                           .a = e_of(p, tile),
@@ -372,17 +380,17 @@ static void grad_tile_bf16(void *arg, int64_t tile, int worker)
                                           .c = (float *)p->partial + tile * p->rows * D,
                                           .ldc = D});
     if (p->call->wants[W]) {
-        grad_weight_bf16(p, tile, worker);
+        grad_weight_packed(p, tile, worker);
     }
 }
 
-static double run_chunk_bf16(chunk *p)
+static double run_chunk_packed(chunk *p)
 {
-    return run_tiles_f32(p, score_tile_bf16, grad_tile_bf16);
+    return run_tiles_f32(p, score_tile_packed, grad_tile_packed);
 }
 
 /* Memory for what the products of a tile take and make. */
-static bool make_bf16_room(chunk *p)
+static bool make_packed_room(chunk *p)
 {
     asc_call *call = p->call;
     size_t workers = (size_t)asc_threads(call->ctx);
@@ -458,7 +466,7 @@ static asc_status make_room(chunk *p, double cap)
     asc_call *call = p->call;
     size_t real = asc_dtype_size(call->in[X].dtype), most = (size_t)p->most * real;
     size_t tiles = (size_t)p->tiles, workers = (size_t)asc_threads(call->ctx);
-    bool products = p->bf16 ? make_bf16_room(p) : (p->e = asc_call_scratch(call, most * (size_t)p->V)) != NULL;
+    bool products = p->kernel ? make_packed_room(p) : (p->e = asc_call_scratch(call, most * (size_t)p->V)) != NULL;
     p->max = asc_call_scratch(call, most * tiles);
     p->sum = asc_call_scratch(call, most * tiles);
     p->factor = asc_call_scratch(call, most * tiles);
@@ -486,9 +494,9 @@ static asc_status forward(asc_call *call)
         return ASC_ERR_ARG;
     }
     chunk p = {.call = call, .V = V, .D = D, .share = counted ? 1.0 / (double)counted : 0};
-    p.bf16 = asc_bf16(call->ctx) && x->dtype == ASC_F32 ? asc_packed_kernel_active() : NULL;
+    p.kernel = kernel_of(call->ctx, x->dtype);
     int64_t width = (V + TILES - 1) / TILES;
-    p.width = width < NARROWEST ? NARROWEST : round_up(width, p.bf16 ? STRIP : 16);
+    p.width = width < NARROWEST ? NARROWEST : round_up(width, p.kernel ? STRIP : 16);
     p.tiles = (V + p.width - 1) / p.width;
     p.first_chunk = true;
     p.most = tokens < ROWS ? tokens : ROWS;
@@ -498,7 +506,7 @@ static asc_status forward(asc_call *call)
     double total = 0;
     for (p.first = 0; p.first < tokens; p.first += p.most, p.first_chunk = false) {
         p.rows = tokens - p.first < p.most ? tokens - p.first : p.most;
-        total += p.bf16 ? run_chunk_bf16(&p) : BY_DTYPE(x->dtype, run_chunk)(&p);
+        total += p.kernel ? run_chunk_packed(&p) : BY_DTYPE(x->dtype, run_chunk)(&p);
     }
     if (tokens == 0 && call->wants[W]) {
         memset(call->saved[SAVED_DW].data, 0, asc_array_bytes(w));

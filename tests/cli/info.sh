@@ -17,4 +17,8 @@ OPENBLAS_CORETYPE=Prescott status 0 "$ASCGRAD" info --json
 has out '"blas_core": "Prescott"'
 ASCGRAD_ISA=plain status 0 "$ASCGRAD" info --json
 has out '"isa": "plain"'
+for products in own openblas; do
+    ASCGRAD_PRODUCTS=$products status 0 "$ASCGRAD" info --json
+    has out "\"products\": \"$products\""
+done
 exit $failed

@@ -42,6 +42,8 @@ status 2 "$ASCGRAD" eval run --split vaild
 has err "^ascgrad eval: --split: got 'vaild', .*did you mean 'valid'?"
 ASCGRAD_ISA=avx1024 status 2 "$ASCGRAD" info
 has err "^ascgrad: ASCGRAD_ISA: got 'avx1024', expected plain, avx2, avx512, avx512_bf16 or amx"
+ASCGRAD_PRODUCTS=mkl status 2 "$ASCGRAD" info
+has err "^ascgrad: ASCGRAD_PRODUCTS: got 'mkl', expected own or openblas"
 "$ASCGRAD" info --json | sed 's/.*"models": \[\([^]]*\)\].*/\1/' | tr -d '" ' | tr , '\n' >models
 "$ASCGRAD" train --help | tr -s ' \n' ' ' >help
 "$ASCGRAD" bench --help >bench.help

@@ -307,6 +307,75 @@ START_TEST(error_against_double)
 }
 END_TEST
 
+/* ---- floats as they are ---- */
+
+/* C, from a base and with a factor, in double; |Ĉ - C| <= (k + 2) 2^-24 Σ |a b| and what the base's sum rounds. */
+static void check_floats(const product *p, float alpha, const product *before, const float *bias)
+{
+    for (int64_t e = 0; e < p->m * p->n; e++) {
+        int64_t i = e / p->n, j = e % p->n;
+        double sum = 0, size = 0, base = before ? (double)before->c[e] : bias ? (double)bias[j] : 0;
+        for (int64_t l = 0; l < p->k; l++) {
+            double a = (double)p->a[p->ta ? l * p->m + i : i * p->k + l];
+            double b = (double)p->b[p->tb ? j * p->k + l : l * p->n + j];
+            sum += a * b;
+            size += fabs(a * b);
+        }
+        double want = base + (double)alpha * sum, bound = (double)(p->k + 2) * 0x1p-24 * (size + fabs(base));
+        ck_assert_msg(fabs((double)p->c[e] - want) <= bound, "%d×%d×%d, element %d: %.9g, expected %.9g", (int)p->m,
+                      (int)p->n, (int)p->k, (int)e, (double)p->c[e], want);
+    }
+}
+
+START_TEST(floats_are_not_rounded)
+{
+    for (int isa = 0; isa <= (int)asc_isa_best(); isa++) {
+        const asc_packed_kernel *kernel = asc_packed_f32_kernel_of((enum asc_isa)isa);
+        const int64_t *size = sizes[_i / 4];
+        product *p = new_product(size[0], size[1], size[2], _i & 1, _i & 2);
+        product *before = new_product(size[0], size[1], size[2], _i & 1, _i & 2);
+        if (kernel) {
+            run_kernel(kernel, p, 1, false, NULL);
+            check_floats(p, 1, NULL, NULL);
+            run_kernel(kernel, p, .3f, false, p->bias);
+            check_floats(p, .3f, NULL, p->bias);
+            memcpy(p->c, before->c, sizeof p->c);
+            run_kernel(kernel, p, 1, true, NULL);
+            check_floats(p, 1, before, NULL);
+        }
+        free(before);
+        free(p);
+    }
+}
+END_TEST
+
+/* A's rows as they lie give the bits of packed ones, where k is a multiple of the unit. */
+START_TEST(rows_in_place)
+{
+    for (int isa = 0; isa <= (int)asc_isa_best(); isa++) {
+        const asc_packed_kernel *kernel = asc_packed_f32_kernel_of((enum asc_isa)isa);
+        product *p = new_product(33, 40, 96, false, false), *packed = new_product(33, 40, 96, false, false);
+        if (kernel) {
+            ck_assert(kernel->takes_rows);
+            run_kernel(kernel, packed, 1, false, NULL);
+            float *b = aligned_alloc(64, 64 * 96 * sizeof *b);
+            ck_assert_ptr_nonnull(b);
+            kernel->pack_panels(b, p->b, 40, false, 94, 40);
+            kernel->multiply(&(asc_packed_product){
+                .m = 33, .n = 40, .k = 94, .a = p->a, .lda = 96, .b = b, .alpha = 1, .c = p->c, .ldc = 40});
+            for (int64_t l = 0; l < 33; l++) { /* the same of 94 places, packed */
+                packed->a[l * 96 + 94] = packed->a[l * 96 + 95] = 0;
+            }
+            run_kernel(kernel, packed, 1, false, NULL);
+            ck_assert_mem_eq(p->c, packed->c, 33 * 40 * sizeof *p->c);
+            free(b);
+        }
+        free(packed);
+        free(p);
+    }
+}
+END_TEST
+
 /* Subnormal operands count as 0, a subnormal sum becomes it; what is not finite spreads as it does in float. */
 START_TEST(ends_of_the_range)
 {
@@ -342,6 +411,8 @@ int main(void)
     tcase_add_loop_test(t, kernels_round_alike, 0, KERNELS);
     tcase_add_loop_test(t, sums_in_the_stated_order, 0, 4 * SIZES);
     tcase_add_loop_test(t, rows_turn, 0, KERNELS);
+    tcase_add_loop_test(t, floats_are_not_rounded, 0, 4 * SIZES);
+    tcase_add_test(t, rows_in_place);
     tcase_add_test(t, bases_and_factors);
     tcase_add_test(t, error_against_double);
     tcase_add_test(t, ends_of_the_range);

@@ -52,9 +52,10 @@ asc_train_state asc_state_start(void)
 void asc_build_describe(const asc_ctx *ctx, char *text, size_t bytes)
 {
     asc_machine m = asc_machine_info();
-    bool bf16 = asc_precision_of(ctx) == ASC_PRECISION_BF16;
+    bool bf16 = asc_precision_of(ctx) == ASC_PRECISION_BF16, own = strcmp(m.products, "own") == 0;
     snprintf(text, bytes, "ascgrad %s; compiler %s; kernels %s; BLAS %s; core %s%s%s", m.version, __VERSION__, m.isa,
-             m.blas ? m.blas : "?", m.blas_core ? m.blas_core : "?", bf16 ? "; bf16 " : "", bf16 ? m.bf16 : "");
+             m.blas ? m.blas : "?", m.blas_core ? m.blas_core : "?", bf16 ? "; bf16 " : own ? "; products " : "",
+             bf16 ? m.bf16 : own ? m.products : "");
 }
 
 /* The checksum of format 1: CRC-32 of the values, in the order of the lists. */
