@@ -4,7 +4,7 @@
 #include "tensor/ctx.h"
 #include "tensor/dtype.h"
 
-enum { FEW_PRODUCTS = 1 << 21 }; /* of which OpenBLAS makes no packed operands */
+enum { FEW_ROWS = 32, SMALL_B = 1 << 14 }; /* for which B is not worth packing */
 
 /* The kernel of ours for a product, or NULL. */
 static const asc_packed_kernel *kernel_of(const asc_gemm *g)
@@ -15,7 +15,7 @@ static const asc_packed_kernel *kernel_of(const asc_gemm *g)
     if (asc_bf16(g->packs)) {
         return asc_packed_kernel_active();
     }
-    bool few = (double)g->m * (double)g->n * (double)g->k < FEW_PRODUCTS;
+    bool few = g->m < FEW_ROWS || (double)g->n * (double)g->k < SMALL_B;
     return few ? NULL : asc_packed_f32_kernel();
 }
 

@@ -1,4 +1,5 @@
-/* kernels/gemm.h: matrix products, by OpenBLAS or our own kernels (kernels/packed.h), and the pieces they are cut into. */
+/* kernels/gemm.h: matrix products, by OpenBLAS or our own kernels (kernels/packed.h), and the pieces they are cut into.
+ */
 #ifndef KERNELS_GEMM_H
 #define KERNELS_GEMM_H
 
@@ -15,7 +16,7 @@ static inline bool asc_bf16(const asc_ctx *ctx)
 /* What asc_gemm.packs is for a call's products. */
 static inline asc_ctx *asc_packs(asc_ctx *ctx)
 {
-    return asc_bf16(ctx) || (ctx && asc_f32_packs()) ? ctx : NULL;
+    return asc_bf16(ctx) || (ctx && asc_f32_packs() && asc_has_product_rooms(ctx)) ? ctx : NULL;
 }
 
 /* On the calling thread; from inside a piece, too. Sizes and leading dimensions up to INT32_MAX. With `packs`, operands

@@ -2,8 +2,8 @@
 #include "kernels/gemm.h"
 #include "tensor/ctx.h"
 
-/* Of op(A) a block is ROWS by the kernel's depth, of op(B) that by COLUMNS: the first stays in the second cache, a panel
- * of the other one in the first. Multiples of all kernels' units. */
+/* Of op(A) a block is ROWS by the kernel's depth, of op(B) that by COLUMNS: they stay in the second cache, a few rows
+ * of A in the first. Multiples of all kernels' units. */
 enum { ROWS = 512, COLUMNS = 1024, LARGEST = 2048 }; /* bytes of a packed row of a block */
 
 _Static_assert((ROWS + COLUMNS) * LARGEST == ASC_PRODUCT_ROOM, "a thread's room");

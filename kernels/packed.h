@@ -8,12 +8,12 @@
  *              of bfloat16, [k][columns] in floats
  *
  * To bfloat16 it is rounded to nearest, ties to even; a NaN stays one, what is too large becomes infinite, a subnormal
- * float zero of its sign. Where no instruction multiplies bfloat16, packed elements are floats that have been rounded: their products are exact
- * in float. An element of C is one sum of 0 … k-1, fused, each odd place before the even one before it, which is the
- * order of AVX512-BF16's vdpbf16ps (measured on Zen 4: every element of 2 million is that of two fused
- * multiply-adds); AMX adds the 16 even products and the 16 odd ones of 32 places by themselves, then these two sums,
- * then that to the sum before. What C begins with is added last, or by AMX first where alpha is 1. A sum that is
- * subnormal becomes zero of its sign: after every step by these instructions, at the end elsewhere. So kernels other
+ * float zero of its sign. Where no instruction multiplies bfloat16, packed elements are floats that have been rounded:
+ * their products are exact in float. An element of C is one sum of 0 … k-1, fused, each odd place before the even one
+ * before it, which is the order of AVX512-BF16's vdpbf16ps (measured on Zen 4: every element of 2 million is that of
+ * two fused multiply-adds); AMX adds the 16 even products and the 16 odd ones of 32 places by themselves, then these
+ * two sums, then that to the sum before. What C begins with is added last, or by AMX first where alpha is 1. A sum that
+ * is subnormal becomes zero of its sign: after every step by these instructions, at the end elsewhere. So kernels other
  * than AMX's give the same bits but where a sum is so small on its way, or a single product below or beyond all normal
  * numbers.
  */

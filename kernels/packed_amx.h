@@ -1,6 +1,6 @@
 /*
- * kernels/packed_amx.h: products of bfloat16 on tiles; included by packed_amx.c, and by a test with tiles of its own, after
- * packed_pairs.h and these functions, whose tile numbers are constants:
+ * kernels/packed_amx.h: products of bfloat16 on tiles; included by packed_amx.c, and by a test with tiles of its own,
+ * after packed_pairs.h and these functions, whose tile numbers are constants:
  *
  *   tiles_begin()            every tile 16 rows of 64 bytes
  *   tile_zero(t)             t = 0
@@ -69,7 +69,8 @@ static ALWAYS_INLINE void begin_sums(const float *base, int64_t ld)
 static inline void multiply_part(const asc_packed_product *p, int64_t i, int64_t j, const float *base, int64_t ld)
 {
     _Alignas(64) float sums[2 * SIDE][COLUMNS];
-    int64_t width = rounded_up(p->k, UNIT) / 2, rows = at_most(p->m - i, 2 * SIDE), columns = at_most(p->n - j, COLUMNS);
+    int64_t rows = at_most(p->m - i, 2 * SIDE), columns = at_most(p->n - j, COLUMNS);
+    int64_t width = rounded_up(p->k, UNIT) / 2;
     const element *a = (const element *)p->a + i * width, *b = (const element *)p->b + j * width;
     if (base) {
         memset(sums, 0, sizeof sums);

@@ -1,5 +1,5 @@
-/* kernels/packed_floats.h: packed elements as floats, rounded to bfloat16 for instruction sets that multiply none, or as
- * they are; included by packed_impl.c. `rounds` is a constant everywhere. */
+/* kernels/packed_floats.h: packed elements as floats, rounded to bfloat16 for instruction sets that multiply none, or
+ * as they are; included by packed_impl.c. `rounds` is a constant everywhere. */
 
 typedef float element;
 
@@ -44,10 +44,10 @@ static ALWAYS_INLINE line line_of(const float *x, const bool rounds)
 }
 #endif
 
-/* A square of SIDE lines of x, of which there are `down` and `across`; as they lie, or turned, to lines of which `lines`
- * and `width` are wanted. */
-static ALWAYS_INLINE void pack_square(float *to, int64_t ld_to, int64_t lines, int64_t width, const float *x, int64_t ld,
-                                      const bool turned, int64_t down, int64_t across, const bool rounds)
+/* A square of x, of which `down` lines of `across` elements are there, as it lies, or turned; of the result `lines` of
+ * `width` elements are wanted. */
+static ALWAYS_INLINE void pack_square(float *to, int64_t ld_to, int64_t lines, int64_t width, const float *x,
+                                      int64_t ld, const bool turned, int64_t down, int64_t across, const bool rounds)
 {
     float room[SIDE * SIDE], out[SIDE * SIDE];
     if (down < SIDE || across < SIDE) {

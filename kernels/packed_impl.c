@@ -1,7 +1,7 @@
 /*
- * kernels/packed_impl.c: products of packed operands, compiled once for each set of instructions with ASC_ISA defined as
- * plain, avx2, avx512 or avx512_bf16. Each compilation exports its tables and nothing else: of products of bfloat16, and
- * but for the last of floats as they are.
+ * kernels/packed_impl.c: products of packed operands, compiled once for each set of instructions with ASC_ISA defined
+ * as plain, avx2, avx512 or avx512_bf16. Each compilation exports its tables and nothing else: of products of bfloat16,
+ * and but for the last of floats as they are.
  */
 #include "kernels/packed.h"
 

@@ -1,6 +1,6 @@
 /* kernels/packed_pairs.h: packed elements as pairs of bfloat16 that lie beside one another, the first one in the lower
- * half of an int32; included by packed_impl.c and packed_amx.c, with UNIT of k, COLUMNS of a panel, and TILED: squares of
- * SIDE by SIDE pairs lie one after the other, in place of whole rows. With AVX512-BF16 the processor rounds. */
+ * half of an int32; included by packed_impl.c and packed_amx.c, with UNIT of k, COLUMNS of a panel, and TILED: squares
+ * of SIDE by SIDE pairs lie one after the other, in place of whole rows. With AVX512-BF16 the processor rounds. */
 
 typedef uint32_t element; /* two of them */
 
@@ -66,8 +66,8 @@ static ALWAYS_INLINE void join_halves(line even, line odd, line *first, line *se
 }
 #endif
 
-/* A square of pairs, of SIDE rows and twice as many places, to lines of rows or, by places, of places. x: [rows][places],
- * or [places][rows] where turned. Of those that lie beyond the operand's, `rows` and `places` are less. */
+/* A square of pairs, of SIDE rows and twice as many places, to lines of rows or, by places, of places. x is
+ * [rows][places], or [places][rows] where turned; where it ends within the square, `rows` or `places` is less. */
 static ALWAYS_INLINE void pack_square(uint32_t *to, int64_t ld_to, const bool by_places, const float *x, int64_t ld,
                                       const bool turned, int64_t rows, int64_t places)
 {

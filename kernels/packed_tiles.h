@@ -1,5 +1,5 @@
-/* kernels/packed_tiles.h: bfloat16 as the upper half of a float, and what every kernel does with a tile's sums; included
- * by packed_impl.c and packed_amx.c. */
+/* kernels/packed_tiles.h: bfloat16 as the upper half of a float, and what every kernel does with a tile's sums;
+ * included by packed_impl.c and packed_amx.c. */
 #ifndef KERNELS_PACKED_TILES_H
 #define KERNELS_PACKED_TILES_H
 

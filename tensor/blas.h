@@ -20,11 +20,11 @@ typedef struct asc_gemm {
     void *c;
     int64_t ldc;
     const void *bias; /* or NULL */
-    asc_ctx *packs;   /* NULL, or the context (asc_packs) whose thread packs operands, maybe rounded; f32 alone */
+    asc_ctx *packs;   /* NULL, or the context (asc_packs) whose thread packs operands, maybe rounded; f32 */
 } asc_gemm;
 
-/* By OpenBLAS, whatever `packs` says, on the calling thread; from inside a piece, too. Sizes and leading dimensions up to
- * INT32_MAX. */
+/* By OpenBLAS, whatever `packs` says, on the calling thread; from inside a piece, too. Sizes and leading dimensions up
+ * to INT32_MAX. */
 void asc_blas_run(const asc_gemm *g);
 
 /* How many threads of its own OpenBLAS may use for a product: in the whole process, or where it is built for OpenMP,

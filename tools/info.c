@@ -37,11 +37,12 @@ static int print_json(const asc_machine *m, int threads)
     for (int i = 0; asc_mixing_at(NULL, i); i++) {
         json_array_append_new(models, json_string(asc_mixing_at(NULL, i)));
     }
-    return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:s?, s:o, s:o}", "version",
-                                    m->version, "processor", m->processor, "isa", m->isa, "best_isa", m->best_isa,
-                                    "bf16", m->bf16, "products", m->products, "blas", m->blas, "blas_core", m->blas_core, "blas_advice",
-                                    m->blas_advice, "blas_serial", m->blas_serial, "threads", threads, "mpi",
-                                    asc_mpi_version(), "models", models, "ops", list_ops()));
+    return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:s?, s:o, s:o}",
+                                    "version", m->version, "processor", m->processor, "isa", m->isa, "best_isa",
+                                    m->best_isa, "bf16", m->bf16, "products", m->products, "blas", m->blas,
+                                    "blas_core", m->blas_core, "blas_advice", m->blas_advice, "blas_serial",
+                                    m->blas_serial, "threads", threads, "mpi", asc_mpi_version(), "models", models,
+                                    "ops", list_ops()));
 }
 
 /* The instructions that do products of bfloat16, with what they do where they have none for it. */
@@ -145,7 +146,8 @@ static int run(int argc, char **argv)
               "products   %s\n"
               "BLAS       %s%s\nBLAS core  %s",
               m.version, m.processor, m.isa, m.best_isa, describe_bf16(m.bf16),
-              strcmp(m.products, "own") == 0 ? "our own kernels' where they are large" : "OpenBLAS'", m.blas ? m.blas : "unknown",
+              strcmp(m.products, "own") == 0 ? "the library's own, the large ones of float32" : "OpenBLAS's",
+              m.blas ? m.blas : "unknown",
               m.blas_serial ? " (one product at a time; faster with a build for threads)" : "",
               m.blas_core ? m.blas_core : "unknown");
     if (m.blas_advice) {

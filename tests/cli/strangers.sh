@@ -144,8 +144,9 @@ done
 soon 3 tokenize --tokenizer byte endless.gz
 has err 'endless.gz: line 1: has more than 128 MiB, expected shorter lines$'
 
-# no more memory than is given
-soon 3 eval run --max-memory 1
+# no more memory than is given: its parameters alone are larger
+soon 0 train $tiny --dim 160 --steps 1 --out wide
+soon 3 eval wide --max-memory 1
 has err '^ascgrad eval: .*out of memory'
 soon 0 eval run --max-memory 200
 soon 0 verify run --max-memory 20

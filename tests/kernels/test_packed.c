@@ -1,5 +1,5 @@
-/* tests/kernels/test_packed.c: rounding to bfloat16, and products of such operands by every set of instructions that the
- * processor has; AMX by tiles written in C, which are the oracle of the real ones, too. */
+/* tests/kernels/test_packed.c: rounding to bfloat16, and products of such operands, and of floats, by every set of
+ * instructions that the processor has; AMX by tiles written in C, which are the oracle of the real ones, too. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,7 +202,8 @@ static void check_sums(int kernel, const product *p, const float *base, int64_t 
     for (int64_t i = 0; i < p->m; i++) {
         for (int64_t j = 0; j < p->n; j++) {
             vectors v = vectors_of(p, i, j);
-            float want = sum_in_order(&v, p->k, adds_by_tiles(kernel), base ? base[i * ld + j] : 0), got = p->c[i * p->n + j];
+            float start = base ? base[i * ld + j] : 0, got = p->c[i * p->n + j];
+            float want = sum_in_order(&v, p->k, adds_by_tiles(kernel), start);
             ck_assert_msg(bits_of(got) == bits_of(want), "kernel %d, %d×%d×%d, element (%d, %d): %.9g, expected %.9g",
                           kernel, (int)p->m, (int)p->n, (int)p->k, (int)i, (int)j, (double)got, (double)want);
         }
