@@ -115,8 +115,7 @@ static void pack_rows(void *to, const float *x, int64_t ld, bool turned, int64_t
     }
     for (int64_t r = 0; r < rows; r += SIDE) {
         for (int64_t p = 0; p < width; p += SIDE) {
-            pack_square(e + r * width + p * to_place, ld_to, false, x + r * ld + 2 * p, ld, false, rows - r,
-                        k - 2 * p);
+            pack_square(e + r * width + p * to_place, ld_to, false, x + r * ld + 2 * p, ld, false, rows - r, k - 2 * p);
         }
     }
 }

@@ -353,14 +353,14 @@ static void grad_weight_packed(const chunk *p, int64_t tile, int worker)
         int64_t rows = columns - v < STRIP ? columns - v : STRIP;
         kernel->turn_rows(turned, e_of(p, tile), p->rows, columns, v, STRIP);
         kernel->multiply(&(asc_packed_product){.m = rows,
-                                             .n = D,
-                                             .k = p->rows,
-                                             .a = turned,
-                                             .b = x,
-                                             .alpha = 1,
-                                             .add = !p->first_chunk,
-                                             .c = dw + v * D,
-                                             .ldc = D});
+                                               .n = D,
+                                               .k = p->rows,
+                                               .a = turned,
+                                               .b = x,
+                                               .alpha = 1,
+                                               .add = !p->first_chunk,
+                                               .c = dw + v * D,
+                                               .ldc = D});
     }
     pull_rows_f32(p, tile, dw);
 }
@@ -372,13 +372,13 @@ static void grad_tile_packed(void *arg, int64_t tile, int worker)
     char *w = packed_of(p, worker);
     p->kernel->pack_panels(w, (const float *)p->call->in[W].data + tile * p->width * D, D, false, columns, D);
     p->kernel->multiply(&(asc_packed_product){.m = p->rows,
-                                          .n = D,
-                                          .k = columns,
-                                          .a = e_of(p, tile),
-                                          .b = w,
-                                          .alpha = 1,
-                                          .c = (float *)p->partial + tile * p->rows * D,
-                                          .ldc = D});
+                                              .n = D,
+                                              .k = columns,
+                                              .a = e_of(p, tile),
+                                              .b = w,
+                                              .alpha = 1,
+                                              .c = (float *)p->partial + tile * p->rows * D,
+                                              .ldc = D});
     if (p->call->wants[W]) {
         grad_weight_packed(p, tile, worker);
     }

@@ -173,15 +173,15 @@ static void run_kernel(const asc_packed_kernel *kernel, product *p, float alpha,
     kernel->pack_rows(a, p->a, p->ta ? p->m : p->k, p->ta, p->m, p->k);
     kernel->pack_panels(b, p->b, p->tb ? p->k : p->n, p->tb, p->k, p->n);
     kernel->multiply(&(asc_packed_product){.m = p->m,
-                                         .n = p->n,
-                                         .k = p->k,
-                                         .a = a,
-                                         .b = b,
-                                         .alpha = alpha,
-                                         .add = add,
-                                         .bias = bias,
-                                         .c = p->c,
-                                         .ldc = p->n});
+                                           .n = p->n,
+                                           .k = p->k,
+                                           .a = a,
+                                           .b = b,
+                                           .alpha = alpha,
+                                           .add = add,
+                                           .bias = bias,
+                                           .c = p->c,
+                                           .ldc = p->n});
     free(a);
     free(b);
 }
