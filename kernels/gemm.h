@@ -16,7 +16,7 @@ static inline bool asc_bf16(const asc_ctx *ctx)
 /* What asc_gemm.packs is for a call's products. */
 static inline asc_ctx *asc_packs(asc_ctx *ctx)
 {
-    return asc_bf16(ctx) || (ctx && asc_f32_packs() && asc_has_product_rooms(ctx)) ? ctx : NULL;
+    return asc_bf16(ctx) || (ctx && asc_f32_packs()) ? ctx : NULL;
 }
 
 /* On the calling thread; from inside a piece, too. Sizes and leading dimensions up to INT32_MAX. With `packs`, operands

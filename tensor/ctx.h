@@ -199,11 +199,9 @@ void asc_workers_watch(asc_ctx *ctx, bool watch);
 double asc_work_seconds(const asc_ctx *ctx, double now);
 
 /* Memory for the calling thread's packed operands, of ASC_PRODUCT_ROOM bytes, aligned to 64; of a context
- * that has been set to ASC_PRECISION_BF16, or where products of float32 are packed (asc_f32_packs), if there was memory
- * for it. */
+ * that has been set to ASC_PRECISION_BF16, or where products of float32 are packed (asc_f32_packs). */
 enum { ASC_PRODUCT_ROOM = 3 << 20 };
 void *asc_product_room(const asc_ctx *ctx);
-bool asc_has_product_rooms(const asc_ctx *ctx);
 
 /* clock.c */
 double asc_clock(void); /* seconds of a clock that never goes back */

@@ -347,11 +347,6 @@ asc_precision asc_precision_of(const asc_ctx *ctx)
     return ctx ? ctx->precision : ASC_PRECISION_F32;
 }
 
-bool asc_has_product_rooms(const asc_ctx *ctx)
-{
-    return ctx->workers->rooms;
-}
-
 void *asc_product_room(const asc_ctx *ctx)
 {
     const asc_workers *w = ctx->workers;
@@ -364,15 +359,12 @@ asc_status asc_workers_new(asc_ctx *ctx, int threads)
     pthread_once(&once, watch_forks);
     int total = threads > 0 ? threads : asc_processors();
     size_t bytes = sizeof(asc_workers) + (size_t)total * sizeof(struct worker);
-    bool bf16 = ctx->precision == ASC_PRECISION_BF16;
+    bool packs = ctx->precision == ASC_PRECISION_BF16 || asc_f32_packs();
     asc_workers *w = asc_alloc(ctx, bytes);
-    char *rooms = w && (bf16 || asc_f32_packs()) ? asc_alloc(ctx, bytes_of_rooms(total)) : NULL;
-    if (!w || (bf16 && !rooms)) {
+    char *rooms = w && packs ? asc_alloc(ctx, bytes_of_rooms(total)) : NULL;
+    if (!w || (packs && !rooms)) {
         asc_free(ctx, w, bytes);
         return ASC_ERR_MEMORY;
-    }
-    if (!rooms && asc_f32_packs()) { /* OpenBLAS needs none */
-        asc_error_clear(ctx);
     }
     memset(w, 0, sizeof *w);
     w->rooms = rooms;

@@ -132,7 +132,7 @@ static asc_ctx *open_ctx(int64_t threads)
         .allocator = limited_allocator(), .threads = (int)threads, .message = pass_on, .message_user = &made};
     asc_ctx *ctx = asc_ctx_new(&options);
     if (!ctx) {
-        cli_message("no memory, or no threads");
+        cli_message("out of memory, or of threads");
         exit(CLI_IO);
     }
     made = true;

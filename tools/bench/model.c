@@ -88,7 +88,7 @@ asc_ctx *bench_open(int64_t threads, int64_t mib)
     asc_options options = {.threads = (int)threads, .allocator = {take, give, &limit}};
     asc_ctx *ctx = asc_ctx_new(&options);
     if (!ctx) {
-        cli_message("no memory, or no threads");
+        cli_message("out of memory, or of threads");
     }
     return ctx;
 }
