@@ -20,12 +20,12 @@ status 2 "$ASCGRAD" train --resume --precision f32 --out part
 has err '--precision: can.t be given anew'
 
 # … and on other instructions with a word about it
-if "$ASCGRAD" info --json | grep -q '"bf16": "avx512_bf16"'; then
+if "$ASCGRAD" info --json | grep -qE '"bf16": "(avx512_bf16|amx)"'; then
     status 0 "$ASCGRAD" train $settings --steps 10 --schedule-steps 20 --out moved
     ASCGRAD_ISA=avx512 status 0 "$ASCGRAD" train --resume --steps 20 --out moved
     has err 'another build, BLAS or processor'
 else
-    left_out 'a resume on other instructions: no AVX512-BF16 here'
+    left_out 'a resume on other instructions: neither AMX nor AVX512-BF16 here'
 fi
 
 # other numbers than float32's, and near them
