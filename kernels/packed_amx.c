@@ -29,15 +29,4 @@ static inline void tiles_end(void)
 
 #include "kernels/packed_amx.h"
 
-const asc_packed_kernel asc_bf16_amx = {
-    .element = 2,
-    .depth = 512,
-    .unit = UNIT,
-    .rows = SIDE,
-    .columns = COLUMNS,
-    .pack_rows = pack_rows,
-    .pack_panels = pack_panels,
-    .turn_rows = turn_rows,
-    .multiply = multiply,
-    .rounding = {round_floats, widen_halves},
-};
+const asc_packed_kernel asc_bf16_amx = TILES_KERNEL;

@@ -115,3 +115,11 @@ static void multiply(const asc_packed_product *p)
     }
     tiles_end();
 }
+
+/* What both are that include this. */
+#define TILES_KERNEL                                                                                                   \
+    {                                                                                                                  \
+        .element = 2, .depth = 512, .unit = UNIT, .rows = SIDE, .columns = COLUMNS, .pack_rows = pack_rows,            \
+        .pack_panels = pack_panels, .turn_rows = turn_rows, .multiply = multiply,                                      \
+        .rounding = {round_floats, widen_halves},                                                                      \
+    }

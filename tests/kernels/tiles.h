@@ -72,17 +72,6 @@ static void tile_multiply(int t, int a, int b)
 
 #include "kernels/packed_amx.h"
 
-static const asc_packed_kernel tiles_in_c = {
-    .element = 2,
-    .depth = 512,
-    .unit = UNIT,
-    .rows = SIDE,
-    .columns = COLUMNS,
-    .pack_rows = pack_rows,
-    .pack_panels = pack_panels,
-    .turn_rows = turn_rows,
-    .multiply = multiply,
-    .rounding = {round_floats, widen_halves},
-};
+static const asc_packed_kernel tiles_in_c = TILES_KERNEL;
 
 #endif
