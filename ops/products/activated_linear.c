@@ -225,7 +225,7 @@ static void backward_area_f32(const job *j, const area *at, int worker, float *a
         p.da = da + r * at->columns;
         p.dx = row_f32(j, &call->grad_in[X], at, r);
         p.dg = row_f32(j, &call->grad_in[GATE], at, r);
-        p.room = j->room ? own_f32(j, j->room, worker) : NULL;
+        p.room = own_f32(j, j->room, worker);
         p.fresh_x = call->fresh[X];
         p.fresh_g = call->fresh[GATE];
         j->act->both_f32(&p);
