@@ -362,6 +362,30 @@ static void axpy_f32(float *y, float a, const float *x, int64_t n)
     }
 }
 
+static ALWAYS_INLINE void rotate_rows_f32(float *y, const float *x, const float *c, const float *s, int64_t half,
+                                          int64_t heads, bool fresh)
+{
+    for (; heads > 0; heads--, x += 2 * half, y += 2 * half) {
+        INDEPENDENT
+        for (int64_t m = 0; m < half; m++) {
+            float x0 = x[m], x1 = x[m + half];
+            float y0 = x0 * c[m] - x1 * s[m], y1 = x1 * c[m] + x0 * s[m];
+            y[m] = fresh ? y0 : y[m] + y0;
+            y[m + half] = fresh ? y1 : y[m + half] + y1;
+        }
+    }
+}
+
+static void rotate_f32(float *y, const float *x, const float *c, const float *s, int64_t half, int64_t heads,
+                       bool fresh)
+{
+    if (fresh) {
+        rotate_rows_f32(y, x, c, s, half, heads, true);
+    } else {
+        rotate_rows_f32(y, x, c, s, half, heads, false);
+    }
+}
+
 static void sub_distance_f32(float *y, float slope, int64_t from, int64_t n)
 {
     int32_t first = (int32_t)from, count = (int32_t)n;

@@ -11,45 +11,58 @@ typedef struct attrs {
     int64_t heads, start;
 } attrs;
 
+typedef struct job {
+    const asc_call *call;
+    const void *x;
+    void *y;
+    double sign; /* of the angles: -1 turns back */
+    bool fresh;
+    int64_t half;
+    const double *frequency; /* [half]: 10000^(-2m/d) */
+    void *angles;            /* [workers][2][half]: cosines and sines */
+} job;
+
 /* ---- float, and f64.awk makes the same for double ---- */
 
-/* Position i of every sequence and head: y (+)= x turned by sign × its angle. */
-static void turn_position_f32(const asc_call *call, const float *x, float *y, int64_t i, double sign, bool add)
-{
-    const attrs *a = call->attrs;
-    const int64_t *shape = call->in[0].shape;
-    int64_t B = shape[0], N = shape[1], width = shape[2], d = width / a->heads, half = d / 2;
-    for (int64_t m = 0; m < half; m++) {
-        double angle = (double)(a->start + i) * pow(10000, -2 * (double)m / (double)d);
-        float c = (float)cos(angle), s = (float)(sign * sin(angle));
-        for (int64_t b = 0; b < B; b++) {
-            int64_t row = (b * N + i) * width;
-            for (int64_t at = row + m; at < row + width; at += d) {
-                float x0 = x[at], x1 = x[at + half];
-                float y0 = x0 * c - x1 * s, y1 = x1 * c + x0 * s;
-                y[at] = add ? y[at] + y0 : y0;
-                y[at + half] = add ? y[at + half] + y1 : y1;
-            }
-        }
-    }
-}
-
+/* Position i of every sequence and head. */
 static void turn_f32(void *arg, int64_t i, int worker)
 {
-    (void)worker;
-    const asc_call *call = arg;
-    turn_position_f32(call, call->in[0].data, call->out[0].data, i, 1, false);
-}
-
-static void turn_back_f32(void *arg, int64_t i, int worker)
-{
-    (void)worker;
-    const asc_call *call = arg;
-    turn_position_f32(call, call->grad_out[0].data, call->grad_in[0].data, i, -1, !call->fresh[0]);
+    const job *j = arg;
+    const attrs *a = j->call->attrs;
+    const int64_t *shape = j->call->in[0].shape;
+    float *c = (float *)j->angles + 2 * j->half * worker, *s = c + j->half;
+    for (int64_t m = 0; m < j->half; m++) {
+        double angle = (double)(a->start + i) * j->frequency[m];
+        c[m] = (float)cos(angle), s[m] = (float)(j->sign * sin(angle));
+    }
+    for (int64_t b = 0; b < shape[0]; b++) {
+        int64_t row = (b * shape[1] + i) * shape[2];
+        asc_kernels_f32()->rotate((float *)j->y + row, (const float *)j->x + row, c, s, j->half, a->heads, j->fresh);
+    }
 }
 
 /* ---- end of float ---- */
 #include "ops/attention/rotary.f64.h"
+
+static asc_status turn(asc_call *call, job j)
+{
+    const asc_array *x = &call->in[0];
+    int64_t d = x->shape[2] / ((const attrs *)call->attrs)->heads;
+    size_t half = (size_t)d / 2, bytes = 2 * half * asc_dtype_size(x->dtype) * (size_t)asc_threads(call->ctx);
+    double *frequency = asc_call_scratch(call, half * sizeof *frequency);
+    j.angles = asc_call_scratch(call, bytes);
+    if (!frequency || !j.angles) {
+        return ASC_ERR_MEMORY;
+    }
+    for (size_t m = 0; m < half; m++) {
+        frequency[m] = pow(10000, -2 * (double)m / (double)d);
+    }
+    j.call = call;
+    j.half = (int64_t)half;
+    j.frequency = frequency;
+    asc_parallel(call->ctx, x->shape[1], BY_DTYPE(x->dtype, turn), &j);
+    return ASC_OK;
+}
 
 static asc_status infer(asc_call *call)
 {
@@ -66,14 +79,13 @@ static asc_status infer(asc_call *call)
 
 static asc_status forward(asc_call *call)
 {
-    asc_parallel(call->ctx, call->in[0].shape[1], BY_DTYPE(call->in[0].dtype, turn), call);
-    return ASC_OK;
+    return turn(call, (job){.x = call->in[0].data, .y = call->out[0].data, .sign = 1, .fresh = true});
 }
 
 static asc_status backward(asc_call *call)
 {
-    asc_parallel(call->ctx, call->in[0].shape[1], BY_DTYPE(call->in[0].dtype, turn_back), call);
-    return ASC_OK;
+    return turn(call,
+                (job){.x = call->grad_out[0].data, .y = call->grad_in[0].data, .sign = -1, .fresh = call->fresh[0]});
 }
 
 static const asc_sample samples[] = {
