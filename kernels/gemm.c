@@ -19,13 +19,38 @@ static const asc_packed_kernel *kernel_of(const asc_gemm *g)
     return few ? NULL : asc_packed_f32_kernel();
 }
 
+/* x [rows, width], rounded; `to` has room for that, and for a row of halves behind it. */
+static const float *rounded(const asc_rounding *by, const float *x, int64_t ld, int64_t rows, int64_t width, float *to)
+{
+    uint16_t *halves = (uint16_t *)(to + rows * width);
+    for (int64_t i = 0; i < rows; i++) {
+        by->round(halves, x + i * ld, width);
+        by->widen(to + i * width, halves, width);
+    }
+    return to;
+}
+
+static void run_small(asc_gemm g, const asc_packed_kernel *kernel)
+{
+    int64_t rows_a = g.ta ? g.k : g.m, width_a = g.ta ? g.m : g.k, rows_b = g.tb ? g.n : g.k,
+            width_b = g.tb ? g.k : g.n;
+    float *a = asc_product_room(g.packs), *b = a + 2 * kernel->least; /* a row's halves, too */
+    g.a = rounded(&kernel->rounding, g.a, g.lda, rows_a, width_a, a);
+    g.b = rounded(&kernel->rounding, g.b, g.ldb, rows_b, width_b, b);
+    g.lda = width_a;
+    g.ldb = width_b;
+    asc_blas_run(&g);
+}
+
 void asc_gemm_run(const asc_gemm *g)
 {
     const asc_packed_kernel *kernel = kernel_of(g);
-    if (kernel) {
-        asc_gemm_packed(g, kernel);
-    } else {
+    if (!kernel) {
         asc_blas_run(g);
+    } else if ((double)(g->m + g->n) * (double)g->k < (double)kernel->least) {
+        run_small(*g, kernel);
+    } else {
+        asc_gemm_packed(g, kernel);
     }
 }
 

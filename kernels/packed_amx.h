@@ -121,5 +121,5 @@ static void multiply(const asc_packed_product *p)
     {                                                                                                                  \
         .element = 2, .depth = 512, .unit = UNIT, .rows = SIDE, .columns = COLUMNS, .pack_rows = pack_rows,            \
         .pack_panels = pack_panels, .turn_rows = turn_rows, .multiply = multiply,                                      \
-        .rounding = {round_floats, widen_halves},                                                                      \
+        .rounding = {round_floats, widen_halves}, .least = 2048,                                                       \
     }
