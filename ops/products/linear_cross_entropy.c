@@ -22,7 +22,7 @@
 enum { X, W, Y };
 enum { LOSS, TOKEN_LOSS, TOP };
 enum { SAVED_DX, SAVED_DW };
-enum { ROWS = 512, TILES = 32, NARROWEST = 64, STRIP = 32 };
+enum { ROWS = 512, TILES = 32, FEW_TILES = 8, NARROWEST = 64, WIDE = 256, STRIP = 32 };
 
 typedef struct head_attrs {
     double cap; /* 0: none */
@@ -486,6 +486,18 @@ static asc_status make_room(chunk *p, double cap)
     return whole ? ASC_OK : ASC_ERR_MEMORY;
 }
 
+/* A tile's columns: what it scales, packs and adds up beside its products is the less the wider it is, so a small
+ * vocabulary has fewer of them. */
+static int64_t width_of(int64_t V, int64_t unit)
+{
+    int64_t width = (V + TILES - 1) / TILES;
+    if (width < WIDE) {
+        width = (V + FEW_TILES - 1) / FEW_TILES;
+        width = width < NARROWEST ? NARROWEST : width > WIDE ? WIDE : width;
+    }
+    return round_up(width, unit);
+}
+
 static asc_status forward(asc_call *call)
 {
     const asc_array *x = &call->in[X], *w = &call->in[W];
@@ -495,8 +507,7 @@ static asc_status forward(asc_call *call)
     }
     chunk p = {.call = call, .V = V, .D = D, .share = counted ? 1.0 / (double)counted : 0};
     p.kernel = kernel_of(call->ctx, x->dtype);
-    int64_t width = (V + TILES - 1) / TILES;
-    p.width = width < NARROWEST ? NARROWEST : round_up(width, p.kernel ? STRIP : 16);
+    p.width = width_of(V, p.kernel ? STRIP : 16);
     p.tiles = (V + p.width - 1) / p.width;
     p.first_chunk = true;
     p.most = tokens < ROWS ? tokens : ROWS;
