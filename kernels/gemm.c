@@ -30,16 +30,16 @@ static const float *rounded(const asc_rounding *by, const float *x, int64_t ld, 
     return to;
 }
 
-static void run_small(asc_gemm g, const asc_packed_kernel *kernel)
+void asc_gemm_rounded(const asc_gemm *g, const asc_packed_kernel *kernel)
 {
-    int64_t rows_a = g.ta ? g.k : g.m, width_a = g.ta ? g.m : g.k, rows_b = g.tb ? g.n : g.k,
-            width_b = g.tb ? g.k : g.n;
-    float *a = asc_product_room(g.packs), *b = a + 2 * kernel->least; /* a row's halves, too */
-    g.a = rounded(&kernel->rounding, g.a, g.lda, rows_a, width_a, a);
-    g.b = rounded(&kernel->rounding, g.b, g.ldb, rows_b, width_b, b);
-    g.lda = width_a;
-    g.ldb = width_b;
-    asc_blas_run(&g);
+    const asc_rounding *by = &kernel->rounding;
+    asc_gemm product = *g;
+    float *a = asc_product_room(g->packs), *b = a + ASC_PRODUCT_ROOM / 2 / sizeof *a;
+    product.a = rounded(by, g->a, g->lda, g->ta ? g->k : g->m, g->ta ? g->m : g->k, a);
+    product.b = rounded(by, g->b, g->ldb, g->tb ? g->n : g->k, g->tb ? g->k : g->n, b);
+    product.lda = g->ta ? g->m : g->k;
+    product.ldb = g->tb ? g->k : g->n;
+    asc_blas_run(&product);
 }
 
 void asc_gemm_run(const asc_gemm *g)
@@ -48,7 +48,7 @@ void asc_gemm_run(const asc_gemm *g)
     if (!kernel) {
         asc_blas_run(g);
     } else if ((double)(g->m + g->n) * (double)g->k < (double)kernel->least) {
-        run_small(*g, kernel);
+        asc_gemm_rounded(g, kernel);
     } else {
         asc_gemm_packed(g, kernel);
     }

@@ -33,5 +33,7 @@ int64_t asc_gemm_pieces(const asc_gemm *g);
 
 /* The first of these by a kernel of ours; m, n and k are not 0, and beta or the bias starts C. */
 void asc_gemm_packed(const asc_gemm *g, const asc_packed_kernel *kernel);
+/* The first of these by OpenBLAS, of operands that a kernel of bfloat16 has rounded, of some thousand elements. */
+void asc_gemm_rounded(const asc_gemm *g, const asc_packed_kernel *kernel);
 
 #endif

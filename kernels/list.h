@@ -81,8 +81,10 @@ KERNEL(void, mul_acc, (float *y, const float *a, const float *b, int64_t n)) /* 
 KERNEL(void, scale, (float *y, float a, const float *x, int64_t n))          /* y = a x */
 KERNEL(void, axpy, (float *y, float a, const float *x, int64_t n))           /* y += a x */
 
-/* Of each of `heads` rows of 2 half elements: y_m (+)= x_m c_m - x_{m+half} s_m, y_{m+half} (+)= x_{m+half} c_m + x_m s_m */
-KERNEL(void, rotate, (float *y, const float *x, const float *c, const float *s, int64_t half, int64_t heads, bool fresh))
+/* Of each of `heads` rows of 2 half elements: y_m (+)= x_m c_m - x_{m+half} s_m,
+ * y_{m+half} (+)= x_{m+half} c_m + x_m s_m; y is x, or apart from it */
+KERNEL(void, rotate,
+       (float *y, const float *x, const float *c, const float *s, int64_t half, int64_t heads, bool fresh))
 
 /* y_i -= slope·|from + i|: a bias by distance; from … from + n - 1 within an int32 */
 KERNEL(void, sub_distance, (float *y, float slope, int64_t from, int64_t n))

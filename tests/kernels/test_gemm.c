@@ -77,11 +77,49 @@ START_TEST(pieces_are_the_whole_in_bf16)
 }
 END_TEST
 
+static double rounded(const float *x, int64_t i)
+{
+    uint32_t bits;
+    memcpy(&bits, x + i, sizeof bits);
+    bits = asc_bf16_bits(bits);
+    float y;
+    memcpy(&y, &bits, sizeof y);
+    return (double)y;
+}
+
+/* Whatever the processor: AMX takes them so. */
+START_TEST(small_operands_are_rounded)
+{
+    enum { M = 5, N = 7, K = 33 };
+    ck_assert_int_eq(asc_set_precision(ctx, ASC_PRECISION_BF16), ASC_OK);
+    bool ta = _i & 1, tb = _i & 2;
+    float *a = filled(ASC_F32, M * K), *b = filled(ASC_F32, K * N), c[M * N];
+    for (int i = 0; i < M * N; i++) {
+        c[i] = (float)i;
+    }
+    asc_gemm_rounded(&(asc_gemm){.dtype = ASC_F32, .packs = ctx, .ta = ta, .tb = tb, .m = M, .n = N, .k = K, .alpha = 2,
+                                 .a = a, .lda = ta ? M : K, .b = b, .ldb = tb ? K : N, .beta = 1, .c = c, .ldc = N},
+                     asc_packed_kernel_active());
+    for (int i = 0; i < M; i++) {
+        for (int j = 0; j < N; j++) {
+            double sum = i * N + j;
+            for (int l = 0; l < K; l++) {
+                sum += 2 * rounded(a, ta ? l * M + i : i * K + l) * rounded(b, tb ? j * K + l : l * N + j);
+            }
+            ck_assert_double_eq_tol((double)c[i * N + j], sum, 1e-5);
+        }
+    }
+    free(a);
+    free(b);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("gemm");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, pieces_are_the_whole, 0, SIZES);
     tcase_add_loop_test(t, pieces_are_the_whole_in_bf16, 0, SIZES);
+    tcase_add_loop_test(t, small_operands_are_rounded, 0, 4);
     return run_suite("kernels/gemm", t);
 }
