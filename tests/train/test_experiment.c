@@ -46,7 +46,7 @@ static const char tuned[] =
     "{\"common\": {\"data\": \"builtin:2000\", \"epochs\": 2, \"block-norm\": \"pre\"},"
     " \"systems\": {\"a b\": {\"model\": \"transformer\"}, \"g\": {\"model\": \"grassmann\", \"block_norm\": null}},"
     " \"grid\": {\"d_model\": [8, 16]}, \"seeds\": [4, 2], "
-    " \"tune\": {\"grid\": {\"lr\": [0.1, 0.2, 0.3]}, \"steps\": 10}, \"report\": {\"split\": \"test\"},"
+    " \"tune\": {\"grid\": {\"lr\": [0.2, 0.3, 0.1]}, \"steps\": 10}, \"report\": {\"split\": \"test\"},"
     " \"scales\": {\"tiny\": {\"common\": {\"steps\": 5}, \"systems\": {\"a b\": null, \"g\": {\"r\": 4}},"
     " \"grid\": {\"dim\": null, \"block\": [7]}, \"seeds\": [9], \"tune\": {\"grid\": {\"lr\": [0.5]}}}}}";
 
@@ -66,8 +66,8 @@ static void expect_value(asc_experiment *e, int run, const char *key, const char
 START_TEST(plan)
 {
     static const char *const names[] = {
-        "tune-a_b-lr0.1-1", "tune-a_b-lr0.2-1", "tune-a_b-lr0.3-1", "tune-g-lr0.1-1", "tune-g-lr0.2-1",
-        "tune-g-lr0.3-1",   "a_b-dim8-4",       "a_b-dim16-4",      "g-dim8-4",       "g-dim16-4",
+        "tune-a_b-lr0.2-1", "tune-a_b-lr0.3-1", "tune-a_b-lr0.1-1", "tune-g-lr0.2-1", "tune-g-lr0.3-1",
+        "tune-g-lr0.1-1",   "a_b-dim8-4",       "a_b-dim16-4",      "g-dim8-4",       "g-dim16-4",
         "a_b-dim8-2",       "a_b-dim16-2",      "g-dim8-2",         "g-dim16-2",      NULL};
     asc_experiment *e = read_tuned(NULL);
     for (int i = 0; names[i] || asc_experiment_run_at(e, i); i++) {
@@ -166,11 +166,11 @@ START_TEST(tuning)
         ck_assert_int_eq(do_one(e, losses[i / 3][i % 3], end), i);
     }
     ck_assert_int_eq(asc_experiment_tuning_of(e, 0, &t), ASC_OK);
-    ck_assert(t.run == 1 && t.tried == 3 && t.failed == 0 && t.valid_loss == 1 && !t.at_edge);
+    ck_assert(t.run == 1 && t.tried == 3 && t.failed == 0 && t.valid_loss == 1 && t.at_edge); /* of 0.1, 0.2, 0.3 */
     ck_assert_int_eq(asc_experiment_tuning_of(e, 1, &t), ASC_OK);
-    ck_assert(t.run == 3 && t.done == 3 && t.failed == 1 && t.valid_loss == 1 && t.at_edge);
-    expect_value(e, 7, "lr", "0.2");
-    expect_value(e, 8, "lr", "0.1");
+    ck_assert(t.run == 3 && t.done == 3 && t.failed == 1 && t.valid_loss == 1 && !t.at_edge);
+    expect_value(e, 7, "lr", "0.3");
+    expect_value(e, 8, "lr", "0.2");
     ck_assert_int_eq(asc_experiment_time_of(e, &time), ASC_OK);
     ck_assert(time.spent_s == 120 && time.tuning_s == 120 && isnan(time.left_s)); /* epochs: no steps are known */
     ck_assert_int_eq(do_one(e, 2, ASC_EXPERIMENT_END_DONE), 6);

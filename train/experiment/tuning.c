@@ -33,18 +33,23 @@ static asc_status measure(asc_experiment *e, asc_plan_run *r)
 
 /* ---- the tuning ---- */
 
-/* Whether one of the tuned values stands at an end of its list, where a wider one may do better. */
+/* Whether one of the tuned values is the smallest or the largest of its list, beyond which one may do better. */
 static bool is_at_edge(const asc_experiment *e, const asc_plan_run *r)
 {
     const char *key;
     json_t *values;
     bool edge = false;
     json_object_foreach(json_object_get(json_object_get(e->def, "tune"), "grid"), key, values) {
-        size_t n = json_array_size(values);
-        const json_t *value = json_object_get(r->own, key), *first = json_array_get(values, 0);
-        bool ends = json_equal((json_t *)value, (json_t *)first) ||
-                    json_equal((json_t *)value, json_array_get(values, n - 1));
-        edge = edge || (json_is_number(first) && n > 2 && ends);
+        const json_t *value = json_object_get(r->own, key);
+        const double x = json_number_value(value);
+        bool below = false, above = false;
+        size_t i;
+        json_t *other;
+        json_array_foreach(values, i, other) {
+            below = below || json_number_value(other) < x;
+            above = above || json_number_value(other) > x;
+        }
+        edge = edge || (json_is_number(value) && json_array_size(values) > 2 && !(below && above));
     }
     return edge;
 }
