@@ -98,6 +98,10 @@ ASC_API const asc_experiment_run *asc_experiment_run_at(const asc_experiment *ex
  * NULL: nothing is said of it, or it is tuned and not known yet. Borrowed until the next call with this run. */
 ASC_API const char *asc_experiment_value(asc_experiment *experiment, int i, const char *key);
 
+/* The folder in which run number i keeps tokenised text and what an encoder made, to path [size]: its setting `cache`,
+ * or DIR/cache. ASC_ERR_ARG: not so long; no such run. */
+ASC_API asc_status asc_experiment_cache(asc_experiment *experiment, int i, char *path, size_t size);
+
 /* ---- tuning ---- */
 
 /* What the tuning found for a system: the run with the smallest loss on the validation split, or, where the runs'

@@ -169,6 +169,10 @@ START_TEST(tuning)
     ck_assert(t.run == 1 && t.tried == 3 && t.failed == 0 && t.valid_loss == 1 && t.at_edge); /* of 0.1, 0.2, 0.3 */
     ck_assert_int_eq(asc_experiment_tuning_of(e, 1, &t), ASC_OK);
     ck_assert(t.run == 3 && t.done == 3 && t.failed == 1 && t.valid_loss == 1 && !t.at_edge);
+    char path[4096], cache[4200];
+    snprintf(cache, sizeof cache, "%s/cache", dir);
+    ck_assert_int_eq(asc_experiment_cache(e, 7, path, sizeof path), ASC_OK);
+    ck_assert_str_eq(path, cache);
     expect_value(e, 7, "lr", "0.3");
     expect_value(e, 8, "lr", "0.2");
     ck_assert_int_eq(asc_experiment_time_of(e, &time), ASC_OK);

@@ -75,11 +75,9 @@ static void build(command *c, asc_experiment *e, int run, int threads)
         }
         add_option(c, "--config", settings);
     }
-    setting(e, run, "cache", text, sizeof text);
-    if (!*text) {
-        snprintf(text, sizeof text, "%.4000s/cache", asc_experiment_folder(e));
+    if (asc_experiment_cache(e, run, text, sizeof text) == ASC_OK) {
+        add_option(c, "--cache", text);
     }
-    add_option(c, "--cache", text);
     setting(e, run, "threads", text, sizeof text);
     if (!*text) {
         snprintf(text, sizeof text, "%d", threads);

@@ -224,6 +224,21 @@ const char *asc_experiment_value(asc_experiment *e, int i, const char *key)
     return r->value;
 }
 
+asc_status asc_experiment_cache(asc_experiment *e, int i, char *path, size_t size)
+{
+    asc_status bad = ASC_NEED(e ? e->ctx : NULL, "experiment_cache: experiment path", e, path);
+    if (bad || !e->folder || i < 0 || i >= e->n) {
+        return bad ? bad : asc_fail(e->ctx, ASC_ERR_ARG, "experiment_cache: run %d has no folder", i);
+    }
+    const char *value = asc_experiment_value(e, i, "cache");
+    json_t *own = json_loads(value ? value : "null", JSON_DECODE_ANY, NULL);
+    const char *text = json_string_value(own);
+    bool given = text && *text;
+    int n = given ? snprintf(path, size, "%s", text) : snprintf(path, size, "%s/cache", e->folder);
+    json_decref(own);
+    return n >= 0 && (size_t)n < size ? ASC_OK : asc_fail(e->ctx, ASC_ERR_ARG, "experiment_cache: longer than a path");
+}
+
 const char *asc_experiment_state_name(asc_experiment_state state)
 {
     static const char *const names[] = {"open", "waiting", "running", "interrupted", "done", "failed"};
