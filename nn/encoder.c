@@ -35,7 +35,8 @@ static void run_piece(void *arg, int64_t piece, int worker)
     int64_t rows = p->rows - i < p->tall ? p->rows - i : p->tall, columns = p->out - j < p->wide ? p->out - j : p->wide;
     const asc_array *in = p->call->in;
     float *c = (float *)p->call->out[0].data + i * p->out + j;
-    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32, .tb = true, .m = rows, .n = columns, .k = p->in, .alpha = 1,
+    asc_gemm_run(&(asc_gemm){.dtype = ASC_F32, .packs = asc_packs(p->call->ctx), .tb = true,
+                             .m = rows, .n = columns, .k = p->in, .alpha = 1,
                              .a = (const float *)in[X].data + i * p->in, .lda = p->in,
                              .b = (const float *)in[W].data + j * p->in, .ldb = p->in, .c = c, .ldc = p->out,
                              .bias = (const float *)in[B].data + j});
