@@ -55,7 +55,7 @@ typedef struct asc_packed_kernel {
     void (*turn_rows)(void *to, const void *from, int64_t rows, int64_t k, int64_t first, int64_t places);
     void (*multiply)(const asc_packed_product *p);
     asc_rounding rounding;
-    int64_t least; /* elements of both operands: fewer are rounded and left to OpenBLAS, as packing would show */
+    int64_t least; /* elements of both operands: fewer are rounded, and summed by OpenBLAS, as packing would show */
 } asc_packed_kernel;
 
 /* The kernel in use for bfloat16; static, never NULL. */

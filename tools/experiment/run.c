@@ -387,16 +387,16 @@ static const char *threads_text(worker *w, char *text, size_t size)
 
 static int train_all(worker *w, const struct args *args, const char *file)
 {
-    char text[200], threads[60];
+    char text[200], threads[60], cache[4200] = "";
     experiment_counts c = experiment_count(w->e);
     int processors = asc_threads(w->ctx);
     asc_set_threads(w->ctx, 1); /* the runs compute, in processes of their own */
     w->jobs = (int)args->jobs;
     w->threads = processors / w->jobs > 1 ? processors / w->jobs : 1;
     w->bar = progress_start();
-    cli_message("%s: %s; %d at a time, %s each; tokenised data in %s/cache", asc_experiment_folder(w->e),
-                experiment_counts_text(&c, text, sizeof text), w->jobs, threads_text(w, threads, sizeof threads),
-                asc_experiment_folder(w->e));
+    asc_experiment_cache(w->e, 0, cache, sizeof cache);
+    cli_message("%s: %s; %d at a time, %s each; tokenised data in %s", asc_experiment_folder(w->e),
+                experiment_counts_text(&c, text, sizeof text), w->jobs, threads_text(w, threads, sizeof threads), cache);
     catch_signals();
     work(w);
     progress_clear(&w->bar);

@@ -88,10 +88,10 @@ static json_t *tuning_json(asc_ctx *ctx, asc_experiment *e)
 
 static int print_json(asc_ctx *ctx, asc_experiment *e, const asc_experiment_time *time)
 {
-    char cache[4200];
+    char cache[4200] = "";
     json_t *runs = json_array();
     experiment_counts counts = experiment_count(e);
-    snprintf(cache, sizeof cache, "%.4000s/cache", asc_experiment_folder(e));
+    asc_experiment_cache(e, 0, cache, sizeof cache);
     for (int i = 0; i < counts.all; i++) {
         json_array_append_new(runs, run_json(ctx, e, asc_experiment_run_at(e, i)));
     }
