@@ -396,7 +396,8 @@ static int train_all(worker *w, const struct args *args, const char *file)
     w->bar = progress_start();
     asc_experiment_cache(w->e, 0, cache, sizeof cache);
     cli_message("%s: %s; %d at a time, %s each; tokenised data in %s", asc_experiment_folder(w->e),
-                experiment_counts_text(&c, text, sizeof text), w->jobs, threads_text(w, threads, sizeof threads), cache);
+                experiment_counts_text(&c, text, sizeof text), w->jobs, threads_text(w, threads, sizeof threads),
+                cache);
     catch_signals();
     work(w);
     progress_clear(&w->bar);
