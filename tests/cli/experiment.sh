@@ -20,6 +20,9 @@ refused 2 "wrong.json: scale tiny: common: lr: got 'x', expected a number" \
     "$start}}, \"scales\": {\"tiny\": {\"common\": {\"lr\": \"x\"}}}}"
 refused 2 "wrong.json: unknown key 'seed'; did you mean 'seeds'" "$start}}, \"seed\": [1]}"
 refused 2 'wrong.json: seeds: expected a list of different whole numbers' "$start}}, \"seeds\": [1, 1]}"
+refused 2 "wrong.json: more_seeds: there is no system 'a'" "$start}}, \"more_seeds\": {\"a\": [7]}}"
+refused 2 'wrong.json: more_seeds: seeds: expected a list of different' "$start}}, \"more_seeds\": {\"t\": [7, 7]}}"
+refused 2 'wrong.json: more_seeds: t: 1 is a seed of all systems' "$start}}, \"seeds\": [1], \"more_seeds\": {\"t\": [1]}}"
 refused 2 'wrong.json: tune: grid: is missing' "$start}}, \"tune\": {\"steps\": 3}}"
 refused 2 'wrong.json: lr: is in the grid, and cannot be tuned' \
     "$start}}, \"grid\": {\"lr\": [1]}, \"tune\": {\"grid\": {\"lr\": [1]}}}"
@@ -119,6 +122,12 @@ status 0 "$ASCGRAD" experiment run other.json --out larger --json
 json 'd["counts"]["done"] == 12 and d["trained"] == 4'
 status 2 "$ASCGRAD" experiment run first.json --out larger
 has err 'larger: holds another experiment: there seeds is \[1,2\], here \[1\]'
+sed 's/"seeds": \[1, 2\]/&, "more_seeds": {"t": [5, 7], "g": [5]}/' other.json >more.json
+status 0 "$ASCGRAD" experiment run more.json --out larger --json
+json 'd["counts"]["done"] == 18 and d["trained"] == 6'
+[ -d larger/runs/t-block16-7 ] && [ ! -e larger/runs/g-block16-7 ] || fail 'more_seeds: not the system that has them'
+status 2 "$ASCGRAD" experiment run other.json --out larger
+has err 'larger: holds another experiment: there more_seeds: t is \[5,7\], here missing'
 
 # ---- killed, the worker, the run, or both; and interrupted ----
 kill_often killed 5

@@ -19,7 +19,8 @@ status 0 "$ASCGRAD" experiment report dir
 has out '^written: dir/report.md, report.html, tables and figures'
 for file in report.md report.html tables/results.csv tables/significance.csv tables/settings-common.csv \
     tables/settings-differing.csv tables/machines.csv figures/curves-tokens.svg figures/curves-tokens.csv \
-    figures/curves-minutes.svg figures/cost.svg figures/ablation.svg figures/length.svg figures/omega.svg \
+    figures/curves-minutes.svg figures/curves-products.svg tables/crossings.csv \
+    figures/cost.svg figures/ablation.svg figures/length.svg figures/omega.svg \
     figures/layers-1-heads.svg figures/decomposition-maps.svg; do
     [ -s "dir/$file" ] || fail "$file is missing"
 done
@@ -52,6 +53,15 @@ near "$(column dir/tables/targets.csv million_tokens)" "$(sed -n 's/.*"tokens": 
     dir/runs/base-1/metrics.jsonl | head -n 1)" 'the tokens of the first evaluation'
 has dir/tables/targets.csv '^base,1000000000,2,0.00[0-9]*,0,'
 has dir/tables/targets.csv '^base,1,0,,,,*$'
+near "$(column dir/tables/targets.csv pflop)" "$(awk -v m="$(column dir/tables/targets.csv million_tokens)" \
+    -v g="$(column dir/tables/cost.csv gflop_per_token)" 'BEGIN { printf "%.15g", m * g }')" 'products of training'
+ends() { # SERIES: the last point of a learning curve over tokens
+    grep "^,$1," dir/figures/curves-tokens.csv | tail -n 1 | cut -d, -f4
+}
+near "$(sed -n 's/^swarm,base,million tokens,//p' dir/tables/crossings.csv | cut -d, -f4)" \
+    "$(awk -v a="$(ends swarm)" -v b="$(ends base)" 'BEGIN { printf "%.15g", a - b }')" 'the last difference'
+has dir/tables/crossings.csv '^swarm,base,minutes,'
+has dir/tables/crossings.csv '^swarm,base,PFLOP,'
 has dir/report.md 'No star can stand here: .* 0.5 with these'
 has dir/tables/settings-differing.csv '^mix,transformer,ascender,'
 has dir/tables/settings-common.csv '^steps,12$'
@@ -86,6 +96,13 @@ json "d['runs']['failed'] == 2 and any(f.endswith('report.html') for f in d['fil
 sed '/^## Figures/,/^## Settings/d' before.md >before
 sed '/^## Figures/,/^## Settings/d' dir/report.md >after
 same before after
+
+# ---- minutes by steps that are timed now ----
+status 0 "$ASCGRAD" experiment report dir --bench --threads 1
+has dir/report.md '^Median of 9 steps on .*, 1 thread;'
+near "$(column dir/tables/targets.csv minutes)" "$(awk -v m="$(column dir/tables/targets.csv million_tokens)" \
+    -v s="$(column dir/tables/speeds.csv tokens_per_s)" 'BEGIN { printf "%.15g", m * 1e6 / s / 60 }')" 'minutes'
+[ "$(wc -l <dir/tables/speeds.csv)" -eq 3 ] || fail 'each system with runs has a speed'
 
 # ---- no gnuplot; wrong usage ----
 export ASCGRAD_GNUPLOT=none/gnuplot

@@ -1,4 +1,4 @@
-/* tools/report/curves.c: learning curves over tokens and minutes, and ω over time: means with bands. */
+/* tools/report/curves.c: learning curves over tokens, minutes and products, and ω over time: means with bands. */
 #include <math.h>
 #include <string.h>
 
@@ -92,30 +92,45 @@ static asc_curve *room_for_curves(report *r, int64_t n)
     return asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){n > 0 ? n : 1, sizeof(asc_curve)}));
 }
 
-/* The curves of a variant's runs, of a number over tokens; how many. */
-static int64_t curves_of(report *r, const variant *v, const char *key, double scale, asc_curve *curves)
+/* The curves of a variant's runs over tokens, of the metric; how many. */
+static int64_t metric_curves(report *r, const variant *v, asc_curve *curves)
 {
     int64_t n = 0;
     for (int64_t i = 0; curves && i < v->n; i++) {
+        curves[n] = points_of(r, v->runs[i].run, r->metric, 1);
+        n += curves[n].n > 0;
+    }
+    return n;
+}
+
+/* The same, of what they spent. */
+static int64_t spent_curves(report *r, const variant *v, report_axis axis, asc_curve *curves)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; curves && i < v->n; i++) {
+        const char *key;
+        double scale;
+        report_axis_of(&v->runs[i], axis, &key, &scale);
         curves[n] = points_of(r, v->runs[i].run, key, scale);
         n += curves[n].n > 0;
     }
     return n;
 }
 
-/* The mean over the seeds with its band; over minutes: at the time that they took to each place on the average. */
-static figure_series band_of_variant(report *r, const variant *v, bool minutes)
+/* Each point stands at what the seeds had spent there on the average. */
+figure_series report_curve(report *r, const variant *v, report_axis axis)
 {
     asc_curve *curves = room_for_curves(r, v->n);
-    figure_series s = band_of(r, curves, curves_of(r, v, r->metric, 1, curves));
-    int64_t n = minutes && s.n > 0 ? curves_of(r, v, "elapsed_s", 1 / 60., curves) : 0;
-    if (n > 0) {
-        double *time = report_numbers(r, s.n), *off = report_numbers(r, s.n);
-        if (!time || !off || asc_stats_band(r->ctx, curves, n, s.x, s.n, time, off)) {
-            return (figure_series){.n = 0};
-        }
-        s.x = time;
+    figure_series s = band_of(r, curves, metric_curves(r, v, curves));
+    if (axis == REPORT_TOKENS || s.n == 0) {
+        return s;
     }
+    int64_t n = spent_curves(r, v, axis, curves);
+    double *spent = report_numbers(r, s.n), *off = report_numbers(r, s.n);
+    if (n == 0 || !spent || !off || asc_stats_band(r->ctx, curves, n, s.x, s.n, spent, off)) {
+        return (figure_series){.n = 0};
+    }
+    s.x = spent;
     return s;
 }
 
@@ -134,15 +149,15 @@ static bool spans_much(const figure_series *series, int64_t n)
     return least > 0 && most > STRAIGHT * least;
 }
 
-static void draw_curves(report *r, const char *name, bool minutes)
+static void draw_curves(report *r, const char *name, report_axis axis)
 {
-    const char *x_title = minutes ? "minutes" : "tokens";
+    const char *x_title = report_axis_title(axis);
     char title[400], caption[300];
     int64_t n = 0;
     asc_scope_begin(r->ctx);
     figure_series *series = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){r->n_variants, sizeof *series}));
     for (int i = 0; series && i < r->n_variants; i++) {
-        figure_series s = band_of_variant(r, &r->variants[i], minutes);
+        figure_series s = report_curve(r, &r->variants[i], axis);
         s.name = r->variants[i].name;
         s.style = i;
         series[n] = s;
@@ -153,9 +168,10 @@ static void draw_curves(report *r, const char *name, bool minutes)
         double key = figure_key_width(series, n);
         figure_box box = {LEFT, TOP, WIDTH - LEFT - 20, HEIGHT - TOP - BOTTOM}, beside = {WIDTH - 8, TOP, 0, 0};
         snprintf(title, sizeof title, "%.200s: %s", asc_experiment_name(r->experiment), report_metric_title(r->metric));
-        snprintf(
-            caption, sizeof caption, "Learning curves: %s over %s; mean over the seeds, the band is one deviation%s.",
-            report_metric_title(r->metric), x_title, minutes ? "; each point stands at the mean of their times" : "");
+        snprintf(caption, sizeof caption,
+                 "Learning curves: %s over %s; mean over the seeds, the band is one deviation%s.",
+                 report_metric_title(r->metric), x_title,
+                 axis == REPORT_TOKENS ? "" : "; each point stands at the mean of what they spent");
         figure_begin(&f, title, WIDTH + (int)key, HEIGHT);
         figure_curves(&f, &box,
                       &(figure_plot){.x_title = x_title,
@@ -172,8 +188,10 @@ static void draw_curves(report *r, const char *name, bool minutes)
 void report_learning_curves(report *r)
 {
     document_heading(&r->doc, "Learning curves");
-    draw_curves(r, "curves-tokens", false);
-    draw_curves(r, "curves-minutes", true);
+    draw_curves(r, "curves-tokens", REPORT_TOKENS);
+    draw_curves(r, "curves-minutes", REPORT_MINUTES);
+    draw_curves(r, "curves-products", REPORT_PRODUCTS);
+    report_crossings(r);
 }
 
 /* ---- ω over time ---- */

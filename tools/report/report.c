@@ -11,7 +11,7 @@
 struct args {
     const char *split, *figures;
     int64_t threads;
-    bool json;
+    bool bench, json;
 };
 
 static const cli_option options[] = {
@@ -19,6 +19,9 @@ static const cli_option options[] = {
      "what the models are compared on (test)"},
     {"figures", 0, "FIGURES", CLI_TEXT, offsetof(struct args, figures), 0, 0,
      "several with commas, of " REPORT_FIGURES " (those that the experiment names)"},
+    {"bench", 0, NULL, CLI_FLAG, offsetof(struct args, bench), 0, 0,
+     "minutes are tokens at the speed of training steps that are timed on this machine, one system after the other, "
+     "in place of the runs' own clocks"},
     CLI_THREADS(struct args),
     CLI_JSON(struct args),
     {0},
@@ -119,6 +122,7 @@ static int write_report(report *r)
     report_figures(r);
     report_settings(r);
     report_machines(r);
+    report_speeds(r);
     report_failures(r);
     document_text(&r->doc, "Made by ascgrad %s; the numbers of all tables and figures stand in tables/ and figures/.",
                   ASC_VERSION);
@@ -153,7 +157,7 @@ static int make(report *r, const struct args *args)
                     r->folder, r->folder);
         return CLI_IO;
     }
-    if (report_score(r) || report_compare(r)) {
+    if ((args->bench && report_measure_speeds(r, args->threads)) || report_score(r) || report_compare(r)) {
         return cli_report(r->ctx);
     }
     r->metric = choose_metric(r);

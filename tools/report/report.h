@@ -19,6 +19,7 @@ typedef struct trained {
     asc_scores *scores; /* NULL: its model could not be evaluated */
     double hard;        /* its accuracy on what `report.hard` gets wrong; NaN: not known */
     double mixing_gflop; /* a token of training: attention, or what stands in its place; NaN: not known */
+    double bench_speed;  /* tokens/s of training steps that were timed for the report; NaN: none were */
 } trained;
 
 /* A system with one value of each key of the grid, and its runs, one a seed. */
@@ -54,6 +55,7 @@ typedef struct report {
     document doc;
     json_t *files;
     int64_t n_hard, n_items; /* blocks that most models of the system `hard` get wrong, and all of them; 0: not known */
+    int bench_threads; /* of the training steps that were timed for the report; 0: none were */
     int status;        /* the worst of what was drawn */
 } report;
 
@@ -82,13 +84,30 @@ asc_scores *report_score_one(report *r, const asc_run *run, int64_t block);
 /* Compares the variants of each cell, and sets their marks. */
 asc_status report_compare(report *r);
 
+/* ---- what it took (speeds.c) ---- */
+
+/* What a training spends. Minutes are of its own clock, or of the speed that was measured for the report. */
+typedef enum report_axis { REPORT_TOKENS, REPORT_MINUTES, REPORT_PRODUCTS } report_axis;
+enum { REPORT_AXES = 3 };
+
+/* "minutes". */
+const char *report_axis_title(report_axis axis);
+
+/* What a run had spent at a line of its metrics: the number there under *key, times *scale. */
+void report_axis_of(const trained *t, report_axis axis, const char **key, double *scale);
+
+/* Times training steps of each variant on this machine, on `threads` threads (0: one per processor). */
+asc_status report_measure_speeds(report *r, int64_t threads);
+void report_speeds(report *r); /* what came of it */
+
 /* ---- what is said (tables.c, settings.c) ---- */
 
 void report_results(report *r);
 void report_significance(report *r);
 void report_settings(report *r);
 void report_machines(report *r);
-void report_targets(report *r); /* targets.c */
+void report_targets(report *r);   /* targets.c */
+void report_crossings(report *r); /* crossings.c */
 void report_failures(report *r);
 
 /* Whether all models are classifiers, each run's chosen by accuracy. */
@@ -105,6 +124,9 @@ const char *report_quality_title(const report *r);
 
 /* "validation perplexity"; a key that has no other name is its own. */
 const char *report_metric_title(const char *key);
+
+/* A variant's learning curve, the mean over its seeds with their deviation: of the scope. n 0: there is none. */
+figure_series report_curve(report *r, const variant *v, report_axis axis);
 
 void report_learning_curves(report *r);
 

@@ -9,6 +9,7 @@ static const column columns[] = {
     {"seeds there", "seeds", COLUMN_NUMBER, 0, false},
     {"million tokens", "million_tokens", COLUMN_SPREAD, -1, false},
     {"minutes", "minutes", COLUMN_SPREAD, -1, false},
+    {"PFLOP", "pflop", COLUMN_SPREAD, -1, false},
     {0},
 };
 
@@ -23,33 +24,41 @@ static int64_t find_line(const report *r, const asc_run *run, double target)
     return -1;
 }
 
-static void put_spread(report *r, table *t, const double *values, int64_t n)
+/* What the runs that come down to the target have spent by then, times `unit`; how many these are. */
+static int64_t find_spent(report *r, const variant *v, double target, report_axis axis, double unit, asc_spread *spent)
 {
-    asc_spread s = {NAN, NAN};
-    if (n > 0) {
-        s.mean = asc_stats_mean(r->ctx, values, n, &s.std);
+    int64_t n = 0;
+    *spent = (asc_spread){NAN, NAN};
+    asc_scope_begin(r->ctx);
+    double *values = report_numbers(r, v->n);
+    for (int64_t i = 0; values && i < v->n; i++) {
+        int64_t line = find_line(r, v->runs[i].run, target);
+        const char *key;
+        double scale;
+        report_axis_of(&v->runs[i], axis, &key, &scale);
+        if (line >= 0) {
+            values[n++] = unit * scale * asc_run_value(v->runs[i].run, (size_t)line, key);
+        }
     }
-    table_spread(t, s.mean, s.std, NULL);
+    if (n > 0) {
+        spent->mean = asc_stats_mean(r->ctx, values, n, &spent->std);
+    }
+    asc_scope_end(r->ctx);
+    return n;
 }
 
 static void put_variant(report *r, table *t, const variant *v, double target)
 {
-    int64_t n = 0;
-    asc_scope_begin(r->ctx);
-    double *tokens = report_numbers(r, v->n), *minutes = report_numbers(r, v->n);
-    for (int64_t i = 0; tokens && minutes && i < v->n; i++) {
-        int64_t line = find_line(r, v->runs[i].run, target);
-        if (line >= 0) {
-            tokens[n] = asc_run_value(v->runs[i].run, (size_t)line, "tokens") / 1e6;
-            minutes[n++] = asc_run_value(v->runs[i].run, (size_t)line, "elapsed_s") / 60;
-        }
-    }
+    asc_spread tokens, minutes, products;
+    int64_t n = find_spent(r, v, target, REPORT_TOKENS, 1e-6, &tokens);
+    find_spent(r, v, target, REPORT_MINUTES, 1, &minutes);
+    find_spent(r, v, target, REPORT_PRODUCTS, 1, &products);
     table_text(t, v->name);
     table_number(t, target);
     table_number(t, (double)n);
-    put_spread(r, t, tokens, n);
-    put_spread(r, t, minutes, n);
-    asc_scope_end(r->ctx);
+    table_spread(t, tokens.mean, tokens.std, NULL);
+    table_spread(t, minutes.mean, minutes.std, NULL);
+    table_spread(t, products.mean, products.std, NULL);
 }
 
 void report_targets(report *r)
@@ -69,6 +78,7 @@ void report_targets(report *r)
         }
     }
     table_end(&t);
-    document_text(&r->doc, "Tokens and minutes are those of the first evaluation at the target or below it, mean ± "
-                           "deviation over the seeds that come so far.");
+    document_text(&r->doc,
+                  "What was spent by the first evaluation at the target or below it, mean ± deviation over the "
+                  "seeds that come so far.");
 }

@@ -157,6 +157,20 @@ static json_t *define_seeds(asc_ctx *ctx, const json_t *given)
     return json_deep_copy(given);
 }
 
+static json_t *define_more_seeds(asc_ctx *ctx, const json_t *given)
+{
+    const char *system;
+    json_t *value, *more = json_object();
+    if (!json_is_object(given)) {
+        asc_fail(ctx, ASC_ERR_ARG, "expected an object: seeds for the systems that have more");
+    }
+    json_object_foreach((json_t *)given, system, value) {
+        json_object_set_new(more, system, json_is_null(value) ? json_null() : define_seeds(ctx, value));
+    }
+    asc_error_extend(ctx, "more_seeds", "");
+    return more;
+}
+
 static asc_status refuse_key(asc_ctx *ctx, const char *where, const char *key, const char *const *known)
 {
     return asc_fail(ctx, ASC_ERR_ARG, "%sunknown key '%s'; did you mean '%s'?", where, key,
@@ -217,13 +231,14 @@ static json_t *define_report(asc_ctx *ctx, const json_t *given)
 /* A part of a file by its key; new. NULL, or anything, with the error set. */
 static json_t *define_part(asc_ctx *ctx, const char *key, json_t *value)
 {
-    return strcmp(key, "common") == 0    ? define_settings(ctx, key, value, false)
-           : strcmp(key, "grid") == 0    ? define_settings(ctx, key, value, true)
-           : strcmp(key, "systems") == 0 ? define_systems(ctx, value)
-           : strcmp(key, "seeds") == 0   ? define_seeds(ctx, value)
-           : strcmp(key, "tune") == 0    ? define_tune(ctx, value)
-           : strcmp(key, "report") == 0  ? define_report(ctx, value)
-                                         : define_text(ctx, key, value);
+    return strcmp(key, "common") == 0       ? define_settings(ctx, key, value, false)
+           : strcmp(key, "grid") == 0       ? define_settings(ctx, key, value, true)
+           : strcmp(key, "systems") == 0    ? define_systems(ctx, value)
+           : strcmp(key, "seeds") == 0      ? define_seeds(ctx, value)
+           : strcmp(key, "more_seeds") == 0 ? define_more_seeds(ctx, value)
+           : strcmp(key, "tune") == 0       ? define_tune(ctx, value)
+           : strcmp(key, "report") == 0     ? define_report(ctx, value)
+                                            : define_text(ctx, key, value);
 }
 
 /* Lays a part of a scale over that of the file: lists and texts take their place, null takes away. */
@@ -313,6 +328,11 @@ static asc_status check_whole(asc_ctx *ctx, const json_t *def)
             return asc_fail(ctx, ASC_ERR_ARG, "%s: is in the grid, and cannot be tuned, too", key);
         }
     }
+    json_object_foreach(json_object_get(def, "more_seeds"), key, value) {
+        if (!json_object_get(json_object_get(def, "systems"), key)) {
+            return asc_fail(ctx, ASC_ERR_ARG, "more_seeds: there is no system '%s'", key);
+        }
+    }
     return ASC_OK;
 }
 
@@ -327,7 +347,8 @@ static void add_defaults(json_t *def)
 /* What a scale makes of a definition, which it takes. */
 static json_t *define_scale(asc_ctx *ctx, json_t *def, const char *name, const json_t *over)
 {
-    static const char *const known[] = {"common", "systems", "grid", "seeds", "tune", "report", NULL};
+    static const char *const known[] = {"common",     "systems", "grid",   "seeds",
+                                        "more_seeds", "tune",    "report", NULL};
     char where[120];
     snprintf(where, sizeof where, "scale %.100s", name);
     if (!json_is_object(over)) {
@@ -366,7 +387,7 @@ static json_t *apply_scale(asc_ctx *ctx, json_t *def, json_t *scales, const char
 json_t *asc_define(asc_ctx *ctx, const json_t *given, const char *scale)
 {
     static const char *const known[] = {"name",  "about", "common", "systems", "grid", "seeds",
-                                        "tune",  "report", "scales", "scale",   NULL};
+                                        "more_seeds", "tune", "report", "scales", "scale", NULL};
     json_t *def = json_object();
     if (define_parts(ctx, def, given, known) == ASC_OK) {
         add_defaults(def);

@@ -142,6 +142,20 @@ static asc_status compare_list(const asc_experiment *e, const char *what, const 
     return ASC_OK;
 }
 
+static asc_status compare_more_seeds(const asc_experiment *e, const json_t *there, const json_t *here)
+{
+    const char *system;
+    json_t *seeds;
+    char what[200];
+    json_object_foreach((json_t *)there, system, seeds) {
+        snprintf(what, sizeof what, "more_seeds: %.120s", system);
+        if (compare_list(e, what, seeds, json_object_get(here, system))) {
+            return asc_error(e->ctx);
+        }
+    }
+    return ASC_OK;
+}
+
 static asc_status compare_grid(const asc_experiment *e, const json_t *there, const json_t *here)
 {
     const char *key;
@@ -191,8 +205,9 @@ static asc_status compare(const asc_experiment *e, const json_t *there)
     asc_status status = compare_settings(e, "common", json_object_get(there, "common"), json_object_get(def, "common"));
     status = status ? status : compare_systems(e, json_object_get(there, "systems"), json_object_get(def, "systems"));
     status = status ? status : compare_grid(e, json_object_get(there, "grid"), json_object_get(def, "grid"));
+    status = status ? status : compare_list(e, "seeds", json_object_get(there, "seeds"), json_object_get(def, "seeds"));
     return status ? status
-                  : compare_list(e, "seeds", json_object_get(there, "seeds"), json_object_get(def, "seeds"));
+                  : compare_more_seeds(e, json_object_get(there, "more_seeds"), json_object_get(def, "more_seeds"));
 }
 
 /* ---- a folder for an experiment ---- */

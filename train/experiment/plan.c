@@ -186,22 +186,70 @@ static asc_status add_tuning(asc_experiment *e)
     return status;
 }
 
-/* Seed by seed: whoever looks half-way finds all systems. */
-static asc_status add_runs(asc_experiment *e)
+static bool has_seed(const json_t *seeds, json_int_t seed)
 {
     size_t i;
-    json_t *seed, *settings;
+    json_t *value;
+    json_array_foreach(seeds, i, value) {
+        if (json_integer_value(value) == seed) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One seed of all systems, or of those that have it as one more. */
+static asc_status add_seed(asc_experiment *e, json_int_t seed, bool first, bool more)
+{
+    json_t *settings;
     asc_status status = ASC_OK;
-    json_array_foreach(json_object_get(e->def, "seeds"), i, seed) {
-        spec s = {.seed = json_integer_value(seed), .first = i == 0};
-        json_object_foreach(json_object_get(e->def, "systems"), s.system_name, settings) {
+    spec s = {.seed = seed, .first = first};
+    json_object_foreach(json_object_get(e->def, "systems"), s.system_name, settings) {
+        if (!more || has_seed(json_object_get(json_object_get(e->def, "more_seeds"), s.system_name), seed)) {
             s.grid = NULL;
             s.system_settings = settings;
             status = status ? status : add_combinations(e, &s, json_object_get(e->def, "grid"));
-            s.system++;
         }
+        s.system++;
     }
     return status;
+}
+
+/* Seed by seed: whoever looks half-way finds all systems. */
+static asc_status add_runs(asc_experiment *e)
+{
+    size_t i, k;
+    const char *system;
+    json_t *seed, *seeds, *done = json_array();
+    asc_status status = ASC_OK;
+    json_array_foreach(json_object_get(e->def, "seeds"), i, seed) {
+        status = status ? status : add_seed(e, json_integer_value(seed), i == 0, false);
+    }
+    json_object_foreach(json_object_get(e->def, "more_seeds"), system, seeds) {
+        json_array_foreach(seeds, k, seed) {
+            if (has_seed(json_object_get(e->def, "seeds"), json_integer_value(seed))) {
+                status = asc_fail(e->ctx, ASC_ERR_ARG, "more_seeds: %s: %lld is a seed of all systems", system,
+                                  (long long)json_integer_value(seed));
+            } else if (!has_seed(done, json_integer_value(seed))) {
+                json_array_append(done, seed);
+                status = status ? status : add_seed(e, json_integer_value(seed), false, true);
+            }
+        }
+    }
+    json_decref(done);
+    return status;
+}
+
+/* The seeds of all systems, and those that some have more. */
+static double count_seeds(const asc_experiment *e)
+{
+    const char *system;
+    json_t *seeds, *systems = json_object_get(e->def, "systems");
+    double n = (double)json_array_size(json_object_get(e->def, "seeds")) * (double)json_object_size(systems);
+    json_object_foreach(json_object_get(e->def, "more_seeds"), system, seeds) {
+        n += (double)json_array_size(seeds);
+    }
+    return n;
 }
 
 static double combinations(const json_t *grid)
@@ -219,10 +267,9 @@ static double combinations(const json_t *grid)
 static asc_status check_size(const asc_experiment *e)
 {
     const json_t *tune = json_object_get(e->def, "tune");
-    double each = (double)json_array_size(json_object_get(e->def, "seeds")) *
-                      combinations(json_object_get(e->def, "grid")) +
-                  (tune ? combinations(json_object_get(tune, "grid")) : 0);
-    double runs = each * (double)json_object_size(json_object_get(e->def, "systems"));
+    double systems = (double)json_object_size(json_object_get(e->def, "systems")),
+           runs = count_seeds(e) * combinations(json_object_get(e->def, "grid")) +
+                  (tune ? systems * combinations(json_object_get(tune, "grid")) : 0);
     if (runs > MOST_RUNS) {
         asc_fail(e->ctx, ASC_ERR_ARG, "systems, grid and seeds come to %.0f runs, expected at most %d", runs,
                  MOST_RUNS);
