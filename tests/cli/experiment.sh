@@ -22,7 +22,8 @@ refused 2 "wrong.json: unknown key 'seed'; did you mean 'seeds'" "$start}}, \"se
 refused 2 'wrong.json: seeds: expected a list of different whole numbers' "$start}}, \"seeds\": [1, 1]}"
 refused 2 "wrong.json: more_seeds: there is no system 'a'" "$start}}, \"more_seeds\": {\"a\": [7]}}"
 refused 2 'wrong.json: more_seeds: seeds: expected a list of different' "$start}}, \"more_seeds\": {\"t\": [7, 7]}}"
-refused 2 'wrong.json: more_seeds: t: 1 is a seed of all systems' "$start}}, \"seeds\": [1], \"more_seeds\": {\"t\": [1]}}"
+refused 2 'wrong.json: more_seeds: t: 1 is a seed of all systems' \
+    "$start}}, \"seeds\": [1], \"more_seeds\": {\"t\": [1]}}"
 refused 2 'wrong.json: tune: grid: is missing' "$start}}, \"tune\": {\"steps\": 3}}"
 refused 2 'wrong.json: lr: is in the grid, and cannot be tuned' \
     "$start}}, \"grid\": {\"lr\": [1]}, \"tune\": {\"grid\": {\"lr\": [1]}}}"
