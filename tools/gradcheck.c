@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ascgrad/train.h>
+
 #include "tools/apart.h"
 #include "tools/commands.h"
 #include "tools/gradcheck_print.h"
@@ -11,7 +13,7 @@
 struct args {
     int64_t seed, threads;
     double limit;
-    cli_list plugins;
+    cli_list plugins, models;
     bool json, mutants, layers;
 };
 
@@ -23,6 +25,8 @@ static const cli_option options[] = {
     {"limit", 0, "TIME", CLI_SECONDS, offsetof(struct args, limit), 0, 1e9,
      "end a plugin's op that takes longer, in seconds or as 5m (120); 0: none"},
     {"layers", 0, NULL, CLI_FLAG, offsetof(struct args, layers), 0, 0, "check only that causal mixing layers are"},
+    {"model", 0, "RUN|MODEL", CLI_LIST, offsetof(struct args, models), 0, 0,
+     "check only that a trained language model does not see the future; may be given again"},
     {"seed", 0, "N", CLI_INT, offsetof(struct args, seed), 0, 9e15, "of the inputs and cotangents (0)"},
     {"threads", 0, "N", CLI_INT, offsetof(struct args, threads), 0, 1024,
      "threads that compute; 0: one per processor (1); 1, 2 and 3 are compared anyway"},
@@ -34,7 +38,7 @@ static const cli_option options[] = {
 typedef struct job {
     asc_ctx *ctx;
     asc_gradcheck_options options;
-    json_t *ops, *layers;
+    json_t *ops, *layers, *models;
     bool mutants;
     bool entered; /* an op's results, the first of which has the table's head above it */
     const struct args *args;
@@ -199,8 +203,38 @@ static int check_layers(const job *j)
     return worst;
 }
 
+/* ---- models ---- */
+
+static int check_model(const job *j, const char *path)
+{
+    asc_causal_report r = {0};
+    int status = CLI_OK;
+    asc_model *model = asc_model_open(j->ctx, path, NULL, NULL);
+    if (!model || asc_lm_causal_check(j->ctx, model->lm, &j->options, &r)) {
+        status = cli_report(j->ctx);
+    } else if (j->models) {
+        json_array_append_new(j->models, model_json(path, &r));
+    } else {
+        model_print(stdout, path, &r);
+    }
+    asc_model_free(j->ctx, model);
+    return status ? status : r.passed ? CLI_OK : CLI_FAILED;
+}
+
+static int check_models(const job *j)
+{
+    int worst = CLI_OK;
+    for (int i = 0; i < j->args->models.n && worst < CLI_USAGE; i++) {
+        worst = worse(worst, check_model(j, j->args->models.value[i]));
+    }
+    return worst;
+}
+
 static int check_all(job *j)
 {
+    if (j->args->models.n > 0) {
+        return check_models(j);
+    }
     bool ops = !j->args->layers, layers = j->args->layers || (j->n == 0 && !j->mutants);
     int status = ops ? check_ops(j) : CLI_OK;
     return layers && status < CLI_IO ? worse(status, check_layers(j)) : status;
@@ -211,17 +245,22 @@ static int run(int argc, char **argv)
     struct args args = {.threads = 1, .limit = 120};
     int n = cli_parse(&command_gradcheck, argc, argv, &args);
     job j = {.options = {.seed = (uint64_t)args.seed}, .mutants = args.mutants, .args = &args, .names = argv, .n = n,
-             .ops = args.json ? json_array() : NULL, .layers = args.json ? json_array() : NULL};
+             .ops = args.json ? json_array() : NULL, .layers = args.json ? json_array() : NULL,
+             .models = args.json ? json_array() : NULL};
+    if (args.models.n > 0 && (n > 0 || args.layers || args.mutants || args.plugins.n > 0)) {
+        cli_wrong_usage("--model goes with no op, --layers, --mutants or --plugin");
+    }
     j.ctx = args.plugins.n ? NULL : cli_ctx_new(args.threads); /* a plugin's process makes its own */
     int status = args.plugins.n ? check_plugins(&j) : check_all(&j);
     asc_ctx_free(j.ctx);
     if (args.json && status != CLI_USAGE) {
-        int printed = cli_print_json(json_pack("{s:b, s:o, s:o}", "passed", status == CLI_OK, "ops", j.ops, "layers",
-                                               j.layers));
+        int printed = cli_print_json(json_pack("{s:b, s:o, s:o, s:o}", "passed", status == CLI_OK, "ops", j.ops,
+                                               "layers", j.layers, "models", j.models));
         return worse(status, printed);
     }
     json_decref(j.ops);
     json_decref(j.layers);
+    json_decref(j.models);
     return status;
 }
 
@@ -235,5 +274,5 @@ const cli_command command_gradcheck = {
     "that ends it, or takes too long, fails, and those after it are checked in another.\n"
     "Exit status 1 if one fails.",
     "ascgrad gradcheck\nascgrad gradcheck linear layer_norm\nascgrad gradcheck --mutants\n"
-    "ascgrad gradcheck --plugin ./my_op.so", options, run,
+    "ascgrad gradcheck --plugin ./my_op.so\nascgrad gradcheck --model runs/first", options, run,
 };

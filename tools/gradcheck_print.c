@@ -2,6 +2,7 @@
 #include "tools/gradcheck_print.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- one comparison ---- */
 
@@ -177,4 +178,23 @@ json_t *causal_json(const asc_causal_report *r)
     return json_pack("{s:s, s:b, s:b, s:b, s:i, s:I, s:I, s:I}", "mixing", r->mixing, "causal", r->causal, "context",
                      r->context, "passed", r->passed, "moments", r->moments, "outputs", (json_int_t)r->outputs,
                      "gradients", (json_int_t)r->gradients, "failures", (json_int_t)r->failures);
+}
+
+/* ---- models ---- */
+
+void model_print(FILE *to, const char *path, const asc_causal_report *r)
+{
+    if (r->passed) {
+        fprintf(to, "%s: causal: ok, %d moments, %lld logits the same to the bit\n", path, r->moments,
+                (long long)r->outputs);
+    } else {
+        fprintf(to, "%s: causal: FAIL  position %lld sees what follows position %lld\n", path,
+                (long long)r->first_position, (long long)r->first_moment);
+    }
+}
+
+json_t *model_json(const char *path, const asc_causal_report *r)
+{
+    return json_pack("{s:o, s:b, s:i, s:I, s:I}", "model", cli_json_text(path, strlen(path)), "passed", r->passed,
+                     "moments", r->moments, "outputs", (json_int_t)r->outputs, "failures", (json_int_t)r->failures);
 }

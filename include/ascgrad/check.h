@@ -117,7 +117,7 @@ typedef struct asc_mutants_report {
 ASC_API asc_status asc_gradcheck_mutants(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_options *options,
                                          asc_mutants_report *report);
 
-/* ---- layers ---- */
+/* ---- layers and models ---- */
 
 typedef struct asc_causal_report {
     const char *mixing;     /* borrowed */
@@ -142,6 +142,13 @@ typedef struct asc_causal_report {
  * `options` may be NULL; only the seed is used. Errors: what asc_layer_new and the layer fail with. */
 ASC_API asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char *config,
                                     const asc_gradcheck_options *options, asc_causal_report *report);
+
+/* Whether a language model, with the parameters that it has, sees the future of what it predicts: exact. It gets 2
+ * blocks of random tokens, and then others that are the same up to a moment, of which there are at most 16, even over
+ * the block: the logits up to it have to keep their bits. `options` as above. Errors: what asc_lm_logits fails with, as
+ * for a classifier. */
+ASC_API asc_status asc_lm_causal_check(asc_ctx *ctx, asc_lm *lm, const asc_gradcheck_options *options,
+                                       asc_causal_report *report);
 
 #ifdef __cplusplus
 }

@@ -20,6 +20,20 @@ has out '"kinks": *0'
 status 2 "$ASCGRAD" gradcheck linaer
 has err "did you mean 'linear'"
 
+# ---- trained models ----
+for model in transformer ascender grassmann linear recurrent conv grassmann,transformer; do
+    "$ASCGRAD" train --preset tiny --data builtin:6000 --layers 2 --steps 3 --model "$model" --out "$model" \
+        2>/dev/null >&2
+    status 0 "$ASCGRAD" gradcheck --model "$model"
+    has out "^$model: causal: ok, [1-9][0-9]* moments, [1-9][0-9]* logits the same to the bit"
+done
+status 0 "$ASCGRAD" gradcheck --model transformer --model linear/model.safetensors --json
+json 'd["passed"] and [m["model"] for m in d["models"]] == ["transformer", "linear/model.safetensors"]'
+status 2 "$ASCGRAD" gradcheck --model transformer linear
+has err '--model goes with no op'
+status 3 "$ASCGRAD" gradcheck --model none
+lines err 1
+
 status 0 "$ASCGRAD" gradcheck --mutants linear tanh
 lines out 4
 has out '^caught/made .*wrong sign .*times 1.01 .*shifted'

@@ -17,7 +17,9 @@ tail -n 64 text.txt >data/valid.txt
 for model in "--positions none" "--positions rotary --pos-emb false --block-norm pre" \
     "--positions alibi --pos-emb false" "--model grassmann" \
     "--model grassmann --set memory=true --set learned=true --set groups=2 --set scale=rms --dtype f64" \
-    "--mixing grassmann,transformer --block-norm pre --set offsets=lags" "--mixing transformer,grassmann"; do
+    "--mixing grassmann,transformer --block-norm pre --set offsets=lags" "--mixing transformer,grassmann" \
+    "--mixing linear,grassmann --set decay=gated --block-norm pre --set emb_norm=true --set pair=concat" \
+    "--mixing recurrent,ascender --block-norm pre --pos-emb false"; do
     rm -rf run
     # shellcheck disable=SC2086  # a list of options
     "$ASCGRAD" train --preset tiny --data data --tokenizer word --steps 40 $model --out run 2>/dev/null >&2

@@ -383,6 +383,35 @@ START_TEST(layers_and_probes)
 }
 END_TEST
 
+/* It says that it is causal, and gives each position the mean of all. */
+static asc_tensor see_all(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)lengths, (void)aux;
+    return asc_add(l->ctx, x, asc_mean(l->ctx, x, ASC_DIMS(1), true));
+}
+
+START_TEST(a_model_that_sees_the_future)
+{
+    static const asc_mixing peeks = {.abi = ASC_MIXING_ABI, .name = "peeks", .forward = see_all};
+    asc_mixing_register(ctx, &peeks);
+    asc_causal_report r;
+    asc_lm *sound = model("\"mix\":\"summing\""), *lm = model("\"mix\":[\"none\",\"peeks\"]");
+    ck_assert_msg(asc_lm_causal_check(ctx, sound, NULL, &r) == ASC_OK, "%s", asc_error_message(ctx));
+    ck_assert(r.causal && r.passed);
+    int64_t n = asc_lm_block(sound);
+    ck_assert(n > 2 && n <= 17);
+    ck_assert_int_eq(r.moments, n - 1);
+    ck_assert_int_eq(r.outputs, asc_lm_vocab(sound) * (n - 1) * n); /* 2 sequences of 1 + 2 + … + n - 1 positions */
+    ck_assert_int_eq(asc_lm_causal_check(ctx, lm, NULL, &r), ASC_OK);
+    ck_assert(!r.passed && r.first_position == 0 && r.first_moment == 0);
+    ck_assert_int_eq(r.failures, (n - 1) * n);
+    ck_assert_int_eq(asc_lm_causal_check(ctx, NULL, NULL, &r), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "lm_causal_check: lm is NULL");
+    asc_lm_free(lm);
+    asc_lm_free(sound);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("mixing");
@@ -399,6 +428,7 @@ int main(void)
     tcase_add_test(t, an_input_that_does_not_fit_is_shown);
     tcase_add_test(t, rows_must_fit_into_the_cache);
     tcase_add_test(t, layers_and_probes);
+    tcase_add_test(t, a_model_that_sees_the_future);
     tcase_add_test(t, what_a_mixing_gives_is_looked_at);
     tcase_add_test(t, what_a_mixing_gives_beside_forward_is_looked_at);
     return run_suite("nn/mixing", t);
