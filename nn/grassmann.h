@@ -7,7 +7,7 @@
 
 typedef struct asc_grassmann_layer {
     asc_affine red, plu, gate;
-    asc_affine forget;          /* of the memory; null without one */
+    asc_affine forget;          /* of the memory; null without one, the weight also with a fixed one */
     asc_tensor offset_weight;   /* [pairs], or null: the same weight for all */
     asc_tensor mean_weight;     /* [D, P], or null: no running mean */
     int64_t r, groups, P;       /* P coordinates of a pair: of the wedge G C(r/G, k) */
@@ -31,7 +31,7 @@ typedef struct asc_grassmann_values {
     asc_tuples tuples;
     int64_t r, groups, learned;
     int64_t k; /* of a layer alone; 0: not given */
-    int mask, direction, aggregate, scale, pair;
+    int mask, direction, aggregate, scale, pair, forget;
     bool memory, running_mean, normalize, composed, invariants;
     double eps, eps_rel, smooth;
 } asc_grassmann_values;
@@ -48,6 +48,9 @@ asc_tensor asc_grassmann_inverse_counts(asc_layer *l, int64_t B, int64_t N, int6
 /* The k×k minors of x[0] … x[k - 1] (…, n), columns i_1 < … < i_k in lexicographic order: (…, C(n, k)), from primitive
  * ops. New. */
 asc_tensor asc_grassmann_minors(asc_ctx *ctx, const asc_tensor *x, int k);
+
+/* What σ makes the memory's f of, (B, N, r), for x (B, N, D). New. */
+asc_tensor asc_grassmann_forget(asc_layer *l, asc_tensor x);
 
 /* Σ_Δ c_Δ (weight p̂_Δ + bias) of the last N of z (B, skip + N, r) on the fused ops, (B, N, rows of the weight); before
  * (B, N, r): what the memory held, or null. `rms`: of the scaled p̂. New. */

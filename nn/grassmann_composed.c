@@ -32,8 +32,7 @@ static asc_tensor reduce(asc_layer *l, asc_tensor x)
 
 static asc_tensor forget(asc_layer *l, asc_tensor x)
 {
-    const asc_grassmann_layer *g = l->self;
-    asc_tensor logits = asc_linear(l->ctx, x, g->forget.weight, g->forget.bias);
+    asc_tensor logits = asc_grassmann_forget(l, x);
     return asc_after(logits, asc_sigmoid(l->ctx, logits));
 }
 

@@ -34,11 +34,13 @@ static int expand(int which, int nth, int64_t *offsets)
 
 enum { MEAN, SUM };
 enum { UNIT, RMS };
+enum { GATED, FIXED };
 static const char *const directions[] = {
     [ASC_DIRECTION_PAST] = "past", [ASC_DIRECTION_FUTURE] = "future", [ASC_DIRECTION_BOTH] = "both", NULL};
 static const char *const pairs[] = {[ASC_PAIR_WEDGE] = "wedge", [ASC_PAIR_SYMMETRIC] = "symmetric",
                                     [ASC_PAIR_PRODUCT] = "product", [ASC_PAIR_CONCAT] = "concat", NULL};
-static const char *const aggregates[] = {"mean", "sum", NULL}, *const scales[] = {"unit", "rms", NULL};
+static const char *const aggregates[] = {"mean", "sum", NULL}, *const scales[] = {"unit", "rms", NULL},
+                  *const forgets[] = {"gated", "fixed", NULL};
 
 const asc_setting asc_grassmann_settings[] = {
     {"offsets", ASC_SETTING_INTS, AT(offsets), "[1, 2, 4, 8, 12, 16]",
@@ -65,6 +67,8 @@ const asc_setting asc_grassmann_settings[] = {
      .help = "learned weights of the pairs in place of the mean: true, or the number of pairs", .max = INT32_MAX},
     {"memory", ASC_SETTING_BOOL, AT(memory), "false",
      .help = "one more pair, with a gated memory of all tokens before", .flags = ASC_SETTING_PER_LAYER},
+    {"forget", ASC_SETTING_CHOICE, AT(forget), "gated",
+     .help = "how the memory fades: as a gate of each token says, or in each channel always alike", .choices = forgets},
     {"running_mean", ASC_SETTING_BOOL, AT(running_mean), "false",
      .help = "a second feature, the mean of the coordinates so far"},
     {"scale", ASC_SETTING_CHOICE, AT(scale), "unit",
@@ -269,8 +273,9 @@ asc_status asc_grassmann_check(asc_layer *l)
 
 /* ---- parameters ---- */
 
-/* A memory that keeps a token long in some channels, shortly in others: biases evenly from -1 to 4. */
-static void make_forget(asc_layer *l, asc_maker *maker)
+/* A memory that keeps a token long in some channels, shortly in others: biases evenly from -1 to 4, all there is of a
+ * fixed one. */
+static void make_forget(asc_layer *l, asc_maker *maker, bool fixed)
 {
     asc_grassmann_layer *g = l->self;
     size_t bytes = (size_t)g->r * sizeof(double);
@@ -279,7 +284,9 @@ static void make_forget(asc_layer *l, asc_maker *maker)
         bias[i] = -1 + 5 * (double)i / (double)(g->r - 1);
     }
     if (bias) {
-        g->forget.weight = asc_make_param(maker, "forget.weight", ASC_INIT_LINEAR, 2, (int64_t[]){g->r, l->D});
+        if (!fixed) {
+            g->forget.weight = asc_make_param(maker, "forget.weight", ASC_INIT_LINEAR, 2, (int64_t[]){g->r, l->D});
+        }
         g->forget.bias = asc_make_values(maker, "forget.bias", g->r, bias);
     }
     asc_free(l->ctx, bias, bytes);
@@ -355,7 +362,7 @@ asc_status asc_grassmann_init(asc_layer *l, asc_maker *maker)
         g->offset_weight = asc_make_param(maker, "offset.weight", ASC_INIT_ZERO, 1, &n);
     }
     if (g->memory) {
-        make_forget(l, maker);
+        make_forget(l, maker, v->forget == FIXED);
     }
     if (v->running_mean) {
         g->mean_weight = asc_make_param(maker, "mean.weight", ASC_INIT_LINEAR, 2, (int64_t[]){l->D, g->P});

@@ -293,6 +293,7 @@ complete -c ascgrad -n '__ascgrad_at gradcheck' -l mutants -d 'check the check: 
 complete -c ascgrad -n '__ascgrad_at gradcheck' -l plugin -r -F -d 'check the ops of a shared object; may be given again, for those of another'
 complete -c ascgrad -n '__ascgrad_at gradcheck' -l limit -x -d 'end a plugin\'s op that takes longer, in seconds or as 5m (120); 0: none'
 complete -c ascgrad -n '__ascgrad_at gradcheck' -l layers -d 'check only that causal mixing layers are'
+complete -c ascgrad -n '__ascgrad_at gradcheck' -l model -r -F -a 'transformer grassmann ascender linear conv recurrent' -d 'check only that a trained language model does not see the future; may be given again'
 complete -c ascgrad -n '__ascgrad_at gradcheck' -l seed -x -d 'of the inputs and cotangents (0)'
 complete -c ascgrad -n '__ascgrad_at gradcheck' -l threads -x -d 'threads that compute; 0: one per processor (1); 1, 2 and 3 are compared anyway'
 complete -c ascgrad -n '__ascgrad_at gradcheck' -l json -d 'print the result as one JSON object'
@@ -433,6 +434,7 @@ complete -c ascgrad -n '__ascgrad_at experiment status' -s h -l help -d 'print t
 complete -c ascgrad -n '__ascgrad_at experiment report' -F
 complete -c ascgrad -n '__ascgrad_at experiment report' -l split -x -a 'train valid test' -d 'what the models are compared on (test)'
 complete -c ascgrad -n '__ascgrad_at experiment report' -l figures -x -d 'several with commas, of decomposition (1), cost (2), ablation (3), heads (4), length (5), omega (those that the experiment names)'
+complete -c ascgrad -n '__ascgrad_at experiment report' -l bench -d 'minutes are tokens at the speed of training steps that are timed on this machine, one system after the other, in place of the runs\' own clocks'
 complete -c ascgrad -n '__ascgrad_at experiment report' -l threads -x -d 'threads that compute; 0: one per processor (0)'
 complete -c ascgrad -n '__ascgrad_at experiment report' -l json -d 'print the result as one JSON object'
 complete -c ascgrad -n '__ascgrad_at experiment report' -s h -l help -d 'print the help'

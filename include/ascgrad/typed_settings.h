@@ -190,6 +190,8 @@ typedef enum asc_grassmann_direction { ASC_GRASSMANN_DIRECTION_DEFAULT, ASC_GRAS
     ASC_GRASSMANN_DIRECTION_FUTURE, ASC_GRASSMANN_DIRECTION_BOTH } asc_grassmann_direction;
 typedef enum asc_grassmann_aggregate { ASC_GRASSMANN_AGGREGATE_DEFAULT, ASC_GRASSMANN_AGGREGATE_MEAN,
     ASC_GRASSMANN_AGGREGATE_SUM } asc_grassmann_aggregate;
+typedef enum asc_grassmann_forget { ASC_GRASSMANN_FORGET_DEFAULT, ASC_GRASSMANN_FORGET_GATED, ASC_GRASSMANN_FORGET_FIXED
+    } asc_grassmann_forget;
 typedef enum asc_grassmann_scale { ASC_GRASSMANN_SCALE_DEFAULT, ASC_GRASSMANN_SCALE_UNIT, ASC_GRASSMANN_SCALE_RMS }
     asc_grassmann_scale;
 
@@ -215,6 +217,8 @@ typedef struct asc_grassmann_settings {
     int64_t learned;
     /* one more pair, with a gated memory of all tokens before */
     asc_bools memory;
+    /* how the memory fades: as a gate of each token says, or in each channel always alike */
+    asc_grassmann_forget forget;
     /* a second feature, the mean of the coordinates so far */
     bool running_mean;
     /* coordinates have length 1, or entries of size 1 */
@@ -239,6 +243,7 @@ static inline const asc_field *asc_grassmann_fields(void)
     static const char *const mask[] = {"causal", "full", NULL};
     static const char *const direction[] = {"past", "future", "both", NULL};
     static const char *const aggregate[] = {"mean", "sum", NULL};
+    static const char *const forget[] = {"gated", "fixed", NULL};
     static const char *const scale[] = {"unit", "rms", NULL};
     static const asc_field fields[] = {
         {"offsets", ASC_FIELD_LIST, offsetof(asc_grassmann_settings, offsets), NULL},
@@ -251,6 +256,7 @@ static inline const asc_field *asc_grassmann_fields(void)
         {"aggregate", ASC_FIELD_CHOICE, offsetof(asc_grassmann_settings, aggregate), aggregate},
         {"learned", ASC_FIELD_COUNT, offsetof(asc_grassmann_settings, learned), NULL},
         {"memory", ASC_FIELD_BOOLS, offsetof(asc_grassmann_settings, memory), NULL},
+        {"forget", ASC_FIELD_CHOICE, offsetof(asc_grassmann_settings, forget), forget},
         {"running_mean", ASC_FIELD_BOOL, offsetof(asc_grassmann_settings, running_mean), NULL},
         {"scale", ASC_FIELD_CHOICE, offsetof(asc_grassmann_settings, scale), scale},
         {"normalize", ASC_FIELD_BOOLS, offsetof(asc_grassmann_settings, normalize), NULL},

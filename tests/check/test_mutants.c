@@ -218,6 +218,7 @@ START_TEST(layers)
         {"grassmann", "{\"r\": 6, \"tuples\": [[1, 2], [4, 2]], \"groups\": 2, \"composed\": true}"},
         {"grassmann", "{\"r\": 4, \"pair\": \"symmetric\", \"memory\": true, \"running_mean\": true}"},
         {"grassmann", "{\"r\": 4, \"pair\": \"product\", \"offsets\": [], \"memory\": true, \"invariants\": true}"},
+        {"grassmann", "{\"r\": 4, \"offsets\": [], \"memory\": true, \"forget\": \"fixed\"}"},
         {"grassmann", "{\"r\": 4, \"pair\": \"concat\", \"learned\": true}"},
     };
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {

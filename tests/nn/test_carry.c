@@ -24,6 +24,7 @@ static const char *const variants[] = {
     "\"mix\":\"ascender\",\"heads\":2,\"k\":3,\"kappa\":1,\"composed\":true",
     "\"mix\":\"grassmann\",\"r\":6,\"offsets\":[1,2,6],\"block_norm\":\"pre\"",
     "\"mix\":\"grassmann\",\"r\":6,\"groups\":2,\"offsets\":[[1],[]],\"memory\":true,\"scale\":\"rms\"",
+    "\"mix\":\"grassmann\",\"r\":6,\"offsets\":[],\"memory\":true,\"forget\":\"fixed\"",
     "\"mix\":\"grassmann\",\"r\":5,\"offsets\":[1,3],\"running_mean\":true,\"mix_residual\":true",
     "\"mix\":\"grassmann\",\"r\":5,\"offsets\":[1,3],\"learned\":true,\"memory\":true,\"pair\":\"symmetric\"",
     "\"mix\":\"grassmann\",\"r\":5,\"offsets\":[1,3],\"composed\":true",

@@ -63,6 +63,7 @@ static options draw_options(uint64_t seed)
     int pair = draw_in(0, 1) ? draw_in(1, 3) : 0;
     add(o.text, sizeof o.text, ", \"pair\": \"%s\"", pairs[pair]);
     add(o.text, sizeof o.text, past && draw_in(0, 1) ? ", \"running_mean\": true" : "");
+    add(o.text, sizeof o.text, memory && draw_in(0, 2) == 0 ? ", \"forget\": \"fixed\"" : "");
     return o;
 }
 
