@@ -1,5 +1,6 @@
 /* check/causal_lm.c: whether a language model, trained or not, sees the future of what it predicts. */
 #include <ascgrad/check.h>
+#include <math.h>
 #include <string.h>
 
 #include "tensor/need.h"
@@ -7,15 +8,17 @@
 enum { B = 2, MOMENTS = 16 };
 enum { NOW = 1, LATER }; /* streams of random numbers */
 
-static asc_tensor draw(asc_ctx *ctx, int64_t n, int64_t vocab, uint64_t seed, uint64_t stream)
+/* Tokens, or with `other` tokens that are another one everywhere. */
+static asc_tensor draw(asc_ctx *ctx, int64_t n, int64_t vocab, uint64_t seed, const int64_t *other)
 {
     const int64_t shape[2] = {B, n};
-    asc_tensor drawn = asc_uniform(ctx, ASC_F64, 0, (double)vocab, seed, stream, 2, shape);
+    asc_tensor drawn =
+        asc_uniform(ctx, ASC_F64, 0, (double)(vocab - (other != NULL)), seed, other ? LATER : NOW, 2, shape);
     asc_tensor tokens = asc_zeros(ctx, ASC_I64, 2, shape);
     const double *from = asc_data(drawn);
     int64_t *to = asc_data_mut(tokens);
     for (int64_t e = 0; from && to && e < B * n; e++) {
-        to[e] = (int64_t)from[e];
+        to[e] = other ? (other[e] + 1 + (int64_t)from[e]) % vocab : (int64_t)from[e];
     }
     return tokens;
 }
@@ -32,32 +35,61 @@ static asc_tensor splice(asc_ctx *ctx, asc_tensor early, asc_tensor late, int64_
     return made;
 }
 
-/* The logits at the positions up to t, which have to keep their bits. */
-static void compare(asc_tensor plain, asc_tensor changed, int64_t n, int64_t t, asc_causal_report *report)
+/* The logits at the positions up to t have to keep their bits, and those behind it to change, or else the probe would
+ * see nothing. */
+static asc_status compare(asc_ctx *ctx, asc_tensor plain, asc_tensor changed, int64_t n, int64_t t,
+                          asc_causal_report *report)
 {
     size_t row = (size_t)asc_size(plain, 2) * asc_dtype_size(asc_dtype_of(plain));
     const char *a = asc_data(plain), *b = asc_data(changed);
+    int64_t changes = 0;
     for (int64_t e = 0; a && b && e < B * n; e++) {
-        if (e % n > t) {
-            continue;
-        }
-        report->outputs += asc_size(plain, 2);
-        if (memcmp(a + (size_t)e * row, b + (size_t)e * row, row) != 0 && report->failures++ == 0) {
+        bool differs = memcmp(a + (size_t)e * row, b + (size_t)e * row, row) != 0;
+        changes += differs && e % n > t;
+        report->outputs += e % n <= t ? asc_size(plain, 2) : 0;
+        if (differs && e % n <= t && report->failures++ == 0) {
             report->first_position = e % n;
             report->first_moment = t;
         }
     }
+    return asc_error(ctx) || changes > 0
+               ? asc_error(ctx)
+               : asc_fail(ctx, ASC_ERR_ARG,
+                          "lm_causal_check: no logit behind position %lld depends on the tokens there, "
+                          "so nothing can be said of it",
+                          (long long)t);
+}
+
+static asc_status check_finite(asc_ctx *ctx, asc_tensor logits, int64_t n)
+{
+    bool wide = asc_dtype_of(logits) == ASC_F64;
+    const void *at = asc_data(logits);
+    for (int64_t e = 0; at && e < asc_numel(logits); e++) {
+        double logit = wide ? ((const double *)at)[e] : ((const float *)at)[e];
+        if (!isfinite(logit)) {
+            return asc_fail(ctx, ASC_ERR_NONFINITE, "lm_causal_check: a logit at position %lld is %g",
+                            (long long)(e / asc_size(logits, 2) % n), logit);
+        }
+    }
+    return asc_error(ctx);
 }
 
 static asc_status probe(asc_ctx *ctx, asc_lm *lm, uint64_t seed, asc_causal_report *report)
 {
-    int64_t n = asc_lm_block(lm);
-    asc_tensor early = draw(ctx, n, asc_lm_vocab(lm), seed, NOW), late = draw(ctx, n, asc_lm_vocab(lm), seed, LATER);
+    int64_t n = asc_lm_block(lm), vocab = asc_lm_vocab(lm);
+    if (n < 2 || vocab < 2) {
+        return asc_fail(ctx, ASC_ERR_ARG,
+                        "lm_causal_check: the model has blocks of %lld and a vocabulary of %lld, "
+                        "expected 2 at least: there is no other future",
+                        (long long)n, (long long)vocab);
+    }
+    asc_tensor early = draw(ctx, n, vocab, seed, NULL), late = draw(ctx, n, vocab, seed, asc_data(early));
     asc_tensor plain = asc_lm_logits(lm, early);
+    check_finite(ctx, plain, n);
     for (int64_t i = 0; i < MOMENTS && i < n - 1 && asc_error(ctx) == ASC_OK; i++) {
         int64_t t = n - 1 > MOMENTS ? i * (n - 2) / (MOMENTS - 1) : i;
         asc_scope_begin(ctx);
-        compare(plain, asc_lm_logits(lm, splice(ctx, early, late, n, t)), n, t, report);
+        compare(ctx, plain, asc_lm_logits(lm, splice(ctx, early, late, n, t)), n, t, report);
         report->moments++;
         asc_scope_end(ctx);
     }

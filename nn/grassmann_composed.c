@@ -9,9 +9,9 @@
  *
  * Extensions. A tuple of lags in an offset's place makes a subspace of k dimensions, p = z_t ∧ z_{t-Δ_1} ∧ …, the k×k
  * minors, with as many lengths under its floor. The memory is one more pair, z_t ∧ m_{t-1} for t > 0, with
- * m_t = f_t⊙m_{t-1} + (1 − f_t)⊙z_t and f_t = σ(W_f x_t + b_f). The running mean adds to g_t a second feature, W_mean
- * times the mean over s ≤ t, as far as s has a pair, of Σ_Δ c_Δ p̂: the paper's global invariants of the flow, so far
- * as a causal model may know them.
+ * m_t = f_t⊙m_{t-1} + (1 − f_t)⊙z_t and f_t = σ(W_f x_t + b_f), or σ(b_f) of a fixed one. The running mean adds to
+ * g_t a second feature, W_mean times the mean over s ≤ t, as far as s has a pair, of Σ_Δ c_Δ p̂: the paper's global
+ * invariants of the flow, so far as a causal model may know them.
  *
  * `invariants` are four more inputs of the gate, what the path of Σ_Δ c_Δ p̂ says (nn/flow.h).
  *

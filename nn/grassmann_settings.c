@@ -66,7 +66,7 @@ const asc_setting asc_grassmann_settings[] = {
     {"learned", ASC_SETTING_COUNT, AT(learned), "false",
      .help = "learned weights of the pairs in place of the mean: true, or the number of pairs", .max = INT32_MAX},
     {"memory", ASC_SETTING_BOOL, AT(memory), "false",
-     .help = "one more pair, with a gated memory of all tokens before", .flags = ASC_SETTING_PER_LAYER},
+     .help = "one more pair, with a memory of all tokens before", .flags = ASC_SETTING_PER_LAYER},
     {"forget", ASC_SETTING_CHOICE, AT(forget), "gated",
      .help = "how the memory fades: as a gate of each token says, or in each channel always alike", .choices = forgets},
     {"running_mean", ASC_SETTING_BOOL, AT(running_mean), "false",
@@ -251,6 +251,10 @@ asc_status asc_grassmann_check(asc_layer *l)
     if (v->learned > 0 && v->learned != n_pairs) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "learned", " is %lld, expected true, false, or the number of pairs, %d",
                            (long long)v->learned, n_pairs);
+    }
+    if (v->forget == FIXED && !v->memory && !asc_layer_given(l, "memory")) {
+        return asc_fail_on(l->ctx, ASC_ERR_ARG, "forget", " is fixed, and there is no memory: expected memory true in "
+                           "some layer");
     }
     if (v->aggregate == SUM && v->learned != 0) {
         return asc_fail_on(l->ctx, ASC_ERR_ARG, "aggregate", " is sum, and learned weights share out a mean: expected "

@@ -205,26 +205,34 @@ static int check_layers(const job *j)
 
 /* ---- models ---- */
 
+/* One that can't be opened, or checked, is named, and does not pass. */
 static int check_model(const job *j, const char *path)
 {
     asc_causal_report r = {0};
-    int status = CLI_OK;
+    char error[300] = "";
     asc_model *model = asc_model_open(j->ctx, path, NULL, NULL);
-    if (!model || asc_lm_causal_check(j->ctx, model->lm, &j->options, &r)) {
-        status = cli_report(j->ctx);
-    } else if (j->models) {
-        json_array_append_new(j->models, model_json(path, &r));
-    } else {
+    asc_status status = model ? asc_lm_causal_check(j->ctx, model->lm, &j->options, &r) : asc_error(j->ctx);
+    if (status) {
+        snprintf(error, sizeof error, "%s", asc_error_message(j->ctx));
+        bool named = strstr(error, path);
+        cli_message("%s%s%s", named ? "" : path, named ? "" : ": ", error);
+        asc_error_clear(j->ctx);
+    } else if (!j->models) {
         model_print(stdout, path, &r);
     }
+    if (j->models) {
+        json_array_append_new(j->models, model_json(path, &r, error));
+    }
     asc_model_free(j->ctx, model);
-    return status ? status : r.passed ? CLI_OK : CLI_FAILED;
+    return status == ASC_ERR_IO || status == ASC_ERR_FORMAT || status == ASC_ERR_MEMORY ? CLI_IO
+           : r.passed                                                                  ? CLI_OK
+                                                                                       : CLI_FAILED;
 }
 
 static int check_models(const job *j)
 {
     int worst = CLI_OK;
-    for (int i = 0; i < j->args->models.n && worst < CLI_USAGE; i++) {
+    for (int i = 0; i < j->args->models.n; i++) {
         worst = worse(worst, check_model(j, j->args->models.value[i]));
     }
     return worst;

@@ -193,8 +193,17 @@ void model_print(FILE *to, const char *path, const asc_causal_report *r)
     }
 }
 
-json_t *model_json(const char *path, const asc_causal_report *r)
+json_t *model_json(const char *path, const asc_causal_report *r, const char *error)
 {
-    return json_pack("{s:o, s:b, s:i, s:I, s:I}", "model", cli_json_text(path, strlen(path)), "passed", r->passed,
-                     "moments", r->moments, "outputs", (json_int_t)r->outputs, "failures", (json_int_t)r->failures);
+    json_t *entry = json_pack("{s:o, s:b, s:i, s:I, s:I}", "model", cli_json_text(path, strlen(path)), "passed",
+                              r->passed, "moments", r->moments, "outputs", (json_int_t)r->outputs, "failures",
+                              (json_int_t)r->failures);
+    if (r->failures > 0) {
+        json_object_set_new(entry, "position", json_integer(r->first_position));
+        json_object_set_new(entry, "sees_after", json_integer(r->first_moment));
+    }
+    if (*error) {
+        json_object_set_new(entry, "error", cli_json_text(error, strlen(error)));
+    }
+    return entry;
 }

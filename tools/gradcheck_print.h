@@ -22,6 +22,6 @@ void causal_print(FILE *to, const asc_causal_report *r);
 json_t *causal_json(const asc_causal_report *r);
 
 void model_print(FILE *to, const char *path, const asc_causal_report *r);
-json_t *model_json(const char *path, const asc_causal_report *r);
+json_t *model_json(const char *path, const asc_causal_report *r, const char *error); /* error "": none */
 
 #endif

@@ -146,7 +146,7 @@ ASC_API asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char
 /* Whether a language model, with the parameters that it has, sees the future of what it predicts: exact. It gets 2
  * blocks of random tokens, and then others that are the same up to a moment, of which there are at most 16, even over
  * the block: the logits up to it have to keep their bits. `options` as above. Errors: what asc_lm_logits fails with, as
- * for a classifier. */
+ * for a classifier; ASC_ERR_ARG: a block or vocabulary of 1, logits that depend on no token; ASC_ERR_NONFINITE. */
 ASC_API asc_status asc_lm_causal_check(asc_ctx *ctx, asc_lm *lm, const asc_gradcheck_options *options,
                                        asc_causal_report *report);
 

@@ -215,7 +215,7 @@ typedef struct asc_grassmann_settings {
     asc_grassmann_aggregate aggregate;
     /* learned weights of the pairs in place of the mean: true, or the number of pairs */
     int64_t learned;
-    /* one more pair, with a gated memory of all tokens before */
+    /* one more pair, with a memory of all tokens before */
     asc_bools memory;
     /* how the memory fades: as a gate of each token says, or in each channel always alike */
     asc_grassmann_forget forget;

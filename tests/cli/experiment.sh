@@ -19,9 +19,13 @@ refused 2 'system t: run t-dim33-1: heads is 2, expected a divisor' "$start}}, \
 refused 2 "wrong.json: scale tiny: common: lr: got 'x', expected a number" \
     "$start}}, \"scales\": {\"tiny\": {\"common\": {\"lr\": \"x\"}}}}"
 refused 2 "wrong.json: unknown key 'seed'; did you mean 'seeds'" "$start}}, \"seed\": [1]}"
-refused 2 'wrong.json: seeds: expected a list of different whole numbers' "$start}}, \"seeds\": [1, 1]}"
+refused 2 'wrong.json: seeds: got \[1,1\], expected a list of different whole numbers' "$start}}, \"seeds\": [1, 1]}"
 refused 2 "wrong.json: more_seeds: there is no system 'a'" "$start}}, \"more_seeds\": {\"a\": [7]}}"
-refused 2 'wrong.json: more_seeds: seeds: expected a list of different' "$start}}, \"more_seeds\": {\"t\": [7, 7]}}"
+refused 2 'wrong.json: more_seeds: t: got \[7,7\], expected a list of different' \
+    "$start}}, \"more_seeds\": {\"t\": [7, 7]}}"
+refused 2 'wrong.json: more_seeds: g: got 3, expected a list' "$start}}, \"more_seeds\": {\"t\": [7], \"g\": 3}}"
+refused 2 'wrong.json: scale tiny: more_seeds: t: 11 is a seed of all systems' \
+    "$start}}, \"more_seeds\": {\"t\": [11]}, \"scales\": {\"tiny\": {\"seeds\": [11]}}}"
 refused 2 'wrong.json: more_seeds: t: 1 is a seed of all systems' \
     "$start}}, \"seeds\": [1], \"more_seeds\": {\"t\": [1]}}"
 refused 2 'wrong.json: tune: grid: is missing' "$start}}, \"tune\": {\"steps\": 3}}"
@@ -129,6 +133,11 @@ json 'd["counts"]["done"] == 18 and d["trained"] == 6'
 [ -d larger/runs/t-block16-7 ] && [ ! -e larger/runs/g-block16-7 ] || fail 'more_seeds: not the system that has them'
 status 2 "$ASCGRAD" experiment run other.json --out larger
 has err 'larger: holds another experiment: there more_seeds: t is \[5,7\], here missing'
+sed 's/"seeds": \[1, 2\]/"seeds": [1, 2, 5], "more_seeds": {"t": [7]}/' other.json >more.json
+status 0 "$ASCGRAD" experiment run more.json --out larger --json
+json 'd["counts"]["done"] == 18 and d["trained"] == 0'
+sed 's/"scales": {/&"less": {"systems": {"t": null}}, /' more.json >less.json
+status 0 "$ASCGRAD" experiment run less.json --scale less --dry-run
 
 # ---- killed, the worker, the run, or both; and interrupted ----
 kill_often killed 5

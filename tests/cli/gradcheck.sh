@@ -31,8 +31,13 @@ status 0 "$ASCGRAD" gradcheck --model transformer --model linear/model.safetenso
 json 'd["passed"] and [m["model"] for m in d["models"]] == ["transformer", "linear/model.safetensors"]'
 status 2 "$ASCGRAD" gradcheck --model transformer linear
 has err '--model goes with no op'
-status 3 "$ASCGRAD" gradcheck --model none
+status 3 "$ASCGRAD" gradcheck --model none --model linear --json
+json '[m["passed"] for m in d["models"]] == [False, True] and "none" in d["models"][0]["error"]'
 lines err 1
+"$ASCGRAD" train --preset tiny --data builtin:6000 --layers 1 --block 1 --steps 3 --out short 2>/dev/null >&2
+status 1 "$ASCGRAD" gradcheck --model short
+has err '^ascgrad gradcheck: short: lm_causal_check: the model has blocks of 1 .*, expected 2 at least'
+lines out 0
 
 status 0 "$ASCGRAD" gradcheck --mutants linear tanh
 lines out 4

@@ -99,10 +99,45 @@ same before after
 
 # ---- minutes by steps that are timed now ----
 status 0 "$ASCGRAD" experiment report dir --bench --threads 1
-has dir/report.md '^Median of 9 steps on .*, 1 thread;'
+has dir/report.md '^Mean ± deviation over 5 turns of 3 steps, .*, 1 thread:'
+has dir/report.md '^Learning curves: validation perplexity over minutes by steps timed for the report'
 near "$(column dir/tables/targets.csv minutes)" "$(awk -v m="$(column dir/tables/targets.csv million_tokens)" \
     -v s="$(column dir/tables/speeds.csv tokens_per_s)" 'BEGIN { printf "%.15g", m * 1e6 / s / 60 }')" 'minutes'
 [ "$(wc -l <dir/tables/speeds.csv)" -eq 3 ] || fail 'each system with runs has a speed'
+
+status 0 "$ASCGRAD" experiment report dir
+[ ! -e dir/tables/speeds.csv ] || fail 'speeds of a report before this one are left'
+has dir/report.md '^Learning curves: validation perplexity over minutes by the runs. clocks'
+
+# ---- curves that cross, and a run whose products are not known ----
+cp -r dir crossed
+while read -r run first second third; do
+    i=0
+    for ppl in $first $second $third; do
+        i=$((i + 1))
+        echo "{\"step\": $i, \"tokens\": ${i}000000, \"elapsed_s\": $((i * 60)), \"valid_ppl\": $ppl}"
+    done >crossed/runs/"$run"/metrics.jsonl
+done <<'END'
+base-1 10 8 7
+base-2 10 8 7
+swarm-1 12 9 5
+swarm-2 12 9 5
+END
+sed 's/"gflop_per_token": [0-9.e-]*/"gflop_per_token": null/' dir/runs/swarm-1/summary.json \
+    >crossed/runs/swarm-1/summary.json
+status 0 "$ASCGRAD" experiment report crossed
+has crossed/tables/crossings.csv '^swarm,base,million tokens,2,1,2\.3333333333333[0-9]*,-2,3$'
+has crossed/tables/crossings.csv '^swarm,base,minutes,2,1,2\.3333333333333[0-9]*,-2,3$'
+has crossed/report.md '^Differences in validation perplexity .*: below 0 the system is ahead'
+has crossed/tables/targets.csv '^swarm,1000000000,2,1,0,1,0,[0-9.e-]*,*$'
+sed 's/"gflop_per_token": [0-9.e-]*/"gflop_per_token": null/' dir/runs/swarm-2/summary.json \
+    >crossed/runs/swarm-2/summary.json
+rm crossed/runs/swarm-1/model.safetensors
+status 0 "$ASCGRAD" experiment report crossed --bench --threads 1
+has err '^ascgrad experiment report: swarm: not timed: crossed/runs/swarm-1: there is no model in it'
+has crossed/tables/crossings.csv '^swarm,base,PFLOP,,,,,$'
+has crossed/tables/crossings.csv '^swarm,base,minutes,,,,,$'
+has crossed/tables/targets.csv '^swarm,1000000000,2,1,0,,,,$'
 
 # ---- no gnuplot; wrong usage ----
 export ASCGRAD_GNUPLOT=none/gnuplot

@@ -296,6 +296,8 @@ static const struct {
      "config: offsets: got \"paper\", expected " A_LIST},
     {SMALL ",\"learned\":true,\"aggregate\":\"sum\"}",
      "config: aggregate is sum, and learned weights share out a mean: expected one of them"},
+    {SMALL ",\"offsets\":[1],\"forget\":\"fixed\"}",
+     "config: forget is fixed, and there is no memory: expected memory true in some layer"},
     {SMALL ",\"tuples\":[[1,2]],\"direction\":\"future\"}",
      "config: direction is future, and layer 0 has tuples, which look back: expected past"},
     {SMALL ",\"tuples\":[[1,2]],\"mask\":\"full\"}",

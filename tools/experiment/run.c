@@ -433,7 +433,7 @@ const cli_command experiment_run = {
     "trains the runs of an experiment that are open",
     "FILE|DIR",
     "FILE is JSON: {\"name\": ..., \"common\": {SETTINGS}, \"systems\": {\"NAME\": {SETTINGS}, ...},\n"
-    "\"grid\": {\"KEY\": [V, ...]}, \"seeds\": [1, 2, 3, 5, 7],\n"
+    "\"grid\": {\"KEY\": [V, ...]}, \"seeds\": [1, 2, 3, 5, 7], \"more_seeds\": {\"NAME\": [11]},\n"
     "\"tune\": {\"grid\": {\"KEY\": [V, ...]}, \"steps\": N, \"seed\": S}}; settings are those of train.\n"
     "What was interrupted goes on, what is done is not run again, what failed is tried again. Several processes\n"
     "and machines may work on one DIR: each run is trained by one of them. An interrupt saves and ends (130).",

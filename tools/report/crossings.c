@@ -1,6 +1,7 @@
 /* tools/report/crossings.c: where the learning curves of two systems cross: who is ahead, for how long. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/report/report.h"
 
@@ -100,19 +101,22 @@ static void put_gap(report *r, table *t, const variant *v, const variant *baseli
     asc_scope_begin(r->ctx);
     figure_series a = report_curve(r, v, axis), b = report_curve(r, baseline, axis);
     gap g = gap_of(r, &a, &b);
-    if (g.n > 0) {
-        double last;
-        int64_t crossings = count_crossings(&g, &last);
-        table_text(t, v->name);
-        table_text(t, baseline->name);
-        table_text(t, titles[axis]);
-        table_number(t, g.y[0]);
-        table_number(t, (double)crossings);
-        table_number(t, units[axis] * last);
-        table_number(t, g.y[g.n - 1]);
-        table_number(t, units[axis] * g.x[g.n - 1]);
-    }
+    double last = NAN;
+    int64_t crossings = count_crossings(&g, &last);
+    table_text(t, v->name);
+    table_text(t, baseline->name);
+    table_text(t, titles[axis]);
+    table_number(t, g.n > 0 ? g.y[0] : (double)NAN);
+    table_number(t, g.n > 0 ? (double)crossings : (double)NAN);
+    table_number(t, units[axis] * last);
+    table_number(t, g.n > 0 ? g.y[g.n - 1] : (double)NAN);
+    table_number(t, g.n > 0 ? units[axis] * g.x[g.n - 1] : (double)NAN);
     asc_scope_end(r->ctx);
+}
+
+static bool is_the_more_the_better(const char *metric)
+{
+    return strstr(metric, "accuracy") || strstr(metric, "exact");
 }
 
 static bool has_rivals(const report *r)
@@ -135,13 +139,15 @@ void report_crossings(report *r)
     table_begin(&t, &r->doc, "crossings", "Where the curves cross", columns);
     for (int i = 0; i < r->n_variants; i++) {
         int baseline = r->cells[r->variants[i].cell].baseline;
-        for (int axis = 0; axis < REPORT_AXES && baseline >= 0 && baseline != i; axis++) {
+        bool rival = baseline >= 0 && baseline != i && r->variants[i].n > 0;
+        for (int axis = 0; axis < REPORT_AXES && rival; axis++) {
             put_gap(r, &t, &r->variants[i], &r->variants[baseline], (report_axis)axis);
         }
     }
     table_end(&t);
     document_text(&r->doc,
                   "Differences in %s to the baseline, at the first and at the last place that both mean curves "
-                  "have; between evaluations a curve is taken as straight.",
-                  report_metric_title(r->metric));
+                  "have: %s 0 the system is ahead. Between evaluations a curve is taken as straight. \"-\": the curves "
+                  "have no place in common, or what was spent is not known.",
+                  report_metric_title(r->metric), is_the_more_the_better(r->metric) ? "above" : "below");
 }

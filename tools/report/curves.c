@@ -110,7 +110,7 @@ static int64_t spent_curves(report *r, const variant *v, report_axis axis, asc_c
     for (int64_t i = 0; curves && i < v->n; i++) {
         const char *key;
         double scale;
-        report_axis_of(&v->runs[i], axis, &key, &scale);
+        report_axis_of(r, &v->runs[i], axis, &key, &scale);
         curves[n] = points_of(r, v->runs[i].run, key, scale);
         n += curves[n].n > 0;
     }
@@ -151,7 +151,7 @@ static bool spans_much(const figure_series *series, int64_t n)
 
 static void draw_curves(report *r, const char *name, report_axis axis)
 {
-    const char *x_title = report_axis_title(axis);
+    const char *x_title = report_axis_title(r, axis);
     char title[400], caption[300];
     int64_t n = 0;
     asc_scope_begin(r->ctx);

@@ -103,7 +103,7 @@ static asc_status add_run(report *r, int number, const asc_experiment_run *plann
         asc_run_free(run);
         return asc_error(r->ctx);
     }
-    *t = (trained){.run = run, .seed = planned->seed, .mixing_gflop = NAN, .bench_speed = NAN, .hard = NAN};
+    *t = (trained){.run = run, .seed = planned->seed, .mixing_gflop = NAN, .speed = {NAN, NAN}, .hard = NAN};
     v->n++;
     return ASC_OK;
 }

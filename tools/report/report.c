@@ -117,12 +117,12 @@ static int write_report(report *r)
     write_beginning(r);
     report_results(r);
     report_significance(r);
+    report_speeds(r);
     report_targets(r);
     report_learning_curves(r);
     report_figures(r);
     report_settings(r);
     report_machines(r);
-    report_speeds(r);
     report_failures(r);
     document_text(&r->doc, "Made by ascgrad %s; the numbers of all tables and figures stand in tables/ and figures/.",
                   ASC_VERSION);

@@ -19,7 +19,7 @@ typedef struct trained {
     asc_scores *scores; /* NULL: its model could not be evaluated */
     double hard;        /* its accuracy on what `report.hard` gets wrong; NaN: not known */
     double mixing_gflop; /* a token of training: attention, or what stands in its place; NaN: not known */
-    double bench_speed;  /* tokens/s of training steps that were timed for the report; NaN: none were */
+    asc_spread speed;    /* tokens/s of training steps that were timed for the report; NaN: none were */
 } trained;
 
 /* A system with one value of each key of the grid, and its runs, one a seed. */
@@ -90,13 +90,15 @@ asc_status report_compare(report *r);
 typedef enum report_axis { REPORT_TOKENS, REPORT_MINUTES, REPORT_PRODUCTS } report_axis;
 enum { REPORT_AXES = 3 };
 
-/* "minutes". */
-const char *report_axis_title(report_axis axis);
+/* "minutes by their clocks"; in a table's head "minutes". */
+const char *report_axis_title(const report *r, report_axis axis);
 
-/* What a run had spent at a line of its metrics: the number there under *key, times *scale. */
-void report_axis_of(const trained *t, report_axis axis, const char **key, double *scale);
+/* What a run had spent at a line of its metrics: the number there under *key, times *scale, NaN where it is not known.
+ */
+void report_axis_of(const report *r, const trained *t, report_axis axis, const char **key, double *scale);
 
-/* Times training steps of each variant on this machine, on `threads` threads (0: one per processor). */
+/* Times training steps of each variant on this machine, on `threads` threads (0: one per processor). What can't be
+ * timed is told, and has no speed. */
 asc_status report_measure_speeds(report *r, int64_t threads);
 void report_speeds(report *r); /* what came of it */
 

@@ -27,7 +27,7 @@ static int64_t find_line(const report *r, const asc_run *run, double target)
 /* What the runs that come down to the target have spent by then, times `unit`; how many these are. */
 static int64_t find_spent(report *r, const variant *v, double target, report_axis axis, double unit, asc_spread *spent)
 {
-    int64_t n = 0;
+    int64_t n = 0, there = 0;
     *spent = (asc_spread){NAN, NAN};
     asc_scope_begin(r->ctx);
     double *values = report_numbers(r, v->n);
@@ -35,16 +35,18 @@ static int64_t find_spent(report *r, const variant *v, double target, report_axi
         int64_t line = find_line(r, v->runs[i].run, target);
         const char *key;
         double scale;
-        report_axis_of(&v->runs[i], axis, &key, &scale);
-        if (line >= 0) {
-            values[n++] = unit * scale * asc_run_value(v->runs[i].run, (size_t)line, key);
+        report_axis_of(r, &v->runs[i], axis, &key, &scale);
+        double value = line >= 0 ? unit * scale * asc_run_value(v->runs[i].run, (size_t)line, key) : NAN;
+        there += line >= 0;
+        if (isfinite(value)) {
+            values[n++] = value;
         }
     }
     if (n > 0) {
         spent->mean = asc_stats_mean(r->ctx, values, n, &spent->std);
     }
     asc_scope_end(r->ctx);
-    return n;
+    return there;
 }
 
 static void put_variant(report *r, table *t, const variant *v, double target)
@@ -80,5 +82,6 @@ void report_targets(report *r)
     table_end(&t);
     document_text(&r->doc,
                   "What was spent by the first evaluation at the target or below it, mean ± deviation over the "
-                  "seeds that come so far.");
+                  "seeds that come so far; %s.",
+                  report_axis_title(r, REPORT_MINUTES));
 }

@@ -140,19 +140,30 @@ static json_t *define_systems(asc_ctx *ctx, const json_t *given)
     return systems;
 }
 
-static json_t *define_seeds(asc_ctx *ctx, const json_t *given)
+static bool is_among_seeds(const json_t *seeds, size_t n, const json_t *seed)
 {
-    size_t i, k;
+    size_t i = 0;
+    while (i < n && !json_equal(json_array_get(seeds, i), seed)) {
+        i++;
+    }
+    return i < n;
+}
+
+/* `where` names them in messages. */
+static json_t *define_seeds(asc_ctx *ctx, const char *where, const json_t *given)
+{
+    size_t i;
     json_t *seed;
     bool right = json_array_size(given) > 0;
     json_array_foreach(given, i, seed) {
-        right = right && json_is_integer(seed) && json_integer_value(seed) >= 0 && json_integer_value(seed) < 1e15;
-        for (k = 0; k < i; k++) {
-            right = right && !json_equal(seed, json_array_get(given, k));
-        }
+        right = right && json_is_integer(seed) && json_integer_value(seed) >= 0 && json_integer_value(seed) < 1e15 &&
+                !is_among_seeds(given, i, seed);
     }
     if (!right) {
-        asc_fail(ctx, ASC_ERR_ARG, "seeds: expected a list of different whole numbers, as [1, 2, 3, 5, 7]");
+        char *text = json_dumps(given, JSON_ENCODE_ANY | JSON_COMPACT);
+        asc_fail(ctx, ASC_ERR_ARG, "%s: got %.80s, expected a list of different whole numbers, as [1, 2, 3, 5, 7]",
+                 where, text ? text : "nothing");
+        asc_text_drop(text);
     }
     return json_deep_copy(given);
 }
@@ -162,12 +173,13 @@ static json_t *define_more_seeds(asc_ctx *ctx, const json_t *given)
     const char *system;
     json_t *value, *more = json_object();
     if (!json_is_object(given)) {
-        asc_fail(ctx, ASC_ERR_ARG, "expected an object: seeds for the systems that have more");
+        asc_fail(ctx, ASC_ERR_ARG, "more_seeds: expected an object: a list of seeds for each system that has more");
     }
     json_object_foreach((json_t *)given, system, value) {
-        json_object_set_new(more, system, json_is_null(value) ? json_null() : define_seeds(ctx, value));
+        char where[160];
+        snprintf(where, sizeof where, "more_seeds: %.120s", system);
+        json_object_set_new(more, system, json_is_null(value) ? json_null() : define_seeds(ctx, where, value));
     }
-    asc_error_extend(ctx, "more_seeds", "");
     return more;
 }
 
@@ -234,7 +246,7 @@ static json_t *define_part(asc_ctx *ctx, const char *key, json_t *value)
     return strcmp(key, "common") == 0       ? define_settings(ctx, key, value, false)
            : strcmp(key, "grid") == 0       ? define_settings(ctx, key, value, true)
            : strcmp(key, "systems") == 0    ? define_systems(ctx, value)
-           : strcmp(key, "seeds") == 0      ? define_seeds(ctx, value)
+           : strcmp(key, "seeds") == 0      ? define_seeds(ctx, key, value)
            : strcmp(key, "more_seeds") == 0 ? define_more_seeds(ctx, value)
            : strcmp(key, "tune") == 0       ? define_tune(ctx, value)
            : strcmp(key, "report") == 0     ? define_report(ctx, value)
@@ -263,6 +275,7 @@ static asc_status lay_part(asc_ctx *ctx, json_t *def, const char *key, json_t *o
         json_t *system = json_object_get(base, name);
         if (json_is_null(value)) {
             json_object_del(base, name);
+            json_object_del(json_object_get(def, "more_seeds"), name);
         } else if (system ? asc_lay(ctx, system, value) != ASC_OK : json_object_set(base, name, value) != 0) {
             return no_memory(ctx);
         }
@@ -313,6 +326,26 @@ static asc_status refuse_scale(asc_ctx *ctx, json_t *scales, const char *scale)
     return asc_fail_on(ctx, ASC_ERR_ARG, "scale", ": there is no '%s', expected one of %s", scale, list);
 }
 
+/* Of systems that are there, and no seeds that all have. */
+static asc_status check_more_seeds(asc_ctx *ctx, const json_t *def)
+{
+    const char *system;
+    json_t *more, *seed, *seeds = json_object_get(def, "seeds");
+    size_t i;
+    json_object_foreach(json_object_get(def, "more_seeds"), system, more) {
+        if (!json_object_get(json_object_get(def, "systems"), system)) {
+            return asc_fail(ctx, ASC_ERR_ARG, "more_seeds: there is no system '%s'", system);
+        }
+        json_array_foreach(more, i, seed) {
+            if (is_among_seeds(seeds, json_array_size(seeds), seed)) {
+                return asc_fail(ctx, ASC_ERR_ARG, "more_seeds: %s: %lld is a seed of all systems", system,
+                                (long long)json_integer_value(seed));
+            }
+        }
+    }
+    return ASC_OK;
+}
+
 static asc_status check_whole(asc_ctx *ctx, const json_t *def)
 {
     const char *key;
@@ -328,12 +361,7 @@ static asc_status check_whole(asc_ctx *ctx, const json_t *def)
             return asc_fail(ctx, ASC_ERR_ARG, "%s: is in the grid, and cannot be tuned, too", key);
         }
     }
-    json_object_foreach(json_object_get(def, "more_seeds"), key, value) {
-        if (!json_object_get(json_object_get(def, "systems"), key)) {
-            return asc_fail(ctx, ASC_ERR_ARG, "more_seeds: there is no system '%s'", key);
-        }
-    }
-    return ASC_OK;
+    return check_more_seeds(ctx, def);
 }
 
 /* What has a default: as JSON. */

@@ -127,21 +127,30 @@ static asc_status compare_settings(const asc_experiment *e, const char *where, c
     return ASC_OK;
 }
 
-/* Every value that is there must be here. */
-static asc_status compare_list(const asc_experiment *e, const char *what, const json_t *there, const json_t *here)
+static bool holds(const json_t *list, const json_t *value)
 {
-    size_t i, k;
+    size_t k = 0;
+    while (k < json_array_size(list) && !json_equal((json_t *)value, json_array_get(list, k))) {
+        k++;
+    }
+    return k < json_array_size(list);
+}
+
+/* Every value that is there must be here, or in the list that is beside it, or NULL. */
+static asc_status compare_list(const asc_experiment *e, const char *what, const json_t *there, const json_t *here,
+                               const json_t *beside)
+{
+    size_t i;
     json_t *value;
     json_array_foreach(there, i, value) {
-        for (k = 0; k < json_array_size(here) && !json_equal(value, json_array_get(here, k)); k++) {
-        }
-        if (k == json_array_size(here)) {
+        if (!holds(here, value) && !holds(beside, value)) {
             return differ(e, what, there, here);
         }
     }
     return ASC_OK;
 }
 
+/* A seed that some systems had more may be one of all by now. */
 static asc_status compare_more_seeds(const asc_experiment *e, const json_t *there, const json_t *here)
 {
     const char *system;
@@ -149,7 +158,7 @@ static asc_status compare_more_seeds(const asc_experiment *e, const json_t *ther
     char what[200];
     json_object_foreach((json_t *)there, system, seeds) {
         snprintf(what, sizeof what, "more_seeds: %.120s", system);
-        if (compare_list(e, what, seeds, json_object_get(here, system))) {
+        if (compare_list(e, what, seeds, json_object_get(here, system), json_object_get(e->def, "seeds"))) {
             return asc_error(e->ctx);
         }
     }
@@ -166,7 +175,7 @@ static asc_status compare_grid(const asc_experiment *e, const json_t *there, con
     }
     json_object_foreach((json_t *)there, key, values) {
         snprintf(what, sizeof what, "the grid's %.60s", key);
-        if (compare_list(e, what, values, json_object_get(here, key))) {
+        if (compare_list(e, what, values, json_object_get(here, key), NULL)) {
             return asc_error(e->ctx);
         }
     }
@@ -205,7 +214,8 @@ static asc_status compare(const asc_experiment *e, const json_t *there)
     asc_status status = compare_settings(e, "common", json_object_get(there, "common"), json_object_get(def, "common"));
     status = status ? status : compare_systems(e, json_object_get(there, "systems"), json_object_get(def, "systems"));
     status = status ? status : compare_grid(e, json_object_get(there, "grid"), json_object_get(def, "grid"));
-    status = status ? status : compare_list(e, "seeds", json_object_get(there, "seeds"), json_object_get(def, "seeds"));
+    status = status ? status
+                    : compare_list(e, "seeds", json_object_get(there, "seeds"), json_object_get(def, "seeds"), NULL);
     return status ? status
                   : compare_more_seeds(e, json_object_get(there, "more_seeds"), json_object_get(def, "more_seeds"));
 }

@@ -227,10 +227,7 @@ static asc_status add_runs(asc_experiment *e)
     }
     json_object_foreach(json_object_get(e->def, "more_seeds"), system, seeds) {
         json_array_foreach(seeds, k, seed) {
-            if (has_seed(json_object_get(e->def, "seeds"), json_integer_value(seed))) {
-                status = asc_fail(e->ctx, ASC_ERR_ARG, "more_seeds: %s: %lld is a seed of all systems", system,
-                                  (long long)json_integer_value(seed));
-            } else if (!has_seed(done, json_integer_value(seed))) {
+            if (!has_seed(done, json_integer_value(seed))) {
                 json_array_append(done, seed);
                 status = status ? status : add_seed(e, json_integer_value(seed), false, true);
             }
