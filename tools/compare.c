@@ -315,9 +315,9 @@ static int compare(plan *p)
         check_unknown(systems, c);
     }
     if (c && a->json) {
-        status = cli_print_json(compare_describe(systems, c, a->split));
+        status = cli_print_json(compare_describe(p->ctx, systems, c, a->split));
     } else if (c) {
-        compare_print(systems, c, a->split);
+        compare_print(p->ctx, systems, c, a->split);
     }
     asc_compared_free(p->ctx, c);
     free(systems);

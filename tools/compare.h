@@ -6,9 +6,9 @@
 #include <jansson.h>
 
 /* The result as a JSON object; new. */
-json_t *compare_describe(const asc_system *systems, const asc_compared *c, const char *split);
+json_t *compare_describe(asc_ctx *ctx, const asc_system *systems, const asc_compared *c, const char *split);
 
 /* The same as tables on stdout, within 100 columns. */
-void compare_print(const asc_system *systems, const asc_compared *c, const char *split);
+void compare_print(asc_ctx *ctx, const asc_system *systems, const asc_compared *c, const char *split);
 
 #endif

@@ -62,7 +62,16 @@ static json_t *describe_mcnemar(const asc_mcnemar *m)
     return o;
 }
 
-static void describe_classes(json_t *o, const asc_class_comparison *c)
+/* The interval over the seeds of a comparison; NaN where it can't be had. */
+static asc_seed_interval over_seeds(asc_ctx *ctx, const asc_system *systems, const asc_comparison *c, asc_unit unit,
+                                    bool right)
+{
+    asc_seed_interval r = {0, NAN, NAN, NAN};
+    asc_compare_seeds(ctx, &systems[c->a], &systems[c->b], unit, right, &r);
+    return r;
+}
+
+static void describe_classes(json_t *o, const asc_class_comparison *c, const asc_seed_interval *seeds)
 {
     json_t *tests = json_array();
     set_real(o, "accuracy_difference", c->items.difference);
@@ -72,6 +81,8 @@ static void describe_classes(json_t *o, const asc_class_comparison *c)
     set_real(o, "accuracy_p_randomization", c->items.p_randomization);
     set_real(o, "accuracy_p_holm", c->p_holm);
     set_real(o, "seeds_accuracy_difference", c->seeds.difference);
+    set_real(o, "seeds_accuracy_ci_low", seeds->low);
+    set_real(o, "seeds_accuracy_ci_high", seeds->high);
     set_real(o, "seeds_accuracy_p", c->seeds.p);
     for (int64_t i = 0; i < c->n_mcnemar; i++) {
         json_array_append_new(tests, describe_mcnemar(&c->mcnemar[i]));
@@ -79,9 +90,10 @@ static void describe_classes(json_t *o, const asc_class_comparison *c)
     json_object_set_new(o, "mcnemar", tests);
 }
 
-static json_t *describe_comparison(const asc_system *systems, const asc_comparison *c)
+static json_t *describe_comparison(asc_ctx *ctx, const asc_system *systems, const asc_comparison *c, asc_unit unit)
 {
     json_t *o = json_object();
+    asc_seed_interval seeds = over_seeds(ctx, systems, c, unit, false);
     const asc_pair_stats *s = &c->items;
     set_text(o, "a", systems[c->a].name);
     set_text(o, "b", systems[c->b].name);
@@ -97,10 +109,13 @@ static json_t *describe_comparison(const asc_system *systems, const asc_comparis
     set_real(o, "cliff_delta", s->cliff_delta);
     set_whole(o, "seeds", c->seeds.n);
     set_real(o, "seeds_difference", c->seeds.difference);
+    set_real(o, "seeds_ci_low", seeds.low);
+    set_real(o, "seeds_ci_high", seeds.high);
     set_real(o, "seeds_p", c->seeds.p);
     set_real(o, "seeds_p_least", c->seeds.p_least);
     if (c->classes) {
-        describe_classes(o, c->classes);
+        seeds = over_seeds(ctx, systems, c, unit, true);
+        describe_classes(o, c->classes, &seeds);
     }
     return o;
 }
@@ -115,14 +130,14 @@ static const char *measure_name(asc_unit unit)
     return unit == ASC_UNIT_BLOCK ? "nats_per_token" : unit == ASC_UNIT_PAIR ? "nats_per_pair" : "bits_per_byte";
 }
 
-json_t *compare_describe(const asc_system *systems, const asc_compared *c, const char *split)
+json_t *compare_describe(asc_ctx *ctx, const asc_system *systems, const asc_compared *c, const char *split)
 {
     json_t *list = json_array(), *comparisons = json_array(), *o = json_object();
     for (int64_t i = 0; i < c->n_systems; i++) {
         json_array_append_new(list, describe_system(&systems[i], &c->system[i]));
     }
     for (int64_t i = 0; i < c->n_comparisons; i++) {
-        json_array_append_new(comparisons, describe_comparison(systems, &c->comparison[i]));
+        json_array_append_new(comparisons, describe_comparison(ctx, systems, &c->comparison[i], c->unit));
     }
     set_text(o, "split", split);
     set_text(o, "unit", unit_name(c->unit));
@@ -372,17 +387,22 @@ static void print_classes(const asc_system *systems, const asc_compared *c, int 
 }
 
 static void print_seed_row(const asc_system *system, const asc_system_result *r, const asc_comparison *against,
-                           int name)
+                           const asc_seed_interval *interval, int name)
 {
     put_name(name, system->name);
     if (r->seed_pairs > 0) {
-        put(21, "%lld of %lld", (long long)r->differing, (long long)r->seed_pairs);
+        put(16, "%lld of %lld", (long long)r->differing, (long long)r->seed_pairs);
     } else {
-        put(21, "-");
+        put(16, "-");
     }
     if (against && against->seeds.n > 0) {
         put(6, "%lld", (long long)against->seeds.n);
         put(10, "%+.4f", against->seeds.difference);
+        if (interval->n > 1) {
+            put(20, "[%+.4f, %+.4f]", interval->low, interval->high);
+        } else {
+            put(20, "-");
+        }
         put(6, "%.4f", against->seeds.p);
         put(7, "%.4f", against->seeds.p_least);
     }
@@ -390,7 +410,7 @@ static void print_seed_row(const asc_system *system, const asc_system_result *r,
 }
 
 /* What the seeds say of differences that items alone make look sure. The systems are compared with the first. */
-static void print_seeds(const asc_system *systems, const asc_compared *c, int name)
+static void print_seeds(asc_ctx *ctx, const asc_system *systems, const asc_compared *c, int name)
 {
     const char *items = items_name(c->unit);
     if (!several_seeds(c)) {
@@ -399,18 +419,24 @@ static void print_seeds(const asc_system *systems, const asc_compared *c, int na
     }
     cli_print("\nover seeds, of which the tests above say nothing\n");
     put(-name, "system");
-    put(21, "own seeds that differ");
+    put(16, "own seeds differ");
     put(6, "shared");
     put(10, "difference");
+    put(20, "95 %% interval");
     put(6, "p");
     put(7, "least p");
     putchar('\n');
     for (int64_t i = 0; i < c->n_systems; i++) {
-        print_seed_row(&systems[i], &c->system[i], i > 0 ? &c->comparison[i - 1] : NULL, name);
+        const asc_comparison *against = i > 0 ? &c->comparison[i - 1] : NULL;
+        asc_seed_interval interval = {0, NAN, NAN, NAN};
+        if (against) {
+            interval = over_seeds(ctx, systems, against, c->unit, false);
+        }
+        print_seed_row(&systems[i], &c->system[i], against, &interval, name);
     }
-    cli_print("own seeds that differ: pairs of a system's own seeds with p rand < 0.05 over %s\n"
-              "shared: seeds trained in the same order as the first system's; p: exact, over them; least p: what so\n"
-              "many can reach\n",
+    cli_print("own seeds differ: pairs of a system's own seeds with p rand < 0.05 over %s\n"
+              "shared: seeds trained in the same order as the first system's; interval: of Student's t; p: exact;\n"
+              "least p: what so many can reach\n",
               items);
 }
 
@@ -435,7 +461,7 @@ static void print_unknown(const asc_system *systems, const asc_compared *c)
     }
 }
 
-void compare_print(const asc_system *systems, const asc_compared *c, const char *split)
+void compare_print(asc_ctx *ctx, const asc_system *systems, const asc_compared *c, const char *split)
 {
     const asc_scores *first = systems[0].scores[0];
     int name = name_width(systems, c->n_systems);
@@ -452,5 +478,5 @@ void compare_print(const asc_system *systems, const asc_compared *c, const char 
     print_unknown(systems, c);
     print_comparisons(systems, c, name);
     print_classes(systems, c, name);
-    print_seeds(systems, c, name);
+    print_seeds(ctx, systems, c, name);
 }

@@ -147,6 +147,18 @@ ASC_API asc_compared *asc_compare(asc_ctx *ctx, const asc_system *systems, int64
                                   const asc_compare_options *options);
 ASC_API void asc_compared_free(asc_ctx *ctx, asc_compared *compared); /* NULL is accepted */
 
+/* What the seeds' differences a - b come to. */
+typedef struct asc_seed_interval {
+    int64_t n;         /* as asc_seed_test's */
+    double difference;
+    double low, high;  /* 95 % interval of their mean, by Student's t over the pairs; NaN for fewer than two */
+} asc_seed_interval;
+
+/* Of two systems' losses, of ASC_UNIT_TEXT of bits a byte, or where `right` of how often classifiers are right. Errors
+ * as asc_compare's. */
+ASC_API asc_status asc_compare_seeds(asc_ctx *ctx, const asc_system *a, const asc_system *b, asc_unit unit, bool right,
+                                     asc_seed_interval *result);
+
 #ifdef __cplusplus
 }
 #endif

@@ -66,6 +66,10 @@ ASC_API asc_status asc_stats_mcnemar(asc_ctx *ctx, const uint8_t *a, const uint8
  * set. */
 ASC_API double asc_stats_mean(asc_ctx *ctx, const double *x, int64_t n, double *std);
 
+/* *low to *high has the mean of what x[n] is a sample of with probability p, as 0.95, by Student's t: for values that
+ * are normally distributed. Both NaN for n = 1. */
+ASC_API asc_status asc_stats_interval(asc_ctx *ctx, const double *x, int64_t n, double p, double *low, double *high);
+
 /* adjusted[n] = p[n], each on [0, 1], for n >= 0 comparisons that are made together (Holm 1979): in rising order the
  * i-th of n, from 0, is the largest of min(1, (n - i) p) so far. May be p itself. */
 ASC_API asc_status asc_stats_holm(asc_ctx *ctx, const double *p, int64_t n, double *adjusted);

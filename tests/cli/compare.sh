@@ -50,6 +50,15 @@ status 0 "$ASCGRAD" compare base=t-1,t-2 new=g-1,g-2 t-1 --json --resamples 500
 json '[s["name"] for s in d["systems"]] == ["base", "new", "t-1"] and [s["seeds"] for s in d["systems"]] == [2, 2, 1]'
 json 'd["systems"][0]["ppl_std"] > 0 and d["systems"][0]["seed_pairs"] == 1'
 json 'd["comparisons"][0]["seeds"] == 2 and d["comparisons"][0]["seeds_p_least"] == 0.5'
+cp out both
+for run in t-1 t-2 g-1 g-2; do
+    status 0 "$ASCGRAD" eval $run --split test --json
+    field loss <out
+done >losses
+cp both out
+json '(lambda t1, t2, g1, g2, c: abs((c["seeds_ci_high"] - c["seeds_ci_low"]) / 2 /
+       (12.7062047 * abs((g1 - t1) - (g2 - t2)) / 2) - 1) < 1e-5)(*map(float, open("losses")), d["comparisons"][0])'
+json 'd["comparisons"][1]["seeds"] == 1 and d["comparisons"][1]["seeds_ci_low"] is None'
 json 'all(c["p_holm"] >= c["p_randomization"] for c in d["comparisons"]) and len(d["comparisons"]) == 2'
 status 0 "$ASCGRAD" compare base=t-1,t-2 a-name-of-some-twenty-five=g-1,g-2 t-1 --resamples 500
 lines err 0
@@ -58,7 +67,8 @@ has out '±'
 has out '^against base, in nats a token'
 has out 'p Holm'
 has out '^base  *[01] of 1$'
-has out '^a-name-of-some-twen…  *[01] of 1  *2  *[-+.0-9]*  [0-9.]*   0.5000$'
+has out '^a-name-of-some-twen…  *[01] of 1  *2  *[-+.0-9]*  *\[[-+.0-9]*, [-+.0-9]*\]  [0-9.]*   0.5000$'
+has out '^t-1 .* -  *1  *[-+.0-9]*  * -  1.0000   1.0000$'
 wide=$(LC_ALL=C sed 's/[\x80-\xbf]//g' out | awk '{ n = length($0); if (n > most) most = n } END { print most }')
 [ "$wide" -le 100 ] || { fail "a line of $wide columns"; cat out; }
 

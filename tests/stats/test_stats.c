@@ -338,6 +338,32 @@ START_TEST(means_and_deviations)
 }
 END_TEST
 
+/* Quantiles of Student's t as tables have them: of values 1 and -1 in turn, and a mean of 0. */
+START_TEST(intervals_of_means)
+{
+    static const struct {
+        int64_t n;
+        double p, t;
+    } known[] = {{2, .95, 12.7062047362}, {3, .95, 4.3026527297},  {4, .95, 3.1824463053},  {6, .95, 2.5705818356},
+                 {11, .99, 3.1692726726}, {30, .9, 1.6991270265}, {61, .95, 2.0002978220}, {1000, .95, 1.9623414611}};
+    double x[1000], low, high, std;
+    for (int i = 0; i < 1000; i++) {
+        x[i] = i % 2 ? 1 : -1;
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        int64_t n = known[i].n;
+        double mean = asc_stats_mean(ctx, x, n, &std);
+        ck_assert_int_eq(asc_stats_interval(ctx, x, n, known[i].p, &low, &high), ASC_OK);
+        is_close((high - low) / 2 / std * sqrt((double)n), known[i].t, 1e-8);
+        ck_assert(fabs((low + high) / 2 - mean) < 1e-14);
+    }
+    ck_assert_int_eq(asc_stats_interval(ctx, x, 1, .95, &low, &high), ASC_OK);
+    ck_assert(isnan(low) && isnan(high));
+    ck_assert_int_eq(asc_stats_interval(ctx, x, 2, 1, &low, &high), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "p: got 1, expected a probability between 0 and 1");
+}
+END_TEST
+
 START_TEST(wrong_arguments_are_named)
 {
     double nan[] = {1, NAN}, one[] = {1, 2}, x;
@@ -413,6 +439,7 @@ int main(void)
     tcase_add_test(t, bins_are_closed_above);
     tcase_add_test(t, clusters_are_their_definitions);
     tcase_add_test(t, means_and_deviations);
+    tcase_add_test(t, intervals_of_means);
     tcase_add_test(t, wrong_arguments_are_named);
     tcase_add_test(t, any_allocation_may_fail);
     return run_suite("stats", t);

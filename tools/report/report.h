@@ -81,6 +81,9 @@ asc_status report_score(report *r);
  * with the error set. */
 asc_scores *report_score_one(report *r, const asc_run *run, int64_t block);
 
+/* A variant's runs as a system, its list of the scope; no scores: out of memory. */
+asc_system report_system(report *r, const variant *v);
+
 /* Compares the variants of each cell, and sets their marks. */
 asc_status report_compare(report *r);
 

@@ -249,14 +249,13 @@ static const char *mark_of(const asc_comparison *c)
     return (ahead ? better : worse)[!agree ? 0 : items < seeds ? items : seeds];
 }
 
-/* The scores of a variant's runs, of the scope. */
-static const asc_scores *const *scores_of(report *r, const variant *v)
+asc_system report_system(report *r, const variant *v)
 {
     const asc_scores **list = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){v->n, sizeof *list}));
     for (int64_t i = 0; list && i < v->n; i++) {
         list[i] = v->runs[i].scores;
     }
-    return list;
+    return (asc_system){v->name, list, v->n};
 }
 
 static asc_status order_cell(report *r, int number)
@@ -287,8 +286,7 @@ static asc_status compare_cell(report *r, int number)
     asc_scope_begin(r->ctx);
     asc_system *systems = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){c->n, sizeof *systems}));
     for (int64_t i = 0; systems && i < c->n; i++) {
-        const variant *v = &r->variants[c->order[i]];
-        systems[i] = (asc_system){v->name, scores_of(r, v), v->n};
+        systems[i] = report_system(r, &r->variants[c->order[i]]);
     }
     c->compared = systems && !asc_error(r->ctx) ? asc_compare(r->ctx, systems, c->n, NULL) : NULL;
     for (int64_t i = 0; c->compared && i < c->compared->n_comparisons; i++) {

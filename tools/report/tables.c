@@ -256,6 +256,8 @@ static const column significance[] = {
     {"d_z", "cohen_dz", COLUMN_NUMBER, 2, false},
     {"Cliff's \xce\xb4", "cliff_delta", COLUMN_NUMBER, 3, false},
     {"seeds", "seed_pairs", COLUMN_NUMBER, 0, false},
+    {"seeds, 95 %: from", "seeds_ci_low", COLUMN_NUMBER, 4, false},
+    {"to", "seeds_ci_high", COLUMN_NUMBER, 4, false},
     {"p seeds", "p_seeds", COLUMN_NUMBER, -1, false},
     {0},
 };
@@ -269,6 +271,8 @@ static const column rights[] = {
     {"p random.", "p_randomization", COLUMN_NUMBER, -1, false},
     {"p Holm", "p_holm", COLUMN_NUMBER, -1, false},
     {"seeds", "seed_pairs", COLUMN_NUMBER, 0, false},
+    {"seeds, 95 %: from", "seeds_ci_low", COLUMN_NUMBER, 2, false},
+    {"to", "seeds_ci_high", COLUMN_NUMBER, 2, false},
     {"p seeds", "p_seeds", COLUMN_NUMBER, -1, false},
     {"McNemar: p median", "mcnemar_p_median", COLUMN_NUMBER, -1, false},
     {"p < 0.05", "mcnemar_differing", COLUMN_NUMBER, 0, false},
@@ -297,6 +301,20 @@ static double median_p(const asc_class_comparison *c, int64_t *low)
     return n > 0 ? (p[(n - 1) / 2] + p[n / 2]) / 2 : NAN;
 }
 
+/* NaN where it can't be had. */
+static asc_seed_interval over_seeds(report *r, const cell *c, const asc_comparison *one, bool right)
+{
+    asc_seed_interval interval = {0, NAN, NAN, NAN};
+    asc_scope_begin(r->ctx);
+    asc_system a = report_system(r, &r->variants[c->order[one->a]]);
+    asc_system b = report_system(r, &r->variants[c->order[one->b]]);
+    if (a.scores && b.scores) {
+        asc_compare_seeds(r->ctx, &a, &b, c->compared->unit, right, &interval);
+    }
+    asc_scope_end(r->ctx);
+    return interval;
+}
+
 static void put_rights(report *r, const cell *c, int number)
 {
     char name[40], title[REPORT_NAME + 60];
@@ -312,6 +330,7 @@ static void put_rights(report *r, const cell *c, int number)
         const asc_class_comparison *s = one->classes;
         int64_t low;
         double p = median_p(s, &low);
+        asc_seed_interval seeds = over_seeds(r, c, one, true);
         table_text(&t, r->variants[c->order[one->a]].name);
         table_text(&t, r->variants[c->order[one->b]].name);
         const double numbers[] = {100 * s->items.difference,
@@ -320,6 +339,8 @@ static void put_rights(report *r, const cell *c, int number)
                                   s->items.p_randomization,
                                   s->p_holm,
                                   (double)s->seeds.n,
+                                  100 * seeds.low,
+                                  100 * seeds.high,
                                   s->seeds.p,
                                   p,
                                   (double)low,
@@ -331,13 +352,15 @@ static void put_rights(report *r, const cell *c, int number)
     table_end(&t);
 }
 
-static void put_comparison(const report *r, table *t, const cell *c, const asc_comparison *one)
+static void put_comparison(report *r, table *t, const cell *c, const asc_comparison *one)
 {
     const asc_pair_stats *s = &one->items;
+    asc_seed_interval seeds = over_seeds(r, c, one, false);
     table_text(t, r->variants[c->order[one->a]].name);
     table_text(t, r->variants[c->order[one->b]].name);
     const double numbers[] = {s->difference, s->ci_low,   s->ci_high,     s->p_bootstrap,       s->p_randomization,
-                              one->p_holm,   s->cohen_dz, s->cliff_delta, (double)one->seeds.n, one->seeds.p};
+                              one->p_holm,   s->cohen_dz, s->cliff_delta, (double)one->seeds.n,
+                              seeds.low,     seeds.high,  one->seeds.p};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         table_number(t, numbers[i]);
     }
@@ -385,8 +408,9 @@ void report_significance(report *r)
         put_rights(r, c, i);
         tell_spread(r, c);
     }
-    document_text(&r->doc, any ? "A difference below 0: the system predicts better. Tests over items stand for other "
-                                 "texts, not for other seeds; those the column \"p seeds\" is about."
+    document_text(&r->doc, any ? "A difference below 0: the system predicts better. Tests and intervals over items "
+                                 "stand for other texts, not for other seeds: \"p seeds\", exact, and the interval "
+                                 "before it, by Student's t, are about those."
                                : "There is nothing to compare: two systems with runs that are done and a baseline "
                                  "among them are needed.");
 }

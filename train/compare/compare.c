@@ -164,6 +164,38 @@ static asc_status test_seeds(work *w, const asc_system *a, const asc_system *b, 
     return status;
 }
 
+static double (*seed_value(asc_unit unit, bool right))(const asc_scores *)
+{
+    return right ? accuracy_of : unit == ASC_UNIT_TEXT ? bits_of : loss_of;
+}
+
+asc_status asc_compare_seeds(asc_ctx *ctx, const asc_system *a, const asc_system *b, asc_unit unit, bool right,
+                             asc_seed_interval *result)
+{
+    asc_status status = ASC_NEED(ctx, "compare_seeds: a b result", a, b, result);
+    if (status || check_system(ctx, a, 0) || check_system(ctx, b, 1)) {
+        return asc_error(ctx);
+    }
+    work w = {.ctx = ctx, .most = a->seeds > b->seeds ? a->seeds : b->seeds};
+    size_t bytes = (size_t)w.most * 3 * sizeof *w.over;
+    w.over = asc_alloc(ctx, bytes);
+    *result = (asc_seed_interval){0, NAN, NAN, NAN};
+    if (!w.over) {
+        return asc_error(ctx);
+    }
+    result->n = pair_up(&w, a, b, seed_value(unit, right));
+    double *difference = w.over + w.most;
+    for (int64_t i = 0; i < result->n; i++) {
+        difference[i] -= difference[w.most + i];
+    }
+    if (result->n > 0) {
+        result->difference = asc_stats_mean(ctx, difference, result->n, NULL);
+        asc_stats_interval(ctx, difference, result->n, .95, &result->low, &result->high);
+    }
+    asc_free(ctx, w.over, bytes);
+    return asc_error(ctx);
+}
+
 /* ---- over items ---- */
 
 static double *mean_of(const work *w, int64_t system)
@@ -223,8 +255,7 @@ static asc_status compare_pair(work *w, int64_t a, int64_t b, asc_comparison *r)
     asc_status status =
         asc_stats_pair(w->ctx, mean_of(w, a), mean_of(w, b), w->items.n, &w->options->resampling, &r->items);
     return status ? status
-                  : test_seeds(w, &w->systems[a], &w->systems[b], w->items.unit == ASC_UNIT_TEXT ? bits_of : loss_of,
-                               &r->seeds);
+                  : test_seeds(w, &w->systems[a], &w->systems[b], seed_value(w->items.unit, false), &r->seeds);
 }
 
 /* ---- classifiers ---- */
@@ -253,7 +284,7 @@ static asc_status compare_classes(work *w, const asc_system *a, const asc_system
     share_right(w, a, w->seed[0]);
     share_right(w, b, w->seed[1]);
     asc_status status = asc_stats_pair(w->ctx, w->seed[0], w->seed[1], w->items.n, &w->options->resampling, &r->items);
-    status = status ? status : test_seeds(w, a, b, accuracy_of, &r->seeds);
+    status = status ? status : test_seeds(w, a, b, seed_value(w->items.unit, true), &r->seeds);
     for (int64_t s = 0; !status && s < r->n_mcnemar; s++) {
         asc_items_right(&w->items, a->scores[s], w->right[0]);
         asc_items_right(&w->items, b->scores[s], w->right[1]);
