@@ -140,10 +140,11 @@ static json_t *define_systems(asc_ctx *ctx, const json_t *given)
     return systems;
 }
 
-static bool is_among_seeds(const json_t *seeds, size_t n, const json_t *seed)
+bool asc_list_holds(const json_t *list, size_t n, const json_t *value)
 {
     size_t i = 0;
-    while (i < n && !json_equal(json_array_get(seeds, i), seed)) {
+    n = n < json_array_size(list) ? n : json_array_size(list);
+    while (i < n && !json_equal(json_array_get(list, i), value)) {
         i++;
     }
     return i < n;
@@ -157,7 +158,7 @@ static json_t *define_seeds(asc_ctx *ctx, const char *where, const json_t *given
     bool right = json_array_size(given) > 0;
     json_array_foreach(given, i, seed) {
         right = right && json_is_integer(seed) && json_integer_value(seed) >= 0 && json_integer_value(seed) < 1e15 &&
-                !is_among_seeds(given, i, seed);
+                !asc_list_holds(given, i, seed);
     }
     if (!right) {
         char *text = json_dumps(given, JSON_ENCODE_ANY | JSON_COMPACT);
@@ -337,7 +338,7 @@ static asc_status check_more_seeds(asc_ctx *ctx, const json_t *def)
             return asc_fail(ctx, ASC_ERR_ARG, "more_seeds: there is no system '%s'", system);
         }
         json_array_foreach(more, i, seed) {
-            if (is_among_seeds(seeds, json_array_size(seeds), seed)) {
+            if (asc_list_holds(seeds, SIZE_MAX, seed)) {
                 return asc_fail(ctx, ASC_ERR_ARG, "more_seeds: %s: %lld is a seed of all systems", system,
                                 (long long)json_integer_value(seed));
             }

@@ -26,7 +26,7 @@ typedef struct asc_plan_run {
 struct asc_experiment {
     asc_ctx *ctx;
     char *folder;   /* NULL: none */
-    json_t *def;    /* the experiment in effect: name, scale, common, systems, grid, seeds, tune, report */
+    json_t *def;    /* the experiment in effect: name, scale, common, systems, grid, seeds, more_seeds, tune, report */
     asc_plan_run *runs;
     int n, n_tuning; /* runs in all, and of the tuning, which stand first */
     size_t bytes;    /* of `runs` */
@@ -38,6 +38,9 @@ struct asc_experiment {
 /* The definition that `given` (borrowed) makes with a scale or NULL, keys of settings spelt in one way; new. NULL
  * with the error set: ASC_ERR_ARG. */
 json_t *asc_define(asc_ctx *ctx, const json_t *given, const char *scale);
+
+/* Whether a value is among the first n of a list, or of what is none. */
+bool asc_list_holds(const json_t *list, size_t n, const json_t *value);
 
 /* Lays settings over others: null takes one back; `steps` and `epochs` take each other's place. */
 asc_status asc_lay(asc_ctx *ctx, json_t *base, const json_t *over);

@@ -127,15 +127,6 @@ static asc_status compare_settings(const asc_experiment *e, const char *where, c
     return ASC_OK;
 }
 
-static bool holds(const json_t *list, const json_t *value)
-{
-    size_t k = 0;
-    while (k < json_array_size(list) && !json_equal((json_t *)value, json_array_get(list, k))) {
-        k++;
-    }
-    return k < json_array_size(list);
-}
-
 /* Every value that is there must be here, or in the list that is beside it, or NULL. */
 static asc_status compare_list(const asc_experiment *e, const char *what, const json_t *there, const json_t *here,
                                const json_t *beside)
@@ -143,7 +134,7 @@ static asc_status compare_list(const asc_experiment *e, const char *what, const 
     size_t i;
     json_t *value;
     json_array_foreach(there, i, value) {
-        if (!holds(here, value) && !holds(beside, value)) {
+        if (!asc_list_holds(here, SIZE_MAX, value) && !asc_list_holds(beside, SIZE_MAX, value)) {
             return differ(e, what, there, here);
         }
     }

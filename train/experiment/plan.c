@@ -186,26 +186,14 @@ static asc_status add_tuning(asc_experiment *e)
     return status;
 }
 
-static bool has_seed(const json_t *seeds, json_int_t seed)
-{
-    size_t i;
-    json_t *value;
-    json_array_foreach(seeds, i, value) {
-        if (json_integer_value(value) == seed) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* One seed of all systems, or of those that have it as one more. */
-static asc_status add_seed(asc_experiment *e, json_int_t seed, bool first, bool more)
+static asc_status add_seed(asc_experiment *e, const json_t *seed, bool first, bool more)
 {
-    json_t *settings;
+    json_t *settings, *extra = json_object_get(e->def, "more_seeds");
     asc_status status = ASC_OK;
-    spec s = {.seed = seed, .first = first};
+    spec s = {.seed = json_integer_value(seed), .first = first};
     json_object_foreach(json_object_get(e->def, "systems"), s.system_name, settings) {
-        if (!more || has_seed(json_object_get(json_object_get(e->def, "more_seeds"), s.system_name), seed)) {
+        if (!more || asc_list_holds(json_object_get(extra, s.system_name), SIZE_MAX, seed)) {
             s.grid = NULL;
             s.system_settings = settings;
             status = status ? status : add_combinations(e, &s, json_object_get(e->def, "grid"));
@@ -223,13 +211,13 @@ static asc_status add_runs(asc_experiment *e)
     json_t *seed, *seeds, *done = json_array();
     asc_status status = ASC_OK;
     json_array_foreach(json_object_get(e->def, "seeds"), i, seed) {
-        status = status ? status : add_seed(e, json_integer_value(seed), i == 0, false);
+        status = status ? status : add_seed(e, seed, i == 0, false);
     }
     json_object_foreach(json_object_get(e->def, "more_seeds"), system, seeds) {
         json_array_foreach(seeds, k, seed) {
-            if (!has_seed(done, json_integer_value(seed))) {
+            if (!asc_list_holds(done, SIZE_MAX, seed)) {
                 json_array_append(done, seed);
-                status = status ? status : add_seed(e, json_integer_value(seed), false, true);
+                status = status ? status : add_seed(e, seed, false, true);
             }
         }
     }
