@@ -113,6 +113,9 @@ stand_in_plotter
 status 0 "$ASCGRAD" experiment report half
 has half/report.md '^Tuned for each system, by what makes a model the best (best\\*_by) on the validation split:'
 has half/report.md '^- \*\*t\*\*: lr 0\.[0-9]*, the best of 2 tried'
+[ "$(grep -c '^t,lr 0\.[0-9]*,[0-9.]*,[0-9.]*,' half/tables/tuning.csv)" -eq 2 ] || fail 'what was tried is not told'
+has half/tables/tuning.csv '^t,.*,yes$'
+has half/tables/tuning.csv '^g,lr 0.01,,,$'
 has half/report.md '^- \*\*g\*\*: not tuned yet, 1 of 2 done'
 
 # ---- another experiment, and a larger one ----

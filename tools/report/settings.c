@@ -1,11 +1,12 @@
 /* tools/report/settings.c: the settings that all runs have in common, and those that differ. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/report/report.h"
 #include "tools/run_names.h"
 
-enum { KEYS = 256, VALUE = 120 };
+enum { KEYS = 256, VALUE = 120, TUNED = 200 };
 
 typedef struct keys {
     const char *key[KEYS];
@@ -109,21 +110,61 @@ static void put_common(report *r, const keys *k)
     table_end(&t);
 }
 
+/* "lr 0.005" of a run, for each key that is tuned. */
+static void put_tuned(report *r, int run, char *text, size_t size)
+{
+    const char *key;
+    size_t used = 0;
+    text[0] = '\0';
+    for (int k = 0; (key = asc_experiment_tuned_key(r->experiment, k)) && used < size; k++) {
+        const char *value = asc_experiment_value(r->experiment, run, key);
+        used += (size_t)snprintf(text + used, size - used, "%s%s %s", k ? ", " : "", key, value ? value : "-");
+    }
+}
+
+/* What each system's runs of the tuning came to. */
+static void put_tuning(report *r)
+{
+    bool classes = report_is_of_classes(r);
+    const column columns[] = {{"system", "system", COLUMN_TEXT, 0, false},
+                              {"tried", "tried", COLUMN_TEXT, 0, false},
+                              {"perplexity, valid", "valid_ppl", COLUMN_NUMBER, 2, classes},
+                              {"accuracy, valid, %", "valid_accuracy", COLUMN_NUMBER, 2, !classes},
+                              {"chosen", "chosen", COLUMN_TEXT, 0, false},
+                              {0}};
+    const asc_experiment_run *planned;
+    char tried[TUNED];
+    table t;
+    table_begin(&t, &r->doc, "tuning", "What was tried", columns);
+    for (int i = 0; (planned = asc_experiment_run_at(r->experiment, i)) && planned->tuning; i++) {
+        asc_experiment_tuning tuning = {.run = -1};
+        asc_run *run = planned->state == ASC_EXPERIMENT_STATE_DONE ? asc_run_read(r->ctx, planned->folder) : NULL;
+        asc_experiment_tuning_of(r->experiment, planned->system, &tuning);
+        asc_error_clear(r->ctx); /* what can't be read has no number */
+        put_tuned(r, i, tried, sizeof tried);
+        table_text(&t, asc_experiment_system(r->experiment, planned->system));
+        table_text(&t, tried);
+        table_number(&t, run ? asc_run_info_of(run)->best.valid_ppl : (double)NAN);
+        table_number(&t, run ? 100 * asc_run_info_of(run)->best.valid_accuracy : (double)NAN);
+        table_text(&t, tuning.run == i ? "yes" : "");
+        asc_run_free(run);
+    }
+    table_end(&t);
+}
+
 static void tell_tuning(report *r)
 {
-    const char *name, *key;
+    const char *name;
     for (int s = 0; (name = asc_experiment_system(r->experiment, s)) && asc_experiment_tuned_key(r->experiment, 0);
          s++) {
         asc_experiment_tuning tuning;
-        char chosen[200] = "";
+        char chosen[TUNED] = "";
         if (asc_experiment_tuning_of(r->experiment, s, &tuning)) {
             asc_error_clear(r->ctx);
             continue;
         }
-        for (int k = 0; (key = asc_experiment_tuned_key(r->experiment, k)) && tuning.run >= 0; k++) {
-            const char *value = asc_experiment_value(r->experiment, tuning.run, key);
-            size_t used = strlen(chosen);
-            snprintf(chosen + used, sizeof chosen - used, "%s%s %s", k ? ", " : "", key, value ? value : "-");
+        if (tuning.run >= 0) {
+            put_tuned(r, tuning.run, chosen, sizeof chosen);
         }
         if (*chosen) {
             document_item(&r->doc, name, "%s, the best of %d tried%s", chosen, tuning.tried,
@@ -145,6 +186,7 @@ void report_settings(report *r)
         document_text(&r->doc,
                       "Tuned for each system, by what makes a model the best (best_by) on the validation split:");
         tell_tuning(r);
+        put_tuning(r);
     }
     put_differing(r, &k);
     put_common(r, &k);
