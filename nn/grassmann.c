@@ -46,14 +46,6 @@ static asc_tensor behind_held(asc_layer *l, asc_layer_cache *cache, asc_tensor z
     return all;
 }
 
-asc_tensor asc_grassmann_forget(asc_layer *l, asc_tensor x)
-{
-    const asc_grassmann_layer *g = l->self;
-    const int64_t shape[3] = {asc_size(x, 0), asc_size(x, 1), g->r};
-    return asc_is_null(g->forget.weight) ? asc_expand(l->ctx, g->forget.bias, 3, shape)
-                                         : asc_linear(l->ctx, x, g->forget.weight, g->forget.bias);
-}
-
 /* What the memory holds before each x, or null without one. */
 static asc_tensor remember(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_tensor z)
 {

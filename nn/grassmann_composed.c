@@ -30,6 +30,14 @@ static asc_tensor reduce(asc_layer *l, asc_tensor x)
     return asc_linear(l->ctx, x, g->red.weight, g->red.bias);
 }
 
+asc_tensor asc_grassmann_forget(asc_layer *l, asc_tensor x)
+{
+    const asc_grassmann_layer *g = l->self;
+    const int64_t shape[3] = {asc_size(x, 0), asc_size(x, 1), g->r};
+    return asc_is_null(g->forget.weight) ? asc_expand(l->ctx, g->forget.bias, 3, shape)
+                                         : asc_linear(l->ctx, x, g->forget.weight, g->forget.bias);
+}
+
 static asc_tensor forget(asc_layer *l, asc_tensor x)
 {
     asc_tensor logits = asc_grassmann_forget(l, x);

@@ -174,7 +174,7 @@ asc_status asc_compare_seeds(asc_ctx *ctx, const asc_system *a, const asc_system
 {
     asc_status status = ASC_NEED(ctx, "compare_seeds: a b result", a, b, result);
     if (status || check_system(ctx, a, 0) || check_system(ctx, b, 1)) {
-        return asc_error(ctx);
+        return status ? status : asc_error(ctx);
     }
     work w = {.ctx = ctx, .most = a->seeds > b->seeds ? a->seeds : b->seeds};
     size_t bytes = (size_t)w.most * 3 * sizeof *w.over;
