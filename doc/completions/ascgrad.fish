@@ -434,7 +434,7 @@ complete -c ascgrad -n '__ascgrad_at experiment status' -s h -l help -d 'print t
 complete -c ascgrad -n '__ascgrad_at experiment report' -F
 complete -c ascgrad -n '__ascgrad_at experiment report' -l split -x -a 'train valid test' -d 'what the models are compared on (test)'
 complete -c ascgrad -n '__ascgrad_at experiment report' -l figures -x -d 'several with commas, of decomposition (1), cost (2), ablation (3), heads (4), length (5), omega (those that the experiment names)'
-complete -c ascgrad -n '__ascgrad_at experiment report' -l bench -d 'minutes are tokens at the speed of training steps that are timed on this machine, one system after the other, in place of the runs\' own clocks'
+complete -c ascgrad -n '__ascgrad_at experiment report' -l bench -d 'minutes are tokens at the speed of training steps that are timed on this machine, the systems in turn, in place of the runs\' own clocks'
 complete -c ascgrad -n '__ascgrad_at experiment report' -l threads -x -d 'threads that compute; 0: one per processor (0)'
 complete -c ascgrad -n '__ascgrad_at experiment report' -l json -d 'print the result as one JSON object'
 complete -c ascgrad -n '__ascgrad_at experiment report' -s h -l help -d 'print the help'

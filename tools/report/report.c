@@ -20,8 +20,8 @@ static const cli_option options[] = {
     {"figures", 0, "FIGURES", CLI_TEXT, offsetof(struct args, figures), 0, 0,
      "several with commas, of " REPORT_FIGURES " (those that the experiment names)"},
     {"bench", 0, NULL, CLI_FLAG, offsetof(struct args, bench), 0, 0,
-     "minutes are tokens at the speed of training steps that are timed on this machine, one system after the other, "
-     "in place of the runs' own clocks"},
+     "minutes are tokens at the speed of training steps that are timed on this machine, the systems in turn, in place "
+     "of the runs' own clocks"},
     CLI_THREADS(struct args),
     CLI_JSON(struct args),
     {0},

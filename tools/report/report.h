@@ -93,7 +93,7 @@ asc_status report_compare(report *r);
 typedef enum report_axis { REPORT_TOKENS, REPORT_MINUTES, REPORT_PRODUCTS } report_axis;
 enum { REPORT_AXES = 3 };
 
-/* "minutes by their clocks"; in a table's head "minutes". */
+/* "minutes by the runs' clocks". */
 const char *report_axis_title(const report *r, report_axis axis);
 
 /* What a run had spent at a line of its metrics: the number there under *key, times *scale, NaN where it is not known.

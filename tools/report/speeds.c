@@ -85,7 +85,7 @@ static asc_status measure(report *r, asc_ctx *ctx, int round, double *speed, pro
         double *own = &speed[i * ROUNDS];
         progress_part(bar, v->name, (round + (double)i / r->n_variants) / ROUNDS);
         own[round] = NAN;
-        if (v->n > 0 && (round == 0 || isfinite(own[0]))) {
+        if (v->n > 0 && (round == 0 || isfinite(own[round - 1]))) {
             const trained *first = v->runs;
             if (grows(first, "block_schedule") || grows(first, "batch_schedule")) {
                 asc_fail(ctx, ASC_ERR_ARG, "its steps grow");
@@ -102,7 +102,11 @@ static void keep(report *r, const double *speed)
 {
     for (int i = 0; i < r->n_variants; i++) {
         asc_spread s = {NAN, NAN};
-        if (isfinite(speed[i * ROUNDS])) {
+        bool timed = true; /* in every round */
+        for (int round = 0; round < ROUNDS; round++) {
+            timed = timed && isfinite(speed[i * ROUNDS + round]);
+        }
+        if (timed) {
             s.mean = asc_stats_mean(r->ctx, &speed[i * ROUNDS], ROUNDS, &s.std);
         }
         for (int64_t k = 0; k < r->variants[i].n; k++) {
