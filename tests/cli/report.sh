@@ -139,6 +139,26 @@ has crossed/tables/crossings.csv '^swarm,base,PFLOP,,,,,$'
 has crossed/tables/crossings.csv '^swarm,base,minutes,,,,,$'
 has crossed/tables/targets.csv '^swarm,1000000000,2,1,0,,,,$'
 
+# ---- a metric of which more is better ----
+cp -r dir accurate
+for metrics in accurate/runs/*/metrics.jsonl; do
+    case $metrics in *swarm*) second=0.4 ;; *) second=0.6 ;; esac
+    i=0
+    for accuracy in 0.1 $second 0.9; do
+        i=$((i + 1))
+        echo "{\"step\": $i, \"tokens\": ${i}000000, \"elapsed_s\": $((i * 60)), \"valid_accuracy\": $accuracy}"
+    done >"$metrics"
+done
+sed 's/"targets": \[/"metric": "valid_accuracy", &0.5,/; s/1000000000.0,//' dir/experiment.json \
+    >accurate/experiment.json
+status 0 "$ASCGRAD" experiment report accurate
+has accurate/report.md 'Up to a validation accuracy'
+has accurate/report.md 'first evaluation at the target or above it'
+has accurate/report.md '^Differences in validation accuracy .*: above 0 the system is ahead'
+has accurate/tables/targets.csv '^base,0.5,2,2,0,2,0,'
+has accurate/tables/targets.csv '^swarm,0.5,2,3,0,3,0,'
+has accurate/tables/targets.csv '^swarm,1,0,,,,*$'
+
 # ---- no gnuplot; wrong usage ----
 export ASCGRAD_GNUPLOT=none/gnuplot
 rm -f dir/figures/cost.svg dir/report.md

@@ -1,7 +1,6 @@
 /* tools/report/crossings.c: where the learning curves of two systems cross: who is ahead, for how long. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tools/report/report.h"
 
@@ -114,11 +113,6 @@ static void put_gap(report *r, table *t, const variant *v, const variant *baseli
     asc_scope_end(r->ctx);
 }
 
-static bool is_the_more_the_better(const char *metric)
-{
-    return strstr(metric, "accuracy") || strstr(metric, "exact");
-}
-
 static bool has_rivals(const report *r)
 {
     for (int i = 0; i < r->n_variants; i++) {
@@ -149,5 +143,5 @@ void report_crossings(report *r)
                   "Differences in %s to the baseline, at the first and at the last place that both mean curves "
                   "have: %s 0 the system is ahead. Between evaluations a curve is taken as straight. \"-\": the curves "
                   "have no place in common, or what was spent is not known.",
-                  report_metric_title(r->metric), is_the_more_the_better(r->metric) ? "above" : "below");
+                  report_metric_title(r->metric), report_metric_rises(r->metric) ? "above" : "below");
 }

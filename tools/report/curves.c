@@ -6,20 +6,39 @@
 
 enum { WIDTH = 820, HEIGHT = 460, LEFT = 80, TOP = 60, BOTTOM = 60, PLACES = 80, STRAIGHT = 8 };
 
-static const char *const titles[][2] = {
-    {"valid_ppl", "validation perplexity"},     {"valid_loss", "validation loss (nats per token)"},
-    {"loss", "training loss (nats per token)"}, {"valid_bits_per_byte", "validation, bits per byte"},
-    {"valid_accuracy", "validation accuracy"},  {"valid_exact", "validation, exact matches"},
+static const struct metric {
+    const char *key, *title;
+    bool rises; /* the more the better */
+} metrics[] = {
+    {"valid_ppl", "validation perplexity", false},
+    {"valid_loss", "validation loss (nats per token)", false},
+    {"loss", "training loss (nats per token)", false},
+    {"valid_bits_per_byte", "validation, bits per byte", false},
+    {"accuracy", "training accuracy", true},
+    {"valid_accuracy", "validation accuracy", true},
+    {"valid_exact", "validation, exact matches", true},
 };
+
+static const struct metric *find_metric(const char *key)
+{
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
+        if (strcmp(key, metrics[i].key) == 0) {
+            return &metrics[i];
+        }
+    }
+    return NULL;
+}
 
 const char *report_metric_title(const char *key)
 {
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
-        if (strcmp(key, titles[i][0]) == 0) {
-            return titles[i][1];
-        }
-    }
-    return key;
+    const struct metric *m = find_metric(key);
+    return m ? m->title : key;
+}
+
+bool report_metric_rises(const char *key)
+{
+    const struct metric *m = find_metric(key);
+    return m && m->rises;
 }
 
 /* ---- one variant ---- */

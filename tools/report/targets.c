@@ -1,4 +1,4 @@
-/* tools/report/targets.c: what it took the systems to come down to the targets that the experiment names. */
+/* tools/report/targets.c: what it took the systems to come to the targets that the experiment names. */
 #include <math.h>
 
 #include "tools/report/report.h"
@@ -13,18 +13,20 @@ static const column columns[] = {
     {0},
 };
 
-/* The line of the first evaluation at the target or below it; -1: there is none. */
+/* The line of the first evaluation at the target or beyond it; -1: there is none. */
 static int64_t find_line(const report *r, const asc_run *run, double target)
 {
+    bool rises = report_metric_rises(r->metric);
     for (size_t row = 0; row < asc_run_rows(run); row++) {
-        if (asc_run_value(run, row, r->metric) <= target) { /* NaN, where none was made, is not */
+        double value = asc_run_value(run, row, r->metric);
+        if (rises ? value >= target : value <= target) { /* NaN, where none was made, is neither */
             return (int64_t)row;
         }
     }
     return -1;
 }
 
-/* What the runs that come down to the target have spent by then, times `unit`; how many these are. */
+/* What the runs that come to the target have spent by then, times `unit`; how many these are. */
 static int64_t find_spent(report *r, const variant *v, double target, report_axis axis, double unit, asc_spread *spent)
 {
     int64_t n = 0, there = 0;
@@ -68,11 +70,12 @@ void report_targets(report *r)
     const json_t *targets = json_object_get(r->wants, "targets"), *target;
     size_t i;
     char title[200];
+    bool rises = report_metric_rises(r->metric);
     if (json_array_size(targets) == 0) {
         return;
     }
     table t;
-    snprintf(title, sizeof title, "Down to a %.120s", report_metric_title(r->metric));
+    snprintf(title, sizeof title, "%s to a %.120s", rises ? "Up" : "Down", report_metric_title(r->metric));
     table_begin(&t, &r->doc, "targets", title, columns);
     json_array_foreach(targets, i, target) {
         for (int v = 0; v < r->n_variants; v++) {
@@ -81,7 +84,7 @@ void report_targets(report *r)
     }
     table_end(&t);
     document_text(&r->doc,
-                  "What was spent by the first evaluation at the target or below it, mean ± deviation over the "
+                  "What was spent by the first evaluation at the target or %s it, mean ± deviation over the "
                   "seeds that come so far; %s.",
-                  report_axis_title(r, REPORT_MINUTES));
+                  rises ? "above" : "below", report_axis_title(r, REPORT_MINUTES));
 }
