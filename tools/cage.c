@@ -11,6 +11,7 @@
 #endif
 
 #ifdef HAVE_LANDLOCK
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
@@ -67,22 +68,50 @@ static char *folder_of(const char *path)
     return folder;
 }
 
+/* What a person named: all of a folder. */
+static void allow_reading(int rules, const char *path)
+{
+    allow(rules, path, READ);
+}
+
+/* What a stranger's file names: a file, of a folder those right in it that are not hidden. */
+static void allow_files(int rules, const char *path)
+{
+    DIR *folder = opendir(path);
+    if (!folder) {
+        allow(rules, path, READ);
+        return;
+    }
+    allow(rules, path, LANDLOCK_ACCESS_FS_READ_DIR);
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        char name[4096];
+        struct stat info;
+        int n = snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        if (entry->d_name[0] != '.' && n < (int)sizeof name && stat(name, &info) == 0 && S_ISREG(info.st_mode)) {
+            allow(rules, name, READ);
+        }
+    }
+    closedir(folder);
+}
+
+typedef void allower(int rules, const char *path);
+
 /* What is in the spec NAME:PATH:KEY=VALUE,NAME=PATH: every part that is the path of something. */
-static void allow_spec(int rules, const char *spec)
+static void allow_spec(int rules, const char *spec, allower *allow_one)
 {
     char *parts = spec ? strdup(spec) : NULL;
     if (!parts) {
         return;
     }
-    allow(rules, spec, READ);
+    allow_one(rules, spec);
     for (char *colon = strchr(parts, ':'); colon; colon = strchr(colon + 1, ':')) {
         *colon = '\0'; /* a path may have colons: what stands before each may be one, and what follows */
-        allow(rules, parts, READ);
-        allow(rules, spec + (colon + 1 - parts), READ);
+        allow_one(rules, parts);
+        allow_one(rules, spec + (colon + 1 - parts));
         *colon = ':';
     }
     for (char *part = strtok(parts, ":,="); part; part = strtok(NULL, ":,=")) {
-        allow(rules, part, READ);
+        allow_one(rules, part);
     }
     free(parts);
 }
@@ -97,23 +126,26 @@ static char *text_of(const asc_run *run, const char *key)
     return copy;
 }
 
-/* The run of a model, and the data and the encoder that it names; whether it names one. */
-static bool allow_model(int rules, const char *path)
+/* The run of a model, and of what that names what is read; whether that is an encoder. */
+static bool allow_model(int rules, const char *path, const cage *c)
 {
     struct stat info;
-    char *folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? strdup(path) : folder_of(path);
-    allow(rules, path, READ);
+    bool is_run = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    char *folder = is_run ? strdup(path) : folder_of(path);
     asc_ctx *ctx = folder ? asc_ctx_new(&(asc_options){.threads = 1}) : NULL;
     asc_run *run = ctx ? asc_run_read(ctx, folder) : NULL;
     char *data = text_of(run, "data"), *encoder = text_of(run, "encoder");
     bool encodes = encoder && *encoder;
-    if (folder) {
-        allow(rules, folder, READ);
+    allow(rules, path, READ);
+    if (folder && !is_run) {
+        allow_files(rules, folder);
     }
-    if (encodes) {
-        allow(rules, encoder, READ);
+    if (encodes && c->reads_encoder && !c->encoder) {
+        allow_files(rules, encoder);
     }
-    allow_spec(rules, data);
+    if (c->reads_data && !c->data) {
+        allow_spec(rules, data, allow_files);
+    }
     free(folder);
     free(data);
     free(encoder);
@@ -152,10 +184,10 @@ void cage_enter(const cage *c)
     if (rules < 0) {
         return;
     }
-    bool encodes = c->model && allow_model(rules, c->model);
-    encodes = (c->other && allow_model(rules, c->other)) || c->encoder || encodes;
-    allow_spec(rules, c->data);
-    allow_spec(rules, c->tokenizer);
+    bool encodes = c->model && allow_model(rules, c->model, c);
+    encodes = (c->other && allow_model(rules, c->other, c)) || c->encoder || encodes;
+    allow_spec(rules, c->data, allow_reading);
+    allow_spec(rules, c->tokenizer, allow_reading);
     for (size_t i = 0; i < sizeof machine / sizeof *machine; i++) {
         allow(rules, machine[i], READ);
     }

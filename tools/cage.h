@@ -13,13 +13,15 @@
 
 /* What may still be opened. Each may be NULL. */
 typedef struct cage {
-    const char *model;     /* a RUN, and what its config.json names; or a MODEL and the folder it is in */
+    const char *model;     /* a RUN, or a MODEL and the files beside it */
     const char *data;      /* specs as train's --data and --tokenizer: the paths in them */
     const char *tokenizer;
     const char *input;     /* a file to read */
     const char *output;    /* a file to write: its folder */
     const char *other;     /* as `model` */
-    const char *encoder;   /* its folder, in place of the one that the run names */
+    const char *encoder;   /* its folder */
+    bool reads_data;       /* the data that the run's config.json names, where `data` is NULL */
+    bool reads_encoder;    /* the encoder that it names, where `encoder` is NULL; of a folder the files right in it */
     bool encodes;          /* what a run's encoder makes is kept in `cache`, or with NULL in the user's */
     const char *cache;
 } cage;

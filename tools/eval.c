@@ -305,7 +305,7 @@ static int run(int argc, char **argv)
     limited_set(args.max_memory);
     if (!args.no_cage) {
         cage_enter(&(cage){.model = argv[0], .data = args.data, .tokenizer = args.tokenizer, .output = args.per_token,
-                           .encodes = true});
+                           .reads_data = true, .reads_encoder = true, .encodes = true});
     }
     asc_ctx *ctx = cli_ctx_new(args.threads);
     opened opened = open_model(ctx, argv[0], args.data, args.tokenizer);

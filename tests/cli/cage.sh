@@ -55,6 +55,30 @@ for command in 'verify run' 'verify run/model.safetensors' 'eval run' 'eval run 
     caged $command
 done
 
+# what a stranger's run names is opened by who reads it alone, and of a folder the files right in it
+named() { # FOLDER KEY NAME: a copy of the run whose configuration names that
+    rm -rf "$1"
+    cp -r run "$1"
+    sed "s|\"$2\": \"[^\"]*\"|\"$2\": \"$3\"|" run/config.json >"$1/config.json"
+}
+for key in data encoder; do
+    named stranger $key "$folder/elsewhere"
+    caged generate stranger the --tokens 2
+    caged verify stranger
+done
+named stranger data "$folder/elsewhere"
+caged eval stranger --data builtin:500
+named stranger data "$folder"
+LD_PRELOAD=$folder/shim.so SECRET=$folder/elsewhere/file SECRET_OUT=$folder/elsewhere/out status 3 "$ASCGRAD" eval stranger
+has err 'secret refused, file refused'
+cp run/model.safetensors ../elsewhere/model.safetensors
+mkdir ../elsewhere/below
+mv ../elsewhere/file ../elsewhere/below/file
+SECRET=$folder/elsewhere/below/file SECRET_OUT=$folder/elsewhere/out LD_PRELOAD=$folder/shim.so \
+    status 0 "$ASCGRAD" eval ../elsewhere/model.safetensors --data builtin:500
+has err 'secret refused, file refused'
+mv ../elsewhere/below/file ../elsewhere/file
+
 # pairs: without an encoder, with one, whose cache is made, found again and shared, and with two models
 XDG_CACHE_HOME=$folder/cache
 export XDG_CACHE_HOME

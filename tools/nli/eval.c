@@ -252,8 +252,8 @@ static int run(int argc, char **argv)
     cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
     if (!args.no_cage) {
         cage_enter(&(cage){.model = argv[0], .other = args.hard, .data = args.data, .output = args.per_pair,
-                           .encoder = args.encoding.folder, .tokenizer = args.encoding.vocab, .encodes = true,
-                           .cache = args.encoding.cache});
+                           .encoder = args.encoding.folder, .tokenizer = args.encoding.vocab, .reads_data = true,
+                           .reads_encoder = true, .encodes = true, .cache = args.encoding.cache});
     }
     asc_ctx *ctx = cli_ctx_new(args.threads);
     if (judge(ctx, argv[0], &args, args.per_pair, &j) == ASC_OK && args.hard) {

@@ -123,7 +123,7 @@ static int run(int argc, char **argv)
     cli_expect_operands(n, argv, 1, 2, "a RUN or MODEL, and a file of pairs or none");
     if (!args.no_cage) {
         cage_enter(&(cage){.model = argv[0], .input = n > 1 ? argv[1] : NULL, .encoder = args.encoding.folder,
-                           .tokenizer = args.encoding.vocab});
+                           .reads_encoder = true, .tokenizer = args.encoding.vocab});
     }
     asc_ctx *ctx = cli_ctx_new(args.threads);
     asc_model *model = asc_model_open(ctx, argv[0], NULL, NULL);
