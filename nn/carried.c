@@ -91,7 +91,7 @@ static void leave_inputs(asc_ctx *ctx, kept *k, asc_tensor past, asc_tensor x, i
 static void leave_states(asc_layer *mix, carried_layer *layer, int next, asc_layer_cache *cache)
 {
     for (int i = 0; i < ASC_STATES; i++) {
-        if (!asc_is_null(cache->staged[i]) && mix->mixing->carried_states & 1u << i) {
+        if (!asc_is_null(cache->staged[i]) && mix->carried_states & 1u << i) {
             copy(mix->ctx, &layer->state[next][i], cache->staged[i]);
         }
         asc_release(cache->staged[i]);
@@ -322,10 +322,8 @@ static asc_status load_layer(asc_lm_carried *c, const asc_params *tensors, int64
     asc_status status = reach > 0 ? load(c, tensors, l, -1, rows, length < reach ? length : reach) : ASC_OK;
     for (int i = 0; i < ASC_STATES && !status; i++) {
         c->layer[l].state[c->now][i].array.numel = 0;
-        bool goes_on = c->lm->blocks[l].mix.mixing->carried_states & 1u << i;
-        char name[NAME];
-        name_of(name, l, i); /* a mixing may have a state in some of its forms alone */
-        status = goes_on && !asc_is_null(asc_params_find(tensors, name)) ? load(c, tensors, l, i, rows, 0) : ASC_OK;
+        bool goes_on = c->lm->blocks[l].mix.carried_states & 1u << i;
+        status = goes_on ? load(c, tensors, l, i, rows, 0) : ASC_OK;
     }
     return status;
 }

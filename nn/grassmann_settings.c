@@ -367,6 +367,8 @@ asc_status asc_grassmann_init(asc_layer *l, asc_maker *maker)
     }
     if (g->memory) {
         make_forget(l, maker, v->forget == FIXED);
+    } else {
+        l->carried_states = 0;
     }
     if (v->running_mean) {
         g->mean_weight = asc_make_param(maker, "mean.weight", ASC_INIT_LINEAR, 2, (int64_t[]){l->D, g->P});

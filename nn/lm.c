@@ -406,9 +406,14 @@ asc_params *asc_lm_params(asc_lm *lm)
 
 void asc_lm_set_dropout(asc_lm *lm, double p)
 {
-    if (lm) {
-        lm->dropout = p;
+    if (!lm) {
+        return;
     }
+    if (!(p >= 0 && p < 1)) {
+        asc_fail(lm->ctx, ASC_ERR_ARG, "lm_set_dropout: p is %g, expected at least 0 and less than 1", p);
+        return;
+    }
+    lm->dropout = p;
 }
 
 void asc_lm_set_recompute(asc_lm *lm, bool recompute)

@@ -293,13 +293,20 @@ asc_status asc_lm_set_class_weights(asc_lm *lm, const double *weights)
 static asc_tensor weighted_cross_entropy(asc_lm *lm, asc_tensor logits, asc_tensor labels)
 {
     asc_ctx *ctx = lm->ctx;
+    bool recording = asc_set_recording(ctx, false);
+    asc_release(asc_cross_entropy(ctx, logits, labels, -1, NULL)); /* refuses labels that are none */
+    asc_set_recording(ctx, recording);
+    if (asc_error(ctx)) {
+        return asc_null();
+    }
     int64_t B = asc_size(logits, 0), C = lm->classes;
-    const int64_t *label = asc_data(labels);
+    asc_tensor whole = asc_contiguous(ctx, labels);
+    const int64_t *label = asc_data(whole);
     asc_tensor factors = asc_zeros(ctx, ASC_F64, ASC_SHAPE(B, C));
     double *factor = asc_data_mut(factors), all = 0;
     for (int pass = 0; factor && label && pass < 2; pass++) {
         for (int64_t b = 0; b < B; b++) {
-            double w = label[b] >= 0 && label[b] < C ? lm->class_weights[label[b]] : 0;
+            double w = label[b] >= 0 ? lm->class_weights[label[b]] : 0;
             if (pass == 0) {
                 all += w;
             } else if (w > 0) {
@@ -309,6 +316,7 @@ static asc_tensor weighted_cross_entropy(asc_lm *lm, asc_tensor logits, asc_tens
     }
     asc_tensor own = asc_cast(ctx, factors, asc_dtype_of(logits)), logs = asc_log_softmax(ctx, logits, asc_null());
     asc_tensor product = asc_mul(ctx, own, logs), sum = asc_sum(ctx, product, ASC_ALL_DIMS, false);
+    asc_release(whole);
     asc_release(factors);
     asc_release(own);
     asc_release(logs);

@@ -57,7 +57,7 @@ asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc
 {
     asc_ctx *ctx = maker->ctx;
     *l = (asc_layer){.ctx = ctx, .mixing = mixing, .D = D, .dtype = maker->dtype, .index = place.layer,
-                     .reader = reader, .alone = !maker->prefix[0]};
+                     .carried_states = mixing->carried_states, .reader = reader, .alone = !maker->prefix[0]};
     asc_status status = zeros(ctx, mixing->settings_size, &l->settings);
     status = status ? status : zeros(ctx, mixing->size, &l->self);
     status = status ? status : read_settings(l, reader, place);

@@ -7,6 +7,7 @@
 
 #include "nn/mixing.h"
 #include "tensor/ctx.h"
+#include "tensor/locale.h"
 #include "tensor/need.h"
 
 typedef enum kind { LINEAR, EMBEDDING, LAYER_NORM, DROPOUT, FUNCTION, FEED_FORWARD, MIXING, RESIDUAL, SEQUENTIAL } kind;
@@ -155,11 +156,13 @@ asc_module *asc_module_attention(asc_ctx *ctx, asc_dtype dtype, int64_t width, c
     if (ASC_NEED(ctx, "module_attention: options", options)) {
         return NULL;
     }
-    char config[200];
-    snprintf(config, sizeof config,
-             "{\"heads\":%lld,\"mask\":\"%s\",\"window\":%lld,\"globals\":%lld,\"positions\":\"%s\"}",
-             (long long)options->heads, options->causal ? "causal" : "full", (long long)options->window,
-             (long long)options->globals, options->alibi ? "alibi" : "none");
+    char config[300];
+    asc_snprintf(config, sizeof config,
+                 "{\"heads\":%lld,\"mask\":\"%s\",\"window\":%lld,\"globals\":%lld,\"random\":%lld,"
+                 "\"positions\":\"%s\",\"attn_cap\":%.17g}",
+                 (long long)options->heads, options->causal ? "causal" : "full", (long long)options->window,
+                 (long long)options->globals, (long long)options->random, options->alibi ? "alibi" : "none",
+                 options->cap);
     return asc_module_mixing(ctx, dtype, "transformer", width, config);
 }
 

@@ -258,6 +258,9 @@ static int run(int argc, char **argv)
     if (args.models.n > 0 && (n > 0 || args.layers || args.mutants || args.plugins.n > 0)) {
         cli_wrong_usage("--model goes with no op, --layers, --mutants or --plugin");
     }
+    if (args.layers && (n > 0 || args.mutants || args.plugins.n > 0)) {
+        cli_wrong_usage("--layers goes with no op, --mutants or --plugin");
+    }
     j.ctx = args.plugins.n ? NULL : cli_ctx_new(args.threads); /* a plugin's process makes its own */
     int status = args.plugins.n ? check_plugins(&j) : check_all(&j);
     asc_ctx_free(j.ctx);

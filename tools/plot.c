@@ -161,9 +161,10 @@ static void choose_y(plot *p)
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
         meaning = strcmp(p->y, meanings[i][0]) == 0 ? meanings[i][1] : meaning;
     }
-    int n = snprintf(p->y_title, sizeof p->y_title, "%s", meaning);
+    snprintf(p->y_title, sizeof p->y_title, "%s", meaning);
     if (p->args->smooth > 0) {
-        snprintf(p->y_title + n, sizeof p->y_title - (size_t)n, ", running mean (weight %g)", p->args->smooth);
+        size_t n = strlen(p->y_title);
+        snprintf(p->y_title + n, sizeof p->y_title - n, ", running mean (weight %g)", p->args->smooth);
     }
 }
 

@@ -117,7 +117,7 @@ static asc_status make_pairs(const asc_batch_source *s, const asc_pair_inputs *i
         return make_token_pairs(s, in, which, n, b);
     }
     int64_t sentences = (in->together ? 1 : 2) * s->split->n_sequences;
-    if (asc_features_dim(s->features) != in->states || asc_features_count(s->features) != sentences) {
+    if (asc_features_dim(s->features) != in->states || asc_features_count(s->features) < sentences) { /* of a part */
         return asc_fail_on(s->ctx, ASC_ERR_ARG, "encoder",
                            ": the model takes states of %lld entries, and %lld "
                            "sentences have some of %lld, expected %lld",

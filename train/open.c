@@ -37,26 +37,42 @@ static asc_status check_vocab(const asc_trainer *t)
     return ASC_OK;
 }
 
-/* The vocabulary of a resumed run, of the initial model (whose ids its parameters know), or of the training split. */
-static asc_tokenizer *open_tokenizer(asc_trainer *t, bool resume, const asc_model *init)
+/* The vocabulary of a resumed run, the initial model's own (whose ids its parameters know), or the training split's. */
+static asc_tokenizer *open_tokenizer(asc_trainer *t, bool resume, asc_model *init)
 {
     const char *spec = t->settings->values.tokenizer;
     const asc_tokenizer_kind *kind = asc_tokenizer_kind_find(t->ctx, spec);
     if (kind && resume) {
         return asc_tokenizer_load_with(t->ctx, kind->name, t->folder.vocab, ASC_TEXT_OWN);
     }
-    if (kind && init && init->run && kind->collect && kind->has_vocabulary) {
-        char *vocab = asc_path_join(t->ctx, init->run, "vocab.txt");
-        asc_tokenizer *tokenizer = vocab ? asc_tokenizer_load_with(t->ctx, kind->name, vocab, ASC_TEXT_OWN) : NULL;
-        asc_path_free(t->ctx, vocab);
+    asc_tokenizer *tokenizer = init && kind && kind->collect ? init->tokenizer : NULL;
+    if (tokenizer && strcmp(asc_tokenizer_name(tokenizer), kind->name) == 0) {
+        init->tokenizer = NULL;
         return tokenizer;
     }
-    asc_tokenizer *tokenizer = asc_tokenizer_new(t->ctx, spec);
+    tokenizer = asc_tokenizer_new(t->ctx, spec);
     if (tokenizer && asc_dataset_collect(t->data, tokenizer)) {
         asc_tokenizer_free(tokenizer);
         return NULL;
     }
     return tokenizer;
+}
+
+/* Of as many tokens in another order the initial model's embeddings would be other words'. */
+static asc_status check_init_vocab(const asc_trainer *t, const asc_model *init)
+{
+    char ours[9], theirs[9];
+    if (!init->tokenizer || asc_tokenizer_size(init->tokenizer) != asc_tokenizer_size(t->tokenizer)) {
+        return ASC_OK; /* it is ours now; sizes are the model's to tell */
+    }
+    if (asc_vocab_checksum(t->tokenizer, ours) || asc_vocab_checksum(init->tokenizer, theirs)) {
+        return asc_error(t->ctx);
+    }
+    return strcmp(ours, theirs) == 0
+               ? ASC_OK
+               : asc_fail_on(t->ctx, ASC_ERR_ARG, "init", ": the vocabulary of %s has the checksum %s, and the "
+                             "tokenizer's %s: a model's words are those that it was trained with",
+                             t->settings->values.init, theirs, ours);
 }
 
 static void pass_on(void *trainer, const char *text)
@@ -69,7 +85,7 @@ asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind)
     return asc_split_cached(t->data, kind, t->tokenizer, t->settings->values.cache, pass_on, t);
 }
 
-static asc_status read_data(asc_trainer *t, const char *run, bool resume, const asc_model *init)
+static asc_status read_data(asc_trainer *t, const char *run, bool resume, asc_model *init)
 {
     const asc_values *v = &t->settings->values;
     if (!*v->data) {
@@ -79,7 +95,7 @@ static asc_status read_data(asc_trainer *t, const char *run, bool resume, const 
     }
     t->data = asc_dataset_open(t->ctx, v->data);
     t->tokenizer = t->data ? open_tokenizer(t, resume, init) : NULL;
-    if (t->tokenizer && resume && check_vocab(t)) {
+    if (t->tokenizer && ((resume && check_vocab(t)) || (init && check_init_vocab(t, init)))) {
         return asc_error(t->ctx);
     }
     t->train = t->tokenizer ? asc_trainer_open_split(t, ASC_SPLIT_TRAIN) : NULL;
@@ -131,7 +147,7 @@ static int64_t default_block(const asc_trainer *t)
     return longest;
 }
 
-asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init)
+asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, asc_model *init)
 {
     if (!asc_error(t->ctx) && asc_settings_reads_data(t->settings) && read_data(t, run, resume, init) == ASC_OK &&
         asc_trainer_open_encoder(t, resume) == ASC_OK) {

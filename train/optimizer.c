@@ -178,12 +178,22 @@ static void make_rules(const groups *all, const asc_params *params, bool muon, a
     rules[n].names = NULL;
 }
 
+/* Muon's of 0 stands for the usual one in the library: a training has what its settings say. */
+static asc_status check_momentum(asc_ctx *ctx, const asc_values *v, const groups *all)
+{
+    bool muon = v->optimizer == ASC_RULE_MUON;
+    for (int i = 0; i < all->n; i++) {
+        muon = muon || all->at[i].optimizer == ASC_RULE_MUON;
+    }
+    return muon && v->momentum == 0 ? asc_fail_on(ctx, ASC_ERR_ARG, "momentum", " is 0, expected more for Muon") : ASC_OK;
+}
+
 asc_optim *asc_optimizer_new(asc_ctx *ctx, const asc_values *v, asc_lm *lm)
 {
     asc_params *params = asc_lm_params(lm);
     maker m = {.ctx = ctx, .values = v, .lm = lm};
     groups all = {0};
-    if (read_groups(&m, &all)) {
+    if (read_groups(&m, &all) || check_momentum(ctx, v, &all)) {
         return NULL;
     }
     asc_rule_for rules[NO_MAPS + GROUPS + 1];

@@ -315,6 +315,13 @@ const char *asc_settings_text(const asc_settings *s, const char *key, bool *give
     if (ASC_NEED(s ? s->ctx : NULL, "settings_text: key", key)) {
         return NULL;
     }
+    if (strcmp(key, "model") == 0) {
+        const char *mix = json_string_value(json_object_get(s->model, "mix"));
+        if (given) {
+            *given = json_object_get(s->model, "mix") != NULL;
+        }
+        return mix ? mix : "";
+    }
     const asc_setting *row = asc_setting_find(asc_train_settings, key);
     if (!row || row->type != ASC_SETTING_TEXT) {
         asc_fail(s->ctx, ASC_ERR_ARG, "settings_text: '%s' is no setting of the training's that is text", key);

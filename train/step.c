@@ -37,20 +37,20 @@ static void run_backward(const asc_stepper *s, asc_tensor objective, double weig
     asc_span_end(s->ctx, &span);
 }
 
-static int64_t count_targets(const asc_stepper *s, int64_t first, int64_t n)
+/* What the mean over sequences divides by. */
+static double mass_of(const asc_stepper *s, int64_t first, int64_t n)
 {
-    return s->targets ? s->targets(s->user, first, n) : n * s->block;
+    return s->mass ? s->mass(s->user, first, n) : (double)(n * s->block);
 }
 
 /* ---- a shard ---- */
 
-/* A batch: sequences first … first+n-1 of the step, whose mean loss counts `weight`. */
+/* A batch: sequences first … first+n-1 of the step. */
 typedef struct batch_run {
     const asc_stepper *s;
     asc_batch in;
     int64_t first, n;
-    int64_t all; /* targets of the step */
-    double weight;
+    double all; /* the step's mass */
     uint64_t ordinal; /* of random ops, at which each of its shards begins */
 } batch_run;
 
@@ -71,18 +71,10 @@ static asc_tensor rows(asc_ctx *ctx, asc_tensor t, int64_t from, int64_t to)
     return asc_is_null(t) ? t : asc_slice(ctx, t, 0, from, to, 1);
 }
 
-/* The part of the batch's weight that its sequences from … to-1 have. */
+/* The part of the step that the batch's sequences from … to-1 are. */
 static double weigh(const batch_run *b, int64_t from, int64_t to)
 {
-    const asc_stepper *s = b->s;
-    if (to - from == b->n) {
-        return b->weight;
-    }
-    if (s->mass) {
-        double all = s->mass(s->user, b->first, b->n);
-        return all > 0 ? b->weight * (s->mass(s->user, b->first + from, to - from) / all) : 0;
-    }
-    return b->all > 0 ? (double)count_targets(s, b->first + from, to - from) / (double)b->all : 0;
+    return b->all > 0 ? mass_of(b->s, b->first + from, to - from) / b->all : 0;
 }
 
 /* Adds the gradient of a shard's objective, times its weight. A shard without sequences has none. */
@@ -173,12 +165,11 @@ static asc_status share(const asc_stepper *s, asc_step_result *result)
 static asc_status accumulate(const asc_stepper *s, int64_t step, int64_t sequences, asc_step_result *result)
 {
     asc_ctx *ctx = s->ctx;
-    int64_t all = count_targets(s, 0, sequences);
+    double all = mass_of(s, 0, sequences);
     for (int64_t first = 0; first < sequences; first += s->batch) {
         int64_t n = sequences - first < s->batch ? sequences - first : s->batch;
-        double weight = all > 0 ? (double)count_targets(s, first, n) / (double)all : 0;
         bool apart = s->tree && first > 0 && asc_error(ctx) == ASC_OK && asc_tree_put_by(s->tree) == ASC_OK;
-        asc_shard_sum sum = run_batch(&(batch_run){.s = s, .first = first, .n = n, .all = all, .weight = weight});
+        asc_shard_sum sum = run_batch(&(batch_run){.s = s, .first = first, .n = n, .all = all});
         result->loss += sum.loss;
         result->flops += sum.flops;
         if (apart) {

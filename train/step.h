@@ -21,8 +21,8 @@ typedef struct asc_stepper {
     asc_lm_carried *const *carried;
     /* Makes the batch of the sequences first … first+n-1 of the step, as new tensors. */
     asc_status (*make)(void *user, int64_t first, int64_t n, asc_batch *batch);
-    int64_t (*targets)(void *user, int64_t first, int64_t n); /* how many targets those have; NULL: all */
-    double (*mass)(void *user, int64_t first, int64_t n); /* what the mean over those divides by; NULL: their targets */
+    /* What the mean over those divides by: how many targets they have, or what these weigh; NULL: all are targets. */
+    double (*mass)(void *user, int64_t first, int64_t n);
     bool (*go_on)(void *user); /* asked now and then within the step; false: it is given up. NULL: not asked */
     void *user;
 } asc_stepper;

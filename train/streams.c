@@ -80,10 +80,14 @@ static void rename_all(const asc_params *from, asc_params *to, const char *befor
     for (int i = 0; i < asc_params_count(from); i++) {
         const char *old = asc_params_name(from, i);
         char name[160];
-        snprintf(name, sizeof name, "%s%s", on_top ? before : "", on_top ? old : old + n);
-        if (on_top || strncmp(old, before, n) == 0) {
-            asc_params_add(to, name, asc_params_at(from, i), false);
+        if (on_top) {
+            snprintf(name, sizeof name, "%s%s", before, old);
+        } else if (strncmp(old, before, n) == 0) {
+            snprintf(name, sizeof name, "%s", old + n);
+        } else {
+            continue;
         }
+        asc_params_add(to, name, asc_params_at(from, i), false);
     }
 }
 

@@ -24,11 +24,12 @@ static asc_status make_batch(void *user, int64_t first, int64_t n, asc_batch *ba
     return asc_batch_make(&from, t->order + t->first + first, n, batch);
 }
 
-static int64_t count_targets(void *user, int64_t first, int64_t n)
+static double count_targets(void *user, int64_t first, int64_t n)
 {
     const asc_trainer *t = user;
-    return asc_lm_classes(t->lm) > 0 ? n
-                                     : asc_block_targets(t->train, t->stepper.block, t->order + t->first + first, n);
+    return (double)(asc_lm_classes(t->lm) > 0
+                        ? n
+                        : asc_block_targets(t->train, t->stepper.block, t->order + t->first + first, n));
 }
 
 /* What the classes of sequences weigh in all. */
@@ -123,8 +124,7 @@ static asc_status plan(asc_trainer *t)
                                .seed = (uint64_t)v->seed,
                                .tree = v->shards > 1 ? &t->tree : NULL,
                                .make = make_batch,
-                               .targets = count_targets,
-                               .mass = v->class_weights ? weigh_classes : NULL,
+                               .mass = v->class_weights ? weigh_classes : count_targets,
                                .go_on = asc_trainer_goes_on,
                                .user = t};
     if (asc_phases_plan(&t->phases, t->lm, v, t->schedule.steps, t->ctx)) {

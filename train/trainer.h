@@ -90,7 +90,7 @@ asc_status asc_held_compare(asc_ctx *ctx, const char *path, const char *held, js
 /* open.c: opens data and vocabulary, with the encoder that the settings name, on the ranks that read them, and sends
  * them to the others; after an error tells the others. Then the model with its optimiser. `init`: the model that a new
  * one starts from, or NULL. */
-asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, const asc_model *init);
+asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, asc_model *init);
 asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind); /* a split of its data, by way of the cache */
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init);
 

@@ -43,7 +43,8 @@ typedef struct asc_scores {
     uint32_t token_checksum; /* CRC-32 of its tokens, of which are given, and for a classifier of its classes; of pairs
                               * of these alone, which compare however their sentences are cut */
     int64_t seed;            /* of the model's run; -1: not known, it is in none */
-    uint32_t train_checksum; /* of the text that the run was trained on, and its block_schedule; 0: not known */
+    uint32_t train_checksum; /* of the text that the run was trained on, and what the order of its blocks follows from
+                              * beside its seed; 0: not known */
     double tokens_per_s;     /* of the run's training, the median over its log; NaN: not known */
     char model_checksum[9];  /* the model file's ASC_SAFETENSORS_CRC, which tells models apart; "": it has none */
     int64_t pairs;           /* 1: of a model of pairs, each of which is a block; else 0 */

@@ -29,6 +29,7 @@ struct asc_layer {
     void *self;      /* mixing->size bytes, all zero before `init`: its parameters, and what else it keeps */
     asc_tensor mask, neighbors, bias; /* of the caller's, or null: asc_layer_restrict, asc_layer_set_bias */
     asc_tensor context; /* (B, M, D): what x looks at in place of itself, within asc_layer_cross; else null */
+    unsigned carried_states; /* the mixing's; `init` takes out those that its settings leave out */
     /* private */
     struct asc_reader *reader;
     bool alone; /* of no model */
@@ -141,7 +142,8 @@ struct asc_mixing {
     /* How many inputs before a block it looks at, of at most `carry` >= 1. NULL: all of them. Below 0 with the error
      * set: with these settings it carries nothing, and why. */
     int64_t (*reach)(asc_layer *layer, int64_t carry);
-    unsigned carried_states; /* bit i: state i goes on; in generation the others are made anew from the inputs before */
+    unsigned carried_states; /* bit i: state i goes on, staged for every block; in generation the others are made anew
+                              * from the inputs before */
     /* NULL, or returns NULL, if no output looks ahead: a language model takes no other. Else why one does, for the
      * message: borrowed. asc_causal_check finds out whether that is true. */
     const char *(*looks_ahead)(const asc_layer *layer);

@@ -45,8 +45,9 @@ ASC_API void asc_settings_free(asc_settings *settings); /* NULL is accepted */
  * commas. ASC_ERR_ARG: an unknown key (the nearest is named), a wrong value. */
 ASC_API asc_status asc_settings_set(asc_settings *settings, const char *key, const char *value);
 
-/* The value of a setting of the training's that is text, as "data", borrowed until it is set anew; *given, unless NULL:
- * whether anything gave it one. NULL with the error set: ASC_ERR_ARG, there is no such setting. */
+/* The value of a setting of the training's that is text, as "data", or of "model" ("" also where layers have one each),
+ * borrowed until it is set anew; *given, unless NULL: whether anything gave it one. NULL with the error set:
+ * ASC_ERR_ARG, there is no such setting. */
 ASC_API const char *asc_settings_text(const asc_settings *settings, const char *key, bool *given);
 
 /* Takes all settings from a JSON file: an object like a run's config.json. ASC_ERR_IO, ASC_ERR_FORMAT (no JSON object),

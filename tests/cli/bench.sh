@@ -59,6 +59,8 @@ json '[r["length"] for r in d["lengths"]] == [8, 32]'
 json 'all(abs(r["us_per_token"] * 2 * r["length"] / r["ms"] - 1e3) < 1e-6 for r in d["lengths"])'
 status 0 "$ASCGRAD" bench layer --model ascender $small --fused --set k=3
 lacks out composed
+status 0 "$ASCGRAD" bench layer --set mix=ascender $small --json
+json 'd["model"] == "ascender" and all(r["composed_ms"] > 0 for r in d["lengths"])'
 status 0 "$ASCGRAD" bench layer --model ascender $small --context 5 --json
 json 'd["context"] == 5 and all(r["ms"] > 0 and r["composed_ms"] > 0 for r in d["lengths"])'
 status 0 "$ASCGRAD" bench layer --model transformer $small --set window=4 --set random=2 --json

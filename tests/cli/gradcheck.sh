@@ -9,6 +9,8 @@ has out '^tanh .*ok, [0-9. ]* digits, [0-9]* elements; worst: sample .*analytic 
 status 0 "$ASCGRAD" gradcheck --layers
 lacks out '^tanh'
 has out '^transformer '
+status 2 "$ASCGRAD" gradcheck --layers tanh
+has err '^ascgrad gradcheck: --layers goes with no op'
 status 0 "$ASCGRAD" gradcheck linear
 lines out 1
 status 0 "$ASCGRAD" gradcheck --json linear

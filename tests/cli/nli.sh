@@ -141,6 +141,20 @@ train --encoder "$tiny" --mix linear --class-weights balanced --window-tokens 1 
     --out tokens
 has tokens/config.json '"window_tokens": 1'
 
+# a step in two parts is the step: its classes weigh what they weigh in all of it
+pairs 240 4 | awk -F '\t' '$3 != "neutral" || NR % 9 == 2' | tsv >lopsided.tsv
+for parts in '--batch 16' '--batch 4 --set accumulate=4'; do
+    # shellcheck disable=SC2086
+    status 0 "$ASCGRAD" nli train --train lopsided.tsv --valid dev.tsv $small --encoder none --mix none \
+        --class-weights balanced $parts --steps 8 --eval-every 8 --out "weights-$parts"
+done
+near=$(cat weights-*/metrics.jsonl | field valid_loss | awk '{ at[NR] = $1 }
+    END { print NR == 2 && (at[1] - at[2]) ^ 2 < 1e-10 ? "yes" : at[1] " and " at[2] }')
+[ "$near" = yes ] || fail "weights of classes in parts of a step: losses $near"
+
+# evaluations that take a part of the validation split, whose states are all there
+train --encoder "$tiny" --mix none --eval-tokens 90 --epochs 1 --out judged
+
 # both sentences read as one: another cache, and a model that says so
 train --encoder "$tiny" --mix transformer --pairs together --epochs 4 --out together
 has together/config.json '"pairs": "together"'

@@ -75,6 +75,13 @@ awk -F, 'FNR == 1 { next } NR == FNR { x[FNR] = $4; next }
     { s = s / 2 + x[FNR] / 2; w = w / 2 + .5; if ((s / w - $4) ^ 2 > 1e-18) exit 1 }' raw.csv smooth.csv ||
     fail 'not the running mean'
 
+name=$(printf '%0190d' 0 | tr 0 n)
+mkdir long
+cp -r runs/a long/a
+sed "s/\"loss\"/\"$name\"/" runs/a/metrics.jsonl >long/a/metrics.jsonl
+status 0 "$ASCGRAD" plot long/a --y "$name" --smooth 0.9 -o long.svg
+[ -s long.svg ] || fail 'no figure of a long name'
+
 # ---- no terminal, no gnuplot ----
 status 2 "$ASCGRAD" plot runs/a
 has err '^ascgrad plot: --out is missing: '

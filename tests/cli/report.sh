@@ -198,6 +198,16 @@ cp changed dir/experiment.json
 status 3 "$ASCGRAD" experiment report dir
 has err "report: unknown key 'tokns'; did you mean 'tokens'?$"
 
+# ---- layers of a hybrid: omega of those that have it ----
+cat >hybrid.json <<'END'
+{"name": "hybrid", "common": {"preset": "tiny", "data": "builtin:6000", "dim": 16, "heads": 2, "steps": 6, "layers": 4,
+ "eval_every": 2, "threads": 1}, "systems": {"late": {"mixing": ["transformer", "transformer", "ascender", "transformer"]}},
+ "seeds": [1], "report": {"figures": ["omega"]}}
+END
+status 0 "$ASCGRAD" experiment run hybrid.json --out hybrid
+status 0 "$ASCGRAD" experiment report hybrid
+has hybrid/figures/omega.csv '^late,sep,'
+
 # ---- six seeds can star: better ones *, worse ones with a dagger ----
 cat >six.json <<'END'
 {"name": "six", "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 9,

@@ -76,6 +76,22 @@ status 0 "$ASCGRAD" eval run --json
     fail '--init: not the loss of the model'
 status 2 "$ASCGRAD" train --preset tiny --data builtin:8000 --tokenizer byte --init run --out no
 has err '^ascgrad train: --init: the model .*/run has [0-9]* tokens, but the tokenizer has 256'
+cp run/model.safetensors alone.safetensors
+for init in run alone.safetensors; do # other data, whose words come in another order: the model's words
+    status 0 "$ASCGRAD" train $tiny --data builtin:9000:7 --init $init --out "words-${init%.*}" --steps 1
+    same run/vocab.txt "words-${init%.*}/vocab.txt"
+done
+awk 'BEGIN { for (i = 0; i < 3000; i++) print i % 7 ? "abab" : "cdcd" }' >text-1
+tr abcd cdab <text-1 >text-2
+for i in 1 2; do
+    status 0 "$ASCGRAD" tokenize --learn bpe --vocab-size 260 -o bpe-$i.json text-$i
+done
+bpe='--preset tiny --data text-1 --steps 1'
+# shellcheck disable=SC2086
+status 0 "$ASCGRAD" train $bpe --tokenizer bpe:bpe-1.json --out merged
+# shellcheck disable=SC2086
+status 2 "$ASCGRAD" train $bpe --tokenizer bpe:bpe-2.json --init merged --out no
+has err "^ascgrad train: --init: the vocabulary of .*merged has the checksum [0-9a-f]*, and the tokenizer's [0-9a-f]*"
 status 2 "$ASCGRAD" train $tiny --init run --set d_ff=24 --out no
 has err '^ascgrad train: --init: 6 tensors of .*/run do not fit the new model: blocks.0.ffn.fc1.weight (128, 32) there'
 has err 'there, (24, 32) here; blocks.0.ffn.fc1.bias .*and others'

@@ -417,6 +417,15 @@ START_TEST(what_does_not_fit_is_refused)
     ck_assert_int_eq(asc_lm_carried_length(carried), BLOCK);
     asc_params_free(held);
     asc_lm_carried_free(carried);
+    asc_lm *recurrent = model_of(ctx, "\"mix\":\"recurrent\"", 2, 4, ASC_F64);
+    carried = asc_lm_carried_new(recurrent, 4);
+    held = asc_params_new(ctx);
+    ck_assert_int_eq(asc_lm_carried_load(carried, held, B, BLOCK), ASC_ERR_FORMAT);
+    ck_assert_msg(strstr(asc_error_message(ctx), "is missing, expected 2 rows") != NULL, "%s", asc_error_message(ctx));
+    asc_error_clear(ctx);
+    asc_params_free(held);
+    asc_lm_carried_free(carried);
+    asc_lm_free(recurrent);
     asc_lm_free(other);
     asc_lm_free(lm);
 }

@@ -26,6 +26,29 @@ static asc_tensor tokens(void)
     return asc_from(ctx, ASC_I64, (int64_t[]){1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5}, ASC_SHAPE(4, 3));
 }
 
+/* A module of attention has all of its options: that of the op, and of none of them, differ. */
+START_TEST(attention_has_its_options)
+{
+    asc_attention_options options = {.heads = 2, .causal = true, .window = 2, .globals = 1, .random = 2, .cap = .5};
+    asc_tensor x = asc_normal(ctx, ASC_F64, 0, 3, 1, 1, ASC_SHAPE(1, 12, 8));
+    asc_module *m = asc_module_attention(ctx, ASC_F64, 8, &options);
+    asc_params *p = asc_module_params(m);
+    asc_tensor qkv[3], y = asc_module_forward(m, x), projected;
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[3][2] = {{"q.weight", "q.bias"}, {"k.weight", "k.bias"}, {"v.weight", "v.bias"}};
+        qkv[i] = asc_linear(ctx, x, asc_params_find(p, names[i][0]), asc_params_find(p, names[i][1]));
+    }
+    const asc_attention_inputs in = {.q = qkv[0], .k = qkv[1], .v = qkv[2]};
+    projected = asc_linear(ctx, asc_attention(ctx, &in, &options), asc_params_find(p, "o.weight"),
+                           asc_params_find(p, "o.bias"));
+    no_error();
+    for (int64_t i = 0; i < asc_numel(y); i++) {
+        ck_assert_double_eq_tol(((const double *)asc_data(y))[i], ((const double *)asc_data(projected))[i], 1e-12);
+    }
+    asc_module_free(m);
+}
+END_TEST
+
 /* Two rounds of training; the last loss. */
 static double train(void)
 {
@@ -274,6 +297,7 @@ int main(void)
     tcase_add_test(t, a_program_draws_the_same_again);
     tcase_add_test(t, parts_have_names_and_values_of_their_own);
     tcase_add_test(t, they_compute_what_their_ops_do);
+    tcase_add_test(t, attention_has_its_options);
     tcase_add_test(t, the_first_error_reaches_the_end);
     tcase_add_test(t, a_round_has_each_row_once);
     tcase_add_test(t, a_batch_ends_no_scope_but_its_own);

@@ -170,6 +170,18 @@ START_TEST(weights_weigh_the_classes)
     ck_assert_double_eq(loss_of(lm), plain);
     asc_lm_set_class_weights(lm, (double[]){1, -1, 1});
     expect_error(ASC_ERR_ARG, "lm_set_class_weights: weight 1 is -1, expected a finite number >= 0");
+    asc_lm_set_class_weights(lm, w);
+    asc_lm_class_objective(lm, given(lm), given_lengths(), asc_from(ctx, ASC_I64, (int64_t[]){2, 3, 1}, ASC_SHAPE(3)),
+                           NULL);
+    expect_error(ASC_ERR_ARG, "cross_entropy: targets has 3 at element 1, expected 0 to 2, or -1 to ignore it");
+    asc_lm_class_objective(lm, given(lm), given_lengths(), asc_zeros(ctx, ASC_F32, ASC_SHAPE(3)), NULL);
+    expect_error(ASC_ERR_ARG, "cross_entropy: targets is f32 (3), expected i64 (3), a target for each row of logits");
+    int64_t apart[] = {2, 9, 0, 9, 1, 9};
+    asc_tensor labels = asc_slice(ctx, asc_from(ctx, ASC_I64, apart, ASC_SHAPE(3, 2)), 1, 0, 1, 1);
+    asc_lm_class_objective(lm, given(lm), given_lengths(), asc_reshape(ctx, labels, ASC_SHAPE(3)), &plain);
+    ck_assert_double_eq(plain, weighted);
+    asc_lm_set_dropout(lm, 1);
+    expect_error(ASC_ERR_ARG, "lm_set_dropout: p is 1, expected at least 0 and less than 1");
     asc_lm_free(lm);
 }
 END_TEST

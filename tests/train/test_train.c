@@ -42,6 +42,11 @@ START_TEST(settings_are_checked)
     asc_settings_set(s, "encoder", "e");
     ck_assert_str_eq(asc_settings_text(s, "encoder", &given), "e");
     ck_assert(given);
+    ck_assert_str_eq(asc_settings_text(s, "model", &given), "");
+    ck_assert(!given);
+    ck_assert_int_eq(asc_settings_set(s, "mixing", "lin"), ASC_OK);
+    ck_assert_str_eq(asc_settings_text(s, "model", &given), "linear");
+    ck_assert(given);
     ck_assert_ptr_null(asc_settings_text(s, "threads", NULL));
     expect_error_with(ASC_ERR_ARG, "'threads' is no setting of the training's that is text");
     asc_settings_free(s);

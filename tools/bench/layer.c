@@ -67,14 +67,17 @@ static int measure(const struct args *args, int64_t length, bool composed, measu
 }
 
 /* The model, and whether it is measured composed of primitive ops as well. */
-static const char *model_of(const struct args *args, bool *composed)
+static int choose_model(const struct args *args, char model[40], bool *composed)
 {
-    const char *model = "transformer";
-    for (int i = 0; i < args->model.given.n; i++) {
-        model = strcmp(args->model.given.name[i], "model") == 0 ? args->model.given.value[i] : model;
-    }
+    asc_ctx *ctx = cli_ctx_new(1);
+    asc_settings *settings = bench_settings(ctx, &args->model, single);
+    const char *text = settings ? asc_settings_text(settings, "model", NULL) : NULL;
+    snprintf(model, 40, "%s", text && *text ? text : asc_mixing_at(NULL, 0));
     *composed = !args->fused && asc_mixing_takes(NULL, model, "composed");
-    return model;
+    int status = cli_report(ctx);
+    asc_settings_free(settings);
+    asc_ctx_free(ctx);
+    return status;
 }
 
 /* ---- tables ---- */
@@ -167,9 +170,13 @@ static int run(int argc, char **argv)
     int64_t lengths[BENCH_LENGTHS];
     n = cli_numbers("lengths", args.lengths, 1, lengths, BENCH_LENGTHS);
     bool both;
-    const char *model = model_of(&args, &both);
+    char model[40];
+    int status = choose_model(&args, model, &both);
+    if (status != CLI_OK) {
+        return status;
+    }
     json_t *rows = args.json ? json_array() : NULL;
-    int status = measure_all(&args, lengths, n, both, rows);
+    status = measure_all(&args, lengths, n, both, rows);
     if (!rows || status != CLI_OK) {
         json_decref(rows);
         return status;

@@ -76,10 +76,13 @@ static void give(void *user, void *memory, size_t bytes)
     free(memory);
 }
 
-/* Three quarters of what is free: a system that takes more than it has would rather kill us than refuse. */
+/* Three quarters of what is free, here or in the control group: a system that takes more than it has would rather kill
+ * us than refuse. */
 static size_t free_memory(void)
 {
-    return (size_t)sysconf(_SC_AVPHYS_PAGES) / 4 * 3 * (size_t)sysconf(_SC_PAGESIZE);
+    double free_here = (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double granted = asc_machine_info().memory_bytes;
+    return (size_t)(0.75 * (granted > 0 && granted < free_here ? granted : free_here));
 }
 
 asc_ctx *bench_open(int64_t threads, int64_t mib)

@@ -231,8 +231,7 @@ static int64_t collect_heads(report *r, const variant *v, const char *bias, asc_
 {
     int64_t n = 0;
     for (int64_t i = 0; i < v->n; i++) {
-        for (int layer = 0; layer < MOST_HEADS; layer++) {
-            int64_t before = n;
+        for (int layer = 0; layer < MOST_HEADS; layer++) { /* of a hybrid some are of another kind */
             for (int head = 0; head < MOST_HEADS && n < room; head++) {
                 char key[80];
                 snprintf(key, sizeof key, "ascender.omega_%s[%d][%d]", bias, layer, head);
@@ -241,9 +240,6 @@ static int64_t collect_heads(report *r, const variant *v, const char *bias, asc_
                     break;
                 }
                 n++;
-            }
-            if (n == before && layer > 0) {
-                break; /* the first layers of a hybrid may be of another kind */
             }
         }
     }

@@ -81,6 +81,30 @@ static uint32_t token_checksum(const asc_lm *lm, const asc_split *split)
     return classes ? asc_file_crc(crc, split->labels, (size_t)split->n_sequences, sizeof *split->labels) : crc;
 }
 
+static int64_t whole_number(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+/* What the order of a run's blocks follows from, beside its text and its seed: nothing, where they are read at random
+ * one by one. */
+static uint32_t fold_order(uint32_t crc, const json_t *config)
+{
+    const json_t *plan = json_object_get(config, "plan");
+    const char *blocks = json_string_value(json_object_get(plan, "block_schedule"));
+    const char *batches = json_string_value(json_object_get(plan, "batch_schedule"));
+    bool carried = whole_number(json_object_get(config, "model"), "carry") > 0;
+    bool grouped = json_is_true(json_object_get(config, "group_by_length"));
+    char text[80] = "";
+    if (carried || grouped) {
+        snprintf(text, sizeof text, "%s %" PRId64, carried ? "carried" : "grouped",
+                 whole_number(config, "batch") * (carried ? whole_number(config, "accumulate") : 1));
+    }
+    crc = blocks ? (uint32_t)crc32_z(crc, (const Bytef *)blocks, strlen(blocks)) : crc;
+    crc = batches && carried ? (uint32_t)crc32_z(crc, (const Bytef *)batches, strlen(batches)) : crc;
+    return *text ? (uint32_t)crc32_z(crc, (const Bytef *)text, strlen(text)) : crc;
+}
+
 /* What the run knows of how its model was trained. */
 static asc_status read_run(asc_ctx *ctx, const char *folder, asc_scores *scores)
 {
@@ -88,11 +112,7 @@ static asc_status read_run(asc_ctx *ctx, const char *folder, asc_scores *scores)
     json_t *config = path ? asc_json_read(ctx, path, true) : NULL, *seed = json_object_get(config, "seed");
     const char *train = json_string_value(json_object_get(json_object_get(config, "data_checksum"), "train"));
     scores->seed = json_is_integer(seed) ? json_integer_value(seed) : -1;
-    scores->train_checksum = train ? (uint32_t)strtoul(train, NULL, 16) : 0;
-    const char *blocks = json_string_value(json_object_get(json_object_get(config, "plan"), "block_schedule"));
-    if (train && blocks) { /* their order is another */
-        scores->train_checksum = (uint32_t)crc32_z(scores->train_checksum, (const Bytef *)blocks, strlen(blocks));
-    }
+    scores->train_checksum = train ? fold_order((uint32_t)strtoul(train, NULL, 16), config) : 0;
     json_decref(config);
     asc_path_free(ctx, path);
     asc_run *run = asc_error(ctx) ? NULL : asc_run_read(ctx, folder);

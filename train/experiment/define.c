@@ -347,6 +347,19 @@ static asc_status check_more_seeds(asc_ctx *ctx, const json_t *def)
     return ASC_OK;
 }
 
+/* null takes a key out of the grid that a scale lays over; there is nothing to take from the file's own. */
+static asc_status check_grid(asc_ctx *ctx, const char *where, const json_t *grid)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)grid, key, value) {
+        if (json_is_null(value)) {
+            return asc_fail(ctx, ASC_ERR_ARG, "%s: %s: got null, expected a list of values", where, key);
+        }
+    }
+    return ASC_OK;
+}
+
 static asc_status check_whole(asc_ctx *ctx, const json_t *def)
 {
     const char *key;
@@ -356,6 +369,9 @@ static asc_status check_whole(asc_ctx *ctx, const json_t *def)
     }
     if (tune && json_object_size(json_object_get(tune, "grid")) == 0) {
         return asc_fail(ctx, ASC_ERR_ARG, "tune: grid: is missing: the keys that are tuned, with their values");
+    }
+    if (check_grid(ctx, "grid", grid) || check_grid(ctx, "tune: grid", json_object_get(tune, "grid"))) {
+        return asc_error(ctx);
     }
     json_object_foreach(json_object_get(tune, "grid"), key, value) {
         if (json_object_get(grid, key)) {

@@ -271,7 +271,7 @@ static outcome take_right(mark *right, const char *path, const char *id, asc_cla
 
 static outcome replace(mark *m, const identity *stale, asc_claim_holder *other)
 {
-    mark right;
+    mark right = {.fd = -1};
     outcome got = take_right(&right, m->path, stale->id, other);
     if (got == TAKEN) {
         identity found;

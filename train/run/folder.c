@@ -45,8 +45,6 @@ static asc_status fail_io(asc_ctx *ctx, const char *path)
     return asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
 }
 
-#define CLAIM "running"
-
 /* Whether a start that was killed may have left a file of this name: before config.json is there, nothing else is. */
 static bool early(const char *name)
 {

@@ -15,6 +15,7 @@
 #include "data/file.h"
 #include "tensor/ctx.h"
 #include "train/path.h"
+#include "train/state.h"
 
 enum { LINE_BYTES = 1 << 20, KEY_BYTES = 200 };
 
@@ -134,9 +135,9 @@ static asc_status add_row(asc_run_lines *r, const lines *l, const json_t *line)
 {
     const json_t *step = json_object_get(line, "step");
     double before = r->n > 0 ? asc_run_lines_value(r, r->n - 1, "step") : 0, now = json_number_value(step);
-    if (!json_is_integer(step) || now < before) {
-        return asc_fail(r->ctx, ASC_ERR_FORMAT, "%s: line %" PRId64 ": expected a step of %.0f or more", l->path,
-                        l->number, before);
+    if (!json_is_integer(step) || now < before || now > (double)ASC_STEPS_MOST) {
+        return asc_fail(r->ctx, ASC_ERR_FORMAT, "%s: line %" PRId64 ": expected a step from %.0f to %.0f", l->path,
+                        l->number, before, (double)ASC_STEPS_MOST);
     }
     size_t start = r->n_numbers;
     key_text key = {"", 0};
