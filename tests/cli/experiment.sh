@@ -156,6 +156,17 @@ wait $!
 [ $? -eq 130 ] || { fail 'interrupted: exit status is not 130'; cat err; }
 has err 'stopped; `ascgrad experiment run stopped` goes on'
 
+# ---- a run that is done, and whose folder is removed, is made anew, and not done before it is ----
+rm -rf stopped/tune/t-lr0.003-1
+echo '{"end": "done"}' >stopped/done/tune-t-lr0.003-1.json
+"$ASCGRAD" experiment run stopped >out 2>err &
+until [ -e stopped/tune/t-lr0.003-1/config.json ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+sleep 0.2
+kill -INT $!
+wait $!
+status 0 "$ASCGRAD" experiment status stopped
+has out 't-lr0.003-1  *interrupted'
+
 # ---- several workers: no run twice ----
 share shared 2
 same_experiment whole shared
@@ -192,4 +203,31 @@ echo '{"common": {"preset": "tiny", "data": "builtin:2000", "steps": 12, "clip":
 status 0 "$ASCGRAD" experiment run wild.json --out wild
 status 0 "$ASCGRAD" experiment status wild --json
 json 'd["tuning"][0]["failed"] >= 1 and d["tuning"][0]["chosen"]["lr"] == 0.01'
+sed 's/0.01, 1000/900, 1000/' wild.json >wilder.json
+for again in 1 2; do
+    status 1 "$ASCGRAD" experiment run wilder.json --out wilder
+    has err '^ascgrad experiment run: t: of what was tuned no value has a finite loss: it has no runs$'
+    lacks err 'others train'
+done
+
+# ---- why a run failed: its message, and not what it advises ----
+echo '{"common": {"preset": "tiny", "data": "builtin:2000", "steps": 12, "clip": 0, "warmup": 0, "lr": 1000,
+    "weight_decay": 1000, "schedule": "constant"}, "systems": {"t": {}}, "seeds": [1]}' >loud.json
+status 1 "$ASCGRAD" experiment run loud.json --out loud
+has err '^    ascgrad train: .*step [0-9]*: '
+
+# ---- data that changed between two seeds ----
+mkdir text
+seq 3000 >text/train.txt
+seq 300 >text/valid.txt
+seq 200 >text/test.txt
+echo '{"name": "moved", "common": {"preset": "tiny", "data": "text", "tokenizer": "byte", "steps": 2}, "systems": {"t": {}},
+    "seeds": [1]}' >moved.json
+status 0 "$ASCGRAD" experiment run moved.json --out moved
+status 0 "$ASCGRAD" experiment report moved
+seq 2 220 >text/test.txt
+sed 's/"seeds": \[1\]/"seeds": [1, 2]/' moved.json >more.json
+status 0 "$ASCGRAD" experiment run more.json --out moved
+status 3 "$ASCGRAD" experiment report moved
+has err 'moved/runs/t-2: its test split has the checksum [0-9a-f]*, and that of another seed [0-9a-f]*: the data changed'
 exit $failed

@@ -211,6 +211,22 @@ static void start_runs(worker *w, bool *later)
     }
 }
 
+/* Of what a run left, the line that says why: what it was killed by, its last message, or its last line. */
+static int find_reason(const char *text, const char **reason)
+{
+    static const char message[] = "ascgrad train: ";
+    *reason = text;
+    bool killed = strncmp(text, "killed by ", strlen("killed by ")) == 0, told = false;
+    for (const char *line = text; *line && !killed;) {
+        bool tells = strncmp(line, message, strlen(message)) == 0;
+        *reason = tells || !told ? line : *reason;
+        told = told || tells;
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    return (int)strcspn(*reason, "\n");
+}
+
 static void tell_end(worker *w, int run, asc_experiment_end end, const char *text)
 {
     static const char *const words[] = {"done", "its loss is not finite", "failed", "stopped"};
@@ -230,10 +246,9 @@ static void tell_end(worker *w, int run, asc_experiment_end end, const char *tex
     cli_message("[%d/%d] %s: %s%s", over, c.all, r->name, words[end], found);
     bool failed = end == ASC_EXPERIMENT_END_FAILED || (end == ASC_EXPERIMENT_END_DIVERGED && !r->tuning);
     if (failed) {
-        size_t n = strlen(text);
-        for (n -= n > 0 && text[n - 1] == '\n'; n > 0 && text[n - 1] != '\n'; n--) {
-        }
-        cli_print_to(stderr, "    %s%s", text + n, *text ? "" : "\n");
+        const char *reason;
+        int n = find_reason(text, &reason);
+        cli_print_to(stderr, "    %.*s\n", n, reason);
         w->failed++;
     }
 }
@@ -332,6 +347,21 @@ static void wind_up(worker *w)
 
 /* ---- the end ---- */
 
+/* Names the systems whose tuning is over and has chosen nothing, as no value's loss is finite; how many. */
+static int tell_untuned(const worker *w)
+{
+    asc_experiment_tuning t;
+    const char *system;
+    int n = 0;
+    for (int i = 0; asc_experiment_tuned_key(w->e, 0) && (system = asc_experiment_system(w->e, i)); i++) {
+        if (asc_experiment_tuning_of(w->e, i, &t) == ASC_OK && t.run < 0 && t.done == t.tried && t.failed == t.tried) {
+            cli_message("%s: of what was tuned no value has a finite loss: it has no runs", system);
+            n++;
+        }
+    }
+    return n;
+}
+
 static int finish(worker *w, const struct args *args, const char *file)
 {
     wind_up(w);
@@ -343,9 +373,9 @@ static int finish(worker *w, const struct args *args, const char *file)
     char text[200];
     int left = c.all - c.of[ASC_EXPERIMENT_STATE_DONE] - c.of[ASC_EXPERIMENT_STATE_FAILED];
     bool stopped = w->stopping && stops > 0;
-    int status = stopped                                                  ? CLI_INTERRUPTED
-                 : c.of[ASC_EXPERIMENT_STATE_FAILED] > 0 || w->failed > 0 ? CLI_FAILED
-                                                                          : CLI_OK;
+    int untuned = tell_untuned(w);
+    bool failed = c.of[ASC_EXPERIMENT_STATE_FAILED] > 0 || w->failed > 0 || untuned > 0;
+    int status = stopped ? CLI_INTERRUPTED : failed ? CLI_FAILED : CLI_OK;
     if (args->json) {
         cli_print_json(json_pack("{s:s, s:s, s:o, s:i}", "folder", folder, "file", file, "counts",
                                  experiment_counts_json(&c), "trained", w->started));
@@ -357,9 +387,9 @@ static int finish(worker *w, const struct args *args, const char *file)
     } else if (c.of[ASC_EXPERIMENT_STATE_FAILED] > 0) {
         cli_message("what failed: `ascgrad experiment status %s`; `ascgrad experiment run %s` tries it again", folder,
                     folder);
-    } else if (left > 0) {
+    } else if (left > 0 && untuned == 0) {
         cli_message("nothing is left to claim: others train what is not done");
-    } else {
+    } else if (left == 0) {
         cli_message("`ascgrad experiment status %s` has all runs, `ascgrad experiment report %s` what they found",
                     folder, folder);
     }

@@ -1,10 +1,12 @@
 /* tools/report/document.c: Markdown and HTML side by side. */
 #include "tools/report/document.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <program/file.h>
 
@@ -89,11 +91,33 @@ static bool is_open(const document *d)
     return d->md && d->html;
 }
 
+/* Whether a report writes files of that name. */
+static bool is_ours(const char *name)
+{
+    static const char *const endings[] = {".csv", ".svg"};
+    const char *point = strrchr(name, '.');
+    for (size_t i = 0; point && i < sizeof endings / sizeof *endings; i++) {
+        if (strcmp(point, endings[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Makes a folder for files of the report, or takes away those of an earlier one. */
 static void make_folder(document *d, const char *name)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", d->folder, name);
-    asc_folder_make(d->ctx, path);
+    DIR *folder = asc_folder_make(d->ctx, path) ? NULL : opendir(path);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (is_ours(entry->d_name)) {
+            unlinkat(dirfd(folder), entry->d_name, 0);
+        }
+    }
+    if (folder) {
+        closedir(folder);
+    }
 }
 
 void document_begin(document *d, asc_ctx *ctx, const char *folder, const char *title, json_t *files)
@@ -373,6 +397,16 @@ void table_text(table *t, const char *text)
     if (is_open(t->d) && t->csv) {
         csv_text(t->csv, text ? text : "");
         put_cell(t, text ? text : "-");
+    }
+}
+
+void table_noted(table *t, const char *text, const char *note)
+{
+    char shown[200];
+    if (is_open(t->d) && t->csv) {
+        csv_text(t->csv, text);
+        snprintf(shown, sizeof shown, "%s%s", text, note);
+        put_cell(t, shown);
     }
 }
 

@@ -30,6 +30,7 @@ typedef struct document {
     json_t *files;   /* the names of what was written */
 } document;
 
+/* The tables and figures of a report before this one go: what stands there is what the new one says. */
 void document_begin(document *d, asc_ctx *ctx, const char *folder, const char *title, json_t *files);
 void document_heading(document *d, const char *text);
 void document_text(document *d, const char *format, ...) ASC_PRINTF(2, 3);
@@ -74,6 +75,7 @@ void table_begin(table *t, document *d, const char *name, const char *title, con
 
 /* The cells of a row in the order of the columns; after the last one the next row begins. NaN, or NULL: "-". */
 void table_text(table *t, const char *text);
+void table_noted(table *t, const char *text, const char *note); /* the note is on the pages alone */
 void table_number(table *t, double value);
 void table_spread(table *t, double mean, double std, const char *mark);
 

@@ -20,40 +20,46 @@ void report_end_figure(report *r, figure *f, const char *name, const char *capti
 
 static double perplexity_of(const trained *t)
 {
-    return t->scores ? t->scores->result.ppl : asc_run_info_of(t->run)->best.valid_ppl;
+    return t->scores      ? t->scores->result.ppl
+           : t->by_itself ? asc_run_info_of(t->run)->best.valid_ppl
+                          : (double)NAN;
 }
 
 static double bits_of(const trained *t)
 {
-    return t->scores ? t->scores->result.bits_per_byte : asc_run_info_of(t->run)->best.valid_bits_per_byte;
+    return t->scores      ? t->scores->result.bits_per_byte
+           : t->by_itself ? asc_run_info_of(t->run)->best.valid_bits_per_byte
+                          : (double)NAN;
 }
 
-/* Whether models with scores have different tokens; whether there are some without. */
-static void look_at_scores(const report *r, bool *differ, bool *missing)
+/* Whether models with scores have different tokens. */
+bool report_tokens_differ(const report *r)
 {
     const asc_scores *first = NULL;
-    *differ = *missing = false;
+    bool differ = false;
     for (int i = 0; i < r->n_variants; i++) {
         for (int64_t k = 0; k < r->variants[i].n; k++) {
             const asc_scores *scores = r->variants[i].runs[k].scores;
             first = first ? first : scores;
-            *missing = *missing || !scores;
-            *differ = *differ || (scores && scores->token_checksum != first->token_checksum);
+            differ = differ || (scores && scores->token_checksum != first->token_checksum);
         }
     }
-}
-
-bool report_tokens_differ(const report *r)
-{
-    bool differ, missing;
-    look_at_scores(r, &differ, &missing);
     return differ;
 }
 
 static double wrong_of(const trained *t)
 {
-    double right = t->scores ? t->scores->result.accuracy : asc_run_info_of(t->run)->best.valid_accuracy;
+    double right = t->scores      ? t->scores->result.accuracy
+                   : t->by_itself ? asc_run_info_of(t->run)->best.valid_accuracy
+                                  : (double)NAN;
     return 100 * (1 - right);
+}
+
+bool report_is_classifier(const trained *t)
+{
+    const char *head = asc_run_setting(t->run, "head"); /* JSON */
+    return t->scores ? t->scores->classes > 0
+                     : head && (strcmp(head, "\"classifier\"") == 0 || strcmp(head, "\"pairs\"") == 0);
 }
 
 bool report_is_of_classes(const report *r)
@@ -61,14 +67,23 @@ bool report_is_of_classes(const report *r)
     bool any = false;
     for (int i = 0; i < r->n_variants; i++) {
         for (int64_t k = 0; k < r->variants[i].n; k++) {
-            const trained *t = &r->variants[i].runs[k];
-            if (!asc_run_info_of(t->run)->by_accuracy || (t->scores && !t->scores->classes)) {
+            if (!report_is_classifier(&r->variants[i].runs[k])) {
                 return false;
             }
             any = true;
         }
     }
     return any;
+}
+
+static bool is_by_itself(const report *r)
+{
+    for (int i = 0; i < r->n_variants; i++) {
+        if (r->variants[i].n > 0) {
+            return r->variants[i].runs[0].by_itself;
+        }
+    }
+    return false;
 }
 
 report_number *report_quality(const report *r)
@@ -79,13 +94,11 @@ report_number *report_quality(const report *r)
 const char *report_quality_title(const report *r)
 {
     static char title[60];
-    bool differ, missing;
-    look_at_scores(r, &differ, &missing);
-    snprintf(title, sizeof title, missing ? "%s" : "%s (%s)",
-             report_is_of_classes(r) ? "share wrong, %"
-             : differ                ? "bits per byte"
-                                     : "perplexity",
-             r->split);
+    snprintf(title, sizeof title, "%s (%s)",
+             report_is_of_classes(r)   ? "share wrong, %"
+             : report_tokens_differ(r) ? "bits per byte"
+                                       : "perplexity",
+             is_by_itself(r) ? "valid" : r->split);
     return title;
 }
 

@@ -94,8 +94,7 @@ static asc_status add_run(report *r, int number, const asc_experiment_run *plann
     }
     asc_run *run = asc_run_read(r->ctx, planned->folder);
     if (!run && asc_error(r->ctx) != ASC_ERR_MEMORY) {
-        cli_message("left out: %s", asc_error_message(r->ctx));
-        asc_error_clear(r->ctx);
+        report_leave_out(r, "left out");
         return ASC_OK;
     }
     trained *t = run ? grow(r, (void **)&v->runs, v->n, sizeof *t) : NULL;
@@ -146,6 +145,7 @@ void report_free(report *r)
     free(r->cells);
     json_decref(r->wants);
     json_decref(r->files);
+    json_decref(r->left_out);
     asc_experiment_free(r->experiment);
 }
 

@@ -89,6 +89,8 @@ static void write_beginning(report *r)
     char text[200];
     const variant *best = NULL;
     double least = INFINITY;
+    const json_t *why;
+    size_t n;
     for (int i = 0; i < r->n_variants; i++) {
         double quality = report_spread(r, &r->variants[i], report_quality(r)).mean;
         if (quality < least) {
@@ -97,6 +99,10 @@ static void write_beginning(report *r)
         }
     }
     document_text(&r->doc, "%s.", experiment_counts_text(&counts, text, sizeof text));
+    json_array_foreach(r->left_out, n, why) {
+        document_text(&r->doc, "%s%s", n ? "" : "What the tables say of the split is without these. ",
+                      json_string_value(why));
+    }
     if (best) {
         asc_spread s = report_spread(r, best, report_quality(r));
         text[0] = '\0';
@@ -171,7 +177,7 @@ static int run(int argc, char **argv)
     struct args args = {0};
     int n = cli_parse(&experiment_report, argc, argv, &args);
     cli_expect_operands(n, argv, 1, 1, "DIR, an experiment's folder");
-    report r = {.ctx = cli_ctx_new(args.threads), .folder = argv[0], .files = json_array()};
+    report r = {.ctx = cli_ctx_new(args.threads), .folder = argv[0], .files = json_array(), .left_out = json_array()};
     r.experiment = asc_experiment_open(r.ctx, argv[0]);
     bool wanted = r.experiment && experiment_check_report(r.ctx, r.experiment) == ASC_OK;
     int status = cli_report(r.ctx);

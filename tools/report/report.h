@@ -17,6 +17,7 @@ typedef struct trained {
     asc_run *run;
     int64_t seed;
     asc_scores *scores; /* NULL: its model could not be evaluated */
+    bool by_itself;     /* no model of the report has scores: the run's own evaluation stands for them */
     double hard;        /* its accuracy on what `report.hard` gets wrong; NaN: not known */
     double mixing_gflop; /* a token of training: attention, or what stands in its place; NaN: not known */
     asc_spread speed;    /* tokens/s of training steps that were timed for the report; NaN: none were */
@@ -56,7 +57,8 @@ typedef struct report {
     json_t *files;
     int64_t n_hard, n_items; /* blocks that most models of the system `hard` get wrong, and all of them; 0: not known */
     int bench_threads; /* of the training steps that were timed for the report; 0: none were */
-    int status;        /* the worst of what was drawn */
+    json_t *left_out;  /* runs that could not be read, or their models not be evaluated, each with why */
+    int status;        /* the worst of what was read and drawn */
 } report;
 
 /* ---- what there is (gather.c) ---- */
@@ -74,14 +76,18 @@ double *report_numbers(report *r, int64_t n);
 
 /* ---- scores (scores.c) ---- */
 
-/* Evaluates the models that are not in DIR/scores yet. */
+/* Evaluates the models that are not in DIR/scores yet. ASC_ERR_FORMAT: runs that differ in their seeds alone were
+ * evaluated on different texts. */
 asc_status report_score(report *r);
 
 /* What one model makes of the split in blocks of `block` tokens (0: its own), from DIR/scores or computed; new. NULL
  * with the error set. */
 asc_scores *report_score_one(report *r, const asc_run *run, int64_t block);
 
-/* A variant's runs as a system, its list of the scope; no scores: out of memory. */
+/* Tells, and notes for the report, that the error left something out; it is cleared. */
+void report_leave_out(report *r, const char *what);
+
+/* A variant's runs that have scores as a system, its list of the scope; no list: out of memory. */
 asc_system report_system(report *r, const variant *v);
 
 /* Compares the variants of each cell, and sets their marks. */
@@ -115,11 +121,12 @@ void report_targets(report *r);   /* targets.c */
 void report_crossings(report *r); /* crossings.c */
 void report_failures(report *r);
 
-/* Whether all models are classifiers, each run's chosen by accuracy. */
+/* Whether its model is a classifier; whether all are. */
+bool report_is_classifier(const trained *t);
 bool report_is_of_classes(const report *r);
 
 /* What figures call quality: of classifiers the share that they get wrong; else perplexity on the split, on the
- * validation split where the models were not evaluated, and bits per byte where they have different tokens, whose
+ * validation split where no model could be evaluated, and bits per byte where they have different tokens, whose
  * perplexities don't compare. */
 report_number *report_quality(const report *r);
 bool report_tokens_differ(const report *r);

@@ -104,6 +104,16 @@ static void count_mixing(report *r, variant *v)
     asc_error_clear(r->ctx); /* what can't be opened is said where it is evaluated */
 }
 
+static const asc_scores *first_scores(const variant *v)
+{
+    for (int64_t i = 0; i < v->n; i++) {
+        if (v->runs[i].scores) {
+            return v->runs[i].scores;
+        }
+    }
+    return NULL;
+}
+
 /* ---- what a system gets wrong ---- */
 
 static bool has_items(const report *r, const asc_scores *s)
@@ -142,12 +152,12 @@ static asc_status report_hard(report *r)
     const variant *of = NULL;
     for (int i = 0; name && i < r->n_variants && !of; i++) {
         bool is = strcmp(asc_experiment_system(r->experiment, r->variants[i].system), name) == 0;
-        of = is && r->variants[i].n > 0 && r->variants[i].runs[0].scores ? &r->variants[i] : NULL;
+        of = is && first_scores(&r->variants[i]) ? &r->variants[i] : NULL;
     }
-    if (!of || !of->runs[0].scores->classes) {
+    if (!of || !first_scores(of)->classes) {
         return ASC_OK;
     }
-    r->n_items = of->runs[0].scores->n_blocks;
+    r->n_items = first_scores(of)->n_blocks;
     uint8_t *hard = calloc((size_t)r->n_items + 1, 1);
     if (!hard) {
         return asc_fail(r->ctx, ASC_ERR_MEMORY, "out of memory for the report");
@@ -160,6 +170,46 @@ static asc_status report_hard(report *r)
     }
     free(hard);
     return ASC_OK;
+}
+
+void report_leave_out(report *r, const char *what)
+{
+    char text[600];
+    snprintf(text, sizeof text, "%s: %s", what, asc_error_message(r->ctx));
+    cli_message("%s", text);
+    json_array_append_new(r->left_out, json_string(text));
+    r->status = CLI_IO;
+    asc_error_clear(r->ctx);
+}
+
+/* Seeds of one text: where the data changed between runs, their mean is of nothing. */
+static asc_status check_texts(report *r, const variant *v)
+{
+    const asc_scores *first = first_scores(v);
+    for (int64_t i = 0; i < v->n; i++) {
+        const asc_scores *s = v->runs[i].scores;
+        if (s && s->text_checksum != first->text_checksum) {
+            return asc_fail(r->ctx, ASC_ERR_FORMAT, "%s: its %s split has the checksum %08x, and that of another seed "
+                            "%08x: the data changed between them; what is removed from runs is made anew",
+                            asc_run_folder(v->runs[i].run), r->split, (unsigned)s->text_checksum,
+                            (unsigned)first->text_checksum);
+        }
+    }
+    return ASC_OK;
+}
+
+/* Where no model has scores, the runs' own evaluations stand for all of them; else for none. */
+static void choose_source(report *r)
+{
+    bool any = false;
+    for (int i = 0; i < r->n_variants; i++) {
+        any = any || first_scores(&r->variants[i]);
+    }
+    for (int i = 0; i < r->n_variants; i++) {
+        for (int64_t k = 0; k < r->variants[i].n; k++) {
+            r->variants[i].runs[k].by_itself = !any;
+        }
+    }
 }
 
 asc_status report_score(report *r)
@@ -178,26 +228,19 @@ asc_status report_score(report *r)
                 return asc_error(r->ctx);
             }
             if (!t->scores) {
-                cli_message("%s: not evaluated: %s", asc_run_folder(t->run), asc_error_message(r->ctx));
-                asc_error_clear(r->ctx);
+                snprintf(path, sizeof path, "%s: not evaluated", asc_run_folder(t->run));
+                report_leave_out(r, path);
             }
         }
+        if (check_texts(r, &r->variants[i])) {
+            return asc_error(r->ctx);
+        }
     }
+    choose_source(r);
     return report_hard(r);
 }
 
 /* ---- comparing ---- */
-
-/* Whether all runs of the variant have scores, and there are some. */
-static bool is_scored(const variant *v)
-{
-    for (int64_t i = 0; i < v->n; i++) {
-        if (!v->runs[i].scores) {
-            return false;
-        }
-    }
-    return v->n > 0;
-}
 
 /* Whether the experiment names the system as a baseline; where it names none the first system is one. */
 static bool is_baseline(const report *r, const variant *v)
@@ -225,7 +268,7 @@ static int choose_baseline(report *r, int cell)
     for (int i = 0; i < r->n_variants; i++) {
         const variant *v = &r->variants[i];
         double loss =
-            v->cell == cell && is_scored(v) && is_baseline(r, v) ? report_spread(r, v, report_quality(r)).mean : NAN;
+            v->cell == cell && first_scores(v) && is_baseline(r, v) ? report_spread(r, v, report_quality(r)).mean : NAN;
         if (loss < least) {
             least = loss;
             best = i;
@@ -252,10 +295,13 @@ static const char *mark_of(const asc_comparison *c)
 asc_system report_system(report *r, const variant *v)
 {
     const asc_scores **list = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){v->n, sizeof *list}));
+    int64_t n = 0;
     for (int64_t i = 0; list && i < v->n; i++) {
-        list[i] = v->runs[i].scores;
+        if (v->runs[i].scores) {
+            list[n++] = v->runs[i].scores;
+        }
     }
-    return (asc_system){v->name, list, v->n};
+    return (asc_system){v->name, list, n};
 }
 
 static asc_status order_cell(report *r, int number)
@@ -270,7 +316,7 @@ static asc_status order_cell(report *r, int number)
         c->order[c->n++] = c->baseline;
     }
     for (int i = 0; i < r->n_variants; i++) {
-        if (r->variants[i].cell == number && is_scored(&r->variants[i]) && i != c->baseline) {
+        if (r->variants[i].cell == number && first_scores(&r->variants[i]) && i != c->baseline) {
             c->order[c->n++] = i;
         }
     }
@@ -283,12 +329,13 @@ static asc_status compare_cell(report *r, int number)
     if (order_cell(r, number) || c->baseline < 0 || c->n < 2) {
         return asc_error(r->ctx);
     }
+    const asc_compare_options options = {.resampling = {.seed = 1}}; /* what ascgrad compare takes */
     asc_scope_begin(r->ctx);
     asc_system *systems = asc_data_mut(asc_zeros(r->ctx, ASC_U8, 2, (int64_t[]){c->n, sizeof *systems}));
     for (int64_t i = 0; systems && i < c->n; i++) {
         systems[i] = report_system(r, &r->variants[c->order[i]]);
     }
-    c->compared = systems && !asc_error(r->ctx) ? asc_compare(r->ctx, systems, c->n, NULL) : NULL;
+    c->compared = systems && !asc_error(r->ctx) ? asc_compare(r->ctx, systems, c->n, &options) : NULL;
     for (int64_t i = 0; c->compared && i < c->compared->n_comparisons; i++) {
         const asc_comparison *one = &c->compared->comparison[i];
         r->variants[c->order[one->a]].mark = mark_of(one);

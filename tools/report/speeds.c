@@ -149,9 +149,6 @@ void report_speeds(report *r)
 {
     table t;
     if (r->bench_threads == 0) {
-        char path[4096];
-        snprintf(path, sizeof path, "%s/tables/speeds.csv", r->folder);
-        unlink(path); /* of a report before this one */
         return;
     }
     table_begin(&t, &r->doc, "speeds", "Training steps timed for this report", columns);

@@ -47,14 +47,13 @@ static double accuracy_of(const trained *t)
 
 static double valid_ppl_of(const trained *t)
 {
-    const asc_run_info *i = asc_run_info_of(t->run);
-    return i->by_accuracy ? (double)NAN : i->best.valid_ppl;
+    return report_is_classifier(t) ? (double)NAN : asc_run_info_of(t->run)->best.valid_ppl;
 }
 
 static double valid_accuracy_of(const trained *t)
 {
     const asc_run_info *i = asc_run_info_of(t->run);
-    return i->by_accuracy ? 100 * i->best.valid_accuracy : (double)NAN;
+    return i->by_accuracy || report_is_classifier(t) ? 100 * i->best.valid_accuracy : (double)NAN;
 }
 
 static double parameters_of(const trained *t)
@@ -138,9 +137,7 @@ static void choose_columns(report *r, const measure *measures, column columns[FI
 
 static void put_variant(report *r, table *t, const variant *v, const measure *measures)
 {
-    char name[REPORT_NAME + 16];
-    snprintf(name, sizeof name, "%s%s", v->name, r->cells[v->cell].baseline == v - r->variants ? " (baseline)" : "");
-    table_text(t, name);
+    table_noted(t, v->name, r->cells[v->cell].baseline == v - r->variants ? " (baseline)" : "");
     table_number(t, (double)v->n);
     for (int m = 0; measures[m].of; m++) {
         asc_spread s = report_spread(r, v, measures[m].of);

@@ -37,6 +37,22 @@ static bool has_orphan(const asc_experiment *e, const asc_plan_run *r)
     return alive;
 }
 
+/* Takes away what stood under a name, and what a worker that was killed had begun to write there. */
+static asc_status forget(asc_experiment *e, const asc_plan_run *r, const char *sub, const char *ending)
+{
+    static const char *const begun[] = {"", ".tmp"};
+    for (int i = 0; i < 2 && asc_error(e->ctx) == ASC_OK; i++) {
+        char whole[16];
+        snprintf(whole, sizeof whole, "%s%s", ending, begun[i]);
+        char *path = asc_experiment_path(e, sub, r->info.name, whole);
+        if (path && unlink(path) && errno != ENOENT) {
+            asc_fail(e->ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
+        }
+        asc_path_free(e->ctx, path);
+    }
+    return asc_error(e->ctx);
+}
+
 static asc_status take(asc_experiment *e, asc_plan_run *r, bool *later)
 {
     char *path = asc_experiment_path(e, "claims", r->info.name, "");
@@ -48,7 +64,8 @@ static asc_status take(asc_experiment *e, asc_plan_run *r, bool *later)
     }
     bool orphan = has_orphan(e, r);
     asc_folder_look(e, r); /* it may have ended between the two */
-    if (orphan || r->info.state == ASC_EXPERIMENT_STATE_DONE || write_settings(e, r)) {
+    /* A note that the run is done is of one whose folder somebody has removed since. */
+    if (orphan || r->info.state == ASC_EXPERIMENT_STATE_DONE || forget(e, r, "done", ".json") || write_settings(e, r)) {
         *later = *later || orphan;
         asc_claim_drop(r->claim);
         r->claim = NULL;
@@ -236,20 +253,6 @@ static asc_status note_failed(asc_experiment *e, const asc_plan_run *r, const ch
     return status;
 }
 
-/* With what a worker that was killed had begun to write. */
-static asc_status forget_failure(asc_experiment *e, const asc_plan_run *r)
-{
-    static const char *const ends[] = {".txt", ".txt.tmp"};
-    for (int i = 0; i < 2 && asc_error(e->ctx) == ASC_OK; i++) {
-        char *path = asc_experiment_path(e, "failed", r->info.name, ends[i]);
-        if (path && unlink(path) && errno != ENOENT) {
-            asc_fail(e->ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
-        }
-        asc_path_free(e->ctx, path);
-    }
-    return asc_error(e->ctx);
-}
-
 asc_status asc_experiment_release(asc_experiment *e, int run, asc_experiment_end end, const char *text)
 {
     asc_status status = ASC_NEED(e ? e->ctx : NULL, "experiment_release: experiment", e);
@@ -265,7 +268,7 @@ asc_status asc_experiment_release(asc_experiment *e, int run, asc_experiment_end
     }
     bool diverged = end == ASC_EXPERIMENT_END_DIVERGED, done = end == ASC_EXPERIMENT_END_DONE;
     if (done || (diverged && r->info.tuning)) {
-        status = forget_failure(e, r);
+        status = forget(e, r, "failed", ".txt");
         status = status ? status : note_done(e, r, diverged ? "diverged" : "done");
     } else if (diverged || end == ASC_EXPERIMENT_END_FAILED) {
         status = note_failed(e, r, text ? text : "");
