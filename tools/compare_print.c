@@ -120,14 +120,20 @@ static json_t *describe_comparison(asc_ctx *ctx, const asc_system *systems, cons
     return o;
 }
 
-static const char *unit_name(asc_unit unit)
-{
-    return unit == ASC_UNIT_BLOCK ? "block" : unit == ASC_UNIT_PAIR ? "pair" : "text";
-}
+/* What items are called, and what is measured of one, in JSON and in words. */
+typedef struct words {
+    const char *unit, *items, *measure, *measured;
+} words;
 
-static const char *measure_name(asc_unit unit)
+/* A classifier's blocks are sequences with one class each. */
+static words words_of(const asc_system *systems, asc_unit unit)
 {
-    return unit == ASC_UNIT_BLOCK ? "nats_per_token" : unit == ASC_UNIT_PAIR ? "nats_per_pair" : "bits_per_byte";
+    static const words block = {"block", "blocks", "nats_per_token", "nats a token"},
+                       sequence = {"block", "sequences", "nats_per_sequence", "nats a sequence"},
+                       pair = {"pair", "pairs", "nats_per_pair", "nats a pair"},
+                       text = {"text", "passages", "bits_per_byte", "bits a byte"};
+    bool classes = systems[0].scores[0]->classes > 0;
+    return unit == ASC_UNIT_PAIR ? pair : unit == ASC_UNIT_TEXT ? text : classes ? sequence : block;
 }
 
 json_t *compare_describe(asc_ctx *ctx, const asc_system *systems, const asc_compared *c, const char *split)
@@ -140,8 +146,8 @@ json_t *compare_describe(asc_ctx *ctx, const asc_system *systems, const asc_comp
         json_array_append_new(comparisons, describe_comparison(ctx, systems, &c->comparison[i], c->unit));
     }
     set_text(o, "split", split);
-    set_text(o, "unit", unit_name(c->unit));
-    set_text(o, "measure", measure_name(c->unit));
+    set_text(o, "unit", words_of(systems, c->unit).unit);
+    set_text(o, "measure", words_of(systems, c->unit).measure);
     set_text(o, "reason", c->reason);
     set_whole(o, "n", c->n);
     json_object_set_new(o, "systems", list);
@@ -258,7 +264,7 @@ static bool several_seeds(const asc_compared *c)
 
 static void print_systems(const asc_system *systems, const asc_compared *c, int name)
 {
-    bool seeds = several_seeds(c), speeds = false, pairs = c->unit == ASC_UNIT_PAIR;
+    bool seeds = several_seeds(c), speeds = false, classes = systems[0].scores[0]->classes > 0;
     for (int64_t i = 0; i < c->n_systems; i++) {
         speeds |= isfinite(c->system[i].tokens_per_s.mean);
     }
@@ -268,7 +274,7 @@ static void print_systems(const asc_system *systems, const asc_compared *c, int 
     put(10, "parameters");
     put(wide, "loss");
     put(wide, "perplexity");
-    put(wide, "%s", pairs ? "accuracy" : "bits per byte");
+    put(wide, "%s", classes ? "accuracy" : "bits per byte");
     if (speeds) {
         put(8, "tokens/s");
     }
@@ -280,17 +286,12 @@ static void print_systems(const asc_system *systems, const asc_compared *c, int 
         put_parameters(10, r->parameters);
         put_spread(wide, DIGITS, r->loss);
         put_spread(wide, r->ppl.mean < 1000 ? 2 : 0, r->ppl);
-        put_spread(wide, DIGITS, pairs ? r->accuracy : r->bits_per_byte);
+        put_spread(wide, DIGITS, classes ? r->accuracy : r->bits_per_byte);
         if (speeds) {
             put_real(8, "%.0f", r->tokens_per_s.mean);
         }
         putchar('\n');
     }
-}
-
-static const char *items_name(asc_unit unit)
-{
-    return unit == ASC_UNIT_BLOCK ? "blocks" : unit == ASC_UNIT_PAIR ? "pairs" : "passages";
 }
 
 static void print_comparison(const asc_system *systems, const asc_comparison *c, int name, bool holm)
@@ -313,9 +314,7 @@ static void print_comparisons(const asc_system *systems, const asc_compared *c, 
 {
     bool holm = c->n_comparisons > 1;
     cli_print("\nagainst %s, in %s (below 0: better than it)\n", systems[0].name,
-              c->unit == ASC_UNIT_BLOCK  ? "nats a token"
-              : c->unit == ASC_UNIT_PAIR ? "nats a pair"
-                                         : "bits a byte");
+              words_of(systems, c->unit).measured);
     put(-name, "system");
     put(10, "difference");
     put(20, "95 %% interval");
@@ -330,7 +329,7 @@ static void print_comparisons(const asc_system *systems, const asc_compared *c, 
     for (int64_t i = 0; i < c->n_comparisons; i++) {
         print_comparison(systems, &c->comparison[i], name, holm);
     }
-    cli_print("p boot: paired bootstrap over %s, p rand: randomisation%s\n", items_name(c->unit),
+    cli_print("p boot: paired bootstrap over %s, p rand: randomisation%s\n", words_of(systems, c->unit).items,
               holm ? ", p Holm: p rand adjusted for all" : "");
 }
 
@@ -412,7 +411,7 @@ static void print_seed_row(const asc_system *system, const asc_system_result *r,
 /* What the seeds say of differences that items alone make look sure. The systems are compared with the first. */
 static void print_seeds(asc_ctx *ctx, const asc_system *systems, const asc_compared *c, int name)
 {
-    const char *items = items_name(c->unit);
+    const char *items = words_of(systems, c->unit).items;
     if (!several_seeds(c)) {
         cli_print("\nThe tests are over %s: whether other seeds would do the same, one seed can't tell.\n", items);
         return;
@@ -435,8 +434,8 @@ static void print_seeds(asc_ctx *ctx, const asc_system *systems, const asc_compa
         print_seed_row(&systems[i], &c->system[i], against, &interval, name);
     }
     cli_print("own seeds differ: pairs of a system's own seeds with p rand < 0.05 over %s\n"
-              "shared: seeds trained in the same order as the first system's; interval: of Student's t; p: exact;\n"
-              "least p: what so many can reach\n",
+              "shared: seeds trained in the same order as the first system's; interval: of Student's t; p: exact up\n"
+              "to 12 of them; least p: what so many can reach\n",
               items);
 }
 
@@ -467,8 +466,8 @@ void compare_print(asc_ctx *ctx, const asc_system *systems, const asc_compared *
     int name = name_width(systems, c->n_systems);
     if (c->reason) {
         cli_print("%s split, %lld passages of text, as\n%s\n\n", split, (long long)c->n, c->reason);
-    } else if (c->unit == ASC_UNIT_PAIR) {
-        cli_print("%s split, %lld pairs\n\n", split, (long long)c->n);
+    } else if (first->classes > 0) {
+        cli_print("%s split, %lld %s\n\n", split, (long long)c->n, words_of(systems, c->unit).items);
     } else {
         cli_print("%s split, %lld tokens in %lld blocks of %lld\n\n", split, (long long)first->result.tokens,
                   (long long)c->n, (long long)first->block);

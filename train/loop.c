@@ -87,7 +87,8 @@ asc_status asc_trainer_step(asc_trainer *t)
     t->steps_s += took;
     t->steps_tokens += (double)(n * t->stepper.block);
     t->steps_done++;
-    t->flops_per_token = 3 * r.flops / (double)tokens; /* twice the forward's backward */
+    t->flops += 3 * r.flops; /* twice the forward's backward */
+    t->flops_tokens += tokens;
     return ASC_OK;
 }
 

@@ -185,7 +185,8 @@ static asc_status check_momentum(asc_ctx *ctx, const asc_values *v, const groups
     for (int i = 0; i < all->n; i++) {
         muon = muon || all->at[i].optimizer == ASC_RULE_MUON;
     }
-    return muon && v->momentum == 0 ? asc_fail_on(ctx, ASC_ERR_ARG, "momentum", " is 0, expected more for Muon") : ASC_OK;
+    bool wrong = muon && v->momentum == 0;
+    return wrong ? asc_fail_on(ctx, ASC_ERR_ARG, "momentum", " is 0, expected more for Muon") : ASC_OK;
 }
 
 asc_optim *asc_optimizer_new(asc_ctx *ctx, const asc_values *v, asc_lm *lm)

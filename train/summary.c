@@ -121,6 +121,14 @@ static double wall_time(const asc_trainer *t)
     return fmax(before, earlier(t, "wall_s")) + asc_trainer_spent(t);
 }
 
+/* GFLOP a token, the mean over the run: of this invocation, and of those before it as far as their summary says it. */
+static double products(const asc_trainer *t)
+{
+    double before = earlier(t, "gflop_per_token"), now = 1e-9 * t->flops, here = (double)t->flops_tokens;
+    double there = isfinite(before) ? (double)t->state.tokens - here : 0;
+    return here + there > 0 ? (now + (there > 0 ? before * there : 0)) / (here + there) : before;
+}
+
 static double unknown_share(const asc_trainer *t)
 {
     bool whole = !isnan(t->whole.loss), any = t->evaluation_s > 0;
@@ -133,13 +141,12 @@ static json_t *describe(asc_trainer *t, const char *state, const char *reason)
     words = words ? words : json_string("an error about a name that is not UTF-8");
     lines all = read_lines(t);
     asc_machine m = asc_machine_info();
-    double flops = t->flops_per_token > 0 ? t->flops_per_token * 1e-9 : earlier(t, "gflop_per_token");
     json_t *object =
         json_pack("{s:s, s:o, s:I, s:I, s:f, s:o, s:o, s:I, s:o, s:o}", "state", state, "reason", words, "steps",
                   (json_int_t)t->state.step, "tokens", (json_int_t)t->state.tokens, "epochs",
                   asc_stages_epochs(&t->stages, t->state.step), "wall_s", real(wall_time(t)), "peak_rss_mib",
                   real(peak_mib(t)), "parameters", (json_int_t)asc_params_numel(asc_lm_params(t->lm)),
-                  "gflop_per_token", real(flops), "tokens_per_s", real(median(&all)));
+                  "gflop_per_token", real(products(t)), "tokens_per_s", real(median(&all)));
     json_t *machine = json_pack(
         "{s:s, s:f, s:i, s:s, s:s?, s:s, s:o, s:o}", "processor", m.processor, "memory_gib",
         m.memory_bytes / (1024. * 1024 * 1024), "threads", asc_threads(t->ctx), "version", m.version, "blas", m.blas,

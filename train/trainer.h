@@ -61,7 +61,8 @@ typedef struct asc_trainer {
     double steps_tokens;       /* their tokens, as asc_stages_tokens counts */
     int64_t steps_done;
     double evaluation_s;       /* of the last evaluation; 0 before the first */
-    double flops_per_token;    /* of a step; 0 before the first */
+    double flops;              /* products of this invocation's steps, and their tokens */
+    int64_t flops_tokens;
 
     asc_split part;            /* of the validation split, its beginning: eval_tokens */
     const asc_split *judge;    /* what evaluations take: that or all of it */

@@ -51,7 +51,8 @@ ASC_API asc_params *asc_lm_params(asc_lm *lm);
  * parameter. */
 ASC_API double asc_lm_rate_scale(const asc_lm *lm, int param);
 
-/* The dropout of the calls from here on, 0 <= p < 1; 0, the initial value, for evaluation. ASC_ERR_ARG, and it stays. */
+/* The dropout of the calls from here on, 0 <= p < 1; 0, the initial value, for evaluation. ASC_ERR_ARG: another; it
+ * stays as it was. */
 ASC_API void asc_lm_set_dropout(asc_lm *lm, double p);
 
 /* Whether the calls from here on keep only the hidden states between the blocks for the backward pass, which computes

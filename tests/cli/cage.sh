@@ -69,7 +69,8 @@ done
 named stranger data "$folder/elsewhere"
 caged eval stranger --data builtin:500
 named stranger data "$folder"
-LD_PRELOAD=$folder/shim.so SECRET=$folder/elsewhere/file SECRET_OUT=$folder/elsewhere/out status 3 "$ASCGRAD" eval stranger
+SECRET=$folder/elsewhere/file SECRET_OUT=$folder/elsewhere/out LD_PRELOAD=$folder/shim.so \
+    status 3 "$ASCGRAD" eval stranger
 has err 'secret refused, file refused'
 cp run/model.safetensors ../elsewhere/model.safetensors
 mkdir ../elsewhere/below

@@ -128,8 +128,8 @@ status 2 "$ASCGRAD" compare '=t-1' g-1
 has err "got '=t-1', expected a RUN"
 # the order of blocks that are carried on follows from the batch, too
 for run in 8:same-1 8:same-2 4:other; do
-    status 0 "$ASCGRAD" train --preset tiny --data builtin:5000 --carry 16 --pos-emb false --positions rotary --steps 2 \
-        --batch "${run%%:*}" -q --out "${run#*:}"
+    status 0 "$ASCGRAD" train --preset tiny --data builtin:5000 --carry 16 --pos-emb false --positions rotary \
+        --steps 2 --batch "${run%%:*}" -q --out "${run#*:}"
 done
 status 0 "$ASCGRAD" compare same-1 same-2 other --json
 json '[c["seeds"] for c in d["comparisons"]] == [1, 0]'

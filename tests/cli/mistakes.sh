@@ -165,7 +165,7 @@ done <<'END'
 2 train --resume run runs/first => 'runs/first' is one argument too many
 2 train --resume run --lr 1 => --lr: can't be given anew: run goes on with its own settings
 2 train --resume run --dim 64 => --dim can't be given anew
-2 train --out r --preset tiny --data builtin:8000 --optimizer muon --momentum 0 => --momentum is 0, expected more for Muon
+2 $T --optimizer muon --momentum 0 => --momentum is 0, expected more for Muon
 3 $T --init nowhere => nowhere: there is no such run or file
 2 train --out r --data builtin:8000 --init run --dim 64 => tok_emb.weight (378, 32) there, (378, 64) here
 

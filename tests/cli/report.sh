@@ -201,12 +201,32 @@ has err "report: unknown key 'tokns'; did you mean 'tokens'?$"
 # ---- layers of a hybrid: omega of those that have it ----
 cat >hybrid.json <<'END'
 {"name": "hybrid", "common": {"preset": "tiny", "data": "builtin:6000", "dim": 16, "heads": 2, "steps": 6, "layers": 4,
- "eval_every": 2, "threads": 1}, "systems": {"late": {"mixing": ["transformer", "transformer", "ascender", "transformer"]}},
+ "eval_every": 2, "threads": 1},
+ "systems": {"late": {"mixing": ["transformer", "transformer", "ascender", "transformer"]}},
  "seeds": [1], "report": {"figures": ["omega"]}}
 END
 status 0 "$ASCGRAD" experiment run hybrid.json --out hybrid
 status 0 "$ASCGRAD" experiment report hybrid
 has hybrid/figures/omega.csv '^late,sep,'
+sed 's/"figures"/"metric": "valid_pl", &/' hybrid/experiment.json >changed
+cp changed hybrid/experiment.json
+status 3 "$ASCGRAD" experiment report hybrid
+has err "^ascgrad experiment report: report: metric: no run has 'valid_pl', expected a key of metrics.jsonl"
+
+# ---- classifiers are told by how often they are right, whatever chose their models ----
+cat >classes.json <<'END'
+{"name": "classes", "common": {"preset": "tiny", "data": "task:majority:length=5,train=60,valid=20,test=20", "dim": 16,
+  "heads": 2, "steps": 6, "head": "classifier", "pos_emb": false, "threads": 1},
+ "systems": {"one": {}, "two": {"lr": 1e-5}}, "seeds": [1], "report": {"figures": ["cost"], "targets": [0.1]}}
+END
+status 0 "$ASCGRAD" experiment run classes.json --out classes
+status 0 "$ASCGRAD" experiment report classes
+has classes/report.md '^Smallest share wrong, % (test): '
+has classes/report.md 'Up to a validation accuracy'
+has classes/report.md '20 sequences, differences in nats a sequence'
+status 0 "$ASCGRAD" compare classes/runs/one-1 classes/runs/two-1
+has out '^test split, 20 sequences$'
+has out '^system .* perplexity .* accuracy'
 
 # ---- six seeds can star: better ones *, worse ones with a dagger ----
 cat >six.json <<'END'
@@ -229,11 +249,11 @@ done >five.json
 rm -f six/runs/quick-3/model.safetensors
 status 3 "$ASCGRAD" experiment report six --figures cost
 has err 'six/runs/quick-3.*not evaluated'
-has six/report.md '^What the tables say of the split is without these.*quick-3: not evaluated: '
+has six/report.md '^Left out of what is averaged: six/runs/quick-3: not evaluated: '
 has six/tables/results.csv '^quick,6,'
 five=$(field ppl <five.json | awk '{ s += $1 } END { printf "%.15g", s / NR }')
 near "$(sed -n 's/^quick,6,//p' six/tables/results.csv | cut -d, -f1)" "$five" 'perplexity of the five that are there'
-near "$(sed -n 's/^,quick,//p' six/figures/cost.csv | head -n 1 | cut -d, -f2)" "$five" 'the same in the figure'
+near "$(sed -n 's/^[^,]*,quick,//p' six/figures/cost.csv | head -n 1 | cut -d, -f2)" "$five" 'the same in the figure'
 has six/tables/significance.csv '^slow,quick,'
 
 # ---- models with different tokens: bits per byte ----

@@ -18,8 +18,10 @@ static const cli_option options[] = {
     {0},
 };
 
-/* What a run's own files say of it; false before it has begun. */
-static bool read_run(asc_ctx *ctx, const asc_experiment_run *run, asc_run_info *info)
+enum { WHY = 600 };
+
+/* What a run's own files say of it; false before it has begun, and where they can't be read: why, or "". */
+static bool read_run(asc_ctx *ctx, const asc_experiment_run *run, asc_run_info *info, char why[WHY])
 {
     char config[4200];
     snprintf(config, sizeof config, "%.4000s/config.json", run->folder);
@@ -28,14 +30,19 @@ static bool read_run(asc_ctx *ctx, const asc_experiment_run *run, asc_run_info *
         *info = *asc_run_info_of(read);
         info->reason = info->processor = info->version = info->blas = info->instructions = NULL;
     }
+    snprintf(why, WHY, "%s", asc_error_message(ctx));
+    asc_error_clear(ctx);
     asc_run_free(read);
     return read;
 }
 
-/* The text that a failed run left; new, NULL without. */
-static json_t *failure(const asc_experiment *e, const asc_experiment_run *run)
+/* Why a run can't be read, or the text that a failed one left; new, NULL without. */
+static json_t *failure(const asc_experiment *e, const asc_experiment_run *run, const char *why)
 {
     char path[4400], text[4000];
+    if (*why) {
+        return cli_json_text(why, strlen(why));
+    }
     snprintf(path, sizeof path, "%.4000s/failed/%.200s.txt", asc_experiment_folder(e), run->name);
     FILE *f = run->state == ASC_EXPERIMENT_STATE_FAILED ? asc_file_read(path) : NULL;
     if (!f) {
@@ -48,10 +55,12 @@ static json_t *failure(const asc_experiment *e, const asc_experiment_run *run)
 
 /* ---- JSON ---- */
 
-static json_t *run_json(asc_ctx *ctx, const asc_experiment *e, const asc_experiment_run *run)
+static json_t *run_json(asc_ctx *ctx, const asc_experiment *e, const asc_experiment_run *run, int *status)
 {
+    char why[WHY];
     asc_run_info info = {.best = {.valid_loss = NAN, .valid_ppl = NAN, .valid_accuracy = NAN}, .wall_s = NAN};
-    bool begun = read_run(ctx, run, &info);
+    bool begun = read_run(ctx, run, &info, why);
+    *status = *why ? CLI_IO : *status;
     return json_pack("{s:s, s:s, s:I, s:b, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "name", run->name, "system",
                      asc_experiment_system(e, run->system), "seed", (json_int_t)run->seed, "tuning", run->tuning,
                      "state", asc_experiment_state_name(run->state), "folder", run->folder, "step",
@@ -59,7 +68,7 @@ static json_t *run_json(asc_ctx *ctx, const asc_experiment *e, const asc_experim
                      begun && info.steps > 0 ? json_integer(info.steps) : json_null(), "wall_s",
                      cli_json_real(info.wall_s), "valid_loss", cli_json_real(info.best.valid_loss), "valid_ppl",
                      cli_json_real(info.best.valid_ppl), "valid_accuracy", cli_json_real(info.best.valid_accuracy),
-                     "failure", failure(e, run));
+                     "failure", failure(e, run, why));
 }
 
 static json_t *tuning_json(asc_ctx *ctx, asc_experiment *e)
@@ -89,11 +98,12 @@ static json_t *tuning_json(asc_ctx *ctx, asc_experiment *e)
 static int print_json(asc_ctx *ctx, asc_experiment *e, const asc_experiment_time *time)
 {
     char cache[4200] = "";
+    int status = CLI_OK;
     json_t *runs = json_array();
     experiment_counts counts = experiment_count(e);
     asc_experiment_cache(e, 0, cache, sizeof cache);
     for (int i = 0; i < counts.all; i++) {
-        json_array_append_new(runs, run_json(ctx, e, asc_experiment_run_at(e, i)));
+        json_array_append_new(runs, run_json(ctx, e, asc_experiment_run_at(e, i), &status));
     }
     json_t *object = json_pack(
         "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", asc_experiment_name(e), "scale",
@@ -101,7 +111,12 @@ static int print_json(asc_ctx *ctx, asc_experiment *e, const asc_experiment_time
         experiment_counts_json(&counts), "spent_s", cli_json_real(time->spent_s), "tuning_s",
         cli_json_real(time->tuning_s), "tuning_share", cli_json_real(time->tuning_share), "left_s",
         cli_json_real(time->left_s), "tuning", tuning_json(ctx, e), "runs", runs);
-    return asc_error(ctx) ? json_decref(object), cli_report(ctx) : cli_print_json(object);
+    if (asc_error(ctx)) {
+        json_decref(object);
+        return cli_report(ctx);
+    }
+    int printed = cli_print_json(object);
+    return printed > status ? printed : status;
 }
 
 /* ---- a table ---- */
@@ -116,11 +131,12 @@ static int name_width(const asc_experiment *e)
     return (int)width;
 }
 
-static void print_run(asc_ctx *ctx, const asc_experiment *e, const asc_experiment_run *run, int width)
+static int print_run(asc_ctx *ctx, const asc_experiment *e, const asc_experiment_run *run, int width)
 {
+    char why[WHY];
     asc_run_info info;
     char step[60] = "", found[32] = "", wall[32] = "";
-    if (read_run(ctx, run, &info)) {
+    if (read_run(ctx, run, &info, why)) {
         snprintf(step, sizeof step, "%lld/%lld", (long long)info.step, (long long)info.steps);
         experiment_time_text(info.wall_s, wall, sizeof wall);
         double value = info.by_accuracy ? 100 * info.best.valid_accuracy : info.best.valid_ppl;
@@ -130,13 +146,14 @@ static void print_run(asc_ctx *ctx, const asc_experiment *e, const asc_experimen
     }
     cli_print("%-*s  %-11s  %13s  %9s  %9s\n", width, run->name,
               run->diverged ? "diverged" : asc_experiment_state_name(run->state), step, found, wall);
-    json_t *text = failure(e, run);
+    json_t *text = failure(e, run, why);
     const char *at = json_string_value(text);
     for (size_t n; at && *at; at += n + (at[n] == '\n')) {
         n = strcspn(at, "\n");
         cli_print("    %.*s\n", (int)n, at);
     }
     json_decref(text);
+    return *why ? CLI_IO : CLI_OK;
 }
 
 static void print_tuning(asc_experiment *e)
@@ -168,10 +185,11 @@ static int print_table(asc_ctx *ctx, asc_experiment *e, const asc_experiment_tim
 {
     char text[200], left[40];
     experiment_counts counts = experiment_count(e);
-    int width = name_width(e);
+    int width = name_width(e), status = CLI_OK;
     cli_print("%-*s  %-11s  %13s  %9s  %9s\n", width, "run", "state", "step", "valid", "time");
     for (int i = 0; i < counts.all && !asc_error(ctx); i++) {
-        print_run(ctx, e, asc_experiment_run_at(e, i), width);
+        int one = print_run(ctx, e, asc_experiment_run_at(e, i), width);
+        status = one > status ? one : status;
     }
     print_tuning(e);
     cli_print("%s\n", experiment_counts_text(&counts, text, sizeof text));
@@ -183,7 +201,8 @@ static int print_table(asc_ctx *ctx, asc_experiment *e, const asc_experiment_tim
         cli_print("; tuning is %.0f %% of the whole", 100 * time->tuning_share);
     }
     cli_print("\n");
-    return cli_report(ctx);
+    int reported = cli_report(ctx);
+    return reported > status ? reported : status;
 }
 
 static int run(int argc, char **argv)

@@ -73,8 +73,9 @@ static void put_rows(figure *f, const figure_plot *p, const figure_series *s)
     snprintf(number, sizeof number, "%d", (int)(s - p->series));
     for (int64_t i = 0; i < s->n; i++) {
         int64_t group = p->groups ? (int64_t)s->x[i] : -1;
-        figure_row(f, p->title, s->name ? s->name : number, group >= 0 && group < p->n_groups ? p->groups[group] : NULL,
-                   s->x[i], s->y[i], s->low ? s->low[i] : NAN, s->high ? s->high[i] : NAN);
+        figure_row(f, p->title ? p->title : p->panel, s->name ? s->name : number,
+                   group >= 0 && group < p->n_groups ? p->groups[group] : NULL, s->x[i], s->y[i],
+                   s->low ? s->low[i] : NAN, s->high ? s->high[i] : NAN);
     }
 }
 

@@ -95,6 +95,7 @@ typedef struct figure_series {
 
 typedef struct figure_plot {
     const char *title, *x_title, *y_title;
+    const char *panel; /* in the table, of a panel that has no title */
     const figure_series *series;
     int64_t n_series;
     const char *const *groups; /* of bars: what stands at x = 0, 1, …, n_groups of them */

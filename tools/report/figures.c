@@ -226,7 +226,8 @@ static void draw_cost(report *r)
                     s[i].series[k].unkeyed = !last;
                 }
                 figure_curves(&f, &box,
-                              &(figure_plot){.x_title = costs[i].title,
+                              &(figure_plot){.panel = costs[i].title,
+                                             .x_title = costs[i].title,
                                              .y_title = report_quality_title(r),
                                              .series = s[i].series,
                                              .n_series = s[i].n + (s[i].n_front > 0),

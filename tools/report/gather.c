@@ -94,7 +94,7 @@ static asc_status add_run(report *r, int number, const asc_experiment_run *plann
     }
     asc_run *run = asc_run_read(r->ctx, planned->folder);
     if (!run && asc_error(r->ctx) != ASC_ERR_MEMORY) {
-        report_leave_out(r, "left out");
+        report_leave_out(r, "not read");
         return ASC_OK;
     }
     trained *t = run ? grow(r, (void **)&v->runs, v->n, sizeof *t) : NULL;

@@ -63,6 +63,21 @@ static int64_t count_done(const report *r)
     return done;
 }
 
+static bool has_key(const report *r, const char *key)
+{
+    const char *at;
+    for (int v = 0; v < r->n_variants; v++) {
+        for (int64_t k = 0; k < r->variants[v].n; k++) {
+            for (int i = 0; (at = asc_run_key_at(r->variants[v].runs[k].run, i)); i++) {
+                if (strcmp(at, key) == 0) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
 /* The measurement that the learning curves show: perplexity on the validation split where the runs have it. */
 static const char *choose_metric(const report *r)
 {
@@ -70,13 +85,9 @@ static const char *choose_metric(const report *r)
                                  : report_tokens_differ(r) ? "valid_bits_per_byte"
                                                            : "valid_ppl",
                                  "valid_loss", "loss"};
-    const char *wanted = json_string_value(json_object_get(r->wants, "metric")), *key;
+    const char *wanted = json_string_value(json_object_get(r->wants, "metric"));
     for (size_t u = 0; u < sizeof usual / sizeof *usual && !wanted; u++) {
-        for (int v = 0; v < r->n_variants && !wanted; v++) {
-            for (int i = 0; r->variants[v].n > 0 && (key = asc_run_key_at(r->variants[v].runs[0].run, i)); i++) {
-                wanted = strcmp(key, usual[u]) == 0 ? usual[u] : wanted;
-            }
-        }
+        wanted = has_key(r, usual[u]) ? usual[u] : NULL;
     }
     return wanted ? wanted : "loss";
 }
@@ -100,8 +111,7 @@ static void write_beginning(report *r)
     }
     document_text(&r->doc, "%s.", experiment_counts_text(&counts, text, sizeof text));
     json_array_foreach(r->left_out, n, why) {
-        document_text(&r->doc, "%s%s", n ? "" : "What the tables say of the split is without these. ",
-                      json_string_value(why));
+        document_text(&r->doc, "Left out of what is averaged: %s", json_string_value(why));
     }
     if (best) {
         asc_spread s = report_spread(r, best, report_quality(r));
@@ -167,6 +177,10 @@ static int make(report *r, const struct args *args)
         return cli_report(r->ctx);
     }
     r->metric = choose_metric(r);
+    if (!has_key(r, r->metric)) {
+        cli_message("report: metric: no run has '%s', expected a key of metrics.jsonl, as valid_ppl", r->metric);
+        return CLI_IO;
+    }
     int status = write_report(r);
     int printed = asc_error(r->ctx) == ASC_OK ? print_result(r, args->json) : CLI_OK;
     return status > printed ? status : printed;

@@ -122,14 +122,27 @@ static void put_tuned(report *r, int run, char *text, size_t size)
     }
 }
 
+/* Whether it is how often a model is right that chose. */
+static bool is_tuned_by_accuracy(report *r)
+{
+    asc_experiment_tuning tuning;
+    for (int s = 0; asc_experiment_system(r->experiment, s); s++) {
+        if (asc_experiment_tuning_of(r->experiment, s, &tuning) == ASC_OK && isfinite(tuning.valid_accuracy)) {
+            return true;
+        }
+        asc_error_clear(r->ctx);
+    }
+    return false;
+}
+
 /* What each system's runs of the tuning came to. */
 static void put_tuning(report *r)
 {
-    bool classes = report_is_of_classes(r);
+    bool accurate = is_tuned_by_accuracy(r);
     const column columns[] = {{"system", "system", COLUMN_TEXT, 0, false},
                               {"tried", "tried", COLUMN_TEXT, 0, false},
-                              {"perplexity, valid", "valid_ppl", COLUMN_NUMBER, 2, classes},
-                              {"accuracy, valid, %", "valid_accuracy", COLUMN_NUMBER, 2, !classes},
+                              {"perplexity, valid", "valid_ppl", COLUMN_NUMBER, 2, accurate},
+                              {"accuracy, valid, %", "valid_accuracy", COLUMN_NUMBER, 2, !accurate},
                               {"chosen", "chosen", COLUMN_TEXT, 0, false},
                               {0}};
     const asc_experiment_run *planned;
@@ -170,7 +183,9 @@ static void tell_tuning(report *r)
             document_item(&r->doc, name, "%s, the best of %d tried%s", chosen, tuning.tried,
                           tuning.at_edge ? "; it is at the grid's edge: a wider grid may do better" : "");
         } else {
-            document_item(&r->doc, name, "not tuned yet, %d of %d done", tuning.done, tuning.tried);
+            bool over = tuning.done == tuning.tried;
+            document_item(&r->doc, name, "%s, %d of %d done", over ? "none has a finite loss" : "not tuned yet",
+                          tuning.done, tuning.tried);
         }
     }
     document_items_end(&r->doc);

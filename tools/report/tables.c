@@ -187,8 +187,8 @@ static void explain_marks(report *r)
     document_text(&r->doc,
                   "Mean \xc2\xb1 sample deviation over the seeds. * and **: better than the baseline, the best of its "
                   "kind, with p < 0.05 and p < 0.01, \xe2\x80\xa0 and \xe2\x80\xa0\xe2\x80\xa0: worse, by "
-                  "randomisation over the items (Holm over the comparisons of a table) and also over the seeds, with "
-                  "the same sign.");
+                  "randomisation over the items (Holm over the comparisons of a table) and also over the seeds (of "
+                  "each comparison by itself: of twenty a mark or so comes by chance), with the same sign.");
     if (least_p(r) >= .05 && least_p(r) < 1) {
         document_text(
             &r->doc,
@@ -389,13 +389,18 @@ void report_significance(report *r)
         }
         any = true;
         snprintf(name, sizeof name, i ? "significance-%d" : "significance", i + 1);
+        bool classes = report_is_classifier(r->variants[c->order[0]].runs);
+        asc_unit unit = c->compared->unit;
         snprintf(title, sizeof title, "%s%s%lld %s, differences in %s", c->name, *c->name ? ": " : "",
-                 (long long)c->compared->n, c->compared->unit == ASC_UNIT_BLOCK  ? "blocks"
-                 : c->compared->unit == ASC_UNIT_PAIR ? "pairs"
-                                                      : "passages of text",
-                 c->compared->unit == ASC_UNIT_BLOCK  ? "nats a token"
-                 : c->compared->unit == ASC_UNIT_PAIR ? "nats a pair"
-                                                      : "bits a byte");
+                 (long long)c->compared->n,
+                 unit == ASC_UNIT_PAIR   ? "pairs"
+                 : unit == ASC_UNIT_TEXT ? "passages of text"
+                 : classes               ? "sequences"
+                                         : "blocks",
+                 unit == ASC_UNIT_PAIR   ? "nats a pair"
+                 : unit == ASC_UNIT_TEXT ? "bits a byte"
+                 : classes               ? "nats a sequence"
+                                         : "nats a token");
         table t;
         table_begin(&t, &r->doc, name, title, significance);
         for (int64_t k = 0; k < c->compared->n_comparisons; k++) {
@@ -406,10 +411,10 @@ void report_significance(report *r)
         tell_spread(r, c);
     }
     document_text(&r->doc, any ? "A difference below 0: the system predicts better. Tests and intervals over items "
-                                 "stand for other texts, not for other seeds: \"p seeds\", exact, and the interval "
-                                 "before it, by Student's t, are about those."
-                               : "There is nothing to compare: two systems with runs that are done and a baseline "
-                                 "among them are needed.");
+                                 "stand for other texts, not for other seeds: \"p seeds\", exact up to 12, and the "
+                                 "interval before it, by Student's t, are about those."
+                               : "There is nothing to compare: two systems with models that were evaluated and a "
+                                 "baseline among them are needed.");
 }
 
 /* ---- machines ---- */

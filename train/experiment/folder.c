@@ -169,6 +169,11 @@ static asc_status compare_grid(const asc_experiment *e, const json_t *there, con
         if (compare_list(e, what, values, json_object_get(here, key), NULL)) {
             return asc_error(e->ctx);
         }
+        const json_t *first = json_array_get(values, 0), *now = json_array_get(json_object_get(here, key), 0);
+        if (json_object_get(e->def, "tune") && !json_equal((json_t *)first, (json_t *)now)) {
+            snprintf(what, sizeof what, "the grid's first %.60s, with which systems are tuned,", key);
+            return differ(e, what, first, now);
+        }
     }
     return ASC_OK;
 }

@@ -168,7 +168,10 @@ asc_status asc_experiment_time_of(asc_experiment *e, asc_experiment_time *time)
         status = asc_fail(e->ctx, ASC_ERR_ARG, "experiment_time_of: the experiment has no folder");
     }
     for (int i = 0; !status && i < e->n; i++) {
-        status = measure(e, &e->runs[i]);
+        status = measure(e, &e->runs[i]) == ASC_ERR_MEMORY ? ASC_ERR_MEMORY : ASC_OK;
+        if (!status) {
+            asc_error_clear(e->ctx); /* one that can't be read says nothing of time */
+        }
     }
     if (status) {
         return status;
