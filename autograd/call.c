@@ -184,10 +184,19 @@ asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what
 static asc_status declare(asc_call *call, asc_array *a, const char *what, int i, asc_dtype dtype, int ndim,
                           const int64_t *shape)
 {
-    if (!asc_array_init(a, dtype, ndim, shape)) {
-        return asc_call_fail(call, "%s %d would have %d dimensions, or more bytes than there are", what, i, ndim);
+    if (asc_array_init(a, dtype, ndim, shape)) {
+        return ASC_OK;
     }
-    return ASC_OK;
+    if (ndim < 0 || ndim > ASC_MAX_DIMS) {
+        return asc_call_fail(call, "%s %d would have %d dimensions, expected 0 to %d", what, i, ndim, ASC_MAX_DIMS);
+    }
+    if (!shape) {
+        return asc_call_fail(call, "%s %d is declared without a shape", what, i);
+    }
+    char text[ASC_SHAPE_TEXT];
+    asc_array wanted = {.ndim = ndim};
+    memcpy(wanted.shape, shape, (size_t)ndim * sizeof *shape);
+    return asc_call_fail(call, "%s %d would be %s, more bytes than there are", what, i, asc_shape_text(&wanted, text));
 }
 
 static bool same_kind(const asc_array *a, const asc_array *b)

@@ -141,6 +141,11 @@ void asc_span_begin(asc_ctx *ctx, asc_span *span, const char *name)
     if (ASC_NEED(ctx, "span_begin: span name", span, name)) {
         return;
     }
+    asc_tape *open = ctx->tape.state;
+    if (open && open->span == span) {
+        open->span = NULL;
+        asc_fail(ctx, ASC_ERR_STATE, "span_begin: %s has begun, and not ended", name);
+    }
     *span = (asc_span){.name = name, .start_s = NAN};
     if (watched(ctx)) {
         asc_tape *tape = ctx->tape.state;
@@ -157,6 +162,11 @@ void asc_span_end(asc_ctx *ctx, asc_span *span)
         return;
     }
     asc_tape *tape = ctx->tape.state;
+    if (tape->span != span) { /* those outside of it may be gone */
+        tape->span = NULL;
+        asc_fail(ctx, ASC_ERR_STATE, "span_end: %s is not the last that was begun and not ended", span->name);
+        return;
+    }
     tape->span = span->outer;
     if (watched(ctx)) {
         tell(ctx, &(asc_event){.name = span->name, .start_s = span->start_s, .work_s = span->work_s,

@@ -25,10 +25,17 @@ static asc_status check(asc_ctx *ctx, const asc_tensor *tensors, int n, int64_t 
     }
     for (int i = 0; i < n; i++) {
         asc_array a = asc_array_of(tensors[i]), first = asc_array_of(tensors[0]);
-        char shape[ASC_SHAPE_TEXT];
-        if (a.ndim < 1 || a.shape[0] != first.shape[0]) {
-            return asc_fail(ctx, ASC_ERR_ARG, "batches_new: tensors[%d] is %s, expected %s", i,
-                            asc_shape_text(&a, shape), i == 0 ? "rows (N, ...)" : "as many rows as tensors[0]");
+        char shape[ASC_SHAPE_TEXT], name[24];
+        snprintf(name, sizeof name, "tensors[%d]", i);
+        if (asc_need_tensor(ctx, tensors[i], "batches_new", name)) {
+            return asc_error(ctx);
+        }
+        if (a.ndim < 1) {
+            return asc_fail(ctx, ASC_ERR_ARG, "batches_new: %s is a scalar, expected rows (N, ...)", name);
+        }
+        if (a.shape[0] != first.shape[0]) {
+            return asc_fail(ctx, ASC_ERR_ARG, "batches_new: %s is %s, expected as many rows as tensors[0], %lld", name,
+                            asc_shape_text(&a, shape), (long long)first.shape[0]);
         }
         if (!asc_is_contiguous(tensors[i])) {
             return asc_fail(ctx, ASC_ERR_ARG, "batches_new: tensors[%d] is not contiguous", i);
@@ -77,15 +84,10 @@ asc_batches *asc_batches_new(asc_ctx *ctx, const asc_tensor *tensors, int n, int
     return b;
 }
 
-static size_t scopes_of(const asc_ctx *ctx)
-{
-    return ctx->n_scopes + ctx->failed_scopes;
-}
-
 /* Ends the batch's scope, if it is the innermost one: no other's is ended in its place. */
 static asc_status end_scope(asc_batches *b, const char *function)
 {
-    size_t begun = scopes_of(b->ctx), own = b->scopes;
+    size_t begun = asc_scopes_begun(b->ctx), own = b->scopes;
     if (own && begun > own) {
         return asc_fail(b->ctx, ASC_ERR_STATE, "%s: a scope that was begun after the last batch has not ended",
                         function);
@@ -149,7 +151,7 @@ bool asc_batches_next(asc_batches *b, asc_tensor *out)
         return false;
     }
     asc_scope_begin(b->ctx);
-    b->scopes = scopes_of(b->ctx);
+    b->scopes = asc_scopes_begun(b->ctx);
     int64_t left = b->rows - b->at, rows = left < b->batch ? left : b->batch;
     for (int i = 0; i < b->n; i++) {
         out[i] = gather(b, b->whole[i], rows);

@@ -164,13 +164,6 @@ asc_tensor asc_grassmann_inverse_counts(asc_layer *l, int64_t B, int64_t N, int6
 
 /* ---- the partners ---- */
 
-/* x (B, N, r) moved `by` positions later, 0 before. */
-static asc_tensor later(asc_ctx *ctx, asc_tensor x, int64_t by)
-{
-    asc_tensor early = asc_slice(ctx, x, 1, 0, asc_size(x, 1) - by, 1);
-    return asc_after(early, asc_pad(ctx, early, 3, (int64_t[]){0, by, 0}, (int64_t[]){0, 0, 0}, 0));
-}
-
 /* m_{t-1}, by doubling (Hillis and Steele 1986): after a pass, m_t is what the last `span` tokens left, and f_t how
  * much they leave of what was there before. */
 static asc_tensor memory_before(asc_layer *l, asc_tensor x, asc_tensor z)
@@ -179,15 +172,15 @@ static asc_tensor memory_before(asc_layer *l, asc_tensor x, asc_tensor z)
     asc_tensor f = forget(l, x), enters = asc_scale_shift(ctx, f, -1, 1);
     asc_tensor m = asc_after(enters, asc_mul(ctx, enters, z));
     for (int64_t span = 1; span < asc_size(z, 1); span *= 2) {
-        asc_tensor early = later(ctx, m, span), stays = asc_after(early, asc_mul(ctx, f, early));
-        asc_tensor f_early = later(ctx, f, span);
+        asc_tensor early = asc_later(ctx, m, span), stays = asc_after(early, asc_mul(ctx, f, early));
+        asc_tensor f_early = asc_later(ctx, f, span);
         m = asc_after(m, asc_add(ctx, m, stays));
         f = asc_after(f, asc_mul(ctx, f, f_early));
         asc_release(stays);
         asc_release(f_early);
     }
     asc_release(f);
-    return asc_size(m, 1) > 0 ? asc_after(m, later(ctx, m, 1)) : m;
+    return asc_size(m, 1) > 0 ? asc_after(m, asc_later(ctx, m, 1)) : m;
 }
 
 /* z (B, skip + N, r) where vector a of each pair of the last N stands, 0 outside of the sequence, the memory left out:

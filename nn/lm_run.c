@@ -297,7 +297,7 @@ static asc_tensor mix_and_move(asc_layer *mix, asc_tensor x, int64_t l, void *ar
     if (l == p->layer && mix->mixing->moves) {
         p->moved = asc_keep(mix->mixing->moves(mix, x, p->name));
     }
-    return mix->mixing->forward(mix, x, asc_null(), NULL);
+    return asc_layer_gave(mix, x, mix->mixing->forward(mix, x, asc_null(), NULL));
 }
 
 asc_tensor asc_lm_moves(asc_lm *lm, asc_tensor tokens, int64_t layer, const char *name)
@@ -332,7 +332,7 @@ static asc_tensor mix_and_look(asc_layer *mix, asc_tensor x, int64_t l, void *pa
     if (mix->mixing->inspect) {
         asc_layer_show(mix, x, asc_null(), parts);
     }
-    return mix->mixing->forward(mix, x, asc_null(), NULL);
+    return asc_layer_gave(mix, x, mix->mixing->forward(mix, x, asc_null(), NULL));
 }
 
 asc_status asc_lm_inspect(asc_lm *lm, asc_tensor tokens, int64_t layer, asc_params *parts)

@@ -23,7 +23,8 @@ asc_tensor asc_layer_gave(asc_layer *l, asc_tensor x, asc_tensor y)
                  asc_dtype_name(got.dtype), asc_shape_text(&got, text[0]), asc_dtype_name(expected.dtype),
                  asc_shape_text(&expected, text[1]));
     } else {
-        return y;
+        bool same = asc_node_of(x) == asc_node_of(y); /* the caller releases what it gets, and x is not its own */
+        return same ? asc_reshape(ctx, x, expected.ndim, expected.shape) : y;
     }
     asc_release(y);
     return asc_null();
@@ -189,6 +190,12 @@ asc_tensor asc_layer_next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
 }
 
 /* ---- carried context ---- */
+
+asc_tensor asc_later(asc_ctx *ctx, asc_tensor x, int64_t by)
+{
+    asc_tensor early = asc_slice(ctx, x, 1, 0, asc_size(x, 1) - by, 1);
+    return asc_after(early, asc_pad(ctx, early, 3, (int64_t[]){0, by, 0}, (int64_t[]){0, 0, 0}, 0));
+}
 
 asc_tensor asc_behind(asc_layer *l, asc_tensor past, asc_tensor x)
 {

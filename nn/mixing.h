@@ -64,6 +64,8 @@ static inline asc_tensor asc_after(asc_tensor used, asc_tensor made)
     return made;
 }
 
+/* x (B, N, d) moved `by` positions later, 0 before; to be released. */
+asc_tensor asc_later(asc_ctx *ctx, asc_tensor x, int64_t by);
 /* x behind past, which may be null; to be released. */
 asc_tensor asc_behind(asc_layer *l, asc_tensor past, asc_tensor x);
 /* The last n positions of y, which goes. */

@@ -77,13 +77,6 @@ static asc_status init(asc_layer *l, asc_maker *maker)
     return asc_error(l->ctx);
 }
 
-/* x (B, N, R) moved `by` positions later, `value` before. */
-static asc_tensor later(asc_ctx *ctx, asc_tensor x, int64_t by, double value)
-{
-    asc_tensor early = asc_slice(ctx, x, 1, 0, asc_size(x, 1) - by, 1);
-    return asc_after(early, asc_pad(ctx, early, 3, (int64_t[]){0, by, 0}, (int64_t[]){0, 0, 0}, value));
-}
-
 /* log a (B, N, R) of the gate's logits. */
 static asc_tensor log_decays(asc_layer *l, asc_tensor r)
 {
@@ -100,8 +93,8 @@ static asc_tensor scan_composed(asc_layer *l, asc_tensor c, asc_tensor r, asc_te
     asc_tensor root = asc_sqrt(ctx, asc_neg(ctx, asc_expm1(ctx, asc_scale(ctx, log_a, 2))));
     asc_tensor s = asc_mul(ctx, asc_mul(ctx, root, asc_sigmoid(ctx, i)), c);
     for (int64_t span = 1; span < asc_size(c, 1); span *= 2) {
-        s = asc_add(ctx, s, asc_mul(ctx, a, later(ctx, s, span, 0)));
-        a = asc_mul(ctx, a, later(ctx, a, span, 0));
+        s = asc_add(ctx, s, asc_mul(ctx, a, asc_later(ctx, s, span)));
+        a = asc_mul(ctx, a, asc_later(ctx, a, span));
     }
     return s;
 }

@@ -16,6 +16,9 @@ void asc_stats_shuffle(int64_t *x, int64_t n, uint64_t seed, uint64_t stream);
 /* Rising order. */
 void asc_stats_sort(double *x, int64_t n);
 
+/* The median of x[n], which it puts in order; NaN of nothing. */
+double asc_median(double *x, int64_t n);
+
 /* The share p of the way through x[n], in rising order, between two values in proportion. */
 double asc_stats_percentile(const double *x, int64_t n, double p);
 

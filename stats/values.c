@@ -36,6 +36,12 @@ void asc_stats_sort(double *x, int64_t n)
     qsort(x, (size_t)n, sizeof *x, compare);
 }
 
+double asc_median(double *x, int64_t n)
+{
+    asc_stats_sort(x, n);
+    return n > 0 ? (x[(n - 1) / 2] + x[n / 2]) / 2 : (double)NAN;
+}
+
 double asc_stats_percentile(const double *x, int64_t n, double p)
 {
     double at = p * (double)(n - 1);

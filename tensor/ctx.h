@@ -111,6 +111,11 @@ struct asc_ctx {
     size_t failed_scopes; /* begun without memory to record them: nothing is made until they end */
 };
 
+static inline size_t asc_scopes_begun(const asc_ctx *ctx) /* and not ended */
+{
+    return ctx->n_scopes + ctx->failed_scopes;
+}
+
 /* Where the argument that the error is about stands, "config" or a file: "PLACE: " before the message, in place of the
  * one that it has. Nothing without an error. */
 void asc_error_place(asc_ctx *ctx, const char *place);

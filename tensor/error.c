@@ -71,10 +71,13 @@ void asc_error_put_back(asc_ctx *ctx, const asc_error_state *e)
 
 static void record(asc_ctx *ctx, asc_status status, const char *subject, const char *format, va_list args)
 {
-    if (ctx && ctx->status == ASC_OK && !format) {
+    if (!ctx || ctx->status != ASC_OK || status == ASC_OK) {
+        return;
+    }
+    if (!format) {
         ctx->status = status;
         strcpy(ctx->message, "fail: format is NULL");
-    } else if (ctx && ctx->status == ASC_OK) {
+    } else {
         ctx->status = status;
         snprintf(ctx->subject, sizeof ctx->subject, "%s", subject);
         ctx->detail = strlen(ctx->subject);

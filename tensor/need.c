@@ -28,11 +28,12 @@ asc_status asc_need_one(asc_ctx *ctx, const char *function, const char *argument
 
 asc_status asc_need_tensor(asc_ctx *ctx, asc_tensor given, const char *function, const char *argument)
 {
-    if (!ctx || asc_node_of(given)) {
+    const asc_node *node = asc_node_of(given);
+    if (!ctx || (node && node->ctx == ctx)) {
         return ctx ? ASC_OK : ASC_ERR_ARG;
     }
     bool null = asc_is_null(given);
-    asc_fail(ctx, null ? ASC_ERR_ARG : ASC_ERR_STATE, "%s: %s is %s", function, argument,
-             null ? "null" : "a tensor that is gone");
+    asc_fail(ctx, null || node ? ASC_ERR_ARG : ASC_ERR_STATE, "%s: %s %s", function, argument,
+             null ? "is null" : node ? "belongs to another context" : "is a tensor that is gone");
     return ctx->status;
 }

@@ -29,7 +29,7 @@ static inline asc_status asc_need(asc_ctx *ctx, const char *names, int n, const 
 /* The same for one argument of a function whose name comes from elsewhere. */
 asc_status asc_need_one(asc_ctx *ctx, const char *function, const char *argument, const void *given);
 
-/* The same for a tensor: "is null", or with ASC_ERR_STATE "is a tensor that is gone". */
+/* The same for a tensor: "is null", "belongs to another context", or with ASC_ERR_STATE "is a tensor that is gone". */
 asc_status asc_need_tensor(asc_ctx *ctx, asc_tensor given, const char *function, const char *argument);
 
 /* An array for ASC_NEED that may be NULL if it has no elements. */

@@ -48,13 +48,13 @@ asc_status asc_params_add(asc_params *p, const char *name, asc_tensor tensor, bo
         return status;
     }
     if (!asc_is_valid(tensor)) {
-        return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: %s is %s", name, asc_is_null(tensor) ? "null" : "gone");
+        return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: '%s' is %s", name, asc_is_null(tensor) ? "null" : "gone");
     }
     if (asc_ctx_of(tensor) != p->ctx) {
-        return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: %s belongs to another context", name);
+        return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: '%s' belongs to another context", name);
     }
     if (!asc_is_null(asc_params_find(p, name))) {
-        return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: there is a %s already", name);
+        return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: there is a '%s' already", name);
     }
     size_t bytes = strlen(name) + 1;
     if (!asc_grow(p->ctx, (void **)&p->entry, &p->capacity, p->n + 1, sizeof *p->entry)) {

@@ -232,8 +232,9 @@ static asc_tensor draw(asc_ctx *ctx, const char *function, drawing d, asc_dtype 
 asc_tensor asc_uniform(asc_ctx *ctx, asc_dtype dtype, double lo, double hi, uint64_t seed, uint64_t stream, int ndim,
                        const int64_t *shape)
 {
-    if (!isfinite(lo) || !isfinite(hi) || lo > hi) {
-        asc_fail(ctx, ASC_ERR_ARG, "uniform: from %g to %g, expected finite numbers in order", lo, hi);
+    if (!isfinite(hi - lo) || lo > hi || !asc_dtype_holds(dtype, lo) || !asc_dtype_holds(dtype, hi)) {
+        asc_fail(ctx, ASC_ERR_ARG, "uniform: from %g to %g, expected finite numbers of the dtype in order, and not "
+                 "further apart than the largest", lo, hi);
         return asc_null();
     }
     return draw(ctx, "uniform", (drawing){NULL, asc_random_uniform, seed, stream, lo, hi - lo}, dtype, ndim, shape);
@@ -336,8 +337,9 @@ double asc_item(asc_tensor t)
 asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src)
 {
     asc_status status;
+    bool others = ctx && asc_is_valid(src) && asc_ctx_of(src) != ctx; /* nothing of it is kept */
     if ((status = asc_need_tensor(ctx, dst, "copy", "dst")) ||
-        (status = asc_need_tensor(ctx, src, "copy", "src"))) {
+        (status = others ? ASC_OK : asc_need_tensor(ctx, src, "copy", "src"))) {
         return status;
     }
     asc_node *d = asc_node_of(dst), *s = asc_node_of(src);

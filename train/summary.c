@@ -9,6 +9,7 @@
 #include <program/file.h>
 
 #include "data/json.h"
+#include "stats/stats.h"
 #include "train/trainer.h"
 
 /* ---- the lines of metrics.jsonl ---- */
@@ -49,21 +50,6 @@ static lines read_lines(const asc_trainer *t)
         fclose(f);
     }
     return all;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(lines *all)
-{
-    if (all->n == 0) {
-        return NAN;
-    }
-    qsort(all->speed, all->n, sizeof *all->speed, compare);
-    return (all->speed[(all->n - 1) / 2] + all->speed[all->n / 2]) / 2;
 }
 
 /* ---- the object ---- */
@@ -146,7 +132,7 @@ static json_t *describe(asc_trainer *t, const char *state, const char *reason)
                   (json_int_t)t->state.step, "tokens", (json_int_t)t->state.tokens, "epochs",
                   asc_stages_epochs(&t->stages, t->state.step), "wall_s", real(wall_time(t)), "peak_rss_mib",
                   real(peak_mib(t)), "parameters", (json_int_t)asc_params_numel(asc_lm_params(t->lm)),
-                  "gflop_per_token", real(products(t)), "tokens_per_s", real(median(&all)));
+                  "gflop_per_token", real(products(t)), "tokens_per_s", real(asc_median(all.speed, (int64_t)all.n)));
     json_t *machine = json_pack(
         "{s:s, s:f, s:i, s:s, s:s?, s:s, s:o, s:o}", "processor", m.processor, "memory_gib",
         m.memory_bytes / (1024. * 1024 * 1024), "threads", asc_threads(t->ctx), "version", m.version, "blas", m.blas,

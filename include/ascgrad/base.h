@@ -69,7 +69,7 @@ typedef enum asc_status {
 
 typedef struct asc_ctx asc_ctx;
 
-/* Where the library takes its memory from. All three functions may be called from the thread that
+/* Where the library takes its memory from. Both functions may be called from the thread that
  * uses the context only. `alloc` returns memory aligned to `align` (a power of two), or NULL. */
 typedef struct asc_allocator {
     void *(*alloc)(void *user, size_t bytes, size_t align);
@@ -78,7 +78,7 @@ typedef struct asc_allocator {
 } asc_allocator;
 
 typedef struct asc_options {
-    int threads;              /* threads that compute, the caller's included; 0: one per processor that it may use */
+    int threads;              /* that compute, the caller's included; 0 or below: one per processor it may use */
     uint64_t seed;            /* of the context's random numbers */
     asc_allocator allocator;  /* all zero: the C library's */
     /* Told, in a line without a newline, what is worth knowing and no error: that OpenBLAS took slow kernels, that
@@ -113,8 +113,9 @@ ASC_API const char *asc_status_name(asc_status status);
  * Borrowed; valid until the error is cleared. */
 ASC_API const char *asc_error_message(const asc_ctx *ctx);
 
-/* The argument or setting that the error is about, by the name that the function or table has for it ("d_model"); NULL
- * where it is about none. Borrowed like the message. */
+/* The setting that the error is about, of a model, a layer, a training or an optimiser, by the name that its table has
+ * ("d_model"); NULL where it is about none. Of ops and other functions the message alone names the argument. Borrowed
+ * like the message. */
 ASC_API const char *asc_error_subject(const asc_ctx *ctx);
 
 /* The message behind its subject, for who has another name for that: "config: d_model: got 0, expected …" is about
@@ -123,7 +124,8 @@ ASC_API const char *asc_error_detail(const asc_ctx *ctx);
 
 ASC_API void asc_error_clear(asc_ctx *ctx); /* NULL is accepted */
 
-/* Records an error, unless there is one already, and returns `status`. For ops and layers of one's own. */
+/* Records an error, unless there is one already or `status` is ASC_OK, and returns `status`. For ops and layers of
+ * one's own. */
 ASC_API asc_status asc_fail(asc_ctx *ctx, asc_status status, const char *format, ...) ASC_PRINTF(3, 4);
 
 /* The same of an error about the argument or setting `subject`, at most 63 bytes, with which the message begins:

@@ -67,7 +67,10 @@ typedef struct asc_gradcheck_report {
  * alone         a gradient for one input only;
  * one output    a cotangent for one output at a time;
  * same tensor   one tensor given for two inputs of equal shape gets the sum of both gradients;
- * f32           outputs and gradients in f32 agree with f64 to f32's precision, where the op takes f32.
+ * expanded      inputs that are one row seen many times;
+ * f32           outputs and gradients in f32 agree with f64 to f32's precision, where the op takes f32;
+ * threads       1 to 3 threads give the same bits;
+ * causal        of an op that says so (ASC_OP_CAUSAL), no output depends on what comes later.
  *
  * In every call each array of the op, inputs, outputs, saved ones and gradients, stands between guard regions of 1 KiB:
  * an op that writes there, or to an array that it may only read, fails with ASC_ERR_ARG, and the message names the

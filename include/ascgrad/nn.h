@@ -214,9 +214,10 @@ ASC_API asc_status asc_lm_features(asc_lm *lm, asc_tensor tokens, int64_t layer,
 
 typedef struct asc_lm_cache asc_lm_cache;
 
-/* Whether a sequence may go on for ever: no learned positions end, and no layer keeps something of every token (a pure
- * Grassmann model without pos_emb), or it carries context (asc_lm_carry): a block at a time then, behind the last
- * tokens of the one before, as in training. Memory and time a token then do not depend on the position. */
+/* Whether a sequence may go on for ever: no learned positions end, and no layer keeps something of every token (of
+ * Grassmann mixing, linear attention, convolution or recurrence without pos_emb), or it carries context
+ * (asc_lm_carry): a block at a time then, behind the last tokens of the one before, as in training. Memory and time a
+ * token then do not depend on the position. */
 ASC_API bool asc_lm_streams(const asc_lm *lm);
 #define ASC_LM_ENDLESS INT64_MAX
 

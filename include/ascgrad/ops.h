@@ -167,7 +167,7 @@ ASC_API asc_tensor asc_min(asc_ctx *ctx, asc_tensor x, int n_dims, const int *di
  * else. x of any dtype; i64, without that dimension. No gradient. ASC_ERR_ARG also where there is no entry. */
 ASC_API asc_tensor asc_argmax(asc_ctx *ctx, asc_tensor x, int dim);
 /* The share of the rows of logits (..., V) whose largest entry stands where targets, i64 (...), say; rows with a target
- * below 0 do not count. NaN with the error set, or where no row counts. */
+ * below 0 do not count, and those with one beyond V - 1 are wrong. NaN with the error set, or where no row counts. */
 ASC_API double asc_accuracy(asc_ctx *ctx, asc_tensor logits, asc_tensor targets);
 
 /* Σ (x - μ)²/(n - correction): correction 0 for the population's variance, 1 for the unbiased one; NaN if n <= it. */
@@ -186,7 +186,8 @@ ASC_API asc_tensor asc_cumsum(asc_ctx *ctx, asc_tensor x, int dim);
 /* y[..., :] = weight[index[...], :]. weight (V, D), index i64 (...), 0 <= index < V; y (..., D). */
 ASC_API asc_tensor asc_embedding(asc_ctx *ctx, asc_tensor weight, asc_tensor index);
 
-/* y[..., i, ...] = x[..., index[i], ...] along dimension dim, -1 being the last. x of any dtype, index i64 (n). */
+/* y[..., i, ...] = x[..., index[i], ...] along dimension dim, -1 being the last. x of any dtype, index i64 (n),
+ * from 0 to the dimension's size - 1, as of the next two. */
 ASC_API asc_tensor asc_index_select(asc_ctx *ctx, asc_tensor x, int dim, asc_tensor index);
 
 /* y[a, i, b] = x[a, index[a, i, b], b], i along dim. index i64 of x's number of dimensions, no longer than x in any but
@@ -225,7 +226,7 @@ ASC_API asc_tensor asc_add_dropout(asc_ctx *ctx, asc_tensor residual, asc_tensor
  * that no view shows it. */
 ASC_API asc_tensor asc_reshape(asc_ctx *ctx, asc_tensor x, int ndim, const int64_t *shape);
 
-/* Inserts a dimension of size 1 before dimension dim (-1: after the last); takes one of size 1 away. */
+/* Inserts a dimension of size 1 before dimension dim (-1: after the last); takes one of size 1, and no other, away. */
 ASC_API asc_tensor asc_unsqueeze(asc_ctx *ctx, asc_tensor x, int dim);
 ASC_API asc_tensor asc_squeeze(asc_ctx *ctx, asc_tensor x, int dim);
 

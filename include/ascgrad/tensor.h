@@ -88,8 +88,9 @@ ASC_API asc_tensor asc_from(asc_ctx *ctx, asc_dtype dtype, const void *data, int
 /* The caller's own memory as a tensor, without a copy. `stride` in elements, none below 0; NULL: contiguous. The memory
  * must stay until release(user, data) is called, once, when nothing needs it any more (release may be NULL: then until
  * the context is freed). That is from within whatever lets go of it: asc_release, asc_scope_end, a backward pass,
- * asc_ctx_free; it may call asc_release, and no op. Aligned to its elements' size. ASC_ERR_ARG also for NULL or
- * misaligned data, and for strides that reach over more than PTRDIFF_MAX bytes. */
+ * asc_ctx_free; it may call asc_release, and no op. Aligned to its elements' size. After a failure the memory is the
+ * caller's, and `release` is not called. ASC_ERR_ARG also for NULL or misaligned data, and for strides that reach over
+ * more than PTRDIFF_MAX bytes. */
 ASC_API asc_tensor asc_wrap(asc_ctx *ctx, asc_dtype dtype, void *data, int ndim, const int64_t *shape,
                             const int64_t *stride, void (*release)(void *user, void *data), void *user);
 /* Uniform on [lo, hi), or normal: element i depends on (seed, stream, i) alone (Philox 4x32-10). ASC_ERR_ARG also for
@@ -124,7 +125,8 @@ ASC_API double asc_item(asc_tensor t);
 ASC_API size_t asc_format(asc_tensor t, char *text, size_t bytes);
 /* The same and a newline to a file of the caller's, such as stdout. ASC_ERR_ARG; ASC_ERR_IO: it takes no more. */
 ASC_API asc_status asc_write(asc_ctx *ctx, asc_tensor t, FILE *file);
-/* Overwrites dst with src's values: same shape; any pair of floating dtypes, or the same dtype. No gradient. */
+/* Overwrites dst with src's values: same shape; any pair of floating dtypes, or the same dtype. No gradient. src may be
+ * another context's that nobody computes with meanwhile. */
 ASC_API asc_status asc_copy(asc_ctx *ctx, asc_tensor dst, asc_tensor src);
 /* From here on the values of a tensor that no op made are those in the memory of `where`, of the same dtype and shape,
  * both contiguous, such as the caller's by asc_wrap; nothing is copied. So a layer's parameters lie in memory that is
@@ -191,9 +193,9 @@ ASC_API asc_status asc_backward_loss(asc_ctx *ctx, asc_tensor loss);
  * there in the backward pass, as `user` must be. Calls nest.
  *
  * inputs: 0 … 32, null ones among them; their storage is kept until the backward pass. outputs: 1 … 4, new, of the
- * current scope; on failure all are null. ASC_ERR_ARG: more of them; ASC_ERR_STATE: an input or an output is gone; what
- * fn returns. asc_backward returns ASC_ERR_STATE if an input or a tensor that fn reads was overwritten in between, or
- * if fn gives outputs of other shapes the second time. */
+ * current scope; on failure all are null. ASC_ERR_ARG: more of them; ASC_ERR_STATE: an input or an output is gone, fn
+ * began or ended a scope too many; what fn returns. asc_backward returns ASC_ERR_STATE if an input or a tensor that fn
+ * reads was overwritten in between, or if fn gives outputs of other shapes the second time. */
 typedef asc_status asc_recompute_fn(asc_ctx *ctx, void *user, const asc_tensor *inputs, asc_tensor *outputs);
 ASC_API asc_status asc_recompute(asc_ctx *ctx, asc_recompute_fn *fn, void *user, const asc_tensor *inputs, int n_in,
                                  asc_tensor *outputs, int n_out);

@@ -111,6 +111,9 @@ static asc_status open_plan(plan *p, const asc_tensor *x, int n)
         return asc_fail(p->ctx, ASC_ERR_ARG, "einsum: %d tensors, expected 1 or 2", n);
     }
     for (int i = 0; i < n; i++) {
+        if (asc_is_valid(x[i]) && asc_ctx_of(x[i]) != p->ctx) {
+            return asc_fail(p->ctx, ASC_ERR_ARG, "einsum: x[%d] belongs to another context", i);
+        }
         if (!asc_is_valid(x[i])) {
             return asc_fail(p->ctx, asc_is_null(x[i]) ? ASC_ERR_ARG : ASC_ERR_STATE, "einsum: x[%d] is %s", i,
                             asc_is_null(x[i]) ? "null" : "a tensor that is gone");

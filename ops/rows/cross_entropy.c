@@ -131,6 +131,10 @@ static asc_status check_targets(asc_call *call, int64_t V, int64_t ignore)
 {
     const int64_t *y = call->in[Y].data;
     for (int64_t i = 0; i < call->in[Y].numel; i++) {
+        if (V == 0 && y[i] != ignore) {
+            return asc_call_fail(call, "logits has rows of no entries, and targets has %lld at element %lld",
+                                 (long long)y[i], (long long)i);
+        }
         if ((y[i] < 0 || y[i] >= V) && y[i] != ignore) {
             return asc_call_fail(call, "targets has %lld at element %lld, expected 0 to %lld, or %lld to ignore it",
                                  (long long)y[i], (long long)i, (long long)(V - 1), (long long)ignore);

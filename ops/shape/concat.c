@@ -142,14 +142,22 @@ asc_status asc_tensor_split(asc_ctx *ctx, asc_tensor x, int dim, int n, const in
     if (status || (status = asc_need_tensor(ctx, x, "tensor_split", "x"))) {
         return status;
     }
+    int ndim = asc_ndim(x);
+    if (dim < -ndim || dim >= ndim) {
+        return asc_fail(ctx, ASC_ERR_ARG, "tensor_split: dim is %d, x has %d dimensions", dim, ndim);
+    }
     int64_t length = asc_size(x, dim), at = 0, end = 0;
     for (int i = 0; i < n; i++) {
-        bool fits = sizes[i] >= 0 && sizes[i] <= length - end;
-        end = fits && end >= 0 ? end + sizes[i] : -1;
+        if (sizes[i] < 0 || sizes[i] > length - end) {
+            return asc_fail(ctx, ASC_ERR_ARG, "tensor_split: sizes[%d] is %lld, expected 0 to %lld, what is left of "
+                            "dimension %d of x, %lld", i, (long long)sizes[i], (long long)(length - end), dim,
+                            (long long)length);
+        }
+        end += sizes[i];
     }
     if (end != length) {
-        return asc_fail(ctx, ASC_ERR_ARG, "split: the sizes do not add up to dimension %d of x, %lld", dim,
-                        (long long)length);
+        return asc_fail(ctx, ASC_ERR_ARG, "tensor_split: the sizes add up to %lld, expected dimension %d of x, %lld",
+                        (long long)end, dim, (long long)length);
     }
     for (int i = 0; i < n && !asc_error(ctx); at += sizes[i++]) {
         out[i] = asc_slice(ctx, x, dim, at, at + sizes[i], 1);
@@ -162,6 +170,14 @@ asc_status asc_tensor_split(asc_ctx *ctx, asc_tensor x, int dim, int n, const in
 
 asc_tensor asc_roll(asc_ctx *ctx, asc_tensor x, int dim, int64_t shift)
 {
+    if (asc_need_tensor(ctx, x, "roll", "x")) {
+        return asc_null();
+    }
+    int ndim = asc_ndim(x);
+    if (dim < -ndim || dim >= ndim) {
+        asc_fail(ctx, ASC_ERR_ARG, "roll: dim is %d, x has %d dimensions", dim, ndim);
+        return asc_null();
+    }
     int64_t n = asc_size(x, dim), cut = n > 0 ? ((-shift % n) + n) % n : 0;
     asc_tensor parts[] = {asc_slice(ctx, x, dim, cut, ASC_SLICE_END, 1), asc_slice(ctx, x, dim, 0, cut, 1)};
     return asc_concat(ctx, parts, 2, dim);

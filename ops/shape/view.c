@@ -218,7 +218,11 @@ asc_tensor asc_unsqueeze(asc_ctx *ctx, asc_tensor x, int dim)
 asc_tensor asc_squeeze(asc_ctx *ctx, asc_tensor x, int dim)
 {
     int ndim = asc_ndim(x), at = dim < 0 ? dim + ndim : dim;
-    if (ndim >= 0 && (at < 0 || at >= ndim || asc_size(x, at) != 1)) {
+    if (ndim >= 0 && (at < 0 || at >= ndim)) {
+        asc_fail(ctx, ASC_ERR_ARG, "squeeze: dim is %d, x has %d dimensions", dim, ndim);
+        return asc_null();
+    }
+    if (ndim >= 0 && asc_size(x, at) != 1) {
         asc_fail(ctx, ASC_ERR_ARG, "squeeze: dimension %d of %d is of size %lld, expected 1", dim, ndim,
                  (long long)asc_size(x, dim));
         return asc_null();

@@ -1,6 +1,7 @@
 /* tests/autograd/test_autograd.c: the tape and the backward pass. */
 #include <stdio.h>
 
+#include <ascgrad/batches.h>
 #include <ascgrad/ops.h>
 
 #include "tests/autograd/ops.h"
@@ -254,6 +255,23 @@ START_TEST(wrong_inputs)
     asc_ctx *other = asc_ctx_new(&(asc_options){.threads = 1});
     ck_assert(asc_is_null(mul(ctx, x, asc_scalar(other, ASC_F64, 1))));
     expect_error(ASC_ERR_ARG, "test_mul: b belongs to another context");
+    asc_tensor theirs = asc_full(other, ASC_F64, 1, ASC_SHAPE(2, 3)), ours = asc_zeros(ctx, ASC_F64, ASC_SHAPE(2, 3));
+    ck_assert(asc_is_null(asc_detach(ctx, theirs)));
+    expect_error(ASC_ERR_ARG, "detach: t belongs to another context");
+    ck_assert(asc_is_null(asc_contiguous(ctx, theirs)));
+    expect_error(ASC_ERR_ARG, "contiguous: x belongs to another context");
+    ck_assert(asc_is_null(asc_cast(ctx, theirs, ASC_F64)));
+    expect_error(ASC_ERR_ARG, "cast: x belongs to another context");
+    ck_assert(asc_is_null(asc_dropout(ctx, theirs, 0)));
+    expect_error(ASC_ERR_ARG, "dropout: x belongs to another context");
+    ck_assert(asc_is_null(asc_einsum(ctx, "ij->ij", &theirs, 1)));
+    expect_error(ASC_ERR_ARG, "einsum: x[0] belongs to another context");
+    ck_assert_ptr_null(asc_batches_new(ctx, &theirs, 1, 1, 0));
+    expect_error(ASC_ERR_ARG, "batches_new: tensors[0] belongs to another context");
+    ck_assert_int_eq(asc_copy(ctx, theirs, ours), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "copy: dst belongs to another context");
+    ck_assert_int_eq(asc_copy(ctx, ours, theirs), ASC_OK);
+    ck_assert_double_eq(((const double *)asc_data(ours))[5], 1);
     asc_ctx_free(other);
     ck_assert(asc_is_null(asc_apply1(ctx, &mul_op, &x, 1, NULL)));
     expect_error(ASC_ERR_ARG, "test_mul: 1 inputs, expected 2 to 2");

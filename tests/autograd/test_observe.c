@@ -292,6 +292,28 @@ START_TEST(spans_nest)
 }
 END_TEST
 
+START_TEST(spans_that_do_not_nest)
+{
+    asc_span step, part;
+    asc_tensor a = leaf(false);
+    for (int i = 0; i < 3; i++) { /* a span of before is not looked at again */
+        asc_span_begin(ctx, &step, "step");
+        asc_span_begin(ctx, &part, "part");
+        next(ctx, a);
+        asc_span_end(ctx, &step);
+        asc_span_end(ctx, &part);
+        ck_assert_str_eq(asc_error_message(ctx), "span_end: step is not the last that was begun and not ended");
+        asc_error_clear(ctx);
+    }
+    asc_span_begin(ctx, &step, "step");
+    asc_span_begin(ctx, &step, "again");
+    ck_assert_str_eq(asc_error_message(ctx), "span_begin: again has begun, and not ended");
+    asc_error_clear(ctx);
+    asc_span_end(ctx, &step);
+    ck_assert_int_eq(asc_error(ctx), ASC_OK);
+}
+END_TEST
+
 /* A span is told if it was begun and ended under the same observer. */
 START_TEST(spans_that_nobody_saw_begin)
 {
@@ -386,6 +408,7 @@ int main(void)
     tcase_add_test(t, calls_within_calls);
     tcase_add_test(t, calls_that_fail);
     tcase_add_test(t, spans_nest);
+    tcase_add_test(t, spans_that_do_not_nest);
     tcase_add_test(t, spans_that_nobody_saw_begin);
     tcase_add_test(t, threads_that_wait_do_not_work);
     tcase_add_test(t, watching_takes_no_memory);

@@ -115,6 +115,37 @@ START_TEST(a_captured_tensor_that_is_gone)
 }
 END_TEST
 
+/* ---- scopes that don't match ---- */
+
+static asc_status unbalanced(asc_ctx *c, void *user, const asc_tensor *in, asc_tensor *out)
+{
+    if (*(const int *)user > 0) {
+        asc_scope_begin(c);
+    } else {
+        asc_scope_end(c);
+    }
+    out[0] = asc_scale(c, in[0], 2);
+    return asc_error(c);
+}
+
+START_TEST(scopes_are_the_callers)
+{
+    asc_tensor outside = asc_full(ctx, ASC_F64, 3, ASC_SHAPE(2)), y;
+    for (int more = 0; more < 2; more++) {
+        asc_scope_begin(ctx);
+        asc_tensor x = asc_full(ctx, ASC_F64, 3, ASC_SHAPE(2));
+        asc_require_grad(x, true);
+        ck_assert_int_eq(asc_recompute(ctx, unbalanced, &more, &x, 1, &y, 1), ASC_ERR_STATE);
+        expect_error(ASC_ERR_STATE, more ? "recompute: the function began a scope that it did not end"
+                                         : "recompute: the function ended a scope that it did not begin");
+        ck_assert(asc_is_null(y) && asc_is_valid(outside) && asc_is_valid(x));
+        asc_scope_end(ctx);
+        ck_assert(asc_is_valid(outside) && !asc_is_valid(x));
+    }
+    asc_release(outside);
+}
+END_TEST
+
 /* ---- nested ---- */
 
 static asc_status two_layers(asc_ctx *c, void *user, const asc_tensor *in, asc_tensor *out)
@@ -253,6 +284,7 @@ int main(void)
     tcase_add_test(t, outputs_that_it_did_not_make);
     tcase_add_test(t, gradients_reach_what_is_no_input);
     tcase_add_test(t, a_captured_tensor_that_is_gone);
+    tcase_add_test(t, scopes_are_the_callers);
     tcase_add_test(t, nested);
     tcase_add_test(t, hooks_see_the_whole_gradient_once);
     tcase_add_test(t, products_count_once);

@@ -79,6 +79,38 @@ START_TEST(what_a_mixing_gives_is_looked_at)
 }
 END_TEST
 
+static asc_tensor give_back(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)l, (void)lengths, (void)aux;
+    return x;
+}
+
+/* The caller releases what a mixing gives, and x is not its own. */
+START_TEST(a_mixing_may_give_back_what_it_got)
+{
+    static const asc_mixing same = {.abi = ASC_MIXING_ABI, .name = "same", .forward = give_back};
+    asc_mixing_register(ctx, &same);
+    double norms[2][2];
+    for (int i = 0; i < 4; i++) {
+        const char *config = i / 2 ? "{\"d_model\":8,\"layers\":2,\"vocab\":9,\"block\":4,\"mix\":\"same\"}"
+                                   : "{\"d_model\":8,\"layers\":2,\"vocab\":9,\"block\":4,\"mix\":\"same\","
+                                     "\"block_norm\":\"pre\"}";
+        asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 1);
+        asc_lm_set_recompute(lm, i % 2);
+        asc_tensor x = asc_from(ctx, ASC_I64, (int64_t[]){1, 2, 3, 4}, ASC_SHAPE(1, 4));
+        asc_backward_loss(ctx, asc_lm_objective(lm, x, x, NULL));
+        ck_assert_msg(asc_error(ctx) == ASC_OK, "%s", asc_error_message(ctx));
+        norms[i / 2][i % 2] = asc_grad_norm(ctx, asc_lm_params(lm));
+        asc_lm_free(lm);
+        asc_release(x);
+    }
+    ck_assert(norms[0][0] == norms[0][1] && norms[1][0] == norms[1][1]);
+    asc_causal_report report;
+    asc_causal_check(ctx, "same", "{}", NULL, &report);
+    ck_assert_msg(asc_error(ctx) == ASC_OK && report.passed, "%s", asc_error_message(ctx));
+}
+END_TEST
+
 static asc_lm *model(const char *more)
 {
     char config[300];
@@ -416,6 +448,7 @@ int main(void)
 {
     TCase *t = tcase_create("mixing");
     tcase_add_checked_fixture(t, setup_registered, teardown);
+    tcase_add_test(t, a_mixing_may_give_back_what_it_got);
     tcase_add_test(t, the_librarys_tables_are_whole);
     tcase_add_loop_test(t, what_is_not_whole_is_refused, 0, sizeof wrong / sizeof *wrong);
     tcase_add_test(t, null_arguments);

@@ -271,7 +271,14 @@ START_TEST(stack_split_roll)
     expect_failure(asc_stack(ctx, unlike, 2, 0), "stack: x[1] is (2, 2), expected (2, 3), as x[0]");
     expect_failure(asc_stack(ctx, unlike, 2, 3), "stack: dim is 3, x[0] has 2 dimensions of at most 7");
     asc_tensor_split(ctx, x, 0, 2, sizes, part);
-    expect_failure(part[0], "split: the sizes do not add up to dimension 0 of x, 2");
+    expect_failure(part[0], "tensor_split: the sizes add up to 1, expected dimension 0 of x, 2");
+    asc_tensor_split(ctx, x, 1, 2, (int64_t[]){1, 1}, part);
+    expect_failure(part[0], "tensor_split: the sizes add up to 2, expected dimension 1 of x, 3");
+    asc_tensor_split(ctx, x, 1, 2, (int64_t[]){4, -1}, part);
+    expect_failure(part[0], "tensor_split: sizes[0] is 4, expected 0 to 3, what is left of dimension 1 of x, 3");
+    asc_tensor_split(ctx, x, 2, 1, (int64_t[]){1}, part);
+    expect_failure(part[0], "tensor_split: dim is 2, x has 2 dimensions");
+    expect_failure(asc_roll(ctx, x, 2, 1), "roll: dim is 2, x has 2 dimensions");
 }
 END_TEST
 

@@ -132,7 +132,7 @@ START_TEST(squeeze_and_unsqueeze)
     expect_shape(asc_unsqueeze(ctx, asc_scalar(ctx, ASC_F32, 1), 0), ASC_SHAPE(1));
     expect_shape(asc_squeeze(ctx, asc_zeros(ctx, ASC_F32, ASC_SHAPE(1)), 0), 0, NULL);
     expect_failure(asc_squeeze(ctx, x, 1), "squeeze: dimension 1 of 2 is of size 3, expected 1");
-    expect_failure(asc_squeeze(ctx, x, 2), "squeeze: dimension 2 of 2 is of size 0, expected 1");
+    expect_failure(asc_squeeze(ctx, x, 2), "squeeze: dim is 2, x has 2 dimensions");
     expect_failure(asc_unsqueeze(ctx, x, 3), "unsqueeze: dim is 3, x has 2 dimensions of at most 8");
     expect_failure(asc_unsqueeze(ctx, asc_null(), 3), "reshape: x is null");
     expect_failure(asc_squeeze(ctx, asc_null(), 3), "reshape: x is null");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "tests/context.h"
+#include "stats/stats.h"
 #include "train/measure/bench.h"
 
 static const asc_bench_limits limits = {.sgemm_gflops = 50, .memory_gbs = 10, .gemm_gflops = 100};

@@ -2,26 +2,14 @@
 #include "train/measure/bench.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
+#include "stats/stats.h"
 #include "tensor/need.h"
 #include "train/trainer.h"
 
 enum { WARM_UP = 2 };
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double asc_median(double *times, int64_t n)
-{
-    qsort(times, (size_t)n, sizeof *times, compare);
-    return (times[(n - 1) / 2] + times[n / 2]) / 2;
-}
 
 /* ---- models ---- */
 

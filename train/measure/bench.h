@@ -5,9 +5,6 @@
 #include <ascgrad/bench.h>
 #include <jansson.h>
 
-/* The median of n >= 1 times, which it sorts. */
-double asc_median(double *times, int64_t n);
-
 /* The most memory that the process has had, in MiB. */
 double asc_peak_mib(void);
 

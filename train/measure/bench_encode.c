@@ -1,4 +1,5 @@
 /* train/measure/bench_encode.c: the speed of an encoder on a list of sentences. */
+#include "stats/stats.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 #include "train/encoder/encoder.h"

@@ -1,6 +1,7 @@
 /* train/measure/bench_generate.c: the time of the next token, far into a sequence. */
 #include <math.h>
 
+#include "stats/stats.h"
 #include "tensor/need.h"
 #include "train/measure/bench.h"
 #include "train/trainer.h"

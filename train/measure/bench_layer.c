@@ -3,6 +3,7 @@
 
 #include <ascgrad/mixing.h>
 
+#include "stats/stats.h"
 #include "tensor/need.h"
 #include "train/measure/bench.h"
 #include "train/trainer.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/sample.h"
+#include "stats/stats.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 #include "train/measure/bench.h"

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "data/json.h"
+#include "stats/stats.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 #include "train/run/claim.h"
@@ -141,12 +141,6 @@ const char *asc_run_key_at(const asc_run *run, int i)
 
 /* ---- the whole ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median of what the rows have under a key; NaN: nothing. */
 static double median(const asc_run *run, const char *key)
 {
@@ -158,9 +152,8 @@ static double median(const asc_run *run, const char *key)
             values[n++] = value;
         }
     }
-    if (values && n > 0) {
-        qsort(values, n, sizeof *values, by_value);
-        result = (values[(n - 1) / 2] + values[n / 2]) / 2;
+    if (values) {
+        result = asc_median(values, (int64_t)n);
     }
     asc_free(run->ctx, values, bytes);
     return result;
