@@ -358,11 +358,20 @@ static void offer_lower_lr(const char *run, double lr)
     next_command("train --config", config, options, other);
 }
 
+/* What comes next there is the experiment's to say. */
+static bool is_of_experiment(const char *run)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%.4000s/../../experiment.json", run);
+    return access(path, F_OK) == 0;
+}
+
 static void offer(asc_ctx *ctx, const char *run, asc_status status, const asc_train_result *r, const watcher *w,
                   train_offer *offer_next)
 {
     bool ended = status == ASC_OK || status == ASC_ERR_INTERRUPTED;
-    if (follower || !run_stands || (!ended && status == ASC_ERR_ARG) || cli_quiet()) {
+    if (follower || !run_stands || (!ended && status == ASC_ERR_ARG) || cli_quiet() ||
+        is_of_experiment(run)) {
         return;
     }
     next_begin();

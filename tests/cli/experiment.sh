@@ -215,6 +215,7 @@ echo '{"common": {"preset": "tiny", "data": "builtin:2000", "steps": 12, "clip":
     "weight_decay": 1000, "schedule": "constant"}, "systems": {"t": {}}, "seeds": [1]}' >loud.json
 status 1 "$ASCGRAD" experiment run loud.json --out loud
 has err '^    ascgrad train: .*step [0-9]*: '
+lacks loud/logs/t-1.log 'what next'
 
 # ---- data that changed between two seeds ----
 mkdir text
