@@ -191,8 +191,7 @@ json_t *cli_json_real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* The length of the UTF-8 sequence that begins at `text`, of `n` bytes; 0 if there is none. */
-static size_t sequence_at(const char *text, size_t n)
+size_t cli_utf8_length(const char *text, size_t n)
 {
     for (size_t length = 1; length <= 4 && length <= n; length++) {
         json_t *one = json_stringn(text, length);
@@ -214,7 +213,7 @@ json_t *cli_json_text(const char *text, size_t n)
     char *valid = malloc(3 * n + 1);
     size_t used = 0;
     for (size_t i = 0; valid && i < n;) {
-        size_t length = sequence_at(text + i, n - i);
+        size_t length = cli_utf8_length(text + i, n - i);
         memcpy(valid + used, length ? text + i : replacement, length ? length : 3);
         used += length ? length : 3;
         i += length ? length : 1;
@@ -222,6 +221,11 @@ json_t *cli_json_text(const char *text, size_t n)
     whole = valid ? json_stringn(valid, used) : NULL;
     free(valid);
     return whole;
+}
+
+json_t *cli_json_path(const char *path)
+{
+    return cli_json_text(path, strlen(path));
 }
 
 void cli_list_models(const char *lead, char *text, size_t size)

@@ -353,7 +353,7 @@ static void print_classes(const asc_system *systems, const asc_compared *c, int 
     if (c->n_comparisons == 0 || !c->comparison->classes) {
         return;
     }
-    printf("\nhow often right, against %s (above 0: more often than it)\n", systems[0].name);
+    cli_print("\nhow often right, against %s (above 0: more often than it)\n", systems[0].name);
     put(-name, "system");
     put(10, "difference");
     put(20, "95 %% interval");

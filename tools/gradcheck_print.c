@@ -185,10 +185,10 @@ json_t *causal_json(const asc_causal_report *r)
 void model_print(FILE *to, const char *path, const asc_causal_report *r)
 {
     if (r->passed) {
-        fprintf(to, "%s: causal: ok, %d moments, %lld logits the same to the bit\n", path, r->moments,
+        cli_print_to(to, "%s: causal: ok, %d moments, %lld logits the same to the bit\n", path, r->moments,
                 (long long)r->outputs);
     } else {
-        fprintf(to, "%s: causal: FAIL  position %lld sees what follows position %lld\n", path,
+        cli_print_to(to, "%s: causal: FAIL  position %lld sees what follows position %lld\n", path,
                 (long long)r->first_position, (long long)r->first_moment);
     }
 }

@@ -126,7 +126,8 @@ int main(int argc, char **argv)
     }
     static char help_option[] = "--help";
     bool help_word = strcmp(argv[1], "help") == 0;
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (help_word && argc == 2)) {
+    const char *asked = help_word && argc > 2 ? argv[2] : argv[1];
+    if (strcmp(asked, "--help") == 0 || strcmp(asked, "-h") == 0 || strcmp(asked, "help") == 0) {
         print_usage(stdout);
         return cli_finish(CLI_OK);
     }

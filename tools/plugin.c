@@ -253,8 +253,13 @@ static bool hear(void *user, const char *name, const json_t *value)
 static void note_end(plugin_run *r, const char *why)
 {
     if (!r->op[0]) {
-        cli_message("%s: %s while it was loaded", r->file, why);
-        r->worst = CLI_USAGE;
+        bool begun = r->file != NULL; /* else the process did not come to a plugin */
+        if (begun) {
+            cli_message("%s: %s while it was loaded", r->file, why);
+        } else {
+            cli_message("the process for plugins: %s", why);
+        }
+        r->worst = begun ? CLI_USAGE : CLI_IO;
         r->ended = true;
         return;
     }

@@ -32,7 +32,7 @@ Summary: Autodiff, ASCender attention and Grassmann mixing of libascgrad, for Nu
 Requires-Python: >=3.9
 Requires-Dist: numpy>=1.26
 Provides-Extra: torch
-Requires-Dist: torch>=2.0; extra == "torch"
+Requires-Dist: torch>=2.1; extra == "torch"
 """
 WHEEL = """Wheel-Version: 1.0
 Generator: ascgrad

@@ -59,6 +59,8 @@ json '[r["length"] for r in d["lengths"]] == [8, 32]'
 json 'all(abs(r["us_per_token"] * 2 * r["length"] / r["ms"] - 1e3) < 1e-6 for r in d["lengths"])'
 status 0 "$ASCGRAD" bench layer --model ascender $small --fused --set k=3
 lacks out composed
+status 3 env TMPDIR=/nonexistent "$ASCGRAD" bench startup --runs 1
+has err 'nonexistent/ascgrad-bench-'
 status 0 "$ASCGRAD" bench layer --set mix=ascender $small --json
 json 'd["model"] == "ascender" and all(r["composed_ms"] > 0 for r in d["lengths"])'
 status 0 "$ASCGRAD" bench layer --model ascender $small --context 5 --json

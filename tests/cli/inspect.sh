@@ -261,6 +261,15 @@ status 0 "$ASCGRAD" inspect run
 [ "$(sed -n 1p out)" = "$same_tokens" ] || fail '--data: another text'
 status 3 "$ASCGRAD" inspect run --out none/x
 has err 'none/x.npz'
+# pieces that are parts of characters
+for i in $(seq 60); do
+    printf 'caf\303\251 %d na\303\257ve \360\237\230\200\n' "$i"
+done >accents
+status 0 "$ASCGRAD" tokenize --learn bpe --vocab-size 258 -o pieces.json accents
+status 0 "$ASCGRAD" train --preset tiny --data accents --tokenizer bpe:pieces.json --steps 1 --out pieces -q
+status 0 "$ASCGRAD" inspect pieces --json --out pieces.arrays
+json 'len(d["tokens"]) == len(d["ids"]) and any("\\x" in t for t in d["tokens"])'
+[ -s pieces.arrays.npz ] || fail 'no arrays of tokens that are no UTF-8'
 status 3 "$ASCGRAD" inspect none
 status 2 "$ASCGRAD" inspect
 [ ! -e x.npz ] || fail 'wrong usage left a file'

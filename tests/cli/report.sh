@@ -228,6 +228,18 @@ status 0 "$ASCGRAD" compare classes/runs/one-1 classes/runs/two-1
 has out '^test split, 20 sequences$'
 has out '^system .* perplexity .* accuracy'
 
+# ---- scores that can't be kept are told, and lose no other run ----
+rm hybrid/scores/*
+sed 's/"metric": "valid_pl", //' hybrid/experiment.json >changed
+cp changed hybrid/experiment.json
+"$ASCGRAD" experiment report hybrid >out 2>err
+kept=$(echo hybrid/scores/*)
+rm "$kept"
+mkdir "$kept" "$kept/in"
+status 3 "$ASCGRAD" experiment report hybrid
+has err '^ascgrad experiment report: not kept: '
+has hybrid/tables/results.csv '^late,1,[0-9]'
+
 # ---- six seeds can star: better ones *, worse ones with a dagger ----
 cat >six.json <<'END'
 {"name": "six", "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 9,
@@ -250,9 +262,9 @@ rm -f six/runs/quick-3/model.safetensors
 status 3 "$ASCGRAD" experiment report six --figures cost
 has err 'six/runs/quick-3.*not evaluated'
 has six/report.md '^Left out of what is averaged: six/runs/quick-3: not evaluated: '
-has six/tables/results.csv '^quick,6,'
+has six/tables/results.csv '^quick,5,'
 five=$(field ppl <five.json | awk '{ s += $1 } END { printf "%.15g", s / NR }')
-near "$(sed -n 's/^quick,6,//p' six/tables/results.csv | cut -d, -f1)" "$five" 'perplexity of the five that are there'
+near "$(sed -n 's/^quick,5,//p' six/tables/results.csv | cut -d, -f1)" "$five" 'perplexity of the five that are there'
 near "$(sed -n 's/^[^,]*,quick,//p' six/figures/cost.csv | head -n 1 | cut -d, -f2)" "$five" 'the same in the figure'
 has six/tables/significance.csv '^slow,quick,'
 

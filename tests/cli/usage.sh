@@ -73,6 +73,9 @@ refuse_ascender lambda_dist=1 'config: lambda_dist belongs to variant background
 refuse_ascender freeze=omega_sep 'freeze: got "omega_sep", expected a list of names, as \["omega_sep"\]'
 [ ! -e run ] || fail 'a run that never began left a folder'
 
+status 0 "$ASCGRAD" help --help
+has out '^usage: ascgrad COMMAND'
+
 # a closed pipe
 { "$ASCGRAD" info --ops; echo $? >pipe.status; } 2>pipe.err | true
 { yes 'some words' | "$ASCGRAD" tokenize; echo $? >tokens.status; } 2>pipe.err | head -n 1 >/dev/null

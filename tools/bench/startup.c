@@ -91,16 +91,11 @@ static void drop_folder(const char *path)
     rmdir(path);
 }
 
-/* Makes a folder with a run in it. */
-static int make_run(char *folder, char *path, size_t size)
+/* Makes a run. */
+static int make_run(const char *path)
 {
-    if (!mkdtemp(folder)) {
-        cli_message("%s: %s", folder, strerror(errno));
-        return CLI_IO;
-    }
-    snprintf(path, size, "%s/run", folder);
     return run_program((char *[]){"ascgrad", "train", "--preset", "tiny", "--data", "builtin:3000", "--tokenizer",
-                                  "word", "--steps", "1", "--out", path, NULL});
+                                  "word", "--steps", "1", "--out", (char *)path, NULL});
 }
 
 static int time_model(const struct args *args, double *ms)
@@ -109,7 +104,12 @@ static int time_model(const struct args *args, double *ms)
     char folder[4096], path[4100 + 8], threads[24];
     snprintf(folder, sizeof folder, "%s/ascgrad-bench-XXXXXX", place && *place ? place : "/tmp");
     snprintf(threads, sizeof threads, "%lld", (long long)args->threads);
-    int status = make_run(folder, path, sizeof path);
+    if (!mkdtemp(folder)) {
+        cli_message("%s: %s", folder, strerror(errno));
+        return CLI_IO;
+    }
+    snprintf(path, sizeof path, "%s/run", folder);
+    int status = make_run(path);
     if (status == CLI_OK) {
         status = time_program((char *[]){"ascgrad", "generate", path, "--tokens", "1", "--threads", threads, NULL},
                               args->runs, ms);

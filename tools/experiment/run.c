@@ -45,7 +45,7 @@ typedef struct worker {
     child children[JOBS];
     int jobs, threads; /* of each */
     int started, failed;
-    bool stopping;
+    bool stopping, broken; /* asked to end, or as no run can be started */
     progress bar;
     double looked_s; /* when the bar was last worked out */
 } worker;
@@ -203,8 +203,7 @@ static void start_runs(worker *w, bool *later)
         log_path(w, run, log);
         if (!child_start(w->ctx, c, w->e, run, w->threads, log)) {
             asc_experiment_release(w->e, run, ASC_EXPERIMENT_END_STOPPED, NULL);
-            w->stopping = true;
-            w->failed++;
+            w->stopping = w->broken = true;
             return;
         }
         w->started++;
@@ -375,10 +374,12 @@ static int finish(worker *w, const struct args *args, const char *file)
     bool stopped = w->stopping && stops > 0;
     int untuned = tell_untuned(w);
     bool failed = c.of[ASC_EXPERIMENT_STATE_FAILED] > 0 || w->failed > 0 || untuned > 0;
-    int status = stopped ? CLI_INTERRUPTED : failed ? CLI_FAILED : CLI_OK;
+    int status = stopped ? CLI_INTERRUPTED : w->broken ? CLI_IO : failed ? CLI_FAILED : CLI_OK;
     if (args->json) {
-        cli_print_json(json_pack("{s:s, s:s, s:o, s:i}", "folder", folder, "file", file, "counts",
-                                 experiment_counts_json(&c), "trained", w->started));
+        int printed = cli_print_json(json_pack("{s:o, s:o, s:o, s:i}", "folder", cli_json_path(folder), "file",
+                                               cli_json_path(file), "counts", experiment_counts_json(&c), "trained",
+                                               w->started));
+        status = status == CLI_OK ? printed : status;
     } else {
         cli_print("%s: %s\n", folder, experiment_counts_text(&c, text, sizeof text));
     }

@@ -61,9 +61,9 @@ static json_t *run_json(asc_ctx *ctx, const asc_experiment *e, const asc_experim
     asc_run_info info = {.best = {.valid_loss = NAN, .valid_ppl = NAN, .valid_accuracy = NAN}, .wall_s = NAN};
     bool begun = read_run(ctx, run, &info, why);
     *status = *why ? CLI_IO : *status;
-    return json_pack("{s:s, s:s, s:I, s:b, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "name", run->name, "system",
+    return json_pack("{s:s, s:s, s:I, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "name", run->name, "system",
                      asc_experiment_system(e, run->system), "seed", (json_int_t)run->seed, "tuning", run->tuning,
-                     "state", asc_experiment_state_name(run->state), "folder", run->folder, "step",
+                     "state", asc_experiment_state_name(run->state), "folder", cli_json_path(run->folder), "step",
                      begun ? json_integer(info.step) : json_null(), "steps",
                      begun && info.steps > 0 ? json_integer(info.steps) : json_null(), "wall_s",
                      cli_json_real(info.wall_s), "valid_loss", cli_json_real(info.best.valid_loss), "valid_ppl",
@@ -106,8 +106,9 @@ static int print_json(asc_ctx *ctx, asc_experiment *e, const asc_experiment_time
         json_array_append_new(runs, run_json(ctx, e, asc_experiment_run_at(e, i), &status));
     }
     json_t *object = json_pack(
-        "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", asc_experiment_name(e), "scale",
-        asc_experiment_scale(e), "folder", asc_experiment_folder(e), "cache", cache, "counts",
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", asc_experiment_name(e), "scale",
+        asc_experiment_scale(e), "folder", cli_json_path(asc_experiment_folder(e)), "cache",
+        cli_json_path(cache), "counts",
         experiment_counts_json(&counts), "spent_s", cli_json_real(time->spent_s), "tuning_s",
         cli_json_real(time->tuning_s), "tuning_share", cli_json_real(time->tuning_share), "left_s",
         cli_json_real(time->left_s), "tuning", tuning_json(ctx, e), "runs", runs);

@@ -100,10 +100,11 @@ static char *run_gnuplot(const char *program, const char *first, const char *scr
     if (in && out) {
         fputs(first, in);
         fwrite(script, 1, bytes, in);
+        bool whole = fflush(in) == 0 && !ferror(in); /* rewind forgets it */
         rewind(in);
         setenv("LC_ALL", "C.UTF-8", 1); /* as the script: in the C locale gnuplot warns that it has no degree sign */
         fflush(NULL);
-        pid_t child = ferror(in) ? -1 : fork();
+        pid_t child = whole ? fork() : -1;
         if (child == 0) {
             become(program, in, out);
         }

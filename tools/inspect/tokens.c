@@ -50,8 +50,8 @@ static int64_t take_from_split(inspection *in, const char *spec, int64_t *to, in
     return n;
 }
 
-/* The label of a token, as it can be read: control characters, and bytes of the byte tokenizer that are no character,
- * as \x0a; a space by itself by its sign. Pieces of words are UTF-8; long ones are cut. */
+/* The label of a token, as it can be read: control characters, and bytes that are no character or a part of one, as
+ * \x0a; a space by itself by its sign. Long ones are cut, between characters. */
 static void put_label(const asc_tokenizer *tokenizer, int32_t id, char label[LABEL_BYTES])
 {
     size_t n, at = 0, i = 0;
@@ -60,16 +60,17 @@ static void put_label(const asc_tokenizer *tokenizer, int32_t id, char label[LAB
         strcpy(label, "\xe2\x90\xa3");
         return;
     }
-    for (; i < n && at + sizeof "\\x00" < LABEL_BYTES; i++) {
+    while (i < n && at + sizeof "\\x00" < LABEL_BYTES) {
         unsigned char c = (unsigned char)piece[i];
-        if (c < ' ' || c == 0x7f || (n == 1 && c >= 0x80)) {
+        size_t length = cli_utf8_length(piece + i, n - i);
+        if (c < ' ' || c == 0x7f || length == 0) {
             at += (size_t)snprintf(label + at, sizeof "\\x00", "\\x%02x", c);
+            i++;
         } else {
-            label[at++] = piece[i];
+            memcpy(label + at, piece + i, length);
+            at += length;
+            i += length;
         }
-    }
-    for (; i < n && at > 0 && ((unsigned char)piece[i] & 0xc0) == 0x80; i--) {
-        at--; /* no half of a character */
     }
     label[at] = 0;
 }

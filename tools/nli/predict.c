@@ -1,4 +1,5 @@
 /* tools/nli/predict.c: ascgrad nli predict: the classes of pairs that are typed in, or stand in a file. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,9 +33,10 @@ typedef struct predictor {
     asc_text_pair pairs[TOGETHER];
     double *probabilities; /* [TOGETHER, C] */
     int n;
+    bool nonfinite; /* of a pair, what the model gives is no number */
 } predictor;
 
-static void print_pair(const predictor *p, int i)
+static void print_pair(predictor *p, int i)
 {
     size_t C = (size_t)asc_lm_classes(p->model->lm), top = 0;
     const double *share = p->probabilities + (size_t)i * C;
@@ -43,11 +45,12 @@ static void print_pair(const predictor *p, int i)
     }
     char number[24]; /* of a class without a name */
     snprintf(number, sizeof number, "%zu", top);
+    p->nonfinite = p->nonfinite || !isfinite(share[top]);
     const char *label = p->classes ? json_string_value(json_array_get(p->classes, top)) : number;
     if (p->all) {
         json_t *list = json_array();
         for (size_t c = 0; c < C; c++) {
-            json_array_append_new(list, json_real(share[c]));
+            json_array_append_new(list, cli_json_real(share[c]));
         }
         json_array_append_new(p->all, json_pack("{s:s, s:o}", "label", label, "probabilities", list));
         return;
@@ -147,6 +150,10 @@ static int run(int argc, char **argv)
     int status = cli_report(ctx);
     if (status == CLI_OK && args.json) {
         status = cli_print_json(json_pack("{s:O?, s:O}", "classes", p.classes, "pairs", p.all));
+    }
+    if (status == CLI_OK && p.nonfinite) {
+        cli_message("a probability is not finite");
+        status = CLI_FAILED;
     }
     free(p.probabilities);
     json_decref(p.classes);

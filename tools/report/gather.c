@@ -149,6 +149,20 @@ void report_free(report *r)
     asc_experiment_free(r->experiment);
 }
 
+bool report_counts(const trained *t)
+{
+    return t->scores || t->by_itself;
+}
+
+int64_t report_seeds(const variant *v)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < v->n; i++) {
+        n += report_counts(&v->runs[i]);
+    }
+    return n;
+}
+
 asc_spread report_spread(report *r, const variant *v, report_number *number)
 {
     asc_spread s = {NAN, NAN};
@@ -156,7 +170,7 @@ asc_spread report_spread(report *r, const variant *v, report_number *number)
     asc_scope_begin(r->ctx);
     double *values = report_numbers(r, v->n);
     for (int64_t i = 0; values && i < v->n; i++) {
-        double value = number(&v->runs[i]);
+        double value = report_counts(&v->runs[i]) ? number(&v->runs[i]) : NAN;
         if (isfinite(value)) {
             values[n++] = value;
         }

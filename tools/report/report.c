@@ -120,7 +120,7 @@ static void write_beginning(report *r)
             snprintf(text, sizeof text, " \xc2\xb1 %.2g", s.std);
         }
         document_text(&r->doc, "Smallest %s: %s, %.4g%s over %lld seed%s.", report_quality_title(r), best->name, s.mean,
-                      text, (long long)best->n, best->n == 1 ? "" : "s");
+                      text, (long long)report_seeds(best), report_seeds(best) == 1 ? "" : "s");
     }
 }
 
@@ -150,8 +150,8 @@ static int print_result(const report *r, bool json)
 {
     experiment_counts counts = experiment_count(r->experiment);
     if (json) {
-        return cli_print_json(json_pack("{s:s, s:o, s:O}", "folder", r->folder, "runs", experiment_counts_json(&counts),
-                                        "files", r->files));
+        return cli_print_json(json_pack("{s:o, s:o, s:O}", "folder", cli_json_path(r->folder), "runs",
+                                        experiment_counts_json(&counts), "files", r->files));
     }
     cli_print("written: %s/report.md, report.html, tables and figures (%zu files)\n", r->folder,
               json_array_size(r->files));

@@ -67,7 +67,11 @@ typedef struct report {
 asc_status report_gather(report *r);
 void report_free(report *r);
 
-/* The finite ones of a number of each run of a variant: their mean and deviation. */
+/* Whether a run counts, or is left out as its model has no scores and others' have; how many of a variant count. */
+bool report_counts(const trained *t);
+int64_t report_seeds(const variant *v);
+
+/* The finite ones of a number of each run of a variant that counts: their mean and deviation. */
 typedef double report_number(const trained *t);
 asc_spread report_spread(report *r, const variant *v, report_number *number);
 

@@ -84,8 +84,10 @@ asc_scores *report_score_one(report *r, const asc_run *run, int64_t block)
         asc_error_clear(r->ctx); /* one that is damaged, or of another model, is made anew */
     }
     asc_scores *scores = evaluate(r, run, block);
-    if (scores && kept) {
-        asc_scores_write(r->ctx, scores, path);
+    if (scores && kept && asc_scores_write(r->ctx, scores, path)) {
+        cli_message("not kept: %s", asc_error_message(r->ctx));
+        asc_error_clear(r->ctx);
+        r->status = CLI_IO;
     }
     return scores;
 }
@@ -177,7 +179,7 @@ void report_leave_out(report *r, const char *what)
     char text[600];
     snprintf(text, sizeof text, "%s: %s", what, asc_error_message(r->ctx));
     cli_message("%s", text);
-    json_array_append_new(r->left_out, json_string(text));
+    json_array_append_new(r->left_out, cli_json_path(text));
     r->status = CLI_IO;
     asc_error_clear(r->ctx);
 }

@@ -159,7 +159,7 @@ def runs(folder: File) -> List[Run]:
     return [Run(path) for path in found]
 
 
-def paired(a: Sequence[float], b: Sequence[float], resamples: int = 10000, seed: int = 0) -> Dict[str, float]:
+def paired(a: Sequence[float], b: Sequence[float], resamples: int = 10000, seed: int = 1) -> Dict[str, float]:
     """What two systems scored on the same items, compared: the difference of the means with its 95 % interval, both p
     values, effect sizes, as `ascgrad stats pair` has them."""
     a, b = (numpy.ascontiguousarray(scores, numpy.float64) for scores in (a, b))
