@@ -49,6 +49,9 @@ static asc_status take_inputs(asc_call *call, const asc_tensor *inputs, int n_in
 {
     const asc_op *op = call->op;
     int least = asc_inputs_least(op), most = asc_inputs_most(op);
+    if (most > ASC_MAX_IN) {
+        return asc_call_fail(call, "its descriptor names %d inputs, expected at most %d", most, ASC_MAX_IN);
+    }
     if (n_in < least || n_in > most) {
         return asc_call_fail(call, "%d inputs, expected %d to %d", n_in, least, most);
     }
@@ -149,6 +152,21 @@ static asc_status check_declared(asc_call *call)
     return ASC_OK;
 }
 
+/* In a rehearsal masks and lengths, which some counts follow from, have no values. */
+static double count_flops(asc_call *call, bool rehearsal)
+{
+    void *data[ASC_MAX_IN];
+    for (int i = 0; i < call->n_in; i++) {
+        data[i] = call->in[i].data;
+        call->in[i].data = rehearsal && !asc_is_floating(call->in[i].dtype) ? NULL : data[i];
+    }
+    double flops = call->op->flops(call);
+    for (int i = 0; i < call->n_in; i++) {
+        call->in[i].data = data[i];
+    }
+    return flops;
+}
+
 /* Everything of a call but cleaning up after it. */
 static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in, const asc_tensor *into)
 {
@@ -184,7 +202,7 @@ static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in, const 
         return status;
     }
     if (call->op->flops) {
-        tape->flops += ((asc_engine *)call->engine)->flops = call->op->flops(call);
+        tape->flops += ((asc_engine *)call->engine)->flops = count_flops(call, tape->rehearsal);
     }
     if (tape->segment) {
         return asc_segment_add(call, flows);

@@ -31,6 +31,7 @@ typedef struct asc_seen {
     asc_storage *storage; /* with a reference */
     uint32_t version;
     asc_node *leaf;       /* that requires its gradient, with a reference; NULL: another tensor */
+    asc_tensor tensor;    /* whichever, without one */
 } asc_seen;
 
 /* A call on the tape. It is held by its outputs' tensors, by the records of calls that took them, and by a backward

@@ -41,7 +41,8 @@ static asc_status note(asc_ctx *ctx, asc_tape *tape, asc_node *node)
     if (!asc_grow(ctx, (void **)&tape->seen, &tape->cap_seen, tape->n_seen + 1, sizeof *tape->seen)) {
         return ASC_ERR_MEMORY;
     }
-    tape->seen[tape->n_seen++] = (asc_seen){node->storage, node->storage->version, leaf};
+    tape->seen[tape->n_seen++] = (asc_seen){node->storage, node->storage->version, leaf,
+                                               asc_handle(node)};
     asc_storage_ref(node->storage);
     if (leaf) {
         asc_node_ref(leaf);
@@ -236,14 +237,16 @@ static asc_status check_unchanged(asc_ctx *ctx, const asc_record *r)
 {
     for (int i = 0; i < r->n_in; i++) {
         const asc_slot *slot = &r->slots[i];
-        if (slot->storage && slot->storage->version != slot->version) {
+        bool moved = slot->storage && slot->edge.leaf && slot->edge.leaf->storage != slot->storage; /* asc_set_data */
+        if (moved || (slot->storage && slot->storage->version != slot->version)) {
             return asc_fail(ctx, ASC_ERR_STATE, "backward: recompute: input %d was overwritten after the forward pass, "
                             "and its old value is needed", i);
         }
     }
     const asc_seen *seen = r->seen ? r->seen->data : NULL;
     for (size_t i = 0; i < r->n_seen; i++) {
-        if (seen[i].storage->version != seen[i].version) {
+        const asc_node *node = asc_node_of(seen[i].tensor); /* NULL: gone, which the function finds out itself */
+        if (seen[i].storage->version != seen[i].version || (node && node->storage != seen[i].storage)) {
             return asc_fail(ctx, ASC_ERR_STATE, "backward: recompute: a tensor that the function reads was overwritten "
                             "after the forward pass, and its old value is needed");
         }

@@ -1,6 +1,6 @@
 /* check/gradcheck.h: what the files of the gradient check share. */
-#ifndef AUTOGRAD_GRADCHECK_H
-#define AUTOGRAD_GRADCHECK_H
+#ifndef CHECK_GRADCHECK_H
+#define CHECK_GRADCHECK_H
 
 #include <ascgrad/check.h>
 
@@ -124,7 +124,7 @@ typedef struct asc_check_random {
 asc_check_random asc_check_random_of(const asc_ctx *ctx);
 void asc_check_random_set(asc_ctx *ctx, const asc_check_random *random);
 
-/* gradcheck_sample.c */
+/* sample_inputs.c */
 asc_status asc_check_sample_inputs(asc_check *c);
 asc_status asc_check_sample_cotangents(asc_check *c);
 asc_tensor asc_check_redraw(const asc_check *c, int input); /* other values of the same kind */
@@ -139,7 +139,7 @@ asc_tensor asc_check_f32(asc_ctx *ctx, asc_tensor t); /* t itself if it holds no
 /* Makes each input anew; inputs that are the same tensor stay so. */
 asc_status asc_check_remake(asc_check *c, asc_tensor (*make)(asc_ctx *ctx, asc_tensor t), asc_check_inputs *inputs);
 
-/* gradcheck_pass.c */
+/* pass.c */
 asc_status asc_check_measure(asc_check *c); /* learns the outputs' shapes from a first call */
 asc_status asc_check_pass(asc_check *c, const asc_check_inputs *inputs, const asc_check_request *request,
                           const asc_check_result *result);
@@ -149,24 +149,24 @@ asc_status asc_check_result_new(asc_check *c, asc_check_result *r);
 /* Whether all of a result's values are finite. */
 bool asc_check_finite_result(const asc_check *c, const asc_check_result *r);
 
-/* gradcheck_numeric.c */
+/* numeric.c */
 extern const asc_check_part asc_check_differences;
 
-/* gradcheck_self.c: the parts that compare the op with itself; ends with a NULL name */
+/* self.c: the parts that compare the op with itself; ends with a NULL name */
 extern const asc_check_part asc_check_self_parts[];
 /* `got` against `expected`, element by element. */
 void asc_check_compare_grads(asc_check *c, uint32_t wanted, const double *got, const double *expected, double times,
                              asc_check_tolerance t);
 void asc_check_compare_outputs(asc_check *c, const double *got, const double *expected, asc_check_tolerance t);
 
-/* gradcheck_causal.c */
+/* causal_op.c */
 asc_status asc_check_causal(asc_check *c, bool *applies);
 
-/* gradcheck_variants.c */
+/* variants.c */
 /* Checks a sample again in other sizes, and the largest of them on other numbers of threads. */
 asc_status asc_check_variants(const asc_check *model, int sample);
 
-/* gradcheck_threads.c */
+/* threads.c */
 asc_status asc_check_threads(asc_check *c, bool *applies);
 void asc_check_crew_free(asc_check_crew *crew);
 

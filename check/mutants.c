@@ -366,7 +366,8 @@ asc_status asc_gradcheck_mutants(asc_ctx *ctx, const asc_op *op, const asc_gradc
     *report = (asc_mutants_report){.op = op->name};
     asc_gradcheck_report sound;
     asc_check c = {.ctx = ctx, .op = op, .report = &sound};
-    status = asc_gradcheck_begin(ctx, op, options, &c.options);
+    status = asc_op_check(ctx, "gradcheck_mutants", op);
+    status = status ? status : asc_gradcheck_begin(ctx, op, options, &c.options);
     status = status ? status : asc_gradcheck(ctx, op, options, &sound);
     report->sound = !status && sound.passed;
     for (int i = 0; i < ASC_MAX_IN && op->backward && report->sound && !status; i++) {

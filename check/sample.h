@@ -1,6 +1,6 @@
 /* check/sample.h: drawing the inputs that a sample (ascgrad/op.h) describes. */
-#ifndef AUTOGRAD_SAMPLE_H
-#define AUTOGRAD_SAMPLE_H
+#ifndef CHECK_SAMPLE_H
+#define CHECK_SAMPLE_H
 
 #include <ascgrad/op.h>
 

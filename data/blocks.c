@@ -63,7 +63,7 @@ static int64_t find_block(const asc_split *split, int64_t length, int64_t i, int
 {
     if (split->n_sequences == 0) {
         *inputs = asc_block_length(split->n_tokens, length, i);
-        return i * length;
+        return *inputs > 0 ? i * length : 0;
     }
     bool there = i >= 0 && i < split->n_sequences;
     *inputs = there ? split->starts[i + 1] - split->starts[i] - 1 : 0;

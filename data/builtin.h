@@ -10,7 +10,7 @@ typedef enum asc_word_class {
     ASC_W_THE,
     ASC_W_A,
     ASC_W_SOME,       /* determiners of plurals */
-    ASC_W_POSSESSIVE, /* by asc_feature, as the next two */
+    ASC_W_POSSESSIVE, /* by the subject, as the next */
     ASC_W_REFLEXIVE,
     ASC_W_THAT,
     ASC_W_AND,

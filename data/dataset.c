@@ -430,6 +430,9 @@ static asc_status take_tokens(const asc_dataset *data, asc_split *split, stream 
     }
     split->starts = starts;
     split->n_sequences = starts ? (int64_t)sequences : 0;
+    if (asc_error(ctx)) {
+        return asc_error(ctx);
+    }
     if (asc_dataset_class(data, 0)) {
         split->labels = take(ctx, s->labels, sequences, sizeof *split->labels);
         split->seconds = take(ctx, s->seconds, sequences, sizeof *split->seconds);

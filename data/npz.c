@@ -123,6 +123,9 @@ static asc_status take_texts(npz_writer *w, npz_member *m, const asc_npz_array *
     if (width < 0) {
         return asc_error(w->ctx);
     }
+    if (width > 0 && a->n_texts > (int64_t)(zip_max_bytes / sizeof(int32_t)) / width) {
+        return too_large(w);
+    }
     m->value_bytes = (size_t)(a->n_texts * width) * sizeof(int32_t);
     int32_t *codes = asc_alloc(w->ctx, m->value_bytes);
     if (!codes) {

@@ -29,6 +29,9 @@ int64_t asc_pair_width(const asc_split *split, const int32_t *which, int64_t n, 
     int64_t widest = 0;
     for (int64_t b = 0; split && split->seconds && which && b < n; b++) {
         part parts[2];
+        if (which[b] < 0 || which[b] >= split->n_sequences) {
+            continue;
+        }
         find_parts(split, which[b], parts);
         int64_t its = at_most(parts[0].n, most) + at_most(parts[1].n, most);
         widest = its > widest ? its : widest;

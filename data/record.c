@@ -203,10 +203,19 @@ bool asc_records_have(asc_ctx *ctx, const char *path, bool rows, const char *con
     bool have = text && asc_text_next(text, &line, &n) == ASC_OK && line;
     if (have) {
         trim(&line, &n, true);
+    }
+    while (have && n == 0 && !rows) { /* records may have empty lines before them */
+        have = asc_text_next(text, &line, &n) == ASC_OK && line;
+        if (have) {
+            trim(&line, &n, false);
+        }
+    }
+    if (have) {
         json_error_t where;
         json_t *object = rows ? NULL : asc_json_parse(line, n, ASC_JSON_RECORD, JSON_REJECT_DUPLICATES, &where);
         if (!rows && n > 0 && !object) {
-            asc_fail(ctx, ASC_ERR_FORMAT, "%s: line 1: is no JSON: %s, at column %d", path, where.text, where.column);
+            asc_fail(ctx, ASC_ERR_FORMAT, "%s: line %lld: is no JSON: %s, at column %d", path,
+                     (long long)asc_text_lines(text), where.text, where.column);
         }
         for (int i = 0; names[i]; i++) {
             int columns;

@@ -466,4 +466,10 @@ static inline float gelu_slope1_f32(float x)
     return x < 0 ? tail : 1.0f - tail;
 }
 
+/* |x|, of zeros 0. */
+static inline float abs1_f32(float x)
+{
+    return fabsf(x);
+}
+
 #endif

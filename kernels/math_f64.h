@@ -152,4 +152,10 @@ static inline double gelu_slope1_f64(double x)
     return normal_cdf_f64(x) + x * (0.39894228040143267794 * exp(-0.5 * x * x));
 }
 
+/* |x|, of zeros 0. */
+static inline double abs1_f64(double x)
+{
+    return fabs(x);
+}
+
 #endif

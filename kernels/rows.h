@@ -122,11 +122,6 @@ static void rsqrt_f32(float *y, const float *x, int64_t n)
     map_f32(y, x, n, rsqrt1_f32);
 }
 
-static ALWAYS_INLINE float abs1_f32(float x)
-{
-    return x < 0 ? -x : x;
-}
-
 static void abs_f32(float *y, const float *x, int64_t n)
 {
     map_f32(y, x, n, abs1_f32);

@@ -1,5 +1,5 @@
 /* optim/average.c: the running mean of parameters over the steps. a += (1 - d) (p - a), with d = min(average,
- * (1 + t)/(10 + t)): the first values, far from all that follow, are soon forgotten. */
+ * (1 + t)/(10 + t)), and 0 at the first step: the first values, far from all that follow, are soon forgotten. */
 #include "optim/optim.h"
 
 enum { PIECE = 1 << 16 };

@@ -93,6 +93,9 @@ static const char *flaw_of(const asc_setting *table, const asc_setting *row, siz
     if (per_head && (!number || !heads || heads->type != ASC_SETTING_INT || heads->min < 1)) {
         return "it is no number, or no row `heads` of at least 1 stands before it";
     }
+    if (per_head && !row->fallback && !(row->flags & ASC_SETTING_REQUIRED)) {
+        return "it is one number a head, and has no default";
+    }
     if (row->only && !is_only_of_a_choice(table, row)) {
         return "what it belongs to is no choice of a row before it";
     }

@@ -40,15 +40,15 @@ asc_status asc_stats_interval(asc_ctx *ctx, const double *x, int64_t n, double p
     if (status) {
         return status;
     }
-    *low = *high = NAN;
     if (!(p > 0 && p < 1)) {
         return asc_fail_on(ctx, ASC_ERR_ARG, "p", ": got %g, expected a probability between 0 and 1", p);
     }
     double std, mean = asc_stats_mean(ctx, x, n, &std);
-    if (asc_error(ctx) == ASC_OK && n > 1) {
-        double half = quantile(p, n - 1) * std / sqrt((double)n);
-        *low = mean - half;
-        *high = mean + half;
+    if (asc_error(ctx)) {
+        return asc_error(ctx);
     }
-    return asc_error(ctx);
+    double half = n > 1 ? quantile(p, n - 1) * std / sqrt((double)n) : (double)NAN;
+    *low = mean - half;
+    *high = mean + half;
+    return ASC_OK;
 }

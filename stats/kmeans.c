@@ -170,7 +170,7 @@ asc_status asc_kmeans(asc_ctx *ctx, const double *x, int64_t n, int64_t d, int64
     int64_t restarts = o.restarts ? o.restarts : 4;
     for (int64_t r = 0; r < restarts && !asc_error(ctx); r++) {
         double found = run(&j, o.seed, (uint64_t)r, o.iterations ? o.iterations : 100);
-        if (found < best) {
+        if (r == 0 || found < best) {
             best = found;
             memcpy(cluster, j.cluster, (size_t)n * sizeof *cluster);
         }

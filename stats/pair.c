@@ -111,7 +111,7 @@ asc_status asc_stats_pair(asc_ctx *ctx, const double *a, const double *b, int64_
     asc_stats_sort(sorted + n, n);
     asc_pair_stats r = {.cliff_delta = cliff(sorted, sorted + n, n)};
     describe(a, b, d, n, &r);
-    status = asc_stats_resample(ctx, d, n, how, &r);
+    status = asc_stats_resample(ctx, d, n, fmax(largest(a, n), largest(b, n)), how, &r);
     asc_free(ctx, sorted, 3 * bytes);
     if (!status) {
         *result = r;

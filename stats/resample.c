@@ -1,6 +1,7 @@
 /* stats/resample.c: the paired bootstrap and approximate randomisation, on the context's threads.
  *
  * A resample has a Philox stream of its own, and its sum one order, so that results don't depend on the threads. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ typedef struct job {
     const double *d;
     int64_t n, resamples;
     uint64_t seed;
+    double scale; /* of the values that d are differences of */
     double *mean; /* [resamples], of each */
 } job;
 
@@ -91,13 +93,14 @@ static void randomise_piece(void *arg, int64_t piece, int worker)
 /* How many are at least as far from `center` as `distance`, differences in the last places apart. */
 static int64_t count_far(const job *j, double center, double distance)
 {
-    double scale = 0;
+    double most = 0;
     for (int64_t i = 0; i < j->n; i++) {
-        scale = fmax(scale, fabs(j->d[i]));
+        most = fmax(most, fabs(j->d[i]));
     }
+    double rounding = fmax(1e-13 * most, 8 * DBL_EPSILON * j->scale);
     int64_t far = 0;
     for (int64_t r = 0; r < j->resamples; r++) {
-        far += fabs(j->mean[r] - center) >= distance - 1e-13 * scale;
+        far += fabs(j->mean[r] - center) >= distance - rounding;
     }
     return far;
 }
@@ -119,12 +122,12 @@ static double share(int64_t far, int64_t resamples)
     return (double)(1 + far) / (double)(resamples + 1);
 }
 
-asc_status asc_stats_resample(asc_ctx *ctx, const double *d, int64_t n, const asc_resampling *how,
+asc_status asc_stats_resample(asc_ctx *ctx, const double *d, int64_t n, double scale, const asc_resampling *how,
                               asc_pair_stats *result)
 {
     int64_t resamples = how->resamples ? how->resamples : 10000, patterns = n <= EXACT ? (int64_t)1 << n : 0;
     size_t bytes = (size_t)(resamples > patterns ? resamples : patterns) * sizeof(double);
-    job j = {d, n, resamples, how->seed, asc_alloc(ctx, bytes)};
+    job j = {d, n, resamples, how->seed, scale, asc_alloc(ctx, bytes)};
     if (!j.mean) {
         return ASC_ERR_MEMORY;
     }

@@ -128,7 +128,7 @@ bool asc_time_parse(const char *text, double unit_s, double *value)
         at++;
         if (!*at) {
             *value = total / unit_s;
-            return true;
+            return isfinite(*value);
         }
         at = is_digit(*at) ? read_real(at, &got) : NULL;
         if (!at) {

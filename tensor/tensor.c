@@ -1,4 +1,5 @@
 /* tensor/tensor.c: making tensors and looking at them. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -202,7 +203,15 @@ typedef struct drawing {
     double (*draw)(uint64_t seed, uint64_t stream, uint64_t i);
     uint64_t seed, stream;
     double offset, factor;
+    double end; /* values stay below it */
 } drawing;
+
+/* The largest number of the dtype below x. */
+static double below(asc_dtype dtype, double x)
+{
+    float f = (float)x;
+    return dtype == ASC_F64 ? nextafter(x, -INFINITY) : (double)f < x ? (double)f : (double)nextafterf(f, -INFINITY);
+}
 
 static void draw_piece(void *arg, int64_t piece, int worker)
 {
@@ -211,6 +220,8 @@ static void draw_piece(void *arg, int64_t piece, int worker)
     int64_t end = (piece + 1) * PIECE < d->a->numel ? (piece + 1) * PIECE : d->a->numel;
     for (int64_t i = piece * PIECE; i < end; i++) {
         double v = d->offset + d->factor * d->draw(d->seed, d->stream, (uint64_t)i);
+        double rounded = d->a->dtype == ASC_F32 ? (double)(float)v : v;
+        v = rounded < d->end ? v : below(d->a->dtype, d->end);
         asc_set_element(d->a->dtype, d->a->data, i, v);
     }
 }
@@ -232,23 +243,27 @@ static asc_tensor draw(asc_ctx *ctx, const char *function, drawing d, asc_dtype 
 asc_tensor asc_uniform(asc_ctx *ctx, asc_dtype dtype, double lo, double hi, uint64_t seed, uint64_t stream, int ndim,
                        const int64_t *shape)
 {
-    if (!isfinite(hi - lo) || lo > hi || !asc_dtype_holds(dtype, lo) || !asc_dtype_holds(dtype, hi)) {
+    double most = dtype == ASC_F32 ? FLT_MAX : DBL_MAX;
+    if (!isfinite(hi - lo) || lo > hi || lo < -most || hi > most) {
         asc_fail(ctx, ASC_ERR_ARG, "uniform: from %g to %g, expected finite numbers of the dtype in order, and not "
                  "further apart than the largest", lo, hi);
         return asc_null();
     }
-    return draw(ctx, "uniform", (drawing){NULL, asc_random_uniform, seed, stream, lo, hi - lo}, dtype, ndim, shape);
+    return draw(ctx, "uniform", (drawing){NULL, asc_random_uniform, seed, stream, lo, hi - lo, lo < hi ? hi : INFINITY},
+                dtype, ndim, shape);
 }
 
 asc_tensor asc_normal(asc_ctx *ctx, asc_dtype dtype, double mean, double deviation, uint64_t seed, uint64_t stream,
                       int ndim, const int64_t *shape)
 {
-    if (!isfinite(mean) || !isfinite(deviation) || deviation < 0) {
-        asc_fail(ctx, ASC_ERR_ARG, "normal: a mean of %g and a deviation of %g, expected finite numbers, the second "
-                 "at least 0", mean, deviation);
+    double most = dtype == ASC_F32 ? FLT_MAX : DBL_MAX;
+    if (!(fabs(mean) <= most) || !(deviation >= 0 && deviation <= most)) {
+        asc_fail(ctx, ASC_ERR_ARG, "normal: a mean of %g and a deviation of %g, expected finite numbers of the dtype, "
+                 "the second at least 0", mean, deviation);
         return asc_null();
     }
-    return draw(ctx, "normal", (drawing){NULL, asc_random_normal, seed, stream, mean, deviation}, dtype, ndim, shape);
+    return draw(ctx, "normal", (drawing){NULL, asc_random_normal, seed, stream, mean, deviation, INFINITY},
+                dtype, ndim, shape);
 }
 
 /* ---- looking ---- */

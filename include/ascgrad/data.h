@@ -60,7 +60,7 @@ ASC_API void asc_text_close(asc_text *text);
  * wordpiece-cased   The same of BERT cased: letters and their accents stay as they are.
  * bpe        Byte-level byte-pair encoding (Radford et al. 2019) of a tokenizer.json in Hugging Face's format: text
  *            is split into words as GPT-2 does, spaces and the ends of lines among them, and their bytes merged.
- *            Nothing is unknown; text that spells a special token is plain text.
+ *            Nothing is unknown but a byte that the file lacks; text that spells a special token is plain text.
  */
 
 typedef struct asc_tokenizer asc_tokenizer;
@@ -108,7 +108,8 @@ ASC_API asc_status asc_tokenizer_collect(asc_tokenizer *tokenizer, const char *t
 
 /* Appends the ids of `text` to `ids`. `text` is one line with its '\n', or any piece of text that ends between words;
  * each '\n' is <eos> for `word`. Text that spells a special token is plain text (but see ASC_ENCODE_CORPUS).
- * Bytes that are not UTF-8 count as U+FFFD, which `wordpiece` drops. On ASC_ERR_MEMORY `ids` has what it had. */
+ * Bytes that are not UTF-8 count as U+FFFD, which `wordpiece` drops. ASC_ERR_FORMAT: a byte that a
+ * `bpe` file has no token for; ASC_ERR_MEMORY. On an error `ids` has what it had. */
 ASC_API asc_status asc_tokenizer_encode(const asc_tokenizer *tokenizer, const char *text, size_t bytes,
                                         unsigned flags, asc_ids *ids);
 
@@ -117,7 +118,7 @@ ASC_API asc_status asc_tokenizer_encode(const asc_tokenizer *tokenizer, const ch
  * what was found. A word that spells the unknown token is unknown. */
 ASC_API size_t asc_tokenizer_find_unknown(const asc_tokenizer *tokenizer, const char *text, size_t bytes, size_t *at);
 
-/* "word", "byte", "wordpiece"; static. Of NULL: "". */
+/* The kind, "word", "byte", "wordpiece-cased"; borrowed. Of NULL: "". */
 ASC_API const char *asc_tokenizer_name(const asc_tokenizer *tokenizer);
 /* The number of ids: 0 … size-1. Of NULL: 0. */
 ASC_API int64_t asc_tokenizer_size(const asc_tokenizer *tokenizer);

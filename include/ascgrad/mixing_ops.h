@@ -37,9 +37,9 @@ typedef struct asc_attention_inputs {
 
 /* y_i = Σ_j A_ij v_j per head, A_i = softmax over the allowed j of q_i·k_j/√d + β_ij; y (B, N, H d_v). Wherever
  * positions matter, M >= N, and the queries stand at the last N of M positions; else, as in cross-attention, N and M
- * are any. A row that may look at nothing, or whose scores are all -∞, gives 0. A value in v that is not finite reaches
- * all rows of its panel of 32 queries, also those that may not look at it. Memory O(B·N·H); time O(N (w + g + n)) with
- * a window, g global tokens and n random links. */
+ * are any. A row that may look at nothing, or whose scores are all -∞, gives 0. A value in v (backward: in k, too) that
+ * is not finite reaches all rows of its panel of 32 queries, also those that may not look at it. Memory O(B·N·H); time
+ * O(N (w + g + n)) with a window, g global tokens and n random links. */
 ASC_API asc_tensor asc_attention(asc_ctx *ctx, const asc_attention_inputs *inputs,
                                  const asc_attention_options *options);
 

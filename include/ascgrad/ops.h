@@ -40,7 +40,7 @@ ASC_API asc_tensor asc_outer(asc_ctx *ctx, asc_tensor a, asc_tensor b);
 
 /* The sum of products that `equation` writes in letters, one for a dimension: "bij,bjk->bik" multiplies matrices,
  * "ij->ji" transposes, "ij->i" sums rows. x[n], n is 1 or 2. A letter that is missing after -> is summed over. No
- * letter twice in one operand, no "...", at most 8 letters in all. ASC_ERR_ARG: another equation than that, or sizes
+ * letter twice in one operand, no "...", at most 8 letters a term. ASC_ERR_ARG: another equation than that, or sizes
  * that do not fit. */
 ASC_API asc_tensor asc_einsum(asc_ctx *ctx, const char *equation, const asc_tensor *x, int n);
 

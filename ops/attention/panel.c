@@ -133,7 +133,7 @@ asc_status asc_expect_allowed(asc_call *call, int lengths, int mask, const asc_a
 void asc_allowed_inputs(asc_allowed *J, const asc_array *lengths, const asc_array *mask)
 {
     J->lengths = lengths->ndim >= 0 ? lengths->data : NULL;
-    if (mask->ndim >= 0) {
+    if (mask->ndim >= 0 && mask->data) {
         J->mask = mask->data;
         asc_broadcast_strides(mask, 4, (int64_t[]){J->B, J->H, J->N, J->M}, J->mask_stride);
     }
@@ -162,8 +162,12 @@ static int64_t count_masked(const uint8_t *mask, int64_t stride, int64_t from, i
 
 double asc_allowed_pairs(const asc_allowed *J)
 {
+    /* What sequences, or heads, share is counted once. */
+    bool alike = !J->lengths && (!J->mask || J->mask_stride[0] == 0);
+    bool heads_alike = J->mask && J->mask_stride[1] == 0;
+    int64_t sequences = alike ? asc_least(J->B, 1) : J->B, heads = heads_alike ? asc_least(J->H, 1) : J->H;
     double pairs = 0;
-    for (int64_t b = 0; b < J->B; b++) {
+    for (int64_t b = 0; b < sequences; b++) {
         for (int64_t i = 0; i < J->N; i++) {
             int64_t position = asc_allowed_position(J, i);
             span s = span_of(J, b, position);
@@ -171,15 +175,16 @@ double asc_allowed_pairs(const asc_allowed *J)
                 pairs += (double)J->H * (double)(s.globals + s.to - s.from + count_links(J, b, position, &s, NULL));
                 continue;
             }
-            for (int64_t h = 0; h < J->H; h++) {
+            for (int64_t h = 0; h < heads; h++) {
                 const uint8_t *mask = mask_of(J, b, h, i);
-                pairs += (double)(count_masked(mask, J->mask_stride[3], 0, s.globals) +
+                double times = heads_alike ? (double)J->H : 1;
+                pairs += times * (double)(count_masked(mask, J->mask_stride[3], 0, s.globals) +
                                   count_masked(mask, J->mask_stride[3], s.from, s.to) +
                                   count_links(J, b, position, &s, mask));
             }
         }
     }
-    return pairs;
+    return alike ? (double)J->B * pairs : pairs;
 }
 
 /* ---- panels and their rows ---- */

@@ -20,10 +20,11 @@ static bool by_level(const asc_linear_chunk *c)
     return c->j->o->feature == ASC_FEATURE_FAVOR;
 }
 
-/* Whether every key weighs 1 for every query that sees it. */
+/* Whether every key, and the state before, weighs 1 for every query that sees it: one that was given has a scale. */
 static bool weighs_one(const asc_linear_chunk *c)
 {
-    return !by_level(c) && !c->j->o->fixed_decay && !c->j->call->in[ASC_LINEAR_FORGET].data;
+    bool scaled = c->c == 0 && c->j->call->in[ASC_LINEAR_INITIAL].ndim >= 0;
+    return !scaled && !by_level(c) && !c->j->o->fixed_decay && !c->j->call->in[ASC_LINEAR_FORGET].data;
 }
 
 /* Whether there is nothing in the state before: a sequence's first chunk. */

@@ -262,7 +262,7 @@ asc_tensor asc_cross_entropy_smoothed(asc_ctx *ctx, asc_tensor logits, asc_tenso
         return asc_null();
     }
     asc_tensor hard = asc_cross_entropy(ctx, logits, targets, ignore, NULL);
-    if (asc_is_null(hard)) {
+    if (asc_is_null(hard) || smoothing == 0) { /* which would make a NaN of a logit of -inf */
         return hard;
     }
     int64_t counted;

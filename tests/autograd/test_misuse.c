@@ -91,6 +91,16 @@ START_TEST(infer_breaks_the_contract)
 }
 END_TEST
 
+START_TEST(more_inputs_than_there_may_be)
+{
+    static const char names[] = "a b? c? d? e? f? g? h? i? j? k? l? m? n? o? p? q? r? s? t? u? v? w? x? y? z? aa? "
+                                "ab? ac? ad? ae? af? ag?";
+    asc_op op = next_op;
+    op.inputs = names;
+    expect_misuse(op, NULL, "test_next: its descriptor names 33 inputs, expected at most 32");
+}
+END_TEST
+
 START_TEST(attributes_are_missing)
 {
     asc_op op = next_op;
@@ -164,6 +174,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup_x, teardown);
     tcase_add_test(t, infer_breaks_the_contract);
     tcase_add_test(t, attributes_are_missing);
+    tcase_add_test(t, more_inputs_than_there_may_be);
     tcase_add_test(t, an_error_inside_an_op_is_the_ops);
     tcase_add_test(t, backward_may_call_ops);
     tcase_add_test(t, outputs_over_inputs);

@@ -115,6 +115,36 @@ START_TEST(a_captured_tensor_that_is_gone)
 }
 END_TEST
 
+/* ---- memory that is another in the second run ---- */
+
+typedef struct two_factors {
+    asc_tensor trained, frozen;
+} two_factors;
+
+static asc_status times_both(asc_ctx *c, void *user, const asc_tensor *in, asc_tensor *out)
+{
+    const two_factors *f = user;
+    out[0] = asc_mul(c, asc_mul(c, in[0], f->trained), f->frozen);
+    return asc_error(c);
+}
+
+START_TEST(parameters_that_lie_elsewhere_by_then)
+{
+    for (int which = 0; which < 3; which++) {
+        asc_scope_begin(ctx);
+        two_factors f = {asc_full(ctx, ASC_F64, 3, ASC_SHAPE(2)), asc_full(ctx, ASC_F64, 5, ASC_SHAPE(2))};
+        asc_tensor x = asc_full(ctx, ASC_F64, 2, ASC_SHAPE(2)), y, other = asc_full(ctx, ASC_F64, 7, ASC_SHAPE(2));
+        asc_require_grad(f.trained, true);
+        asc_require_grad(x, true);
+        ck_assert_int_eq(asc_recompute(ctx, times_both, &f, &x, 1, &y, 1), ASC_OK);
+        ck_assert_int_eq(asc_set_data(which == 0 ? x : which == 1 ? f.trained : f.frozen, other), ASC_OK);
+        ck_assert_int_eq(asc_backward_loss(ctx, asc_sum(ctx, y, ASC_ALL_DIMS, false)), ASC_ERR_STATE);
+        expect_error_with(ASC_ERR_STATE, "was overwritten after the forward pass, and its old value is needed");
+        asc_scope_end(ctx);
+    }
+}
+END_TEST
+
 /* ---- scopes that don't match ---- */
 
 static asc_status unbalanced(asc_ctx *c, void *user, const asc_tensor *in, asc_tensor *out)
@@ -284,6 +314,7 @@ int main(void)
     tcase_add_test(t, outputs_that_it_did_not_make);
     tcase_add_test(t, gradients_reach_what_is_no_input);
     tcase_add_test(t, a_captured_tensor_that_is_gone);
+    tcase_add_test(t, parameters_that_lie_elsewhere_by_then);
     tcase_add_test(t, scopes_are_the_callers);
     tcase_add_test(t, nested);
     tcase_add_test(t, hooks_see_the_whole_gradient_once);

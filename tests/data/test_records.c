@@ -186,6 +186,7 @@ static const struct {
     {"a.jsonl", "{\"x\": 1}\n", NULL, "line 1: no fields of the usual names"},
     {"a.jsonl", "{\"prompt\": \n", NULL, "a.jsonl: line 1: is no JSON: "},
     {"a.jsonl", "", NULL, "line 1: no fields of the usual names"},
+    {"a.jsonl", "\n\n{\"x\": 1\n", NULL, "line 3: is no JSON"},
     {"a.jsonl", "{\"prompt\": \"a\", \"answer\": \"b\"}\n{\"prompt\": \"a\"}\n", NULL,
      "a.jsonl: line 2: \"answer\" is missing"},
     {"a.jsonl", "{\"prompt\": \"a\", \"answer\": \"b\"}\n\n{\"prompt\": [1], \"answer\": \"b\"}\n", NULL,

@@ -75,6 +75,9 @@ START_TEST(smoothed_targets)
     }
     asc_tensor z = given(ASC_F32, VALUES(1, 2), ASC_SHAPE(1, 2)), ignored = given(ASC_I64, VALUES(-1), ASC_SHAPE(1));
     expect_values(asc_cross_entropy_smoothed(ctx, z, ignored, -1, .5), VALUES(0));
+    asc_tensor out = given(ASC_F32, VALUES(1, -INFINITY, 1), ASC_SHAPE(1, 3));
+    asc_tensor first = given(ASC_I64, VALUES(0), ASC_SHAPE(1));
+    expect_values(asc_cross_entropy_smoothed(ctx, out, first, -1, 0), VALUES(.69314718056));
     expect_failure(asc_cross_entropy_smoothed(ctx, z, ignored, -1, 1.5),
                    "cross_entropy_smoothed: smoothing is 1.5, expected 0 to 1");
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ascgrad/probe.h>
 #include <ascgrad/stats.h>
 #include <ascgrad/tensor.h>
 
@@ -197,6 +198,17 @@ START_TEST(what_does_not_differ)
 }
 END_TEST
 
+/* The differences are 1e-4, -1e-4 and 2e-4, and rounded as those of numbers near 4: of eight patterns of signs six have
+ * a mean as far from 0. */
+START_TEST(ties_are_ties_whatever_the_rounding)
+{
+    memcpy(a, (double[]){3.0102, 5.1300, 4.2003}, 3 * sizeof *a);
+    memcpy(b, (double[]){3.0101, 5.1301, 4.2001}, 3 * sizeof *b);
+    compare(3, 500, 1);
+    ck_assert_double_eq(s.p_randomization, .75);
+}
+END_TEST
+
 START_TEST(same_for_any_threads)
 {
     draw_scores(MOST, .1, 9);
@@ -285,6 +297,14 @@ START_TEST(bins_are_closed_above)
 END_TEST
 
 /* From the table of both labels, by the formulas. */
+START_TEST(clusters_of_huge_values)
+{
+    int64_t cluster[2] = {-7, -7};
+    ck_assert_int_eq(asc_kmeans(ctx, (double[]){1e200, -1e200}, 2, 1, 1, NULL, cluster, NULL), ASC_OK);
+    ck_assert(cluster[0] == 0 && cluster[1] == 0);
+}
+END_TEST
+
 START_TEST(clusters_are_their_definitions)
 {
     enum { N = 200, X = 4, Y = 5 };
@@ -431,6 +451,7 @@ int main(void)
     tcase_add_test(t, tests_agree_with_the_normal_distribution);
     tcase_add_test(t, p_is_uniform_without_a_difference);
     tcase_add_test(t, what_does_not_differ);
+    tcase_add_test(t, ties_are_ties_whatever_the_rounding);
     tcase_add_test(t, same_for_any_threads);
     tcase_add_test(t, holm_steps_down);
     tcase_add_test(t, smoothing_begins_where_the_values_do);
@@ -438,6 +459,7 @@ int main(void)
     tcase_add_test(t, fronts_are_what_nothing_beats);
     tcase_add_test(t, bins_are_closed_above);
     tcase_add_test(t, clusters_are_their_definitions);
+    tcase_add_test(t, clusters_of_huge_values);
     tcase_add_test(t, means_and_deviations);
     tcase_add_test(t, intervals_of_means);
     tcase_add_test(t, wrong_arguments_are_named);

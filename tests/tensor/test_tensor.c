@@ -97,6 +97,16 @@ START_TEST(bad_numbers)
     ck_assert(asc_is_null(asc_arange(ctx, ASC_U8, 250, 260, 1)));
     expect_error_with(ASC_ERR_ARG, "arange: 250 to 259, which u8 does not hold");
     ck_assert_int_eq(asc_numel(asc_arange(ctx, ASC_U8, 250, 256, 1)), 6);
+    ck_assert(asc_is_null(asc_uniform(ctx, ASC_F32, 0, 1e300, 1, 0, ASC_SHAPE(2))));
+    expect_error_with(ASC_ERR_ARG, "uniform: from 0 to 1e+300, expected finite numbers of the dtype");
+    ck_assert(asc_is_null(asc_uniform(ctx, ASC_F64, -1e308, 1e308, 1, 0, ASC_SHAPE(2))));
+    expect_error_with(ASC_ERR_ARG, "uniform: from -1e+308 to 1e+308");
+    ck_assert(asc_is_null(asc_normal(ctx, ASC_F32, 1e300, 1, 1, 0, 0, NULL)));
+    expect_error_with(ASC_ERR_ARG, "normal: a mean of 1e+300");
+    asc_tensor narrow = asc_uniform(ctx, ASC_F32, 1, 1 + 0x1p-23, 1, 0, ASC_SHAPE(1000)); /* half of it rounds up */
+    for (int i = 0; i < 1000; i++) {
+        ck_assert(((const float *)asc_data(narrow))[i] == 1);
+    }
     ck_assert(asc_is_null(asc_uniform(ctx, ASC_F32, 1, 0, 1, 0, ASC_SHAPE(2))));
     expect_error_with(ASC_ERR_ARG, "uniform: from 1 to 0");
     ck_assert(asc_is_null(asc_uniform(ctx, ASC_F32, 0, NAN, 1, 0, ASC_SHAPE(2))));
