@@ -38,7 +38,7 @@ static asc_status note(asc_ctx *ctx, asc_tape *tape, asc_node *node)
             return ASC_OK;
         }
     }
-    if (!asc_grow(ctx, (void **)&tape->seen, &tape->cap_seen, tape->n_seen + 1, sizeof *tape->seen)) {
+    if (!asc_grow(ctx, &tape->seen, &tape->cap_seen, tape->n_seen + 1, sizeof *tape->seen)) {
         return ASC_ERR_MEMORY;
     }
     tape->seen[tape->n_seen++] = (asc_seen){node->storage, node->storage->version, leaf,

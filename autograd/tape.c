@@ -29,7 +29,7 @@ static void **free_blocks(asc_blocks *b, size_t size)
 
 static bool add_chunk(asc_ctx *ctx, asc_blocks *b)
 {
-    if (!asc_grow(ctx, (void **)&b->chunk, &b->cap_chunks, b->n_chunks + 1, sizeof *b->chunk)) {
+    if (!asc_grow(ctx, &b->chunk, &b->cap_chunks, b->n_chunks + 1, sizeof *b->chunk)) {
         return false;
     }
     char *chunk = asc_alloc(ctx, CHUNK);

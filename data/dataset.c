@@ -296,11 +296,9 @@ typedef struct stream {
 /* Marks the ids from number `from` on as given. */
 static asc_status mark_given(asc_ctx *ctx, stream *s, size_t from)
 {
-    void *given = s->given;
-    if (!asc_grow(ctx, &given, &s->given_capacity, s->ids.n, 1)) {
+    if (!asc_grow(ctx, &s->given, &s->given_capacity, s->ids.n, 1)) {
         return ASC_ERR_MEMORY;
     }
-    s->given = given;
     memset(s->given + s->n_given, 0, from - s->n_given);
     memset(s->given + from, 1, s->ids.n - from);
     s->n_given = s->ids.n;
@@ -309,11 +307,9 @@ static asc_status mark_given(asc_ctx *ctx, stream *s, size_t from)
 
 static asc_status keep_line(asc_ctx *ctx, stream *s, size_t from, size_t bytes)
 {
-    void *lines = s->lines;
-    if (!asc_grow(ctx, &lines, &s->line_capacity, s->n_lines + 1, sizeof *s->lines)) {
+    if (!asc_grow(ctx, &s->lines, &s->line_capacity, s->n_lines + 1, sizeof *s->lines)) {
         return ASC_ERR_MEMORY;
     }
-    s->lines = lines;
     s->lines[s->n_lines++] = (asc_split_line){(int64_t)(s->ids.n - from), (int64_t)bytes};
     return ASC_OK;
 }
@@ -322,19 +318,11 @@ static asc_status keep_line(asc_ctx *ctx, stream *s, size_t from, size_t bytes)
 static asc_status end_sequence(const asc_dataset *data, stream *s, size_t *first, int32_t label)
 {
     asc_ctx *ctx = data->ctx;
-    void *starts = s->starts, *labels = s->labels, *seconds = s->seconds;
-    if (!asc_grow(ctx, &starts, &s->starts_capacity, s->n_sequences + 1, sizeof *s->starts)) {
+    if (!asc_grow(ctx, &s->starts, &s->starts_capacity, s->n_sequences + 1, sizeof *s->starts) ||
+        !asc_grow(ctx, &s->labels, &s->labels_capacity, s->n_sequences + 1, sizeof *s->labels) ||
+        !asc_grow(ctx, &s->seconds, &s->seconds_capacity, s->n_sequences + 1, sizeof *s->seconds)) {
         return ASC_ERR_MEMORY;
     }
-    s->starts = starts;
-    if (!asc_grow(ctx, &labels, &s->labels_capacity, s->n_sequences + 1, sizeof *s->labels)) {
-        return ASC_ERR_MEMORY;
-    }
-    s->labels = labels;
-    if (!asc_grow(ctx, &seconds, &s->seconds_capacity, s->n_sequences + 1, sizeof *s->seconds)) {
-        return ASC_ERR_MEMORY;
-    }
-    s->seconds = seconds;
     if (s->ids.n - *first < 2 || (data->source->class_name && s->n_given <= *first)) {
         return asc_fail(ctx, ASC_ERR_FORMAT, "%s: sequence %zu has %zu tokens%s", data->spec, s->n_sequences + 1,
                         s->ids.n - *first, s->ids.n - *first < 2 ? ", expected 2 or more" : ", and its text has none");
@@ -548,7 +536,7 @@ static asc_status read_pieces(asc_source_reader *reader, char **text, size_t *by
     asc_ctx *ctx = reader->data->ctx;
     asc_text_piece piece;
     while (reader_next(reader, &piece) == ASC_OK && piece.text) {
-        if (!asc_grow(ctx, (void **)text, capacity, *bytes + piece.bytes, 1)) {
+        if (!asc_grow(ctx, text, capacity, *bytes + piece.bytes, 1)) {
             break;
         }
         memcpy(*text + *bytes, piece.text, piece.bytes);

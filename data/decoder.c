@@ -36,11 +36,9 @@ asc_status asc_decoder_put(asc_decoder *decoder, const char *text, size_t bytes)
     if (!decoder || !text) {
         return ASC_ERR_ARG;
     }
-    void *out = decoder->out;
-    if (!asc_grow(decoder->tokenizer->ctx, &out, &decoder->capacity, decoder->n + bytes, 1)) {
+    if (!asc_grow(decoder->tokenizer->ctx, &decoder->out, &decoder->capacity, decoder->n + bytes, 1)) {
         return ASC_ERR_MEMORY;
     }
-    decoder->out = out;
     memcpy(decoder->out + decoder->n, text, bytes);
     decoder->n += bytes;
     return ASC_OK;

@@ -19,12 +19,8 @@ asc_status asc_ids_push(asc_ctx *ctx, asc_ids *ids, int32_t id)
     if (status) {
         return status;
     }
-    if (ids->n == ids->capacity) {
-        void *array = ids->data;
-        if (!asc_grow(ctx, &array, &ids->capacity, ids->n + 1, sizeof id)) {
-            return ASC_ERR_MEMORY;
-        }
-        ids->data = array;
+    if (!asc_grow(ctx, &ids->data, &ids->capacity, ids->n + 1, sizeof id)) {
+        return ASC_ERR_MEMORY;
     }
     ids->data[ids->n++] = id;
     return ASC_OK;

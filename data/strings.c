@@ -99,13 +99,8 @@ static bool grow_slots(asc_strings *s)
 
 static bool grow_strings(asc_strings *s, size_t bytes)
 {
-    void *array = s->bytes;
-    bool grown = asc_grow(s->ctx, &array, &s->bytes_capacity, bytes, 1);
-    s->bytes = array;
-    array = s->ends;
-    grown = grown && asc_grow(s->ctx, &array, &s->ends_capacity, (size_t)s->n + 1, sizeof *s->ends);
-    s->ends = array;
-    return grown;
+    return asc_grow(s->ctx, &s->bytes, &s->bytes_capacity, bytes, 1) &&
+           asc_grow(s->ctx, &s->ends, &s->ends_capacity, (size_t)s->n + 1, sizeof *s->ends);
 }
 
 int32_t asc_strings_add(asc_strings *s, const char *text, size_t n)

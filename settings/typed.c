@@ -150,7 +150,7 @@ static asc_status add_mix(asc_ctx *ctx, json_t *object, const asc_typed *parts, 
 static const char *keep(asc_ctx *ctx, const char *text)
 {
     size_t bytes = strlen(text) + 1;
-    if (!asc_grow(ctx, (void **)&ctx->config, &ctx->cap_config, bytes, 1)) {
+    if (!asc_grow(ctx, &ctx->config, &ctx->cap_config, bytes, 1)) {
         return NULL;
     }
     return memcpy(ctx->config, text, bytes);

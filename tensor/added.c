@@ -6,7 +6,7 @@ asc_status asc_added_put(asc_ctx *ctx, const void *table, const void *item)
     if (!ctx) {
         return ASC_ERR_ARG;
     }
-    if (!asc_grow(ctx, (void **)&ctx->added, &ctx->cap_added, ctx->n_added + 1, sizeof *ctx->added)) {
+    if (!asc_grow(ctx, &ctx->added, &ctx->cap_added, ctx->n_added + 1, sizeof *ctx->added)) {
         return ASC_ERR_MEMORY;
     }
     ctx->added[ctx->n_added++] = (asc_added){table, item};

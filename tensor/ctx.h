@@ -137,8 +137,9 @@ uint64_t asc_next_seed(asc_ctx *ctx);
  * the context is gone. */
 asc_ctx *asc_ctx_of(asc_tensor t);
 
-/* Grows an array of the context's to hold at least `need` elements; false, with the error set, if it can't. */
-bool asc_grow(asc_ctx *ctx, void **array, size_t *capacity, size_t need, size_t element);
+/* Grows an array of the context's to hold at least `need` elements; false, with the error set, if it can't. `array` is
+ * the address of a pointer to them, of whatever type. */
+bool asc_grow(asc_ctx *ctx, void *array, size_t *capacity, size_t need, size_t element);
 
 /* Tells the context's user, if there is a listener, what is worth knowing and no error. */
 void asc_note(asc_ctx *ctx, const char *format, ...) ASC_PRINTF(2, 3);

@@ -48,7 +48,7 @@ asc_memory_stats asc_memory(const asc_ctx *ctx)
     return ctx ? ctx->memory : (asc_memory_stats){0};
 }
 
-bool asc_grow(asc_ctx *ctx, void **array, size_t *capacity, size_t need, size_t element)
+bool asc_grow(asc_ctx *ctx, void *array, size_t *capacity, size_t need, size_t element)
 {
     if (need <= *capacity) {
         return true;
@@ -61,11 +61,13 @@ bool asc_grow(asc_ctx *ctx, void **array, size_t *capacity, size_t need, size_t 
     if (!p) {
         return false;
     }
-    if (*array) {
-        memcpy(p, *array, *capacity * element);
-        asc_free(ctx, *array, *capacity * element);
+    void *before;
+    memcpy(&before, array, sizeof before); /* a pointer of any type */
+    if (before) {
+        memcpy(p, before, *capacity * element);
+        asc_free(ctx, before, *capacity * element);
     }
-    *array = p;
+    memcpy(array, &p, sizeof p);
     *capacity = grown;
     return true;
 }

@@ -97,7 +97,7 @@ asc_node *asc_node_new(asc_ctx *ctx, const asc_array *array)
     /* outside of any scope nothing is listed: such nodes go with the context */
     bool listed = ctx->n_scopes > 0;
     if (listed &&
-        !asc_grow(ctx, (void **)&ctx->scoped, &ctx->cap_scoped, ctx->n_scoped + 1, sizeof *ctx->scoped)) {
+        !asc_grow(ctx, &ctx->scoped, &ctx->cap_scoped, ctx->n_scoped + 1, sizeof *ctx->scoped)) {
         return NULL;
     }
     if (!ctx->free_nodes && !add_slab(ctx)) {
@@ -189,7 +189,7 @@ void asc_scope_begin(asc_ctx *ctx)
         return;
     }
     if (ctx->failed_scopes > 0 ||
-        !asc_grow(ctx, (void **)&ctx->scopes, &ctx->cap_scopes, ctx->n_scopes + 1, sizeof *ctx->scopes)) {
+        !asc_grow(ctx, &ctx->scopes, &ctx->cap_scopes, ctx->n_scopes + 1, sizeof *ctx->scopes)) {
         ctx->failed_scopes++;
         return;
     }

@@ -57,7 +57,7 @@ asc_status asc_params_add(asc_params *p, const char *name, asc_tensor tensor, bo
         return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: there is a '%s' already", name);
     }
     size_t bytes = strlen(name) + 1;
-    if (!asc_grow(p->ctx, (void **)&p->entry, &p->capacity, p->n + 1, sizeof *p->entry)) {
+    if (!asc_grow(p->ctx, &p->entry, &p->capacity, p->n + 1, sizeof *p->entry)) {
         return ASC_ERR_MEMORY;
     }
     char *copy = asc_alloc(p->ctx, bytes);

@@ -130,7 +130,7 @@ static asc_storage *new_chunk(asc_ctx *ctx, size_t bytes)
     asc_pool *pool = ctx->pool;
     size_t capacity, number = pool->n_chunks;
     class_of(bytes, &capacity);
-    if (!asc_grow(ctx, (void **)&pool->chunks, &pool->cap_chunks, number + 1, sizeof *pool->chunks)) {
+    if (!asc_grow(ctx, &pool->chunks, &pool->cap_chunks, number + 1, sizeof *pool->chunks)) {
         return NULL;
     }
     void *data = asc_alloc(ctx, capacity);

@@ -34,11 +34,9 @@ static asc_status add_apart(asc_sentences *sentences, asc_source_reader *reader,
 /* Appends a piece to a text. */
 static asc_status append(asc_ctx *ctx, char **text, size_t *bytes, size_t *capacity, const asc_text_piece *piece)
 {
-    void *array = *text;
-    if (!asc_grow(ctx, &array, capacity, *bytes + piece->bytes + 1, 1)) {
+    if (!asc_grow(ctx, text, capacity, *bytes + piece->bytes + 1, 1)) {
         return ASC_ERR_MEMORY;
     }
-    *text = array;
     if (piece->bytes > 0) {
         memcpy(*text + *bytes, piece->text, piece->bytes);
     }

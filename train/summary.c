@@ -24,9 +24,7 @@ static void take_line(asc_ctx *ctx, lines *all, const char *text, size_t bytes, 
 {
     json_t *line = json_loadb(text, bytes, 0, NULL);
     const json_t *speed = json_object_get(line, "tokens_per_s");
-    void *array = all->speed;
-    if (json_is_number(speed) && asc_grow(ctx, &array, &all->capacity, all->n + 1, sizeof *all->speed)) {
-        all->speed = array;
+    if (json_is_number(speed) && asc_grow(ctx, &all->speed, &all->capacity, all->n + 1, sizeof *all->speed)) {
         all->speed[all->n++] = json_number_value(speed);
     }
     if (json_object_get(line, "valid_loss") && json_integer_value(json_object_get(line, "step")) == best_step) {

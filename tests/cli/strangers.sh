@@ -86,10 +86,10 @@ for link in runs runs/t-1 done logs settings claims; do
     has err "theirs/$link: is a symbolic link, expected a folder"
 done
 linked logs/t-1.log /file
-soon 1 experiment run theirs
+soon 3 experiment run theirs
 has err 'theirs/logs/t-1.log: is a symbolic link, expected a regular file'
 rm theirs/logs/t-1.log && mkfifo theirs/logs/t-1.log
-soon 1 experiment run theirs
+soon 3 experiment run theirs
 has err 'theirs/logs/t-1.log: is a pipe, expected a regular file'
 for link in tables figures scores; do
     linked $link ''

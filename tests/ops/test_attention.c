@@ -502,6 +502,38 @@ static void run_causal(asc_tensor *result, int i)
     }
 }
 
+/* A mask that sequences and heads share counts as one of each of them; a rehearsal, which has no values, as none. */
+START_TEST(products_count_what_a_mask_allows)
+{
+    enum { BATCH = 3, HEADS = 2, N = 37 };
+    const asc_attention_options o = {.heads = HEADS, .causal = true};
+    asc_tensor q = asc_normal(ctx, ASC_F32, 0, 1, 1, 1, ASC_SHAPE(BATCH, N, 8));
+    asc_tensor one = asc_zeros(ctx, ASC_U8, ASC_SHAPE(N, N));
+    uint8_t *allowed = asc_data_mut(one);
+    double pairs = 0;
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j < N; j++) {
+            allowed[i * N + j] = i * j % 3 == 0;
+            pairs += j <= i && i * j % 3 == 0;
+        }
+    }
+    asc_tensor each = asc_contiguous(ctx, asc_expand(ctx, one, ASC_SHAPE(BATCH, HEADS, N, N)));
+    const asc_tensor masks[] = {one, each, one, asc_null()};
+    double flops[4];
+    for (int i = 0; i < 4; i++) {
+        asc_set_rehearsal(ctx, i == 2);
+        asc_flops_reset(ctx);
+        asc_attention(ctx, &(asc_attention_inputs){.q = q, .k = q, .v = q, .mask = masks[i]}, &o);
+        flops[i] = asc_flops(ctx);
+    }
+    asc_set_rehearsal(ctx, false);
+    no_error();
+    ck_assert_double_eq(flops[0], 2 * BATCH * HEADS * pairs * 8);
+    ck_assert_double_eq(flops[1], flops[0]);
+    ck_assert_double_eq(flops[2], flops[3]);
+}
+END_TEST
+
 START_TEST(any_number_of_threads_gives_the_same_bits)
 {
     same_for_threads(run_causal, _i);
@@ -513,6 +545,7 @@ int main(void)
     TCase *t = tcase_create("attention");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, attention_is_the_equation, 0, 2 * KINDS);
+    tcase_add_test(t, products_count_what_a_mask_allows);
     tcase_add_loop_test(t, a_row_with_nothing_allowed_is_zero, 0, 2);
     tcase_add_loop_test(t, a_row_of_minus_infinity_is_zero, 0, 2);
     tcase_add_loop_test(t, one_tensor_as_queries_keys_and_values, 0, 2);

@@ -388,7 +388,7 @@ static int finish(worker *w, const struct args *args, const char *file)
     } else if (c.of[ASC_EXPERIMENT_STATE_FAILED] > 0) {
         cli_message("what failed: `ascgrad experiment status %s`; `ascgrad experiment run %s` tries it again", folder,
                     folder);
-    } else if (left > 0 && untuned == 0) {
+    } else if (left > 0 && untuned == 0 && !w->broken) {
         cli_message("nothing is left to claim: others train what is not done");
     } else if (left == 0) {
         cli_message("`ascgrad experiment status %s` has all runs, `ascgrad experiment report %s` what they found",

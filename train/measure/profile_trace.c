@@ -54,7 +54,7 @@ static bool make_room(asc_profile *p)
 {
     asc_trace *t = &p->trace;
     bool sound = asc_error(p->ctx) == ASC_OK;
-    if (asc_grow(p->ctx, (void **)&t->mark, &t->cap, t->n + 1, sizeof *t->mark)) {
+    if (asc_grow(p->ctx, &t->mark, &t->cap, t->n + 1, sizeof *t->mark)) {
         return true;
     }
     if (sound) {
