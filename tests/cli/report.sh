@@ -104,6 +104,8 @@ has dir/report.md '^Learning curves: validation perplexity over minutes by steps
 near "$(column dir/tables/targets.csv minutes)" "$(awk -v m="$(column dir/tables/targets.csv million_tokens)" \
     -v s="$(column dir/tables/speeds.csv tokens_per_s)" 'BEGIN { printf "%.15g", m * 1e6 / s / 60 }')" 'minutes'
 [ "$(wc -l <dir/tables/speeds.csv)" -eq 3 ] || fail 'each system with runs has a speed'
+near "$(sed -n 's/^ms a token of training,base,//p' dir/figures/cost.csv | cut -d, -f1)" \
+    "$(awk -v s="$(column dir/tables/speeds.csv tokens_per_s)" 'BEGIN { printf "%.15g", 1000 / s }')" 'ms a token'
 
 status 0 "$ASCGRAD" experiment report dir
 [ ! -e dir/tables/speeds.csv ] || fail 'speeds of a report before this one are left'

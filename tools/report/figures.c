@@ -109,9 +109,10 @@ static double mflop_of(const trained *t)
     return 1000 * asc_run_info_of(t->run)->gflop_per_token;
 }
 
+/* By the steps that were timed for the report, if some were. */
 static double ms_of(const trained *t)
 {
-    return 1000 / asc_run_info_of(t->run)->tokens_per_s;
+    return 1000 / (isfinite(t->speed.mean) ? t->speed.mean : asc_run_info_of(t->run)->tokens_per_s);
 }
 
 static double memory_of(const trained *t)
