@@ -247,6 +247,7 @@ FIELD(asc_causal_report, first_position, 48) int64_t asc_causal_report_0_first_p
 FIELD(asc_causal_report, first_moment, 56) int64_t asc_causal_report_0_first_moment;
 FIELD(asc_causal_report, first_of, 64) const char *asc_causal_report_0_first_of;
 asc_status asc_causal_check(asc_ctx *ctx, const char *mixing, const char *config, const asc_gradcheck_options *options, asc_causal_report *report);
+asc_status asc_lm_causal_check(asc_ctx *ctx, asc_lm *lm, const asc_gradcheck_options *options, asc_causal_report *report);
 
 STRUCT(asc_comm, 56)
 FIELD(asc_comm, rank, 0) int asc_comm_0_rank;
@@ -353,6 +354,13 @@ FIELD(asc_compared, system, 40) const asc_system_result *asc_compared_0_system;
 FIELD(asc_compared, comparison, 48) const asc_comparison *asc_compared_0_comparison;
 asc_compared *asc_compare(asc_ctx *ctx, const asc_system *systems, int64_t n, const asc_compare_options *options);
 void asc_compared_free(asc_ctx *ctx, asc_compared *compared);
+
+STRUCT(asc_seed_interval, 32)
+FIELD(asc_seed_interval, n, 0) int64_t asc_seed_interval_0_n;
+FIELD(asc_seed_interval, difference, 8) double asc_seed_interval_0_difference;
+FIELD(asc_seed_interval, low, 16) double asc_seed_interval_0_low;
+FIELD(asc_seed_interval, high, 24) double asc_seed_interval_0_high;
+asc_status asc_compare_seeds(asc_ctx *ctx, const asc_system *a, const asc_system *b, asc_unit unit, bool right, asc_seed_interval *result);
 typedef struct asc_sink asc_sink;
 typedef struct asc_tokenizer_kind asc_tokenizer_kind;
 
@@ -604,7 +612,7 @@ asc_tensor asc_flow_leading(asc_ctx *ctx, asc_tensor u, asc_tensor *share);
 asc_tensor asc_flow_stability(asc_ctx *ctx, asc_tensor u, asc_tensor v);
 typedef struct asc_mixing asc_mixing;
 
-STRUCT(asc_layer, 144)
+STRUCT(asc_layer, 152)
 FIELD(asc_layer, ctx, 0) asc_ctx *asc_layer_0_ctx;
 FIELD(asc_layer, mixing, 8) const asc_mixing *asc_layer_0_mixing;
 FIELD(asc_layer, D, 16) int64_t asc_layer_0_D;
@@ -616,10 +624,11 @@ FIELD(asc_layer, mask, 48) asc_tensor asc_layer_0_mask;
 FIELD(asc_layer, neighbors, 64) asc_tensor asc_layer_0_neighbors;
 FIELD(asc_layer, bias, 80) asc_tensor asc_layer_0_bias;
 FIELD(asc_layer, context, 96) asc_tensor asc_layer_0_context;
-FIELD(asc_layer, reader, 112) struct asc_reader *asc_layer_0_reader;
-FIELD(asc_layer, alone, 120) bool asc_layer_0_alone;
-FIELD(asc_layer, params, 128) asc_params *asc_layer_0_params;
-FIELD(asc_layer, config, 136) char *asc_layer_0_config;
+FIELD(asc_layer, carried_states, 112) unsigned asc_layer_0_carried_states;
+FIELD(asc_layer, reader, 120) struct asc_reader *asc_layer_0_reader;
+FIELD(asc_layer, alone, 128) bool asc_layer_0_alone;
+FIELD(asc_layer, params, 136) asc_params *asc_layer_0_params;
+FIELD(asc_layer, config, 144) char *asc_layer_0_config;
 bool asc_layer_given(const asc_layer *layer, const char *key);
 typedef struct asc_maker asc_maker;
 VALUE(ASC_INIT_ZERO, 0)
@@ -1456,6 +1465,7 @@ FIELD(asc_mcnemar, chi2, 32) double asc_mcnemar_0_chi2;
 FIELD(asc_mcnemar, p, 40) double asc_mcnemar_0_p;
 asc_status asc_stats_mcnemar(asc_ctx *ctx, const uint8_t *a, const uint8_t *b, int64_t n, asc_mcnemar *result);
 double asc_stats_mean(asc_ctx *ctx, const double *x, int64_t n, double *std);
+asc_status asc_stats_interval(asc_ctx *ctx, const double *x, int64_t n, double p, double *low, double *high);
 asc_status asc_stats_holm(asc_ctx *ctx, const double *p, int64_t n, double *adjusted);
 asc_status asc_stats_calibration(asc_ctx *ctx, const double *confidence, const uint8_t *correct, int64_t n, int bins, double *ece, double *accuracy);
 asc_status asc_stats_clusters(asc_ctx *ctx, const int64_t *x, const int64_t *y, int64_t n, double *nmi, double *ari);
@@ -1768,6 +1778,7 @@ any *const functions[] = {
     (any *)asc_cluster_labels,
     (any *)asc_comm_lost,
     (any *)asc_compare,
+    (any *)asc_compare_seeds,
     (any *)asc_compared_free,
     (any *)asc_concat,
     (any *)asc_contiguous,
@@ -1916,6 +1927,7 @@ any *const functions[] = {
     (any *)asc_lm_carried_reset,
     (any *)asc_lm_carried_save,
     (any *)asc_lm_carry,
+    (any *)asc_lm_causal_check,
     (any *)asc_lm_class_objective,
     (any *)asc_lm_classes,
     (any *)asc_lm_classify,
@@ -2177,6 +2189,7 @@ any *const functions[] = {
     (any *)asc_stats_clusters,
     (any *)asc_stats_front,
     (any *)asc_stats_holm,
+    (any *)asc_stats_interval,
     (any *)asc_stats_mcnemar,
     (any *)asc_stats_mean,
     (any *)asc_stats_pair,
