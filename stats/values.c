@@ -33,7 +33,9 @@ static int compare(const void *a, const void *b)
 
 void asc_stats_sort(double *x, int64_t n)
 {
-    qsort(x, (size_t)n, sizeof *x, compare);
+    if (n > 0) { /* of nothing there may be no memory */
+        qsort(x, (size_t)n, sizeof *x, compare);
+    }
 }
 
 double asc_median(double *x, int64_t n)
