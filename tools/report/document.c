@@ -104,16 +104,39 @@ static bool is_ours(const char *name)
     return false;
 }
 
-/* Makes a folder for files of the report, or takes away those of an earlier one. */
 static void make_folder(document *d, const char *name)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", d->folder, name);
-    DIR *folder = asc_folder_make(d->ctx, path) ? NULL : opendir(path);
+    asc_folder_make(d->ctx, path);
+}
+
+/* Whether this report wrote the file. */
+static bool is_new(const document *d, const char *path)
+{
+    const json_t *file;
+    size_t i;
+    json_array_foreach(d->files, i, file) {
+        if (strcmp(json_string_value(file), path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes away what an earlier report left in a folder: once this one is whole, so that a full disk loses neither. */
+static void sweep(const document *d, const char *name)
+{
+    char path[4096], file[4400];
+    snprintf(path, sizeof path, "%s/%s", d->folder, name);
+    DIR *folder = opendir(path);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (is_ours(entry->d_name)) {
+        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+        json_t *shown = cli_json_path(file); /* as the list has it */
+        if (is_ours(entry->d_name) && shown && !is_new(d, json_string_value(shown))) {
             unlinkat(dirfd(folder), entry->d_name, 0);
         }
+        json_decref(shown);
     }
     if (folder) {
         closedir(folder);
@@ -265,7 +288,9 @@ void document_figure(document *d, const char *name, const char *format, const ch
         return;
     }
     snprintf(path, sizeof path, "%s/figures/%s.%s", d->folder, name, format);
-    unsigned char *picture = read_file(path, &n);
+    json_t *shown = cli_json_path(path);
+    unsigned char *picture = shown && is_new(d, json_string_value(shown)) ? read_file(path, &n) : NULL;
+    json_decref(shown);
     if (picture) {
         fprintf(d->md, "\n![%s](figures/%s.%s)\n", name, name, format);
     }
@@ -310,6 +335,10 @@ int document_end(document *d)
         write_file(d, "report.html", d->html_text, d->html_bytes);
     } else {
         asc_fail(d->ctx, ASC_ERR_MEMORY, "out of memory for the report");
+    }
+    if (asc_error(d->ctx) == ASC_OK) {
+        sweep(d, "tables");
+        sweep(d, "figures");
     }
     free(d->md_text);
     free(d->html_text);

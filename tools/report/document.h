@@ -30,7 +30,6 @@ typedef struct document {
     json_t *files;   /* the names of what was written */
 } document;
 
-/* The tables and figures of a report before this one go: what stands there is what the new one says. */
 void document_begin(document *d, asc_ctx *ctx, const char *folder, const char *title, json_t *files);
 void document_heading(document *d, const char *text);
 void document_text(document *d, const char *format, ...) ASC_PRINTF(2, 3);
@@ -42,10 +41,11 @@ void document_items_end(document *d);
 /* Lines as they are: a command, what a program has said. */
 void document_verbatim(document *d, const char *text);
 
-/* The picture FOLDER/figures/NAME.FORMAT ("svg", "png") where it is there, and where its data are. */
+/* The picture FOLDER/figures/NAME.FORMAT ("svg", "png") where it was drawn, and where its data are. */
 void document_figure(document *d, const char *name, const char *format, const char *caption);
 
-/* Writes report.md and report.html, and ends the document in any case. Returns an exit status. */
+/* Writes report.md and report.html, and ends the document in any case. Once all is written the tables and figures of a
+ * report before this one go. Returns an exit status. */
 int document_end(document *d);
 
 /* ---- tables ---- */
