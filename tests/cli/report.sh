@@ -242,6 +242,23 @@ status 3 "$ASCGRAD" experiment report hybrid
 has err '^ascgrad experiment report: not kept: '
 has hybrid/tables/results.csv '^late,1,[0-9]'
 
+# ---- a table that can't be written is told once, and the report of before stays whole ----
+rm -r "$kept"
+status 0 "$ASCGRAD" experiment report hybrid
+cp hybrid/report.md before.md
+find hybrid/tables hybrid/figures -type f | sort >before
+rm hybrid/tables/results.csv
+mkdir hybrid/tables/results.csv
+status 3 "$ASCGRAD" experiment report hybrid
+has err '^ascgrad experiment report: hybrid/tables/results.csv: '
+lines err 1
+lines out 0
+same hybrid/report.md before.md
+rmdir hybrid/tables/results.csv
+echo >hybrid/tables/results.csv
+find hybrid/tables hybrid/figures -type f | sort >after
+same before after
+
 # ---- six seeds can star: better ones *, worse ones with a dagger ----
 cat >six.json <<'END'
 {"name": "six", "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 9,

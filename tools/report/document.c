@@ -311,13 +311,25 @@ void document_figure(document *d, const char *name, const char *format, const ch
 
 /* ---- the end ---- */
 
+void document_heed(document *d, int status)
+{
+    if (asc_error(d->ctx)) {
+        d->status = status;
+        asc_error_clear(d->ctx);
+    }
+}
+
 static void write_file(document *d, const char *name, const char *text, size_t bytes)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", d->folder, name);
-    if (asc_error(d->ctx) == ASC_OK && asc_file_write_atomic(d->ctx, path, text, bytes) == ASC_OK) {
-        json_array_append_new(d->files, cli_json_text(path, strlen(path)));
+    if (d->status != CLI_OK || asc_error(d->ctx)) {
+        return;
     }
+    if (asc_file_write_atomic(d->ctx, path, text, bytes) == ASC_OK) {
+        json_array_append_new(d->files, cli_json_path(path));
+    }
+    document_heed(d, cli_report(d->ctx));
 }
 
 int document_end(document *d)
@@ -336,13 +348,14 @@ int document_end(document *d)
     } else {
         asc_fail(d->ctx, ASC_ERR_MEMORY, "out of memory for the report");
     }
-    if (asc_error(d->ctx) == ASC_OK) {
+    d->status = d->status == CLI_OK ? cli_report(d->ctx) : d->status;
+    if (d->status == CLI_OK) {
         sweep(d, "tables");
         sweep(d, "figures");
     }
     free(d->md_text);
     free(d->html_text);
-    return cli_report(d->ctx);
+    return d->status;
 }
 
 /* ---- tables ---- */

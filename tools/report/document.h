@@ -10,9 +10,10 @@
  *     table_text(&t, "grassmann");
  *     table_spread(&t, 12.31, 0.2, "**");
  *     table_end(&t);
- *     status = document_end(&d, files);
+ *     status = document_end(&d);
  *
- * Texts may hold anything: they are escaped in both. What fails for want of memory shows at the end.
+ * Texts may hold anything: they are escaped in both. What fails for want of memory shows at the end. The first file
+ * that can't be written is told, and none is written after it: an earlier report stays as it was, so far.
  */
 #ifndef TOOLS_REPORT_DOCUMENT_H
 #define TOOLS_REPORT_DOCUMENT_H
@@ -28,6 +29,7 @@ typedef struct document {
     char *md_text, *html_text;
     size_t md_bytes, html_bytes;
     json_t *files;   /* the names of what was written */
+    int status;      /* CLI_OK, or what became of the file that could not be; at the end the whole's */
 } document;
 
 void document_begin(document *d, asc_ctx *ctx, const char *folder, const char *title, json_t *files);
@@ -43,6 +45,10 @@ void document_verbatim(document *d, const char *text);
 
 /* The picture FOLDER/figures/NAME.FORMAT ("svg", "png") where it was drawn, and where its data are. */
 void document_figure(document *d, const char *name, const char *format, const char *caption);
+
+/* What came of writing a file that is not the document's own: an error of the context, which was told, ends the
+ * writing, and is cleared. */
+void document_heed(document *d, int status);
 
 /* Writes report.md and report.html, and ends the document in any case. Once all is written the tables and figures of a
  * report before this one go. Returns an exit status. */

@@ -11,8 +11,10 @@ void report_end_figure(report *r, figure *f, const char *name, const char *capti
 {
     char stem[4096];
     snprintf(stem, sizeof stem, "%s/figures/%s", r->folder, name);
-    int status = figure_end(f, r->ctx, stem, FIGURE_SVG | FIGURE_CSV | FIGURE_SCRIPT, r->files);
+    unsigned formats = r->doc.status == CLI_OK ? FIGURE_SVG | FIGURE_CSV | FIGURE_SCRIPT : 0;
+    int status = figure_end(f, r->ctx, stem, formats, r->files);
     r->status = status > r->status ? status : r->status;
+    document_heed(&r->doc, status);
     document_figure(&r->doc, name, "svg", caption);
 }
 

@@ -17,7 +17,7 @@ static bool look(report *r, const asc_run *run, inspection *in)
                        .layer = wish(r, "layer", 0),
                        .head = -1,
                        .name = asc_run_folder(run),
-                       .formats = FIGURE_SVG | FIGURE_PNG | FIGURE_CSV | FIGURE_SCRIPT};
+                       .formats = r->doc.status ? 0 : FIGURE_SVG | FIGURE_PNG | FIGURE_CSV | FIGURE_SCRIPT};
     in->model = asc_model_open(r->ctx, asc_run_folder(run), NULL, NULL);
     if (in->model && inspect_begin(in, NULL, NULL, wish(r, "tokens", 12)) == ASC_OK) {
         return true;
@@ -46,6 +46,7 @@ static void draw(report *r, inspection *in, int (*draw_it)(inspection *in), cons
     in->stem = stem;
     int status = draw_it(in);
     r->status = status > r->status ? status : r->status;
+    document_heed(&r->doc, status);
     json_array_extend(r->files, in->files);
     document_figure(&r->doc, full, "png", caption);
 }

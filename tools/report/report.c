@@ -182,7 +182,7 @@ static int make(report *r, const struct args *args)
         return CLI_IO;
     }
     int status = write_report(r);
-    int printed = asc_error(r->ctx) == ASC_OK ? print_result(r, args->json) : CLI_OK;
+    int printed = r->doc.status == CLI_OK ? print_result(r, args->json) : CLI_OK;
     return status > printed ? status : printed;
 }
 

@@ -491,9 +491,6 @@ void report_machines(report *r)
     if (asc_experiment_time_of(r->experiment, &time) == ASC_OK) {
         document_text(&r->doc, "Training took %.1f minutes in all, %.1f of them tuning.", time.spent_s / 60,
                       time.tuning_s / 60);
-    } else {
-        cli_message("%s", asc_error_message(r->ctx)); /* a run that failed may have left a file that can't be read */
-        asc_error_clear(r->ctx);
     }
     if (isfinite(peak)) {
         document_text(&r->doc, "Peak memory of a run: %.0f MiB.", peak);

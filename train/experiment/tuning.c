@@ -164,6 +164,7 @@ static double estimate(const asc_experiment *e, const asc_plan_run *r)
 asc_status asc_experiment_time_of(asc_experiment *e, asc_experiment_time *time)
 {
     asc_status status = ASC_NEED(e ? e->ctx : NULL, "experiment_time_of: experiment time", e, time);
+    status = status ? status : asc_error(e->ctx);
     if (!status && !e->folder) {
         status = asc_fail(e->ctx, ASC_ERR_ARG, "experiment_time_of: the experiment has no folder");
     }
