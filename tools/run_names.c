@@ -6,18 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ascgrad/train.h>
+
 enum { MOST_KEYS = 3 };
 
-bool run_setting_is_idle(const char *key)
+bool run_setting_is_neutral(const char *key)
 {
-    static const char *const idle[] = {"cache",     "checkpoint_every", "debug_nan",   "log_every", "minutes",
-                                       "recompute", "sample_every",     "tensorboard", "threads"};
-    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
-        if (strcmp(key, idle[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
+    const asc_setting *row = asc_setting_find(asc_settings_schema(NULL, 0).settings, key);
+    return row && row->flags & ASC_SETTING_NEUTRAL;
 }
 
 bool run_setting_follows(const asc_run *const *runs, size_t n, const char *key)
@@ -87,7 +83,7 @@ static int differing(const asc_run *const *runs, size_t n, const char *keys[MOST
     const char *key, *seed = NULL;
     int found = 0;
     for (int i = 0; n > 0 && found <= MOST_KEYS && (key = asc_run_setting_at(runs[0], i)); i++) {
-        if (run_setting_is_idle(key) || !differs(runs, n, key) || run_setting_follows(runs, n, key)) {
+        if (run_setting_is_neutral(key) || !differs(runs, n, key) || run_setting_follows(runs, n, key)) {
             continue;
         }
         if (strcmp(key, "seed") == 0) {

@@ -6,8 +6,8 @@
 
 enum { RUN_NAME = 160 };
 
-/* Whether a setting says where and how long something is computed, and not what. */
-bool run_setting_is_idle(const char *key);
+/* Whether a setting is ASC_SETTING_NEUTRAL: runs that differ in it alone are the same experiment. */
+bool run_setting_is_neutral(const char *key);
 
 /* Whether all runs have of a setting what follows from another that was given: of the lowest learning rate a tenth of
  * the highest. Where that one differs, this one says no more. */

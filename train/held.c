@@ -6,16 +6,11 @@
 
 #include "train/trainer.h"
 
-/* Where data and vocabulary lie may change, their checksums stand apart; the others change no model. */
+/* Where data and vocabulary lie may change, their checksums stand apart. */
 static bool is_held(const asc_setting *row)
 {
-    static const char *const free_ones[] = {"data",  "tokenizer",        "init",      "min_lr",
-                                            "log_every", "checkpoint_every", "debug_nan", NULL};
-    int i = 0;
-    while (free_ones[i] && strcmp(free_ones[i], row->key) != 0) {
-        i++;
-    }
-    return !free_ones[i] && !(row->flags & ASC_SETTING_ANEW);
+    bool place = strcmp(row->key, "data") == 0 || strcmp(row->key, "tokenizer") == 0 || strcmp(row->key, "init") == 0;
+    return !place && !(row->flags & (ASC_SETTING_ANEW | ASC_SETTING_NEUTRAL));
 }
 
 char *asc_trainer_held(const asc_trainer *t)

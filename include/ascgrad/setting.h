@@ -47,6 +47,7 @@ enum {
     ASC_SETTING_ANEW = 8,      /* a run that is resumed may be given another value */
     ASC_SETTING_RARE = 16,     /* few want it: the program's --help-all has it, --help does not */
     ASC_SETTING_MINUTES = 32,  /* of REAL: a time in minutes; as text it may have units, "90s", "2h" */
+    ASC_SETTING_NEUTRAL = 64,  /* where, how and for how long is computed, and what is told and kept of it: not what */
 };
 
 typedef struct asc_ints {

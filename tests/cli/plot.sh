@@ -8,6 +8,7 @@ run() {
     cat >"$1/config.json" <<END
 {"version": "0.1.0", "data": "builtin", "tokenizer": "word", "lr": 0.003, "seed": $3, "threads": $3,
  "tensorboard": $([ "$3" = 1 ] && echo true || echo false),
+ "shard_optimizer": $([ "$3" = 1 ] && echo true || echo false), "data_from_rank": $(($3 - 2)),
  "plan": {"steps": 40}, "model": {"mix": "$2", "layers": 2, "heads": 2}}
 END
     awk -v seed="$3" 'BEGIN {

@@ -53,7 +53,7 @@ static void collect(const report *r, keys *k)
         const asc_run *run = first_run(&r->variants[v]);
         const char *key;
         for (int i = 0; run && (key = asc_run_setting_at(run, i)); i++) {
-            bool tells = strcmp(key, "seed") != 0 && !run_setting_is_idle(key);
+            bool tells = strcmp(key, "seed") != 0 && !run_setting_is_neutral(key);
             if (k->n < KEYS && tells && !is_known(k, key)) {
                 k->common[k->n] = is_common(r, key);
                 k->key[k->n++] = key;

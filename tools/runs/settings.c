@@ -28,7 +28,7 @@ static int rank_of(const char *key, const asc_setting *row)
             return i;
         }
     }
-    if (run_setting_is_idle(key) || strcmp(key, "eval_every") == 0) {
+    if (run_setting_is_neutral(key) || strcmp(key, "eval_every") == 0) {
         return RUNS_SHAPELESS;
     }
     return row && !row->fallback ? RUNS_FOLLOWS : RUNS_OTHER;
