@@ -1,9 +1,10 @@
-/* data/json.c: JSON from files, within limits. */
+/* data/json.c: JSON from files, within limits, and into files. */
 #include "data/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -96,4 +97,18 @@ json_t *asc_json_read(asc_ctx *ctx, const char *path, bool own)
         close(fd);
     }
     return object;
+}
+
+asc_status asc_json_write(asc_ctx *ctx, const char *path, json_t *value, size_t digits)
+{
+    char *text = path && !asc_error(ctx) ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(digits)) : NULL;
+    json_decref(value);
+    if (!text) {
+        return asc_fail(ctx, ASC_ERR_MEMORY, "%s: out of memory", path ? path : "JSON");
+    }
+    size_t n = strlen(text);
+    text[n] = '\n'; /* in place of the 0 at its end */
+    asc_status status = asc_file_write_atomic(ctx, path, text, n + 1);
+    free(text);
+    return status;
 }

@@ -20,4 +20,9 @@ json_t *asc_json_parse(const char *text, size_t n, int64_t most, size_t flags, j
  * ASC_ERR_FORMAT. */
 json_t *asc_json_read(asc_ctx *ctx, const char *path, bool own);
 
+/* Writes an object or a list, which it takes, as a file (asc_file_write_atomic) of lines for people, numbers with so
+ * many digits. NULL, as either, stands for what there was no memory for. ASC_ERR_IO, ASC_ERR_MEMORY; with an error that
+ * stands nothing is written. */
+asc_status asc_json_write(asc_ctx *ctx, const char *path, json_t *value, size_t digits);
+
 #endif

@@ -157,15 +157,9 @@ asc_status asc_summary_open(asc_trainer *t)
 
 static void write_file(asc_trainer *t, const char *state, const char *reason)
 {
-    json_t *object = describe(t, state, reason);
-    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
-    json_decref(object);
-    if (text && asc_folder_check_claim(&t->folder) == ASC_OK) {
-        size_t n = strlen(text);
-        text[n] = '\n'; /* in place of the 0 at its end */
-        asc_file_write_atomic(t->ctx, t->folder.summary, text, n + 1);
+    if (asc_folder_check_claim(&t->folder) == ASC_OK) {
+        asc_json_write(t->ctx, t->folder.summary, describe(t, state, reason), 9);
     }
-    asc_text_drop(text);
 }
 
 void asc_summary_write(asc_trainer *t, asc_train_end end)

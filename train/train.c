@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <program/file.h>
 #include <ascgrad/op.h>
 
+#include "data/json.h"
 #include "nn/lm.h"
 #include "tensor/ctx.h"
 #include "tensor/locale.h"
@@ -207,16 +207,7 @@ static asc_status write_config(asc_trainer *t)
     t->has_test = json_object_get(checksums, "test") != NULL;
     json_object_set_new(object, "data_checksum", checksums);
     json_object_set_new(object, "model", json_loads(asc_lm_config(t->lm), 0, NULL));
-    char *text = asc_error(t->ctx) ? NULL : json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-    json_decref(object);
-    if (!text) {
-        return asc_fail(t->ctx, ASC_ERR_MEMORY, "config.json: out of memory");
-    }
-    size_t n = strlen(text);
-    text[n] = '\n'; /* in place of the 0 at its end */
-    asc_status status = asc_file_write_atomic(t->ctx, t->folder.config, text, n + 1);
-    asc_text_drop(text);
-    return status;
+    return asc_json_write(t->ctx, t->folder.config, object, 15);
 }
 
 /* As where a preset has the one and an option the other. */

@@ -234,7 +234,7 @@ START_TEST(links_are_refused)
     remove_tree(path);
     ck_assert_int_eq(symlink("/dev/shm", path), 0);
     ck_assert_int_eq(train_events(run_path, true, &never), ASC_ERR_IO);
-    expect_error_with(ASC_ERR_IO, "tensorboard: is a file or a link, expected a folder");
+    expect_error_with(ASC_ERR_IO, "tensorboard: is a symbolic link, expected a folder");
     ck_assert_int_eq(unlink(path), 0);
     ck_assert(has_file(run_path, "summary.json")); /* a resume that is refused takes nothing away */
 }

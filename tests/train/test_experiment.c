@@ -369,6 +369,28 @@ START_TEST(who_never_goes_on_is_refused)
 }
 END_TEST
 
+/* Nothing is left of a run that could not be taken; what asks for the time does not hide why. */
+START_TEST(a_run_that_can_not_be_taken)
+{
+    asc_experiment *e = read_text("{\"systems\": {\"t\": {}}, \"seeds\": [1]}", NULL);
+    asc_experiment_time time;
+    char path[200];
+    int run;
+    bool later;
+    ck_assert_int_eq(asc_experiment_place(e, dir), ASC_OK);
+    snprintf(path, sizeof path, "%s/settings/t-1.json", dir);
+    ck_assert_int_eq(mkdir(path, 0777), 0);
+    ck_assert_int_eq(asc_experiment_next(e, &run, &later), ASC_ERR_IO);
+    ck_assert_int_eq(asc_experiment_time_of(e, &time), ASC_ERR_IO);
+    expect_error_with(ASC_ERR_IO, "settings/t-1.json: ");
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(asc_experiment_next(e, &run, &later), ASC_OK);
+    ck_assert_int_eq(run, 0);
+    asc_experiment_free(e);
+    no_error();
+}
+END_TEST
+
 int main(void)
 {
     TCase *experiments = tcase_create("experiments");
@@ -382,5 +404,6 @@ int main(void)
     tcase_add_test(experiments, what_a_killed_worker_left_goes);
     tcase_add_test(experiments, who_keeps_others_waiting_is_named);
     tcase_add_test(experiments, who_never_goes_on_is_refused);
+    tcase_add_test(experiments, a_run_that_can_not_be_taken);
     return run_suite("experiments", experiments);
 }

@@ -8,6 +8,8 @@
 #include "train/run/claim.h"
 #include "train/path.h"
 
+enum { DIGITS = 15 }; /* of numbers in files */
+
 typedef struct asc_plan_run {
     asc_experiment_run info; /* its texts are this one's own */
     json_t *base;            /* settings of all systems; what a system takes back is not among them */
@@ -76,9 +78,6 @@ typedef struct asc_folder_patience {
     int pause_ms, silent_ms, most_ms; /* multiples of the first */
 } asc_folder_patience;
 asc_status asc_folder_wait(asc_experiment *e, const asc_folder_patience *patience, asc_claim **claim);
-
-/* Writes a JSON object, which it takes. ASC_ERR_IO, ASC_ERR_MEMORY. */
-asc_status asc_folder_write(asc_experiment *e, const char *path, json_t *object);
 
 static inline bool asc_is_over(const asc_plan_run *r)
 {

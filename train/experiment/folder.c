@@ -39,20 +39,6 @@ static asc_status make_sub(const asc_experiment *e, const char *name)
     return status;
 }
 
-asc_status asc_folder_write(asc_experiment *e, const char *path, json_t *object)
-{
-    char *text = path ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
-    json_decref(object);
-    if (!text) {
-        return asc_fail(e->ctx, ASC_ERR_MEMORY, "experiment: out of memory");
-    }
-    size_t n = strlen(text);
-    text[n] = '\n'; /* in place of the 0 at its end */
-    asc_status status = asc_file_write_atomic(e->ctx, path, text, n + 1);
-    asc_text_drop(text);
-    return status;
-}
-
 /* ---- one at a time ---- */
 
 /* Others hold it for moments: one that keeps it stands still, stopped perhaps, and is told of, then no more waited for.
@@ -246,14 +232,14 @@ static asc_status refuse_strange(const asc_experiment *e, const char *path)
 static asc_status settle(asc_experiment *e, const char *path)
 {
     if (!asc_path_exists(path)) {
-        return refuse_strange(e, path) ? asc_error(e->ctx) : asc_folder_write(e, path, json_incref(e->def));
+        return refuse_strange(e, path) ? asc_error(e->ctx) : asc_json_write(e->ctx, path, json_incref(e->def), DIGITS);
     }
     json_t *given = asc_json_read(e->ctx, path, true), *there = given ? asc_define(e->ctx, given, NULL) : NULL;
     json_decref(given);
     bool same = there && json_equal(there, e->def);
     asc_status status = there ? compare(e, there) : asc_error(e->ctx);
     json_decref(there);
-    return status || same ? status : asc_folder_write(e, path, json_incref(e->def));
+    return status || same ? status : asc_json_write(e->ctx, path, json_incref(e->def), DIGITS);
 }
 
 static const char *const subs[] = {"runs", "settings", "done", "failed", "logs", "cache", "claims", "tune"};

@@ -8,9 +8,10 @@
 
 #include <program/file.h>
 
+#include "data/json.h"
 #include "tensor/need.h"
 #include "train/experiment/experiment.h"
-#include "train/settings.h"
+#include "train/run/folder.h"
 
 /* ---- taking ---- */
 
@@ -25,13 +26,13 @@ static asc_status write_settings(asc_experiment *e, asc_plan_run *r)
         json_decref(settings);
         return asc_error(e->ctx);
     }
-    return asc_folder_write(e, r->settings, settings);
+    return asc_json_write(e->ctx, r->settings, settings, DIGITS);
 }
 
 /* Whether a process trains in the run though nobody has claimed it: a worker's that was killed, about to end. */
 static bool has_orphan(const asc_experiment *e, const asc_plan_run *r)
 {
-    char *running = asc_path_join(e->ctx, r->info.folder, "running");
+    char *running = asc_path_join(e->ctx, r->info.folder, ASC_FOLDER_CLAIM);
     bool alive = running && asc_claim_alive(running, NULL);
     asc_path_free(e->ctx, running);
     return alive;
@@ -53,6 +54,15 @@ static asc_status forget(asc_experiment *e, const asc_plan_run *r, const char *s
     return asc_error(e->ctx);
 }
 
+/* The claim, and what stood for it. */
+static void give_up(asc_experiment *e, asc_plan_run *r)
+{
+    asc_claim_drop(r->claim);
+    r->claim = NULL;
+    asc_path_free(e->ctx, r->settings);
+    r->settings = NULL;
+}
+
 static asc_status take(asc_experiment *e, asc_plan_run *r, bool *later)
 {
     char *path = asc_experiment_path(e, "claims", r->info.name, "");
@@ -67,8 +77,7 @@ static asc_status take(asc_experiment *e, asc_plan_run *r, bool *later)
     /* A note that the run is done is of one whose folder somebody has removed since. */
     if (orphan || r->info.state == ASC_EXPERIMENT_STATE_DONE || forget(e, r, "done", ".json") || write_settings(e, r)) {
         *later = *later || orphan;
-        asc_claim_drop(r->claim);
-        r->claim = NULL;
+        give_up(e, r);
         return asc_error(e->ctx);
     }
     r->retry = false;
@@ -121,13 +130,11 @@ static asc_status write_tuning(asc_experiment *e, int system)
         json_object_set(chose, key, json_object_get(chosen->own, key));
     }
     char *path = tuning_path(e, system);
-    asc_status status =
-        asc_folder_write(e, path,
-                         json_pack("{s:s, s:o, s:s, s:f, s:o, s:i, s:i, s:b}", "system",
-                                   asc_experiment_system(e, system), "chosen", chose, "run", dash ? dash + 1 : "",
-                                   "valid_loss", t.valid_loss, "valid_accuracy",
-                                   isnan(t.valid_accuracy) ? json_null() : json_real(t.valid_accuracy), "tried",
-                                   t.tried, "failed", t.failed, "at_edge", t.at_edge));
+    json_t *object = json_pack("{s:s, s:o, s:s, s:f, s:o, s:i, s:i, s:b}", "system", asc_experiment_system(e, system),
+                               "chosen", chose, "run", dash ? dash + 1 : "", "valid_loss", t.valid_loss,
+                               "valid_accuracy", isnan(t.valid_accuracy) ? json_null() : json_real(t.valid_accuracy),
+                               "tried", t.tried, "failed", t.failed, "at_edge", t.at_edge);
+    asc_status status = asc_json_write(e->ctx, path, object, DIGITS);
     asc_path_free(e->ctx, path);
     asc_claim_drop(claim);
     return status;
@@ -240,7 +247,7 @@ const char *asc_experiment_settings_file(asc_experiment *e, int run, bool *resum
 static asc_status note_done(asc_experiment *e, const asc_plan_run *r, const char *end)
 {
     char *path = asc_experiment_path(e, "done", r->info.name, ".json");
-    asc_status status = asc_folder_write(e, path, json_pack("{s:s}", "end", end));
+    asc_status status = asc_json_write(e->ctx, path, json_pack("{s:s}", "end", end), DIGITS);
     asc_path_free(e->ctx, path);
     return status;
 }
@@ -273,10 +280,7 @@ asc_status asc_experiment_release(asc_experiment *e, int run, asc_experiment_end
     } else if (diverged || end == ASC_EXPERIMENT_END_FAILED) {
         status = note_failed(e, r, text ? text : "");
     }
-    asc_claim_drop(r->claim);
-    r->claim = NULL;
-    asc_path_free(e->ctx, r->settings);
-    r->settings = NULL;
+    give_up(e, r);
     asc_folder_look(e, r);
     return status || !r->info.tuning ? status : write_tuning(e, r->info.system);
 }

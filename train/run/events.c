@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <program/file.h>
+
 #include "data/file.h"
 #include "tensor/ctx.h"
 #include "train/path.h"
@@ -127,23 +129,10 @@ static asc_status align(asc_events *e, const asc_run_lines *lines)
 
 /* ---- the file ---- */
 
-/* Makes the folder, in which nothing may be written through a link. */
-static asc_status make_folder(asc_ctx *ctx, const char *path)
-{
-    struct stat there;
-    if (mkdir(path, 0777) && errno != EEXIST) {
-        return asc_fail(ctx, ASC_ERR_IO, "%s: %s", path, strerror(errno));
-    }
-    if (lstat(path, &there) || !S_ISDIR(there.st_mode)) {
-        return asc_fail(ctx, ASC_ERR_IO, "%s: is a file or a link, expected a folder", path);
-    }
-    return ASC_OK;
-}
-
 static asc_status open_file(asc_events *e, const char *run)
 {
     char *folder = asc_path_join(e->ctx, run, "tensorboard");
-    if (folder && make_folder(e->ctx, folder) == ASC_OK) {
+    if (folder && asc_folder_make(e->ctx, folder) == ASC_OK) {
         e->path = asc_path_join(e->ctx, folder, "events.out.tfevents.ascgrad");
         e->fd = e->path ? asc_file_open(e->ctx, e->path, O_RDWR | O_CREAT | O_NOFOLLOW) : -1;
     }
