@@ -53,6 +53,9 @@ extern const asc_setting asc_train_settings[];
  * mixing's. NULL if there is none. */
 const asc_setting *asc_settings_find(const asc_ctx *ctx, const char *name, bool *model);
 
+/* Whether a key of a run's config.json is a fact about the run, and no setting. */
+bool asc_settings_is_fact(const char *key);
+
 /* Makes the paths of data and vocabulary absolute, so that a run can be resumed from anywhere. */
 asc_status asc_settings_locate(asc_settings *s);
 

@@ -117,8 +117,7 @@ asc_status asc_settings_preset(asc_settings *s, const char *name)
 
 /* ---- files ---- */
 
-/* Facts about a run in its config.json, which are no settings. */
-static bool is_fact(const char *key)
+bool asc_settings_is_fact(const char *key)
 {
     return strcmp(key, "version") == 0 || strcmp(key, "data_checksum") == 0 || strcmp(key, "plan") == 0;
 }
@@ -128,7 +127,7 @@ asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_source from
     const char *key, *model_key;
     json_t *value, *model_value;
     json_object_foreach(object, key, value) {
-        if (is_fact(key)) {
+        if (asc_settings_is_fact(key)) {
             continue;
         }
         if (strcmp(key, "model") == 0 && json_is_object(value)) {

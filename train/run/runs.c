@@ -54,18 +54,6 @@ static asc_status add_setting(asc_run *run, const char *key, const json_t *value
     return added ? ASC_OK : no_memory(run);
 }
 
-/* Facts of config.json, which are no settings. */
-static bool is_fact(const char *key)
-{
-    static const char *const facts[] = {"version", "plan", "data_checksum", "model"};
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        if (strcmp(key, facts[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static asc_status read_settings(asc_run *run, const char *path)
 {
     const char *key;
@@ -78,7 +66,7 @@ static asc_status read_settings(asc_run *run, const char *path)
         return asc_fail(run->ctx, ASC_ERR_FORMAT, "%s: has no object \"model\": not the config.json of a run", path);
     }
     json_object_foreach(run->config, key, value) {
-        if (!is_fact(key) && add_setting(run, key, value)) {
+        if (value != model && !asc_settings_is_fact(key) && add_setting(run, key, value)) {
             return asc_error(run->ctx);
         }
     }
