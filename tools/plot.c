@@ -12,6 +12,7 @@
 
 #include "tools/commands.h"
 #include "tools/figure/figure.h"
+#include "tools/metric.h"
 #include "tools/run_names.h"
 
 enum { WIDTH = 860, HEIGHT = 520, LEFT = 80, TOP = 50, BOTTOM = 60, CELL_X = 7, CELL_Y = 15, MOST_RUNS = 256 };
@@ -48,18 +49,6 @@ static const struct axis {
     {"minutes", "elapsed_s", "minutes", 1 / 60.},
 };
 enum { N_AXES = sizeof axes / sizeof *axes };
-
-/* What keys mean, where that is not plain from them. */
-static const char *const meanings[][2] = {
-    {"valid_ppl", "validation perplexity"},
-    {"valid_accuracy", "validation accuracy"},
-    {"valid_loss", "validation loss (nats per token)"},
-    {"valid_bits_per_byte", "validation, bits per byte"},
-    {"loss", "training loss (nats per token)"},
-    {"lr", "learning rate"},
-    {"grad_norm", "norm of the gradient"},
-    {"tokens_per_s", "tokens per second"},
-};
 
 /* The runs, and a curve of each. */
 typedef struct plot {
@@ -157,11 +146,7 @@ static void choose_y(plot *p)
         }
         cli_wrong_usage("--y: no run has '%s'; did you mean '%s'?", p->y, near);
     }
-    const char *meaning = p->y;
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
-        meaning = strcmp(p->y, meanings[i][0]) == 0 ? meanings[i][1] : meaning;
-    }
-    snprintf(p->y_title, sizeof p->y_title, "%s", meaning);
+    snprintf(p->y_title, sizeof p->y_title, "%s", metric_title(p->y));
     if (p->args->smooth > 0) {
         size_t n = strlen(p->y_title);
         snprintf(p->y_title + n, sizeof p->y_title - n, ", running mean (weight %g)", p->args->smooth);

@@ -5,6 +5,7 @@
 #include <ascgrad/runs.h>
 
 #include "tools/inspect/inspect.h"
+#include "tools/metric.h"
 
 enum {
     PANEL_WIDTH = 330,
@@ -158,12 +159,12 @@ static void draw_losses(figure *f, training *t)
     }
     draw_panel(f, t, "loss (nats per token)", n, NULL, 0, column);
     column += n > 0;
-    static const char *const others[][2] = {{"lr", "learning rate"}, {"grad_norm", "norm of the gradient"}};
+    static const char *const others[] = {"lr", "grad_norm"};
     for (int i = 0; i < 2; i++) {
-        snprintf(t->names[0], NAME, "%s", others[i][0]);
-        if (collect(t, 0, others[i][0]) > 0) {
+        snprintf(t->names[0], NAME, "%s", others[i]);
+        if (collect(t, 0, others[i]) > 0) {
             t->curves[0].unkeyed = true;
-            draw_panel(f, t, others[i][1], 1, NULL, 0, column++);
+            draw_panel(f, t, metric_title(others[i]), 1, NULL, 0, column++);
         }
     }
 }

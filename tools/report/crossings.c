@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tools/metric.h"
 #include "tools/report/report.h"
 
 /* Two curves over what was spent, where both have values: y of the first less y of the second, in between straight. */
@@ -143,5 +144,5 @@ void report_crossings(report *r)
                   "Differences in %s to the baseline, at the first and at the last place that both mean curves "
                   "have: %s 0 the system is ahead. Between evaluations a curve is taken as straight. \"-\": the curves "
                   "have no place in common, or what was spent is not known.",
-                  report_metric_title(r->metric), report_metric_rises(r->metric) ? "above" : "below");
+                  metric_title(r->metric), metric_rises(r->metric) ? "above" : "below");
 }

@@ -2,44 +2,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "tools/metric.h"
 #include "tools/report/report.h"
 
 enum { WIDTH = 820, HEIGHT = 460, LEFT = 80, TOP = 60, BOTTOM = 60, PLACES = 80, STRAIGHT = 8 };
-
-static const struct metric {
-    const char *key, *title;
-    bool rises; /* the more the better */
-} metrics[] = {
-    {"valid_ppl", "validation perplexity", false},
-    {"valid_loss", "validation loss (nats per token)", false},
-    {"loss", "training loss (nats per token)", false},
-    {"valid_bits_per_byte", "validation, bits per byte", false},
-    {"accuracy", "training accuracy", true},
-    {"valid_accuracy", "validation accuracy", true},
-    {"valid_exact", "validation, exact matches", true},
-};
-
-static const struct metric *find_metric(const char *key)
-{
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
-        if (strcmp(key, metrics[i].key) == 0) {
-            return &metrics[i];
-        }
-    }
-    return NULL;
-}
-
-const char *report_metric_title(const char *key)
-{
-    const struct metric *m = find_metric(key);
-    return m ? m->title : key;
-}
-
-bool report_metric_rises(const char *key)
-{
-    const struct metric *m = find_metric(key);
-    return m && m->rises;
-}
 
 /* ---- one variant ---- */
 
@@ -186,15 +152,15 @@ static void draw_curves(report *r, const char *name, report_axis axis)
         figure f;
         double key = figure_key_width(series, n);
         figure_box box = {LEFT, TOP, WIDTH - LEFT - 20, HEIGHT - TOP - BOTTOM}, beside = {WIDTH - 8, TOP, 0, 0};
-        snprintf(title, sizeof title, "%.200s: %s", asc_experiment_name(r->experiment), report_metric_title(r->metric));
+        snprintf(title, sizeof title, "%.200s: %s", asc_experiment_name(r->experiment), metric_title(r->metric));
         snprintf(caption, sizeof caption,
                  "Learning curves: %s over %s; mean over the seeds, the band is one deviation%s.",
-                 report_metric_title(r->metric), x_title,
+                 metric_title(r->metric), x_title,
                  axis == REPORT_TOKENS ? "" : "; each point stands at the mean of what they spent");
         figure_begin(&f, title, WIDTH + (int)key, HEIGHT);
         figure_curves(&f, &box,
                       &(figure_plot){.x_title = x_title,
-                                     .y_title = report_metric_title(r->metric),
+                                     .y_title = metric_title(r->metric),
                                      .series = series,
                                      .n_series = n,
                                      .log_y = spans_much(series, n),

@@ -138,12 +138,6 @@ const char *report_quality_title(const report *r);
 
 /* ---- figures (curves.c, figures.c, insides.c) ---- */
 
-/* "validation perplexity"; a key that has no other name is its own. */
-const char *report_metric_title(const char *key);
-
-/* Whether more of it is better, as of an accuracy. */
-bool report_metric_rises(const char *key);
-
 /* A variant's learning curve, the mean over its seeds with their deviation: of the scope. n 0: there is none. */
 figure_series report_curve(report *r, const variant *v, report_axis axis);
 

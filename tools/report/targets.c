@@ -1,6 +1,7 @@
 /* tools/report/targets.c: what it took the systems to come to the targets that the experiment names. */
 #include <math.h>
 
+#include "tools/metric.h"
 #include "tools/report/report.h"
 
 static const column columns[] = {
@@ -16,7 +17,7 @@ static const column columns[] = {
 /* The line of the first evaluation at the target or beyond it; -1: there is none. */
 static int64_t find_line(const report *r, const asc_run *run, double target)
 {
-    bool rises = report_metric_rises(r->metric);
+    bool rises = metric_rises(r->metric);
     for (size_t row = 0; row < asc_run_rows(run); row++) {
         double value = asc_run_value(run, row, r->metric);
         if (rises ? value >= target : value <= target) { /* NaN, where none was made, is neither */
@@ -70,12 +71,12 @@ void report_targets(report *r)
     const json_t *targets = json_object_get(r->wants, "targets"), *target;
     size_t i;
     char title[200];
-    bool rises = report_metric_rises(r->metric);
+    bool rises = metric_rises(r->metric);
     if (json_array_size(targets) == 0) {
         return;
     }
     table t;
-    snprintf(title, sizeof title, "%s to a %.120s", rises ? "Up" : "Down", report_metric_title(r->metric));
+    snprintf(title, sizeof title, "%s to a %.120s", rises ? "Up" : "Down", metric_title(r->metric));
     table_begin(&t, &r->doc, "targets", title, columns);
     json_array_foreach(targets, i, target) {
         for (int v = 0; v < r->n_variants; v++) {
