@@ -223,9 +223,9 @@ json_t *cli_json_text(const char *text, size_t n)
     return whole;
 }
 
-json_t *cli_json_path(const char *path)
+json_t *cli_json_string(const char *text)
 {
-    return cli_json_text(path, strlen(path));
+    return cli_json_text(text, strlen(text));
 }
 
 void cli_list_models(const char *lead, char *text, size_t size)

@@ -213,7 +213,7 @@ json_t *cli_json_real(double value);
 
 /* A JSON string of any bytes: each that is no UTF-8 is U+FFFD. NULL without memory. */
 json_t *cli_json_text(const char *text, size_t n);
-json_t *cli_json_path(const char *path); /* the same of a whole text, as the name of a file */
+json_t *cli_json_string(const char *text); /* the same of a whole text */
 
 /* The length of the UTF-8 sequence that begins at `text`, of `n` bytes; 0 if there is none. */
 size_t cli_utf8_length(const char *text, size_t n);

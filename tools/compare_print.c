@@ -21,7 +21,7 @@ static void set_whole(json_t *object, const char *key, int64_t value)
 
 static void set_text(json_t *object, const char *key, const char *value)
 {
-    json_object_set_new(object, key, value ? cli_json_text(value, strlen(value)) : json_null());
+    json_object_set_new(object, key, value ? cli_json_string(value) : json_null());
 }
 
 static json_t *describe_system(const asc_system *system, const asc_system_result *r)

@@ -113,7 +113,7 @@ static json_t *describe_classes(const asc_dataset *data)
     json_t *names = json_array();
     const char *name;
     for (int32_t i = 0; (name = asc_dataset_class(data, i)); i++) {
-        json_array_append_new(names, cli_json_text(name, strlen(name)));
+        json_array_append_new(names, cli_json_string(name));
     }
     return names;
 }

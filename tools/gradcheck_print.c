@@ -195,7 +195,7 @@ void model_print(FILE *to, const char *path, const asc_causal_report *r)
 
 json_t *model_json(const char *path, const asc_causal_report *r, const char *error)
 {
-    json_t *entry = json_pack("{s:o, s:b, s:i, s:I, s:I}", "model", cli_json_text(path, strlen(path)), "passed",
+    json_t *entry = json_pack("{s:o, s:b, s:i, s:I, s:I}", "model", cli_json_string(path), "passed",
                               r->passed, "moments", r->moments, "outputs", (json_int_t)r->outputs, "failures",
                               (json_int_t)r->failures);
     if (r->failures > 0) {
@@ -203,7 +203,7 @@ json_t *model_json(const char *path, const asc_causal_report *r, const char *err
         json_object_set_new(entry, "sees_after", json_integer(r->first_moment));
     }
     if (*error) {
-        json_object_set_new(entry, "error", cli_json_text(error, strlen(error)));
+        json_object_set_new(entry, "error", cli_json_string(error));
     }
     return entry;
 }

@@ -19,7 +19,7 @@ static const cli_option options[] = {
 
 static json_t *to_json(const asc_parity_report *r)
 {
-    return json_pack("{s:o, s:s, s:b, s:i, s:o, s:s, s:s}", "name", cli_json_text(r->name, strlen(r->name)),
+    return json_pack("{s:o, s:s, s:b, s:i, s:o, s:s, s:s}", "name", cli_json_string(r->name),
                      "case", r->kind, "passed", r->passed, "tensors", r->compared, "worst_error",
                      cli_json_real(r->worst_error), "worst_tensor", r->worst_tensor, "reason", r->reason);
 }

@@ -275,7 +275,7 @@ static int print_result(const plot *p, json_t *files)
     json_t *curves = json_array(), *file;
     for (int64_t i = 0; i < p->n_series && p->args->json; i++) {
         const figure_series *s = &p->series[i];
-        json_array_append_new(curves, json_pack("{s:o, s:I, s:o, s:o}", "name", cli_json_text(s->name, strlen(s->name)),
+        json_array_append_new(curves, json_pack("{s:o, s:I, s:o, s:o}", "name", cli_json_string(s->name),
                                                 "points", (json_int_t)s->n, "x", list(s->x, s->n), "y",
                                                 list(s->y, s->n)));
     }

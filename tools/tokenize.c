@@ -123,7 +123,7 @@ static int learn(const struct args *args, int n, char **files)
     int status = cli_report(ctx);
     if (status == CLI_OK && args->json) {
         status = cli_print_json(json_pack("{s:I, s:I, s:o}", "vocab", (json_int_t)size, "bytes",
-                                          (json_int_t)bytes, "out", cli_json_path(args->out)));
+                                          (json_int_t)bytes, "out", cli_json_string(args->out)));
     } else if (status == CLI_OK) {
         cli_print("%s: %lld tokens, learned from %lld bytes\n", args->out, (long long)size, (long long)bytes);
         if (size < args->vocab_size) {

@@ -280,7 +280,7 @@ static int print_result(const asc_train_result *r, const char *run, bool json)
     if (json) {
         return cli_print_json(
             json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
-                      cli_json_text(run, strlen(run)), "end", ends[r->end], "parameters", (json_int_t)r->parameters,
+                      cli_json_string(run), "end", ends[r->end], "parameters", (json_int_t)r->parameters,
                       "step", (json_int_t)r->step, "steps", (json_int_t)r->steps, "tokens", (json_int_t)r->tokens,
                       "elapsed_s", cli_json_real(r->elapsed_s), "best_step", (json_int_t)r->best_step, "valid_loss",
                       cli_json_real(r->best_loss), "valid_ppl", cli_json_real(r->best_ppl), "valid_bits_per_byte",

@@ -29,9 +29,9 @@ static void show(void *user, const asc_verified *file)
     listing *l = user;
     if (l->json) {
         const char *problem = file->problem;
-        json_t *why = problem ? cli_json_text(problem, strlen(problem)) : json_null();
+        json_t *why = problem ? cli_json_string(problem) : json_null();
         json_array_append_new(l->files, json_pack("{s:o, s:b, s:o, s:I, s:I, s:b}", "file",
-                                                  cli_json_text(file->file, strlen(file->file)), "ok", !problem,
+                                                  cli_json_string(file->file), "ok", !problem,
                                                   "problem", why, "tensors", (json_int_t)file->tensors, "bytes",
                                                   (json_int_t)file->bytes, "checksum", file->has_checksum));
         return;

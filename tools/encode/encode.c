@@ -153,7 +153,7 @@ static json_t *summarise(const encoding *e, const struct args *args)
     return json_pack("{s:s, s:I, s:I, s:I, s:s, s:o}", "encoder", asc_encoder_type(e->encoder), "sentences",
                      (json_int_t)asc_sentences_count(e->sentences), "tokens",
                      (json_int_t)asc_sentences_total(e->sentences), "dim", (json_int_t)asc_encoder_dim(e->encoder),
-                     "pool", args->pool, "out", cli_json_path(args->out));
+                     "pool", args->pool, "out", cli_json_string(args->out));
 }
 
 /* What there is to say beside the result. */

@@ -376,8 +376,8 @@ static int finish(worker *w, const struct args *args, const char *file)
     bool failed = c.of[ASC_EXPERIMENT_STATE_FAILED] > 0 || w->failed > 0 || untuned > 0;
     int status = stopped ? CLI_INTERRUPTED : w->broken ? CLI_IO : failed ? CLI_FAILED : CLI_OK;
     if (args->json) {
-        int printed = cli_print_json(json_pack("{s:o, s:o, s:o, s:i}", "folder", cli_json_path(folder), "file",
-                                               cli_json_path(file), "counts", experiment_counts_json(&c), "trained",
+        int printed = cli_print_json(json_pack("{s:o, s:o, s:o, s:i}", "folder", cli_json_string(folder), "file",
+                                               cli_json_string(file), "counts", experiment_counts_json(&c), "trained",
                                                w->started));
         status = status == CLI_OK ? printed : status;
     } else {

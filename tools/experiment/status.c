@@ -41,7 +41,7 @@ static json_t *failure(const asc_experiment *e, const asc_experiment_run *run, c
 {
     char path[4400], text[4000];
     if (*why) {
-        return cli_json_text(why, strlen(why));
+        return cli_json_string(why);
     }
     snprintf(path, sizeof path, "%.4000s/failed/%.200s.txt", asc_experiment_folder(e), run->name);
     FILE *f = run->state == ASC_EXPERIMENT_STATE_FAILED ? asc_file_read(path) : NULL;
@@ -63,7 +63,7 @@ static json_t *run_json(asc_ctx *ctx, const asc_experiment *e, const asc_experim
     *status = *why ? CLI_IO : *status;
     return json_pack("{s:s, s:s, s:I, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "name", run->name, "system",
                      asc_experiment_system(e, run->system), "seed", (json_int_t)run->seed, "tuning", run->tuning,
-                     "state", asc_experiment_state_name(run->state), "folder", cli_json_path(run->folder), "step",
+                     "state", asc_experiment_state_name(run->state), "folder", cli_json_string(run->folder), "step",
                      begun ? json_integer(info.step) : json_null(), "steps",
                      begun && info.steps > 0 ? json_integer(info.steps) : json_null(), "wall_s",
                      cli_json_real(info.wall_s), "valid_loss", cli_json_real(info.best.valid_loss), "valid_ppl",
@@ -107,8 +107,8 @@ static int print_json(asc_ctx *ctx, asc_experiment *e, const asc_experiment_time
     }
     json_t *object = json_pack(
         "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", asc_experiment_name(e), "scale",
-        asc_experiment_scale(e), "folder", cli_json_path(asc_experiment_folder(e)), "cache",
-        cli_json_path(cache), "counts",
+        asc_experiment_scale(e), "folder", cli_json_string(asc_experiment_folder(e)), "cache",
+        cli_json_string(cache), "counts",
         experiment_counts_json(&counts), "spent_s", cli_json_real(time->spent_s), "tuning_s",
         cli_json_real(time->tuning_s), "tuning_share", cli_json_real(time->tuning_share), "left_s",
         cli_json_real(time->left_s), "tuning", tuning_json(ctx, e), "runs", runs);

@@ -221,7 +221,7 @@ static int write_formats(const figure *f, asc_ctx *ctx, const char *stem, unsign
         int status = write_format(f, ctx, script, bytes, &formats[i], path);
         worst = status > worst ? status : worst;
         if (status == CLI_OK && files) {
-            json_array_append_new(files, cli_json_text(path, strlen(path)));
+            json_array_append_new(files, cli_json_string(path));
         }
     }
     free(script);
@@ -259,7 +259,7 @@ int figure_write_csv(figure *f, asc_ctx *ctx, const char *path, json_t *files)
         status = cli_report(ctx);
     }
     if (status == CLI_OK && files) {
-        json_array_append_new(files, cli_json_text(path, strlen(path)));
+        json_array_append_new(files, cli_json_string(path));
     }
     drop(f);
     return status;

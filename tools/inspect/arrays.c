@@ -83,7 +83,7 @@ asc_status inspect_write_arrays(inspection *in)
     asc_status status = asc_error(in->ctx) ? asc_error(in->ctx) : asc_npz_write(in->ctx, path, arrays, n);
     asc_scope_end(in->ctx);
     if (!status) {
-        json_array_append_new(in->files, cli_json_path(path));
+        json_array_append_new(in->files, cli_json_string(path));
     }
     return status;
 }

@@ -187,7 +187,7 @@ static int print_json(const inspection *in)
 {
     json_t *tokens = json_array(), *ids = json_array();
     for (int64_t i = 0; i < in->tokens.n; i++) {
-        json_array_append_new(tokens, cli_json_path(in->tokens.texts[i]));
+        json_array_append_new(tokens, cli_json_string(in->tokens.texts[i]));
         json_array_append_new(ids, json_integer(((const int64_t *)asc_data(in->ids))[i]));
     }
     return cli_print_json(json_pack("{s:o, s:o, s:O, s:O, s:O*}", "tokens", tokens, "ids", ids, "layers", in->summary,

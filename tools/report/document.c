@@ -132,7 +132,7 @@ static void sweep(const document *d, const char *name)
     DIR *folder = opendir(path);
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
-        json_t *shown = cli_json_path(file); /* as the list has it */
+        json_t *shown = cli_json_string(file); /* as the list has it */
         if (is_ours(entry->d_name) && shown && !is_new(d, json_string_value(shown))) {
             unlinkat(dirfd(folder), entry->d_name, 0);
         }
@@ -288,7 +288,7 @@ void document_figure(document *d, const char *name, const char *format, const ch
         return;
     }
     snprintf(path, sizeof path, "%s/figures/%s.%s", d->folder, name, format);
-    json_t *shown = cli_json_path(path);
+    json_t *shown = cli_json_string(path);
     unsigned char *picture = shown && is_new(d, json_string_value(shown)) ? read_file(path, &n) : NULL;
     json_decref(shown);
     if (picture) {
@@ -327,7 +327,7 @@ static void write_file(document *d, const char *name, const char *text, size_t b
         return;
     }
     if (asc_file_write_atomic(d->ctx, path, text, bytes) == ASC_OK) {
-        json_array_append_new(d->files, cli_json_path(path));
+        json_array_append_new(d->files, cli_json_string(path));
     }
     document_heed(d, cli_report(d->ctx));
 }

@@ -150,7 +150,7 @@ static int print_result(const report *r, bool json)
 {
     experiment_counts counts = experiment_count(r->experiment);
     if (json) {
-        return cli_print_json(json_pack("{s:o, s:o, s:O}", "folder", cli_json_path(r->folder), "runs",
+        return cli_print_json(json_pack("{s:o, s:o, s:O}", "folder", cli_json_string(r->folder), "runs",
                                         experiment_counts_json(&counts), "files", r->files));
     }
     cli_print("written: %s/report.md, report.html, tables and figures (%zu files)\n", r->folder,

@@ -179,7 +179,7 @@ void report_leave_out(report *r, const char *what)
     char text[600];
     snprintf(text, sizeof text, "%s: %s", what, asc_error_message(r->ctx));
     cli_message("%s", text);
-    json_array_append_new(r->left_out, cli_json_path(text));
+    json_array_append_new(r->left_out, cli_json_string(text));
     r->status = CLI_IO;
     asc_error_clear(r->ctx);
 }

@@ -34,7 +34,7 @@ static json_t *json_run(const asc_run *run, double now)
     const char *folder = asc_run_folder(run);
     json_t *best = json_best(&i->best), *settings = json_settings(run);
     json_t *object =
-        json_pack("{s:o, s:s, s:s?, s:I, s:o, s:o, s:o, s:o}", "run", cli_json_text(folder, strlen(folder)), "state",
+        json_pack("{s:o, s:s, s:s?, s:I, s:o, s:o, s:o, s:o}", "run", cli_json_string(folder), "state",
                   asc_run_state_name(i->state), "reason", i->reason, "step", (json_int_t)i->step, "steps",
                   i->steps ? json_integer(i->steps) : json_null(), "tokens", json_count(i->tokens), "epochs",
                   cli_json_real(i->epochs), "wall_s", cli_json_real(i->wall_s));
