@@ -8,6 +8,7 @@
 #include <program/file.h>
 
 #include "tools/cage.h"
+#include "tools/classes.h"
 #include "tools/commands.h"
 #include "tools/limited.h"
 #include "tools/open.h"
@@ -95,29 +96,6 @@ typedef struct outcome {
     int64_t classes, *confusion; /* of a classifier: [classes, classes], from calloc */
 } outcome;
 
-static json_t *describe_confusion(const outcome *o)
-{
-    json_t *rows = json_array();
-    for (int64_t i = 0; i < o->classes; i++) {
-        json_t *row = json_array();
-        for (int64_t j = 0; j < o->classes; j++) {
-            json_array_append_new(row, json_integer((json_int_t)o->confusion[i * o->classes + j]));
-        }
-        json_array_append_new(rows, row);
-    }
-    return rows;
-}
-
-static json_t *describe_classes(const asc_dataset *data)
-{
-    json_t *names = json_array();
-    const char *name;
-    for (int32_t i = 0; (name = asc_dataset_class(data, i)); i++) {
-        json_array_append_new(names, cli_json_string(name));
-    }
-    return names;
-}
-
 static json_t *describe(const outcome *o, const asc_dataset *data, const char *split)
 {
     const asc_eval_result *r = &o->result;
@@ -138,8 +116,8 @@ static json_t *describe(const outcome *o, const asc_dataset *data, const char *s
         json_object_set_new(object, "exact", json_real(r->exact));
     }
     if (o->confusion) {
-        json_object_set_new(object, "classes", describe_classes(data));
-        json_object_set_new(object, "confusion", describe_confusion(o));
+        json_object_set_new(object, "classes", classes_names(data));
+        json_object_set_new(object, "confusion", classes_confusion(o->confusion, o->classes));
     }
     if (o->source.known) {
         json_object_set_new(object, "source_ppl", cli_json_real(o->source.ppl));
@@ -159,18 +137,6 @@ static int print_json(const outcome *o, int n, const asc_dataset *data, const ch
         json_array_append_new(list, describe(&o[i], data, split));
     }
     return cli_print_json(json_pack("{s:s, s:o}", "split", split, "lengths", list));
-}
-
-static void print_confusion(const outcome *o, const asc_dataset *data)
-{
-    cli_print("of each class, how many were taken for which:\n");
-    for (int64_t i = 0; i < o->classes; i++) {
-        cli_print("%16s", asc_dataset_class(data, (int32_t)i));
-        for (int64_t j = 0; j < o->classes; j++) {
-            cli_print(" %7lld", (long long)o->confusion[i * o->classes + j]);
-        }
-        cli_print("\n");
-    }
 }
 
 static void print_loss(const outcome *o, const char *split)
@@ -203,7 +169,9 @@ static void print_result(const outcome *o, const asc_dataset *data, const char *
     cli_print("; its probability is off by %.2f %% (ECE)\n", 100 * r->ece);
     unknown_warn(r->unknown);
     if (o->confusion) {
-        print_confusion(o, data);
+        json_t *names = classes_names(data);
+        classes_print(names, o->confusion, o->classes);
+        json_decref(names);
     }
     if (o->source.known) {
         cli_print("the source itself: perplexity %.4f per word, %.5f bits per byte\n", o->source.ppl,

@@ -6,6 +6,7 @@
 #include <program/file.h>
 
 #include "tools/cage.h"
+#include "tools/classes.h"
 #include "tools/nli/nli.h"
 #include "tools/open.h"
 #include "tools/progress.h"
@@ -128,16 +129,6 @@ static asc_status run_pairs(asc_ctx *ctx, const struct args *args, const opened 
     return l.per_pair ? asc_output_end(l.per_pair) : asc_error(ctx);
 }
 
-static json_t *list_names(const asc_dataset *data)
-{
-    json_t *names = json_array();
-    const char *name;
-    for (int32_t i = 0; (name = asc_dataset_class(data, i)); i++) {
-        json_array_append_new(names, json_string(name));
-    }
-    return names;
-}
-
 /* The model of `path`, on all pairs. */
 static asc_status judge(asc_ctx *ctx, const char *path, const struct args *args, const char *per_pair, judged *j)
 {
@@ -149,7 +140,7 @@ static asc_status judge(asc_ctx *ctx, const char *path, const struct args *args,
         j->skipped = o.split->skipped;
         j->classes = asc_lm_classes(o.model->lm);
         j->text = o.split->checksum;
-        j->names = list_names(o.data);
+        j->names = classes_names(o.data);
         j->label = take_memory(ctx, j->n, sizeof *j->label);
         j->found = take_memory(ctx, j->n, sizeof *j->found);
         j->confusion = take_memory(ctx, j->classes * j->classes, sizeof *j->confusion);
@@ -176,25 +167,13 @@ static double hard_accuracy(const judged *j, const judged *other, int64_t *n)
     return *n > 0 ? (double)right / (double)*n : NAN;
 }
 
-static json_t *describe_confusion(const judged *j)
-{
-    json_t *rows = json_array();
-    for (int64_t i = 0; i < j->classes; i++) {
-        json_t *row = json_array();
-        for (int64_t k = 0; k < j->classes; k++) {
-            json_array_append_new(row, json_integer((json_int_t)j->confusion[i * j->classes + k]));
-        }
-        json_array_append_new(rows, row);
-    }
-    return rows;
-}
-
 static int print_json(const judged *j, const judged *other)
 {
     const asc_eval_result *r = &j->result;
     json_t *o = json_pack("{s:o, s:o, s:o, s:I, s:I, s:o, s:O}", "accuracy", cli_json_real(r->accuracy), "loss",
                           cli_json_real(r->loss), "ece", cli_json_real(r->ece), "n", (json_int_t)j->n, "skipped",
-                          (json_int_t)j->skipped, "confusion", describe_confusion(j), "classes", j->names);
+                          (json_int_t)j->skipped, "confusion", classes_confusion(j->confusion, j->classes), "classes",
+                          j->names);
     if (other->n > 0) {
         int64_t n;
         double accuracy = hard_accuracy(j, other, &n);
@@ -211,14 +190,7 @@ static void print_table(const judged *j, const judged *other)
         "%lld pairs, %lld left out: accuracy %.4f, loss %.4f; the probability of the class found is off by %.2f %% "
         "(ECE)\n",
         (long long)j->n, (long long)j->skipped, r->accuracy, r->loss, 100 * r->ece);
-    cli_print("of each class, how many were taken for which:\n");
-    for (int64_t i = 0; i < j->classes; i++) {
-        cli_print("%16s", json_string_value(json_array_get(j->names, (size_t)i)));
-        for (int64_t k = 0; k < j->classes; k++) {
-            cli_print(" %7lld", (long long)j->confusion[i * j->classes + k]);
-        }
-        cli_print("\n");
-    }
+    classes_print(j->names, j->confusion, j->classes);
     if (other->n > 0) {
         int64_t n;
         double accuracy = hard_accuracy(j, other, &n);
