@@ -168,8 +168,10 @@ void cli_setting_values(const char *name, char *text, size_t size);
 /* Prints the presets, for --preset list, and what is in them; the exit status. */
 int cli_list_presets(bool json);
 
-/* Gives a setting the value of "KEY=VALUE"; ends the program with status 2 where it is no such thing. */
-void cli_set_pair(asc_settings *settings, const char *pair);
+/* The value, and the key, of the "KEY=VALUE" that --set has; ends the program with status 2 where it is none. */
+enum { CLI_KEY = 128 };
+const char *cli_split_pair(const char *pair, char key[CLI_KEY]);
+void cli_set_pair(asc_settings *settings, const char *pair); /* gives the setting that value */
 
 /* The option that the command line had for a setting or argument of that key; NULL if it had none. */
 const cli_option *cli_option_of(const char *key);

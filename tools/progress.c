@@ -145,16 +145,15 @@ static void draw(progress *bar, line *l)
     bar->shown = true;
 }
 
-/* "1:02:03", "2:03", or "-" where the time is not known. */
-static const char *format_time(double s, char *text, size_t n)
+const char *progress_time(double s, const char *unknown, char *text, size_t size)
 {
     long long whole = isfinite(s) && s >= 0 ? (long long)(s + 0.5) : -1;
     if (whole < 0) {
-        snprintf(text, n, "-");
+        snprintf(text, size, "%s", unknown);
     } else if (whole >= 3600) {
-        snprintf(text, n, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
+        snprintf(text, size, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
     } else {
-        snprintf(text, n, "%lld:%02lld", whole / 60, whole % 60);
+        snprintf(text, size, "%lld:%02lld", whole / 60, whole % 60);
     }
     return text;
 }
@@ -166,8 +165,8 @@ static void print_part(const asc_train_progress *p, char *text, size_t size)
 {
     char spent[32], all[32];
     if (p->limit_s > 0) {
-        format_time(p->spent_s, spent, sizeof spent);
-        format_time(isfinite(p->left_s) ? p->spent_s + p->left_s : p->limit_s, all, sizeof all);
+        progress_time(p->spent_s, "-", spent, sizeof spent);
+        progress_time(isfinite(p->left_s) ? p->spent_s + p->left_s : p->limit_s, "-", all, sizeof all);
         snprintf(text, size, "%s of %s", spent, all);
     } else if (p->step <= p->steps) {
         snprintf(text, size, "%lld/%lld", (long long)p->step, (long long)p->steps);
@@ -193,7 +192,7 @@ static void draw_step(progress *bar, const asc_train_progress *p)
         snprintf(add(&l, 4), PART, "%.0f tokens/s", p->tokens_per_s);
     }
     if (!(p->limit_s > 0)) {
-        snprintf(add(&l, 0), PART, "%s left", format_time(p->left_s, left, sizeof left));
+        snprintf(add(&l, 0), PART, "%s left", progress_time(p->left_s, "-", left, sizeof left));
     }
     draw(bar, &l);
 }
@@ -204,7 +203,7 @@ static void draw_evaluation(progress *bar, const asc_train_progress *p)
     line l = {.n = 0};
     add_bar(&l, p->evaluated);
     snprintf(add(&l, 1), PART, "evaluating");
-    snprintf(add(&l, 2), PART, "%s left", format_time(p->left_s, left, sizeof left));
+    snprintf(add(&l, 2), PART, "%s left", progress_time(p->left_s, "-", left, sizeof left));
     draw(bar, &l);
 }
 
@@ -245,7 +244,7 @@ static void show_step(progress *bar, const asc_train_progress *p)
         progress_clear(bar);
         print_step(p);
         cli_print_to(stderr, "  epoch %.2f  loss %.4f  lr %.3g  norm %.3f  %.0f tokens/s  %s left\n", p->epoch, p->loss,
-                     p->lr, p->grad_norm, p->tokens_per_s, format_time(p->left_s, left, sizeof left));
+                     p->lr, p->grad_norm, p->tokens_per_s, progress_time(p->left_s, "-", left, sizeof left));
     } else if (may_draw(bar, DRAW_S)) {
         draw_step(bar, p);
     }

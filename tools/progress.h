@@ -22,5 +22,7 @@ void progress_part(progress *bar, const char *what, double done);
 void progress_clear(progress *bar);
 /* What that writes to a terminal, for a signal handler. */
 extern const char progress_clearing[];
+/* "1:02:03", "2:03", or `unknown` where the time is not known. */
+const char *progress_time(double s, const char *unknown, char *text, size_t size);
 
 #endif

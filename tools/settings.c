@@ -334,15 +334,21 @@ int cli_list_presets(bool json)
 
 /* ---- values ---- */
 
-void cli_set_pair(asc_settings *s, const char *pair)
+const char *cli_split_pair(const char *pair, char key[CLI_KEY])
 {
-    char key[128];
     size_t n = strcspn(pair, "=");
-    if (pair[n] != '=' || n == 0 || n >= sizeof key) {
+    if (pair[n] != '=' || n == 0 || n >= CLI_KEY) {
         cli_wrong_usage("--set: got '%s', expected KEY=VALUE", pair);
     }
-    snprintf(key, sizeof key, "%.*s", (int)n, pair);
-    asc_settings_set(s, key, pair + n + 1);
+    snprintf(key, CLI_KEY, "%.*s", (int)n, pair);
+    return pair + n + 1;
+}
+
+void cli_set_pair(asc_settings *s, const char *pair)
+{
+    char key[CLI_KEY];
+    const char *value = cli_split_pair(pair, key);
+    asc_settings_set(s, key, value);
 }
 
 /* ---- errors ---- */

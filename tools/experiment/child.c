@@ -16,7 +16,7 @@
 
 #include <program/file.h>
 
-#include "tools/cli.h"
+#include "tools/experiment/experiment.h"
 
 enum { PATH = 4400, ARGUMENTS = 16 };
 
@@ -139,21 +139,6 @@ bool child_start(asc_ctx *ctx, child *c, asc_experiment *e, int run, int threads
     return c->pid > 0;
 }
 
-/* The last lines of a log, as far as there is room. */
-static void read_end(const char *log, char *text, size_t size)
-{
-    FILE *f = asc_file_read(log);
-    size_t n = 0;
-    if (f) {
-        if (fseek(f, -(long)(size - 1), SEEK_END)) {
-            rewind(f);
-        }
-        n = fread(text, 1, size - 1, f);
-        fclose(f);
-    }
-    text[n] = '\0';
-}
-
 asc_experiment_end child_end(int status, const char *log, char *text, size_t size)
 {
     *text = '\0';
@@ -162,12 +147,12 @@ asc_experiment_end child_end(int status, const char *log, char *text, size_t siz
         case CLI_OK: return ASC_EXPERIMENT_END_DONE;
         case CLI_INTERRUPTED: return ASC_EXPERIMENT_END_STOPPED;
         }
-        read_end(log, text, size);
+        experiment_read_end(log, text, size);
         return WEXITSTATUS(status) == CLI_FAILED ? ASC_EXPERIMENT_END_DIVERGED : ASC_EXPERIMENT_END_FAILED;
     }
     int number = WTERMSIG(status);
     int n = snprintf(text, size, "killed by signal %d, %s%s\n", number, strsignal(number),
                      number == SIGKILL ? "; the system does so where memory runs out" : "");
-    read_end(log, text + n, size - (size_t)n);
+    experiment_read_end(log, text + n, size - (size_t)n);
     return ASC_EXPERIMENT_END_FAILED;
 }

@@ -1,9 +1,9 @@
 /* tools/experiment/experiment.c: ascgrad experiment: finds the kind that is meant, whose options are its own. */
 #include "tools/experiment/experiment.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
+
+#include <program/file.h>
 
 #include "tools/commands.h"
 
@@ -45,17 +45,25 @@ json_t *experiment_counts_json(const experiment_counts *c)
     return object;
 }
 
-const char *experiment_time_text(double s, char *text, size_t size)
+void experiment_read_end(const char *path, char *text, size_t size)
 {
-    long long whole = isfinite(s) && s >= 0 ? (long long)(s + 0.5) : -1;
-    if (whole < 0) {
-        snprintf(text, size, "an unknown time");
-    } else if (whole >= 3600) {
-        snprintf(text, size, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
-    } else {
-        snprintf(text, size, "%lld:%02lld", whole / 60, whole % 60);
+    FILE *f = asc_file_read(path);
+    size_t n = 0;
+    if (f) {
+        if (fseek(f, -(long)(size - 1), SEEK_END)) {
+            rewind(f);
+        }
+        n = fread(text, 1, size - 1, f);
+        fclose(f);
     }
-    return text;
+    text[n] = '\0';
+}
+
+void experiment_failure(const asc_experiment *e, const asc_experiment_run *run, char text[EXPERIMENT_SAID])
+{
+    char path[4400];
+    snprintf(path, sizeof path, "%.4000s/failed/%.200s.txt", asc_experiment_folder(e), run->name);
+    experiment_read_end(path, text, EXPERIMENT_SAID);
 }
 
 static int run(int argc, char **argv)

@@ -21,7 +21,11 @@ experiment_counts experiment_count(const asc_experiment *e);
 const char *experiment_counts_text(const experiment_counts *c, char *text, size_t size);
 json_t *experiment_counts_json(const experiment_counts *c); /* new */
 
-/* "1:02:03", or "an unknown time". */
-const char *experiment_time_text(double s, char *text, size_t size);
+/* The end of a file, as far as there is room; "" where there is none. */
+void experiment_read_end(const char *path, char *text, size_t size);
+
+/* What a failed run has said at its end; "": nothing is known of it. */
+enum { EXPERIMENT_SAID = 2000 };
+void experiment_failure(const asc_experiment *e, const asc_experiment_run *run, char text[EXPERIMENT_SAID]);
 
 #endif

@@ -86,18 +86,6 @@ static bool is_folder(const char *path)
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
-/* "NAME=VALUE" for all systems. */
-static void set_pair(asc_experiment *e, const char *pair)
-{
-    char key[128];
-    size_t n = strcspn(pair, "=");
-    if (pair[n] != '=' || n == 0 || n >= sizeof key) {
-        cli_wrong_usage("--set: got '%s', expected KEY=VALUE", pair);
-    }
-    snprintf(key, sizeof key, "%.*s", (int)n, pair);
-    asc_experiment_set(e, key, pair + n + 1);
-}
-
 /* Of a file, or the one in a folder, which stays as it is. */
 static asc_experiment *open_experiment(asc_ctx *ctx, const struct args *args, const char *path)
 {
@@ -110,7 +98,9 @@ static asc_experiment *open_experiment(asc_ctx *ctx, const struct args *args, co
     }
     asc_experiment *e = asc_experiment_read(ctx, path, args->scale);
     for (int i = 0; e && i < args->sets.n && !asc_error(ctx); i++) {
-        set_pair(e, args->sets.value[i]);
+        char key[CLI_KEY];
+        const char *value = cli_split_pair(args->sets.value[i], key);
+        asc_experiment_set(e, key, value);
     }
     return e;
 }
@@ -254,7 +244,7 @@ static void tell_end(worker *w, int run, asc_experiment_end end, const char *tex
 
 static void end_child(worker *w, child *c, int status)
 {
-    char log[PATH], text[2000];
+    char log[PATH], text[EXPERIMENT_SAID];
     log_path(w, c->run, log);
     asc_experiment_end end = child_end(status, log, text, sizeof text);
     if (w->stopping && WIFSIGNALED(status)) {
@@ -307,7 +297,7 @@ static void show(worker *w)
     w->looked_s = (double)now.tv_sec;
     snprintf(text, sizeof text, "%d/%d runs, about %s left",
              c.of[ASC_EXPERIMENT_STATE_DONE] + c.of[ASC_EXPERIMENT_STATE_FAILED], c.all,
-             experiment_time_text(t.left_s / w->jobs, left, sizeof left));
+             progress_time(t.left_s / w->jobs, "an unknown time", left, sizeof left));
     progress_part(&w->bar, text, isfinite(t.left_s) ? t.spent_s / (t.spent_s + t.left_s + 1e-9) : 0);
 }
 

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <ascgrad/runs.h>
-#include <program/file.h>
 
 #include "tools/experiment/experiment.h"
+#include "tools/progress.h"
 
 struct args {
     bool json;
@@ -39,18 +39,12 @@ static bool read_run(asc_ctx *ctx, const asc_experiment_run *run, asc_run_info *
 /* Why a run can't be read, or the text that a failed one left; new, NULL without. */
 static json_t *failure(const asc_experiment *e, const asc_experiment_run *run, const char *why)
 {
-    char path[4400], text[4000];
-    if (*why) {
-        return cli_json_string(why);
+    char text[EXPERIMENT_SAID];
+    if (*why || run->state != ASC_EXPERIMENT_STATE_FAILED) {
+        return *why ? cli_json_string(why) : NULL;
     }
-    snprintf(path, sizeof path, "%.4000s/failed/%.200s.txt", asc_experiment_folder(e), run->name);
-    FILE *f = run->state == ASC_EXPERIMENT_STATE_FAILED ? asc_file_read(path) : NULL;
-    if (!f) {
-        return NULL;
-    }
-    size_t n = fread(text, 1, sizeof text, f);
-    fclose(f);
-    return cli_json_text(text, n);
+    experiment_failure(e, run, text);
+    return cli_json_string(text);
 }
 
 /* ---- JSON ---- */
@@ -71,7 +65,7 @@ static json_t *run_json(asc_ctx *ctx, const asc_experiment *e, const asc_experim
                      "failure", failure(e, run, why));
 }
 
-static json_t *tuning_json(asc_ctx *ctx, asc_experiment *e)
+static json_t *tuning_json(asc_experiment *e)
 {
     json_t *list = json_array();
     asc_experiment_tuning t;
@@ -91,7 +85,6 @@ static json_t *tuning_json(asc_ctx *ctx, asc_experiment *e)
                                         cli_json_real(t.valid_loss), "valid_accuracy", cli_json_real(t.valid_accuracy),
                                         "tried", t.tried, "done", t.done, "failed", t.failed, "at_edge", t.at_edge));
     }
-    (void)ctx;
     return list;
 }
 
@@ -111,7 +104,7 @@ static int print_json(asc_ctx *ctx, asc_experiment *e, const asc_experiment_time
         cli_json_string(cache), "counts",
         experiment_counts_json(&counts), "spent_s", cli_json_real(time->spent_s), "tuning_s",
         cli_json_real(time->tuning_s), "tuning_share", cli_json_real(time->tuning_share), "left_s",
-        cli_json_real(time->left_s), "tuning", tuning_json(ctx, e), "runs", runs);
+        cli_json_real(time->left_s), "tuning", tuning_json(e), "runs", runs);
     if (asc_error(ctx)) {
         json_decref(object);
         return cli_report(ctx);
@@ -139,7 +132,7 @@ static int print_run(asc_ctx *ctx, const asc_experiment *e, const asc_experiment
     char step[60] = "", found[32] = "", wall[32] = "";
     if (read_run(ctx, run, &info, why)) {
         snprintf(step, sizeof step, "%lld/%lld", (long long)info.step, (long long)info.steps);
-        experiment_time_text(info.wall_s, wall, sizeof wall);
+        progress_time(info.wall_s, "-", wall, sizeof wall);
         double value = info.by_accuracy ? 100 * info.best.valid_accuracy : info.best.valid_ppl;
         if (isfinite(value)) {
             snprintf(found, sizeof found, info.by_accuracy ? "%.2f %%" : "%.3f", value);
@@ -194,9 +187,10 @@ static int print_table(asc_ctx *ctx, asc_experiment *e, const asc_experiment_tim
     }
     print_tuning(e);
     cli_print("%s\n", experiment_counts_text(&counts, text, sizeof text));
-    cli_print("time: %s spent", experiment_time_text(time->spent_s, left, sizeof left));
+    cli_print("time: %s spent", progress_time(time->spent_s, "-", left, sizeof left));
     if (counts.of[ASC_EXPERIMENT_STATE_DONE] + counts.of[ASC_EXPERIMENT_STATE_FAILED] < counts.all) {
-        cli_print(", about %s left for one run at a time", experiment_time_text(time->left_s, left, sizeof left));
+        cli_print(", about %s left for one run at a time",
+                  progress_time(time->left_s, "an unknown time", left, sizeof left));
     }
     if (asc_experiment_tuned_key(e, 0) && isfinite(time->tuning_share)) {
         cli_print("; tuning is %.0f %% of the whole", 100 * time->tuning_share);

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <program/file.h>
-
+#include "tools/experiment/experiment.h"
 #include "tools/report/report.h"
 
 /* ---- numbers of a run ---- */
@@ -500,25 +499,13 @@ void report_machines(report *r)
 
 /* ---- failures ---- */
 
-enum { SAID = 2000 };
-
-/* What a failed run said, the end of it. */
 static void put_failure(report *r, const asc_experiment_run *run)
 {
-    char path[4096], text[SAID + 1];
-    snprintf(path, sizeof path, "%s/failed/%s.txt", r->folder, run->name);
-    FILE *in = asc_file_read(path);
-    size_t n = 0;
-    if (in) {
-        long end = fseek(in, 0, SEEK_END) == 0 ? ftell(in) : 0;
-        fseek(in, end > SAID ? end - SAID : 0, SEEK_SET);
-        n = fread(text, 1, SAID, in);
-        fclose(in);
-    }
-    text[n] = '\0';
+    char text[EXPERIMENT_SAID];
+    experiment_failure(r->experiment, run, text);
     document_item(&r->doc, run->name, "%s", run->tuning ? "of the tuning" : "failed");
     document_items_end(&r->doc);
-    document_verbatim(&r->doc, n > 0 ? text : "(nothing is known of it)");
+    document_verbatim(&r->doc, *text ? text : "(nothing is known of it)");
 }
 
 void report_failures(report *r)
