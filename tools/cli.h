@@ -110,6 +110,8 @@ int cli_parse_options(const cli_command *command, const cli_option *options, int
  * kind may stand before its name. Ends the program on --help, and with status 2 where no kind is named. */
 int cli_run_kind(const cli_command *command, const cli_command *const *kinds, int argc, char **argv);
 
+const char *cli_kind_name(const cli_command *kind); /* "train" of "bench train" */
+
 /* Reads whole numbers with commas between them, at least one, of `least` … 2^24; ends the program with status 2 where
  * that is not what --option has, or where they are more than `most`. Returns how many. */
 int cli_numbers(const char *option, const char *text, int64_t least, int64_t *numbers, int most);

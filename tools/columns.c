@@ -31,15 +31,35 @@ static size_t next_character(const char *text, utf8proc_int32_t *code)
     return n > 0 ? (size_t)n : 1;
 }
 
+static int width_of(utf8proc_int32_t code)
+{
+    return code < 0 ? 1 : utf8proc_charwidth(code);
+}
+
 int columns_of(const char *text)
 {
     int width = 0;
     utf8proc_int32_t code;
     while (text && *text) {
         text += next_character(text, &code);
-        width += code < 0 ? 1 : utf8proc_charwidth(code);
+        width += width_of(code);
     }
     return width;
+}
+
+size_t columns_fit(const char *text, int width)
+{
+    size_t n = 0;
+    utf8proc_int32_t code;
+    while (text[n]) {
+        size_t bytes = next_character(text + n, &code);
+        width -= width_of(code);
+        if (width < 0) {
+            break;
+        }
+        n += bytes;
+    }
+    return n;
 }
 
 char *columns_clean(const char *text)
@@ -79,7 +99,7 @@ static void print_cell(const columns_column *c, const char *text, bool last)
         utf8proc_int32_t code;
         for (int over = 1 - room; over > 0 && *text;) {
             text += next_character(text, &code);
-            over -= code < 0 ? 1 : utf8proc_charwidth(code);
+            over -= width_of(code);
         }
         cli_print("…%s", text);
         room = c->width - 1 - columns_of(text);

@@ -19,6 +19,9 @@ int columns_width(void);
 /* How many columns a terminal needs for a text in UTF-8. */
 int columns_of(const char *text);
 
+/* The bytes of as many of its characters as so many columns hold. */
+size_t columns_fit(const char *text, int width);
+
 /* A copy, with '?' in place of what would move the cursor or is no UTF-8; NULL without memory. */
 char *columns_clean(const char *text);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/cli.h"
+#include "tools/columns.h"
 #include "tools/compare.h"
 
 /* ---- JSON ---- */
@@ -120,20 +121,18 @@ static json_t *describe_comparison(asc_ctx *ctx, const asc_system *systems, cons
     return o;
 }
 
-/* What items are called, and what is measured of one, in JSON and in words. */
-typedef struct words {
-    const char *unit, *items, *measure, *measured;
-} words;
-
-/* A classifier's blocks are sequences with one class each. */
-static words words_of(const asc_system *systems, asc_unit unit)
+compare_words compare_words_of(asc_unit unit, bool classes)
 {
-    static const words block = {"block", "blocks", "nats_per_token", "nats a token"},
-                       sequence = {"block", "sequences", "nats_per_sequence", "nats a sequence"},
-                       pair = {"pair", "pairs", "nats_per_pair", "nats a pair"},
-                       text = {"text", "passages", "bits_per_byte", "bits a byte"};
-    bool classes = systems[0].scores[0]->classes > 0;
+    static const compare_words block = {"block", "blocks", "nats_per_token", "nats a token"},
+                               sequence = {"block", "sequences", "nats_per_sequence", "nats a sequence"},
+                               pair = {"pair", "pairs", "nats_per_pair", "nats a pair"},
+                               text = {"text", "passages", "bits_per_byte", "bits a byte"};
     return unit == ASC_UNIT_PAIR ? pair : unit == ASC_UNIT_TEXT ? text : classes ? sequence : block;
+}
+
+static compare_words words_of(const asc_system *systems, asc_unit unit)
+{
+    return compare_words_of(unit, systems[0].scores[0]->classes > 0);
 }
 
 json_t *compare_describe(asc_ctx *ctx, const asc_system *systems, const asc_compared *c, const char *split)
@@ -156,16 +155,6 @@ json_t *compare_describe(asc_ctx *ctx, const asc_system *systems, const asc_comp
 }
 
 /* ---- tables ---- */
-
-/* How many columns a text takes: each of its characters one. */
-static int columns_of(const char *text)
-{
-    int n = 0;
-    for (; *text; text++) {
-        n += (*text & 0xc0) != 0x80;
-    }
-    return n;
-}
 
 enum { CELL = 128 };
 
@@ -221,20 +210,10 @@ static int name_width(const asc_system *systems, int64_t n)
     return width < 20 ? width : 20;
 }
 
-/* The bytes of its first characters. */
-static int bytes_of(const char *text, int characters)
-{
-    int n = 0;
-    for (; text[n] && (characters > 0 || (text[n] & 0xc0) == 0x80); n++) {
-        characters -= (text[n] & 0xc0) != 0x80;
-    }
-    return n;
-}
-
 static void put_name(int width, const char *name)
 {
     if (columns_of(name) > width) {
-        put(-width, "%.*s…", bytes_of(name, width - 1), name);
+        put(-width, "%.*s…", (int)columns_fit(name, width - 1), name);
     } else {
         put(-width, "%s", name);
     }

@@ -157,16 +157,11 @@ static int print_options(const cli_option *options, bool all)
     return left_out;
 }
 
-static const char *kind_name(const cli_command *kind)
-{
-    return strchr(kind->name, ' ') + 1;
-}
-
 static void print_kinds(const cli_command *command, const cli_command *const *kinds)
 {
     putchar('\n');
     for (; *kinds; kinds++) {
-        printf("  %-10s ", kind_name(*kinds));
+        printf("  %-10s ", cli_kind_name(*kinds));
         cli_print_wrapped(stdout, (*kinds)->summary, 13, 13);
     }
     printf("\n\"ascgrad %s KIND --help\" explains a kind and lists its options.\n", command->name);
@@ -262,7 +257,7 @@ void cli_print_table(const cli_command *command, const cli_option *options, cons
     printf("command\t%s\nsummary\t%s\noperands\t%s\n", command->name, command->summary, command->operands);
     print_lines("details", command->details);
     for (; kinds && *kinds; kinds++) {
-        printf("kind\t%s\t%s\n", kind_name(*kinds), (*kinds)->summary);
+        printf("kind\t%s\t%s\n", cli_kind_name(*kinds), (*kinds)->summary);
     }
     bool rare = false;
     for (const cli_option *o = options; o->name; o++) {

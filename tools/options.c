@@ -363,8 +363,7 @@ void cli_expect_operands(int n, char **argv, int min, int max, const char *missi
 
 /* ---- commands of several kinds ---- */
 
-/* "train" of "bench train". */
-static const char *kind_name(const cli_command *kind)
+const char *cli_kind_name(const cli_command *kind)
 {
     return strchr(kind->name, ' ') + 1;
 }
@@ -375,7 +374,7 @@ static _Noreturn void refuse_kind(const char *word, const cli_command *const *ki
     const char *names[MOST + 1] = {NULL};
     char list[400] = "";
     for (int i = 0; kinds[i] && i < MOST; i++) {
-        names[i] = kind_name(kinds[i]);
+        names[i] = cli_kind_name(kinds[i]);
         size_t n = strlen(list);
         snprintf(list + n, sizeof list - n, "%s%s", i == 0 ? "" : kinds[i + 1] ? ", " : " or ", names[i]);
     }
@@ -403,7 +402,7 @@ static void refuse_others_options(const cli_command *kind, const cli_command *co
 
 static const cli_command *find_kind(const cli_command *const *kinds, const char *word)
 {
-    while (*kinds && strcmp(word, kind_name(*kinds)) != 0) {
+    while (*kinds && strcmp(word, cli_kind_name(*kinds)) != 0) {
         kinds++;
     }
     return *kinds;

@@ -72,6 +72,11 @@ has out '^t-1 .* -  *1  *[-+.0-9]*  * -  1.0000   1.0000$'
 wide=$(LC_ALL=C sed 's/[\x80-\xbf]//g' out | awk '{ n = length($0); if (n > most) most = n } END { print most }')
 [ "$wide" -le 100 ] || { fail "a line of $wide columns"; cat out; }
 
+# names of characters that take two columns
+status 0 "$ASCGRAD" compare 表=t-1 表表=t-2 --resamples 100
+has out '^表 \{10\}1 '
+has out '^表表 \{8\}1 '
+
 # a model and itself
 status 0 "$ASCGRAD" compare t-1 t-1/model.safetensors t-1/ --json --resamples 100
 json '[s["name"] for s in d["systems"]] == ["t-1", "t-1#2", "t-1#3"]'

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/compare.h"
 #include "tools/experiment/experiment.h"
 #include "tools/report/report.h"
 
@@ -388,18 +389,10 @@ void report_significance(report *r)
         }
         any = true;
         snprintf(name, sizeof name, i ? "significance-%d" : "significance", i + 1);
-        bool classes = report_is_classifier(r->variants[c->order[0]].runs);
-        asc_unit unit = c->compared->unit;
+        compare_words words = compare_words_of(c->compared->unit,
+                                               report_is_classifier(r->variants[c->order[0]].runs));
         snprintf(title, sizeof title, "%s%s%lld %s, differences in %s", c->name, *c->name ? ": " : "",
-                 (long long)c->compared->n,
-                 unit == ASC_UNIT_PAIR   ? "pairs"
-                 : unit == ASC_UNIT_TEXT ? "passages of text"
-                 : classes               ? "sequences"
-                                         : "blocks",
-                 unit == ASC_UNIT_PAIR   ? "nats a pair"
-                 : unit == ASC_UNIT_TEXT ? "bits a byte"
-                 : classes               ? "nats a sequence"
-                                         : "nats a token");
+                 (long long)c->compared->n, words.items, words.measured);
         table t;
         table_begin(&t, &r->doc, name, title, significance);
         for (int64_t k = 0; k < c->compared->n_comparisons; k++) {
