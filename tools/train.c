@@ -10,7 +10,6 @@
 #include <ascgrad/train.h>
 #include <program/settings.h>
 
-#include "tools/columns.h"
 #include "tools/commands.h"
 #include "tools/next.h"
 #include "tools/progress.h"
@@ -222,20 +221,12 @@ static void on_message(void *user, const char *text)
     cli_message("%s", text);
 }
 
-/* Text of a model's may hold anything, also what would steer the terminal. */
-static void print_plain(const char *text)
+static void print_indented(const char *text)
 {
-    char *plain = strdup(text);
-    for (char *line = plain, *end; line; line = end) {
-        end = strchr(line, '\n');
-        if (end) {
-            *end++ = '\0';
-        }
-        char *clean = columns_clean(line);
-        cli_print_to(stderr, "%s%s", line == plain ? "" : "\n  ", clean ? clean : "");
-        free(clean);
+    for (size_t n; *text; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        cli_print_to(stderr, "%.*s%s", (int)n, text, text[n] ? "\n  " : "");
     }
-    free(plain);
 }
 
 static void on_encoding(void *user, double done)
@@ -250,9 +241,9 @@ static void on_sample(void *user, const asc_train_progress *p, const char *promp
     watcher *w = user;
     progress_clear(&w->bar);
     cli_print_to(stderr, "step %lld writes:\n  ", (long long)p->step);
-    print_plain(prompt);
+    print_indented(prompt);
     fputs(" |", stderr);
-    print_plain(continuation);
+    print_indented(continuation);
     fputc('\n', stderr);
 }
 

@@ -2,11 +2,9 @@
 #include "tools/unknown.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/cli.h"
-#include "tools/columns.h"
 
 const char *unknown_share(double share, char *text, size_t size)
 {
@@ -53,9 +51,7 @@ void unknown_name_words(const asc_tokenizer *tokenizer, const char *text, size_t
         }
         used += (size_t)snprintf(list + used, TEXT - used, "%s'%.*s'", named++ ? ", " : "", (int)n, text + at);
     }
-    char *clean = *list ? columns_clean(list) : NULL;
-    if (clean) {
-        cli_message("the model does not know these words of the prompt: %s", clean);
+    if (*list) {
+        cli_message("the model does not know these words of the prompt: %s", list);
     }
-    free(clean);
 }

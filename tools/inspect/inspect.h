@@ -37,27 +37,27 @@ enum { INSPECT_BINS = 40 }; /* of the gates' histogram */
 asc_status inspect_begin(inspection *in, const char *text, const char *data, int64_t limit);
 void inspect_close(inspection *in);
 
-/* ---- tokens (inspect_tokens.c) ---- */
+/* ---- tokens (tokens.c) ---- */
 
 /* Reads the text (NULL: the first `limit` tokens of the validation split of `data`, a spec or NULL) into `in`. */
 asc_status inspect_read_text(inspection *in, const char *text, const char *data, int64_t limit);
 void inspect_free_text(inspection *in);
 
-/* ---- numbers (inspect_summary.c) ---- */
+/* ---- numbers (summary.c) ---- */
 
 /* Looks into every layer: fills in->summary, and in->parts of the layer in->layer. */
 asc_status inspect_layers(inspection *in);
 
-/* Makes `in`'s summary, a mean over n - 1 models of one shape, that over them and another one (inspect_mean.c). */
+/* Makes `in`'s summary, a mean over n - 1 models of one shape, that over them and another one (mean.c). */
 void inspect_add(inspection *in, const json_t *summary, int64_t n);
 
-/* Prints them as tables (inspect_print.c). */
+/* Prints them as tables (print.c). */
 void inspect_print(const inspection *in);
 
 /* Finds anew which bias weighs most in each head, after the sizes have changed. */
 void inspect_dominant(inspection *in);
 /* Probes all layers for a label of the tokens, over at most `limit` tokens of the validation split of `data` (a spec,
- * or NULL for the run's): fills in->probe (inspect_probe.c); and prints it. */
+ * or NULL for the run's): fills in->probe (probe.c); and prints it. */
 asc_status inspect_probe(inspection *in, const char *label, const char *data, int64_t limit);
 void inspect_print_probe(const inspection *in);
 
@@ -71,7 +71,7 @@ int64_t inspect_heads(const inspection *in, int64_t layer);
 bool inspect_has_planes(const inspection *in, int64_t layer);
 bool inspect_has_omega(const inspection *in, int64_t layer);
 
-/* ---- planes of a Grassmann layer (inspect_geometry.c); tensors are new ---- */
+/* ---- planes of a Grassmann layer (geometry.c); tensors are new ---- */
 
 /* Their coordinates (N, m, G, P/G): token, pair, group; null where the parts have none, or others than planes. */
 asc_tensor inspect_planes(const inspection *in, const asc_params *parts, int64_t layer);
@@ -119,19 +119,19 @@ void inspect_curves_of(inspect_curves *c, const char *key, const char *inner, do
 
 /* ---- files ---- */
 
-/* STEM.npz (inspect_arrays.c). */
+/* STEM.npz (arrays.c). */
 asc_status inspect_write_arrays(inspection *in);
 
 /* The figures: whether there is anything to draw, and drawing it, which returns an exit status. */
 bool inspect_has_maps(const inspection *in);
-int inspect_draw_maps(inspection *in); /* inspect_maps.c */
+int inspect_draw_maps(inspection *in); /* maps.c */
 bool inspect_has_heads(const inspection *in);
-int inspect_draw_heads(inspection *in); /* inspect_heads.c */
+int inspect_draw_heads(inspection *in); /* heads.c */
 bool inspect_has_training(const inspection *in);
-int inspect_draw_training(inspection *in); /* inspect_training.c */
+int inspect_draw_training(inspection *in); /* training.c */
 bool inspect_has_layer_planes(const inspection *in);
-int inspect_draw_planes(inspection *in); /* inspect_planes.c */
-int inspect_draw_angles(inspection *in); /* inspect_angles.c */
+int inspect_draw_planes(inspection *in); /* planes.c */
+int inspect_draw_angles(inspection *in); /* angles.c */
 bool inspect_has_flow(const inspection *in);
 int inspect_draw_flow(inspection *in); /* flow.c */
 

@@ -124,7 +124,7 @@ static double memory_of(const trained *t)
 
 static const struct cost {
     const char *title;
-    double (*of)(const trained *t);
+    report_number *of;
 } costs[] = {
     {"MFLOP a token of training", mflop_of},
     {"ms a token of training", ms_of},
@@ -348,16 +348,15 @@ static int64_t read_lengths(const report *r, int64_t lengths[REPORT_MOST])
     json_t *list = json_object_get(r->wants, "lengths"), *value;
     int64_t n = 0;
     size_t i;
-    json_array_foreach(list, i, value)
-    {
+    json_array_foreach(list, i, value) {
         if (n < REPORT_MOST) {
             lengths[n++] = json_integer_value(value);
         }
     }
-    for (int64_t length = 128; n == 0 && !list && length <= 16384; length *= 2) {
-        lengths[(int)log2((double)length) - 7] = length;
+    for (int64_t length = 128; !list && length <= 16384; length *= 2) {
+        lengths[n++] = length;
     }
-    return list ? n : 8;
+    return n;
 }
 
 /* Models with learned positions have none past their block. */

@@ -90,7 +90,7 @@ static double memory_of(const trained *t)
 
 typedef struct measure {
     column column;
-    double (*of)(const trained *t);
+    report_number *of;
     bool marked; /* the stars stand here */
 } measure;
 
