@@ -179,19 +179,18 @@ asc_schema asc_settings_schema(const asc_ctx *ctx, int i)
 
 /* ---- finding ---- */
 
-/* `key` with '_' for '-'. */
-static void spell(const char *key, char *out, size_t n)
+void asc_settings_spell(const char *key, char name[ASC_SETTING_NAME])
 {
-    snprintf(out, n, "%s", key);
-    for (char *c = out; *c; c++) {
+    snprintf(name, ASC_SETTING_NAME, "%s", key);
+    for (char *c = name; *c; c++) {
         *c = *c == '-' ? '_' : *c;
     }
 }
 
 static bool is_option(const asc_setting *row, const char *name)
 {
-    char option[64];
-    spell(row->option ? row->option : "", option, sizeof option);
+    char option[ASC_SETTING_NAME];
+    asc_settings_spell(row->option ? row->option : "", option);
     return strcmp(option, name) == 0;
 }
 
@@ -298,9 +297,9 @@ static asc_status put_value(asc_settings *s, const asc_setting *row, const char 
 
 asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc_source from)
 {
-    char name[128];
+    char name[ASC_SETTING_NAME];
     bool model;
-    spell(key, name, sizeof name);
+    asc_settings_spell(key, name);
     const asc_setting *row = asc_settings_find(s->ctx, name, &model);
     if (!row) {
         return refuse_key(s->ctx, name);
@@ -341,9 +340,9 @@ asc_status asc_settings_set(asc_settings *s, const char *key, const char *value)
     if (status) {
         return status;
     }
-    char name[128];
+    char name[ASC_SETTING_NAME];
     bool model;
-    spell(key, name, sizeof name);
+    asc_settings_spell(key, name);
     const asc_setting *row = asc_settings_find(s->ctx, name, &model);
     if (!row) {
         return refuse_key(s->ctx, name);
@@ -360,9 +359,9 @@ asc_status asc_settings_option(asc_settings *s, const char *key, const char *val
     if (status || (status = asc_settings_set(s, key, value))) {
         return status;
     }
-    char name[128];
+    char name[ASC_SETTING_NAME];
     bool model;
-    spell(key, name, sizeof name);
+    asc_settings_spell(key, name);
     const asc_setting *row = asc_settings_find(s->ctx, name, &model);
     bool may_idle = model && row->flags & ASC_SETTING_REQUIRED && row->fallback;
     return may_idle && json_object_set_new(s->optional, row->key, json_false()) ? no_memory(s->ctx) : ASC_OK;

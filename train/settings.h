@@ -49,8 +49,12 @@ asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_source from
 /* The table of a training's own settings. */
 extern const asc_setting asc_train_settings[];
 
-/* The row of a key, or an option, where '-' may stand for '_': the training's (*model false), the model's, or a
- * mixing's. NULL if there is none. */
+/* A key or an option as it is looked for: with '_' for '-'. */
+enum { ASC_SETTING_NAME = 128 };
+void asc_settings_spell(const char *key, char name[ASC_SETTING_NAME]);
+
+/* The row of a key, or an option, spelled so: the training's (*model false), the model's, or a mixing's. NULL if there
+ * is none. */
 const asc_setting *asc_settings_find(const asc_ctx *ctx, const char *name, bool *model);
 
 /* Whether a key of a run's config.json is a fact about the run, and no setting. */

@@ -16,12 +16,9 @@ static asc_status no_memory(asc_ctx *ctx)
 
 const char *asc_define_key(asc_ctx *ctx, const char *name)
 {
-    char spelt[128];
+    char spelt[ASC_SETTING_NAME];
     bool model;
-    snprintf(spelt, sizeof spelt, "%s", name);
-    for (char *c = spelt; *c; c++) {
-        *c = *c == '-' ? '_' : *c;
-    }
+    asc_settings_spell(name, spelt);
     if (strcmp(spelt, "preset") == 0) {
         return "preset";
     }

@@ -89,11 +89,8 @@ const char *asc_run_setting(const asc_run *run, const char *key)
     if (ASC_NEED(run ? run->ctx : NULL, "run_setting: run key", run, key)) {
         return NULL;
     }
-    char name[128];
-    snprintf(name, sizeof name, "%s", key);
-    for (char *at = strchr(name, '-'); at; at = strchr(at, '-')) {
-        *at = '_';
-    }
+    char name[ASC_SETTING_NAME];
+    asc_settings_spell(key, name);
     bool model;
     const char *text = setting_text(run, name);
     const asc_setting *row = text ? NULL : asc_settings_find(run->ctx, name, &model);
