@@ -126,6 +126,20 @@ static asc_status read_row(asc_records *r, const char *line, size_t n)
 
 /* ---- objects ---- */
 
+/* With as many digits as it takes to read the same number again: what the file has of them, mostly. New. */
+static char *number_text(const json_t *value)
+{
+    char *text = NULL;
+    for (size_t digits = 15; digits <= 17; digits++) {
+        free(text);
+        text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits));
+        if (!text || asc_strtod(text, NULL) == json_number_value(value)) {
+            break;
+        }
+    }
+    return text;
+}
+
 static asc_status put_json(asc_records *r, int field, const json_t *value)
 {
     char *text = NULL;
@@ -137,7 +151,7 @@ static asc_status put_json(asc_records *r, int field, const json_t *value)
         return asc_record_fail(r, "\"%s\" is %s, expected text or a number", r->fields.name[field],
                                value ? "neither text nor a number" : "missing");
     }
-    text = json_dumps(value, JSON_ENCODE_ANY);
+    text = number_text(value);
     status = text ? put(r, field, text, strlen(text)) : asc_fail(r->ctx, ASC_ERR_MEMORY, "records: out of memory");
     free(text);
     return status;

@@ -79,6 +79,22 @@ START_TEST(questions_are_given_and_answers_are_not)
 }
 END_TEST
 
+/* Numbers of JSON are the text that people write. */
+START_TEST(numbers_are_as_they_stand)
+{
+    static const char *const expected[] = {"[half] [of] [.2] [/] 0.1 /", "[third] [/] 0.3333333333333333 /",
+                                           "[many] [/] 12345678901234567 /", "[little] [/] 2e-7 /", "[yes] [/] true /"};
+    spill_text("all.train.jsonl", "{\"prompt\": \"half of .2\", \"answer\": 0.1}\n"
+                                  "{\"prompt\": \"third\", \"answer\": 0.3333333333333333}\n"
+                                  "{\"prompt\": \"many\", \"answer\": 12345678901234567}\n"
+                                  "{\"prompt\": \"little\", \"answer\": 2e-7}\n"
+                                  "{\"prompt\": \"yes\", \"answer\": true}\n");
+    asc_split *split = load(folder, ASC_SPLIT_TRAIN, "word");
+    check_sequences(split, 5, expected);
+    release(split);
+}
+END_TEST
+
 START_TEST(pairs_have_classes)
 {
     static const char *const expected[] = {"[a] [b] [/] [c] [/] no /", "[a] [/] [a] [/] yes /"};
@@ -247,6 +263,7 @@ int main(void)
 {
     TCase *all = tcase_create("all");
     tcase_add_test(all, questions_are_given_and_answers_are_not);
+    tcase_add_test(all, numbers_are_as_they_stand);
     tcase_add_test(all, pairs_have_classes);
     tcase_add_test(all, snli_leaves_out_what_has_no_gold);
     tcase_add_test(all, pairs_fill_side_by_side);
