@@ -97,7 +97,7 @@ static asc_status read_heads(asc_reader *r, const asc_setting *row, const json_t
     for (int64_t i = 0; i < n; i++) {
         const json_t *entry = json_is_array(v) ? json_array_get(v, (size_t)i) : v;
         if (real) {
-            ((double *)at)[i] = json_number_value(entry);
+            ((double *)at)[i] = asc_setting_round(json_number_value(entry));
         } else {
             ((int64_t *)at)[i] = json_integer_value(entry);
         }

@@ -68,6 +68,10 @@ asc_status asc_setting_check(asc_ctx *ctx, const asc_setting *row, const char *n
 /* Whether JSON is a list with a value for each layer or head, not one value. */
 bool asc_setting_is_spread(const asc_setting *row, const json_t *value);
 
+/* The nearest number of 15 digits, which are those that config.json has: a run that is resumed is to find the numbers
+ * that it began with. So values are stored. */
+double asc_setting_round(double x);
+
 /* Puts a value that was checked, and that is no list by layer or head, in its place. Without memory the one that is
  * there stays. */
 asc_status asc_setting_store(asc_ctx *ctx, const asc_setting *row, const json_t *value, void *values);

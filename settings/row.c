@@ -124,7 +124,7 @@ static void shorten(char *text)
 /* `wrong` says what it should have been, in the words of a row that takes one value. */
 static asc_status refuse(asc_ctx *ctx, const asc_setting *wrong, const char *name, const json_t *got)
 {
-    char expected[EXPECTED], *text = json_dumps(got, JSON_ENCODE_ANY | JSON_COMPACT);
+    char expected[EXPECTED], *text = json_dumps(got, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
     expect(wrong, got, expected);
     if (text) {
         shorten(text);
@@ -389,12 +389,19 @@ static uint64_t set_of(const asc_setting *row, const json_t *v)
     return set;
 }
 
+double asc_setting_round(double x)
+{
+    char text[32];
+    asc_snprintf(text, sizeof text, "%.15g", x);
+    return asc_strtod(text, NULL);
+}
+
 asc_status asc_setting_store(asc_ctx *ctx, const asc_setting *row, const json_t *v, void *values)
 {
     void *field = (char *)values + row->offset;
     switch (row->type) {
     case ASC_SETTING_INT: *(int64_t *)field = json_integer_value(v); break;
-    case ASC_SETTING_REAL: *(double *)field = json_number_value(v); break;
+    case ASC_SETTING_REAL: *(double *)field = asc_setting_round(json_number_value(v)); break;
     case ASC_SETTING_BOOL: *(bool *)field = json_is_true(v); break;
     case ASC_SETTING_CHOICE: *(int *)field = index_of(row->choices, choice_name(v)); break;
     case ASC_SETTING_SET: *(uint64_t *)field = set_of(row, v); break;

@@ -51,12 +51,10 @@ static int64_t count_steps(const asc_trainer *t)
     return v->steps == 0 ? by_epochs : v->epochs == 0 || v->steps < by_epochs ? v->steps : by_epochs;
 }
 
-/* The learning rate at the end: a tenth of the highest unless it was given, in the digits that config.json has. */
+/* The learning rate at the end: a tenth of the highest unless it was given. */
 static double lowest_lr(const asc_values *v)
 {
-    char text[32];
-    asc_snprintf(text, sizeof text, "%.15g", v->lr / 10);
-    return v->min_lr < 0 ? asc_strtod(text, NULL) : v->min_lr;
+    return v->min_lr < 0 ? asc_setting_round(v->lr / 10) : v->min_lr;
 }
 
 static asc_status fail_short(const asc_trainer *t, int64_t block)

@@ -143,6 +143,13 @@ else
     left_out 'needs SIGHUP, which is ignored here: a terminal that goes away'
 fi
 
+# numbers of more digits than config.json has
+many="$tiny --set schedule_steps=40 --dtype f64 --lr 0.0033333333333333335 --weight-decay 0.12345678901234567"
+status 0 "$ASCGRAD" train $many --steps 40 --out digits.whole
+status 0 "$ASCGRAD" train $many --steps 20 --out digits
+status 0 "$ASCGRAD" train --resume --out digits --steps 40
+same_run digits.whole digits
+
 # data that has changed
 seq 1 9000 | tr '\n' ' ' | fold -w 60 >text.txt
 status 0 "$ASCGRAD" train --preset tiny --data text.txt --tokenizer byte --out own --steps 5

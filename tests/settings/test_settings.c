@@ -91,6 +91,22 @@ START_TEST(defaults_stand_where_nothing_is_given)
 }
 END_TEST
 
+/* So that a run that is resumed finds the numbers that it began with. */
+START_TEST(numbers_have_the_digits_of_config_json)
+{
+    values v;
+    char *effect = read_text("{\"heads\": 2, \"rate\": 0.12345678901234567, \"scale\": [0.33333333333333331, 1]}", &v);
+    no_error();
+    ck_assert(v.rate == 0.123456789012346 && v.scale.at[0] == 0.333333333333333 && v.scale.at[1] == 1);
+    free(effect);
+    asc_values_clear(ctx, table, &v);
+    effect = read_text("{\"heads\": 2, \"rate\": -0.1}", &v);
+    ck_assert_ptr_null(effect);
+    expect_error_with(ASC_ERR_ARG, "rate: got -0.1, expected ");
+    asc_values_clear(ctx, table, &v);
+}
+END_TEST
+
 START_TEST(what_is_given_is_taken_and_noted_as_it_was)
 {
     static const char all[] = "{\"count\":true,\"each\":[3,5,0],\"flag\":false,\"heads\":3,\"inner\":false,"
@@ -466,6 +482,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_test(t, defaults_stand_where_nothing_is_given);
     tcase_add_test(t, what_is_given_is_taken_and_noted_as_it_was);
+    tcase_add_test(t, numbers_have_the_digits_of_config_json);
     tcase_add_test(t, names_may_have_heads);
     tcase_add_test(t, a_name_stands_for_the_layers_list);
     tcase_add_test(t, lists_of_tuples);
