@@ -256,6 +256,13 @@ lines out 0
 same hybrid/report.md before.md
 rmdir hybrid/tables/results.csv
 echo >hybrid/tables/results.csv
+mv hybrid/figures pictures
+echo >hybrid/figures
+status 3 "$ASCGRAD" experiment report hybrid
+has err '^ascgrad experiment report: hybrid/figures: is a file, expected a folder$'
+lines err 1
+rm hybrid/figures
+mv pictures hybrid/figures
 find hybrid/tables hybrid/figures -type f | sort >after
 same before after
 

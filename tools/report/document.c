@@ -143,12 +143,21 @@ static void sweep(const document *d, const char *name)
     }
 }
 
+void document_heed(document *d, int status)
+{
+    if (asc_error(d->ctx)) {
+        d->status = status;
+        asc_error_clear(d->ctx);
+    }
+}
+
 void document_begin(document *d, asc_ctx *ctx, const char *folder, const char *title, json_t *files)
 {
     *d = (document){.ctx = ctx, .folder = folder, .files = files};
     make_folder(d, "tables");
     make_folder(d, "figures");
-    if (asc_error(ctx)) {
+    document_heed(d, cli_report(ctx));
+    if (d->status != CLI_OK) {
         return;
     }
     d->md = open_memstream(&d->md_text, &d->md_bytes);
@@ -311,14 +320,6 @@ void document_figure(document *d, const char *name, const char *format, const ch
 
 /* ---- the end ---- */
 
-void document_heed(document *d, int status)
-{
-    if (asc_error(d->ctx)) {
-        d->status = status;
-        asc_error_clear(d->ctx);
-    }
-}
-
 static void write_file(document *d, const char *name, const char *text, size_t bytes)
 {
     char path[4096];
@@ -345,7 +346,7 @@ int document_end(document *d)
     if (whole) {
         write_file(d, "report.md", d->md_text, d->md_bytes);
         write_file(d, "report.html", d->html_text, d->html_bytes);
-    } else {
+    } else if (d->status == CLI_OK) {
         asc_fail(d->ctx, ASC_ERR_MEMORY, "out of memory for the report");
     }
     d->status = d->status == CLI_OK ? cli_report(d->ctx) : d->status;
