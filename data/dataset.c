@@ -11,6 +11,7 @@
 #include <program/settings.h>
 
 #include "data/names.h"
+#include "data/reading.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
@@ -207,7 +208,7 @@ const char *asc_dataset_class(const asc_dataset *data, int32_t i)
 
 /* ---- reading ---- */
 
-static void reader_end(asc_source_reader *r)
+void asc_reading_end(asc_source_reader *r)
 {
     const asc_data_source *source = r->data->source;
     if (source->end) {
@@ -216,8 +217,7 @@ static void reader_end(asc_source_reader *r)
     asc_free(r->data->ctx, r->self, source->reader_size);
 }
 
-/* On failure there is nothing to end. */
-static asc_status reader_begin(asc_source_reader *r, asc_dataset *data, asc_split_kind split)
+asc_status asc_reading_begin(asc_source_reader *r, asc_dataset *data, asc_split_kind split)
 {
     const asc_data_source *source = data->source;
     *r = (asc_source_reader){.data = data, .split = split, .self = asc_alloc(data->ctx, source->reader_size)};
@@ -227,12 +227,12 @@ static asc_status reader_begin(asc_source_reader *r, asc_dataset *data, asc_spli
     memset(r->self, 0, source->reader_size);
     asc_status status = source->begin(r);
     if (status) {
-        reader_end(r);
+        asc_reading_end(r);
     }
     return status;
 }
 
-static asc_status reader_next(asc_source_reader *r, asc_text_piece *piece)
+asc_status asc_reading_next(asc_source_reader *r, asc_text_piece *piece)
 {
     *piece = (asc_text_piece){0};
     return r->data->source->next(r, piece);
@@ -246,15 +246,15 @@ static bool is_ready(const asc_tokenizer *tokenizer)
 static asc_status collect_train(asc_dataset *data, asc_tokenizer *tokenizer)
 {
     asc_source_reader reader;
-    asc_status status = reader_begin(&reader, data, ASC_SPLIT_TRAIN);
+    asc_status status = asc_reading_begin(&reader, data, ASC_SPLIT_TRAIN);
     if (status) {
         return status;
     }
     asc_text_piece piece;
-    while (!(status = reader_next(&reader, &piece)) && piece.text &&
+    while (!(status = asc_reading_next(&reader, &piece)) && piece.text &&
            !(status = asc_tokenizer_collect(tokenizer, piece.text, piece.bytes))) {
     }
-    reader_end(&reader);
+    asc_reading_end(&reader);
     return status;
 }
 
@@ -368,7 +368,7 @@ static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *to
     size_t first = 0;
     asc_text_piece piece;
     asc_status status;
-    while (!(status = reader_next(reader, &piece)) && piece.text) {
+    while (!(status = asc_reading_next(reader, &piece)) && piece.text) {
         size_t from = s->ids.n;
         checksum = crc32_z(checksum, (const Bytef *)piece.text, piece.bytes);
         split->bytes += (int64_t)piece.bytes;
@@ -464,13 +464,13 @@ static asc_status read_split(asc_dataset *data, asc_split_kind kind, const asc_t
                              asc_split *split)
 {
     asc_source_reader reader;
-    asc_status status = reader_begin(&reader, data, kind);
+    asc_status status = asc_reading_begin(&reader, data, kind);
     if (status) {
         return status;
     }
     stream s = {.by_line = by_line && !data->source->sequences, .second = -1};
     status = read_tokens(&reader, tokenizer, split, &s);
-    reader_end(&reader);
+    asc_reading_end(&reader);
     status = status ? status : take_tokens(data, split, &s);
     status = status ? status : check_targets(data, kind, split);
     stream_free(data->ctx, &s);
@@ -535,7 +535,7 @@ static asc_status read_pieces(asc_source_reader *reader, char **text, size_t *by
 {
     asc_ctx *ctx = reader->data->ctx;
     asc_text_piece piece;
-    while (reader_next(reader, &piece) == ASC_OK && piece.text) {
+    while (asc_reading_next(reader, &piece) == ASC_OK && piece.text) {
         if (!asc_grow(ctx, text, capacity, *bytes + piece.bytes, 1)) {
             break;
         }
@@ -556,12 +556,12 @@ asc_status asc_dataset_text(asc_dataset *data, asc_split_kind kind, char **text,
         status = asc_fail(ctx, ASC_ERR_ARG, "dataset_text: kind is %d, expected an asc_split_kind", (int)kind);
     }
     asc_source_reader reader;
-    if (status || (status = reader_begin(&reader, data, kind))) {
+    if (status || (status = asc_reading_begin(&reader, data, kind))) {
         return status;
     }
     *bytes = *capacity = 0;
     status = read_pieces(&reader, text, bytes, capacity);
-    reader_end(&reader);
+    asc_reading_end(&reader);
     if (status) {
         asc_free(ctx, *text, *capacity);
         *text = NULL;

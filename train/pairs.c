@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <ascgrad/corpus.h>
-
+#include "data/reading.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 #include "train/encoder/sentences.h"
@@ -16,14 +15,13 @@
 /* Adds the given texts of a record, each by itself. One without a second text has an empty one. */
 static asc_status add_apart(asc_sentences *sentences, asc_source_reader *reader, bool *more)
 {
-    asc_text_piece piece = {0};
+    asc_text_piece piece;
     int64_t added = 0;
-    asc_status status = reader->data->source->next(reader, &piece);
+    asc_status status = asc_reading_next(reader, &piece);
     *more = piece.text != NULL;
     while (!status && piece.text && !piece.last) {
         status = added++ < 2 ? asc_sentences_add(sentences, piece.text, piece.bytes) : ASC_OK;
-        piece = (asc_text_piece){0};
-        status = status ? status : reader->data->source->next(reader, &piece);
+        status = status ? status : asc_reading_next(reader, &piece);
     }
     for (; !status && *more && added < 2; added++) {
         status = asc_sentences_add(sentences, "", 0);
@@ -48,15 +46,14 @@ static asc_status append(asc_ctx *ctx, char **text, size_t *bytes, size_t *capac
 static asc_status add_together(asc_sentences *sentences, asc_source_reader *reader, int64_t most, bool *more)
 {
     asc_ctx *ctx = reader->data->ctx;
-    asc_text_piece piece = {0};
+    asc_text_piece piece;
     char *text[2] = {NULL, NULL};
     size_t bytes[2] = {0, 0}, capacity[2] = {0, 0};
-    asc_status status = reader->data->source->next(reader, &piece);
+    asc_status status = asc_reading_next(reader, &piece);
     *more = piece.text != NULL;
     for (int i = 0; !status && piece.text && !piece.last; i++) {
         status = i < 2 ? append(ctx, &text[i], &bytes[i], &capacity[i], &piece) : ASC_OK;
-        piece = (asc_text_piece){0};
-        status = status ? status : reader->data->source->next(reader, &piece);
+        status = status ? status : asc_reading_next(reader, &piece);
     }
     if (!status && *more) {
         const char *const given[] = {text[0] ? text[0] : "", text[1] ? text[1] : ""};
@@ -70,21 +67,16 @@ static asc_status add_together(asc_sentences *sentences, asc_source_reader *read
 /* together: the most tokens that each of the texts of a pair has; 0: each text is a sentence. */
 static asc_status read_records(asc_sentences *sentences, asc_dataset *data, asc_split_kind kind, int64_t together)
 {
-    const asc_data_source *source = data->source;
-    asc_source_reader reader = {.data = data, .split = kind, .self = asc_alloc(data->ctx, source->reader_size)};
-    if (!reader.self) {
-        return ASC_ERR_MEMORY;
-    }
-    memset(reader.self, 0, source->reader_size);
+    asc_source_reader reader;
     bool more = true;
-    asc_status status = source->begin(&reader);
+    asc_status status = asc_reading_begin(&reader, data, kind);
+    if (status) {
+        return status;
+    }
     while (!status && more) {
         status = together ? add_together(sentences, &reader, together, &more) : add_apart(sentences, &reader, &more);
     }
-    if (source->end) {
-        source->end(&reader);
-    }
-    asc_free(data->ctx, reader.self, source->reader_size);
+    asc_reading_end(&reader);
     return status;
 }
 

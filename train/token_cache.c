@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include <ascgrad/corpus.h>
 #include <ascgrad/safetensors.h>
 #include <ascgrad/tensor.h>
 
+#include "data/reading.h"
 #include "tensor/ctx.h"
 #include "train/path.h"
 #include "train/state.h"
@@ -39,24 +39,19 @@ static bool is_text_file(const asc_dataset *data)
 /* Reads the text to its end. */
 static asc_status sum_text(asc_dataset *data, asc_split_kind kind, key *k)
 {
-    const asc_data_source *source = data->source;
-    asc_source_reader reader = {.data = data, .split = kind, .self = asc_alloc(data->ctx, source->reader_size)};
-    if (!reader.self) {
-        return ASC_ERR_MEMORY;
-    }
-    memset(reader.self, 0, source->reader_size);
-    asc_text_piece piece = {0};
+    asc_source_reader reader;
+    asc_text_piece piece;
     uLong crc = crc32(0, NULL, 0);
-    asc_status status = source->begin(&reader);
-    for (; !status && !(status = source->next(&reader, &piece)) && piece.text; piece = (asc_text_piece){0}) {
+    asc_status status = asc_reading_begin(&reader, data, kind);
+    if (status) {
+        return status;
+    }
+    while (!(status = asc_reading_next(&reader, &piece)) && piece.text) {
         crc = crc32_z(crc, (const Bytef *)piece.text, piece.bytes);
         k->bytes += (int64_t)piece.bytes;
     }
     k->crc = (uint32_t)crc;
-    if (source->end) {
-        source->end(&reader);
-    }
-    asc_free(data->ctx, reader.self, source->reader_size);
+    asc_reading_end(&reader);
     return status;
 }
 
