@@ -180,18 +180,6 @@ static void free_plan(plan *p)
 
 /* ---- evaluation ---- */
 
-typedef struct listener {
-    progress bar;
-    char what[100];
-} listener;
-
-static bool show(void *user, double done)
-{
-    listener *l = user;
-    progress_part(&l->bar, l->what, done);
-    return true;
-}
-
 /* Before a model is evaluated on another text than those before it. */
 static asc_status check_text(plan *p, const scored *s, const asc_split *split)
 {
@@ -223,20 +211,22 @@ static int64_t find_carry(const plan *p, const scored *s, const asc_lm *lm)
 static asc_status evaluate(plan *p, scored *s, int64_t number)
 {
     const struct args *a = p->args;
-    listener l = {.bar = progress_start()};
+    char what[100];
+    progress_watch watch = {.bar = progress_start(), .what = what};
     asc_split_kind kind = open_kind(a->split);
     opened o = open_model(p->ctx, s->path, a->data, a->tokenizer);
     if (asc_error(p->ctx) == ASC_OK && open_split(p->ctx, &o, kind, true, 0) == ASC_OK &&
         check_text(p, s, o.split) == ASC_OK && open_features(p->ctx, &o, kind, &(open_encoding){0}) == ASC_OK) {
         asc_eval_options how = {
             .batch = a->batch > 0 ? a->batch : o.model->batch, .length = a->block,
-            .carry = find_carry(p, s, o.model->lm), .progress = show, .user = &l, .features = o.features};
-        snprintf(l.what, sizeof l.what, "%.40s (%lld of %lld)", s->path, (long long)number, (long long)p->models);
+            .carry = find_carry(p, s, o.model->lm), .features = o.features, .progress = progress_watched,
+            .user = &watch};
+        snprintf(what, sizeof what, "%.40s (%lld of %lld)", s->path, (long long)number, (long long)p->models);
         s->scores = asc_score(p->ctx, o.model, o.split, &how);
         const char *config = asc_lm_config(o.model->lm);
         s->config = s->scores ? strcpy(need(malloc(strlen(config) + 1)), config) : NULL;
     }
-    progress_clear(&l.bar);
+    progress_clear(&watch.bar);
     open_close(p->ctx, &o);
     return asc_error(p->ctx);
 }

@@ -217,6 +217,13 @@ void progress_part(progress *bar, const char *what, double done)
     }
 }
 
+bool progress_watched(void *watch, double done)
+{
+    progress_watch *w = watch;
+    progress_part(&w->bar, w->what, done);
+    return true;
+}
+
 void progress_tick(progress *bar, const asc_train_progress *p)
 {
     if (may_draw(bar, TICK_S)) {

@@ -18,6 +18,12 @@ void progress_show(progress *bar, const asc_train_progress *p);
 void progress_tick(progress *bar, const asc_train_progress *p);
 /* The bar of something that only has a part that is done, 0 … 1. */
 void progress_part(progress *bar, const char *what, double done);
+/* The same as a callback of the library's, for a progress_watch; true. */
+typedef struct progress_watch {
+    progress bar;
+    const char *what;
+} progress_watch;
+bool progress_watched(void *watch, double done);
 /* Takes the bar away, so that a line may be printed. */
 void progress_clear(progress *bar);
 /* What that writes to a terminal, for a signal handler. */

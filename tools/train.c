@@ -17,24 +17,13 @@
 #include "tools/unknown.h"
 
 static const cli_option own[] = {
-    CLI_GROUP("Run"),
-    {"out", 'o', "RUN", CLI_TEXT, offsetof(struct train_args, out), 0, 0, "the folder to write"},
-    {"resume", 0, "RUN", CLI_OPTIONAL, offsetof(struct train_args, resume), 0, 0, ""},
-    {"preset", 0, "NAME", CLI_TEXT, offsetof(struct train_args, preset), 0, 0, ""},
-    {"config", 0, "FILE", CLI_LIST, offsetof(struct train_args, configs), 0, 0,
-     "settings from a JSON file, such as a run's config.json"},
-    {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(struct train_args, sets), 0, 0,
-     "a setting, or a key of the model's configuration, by name"},
+    CLI_RUN(struct train_args),
     CLI_GROUP("Data"), /* in this order */
     CLI_ALL_SETTINGS(struct train_args, given),
     CLI_GROUP("Model"),
     {"mixing", 0, "M,M,...", CLI_LIST, offsetof(struct train_args, given), 0, 0,
      "--model for each layer: names or their beginnings, as g,t,g,t"},
-    CLI_RANKS(struct train_args),
-    CLI_GROUP("Output"),
-    CLI_PROFILE(struct train_args),
-    CLI_JSON(struct train_args),
-    CLI_PROGRESS,
+    CLI_TRAINING(struct train_args),
     {0},
 };
 enum { MOST_OWN = 40, TEXT = 240 };

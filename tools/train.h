@@ -14,6 +14,17 @@ struct train_args {
     bool json;
 };
 
+#define CLI_RUN(args)                                                                                                  \
+    CLI_GROUP("Run"), {"out", 'o', "RUN", CLI_TEXT, offsetof(args, out), 0, 0, "the folder to write"},                 \
+        {"resume", 0, "RUN", CLI_OPTIONAL, offsetof(args, resume), 0, 0, ""},                                          \
+        {"preset", 0, "NAME", CLI_TEXT, offsetof(args, preset), 0, 0, ""},                                             \
+        {"config", 0, "FILE", CLI_LIST, offsetof(args, configs), 0, 0,                                                 \
+         "settings from a JSON file, such as a run's config.json"},                                                    \
+        {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(args, sets), 0, 0,                                                  \
+         "a setting, or a key of the model's configuration, by name"}
+#define CLI_TRAINING(args)                                                                                             \
+    CLI_RANKS(args), CLI_GROUP("Output"), CLI_PROFILE(args), CLI_JSON(args), CLI_PROGRESS
+
 /* The RUN: of --out, of --resume=RUN, or the operand of --resume RUN. */
 const char *train_find_run(const struct train_args *args, int operands, char **argv);
 

@@ -17,14 +17,7 @@ struct args {
 static const char usual_labels[] = "entailment|neutral|contradiction";
 
 static const cli_option own[] = {
-    CLI_GROUP("Run"),
-    {"out", 'o', "RUN", CLI_TEXT, offsetof(struct args, shared.out), 0, 0, "the folder to write"},
-    {"resume", 0, "RUN", CLI_OPTIONAL, offsetof(struct args, shared.resume), 0, 0, ""},
-    {"preset", 0, "NAME", CLI_TEXT, offsetof(struct args, shared.preset), 0, 0, ""},
-    {"config", 0, "FILE", CLI_LIST, offsetof(struct args, shared.configs), 0, 0,
-     "settings from a JSON file, such as a run's config.json"},
-    {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(struct args, shared.sets), 0, 0,
-     "a setting, or a key of the model's configuration, by name"},
+    CLI_RUN(struct train_args),
     CLI_GROUP("Data"),
     {"train", 0, "FILE", CLI_TEXT, offsetof(struct args, train), 0, 0,
      "the pairs to train on: SNLI's or MNLI's .jsonl, or a .tsv under a header, plain or gzip"},
@@ -36,11 +29,7 @@ static const cli_option own[] = {
     CLI_GROUP("Model"),
     {"mix", 0, "M,M,...", CLI_LIST, offsetof(struct args, shared.given), 0, 0,
      "the mixing, one for all layers or for each; none: no layers at all, the windows go straight to the classifier"},
-    CLI_RANKS(struct train_args),
-    CLI_GROUP("Output"),
-    CLI_PROFILE(struct train_args),
-    CLI_JSON(struct train_args),
-    CLI_PROGRESS,
+    CLI_TRAINING(struct train_args),
     {0},
 };
 

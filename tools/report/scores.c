@@ -37,32 +37,20 @@ static bool scores_path(report *r, const asc_run *run, int64_t block, char path[
     return *checksum != '\0';
 }
 
-typedef struct listener {
-    progress bar;
-    const char *what;
-} listener;
-
-static bool show(void *user, double done)
-{
-    listener *l = user;
-    progress_part(&l->bar, l->what, done);
-    return true;
-}
-
 static asc_scores *evaluate(report *r, const asc_run *run, int64_t block)
 {
-    listener l = {.bar = progress_start(), .what = asc_run_folder(run)};
+    progress_watch watch = {.bar = progress_start(), .what = asc_run_folder(run)};
     asc_scores *scores = NULL;
     char cache[4096];
     asc_experiment_cache(r->experiment, 0, cache, sizeof cache);
     opened o = open_model(r->ctx, asc_run_folder(run), NULL, NULL);
     if (asc_error(r->ctx) == ASC_OK && open_split(r->ctx, &o, open_kind(r->split), true, 0) == ASC_OK &&
         open_features(r->ctx, &o, open_kind(r->split), &(open_encoding){.cache = cache}) == ASC_OK) {
-        asc_eval_options how = {.batch = o.model->batch, .length = block, .progress = show, .user = &l,
+        asc_eval_options how = {.batch = o.model->batch, .length = block, .progress = progress_watched, .user = &watch,
                                 .features = o.features, .carry = r->carry ? asc_lm_carry(o.model->lm) : 0};
         scores = asc_score(r->ctx, o.model, o.split, &how);
     }
-    progress_clear(&l.bar);
+    progress_clear(&watch.bar);
     open_close(r->ctx, &o);
     return scores;
 }
