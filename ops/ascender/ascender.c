@@ -281,12 +281,8 @@ asc_tensor asc_ascender(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_a
     asc_tensor out[ASCENDER_OUTPUTS];
     asc_apply(ctx, &asc_op_ascender, inputs, ASCENDER_INPUTS, &a, out);
     asc_release(k_of);
-    if (losses) {
-        *losses = (asc_ascender_losses){out[ASCENDER_LOSS_COH], out[ASCENDER_LOSS_SEP], out[ASCENDER_LOSS_ALIGN]};
-    } else {
-        for (int i = ASCENDER_LOSS_COH; i <= ASCENDER_LOSS_ALIGN; i++) {
-            asc_release(out[i]);
-        }
-    }
+    asc_give(losses ? &losses->coh : NULL, out[ASCENDER_LOSS_COH]);
+    asc_give(losses ? &losses->sep : NULL, out[ASCENDER_LOSS_SEP]);
+    asc_give(losses ? &losses->align : NULL, out[ASCENDER_LOSS_ALIGN]);
     return out[ASCENDER_Y];
 }

@@ -219,10 +219,6 @@ asc_tensor asc_ascender_background(asc_ctx *ctx, const asc_ascender_inputs *in, 
     inputs[BACKGROUND_BIAS] = in->bias;
     asc_apply(ctx, &asc_op_ascender_background, inputs, BACKGROUND_INPUTS, &a, out);
     asc_release(inputs[BACKGROUND_K_OF]);
-    if (rho) {
-        *rho = out[BACKGROUND_RHO];
-    } else {
-        asc_release(out[BACKGROUND_RHO]);
-    }
+    asc_give(rho, out[BACKGROUND_RHO]);
     return out[BACKGROUND_Y];
 }

@@ -226,10 +226,6 @@ asc_tensor asc_gated_fusion(asc_ctx *ctx, asc_tensor h, asc_tensor g, asc_tensor
 {
     asc_tensor out[2];
     asc_apply(ctx, &asc_op_gated_fusion, (asc_tensor[]){h, g, weight, bias}, 4, NULL, out);
-    if (alpha) {
-        *alpha = out[ALPHA];
-    } else {
-        asc_release(out[ALPHA]);
-    }
+    asc_give(alpha, out[ALPHA]);
     return out[Y];
 }

@@ -151,10 +151,6 @@ asc_tensor asc_gated_memory(asc_ctx *ctx, asc_tensor z, asc_tensor forget, asc_t
 {
     asc_tensor out[2];
     asc_apply(ctx, &asc_op_gated_memory, (asc_tensor[]){z, forget, initial}, 3, NULL, out);
-    if (last) {
-        *last = out[LAST];
-    } else {
-        asc_release(out[LAST]);
-    }
+    asc_give(last, out[LAST]);
     return out[BEFORE];
 }

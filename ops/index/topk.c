@@ -369,8 +369,6 @@ asc_tensor asc_topk(asc_ctx *ctx, asc_tensor x, asc_tensor mask, int64_t k, asc_
 {
     asc_tensor out[2];
     asc_apply(ctx, &asc_op_topk, (asc_tensor[]){x, mask}, 2, &(topk_attrs){k}, out);
-    if (index) {
-        *index = out[INDEX];
-    }
+    asc_give(index, out[INDEX]);
     return out[VALUES];
 }

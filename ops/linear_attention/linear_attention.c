@@ -358,10 +358,6 @@ asc_tensor asc_linear_attention(asc_ctx *ctx, const asc_linear_attention_inputs 
     const asc_tensor inputs[] = {in->q, in->k, in->v, in->forget, in->features, in->lengths, in->initial};
     asc_tensor out[2];
     asc_apply(ctx, &asc_op_linear_attention, inputs, ASC_COUNT(inputs), &(attrs){*options, last != NULL}, out);
-    if (last) {
-        *last = out[ASC_LINEAR_LAST];
-    } else {
-        asc_release(out[ASC_LINEAR_LAST]);
-    }
+    asc_give(last, out[ASC_LINEAR_LAST]);
     return out[ASC_LINEAR_Y];
 }

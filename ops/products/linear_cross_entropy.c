@@ -581,22 +581,13 @@ const asc_op asc_op_linear_cross_entropy = {
                                  .attrs = &uncapped},
 };
 
-static void give(asc_tensor *to, asc_tensor result)
-{
-    if (to) {
-        *to = result;
-    } else {
-        asc_release(result);
-    }
-}
-
 asc_tensor asc_linear_cross_entropy_top(asc_ctx *ctx, asc_tensor x, asc_tensor weight, asc_tensor targets,
                                         double cap, asc_tensor *token_loss, asc_tensor *top)
 {
     asc_tensor out[3];
     asc_apply(ctx, &asc_op_linear_cross_entropy, (asc_tensor[]){x, weight, targets}, 3, &(head_attrs){cap}, out);
-    give(token_loss, out[TOKEN_LOSS]);
-    give(top, out[TOP]);
+    asc_give(token_loss, out[TOKEN_LOSS]);
+    asc_give(top, out[TOP]);
     return out[LOSS];
 }
 

@@ -281,10 +281,6 @@ asc_tensor asc_rg_lru(asc_ctx *ctx, asc_tensor c, asc_tensor r, asc_tensor i, as
 {
     asc_tensor out[2];
     asc_apply(ctx, &asc_op_rg_lru, (asc_tensor[]){c, r, i, decay, initial}, 5, NULL, out);
-    if (last) {
-        *last = out[LAST];
-    } else {
-        asc_release(out[LAST]);
-    }
+    asc_give(last, out[LAST]);
     return out[S];
 }

@@ -232,10 +232,6 @@ asc_tensor asc_cross_entropy(asc_ctx *ctx, asc_tensor logits, asc_tensor targets
 {
     asc_tensor out[2];
     asc_apply(ctx, &asc_op_cross_entropy, (asc_tensor[]){logits, targets}, 2, &(cross_entropy_attrs){ignore}, out);
-    if (token_loss) {
-        *token_loss = out[TOKEN_LOSS];
-    } else {
-        asc_release(out[TOKEN_LOSS]);
-    }
+    asc_give(token_loss, out[TOKEN_LOSS]);
     return out[LOSS];
 }

@@ -52,6 +52,16 @@ void asc_strided_add(asc_ctx *ctx, const asc_array *dst, const asc_array *src, b
 /* Sets `bytes` to 0, on the context's threads. */
 void asc_clear(asc_ctx *ctx, void *memory, size_t bytes);
 
+/* For builders: an output goes to the caller who wants it, or is let go of where `to` is NULL. */
+static inline void asc_give(asc_tensor *to, asc_tensor output)
+{
+    if (to) {
+        *to = output;
+    } else {
+        asc_release(output);
+    }
+}
+
 /* Runs fn over pieces of ASC_PIECE elements of n. */
 void asc_elementwise(asc_call *call, int64_t n, asc_piece_fn *fn);
 

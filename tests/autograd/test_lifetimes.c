@@ -185,6 +185,53 @@ START_TEST(ten_thousand_rounds)
 }
 END_TEST
 
+/* ---- functions that are composed of ops, or give several results: nothing is left of them but what is given ---- */
+
+static asc_tensor chosen(asc_tensor x, asc_tensor labels)
+{
+    (void)labels;
+    return asc_topk(ctx, x, asc_null(), 2, NULL);
+}
+
+static asc_tensor capped(asc_tensor x, asc_tensor labels)
+{
+    (void)labels;
+    return asc_soft_cap(ctx, x, 2);
+}
+
+static asc_tensor lower(asc_tensor x, asc_tensor labels)
+{
+    (void)labels;
+    return asc_tril(ctx, x, 0);
+}
+
+static const struct {
+    const char *name;
+    asc_tensor (*make)(asc_tensor x, asc_tensor labels); /* of x (5, 4), labels (5) */
+} made[] = {
+    {"topk", chosen},
+    {"soft_cap", capped},
+    {"tril", lower},
+};
+
+START_TEST(what_is_made_on_the_way_goes)
+{
+    asc_tensor x = asc_normal(ctx, ASC_F64, 0, 1, 1, 0, ASC_SHAPE(5, 4));
+    asc_tensor labels = asc_zeros(ctx, ASC_I64, ASC_SHAPE(5));
+    asc_require_grad(x, true);
+    size_t early = 0;
+    for (int i = 1; i <= 300; i++) {
+        asc_tensor y = made[_i].make(x, labels), loss = asc_sum(ctx, y, ASC_ALL_DIMS, false);
+        backward(loss, false);
+        asc_release(loss);
+        asc_release(y);
+        early = i == 10 ? asc_memory(ctx).bytes : early;
+    }
+    ck_assert_msg(asc_memory(ctx).bytes == early, "%s: %zu bytes after 300 calls, %zu after 10", made[_i].name,
+                  asc_memory(ctx).bytes, early);
+}
+END_TEST
+
 START_TEST(a_leaf_goes_after_its_backward_pass)
 {
     graph g = make_graph();
@@ -460,6 +507,7 @@ int main(void)
     TCase *t = tcase_create("lifetimes");
     tcase_add_checked_fixture(t, setup_one_thread, teardown);
     tcase_add_loop_test(t, ten_thousand_rounds, 0, (int)(sizeof lives / sizeof *lives));
+    tcase_add_loop_test(t, what_is_made_on_the_way_goes, 0, (int)(sizeof made / sizeof *made));
     tcase_add_test(t, a_leaf_goes_after_its_backward_pass);
     tcase_add_test(t, a_leaf_stays_for_its_backward_pass);
     tcase_add_test(t, the_context_lets_go_of_all);
