@@ -7,6 +7,7 @@
 #include <ascgrad/ops.h>
 
 #include "settings/reader.h"
+#include "tensor/ctx.h"
 
 /* Where the values of new parameters will come from, a file: `find` sets the error if it has none of that name and
  * shape, so that no memory is taken for what is not there; the parameters it has are made without initial values. */
@@ -55,13 +56,6 @@ void asc_layer_clear(asc_layer *l);
 static inline asc_tensor asc_affine_apply(asc_layer *l, asc_tensor x, asc_affine w)
 {
     return asc_linear(l->ctx, x, w.weight, w.bias);
-}
-
-/* `made` out of `used`, which is needed no more. */
-static inline asc_tensor asc_after(asc_tensor used, asc_tensor made)
-{
-    asc_release(used);
-    return made;
 }
 
 /* x (B, N, d) moved `by` positions later, 0 before; to be released. */

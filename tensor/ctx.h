@@ -192,6 +192,12 @@ void asc_node_unref(asc_node *node); /* NULL is accepted */
 /* Drops the scope's reference, if it is still there: for a tensor that something else keeps from here on. asc_release
  * would drop that one's keep instead. */
 void asc_disown(asc_tensor t);
+/* `made` out of `used`, which is needed no more. */
+static inline asc_tensor asc_after(asc_tensor used, asc_tensor made)
+{
+    asc_release(used);
+    return made;
+}
 void asc_nodes_drop(asc_ctx *ctx); /* what they hold; no handle is good any more */
 void asc_nodes_free(asc_ctx *ctx);
 

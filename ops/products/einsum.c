@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tensor/locale.h"
+
 enum { OPERANDS = 2, LETTERS = ASC_MAX_DIMS };
 
 /* Letters, at most LETTERS, with a 0 at the end. */
@@ -19,6 +21,8 @@ typedef char letters[LETTERS + 1];
 typedef struct plan {
     asc_ctx *ctx;
     const char *equation;
+    const asc_tensor *x; /* the caller's */
+    int n;
     letters in[OPERANDS], out;
     int64_t size[256]; /* of a letter */
 } plan;
@@ -32,16 +36,11 @@ static asc_status fail_plan(const plan *p, const char *why)
 
 static const char not_of_the_form[] = "is not of the form \"ij,jk->ik\"";
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* Reads a run of letters at *text, and moves past it. */
 static asc_status read_letters(const plan *p, const char **text, char *to)
 {
     int n = 0;
-    for (; is_letter(**text) || **text == ' '; ++*text) {
+    for (; asc_is_letter(**text) || **text == ' '; ++*text) {
         if (**text == ' ') {
             continue;
         }
@@ -54,10 +53,10 @@ static asc_status read_letters(const plan *p, const char **text, char *to)
     return ASC_OK;
 }
 
-static asc_status read_equation(plan *p, int n)
+static asc_status read_equation(plan *p)
 {
     const char *text = p->equation;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < p->n; i++) {
         if (i > 0 && *text++ != ',') {
             return fail_plan(p, "has one operand, two tensors were given");
         }
@@ -76,16 +75,16 @@ static asc_status read_equation(plan *p, int n)
 }
 
 /* Gives each letter its size. */
-static asc_status read_sizes(plan *p, const asc_tensor *x, int n)
+static asc_status read_sizes(plan *p)
 {
     memset(p->size, 0xff, sizeof p->size);
-    for (int i = 0; i < n; i++) {
-        if (asc_ndim(x[i]) != (int)strlen(p->in[i])) {
+    for (int i = 0; i < p->n; i++) {
+        if (asc_ndim(p->x[i]) != (int)strlen(p->in[i])) {
             return asc_fail(p->ctx, ASC_ERR_ARG, "einsum: x[%d] has %d dimensions, expected %d: \"%s\"", i,
-                            asc_ndim(x[i]), (int)strlen(p->in[i]), p->in[i]);
+                            asc_ndim(p->x[i]), (int)strlen(p->in[i]), p->in[i]);
         }
         for (int d = 0; p->in[i][d]; d++) {
-            int64_t *size = &p->size[(unsigned char)p->in[i][d]], got = asc_size(x[i], d);
+            int64_t *size = &p->size[(unsigned char)p->in[i][d]], got = asc_size(p->x[i], d);
             if (*size >= 0 && *size != got) {
                 return asc_fail(p->ctx, ASC_ERR_ARG, "einsum: dimension %d of x[%d], '%c', is %lld, expected %lld", d,
                                 i, p->in[i][d], (long long)got, (long long)*size);
@@ -101,28 +100,28 @@ static asc_status read_sizes(plan *p, const asc_tensor *x, int n)
     return ASC_OK;
 }
 
-static asc_status open_plan(plan *p, const asc_tensor *x, int n)
+static asc_status open_plan(plan *p)
 {
-    asc_status status = ASC_NEED(p->ctx, "einsum: equation x", p->equation, asc_unless_empty(x, n));
-    if (status) {
-        return status;
+    static const char *const names[OPERANDS] = {"x[0]", "x[1]"};
+    asc_status status = ASC_NEED(p->ctx, "einsum: equation x", p->equation, asc_unless_empty(p->x, p->n));
+    if (!status && (p->n < 1 || p->n > OPERANDS)) {
+        status = asc_fail(p->ctx, ASC_ERR_ARG, "einsum: %d tensors, expected 1 or 2", p->n);
     }
-    if (n < 1 || n > OPERANDS) {
-        return asc_fail(p->ctx, ASC_ERR_ARG, "einsum: %d tensors, expected 1 or 2", n);
+    for (int i = 0; !status && i < p->n; i++) {
+        status = asc_need_tensor(p->ctx, p->x[i], "einsum", names[i]);
     }
-    for (int i = 0; i < n; i++) {
-        if (asc_is_valid(x[i]) && asc_ctx_of(x[i]) != p->ctx) {
-            return asc_fail(p->ctx, ASC_ERR_ARG, "einsum: x[%d] belongs to another context", i);
-        }
-        if (!asc_is_valid(x[i])) {
-            return asc_fail(p->ctx, asc_is_null(x[i]) ? ASC_ERR_ARG : ASC_ERR_STATE, "einsum: x[%d] is %s", i,
-                            asc_is_null(x[i]) ? "null" : "a tensor that is gone");
-        }
-    }
-    return read_equation(p, n) ? ASC_ERR_ARG : read_sizes(p, x, n);
+    status = status ? status : read_equation(p);
+    return status ? status : read_sizes(p);
 }
 
 /* ---- steps ---- */
+
+/* `to`, made out of `from`, which goes, unless it is the caller's. */
+static asc_tensor next(const plan *p, asc_tensor from, asc_tensor to)
+{
+    bool given = asc_is_same(from, p->x[0]) || asc_is_same(from, p->x[p->n - 1]);
+    return given ? to : asc_after(from, to);
+}
 
 /* to = the letters of `from` that are in all of the sets `with`, and in none of `without` (each may be ""). */
 static void pick(char *to, const char *from, const char *with, const char *without)
@@ -151,7 +150,7 @@ static asc_tensor reorder(const plan *p, asc_tensor x, const char *from, const c
     for (int d = 0; to[d]; d++) {
         order[d] = (int)(strchr(from, to[d]) - from);
     }
-    return strcmp(from, to) == 0 ? x : asc_permute(p->ctx, x, (int)strlen(to), order);
+    return strcmp(from, to) == 0 ? x : next(p, x, asc_permute(p->ctx, x, (int)strlen(to), order));
 }
 
 /* x without the letters that are in neither of `kept` and `other`; `from` loses them, too. */
@@ -166,7 +165,7 @@ static asc_tensor sum_alone(const plan *p, asc_tensor x, char *from, const char 
         }
     }
     from[left] = 0;
-    return n > 0 ? asc_sum(p->ctx, x, n, dims, false) : x;
+    return n > 0 ? next(p, x, asc_sum(p->ctx, x, n, dims, false)) : x;
 }
 
 /* x, its letters in the order batch, rows, columns, as a matrix for each batch. */
@@ -175,36 +174,42 @@ static asc_tensor matrices(const plan *p, asc_tensor x, const char *from, const 
 {
     char order[3 * LETTERS + 1];
     snprintf(order, sizeof order, "%s%s%s", batch, rows, columns);
-    return asc_reshape(p->ctx, reorder(p, x, from, order),
-                       ASC_SHAPE(size_of(p, batch), size_of(p, rows), size_of(p, columns)));
+    asc_tensor ordered = reorder(p, x, from, order);
+    return next(p, ordered, asc_reshape(p->ctx, ordered,
+                                        ASC_SHAPE(size_of(p, batch), size_of(p, rows), size_of(p, columns))));
 }
 
-static asc_tensor product(plan *p, const asc_tensor *x)
+static asc_tensor product(plan *p)
 {
-    asc_tensor a = sum_alone(p, x[0], p->in[0], p->in[1]), b = sum_alone(p, x[1], p->in[1], p->in[0]);
+    asc_tensor a = sum_alone(p, p->x[0], p->in[0], p->in[1]), b = sum_alone(p, p->x[1], p->in[1], p->in[0]);
     letters batch, left, right, inner;
     pick(inner, p->in[0], p->in[1], p->out);
     pick(left, p->in[0], p->out, p->in[1]);
     pick(right, p->in[1], p->out, p->in[0]);
     pick(batch, p->in[0], p->in[1], inner);
-    asc_tensor y = asc_matmul(p->ctx, matrices(p, a, p->in[0], batch, left, inner),
-                              matrices(p, b, p->in[1], batch, inner, right));
+    a = matrices(p, a, p->in[0], batch, left, inner);
+    b = matrices(p, b, p->in[1], batch, inner, right);
+    asc_tensor y = asc_after(a, asc_after(b, asc_matmul(p->ctx, a, b)));
     char order[3 * LETTERS + 1];
     snprintf(order, sizeof order, "%s%s%s", batch, left, right);
     int64_t shape[LETTERS];
     for (int d = 0; order[d]; d++) {
         shape[d] = p->size[(unsigned char)order[d]];
     }
-    return reorder(p, asc_reshape(p->ctx, y, (int)strlen(order), shape), order, p->out);
+    return reorder(p, asc_after(y, asc_reshape(p->ctx, y, (int)strlen(order), shape)), order, p->out);
 }
 
 asc_tensor asc_einsum(asc_ctx *ctx, const char *equation, const asc_tensor *x, int n)
 {
-    plan p = {.ctx = ctx, .equation = equation};
-    if (asc_error(ctx) || open_plan(&p, x, n)) {
+    plan p = {.ctx = ctx, .equation = equation, .x = x, .n = n};
+    if (asc_error(ctx) || open_plan(&p)) {
         return asc_null();
     }
-    return n == 2 ? product(&p, x) : reorder(&p, sum_alone(&p, x[0], p.in[0], ""), p.in[0], p.out);
+    if (n == 2) {
+        return product(&p);
+    }
+    asc_tensor y = reorder(&p, sum_alone(&p, x[0], p.in[0], ""), p.in[0], p.out);
+    return asc_is_same(y, x[0]) ? asc_expand(ctx, y, asc_ndim(y), asc_shape(y)) : y; /* a view, as "ij->ji" is */
 }
 
 asc_tensor asc_outer(asc_ctx *ctx, asc_tensor a, asc_tensor b)
@@ -213,5 +218,6 @@ asc_tensor asc_outer(asc_ctx *ctx, asc_tensor a, asc_tensor b)
         asc_fail(ctx, ASC_ERR_ARG, "outer: %s has no dimensions, expected (..., n)", asc_ndim(a) == 0 ? "a" : "b");
         return asc_null();
     }
-    return asc_mul(ctx, asc_unsqueeze(ctx, a, -1), asc_unsqueeze(ctx, b, -2));
+    asc_tensor column = asc_unsqueeze(ctx, a, -1), row = asc_unsqueeze(ctx, b, -2);
+    return asc_after(column, asc_after(row, asc_mul(ctx, column, row)));
 }

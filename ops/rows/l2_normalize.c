@@ -117,6 +117,7 @@ asc_tensor asc_l2_normalize(asc_ctx *ctx, asc_tensor x)
 
 asc_tensor asc_cosine_similarity(asc_ctx *ctx, asc_tensor a, asc_tensor b)
 {
-    asc_tensor products = asc_mul(ctx, asc_l2_normalize(ctx, a), asc_l2_normalize(ctx, b));
-    return asc_sum(ctx, products, 1, (int[]){-1}, false);
+    asc_tensor u = asc_l2_normalize(ctx, a), v = asc_l2_normalize(ctx, b);
+    asc_tensor products = asc_after(u, asc_after(v, asc_mul(ctx, u, v)));
+    return asc_after(products, asc_sum(ctx, products, 1, (int[]){-1}, false));
 }

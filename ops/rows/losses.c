@@ -251,7 +251,7 @@ static asc_tensor counted_targets(asc_ctx *ctx, asc_tensor targets, int64_t igno
         m[i] = y[i] != ignore;
         *counted += m[i];
     }
-    return mask;
+    return asc_is_same(all, targets) ? mask : asc_after(all, mask);
 }
 
 asc_tensor asc_cross_entropy_smoothed(asc_ctx *ctx, asc_tensor logits, asc_tensor targets, int64_t ignore,
@@ -266,10 +266,12 @@ asc_tensor asc_cross_entropy_smoothed(asc_ctx *ctx, asc_tensor logits, asc_tenso
         return hard;
     }
     int64_t counted;
-    asc_tensor mask = counted_targets(ctx, targets, ignore, &counted);
-    asc_tensor rows = asc_mean(ctx, asc_log_softmax(ctx, logits, asc_null()), 1, (int[]){-1}, false);
-    asc_tensor kept = asc_where(ctx, mask, rows, asc_scalar(ctx, asc_dtype_of(logits), 0));
-    asc_tensor soft = asc_sum(ctx, kept, ASC_ALL_DIMS, false);
-    soft = asc_scale(ctx, soft, -smoothing / (double)(counted > 0 ? counted : 1));
-    return asc_add(ctx, asc_scale(ctx, hard, 1 - smoothing), soft);
+    asc_tensor mask = counted_targets(ctx, targets, ignore, &counted), none = asc_scalar(ctx, asc_dtype_of(logits), 0);
+    asc_tensor p = asc_log_softmax(ctx, logits, asc_null());
+    asc_tensor rows = asc_after(p, asc_mean(ctx, p, 1, (int[]){-1}, false));
+    asc_tensor kept = asc_after(mask, asc_after(none, asc_after(rows, asc_where(ctx, mask, rows, none))));
+    asc_tensor sum = asc_after(kept, asc_sum(ctx, kept, ASC_ALL_DIMS, false));
+    asc_tensor soft = asc_after(sum, asc_scale(ctx, sum, -smoothing / (double)(counted > 0 ? counted : 1)));
+    asc_tensor most = asc_after(hard, asc_scale(ctx, hard, 1 - smoothing));
+    return asc_after(most, asc_after(soft, asc_add(ctx, most, soft)));
 }

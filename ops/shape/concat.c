@@ -120,17 +120,21 @@ asc_tensor asc_stack(asc_ctx *ctx, const asc_tensor *x, int n, int dim)
                  ASC_MAX_DIMS - 1);
         return asc_null();
     }
-    asc_tensor slices[ASC_MAX_IN];
+    asc_tensor slices[ASC_MAX_IN] = {{0}};
     for (int i = 0; i < n && i < ASC_MAX_IN; i++) {
         if (asc_is_valid(x[i]) && !asc_same_shape(&asc_node_of(x[i])->array, &asc_node_of(x[0])->array)) {
             char got[ASC_SHAPE_TEXT], first[ASC_SHAPE_TEXT];
             asc_fail(ctx, ASC_ERR_ARG, "stack: x[%d] is %s, expected %s, as x[0]", i,
                      asc_shape_text(&asc_node_of(x[i])->array, got), asc_shape_text(&asc_node_of(x[0])->array, first));
-            return asc_null();
+            break;
         }
         slices[i] = asc_unsqueeze(ctx, x[i], dim);
     }
-    return asc_concat(ctx, slices, n, dim);
+    asc_tensor y = asc_concat(ctx, slices, n, dim);
+    for (int i = 0; i < n && i < ASC_MAX_IN; i++) {
+        asc_release(slices[i]);
+    }
+    return y;
 }
 
 asc_status asc_tensor_split(asc_ctx *ctx, asc_tensor x, int dim, int n, const int64_t *sizes, asc_tensor *out)
@@ -178,7 +182,7 @@ asc_tensor asc_roll(asc_ctx *ctx, asc_tensor x, int dim, int64_t shift)
         asc_fail(ctx, ASC_ERR_ARG, "roll: dim is %d, x has %d dimensions", dim, ndim);
         return asc_null();
     }
-    int64_t n = asc_size(x, dim), cut = n > 0 ? ((-shift % n) + n) % n : 0;
+    int64_t n = asc_size(x, dim), cut = n > 0 ? (n - shift % n) % n : 0;
     asc_tensor parts[] = {asc_slice(ctx, x, dim, cut, ASC_SLICE_END, 1), asc_slice(ctx, x, dim, 0, cut, 1)};
-    return asc_concat(ctx, parts, 2, dim);
+    return asc_after(parts[0], asc_after(parts[1], asc_concat(ctx, parts, 2, dim)));
 }

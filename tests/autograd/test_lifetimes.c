@@ -205,6 +205,53 @@ static asc_tensor lower(asc_tensor x, asc_tensor labels)
     return asc_tril(ctx, x, 0);
 }
 
+static asc_tensor stacked(asc_tensor x, asc_tensor labels)
+{
+    (void)labels;
+    return asc_stack(ctx, (asc_tensor[]){x, x}, 2, 1);
+}
+
+static asc_tensor rolled(asc_tensor x, asc_tensor labels)
+{
+    (void)labels;
+    return asc_roll(ctx, x, 0, 2);
+}
+
+static asc_tensor cosines(asc_tensor x, asc_tensor labels)
+{
+    (void)labels;
+    return asc_cosine_similarity(ctx, x, x);
+}
+
+static asc_tensor products(asc_tensor x, asc_tensor labels)
+{
+    (void)labels;
+    return asc_einsum(ctx, "ab,cd->dac", (asc_tensor[]){x, x}, 2);
+}
+
+static asc_tensor sums(asc_tensor x, asc_tensor labels)
+{
+    (void)labels;
+    return asc_einsum(ctx, "ab->b", &x, 1);
+}
+
+static asc_tensor the_same(asc_tensor x, asc_tensor labels)
+{
+    (void)labels;
+    return asc_einsum(ctx, "ab->ab", &x, 1);
+}
+
+static asc_tensor outer_products(asc_tensor x, asc_tensor labels)
+{
+    (void)labels;
+    return asc_outer(ctx, x, x);
+}
+
+static asc_tensor smoothed(asc_tensor x, asc_tensor labels)
+{
+    return asc_cross_entropy_smoothed(ctx, x, labels, -100, .1);
+}
+
 static const struct {
     const char *name;
     asc_tensor (*make)(asc_tensor x, asc_tensor labels); /* of x (5, 4), labels (5) */
@@ -212,6 +259,14 @@ static const struct {
     {"topk", chosen},
     {"soft_cap", capped},
     {"tril", lower},
+    {"stack", stacked},
+    {"roll", rolled},
+    {"cosine_similarity", cosines},
+    {"einsum of two", products},
+    {"einsum of one", sums},
+    {"einsum of what is there", the_same},
+    {"outer", outer_products},
+    {"cross_entropy_smoothed", smoothed},
 };
 
 START_TEST(what_is_made_on_the_way_goes)
@@ -225,6 +280,7 @@ START_TEST(what_is_made_on_the_way_goes)
         backward(loss, false);
         asc_release(loss);
         asc_release(y);
+        ck_assert(asc_is_valid(x) && asc_is_valid(labels));
         early = i == 10 ? asc_memory(ctx).bytes : early;
     }
     ck_assert_msg(asc_memory(ctx).bytes == early, "%s: %zu bytes after 300 calls, %zu after 10", made[_i].name,

@@ -267,6 +267,7 @@ START_TEST(stack_split_roll)
     expect_values(asc_grad(x), VALUES(2, 0, 0, 2, 0, 0));
     expect_values(asc_roll(ctx, x, 1, 1), VALUES(3, 1, 2, 6, 4, 5));
     expect_values(asc_roll(ctx, x, 1, -4), VALUES(2, 3, 1, 5, 6, 4));
+    expect_values(asc_roll(ctx, x, 0, INT64_MIN), VALUES(1, 2, 3, 4, 5, 6));
     const asc_tensor unlike[] = {x, y};
     expect_failure(asc_stack(ctx, unlike, 2, 0), "stack: x[1] is (2, 2), expected (2, 3), as x[0]");
     expect_failure(asc_stack(ctx, unlike, 2, 3), "stack: dim is 3, x[0] has 2 dimensions of at most 7");
