@@ -94,6 +94,6 @@ const asc_op asc_op_cast = {
 
 asc_tensor asc_cast(asc_ctx *ctx, asc_tensor x, asc_dtype dtype)
 {
-    bool is = asc_ctx_of(x) == ctx && asc_dtype_of(x) == dtype;
+    bool is = asc_is_of(ctx, x) && asc_dtype_of(x) == dtype;
     return is ? x : asc_apply1(ctx, &asc_op_cast, &x, 1, &(cast_attrs){dtype});
 }

@@ -166,7 +166,7 @@ static dropout_attrs attrs_of(const asc_ctx *ctx, asc_tensor x, double p)
 asc_tensor asc_dropout(asc_ctx *ctx, asc_tensor x, double p)
 {
     const dropout_attrs attrs = attrs_of(ctx, x, p);
-    return p == 0 && asc_ctx_of(x) == ctx ? x : asc_apply1(ctx, &asc_op_dropout, &x, 1, &attrs);
+    return p == 0 && asc_is_of(ctx, x) ? x : asc_apply1(ctx, &asc_op_dropout, &x, 1, &attrs);
 }
 
 /* ---- add_dropout ---- */

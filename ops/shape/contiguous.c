@@ -43,5 +43,5 @@ const asc_op asc_op_contiguous = {
 
 asc_tensor asc_contiguous(asc_ctx *ctx, asc_tensor x)
 {
-    return asc_ctx_of(x) == ctx && asc_is_contiguous(x) ? x : asc_apply1(ctx, &asc_op_contiguous, &x, 1, NULL);
+    return asc_is_of(ctx, x) && asc_is_contiguous(x) ? x : asc_apply1(ctx, &asc_op_contiguous, &x, 1, NULL);
 }

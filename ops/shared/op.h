@@ -52,6 +52,13 @@ void asc_strided_add(asc_ctx *ctx, const asc_array *dst, const asc_array *src, b
 /* Sets `bytes` to 0, on the context's threads. */
 void asc_clear(asc_ctx *ctx, void *memory, size_t bytes);
 
+/* Whether x is there, and the context's: for builders that may give it back as it is. */
+static inline bool asc_is_of(const asc_ctx *ctx, asc_tensor x)
+{
+    const asc_node *node = asc_node_of(x);
+    return node && node->ctx == ctx;
+}
+
 /* For builders: an output goes to the caller who wants it, or is let go of where `to` is NULL. */
 static inline void asc_give(asc_tensor *to, asc_tensor output)
 {

@@ -402,6 +402,19 @@ START_TEST(cast)
 }
 END_TEST
 
+/* What gives back its input as it is does not give back what is no tensor. */
+START_TEST(nothing_is_given_back_of_what_is_gone)
+{
+    asc_tensor x = asc_zeros(ctx, ASC_F32, ASC_SHAPE(3)), y[3];
+    asc_release(x);
+    for (int i = 0; i < 3; i++) {
+        y[i] = i == 0 ? asc_cast(ctx, x, ASC_F32) : i == 1 ? asc_dropout(ctx, x, 0) : asc_contiguous(ctx, x);
+        ck_assert(asc_is_null(y[i]));
+        expect_error_with(ASC_ERR_STATE, "x is a tensor that is gone");
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("view");
@@ -424,5 +437,6 @@ int main(void)
     tcase_add_test(t, concat_of_views_and_of_the_same);
     tcase_add_test(t, concat_errors);
     tcase_add_test(t, cast);
+    tcase_add_test(t, nothing_is_given_back_of_what_is_gone);
     return run_suite("ops/view", t);
 }
