@@ -5,19 +5,18 @@
 
 #include <string.h>
 
-/* What each op fills in: its view of x, an array of any strides. On failure `call` has the error. */
+/* What each op fills in: its view of x, an array of any strides, but for numel. On failure `call` has the error. */
 typedef asc_status see_fn(asc_call *call, const asc_array *x, asc_array *view);
 
 static void add_view_dim(asc_array *view, int64_t n, int64_t stride)
 {
     view->shape[view->ndim] = n;
     view->stride[view->ndim++] = stride;
-    view->numel *= n;
 }
 
 static asc_array empty_view(const asc_array *x)
 {
-    return (asc_array){.data = x->data, .dtype = x->dtype, .numel = 1};
+    return (asc_array){.data = x->data, .dtype = x->dtype};
 }
 
 static char *element(const asc_array *x, int64_t offset)
@@ -48,6 +47,7 @@ static asc_status backward_view(asc_call *call, see_fn *see)
     if (see(call, dx, &v)) {
         return ASC_ERR_ARG;
     }
+    v.numel = asc_leading(&v, v.ndim);
     bool all = v.numel == dx->numel; /* then the view shows each element once */
     if (call->fresh[0] && !all) {
         asc_clear(call->ctx, dx->data, asc_array_bytes(dx));

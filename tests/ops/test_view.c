@@ -280,6 +280,8 @@ START_TEST(expand_errors)
     expect_failure(asc_expand(ctx, x, 3, (int64_t[]){-1, 4, 1}), "expand: size 1 of dimension 0 does not expand to -1");
     expect_failure(asc_expand(ctx, x, 9, (int64_t[]){1, 1, 1, 1, 1, 1, 1, 4, 1}),
                    "expand: shape has 9 dimensions, expected 2 to 8");
+    expect_failure(asc_expand(ctx, x, 4, (int64_t[]){INT64_MAX, 2, -1, 1}),
+                   "expand: view 0 would be (9223372036854775807, 2, 4, 1), more bytes than there are");
 }
 END_TEST
 
