@@ -17,12 +17,10 @@ static asc_status take_input(asc_call *call, int i, asc_tensor t)
     }
     asc_node *node = asc_node_of(t);
     if (!node) {
-        asc_call_fail(call, "%s is a tensor that is gone: its scope has ended, or it was released",
-                      asc_input_name(call->op, i, name));
-        if (call->ctx->status == ASC_ERR_ARG) {
-            call->ctx->status = ASC_ERR_STATE;
-        }
-        return ASC_ERR_STATE;
+        char text[128];
+        snprintf(text, sizeof text, "%s is a tensor that is gone: its scope has ended, or it was released",
+                 asc_input_name(call->op, i, name));
+        return asc_call_fail_as(call, ASC_ERR_STATE, text);
     }
     if (node->ctx != call->ctx) {
         return asc_call_fail(call, "%s belongs to another context", asc_input_name(call->op, i, name));
@@ -191,12 +189,13 @@ static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in, const 
     if (call->op->flags & ASC_OP_RANDOM) {
         draw_key(call);
     }
-    if ((status = call->op->infer(call)) || (status = check_declared(call)) ||
-        (!tape->rehearsal && (status = call->op->forward(call)))) {
-        return asc_fail(call->ctx, status, "%s: failed without a message", call->op->name);
+    status = call->op->infer(call);
+    if (!status && !call->ctx->status && !(status = check_declared(call)) && !tape->rehearsal) {
+        status = call->op->forward(call);
     }
+    asc_fail(call->ctx, status, "%s: failed without a message", call->op->name);
     if (call->ctx->status) {
-        return call->ctx->status; /* of something that forward called */
+        return call->ctx->status; /* also of what infer and forward called, and passed over */
     }
     if (tape->check_nan && !tape->rehearsal && (status = check_outputs(call))) {
         return status;

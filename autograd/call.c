@@ -126,7 +126,7 @@ bool asc_saves_input(const asc_op *op, int i)
 
 /* ---- errors ---- */
 
-static asc_status fail_call(asc_call *call, asc_status status, const char *text)
+asc_status asc_call_fail_as(asc_call *call, asc_status status, const char *text)
 {
     const char *label = call->ctx->label;
     return asc_fail(call->ctx, status, "%s%s%s: %s", label ? label : "", label ? ": " : "", call->op->name, text);
@@ -135,14 +135,14 @@ static asc_status fail_call(asc_call *call, asc_status status, const char *text)
 asc_status asc_call_fail(asc_call *call, const char *format, ...)
 {
     if (!call || !format) {
-        return call ? fail_call(call, ASC_ERR_ARG, "call_fail: format is NULL") : ASC_ERR_ARG;
+        return call ? asc_call_fail_as(call, ASC_ERR_ARG, "call_fail: format is NULL") : ASC_ERR_ARG;
     }
     char text[512];
     va_list args;
     va_start(args, format);
     asc_vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return fail_call(call, ASC_ERR_ARG, text);
+    return asc_call_fail_as(call, ASC_ERR_ARG, text);
 }
 
 asc_status asc_call_expect(asc_call *call, int input, const char *format, ...)
@@ -173,7 +173,7 @@ asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what
             char text[400], shape[ASC_SHAPE_TEXT];
             asc_snprintf(text, sizeof text, "%s %s has %g at element %lld", what, asc_shape_text(a, shape), v,
                          (long long)i);
-            return fail_call(call, ASC_ERR_NONFINITE, text);
+            return asc_call_fail_as(call, ASC_ERR_NONFINITE, text);
         }
     }
     return ASC_OK;

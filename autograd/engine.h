@@ -163,6 +163,8 @@ asc_status asc_op_check(asc_ctx *ctx, const char *by, const asc_op *op);
 
 /* The same of an op that is called, in no time where all is well. */
 asc_status asc_op_check_call(asc_ctx *ctx, const asc_op *op);
+/* asc_call_fail of any status, with a text that is whole. */
+asc_status asc_call_fail_as(asc_call *call, asc_status status, const char *text);
 /* The first value that is not finite is an error that names `what`. */
 asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what);
 bool asc_saves_input(const asc_op *op, int i);

@@ -91,6 +91,28 @@ START_TEST(infer_breaks_the_contract)
 }
 END_TEST
 
+static asc_status infer_passes_over(asc_call *call)
+{
+    asc_call_save(call, 1, ASC_F64, 1, call->in[0].shape);
+    return asc_call_output(call, 0, ASC_F64, 1, call->in[0].shape);
+}
+
+static asc_status never(asc_call *call)
+{
+    (void)call;
+    ck_abort_msg("forward without all that infer asked for");
+    return ASC_OK;
+}
+
+START_TEST(infer_passes_over_a_failure)
+{
+    asc_op op = next_op;
+    op.infer = infer_passes_over;
+    op.forward = never;
+    expect_misuse(op, NULL, "test_next: infer declares saved array 1, expected number 0 of at most 6");
+}
+END_TEST
+
 START_TEST(more_inputs_than_there_may_be)
 {
     static const char names[] = "a b? c? d? e? f? g? h? i? j? k? l? m? n? o? p? q? r? s? t? u? v? w? x? y? z? aa? "
@@ -174,6 +196,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup_x, teardown);
     tcase_add_test(t, infer_breaks_the_contract);
     tcase_add_test(t, attributes_are_missing);
+    tcase_add_test(t, infer_passes_over_a_failure);
     tcase_add_test(t, more_inputs_than_there_may_be);
     tcase_add_test(t, an_error_inside_an_op_is_the_ops);
     tcase_add_test(t, backward_may_call_ops);
