@@ -20,7 +20,6 @@
 
 #include <string.h>
 
-
 /* ---- shapes ---- */
 
 static const asc_ascender_attrs *attrs_of(const asc_call *call)

@@ -61,44 +61,28 @@ static void find_slopes(const asc_grassmann_job *job, const asc_strip_pair *pair
     }
 }
 
-static void add_multiple(const asc_grassmann_job *job, double *y, const double *by, const double *x)
-{
-    asc_kernels_f64()->strip_axpy(y, by, x, job->width);
-}
-
 /* to += the gradient of log F times -c s, for x of a pair with `other`. */
 static void add_slope(const asc_grassmann_job *job, const asc_grassmann_worker *w, const slopes *slope,
                       const double *of_x, const double *x, const double *other, double *to)
 {
     int64_t n = job->width;
-    add_multiple(job, to, of_x, x);
-    add_multiple(job, to, slope->of_other, other);
+    asc_strip_add(job, to, of_x, x);
+    asc_strip_add(job, to, slope->of_other, other);
     asc_kernels_f64()->mul(w->product, x, other, n * S);
     asc_kernels_f64()->mul(w->product, w->product, other, n * S);
-    add_multiple(job, to, slope->of_squares, w->product);
+    asc_strip_add(job, to, slope->of_squares, w->product);
 }
 
 /* ---- float, and f64.awk makes the same for double ---- */
-
-static const float *second_of_f32(const asc_grassmann_job *job, asc_grassmann_strip s, int pair, int64_t group,
-                                  int64_t *ld)
-{
-    const asc_columns *c = job->pair[pair].memory ? &job->memory : &job->z;
-    int64_t row = job->pair[pair].memory ? asc_strip_token(job, s) : asc_strip_row(job, s) + job->pair[pair].shift;
-    *ld = c->ld;
-    return asc_column_at_f32(c, group * job->width, row);
-}
 
 /* u and y of a group, and in concat's sum what u is multiplied with, `share_of_u`; its pairs are kept if the job keeps
  * them. */
 static void sum_pairs_f32(const asc_grassmann_job *job, const asc_grassmann_worker *w, asc_grassmann_strip s,
                           int64_t group, double *share_of_u)
 {
-    int64_t n = job->width, ld;
-    double there[S] = {0}, step[S];
-    for (int p = 0; p < job->pairs; p++) {
-        asc_kernels_f64()->acc(there, w->weight + p * S, S);
-    }
+    int64_t n = job->width;
+    double there[S], step[S];
+    asc_strip_there(job, w, there);
     memset(share_of_u, 0, S * sizeof *share_of_u);
     asc_kernels_f32()->strip_load(w->u, asc_column_at_f32(&job->z, group * n, asc_strip_row(job, s)), job->z.ld, there,
                                   n);
@@ -111,14 +95,13 @@ static void sum_pairs_f32(const asc_grassmann_job *job, const asc_grassmann_work
             continue;
         }
         memcpy(pair->weight, weight, sizeof pair->weight);
-        const float *second = second_of_f32(job, s, p, group, &ld);
-        asc_kernels_f32()->strip_load(v, second, ld, weight, n);
+        asc_grassmann_load_second_f32(job, s, p, group, weight, v);
         measure(job, w, v, pair);
         for (int l = 0; l < S; l++) {
             step[l] = weight[l] != 0 ? weight[l] * pair->factor[l] : 0;
         }
         asc_kernels_f64()->acc(share_of_u, step, S);
-        add_multiple(job, w->y, step, v);
+        asc_strip_add(job, w->y, step, v);
     }
     asc_kernels_f32()->strip_round(w->unit, w->u, n);
     asc_kernels_f32()->strip_round(w->sum, w->y, n);
@@ -193,7 +176,7 @@ static void pair_grad_f32(const asc_grassmann_job *job, const asc_grassmann_work
     }
     find_slopes(job, pair, &slope);
     memset(w->y, 0, (size_t)(n * S) * sizeof *w->y);
-    add_multiple(job, w->y, on_q, w->spare);
+    asc_strip_add(job, w->y, on_q, w->spare);
     add_slope(job, w, &slope, slope.of_v, v, w->u, w->y);
     add_slope(job, w, &slope, slope.of_u, w->u, v, w->du);
 }
@@ -215,12 +198,10 @@ static void controls_grad_f32(const asc_grassmann_job *job, asc_grassmann_worker
                               int64_t group, void *p, int64_t ld)
 {
     int64_t n = job->width;
-    double share_of_u[S], apart[S], there[S] = {0};
+    double share_of_u[S], apart[S], there[S];
     sum_pairs_f32(job, w, s, group, share_of_u);
     contract_f32(job, w, share_of_u, p, ld, apart);
-    for (int i = 0; i < job->pairs; i++) {
-        asc_kernels_f64()->acc(there, w->weight + i * S, S);
-    }
+    asc_strip_there(job, w, there);
     asc_kernels_f32()->strip_load(w->du, w->Mb, S, there, n);
     for (int i = 0; i < job->pairs; i++) {
         if (asc_strip_any(w->weight + i * S)) {

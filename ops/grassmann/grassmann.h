@@ -187,6 +187,23 @@ static inline bool asc_strip_any(const double *x)
     return some;
 }
 
+/* y += by x, [width][ASC_STRIP]. */
+static inline void asc_strip_add(const asc_grassmann_job *job, double *y, const double *by, const double *x)
+{
+    asc_kernels_f64()->strip_axpy(y, by, x, job->width);
+}
+
+/* 0 for the lanes that have no pairs. */
+static inline void asc_strip_there(const asc_grassmann_job *job, const asc_grassmann_worker *w, double *there)
+{
+    for (int l = 0; l < ASC_STRIP; l++) {
+        there[l] = 0;
+    }
+    for (int p = 0; p < job->pairs; p++) {
+        asc_kernels_f64()->acc(there, w->weight + p * ASC_STRIP, ASC_STRIP);
+    }
+}
+
 /* The row of a strip's first token in z, and in the memory. */
 static inline int64_t asc_strip_row(const asc_grassmann_job *job, asc_grassmann_strip s)
 {
@@ -219,6 +236,12 @@ static inline double *asc_column_at_f64(const asc_columns *c, int64_t first_entr
 {
     return (double *)c->x + first_entry * c->ld + ASC_STRIP + row;
 }
+
+/* The second vectors of a pair in a group, v [width][ASC_STRIP], 0 in the lanes whose weight is 0. */
+void asc_grassmann_load_second_f32(const asc_grassmann_job *job, asc_grassmann_strip s, int pair, int64_t group,
+                                   const double *weight, double *v);
+void asc_grassmann_load_second_f64(const asc_grassmann_job *job, asc_grassmann_strip s, int pair, int64_t group,
+                                   const double *weight, double *v);
 
 /* `n` entries of a strip's lanes into columns, and into rows `ld` apart, dx[lane] (+)=. */
 void asc_put_columns(double *to, int64_t ld, const double *strip, int64_t n, int lanes);

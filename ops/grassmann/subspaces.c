@@ -61,12 +61,6 @@ static void measure(const asc_grassmann_job *job, const asc_grassmann_worker *w,
     }
 }
 
-/* y += by x */
-static void add_multiple(const asc_grassmann_job *job, double *y, const double *by, const double *x)
-{
-    asc_kernels_f64()->strip_axpy(y, by, x, job->width);
-}
-
 /* The gradients of the vectors below node i that R⁻ᵀ passes on to its own. */
 static void substitute(const asc_grassmann_job *job, const asc_grassmann_worker *w, int i)
 {
@@ -77,7 +71,7 @@ static void substitute(const asc_grassmann_job *job, const asc_grassmann_worker 
             minus[l] = -x->lanes->along[job->tree->node[i].depth][l];
         }
         if (asc_strip_any(x->lanes->there)) {
-            add_multiple(job, w->vector[i].grad, minus, x->grad);
+            asc_strip_add(job, w->vector[i].grad, minus, x->grad);
         }
     }
 }
@@ -146,7 +140,7 @@ static void sum_leaves_f32(const asc_grassmann_job *job, const asc_grassmann_wor
             step[l] = turning && leaf->regular[l] != 0 ? 0 : leaf->weight[l] * leaf->factor[l];
         }
         if (asc_strip_any(leaf->there)) {
-            add_multiple(job, w->y, step, w->vector[i].across);
+            asc_strip_add(job, w->y, step, w->vector[i].across);
         }
     }
     asc_kernels_f32()->strip_round(w->vector[at].form, w->y, job->width);
@@ -247,8 +241,8 @@ static void leaf_grad_f32(const asc_grassmann_job *job, const asc_grassmann_work
         }
     }
     memset(x->grad, 0, (size_t)(job->width * S) * sizeof *x->grad);
-    add_multiple(job, x->grad, on_q, w->du);
-    add_multiple(job, x->grad, on_x, x->across);
+    asc_strip_add(job, x->grad, on_q, w->du);
+    asc_strip_add(job, x->grad, on_x, x->across);
 }
 
 /* Of a vector above the leaves: (B - on_unit x̂⊥)/‖x⊥‖, and the rest of R⁻ᵀ. */
@@ -263,8 +257,8 @@ static void inner_grad_f32(const asc_grassmann_job *job, const asc_grassmann_wor
     }
     asc_kernels_f32()->strip_load(w->du, x->B, S, x->lanes->there, job->width);
     memset(x->grad, 0, (size_t)(job->width * S) * sizeof *x->grad);
-    add_multiple(job, x->grad, on_B, w->du);
-    add_multiple(job, x->grad, on_x, x->across);
+    asc_strip_add(job, x->grad, on_B, w->du);
+    asc_strip_add(job, x->grad, on_x, x->across);
     substitute(job, w, i);
 }
 
@@ -280,7 +274,7 @@ static void floor_grad_f32(const asc_grassmann_job *job, const asc_grassmann_wor
         }
         if (asc_strip_any(by)) {
             load_f32(job, w, s, group, i, w->du);
-            add_multiple(job, w->vector[i].grad, by, w->du);
+            asc_strip_add(job, w->vector[i].grad, by, w->du);
         }
     }
 }

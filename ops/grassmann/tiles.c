@@ -45,6 +45,15 @@ void asc_grassmann_lay_memory_f32(void *arg, int64_t piece, int worker)
     lay_f32(&job->memory, &job->call->in[ASC_GRASSMANN_MEMORY], job->B * job->n, job->r, piece);
 }
 
+void asc_grassmann_load_second_f32(const asc_grassmann_job *job, asc_grassmann_strip s, int pair, int64_t group,
+                                   const double *weight, double *v)
+{
+    bool memory = job->pair[pair].memory;
+    const asc_columns *from = memory ? &job->memory : &job->z;
+    int64_t row = memory ? asc_strip_token(job, s) : asc_strip_row(job, s) + job->pair[pair].shift;
+    asc_kernels_f32()->strip_load(v, asc_column_at_f32(from, group * job->width, row), from->ld, weight, job->width);
+}
+
 /* ---- forward ---- */
 
 void asc_grassmann_forward_f32(void *arg, int64_t tile, int worker)

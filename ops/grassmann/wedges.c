@@ -17,24 +17,13 @@ static inline double *share_at(const asc_grassmann_job *job, int pair, int64_t g
 
 /* ---- one group of a strip ---- */
 
-static const float *second_of_f32(const asc_grassmann_job *job, asc_grassmann_strip s, int pair, int64_t group,
-                                  int64_t *ld)
-{
-    const asc_columns *c = job->pair[pair].memory ? &job->memory : &job->z;
-    int64_t row = job->pair[pair].memory ? asc_strip_token(job, s) : asc_strip_row(job, s) + job->pair[pair].shift;
-    *ld = c->ld;
-    return asc_column_at_f32(c, group * job->width, row);
-}
-
 /* û and y of a group; its pairs are kept if the job keeps them. */
 static void sum_pairs_f32(const asc_grassmann_job *job, asc_grassmann_worker *w, asc_grassmann_strip s, int64_t group,
                           asc_strip_first *first)
 {
-    int64_t n = job->width, ld;
-    double there[S] = {0};
-    for (int p = 0; p < job->pairs; p++) {
-        asc_kernels_f64()->acc(there, w->weight + p * S, S);
-    }
+    int64_t n = job->width;
+    double there[S];
+    asc_strip_there(job, w, there);
     asc_kernels_f32()->strip_load(w->u, asc_column_at_f32(&job->z, group * n, asc_strip_row(job, s)), job->z.ld, there,
                                   n);
     asc_kernels_f32()->strip_first(w->unit, first, w->u, n);
@@ -45,8 +34,7 @@ static void sum_pairs_f32(const asc_grassmann_job *job, asc_grassmann_worker *w,
         asc_strip_pair *pair = w->pair + (job->keeps ? p : 0);
         if (asc_strip_any(weight)) {
             memcpy(pair->weight, weight, sizeof pair->weight);
-            const float *second = second_of_f32(job, s, p, group, &ld);
-            asc_kernels_f32()->strip_load(v, second, ld, weight, n);
+            asc_grassmann_load_second_f32(job, s, p, group, weight, v);
             asc_kernels_f32()->strip_add_pair(w->y, v, w->u, first, pair, n, job->attrs->eps, job->attrs->eps_rel);
         }
     }
