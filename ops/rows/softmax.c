@@ -6,6 +6,7 @@
  * with m = max x and s = Σ exp(x_i - m) over the allowed entries. What is not allowed is left out by selection, never
  * by a product: ∞·0 is NaN. */
 #include "ops/shared/broadcast.h"
+#include "ops/shared/mask.h"
 
 #include <math.h>
 #include <string.h>
@@ -128,18 +129,9 @@ static void backward_piece_f32(void *arg, int64_t piece, int worker)
 
 static asc_status infer(asc_call *call)
 {
-    const asc_array *x = &call->in[X], *mask = &call->in[MASK];
-    if (asc_expect_floating(call, X)) {
-        return ASC_ERR_ARG;
-    }
-    if (x->ndim < 1) {
-        return asc_call_expect(call, X, "(..., n)");
-    }
-    if (mask->ndim >= 0 && (mask->dtype != ASC_U8 || !asc_broadcasts_to(mask, x))) {
-        char text[ASC_SHAPE_TEXT];
-        return asc_call_expect(call, MASK, "u8 of a shape that broadcasts to %s", asc_shape_text(x, text));
-    }
-    return asc_call_output(call, 0, x->dtype, x->ndim, x->shape);
+    const asc_array *x = &call->in[X];
+    return asc_expect_masked_rows(call, X, MASK) ? ASC_ERR_ARG
+                                                 : asc_call_output(call, 0, x->dtype, x->ndim, x->shape);
 }
 
 static asc_status run_rows(asc_call *call, rows_job *j, asc_piece_fn *piece)
