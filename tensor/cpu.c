@@ -54,14 +54,19 @@ enum asc_isa asc_isa_best(void)
     return ASC_ISA_PLAIN;
 }
 
+/* Which of the first n names `wanted` is; n: none of them. */
+static int number_of(const char *wanted, int n)
+{
+    int i = 0;
+    while (i < n && !(wanted && strcmp(wanted, names[i]) == 0)) {
+        i++;
+    }
+    return i;
+}
+
 enum asc_isa asc_isa_choose(const char *wanted, enum asc_isa best)
 {
-    for (int i = 0; wanted && i < (int)best; i++) {
-        if (strcmp(wanted, names[i]) == 0) {
-            return (enum asc_isa)i;
-        }
-    }
-    return best;
+    return (enum asc_isa)number_of(wanted, (int)best);
 }
 
 #if defined(HAVE_KERNELS_AVX512_BF16)
@@ -100,23 +105,14 @@ static enum asc_bf16 find_best_bf16(void)
 
 enum asc_bf16 asc_bf16_choose(const char *wanted, enum asc_bf16 best)
 {
-    for (int i = 0; wanted && i < (int)best; i++) {
-        if (strcmp(wanted, names[i]) == 0) {
-            return (enum asc_bf16)i;
-        }
-    }
-    return best;
+    return (enum asc_bf16)number_of(wanted, (int)best);
 }
 
 const char *asc_isa_refused(void)
 {
     const char *wanted = getenv("ASCGRAD_ISA");
-    for (int i = 0; wanted && i < ASC_BF16_COUNT; i++) {
-        if (strcmp(wanted, names[i]) == 0) {
-            return NULL;
-        }
-    }
-    return wanted && *wanted ? wanted : NULL;
+    bool known = !wanted || !*wanted || number_of(wanted, ASC_BF16_COUNT) < ASC_BF16_COUNT;
+    return known ? NULL : wanted;
 }
 
 const char *asc_products_refused(void)
