@@ -167,14 +167,19 @@ static void sort_by_size(const asc_optim *o, int *list, int n)
     }
 }
 
-/* What is kept of parameter i, in numbers. */
-static int64_t count_numbers(const asc_optim *o, int i)
+static int count_slots(const asc_rule_def *rule)
 {
-    int slots = o->options.average > 0;
-    for (int s = 0; o->part[i].rule->slots[s]; s++) {
-        slots++;
+    int n = 0;
+    while (rule->slots[n]) {
+        n++;
     }
-    return slots * asc_numel(asc_params_at(o->params, i));
+    return n;
+}
+
+/* What is kept of parameter i by a rule, in numbers. */
+static int64_t count_numbers(const asc_optim *o, const asc_rule_def *rule, int i)
+{
+    return (count_slots(rule) + (o->options.average > 0)) * asc_numel(asc_params_at(o->params, i));
 }
 
 /* Gives each parameter to the share that has the least so far, the largest first. `list` has room for all, `load` for
@@ -193,7 +198,7 @@ static void divide(asc_optim *o, int *list, int64_t *load)
             least = load[s] < load[least] ? s : least;
         }
         o->part[list[k]].share = least;
-        load[least] += count_numbers(o, list[k]);
+        load[least] += count_numbers(o, o->part[list[k]].rule, list[k]);
     }
 }
 
@@ -245,12 +250,7 @@ double asc_optim_numbers(asc_params *params, const asc_optim_options *options)
     asc_optim o = {.params = params, .options = fill_in(options)};
     double numbers = 0;
     for (int i = 0; i < asc_params_count(params); i++) {
-        const asc_rule_def *rule = find_rule(&o, i, options->rules);
-        int slots = o.options.average > 0;
-        for (int s = 0; rule->slots[s]; s++) {
-            slots++;
-        }
-        numbers += slots * (double)asc_numel(asc_params_at(params, i));
+        numbers += (double)count_numbers(&o, find_rule(&o, i, options ? options->rules : NULL), i);
     }
     return numbers;
 }
@@ -371,7 +371,7 @@ double asc_optim_numbers_of_all(const asc_optim *o)
 {
     double numbers = o->count;
     for (int i = 0; i < o->count; i++) {
-        numbers += (double)count_numbers(o, i);
+        numbers += (double)count_numbers(o, o->part[i].rule, i);
     }
     return numbers;
 }
@@ -379,15 +379,12 @@ double asc_optim_numbers_of_all(const asc_optim *o)
 bool asc_optim_slot(const asc_optim *o, int i, int slot, char name[ASC_OPTIM_NAME], asc_tensor *kept)
 {
     const asc_optim_part *part = &o->part[i];
-    int rules = 0;
-    while (part->rule->slots[rules]) {
-        rules++;
-    }
-    if (slot > rules || (slot == rules && o->options.average == 0)) {
+    int slots = count_slots(part->rule);
+    if (slot > slots || (slot == slots && o->options.average == 0)) {
         return false;
     }
-    name_slot(o, slot < rules ? part->rule->slots[slot] : "average", i, name);
-    *kept = slot < rules ? part->slot[slot] : part->average;
+    name_slot(o, slot < slots ? part->rule->slots[slot] : "average", i, name);
+    *kept = slot < slots ? part->slot[slot] : part->average;
     return true;
 }
 
