@@ -26,10 +26,12 @@ asc_tensor asc_neighbors_k_of(asc_ctx *ctx, asc_ascender_options *options)
     if (!k_of || options->heads < 1) {
         return asc_null();
     }
-    options->k = 0;
+    int64_t most = 0, least = 0;
     for (int64_t h = 0; h < options->heads; h++) {
-        options->k = asc_most(options->k, k_of[h]);
+        most = asc_most(most, k_of[h]);
+        least = asc_least(least, k_of[h]);
     }
+    options->k = least < 0 ? least : most; /* infer refuses what is below 0 */
     return asc_from(ctx, ASC_I64, k_of, 1, &options->heads);
 }
 

@@ -23,8 +23,8 @@ typedef struct asc_neighbor_rule {
  * absent. */
 asc_neighbor_rule asc_neighbor_rule_of(const asc_ascender_options *o, const asc_array *neighbors, const asc_array *k_of,
                                        int64_t M);
-/* For builders: the input `k_of` out of options->k_of, to be released; null without. k becomes the largest of them, and
- * k_of NULL. */
+/* For builders: the input `k_of` out of options->k_of, to be released; null without. k becomes the largest of them, or
+ * one below 0, and k_of NULL. */
 asc_tensor asc_neighbors_k_of(asc_ctx *ctx, asc_ascender_options *options);
 /* Those inputs are as the rule takes them, and neither k nor radius is negative. */
 asc_status asc_expect_neighbors(asc_call *call, int neighbors, int k_of, const asc_ascender_options *o,

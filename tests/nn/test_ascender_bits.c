@@ -122,6 +122,8 @@ START_TEST(wrong_calls)
                    "ascender: window is 0, globals is 1: expected none below 0, and globals with a window only");
     expect_failure(with_options(c, (asc_ascender_options){.heads = 2, .k = -1}),
                    "ascender: k is -1, radius is 0, expected none below 0");
+    expect_failure(with_options(c, (asc_ascender_options){.heads = 2, .k_of = (int64_t[]){3, -2}}),
+                   "ascender: k is -2, radius is 0, expected none below 0");
     expect_failure(with_options(c, (asc_ascender_options){.heads = 2, .gate = (asc_gate)3}),
                    "ascender: neighbors is 0, gate is 3, expected an asc_neighbors and an asc_gate");
     expect_failure(with_options(c, (asc_ascender_options){.heads = 3}),
