@@ -30,18 +30,12 @@ static int compare(const void *a, const void *b)
                                 : (s->place > t->place) - (s->place < t->place);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* How many different ones; `spare` is overwritten. */
 static int64_t count_labels(const int64_t *label, int64_t n, int64_t *spare)
 {
     int64_t different = n > 0;
     memcpy(spare, label, (size_t)n * sizeof *spare);
-    qsort(spare, (size_t)n, sizeof *spare, by_value);
+    qsort(spare, (size_t)n, sizeof *spare, asc_stats_compare_integers);
     for (int64_t i = 1; i < n; i++) {
         different += spare[i] != spare[i - 1];
     }
@@ -89,18 +83,13 @@ static int64_t list_items(const int64_t *labels, const int64_t *groups, int64_t 
     return kept;
 }
 
-static int64_t *integers(asc_ctx *ctx, int64_t n)
-{
-    return asc_data_mut(asc_zeros(ctx, ASC_I64, 1, &n));
-}
-
 static void add_groups(work *w, const int64_t *groups, int64_t n, asc_cluster_result *sum)
 {
-    item *items = (item *)(void *)integers(w->ctx, 2 * n);
-    w->rows = asc_data_mut(asc_zeros(w->ctx, ASC_F64, 2, (int64_t[]){n, w->d}));
-    w->label = integers(w->ctx, n);
-    w->cluster = integers(w->ctx, n);
-    w->shuffled = integers(w->ctx, n);
+    item *items = (item *)(void *)asc_stats_integers(w->ctx, 2 * n);
+    w->rows = asc_stats_reals(w->ctx, n * w->d);
+    w->label = asc_stats_integers(w->ctx, n);
+    w->cluster = asc_stats_integers(w->ctx, n);
+    w->shuffled = asc_stats_integers(w->ctx, n);
     int64_t kept = asc_error(w->ctx) ? 0 : list_items(w->labels, groups, n, items);
     for (int64_t i = 0, end; i < kept && !asc_error(w->ctx); i = end) {
         for (end = i + 1; end < kept && items[end].group == items[i].group; end++) {
@@ -113,12 +102,9 @@ asc_status asc_cluster_labels(asc_ctx *ctx, const double *x, int64_t n, int64_t 
                               const int64_t *groups, const asc_kmeans_options *options, asc_cluster_result *result)
 {
     asc_status status = ASC_NEED(ctx, "cluster_labels: x labels result", x, labels, result);
+    status = status ? status : asc_stats_expect_items(ctx, "cluster_labels", x, n, d);
     if (status) {
         return status;
-    }
-    if (n < 1 || d < 1) {
-        return asc_fail(ctx, ASC_ERR_ARG, "cluster_labels: got %lld items of %lld numbers, expected at least 1 of 1",
-                        (long long)n, (long long)d);
     }
     work w = {.ctx = ctx, .x = x, .d = d, .labels = labels, .how = options};
     asc_cluster_result sum = {0};

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <ascgrad/op.h>
 #include <ascgrad/probe.h>
 #include <ascgrad/tensor.h>
 
@@ -137,20 +136,13 @@ static asc_status check(asc_ctx *ctx, const double *x, int64_t n, int64_t d, int
                         const asc_kmeans_options *options, const int64_t *cluster)
 {
     asc_status status = ASC_NEED(ctx, "kmeans: x cluster", x, cluster);
-    if (status) {
-        return status;
+    status = status ? status : asc_stats_expect_items(ctx, "kmeans", x, n, d);
+    if (!status && (k < 1 || k > n || options->restarts < 0 || options->iterations < 0)) {
+        status = asc_fail(ctx, ASC_ERR_ARG, "kmeans: got %lld clusters of %lld items, %lld restarts and %lld "
+                          "iterations, expected at least 1 and no more than items, 0 and 0", (long long)k,
+                          (long long)n, (long long)options->restarts, (long long)options->iterations);
     }
-    if (n < 1 || d < 1 || k < 1 || k > n || options->restarts < 0 || options->iterations < 0) {
-        return asc_fail(ctx, ASC_ERR_ARG, "kmeans: got %lld items of %lld numbers, %lld clusters, %lld restarts and "
-                        "%lld iterations, expected at least 1, 1, 1 and no more than items, 0 and 0", (long long)n,
-                        (long long)d, (long long)k, (long long)options->restarts, (long long)options->iterations);
-    }
-    return asc_stats_expect(ctx, "kmeans", "x", x, n * d, 1);
-}
-
-static int64_t *integers(asc_ctx *ctx, int64_t n)
-{
-    return asc_data_mut(asc_zeros(ctx, ASC_I64, 1, &n));
+    return status;
 }
 
 asc_status asc_kmeans(asc_ctx *ctx, const double *x, int64_t n, int64_t d, int64_t k,
@@ -163,9 +155,8 @@ asc_status asc_kmeans(asc_ctx *ctx, const double *x, int64_t n, int64_t d, int64
     }
     asc_scope_begin(ctx);
     job j = {.ctx = ctx, .x = x, .n = n, .d = d, .k = k,
-             .centre = asc_data_mut(asc_zeros(ctx, ASC_F64, 2, (int64_t[]){k, d})),
-             .distance = asc_data_mut(asc_zeros(ctx, ASC_F64, 1, &n)), .cluster = integers(ctx, n),
-             .size = integers(ctx, k)};
+             .centre = asc_stats_reals(ctx, k * d), .distance = asc_stats_reals(ctx, n),
+             .cluster = asc_stats_integers(ctx, n), .size = asc_stats_integers(ctx, k)};
     double best = INFINITY;
     int64_t restarts = o.restarts ? o.restarts : 4;
     for (int64_t r = 0; r < restarts && !asc_error(ctx); r++) {

@@ -13,16 +13,6 @@
 
 enum { SPLIT, SHUFFLES }; /* streams of the seed: the split, then each shuffle */
 
-static double *reals(asc_ctx *ctx, int64_t n)
-{
-    return asc_data_mut(asc_zeros(ctx, ASC_F64, 1, &n));
-}
-
-static int64_t *integers(asc_ctx *ctx, int64_t n)
-{
-    return asc_data_mut(asc_zeros(ctx, ASC_I64, 1, &n));
-}
-
 /* ---- which items are held out ---- */
 
 typedef struct item {
@@ -67,19 +57,18 @@ typedef struct probe {
 static asc_status check(asc_ctx *ctx, const char *function, const double *x, int64_t n, int64_t d,
                         const asc_probe_options *o)
 {
-    if (n < 1 || d < 1 || o->held_out < 0 || !(o->held_out < 1) || !(o->ridge >= 0) || o->shuffles < 0) {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: got %lld items of %lld numbers, held_out %g, ridge %g and %lld "
-                        "shuffles, expected at least 1 of 1, a share below 1, 0 and 0", function, (long long)n,
-                        (long long)d, o->held_out, o->ridge, (long long)o->shuffles);
+    if (!(o->held_out >= 0 && o->held_out < 1) || !(o->ridge >= 0) || o->shuffles < 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: got held_out %g, ridge %g and %lld shuffles, expected a share below 1, "
+                        "0 and 0 or more", function, o->held_out, o->ridge, (long long)o->shuffles);
     }
-    return asc_stats_expect(ctx, function, "x", x, n * d, 1);
+    return asc_stats_expect_items(ctx, function, x, n, d);
 }
 
 /* Lays out the items that have a label, those to fit to first, and factors their features. */
 static asc_status begin(probe *b, asc_ctx *ctx, const double *x, int64_t n, int64_t d, const int64_t *labels)
 {
     int64_t kept = 0;
-    item *items = (item *)(void *)integers(ctx, 3 * n);
+    item *items = (item *)(void *)asc_stats_integers(ctx, 3 * n);
     for (int64_t i = 0; items && i < n; i++) {
         int64_t group = b->o.groups ? b->o.groups[i] : i;
         if (!labels || labels[i] >= 0) {
@@ -90,9 +79,9 @@ static asc_status begin(probe *b, asc_ctx *ctx, const double *x, int64_t n, int6
     if (items && (b->fit.n_fit == 0 || b->fit.n_fit == kept)) {
         return asc_fail(ctx, ASC_ERR_ARG, "probe: %lld items in one group: none can be held out", (long long)kept);
     }
-    b->fit.z = reals(ctx, kept * d);
-    b->place = integers(ctx, kept);
-    b->target = integers(ctx, kept);
+    b->fit.z = asc_stats_reals(ctx, kept * d);
+    b->place = asc_stats_integers(ctx, kept);
+    b->target = asc_stats_integers(ctx, kept);
     for (int64_t i = 0; !asc_error(ctx) && i < kept; i++) {
         b->place[i] = items[i].place;
         memcpy(b->fit.z + i * d, x + b->place[i] * d, (size_t)d * sizeof *x);
@@ -175,9 +164,9 @@ static asc_status finish(probe *b, asc_probe_result *result)
 {
     asc_ctx *ctx = b->fit.ctx;
     int64_t n = b->fit.n, shuffles = b->o.shuffles;
-    b->t = reals(ctx, b->fit.n_fit * b->classes);
-    b->p = reals(ctx, (n - b->fit.n_fit) * b->classes);
-    double *shuffled = reals(ctx, shuffles);
+    b->t = asc_stats_reals(ctx, b->fit.n_fit * b->classes);
+    b->p = asc_stats_reals(ctx, (n - b->fit.n_fit) * b->classes);
+    double *shuffled = asc_stats_reals(ctx, shuffles);
     if (!b->t || !b->p || !shuffled) {
         return asc_error(ctx);
     }
@@ -211,30 +200,25 @@ static asc_probe_options defaults(const asc_probe_options *given)
 
 /* ---- labels ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The items' labels as numbers 0 … classes-1, in the labels' order. */
 static asc_status number_labels(probe *b, const int64_t *labels)
 {
-    int64_t n = b->fit.n, *different = integers(b->fit.ctx, n);
+    int64_t n = b->fit.n, *different = asc_stats_integers(b->fit.ctx, n);
     for (int64_t i = 0; different && i < n; i++) {
         different[i] = labels[b->place[i]];
     }
     if (!different) {
         return asc_error(b->fit.ctx);
     }
-    qsort(different, (size_t)n, sizeof *different, by_value);
+    qsort(different, (size_t)n, sizeof *different, asc_stats_compare_integers);
     for (int64_t i = 0; i < n; i++) {
         if (i == 0 || different[i] != different[b->classes - 1]) {
             different[b->classes++] = different[i];
         }
     }
     for (int64_t i = 0; i < n; i++) {
-        const int64_t *found = bsearch(&labels[b->place[i]], different, (size_t)b->classes, sizeof *found, by_value);
+        const int64_t *found = bsearch(&labels[b->place[i]], different, (size_t)b->classes, sizeof *found,
+                                       asc_stats_compare_integers);
         b->target[i] = found - different;
     }
     return b->classes > 1 ? ASC_OK

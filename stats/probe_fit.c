@@ -5,14 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include <ascgrad/tensor.h>
-
 #include "kernels/gemm.h"
-
-static double *reals(asc_ctx *ctx, int64_t n)
-{
-    return asc_data_mut(asc_zeros(ctx, ASC_F64, 1, &n));
-}
+#include "stats/stats.h"
 
 /* mean[d] of rows of z; and, given `about`, of their squared distances from it. */
 static void column_means(const double *z, int64_t n, int64_t d, const double *about, double *mean)
@@ -35,7 +29,7 @@ static const double farthest = 10;
 
 static asc_status standardise(asc_fit *f)
 {
-    double *mean = reals(f->ctx, f->d), *square = reals(f->ctx, f->d);
+    double *mean = asc_stats_reals(f->ctx, f->d), *square = asc_stats_reals(f->ctx, f->d);
     if (!mean || !square) {
         return asc_error(f->ctx);
     }
@@ -71,7 +65,7 @@ static void factorise(double *a, int64_t d)
 asc_status asc_fit_prepare(asc_fit *f, double ridge)
 {
     int64_t d = f->d;
-    f->factor = reals(f->ctx, d * d);
+    f->factor = asc_stats_reals(f->ctx, d * d);
     if (!f->factor || standardise(f) ||
         asc_gemm_parallel(f->ctx, &(asc_gemm){.dtype = ASC_F64, .ta = true, .m = d, .n = d, .k = f->n_fit, .alpha = 1,
                                               .a = f->z, .lda = d, .b = f->z, .ldb = d, .c = f->factor, .ldc = d})) {
@@ -108,7 +102,8 @@ static void solve(const double *L, int64_t d, double *b, int64_t c)
 asc_status asc_fit_predict(const asc_fit *f, const double *t, int64_t c, double *p)
 {
     int64_t d = f->d, out = f->n - f->n_fit;
-    double *mean = reals(f->ctx, c), *centred = reals(f->ctx, f->n_fit * c), *w = reals(f->ctx, d * c);
+    double *mean = asc_stats_reals(f->ctx, c), *centred = asc_stats_reals(f->ctx, f->n_fit * c);
+    double *w = asc_stats_reals(f->ctx, d * c);
     if (!mean || !centred || !w) {
         return asc_error(f->ctx);
     }

@@ -147,5 +147,5 @@ asc_status asc_stats_resample(asc_ctx *ctx, const double *d, int64_t n, double s
         result->p_randomization = share(count_far(&j, 0, fabs(difference)), resamples);
     }
     asc_free(ctx, j.mean, bytes);
-    return ASC_OK;
+    return asc_interrupted(ctx) ? asc_fail(ctx, ASC_ERR_INTERRUPTED, "interrupted") : ASC_OK;
 }

@@ -7,6 +7,14 @@
 /* x[n] is there, n is at least `least`, and every value is finite. `function` and `name` are for the message. */
 asc_status asc_stats_expect(asc_ctx *ctx, const char *function, const char *name, const double *x, int64_t n,
                             int64_t least);
+/* The same of x[n, d], of at least one item of one number. */
+asc_status asc_stats_expect_items(asc_ctx *ctx, const char *function, const double *x, int64_t n, int64_t d);
+
+/* n numbers, all 0, of the scope; NULL with the error set. */
+double *asc_stats_reals(asc_ctx *ctx, int64_t n);
+int64_t *asc_stats_integers(asc_ctx *ctx, int64_t n);
+/* Of two int64_t, for qsort and bsearch. */
+int asc_stats_compare_integers(const void *a, const void *b);
 
 /* A number on [0, 1) for each (seed, stream, draw), by Philox. */
 double asc_stats_uniform(uint64_t seed, uint64_t stream, uint64_t draw);

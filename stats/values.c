@@ -1,9 +1,12 @@
 /* stats/values.c: what all statistics ask of their values, and values in order. */
 #include "stats/stats.h"
-#include "tensor/need.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include <ascgrad/tensor.h>
+
+#include "tensor/need.h"
 
 asc_status asc_stats_expect(asc_ctx *ctx, const char *function, const char *name, const double *x, int64_t n,
                             int64_t least)
@@ -23,6 +26,32 @@ asc_status asc_stats_expect(asc_ctx *ctx, const char *function, const char *name
         }
     }
     return ASC_OK;
+}
+
+asc_status asc_stats_expect_items(asc_ctx *ctx, const char *function, const double *x, int64_t n, int64_t d)
+{
+    if (n < 1 || d < 1) {
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: got %lld items of %lld numbers, expected at least 1 of 1", function,
+                        (long long)n, (long long)d);
+    }
+    int64_t all;
+    return asc_stats_expect(ctx, function, "x", x, __builtin_mul_overflow(n, d, &all) ? INT64_MAX : all, 1);
+}
+
+double *asc_stats_reals(asc_ctx *ctx, int64_t n)
+{
+    return asc_data_mut(asc_zeros(ctx, ASC_F64, 1, &n));
+}
+
+int64_t *asc_stats_integers(asc_ctx *ctx, int64_t n)
+{
+    return asc_data_mut(asc_zeros(ctx, ASC_I64, 1, &n));
+}
+
+int asc_stats_compare_integers(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
 }
 
 static int compare(const void *a, const void *b)

@@ -198,6 +198,10 @@ START_TEST(wrong_arguments_are_refused)
     REFUSED(asc_kmeans(ctx, features, N, D, N + 1, NULL, cluster, NULL));
     REFUSED(asc_kmeans(ctx, features, N, D, 0, NULL, cluster, NULL));
     REFUSED(asc_kmeans(ctx, features, N, D, 2, &(asc_kmeans_options){.restarts = -1}, cluster, NULL));
+    const int64_t many = INT64_MAX / 2 + 2; /* four times as many are 4, in 64 bits */
+    REFUSED(asc_probe_labels(ctx, features, many, 4, labels, NULL, &r));
+    REFUSED(asc_kmeans(ctx, features, many, 4, 2, NULL, cluster, NULL));
+    REFUSED(asc_cluster_labels(ctx, features, many, 4, labels, NULL, NULL, &c));
     memset(groups, 0, sizeof groups);
     REFUSED(asc_probe_labels(ctx, features, N, D, labels, &(asc_probe_options){.groups = groups}, &r));
     memset(labels, 0, sizeof labels);
@@ -212,6 +216,8 @@ START_TEST(wrong_arguments_are_refused)
     features[D] = INFINITY;
     REFUSED(asc_probe_labels(ctx, features, N, D, labels, NULL, &r));
     REFUSED(asc_kmeans(ctx, features, N, D, 2, NULL, cluster, NULL));
+    ck_assert_int_eq(asc_cluster_labels(ctx, features, N, D, labels, NULL, NULL, &c), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "cluster_labels: x[12] is inf, expected a finite number");
 }
 END_TEST
 

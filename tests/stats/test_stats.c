@@ -407,6 +407,23 @@ START_TEST(wrong_arguments_are_named)
 }
 END_TEST
 
+static bool go_no_further(void *user)
+{
+    (void)user;
+    return false;
+}
+
+START_TEST(what_is_interrupted_says_so)
+{
+    draw_scores(MOST, .1, 9);
+    s.n = 0;
+    asc_set_interrupt(ctx, go_no_further, NULL);
+    ck_assert_int_eq(asc_stats_pair(ctx, a, b, MOST, NULL, &s), ASC_ERR_INTERRUPTED);
+    expect_error(ASC_ERR_INTERRUPTED, "interrupted");
+    ck_assert_int_eq(s.n, 0);
+}
+END_TEST
+
 static void all_functions(asc_ctx *on)
 {
     double adjusted[20];
@@ -463,6 +480,7 @@ int main(void)
     tcase_add_test(t, means_and_deviations);
     tcase_add_test(t, intervals_of_means);
     tcase_add_test(t, wrong_arguments_are_named);
+    tcase_add_test(t, what_is_interrupted_says_so);
     tcase_add_test(t, any_allocation_may_fail);
     return run_suite("stats", t);
 }
