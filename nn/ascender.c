@@ -36,7 +36,9 @@ static asc_tensor scalar_in_use(const asc_layer *l, int i)
     asc_tensor scalar = t->scalar[i];
     int64_t H = t->options.heads, frozen = asc_is_null(scalar) ? 0 : asc_scalar_frozen_heads(t, i);
     if (!asc_is_null(scalar) && asc_scalar_shared(t, i) && H > 1) {
-        return asc_contiguous(ctx, asc_expand(ctx, asc_slice(ctx, scalar, 0, 0, 1, 1), ASC_SHAPE(H)));
+        asc_tensor first = asc_slice(ctx, scalar, 0, 0, 1, 1);
+        asc_tensor all = asc_after(first, asc_expand(ctx, first, ASC_SHAPE(H)));
+        return asc_after(all, asc_contiguous(ctx, all));
     }
     if (frozen == 0 || frozen == H) {
         return scalar;
@@ -46,7 +48,8 @@ static asc_tensor scalar_in_use(const asc_layer *l, int i)
     for (int64_t h = 0; to && h < H; h++) {
         to[h] = !asc_scalar_frozen(t, i, h);
     }
-    return asc_where(ctx, trained, scalar, asc_detach(ctx, scalar));
+    asc_tensor fixed = asc_detach(ctx, scalar);
+    return asc_after(trained, asc_after(fixed, asc_where(ctx, trained, scalar, fixed)));
 }
 
 /* x turned to the positions from `start` on; x goes. */
@@ -124,9 +127,21 @@ static asc_ascender_inputs inputs_of(asc_layer *l, asc_tensor x, asc_tensor leng
     return in;
 }
 
-/* What the backward pass does not need goes with the last use. */
-static void release_inputs(const asc_ascender_inputs *in)
+/* Of the scalars those that are not the ones they were made of. */
+static void release_made(const asc_tensor *made, const asc_tensor *of)
 {
+    for (int i = 0; i < ASC_ASCENDER_SCALARS; i++) {
+        if (!asc_is_same(made[i], of[i])) {
+            asc_release(made[i]);
+        }
+    }
+}
+
+/* What the backward pass does not need goes with the last use. */
+static void release_inputs(const asc_layer *l, const asc_ascender_inputs *in)
+{
+    release_made(in->scalar, ((const asc_ascender_layer *)l->self)->scalar);
+    asc_given_release(l, (asc_given){in->mask, in->neighbors, in->bias});
     asc_release(in->heading);
     asc_release(in->q);
     asc_release(in->k);
@@ -180,6 +195,14 @@ static asc_ascender_inputs without_idle(const asc_layer *l, const asc_ascender_i
     return in;
 }
 
+static void release_idle(const asc_ascender_inputs *used, const asc_ascender_inputs *given)
+{
+    if (!asc_is_same(used->h, given->h)) {
+        asc_release(used->h);
+    }
+    release_made(used->scalar, given->scalar);
+}
+
 /* `density`: ρ of the positions before the queries, or null. */
 static outcome attend(const asc_layer *l, const asc_ascender_inputs *in, asc_tensor density, bool with_losses)
 {
@@ -199,6 +222,7 @@ static outcome attend(const asc_layer *l, const asc_ascender_inputs *in, asc_ten
     asc_ascender_options o = options_of(l);
     out.y = t->background ? asc_ascender_background(l->ctx, &used, &o, density, &out.rho)
                           : asc_ascender(l->ctx, &used, &o, with_losses ? &out.losses : NULL);
+    release_idle(&used, in);
     return out;
 }
 
@@ -219,13 +243,16 @@ static bool has_losses(const asc_layer *l)
     return t->aux_coh != 0 || t->aux_sep != 0 || t->aux_align != 0;
 }
 
-/* The auxiliary losses with their weights, summed. */
+/* The auxiliary losses, which go, with their weights, summed. */
 static asc_tensor auxiliary(const asc_layer *l, const asc_ascender_losses *losses)
 {
     const asc_ascender_layer *t = l->self;
     asc_ctx *ctx = l->ctx;
-    asc_tensor coh = asc_scale(ctx, losses->coh, t->aux_coh), sep = asc_scale(ctx, losses->sep, t->aux_sep);
-    return asc_add(ctx, asc_add(ctx, coh, sep), asc_scale(ctx, losses->align, t->aux_align));
+    asc_tensor coh = asc_after(losses->coh, asc_scale(ctx, losses->coh, t->aux_coh));
+    asc_tensor sep = asc_after(losses->sep, asc_scale(ctx, losses->sep, t->aux_sep));
+    asc_tensor align = asc_after(losses->align, asc_scale(ctx, losses->align, t->aux_align));
+    asc_tensor both = asc_after(coh, asc_after(sep, asc_add(ctx, coh, sep)));
+    return asc_after(both, asc_after(align, asc_add(ctx, both, align)));
 }
 
 static asc_status check_call(asc_layer *l)
@@ -248,7 +275,8 @@ static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_te
     }
     asc_ascender_inputs in = inputs_of(l, x, lengths, 0, 0);
     outcome out = attend(l, &in, asc_null(), with_losses);
-    release_inputs(&in);
+    release_inputs(l, &in);
+    asc_release(out.rho);
     if (with_losses) {
         *aux = auxiliary(l, &out.losses);
     }
@@ -284,8 +312,8 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
     const asc_ascender_layer *t = l->self;
     asc_tensor z = asc_split_heads(ctx, in.z, t->options.heads);
     asc_status status = asc_error(ctx) ? asc_error(ctx) : compose(l, &in, asc_null(), &p);
-    release_inputs(&in);
     if (status) {
+        release_inputs(l, &in);
         return status;
     }
     const struct {
@@ -307,6 +335,7 @@ static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_pa
     }
     asc_add_part(parts, ctx, "entropy", asc_attention_entropy(ctx, p.attn), asc_null());
     asc_tensor rows = asc_attention_entropies(ctx, p.s, p.attn, temperature(l, &in));
+    release_inputs(l, &in);
     return asc_add_part(parts, ctx, "entropy_rows", rows, asc_null());
 }
 
@@ -367,7 +396,7 @@ static asc_tensor next(asc_layer *l, asc_layer_cache *c, asc_tensor x)
         append(l, c, &in);
     }
     outcome out = attend(l, &in, held_densities(l, c), false);
-    release_inputs(&in);
+    release_inputs(l, &in);
     if (!asc_is_null(out.rho)) {
         asc_cache_append(l, c, DENSITIES, asc_join_heads(l->ctx, out.rho));
     }
@@ -387,7 +416,7 @@ static asc_tensor carry(asc_layer *l, asc_layer_cache *held, asc_tensor past, as
     asc_ascender_inputs in = inputs_of(l, all, asc_null(), 0, asc_size(past, 1));
     asc_release(all);
     outcome out = attend(l, &in, asc_null(), false);
-    release_inputs(&in);
+    release_inputs(l, &in);
     return output(l, out.y);
 }
 
@@ -514,7 +543,7 @@ static asc_tensor moves(asc_layer *l, asc_tensor x, const char *name)
     asc_tensor before = attend(l, &in, asc_null(), false).y;
     in.scalar[i] = doubled(l, in.scalar[i]);
     asc_tensor after = attend(l, &in, asc_null(), false).y;
-    release_inputs(&in);
+    release_inputs(l, &in);
     return asc_error(l->ctx) ? asc_null() : relative_change(l, before, after);
 }
 

@@ -135,6 +135,12 @@ static asc_tensor align(asc_ctx *ctx, asc_tensor u, asc_tensor inverse, asc_tens
     return a;
 }
 
+/* x and y side by side; both go. */
+static asc_tensor join(asc_ctx *ctx, asc_tensor x, asc_tensor y)
+{
+    return asc_after(x, asc_after(y, asc_concat(ctx, (asc_tensor[]){x, y}, 2, 2)));
+}
+
 asc_tensor asc_flow_invariants(asc_ctx *ctx, asc_tensor u, asc_tensor inverse, asc_tensor lengths, asc_tensor state,
                                asc_tensor *next)
 {
@@ -142,20 +148,18 @@ asc_tensor asc_flow_invariants(asc_ctx *ctx, asc_tensor u, asc_tensor inverse, a
     asc_tensor steps, there = find_steps(ctx, inverse, lengths, &steps), end[3];
     asc_tensor sum = held(ctx, state, 0, width, groups), last = held(ctx, state, width, 2 * width, groups),
                totals = held(ctx, state, 2 * width, 2 * width + 2, 0);
-    asc_tensor both = asc_concat(ctx, (asc_tensor[]){align(ctx, u, inverse, sum, next ? &end[0] : NULL),
-                                                     asc_flow_curvature(ctx, u, last, there)}, 2, 2);
-    asc_tensor so_far = sum_so_far(ctx, both, totals, next ? &end[2] : NULL);
-    asc_tensor counts = asc_concat(ctx, (asc_tensor[]){inverse, steps}, 2, 2);
-    asc_tensor means = asc_after(so_far, asc_mul(ctx, so_far, counts));
+    asc_tensor alignment = asc_after(sum, align(ctx, u, inverse, sum, next ? &end[0] : NULL));
+    asc_tensor curvature = asc_after(last, asc_after(there, asc_flow_curvature(ctx, u, last, there)));
+    asc_tensor both = join(ctx, alignment, curvature), so_far = sum_so_far(ctx, both, totals, next ? &end[2] : NULL);
+    asc_tensor counts = asc_after(steps, asc_concat(ctx, (asc_tensor[]){inverse, steps}, 2, 2));
+    asc_tensor means = asc_after(so_far, asc_after(counts, asc_mul(ctx, so_far, counts)));
     if (next) {
         asc_tensor at_end = asc_slice(ctx, u, 1, -1, ASC_SLICE_END, 1);
-        end[1] = asc_reshape(ctx, at_end, ASC_SHAPE(asc_size(u, 0), 1, width));
-        *next = asc_concat(ctx, end, 3, 2);
+        end[1] = asc_after(at_end, asc_reshape(ctx, at_end, ASC_SHAPE(asc_size(u, 0), 1, width)));
+        *next = asc_after(end[0], asc_after(end[1], asc_after(end[2], asc_concat(ctx, end, 3, 2))));
     }
-    asc_tensor all = asc_concat(ctx, (asc_tensor[]){both, means}, 2, 2);
-    asc_release(both);
-    asc_release(means);
-    return all;
+    asc_release(totals);
+    return join(ctx, both, means);
 }
 
 /* ---- from layer to layer ---- */

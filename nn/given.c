@@ -23,7 +23,8 @@ static asc_tensor cut_pairs(asc_layer *l, const char *name, asc_tensor t, int64_
                             bool broadcasts)
 {
     asc_tensor rows = asc_ndim(t) < 2 ? t : cut(l, name, t, -2, first, n, broadcasts);
-    return asc_ndim(rows) < 1 ? rows : cut(l, name, rows, -1, 0, M, broadcasts);
+    asc_tensor both = asc_ndim(rows) < 1 ? rows : cut(l, name, rows, -1, 0, M, broadcasts);
+    return asc_is_same(rows, t) || asc_is_same(rows, both) ? both : asc_after(rows, both);
 }
 
 asc_given asc_given_for(asc_layer *l, int64_t first, int64_t n, int64_t M)
@@ -33,6 +34,13 @@ asc_given asc_given_for(asc_layer *l, int64_t first, int64_t n, int64_t M)
     given.neighbors = asc_ndim(l->neighbors) == 4 ? cut(l, "neighbors", l->neighbors, 2, first, n, false)
                                                   : l->neighbors;
     return asc_error(l->ctx) ? (asc_given){asc_null(), asc_null(), asc_null()} : given;
+}
+
+void asc_given_release(const asc_layer *l, asc_given given)
+{
+    asc_release(asc_is_same(given.mask, l->mask) ? asc_null() : given.mask);
+    asc_release(asc_is_same(given.bias, l->bias) ? asc_null() : given.bias);
+    asc_release(asc_is_same(given.neighbors, l->neighbors) ? asc_null() : given.neighbors);
 }
 
 asc_status asc_check_context(asc_layer *l, const asc_unfit *settings, size_t n)

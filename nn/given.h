@@ -12,6 +12,8 @@ typedef struct asc_given {
 /* For the queries at positions first … first + n - 1, and the keys before M. What was given for more positions is cut
  * to these; all null, with the error set, where it was given for fewer. */
 asc_given asc_given_for(asc_layer *l, int64_t first, int64_t n, int64_t M);
+/* Of what was cut: the rest is the caller's. */
+void asc_given_release(const asc_layer *l, asc_given given);
 
 /* What x looks at: the context, or x itself. */
 static inline asc_tensor asc_looked_at(const asc_layer *l, asc_tensor x)

@@ -115,6 +115,7 @@ static asc_tensor attend(asc_layer *l, asc_tensor q, asc_tensor k, asc_tensor v,
                                .mask = given.mask};
     asc_tensor y = asc_attention(l->ctx, &in, &o);
     asc_tensor out = asc_affine_apply(l, y, t->o);
+    asc_given_release(l, given);
     asc_release(q);
     asc_release(y);
     return out;

@@ -444,6 +444,45 @@ START_TEST(a_model_that_sees_the_future)
 }
 END_TEST
 
+/* ---- layers without scopes ---- */
+
+static const char *const alone[][2] = {
+    {"transformer", "{\"heads\": 2, \"positions\": \"rotary\", \"qk_norm\": \"rms\"}"},
+    {"transformer", "{\"heads\": 2, \"rel\": 4, \"attn_cap\": 3}"},
+    {"grassmann", "{\"r\": 4, \"offsets\": [1, 3], \"memory\": true, \"running_mean\": true, \"invariants\": true}"},
+    {"grassmann", "{\"r\": 8, \"tuples\": [[1, 2]], \"invariants\": true}"},
+    {"ascender", "{\"heads\": 2, \"positions\": \"rotary\", \"share\": [\"kappa\"], \"gate\": \"none\"}"},
+    {"ascender", "{\"heads\": 2, \"eta\": false, \"aux_coh\": 0.1, \"aux_align\": 0.1}"},
+    {"ascender", "{\"heads\": 2, \"variant\": \"background\"}"},
+    {"linear", "{\"heads\": 2, \"feature\": \"favor\", \"features\": 6, \"decay\": \"gated\"}"},
+    {"conv", "{}"},
+    {"recurrent", "{}"},
+};
+
+/* Compositions aside, a mixing lets go of what it makes on the way. */
+START_TEST(a_layer_leaves_its_result_alone)
+{
+    asc_layer *l = asc_layer_new(ctx, alone[_i][0], 16, alone[_i][1], ASC_F32, 1);
+    asc_tensor x = asc_normal(ctx, ASC_F32, 0, 1, 1, 0, ASC_SHAPE(2, 8, 16)), aux;
+    asc_tensor bias = asc_zeros(ctx, ASC_F32, ASC_SHAPE(9, 9)); /* of more positions: it is cut */
+    size_t early = 0;
+    if (l->mixing->takes_bias) {
+        asc_layer_set_bias(l, bias);
+    }
+    for (int i = 1; i <= 200; i++) {
+        asc_tensor y = asc_layer_forward_aux(l, x, asc_null(), &aux), loss = asc_sum(ctx, y, ASC_ALL_DIMS, false);
+        ck_assert_int_eq(asc_backward_loss(ctx, loss), ASC_OK);
+        asc_release(aux);
+        asc_release(loss);
+        asc_release(y);
+        early = i == 20 ? asc_memory(ctx).bytes : early;
+    }
+    ck_assert_msg(asc_memory(ctx).bytes == early, "%s %s: %zu bytes after 200 calls, %zu after 20", alone[_i][0],
+                  alone[_i][1], asc_memory(ctx).bytes, early);
+    asc_layer_free(l);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("mixing");
@@ -464,5 +503,6 @@ int main(void)
     tcase_add_test(t, a_model_that_sees_the_future);
     tcase_add_test(t, what_a_mixing_gives_is_looked_at);
     tcase_add_test(t, what_a_mixing_gives_beside_forward_is_looked_at);
+    tcase_add_loop_test(t, a_layer_leaves_its_result_alone, 0, (int)(sizeof alone / sizeof *alone));
     return run_suite("nn/mixing", t);
 }
