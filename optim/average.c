@@ -74,7 +74,7 @@ asc_status asc_optim_average(asc_optim *o)
     }
     const int64_t *steps = asc_data(o->steps);
     for (int i = 0; i < o->count; i++) {
-        if (asc_is_null(o->part[i].average)) { /* another share's */
+        if (asc_is_null(o->part[i].average)) { /* another share's, or integers */
             continue;
         }
         double t = (double)steps[i], d = (1 + t) / (10 + t);

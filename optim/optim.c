@@ -132,6 +132,12 @@ static bool is_own(const asc_optim *o, int i)
     return o->part[i].share == o->options.share;
 }
 
+/* Whether parameter i has a running mean: one of integers would be none. */
+static bool is_averaged(const asc_optim *o, int i)
+{
+    return o->options.average > 0 && asc_is_floating(asc_dtype_of(asc_params_at(o->params, i)));
+}
+
 static asc_status add_part(asc_optim *o, int i)
 {
     asc_optim_part *part = &o->part[i];
@@ -144,7 +150,7 @@ static asc_status add_part(asc_optim *o, int i)
             return asc_error(o->ctx);
         }
     }
-    if (o->options.average > 0 &&
+    if (is_averaged(o, i) &&
         (add_slot(o, "average", i, &part->average) || asc_copy(o->ctx, part->average, asc_params_at(o->params, i)))) {
         return asc_error(o->ctx);
     }
@@ -179,7 +185,7 @@ static int count_slots(const asc_rule_def *rule)
 /* What is kept of parameter i by a rule, in numbers. */
 static int64_t count_numbers(const asc_optim *o, const asc_rule_def *rule, int i)
 {
-    return (count_slots(rule) + (o->options.average > 0)) * asc_numel(asc_params_at(o->params, i));
+    return (count_slots(rule) + is_averaged(o, i)) * asc_numel(asc_params_at(o->params, i));
 }
 
 /* Gives each parameter to the share that has the least so far, the largest first. `list` has room for all, `load` for
@@ -380,7 +386,7 @@ bool asc_optim_slot(const asc_optim *o, int i, int slot, char name[ASC_OPTIM_NAM
 {
     const asc_optim_part *part = &o->part[i];
     int slots = count_slots(part->rule);
-    if (slot > slots || (slot == slots && o->options.average == 0)) {
+    if (slot > slots || (slot == slots && !is_averaged(o, i))) {
         return false;
     }
     name_slot(o, slot < slots ? part->rule->slots[slot] : "average", i, name);
@@ -401,7 +407,7 @@ asc_status asc_optim_check(const asc_optim *o, const char *name)
     }
     for (int i = 0; i < o->count; i++) {
         asc_tensor p = asc_params_at(o->params, i);
-        if ((o->options.average > 0 || takes_part(o, i)) && !asc_is_contiguous(p)) {
+        if ((is_averaged(o, i) || takes_part(o, i)) && !asc_is_contiguous(p)) {
             return asc_fail(o->ctx, ASC_ERR_ARG, "%s: %s is not contiguous", name, asc_params_name(o->params, i));
         }
     }

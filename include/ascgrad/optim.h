@@ -71,7 +71,7 @@ ASC_API int asc_optim_group(asc_optim *optim, const char *names, double lr_scale
  * the list has grown, or the averages stand in the parameters' place. After an error nothing has changed. */
 ASC_API asc_status asc_optim_step(asc_optim *optim, double lr, double grad_scale);
 
-/* Takes the parameters, as they are after a step, into their running means, whose decay is options.average: at
+/* Takes the floating parameters, as they are after a step, into their running means, whose decay is options.average: at
  * step t > 1 (1 + t)/(10 + t) where that is less, and 0 at the first, whose values they are. ASC_ERR_STATE: the
  * optimiser was made without. */
 ASC_API asc_status asc_optim_average(asc_optim *optim);

@@ -204,6 +204,25 @@ START_TEST(shares_change_what_is_theirs)
 }
 END_TEST
 
+/* A list may hold masks and counters, too: steps and means leave them as they are. */
+START_TEST(integers_have_no_mean)
+{
+    asc_tensor w = parameter("w", ASC_F32, 3, 1, true), mask = asc_full(ctx, ASC_U8, 1, ASC_SHAPE(5));
+    ck_assert_int_eq(asc_params_add(params, "mask", mask, false), ASC_OK);
+    asc_optim *o = asc_optim_new(ctx, params, &(asc_optim_options){.average = .5});
+    ck_assert(!asc_is_null(asc_params_find(asc_optim_state(o), "average.w")));
+    ck_assert(asc_is_null(asc_params_find(asc_optim_state(o), "average.mask")));
+    give_gradient(w, (double[]){1, 2, 3});
+    ck_assert_int_eq(asc_optim_step(o, 1e-2, 1), ASC_OK);
+    ck_assert_int_eq(asc_optim_average(o), ASC_OK);
+    ck_assert_int_eq(asc_optim_swap_average(o), ASC_OK);
+    for (int i = 0; i < 5; i++) {
+        ck_assert_uint_eq(((const uint8_t *)asc_data(mask))[i], 1);
+    }
+    asc_optim_free(o);
+}
+END_TEST
+
 START_TEST(norm_and_clipping)
 {
     enum { LENGTH = 300000 };
@@ -376,6 +395,7 @@ int main(void)
     tcase_add_test(t, sgd_with_momentum_and_decay);
     tcase_add_test(t, groups);
     tcase_add_test(t, shares_change_what_is_theirs);
+    tcase_add_test(t, integers_have_no_mean);
     tcase_add_test(t, norm_and_clipping);
     tcase_add_test(t, schedules);
     tcase_add_test(t, a_step_after_the_forward_pass_is_noticed);
