@@ -5,6 +5,14 @@
 
 enum { Z = ASC_GRASSMANN_Z, W = ASC_GRASSMANN_W, B = ASC_GRASSMANN_B, OFFSET_W = ASC_GRASSMANN_OFFSET_W };
 
+void asc_grassmann_fill_in(asc_grassmann_attrs *a, int64_t groups)
+{
+    int64_t most = groups > INT32_MAX ? INT32_MAX : groups, fitting = most < INT32_MIN ? INT32_MIN : most;
+    a->groups = groups == 0 ? 1 : (int32_t)fitting; /* what does not fit is refused as the nearest that does */
+    a->eps = a->raw ? ASC_GRASSMANN_FLOOR : a->eps;
+    a->eps_rel = a->raw ? 0 : a->eps_rel;
+}
+
 asc_status asc_grassmann_check_call(asc_call *call, int64_t least)
 {
     const asc_grassmann_attrs *a = call->attrs;

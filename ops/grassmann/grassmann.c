@@ -245,13 +245,10 @@ asc_tensor asc_grassmann(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tens
         return asc_null();
     }
     asc_grassmann_attrs a = {.eps = options->eps, .eps_rel = options->eps_rel, .skip = options->skip,
-                             .groups = options->groups > INT32_MAX ? INT32_MAX : (int32_t)options->groups,
                              .n_offsets = options->n_offsets, .direction = (int32_t)options->direction,
                              .pair = (int32_t)options->pair,
                              .sum = options->sum, .rms = options->rms, .raw = options->raw};
-    a.eps = a.raw ? ASC_GRASSMANN_FLOOR : a.eps;
-    a.eps_rel = a.raw ? 0 : a.eps_rel;
-    a.groups = a.groups == 0 ? 1 : a.groups;
+    asc_grassmann_fill_in(&a, options->groups);
     for (int l = 0; l < a.n_offsets && a.n_offsets <= ASC_WEDGE_OFFSETS; l++) {
         a.offset[l] = options->offsets[l]; /* of too many none: infer refuses them */
     }

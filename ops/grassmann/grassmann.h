@@ -168,6 +168,8 @@ asc_piece_fn asc_grassmann_lay_z_f32, asc_grassmann_lay_z_f64, asc_grassmann_lay
 
 /* ---- a call of either op, z, weight and bias being its first inputs ---- */
 
+/* What both ops' functions read in one way: the number of groups, and what raw coordinates come from. */
+void asc_grassmann_fill_in(asc_grassmann_attrs *a, int64_t groups);
 /* eps and eps_rel; that z is (B, N, r) in groups of at least `least`; skip. */
 asc_status asc_grassmann_check_call(asc_call *call, int64_t least);
 /* The sizes of a call whose groups have R coordinates each; pairs, kind and optional inputs are the caller's. */

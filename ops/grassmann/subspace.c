@@ -335,15 +335,12 @@ asc_tensor asc_subspace(asc_ctx *ctx, asc_tensor z, asc_tensor weight, asc_tenso
     asc_grassmann_attrs a = {.eps = options->eps,
                              .eps_rel = options->eps_rel,
                              .skip = options->skip,
-                             .groups = options->groups > INT32_MAX ? INT32_MAX : (int32_t)options->groups,
                              .k = options->k,
                              .n_tuples = options->n_tuples,
                              .sum = options->sum,
                              .rms = options->rms,
                              .raw = options->raw};
-    a.eps = a.raw ? ASC_GRASSMANN_FLOOR : a.eps;
-    a.eps_rel = a.raw ? 0 : a.eps_rel;
-    a.groups = a.groups == 0 ? 1 : a.groups;
+    asc_grassmann_fill_in(&a, options->groups);
     bool fit = a.k >= 2 && a.k <= ASC_SUBSPACE_LAGS + 1 && a.n_tuples <= ASC_SUBSPACE_TUPLES;
     for (int i = 0; fit && i < a.n_tuples * (a.k - 1); i++) { /* others infer refuses */
         a.lag[i / (a.k - 1)][i % (a.k - 1)] = options->tuples[i];

@@ -99,6 +99,9 @@ START_TEST(grassmann_errors)
     expect_failure(attempt(z, W, none, (asc_grassmann_options){.n_offsets = 1, .groups = 3}),
                    "grassmann: groups is 3, z has 4 entries: expected groups that divide them, of 2 or more each, at "
                    "most 32767 in all");
+    expect_failure(attempt(z, W, none, (asc_grassmann_options){.n_offsets = 1, .groups = 1 - ((int64_t)1 << 32)}),
+                   "grassmann: groups is -2147483648, z has 4 entries: expected groups that divide them, of 2 or more "
+                   "each, at most 32767 in all");
     expect_failure(attempt(z, W, none, (asc_grassmann_options){.n_offsets = 1, .skip = 5}),
                    "grassmann: skip is 5, expected 0 to 4");
     expect_failure(attempt(z, W, none, (asc_grassmann_options){.n_offsets = 1, .groups = 2}),

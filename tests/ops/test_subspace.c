@@ -535,6 +535,9 @@ START_TEST(subspace_errors)
     expect_failure(attempt(z, W, (asc_subspace_options){.k = 3, .n_tuples = 1, .groups = 2}),
                    "subspace: groups is 2, z has 4 entries: expected groups that divide them, of 3 or more each, at "
                    "most 32767 in all");
+    expect_failure(attempt(z, W, (asc_subspace_options){.k = 3, .n_tuples = 1, .groups = 1 - ((int64_t)1 << 32)}),
+                   "subspace: groups is -2147483648, z has 4 entries: expected groups that divide them, of 3 or more "
+                   "each, at most 32767 in all");
     expect_failure(attempt(z, W, (asc_subspace_options){.k = 4, .n_tuples = 1}),
                    "subspace: weight is f32 (3, 4), expected (D, 1) with D <= 2147483647");
     expect_failure(attempt(z, W, (asc_subspace_options){.k = 3, .n_tuples = 1, .skip = 5}),
