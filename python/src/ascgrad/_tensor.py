@@ -390,7 +390,7 @@ def from_numpy(values: Any) -> Tensor:
     if not fits(values):
         raise ArgumentError(
             f"from_numpy: the array has {values.ndim} dimensions and strides {values.strides}, expected at "
-            f"most {_c.ASC_MAX_DIMS}, and strides that are multiples of {size} and not below 0; "
+            f"most {_c.ASC_MAX_DIMS}, strides that are multiples of {size} and not below 0, and such an address; "
             "ascgrad.tensor copies it"
         )
     if values.size == 0:
@@ -422,7 +422,12 @@ def from_dlpack(x: Any) -> Tensor:
         return x.detach()
     if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] not in (1, 3):
         raise ArgumentTypeError("from_dlpack: the memory is another device's, expected the processor's")
-    return from_numpy(numpy.from_dlpack(x))
+    if not hasattr(x, "__dlpack__"):
+        raise ArgumentTypeError(f"from_dlpack: got {type(x).__name__}, expected what has __dlpack__")
+    try:
+        return from_numpy(numpy.from_dlpack(x))
+    except RuntimeError as error:  # of a dtype that NumPy does not know, such as bfloat16
+        raise ArgumentTypeError(f"from_dlpack: {error}") from error
 
 
 def tensor(values: Any, requires_grad: bool = False, dtype: Optional[DType] = None) -> Tensor:

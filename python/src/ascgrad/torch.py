@@ -72,7 +72,9 @@ def _check(name, t):
     if t.layout is not torch.strided:
         raise ArgumentTypeError(f"{name} is {t.layout}, expected a dense tensor")
     if t.dtype not in DTYPES:
-        raise ArgumentTypeError(f"{name} is {t.dtype}, expected torch.float32 or torch.float64")
+        raise ArgumentTypeError(
+            f"{name} is {t.dtype}, expected torch.float32 or torch.float64: convert by .float(), or use torch.autocast"
+        )
 
 
 def _share(t):
@@ -392,7 +394,7 @@ def _cast(name, t, dtype):
     if t.device.type == "cpu" and t.dtype != dtype and t.is_floating_point() and _autocasts():
         return t.to(dtype)
     if t.device.type == "cpu" and t.dtype != dtype:
-        raise ArgumentTypeError(f"{name} is {t.dtype}, the layer's parameters are {dtype}")
+        raise ArgumentTypeError(f"{name} is {t.dtype}, the layer's parameters are {dtype}: {name}.to({dtype})")
     _check(name, t)
     return t
 
