@@ -1,5 +1,6 @@
 """Tensors: memory shared with NumPy, gradients, lifetimes, threads, fork."""
 
+import copy
 import gc
 import itertools
 import operator
@@ -234,6 +235,12 @@ class Memory(unittest.TestCase):
         t = pickle.loads(pickle.dumps(asc.tensor([1.0], requires_grad=True)))
         self.assertTrue(t.requires_grad)
         self.assertEqual(t.tolist(), [1])
+        for owner in (asc.Layer("conv", 4), asc.Tokenizer("byte"), asc.AdamW([t])):  # of one thing of the library's
+            for again in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "neither copied nor pickled"):
+                    again(owner)
+        with self.assertRaisesRegex(TypeError, "from_dlpack: got int"):
+            asc.from_dlpack(3)
 
 
 class Gradients(unittest.TestCase):

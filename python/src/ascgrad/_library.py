@@ -202,6 +202,9 @@ class Owned:
     def __init__(self, pointer, free, *holds):
         self.pointer, self._free, self._holds = pointer, free, holds
 
+    def __reduce_ex__(self, _):  # else copy would make a second owner
+        raise TypeError(f"{type(self).__name__}: can be neither copied nor pickled; its values can be saved and loaded")
+
     def __del__(self):
         if self._free is None:
             return
