@@ -123,8 +123,23 @@ asc_status asc_layer_hold(asc_layer *l, const char *name, const double *value)
 
 /* ---- running ---- */
 
+/* Of any mixing: a causal one may pass them over. */
+static asc_status check_lengths(asc_layer *l, asc_tensor lengths, int64_t B)
+{
+    if (asc_is_null(lengths) || asc_need_tensor(l->ctx, lengths, l->mixing->name, "lengths")) {
+        return asc_error(l->ctx);
+    }
+    asc_array a = asc_array_of(lengths);
+    if (a.dtype != ASC_I64 || a.ndim != 1 || a.shape[0] != B) {
+        char text[ASC_SHAPE_TEXT];
+        return asc_fail(l->ctx, ASC_ERR_ARG, "%s: lengths is %s %s, expected i64 (%lld), one length a sequence",
+                        l->mixing->name, asc_dtype_name(a.dtype), asc_shape_text(&a, text), (long long)B);
+    }
+    return asc_error(l->ctx);
+}
+
 /* What a function that runs a layer begins with, `names` its name and "layer". */
-static asc_status check_input(asc_layer *l, asc_tensor x, const char *names)
+static asc_status check_input(asc_layer *l, asc_tensor x, asc_tensor lengths, const char *names)
 {
     asc_status status = ASC_NEED(l ? l->ctx : asc_ctx_of(x), names, l);
     if (status) {
@@ -137,7 +152,7 @@ static asc_status check_input(asc_layer *l, asc_tensor x, const char *names)
                         names, a.ndim < 0 ? "" : asc_dtype_name(a.dtype), a.ndim < 0 ? "" : " ",
                         asc_shape_text(&a, text), asc_dtype_name(l->dtype), (long long)l->D);
     }
-    return asc_error(l->ctx);
+    return check_lengths(l, lengths, a.shape[0]);
 }
 
 asc_status asc_layer_restrict(asc_layer *l, asc_tensor mask, asc_tensor neighbors)
@@ -170,8 +185,9 @@ asc_status asc_layer_set_bias(asc_layer *l, asc_tensor bias)
 
 asc_tensor asc_layer_forward(asc_layer *l, asc_tensor x, asc_tensor lengths)
 {
-    return check_input(l, x, "layer_forward: layer") ? asc_null()
-                                                     : asc_layer_gave(l, x, l->mixing->forward(l, x, lengths, NULL));
+    return check_input(l, x, lengths, "layer_forward: layer")
+               ? asc_null()
+               : asc_layer_gave(l, x, l->mixing->forward(l, x, lengths, NULL));
 }
 
 asc_tensor asc_layer_forward_aux(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
@@ -179,8 +195,9 @@ asc_tensor asc_layer_forward_aux(asc_layer *l, asc_tensor x, asc_tensor lengths,
     if (aux) {
         *aux = asc_null();
     }
-    return check_input(l, x, "layer_forward_aux: layer") ? asc_null()
-                                                         : asc_layer_gave(l, x, l->mixing->forward(l, x, lengths, aux));
+    return check_input(l, x, lengths, "layer_forward_aux: layer")
+               ? asc_null()
+               : asc_layer_gave(l, x, l->mixing->forward(l, x, lengths, aux));
 }
 
 /* ---- with a context ---- */
@@ -204,7 +221,7 @@ static asc_status check_context(asc_layer *l, asc_tensor x, asc_tensor context)
 
 asc_tensor asc_layer_cross(asc_layer *l, asc_tensor x, asc_tensor context, asc_tensor lengths)
 {
-    if (check_input(l, x, "layer_cross: layer") || check_context(l, x, context)) {
+    if (check_input(l, x, lengths, "layer_cross: layer") || check_context(l, x, context)) {
         return asc_null();
     }
     l->context = context;
@@ -218,7 +235,7 @@ asc_tensor asc_layer_cross(asc_layer *l, asc_tensor x, asc_tensor context, asc_t
 asc_status asc_layer_inspect_cross(asc_layer *l, asc_tensor x, asc_tensor context, asc_tensor lengths,
                                    asc_params *parts)
 {
-    asc_status status = check_input(l, x, "layer_inspect_cross: layer");
+    asc_status status = check_input(l, x, lengths, "layer_inspect_cross: layer");
     if (status || (status = ASC_NEED(l->ctx, "layer_inspect_cross: parts", parts)) ||
         (status = check_context(l, x, context))) {
         return status;
@@ -231,7 +248,7 @@ asc_status asc_layer_inspect_cross(asc_layer *l, asc_tensor x, asc_tensor contex
 
 asc_status asc_layer_inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
 {
-    asc_status status = check_input(l, x, "layer_inspect: layer");
+    asc_status status = check_input(l, x, lengths, "layer_inspect: layer");
     if (status || (status = ASC_NEED(l->ctx, "layer_inspect: parts", parts))) {
         return status;
     }

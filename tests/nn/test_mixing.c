@@ -355,6 +355,10 @@ START_TEST(an_input_that_does_not_fit_is_shown)
     asc_layer_forward(l, asc_zeros(ctx, ASC_F64, ASC_SHAPE(2, 3, 8)), asc_null());
     expect_error(ASC_ERR_ARG, "layer_forward: x is f64 (2, 3, 8), expected f32 (B, N, 8)");
     asc_layer_free(l);
+    l = asc_layer_new(ctx, "conv", 8, "{}", ASC_F32, 1); /* which passes lengths over */
+    asc_layer_forward(l, asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 3, 8)), asc_zeros(ctx, ASC_I64, ASC_SHAPE(3)));
+    expect_error(ASC_ERR_ARG, "conv: lengths is i64 (3), expected i64 (2), one length a sequence");
+    asc_layer_free(l);
 }
 END_TEST
 
