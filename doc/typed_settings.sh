@@ -118,7 +118,7 @@ function finish() {
                toupper(owner), members
         printf "} asc_%s_settings;\n", owner
         printf "\nstatic inline const asc_field *asc_%s_fields(void)\n{\n%s", owner, names_of
-        printf "    static const asc_field fields[] = {\n%s        {NULL, (asc_field_kind)0, 0, NULL},\n    };\n", rows
+        printf "    static const asc_field fields[] = {\n%s        {NULL, ASC_FIELD_INT, 0, NULL},\n    };\n", rows
         printf "    return fields;\n}\n"
         printf "#define ASC_%s(...) \\\n", toupper(owner)
         printf "    ((asc_typed){\"%s\", asc_%s_fields(), ", owner, owner

@@ -120,7 +120,7 @@ static inline const asc_field *asc_model_fields(void)
         {"tied", ASC_FIELD_BOOLS, offsetof(asc_model_settings, tied), NULL},
         {"logit_cap", ASC_FIELD_REAL, offsetof(asc_model_settings, logit_cap), NULL},
         {"mup_width", ASC_FIELD_INT, offsetof(asc_model_settings, mup_width), NULL},
-        {NULL, (asc_field_kind)0, 0, NULL},
+        {NULL, ASC_FIELD_INT, 0, NULL},
     };
     return fields;
 }
@@ -173,7 +173,7 @@ static inline const asc_field *asc_transformer_fields(void)
         {"rel", ASC_FIELD_INT, offsetof(asc_transformer_settings, rel), NULL},
         {"qk_norm", ASC_FIELD_CHOICE, offsetof(asc_transformer_settings, qk_norm), qk_norm},
         {"attn_cap", ASC_FIELD_REAL, offsetof(asc_transformer_settings, attn_cap), NULL},
-        {NULL, (asc_field_kind)0, 0, NULL},
+        {NULL, ASC_FIELD_INT, 0, NULL},
     };
     return fields;
 }
@@ -265,7 +265,7 @@ static inline const asc_field *asc_grassmann_fields(void)
         {"invariants", ASC_FIELD_BOOL, offsetof(asc_grassmann_settings, invariants), NULL},
         {"smooth", ASC_FIELD_REAL, offsetof(asc_grassmann_settings, smooth), NULL},
         {"composed", ASC_FIELD_BOOL, offsetof(asc_grassmann_settings, composed), NULL},
-        {NULL, (asc_field_kind)0, 0, NULL},
+        {NULL, ASC_FIELD_INT, 0, NULL},
     };
     return fields;
 }
@@ -480,7 +480,7 @@ static inline const asc_field *asc_ascender_fields(void)
         {"aux_align", ASC_FIELD_REAL, offsetof(asc_ascender_settings, aux_align), NULL},
         {"qk_norm", ASC_FIELD_CHOICE, offsetof(asc_ascender_settings, qk_norm), qk_norm},
         {"composed", ASC_FIELD_BOOL, offsetof(asc_ascender_settings, composed), NULL},
-        {NULL, (asc_field_kind)0, 0, NULL},
+        {NULL, ASC_FIELD_INT, 0, NULL},
     };
     return fields;
 }
@@ -529,7 +529,7 @@ static inline const asc_field *asc_linear_fields(void)
         {"decay", ASC_FIELD_CHOICE, offsetof(asc_linear_settings, decay), decay},
         {"qk_norm", ASC_FIELD_CHOICE, offsetof(asc_linear_settings, qk_norm), qk_norm},
         {"composed", ASC_FIELD_BOOL, offsetof(asc_linear_settings, composed), NULL},
-        {NULL, (asc_field_kind)0, 0, NULL},
+        {NULL, ASC_FIELD_INT, 0, NULL},
     };
     return fields;
 }
@@ -557,7 +557,7 @@ static inline const asc_field *asc_conv_fields(void)
         {"inner", ASC_FIELD_INTS, offsetof(asc_conv_settings, inner), NULL},
         {"width", ASC_FIELD_INTS, offsetof(asc_conv_settings, width), NULL},
         {"mask", ASC_FIELD_CHOICE, offsetof(asc_conv_settings, mask), mask},
-        {NULL, (asc_field_kind)0, 0, NULL},
+        {NULL, ASC_FIELD_INT, 0, NULL},
     };
     return fields;
 }
@@ -589,7 +589,7 @@ static inline const asc_field *asc_recurrent_fields(void)
         {"width", ASC_FIELD_INTS, offsetof(asc_recurrent_settings, width), NULL},
         {"mask", ASC_FIELD_CHOICE, offsetof(asc_recurrent_settings, mask), mask},
         {"composed", ASC_FIELD_BOOL, offsetof(asc_recurrent_settings, composed), NULL},
-        {NULL, (asc_field_kind)0, 0, NULL},
+        {NULL, ASC_FIELD_INT, 0, NULL},
     };
     return fields;
 }

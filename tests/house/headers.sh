@@ -18,7 +18,7 @@ for header in "$include"/*/*.h; do
     # shellcheck disable=SC2086  # both are lists: CC may hold flags
     try $CC -std=c11 $warnings -I"$include" -fsyntax-only "$scratch/one.c"
     # shellcheck disable=SC2086
-    [ -z "$CXX" ] || try $CXX -x c++ -std=c++11 $warnings -I"$include" -fsyntax-only "$scratch/one.c"
+    [ -z "$CXX" ] || try $CXX -x c++ -std=c++11 $warnings -Wold-style-cast -I"$include" -fsyntax-only "$scratch/one.c"
 done
 
 library=$abs_top_builddir/.libs/libascgrad.so
