@@ -36,16 +36,13 @@ static asc_status put(asc_records *r, int field, const char *text, size_t n)
 
 /* ---- rows ---- */
 
-/* A line without its end, and without the mark that some programs begin a file with. */
-static void trim(const char **line, size_t *n, bool first)
+/* The bytes of a line without its end. */
+static size_t trim(const char *line, size_t n)
 {
-    while (*n > 0 && ((*line)[*n - 1] == '\n' || (*line)[*n - 1] == '\r')) {
-        --*n;
+    while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r')) {
+        n--;
     }
-    if (first && *n >= 3 && memcmp(*line, "\xef\xbb\xbf", 3) == 0) {
-        *line += 3;
-        *n -= 3;
-    }
+    return n;
 }
 
 /* The column that starts at *at; its length, with *at behind the tab after it, past the end at the last. */
@@ -93,7 +90,7 @@ static asc_status read_header(asc_records *r)
     if (!line) {
         return asc_fail(r->ctx, ASC_ERR_FORMAT, "%s: is empty, expected a header", r->path);
     }
-    trim(&line, &n, true);
+    n = trim(line, n);
     for (int f = 0; f < ASC_RECORD_FIELDS; f++) {
         const char *name = r->fields.name[f];
         r->column[f] = name ? find_column(line, n, name, &r->columns) : -1;
@@ -201,7 +198,7 @@ asc_status asc_records_next(asc_records *r, int64_t from, int64_t to, bool *more
         if (start >= to || asc_text_next(r->text, &line, &n) || !line) {
             return asc_error(r->ctx);
         }
-        trim(&line, &n, asc_text_lines(r->text) == 1);
+        n = trim(line, n);
         if (start >= from && n > 0) {
             *more = true;
             return r->fields.rows ? read_row(r, line, n) : read_object(r, line, n);
@@ -214,16 +211,11 @@ bool asc_records_have(asc_ctx *ctx, const char *path, bool rows, const char *con
     asc_text *text = asc_text_open(ctx, path, 0);
     const char *line = NULL;
     size_t n = 0;
-    bool have = text && asc_text_next(text, &line, &n) == ASC_OK && line;
-    if (have) {
-        trim(&line, &n, true);
-    }
-    while (have && n == 0 && !rows) { /* records may have empty lines before them */
-        have = asc_text_next(text, &line, &n) == ASC_OK && line;
-        if (have) {
-            trim(&line, &n, false);
-        }
-    }
+    bool have;
+    do {
+        have = text && asc_text_next(text, &line, &n) == ASC_OK && line;
+        n = have ? trim(line, n) : 0;
+    } while (have && n == 0 && !rows); /* records may have empty lines before them */
     if (have) {
         json_error_t where;
         json_t *object = rows ? NULL : asc_json_parse(line, n, ASC_JSON_RECORD, JSON_REJECT_DUPLICATES, &where);

@@ -195,6 +195,16 @@ static asc_status check_line(asc_text *text, const char *line, size_t bytes)
                     (long long)text->bytes + (long long)good);
 }
 
+/* Passes over the byte order mark that some programs begin a file with, in the first line. */
+static void skip_mark(asc_text *text, size_t *bytes)
+{
+    bool may = text->file && !text->flags && text->lines == 0;
+    if (may && *bytes >= 3 && memcmp(text->data + text->begin, "\xef\xbb\xbf", 3) == 0) {
+        text->begin += 3;
+        *bytes -= 3;
+    }
+}
+
 asc_status asc_text_next(asc_text *text, const char **line, size_t *bytes)
 {
     if (line) {
@@ -209,6 +219,9 @@ asc_status asc_text_next(asc_text *text, const char **line, size_t *bytes)
     }
     size_t n = 0;
     text->status = find_line(text, &n);
+    if (!text->status) {
+        skip_mark(text, &n);
+    }
     if (text->status || n == 0) {
         return text->status;
     }

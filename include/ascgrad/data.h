@@ -36,7 +36,8 @@ ASC_API asc_text *asc_text_open_memory(asc_ctx *ctx, const char *name, const cha
                                        unsigned flags);
 
 /* Reads the next line, of a file up to 128 MiB, with its '\n' if it has one (the last may not); *line is NULL at the
- * end. Borrowed until the next call. Memory: the longest line. A failure is final.
+ * end. Borrowed until the next call. Memory: the longest line. A failure is final. A byte order mark at the beginning
+ * of a file that was opened with flags 0 is passed over.
  * ASC_ERR_FORMAT, with the line: gzip data that is cut short or damaged, a line that is longer, or a byte that is no
  * UTF-8 text (NUL among them), with its offset in the uncompressed text; ASC_ERR_IO; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_text_next(asc_text *text, const char **line, size_t *bytes);

@@ -72,6 +72,16 @@ START_TEST(reads_gzip_of_several_members)
 }
 END_TEST
 
+START_TEST(passes_over_a_byte_order_mark)
+{
+    static const char marked[] = "\357\273\277a\n\357\273\277b\n", *const rest = marked + 3;
+    check_lines(asc_text_open(ctx, spill("marked", marked, 10), 0), rest, 7);
+    check_lines(asc_text_open(ctx, spill_gzip("marked", marked, 10), 0), rest, 7);
+    check_lines(asc_text_open(ctx, spill("mark", marked, 3), 0), "", 0);
+    check_lines(asc_text_open(ctx, spill("marked", marked, 10), ASC_TEXT_NUL), marked, 10);
+}
+END_TEST
+
 START_TEST(names_what_cannot_be_opened)
 {
     ck_assert_ptr_null(asc_text_open(ctx, NULL, 0));
@@ -221,6 +231,7 @@ int main(void)
     tcase_add_test(all, reads_lines_of_plain_gzip_and_memory_alike);
     tcase_add_test(all, reads_lines_longer_than_any_buffer);
     tcase_add_test(all, reads_gzip_of_several_members);
+    tcase_add_test(all, passes_over_a_byte_order_mark);
     tcase_add_test(all, names_what_cannot_be_opened);
     tcase_add_test(all, notices_damaged_gzip);
     tcase_add_test(all, notices_what_is_no_text);
