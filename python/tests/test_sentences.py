@@ -124,6 +124,9 @@ class Pairs(unittest.TestCase):
         p = lm.predict([("the man plays", "a man plays"), ("the dog runs", "a dog stands")])
         self.assertEqual(p.argmax(1).tolist(), [0, 2])
         np.testing.assert_allclose(p.sum(1), 1)
+        for wrong in (("a man", "a dog"), ["ab"], [("a",)], [1]):  # no texts that fall apart into pairs
+            with self.assertRaisesRegex(asc.Error, "predict: pairs has .*, expected pairs of texts"):
+                lm.predict(wrong)
         features = lm.features(train)
         x, labels, lengths = next(lm.class_batches(train, len(train.labels), features=features))
         logits = lm.classify(x, lengths).numpy()

@@ -316,6 +316,9 @@ class LM(Owned):
             raise ArgumentError("predict: the model was not loaded from a file, expected one of LM.load")
         if lib.asc_lm_pair_inputs(self.pointer).states and encoder is None:
             encoder = self.encoder()
+        for item in pairs:
+            if isinstance(item, (str, bytes)) or not hasattr(item, "__len__") or len(item) != 2:
+                raise ArgumentTypeError(f"predict: pairs has {shown(item)}, expected pairs of texts")
         rows = (_c.asc_text_pair * len(pairs))(
             *((letters("predict: premise", a), letters("predict: hypothesis", b)) for a, b in pairs)
         )
