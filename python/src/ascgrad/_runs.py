@@ -85,8 +85,8 @@ def train(
 ) -> Run:
     """Trains a model into the new folder `run` as `ascgrad train` does, with its settings as keywords; the run.
 
-    progress(values), if given, is called with a dictionary after each step and evaluation; False ends the training, and
-    train(run, resume=True) goes on."""
+    progress(values), if given, is called with a dictionary after each step and evaluation; False ends the training by
+    an InterruptedCall, and train(run, resume=True) goes on."""
     if progress is not None and not callable(progress):
         raise ArgumentTypeError(f"train: progress is {shown(progress)}, expected a function")
     made = Owned(call(lib.asc_settings_new), quick.asc_settings_free)
