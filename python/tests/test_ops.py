@@ -1,5 +1,6 @@
 """The functions made from the registry, errors, an op of one's own."""
 
+import copy
 import inspect
 import pickle
 import unittest
@@ -245,6 +246,13 @@ class Own(unittest.TestCase):
         )
         self.assertEqual(outer(np.zeros(2), np.ones(3)).shape, (2, 3))
         self.assertTrue(asc.gradcheck(outer)["passed"])
+        self.assertIs(copy.deepcopy(outer), outer)
+
+    def test_a_gradient_of_another_shape_is_refused(self):
+        x = asc.tensor(np.ones((2, 3)), requires_grad=True)
+        y = asc.Op("mean_of_it", lambda x: 2 * x, lambda g, x: g[:1])(x).sum()
+        with self.assertRaisesRegex(asc.Error, r"backward returned \(1, 3\) for input 0, expected \(2, 3\)"):
+            y.backward()
 
 
 if __name__ == "__main__":

@@ -81,6 +81,9 @@ class Op:
         )
         KEPT.append(self)  # graphs that outlive the op's last user call its functions
 
+    def __deepcopy__(self, _):  # as of a function: modules that hold one are copied
+        return self
+
     @staticmethod
     def _sample_rows(samples):
         rows = (_c.asc_sample * max(len(samples), 1))()
@@ -132,6 +135,8 @@ class Op:
             to = c.grad_in[i]
             if to.data and gradient is not None:
                 room = view(to)
+                if numpy.shape(gradient) != room.shape:
+                    raise ValueError(f"backward returned {numpy.shape(gradient)} for input {i}, expected {room.shape}")
                 room += gradient
 
     def __call__(self, *values: Input) -> Tensor:
