@@ -229,6 +229,8 @@ bool asc_records_have(asc_ctx *ctx, const char *path, bool rows, const char *con
                    (rows ? find_column(line, n, names[i], &columns) >= 0 : json_object_get(object, names[i]) != NULL);
         }
         json_decref(object);
+    } else if (!asc_error(ctx)) {
+        asc_fail(ctx, ASC_ERR_FORMAT, "%s: is empty, expected records", path);
     }
     asc_text_close(text);
     return have;

@@ -201,7 +201,7 @@ static const struct {
 } wrong[] = {
     {"a.jsonl", "{\"x\": 1}\n", NULL, "line 1: no fields of the usual names"},
     {"a.jsonl", "{\"prompt\": \n", NULL, "a.jsonl: line 1: is no JSON: "},
-    {"a.jsonl", "", NULL, "line 1: no fields of the usual names"},
+    {"a.jsonl", "", NULL, "is empty, expected records"},
     {"a.jsonl", "\n\n{\"x\": 1\n", NULL, "line 3: is no JSON"},
     {"a.jsonl", "{\"prompt\": \"a\", \"answer\": \"b\"}\n{\"prompt\": \"a\"}\n", NULL,
      "a.jsonl: line 2: \"answer\" is missing"},
