@@ -152,7 +152,7 @@ const char *apart_run(double seconds, apart_work *work, apart_hear *hear, void *
 {
     int ends[2];
     pid_t parent = getpid();
-    fflush(stdout);
+    cli_flush();
     fflush(stderr);
     if (pipe(ends) != 0) {
         return "no process can be had";

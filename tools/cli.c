@@ -14,6 +14,7 @@
 #include "tools/room.h"
 
 static const char *program_name = "ascgrad", *command_name;
+static int output_error; /* stdout's first; the stream knows that there was one, and errno is another's by the end */
 
 void cli_begin(const char *program, const char *name)
 {
@@ -45,7 +46,7 @@ void cli_message_at_once(const char *text)
 
 static void message(const char *format, va_list args)
 {
-    fflush(stdout);
+    cli_flush();
     fprintf(stderr, command_name ? "ascgrad %s: " : "ascgrad: ", command_name);
     cli_vprint_to(stderr, strchr(format, '\n') != NULL, format, args); /* a name is not to make another line of it */
     fputc('\n', stderr);
@@ -249,14 +250,20 @@ int cli_print_json(json_t *object)
     return CLI_OK;
 }
 
+bool cli_flush(void)
+{
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    if (!written && !output_error) {
+        output_error = errno;
+    }
+    return written;
+}
+
 int cli_finish(int status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout)) {
+    if (cli_flush() || output_error == EPIPE) { /* whoever read has read enough */
         return status;
     }
-    if (errno == EPIPE) {
-        return status; /* whoever read has read enough */
-    }
-    cli_message("standard output: %s", strerror(errno));
+    cli_message("standard output: %s", strerror(output_error));
     return CLI_IO;
 }

@@ -228,6 +228,9 @@ void cli_list_models(const char *lead, char *text, size_t size);
 /* Prints the object, which it takes, as one line on stdout. Returns CLI_OK, or CLI_IO without memory. */
 int cli_print_json(json_t *object);
 
+/* Flushes stdout: whether all that was printed so far could be written. */
+bool cli_flush(void);
+
 /* Flushes stdout: `status`, or CLI_IO with a message if what was printed could not be written. */
 int cli_finish(int status);
 

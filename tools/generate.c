@@ -154,7 +154,7 @@ static bool is_stopped(const printer *p)
 static bool print_text(void *user, const char *text, size_t n)
 {
     printer *p = user;
-    p->broken = !cli_write(stdout, text, n) || fflush(stdout) != 0;
+    p->broken = !cli_write(stdout, text, n) || !cli_flush();
     return !p->broken && !is_stopped(p);
 }
 
@@ -190,7 +190,7 @@ bool generation_print(generation *g, const char *prompt, size_t n, bool whole, c
             cli_print("--- %lld of %lld ---\n", (long long)i + 1, (long long)g->count);
         }
         if (whole) {
-            p.broken = !cli_write(stdout, prompt, n) || fflush(stdout) != 0;
+            p.broken = !cli_write(stdout, prompt, n) || !cli_flush();
         }
         w.sampling = g->writing.sampling;
         asc_set_interrupt(g->ctx, stop ? goes_on : NULL, &p); /* within the reading of a long prompt, too */

@@ -405,7 +405,7 @@ int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *arg
         int printed = print_result(&result, folder, args->json);
         status = status ? status : printed;
     }
-    fflush(stdout);
+    cli_flush();
     offer(ctx, folder, end, &result, &w, offer_next);
     int shown = show_profile(ctx, profile, &args->profile);
     asc_settings_free(settings);

@@ -47,9 +47,15 @@ if [ -w /dev/full ]; then
     "$ASCGRAD" info >/dev/full 2>err
     [ $? -eq 3 ] || fail 'info: a full standard output is no error'
     has err '^ascgrad info: standard output: No space left on device'
+    "$ASCGRAD" train $tiny --out untold >/dev/full 2>err
+    [ $? -eq 3 ] || fail 'train: a full standard output is no error'
+    has err '^ascgrad train: standard output: No space left on device'
 else
     left_out 'needs /dev/full: results on a disk that is full'
 fi
+{ "$ASCGRAD" train $tiny --json --out unread; echo $? >unread.status; } 2>err | true # a reader that is gone is no error
+has unread.status '^0$'
+lacks err 'standard output'
 if mkdir disk && mount -t tmpfs -o size=600k none disk 2>/dev/null; then
     status 3 "$ASCGRAD" train $tiny --out disk/run
     has err '^ascgrad train: disk/run: the run needs 1.2 MiB of space, .* but 0.6 MiB are free there'

@@ -127,7 +127,7 @@ static void print_row(const row *r)
         bench_print_number(r->composed->peak_mib / r->fused->peak_mib, 10);
     }
     putchar('\n');
-    fflush(stdout);
+    cli_flush();
 }
 
 static void print_head(bool composed)

@@ -126,7 +126,7 @@ int bench_apart(int (*measure)(const void *arg, void *result), const void *arg, 
                 size_t size)
 {
     int ends[2], status = 0;
-    fflush(stdout);
+    cli_flush();
     pid_t child = pipe(ends) == 0 ? fork() : -1;
     if (child < 0) {
         cli_message("no process of its own can be had");

@@ -130,7 +130,7 @@ static void print_row(const json_t *row)
     print_pass(json_object_get(row, "backward"));
     cli_print("%6.0f  %s\n", json_number_value(json_object_get(row, "peak_mib")),
               json_string_value(json_object_get(row, "inputs")));
-    fflush(stdout);
+    cli_flush();
 }
 
 /* ---- measuring ---- */

@@ -126,7 +126,7 @@ static void print_result(const asc_bench_result *r)
     bench_print_number(r->tokens_per_s, 11);
     bench_print_share(r->paired_efficiency, 11);
     bench_print_number(r->peak_rss_mib, 9);
-    fflush(stdout);
+    cli_flush();
 }
 
 static json_t *to_json(const asc_bench_result *r, int64_t length)
@@ -149,7 +149,7 @@ static int measure_all(const struct args *args, const int64_t *lengths, int n, j
     for (int i = 0; i < n; i++) {
         if (!lists) {
             cli_print("%8lld", (long long)lengths[i]);
-            fflush(stdout);
+            cli_flush();
         }
         for (int k = 0; k < MOST_MODELS && bench_model_at(args->only, k); k++) {
             asc_bench_result r;

@@ -73,7 +73,7 @@ static asc_status flush(predictor *p)
         free((char *)p->pairs[i].premise);
     }
     p->n = 0;
-    fflush(stdout);
+    cli_flush();
     return status;
 }
 
