@@ -138,8 +138,9 @@ typedef struct asc_model {
 
 /* Opens a RUN (its best model) or a MODEL; new. `tokenizer`: NULL, or "word", "byte", "wordpiece:VOCAB_FILE" in
  * place of the model's own; a `word` of no run gets its words from the training split of `data`, which else may be
- * NULL. ASC_ERR_IO, ASC_ERR_MEMORY; ASC_ERR_FORMAT: the file is no model, or damaged; ASC_ERR_ARG: a tokenizer is
- * needed, or the one given does not fit the model. */
+ * NULL. A file of tensors alone, as PyTorch saves a state_dict, is a model in a RUN, whose config.json and vocabulary
+ * say what it is; a classifier's needs the names of its classes, too. ASC_ERR_IO, ASC_ERR_MEMORY; ASC_ERR_FORMAT: the
+ * file is no model, or damaged; ASC_ERR_ARG: a tokenizer is needed, or the one given does not fit the model. */
 ASC_API asc_model *asc_model_open(asc_ctx *ctx, const char *path, const char *tokenizer, asc_dataset *data);
 ASC_API void asc_model_free(asc_ctx *ctx, asc_model *model); /* NULL is accepted */
 

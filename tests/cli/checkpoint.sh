@@ -74,6 +74,30 @@ edit run/model.safetensors 's/"asc_crc32":/"asc_crc3":/; s/"asc_crc32_tensors":/
 status 0 "$ASCGRAD" eval run
 has err '^ascgrad eval: run/model.safetensors: has no checksum over tensors and metadata'
 
+# as PyTorch saves a state_dict, tensors alone: what they are stands in the run, if not which class is which
+alone='s/"\(asc_crc32\|asc_crc32_tensors\|format_version\|config\|tokenizer\|vocab\|classes\)":/"\1-":/g'
+cp saved/model.safetensors run
+status 0 "$ASCGRAD" eval run
+cp out wanted
+edit run/model.safetensors "$alone"
+status 0 "$ASCGRAD" eval run
+same out wanted
+has err '^ascgrad eval: run/model.safetensors: has no checksum over tensors and metadata'
+status 0 "$ASCGRAD" train $tiny --init run --out after
+cp run/model.safetensors alone.safetensors
+status 3 "$ASCGRAD" eval alone.safetensors
+has err '^ascgrad eval: alone.safetensors: is no model: its metadata has no config$'
+mv run/vocab.txt words
+sed 's/^once$/twice/' words >run/vocab.txt
+status 3 "$ASCGRAD" eval run
+has err 'vocab.txt: tokenizer: the vocabulary is not the model.s: checksum [0-9a-f]*, expected [0-9a-f]*$'
+mv words run/vocab.txt
+status 0 "$ASCGRAD" train --data task:majority:length=12,train=40,valid=10,test=10 --head classifier --layers 1 \
+    --dim 16 --heads 2 --block 12 --steps 2 --out classes
+edit classes/model.safetensors "$alone"
+status 3 "$ASCGRAD" eval classes
+has err '^ascgrad eval: classes/model.safetensors: is no classifier: its metadata has no classes$'
+
 # ---- bits ----
 
 model=run/model.safetensors

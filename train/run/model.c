@@ -175,13 +175,60 @@ static asc_status check_keys(asc_ctx *ctx, const asc_safetensors *file, const ch
     return ASC_OK;
 }
 
-/* The model with its parameters. */
-static asc_lm *open_lm(asc_ctx *ctx, const asc_safetensors *file, const char *path)
+/* What is to know of a model beside its tensors. */
+typedef struct facts {
+    const char *config, *tokenizer, *vocab, *vocab_checksum; /* the last two may be missing */
+    json_t *run;
+    char *run_config;
+} facts;
+
+/* As PyTorch saves a state_dict: nothing says what they are. */
+static bool has_tensors_alone(const asc_safetensors *file)
 {
-    if (check_keys(ctx, file, path)) {
-        return NULL;
+    return !asc_safetensors_metadata(file, ASC_FORMAT_KEY) && !asc_safetensors_metadata(file, "config") &&
+           !asc_safetensors_metadata(file, "tokenizer");
+}
+
+static asc_status read_run_facts(asc_ctx *ctx, const char *run, facts *f)
+{
+    char *path = asc_path_join(ctx, run, "config.json");
+    f->run = path ? asc_json_read(ctx, path, true) : NULL;
+    const char *spec = json_string_value(json_object_get(f->run, "tokenizer"));
+    const asc_tokenizer_kind *kind = spec ? asc_tokenizer_kind_find(ctx, spec) : NULL;
+    f->run_config = kind ? json_dumps(json_object_get(f->run, "model"), JSON_COMPACT) : NULL;
+    if (f->run_config) {
+        f->config = f->run_config;
+        f->tokenizer = kind->name;
+        f->vocab_checksum = json_string_value(json_object_get(json_object_get(f->run, "data_checksum"), "vocab"));
+    } else if (f->run) {
+        asc_fail(ctx, ASC_ERR_FORMAT, "%s: has no model or no tokenizer", path);
     }
-    const char *config = asc_safetensors_metadata(file, "config");
+    asc_path_free(ctx, path);
+    return asc_error(ctx);
+}
+
+/* Of the file's metadata or, where it has tensors alone, of the run that it lies in. */
+static asc_status read_facts(asc_ctx *ctx, const asc_safetensors *file, const char *path, const char *run, facts *f)
+{
+    if (run && has_tensors_alone(file)) {
+        return read_run_facts(ctx, run, f);
+    }
+    f->config = asc_safetensors_metadata(file, "config");
+    f->tokenizer = asc_safetensors_metadata(file, "tokenizer");
+    f->vocab = asc_safetensors_metadata(file, "vocab");
+    f->vocab_checksum = asc_safetensors_metadata(file, "vocab_checksum");
+    return check_keys(ctx, file, path);
+}
+
+static void drop_facts(facts *f)
+{
+    asc_text_drop(f->run_config);
+    json_decref(f->run);
+}
+
+/* The model with its parameters. */
+static asc_lm *open_lm(asc_ctx *ctx, const asc_safetensors *file, const char *path, const char *config)
+{
     const asc_safetensors_entry *first = asc_safetensors_at(file, 0);
     asc_dtype dtype = first && first->dtype == ASC_F64 ? ASC_F64 : ASC_F32;
     asc_values_source source = asc_params_source(&(asc_params_file){ctx, file, path, ""});
@@ -241,14 +288,12 @@ static asc_tokenizer *make_tokenizer(asc_ctx *ctx, const char *spec, const char 
     return t;
 }
 
-static asc_status check_tokenizer(asc_ctx *ctx, const asc_model *m, const asc_safetensors *file)
+static asc_status check_tokenizer(asc_ctx *ctx, const asc_model *m, const facts *f)
 {
-    const char *name = asc_safetensors_metadata(file, "tokenizer");
-    const char *expected = asc_safetensors_metadata(file, "vocab_checksum");
     int64_t size = asc_tokenizer_size(m->tokenizer), vocab = asc_lm_vocab(m->lm);
-    if (strcmp(asc_tokenizer_name(m->tokenizer), name) != 0) {
+    if (strcmp(asc_tokenizer_name(m->tokenizer), f->tokenizer) != 0) {
         return asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer", ": got '%s', but the model's is '%s'",
-                           asc_tokenizer_name(m->tokenizer), name);
+                           asc_tokenizer_name(m->tokenizer), f->tokenizer);
     }
     if (size != vocab) {
         return asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer",
@@ -258,18 +303,19 @@ static asc_status check_tokenizer(asc_ctx *ctx, const asc_model *m, const asc_sa
     if (asc_vocab_checksum(m->tokenizer, checksum)) {
         return asc_error(ctx);
     }
-    if (expected && strcmp(checksum, expected) != 0) {
+    if (f->vocab_checksum && strcmp(checksum, f->vocab_checksum) != 0) {
         return asc_fail_on(ctx, ASC_ERR_ARG, "tokenizer",
-                           ": the vocabulary is not the model's: checksum %s, expected %s", checksum, expected);
+                           ": the vocabulary is not the model's: checksum %s, expected %s", checksum,
+                           f->vocab_checksum);
     }
     return ASC_OK;
 }
 
 /* The model's tokenizer, or the one that was asked for, if it fits. A name without more asks for the model's own. */
-static asc_status open_tokenizer(asc_ctx *ctx, asc_model *m, const asc_safetensors *file, const char *path,
-                                 const char *spec, asc_dataset *data)
+static asc_status open_tokenizer(asc_ctx *ctx, asc_model *m, const facts *f, const char *path, const char *spec,
+                                 asc_dataset *data)
 {
-    const char *name = asc_safetensors_metadata(file, "tokenizer"), *own = asc_safetensors_metadata(file, "vocab");
+    const char *name = f->tokenizer, *own = f->vocab;
     bool asked = spec && strcmp(spec, name) != 0;
     char *vocab = !asked && !own && m->run ? asc_path_join(ctx, m->run, "vocab.txt") : NULL;
     if (!asked && own) {
@@ -280,7 +326,7 @@ static asc_status open_tokenizer(asc_ctx *ctx, asc_model *m, const asc_safetenso
         m->tokenizer = make_tokenizer(ctx, spec, name, data);
     }
     if (m->tokenizer) {
-        check_tokenizer(ctx, m, file);
+        check_tokenizer(ctx, m, f);
     }
     if (!asked && (own || vocab)) {
         asc_error_blame(ctx, own ? path : vocab);
@@ -289,10 +335,13 @@ static asc_status open_tokenizer(asc_ctx *ctx, asc_model *m, const asc_safetenso
     return asc_error(ctx);
 }
 
-/* The names of a classifier's classes, which an older file may lack. */
+/* The names of a classifier's classes, which an older file may lack; tensors alone leave open which is which. */
 static asc_status read_classes(asc_ctx *ctx, asc_model *m, const asc_safetensors *file, const char *path)
 {
     const char *text = asc_safetensors_metadata(file, "classes");
+    if (has_tensors_alone(file) && asc_lm_classes(m->lm) > 0) {
+        return asc_fail(ctx, ASC_ERR_FORMAT, "%s: is no classifier: its metadata has no classes", path);
+    }
     json_t *names = text ? json_loads(text, 0, NULL) : NULL, *name;
     bool fits = json_is_array(names) && (int64_t)json_array_size(names) == asc_lm_classes(m->lm);
     size_t i;
@@ -313,6 +362,7 @@ static asc_status open_parts(asc_ctx *ctx, asc_model *m, const char *path, const
 {
     char *file_path = NULL;
     asc_safetensors *file = NULL;
+    facts f = {0};
     if (find_files(ctx, path, &file_path, &m->run) == ASC_OK && (!m->run || read_run(ctx, m) == ASC_OK)) {
         bool own = strcmp(file_path, path) != 0; /* the run was named, and not the file */
         file = asc_format_open(ctx, file_path, own);
@@ -322,10 +372,12 @@ static asc_status open_parts(asc_ctx *ctx, asc_model *m, const char *path, const
         const char *checksum = asc_safetensors_metadata(file, ASC_SAFETENSORS_CRC);
         snprintf(m->checksum, sizeof m->checksum, "%s", checksum ? checksum : "");
     }
-    m->lm = file ? open_lm(ctx, file, file_path) : NULL;
+    bool known = file && read_facts(ctx, file, file_path, m->run, &f) == ASC_OK;
+    m->lm = known ? open_lm(ctx, file, file_path, f.config) : NULL;
     if (m->lm && read_classes(ctx, m, file, file_path) == ASC_OK) {
-        open_tokenizer(ctx, m, file, file_path, spec, data);
+        open_tokenizer(ctx, m, &f, file_path, spec, data);
     }
+    drop_facts(&f);
     asc_safetensors_close(file);
     asc_path_free(ctx, file_path);
     return asc_error(ctx);
