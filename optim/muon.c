@@ -68,12 +68,12 @@ static double gather_f32(const void *grad, void *momentum, void *to, int64_t n, 
     return sqrt(sum);
 }
 
+/* By a double: 1/norm of momentum that has faded to the smallest floats is more than a float holds. */
 static void scale_f32(void *to, int64_t n, double by)
 {
     float *x = to;
-    const float c = (float)by;
     for (int64_t i = 0; i < n; i++) {
-        x[i] *= c;
+        x[i] = (float)(x[i] * by);
     }
 }
 
@@ -203,7 +203,7 @@ static void update(const asc_optim *o, const asc_optim_update *u, void *scratch)
                                             numel, o->options.muon_momentum, u->grad_scale);
     char *at = asc_optim_at(p, 0);
     BY_DTYPE(w.dtype, scale)(at, numel, 1 - u->lr * o->part[u->i].setting.weight_decay);
-    if (!(norm > 0)) {
+    if (norm == 0) { /* what is not finite shows in the parameters, as with the other rules */
         return;
     }
     BY_DTYPE(w.dtype, scale)(w.x, numel, 1 / norm);

@@ -224,7 +224,7 @@ static double size_of_step(asc_tensor t, asc_optim *o, asc_params *params, doubl
 
 START_TEST(steps_have_one_size_whatever_the_gradient)
 {
-    static const double scales[] = {1e-30, 1e-12, 1, 1e12, 1e18};
+    static const double scales[] = {1e-41, 1e-30, 1e-12, 1, 1e12, 1e18};
     for (size_t k = 0; k < sizeof scales / sizeof *scales; k++) {
         asc_params *params = asc_params_new(ctx);
         asc_tensor t = matrix(params, "w", ASC_F32, 40, 60);
@@ -245,6 +245,25 @@ START_TEST(a_gradient_of_zero_moves_nothing)
     ck_assert_double_eq(size_of_step(t, o, params, 0), 0);
     asc_optim_free(o);
     asc_params_free(params);
+}
+END_TEST
+
+START_TEST(a_gradient_that_is_not_finite_shows)
+{
+    static const float values[] = {NAN, INFINITY};
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+        asc_params *params = asc_params_new(ctx);
+        asc_tensor t = matrix(params, "w", ASC_F32, 1, 1);
+        asc_optim *o = asc_optim_new(ctx, params, &(asc_optim_options){.rule = ASC_RULE_MUON});
+        asc_scope_begin(ctx);
+        asc_tensor to = asc_from(ctx, ASC_F32, &values[k], ASC_SHAPE(1, 1));
+        asc_backward(ctx, asc_sum(ctx, asc_mul(ctx, t, to), ASC_ALL_DIMS, false), asc_null(), false);
+        asc_scope_end(ctx);
+        ck_assert_int_eq(asc_optim_step(o, 1, 1), ASC_OK);
+        ck_assert(!isfinite(*(const float *)asc_data(t)));
+        asc_optim_free(o);
+        asc_params_free(params);
+    }
 }
 END_TEST
 
@@ -409,6 +428,7 @@ int main(void)
     tcase_add_test(t, small_values_count_as_large_ones);
     tcase_add_test(t, steps_have_one_size_whatever_the_gradient);
     tcase_add_test(t, a_gradient_of_zero_moves_nothing);
+    tcase_add_test(t, a_gradient_that_is_not_finite_shows);
     tcase_add_test(t, rules_by_name);
     tcase_add_test(t, numbers_that_are_kept);
     tcase_add_test(t, rules_that_are_none);
