@@ -189,17 +189,6 @@ static asc_status locate(asc_settings *s, const char *key, const char *text, siz
     return status;
 }
 
-/* An encoder's sentences are cut by its own vocabulary, unless another was given. */
-static void choose_vocab(asc_settings *s)
-{
-    const asc_setting *row = asc_setting_find(asc_train_settings, "tokenizer");
-    if (s->from[row - asc_train_settings] == ASC_SOURCE_DEFAULT) {
-        json_t *value = json_sprintf("wordpiece:%s/vocab.txt", s->values.encoder);
-        asc_settings_put(s, "tokenizer", value, ASC_SOURCE_HAND);
-        json_decref(value);
-    }
-}
-
 bool asc_settings_reads_data(const asc_settings *s)
 {
     return s && (s->values.data_from_rank < 0 || asc_comm_rank(s->ctx) == 0);
@@ -220,11 +209,10 @@ static void locate_data(asc_settings *s)
     }
     if (*s->values.encoder) {
         locate(s, "encoder", s->values.encoder, 0);
-        choose_vocab(s);
     }
 }
 
-asc_status asc_settings_locate(asc_settings *s)
+static asc_status locate_all(asc_settings *s)
 {
     if (asc_settings_reads_data(s)) {
         locate_data(s);
@@ -236,6 +224,25 @@ asc_status asc_settings_locate(asc_settings *s)
         asc_path_make_parents(s->values.cache);
         mkdir(s->values.cache, 0777); /* if it fails, so will what is written there, which is told */
         locate(s, "cache", s->values.cache, 0);
+    }
+    return asc_error(s->ctx);
+}
+
+/* An encoder's sentences are cut by its own vocabulary, unless another was given; in a resume by the run's. */
+static void choose_vocab(asc_settings *s)
+{
+    const asc_setting *row = asc_setting_find(asc_train_settings, "tokenizer");
+    if (*s->values.encoder && s->from[row - asc_train_settings] == ASC_SOURCE_DEFAULT) {
+        json_t *value = json_sprintf("wordpiece:%s/vocab.txt", s->values.encoder);
+        asc_settings_put(s, "tokenizer", value, ASC_SOURCE_HAND);
+        json_decref(value);
+    }
+}
+
+asc_status asc_settings_locate(asc_settings *s)
+{
+    if (locate_all(s) == ASC_OK && asc_settings_reads_data(s)) {
+        choose_vocab(s);
     }
     return asc_error(s->ctx);
 }
@@ -310,7 +317,7 @@ asc_status asc_settings_resume(asc_settings *s, const char *path)
         run->values.minutes = 0; /* a limit of the invocation that had it */
         run->checksums = json_incref(json_object_get(object, "data_checksum"));
         run->plan = json_incref(json_object_get(object, "plan"));
-        if (asc_settings_locate(s) == ASC_OK && carry_over(run, s, path) == ASC_OK) {
+        if (locate_all(s) == ASC_OK && carry_over(run, s, path) == ASC_OK) {
             asc_settings old = *s;
             *s = *run;
             *run = old;

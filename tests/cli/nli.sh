@@ -66,6 +66,11 @@ has out '^ *contradiction '
 
 status 0 "$ASCGRAD" nli train --resume run --encoder "$tiny/../encoder" --json
 json 'd["end"] == "done" and 0.3 < d["valid_accuracy"] <= 1'
+cp -r run moved && cp -rL "$tiny" "moved encoder" # elsewhere, and with another name
+status 0 "$ASCGRAD" nli train --resume moved --encoder "moved encoder"
+has moved/config.json '"encoder": ".*/moved encoder"'
+status 0 "$ASCGRAD" nli eval moved --data held.jsonl --json
+same out first
 
 # the same bits after an interruption, and by any number of threads
 train --encoder "$tiny" --mix transformer --epochs 12 --eval-every 10 --out parts --minutes 0.00001
