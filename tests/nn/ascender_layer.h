@@ -33,7 +33,8 @@ static inline double largest_difference(asc_tensor a, asc_tensor b)
     const double *x = asc_data(a), *y = asc_data(b);
     double most = 0;
     for (int64_t i = 0; i < asc_numel(a); i++) {
-        most = fmax(most, fabs(x[i] - y[i]));
+        double off = fabs(x[i] - y[i]);
+        most = isfinite(off) ? fmax(most, off) : INFINITY;
     }
     return most;
 }

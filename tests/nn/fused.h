@@ -32,13 +32,14 @@ static asc_layer *layer_of(const subject *s, asc_dtype dtype, bool composed)
     return l;
 }
 
-/* The largest magnitude. */
+/* The largest magnitude; ∞ where one is NaN. */
 static inline double largest(asc_tensor t)
 {
     asc_tensor wide = asc_cast(ctx, t, ASC_F64);
     double most = 0;
     for (int64_t i = 0; i < asc_numel(t); i++) {
-        most = fmax(most, fabs(((const double *)asc_data(wide))[i]));
+        double x = fabs(((const double *)asc_data(wide))[i]);
+        most = isfinite(x) ? fmax(most, x) : INFINITY;
     }
     return most;
 }

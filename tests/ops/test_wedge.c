@@ -34,7 +34,8 @@ static double worst_error(asc_tensor y, asc_tensor a, asc_tensor b)
         row_of(b, row, v);
         wedge_of(u, v, LENGTH, p);
         for (int64_t k = 0; k < COORDINATES; k++) {
-            worst = fmax(worst, fabs(value(y, row * COORDINATES + k) - (double)p[k]));
+            double off = fabs(value(y, row * COORDINATES + k) - (double)p[k]);
+            worst = isfinite(off) ? fmax(worst, off) : INFINITY;
         }
     }
     return worst;
