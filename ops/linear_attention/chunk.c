@@ -2,6 +2,7 @@
  * and keys, all keys before it by way of the state. linear_attention.c has the formulas. */
 #include "ops/linear_attention/linear_attention.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -167,6 +168,13 @@ static void find_decays_f32(asc_linear_chunk *c)
     }
 }
 
+/* The level as a float, and not below it: from 1e9 on floats lie so far apart that e^(β - level) would overflow. */
+float asc_linear_level_f32(double level)
+{
+    float to = (float)level;
+    return (double)to < level ? (float)(level + fabs(level) * (double)FLT_EPSILON) : to;
+}
+
 /* The level at every query, from that of the state before; a float, as gather_grad reads it again. */
 static void find_levels_f32(asc_linear_chunk *c, float before)
 {
@@ -179,7 +187,7 @@ static void find_levels_f32(asc_linear_chunk *c, float before)
         } else {
             level = 0;
         }
-        c->M[i] = (double)(float)level;
+        c->M[i] = (double)asc_linear_level_f32(level);
     }
 }
 
@@ -236,7 +244,7 @@ void asc_linear_gather_f32(void *arg, int64_t piece, int worker)
     for (int64_t i = 0; i < c.keys && by_level(&c); i++) {
         level = fmax(level, c.beta[i] + (j->o->full ? 0 : end - c.G[i]));
     }
-    *s.level = (float)level;
+    *s.level = asc_linear_level_f32(level);
     find_weights_f32(&c, (double)*s.level, weight);
     const float *ks = weigh_rows_f32(&c, c.dk, c.k, c.keys, weight);
     product_f32(&c, true, false, j->m, j->dv, c.keys, ks, j->m, rows_of_f32(&c, &j->call->in[ASC_LINEAR_V]),

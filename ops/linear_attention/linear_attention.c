@@ -83,7 +83,7 @@ static void join_states_f32(void *arg, int64_t head, int worker)
     for (int64_t c = 0; c < joined; c++, s += j->state) {
         float *own = s + j->state;
         double left = (double)s[sums] + j->passed[head * j->chunks + c], level = (double)own[sums];
-        float to = by_level ? (float)fmax(left, level) : 0;
+        float to = by_level ? asc_linear_level_f32(fmax(left, level)) : 0;
         blend_f32(own, asc_linear_factor(left - (double)to), s, asc_linear_factor(level - (double)to), sums);
         own[sums] = to;
     }

@@ -83,4 +83,7 @@ void asc_linear_attend_grad_group_f64(void *job, int64_t group, int worker);
 /* e^x, 0 where nothing has been summed yet: x is -∞ or, with both levels -∞, NaN. */
 double asc_linear_factor(double x);
 
+float asc_linear_level_f32(double level);
+double asc_linear_level_f64(double level);
+
 #endif

@@ -77,6 +77,27 @@ START_TEST(large_features_stay_within_float)
 }
 END_TEST
 
+/* exp(-‖x̂‖²/2) of keys and queries of 1e5 is 0 beside ε, also in float, whose levels lie 1,000 apart there. */
+START_TEST(features_of_far_keys_vanish)
+{
+    enum { N = 130, M = 8, DIM = 24 };
+    for (int full = 0; full < 2; full++) {
+        const asc_linear_attention_options options = {
+            .heads = 1, .feature = ASC_FEATURE_FAVOR, .eps = 1e-6, .full = full};
+        asc_tensor x = asc_normal(ctx, ASC_F32, 0, 1e5, 3, 1, ASC_SHAPE(1, N, DIM));
+        asc_tensor v = asc_normal(ctx, ASC_F32, 0, 1, 3, 2, ASC_SHAPE(1, N, 3));
+        asc_require_grad(x, true);
+        asc_linear_attention_inputs in = {.q = x, .k = x, .v = v};
+        in.features = asc_normal(ctx, ASC_F32, 0, 1, 3, 3, ASC_SHAPE(M, DIM));
+        in.forget = in.lengths = in.initial = asc_null();
+        asc_tensor y = asc_linear_attention(ctx, &in, &options, NULL);
+        ck_assert_int_eq(asc_backward(ctx, asc_sum(ctx, y, ASC_ALL_DIMS, false), asc_null(), false), ASC_OK);
+        ck_assert_double_eq(largest(y), 0);
+        ck_assert_double_eq(largest(asc_grad(x)), 0);
+    }
+}
+END_TEST
+
 static asc_layer *favor_layer(uint64_t seed)
 {
     return asc_layer_new(ctx, "linear", 8, "{\"heads\": 2, \"feature\": \"favor\", \"features\": 10}", ASC_F64, seed);
@@ -143,6 +164,7 @@ int main(void)
     tcase_add_loop_test(t, fused_is_composed, 0, COUNT(forms));
     tcase_add_loop_test(t, fused_is_composed_in_f32, 0, COUNT(forms));
     tcase_add_test(t, large_features_stay_within_float);
+    tcase_add_test(t, features_of_far_keys_vanish);
     tcase_add_test(t, features_are_orthogonal);
     tcase_add_test(t, settings_that_do_not_fit);
     return run_suite("nn/linear", t);
