@@ -237,6 +237,25 @@ void cli_list_models(const char *lead, char *text, size_t size)
     }
 }
 
+static int rising(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void cli_sort(double *x, int64_t n)
+{
+    if (n > 0) { /* where x may be NULL */
+        qsort(x, (size_t)n, sizeof *x, rising);
+    }
+}
+
+double cli_median(double *x, int64_t n)
+{
+    cli_sort(x, n);
+    return n > 0 ? (x[(n - 1) / 2] + x[n / 2]) / 2 : NAN;
+}
+
 int cli_print_json(json_t *object)
 {
     char *text = object ? json_dumps(object, JSON_ENSURE_ASCII) : NULL;

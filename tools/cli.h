@@ -225,6 +225,11 @@ size_t cli_utf8_length(const char *text, size_t n);
 /* "LEAD: transformer, …": the models that there are, for a help text of `size` bytes. */
 void cli_list_models(const char *lead, char *text, size_t size);
 
+/* Puts numbers in rising order. */
+void cli_sort(double *x, int64_t n);
+/* The median of n numbers, which it sorts; NaN of none. */
+double cli_median(double *x, int64_t n);
+
 /* Prints the object, which it takes, as one line on stdout. Returns CLI_OK, or CLI_IO without memory. */
 int cli_print_json(json_t *object);
 

@@ -52,12 +52,6 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median time of `runs` processes, after one that fills the system's caches. */
 static int time_program(char *const *argv, int64_t runs, double *ms)
 {
@@ -69,8 +63,7 @@ static int time_program(char *const *argv, int64_t runs, double *ms)
         times[i] = 1e3 * (now() - start);
     }
     if (status == CLI_OK) {
-        qsort(times, (size_t)runs, sizeof *times, compare);
-        *ms = (times[(runs - 1) / 2] + times[runs / 2]) / 2;
+        *ms = cli_median(times, runs);
     }
     free(times);
     return status;

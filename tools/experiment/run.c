@@ -229,6 +229,8 @@ static void tell_end(worker *w, int run, asc_experiment_end end, const char *tex
         snprintf(found, sizeof found,
                  info->by_accuracy ? ", valid accuracy %.4f, %.1f s" : ", valid perplexity %.3f, %.1f s",
                  info->by_accuracy ? info->best.valid_accuracy : info->best.valid_ppl, info->wall_s);
+    } else {
+        asc_error_clear(w->ctx); /* one that can't be read any more is done all the same */
     }
     asc_run_free(read);
     progress_clear(&w->bar);

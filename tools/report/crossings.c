@@ -1,6 +1,5 @@
 /* tools/report/crossings.c: where the learning curves of two systems cross: who is ahead, for how long. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "tools/metric.h"
 #include "tools/report/report.h"
@@ -10,12 +9,6 @@ typedef struct gap {
     double *x, *y;
     int64_t n;
 } gap;
-
-static int rising(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* The points of both curves that lie on both, in order. */
 static int64_t merge_places(const figure_series *a, const figure_series *b, double *x)
@@ -30,7 +23,7 @@ static int64_t merge_places(const figure_series *a, const figure_series *b, doub
             }
         }
     }
-    qsort(x, (size_t)n, sizeof *x, rising);
+    cli_sort(x, n);
     return n;
 }
 

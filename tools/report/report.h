@@ -115,15 +115,15 @@ void report_axis_of(const report *r, const trained *t, report_axis axis, const c
 asc_status report_measure_speeds(report *r, int64_t threads);
 void report_speeds(report *r); /* what came of it */
 
-/* ---- what is said (tables.c, settings.c) ---- */
+/* ---- what is said, each in the file of its name ---- */
 
 void report_results(report *r);
 void report_significance(report *r);
 void report_settings(report *r);
 void report_machines(report *r);
-void report_targets(report *r);   /* targets.c */
-void report_crossings(report *r); /* crossings.c */
-void report_failures(report *r);
+void report_failures(report *r); /* machines.c */
+void report_targets(report *r);
+void report_crossings(report *r);
 
 /* Whether its model is a classifier; whether all are. */
 bool report_is_classifier(const trained *t);

@@ -11,7 +11,7 @@
 
 enum { SOME_VOCAB = 64 };
 
-/* Data sets and tokenizers that were opened: "DATA\nTOKENIZER", with the size of the vocabulary. */
+/* Data sets that were opened, each with its tokenizers and the sizes of their vocabularies. */
 typedef json_t opened;
 
 static asc_status put_all(asc_settings *s, const json_t *object, asc_source from)
@@ -51,13 +51,11 @@ static asc_settings *make_settings(const asc_experiment *e, const asc_plan_run *
 static int64_t open_data(asc_ctx *ctx, const asc_settings *s, opened *o)
 {
     const asc_values *v = &s->values;
-    char key[600];
     if (!*v->data) {
         asc_fail_on(ctx, ASC_ERR_ARG, "data", " is missing");
         return 0;
     }
-    snprintf(key, sizeof key, "%s\n%s", v->data, v->tokenizer);
-    json_t *known = json_object_get(o, key);
+    json_t *of_data = json_object_get(o, v->data), *known = json_object_get(of_data, v->tokenizer);
     if (known) {
         return json_integer_value(known);
     }
@@ -67,7 +65,10 @@ static int64_t open_data(asc_ctx *ctx, const asc_settings *s, opened *o)
     asc_tokenizer_free(tokenizer);
     asc_dataset_free(data);
     size = asc_error(ctx) ? 0 : size > SOME_VOCAB ? size : SOME_VOCAB;
-    json_object_set_new(o, key, json_integer(size));
+    if (!of_data) {
+        json_object_set_new(o, v->data, json_object());
+    }
+    json_object_set_new(json_object_get(o, v->data), v->tokenizer, json_integer(size));
     return size;
 }
 
