@@ -15,9 +15,11 @@
 
 /* ---- next tokens ---- */
 
-static bool counts(asc_tensor y)
+/* Whether y's entries are there to be read, one for each of the states h (B, N, D). */
+static bool is_of_tokens(asc_tensor y, asc_tensor h)
 {
-    return asc_dtype_of(y) == ASC_I64 && asc_is_contiguous(y);
+    return asc_dtype_of(y) == ASC_I64 && asc_is_contiguous(y) && asc_ndim(h) == 3 && asc_ndim(y) == 2 &&
+           asc_size(y, 0) == asc_size(h, 0) && asc_size(y, 1) == asc_size(h, 1);
 }
 
 static int64_t count_targets(asc_tensor y)
@@ -102,8 +104,7 @@ static asc_tensor head_loss(asc_lm *lm, asc_tensor h, asc_tensor y, asc_tensor *
 {
     const char *outer = asc_set_label(lm->ctx, "head");
     h = asc_lm_head_input(lm, h);
-    bool fits = counts(y) && asc_ndim(h) == 3 && asc_numel(y) * lm->D == asc_numel(h);
-    int64_t n = fits ? count_targets(y) : 0;
+    int64_t n = is_of_tokens(y, h) ? count_targets(y) : 0;
     asc_tensor loss = n > 0 && n <= asc_numel(y) / 4
                           ? loss_of_few(lm, h, y, n, token_loss, top)
                           : asc_linear_cross_entropy_top(lm->ctx, h, lm->head, y, lm->logit_cap, token_loss, top);
@@ -131,13 +132,13 @@ asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token
     return asc_lm_loss_top(lm, x, y, token_loss, NULL);
 }
 
-/* The objective and its value, with the auxiliary losses added. */
+/* The objective and its value, with the auxiliary losses added; both go. */
 static asc_tensor with_aux(asc_ctx *ctx, asc_tensor objective, asc_tensor aux, double *loss)
 {
     if (loss) {
         *loss = asc_item(objective);
     }
-    return asc_is_null(aux) ? objective : asc_add(ctx, objective, aux);
+    return asc_is_null(aux) ? objective : asc_after(aux, asc_after(objective, asc_add(ctx, objective, aux)));
 }
 
 asc_tensor asc_lm_objective(asc_lm *lm, asc_tensor x, asc_tensor y, double *loss)
@@ -217,10 +218,17 @@ asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor lengths)
                  "(B)", asc_shape_text(&a, text[0]), asc_dtype_name(l.dtype), asc_shape_text(&l, text[1]));
         return asc_null();
     }
+    const int64_t *length = asc_data(lengths);
+    for (int64_t b = 0; b < B; b++) {
+        if (length[b] < 0 || length[b] > N) {
+            asc_fail(ctx, ASC_ERR_ARG, "mean_within: length %lld is %lld, expected 0 to %lld", (long long)b,
+                     (long long)length[b], (long long)N);
+            return asc_null();
+        }
+    }
     asc_tensor behind = asc_empty(ctx, ASC_U8, ASC_SHAPE(B, N, 1)), inverse = asc_empty(ctx, ASC_F64, ASC_SHAPE(B, 1));
     uint8_t *mark = asc_data_mut(behind);
     double *one_over = asc_data_mut(inverse);
-    const int64_t *length = asc_data(lengths);
     for (int64_t b = 0; mark && one_over && b < B; b++) {
         one_over[b] = length[b] > 0 ? 1 / (double)length[b] : 0;
         for (int64_t t = 0; t < N; t++) {

@@ -253,6 +253,7 @@ asc_tensor asc_lm_hidden_in_full(asc_lm *lm, asc_tensor tokens, asc_tensor lengt
         asc_release(below);
         below = flow;
     }
+    asc_release(below);
     if (pairs > 0) {
         *total = plus(lm->ctx, *total, asc_after(turns, asc_scale(lm->ctx, turns, 1. / pairs)));
     }

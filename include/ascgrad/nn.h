@@ -163,7 +163,7 @@ ASC_API asc_status asc_lm_set_class_weights(asc_lm *lm, const double *weights);
  * the lower. ASC_ERR_ARG. */
 ASC_API asc_status asc_top_classes(asc_ctx *ctx, asc_tensor logits, int64_t *top);
 /* Means over the first lengths_b rows of x (B, N, D): (B, D); 0 for a length of 0. lengths i64 (B), or null: N. What
- * stands behind them has no part, whatever it is. */
+ * stands behind them has no part, whatever it is. ASC_ERR_ARG: shapes, or a length that is not 0 to N. */
 ASC_API asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor lengths);
 
 /* ---- models of pairs of sentences ("head": "pairs"): classifiers of a premise and a hypothesis (doc/nli.md).

@@ -269,6 +269,10 @@ START_TEST(means_are_over_what_counts)
     ck_assert_mem_eq(top, ((int64_t[]){1, 0}), sizeof top);
     asc_mean_within(ctx, x, asc_from(ctx, ASC_I64, (int64_t[]){2}, ASC_SHAPE(1)));
     expect_error_with(ASC_ERR_ARG, "mean_within: x is (2, 3, 2) and lengths are i64 (1), expected (B, N, D)");
+    asc_mean_within(ctx, x, asc_from(ctx, ASC_I64, (int64_t[]){3, 4}, ASC_SHAPE(2)));
+    expect_error_with(ASC_ERR_ARG, "mean_within: length 1 is 4, expected 0 to 3");
+    asc_mean_within(ctx, x, asc_from(ctx, ASC_I64, (int64_t[]){-1, 3}, ASC_SHAPE(2)));
+    expect_error_with(ASC_ERR_ARG, "mean_within: length 0 is -1, expected 0 to 3");
     asc_top_classes(ctx, asc_from(ctx, ASC_I64, (int64_t[]){2}, ASC_SHAPE(1)), top);
     expect_error_with(ASC_ERR_ARG, "top_classes: logits are i64 (1), expected f32 or f64 (..., C)");
 }
@@ -378,6 +382,8 @@ START_TEST(few_targets_give_the_same)
         ck_assert_double_eq_tol(((const double *)asc_data(top))[2 * i], y[i] >= 0 ? exp(most) / sum : 0, 1e-13);
         ck_assert_double_eq(((const double *)asc_data(top))[2 * i + 1], y[i] >= 0 && row[y[i]] == most);
     }
+    asc_lm_loss_top(lm, x, asc_reshape(ctx, targets, ASC_SHAPE(B * N)), &each, &top); /* as many, of another shape */
+    expect_error_with(ASC_ERR_ARG, "linear_cross_entropy: targets");
     asc_lm_free(lm);
 }
 END_TEST
