@@ -324,7 +324,9 @@ static asc_tensor weighted_cross_entropy(asc_lm *lm, asc_tensor logits, asc_tens
     }
     asc_tensor own = asc_cast(ctx, factors, asc_dtype_of(logits)), logs = asc_log_softmax(ctx, logits, asc_null());
     asc_tensor product = asc_mul(ctx, own, logs), sum = asc_sum(ctx, product, ASC_ALL_DIMS, false);
-    asc_release(whole);
+    if (!asc_is_same(whole, labels)) {
+        asc_release(whole);
+    }
     asc_release(factors);
     asc_release(own);
     asc_release(logs);

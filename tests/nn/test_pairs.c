@@ -166,6 +166,9 @@ START_TEST(weights_weigh_the_classes)
     double weighted = loss_of(lm);
     no_error();
     ck_assert_double_eq_tol(weighted, (l[1] + 3 * l[2]) / 4, 1e-12); /* of classes 2, 0, 1 */
+    asc_tensor mine = given_labels(); /* and stay mine */
+    asc_lm_class_objective(lm, given(lm), given_lengths(), mine, NULL);
+    ck_assert_int_eq(asc_ndim(mine), 1);
     asc_lm_set_class_weights(lm, NULL);
     ck_assert_double_eq(loss_of(lm), plain);
     asc_lm_set_class_weights(lm, (double[]){1, -1, 1});
