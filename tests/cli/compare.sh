@@ -118,6 +118,8 @@ json 'd["systems"][1]["tokens_per_s"] is None'
 # seeds that are none
 status 0 "$ASCGRAD" compare 'a=t-1,g-1' t-2
 has err '^ascgrad compare: a: the models of t-1 and g-1 have different settings'
+status 0 "$ASCGRAD" compare a=t-1,bytes g-1 --resamples 100
+has out '^a and another seed of it have different tokens$'
 cp -R t-1 copy
 status 0 "$ASCGRAD" compare 'a=t-1,copy' t-2
 has err '^ascgrad compare: a: t-1 and copy have the same seed, 1'

@@ -30,6 +30,12 @@ static walk begin(const asc_system *systems, int64_t n)
     return (walk){systems, n, 0, 0};
 }
 
+/* For a message that begins with the first system. */
+static const char *other_name(const walk *w)
+{
+    return w->system > 0 ? w->systems[w->system].name : "another seed of it";
+}
+
 static asc_status check_texts(asc_ctx *ctx, const asc_system *systems, int64_t n)
 {
     const asc_scores *first = systems[0].scores[0], *s;
@@ -37,7 +43,7 @@ static asc_status check_texts(asc_ctx *ctx, const asc_system *systems, int64_t n
         if (s->text_checksum != first->text_checksum) {
             return asc_fail(ctx, ASC_ERR_FORMAT,
                             "%s and %s were scored on different texts: checksums %08" PRIx32 " and %08" PRIx32,
-                            systems[0].name, systems[w.system].name, first->text_checksum, s->text_checksum);
+                            systems[0].name, other_name(&w), first->text_checksum, s->text_checksum);
         }
     }
     return ASC_OK;
@@ -50,7 +56,7 @@ static void find_reason(const asc_system *systems, int64_t n, char *reason, size
     const char *name = systems[0].name;
     *reason = '\0';
     for (walk w = begin(systems, n); (s = next(&w));) {
-        const char *other = systems[w.system].name;
+        const char *other = other_name(&w);
         bool same = s->token_checksum == first->token_checksum;
         if (!same || (s->block == first->block && s->n_blocks != first->n_blocks)) {
             snprintf(reason, bytes, "%s and %s have different tokens", name, other);
@@ -91,7 +97,7 @@ static asc_status check_lines(asc_ctx *ctx, const asc_system *systems, int64_t n
         }
         if (first->lines && !same) {
             return asc_fail(ctx, ASC_ERR_FORMAT, "%s, and the lines of %s and %s are not the same", reason,
-                            systems[0].name, name);
+                            systems[0].name, other_name(&w));
         }
     }
     return ASC_OK;
