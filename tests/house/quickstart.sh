@@ -3,7 +3,7 @@
 # or installed: the tools are stand-ins. configure by hand refuses such a folder.
 # shellcheck source=tests/program.sh
 . "$abs_top_srcdir/tests/program.sh"
-unset TMPDIR XDG_CACHE_HOME CC CXX MAKEFLAGS MFLAGS MAKELEVEL
+unset TMPDIR XDG_CACHE_HOME CC CXX MAKEFLAGS MFLAGS MAKELEVEL ASCGRAD_GNUPLOT
 HOME=$(pwd -P)/home
 export HOME
 home=$HOME
@@ -16,7 +16,7 @@ esac
 
 # ---- the tools: all are there; a package manager leaves a note ----
 mkdir tools home
-for tool in cc gcc autoconf automake libtoolize pkg-config; do
+for tool in cc gcc autoconf automake libtoolize pkg-config gnuplot; do
     printf '#!/bin/sh\nexit 0\n' >tools/$tool
 done
 for tool in apt-get dnf pacman zypper apk sudo; do
@@ -121,6 +121,19 @@ if [ -e "$top/build" ] || [ -L "$top/build" ]; then
 fi
 [ ! -e installed ] || { fail 'something was to be installed:'; cat installed; }
 rm tools/mktemp
+
+# without gnuplot: it is installed where that can be, and all else goes on where not
+export ASCGRAD_GNUPLOT=none-such
+status 0 "$folder/plain/quickstart" check
+has out '^Without gnuplot no figures are drawn; .*apt-get install .*gnuplot-nox$'
+has out '^1 passed, 0 failed, 0 skipped$'
+has installed 'install\|sudo'
+printf '#!/bin/sh\nexit 0\n' >tools/apt-get
+printf '#!/bin/sh\n[ "$1" = -n ] || "$@"\n' >tools/sudo
+status 0 "$folder/plain/quickstart" check
+has out '^Installing gnuplot (apt-get) *done'
+lacks out 'Without gnuplot'
+unset ASCGRAD_GNUPLOT
 
 # ---- configure by hand: to build there, or from there ----
 mkdir "ein Ordner" b
