@@ -166,7 +166,10 @@ static void print_result(const outcome *o, const asc_dataset *data, const char *
     if (isfinite(r->exact)) {
         cli_print(", and for all of a sequence in %.2f %%", 100 * r->exact);
     }
-    cli_print("; its probability is off by %.2f %% (ECE)\n", 100 * r->ece);
+    if (isfinite(r->ece)) {
+        cli_print("; its probability is off by %.2f %% (ECE)", 100 * r->ece);
+    }
+    cli_print("\n");
     unknown_warn(r->unknown);
     if (o->confusion) {
         json_t *names = classes_names(data);
