@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "tools/compare.h"
 #include "tools/report/report.h"
 
 /* ---- numbers of a run ---- */
