@@ -72,7 +72,7 @@ const asc_setting asc_grassmann_settings[] = {
     {"running_mean", ASC_SETTING_BOOL, AT(running_mean), "false",
      .help = "a second feature, the mean of the coordinates so far"},
     {"scale", ASC_SETTING_CHOICE, AT(scale), "unit",
-     .help = "coordinates have length 1, or entries of size 1", .choices = scales},
+     .help = "length of a group's coordinates: 1, or the root of the number of all groups'", .choices = scales},
     {"normalize", ASC_SETTING_BOOL, AT(normalize), "true",
      .help = "coordinates are divided by their length; false: p as it is"},
     {"eps", ASC_SETTING_REAL, AT(eps), "1e-8", .help = "least denominator of the coordinates", .min = DBL_MIN,

@@ -207,7 +207,7 @@ typedef struct asc_grassmann_options {
     const int *offsets;      /* at least 1; one that is there twice counts twice */
     asc_direction direction; /* t pairs with t - Δ, with t + Δ, or with both */
     bool sum;                /* c = 1 in place of the mean */
-    bool rms;                /* p̂ times √(G C(r/G, 2)): entries of size 1 */
+    bool rms;                /* p̂ times √(G C(r/G, 2)): entries of size √G */
     int64_t groups;          /* G, of z's entries, each with a normalised wedge of its own; 0 stands for 1 */
     int64_t skip;            /* so many first positions of z are only looked back at, and have no g: those a stream
                                 keeps */
@@ -234,7 +234,7 @@ typedef struct asc_subspace_options {
     int n_tuples;      /* up to ASC_SUBSPACE_TUPLES */
     const int *tuples; /* [n_tuples][k - 1] lags, at least 1; a tuple that is there twice counts twice */
     bool sum;          /* c = 1 in place of the mean */
-    bool rms;          /* p̂ times √(G C(r/G, k)): entries of size 1 */
+    bool rms;          /* p̂ times √(G C(r/G, k)): entries of size √G */
     int64_t groups;    /* G, of z's entries, each with normalised coordinates of its own; 0 stands for 1 */
     int64_t skip;      /* so many first positions of z are only looked back at, and have no g */
     bool raw;          /* p as it is, in p̂'s place: eps and eps_rel have no say. For ‖p‖ up to 2^40 */

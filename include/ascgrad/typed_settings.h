@@ -221,7 +221,7 @@ typedef struct asc_grassmann_settings {
     asc_grassmann_forget forget;
     /* a second feature, the mean of the coordinates so far */
     bool running_mean;
-    /* coordinates have length 1, or entries of size 1 */
+    /* length of a group's coordinates: 1, or the root of the number of all groups' */
     asc_grassmann_scale scale;
     /* coordinates are divided by their length; false: p as it is */
     asc_bools normalize;
