@@ -215,7 +215,7 @@ static asc_status evaluate(plan *p, scored *s, int64_t number)
     progress_watch watch = {.bar = progress_start(), .what = what};
     asc_split_kind kind = open_kind(a->split);
     opened o = open_model(p->ctx, s->path, a->data, a->tokenizer);
-    if (asc_error(p->ctx) == ASC_OK && open_split(p->ctx, &o, kind, true, 0) == ASC_OK &&
+    if (asc_error(p->ctx) == ASC_OK && open_split(p->ctx, &o, kind, true, a->block) == ASC_OK &&
         check_text(p, s, o.split) == ASC_OK && open_features(p->ctx, &o, kind, &(open_encoding){0}) == ASC_OK) {
         asc_eval_options how = {
             .batch = a->batch > 0 ? a->batch : o.model->batch, .length = a->block,

@@ -37,11 +37,11 @@ typedef struct asc_score_part {
 typedef struct asc_scores {
     asc_eval_result result;
     int64_t parameters;
-    int64_t block;           /* tokens of a block; of sequences, of the longest */
+    int64_t block;           /* tokens of a block; of sequences, of the longest; of a classifier 1 */
     int64_t carry;           /* asc_eval_options.carry, with which it was evaluated */
     uint32_t text_checksum;  /* of the split: asc_split.checksum; */
-    uint32_t token_checksum; /* CRC-32 of its tokens, of which are given, and for a classifier of its classes; of pairs
-                              * of these alone, which compare however their sentences are cut */
+    uint32_t token_checksum; /* CRC-32 of its tokens and of which are given; for a classifier of its classes alone,
+                              * which compare however their sequences are cut */
     int64_t seed;            /* of the model's run; -1: not known, it is in none */
     uint32_t train_checksum; /* of the text that the run was trained on, and what the order of its blocks follows from
                               * beside its seed; 0: not known */

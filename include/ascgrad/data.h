@@ -85,16 +85,17 @@ enum {
  * twice, or no [UNK]; ASC_ERR_IO; ASC_ERR_MEMORY. */
 ASC_API asc_tokenizer *asc_tokenizer_new(asc_ctx *ctx, const char *spec);
 
-/* The tokenizer `name` ("word", "byte", "wordpiece") with the vocabulary that asc_tokenizer_save wrote to `path`; of
- * "byte" the path is not looked at. Errors as asc_tokenizer_new; `word` must have <unk> and <eos>. */
+/* The tokenizer `name` ("word", "byte", "wordpiece", "wordpiece-cased", "bpe") with the vocabulary that
+ * asc_tokenizer_save wrote to `path`; of "byte" the path is not looked at. Errors as asc_tokenizer_new; `word` must
+ * have <unk> and <eos>. */
 ASC_API asc_tokenizer *asc_tokenizer_load(asc_ctx *ctx, const char *name, const char *path);
 
 /* The same with those lines in memory; `source` names them in messages. */
 ASC_API asc_tokenizer *asc_tokenizer_parse(asc_ctx *ctx, const char *name, const char *source, const char *vocabulary,
                                            size_t bytes);
 
-/* Writes the vocabulary, an entry a line in the order of ids, atomically; "byte" writes nothing.
- * ASC_ERR_IO, ASC_ERR_MEMORY. */
+/* Writes the vocabulary, an entry a line in the order of ids, of "bpe" a tokenizer.json, atomically; "byte" writes
+ * nothing. ASC_ERR_IO, ASC_ERR_MEMORY. */
 ASC_API asc_status asc_tokenizer_save(const asc_tokenizer *tokenizer, const char *path);
 
 /* What that writes, as text ended by 0; new, *bytes without the 0: free it with asc_free(ctx, text, *capacity). ""

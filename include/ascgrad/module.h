@@ -42,7 +42,8 @@ ASC_API asc_module *asc_module_feed_forward(asc_ctx *ctx, asc_dtype dtype, int64
 /* A mixing layer, as asc_layer_new makes it: x (B, N, width), y the same. */
 ASC_API asc_module *asc_module_mixing(asc_ctx *ctx, asc_dtype dtype, const char *mixing, int64_t width,
                                       const char *config);
-/* Attention with projections: the mixing "transformer", its settings as a struct in place of JSON. */
+/* Attention with projections: the mixing "transformer" with these options in place of JSON, each as it stands, 0 too:
+ * without `.causal = true` every token sees all, where the mixing by itself is causal. `heads` is needed. */
 ASC_API asc_module *asc_module_attention(asc_ctx *ctx, asc_dtype dtype, int64_t width,
                                          const asc_attention_options *options);
 /* asc_dropout with 0 <= p < 1 while training (asc_module_train), else x. */

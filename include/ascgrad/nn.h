@@ -90,9 +90,10 @@ typedef void asc_log_fn(void *user, int64_t layer, const char *mixing, const cha
  * density η; null: without. No gradient. Errors as asc_lm_inspect. */
 ASC_API asc_status asc_lm_log(asc_lm *lm, asc_tensor tokens, asc_log_fn *tell, void *user);
 
-/* Mean next-token cross-entropy in nats. x, y: i64 (B, N), N <= block; y[b, t] follows x[b, t]; negative entries of y
- * are ignored. If token_loss is not NULL it gets each token's loss, (B, N), without a gradient. No B·N×V logits are
- * held. */
+/* Mean next-token cross-entropy in nats. x, y: i64 (B, N), N <= asc_lm_longest; y[b, t] follows x[b, t]; negative
+ * entries of y are ignored. If token_loss is not NULL it gets each token's loss, (B, N), without a gradient. No B·N×V
+ * logits are held. ASC_ERR_ARG, here and in what follows: more tokens, one of x or of y beyond the vocabulary, another
+ * shape. */
 ASC_API asc_tensor asc_lm_loss(asc_lm *lm, asc_tensor x, asc_tensor y, asc_tensor *token_loss);
 /* The same. If top is not NULL it gets (B, N, 2), of use where y is not negative: the probability of the token that the
  * model holds most probable, and 1 where that is the target, or as probable, else 0. */
@@ -222,7 +223,8 @@ ASC_API bool asc_lm_streams(const asc_lm *lm);
 #define ASC_LM_ENDLESS INT64_MAX
 
 /* A cache for one sequence of at most `capacity` tokens: at most the block length where positions are learned;
- * ASC_LM_ENDLESS for a model that streams. The model must outlive it. */
+ * ASC_LM_ENDLESS for a model that streams. The model must outlive it. NULL with the error set: ASC_ERR_ARG: another
+ * capacity, or a classifier; ASC_ERR_MEMORY. */
 ASC_API asc_lm_cache *asc_lm_cache_new(asc_lm *lm, int64_t capacity);
 ASC_API void asc_lm_cache_free(asc_lm_cache *cache); /* NULL is accepted */
 ASC_API void asc_lm_cache_reset(asc_lm_cache *cache);
@@ -236,12 +238,15 @@ ASC_API asc_tensor asc_lm_next(asc_lm_cache *cache, const int64_t *tokens, int64
 
 /* ---- one layer alone ---- */
 
-/* A mixing layer by name (asc_mixing_at), on width d_model; `config`: its JSON settings, "{}" for none. */
+/* A mixing layer by name (asc_mixing_at), on width d_model; `config`: its JSON settings, "{}" for none. NULL with the
+ * error set: ASC_ERR_ARG: no such mixing, a setting that is unknown, out of range or missing (`heads`);
+ * ASC_ERR_MEMORY. */
 ASC_API asc_layer *asc_layer_new(asc_ctx *ctx, const char *mixing, int64_t d_model, const char *config,
                                  asc_dtype dtype, uint64_t seed);
 ASC_API void asc_layer_free(asc_layer *layer); /* NULL is accepted */
 ASC_API asc_params *asc_layer_params(asc_layer *layer); /* borrowed */
-/* x (B, N, D) to (B, N, D). lengths: i64 (B), the tokens of each sequence that count, or null. */
+/* x (B, N, D) to (B, N, D). lengths: i64 (B), the tokens of each sequence that count, or null. ASC_ERR_ARG: x
+ * has another width or dtype, lengths another shape. */
 ASC_API asc_tensor asc_layer_forward(asc_layer *layer, asc_tensor x, asc_tensor lengths);
 /* The same; *aux, if aux is not NULL, gets the layer's auxiliary loss, a scalar with its weight in it, or null if its
  * settings ask for none. */
@@ -278,9 +283,9 @@ ASC_API asc_status asc_layer_hold(asc_layer *layer, const char *name, const doub
  *                -Σ_j A_ij log A_ij in nats, its mean over batch and rows; entropy_rows (B, H, N), each row's, f64;
  *                where there are positions in it, or a bias of the caller's, b_other (B, H, N, N), what these add, and
  *                s_base
- *   ascender     the same, and s_base, b_align, b_sep, b_coh (B, H, N, N), loss_coh, loss_sep, loss_align (scalars,
- *                without their weights; not of the background variant), z (B, H, N, d_z), and attn_without_sep, the
- *                attention with ω_sep = 0
+ *   ascender     the same, and s_base, b_align, b_sep, b_coh (B, H, N, N); gamma_align, gamma_coh, eta (B, H, N, 1),
+ *                the gates, and loss_coh, loss_sep, loss_align, scalars without their weights (neither of the
+ *                background variant); z (B, H, N, d_z), and attn_without_sep, the attention with ω_sep = 0
  *   grassmann    plucker (B, N, m, P), normalised, 0 where there is no pair; flow (B, N, G, P/G), the directions of
  *                their sum, one a group; gate (B, N, D); z (B, N, r)
  *   linear       s, attn, entropy, entropy_rows as the transformer, attn the weight of each key and s its logarithm but

@@ -136,8 +136,8 @@ typedef struct asc_model {
     char encoder_checksum[17]; /* asc_encoder_fingerprint of it; "" without */
 } asc_model;
 
-/* Opens a RUN (its best model) or a MODEL; new. `tokenizer`: NULL, or "word", "byte", "wordpiece:VOCAB_FILE" in
- * place of the model's own; a `word` of no run gets its words from the training split of `data`, which else may be
+/* Opens a RUN (its best model) or a MODEL; new. `tokenizer`: NULL, or one of asc_tokenizer_new in place of the model's
+ * own; a `word` of no run gets its words from the training split of `data`, which else may be
  * NULL. A file of tensors alone, as PyTorch saves a state_dict, is a model in a RUN, whose config.json and vocabulary
  * say what it is; a classifier's needs the names of its classes, too. ASC_ERR_IO, ASC_ERR_MEMORY; ASC_ERR_FORMAT: the
  * file is no model, or damaged; ASC_ERR_ARG: a tokenizer is needed, or the one given does not fit the model. */

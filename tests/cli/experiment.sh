@@ -210,6 +210,23 @@ for again in 1 2; do
     lacks err 'others train'
 done
 
+# ---- what would have no say is refused; null is what is not given ----
+base='"common": {"preset": "tiny", "data": "builtin:2000"}, "seeds": [1]'
+echo "{$base, \"systems\": {\"t\": {\"epochs\": 1}}}" >epochs.json
+status 2 "$ASCGRAD" experiment run epochs.json --set steps=2 --dry-run
+has err "steps: the experiment's grid, its tuning or every system says it$"
+echo "{$base, \"systems\": {\"t\": {}}, \"tune\": {\"grid\": {\"epochs\": [1, 2]}, \"steps\": 2}}" >both.json
+status 2 "$ASCGRAD" experiment run both.json --dry-run
+has err 'tune: steps: its grid has epochs, which says how long its runs are$'
+sed 's/\[1, 2\]}, "steps": 2/[1, 2]}, "steps": null, "seed": null/' both.json >null.json
+status 0 "$ASCGRAD" experiment run null.json --dry-run
+has out '^tune-t-epochs2-1$'
+
+# ---- "full" is the file as it is ----
+echo "{$base, \"systems\": {\"t\": {\"steps\": 2}}}" >plain.json
+status 0 "$ASCGRAD" experiment run plain.json --out plain
+status 0 "$ASCGRAD" experiment run plain.json --scale full --out plain
+
 # ---- why a run failed: its message, and not what it advises ----
 echo '{"common": {"preset": "tiny", "data": "builtin:2000", "steps": 12, "clip": 0, "warmup": 0, "lr": 1000,
     "weight_decay": 1000, "schedule": "constant"}, "systems": {"t": {}}, "seeds": [1]}' >loud.json

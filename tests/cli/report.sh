@@ -104,7 +104,7 @@ has dir/report.md '^Learning curves: validation perplexity over minutes by steps
 near "$(column dir/tables/targets.csv minutes)" "$(awk -v m="$(column dir/tables/targets.csv million_tokens)" \
     -v s="$(column dir/tables/speeds.csv tokens_per_s)" 'BEGIN { printf "%.15g", m * 1e6 / s / 60 }')" 'minutes'
 [ "$(wc -l <dir/tables/speeds.csv)" -eq 3 ] || fail 'each system with runs has a speed'
-near "$(sed -n 's/^ms a token of training,base,//p' dir/figures/cost.csv | cut -d, -f1)" \
+near "$(sed -n 's/^"*ms a token, timed for the report"*,base,//p' dir/figures/cost.csv | cut -d, -f1)" \
     "$(awk -v s="$(column dir/tables/speeds.csv tokens_per_s)" 'BEGIN { printf "%.15g", 1000 / s }')" 'ms a token'
 
 status 0 "$ASCGRAD" experiment report dir
@@ -205,11 +205,19 @@ cat >hybrid.json <<'END'
 {"name": "hybrid", "common": {"preset": "tiny", "data": "builtin:6000", "dim": 16, "heads": 2, "steps": 6, "layers": 4,
  "eval_every": 2, "threads": 1},
  "systems": {"late": {"mixing": ["transformer", "transformer", "ascender", "transformer"]}},
- "seeds": [1], "report": {"figures": ["omega"]}}
+ "seeds": [1], "report": {"figures": ["omega", "decomposition"]}}
 END
 status 0 "$ASCGRAD" experiment run hybrid.json --out hybrid
 status 0 "$ASCGRAD" experiment report hybrid
 has hybrid/figures/omega.csv '^late,sep,'
+has hybrid/report.md 'the scores of layer 2 and the parts'
+[ -s hybrid/figures/decomposition-maps.gp ] || fail 'no figure of the layer that is ASCender'
+cp hybrid/experiment.json kept.json
+sed 's/"figures"/"layer": 7, &/' kept.json >hybrid/experiment.json
+status 3 "$ASCGRAD" experiment report hybrid
+has hybrid/report.md '^Not drawn: hybrid/runs/late-1: '
+[ ! -e hybrid/figures/decomposition-maps.gp ] || fail 'a figure of the report before is left'
+cp kept.json hybrid/experiment.json
 sed 's/"figures"/"metric": "valid_pl", &/' hybrid/experiment.json >changed
 cp changed hybrid/experiment.json
 status 3 "$ASCGRAD" experiment report hybrid
@@ -326,4 +334,61 @@ has carried/tables/results.csv "^carried.*$(field ppl <out | cut -c 1-6)"
 sed 's/^{/{"report": {"carry": 8}, /' carried.json >wrong.json
 status 2 "$ASCGRAD" experiment run wrong.json --out carried
 has err 'report: carry: expected true or false'
+
+# ---- classifiers whose tokens differ are compared by their sequences ----
+mkdir sentences
+for split in train valid test; do
+    for i in 1 2 3 4 5 6 7 8; do
+        echo "{\"text\": \"some words of $split, $i\", \"label\": \"$((i % 2))\"}"
+    done >sentences/$split.jsonl
+done
+cat >cut.json <<'END'
+{"name": "cut", "common": {"preset": "tiny", "data": "sentences/", "layers": 1, "dim": 16, "heads": 2, "steps": 4,
+ "block": 64, "head": "classifier", "mask": "full", "threads": 1},
+ "systems": {"words": {"tokenizer": "word"}, "bytes": {"tokenizer": "byte"}}, "seeds": [1, 2]}
+END
+status 0 "$ASCGRAD" experiment run cut.json --out cut
+status 0 "$ASCGRAD" experiment report cut
+has cut/report.md '^[*]*8 sequences, differences in nats a sequence'
+lacks cut/report.md 'different tokens'
+
+# ---- a grid of texts: no sentence about tokens, and none of them is the best ----
+cat >grid.json <<'END'
+{"name": "grid", "common": {"preset": "tiny", "dim": 16, "heads": 2, "steps": 4, "pos_emb": false, "threads": 1},
+ "systems": {"one": {}, "two": {"lr": 1e-5}}, "seeds": [1], "report": {"figures": ["length"], "lengths": [8, 32]},
+ "grid": {"data": ["task:copy:length=16,train=60,valid=20,test=20", "task:copy:length=20,train=60,valid=20,test=20"]}}
+END
+status 0 "$ASCGRAD" experiment run grid.json --out grid
+status 0 "$ASCGRAD" experiment report grid
+lacks grid/report.md 'different tokens'
+lacks grid/report.md '^Smallest'
+run=$(echo grid/runs/one-*length_16*)
+for length in 8 32; do # a task's sequences have the length that is asked for
+    status 0 "$ASCGRAD" eval "$run" --split test --length $length --json
+    near "$(grep "length=16" grid/figures/length.csv | grep '^[^"]*"*one' | sed -n "s/.*,$length,//p" | cut -d, -f1)" \
+        "$(field ppl <out)" "perplexity at length $length"
+done
+
+# ---- values of the grid whose names are cut are no seeds of one another ----
+twelve='"transformer", "transformer", "transformer", "transformer", "transformer", "transformer", "transformer",
+ "transformer", "transformer", "transformer", "transformer"'
+cat >long.json <<END
+{"name": "long", "common": {"preset": "tiny", "data": "builtin:6000", "dim": 16, "heads": 2, "steps": 2, "layers": 12,
+ "threads": 1}, "systems": {"s": {}}, "seeds": [1],
+ "grid": {"model": [[$twelve, "grassmann"], [$twelve, "conv"]]}}
+END
+status 0 "$ASCGRAD" experiment run long.json --out long
+status 0 "$ASCGRAD" experiment report long
+has long/tables/results-2.csv ' #2",1,'
+
+# ---- a perplexity that is not finite loses nothing of the rest ----
+cat >wild.json <<'END'
+{"name": "wild", "common": {"preset": "tiny", "data": "builtin:6000", "layers": 1, "dim": 16, "heads": 2, "steps": 2,
+ "warmup": 0, "clip": 0, "pos_emb": false, "threads": 1},
+ "systems": {"tame": {}, "wild": {"optimizer": "sgd", "lr": 1000}},
+ "seeds": [1, 2], "report": {"figures": ["length", "cost"], "lengths": [8, 16]}}
+END
+status 0 "$ASCGRAD" experiment run wild.json --out wild
+status 0 "$ASCGRAD" experiment report wild
+has wild/report.md '^| wild | 2 | inf |'
 exit $failed

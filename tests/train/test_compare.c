@@ -219,6 +219,7 @@ static void make_other_blocks(void)
     make_system(0, "a", 1, 0, 0);
     make_system(1, "b", 1, .1, 0);
     model_of[1][0].scores.block = 16;
+    model_of[1][0].scores.train_checksum = 4;
     model_of[1][0].scores.n_blocks = ITEMS / 2;
 }
 

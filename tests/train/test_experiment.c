@@ -215,23 +215,26 @@ START_TEST(tuning_waits_for_a_run_that_failed)
     bool later;
     ck_assert_int_eq(asc_experiment_place(e, dir), ASC_OK);
     do_one(e, 3, ASC_EXPERIMENT_END_DONE);
-    do_one(e, 1, ASC_EXPERIMENT_END_FAILED);
+    do_one(e, 9, ASC_EXPERIMENT_END_FAILED);
     for (int i = 2; i < 6; i++) {
         do_one(e, 2, ASC_EXPERIMENT_END_DONE);
     }
     ck_assert_int_eq(asc_experiment_tuning_of(e, 0, &t), ASC_OK);
-    ck_assert(t.run == -1 && t.done == 3 && t.failed == 1);
+    ck_assert(t.run == -1 && t.done == 3 && t.failed == 1 && t.to_retry == 1);
     ck_assert_int_eq(asc_experiment_run_at(e, 6)->state, ASC_EXPERIMENT_STATE_WAITING);
     ck_assert_int_eq(asc_experiment_next(e, &run, &later), ASC_OK);
     ck_assert_int_eq(asc_experiment_run_at(e, run)->system, 1); /* the others go on */
     ck_assert_int_eq(asc_experiment_release(e, run, ASC_EXPERIMENT_END_STOPPED, NULL), ASC_OK);
     asc_experiment_free(e);
     e = asc_experiment_open(ctx, dir);
+    asc_experiment_time time;
+    ck_assert_int_eq(asc_experiment_time_of(e, &time), ASC_OK); /* reads what the failed one left, a loss of 9 */
     ck_assert_int_eq(asc_experiment_next(e, &run, &later), ASC_OK);
     ck_assert_int_eq(run, 1);
+    pretend(e, run, 10, 1, 20);
     ck_assert_int_eq(asc_experiment_release(e, run, ASC_EXPERIMENT_END_DONE, NULL), ASC_OK);
     ck_assert_int_eq(asc_experiment_tuning_of(e, 0, &t), ASC_OK);
-    ck_assert(t.run == 1 && t.failed == 0);
+    ck_assert(t.run == 1 && t.failed == 0 && t.to_retry == 0 && t.valid_loss == 1);
     char written[200];
     snprintf(written, sizeof written, "%s/tune/%s.json", dir, asc_experiment_system(e, 0));
     asc_experiment_free(e);

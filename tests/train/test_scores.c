@@ -210,7 +210,7 @@ START_TEST(damaged_files_are_refused)
     asc_safetensors_write(ctx, path, &(asc_named_tensor){"blocks.nats", t}, 1, &pair, 1);
     ck_assert_ptr_null(asc_scores_read(ctx, path));
     expect_error_with(ASC_ERR_FORMAT, "is no file of scores");
-    const asc_safetensors_pair pairs[] = {{"ascgrad_scores", "2"}, {"scores", "{\"block\": 4}"}, pair};
+    const asc_safetensors_pair pairs[] = {{"ascgrad_scores", "3"}, {"scores", "{\"block\": 4}"}, pair};
     asc_safetensors_write(ctx, path, &(asc_named_tensor){"blocks.nats", t}, 1, pairs, 3);
     ck_assert_ptr_null(asc_scores_read(ctx, path));
     expect_error_with(ASC_ERR_FORMAT, "its description of the scores is not whole");

@@ -93,10 +93,25 @@ static void note_command(int log, const command *c)
     dprintf(log, "\n");
 }
 
+/* A signal that the new process got under the parent's handlers would be lost: it has none of them when signals reach
+ * it again. */
+static void drop_handlers(const sigset_t *signals)
+{
+    static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
+        struct sigaction action;
+        if (sigaction(handled[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN) {
+            signal(handled[i], SIG_DFL);
+        }
+    }
+    sigprocmask(SIG_SETMASK, signals, NULL);
+}
+
 /* In the new process. It is in a group of its own, so that a Ctrl-C at the terminal reaches the parent, which passes it
  * on once; and it saves and ends where the parent is killed. */
-static _Noreturn void become(const command *c, int log, pid_t parent)
+static _Noreturn void become(const command *c, int log, pid_t parent, const sigset_t *signals)
 {
+    drop_handlers(signals);
     setpgid(0, 0);
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -126,10 +141,14 @@ bool child_start(asc_ctx *ctx, child *c, asc_experiment *e, int run, int threads
     }
     note_command(out, &line);
     pid_t parent = getpid();
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
     c->pid = fork();
     if (c->pid == 0) {
-        become(&line, out, parent);
+        become(&line, out, parent, &before);
     }
+    sigprocmask(SIG_SETMASK, &before, NULL);
     close(out);
     c->run = run;
     if (c->pid < 0) {

@@ -338,17 +338,24 @@ static void wind_up(worker *w)
 
 /* ---- the end ---- */
 
-/* Names the systems whose tuning is over and has chosen nothing, as no value's loss is finite; how many. */
+/* Names the systems whose tuning is over and has chosen nothing, as no value's loss is finite or runs failed; how many.
+ */
 static int tell_untuned(const worker *w)
 {
     asc_experiment_tuning t;
     const char *system;
     int n = 0;
     for (int i = 0; asc_experiment_tuned_key(w->e, 0) && (system = asc_experiment_system(w->e, i)); i++) {
-        if (asc_experiment_tuning_of(w->e, i, &t) == ASC_OK && t.run < 0 && t.done == t.tried && t.failed == t.tried) {
-            cli_message("%s: of what was tuned no value has a finite loss: it has no runs", system);
-            n++;
+        if (asc_experiment_tuning_of(w->e, i, &t) || t.run >= 0 || t.done < t.tried) {
+            continue;
         }
+        if (t.to_retry > 0) {
+            cli_message("%s: %d of the %d runs of its tuning failed: its own wait until they are tried again", system,
+                        t.to_retry, t.tried);
+        } else {
+            cli_message("%s: of what was tuned no value has a finite loss: it has no runs", system);
+        }
+        n++;
     }
     return n;
 }

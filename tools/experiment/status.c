@@ -150,6 +150,17 @@ static int print_run(asc_ctx *ctx, const asc_experiment *e, const asc_experiment
     return *why ? CLI_IO : CLI_OK;
 }
 
+static void print_unchosen(const asc_experiment_tuning *t)
+{
+    if (t->to_retry > 0) {
+        cli_print("%d of %d done, %d failed: nothing is chosen before they are tried again\n", t->done - t->to_retry,
+                  t->tried, t->to_retry);
+    } else {
+        cli_print("%d of %d done%s\n", t->done, t->tried,
+                  t->done == t->tried ? ", none with a finite loss: its runs cannot begin" : "");
+    }
+}
+
 static void print_tuning(asc_experiment *e)
 {
     asc_experiment_tuning t;
@@ -169,8 +180,7 @@ static void print_tuning(asc_experiment *e)
                       accurate ? t.valid_accuracy : t.valid_loss, t.tried,
                       t.at_edge ? "; at the edge of what was tried: a wider grid may do better" : "");
         } else {
-            cli_print("%d of %d done%s\n", t.done, t.tried,
-                      t.done == t.tried ? ", none with a finite loss: its runs cannot begin" : "");
+            print_unchosen(&t);
         }
     }
 }

@@ -94,7 +94,7 @@ static bool is_open(const document *d)
 /* Whether a report writes files of that name. */
 static bool is_ours(const char *name)
 {
-    static const char *const endings[] = {".csv", ".svg"};
+    static const char *const endings[] = {".csv", ".svg", ".png", ".gp"};
     const char *point = strrchr(name, '.');
     for (size_t i = 0; point && i < sizeof endings / sizeof *endings; i++) {
         if (strcmp(point, endings[i]) == 0) {
@@ -424,11 +424,12 @@ static void put_cell(table *t, const char *text)
     }
 }
 
+/* In the column's digits, where the number has few before them. */
 static void format_number(const column *c, double value, char text[40])
 {
-    if (!isfinite(value)) {
+    if (isnan(value)) {
         snprintf(text, 40, "-");
-    } else if (c->digits < 0) {
+    } else if (c->digits < 0 || !(fabs(value) < 1e15)) {
         snprintf(text, 40, "%.4g", value);
     } else {
         snprintf(text, 40, "%.*f", c->digits, value);

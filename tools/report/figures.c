@@ -34,19 +34,44 @@ static double bits_of(const trained *t)
                           : (double)NAN;
 }
 
-/* Whether models with scores have different tokens. */
-bool report_tokens_differ(const report *r)
+static uint32_t text_of(const asc_scores *s)
+{
+    return s->text_checksum;
+}
+
+static uint32_t tokens_of(const asc_scores *s)
+{
+    return s->token_checksum;
+}
+
+/* Whether models with scores, of one cell or with -1 of all, have different checksums. */
+static bool differ(const report *r, int cell, uint32_t (*checksum)(const asc_scores *s))
 {
     const asc_scores *first = NULL;
     bool differ = false;
     for (int i = 0; i < r->n_variants; i++) {
-        for (int64_t k = 0; k < r->variants[i].n; k++) {
+        for (int64_t k = 0; k < r->variants[i].n && (cell < 0 || r->variants[i].cell == cell); k++) {
             const asc_scores *scores = r->variants[i].runs[k].scores;
             first = first ? first : scores;
-            differ = differ || (scores && scores->token_checksum != first->token_checksum);
+            differ = differ || (scores && checksum(scores) != checksum(first));
         }
     }
     return differ;
+}
+
+bool report_texts_differ(const report *r)
+{
+    return differ(r, -1, text_of);
+}
+
+/* Those of one text, and those that are compared with one another whatever their texts. */
+bool report_tokens_differ(const report *r)
+{
+    bool any = !report_texts_differ(r) && differ(r, -1, tokens_of);
+    for (int c = 0; c < r->n_cells; c++) {
+        any = any || differ(r, c, tokens_of);
+    }
+    return any;
 }
 
 static double wrong_of(const trained *t)
@@ -111,10 +136,14 @@ static double mflop_of(const trained *t)
     return 1000 * asc_run_info_of(t->run)->gflop_per_token;
 }
 
-/* By the steps that were timed for the report, if some were. */
 static double ms_of(const trained *t)
 {
-    return 1000 / (isfinite(t->speed.mean) ? t->speed.mean : asc_run_info_of(t->run)->tokens_per_s);
+    return 1000 / asc_run_info_of(t->run)->tokens_per_s;
+}
+
+static double timed_ms_of(const trained *t)
+{
+    return 1000 / t->speed.mean;
 }
 
 static double memory_of(const trained *t)
@@ -127,10 +156,15 @@ static const struct cost {
     report_number *of;
 } costs[] = {
     {"MFLOP a token of training", mflop_of},
-    {"ms a token of training", ms_of},
+    {"ms a token by the runs' clocks", ms_of},
     {"peak memory, MiB", memory_of},
-};
+}, timed = {"ms a token, timed for the report", timed_ms_of}; /* one clock for all */
 enum { COSTS = sizeof costs / sizeof *costs };
+
+static const struct cost *cost_at(const report *r, int i)
+{
+    return costs[i].of == ms_of && r->bench_threads > 0 ? &timed : &costs[i];
+}
 
 /* The points of one kind of cost, one series a variant, and behind them the front. */
 typedef struct scatter {
@@ -210,7 +244,7 @@ static void draw_cost(report *r)
     scatter s[COSTS];
     double key = 0;
     for (int i = 0; i < COSTS; i++) {
-        bool any = collect_costs(r, &costs[i], &s[i]);
+        bool any = collect_costs(r, cost_at(r, i), &s[i]);
         panels += any;
         key = any ? fmax(key, figure_key_width(s[i].series, s[i].n + (s[i].n_front > 0))) : key;
     }
@@ -229,8 +263,8 @@ static void draw_cost(report *r)
                     s[i].series[k].unkeyed = !last;
                 }
                 figure_curves(&f, &box,
-                              &(figure_plot){.panel = costs[i].title,
-                                             .x_title = costs[i].title,
+                              &(figure_plot){.panel = cost_at(r, i)->title,
+                                             .x_title = cost_at(r, i)->title,
                                              .y_title = report_quality_title(r),
                                              .series = s[i].series,
                                              .n_series = s[i].n + (s[i].n_front > 0),
@@ -369,7 +403,6 @@ static bool reaches(const asc_run *run, int64_t length)
 /* The perplexity in blocks of a length, over the seeds; NaN where it can't be had. */
 static asc_spread quality_at(report *r, const variant *v, int64_t length)
 {
-    asc_spread s = {NAN, NAN};
     double *values = report_numbers(r, v->n);
     int64_t n = 0;
     for (int64_t i = 0; values && i < v->n && reaches(v->runs[i].run, length); i++) {
@@ -384,10 +417,7 @@ static asc_spread quality_at(report *r, const variant *v, int64_t length)
         }
         asc_scores_free(r->ctx, scores);
     }
-    if (n > 0 && asc_error(r->ctx) == ASC_OK) {
-        s.mean = asc_stats_mean(r->ctx, values, n, &s.std);
-    }
-    return s;
+    return asc_error(r->ctx) ? (asc_spread){NAN, NAN} : report_spread_of(r, values, n);
 }
 
 static figure_series lengths_of(report *r, int number, const int64_t *lengths, int64_t n)

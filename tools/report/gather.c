@@ -43,20 +43,65 @@ static void name_cell(report *r, int run, char name[REPORT_NAME])
     }
 }
 
-static int find_cell(report *r, const char *name)
+/* Whether two runs have the same values of the grid. */
+static bool is_same_cell(report *r, int a, int b)
 {
+    const char *key;
+    bool same = true;
+    for (int k = 0; same && (key = asc_experiment_key(r->experiment, k)); k++) {
+        const char *x = asc_experiment_value(r->experiment, a, key), *y = asc_experiment_value(r->experiment, b, key);
+        same = x && y ? strcmp(x, y) == 0 : x == y;
+    }
+    return same;
+}
+
+/* Names that were cut may be equal; what stands behind tells them apart. `number`: of those of that name so far. */
+static void number_name(char name[REPORT_NAME], int number)
+{
+    enum { MARK = 16 };
+    size_t length = strlen(name), at = length < REPORT_NAME - MARK ? length : REPORT_NAME - MARK;
+    if (number > 1) {
+        snprintf(name + at, REPORT_NAME - at, " #%d", number);
+    }
+}
+
+static int find_cell(report *r, int run)
+{
+    int alike = 1;
+    char name[REPORT_NAME];
     for (int i = 0; i < r->n_cells; i++) {
-        if (strcmp(r->cells[i].name, name) == 0) {
+        if (is_same_cell(r, r->cells[i].run, run)) {
             return i;
         }
+    }
+    name_cell(r, run, name);
+    for (int i = 0; i < r->n_cells; i++) {
+        char other[REPORT_NAME];
+        name_cell(r, r->cells[i].run, other);
+        alike += strcmp(other, name) == 0;
     }
     cell *c = grow(r, (void **)&r->cells, r->n_cells, sizeof *c);
     if (!c) {
         return -1;
     }
     snprintf(c->name, sizeof c->name, "%s", name);
+    number_name(c->name, alike);
+    c->run = run;
     c->baseline = -1;
     return r->n_cells++;
+}
+
+static void name_variant(report *r, variant *v)
+{
+    const char *name = r->cells[v->cell].name;
+    snprintf(v->cut, sizeof v->cut, "%.80s%s%.70s", asc_experiment_system(r->experiment, v->system), *name ? ", " : "",
+             name);
+    snprintf(v->name, sizeof v->name, "%s", v->cut);
+    int alike = 1;
+    for (const variant *other = r->variants; other < v; other++) {
+        alike += strcmp(other->cut, v->cut) == 0;
+    }
+    number_name(v->name, alike);
 }
 
 static variant *find_variant(report *r, int system, int cell)
@@ -68,12 +113,10 @@ static variant *find_variant(report *r, int system, int cell)
     }
     variant *v = cell < 0 ? NULL : grow(r, (void **)&r->variants, r->n_variants, sizeof *v);
     if (v) {
-        const char *name = r->cells[cell].name;
-        snprintf(v->name, sizeof v->name, "%.80s%s%.70s", asc_experiment_system(r->experiment, system),
-                 *name ? ", " : "", name);
         v->system = system;
         v->cell = cell;
         v->mark = "";
+        name_variant(r, v);
         r->n_variants++;
     }
     return v;
@@ -81,9 +124,7 @@ static variant *find_variant(report *r, int system, int cell)
 
 static asc_status add_run(report *r, int number, const asc_experiment_run *planned)
 {
-    char name[REPORT_NAME];
-    name_cell(r, number, name);
-    variant *v = find_variant(r, planned->system, find_cell(r, name));
+    variant *v = find_variant(r, planned->system, find_cell(r, number));
     if (!v) {
         return asc_error(r->ctx);
     }
@@ -163,6 +204,20 @@ int64_t report_seeds(const variant *v)
     return n;
 }
 
+asc_spread report_spread_of(report *r, const double *values, int64_t n)
+{
+    asc_spread s = {NAN, NAN};
+    for (int64_t i = 0; i < n; i++) {
+        if (isinf(values[i])) {
+            return (asc_spread){values[i], NAN};
+        }
+    }
+    if (n > 0) {
+        s.mean = asc_stats_mean(r->ctx, values, n, &s.std);
+    }
+    return s;
+}
+
 asc_spread report_spread(report *r, const variant *v, report_number *number)
 {
     asc_spread s = {NAN, NAN};
@@ -171,12 +226,12 @@ asc_spread report_spread(report *r, const variant *v, report_number *number)
     double *values = report_numbers(r, v->n);
     for (int64_t i = 0; values && i < v->n; i++) {
         double value = report_counts(&v->runs[i]) ? number(&v->runs[i]) : NAN;
-        if (isfinite(value)) {
+        if (!isnan(value)) {
             values[n++] = value;
         }
     }
-    if (n > 0) {
-        s.mean = asc_stats_mean(r->ctx, values, n, &s.std);
+    if (values) {
+        s = report_spread_of(r, values, n);
     }
     asc_scope_end(r->ctx);
     return s;

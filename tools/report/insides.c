@@ -10,11 +10,29 @@ static int64_t wish(const report *r, const char *key, int64_t usual)
     return json_is_integer(value) && json_integer_value(value) >= 0 ? json_integer_value(value) : usual;
 }
 
-/* Looks into the model of a run; false with a word where that fails. In any case to be closed. */
-static bool look(report *r, const asc_run *run, inspection *in)
+/* The first of a run's layers that is ASCender's; -1: none is. */
+static int64_t find_ascender(const asc_run *run)
 {
+    const char *mix = asc_run_setting(run, "mix"); /* JSON: a name, or one a layer */
+    json_t *names = mix ? json_loads(mix, JSON_DECODE_ANY, NULL) : NULL, *name;
+    const char *all = json_string_value(names);
+    int64_t found = all && strcmp(all, "ascender") == 0 ? 0 : -1;
+    size_t i;
+    json_array_foreach(names, i, name) {
+        const char *text = json_string_value(name);
+        found = found < 0 && text && strcmp(text, "ascender") == 0 ? (int64_t)i : found;
+    }
+    json_decref(names);
+    return found;
+}
+
+/* Looks into a layer of the model of a run; false with a word, in the report too, where that fails. In any case to be
+ * closed. */
+static bool look(report *r, const asc_run *run, int64_t layer, inspection *in)
+{
+    char text[600];
     *in = (inspection){.ctx = r->ctx,
-                       .layer = wish(r, "layer", 0),
+                       .layer = layer,
                        .head = -1,
                        .name = asc_run_folder(run),
                        .formats = r->doc.status ? 0 : FIGURE_SVG | FIGURE_PNG | FIGURE_CSV | FIGURE_SCRIPT};
@@ -22,8 +40,11 @@ static bool look(report *r, const asc_run *run, inspection *in)
     if (in->model && inspect_begin(in, NULL, NULL, wish(r, "tokens", 12)) == ASC_OK) {
         return true;
     }
-    cli_message("%s: %s", asc_run_folder(run), asc_error_message(r->ctx));
+    snprintf(text, sizeof text, "%s: %s", asc_run_folder(run), asc_error_message(r->ctx));
+    cli_message("%s", text);
+    document_text(&r->doc, "Not drawn: %s.", text);
     asc_error_clear(r->ctx);
+    r->status = r->status > CLI_IO ? r->status : CLI_IO;
     return false;
 }
 
@@ -51,22 +72,28 @@ static void draw(report *r, inspection *in, int (*draw_it)(inspection *in), cons
     document_figure(&r->doc, full, "png", caption);
 }
 
-/* Of the first seed of the first system that has ASCender layers: others are a matter for `ascgrad inspect`. */
+/* Of the first seed of the first system that has ASCender layers, the first of these unless the experiment names one:
+ * others are a matter for `ascgrad inspect`. */
 void report_figure_decomposition(report *r)
 {
     for (int i = 0; i < r->n_variants; i++) {
         const variant *v = &r->variants[i];
-        const char *mix = v->n > 0 ? asc_run_setting(v->runs[0].run, "mix") : NULL;
+        int64_t first = v->n > 0 ? find_ascender(v->runs[0].run) : -1, layer = wish(r, "layer", first);
         inspection in;
-        if (!mix || !strstr(mix, "ascender")) {
+        if (first < 0) {
             continue;
         }
-        if (look(r, v->runs[0].run, &in) && inspect_has_maps(&in)) {
+        if (look(r, v->runs[0].run, layer, &in)) {
             char caption[400];
             snprintf(caption, sizeof caption,
-                     "%s, seed %lld: the scores of a layer and the parts that they are the sum of.", v->name,
-                     (long long)v->runs[0].seed);
-            draw(r, &in, inspect_draw_maps, "decomposition", "maps", caption);
+                     "%s, seed %lld: the scores of layer %lld and the parts that they are the sum of.", v->name,
+                     (long long)v->runs[0].seed, (long long)layer);
+            if (inspect_has_maps(&in)) {
+                draw(r, &in, inspect_draw_maps, "decomposition", "maps", caption);
+            } else {
+                document_text(&r->doc, "Score decomposition: layer %lld of %s has no scores.", (long long)layer,
+                              v->name);
+            }
         }
         end_look(r, &in);
         return;
@@ -80,10 +107,10 @@ static bool draw_heads(report *r, const variant *v, const char *kind)
     inspection first;
     json_t *others = json_array();
     char caption[400], name[REPORT_NAME + 60];
-    bool any = v->n > 0 && look(r, v->runs[0].run, &first) && inspect_has_heads(&first);
+    bool any = v->n > 0 && look(r, v->runs[0].run, 0, &first) && inspect_has_heads(&first);
     for (int64_t i = 1; any && i < v->n; i++) {
         inspection in;
-        if (look(r, v->runs[i].run, &in)) {
+        if (look(r, v->runs[i].run, 0, &in)) {
             json_array_append(others, in.summary);
         }
         end_look(r, &in);

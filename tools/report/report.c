@@ -113,7 +113,7 @@ static void write_beginning(report *r)
     json_array_foreach(r->left_out, n, why) {
         document_text(&r->doc, "Left out of what is averaged: %s", json_string_value(why));
     }
-    if (best) {
+    if (best && !report_texts_differ(r)) {
         asc_spread s = report_spread(r, best, report_quality(r));
         text[0] = '\0';
         if (isfinite(s.std)) {

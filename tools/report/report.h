@@ -25,7 +25,7 @@ typedef struct trained {
 
 /* A system with one value of each key of the grid, and its runs, one a seed. */
 typedef struct variant {
-    char name[REPORT_NAME];
+    char name[REPORT_NAME], cut[REPORT_NAME]; /* that others may have, too, when it was cut */
     int system, cell;
     int planned, failed;
     trained *runs;
@@ -35,11 +35,13 @@ typedef struct variant {
 
 /* Variants with the same values of the grid are compared with each other. */
 typedef struct cell {
-    char name[REPORT_NAME]; /* "layers 6"; "" without a grid */
+    char name[REPORT_NAME]; /* "layers 6"; "" without a grid; "… #2" where a longer one would be another's */
+    int run;                /* the number of a run that has the values */
     int baseline;           /* the variant that the others are compared with; -1: none */
     int *order;             /* [n]: the variants, the baseline first: the systems of `compared` */
     int64_t n;
-    asc_compared *compared; /* NULL: there is nothing to compare */
+    asc_compared *compared; /* NULL: there is nothing to compare, */
+    char reason[400];       /* or this is why it can't be; "" */
 } cell;
 
 typedef struct report {
@@ -71,9 +73,12 @@ void report_free(report *r);
 bool report_counts(const trained *t);
 int64_t report_seeds(const variant *v);
 
-/* The finite ones of a number of each run of a variant that counts: their mean and deviation. */
+/* A number of each run of a variant that counts, where it is known: mean and deviation, infinite with one that is. */
 typedef double report_number(const trained *t);
 asc_spread report_spread(report *r, const variant *v, report_number *number);
+
+/* The same of n numbers. */
+asc_spread report_spread_of(report *r, const double *values, int64_t n);
 
 /* Room for n numbers, in the scope; NULL with the error set. */
 double *report_numbers(report *r, int64_t n);
@@ -134,6 +139,9 @@ bool report_is_of_classes(const report *r);
  * perplexities don't compare. */
 report_number *report_quality(const report *r);
 bool report_tokens_differ(const report *r);
+
+/* Whether the grid or systems have texts of their own, so that no number says which of all models is the best. */
+bool report_texts_differ(const report *r);
 const char *report_quality_title(const report *r);
 
 /* ---- figures (curves.c, figures.c, insides.c) ---- */

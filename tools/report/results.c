@@ -124,7 +124,7 @@ static void choose_columns(report *r, const measure *measures, column columns[FI
     for (; measures[m].of; m++) {
         bool any = false;
         for (int i = 0; i < r->n_variants; i++) {
-            any = any || isfinite(report_spread(r, &r->variants[i], measures[m].of).mean);
+            any = any || !isnan(report_spread(r, &r->variants[i], measures[m].of).mean);
         }
         columns[FIXED + m] = measures[m].column;
         columns[FIXED + m].absent = !any;

@@ -44,7 +44,7 @@ static asc_scores *evaluate(report *r, const asc_run *run, int64_t block)
     char cache[4096];
     asc_experiment_cache(r->experiment, 0, cache, sizeof cache);
     opened o = open_model(r->ctx, asc_run_folder(run), NULL, NULL);
-    if (asc_error(r->ctx) == ASC_OK && open_split(r->ctx, &o, open_kind(r->split), true, 0) == ASC_OK &&
+    if (asc_error(r->ctx) == ASC_OK && open_split(r->ctx, &o, open_kind(r->split), true, block) == ASC_OK &&
         open_features(r->ctx, &o, open_kind(r->split), &(open_encoding){.cache = cache}) == ASC_OK) {
         asc_eval_options how = {.batch = o.model->batch, .length = block, .progress = progress_watched, .user = &watch,
                                 .features = o.features, .carry = r->carry ? asc_lm_carry(o.model->lm) : 0};
@@ -332,7 +332,8 @@ static asc_status compare_cell(report *r, int number)
     }
     asc_scope_end(r->ctx);
     if (!c->compared && asc_error(r->ctx) != ASC_ERR_MEMORY) {
-        cli_message("no comparison%s%s: %s", *c->name ? " of " : "", c->name, asc_error_message(r->ctx));
+        snprintf(c->reason, sizeof c->reason, "%s", asc_error_message(r->ctx));
+        cli_message("no comparison%s%s: %s", *c->name ? " of " : "", c->name, c->reason);
         asc_error_clear(r->ctx);
     }
     return asc_error(r->ctx);

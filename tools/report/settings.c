@@ -183,9 +183,9 @@ static void tell_tuning(report *r)
             document_item(&r->doc, name, "%s, the best of %d tried%s", chosen, tuning.tried,
                           tuning.at_edge ? "; it is at the grid's edge: a wider grid may do better" : "");
         } else {
-            bool over = tuning.done == tuning.tried;
-            document_item(&r->doc, name, "%s, %d of %d done", over ? "none has a finite loss" : "not tuned yet",
-                          tuning.done, tuning.tried);
+            bool wild = tuning.done == tuning.tried && tuning.to_retry == 0;
+            document_item(&r->doc, name, "%s, %d of %d done", wild ? "none has a finite loss" : "not tuned yet",
+                          tuning.done - tuning.to_retry, tuning.tried);
         }
     }
     document_items_end(&r->doc);

@@ -16,7 +16,8 @@ static const column significance[] = {
     {"d_z", "cohen_dz", COLUMN_NUMBER, 2, false},
     {"Cliff's \xce\xb4", "cliff_delta", COLUMN_NUMBER, 3, false},
     {"seeds", "seed_pairs", COLUMN_NUMBER, 0, false},
-    {"seeds, 95 %: from", "seeds_ci_low", COLUMN_NUMBER, 4, false},
+    {"seeds, difference", "seeds_difference", COLUMN_NUMBER, 4, false},
+    {"95 %: from", "seeds_ci_low", COLUMN_NUMBER, 4, false},
     {"to", "seeds_ci_high", COLUMN_NUMBER, 4, false},
     {"p seeds", "p_seeds", COLUMN_NUMBER, -1, false},
     {0},
@@ -31,7 +32,8 @@ static const column rights[] = {
     {"p random.", "p_randomization", COLUMN_NUMBER, -1, false},
     {"p Holm", "p_holm", COLUMN_NUMBER, -1, false},
     {"seeds", "seed_pairs", COLUMN_NUMBER, 0, false},
-    {"seeds, 95 %: from", "seeds_ci_low", COLUMN_NUMBER, 2, false},
+    {"seeds, difference", "seeds_difference", COLUMN_NUMBER, 2, false},
+    {"95 %: from", "seeds_ci_low", COLUMN_NUMBER, 2, false},
     {"to", "seeds_ci_high", COLUMN_NUMBER, 2, false},
     {"p seeds", "p_seeds", COLUMN_NUMBER, -1, false},
     {"McNemar: p median", "mcnemar_p_median", COLUMN_NUMBER, -1, false},
@@ -93,6 +95,7 @@ static void put_rights(report *r, const cell *c, int number)
                                   s->items.p_randomization,
                                   s->p_holm,
                                   (double)s->seeds.n,
+                                  100 * seeds.difference,
                                   100 * seeds.low,
                                   100 * seeds.high,
                                   s->seeds.p,
@@ -114,7 +117,7 @@ static void put_comparison(report *r, table *t, const cell *c, const asc_compari
     table_text(t, r->variants[c->order[one->b]].name);
     const double numbers[] = {s->difference, s->ci_low,   s->ci_high,     s->p_bootstrap,       s->p_randomization,
                               one->p_holm,   s->cohen_dz, s->cliff_delta, (double)one->seeds.n,
-                              seeds.low,     seeds.high,  one->seeds.p};
+                              seeds.difference, seeds.low, seeds.high,    one->seeds.p};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         table_number(t, numbers[i]);
     }
@@ -134,17 +137,34 @@ static void tell_spread(report *r, const cell *c)
     document_items_end(&r->doc);
 }
 
+/* Whether systems are compared that have seeds of their own, which a difference of means over items has, too. */
+static bool has_other_seeds(const cell *c)
+{
+    bool other = false;
+    for (int64_t k = 0; k < c->compared->n_comparisons; k++) {
+        const asc_comparison *one = &c->compared->comparison[k];
+        other = other || one->seeds.n < c->compared->system[one->a].seeds ||
+                one->seeds.n < c->compared->system[one->b].seeds;
+    }
+    return other;
+}
+
 void report_significance(report *r)
 {
     document_heading(&r->doc, "Significance");
-    bool any = false;
+    bool any = false, other = false, refused = false;
     for (int i = 0; i < r->n_cells; i++) {
         const cell *c = &r->cells[i];
         char name[40], title[REPORT_NAME + 120];
         if (!c->compared) {
+            if (*c->reason) {
+                document_text(&r->doc, "%s%snot compared: %s.", c->name, *c->name ? ": " : "", c->reason);
+            }
+            refused = refused || *c->reason;
             continue;
         }
         any = true;
+        other = other || has_other_seeds(c);
         snprintf(name, sizeof name, i ? "significance-%d" : "significance", i + 1);
         compare_words words = compare_words_of(c->compared->unit,
                                                report_is_classifier(r->variants[c->order[0]].runs));
@@ -159,9 +179,17 @@ void report_significance(report *r)
         put_rights(r, c, i);
         tell_spread(r, c);
     }
-    document_text(&r->doc, any ? "A difference below 0: the system predicts better. Tests and intervals over items "
-                                 "stand for other texts, not for other seeds: \"p seeds\", exact up to 12, and the "
-                                 "interval before it, by Student's t, are about those."
-                               : "There is nothing to compare: two systems with models that were evaluated and a "
-                                 "baseline among them are needed.");
+    if (any) {
+        document_text(&r->doc, "A difference below 0: the system predicts better. Tests and intervals over items "
+                               "stand for other texts, not for other seeds: \"p seeds\", exact up to 12, and the "
+                               "interval before it, by Student's t, are about those.");
+    } else if (!refused) {
+        document_text(&r->doc, "There is nothing to compare: two systems with models that were evaluated and a "
+                               "baseline among them are needed.");
+    }
+    if (other) {
+        document_text(&r->doc, "Where two systems have other seeds than one another, the difference is that of their "
+                               "means, each over all that it has; what \"seeds\" says is of those that both have, "
+                               "pair by pair.");
+    }
 }

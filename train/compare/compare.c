@@ -125,7 +125,7 @@ static asc_spread spread_of(work *w, const asc_system *system, double (*value)(c
 static bool share_order(const asc_scores *a, const asc_scores *b)
 {
     return a->seed >= 0 && a->seed == b->seed && a->train_checksum && a->train_checksum == b->train_checksum &&
-           a->token_checksum == b->token_checksum && a->block == b->block;
+           a->token_checksum == b->token_checksum;
 }
 
 /* Pairs up the seeds that share their order, each once: their values to over + most and over + 2 most. */

@@ -69,16 +69,14 @@ static asc_status evaluate(asc_ctx *ctx, const asc_model *model, scorer *s)
     return asc_evaluate(ctx, model->lm, s->split, &own, &s->scores->result);
 }
 
-/* Of what is predicted from what: of a classifier the classes, too, which compare with no tokens. */
+/* Of what is predicted: of a classifier the classes, which compare however their sequences are cut into tokens. */
 static uint32_t token_checksum(const asc_lm *lm, const asc_split *split)
 {
-    uint32_t crc = 0;
-    if (!asc_lm_pair_inputs(lm).pairs) {
-        crc = asc_file_crc(crc, split->tokens, (size_t)split->n_tokens, sizeof *split->tokens);
-        crc = split->given ? asc_file_crc(crc, split->given, (size_t)split->n_tokens, sizeof *split->given) : crc;
+    if (asc_lm_classes(lm) > 0 && split->labels) {
+        return asc_file_crc(0, split->labels, (size_t)split->n_sequences, sizeof *split->labels);
     }
-    bool classes = asc_lm_classes(lm) > 0 && split->labels;
-    return classes ? asc_file_crc(crc, split->labels, (size_t)split->n_sequences, sizeof *split->labels) : crc;
+    uint32_t crc = asc_file_crc(0, split->tokens, (size_t)split->n_tokens, sizeof *split->tokens);
+    return split->given ? asc_file_crc(crc, split->given, (size_t)split->n_tokens, sizeof *split->given) : crc;
 }
 
 static int64_t whole_number(const json_t *object, const char *key)
@@ -86,9 +84,9 @@ static int64_t whole_number(const json_t *object, const char *key)
     return json_integer_value(json_object_get(object, key));
 }
 
-/* What the order of a run's blocks follows from, beside its text and its seed: nothing, where they are read at random
- * one by one. */
-static uint32_t fold_order(uint32_t crc, const json_t *config)
+/* What the order of a run's blocks follows from, beside its text and its seed: of a stream their length, where they
+ * are read at random one by one. */
+static uint32_t fold_order(uint32_t crc, const json_t *config, bool stream)
 {
     const json_t *plan = json_object_get(config, "plan");
     const char *blocks = json_string_value(json_object_get(plan, "block_schedule"));
@@ -100,19 +98,23 @@ static uint32_t fold_order(uint32_t crc, const json_t *config)
         snprintf(text, sizeof text, "%s %" PRId64, carried ? "carried" : "grouped",
                  whole_number(config, "batch") * (carried ? whole_number(config, "accumulate") : 1));
     }
+    if (stream) {
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof text - n, " block %" PRId64, whole_number(json_object_get(config, "model"), "block"));
+    }
     crc = blocks ? (uint32_t)crc32_z(crc, (const Bytef *)blocks, strlen(blocks)) : crc;
     crc = batches && carried ? (uint32_t)crc32_z(crc, (const Bytef *)batches, strlen(batches)) : crc;
     return *text ? (uint32_t)crc32_z(crc, (const Bytef *)text, strlen(text)) : crc;
 }
 
 /* What the run knows of how its model was trained. */
-static asc_status read_run(asc_ctx *ctx, const char *folder, asc_scores *scores)
+static asc_status read_run(asc_ctx *ctx, const char *folder, bool stream, asc_scores *scores)
 {
     char *path = asc_path_join(ctx, folder, "config.json");
     json_t *config = path ? asc_json_read(ctx, path, true) : NULL, *seed = json_object_get(config, "seed");
     const char *train = json_string_value(json_object_get(json_object_get(config, "data_checksum"), "train"));
     scores->seed = json_is_integer(seed) ? json_integer_value(seed) : -1;
-    scores->train_checksum = train ? fold_order((uint32_t)strtoul(train, NULL, 16), config) : 0;
+    scores->train_checksum = train ? fold_order((uint32_t)strtoul(train, NULL, 16), config, stream) : 0;
     json_decref(config);
     asc_path_free(ctx, path);
     asc_run *run = asc_error(ctx) ? NULL : asc_run_read(ctx, folder);
@@ -169,7 +171,7 @@ asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *spl
     scores->parameters = asc_params_numel(asc_lm_params(model->lm));
     scores->pairs = asc_lm_pair_inputs(model->lm).pairs;
     scores->classes = asc_lm_classes(model->lm);
-    scores->block = scores->pairs ? 1 : split->n_sequences > 0 ? asc_split_longest(split) : length;
+    scores->block = scores->classes ? 1 : split->n_sequences > 0 ? asc_split_longest(split) : length;
     scores->carry = options->carry;
     scores->text_checksum = split->checksum;
     scores->token_checksum = token_checksum(model->lm, split);
@@ -179,7 +181,7 @@ asc_scores *asc_score(asc_ctx *ctx, const asc_model *model, const asc_split *spl
     for (int64_t i = 0; i < scores->n_lines; i++) {
         s.lines[i].bytes = split->lines[i].bytes;
     }
-    if ((model->run && read_run(ctx, model->run, scores)) || evaluate(ctx, model, &s)) {
+    if ((model->run && read_run(ctx, model->run, split->n_sequences == 0, scores)) || evaluate(ctx, model, &s)) {
         asc_scores_free(ctx, scores);
         return NULL;
     }

@@ -12,7 +12,7 @@
 #include "train/compare/scores.h"
 
 #define SCORES_KEY "ascgrad_scores" /* of the metadata; its value is the version */
-#define SCORES_VERSION "2"
+#define SCORES_VERSION "3"
 
 /* ---- numbers of the whole ---- */
 

@@ -95,15 +95,20 @@ static json_t *define_settings(asc_ctx *ctx, const char *where, const json_t *gi
     return settings;
 }
 
+const char *asc_define_rival(const char *key)
+{
+    return strcmp(key, "steps") == 0 ? "epochs" : strcmp(key, "epochs") == 0 ? "steps" : NULL;
+}
+
 asc_status asc_lay(asc_ctx *ctx, json_t *base, const json_t *over)
 {
-    static const char *const rivals[2][2] = {{"steps", "epochs"}, {"epochs", "steps"}};
     const char *key;
     json_t *value;
     bool failed = false;
-    for (int i = 0; i < 2; i++) {
-        if (json_object_get(over, rivals[i][0]) && !json_object_get(over, rivals[i][1])) {
-            json_object_del(base, rivals[i][1]);
+    json_object_foreach((json_t *)over, key, value) {
+        const char *rival = asc_define_rival(key);
+        if (rival && !json_is_null(value) && !json_object_get(over, rival)) {
+            json_object_del(base, rival);
         }
     }
     json_object_foreach((json_t *)over, key, value) {
@@ -373,6 +378,9 @@ static asc_status check_whole(asc_ctx *ctx, const json_t *def)
     json_object_foreach(json_object_get(tune, "grid"), key, value) {
         if (json_object_get(grid, key)) {
             return asc_fail(ctx, ASC_ERR_ARG, "%s: is in the grid, and cannot be tuned, too", key);
+        }
+        if (asc_define_rival(key) && json_is_integer(json_object_get(tune, "steps"))) {
+            return asc_fail(ctx, ASC_ERR_ARG, "tune: steps: its grid has %s, which says how long its runs are", key);
         }
     }
     return check_more_seeds(ctx, def);

@@ -88,17 +88,21 @@ void asc_experiment_free(asc_experiment *e)
     }
 }
 
-/* Whether what all systems have would have no say: the grid, the tuning or every system has its own. */
+/* Whether what all systems have would have no say: the grid, the tuning or every system has its own, or the rival that
+ * takes the key's place. */
 static bool is_settled(const asc_experiment *e, const char *key)
 {
-    const char *name;
-    json_t *system;
+    const char *name, *rival = asc_define_rival(key);
+    const json_t *system, *grids[] = {json_object_get(e->def, "grid"),
+                                      json_object_get(json_object_get(e->def, "tune"), "grid")};
     bool settled = true;
     json_object_foreach(json_object_get(e->def, "systems"), name, system) {
-        settled = settled && json_object_get(system, key);
+        settled = settled && (json_object_get(system, key) || (rival && json_object_get(system, rival)));
     }
-    return settled || json_object_get(json_object_get(e->def, "grid"), key) ||
-           json_object_get(json_object_get(json_object_get(e->def, "tune"), "grid"), key);
+    for (int i = 0; i < 2; i++) {
+        settled = settled || json_object_get(grids[i], key) || (rival && json_object_get(grids[i], rival));
+    }
+    return settled;
 }
 
 asc_status asc_experiment_set(asc_experiment *e, const char *key, const char *value)

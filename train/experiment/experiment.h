@@ -19,7 +19,7 @@ typedef struct asc_plan_run {
     asc_claim *claim;        /* NULL: not claimed by this process */
     char *settings;          /* the file of its settings, or NULL */
     char *value;             /* what asc_experiment_value returned */
-    bool measured;           /* it had ended when it was read: */
+    bool measured;           /* it was done when it was read: */
     double valid_loss, wall_s;
     double valid_accuracy; /* NaN, unless it is what makes an evaluation the best */
     int64_t step, steps;
@@ -46,6 +46,9 @@ bool asc_list_holds(const json_t *list, size_t n, const json_t *value);
 
 /* Lays settings over others: null takes one back; `steps` and `epochs` take each other's place. */
 asc_status asc_lay(asc_ctx *ctx, json_t *base, const json_t *over);
+
+/* Which setting takes the place of `key`; NULL: none. */
+const char *asc_define_rival(const char *key);
 
 /* The key of a setting's table for a key or option; "preset" is one, too. ASC_ERR_ARG. */
 const char *asc_define_key(asc_ctx *ctx, const char *name);

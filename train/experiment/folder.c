@@ -182,13 +182,23 @@ static asc_status compare_systems(const asc_experiment *e, const json_t *there, 
     return ASC_OK;
 }
 
+/* A scale by name; "full" is what a file without a scale of that name is. */
+static bool is_same_scale(const json_t *a, const json_t *b)
+{
+    const char *x = json_string_value(a), *y = json_string_value(b);
+    x = x && *x ? x : "full";
+    y = y && *y ? y : "full";
+    return strcmp(x, y) == 0;
+}
+
 /* Whether all that is there is here, too, the same. */
 static asc_status compare(const asc_experiment *e, const json_t *there)
 {
     static const char *const equal[] = {"name", "scale", "tune"};
     for (size_t i = 0; i < sizeof equal / sizeof *equal; i++) {
         const json_t *a = json_object_get(there, equal[i]), *b = json_object_get(e->def, equal[i]);
-        if ((a || b) && !json_equal((json_t *)a, (json_t *)b)) {
+        bool same = strcmp(equal[i], "scale") == 0 ? is_same_scale(a, b) : json_equal((json_t *)a, (json_t *)b);
+        if ((a || b) && !same) {
             return differ(e, equal[i], a, b);
         }
     }

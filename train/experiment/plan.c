@@ -114,7 +114,7 @@ static asc_status make_run(asc_experiment *e, const spec *s)
     r->first = s->first;
     r->base = json_deep_copy(json_object_get(e->def, "common"));
     r->own = json_object();
-    json_t *last = s->candidate && steps ? json_pack("{s:O, s:I}", "steps", steps, "seed", s->seed)
+    json_t *last = s->candidate && json_is_integer(steps) ? json_pack("{s:O, s:I}", "steps", steps, "seed", s->seed)
                                          : json_pack("{s:I}", "seed", s->seed);
     const char *key;
     json_t *value;
@@ -174,7 +174,7 @@ static asc_status add_tuning(asc_experiment *e)
 {
     json_t *tune = json_object_get(e->def, "tune"), *seed = json_object_get(tune, "seed");
     json_t *first = combination(json_object_get(e->def, "grid"), 0), *settings;
-    spec s = {.seed = seed ? json_integer_value(seed) : 1, .first = true};
+    spec s = {.seed = json_is_integer(seed) ? json_integer_value(seed) : 1, .first = true};
     asc_status status = ASC_OK;
     json_object_foreach(json_object_get(e->def, "systems"), s.system_name, settings) {
         s.grid = first;

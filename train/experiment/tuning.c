@@ -8,7 +8,7 @@
 #include "tensor/need.h"
 #include "train/experiment/experiment.h"
 
-/* Reads a run that has begun; one that has ended is read once. */
+/* Reads a run that has begun; one that is done is read once. */
 static asc_status measure(asc_experiment *e, asc_plan_run *r)
 {
     if (r->measured || r->info.state == ASC_EXPERIMENT_STATE_OPEN || r->info.state == ASC_EXPERIMENT_STATE_WAITING) {
@@ -27,7 +27,7 @@ static asc_status measure(asc_experiment *e, asc_plan_run *r)
         r->steps = info->steps;
     }
     asc_run_free(run);
-    r->measured = asc_is_over(r) && !asc_error(e->ctx);
+    r->measured = r->info.state == ASC_EXPERIMENT_STATE_DONE && !asc_error(e->ctx); /* what failed is tried again */
     return asc_error(e->ctx);
 }
 
@@ -76,9 +76,8 @@ static asc_status find(asc_experiment *e, int system, asc_experiment_tuning *t)
         }
         t->tried++;
         all_known = all_known && r->info.state == ASC_EXPERIMENT_STATE_DONE;
-        if (r->info.state == ASC_EXPERIMENT_STATE_FAILED || r->info.diverged) {
-            t->failed++;
-        }
+        t->to_retry += r->info.state == ASC_EXPERIMENT_STATE_FAILED;
+        t->failed += r->info.state == ASC_EXPERIMENT_STATE_FAILED || r->info.diverged;
         if (!asc_is_over(r)) {
             continue;
         }

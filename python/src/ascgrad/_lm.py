@@ -65,7 +65,7 @@ class Carried(Owned):
 
 
 class LM(Owned):
-    """A language model of a configuration, a dictionary with the keys of doc/model.md, or of those as keywords; with
+    """A language model of a configuration, a dictionary with the keys of doc/settings.md, or those as keywords; with
     "head" "classifier" or "pairs" in it a classifier of sequences, or of pairs of sentences.
 
     LM.load(RUN) opens a trained one, with its tokenizer."""
