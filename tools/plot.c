@@ -58,6 +58,7 @@ typedef struct plot {
     const char *y;
     asc_run *runs[MOST_RUNS];
     size_t n;
+    int left_out; /* the status of runs that can't be read, beside others that can */
     figure_series series[MOST_RUNS];
     char names[MOST_RUNS][RUN_NAME];
     int64_t n_series;
@@ -76,19 +77,28 @@ static bool add_run(void *user, const char *folder)
     asc_run *run = asc_run_read(p->ctx, folder);
     if (run) {
         p->runs[p->n++] = run;
+    } else if (asc_error(p->ctx) == ASC_ERR_MEMORY) {
+        return false;
+    } else { /* one that is damaged does not hide the others */
+        p->left_out = cli_report(p->ctx);
+        asc_error_clear(p->ctx);
     }
-    return run != NULL;
+    return true;
 }
 
 /* A RUN, or all that are in a folder. */
 static int read_operand(plot *p, const char *folder)
 {
     size_t before = p->n;
+    int left_out = p->left_out;
+    p->left_out = CLI_OK;
     asc_runs_find(p->ctx, folder, add_run, p);
-    if (asc_error(p->ctx) == ASC_OK && p->n == before) {
+    if (asc_error(p->ctx) == ASC_OK && p->n == before && p->left_out == CLI_OK) {
         asc_fail(p->ctx, ASC_ERR_IO, "%s: there is no run there", folder);
     }
-    return cli_report(p->ctx);
+    int status = p->n == before && p->left_out ? p->left_out : cli_report(p->ctx);
+    p->left_out = p->left_out ? p->left_out : left_out;
+    return status;
 }
 
 static bool has_key(const plot *p, const char *wanted)
@@ -334,6 +344,7 @@ static int run(int argc, char **argv)
     }
     asc_scope_begin(p.ctx);
     status = status == CLI_OK ? make(&p) : status;
+    status = status == CLI_OK ? p.left_out : status;
     asc_scope_end(p.ctx);
     for (size_t r = 0; r < p.n; r++) {
         asc_run_free(p.runs[r]);

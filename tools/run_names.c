@@ -98,16 +98,19 @@ static int differing(const asc_run *const *runs, size_t n, const char *keys[MOST
     return found;
 }
 
-/* "model ascender, seed 2". */
-static void name_by_settings(const asc_run *run, const char *const *keys, int n, char name[RUN_NAME])
+/* "model ascender, seed 2"; whether all of it is there: what is cut may be equal where the values are not. */
+static bool name_by_settings(const asc_run *run, const char *const *keys, int n, char name[RUN_NAME])
 {
     size_t used = 0;
+    bool whole = true;
     for (int i = 0; i < n && used < RUN_NAME; i++) {
         char value[64];
         run_setting_text(run, keys[i], value, sizeof value);
+        whole = whole && strlen(value) + 1 < sizeof value;
         used += (size_t)snprintf(name + used, RUN_NAME - used, "%s%s %s", i ? ", " : "",
                                  strcmp(keys[i], "mix") == 0 ? "model" : keys[i], value);
     }
+    return whole && used < RUN_NAME;
 }
 
 static bool are_distinct(char (*names)[RUN_NAME], size_t n)
@@ -126,10 +129,11 @@ void run_names(const asc_run *const *runs, size_t n, char (*names)[RUN_NAME])
 {
     const char *keys[MOST_KEYS + 1];
     int n_keys = differing(runs, n, keys);
-    for (size_t i = 0; i < n && n_keys > 0 && n_keys <= MOST_KEYS; i++) {
-        name_by_settings(runs[i], keys, n_keys, names[i]);
+    bool whole = n_keys > 0 && n_keys <= MOST_KEYS;
+    for (size_t i = 0; i < n && whole; i++) {
+        whole = name_by_settings(runs[i], keys, n_keys, names[i]);
     }
-    if (n_keys > 0 && n_keys <= MOST_KEYS && are_distinct(names, n)) {
+    if (whole && are_distinct(names, n)) {
         return;
     }
     for (size_t i = 0; i < n; i++) {

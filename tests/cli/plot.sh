@@ -112,6 +112,26 @@ has err '^ascgrad plot: none: '
 mkdir empty
 status 3 "$ASCGRAD" plot empty -o a.svg
 has err '^ascgrad plot: empty: there is no run there$'
+
+# a run that is damaged is told, and hides no other
+mkdir some some/bad
+cp -r runs/a runs/c some
+echo '{' >some/bad/config.json
+cp runs/a/metrics.jsonl some/bad
+status 3 "$ASCGRAD" plot some --csv some.csv --json
+json '[c["name"] for c in d["curves"]] == ["model transformer, seed 1", "model grassmann, seed 2"]'
+has err '^ascgrad plot: some/bad/config.json'
+status 3 "$ASCGRAD" plot some/bad --csv some.csv
+
+# values too long to be told in full are no names: two models would seem seeds of one
+six='"transformer", "transformer", "transformer", "transformer", "transformer", "transformer",'
+for mix in grassmann conv; do
+    run "$mix" transformer $((${#mix} / 3))
+    sed "s/\"transformer\"/[$six \"$mix\"]/" "$mix/config.json" >edited
+    cp edited "$mix/config.json"
+done
+status 0 "$ASCGRAD" plot grassmann conv --csv long.csv --json
+json '[c["name"] for c in d["curves"]] == ["grassmann", "conv"]'
 run new transformer 1
 : >new/metrics.jsonl
 status 3 "$ASCGRAD" plot new -o a.svg

@@ -166,17 +166,24 @@ static void put_tables(report *r, const char *name, const char *title, const mea
     }
 }
 
-/* The least p that the seeds of all comparisons can reach; 1 where there is none. */
-static double least_p(const report *r)
+/* What the seeds of all comparisons can reach. */
+typedef struct reach {
+    int64_t comparisons, shared; /* how many there are, and how many of these have seeds that both systems share */
+    double p;                    /* the least of all; 1 where there is none */
+} reach;
+
+static reach reach_of(const report *r)
 {
-    double least = 1;
+    reach all = {0, 0, 1};
     for (int c = 0; c < r->n_cells; c++) {
         const asc_compared *compared = r->cells[c].compared;
         for (int64_t i = 0; compared && i < compared->n_comparisons; i++) {
-            least = fmin(least, compared->comparison[i].seeds.p_least); /* NaN is passed over */
+            all.comparisons++;
+            all.shared += compared->comparison[i].seeds.n > 0;
+            all.p = fmin(all.p, compared->comparison[i].seeds.p_least); /* NaN is passed over */
         }
     }
-    return least;
+    return all;
 }
 
 static void explain_marks(report *r)
@@ -186,12 +193,16 @@ static void explain_marks(report *r)
                   "kind, with p < 0.05 and p < 0.01, \xe2\x80\xa0 and \xe2\x80\xa0\xe2\x80\xa0: worse, by "
                   "randomisation over the items (Holm over the comparisons of a table) and also over the seeds (of "
                   "each comparison by itself: of twenty a mark or so comes by chance), with the same sign.");
-    if (least_p(r) >= .05 && least_p(r) < 1) {
+    reach all = reach_of(r);
+    if (all.comparisons > 0 && all.shared == 0) {
+        document_text(&r->doc, "No star can stand here: no seed of two systems saw the same blocks in the same order, "
+                               "so nothing is said over seeds.");
+    } else if (all.shared > 0 && all.p >= .05) {
         document_text(
             &r->doc,
             "No star can stand here: n seeds of each of two systems reach p = 2/2^n at best, %.3g with these; "
             "0.05 needs six.",
-            least_p(r));
+            all.p);
     }
 }
 
