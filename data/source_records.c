@@ -54,15 +54,30 @@ static bool is_records(const char *name)
     return is_json(name) || is_rows(name);
 }
 
-/* The bytes of a spec's path: all of it, if there is such a file, else up to the colon before KEY=… */
+/* Whether there is something of the name that the first n bytes of a spec are. */
+static bool is_there(const char *spec, size_t n)
+{
+    char path[SPEC];
+    struct stat info;
+    snprintf(path, sizeof path, "%.*s", (int)n, spec);
+    return n < sizeof path && stat(path, &info) == 0;
+}
+
+/* The bytes of a spec's path: all of it, if there is such a file, else up to a colon before which there is one, else up
+ * to that before KEY=… */
 static size_t path_bytes(const char *spec)
 {
-    struct stat info;
-    const char *equals = stat(spec, &info) == 0 ? NULL : strchr(spec, '=');
+    size_t all = strlen(spec);
+    for (size_t n = all; n > 0; n--) {
+        if ((n == all || spec[n] == ':') && is_there(spec, n)) {
+            return n;
+        }
+    }
+    const char *equals = strchr(spec, '=');
     while (equals && equals > spec && *equals != ':') {
         equals--;
     }
-    return equals && *equals == ':' ? (size_t)(equals - spec) : strlen(spec);
+    return equals && *equals == ':' ? (size_t)(equals - spec) : all;
 }
 
 static bool takes(const char *spec)
@@ -271,9 +286,10 @@ static asc_status sort_classes(asc_dataset *data)
     return asc_error(data->ctx);
 }
 
-static bool is_unlabelled(const asc_records *r)
+/* A pair without a class that its annotators agree on, as SNLI has them; unless a class of that name was listed. */
+static bool is_unlabelled(const source *s, const asc_records *r)
 {
-    return strcmp(r->value[LAST], "-") == 0;
+    return s->fields.name[SECOND] && strcmp(r->value[LAST], "-") == 0 && asc_strings_find(&s->classes, "-", 2) < 0;
 }
 
 static asc_status find_classes(asc_dataset *data, const char *path)
@@ -283,7 +299,7 @@ static asc_status find_classes(asc_dataset *data, const char *path)
     bool more = false;
     asc_status status = asc_records_open(&r, data->ctx, path, &s->fields);
     while (!status && !(status = asc_records_next(&r, 0, INT64_MAX, &more)) && more) {
-        if (!is_unlabelled(&r) && add_class(s, r.value[LAST])) {
+        if (!is_unlabelled(s, &r) && add_class(s, r.value[LAST])) {
             status = asc_error(data->ctx);
         } else if (s->classes.n > MOST_CLASSES) {
             status = asc_record_fail(&r, "'%.40s' is class %d, expected %d at most: is %s a label?", r.value[LAST],
@@ -428,7 +444,7 @@ static asc_status next_record(asc_source_reader *r, bool *more)
     reader *at = r->self;
     asc_status status;
     while (!(status = asc_records_next(&at->records, at->from, at->to, more)) && *more && s->labelled &&
-           is_unlabelled(&at->records)) {
+           is_unlabelled(s, &at->records)) {
         r->skipped++;
     }
     return status;

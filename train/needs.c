@@ -1,6 +1,7 @@
 /* train/needs.c: what a training will need, looked at before it begins: the time and memory of a step, and the space
  * for the run's files. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,14 +28,20 @@
  * is not. */
 #define EFFICIENCY 0.4
 
-/* Goes through a step's passes without computing them: the products of the forward pass. */
+/* The sequences of a batch: no more than there are. */
+static int64_t sequences_of(const asc_trainer *t)
+{
+    return t->stepper.batch < t->blocks ? t->stepper.batch : t->blocks;
+}
+
+/* Goes through a batch's passes without computing them: the products of the forward pass. */
 static double rehearse(asc_trainer *t)
 {
     const asc_stepper *s = &t->stepper;
     asc_ctx *ctx = t->ctx;
     asc_set_rehearsal(ctx, true);
     asc_lm_set_dropout(s->lm, s->dropout);
-    int64_t shards = asc_stepper_shards(s), rows = (s->batch + shards - 1) / shards; /* of a shard, at most */
+    int64_t shards = asc_stepper_shards(s), rows = (sequences_of(t) + shards - 1) / shards; /* of a shard, at most */
     for (int64_t i = 0; t->streams && i < asc_trainer_streams(t); i++) {
         asc_run_up(s, t->streams[i], rows);
     }
@@ -58,7 +65,8 @@ static double rehearse(asc_trainer *t)
 static void say_long(const asc_trainer *t, double flops)
 {
     enum { SIZE = 512 };
-    double step = 3 * flops * (double)t->settings->values.accumulate;
+    double batches = (double)t->blocks / (double)sequences_of(t); /* that there are */
+    double step = 3 * flops * fmin((double)t->settings->values.accumulate, batches);
     double speed = step > 60e9 ? asc_gemm_speed(t->ctx, SIZE, SIZE, SIZE) : 0; /* no processor is that slow */
     double s = speed > 0 ? step / (EFFICIENCY * speed * 1e9) : 0;
     if (s > 60) {
@@ -97,7 +105,7 @@ asc_status asc_trainer_check_step(asc_trainer *t)
         width += asc_ndim(p) == 2 && !table ? (double)asc_size(p, 0) : 0; /* what layers make of a token, roughly */
     }
     bool pairs = asc_lm_pair_inputs(t->lm).pairs; /* of short sentences: small */
-    if (pairs || (double)s->batch * (double)s->block * width < SMALL) {
+    if (pairs || (double)sequences_of(t) * (double)s->block * width < SMALL) {
         return ASC_OK;
     }
     double held = (double)asc_memory(t->ctx).bytes, flops = rehearse(t);

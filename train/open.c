@@ -100,6 +100,13 @@ static asc_status read_data(asc_trainer *t, const char *run, bool resume, asc_mo
     }
     t->train = t->tokenizer ? asc_trainer_open_split(t, ASC_SPLIT_TRAIN) : NULL;
     t->valid = t->train ? asc_trainer_open_split(t, ASC_SPLIT_VALID) : NULL;
+    if (t->valid && t->train->skipped + t->valid->skipped > 0) {
+        char text[120];
+        snprintf(text, sizeof text,
+                 "%" PRId64 " pairs for training and %" PRId64 " for validation are left out, as they have no class",
+                 t->train->skipped, t->valid->skipped);
+        asc_trainer_say(t, text);
+    }
     if (t->valid && resume && t->settings->checksums) {
         asc_split_verify(t->ctx, t->settings->checksums, run, ASC_SPLIT_TRAIN, t->train);
         asc_split_verify(t->ctx, t->settings->checksums, run, ASC_SPLIT_VALID, t->valid);

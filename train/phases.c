@@ -157,7 +157,7 @@ static bool is_share(double length)
 bool asc_phases_have_shares(const asc_values *v)
 {
     return is_share(v->sep_delay) || is_share(v->sep_ramp) || is_share(v->aux_delay) || strchr(v->curriculum, '%') ||
-           strchr(v->dropout_schedule, '%') || strchr(v->batch_schedule, '%') || strchr(v->block_schedule, '%');
+           strchr(v->dropout_schedule, '%');
 }
 
 asc_status asc_phases_plan(asc_phases *p, asc_lm *lm, const asc_values *v, int64_t steps, asc_ctx *ctx)

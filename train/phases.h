@@ -35,8 +35,7 @@ int64_t asc_phase_length(asc_ctx *ctx, const char *key, double given, int64_t st
 /* Reads "AT:VALUE,AT:VALUE…" for a run of `run` steps. ASC_ERR_ARG: it is none, by the setting `key`. */
 asc_status asc_course_read(asc_ctx *ctx, const char *key, const char *text, int64_t run, asc_course *c);
 
-/* Whether any of them, batch_schedule or block_schedule has a share of the run, which another number of steps would
- * move. */
+/* Whether any of them has a share of the run, which another number of steps moves. */
 bool asc_phases_have_shares(const asc_values *v);
 
 /* Reads them from the settings, for a run of `steps` steps. ASC_ERR_ARG: they are no such numbers, or contradict each

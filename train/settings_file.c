@@ -174,6 +174,30 @@ static char *find_path(const char *text, const char **rest)
     return path;
 }
 
+/* What follows a path, ":KEY=VALUE,…", with the files that it names for splits by their absolute paths; to be freed. */
+static char *locate_files(const char *rest)
+{
+    char *located = NULL;
+    size_t size, n;
+    FILE *out = open_memstream(&located, &size);
+    for (; out && *rest; rest += n) {
+        n = 1 + strcspn(rest + 1, ",");
+        size_t key = strncmp(rest + 1, "valid=", 6) == 0 ? 7 : strncmp(rest + 1, "test=", 5) == 0 ? 6 : 0;
+        char *name = key ? strndup(rest + key, n - key) : NULL, *path = name ? realpath(name, NULL) : NULL;
+        if (path) {
+            fprintf(out, "%.*s%s", (int)key, rest, path);
+        } else {
+            fprintf(out, "%.*s", (int)n, rest);
+        }
+        free(path);
+        free(name);
+    }
+    if (out) {
+        fclose(out);
+    }
+    return located;
+}
+
 /* Replaces what stands in the text after `skip` bytes by its absolute path, if it is a path. */
 static asc_status locate(asc_settings *s, const char *key, const char *text, size_t skip)
 {
@@ -182,7 +206,9 @@ static asc_status locate(asc_settings *s, const char *key, const char *text, siz
     if (!path) {
         return ASC_OK; /* whoever opens it has the better message */
     }
-    json_t *value = json_pack("s#++", text, (int)skip, path, rest);
+    char *more = locate_files(rest);
+    json_t *value = json_pack("s#++", text, (int)skip, path, more ? more : rest);
+    free(more);
     free(path);
     asc_status status = asc_settings_put(s, key, value, ASC_SOURCE_HAND);
     json_decref(value);

@@ -87,6 +87,10 @@ static json_t *describe_best(const asc_trainer *t, json_t *line)
         json_object_set_new(best, "valid_ppl", real(t->whole.ppl));
         json_object_set_new(best, "valid_bits_per_byte", real(t->whole.bits_per_byte));
         json_object_set_new(best, "valid_unknown", real(t->whole.unknown));
+        json_object_set_new(best, "valid_accuracy", real(t->whole.accuracy));
+        if (json_object_get(best, "valid_exact")) {
+            json_object_set_new(best, "valid_exact", real(t->whole.exact));
+        }
     }
     return best;
 }

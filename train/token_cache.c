@@ -115,13 +115,13 @@ static asc_status take_ids(asc_ctx *ctx, const asc_safetensors *file, const char
 }
 
 /* The split that the file has; new, NULL with the error set. */
-static asc_split *read_file(asc_ctx *ctx, const char *path, const key *k, int64_t vocab)
+static asc_split *read_file(asc_ctx *ctx, const char *path, const key *k, const asc_tokenizer *tokenizer)
 {
     asc_safetensors *file = asc_safetensors_open(ctx, path);
     asc_split *split = file ? asc_alloc(ctx, sizeof *split) : NULL;
     if (split) {
-        *split = (asc_split){.bytes = k->bytes, .checksum = k->crc};
-        if (take_ids(ctx, file, path, vocab, split)) {
+        *split = (asc_split){.bytes = k->bytes, .checksum = k->crc, .unknown = asc_tokenizer_unknown(tokenizer)};
+        if (take_ids(ctx, file, path, asc_tokenizer_size(tokenizer), split)) {
             asc_split_free(ctx, split);
             split = NULL;
         }
@@ -169,7 +169,7 @@ asc_split *asc_split_cached(asc_dataset *data, asc_split_kind kind, const asc_to
     char *path = name_file(ctx, cache, &k, tokenizer);
     asc_split *split = NULL;
     if (path && asc_path_exists(path)) {
-        split = read_file(ctx, path, &k, asc_tokenizer_size(tokenizer));
+        split = read_file(ctx, path, &k, tokenizer);
         excuse(ctx, "the text is tokenised again", say, user);
     }
     if (path && !split && !asc_error(ctx)) {

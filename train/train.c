@@ -245,9 +245,31 @@ static void say_where(const asc_trainer *t, bool same_build)
     asc_trainer_say(t, text);
 }
 
-/* Another number of steps moves the end of the schedule, and with it the learning rate. */
-static void say_schedule(const asc_trainer *t)
+static void say_shares(const asc_trainer *t)
 {
+    asc_trainer_say(t, "what begins, ends or changes at a share of the run did so by the shorter run until there: from "
+                       "the start with these steps the model would be another");
+}
+
+/* The steps of the schedule by the run's config.json; -1: not known. */
+static int64_t scheduled_before(const asc_trainer *t)
+{
+    json_t *config = asc_json_read(t->ctx, t->folder.config, true);
+    const json_t *steps = json_object_get(json_object_get(config, "plan"), "schedule_steps");
+    int64_t before = json_is_integer(steps) ? json_integer_value(steps) : -1;
+    json_decref(config);
+    return before;
+}
+
+/* Another number of steps moves the end of the schedule, and with it the learning rate and what stands at shares. */
+static void say_schedule(const asc_trainer *t, bool back)
+{
+    if (!back && t->state.step < t->steps && asc_phases_have_shares(&t->settings->values)) {
+        int64_t steps = scheduled_before(t);
+        if (steps >= 0 && steps != t->schedule.steps) {
+            say_shares(t);
+        }
+    }
     double before = t->state.lr, now = t->state.step > 0 ? asc_lr_at(&t->schedule, t->state.step - 1) : before;
     if (t->state.step < t->steps && fabs(now - before) > 1e-9 * fabs(before)) {
         char text[200];
@@ -286,9 +308,9 @@ static bool goes_back(asc_trainer *t)
              "begun to fall; its model stays until it does better",
              then);
     asc_trainer_say(t, text);
-    if (asc_phases_have_shares(&t->settings->values)) {
-        asc_trainer_say(t, "what begins, ends or changes at a share of the run did so by the shorter run until there: "
-                           "from the start with these steps the model would be another");
+    const asc_values *v = &t->settings->values;
+    if (asc_phases_have_shares(v) || strchr(v->batch_schedule, '%') || strchr(v->block_schedule, '%')) {
+        say_shares(t);
     }
     return true;
 }
@@ -353,7 +375,7 @@ static asc_status resume_run(asc_trainer *t)
         return asc_error(t->ctx);
     }
     say_where(t, same_build);
-    say_schedule(t);
+    say_schedule(t, back);
     t->start_s -= t->state.elapsed_s;
     bool fewer = t->steps < t->state.step; /* than are done: no plan to remember */
     if ((back && asc_folder_go_back(&t->folder)) || (lost && replace_lost(t)) ||
@@ -444,14 +466,14 @@ static void report(const asc_trainer *t, asc_train_end end, asc_train_result *r)
 {
     const asc_best *best = asc_trainer_best(t);
     bool any = best->step >= 0, whole = !isnan(t->whole.loss);
-    double loss = whole ? t->whole.loss : best->loss;
+    double loss = whole ? t->whole.loss : best->loss, accuracy = whole ? t->whole.accuracy : 1 - best->wrong;
     asc_entropy source;
     bool known = asc_dataset_entropy(t->data, ASC_SPLIT_VALID, &source);
     *r = (asc_train_result){
         .parameters = asc_params_numel(asc_lm_params(t->lm)), .step = t->state.step, .steps = t->steps,
         .tokens = t->state.tokens, .elapsed_s = asc_clock() - t->start_s,
         .best_loss = any ? loss : NAN, .best_ppl = any ? exp(loss) : NAN,
-        .best_accuracy = any && t->settings->values.best_by == ASC_BEST_BY_ACCURACY ? 1 - best->wrong : NAN,
+        .best_accuracy = any && t->settings->values.best_by == ASC_BEST_BY_ACCURACY ? accuracy : NAN,
         .best_bits_per_byte = whole ? t->whole.bits_per_byte : best->bits, .best_step = best->step,
         .unknown = whole ? t->whole.unknown : t->evaluation_s > 0 ? t->progress.valid.unknown : NAN,
         .source_ppl = known ? exp(source.nats / (double)source.tokens) : NAN,

@@ -103,6 +103,13 @@ has err 'the schedule ends at step 40 now: the learning rate goes on from 0.00[0
 status 0 "$ASCGRAD" train --resume --out longer
 lacks err 'schedule'
 
+# so they move what stands at shares of it, also where the rate stays
+status 0 "$ASCGRAD" train $settings --schedule constant --set 'dropout_schedule=0%:0.5,100%:0' --out shares --steps 20
+status 0 "$ASCGRAD" train --resume --out shares --steps 40
+has err 'from the start with these steps the model would be another$'
+status 0 "$ASCGRAD" train --resume --out shares
+lacks err 'would be another'
+
 # one process at a time
 "$ASCGRAD" train $tiny --out busy --steps 1e9 --eval-every 1e9 >/dev/null 2>&1 &
 for i in $(seq 3000); do

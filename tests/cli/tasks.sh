@@ -118,6 +118,33 @@ printf '{"question": "one"}\n' >>qa/test.jsonl
 status 3 "$ASCGRAD" eval answers --split test
 has err 'qa/test.jsonl: line 3: "answer" is missing'
 
+# a label "-" is a class of sentences; of pairs it is one that has none, and is told
+mkdir -p signs/here=1
+for split in train valid test; do
+    i=0
+    printf 'sentence\tlabel\n' >signs/here=1/$split.tsv
+    printf 'premise\thypothesis\tlabel\n' >signs/$split.tsv
+    while [ $((i += 1)) -le 20 ]; do
+        printf 'so and so\t%s\n' "$([ $((i % 2)) = 0 ] && echo + || echo -)" >>signs/here=1/$split.tsv
+        printf 'so\tand so\t%s\n' "$([ $((i % 4)) = 0 ] && echo - || echo $((i % 2)))" >>signs/$split.tsv
+    done
+done
+classify="--head classifier --mask full --layers 1 --dim 8 --heads 2 --batch 4 --steps 2 --epochs 0 --warmup 0"
+# shellcheck disable=SC2086  # a list of options
+{
+    # a folder with "=" in its name, and keys behind it
+    status 0 "$ASCGRAD" train $classify --data signs/here=1/:text=sentence,label=label --out signed
+    lacks err 'left out'
+    status 0 "$ASCGRAD" eval signed --json
+    json 'sum(map(sum, d["confusion"])) == 20 and sorted(d["classes"]) == ["+", "-"]'
+    status 0 "$ASCGRAD" train $classify --data signs/ --out paired
+    has err '^ascgrad train: 5 pairs for training and 5 for validation are left out, as they have no class$'
+    # files of splits that are named: config.json has them by their whole paths
+    data=signs/here=1/train.tsv:text=sentence,label=label,valid=signs/here=1/valid.tsv
+    status 0 "$ASCGRAD" train $classify --data $data --out named
+    (cd / && "$ASCGRAD" train --resume "$OLDPWD/named" --steps 3) >out 2>err || fail 'a run elsewhere lost its files'
+}
+
 # what does not go together
 # shellcheck disable=SC2086  # lists of options
 {

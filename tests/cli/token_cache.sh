@@ -45,6 +45,17 @@ ls kept/tokens >files
 lines files 6
 status 0 "$ASCGRAD" train --resume --out run --steps 6
 
+# which id is unknown is the tokenizer's, not the cache's
+printf '[PAD]\n[UNK]\nw\n##1\n##2\n##3\n' >vocab.txt
+settings="--preset tiny --steps 4 --data text.txt --tokenizer wordpiece:vocab.txt"
+for run in made kept; do
+    train_with --cache kept/tokens --json
+    field unknown <out >unknown.$run
+done
+same unknown.made unknown.kept
+[ "$(cat unknown.made)" != 0 ] || fail 'nothing is unknown'
+settings="--preset tiny --steps 4 --data copy.txt"
+
 # no place for it: told, and no error
 train_with --cache text.txt/none
 has err 'tokenised text is not kept$'

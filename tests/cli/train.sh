@@ -177,6 +177,13 @@ has out '"end": "stopped early"'
 has err 'train --resume --out early --early-stop 0$'
 [ "$(field valid_loss <out | cut -c 1-8)" = "$("$ASCGRAD" eval early --json | field loss | cut -c 1-8)" ] ||
     fail 'what is reported is not of the whole split'
+[ "$(field valid_accuracy <out | cut -c 1-8)" = "$("$ASCGRAD" eval early --json | field accuracy | cut -c 1-8)" ] ||
+    fail 'the accuracy that is reported is not of the whole split'
+
+# a batch of more sequences than there are takes those that there are, and the memory of those
+status 0 "$ASCGRAD" train --data builtin:3000 --layers 2 --dim 128 --heads 2 --block 16 --epochs 0 --steps 1 \
+    --warmup 0 --batch 1048576 --set accumulate=1024 --out many
+lacks err 'minutes'
 
 # what the settings that are "a tenth", "all" or "each epoch" come to
 has run/config.json '"min_lr": 0.0003'

@@ -45,31 +45,31 @@ static uint32_t tokens_of(const asc_scores *s)
 }
 
 /* Whether models with scores, of one cell or with -1 of all, have different checksums. */
-static bool differ(const report *r, int cell, uint32_t (*checksum)(const asc_scores *s))
+static bool have_other(const report *r, int cell, uint32_t (*checksum)(const asc_scores *s))
 {
     const asc_scores *first = NULL;
-    bool differ = false;
+    bool other = false;
     for (int i = 0; i < r->n_variants; i++) {
         for (int64_t k = 0; k < r->variants[i].n && (cell < 0 || r->variants[i].cell == cell); k++) {
             const asc_scores *scores = r->variants[i].runs[k].scores;
             first = first ? first : scores;
-            differ = differ || (scores && checksum(scores) != checksum(first));
+            other = other || (scores && checksum(scores) != checksum(first));
         }
     }
-    return differ;
+    return other;
 }
 
 bool report_texts_differ(const report *r)
 {
-    return differ(r, -1, text_of);
+    return have_other(r, -1, text_of);
 }
 
 /* Those of one text, and those that are compared with one another whatever their texts. */
 bool report_tokens_differ(const report *r)
 {
-    bool any = !report_texts_differ(r) && differ(r, -1, tokens_of);
+    bool any = !report_texts_differ(r) && have_other(r, -1, tokens_of);
     for (int c = 0; c < r->n_cells; c++) {
-        any = any || differ(r, c, tokens_of);
+        any = any || have_other(r, c, tokens_of);
     }
     return any;
 }
