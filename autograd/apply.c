@@ -64,8 +64,8 @@ static asc_status take_inputs(asc_call *call, const asc_tensor *inputs, int n_in
     return ASC_OK;
 }
 
-/* Why an output can't be written into the memory of `to`; NULL: it can. */
-static const char *unfit(const asc_call *call, const asc_tape *tape, const asc_node *to)
+/* Why output `out` can't be written into the memory of `to`; NULL: it can. */
+static const char *unfit(const asc_call *call, const asc_tape *tape, const asc_node *to, int out)
 {
     const asc_engine *e = call->engine;
     if (to->ctx != call->ctx) {
@@ -83,6 +83,11 @@ static const char *unfit(const asc_call *call, const asc_tape *tape, const asc_n
             return "is an input's";
         }
     }
+    for (int i = 0; i < out; i++) {
+        if (e->into[i] && asc_arrays_overlap(&e->into[i]->array, &to->array)) {
+            return "is another output's";
+        }
+    }
     return tape->segment ? "can't be written by a function of asc_recompute" : NULL;
 }
 
@@ -94,7 +99,7 @@ static asc_status take_memory(asc_call *call, const asc_tape *tape, const asc_te
             continue;
         }
         e->into[i] = asc_node_of(into[i]);
-        const char *why = e->into[i] ? unfit(call, tape, e->into[i]) : "is a tensor that is gone";
+        const char *why = e->into[i] ? unfit(call, tape, e->into[i], i) : "is a tensor that is gone";
         if (why) {
             return asc_call_fail(call, "the memory for output %d %s", i, why);
         }

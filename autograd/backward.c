@@ -336,6 +336,9 @@ static asc_status seed(asc_ctx *ctx, const asc_node *loss, asc_tensor cotangent)
     if (!asc_is_null(cotangent) && !c) {
         return asc_fail(ctx, ASC_ERR_STATE, "backward: cotangent is a tensor that is gone");
     }
+    if (c && c->ctx != ctx) {
+        return asc_fail(ctx, ASC_ERR_ARG, "backward: cotangent belongs to another context");
+    }
     char got[ASC_SHAPE_TEXT], expected[ASC_SHAPE_TEXT];
     if (!c && a->numel != 1) {
         return asc_fail(ctx, ASC_ERR_ARG, "backward: loss is %s: expected one element, or a cotangent",

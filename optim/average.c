@@ -72,6 +72,10 @@ asc_status asc_optim_average(asc_optim *o)
     if (asc_optim_check(o, "optim_average")) {
         return asc_error(o->ctx);
     }
+    if (o->swapped) {
+        return asc_fail(o->ctx, ASC_ERR_STATE, "optim_average: the averages stand in the parameters' place, expected "
+                        "these: asc_optim_swap_average puts them back");
+    }
     const int64_t *steps = asc_data(o->steps);
     for (int i = 0; i < o->count; i++) {
         if (asc_is_null(o->part[i].average)) { /* another share's, or integers */

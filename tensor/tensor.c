@@ -404,11 +404,12 @@ static const char *unfit(const asc_node *leaf, const asc_node *where)
 asc_status asc_set_data(asc_tensor leaf, asc_tensor where)
 {
     asc_node *n = asc_node_of(leaf), *to = asc_node_of(where);
+    asc_ctx *ctx = n ? n->ctx : to ? to->ctx : NULL; /* none: no error can be kept */
     if (!n) {
-        return asc_is_null(leaf) ? ASC_ERR_ARG : ASC_ERR_STATE;
+        return asc_need_tensor(ctx, leaf, "set_data", "leaf");
     }
     if (!to) {
-        return asc_need_tensor(n->ctx, where, "set_data", "where");
+        return asc_need_tensor(ctx, where, "set_data", "where");
     }
     const char *why = unfit(n, to);
     if (why) {

@@ -299,6 +299,11 @@ static void check(const struct args *args)
     if (args->interactive && args->json) {
         cli_wrong_usage("--json: has no say with --interactive");
     }
+    for (int i = 0; i < args->stop.n; i++) {
+        if (!*args->stop.value[i]) {
+            cli_wrong_usage("--stop: got '', expected a text in UTF-8");
+        }
+    }
     if (args->count > 1 && (args->temperature == 0 || args->top_k == 1 || args->min_p == 1)) {
         cli_wrong_usage("--count: got %lld, expected 1: with %s all continuations are the same", (long long)args->count,
                         args->temperature == 0 ? "--temperature 0"

@@ -13,6 +13,7 @@
 #include "data/json.h"
 #include "tensor/comm.h"
 #include "tensor/need.h"
+#include "train/encoder/encoder.h"
 #include "train/run/no_run.h"
 #include "train/settings.h"
 
@@ -254,12 +255,15 @@ static asc_status locate_all(asc_settings *s)
     return asc_error(s->ctx);
 }
 
-/* An encoder's sentences are cut by its own vocabulary, unless another was given; in a resume by the run's. */
+/* An encoder's sentences are cut by its own vocabulary, and cased as it says, unless another was given; in a resume by
+ * the run's. */
 static void choose_vocab(asc_settings *s)
 {
     const asc_setting *row = asc_setting_find(asc_train_settings, "tokenizer");
-    if (*s->values.encoder && s->from[row - asc_train_settings] == ASC_SOURCE_DEFAULT) {
-        json_t *value = json_sprintf("wordpiece:%s/vocab.txt", s->values.encoder);
+    bool cased;
+    if (*s->values.encoder && s->from[row - asc_train_settings] == ASC_SOURCE_DEFAULT &&
+        asc_encoder_read_case(s->ctx, s->values.encoder, &cased) == ASC_OK) {
+        json_t *value = json_sprintf("wordpiece%s:%s/vocab.txt", cased ? "-cased" : "", s->values.encoder);
         asc_settings_put(s, "tokenizer", value, ASC_SOURCE_HAND);
         json_decref(value);
     }

@@ -128,8 +128,9 @@ ASC_API asc_status asc_apply(asc_ctx *ctx, const asc_op *op, const asc_tensor *i
  * into[op->n_out], each contiguous and of its output's dtype and shape; null: memory of the library's, and `into` may
  * be NULL for all. out[i] is a tensor as ever, with its gradient, that shares into[i]'s memory. So a view of the op's
  * results needs no copy. A backward pass that needs what stood there before, or what stands there now once it is
- * written again, refuses. ASC_ERR_ARG also: memory that an input is in, that requires a gradient, that is too small or
- * gone, an op that makes a view, a call within asc_recompute. After a failure what the memory holds has no meaning. */
+ * written again, refuses. ASC_ERR_ARG also: memory that an input or another output is in, that requires a gradient,
+ * that is too small or gone, an op that makes a view, a call within asc_recompute. After a failure what the memory
+ * holds has no meaning. */
 ASC_API asc_status asc_apply_into(asc_ctx *ctx, const asc_op *op, const asc_tensor *inputs, int n_in,
                                   const void *attrs, const asc_tensor *into, asc_tensor *out);
 /* asc_apply for an op of one output. */

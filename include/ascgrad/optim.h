@@ -73,11 +73,11 @@ ASC_API asc_status asc_optim_step(asc_optim *optim, double lr, double grad_scale
 
 /* Takes the floating parameters, as they are after a step, into their running means, whose decay is options.average: at
  * step t > 1 (1 + t)/(10 + t) where that is less, and 0 at the first, whose values they are. ASC_ERR_STATE: the
- * optimiser was made without. */
+ * optimiser was made without, or they stand in the parameters' place. */
 ASC_API asc_status asc_optim_average(asc_optim *optim);
 
 /* Exchanges parameters and their means: to evaluate or save these. Called again, it puts them back, and that must be
- * done before the next step (ASC_ERR_STATE there). Without means it does nothing. */
+ * done before the next step or mean (ASC_ERR_STATE there). Without means it does nothing. */
 ASC_API asc_status asc_optim_swap_average(asc_optim *optim);
 
 /* The share, 0 … shares-1, that has parameter i of the list; -1: there is no such parameter. The same for each of the

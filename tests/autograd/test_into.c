@@ -159,6 +159,8 @@ START_TEST(a_place_that_does_not_fit)
     asc_ctx *other = asc_ctx_new(&(asc_options){.threads = 1});
     asc_grad_into(x, asc_zeros(other, ASC_F64, ASC_SHAPE(N)), false);
     expect_error(ASC_ERR_ARG, "grad_into: where belongs to another context");
+    asc_backward(ctx, asc_mul(ctx, x, x), asc_zeros(other, ASC_F64, ASC_SHAPE(N)), false);
+    expect_error(ASC_ERR_ARG, "backward: cotangent belongs to another context");
     asc_ctx_free(other);
     asc_on_grad(x, within, &x);
     pass(x);
@@ -246,6 +248,11 @@ START_TEST(memory_that_does_not_fit)
     double shared[N + 1] = {0};
     mul_into(x, wrap(shared, N), wrap(shared + 1, N));
     expect_error(ASC_ERR_ARG, "test_mul: the memory for output 0 is an input's");
+    asc_tensor values = wrap(shared, 2), numbers = asc_wrap(ctx, ASC_I64, shared, ASC_SHAPE(2), NULL, NULL, NULL);
+    int64_t k = 2;
+    asc_apply_into(ctx, asc_op_find(ctx, "topk"), (asc_tensor[]){x, asc_null()}, 2, &k,
+                   (asc_tensor[]){values, numbers}, (asc_tensor[2]){{0}});
+    expect_error(ASC_ERR_ARG, "topk: the memory for output 1 is another output's");
     mul_into(x, x, asc_transpose(ctx, asc_zeros(ctx, ASC_F64, ASC_SHAPE(N, N)), 0, 1));
     expect_error(ASC_ERR_ARG, "test_mul: the memory for output 0 is not contiguous");
     ck_assert(asc_is_null(mul_into(x, x, asc_zeros(ctx, ASC_F32, ASC_SHAPE(N)))));
@@ -344,6 +351,12 @@ START_TEST(values_that_do_not_fit)
     ck_assert_int_eq(asc_set_data(other, x), ASC_ERR_STATE);
     asc_error_clear(ctx);
     expect_all(asc_data(x), 3);
+    asc_tensor left = leaf(1);
+    asc_release(left);
+    asc_set_data(left, asc_zeros(ctx, ASC_F64, ASC_SHAPE(N)));
+    expect_error(ASC_ERR_STATE, "set_data: leaf is a tensor that is gone");
+    asc_set_data(asc_null(), asc_zeros(ctx, ASC_F64, ASC_SHAPE(N)));
+    expect_error(ASC_ERR_ARG, "set_data: leaf is null");
 }
 END_TEST
 

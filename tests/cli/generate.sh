@@ -88,7 +88,8 @@ head -n 1 first | awk -v stop="$stop" '{ print substr($0, 1, index($0, stop) - 1
 same out cut.txt
 status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3 --stop "$stop" --json --threads 1
 json 'd["continuations"][0]["end"] == "stop" and d["text"] == open("cut.txt").read()[:-1] and len(d["ids"]) < 100'
-status 2 "$ASCGRAD" generate run --stop ''
+status 2 "$ASCGRAD" generate run 'the dog' --stop ''
+lines out 0
 has err "^ascgrad generate: --stop: got ''"
 
 # fewer repeats; the same with any number of threads

@@ -216,6 +216,8 @@ START_TEST(integers_have_no_mean)
     ck_assert_int_eq(asc_optim_step(o, 1e-2, 1), ASC_OK);
     ck_assert_int_eq(asc_optim_average(o), ASC_OK);
     ck_assert_int_eq(asc_optim_swap_average(o), ASC_OK);
+    ck_assert_int_eq(asc_optim_average(o), ASC_ERR_STATE); /* they stand in the parameters' place */
+    asc_error_clear(ctx);
     for (int i = 0; i < 5; i++) {
         ck_assert_uint_eq(((const uint8_t *)asc_data(mask))[i], 1);
     }
