@@ -175,26 +175,32 @@ static char *find_path(const char *text, const char **rest)
     return path;
 }
 
+/* The text, which it takes, and n bytes behind it; NULL: no memory. */
+static char *append(char *text, const char *more, size_t n)
+{
+    size_t length = text ? strlen(text) : 0;
+    char *longer = realloc(text, length + n + 1);
+    if (!longer) {
+        free(text);
+        return NULL;
+    }
+    memcpy(longer + length, more, n);
+    longer[length + n] = '\0';
+    return longer;
+}
+
 /* What follows a path, ":KEY=VALUE,…", with the files that it names for splits by their absolute paths; to be freed. */
 static char *locate_files(const char *rest)
 {
-    char *located = NULL;
-    size_t size, n;
-    FILE *out = open_memstream(&located, &size);
-    for (; out && *rest; rest += n) {
+    char *located = append(NULL, "", 0);
+    for (size_t n; located && *rest; rest += n) {
         n = 1 + strcspn(rest + 1, ",");
         size_t key = strncmp(rest + 1, "valid=", 6) == 0 ? 7 : strncmp(rest + 1, "test=", 5) == 0 ? 6 : 0;
         char *name = key ? strndup(rest + key, n - key) : NULL, *path = name ? realpath(name, NULL) : NULL;
-        if (path) {
-            fprintf(out, "%.*s%s", (int)key, rest, path);
-        } else {
-            fprintf(out, "%.*s", (int)n, rest);
-        }
+        located = append(located, rest, path ? key : n);
+        located = path && located ? append(located, path, strlen(path)) : located;
         free(path);
         free(name);
-    }
-    if (out) {
-        fclose(out);
     }
     return located;
 }
