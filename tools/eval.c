@@ -13,6 +13,7 @@
 #include "tools/limited.h"
 #include "tools/open.h"
 #include "tools/progress.h"
+#include "tools/spare.h"
 #include "tools/unknown.h"
 
 struct args {
@@ -273,6 +274,7 @@ static int run(int argc, char **argv)
     cli_expect_operands(n_operands, argv, 1, 1, "a RUN or MODEL");
     asc_split_kind kind = open_kind(args.split);
     int n = read_lengths(&args, outcomes);
+    spare_inputs("per-token", args.per_token, 2, (const char *const[]){argv[0], args.data});
     limited_set(args.max_memory);
     if (!args.no_cage) {
         cage_enter(&(cage){.model = argv[0], .data = args.data, .tokenizer = args.tokenizer, .output = args.per_token,

@@ -104,6 +104,24 @@ asc_status open_check_encoder(asc_ctx *ctx, const char *folder, const char *voca
                : asc_fail(ctx, ASC_ERR_IO, "%s: has no vocab.txt; --vocab FILE names one that lies elsewhere", folder);
 }
 
+asc_status open_vocab(asc_ctx *ctx, asc_model *model, const open_encoding *how)
+{
+    if (asc_error(ctx) || !(how->folder || how->vocab || how->cache)) {
+        return asc_error(ctx);
+    }
+    if (asc_lm_pair_inputs(model->lm).states == 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "--%s: the model embeds its tokens itself, expected no encoder's",
+                        how->folder ? "encoder" : how->vocab ? "vocab" : "cache");
+    }
+    asc_tokenizer *own = model->tokenizer;
+    asc_tokenizer *given = how->vocab ? asc_tokenizer_load(ctx, asc_tokenizer_name(own), how->vocab) : NULL;
+    if (given) {
+        model->tokenizer = given;
+        asc_tokenizer_free(own);
+    }
+    return asc_error(ctx);
+}
+
 static void show(void *user, double done)
 {
     progress_part(user, "encoding the sentences, once", done);

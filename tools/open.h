@@ -32,12 +32,15 @@ asc_status open_split(asc_ctx *ctx, opened *o, asc_split_kind kind, bool lines, 
  * amiss with them otherwise is told by what opens them. */
 asc_status open_check_encoder(asc_ctx *ctx, const char *folder, const char *vocab);
 
-/* Of a model of pairs that takes states: opens the run's encoder, or the one in `folder`, with the run's vocabulary or
- * the file `vocab`, and has it encode the split, kept in `cache`, or with NULL in the user's. Each may be NULL. Nothing
- * for other models. */
+/* What a model of pairs that takes states is given in place of its run's; each may be NULL. */
 typedef struct open_encoding {
-    const char *folder, *vocab, *cache;
+    const char *folder, *vocab, *cache; /* the encoder's, its vocabulary, where its states are kept */
 } open_encoding;
+
+/* The model of pairs cuts sentences by `vocab`, if that is given. ASC_ERR_ARG: it takes tokens, and has no encoder. */
+asc_status open_vocab(asc_ctx *ctx, asc_model *model, const open_encoding *how);
+
+/* Opens the encoder of a model of pairs that takes states, and has it encode the split. Nothing for other models. */
 asc_status open_features(asc_ctx *ctx, opened *o, asc_split_kind kind, const open_encoding *how);
 
 void open_close(asc_ctx *ctx, opened *o);

@@ -5,6 +5,7 @@
 #include <ascgrad/corpus.h>
 
 #include "tools/commands.h"
+#include "tools/spare.h"
 
 struct args {
     const char *tokenizer, *vocab, *learn, *out;
@@ -108,6 +109,7 @@ static int learn(const struct args *args, int n, char **files)
     if (!args->out) {
         cli_wrong_usage("--learn: -o FILE is missing: where the tokenizer goes");
     }
+    spare_inputs("out", args->out, n, (const char *const *)files);
     asc_ctx *ctx = cli_ctx_new(1);
     asc_bpe_learner *learner = asc_bpe_learner_new(ctx);
     int64_t bytes = 0, size = 0;

@@ -1,6 +1,7 @@
 /* train/foresee.c: what settings get wrong whatever the data are: a training looks at it as it is planned, an
  * experiment at that of all its runs, before any of them. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "tensor/ctx.h"
 #include "train/trainer.h"
@@ -19,17 +20,74 @@ static asc_status check_shards(const asc_settings *s, int ranks)
     return ASC_OK;
 }
 
-/* A fall that nothing makes use of: a preset's or a file's waits for the schedule, by hand it was meant. */
-static asc_status check_fall(const asc_settings *s)
+/* ---- what waits for another setting ---- */
+
+static bool falls(const asc_values *v)
 {
-    const asc_setting *fall = asc_setting_find(asc_train_settings, "fall"),
-                      *schedule = asc_setting_find(asc_train_settings, "schedule");
-    int got = s->values.schedule;
-    if (got == ASC_DECAY_WSD || s->from[fall - asc_train_settings] != ASC_SOURCE_HAND) {
-        return ASC_OK;
+    return v->schedule != ASC_DECAY_CONSTANT;
+}
+
+static bool stays_and_falls(const asc_values *v)
+{
+    return v->schedule == ASC_DECAY_WSD;
+}
+
+static bool has_groups_own(const asc_values *v)
+{
+    return strstr(v->groups, "optimizer=") != NULL;
+}
+
+static bool has_momentum(const asc_values *v)
+{
+    return v->optimizer != ASC_RULE_ADAMW || has_groups_own(v);
+}
+
+/* Muon leaves what are no matrices to AdamW. */
+static bool has_moments(const asc_values *v)
+{
+    return v->optimizer != ASC_RULE_SGD || has_groups_own(v);
+}
+
+static const struct waiting {
+    const char *key;
+    bool (*is_read)(const asc_values *v);
+    const char *by, *with; /* the choice that decides, and with what of it the key is read */
+} waiting[] = {
+    {"fall", stays_and_falls, "schedule", "wsd"},
+    {"min_lr", falls, "schedule", "linear, cosine or wsd"},
+    {"momentum", has_momentum, "optimizer", "muon or sgd"},
+    {"beta1", has_moments, "optimizer", "adamw or muon"},
+    {"beta2", has_moments, "optimizer", "adamw or muon"},
+};
+
+/* Whether a key was given by hand: what a preset or a file has waits until something reads it, by hand it was meant. */
+static bool is_by_hand(const asc_settings *s, const char *key)
+{
+    return s->from[asc_setting_find(asc_train_settings, key) - asc_train_settings] == ASC_SOURCE_HAND;
+}
+
+static asc_status check_waiting(const asc_settings *s)
+{
+    for (const struct waiting *w = waiting; w < waiting + sizeof waiting / sizeof *waiting; w++) {
+        if (is_by_hand(s, w->key) && !w->is_read(&s->values)) {
+            const asc_setting *by = asc_setting_find(asc_train_settings, w->by);
+            const int *choice = (const int *)(const void *)((const char *)&s->values + by->offset);
+            return asc_fail_on(s->ctx, ASC_ERR_ARG, w->key, " is for %s %s, got %s %s: expected none, or that", w->by,
+                               w->with, w->by, by->choices[*choice]);
+        }
     }
-    return asc_fail_on(s->ctx, ASC_ERR_ARG, "fall", " is for schedule wsd, got schedule %s: expected none, or that",
-                       schedule->choices[got]);
+    return ASC_OK;
+}
+
+/* Separation can be late where there is one. */
+static asc_status check_late(const asc_settings *s, asc_lm *lm)
+{
+    const char *key = is_by_hand(s, "sep_delay") ? "sep_delay" : is_by_hand(s, "sep_ramp") ? "sep_ramp" : NULL;
+    if (key && !asc_error(s->ctx) && asc_lm_hold(lm, "omega_sep", NULL)) {
+        asc_error_clear(s->ctx);
+        return asc_fail_on(s->ctx, ASC_ERR_ARG, key, " is for models with ascender, expected none without one");
+    }
+    return asc_error(s->ctx);
 }
 
 static asc_status check_end(const asc_settings *s)
@@ -40,9 +98,9 @@ static asc_status check_end(const asc_settings *s)
                           "epochs and steps are both 0: one of them must say where the run ends");
 }
 
-asc_status asc_foresee(const asc_settings *s, int ranks)
+asc_status asc_foresee(const asc_settings *s, asc_lm *lm, int ranks)
 {
-    return check_end(s) || check_fall(s) || check_shards(s, ranks) ? asc_error(s->ctx) : ASC_OK;
+    return check_end(s) || check_waiting(s) || check_late(s, lm) || check_shards(s, ranks) ? asc_error(s->ctx) : ASC_OK;
 }
 
 /* The number of steps that shares are of, where an epoch's is not known yet. */
@@ -58,7 +116,7 @@ asc_status asc_foresee_all(const asc_settings *s, asc_lm *lm)
     int64_t steps = some_steps(v);
     asc_stages stages = {0};
     asc_phases phases;
-    if (asc_foresee(s, 1) || asc_stages_read(s, asc_lm_block(lm), &stages) ||
+    if (asc_foresee(s, lm, 1) || asc_stages_read(s, asc_lm_block(lm), &stages) ||
         asc_phase_length(s->ctx, "fall", v->fall, steps, 0) < 0 ||
         asc_phases_plan(&phases, lm, v, steps, s->ctx)) {
         return asc_error(s->ctx);

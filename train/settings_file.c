@@ -261,17 +261,27 @@ static asc_status locate_all(asc_settings *s)
     return asc_error(s->ctx);
 }
 
-/* An encoder's sentences are cut by its own vocabulary, and cased as it says, unless another was given; in a resume by
- * the run's. */
+asc_status asc_settings_set_vocab(asc_settings *s, const char *file)
+{
+    asc_status status = ASC_NEED(s ? s->ctx : NULL, "settings_set_vocab: settings file", s, file);
+    bool cased;
+    if (status || (status = asc_encoder_read_case(s->ctx, s->values.encoder, &cased))) {
+        return status;
+    }
+    json_t *value = json_sprintf("wordpiece%s:%s", cased ? "-cased" : "", file);
+    status = asc_settings_put(s, "tokenizer", value, ASC_SOURCE_HAND);
+    json_decref(value);
+    return status;
+}
+
+/* An encoder's sentences are cut by its own vocabulary unless another was given; in a resume by the run's. */
 static void choose_vocab(asc_settings *s)
 {
     const asc_setting *row = asc_setting_find(asc_train_settings, "tokenizer");
-    bool cased;
-    if (*s->values.encoder && s->from[row - asc_train_settings] == ASC_SOURCE_DEFAULT &&
-        asc_encoder_read_case(s->ctx, s->values.encoder, &cased) == ASC_OK) {
-        json_t *value = json_sprintf("wordpiece%s:%s/vocab.txt", cased ? "-cased" : "", s->values.encoder);
-        asc_settings_put(s, "tokenizer", value, ASC_SOURCE_HAND);
-        json_decref(value);
+    if (*s->values.encoder && s->from[row - asc_train_settings] == ASC_SOURCE_DEFAULT) {
+        char file[4096];
+        snprintf(file, sizeof file, "%s/vocab.txt", s->values.encoder);
+        asc_settings_set_vocab(s, file);
     }
 }
 

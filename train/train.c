@@ -94,7 +94,7 @@ static asc_status count_blocks(asc_trainer *t)
 static asc_status plan(asc_trainer *t)
 {
     const asc_values *v = &t->settings->values;
-    if (asc_foresee(t->settings, asc_comm_size(t->ctx))) {
+    if (asc_foresee(t->settings, t->lm, asc_comm_size(t->ctx))) {
         return asc_error(t->ctx);
     }
     t->steps = count_steps(t);

@@ -147,8 +147,8 @@ int64_t asc_trainer_inputs(const asc_trainer *t, const int32_t *which, int64_t n
 
 /* ---- foresee.c ---- */
 
-/* ASC_ERR_ARG: settings that contradict each other, whatever data and model are, on so many ranks. */
-asc_status asc_foresee(const asc_settings *s, int ranks);
+/* ASC_ERR_ARG: settings that contradict each other, or that nothing reads, whatever the data are, on so many ranks. */
+asc_status asc_foresee(const asc_settings *s, asc_lm *lm, int ranks);
 
 /* The same on one rank, with what the optimiser, its groups and the schedules get wrong with this model, whose
  * scheduled numbers are written to. */

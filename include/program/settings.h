@@ -16,6 +16,10 @@ typedef struct asc_settings asc_settings; /* of ascgrad/train.h */
  * model knows is left out, with a message, where asc_settings_set's is an error. */
 ASC_API asc_status asc_settings_option(asc_settings *settings, const char *key, const char *value);
 
+/* Sentences are cut by the vocabulary `file`, cased as the encoder says that the settings name. ASC_ERR_IO;
+ * ASC_ERR_FORMAT: the encoder asks for a tokenizer that there is not. */
+ASC_API asc_status asc_settings_set_vocab(asc_settings *settings, const char *file);
+
 /* Whether this process reads the training's data: false where its context is that of a rank to which another sends
  * them, or for NULL. */
 ASC_API bool asc_settings_reads_data(const asc_settings *settings);

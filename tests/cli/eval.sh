@@ -89,4 +89,16 @@ status 3 "$ASCGRAD" eval elsewhere
 has err 'elsewhere: no run there'
 status 3 "$ASCGRAD" eval run --per-token none/tokens.txt
 has err "none/tokens.txt: can't write: No such file"
+
+# results don't take the place of what they are made from
+cp run/model.safetensors model.before
+status 2 "$ASCGRAD" eval run --per-token run/model.safetensors
+has err '^ascgrad eval: --per-token: got run/model.safetensors, which is what is read: expected another file$'
+same run/model.safetensors model.before
+cp text.txt text.before
+ln text.txt text.too
+status 2 "$ASCGRAD" eval run --data text.txt --per-token text.too
+same text.txt text.before
+status 0 "$ASCGRAD" eval run --per-token run/tokens.txt
+status 0 "$ASCGRAD" eval run --per-token run/tokens.txt
 exit $failed

@@ -38,6 +38,11 @@ cp "$tiny"/* cased
 echo '{"do_lower_case": false}' >cased/tokenizer_config.json
 train --encoder cased --mix none --epochs 1 --out as-written
 has as-written/config.json '"tokenizer": "wordpiece-cased:/'
+train --encoder cased --vocab "$tiny/vocab.txt" --mix none --epochs 1 --out as-written-too
+has as-written-too/config.json "\"tokenizer\": \"wordpiece-cased:$(realpath "$tiny")/vocab.txt\""
+status 2 "$ASCGRAD" nli train --train train.jsonl.gz --valid dev.tsv --encoder cased --vocab "$tiny/vocab.txt" \
+    --tokenizer word --out no
+has err '^ascgrad nli train: --vocab: the tokenizer is given, too, expected one of them$'
 
 # embeddings of its own, on any mixing; the data's classes in the order that they have in the field
 for mix in grassmann transformer ascender linear none; do
@@ -67,6 +72,20 @@ status 0 "$ASCGRAD" nli eval run --data held.jsonl --json
 mv out first
 status 0 "$ASCGRAD" nli eval run --data held.jsonl --json --encoder "$tiny" --vocab "$tiny/vocab.txt" --cache elsewhere
 same out first
+awk 'NR < 6 { print; next } { line[NR] = $0 } END { for (i = NR; i > 5; i--) print line[i] }' "$tiny/vocab.txt" \
+    >turned.txt
+status 0 "$ASCGRAD" nli eval run --data held.jsonl --json --vocab turned.txt
+cmp -s out first && fail 'another vocabulary cuts sentences the same'
+printf 'a man\ta man\n' >pair.tsv
+status 0 "$ASCGRAD" nli predict run pair.tsv
+mv out usual
+status 0 "$ASCGRAD" nli predict run pair.tsv --vocab turned.txt
+cmp -s out usual && fail 'another vocabulary predicts the same'
+for command in 'eval own-none --data held.jsonl' 'predict own-none pair.tsv'; do
+    # shellcheck disable=SC2086
+    status 2 "$ASCGRAD" nli $command --vocab turned.txt
+    has err ': --vocab: the model embeds its tokens itself, expected no encoder.s$'
+done
 status 0 "$ASCGRAD" nli eval run
 has out '^45 pairs, 5 left out: accuracy '
 has out '^ *contradiction '

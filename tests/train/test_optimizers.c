@@ -228,6 +228,29 @@ START_TEST(a_fall_without_wsd_is_refused)
 END_TEST
 
 static const struct {
+    pair given[3];
+    const char *part;
+} idle[] = {
+    {{{"schedule", "constant"}, {"min_lr", "0"}}, "min_lr is for schedule linear, cosine or wsd, got schedule const"},
+    {{{"momentum", "0.9"}}, "momentum is for optimizer muon or sgd, got optimizer adamw"},
+    {{{"optimizer", "sgd"}, {"beta2", "0.99"}}, "beta2 is for optimizer adamw or muon, got optimizer sgd"},
+    {{{"sep_delay", "0.1"}}, "sep_delay is for models with ascender"},
+};
+
+START_TEST(settings_that_nothing_reads_are_refused)
+{
+    asc_settings *s = asc_settings_new(ctx);
+    ck_assert_int_eq(asc_settings_set(s, "data", "builtin:2000"), ASC_OK);
+    for (int i = 0; i < 3 && idle[_i].given[i][0]; i++) {
+        ck_assert_int_eq(asc_settings_set(s, idle[_i].given[i][0], idle[_i].given[i][1]), ASC_OK);
+    }
+    ck_assert_int_eq(asc_train(ctx, s, run_path, false, NULL, NULL), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, idle[_i].part);
+    asc_settings_free(s);
+}
+END_TEST
+
+static const struct {
     const char *groups, *part;
 } wrong[] = {
     {"tok_emb*", "param_groups: got 'tok_emb*', expected PATTERN:lr=R,decay=W,optimizer=NAME"},
@@ -265,6 +288,7 @@ int main(void)
     tcase_add_test(t, a_kill_while_it_goes_back_leaves_no_trace);
     tcase_add_test(t, what_a_run_goes_back_to_is_checked);
     tcase_add_test(t, a_fall_without_wsd_is_refused);
+    tcase_add_loop_test(t, settings_that_nothing_reads_are_refused, 0, sizeof idle / sizeof *idle);
     tcase_add_loop_test(t, groups_that_are_none, 0, (int)(sizeof wrong / sizeof *wrong));
     return run_suite("optimizers", t);
 }

@@ -8,6 +8,7 @@
 
 #include "tools/commands.h"
 #include "tools/open.h"
+#include "tools/spare.h"
 
 struct args {
     const char *encoder, *vocab, *pool, *out;
@@ -198,6 +199,7 @@ static int run(int argc, char **argv)
     int n = cli_parse(&command_encode, argc, argv, &args);
     cli_expect_operands(n, argv, 0, 1, "");
     check_options(&args);
+    spare_inputs("out", args.out, 2, (const char *const[]){n > 0 ? argv[0] : NULL, args.vocab});
     encoding e = {.ctx = cli_ctx_new(args.threads), .pooling = pooling_of(&args)};
     json_t *object = NULL;
     if (!open_all(&e, &args, n > 0 ? argv[0] : "-")) {

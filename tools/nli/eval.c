@@ -10,6 +10,7 @@
 #include "tools/nli/nli.h"
 #include "tools/open.h"
 #include "tools/progress.h"
+#include "tools/spare.h"
 
 struct args {
     const char *data, *per_pair, *hard;
@@ -94,6 +95,7 @@ static opened open_pairs(asc_ctx *ctx, const char *path, const struct args *args
     if (o.model && !asc_lm_pair_inputs(o.model->lm).pairs) {
         cli_wrong_usage("%s is no model of pairs, expected one of nli train", path);
     }
+    open_vocab(ctx, o.model, &args->encoding);
     return o;
 }
 
@@ -222,6 +224,8 @@ static int run(int argc, char **argv)
     judged j = {0}, other = {0};
     int n = cli_parse(&nli_eval, argc, argv, &args);
     cli_expect_operands(n, argv, 1, 1, "a RUN or MODEL");
+    spare_inputs("per-pair", args.per_pair, 4,
+                 (const char *const[]){argv[0], args.data, args.hard, args.encoding.vocab});
     if (!args.no_cage) {
         cage_enter(&(cage){.model = argv[0], .other = args.hard, .data = args.data, .output = args.per_pair,
                            .encoder = args.encoding.folder, .tokenizer = args.encoding.vocab, .reads_data = true,

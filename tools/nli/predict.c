@@ -137,7 +137,8 @@ static int run(int argc, char **argv)
     if (model && !pairs) {
         cli_wrong_usage("%s is no model of pairs", argv[0]);
     }
-    if (pairs && asc_lm_pair_inputs(model->lm).states > 0) {
+    open_vocab(ctx, model, &args.encoding);
+    if (pairs && !asc_error(ctx) && asc_lm_pair_inputs(model->lm).states > 0) {
         p.encoder = asc_model_encoder(ctx, model, args.encoding.folder, args.encoding.vocab);
     }
     p.probabilities = pairs ? calloc(TOGETHER * (size_t)asc_lm_classes(model->lm), sizeof *p.probabilities) : NULL;

@@ -85,14 +85,9 @@ static void check_given(asc_settings *settings, const struct args *args)
 
 static void complete(asc_ctx *ctx, asc_settings *settings, const struct args *args)
 {
-    char tokenizer[4096];
     check_given(settings, args);
     if (args->train) {
         set_files(ctx, settings, args);
-    }
-    if (args->vocab && asc_error(ctx) == ASC_OK) {
-        snprintf(tokenizer, sizeof tokenizer, "wordpiece:%s", args->vocab);
-        asc_settings_set(settings, "tokenizer", tokenizer);
     }
     if (asc_error(ctx) == ASC_OK && strcmp(asc_settings_text(settings, "encoder", NULL), "none") == 0) {
         asc_settings_set(settings, "encoder", "");
@@ -100,6 +95,12 @@ static void complete(asc_ctx *ctx, asc_settings *settings, const struct args *ar
     bool has_tokenizer;
     const char *encoder = asc_settings_text(settings, "encoder", NULL);
     asc_settings_text(settings, "tokenizer", &has_tokenizer);
+    if (args->vocab && has_tokenizer) {
+        cli_wrong_usage("--vocab: the tokenizer is given, too, expected one of them");
+    }
+    if (args->vocab && asc_error(ctx) == ASC_OK) {
+        has_tokenizer = asc_settings_set_vocab(settings, args->vocab) == ASC_OK;
+    }
     if (asc_error(ctx) == ASC_OK && *encoder && asc_settings_reads_data(settings)) {
         open_check_encoder(ctx, encoder, has_tokenizer ? "" : NULL);
     }
