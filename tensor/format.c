@@ -1,4 +1,5 @@
 /* tensor/format.c: a tensor as people read it. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +47,8 @@ static int entry_text(const asc_array *a, int64_t at, char text[32])
     if (a->dtype == ASC_U8) {
         return snprintf(text, 32, "%d", ((const uint8_t *)a->data)[at]);
     }
-    return asc_snprintf(text, 32, "%.6g", asc_element(a->dtype, a->data, at));
+    double value = asc_element(a->dtype, a->data, at);
+    return isnan(value) ? snprintf(text, 32, "nan") : asc_snprintf(text, 32, "%.6g", value); /* no "-nan" */
 }
 
 /* The next index after i that is shown, n at the end. */

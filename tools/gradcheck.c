@@ -250,7 +250,7 @@ static int check_all(job *j)
 
 static int run(int argc, char **argv)
 {
-    struct args args = {.threads = 1, .limit = 120};
+    struct args args = {.threads = 1, .limit = -1};
     int n = cli_parse(&command_gradcheck, argc, argv, &args);
     job j = {.options = {.seed = (uint64_t)args.seed}, .mutants = args.mutants, .args = &args, .names = argv, .n = n,
              .ops = args.json ? json_array() : NULL, .layers = args.json ? json_array() : NULL,
@@ -261,6 +261,10 @@ static int run(int argc, char **argv)
     if (args.layers && (n > 0 || args.mutants || args.plugins.n > 0)) {
         cli_wrong_usage("--layers goes with no op, --mutants or --plugin");
     }
+    if (args.limit >= 0 && args.plugins.n == 0) {
+        cli_wrong_usage("--limit is for ops of a --plugin, which run in a process of their own");
+    }
+    args.limit = args.limit < 0 ? 120 : args.limit;
     j.ctx = args.plugins.n ? NULL : cli_ctx_new(args.threads); /* a plugin's process makes its own */
     int status = args.plugins.n ? check_plugins(&j) : check_all(&j);
     asc_ctx_free(j.ctx);

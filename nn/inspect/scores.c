@@ -106,7 +106,8 @@ asc_tensor asc_attention_entropy(asc_ctx *ctx, asc_tensor attention)
     double least = asc_dtype_of(attention) == ASC_F64 ? 1e-300 : 1e-37; /* 0 log 0 = 0 */
     asc_tensor logs = asc_log(ctx, asc_clamp(ctx, attention, least, INFINITY));
     asc_tensor rows = asc_sum(ctx, asc_mul(ctx, attention, logs), ASC_DIMS(-1), false);
-    return asc_neg(ctx, asc_mean(ctx, rows, ASC_DIMS(0, 2), false));
+    asc_tensor mean = asc_mean(ctx, rows, ASC_DIMS(0, 2), false);
+    return asc_sub(ctx, asc_scalar(ctx, asc_dtype_of(mean), 0), mean); /* of one token 0, not -0 */
 }
 
 asc_status asc_add_part(asc_params *parts, asc_ctx *ctx, const char *name, asc_tensor part, asc_tensor mask)

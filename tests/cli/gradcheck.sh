@@ -11,6 +11,8 @@ lacks out '^tanh'
 has out '^transformer '
 status 2 "$ASCGRAD" gradcheck --layers tanh
 has err '^ascgrad gradcheck: --layers goes with no op'
+status 2 "$ASCGRAD" gradcheck exp --limit 5
+has err '^ascgrad gradcheck: --limit is for ops of a --plugin'
 status 0 "$ASCGRAD" gradcheck linear
 lines out 1
 status 0 "$ASCGRAD" gradcheck --json linear

@@ -61,6 +61,8 @@ status 0 "$ASCGRAD" inspect run --json --threads 2
 same out one
 
 # ---- in numbers: each query, what separation pushes away, probes and clusters ----
+status 0 "$ASCGRAD" inspect swarm --tokens 1
+lacks out '-0\.000'
 status 0 "$ASCGRAD" inspect swarm --tokens 9 --threshold 0.12 --json
 has out '"entropy_rows": \[\[0.0, [0-9.]*, '
 has out '"threshold": 0.12, "pushed": \[[0-9.]*, [0-9.]*\], "irrelevant_without_sep": \['

@@ -27,7 +27,7 @@ static void expect_text(asc_tensor t, const char *text)
 START_TEST(texts)
 {
     expect_text(asc_scalar(ctx, ASC_F64, -.25), "f64 () -0.25");
-    expect_text(asc_from(ctx, ASC_F32, (float[]){1, NAN, 1e6f}, ASC_SHAPE(3)), "f32 (3) [    1,   nan, 1e+06]");
+    expect_text(asc_from(ctx, ASC_F32, (float[]){1, -NAN, 1e6f}, ASC_SHAPE(3)), "f32 (3) [    1,   nan, 1e+06]");
     asc_tensor x = asc_from(ctx, ASC_I64, (int64_t[]){1, 2, 3, 4, 5, -6}, ASC_SHAPE(2, 3));
     expect_text(x, "i64 (2, 3)\n[[ 1,  2,  3],\n [ 4,  5, -6]]");
     expect_text(asc_transpose(ctx, x, 0, 1), "i64 (3, 2)\n[[ 1,  4],\n [ 2,  5],\n [ 3, -6]]");
