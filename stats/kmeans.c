@@ -15,7 +15,7 @@ enum { ITEMS_A_PIECE = 128 };
 typedef struct job {
     asc_ctx *ctx;
     const double *x;
-    int64_t n, d, k;
+    int64_t n, d, k, known; /* known: so many centres are where they were when `distance` was last measured */
     double *centre;   /* [k, d] */
     double *distance; /* [n], squared, from the nearest centre */
     int64_t *cluster; /* [n] */
@@ -38,8 +38,8 @@ static void assign_piece(void *arg, int64_t piece, int worker)
     const job *j = arg;
     int64_t end = (piece + 1) * ITEMS_A_PIECE < j->n ? (piece + 1) * ITEMS_A_PIECE : j->n;
     for (int64_t i = piece * ITEMS_A_PIECE; i < end; i++) {
-        double least = INFINITY;
-        for (int64_t c = 0; c < j->k; c++) {
+        double least = j->known > 0 ? j->distance[i] : INFINITY;
+        for (int64_t c = j->known; c < j->k; c++) {
             double distance = square_distance(j->x + i * j->d, j->centre + c * j->d, j->d);
             if (distance < least) {
                 least = distance;
@@ -78,15 +78,18 @@ static int64_t drawn_item(const job *j, double u)
     return item;
 }
 
+/* The first centre is any item; a later one is drawn by the distances from those before it. */
 static void seed_centres(job *j, uint64_t seed, uint64_t restart)
 {
     int64_t k = j->k;
     put_centre(j, 0, (int64_t)(asc_stats_uniform(seed, restart, 0) * (double)j->n));
     for (int64_t c = 1; c < k; c++) {
+        j->known = c - 1;
         j->k = c;
         double sum = assign(j);
         put_centre(j, c, drawn_item(j, asc_stats_uniform(seed, restart, (uint64_t)c) * sum));
     }
+    j->known = 0;
     j->k = k;
 }
 

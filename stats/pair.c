@@ -30,9 +30,13 @@ double asc_stats_mean(asc_ctx *ctx, const double *x, int64_t n, double *std)
     if (asc_stats_expect(ctx, "stats_mean", "x", x, n, 1)) {
         return NAN;
     }
-    double mean = mean_of(x, n);
+    double mean = mean_of(x, n), variance = n > 1 ? variance_of(x, n, mean) : NAN;
+    if (!isfinite(mean) || (std && n > 1 && !isfinite(variance))) {
+        asc_fail(ctx, ASC_ERR_ARG, "stats_mean: x's values are farther apart than a double holds");
+        return NAN;
+    }
     if (std) {
-        *std = n > 1 ? sqrt(variance_of(x, n, mean)) : NAN;
+        *std = sqrt(variance);
     }
     return mean;
 }
@@ -48,10 +52,27 @@ static double largest(const double *x, int64_t n)
 
 /* Differences of decimals that are all the same have a deviation of some rounding errors of the scores: no
  * deviation. */
-static double effect(double difference, double variance, double scale)
+static double effect(double difference, double variance, double rounding)
 {
     double deviation = sqrt(variance);
-    return deviation > 8 * DBL_EPSILON * scale ? difference / deviation : NAN;
+    return deviation > rounding ? difference / deviation : NAN;
+}
+
+/* How far rounding may have moved a mean, and a deviation, of d = a - b; where a is b nothing was rounded. */
+typedef struct rounding {
+    double mean, deviation;
+} rounding;
+
+static rounding rounding_of(const double *a, const double *b, int64_t n)
+{
+    rounding r = {0, 0};
+    for (int64_t i = 0; i < n; i++) {
+        double each = a[i] == b[i] ? 0 : 8 * DBL_EPSILON * fmax(fabs(a[i]), fabs(b[i]));
+        r.mean += each / (double)n;
+        r.deviation = hypot(r.deviation, each);
+    }
+    r.deviation /= sqrt((double)(n > 1 ? n - 1 : 1));
+    return r;
 }
 
 /* Both in rising order: those of b below and at each a are counted in one walk. */
@@ -71,15 +92,22 @@ static double cliff(const double *a, const double *b, int64_t n)
     return balance / ((double)n * (double)n);
 }
 
-static void describe(const double *a, const double *b, const double *d, int64_t n, asc_pair_stats *r)
+static asc_status describe(asc_ctx *ctx, const double *a, const double *b, const double *d, int64_t n,
+                           const rounding *apart, asc_pair_stats *r)
 {
     double scale = fmax(largest(a, n), largest(b, n));
     r->n = n;
     r->mean_a = mean_of(a, n);
     r->mean_b = mean_of(b, n);
     r->difference = mean_of(d, n);
-    r->cohen_dz = effect(r->difference, variance_of(d, n, r->difference), scale);
-    r->cohen_d = effect(r->difference, (variance_of(a, n, r->mean_a) + variance_of(b, n, r->mean_b)) / 2, scale);
+    double of_d = variance_of(d, n, r->difference);
+    double of_both = (variance_of(a, n, r->mean_a) + variance_of(b, n, r->mean_b)) / 2;
+    if (!isfinite(r->mean_a + r->mean_b + r->difference) || (n > 1 && !isfinite(of_d + of_both))) {
+        return asc_fail(ctx, ASC_ERR_ARG, "stats_pair: values of a and b are farther apart than a double holds");
+    }
+    r->cohen_dz = effect(r->difference, of_d, apart->deviation);
+    r->cohen_d = effect(r->difference, of_both, 8 * DBL_EPSILON * scale);
+    return ASC_OK;
 }
 
 asc_status asc_stats_pair(asc_ctx *ctx, const double *a, const double *b, int64_t n, const asc_resampling *how,
@@ -110,8 +138,9 @@ asc_status asc_stats_pair(asc_ctx *ctx, const double *a, const double *b, int64_
     asc_stats_sort(sorted, n);
     asc_stats_sort(sorted + n, n);
     asc_pair_stats r = {.cliff_delta = cliff(sorted, sorted + n, n)};
-    describe(a, b, d, n, &r);
-    status = asc_stats_resample(ctx, d, n, fmax(largest(a, n), largest(b, n)), how, &r);
+    rounding apart = rounding_of(a, b, n);
+    status = describe(ctx, a, b, d, n, &apart, &r);
+    status = status ? status : asc_stats_resample(ctx, d, n, apart.mean, how, &r);
     asc_free(ctx, sorted, 3 * bytes);
     if (!status) {
         *result = r;

@@ -48,8 +48,8 @@ static asc_status standardise(asc_fit *f)
     return ASC_OK;
 }
 
-/* L of the lower triangle of a[d, d], in place; its diagonal stays above 0, as the penalty is there. */
-static void factorise(double *a, int64_t d)
+/* L of the lower triangle of a[d, d], in place; false where the penalty is too small to keep its diagonal above 0. */
+static bool factorise(double *a, int64_t d)
 {
     for (int64_t i = 0; i < d; i++) {
         for (int64_t j = 0; j <= i; j++) {
@@ -57,9 +57,13 @@ static void factorise(double *a, int64_t d)
             for (int64_t k = 0; k < j; k++) {
                 sum -= a[i * d + k] * a[j * d + k];
             }
+            if (j == i && !(sum > 0)) {
+                return false;
+            }
             a[i * d + j] = j < i ? sum / a[j * d + j] : sqrt(sum);
         }
     }
+    return true;
 }
 
 asc_status asc_fit_prepare(asc_fit *f, double ridge)
@@ -74,8 +78,10 @@ asc_status asc_fit_prepare(asc_fit *f, double ridge)
     for (int64_t e = 0; e < d; e++) {
         f->factor[e * d + e] += ridge * (double)f->n_fit;
     }
-    factorise(f->factor, d);
-    return ASC_OK;
+    return factorise(f->factor, d)
+               ? ASC_OK
+               : asc_fail(f->ctx, ASC_ERR_ARG, "probe: ridge is %g, too small for features that depend on each other",
+                          ridge);
 }
 
 /* b[d, c] becomes (L Lᵀ)⁻¹ b. */

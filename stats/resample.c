@@ -1,20 +1,18 @@
 /* stats/resample.c: the paired bootstrap and approximate randomisation, on the context's threads.
  *
  * A resample has a Philox stream of its own, and its sum one order, so that results don't depend on the threads. */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "kernels/kernels.h"
 #include "stats/stats.h"
 
-enum { EXACT = 12, WORDS = 1024, LANES = 4, RESAMPLES_A_PIECE = 16 };
+enum { WORDS = 1024, LANES = 4, RESAMPLES_A_PIECE = 16 };
 
 typedef struct job {
     const double *d;
     int64_t n, resamples;
     uint64_t seed;
-    double scale; /* of the values that d are differences of */
     double *mean; /* [resamples], of each */
 } job;
 
@@ -90,17 +88,17 @@ static void randomise_piece(void *arg, int64_t piece, int worker)
     run_piece(arg, piece, signed_sum, 1);
 }
 
-/* How many are at least as far from `center` as `distance`, differences in the last places apart. */
-static int64_t count_far(const job *j, double center, double distance)
+/* How many means are at least `distance` from 0, differences in the last places apart, the values' or the sums'. */
+static int64_t count_far(const job *j, double distance, double rounding)
 {
     double most = 0;
     for (int64_t i = 0; i < j->n; i++) {
         most = fmax(most, fabs(j->d[i]));
     }
-    double rounding = fmax(1e-13 * most, 8 * DBL_EPSILON * j->scale);
+    rounding = fmax(1e-13 * most, rounding);
     int64_t far = 0;
     for (int64_t r = 0; r < j->resamples; r++) {
-        far += fabs(j->mean[r] - center) >= distance - rounding;
+        far += fabs(j->mean[r]) >= distance - rounding;
     }
     return far;
 }
@@ -122,29 +120,42 @@ static double share(int64_t far, int64_t resamples)
     return (double)(1 + far) / (double)(resamples + 1);
 }
 
-asc_status asc_stats_resample(asc_ctx *ctx, const double *d, int64_t n, double scale, const asc_resampling *how,
+/* Of the differences from their mean, so that those of equal ones are 0 exactly. */
+static void bootstrap(asc_ctx *ctx, job *j, double *centred, double rounding, asc_pair_stats *result)
+{
+    double difference = result->difference;
+    job own = *j;
+    own.d = centred;
+    for (int64_t i = 0; i < j->n; i++) {
+        centred[i] = j->d[i] - difference;
+    }
+    asc_parallel(ctx, (j->resamples + RESAMPLES_A_PIECE - 1) / RESAMPLES_A_PIECE, bootstrap_piece, &own);
+    result->p_bootstrap = share(count_far(&own, fabs(difference), rounding), j->resamples);
+    asc_stats_sort(j->mean, j->resamples);
+    result->ci_low = difference + asc_stats_percentile(j->mean, j->resamples, 0.025);
+    result->ci_high = difference + asc_stats_percentile(j->mean, j->resamples, 0.975);
+}
+
+asc_status asc_stats_resample(asc_ctx *ctx, const double *d, int64_t n, double rounding, const asc_resampling *how,
                               asc_pair_stats *result)
 {
-    int64_t resamples = how->resamples ? how->resamples : 10000, patterns = n <= EXACT ? (int64_t)1 << n : 0;
-    size_t bytes = (size_t)(resamples > patterns ? resamples : patterns) * sizeof(double);
-    job j = {d, n, resamples, how->seed, scale, asc_alloc(ctx, bytes)};
+    int64_t resamples = how->resamples ? how->resamples : ASC_RESAMPLES;
+    int64_t patterns = n <= ASC_EXACT_ITEMS ? (int64_t)1 << n : 0;
+    int64_t means = resamples > patterns ? resamples : patterns;
+    size_t bytes = (size_t)(means + n) * sizeof(double);
+    job j = {d, n, resamples, how->seed, asc_alloc(ctx, bytes)};
     if (!j.mean) {
         return ASC_ERR_MEMORY;
     }
-    double difference = result->difference;
-    int64_t pieces = (resamples + RESAMPLES_A_PIECE - 1) / RESAMPLES_A_PIECE;
-    asc_parallel(ctx, pieces, bootstrap_piece, &j);
-    result->p_bootstrap = share(count_far(&j, difference, fabs(difference)), resamples);
-    asc_stats_sort(j.mean, resamples);
-    result->ci_low = asc_stats_percentile(j.mean, resamples, 0.025);
-    result->ci_high = asc_stats_percentile(j.mean, resamples, 0.975);
+    bootstrap(ctx, &j, j.mean + means, rounding, result);
+    double distance = fabs(result->difference);
     if (patterns) {
         j.resamples = patterns;
         enumerate(&j);
-        result->p_randomization = (double)count_far(&j, 0, fabs(difference)) / (double)patterns;
+        result->p_randomization = (double)count_far(&j, distance, rounding) / (double)patterns;
     } else {
-        asc_parallel(ctx, pieces, randomise_piece, &j);
-        result->p_randomization = share(count_far(&j, 0, fabs(difference)), resamples);
+        asc_parallel(ctx, (resamples + RESAMPLES_A_PIECE - 1) / RESAMPLES_A_PIECE, randomise_piece, &j);
+        result->p_randomization = share(count_far(&j, distance, rounding), resamples);
     }
     asc_free(ctx, j.mean, bytes);
     return asc_interrupted(ctx) ? asc_fail(ctx, ASC_ERR_INTERRUPTED, "interrupted") : ASC_OK;

@@ -30,9 +30,12 @@ double asc_median(double *x, int64_t n);
 /* The share p of the way through x[n], in rising order, between two values in proportion. */
 double asc_stats_percentile(const double *x, int64_t n, double p);
 
-/* Fills in the interval and both p of the paired differences d[n], whose mean is result->difference, of values up to
- * `scale`. */
-asc_status asc_stats_resample(asc_ctx *ctx, const double *d, int64_t n, double scale, const asc_resampling *how,
+/* Up to so many items all patterns of signs are tried; and the number of resamples where none is given. */
+enum { ASC_EXACT_ITEMS = 12, ASC_RESAMPLES = 10000 };
+
+/* Fills in the interval and both p of the paired differences d[n], whose mean is result->difference and may be
+ * as far off as `rounding`. */
+asc_status asc_stats_resample(asc_ctx *ctx, const double *d, int64_t n, double rounding, const asc_resampling *how,
                               asc_pair_stats *result);
 
 /* Predictions by their confidence: bin m, from 0, has those in (m/bins, (m+1)/bins], the first 0, too. */

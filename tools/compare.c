@@ -100,8 +100,9 @@ static char *name_of_path(const char *path)
 /* Adds a system's models: the operand's text behind the '=', at its commas, or all of it. */
 static void add_system(plan *p, char *operand)
 {
-    char *equals = exists(operand) ? NULL : strchr(operand, '=');
+    char whole[200], *equals = exists(operand) ? NULL : strchr(operand, '=');
     int64_t first = p->models;
+    snprintf(whole, sizeof whole, "%s", operand);
     if (equals) {
         *equals = '\0';
     }
@@ -111,7 +112,10 @@ static void add_system(plan *p, char *operand)
             *end++ = '\0';
         }
         if (!*path || !*operand) {
-            cli_wrong_usage("got '%s=%s', expected a RUN, a MODEL, or NAME=RUN,RUN,…", operand, equals ? path : "");
+            cli_wrong_usage("got '%s', expected a RUN, a MODEL, or NAME=RUN,RUN,…", whole);
+        }
+        for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--) {
+            path[n - 1] = '\0';
         }
         for (int64_t i = first; i < p->models; i++) {
             if (strcmp(p->path[i], path) == 0) {
@@ -124,18 +128,26 @@ static void add_system(plan *p, char *operand)
     p->seeds[p->systems++] = p->models - first;
 }
 
-/* The second of a name is NAME#2. */
+/* Whether one of the first n systems but for `system` itself has its name. */
+static bool is_taken(const plan *p, int64_t n, int64_t system)
+{
+    bool taken = false;
+    for (int64_t i = 0; i < n; i++) {
+        taken |= i != system && strcmp(p->name[i], p->name[system]) == 0;
+    }
+    return taken;
+}
+
+/* The second of a name is NAME#2, or has the next number that makes it no other's. */
 static void number_names(plan *p)
 {
-    for (int64_t i = p->systems - 1; i > 0; i--) {
-        int before = 0;
-        for (int64_t j = 0; j < i; j++) {
-            before += strcmp(p->name[j], p->name[i]) == 0;
-        }
-        if (before > 0) {
-            size_t n = strlen(p->name[i]) + 24;
-            p->name[i] = need(realloc(p->name[i], n));
-            snprintf(p->name[i] + strlen(p->name[i]), 24, "#%d", before + 1);
+    for (int64_t i = 1; i < p->systems; i++) {
+        size_t n = strlen(p->name[i]);
+        if (is_taken(p, i, i)) {
+            p->name[i] = need(realloc(p->name[i], n + 24));
+            for (int number = 2; is_taken(p, p->systems, i); number++) {
+                snprintf(p->name[i] + n, 24, "#%d", number);
+            }
         }
     }
 }
@@ -241,17 +253,28 @@ static scored *find(plan *p, const char *path)
     return NULL;
 }
 
-/* Seeds of one system are models that differ in nothing but their seed, as far as can be seen. */
-static void check_seeds(const plan *p, int64_t system, int64_t first)
+/* Whether a is no other seed than b, as far as can be seen, which is told. */
+static bool is_no_other_seed(const char *system, const scored *a, const scored *b)
 {
-    const scored *a = find((plan *)p, p->path[first]);
+    if (strcmp(a->config, b->config) != 0) {
+        cli_message("%s: the models of %s and %s have different settings", system, a->path, b->path);
+    } else if (*a->scores->model_checksum && strcmp(a->scores->model_checksum, b->scores->model_checksum) == 0) {
+        cli_message("%s: %s and %s are the same model, and count as two seeds", system, a->path, b->path);
+    } else if (a->scores->seed >= 0 && a->scores->seed == b->scores->seed) {
+        cli_message("%s: %s and %s have the same seed, %lld", system, a->path, b->path, (long long)a->scores->seed);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Seeds of one system are models that differ in nothing but their seed: each beside those before it. */
+static void check_seeds(plan *p, int64_t system, int64_t first)
+{
     for (int64_t i = first + 1; i < first + p->seeds[system]; i++) {
-        const scored *b = find((plan *)p, p->path[i]);
-        if (strcmp(a->config, b->config) != 0) {
-            cli_message("%s: the models of %s and %s have different settings", p->name[system], a->path, b->path);
-        } else if (a->scores->seed >= 0 && a->scores->seed == b->scores->seed) {
-            cli_message("%s: %s and %s have the same seed, %lld", p->name[system], a->path, b->path,
-                        (long long)a->scores->seed);
+        bool told = false;
+        for (int64_t j = first; j < i && !told; j++) {
+            told = is_no_other_seed(p->name[system], find(p, p->path[j]), find(p, p->path[i]));
         }
     }
 }

@@ -185,6 +185,16 @@ static void put_real(int width, const char *format, double value)
     put(width, "%s", isfinite(value) ? text : "-");
 }
 
+/* No p is 0. */
+static void put_p(int width, double p)
+{
+    if (p < 0.00005) {
+        put(width, "<.0001");
+    } else {
+        put_real(width, "%.4f", p);
+    }
+}
+
 enum { DIGITS = 4 }; /* of losses behind the point */
 
 /* "3.4123 ± 0.0123", without the deviation where there is none. */
@@ -279,10 +289,10 @@ static void print_comparison(const asc_system *systems, const asc_comparison *c,
     put_name(name, systems[c->a].name);
     put_real(10, "%+.4f", s->difference);
     put(20, "[%+.4f, %+.4f]", s->ci_low, s->ci_high);
-    put_real(6, "%.4f", s->p_bootstrap);
-    put_real(6, "%.4f", s->p_randomization);
+    put_p(6, s->p_bootstrap);
+    put_p(6, s->p_randomization);
     if (holm) {
-        put_real(6, "%.4f", c->p_holm);
+        put_p(6, c->p_holm);
     }
     put_real(7, "%+.3f", s->cohen_dz);
     put_real(9, "%+.3f", s->cliff_delta);
@@ -320,7 +330,7 @@ static void put_mcnemar(int width, const asc_class_comparison *c)
         low += c->mcnemar[i].p < 0.05;
     }
     if (c->n_mcnemar == 1) {
-        put(width, "%.4f", c->mcnemar->p);
+        put_p(width, c->mcnemar->p);
     } else {
         put(width, "%lld of %lld", (long long)low, (long long)c->n_mcnemar);
     }
@@ -350,12 +360,12 @@ static void print_classes(const asc_system *systems, const asc_compared *c, int 
         put_name(name, systems[c->comparison[i].a].name);
         put_real(10, "%+.4f", one->items.difference);
         put(20, "[%+.4f, %+.4f]", one->items.ci_low, one->items.ci_high);
-        put_real(6, "%.4f", one->items.p_randomization);
+        put_p(6, one->items.p_randomization);
         if (holm) {
-            put_real(6, "%.4f", one->p_holm);
+            put_p(6, one->p_holm);
         }
         if (seeds) {
-            put_real(7, "%.4f", one->seeds.p);
+            put_p(7, one->seeds.p);
         }
         put_mcnemar(8, one);
         putchar('\n');
@@ -381,8 +391,8 @@ static void print_seed_row(const asc_system *system, const asc_system_result *r,
         } else {
             put(20, "-");
         }
-        put(6, "%.4f", against->seeds.p);
-        put(7, "%.4f", against->seeds.p_least);
+        put_p(6, against->seeds.p);
+        put_p(7, against->seeds.p_least);
     }
     putchar('\n');
 }

@@ -1,6 +1,7 @@
 /* tools/stats.c: ascgrad stats: paired tests, calibration, clusters and p values of numbers from files. */
 #include <errno.h>
 #include <math.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,18 +35,30 @@ typedef struct table {
     double *value;
     size_t n, capacity; /* values */
     int columns;
-    char **word; /* those seen so far, of labels, in rising order, and the number of each */
-    double *number;
-    size_t words, word_capacity;
+    void *tree; /* of labels, of those seen so far: tsearch's */
+    struct label *last;
+    size_t labels;
 } table;
+
+typedef struct label {
+    struct label *before; /* the one seen before it */
+    double number;        /* how many had been seen */
+    char word[];
+} label;
+
+static int compare_labels(const void *a, const void *b)
+{
+    return strcmp(((const label *)a)->word, ((const label *)b)->word);
+}
 
 static void table_free(table *t)
 {
-    for (size_t i = 0; i < t->words; i++) {
-        free(t->word[i]);
+    while (t->last) {
+        label *one = t->last;
+        t->last = one->before;
+        tdelete(one, &t->tree, compare_labels);
+        free(one);
     }
-    free(t->word);
-    free(t->number);
     free(t->value);
 }
 
@@ -78,31 +91,24 @@ static asc_status add_value(table *t, double value)
     return ASC_OK;
 }
 
-/* The number of a word; a new word's is how many there were. -1 without memory. */
+/* The number of a label; a new one's is how many there were. -1 without memory. */
 static double number_of(table *t, const char *word)
 {
-    size_t low = 0, high = t->words;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int order = strcmp(word, t->word[middle]);
-        if (order == 0) {
-            return t->number[middle];
-        }
-        *(order < 0 ? &high : &low) = order < 0 ? middle : middle + 1;
+    size_t n = strlen(word);
+    label *one = malloc(sizeof *one + n + 1);
+    label **found = NULL;
+    if (one) {
+        *one = (label){.before = t->last, .number = (double)t->labels};
+        memcpy(one->word, word, n + 1);
+        found = tsearch(one, &t->tree, compare_labels);
     }
-    size_t capacity = t->word_capacity;
-    char *copy = malloc(strlen(word) + 1);
-    if (!copy || !grow((void **)&t->word, &capacity, t->words, sizeof *t->word) ||
-        !grow((void **)&t->number, &t->word_capacity, t->words, sizeof *t->number)) {
-        free(copy);
-        return -1;
+    if (found && *found == one) {
+        t->last = one;
+        t->labels++;
+    } else {
+        free(one);
     }
-    strcpy(copy, word);
-    memmove(t->word + low + 1, t->word + low, (t->words - low) * sizeof *t->word);
-    memmove(t->number + low + 1, t->number + low, (t->words - low) * sizeof *t->number);
-    t->word[low] = copy;
-    t->number[low] = (double)t->words++;
-    return t->number[low];
+    return found ? (*found)->number : -1;
 }
 
 static asc_status refuse(const table *t, const char *path, int64_t line, const char *got, const char *expected)
@@ -111,19 +117,34 @@ static asc_status refuse(const table *t, const char *path, int64_t line, const c
                     expected);
 }
 
-/* The words of a line, cut in place. */
+/* The cell at *text, cut off in place, and *text moves to the next, or becomes NULL behind the last: cells have blanks
+ * between them, or a comma and blanks. */
+static char *next_cell(char **text)
+{
+    static const char blanks[] = " \t\r\n";
+    char *cell = *text + strspn(*text, blanks), *end = cell + strcspn(cell, " \t\r\n,");
+    char *next = end + strspn(end, blanks);
+    bool comma = *next == ',';
+    *text = comma ? next + 1 : *next ? next : NULL;
+    *end = '\0';
+    return cell;
+}
+
 static asc_status read_line(table *t, const char *path, int64_t line, char *text, bool labels, const char *expected)
 {
     char whole[61];
     snprintf(whole, sizeof whole, "%s", text);
     int n = 0;
-    for (char *word = strtok(text, " \t\r\n,"); word; word = strtok(NULL, " \t\r\n,"), n++) {
-        char *end = word + strlen(word);
-        double value = labels ? number_of(t, word) : strtod(word, &end);
+    for (; text; n++) {
+        char *cell = next_cell(&text), *end = cell + strlen(cell);
+        if (n == t->columns || !*cell) {
+            return refuse(t, path, line, whole, expected);
+        }
+        double value = labels ? number_of(t, cell) : strtod(cell, &end);
         if (labels && value < 0) {
             return no_memory(t->ctx);
         }
-        if (n == t->columns || *end || !isfinite(value)) {
+        if (*end || !isfinite(value)) {
             return refuse(t, path, line, whole, expected);
         }
         if (add_value(t, value)) {

@@ -103,7 +103,8 @@ typedef struct asc_seed_test {
     int64_t n;         /* pairs: models of one seed value, of the same training text and blocks */
     double difference; /* the mean of a - b over them; NaN for none */
     double p;          /* by exact randomisation (approximate over 12 seeds); NaN for none */
-    double p_least;    /* the least that n seeds can reach: 2/2^n; NaN for none */
+    double p_least;    /* the least that p can be: 2/2^n of n seeds, and over 12 no less than 1/(resamples + 1);
+                        * NaN for none */
 } asc_seed_test;
 
 /* How often classifiers a and b are right. */

@@ -41,7 +41,7 @@ typedef struct asc_probe_result {
  * and Bengio 2017 for probes), features standardised by the items fitted to, 10 deviations at most; the label with the
  * largest value is predicted. Items whose label is negative are left out. ASC_ERR_ARG too where less than two labels
  * are left, or no item is held out or fitted to. Cost O(n d² + d³ + s c (n d + d²)) for c
- * labels and s shuffles, memory O(n d + d²). */
+ * labels and s shuffles, memory O(n (d + c) + d²). */
 ASC_API asc_status asc_probe_labels(asc_ctx *ctx, const double *x, int64_t n, int64_t d, const int64_t *labels,
                                     const asc_probe_options *options, asc_probe_result *result);
 

@@ -116,6 +116,14 @@ status 0 "$ASCGRAD" compare t-1 alone.safetensors --data builtin:8000 --json
 json 'd["systems"][1]["name"] == "alone" and d["comparisons"][0]["difference"] == 0'
 json 'd["systems"][1]["tokens_per_s"] is None'
 
+# each system has a name of its own
+status 0 "$ASCGRAD" compare a=t-1 a=t-2 'a#2=g-1' a=g-1 --resamples 100 --json
+json '[s["name"] for s in d["systems"]] == ["a", "a#3", "a#2", "a#4"]'
+status 2 "$ASCGRAD" compare a=t-1,t-1/ t-2
+has err '^ascgrad compare: t-1 is there twice in a'
+status 2 "$ASCGRAD" compare t-1 b=t-2,
+has err "^ascgrad compare: got 'b=t-2,', expected a RUN"
+
 # seeds that are none
 status 0 "$ASCGRAD" compare 'a=t-1,g-1' t-2
 has err '^ascgrad compare: a: the models of t-1 and g-1 have different settings'
@@ -123,7 +131,7 @@ status 0 "$ASCGRAD" compare a=t-1,bytes g-1 --resamples 100
 has out '^a and another seed of it have different tokens$'
 cp -R t-1 copy
 status 0 "$ASCGRAD" compare 'a=t-1,copy' t-2
-has err '^ascgrad compare: a: t-1 and copy have the same seed, 1'
+has err '^ascgrad compare: a: t-1 and copy are the same model, and count as two seeds$'
 
 # wrong usage
 status 2 "$ASCGRAD" compare t-1
@@ -131,7 +139,7 @@ has err 'two or more systems'
 status 2 "$ASCGRAD" compare 'a=t-1,t-1' g-1
 has err 't-1 is there twice in a'
 status 2 "$ASCGRAD" compare 'a=t-1,' g-1
-has err "got 'a=', expected a RUN"
+has err "got 'a=t-1,', expected a RUN"
 status 2 "$ASCGRAD" compare '=t-1' g-1
 has err "got '=t-1', expected a RUN"
 # the order of blocks that are carried on follows from the batch, too

@@ -55,6 +55,14 @@ has err 'a has 4 numbers and short has 1, expected as many'
 printf '0.5 2\n' >bad
 status 3 "$ASCGRAD" stats calibration bad
 has err "bad: line 1: got '0.5 2', expected a confidence from 0 to 1, and 0 or 1"
+printf '0.9, 1\n0.6 ,0\r\n\t0.6\t0 \n' >spaced
+status 0 "$ASCGRAD" stats calibration spaced --json
+has out '"n": 3'
+for cells in '0.9,,1' ',0.8,0' '0.8,0,' '0.8' '0.8,0,1'; do
+    printf '%s\n' "$cells" >bad
+    status 3 "$ASCGRAD" stats calibration bad
+    has err "bad: line 1: got '$cells', expected a confidence"
+done
 printf '1.5\n' >bad
 status 3 "$ASCGRAD" stats holm bad
 has err "^ascgrad stats: bad: line 1: got '1.5', expected a p value from 0 to 1$"

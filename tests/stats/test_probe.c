@@ -195,6 +195,15 @@ START_TEST(wrong_arguments_are_refused)
     REFUSED(asc_probe_labels(ctx, features, N, D, labels, &(asc_probe_options){.ridge = -1}, &r));
     REFUSED(asc_probe_labels(ctx, features, N, D, labels, &(asc_probe_options){.shuffles = -1}, &r));
     REFUSED(asc_probe_labels(ctx, features, 1, D, labels, NULL, &r));
+    for (int i = 0; i < N; i++) { /* a feature that depends on another */
+        features[i * D + 1] = 3 * features[i * D] + 1;
+        features[i * D + 2] = .7 * features[i * D] - .3 * features[i * D + 3];
+    }
+    ck_assert_int_eq(asc_probe_labels(ctx, features, N, D, labels, NULL, &r), ASC_OK);
+    ck_assert_int_eq(asc_probe_labels(ctx, features, N, D, labels, &(asc_probe_options){.ridge = 1e-30}, &r),
+                     ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "probe: ridge is 1e-30, too small for features that depend on each other");
+    asc_error_clear(ctx);
     REFUSED(asc_kmeans(ctx, features, N, D, N + 1, NULL, cluster, NULL));
     REFUSED(asc_kmeans(ctx, features, N, D, 0, NULL, cluster, NULL));
     REFUSED(asc_kmeans(ctx, features, N, D, 2, &(asc_kmeans_options){.restarts = -1}, cluster, NULL));

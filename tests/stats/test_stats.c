@@ -209,6 +209,42 @@ START_TEST(ties_are_ties_whatever_the_rounding)
 }
 END_TEST
 
+/* Both have the same huge item, which takes none of the other differences away; equal differences have no spread. */
+START_TEST(exact_differences_stay)
+{
+    for (int i = 0; i < 20; i++) {
+        a[i] = i ? i : 1e15;
+        b[i] = i ? i - 1 : 1e15;
+    }
+    compare(20, 10000, 1);
+    ck_assert(s.p_bootstrap < 1e-3 && s.p_randomization < 1e-3 && s.cohen_dz > 4);
+    for (int i = 0; i < 100; i++) {
+        a[i] = .1;
+        b[i] = 0;
+    }
+    compare(100, 500, 1);
+    ck_assert(s.ci_low == .1 && s.ci_high == .1 && s.p_bootstrap == 1. / 501);
+}
+END_TEST
+
+START_TEST(what_no_double_holds_is_refused)
+{
+    static const double high[] = {1e308, 1e308}, low[] = {-1e308, -1e308}, apart[] = {1e200, -1e200};
+    double std, from, to;
+    ck_assert_int_eq(asc_stats_pair(ctx, high, low, 2, NULL, &s), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "stats_pair: values of a and b are farther apart than a double holds");
+    asc_error_clear(ctx);
+    ck_assert(isnan(asc_stats_mean(ctx, (const double[]){1e308, -1e308}, 2, NULL)));
+    expect_error(ASC_ERR_ARG, "stats_mean: x's values are farther apart than a double holds");
+    asc_error_clear(ctx);
+    ck_assert(isnan(asc_stats_mean(ctx, apart, 2, &std)));
+    asc_error_clear(ctx);
+    ck_assert_int_eq(asc_stats_interval(ctx, apart, 2, .9, &from, &to), ASC_ERR_ARG);
+    asc_error_clear(ctx);
+    ck_assert(asc_stats_mean(ctx, apart, 2, NULL) == 0);
+}
+END_TEST
+
 START_TEST(same_for_any_threads)
 {
     draw_scores(MOST, .1, 9);
@@ -469,6 +505,8 @@ int main(void)
     tcase_add_test(t, p_is_uniform_without_a_difference);
     tcase_add_test(t, what_does_not_differ);
     tcase_add_test(t, ties_are_ties_whatever_the_rounding);
+    tcase_add_test(t, exact_differences_stay);
+    tcase_add_test(t, what_no_double_holds_is_refused);
     tcase_add_test(t, same_for_any_threads);
     tcase_add_test(t, holm_steps_down);
     tcase_add_test(t, smoothing_begins_where_the_values_do);

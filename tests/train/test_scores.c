@@ -151,7 +151,8 @@ static void check_same(const asc_scores *a, const asc_scores *b)
     const asc_eval_result *x = &a->result, *y = &b->result;
     ck_assert(x->tokens == y->tokens && x->loss == y->loss && x->ppl == y->ppl);
     ck_assert(x->bits_per_byte == y->bits_per_byte && x->unknown == y->unknown);
-    ck_assert(x->accuracy == y->accuracy && x->ece == y->ece);
+    ck_assert(x->accuracy == y->accuracy && x->ece == y->ece && x->sequences == y->sequences);
+    ck_assert(isnan(x->exact) ? isnan(y->exact) : x->exact == y->exact);
     ck_assert(a->parameters == b->parameters && a->block == b->block && a->seed == b->seed && a->carry == b->carry);
     ck_assert_int_eq(a->classes, b->classes);
     ck_assert(a->text_checksum == b->text_checksum && a->token_checksum == b->token_checksum);
@@ -173,6 +174,8 @@ START_TEST(files_keep_scores)
         s->seed = 5;
         s->carry = 7;
         s->classes = 3;
+        s->result.sequences = 4;
+        s->result.exact = lines ? NAN : .25;
         ((asc_score_part *)s->blocks)[1].right = 1;
         s->train_checksum = 0xfedcba98;
         ck_assert_int_eq(asc_scores_write(ctx, s, path), ASC_OK);
@@ -210,7 +213,7 @@ START_TEST(damaged_files_are_refused)
     asc_safetensors_write(ctx, path, &(asc_named_tensor){"blocks.nats", t}, 1, &pair, 1);
     ck_assert_ptr_null(asc_scores_read(ctx, path));
     expect_error_with(ASC_ERR_FORMAT, "is no file of scores");
-    const asc_safetensors_pair pairs[] = {{"ascgrad_scores", "3"}, {"scores", "{\"block\": 4}"}, pair};
+    const asc_safetensors_pair pairs[] = {{"ascgrad_scores", "4"}, {"scores", "{\"block\": 4}"}, pair};
     asc_safetensors_write(ctx, path, &(asc_named_tensor){"blocks.nats", t}, 1, pairs, 3);
     ck_assert_ptr_null(asc_scores_read(ctx, path));
     expect_error_with(ASC_ERR_FORMAT, "its description of the scores is not whole");

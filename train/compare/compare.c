@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "stats/stats.h"
 #include "tensor/need.h"
 #include "train/compare/items.h"
 
@@ -57,6 +58,9 @@ static asc_status check_system(asc_ctx *ctx, const asc_system *system, int64_t i
 
 static asc_status check_pairs(asc_ctx *ctx, const asc_compare_options *o, int64_t n)
 {
+    if (o->pairs && o->n_pairs < 0) {
+        return asc_fail(ctx, ASC_ERR_ARG, "compare: n_pairs is %lld, expected 0 or more", (long long)o->n_pairs);
+    }
     for (int64_t i = 0; o->pairs && i < o->n_pairs; i++) {
         for (int side = 0; side < 2; side++) {
             if (o->pairs[i][side] < 0 || o->pairs[i][side] >= n) {
@@ -147,6 +151,13 @@ static int64_t pair_up(work *w, const asc_system *a, const asc_system *b, double
     return n;
 }
 
+/* The least p of approximate randomisation, which counts what was found among the resamples; 0 where it is exact. */
+static double least_share(const work *w, int64_t n)
+{
+    int64_t resamples = w->options->resampling.resamples;
+    return n > ASC_EXACT_ITEMS ? 1 / (double)(1 + (resamples ? resamples : ASC_RESAMPLES)) : 0;
+}
+
 static asc_status test_seeds(work *w, const asc_system *a, const asc_system *b, double (*value)(const asc_scores *),
                              asc_seed_test *r)
 {
@@ -159,7 +170,8 @@ static asc_status test_seeds(work *w, const asc_system *a, const asc_system *b, 
     asc_status status =
         asc_stats_pair(w->ctx, w->over + w->most, w->over + 2 * w->most, n, &w->options->resampling, &s);
     if (!status) {
-        *r = (asc_seed_test){n, s.difference, s.p_randomization, ldexp(2, (int)-n)};
+        double least = ldexp(2, (int)-n); /* of all patterns of signs; of those drawn, one may be left */
+        *r = (asc_seed_test){n, s.difference, fmax(s.p_randomization, least), fmax(least, least_share(w, n))};
     }
     return status;
 }

@@ -12,7 +12,7 @@
 #include "train/compare/scores.h"
 
 #define SCORES_KEY "ascgrad_scores" /* of the metadata; its value is the version */
-#define SCORES_VERSION "3"
+#define SCORES_VERSION "4"
 
 /* ---- numbers of the whole ---- */
 
@@ -23,6 +23,7 @@ typedef struct field {
 
 static const field whole[] = {
     {"tokens", offsetof(asc_scores, result.tokens)},
+    {"sequences", offsetof(asc_scores, result.sequences)},
     {"parameters", offsetof(asc_scores, parameters)},
     {"block", offsetof(asc_scores, block)},
     {"carry", offsetof(asc_scores, carry)},
@@ -37,6 +38,7 @@ static const field real[] = {
     {"bits_per_byte", offsetof(asc_scores, result.bits_per_byte)},
     {"unknown", offsetof(asc_scores, result.unknown)},
     {"accuracy", offsetof(asc_scores, result.accuracy)},
+    {"exact", offsetof(asc_scores, result.exact)},
     {"ece", offsetof(asc_scores, result.ece)},
     {"tokens_per_s", offsetof(asc_scores, tokens_per_s)},
     {0},
