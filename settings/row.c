@@ -141,9 +141,11 @@ static asc_setting one_number(const asc_setting *row)
     return (asc_setting){.type = ASC_SETTING_INT, .min = row->min, .max = row->max};
 }
 
+/* A real number is kept rounded, and is to be in range when it is read again. */
 static bool in_range(const asc_setting *row, const json_t *v)
 {
-    return json_number_value(v) >= row->min && json_number_value(v) <= row->max;
+    double x = json_number_value(v), kept = json_is_real(v) ? asc_setting_round(x) : x;
+    return isfinite(kept) && fmin(x, kept) >= row->min && fmax(x, kept) <= row->max;
 }
 
 static asc_status check_ints(asc_ctx *ctx, const asc_setting *row, const char *name, const json_t *v)

@@ -118,7 +118,9 @@ static asc_status read_groups(const maker *m, groups *all)
         }
     }
     free(copy);
-    return asc_error(m->ctx);
+    return all->n > 0 || !*m->values->groups || asc_error(m->ctx)
+               ? asc_error(m->ctx)
+               : refuse(m, m->values->groups, "PATTERN:lr=R,decay=W,optimizer=NAME");
 }
 
 /* Rates by width, where the model has them; a group may say otherwise. */

@@ -2,11 +2,12 @@
 #include "train/phases.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor/locale.h"
+#include <program/names.h>
 
 /* ---- lengths ---- */
 
@@ -29,21 +30,32 @@ static asc_status refuse(asc_ctx *ctx, const asc_course *c, const char *at, cons
     return asc_fail_on(ctx, ASC_ERR_ARG, c->key, ": got '%.40s', expected %s", at, expected);
 }
 
+/* All that stands between two places, as numbers of settings are written. */
+static bool read_number(const char *from, const char *to, double *value)
+{
+    char text[40];
+    int64_t count;
+    if (to - from >= (ptrdiff_t)sizeof text) {
+        return false;
+    }
+    memcpy(text, from, (size_t)(to - from));
+    text[to - from] = '\0';
+    if (asc_count_parse(text, &count)) {
+        *value = (double)count;
+        return true;
+    }
+    return asc_real_parse(text, value);
+}
+
 /* "AT:VALUE" at *text, which moves behind it. */
 static asc_status read_point(asc_ctx *ctx, asc_course *c, const char **text, int64_t run)
 {
     static const char *const form = "AT:VALUE, AT a step or a share of the run in %";
-    const char *start = *text;
-    char *end;
-    double at = asc_strtod(start, &end);
-    bool share = *end == '%';
-    end += share;
-    if (end == start || *end != ':' || !(at >= 0) || at > (share ? 100 : 1e15) || (!share && at != floor(at))) {
-        return refuse(ctx, c, start, form);
-    }
-    const char *number = end + 1;
-    double value = asc_strtod(number, &end);
-    if (end == number || !isfinite(value)) {
+    const char *start = *text, *colon = start + strcspn(start, ":,;"), *end = colon + strcspn(colon, ",;");
+    bool share = colon > start && colon[-1] == '%';
+    double at, value;
+    if (*colon != ':' || !read_number(start, colon - share, &at) || !read_number(colon + 1, end, &value) || at < 0 ||
+        at > (share ? 100 : 1e15) || (!share && at != floor(at))) {
         return refuse(ctx, c, start, form);
     }
     int64_t step = share ? llround(at / 100 * (double)run) : (int64_t)at;

@@ -297,6 +297,9 @@ static asc_status put_value(asc_settings *s, const asc_setting *row, const char 
 
 asc_status asc_settings_put(asc_settings *s, const char *key, json_t *value, asc_source from)
 {
+    if (!value) { /* what JSON can't hold */
+        return asc_fail_on(s->ctx, ASC_ERR_ARG, key, ": expected a text in UTF-8");
+    }
     char name[ASC_SETTING_NAME];
     bool model;
     asc_settings_spell(key, name);

@@ -123,8 +123,40 @@ bool asc_settings_is_fact(const char *key)
     return strcmp(key, "version") == 0 || strcmp(key, "data_checksum") == 0 || strcmp(key, "plan") == 0;
 }
 
+/* What an object has given so far: a setting may be spelled in several ways. */
+typedef struct heard {
+    int n;
+    struct {
+        const asc_setting *row;
+        const char *key;
+        const json_t *value;
+    } at[200];
+} heard;
+
+/* Puts a setting of an object, once. */
+static void put_once(asc_settings *s, heard *all, const char *key, json_t *value, asc_source from)
+{
+    char name[ASC_SETTING_NAME];
+    bool model;
+    asc_settings_spell(key, name);
+    const asc_setting *row = asc_settings_find(s->ctx, name, &model);
+    for (int i = 0; row && i < all->n; i++) {
+        if (all->at[i].row == row && !json_equal(all->at[i].value, value)) {
+            asc_fail_on(s->ctx, ASC_ERR_ARG, key, " is the same setting as %s, with another value", all->at[i].key);
+            return;
+        }
+    }
+    if (row && all->n < (int)(sizeof all->at / sizeof *all->at)) {
+        all->at[all->n].row = row;
+        all->at[all->n].key = key;
+        all->at[all->n++].value = value;
+    }
+    asc_settings_put(s, key, value, from);
+}
+
 asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_source from, const char *source)
 {
+    heard all = {0};
     const char *key, *model_key;
     json_t *value, *model_value;
     json_object_foreach(object, key, value) {
@@ -133,10 +165,10 @@ asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_source from
         }
         if (strcmp(key, "model") == 0 && json_is_object(value)) {
             json_object_foreach(value, model_key, model_value) {
-                asc_settings_put(s, model_key, model_value, from);
+                put_once(s, &all, model_key, model_value, from);
             }
         } else {
-            asc_settings_put(s, key, value, from);
+            put_once(s, &all, key, value, from);
         }
         if (asc_error(s->ctx)) {
             asc_error_extend(s->ctx, source, "");
@@ -298,9 +330,16 @@ asc_status asc_settings_locate(asc_settings *s)
 static bool same_value(const json_t *a, const json_t *b)
 {
     if (json_is_number(a) && json_is_number(b)) {
-        return json_number_value(a) == json_number_value(b);
+        return asc_setting_round(json_number_value(a)) == asc_setting_round(json_number_value(b));
     }
-    return json_equal(a, b);
+    if (!json_is_array(a) || json_array_size(a) != json_array_size(b)) {
+        return json_equal(a, b);
+    }
+    bool same = true;
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        same = same && same_value(json_array_get(a, i), json_array_get(b, i));
+    }
+    return same;
 }
 
 /* What to call a setting that does not stand on the command line. */
@@ -309,16 +348,28 @@ static const char *const sources[] = {
     [ASC_SOURCE_HAND] = ":",
 };
 
+/* Whether the lowest rate is asked for by the number that stands for a share of lr, and the run has that share. */
+static bool is_default_end(const asc_setting *t, const asc_settings *run, const asc_settings *given)
+{
+    return strcmp(t->key, "min_lr") == 0 && given->values.min_lr < 0 &&
+           run->values.min_lr == asc_setting_round(run->values.lr / 10);
+}
+
 /* A setting that was given must be the run's, or one that may be given anew, which then takes the run's place. */
 static asc_status carry_over(asc_settings *run, const asc_settings *given, const char *path)
 {
+    for (const asc_setting *t = asc_train_settings; t->key; t++) { /* also what is the same was given beside the rest */
+        char *from = &run->from[t - asc_train_settings];
+        bool anew = t->flags & ASC_SETTING_ANEW && given->from[t - asc_train_settings] != ASC_SOURCE_DEFAULT;
+        *from = anew ? ASC_SOURCE_HAND : *from;
+    }
     for (const asc_setting *t = asc_train_settings; t->key; t++) {
         int from = given->from[t - asc_train_settings];
         if (from == ASC_SOURCE_DEFAULT) {
             continue;
         }
         json_t *old = asc_setting_json(t, &run->values), *now = asc_setting_json(t, &given->values);
-        bool same = same_value(old, now);
+        bool same = same_value(old, now) || is_default_end(t, run, given);
         if (t->flags & ASC_SETTING_ANEW && !same) {
             asc_settings_put(run, t->key, now, ASC_SOURCE_HAND);
         } else if (!same) {

@@ -62,7 +62,7 @@ ASC_API asc_tensor asc_sub(asc_ctx *ctx, asc_tensor a, asc_tensor b); /* a - b *
 ASC_API asc_tensor asc_mul(asc_ctx *ctx, asc_tensor a, asc_tensor b); /* a∘b */
 ASC_API asc_tensor asc_div(asc_ctx *ctx, asc_tensor a, asc_tensor b); /* a/b */
 
-/* x^p; NaN where x < 0 and p is no integer. The derivative by p is 0 where x = 0 and p >= 0. */
+/* x^p; NaN where x < 0 is finite and p is no integer. The derivative by p is 0 where x = 0 and p >= 0. */
 ASC_API asc_tensor asc_pow(asc_ctx *ctx, asc_tensor x, asc_tensor p);
 
 /* The larger, or the smaller: half of the gradient to each where they are equal. A NaN is passed on. */

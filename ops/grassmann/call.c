@@ -1,6 +1,7 @@
 /* ops/grassmann/call.c: a call of the ops grassmann and subspace: its sizes, its memory, its passes. */
 #include "ops/grassmann/grassmann.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { Z = ASC_GRASSMANN_Z, W = ASC_GRASSMANN_W, B = ASC_GRASSMANN_B, OFFSET_W = ASC_GRASSMANN_OFFSET_W };
@@ -22,6 +23,9 @@ asc_status asc_grassmann_check_call(asc_call *call, int64_t least)
     }
     if (asc_expect_floating(call, Z)) {
         return ASC_ERR_ARG;
+    }
+    if (z->dtype == ASC_F32 && a->eps < (double)FLT_MIN) {
+        return asc_call_fail(call, "eps is %g, expected %g or more in float32", a->eps, (double)FLT_MIN);
     }
     if (z->ndim != 3) {
         return asc_call_expect(call, Z, "(B, N, r)");

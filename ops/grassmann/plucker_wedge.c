@@ -13,6 +13,7 @@
  * v changes the sign to the bit, and u∧u is 0: nothing is ever fused. */
 #include "ops/shared/op.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -286,6 +287,9 @@ static asc_status expect_attrs(asc_call *call)
     const wedge_attrs *a = call->attrs;
     if (!(a->eps > 0) || !(a->eps_rel >= 0)) {
         return asc_call_fail(call, "eps is %g, eps_rel %g, expected above 0 and at least 0", a->eps, a->eps_rel);
+    }
+    if (call->in[A].dtype == ASC_F32 && a->eps < (double)FLT_MIN) {
+        return asc_call_fail(call, "eps is %g, expected %g or more in float32", a->eps, (double)FLT_MIN);
     }
     if (call->in[B].ndim >= 0) {
         return ASC_OK;

@@ -5,6 +5,8 @@ import json
 import locale
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -166,6 +168,71 @@ class Models(unittest.TestCase):
             lm.generate(["the"])
         with self.assertRaisesRegex(asc.Error, "generate: count is -1, expected 0 or more"):
             lm.generate([1], -1)
+
+    def test_evaluations_leave_dropout_and_what_is_carried(self):
+        lm = asc.LM(CONFIG, seed=1, pos_emb=False, positions="rotary")
+        tokens = list(lm.generate([1], 12, temperature=0))
+        x = np.arange(8).reshape(1, 8)
+        lm.set_dropout(0.5)
+        self.assertEqual(list(lm.generate([1], 12, temperature=0)), tokens)
+        asc.set_step(1, 1)
+        dropped = float(lm.loss(x, x))
+        asc.set_step(1, 1)
+        self.assertEqual(float(lm.loss(x, x)), dropped)
+        lm.set_dropout(0)
+        self.assertNotEqual(float(lm.loss(x, x)), dropped)
+        with lm.carried(8) as carried:
+            with lm.carried(4):
+                pass
+            list(lm.generate([1], 2))
+            lm.objective(x, x).backward()
+            carried.advance()
+            self.assertEqual(len(carried), 8)
+
+    def test_garbage_in_any_order(self):
+        program = """
+import gc, ascgrad as asc
+def lm():
+    return asc.LM(mix="transformer", heads=2, d_model=8, layers=1, vocab=9, block=8, pos_emb=False, positions="rotary")
+class Trainer:
+    def __init__(self):
+        self.lm, self.hook = lm(), self.step
+        self.carried, self.drawn = self.lm.carried(4), self.lm.generate([1], 10)
+        next(self.drawn)
+    def step(self): pass
+for _ in range(20):
+    Trainer()
+    gc.collect()
+held = lm()
+carried = held.carried(8)
+with carried:
+    held.objective([[1, 2]], [[2, 3]]).backward()
+    carried.advance()
+drawn = held.generate([1], 10)
+next(drawn)
+print("the end")
+"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (0, "the end\n"), done.stderr)
+
+    def test_options_of_0_are_0(self):
+        def trained(**options):
+            w = asc.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+            optimizer = asc.AdamW([w], lr=0.1, **options)
+            for _ in range(3):
+                optimizer.zero_grad()
+                (w * w * w).sum().backward()
+                optimizer.step()
+            return w.numpy().tolist()
+
+        self.assertNotEqual(trained(betas=(0.0, 0.999)), trained())
+        np.testing.assert_allclose(trained(betas=(0.0, 0.999)), trained(betas=(1e-12, 0.999)))
+        with self.assertRaisesRegex(asc.Error, "params: 0 is read-only"):
+            frozen = np.ones(3)
+            frozen.flags.writeable = False
+            p = asc.from_numpy(frozen)
+            p.requires_grad = True
+            asc.SGD([p])
 
     def test_an_optimizers_state_goes_on(self):
         x = np.arange(8)[None] % 20

@@ -218,6 +218,7 @@ class Memory(unittest.TestCase):
         self.assertEqual([part.shape for part in asc.split(x, [1, 3])], [(2, 1), (2, 3)])
         with self.assertRaisesRegex(IndexError, "dim is 7, expected -2 to 1"):
             asc.split(x, 2, dim=7)
+        self.assertEqual([part.shape for part in asc.split(x, np.int64(2))], [(2, 2), (2, 2)])
         with self.assertRaisesRegex(ValueError, "parts is 3, expected a divisor of dimension -1, 4"):
             asc.split(x, 3)
 
@@ -228,6 +229,9 @@ class Memory(unittest.TestCase):
     def test_empty_and_scalar(self):
         self.assertEqual(asc.from_numpy(np.zeros((0, 3))).numpy().shape, (0, 3))
         self.assertEqual(float(asc.tensor(2.5)), 2.5)
+        x = asc.tensor(2.5, requires_grad=True)
+        (x[...] * x[()]).backward()
+        self.assertEqual(float(x.grad), 5)
         self.assertEqual([1, 2][asc.tensor(1)], 2)
         self.assertEqual(f"{asc.tensor(2.5):.2f} {asc.tensor([1])}", "2.50 tensor(i64 (1) [1])")
 
@@ -270,12 +274,19 @@ class Gradients(unittest.TestCase):
         self.assertEqual(seen, [True])
         self.assertTrue((2 * x).requires_grad)
         self.assertFalse(asc.tanh(x).detach().requires_grad)
+        twice = asc.no_grad()
+        with twice:
+            with twice:
+                pass
+        self.assertTrue((2 * x).requires_grad)
 
     def test_grad_into(self):
         room, x = np.full(2, 7.0), asc.tensor([1.0, 2.0], requires_grad=True)
         x.grad_into(room)
         asc.square(x).sum().backward()
         np.testing.assert_allclose(room, [2, 4])
+        with self.assertRaisesRegex(asc.Error, "from_numpy: "):
+            x.grad_into(np.zeros(2, ">f8"))  # a copy's gradient nobody would see
 
     def test_a_written_value_is_refused(self):
         x = asc.tensor([1.0, 2.0], requires_grad=True)
@@ -403,6 +414,19 @@ class Lifetimes(unittest.TestCase):
         with self.assertRaises(KeyboardInterrupt):
             for _ in range(1000):
                 asc.attention(q, q, q, heads=4)
+        self.assertEqual(asc.tanh(np.zeros(1)).tolist(), [0])
+
+    def test_a_signals_handler_raises(self):
+        def handler(*_):
+            raise TimeoutError("late")
+
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, handler))
+        q = np.ones((1, 2000, 64))
+        for _ in range(2):
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with self.assertRaisesRegex(TimeoutError, "late"):
+                for _ in range(1000):
+                    asc.attention(q, q, q, heads=4)
         self.assertEqual(asc.tanh(np.zeros(1)).tolist(), [0])
 
     @unittest.skipUnless(hasattr(os, "fork"), "no fork here")

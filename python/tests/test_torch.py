@@ -46,6 +46,11 @@ def double(*shape, grad=True):
     return torch.randn(*shape, dtype=torch.float64, requires_grad=grad)
 
 
+def _half_within_autocast(layer, x):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return copy.deepcopy(layer).bfloat16()(x)
+
+
 class Gradients(unittest.TestCase):
     def test_gradcheck(self):
         for layer in all_layers(4, dtype=torch.float64):
@@ -101,6 +106,55 @@ class Gradients(unittest.TestCase):
         layer(x)
         layer.aux.backward()
         self.assertGreater(x.grad.abs().max(), 0)
+
+    def test_cotangents_of_several_results_that_are_not_contiguous(self):
+        layer, x = at.ASCender(16, heads=4, aux_coh=0.1), torch.randn(2, 40, 16, requires_grad=True)
+        (layer(x).sum() + layer.aux).backward()
+        found = x.grad.clone()
+        x.grad = None
+        ((layer(x) * torch.ones(2, 40, 16)).sum() + layer.aux).backward()
+        torch.testing.assert_close(found, x.grad, rtol=0, atol=0)
+
+    def test_ops_of_three_results_and_of_whole_numbers(self):
+        x = double(6)
+        values, index = at.call(asc.ops.topk, x, k=2, return_index=True)
+        values.sum().backward()
+        expected = torch.zeros(6, dtype=torch.float64)
+        expected[index] = 1
+        torch.testing.assert_close(x.grad, expected)
+        x.grad = None
+        sum((i + 1) * part.sum() for i, part in enumerate(at.call(asc.split, x, parts=3))).backward()
+        torch.testing.assert_close(x.grad, torch.tensor([1, 1, 2, 2, 3, 3], dtype=torch.float64))
+
+    def test_dropout_is_the_same_in_every_pass(self):
+        x = torch.ones(64, requires_grad=True)
+        y = checkpoint(lambda z: at.call(asc.ops.dropout, z, p=0.5), x, use_reentrant=False)
+        y.sum().backward()
+        torch.testing.assert_close(x.grad, y.detach())
+        y = at.call(asc.ops.dropout, x, p=0.5)
+        first, second = (torch.autograd.grad(y.sum(), x, retain_graph=True)[0] for _ in range(2))
+        torch.testing.assert_close(first, second)
+        torch.manual_seed(5)
+        y = at.call(asc.ops.dropout, x, p=0.5)
+        torch.manual_seed(5)
+        torch.testing.assert_close(y, at.call(asc.ops.dropout, x, p=0.5))
+
+    def test_what_an_op_gives_back(self):
+        x = double(5)
+        for same in (lambda x: at.call(asc.ops.dropout, x, p=0.0), lambda x: at.call(asc.ops.contiguous, x)):
+            x.grad = None
+            same(x).sum().backward()
+            torch.testing.assert_close(x.grad, torch.ones_like(x))
+        a = x * 1
+        squares = a**2
+        at.call(asc.ops.reshape, a, shape=(5, 1)).mul_(0)  # a copy: PyTorch knows of no view
+        x.grad = None
+        squares.sum().backward()
+        torch.testing.assert_close(x.grad, 2 * x.detach())
+
+    def test_memory_with_its_sign_turned(self):
+        layer, z = all_layers()[0], torch.randn(2, 6, 8, dtype=torch.complex64).conj().imag
+        torch.testing.assert_close(layer(z), layer(z.clone()))
 
     def test_a_value_overwritten_before_the_backward_pass(self):
         layer, x = all_layers()[0], torch.randn(1, 4, 8)
@@ -252,6 +306,11 @@ class PyTorch(unittest.TestCase):
             layer.tau_score.fill_(-1)
         self.assertTrue(torch.isfinite(layer(torch.randn(1, 4, 8))).all())
         self.assertGreater(layer.tau_score.min().item(), 0)
+        layer.tau_score.data.fill_(-5)  # a write that PyTorch does not count
+        layer(torch.randn(1, 4, 8))
+        self.assertGreater(layer.tau_score.min().item(), 0)
+        with torch.inference_mode():
+            self.assertTrue(torch.isfinite(at.ASCender(8, heads=2, k=3)(torch.randn(1, 4, 8))).all())
 
     def test_mistakes(self):
         layer, x = all_layers()[0], torch.randn(2, 5, 8)
@@ -266,6 +325,8 @@ class PyTorch(unittest.TestCase):
             (lambda: at.Attention(8, device="cuda"), TypeError, "processor"),
             (lambda: copy.deepcopy(layer).to("meta")(x), TypeError, "on meta"),
             (lambda: copy.deepcopy(layer).half()(x.half()), TypeError, "float16.*\\.float\\(\\).*autocast"),
+            (lambda: _half_within_autocast(layer, x), TypeError, "parameters are torch.bfloat16, .*layer.float"),
+            (lambda: at.Attention(8)(x, torch.tensor([2.7, 3.0])), TypeError, "lengths are torch.float32"),
             (lambda: asc.from_dlpack(x.bfloat16()), TypeError, "from_dlpack: "),
             (lambda: layer(x.numpy()), TypeError, "x is ndarray"),
             (lambda: at.call(asc.ops.tanh, x.numpy()), TypeError, "input 0 is ndarray"),

@@ -15,6 +15,7 @@ awk 'BEGIN { for (i = 0; i < 600; i++) print "word" i % 7 " and " i % 11 }' >tex
 echo '{"layers": 2,}' >broken.json
 echo '[1]' >list.json
 echo '{"learning_rate": 1}' >other.json
+echo '{"dim": 32, "heads": 2, "model": {"d_model": 16}}' >twice.json
 echo '{"layers": "two"}' >word.json
 ln -s nowhere dangling
 head -c 2000 run/model.safetensors >cut.safetensors
@@ -118,6 +119,9 @@ done <<'END'
 3 $T --config broken.json => broken.json: line 1: string or '}' expected near '}'
 3 $T --config list.json => list.json: line 1: not a JSON object
 3 $T --config folder => folder: is a folder, expected a file
+2 $T --config twice.json => twice.json: d_model is the same setting as dim, with another value
+2 $T --model grassmann --set smooth=1.7976931348623157e308 => smooth: got '1.7976931348623157e308', expected a number
+2 $T --model grassmann --set eps=2.2250738585072014e-308 => eps: got '2.2250738585072014e-308', expected a number >= 2.2
 2 $T --config other.json => other.json: unknown setting 'learning_rate'; here it is 'lr'
 2 $T --config word.json => word.json: layers: got 'two', expected a whole number
 2 $T --set layers => --set: got 'layers', expected KEY=VALUE

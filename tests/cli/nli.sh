@@ -43,6 +43,9 @@ has as-written-too/config.json "\"tokenizer\": \"wordpiece-cased:$(realpath "$ti
 status 2 "$ASCGRAD" nli train --train train.jsonl.gz --valid dev.tsv --encoder cased --vocab "$tiny/vocab.txt" \
     --tokenizer word --out no
 has err '^ascgrad nli train: --vocab: the tokenizer is given, too, expected one of them$'
+status 2 "$ASCGRAD" nli train --train train.jsonl.gz --valid dev.tsv --encoder none --vocab "$(printf 'none\377')" \
+    --out no
+has err 'tokenizer: expected a text in UTF-8$'
 
 # embeddings of its own, on any mixing; the data's classes in the order that they have in the field
 for mix in grassmann transformer ascender linear none; do

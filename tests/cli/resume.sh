@@ -103,6 +103,14 @@ has err 'the schedule ends at step 40 now: the learning rate goes on from 0.00[0
 status 0 "$ASCGRAD" train --resume --out longer
 lacks err 'schedule'
 
+# of both limits, given again, the smaller holds, also where one is the run's own; so does what is its own otherwise
+status 0 "$ASCGRAD" train $tiny --steps 5 --epochs 1 --set logit_cap=3.14159265358979323846 --out both
+status 0 "$ASCGRAD" train --resume both --steps 100000 --epochs 1 --set logit_cap=3.14159265358979323846 --min-lr -1
+has both/config.json '"epochs": 1,'
+has err 'both --split'
+step=$(sed -n 's/.*"step": \([0-9]*\).*/\1/p' both/summary.json)
+[ "$step" -gt 5 ] && [ "$step" -lt 1000 ] || fail "an epoch ends at step $step"
+
 # so they move what stands at shares of it, also where the rate stays
 status 0 "$ASCGRAD" train $settings --schedule constant --set 'dropout_schedule=0%:0.5,100%:0' --out shares --steps 20
 status 0 "$ASCGRAD" train --resume --out shares --steps 40

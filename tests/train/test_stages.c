@@ -217,6 +217,10 @@ static const struct {
     const char *message;
 } wrong[] = {
     {{{"batch_schedule", "4"}}, "batch_schedule: got '4', expected AT:VALUE"},
+    {{{"batch_schedule", "0x1:1"}}, "batch_schedule: got '0x1:1', expected AT:VALUE"},
+    {{{"batch_schedule", "0:1,1k:16"}},
+     "batch_schedule: 16 sequences of 8 tokens from step 1000 on, expected no more tokens"},
+    {{{"param_groups", ";"}}, "param_groups: got ';', expected PATTERN:"},
     {{{"batch_schedule", "0:0"}}, "batch_schedule: got 0, expected whole numbers from 1 to 32"},
     {{{"batch_schedule", "0:2,3:2.5"}}, "batch_schedule: got 2.5, expected whole numbers from 1 to 32"},
     {{{"batch_schedule", "0:2,5:5"}},

@@ -16,7 +16,7 @@ enum { BUILD = 600 };
 typedef struct identity {
     int64_t ranks;
     char build[BUILD];
-    uint32_t settings, train, valid, vocabulary;
+    uint32_t settings, train, valid, vocabulary, encoder;
 } identity;
 
 static uint32_t sum_text(uint32_t sum, const char *text)
@@ -61,17 +61,32 @@ static identity identify(const asc_trainer *t)
         own.train = t->train->checksum;
         own.valid = t->valid->checksum;
         own.vocabulary = sum_text(0, vocabulary);
+        own.encoder = t->encoder && !t->sends_data ? sum_text(0, asc_encoder_fingerprint(t->encoder)) : 0;
     }
     return own;
+}
+
+/* How many bytes of words two texts begin with alike. */
+static size_t begin_alike(const char *a, const char *b)
+{
+    size_t words = 0;
+    for (size_t i = 0; a[i] && a[i] == b[i]; i++) {
+        words = a[i] == ' ' ? i + 1 : words;
+    }
+    return words;
 }
 
 static void compare(asc_trainer *t, const identity *own, const identity *first)
 {
     if (strcmp(own->build, first->build) != 0 && !t->ctx->comm.mixed) {
-        asc_fail(t->ctx, ASC_ERR_IO, "is another build, BLAS or processor than rank 0, and can't compute the same "
-                 "bits: %.120s, expected %.120s", own->build, first->build);
+        const char *ours = own->build, *theirs = first->build;
+        size_t same = begin_alike(ours, theirs);
+        asc_fail(t->ctx, ASC_ERR_IO, "is another build, BLAS, processor or precision than rank 0, and can't compute "
+                 "the same bits: %.120s, expected %.120s", ours + same, theirs + same);
     } else if (own->train != first->train || own->valid != first->valid || own->vocabulary != first->vocabulary) {
         asc_fail(t->ctx, ASC_ERR_IO, "its data or vocabulary are not those of rank 0");
+    } else if (own->encoder != first->encoder) {
+        asc_fail(t->ctx, ASC_ERR_IO, "its encoder is not that of rank 0");
     } else if (own->settings != first->settings) {
         asc_fail(t->ctx, ASC_ERR_IO, "its settings are not those of rank 0");
     }

@@ -37,7 +37,8 @@ class Op:
 
     forward(*inputs) returns the result; backward(gradient, *inputs) returns the gradient of each input, None for one
     that has none; both of the inputs' dtype. shape(*shapes) is that of the result, by default what the inputs'
-    broadcast to. `samples`, for asc.gradcheck, are lists of shapes, one an input.
+    broadcast to. The arrays are the library's memory, gone when the function returns: copy what is to be kept.
+    `samples`, for asc.gradcheck, are lists of shapes, one an input.
 
         wave = asc.Op("wave", lambda x: x * np.sin(x), lambda g, x: g * (np.sin(x) + x * np.cos(x)), samples=[[(3, 5)]])
         y = wave(x)
@@ -105,7 +106,7 @@ class Op:
                 return _c.ASC_OK
             except BaseException as raised:  # goes on behind the library
                 state.raised = state.raised or raised
-                lib.asc_call_fail(pointer, b"%s", f"{type(raised).__name__}: {raised}".encode())
+                lib.asc_call_fail(pointer, b"%s", _described_error(raised))
                 return _c.ASC_ERR_ARG
 
         return guarded
@@ -150,6 +151,15 @@ class Op:
 
 
 KEPT = []
+
+
+def _described_error(raised):
+    """What an exception says, in bytes, whatever its text is."""
+    try:
+        said = f"{type(raised).__name__}: {raised}"
+    except Exception:  # its own __str__'s
+        said = type(raised).__name__
+    return said.encode("utf-8", "backslashreplace").replace(b"\0", b"?")
 
 
 def _described(op):

@@ -91,12 +91,8 @@ def item(x: Tensor, key):
         t, dim = _part(t, dim, part)
     if front and _apart(key):  # their dimension is then the first one
         t = permute(t, [front, *(i for i in range(t.ndim) if i != front)])
-    return (
-        t
-        if t is not x
-        else result(
-            lib.asc_detach if not x.requires_grad else lib.asc_slice,
-            x,
-            *(() if not x.requires_grad else (0, 0, _c.ASC_SLICE_END, 1)),
-        )
-    )
+    if t is not x:
+        return t
+    if not x.requires_grad:
+        return result(lib.asc_detach, x)
+    return result(lib.asc_slice, x, 0, 0, _c.ASC_SLICE_END, 1) if x.ndim else result(lib.asc_reshape, x, 0, None)

@@ -14,7 +14,7 @@ import os
 import threading
 import types
 from pathlib import Path
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, List
 
 from . import _c
 from ._errors import (  # noqa: F401, which others have from here
@@ -121,8 +121,10 @@ def _watching():
             while True:
                 yield go_on
                 go_on = True
-        except KeyboardInterrupt:
-            state.raised = KeyboardInterrupt()  # one whose traceback does not hold this frame
+        except GeneratorExit:
+            raise
+        except BaseException as raised:  # of a signal's handler
+            state.raised = state.raised or raised.with_traceback(None)  # which would hold this frame
             go_on = state.whole
 
 
@@ -195,25 +197,37 @@ os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_
 
 
 class Owned:
-    """An object of the library's that is freed with the one that holds it: by free(pointer)."""
+    """An object of the library's that is freed with the one that holds it, by free(pointer), and before those that it
+    was made of, `holds`, in whatever order they become garbage."""
 
-    _free = None  # nothing was made
+    _users = None  # nothing was made
 
     def __init__(self, pointer, free, *holds):
-        self.pointer, self._free, self._holds = pointer, free, holds
+        self.pointer = pointer
+        self._users = _Users(lambda: free(pointer), [held._users for held in holds])
 
     def __reduce_ex__(self, _):  # else copy would make a second owner
         raise TypeError(f"{type(self).__name__}: can be neither copied nor pickled; its values can be saved and loaded")
 
     def __del__(self):
-        if self._free is None:
-            return
-        free, pointer, holds = self._free, self.pointer, self._holds  # which go after it
+        if self._users is not None:
+            let_go(self._users.leave)
 
-        def drop(_=holds):
-            free(pointer)
 
-        let_go(drop)
+class _Users:
+    """How many use an object of the library's, the one who owns it among them; without one it is freed."""
+
+    def __init__(self, free, holds):
+        self.free, self.holds, self.users = free, holds, 1
+        for held in holds:
+            held.users += 1
+
+    def leave(self):
+        self.users -= 1
+        if self.users == 0:
+            self.free()
+            for held in self.holds:
+                held.leave()
 
 
 # ---- what concerns all ----
@@ -253,12 +267,16 @@ def info() -> Dict[str, Any]:
 class no_grad:
     """with asc.no_grad(): ops of this thread record nothing for a backward pass. Also a decorator."""
 
+    def __init__(self) -> None:
+        self._was: List[bool] = []
+
     def __enter__(self) -> no_grad:
-        self._was, mode.recording = mode.recording, False
+        self._was.append(mode.recording)
+        mode.recording = False
         return self
 
     def __exit__(self, *_: Any) -> None:
-        mode.recording = self._was
+        mode.recording = self._was.pop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         import functools

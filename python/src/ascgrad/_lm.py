@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
@@ -38,14 +39,17 @@ class Carried(Owned):
 
     def __init__(self, lm: LM, tokens: int):
         super().__init__(ask(lib.asc_lm_carried_new, lm.pointer, tokens), lib.asc_lm_carried_free, lm)
-        self._lm = lm
+        self._lm, self._before = lm, []
 
     def __enter__(self) -> Carried:
         ask(lib.asc_lm_set_carried, self._lm.pointer, self.pointer)
+        self._before.append(self._lm._carried)
+        self._lm._carried = self
         return self
 
     def __exit__(self, *_: Any) -> None:
-        ask(lib.asc_lm_set_carried, self._lm.pointer, None)
+        self._lm._carried = before = self._before.pop()
+        ask(lib.asc_lm_set_carried, self._lm.pointer, None if before is None else before.pointer)
 
     def advance(self) -> None:
         """Goes on behind the last pass, whose gradients have been computed."""
@@ -73,6 +77,7 @@ class LM(Owned):
     _model = _classes = None  # of a file's: the library's struct, and the names of its classes as text
     batch, data = 32, None  # of a run's: as many sequences at a time, and what it was trained on
     _encoder = None
+    _dropout, _carried = 0.0, None  # what passes are told of, and evaluations are not
 
     def __init__(
         self,
@@ -151,9 +156,21 @@ class LM(Owned):
             raise ArgumentError(f"set_dropout: p is {p}, expected at least 0 and less than 1")
         with lock:
             lib.asc_lm_set_dropout(self.pointer, p)
+            self._dropout = p
+
+    @contextlib.contextmanager
+    def _as_evaluated(self):
+        """Without dropout and what is carried, which the library's evaluations leave off; both are back behind it."""
+        with lock, no_grad():
+            lib.asc_lm_set_dropout(self.pointer, 0.0)
+            try:
+                yield
+            finally:
+                lib.asc_lm_set_dropout(self.pointer, self._dropout)
+                lib.asc_lm_set_carried(self.pointer, None if self._carried is None else self._carried.pointer)
 
     def set_recompute(self, recompute: bool) -> None:
-        """Whether the backward pass computes the blocks again, for less memory."""
+        """Whether the backward pass computes the blocks again, for less memory; the model must outlive that pass."""
         with lock:
             lib.asc_lm_set_recompute(self.pointer, recompute)
 
@@ -227,7 +244,7 @@ class LM(Owned):
 
         if losses:
             options.tokens = ctypes.cast(take, ctypes.c_void_p)
-        with no_grad():
+        with self._as_evaluated():
             call(lib.asc_evaluate, self.pointer, split.pointer, ctypes.byref(options), ctypes.byref(found))
         values = {name: getattr(found, name) for name, _ in found._fields_}
         if losses:
@@ -268,6 +285,8 @@ class LM(Owned):
         """An epoch of batches for class_objective: x, labels and lengths. A model of pairs that takes an encoder's
         states has them of `features`, those of LM.features."""
         instance("class_batches: split", split, Split)
+        if whole("class_batches: batch", batch) < 1:
+            raise ArgumentError(f"class_batches: batch is {batch}, expected at least 1")
         takes = lib.asc_lm_pair_inputs(self.pointer)
         if takes.states and features is None:
             features = self.features(split)
@@ -324,7 +343,8 @@ class LM(Owned):
         )
         found = numpy.empty((len(pairs), lib.asc_lm_classes(self.pointer)))
         pointer = instance("predict: encoder", encoder, Encoder).pointer if encoder is not None else None
-        call(lib.asc_pair_predict, self._model.pointer, pointer, rows, len(pairs), found.ctypes.data)
+        with self._as_evaluated():
+            call(lib.asc_pair_predict, self._model.pointer, pointer, rows, len(pairs), found.ctypes.data)
         return found
 
     # ---- generation ----
@@ -395,10 +415,9 @@ class LM(Owned):
                 else:
                     held = held + [token]
 
-    @staticmethod
-    def _next(cache, tokens, block, before, sampling, i):
+    def _next(self, cache, tokens, block, before, sampling, i):
         """Gives the model the tokens, at most a block at a time, and draws the next one."""
-        with lock, no_grad():
+        with self._as_evaluated():
             for first in range(0, len(tokens), block):
                 part = numpy.array(tokens[first : first + block], numpy.int64)
                 logits = made(ask(lib.asc_lm_next, cache.pointer, part.ctypes.data, len(part)))  # the cache stays

@@ -160,7 +160,8 @@ def split(x: Input, parts: Union[int, Sequence[int]], dim: int = -1) -> List[Ten
     x = as_tensor("split", x)
     if not -x.ndim <= whole("split: dim", dim) < x.ndim:
         raise ArgumentIndexError(f"split: dim is {dim}, expected {-x.ndim} to {x.ndim - 1}")
-    if isinstance(parts, int):
+    if hasattr(parts, "__index__") and not getattr(parts, "ndim", 0):
+        parts = parts.__index__()
         size = x.shape[dim]
         if parts < 1 or size % parts:
             raise ArgumentError(f"split: parts is {parts}, expected a divisor of dimension {dim}, {size}")

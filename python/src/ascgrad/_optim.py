@@ -23,6 +23,8 @@ class Optimizer(Owned):
             first = seen.setdefault((handle.tag, handle.generation), name)
             if first is not name:
                 raise ArgumentError(f"params: {name} is {first} once more, expected each tensor once")
+            if tensor.is_leaf and not tensor.numpy().flags.writeable:
+                raise ArgumentError(f"params: {name} is read-only, expected memory that a step may write to")
         self._list = ParameterList(self.params)
         given = struct(_c.asc_optim_options, **options)
         super().__init__(
@@ -42,6 +44,9 @@ class Optimizer(Owned):
                 ask(lib.asc_optim_step, self.pointer, self.lr if lr is None else lr, scale)
             finally:
                 state.whole = False
+                raised, state.raised = state.raised, None  # a signal's, meanwhile
+            if raised is not None:
+                raise raised
         return norm
 
     def __repr__(self) -> str:
@@ -77,12 +82,17 @@ class Optimizer(Owned):
         return ask(lib.asc_optim_group, self.pointer, names, lr_scale, weight_decay)
 
 
+def _chosen(value):
+    """An option's number as the library takes it, for which 0 stands for the default."""
+    return 1e-300 if isinstance(value, (int, float)) and value == 0 else value
+
+
 def _betas(given):
     try:
         first, second = given
     except (TypeError, ValueError):
         raise ArgumentTypeError(f"betas is {given!r}, expected two numbers") from None
-    return {"beta1": first, "beta2": second}
+    return {"beta1": _chosen(first), "beta2": _chosen(second)}
 
 
 class AdamW(Optimizer):
@@ -97,7 +107,7 @@ class AdamW(Optimizer):
         weight_decay: float = 0.01,
         average: float = 0.0,
     ):
-        rule = {"rule": _c.ASC_RULE_ADAMW, "eps": eps, **_betas(betas)}
+        rule = {"rule": _c.ASC_RULE_ADAMW, "eps": _chosen(eps), **_betas(betas)}
         super().__init__(params, lr, **rule, weight_decay=weight_decay, average=average)
 
 
@@ -129,7 +139,8 @@ class Muon(Optimizer):
         weight_decay: float = 0.01,
         average: float = 0.0,
     ):
-        rule = {"rule": _c.ASC_RULE_MUON, "muon_momentum": momentum, "eps": eps, **_betas(betas)}
+        momenta = {"muon_momentum": _chosen(momentum), **_betas(betas)}
+        rule = {"rule": _c.ASC_RULE_MUON, "eps": _chosen(eps), **momenta}
         super().__init__(params, lr, **rule, weight_decay=weight_decay, average=average)
 
 

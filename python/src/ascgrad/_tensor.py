@@ -249,7 +249,7 @@ class Tensor(Methods):
         """Has the gradient collected in `where`, an array or tensor, without a copy; None: the library's memory.
 
         `holds`: it holds a gradient already, which passes add to; else the first pass overwrites what is there."""
-        to = as_tensor("grad_into", where) if where is not None else None
+        to = where if where is None or isinstance(where, Tensor) else from_numpy(where)
         if to is not None and to._reads_only(to._array.data):
             raise ArgumentError("grad_into: where is read-only")
         ask(lib.asc_grad_into, self, to if to is not None else NULL, holds)

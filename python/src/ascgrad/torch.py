@@ -94,9 +94,12 @@ def _share(t):
     )
 
 
-def _give(t):
-    """The library's result as a tensor of PyTorch's with the same memory, which it keeps."""
-    return torch.from_numpy(t.detach().numpy())
+def _give(t, inputs):
+    """The library's result as a tensor of PyTorch's with the same memory, which it keeps; a copy where an input lies in
+    that memory, of which PyTorch would know nothing."""
+    given = torch.from_numpy(t.detach().numpy())
+    first, stores = given.data_ptr(), [i.untyped_storage() for i in inputs if i is not None and given.numel()]
+    return given.clone() if any(0 <= first - s.data_ptr() < s.nbytes() for s in stores) else given
 
 
 # ---- a computation within torch.autograd ----
@@ -161,10 +164,11 @@ class _Graph:
         return found
 
     def _walk(self, gradients):
-        given = [(y, g.contiguous()) for y, g in zip(self.outputs, gradients) if g is not None]
+        given = [(y, g.contiguous()) for y, g in zip(self.outputs, gradients) if g is not None and y.requires_grad]
+        held = given  # the memory that the sum reads
         if len(given) > 1:  # one pass for all
-            loss = ops.add(*(ops.sum(ops.mul(y, _share(g))) for y, g in given))
-            given = [(loss, torch.ones((), dtype=given[0][1].dtype))]
+            loss = functools.reduce(ops.add, [ops.sum(ops.mul(y, _share(g))) for y, g in held])
+            given = [(loss, torch.ones((), dtype=held[0][1].dtype))]
         catch_up()
         for y, g in given:
             if lib.asc_backward(ctx, y, _share(g), False):
@@ -185,7 +189,7 @@ class _Function(torch.autograd.Function):
         graph = _Graph(runner, [t.detach() if t is not None else None for t in tensors], context.needs_input_grad[1:])
         context.runner = runner
         context.present = [t is not None for t in tensors]
-        outputs = tuple(_give(y) for y in graph.outputs)
+        outputs = tuple(_give(y, tensors) for y in graph.outputs)
         read = outputs if runner.reads_outputs else ()
         context.save_for_backward(graph.token(), *(t for t in tensors if t is not None), *read)
         context.mark_non_differentiable(*(t for t in outputs if not t.is_floating_point()))
@@ -206,14 +210,25 @@ class _Function(torch.autograd.Function):
 
 def _apply(runner, tensors):
     """The runner's results for the tensors, recorded where one of them needs its gradient."""
+    tensors = [t.resolve_neg() if t is not None else None for t in tensors]
     if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors):
         return _Function.apply(runner, *tensors)
     graph = _Graph(runner, [t.detach() if t is not None else None for t in tensors], [False] * len(tensors))
-    outputs = tuple(_give(y) for y in graph.outputs)
+    outputs = tuple(_give(y, tensors) for y in graph.outputs)
     return outputs if len(outputs) > 1 else outputs[0]
 
 
 # ---- ops ----
+
+RANDOM = {ops.dropout}
+
+
+def _apart(y, leaves):
+    """An op's result, or where the op has given back an input a tensor of its own for a gradient to begin at."""
+    ours = y._as_parameter_
+    given = (t._as_parameter_ for t in leaves if t is not None)
+    same = any(ours.tag == t.tag and ours.generation == t.generation for t in given)
+    return ops.scale_shift(y, 1.0, 0.0) if same and y.dtype.kind == "f" else y
 
 
 class _Op:
@@ -221,16 +236,19 @@ class _Op:
 
     def __init__(self, function, names, attributes):
         self.function, self.names, self.attributes = function, names, attributes
+        self.seed = int(torch.randint(2**62, ())) if function in RANDOM else None  # the same in every pass
 
     @staticmethod
     def leaves(tensors):
         return [_share(t) if t is not None else None for t in tensors]
 
     def run(self, leaves):
+        if self.seed is not None:
+            lib.asc_set_step(ctx, self.seed, 0)
         first = [t for t, name in zip(leaves, self.names) if name is None]
         named = {name: t for t, name in zip(leaves, self.names) if name is not None}
         y = self.function(*first, **named, **self.attributes)
-        return list(y) if isinstance(y, (tuple, list)) else [y]
+        return [_apart(each, leaves) for each in (y if isinstance(y, (tuple, list)) else [y])]
 
 
 @_uncompiled
@@ -276,7 +294,6 @@ class _Engine:
         )
         self.parameters = self.layer.parameters()
         self.held = [None] * len(self.parameters)  # the memory that each lies in
-        self.version = None
         self.aux = module.has_aux
 
     def leaves(self, tensors):
@@ -287,11 +304,8 @@ class _Engine:
             if held is None or held.data_ptr() != t.data_ptr() or not t.is_contiguous():
                 t = t.contiguous()
                 ask(quick.asc_set_data, self.parameters[i], _share(t))
-                self.held[i], self.version = t, None
-        version = sum(t._version for t in params)
-        if version != self.version:
-            lib.asc_layer_project(self.layer.pointer)
-            self.version = version
+                self.held[i] = t
+        lib.asc_layer_project(self.layer.pointer)  # any write may have led them out of their ranges
         return [_share(t) if t is not None else None for t in given] + list(self.parameters)
 
     def run(self, leaves):
@@ -363,12 +377,20 @@ class Mixing(nn.Module):
     ) -> torch.Tensor:
         params = self._tensors()
         dtype = params[0].dtype
+        if dtype not in (torch.float32, torch.float64):
+            raise ArgumentTypeError(
+                f"the layer's parameters are {dtype}, expected torch.float32 or torch.float64: layer.float(), and x of "
+                "any kind within torch.autocast"
+            )
         if any(p.dtype != dtype or p.device.type != "cpu" for p in params):
             for name, p in zip(self.names, params):
                 _cast("the layer's parameter " + name, p, dtype)
         x, context, bias = (_cast(name, t, dtype) for name, t in (("x", x), ("context", context), ("bias", bias)))
         if lengths is not None:
-            lengths = torch.as_tensor(lengths, dtype=torch.int64)
+            lengths = torch.as_tensor(lengths)
+            if lengths.numel() and (lengths.is_floating_point() or lengths.is_complex()):
+                raise ArgumentTypeError(f"lengths are {lengths.dtype}, expected whole numbers")
+            lengths = lengths.to(torch.int64)
             _check("lengths", lengths)
         if self._engine is None or self._engine.parameters[0].dtype != str(dtype).rpartition(".")[2]:
             self._engine = _Engine(self, dtype)
@@ -454,10 +476,14 @@ def load_layer(path: File, index: int = 0) -> Mixing:
     tensors, metadata = load_safetensors(_model_file(path))
     if "config" not in metadata:
         raise FormatError(f"{path}: is no model: its metadata has no config", Status.FORMAT)
-    config = json.loads(metadata["config"])
-    mix = config["mix"]
-    if not isinstance(mix, str):
-        mix = mix[index] if 0 <= index < len(mix) else None
+    try:
+        config = json.loads(metadata["config"])
+        mix = config["mix"]
+        if not isinstance(mix, str):
+            mix = mix[index] if 0 <= index < len(mix) else None
+        config["d_model"] = int(config["d_model"])
+    except (ValueError, KeyError, TypeError) as wrong:
+        raise FormatError(f"{path}: its config is no model's: {wrong!r}", Status.FORMAT) from None
     prefix = f"blocks.{index}.mix."
     state = {name[len(prefix) :]: torch.from_numpy(v) for name, v in tensors.items() if name.startswith(prefix)}
     if mix not in CLASSES or not state:
@@ -479,5 +505,7 @@ def save_layer(layer: nn.Module, path: File, out: File, index: int = 0) -> None:
         name = f"blocks.{index}.mix.{name}"
         if name not in tensors or tensors[name].shape != tuple(value.shape):
             raise ArgumentError(f"{path}: has no {name} of shape {tuple(value.shape)}")
+        if value.dtype not in DTYPES:
+            raise ArgumentTypeError(f"{name} is {value.dtype}, expected torch.float32 or torch.float64")
         tensors[name] = value.detach().numpy()
     save_safetensors(out, tensors, metadata)
