@@ -10,15 +10,22 @@
 #include "nn/mixing.h"
 #include "tensor/ctx.h"
 
-static asc_status check_lengths(asc_layer *l, asc_tensor x, asc_tensor lengths)
+/* Lengths one behind the other, to be let go by drop(); null where there are none, and with the error set. */
+static asc_tensor take(asc_layer *l, asc_tensor x, asc_tensor lengths)
 {
     if (!asc_is_null(lengths) && (asc_dtype_of(lengths) != ASC_I64 || asc_ndim(lengths) != 1 ||
-                                  asc_size(lengths, 0) != asc_size(x, 0) || !asc_is_contiguous(lengths))) {
-        return asc_fail(l->ctx, ASC_ERR_ARG, "grassmann: lengths are %lld of %s, expected (B) of i64, B = %lld",
-                        (long long)asc_numel(lengths), asc_dtype_name(asc_dtype_of(lengths)),
-                        (long long)asc_size(x, 0));
+                                  asc_size(lengths, 0) != asc_size(x, 0))) {
+        asc_fail(l->ctx, ASC_ERR_ARG, "grassmann: lengths are %lld of %s, expected (B) of i64, B = %lld",
+                 (long long)asc_numel(lengths), asc_dtype_name(asc_dtype_of(lengths)), (long long)asc_size(x, 0));
     }
-    return asc_error(l->ctx);
+    return asc_is_null(lengths) || asc_error(l->ctx) ? asc_null() : asc_contiguous(l->ctx, lengths);
+}
+
+static void drop(asc_tensor taken, asc_tensor lengths)
+{
+    if (!asc_is_same(taken, lengths)) {
+        asc_release(taken);
+    }
 }
 
 /* What a stream keeps: the last max(1, longest offset) reduced vectors (1, k, r), the memory (1, 1, r), the sum of
@@ -156,11 +163,13 @@ static asc_tensor run(asc_layer *l, asc_layer_cache *cache, asc_tensor x, asc_te
 static asc_tensor forward(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
 {
     (void)aux; /* it has none */
-    if (check_lengths(l, x, lengths)) {
-        return asc_null();
-    }
     const asc_grassmann_layer *layer = l->self;
-    return layer->composed ? asc_grassmann_composed(l, x, lengths) : run(l, NULL, x, lengths);
+    asc_tensor taken = take(l, x, lengths), y = asc_null();
+    if (!asc_error(l->ctx)) {
+        y = layer->composed ? asc_grassmann_composed(l, x, taken) : run(l, NULL, x, taken);
+    }
+    drop(taken, lengths);
+    return y;
 }
 
 static asc_tensor next(asc_layer *l, asc_layer_cache *cache, asc_tensor x)
@@ -220,7 +229,10 @@ static int64_t reach(asc_layer *l, int64_t tokens)
 
 static asc_status inspect(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_params *parts)
 {
-    return check_lengths(l, x, lengths) ? asc_error(l->ctx) : asc_grassmann_inspect(l, x, lengths, parts);
+    asc_tensor taken = take(l, x, lengths);
+    asc_status status = asc_error(l->ctx) ? asc_error(l->ctx) : asc_grassmann_inspect(l, x, taken, parts);
+    drop(taken, lengths);
+    return status;
 }
 
 static const char *looks_ahead(const asc_layer *l)

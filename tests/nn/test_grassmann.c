@@ -97,11 +97,13 @@ static options draw_tuples(uint64_t seed)
 
 static asc_tensor lengths_of(const options *o)
 {
-    int64_t n[3];
+    int64_t n[6];
     for (int64_t b = 0; b < o->B; b++) {
-        n[b] = draw_in(0, (int)o->N);
+        n[2 * b] = draw_in(0, (int)o->N);
+        n[2 * b + 1] = -7; /* stands between them, and counts for nothing */
     }
-    return o->lengths ? asc_from(ctx, ASC_I64, n, 1, &o->B) : asc_null();
+    asc_tensor apart = o->lengths ? asc_from(ctx, ASC_I64, n, ASC_SHAPE(o->B, 2)) : asc_null();
+    return o->lengths ? asc_squeeze(ctx, asc_slice(ctx, apart, 1, 0, 1, 1), 1) : apart;
 }
 
 static void compare(const options *o, asc_dtype dtype, double tolerance)
