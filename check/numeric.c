@@ -191,7 +191,7 @@ static void judge(const probe *p, const asc_check_value *v)
     asc_gradcheck_report *r = p->c->report;
     asc_check_judge(p->c, v);
     double size = fmax(fabs(v->numeric), size_of(p)), error = fabs(v->analytic - v->numeric);
-    r->worst_error = fmax(r->worst_error, isnan(error) ? INFINITY : error / fmax(size, DBL_MIN));
+    r->worst_error = fmax(r->worst_error, isfinite(error) ? error / fmax(size, DBL_MIN) : INFINITY);
     if (size > 0 && v->bound > 0) {
         r->digits = fmin(r->digits, log10(size / v->bound));
     }

@@ -80,6 +80,9 @@ static asc_status check_file(const reader *r, const json_t *file)
     if (!is_absent(json_object_get(file, "normalizer"))) {
         return refuse(r, "normalizer", json_object_get(file, "normalizer"), "null");
     }
+    if (!is_absent(json_object_get(file, "truncation"))) {
+        return refuse(r, "truncation", json_object_get(file, "truncation"), "null");
+    }
     if (!type || strcmp(type, "ByteLevel") != 0) {
         return refuse(r, "pre_tokenizer.type", json_object_get(split, "type"), "\"ByteLevel\", as GPT-2 has it");
     }
@@ -188,6 +191,9 @@ static asc_status read_vocabulary(reader *r, const json_t *vocab, const json_t *
         if (!status && !json_is_string(text)) {
             status = refuse(r, "added_tokens[].content", text, "a text");
         }
+        if (!status && json_is_false(json_object_get(value, "special"))) { /* texts are cut at such ones, too */
+            status = refuse(r, "added_tokens[].special", json_false(), "true");
+        }
         entry e = {json_string_value(text), json_string_length(text), true};
         status = status ? status : place(r, all, most, json_object_get(value, "id"), e);
     }
@@ -230,9 +236,13 @@ static asc_status read_merge(reader *r, const json_t *merge)
     if (asc_error(r->b->ctx)) {
         return asc_error(r->b->ctx);
     }
-    return both < 0
-               ? refuse(r, "an entry of model.merges", merge, "two tokens that together are one, all of the vocabulary")
-               : asc_bpe_merges_add(&r->b->merges, l, m, both);
+    if (both < 0) {
+        return refuse(r, "an entry of model.merges", merge, "two tokens that together are one, all of the vocabulary");
+    }
+    size_t before = r->b->merges.n;
+    asc_status status = asc_bpe_merges_add(&r->b->merges, l, m, both);
+    bool again = !status && r->b->merges.n == before;
+    return again ? refuse(r, "an entry of model.merges", merge, "each pair once") : status;
 }
 
 asc_status asc_bpe_parse(asc_bpe *b, const char *name, const char *text, size_t bytes)

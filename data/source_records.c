@@ -198,6 +198,9 @@ static asc_status guess_fields(asc_dataset *data, const char *path)
 {
     source *s = data->self;
     for (int i = 0; i < N_USUAL && asc_error(data->ctx) == ASC_OK; i++) {
+        if (s->classes.n > 0 && !usual[i].labelled) {
+            continue; /* classes are named */
+        }
         const char *names[ASC_RECORD_FIELDS + 1] = {NULL};
         int n = 0;
         for (int f = 0; f < ASC_RECORD_FIELDS; f++) {

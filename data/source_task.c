@@ -42,7 +42,7 @@ static asc_task_key key_of(const asc_task *t, int i)
     }
     return (asc_task_key){common[i], fallback[i], i == ASC_TASK_LENGTH ? t->shortest : i != ASC_TASK_SEED,
                           i == ASC_TASK_LENGTH ? ASC_TASK_LONGEST
-                          : i == ASC_TASK_SEED ? INT64_MAX
+                          : i == ASC_TASK_SEED ? INT64_C(999999999999999999) /* the digits that are read */
                                                : most - 1};
 }
 

@@ -14,7 +14,7 @@
 
 enum { MIN_LENGTH = ASC_TASK_FIRST, DEPTH, ARGS };
 enum { DIGITS = 10, MIN = DIGITS, MAX, MED, SM, END, WORDS };
-enum { DEEPEST = 64, MOST_ARGS = 64, TRIES = 1000000 };
+enum { DEEPEST = 64, MOST_ARGS = 64, TRIES = 1000000, MOST_DRAWN = 200000000 /* tokens */ };
 
 static int32_t classes(const int64_t *v)
 {
@@ -116,17 +116,24 @@ static bool draw_expression(const int64_t *v, asc_dice *d, asc_example *e)
 
 static asc_status make(asc_ctx *ctx, const int64_t *v, asc_dice *d, asc_example *e)
 {
-    for (int tries = 0; tries < TRIES; tries++) {
+    int64_t drawn = 0, tries = 0, longer = 0;
+    for (; tries < TRIES && drawn < MOST_DRAWN && !asc_interrupted(ctx); tries++) {
         e->n = 0;
-        if (draw_expression(v, d, e) && e->n >= v[MIN_LENGTH]) {
+        bool whole = draw_expression(v, d, e);
+        if (whole && e->n >= v[MIN_LENGTH]) {
             asc_example_put(e, e->label, true);
             return ASC_OK;
         }
+        drawn += e->n;
+        longer += !whole;
     }
-    return asc_fail(ctx, ASC_ERR_ARG,
-                    "task:listops: none of %d expressions has %lld to %lld tokens; more depth or args "
-                    "make longer ones",
-                    TRIES, (long long)v[MIN_LENGTH], (long long)v[ASC_TASK_LENGTH]);
+    return asc_interrupted(ctx)
+               ? asc_fail(ctx, ASC_ERR_INTERRUPTED, "interrupted")
+               : asc_fail(ctx, ASC_ERR_ARG,
+                          "task:listops: none of %lld expressions has %lld to %lld tokens; %s depth or args make %s "
+                          "ones",
+                          (long long)tries, (long long)v[MIN_LENGTH], (long long)v[ASC_TASK_LENGTH],
+                          100 * longer > tries ? "less" : "more", 100 * longer > tries ? "shorter" : "longer");
 }
 
 const asc_task asc_task_listops = {

@@ -28,7 +28,7 @@ struct asc_text {
     bool at_end;       /* nothing follows data[end-1] */
     unsigned flags;
     asc_status status; /* of the first failure */
-    int64_t lines, bytes;
+    int64_t lines, bytes, skipped; /* skipped: of a byte order mark */
     size_t name_bytes;
     char name[]; /* for messages */
 };
@@ -192,7 +192,7 @@ static asc_status check_line(asc_text *text, const char *line, size_t bytes)
     }
     return asc_fail(text->ctx, ASC_ERR_FORMAT, "%s: line %lld: byte 0x%02x at offset %lld is not UTF-8 text",
                     text->name, (long long)text->lines + 1, (unsigned char)line[good],
-                    (long long)text->bytes + (long long)good);
+                    (long long)(text->bytes + text->skipped) + (long long)good);
 }
 
 /* Passes over the byte order mark that some programs begin a file with, in the first line. */
@@ -201,6 +201,7 @@ static void skip_mark(asc_text *text, size_t *bytes)
     bool may = text->file && !text->flags && text->lines == 0;
     if (may && *bytes >= 3 && memcmp(text->data + text->begin, "\xef\xbb\xbf", 3) == 0) {
         text->begin += 3;
+        text->skipped = 3;
         *bytes -= 3;
     }
 }

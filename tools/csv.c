@@ -22,6 +22,9 @@ void csv_text(FILE *out, const char *text)
 void csv_number(FILE *out, double value)
 {
     char text[40] = "";
+    if (isinf(value)) {
+        snprintf(text, sizeof text, "%sinf", value < 0 ? "-" : "");
+    }
     for (int digits = 15; isfinite(value) && digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         if (strtod(text, NULL) == value) {

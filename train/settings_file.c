@@ -327,7 +327,7 @@ asc_status asc_settings_locate(asc_settings *s)
 
 /* ---- going on with a run ---- */
 
-static bool same_value(const json_t *a, const json_t *b)
+bool asc_settings_same(const json_t *a, const json_t *b)
 {
     if (json_is_number(a) && json_is_number(b)) {
         return asc_setting_round(json_number_value(a)) == asc_setting_round(json_number_value(b));
@@ -337,7 +337,7 @@ static bool same_value(const json_t *a, const json_t *b)
     }
     bool same = true;
     for (size_t i = 0; i < json_array_size(a); i++) {
-        same = same && same_value(json_array_get(a, i), json_array_get(b, i));
+        same = same && asc_settings_same(json_array_get(a, i), json_array_get(b, i));
     }
     return same;
 }
@@ -369,7 +369,7 @@ static asc_status carry_over(asc_settings *run, const asc_settings *given, const
             continue;
         }
         json_t *old = asc_setting_json(t, &run->values), *now = asc_setting_json(t, &given->values);
-        bool same = same_value(old, now) || is_default_end(t, run, given);
+        bool same = asc_settings_same(old, now) || is_default_end(t, run, given);
         if (t->flags & ASC_SETTING_ANEW && !same) {
             asc_settings_put(run, t->key, now, ASC_SOURCE_HAND);
         } else if (!same) {
@@ -386,7 +386,7 @@ static asc_status carry_over(asc_settings *run, const asc_settings *given, const
     json_t *value;
     json_object_foreach(given->model, key, value) {
         const json_t *old = json_object_get(run->model, key);
-        if (!same_value(value, old) && (old || !json_object_get(given->optional, key))) {
+        if (!asc_settings_same(value, old) && (old || !json_object_get(given->optional, key))) {
             asc_fail_on(run->ctx, ASC_ERR_ARG, key, " can't be given anew: %s goes on with its own", path);
             asc_error_place(run->ctx, "config");
             return ASC_ERR_ARG;

@@ -80,6 +80,8 @@ status 2 "$ASCGRAD" bench layer --lengths 8,none
 has err "^ascgrad bench layer: --lengths: got '8,none'"
 status 2 "$ASCGRAD" bench layer --set layers=2
 has err "^ascgrad bench layer: config: unknown setting 'layers'"
+status 2 "$ASCGRAD" bench layer --set dtype=f64
+has err '^ascgrad bench layer: dtype: a layer alone has no use for it, expected none$'
 status 2 "$ASCGRAD" bench layer --model grasmann
 has err "^ascgrad bench layer: --model: got 'grasmann', .*did you mean 'grassmann'?"
 
@@ -122,6 +124,11 @@ has out '^ *32  *-  *-  *-$'
 status 0 env $few_mib "$ASCGRAD" bench scaling $tiny_model --model transformer --lengths 8 --steps 1 --memory 1
 has out '^ *8  *-  *-  *-$'
 }
+status 2 "$ASCGRAD" bench scaling --set block=3
+has err '^ascgrad bench scaling: --set block=3: --lengths says which are measured$'
+status 2 "$ASCGRAD" bench train $tiny_model --set batch_schedule=0:2
+has err '^ascgrad bench train: batch_schedule: the steps that are timed are alike, expected none$'
+status 0 "$ASCGRAD" bench train $tiny_model --steps 1 --set accumulate=3 --set shards=2 --json
 status 2 "$ASCGRAD" bench scaling --model grasmann
 has err "did you mean 'grassmann'?"
 

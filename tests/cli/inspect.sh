@@ -190,6 +190,9 @@ if command -v gnuplot >/dev/null; then
     lines err 0
     # shellcheck disable=SC2046
     files $(names "it's-heads" "it's-maps" "it's-training") "it's.npz"
+    status 0 "$ASCGRAD" inspect commands --text '%s END %s' --out percent # a tick is a format
+    lines err 0
+    rm percent*
     for run in swarm planes hybrid; do
         status 0 "$ASCGRAD" inspect $run --layer 1 --out "look/"
         lines err 0

@@ -7,7 +7,7 @@ status 0 "$ASCGRAD" train $tiny --layers 1 --steps 6 --eval-every 3 --threads 1 
 cp -r run saved
 
 status 0 "$ASCGRAD" verify run
-lines out 5
+lines out 6
 lacks out FAIL
 has out '^ok    run/checkpoint.safetensors: [0-9]* tensors, [0-9]* bytes$'
 status 0 "$ASCGRAD" verify run/model.safetensors --json
@@ -51,6 +51,13 @@ wrong 'run/metrics.jsonl: has fewer than'
 sed -i '1s/.*/no object/' run/metrics.jsonl
 head -c 9000 /dev/zero | tr '\0' ' ' >>run/metrics.jsonl
 wrong 'run/metrics.jsonl: line 1'
+
+echo garbage >run/summary.json
+wrong 'run/summary.json: line 1'
+# shellcheck disable=SC2086  # a list of options
+status 0 "$ASCGRAD" train $tiny --layers 1 --model linear --steps 6 --eval-every 3 --threads 1 --out other
+cp other/model.safetensors run
+wrong 'run/model.safetensors: is of another model than config.json describes: its mix differs'
 
 # missing
 rm run/vocab.txt

@@ -358,6 +358,10 @@ START_TEST(wrong_specs_are_refused)
     ck_assert_ptr_null(asc_split_load(data, ASC_SPLIT_TRAIN, words));
     expect_error_with(ASC_ERR_ARG, "has 900 to 1000 tokens; more depth or args make longer ones");
     close_task();
+    open_task("task:listops:min=290,length=300,depth=64,args=64,train=1");
+    ck_assert_ptr_null(asc_split_load(data, ASC_SPLIT_TRAIN, words));
+    expect_error_with(ASC_ERR_ARG, "has 290 to 300 tokens; less depth or args make shorter ones");
+    close_task();
 }
 END_TEST
 

@@ -155,6 +155,7 @@ START_TEST(notices_what_is_no_text)
     } cases[] = {
         {"ab\nc\0d\n", 7, "line 2: byte 0x00 at offset 4 is not UTF-8 text"},
         {"ab\n\xff", 4, "line 2: byte 0xff at offset 3"},
+        {"\xef\xbb\xbf" "ab\n\xff", 7, "line 2: byte 0xff at offset 6"},
         {"\x80", 1, "line 1: byte 0x80 at offset 0"},
         {"12345678\xc0\xaf\n", 11, "byte 0xc0 at offset 8"}, /* overlong */
         {"\xe0\x80\xaf", 3, "byte 0xe0 at offset 0"},        /* overlong */

@@ -2,6 +2,7 @@
  * tokens in a step. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/bench/bench.h"
 
@@ -31,6 +32,21 @@ static const cli_option options[] = {
     CLI_JSON(struct args),
     {0},
 };
+
+/* The table's rows and columns are not set beside it. */
+static void check_sets(const struct args *args)
+{
+    static const char *const ours[][2] = {{"block", "--lengths"}, {"batch", "--tokens"}, {"model", "--model"},
+                                          {"mix", "--model"}, {"mixing", "--model"}};
+    for (int i = 0; i < args->model.sets.n; i++) {
+        const char *set = args->model.sets.value[i];
+        for (size_t k = 0; k < sizeof ours / sizeof *ours; k++) {
+            if (strncmp(set, ours[k][0], strlen(ours[k][0])) == 0 && set[strlen(ours[k][0])] == '=') {
+                cli_wrong_usage("--set %s: %s says which are measured", set, ours[k][1]);
+            }
+        }
+    }
+}
 
 /* ---- one measurement, in a process of its own ---- */
 
@@ -192,6 +208,7 @@ static int run(int argc, char **argv)
                                .limit = 20};
     int n = cli_parse_options(&bench_scaling, bench_options(options, NULL), argc, argv, &args);
     cli_expect_operands(n, argv, 0, 0, "");
+    check_sets(&args);
     int64_t lengths[BENCH_LENGTHS];
     n = cli_numbers("lengths", args.lengths, 1, lengths, BENCH_LENGTHS);
     if (args.json) {

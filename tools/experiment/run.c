@@ -227,7 +227,9 @@ static void tell_end(worker *w, int run, asc_experiment_end end, const char *tex
     if (read) {
         const asc_run_info *info = asc_run_info_of(read);
         snprintf(found, sizeof found,
-                 info->by_accuracy ? ", valid accuracy %.4f, %.1f s" : ", valid perplexity %.3f, %.1f s",
+                 info->by_accuracy             ? ", valid accuracy %.4f, %.1f s"
+                 : info->best.valid_ppl < 1e12 ? ", valid perplexity %.3f, %.1f s"
+                                               : ", valid perplexity %.4g, %.1f s",
                  info->by_accuracy ? info->best.valid_accuracy : info->best.valid_ppl, info->wall_s);
     } else {
         asc_error_clear(w->ctx); /* one that can't be read any more is done all the same */

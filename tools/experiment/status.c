@@ -55,10 +55,10 @@ static json_t *run_json(asc_ctx *ctx, const asc_experiment *e, const asc_experim
     asc_run_info info = {.best = {.valid_loss = NAN, .valid_ppl = NAN, .valid_accuracy = NAN}, .wall_s = NAN};
     bool begun = read_run(ctx, run, &info, why);
     *status = *why ? CLI_IO : *status;
-    return json_pack("{s:s, s:s, s:I, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "name", run->name, "system",
-                     asc_experiment_system(e, run->system), "seed", (json_int_t)run->seed, "tuning", run->tuning,
-                     "state", asc_experiment_state_name(run->state), "folder", cli_json_string(run->folder), "step",
-                     begun ? json_integer(info.step) : json_null(), "steps",
+    return json_pack("{s:s, s:s, s:I, s:b, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o*}", "name", run->name,
+                     "system", asc_experiment_system(e, run->system), "seed", (json_int_t)run->seed, "tuning",
+                     run->tuning, "state", asc_experiment_state_name(run->state), "diverged", run->diverged, "folder",
+                     cli_json_string(run->folder), "step", begun ? json_integer(info.step) : json_null(), "steps",
                      begun && info.steps > 0 ? json_integer(info.steps) : json_null(), "wall_s",
                      cli_json_real(info.wall_s), "valid_loss", cli_json_real(info.best.valid_loss), "valid_ppl",
                      cli_json_real(info.best.valid_ppl), "valid_accuracy", cli_json_real(info.best.valid_accuracy),
@@ -135,7 +135,7 @@ static int print_run(asc_ctx *ctx, const asc_experiment *e, const asc_experiment
         progress_time(info.wall_s, "-", wall, sizeof wall);
         double value = info.by_accuracy ? 100 * info.best.valid_accuracy : info.best.valid_ppl;
         if (isfinite(value)) {
-            snprintf(found, sizeof found, info.by_accuracy ? "%.2f %%" : "%.3f", value);
+            snprintf(found, sizeof found, info.by_accuracy ? "%.2f %%" : value < 1e12 ? "%.3f" : "%.4g", value);
         }
     }
     cli_print("%-*s  %-11s  %13s  %9s  %9s\n", width, run->name,

@@ -60,7 +60,7 @@ static void put_points(figure *f, const figure_plot *p, const figure_series *s)
     fprintf(f->out, "$m%d << END\n", figure_block(f));
     for (int64_t i = 0; i < s->n; i++) {
         if (shows(p, s, i)) {
-            fprintf(f->out, "%.9g %.6g %.6g %.6g\n", place(p, s, s->x[i]), s->y[i], end_of(p, s->low, i, s->y[i]),
+            fprintf(f->out, "%.9g %.9g %.9g %.9g\n", place(p, s, s->x[i]), s->y[i], end_of(p, s->low, i, s->y[i]),
                     end_of(p, s->high, i, s->y[i]));
         }
     }
@@ -82,6 +82,7 @@ static void put_rows(figure *f, const figure_plot *p, const figure_series *s)
 /* ---- axes ---- */
 
 /* Whether all points of all series have one x (or y), which is in *value. */
+/* Alike to the digits that the axes could show. */
 static bool all_equal(const figure_plot *p, bool x, double *value)
 {
     bool any = false;
@@ -91,7 +92,7 @@ static bool all_equal(const figure_plot *p, bool x, double *value)
             const double at[] = {x ? s->x[e] : s->y[e], x ? s->x[e] : end_of(p, s->low, e, s->y[e]),
                                  x ? s->x[e] : end_of(p, s->high, e, s->y[e])};
             for (int k = 0; k < 3 && shows(p, s, e); k++) {
-                if (any && at[k] != *value) {
+                if (any && fabs(at[k] - *value) > 1e-8 * fabs(*value)) {
                     return false;
                 }
                 *value = at[k];
@@ -125,7 +126,7 @@ static void put_groups(figure *f, const figure_plot *p)
     fputs("set xtics nomirror scale 0 rotate by 30 right noenhanced (", f->out);
     for (int64_t i = 0; i < p->n_groups; i++) {
         fputs(i ? ", " : "", f->out);
-        figure_quote(f, p->groups[i]);
+        figure_quote_tick(f, p->groups[i]);
         fprintf(f->out, " %lld", (long long)i);
     }
     fputs(")\n", f->out);

@@ -143,9 +143,11 @@ int figure_find_gnuplot(void);
 
 /* ---- for the files beside this one ---- */
 
-/* The panel's frame and title; a text in gnuplot's quotes; the name of a new data block. */
+/* The panel's frame and title; a text in gnuplot's quotes, and one for a tick, which is a format there; the name of a
+ * new data block. */
 void figure_panel(figure *f, const figure_box *box, const char *title);
 void figure_quote(figure *f, const char *text);
+void figure_quote_tick(figure *f, const char *text);
 int figure_block(figure *f);
 void figure_axis_title(figure *f, char axis, const char *title);
 

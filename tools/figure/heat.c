@@ -52,7 +52,7 @@ static void put_label(figure *f, const figure_labels *labels, int64_t i)
     }
     size_t n = shown(labels->texts[i]);
     snprintf(text, sizeof text, "%.*s%s", (int)n, labels->texts[i], labels->texts[i][n] ? "\xe2\x80\xa6" : "");
-    figure_quote(f, text);
+    figure_quote_tick(f, text);
 }
 
 /* As many of the labels as there is room for; those that are empty are passed over. */

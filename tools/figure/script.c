@@ -1,5 +1,6 @@
 /* tools/figure/script.c: a figure as a gnuplot script and as a table, both in memory. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/csv.h"
 #include "tools/figure/figure.h"
@@ -7,19 +8,29 @@
 
 /* ---- the script ---- */
 
-void figure_quote(figure *f, const char *text)
+/* Each of the characters `twice` is written so. */
+static void quote(figure *f, const char *text, const char *twice)
 {
     char *plain = cli_plain(text);
     fputc('\'', f->out);
     for (const char *c = plain; c && *c; c++) {
-        if (*c == '\'') {
-            fputs("''", f->out);
-        } else {
-            fputc((unsigned char)*c < ' ' ? ' ' : *c, f->out);
+        if (strchr(twice, *c)) {
+            fputc(*c, f->out);
         }
+        fputc((unsigned char)*c < ' ' ? ' ' : *c, f->out);
     }
     fputc('\'', f->out);
     free(plain);
+}
+
+void figure_quote(figure *f, const char *text)
+{
+    quote(f, text, "'");
+}
+
+void figure_quote_tick(figure *f, const char *text)
+{
+    quote(f, text, "'%");
 }
 
 void figure_begin(figure *f, const char *title, int width, int height)

@@ -17,8 +17,9 @@ static asc_tensor cut(const inspection *in, const char *name, asc_tensor part)
     if (by_batch) {
         part = asc_squeeze(in->ctx, part, 0);
     }
-    if (heads > 0 && by_head && in->head >= 0) {
-        part = asc_squeeze(in->ctx, asc_slice(in->ctx, part, 0, in->head, in->head + 1, 1), 0);
+    int dim = strcmp(name, "decay") == 0; /* of rows and heads */
+    if (heads > 0 && (by_head || dim == 1) && in->head >= 0) {
+        part = asc_squeeze(in->ctx, asc_slice(in->ctx, part, dim, in->head, in->head + 1, 1), dim);
     }
     return part;
 }

@@ -116,7 +116,7 @@ static void add_dominant(json_t *o, int64_t heads)
             best = size > most ? i : best;
             most = size > most ? size : most;
         }
-        json_array_append_new(dominant, json_string(names[best]));
+        json_array_append_new(dominant, sum > 0 ? json_string(names[best]) : json_null());
         json_array_append_new(share, cli_json_real(most / sum));
     }
     json_object_set_new(o, "dominant", dominant);

@@ -16,7 +16,7 @@
 enum { MOST_BYTES = 1 << 20 }; /* of such a file */
 
 /* The object in a regular file of a sensible size; NULL with the error set. */
-static json_t *read_object(asc_ctx *ctx, const char *path)
+static json_t *read_object(asc_ctx *ctx, const char *path, size_t flags)
 {
     struct stat info;
     json_error_t where;
@@ -30,7 +30,7 @@ static json_t *read_object(asc_ctx *ctx, const char *path)
     } else if (info.st_size > MOST_BYTES) {
         asc_fail(ctx, ASC_ERR_FORMAT, "%s: has %lld bytes, expected settings in at most %d", path,
                  (long long)info.st_size, (int)MOST_BYTES);
-    } else if (!(object = json_loadfd(fd, JSON_REJECT_DUPLICATES, &where))) {
+    } else if (!(object = json_loadfd(fd, JSON_REJECT_DUPLICATES | flags, &where))) {
         asc_fail(ctx, ASC_ERR_FORMAT, "%s: line %d: %s", path, where.line < 1 ? 1 : where.line,
                  info.st_size == 0 ? "is empty, expected a JSON object" : where.text);
     } else if (!json_is_object(object)) {
@@ -187,7 +187,7 @@ static asc_status read_settings(const source *s, asc_encoder *e)
 asc_status asc_encoder_read_config(asc_encoder *e, const char *folder)
 {
     char *path = asc_path_join(e->ctx, folder, "config.json");
-    json_t *object = path ? read_object(e->ctx, path) : NULL;
+    json_t *object = path ? read_object(e->ctx, path, 0) : NULL;
     if (object) {
         read_settings(&(source){e->ctx, path, object}, e);
     }
@@ -232,7 +232,8 @@ asc_status asc_encoder_read_case(asc_ctx *ctx, const char *folder, bool *cased)
 {
     *cased = false;
     char *path = asc_path_join(ctx, folder, "tokenizer_config.json");
-    json_t *object = path && asc_path_exists(path) ? read_object(ctx, path) : NULL;
+    /* model_max_length may be 1e30, written out; no number of it is read */
+    json_t *object = path && asc_path_exists(path) ? read_object(ctx, path, JSON_DECODE_INT_AS_REAL) : NULL;
     if (object) {
         read_tokenizer(&(source){ctx, path, object}, cased);
     }

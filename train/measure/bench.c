@@ -100,24 +100,29 @@ static double count_products(const asc_stepper *s)
     return flops / (double)(s->batch * s->block) * 1e-9;
 }
 
+static int64_t sequences_of(const asc_settings *settings)
+{
+    return settings->values.batch * settings->values.accumulate;
+}
+
 /* A step, and how long it takes. */
-static asc_status time_step(const asc_stepper *s, int64_t step, double *time)
+static asc_status time_step(const asc_stepper *s, const asc_settings *settings, int64_t step, double *time)
 {
     asc_step_result result;
     double start = asc_clock();
-    asc_status status = asc_step_run(s, step, s->batch, 1e-4, &result);
+    asc_status status = asc_step_run(s, step, sequences_of(settings), 1e-4, &result);
     *time = asc_clock() - start;
     return status;
 }
 
 /* The steps that take the memory. */
-static asc_status warm_up(const asc_stepper *s)
+static asc_status warm_up(const asc_stepper *s, const asc_settings *settings)
 {
     asc_span span;
     asc_span_begin(s->ctx, &span, "warm-up");
     asc_status status = ASC_OK;
     for (int64_t i = 0; i < WARM_UP && status == ASC_OK; i++) {
-        status = time_step(s, i, &(double){0});
+        status = time_step(s, settings, i, &(double){0});
     }
     asc_span_end(s->ctx, &span);
     return status;
@@ -146,13 +151,13 @@ static double time_products(const asc_stepper *s, const asc_settings *settings)
 static asc_status time_steps(const asc_stepper *s, const asc_settings *settings, int64_t steps, double *times,
                              double *shares, asc_bench_result *result)
 {
-    double gflop = result->gflop_per_token * (double)(s->batch * s->block);
-    asc_status status = warm_up(s);
+    double gflop = result->gflop_per_token * (double)(sequences_of(settings) * s->block);
+    asc_status status = warm_up(s, settings);
     result->peak_rss_mib = asc_peak_mib(); /* without what the BLAS takes for threads of its own */
     double before = time_products(s, settings);
     result->gemm_gflops = before;
     for (int64_t i = 0; i < steps && status == ASC_OK; i++) {
-        status = time_step(s, WARM_UP + i, &times[i]);
+        status = time_step(s, settings, WARM_UP + i, &times[i]);
         double after = time_products(s, settings);
         shares[i] = gflop / times[i] / ((before + after) / 2);
         result->gemm_gflops = fmax(result->gemm_gflops, after);
@@ -173,7 +178,7 @@ static asc_status run(const asc_stepper *s, const asc_settings *settings, int64_
     asc_bench_result r = {.gflop_per_token = 3 * count_products(s)};
     if (asc_error(s->ctx) == ASC_OK && time_steps(s, settings, steps, times, times + steps, &r) == ASC_OK) {
         double median = asc_median(times, steps);
-        r.tokens_per_s = (double)(s->batch * s->block) / median;
+        r.tokens_per_s = (double)(sequences_of(settings) * s->block) / median;
         r.step_ms = median * 1e3;
         r.gflops = r.gflop_per_token * r.tokens_per_s;
         r.efficiency = r.gflops / r.gemm_gflops;
@@ -198,6 +203,14 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
         return asc_fail_on(ctx, ASC_ERR_ARG, "steps", ": got %lld, expected at least 1", (long long)steps);
     }
     const asc_values *v = &settings->values;
+    if (*v->batch_schedule || *v->block_schedule) {
+        return asc_fail_on(ctx, ASC_ERR_ARG, *v->batch_schedule ? "batch_schedule" : "block_schedule",
+                           ": the steps that are timed are alike, expected none");
+    }
+    if (v->shards < 1 || v->batch % v->shards != 0) {
+        return asc_fail_on(ctx, ASC_ERR_ARG, "shards", " is %lld, expected a divisor of batch, %lld",
+                           (long long)v->shards, (long long)v->batch);
+    }
     asc_span span;
     asc_span_begin(ctx, &span, "set-up");
     asc_lm *lm = asc_bench_model(ctx, settings, vocab);
@@ -206,6 +219,7 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
     asc_span_end(ctx, &span);
     if (optim && asc_error(ctx) == ASC_OK) {
         source tokens = {ctx, asc_lm_vocab(lm), asc_lm_block(lm), 1};
+        asc_tree tree = {.ctx = ctx, .params = asc_lm_params(lm), .shards = v->shards};
         run(&(asc_stepper){.ctx = ctx,
                            .lm = lm,
                            .optim = optim,
@@ -217,6 +231,7 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
                            .seed = (uint64_t)v->seed,
                            .make = make,
                            .carried = carried ? &carried : NULL,
+                           .tree = v->shards > 1 ? &tree : NULL,
                            .user = &tokens},
             settings, steps, result);
     }

@@ -32,6 +32,18 @@ static char *describe(const asc_settings *s, const char *mixing)
     return text;
 }
 
+/* A layer has no steps: of a training's settings it has a batch and a precision. */
+static asc_status check_training(const asc_settings *s)
+{
+    for (const asc_setting *row = asc_train_settings; row->key; row++) {
+        bool taken = strcmp(row->key, "batch") == 0 || strcmp(row->key, "precision") == 0;
+        if (!taken && s->from[row - asc_train_settings] == ASC_SOURCE_HAND) {
+            return asc_fail_on(s->ctx, ASC_ERR_ARG, row->key, ": a layer alone has no use for it, expected none");
+        }
+    }
+    return ASC_OK;
+}
+
 static asc_layer *make_layer(asc_ctx *ctx, const asc_settings *s, int64_t d_model)
 {
     json_t *mix = asc_bench_setting(s, "mix");
@@ -99,7 +111,7 @@ static asc_status measure(asc_ctx *ctx, const asc_settings *settings, int64_t le
         return asc_error(ctx);
     }
     int64_t batch = settings->values.batch, d_model = asc_bench_whole(settings, "d_model");
-    bench b = {.ctx = ctx, .layer = make_layer(ctx, settings, d_model)};
+    bench b = {.ctx = ctx, .layer = check_training(settings) ? NULL : make_layer(ctx, settings, d_model)};
     size_t bytes = (size_t)steps * sizeof(double);
     double *times = b.layer ? asc_alloc(ctx, bytes) : NULL;
     asc_scope_begin(ctx);

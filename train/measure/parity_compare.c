@@ -53,13 +53,14 @@ static bool same_shape(asc_replay *r, const asc_safetensors_entry *e, asc_tensor
     return false;
 }
 
-/* The largest |got − expected| in units of what the agreement is relative to. */
+/* The largest |got − expected| in units of what the agreement is relative to; infinite where one is not finite and the
+ * other is not the same. */
 static double difference(const double *got, const double *expected, int64_t n, asc_agreement agreement)
 {
     double most = 0, error = 0;
     for (int64_t i = 0; i < n; i++) {
-        double off = fabs(got[i] - expected[i]);
-        most = fmax(most, fabs(expected[i]));
+        double off = got[i] == expected[i] ? 0 : fabs(got[i] - expected[i]);
+        most = isfinite(expected[i]) ? fmax(most, fabs(expected[i])) : most;
         error = isfinite(off) ? fmax(error, off) : INFINITY;
     }
     return error / fmax(most, agreement.absolute / agreement.relative);
@@ -92,7 +93,7 @@ void asc_replay_compare(asc_replay *r, const char *name, asc_tensor got, asc_agr
         report->worst_error = error;
         snprintf(report->worst_tensor, sizeof report->worst_tensor, "%s", name);
     }
-    if (error > agreement.relative) {
+    if (!(error <= agreement.relative)) {
         asc_replay_disagree(r, "%s is off by %.3g, expected at most %g", name, error, agreement.relative);
     }
 }

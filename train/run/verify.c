@@ -96,10 +96,28 @@ static void check_checkpoint(verifier *v, const asc_safetensors *file)
     asc_path_free(v->ctx, config);
 }
 
+/* A run's model is the one that its configuration describes. */
+static void compare_config(verifier *v, const char *path, const char *config)
+{
+    json_t *theirs = json_loads(config, 0, NULL), *ours = json_object_get(v->config, "model"), *value;
+    const char *key;
+    json_object_foreach(ours, key, value) {
+        const json_t *other = json_object_get(theirs, key);
+        if (other && !asc_settings_same(value, other) && !asc_error(v->ctx)) {
+            asc_fail(v->ctx, ASC_ERR_FORMAT, "%s: is of another model than config.json describes: its %s differs", path,
+                     key);
+        }
+    }
+    json_decref(theirs);
+}
+
 /* A model has its configuration and vocabulary, which must be those of its tensors. */
 static void check_model(verifier *v, const char *path)
 {
     asc_model *model = asc_error(v->ctx) ? NULL : asc_model_open(v->ctx, path, NULL, NULL);
+    if (model && v->config) {
+        compare_config(v, path, asc_lm_config(model->lm));
+    }
     asc_model_free(v->ctx, model);
 }
 
@@ -150,6 +168,12 @@ static void verify_vocabulary(verifier *v, const char *path)
     tell_of(v, &(asc_verified){.file = path, .has_checksum = expected != NULL});
 }
 
+static void verify_summary(verifier *v, const char *path)
+{
+    json_decref(asc_json_read(v->ctx, path, true));
+    tell_of(v, &(asc_verified){.file = path});
+}
+
 static void verify_metrics(verifier *v, const char *path)
 {
     asc_run_lines lines;
@@ -160,7 +184,7 @@ static void verify_metrics(verifier *v, const char *path)
 
 /* ---- all of them ---- */
 
-enum { CONFIG, VOCABULARY, METRICS, CHECKPOINT, MODEL };
+enum { CONFIG, VOCABULARY, METRICS, SUMMARY, CHECKPOINT, MODEL };
 
 static const struct {
     const char *name;
@@ -168,6 +192,7 @@ static const struct {
 } files[] = {{"config.json", CONFIG},
              {"vocab.txt", VOCABULARY},
              {"metrics.jsonl", METRICS},
+             {"summary.json", SUMMARY},
              {"checkpoint.safetensors", CHECKPOINT},
              {"checkpoint.stable.safetensors", CHECKPOINT},
              {"model.safetensors", MODEL},
@@ -187,6 +212,9 @@ static void verify_file(verifier *v, int kind, const char *path)
         break;
     case METRICS:
         verify_metrics(v, path);
+        break;
+    case SUMMARY:
+        verify_summary(v, path);
         break;
     default:
         verify_tensors(v, path, kind == CHECKPOINT);
