@@ -1,4 +1,4 @@
-/* data/text.c: lines of text from plain and gzip files, through zlib. */
+/* data/text.c: lines of text from plain and gzip files. */
 #include <ascgrad/data.h>
 
 #include <errno.h>
@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <program/file.h>
 
 #include "data/file.h"
+#include "data/gunzip.h"
 #include "data/utf8.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
@@ -20,7 +20,7 @@ enum { READ_BYTES = 1 << 18, LONGEST_LINE = 1 << 27 };
 
 struct asc_text {
     asc_ctx *ctx;
-    gzFile file;  /* NULL: the text is in memory, all of it in `data` */
+    asc_gunzip *file; /* NULL: the text is in memory, all of it in `data` */
     char *buffer; /* of the file's text: data */
     size_t capacity;
     const char *data;
@@ -60,14 +60,8 @@ static asc_status open_file(asc_text *text, const char *path)
     if (fd < 0) {
         return asc_error(text->ctx);
     }
-    text->file = gzdopen(fd, "rb");
-    if (!text->file || gzbuffer(text->file, READ_BYTES)) {
-        if (!text->file) {
-            close(fd);
-        }
-        return asc_fail(text->ctx, ASC_ERR_MEMORY, "%s: out of memory for zlib", text->name);
-    }
-    return ASC_OK;
+    text->file = asc_gunzip_new(text->ctx, fd, text->name, &text->lines);
+    return text->file ? ASC_OK : ASC_ERR_MEMORY;
 }
 
 asc_text *asc_text_open(asc_ctx *ctx, const char *path, unsigned flags)
@@ -100,33 +94,9 @@ asc_text *asc_text_open_memory(asc_ctx *ctx, const char *name, const char *data,
 void asc_text_close(asc_text *text)
 {
     if (text) {
-        if (text->file) {
-            gzclose_r(text->file);
-        }
+        asc_gunzip_free(text->file);
         asc_free(text->ctx, text->buffer, text->capacity);
         asc_free(text->ctx, text, sizeof *text + text->name_bytes);
-    }
-}
-
-/* zlib's own words are for those who know it; the file's reader wants to know what is wrong with the file. They begin
- * with zlib's name for it, "<fd:3>: ". */
-static asc_status read_failed(asc_text *text, int code, const char *message)
-{
-    const char *name = text->name;
-    long long line = (long long)text->lines + 1;
-    switch (code) {
-    case Z_ERRNO:
-        return asc_fail(text->ctx, ASC_ERR_IO, "%s: line %lld: can't read: %s", name, line, strerror(errno));
-    case Z_MEM_ERROR:
-        return asc_fail(text->ctx, ASC_ERR_MEMORY, "%s: line %lld: out of memory for zlib", name, line);
-    case Z_BUF_ERROR:
-        return asc_fail(text->ctx, ASC_ERR_FORMAT,
-                        "%s: line %lld: the gzip data ends too early: the file was cut short", name, line);
-    default: {
-        const char *colon = strstr(message, ": ");
-        return asc_fail(text->ctx, ASC_ERR_FORMAT, "%s: line %lld: the gzip data is damaged: %s", name, line,
-                        colon ? colon + 2 : message);
-    }
     }
 }
 
@@ -144,16 +114,12 @@ static asc_status fill(asc_text *text)
         return ASC_ERR_MEMORY;
     }
     text->data = text->buffer = buffer;
-    int got = gzread(text->file, text->buffer + left, READ_BYTES);
-    if (got < READ_BYTES) {
-        int code;
-        const char *message = gzerror(text->file, &code);
-        if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
-            return read_failed(text, code, message);
-        }
-        text->at_end = true;
+    size_t got;
+    if (asc_gunzip_read(text->file, text->buffer + left, READ_BYTES, &got)) {
+        return asc_error(text->ctx);
     }
-    text->end += (size_t)got;
+    text->at_end = got == 0;
+    text->end += got;
     return ASC_OK;
 }
 

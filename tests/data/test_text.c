@@ -119,6 +119,19 @@ static void check_failure(asc_text *text, asc_status status, const char *part)
     asc_error_clear(ctx);
 }
 
+static size_t count_bytes(const char *path)
+{
+    asc_text *text = asc_text_open(ctx, path, 0);
+    const char *line;
+    size_t n, all = 0;
+    while (asc_text_next(text, &line, &n) == ASC_OK && line) {
+        all += n;
+    }
+    no_error();
+    asc_text_close(text);
+    return all;
+}
+
 START_TEST(notices_damaged_gzip)
 {
     enum { N = 100000 };
@@ -141,6 +154,18 @@ START_TEST(notices_damaged_gzip)
     packed[n - 6] ^= 1;
     packed[n - 2] ^= 1; /* in the length */
     check_failure(asc_text_open(ctx, spill("length", packed, n), 0), ASC_ERR_FORMAT, "gzip data is damaged");
+    packed[n - 2] ^= 1;
+    /* a second member counts as the first does; zeros may follow */
+    packed = realloc(packed, 2 * n + 1000);
+    memcpy(packed + n, packed, n);
+    memset(packed + 2 * n, 0, 1000);
+    size_t once = count_bytes(spill("one", packed, n));
+    ck_assert_uint_eq(count_bytes(spill("two", packed, 2 * n)), 2 * once);
+    ck_assert_uint_eq(count_bytes(spill("padded", packed, 2 * n + 1000)), 2 * once);
+    check_failure(asc_text_open(ctx, spill("cut", packed, n + 5), 0), ASC_ERR_FORMAT, "gzip data ends too early");
+    check_failure(asc_text_open(ctx, spill("cut", packed, n + 1), 0), ASC_ERR_FORMAT, "what follows its end is none");
+    packed[n] ^= 1; /* in the second one's mark */
+    check_failure(asc_text_open(ctx, spill("mark", packed, 2 * n), 0), ASC_ERR_FORMAT, "what follows its end is none");
     free(packed);
     free(text);
 }
