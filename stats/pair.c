@@ -30,13 +30,13 @@ double asc_stats_mean(asc_ctx *ctx, const double *x, int64_t n, double *std)
     if (asc_stats_expect(ctx, "stats_mean", "x", x, n, 1)) {
         return NAN;
     }
-    double mean = mean_of(x, n), variance = n > 1 ? variance_of(x, n, mean) : NAN;
-    if (!isfinite(mean) || (std && n > 1 && !isfinite(variance))) {
+    double mean = mean_of(x, n);
+    if (!isfinite(mean)) {
         asc_fail(ctx, ASC_ERR_ARG, "stats_mean: x's values are farther apart than a double holds");
         return NAN;
     }
     if (std) {
-        *std = sqrt(variance);
+        *std = n > 1 ? sqrt(variance_of(x, n, mean)) : NAN;
     }
     return mean;
 }

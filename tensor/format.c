@@ -48,7 +48,7 @@ static int entry_text(const asc_array *a, int64_t at, char text[32])
         return snprintf(text, 32, "%d", ((const uint8_t *)a->data)[at]);
     }
     double value = asc_element(a->dtype, a->data, at);
-    return isnan(value) ? snprintf(text, 32, "nan") : asc_snprintf(text, 32, "%.6g", value); /* no "-nan" */
+    return asc_snprintf(text, 32, "%.6g", isnan(value) ? (double)NAN : value); /* no "-nan" */
 }
 
 /* The next index after i that is shown, n at the end. */

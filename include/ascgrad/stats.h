@@ -62,8 +62,8 @@ typedef struct asc_mcnemar {
  * continuity (Edwards 1948). Source: McNemar 1947. */
 ASC_API asc_status asc_stats_mcnemar(asc_ctx *ctx, const uint8_t *a, const uint8_t *b, int64_t n, asc_mcnemar *result);
 
-/* The mean of n >= 1 values; *std, unless NULL, becomes their sample deviation, NaN for n = 1. NaN with the error
- * set. */
+/* The mean of n >= 1 values; *std, unless NULL, becomes their sample deviation, NaN for n = 1, infinite where its
+ * square is more than a double holds. NaN with the error set. */
 ASC_API double asc_stats_mean(asc_ctx *ctx, const double *x, int64_t n, double *std);
 
 /* *low to *high has the mean of what x[n] is a sample of with probability p, as 0.95, by Student's t: for values that

@@ -237,11 +237,9 @@ START_TEST(what_no_double_holds_is_refused)
     ck_assert(isnan(asc_stats_mean(ctx, (const double[]){1e308, -1e308}, 2, NULL)));
     expect_error(ASC_ERR_ARG, "stats_mean: x's values are farther apart than a double holds");
     asc_error_clear(ctx);
-    ck_assert(isnan(asc_stats_mean(ctx, apart, 2, &std)));
-    asc_error_clear(ctx);
-    ck_assert_int_eq(asc_stats_interval(ctx, apart, 2, .9, &from, &to), ASC_ERR_ARG);
-    asc_error_clear(ctx);
-    ck_assert(asc_stats_mean(ctx, apart, 2, NULL) == 0);
+    ck_assert(asc_stats_mean(ctx, apart, 2, &std) == 0 && isinf(std)); /* its square is more */
+    ck_assert_int_eq(asc_stats_interval(ctx, apart, 2, .9, &from, &to), ASC_OK);
+    ck_assert(isinf(from) && isinf(to));
 }
 END_TEST
 

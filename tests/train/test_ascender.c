@@ -151,7 +151,7 @@ static const struct {
      "curriculum: got '1.5:1', expected AT:VALUE, AT a step or a share of the run in"},
     {{"curriculum", "omega_coh=101%:1"}, "curriculum: got '101%:1', expected AT:VALUE,"},
     {{"curriculum", "omega_coh=0:nan"}, "curriculum: got '0:nan', expected AT:VALUE,"},
-    {{"curriculum", "omega_coh=0:1 "}, "curriculum: got ' ', expected a comma before another point, or a semicolon"},
+    {{"curriculum", "omega_coh=0:1 "}, "curriculum: got '0:1 ', expected AT:VALUE,"},
     {{"curriculum", "omega_coh=0:1;omega_coh=0:2"}, "curriculum: got 'omega_coh', expected one course for it"},
     {{"curriculum", "omega_sep=0:1"},
      "curriculum: got 'omega_sep', expected either a course for it, or sep_delay and sep_ramp"},

@@ -134,7 +134,7 @@ static int print_run(asc_ctx *ctx, const asc_experiment *e, const asc_experiment
         snprintf(step, sizeof step, "%lld/%lld", (long long)info.step, (long long)info.steps);
         progress_time(info.wall_s, "-", wall, sizeof wall);
         double value = info.by_accuracy ? 100 * info.best.valid_accuracy : info.best.valid_ppl;
-        if (isfinite(value)) {
+        if (!isnan(value)) {
             snprintf(found, sizeof found, info.by_accuracy ? "%.2f %%" : value < 1e12 ? "%.3f" : "%.4g", value);
         }
     }

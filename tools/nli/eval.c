@@ -95,7 +95,9 @@ static opened open_pairs(asc_ctx *ctx, const char *path, const struct args *args
     if (o.model && !asc_lm_pair_inputs(o.model->lm).pairs) {
         cli_wrong_usage("%s is no model of pairs, expected one of nli train", path);
     }
-    open_vocab(ctx, o.model, &args->encoding);
+    if (o.model && (!args->hard || asc_lm_pair_inputs(o.model->lm).states > 0)) { /* else it may be the other's */
+        open_vocab(ctx, o.model, &args->encoding);
+    }
     return o;
 }
 

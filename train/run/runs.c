@@ -161,6 +161,12 @@ static bool is_better(const asc_run_best *best, double loss, double accuracy)
     return accuracy > best->valid_accuracy;
 }
 
+/* JSON has no infinity: a perplexity that no double holds is null there. */
+static double perplexity_of(double written, double loss)
+{
+    return isnan(written) && isinf(exp(loss)) ? exp(loss) : written;
+}
+
 static asc_run_best row_best(const asc_run *run)
 {
     asc_run_best best = none;
@@ -175,7 +181,7 @@ static asc_run_best row_best(const asc_run *run)
                 .tokens = asc_run_lines_value(r, row, "tokens"),
                 .elapsed_s = asc_run_lines_value(r, row, "elapsed_s"),
                 .valid_loss = loss,
-                .valid_ppl = asc_run_lines_value(r, row, "valid_ppl"),
+                .valid_ppl = perplexity_of(asc_run_lines_value(r, row, "valid_ppl"), loss),
                 .valid_bits_per_byte = asc_run_lines_value(r, row, "valid_bits_per_byte"),
                 .valid_accuracy = accuracy,
             };
@@ -255,6 +261,7 @@ static asc_status take_best(asc_run *run, const char *path)
     }
     if (!isnan(b.valid_loss) && step >= 0 && step < 9e15) {
         b.step = (int64_t)step;
+        b.valid_ppl = perplexity_of(b.valid_ppl, b.valid_loss);
         run->info.best = b;
     }
     return ASC_OK;
