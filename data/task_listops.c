@@ -127,13 +127,14 @@ static asc_status make(asc_ctx *ctx, const int64_t *v, asc_dice *d, asc_example 
         drawn += e->n;
         longer += !whole;
     }
-    return asc_interrupted(ctx)
-               ? asc_fail(ctx, ASC_ERR_INTERRUPTED, "interrupted")
-               : asc_fail(ctx, ASC_ERR_ARG,
-                          "task:listops: none of %lld expressions has %lld to %lld tokens; %s depth or args make %s "
-                          "ones",
-                          (long long)tries, (long long)v[MIN_LENGTH], (long long)v[ASC_TASK_LENGTH],
-                          100 * longer > tries ? "less" : "more", 100 * longer > tries ? "shorter" : "longer");
+    if (asc_interrupted(ctx)) {
+        return asc_fail(ctx, ASC_ERR_INTERRUPTED, "interrupted");
+    }
+    bool too_long = 100 * longer > tries; /* most are a digit, whatever the settings */
+    return asc_fail(ctx, ASC_ERR_ARG,
+                    "task:listops: none of %lld expressions has %lld to %lld tokens; %s depth or args make %s ones",
+                    (long long)tries, (long long)v[MIN_LENGTH], (long long)v[ASC_TASK_LENGTH],
+                    too_long ? "less" : "more", too_long ? "shorter" : "longer");
 }
 
 const asc_task asc_task_listops = {

@@ -120,8 +120,13 @@ static double share(int64_t far, int64_t resamples)
     return (double)(1 + far) / (double)(resamples + 1);
 }
 
+static int64_t pieces_of(const job *j)
+{
+    return (j->resamples + RESAMPLES_A_PIECE - 1) / RESAMPLES_A_PIECE;
+}
+
 /* Of the differences from their mean, so that those of equal ones are 0 exactly. */
-static void bootstrap(asc_ctx *ctx, job *j, double *centred, double rounding, asc_pair_stats *result)
+static void bootstrap(asc_ctx *ctx, const job *j, double *centred, double rounding, asc_pair_stats *result)
 {
     double difference = result->difference;
     job own = *j;
@@ -129,7 +134,7 @@ static void bootstrap(asc_ctx *ctx, job *j, double *centred, double rounding, as
     for (int64_t i = 0; i < j->n; i++) {
         centred[i] = j->d[i] - difference;
     }
-    asc_parallel(ctx, (j->resamples + RESAMPLES_A_PIECE - 1) / RESAMPLES_A_PIECE, bootstrap_piece, &own);
+    asc_parallel(ctx, pieces_of(j), bootstrap_piece, &own);
     result->p_bootstrap = share(count_far(&own, fabs(difference), rounding), j->resamples);
     asc_stats_sort(j->mean, j->resamples);
     result->ci_low = difference + asc_stats_percentile(j->mean, j->resamples, 0.025);
@@ -154,7 +159,7 @@ asc_status asc_stats_resample(asc_ctx *ctx, const double *d, int64_t n, double r
         enumerate(&j);
         result->p_randomization = (double)count_far(&j, distance, rounding) / (double)patterns;
     } else {
-        asc_parallel(ctx, (resamples + RESAMPLES_A_PIECE - 1) / RESAMPLES_A_PIECE, randomise_piece, &j);
+        asc_parallel(ctx, pieces_of(&j), randomise_piece, &j);
         result->p_randomization = share(count_far(&j, distance, rounding), resamples);
     }
     asc_free(ctx, j.mean, bytes);

@@ -60,6 +60,9 @@ const asc_setting *asc_settings_find(const asc_ctx *ctx, const char *name, bool 
 /* Whether a key of a run's config.json is a fact about the run, and no setting. */
 bool asc_settings_is_fact(const char *key);
 
+/* The learning rate at the end: below 0 min_lr stands for a tenth of the highest. */
+double asc_lowest_lr(const asc_values *v);
+
 /* Whether two values of settings are the same, in the digits that a run keeps. */
 bool asc_settings_same(const json_t *a, const json_t *b);
 

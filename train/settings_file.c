@@ -348,11 +348,17 @@ static const char *const sources[] = {
     [ASC_SOURCE_HAND] = ":",
 };
 
+double asc_lowest_lr(const asc_values *v)
+{
+    return v->min_lr < 0 ? asc_setting_round(v->lr / 10) : v->min_lr;
+}
+
 /* Whether the lowest rate is asked for by the number that stands for a share of lr, and the run has that share. */
 static bool is_default_end(const asc_setting *t, const asc_settings *run, const asc_settings *given)
 {
-    return strcmp(t->key, "min_lr") == 0 && given->values.min_lr < 0 &&
-           run->values.min_lr == asc_setting_round(run->values.lr / 10);
+    asc_values v = run->values;
+    v.min_lr = given->values.min_lr;
+    return strcmp(t->key, "min_lr") == 0 && run->values.min_lr == asc_lowest_lr(&v);
 }
 
 /* A setting that was given must be the run's, or one that may be given anew, which then takes the run's place. */

@@ -52,11 +52,6 @@ static int64_t count_steps(const asc_trainer *t)
 }
 
 /* The learning rate at the end: a tenth of the highest unless it was given. */
-static double lowest_lr(const asc_values *v)
-{
-    return v->min_lr < 0 ? asc_setting_round(v->lr / 10) : v->min_lr;
-}
-
 static asc_status fail_short(const asc_trainer *t, int64_t block)
 {
     int64_t n = t->train->n_tokens;
@@ -101,7 +96,7 @@ static asc_status plan(asc_trainer *t)
     int64_t until = v->schedule_steps > 0 ? v->schedule_steps : t->steps;
     t->schedule = (asc_schedule){.decay = (asc_decay)v->schedule,
                                  .lr = v->lr,
-                                 .min_lr = lowest_lr(v),
+                                 .min_lr = asc_lowest_lr(v),
                                  .warmup = v->warmup,
                                  .steps = until,
                                  .fall = asc_phase_length(t->ctx, "fall", v->fall, until, 0)};

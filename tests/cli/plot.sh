@@ -157,13 +157,13 @@ if command -v gnuplot >/dev/null; then
     case $(head -c 8 a.png | tail -c 7) in PNG*) ;; *) fail 'no PNG file' ;; esac
     status 0 "$ASCGRAD" plot runs -o a.pdf
     has a.pdf '^%PDF'
-    if command -v script >/dev/null; then
+    if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
         script -qec "stty cols 70 rows 20; '$ASCGRAD' plot runs/a runs/b" /dev/null >screen </dev/null 2>&1
         has screen 'validation perplexity'
         has screen 'seed 2'
         awk 'length($0) > 400 { exit 1 }' screen || fail 'lines are longer than the terminal is wide'
     else
-        left_out 'needs script: plot in a terminal'
+        left_out 'needs script, and /dev/pts: plot in a terminal'
     fi
 else
     left_out 'needs gnuplot: curves drawn'
