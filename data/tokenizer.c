@@ -70,6 +70,10 @@ asc_status asc_tokenizer_register(asc_ctx *ctx, const asc_tokenizer_kind *kind)
     if (asc_name_check(ctx, "tokenizer_register", kind->name)) {
         return asc_error(ctx);
     }
+    if (kind->argument && !kind->has_vocabulary) {
+        return asc_fail(ctx, ASC_ERR_ARG, "tokenizer_register: %s has an argument, %s, and no vocabulary that keeps "
+                        "what it said", kind->name, kind->argument);
+    }
     if (asc_tokenizer_kind_find(ctx, kind->name)) {
         return asc_fail(ctx, ASC_ERR_ARG, "tokenizer_register: %s: there is a tokenizer of this name", kind->name);
     }

@@ -46,7 +46,9 @@ struct asc_decoder {
 struct asc_tokenizer_kind {
     unsigned abi;         /* ASC_CORPUS_ABI */
     const char *name;     /* "wordpiece"; no colon in it */
-    const char *argument; /* what stands behind "NAME:" in a spec: "VOCAB_FILE"; "[N]" may be left out; NULL: none */
+    /* What stands behind "NAME:" in a spec: "VOCAB_FILE"; "[N]" may be left out; NULL: none. Needs has_vocabulary: runs
+     * and model files keep the name and the vocabulary, which says all that the argument changes. */
+    const char *argument;
     bool is_path;         /* the argument is a path, which a run remembers in full */
     bool has_vocabulary;  /* of its own, which a run's vocab.txt and a model file keep; false: `make` is enough */
     size_t size, decoder_size; /* of tokenizer->self, decoder->self */
@@ -85,7 +87,7 @@ ASC_API asc_status asc_decoder_put(asc_decoder *decoder, const char *text, size_
 ASC_API asc_status asc_sink_put(asc_sink *sink, const void *bytes, size_t n);
 
 /* Adds a kind of the caller's; the descriptor must outlive the context. ASC_ERR_ARG: wrong ABI, a missing function, no
- * name or one with a colon, or a name that is taken; ASC_ERR_MEMORY. */
+ * name or one with a colon, a name that is taken, or an argument without a vocabulary; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_tokenizer_register(asc_ctx *ctx, const asc_tokenizer_kind *kind);
 /* Kind i: the library's, then those registered with the context (NULL: none); NULL past the last. */
 ASC_API const asc_tokenizer_kind *asc_tokenizer_kind_at(const asc_ctx *ctx, int i);

@@ -128,6 +128,8 @@ status 2 "$ASCGRAD" bench scaling --set block=3
 has err '^ascgrad bench scaling: --set block=3: --lengths says which are measured$'
 status 2 "$ASCGRAD" bench train $tiny_model --set batch_schedule=0:2
 has err '^ascgrad bench train: batch_schedule: the steps that are timed are alike, expected none$'
+status 2 "$ASCGRAD" bench train $tiny_model --set dropout_schedule=0:0.1
+has err '^ascgrad bench train: dropout_schedule: the steps that are timed are alike, expected none$'
 status 0 "$ASCGRAD" bench train $tiny_model --block 16 --batch 4 --steps 1 --set accumulate=3 --set shards=2 --json
 awk -v t="$(field tokens_per_s <out)" -v ms="$(field step_ms <out)" 'BEGIN {
     d = t * ms / (3 * 64000)

@@ -230,6 +230,11 @@ START_TEST(what_is_not_whole_is_refused)
     expect_error_with(ASC_ERR_ARG, "letters: there is a tokenizer of this name");
     asc_data_source_register(ctx, &source);
     expect_error_with(ASC_ERR_ARG, "copies: there is a data source of this name");
+    kind.name = "numbers";
+    kind.has_vocabulary = false;
+    asc_tokenizer_register(ctx, &kind);
+    expect_error_with(ASC_ERR_ARG, "numbers has an argument, [upper], and no vocabulary");
+    kind.has_vocabulary = true;
     kind.name = "a:b";
     asc_tokenizer_register(ctx, &kind);
     expect_error_with(ASC_ERR_ARG, "tokenizer_register: the name is 'a:b', expected one without a colon");

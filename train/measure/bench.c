@@ -203,9 +203,12 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
         return asc_fail_on(ctx, ASC_ERR_ARG, "steps", ": got %lld, expected at least 1", (long long)steps);
     }
     const asc_values *v = &settings->values;
-    if (*v->batch_schedule || *v->block_schedule) {
-        return asc_fail_on(ctx, ASC_ERR_ARG, *v->batch_schedule ? "batch_schedule" : "block_schedule",
-                           ": the steps that are timed are alike, expected none");
+    const char *schedule = *v->batch_schedule   ? "batch_schedule"
+                           : *v->block_schedule ? "block_schedule"
+                           : *v->dropout_schedule ? "dropout_schedule"
+                                                  : NULL;
+    if (schedule) {
+        return asc_fail_on(ctx, ASC_ERR_ARG, schedule, ": the steps that are timed are alike, expected none");
     }
     if (v->shards < 1 || v->batch % v->shards != 0) {
         return asc_fail_on(ctx, ASC_ERR_ARG, "shards", " is %lld, expected a divisor of batch, %lld",
@@ -234,6 +237,7 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
                            .tree = v->shards > 1 ? &tree : NULL,
                            .user = &tokens},
             settings, steps, result);
+        asc_tree_close(&tree);
     }
     asc_lm_carried_free(carried);
     asc_optim_free(optim);
