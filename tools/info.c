@@ -1,4 +1,5 @@
 /* tools/info.c: ascgrad info: the version, the machine, and what the library has. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -6,6 +7,8 @@
 #include <ascgrad/op.h>
 
 #include "tools/commands.h"
+
+#define UNBOUNDED 1e9 /* bounds of numbers as large say nothing */
 
 struct args {
     bool json, ops, settings;
@@ -31,18 +34,61 @@ static json_t *list_ops(void)
     return list;
 }
 
-static int print_json(const asc_machine *m, int threads)
+/* NULL: as good as none. */
+static json_t *bound_json(const asc_setting *row, double bound)
+{
+    if (fabs(bound) >= UNBOUNDED) {
+        return NULL;
+    }
+    return row->type == ASC_SETTING_INT    ? json_integer((json_int_t)bound)
+           : row->type == ASC_SETTING_REAL ? json_real(bound)
+                                           : NULL;
+}
+
+static json_t *list_setting(const char *owner, const asc_setting *row)
+{
+    static const char *const types[] = {
+        [ASC_SETTING_INT] = "integer", [ASC_SETTING_REAL] = "number", [ASC_SETTING_BOOL] = "boolean",
+        [ASC_SETTING_CHOICE] = "choice", [ASC_SETTING_TEXT] = "text", [ASC_SETTING_INTS] = "integers",
+        [ASC_SETTING_SET] = "names", [ASC_SETTING_COUNT] = "boolean or integer", [ASC_SETTING_HEADS] = "names of heads",
+        [ASC_SETTING_TUPLES] = "lists of integers",
+    };
+    json_t *choices = row->choices ? json_array() : NULL;
+    for (int i = 0; row->choices && row->choices[i]; i++) {
+        json_array_append_new(choices, json_string(row->choices[i]));
+    }
+    return json_pack("{s:s, s:s, s:s, s:o*, s:o*, s:o*, s:s?, s:s*, s:s*, s:b, s:b, s:s}", "owner", owner, "key",
+                     row->key, "type", types[row->type], "min", bound_json(row, row->min), "max",
+                     bound_json(row, row->max), "choices", choices, "default", row->fallback, "default_follows",
+                     row->fallback ? NULL : row->follows, "only", row->only, "per_layer",
+                     (row->flags & ASC_SETTING_PER_LAYER) != 0, "per_head", (row->flags & ASC_SETTING_PER_HEAD) != 0,
+                     "help", row->help);
+}
+
+static json_t *list_settings(void)
+{
+    json_t *list = json_array();
+    asc_schema schema;
+    for (int i = 0; (schema = asc_settings_schema(NULL, i)).owner; i++) {
+        for (const asc_setting *row = schema.settings; row && row->key; row++) {
+            json_array_append_new(list, list_setting(schema.owner, row));
+        }
+    }
+    return list;
+}
+
+static int print_json(const asc_machine *m, int threads, bool settings)
 {
     json_t *models = json_array();
     for (int i = 0; asc_mixing_at(NULL, i); i++) {
         json_array_append_new(models, json_string(asc_mixing_at(NULL, i)));
     }
-    return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:s?, s:o, s:o}",
+    return cli_print_json(json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:i, s:s?, s:o, s:o, s:o*}",
                                     "version", m->version, "processor", m->processor, "isa", m->isa, "best_isa",
                                     m->best_isa, "bf16", m->bf16, "products", m->products, "blas", m->blas,
                                     "blas_core", m->blas_core, "blas_advice", m->blas_advice, "blas_serial",
                                     m->blas_serial, "threads", threads, "mpi", asc_mpi_version(), "models", models,
-                                    "ops", list_ops()));
+                                    "ops", list_ops(), "settings", settings ? list_settings() : NULL));
 }
 
 /* The instructions that do products of bfloat16, with what they do where they have none for it. */
@@ -102,9 +148,9 @@ static void print_values(const asc_setting *row)
     cli_print("%s", type ? type : "");
     if (row->type == ASC_SETTING_INT || row->type == ASC_SETTING_REAL) {
         const char *kind = row->type == ASC_SETTING_INT ? "whole number" : "number";
-        cli_print(row->min <= -1e9  ? "%s"
-                  : row->max >= 1e9 ? "%s >= %.10g"
-                                    : "%s, %.10g to %.10g",
+        cli_print(row->min <= -UNBOUNDED  ? "%s"
+                  : row->max >= UNBOUNDED ? "%s >= %.10g"
+                                          : "%s, %.10g to %.10g",
                   kind, row->min, row->max);
     }
     bool after = type;
@@ -140,7 +186,7 @@ static int run(int argc, char **argv)
     int threads = asc_threads(ctx);
     asc_ctx_free(ctx);
     if (args.json) {
-        return print_json(&m, threads);
+        return print_json(&m, threads, args.settings);
     }
     cli_print("version    %s\nprocessor  %s\nkernels    %s (this processor's best: %s)\nbf16       %s\n"
               "products   %s\n"

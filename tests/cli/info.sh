@@ -11,6 +11,11 @@ lines out 1
 has out '"models": \["transformer"'
 has out '"name": "layer_norm", "equation": "'
 lines err 0
+lacks out '"settings"'
+status 0 "$ASCGRAD" info --json --settings
+lines out 1
+has out '{"owner": "train", "key": "batch", "type": "integer", "min": 1, .*"default": "32"'
+has out '"key": "decay", "type": "choice", "choices": \['
 
 # a user's choice is respected; ours leaves no trace in the environment
 OPENBLAS_CORETYPE=Prescott status 0 "$ASCGRAD" info --json
