@@ -90,6 +90,8 @@ status 3 "$ASCGRAD" inspect run --probe file:parity --probe-tokens 1000
 has err 'parity: has 500 lines, expected one for each of 992 tokens'
 status 2 "$ASCGRAD" inspect run --probe-tokens 100
 has err '.--probe-tokens: nothing is probed without --probe'
+status 2 "$ASCGRAD" inspect run --text 'a b' --tokens 5
+has err '.--tokens: all of --text is looked at, and none of the validation split'
 printf 'a b c d e f\n%.0s' $(seq 400) >other
 status 2 "$ASCGRAD" inspect run --probe name --data other
 has err 'only the built-in corpus knows it'

@@ -269,6 +269,9 @@ static int run(int argc, char **argv)
     if (!args.probe && cli_given_option("probe-tokens", 12)) {
         cli_wrong_usage("--probe-tokens: nothing is probed without --probe");
     }
+    if (args.text && cli_given_option("tokens", 6)) {
+        cli_wrong_usage("--tokens: all of --text is looked at, and none of the validation split");
+    }
     if (args.out && !(in.stem = stem_of(args.out, stem))) {
         return CLI_IO;
     }
