@@ -6,6 +6,8 @@
  * centroid (cohesion). After Reynolds' boids (SIGGRAPH 1987). */
 #include "nn/ascender_composed.h"
 
+#include <math.h>
+
 #include "nn/inspect/scores.h"
 #include "tensor/ctx.h"
 
@@ -95,6 +97,17 @@ asc_status asc_ascender_begin(asc_ctx *ctx, const asc_ascender_inputs *in, const
     return asc_error(ctx);
 }
 
+/* s/(τ + ε). A bias of −∞ takes a pair out: it is none that τ could have a gradient from, 0 · ∞. */
+static asc_tensor tempered(asc_ctx *ctx, const asc_ascender_inputs *in, asc_tensor s, asc_tensor tau)
+{
+    asc_tensor below = asc_add_scalar(ctx, tau, eps);
+    if (asc_is_null(in->bias)) {
+        return asc_div(ctx, s, below);
+    }
+    asc_tensor out = asc_equal(ctx, in->bias, asc_scalar(ctx, asc_dtype_of(in->bias), -INFINITY));
+    return asc_masked_fill(ctx, asc_div(ctx, asc_masked_fill(ctx, s, out, 0), below), out, -INFINITY);
+}
+
 asc_status asc_ascender_attend(asc_ctx *ctx, const asc_ascender_inputs *in, const asc_ascender_options *o,
                                const int scalars[4], asc_ascender_parts *p)
 {
@@ -104,8 +117,7 @@ asc_status asc_ascender_attend(asc_ctx *ctx, const asc_ascender_inputs *in, cons
         s = asc_add(ctx, s, asc_mul(ctx, asc_per_head(ctx, in->scalar[scalars[i]]), biases[i]));
     }
     p->s = asc_add_other(ctx, s, &(asc_other_bias){o->alibi, in->rel_bias, in->bias});
-    asc_tensor tau = asc_per_head(ctx, in->scalar[scalars[3]]);
-    p->attn = asc_softmax(ctx, asc_div(ctx, p->s, asc_add_scalar(ctx, tau, eps)), p->allowed);
+    p->attn = asc_softmax(ctx, tempered(ctx, in, p->s, asc_per_head(ctx, in->scalar[scalars[3]])), p->allowed);
     p->y = asc_join_heads(ctx, asc_matmul(ctx, p->attn, asc_split_heads(ctx, in->v, o->heads)));
     return asc_error(ctx);
 }

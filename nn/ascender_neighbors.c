@@ -84,7 +84,8 @@ asc_tensor asc_neighbor_mask(asc_ctx *ctx, asc_tensor scores, asc_tensor candida
     asc_dtype dtype = asc_dtype_of(scores);
     asc_tensor index = asc_is_null(given) ? asc_null() : asc_contiguous(ctx, given);
     if (asc_is_null(given) && o->neighbors != ASC_NEIGHBORS_WINDOW) {
-        asc_topk(ctx, scores, candidates, largest_k(o), &index);
+        int64_t k = largest_k(o), M = asc_size(scores, 3);
+        asc_topk(ctx, scores, candidates, k < M || M < 1 ? k : M, &index); /* more keys there are not */
     }
     choice c = {.o = o, .B = asc_size(scores, 0), .H = o->heads, .N = asc_size(scores, 2), .M = asc_size(scores, 3),
                 .candidates = asc_array_of(candidates), .index = asc_array_of(index), .given = !asc_is_null(given)};

@@ -120,8 +120,9 @@ asc_tensor asc_carried_mix(asc_lm_carried *c, asc_layer *mix, asc_tensor x, int6
     return y;
 }
 
-asc_status asc_carried_begin(const asc_lm_carried *c, asc_tensor tokens, asc_tensor lengths)
+asc_status asc_carried_begin(asc_lm_carried *c, asc_tensor tokens, asc_tensor lengths)
 {
+    c->length[!c->now] = -1; /* of a pass before, until this one has come to its end */
     if (!asc_is_null(lengths)) {
         return asc_fail(c->lm->ctx, ASC_ERR_ARG, "carried context: sequences of lengths of their own end, expected "
                         "streams");
@@ -305,7 +306,8 @@ static asc_status load(asc_lm_carried *c, const asc_params *tensors, int64_t l, 
     name_of(name, l, state);
     asc_tensor t = asc_params_find(tensors, name);
     const asc_lm *lm = c->lm;
-    bool inputs = state < 0, right = asc_dtype_of(t) == lm->dtype && asc_ndim(t) >= 1 && asc_size(t, 0) == B;
+    bool inputs = state < 0;
+    bool right = asc_dtype_of(t) == lm->dtype && asc_ndim(t) >= 1 && asc_size(t, 0) == B && asc_numel(t) > 0;
     right = right && (!inputs || (asc_ndim(t) == 3 && asc_size(t, 1) == n && asc_size(t, 2) == lm->D));
     if (asc_is_null(t) || !right) {
         return asc_fail(lm->ctx, ASC_ERR_FORMAT, "carried context: %s is %s, expected %lld rows%s", name,
@@ -314,6 +316,16 @@ static asc_status load(asc_lm_carried *c, const asc_params *tensors, int64_t l, 
     }
     copy(lm->ctx, inputs ? &c->layer[l].inputs[c->now] : &c->layer[l].state[c->now][state], t);
     return asc_error(lm->ctx);
+}
+
+/* How many tensors save adds for a layer. */
+static int count_kept(const asc_lm_carried *c, int64_t l)
+{
+    int n = c->layer[l].reach > 0;
+    for (int i = 0; i < ASC_STATES; i++) {
+        n += (c->lm->blocks[l].mix.carried_states & 1u << i) != 0;
+    }
+    return n;
 }
 
 static asc_status load_layer(asc_lm_carried *c, const asc_params *tensors, int64_t l, int64_t rows, int64_t length)
@@ -339,8 +351,14 @@ asc_status asc_lm_carried_load(asc_lm_carried *c, const asc_params *tensors, int
                         (long long)rows, (long long)length);
     }
     asc_lm_carried_reset(c);
+    int expected = 0;
     for (int64_t l = 0; length > 0 && l < c->lm->layers && !status; l++) {
         status = load_layer(c, tensors, l, rows, length);
+        expected += count_kept(c, l);
+    }
+    if (!status && asc_params_count(tensors) != expected) {
+        status = asc_fail(c->lm->ctx, ASC_ERR_FORMAT, "carried context: %d tensors, expected %d",
+                          asc_params_count(tensors), expected);
     }
     c->length[c->now] = status ? 0 : length;
     c->rows[c->now] = rows;

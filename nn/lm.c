@@ -444,6 +444,10 @@ void asc_lm_project(asc_lm *lm)
 
 void asc_lm_ramp(asc_lm *lm, double share)
 {
+    if (lm && !(share <= 1)) {
+        asc_fail(lm->ctx, ASC_ERR_ARG, "lm_ramp: share is %g, expected at most 1", share);
+        return;
+    }
     for (int64_t l = 0; lm && l < lm->layers; l++) {
         asc_layer *mix = &lm->blocks[l].mix;
         if (mix->mixing->ramp) {

@@ -95,7 +95,7 @@ asc_status asc_lm_check_carry(asc_lm *lm, int64_t carry);
 /* The mixing of layer l of a pass in full, on what is carried; leaves behind what the next block needs. */
 asc_tensor asc_carried_mix(asc_lm_carried *c, asc_layer *mix, asc_tensor x, int64_t l);
 /* That the pass's sequences are the streams; and that all layers have left theirs, of N tokens. */
-asc_status asc_carried_begin(const asc_lm_carried *c, asc_tensor tokens, asc_tensor lengths);
+asc_status asc_carried_begin(asc_lm_carried *c, asc_tensor tokens, asc_tensor lengths);
 void asc_carried_end(asc_lm_carried *c, int64_t B, int64_t N);
 
 /* The weight of a class in the loss. */

@@ -207,6 +207,9 @@ asc_status asc_top_classes(asc_ctx *ctx, asc_tensor logits, int64_t *top)
 
 asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor lengths)
 {
+    if (asc_ndim(x) == 3 && asc_size(x, 1) == 0 && asc_is_null(lengths)) {
+        return asc_zeros(ctx, asc_dtype_of(x), ASC_SHAPE(asc_size(x, 0), asc_size(x, 2)));
+    }
     if (asc_is_null(x) || asc_is_null(lengths)) {
         return asc_mean(ctx, x, 1, (int[]){1}, false);
     }
@@ -245,6 +248,27 @@ asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor lengths)
     return mean;
 }
 
+/* The first token's states of h (B, N, D): (B, D), 0 for a length of 0. */
+static asc_tensor first_within(asc_ctx *ctx, asc_tensor h, asc_tensor lengths)
+{
+    int64_t B = asc_size(h, 0), D = asc_size(h, 2);
+    if (asc_size(h, 1) == 0) {
+        return asc_zeros(ctx, asc_dtype_of(h), ASC_SHAPE(B, D));
+    }
+    asc_tensor first = asc_slice(ctx, h, 1, 0, 1, 1), pooled = asc_reshape(ctx, first, ASC_SHAPE(B, D));
+    asc_release(first);
+    if (asc_is_null(lengths)) {
+        return pooled;
+    }
+    asc_tensor zero = asc_zeros(ctx, ASC_I64, ASC_SHAPE(1)), none = asc_equal(ctx, lengths, zero);
+    asc_tensor column = asc_reshape(ctx, none, ASC_SHAPE(B, 1)), filled = asc_masked_fill(ctx, pooled, column, 0);
+    asc_release(zero);
+    asc_release(none);
+    asc_release(column);
+    asc_release(pooled);
+    return filled;
+}
+
 /* Logits (B, C) of hidden states; h goes. */
 static asc_tensor classify(asc_lm *lm, asc_tensor h, asc_tensor lengths)
 {
@@ -255,9 +279,7 @@ static asc_tensor classify(asc_lm *lm, asc_tensor h, asc_tensor lengths)
     const char *outer = asc_set_label(ctx, "head");
     asc_tensor pooled;
     if (lm->pool_first) {
-        asc_tensor first = asc_slice(ctx, h, 1, 0, 1, 1);
-        pooled = asc_reshape(ctx, first, 2, (int64_t[]){asc_size(h, 0), lm->D});
-        asc_release(first);
+        pooled = first_within(ctx, h, lengths);
     } else {
         pooled = asc_mean_within(ctx, h, lengths);
     }

@@ -1,5 +1,7 @@
 /* optim/average.c: the running mean of parameters over the steps. a += (1 - d) (p - a), with d = min(average,
  * (1 + t)/(10 + t)), and 0 at the first step: the first values, far from all that follow, are soon forgotten. */
+#include <string.h>
+
 #include "optim/optim.h"
 
 enum { PIECE = 1 << 16 };
@@ -16,6 +18,10 @@ static void take_f32(void *average, const void *param, int64_t n, double share)
 {
     float *a = average;
     const float *p = param, s = (float)share;
+    if (share == 1) {
+        memcpy(a, p, (size_t)n * sizeof *a); /* a + (p - a) need not be p */
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         a[i] += s * (p[i] - a[i]);
     }

@@ -16,8 +16,7 @@ double asc_lr_at(const asc_schedule *s, int64_t t)
     }
     bool wsd = s->decay == ASC_DECAY_WSD;
     int64_t from = wsd && s->steps - s->fall > s->warmup ? s->steps - s->fall : s->warmup, length = s->steps - from;
-    double x = (double)(t - from) / (double)(length > 1 ? length : 1);
-    x = x < 0 ? 0 : x < 1 ? x : 1;
+    double x = t < from ? 0 : length < 1 ? 1 : fmin((double)(t - from) / (double)length, 1);
     switch (s->decay) {
     case ASC_DECAY_CONSTANT: return s->lr;
     case ASC_DECAY_LINEAR: return s->lr + (s->min_lr - s->lr) * x;

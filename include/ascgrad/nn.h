@@ -66,7 +66,8 @@ ASC_API void asc_lm_project(asc_lm *lm);
 
 /* Phases in what layers want to come late in a training, such as ASCender's separation, by its weight ω_sep: with
  * 0 <= share <= 1 it is held at `share` of its initial strength, and not trained; with share < 0 it is trained from
- * here on, from the value that it has, unless the settings freeze it. Layers that phase nothing in stay as they are. */
+ * here on, from the value that it has, unless the settings freeze it. Layers that phase nothing in stay as they are.
+ * ASC_ERR_ARG, in the context: another share. */
 ASC_API void asc_lm_ramp(asc_lm *lm, double share);
 
 /* Holds a number of the layers that training would find itself, as ASCender's omega_sep or tau_score, at *value in all
@@ -143,7 +144,7 @@ ASC_API int64_t asc_lm_carried_length(const asc_lm_carried *carried);
 /* Adds copies of all that is held to `tensors`, for a checkpoint: "LAYER.inputs" (B, p, D), "LAYER.state.I". */
 ASC_API asc_status asc_lm_carried_save(const asc_lm_carried *carried, asc_params *tensors);
 /* Takes it from there, for streams of `rows` rows that have had `length` tokens: what save added, no more and no less.
- * ASC_ERR_FORMAT: a tensor is missing or of another shape; it is then empty. */
+ * ASC_ERR_FORMAT: a tensor is missing, one too many, of other rows, or inputs of another shape; it is then empty. */
 ASC_API asc_status asc_lm_carried_load(asc_lm_carried *carried, const asc_params *tensors, int64_t rows,
                                        int64_t length);
 

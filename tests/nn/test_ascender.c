@@ -204,6 +204,8 @@ START_TEST(separation_is_phased_in)
     asc_lm_ramp(lm, .25);
     const double *held = asc_data(sep);
     ck_assert(held[0] == .25 * .4 && held[1] == .25 * .2 && !asc_requires_grad(sep));
+    asc_lm_ramp(lm, 7);
+    expect_error(ASC_ERR_ARG, "lm_ramp: share is 7, expected at most 1");
     asc_lm_ramp(lm, -1);
     ck_assert(((const double *)asc_data(sep))[0] == .25 * .4 && asc_requires_grad(sep));
     asc_lm_free(lm);
@@ -287,7 +289,7 @@ static void note_value(void *user, int64_t layer, const char *mixing, const char
 START_TEST(each_layer_tells_what_its_mixing_has_to_say)
 {
     const char *config = "{\"mix\":[\"ascender\",\"transformer\",\"ascender\"],\"d_model\":8,\"layers\":3,\"heads\":2,"
-                         "\"vocab\":11,\"block\":8,\"gate\":\"after\",\"omega_sep\":[0.4,0.2]}";
+                         "\"vocab\":11,\"block\":8,\"gate\":\"after\",\"omega_sep\":[0.4,0.2],\"k\":2000000}";
     asc_lm *lm = asc_lm_new(ctx, config, ASC_F64, 1);
     ck_assert_msg(lm != NULL, "%s", asc_error_message(ctx));
     ck_assert_int_eq(asc_lm_layers(lm), 3);
@@ -299,6 +301,7 @@ START_TEST(each_layer_tells_what_its_mixing_has_to_say)
     asc_tensor tokens = asc_from(ctx, ASC_I64, (const int64_t[]){1, 2, 3, 4}, ASC_SHAPE(1, 4));
     ck_assert_int_eq(asc_lm_log(lm, tokens, note_value, &t), ASC_OK);
     ck_assert(t.of_layer[0] == 6 + 9 && t.of_layer[1] == 0 && t.of_layer[2] == 6 + 9 && t.gates == 6);
+    ck_assert_uint_lt(asc_memory(ctx).peak_bytes, 4 << 20); /* of k = 2 M no more than the keys there are */
     asc_tensor wrong = asc_from(ctx, ASC_I64, (const int64_t[]){1, 2, 3, 99}, ASC_SHAPE(1, 4));
     ck_assert_int_eq(asc_lm_log(lm, wrong, note_value, &t), ASC_ERR_ARG);
     asc_error_clear(ctx);

@@ -415,7 +415,17 @@ START_TEST(what_does_not_fit_is_refused)
     ck_assert_int_eq(asc_lm_carried_length(carried), 0);
     ck_assert_int_eq(asc_lm_carried_load(carried, held, B, BLOCK), ASC_OK);
     ck_assert_int_eq(asc_lm_carried_length(carried), BLOCK);
+    asc_params_add(held, "7.inputs", asc_zeros(ctx, ASC_F64, ASC_SHAPE(B, 1)), false);
+    ck_assert_int_eq(asc_lm_carried_load(carried, held, B, BLOCK), ASC_ERR_FORMAT);
+    expect_error(ASC_ERR_FORMAT, "carried context: 3 tensors, expected 2");
     asc_params_free(held);
+    asc_lm_carried_reset(carried);
+    loss_of(lm, x, false);
+    asc_layer_restrict(asc_lm_layer(lm, 1), asc_full(ctx, ASC_U8, 1, ASC_SHAPE(2, 2)), asc_null());
+    ck_assert(asc_is_null(asc_lm_logits(lm, asc_from(ctx, ASC_I64, x, ASC_SHAPE(B, BLOCK)))));
+    asc_error_clear(ctx);
+    ck_assert_int_eq(asc_lm_carried_advance(carried), ASC_ERR_STATE); /* half of the failed pass's, half of another's */
+    asc_error_clear(ctx);
     asc_lm_carried_free(carried);
     asc_lm *recurrent = model_of(ctx, "\"mix\":\"recurrent\"", 2, 4, ASC_F64);
     carried = asc_lm_carried_new(recurrent, 4);

@@ -263,6 +263,9 @@ START_TEST(means_are_over_what_counts)
     asc_tensor y = asc_mean_within(ctx, x, asc_from(ctx, ASC_I64, (int64_t[]){2, 0}, ASC_SHAPE(2)));
     no_error();
     ck_assert_mem_eq(asc_data(y), ((double[]){2, 3, 0, 0}), 4 * sizeof(double));
+    y = asc_mean_within(ctx, asc_zeros(ctx, ASC_F64, ASC_SHAPE(2, 0, 2)), asc_null());
+    no_error();
+    ck_assert_mem_eq(asc_data(y), ((double[]){0, 0, 0, 0}), 4 * sizeof(double));
     int64_t top[2];
     ck_assert_int_eq(asc_top_classes(ctx, asc_from(ctx, ASC_F32, (float[]){1, 3, 3, 2, 1, 0}, ASC_SHAPE(2, 3)), top),
                      ASC_OK);

@@ -215,7 +215,14 @@ START_TEST(integers_have_no_mean)
     give_gradient(w, (double[]){1, 2, 3});
     ck_assert_int_eq(asc_optim_step(o, 1e-2, 1), ASC_OK);
     ck_assert_int_eq(asc_optim_average(o), ASC_OK);
+    const float alone[] = {INFINITY, 1e-9F};
+    for (int i = 0; i < 2; i++) { /* of one step it is w itself, whatever stood there before */
+        ((float *)asc_data_mut(w))[0] = alone[i];
+        ck_assert_int_eq(asc_optim_average(o), ASC_OK);
+    }
+    ((float *)asc_data_mut(w))[0] = 2;
     ck_assert_int_eq(asc_optim_swap_average(o), ASC_OK);
+    ck_assert_float_eq(((const float *)asc_data(w))[0], 1e-9F);
     ck_assert_int_eq(asc_optim_average(o), ASC_ERR_STATE); /* they stand in the parameters' place */
     asc_error_clear(ctx);
     for (int i = 0; i < 5; i++) {
@@ -266,6 +273,13 @@ START_TEST(schedules)
     ck_assert_double_eq_tol(asc_lr_at(&s, 200), 1e-4, 1e-18);
     s.fall = 500; /* more than there are: from the warm-up's end */
     ck_assert_double_eq_tol(asc_lr_at(&s, 35), 5.5e-4, 1e-18);
+    s.fall = 0;
+    ck_assert_double_eq_tol(asc_lr_at(&s, 109), 1e-3, 1e-18);
+    ck_assert_double_eq_tol(asc_lr_at(&s, 110), 1e-4, 1e-18);
+    s.decay = ASC_DECAY_LINEAR;
+    s.warmup = 110;
+    ck_assert_double_eq_tol(asc_lr_at(&s, 109), 1e-3, 1e-18);
+    ck_assert_double_eq_tol(asc_lr_at(&s, 110), 1e-4, 1e-18);
 }
 END_TEST
 
