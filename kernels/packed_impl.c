@@ -23,7 +23,7 @@ enum { BYTES = 16, ROWS = 4, VECTORS = 2 };
 enum { LANES = BYTES / 4, COLUMNS = VECTORS * LANES };
 typedef float vector __attribute__((vector_size(BYTES), aligned(4), may_alias));
 
-#if defined(__AVX512BF16__)
+#if defined(ASC_BF16_PRODUCTS)
 enum { UNIT = 32, STEP = 1, FILL = 16, TILED = 0 };
 #include "kernels/packed_pairs.h"
 
@@ -122,7 +122,7 @@ typedef void tile_fn(const asc_packed_product *p, int64_t i, int64_t j);
         multiply_tile(n, true, p, i, j);                                                                               \
     }                                                                                                                  \
     TILE_F32(n)
-#if defined(__AVX512BF16__)
+#if defined(ASC_BF16_PRODUCTS)
 #define TILE_F32(n)
 #else
 #define TILE_F32(n)                                                                                                    \
@@ -189,7 +189,7 @@ const asc_packed_kernel PASTE_EXPANDED(asc_bf16, ASC_ISA) = {
     .rounding = {round_floats, widen_halves},
 };
 
-#if !defined(__AVX512BF16__)
+#if !defined(ASC_BF16_PRODUCTS)
 static void multiply_f32(const asc_packed_product *p)
 {
     static tile_fn *const tile[ROWS] = TILES(multiply_f32_);

@@ -4,14 +4,14 @@
 
 typedef uint32_t element; /* two of them */
 
-#ifndef __AVX512BF16__
+#ifndef ASC_BF16_PRODUCTS
 #define PLAIN_LINES
 #endif
 #include "kernels/packed_lines.h"
 
 /* ---- lines of pairs ---- */
 
-#ifdef __AVX512BF16__
+#ifdef ASC_BF16_PRODUCTS
 /* Two rows, place by place. */
 static ALWAYS_INLINE line pair_rows(const float *even, const float *odd)
 {

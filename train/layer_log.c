@@ -1,7 +1,11 @@
 /* train/layer_log.c: what the layers have to say of themselves while they are trained. */
 #include "train/layer_log.h"
 
+#include <ascgrad/op.h>
 #include <ascgrad/ops.h>
+
+#include "tensor/ctx.h"
+#include "tensor/dtype.h"
 
 enum { TOKENS = 128 };
 
@@ -13,9 +17,9 @@ typedef struct layer_log {
 static json_t *list_of(asc_tensor t)
 {
     json_t *list = json_array();
-    for (int64_t i = 0; i < asc_numel(t); i++) {
-        json_array_append_new(list, json_real(asc_dtype_of(t) == ASC_F64 ? ((const double *)asc_data(t))[i]
-                                                                        : (double)((const float *)asc_data(t))[i]));
+    asc_tensor values = asc_contiguous(asc_ctx_of(t), t);
+    for (int64_t i = 0; asc_data(values) && i < asc_numel(values); i++) {
+        json_array_append_new(list, json_real(asc_element(asc_dtype_of(values), asc_data(values), i)));
     }
     return list;
 }

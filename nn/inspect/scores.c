@@ -21,13 +21,13 @@ static bool within(const asc_allowed_options *o, int64_t M, int64_t i, int64_t j
 static asc_tensor mask_of_positions(asc_ctx *ctx, int64_t N, int64_t M, const asc_allowed_options *o)
 {
     const int64_t *lengths = asc_data(o->lengths);
-    int64_t B = lengths ? asc_numel(o->lengths) : 1;
+    int64_t B = lengths ? asc_numel(o->lengths) : 1, stride = lengths ? asc_array_of(o->lengths).stride[0] : 0;
     asc_tensor mask = asc_empty(ctx, ASC_U8, ASC_SHAPE(B, 1, N, M));
     uint8_t *to = asc_data_mut(mask);
     for (int64_t b = 0; to && b < B; b++) {
         for (int64_t i = 0; i < N; i++) {
             for (int64_t j = 0; j < M; j++) {
-                *to++ = within(o, M, i + M - N, j) && (!lengths || j < lengths[b]);
+                *to++ = within(o, M, i + M - N, j) && (!lengths || j < lengths[b * stride]);
             }
         }
     }
