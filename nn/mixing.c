@@ -18,6 +18,8 @@ asc_tensor asc_layer_gave(asc_layer *l, asc_tensor x, asc_tensor y)
     char text[2][ASC_SHAPE_TEXT];
     if (asc_is_null(y)) {
         asc_fail(ctx, ASC_ERR_ARG, "%s: its mixing gave no tensor, and no error", l->mixing->name);
+    } else if (expected.ndim < 0) {
+        asc_fail(ctx, ASC_ERR_ARG, "%s: its mixing has released x, which is the caller's", l->mixing->name);
     } else if (got.dtype != expected.dtype || !asc_same_shape(&got, &expected)) {
         asc_fail(ctx, ASC_ERR_ARG, "%s: its mixing gave %s %s, expected %s %s, as it was given", l->mixing->name,
                  asc_dtype_name(got.dtype), asc_shape_text(&got, text[0]), asc_dtype_name(expected.dtype),

@@ -111,6 +111,34 @@ START_TEST(a_mixing_may_give_back_what_it_got)
 }
 END_TEST
 
+static asc_tensor turn_twice(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)lengths, (void)aux;
+    return asc_transpose(l->ctx, asc_contiguous(l->ctx, asc_transpose(l->ctx, x, 1, 2)), 1, 2);
+}
+
+static asc_tensor take_away(asc_layer *l, asc_tensor x, asc_tensor lengths, asc_tensor *aux)
+{
+    (void)lengths, (void)aux;
+    asc_tensor y = asc_scale(l->ctx, x, 2);
+    asc_release(x);
+    return y;
+}
+
+START_TEST(the_causal_check_takes_views_and_misses_its_input)
+{
+    static const asc_mixing turned = {.abi = ASC_MIXING_ABI, .name = "turned", .forward = turn_twice};
+    static const asc_mixing taken = {.abi = ASC_MIXING_ABI, .name = "taken", .forward = take_away};
+    asc_mixing_register(ctx, &turned);
+    asc_mixing_register(ctx, &taken);
+    asc_causal_report report;
+    asc_causal_check(ctx, "turned", "{}", NULL, &report);
+    ck_assert_msg(asc_error(ctx) == ASC_OK && report.passed, "%s", asc_error_message(ctx));
+    ck_assert_int_eq(asc_causal_check(ctx, "taken", "{}", NULL, &report), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "taken: its mixing has released x, which is the caller's");
+}
+END_TEST
+
 static asc_lm *model(const char *more)
 {
     char config[300];
@@ -528,6 +556,7 @@ int main(void)
     TCase *t = tcase_create("mixing");
     tcase_add_checked_fixture(t, setup_registered, teardown);
     tcase_add_test(t, a_mixing_may_give_back_what_it_got);
+    tcase_add_test(t, the_causal_check_takes_views_and_misses_its_input);
     tcase_add_test(t, the_librarys_tables_are_whole);
     tcase_add_loop_test(t, what_is_not_whole_is_refused, 0, sizeof wrong / sizeof *wrong);
     tcase_add_test(t, null_arguments);

@@ -203,8 +203,8 @@ asc_status asc_bench_train(asc_ctx *ctx, const asc_settings *settings, int64_t v
         return asc_fail_on(ctx, ASC_ERR_ARG, "steps", ": got %lld, expected at least 1", (long long)steps);
     }
     const asc_values *v = &settings->values;
-    const char *schedule = *v->batch_schedule   ? "batch_schedule"
-                           : *v->block_schedule ? "block_schedule"
+    const char *schedule = *v->batch_schedule     ? "batch_schedule"
+                           : *v->block_schedule   ? "block_schedule"
                            : *v->dropout_schedule ? "dropout_schedule"
                                                   : NULL;
     if (schedule) {
