@@ -44,14 +44,28 @@ asc_status asc_op_check_call(asc_ctx *ctx, const asc_op *op)
     return fits(op) ? ASC_OK : asc_op_check(ctx, "apply", op);
 }
 
+/* A word in messages, tables and JSON. */
+static bool is_name(const char *name)
+{
+    const char *c = name;
+    while (asc_is_printable(*c) && *c != ' ') {
+        c++;
+    }
+    return *c == 0 && c > name;
+}
+
 asc_status asc_op_check(asc_ctx *ctx, const char *by, const asc_op *op)
 {
     if (op->abi != ASC_OP_ABI) {
         return asc_fail(ctx, ASC_ERR_ARG, "%s: the op has ABI %u, expected %u", by, op->abi, ASC_OP_ABI);
     }
-    const char *name = op->name ? op->name : "(no name)";
+    const char *name = op->name && is_name(op->name) ? op->name : "(no name)";
     if (!op->name || !op->equation || !op->inputs || !op->infer || !op->forward) {
         return asc_fail(ctx, ASC_ERR_ARG, "%s: %s: name, equation, inputs, infer and forward are needed", by, name);
+    }
+    if (!is_name(op->name)) {
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: an op's name is %s, expected letters, digits and signs of ASCII", by,
+                        op->name[0] ? "of other characters" : "empty");
     }
     if (asc_inputs_most(op) > ASC_MAX_IN || !fits(op)) {
         return asc_fail(ctx, ASC_ERR_ARG,

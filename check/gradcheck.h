@@ -22,10 +22,20 @@ typedef struct asc_check_crew {
     asc_ctx *at[ASC_CHECK_CREW];
 } asc_check_crew;
 
+/* An op as it is checked: between guards. Their bytes make a tiny number, which changes if something is added to it, or
+ * one near those of samples. */
+enum { ASC_CHECK_PATTERN = 0xa5, ASC_CHECK_OTHER_PATTERN = 0x40 };
+typedef struct asc_guarded {
+    asc_op op; /* the first member: a call has nothing but it */
+    const asc_op *real;
+    unsigned char pattern;
+} asc_guarded;
+
 /* One sample of an op under check. All memory belongs to a scope that is open around it. */
 typedef struct asc_check {
     asc_ctx *ctx;
     const asc_op *op;
+    asc_guarded *guarded; /* whose op it is; or NULL */
     asc_gradcheck_options options; /* defaults filled in */
     asc_gradcheck_report *report;
     asc_check_crew *crew;
@@ -87,12 +97,6 @@ static inline void asc_check_store(const asc_array *a, int64_t i, double value)
 {
     asc_set_element(a->dtype, a->data, i, value);
 }
-
-/* An op as it is checked: between guards. */
-typedef struct asc_guarded {
-    asc_op op; /* the first member: a call has nothing but it */
-    const asc_op *real;
-} asc_guarded;
 
 /* guard.c */
 /* The op as one whose calls fail where the real one writes out of bounds, or what it is only to read. `guarded` and

@@ -2,12 +2,13 @@
  * side. What the op writes there, or into an array that it is only to read, is found when it returns, and named. So is
  * what backward reads though saves_in or saves_out does not name it, which would be NULL elsewhere: here it holds
  * stand-ins, and a second call with others has to have the same results. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "check/gradcheck.h"
 
-enum { GUARD = 1024, LINE = 64, PATTERN = 0xa5 }; /* a tiny number, which changes if something is added to it */
+enum { GUARD = 1024, LINE = 64 };
 
 typedef enum kind { INPUT, OUTPUT, SAVED, GRAD_IN, GRAD_OUT } kind;
 
@@ -29,7 +30,7 @@ typedef struct guarded_call {
     guarded_array array[MOST];
     int n;
     size_t bytes; /* of the memory: of each array a guard, itself, a guard */
-    unsigned char *memory;
+    unsigned char *memory, pattern;
     bool backward;
 } guarded_call;
 
@@ -71,7 +72,8 @@ static void add_all(guarded_call *g, asc_call *call)
     }
 }
 
-/* Stand-ins: reals of either sign, small and large; what may be an index stays one. */
+/* Stand-ins: reals of either sign, small and large, and NaN, which even a factor of 0 lets through; what may be an
+ * index stays one. */
 static void stand_in(const guarded_array *a, bool other)
 {
     asc_dtype dtype = a->given->dtype;
@@ -82,7 +84,7 @@ static void stand_in(const guarded_array *a, bool other)
         } else if (dtype == ASC_U8) {
             ((uint8_t *)a->inner->data)[i] = other;
         } else {
-            asc_set_element(dtype, a->inner->data, i, other ? -1000 : .5);
+            asc_set_element(dtype, a->inner->data, i, !other ? .5 : i % 2 ? NAN : -1000);
         }
     }
 }
@@ -91,7 +93,7 @@ static void stand_in(const guarded_array *a, bool other)
 enum { ALL = -1, NONE = -2 };
 static void copy_in(guarded_call *g, int other)
 {
-    memset(g->memory, PATTERN, g->bytes);
+    memset(g->memory, g->pattern, g->bytes);
     for (int i = 0; i < g->n; i++) {
         guarded_array *a = &g->array[i];
         a->inner->data = g->memory + a->at;
@@ -128,18 +130,18 @@ static asc_status refuse(asc_call *call, const guarded_call *g, const guarded_ar
 }
 
 /* Whether all of the bytes are a guard's. */
-static bool is_guard(const unsigned char *bytes, size_t n)
+static bool is_guard(const unsigned char *bytes, size_t n, unsigned char pattern)
 {
-    return bytes[0] == PATTERN && memcmp(bytes, bytes + 1, n - 1) == 0;
+    return bytes[0] == pattern && memcmp(bytes, bytes + 1, n - 1) == 0;
 }
 
 static asc_status check_array(asc_call *call, const guarded_call *g, const guarded_array *a)
 {
     size_t end = a->at + a->bytes, room = (a->bytes + LINE - 1) / LINE * LINE - a->bytes + GUARD;
-    if (!is_guard(g->memory + end, room)) {
+    if (!is_guard(g->memory + end, room, g->pattern)) {
         return refuse(call, g, a, "writes out of bounds, behind ");
     }
-    if (!is_guard(g->memory + a->at - GUARD, GUARD)) {
+    if (!is_guard(g->memory + a->at - GUARD, GUARD, g->pattern)) {
         return refuse(call, g, a, "writes out of bounds, before ");
     }
     if (!a->written && !a->withheld && a->bytes > 0 && memcmp(g->memory + a->at, a->given->data, a->bytes) != 0) {
@@ -159,15 +161,15 @@ static asc_status check_arrays(asc_call *call, const guarded_call *g)
 
 /* ---- the op ---- */
 
-static const asc_op *real_op(const asc_call *call)
+static const asc_guarded *guarded_op(const asc_call *call)
 {
-    return ((const asc_guarded *)(const void *)call->op)->real;
+    return (const asc_guarded *)(const void *)call->op;
 }
 
 static asc_status infer(asc_call *call)
 {
     const asc_op *guarded = call->op;
-    call->op = real_op(call);
+    call->op = guarded_op(call)->real;
     asc_status status = call->op->infer(call);
     call->op = guarded;
     return status;
@@ -233,7 +235,8 @@ static asc_status run(asc_call *call, bool backward)
 {
     guarded_call g;
     g.inner = *call;
-    g.inner.op = real_op(call);
+    g.inner.op = guarded_op(call)->real;
+    g.pattern = guarded_op(call)->pattern;
     g.n = 0;
     g.bytes = 0;
     g.backward = backward;
@@ -265,7 +268,7 @@ static asc_status backward(asc_call *call)
 
 const asc_op *asc_guard(asc_guarded *g, const asc_op *op)
 {
-    *g = (asc_guarded){*op, op};
+    *g = (asc_guarded){*op, op, ASC_CHECK_PATTERN};
     g->op.infer = infer;
     g->op.forward = forward;
     g->op.backward = op->backward ? backward : NULL;

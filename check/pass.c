@@ -135,6 +135,10 @@ asc_status asc_check_measure(asc_check *c)
     }
     c->roots = c->real_outs & ~c->op->no_grad_out;
     asc_scope_end(c->ctx);
+    if (!status && c->op->backward && !c->roots) {
+        return asc_fail(c->ctx, ASC_ERR_ARG, "gradcheck: %s: sample %d: backward, and no output that gradients flow "
+                        "from: reals that no_grad_out does not name", c->op->name, c->sample);
+    }
     return status;
 }
 

@@ -62,6 +62,7 @@ typedef struct asc_gradcheck_report {
  *               can't resolve is a failure, with a bound of 0.
  * The other parts compare the op with itself:
  * repeated      the same values again give the same outputs and gradients to the bit, outputs also if not recorded;
+ * bounds        so do other values behind and before every array: nothing is read there;
  * accumulated   a second backward pass adds its gradients to the first one's;
  * permuted, sliced  inputs that are views of larger arrays;
  * alone         a gradient for one input only;

@@ -78,7 +78,7 @@ typedef struct asc_sample {
 
 struct asc_op {
     unsigned abi;          /* ASC_OP_ABI */
-    const char *name;      /* "layer_norm" */
+    const char *name;      /* "layer_norm": visible characters of ASCII, no blanks */
     const char *equation;  /* one line, with its source where it has one */
     const char *inputs;    /* names, in order: "x weight? bias?"; ? optional; a last "...": one or more of the one
                               before */
@@ -141,7 +141,7 @@ ASC_API const asc_op *asc_op_at(int i);
 /* An op by name: the library's, or one registered with this context; NULL if there is none. */
 ASC_API const asc_op *asc_op_find(asc_ctx *ctx, const char *name);
 /* Adds an op of the caller's; the descriptor must outlive the context. ASC_ERR_ARG: wrong ABI, a missing
- * function, more inputs or attributes than fit, or a name that is taken. */
+ * function, more inputs or attributes than fit, or a name that is none or taken. */
 ASC_API asc_status asc_op_register(asc_ctx *ctx, const asc_op *op);
 
 /* ---- plugins ----

@@ -38,19 +38,27 @@ typedef enum fault {
     COTANGENT,  /* or to one that it is given */
     DOUBLES,    /* takes f64 alone */
     RESULT,     /* reads an output in backward */
+    IDLE_READ,  /* and makes nothing of it */
+    READ_BEHIND, /* reads one element too many, */
+    READ_BEFORE, /* or one of a cotangent before its first */
+    COUNTS,     /* other integers every time */
 } fault;
 
 static fault now;
 
+static double at(const asc_array *a, int64_t i)
+{
+    return a->dtype == ASC_F32 ? (double)((float *)a->data)[i] : ((double *)a->data)[i];
+}
+
 static double get(const asc_array *a, int64_t i)
 {
-    int64_t at = 0, rest = i;
-    for (int d = a->ndim - 1; d >= 0 && now != STRIDES; d--) {
-        at += rest % a->shape[d] * a->stride[d];
+    int64_t offset = 0, rest = i;
+    for (int d = a->ndim - 1; d >= 0; d--) {
+        offset += rest % a->shape[d] * a->stride[d];
         rest /= a->shape[d];
     }
-    at = now == STRIDES ? i : at;
-    return a->dtype == ASC_F32 ? (double)((float *)a->data)[at] : ((double *)a->data)[at];
+    return at(a, now == STRIDES ? i : offset);
 }
 
 static void put(asc_array *a, int64_t i, double v)
@@ -80,6 +88,7 @@ static asc_status forward(asc_call *call)
         double a = get(&call->in[0], i), b = get(&call->in[1], i), y = a * sin(b);
         y += now == UNSTEADY ? 1e-13 * calls : 0;
         y += now == RECORDING && !call->wants_grad ? 1e-6 : 0;
+        y += now == READ_BEHIND && i == 0 ? at(&call->in[0], call->in[0].numel) : 0;
         y += now == NOISE ? 1e-3 * sin(1e9 * a) : 0;
         put(&call->out[0], i, now == SINGLE && call->in[0].dtype == ASC_F32 ? 1.01 * y : y);
         put(&call->out[1], i, a * a);
@@ -124,6 +133,8 @@ static asc_status backward(asc_call *call)
     for (int64_t i = 0; i < call->in[0].numel; i++) {
         double a = get(&call->in[0], i), b = get(&call->in[1], i);
         double gy = dy->data ? get(dy, i) : 0, gz = dz->data && (dy->data || now != OUTPUTS) ? get(dz, i) : 0;
+        gy += now == READ_BEFORE && i == 0 && dy->data ? at(dy, -1) : 0;
+        gy += now == IDLE_READ ? 0 * get(&call->out[1], i) : 0;
         gy *= now == RESULT ? get(&call->out[1], i) / (a * a) : 1;
         add(call, 0, i, gy * sin(b) + 2 * gz * a);
         add(call, 1, i, spoil(call, i, gy * a * cos(b)));
@@ -196,6 +207,38 @@ static const asc_op abs_op = {
     .saves_in = 1,
     .infer = abs_infer,
     .forward = abs_forward,
+    .backward = abs_backward,
+    .samples = abs_samples,
+    .n_samples = 2,
+};
+
+/* ---- y = |x|, and whether x < 0 ---- */
+
+static asc_status sign_infer(asc_call *call)
+{
+    asc_status status = abs_infer(call);
+    return status ? status : asc_call_output(call, 1, ASC_I64, call->in[0].ndim, call->in[0].shape);
+}
+
+static asc_status sign_forward(asc_call *call)
+{
+    static int calls;
+    calls++;
+    for (int64_t i = 0; i < call->in[0].numel; i++) {
+        ((int64_t *)call->out[1].data)[i] = now == COUNTS ? calls : get(&call->in[0], i) < 0;
+    }
+    return abs_forward(call);
+}
+
+static const asc_op sign_op = {
+    .abi = ASC_OP_ABI,
+    .name = "sign",
+    .equation = "y = |x|, n = [x < 0]",
+    .inputs = "x",
+    .n_out = 2,
+    .saves_in = 1,
+    .infer = sign_infer,
+    .forward = sign_forward,
     .backward = abs_backward,
     .samples = abs_samples,
     .n_samples = 2,

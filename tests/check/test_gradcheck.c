@@ -57,6 +57,8 @@ static const struct {
     {RECORDING, "repeated", "output 0"},
     {NAN_GRADIENT, "differences", "b"},
     {NOISE, "differences", "a"},
+    {READ_BEHIND, "bounds", "output 0"},
+    {READ_BEFORE, "bounds", "a"},
 };
 
 START_TEST(fault_is_found)
@@ -106,6 +108,7 @@ static const struct {
     {&faulty, 2, NONE, "faulty: backward reads what saves_in does not name, input a, f64 (3, 4)"},
     {&faulty, 0, NONE, "faulty: backward reads what saves_in does not name, input a, f64 (3, 4)"},
     {&faulty, 3, RESULT, "faulty: backward reads what saves_out does not name, output 1, f64 (3, 4)"},
+    {&faulty, 3, IDLE_READ, "faulty: backward reads what saves_out does not name, output 1, f64 (3, 4)"},
     {&abs_op, 0, NONE, "abs: backward reads what saves_in does not name, input x, f64 (150)"},
 };
 
@@ -120,6 +123,19 @@ START_TEST(read_of_what_is_not_saved_is_named)
     now = NONE;
     expect_error(ASC_ERR_ARG, reads[_i].message);
     ck_assert(!r.passed);
+}
+END_TEST
+
+START_TEST(integers_are_compared)
+{
+    asc_gradcheck_report r;
+    check_passes(&sign_op, &r);
+    now = COUNTS;
+    ck_assert_int_eq(asc_gradcheck(ctx, &sign_op, NULL, &r), ASC_OK);
+    now = NONE;
+    ck_assert(!r.passed);
+    ck_assert_str_eq(r.first.part, "repeated");
+    ck_assert_str_eq(r.first.tensor, "output 1");
 }
 END_TEST
 
@@ -301,6 +317,10 @@ START_TEST(errors)
     ck_assert_int_eq(asc_gradcheck(ctx, &op, NULL, &r), ASC_ERR_ARG);
     expect_error_with(ASC_ERR_ARG, "sample 0 has no attributes");
     op = abs_op;
+    op.no_grad_out = 1;
+    ck_assert_int_eq(asc_gradcheck(ctx, &op, NULL, &r), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "abs: sample 0: backward, and no output that gradients flow from");
+    op = abs_op;
     asc_sample sample = {.in = {{'=', .lo = 0}}};
     op.samples = &sample;
     op.n_samples = 1;
@@ -310,6 +330,20 @@ START_TEST(errors)
     ck_assert_int_eq(asc_gradcheck(ctx, &op, NULL, &r), ASC_ERR_ARG);
     expect_error_with(ASC_ERR_ARG, "kind 'x'");
     ck_assert(!r.passed);
+}
+END_TEST
+
+static const char *const no_names[] = {"", " ", "my op", "line\n", "\xff", "w\xc3\xa4rme"};
+
+START_TEST(op_needs_a_name)
+{
+    asc_gradcheck_report r;
+    asc_op op = abs_op;
+    op.name = no_names[_i];
+    ck_assert_int_eq(asc_gradcheck(ctx, &op, NULL, &r), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "expected letters, digits and signs of ASCII");
+    ck_assert_int_eq(asc_op_register(ctx, &op), ASC_ERR_ARG);
+    expect_error_with(ASC_ERR_ARG, "op_register: an op's name is ");
 }
 END_TEST
 
@@ -352,6 +386,7 @@ int main(void)
     tcase_add_loop_test(t, fault_is_found, 0, (int)(sizeof faults / sizeof *faults));
     tcase_add_loop_test(t, wild_write_is_named, 0, (int)(sizeof wild / sizeof *wild));
     tcase_add_loop_test(t, read_of_what_is_not_saved_is_named, 0, (int)(sizeof reads / sizeof *reads));
+    tcase_add_test(t, integers_are_compared);
     tcase_add_test(t, op_of_doubles_passes);
     tcase_add_test(t, first_failure_is_described);
     tcase_add_test(t, large_input);
@@ -360,6 +395,7 @@ int main(void)
     tcase_add_test(t, random_op);
     tcase_add_test(t, nothing_to_check);
     tcase_add_test(t, errors);
+    tcase_add_loop_test(t, op_needs_a_name, 0, (int)(sizeof no_names / sizeof *no_names));
     tcase_add_test(t, memory_fails);
     return run_suite("autograd/gradcheck", t);
 }

@@ -93,8 +93,11 @@ END
     fi
     "$scratch/made/user"
     [ ! -f "$libdir/libascgrad.a" ] || "$scratch/made/inside"
-    for version in 0.99 1.0; do
-        ! in_project $version || { echo "find_package(ascgrad $version) takes this one"; exit 1; }
+    for version in 0.1 0 0.99 1.0 0.3...0.9 0.1...\<0.2 "0.2;COMPONENTS;none"; do
+        ! in_project "$version" || { echo "find_package(ascgrad $version) takes this one"; exit 1; }
+    done
+    for version in "" 0.2.0 0.2...0.9 0.1...1.0; do
+        in_project "$version" || { echo "find_package(ascgrad $version) refuses this one"; exit 1; }
     done
 else
     echo "skipped: needs cmake"
