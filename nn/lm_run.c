@@ -10,6 +10,7 @@
 
 #include <ascgrad/ops.h>
 
+#include "nn/doubles.h"
 #include "nn/lm_parts.h"
 #include "tensor/ctx.h"
 #include "tensor/need.h"
@@ -296,7 +297,8 @@ static asc_tensor mix_and_move(asc_layer *mix, asc_tensor x, int64_t l, void *ar
 {
     probe *p = arg;
     if (l == p->layer && mix->mixing->moves) {
-        p->moved = asc_keep(mix->mixing->moves(mix, x, p->name));
+        asc_tensor moved = mix->mixing->moves(mix, x, p->name);
+        p->moved = asc_is_null(moved) ? moved : asc_keep(asc_doubles(mix->ctx, moved));
     }
     return asc_layer_gave(mix, x, mix->mixing->forward(mix, x, asc_null(), NULL));
 }

@@ -84,7 +84,7 @@ static const asc_op *const *open_file(asc_ctx *ctx, const char *path)
             return NULL;
         }
         if (ops[i]->n_samples == 0) {
-            cli_message("%s: %s: no samples: there is nothing to check it on", path, ops[i]->name);
+            cli_message("%s: %s: no samples: there is nothing to run it on", path, ops[i]->name);
             return NULL;
         }
     }

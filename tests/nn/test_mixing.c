@@ -183,6 +183,31 @@ START_TEST(what_a_mixing_gives_beside_forward_is_looked_at)
 }
 END_TEST
 
+/* A view of every other number of a float32 tensor. */
+static asc_tensor move_as_view(asc_layer *l, asc_tensor x, const char *name)
+{
+    (void)x, (void)name;
+    return asc_slice(l->ctx, asc_from(l->ctx, ASC_F32, (float[]){1, 2, 3, 4}, ASC_SHAPE(4)), 0, 0, 4, 2);
+}
+
+START_TEST(what_moves_comes_as_doubles)
+{
+    static const asc_mixing moving = {.abi = ASC_MIXING_ABI, .name = "moving", .forward = pass_through,
+                                      .moves = move_as_view};
+    asc_mixing_register(ctx, &moving);
+    asc_lm *lm = model("\"mix\":\"moving\"");
+    asc_tensor tokens = asc_from(ctx, ASC_I64, (int64_t[]){1, 2, 3}, ASC_SHAPE(1, 3));
+    asc_tensor moved = asc_lm_moves(lm, tokens, 1, "number");
+    ck_assert_msg(asc_error(ctx) == ASC_OK, "%s", asc_error_message(ctx));
+    ck_assert(asc_is_contiguous(moved) && asc_dtype_of(moved) == ASC_F64 && asc_numel(moved) == 2);
+    const double *h = asc_data(moved);
+    ck_assert(h[0] == 1 && h[1] == 3);
+    asc_release(moved);
+    asc_release(tokens);
+    asc_lm_free(lm);
+}
+END_TEST
+
 /* ---- the registry ---- */
 
 START_TEST(the_librarys_tables_are_whole)
@@ -557,6 +582,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup_registered, teardown);
     tcase_add_test(t, a_mixing_may_give_back_what_it_got);
     tcase_add_test(t, the_causal_check_takes_views_and_misses_its_input);
+    tcase_add_test(t, what_moves_comes_as_doubles);
     tcase_add_test(t, the_librarys_tables_are_whole);
     tcase_add_loop_test(t, what_is_not_whole_is_refused, 0, sizeof wrong / sizeof *wrong);
     tcase_add_test(t, null_arguments);
