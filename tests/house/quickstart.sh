@@ -144,4 +144,11 @@ has err "ein Ordner': .* ./quickstart"
 cd ../b || exit 99
 status 1 "../ein Ordner/lib/configure"
 has err "ein Ordner/lib': .* ./quickstart"
+# and to install there
+for folder in '/ein Ordner' '/a|b' '/a&b'; do
+    status 1 "$abs_top_srcdir/configure" --prefix="$folder"
+    has err "can't install under the path '$folder'"
+    status 1 "$abs_top_srcdir/configure" --libdir="$folder"
+    has err "can't install under the path '$folder'"
+done
 exit $failed
