@@ -315,8 +315,9 @@ static asc_status keep_line(asc_ctx *ctx, stream *s, size_t from, size_t bytes)
 }
 
 /* A sequence ends here, and begins at id number `first`. */
-static asc_status end_sequence(const asc_dataset *data, stream *s, size_t *first, int32_t label)
+static asc_status end_sequence(const asc_source_reader *reader, stream *s, size_t *first, int32_t label)
 {
+    const asc_dataset *data = reader->data;
     asc_ctx *ctx = data->ctx;
     if (!asc_grow(ctx, &s->starts, &s->starts_capacity, s->n_sequences + 1, sizeof *s->starts) ||
         !asc_grow(ctx, &s->labels, &s->labels_capacity, s->n_sequences + 1, sizeof *s->labels) ||
@@ -324,7 +325,8 @@ static asc_status end_sequence(const asc_dataset *data, stream *s, size_t *first
         return ASC_ERR_MEMORY;
     }
     if (s->ids.n - *first < 2 || (data->source->class_name && s->n_given <= *first)) {
-        return asc_fail(ctx, ASC_ERR_FORMAT, "%s: sequence %zu has %zu tokens%s", data->spec, s->n_sequences + 1,
+        return asc_fail(ctx, ASC_ERR_FORMAT, "%s: number %lld of the %s split has %zu tokens%s", data->spec,
+                        (long long)s->n_sequences + (long long)reader->skipped + 1, asc_split_name(reader->split),
                         s->ids.n - *first, s->ids.n - *first < 2 ? ", expected 2 or more" : ", and its text has none");
     }
     s->starts[s->n_sequences] = (int64_t)*first;
@@ -376,7 +378,7 @@ static asc_status read_tokens(asc_source_reader *reader, const asc_tokenizer *to
         status = encode_piece(reader, tokenizer, &m, &piece, from == first, &s->ids);
         status = status || !piece.given ? status : mark_given(tokenizer->ctx, s, from);
         status = status || !s->by_line ? status : keep_line(tokenizer->ctx, s, from, piece.bytes);
-        status = status || !(sequences && piece.last) ? status : end_sequence(reader->data, s, &first, piece.label);
+        status = status || !(sequences && piece.last) ? status : end_sequence(reader, s, &first, piece.label);
         if (status) {
             break;
         }

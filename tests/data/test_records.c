@@ -244,6 +244,20 @@ START_TEST(errors_name_file_and_line)
 }
 END_TEST
 
+/* What a tokenizer leaves of a record shows only when it is read; records without a label are counted, too. */
+START_TEST(a_text_without_tokens_is_named)
+{
+    char spec[400];
+    spill_text("vocab.txt", "[UNK]\na\nneutral\n");
+    snprintf(spec, sizeof spec, "wordpiece:%s", path);
+    spill_text("train.tsv", "sentence1\tsentence2\tgold_label\na\ta\t-\na\ta\tneutral\n\001\t\001\tneutral\n");
+    asc_split *split = load(folder, ASC_SPLIT_TRAIN, spec);
+    ck_assert_ptr_null(split);
+    expect_error_with(ASC_ERR_FORMAT, ": number 3 of the train split has 1 tokens, expected 2 or more");
+    release(split);
+}
+END_TEST
+
 static asc_split *make_split(void)
 {
     asc_split *split = load(folder, ASC_SPLIT_TRAIN, "word");
@@ -270,6 +284,7 @@ int main(void)
     tcase_add_test(all, a_spec_names_the_files_of_the_other_splits);
     tcase_add_test(all, wordpiece_separates_what_bert_does);
     tcase_add_loop_test(all, errors_name_file_and_line, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_test(all, a_text_without_tokens_is_named);
     tcase_add_test(all, survives_failed_allocations);
     return run_data_suite("data/records", all);
 }
