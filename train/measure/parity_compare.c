@@ -102,7 +102,7 @@ static asc_status find_param(void *user, const char *name, int ndim, const int64
 {
     const asc_replay *r = user;
     char full[160], text[2][ASC_SHAPE_TEXT];
-    asc_array wanted, found;
+    asc_array wanted = {.ndim = -1}, found = {.ndim = -1};
     snprintf(full, sizeof full, "param.%s", name);
     const asc_safetensors_entry *e = asc_safetensors_find(r->file, full);
     if (!e) {
