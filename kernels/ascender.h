@@ -12,9 +12,9 @@ typedef struct asc_centred {
     double coef, mean;
 } asc_centred;
 
-/* dφ = slope dS + spread (φ - mean) + attention A, and from it the gradients of a and of w^sep. */
+/* dφ = slope dS + spread (φ - mean) - left + attention A, and from it the gradients of a and of w^sep. */
 typedef struct asc_separation_grad {
-    double slope, spread, mean, attention;
+    double slope, spread, mean, left, attention;
     double delta;
     double density; /* what every w^sep gets by way of ρ */
     double sep;     /* as above */

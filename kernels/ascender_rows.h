@@ -273,9 +273,10 @@ static void separation_grad_f32(float *a, float *G, const float *dS, const float
 {
     const float slope = (float)s->slope, spread = (float)s->spread, mean = (float)s->mean, by = (float)s->sep;
     const float attention = (float)s->attention, delta = (float)s->delta, density = (float)s->density;
+    const float left = (float)s->left;
     INDEPENDENT
     for (int64_t i = 0; i < n; i++) {
-        float dphi = slope * dS[i] + spread * (phi[i] - mean) + attention * A[i], beyond = a[i] - delta;
+        float dphi = slope * dS[i] + (spread * (phi[i] - mean) - left) + attention * A[i], beyond = a[i] - delta;
         float w = sep[i], dw = dphi * (beyond <= 0 ? 0 : beyond) + density;
         a[i] = beyond <= 0 ? 0 : dphi * w;
         G[i] = dw * w * by;

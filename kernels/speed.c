@@ -1,4 +1,5 @@
 /* kernels/speed.c: the machine's limits: the best that its matrix product and its memory reach. */
+#include <math.h>
 #include <string.h>
 
 #include "kernels/gemm.h"
@@ -6,16 +7,16 @@
 
 enum { RUNS = 5 };
 
-/* The shortest of RUNS runs after one to warm up. */
+/* The shortest of RUNS runs after one to warm up; infinite with the error set. */
 static double shortest(asc_ctx *ctx, const asc_gemm *g, bool own_threads)
 {
     double best = 0;
     for (int i = 0; i <= RUNS; i++) {
         double start = asc_clock();
-        if (own_threads) {
-            asc_gemm_parallel(ctx, g);
-        } else {
+        if (!own_threads) {
             asc_gemm_run(g);
+        } else if (asc_gemm_parallel(ctx, g)) {
+            return INFINITY;
         }
         double took = asc_clock() - start;
         if (i > 0 && (best == 0 || took < best)) {
@@ -28,9 +29,10 @@ static double shortest(asc_ctx *ctx, const asc_gemm *g, bool own_threads)
 /* A product of [m, k] by [k, n] out of memory of its own; NULL with the error set. */
 static asc_storage *make_product(asc_ctx *ctx, int64_t m, int64_t n, int64_t k, asc_gemm *g)
 {
-    if (m < 1 || n < 1 || k < 1) {
-        asc_fail(ctx, ASC_ERR_ARG, "gemm_speed: m, n and k are %lld, %lld and %lld, expected at least 1", (long long)m,
-                 (long long)n, (long long)k);
+    bool few = m <= INT32_MAX && n <= INT32_MAX && k <= INT32_MAX; /* as BLAS counts */
+    if (m < 1 || n < 1 || k < 1 || !few) {
+        asc_fail(ctx, ASC_ERR_ARG, "gemm_speed: m, n and k are %lld, %lld and %lld, expected 1 to 2147483647",
+                 (long long)m, (long long)n, (long long)k);
         return NULL;
     }
     double most = (double)m * (double)k + (double)k * (double)n + (double)m * (double)n;
@@ -78,7 +80,7 @@ double asc_gemm_speed(asc_ctx *ctx, int64_t m, int64_t n, int64_t k)
     double blas = shortest(ctx, &g, false);
     asc_blas_threads(1);
     asc_storage_unref(ctx, s);
-    return gflops(&g, own < blas ? own : blas);
+    return gflops(&g, own < blas || isinf(own) ? own : blas);
 }
 
 double asc_gemm_speed_of(asc_ctx *ctx, asc_precision precision, int64_t m, int64_t n, int64_t k)

@@ -176,7 +176,7 @@ static void attend_f32(asc_background_work *w, int64_t r, const asc_panel_row *r
     }
     float *x = (float *)A + allowed.start;
     if (known) {
-        asc_kernels_f32()->exp_shift(x, x, (float)at->lse, allowed.n);
+        asc_panel_sum_to_1_f32(x, asc_kernels_f32()->exp_shift(x, x, (float)at->lse, allowed.n), allowed.n);
     } else {
         asc_log_sum_exp lse = asc_panel_softmax_f32(x, allowed.n);
         at->lse = (double)((float)lse.max + (float)lse.log_sum);

@@ -38,6 +38,14 @@ static double loss_grad(const asc_ascender_call *s, int output)
     return upstream / (double)(s->J.B * s->J.H * s->J.N);
 }
 
+/* The gradient of a raw score adds up to 0 over the row, but for rounding, of μ above all, which counts for (μ/σ)² ε.
+ * Whether the row is so nearly constant that it shows, and what is left over is to be taken off. */
+static bool is_nearly_constant(const double *fact, int b)
+{
+    static const double nearly = 1. / 32;
+    return fact[FACT_SIGMA + b] > 0 && fact[FACT_SIGMA + b] < nearly * fabs(fact[FACT_MEAN + b]);
+}
+
 /* ---- float, and f64.awk makes the same for double ---- */
 
 static float *entries_f32(const work *k, int panel, int64_t r, const asc_panel_row *row)
@@ -95,10 +103,12 @@ static void scores_row_f32(const work *k, int64_t r, const asc_panel_row *row, c
         bias[b] = (asc_centred){k->head.s[ASC_ASCENDER_OMEGA_ALIGN + b] * gates->coef[b], fact[FACT_MEAN + b]};
     }
     asc_kernels_f32()->add_biases(S, entries_f32(k, DIRECTIONS, r, row), phi, D, bias, (float)k->head.score, row->n);
-    asc_kernels_f32()->exp_shift(A, S, (float)fact[FACT_LSE], row->n);
+    float total = asc_kernels_f32()->exp_shift(A, S, (float)fact[FACT_LSE], row->n);
     if (s->a->o.all_statistics) {
         asc_panel_fill_outside(&s->J, k->p, r, ASC_F32, A, 0);
+        total = asc_kernels_f32()->sum(A, row->n);
     }
+    asc_panel_sum_to_1_f32(A, total, row->n);
     if (k->loss_sep != 0) {
         asc_kernels_f32()->axpy(dS, (float)k->loss_sep, phi, row->n);
     }
@@ -109,18 +119,32 @@ static void scores_row_f32(const work *k, int64_t r, const asc_panel_row *row, c
     k->to->scalars[ASC_ASCENDER_TAU_SCORE] -= temperature_f32(k, dS, S, A, row->n);
 }
 
-/* A raw score's gradient in its place. It adds up to 0 over the row, but for rounding, of μ above all: of a nearly
- * constant row, whose gradient is some 1/ε of dS and then cancels, what is left over is taken off. */
+static void normalisation_grad_f32(const work *k, int64_t r, int b, float *x, const float *dS, int64_t n)
+{
+    const asc_ascender_row_grad *row_grad = &k->row_grad[r];
+    float mean = (float)k->w->rows[r].fact[FACT_MEAN + b];
+    asc_kernels_f32()->centred_grad(x, dS, (float)row_grad->slope[b], (float)row_grad->spread[b], mean, n);
+}
+
+/* A raw score's gradient in its place. */
 static void normalisation_row_f32(const work *k, int64_t r, int b, float *x, const float *dS, int64_t n)
 {
-    static const double nearly = 1e-6;
-    const asc_ascender_row_grad *row_grad = &k->row_grad[r];
-    const double *fact = k->w->rows[r].fact;
-    double mean = fact[FACT_MEAN + b], sigma = fact[FACT_SIGMA + b];
-    asc_kernels_f32()->centred_grad(x, dS, (float)row_grad->slope[b], (float)row_grad->spread[b], (float)mean, n);
-    if (sigma > 0 && sigma < nearly * fabs(mean)) {
+    normalisation_grad_f32(k, r, b, x, dS, n);
+    if (is_nearly_constant(k->w->rows[r].fact, b)) {
         asc_kernels_f32()->centred_scale(x, x, asc_kernels_f32()->sum(x, n) / (float)n, 1, n);
     }
+}
+
+/* What is left over of φ's, over n; `spare` holds a row. */
+static double left_of_separation_f32(const work *k, int64_t r, const float *phi, const float *dS, float *spare,
+                                     int64_t n)
+{
+    if (!is_nearly_constant(k->w->rows[r].fact, SEP)) {
+        return 0;
+    }
+    memcpy(spare, phi, (size_t)n * sizeof *spare);
+    normalisation_grad_f32(k, r, SEP, spare, dS, n);
+    return (double)(asc_kernels_f32()->sum(spare, n) / (float)n);
 }
 
 /* Raw scores become their gradients; S's place takes dV (D - V). */
@@ -143,6 +167,7 @@ static void raw_scores_row_f32(const work *k, int64_t r, const asc_panel_row *ro
 
     const asc_separation_grad grad = {.slope = row_grad->slope[SEP], .spread = row_grad->spread[SEP],
                                       .mean = fact[FACT_MEAN + SEP], .attention = k->loss_sep,
+                                      .left = left_of_separation_f32(k, r, phi, dS, dd2, n),
                                       .delta = k->head.s[ASC_ASCENDER_DELTA], .density = row_grad->rho,
                                       .sep = -1 / k->head.width_sep};
     asc_kernels_f32()->separation_grad(a, dd2, dS, A, phi, sep, n, &grad);

@@ -164,16 +164,17 @@ static void attend_f32(const job *j, const asc_panel *p, int32_t *list, float *S
 {
     float *lse = (float *)j->call->saved[SAVED_LSE].data + (p->b * j->J.H + p->h) * j->J.N + p->first;
     for (int64_t r = 0; r < p->rows; r++) {
-        float *x = S + r * p->columns;
+        float *entries = S + r * p->columns;
         asc_panel_row row = asc_panel_row_of(&j->J, p, r, list);
-        asc_panel_compact(&row, ASC_F32, x);
+        asc_panel_compact(&row, ASC_F32, entries);
+        float *x = entries + row.start;
         if (known) {
-            asc_kernels_f32()->exp_shift(x + row.start, x + row.start, lse[r], row.n);
+            asc_panel_sum_to_1_f32(x, asc_kernels_f32()->exp_shift(x, x, lse[r], row.n), row.n);
         } else {
-            asc_log_sum_exp s = asc_panel_softmax_f32(x + row.start, row.n);
+            asc_log_sum_exp s = asc_panel_softmax_f32(x, row.n);
             lse[r] = (float)s.max + (float)s.log_sum;
         }
-        asc_panel_spread(p, &row, ASC_F32, x);
+        asc_panel_spread(p, &row, ASC_F32, entries);
     }
 }
 

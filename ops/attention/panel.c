@@ -94,6 +94,13 @@ asc_log_sum_exp asc_panel_softmax_f32(float *x, int64_t n)
     return (asc_log_sum_exp){(double)max, log((double)sum)};
 }
 
+void asc_panel_sum_to_1_f32(float *x, float total, int64_t n)
+{
+    if (total > 0) { /* none in a row without keys */
+        asc_kernels_f32()->scale(x, 1 / total, x, n);
+    }
+}
+
 /* ---- end of float ---- */
 #include "ops/attention/panel.f64.h"
 

@@ -191,6 +191,11 @@ typedef struct asc_log_sum_exp {
 asc_log_sum_exp asc_panel_softmax_f32(float *x, int64_t n);
 asc_log_sum_exp asc_panel_softmax_f64(double *x, int64_t n);
 
+/* e^(x - lse) of a row, which add up to `total`, become numbers that add up to 1, as the softmax's own do: lse is
+ * rounded as a number of its size, and what the gradient of a softmax has too much goes to all that its row shares. */
+void asc_panel_sum_to_1_f32(float *x, float total, int64_t n);
+void asc_panel_sum_to_1_f64(double *x, double total, int64_t n);
+
 /* ---- products: ops/attention/panel_products.c; P is a buffer [rows, columns], A of the queries, B of the keys ---- */
 
 /* The part of a (B, n, H w) array that belongs to a head; w = its last size / H. */

@@ -1,4 +1,6 @@
 /* tests/ops/test_attention.c: attention against plain loops; causality to the bit. */
+#include <float.h>
+
 #include "tensor/splitmix.h"
 #include "tests/ops/values.h"
 
@@ -408,6 +410,24 @@ START_TEST(large_scores)
 }
 END_TEST
 
+/* Keys that are all the same, and large: wherever a query goes it attends to all alike, and has no gradient, which
+ * weights that do not add up to 1 would give it. */
+START_TEST(what_all_keys_share_says_nothing)
+{
+    enum { N = 50, D = 4 };
+    const asc_attention_options o = {.heads = 1, .causal = _i >= 2};
+    asc_dtype dtype = floats[_i % 2];
+    asc_tensor q = asc_normal(ctx, dtype, 0, 3, 1, 1, ASC_SHAPE(1, N, D));
+    asc_tensor k = asc_full(ctx, dtype, 700, ASC_SHAPE(1, N, D));
+    asc_tensor v = asc_normal(ctx, dtype, 0, 1, 1, 2, ASC_SHAPE(1, N, D));
+    asc_require_grad(q, true);
+    run_backward(asc_attention(ctx, &(asc_attention_inputs){.q = q, .k = k, .v = v}, &o));
+    for (int i = 0; i < N * D; i++) {
+        ck_assert_double_lt(fabs(value(asc_grad(q), i)), 1e5 * (dtype == ASC_F64 ? DBL_EPSILON : (double)FLT_EPSILON));
+    }
+}
+END_TEST
+
 /* ---- to the bit ---- */
 
 static const kind causal_kinds[] = {
@@ -551,6 +571,7 @@ int main(void)
     tcase_add_loop_test(t, one_tensor_as_queries_keys_and_values, 0, 2);
     tcase_add_loop_test(t, strided_inputs, 0, 2);
     tcase_add_loop_test(t, large_scores, 0, 2);
+    tcase_add_loop_test(t, what_all_keys_share_says_nothing, 0, 4);
     tcase_add_loop_test(t, causal_to_the_bit, 0, CAUSAL_KINDS);
     tcase_add_loop_test(t, gradients_are_causal, 0, CAUSAL_KINDS);
     tcase_add_loop_test(t, sequences_do_not_depend_on_each_other, 0, CAUSAL_KINDS);
