@@ -62,11 +62,11 @@ asc_lm_cache *asc_lm_cache_new(asc_lm *lm, int64_t capacity)
         return NULL;
     }
     asc_ctx *ctx = lm->ctx;
-    if (!asc_lm_given(lm, asc_null(), "lm_cache: lm", ASC_HEAD_LM)) {
+    if (!asc_lm_given(lm, asc_null(), "lm_cache_new: lm", ASC_HEAD_LM)) {
         return NULL;
     }
     if (capacity < 1 || (!asc_is_null(lm->pos_emb) && capacity > lm->block_length)) {
-        asc_fail(ctx, ASC_ERR_ARG, "lm_cache: capacity is %lld, expected 1 to %lld", (long long)capacity,
+        asc_fail(ctx, ASC_ERR_ARG, "lm_cache_new: capacity is %lld, expected 1 to %lld", (long long)capacity,
                  (long long)(asc_is_null(lm->pos_emb) ? INT64_MAX : lm->block_length));
         return NULL;
     }

@@ -62,6 +62,9 @@ static asc_tensor remember(asc_layer *l, asc_layer_cache *cache, asc_tensor x, a
     }
     asc_tensor forget = asc_grassmann_forget(l, x), last = asc_null();
     asc_tensor before = asc_gated_memory(l->ctx, z, forget, held(cache, MEMORY), cache ? &last : NULL);
+    if (asc_size(z, 1) == 1) { /* before the first token it holds what it did: of this one's gate it has nothing */
+        before = asc_after(before, asc_detach(l->ctx, before));
+    }
     if (cache) {
         asc_cache_stage(l, cache, MEMORY, last);
     }
@@ -108,6 +111,11 @@ static asc_tensor collect(asc_layer *l, asc_layer_cache *cache, asc_tensor z, in
                           asc_tensor lengths)
 {
     const asc_grassmann_layer *layer = l->self;
+    int64_t tokens = asc_size(z, 1);
+    asc_tensor none = cache ? asc_null() : asc_grassmann_without_pairs(l, asc_size(z, 0), tokens - skip, tokens);
+    if (!asc_is_null(none)) {
+        return none;
+    }
     asc_tensor g = asc_grassmann_project(l, z, skip, before, lengths, layer->plu, layer->rms);
     return asc_is_null(layer->mean_weight) ? g : add_mean(l, cache, g, z, before, lengths, skip);
 }

@@ -16,6 +16,7 @@ typedef struct asc_grassmann_layer {
     int k, n_tuples;            /* vectors wedged together, z_t among them: more than two by tuples, not offsets */
     int lag[ASC_SETTING_LIST * ASC_SUBSPACE_LAGS]; /* [n_tuples][k - 1] */
     int longest;                /* the largest offset or lag; 0: there is none */
+    int nearest;                /* the least of the offsets, or of the tuples' largest lags: more tokens have a pair */
     asc_direction direction;
     asc_pair pair;
     bool memory, sum, composed; /* sum in place of the mean over pairs */
@@ -51,6 +52,10 @@ asc_tensor asc_grassmann_minors(asc_ctx *ctx, const asc_tensor *x, int k);
 
 /* What σ makes the memory's f of, (B, N, r), for x (B, N, D). New. */
 asc_tensor asc_grassmann_forget(asc_layer *l, asc_tensor x);
+
+/* g (B, N, D) of the last N of `tokens` where none can have a pair: constant, so that parameters which had no part in
+ * it get no gradient, and an optimiser leaves them alone; null where one can. New. */
+asc_tensor asc_grassmann_without_pairs(asc_layer *l, int64_t B, int64_t N, int64_t tokens);
 
 /* Σ_Δ c_Δ (weight p̂_Δ + bias) of the last N of z (B, skip + N, r) on the fused ops, (B, N, rows of the weight); before
  * (B, N, r): what the memory held, or null. `rms`: of the scaled p̂. New. */

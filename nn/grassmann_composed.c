@@ -180,6 +180,9 @@ static asc_tensor memory_before(asc_layer *l, asc_tensor x, asc_tensor z)
         asc_release(f_early);
     }
     asc_release(f);
+    if (asc_size(m, 1) == 1) { /* before a token alone there is nothing */
+        return asc_after(m, asc_zeros(ctx, l->dtype, 3, asc_shape(m)));
+    }
     return asc_size(m, 1) > 0 ? asc_after(m, asc_later(ctx, m, 1)) : m;
 }
 
@@ -365,7 +368,12 @@ static asc_tensor mix(asc_layer *l, asc_tensor unscaled, asc_tensor lengths)
 {
     const asc_grassmann_layer *layer = l->self;
     asc_ctx *ctx = l->ctx;
-    asc_tensor there = find_pairs(l, asc_size(unscaled, 0), asc_size(unscaled, 1), 0, lengths);
+    int64_t B = asc_size(unscaled, 0), N = asc_size(unscaled, 1);
+    asc_tensor none = asc_grassmann_without_pairs(l, B, N, N);
+    if (!asc_is_null(none)) {
+        return none;
+    }
+    asc_tensor there = find_pairs(l, B, N, 0, lengths);
     asc_tensor p = asc_scale(ctx, unscaled, layer->scale), c = asc_after(there, find_shares(l, there));
     asc_tensor each = asc_linear(ctx, p, layer->plu.weight, layer->plu.bias);
     asc_tensor g = asc_after(each, add_up(ctx, c, each));

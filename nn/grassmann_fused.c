@@ -3,6 +3,14 @@
 
 #include "nn/grassmann.h"
 
+asc_tensor asc_grassmann_without_pairs(asc_layer *l, int64_t B, int64_t N, int64_t tokens)
+{
+    const asc_grassmann_layer *g = l->self;
+    return g->memory || tokens > g->nearest
+               ? asc_null()
+               : asc_zeros(l->ctx, l->dtype, ASC_SHAPE(B, N, asc_size(g->plu.weight, 0)));
+}
+
 asc_tensor asc_grassmann_project(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths,
                                  asc_affine w, bool rms)
 {

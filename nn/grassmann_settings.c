@@ -1,5 +1,6 @@
 /* nn/grassmann_settings.c: the Grassmann layer's settings and parameters. */
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -310,19 +311,26 @@ static int64_t count_coordinates(asc_pair pair, int64_t n, int64_t k)
 static void take_offsets(asc_grassmann_layer *g, const asc_ints *offsets)
 {
     g->n_offsets = (int)offsets->n;
+    g->nearest = INT_MAX;
     for (int i = 0; i < g->n_offsets; i++) {
         g->offset[i] = (int)offsets->at[i];
         g->longest = g->offset[i] > g->longest ? g->offset[i] : g->longest;
+        g->nearest = g->offset[i] < g->nearest ? g->offset[i] : g->nearest;
     }
 }
 
 static void take_tuples(asc_grassmann_layer *g, const asc_tuples *tuples)
 {
     g->n_tuples = g->n_pairs;
-    for (int64_t i = 0; i < tuples->n; i++) {
+    g->nearest = INT_MAX;
+    for (int64_t i = 0, reach = 0; i < tuples->n; i++) {
         int lag = (int)tuples->at[i];
         g->lag[i] = lag;
         g->longest = lag > g->longest ? lag : g->longest;
+        reach = i % tuples->size == 0 || lag > reach ? lag : reach;
+        if (i % tuples->size == tuples->size - 1 && reach < g->nearest) {
+            g->nearest = (int)reach;
+        }
     }
 }
 

@@ -97,28 +97,49 @@ void asc_layer_project(asc_layer *l)
     }
 }
 
-void asc_layer_ramp(asc_layer *l, double share)
+asc_status asc_layer_try_ramp(asc_layer *l, double share, const char *function)
 {
-    if (l && l->mixing->ramp) {
+    if (!(share <= 1)) {
+        return asc_fail(l->ctx, ASC_ERR_ARG, "%s: share is %g, expected at most 1", function, share);
+    }
+    if (l->mixing->ramp) {
         l->mixing->ramp(l, share);
     }
+    return ASC_OK;
+}
+
+asc_status asc_layer_ramp(asc_layer *l, double share)
+{
+    asc_status status = ASC_NEED(l ? l->ctx : NULL, "layer_ramp: layer", l);
+    return status ? status : asc_layer_try_ramp(l, share, "layer_ramp");
+}
+
+asc_status asc_layer_try_hold(asc_layer *l, const char *name, const double *value, bool *held)
+{
+    const asc_setting *row = l->mixing->hold ? asc_setting_find(l->mixing->settings, name) : NULL;
+    *held = false;
+    if (!asc_error(l->ctx) && row && value && !(*value >= row->min && *value <= row->max)) {
+        asc_fail(l->ctx, ASC_ERR_ARG, "%s: got %g, expected %g to %g", name, *value, row->min, row->max);
+    }
+    if (!asc_error(l->ctx)) {
+        *held = row && l->mixing->hold(l, name, value);
+    }
+    return asc_error(l->ctx);
 }
 
 asc_status asc_layer_hold(asc_layer *l, const char *name, const double *value)
 {
+    bool held;
     asc_status status = ASC_NEED(l ? l->ctx : NULL, "layer_hold: layer name", l, name);
-    if (status) {
+    if (status || (status = asc_error(l->ctx))) {
         return status;
     }
-    const asc_setting *row = l->mixing->hold ? asc_setting_find(l->mixing->settings, name) : NULL;
-    if (row && value && !(*value >= row->min && *value <= row->max)) {
-        return asc_fail(l->ctx, ASC_ERR_ARG, "layer_hold: %s: got %g, expected %g to %g", name, *value, row->min,
-                        row->max);
+    status = asc_layer_try_hold(l, name, value, &held);
+    if (!status && !held) {
+        status = asc_fail(l->ctx, ASC_ERR_ARG, "%s has no number '%s' that is trained", l->mixing->name, name);
     }
-    if (!row || !l->mixing->hold(l, name, value)) {
-        asc_fail(l->ctx, ASC_ERR_ARG, "layer_hold: %s has no number '%s' that is trained", l->mixing->name, name);
-    }
-    return asc_error(l->ctx);
+    asc_error_place(l->ctx, "layer_hold");
+    return status;
 }
 
 /* ---- running ---- */

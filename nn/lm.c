@@ -404,16 +404,16 @@ asc_params *asc_lm_params(asc_lm *lm)
     return lm ? lm->params : NULL;
 }
 
-void asc_lm_set_dropout(asc_lm *lm, double p)
+asc_status asc_lm_set_dropout(asc_lm *lm, double p)
 {
-    if (!lm) {
-        return;
+    asc_status status = ASC_NEED(lm ? lm->ctx : NULL, "lm_set_dropout: lm", lm);
+    if (!status && !(p >= 0 && p < 1)) {
+        status = asc_fail(lm->ctx, ASC_ERR_ARG, "lm_set_dropout: p is %g, expected at least 0 and less than 1", p);
     }
-    if (!(p >= 0 && p < 1)) {
-        asc_fail(lm->ctx, ASC_ERR_ARG, "lm_set_dropout: p is %g, expected at least 0 and less than 1", p);
-        return;
+    if (!status) {
+        lm->dropout = p;
     }
-    lm->dropout = p;
+    return status;
 }
 
 void asc_lm_set_recompute(asc_lm *lm, bool recompute)
@@ -442,47 +442,32 @@ void asc_lm_project(asc_lm *lm)
     }
 }
 
-void asc_lm_ramp(asc_lm *lm, double share)
+asc_status asc_lm_ramp(asc_lm *lm, double share)
 {
-    if (lm && !(share <= 1)) {
-        asc_fail(lm->ctx, ASC_ERR_ARG, "lm_ramp: share is %g, expected at most 1", share);
-        return;
+    asc_status status = ASC_NEED(lm ? lm->ctx : NULL, "lm_ramp: lm", lm);
+    for (int64_t l = 0; !status && l < lm->layers; l++) {
+        status = asc_layer_try_ramp(&lm->blocks[l].mix, share, "lm_ramp");
     }
-    for (int64_t l = 0; lm && l < lm->layers; l++) {
-        asc_layer *mix = &lm->blocks[l].mix;
-        if (mix->mixing->ramp) {
-            mix->mixing->ramp(mix, share);
-        }
-    }
-}
-
-/* Whether a layer's mixing has a number of that name that can be held; where it has, and `value` is out of its range,
- * with the error set. */
-static bool holds(const asc_lm *lm, int64_t l, const char *name, const double *value)
-{
-    const asc_mixing *mixing = lm->blocks[l].mix.mixing;
-    const asc_setting *row = mixing->hold ? asc_setting_find(mixing->settings, name) : NULL;
-    if (row && value && !(*value >= row->min && *value <= row->max)) {
-        asc_fail(lm->ctx, ASC_ERR_ARG, "lm_hold: %s: got %g, expected %g to %g", name, *value, row->min, row->max);
-    }
-    return row;
+    return status;
 }
 
 asc_status asc_lm_hold(asc_lm *lm, const char *name, const double *value)
 {
     asc_status status = ASC_NEED(lm ? lm->ctx : NULL, "lm_hold: lm name", lm, name);
-    if (status) {
+    if (status || (status = asc_error(lm->ctx))) {
         return status;
     }
-    int held = 0;
-    for (int64_t l = 0; l < lm->layers && !asc_error(lm->ctx); l++) {
-        asc_layer *mix = &lm->blocks[l].mix;
-        held += holds(lm, l, name, value) && !asc_error(lm->ctx) && mix->mixing->hold(mix, name, value);
+    bool any = false;
+    for (int64_t l = 0; !status && l < lm->layers; l++) {
+        bool held;
+        status = asc_layer_try_hold(&lm->blocks[l].mix, name, value, &held);
+        any |= held;
     }
-    if (held == 0 && !asc_error(lm->ctx)) {
-        return asc_fail(lm->ctx, ASC_ERR_ARG, "lm_hold: no layer has a number '%s' that is trained", name);
+    if (!status && !any) {
+        status = asc_fail(lm->ctx, ASC_ERR_ARG, "no layer has a number '%s' that is trained", name);
     }
-    return asc_error(lm->ctx);
+    asc_error_place(lm->ctx, "lm_hold");
+    return status;
 }
 
 /* Tells the layer's values of one sort, inspected or not. */

@@ -51,6 +51,10 @@ asc_status asc_layer_init(asc_layer *l, const asc_mixing *mixing, int64_t D, asc
 /* Whether it has a list with one value a layer, not one for all; as asc_layer_given. */
 bool asc_layer_spread(const asc_layer *l, const char *key);
 void asc_layer_clear(asc_layer *l);
+/* asc_lm_ramp of one layer, for `function`. */
+asc_status asc_layer_try_ramp(asc_layer *l, double share, const char *function);
+/* asc_lm_hold of one layer, and whether that has such a number; messages have no place yet. */
+asc_status asc_layer_try_hold(asc_layer *l, const char *name, const double *value, bool *held);
 
 /* x Wᵀ + b. */
 static inline asc_tensor asc_affine_apply(asc_layer *l, asc_tensor x, asc_affine w)

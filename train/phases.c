@@ -9,6 +9,8 @@
 
 #include <program/names.h>
 
+#include "tensor/ctx.h"
+
 /* ---- lengths ---- */
 
 int64_t asc_phase_length(asc_ctx *ctx, const char *key, double given, int64_t steps, int64_t warmup)
@@ -98,11 +100,16 @@ static asc_status read_course(asc_ctx *ctx, asc_course *c, const char **text, in
 static asc_status try_course(asc_ctx *ctx, const asc_course *c, asc_lm *lm)
 {
     for (int i = 0; i < c->n; i++) {
-        if (asc_lm_hold(lm, c->name, &c->point[i].value)) {
+        asc_status status = asc_lm_hold(lm, c->name, &c->point[i].value);
+        if (status == ASC_ERR_ARG) { /* of the setting, and not of lm_hold's argument */
             char why[300];
+            asc_error_place(ctx, "");
             snprintf(why, sizeof why, "%s", asc_error_message(ctx));
             asc_error_clear(ctx);
-            return asc_fail_on(ctx, ASC_ERR_ARG, "curriculum", ": %s", why + strcspn(why, " ") + 1);
+            asc_fail_on(ctx, ASC_ERR_ARG, "curriculum", ": %s", why);
+        }
+        if (status) {
+            return status;
         }
     }
     return ASC_OK;

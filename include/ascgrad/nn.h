@@ -53,7 +53,7 @@ ASC_API double asc_lm_rate_scale(const asc_lm *lm, int param);
 
 /* The dropout of the calls from here on, 0 <= p < 1; 0, the initial value, for evaluation. ASC_ERR_ARG: another; it
  * stays as it was. */
-ASC_API void asc_lm_set_dropout(asc_lm *lm, double p);
+ASC_API asc_status asc_lm_set_dropout(asc_lm *lm, double p);
 
 /* Whether the calls from here on keep only the hidden states between the blocks for the backward pass, which computes
  * each block again (asc_recompute): less memory, more time, the same bits. The model must then outlive that
@@ -67,8 +67,8 @@ ASC_API void asc_lm_project(asc_lm *lm);
 /* Phases in what layers want to come late in a training, such as ASCender's separation, by its weight ω_sep: with
  * 0 <= share <= 1 it is held at `share` of its initial strength, and not trained; with share < 0 it is trained from
  * here on, from the value that it has, unless the settings freeze it. Layers that phase nothing in stay as they are.
- * ASC_ERR_ARG, in the context: another share. */
-ASC_API void asc_lm_ramp(asc_lm *lm, double share);
+ * ASC_ERR_ARG: another share. */
+ASC_API asc_status asc_lm_ramp(asc_lm *lm, double share);
 
 /* Holds a number of the layers that training would find itself, as ASCender's omega_sep or tau_score, at *value in all
  * heads of all layers that have it, not trained; with NULL it is trained from here on, from the value that it has,
@@ -170,9 +170,8 @@ ASC_API asc_tensor asc_mean_within(asc_ctx *ctx, asc_tensor x, asc_tensor length
 
 /* ---- models of pairs of sentences ("head": "pairs"): classifiers of a premise and a hypothesis (doc/nli.md).
  * asc_lm_classify, asc_lm_class_objective and asc_lm_states take as x
- *   of a model with "states": E   the rows of both sentences (B, N, E), the premise's and then the hypothesis's:
- *   means of
- *                                 a frozen encoder's states over windows of tokens, in the model's dtype
+ *   of a model with "states": E   the rows of both sentences (B, N, E), the premise's and then the hypothesis's: means
+ *                                 of a frozen encoder's states over windows of tokens, in the model's dtype
  *   without                       their tokens i64 (B, N), which the model embeds, and takes the windows' means itself
  * and as lengths i64 (B, 2): how many of them are the premise's, how many the hypothesis's. What stands behind both is
  * anything finite. ---- */
@@ -276,7 +275,7 @@ ASC_API asc_tensor asc_layer_cross(asc_layer *layer, asc_tensor x, asc_tensor co
  * every step; asc_lm_ramp; asc_lm_hold, which freezes a number at *value, or lets it be trained again. */
 ASC_API const char *asc_layer_config(const asc_layer *layer);
 ASC_API void asc_layer_project(asc_layer *layer);
-ASC_API void asc_layer_ramp(asc_layer *layer, double share);
+ASC_API asc_status asc_layer_ramp(asc_layer *layer, double share);
 ASC_API asc_status asc_layer_hold(asc_layer *layer, const char *name, const double *value);
 
 /* Adds to `parts` what the layer computes inside for x (B, N, D); no gradient. The list keeps the tensors.

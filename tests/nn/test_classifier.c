@@ -330,7 +330,7 @@ START_TEST(heads_are_not_mixed_up)
     ck_assert(asc_is_null(asc_lm_logits(classifier, x)));
     expect_error(ASC_ERR_ARG, "lm_logits: the model is a classifier, which predicts no tokens");
     ck_assert_ptr_null(asc_lm_cache_new(classifier, 4));
-    expect_error(ASC_ERR_ARG, "lm_cache: the model is a classifier, which predicts no tokens");
+    expect_error(ASC_ERR_ARG, "lm_cache_new: the model is a classifier, which predicts no tokens");
     ck_assert(asc_is_null(asc_lm_classify(lm, x, asc_null())));
     expect_error(ASC_ERR_ARG, "lm_classify: the model is a language model, which has no classes");
     ck_assert_int_eq(asc_lm_classes(lm), 0);

@@ -413,6 +413,39 @@ START_TEST(settings_in_effect)
 }
 END_TEST
 
+/* Settings, the number of tokens, and the parameters that these had no part in. */
+static const struct {
+    const char *settings;
+    int64_t N;
+    const char *untouched[4];
+} idle[] = {
+    {"{\"r\":4,\"offsets\":[3,5]}", 3, {"red.weight", "red.bias", "plu.weight", "plu.bias"}},
+    {"{\"r\":4,\"offsets\":[3,5]}", 4, {NULL}},
+    {"{\"r\":4,\"tuples\":[[1,3],[4,2]]}", 3, {"red.weight", "red.bias", "plu.weight", "plu.bias"}},
+    {"{\"r\":4,\"tuples\":[[1,3],[4,2]]}", 4, {NULL}},
+    {"{\"r\":4,\"offsets\":[],\"memory\":true}", 1, {"forget.weight", "forget.bias"}},
+    {"{\"r\":4,\"offsets\":[],\"memory\":true}", 2, {NULL}},
+};
+
+START_TEST(what_had_no_part_has_no_gradient)
+{
+    asc_layer *l = asc_layer_new(ctx, "grassmann", 6, idle[_i].settings, ASC_F64, 1);
+    ck_assert_msg(l != NULL, "%s", asc_error_message(ctx));
+    asc_tensor y = asc_layer_forward(l, asc_normal(ctx, ASC_F64, 0, 1, 1, 1, ASC_SHAPE(2, idle[_i].N, 6)), asc_null());
+    asc_backward_loss(ctx, asc_sum(ctx, y, ASC_ALL_DIMS, false));
+    ck_assert_msg(asc_error(ctx) == ASC_OK, "%s", asc_error_message(ctx));
+    for (int i = 0; i < asc_params_count(asc_layer_params(l)); i++) {
+        const char *name = asc_params_name(asc_layer_params(l), i);
+        bool untouched = false;
+        for (int j = 0; j < 4; j++) {
+            untouched |= idle[_i].untouched[j] && strcmp(idle[_i].untouched[j], name) == 0;
+        }
+        ck_assert_msg(asc_is_valid(asc_grad(asc_params_at(asc_layer_params(l), i))) != untouched, "%s", name);
+    }
+    asc_layer_free(l);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("layer");
@@ -428,5 +461,6 @@ int main(void)
     tcase_add_loop_test(t, wrong_settings_are_refused, 0, sizeof refused / sizeof *refused);
     tcase_add_test(t, a_layers_own_dimension);
     tcase_add_loop_test(t, settings_in_effect, 0, sizeof effects / sizeof *effects);
+    tcase_add_loop_test(t, what_had_no_part_has_no_gradient, 0, sizeof idle / sizeof *idle);
     return run_suite("nn/grassmann", t);
 }

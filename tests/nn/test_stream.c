@@ -136,7 +136,7 @@ START_TEST(what_keeps_every_token_does_not_stream)
     ck_assert_ptr_null(asc_lm_cache_new(lm, ASC_LM_ENDLESS));
     asc_error_clear(ctx);
     ck_assert_ptr_null(asc_lm_cache_new(placed, BLOCK + 1));
-    ck_assert_str_eq(asc_error_message(ctx), "lm_cache: capacity is 61, expected 1 to 60");
+    ck_assert_str_eq(asc_error_message(ctx), "lm_cache_new: capacity is 61, expected 1 to 60");
     asc_error_clear(ctx);
     asc_lm_free(lm);
     asc_lm_free(placed);
