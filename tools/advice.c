@@ -94,10 +94,9 @@ static void refuse_negation(const cli_option *options, const char *word)
 
 static const char *guess(const cli_option *options, const char *word)
 {
-    enum { MOST = 160 };
-    const char *names[MOST + 1] = {NULL};
+    const char *names[CLI_OPTIONS_MAX + 1] = {NULL};
     int n = 0;
-    for (const cli_option *o = options; o->name && n < MOST - 1; o++) {
+    for (const cli_option *o = options; o->name && n < CLI_OPTIONS_MAX; o++) {
         if (*o->name) {
             names[n++] = o->name;
         }

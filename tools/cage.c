@@ -28,6 +28,7 @@
 #include <ascgrad/runs.h>
 
 #include "tools/cli.h"
+#include "tools/spec.h"
 
 enum {
     READ = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
@@ -55,28 +56,10 @@ static void allow(int rules, const char *path, uint64_t rights)
     close(rule.parent_fd);
 }
 
-/* To be freed; NULL without memory. */
-static char *folder_of(const char *path)
-{
-    char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
-    if (slash) {
-        slash[slash == folder] = '\0';
-    } else if (folder) {
-        free(folder);
-        folder = strdup(".");
-    }
-    return folder;
-}
-
-/* What a person named: all of a folder. */
-static void allow_reading(int rules, const char *path)
-{
-    allow(rules, path, READ);
-}
-
 /* What a stranger's file names: a file, of a folder those right in it that are not hidden. */
-static void allow_files(int rules, const char *path)
+static void allow_files(void *user, const char *path)
 {
+    int rules = *(const int *)user;
     DIR *folder = opendir(path);
     if (!folder) {
         allow(rules, path, READ);
@@ -94,57 +77,29 @@ static void allow_files(int rules, const char *path)
     closedir(folder);
 }
 
-typedef void allower(int rules, const char *path);
-
-/* What is in the spec NAME:PATH:KEY=VALUE,NAME=PATH: every part that is the path of something. */
-static void allow_spec(int rules, const char *spec, allower *allow_one)
+/* What a person named: all of a folder. */
+static void allow_reading(void *user, const char *path)
 {
-    char *parts = spec ? strdup(spec) : NULL;
-    if (!parts) {
-        return;
-    }
-    allow_one(rules, spec);
-    for (char *colon = strchr(parts, ':'); colon; colon = strchr(colon + 1, ':')) {
-        *colon = '\0'; /* a path may have colons: what stands before each may be one, and what follows */
-        allow_one(rules, parts);
-        allow_one(rules, spec + (colon + 1 - parts));
-        *colon = ':';
-    }
-    for (char *part = strtok(parts, ":,="); part; part = strtok(NULL, ":,=")) {
-        allow_one(rules, part);
-    }
-    free(parts);
-}
-
-static char *text_of(const asc_run *run, const char *key)
-{
-    const char *json = run ? asc_run_setting(run, key) : NULL;
-    json_t *value = json ? json_loads(json, JSON_DECODE_ANY, NULL) : NULL;
-    const char *text = json_string_value(value);
-    char *copy = text ? strdup(text) : NULL;
-    json_decref(value);
-    return copy;
+    allow(*(const int *)user, path, READ);
 }
 
 /* The run of a model, and of what that names what is read; whether that is an encoder. */
 static bool allow_model(int rules, const char *path, const cage *c)
 {
-    struct stat info;
-    bool is_run = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    char *folder = is_run ? strdup(path) : folder_of(path);
+    char *folder = spec_folder(path);
     asc_ctx *ctx = folder ? asc_ctx_new(&(asc_options){.threads = 1}) : NULL;
     asc_run *run = ctx ? asc_run_read(ctx, folder) : NULL;
-    char *data = text_of(run, "data"), *encoder = text_of(run, "encoder");
+    char *data = spec_of_run(run, "data"), *encoder = spec_of_run(run, "encoder");
     bool encodes = encoder && *encoder;
     allow(rules, path, READ);
-    if (folder && !is_run) {
-        allow_files(rules, folder);
+    if (folder && strcmp(folder, path) != 0) {
+        allow_files(&rules, folder);
     }
     if (encodes && c->reads_encoder && !c->encoder) {
-        allow_files(rules, encoder);
+        allow_files(&rules, encoder);
     }
     if (c->reads_data && !c->data) {
-        allow_spec(rules, data, allow_files);
+        spec_paths(data, allow_files, &rules);
     }
     free(folder);
     free(data);
@@ -186,8 +141,8 @@ void cage_enter(const cage *c)
     }
     bool encodes = c->model && allow_model(rules, c->model, c);
     encodes = (c->other && allow_model(rules, c->other, c)) || c->encoder || encodes;
-    allow_spec(rules, c->data, allow_reading);
-    allow_spec(rules, c->tokenizer, allow_reading);
+    spec_paths(c->data, allow_reading, &rules);
+    spec_paths(c->tokenizer, allow_reading, &rules);
     for (size_t i = 0; i < sizeof machine / sizeof *machine; i++) {
         allow(rules, machine[i], READ);
     }
@@ -197,7 +152,7 @@ void cage_enter(const cage *c)
     if (c->encoder) {
         allow(rules, c->encoder, READ);
     }
-    char *folder = c->output ? folder_of(c->output) : NULL;
+    char *folder = c->output ? spec_folder(c->output) : NULL;
     if (folder) {
         allow(rules, folder, WRITE | (late & TRUNCATE));
     }

@@ -82,6 +82,9 @@ typedef struct cli_option {
             "of matrix products, as train's --precision (the run's; f32 without one)"                                  \
     }
 
+/* The most rows of a command's table. */
+enum { CLI_OPTIONS_MAX = 512 };
+
 /* Options as they were given, in order: name[i] (of the option) and value[i] (NULL of a flag). All borrowed. */
 enum { CLI_LIST_MAX = 256 };
 typedef struct cli_list {

@@ -189,11 +189,14 @@ static asc_status evaluate(asc_ctx *ctx, const struct args *args, const opened *
 {
     const asc_model *model = opened->model;
     listener l = {.bar = progress_start()};
+    o->classes = asc_lm_classes(model->lm);
+    o->confusion = o->classes > 0 ? calloc((size_t)(o->classes * o->classes), sizeof *o->confusion) : NULL;
+    if (o->classes > 0 && !o->confusion) {
+        return asc_fail(ctx, ASC_ERR_MEMORY, "out of memory for the classes' counts");
+    }
     if (args->per_token && !(l.per_token = asc_output_begin(ctx, args->per_token))) {
         return asc_error(ctx);
     }
-    o->classes = asc_lm_classes(model->lm);
-    o->confusion = o->classes > 0 ? calloc((size_t)(o->classes * o->classes), sizeof *o->confusion) : NULL;
     asc_eval_options options = {.batch = args->batch > 0 ? args->batch : model->batch,
                                 .length = o->length,
                                 .carry = o->carry,
@@ -274,7 +277,7 @@ static int run(int argc, char **argv)
     cli_expect_operands(n_operands, argv, 1, 1, "a RUN or MODEL");
     asc_split_kind kind = open_kind(args.split);
     int n = read_lengths(&args, outcomes);
-    spare_inputs("per-token", args.per_token, 2, (const char *const[]){argv[0], args.data});
+    spare_inputs("per-token", args.per_token, 3, (const char *const[]){argv[0], args.data, args.tokenizer});
     limited_set(args.max_memory);
     if (!args.no_cage) {
         cage_enter(&(cage){.model = argv[0], .data = args.data, .tokenizer = args.tokenizer, .output = args.per_token,

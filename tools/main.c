@@ -34,13 +34,6 @@ static void print_usage(FILE *out)
           out);
 }
 
-/* Whether several processes (mpirun) are to run the command, and not one for all. */
-static bool is_shared(const char *name, const char *kind)
-{
-    return strcmp(name, "train") == 0 || (strcmp(name, "nli") == 0 && kind && strcmp(kind, "train") == 0) ||
-           (strcmp(name, "experiment") == 0 && kind && strcmp(kind, "run") == 0);
-}
-
 /* What other programs call a command, and what it is here. */
 static const char *find_synonym(const char *name)
 {
@@ -137,7 +130,7 @@ int main(int argc, char **argv)
     }
     const cli_command *command = find(argv[1]);
     cli_begin(argv[0], command->name);
-    if (ranks_follower() && !is_shared(command->name, argv[2])) {
+    if (ranks_follower() && !ranks_share(command->name)) {
         return CLI_OK;
     }
     return cli_finish(command->run(argc - 1, argv + 1));

@@ -8,6 +8,7 @@
 
 #include "tools/cli.h"
 #include "tools/advice.h"
+#include "tools/ranks.h"
 
 /* What every command has beside its table. */
 static const cli_option standard[] = {
@@ -19,9 +20,8 @@ static const cli_option standard[] = {
 enum { HELP, HELP_ALL };
 
 /* The table that was parsed last, and which of its options the command line had. */
-enum { MOST_OPTIONS = 160 };
 static const cli_option *parsed_options;
-static bool was_given[MOST_OPTIONS];
+static bool was_given[CLI_OPTIONS_MAX];
 
 /* ---- one option ---- */
 
@@ -168,7 +168,7 @@ static bool is_standard(const cli_option *o)
 const cli_option *cli_given_option(const char *name, size_t n)
 {
     const cli_option *o = parsed_options ? find_in(parsed_options, name, n) : NULL;
-    return o && o - parsed_options < MOST_OPTIONS && was_given[o - parsed_options] ? o : NULL;
+    return o && was_given[o - parsed_options] ? o : NULL;
 }
 
 const cli_option *cli_known_option(const char *name)
@@ -232,9 +232,7 @@ static void give(line *l, const cli_option *o, const char *rest)
     if (is_standard(o)) {
         explain(l, o);
     }
-    if (o - l->options < MOST_OPTIONS) {
-        was_given[o - l->options] = true;
-    }
+    was_given[o - l->options] = true;
     if (!o->argument) {
         take(o, NULL, l->args);
         return;
@@ -303,6 +301,13 @@ static int parse(line *l)
     int operands = 0;
     bool only_operands = false;
     parsed_options = l->options;
+    int rows = 0;
+    while (l->options[rows].name) {
+        rows++;
+    }
+    if (rows >= CLI_OPTIONS_MAX - 1) { /* those behind would be gone, silently */
+        cli_wrong_usage("has %d options, for which its tables have no room", rows);
+    }
     for (; l->at < l->argc; l->at++) {
         char *word = l->argv[l->at];
         if (only_operands || word[0] != '-' || word[1] == '\0') {
@@ -420,7 +425,7 @@ int cli_run_kind(const cli_command *command, const cli_command *const *kinds, in
             memmove(argv + 2, argv + 1, (size_t)(i - 1) * sizeof *argv);
             argv[1] = word;
             refuse_others_options(kind, kinds, argc - 1, argv + 1);
-            return kind->run(argc - 1, argv + 1);
+            return ranks_follower() && !ranks_share(kind->name) ? CLI_OK : kind->run(argc - 1, argv + 1);
         }
     }
     if (argc > 1 && argv[1][0] != '-') {

@@ -14,6 +14,7 @@
 #include "tools/figure/figure.h"
 #include "tools/metric.h"
 #include "tools/run_names.h"
+#include "tools/spare.h"
 
 enum { WIDTH = 860, HEIGHT = 520, LEFT = 80, TOP = 50, BOTTOM = 60, CELL_X = 7, CELL_Y = 15, MOST_RUNS = 256 };
 
@@ -341,6 +342,9 @@ static int run(int argc, char **argv)
     int status = CLI_OK;
     for (int i = 0; i < n && status == CLI_OK; i++) {
         status = read_operand(&p, argv[i]);
+    }
+    for (size_t r = 0; r < p.n; r++) {
+        spare_inputs("csv", args.csv, 1, (const char *const[]){asc_run_folder(p.runs[r])});
     }
     asc_scope_begin(p.ctx);
     status = status == CLI_OK ? make(&p) : status;

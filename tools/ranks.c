@@ -2,6 +2,7 @@
 #include "tools/ranks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <ascgrad/comm.h>
 
@@ -17,6 +18,17 @@ bool ranks_follower(void)
         }
     }
     return false;
+}
+
+bool ranks_share(const char *name)
+{
+    static const char *const shared[] = {"train", "nli train", "experiment run"};
+    size_t n = strlen(name);
+    bool found = false;
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        found |= strncmp(shared[i], name, n) == 0 && (shared[i][n] == ' ' || shared[i][n] == '\0');
+    }
+    return found;
 }
 
 void ranks_leave(void)
@@ -47,8 +59,14 @@ bool ranks_several(void)
 
 int ranks_report(const asc_ctx *ctx)
 {
-    if (!asc_comm_lost(ctx)) {
+    int status = cli_exit_of(asc_error(ctx));
+    bool named = status != CLI_IO || strncmp(asc_error_message(ctx), "rank ", 5) == 0; /* or about none of them */
+    if (!asc_comm_lost(ctx) && (named || !ranks_several())) {
         return cli_report(ctx);
+    }
+    if (!asc_comm_lost(ctx)) {
+        cli_message("rank %d: %s", comm.rank, asc_error_message(ctx));
+        return status;
     }
     char text[300];
     snprintf(text, sizeof text, "rank %d: %.200s; the job ends, the last checkpoint stands", comm.rank,

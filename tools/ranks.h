@@ -21,6 +21,9 @@ struct ranks_args {
 /* Whether this process is one of several, by its launcher, and not the one that speaks. */
 bool ranks_follower(void);
 
+/* Whether all of several processes run the command of that name, or a kind of it; others are for the one alone. */
+bool ranks_share(const char *name);
+
 /* From here on this process is one by itself, and so are those that it starts. */
 void ranks_leave(void);
 
@@ -30,7 +33,8 @@ asc_status ranks_open(asc_ctx *ctx, const struct ranks_args *args);
 /* Whether there are others. */
 bool ranks_several(void);
 
-/* Says the context's error, if there is one, as cli_report; of this rank alone where the others can't be reached. */
+/* Says the context's error, if there is one, as cli_report, and whose it is; of this rank alone where the others can't
+ * be reached. */
 int ranks_report(const asc_ctx *ctx);
 
 /* Parts from the others, and returns `status`. Where one of them can't be reached the job ends here. */

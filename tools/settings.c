@@ -10,7 +10,7 @@
 
 /* ---- help ---- */
 
-enum { HELP = 320, MOST = 160 };
+enum { HELP = 320, MOST = CLI_OPTIONS_MAX };
 
 static void append(char *help, const char *more)
 {

@@ -3,10 +3,12 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "tools/cli.h"
+#include "tools/spec.h"
 
 static bool is_file(const char *path, const struct stat *file)
 {
@@ -14,29 +16,53 @@ static bool is_file(const char *path, const struct stat *file)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_dev == file->st_dev && s.st_ino == file->st_ino;
 }
 
-static bool is_of_run(const char *folder, const struct stat *file)
+/* Of a RUN, or of a MODEL the run that it lies in. */
+static bool is_of_run(const char *input, const struct stat *file)
 {
     static const char *const names[] = {"config.json", "vocab.txt", "metrics.jsonl", "model.safetensors",
                                         "checkpoint.safetensors", "summary.json"};
+    const char *ending = strrchr(input, '.');
+    char *folder = ending && strcmp(ending, ".safetensors") == 0 ? spec_folder(input) : strdup(input);
     bool found = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; folder && i < sizeof names / sizeof *names; i++) {
         char path[4096];
         found |= snprintf(path, sizeof path, "%s/%s", folder, names[i]) < (int)sizeof path && is_file(path, file);
     }
+    free(folder);
     return found;
 }
 
-/* Of a spec of data the path stands before the keys. */
+typedef struct comparison {
+    const struct stat *file;
+    bool found;
+} comparison;
+
+static void compare(void *user, const char *path)
+{
+    comparison *c = user;
+    c->found |= is_file(path, c->file);
+}
+
 static bool is_of_spec(const char *spec, const struct stat *file)
 {
-    char path[4096];
-    size_t n = strcspn(spec, ":");
-    if (spec[n] != ':' || n >= sizeof path) {
-        return false;
-    }
-    memcpy(path, spec, n);
-    path[n] = '\0';
-    return is_file(path, file);
+    comparison c = {.file = file};
+    spec_paths(spec, compare, &c);
+    return c.found;
+}
+
+/* The data that the run of an input was trained on, which is read where no other is named. */
+static bool is_data_of(const char *input, const struct stat *file)
+{
+    char *folder = spec_folder(input);
+    asc_ctx *ctx = folder ? asc_ctx_new(&(asc_options){.threads = 1}) : NULL;
+    asc_run *run = ctx ? asc_run_read(ctx, folder) : NULL;
+    char *data = spec_of_run(run, "data");
+    bool found = is_of_spec(data, file);
+    free(data);
+    asc_run_free(run);
+    asc_ctx_free(ctx);
+    free(folder);
+    return found;
 }
 
 void spare_inputs(const char *option, const char *output, int n, const char *const inputs[])
@@ -47,7 +73,7 @@ void spare_inputs(const char *option, const char *output, int n, const char *con
     }
     for (int i = 0; i < n; i++) {
         const char *input = inputs[i];
-        if (input && (is_file(input, &file) || is_of_run(input, &file) || is_of_spec(input, &file))) {
+        if (input && (is_of_spec(input, &file) || is_of_run(input, &file) || is_data_of(input, &file))) {
             cli_wrong_usage("--%s: got %s, which is what is read: expected another file", option, output);
         }
     }

@@ -62,16 +62,18 @@ static void table_free(table *t)
     free(t->value);
 }
 
-/* Room for one more element; false without memory. */
-static bool grow(void **array, size_t *capacity, size_t n, size_t size)
+/* Room for one more element of an array, at `array` its pointer; false without memory. */
+static bool grow(void *array, size_t *capacity, size_t n, size_t size)
 {
+    void *old;
     if (n < *capacity) {
         return true;
     }
     size_t room = *capacity ? 2 * *capacity : 1024;
-    void *more = realloc(*array, room * size);
+    memcpy(&old, array, sizeof old);
+    void *more = realloc(old, room * size);
     if (more) {
-        *array = more;
+        memcpy(array, &more, sizeof more);
         *capacity = room;
     }
     return more != NULL;
@@ -84,7 +86,7 @@ static asc_status no_memory(asc_ctx *ctx)
 
 static asc_status add_value(table *t, double value)
 {
-    if (!grow((void **)&t->value, &t->capacity, t->n, sizeof *t->value)) {
+    if (!grow(&t->value, &t->capacity, t->n, sizeof *t->value)) {
         return no_memory(t->ctx);
     }
     t->value[t->n++] = value;

@@ -1,4 +1,5 @@
 /* tools/train.c: ascgrad train. */
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -108,9 +109,10 @@ asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const ch
 
 static volatile sig_atomic_t stop_requested, hung_up, run_stands, encodes, on_terminal, follower, over;
 
-/* From a signal handler. */
+/* From a signal handler, which leaves what it interrupts its errno. */
 static void say_at_once(const char *text)
 {
+    int reason = errno;
     if (follower) {
         return;
     }
@@ -118,6 +120,7 @@ static void say_at_once(const char *text)
         (void)!write(STDERR_FILENO, progress_clearing, strlen(progress_clearing));
     }
     cli_message_at_once(text);
+    errno = reason;
 }
 
 /* The second signal, or one before there is anything to save. */
@@ -141,9 +144,7 @@ static void request_stop(int number)
     stop_requested = 1;
     /* where a process is lost the launcher ends the others by such a signal, and there is nothing that they can save */
     say_at_once(ranks_several() ? "stops after this step, or soon" : "stops after this step, or soon, and saves");
-    if (!follower) {
-        cli_message_at_once("a second interrupt ends at once, at the last checkpoint");
-    }
+    say_at_once("a second interrupt ends at once, at the last checkpoint");
 }
 
 /* The terminal is gone, which both it and the shell may say, and a SIGTERM may follow: no reason to hurry. */

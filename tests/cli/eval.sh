@@ -99,6 +99,18 @@ cp text.txt text.before
 ln text.txt text.too
 status 2 "$ASCGRAD" eval run --data text.txt --per-token text.too
 same text.txt text.before
+status 2 "$ASCGRAD" eval run/model.safetensors --per-token run/config.json
+status 2 "$ASCGRAD" eval run --tokenizer wordpiece:text.txt --per-token text.txt
+printf '{"text": "a b c"}\n' > 'of:one.jsonl'
+cp of:one.jsonl dev.jsonl
+cp of:one.jsonl of.before
+for data in of:one.jsonl:valid=dev.jsonl,text=text dev.jsonl:text=text,valid=of:one.jsonl; do
+    for out in of:one.jsonl dev.jsonl; do
+        status 2 "$ASCGRAD" eval run --data "$data" --per-token "$out"
+        has err 'which is what is read'
+        same "$out" of.before
+    done
+done
 status 0 "$ASCGRAD" eval run --per-token run/tokens.txt
 status 0 "$ASCGRAD" eval run --per-token run/tokens.txt
 exit $failed

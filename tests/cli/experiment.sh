@@ -89,6 +89,15 @@ same hand/model.safetensors whole/runs/g-block16-1/model.safetensors
 status 0 "$ASCGRAD" experiment run whole --json
 json 'd["counts"]["done"] == 8 and d["trained"] == 0'
 status 0 "$ASCGRAD" experiment status whole --json
+run=$(find whole/runs -name config.json | head -n 1)
+cp "$run" kept.config
+printf '{' >"$run"
+status 3 "$ASCGRAD" experiment status whole
+has err '^ascgrad experiment status: whole/runs/.*config.json: '
+status 3 "$ASCGRAD" experiment status whole --json
+has err '^ascgrad experiment status: whole/runs/.*config.json: '
+cp kept.config "$run"
+status 0 "$ASCGRAD" experiment status whole --json
 json 'len(d["runs"]) == 8 and d["left_s"] == 0 and 0 < d["tuning_share"] < 1 and
     all(t["tried"] == 2 and t["chosen"]["lr"] in (0.003, 0.01) for t in d["tuning"])'
 ls whole/claims >left

@@ -112,6 +112,9 @@ damaged() {
     rm -rf run && cp -r saved run
 }
 damaged '^ascgrad train: run/model.safetensors: .*; put it back, or remove it to go on without it' --steps 60
+last=$(($(wc -c <run/model.safetensors) - 4))
+printf '\252\252\252\252' | dd of=run/model.safetensors bs=1 seek=$last conv=notrunc 2>/dev/null
+damaged "^ascgrad train: run/model.safetensors: tensor '[a-z0-9._]*': is damaged: .*; put it back, or" --steps 60
 head -c 100 saved/metrics.jsonl >run/metrics.jsonl
 damaged '^ascgrad train: run/metrics.jsonl: has 100 bytes, but the checkpoint goes with [0-9]*' --steps 60
 rm run/metrics.jsonl

@@ -76,7 +76,7 @@ done <<'END'
 2 train --out r --data builtin:many => expected builtin[:WORDS[:SEED]] with 1 … 1000000000 words
 3 train --out r --data folder => no file for the train split, expected one like
 3 train --out r --data empty.txt => empty.txt: the train split has no words
-3 train --out r --data short.txt => the valid split has 0 bytes and 0 tokens, expected 2 or more: no line
+3 train --out r --data short.txt => the valid split has 0 bytes and 0 tokens, expected 2 or more: no word
 3 train --out r --data binary.bin => binary.bin: line 1: byte 0xff at offset 0 is not UTF-8 text
 3 train --out r --data dangling => dangling: can't open
 2 train --out r --data text.txt --block 5k => --block: the train split has 2160 tokens, too few for a block of 5000

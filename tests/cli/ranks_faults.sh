@@ -75,5 +75,5 @@ until mkdir full/checkpoint.safetensors.tmp 2>/dev/null; do # while a checkpoint
 done
 gone full
 [ "$got" -eq 3 ] || fail "full: status $got, expected 3"
-[ "$(grep -c 'checkpoint.safetensors.tmp: is a folder' err)" -eq 1 ] || fail "not told once: $(cat err)"
+[ "$(grep -c 'rank 0: .*checkpoint.safetensors.tmp: is a folder' err)" -eq 1 ] || fail "not told once: $(cat err)"
 exit $failed

@@ -213,10 +213,14 @@ has hybrid/figures/omega.csv '^late,sep,'
 has hybrid/report.md 'the scores of layer 2 and the parts'
 [ -s hybrid/figures/decomposition-maps.gp ] || fail 'no figure of the layer that is ASCender'
 cp hybrid/experiment.json kept.json
+echo mine >hybrid/figures/mine.svg
+echo ../../kept.json >>hybrid/report.files
 sed 's/"figures"/"layer": 7, &/' kept.json >hybrid/experiment.json
 status 3 "$ASCGRAD" experiment report hybrid
 has hybrid/report.md '^Not drawn: hybrid/runs/late-1: '
 [ ! -e hybrid/figures/decomposition-maps.gp ] || fail 'a figure of the report before is left'
+[ -s hybrid/figures/mine.svg ] && [ -s kept.json ] || fail 'a file that no report wrote is gone'
+lacks hybrid/report.files 'mine\|kept'
 cp kept.json hybrid/experiment.json
 sed 's/"figures"/"metric": "valid_pl", &/' hybrid/experiment.json >changed
 cp changed hybrid/experiment.json

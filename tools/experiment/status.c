@@ -20,7 +20,8 @@ static const cli_option options[] = {
 
 enum { WHY = 600 };
 
-/* What a run's own files say of it; false before it has begun, and where they can't be read: why, or "". */
+/* What a run's own files say of it; false before it has begun, and where they can't be read: why, which is said, or
+ * "". */
 static bool read_run(asc_ctx *ctx, const asc_experiment_run *run, asc_run_info *info, char why[WHY])
 {
     char config[4200];
@@ -31,6 +32,7 @@ static bool read_run(asc_ctx *ctx, const asc_experiment_run *run, asc_run_info *
         info->reason = info->processor = info->version = info->blas = info->instructions = NULL;
     }
     snprintf(why, WHY, "%s", asc_error_message(ctx));
+    cli_report(ctx);
     asc_error_clear(ctx);
     asc_run_free(read);
     return read;
@@ -140,7 +142,7 @@ static int print_run(asc_ctx *ctx, const asc_experiment *e, const asc_experiment
     }
     cli_print("%-*s  %-11s  %13s  %9s  %9s\n", width, run->name,
               run->diverged ? "diverged" : asc_experiment_state_name(run->state), step, found, wall);
-    json_t *text = failure(e, run, why);
+    json_t *text = *why ? NULL : failure(e, run, why); /* what can't be read was said */
     const char *at = json_string_value(text);
     for (size_t n; at && *at; at += n + (at[n] == '\n')) {
         n = strcspn(at, "\n");

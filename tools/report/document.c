@@ -1,7 +1,6 @@
 /* tools/report/document.c: Markdown and HTML side by side. */
 #include "tools/report/document.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -91,19 +90,6 @@ static bool is_open(const document *d)
     return d->md && d->html;
 }
 
-/* Whether a report writes files of that name. */
-static bool is_ours(const char *name)
-{
-    static const char *const endings[] = {".csv", ".svg", ".png", ".gp"};
-    const char *point = strrchr(name, '.');
-    for (size_t i = 0; point && i < sizeof endings / sizeof *endings; i++) {
-        if (strcmp(point, endings[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void make_folder(document *d, const char *name)
 {
     char path[4096];
@@ -122,25 +108,6 @@ static bool is_new(const document *d, const char *path)
         }
     }
     return false;
-}
-
-/* Takes away what an earlier report left in a folder: once this one is whole, so that a full disk loses neither. */
-static void sweep(const document *d, const char *name)
-{
-    char path[4096], file[4400];
-    snprintf(path, sizeof path, "%s/%s", d->folder, name);
-    DIR *folder = opendir(path);
-    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
-        json_t *shown = cli_json_string(file); /* as the list has it */
-        if (is_ours(entry->d_name) && shown && !is_new(d, json_string_value(shown))) {
-            unlinkat(dirfd(folder), entry->d_name, 0);
-        }
-        json_decref(shown);
-    }
-    if (folder) {
-        closedir(folder);
-    }
 }
 
 void document_heed(document *d, int status)
@@ -333,6 +300,82 @@ static void write_file(document *d, const char *name, const char *text, size_t b
     document_heed(d, cli_report(d->ctx));
 }
 
+/* ---- the tables and figures of the report before ---- */
+
+#define FILES "report.files" /* in the folder: the tables and figures of its report, a line each */
+
+/* "tables/NAME" or "figures/NAME" at the end of a path; NULL: it has no such. */
+static const char *find_name(const char *path)
+{
+    static const char *const folders[] = {"tables/", "figures/"};
+    for (int i = 0; i < 2; i++) {
+        for (const char *at = path; (at = strstr(at, folders[i])); at++) {
+            const char *name = at + strlen(folders[i]);
+            if ((at == path || at[-1] == '/') && *name && !strchr(name, '/')) {
+                return at;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* What FILES has, a name each; new. */
+static json_t *read_names(const document *d)
+{
+    char path[4096], line[300];
+    snprintf(path, sizeof path, "%s/" FILES, d->folder);
+    json_t *names = json_array();
+    FILE *in = asc_file_read(path);
+    while (in && fgets(line, sizeof line, in)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (find_name(line) == line) {
+            json_array_append_new(names, json_string(line));
+        }
+    }
+    if (in) {
+        fclose(in);
+    }
+    return names;
+}
+
+static void write_names(document *d)
+{
+    char *text = NULL, path[4096];
+    size_t bytes = 0, i;
+    const json_t *file;
+    FILE *out = open_memstream(&text, &bytes);
+    json_array_foreach(d->files, i, file) {
+        const char *name = find_name(json_string_value(file));
+        if (out && name) {
+            fprintf(out, "%s\n", name);
+        }
+    }
+    snprintf(path, sizeof path, "%s/" FILES, d->folder);
+    if (out && fclose(out) == 0) {
+        asc_file_write_atomic(d->ctx, path, text, bytes);
+    } else {
+        asc_fail(d->ctx, ASC_ERR_MEMORY, "out of memory for the report");
+    }
+    free(text);
+}
+
+/* Takes away what the report before has written and this one has not: once this one is whole, so that a full disk loses
+ * neither. */
+static void sweep(const document *d, const json_t *before)
+{
+    char path[4096];
+    const json_t *name;
+    size_t i;
+    json_array_foreach(before, i, name) {
+        snprintf(path, sizeof path, "%s/%s", d->folder, json_string_value(name));
+        json_t *shown = cli_json_string(path); /* as the list has it */
+        if (shown && !is_new(d, json_string_value(shown))) {
+            unlink(path);
+        }
+        json_decref(shown);
+    }
+}
+
 int document_end(document *d)
 {
     bool whole = is_open(d);
@@ -349,11 +392,15 @@ int document_end(document *d)
     } else if (d->status == CLI_OK) {
         asc_fail(d->ctx, ASC_ERR_MEMORY, "out of memory for the report");
     }
-    d->status = d->status == CLI_OK ? cli_report(d->ctx) : d->status;
-    if (d->status == CLI_OK) {
-        sweep(d, "tables");
-        sweep(d, "figures");
+    if (d->status == CLI_OK && !asc_error(d->ctx)) {
+        json_t *before = read_names(d);
+        write_names(d);
+        if (!asc_error(d->ctx)) {
+            sweep(d, before);
+        }
+        json_decref(before);
     }
+    d->status = d->status == CLI_OK ? cli_report(d->ctx) : d->status;
     free(d->md_text);
     free(d->html_text);
     return d->status;

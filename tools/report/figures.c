@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/names.h>
+
 #include "tools/report/report.h"
 
 enum { PANEL_WIDTH = 300, PANEL_HEIGHT = 260, GAP = 90, LEFT = 80, TOP = 70, BOTTOM = 60 };
@@ -505,6 +507,15 @@ static const struct kind *find_kind(const json_t *wanted)
         }
     }
     return NULL;
+}
+
+const char *report_guess_figure(const char *name)
+{
+    const char *names[KINDS + 1] = {NULL};
+    for (int i = 0; i < KINDS; i++) {
+        names[i] = kinds[i].name;
+    }
+    return asc_name_guess(name, names);
 }
 
 bool report_knows_figure(const json_t *wanted)

@@ -17,14 +17,16 @@ static asc_status no_memory(report *r)
 }
 
 /* One more element of an array that grows by one; NULL with the error set. */
-static void *grow(report *r, void **array, int64_t n, size_t size)
+static void *grow(report *r, void *array, int64_t n, size_t size)
 {
-    char *more = realloc(*array, (size_t)(n + 1) * size);
+    void *old;
+    memcpy(&old, array, sizeof old);
+    char *more = realloc(old, (size_t)(n + 1) * size);
     if (!more) {
         no_memory(r);
         return NULL;
     }
-    *array = more;
+    memcpy(array, &more, sizeof more);
     return memset(more + (size_t)n * size, 0, size);
 }
 
@@ -80,7 +82,7 @@ static int find_cell(report *r, int run)
         name_cell(r, r->cells[i].run, other);
         alike += strcmp(other, name) == 0;
     }
-    cell *c = grow(r, (void **)&r->cells, r->n_cells, sizeof *c);
+    cell *c = grow(r, &r->cells, r->n_cells, sizeof *c);
     if (!c) {
         return -1;
     }
@@ -111,7 +113,7 @@ static variant *find_variant(report *r, int system, int cell)
             return &r->variants[i];
         }
     }
-    variant *v = cell < 0 ? NULL : grow(r, (void **)&r->variants, r->n_variants, sizeof *v);
+    variant *v = cell < 0 ? NULL : grow(r, &r->variants, r->n_variants, sizeof *v);
     if (v) {
         v->system = system;
         v->cell = cell;
@@ -138,7 +140,7 @@ static asc_status add_run(report *r, int number, const asc_experiment_run *plann
         report_leave_out(r, "not read");
         return ASC_OK;
     }
-    trained *t = run ? grow(r, (void **)&v->runs, v->n, sizeof *t) : NULL;
+    trained *t = run ? grow(r, &v->runs, v->n, sizeof *t) : NULL;
     if (!t) {
         asc_run_free(run);
         return asc_error(r->ctx);

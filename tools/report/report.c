@@ -43,7 +43,9 @@ static json_t *read_wants(const asc_experiment *e, const struct args *args)
         bool number = n == 1 && *at >= '1' && *at <= '9';
         json_t *name = number ? json_integer(*at - '0') : cli_json_text(at, n);
         if (!report_knows_figure(name)) {
-            cli_wrong_usage("--figures: got '%.*s', expected of " REPORT_FIGURES, (int)n, at);
+            const char *text = json_string_value(name), *guess = text ? report_guess_figure(text) : NULL;
+            cli_wrong_usage(guess ? "--figures: got '%.*s', expected of " REPORT_FIGURES "; did you mean '%s'?"
+                                  : "--figures: got '%.*s', expected of " REPORT_FIGURES, (int)n, at, guess);
         }
         json_array_append_new(figures, name);
         at += n + (at[n] == ',');

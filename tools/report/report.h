@@ -156,6 +156,7 @@ enum { REPORT_MOST = 32 }; /* entries of a list that an experiment asks for */
 
 #define REPORT_FIGURES "decomposition (1), cost (2), ablation (3), heads (4), length (5), omega"
 bool report_knows_figure(const json_t *wanted);
+const char *report_guess_figure(const char *name); /* the one that is meant, or NULL */
 void report_figures(report *r);
 
 void report_figure_omega(report *r);
