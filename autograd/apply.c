@@ -294,12 +294,14 @@ const char *asc_set_label(asc_ctx *ctx, const char *label)
     return was;
 }
 
-void asc_set_nan_check(asc_ctx *ctx, bool check)
+bool asc_set_nan_check(asc_ctx *ctx, bool check)
 {
     asc_tape *tape = asc_tape_of(ctx);
+    bool was = tape && tape->check_nan;
     if (tape) {
         tape->check_nan = check;
     }
+    return was;
 }
 
 void asc_set_rehearsal(asc_ctx *ctx, bool rehearse)

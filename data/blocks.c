@@ -29,7 +29,7 @@ asc_status asc_block_order(asc_ctx *ctx, int64_t blocks, uint64_t seed, uint64_t
         return status;
     }
     if (blocks < 0 || blocks > INT32_MAX) {
-        return asc_fail(ctx, ASC_ERR_ARG, "block order: %lld blocks, expected 0 … %d", (long long)blocks, INT32_MAX);
+        return asc_fail(ctx, ASC_ERR_ARG, "block_order: %lld blocks, expected 0 … %d", (long long)blocks, INT32_MAX);
     }
     asc_dice d = asc_dice_at(seed, (uint32_t)(epoch >> 32), (uint32_t)epoch);
     for (int32_t i = 0; i < (int32_t)blocks; i++) {

@@ -17,11 +17,11 @@ static uint64_t mix(uint64_t z)
     return z ^ z >> 31;
 }
 
-static asc_walk *walk_new(asc_ctx *ctx)
+static asc_text_walk *walk_new(asc_ctx *ctx)
 {
-    asc_walk *walk = asc_alloc(ctx, sizeof *walk);
+    asc_text_walk *walk = asc_alloc(ctx, sizeof *walk);
     if (walk) {
-        *walk = (asc_walk){.ctx = ctx, .likelihood = 1};
+        *walk = (asc_text_walk){.ctx = ctx, .likelihood = 1};
         asc_lexicon_init(&walk->lexicon);
     }
     return walk;
@@ -29,7 +29,7 @@ static asc_walk *walk_new(asc_ctx *ctx)
 
 /* The first token of a text is always the same, so that its −log probability is 0: the sum over all tokens is the one
  * over all but the first. */
-static void report(const asc_walk *walk, double *nats, int64_t *tokens)
+static void report(const asc_text_walk *walk, double *nats, int64_t *tokens)
 {
     if (nats) {
         *nats = walk->nats - log(walk->likelihood);
@@ -60,7 +60,7 @@ asc_status asc_builtin_text(asc_ctx *ctx, int64_t words, uint64_t seed, const ch
     }
     int64_t held_out = words / HELD_OUT_PART > HELD_OUT_LEAST ? words / HELD_OUT_PART : HELD_OUT_LEAST;
     int64_t target = stream == 0 ? words : held_out;
-    asc_walk *walk = walk_new(ctx);
+    asc_text_walk *walk = walk_new(ctx);
     if (!walk) {
         return ASC_ERR_MEMORY;
     }
@@ -92,7 +92,7 @@ asc_status asc_builtin_score(asc_ctx *ctx, const char *text, size_t bytes, int64
     if (memory < 0) {
         return asc_fail(ctx, ASC_ERR_ARG, "builtin: memory is %lld words, expected at least 0", (long long)memory);
     }
-    asc_walk *walk = walk_new(ctx);
+    asc_text_walk *walk = walk_new(ctx);
     if (!walk) {
         return ASC_ERR_MEMORY;
     }
@@ -110,10 +110,10 @@ asc_status asc_builtin_score(asc_ctx *ctx, const char *text, size_t bytes, int64
     return status;
 }
 
-asc_status asc_walk_read(asc_ctx *ctx, const char *text, size_t bytes,
-                         void (*tell)(void *user, const asc_walk *walk, int word), void *user)
+asc_status asc_text_walk_read(asc_ctx *ctx, const char *text, size_t bytes,
+                         void (*tell)(void *user, const asc_text_walk *walk, int word), void *user)
 {
-    asc_walk *walk = walk_new(ctx);
+    asc_text_walk *walk = walk_new(ctx);
     if (!walk) {
         return ASC_ERR_MEMORY;
     }

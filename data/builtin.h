@@ -119,8 +119,8 @@ typedef struct asc_story {
 
 /* A walk through a text, which is written or read word by word. All but `random` and `text` is a function of the
  * words so far. */
-typedef struct asc_walk asc_walk;
-struct asc_walk {
+typedef struct asc_text_walk asc_text_walk;
+struct asc_text_walk {
     asc_ctx *ctx;
     bool writes;
     asc_status status; /* why it stopped; ASC_OK at the end of a text that is read */
@@ -132,29 +132,29 @@ struct asc_walk {
     int64_t words, lines;
     double nats, likelihood; /* −log of the probability so far is nats − log(likelihood) */
     int context;             /* the last content word */
-    void (*tell)(void *user, const asc_walk *walk, int word); /* each word, and -1 at the end of a line; or NULL */
+    void (*tell)(void *user, const asc_text_walk *walk, int word); /* each word, and -1 at the end of a line; or NULL */
     void *user;
     asc_story story;
     asc_lexicon lexicon;
 };
 
 /* Reads a text that is given, word by word. Errors as asc_builtin_score. */
-asc_status asc_walk_read(asc_ctx *ctx, const char *text, size_t bytes,
-                         void (*tell)(void *user, const asc_walk *walk, int word), void *user);
+asc_status asc_text_walk_read(asc_ctx *ctx, const char *text, size_t bytes,
+                         void (*tell)(void *user, const asc_text_walk *walk, int word), void *user);
 
 /* Writes or reads the next word, which is one of those that the options allow; -1 once the walk has stopped. */
-int asc_walk_word(asc_walk *walk, const asc_option *options, int n);
+int asc_text_walk_word(asc_text_walk *walk, const asc_option *options, int n);
 /* The same where only one class can follow. */
-int asc_walk_one(asc_walk *walk, asc_word_class class, asc_choice choice, const asc_recall *recall);
+int asc_text_walk_one(asc_text_walk *walk, asc_word_class class, asc_choice choice, const asc_recall *recall);
 /* The same of any word of that class. */
-static inline int asc_walk_any(asc_walk *walk, asc_word_class class)
+static inline int asc_text_walk_any(asc_text_walk *walk, asc_word_class class)
 {
-    return asc_walk_one(walk, class, ASC_FREELY, NULL);
+    return asc_text_walk_one(walk, class, ASC_FREELY, NULL);
 }
 /* Writes or reads the end of a line. */
-void asc_walk_line_end(asc_walk *walk);
+void asc_text_walk_line_end(asc_text_walk *walk);
 /* The class of a word; ASC_W_NONE for -1. */
-asc_word_class asc_walk_class(const asc_walk *walk, int word);
+asc_word_class asc_text_walk_class(const asc_text_walk *walk, int word);
 
 /* ---- the story ---- */
 
@@ -168,11 +168,11 @@ int asc_recall_find(const asc_recall *recall, int word);
 
 /* Walks, and binds from here on, "in the tower there lived a baker called mira , a thief called oren and a smith called
  * lena ." */
-void asc_story_introduce_cast(asc_walk *walk);
+void asc_story_introduce_cast(asc_text_walk *walk);
 /* And "the key was in the mill , the lamp was in the attic and the drum was in the barn ." */
-void asc_story_introduce_things(asc_walk *walk);
+void asc_story_introduce_things(asc_text_walk *walk);
 
 /* Walks one line, by the grammar. */
-void asc_builtin_line(asc_walk *walk);
+void asc_builtin_line(asc_text_walk *walk);
 
 #endif

@@ -26,23 +26,23 @@ typedef struct depth {
 } depth;
 
 /* The word that the story has bound, mentioned last at `seen`. */
-static void bound(asc_walk *w, asc_word_class class, int word, int64_t seen)
+static void bound(asc_text_walk *w, asc_word_class class, int word, int64_t seen)
 {
     asc_recall only = {1, {word}, {seen}};
-    asc_walk_one(w, class, ASC_AMONG, &only);
+    asc_text_walk_one(w, class, ASC_AMONG, &only);
 }
 
 /* ---- noun phrases ---- */
 
 /* The noun behind a determiner, perhaps after an adjective. */
-static phrase noun(asc_walk *w, bool singular, bool plural, bool adjective)
+static phrase noun(asc_text_walk *w, bool singular, bool plural, bool adjective)
 {
     asc_option options[] = {
         {ASC_W_NOUN, singular ? 5 : 0, ASC_FREELY, NULL},
         {ASC_W_NOUNS, plural ? 4 : 0, ASC_FREELY, NULL},
         {ASC_W_ADJECTIVE, adjective ? 5 : 0, ASC_FREELY, NULL},
     };
-    asc_word_class class = asc_walk_class(w, asc_walk_word(w, options, COUNT(options)));
+    asc_word_class class = asc_text_walk_class(w, asc_text_walk_word(w, options, COUNT(options)));
     if (class == ASC_W_ADJECTIVE) {
         return noun(w, singular, plural, false);
     }
@@ -50,13 +50,13 @@ static phrase noun(asc_walk *w, bool singular, bool plural, bool adjective)
 }
 
 /* Women's and men's names stand by turns in the vocabulary. */
-static int gender(const asc_walk *w, int i)
+static int gender(const asc_text_walk *w, int i)
 {
     return (w->story.cast[i].name - w->lexicon.first[ASC_W_NAME]) % 2 ? MALE : FEMALE;
 }
 
 /* Behind "the": a member of the cast by role, or any noun. */
-static phrase definite(asc_walk *w)
+static phrase definite(asc_text_walk *w)
 {
     asc_recall cast = asc_story_roles(&w->story);
     asc_option options[] = {
@@ -65,8 +65,8 @@ static phrase definite(asc_walk *w)
         {ASC_W_NOUNS, 4, ASC_FREELY, NULL},
         {ASC_W_ADJECTIVE, 4, ASC_FREELY, NULL},
     };
-    int word = asc_walk_word(w, options, COUNT(options));
-    switch (asc_walk_class(w, word)) {
+    int word = asc_text_walk_word(w, options, COUNT(options));
+    switch (asc_text_walk_class(w, word)) {
     case ASC_W_ROLE: {
         int i = asc_recall_find(&cast, word);
         w->story.cast[i].role_seen = w->words;
@@ -79,9 +79,9 @@ static phrase definite(asc_walk *w)
 }
 
 /* A noun phrase from its first word on. */
-static phrase noun_phrase(asc_walk *w, int word)
+static phrase noun_phrase(asc_text_walk *w, int word)
 {
-    switch (asc_walk_class(w, word)) {
+    switch (asc_text_walk_class(w, word)) {
     case ASC_W_THE: return definite(w);
     case ASC_W_A: return noun(w, true, false, true);
     case ASC_W_SOME: return noun(w, false, true, true);
@@ -97,7 +97,7 @@ static phrase noun_phrase(asc_walk *w, int word)
 }
 
 /* Behind a role its holder's name, "the baker called mira"; behind a name the role, "mira the baker". */
-static void bond(asc_walk *w, phrase *p)
+static void bond(asc_text_walk *w, phrase *p)
 {
     asc_member *m = &w->story.cast[p->role >= 0 ? p->role : p->name];
     if (p->role >= 0) {
@@ -111,18 +111,18 @@ static void bond(asc_walk *w, phrase *p)
 
 /* ---- clauses ---- */
 
-static void clause(asc_walk *w, int first, depth d, const asc_option *close);
-static void relative(asc_walk *w, phrase p, depth d);
+static void clause(asc_text_walk *w, int first, depth d, const asc_option *close);
+static void relative(asc_text_walk *w, phrase p, depth d);
 
 /* A noun phrase behind a preposition. */
-static phrase short_phrase(asc_walk *w)
+static phrase short_phrase(asc_text_walk *w)
 {
     asc_option options[] = {
         {ASC_W_THE, 5, ASC_FREELY, NULL},
         {ASC_W_A, 3, ASC_FREELY, NULL},
         {ASC_W_SOME, 2, ASC_FREELY, NULL},
     };
-    return noun_phrase(w, asc_walk_word(w, options, COUNT(options)));
+    return noun_phrase(w, asc_text_walk_word(w, options, COUNT(options)));
 }
 
 enum { VERBS = 5 };
@@ -144,9 +144,9 @@ static void list_verbs(asc_option *options, int feature, depth d, bool gap)
 
 /* Walks what may stand behind a noun phrase other than the verb: its bond, a relative clause, a preposition with
  * another phrase, which then is the last one. */
-static void modifier(asc_walk *w, int word, phrase *last, depth d)
+static void modifier(asc_text_walk *w, int word, phrase *last, depth d)
 {
-    switch (asc_walk_class(w, word)) {
+    switch (asc_text_walk_class(w, word)) {
     case ASC_W_CALLED:
     case ASC_W_THE: bond(w, last); break;
     case ASC_W_THAT:
@@ -159,7 +159,7 @@ static void modifier(asc_walk *w, int word, phrase *last, depth d)
 }
 
 /* From behind the subject to the verb, which agrees with the subject whatever stands between. Returns the verb. */
-static int verb_of(asc_walk *w, phrase subject, depth d, bool gap)
+static int verb_of(asc_text_walk *w, phrase subject, depth d, bool gap)
 {
     phrase last = subject;
     for (int prepositions = 0, relatives = 0;;) {
@@ -170,8 +170,8 @@ static int verb_of(asc_walk *w, phrase subject, depth d, bool gap)
             {ASC_W_PREPOSITION, prepositions < MOST_PREPOSITIONS ? 12 : 0, ASC_FREELY, NULL},
         };
         list_verbs(options, subject.feature, d, gap);
-        int word = asc_walk_word(w, options, COUNT(options));
-        switch (asc_walk_class(w, word)) {
+        int word = asc_text_walk_word(w, options, COUNT(options));
+        switch (asc_text_walk_class(w, word)) {
         case ASC_W_THAT: relatives++; break;
         case ASC_W_PREPOSITION: prepositions++; break;
         case ASC_W_CALLED:
@@ -183,7 +183,7 @@ static int verb_of(asc_walk *w, phrase subject, depth d, bool gap)
 }
 
 /* Behind "that": "that sees the dog", "that sleeps", or, with the noun outside as its object, "that the dog sees". */
-static void relative(asc_walk *w, phrase p, depth d)
+static void relative(asc_text_walk *w, phrase p, depth d)
 {
     bool many = p.feature == PLURAL;
     asc_recall cast = asc_story_names(&w->story);
@@ -195,8 +195,8 @@ static void relative(asc_walk *w, phrase p, depth d)
         {ASC_W_SOME, 2, ASC_FREELY, NULL},
         {ASC_W_NAME, 4, ASC_AMONG, &cast},
     };
-    int word = asc_walk_word(w, options, COUNT(options));
-    switch (asc_walk_class(w, word)) {
+    int word = asc_text_walk_word(w, options, COUNT(options));
+    switch (asc_text_walk_class(w, word)) {
     case ASC_W_MEETS:
     case ASC_W_MEET: short_phrase(w); break;
     case ASC_W_THE:
@@ -208,7 +208,7 @@ static void relative(asc_walk *w, phrase p, depth d)
 }
 
 /* The object of a verb, by which subject it has. */
-static phrase object(asc_walk *w, int feature)
+static phrase object(asc_text_walk *w, int feature)
 {
     asc_recall cast = asc_story_names(&w->story);
     asc_recall own = {1, {w->lexicon.first[ASC_W_POSSESSIVE] + feature}, {w->words}};
@@ -221,14 +221,14 @@ static phrase object(asc_walk *w, int feature)
         {ASC_W_REFLEXIVE, 1, ASC_AMONG, &self},
         {ASC_W_NAME, 7, ASC_AMONG, &cast},
     };
-    int word = asc_walk_word(w, options, COUNT(options));
-    return asc_walk_class(w, word) == ASC_W_REFLEXIVE ? (phrase){NONE, -1, -1} : noun_phrase(w, word);
+    int word = asc_text_walk_word(w, options, COUNT(options));
+    return asc_text_walk_class(w, word) == ASC_W_REFLEXIVE ? (phrase){NONE, -1, -1} : noun_phrase(w, word);
 }
 
 /* "says ( … )" */
-static void speech(asc_walk *w, depth d)
+static void speech(asc_text_walk *w, depth d)
 {
-    int open = asc_walk_any(w, ASC_W_OPEN);
+    int open = asc_text_walk_any(w, ASC_W_OPEN);
     asc_recall cast = asc_story_names(&w->story);
     asc_option options[] = {
         {ASC_W_THE, 8, ASC_FREELY, NULL},
@@ -236,19 +236,19 @@ static void speech(asc_walk *w, depth d)
         {ASC_W_SOME, 3, ASC_FREELY, NULL},
         {ASC_W_NAME, 6, ASC_AMONG, &cast},
     };
-    int first = asc_walk_word(w, options, COUNT(options));
+    int first = asc_text_walk_word(w, options, COUNT(options));
     asc_recall bracket = {1, {open - w->lexicon.first[ASC_W_OPEN] + w->lexicon.first[ASC_W_CLOSE]}, {w->words}};
     clause(w, first, (depth){d.relatives, d.speeches + 1}, &(asc_option){ASC_W_CLOSE, 40, ASC_AMONG, &bracket});
 }
 
 /* "seeks the key in the mill" */
-static void search(asc_walk *w)
+static void search(asc_text_walk *w)
 {
     asc_recall all = asc_story_objects(&w->story);
-    asc_walk_any(w, ASC_W_THE);
-    int i = asc_recall_find(&all, asc_walk_one(w, ASC_W_OBJECT, ASC_AMONG, &all));
-    asc_walk_any(w, ASC_W_IN);
-    asc_walk_any(w, ASC_W_THE);
+    asc_text_walk_any(w, ASC_W_THE);
+    int i = asc_recall_find(&all, asc_text_walk_one(w, ASC_W_OBJECT, ASC_AMONG, &all));
+    asc_text_walk_any(w, ASC_W_IN);
+    asc_text_walk_any(w, ASC_W_THE);
     if (i >= 0) {
         asc_thing *thing = &w->story.things[i];
         bound(w, ASC_W_PLACE, thing->place, thing->bond_seen);
@@ -257,18 +257,18 @@ static void search(asc_walk *w)
 }
 
 /* "returns to the tower" */
-static void go_home(asc_walk *w)
+static void go_home(asc_text_walk *w)
 {
-    asc_walk_any(w, ASC_W_TO);
-    asc_walk_any(w, ASC_W_THE);
+    asc_text_walk_any(w, ASC_W_TO);
+    asc_text_walk_any(w, ASC_W_THE);
     bound(w, ASC_W_PLACE, w->story.home, w->story.home_seen);
     w->story.home_seen = w->words;
 }
 
 /* What a verb asks for behind it. Returns the noun phrase that may be said more about. */
-static phrase complement(asc_walk *w, int verb, int feature, depth d)
+static phrase complement(asc_text_walk *w, int verb, int feature, depth d)
 {
-    switch (asc_walk_class(w, verb)) {
+    switch (asc_text_walk_class(w, verb)) {
     case ASC_W_MEETS:
     case ASC_W_MEET: return object(w, feature);
     case ASC_W_SAYS:
@@ -282,7 +282,7 @@ static phrase complement(asc_walk *w, int verb, int feature, depth d)
 }
 
 /* From behind the complement to the close of the clause, or to "and": true. */
-static bool tail(asc_walk *w, phrase last, depth d, bool may_join, const asc_option *close)
+static bool tail(asc_text_walk *w, phrase last, depth d, bool may_join, const asc_option *close)
 {
     for (int prepositions = 0, relatives = 0, adverbs = 0;;) {
         bool noun_last = last.feature != NONE && relatives < 1 && adverbs < 1;
@@ -295,8 +295,8 @@ static bool tail(asc_walk *w, phrase last, depth d, bool may_join, const asc_opt
             {ASC_W_AND, may_join ? 10 : 0, ASC_FREELY, NULL},
             *close,
         };
-        int word = asc_walk_word(w, options, COUNT(options));
-        switch (asc_walk_class(w, word)) {
+        int word = asc_text_walk_word(w, options, COUNT(options));
+        switch (asc_text_walk_class(w, word)) {
         case ASC_W_THAT: relatives++; break;
         case ASC_W_PREPOSITION: prepositions++; break;
         case ASC_W_ADVERB:
@@ -313,7 +313,7 @@ static bool tail(asc_walk *w, phrase last, depth d, bool may_join, const asc_opt
 }
 
 /* A subject, one or two predicates that agree with it, and the word that closes the clause. */
-static void clause(asc_walk *w, int first, depth d, const asc_option *close)
+static void clause(asc_text_walk *w, int first, depth d, const asc_option *close)
 {
     phrase subject = noun_phrase(w, first);
     int verb = verb_of(w, subject, d, false);
@@ -321,7 +321,7 @@ static void clause(asc_walk *w, int first, depth d, const asc_option *close)
     if (tail(w, last, d, true, close)) {
         asc_option verbs[VERBS];
         list_verbs(verbs, subject.feature, d, false);
-        last = complement(w, asc_walk_word(w, verbs, VERBS), subject.feature, d);
+        last = complement(w, asc_text_walk_word(w, verbs, VERBS), subject.feature, d);
         tail(w, last, d, false, close);
     }
 }
@@ -329,7 +329,7 @@ static void clause(asc_walk *w, int first, depth d, const asc_option *close)
 /* ---- lines ---- */
 
 /* A sentence, or the opening of the next story. */
-static void sentence(asc_walk *w)
+static void sentence(asc_text_walk *w)
 {
     static const asc_option period = {ASC_W_PERIOD, 40, ASC_FREELY, NULL};
     asc_recall cast = asc_story_names(&w->story);
@@ -341,27 +341,27 @@ static void sentence(asc_walk *w)
         {ASC_W_SOME, 14, ASC_FREELY, NULL},
         {ASC_W_NAME, 30, ASC_AMONG, &cast},
     };
-    int word = asc_walk_word(w, options, COUNT(options));
-    if (asc_walk_class(w, word) == ASC_W_OPENER) {
-        word = asc_walk_word(w, options + 2, COUNT(options) - 2);
+    int word = asc_text_walk_word(w, options, COUNT(options));
+    if (asc_text_walk_class(w, word) == ASC_W_OPENER) {
+        word = asc_text_walk_word(w, options + 2, COUNT(options) - 2);
     }
-    switch (asc_walk_class(w, word)) {
+    switch (asc_text_walk_class(w, word)) {
     case ASC_W_NONE: break;
     case ASC_W_ONCE: asc_story_introduce_cast(w); break;
     default: clause(w, word, (depth){0, 0}, &period); break;
     }
 }
 
-void asc_builtin_line(asc_walk *walk)
+void asc_builtin_line(asc_text_walk *walk)
 {
     switch (walk->story.lines) {
     case 0:
-        asc_walk_any(walk, ASC_W_ONCE);
+        asc_text_walk_any(walk, ASC_W_ONCE);
         asc_story_introduce_cast(walk);
         break;
     case 1: asc_story_introduce_things(walk); break;
     default: sentence(walk); break;
     }
-    asc_walk_line_end(walk);
+    asc_text_walk_line_end(walk);
     walk->story.lines++;
 }

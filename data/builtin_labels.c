@@ -34,10 +34,10 @@ typedef struct collector {
     int64_t line;        /* the sentence's number in its story */
 } collector;
 
-static int64_t label_of(const collector *c, const asc_walk *walk, int word)
+static int64_t label_of(const collector *c, const asc_text_walk *walk, int word)
 {
     switch (c->label) {
-    case ASC_BUILTIN_LABEL_WORD_CLASS: return word < 0 ? ASC_W_CLASSES : (int64_t)asc_walk_class(walk, word);
+    case ASC_BUILTIN_LABEL_WORD_CLASS: return word < 0 ? ASC_W_CLASSES : (int64_t)asc_text_walk_class(walk, word);
     case ASC_BUILTIN_LABEL_SENTENCE: return c->line;
     case ASC_BUILTIN_LABEL_NAME: return c->name;
     case ASC_BUILTIN_LABEL_PLACE: return c->place;
@@ -46,10 +46,10 @@ static int64_t label_of(const collector *c, const asc_walk *walk, int word)
 }
 
 /* A word of the text, or -1 for the end of a line. */
-static void collect(void *user, const asc_walk *walk, int word)
+static void collect(void *user, const asc_text_walk *walk, int word)
 {
     collector *c = user;
-    asc_word_class class = asc_walk_class(walk, word);
+    asc_word_class class = asc_text_walk_class(walk, word);
     c->line = c->place == 0 ? walk->story.lines : c->line;
     if (class == ASC_W_ONCE) { /* begins a story */
         c->line = 0;
@@ -80,7 +80,7 @@ asc_status asc_builtin_labels(asc_ctx *ctx, const char *text, size_t bytes, asc_
         return status;
     }
     collector c = {.label = label, .labels = labels, .room = room, .name = -1};
-    status = asc_walk_read(ctx, text, bytes, collect, &c);
+    status = asc_text_walk_read(ctx, text, bytes, collect, &c);
     *tokens = status ? 0 : c.n;
     return status;
 }

@@ -58,7 +58,7 @@ int asc_recall_find(const asc_recall *r, int word)
 /* ---- the opening of a story ---- */
 
 /* What follows an item of a list: a comma, "and" before the last one, or the period after it. */
-static asc_word_class list_goes_on(asc_walk *w, int items, int most, asc_word_class before)
+static asc_word_class list_goes_on(asc_text_walk *w, int items, int most, asc_word_class before)
 {
     bool last = before == ASC_W_AND;
     asc_option options[] = {
@@ -66,43 +66,43 @@ static asc_word_class list_goes_on(asc_walk *w, int items, int most, asc_word_cl
         {ASC_W_AND, last ? 0 : 4, ASC_FREELY, NULL},
         {ASC_W_PERIOD, last ? 1 : 0, ASC_FREELY, NULL},
     };
-    return asc_walk_class(w, asc_walk_word(w, options, COUNT(options)));
+    return asc_text_walk_class(w, asc_text_walk_word(w, options, COUNT(options)));
 }
 
-void asc_story_introduce_cast(asc_walk *w)
+void asc_story_introduce_cast(asc_text_walk *w)
 {
     asc_story *s = &w->story;
     *s = (asc_story){.lines = 0};
-    asc_walk_any(w, ASC_W_IN);
-    asc_walk_any(w, ASC_W_THE);
-    s->home = asc_walk_one(w, ASC_W_PLACE, ASC_EXCEPT, &(asc_recall){.n = 0});
+    asc_text_walk_any(w, ASC_W_IN);
+    asc_text_walk_any(w, ASC_W_THE);
+    s->home = asc_text_walk_one(w, ASC_W_PLACE, ASC_EXCEPT, &(asc_recall){.n = 0});
     s->home_seen = w->words;
-    asc_walk_any(w, ASC_W_THERE);
-    asc_walk_any(w, ASC_W_LIVED);
+    asc_text_walk_any(w, ASC_W_THERE);
+    asc_text_walk_any(w, ASC_W_LIVED);
     for (asc_word_class next = ASC_W_COMMA; next == ASC_W_COMMA || next == ASC_W_AND;) {
-        asc_walk_any(w, ASC_W_A);
+        asc_text_walk_any(w, ASC_W_A);
         asc_recall taken = asc_story_roles(s);
-        int role = asc_walk_one(w, ASC_W_ROLE, ASC_EXCEPT, &taken);
-        asc_walk_any(w, ASC_W_CALLED);
+        int role = asc_text_walk_one(w, ASC_W_ROLE, ASC_EXCEPT, &taken);
+        asc_text_walk_any(w, ASC_W_CALLED);
         taken = asc_story_names(s);
-        int name = asc_walk_one(w, ASC_W_NAME, ASC_EXCEPT, &taken);
+        int name = asc_text_walk_one(w, ASC_W_NAME, ASC_EXCEPT, &taken);
         s->cast[s->n_cast++] = (asc_member){role, name, w->words, w->words, w->words};
         next = list_goes_on(w, s->n_cast, ASC_STORY_CAST, next);
     }
 }
 
-void asc_story_introduce_things(asc_walk *w)
+void asc_story_introduce_things(asc_text_walk *w)
 {
     asc_story *s = &w->story;
     for (asc_word_class next = ASC_W_COMMA; next == ASC_W_COMMA || next == ASC_W_AND;) {
-        asc_walk_any(w, ASC_W_THE);
+        asc_text_walk_any(w, ASC_W_THE);
         asc_recall taken = asc_story_objects(s);
-        int object = asc_walk_one(w, ASC_W_OBJECT, ASC_EXCEPT, &taken);
-        asc_walk_any(w, ASC_W_WAS);
-        asc_walk_any(w, ASC_W_IN);
-        asc_walk_any(w, ASC_W_THE);
+        int object = asc_text_walk_one(w, ASC_W_OBJECT, ASC_EXCEPT, &taken);
+        asc_text_walk_any(w, ASC_W_WAS);
+        asc_text_walk_any(w, ASC_W_IN);
+        asc_text_walk_any(w, ASC_W_THE);
         taken = asc_story_places(s);
-        int place = asc_walk_one(w, ASC_W_PLACE, ASC_EXCEPT, &taken);
+        int place = asc_text_walk_one(w, ASC_W_PLACE, ASC_EXCEPT, &taken);
         s->things[s->n_things++] = (asc_thing){object, place, w->words, w->words};
         next = list_goes_on(w, s->n_things, ASC_STORY_THINGS, next);
     }

@@ -7,7 +7,7 @@
 enum { LONGEST_WORD = 16 };
 
 /* SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014. On [0, 1), 53 bits. */
-static double uniform(asc_walk *walk)
+static double uniform(asc_text_walk *walk)
 {
     uint64_t z = walk->random += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -15,7 +15,7 @@ static double uniform(asc_walk *walk)
     return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
-asc_word_class asc_walk_class(const asc_walk *walk, int word)
+asc_word_class asc_text_walk_class(const asc_text_walk *walk, int word)
 {
     return word < 0 ? ASC_W_NONE : walk->lexicon.word[word].class;
 }
@@ -23,7 +23,7 @@ asc_word_class asc_walk_class(const asc_walk *walk, int word)
 /* ---- a word within its class ---- */
 
 /* How far the last content word turns the order of a class's words: what makes word pairs worth learning. */
-static int turn(const asc_walk *walk, asc_word_class class)
+static int turn(const asc_text_walk *walk, asc_word_class class)
 {
     uint32_t n = (uint32_t)(walk->lexicon.first[class + 1] - walk->lexicon.first[class]);
     uint32_t h = ((uint32_t)walk->context * ASC_W_CLASSES + (uint32_t)class) * 2654435769u;
@@ -32,7 +32,7 @@ static int turn(const asc_walk *walk, asc_word_class class)
 
 /* Half of the draws go by the class's frequencies, half by the same ones turned. A word comes from both: its
  * probability is their sum. */
-static double free_probability(const asc_walk *walk, asc_word_class class, int word)
+static double free_probability(const asc_text_walk *walk, asc_word_class class, int word)
 {
     const asc_lexicon *x = &walk->lexicon;
     int first = x->first[class], n = x->first[class + 1] - first;
@@ -40,7 +40,7 @@ static double free_probability(const asc_walk *walk, asc_word_class class, int w
     return 0.5 * (x->share[word] + x->share[first + (turned < 0 ? turned + n : turned)]);
 }
 
-static int free_draw(asc_walk *walk, asc_word_class class)
+static int free_draw(asc_text_walk *walk, asc_word_class class)
 {
     const asc_lexicon *x = &walk->lexicon;
     double u = 2 * uniform(walk);
@@ -61,7 +61,7 @@ static bool recalls(const asc_recall *recall, int word)
     return false;
 }
 
-static double except_probability(const asc_walk *walk, const asc_recall *recall, int word)
+static double except_probability(const asc_text_walk *walk, const asc_recall *recall, int word)
 {
     double rest = 1;
     for (int i = 0; i < recall->n; i++) {
@@ -70,7 +70,7 @@ static double except_probability(const asc_walk *walk, const asc_recall *recall,
     return recalls(recall, word) ? 0 : walk->lexicon.share[word] / rest;
 }
 
-static int except_draw(asc_walk *walk, asc_word_class class, const asc_recall *recall)
+static int except_draw(asc_text_walk *walk, asc_word_class class, const asc_recall *recall)
 {
     int word;
     do {
@@ -81,7 +81,7 @@ static int except_draw(asc_walk *walk, asc_word_class class, const asc_recall *r
 
 /* Each recalled word is as likely. A reader that has forgotten some of them knows how many, and spreads their part
  * over the words of the class that it does not remember. */
-static double among_probability(const asc_walk *walk, const asc_recall *recall, int word)
+static double among_probability(const asc_text_walk *walk, const asc_recall *recall, int word)
 {
     asc_recall remembered = {.n = 0};
     for (int i = 0; i < recall->n; i++) {
@@ -95,7 +95,7 @@ static double among_probability(const asc_walk *walk, const asc_recall *recall, 
     return (double)(recall->n - remembered.n) / recall->n * except_probability(walk, &remembered, word);
 }
 
-static double probability(const asc_walk *walk, const asc_option *option, int word)
+static double probability(const asc_text_walk *walk, const asc_option *option, int word)
 {
     switch (option->choice) {
     case ASC_FREELY: return free_probability(walk, option->class, word);
@@ -105,7 +105,7 @@ static double probability(const asc_walk *walk, const asc_option *option, int wo
     return 0;
 }
 
-static int draw(asc_walk *walk, const asc_option *option)
+static int draw(asc_text_walk *walk, const asc_option *option)
 {
     switch (option->choice) {
     case ASC_FREELY: return free_draw(walk, option->class);
@@ -117,13 +117,13 @@ static int draw(asc_walk *walk, const asc_option *option)
 
 /* ---- text ---- */
 
-static void stop(asc_walk *walk, asc_status status)
+static void stop(asc_text_walk *walk, asc_status status)
 {
     walk->stopped = true;
     walk->status = status;
 }
 
-static bool make_room(asc_walk *walk)
+static bool make_room(asc_text_walk *walk)
 {
     if (walk->at + LONGEST_WORD <= walk->capacity) {
         return true;
@@ -143,7 +143,7 @@ static bool make_room(asc_walk *walk)
     return true;
 }
 
-static void write_word(asc_walk *walk, int word)
+static void write_word(asc_text_walk *walk, int word)
 {
     if (make_room(walk)) {
         size_t length = (size_t)walk->lexicon.word[word].length;
@@ -153,7 +153,7 @@ static void write_word(asc_walk *walk, int word)
     }
 }
 
-static void cannot_stand(asc_walk *walk, const char *text, size_t length)
+static void cannot_stand(asc_text_walk *walk, const char *text, size_t length)
 {
     bool line_ends = length == 0 && *text == '\n';
     stop(walk, asc_fail(walk->ctx, ASC_ERR_FORMAT, "builtin: line %lld: '%.*s' can't stand after %lld words",
@@ -162,7 +162,7 @@ static void cannot_stand(asc_walk *walk, const char *text, size_t length)
 }
 
 /* The word at the text's position and its length; -1 at the end or if there is none. */
-static int peek_word(asc_walk *walk, size_t *length)
+static int peek_word(asc_text_walk *walk, size_t *length)
 {
     const char *text = walk->text + walk->at;
     size_t left = walk->capacity - walk->at, n = 0;
@@ -178,7 +178,7 @@ static int peek_word(asc_walk *walk, size_t *length)
 }
 
 /* Goes behind the word, and behind the space that parts it from the next one. */
-static void pass_word(asc_walk *walk, size_t length)
+static void pass_word(asc_text_walk *walk, size_t length)
 {
     walk->at += length;
     if (walk->at < walk->capacity && walk->text[walk->at] == ' ') {
@@ -188,7 +188,7 @@ static void pass_word(asc_walk *walk, size_t length)
 
 /* ---- the walk ---- */
 
-static int write_next(asc_walk *walk, const asc_option *options, int total, const asc_option **taken)
+static int write_next(asc_text_walk *walk, const asc_option *options, int total, const asc_option **taken)
 {
     int u = (int)(uniform(walk) * total);
     const asc_option *o = options;
@@ -202,7 +202,7 @@ static int write_next(asc_walk *walk, const asc_option *options, int total, cons
     return word;
 }
 
-static int read_next(asc_walk *walk, const asc_option *options, int n, const asc_option **taken)
+static int read_next(asc_text_walk *walk, const asc_option *options, int n, const asc_option **taken)
 {
     size_t length;
     int word = peek_word(walk, &length);
@@ -210,7 +210,7 @@ static int read_next(asc_walk *walk, const asc_option *options, int n, const asc
         return -1;
     }
     for (int i = 0; i < n && word >= 0; i++) {
-        if (options[i].class == asc_walk_class(walk, word) && options[i].weight > 0) {
+        if (options[i].class == asc_text_walk_class(walk, word) && options[i].weight > 0) {
             *taken = &options[i];
             pass_word(walk, length);
             return word;
@@ -221,7 +221,7 @@ static int read_next(asc_walk *walk, const asc_option *options, int n, const asc
 }
 
 /* Logarithms are slow: probabilities are multiplied for as long as the product is far from the smallest double. */
-static void count_probability(asc_walk *walk, double p)
+static void count_probability(asc_text_walk *walk, double p)
 {
     walk->likelihood *= p;
     if (walk->likelihood < 1e-250) {
@@ -230,7 +230,7 @@ static void count_probability(asc_walk *walk, double p)
     }
 }
 
-int asc_walk_word(asc_walk *walk, const asc_option *options, int n)
+int asc_text_walk_word(asc_text_walk *walk, const asc_option *options, int n)
 {
     if (walk->stopped) {
         return -1;
@@ -260,12 +260,12 @@ int asc_walk_word(asc_walk *walk, const asc_option *options, int n)
     return word;
 }
 
-int asc_walk_one(asc_walk *walk, asc_word_class class, asc_choice choice, const asc_recall *recall)
+int asc_text_walk_one(asc_text_walk *walk, asc_word_class class, asc_choice choice, const asc_recall *recall)
 {
-    return asc_walk_word(walk, &(asc_option){class, 1, choice, recall}, 1);
+    return asc_text_walk_word(walk, &(asc_option){class, 1, choice, recall}, 1);
 }
 
-void asc_walk_line_end(asc_walk *walk)
+void asc_text_walk_line_end(asc_text_walk *walk)
 {
     if (walk->stopped) {
         return;

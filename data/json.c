@@ -103,6 +103,9 @@ asc_status asc_json_write(asc_ctx *ctx, const char *path, json_t *value, size_t 
 {
     char *text = path && !asc_error(ctx) ? json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(digits)) : NULL;
     json_decref(value);
+    if (!text && asc_error(ctx)) {
+        return asc_error(ctx);
+    }
     if (!text) {
         return asc_fail(ctx, ASC_ERR_MEMORY, "%s: out of memory", path ? path : "JSON");
     }

@@ -54,6 +54,9 @@ static asc_status read_file(const place *p, bytes *content)
     status = status || content->at ? status : ASC_ERR_MEMORY;
     for (size_t done = 0; !status && done < content->n;) {
         ssize_t n = read(fd, content->at + done, content->n - done);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
         if (n <= 0) {
             status = asc_fail(p->ctx, ASC_ERR_IO, "%s: %s", p->path, n < 0 ? strerror(errno) : "has become shorter");
         }

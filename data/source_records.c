@@ -416,7 +416,7 @@ static asc_status find_range(asc_source_reader *r)
             return ASC_OK;
         }
     }
-    if (!s->cut && asc_file_cuts(r->data->ctx, s->path, s->cuts)) {
+    if (!s->cut && asc_file_cuts(r->data->ctx, s->path, s->cuts, NULL)) {
         return asc_error(r->data->ctx);
     }
     s->cut = true;

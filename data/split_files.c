@@ -12,17 +12,18 @@
 /* ---- parts of one file ---- */
 
 /* The parts depend on the uncompressed length. */
-asc_status asc_file_cuts(asc_ctx *ctx, const char *path, int64_t cuts[ASC_SPLITS + 1])
+asc_status asc_file_cuts(asc_ctx *ctx, const char *path, int64_t cuts[ASC_SPLITS + 1], int64_t *longest)
 {
     asc_text *text = asc_text_open(ctx, path, 0);
     if (!text) {
         return asc_error(ctx);
     }
     const char *line;
-    size_t bytes;
+    size_t bytes, most = 0;
     asc_status status;
     do {
         status = asc_text_next(text, &line, &bytes);
+        most = bytes > most ? bytes : most;
     } while (!status && line);
     int64_t total = asc_text_bytes(text);
     asc_text_close(text);
@@ -30,6 +31,9 @@ asc_status asc_file_cuts(asc_ctx *ctx, const char *path, int64_t cuts[ASC_SPLITS
     cuts[ASC_SPLIT_VALID] = total - total / 10;
     cuts[ASC_SPLIT_TEST] = total - total / 20;
     cuts[ASC_SPLITS] = total;
+    if (longest) {
+        *longest = (int64_t)most;
+    }
     return status;
 }
 

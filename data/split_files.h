@@ -7,8 +7,9 @@
 enum { ASC_SPLITS = ASC_SPLIT_TEST + 1 };
 
 /* Of one file the last 5 % are test, the 5 % before them valid: split s is the lines that start at byte cuts[s] …
- * cuts[s+1]-1 of the uncompressed text. Takes a pass over the file. Errors of asc_text_next. */
-asc_status asc_file_cuts(asc_ctx *ctx, const char *path, int64_t cuts[ASC_SPLITS + 1]);
+ * cuts[s+1]-1 of the uncompressed text. *longest, unless NULL: the bytes of its longest line. Takes a pass over the
+ * file. Errors of asc_text_next. */
+asc_status asc_file_cuts(asc_ctx *ctx, const char *path, int64_t cuts[ASC_SPLITS + 1], int64_t *longest);
 
 /* Whether a part of a file's name tells the split: "train"; "valid", "validation", "val", "dev"; "test". */
 bool asc_name_tells(const char *name, asc_split_kind kind);

@@ -65,7 +65,8 @@ static asc_status check_rules(asc_ctx *ctx, const char *function, const asc_para
 {
     for (const asc_rule_for *r = rules; r && r->names; r++) {
         if (!is_rule(r->rule)) {
-            return refuse(ctx, function, r->names, (double)r->rule, "one of asc_rule");
+            return asc_fail(ctx, ASC_ERR_ARG, "%s: rules: the rule of '%s' is %d, expected one of asc_rule", function,
+                            r->names, (int)r->rule);
         }
         int i = 0, n = asc_params_count(params);
         while (i < n && asc_fnmatch(r->names, asc_params_name(params, i), 0) != 0) {
@@ -276,7 +277,7 @@ static asc_optim *make(asc_ctx *ctx, asc_params *params, const char *names, cons
         return NULL;
     }
     if (asc_params_count(params) && asc_ctx_of(asc_params_at(params, 0)) != ctx) { /* a list is of one context */
-        asc_fail_on(ctx, ASC_ERR_ARG, names, " belongs to another context");
+        asc_fail(ctx, ASC_ERR_ARG, "%s belongs to another context", names);
         return NULL;
     }
     asc_optim *o = asc_alloc(ctx, sizeof *o);

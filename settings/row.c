@@ -307,15 +307,17 @@ static void clear_one(asc_ctx *ctx, const asc_setting *row, void *values)
         char *text = *(char **)field;
         asc_free(ctx, text, text ? strlen(text) + 1 : 0);
         *(char **)field = NULL;
+    } else if (row->flags & ASC_SETTING_PER_HEAD && row->type == ASC_SETTING_REAL) {
+        asc_reals *list = field;
+        asc_free(ctx, list->at, list->at ? (size_t)list->n * sizeof *list->at : 0);
+        *list = (asc_reals){0};
     } else if (row->type == ASC_SETTING_INTS || row->type == ASC_SETTING_HEADS || row->type == ASC_SETTING_TUPLES ||
                row->flags & ASC_SETTING_PER_HEAD) {
-        free_ints(ctx, field); /* reals are as large, and tuples begin so */
+        free_ints(ctx, field); /* tuples begin so */
     }
 }
 
-_Static_assert(sizeof(asc_ints) == sizeof(asc_reals) && sizeof(int64_t) == sizeof(double) &&
-                   offsetof(asc_ints, at) == offsetof(asc_tuples, at),
-               "lists are freed alike");
+_Static_assert(offsetof(asc_ints, at) == offsetof(asc_tuples, at), "lists are freed alike");
 
 void asc_values_clear(asc_ctx *ctx, const asc_setting *table, void *values)
 {
@@ -569,5 +571,5 @@ json_t *asc_setting_parse(asc_ctx *ctx, const asc_setting *row, const char *name
         asc_fail_on(ctx, ASC_ERR_ARG, name, ": got '%s', expected %s", text, expected);
         return NULL;
     }
-    return value ? value : (no_memory(ctx), NULL);
+    return value;
 }

@@ -41,7 +41,7 @@ asc_status asc_stats_interval(asc_ctx *ctx, const double *x, int64_t n, double p
         return status;
     }
     if (!(p > 0 && p < 1)) {
-        return asc_fail_on(ctx, ASC_ERR_ARG, "p", ": got %g, expected a probability between 0 and 1", p);
+        return asc_fail(ctx, ASC_ERR_ARG, "stats_interval: p: got %g, expected a probability between 0 and 1", p);
     }
     double std, mean = asc_stats_mean(ctx, x, n, &std);
     if (asc_error(ctx)) {

@@ -120,6 +120,15 @@ static inline size_t asc_scopes_begun(const asc_ctx *ctx) /* and not ended */
  * one that it has. Nothing without an error. */
 void asc_error_place(asc_ctx *ctx, const char *place);
 
+/* Puts "WHERE: " before the message of the context's error and `after` after it, if there is one; "" for none. It is
+ * about what WHERE names then, and no argument of the caller's. */
+void asc_error_extend(asc_ctx *ctx, const char *where, const char *after);
+
+/* Where wrong arguments came from a file, it is the file that is wrong: ASC_ERR_ARG becomes ASC_ERR_FORMAT with
+ * "FILE: " before the message in place of what the argument stood in, "" for one that names the file already. Other
+ * errors stay. */
+void asc_error_blame(asc_ctx *ctx, const char *file);
+
 /* An error, or none, that is put by while something else is done that may fail; the context has none then. */
 typedef struct asc_error_state {
     asc_status status;

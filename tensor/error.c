@@ -127,3 +127,27 @@ void asc_error_place(asc_ctx *ctx, const char *place)
         memcpy(ctx->message, message, sizeof message);
     }
 }
+
+/* Gives the error another status, and another message, about no argument of the caller's. */
+static void restate(asc_ctx *ctx, asc_status status, const char *where, const char *message, const char *after)
+{
+    char text[800];
+    snprintf(text, sizeof text, "%s%s%s%s", where, *where ? ": " : "", message, after);
+    asc_error_clear(ctx);
+    asc_fail(ctx, status, "%s", text);
+}
+
+void asc_error_extend(asc_ctx *ctx, const char *where, const char *after)
+{
+    if (asc_error(ctx) != ASC_OK) {
+        restate(ctx, asc_error(ctx), where, asc_error_message(ctx), after);
+    }
+}
+
+void asc_error_blame(asc_ctx *ctx, const char *file)
+{
+    if (asc_error(ctx) == ASC_ERR_ARG) {
+        asc_error_place(ctx, "");
+        restate(ctx, ASC_ERR_FORMAT, file, asc_error_message(ctx), "");
+    }
+}

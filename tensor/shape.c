@@ -135,11 +135,11 @@ static void copy_run(void *dst, asc_dtype dd, int64_t ds, const void *src, asc_d
         memcpy(dst, src, (size_t)n * size);
     } else if (dd == sd && size == 4) {
         for (int64_t i = 0; i < n; i++) {
-            ((uint32_t *)dst)[i * ds] = ((const uint32_t *)src)[i * ss];
+            memcpy((char *)dst + i * ds * 4, (const char *)src + i * ss * 4, 4);
         }
     } else if (dd == sd && size == 8) {
         for (int64_t i = 0; i < n; i++) {
-            ((uint64_t *)dst)[i * ds] = ((const uint64_t *)src)[i * ss];
+            memcpy((char *)dst + i * ds * 8, (const char *)src + i * ss * 8, 8);
         }
     } else {
         for (int64_t i = 0; i < n; i++) {

@@ -42,9 +42,12 @@ has() {
 
 # lacks FILE PATTERN
 lacks() {
-    grep -q -e "$2" "$1" || return
-    fail "a line of $1 matches '$2':"
-    cat "$1"
+    grep -q -e "$2" "$1"
+    case $? in
+    0) fail "a line of $1 matches '$2':" && cat "$1" ;;
+    1) ;;
+    *) fail "$1 can't be searched for '$2'" ;;
+    esac
 }
 
 # lines FILE N
@@ -73,9 +76,9 @@ field() {
     sed -n 's/.*"'"$1"'": *\([-+0-9.e]*\).*/\1/p'
 }
 
-# json CONDITION: python3 finds that the object in the file out, d, fulfils it; without python3 nothing is asked.
+# json CONDITION: python3 finds that the object in the file out, d, fulfils it; without python3 that is left out.
 json() {
-    have_python || return 0
+    have_python || { left_out "needs Python: $1" && return; }
     "$python" -c "
 import json, sys
 d = json.load(open('out'))

@@ -128,6 +128,21 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+asc_status asc_trainer_spares_test(const asc_trainer *t, bool aloud)
+{
+    asc_status status = asc_error(t->ctx);
+    if (status == ASC_ERR_MEMORY || status == ASC_ERR_INTERRUPTED) {
+        return status;
+    }
+    char text[500];
+    snprintf(text, sizeof text, "goes without a test split: %.400s", asc_error_message(t->ctx));
+    asc_error_clear(t->ctx);
+    if (aloud) {
+        asc_trainer_say(t, text);
+    }
+    return ASC_OK;
+}
+
 /* The longest that the run sees; 0: streams. */
 static int64_t longest_input(const asc_trainer *t)
 {
@@ -146,8 +161,8 @@ static int64_t default_block(const asc_trainer *t)
         return longest;
     }
     asc_split *test = asc_split_load(t->data, ASC_SPLIT_TEST, t->tokenizer);
-    if (!test) {
-        asc_error_clear(t->ctx); /* training needs no test split */
+    if (!test && asc_trainer_spares_test(t, false)) {
+        return 0;
     }
     longest = larger(longest, larger(longest_of(t, test), asc_dataset_longest(t->data)));
     asc_split_free(t->ctx, test);

@@ -53,13 +53,16 @@ static asc_status read_number(const maker *m, const char *text, double most, dou
 static asc_status read_optimizer(const maker *m, const char *text, int *which)
 {
     const asc_setting *row = asc_setting_find(asc_train_settings, "optimizer");
+    char expected[100] = "one of ";
     for (int i = 0; row->choices[i]; i++) {
         if (strcmp(row->choices[i], text) == 0) {
             *which = i;
             return ASC_OK;
         }
+        size_t n = strlen(expected);
+        snprintf(expected + n, sizeof expected - n, "%s%s", i > 0 ? ", " : "", row->choices[i]);
     }
-    return refuse(m, text, "adamw, sgd or muon");
+    return refuse(m, text, expected);
 }
 
 /* "KEY=VALUE" */
@@ -217,8 +220,10 @@ asc_optim *asc_optimizer_new(asc_ctx *ctx, const asc_values *v, asc_lm *lm)
         return NULL;
     }
     m.optim = asc_optim_new(ctx, params, &options);
-    if (!m.optim) {
+    if (!m.optim && asc_error(ctx) == ASC_ERR_ARG && all.n > 0) {
         asc_error_extend(ctx, "param_groups", "");
+    } else if (!m.optim) {
+        return NULL;
     } else if (scale_rates(&m) || apply_groups(&m, &all)) {
         asc_optim_free(m.optim);
         return NULL;

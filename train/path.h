@@ -25,13 +25,4 @@ void asc_path_make_parents(const char *path);
 /* Brings the entry of `path` in its folder to the disk, where the system can do that. */
 void asc_path_sync(const char *path);
 
-/* Puts "WHERE: " before the message of the context's error and `after` after it, if there is one; "" for none. It is
- * about what WHERE names then, and no argument of the caller's. */
-void asc_error_extend(asc_ctx *ctx, const char *where, const char *after);
-
-/* Where wrong arguments came from a file, it is the file that is wrong: ASC_ERR_ARG becomes ASC_ERR_FORMAT with
- * "FILE: " before the message in place of what the argument stood in, "" for one that names the file already. Other
- * errors stay. */
-void asc_error_blame(asc_ctx *ctx, const char *file);
-
 #endif

@@ -51,7 +51,6 @@ static int64_t count_steps(const asc_trainer *t)
     return v->steps == 0 ? by_epochs : v->epochs == 0 || v->steps < by_epochs ? v->steps : by_epochs;
 }
 
-/* The learning rate at the end: a tenth of the highest unless it was given. */
 static asc_status fail_short(const asc_trainer *t, int64_t block)
 {
     int64_t n = t->train->n_tokens;
@@ -175,8 +174,8 @@ static json_t *describe_checksums(asc_trainer *t)
     if (split) {
         snprintf(test, sizeof test, "%08" PRIx32, split->checksum);
         asc_split_free(t->ctx, split);
-    } else {
-        asc_error_clear(t->ctx); /* training needs no test split */
+    } else if (asc_trainer_spares_test(t, true)) {
+        return NULL;
     }
     const char *encoder = t->encoder ? asc_encoder_fingerprint(t->encoder) : NULL;
     return json_pack("{s:s, s:s, s:s*, s:s, s:s*}", "train", train, "valid", valid, "test", *test ? test : NULL,
@@ -511,7 +510,7 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
                      .folder = {.ctx = ctx, .fd = -1}, .metrics = {.fd = -1}, .state = asc_state_start(),
                      .stranger = asc_best_none(), .saved_step = -1, .start_s = asc_clock(), .invoked_s = asc_clock()};
     t.progress.valid.loss = t.whole.loss = NAN;
-    asc_set_nan_check(ctx, settings->values.debug_nan);
+    bool checked = asc_set_nan_check(ctx, settings->values.debug_nan);
     asc_train_end end = ASC_TRAIN_END_STEPS;
     asc_span span;
     asc_span_begin(ctx, &span, "set-up");
@@ -528,7 +527,7 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
     }
     asc_ranks_end(&t);
     clear(&t);
-    asc_set_nan_check(ctx, false);
+    asc_set_nan_check(ctx, checked);
     return status;
 }
 

@@ -93,6 +93,8 @@ asc_status asc_held_compare(asc_ctx *ctx, const char *path, const char *held, js
  * one starts from, or NULL. */
 asc_status asc_trainer_open_data(asc_trainer *t, const char *run, bool resume, asc_model *init);
 asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind); /* a split of its data, by way of the cache */
+asc_status asc_trainer_spares_test(const asc_trainer *t, bool aloud); /* clears why there is no test split, but for want
+                                                                       * of memory, and says it, if aloud */
 asc_status asc_trainer_open_lm(asc_trainer *t, const asc_model *init);
 
 /* open_encoder.c: of a model of pairs: the frozen encoder that the settings name, before the model, which takes its
@@ -183,15 +185,15 @@ asc_status asc_run_up(const asc_stepper *s, asc_lm_carried *carried, int64_t row
 /* Of stream number i, a batch's shard: the rows that carry something, and the tokens that each has read. */
 int64_t asc_streams_rows(const asc_trainer *t, int64_t i, int64_t *tokens);
 
-/* ---- ranks.c, follow.c: several processes; with one nothing is done ---- */
+/* ---- ranks/: several processes; with one nothing is done ---- */
 
 /* After data and model are open: all wait for each other, and have the same work. An error of one is all's. ASC_ERR_IO:
  * another build, other data or settings. */
 asc_status asc_ranks_agree_on_work(asc_trainer *t);
-/* ranks_data.c: rank 0's vocabulary, splits and what the model has from them to the others, if the settings say so: on
+/* ranks/data.c: rank 0's vocabulary, splits and what the model has from them to the others, if the settings say so: on
  * all ranks, after an error, too, which then is all's. */
 asc_status asc_ranks_share_data(asc_trainer *t);
-/* ranks_optim.c: after rank 0 has opened the folder all have what it has; of a divided optimiser each its share, of a
+/* ranks/optim.c: after rank 0 has opened the folder all have what it has; of a divided optimiser each its share, of a
  * resumed run from rank 0's checkpoint. */
 asc_status asc_ranks_begin(asc_trainer *t);
 /* Puts the averages in the place of the training's parameters, where `lm` is its model and there are any; the next call

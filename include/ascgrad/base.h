@@ -213,7 +213,7 @@ typedef struct asc_machine {
     const char *products_refused; /* NULL, or an ASCGRAD_PRODUCTS that is neither, and was passed over; borrowed */
 } asc_machine;
 
-/* Facts about the machine and the libraries; the other strings are static. Sets nothing, needs no context. */
+/* Facts about the machine and the libraries; the other strings are static. Needs no context. */
 ASC_API asc_machine asc_machine_info(void);
 
 /* What the machine's float32 matrix product reaches on the context's threads, in GFLOP/s: the best of several runs of

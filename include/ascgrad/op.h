@@ -157,8 +157,9 @@ typedef const asc_op *const *asc_plugin_fn(unsigned abi);
 /* Names the part of a model that the calls from here on belong to, for error messages; NULL: none.
  * Borrowed until it is set again. Returns what it was. */
 ASC_API const char *asc_set_label(asc_ctx *ctx, const char *label);
-/* With `check`, the first value that is not finite is an error (ASC_ERR_NONFINITE) that names op, label and tensor. */
-ASC_API void asc_set_nan_check(asc_ctx *ctx, bool check);
+/* With `check`, the first value that is not finite is an error (ASC_ERR_NONFINITE) that names op, label and tensor.
+ * Returns what it was. */
+ASC_API bool asc_set_nan_check(asc_ctx *ctx, bool check);
 /* With `rehearse`, ops and backward passes compute nothing: shapes are checked and memory is taken, but what tensors
  * hold has no meaning. So asc_flops and asc_memory tell what a step will cost before it is made, but for what ops take
  * while they run. Gradients are to be cleared after it. */

@@ -220,10 +220,10 @@ typedef struct asc_train_result {
 /* Trains a model into the new folder `run`, or goes on with the training in it (`settings` from
  * asc_settings_resume). Paths in `settings` become absolute. `hooks` and `result` may be NULL; `result` is filled
  * in on ASC_OK and ASC_ERR_INTERRUPTED. ASC_ERR_ARG: wrong or missing settings, `run` exists, or another process
- * trains in it; ASC_ERR_IO; ASC_ERR_FORMAT: a file of `run` is damaged, or not the run's, which then stays as it was;
- * ASC_ERR_NONFINITE: a loss or gradient norm is not finite, `run` keeps the last checkpoint and the best model;
- * ASC_ERR_INTERRUPTED: a hook asked for it, and all is saved; ASC_ERR_MEMORY, also where a step would need more than
- * there is; ASC_ERR_IO, too, where the file system has no room for the run's files. */
+ * trains in it; ASC_ERR_IO, also where the file system has no room for the run's files; ASC_ERR_FORMAT: a file of
+ * `run` is damaged, or not the run's, which then stays as it was; ASC_ERR_NONFINITE: a loss or gradient norm is not
+ * finite, `run` keeps the last checkpoint and the best model; ASC_ERR_INTERRUPTED: a hook asked for it, and all is
+ * saved; ASC_ERR_MEMORY, also where a step would need more than there is. */
 ASC_API asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool resume,
                              const asc_train_hooks *hooks, asc_train_result *result);
 
@@ -265,8 +265,8 @@ ASC_API int64_t asc_sample_after(asc_ctx *ctx, asc_tensor logits, const int32_t 
 /* Continues `prompt` (n >= 0 tokens) by `count` tokens, each given to `token` as it comes; false ends it. A model that
  * streams (asc_lm_streams) remembers all of it. Of others, when the cache of asc_lm_block tokens is full, the newest
  * half is kept; repeat_penalty applies to all tokens of prompt and continuation nevertheless. An empty prompt starts
- * from the end of a line, or from token 0; it may be NULL, and with count 0 so may `sampling`. ASC_ERR_ARG;
- * ASC_ERR_NONFINITE; ASC_ERR_MEMORY. */
+ * from the end of a line, or from token 0; it may be NULL, and with count 0 so may `sampling`. Leaves dropout at 0.
+ * ASC_ERR_ARG; ASC_ERR_NONFINITE; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *prompt, int64_t n, int64_t count,
                                 const asc_sampling *sampling, bool (*token)(void *user, int32_t id), void *user);
 

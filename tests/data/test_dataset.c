@@ -64,6 +64,33 @@ START_TEST(a_file_is_cut_at_line_ends)
 }
 END_TEST
 
+/* As text8 is one; and where a long line leaves one of the splits without the beginning of another. */
+START_TEST(lines_too_long_for_the_splits_are_cut_between_words)
+{
+    char text[2001] = "";
+    for (int i = 0; i < 200; i++) {
+        sprintf(text + 10 * i, "number%03d ", i);
+    }
+    char train[2001], valid[2001], test[2001];
+    sprintf(train, "%.1809s", text); /* up to the blank behind byte 1800 */
+    sprintf(valid, "%.100s", text + 1809);
+    sprintf(test, "%.91s", text + 1909);
+    check_split(spill_text("one", text), ASC_SPLIT_TRAIN, train);
+    check_split(path, ASC_SPLIT_VALID, valid);
+    check_split(path, ASC_SPLIT_TEST, test);
+    text[499] = text[1849] = '\n'; /* the second of three lines is of training and valid, the third of valid and test */
+    check_split(spill_text("three", text), ASC_SPLIT_TRAIN, (train[499] = '\n', train));
+    check_split(path, ASC_SPLIT_VALID, (valid[40] = '\n', valid));
+    check_split(path, ASC_SPLIT_TEST, test);
+    for (int i = 0; i < 1000; i++) { /* no blanks: é after é */
+        memcpy(text + 2 * i, "\xc3\xa9", 2);
+    }
+    text[1999] = 'a', text[1998] = 'a';
+    sprintf(valid, "%.100s", text);
+    check_split(spill_text("letters", text), ASC_SPLIT_VALID, valid);
+}
+END_TEST
+
 START_TEST(a_folder_has_a_file_for_each_split)
 {
     spill_text("wiki.train.tokens", "training\n");
@@ -117,7 +144,7 @@ START_TEST(names_what_is_no_data_set)
     ck_assert_ptr_null(load(path, ASC_SPLIT_TRAIN, "word"));
     expect_error_with(ASC_ERR_FORMAT, "the train split has no words");
     ck_assert_ptr_null(load(spill_text("one", "all of it in one line\n"), ASC_SPLIT_TEST, "word"));
-    expect_error_with(ASC_ERR_FORMAT, "the test split has 0 bytes and 0 tokens, expected 2 or more");
+    expect_error_with(ASC_ERR_FORMAT, "the test split has 1 bytes and 1 tokens, expected 2 or more");
     ck_assert_ptr_null(load(spill("binary", "a\n\xff\xfe\n", 5), ASC_SPLIT_TRAIN, "word"));
     expect_error_with(ASC_ERR_FORMAT, "line 2: byte 0xff at offset 2");
     asc_dataset *data = asc_dataset_open(ctx, in_folder("one"));
@@ -367,6 +394,7 @@ int main(void)
 {
     TCase *all = tcase_create("all");
     tcase_add_test(all, a_file_is_cut_at_line_ends);
+    tcase_add_test(all, lines_too_long_for_the_splits_are_cut_between_words);
     tcase_add_test(all, a_folder_has_a_file_for_each_split);
     tcase_add_test(all, names_what_is_no_data_set);
     tcase_add_test(all, the_builtin_corpus_knows_its_entropy);

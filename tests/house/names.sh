@@ -5,9 +5,6 @@ set -u
 LC_ALL=C
 export LC_ALL
 
-# Names that are known to be declared twice. None is the goal.
-exceptions='asc_walk'
-
 . "$abs_top_srcdir/tests/house/folders.sh"
 cd "$abs_top_builddir" || exit 99
 scratch=$(mktemp -d) || exit 99
@@ -33,12 +30,6 @@ if [ $compiled = no ] && [ ! -s "$scratch/messages" ]; then
     exit 1
 fi
 
-failed=0
-for name in $exceptions; do
-    grep -qw "$name" "$scratch/messages" || { echo "declared once: take $name off the exceptions"; failed=1; }
-    grep -vw "$name" "$scratch/messages" >"$scratch/rest"
-    mv "$scratch/rest" "$scratch/messages"
-done
-[ -s "$scratch/messages" ] || exit $failed
+[ -s "$scratch/messages" ] || exit 0
 cat "$scratch/messages"
 exit 1

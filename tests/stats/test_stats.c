@@ -414,7 +414,7 @@ START_TEST(intervals_of_means)
     ck_assert_int_eq(asc_stats_interval(ctx, x, 1, .95, &low, &high), ASC_OK);
     ck_assert(isnan(low) && isnan(high));
     ck_assert_int_eq(asc_stats_interval(ctx, x, 2, 1, &low, &high), ASC_ERR_ARG);
-    expect_error(ASC_ERR_ARG, "p: got 1, expected a probability between 0 and 1");
+    expect_error(ASC_ERR_ARG, "stats_interval: p: got 1, expected a probability between 0 and 1");
 }
 END_TEST
 

@@ -258,7 +258,7 @@ static const struct {
     {"tok_emb*:lr", "param_groups: got 'lr', expected lr=R, decay=W or optimizer=NAME"},
     {"tok_emb*:lr=-1", "param_groups: got '-1', expected a number from 0 to 1000"},
     {"tok_emb*:decay=nan", "param_groups: got 'nan', expected a number from 0 to 1000"},
-    {"tok_emb*:optimizer=lion", "param_groups: got 'lion', expected adamw, sgd or muon"},
+    {"tok_emb*:optimizer=lion", "param_groups: got 'lion', expected one of adamw, sgd, muon"},
     {"tok_emb*:lr=1;nothing:lr=1", "no parameter has a name like 'nothing'"},
 };
 

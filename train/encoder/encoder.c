@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "data/file.h"
+#include "tensor/ctx.h"
 #include "tensor/need.h"
 #include "train/path.h"
 

@@ -4,6 +4,7 @@
 
 #include <program/names.h>
 
+#include "tensor/ctx.h"
 #include "train/experiment/experiment.h"
 #include "train/settings.h"
 
@@ -317,16 +318,23 @@ static asc_status define_parts(asc_ctx *ctx, json_t *def, const json_t *given, c
 
 static asc_status refuse_scale(asc_ctx *ctx, json_t *scales, const char *scale)
 {
+    enum { MOST = 32 };
     char list[300] = "full";
-    const char *name;
+    const char *name, *names[MOST + 1] = {"full"};
+    int count = 1;
     json_t *value;
     json_object_foreach(scales, name, value) {
         size_t n = strlen(list);
         if (strcmp(name, "full") != 0) {
             snprintf(list + n, sizeof list - n, ", %s", name);
+            names[count] = name;
+            count += count < MOST - 1;
         }
     }
-    return asc_fail_on(ctx, ASC_ERR_ARG, "scale", ": there is no '%s', expected one of %s", scale, list);
+    names[count] = NULL;
+    const char *guess = asc_name_guess(scale, names);
+    return asc_fail_on(ctx, ASC_ERR_ARG, "scale", guess ? ": there is no '%s', expected one of %s; did you mean '%s'?"
+                                                        : ": there is no '%s', expected one of %s", scale, list, guess);
 }
 
 /* Of systems that are there, and no seeds that all have. */

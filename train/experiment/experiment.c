@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "data/json.h"
+#include "tensor/ctx.h"
 #include "tensor/need.h"
 #include "train/settings.h"
 

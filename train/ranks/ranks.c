@@ -116,9 +116,15 @@ typedef struct tensor_head {
     int64_t shape[ASC_MAX_DIMS];
 } tensor_head;
 
+static size_t bytes_of(asc_tensor tensor)
+{
+    return (size_t)asc_numel(tensor) * asc_dtype_size(asc_dtype_of(tensor));
+}
+
+/* Their numbers go once the other has room for them. With an error here it is told so, by -1. */
 static void send_params(asc_ctx *ctx, int to, const asc_params *params)
 {
-    int32_t n = asc_params_count(params);
+    int32_t n = asc_error(ctx) ? -1 : asc_params_count(params), ready = 0;
     asc_comm_send(ctx, to, &n, sizeof n);
     for (int i = 0; i < n && !asc_comm_lost(ctx); i++) {
         asc_array a = asc_array_of(asc_params_at(params, i));
@@ -126,24 +132,31 @@ static void send_params(asc_ctx *ctx, int to, const asc_params *params)
         snprintf(head.name, sizeof head.name, "%s", asc_params_name(params, i));
         memcpy(head.shape, a.shape, (size_t)a.ndim * sizeof *a.shape);
         asc_comm_send(ctx, to, &head, sizeof head);
-        asc_comm_send(ctx, to, asc_data(asc_params_at(params, i)), (size_t)a.numel * asc_dtype_size(a.dtype));
+    }
+    asc_comm_receive(ctx, to, &ready, sizeof ready);
+    for (int i = 0; i < n && ready && !asc_comm_lost(ctx); i++) {
+        asc_comm_send(ctx, to, asc_data(asc_params_at(params, i)), bytes_of(asc_params_at(params, i)));
     }
 }
 
-static void receive_params(asc_ctx *ctx, int from, asc_params *params)
+/* Whether all have come. With an error here what is sent is heard all the same: who sends must not wait. */
+static bool receive_params(asc_ctx *ctx, int from, asc_params *params)
 {
     int32_t n = 0;
     asc_comm_receive(ctx, from, &n, sizeof n);
-    for (int i = 0; i < n && !asc_error(ctx); i++) {
+    for (int i = 0; i < n && !asc_comm_lost(ctx); i++) {
         tensor_head head;
         asc_comm_receive(ctx, from, &head, sizeof head);
-        asc_tensor tensor = asc_empty(ctx, (asc_dtype)head.dtype, head.ndim, head.shape);
         if (!asc_error(ctx)) {
-            asc_comm_receive(ctx, from, asc_data_mut(tensor),
-                             (size_t)asc_numel(tensor) * asc_dtype_size((asc_dtype)head.dtype));
-            asc_params_add(params, head.name, tensor, false);
+            asc_params_add(params, head.name, asc_empty(ctx, (asc_dtype)head.dtype, head.ndim, head.shape), false);
         }
     }
+    int32_t ready = !asc_error(ctx);
+    asc_comm_send(ctx, from, &ready, sizeof ready);
+    for (int i = 0; i < n && ready && !asc_comm_lost(ctx); i++) {
+        asc_comm_receive(ctx, from, asc_data_mut(asc_params_at(params, i)), bytes_of(asc_params_at(params, i)));
+    }
+    return n >= 0 && !asc_error(ctx);
 }
 
 /* What a shard's stream carries goes from one rank to another. */
@@ -151,15 +164,15 @@ static void move_stream(asc_trainer *t, int64_t i, int from, int to)
 {
     int rank = asc_comm_rank(t->ctx);
     int64_t tokens, rows = asc_streams_rows(t, i, &tokens);
-    if (rows == 0 || from == to || (rank != from && rank != to) || asc_error(t->ctx)) {
+    if (rows == 0 || from == to || (rank != from && rank != to)) {
         return;
     }
     asc_scope_begin(t->ctx);
     asc_params *of_one = asc_params_new(t->ctx);
-    if (of_one && rank == from && asc_lm_carried_save(t->streams[i], of_one) == ASC_OK) {
+    if (rank == from) {
+        asc_lm_carried_save(t->streams[i], of_one);
         send_params(t->ctx, to, of_one);
-    } else if (of_one && rank == to) {
-        receive_params(t->ctx, from, of_one);
+    } else if (receive_params(t->ctx, from, of_one)) {
         asc_lm_carried_load(t->streams[i], of_one, rows, tokens);
     }
     asc_params_free(of_one);

@@ -27,7 +27,7 @@ void asc_ranks_move_streams(asc_trainer *t, bool gather);
 /* To the others, from rank 0. */
 void asc_ranks_tell(asc_trainer *t, asc_rank_command c);
 
-/* ranks_optim.c: of a divided optimiser what rank 0 asks for. */
+/* optim.c: of a divided optimiser what rank 0 asks for. */
 void asc_ranks_hand_over(asc_trainer *t, const asc_rank_command *c);
 
 #endif

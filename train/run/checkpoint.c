@@ -289,6 +289,9 @@ asc_status asc_checkpoint_read(asc_ctx *ctx, const char *path, asc_lm *lm, asc_o
 {
     asc_safetensors *file = asc_format_open(ctx, path, true);
     if (file) {
+        if (asc_format_version(file) > 1) { /* of an earlier one more is to be said */
+            asc_format_note(file);
+        }
         read_all(ctx, file, path, lm, optim, state, carried);
         asc_error_blame(ctx, ""); /* the file is named */
     }

@@ -439,7 +439,7 @@ void asc_claim_drop(asc_claim *c)
     close(c->quit[1]);
     pthread_join(c->beat, NULL);
     close(c->quit[0]);
-    mark right;
+    mark right = {.fd = -1};
     asc_claim_holder other;
     outcome got = take_right(&right, c->mark.path, c->mark.own.id, &other);
     if (got == TAKEN) { /* nobody replaces it meanwhile */

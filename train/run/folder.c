@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "data/file.h"
+#include "tensor/ctx.h"
 #include "train/run/claim.h"
 #include "train/run/format.h"
 #include "train/run/no_run.h"
@@ -250,14 +251,15 @@ static void remove_leftovers(asc_folder *f)
     }
 }
 
-/* The evaluation that a model file is of; none if there is no such file, or if it is one that does not say. `note`: the
- * user is told where it has no checksum. */
+/* The evaluation that a model file is of; none if there is no such file, or if it is one that does not say. `note`: it
+ * is looked at as a whole, and the user is told where it has no checksum. */
 static asc_status read_evaluation(asc_folder *f, const char *path, bool note, asc_best *best)
 {
     *best = asc_best_none();
     asc_safetensors *file = asc_path_exists(path) ? asc_format_open(f->ctx, path, true) : NULL;
     if (file && note) {
         asc_format_note(file);
+        asc_format_check_tensors(file);
     }
     if (file && (asc_format_version(file) > 1 || asc_safetensors_metadata(file, "step"))) {
         asc_format_int(file, "step", 0, INT64_MAX, &best->step);

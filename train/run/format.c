@@ -55,6 +55,15 @@ void asc_format_note(const asc_safetensors *file)
     }
 }
 
+asc_status asc_format_check_tensors(const asc_safetensors *file)
+{
+    const asc_safetensors_entry *e;
+    for (int64_t i = 0; (e = asc_safetensors_at(file, i)) && !asc_error(file->ctx); i++) {
+        asc_release(asc_safetensors_read(file->ctx, file, e->name, ASC_SAFETENSORS_STORED));
+    }
+    return asc_error(file->ctx);
+}
+
 /* ---- numbers ---- */
 
 /* The file may be an old one, whose metadata nothing protects. */
