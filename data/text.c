@@ -164,7 +164,7 @@ static asc_status check_line(asc_text *text, const char *line, size_t bytes)
 /* Passes over the byte order mark that some programs begin a file with, in the first line. */
 static void skip_mark(asc_text *text, size_t *bytes)
 {
-    bool may = text->file && !(text->flags & ASC_TEXT_OWN) && text->lines == 0;
+    bool may = text->file && !text->flags && text->lines == 0;
     if (may && *bytes >= 3 && memcmp(text->data + text->begin, "\xef\xbb\xbf", 3) == 0) {
         text->begin += 3;
         text->skipped = 3;

@@ -337,7 +337,7 @@ START_TEST(rules_that_are_none)
     expect_error(ASC_ERR_ARG, "optim_new: rule is 7, expected one of asc_rule");
     const asc_rule_for unknown[] = {{"a.*", (asc_rule)9}, {NULL, 0}}, typo[] = {{"*wieght", ASC_RULE_MUON}, {NULL, 0}};
     ck_assert_ptr_null(asc_optim_new(ctx, params, &(asc_optim_options){.rules = unknown}));
-    expect_error(ASC_ERR_ARG, "optim_new: a.* is 9, expected one of asc_rule");
+    expect_error(ASC_ERR_ARG, "optim_new: rules: the rule of 'a.*' is 9, expected one of asc_rule");
     ck_assert_ptr_null(asc_optim_new(ctx, params, &(asc_optim_options){.rules = typo}));
     expect_error(ASC_ERR_ARG, "optim_new: rules: no parameter has a name like '*wieght'");
     asc_params_free(params);
