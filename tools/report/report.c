@@ -44,6 +44,7 @@ static json_t *read_wants(const asc_experiment *e, const struct args *args)
         json_t *name = number ? json_integer(*at - '0') : cli_json_text(at, n);
         if (!report_knows_figure(name)) {
             const char *text = json_string_value(name), *guess = text ? report_guess_figure(text) : NULL;
+            json_decref(name);
             cli_wrong_usage(guess ? "--figures: got '%.*s', expected of " REPORT_FIGURES "; did you mean '%s'?"
                                   : "--figures: got '%.*s', expected of " REPORT_FIGURES, (int)n, at, guess);
         }
