@@ -81,12 +81,10 @@ asc_status asc_comm_exchange(asc_ctx *ctx, int other, const void *out, void *in,
         memset(in, 0, in_bytes);
         return ASC_ERR_IO;
     }
-    if (!ctx->comm.exchange && take_turns(ctx, other, out, in, out_bytes, in_bytes)) {
-        memset(in, 0, in_bytes);
-        return ASC_ERR_IO;
-    }
     if (!ctx->comm.exchange) {
-        return ASC_OK;
+        asc_status status = take_turns(ctx, other, out, in, out_bytes, in_bytes);
+        memset(in, 0, status ? in_bytes : 0);
+        return status;
     }
     if (out_bytes + in_bytes > 0 && ctx->comm.exchange(ctx->comm.user, other, out, in, out_bytes, in_bytes)) {
         memset(in, 0, in_bytes);

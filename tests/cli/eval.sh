@@ -100,7 +100,10 @@ ln text.txt text.too
 status 2 "$ASCGRAD" eval run --data text.txt --per-token text.too
 same text.txt text.before
 status 2 "$ASCGRAD" eval run/model.safetensors --per-token run/config.json
+has err 'which is what is read'
 status 2 "$ASCGRAD" eval run --tokenizer wordpiece:text.txt --per-token text.txt
+has err 'which is what is read'
+same text.txt text.before
 printf '{"text": "a b c"}\n' > 'of:one.jsonl'
 cp of:one.jsonl dev.jsonl
 cp of:one.jsonl of.before
