@@ -46,7 +46,7 @@ static const struct {
      " \"eval_every\": 200}"},
     {"wikitext2-6l", "the papers' small model: 6 layers of width 256, block 128, 20 epochs",
      "{\"layers\": 6, \"dim\": 256, \"ffn\": 1024, \"heads\": 4, \"block\": 128, \"batch\": 32, \"dropout\": 0.1,"
-     " \"lr\": 6e-4, \"min_lr\": 6e-5, \"warmup\": 100, \"schedule\": \"cosine\", \"weight_decay\": 0.1,"
+     " \"lr\": 1e-3, \"min_lr\": 6e-5, \"warmup\": 100, \"schedule\": \"cosine\", \"weight_decay\": 0.1,"
      " \"beta1\": 0.9, \"beta2\": 0.999, \"clip\": 1, \"epochs\": 20,"
      " \"r\": 32, \"offsets\": [1, 2, 4, 8, 12, 16]}"},
     {"wikitext2-6l-fast", "the small model trained by Muon, 1.3 epochs; of Grassmann mixing lag and memory in turns",
