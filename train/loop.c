@@ -146,7 +146,9 @@ static asc_status explain(asc_trainer *t)
         char after[200];
         snprintf(after, sizeof after, "; it keeps %s%s",
                  t->saved_step >= 0 ? "the last checkpoint and the best model" : "its settings",
-                 values(t)->debug_nan ? "" : "; --debug-nan names the op");
+                 values(t)->debug_nan ? ""
+                 : t->saved_step >= 0 ? "; --resume with --debug-nan names the op"
+                                      : "; --debug-nan names the op");
         asc_error_extend(t->ctx, t->folder.path, after);
     }
     return asc_error(t->ctx);

@@ -166,7 +166,7 @@ const asc_setting asc_train_settings[] = {
      .argument = "MODEL", .group = "Model"},
     {"debug_nan", ASC_SETTING_BOOL, AT(debug_nan), "false",
      .help = "name the first op, layer and tensor with a value that is not finite",
-     .flags = ASC_SETTING_NEUTRAL | ASC_SETTING_RARE, .group = "Computation"},
+     .flags = ASC_SETTING_ANEW | ASC_SETTING_NEUTRAL | ASC_SETTING_RARE, .group = "Computation"},
     {0},
 };
 enum { N_SETTINGS = sizeof asc_train_settings / sizeof *asc_train_settings - 1 };

@@ -27,7 +27,7 @@ complete -c ascgrad -n '__ascgrad_at help' -a 'train eval generate nli tokenize 
 complete -c ascgrad -n __ascgrad_first -a train -d 'trains a language model'
 complete -c ascgrad -n '__ascgrad_at train' -F
 complete -c ascgrad -n '__ascgrad_at train' -l out -s o -x -a '(__fish_complete_directories)' -d 'the folder to write'
-complete -c ascgrad -n '__ascgrad_at train' -l resume -d 'go on with RUN; only these may be given anew: --encoder, --cache, --data-from-rank, --shard-optimizer, --epochs, --steps, --minutes, --early-stop, --tensorboard, --sample-every, --threads, --recompute'
+complete -c ascgrad -n '__ascgrad_at train' -l resume -d 'go on with RUN; only these may be given anew: --encoder, --cache, --data-from-rank, --shard-optimizer, --epochs, --steps, --minutes, --early-stop, --tensorboard, --sample-every, --threads, --recompute, --debug-nan'
 complete -c ascgrad -n '__ascgrad_at train' -l preset -x -a 'tiny quickstart wikitext2-6l wikitext2-6l-fast wikitext2-6l-turns wikitext2-12l ascender ascender-after intended intended-after reference reference-after nli list' -d 'settings to start from: tiny, quickstart, wikitext2-6l, wikitext2-6l-fast, wikitext2-6l-turns, wikitext2-12l, ascender, ascender-after, intended, intended-after, reference, reference-after, nli; list says what is in them'
 complete -c ascgrad -n '__ascgrad_at train' -l config -r -F -d 'settings from a JSON file, such as a run\'s config.json'
 complete -c ascgrad -n '__ascgrad_at train' -l set -x -d 'a setting, or a key of the model\'s configuration, by name'
@@ -156,7 +156,7 @@ complete -c ascgrad -n '__ascgrad_behind nli' -a predict -d 'tells the class of 
 complete -c ascgrad -n '__ascgrad_at nli' -s h -l help -d 'print the help'
 complete -c ascgrad -n '__ascgrad_at nli train' -F
 complete -c ascgrad -n '__ascgrad_at nli train' -l out -s o -x -a '(__fish_complete_directories)' -d 'the folder to write'
-complete -c ascgrad -n '__ascgrad_at nli train' -l resume -d 'go on with RUN; only these may be given anew: --encoder, --cache, --data-from-rank, --shard-optimizer, --epochs, --steps, --minutes, --early-stop, --tensorboard, --sample-every, --threads, --recompute'
+complete -c ascgrad -n '__ascgrad_at nli train' -l resume -d 'go on with RUN; only these may be given anew: --encoder, --cache, --data-from-rank, --shard-optimizer, --epochs, --steps, --minutes, --early-stop, --tensorboard, --sample-every, --threads, --recompute, --debug-nan'
 complete -c ascgrad -n '__ascgrad_at nli train' -l preset -x -a 'tiny quickstart wikitext2-6l wikitext2-6l-fast wikitext2-6l-turns wikitext2-12l ascender ascender-after intended intended-after reference reference-after nli list' -d 'settings to start from: tiny, quickstart, wikitext2-6l, wikitext2-6l-fast, wikitext2-6l-turns, wikitext2-12l, ascender, ascender-after, intended, intended-after, reference, reference-after, nli; list says what is in them'
 complete -c ascgrad -n '__ascgrad_at nli train' -l config -r -F -d 'settings from a JSON file, such as a run\'s config.json'
 complete -c ascgrad -n '__ascgrad_at nli train' -l set -x -d 'a setting, or a key of the model\'s configuration, by name'

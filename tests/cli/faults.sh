@@ -248,4 +248,8 @@ one_line
 status 1 "$ASCGRAD" train $tiny $wild --out wild2 --debug-nan
 has err '^ascgrad train: wild2: '
 one_line
+status 1 "$ASCGRAD" train $tiny $wild --checkpoint-every 1 --out wild3
+has err '; --resume with --debug-nan names the op$'
+status 1 "$ASCGRAD" train --resume wild3 --debug-nan
+has err '^ascgrad train: wild3: [a-z_0-9.]*: [a-z_]*: output 0 '
 exit $failed
