@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <program/names.h>
+
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 
@@ -127,6 +129,20 @@ asc_status asc_layer_try_hold(asc_layer *l, const char *name, const double *valu
     return asc_error(l->ctx);
 }
 
+const char *asc_layer_guess_held(const asc_layer *l, const char *name)
+{
+    enum { MOST_NAMES = 64 };
+    const char *names[MOST_NAMES + 1] = {NULL};
+    int n = 0;
+    for (const asc_setting *row = l->mixing->hold ? l->mixing->settings : NULL; row && row->key; row++) {
+        if (row->type == ASC_SETTING_REAL && row->flags & ASC_SETTING_PER_HEAD && n < MOST_NAMES) {
+            names[n++] = row->key;
+        }
+    }
+    const char *guess = asc_name_guess(name, names);
+    return guess && strcmp(guess, name) == 0 ? NULL : guess; /* another variant's */
+}
+
 asc_status asc_layer_hold(asc_layer *l, const char *name, const double *value)
 {
     bool held;
@@ -136,7 +152,10 @@ asc_status asc_layer_hold(asc_layer *l, const char *name, const double *value)
     }
     status = asc_layer_try_hold(l, name, value, &held);
     if (!status && !held) {
-        status = asc_fail(l->ctx, ASC_ERR_ARG, "%s has no number '%s' that is trained", l->mixing->name, name);
+        const char *guess = asc_layer_guess_held(l, name);
+        status = asc_fail(l->ctx, ASC_ERR_ARG, guess ? "%s has no number '%s' that is trained; did you mean '%s'?"
+                                                     : "%s has no number '%s' that is trained",
+                          l->mixing->name, name, guess);
     }
     asc_error_place(l->ctx, "layer_hold");
     return status;

@@ -458,13 +458,16 @@ asc_status asc_lm_hold(asc_lm *lm, const char *name, const double *value)
         return status;
     }
     bool any = false;
+    const char *guess = NULL;
     for (int64_t l = 0; !status && l < lm->layers; l++) {
         bool held;
         status = asc_layer_try_hold(&lm->blocks[l].mix, name, value, &held);
         any |= held;
+        guess = guess ? guess : asc_layer_guess_held(&lm->blocks[l].mix, name);
     }
     if (!status && !any) {
-        status = asc_fail(lm->ctx, ASC_ERR_ARG, "no layer has a number '%s' that is trained", name);
+        status = asc_fail(lm->ctx, ASC_ERR_ARG, guess ? "no layer has a number '%s' that is trained; did you mean '%s'?"
+                                                      : "no layer has a number '%s' that is trained", name, guess);
     }
     asc_error_place(lm->ctx, "lm_hold");
     return status;

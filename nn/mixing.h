@@ -55,6 +55,8 @@ void asc_layer_clear(asc_layer *l);
 asc_status asc_layer_try_ramp(asc_layer *l, double share, const char *function);
 /* asc_lm_hold of one layer, and whether that has such a number; messages have no place yet. */
 asc_status asc_layer_try_hold(asc_layer *l, const char *name, const double *value, bool *held);
+/* Of the numbers that have one a head: which `name`, none of them, may mean; NULL: none. */
+const char *asc_layer_guess_held(const asc_layer *l, const char *name);
 
 /* x Wᵀ + b. */
 static inline asc_tensor asc_affine_apply(asc_layer *l, asc_tensor x, asc_affine w)

@@ -283,7 +283,7 @@ START_TEST(a_lone_layer_has_what_a_model_has)
     asc_layer_hold(l, "tau_sep", &(double){-1});
     expect_error_with(ASC_ERR_ARG, "layer_hold: tau_sep: got -1, expected 0.001 to ");
     asc_layer_hold(l, "tau", NULL);
-    expect_error(ASC_ERR_ARG, "layer_hold: ascender has no number 'tau' that is trained");
+    expect_error(ASC_ERR_ARG, "layer_hold: ascender has no number 'tau' that is trained; did you mean 'tau_sep'?");
     asc_layer_free(l);
     asc_layer_free(again);
 }

@@ -156,7 +156,8 @@ static const struct {
     {{"curriculum", "omega_sep=0:1"},
      "curriculum: got 'omega_sep', expected either a course for it, or sep_delay and sep_ramp"},
     {{"curriculum", "tau_sep=0:0"}, "curriculum: tau_sep: got 0, expected 0.001 to 1e+09"},
-    {{"curriculum", "omega=0:0"}, "curriculum: no layer has a number 'omega' that is trained"},
+    {{"curriculum", "omega=0:0"},
+     "curriculum: no layer has a number 'omega' that is trained; did you mean 'omega_align'?"},
     {{"curriculum", "lambda_dist=0:0"}, "curriculum: no layer has a number 'lambda_dist' that is trained"},
 };
 
