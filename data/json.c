@@ -37,8 +37,9 @@ static int64_t count_values(const char *text, size_t n, int64_t most)
 
 json_t *asc_json_parse(const char *text, size_t n, int64_t most, size_t flags, json_error_t *where)
 {
+    size_t mark = n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     if (count_values(text, n, most) <= most) {
-        return json_loadb(text, n, flags, where);
+        return json_loadb(text + mark, n - mark, flags, where);
     }
     *where = (json_error_t){.line = 1, .column = 1, .position = (int)(n < INT32_MAX ? n : INT32_MAX)};
     snprintf(where->text, sizeof where->text, "has more than %lld values", (long long)most);
@@ -61,7 +62,7 @@ static ssize_t read_all(asc_ctx *ctx, const char *path, int fd, char *text, size
     return got < 0 ? got : n;
 }
 
-static json_t *parse_object(asc_ctx *ctx, const char *path, const char *text, size_t n)
+static json_t *parse_object(asc_ctx *ctx, const char *path, const char *text, size_t n, size_t flags)
 {
     json_error_t where;
     if (n > MOST_BYTES) {
@@ -69,7 +70,7 @@ static json_t *parse_object(asc_ctx *ctx, const char *path, const char *text, si
                  (int)MOST_BYTES);
         return NULL;
     }
-    json_t *object = asc_json_parse(text, n, MOST_BYTES, JSON_REJECT_DUPLICATES, &where);
+    json_t *object = asc_json_parse(text, n, MOST_BYTES, JSON_REJECT_DUPLICATES | flags, &where);
     if (json_is_object(object)) {
         return object;
     }
@@ -83,20 +84,31 @@ static json_t *parse_object(asc_ctx *ctx, const char *path, const char *text, si
     return NULL;
 }
 
-json_t *asc_json_read(asc_ctx *ctx, const char *path, bool own)
+/* Of an open file, which it closes; fd below 0: the error is set. */
+static json_t *read_object(asc_ctx *ctx, const char *path, int fd, size_t flags)
 {
-    int fd = own ? asc_file_open(ctx, path, O_RDONLY | O_NOFOLLOW) : asc_input_open(ctx, path);
     struct stat info;
     bool known = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size <= MOST_BYTES;
     size_t capacity = known ? (size_t)info.st_size + 1 : MOST_BYTES + 1;
     char *text = fd < 0 ? NULL : asc_alloc(ctx, capacity);
     ssize_t n = text ? read_all(ctx, path, fd, text, capacity) : -1;
-    json_t *object = n < 0 ? NULL : parse_object(ctx, path, text, (size_t)n);
+    json_t *object = n < 0 ? NULL : parse_object(ctx, path, text, (size_t)n, flags);
     asc_free(ctx, text, capacity);
     if (fd >= 0) {
         close(fd);
     }
     return object;
+}
+
+json_t *asc_json_read(asc_ctx *ctx, const char *path, bool own)
+{
+    int fd = own ? asc_file_open(ctx, path, O_RDONLY | O_NOFOLLOW) : asc_input_open(ctx, path);
+    return read_object(ctx, path, fd, 0);
+}
+
+json_t *asc_json_read_as(asc_ctx *ctx, const char *path, size_t flags)
+{
+    return read_object(ctx, path, asc_file_open(ctx, path, O_RDONLY), flags);
 }
 
 asc_status asc_json_write(asc_ctx *ctx, const char *path, json_t *value, size_t digits)

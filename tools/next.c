@@ -12,25 +12,29 @@ static bool is_plain(const char *word)
     return *word && word[strspn(word, safe)] == '\0';
 }
 
-static void print_quoted(const char *word)
+const char *next_quote(const char *word, char *text, size_t size)
 {
-    fputc('\'', stderr);
-    for (size_t n; *word; word += n) {
-        n = *word == '\'' ? 1 : strcspn(word, "'");
-        cli_print_to(stderr, *word == '\'' ? "'\\''" : "%.*s", (int)n, word);
+    static const char apostrophe[] = "'\\''";
+    if (is_plain(word)) {
+        snprintf(text, size, "%s", word);
+        return text;
     }
-    fputc('\'', stderr);
+    size_t n = 0;
+    text[n++] = '\'';
+    for (; *word && n + sizeof apostrophe < size; word++) {
+        size_t bytes = *word == '\'' ? sizeof apostrophe - 1 : 1;
+        memcpy(text + n, *word == '\'' ? apostrophe : word, bytes);
+        n += bytes;
+    }
+    memcpy(text + n, "'", 2);
+    return text;
 }
 
 /* A path, after a space. */
 static void print_path(const char *path)
 {
-    fputs(path[0] == '-' ? " ./" : " ", stderr);
-    if (is_plain(path)) {
-        cli_print_to(stderr, "%s", path);
-    } else {
-        print_quoted(path);
-    }
+    char text[NEXT_WORD];
+    cli_print_to(stderr, path[0] == '-' ? " ./%s" : " %s", next_quote(path, text, sizeof text));
 }
 
 void next_begin(void)

@@ -239,9 +239,11 @@ status 0 "$ASCGRAD" experiment run plain.json --scale full --out plain
 # ---- why a run failed: its message, and not what it advises ----
 echo '{"common": {"preset": "tiny", "data": "builtin:2000", "steps": 12, "clip": 0, "warmup": 0, "lr": 1000,
     "weight_decay": 1000, "schedule": "constant"}, "systems": {"t": {}}, "seeds": [1]}' >loud.json
-status 1 "$ASCGRAD" experiment run loud.json --out loud
+status 1 "$ASCGRAD" experiment run loud.json --out "it's loud"
 has err '^    ascgrad train: .*step [0-9]*: '
-lacks loud/logs/t-1.log 'what next'
+lacks "it's loud/logs/t-1.log" 'what next'
+has err "; \`ascgrad experiment run 'it'\\\\''s loud'\` tries it again\$"
+has "it's loud/logs/t-1.log" "^ascgrad train --out 'it'\\\\''s loud/runs/t-1' "
 
 # ---- data that changed between two seeds ----
 mkdir text

@@ -116,6 +116,18 @@ START_TEST(settings_of_many_bytes)
 }
 END_TEST
 
+START_TEST(settings_behind_a_mark)
+{
+    static const char text[] = "\xef\xbb\xbf{\"lr\": 1}";
+    json_t *object = asc_json_read(ctx, spill("marked.json", text, sizeof text - 1), false);
+    no_error();
+    ck_assert_int_eq(json_integer_value(json_object_get(object, "lr")), 1);
+    json_decref(object);
+    ck_assert_ptr_null(asc_json_read(ctx, spill("mark.json", text, 3), false));
+    expect_error_with(ASC_ERR_FORMAT, "mark.json: is empty");
+}
+END_TEST
+
 int main(void)
 {
     TCase *all = tcase_create("all");
@@ -124,5 +136,6 @@ int main(void)
     tcase_add_test(all, json_counts_values);
     tcase_add_test(all, a_header_of_a_million_tensors);
     tcase_add_test(all, settings_of_many_bytes);
+    tcase_add_test(all, settings_behind_a_mark);
     return run_data_suite("data/limits", all);
 }

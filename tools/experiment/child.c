@@ -17,6 +17,7 @@
 #include <program/file.h>
 
 #include "tools/experiment/experiment.h"
+#include "tools/next.h"
 
 enum { PATH = 4400, ARGUMENTS = 16 };
 
@@ -87,8 +88,9 @@ static void build(command *c, asc_experiment *e, int run, int threads)
 
 static void note_command(int log, const command *c)
 {
+    char word[NEXT_WORD];
     for (int i = 0; i < c->n; i++) {
-        dprintf(log, "%s%s", i ? " " : "", c->argv[i]);
+        dprintf(log, "%s%s", i ? " " : "", next_quote(c->argv[i], word, sizeof word));
     }
     dprintf(log, "\n");
 }

@@ -14,6 +14,7 @@
 
 #include "tools/experiment/child.h"
 #include "tools/experiment/experiment.h"
+#include "tools/next.h"
 #include "tools/progress.h"
 #include "tools/ranks.h"
 
@@ -370,7 +371,7 @@ static int finish(worker *w, const struct args *args, const char *file)
     }
     experiment_counts c = experiment_count(w->e);
     const char *folder = asc_experiment_folder(w->e);
-    char text[200];
+    char text[200], quoted[NEXT_WORD];
     int left = c.all - c.of[ASC_EXPERIMENT_STATE_DONE] - c.of[ASC_EXPERIMENT_STATE_FAILED];
     bool stopped = w->stopping && stops > 0;
     int untuned = tell_untuned(w);
@@ -384,16 +385,17 @@ static int finish(worker *w, const struct args *args, const char *file)
     } else {
         cli_print("%s: %s\n", folder, experiment_counts_text(&c, text, sizeof text));
     }
+    next_quote(folder, quoted, sizeof quoted);
     if (stopped) {
-        cli_message("stopped; `ascgrad experiment run %s` goes on", folder);
+        cli_message("stopped; `ascgrad experiment run %s` goes on", quoted);
     } else if (c.of[ASC_EXPERIMENT_STATE_FAILED] > 0) {
-        cli_message("what failed: `ascgrad experiment status %s`; `ascgrad experiment run %s` tries it again", folder,
-                    folder);
+        cli_message("what failed: `ascgrad experiment status %s`; `ascgrad experiment run %s` tries it again", quoted,
+                    quoted);
     } else if (left > 0 && untuned == 0 && !w->broken) {
         cli_message("nothing is left to claim: others train what is not done");
     } else if (left == 0) {
         cli_message("`ascgrad experiment status %s` has all runs, `ascgrad experiment report %s` what they found",
-                    folder, folder);
+                    quoted, quoted);
     }
     return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/experiment/experiment.h"
+#include "tools/next.h"
 #include "tools/open.h"
 
 struct args {
@@ -172,8 +173,9 @@ static int make(report *r, const struct args *args)
         return cli_report(r->ctx);
     }
     if (count_done(r) == 0) {
-        cli_message("%s: no run is done yet, so there is nothing to report; \"ascgrad experiment status %s\" says more",
-                    r->folder, r->folder);
+        char quoted[NEXT_WORD];
+        cli_message("%s: no run is done yet, so there is nothing to report; `ascgrad experiment status %s` says more",
+                    r->folder, next_quote(r->folder, quoted, sizeof quoted));
         return CLI_IO;
     }
     if ((args->bench && report_measure_speeds(r, args->threads)) || report_score(r) || report_compare(r)) {

@@ -2,45 +2,12 @@
  * encoder's states don't depend on is passed over; what they do, and is not known here, is refused by name. */
 #include "train/encoder/encoder.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "data/file.h"
+#include "data/json.h"
 #include "train/path.h"
-
-enum { MOST_BYTES = 1 << 20 }; /* of such a file */
-
-/* The object in a regular file of a sensible size; NULL with the error set. */
-static json_t *read_object(asc_ctx *ctx, const char *path, size_t flags)
-{
-    struct stat info;
-    json_error_t where;
-    int fd = asc_file_open(ctx, path, O_RDONLY);
-    if (fd < 0) {
-        return NULL;
-    }
-    json_t *object = NULL;
-    if (fstat(fd, &info)) {
-        asc_fail(ctx, ASC_ERR_IO, "%s: can't read: %s", path, strerror(errno));
-    } else if (info.st_size > MOST_BYTES) {
-        asc_fail(ctx, ASC_ERR_FORMAT, "%s: has %lld bytes, expected settings in at most %d", path,
-                 (long long)info.st_size, (int)MOST_BYTES);
-    } else if (!(object = json_loadfd(fd, JSON_REJECT_DUPLICATES | flags, &where))) {
-        asc_fail(ctx, ASC_ERR_FORMAT, "%s: line %d: %s", path, where.line < 1 ? 1 : where.line,
-                 info.st_size == 0 ? "is empty, expected a JSON object" : where.text);
-    } else if (!json_is_object(object)) {
-        asc_fail(ctx, ASC_ERR_FORMAT, "%s: line 1: not a JSON object", path);
-        json_decref(object);
-        object = NULL;
-    }
-    close(fd);
-    return object;
-}
 
 /* A value as it stands in the file, cut short, for a message. */
 static const char *show(const json_t *value, char text[80])
@@ -187,7 +154,7 @@ static asc_status read_settings(const source *s, asc_encoder *e)
 asc_status asc_encoder_read_config(asc_encoder *e, const char *folder)
 {
     char *path = asc_path_join(e->ctx, folder, "config.json");
-    json_t *object = path ? read_object(e->ctx, path, 0) : NULL;
+    json_t *object = path ? asc_json_read_as(e->ctx, path, 0) : NULL;
     if (object) {
         read_settings(&(source){e->ctx, path, object}, e);
     }
@@ -233,7 +200,7 @@ asc_status asc_encoder_read_case(asc_ctx *ctx, const char *folder, bool *cased)
     *cased = false;
     char *path = asc_path_join(ctx, folder, "tokenizer_config.json");
     /* model_max_length may be 1e30, written out; no number of it is read */
-    json_t *object = path && asc_path_exists(path) ? read_object(ctx, path, JSON_DECODE_INT_AS_REAL) : NULL;
+    json_t *object = path && asc_path_exists(path) ? asc_json_read_as(ctx, path, JSON_DECODE_INT_AS_REAL) : NULL;
     if (object) {
         read_tokenizer(&(source){ctx, path, object}, cased);
     }
