@@ -83,12 +83,14 @@ const char *train_find_run(const struct train_args *args, int operands, char **a
 
 /* ---- settings ---- */
 
-asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const char *preset, const char *run)
+asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const char *base, const char *run)
 {
     asc_settings *s = asc_settings_new(ctx);
-    preset = args->preset ? args->preset : args->resume ? NULL : preset;
-    if (s && preset) {
-        asc_settings_preset(s, preset);
+    const char *const presets[] = {args->resume ? NULL : base, args->preset};
+    for (int i = 0; s && i < 2; i++) {
+        if (presets[i]) {
+            asc_settings_preset(s, presets[i]);
+        }
     }
     for (int i = 0; i < args->configs.n; i++) {
         asc_settings_load(s, args->configs.value[i]);

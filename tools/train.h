@@ -32,9 +32,9 @@ const char *train_find_run(const struct train_args *args, int operands, char **a
  * One table at a time. */
 const cli_option *train_options(const cli_option *own);
 
-/* Takes all settings that were given, the later wins: preset (or `preset`, where none was named), files, --set,
- * options; then those of the run that goes on. */
-asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const char *preset, const char *run);
+/* Takes all settings that were given, the later wins: the preset `base`, unless it is NULL, the preset that was named,
+ * files, --set, options; then those of the run that goes on, which takes no `base`. */
+asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const char *base, const char *run);
 
 /* What to say is next, of a run that was trained to its end. */
 typedef void train_offer(asc_ctx *ctx, const char *run, const asc_train_result *result);

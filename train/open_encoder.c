@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <ascgrad/pairs.h>
+#include <program/settings.h>
 
 #include "tensor/ctx.h"
 #include "tensor/locale.h"

@@ -77,9 +77,8 @@ typedef struct asc_model_sizes {
     int64_t longest; /* inputs of a sequence; 0: a stream, whose blocks are as long as one likes */
 } asc_model_sizes;
 
-/* Whether the settings ask for a classifier, of sequences or pairs; whether for one of pairs. */
+/* Whether the settings ask for a classifier, of sequences or pairs. */
 bool asc_settings_classify(const asc_settings *s);
-bool asc_settings_pairs(const asc_settings *s);
 
 /* The model's configuration for data of those sizes: what was given over `base` (an initial model's
  * configuration as text, or NULL) over the defaults. New JSON text, to be freed with asc_text_drop; NULL with the

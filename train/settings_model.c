@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <program/settings.h>
+
 #include "nn/mixing.h"
 #include "train/settings.h"
 

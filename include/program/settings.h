@@ -24,6 +24,9 @@ ASC_API asc_status asc_settings_set_vocab(asc_settings *settings, const char *fi
  * them, or for NULL. */
 ASC_API bool asc_settings_reads_data(const asc_settings *settings);
 
+/* Whether the model is one of pairs of sentences ("head": "pairs"). */
+ASC_API bool asc_settings_pairs(const asc_settings *settings);
+
 /* What the preset asc_preset_at(i) is, a line, and its settings, a JSON object; NULL past the last. */
 ASC_API const char *asc_preset_summary(int i);
 ASC_API const char *asc_preset_contents(int i);

@@ -342,4 +342,17 @@ status 0 "$ASCGRAD" nli eval odd --data odd.jsonl
 has out '^ *a,text=o '
 [ ! -e no ] || fail 'a run that was refused is there'
 
+# another preset stands over the preset nli; what is no model of pairs is not trained here
+# shellcheck disable=SC2086
+status 0 "$ASCGRAD" nli train $data --encoder none --preset tiny --steps 2 --threads 1 --out over
+has over/config.json '"head": "pairs"'
+has over/config.json '"d_model": 32'
+# shellcheck disable=SC2086
+status 2 "$ASCGRAD" nli train $data --encoder none --set head=lm --out no
+has err '^ascgrad nli train: head: what is given makes no model of pairs, expected pairs, as the preset nli has it$'
+status 0 "$ASCGRAD" train --preset tiny --data builtin:2000 --steps 2 --threads 1 --out lm
+status 2 "$ASCGRAD" nli train --resume lm
+has err '^ascgrad nli train: --resume: lm is no model of pairs, expected one of nli train$'
+[ ! -e no ] || fail 'a run that was refused is there'
+
 exit $failed

@@ -101,5 +101,5 @@ has err 'there are no runs in none'
 status 0 "$ASCGRAD" runs none --json
 has out '^{"runs": \[\], "differ": \[\]}$'
 status 3 "$ASCGRAD" runs nowhere
-has err '^ascgrad runs: nowhere: No such file or directory$'
+has err '^ascgrad runs: nowhere: there is no such run or file'
 exit $failed

@@ -391,7 +391,7 @@ START_TEST(runs_are_found_in_order)
     ck_assert_int_eq(asc_runs_find(ctx, link, note, &itself), ASC_OK);
     ck_assert_str_eq(itself.text, "/linked ");
     ck_assert_int_eq(asc_runs_find(ctx, run_path, note, &itself), ASC_ERR_IO);
-    expect_error_with(ASC_ERR_IO, "run: No such file");
+    expect_error_with(ASC_ERR_IO, "run: there is no such run or file");
 }
 END_TEST
 

@@ -114,6 +114,16 @@ static void check_resumed(const struct args *args)
     }
 }
 
+static void check_pairs(const asc_settings *settings, const struct args *args, const char *run)
+{
+    if (!asc_settings_pairs(settings) && args->shared.resume) {
+        cli_wrong_usage("--resume: %s is no model of pairs, expected one of nli train", run);
+    }
+    if (!asc_settings_pairs(settings)) {
+        cli_wrong_usage("head: what is given makes no model of pairs, expected pairs, as the preset nli has it");
+    }
+}
+
 static void offer(asc_ctx *ctx, const char *run, const asc_train_result *r)
 {
     (void)ctx;
@@ -135,6 +145,9 @@ static int run(int argc, char **argv)
     asc_ctx *ctx = cli_ctx_new_first();
     ranks_open(ctx, &args.shared.ranks);
     asc_settings *settings = train_gather(ctx, &args.shared, "nli", folder);
+    if (settings && asc_error(ctx) == ASC_OK) {
+        check_pairs(settings, &args, folder);
+    }
     if (settings && asc_error(ctx) == ASC_OK && !args.shared.resume) {
         complete(ctx, settings, &args);
     }
@@ -148,9 +161,10 @@ const cli_command nli_train = {
     "trains a classifier of pairs",
     "--out RUN --train FILE --valid FILE --encoder DIR | --resume RUN",
     "The encoder stays as it is: what it makes of the sentences is computed once, and kept in a cache. Settings begin\n"
-    "with the preset nli. RUN is a folder as train's, which runs, plot and compare know, too; its best model is the\n"
-    "one with the highest accuracy on the pairs of --valid. Pairs whose label is '-' are left out. Where --config or\n"
-    "--set gives data (TRAIN:valid=VALID) and encoder, as the config.json of a run does, no option needs to.",
+    "with the preset nli, also below another one. RUN is a folder as train's, which runs, plot and compare know, too;\n"
+    "its best model is the one with the highest accuracy on the pairs of --valid. Pairs whose label is '-' are left\n"
+    "out. Where --config or --set gives data (TRAIN:valid=VALID) and encoder, as the config.json of a run does, no\n"
+    "option needs to.",
     "ascgrad nli train --encoder all-MiniLM-L6-v2 --train snli_1.0_train.jsonl.gz --valid snli_1.0_dev.jsonl.gz "
     "--mix grassmann --out runs/nli\n"
     "ascgrad nli train --encoder none --tokenizer word --train train.tsv --valid dev.tsv --mix linear --out runs/own\n"

@@ -11,6 +11,7 @@
 #include "tensor/ctx.h"
 #include "tensor/need.h"
 #include "train/path.h"
+#include "train/run/no_run.h"
 
 enum { MOST_DEEP = 32 };
 
@@ -101,8 +102,12 @@ static asc_status walk(search *s, const char *folder, int depth)
         return asc_error(s->ctx);
     }
     DIR *open = asc_error(s->ctx) ? NULL : opendir(folder);
+    if (!open && depth == 0 && !asc_error(s->ctx)) {
+        return errno == ENOENT ? asc_fail_no_run(s->ctx, folder)
+                               : asc_fail(s->ctx, ASC_ERR_IO, "%s: %s", folder, strerror(errno));
+    }
     if (!open) {
-        return depth > 0 ? asc_error(s->ctx) : asc_fail(s->ctx, ASC_ERR_IO, "%s: %s", folder, strerror(errno));
+        return asc_error(s->ctx);
     }
     listing l = {NULL, 0, 0};
     list(s->ctx, open, folder, &l);
