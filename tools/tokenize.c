@@ -119,10 +119,14 @@ static int learn(const struct args *args, int n, char **files)
     for (int i = 0; i < n && !asc_error(ctx); i++) {
         count_words(ctx, learner, files[i], &bytes);
     }
-    if (!asc_error(ctx)) {
+    if (!asc_error(ctx) && bytes > 0) {
         asc_bpe_learner_save(learner, args->vocab_size, args->out, &size);
     }
     int status = cli_report(ctx);
+    if (status == CLI_OK && bytes == 0) {
+        cli_message("%s: is empty, expected a text to learn from", n > 0 ? files[0] : "standard input");
+        status = CLI_IO;
+    }
     if (status == CLI_OK && args->json) {
         status = cli_print_json(json_pack("{s:I, s:I, s:o}", "vocab", (json_int_t)size, "bytes",
                                           (json_int_t)bytes, "out", cli_json_string(args->out)));

@@ -53,6 +53,10 @@ status 0 "$ASCGRAD" train --resume --out run --steps 25
 echo '{}' >none.json
 status 3 "$ASCGRAD" tokenize --tokenizer bpe:none.json text
 has err '^ascgrad tokenize: none.json: pre_tokenizer.type is missing, expected "ByteLevel"'
+: >empty
+status 3 "$ASCGRAD" tokenize --learn bpe -o x empty
+has err '^ascgrad tokenize: empty: is empty, expected a text to learn from$'
+[ ! -e x ] || fail 'a tokenizer of nothing is there'
 status 2 "$ASCGRAD" tokenize --learn words -o x text
 has err "^ascgrad tokenize: --learn: got 'words', expected bpe"
 status 2 "$ASCGRAD" tokenize --vocab-size 300 text
