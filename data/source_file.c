@@ -51,7 +51,7 @@ static asc_status has_empty_split(asc_ctx *ctx, const char *path, const int64_t 
 
 static asc_status count(asc_ctx *ctx, const char *path, file *f)
 {
-    int64_t longest;
+    int64_t longest = 0;
     asc_status status = asc_file_cuts(ctx, path, f->cuts, &longest);
     if (!status && longest >= f->cuts[ASC_SPLITS] - f->cuts[ASC_SPLIT_TEST]) {
         status = has_empty_split(ctx, path, f->cuts, &f->cuts_lines);

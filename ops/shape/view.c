@@ -43,7 +43,7 @@ static asc_status nothing_to_do(asc_call *call)
 
 static asc_status backward_view(asc_call *call, see_fn *see)
 {
-    asc_array *dx = &call->grad_in[0], v;
+    asc_array *dx = &call->grad_in[0], v = {0};
     if (see(call, dx, &v)) {
         return ASC_ERR_ARG;
     }
