@@ -158,7 +158,7 @@ bool asc_settings_classify(const asc_settings *s)
 
 bool asc_settings_pairs(const asc_settings *s)
 {
-    const char *head = json_string_value(json_object_get(s->model, "head"));
+    const char *head = s ? json_string_value(json_object_get(s->model, "head")) : NULL;
     return head && strcmp(head, "pairs") == 0;
 }
 

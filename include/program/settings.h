@@ -24,7 +24,7 @@ ASC_API asc_status asc_settings_set_vocab(asc_settings *settings, const char *fi
  * them, or for NULL. */
 ASC_API bool asc_settings_reads_data(const asc_settings *settings);
 
-/* Whether the model is one of pairs of sentences ("head": "pairs"). */
+/* Whether the model is one of pairs of sentences ("head": "pairs"); false for NULL. */
 ASC_API bool asc_settings_pairs(const asc_settings *settings);
 
 /* What the preset asc_preset_at(i) is, a line, and its settings, a JSON object; NULL past the last. */
