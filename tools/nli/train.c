@@ -116,10 +116,12 @@ static void check_resumed(const struct args *args)
 
 static void check_pairs(const asc_settings *settings, const struct args *args, const char *run)
 {
-    if (!asc_settings_pairs(settings) && args->shared.resume) {
-        cli_wrong_usage("--resume: %s is no model of pairs, expected one of nli train", run);
+    if (asc_settings_pairs(settings)) {
+        return;
     }
-    if (!asc_settings_pairs(settings)) {
+    if (args->shared.resume) {
+        cli_wrong_usage("--resume: %s is no model of pairs, expected one of nli train", run);
+    } else {
         cli_wrong_usage("head: what is given makes no model of pairs, expected pairs, as the preset nli has it");
     }
 }
