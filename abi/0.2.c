@@ -1548,6 +1548,7 @@ asc_status asc_settings_load(asc_settings *settings, const char *path);
 asc_status asc_settings_preset(asc_settings *settings, const char *name);
 const char *asc_preset_at(int i);
 asc_status asc_settings_resume(asc_settings *settings, const char *run);
+asc_status asc_settings_data_of(asc_settings *settings, const char *run);
 int asc_settings_threads(const asc_settings *settings);
 
 STRUCT(asc_eval_options, 80)
@@ -2150,6 +2151,7 @@ any *const functions[] = {
     (any *)asc_set_step,
     (any *)asc_set_threads,
     (any *)asc_setting_find,
+    (any *)asc_settings_data_of,
     (any *)asc_settings_free,
     (any *)asc_settings_load,
     (any *)asc_settings_new,

@@ -10,6 +10,7 @@
 #include "tools/commands.h"
 #include "tools/open.h"
 #include "tools/progress.h"
+#include "tools/run_names.h"
 
 struct args {
     const char *data, *split, *tokenizer;
@@ -279,6 +280,27 @@ static void check_seeds(plan *p, int64_t system, int64_t first)
     }
 }
 
+/* A difference between models is none of their settings alone where what they were trained on has changed. */
+static asc_status check_data(plan *p)
+{
+    const asc_run **runs = need(calloc((size_t)p->different, sizeof *runs));
+    size_t n = 0;
+    char text[1200];
+    for (int64_t i = 0; i < p->different; i++) {
+        runs[n] = asc_run_read(p->ctx, p->scored[i].path);
+        n += runs[n] != NULL;
+        asc_error_clear(p->ctx); /* a MODEL knows nothing of its data */
+    }
+    if (run_data_changed(runs, n, text, sizeof text)) {
+        cli_message("%s", text);
+    }
+    for (size_t i = 0; i < n; i++) {
+        asc_run_free((asc_run *)runs[i]);
+    }
+    free(runs);
+    return asc_error(p->ctx);
+}
+
 static asc_status evaluate_all(plan *p)
 {
     for (int64_t i = 0; i < p->models; i++) {
@@ -296,7 +318,7 @@ static asc_status evaluate_all(plan *p)
     for (int64_t i = 0, first = 0; i < p->systems; first += p->seeds[i++]) {
         check_seeds(p, i, first);
     }
-    return ASC_OK;
+    return check_data(p);
 }
 
 /* ---- the command ---- */

@@ -16,8 +16,58 @@ bool run_setting_is_neutral(const char *key)
     return row && row->flags & ASC_SETTING_NEUTRAL;
 }
 
+/* Whether a and b have another checksum though they name the same data, tokenizer and encoder. */
+static bool has_changed(const asc_run *a, const asc_run *b, const char *key)
+{
+    static const char *const from[] = {"data", "tokenizer", "encoder"};
+    const char *x = asc_run_setting(a, key), *y = asc_run_setting(b, key);
+    bool changed = x && y && strcmp(x, y) != 0;
+    for (size_t i = 0; i < sizeof from / sizeof *from && changed; i++) {
+        x = asc_run_setting(a, from[i]);
+        y = asc_run_setting(b, from[i]);
+        changed = !x || !y || strcmp(x, y) == 0;
+    }
+    return changed;
+}
+
+static bool find_change(const asc_run *const *runs, size_t n, const char *key, size_t pair[2])
+{
+    for (pair[1] = 1; pair[1] < n; pair[1]++) {
+        for (pair[0] = 0; pair[0] < pair[1]; pair[0]++) {
+            if (has_changed(runs[pair[0]], runs[pair[1]], key)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool run_data_changed(const asc_run *const *runs, size_t n, char *text, size_t bytes)
+{
+    static const char *const parts[][2] = {
+        {RUN_CHECKSUM "train", "training text"}, {RUN_CHECKSUM "valid", "validation split"},
+        {RUN_CHECKSUM "test", "test split"}, {RUN_CHECKSUM "vocab", "vocabulary"}, {RUN_CHECKSUM "encoder", "encoder"}};
+    size_t pair[2];
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (find_change(runs, n, parts[i][0], pair)) {
+            char sums[2][24];
+            for (int k = 0; k < 2; k++) {
+                run_setting_text(runs[pair[k]], parts[i][0], sums[k], sizeof sums[k]);
+            }
+            snprintf(text, bytes, "%s and %s name the same data, but the %s has changed between them: checksums %s and "
+                     "%s", asc_run_folder(runs[pair[0]]), asc_run_folder(runs[pair[1]]), parts[i][1], sums[0], sums[1]);
+            return true;
+        }
+    }
+    return false;
+}
+
 bool run_setting_follows(const asc_run *const *runs, size_t n, const char *key)
 {
+    if (strncmp(key, RUN_CHECKSUM, strlen(RUN_CHECKSUM)) == 0) {
+        size_t pair[2];
+        return !find_change(runs, n, key, pair);
+    }
     bool follows = strcmp(key, "min_lr") == 0;
     for (size_t i = 0; i < n && follows; i++) {
         const char *highest = asc_run_setting(runs[i], "lr"), *lowest = asc_run_setting(runs[i], key);
@@ -43,7 +93,11 @@ static bool differs(const asc_run *const *runs, size_t n, const char *key)
 
 void run_setting_text(const asc_run *run, const char *key, char *text, size_t bytes)
 {
-    const char *value = asc_run_setting(run, key);
+    run_value_text(asc_run_setting(run, key), text, bytes);
+}
+
+void run_value_text(const char *value, char *text, size_t bytes)
+{
     size_t n = value ? strlen(value) : 0;
     if (!value) {
         snprintf(text, bytes, "-");

@@ -104,6 +104,9 @@ asc_settings *train_gather(asc_ctx *ctx, const struct train_args *args, const ch
     if (args->resume && asc_error(ctx) == ASC_OK) {
         asc_settings_resume(s, run);
     }
+    if (args->data_of && asc_error(ctx) == ASC_OK) {
+        asc_settings_data_of(s, args->data_of);
+    }
     return s;
 }
 

@@ -7,7 +7,7 @@
 #include "tools/ranks.h"
 
 struct train_args {
-    const char *out, *preset, *resume;
+    const char *out, *preset, *resume, *data_of;
     cli_list configs, sets, given;
     struct profile_args profile;
     struct ranks_args ranks;
@@ -21,7 +21,9 @@ struct train_args {
         {"config", 0, "FILE", CLI_LIST, offsetof(args, configs), 0, 0,                                                 \
          "settings from a JSON file, such as a run's config.json"},                                                    \
         {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(args, sets), 0, 0,                                                  \
-         "a setting, or a key of the model's configuration, by name"}
+         "a setting, or a key of the model's configuration, by name"},                                                \
+        {"data-of", 0, "RUN", CLI_TEXT, offsetof(args, data_of), 0, 0,                                                \
+         "refuse data that are not what RUN was trained on, by their checksums"}
 #define CLI_TRAINING(args)                                                                                             \
     CLI_RANKS(args), CLI_GROUP("Output"), CLI_PROFILE(args), CLI_JSON(args), CLI_PROGRESS
 

@@ -75,6 +75,13 @@ static asc_status check_init_vocab(const asc_trainer *t, const asc_model *init)
                              t->settings->values.init, theirs, ours);
 }
 
+/* What a resumed run was trained on, or a run that this one is to be like. */
+static asc_status check_splits(const asc_trainer *t, json_t *checksums, const char *run)
+{
+    asc_split_verify(t->ctx, checksums, run, ASC_SPLIT_TRAIN, t->train);
+    return asc_split_verify(t->ctx, checksums, run, ASC_SPLIT_VALID, t->valid);
+}
+
 static void pass_on(void *trainer, const char *text)
 {
     asc_trainer_say(trainer, text);
@@ -83,6 +90,28 @@ static void pass_on(void *trainer, const char *text)
 asc_split *asc_trainer_open_split(asc_trainer *t, asc_split_kind kind)
 {
     return asc_split_cached(t->data, kind, t->tokenizer, t->settings->values.cache, pass_on, t);
+}
+
+static asc_status check_alike(asc_trainer *t)
+{
+    const json_t *config = t->settings->alike;
+    json_t *checksums = json_object_get(config, "data_checksum");
+    const char *run = json_string_value(json_object_get(config, "run"));
+    const char *tokenizer = json_string_value(json_object_get(config, "tokenizer"));
+    const char *expected = json_string_value(json_object_get(checksums, "vocab"));
+    char got[9];
+    asc_split *test = json_object_get(checksums, "test") ? asc_trainer_open_split(t, ASC_SPLIT_TEST) : NULL;
+    asc_status status = test ? asc_split_verify(t->ctx, checksums, run, ASC_SPLIT_TEST, test)
+                             : asc_trainer_spares_test(t, false);
+    asc_split_free(t->ctx, test);
+    if (status || check_splits(t, checksums, run) || asc_vocab_checksum(t->tokenizer, got)) {
+        return asc_error(t->ctx);
+    }
+    bool same = tokenizer && strcmp(tokenizer, t->settings->values.tokenizer) == 0;
+    return same && expected && strcmp(expected, got) != 0
+               ? asc_fail(t->ctx, ASC_ERR_FORMAT, "the vocabulary has changed: checksum %s, but %s was made with %s",
+                          got, run, expected)
+               : ASC_OK;
 }
 
 static asc_status read_data(asc_trainer *t, const char *run, bool resume, asc_model *init)
@@ -108,8 +137,10 @@ static asc_status read_data(asc_trainer *t, const char *run, bool resume, asc_mo
         asc_trainer_say(t, text);
     }
     if (t->valid && resume && t->settings->checksums) {
-        asc_split_verify(t->ctx, t->settings->checksums, run, ASC_SPLIT_TRAIN, t->train);
-        asc_split_verify(t->ctx, t->settings->checksums, run, ASC_SPLIT_VALID, t->valid);
+        check_splits(t, t->settings->checksums, run);
+    }
+    if (t->valid && t->settings->alike && !asc_error(t->ctx)) {
+        check_alike(t);
     }
     return asc_error(t->ctx);
 }

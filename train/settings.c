@@ -406,6 +406,7 @@ void asc_settings_free(asc_settings *s)
         json_decref(s->optional);
         json_decref(s->checksums);
         json_decref(s->plan);
+        json_decref(s->alike);
         asc_free(s->ctx, s, sizeof *s);
     }
 }

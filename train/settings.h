@@ -37,6 +37,7 @@ struct asc_settings {
                         * file gave it, false if an option did, whose user is told */
     json_t *checksums; /* of a resumed run's data: split to text; or NULL */
     json_t *plan;      /* of a resumed run, as its config.json has it; or NULL */
+    json_t *alike;     /* the config.json of a run whose data these must be, its folder "run"; or NULL */
     char from[ASC_SETTINGS_MAX]; /* an asc_source for each of asc_train_settings */
 };
 

@@ -424,10 +424,32 @@ asc_status asc_settings_resume(asc_settings *s, const char *path)
             asc_settings old = *s;
             *s = *run;
             *run = old;
+            s->alike = old.alike;
+            run->alike = NULL;
         }
     }
     asc_settings_free(run);
     json_decref(object);
     asc_path_free(ctx, file);
     return asc_error(ctx);
+}
+
+asc_status asc_settings_data_of(asc_settings *s, const char *path)
+{
+    asc_status status = ASC_NEED(s ? s->ctx : NULL, "settings_data_of: settings run", s, path);
+    if (status || !asc_is_run(path)) {
+        return status ? status : asc_fail_no_run(s->ctx, path);
+    }
+    char *file = asc_path_join(s->ctx, path, "config.json");
+    json_t *config = file ? asc_json_read(s->ctx, file, true) : NULL;
+    if (config && !json_is_object(json_object_get(config, "data_checksum"))) {
+        asc_fail(s->ctx, ASC_ERR_FORMAT, "%s: has no \"data_checksum\"", file);
+    } else if (config) {
+        json_object_set_new(config, "run", json_string_nocheck(path));
+        json_decref(s->alike);
+        s->alike = json_incref(config);
+    }
+    json_decref(config);
+    asc_path_free(s->ctx, file);
+    return asc_error(s->ctx);
 }

@@ -74,11 +74,13 @@ ASC_API const asc_run_info *asc_run_info_of(const asc_run *run);
 /* ---- settings ---- */
 
 /* The value in effect of a setting of the training or the model, as JSON text: "0.003", "\"builtin\"", "[1,2]". `key`
- * is a key or an option of asc_settings_schema's, where '-' may stand for '_'; "model" is the mixing. NULL: the run has
- * none of that name. Borrowed. */
+ * is a key or an option of asc_settings_schema's, where '-' may stand for '_'; "model" is the mixing. The checksums of
+ * its data stand beside them: "data_checksum.train", ".valid", ".test", ".vocab", ".encoder". NULL: the run has none of
+ * that name. Borrowed. */
 ASC_API const char *asc_run_setting(const asc_run *run, const char *key);
 
-/* The key of setting number i: the training's in the order of config.json, then the model's; NULL past the last.
+/* The key of setting number i: the training's in the order of config.json, then the model's, then the checksums; NULL
+ * past the last.
  * Borrowed. */
 ASC_API const char *asc_run_setting_at(const asc_run *run, int i);
 

@@ -64,6 +64,11 @@ ASC_API const char *asc_preset_at(int i);
  * one was set, to another value than the run's; ASC_ERR_IO, ASC_ERR_FORMAT: there is no such run. */
 ASC_API asc_status asc_settings_resume(asc_settings *settings, const char *run);
 
+/* The training is to have the data that the run `run` was trained on: asc_train refuses splits that differ from the
+ * run's, and a vocabulary that does where both have one `tokenizer`, by their checksums, as ASC_ERR_FORMAT. ASC_ERR_IO,
+ * ASC_ERR_FORMAT: there is no such run, or it knows no checksums. */
+ASC_API asc_status asc_settings_data_of(asc_settings *settings, const char *run);
+
 /* The number of threads that the settings ask for; 0: one per processor. */
 ASC_API int asc_settings_threads(const asc_settings *settings);
 

@@ -132,6 +132,10 @@ ASC_API asc_status asc_experiment_next(asc_experiment *experiment, int *run, boo
  * with. NULL: it is not claimed. Borrowed. */
 ASC_API const char *asc_experiment_settings_file(asc_experiment *experiment, int run, bool *resume);
 
+/* The folder of another run, begun before, that names the same data and the same tokenizer: what such runs are trained
+ * on must not change between them. NULL: there is none. Borrowed. */
+ASC_API const char *asc_experiment_data_of(asc_experiment *experiment, int run);
+
 typedef enum asc_experiment_end {
     ASC_EXPERIMENT_END_DONE,
     ASC_EXPERIMENT_END_DIVERGED, /* a loss was not finite: of tuning a result, else a failure */

@@ -245,7 +245,7 @@ lacks "it's loud/logs/t-1.log" 'what next'
 has err "; \`ascgrad experiment run 'it'\\\\''s loud'\` tries it again\$"
 has "it's loud/logs/t-1.log" "^ascgrad train --out 'it'\\\\''s loud/runs/t-1' "
 
-# ---- data that changed between two seeds ----
+# ---- data that changed between two seeds: refused before anything is trained ----
 mkdir text
 seq 3000 >text/train.txt
 seq 300 >text/valid.txt
@@ -256,7 +256,44 @@ status 0 "$ASCGRAD" experiment run moved.json --out moved
 status 0 "$ASCGRAD" experiment report moved
 seq 2 220 >text/test.txt
 sed 's/"seeds": \[1\]/"seeds": [1, 2]/' moved.json >more.json
-status 0 "$ASCGRAD" experiment run more.json --out moved
+status 1 "$ASCGRAD" experiment run more.json --out moved
+was='split has changed: checksum [0-9a-f]*, but moved/runs/t-1 was made with [0-9a-f]*$'
+has err "^    ascgrad train: the test $was"
+[ ! -e moved/runs/t-2 ] || fail 'a run on other data was begun'
+seq 200 >text/test.txt
+seq 2 3000 >text/train.txt
+status 1 "$ASCGRAD" experiment run more.json --out moved
+has err "^    ascgrad train: the train $was"
+
+# trained all the same, by hand: all that looks at both says so
+command=$(grep -h '^ascgrad train --out' moved/logs/t-2.log | sed 's/ --data-of [^ ]*//; s/^ascgrad //')
+# shellcheck disable=SC2086
+status 0 "$ASCGRAD" $command
+status 0 "$ASCGRAD" runs moved/runs
+has out 'data_checksum.train'
+echo '{"end": "done"}' >moved/done/t-2.json
+changed='moved/runs/t-1 and moved/runs/t-2 name the same data, but the training text has changed between them: '
+status 0 "$ASCGRAD" experiment report moved
+has err "^ascgrad experiment report: $changed"
+has moved/report.md "^Not all were trained on the same data: $changed"
+status 0 "$ASCGRAD" compare moved/runs/t-1 moved/runs/t-2 --data text --split valid
+has err "^ascgrad compare: $changed"
+
+# the test split of each: the report evaluates none of them on the other's
+seq 2 220 >text/test.txt
+rm -r moved/runs/t-2
+seq 3000 >text/train.txt
+# shellcheck disable=SC2086
+status 0 "$ASCGRAD" $command
 status 3 "$ASCGRAD" experiment report moved
 has err 'moved/runs/t-2: its test split has the checksum [0-9a-f]*, and that of another seed [0-9a-f]*: the data c'
+
+# ---- what failed has its settings in the report, as they were planned ----
+echo '{"common": {"preset": "tiny", "data": "builtin:2000", "steps": 2}, "systems": {"t": {"lr": 0.001},
+    "bad": {"lr": 1000, "clip": 0, "warmup": 0, "weight_decay": 1000, "steps": 12}}, "seeds": [1]}' >planned.json
+status 1 "$ASCGRAD" experiment run planned.json --out planned
+status 0 "$ASCGRAD" experiment report planned
+has planned/tables/settings-differing.csv '^lr,0.001,1000'
+lacks planned/tables/settings-common.csv '^lr,'
+has planned/tables/settings-common.csv '^data_checksum.train,'
 exit $failed

@@ -25,7 +25,7 @@ enum { PATH = 4400, ARGUMENTS = 16 };
 typedef struct command {
     char *argv[ARGUMENTS];
     int n;
-    char text[4 * PATH];
+    char text[5 * PATH];
     size_t used;
 } command;
 
@@ -75,6 +75,10 @@ static void build(command *c, asc_experiment *e, int run, int threads)
             add_option(c, "--preset", text);
         }
         add_option(c, "--config", settings);
+    }
+    const char *alike = asc_experiment_data_of(e, run);
+    if (alike) {
+        add_option(c, "--data-of", alike);
     }
     if (asc_experiment_cache(e, run, text, sizeof text) == ASC_OK) {
         add_option(c, "--cache", text);

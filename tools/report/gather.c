@@ -106,7 +106,7 @@ static void name_variant(report *r, variant *v)
     number_name(v->name, alike);
 }
 
-static variant *find_variant(report *r, int system, int cell)
+static variant *find_variant(report *r, int system, int cell, int run)
 {
     for (int i = 0; i < r->n_variants; i++) {
         if (r->variants[i].system == system && r->variants[i].cell == cell) {
@@ -117,6 +117,7 @@ static variant *find_variant(report *r, int system, int cell)
     if (v) {
         v->system = system;
         v->cell = cell;
+        v->first = run;
         v->mark = "";
         name_variant(r, v);
         r->n_variants++;
@@ -126,7 +127,7 @@ static variant *find_variant(report *r, int system, int cell)
 
 static asc_status add_run(report *r, int number, const asc_experiment_run *planned)
 {
-    variant *v = find_variant(r, planned->system, find_cell(r, number));
+    variant *v = find_variant(r, planned->system, find_cell(r, number), number);
     if (!v) {
         return asc_error(r->ctx);
     }

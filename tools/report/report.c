@@ -8,6 +8,7 @@
 #include "tools/experiment/experiment.h"
 #include "tools/next.h"
 #include "tools/open.h"
+#include "tools/run_names.h"
 
 struct args {
     const char *split, *figures;
@@ -98,6 +99,24 @@ static const char *choose_metric(const report *r)
 
 /* ---- writing ---- */
 
+/* What was trained on other data than the rest differs in more than its settings. */
+static void tell_changed_data(report *r)
+{
+    int64_t n = 0, done = count_done(r);
+    const asc_run **runs = calloc((size_t)done + 1, sizeof *runs);
+    char text[1200];
+    for (int v = 0; v < r->n_variants && runs; v++) {
+        for (int64_t k = 0; k < r->variants[v].n; k++) {
+            runs[n++] = r->variants[v].runs[k].run;
+        }
+    }
+    if (runs && run_data_changed(runs, (size_t)n, text, sizeof text)) {
+        cli_message("%s", text);
+        document_text(&r->doc, "Not all were trained on the same data: %s.", text);
+    }
+    free(runs);
+}
+
 static void write_beginning(report *r)
 {
     experiment_counts counts = experiment_count(r->experiment);
@@ -117,6 +136,7 @@ static void write_beginning(report *r)
     json_array_foreach(r->left_out, n, why) {
         document_text(&r->doc, "Left out of what is averaged: %s", json_string_value(why));
     }
+    tell_changed_data(r);
     if (best && !report_texts_differ(r)) {
         asc_spread s = report_spread(r, best, report_quality(r));
         text[0] = '\0';

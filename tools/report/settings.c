@@ -20,6 +20,15 @@ static const asc_run *first_run(const variant *v)
     return v->n > 0 ? v->runs[0].run : NULL;
 }
 
+/* The value of a setting as JSON: of what was trained, or as it is planned; NULL: not known. */
+static const char *value_of(const report *r, const variant *v, const char *key)
+{
+    const asc_run *run = first_run(v);
+    const char *value = run ? asc_run_setting(run, key) : asc_experiment_value(r->experiment, v->first, key);
+    asc_error_clear(r->ctx); /* what no experiment can say, as a checksum */
+    return value;
+}
+
 static bool is_known(const keys *k, const char *key)
 {
     for (int i = 0; i < k->n; i++) {
@@ -30,19 +39,17 @@ static bool is_known(const keys *k, const char *key)
     return false;
 }
 
-/* Whether all variants have the key, with one value. */
+/* Whether all variants have the key, with one value, as far as is known of those that were not trained. */
 static bool is_common(const report *r, const char *key)
 {
     const char *value = NULL;
-    bool any = false;
     for (int i = 0; i < r->n_variants; i++) {
-        const asc_run *run = first_run(&r->variants[i]);
-        const char *here = run ? asc_run_setting(run, key) : NULL;
-        if (run && (!here || (any && strcmp(here, value) != 0))) {
+        const variant *v = &r->variants[i];
+        const char *here = value_of(r, v, key);
+        if ((!here && first_run(v)) || (here && value && strcmp(here, value) != 0)) {
             return false;
         }
-        value = run ? here : value;
-        any = any || run;
+        value = here ? here : value;
     }
     return true;
 }
@@ -72,15 +79,15 @@ static void put_differing(report *r, const keys *k)
     columns[0] = (column){"setting", "setting", COLUMN_TEXT, 0, false};
     for (int i = 0; i < r->n_variants; i++) {
         const variant *v = &r->variants[i];
-        columns[i + 1] = (column){v->name, v->name, COLUMN_TEXT, 0, v->n == 0};
+        columns[i + 1] = (column){v->name, v->name, COLUMN_TEXT, 0, false};
     }
     table t;
     table_begin(&t, &r->doc, "settings-differing", "Settings that differ", columns);
     for (int i = 0; i < k->n; i++) {
         for (int v = -1; v < r->n_variants && !k->common[i]; v++) {
             char value[VALUE] = "";
-            if (v >= 0 && first_run(&r->variants[v])) {
-                run_setting_text(first_run(&r->variants[v]), k->key[i], value, sizeof value);
+            if (v >= 0) {
+                run_value_text(value_of(r, &r->variants[v], k->key[i]), value, sizeof value);
             }
             table_text(&t, v < 0 ? k->key[i] : value);
         }

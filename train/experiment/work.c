@@ -242,6 +242,40 @@ const char *asc_experiment_settings_file(asc_experiment *e, int run, bool *resum
     return e->runs[run].settings;
 }
 
+/* What a run's settings say of its data; a preset may say what they leave out. */
+static json_t *name_data(asc_experiment *e, const asc_plan_run *r)
+{
+    bool is_tuned = e->n_tuning > 0 && !r->info.tuning;
+    json_t *settings = asc_plan_settings(e, r, is_tuned ? asc_tuned(e, r->info.system) : NULL);
+    json_t *data = json_object_get(settings, "data");
+    json_t *tokenizer = json_object_get(settings, "tokenizer");
+    json_t *preset = data && tokenizer ? NULL : json_object_get(settings, "preset");
+    json_t *named = json_pack("[O?, O?, O?]", data, tokenizer, preset);
+    json_decref(settings);
+    return named;
+}
+
+const char *asc_experiment_data_of(asc_experiment *e, int run)
+{
+    if (ASC_NEED(e ? e->ctx : NULL, "experiment_data_of: experiment", e) || !e->folder || run < 0 || run >= e->n) {
+        return NULL;
+    }
+    const char *folder = NULL;
+    json_t *wanted = name_data(e, &e->runs[run]);
+    for (int i = 0; wanted && !folder && i < e->n; i++) {
+        const asc_plan_run *r = &e->runs[i];
+        char *config = i == run ? NULL : asc_path_join(e->ctx, r->info.folder, "config.json");
+        if (config && asc_path_exists(config)) {
+            json_t *named = name_data(e, r);
+            folder = json_equal(named, wanted) ? r->info.folder : NULL;
+            json_decref(named);
+        }
+        asc_path_free(e->ctx, config);
+    }
+    json_decref(wanted);
+    return folder;
+}
+
 /* ---- ending ---- */
 
 static asc_status note_done(asc_experiment *e, const asc_plan_run *r, const char *end)

@@ -75,6 +75,13 @@ static asc_status read_settings(asc_run *run, const char *path)
             return asc_error(run->ctx);
         }
     }
+    json_object_foreach(json_object_get(run->config, "data_checksum"), key, value) {
+        char name[ASC_SETTING_NAME];
+        snprintf(name, sizeof name, "data_checksum.%.60s", key);
+        if (add_setting(run, name, value)) {
+            return asc_error(run->ctx);
+        }
+    }
     return ASC_OK;
 }
 
