@@ -100,8 +100,9 @@ asc_status asc_gradcheck(asc_ctx *ctx, const asc_op *op, const asc_gradcheck_opt
                                      .kink = {.sample = -1}};
     asc_check_crew crew = {{NULL}};
     asc_guarded guarded;
-    asc_check c = {.ctx = ctx, .op = asc_guard(&guarded, op), .guarded = &guarded, .report = report, .crew = &crew,
-                   .suspects = UINT32_MAX};
+    asc_guard_seen seen = {0};
+    asc_check c = {.ctx = ctx, .op = asc_guard(&guarded, op, &seen), .guarded = &guarded, .report = report,
+                   .crew = &crew, .suspects = UINT32_MAX};
     status = asc_gradcheck_begin(ctx, op, options, &c.options);
     if (status) {
         return status;

@@ -22,6 +22,12 @@ typedef struct asc_check_crew {
     asc_ctx *at[ASC_CHECK_CREW];
 } asc_check_crew;
 
+/* What came of an op's last calls. */
+typedef struct asc_guard_seen {
+    bool inferred; /* infer took its inputs */
+    bool caught;   /* a call wrote where it may not, or read it */
+} asc_guard_seen;
+
 /* An op as it is checked: between guards. Their bytes make a tiny number, which changes if something is added to it, or
  * one near those of samples. */
 enum { ASC_CHECK_PATTERN = 0xa5, ASC_CHECK_OTHER_PATTERN = 0x40 };
@@ -29,6 +35,7 @@ typedef struct asc_guarded {
     asc_op op; /* the first member: a call has nothing but it */
     const asc_op *real;
     unsigned char pattern;
+    asc_guard_seen *seen;
 } asc_guarded;
 
 /* One sample of an op under check. All memory belongs to a scope that is open around it. */
@@ -52,6 +59,7 @@ typedef struct asc_check {
     uint32_t suspects;                 /* bit i: input i is compared with differences; the others are right */
     int64_t grad_at[ASC_MAX_IN + 1];   /* where the inputs' gradients start in a result */
 
+    bool measured;                     /* forward has run: */
     asc_array out[ASC_MAX_OUT];        /* dtype and shape */
     int64_t out_at[ASC_MAX_OUT + 1];   /* where the outputs start in a result */
     uint32_t real_outs;                /* bit o: output o is floating */
@@ -99,9 +107,9 @@ static inline void asc_check_store(const asc_array *a, int64_t i, double value)
 }
 
 /* guard.c */
-/* The op as one whose calls fail where the real one writes out of bounds, or what it is only to read. `guarded` and
- * `op` stay as long as it is used. */
-const asc_op *asc_guard(asc_guarded *guarded, const asc_op *op);
+/* The op as one whose calls fail where the real one writes out of bounds, or what it is only to read. `guarded`, `op` and
+ * `seen` stay as long as it is used. */
+const asc_op *asc_guard(asc_guarded *guarded, const asc_op *op, asc_guard_seen *seen);
 
 /* gradcheck.c */
 /* Checks the options and fills in defaults. */
@@ -147,6 +155,8 @@ asc_status asc_check_remake(asc_check *c, asc_tensor (*make)(asc_ctx *ctx, asc_t
 asc_status asc_check_measure(asc_check *c); /* learns the outputs' shapes from a first call */
 asc_status asc_check_pass(asc_check *c, const asc_check_inputs *inputs, const asc_check_request *request,
                           const asc_check_result *result);
+/* An op's refusal of inputs, by ASC_ERR_ARG, is no error, and is cleared; what the guards refuse is one. */
+asc_status asc_check_refused(const asc_check *c, asc_status status);
 /* Whether the op takes the inputs, or refuses them by ASC_ERR_ARG, which is then no error. */
 asc_status asc_check_takes(asc_check *c, const asc_check_inputs *inputs, bool *takes);
 asc_status asc_check_result_new(asc_check *c, asc_check_result *r);

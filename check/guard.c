@@ -34,6 +34,11 @@ typedef struct guarded_call {
     bool backward;
 } guarded_call;
 
+static const asc_guarded *guarded_op(const asc_call *call)
+{
+    return (const asc_guarded *)(const void *)call->op;
+}
+
 /* ---- the arrays ---- */
 
 static void add(guarded_call *g, kind kind, int number, asc_array *given, asc_array *inner, bool written)
@@ -124,6 +129,7 @@ static asc_status refuse(asc_call *call, const guarded_call *g, const guarded_ar
     char number[32], name[64], shape[ASC_SHAPE_TEXT];
     snprintf(number, sizeof number, "%d", a->number);
     bool input = a->kind == INPUT || a->kind == GRAD_IN;
+    guarded_op(call)->seen->caught = true;
     snprintf(name, sizeof name, formats[a->kind], input ? asc_input_name(call->op, a->number, number) : number);
     return asc_call_fail(call, "%s %s%s, %s %s", g->backward ? "backward" : "forward", what, name,
                          asc_dtype_name(a->given->dtype), asc_shape_text(a->given, shape));
@@ -161,17 +167,13 @@ static asc_status check_arrays(asc_call *call, const guarded_call *g)
 
 /* ---- the op ---- */
 
-static const asc_guarded *guarded_op(const asc_call *call)
-{
-    return (const asc_guarded *)(const void *)call->op;
-}
-
 static asc_status infer(asc_call *call)
 {
     const asc_op *guarded = call->op;
     call->op = guarded_op(call)->real;
     asc_status status = call->op->infer(call);
     call->op = guarded;
+    guarded_op(call)->seen->inferred = status == ASC_OK;
     return status;
 }
 
@@ -266,9 +268,9 @@ static asc_status backward(asc_call *call)
     return run(call, true);
 }
 
-const asc_op *asc_guard(asc_guarded *g, const asc_op *op)
+const asc_op *asc_guard(asc_guarded *g, const asc_op *op, asc_guard_seen *seen)
 {
-    *g = (asc_guarded){*op, op, ASC_CHECK_PATTERN};
+    *g = (asc_guarded){*op, op, ASC_CHECK_PATTERN, seen};
     g->op.infer = infer;
     g->op.forward = forward;
     g->op.backward = op->backward ? backward : NULL;

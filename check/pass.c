@@ -134,6 +134,7 @@ asc_status asc_check_measure(asc_check *c)
         c->real_outs |= asc_is_floating(c->out[o].dtype) ? 1u << o : 0;
     }
     c->roots = c->real_outs & ~c->op->no_grad_out;
+    c->measured = !status;
     asc_scope_end(c->ctx);
     if (!status && c->op->backward && !c->roots) {
         return asc_fail(c->ctx, ASC_ERR_ARG, "gradcheck: %s: sample %d: backward, and no output that gradients flow "
@@ -186,14 +187,21 @@ asc_status asc_check_pass(asc_check *c, const asc_check_inputs *inputs, const as
     return status ? status : run_in_scope(c, inputs, request, result);
 }
 
+asc_status asc_check_refused(const asc_check *c, asc_status status)
+{
+    bool caught = c->guarded && c->guarded->seen->caught;
+    if (status != ASC_ERR_ARG || caught) {
+        return status;
+    }
+    asc_error_clear(c->ctx);
+    return ASC_OK;
+}
+
 asc_status asc_check_takes(asc_check *c, const asc_check_inputs *inputs, bool *takes)
 {
     asc_status status = asc_check_pass(c, inputs, &(asc_check_request){0}, &(asc_check_result){0});
     *takes = status == ASC_OK;
-    if (status == ASC_ERR_ARG) {
-        asc_error_clear(c->ctx);
-    }
-    return status == ASC_ERR_ARG ? ASC_OK : status;
+    return asc_check_refused(c, status);
 }
 
 /* ---- results ---- */

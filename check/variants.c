@@ -72,6 +72,33 @@ static int64_t grow(const asc_sample *s, int64_t from, double elements, asc_samp
 
 /* ---- running them ---- */
 
+/* Whether an index, whose range is not the new sizes', is among the inputs: forward may well refuse it. */
+static bool has_indices(const asc_sample *s)
+{
+    bool any = false;
+    for (int i = 0; i < ASC_MAX_IN; i++) {
+        any |= s->in[i].kind == 'i';
+    }
+    return any;
+}
+
+/* Why a variant is none: its sizes don't go together, as infer says. What infer takes forward computes, unless it is
+ * given indices; and what forward has computed backward computes. */
+static asc_status not_taken(const asc_check *c, asc_status status)
+{
+    bool computes = c->measured || (c->guarded && c->guarded->seen->inferred && !has_indices(c->form));
+    return computes ? status : asc_check_refused(c, status);
+}
+
+/* Says of which variant an error is. */
+static void name_error(const asc_check *c)
+{
+    char where[100];
+    snprintf(where, sizeof where, "gradcheck: %.40s: sample %d%s%s", c->op->name, c->sample, c->variant[0] ? ", " : "",
+             c->variant);
+    asc_error_extend(c->ctx, where, "");
+}
+
 /* Runs `parts` on the variant, if the op takes it and it gives finite numbers, no more than `outputs` of them. */
 static asc_status try_form(const asc_check *model, const asc_sample *form, int64_t outputs,
                            asc_status (*parts)(asc_check *c), bool *taken)
@@ -81,12 +108,12 @@ static asc_status try_form(const asc_check *model, const asc_sample *form, int64
     asc_scope_begin(c.ctx);
     asc_status status = asc_check_prepare(&c);
     *taken = !status && asc_check_finite_result(&c, &c.plain) && c.out_at[c.op->n_out] <= outputs;
-    if (status == ASC_ERR_ARG) {
-        asc_error_clear(c.ctx);
-        status = ASC_OK;
-    }
+    status = not_taken(&c, status);
     if (*taken) {
         status = parts(&c);
+    }
+    if (status == ASC_ERR_ARG) {
+        name_error(&c);
     }
     asc_scope_end(c.ctx);
     return status;
@@ -130,10 +157,13 @@ static asc_status try_large(asc_check *c, const asc_sample *s, int64_t from, boo
 {
     asc_sample form;
     double before = asc_flops(c->ctx);
-    asc_status status = grow(s, from, TRIAL, &form) > 0 ? try_form(c, &form, TRIAL_OUTPUTS, no_part, taken) : ASC_OK;
+    int64_t to = grow(s, from, TRIAL, &form);
+    name_variant(c, from, to);
+    asc_status status = to > 0 ? try_form(c, &form, TRIAL_OUTPUTS, no_part, taken) : ASC_OK;
     *taken = *taken && asc_flops(c->ctx) - before <= TRIAL_FLOPS;
     if (*taken) {
-        name_variant(c, from, grow(s, from, LARGE, &form));
+        to = grow(s, from, LARGE, &form);
+        name_variant(c, from, to);
         status = try_form(c, &form, INT64_MAX, threads_part, taken);
     }
     return status;

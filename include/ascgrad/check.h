@@ -77,6 +77,9 @@ typedef struct asc_gradcheck_report {
  * an op that writes there, or to an array that it may only read, fails with ASC_ERR_ARG, and the message names the
  * function and the array.
  *
+ * What infer takes, in whatever size, is computed: an op whose backward fails there, or whose forward does without an
+ * index among its inputs, fails with the op's own error.
+ *
  * An op without backward has no cases, and passes. ASC_OK also if the check did not pass: see the report.
  * Errors: what the op itself fails with, ASC_ERR_ARG: options out of range; ASC_ERR_MEMORY. The context's random
  * numbers and its recording are as they were before. */

@@ -42,6 +42,10 @@ typedef enum fault {
     READ_BEHIND, /* reads one element too many, */
     READ_BEFORE, /* or one of a cotangent before its first */
     COUNTS,     /* other integers every time */
+    ONE_BEHIND, /* BEHIND where there is one element, */
+    ONE_FORWARD, /* or forward fails there, though infer does not, */
+    ONE_BACKWARD, /* or backward does, */
+    MANY_BACKWARD, /* or does where they are many */
 } fault;
 
 static fault now;
@@ -84,6 +88,9 @@ static asc_status forward(asc_call *call)
 {
     static int calls;
     calls++;
+    if (now == ONE_FORWARD && call->in[0].numel == 1) {
+        return asc_call_fail(call, "nothing to do");
+    }
     for (int64_t i = 0; i < call->in[0].numel; i++) {
         double a = get(&call->in[0], i), b = get(&call->in[1], i), y = a * sin(b);
         y += now == UNSTEADY ? 1e-13 * calls : 0;
@@ -93,8 +100,8 @@ static asc_status forward(asc_call *call)
         put(&call->out[0], i, now == SINGLE && call->in[0].dtype == ASC_F32 ? 1.01 * y : y);
         put(&call->out[1], i, a * a);
     }
-    if (now == BEHIND || now == BEFORE) {
-        put(&call->out[1], now == BEHIND ? call->out[1].numel : -1, 1);
+    if (now == BEHIND || now == BEFORE || (now == ONE_BEHIND && call->in[0].numel == 1)) {
+        put(&call->out[1], now == BEFORE ? -1 : call->out[1].numel, 1);
     }
     if (now == INPUT) {
         put(&call->in[1], 0, 1);
@@ -130,6 +137,10 @@ static void add(asc_call *call, int input, int64_t i, double g)
 static asc_status backward(asc_call *call)
 {
     const asc_array *dy = &call->grad_out[0], *dz = &call->grad_out[1];
+    int64_t n = call->in[0].numel;
+    if ((now == ONE_BACKWARD && n == 1) || (now == MANY_BACKWARD && n > 1000)) {
+        return asc_call_fail(call, "no gradient of these");
+    }
     for (int64_t i = 0; i < call->in[0].numel; i++) {
         double a = get(&call->in[0], i), b = get(&call->in[1], i);
         double gy = dy->data ? get(dy, i) : 0, gz = dz->data && (dy->data || now != OUTPUTS) ? get(dz, i) : 0;

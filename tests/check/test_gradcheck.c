@@ -79,21 +79,26 @@ END_TEST
 static const struct {
     fault fault;
     const char *message;
-} wild[] = {
+} failing[] = {
     {BEHIND, "faulty: forward writes out of bounds, behind output 1, f64 (3, 4)"},
     {BEFORE, "faulty: forward writes out of bounds, before output 1, f64 (3, 4)"},
     {INPUT, "faulty: forward writes to what it may only read, input b, f64 (3, 4)"},
     {GRADIENT, "faulty: backward writes out of bounds, behind the gradient of b, f64 (3, 4)"},
     {COTANGENT, "faulty: backward writes to what it may only read, the gradient of output 0, f64 (3, 4)"},
+    {ONE_BEHIND, "gradcheck: faulty: sample 2, size 5 as 1: faulty: forward writes out of bounds, behind output 1, f64 "
+                 "(1)"},
+    {ONE_FORWARD, "gradcheck: faulty: sample 2, size 5 as 1: faulty: nothing to do"},
+    {ONE_BACKWARD, "gradcheck: faulty: sample 2, size 5 as 1: faulty: no gradient of these"},
+    {MANY_BACKWARD, "gradcheck: faulty: sample 0, size 3 as 567: faulty: no gradient of these"},
 };
 
-START_TEST(wild_write_is_named)
+START_TEST(what_fails_is_named)
 {
     asc_gradcheck_report r;
-    now = wild[_i].fault;
+    now = failing[_i].fault;
     ck_assert_int_eq(asc_gradcheck(ctx, &faulty, NULL, &r), ASC_ERR_ARG);
     now = NONE;
-    expect_error(ASC_ERR_ARG, wild[_i].message);
+    expect_error(ASC_ERR_ARG, failing[_i].message);
     ck_assert(!r.passed);
 }
 END_TEST
@@ -384,7 +389,7 @@ int main(void)
     tcase_add_loop_test(t, library, 0, library_ops());
     tcase_add_test(t, sound_op_passes);
     tcase_add_loop_test(t, fault_is_found, 0, (int)(sizeof faults / sizeof *faults));
-    tcase_add_loop_test(t, wild_write_is_named, 0, (int)(sizeof wild / sizeof *wild));
+    tcase_add_loop_test(t, what_fails_is_named, 0, (int)(sizeof failing / sizeof *failing));
     tcase_add_loop_test(t, read_of_what_is_not_saved_is_named, 0, (int)(sizeof reads / sizeof *reads));
     tcase_add_test(t, integers_are_compared);
     tcase_add_test(t, op_of_doubles_passes);
