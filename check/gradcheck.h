@@ -107,8 +107,8 @@ static inline void asc_check_store(const asc_array *a, int64_t i, double value)
 }
 
 /* guard.c */
-/* The op as one whose calls fail where the real one writes out of bounds, or what it is only to read. `guarded`, `op` and
- * `seen` stay as long as it is used. */
+/* The op as one whose calls fail where the real one writes out of bounds, or what it is only to read. `guarded`, `op`
+ * and `seen` stay as long as it is used. */
 const asc_op *asc_guard(asc_guarded *guarded, const asc_op *op, asc_guard_seen *seen);
 
 /* gradcheck.c */
