@@ -235,6 +235,44 @@ class Own(unittest.TestCase):
             asc.Op("refuse", refuse)(np.zeros(2))
         self.assertIsInstance(caught.exception.__cause__, KeyError)
 
+    def test_what_a_check_goes_on_behind_is_no_later_calls(self):
+        def refuse_one(x, raised):
+            if x.size < 2:
+                raise raised
+            return 2 * x
+
+        w = asc.tensor(np.ones(2), requires_grad=True)
+        optimizer = asc.SGD([w])
+        for backward in (False, True):
+            functions = [lambda x: 2 * x, lambda g, x: 2 * g]
+            functions[backward] = lambda *given: refuse_one(given[0], KeyError("mine"))
+            self.assertTrue(asc.gradcheck(*functions, [[(3,)]])["passed"])
+            with self.assertRaises(asc.Error) as caught:
+                asc.matmul(np.ones((2, 3)), np.ones((2, 3)))
+            self.assertIsNone(caught.exception.__cause__)
+            self.assertTrue(asc.gradcheck(*functions, [[(3,)]])["passed"])
+            (w * w).sum().backward()
+            optimizer.step()
+            functions[backward] = lambda *given: refuse_one(given[0], KeyboardInterrupt())
+            with self.assertRaises(KeyboardInterrupt):
+                asc.gradcheck(*functions, [[(3,)]])
+            asc.tanh(np.zeros(1))
+
+    def test_nor_of_the_calls_that_functions_make(self):
+        causes = []
+
+        def double(x):
+            if x.size == 0:
+                raise KeyError("mine")
+            try:
+                asc.matmul(np.ones((2, 3)), np.ones((2, 3)))
+            except asc.Error as error:
+                causes.append(error.__cause__)
+            return 2 * x
+
+        asc.gradcheck(double, lambda g, x: 2 * g, [[(3,)]])
+        self.assertEqual(set(causes), {None})
+
     def test_two_inputs(self):
         outer = asc.Op(
             "outer_sum",

@@ -11,7 +11,7 @@ import numpy
 from . import _c, ops
 from ._call import inputs
 from ._given import letters, shown, struct, whole
-from ._library import ArgumentError, ArgumentTypeError, call, catch_up, ctx, fail, lib, lock, state, text
+from ._library import ArgumentError, ArgumentTypeError, call, catch_up, ctx, fail, forget, lib, lock, state, text
 from ._tensor import DTYPES, Tensor, made
 from ._types import Input
 
@@ -102,6 +102,7 @@ class Op:
     def _guarded(self, function):
         def guarded(pointer):
             try:
+                forget()  # what the library went on behind
                 function(pointer.contents)
                 return _c.ASC_OK
             except BaseException as raised:  # goes on behind the library
@@ -201,6 +202,7 @@ def gradcheck(
         catch_up()
         if lib.asc_gradcheck(ctx, pointer, ctypes.byref(options), ctypes.byref(report)):
             fail()
+        forget()  # by functions on shapes that they refuse
     found = {
         name: getattr(report, name)
         for name in ("passed", "cases", "elements", "failures", "digits", "worst_ratio", "worst_error")

@@ -86,6 +86,14 @@ def fail():
     raise CLASSES.get(status, Error)(message, status, argument=argument) from raised
 
 
+def forget():
+    """After a call that goes on behind what functions of Python's raise: what ends the program goes on here, too, and
+    the rest is forgotten, which a later call would take for its own."""
+    raised, state.raised = state.raised, None
+    if raised is not None and not isinstance(raised, Exception):
+        raise raised
+
+
 # ---- the context ----
 
 
