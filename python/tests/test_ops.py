@@ -273,6 +273,29 @@ class Own(unittest.TestCase):
         asc.gradcheck(double, lambda g, x: 2 * g, [[(3,)]])
         self.assertEqual(set(causes), {None})
 
+    def test_functions_may_keep_and_write_to_what_they_are_given(self):
+        kept = []
+
+        def double(x):
+            kept.append(x)
+            return 2 * x
+
+        def backward(g, x):
+            kept.extend([g, x])
+            g *= 2
+            x[...] = 0
+            return g
+
+        op, x = asc.Op("double", double, backward), asc.tensor(np.ones(1000), requires_grad=True)
+        y = op(asc.tanh(x))
+        (3 * y + 0 * op(y)).sum().backward()
+        np.testing.assert_allclose(x.grad, 6 * (1 - np.tanh(x.numpy()) ** 2))
+        before = [values.copy() for values in kept]
+        others = [asc.full(1000, 9.0, dtype="f64") for _ in range(20)]
+        for values, value in zip(kept, before):
+            np.testing.assert_array_equal(values, value)
+        del others
+
     def test_two_inputs(self):
         outer = asc.Op(
             "outer_sum",

@@ -19,17 +19,21 @@ Samples = Sequence[Sequence[Tuple[int, ...]]]
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_c.asc_call))
 
 
-def view(a, writable=True):
-    """The array of a call's, as NumPy's."""
+def view(a):
+    """The array of a call's, as NumPy's: memory that is used again when the call is over."""
     if a.ndim < 0 or (not a.data and a.numel):
         return None
     dtype, shape = DTYPES[a.dtype], tuple(a.shape[: a.ndim])
     if a.numel == 0:
         return numpy.empty(shape, dtype)
     memory = (ctypes.c_char * (a.numel * dtype.itemsize)).from_address(a.data)
-    values = numpy.frombuffer(memory, dtype).reshape(shape)
-    values.flags.writeable = writable
-    return values
+    return numpy.frombuffer(memory, dtype).reshape(shape)
+
+
+def copy(a):
+    """The same for functions of others, who may keep it."""
+    values = view(a)
+    return None if values is None else values.copy()
 
 
 class Op:
@@ -37,7 +41,7 @@ class Op:
 
     forward(*inputs) returns the result; backward(gradient, *inputs) returns the gradient of each input, None for one
     that has none; both of the inputs' dtype. shape(*shapes) is that of the result, by default what the inputs'
-    broadcast to. The arrays are the library's memory, gone when the function returns: copy what is to be kept.
+    broadcast to. The arrays that functions are given are copies, theirs to keep and to write to.
     `samples`, for asc.gradcheck, are lists of shapes, one an input.
 
         wave = asc.Op("wave", lambda x: x * np.sin(x), lambda g, x: g * (np.sin(x) + x * np.cos(x)), samples=[[(3, 5)]])
@@ -119,7 +123,7 @@ class Op:
         lib.asc_call_output(ctypes.byref(c), 0, given[0].dtype, len(shape), room.buffer_info()[0])
 
     def _values(self, c):
-        return [view(getattr(c, "in")[i], writable=False) for i in range(c.n_in)]
+        return [copy(getattr(c, "in")[i]) for i in range(c.n_in)]
 
     def _run(self, c):
         out = view(c.out[0])
@@ -129,7 +133,7 @@ class Op:
         numpy.copyto(out, value, casting="same_kind")  # NumPy drops what is imaginary with a warning alone
 
     def _run_backward(self, c):
-        gradients = self._backward(view(c.grad_out[0], writable=False), *self._values(c))
+        gradients = self._backward(copy(c.grad_out[0]), *self._values(c))
         gradients = gradients if isinstance(gradients, (tuple, list)) else [gradients]
         if len(gradients) != c.n_in:
             raise ValueError(f"backward returned {len(gradients)} gradients, expected {c.n_in}")
