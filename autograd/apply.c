@@ -170,6 +170,23 @@ static double count_flops(asc_call *call, bool rehearsal)
     return flops;
 }
 
+/* No gradient flows to the outputs. If this call lets none through, or one before it did, backward will say so. */
+static void note_cut(const asc_call *call)
+{
+    const asc_engine *e = call->engine;
+    const char *cut = NULL;
+    for (int i = 0; i < call->n_in && !cut; i++) {
+        if (asc_wants_grad(e->in[i])) {
+            cut = call->ctx->recording ? "comes by an op without a backward pass" : "was computed with recording off";
+        } else if (e->in[i]) {
+            cut = e->in[i]->cut;
+        }
+    }
+    for (int i = 0; i < call->n_out; i++) {
+        e->out[i]->cut = cut;
+    }
+}
+
 /* Everything of a call but cleaning up after it. */
 static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in, const asc_tensor *into)
 {
@@ -207,6 +224,9 @@ static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in, const 
     }
     if (call->op->flops) {
         tape->flops += ((asc_engine *)call->engine)->flops = count_flops(call, tape->rehearsal);
+    }
+    if (!flows) {
+        note_cut(call);
     }
     if (tape->segment) {
         return asc_segment_add(call, flows);

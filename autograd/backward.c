@@ -307,8 +307,8 @@ static void drop_output_grads(asc_ctx *ctx, asc_record *r)
 static asc_status run_next(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
 {
     if (r->freed) {
-        return asc_fail(ctx, ASC_ERR_STATE, "backward: %s was freed by an earlier backward pass; that one needs retain",
-                        r->op->name);
+        return asc_fail(ctx, ASC_ERR_STATE, "backward: %s was freed by an earlier backward pass, which did not retain "
+                        "it", r->op->name);
     }
     return r->op == &asc_op_recompute ? asc_segment_backward(ctx, tape, r) : run_record(ctx, tape, r);
 }
@@ -328,8 +328,33 @@ asc_status asc_walk_back(asc_ctx *ctx, asc_tape *tape, uint64_t first, bool reta
 
 /* ---- the pass ---- */
 
-/* The gradient of the loss itself. */
-static asc_status seed(asc_ctx *ctx, const asc_node *loss, asc_tensor cotangent)
+/* Writes the cotangent, or 1, where it goes. */
+static void set_seed(const asc_array *loss, const asc_node *cotangent, void *to)
+{
+    if (cotangent) {
+        asc_pack(&cotangent->array, loss->dtype, to);
+    } else {
+        asc_set_element(loss->dtype, to, 0, 1);
+    }
+}
+
+/* Adds it to what the gradient of a leaf holds. */
+static asc_status add_seed(asc_ctx *ctx, const asc_array *loss, const asc_node *cotangent, void *to)
+{
+    asc_storage *seed = asc_storage_new(ctx, asc_array_bytes(loss));
+    if (!seed) {
+        return ASC_ERR_MEMORY;
+    }
+    set_seed(loss, cotangent, seed->data);
+    for (int64_t i = 0; i < loss->numel; i++) {
+        asc_set_element(loss->dtype, to, i, asc_element(loss->dtype, to, i) + asc_element(loss->dtype, seed->data, i));
+    }
+    asc_storage_unref(ctx, seed);
+    return ASC_OK;
+}
+
+/* The gradient of the loss itself, which may be a leaf. */
+static asc_status seed(asc_ctx *ctx, asc_node *loss, asc_tensor cotangent)
 {
     const asc_array *a = &loss->array;
     asc_node *c = asc_node_of(cotangent);
@@ -349,15 +374,15 @@ static asc_status seed(asc_ctx *ctx, const asc_node *loss, asc_tensor cotangent)
                         asc_shape_text(&c->array, got), asc_dtype_name(a->dtype), asc_shape_text(a, expected));
     }
     bool fresh;
-    void *data = asc_grad_target(ctx, &(asc_edge){.record = loss->record, .out = loss->out}, &fresh);
+    asc_edge edge = asc_edge_of(loss);
+    void *data = asc_grad_target(ctx, &edge, &fresh);
     if (!data) {
         return ASC_ERR_MEMORY;
     }
-    if (c) {
-        asc_pack(&c->array, a->dtype, data);
-    } else {
-        asc_set_element(a->dtype, data, 0, 1);
+    if (!fresh) {
+        return add_seed(ctx, a, c, data);
     }
+    set_seed(a, c, data);
     return ASC_OK;
 }
 
@@ -382,17 +407,23 @@ asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, boo
     if (!n) {
         return asc_need_tensor(ctx, loss, "backward", "loss");
     }
-    asc_tape *tape = ctx->tape.state;
-    if (!n->record || n->ctx != ctx) {
-        return asc_fail(ctx, ASC_ERR_ARG, "backward: loss %s", n->ctx == ctx
-                        ? "depends on no tensor that requires a gradient" : "belongs to another context");
+    if (n->ctx != ctx) {
+        return asc_fail(ctx, ASC_ERR_ARG, "backward: loss belongs to another context");
+    }
+    if (!n->record && !n->requires_grad) {
+        return asc_fail(ctx, ASC_ERR_ARG, "backward: loss %s",
+                        n->cut ? n->cut : "depends on no tensor that requires a gradient");
+    }
+    asc_tape *tape = asc_tape_of(ctx);
+    if (!tape) {
+        return ASC_ERR_MEMORY;
     }
     if (tape->passing) {
         return asc_fail(ctx, ASC_ERR_STATE, "backward: called from within a backward pass");
     }
-    if (n->record->freed) {
-        return asc_fail(ctx, ASC_ERR_STATE, "backward: the tape was freed by an earlier backward pass; that one needs "
-                        "retain");
+    if (n->record && n->record->freed) {
+        return asc_fail(ctx, ASC_ERR_STATE, "backward: the tape was freed by an earlier backward pass, which did not "
+                        "retain it");
     }
     tape->passing = true;
     bool recording = asc_set_recording(ctx, false); /* ops that a backward function calls add nothing to the tape */

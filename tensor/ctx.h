@@ -54,6 +54,7 @@ struct asc_node {
     bool reached;       /* a leaf with a hook, in the list of those that a backward pass has added to */
     asc_record *record; /* of the call that made it, with a reference; NULL: a leaf, or no gradient flows */
     int out;            /* as which output */
+    const char *cut;    /* why no gradient flows to it, though one does to what it was made of; NULL: to that neither */
     asc_node *grad;
     asc_grad_hook *hook; /* of a leaf, with hook_user */
     void *hook_user;

@@ -174,10 +174,11 @@ ASC_API asc_status asc_on_grad(asc_tensor t, asc_grad_hook *hook, void *user);
 /* Computes gradients of `loss` and adds them to the leaves' (reverse mode: Linnainmaa 1970; Griewank and
  * Walther, Evaluating Derivatives, 2008). `cotangent`: same shape as loss, or null for 1 where loss has
  * one element. It comes to the calls that loss depends on, and to no others: `loss` may be any tensor that a gradient
- * flows to, in the middle of a graph as well. Calls are freed as they are used, unless `retain`: then another pass may
- * come to them. ASC_ERR_ARG: no gradient flows to loss, wrong cotangent; ASC_ERR_STATE: a call that it comes to was
- * freed by an earlier pass, a value that it needs was overwritten, or a pass is under way (a hook has called this).
- * After a failure leaves' gradients hold no values to be used: asc_zero_grad. */
+ * flows to, in the middle of a graph as well, or a leaf, to whose gradient the cotangent is added. Calls are freed as
+ * they are used, unless `retain`: then another pass may come to them. ASC_ERR_ARG: no gradient flows to loss, wrong
+ * cotangent; ASC_ERR_STATE: a call that it comes to was freed by an earlier pass, a value that it needs was
+ * overwritten, or a pass is under way (a hook has called this). After a failure leaves' gradients hold no values to be
+ * used: asc_zero_grad. */
 ASC_API asc_status asc_backward(asc_ctx *ctx, asc_tensor loss, asc_tensor cotangent, bool retain);
 
 /* asc_backward of a loss of one element, whose tape is needed no more. */

@@ -264,6 +264,12 @@ class Gradients(unittest.TestCase):
         x.grad = None
         self.assertIsNone(x.grad)
 
+    def test_a_leaf_is_a_loss(self):
+        x = asc.tensor(2.5, requires_grad=True)
+        x.backward()
+        x.backward()
+        self.assertEqual(x.grad.item(), 2)
+
     def test_no_grad_detach_and_threads_of_their_own(self):
         x, seen = asc.tensor([1.0], requires_grad=True), []
         with asc.no_grad():

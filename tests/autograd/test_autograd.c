@@ -105,8 +105,56 @@ START_TEST(recording_off)
     ck_assert(!asc_set_recording(ctx, true));
     ck_assert_double_eq(asc_item(y), 9);
     ck_assert(!asc_requires_grad(y));
-    ck_assert_int_eq(asc_backward(ctx, y, asc_null(), false), ASC_ERR_ARG);
+    asc_tensor one = asc_scalar(ctx, ASC_F64, 1), results[] = {y, mul(ctx, one, y), mul(ctx, leaf(2), y)};
+    for (int i = 0; i < 2; i++) {
+        asc_backward(ctx, results[i], asc_null(), false);
+        expect_error(ASC_ERR_ARG, "backward: loss was computed with recording off");
+    }
+    backward(results[2], false);
+}
+END_TEST
+
+START_TEST(no_gradient_to_the_loss)
+{
+    asc_tensor x = leaf(3), y = asc_detach(ctx, x);
+    asc_backward(ctx, mul(ctx, y, y), asc_null(), false);
     expect_error(ASC_ERR_ARG, "backward: loss depends on no tensor that requires a gradient");
+    asc_tensor sign = asc_cast(ctx, asc_less(ctx, y, x), ASC_F64);
+    asc_backward(ctx, mul(ctx, sign, y), asc_null(), false);
+    expect_error(ASC_ERR_ARG, "backward: loss comes by an op without a backward pass");
+}
+END_TEST
+
+static void count_call(void *user, asc_tensor gradient)
+{
+    (void)gradient;
+    ++*(int *)user;
+}
+
+START_TEST(a_leaf_as_the_loss)
+{
+    int calls = 0;
+    asc_tensor x = leaf(3);
+    ck_assert_int_eq(asc_on_grad(x, count_call, &calls), ASC_OK);
+    for (int pass = 1; pass <= 3; pass++) {
+        backward(x, false);
+        ck_assert_double_eq(grad(x), pass);
+        ck_assert_int_eq(calls, pass);
+    }
+    backward(mul(ctx, x, x), false);
+    ck_assert_double_eq(grad(x), 9);
+
+    asc_tensor w = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 3));
+    asc_require_grad(w, true);
+    asc_backward(ctx, w, asc_null(), false);
+    expect_error(ASC_ERR_ARG, "backward: loss is (2, 3): expected one element, or a cotangent");
+    asc_tensor c = asc_from(ctx, ASC_F32, (float[]){1, 2, 3, 4, 5, 6}, ASC_SHAPE(3, 2));
+    for (int pass = 1; pass <= 2; pass++) {
+        ck_assert_int_eq(asc_backward(ctx, w, asc_transpose(ctx, c, 0, 1), false), ASC_OK);
+        for (int i = 0; i < 6; i++) {
+            ck_assert_float_eq(((const float *)asc_data(asc_grad(w)))[i], (float)(pass * (1 + i % 3 * 2 + i / 3)));
+        }
+    }
 }
 END_TEST
 
@@ -141,7 +189,7 @@ END_TEST
 
 /* ---- what the tape refuses ---- */
 
-static const char *const freed = "backward: the tape was freed by an earlier backward pass; that one needs retain";
+static const char *const freed = "backward: the tape was freed by an earlier backward pass, which did not retain it";
 
 START_TEST(retain)
 {
@@ -163,7 +211,7 @@ START_TEST(a_freed_part_of_the_tape)
     backward(a, false);
     ck_assert_int_eq(asc_backward(ctx, b, asc_null(), false), ASC_ERR_STATE);
     expect_error(ASC_ERR_STATE,
-                 "backward: test_mul was freed by an earlier backward pass; that one needs retain");
+                 "backward: test_mul was freed by an earlier backward pass, which did not retain it");
     asc_zero_grad(x);
     backward(mul(ctx, x, x), false);
     ck_assert_double_eq(grad(x), 6);
@@ -380,6 +428,8 @@ int main(void)
     tcase_add_test(t, only_where_it_is_asked_for);
     tcase_add_test(t, branches_that_do_not_matter);
     tcase_add_test(t, recording_off);
+    tcase_add_test(t, no_gradient_to_the_loss);
+    tcase_add_test(t, a_leaf_as_the_loss);
     tcase_add_test(t, detached);
     tcase_add_test(t, an_inner_scope_leaves_the_outer_tape);
     tcase_add_test(t, retain);
