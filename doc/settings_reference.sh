@@ -12,8 +12,8 @@ Made from the tables of settings by `make update-settings-reference`; `ascgrad i
 A setting is a key of a JSON object (`--config FILE`, a model's configuration, a run's config.json) and of
 `--set KEY=VALUE`; those of `train`, and those that name an option, are options of `ascgrad train`, too. [layer]: a list
 with one value a layer may stand in place of the value; [head]: one a head. A mixing's settings are read by the layers
-that have that mixing. In C `layers`, `d_model`, `block`, `vocab` and `heads` have to be given: their defaults are the
-program's and Python's.
+that have that mixing. A model's `layers`, `d_model`, `block`, `vocab` and `heads` have to be given in C, and to
+Python's `asc.LM`: their defaults are those of the program and of `asc.train`, that of `heads` also of `asc.Layer`.
 TEXT
 "$1" info --settings | awk -v tick='`' '
 /^settings$/ { on = 1; next }

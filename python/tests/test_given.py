@@ -87,6 +87,13 @@ class Given(unittest.TestCase):
             self.bytes.piece(-1)
         self.assertEqual(asc.Layer("transformer", 8, heads=np.int64(2)).config["heads"], 2)
 
+    def test_what_a_model_has_no_default_of(self):
+        for name in ("layers", "d_model", "heads", "vocab", "block"):
+            self.refused(
+                ValueError, (lambda: asc.LM({k: v for k, v in SMALL.items() if k != name}), f"{name} is missing")
+            )
+        self.assertEqual(asc.Layer("transformer", 8).config["heads"], 4)
+
     def test_text_and_paths(self):
         self.refused(
             TypeError,

@@ -70,7 +70,8 @@ class Carried(Owned):
 
 class LM(Owned):
     """A language model of a configuration, a dictionary with the keys of doc/settings.md, or those as keywords; with
-    "head" "classifier" or "pairs" in it a classifier of sequences, or of pairs of sentences.
+    "head" "classifier" or "pairs" in it a classifier of sequences, or of pairs of sentences. layers, d_model, block,
+    vocab and a mixing's heads have no defaults here.
 
     LM.load(RUN) opens a trained one, with its tokenizer."""
 
