@@ -66,6 +66,9 @@ double asc_grad_norm(asc_ctx *ctx, asc_params *params)
 
 double asc_clip_scale(double norm, double clip)
 {
+    if (!isfinite(norm) || isnan(clip)) { /* nothing makes such gradients small: a step is to refuse them */
+        return NAN;
+    }
     double scale = clip / (norm + 1e-6);
     return clip > 0 && scale < 1 ? scale : 1;
 }

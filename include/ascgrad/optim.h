@@ -92,7 +92,8 @@ ASC_API asc_params *asc_optim_state(asc_optim *optim);
 /* The Euclidean norm of all gradients together, summed in double in an order of its own. */
 ASC_API double asc_grad_norm(asc_ctx *ctx, asc_params *params);
 
-/* What clipping to `clip` multiplies gradients of this norm by: min(1, clip/(norm + 1e-6)); 1 for clip <= 0. */
+/* What clipping to `clip` multiplies gradients of this norm by: min(1, clip/(norm + 1e-6)); 1 for clip <= 0. NaN where
+ * the norm is not finite, or clip is NaN: asc_optim_step takes no such scale, and leaves the parameters as they are. */
 ASC_API double asc_clip_scale(double norm, double clip);
 
 typedef enum asc_decay { ASC_DECAY_CONSTANT, ASC_DECAY_LINEAR, ASC_DECAY_COSINE, ASC_DECAY_WSD } asc_decay;

@@ -260,6 +260,15 @@ print("the end")
                 train(optimizer, 2)
                 np.testing.assert_array_equal(lm.logits(x), expected)
 
+    def test_no_step_by_a_norm_that_is_not_finite(self):
+        for factor in (np.nan, np.inf):
+            w = asc.tensor([1.0], requires_grad=True)
+            (w * factor).sum().backward()
+            with self.assertRaisesRegex(asc.NonFiniteError, f"norm of the gradients is {factor}") as caught:
+                asc.SGD([w]).step(clip=1.0)
+            self.assertEqual(caught.exception.status, asc.Status.NONFINITE)
+            self.assertEqual(w.tolist(), [1])
+
     def test_averaged_weights(self):
         w = asc.tensor([1.0], requires_grad=True)
         optimizer, seen = asc.SGD([w], lr=1.0, average=0.5), []

@@ -249,6 +249,22 @@ START_TEST(norm_and_clipping)
     ck_assert_double_eq(asc_clip_scale(.5, 1), 1);
     ck_assert_double_eq(asc_clip_scale(1e9, 0), 1);
     free(g);
+    static const double wrong[] = {(double)NAN, (double)INFINITY};
+    float was = ((const float *)asc_data(q))[0];
+    asc_optim *o = asc_optim_new(ctx, params, NULL);
+    for (int i = 0; i < 2; i++) {
+        asc_zero_grad(q);
+        give_gradient(q, (double[]){2, wrong[i]});
+        for (int clip = 0; clip <= 1; clip++) {
+            double scale = asc_clip_scale(asc_grad_norm(ctx, params), clip);
+            ck_assert_double_nan(scale);
+            ck_assert_int_eq(asc_optim_step(o, 1, scale), ASC_ERR_ARG);
+            expect_error_with(ASC_ERR_ARG, "grad_scale is nan");
+        }
+    }
+    ck_assert_double_nan(asc_clip_scale(2, NAN));
+    ck_assert_float_eq(((const float *)asc_data(q))[0], was);
+    asc_optim_free(o);
 }
 END_TEST
 

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any, Optional, Tuple
 
 from . import _c
 from ._given import real, struct, whole
-from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, lock, quick, state
+from ._library import (
+    ArgumentError,
+    ArgumentTypeError,
+    NonFiniteError,
+    Owned,
+    Status,
+    ask,
+    call,
+    lib,
+    lock,
+    quick,
+    state,
+)
 from ._params import ParameterList, named
 from ._types import File, Params
 
@@ -32,12 +45,15 @@ class Optimizer(Owned):
         )
 
     def step(self, lr: Optional[float] = None, clip: float = 0.0) -> Optional[float]:
-        """Changes the parameters by their gradients, scaled down where their norm is above `clip`; the norm."""
+        """Changes the parameters by their gradients, scaled down where their norm is above `clip`; the norm, of which
+        one that is not finite is a NonFiniteError, and changes nothing."""
         clip = real("step: clip", clip or 0.0)
         if not clip >= 0:
             raise ArgumentError(f"step: clip is {clip}, expected 0 (none) or more")
         with lock:
             norm = self.grad_norm() if clip else None
+            if clip and not math.isfinite(norm):
+                raise NonFiniteError(f"step: the norm of the gradients is {norm}", Status.NONFINITE)
             scale = lib.asc_clip_scale(norm, clip) if clip else 1.0
             state.whole = True
             try:
