@@ -51,7 +51,8 @@ static asc_status take_inputs(asc_call *call, const asc_tensor *inputs, int n_in
         return asc_call_fail(call, "its descriptor names %d inputs, expected at most %d", most, ASC_MAX_IN);
     }
     if (n_in < least || n_in > most) {
-        return asc_call_fail(call, "%d inputs, expected %d to %d", n_in, least, most);
+        return least == most ? asc_call_fail(call, "%d inputs, expected %d", n_in, least)
+                             : asc_call_fail(call, "%d inputs, expected %d to %d", n_in, least, most);
     }
     /* optional inputs that are not named are absent */
     call->n_in = strstr(op->inputs, "...") ? n_in : most;

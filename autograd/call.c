@@ -142,8 +142,9 @@ bool asc_saves_input(const asc_op *op, int i)
 
 asc_status asc_call_fail_as(asc_call *call, asc_status status, const char *text)
 {
-    const char *label = call->ctx->label;
-    return asc_fail(call->ctx, status, "%s%s%s: %s", label ? label : "", label ? ": " : "", call->op->name, text);
+    const char *label = call->ctx->label, *name = call->op->name;
+    bool named = label && strcmp(label, name) != 0; /* a part of a model that is called as its op says so once */
+    return asc_fail(call->ctx, status, "%s%s%s: %s", named ? label : "", named ? ": " : "", name, text);
 }
 
 asc_status asc_call_fail(asc_call *call, const char *format, ...)

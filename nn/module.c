@@ -301,8 +301,36 @@ static asc_tensor run_parts(asc_module *m, asc_tensor x)
     return y;
 }
 
+/* Where the parameters would not fit x, it is x that is wrong, though the op says so of them. */
+static asc_status check_input(const asc_module *m, const char *function, asc_tensor x)
+{
+    asc_array a = asc_array_of(x);
+    asc_dtype dtype = asc_dtype_of(m->a.weight);
+    int64_t width = asc_size(m->a.weight, -1);
+    if (a.dtype == dtype && a.ndim > 0 && a.shape[a.ndim - 1] == width) {
+        return ASC_OK;
+    }
+    char got[ASC_SHAPE_TEXT];
+    return asc_fail(m->ctx, ASC_ERR_ARG, "%s: x is %s %s, expected %s (..., %lld)", function, asc_dtype_name(a.dtype),
+                    asc_shape_text(&a, got), asc_dtype_name(dtype), (long long)width);
+}
+
+static asc_tensor linear(asc_module *m, asc_tensor x)
+{
+    return check_input(m, "module_linear", x) ? asc_null() : asc_linear(m->ctx, x, m->a.weight, m->a.bias);
+}
+
+static asc_tensor layer_norm(asc_module *m, asc_tensor x)
+{
+    return check_input(m, "module_layer_norm", x) ? asc_null()
+                                                  : asc_layer_norm(m->ctx, x, m->a.weight, m->a.bias, 1e-5);
+}
+
 static asc_tensor feed_forward(asc_module *m, asc_tensor x)
 {
+    if (check_input(m, "module_feed_forward", x)) {
+        return asc_null();
+    }
     asc_tensor inner = asc_linear(m->ctx, x, m->a.weight, m->a.bias);
     return asc_after(inner, asc_gelu_linear(m->ctx, inner, m->b.weight, m->b.bias));
 }
@@ -320,9 +348,9 @@ asc_tensor asc_module_forward(asc_module *m, asc_tensor x)
         return asc_null();
     }
     switch (m->kind) {
-    case LINEAR: return asc_linear(ctx, x, m->a.weight, m->a.bias);
+    case LINEAR: return linear(m, x);
     case EMBEDDING: return asc_embedding(ctx, m->a.weight, x);
-    case LAYER_NORM: return asc_layer_norm(ctx, x, m->a.weight, m->a.bias, 1e-5);
+    case LAYER_NORM: return layer_norm(m, x);
     case DROPOUT: return m->evaluates ? x : asc_dropout(ctx, x, m->p);
     case FUNCTION: return m->function(ctx, x);
     case FEED_FORWARD: return feed_forward(m, x);

@@ -141,6 +141,37 @@ class Given(unittest.TestCase):
         )
         self.refused(ValueError, (lambda: asc.AdamW([self.w, self.w]), "1 is 0 once more"))
 
+    def test_messages_have_the_names_that_python_has(self):
+        layer, x = asc.Layer("transformer", 8), np.ones((2, 3, 8), "f")
+        self.refused(
+            ValueError,
+            (lambda: layer(x[..., :4]), r"^Layer: x is f32 \(2, 3, 4\), expected f32 \(B, N, 8\)"),
+            (lambda: layer(x, context=x[..., :4]), "^Layer: context is"),
+            (lambda: asc.zeros(-1), r"^zeros: shape is \(-1\)"),
+            (lambda: asc.ones((2, -1), "i64"), r"^ones: shape is \(2, -1\)"),
+            (lambda: asc.full([1] * 9, 2), "^full: ndim is 9"),
+            (lambda: asc.tensor(np.ones([1] * 9)), "^tensor: ndim is 9"),
+            (lambda: asc.split(self.x, [1], 1), "^split: the sizes add up to 1"),
+            (lambda: asc.manual_seed(-1), "^manual_seed: seed is -1"),
+            (lambda: self.lm.logits([[300]]), r"^embedding: index\[0, 0\] is 300"),
+            (lambda: asc.gradcheck("layernorm"), "there is no op 'layernorm'; did you mean 'layer_norm'"),
+        )
+        self.refused(
+            TypeError,
+            (lambda: asc.LM(SMALL, dtype="f16"), "dtype is 'f16', expected float32 or float64$"),
+            (lambda: asc.Layer("conv", 8, dtype="i64"), "dtype is 'i64', expected float32 or float64$"),
+            (lambda: asc.Tokenizer(None), "^Tokenizer: spec is None"),
+            (lambda: asc.zeros("a"), "^zeros: shape is 'a'"),
+        )
+        y = (self.w * self.w).sum()
+        y.backward()
+        with self.assertRaisesRegex(asc.StateError, "freed by an earlier backward pass, which did not retain it"):
+            y.backward()
+        with asc.no_grad():
+            y = self.w.sum()
+        with self.assertRaisesRegex(asc.ArgumentError, "loss was computed with recording off"):
+            y.backward()
+
     def test_the_end_of_the_program_goes_on_through_an_op(self):
         def leave(x):
             raise SystemExit(3)

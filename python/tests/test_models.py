@@ -260,6 +260,14 @@ print("the end")
                 train(optimizer, 2)
                 np.testing.assert_array_equal(lm.logits(x), expected)
 
+    def test_a_state_of_other_parameters_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "state.safetensors")
+            asc.AdamW([asc.ones(2), asc.ones(3)]).save(path)
+            for others in ([asc.ones(2)], {"a": asc.ones(2), "b": asc.ones(3)}, [asc.ones(2), asc.ones(4)]):
+                with self.assertRaisesRegex(asc.FormatError, "expected the state of AdamW of these parameters: "):
+                    asc.AdamW(others).load(path)
+
     def test_no_step_by_a_norm_that_is_not_finite(self):
         for factor in (np.nan, np.inf):
             w = asc.tensor([1.0], requires_grad=True)

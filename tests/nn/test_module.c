@@ -173,6 +173,32 @@ START_TEST(the_first_error_reaches_the_end)
 }
 END_TEST
 
+START_TEST(inputs_that_fit_no_parameters)
+{
+    asc_module *modules[] = {
+        asc_module_linear(ctx, ASC_F32, 2, 3),
+        asc_module_feed_forward(ctx, ASC_F32, 2, 3),
+        asc_module_layer_norm(ctx, ASC_F32, 2),
+    };
+    static const char *const names[] = {"module_linear", "module_feed_forward", "module_layer_norm"};
+    asc_tensor x[] = {
+        asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 4)),
+        asc_zeros(ctx, ASC_F64, ASC_SHAPE(4, 2)),
+        asc_scalar(ctx, ASC_F32, 1),
+    };
+    static const char *const got[] = {"f32 (2, 4)", "f64 (4, 2)", "f32 ()"};
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            char message[100];
+            snprintf(message, sizeof message, "%s: x is %s, expected f32 (..., 2)", names[i], got[j]);
+            ck_assert(asc_is_null(asc_module_forward(modules[i], x[j])));
+            expect_error(ASC_ERR_ARG, message);
+        }
+        asc_module_free(modules[i]);
+    }
+}
+END_TEST
+
 START_TEST(a_round_has_each_row_once)
 {
     int64_t rows[10], order[2][10];
@@ -299,6 +325,7 @@ int main(void)
     tcase_add_test(t, they_compute_what_their_ops_do);
     tcase_add_test(t, attention_has_its_options);
     tcase_add_test(t, the_first_error_reaches_the_end);
+    tcase_add_test(t, inputs_that_fit_no_parameters);
     tcase_add_test(t, a_round_has_each_row_once);
     tcase_add_test(t, a_batch_ends_no_scope_but_its_own);
     tcase_add_test(t, parameters_are_saved_and_loaded);

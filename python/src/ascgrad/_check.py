@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import difflib
 from array import array
 from typing import Any, Callable, Dict, Optional, Sequence, Tuple, Union
 
@@ -177,7 +178,8 @@ def _described(op):
         return ctypes.addressof(op.descriptor)
     pointer = call(lib.asc_op_find, str(op))
     if not pointer:
-        raise ArgumentError(f"gradcheck: there is no op {op!r}")
+        near = difflib.get_close_matches(str(op), ops.__all__, 1)
+        raise ArgumentError(f"gradcheck: there is no op {op!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
     return pointer
 
 

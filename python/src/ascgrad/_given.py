@@ -11,6 +11,27 @@ import os
 from ._errors import ArgumentError, ArgumentTypeError
 
 
+# Functions of the library's that have another name here, for messages.
+CALLED = {
+    "dataset_open": "Dataset",
+    "encoder_open": "Encoder",
+    "from": "tensor",
+    "layer_cross": "Layer",
+    "layer_forward_aux": "Layer",
+    "layer_new": "Layer",
+    "lm_new": "LM",
+    "optim_step": "step",
+    "run_read": "Run",
+    "runs_find": "runs",
+    "safetensors_open": "load_safetensors",
+    "safetensors_write": "save_safetensors",
+    "stats_pair": "paired",
+    "tensor_split": "split",
+    "tokenizer_new": "Tokenizer",
+    "wrap": "from_numpy",
+}
+
+
 def _range(kind):
     bits, low = 8 * ctypes.sizeof(kind), kind(-1).value
     return range(-(1 << bits - 1), 1 << bits - 1) if low < 0 else range(1 << bits)
@@ -129,7 +150,8 @@ def settings(given):
 def checked(function, name, kinds, names):
     """The library's function of that name, for arguments of any type: whole numbers and text are looked at before, the
     rest where ctypes refuses it."""
-    params = [(f"{name[4:]}: {param}", kind) for param, kind in zip(names, kinds)]
+    name = CALLED.get(name[4:], name[4:])
+    params = [(f"{name}: {param}", kind) for param, kind in zip(names, kinds)]
     rows = [
         (i, *param, kinds[i + 1 : i + 2] == [ctypes.c_size_t])
         for i, param in enumerate(params)
@@ -146,6 +168,6 @@ def checked(function, name, kinds, names):
         except ctypes.ArgumentError as raised:
             for (param, kind), value in zip(params, args):
                 fitted(param, value, kind)
-            raise ArgumentTypeError(f"{name[4:]}: {raised}") from None
+            raise ArgumentTypeError(f"{name}: {raised}") from None
 
     return given

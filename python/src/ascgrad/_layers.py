@@ -10,7 +10,7 @@ from . import _c
 from ._given import settings as as_json
 from ._library import Owned, ask, call, iter_texts, lib, lock, text
 from ._params import ParameterList, Parameters, listed, next_seed
-from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of, scoped
+from ._tensor import NULL, Tensor, as_tensor, made, real_dtype_number, result_of, scoped
 from ._types import DType, File, Input
 
 
@@ -53,7 +53,7 @@ class Layer(Owned):
     ):
         seed = next_seed() if seed is None else seed
         config = as_json(_with_defaults(mixing, settings))
-        pointer = call(lib.asc_layer_new, mixing, d_model, config, dtype_number(dtype), seed)
+        pointer = call(lib.asc_layer_new, mixing, d_model, config, real_dtype_number(dtype), seed)
         super().__init__(pointer, lib.asc_layer_free)
         self.mixing, self.d_model, self._given = mixing, d_model, settings
 

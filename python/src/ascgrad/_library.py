@@ -31,7 +31,7 @@ from ._errors import (  # noqa: F401, which others have from here
     StateError,
     Status,
 )
-from ._given import checked
+from ._given import CALLED, checked
 
 NAME = "libascgrad.so.1"
 
@@ -76,6 +76,8 @@ def fail():
     """Raises the context's error, which is then cleared; or what a function of Python's raised inside of the call."""
     status, message = Status(quick.asc_error(ctx)), text(quick.asc_error_message(ctx))
     argument = text(quick.asc_error_subject(ctx))
+    place, colon, what = message.partition(":")
+    message = CALLED.get(place, place) + colon + what
     quick.asc_error_clear(ctx)
     if status == Status.INTERRUPTED:
         watch()

@@ -16,7 +16,7 @@ from ._given import settings as as_json
 from ._library import ArgumentError, ArgumentTypeError, Owned, ask, call, lib, lock, no_grad, quick, text
 from ._params import ParameterList, Parameters, listed, next_seed, save_safetensors
 from ._sentences import Encoder, Features, features_options, model_encoder, together
-from ._tensor import NULL, Tensor, as_tensor, dtype_number, made, result_of, scoped
+from ._tensor import NULL, Tensor, as_tensor, made, real_dtype_number, result_of, scoped
 from ._types import Array, DType, File, Input
 
 TOKENS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
@@ -97,7 +97,7 @@ class LM(Owned):
             config = config["model"]
         config = as_json({**config, **settings})
         seed = next_seed() if seed is None else seed
-        super().__init__(call(lib.asc_lm_new, config, dtype_number(dtype), seed), lib.asc_lm_free)
+        super().__init__(call(lib.asc_lm_new, config, real_dtype_number(dtype), seed), lib.asc_lm_free)
         self.tokenizer = None
 
     @classmethod

@@ -9,7 +9,7 @@ import numpy
 from . import _c, ops
 from ._given import real, whole
 from ._library import ArgumentError, ArgumentIndexError, call, lib
-from ._tensor import DTYPES, Tensor, as_tensor, dtype_number, empty, made, result, sizes, tensor
+from ._tensor import DTYPES, Tensor, as_tensor, dtype_number, made, result, sizes, tensor
 from ._types import DType, Input, Shape
 
 PLAIN = ((bool, numpy.bool_), (int, numpy.integer), (float, numpy.floating))
@@ -125,20 +125,32 @@ Tensor.reshape, Tensor.permute = _reshape, _permute
 
 def full(shape: Shape, value: float, dtype: DType = "f32") -> Tensor:
     """A tensor of that shape, each element `value`."""
-    if DTYPES[dtype_number(dtype)].kind != "f":
-        t = empty(shape, dtype)
-        t.numpy()[...] = tensor(value, dtype=dtype).item()
-        return t
-    shape, value = sizes(shape), real("full: value", value)
-    return result(lib.asc_full, dtype_number(dtype), value, len(shape), shape.buffer_info()[0])
+    return _filled("full", shape, value, dtype)
 
 
 def zeros(shape: Shape, dtype: DType = "f32") -> Tensor:
-    return full(shape, 0, dtype)
+    return _filled("zeros", shape, 0, dtype)
 
 
 def ones(shape: Shape, dtype: DType = "f32") -> Tensor:
-    return full(shape, 1, dtype)
+    return _filled("ones", shape, 1, dtype)
+
+
+def _filled(name, shape, value, dtype):
+    shape = sizes(shape, f"{name}: shape")
+    if DTYPES[dtype_number(dtype)].kind == "f":
+        value = real(f"{name}: value", value)
+        make = lib.asc_full, dtype_number(dtype), value
+    else:
+        value = tensor(value, dtype=dtype).item()
+        make = lib.asc_empty, dtype_number(dtype)
+    try:
+        t = result(*make, len(shape), shape.buffer_info()[0])
+    except ArgumentError as error:  # which has the name of what makes it
+        raise ArgumentError(f"{name}:{str(error).partition(':')[2]}") from None
+    if t.dtype.kind != "f":
+        t.numpy()[...] = value
+    return t
 
 
 def arange(start: float, stop: Optional[float] = None, step: float = 1, dtype: DType = "i64") -> Tensor:

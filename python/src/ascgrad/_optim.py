@@ -11,6 +11,7 @@ from ._given import real, struct, whole
 from ._library import (
     ArgumentError,
     ArgumentTypeError,
+    FormatError,
     NonFiniteError,
     Owned,
     Status,
@@ -82,7 +83,11 @@ class Optimizer(Owned):
 
     def load(self, path: File) -> None:
         """Goes on from a state that save wrote, of the same parameters."""
-        call(lib.asc_params_load, lib.asc_optim_state(self.pointer), path)
+        try:
+            call(lib.asc_params_load, lib.asc_optim_state(self.pointer), path)
+        except FormatError as error:
+            wanted = f"load: expected the state of {type(self).__name__} of these parameters"
+            raise FormatError(f"{wanted}: {error}", error.status) from None
 
     def grad_norm(self) -> float:
         """The Euclidean norm of all gradients together."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from . import _c
-from ._given import letters
+from ._given import letters, whole
 from ._library import ArgumentTypeError, Owned, ask, call, lib, lock, quick, set_step, text
 from ._tensor import Tensor, as_tensor, made, result
 from ._types import Array, File, Input, Params
@@ -17,7 +18,7 @@ _seeds = itertools.count(1)
 def manual_seed(seed: int) -> None:
     """Sets what initial values without a seed of their own, and random ops, draw from."""
     global _seeds
-    set_step(seed)
+    set_step(whole("manual_seed: seed", seed, ctypes.c_uint64))
     _seeds = itertools.count((seed << 20) + 1)
 
 

@@ -37,8 +37,7 @@ NAMES = {"f32": 0, "f64": 1, "i64": 2, "u8": 3}
 NULL = _c.asc_tensor()
 
 
-def dtype_number(dtype):
-    """The library's number of a dtype of NumPy's, or of the names f32, f64, i64 and u8."""
+def _dtype_number(dtype):
     if isinstance(dtype, str) and dtype in NAMES:
         return NAMES[dtype]
     try:
@@ -47,9 +46,23 @@ def dtype_number(dtype):
         given = None
     if given == numpy.bool_:
         return 3
-    if given is None or given not in DTYPES:  # a dtype is equal to None where it is float64
+    return DTYPES.index(given) if given is not None and given in DTYPES else None  # float64 is equal to None
+
+
+def dtype_number(dtype):
+    """The library's number of a dtype of NumPy's, or of the names f32, f64, i64 and u8."""
+    number = _dtype_number(dtype)
+    if number is None:
         raise ArgumentTypeError(f"dtype is {shown(dtype)}, expected float32, float64, int64 or uint8")
-    return DTYPES.index(given)
+    return number
+
+
+def real_dtype_number(dtype):
+    """The same of a dtype that parameters may have."""
+    number = _dtype_number(dtype)
+    if number is None or DTYPES[number].kind != "f":
+        raise ArgumentTypeError(f"dtype is {shown(dtype)}, expected float32 or float64")
+    return number
 
 
 def sizes(values, name="shape"):
