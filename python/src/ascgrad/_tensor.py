@@ -446,7 +446,8 @@ def from_dlpack(x: Any) -> Tensor:
 def tensor(values: Any, requires_grad: bool = False, dtype: Optional[DType] = None) -> Tensor:
     """A tensor with a copy of the values: an array, a tensor, a list, a number.
 
-    Without dtype theirs, as NumPy has it, float16 as float32 and all integers as int64."""
+    Without dtype theirs, as NumPy has it, float16 as float32 and all integers as int64: of a list with fractions
+    float64, where zeros, layers and models are float32."""
     values = numpy.asarray(values)
     if dtype is None:
         wanted = ordinary(values.dtype)
