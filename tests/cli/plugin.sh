@@ -36,12 +36,17 @@ status 0 "$ASCGRAD" bench ops --plugin good.so --seconds 0
 has out '^x_log_x .* % memory .* (32,128,1024)$'
 sed 's/\.bench = &large,//' "$example" >untimed.c
 build untimed
-status 2 "$ASCGRAD" bench ops --plugin untimed.so --seconds 0
+status 2 "$ASCGRAD" bench ops --plugin untimed.so --seconds 0 x_log_x
 has err '^ascgrad bench ops: x_log_x: its descriptor has no call to time (`bench`)$'
-
-# of several
 sed 's/x_log_x/xlogx/g' "$example" >second.c
 build second
+status 0 "$ASCGRAD" bench ops --plugin untimed.so --plugin second.so --seconds 0
+has out '^x_log_x  *skipped: its descriptor has no call to time (`bench`)$'
+has out '^xlogx .* % memory '
+status 0 "$ASCGRAD" bench ops --plugin untimed.so --plugin second.so --seconds 0 --json
+has out '"op": "x_log_x", "skipped": "skipped: .*"op": "xlogx", "inputs"'
+
+# of several
 status 0 "$ASCGRAD" gradcheck --plugin good.so --plugin ./second.so
 lines out 2
 has out '^x_log_x .* ok, '

@@ -140,6 +140,7 @@ typedef struct job {
     json_t *rows; /* of --json, or NULL */
     asc_bench_limits limits;
     int threads; /* 0: the limits were not measured yet */
+    bool named;  /* ops were: each of them is to be timed */
 } job;
 
 static int measure_limits(job *j)
@@ -221,12 +222,27 @@ static int tell_limits(void *user, FILE *to)
 static int tell_row(void *user, asc_ctx *ctx, const asc_op *op, FILE *to)
 {
     (void)ctx;
+    const job *j = user;
+    if (!op->bench && !j->named) {
+        apart_tell(to, "untimed", json_string(op->name));
+        return CLI_OK;
+    }
     json_t *row;
-    int status = measure_op(user, op, &row);
+    int status = measure_op(j, op, &row);
     if (status == CLI_OK) {
         apart_tell(to, "row", row);
     }
     return status;
+}
+
+/* An op without numbers. */
+static void enter_why(const job *j, const char *op, const char *key, const char *why)
+{
+    if (j->rows) {
+        json_array_append_new(j->rows, json_pack("{s:s, s:s}", "op", op, key, why));
+    } else {
+        cli_print("%-21s%s\n", op, why);
+    }
 }
 
 static void hear(void *user, const char *name, const json_t *value)
@@ -234,6 +250,10 @@ static void hear(void *user, const char *name, const json_t *value)
     job *j = user;
     if (strcmp(name, "row") == 0) {
         enter(j, json_deep_copy(value));
+        return;
+    }
+    if (strcmp(name, "untimed") == 0) {
+        enter_why(j, json_string_value(value), "skipped", "skipped: its descriptor has no call to time (`bench`)");
         return;
     }
     bool first = j->threads == 0;
@@ -248,19 +268,14 @@ static void hear(void *user, const char *name, const json_t *value)
 
 static void enter_lost(void *user, const char *op, const char *why)
 {
-    const job *j = user;
-    if (j->rows) {
-        json_array_append_new(j->rows, json_pack("{s:s, s:s}", "op", op, "error", why));
-    } else {
-        cli_print("%-21s%s\n", op, why);
-    }
+    enter_why(user, op, "error", why);
 }
 
 static int run(int argc, char **argv)
 {
     struct args args = {.seconds = .25, .precision = "f32"};
     int n = cli_parse(&bench_ops, argc, argv, &args);
-    job j = {.args = &args, .rows = args.json ? json_array() : NULL};
+    job j = {.args = &args, .rows = args.json ? json_array() : NULL, .named = n > 0};
     const cli_plugin_job plugins = {.files = &args.plugins, .names = argv, .n = n, .threads = 1, .doing = "timed",
                                     .begin = tell_limits, .work = tell_row, .hear = hear, .lost = enter_lost,
                                     .user = &j};
@@ -281,7 +296,8 @@ const cli_command bench_ops = {
     "that the mathematics needs, GB/s the arrays that are read and written, each once: inputs, outputs, what is\n"
     "saved, gradients. The share is of the machine's matrix product or memory (triad), whichever is nearer; above\n"
     "100 % of memory, arrays came from the caches. A plugin's ops are timed in a process of their own: of one that\n"
-    "ends it, the line says how, those after it are timed in another, and the exit status is 1.",
+    "ends it, the line says how, those after it are timed in another, and the exit status is 1. Those that have no\n"
+    "such call are skipped, unless they are named.",
     "ascgrad bench ops\nascgrad bench ops linear attention --seconds 2 --threads 1\n"
     "ascgrad bench ops --plugin ./my_op.so",
     options, run,
