@@ -5,6 +5,7 @@
 #   STRUCT type                   and its fields:
 #   FIELD type name declaration   of which @ stands for the name
 #   VALUE name                    an enumerator, or a macro that is a whole number
+# A function that is declared `extern` is no part of it: the caller's plugin has it, not the library.
 # usage: awk -f items.awk include/ascgrad/*.h
 
 function trim(s) { gsub(/^[ \t]+|[ \t]+$/, "", s); return s }
@@ -120,7 +121,7 @@ function statement(s,    name) {
         struct_of(name, inside(s))
     } else if (s ~ /^typedef /) {
         print "TYPE " s
-    } else if (s != "" && s !~ /^struct [a-z0-9_]+$/) {
+    } else if (s != "" && s !~ /^(struct [a-z0-9_]+$|extern )/) {
         print "items.awk: not understood: " s >"/dev/stderr"
         exit failed = 1
     }

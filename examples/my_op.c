@@ -64,7 +64,6 @@ static const asc_op x_log_x = {
 };
 
 /* What `ascgrad gradcheck --plugin` and `ascgrad bench ops --plugin` look for. */
-__attribute__((visibility("default"))) const asc_op *const *asc_plugin_ops(unsigned abi);
 const asc_op *const *asc_plugin_ops(unsigned abi)
 {
     static const asc_op *const ops[] = {&x_log_x, NULL};

@@ -147,10 +147,11 @@ ASC_API asc_status asc_op_register(asc_ctx *ctx, const asc_op *op);
 /* ---- plugins ----
  *
  * A shared object with ops of one's own, for `ascgrad gradcheck --plugin FILE` and `ascgrad bench ops --plugin FILE`,
- * exports one function of this name and type: it gives the ops, NULL at the end, or NULL if it knows no descriptors of
- * that ABI. It need not be linked with the library: the program that loads it lends its own. */
+ * defines this function, which the library has none of: it gives the ops, NULL at the end, or NULL if it knows no
+ * descriptors of that ABI. It need not be linked with the library: the program that loads it lends its own. */
 #define ASC_PLUGIN_ENTRY "asc_plugin_ops"
 typedef const asc_op *const *asc_plugin_fn(unsigned abi);
+extern ASC_API const asc_op *const *asc_plugin_ops(unsigned abi);
 
 /* ---- looking at what runs ---- */
 

@@ -46,6 +46,29 @@ has out '^xlogx .* % memory '
 status 0 "$ASCGRAD" bench ops --plugin untimed.so --plugin second.so --seconds 0 --json
 has out '"op": "x_log_x", "skipped": "skipped: .*"op": "xlogx", "inputs"'
 
+# in C++
+if [ -n "${CXX-}" ]; then
+    cat >cxx.cc <<'EOF'
+#include <ascgrad/op.h>
+static asc_status infer(asc_call *c) { return asc_call_output(c, 0, c->in[0].dtype, c->in[0].ndim, c->in[0].shape); }
+static asc_status forward(asc_call *) { return ASC_OK; }
+const asc_op *const *asc_plugin_ops(unsigned abi)
+{
+    static asc_sample sample{};
+    sample.in[0].kind = 'f';
+    static asc_op op{};
+    op.abi = ASC_OP_ABI, op.name = "cxx", op.equation = "y = 0", op.inputs = "x", op.n_out = 1;
+    op.infer = infer, op.forward = forward, op.samples = &sample, op.n_samples = 1;
+    static const asc_op *const ops[] = {&op, nullptr};
+    return abi == ASC_OP_ABI ? ops : nullptr;
+}
+EOF
+    # shellcheck disable=SC2086  # CXX may hold flags
+    $CXX -std=c++11 -shared -fPIC -fvisibility=hidden -I"$abs_top_srcdir/include" cxx.cc -o cxx.so || fail 'cxx.cc'
+    status 0 "$ASCGRAD" gradcheck --plugin cxx.so
+    has out '^cxx '
+fi
+
 # of several
 status 0 "$ASCGRAD" gradcheck --plugin good.so --plugin ./second.so
 lines out 2
