@@ -1587,6 +1587,8 @@ FIELD(asc_model, classes, 56) char *asc_model_0_classes;
 FIELD(asc_model, encoder, 64) char *asc_model_0_encoder;
 FIELD(asc_model, encoder_checksum, 72) char asc_model_0_encoder_checksum[17];
 asc_model *asc_model_open(asc_ctx *ctx, const char *path, const char *tokenizer, asc_dataset *data);
+asc_status asc_lm_save(asc_ctx *ctx, asc_lm *lm, const char *path);
+asc_lm *asc_lm_load(asc_ctx *ctx, const char *path);
 void asc_model_free(asc_ctx *ctx, asc_model *model);
 asc_status asc_model_check_split(asc_ctx *ctx, const asc_model *model, asc_split_kind kind, const asc_split *split);
 asc_status asc_model_check_classes(asc_ctx *ctx, const asc_model *model, const asc_dataset *dataset);
@@ -1940,6 +1942,7 @@ any *const functions[] = {
     (any *)asc_lm_inspect,
     (any *)asc_lm_layer,
     (any *)asc_lm_layers,
+    (any *)asc_lm_load,
     (any *)asc_lm_log,
     (any *)asc_lm_logits,
     (any *)asc_lm_longest,
@@ -1954,6 +1957,7 @@ any *const functions[] = {
     (any *)asc_lm_project,
     (any *)asc_lm_ramp,
     (any *)asc_lm_rate_scale,
+    (any *)asc_lm_save,
     (any *)asc_lm_schema,
     (any *)asc_lm_set_aux,
     (any *)asc_lm_set_carried,

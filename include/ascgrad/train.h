@@ -147,6 +147,14 @@ typedef struct asc_model {
  * say what it is; a classifier's needs the names of its classes, too. ASC_ERR_IO, ASC_ERR_MEMORY; ASC_ERR_FORMAT: the
  * file is no model, or damaged; ASC_ERR_ARG: a tokenizer is needed, or the one given does not fit the model. */
 ASC_API asc_model *asc_model_open(asc_ctx *ctx, const char *path, const char *tokenizer, asc_dataset *data);
+
+/* Writes a model of ids alone, without a tokenizer: a safetensors file with its parameters, configuration and
+ * checksums, atomically, as asc_safetensors_write; what asc_lm_load opens, and the program, which needs a tokenizer,
+ * does not. ASC_ERR_IO, ASC_ERR_MEMORY. */
+ASC_API asc_status asc_lm_save(asc_ctx *ctx, asc_lm *lm, const char *path);
+/* The model of such a file, or of a MODEL with a tokenizer, which is left out; new. ASC_ERR_IO, ASC_ERR_MEMORY;
+ * ASC_ERR_FORMAT: the file is no model, or damaged. */
+ASC_API asc_lm *asc_lm_load(asc_ctx *ctx, const char *path);
 ASC_API void asc_model_free(asc_ctx *ctx, asc_model *model); /* NULL is accepted */
 
 /* Checks that a split is still the one that the model's run was trained with; nothing without a run.

@@ -390,10 +390,24 @@ class Training(unittest.TestCase):
         np.testing.assert_array_equal(again.logits(x), lm.logits(x))
         self.assertEqual(again.tokenizer.vocabulary, lm.tokenizer.vocabulary)
         other = asc.LM({**CONFIG, "vocab": 256})
-        with self.assertRaisesRegex(ValueError, "tokenizer"):
-            other.save(path)
         other.save(path, asc.Tokenizer("byte"))
         np.testing.assert_array_equal(asc.LM.load(path).logits(x), other.logits(x))
+
+    def test_save_without_a_tokenizer(self):
+        path, x = os.path.join(self.folder.name, "ids.safetensors"), np.arange(6)[None]
+        for dtype in ("f32", "f64"):
+            lm = asc.LM(CONFIG, dtype=dtype)
+            lm.save(path)
+            again = asc.LM.load(path)
+            self.assertIsNone(again.tokenizer)
+            self.assertEqual(again.config, lm.config)
+            np.testing.assert_array_equal(again.logits(x), lm.logits(x))
+            self.assertEqual(list(again.generate([1], 4)), list(lm.generate([1], 4)))
+        again.save(path)
+        del again
+        asc.save_safetensors(path, {"a": np.ones(2)})
+        with self.assertRaisesRegex(asc.FormatError, "is no model"):
+            asc.LM.load(path)
 
     def test_ctrl_c_ends_a_training_and_later_calls(self):
         # A process that was started in the background ignores SIGINT.

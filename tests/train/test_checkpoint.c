@@ -202,6 +202,42 @@ START_TEST(models_of_no_run)
 END_TEST
 
 /* The version says which keys a model has. */
+START_TEST(a_model_of_ids_alone)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/ids.safetensors", folder);
+    static const char config[] = "{\"mix\":\"conv\",\"layers\":1,\"d_model\":8,\"block\":8,\"vocab\":5}";
+    static const asc_dtype dtypes[] = {ASC_F32, ASC_F64};
+    for (int i = 0; i < 2; i++) {
+        asc_lm *lm = asc_lm_new(ctx, config, dtypes[i], 1);
+        ck_assert_int_eq(asc_lm_save(ctx, lm, path), ASC_OK);
+        asc_lm *again = asc_lm_load(ctx, path);
+        ck_assert_msg(again != NULL, "%s", asc_error_message(ctx));
+        ck_assert_str_eq(asc_lm_config(again), asc_lm_config(lm));
+        for (int k = 0; k < asc_params_count(asc_lm_params(lm)); k++) {
+            asc_tensor a = asc_params_at(asc_lm_params(lm), k), b = asc_params_at(asc_lm_params(again), k);
+            ck_assert_int_eq(asc_dtype_of(b), asc_dtype_of(a));
+            ck_assert_mem_eq(asc_data(b), asc_data(a), (size_t)asc_numel(a) * asc_dtype_size(asc_dtype_of(a)));
+        }
+        asc_lm_free(again);
+        asc_lm_free(lm);
+    }
+    ck_assert_ptr_null(asc_model_open(ctx, path, NULL, NULL));
+    expect_error_with(ASC_ERR_FORMAT, "ids.safetensors: is no model: its metadata has no tokenizer");
+    asc_safetensors_write(ctx, path, NULL, 0, NULL, 0);
+    ck_assert_ptr_null(asc_lm_load(ctx, path));
+    expect_error_with(ASC_ERR_FORMAT, "ids.safetensors: is no model: its metadata has no config");
+    ck_assert_ptr_null(asc_lm_load(ctx, "/nowhere"));
+    expect_error_with(ASC_ERR_IO, "/nowhere: ");
+    asc_train_result r;
+    brake never = {0, -1};
+    ck_assert_int_eq(train(run_path, false, &never, &r), ASC_OK);
+    snprintf(path, sizeof path, "%s/model.safetensors", run_path);
+    asc_lm_free(asc_lm_load(ctx, path)); /* of a RUN */
+    no_error();
+}
+END_TEST
+
 START_TEST(a_model_has_its_keys)
 {
     static const char *const keys[] = {"config", "tokenizer", "vocab", "vocab_checksum", "step", "valid_loss"};
@@ -296,6 +332,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup_runs, teardown_runs);
     tcase_add_loop_test(t, states_of_no_run, 0, sizeof wrong / sizeof *wrong);
     tcase_add_test(t, a_model_of_metadata_alone);
+    tcase_add_test(t, a_model_of_ids_alone);
     tcase_add_test(t, long_lines_are_found);
     tcase_add_test(t, unknown_keys_are_passed_over);
     tcase_add_loop_test(t, models_of_no_run, 0, sizeof wrong_models / sizeof *wrong_models);

@@ -77,17 +77,48 @@ asc_status asc_model_check_classes(asc_ctx *ctx, const asc_model *m, const asc_d
 
 /* ---- writing ---- */
 
+/* The parameters and their names for a file, `*bytes` to be freed; NULL without memory. */
+static asc_named_tensor *list_tensors(asc_ctx *ctx, const asc_params *params, size_t *bytes)
+{
+    *bytes = ((size_t)asc_params_count(params) + 1) * sizeof(asc_named_tensor);
+    asc_named_tensor *list = asc_alloc(ctx, *bytes);
+    for (int i = 0; list && i < asc_params_count(params); i++) {
+        list[i] = (asc_named_tensor){asc_params_name(params, i), asc_params_at(params, i)};
+    }
+    return list;
+}
+
+asc_status asc_lm_save(asc_ctx *ctx, asc_lm *lm, const char *path)
+{
+    asc_status status = ASC_NEED(ctx, "lm_save: lm path", lm, path);
+    if (status || (status = asc_error(ctx))) {
+        return status;
+    }
+    const asc_params *params = asc_lm_params(lm);
+    size_t bytes;
+    asc_named_tensor *list = list_tensors(ctx, params, &bytes);
+    const asc_safetensors_pair metadata[] = {
+        {"format", "pt"},
+        {ASC_FORMAT_KEY, ASC_FORMAT},
+        {"version", ASC_VERSION},
+        {"config", asc_lm_config(lm)},
+        {ASC_SAFETENSORS_CRC, ""},
+    };
+    if (list) {
+        asc_safetensors_write(ctx, path, list, asc_params_count(params), metadata, sizeof metadata / sizeof *metadata);
+    }
+    asc_free(ctx, list, bytes);
+    return asc_error(ctx);
+}
+
 asc_status asc_model_write(asc_ctx *ctx, const char *path, asc_lm *lm, const asc_tokenizer *tokenizer,
                            const asc_dataset *data, const asc_best *of)
 {
     const asc_params *params = asc_lm_params(lm);
-    size_t bytes = (size_t)asc_params_count(params) * sizeof(asc_named_tensor);
-    asc_named_tensor *list = asc_alloc(ctx, bytes);
+    size_t bytes;
+    asc_named_tensor *list = list_tensors(ctx, params, &bytes);
     size_t vocab_bytes, vocab_capacity;
     char *vocab = asc_tokenizer_text(tokenizer, &vocab_bytes, &vocab_capacity); /* a model file needs no other */
-    for (int i = 0; list && i < asc_params_count(params); i++) {
-        list[i] = (asc_named_tensor){asc_params_name(params, i), asc_params_at(params, i)};
-    }
     char step_text[24], loss_text[32], wrong_text[32], checksum[9] = "";
     snprintf(step_text, sizeof step_text, "%" PRId64, of->step);
     asc_snprintf(loss_text, sizeof loss_text, "%.17g", of->loss);
@@ -238,6 +269,24 @@ static asc_lm *open_lm(asc_ctx *ctx, const asc_safetensors *file, const char *pa
         asc_lm_free(lm);
         return NULL;
     }
+    return lm;
+}
+
+asc_lm *asc_lm_load(asc_ctx *ctx, const char *path)
+{
+    if (ASC_NEED(ctx, "lm_load: path", path) || asc_error(ctx)) {
+        return NULL;
+    }
+    asc_safetensors *file = asc_format_open(ctx, path, false);
+    const char *config = file ? asc_safetensors_metadata(file, "config") : NULL;
+    if (file && !config) {
+        asc_fail(ctx, ASC_ERR_FORMAT, "%s: is no model: its metadata has no config", path);
+    }
+    if (config) {
+        asc_format_note(file);
+    }
+    asc_lm *lm = config ? open_lm(ctx, file, path, config) : NULL;
+    asc_safetensors_close(file);
     return lm;
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import os
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy
@@ -68,6 +69,15 @@ class Carried(Owned):
         return True
 
 
+def _has_no_tokenizer(path):
+    """Whether it is the file of a model of ids alone."""
+    if not isinstance(path, (str, bytes, os.PathLike)) or not os.path.isfile(path):
+        return False
+    file = Owned(call(lib.asc_safetensors_open, path), quick.asc_safetensors_close)
+    has = {key: lib.asc_safetensors_metadata(file.pointer, key) is not None for key in ("config", "tokenizer")}
+    return has["config"] and not has["tokenizer"]
+
+
 class LM(Owned):
     """A language model of a configuration, a dictionary with the keys of doc/settings.md, or those as keywords; with
     "head" "classifier" or "pairs" in it a classifier of sequences, or of pairs of sentences. layers, d_model, block,
@@ -102,11 +112,16 @@ class LM(Owned):
 
     @classmethod
     def load(cls, path: File, tokenizer: Optional[str] = None) -> LM:
-        """The best model of a RUN, or a model file's; `tokenizer`, such as "word", in place of its own."""
+        """The best model of a RUN, or a model file's; `tokenizer`, such as "word", in place of its own. Of a file that
+        was saved without a tokenizer the model has none."""
+        lm = cls.__new__(cls)
+        if tokenizer is None and _has_no_tokenizer(path):
+            Owned.__init__(lm, call(lib.asc_lm_load, path), lib.asc_lm_free)
+            lm.tokenizer = None
+            return lm
         model = call(lib.asc_model_open, path, ABSENT if tokenizer is None else tokenizer, None)
         opened = _c.asc_model.from_address(model)
         owner = Owned(model, lambda pointer: call(lib.asc_model_free, pointer))
-        lm = cls.__new__(cls)
         Owned.__init__(lm, opened.lm, lambda _: None, owner)
         lm.tokenizer = Tokenizer._of(opened.tokenizer, owner) if opened.tokenizer else None
         lm.batch, lm.data = opened.batch, ctypes.string_at(opened.data).decode() if opened.data else None
@@ -119,10 +134,11 @@ class LM(Owned):
         return f"LM({sizes}, {self.parameters().size:,} parameters)"
 
     def save(self, path: File, tokenizer: Optional[Tokenizer] = None) -> None:
-        """Writes a model's file, which LM.load and `ascgrad` open; with the tokenizer, where the model has none."""
-        tokenizer = tokenizer or self.tokenizer
+        """Writes a model's file, which LM.load opens, and with a tokenizer, this one or the model's own, `ascgrad`."""
+        tokenizer = self.tokenizer if tokenizer is None else tokenizer
         if tokenizer is None:
-            raise ArgumentError("save: a model's file has a tokenizer, expected one")
+            call(lib.asc_lm_save, self.pointer, path)
+            return
         instance("save: tokenizer", tokenizer, Tokenizer)
         metadata = {"format": "pt", "config": json.dumps(self.config), "tokenizer": tokenizer.name}
         metadata.update(vocab=tokenizer.vocabulary, step="0", valid_loss="nan")
