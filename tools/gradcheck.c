@@ -211,6 +211,10 @@ static int check_model(const job *j, const char *path)
     asc_causal_report r = {0};
     char error[300] = "";
     asc_model *model = asc_model_open(j->ctx, path, NULL, NULL);
+    if (model && asc_lm_classes(model->lm) > 0) {
+        cli_wrong_usage("--model: %s is a classifier, which looks at the whole of its text; expected a language model",
+                        path);
+    }
     asc_status status = model ? asc_lm_causal_check(j->ctx, model->lm, &j->options, &r) : asc_error(j->ctx);
     if (status) {
         snprintf(error, sizeof error, "%s", asc_error_message(j->ctx));

@@ -28,9 +28,11 @@ static const char *reason(const char *path)
     return !text ? "its name is too long" : after && strncmp(after, ": ", 2) == 0 ? after + 2 : text;
 }
 
-static asc_plugin_fn *entry_of(const char *path)
+/* NULL, after a message, and an exit status: what can't be loaded is a file that can't be read, as others. */
+static asc_plugin_fn *entry_of(const char *path, int *status)
 {
     void *object = open_object(path);
+    *status = object ? CLI_USAGE : CLI_IO;
     if (!object) {
         cli_message("%s: cannot be loaded: %s", path, reason(path));
         return NULL;
@@ -62,10 +64,10 @@ static void refuse_abi(const char *path, asc_plugin_fn *entry)
     cli_message("%s: has no ops for ABI %d: compile it anew with this version's ascgrad/op.h", path, ASC_OP_ABI);
 }
 
-/* The ops of a file, or NULL after a message that says what is wrong with it. */
-static const asc_op *const *open_file(asc_ctx *ctx, const char *path)
+/* The ops of a file, or NULL and an exit status after a message that says what is wrong with it. */
+static const asc_op *const *open_file(asc_ctx *ctx, const char *path, int *status)
 {
-    asc_plugin_fn *entry = entry_of(path);
+    asc_plugin_fn *entry = entry_of(path, status);
     if (!entry) {
         return NULL;
     }
@@ -88,6 +90,7 @@ static const asc_op *const *open_file(asc_ctx *ctx, const char *path)
             return NULL;
         }
     }
+    *status = CLI_OK;
     return ops;
 }
 
@@ -112,8 +115,7 @@ static int open_files(asc_ctx *ctx, const cli_list *files, cli_plugins *p, FILE 
     int status = CLI_OK;
     for (int f = 0; f < files->n && !status; f++) {
         apart_tell(to, "file", json_integer(f));
-        const asc_op *const *ops = open_file(ctx, files->value[f]);
-        status = ops ? CLI_OK : CLI_USAGE;
+        const asc_op *const *ops = open_file(ctx, files->value[f], &status);
         for (int i = 0; ops && ops[i] && !status; i++) {
             status = add_op(p, ops[i], f);
         }

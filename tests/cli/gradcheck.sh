@@ -42,6 +42,10 @@ lines err 1
 status 1 "$ASCGRAD" gradcheck --model short
 has err '^ascgrad gradcheck: short: lm_causal_check: the model has blocks of 1 .*, expected 2 at least'
 lines out 0
+"$ASCGRAD" train --preset tiny --data task:listops:length=40,min=1,train=20,valid=5,test=5 --head classifier \
+    --steps 1 --out classes 2>/dev/null >&2
+status 2 "$ASCGRAD" gradcheck --model linear --model classes
+has err '^ascgrad gradcheck: --model: classes is a classifier'
 
 status 0 "$ASCGRAD" gradcheck --mutants linear tanh
 lines out 4

@@ -207,7 +207,7 @@ done <<'END'
 2 tokenize --learn bpe --vocab-size 10 -o x text.txt => --vocab-size: got '10', expected a whole number from 256
 2 gradcheck softmx => unknown op 'softmx'; did you mean 'softmax'?
 2 gradcheck nosuchop => unknown op 'nosuchop'; ascgrad info --ops lists them
-2 gradcheck --plugin nofile.so => nofile.so: cannot be loaded
+3 gradcheck --plugin nofile.so => nofile.so: cannot be loaded
 2 parity => a CASE is missing
 3 parity text.txt => text.txt: is not a safetensors file
 2 bench => KIND (train, layer, ops, scaling, generate, encode or startup) is missing

@@ -78,7 +78,7 @@ status 2 "$ASCGRAD" gradcheck --plugin good.so --plugin=second.so quaternion
 has err 'the plugin has x_log_x, xlogx; '
 status 2 "$ASCGRAD" gradcheck --plugin good.so --plugin "$PWD/good.so"
 has err '^ascgrad gradcheck: .*/good.so: .*there is an op of this name'
-status 2 "$ASCGRAD" bench ops --plugin second.so --plugin none.so
+status 3 "$ASCGRAD" bench ops --plugin second.so --plugin none.so
 has err '^ascgrad bench ops: none.so: cannot be loaded: '
 status 0 "$ASCGRAD" bench ops --plugin good.so --plugin second.so --seconds 0 --json
 has out '"op": "x_log_x".*"op": "xlogx"'
@@ -133,29 +133,29 @@ has err '^garbage$'
 wild beyond 1 '^x_log_x  *FAIL ' 's/put(&call->out\[0\], i, /put(\&call->out[0], i + 1, /'
 has err '^ascgrad gradcheck: x_log_x: forward writes out of bounds, behind output 0, f64 (3, 5)$'
 
-# refused NAME WORDS: exit status 2, and a message with these words and the file's name.
+# refused NAME WORDS [STATUS]: exit status 2, and a message with these words and the file's name.
 refused() {
-    status 2 "$ASCGRAD" gradcheck --plugin "$1"
+    status "${3-2}" "$ASCGRAD" gradcheck --plugin "$1"
     has err "^ascgrad gradcheck: $1: .*$2"
     lines err 1
     lines out 0
 }
 
-refused missing.so 'cannot be loaded: .*[Nn]o such file'
+refused missing.so 'cannot be loaded: .*[Nn]o such file' 3
 echo 'not a shared object' >text.so
-refused text.so 'cannot be loaded: '
+refused text.so 'cannot be loaded: ' 3
 head -c 300 good.so >cut.so
-refused cut.so 'cannot be loaded: '
+refused cut.so 'cannot be loaded: ' 3
 : >empty.so
-refused empty.so 'cannot be loaded: '
+refused empty.so 'cannot be loaded: ' 3
 mkdir folder.so
-refused folder.so 'cannot be loaded: '
+refused folder.so 'cannot be loaded: ' 3
 echo 'int other;' >none.c
 build none
 refused none.so 'exports no function asc_plugin_ops'
 echo 'extern int nowhere(void); int asc_plugin_ops(void) { return nowhere(); }' >unresolved.c
 build unresolved
-refused unresolved.so 'cannot be loaded: .*nowhere'
+refused unresolved.so 'cannot be loaded: .*nowhere' 3
 
 # changed NAME SED WORDS: the example with this change is refused.
 changed() {
