@@ -122,6 +122,7 @@ static json_t *describe(const outcome *o, const asc_dataset *data, const char *s
     }
     if (o->source.known) {
         json_object_set_new(object, "source_ppl", cli_json_real(o->source.ppl));
+        json_object_set_new(object, "source_ppl_per", json_string("word"));
         json_object_set_new(object, "source_bits_per_byte", cli_json_real(o->source.bits_per_byte));
     }
     return object;

@@ -265,13 +265,14 @@ static int print_result(const asc_train_result *r, const char *run, bool json)
 {
     if (json) {
         return cli_print_json(
-            json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "run",
+            json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "run",
                       cli_json_string(run), "end", ends[r->end], "parameters", (json_int_t)r->parameters,
                       "step", (json_int_t)r->step, "steps", (json_int_t)r->steps, "tokens", (json_int_t)r->tokens,
                       "elapsed_s", cli_json_real(r->elapsed_s), "best_step", (json_int_t)r->best_step, "valid_loss",
                       cli_json_real(r->best_loss), "valid_ppl", cli_json_real(r->best_ppl), "valid_bits_per_byte",
                       cli_json_real(r->best_bits_per_byte), "unknown", cli_json_real(r->unknown), "source_ppl",
-                      cli_json_real(r->source_ppl), "valid_accuracy", cli_json_real(best_accuracy(r, run))));
+                      cli_json_real(r->source_ppl), "source_ppl_per", "word", "valid_accuracy",
+                      cli_json_real(best_accuracy(r, run))));
     }
     char unknown[40];
     cli_print("%s: %s after step %lld", run, ends[r->end], (long long)r->step);
@@ -289,7 +290,7 @@ static int print_result(const asc_train_result *r, const char *run, bool json)
                   unknown_share(r->unknown, unknown, sizeof unknown));
     }
     if (isfinite(r->source_ppl)) {
-        cli_print("the source's own perplexity there: %.3f\n", r->source_ppl);
+        cli_print("the source itself: perplexity %.3f per word\n", r->source_ppl);
     }
     return CLI_OK;
 }

@@ -21,6 +21,7 @@ else
     left_out 'needs an awk that has exp: the perplexity as a function of the loss'
 fi
 has valid '"source_ppl": [0-9]'
+has valid '"source_ppl_per": "word"'
 cp valid out
 json '0 < d["accuracy"] < 1 and 0 < d["ece"] < 1'
 has valid '"unknown": 0\.0'
