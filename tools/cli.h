@@ -161,8 +161,8 @@ const char *cli_setting_specs(const asc_setting *row, char *text, size_t size);
 const cli_option *cli_fill_settings(const cli_option *table, const cli_initial *first, const cli_initial *second);
 
 /* The table, which a name NULL ends, with the options of all settings at the place of CLI_ALL_SETTINGS, all in their
- * groups. One table at a time. */
-const cli_option *cli_all_settings(const cli_option *own);
+ * groups; their defaults are those of a preset, or with NULL the settings' own. One table at a time. */
+const cli_option *cli_all_settings(const cli_option *own, const char *preset);
 
 /* The row of a setting by its key or the name of its option; NULL if there is none. */
 const asc_setting *cli_setting_row(const char *name);

@@ -1,6 +1,7 @@
 /* tools/settings.c: settings on the command line: options and their help from the tables, --set, the options of
  * errors. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <ascgrad/corpus.h>
@@ -170,9 +171,22 @@ static void shelve(shelf *s, cli_option o, const char *group, bool rare)
     }
 }
 
-/* The options of one owner's settings. */
-static void shelve_settings(shelf *s, asc_schema schema, bool train, size_t at)
+/* What an object of settings has for a row, by its key or its option's name, in text; NULL: nothing. */
+static const char *preset_value(const json_t *preset, const asc_setting *row, char *text, size_t size)
 {
+    const json_t *value = json_object_get(preset, row->key);
+    value = !value && row->option ? json_object_get(preset, row->option) : value;
+    size_t flags = JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15);
+    char *json = value && !json_is_string(value) ? json_dumps(value, flags) : NULL;
+    snprintf(text, size, "%s", json ? json : value ? json_string_value(value) : "");
+    free(json);
+    return value ? text : NULL;
+}
+
+/* The options of one owner's settings, with the defaults that a preset (or NULL) makes. */
+static void shelve_settings(shelf *s, asc_schema schema, bool train, size_t at, const json_t *preset)
+{
+    char initial[HELP];
     const char *group = "Model";
     for (const asc_setting *row = schema.settings; row && row->key && s->n < MOST; row++) {
         const char *name = row->option ? row->option : train ? row->key : NULL;
@@ -186,18 +200,29 @@ static void shelve_settings(shelf *s, asc_schema schema, bool train, size_t at)
             *c = *c == '_' ? '-' : *c;
         }
         cli_option o = {.name = t->name, .type = CLI_LIST, .at = at};
-        fill(&o, row, NULL, t);
+        fill(&o, row, preset_value(preset, row, initial, sizeof initial), t);
         shelve(s, o, group, row->flags & ASC_SETTING_RARE);
     }
 }
 
-static void shelve_all_settings(shelf *s, size_t at)
+static json_t *read_preset(const char *name)
+{
+    int i = 0;
+    while (name && asc_preset_at(i) && strcmp(asc_preset_at(i), name) != 0) {
+        i++;
+    }
+    return name && asc_preset_at(i) ? json_loads(asc_preset_contents(i), 0, NULL) : NULL;
+}
+
+static void shelve_all_settings(shelf *s, size_t at, const char *preset)
 {
     asc_schema schema;
+    json_t *values = read_preset(preset);
     for (int i = 1; (schema = asc_settings_schema(NULL, i)).owner; i++) { /* the models' first */
-        shelve_settings(s, schema, false, at);
+        shelve_settings(s, schema, false, at, values);
     }
-    shelve_settings(s, asc_settings_schema(NULL, 0), true, at);
+    shelve_settings(s, asc_settings_schema(NULL, 0), true, at, values);
+    json_decref(values);
 }
 
 /* Puts the options of a group, with its heading, behind the n that are there. */
@@ -226,7 +251,7 @@ static bool is_first_of_group(const shelf *s, int at)
     return true;
 }
 
-const cli_option *cli_all_settings(const cli_option *own)
+const cli_option *cli_all_settings(const cli_option *own, const char *preset)
 {
     static cli_option options[2 * MOST];
     static shelf s;
@@ -234,7 +259,7 @@ const cli_option *cli_all_settings(const cli_option *own)
     s.n = 0;
     for (; own->name; own++) {
         if (own->type == CLI_SETTINGS) {
-            shelve_all_settings(&s, own->at);
+            shelve_all_settings(&s, own->at, preset);
         } else {
             group = own->type == CLI_HEADING ? own->help : group;
             shelve(&s, *own, group, false);

@@ -35,7 +35,7 @@ static void append(char *text, const char *before, const char *more)
     snprintf(text + n, TEXT - n, "%s%s", before, more);
 }
 
-const cli_option *train_options(const cli_option *own_options)
+const cli_option *train_options(const cli_option *own_options, const char *base)
 {
     static cli_option table[MOST_OWN];
     static char presets[TEXT] = "settings to start from", anew[TEXT] = "go on with RUN; only these may be given anew";
@@ -58,7 +58,7 @@ const cli_option *train_options(const cli_option *own_options)
     for (cli_option *o = table; o->name; o++) {
         o->help = strcmp(o->name, "preset") == 0 ? presets : strcmp(o->name, "resume") == 0 ? anew : o->help;
     }
-    return cli_all_settings(table);
+    return cli_all_settings(table, base);
 }
 
 const char *train_find_run(const struct train_args *args, int operands, char **argv)
@@ -422,7 +422,7 @@ int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *arg
 static int run(int argc, char **argv)
 {
     static struct train_args args = {.profile.traced = PROFILE_TRACED};
-    int n = cli_parse_options(&command_train, train_options(own), argc, argv, &args);
+    int n = cli_parse_options(&command_train, train_options(own, NULL), argc, argv, &args);
     if (args.preset && strcmp(args.preset, "list") == 0) {
         return cli_list_presets(args.json);
     }

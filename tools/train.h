@@ -30,9 +30,9 @@ struct train_args {
 /* The RUN: of --out, of --resume=RUN, or the operand of --resume RUN. */
 const char *train_find_run(const struct train_args *args, int operands, char **argv);
 
-/* The options of `own`, which a name NULL ends, with those of all settings; --preset and --resume of it get their help.
- * One table at a time. */
-const cli_option *train_options(const cli_option *own);
+/* The options of `own`, which a name NULL ends, with those of all settings, whose defaults are the preset's `base` or
+ * with NULL train's; --preset and --resume of it get their help. One table at a time. */
+const cli_option *train_options(const cli_option *own, const char *base);
 
 /* Takes all settings that were given, the later wins: the preset `base`, unless it is NULL, the preset that was named,
  * files, --set, options; then those of the run that goes on, which takes no `base`. */

@@ -64,6 +64,11 @@ has own-grassmann/config.json '"mix_residual": true'
 has own-none/config.json '"mix": "none"'
 has own-none/metrics.jsonl '"valid_accuracy": '
 
+status 0 "$ASCGRAD" nli train --help
+has out '^ *--dim .*(256)'
+has out '^ *--batch .*(128)'
+has out '^ *--epochs .*(20)'
+
 # a frozen encoder, whose states are computed once
 train --encoder "$tiny" --mix transformer --epochs 12 --eval-every 10 --out run
 has err 'nli eval run --data TEST.jsonl'

@@ -14,6 +14,7 @@ struct args {
     const char *train, *valid, *vocab, *labels;
 };
 
+static const char base[] = "nli"; /* the preset that settings begin with */
 static const char usual_labels[] = "entailment|neutral|contradiction";
 
 static const cli_option own[] = {
@@ -138,7 +139,7 @@ static void offer(asc_ctx *ctx, const char *run, const asc_train_result *r)
 static int run(int argc, char **argv)
 {
     static struct args args = {.shared.profile.traced = PROFILE_TRACED};
-    int n = cli_parse_options(&nli_train, train_options(own), argc, argv, &args);
+    int n = cli_parse_options(&nli_train, train_options(own, base), argc, argv, &args);
     if (args.shared.preset && strcmp(args.shared.preset, "list") == 0) {
         return cli_list_presets(args.shared.json);
     }
@@ -146,7 +147,7 @@ static int run(int argc, char **argv)
     const char *folder = train_find_run(&args.shared, n, argv);
     asc_ctx *ctx = cli_ctx_new_first();
     ranks_open(ctx, &args.shared.ranks);
-    asc_settings *settings = train_gather(ctx, &args.shared, "nli", folder);
+    asc_settings *settings = train_gather(ctx, &args.shared, base, folder);
     if (settings && asc_error(ctx) == ASC_OK) {
         check_pairs(settings, &args, folder);
     }
