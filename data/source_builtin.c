@@ -51,6 +51,14 @@ static bool read_number(const char **at, uint64_t most, uint64_t *number)
     return true;
 }
 
+/* Where a part of the spec is wrong: which, and what it may be. */
+static asc_status refuse_part(const asc_dataset *data, const char *what, const char *at)
+{
+    return asc_fail(data->ctx, ASC_ERR_ARG,
+                    "%s: %s '%.*s', expected builtin[:WORDS[:SEED]] with 1 … %d words and a seed of 0 … %llu", data->spec,
+                    what, (int)strcspn(at + 1, ":"), at + 1, ASC_BUILTIN_MAX_WORDS, (unsigned long long)UINT64_MAX);
+}
+
 static asc_status open_corpus(asc_dataset *data, const char *argument)
 {
     (void)argument; /* read with its colon, as SEED is */
@@ -58,10 +66,15 @@ static asc_status open_corpus(asc_dataset *data, const char *argument)
     const char *at = data->spec + strlen(data->source->name);
     uint64_t words = ASC_BUILTIN_WORDS;
     c->seed = ASC_BUILTIN_SEED;
-    if (!read_number(&at, ASC_BUILTIN_MAX_WORDS, &words) || !read_number(&at, UINT64_MAX, &c->seed) || *at ||
-        words == 0) {
-        return asc_fail(data->ctx, ASC_ERR_ARG, "%s: expected builtin[:WORDS[:SEED]] with 1 … %d words", data->spec,
-                        ASC_BUILTIN_MAX_WORDS);
+    const char *first = at;
+    if (!read_number(&at, ASC_BUILTIN_MAX_WORDS, &words) || words == 0) {
+        return refuse_part(data, "its words are", first);
+    }
+    if (!read_number(&at, UINT64_MAX, &c->seed)) {
+        return refuse_part(data, "its seed is", at);
+    }
+    if (*at) {
+        return refuse_part(data, "behind its seed stands", at);
     }
     c->words = (int64_t)words;
     return ASC_OK;
