@@ -62,6 +62,20 @@ static ssize_t read_all(asc_ctx *ctx, const char *path, int fd, char *text, size
     return got < 0 ? got : n;
 }
 
+/* What stands in the way of it as JSON that the parser has no words for, or others'; NULL: nothing. */
+static const char *why_no_json(const char *text, size_t n)
+{
+    size_t blanks = n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* a byte order mark is no text, either */
+    while (blanks < n && strchr(" \t\r\n", text[blanks]) && text[blanks]) {
+        blanks++;
+    }
+    bool wide = n >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0);
+    return blanks == n            ? "is empty, expected a JSON object"
+           : wide                 ? "is a text in UTF-16, expected a JSON object in UTF-8"
+           : memchr(text, '\0', n) ? "has a zero byte, which is no text, expected a JSON object"
+                                  : NULL;
+}
+
 static json_t *parse_object(asc_ctx *ctx, const char *path, const char *text, size_t n, size_t flags)
 {
     json_error_t where;
@@ -74,8 +88,9 @@ static json_t *parse_object(asc_ctx *ctx, const char *path, const char *text, si
     if (json_is_object(object)) {
         return object;
     }
-    if (!object && where.position == 0) { /* the parser's own words for it would be that a bracket was expected */
-        asc_fail(ctx, ASC_ERR_FORMAT, "%s: is empty, expected a JSON object", path);
+    const char *why = object ? NULL : why_no_json(text, n);
+    if (why) {
+        asc_fail(ctx, ASC_ERR_FORMAT, "%s: %s", path, why);
     } else {
         asc_fail(ctx, ASC_ERR_FORMAT, "%s: line %d: %s", path, object ? 1 : where.line,
                  object ? "not a JSON object" : where.text);

@@ -57,7 +57,9 @@ static int index_of(const char *const *names, const char *name)
 /* What a number had to be; `got` (or NULL) is one that is out of range. */
 static void expect_number(const asc_setting *row, const json_t *got, char *text)
 {
-    bool real = row->type == ASC_SETTING_REAL, above = json_is_number(got) && json_number_value(got) > row->max;
+    double value = json_number_value(got);
+    bool number = json_is_number(got) || asc_real_parse(json_string_value(got), &value); /* more than fits in one, too */
+    bool real = row->type == ASC_SETTING_REAL, above = number && value > row->max;
     const char *kind = row->flags & ASC_SETTING_MINUTES ? "a time, as 90s, 30m or 2h, or a number of minutes"
                        : real                           ? "a number"
                                                         : "a whole number";

@@ -11,7 +11,14 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Damerau and Levenshtein's distance, with transpositions of neighbours (optimal string alignment). */
+/* Of ASCII's letters, the small one. */
+static char small(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+/* Damerau and Levenshtein's distance, with transpositions of neighbours (optimal string alignment); capital letters are
+ * as far from others as small ones. */
 int asc_name_distance(const char *a, const char *b)
 {
     a = a ? a : "";
@@ -30,8 +37,8 @@ int asc_name_distance(const char *a, const char *b)
     for (int i = 1; i <= na; i++) {
         now[0] = i;
         for (int j = 1; j <= nb; j++) {
-            now[j] = least(last[j - 1] + (a[i - 1] != b[j - 1]), least(last[j], now[j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+            now[j] = least(last[j - 1] + (small(a[i - 1]) != small(b[j - 1])), least(last[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && small(a[i - 1]) == small(b[j - 2]) && small(a[i - 2]) == small(b[j - 1])) {
                 now[j] = least(now[j], before[j - 2] + 1);
             }
         }
@@ -45,8 +52,11 @@ int asc_name_distance(const char *a, const char *b)
 
 static bool begins(const char *name, const char *meant)
 {
-    size_t n = strlen(name);
-    return n >= 2 && strncmp(name, meant, n) == 0;
+    size_t n = 0;
+    while (name[n] && small(name[n]) == small(meant[n])) {
+        n++;
+    }
+    return n >= 2 && name[n] == '\0';
 }
 
 /* Of two at one distance what the name begins with comes first: "seeds" means "seed" rather than "sees". */

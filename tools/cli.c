@@ -93,7 +93,7 @@ int cli_exit_of(asc_status status)
 /* Who gave "--min-lr" or "--dim" is to read that, where the library speaks of "min_lr" or "d_model". */
 static void report_argument(const asc_ctx *ctx)
 {
-    static const char missing[] = " is missing";
+    static const char missing[] = " is missing", config[] = "config: "; /* the library's argument, and no option's */
     const char *subject = asc_error_subject(ctx);
     const cli_option *option = subject ? cli_option_of(subject) : NULL;
     if (subject && !option && strncmp(asc_error_detail(ctx), missing, strlen(missing)) == 0) {
@@ -102,7 +102,8 @@ static void report_argument(const asc_ctx *ctx)
     if (option) {
         cli_message("--%s%s", option->name, asc_error_detail(ctx));
     } else {
-        cli_message("%s", asc_error_message(ctx));
+        const char *message = asc_error_message(ctx);
+        cli_message("%s", message + (strncmp(message, config, strlen(config)) == 0 ? strlen(config) : 0));
     }
 }
 

@@ -142,7 +142,10 @@ static void put_once(asc_settings *s, heard *all, const char *key, json_t *value
     const asc_setting *row = asc_settings_find(s->ctx, name, &model);
     for (int i = 0; row && i < all->n; i++) {
         if (all->at[i].row == row && !json_equal(all->at[i].value, value)) {
-            asc_fail_on(s->ctx, ASC_ERR_ARG, key, " is the same setting as %s, with another value", all->at[i].key);
+            bool twice = strcmp(all->at[i].key, key) == 0; /* on its own, and in the object `model` */
+            asc_fail_on(s->ctx, ASC_ERR_ARG, key, twice ? " is given twice, with another value"
+                                                        : " is the same setting as %s, with another value",
+                        all->at[i].key);
             return;
         }
     }

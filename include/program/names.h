@@ -11,7 +11,8 @@ extern "C" {
 #endif
 
 /* How many letters must be put in, left out, changed or swapped with their neighbour to make `a` of `b`: to offer
- * the nearest of the names that there are. Names longer than 63 bytes are compared by their beginnings; NULL is "". */
+ * the nearest of the names that there are. A capital letter is its small one; names longer than 63 bytes are compared
+ * by their beginnings; NULL is "". */
 ASC_API int asc_name_distance(const char *a, const char *b);
 
 /* The nearest to `name` of `names`, a list that ends with NULL; of several one that `name` begins with,

@@ -79,7 +79,7 @@ has out '^ *4096  *-  *-  *-  *-$'
 status 2 "$ASCGRAD" bench layer --lengths 8,none
 has err "^ascgrad bench layer: --lengths: got '8,none'"
 status 2 "$ASCGRAD" bench layer --set layers=2
-has err "^ascgrad bench layer: config: unknown setting 'layers'"
+has err "^ascgrad bench layer: unknown setting 'layers'"
 status 2 "$ASCGRAD" bench layer --set dtype=f64
 has err '^ascgrad bench layer: dtype: a layer alone has no use for it, expected none$'
 status 2 "$ASCGRAD" bench layer --model grasmann

@@ -16,7 +16,10 @@ echo '{"layers": 2,}' >broken.json
 echo '[1]' >list.json
 echo '{"learning_rate": 1}' >other.json
 echo '{"dim": 32, "heads": 2, "model": {"d_model": 16}}' >twice.json
+echo '{"layers": 2, "model": {"layers": 3}}' >again.json
 echo '{"layers": "two"}' >word.json
+printf '\377\376{\0"\0d\0i\0m\0"\0:\0001\0}\0' >wide.json
+printf '{"layers": 2}\0' >zero.json
 ln -s nowhere dangling
 head -c 2000 run/model.safetensors >cut.safetensors
 T='train --out r --data builtin:3000'
@@ -45,6 +48,7 @@ done <<'END'
 # commands
 2 tran => unknown command 'tran'; did you mean 'train'?
 2 Train => did you mean 'train'?
+2 EVAL => did you mean 'eval'?
 2 frobnicate => unknown command 'frobnicate'; ascgrad --help lists them
 2 evaluate run => unknown command 'evaluate'; here it is 'ascgrad eval'
 2 sample run => here it is 'ascgrad generate'
@@ -73,7 +77,11 @@ done <<'END'
 # train: data and tokenizer
 3 train --out r --data nofile.txt => nofile.txt: can't open: No such file or directory; expected builtin
 3 train --out r --data buildin => did you mean 'builtin'?
-2 train --out r --data builtin:many => expected builtin[:WORDS[:SEED]] with 1 … 1000000000 words
+2 train --out r --data builtin:many => its words are 'many', expected builtin[:WORDS[:SEED]] with 1 … 1000000000 words
+2 train --out r --data builtin:5e9:1 => builtin:5e9:1: its words are '5e9', expected
+2 train --out r --data builtin:3000:x => builtin:3000:x: its seed is 'x', expected
+2 train --out r --data builtin:3k:18446744073709551616 => its seed is '18446744073709551616', expected
+2 train --out r --data builtin:3000:1:2 => builtin:3000:1:2: behind its seed stands '2', expected
 3 train --out r --data folder => no file for the train split, expected one like
 3 train --out r --data empty.txt => empty.txt: the train split has no words
 3 train --out r --data short.txt => the valid split has 0 bytes and 0 tokens, expected 2 or more: no word
@@ -93,10 +101,12 @@ done <<'END'
 2 $T --lr= => --lr: got '', expected a number
 2 $T --steps 1.5 => --steps: got '1.5', expected a whole number >= 0
 2 $T --steps -5 => --steps: got '-5', expected a whole number >= 0
+2 $T --seed 18446744073709551616 => --seed: got '18446744073709551616', expected a whole number from 0 to
 2 $T --steps 1k5 => --steps: got '1k5', expected a whole number
 2 $T --steps 10m => --steps: got '10m', expected a whole number
 2 $T --layers 0 => --layers: got '0', expected a whole number from 1 to 10000
 2 $T --layers 1e9 => --layers: got '1e9', expected a whole number from 1 to 10000
+2 $T --set heads=3 => ascgrad train: heads is 3, expected a divisor of the width 128
 2 $T --heads 3 => --heads is 3, expected a divisor of the width 128
 2 $T --dim 30 => heads is 4, expected a divisor of the width 30
 2 $T --dropout 10% => --dropout: got '10%', expected a number from 0 to 0.999
@@ -119,6 +129,9 @@ done <<'END'
 3 $T --config broken.json => broken.json: line 1: string or '}' expected near '}'
 3 $T --config list.json => list.json: line 1: not a JSON object
 3 $T --config folder => folder: is a folder, expected a file
+3 $T --config wide.json => wide.json: is a text in UTF-16, expected a JSON object in UTF-8
+3 $T --config zero.json => zero.json: has a zero byte, which is no text, expected a JSON object
+2 $T --config again.json => again.json: layers is given twice, with another value
 2 $T --config twice.json => twice.json: d_model is the same setting as dim, with another value
 2 $T --model grassmann --set smooth=1.7976931348623157e308 => smooth: got '1.7976931348623157e308', expected a number
 2 $T --model grassmann --set eps=2.2250738585072014e-308 => eps: got '2.2250738585072014e-308', expected a number >= 2.2
@@ -127,6 +140,7 @@ done <<'END'
 2 $T --set layers => --set: got 'layers', expected KEY=VALUE
 2 $T --set layers= => layers: got '', expected a whole number
 2 $T --set layres=1 => unknown setting 'layres'; did you mean 'layers'?
+2 $T --set LR=1 => unknown setting 'LR'; did you mean 'lr'?
 2 $T --set hidden_size=64 => unknown setting 'hidden_size'; here it is 'd_model'
 2 $T --set color=red => unknown setting 'color'; `ascgrad info --settings` lists them
 2 $T --model grassmann --set offsets=1,2 => offsets: got "1,2", expected a list of at most 32 whole numbers, as [1,2,4]
@@ -168,6 +182,7 @@ done <<'END'
 2 train --resume run --out runs/first => got two runs, runs/first and run, expected one
 2 train --resume run runs/first => 'runs/first' is one argument too many
 2 train --resume run --lr 1 => --lr: can't be given anew: run goes on with its own settings
+2 train --resume run --set d_model=64 => ascgrad train: d_model can't be given anew
 2 train --resume run --dim 64 => --dim can't be given anew
 2 $T --optimizer muon --momentum 0 => --momentum is 0, expected more for Muon
 3 $T --init nowhere => nowhere: there is no such run or file

@@ -69,7 +69,7 @@ refuse_ascender() {
     status 2 "$ASCGRAD" train --data builtin:3000 --model ascender --set "$1" --out run
     has err "^ascgrad train: $2"
 }
-refuse_ascender lambda_dist=1 'config: lambda_dist belongs to variant background'
+refuse_ascender lambda_dist=1 'lambda_dist belongs to variant background'
 refuse_ascender freeze=omega_sep 'freeze: got "omega_sep", expected a list of names, as \["omega_sep"\]'
 [ ! -e run ] || fail 'a run that never began left a folder'
 

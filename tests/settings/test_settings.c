@@ -367,6 +367,8 @@ START_TEST(only_close_names_are_offered)
     ck_assert_str_eq(asc_name_guess("layer", known), "layers");
     ck_assert_str_eq(asc_name_guess("layres", known), "layers");
     ck_assert_str_eq(asc_name_guess("tok", known), "tokenizer");
+    ck_assert_str_eq(asc_name_guess("LAYERS", known), "layers");
+    ck_assert_str_eq(asc_name_guess("TOK", known), "tokenizer");
     ck_assert_str_eq(asc_name_guess("trian", known), "train");
     ck_assert_str_eq(asc_name_guess("trains", (const char *[]){"drains", "train", NULL}), "train");
     ck_assert_str_eq(asc_name_guess("layerscount", known), "layers");
