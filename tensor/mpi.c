@@ -19,15 +19,6 @@
 
 static const asc_mpi_module *module; /* once it is open */
 
-const char *asc_mpi_version(void)
-{
-#ifdef ASC_MPI_VERSION
-    return ASC_MPI_VERSION;
-#else
-    return NULL;
-#endif
-}
-
 bool asc_mpi_launched(void)
 {
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"};
@@ -41,30 +32,46 @@ bool asc_mpi_launched(void)
     return tasks && atoi(tasks) > 1 && (getenv("PMIX_RANK") || getenv("PMI_RANK"));
 }
 
-/* Beside the program, as in a build folder; else where it is installed. */
-static void *load(char *why, size_t bytes)
+#ifdef ASC_MPI_FOLDER
+enum { PATH = PATH_MAX + sizeof FILE_NAME };
+
+/* The module's file: beside the program, as in a build folder, else where it is installed. */
+static const char *find_file(char path[PATH])
 {
-    char path[PATH_MAX + sizeof FILE_NAME];
     ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
     path[n > 0 ? n : 0] = '\0';
     char *slash = strrchr(path, '/');
     if (slash) {
         snprintf(slash + 1, sizeof FILE_NAME, "%s", FILE_NAME);
-        if (access(path, R_OK) == 0) {
-            void *found = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-            snprintf(why, bytes, "%s", found ? "" : dlerror());
-            return found;
-        }
     }
-#ifdef ASC_MPI_FOLDER
-    void *found = dlopen(ASC_MPI_FOLDER "/" FILE_NAME, RTLD_NOW | RTLD_GLOBAL);
+    return slash && access(path, R_OK) == 0 ? path : ASC_MPI_FOLDER "/" FILE_NAME;
+}
+
+const char *asc_mpi_version(void)
+{
+    char path[PATH];
+    return access(find_file(path), R_OK) == 0 ? ASC_MPI_VERSION : NULL;
+}
+
+static void *load(char *why, size_t bytes)
+{
+    char path[PATH];
+    void *found = dlopen(find_file(path), RTLD_NOW | RTLD_GLOBAL);
     snprintf(why, bytes, "%s", found ? "" : dlerror());
     return found;
+}
 #else
+const char *asc_mpi_version(void)
+{
+    return NULL;
+}
+
+static void *load(char *why, size_t bytes)
+{
     snprintf(why, bytes, "it was not there when ascgrad was built");
     return NULL;
-#endif
 }
+#endif
 
 asc_status asc_mpi_open(asc_ctx *ctx, double timeout_s, asc_comm *comm)
 {

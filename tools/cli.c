@@ -27,29 +27,46 @@ const char *cli_program(void)
     return program_name;
 }
 
-static void write_error(const char *text)
-{
-    (void)!write(STDERR_FILENO, text, strlen(text));
-}
-
+/* A message is one write, so that no other process's comes between its parts. */
 void cli_message_at_once(const char *text)
 {
-    write_error("ascgrad");
-    if (command_name) {
-        write_error(" ");
-        write_error(command_name);
+    const char *const parts[] = {"ascgrad", command_name ? " " : "", command_name ? command_name : "", ": ", text};
+    char line[600];
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        for (const char *c = parts[i]; *c && n < sizeof line - 1; c++) {
+            line[n++] = *c;
+        }
     }
-    write_error(": ");
-    write_error(text);
-    write_error("\n");
+    line[n++] = '\n';
+    (void)!write(STDERR_FILENO, line, n);
+}
+
+static void write_message(FILE *out, const char *format, va_list args)
+{
+    fprintf(out, command_name ? "ascgrad %s: " : "ascgrad: ", command_name);
+    cli_vprint_to(out, strchr(format, '\n') != NULL, format, args); /* a name is not to make another line of it */
+    fputc('\n', out);
 }
 
 static void message(const char *format, va_list args)
 {
+    char *line = NULL;
+    size_t n = 0;
+    va_list again;
+    va_copy(again, args);
+    FILE *whole = open_memstream(&line, &n);
     cli_flush();
-    fprintf(stderr, command_name ? "ascgrad %s: " : "ascgrad: ", command_name);
-    cli_vprint_to(stderr, strchr(format, '\n') != NULL, format, args); /* a name is not to make another line of it */
-    fputc('\n', stderr);
+    if (whole) {
+        write_message(whole, format, args);
+    }
+    if (whole && fclose(whole) == 0) {
+        fwrite(line, 1, n, stderr);
+    } else { /* without memory in pieces */
+        write_message(stderr, format, again);
+    }
+    va_end(again);
+    free(line);
 }
 
 void cli_message(const char *format, ...)

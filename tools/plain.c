@@ -12,19 +12,25 @@ static bool steers(utf8proc_int32_t code)
     return turns || utf8proc_category(code) == UTF8PROC_CATEGORY_CC;
 }
 
+/* What can be shown goes out in one piece: standard error has no buffer. */
 static bool write_plain(FILE *out, bool lines, const char *text, size_t n)
 {
+    size_t first = 0; /* of what is not written yet */
     for (size_t i = 0; i < n;) {
         utf8proc_int32_t code;
         utf8proc_ssize_t length =
             utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(n - i), &code);
-        if (length > 0 && ((lines && (code == '\n' || code == '\t')) || !steers(code))) {
-            fwrite(text + i, 1, (size_t)length, out);
-        } else if (!lines || code != '\r' || (i + 1 < n && text[i + 1] != '\n')) {
-            fputc('?', out);
+        size_t next = i + (length > 0 ? (size_t)length : 1);
+        if (length <= 0 || ((!lines || (code != '\n' && code != '\t')) && steers(code))) {
+            fwrite(text + first, 1, i - first, out);
+            if (!lines || code != '\r' || (i + 1 < n && text[i + 1] != '\n')) {
+                fputc('?', out);
+            }
+            first = next;
         }
-        i += length > 0 ? (size_t)length : 1;
+        i = next;
     }
+    fwrite(text + first, 1, n - first, out);
     return !ferror(out);
 }
 

@@ -160,6 +160,9 @@ static void put_once(asc_settings *s, heard *all, const char *key, json_t *value
 asc_status asc_settings_put_all(asc_settings *s, json_t *object, asc_source from, const char *source)
 {
     heard all = {0};
+    if (asc_error(s->ctx)) { /* another's, which the source has no part in */
+        return asc_error(s->ctx);
+    }
     const char *key, *model_key;
     json_t *value, *model_value;
     json_object_foreach(object, key, value) {

@@ -50,7 +50,8 @@ ASC_API bool asc_comm_lost(const asc_ctx *ctx);
 
 /* ---- MPI ---- */
 
-/* Which MPI the library was built with, "Open MPI 4.1.4"; NULL: none. */
+/* Which MPI the library was built with, "Open MPI 4.1.4"; NULL: none, or the module for it, ascgrad_mpi.so, is neither
+ * beside the program nor where it was to be installed. */
 ASC_API const char *asc_mpi_version(void);
 
 /* Whether a launcher (mpirun, srun) has started this process as one of several. */

@@ -26,4 +26,19 @@ for products in own openblas; do
     ASCGRAD_PRODUCTS=$products status 0 "$ASCGRAD" info --json
     has out "\"products\": \"$products\""
 done
+
+# a program without the module for MPI beside it, and none where it is to be installed
+cp "$ASCGRAD" alone
+for name in prefix exec_prefix libdir; do
+    eval "$name=$(sed -n "s/^$name = //p" "$abs_top_builddir/Makefile")"
+done
+# shellcheck disable=SC2154
+if ./alone --version >out 2>err && [ ! -e "$libdir/ascgrad/ascgrad_mpi.so" ]; then
+    status 0 ./alone info
+    has out '^MPI  *none'
+    OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 status 3 ./alone train --preset tiny --data builtin:3000 --out run
+    has err '^ascgrad train: a job of several processes needs MPI: '
+else
+    left_out 'the module for MPI is installed'
+fi
 exit $failed

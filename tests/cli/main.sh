@@ -25,4 +25,17 @@ status 2 "$ASCGRAD"
 has err '^usage:'
 status 2 "$ASCGRAD" trian
 has err "^ascgrad: unknown command 'trian'; did you mean 'train'?"
+
+# a message is one write, also where a name in it can't be shown
+if have_python; then
+    "$python" - "$ASCGRAD" <<'END' >out 2>&1 || { fail 'a message in pieces:'; cat out; }
+import socket, subprocess, sys
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+subprocess.run([sys.argv[1], 'eval', 'run', '--data', 'no\x1bne'], stderr=theirs)
+message = ours.recv(4096)
+sys.exit(None if message.startswith(b'ascgrad eval: no?ne: ') and message.endswith(b'\n') else repr(message))
+END
+else
+    left_out 'needs Python: messages in one write'
+fi
 exit $failed
