@@ -197,4 +197,15 @@ void run_names(const asc_run *const *runs, size_t n, char (*names)[RUN_NAME])
     for (size_t i = 0; i < n && !distinct; i++) {
         snprintf(names[i], RUN_NAME, "%s", asc_run_folder(runs[i]));
     }
+    for (size_t i = n; i-- > 1;) { /* from the last, before which all names are still without a number */
+        int nth = 1;
+        for (size_t k = 0; k < i; k++) {
+            nth += strcmp(names[k], names[i]) == 0;
+        }
+        if (nth > 1) {
+            size_t used = strlen(names[i]);
+            used = used < RUN_NAME - 8 ? used : RUN_NAME - 8;
+            snprintf(names[i] + used, RUN_NAME - used, " #%d", nth);
+        }
+    }
 }

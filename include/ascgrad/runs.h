@@ -102,8 +102,9 @@ ASC_API const char *asc_run_key_at(const asc_run *run, int i);
 
 /* Calls `found` for each run at and below `folder`, by its path, in the order of names (numbers in them by their
  * value: run-2 before run-10); symbolic links below it are not followed, and nothing is looked for within a run. A run
- * is a folder with config.json and metrics.jsonl. `found` ends it by returning false. ASC_ERR_IO: `folder` is none, or
- * can't be read; folders below it that can't be read are passed over. ASC_ERR_MEMORY. */
+ * is a folder with config.json and with metrics.jsonl or checkpoint.safetensors. `found` ends it by returning false.
+ * ASC_ERR_IO: `folder` is none, or can't be read; folders below it that can't be read are passed over, each with a
+ * message. ASC_ERR_MEMORY. */
 ASC_API asc_status asc_runs_find(asc_ctx *ctx, const char *folder, bool (*found)(void *user, const char *run),
                                  void *user);
 

@@ -71,6 +71,7 @@ done <<'END'
 2 train --out r --data "" => --data is missing
 2 train --out run --data builtin:3000 => run exists; take another name, or go on with it by --resume
 2 train --out text.txt --data builtin:3000 => text.txt exists and is no run, but a file
+2 train --out dangling --data builtin:3000 => dangling exists and is no run, but a link to what is not there
 2 train --out folder --data builtin:3000 => folder exists and is no run, but a folder with something in it
 3 train --out text.txt/r --data builtin:3000 => text.txt/r: Not a directory
 
@@ -255,6 +256,12 @@ if $nobody "$ASCGRAD" --version >/dev/null 2>&1; then
     status 3 $nobody "$ASCGRAD" train --out "$folder/r" --data builtin:3000 >/dev/null
     chmod 755 .
     has err '/r: Permission denied'
+    cp -r run runs/closed
+    chmod 0 runs/closed
+    status 0 $nobody "$ASCGRAD" runs runs
+    has err '^ascgrad runs: runs/closed: Permission denied'
+    has out '^runs/first '
+    chmod 755 runs/closed
 else
     left_out 'permissions: no other user can run the program'
 fi

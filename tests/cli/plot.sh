@@ -63,6 +63,8 @@ lines out 1
 has out '"files": \["all.csv", "all.pdf"\]'
 has all.csv '^,"model grassmann, seed 2",2000,'
 status 0 "$ASCGRAD" plot runs/a runs/a -o twice.png
+has twice.csv '^,runs/a,'
+has twice.csv '^,runs/a #2,'
 mkdir more
 cp -r runs/a more/a
 status 0 "$ASCGRAD" plot runs/a runs/b more/a -o same.png # two with the same settings: all by their folders

@@ -88,6 +88,11 @@ status 3 "$ASCGRAD" runs all
 has err '^ascgrad runs: all/odd/metrics.jsonl: line 2: '
 has out '^all/lr-2 '
 lacks out 'all/odd'
+rm all/odd/metrics.jsonl
+status 0 "$ASCGRAD" runs all
+has out '^all/odd  *done '
+status 3 "$ASCGRAD" plot all/odd --csv odd.csv
+has err '^ascgrad plot: all/odd: has no measurements yet'
 cp all/lr-2/metrics.jsonl all/odd/
 echo '{"state": "failed", "steps": 10, "reason": "no\u001b[2J room"}' >all/odd/summary.json
 status 0 "$ASCGRAD" runs all

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tensor/ctx.h"
 #include "tensor/need.h"
@@ -95,9 +96,16 @@ static asc_status list(asc_ctx *ctx, DIR *open, const char *folder, listing *l)
     return asc_error(ctx);
 }
 
+/* Other programs' models have a config.json, too. */
+static bool is_run(asc_ctx *ctx, const char *folder)
+{
+    return has(ctx, folder, "config.json") &&
+           (has(ctx, folder, "metrics.jsonl") || has(ctx, folder, "checkpoint.safetensors"));
+}
+
 static asc_status walk(search *s, const char *folder, int depth)
 {
-    if (has(s->ctx, folder, "config.json") && has(s->ctx, folder, "metrics.jsonl")) {
+    if (is_run(s->ctx, folder)) {
         s->over = !s->found(s->user, folder);
         return asc_error(s->ctx);
     }
@@ -105,6 +113,9 @@ static asc_status walk(search *s, const char *folder, int depth)
     if (!open && depth == 0 && !asc_error(s->ctx)) {
         return errno == ENOENT ? asc_fail_no_run(s->ctx, folder)
                                : asc_fail(s->ctx, ASC_ERR_IO, "%s: %s", folder, strerror(errno));
+    }
+    if ((!open || access(folder, X_OK)) && !asc_error(s->ctx)) { /* what is in it does not hide the others */
+        asc_note(s->ctx, "%s: %s", folder, strerror(errno));
     }
     if (!open) {
         return asc_error(s->ctx);

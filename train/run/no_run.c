@@ -125,7 +125,8 @@ asc_status asc_fail_taken(asc_ctx *ctx, const char *path)
     if (asc_is_run(path)) {
         return asc_fail(ctx, ASC_ERR_ARG, "%s exists; take another name, or go on with it by --resume", path);
     }
-    bool folder = stat(path, &s) == 0 && S_ISDIR(s.st_mode);
-    return asc_fail(ctx, ASC_ERR_ARG, "%s exists and is no run, but %s; take another name", path,
-                    folder ? "a folder with something in it" : "a file");
+    const char *what = stat(path, &s)           ? "a link to what is not there"
+                       : S_ISDIR(s.st_mode) ? "a folder with something in it"
+                                            : "a file";
+    return asc_fail(ctx, ASC_ERR_ARG, "%s exists and is no run, but %s; take another name", path, what);
 }
