@@ -28,6 +28,17 @@ const cli_option *bench_options(const cli_option *table, const cli_initial *more
     return cli_fill_settings(table, defaults, more);
 }
 
+/* What is the benchmark's own, as --steps, a training's setting of that name has no part in. */
+static void refuse_own(const char *pair)
+{
+    char key[CLI_KEY];
+    const char *value = cli_split_pair(pair, key);
+    const cli_option *o = cli_known_option(key);
+    if (o && o->type != CLI_LIST) {
+        cli_wrong_usage("--set: %s is an option here: --%s %s", key, o->name, value);
+    }
+}
+
 asc_settings *bench_settings(asc_ctx *ctx, const bench_model *model, const cli_initial *more)
 {
     asc_settings *s = asc_settings_new(ctx);
@@ -37,6 +48,7 @@ asc_settings *bench_settings(asc_ctx *ctx, const bench_model *model, const cli_i
         asc_settings_preset(s, model->preset);
     }
     for (int i = 0; i < model->sets.n; i++) {
+        refuse_own(model->sets.value[i]);
         cli_set_pair(s, model->sets.value[i]);
     }
     for (int i = 0; i < model->given.n && asc_error(ctx) == ASC_OK; i++) {
