@@ -156,9 +156,10 @@ static asc_status check_line(asc_text *text, const char *line, size_t bytes)
     if (good == bytes) {
         return ASC_OK;
     }
-    return asc_fail(text->ctx, ASC_ERR_FORMAT, "%s: line %lld: byte 0x%02x at offset %lld is not UTF-8 text",
-                    text->name, (long long)text->lines + 1, (unsigned char)line[good],
-                    (long long)(text->bytes + text->skipped) + (long long)good);
+    return asc_fail(text->ctx, ASC_ERR_FORMAT, "%s: line %lld: byte 0x%02x at offset %lld is %s", text->name,
+                    (long long)text->lines + 1, (unsigned char)line[good],
+                    (long long)(text->bytes + text->skipped) + (long long)good,
+                    line[good] ? "not UTF-8 text" : "a zero, which no text has");
 }
 
 /* Passes over the byte order mark that some programs begin a file with, in the first line. */

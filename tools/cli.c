@@ -222,6 +222,14 @@ size_t cli_utf8_length(const char *text, size_t n)
     return 0;
 }
 
+size_t cli_utf8_end(const char *text, size_t n)
+{
+    size_t at = 0;
+    for (size_t length; at < n && (length = cli_utf8_length(text + at, n - at)) > 0; at += length) {
+    }
+    return at;
+}
+
 json_t *cli_json_text(const char *text, size_t n)
 {
     static const char replacement[] = "\xef\xbf\xbd";

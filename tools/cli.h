@@ -225,6 +225,9 @@ json_t *cli_json_string(const char *text); /* the same of a whole text */
 /* The length of the UTF-8 sequence that begins at `text`, of `n` bytes; 0 if there is none. */
 size_t cli_utf8_length(const char *text, size_t n);
 
+/* Where in `text`, of `n` bytes, the first stands that is not UTF-8; n: nowhere. */
+size_t cli_utf8_end(const char *text, size_t n);
+
 /* "LEAD: transformer, …": the models that there are, for a help text of `size` bytes. */
 void cli_list_models(const char *lead, char *text, size_t size);
 

@@ -63,7 +63,7 @@ static const cli_option options[] = {
 
 /* ---- prompts ---- */
 
-/* The text to continue; it may have zeros in it. */
+/* The text to continue, UTF-8; it may have zeros in it. */
 typedef struct prompt {
     char *text; /* to be freed */
     size_t n;
@@ -126,6 +126,15 @@ static void name_idle_input(const struct args *args)
     }
 }
 
+bool generation_check(const char *name, const char *prompt, size_t n)
+{
+    size_t end = cli_utf8_end(prompt, n);
+    if (end < n) {
+        cli_message("%s: byte 0x%02x at offset %zu is not UTF-8 text", name, (unsigned char)prompt[end], end);
+    }
+    return end == n;
+}
+
 /* What an editor puts at a file's end belongs to the file; the prompt goes on where its last line ends. */
 static prompt take_prompt(asc_ctx *ctx, const struct args *args)
 {
@@ -136,6 +145,13 @@ static prompt take_prompt(asc_ctx *ctx, const struct args *args)
     }
     p.n -= args->prompt_file && p.n > 0 && p.text[p.n - 1] == '\n';
     p.n -= args->prompt_file && p.n > 0 && p.text[p.n - 1] == '\r';
+    bool word = args->prompt && strcmp(args->prompt, "-") != 0;
+    const char *name = word                                                          ? "--prompt"
+                       : args->prompt_file && strcmp(args->prompt_file, "-") != 0 ? args->prompt_file
+                                                                                   : "standard input";
+    if (!generation_check(name, p.text, p.n)) {
+        exit(word ? CLI_USAGE : CLI_IO);
+    }
     return p;
 }
 

@@ -19,6 +19,9 @@ typedef struct generation {
  * takes no more, or `*stop` was set, NULL for nobody who sets it. */
 bool generation_print(generation *g, const char *prompt, size_t n, bool whole, const volatile sig_atomic_t *stop);
 
+/* Whether a prompt, of n bytes, is UTF-8; false after a message that begins with `name`. */
+bool generation_check(const char *name, const char *prompt, size_t n);
+
 /* A line of standard input is a prompt, its continuation follows on stdout, until the input ends. The exit status. */
 int generation_interact(generation *g);
 

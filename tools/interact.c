@@ -58,6 +58,9 @@ int generation_interact(generation *g)
     }
     errno = 0;
     while (read_line(&l, terminal)) {
+        if (!generation_check("the prompt", l.text, l.n)) {
+            continue;
+        }
         unknown_name_words(g->model->tokenizer, l.text, l.n);
         if (!generation_print(g, l.text, l.n, false, &interrupted) && !interrupted) {
             break;

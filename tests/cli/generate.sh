@@ -40,13 +40,22 @@ for input in /dev/null prompt; do
     lacks err 'standard input'
 done
 
-# a prompt of any bytes, a zero and one that is no UTF-8 among them
+# a prompt with a zero; one that is no UTF-8 is refused, in a terminal the next is asked for
 printf 'the\0 dog' >zero
 "$ASCGRAD" generate run --prompt - --tokens 3 <zero >out || fail "a prompt with a zero: exit status $?"
 head -c 8 out | grep -q '^the? dog' || fail 'a prompt with a zero was cut'
 printf 'caf\351' >latin
-"$ASCGRAD" generate run --prompt - --tokens 3 --json <latin >out || fail "a prompt that is no UTF-8: exit status $?"
-has out '"prompt": "caf\\uFFFD"'
+status 2 "$ASCGRAD" generate run "$(cat latin)" --tokens 3
+has err '^ascgrad generate: --prompt: byte 0xe9 at offset 3 is not UTF-8 text$'
+status 3 "$ASCGRAD" generate run --prompt-file latin --tokens 3
+has err '^ascgrad generate: latin: byte 0xe9 at offset 3 is not UTF-8 text$'
+"$ASCGRAD" generate run --prompt - --tokens 3 <latin >out 2>err
+[ $? -eq 3 ] || fail 'a prompt that is no UTF-8 is taken'
+has err '^ascgrad generate: standard input: byte 0xe9 at offset 3 is not UTF-8 text$'
+printf 'caf\351\nthe dog\n' >two
+"$ASCGRAD" generate run --interactive --tokens 3 <two >out 2>err || fail "--interactive: exit status $?"
+has err '^ascgrad generate: the prompt: byte 0xe9 at offset 3 is not UTF-8 text$'
+lines out 1
 
 # a file: the newline at its end is the file's, one before it the prompt's
 printf 'the dog\n' >prompt

@@ -178,7 +178,7 @@ START_TEST(notices_what_is_no_text)
         size_t n;
         const char *part;
     } cases[] = {
-        {"ab\nc\0d\n", 7, "line 2: byte 0x00 at offset 4 is not UTF-8 text"},
+        {"ab\nc\0d\n", 7, "line 2: byte 0x00 at offset 4 is a zero, which no text has"},
         {"ab\n\xff", 4, "line 2: byte 0xff at offset 3"},
         {"\xef\xbb\xbf" "ab\n\xff", 7, "line 2: byte 0xff at offset 6"},
         {"\x80", 1, "line 1: byte 0x80 at offset 0"},
