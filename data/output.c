@@ -19,6 +19,16 @@ asc_output *asc_output_begin(asc_ctx *ctx, const char *path)
     return o;
 }
 
+asc_status asc_output_check(asc_ctx *ctx, const char *path)
+{
+    asc_status status = ASC_NEED(ctx, "output_check: path", path);
+    asc_file file;
+    if (!status && !(status = asc_error(ctx)) && !(status = asc_file_begin(&file, ctx, path))) {
+        asc_file_discard(&file);
+    }
+    return status;
+}
+
 asc_status asc_output_write(asc_output *o, const void *bytes, size_t n)
 {
     asc_status status = ASC_NEED(o ? o->file.ctx : NULL, "output_write: output bytes", o,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <ascgrad/corpus.h>
+#include <program/file.h>
 
 #include "tools/commands.h"
 #include "tools/spare.h"
@@ -111,6 +112,7 @@ static int learn(const struct args *args, int n, char **files)
     }
     spare_inputs("out", args->out, n, (const char *const *)files);
     asc_ctx *ctx = cli_ctx_new(1);
+    asc_output_check(ctx, args->out);
     asc_bpe_learner *learner = asc_bpe_learner_new(ctx);
     int64_t bytes = 0, size = 0;
     if (n == 0) {

@@ -22,6 +22,11 @@ status 0 "$ASCGRAD" encode --encoder bare --vocab "$tiny/vocab.txt" <one
 status 3 "$ASCGRAD" encode --encoder nowhere <one
 has err '^ascgrad encode: nowhere: No such file or directory; expected the folder of a BERT or DistilBERT$'
 
+# fewer layers than there are
+sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' "$tiny/config.json" >bare/config.json
+status 0 "$ASCGRAD" encode --encoder bare --vocab "$tiny/vocab.txt" <one
+has err '^ascgrad encode: bare/model.safetensors: has more layers than the 1 of config.json, which alone are used$'
+
 # files: the same whatever the form, the threads and the packing
 gzip -c "$text" >text.gz
 status 0 "$ASCGRAD" encode --encoder "$tiny" "$text" -o a.npz --threads 1
@@ -120,8 +125,17 @@ one_line "^ascgrad encode: broken/model.safetensors: 'embeddings.word_embeddings
 awk 'BEGIN { for (i = 0; i < 5000; i++) print "a man plays the guitar number " i }' >long
 status 0 "$ASCGRAD" encode --encoder "$tiny" long -o whole.npz
 [ ! -e whole.npz.parts ] || fail 'what is done leaves its parts behind'
-mkdir -p there/states.npz # where the file is to go
+mkdir -p there/states.npz # where the file is to go: before the work begins
 status 3 "$ASCGRAD" encode --encoder "$tiny" long -o there/states.npz
+one_line '^ascgrad encode: there/states.npz: can.t write: Is a directory$'
+rmdir there/states.npz
+mkfifo input there/states.npz
+status 3 "$ASCGRAD" encode --encoder "$tiny" long -o there/states.npz
+one_line '^ascgrad encode: there/states.npz: is not a regular file, and can.t be replaced$'
+rm there/states.npz
+[ -z "$(ls there)" ] || fail "what is refused leaves $(ls there)"
+(exec 3>input && mkdir there/states.npz && cat long >&3) & # once the input is open, and so behind the look at the place
+status 3 "$ASCGRAD" encode --encoder "$tiny" input -o there/states.npz
 has err '^ascgrad encode: there/states.npz: '
 has err '^ascgrad encode: what is encoded by now lies in there/states.npz.parts; the same command goes on with it$'
 rmdir there/states.npz

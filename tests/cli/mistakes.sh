@@ -219,6 +219,7 @@ done <<'END'
 3 tokenize nofile => nofile: can't open
 3 tokenize folder => folder: is a folder, expected a file
 2 tokenize text.txt short.txt => 'short.txt' is one argument too many
+3 tokenize --learn bpe -o folder empty.txt => folder: can't write: Is a directory
 2 tokenize --learn bpe text.txt => -o FILE is missing
 2 tokenize --learn bpe --vocab-size 10 -o x text.txt => --vocab-size: got '10', expected a whole number from 256
 2 gradcheck softmx => unknown op 'softmx'; did you mean 'softmax'?

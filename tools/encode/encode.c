@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <program/file.h>
+
 #include "tools/commands.h"
 #include "tools/open.h"
 #include "tools/spare.h"
@@ -121,7 +123,8 @@ static asc_status read_sentences(encoding *e, const char *path, bool for_table)
 
 static asc_status open_all(encoding *e, const struct args *args, const char *path)
 {
-    if (open_check_encoder(e->ctx, args->encoder, args->vocab)) {
+    if ((args->out && asc_output_check(e->ctx, args->out)) ||
+        open_check_encoder(e->ctx, args->encoder, args->vocab)) {
         return asc_error(e->ctx);
     }
     e->encoder = asc_encoder_open(e->ctx, args->encoder, args->vocab);

@@ -168,6 +168,19 @@ static const char *prefix_of(const asc_safetensors *file)
     return "";
 }
 
+/* Some take the first layers of a model alone; others have the config.json of another. */
+static void tell_more_layers(const source *s)
+{
+    const asc_encoder *e = s->e;
+    char name[NAME];
+    snprintf(name, sizeof name, "%s%s.layer.%lld.%s.weight", s->prefix, e->distil ? "transformer" : "encoder",
+             (long long)e->net.layers, e->distil ? parts[0].distil : parts[0].bert);
+    if (asc_safetensors_find(s->file, name)) {
+        asc_note(e->ctx, "%s: has more layers than the %lld of config.json, which alone are used", s->path,
+                 (long long)e->net.layers);
+    }
+}
+
 /* The sum of the values, and of the settings that they are used with. */
 static void sign(const source *s)
 {
@@ -194,6 +207,7 @@ asc_status asc_encoder_read_weights(asc_encoder *e, const char *folder)
             net->norm = read_affine(&s, "embeddings.LayerNorm", net->dim, 0);
         }
         if (!asc_error(e->ctx) && !read_layers(&s)) {
+            tell_more_layers(&s);
             sign(&s);
         }
     }
