@@ -69,6 +69,35 @@ void asc_error_put_back(asc_ctx *ctx, const asc_error_state *e)
     memcpy(ctx->subject, e->subject, sizeof e->subject);
 }
 
+enum { LONG = 8192 }; /* bytes of a message, with two paths of the system's longest, before it is made to fit */
+
+static bool begins_character(char c)
+{
+    return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+/* Copies a text. Of one that is too long the middle is left out, as the reason stands at the end, behind a path. Where
+ * the byte at `at` has gone is returned. */
+static size_t fit(char *to, size_t size, const char *text, size_t at)
+{
+    static const char dots[] = "...";
+    size_t n = strlen(text), head = size / 2, rest = n - size + head + sizeof dots;
+    if (n < size) {
+        memcpy(to, text, n + 1);
+        return at;
+    }
+    while (head > 0 && !begins_character(text[head])) {
+        head--;
+    }
+    while (!begins_character(text[rest])) {
+        rest++;
+    }
+    memcpy(to, text, head);
+    memcpy(to + head, dots, sizeof dots - 1);
+    memcpy(to + head + sizeof dots - 1, text + rest, n - rest + 1);
+    return at <= head ? at : head + sizeof dots - 1 + (at < rest ? 0 : at - rest);
+}
+
 static void record(asc_ctx *ctx, asc_status status, const char *subject, const char *format, va_list args)
 {
     if (!ctx || ctx->status != ASC_OK || status == ASC_OK) {
@@ -82,7 +111,9 @@ static void record(asc_ctx *ctx, asc_status status, const char *subject, const c
         snprintf(ctx->subject, sizeof ctx->subject, "%s", subject);
         ctx->detail = strlen(ctx->subject);
         memcpy(ctx->message, ctx->subject, ctx->detail);
-        asc_vsnprintf(ctx->message + ctx->detail, sizeof ctx->message - ctx->detail, format, args);
+        char text[LONG];
+        asc_vsnprintf(text, sizeof text, format, args);
+        fit(ctx->message + ctx->detail, sizeof ctx->message - ctx->detail, text, 0);
     }
 }
 
@@ -106,12 +137,13 @@ asc_status asc_fail_on(asc_ctx *ctx, asc_status status, const char *subject, con
 
 void asc_note(asc_ctx *ctx, const char *format, ...)
 {
-    char text[1024];
+    char text[1024], whole[LONG];
     if (ctx && ctx->note) {
         va_list args;
         va_start(args, format);
-        asc_vsnprintf(text, sizeof text, format, args);
+        asc_vsnprintf(whole, sizeof whole, format, args);
         va_end(args);
+        fit(text, sizeof text, whole, 0);
         ctx->note(ctx->note_user, text);
     }
 }
@@ -119,19 +151,19 @@ void asc_note(asc_ctx *ctx, const char *format, ...)
 void asc_error_place(asc_ctx *ctx, const char *place)
 {
     if (asc_error(ctx) != ASC_OK && ctx) {
-        char message[sizeof ctx->message];
+        char message[LONG];
         snprintf(message, sizeof message, "%s%s%s", place, *place ? ": " : "", ctx->message + ctx->place);
-        size_t subject = ctx->detail - ctx->place, before = *place ? strlen(place) + 2 : 0;
-        ctx->place = before < sizeof message - 1 ? before : sizeof message - 1;
-        ctx->detail = ctx->place + subject < sizeof message - 1 ? ctx->place + subject : sizeof message - 1;
-        memcpy(ctx->message, message, sizeof message);
+        size_t n = strlen(message), subject = ctx->detail - ctx->place, before = *place ? strlen(place) + 2 : 0;
+        size_t detail = before + subject < n ? before + subject : n;
+        ctx->place = fit(ctx->message, sizeof ctx->message, message, before < n ? before : n);
+        ctx->detail = fit(ctx->message, sizeof ctx->message, message, detail);
     }
 }
 
 /* Gives the error another status, and another message, about no argument of the caller's. */
 static void restate(asc_ctx *ctx, asc_status status, const char *where, const char *message, const char *after)
 {
-    char text[800];
+    char text[LONG];
     snprintf(text, sizeof text, "%s%s%s%s", where, *where ? ": " : "", message, after);
     asc_error_clear(ctx);
     asc_fail(ctx, status, "%s", text);

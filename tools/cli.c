@@ -31,7 +31,7 @@ const char *cli_program(void)
 void cli_message_at_once(const char *text)
 {
     const char *const parts[] = {"ascgrad", command_name ? " " : "", command_name ? command_name : "", ": ", text};
-    char line[600];
+    char line[1400];
     size_t n = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         for (const char *c = parts[i]; *c && n < sizeof line - 1; c++) {
@@ -196,7 +196,7 @@ asc_dataset *cli_open_run_data(asc_ctx *ctx, const asc_model *model)
     asc_dataset *data = asc_dataset_open(ctx, model->data);
     asc_status status = asc_error(ctx);
     if (status == ASC_ERR_ARG || status == ASC_ERR_IO) {
-        char why[400];
+        char why[1024];
         snprintf(why, sizeof why, "%s", asc_error_message(ctx));
         asc_error_clear(ctx);
         asc_fail(ctx, status == ASC_ERR_ARG ? ASC_ERR_FORMAT : status, "the data of %s: %s; --data names another",

@@ -209,7 +209,7 @@ static int check_layers(const job *j)
 static int check_model(const job *j, const char *path)
 {
     asc_causal_report r = {0};
-    char error[300] = "";
+    char error[1024] = "";
     asc_model *model = asc_model_open(j->ctx, path, NULL, NULL);
     if (model && asc_lm_classes(model->lm) > 0) {
         cli_wrong_usage("--model: %s is a classifier, which looks at the whole of its text; expected a language model",
@@ -218,7 +218,7 @@ static int check_model(const job *j, const char *path)
     asc_status status = model ? asc_lm_causal_check(j->ctx, model->lm, &j->options, &r) : asc_error(j->ctx);
     if (status) {
         snprintf(error, sizeof error, "%s", asc_error_message(j->ctx));
-        bool named = strstr(error, path);
+        bool named = strstr(error, path) || strncmp(error, path, 400) == 0; /* of a long one the middle is left out */
         cli_message("%s%s%s", named ? "" : path, named ? "" : ": ", error);
         asc_error_clear(j->ctx);
     } else if (!j->models) {

@@ -68,8 +68,8 @@ int ranks_report(const asc_ctx *ctx)
         cli_message("rank %d: %s", comm.rank, asc_error_message(ctx));
         return status;
     }
-    char text[300];
-    snprintf(text, sizeof text, "rank %d: %.200s; the job ends, the last checkpoint stands", comm.rank,
+    char text[1200];
+    snprintf(text, sizeof text, "rank %d: %s; the job ends, the last checkpoint stands", comm.rank,
              asc_error_message(ctx));
     cli_message_at_once(text);
     return CLI_IO;

@@ -165,8 +165,8 @@ asc_status asc_trainer_spares_test(const asc_trainer *t, bool aloud)
     if (status == ASC_ERR_MEMORY || status == ASC_ERR_INTERRUPTED) {
         return status;
     }
-    char text[500];
-    snprintf(text, sizeof text, "goes without a test split: %.400s", asc_error_message(t->ctx));
+    char text[1100];
+    snprintf(text, sizeof text, "goes without a test split: %s", asc_error_message(t->ctx));
     asc_error_clear(t->ctx);
     if (aloud) {
         asc_trainer_say(t, text);

@@ -102,7 +102,7 @@ static asc_status try_course(asc_ctx *ctx, const asc_course *c, asc_lm *lm)
     for (int i = 0; i < c->n; i++) {
         asc_status status = asc_lm_hold(lm, c->name, &c->point[i].value);
         if (status == ASC_ERR_ARG) { /* of the setting, and not of lm_hold's argument */
-            char why[300];
+            char why[1024];
             asc_error_place(ctx, "");
             snprintf(why, sizeof why, "%s", asc_error_message(ctx));
             asc_error_clear(ctx);

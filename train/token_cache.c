@@ -148,8 +148,8 @@ static asc_status write_file(asc_ctx *ctx, const char *path, const asc_split *sp
 static void excuse(asc_ctx *ctx, const char *after, void (*say)(void *user, const char *text), void *user)
 {
     if (asc_error(ctx) == ASC_ERR_IO || asc_error(ctx) == ASC_ERR_FORMAT) {
-        char text[600];
-        snprintf(text, sizeof text, "%.500s; %s", asc_error_message(ctx), after);
+        char text[1200];
+        snprintf(text, sizeof text, "%s; %s", asc_error_message(ctx), after);
         asc_error_clear(ctx);
         say(user, text);
     }

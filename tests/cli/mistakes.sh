@@ -247,6 +247,18 @@ done <<'END'
 END
 [ "$rows" -ge 95 ] || fail "the table has $rows mistakes"
 
+# ---- a long path ----
+
+# what is wrong stands behind it, and is not cut
+part=$(printf '%0200d' 0)
+long=$part/$part/$part/$part/$part/$part
+for command in eval tokenize "train --out r --data" "train --out r --data builtin --config" "stats holm" "parity"; do
+    # shellcheck disable=SC2086
+    status 3 "$ASCGRAD" $command "$long"
+    has err '^ascgrad [a-z ]*: 000.*\.\.\.0*.*: .*[Nn]o such \(run or \)*file'
+    lines err 1
+done
+
 # ---- permissions ----
 
 nobody=''

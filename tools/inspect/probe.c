@@ -103,7 +103,7 @@ static asc_status find_labels(const inspection *in, const char *label, asc_datas
         return unknown_label(in, label);
     }
     if (read_builtin(in, set, known[i].label, s)) {
-        char why[300];
+        char why[1024];
         snprintf(why, sizeof why, "%s", asc_error_message(in->ctx));
         asc_error_clear(in->ctx);
         return asc_fail(in->ctx, ASC_ERR_ARG, "--probe %s: only the built-in corpus knows it (file:PATH has labels of "

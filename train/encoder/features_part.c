@@ -101,8 +101,8 @@ void asc_features_excuse(asc_features_work *w, const char *after)
 {
     asc_ctx *ctx = w->f->ctx;
     if (asc_error(ctx) == ASC_ERR_IO || asc_error(ctx) == ASC_ERR_FORMAT) {
-        char text[600];
-        snprintf(text, sizeof text, "%.500s; %s", asc_error_message(ctx), after ? after : "");
+        char text[1200];
+        snprintf(text, sizeof text, "%s; %s", asc_error_message(ctx), after ? after : "");
         asc_error_clear(ctx);
         if (after) {
             asc_features_say(w, text);
