@@ -12,6 +12,19 @@ const char *asc_split_name(asc_split_kind kind)
     return (unsigned)kind <= ASC_SPLIT_TEST ? names[kind] : NULL;
 }
 
+size_t asc_spec_pair(const char *list)
+{
+    const char *comma = list;
+    while ((comma = strchr(comma, ','))) {
+        size_t key = strspn(comma + 1, "abcdefghijklmnopqrstuvwxyz0123456789_");
+        if (key == 0 ? !comma[1] || comma[1] == ',' : comma[1 + key] == '=') {
+            return (size_t)(comma - list);
+        }
+        comma++;
+    }
+    return strlen(list);
+}
+
 bool asc_spec_names(const char *spec, const char *name)
 {
     size_t n = strlen(name);

@@ -4,6 +4,10 @@
 
 #include <ascgrad/base.h>
 
+/* The bytes of the KEY=VALUE that a list of them begins with: up to a comma behind which another begins, as a path may
+ * have commas. */
+size_t asc_spec_pair(const char *list);
+
 /* Whether a spec is that name, or begins with it and a colon. */
 bool asc_spec_names(const char *spec, const char *name);
 

@@ -14,6 +14,7 @@
 
 #include <ascgrad/corpus.h>
 
+#include "data/names.h"
 #include "data/record.h"
 #include "data/split_files.h"
 #include "data/strings.h"
@@ -324,10 +325,13 @@ static const char *class_name(const asc_dataset *data, int32_t i)
 
 static asc_status take_pairs(asc_dataset *data, char *pairs)
 {
-    char *rest = NULL;
     asc_status status = ASC_OK;
-    for (char *pair = strtok_r(pairs, ",", &rest); pair && !status; pair = strtok_r(NULL, ",", &rest)) {
-        status = take_pair(data, pair);
+    for (size_t n; *pairs && !status; pairs += n) {
+        n = asc_spec_pair(pairs);
+        bool last = !pairs[n];
+        pairs[n] = '\0';
+        status = n > 0 ? take_pair(data, pairs) : ASC_OK;
+        n += !last;
     }
     return status;
 }
@@ -399,6 +403,7 @@ typedef struct reader {
     int field; /* that comes next; FIRST: of the next record */
     void *text;
     size_t capacity;
+    bool any; /* there was a record, with its label */
 } reader;
 
 /* Where one file has the split: a file that is named for one, as dev.tsv, is that; others have all three. */
@@ -449,6 +454,11 @@ static asc_status next_record(asc_source_reader *r, bool *more)
     while (!(status = asc_records_next(&at->records, at->from, at->to, more)) && *more && s->labelled &&
            is_unlabelled(s, &at->records)) {
         r->skipped++;
+    }
+    at->any = at->any || (!status && *more);
+    if (!status && !at->any && r->skipped > 0) {
+        return asc_fail(r->data->ctx, ASC_ERR_FORMAT, "%s: all %lld pairs of the %s split have the label '-', which is "
+                        "none", at->path, (long long)r->skipped, asc_split_name(r->split));
     }
     return status;
 }

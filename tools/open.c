@@ -19,14 +19,30 @@ asc_split_kind open_kind(const char *name)
     return kind;
 }
 
-/* A file of pairs is all of it the split that is asked for, and has the model's classes. */
+/* What the spec of a folder is with these classes (or NULL); new, NULL without memory. */
+static char *folder_spec(const char *folder, const char *classes)
+{
+    char *spec = NULL;
+    size_t n;
+    FILE *out = open_memstream(&spec, &n);
+    if (out) {
+        fprintf(out, "%s%s%s", folder, classes ? ":classes=" : "", classes ? classes : "");
+        fclose(out);
+    }
+    return spec;
+}
+
+/* Pairs have the model's classes, in its order. A file of them is all of it the split that is asked for. */
 static void open_pairs(asc_ctx *ctx, opened *o, const char *data)
 {
     struct stat s;
-    if (!asc_lm_pair_inputs(o->model->lm).pairs || stat(data, &s) || !S_ISREG(s.st_mode)) {
+    bool there = asc_lm_pair_inputs(o->model->lm).pairs && stat(data, &s) == 0,
+         folder = there && S_ISDIR(s.st_mode) && asc_dataset_class(o->data, 0);
+    if (!folder && !(there && S_ISREG(s.st_mode))) {
         return;
     }
-    char *classes = nli_classes_of(o->model), *spec = nli_spec(data, data, data, classes);
+    char *classes = nli_classes_of(o->model);
+    char *spec = folder ? folder_spec(data, classes) : nli_spec(data, data, data, classes);
     asc_dataset_free(o->data);
     o->data = asc_dataset_open(ctx, spec);
     free(classes);

@@ -21,11 +21,14 @@ void spec_paths(const char *spec, void (*visit)(void *user, const char *path), v
         *colon = ':';
     }
     for (char *equals = strchr(parts, '='); equals; equals = strchr(equals + 1, '=')) {
-        size_t n = strcspn(equals + 1, ",");
-        char after = equals[1 + n];
-        equals[1 + n] = '\0';
-        visit(user, equals + 1);
-        equals[1 + n] = after;
+        for (char *end = equals + 1; *end; end++) { /* it may have commas, too */
+            if (end[1] == ',' || !end[1]) {
+                char after = end[1];
+                end[1] = '\0';
+                visit(user, equals + 1);
+                end[1] = after;
+            }
+        }
     }
     for (char *part = strtok(parts, ":,="); part; part = strtok(NULL, ":,=")) {
         visit(user, part);

@@ -11,6 +11,7 @@
 #include <program/settings.h>
 
 #include "data/json.h"
+#include "data/names.h"
 #include "tensor/comm.h"
 #include "tensor/need.h"
 #include "train/encoder/encoder.h"
@@ -232,7 +233,7 @@ static char *locate_files(const char *rest)
 {
     char *located = append(NULL, "", 0);
     for (size_t n; located && *rest; rest += n) {
-        n = 1 + strcspn(rest + 1, ",");
+        n = 1 + asc_spec_pair(rest + 1);
         size_t key = strncmp(rest + 1, "valid=", 6) == 0 ? 7 : strncmp(rest + 1, "test=", 5) == 0 ? 6 : 0;
         char *name = key ? strndup(rest + key, n - key) : NULL, *path = name ? realpath(name, NULL) : NULL;
         located = append(located, rest, path ? key : n);

@@ -61,6 +61,38 @@ for mix in grassmann transformer ascender linear none; do
     has pairs.txt '^44 [a-z]* [a-z]* [01e.0-9-]*$'
 done
 has own-grassmann/config.json '"mix_residual": true'
+
+# a folder has the classes in the model's order, as a file does; what has none is told so
+mkdir split
+zcat train.jsonl.gz >split/train.jsonl
+cp held.jsonl split/valid.jsonl
+cp held.jsonl split/test.jsonl
+status 0 "$ASCGRAD" nli eval own-linear --data held.jsonl --json
+mv out file.json
+status 0 "$ASCGRAD" nli eval own-linear --data split --json
+same out file.json
+status 2 "$ASCGRAD" nli eval own-linear --data builtin
+has err '^ascgrad nli eval: --data: the model tells the classes \["entailment",.* and the data has none, expected records'
+
+# pairs that all go without a label
+sed 's/"gold_label": "[a-z]*"/"gold_label": "-"/' held.jsonl >dashes.jsonl
+status 3 "$ASCGRAD" nli eval own-linear --data dashes.jsonl
+has err "dashes.jsonl: all 50 pairs of the test split have the label '-', which is none$"
+status 3 "$ASCGRAD" nli train --encoder none --train dashes.jsonl --valid dev.tsv --out no
+has err "dashes.jsonl: all 50 pairs of the train split have the label '-', which is none$"
+
+# paths with what separates parts of a data set
+mkdir 'a,b' 'a=b' 'a,b=c'
+for path in 'a,b' 'a=b'; do
+    cp held.jsonl dev.tsv "$path"
+    status 0 "$ASCGRAD" nli train --train "$path/held.jsonl" --valid "$path/dev.tsv" $small --encoder none --mix none \
+        --epochs 1 --out "run $path"
+    status 0 "$ASCGRAD" nli eval "run $path" --data "$path/held.jsonl"
+    status 0 "$ASCGRAD" nli eval "run $path"
+done
+cp held.jsonl 'a,b=c'
+status 2 "$ASCGRAD" nli eval own-linear --data 'a,b=c/held.jsonl'
+has err "/a,b=c/held.jsonl: expected no ',KEY=' in its path"
 has own-none/config.json '"mix": "none"'
 has own-none/metrics.jsonl '"valid_accuracy": '
 

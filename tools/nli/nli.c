@@ -15,6 +15,18 @@ static bool ends_with(const char *path, const char *end)
     return n > m && strcmp(path + n - m, end) == 0;
 }
 
+/* Whether something in a path looks as the next part of a spec, ",KEY=VALUE". */
+static bool looks_as_part(const char *path)
+{
+    for (const char *comma = path; (comma = strchr(comma, ',')); comma++) {
+        size_t key = strspn(comma + 1, "abcdefghijklmnopqrstuvwxyz0123456789_");
+        if (comma[1 + key] == '=' || comma[1] == ',') {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* New; ends the program where there is no such file, or none that can stand in a spec. */
 static char *absolute(const char *path)
 {
@@ -28,8 +40,11 @@ static char *absolute(const char *path)
     for (int i = 0; i < 4; i++) {
         known = known || ends_with(real, ends[i]);
     }
-    if (!known || strpbrk(real, ",=")) {
-        cli_wrong_usage("%s: expected a .jsonl or .tsv file, plain or .gz, with no ',' or '=' in its path", path);
+    if (!known) {
+        cli_wrong_usage("%s: expected a .jsonl or .tsv file, plain or .gz", path);
+    }
+    if (looks_as_part(real)) {
+        cli_wrong_usage("%s: expected no ',KEY=' in its path, which stands for another part of a data set", real);
     }
     return real;
 }
