@@ -72,6 +72,20 @@ static const cli_command *find(const char *name)
                           : "unknown command '%s'; ascgrad --help lists them", name, guess);
 }
 
+/* "help bench train" is "bench train --help", "help stats pair" stats'; other words behind a command are mistakes. */
+static void check_help_words(const cli_command *command, int n, char **words)
+{
+    bool kinds = strcmp(command->operands, "KIND") == 0; /* which it knows itself */
+    size_t length = n > 0 ? strlen(words[0]) : 0;
+    const char *at = n > 0 && length > 0 ? strstr(command->operands, words[0]) : NULL;
+    bool named = at && words[0][0] >= 'a' && (at == command->operands || at[-1] == ' ') && at[length] == ' ';
+    int most = kinds || named;
+    if (n > most && words[most][0] != '-') {
+        cli_wrong_usage("'%s' is one argument too many: expected help, a command%s", words[most],
+                        kinds ? " and a kind" : "");
+    }
+}
+
 /* Whoever reads our output has read enough: end at once and quietly. */
 static void end_quietly(int signal_number)
 {
@@ -129,6 +143,9 @@ int main(int argc, char **argv)
         argv[argc - 1] = help_option;
     }
     const cli_command *command = find(argv[1]);
+    if (help_word) {
+        check_help_words(command, argc - 3, argv + 2);
+    }
     cli_begin(argv[0], command->name);
     if (ranks_follower() && !ranks_share(command->name)) {
         return CLI_OK;

@@ -68,6 +68,9 @@ static bool is_data_of(const char *input, const struct stat *file)
 void spare_inputs(const char *option, const char *output, int n, const char *const inputs[])
 {
     struct stat file;
+    if (output && strcmp(output, "-") == 0) {
+        cli_wrong_usage("--%s: got '-', expected the name of a file: standard output has the result", option);
+    }
     if (!output || stat(output, &file) || !S_ISREG(file.st_mode)) {
         return;
     }

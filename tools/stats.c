@@ -138,15 +138,17 @@ static asc_status read_line(table *t, const char *path, int64_t line, char *text
     snprintf(whole, sizeof whole, "%s", text);
     int n = 0;
     for (; text; n++) {
-        char *cell = next_cell(&text), *end = cell + strlen(cell);
+        const char *cell = next_cell(&text);
         if (n == t->columns || !*cell) {
             return refuse(t, path, line, whole, expected);
         }
-        double value = labels ? number_of(t, cell) : strtod(cell, &end);
+        double value = 0;
+        bool right = labels || asc_real_parse(cell, &value);
+        value = labels ? number_of(t, cell) : value;
         if (labels && value < 0) {
             return no_memory(t->ctx);
         }
-        if (*end || !isfinite(value)) {
+        if (!right) {
             return refuse(t, path, line, whole, expected);
         }
         if (add_value(t, value)) {

@@ -9,6 +9,7 @@ echo 1 >folder/file
 cp -r run runs/first
 cp -r run runs/second
 : >empty.txt
+echo 0x10 >hex.txt
 printf '\377\376\001\002' >binary.bin
 printf 'one line\nand another\n' >short.txt
 awk 'BEGIN { for (i = 0; i < 600; i++) print "word" i % 7 " and " i % 11 }' >text.txt
@@ -58,6 +59,9 @@ done <<'END'
 2 version => here it is 'ascgrad --version'
 2 --verison => unknown option --verison; expected a command, --help or --version
 2 help trian => unknown command 'trian'; did you mean 'train'?
+2 help train foo => 'foo' is one argument too many: expected help, a command
+2 help stats foo => 'foo' is one argument too many
+2 help bench train foo => 'foo' is one argument too many: expected help, a command and a kind
 2 help bench trian => unknown kind 'trian'; did you mean 'train'?
 
 # train: what is missing, what is there
@@ -201,6 +205,8 @@ done <<'END'
 2 eval run --split tset => --split: got 'tset', expected train, valid or test; did you mean 'test'?
 2 eval run --split all => --split: got 'all', expected train, valid or test
 3 eval run --data nofile => nofile: can't open
+2 eval run --per-token - => --per-token: got '-', expected the name of a file
+2 tokenize --learn bpe -o - text.txt => --out: got '-', expected the name of a file
 2 eval run --batch 0 => --batch: got '0', expected a whole number from 1
 3 eval run --per-token folder => folder: can't write: Is a directory
 2 eval run --tokenizer byte => --tokenizer: got 'byte', but the model's is 'word'
@@ -213,6 +219,7 @@ done <<'END'
 2 generate run hello --tokens 1e13 => --tokens: got '1e13', expected a whole number from 0 to 1e+12
 2 inspect run --layer 9 => --layer: got 9, but the model's layers are 0 to 1
 2 inspect run --what mapps --out x => there is no figure 'mapps'; did you mean 'maps'?
+2 inspect run --what foo --out x => there is no figure 'foo', expected maps, heads, training
 2 inspect run --what maps => figures need --out
 
 # the others
@@ -241,6 +248,7 @@ done <<'END'
 2 compare r1 => got 1, expected two or more systems: RUN, MODEL or
 2 stats pair text.txt => a FILE for each system is missing
 3 stats pair short.txt short.txt => short.txt: line 1: got 'one line', expected one number
+3 stats holm hex.txt => hex.txt: line 1: got '0x10', expected one p value
 3 stats holm empty.txt => empty.txt: is empty, expected one p value a line
 2 info extra => 'extra' is one argument too many
 2 info --jsno => unknown option --jsno; did you mean --json?
