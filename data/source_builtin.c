@@ -55,8 +55,9 @@ static bool read_number(const char **at, uint64_t most, uint64_t *number)
 static asc_status refuse_part(const asc_dataset *data, const char *what, const char *at)
 {
     return asc_fail(data->ctx, ASC_ERR_ARG,
-                    "%s: %s '%.*s', expected builtin[:WORDS[:SEED]] with 1 … %d words and a seed of 0 … %llu", data->spec,
-                    what, (int)strcspn(at + 1, ":"), at + 1, ASC_BUILTIN_MAX_WORDS, (unsigned long long)UINT64_MAX);
+                    "%s: %s '%.*s', expected builtin[:WORDS[:SEED]] with 1 … %d words and a seed of 0 … %llu",
+                    data->spec, what, (int)strcspn(at + 1, ":"), at + 1, ASC_BUILTIN_MAX_WORDS,
+                    (unsigned long long)UINT64_MAX);
 }
 
 static asc_status open_corpus(asc_dataset *data, const char *argument)

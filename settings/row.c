@@ -58,7 +58,7 @@ static int index_of(const char *const *names, const char *name)
 static void expect_number(const asc_setting *row, const json_t *got, char *text)
 {
     double value = json_number_value(got);
-    bool number = json_is_number(got) || asc_real_parse(json_string_value(got), &value); /* more than fits in one, too */
+    bool number = json_is_number(got) || asc_real_parse(json_string_value(got), &value); /* of any size */
     bool real = row->type == ASC_SETTING_REAL, above = number && value > row->max;
     const char *kind = row->flags & ASC_SETTING_MINUTES ? "a time, as 90s, 30m or 2h, or a number of minutes"
                        : real                           ? "a number"

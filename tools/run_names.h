@@ -28,8 +28,8 @@ void run_setting_text(const asc_run *run, const char *key, char *text, size_t by
 void run_value_text(const char *value, char *text, size_t bytes);
 
 /* Names n runs by the settings that all have and that differ between them, the seed last; where that is nothing, or
- * more than three, or too long, or leaves two with one name, by the names of their folders, or by the whole paths, those
- * of one path as "runs/a", "runs/a #2". */
+ * more than three, or too long, or leaves two with one name, by the names of their folders, or by the whole paths,
+ * those of one path as "runs/a", "runs/a #2". */
 void run_names(const asc_run *const *runs, size_t n, char (*names)[RUN_NAME]);
 
 #endif

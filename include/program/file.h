@@ -37,8 +37,8 @@ ASC_API int asc_file_create(asc_ctx *ctx, const char *path);
 typedef struct asc_output asc_output;
 ASC_API asc_output *asc_output_begin(asc_ctx *ctx, const char *path);
 
-/* Whether asc_output_begin would begin a file of that name, which it leaves as it is: for who works long before there is
- * something to write. ASC_ERR_IO, ASC_ERR_MEMORY. */
+/* Whether asc_output_begin would begin a file of that name, which it leaves as it is: for who works long before there
+ * is something to write. ASC_ERR_IO, ASC_ERR_MEMORY. */
 ASC_API asc_status asc_output_check(asc_ctx *ctx, const char *path);
 
 /* Appends n bytes. ASC_ERR_IO; the first failure stays. */

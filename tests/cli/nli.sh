@@ -72,7 +72,7 @@ mv out file.json
 status 0 "$ASCGRAD" nli eval own-linear --data split --json
 same out file.json
 status 2 "$ASCGRAD" nli eval own-linear --data builtin
-has err '^ascgrad nli eval: --data: the model tells the classes \["entailment",.* and the data has none, expected records'
+has err '^ascgrad nli eval: --data: the model tells the classes \["entailment",.* and the data has none, expected'
 
 # pairs that all go without a label
 sed 's/"gold_label": "[a-z]*"/"gold_label": "-"/' held.jsonl >dashes.jsonl

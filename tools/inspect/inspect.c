@@ -77,7 +77,8 @@ static unsigned read_what(const char *list)
             for (i = 0; i < N_KINDS; i++) {
                 size_t used = strlen(all);
                 names[i] = kinds[i].name;
-                snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? "" : i < N_KINDS - 1 ? ", " : " or ", names[i]);
+                snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? "" : i < N_KINDS - 1 ? ", " : " or ",
+                         names[i]);
             }
             const char *guess = asc_name_guess(given, names);
             cli_wrong_usage(guess ? "--what: there is no figure '%s'; did you mean '%s'?"

@@ -66,8 +66,9 @@ asc_status asc_model_check_classes(asc_ctx *ctx, const asc_model *m, const asc_d
     }
     char *names = list_classes(ctx, data);
     if (names && !asc_dataset_class(data, 0)) {
-        asc_fail_on(ctx, ASC_ERR_ARG, "data", ": the model tells the classes %s, and the data has none, expected records "
-                    "with a label", m->classes);
+        asc_fail_on(ctx, ASC_ERR_ARG, "data",
+                    ": the model tells the classes %s, and the data has none, expected records with a label",
+                    m->classes);
     } else if (names && strcmp(names, m->classes) != 0) {
         asc_fail_on(ctx, ASC_ERR_ARG, "data",
                     ": the model's classes are %s, and the data has %s; records take them "
