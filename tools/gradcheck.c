@@ -217,7 +217,9 @@ static int check_model(const job *j, const char *path)
     }
     asc_status status = model ? asc_lm_causal_check(j->ctx, model->lm, &j->options, &r) : asc_error(j->ctx);
     if (status) {
-        snprintf(error, sizeof error, "%s", asc_error_message(j->ctx));
+        static const char who[] = "lm_causal_check: "; /* the library's function, which nobody here called */
+        const char *message = asc_error_message(j->ctx);
+        snprintf(error, sizeof error, "%s", message + (strncmp(message, who, strlen(who)) == 0 ? strlen(who) : 0));
         bool named = strstr(error, path) || strncmp(error, path, 400) == 0; /* of a long one the middle is left out */
         cli_message("%s%s%s", named ? "" : path, named ? "" : ": ", error);
         asc_error_clear(j->ctx);

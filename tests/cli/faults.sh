@@ -147,7 +147,7 @@ done <<'END'
 "batch"/"btach" unknown setting 'btach'; did you mean 'batch'
 "heads":.2/"heads":5 heads is 5, expected a divisor of the width 32
 "tokenizer":."word"/"tokenizer":"wurd" tokenizer: got 'wurd'
-builtin:8000/builtin:x builtin:x: expected builtin
+builtin:8000/builtin:x builtin:x: its words are 'x', expected builtin
 END
 sed 's/"block": 32/"block": 99999/' saved/config.json >run/config.json
 damaged '^ascgrad train: run/checkpoint.safetensors: param.pos_emb.weight is (32, 32), expected (99999, 32)'

@@ -40,7 +40,7 @@ json '[m["passed"] for m in d["models"]] == [False, True] and "none" in d["model
 lines err 1
 "$ASCGRAD" train --preset tiny --data builtin:6000 --layers 1 --block 1 --steps 3 --out short 2>/dev/null >&2
 status 1 "$ASCGRAD" gradcheck --model short
-has err '^ascgrad gradcheck: short: lm_causal_check: the model has blocks of 1 .*, expected 2 at least'
+has err '^ascgrad gradcheck: short: the model has blocks of 1 .*, expected 2 at least'
 lines out 0
 "$ASCGRAD" train --preset tiny --data task:listops:length=40,min=1,train=20,valid=5,test=5 --head classifier \
     --steps 1 --out classes 2>/dev/null >&2
