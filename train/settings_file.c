@@ -12,6 +12,7 @@
 
 #include "data/json.h"
 #include "data/names.h"
+#include "nn/mixing.h"
 #include "tensor/comm.h"
 #include "tensor/need.h"
 #include "train/encoder/encoder.h"
@@ -408,6 +409,21 @@ static asc_status carry_over(asc_settings *run, const asc_settings *given, const
     return ASC_OK;
 }
 
+/* A mixing of somebody's own has settings that this program does not know, either: it is what is told. */
+static asc_status check_mixings(asc_ctx *ctx, const char *file, const json_t *config)
+{
+    const json_t *mix = json_object_get(json_object_get(config, "model"), "mix");
+    size_t n = json_is_array(mix) ? json_array_size(mix) : 1;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = json_string_value(json_is_array(mix) ? json_array_get(mix, i) : mix);
+        if (name && strcmp(name, ASC_MIX_NONE) != 0 && !asc_mixing_find(ctx, name)) {
+            return asc_fail(ctx, ASC_ERR_FORMAT, "%s: the mixing '%.60s' is none of this program's: one that registers "
+                            "it (asc_mixing_register) goes on with the run", file, name);
+        }
+    }
+    return ASC_OK;
+}
+
 asc_status asc_settings_resume(asc_settings *s, const char *path)
 {
     asc_status status = ASC_NEED(s ? s->ctx : NULL, "settings_resume: run", path);
@@ -420,7 +436,7 @@ asc_status asc_settings_resume(asc_settings *s, const char *path)
     }
     char *file = asc_path_join(ctx, path, "config.json");
     json_t *object = file ? asc_json_read(ctx, file, true) : NULL;
-    asc_settings *run = object ? asc_settings_new(ctx) : NULL;
+    asc_settings *run = object && check_mixings(ctx, file, object) == ASC_OK ? asc_settings_new(ctx) : NULL;
     if (run && asc_settings_put_all(run, object, ASC_SOURCE_FILE, file)) {
         asc_error_blame(ctx, "");
     } else if (run) {

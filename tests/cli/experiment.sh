@@ -40,6 +40,9 @@ for wrong in '"figurs": []' '"figures": "cost"' '"figures": [0]' '"figures": ["1
     '"targets": 3' '"targets": [0]'; do
     refused 2 'report: ' "$start}}, \"report\": {$wrong}}"
 done
+refused 2 'report: figures: got \["zz"\], expected a list of ' "$start}}, \"report\": {\"figures\": [\"zz\"]}}"
+refused 2 'wrong.json: seeds: got 100000, expected at most 10000' "$start}}, \"seeds\": [$(seq -s , 1 100000)]}"
+refused 2 'wrong.json: systems: got one without a name' '{"common": {"preset": "tiny"}, "systems": {"": {}}}'
 refused 2 'wrong.json: scale: expected none' "$start}}, \"scale\": \"tiny\", \"scales\": {\"tiny\": {}}}"
 refused 2 'wrong.json: scale: expected none' "$start}}, \"scale\": {}}"
 many=$(seq -s , 1 1001)

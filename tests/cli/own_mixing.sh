@@ -10,6 +10,8 @@ has run/config.json '"mix": "fading"'
 has run/config.json '"fade"'
 status 3 "$ASCGRAD" eval run
 has err "run/model.safetensors: mix: got 'fading', expected one of transformer,"
+status 3 "$ASCGRAD" train --resume run
+has err "^ascgrad train: run/config.json: the mixing 'fading' is none of this program's: one that registers it"
 status 1 "$abs_top_builddir/examples/own_mixing" run
 has err '^own_mixing: run exists'
 

@@ -1,4 +1,5 @@
 /* tools/report/wants.c: what an experiment's "report" asks for: keys and values checked, before anything is trained. */
+#include <stdlib.h>
 #include <string.h>
 
 #include <program/names.h>
@@ -71,15 +72,21 @@ static bool is_right(const struct want *want, const json_t *value)
     return right;
 }
 
+static asc_status refuse(asc_ctx *ctx, const struct want *want, const json_t *value)
+{
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    asc_fail(ctx, ASC_ERR_ARG, "report: %s: got %.80s, expected %s", want->key, text ? text : "?", want->expected);
+    free(text);
+    return asc_error(ctx);
+}
+
 static asc_status check_key(asc_ctx *ctx, const char *key, const json_t *value)
 {
     const char *names[KNOWN + 1] = {NULL};
     for (int i = 0; i < KNOWN; i++) {
         names[i] = known[i].key;
         if (strcmp(key, known[i].key) == 0) {
-            return is_right(&known[i], value)
-                       ? ASC_OK
-                       : asc_fail(ctx, ASC_ERR_ARG, "report: %s: expected %s", key, known[i].expected);
+            return is_right(&known[i], value) ? ASC_OK : refuse(ctx, &known[i], value);
         }
     }
     const char *near = asc_name_guess(key, names);

@@ -133,6 +133,10 @@ static json_t *define_systems(asc_ctx *ctx, const json_t *given)
     }
     json_object_foreach((json_t *)given, name, value) {
         char where[160];
+        if (!*name) {
+            asc_fail(ctx, ASC_ERR_ARG, "systems: got one without a name");
+            break;
+        }
         snprintf(where, sizeof where, "system %.120s", name);
         json_t *settings = json_is_null(value) ? json_null() : define_settings(ctx, where, value, false);
         if (!settings) {
@@ -159,6 +163,10 @@ static json_t *define_seeds(asc_ctx *ctx, const char *where, const json_t *given
     size_t i;
     json_t *seed;
     bool right = json_array_size(given) > 0;
+    if (json_array_size(given) > MOST_RUNS) {
+        asc_fail(ctx, ASC_ERR_ARG, "%s: got %zu, expected at most %d", where, json_array_size(given), MOST_RUNS);
+        return NULL;
+    }
     json_array_foreach(given, i, seed) {
         right = right && json_is_integer(seed) && json_integer_value(seed) >= 0 && json_integer_value(seed) < 1e15 &&
                 !asc_list_holds(given, i, seed);

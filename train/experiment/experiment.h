@@ -8,7 +8,7 @@
 #include "train/run/claim.h"
 #include "train/path.h"
 
-enum { DIGITS = 15 }; /* of numbers in files */
+enum { DIGITS = 15 /* of numbers in files */, MOST_RUNS = 10000 };
 
 typedef struct asc_plan_run {
     asc_experiment_run info; /* its texts are this one's own */

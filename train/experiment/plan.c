@@ -10,7 +10,7 @@
 #include "train/experiment/experiment.h"
 #include "train/settings.h"
 
-enum { NAME = 200, MOST_RUNS = 10000 };
+enum { NAME = 200 };
 
 static asc_status no_memory(asc_ctx *ctx)
 {
