@@ -246,17 +246,34 @@ class Own(unittest.TestCase):
         for backward in (False, True):
             functions = [lambda x: 2 * x, lambda g, x: 2 * g]
             functions[backward] = lambda *given: refuse_one(given[0], KeyError("mine"))
-            self.assertTrue(asc.gradcheck(*functions, [[(3,)]])["passed"])
+            if backward:  # forward computes what backward refuses
+                with self.assertRaisesRegex(asc.Error, "size 3 as 0.*mine") as caught:
+                    asc.gradcheck(*functions, [[(3,)]])
+                self.assertIsInstance(caught.exception.__cause__, KeyError)
+            else:
+                self.assertTrue(asc.gradcheck(*functions, [[(3,)]])["passed"])
             with self.assertRaises(asc.Error) as caught:
                 asc.matmul(np.ones((2, 3)), np.ones((2, 3)))
             self.assertIsNone(caught.exception.__cause__)
-            self.assertTrue(asc.gradcheck(*functions, [[(3,)]])["passed"])
             (w * w).sum().backward()
             optimizer.step()
             functions[backward] = lambda *given: refuse_one(given[0], KeyboardInterrupt())
             with self.assertRaises(KeyboardInterrupt):
                 asc.gradcheck(*functions, [[(3,)]])
             asc.tanh(np.zeros(1))
+
+    def test_sizes_that_a_check_passes_over(self):
+        weights = np.arange(6.0).reshape(3, 2) / 7
+
+        def forward(x):
+            return np.tanh(x @ weights) @ weights.T
+
+        def backward(g, x):
+            return (g @ weights * (1 - np.tanh(x @ weights) ** 2)) @ weights.T
+
+        self.assertTrue(asc.gradcheck(forward, backward, [[(5, 3)]])["passed"])
+        with self.assertRaisesRegex(asc.Error, "size 3 as 0"):  # which the shape takes
+            asc.gradcheck(forward, backward, [[(5, 3)]], shape=lambda x: x)
 
     def test_nor_of_the_calls_that_functions_make(self):
         causes = []

@@ -113,7 +113,7 @@ cp t-1/model.safetensors alone.safetensors
 status 2 "$ASCGRAD" compare t-1 alone.safetensors
 has err '^ascgrad compare: --data is missing: alone.safetensors is in no run'
 status 0 "$ASCGRAD" compare t-1 alone.safetensors --data builtin:8000 --json
-json 'd["systems"][1]["name"] == "alone" and d["comparisons"][0]["difference"] == 0'
+json 'd["systems"][1]["name"] == "alone" and abs(d["comparisons"][0]["difference"]) < 1e-7' # other batches, other sums
 json 'd["systems"][1]["tokens_per_s"] is None'
 
 # each system has a name of its own

@@ -10,7 +10,7 @@
 #include "tests/nn/model.h"
 #include "tests/nn/summing.h"
 
-enum { V = 19, BLOCK = 7, BLOCKS = 5, N = BLOCK * BLOCKS, B = 2 };
+enum { V = 41, BLOCK = 7, BLOCKS = 5, N = BLOCK * BLOCKS, B = 2 };
 
 /* ---- models ---- */
 
@@ -224,7 +224,9 @@ START_TEST(generation_goes_on_past_the_block)
     asc_lm_carried *carried = asc_lm_carried_new(lm, 4);
     int64_t x[N];
     static double expected[N * V];
-    draw_tokens(x, N, V, 6);
+    for (int i = 0; i < N; i++) { /* none twice: neighbours that tie are the BLAS's choice (doc/ascender.md) */
+        x[i] = (17 * i + 5) % V;
+    }
     run_blocks(lm, carried, x, expected);
     asc_lm_cache *cache = asc_lm_cache_new(lm, ASC_LM_ENDLESS);
     const int64_t pieces[] = {1, 9, 1, 3, 1, 1, 14, 1, 1, 1, 2};

@@ -49,6 +49,8 @@ class Op:
         y = wave(x)
     """
 
+    _checked: Optional[Op] = None  # by gradcheck, just now
+
     def __init__(
         self,
         name: str,
@@ -65,7 +67,7 @@ class Op:
             if not (callable(function) or (function is None and name_of != "forward")):
                 raise ArgumentTypeError(f"Op: {name_of} is {shown(function)}, expected a function")
         self.name, self._forward, self._backward = name, forward, backward
-        self._shape = shape or (lambda *shapes: numpy.broadcast_shapes(*shapes))
+        self._shape, self._broadcasts = shape or (lambda *shapes: numpy.broadcast_shapes(*shapes)), shape is None
         if not hasattr(samples, "__iter__"):
             raise ArgumentTypeError(f"samples is {shown(samples)}, expected a list of lists of shapes")
         self.inputs, self.samples = inputs.split(), list(samples)
@@ -119,7 +121,10 @@ class Op:
 
     def _infer(self, c):
         given = [getattr(c, "in")[i] for i in range(c.n_in)]
-        shape = tuple(self._shape(*(tuple(a.shape[: a.ndim]) for a in given)))
+        shapes = [tuple(a.shape[: a.ndim]) for a in given]
+        shape = tuple(self._shape(*shapes))
+        if Op._checked is self and self._broadcasts:  # then forward alone knows the sizes that it takes
+            self._forward(*(numpy.ones(s, DTYPES[a.dtype]) for s, a in zip(shapes, given)))
         room = array("q", shape)
         lib.asc_call_output(ctypes.byref(c), 0, given[0].dtype, len(shape), room.buffer_info()[0])
 
@@ -194,7 +199,8 @@ def gradcheck(
     raises: bool = True,
 ) -> Dict[str, Any]:
     """Compares the gradient of an op with differences, on its samples: the library's, by name or function, or an Op; or
-    that of two functions, forward and backward, as of an Op with these samples, inputs and shape.
+    that of two functions, forward and backward, as of an Op with these samples, inputs and shape. Other sizes than the
+    samples' are tried, too, but for those that `shape` refuses or, where none is given, forward does.
 
     The report is a dictionary: "passed", "cases", "elements", "digits", "worst_error". One that does not pass raises
     AssertionError with the first element that fails, unless `raises` is False."""
@@ -206,8 +212,12 @@ def gradcheck(
     options, report = struct(_c.asc_gradcheck_options, seed=seed), _c.asc_gradcheck_report()
     with lock:
         catch_up()
-        if lib.asc_gradcheck(ctx, pointer, ctypes.byref(options), ctypes.byref(report)):
-            fail()
+        Op._checked = op if isinstance(op, Op) else None
+        try:
+            if lib.asc_gradcheck(ctx, pointer, ctypes.byref(options), ctypes.byref(report)):
+                fail()
+        finally:
+            Op._checked = None
         forget()  # by functions on shapes that they refuse
     found = {
         name: getattr(report, name)
