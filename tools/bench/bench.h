@@ -33,7 +33,8 @@ extern const char *bench_models; /* the help of --model: which there are */
         {"vocab", 0, "N", CLI_INT, offsetof(args, vocab), 1, 1 << 30, "size of the vocabulary (30522)"}
 #define BENCH_SET(args)                                                                                                \
     {"set", 0, "KEY=VALUE", CLI_LIST, offsetof(args, model.sets), 0, 0,                                                \
-     "a setting of ascgrad train, or a key of the model's configuration"}
+     "a setting of ascgrad train, or a key of the model's configuration; data, rates and lengths of a training change "\
+     "no figure"}
 #define BENCH_PRESET(args)                                                                                             \
     {"preset", 0, "NAME", CLI_TEXT, offsetof(args, model.preset), 0, 0,                                                \
      "the model, batch and optimiser of a preset of ascgrad train; list says what is in them"}
