@@ -1,7 +1,8 @@
 /* ops/shape/view.c: other shapes of the same memory: y[i] = x[offset + Σ_d i_d stride_d].
  *
- *   dx, which is contiguous, is seen through the same view, and dy is added there. */
-#include "ops/shared/op.h"
+ *   dx, which is contiguous, is seen through the same view, and dy is added there; that of expand is summed over the
+ *   repetitions. */
+#include "ops/shared/broadcast.h"
 
 #include <string.h>
 
@@ -429,7 +430,8 @@ static asc_status expand_infer(asc_call *call)
 
 static asc_status expand_backward(asc_call *call)
 {
-    return backward_view(call, see_expanded);
+    const asc_array *dy = &call->grad_out[0], *dx = &call->grad_in[0];
+    return asc_sum_dims(call, dy, asc_repeated_dims(dx, dy), 1, dx->data, call->fresh[0]);
 }
 
 static const asc_sample expand_samples[] = {
