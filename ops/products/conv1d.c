@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { X, W, B };
-enum { ROWS = 256 }; /* of a piece */
+enum { ROWS = 256, TILE = 512 }; /* rows of a piece; channels at once */
 
 typedef struct conv1d_attrs {
     asc_conv1d_options o;
@@ -112,11 +112,20 @@ static void mul_rows_f32(void *to, const void *from, const void *tap, int64_t ro
     }
 }
 
-/* to += Σ_r dy[r]∘x[r] */
+/* to += Σ_r dy[r]∘x[r], by sums of ROWS rows, so that rounding errors don't grow with the sequence. */
 static void dot_rows_f32(void *to, const void *dy, const void *x, int64_t rows, int64_t n)
 {
-    for (int64_t r = 0; r < rows; r++) {
-        asc_kernels_f32()->mul_acc(to, (const float *)dy + r * n, (const float *)x + r * n, n);
+    float sum[TILE];
+    for (int64_t column = 0; column < n; column += TILE) {
+        int64_t width = n - column < TILE ? n - column : TILE;
+        for (int64_t r = 0; r < rows;) {
+            memset(sum, 0, sizeof sum);
+            for (int64_t end = r + ROWS < rows ? r + ROWS : rows; r < end; r++) {
+                int64_t at = r * n + column;
+                asc_kernels_f32()->mul_acc(sum, (const float *)dy + at, (const float *)x + at, width);
+            }
+            asc_kernels_f32()->acc((float *)to + column, sum, width);
+        }
     }
 }
 

@@ -184,6 +184,23 @@ START_TEST(convolution)
 }
 END_TEST
 
+/* Sums over the sequence, whose terms are all alike: added one by one in float, they are off by 2e-3. */
+START_TEST(filters_of_channels)
+{
+    const int64_t shapes[][2] = {{1 << 18, 3}, {3, 600}, {300, 513}};
+    for (int i = 0; i < 3; i++) {
+        int64_t N = shapes[i][0], C = shapes[i][1];
+        asc_tensor x = asc_full(ctx, ASC_F32, .1, ASC_SHAPE(1, N, C)), w = random_leaf(ASC_F32, 1, ASC_SHAPE(C, 1, 1));
+        asc_tensor y = asc_conv1d(ctx, x, w, asc_null(), &(asc_conv1d_options){C, 1, ASC_PADDING_NONE});
+        asc_tensor sum = asc_sum(ctx, y, ASC_ALL_DIMS, false);
+        ck_assert_int_eq(asc_backward(ctx, sum, asc_null(), false), ASC_OK);
+        for (int64_t c = 0; c < C; c++) {
+            expect_close(asc_grad(w), c, (double)N * (double).1F, 40 * (double)N * .1);
+        }
+    }
+}
+END_TEST
+
 static void convolve(asc_tensor *result, int i)
 {
     (void)i;
@@ -327,6 +344,7 @@ int main(void)
     tcase_add_test(t, causal_convolution);
     tcase_add_loop_test(t, convolution, 0, sizeof convolutions / sizeof *convolutions);
     tcase_add_test(t, threads_do_not_matter);
+    tcase_add_test(t, filters_of_channels);
     tcase_add_test(t, convolution_errors);
     tcase_add_test(t, biases);
     tcase_add_test(t, biases_are_those_of_attention);
