@@ -401,7 +401,7 @@ static asc_status open_folder(asc_trainer *t, const char *run, bool resume)
  * have to know. */
 static asc_status open_all(asc_trainer *t, const char *run, bool resume)
 {
-    bool leads = asc_trainer_leads(t), stands = open_folder(t, run, resume) == ASC_OK;
+    bool leads = asc_trainer_leads(t), stands = !asc_error(t->ctx) && open_folder(t, run, resume) == ASC_OK;
     asc_model *init = stands ? open_init(t, resume) : NULL;
     if (asc_trainer_open_data(t, run, resume, init) == ASC_OK) {
         asc_trainer_open_lm(t, init);
@@ -503,9 +503,7 @@ asc_status asc_train(asc_ctx *ctx, asc_settings *settings, const char *run, bool
     if (status) {
         return status;
     }
-    if (asc_settings_locate(settings)) {
-        return asc_error(ctx);
-    }
+    asc_settings_locate(settings); /* an error of it the other ranks have to know of, too: open_all */
     asc_trainer t = {.ctx = ctx, .settings = settings, .hooks = hooks ? *hooks : (asc_train_hooks){0},
                      .folder = {.ctx = ctx, .fd = -1}, .metrics = {.fd = -1}, .state = asc_state_start(),
                      .stranger = asc_best_none(), .saved_step = -1, .start_s = asc_clock(), .invoked_s = asc_clock()};

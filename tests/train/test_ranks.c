@@ -237,6 +237,24 @@ START_TEST(what_is_wrong_is_said_once)
 }
 END_TEST
 
+/* An encoder is looked at before all else is read. */
+START_TEST(a_damaged_encoder_of_one_rank_ends_the_job)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/tokenizer_config.json", folder);
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    fputs("{", f);
+    fclose(f);
+    const pair odd[] = {{"encoder", folder}, {NULL, NULL}};
+    job j = {.size = 2, .path = run_path, .odd = odd, .stop_at = -1, .dies_at = -1};
+    run_job(&j);
+    ck_assert_int_eq(j.rank[0].status, ASC_ERR_FORMAT);
+    ck_assert_msg(strncmp(j.rank[0].message, "rank 1: ", 8) == 0 && strstr(j.rank[0].message, path), "%s",
+                  j.rank[0].message);
+}
+END_TEST
+
 /* Whoever goes, and whenever: the others notice, and the run goes on to the same end. */
 START_TEST(a_rank_that_goes_ends_the_job)
 {
@@ -285,6 +303,7 @@ int main(void)
     tcase_add_loop_test(t, data_are_sent_by_one_rank, 0, SENT);
     tcase_add_test(t, data_that_can_t_be_sent_end_the_job);
     tcase_add_loop_test(t, what_is_wrong_is_said_once, 0, (int)(sizeof wrong / sizeof *wrong));
+    tcase_add_test(t, a_damaged_encoder_of_one_rank_ends_the_job);
     tcase_add_loop_test(t, a_rank_that_goes_ends_the_job, 0, 6);
     tcase_add_test(t, a_communicator_is_checked);
     return run_suite("train/ranks", t);
