@@ -91,6 +91,12 @@ asc_status asc_mpi_open(asc_ctx *ctx, double timeout_s, asc_comm *comm)
     if (found->open(timeout_s, comm, why, sizeof why)) {
         return asc_fail(ctx, ASC_ERR_IO, "%s", why);
     }
+    if (comm->size == 1 && asc_mpi_launched()) { /* each of the processes would train alone, in the same folder */
+        found->close();
+        *comm = (asc_comm){0};
+        return asc_fail(ctx, ASC_ERR_IO, "the launcher began several processes, and %s, which ascgrad was built with, "
+                        "knows of one: is mpirun, or srun's --mpi, another MPI's?", asc_mpi_version());
+    }
     module = found;
     return ASC_OK;
 }

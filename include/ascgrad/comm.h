@@ -59,7 +59,7 @@ ASC_API bool asc_mpi_launched(void);
 
 /* Starts MPI, which is loaded here and not before, once in a process, and makes a table of it. A rank from which no
  * message comes for `timeout_s` seconds, in which this process ran, is held for dead. To be closed. ASC_ERR_IO: there
- * is no MPI, or it does not start. */
+ * is no MPI, it does not start, or it knows of no other process, where another MPI's launcher started several. */
 ASC_API asc_status asc_mpi_open(asc_ctx *ctx, double timeout_s, asc_comm *comm);
 
 /* Waits for the other ranks to close theirs. */

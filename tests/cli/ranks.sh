@@ -41,6 +41,16 @@ has err 'did you mean --steps'
 status 2 on 2 --model nonsense --data builtin:3000 --out wrong
 lacks err 'nothing is saved'
 
+# begun by another MPI's launcher, each process would be alone
+case $mpi in
+MPICH*) began='OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0' ;;
+*) began='PMI_SIZE=2 PMI_RANK=0' ;;
+esac
+# shellcheck disable=SC2086
+status 3 env $began "$ASCGRAD" train $settings --steps 8 --out alone
+has err 'the launcher began several processes, and .* knows of one'
+[ ! -e alone ] || fail "a process of another launcher trains"
+
 # a command that is not shared runs once
 status 0 "$mpirun" -n 2 "$ASCGRAD" eval one --data builtin:3000 --json
 [ "$(grep -c '"ppl"' out)" -eq 1 ] || fail "two evaluations"
