@@ -140,7 +140,7 @@ static _Noreturn void end_at_once(void)
 static void request_stop(int number)
 {
     (void)number;
-    if (over && ranks_several()) { /* the launcher, to which another has ended first */
+    if (over) { /* the launcher, to which another has ended first */
         return;
     }
     if (stop_requested || !run_stands) {
@@ -405,7 +405,7 @@ int train_run(asc_ctx *ctx, asc_settings *settings, const struct train_args *arg
                                    .sample = cli_quiet() ? NULL : on_sample,
                                    .encoding = cli_quiet() ? NULL : on_encoding};
     asc_status end = asc_train(ctx, settings, folder, args->resume, &hooks, &result);
-    over = 1;
+    over = ranks_several(); /* also when their messages have been closed */
     progress_clear(&w.bar);
     status = ranks_report(ctx);
     if (!follower && (end == ASC_OK || end == ASC_ERR_INTERRUPTED)) {
