@@ -128,14 +128,18 @@ int main(int argc, char **argv)
         return CLI_USAGE;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("ascgrad %s\n", ASC_VERSION);
+        if (!ranks_follower()) {
+            printf("ascgrad %s\n", ASC_VERSION);
+        }
         return cli_finish(CLI_OK);
     }
     static char help_option[] = "--help";
     bool help_word = strcmp(argv[1], "help") == 0;
     const char *asked = help_word && argc > 2 ? argv[2] : argv[1];
     if (strcmp(asked, "--help") == 0 || strcmp(asked, "-h") == 0 || strcmp(asked, "help") == 0) {
-        print_usage(stdout);
+        if (!ranks_follower()) {
+            print_usage(stdout);
+        }
         return cli_finish(CLI_OK);
     }
     if (help_word) { /* "help bench train" is "bench train --help" */

@@ -209,6 +209,9 @@ typedef struct line {
 
 static _Noreturn void explain(const line *l, const cli_option *how)
 {
+    if (ranks_follower()) {
+        exit(CLI_OK);
+    }
     if (how == &standard[HELP] || how == &standard[HELP_ALL]) {
         cli_print_help(l->command, l->options, l->kinds, how == &standard[HELP_ALL]);
     } else {

@@ -8,6 +8,7 @@
 #include <program/settings.h>
 
 #include "tools/cli.h"
+#include "tools/ranks.h"
 
 /* ---- help ---- */
 
@@ -345,6 +346,9 @@ static int print_presets_json(void)
 
 int cli_list_presets(bool json)
 {
+    if (ranks_follower()) {
+        return CLI_OK;
+    }
     if (json) {
         return print_presets_json();
     }

@@ -41,6 +41,15 @@ has err 'did you mean --steps'
 status 2 on 2 --model nonsense --data builtin:3000 --out wrong
 lacks err 'nothing is saved'
 
+# what is asked for is said once
+for question in "train --help" "nli train --preset list --json" --version help; do
+    # shellcheck disable=SC2086
+    "$ASCGRAD" $question >told
+    # shellcheck disable=SC2086
+    status 0 "$mpirun" -n 3 "$ASCGRAD" $question
+    same told out
+done
+
 # begun by another MPI's launcher, each process would be alone
 case $mpi in
 MPICH*) began='OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0' ;;
