@@ -186,8 +186,8 @@ asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what
         double v = asc_element(a->dtype, a->data, i);
         if (!isfinite(v)) {
             char text[400], shape[ASC_SHAPE_TEXT];
-            asc_snprintf(text, sizeof text, "%s %s has %g at element %lld", what, asc_shape_text(a, shape), v,
-                         (long long)i);
+            asc_snprintf(text, sizeof text, "%s %s has %g at element %lld", what, asc_shape_text(a, shape),
+                         isnan(v) ? fabs(v) : v, (long long)i); /* no -nan */
             return asc_call_fail_as(call, ASC_ERR_NONFINITE, text);
         }
     }

@@ -198,6 +198,9 @@ START_TEST(nan_check_of_outputs)
     mul(ctx, huge, huge);
     ck_assert_int_eq(strncmp(asc_error_message(ctx), "test_mul: output 0", 18), 0);
     asc_error_clear(ctx);
+    asc_tensor none = asc_full(ctx, ASC_F64, copysign(NAN, -1), 0, NULL);
+    mul(ctx, none, none);
+    expect_error_with(ASC_ERR_NONFINITE, "test_mul: output 0 () has nan at element 0");
     asc_set_nan_check(ctx, false);
     ck_assert(asc_is_valid(mul(ctx, huge, huge)));
 }
