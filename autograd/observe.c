@@ -162,9 +162,12 @@ void asc_span_end(asc_ctx *ctx, asc_span *span)
         return;
     }
     asc_tape *tape = ctx->tape.state;
-    if (tape->span != span) { /* those outside of it may be gone */
-        tape->span = NULL;
-        asc_fail(ctx, ASC_ERR_STATE, "span_end: %s is not the last that was begun and not ended", span->name);
+    if (!tape || tape->span != span) { /* those outside of it may be gone */
+        if (tape) {
+            tape->span = NULL;
+        }
+        asc_fail(ctx, ASC_ERR_STATE, "span_end: %s is not the last that was begun and not ended",
+                 span->name ? span->name : "the span");
         return;
     }
     tape->span = span->outer;

@@ -314,6 +314,22 @@ START_TEST(spans_that_do_not_nest)
 }
 END_TEST
 
+START_TEST(span_that_never_began)
+{
+    asc_span span = {0};
+    asc_ctx *fresh = asc_ctx_new(NULL); /* nothing has been recorded */
+    asc_ctx *contexts[] = {fresh, ctx};
+    for (int i = 0; i < 2; i++) {
+        asc_span_end(contexts[i], &span);
+        ck_assert_int_eq(asc_error(contexts[i]), ASC_ERR_STATE);
+        ck_assert_str_eq(asc_error_message(contexts[i]),
+                         "span_end: the span is not the last that was begun and not ended");
+        asc_error_clear(contexts[i]);
+    }
+    asc_ctx_free(fresh);
+}
+END_TEST
+
 /* A span is told if it was begun and ended under the same observer. */
 START_TEST(spans_that_nobody_saw_begin)
 {
@@ -409,6 +425,7 @@ int main(void)
     tcase_add_test(t, calls_that_fail);
     tcase_add_test(t, spans_nest);
     tcase_add_test(t, spans_that_do_not_nest);
+    tcase_add_test(t, span_that_never_began);
     tcase_add_test(t, spans_that_nobody_saw_begin);
     tcase_add_test(t, threads_that_wait_do_not_work);
     tcase_add_test(t, watching_takes_no_memory);
