@@ -202,6 +202,9 @@ static asc_status declare(asc_call *call, asc_array *a, const char *what, int i,
     if (asc_array_init(a, dtype, ndim, shape)) {
         return ASC_OK;
     }
+    if (asc_dtype_size(dtype) == 0) {
+        return asc_call_fail(call, "%s %d would be of dtype %d, expected f32, f64, i64 or u8", what, i, (int)dtype);
+    }
     if (ndim < 0 || ndim > ASC_MAX_DIMS) {
         return asc_call_fail(call, "%s %d would have %d dimensions, expected 0 to %d", what, i, ndim, ASC_MAX_DIMS);
     }
@@ -210,8 +213,14 @@ static asc_status declare(asc_call *call, asc_array *a, const char *what, int i,
     }
     char text[ASC_SHAPE_TEXT];
     asc_array wanted = {.ndim = ndim};
-    memcpy(wanted.shape, shape, (size_t)ndim * sizeof *shape);
-    return asc_call_fail(call, "%s %d would be %s, more bytes than there are", what, i, asc_shape_text(&wanted, text));
+    bool negative = false;
+    for (int d = 0; d < ndim; d++) {
+        wanted.shape[d] = shape[d];
+        negative = negative || shape[d] < 0;
+    }
+    return asc_call_fail(call, negative ? "%s %d would be %s, expected sizes of at least 0"
+                                        : "%s %d would be %s, more bytes than there are",
+                         what, i, asc_shape_text(&wanted, text));
 }
 
 static bool same_kind(const asc_array *a, const asc_array *b)

@@ -70,6 +70,17 @@ static asc_status infer_views_twice(asc_call *call)
                ? ASC_ERR_ARG : ASC_OK;
 }
 
+static asc_status infer_no_dtype(asc_call *call)
+{
+    return asc_call_output(call, 0, (asc_dtype)9, 1, call->in[0].shape);
+}
+
+static asc_status infer_below_0(asc_call *call)
+{
+    static const int64_t shape[] = {2, -3};
+    return asc_call_save(call, 0, ASC_F64, 2, shape);
+}
+
 START_TEST(infer_breaks_the_contract)
 {
     static const struct {
@@ -82,6 +93,8 @@ START_TEST(infer_breaks_the_contract)
         {infer_saves_out_of_order, "test_next: infer declares saved array 1, expected number 0 of at most 6"},
         {infer_saves_too_many, "test_next: infer declares saved array 6, expected number 6 of at most 6"},
         {infer_views_twice, "test_next: infer declares output 0 once too often"},
+        {infer_no_dtype, "test_next: output 0 would be of dtype 9, expected f32, f64, i64 or u8"},
+        {infer_below_0, "test_next: saved array 0 would be (2, -3), expected sizes of at least 0"},
     };
     for (size_t i = 0; i < sizeof misuse / sizeof *misuse; i++) {
         asc_op op = next_op;
