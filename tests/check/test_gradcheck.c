@@ -89,6 +89,7 @@ static const struct {
                  "(1)"},
     {ONE_FORWARD, "gradcheck: faulty: sample 2, size 5 as 1: faulty: nothing to do"},
     {ONE_BACKWARD, "gradcheck: faulty: sample 2, size 5 as 1: faulty: no gradient of these"},
+    {EVERY_SECOND, "faulty: backward gives other gradients of the same arrays when it is called again"},
     {MANY_BACKWARD, "gradcheck: faulty: sample 0, size 3 as 567: faulty: no gradient of these"},
 };
 
