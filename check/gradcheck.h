@@ -66,6 +66,7 @@ typedef struct asc_check {
     uint32_t roots;                    /* and gradients flow from it */
     asc_tensor cotangent[ASC_MAX_OUT]; /* of roots; f64, of values that f32 holds too */
     asc_check_result plain;            /* of `inputs`, all gradients and cotangents */
+    const asc_check_inputs *between;   /* of another call, between forward and backward of every pass; or NULL */
 } asc_check;
 
 /* What a pass is to do. */

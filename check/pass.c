@@ -151,6 +151,10 @@ static asc_status run(asc_check *c, const asc_check_inputs *inputs, const asc_ch
     for (int o = 0; o < c->op->n_out && !status && result->out; o++) {
         asc_pack(&asc_node_of(out[o])->array, ASC_F64, result->out + c->out_at[o]);
     }
+    if (!status && c->between) {
+        asc_tensor other[ASC_MAX_OUT];
+        status = asc_check_refused(c, apply(c, c->between, other));
+    }
     if (status || !request->wanted) {
         return status;
     }

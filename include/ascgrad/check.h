@@ -61,7 +61,8 @@ typedef struct asc_gradcheck_report {
  *               bound of its own that includes the rounding of the evaluations. A derivative that the differences
  *               can't resolve is a failure, with a bound of 0.
  * The other parts compare the op with itself:
- * repeated      the same values again give the same outputs and gradients to the bit, outputs also if not recorded;
+ * repeated      the same values again give the same outputs and gradients to the bit, outputs also if not recorded, and
+ *               gradients with a call on other values between forward and backward;
  * bounds        so do other values behind and before every array: nothing is read there;
  * accumulated   a second backward pass adds its gradients to the first one's;
  * permuted, sliced  inputs that are views of larger arrays;

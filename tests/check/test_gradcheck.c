@@ -55,6 +55,7 @@ static const struct {
     {SAME, "same tensor", "a"},
     {SINGLE, "f32", "output 0"},
     {RECORDING, "repeated", "output 0"},
+    {KEEPS, "repeated", "a"},
     {NAN_GRADIENT, "differences", "b"},
     {NOISE, "differences", "a"},
     {READ_BEHIND, "bounds", "output 0"},
