@@ -218,23 +218,38 @@ static bool same_edge(const asc_edge *a, const asc_edge *b)
     return a->record == b->record && a->leaf == b->leaf && a->out == b->out;
 }
 
-static asc_status open_input_grads(asc_call *call, const asc_tape *tape, const asc_record *r)
+/* The first input that is the same tensor as number i: i, or one before. */
+static int first_of(const asc_record *r, int i)
+{
+    int first = 0;
+    while (!same_edge(&r->slots[first].edge, &r->slots[i].edge)) {
+        first++;
+    }
+    return first;
+}
+
+/* The gradients that backward adds to. A tensor that is given again has another one each time, in `again`, so that a
+ * backward function may add to all of them at once, from several threads. */
+static asc_status open_input_grads(asc_call *call, const asc_tape *tape, const asc_record *r, asc_storage **again)
 {
     for (int i = 0; i < r->n_in; i++) {
         const asc_edge *edge = &r->slots[i].edge;
         if (!edge->record && !edge->leaf) {
             continue;
         }
-        bool fresh, repeated = false;
-        void *data = asc_grad_target(call->ctx, edge, &fresh);
+        bool fresh = true;
+        void *data;
+        if (first_of(r, i) < i) {
+            again[i] = asc_storage_new(call->ctx, asc_array_bytes(&r->slots[i].array));
+            data = again[i] ? again[i]->data : NULL;
+        } else {
+            data = asc_grad_target(call->ctx, edge, &fresh);
+        }
         if (!data) {
             return ASC_ERR_MEMORY;
         }
         contiguous_like(&call->grad_in[i], &r->slots[i].array, data);
-        for (int j = i + 1; j < r->n_in; j++) {
-            repeated |= same_edge(edge, &r->slots[j].edge);
-        }
-        if (fresh && (repeated || !(call->op->flags & ASC_OP_FRESH))) {
+        if (fresh && !(call->op->flags & ASC_OP_FRESH)) {
             if (!tape->rehearsal) {
                 zero(data, &call->grad_in[i]);
             }
@@ -243,6 +258,21 @@ static asc_status open_input_grads(asc_call *call, const asc_tape *tape, const a
         call->fresh[i] = fresh;
     }
     return ASC_OK;
+}
+
+/* Adds up the gradients of a tensor that was given several times, in their order. */
+static void join_input_grads(asc_call *call, const asc_record *r, asc_storage **again, bool computed)
+{
+    for (int i = 0; i < r->n_in; i++) {
+        if (again[i]) {
+            asc_array *first = &call->grad_in[first_of(r, i)];
+            if (computed) {
+                asc_grad_add(first, first->data, again[i]->data);
+            }
+            call->grad_in[i].data = first->data;
+            asc_storage_unref(call->ctx, again[i]);
+        }
+    }
 }
 
 static void open_output_grads(asc_call *call, const asc_record *r)
@@ -277,13 +307,15 @@ static asc_status run_record(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
     const char *label = asc_set_label(ctx, r->label);
     asc_watch watch = asc_watch_begin(ctx);
     asc_status status = open_arrays(&call, r);
+    asc_storage *again[ASC_MAX_IN] = {0};
     if (!status) {
-        status = open_input_grads(&call, tape, r);
+        status = open_input_grads(&call, tape, r, again);
     }
     if (!status && !tape->rehearsal && (status = r->op->backward(&call))) {
         asc_fail(ctx, status, "%s: backward failed without a message", r->op->name);
     }
     status = status ? status : ctx->status; /* of something that backward called */
+    join_input_grads(&call, r, again, !status && !tape->rehearsal);
     asc_call_drop_scratch(&call, 0);
     if (!status && tape->check_nan && !tape->rehearsal) {
         status = check_input_grads(&call);

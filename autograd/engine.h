@@ -139,6 +139,8 @@ asc_status asc_leaf_grad(asc_node *leaf);
 /* Where the gradient goes that comes along an edge, made if it has to be; *fresh: nothing is there yet. NULL with the
  * error set. */
 void *asc_grad_target(asc_ctx *ctx, const asc_edge *edge, bool *fresh);
+/* to += from, both of the shape and dtype of `like`. */
+void asc_grad_add(const asc_array *like, void *to, const void *from);
 /* Walks the records that wait, down to number `first`, and adds to the gradients of what they depend on, unless
  * `status` is a failure already: then gradients only go. Returns the first failure. */
 asc_status asc_walk_back(asc_ctx *ctx, asc_tape *tape, uint64_t first, bool retain, asc_status status);

@@ -311,6 +311,11 @@ static void add_f32(void *to, const void *from, int64_t n)
 /* ---- end of float ---- */
 #include "autograd/recompute.f64.h"
 
+void asc_grad_add(const asc_array *like, void *to, const void *from)
+{
+    BY_DTYPE(like->dtype, add)(to, from, like->numel);
+}
+
 /* Adds the gradient `from`, which is no longer needed there, to the one that goes along an edge. */
 static asc_status move_grad(asc_ctx *ctx, asc_slot *from, const asc_edge *edge)
 {
@@ -329,7 +334,7 @@ static asc_status move_grad(asc_ctx *ctx, asc_slot *from, const asc_edge *edge)
         memcpy(data, from->grad->data, asc_array_bytes(&from->array));
         return ASC_OK;
     }
-    BY_DTYPE(from->array.dtype, add)(data, from->grad->data, from->array.numel);
+    asc_grad_add(&from->array, data, from->grad->data);
     return ASC_OK;
 }
 

@@ -7,9 +7,8 @@
  *
  *   infer     checks the inputs and attributes, and declares outputs and saved arrays.
  *   forward   computes outputs (and saved arrays) from inputs.
- *   backward  adds to each grad_in[i].data that is not NULL:  grad_in_i += (∂out/∂in_i)ᵀ grad_out. A tensor that is
- *             given twice has one gradient: two of them may be the same array (then `fresh` is false for both), so add
- *             to one after the other.
+ *   backward  adds to each grad_in[i].data that is not NULL:  grad_in_i += (∂out/∂in_i)ᵀ grad_out. No two of them share
+ *             memory: a tensor that is given twice has two, which the library adds up.
  *
  * What a kernel may count on: inputs are contiguous unless the op has ASC_OP_STRIDED; outputs, saved arrays
  * and gradients are contiguous, and gradients have their tensor's shape and dtype; an absent optional input

@@ -220,6 +220,41 @@ START_TEST(nan_check_of_gradients)
 }
 END_TEST
 
+/* ---- a tensor that is given several times ---- */
+
+/* Writes each gradient where it is the only one. */
+static asc_status apart_backward(asc_call *call)
+{
+    const double *a = call->in[0].data, *g = call->grad_out[0].data;
+    double *first = call->grad_in[0].data, *second = call->grad_in[1].data;
+    if (first == second) {
+        return asc_call_fail(call, "two gradients are one array");
+    }
+    for (int64_t i = 0; i < call->in[0].numel; i++) {
+        first[i] = g[i] * a[i] + (call->fresh[0] ? 0 : first[i]);
+        second[i] = 10 * g[i] * a[i] + (call->fresh[1] ? 0 : second[i]);
+    }
+    return ASC_OK;
+}
+
+START_TEST(a_tensor_given_twice_has_two_gradients)
+{
+    asc_op op = mul_op;
+    op.backward = apart_backward;
+    op.flags = _i ? ASC_OP_FRESH : 0;
+    asc_tensor x = asc_full(ctx, ASC_F64, 3, ASC_SHAPE(4)), one = asc_full(ctx, ASC_F64, 1, ASC_SHAPE(4));
+    asc_require_grad(x, true);
+    for (int pass = 1; pass <= 2; pass++) {
+        asc_tensor y = asc_apply1(ctx, &op, (asc_tensor[]){x, x}, 2, NULL);
+        ck_assert_int_eq(asc_backward(ctx, y, one, false), ASC_OK);
+        ck_assert_double_eq(((const double *)asc_data(asc_grad(x)))[3], pass * 33);
+    }
+    asc_tensor inner = mul(ctx, x, one), y = asc_apply1(ctx, &op, (asc_tensor[]){inner, inner}, 2, NULL);
+    ck_assert_int_eq(asc_backward(ctx, y, one, false), ASC_OK);
+    ck_assert_double_eq(((const double *)asc_data(asc_grad(x)))[3], 3 * 33);
+}
+END_TEST
+
 /* ---- dropout ---- */
 
 static void drop(asc_ctx *on, uint64_t seed, uint64_t step, int ordinal, float *y, int n)
@@ -316,6 +351,7 @@ int main(void)
     tcase_add_test(t, unsound_descriptors);
     tcase_add_test(t, nan_check_of_outputs);
     tcase_add_test(t, nan_check_of_gradients);
+    tcase_add_loop_test(t, a_tensor_given_twice_has_two_gradients, 0, 2);
     tcase_add_test(t, dropout_depends_on_seed_step_and_ordinal);
     tcase_add_test(t, the_same_bits_for_any_number_of_threads);
     return run_suite("autograd/calls", t);
