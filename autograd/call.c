@@ -177,13 +177,25 @@ asc_status asc_call_expect(asc_call *call, int input, const char *format, ...)
                          expected);
 }
 
+/* Where element i stands, in elements from the first one: what a view shows does not lie side by side. */
+static int64_t place_of(const asc_array *a, int64_t i)
+{
+    int64_t at = 0;
+    for (int d = a->ndim - 1; d >= 0; d--) {
+        at += i % a->shape[d] * a->stride[d];
+        i /= a->shape[d];
+    }
+    return at;
+}
+
 asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what)
 {
     if (!a->data || !asc_is_floating(a->dtype)) {
         return ASC_OK;
     }
+    bool contiguous = asc_array_contiguous(a);
     for (int64_t i = 0; i < a->numel; i++) {
-        double v = asc_element(a->dtype, a->data, i);
+        double v = asc_element(a->dtype, a->data, contiguous ? i : place_of(a, i));
         if (!isfinite(v)) {
             char text[400], shape[ASC_SHAPE_TEXT];
             asc_snprintf(text, sizeof text, "%s %s has %g at element %lld", what, asc_shape_text(a, shape),

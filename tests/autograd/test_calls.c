@@ -206,6 +206,20 @@ START_TEST(nan_check_of_outputs)
 }
 END_TEST
 
+/* Of what a view shows, and of nothing between or behind it. */
+START_TEST(nan_check_of_views)
+{
+    double two[] = {1, NAN};
+    asc_tensor one = asc_wrap(ctx, ASC_F64, two, ASC_SHAPE(1), NULL, NULL, NULL);
+    asc_tensor x = asc_from(ctx, ASC_F64, (double[]){1, INFINITY, 2, 3, 4, 5}, ASC_SHAPE(2, 3));
+    asc_set_nan_check(ctx, true);
+    ck_assert(asc_is_valid(asc_expand(ctx, one, ASC_SHAPE(2))));
+    ck_assert(asc_is_valid(asc_slice(ctx, x, 1, 0, ASC_SLICE_END, 2)));
+    ck_assert(asc_is_null(asc_transpose(ctx, x, 0, 1)));
+    expect_error_with(ASC_ERR_NONFINITE, "permute: output 0 (3, 2) has inf at element 2");
+}
+END_TEST
+
 START_TEST(nan_check_of_gradients)
 {
     asc_tensor x = asc_full(ctx, ASC_F64, 1e-200, 0, NULL), c = asc_full(ctx, ASC_F64, 1e200, 0, NULL);
@@ -350,6 +364,7 @@ int main(void)
     tcase_add_test(t, registering_errors);
     tcase_add_test(t, unsound_descriptors);
     tcase_add_test(t, nan_check_of_outputs);
+    tcase_add_test(t, nan_check_of_views);
     tcase_add_test(t, nan_check_of_gradients);
     tcase_add_loop_test(t, a_tensor_given_twice_has_two_gradients, 0, 2);
     tcase_add_test(t, dropout_depends_on_seed_step_and_ordinal);
