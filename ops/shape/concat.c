@@ -167,6 +167,7 @@ asc_status asc_tensor_split(asc_ctx *ctx, asc_tensor x, int dim, int n, const in
         out[i] = asc_slice(ctx, x, dim, at, at + sizes[i], 1);
     }
     for (int i = 0; i < n && asc_error(ctx); i++) {
+        asc_release(out[i]);
         out[i] = asc_null();
     }
     return asc_error(ctx);

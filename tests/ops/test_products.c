@@ -268,6 +268,28 @@ END_TEST
 
 /* ---- joining, cutting, padding, scattering ---- */
 
+static void count_release(void *count, void *data)
+{
+    (void)data;
+    ++*(int *)count;
+}
+
+/* A split whose second part can't be made holds no first one. */
+START_TEST(split_failed)
+{
+    double two[] = {1, NAN};
+    int released = 0;
+    asc_tensor x = asc_wrap(ctx, ASC_F64, two, ASC_SHAPE(2), NULL, count_release, &released), part[2];
+    asc_set_nan_check(ctx, true);
+    ck_assert_int_eq(asc_tensor_split(ctx, x, 0, 2, (int64_t[]){1, 1}, part), ASC_ERR_NONFINITE);
+    ck_assert(asc_is_null(part[0]));
+    asc_error_clear(ctx);
+    asc_set_nan_check(ctx, false);
+    asc_release(x);
+    ck_assert_int_eq(released, 1);
+}
+END_TEST
+
 START_TEST(stack_split_roll)
 {
     asc_tensor x = given(ASC_F32, VALUES(1, 2, 3, 4, 5, 6), ASC_SHAPE(2, 3)), part[3];
@@ -348,6 +370,7 @@ int main(void)
     tcase_add_test(t, convolution_errors);
     tcase_add_test(t, biases);
     tcase_add_test(t, biases_are_those_of_attention);
+    tcase_add_test(t, split_failed);
     tcase_add_test(t, stack_split_roll);
     tcase_add_test(t, pad);
     tcase_add_test(t, scatter_add);
