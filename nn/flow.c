@@ -171,12 +171,6 @@ static asc_tensor squared_cosine(asc_ctx *ctx, asc_tensor u, asc_tensor v)
     return asc_after(cosine, asc_square(ctx, cosine));
 }
 
-asc_tensor asc_flow_agreement(asc_ctx *ctx, asc_tensor u, asc_tensor v)
-{
-    asc_tensor each = squared_cosine(ctx, u, v);
-    return asc_after(each, asc_mean(ctx, each, 1, (int[]){-1}, true));
-}
-
 /* Whether x has an entry that is not 0. */
 static bool is_there(asc_dtype dtype, const void *x, int64_t at, int64_t n)
 {

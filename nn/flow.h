@@ -21,9 +21,6 @@ asc_tensor asc_flow_curvature(asc_ctx *ctx, asc_tensor u, asc_tensor before, asc
 asc_tensor asc_flow_invariants(asc_ctx *ctx, asc_tensor u, asc_tensor inverse, asc_tensor lengths, asc_tensor state,
                                asc_tensor *next);
 
-/* <u_t, v_t>², the mean over the groups: (B, N, 1). New. */
-asc_tensor asc_flow_agreement(asc_ctx *ctx, asc_tensor u, asc_tensor v);
-
 /* The mean of 1 - <u_t, v_t>² over the tokens and groups in which both have a direction; 0 without any. New. */
 asc_tensor asc_flow_turn(asc_ctx *ctx, asc_tensor u, asc_tensor v);
 
