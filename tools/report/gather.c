@@ -131,7 +131,6 @@ static asc_status add_run(report *r, int number, const asc_experiment_run *plann
     if (!v) {
         return asc_error(r->ctx);
     }
-    v->planned++;
     v->failed += planned->state == ASC_EXPERIMENT_STATE_FAILED;
     if (planned->state != ASC_EXPERIMENT_STATE_DONE) {
         return ASC_OK;

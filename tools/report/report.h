@@ -27,7 +27,7 @@ typedef struct trained {
 typedef struct variant {
     char name[REPORT_NAME], cut[REPORT_NAME]; /* that others may have, too, when it was cut */
     int system, cell;
-    int planned, failed, first; /* runs, and the number of its first */
+    int failed, first;  /* runs that have, and the number of its first */
     trained *runs;
     int64_t n;          /* runs that are done */
     const char *mark;   /* the stars behind its result */
