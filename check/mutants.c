@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/gradcheck.h"
+#include "check/sample.h"
 #include "tensor/need.h"
 
 /* A descriptor that stands in for another one's. Ops may compare call->op with their own: they see the original. */
@@ -304,11 +305,6 @@ static asc_status try_mutant(const asc_check *model, mutant *m, asc_mutants_repo
 
 /* ---- all of an op's ---- */
 
-static bool is_real(const asc_sample *s, int i)
-{
-    return s->in[i].kind == 'f' || s->in[i].kind == 'u';
-}
-
 static int64_t numel(const asc_sample_input *in)
 {
     int64_t n = 1;
@@ -322,8 +318,9 @@ static int64_t numel(const asc_sample_input *in)
 static bool occurs(const asc_op *op, int i, int other)
 {
     for (int k = 0; k < op->n_samples; k++) {
-        const asc_sample *s = &op->samples[k];
-        if (is_real(s, i) && (other < 0 || (is_real(s, other) && numel(&s->in[i]) == numel(&s->in[other])))) {
+        const asc_sample_input *in = op->samples[k].in;
+        if (asc_sample_is_real(&in[i]) &&
+            (other < 0 || (asc_sample_is_real(&in[other]) && numel(&in[i]) == numel(&in[other])))) {
             return true;
         }
     }
