@@ -239,9 +239,20 @@ static int start(asc_workers *w, int n)
     return failed;
 }
 
+/* Seconds that all threads have worked in jobs. */
+static double busy_seconds(const asc_workers *w)
+{
+    double busy = w->busy_s;
+    for (int i = 0; i < w->n; i++) {
+        busy += w->worker[i].busy_s;
+    }
+    return busy;
+}
+
 /* In a child of fork. With fewer threads than there were, jobs take longer and come to the same. */
 static void start_again(asc_ctx *ctx, asc_workers *w)
 {
+    w->busy_s = busy_seconds(w);
     int failed = start(w, w->n);
     if (failed) {
         asc_note(ctx, "threads: %s; after fork %d of %d work", strerror(failed), w->n + 1, ctx->threads);
@@ -312,12 +323,7 @@ void asc_workers_watch(asc_ctx *ctx, bool watch)
 
 double asc_work_seconds(const asc_ctx *ctx, double now)
 {
-    const asc_workers *w = ctx->workers;
-    double work = now - w->jobs_s + w->busy_s;
-    for (int i = 0; i < w->n; i++) {
-        work += w->worker[i].busy_s;
-    }
-    return work;
+    return now - ctx->workers->jobs_s + busy_seconds(ctx->workers);
 }
 
 static size_t bytes_of_rooms(int threads)
@@ -387,11 +393,13 @@ asc_status asc_set_threads(asc_ctx *ctx, int threads)
     made = ctx->workers;
     int now = ctx->threads;
     bool keep = status == ASC_OK; /* the new ones; the others go */
-    made->watched = old->watched;
-    made->go_on = old->go_on;
-    made->go_on_user = old->go_on_user;
-    atomic_store(&made->interrupted, atomic_load(&old->interrupted));
     if (made != old) {
+        made->watched = old->watched;
+        made->jobs_s = old->jobs_s;
+        made->busy_s = busy_seconds(old);
+        made->go_on = old->go_on;
+        made->go_on_user = old->go_on_user;
+        atomic_store(&made->interrupted, atomic_load(&old->interrupted));
         ctx->workers = keep ? old : made;
         ctx->threads = keep ? before : now;
         asc_workers_free(ctx);

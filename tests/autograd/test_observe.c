@@ -1,6 +1,7 @@
 /* tests/autograd/test_observe.c: what an observer is told of calls and spans: order, nesting, times, counts. */
 #include <check.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
@@ -391,6 +392,32 @@ START_TEST(threads_that_wait_do_not_work)
 }
 END_TEST
 
+/* Two pieces that run at the same time, on a thread each. */
+static void work_together(void *arg, int64_t piece, int worker)
+{
+    (void)piece;
+    (void)worker;
+    atomic_int *begun = arg;
+    atomic_fetch_add(begun, 1);
+    while (atomic_load(begun) < 2) {
+    }
+    for (double start = seconds(); seconds() - start < 0.01;) {
+    }
+}
+
+/* What threads did before a span that they go in is none of its work, and not taken from it either. */
+START_TEST(threads_that_go_have_worked)
+{
+    atomic_int begun = 0;
+    asc_span span;
+    asc_parallel(ctx, 2, work_together, &begun);
+    asc_span_begin(ctx, &span, "fewer");
+    ck_assert_int_eq(asc_set_threads(ctx, 1), ASC_OK);
+    asc_span_end(ctx, &span);
+    expect(0, "fewer", false, 0);
+}
+END_TEST
+
 static uint64_t run_steps(void)
 {
     for (int i = 0; i < 3; i++) {
@@ -428,6 +455,7 @@ int main(void)
     tcase_add_test(t, span_that_never_began);
     tcase_add_test(t, spans_that_nobody_saw_begin);
     tcase_add_test(t, threads_that_wait_do_not_work);
+    tcase_add_test(t, threads_that_go_have_worked);
     tcase_add_test(t, watching_takes_no_memory);
     return run_suite("autograd/observe", t);
 }
