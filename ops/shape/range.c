@@ -6,7 +6,7 @@
 asc_tensor asc_arange(asc_ctx *ctx, asc_dtype dtype, double start, double stop, double step)
 {
     double n = ceil((stop - start) / step);
-    if (ctx && (step == 0 || !isfinite(start) || !isfinite(stop) || !isfinite(step) || n > 0x1p53)) {
+    if (step == 0 || !isfinite(start) || !isfinite(stop) || !isfinite(step) || n > 0x1p53) {
         asc_fail(ctx, ASC_ERR_ARG, "arange: %g to %g in steps of %g: expected finite numbers, a step that is not 0, "
                  "fewer than 2^53", start, stop, step);
         return asc_null();

@@ -67,6 +67,7 @@ START_TEST(ranges)
     ck_assert_int_eq(asc_numel(asc_arange(ctx, ASC_F32, 1, 0, 1)), 0);
     asc_arange(ctx, ASC_F32, 0, 1, 0);
     expect_error_with(ASC_ERR_ARG, "arange: 0 to 1 in steps of 0");
+    ck_assert(asc_is_null(asc_arange(NULL, ASC_F32, 0, INFINITY, 1)));
 }
 END_TEST
 
