@@ -294,6 +294,9 @@ asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t
     if (e->into[0]) {
         return asc_call_fail(call, "output 0 is a view of its input: nothing is written");
     }
+    if (!e->in[0]) {
+        return asc_call_fail(call, "infer declares a view of input 0, which is absent");
+    }
     if (declare(call, a, "view", 0, call->in[0].dtype, ndim, shape)) {
         return ASC_ERR_ARG;
     }

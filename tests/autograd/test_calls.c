@@ -184,6 +184,30 @@ START_TEST(unsound_descriptors)
 }
 END_TEST
 
+/* ---- a view of an input that need not be there ---- */
+
+static asc_status look_infer(asc_call *call)
+{
+    return asc_call_view(call, 0, 0, NULL, NULL);
+}
+
+static asc_status look_forward(asc_call *call)
+{
+    (void)call;
+    return ASC_OK;
+}
+
+START_TEST(view_of_nothing)
+{
+    static const asc_op look = {.abi = ASC_OP_ABI, .name = "look", .equation = "y = x", .inputs = "x?", .n_out = 1,
+                                .flags = ASC_OP_VIEW, .infer = look_infer, .forward = look_forward};
+    asc_tensor none = asc_null(), one = asc_scalar(ctx, ASC_F64, 1);
+    ck_assert(asc_is_valid(asc_apply1(ctx, &look, &one, 1, NULL)));
+    ck_assert(asc_is_null(asc_apply1(ctx, &look, &none, 1, NULL)));
+    expect_error_with(ASC_ERR_ARG, "look: infer declares a view of input 0, which is absent");
+}
+END_TEST
+
 /* ---- values that are not finite ---- */
 
 START_TEST(nan_check_of_outputs)
@@ -363,6 +387,7 @@ int main(void)
     tcase_add_test(t, the_librarys_ops_by_name);
     tcase_add_test(t, registering_errors);
     tcase_add_test(t, unsound_descriptors);
+    tcase_add_test(t, view_of_nothing);
     tcase_add_test(t, nan_check_of_outputs);
     tcase_add_test(t, nan_check_of_views);
     tcase_add_test(t, nan_check_of_gradients);
