@@ -281,6 +281,20 @@ asc_status asc_call_output(asc_call *call, int i, asc_dtype dtype, int ndim, con
     return ASC_OK;
 }
 
+/* Whether what a view shows, from element `offset` of its input on, is all the input's. */
+static bool is_within(const asc_array *view, int64_t offset, const asc_array *in)
+{
+    int64_t room = (int64_t)(asc_array_span(in) / asc_dtype_size(in->dtype)) - 1; /* elements behind the view's first */
+    bool within = offset >= 0 && offset <= room + (view->numel == 0);
+    room -= within ? offset : 0;
+    for (int d = 0; d < view->ndim && within && view->numel > 0; d++) {
+        int64_t steps = view->shape[d] - 1, stride = view->stride[d];
+        within = steps == 0 || (stride >= 0 && stride <= room / steps);
+        room -= within && steps > 0 ? steps * stride : 0;
+    }
+    return within;
+}
+
 asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t *shape, const int64_t *stride)
 {
     if (!call || (ndim > 0 && !stride)) {
@@ -302,6 +316,11 @@ asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t
     }
     if (ndim > 0) {
         memcpy(a->stride, stride, (size_t)ndim * sizeof *stride);
+    }
+    if (!is_within(a, offset, &call->in[0])) {
+        char in[ASC_SHAPE_TEXT];
+        return asc_call_fail(call, "infer declares a view beyond its input, %s %s", asc_dtype_name(a->dtype),
+                             asc_shape_text(&call->in[0], in));
     }
     a->data = (char *)call->in[0].data + offset * (int64_t)asc_dtype_size(a->dtype);
     e->out[0] = asc_node_new(call->ctx, a);

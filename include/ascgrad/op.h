@@ -105,7 +105,8 @@ struct asc_op {
 /* Declares output i, or saved array i (in order from 0). */
 ASC_API asc_status asc_call_output(asc_call *call, int i, asc_dtype dtype, int ndim, const int64_t *shape);
 ASC_API asc_status asc_call_save(asc_call *call, int i, asc_dtype dtype, int ndim, const int64_t *shape);
-/* Declares out[0] of an ASC_OP_VIEW: `offset` elements into in[0]. */
+/* Declares out[0] of an ASC_OP_VIEW: `offset` elements into in[0]. ASC_ERR_ARG: that is absent, or the view reaches
+ * beyond it. */
 ASC_API asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t *shape, const int64_t *stride);
 /* Fails with ASC_ERR_ARG and "op: input is got, expected …"; `format` says what was expected. */
 ASC_API asc_status asc_call_expect(asc_call *call, int input, const char *format, ...) ASC_PRINTF(3, 4);

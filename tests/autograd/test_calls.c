@@ -184,11 +184,16 @@ START_TEST(unsound_descriptors)
 }
 END_TEST
 
-/* ---- a view of an input that need not be there ---- */
+/* ---- a view of an input that need not be there: every `stride`-th of its elements from `offset` on, n of them ---- */
+
+typedef struct look_attrs {
+    int64_t offset, n, stride;
+} look_attrs;
 
 static asc_status look_infer(asc_call *call)
 {
-    return asc_call_view(call, 0, 0, NULL, NULL);
+    const look_attrs *a = call->attrs;
+    return asc_call_view(call, a->offset, 1, &a->n, &a->stride);
 }
 
 static asc_status look_forward(asc_call *call)
@@ -197,14 +202,39 @@ static asc_status look_forward(asc_call *call)
     return ASC_OK;
 }
 
+static const asc_op look = {
+    .abi = ASC_OP_ABI,
+    .name = "look",
+    .equation = "y_i = x[offset + stride i]",
+    .inputs = "x?",
+    .n_out = 1,
+    .flags = ASC_OP_VIEW,
+    .attrs_size = sizeof(look_attrs),
+    .infer = look_infer,
+    .forward = look_forward,
+};
+
 START_TEST(view_of_nothing)
 {
-    static const asc_op look = {.abi = ASC_OP_ABI, .name = "look", .equation = "y = x", .inputs = "x?", .n_out = 1,
-                                .flags = ASC_OP_VIEW, .infer = look_infer, .forward = look_forward};
-    asc_tensor none = asc_null(), one = asc_scalar(ctx, ASC_F64, 1);
-    ck_assert(asc_is_valid(asc_apply1(ctx, &look, &one, 1, NULL)));
-    ck_assert(asc_is_null(asc_apply1(ctx, &look, &none, 1, NULL)));
+    asc_tensor none = asc_null();
+    ck_assert(asc_is_null(asc_apply1(ctx, &look, &none, 1, &(look_attrs){0, 1, 1})));
     expect_error_with(ASC_ERR_ARG, "look: infer declares a view of input 0, which is absent");
+}
+END_TEST
+
+START_TEST(view_beyond_its_input)
+{
+    asc_tensor x = asc_zeros(ctx, ASC_F64, ASC_SHAPE(6));
+    static const look_attrs within[] = {{0, 6, 1}, {5, 1, INT64_MAX}, {1, 3, 2}, {5, 100, 0}, {0, 0, 1}};
+    static const look_attrs beyond[] = {{1, 6, 1}, {-1, 2, 1}, {0, 3, 3}, {6, 1, 1}, {5, 2, -1}, {0, 3, INT64_MAX},
+                                        {INT64_MAX, 1, 1}, {INT64_MAX, 0, 1}};
+    for (size_t i = 0; i < sizeof within / sizeof *within; i++) {
+        ck_assert(asc_is_valid(asc_apply1(ctx, &look, &x, 1, &within[i])));
+    }
+    for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
+        ck_assert(asc_is_null(asc_apply1(ctx, &look, &x, 1, &beyond[i])));
+        expect_error_with(ASC_ERR_ARG, "look: infer declares a view beyond its input, f64 (6)");
+    }
 }
 END_TEST
 
@@ -388,6 +418,7 @@ int main(void)
     tcase_add_test(t, registering_errors);
     tcase_add_test(t, unsound_descriptors);
     tcase_add_test(t, view_of_nothing);
+    tcase_add_test(t, view_beyond_its_input);
     tcase_add_test(t, nan_check_of_outputs);
     tcase_add_test(t, nan_check_of_views);
     tcase_add_test(t, nan_check_of_gradients);
