@@ -63,7 +63,7 @@ static asc_module *whole(asc_module *m)
     return m;
 }
 
-/* A maker whose values depend on the context's seed and on how many parameters there were in the context before. */
+/* A maker whose values depend on the context's seed and on how many modules drew theirs before. */
 static asc_maker maker_of(asc_module *m, asc_dtype dtype)
 {
     return (asc_maker){.ctx = m->ctx, .params = m->params, .dtype = dtype, .seed = asc_next_seed(m->ctx)};
