@@ -72,26 +72,16 @@ asc_tensor asc_sample_tensor(asc_ctx *ctx, const asc_sample_input *s, const asc_
 
 /* ---- a sample ---- */
 
-static asc_status draw_input(asc_ctx *ctx, const asc_op *op, const asc_sample_input *s, int i, const asc_draws *draws,
-                             asc_drawn *drawn)
+static asc_status draw_input(asc_ctx *ctx, const asc_sample_input *s, int i, const asc_draws *draws, asc_drawn *drawn)
 {
-    char name[32];
     drawn->owner[i] = i;
     if (s->kind == 0) {
         return ASC_OK;
     }
     if (s->kind == '=') {
-        if (s->lo < 0 || s->lo >= i) {
-            return asc_fail(ctx, ASC_ERR_ARG, "%s: a sample's %s is to be the same as input %g, expected one before it",
-                            op->name, asc_input_name(op, i, name), s->lo);
-        }
         drawn->owner[i] = drawn->owner[(int)s->lo];
         drawn->at[i] = drawn->at[drawn->owner[i]];
         return ASC_OK;
-    }
-    if (!strchr("fuib", s->kind)) {
-        return asc_fail(ctx, ASC_ERR_ARG, "%s: a sample's %s has kind '%c', expected f, u, i, b or =", op->name,
-                        asc_input_name(op, i, name), s->kind);
     }
     asc_draws own = *draws;
     own.stream += (uint64_t)i;
@@ -99,8 +89,7 @@ static asc_status draw_input(asc_ctx *ctx, const asc_op *op, const asc_sample_in
     return asc_error(ctx);
 }
 
-asc_status asc_sample_draw(asc_ctx *ctx, const asc_op *op, const asc_sample *sample, const asc_draws *draws,
-                           asc_drawn *drawn)
+asc_status asc_sample_draw(asc_ctx *ctx, const asc_sample *sample, const asc_draws *draws, asc_drawn *drawn)
 {
     *drawn = (asc_drawn){0};
     for (int i = 0; i < ASC_MAX_IN; i++) {
@@ -108,7 +97,7 @@ asc_status asc_sample_draw(asc_ctx *ctx, const asc_op *op, const asc_sample *sam
     }
     asc_status status = ASC_OK;
     for (int i = 0; i < drawn->n && !status; i++) {
-        status = draw_input(ctx, op, &sample->in[i], i, draws, drawn);
+        status = draw_input(ctx, &sample->in[i], i, draws, drawn);
     }
     return status;
 }

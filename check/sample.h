@@ -17,10 +17,9 @@ typedef struct asc_draws {
     int64_t period;  /* elements after which they come again, as large tensors take long to draw; 0: never */
 } asc_draws;
 
-/* Draws the inputs of a call of `op`, input i in stream `stream` + i. The tensors are the scope's. ASC_ERR_ARG: a kind
- * that is none, or '=' with a number of no input before it; ASC_ERR_MEMORY. */
-asc_status asc_sample_draw(asc_ctx *ctx, const asc_op *op, const asc_sample *sample, const asc_draws *draws,
-                           asc_drawn *drawn);
+/* Draws the inputs of a call, input i in stream `stream` + i, of a sample of an op that asc_op_check has passed. The
+ * tensors are the scope's. ASC_ERR_MEMORY. */
+asc_status asc_sample_draw(asc_ctx *ctx, const asc_sample *sample, const asc_draws *draws, asc_drawn *drawn);
 
 /* One input alone, of kind f, u, i or b. */
 asc_tensor asc_sample_tensor(asc_ctx *ctx, const asc_sample_input *input, const asc_draws *draws);

@@ -38,7 +38,7 @@ asc_status asc_check_sample_inputs(asc_check *c)
 {
     asc_drawn drawn;
     asc_draws draws = draws_of(c, 0);
-    asc_status status = asc_sample_draw(c->ctx, c->op, c->form, &draws, &drawn);
+    asc_status status = asc_sample_draw(c->ctx, c->form, &draws, &drawn);
     c->n_in = drawn.n;
     for (int i = 0; i < drawn.n && !status; i++) {
         const asc_sample_input *s = &c->form->in[i];

@@ -141,7 +141,8 @@ ASC_API const asc_op *asc_op_at(int i);
 /* An op by name: the library's, or one registered with this context; NULL if there is none. */
 ASC_API const asc_op *asc_op_find(asc_ctx *ctx, const char *name);
 /* Adds an op of the caller's; the descriptor must outlive the context. ASC_ERR_ARG: wrong ABI, a missing
- * function, more inputs or attributes than fit, or a name that is none or taken. */
+ * function, more inputs or attributes than fit, a name that is none or taken, names of inputs that are none, bits of
+ * saves_in, saves_out or no_grad_out beyond the arrays, or a sample that can't be drawn. */
 ASC_API asc_status asc_op_register(asc_ctx *ctx, const asc_op *op);
 
 /* ---- plugins ----

@@ -161,6 +161,63 @@ START_TEST(registering_errors)
 }
 END_TEST
 
+#define OP(...) {.abi = ASC_OP_ABI, .name = "odd", .equation = "y = x", .n_out = 1, .infer = power_infer,  \
+                         .forward = power_forward, __VA_ARGS__}
+#define SAMPLE(...) .inputs = "x? y? z?", .n_samples = 2, \
+                    .samples = (const asc_sample[]){{.in = {{'f'}}}, {.in = {{0}, __VA_ARGS__}}}
+
+static const struct {
+    asc_op op;
+    const char *says; /* NULL: nothing is wrong */
+} odd[] = {
+    {OP(.inputs = ""), NULL},
+    {OP(.inputs = " x  y? "), NULL},
+    {OP(.inputs = "x y? ..."), NULL},
+    {OP(.inputs = "x..."), "odd: inputs is \"x...\", expected names with blanks between"},
+    {OP(.inputs = "... x"), "inputs is \"... x\""},
+    {OP(.inputs = "..."), "inputs is \"...\""},
+    {OP(.inputs = "x ... y"), "inputs is \"x ... y\""},
+    {OP(.inputs = "x ... ..."), "inputs is \"x ... ...\""},
+    {OP(.inputs = "x ...?"), "inputs is \"x ...?\""},
+    {OP(.inputs = "x .."), "inputs is \"x ..\""},
+    {OP(.inputs = "?"), "inputs is \"?\""},
+    {OP(.inputs = "x ? y"), "inputs is \"x ? y\""},
+    {OP(.inputs = "?x"), "inputs is \"?x\""},
+    {OP(.inputs = "x??"), "inputs is \"x??\""},
+    {OP(.inputs = "x\ty"), "inputs is \"x\ty\""},
+    {OP(.inputs = "x y", .saves_in = 3, .saves_out = 1, .no_grad_out = 1), NULL},
+    {OP(.inputs = "x y", .saves_in = 4), "odd: saves_in is 0x4, expected at most 0x3, a bit for each input"},
+    {OP(.inputs = "", .saves_in = 1), "saves_in is 0x1, expected at most 0x0"},
+    {OP(.inputs = "x ...", .saves_in = 1), NULL},
+    {OP(.inputs = "x ...", .saves_in = 2), "saves_in is 0x2, expected at most 0x1, a bit for all of the inputs"},
+    {OP(.inputs = "x", .saves_out = 2), "saves_out is 0x2, expected at most 0x1, a bit for each output"},
+    {OP(.inputs = "x", .no_grad_out = 6), "no_grad_out is 0x6, expected at most 0x1"},
+    {OP(SAMPLE({'u', 1, {3}, .lo = -1, .hi = -1}, {'=', .lo = 1})), NULL},
+    {OP(SAMPLE({'u', 1, {3}, .lo = 2, .hi = 1})), "odd: sample 1: y has lo 2 and hi 1, expected numbers"},
+    {OP(SAMPLE({'i', 1, {3}, .lo = 2, .hi = 1})), "sample 1: y has lo 2 and hi 1"},
+    {OP(SAMPLE({'u', 1, {3}, .lo = NAN, .hi = 1})), "sample 1: y has lo nan and hi 1"},
+    {OP(SAMPLE({'u', 1, {3}, .hi = INFINITY})), "sample 1: y has lo 0 and hi inf"},
+    {OP(SAMPLE({'b', 1, {3}, .hi = NAN})), "sample 1: y has hi nan, expected a probability"},
+    {OP(SAMPLE({'f', 1, {3}, .away = NAN})), "sample 1: y has kink 0 and away nan"},
+    {OP(SAMPLE({'f', 2, {3, -1}})), "odd: sample 1: y is (3, -1), expected sizes of at least 0"},
+    {OP(SAMPLE({'f', -1})), "sample 1: y has -1 dimensions, expected 0 to 8"},
+    {OP(SAMPLE({'f', 9})), "sample 1: y has 9 dimensions"},
+    {OP(SAMPLE({'x'})), "sample 1: y has kind 'x', expected f, u, i, b or ="},
+    {OP(SAMPLE({'=', .lo = 1})), "sample 1: y is to be the same as input 1, expected one before it"},
+    {OP(SAMPLE({'=', .lo = NAN})), "sample 1: y is to be the same as input nan"},
+    {OP(SAMPLE({'f'}, {'f'}, {'f'})), "sample 1: input 3 is given, expected at most 3 inputs"},
+    {OP(.inputs = "x", .bench = &(const asc_sample){.in = {{'f', 1, {-2}}}}), "odd: bench: x is (-2), expected"},
+};
+
+START_TEST(registering_odd_descriptors)
+{
+    ck_assert_int_eq(asc_op_register(ctx, &odd[_i].op), odd[_i].says ? ASC_ERR_ARG : ASC_OK);
+    if (odd[_i].says) {
+        expect_error_with(ASC_ERR_ARG, odd[_i].says);
+    }
+}
+END_TEST
+
 /* A descriptor that is called, or checked, without being registered is looked at, too. */
 START_TEST(unsound_descriptors)
 {
@@ -416,6 +473,7 @@ int main(void)
     tcase_add_test(t, ops_share_functions_and_differ_in_data);
     tcase_add_test(t, the_librarys_ops_by_name);
     tcase_add_test(t, registering_errors);
+    tcase_add_loop_test(t, registering_odd_descriptors, 0, (int)(sizeof odd / sizeof *odd));
     tcase_add_test(t, unsound_descriptors);
     tcase_add_test(t, view_of_nothing);
     tcase_add_test(t, view_beyond_its_input);

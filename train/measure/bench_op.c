@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "autograd/engine.h"
 #include "check/sample.h"
 #include "stats/stats.h"
 #include "tensor/ctx.h"
@@ -85,7 +86,7 @@ static asc_status run(bench *b, bool first)
 
 static asc_status draw_inputs(bench *b)
 {
-    asc_status status = asc_sample_draw(b->ctx, b->op, b->op->bench, &draws, &b->inputs);
+    asc_status status = asc_sample_draw(b->ctx, b->op->bench, &draws, &b->inputs);
     for (int i = 0; i < b->inputs.n && !status; i++) {
         if (asc_sample_is_real(&b->op->bench->in[i])) {
             status = asc_require_grad(b->inputs.at[i], true);
@@ -133,6 +134,9 @@ asc_status asc_bench_op(asc_ctx *ctx, const asc_op *op, double seconds, const as
     asc_status status = ASC_NEED(ctx, "bench_op: op limits result", op, limits, result);
     if (status) {
         return status;
+    }
+    if (asc_op_check(ctx, "bench_op", op)) {
+        return asc_error(ctx);
     }
     if (!op->bench || (op->attrs_size && !op->bench->attrs)) {
         return asc_fail(ctx, ASC_ERR_ARG, "%s: its descriptor has no call to time%s", op->name,
