@@ -213,6 +213,7 @@ static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in, const 
         draw_key(call);
     }
     status = call->op->infer(call);
+    ((asc_engine *)call->engine)->inferred = true;
     if (!status && !call->ctx->status && !(status = check_declared(call)) && !tape->rehearsal) {
         status = call->op->forward(call);
     }

@@ -299,7 +299,7 @@ static asc_status check_input_grads(asc_call *call)
 
 static asc_status run_record(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
 {
-    asc_engine engine = {.flops = r->flops};
+    asc_engine engine = {.flops = r->flops, .inferred = true};
     asc_call call = {.ctx = ctx, .op = r->op, .attrs = r->attrs, .n_in = r->n_in, .n_out = r->n_out,
                      .n_saved = r->n_saved, .wants_grad = true, .engine = &engine};
     memcpy(call.random, r->random, sizeof call.random);

@@ -322,6 +322,16 @@ asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what
 
 /* ---- declarations ---- */
 
+/* Whether infer runs. */
+static bool may_declare(asc_call *call, const char *what, int i)
+{
+    const asc_engine *e = call->engine;
+    if (e->inferred) {
+        asc_call_fail(call, "%s %d is declared by forward or backward, expected by infer", what, i);
+    }
+    return !e->inferred;
+}
+
 static asc_status declare(asc_call *call, asc_array *a, const char *what, int i, asc_dtype dtype, int ndim,
                           const int64_t *shape)
 {
@@ -365,6 +375,9 @@ static asc_storage *taken_over(const asc_node *node)
 asc_status asc_call_output(asc_call *call, int i, asc_dtype dtype, int ndim, const int64_t *shape)
 {
     if (!call) {
+        return ASC_ERR_ARG;
+    }
+    if (!may_declare(call, "output", i)) {
         return ASC_ERR_ARG;
     }
     asc_engine *e = call->engine;
@@ -414,6 +427,9 @@ asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t
     if (!call || (ndim > 0 && !stride)) {
         return call ? asc_call_fail(call, "call_view: stride is NULL") : ASC_ERR_ARG;
     }
+    if (!may_declare(call, "output", 0)) {
+        return ASC_ERR_ARG;
+    }
     asc_engine *e = call->engine;
     asc_array *a = &call->out[0];
     if (e->out[0]) {
@@ -449,6 +465,9 @@ asc_status asc_call_view(asc_call *call, int64_t offset, int ndim, const int64_t
 asc_status asc_call_save(asc_call *call, int i, asc_dtype dtype, int ndim, const int64_t *shape)
 {
     if (!call) {
+        return ASC_ERR_ARG;
+    }
+    if (!may_declare(call, "saved array", i)) {
         return ASC_ERR_ARG;
     }
     asc_engine *e = call->engine;

@@ -106,6 +106,7 @@ typedef struct asc_engine {
     asc_storage *saved[ASC_MAX_SAVED];
     asc_storage *scratch[ASC_MAX_SCRATCH];
     int n_scratch;
+    bool inferred;                      /* infer has run: nothing is declared any more */
     uint32_t operands;                  /* inputs that backward reads as operands of products alone */
     double flops;                       /* op->flops of the forward call */
 } asc_engine;

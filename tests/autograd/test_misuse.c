@@ -126,6 +126,44 @@ START_TEST(infer_passes_over_a_failure)
 }
 END_TEST
 
+static asc_status declares_output(asc_call *call)
+{
+    return asc_call_output(call, 0, ASC_F64, 1, call->in[0].shape);
+}
+
+static asc_status declares_view(asc_call *call)
+{
+    return asc_call_view(call, 0, 1, call->in[0].shape, call->in[0].stride);
+}
+
+static asc_status declares_saved(asc_call *call)
+{
+    return asc_call_save(call, 0, ASC_F64, 1, call->in[0].shape);
+}
+
+START_TEST(what_is_not_infer_declares)
+{
+    static const struct {
+        asc_status (*declares)(asc_call *call);
+        const char *message;
+    } misuse[] = {
+        {declares_output, "test_next: output 0 is declared by forward or backward, expected by infer"},
+        {declares_view, "test_next: output 0 is declared by forward or backward, expected by infer"},
+        {declares_saved, "test_next: saved array 0 is declared by forward or backward, expected by infer"},
+    };
+    for (size_t i = 0; i < sizeof misuse / sizeof *misuse; i++) {
+        asc_op op = next_op;
+        op.forward = misuse[i].declares;
+        expect_misuse(op, NULL, misuse[i].message);
+        op = next_op;
+        op.backward = misuse[i].declares;
+        asc_tensor y = asc_apply1(ctx, &op, &x, 1, NULL), one = asc_full(ctx, ASC_F64, 1, ASC_SHAPE(2));
+        ck_assert_int_eq(asc_backward(ctx, y, one, false), ASC_ERR_ARG);
+        expect_error(ASC_ERR_ARG, misuse[i].message);
+    }
+}
+END_TEST
+
 START_TEST(more_inputs_than_there_may_be)
 {
     static const char names[] = "a b? c? d? e? f? g? h? i? j? k? l? m? n? o? p? q? r? s? t? u? v? w? x? y? z? aa? "
@@ -210,6 +248,7 @@ int main(void)
     tcase_add_test(t, infer_breaks_the_contract);
     tcase_add_test(t, attributes_are_missing);
     tcase_add_test(t, infer_passes_over_a_failure);
+    tcase_add_test(t, what_is_not_infer_declares);
     tcase_add_test(t, more_inputs_than_there_may_be);
     tcase_add_test(t, an_error_inside_an_op_is_the_ops);
     tcase_add_test(t, backward_may_call_ops);
