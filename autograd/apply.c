@@ -213,19 +213,24 @@ static asc_status run(asc_call *call, const asc_tensor *inputs, int n_in, const 
         draw_key(call);
     }
     status = call->op->infer(call);
-    ((asc_engine *)call->engine)->inferred = true;
-    if (!status && !call->ctx->status && !(status = check_declared(call)) && !tape->rehearsal) {
+    asc_engine *e = call->engine;
+    e->inferred = true;
+    if (!status && !call->ctx->status && asc_scopes_begun(call->ctx) == e->scopes &&
+        !(status = check_declared(call)) && !tape->rehearsal) {
         status = call->op->forward(call);
     }
     asc_fail(call->ctx, status, "%s: failed without a message", call->op->name);
     if (call->ctx->status) {
         return call->ctx->status; /* also of what infer and forward called, and passed over */
     }
+    if (asc_scopes_begun(call->ctx) != e->scopes) {
+        return ASC_ERR_STATE; /* asc_call_balance says why, when the outputs are gone */
+    }
     if (tape->check_nan && !tape->rehearsal && (status = check_outputs(call))) {
         return status;
     }
     if (call->op->flops) {
-        tape->flops += ((asc_engine *)call->engine)->flops = count_flops(call, tape->rehearsal);
+        tape->flops += e->flops = count_flops(call, tape->rehearsal);
     }
     if (!flows) {
         note_cut(call);
@@ -253,7 +258,7 @@ asc_status asc_apply_into(asc_ctx *ctx, const asc_op *op, const asc_tensor *inpu
         }
         return status;
     }
-    asc_engine engine = {0};
+    asc_engine engine = {.scopes = asc_scopes_begun(ctx)};
     asc_call call = {.ctx = ctx, .op = op, .attrs = op->attrs_size ? attrs : NULL, .n_out = op->n_out,
                      .engine = &engine};
     status = ctx->status; /* an earlier builder failed: this one has nothing to build on */
@@ -274,6 +279,9 @@ asc_status asc_apply_into(asc_ctx *ctx, const asc_op *op, const asc_tensor *inpu
         if (status && engine.out[i]) {
             asc_release(asc_handle(engine.out[i]));
         }
+    }
+    if (asc_scopes_begun(ctx) != engine.scopes) {
+        asc_call_balance(&call, "infer or forward");
     }
     return status;
 }

@@ -299,7 +299,7 @@ static asc_status check_input_grads(asc_call *call)
 
 static asc_status run_record(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
 {
-    asc_engine engine = {.flops = r->flops, .inferred = true};
+    asc_engine engine = {.flops = r->flops, .inferred = true, .scopes = asc_scopes_begun(ctx)};
     asc_call call = {.ctx = ctx, .op = r->op, .attrs = r->attrs, .n_in = r->n_in, .n_out = r->n_out,
                      .n_saved = r->n_saved, .wants_grad = true, .engine = &engine};
     memcpy(call.random, r->random, sizeof call.random);
@@ -314,6 +314,7 @@ static asc_status run_record(asc_ctx *ctx, asc_tape *tape, const asc_record *r)
     if (!status && !tape->rehearsal && (status = r->op->backward(&call))) {
         asc_fail(ctx, status, "%s: backward failed without a message", r->op->name);
     }
+    asc_call_balance(&call, "backward");
     status = status ? status : ctx->status; /* of something that backward called */
     join_input_grads(&call, r, again, !status && !tape->rehearsal);
     asc_call_drop_scratch(&call, 0);

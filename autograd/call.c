@@ -320,6 +320,33 @@ asc_status asc_check_finite(asc_call *call, const asc_array *a, const char *what
     return ASC_OK;
 }
 
+/* ---- scopes ---- */
+
+const char *asc_balance_scopes(asc_ctx *ctx, size_t begun)
+{
+    size_t now = asc_scopes_begun(ctx);
+    const char *did = now > begun ? "began a scope that it did not end"
+                                  : now < begun ? "ended a scope that it did not begin" : NULL;
+    for (; now > begun; now--) {
+        asc_scope_end(ctx);
+    }
+    for (; now < begun; now++) {
+        asc_scope_begin(ctx);
+    }
+    return did;
+}
+
+void asc_call_balance(asc_call *call, const char *names)
+{
+    const asc_engine *e = call->engine;
+    const char *did = asc_balance_scopes(call->ctx, e->scopes);
+    if (did) {
+        char text[100];
+        snprintf(text, sizeof text, "%s %s", names, did);
+        asc_call_fail_as(call, ASC_ERR_STATE, text);
+    }
+}
+
 /* ---- declarations ---- */
 
 /* Whether infer runs. */

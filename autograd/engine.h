@@ -107,6 +107,7 @@ typedef struct asc_engine {
     asc_storage *scratch[ASC_MAX_SCRATCH];
     int n_scratch;
     bool inferred;                      /* infer has run: nothing is declared any more */
+    size_t scopes;                      /* that had begun before the call */
     uint32_t operands;                  /* inputs that backward reads as operands of products alone */
     double flops;                       /* op->flops of the forward call */
 } asc_engine;
@@ -154,6 +155,12 @@ asc_status asc_segment_add(asc_call *call, bool flows);
 asc_status asc_segment_backward(asc_ctx *ctx, asc_tape *tape, const asc_record *r);
 
 /* call.c */
+/* Scopes that a function, called when there were `begun`, has begun and not ended go; for one that it ended, and was
+ * not its own, another begins, so that what its caller began is the caller's to end. Returns what it did; NULL:
+ * neither. */
+const char *asc_balance_scopes(asc_ctx *ctx, size_t begun);
+/* The same of the op's functions, which `names` names, as an error. */
+void asc_call_balance(asc_call *call, const char *names);
 void asc_call_drop_scratch(asc_call *call, int kept); /* all but the first ones */
 /* The name of input i, from op->inputs, into text[32]. */
 const char *asc_input_name(const asc_op *op, int i, char *text);

@@ -65,23 +65,6 @@ asc_status asc_segment_add(asc_call *call, bool flows)
 
 /* ---- running the function ---- */
 
-/* Scopes that the function began and did not end go; for one that it ended, and was not its own, another begins, so
- * that what its caller began is the caller's to end. */
-static void balance_scopes(asc_ctx *ctx, size_t expected)
-{
-    size_t now = asc_scopes_begun(ctx);
-    if (now != expected) {
-        asc_fail(ctx, ASC_ERR_STATE, now > expected ? "recompute: the function began a scope that it did not end"
-                                                    : "recompute: the function ended a scope that it did not begin");
-    }
-    for (; now > expected; now--) {
-        asc_scope_end(ctx);
-    }
-    for (; now < expected; now++) {
-        asc_scope_begin(ctx);
-    }
-}
-
 /* Calls the function: `results` with a reference each, NULL for those that are null. */
 static asc_status call_function(asc_ctx *ctx, const asc_again *again, const asc_tensor *inputs, int n_out,
                                 asc_node **results)
@@ -96,7 +79,10 @@ static asc_status call_function(asc_ctx *ctx, const asc_again *again, const asc_
     if (status) {
         asc_fail(ctx, status, "recompute: the function failed without a message");
     }
-    balance_scopes(ctx, scopes);
+    const char *did = asc_balance_scopes(ctx, scopes);
+    if (did) {
+        asc_fail(ctx, ASC_ERR_STATE, "recompute: the function %s", did);
+    }
     for (int i = 0; i < n_out && !ctx->status; i++) {
         results[i] = asc_node_of(outputs[i]);
         if (results[i] && results[i]->ctx == ctx) {

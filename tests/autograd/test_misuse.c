@@ -126,6 +126,70 @@ START_TEST(infer_passes_over_a_failure)
 }
 END_TEST
 
+static asc_status begins_scope(asc_call *call)
+{
+    asc_scope_begin(call->ctx);
+    return next_op.forward(call);
+}
+
+static asc_status begins_scope_in_infer(asc_call *call)
+{
+    asc_scope_begin(call->ctx);
+    return next_op.infer(call);
+}
+
+static asc_status begins_scope_in_backward(asc_call *call)
+{
+    asc_scope_begin(call->ctx);
+    return next_op.backward(call);
+}
+
+static asc_status begins_scope_and_fails(asc_call *call)
+{
+    asc_scope_begin(call->ctx);
+    return asc_call_fail(call, "no");
+}
+
+static asc_status ends_scope_in_backward(asc_call *call)
+{
+    asc_scope_end(call->ctx);
+    return next_op.backward(call);
+}
+
+static void expect_scope_error(const asc_op *op, bool backward, asc_status status, const char *message)
+{
+    asc_scope_begin(ctx);
+    asc_tensor y = asc_apply1(ctx, op, &x, 1, NULL), one = asc_full(ctx, ASC_F64, 1, ASC_SHAPE(2));
+    ck_assert_int_eq(asc_is_valid(y), backward);
+    if (backward) {
+        ck_assert_int_eq(asc_backward(ctx, y, one, false), status);
+    }
+    expect_error(status, message);
+    y = next(ctx, x);
+    ck_assert(asc_is_valid(y));
+    asc_scope_end(ctx);
+    ck_assert(!asc_is_valid(y)); /* the scope was the last that had begun */
+}
+
+START_TEST(scopes_are_left_as_they_were)
+{
+    asc_op op = next_op;
+    op.forward = begins_scope;
+    expect_scope_error(&op, false, ASC_ERR_STATE, "test_next: infer or forward began a scope that it did not end");
+    op.forward = begins_scope_and_fails;
+    expect_scope_error(&op, false, ASC_ERR_ARG, "test_next: no");
+    op = next_op;
+    op.infer = begins_scope_in_infer;
+    op.forward = never;
+    expect_scope_error(&op, false, ASC_ERR_STATE, "test_next: infer or forward began a scope that it did not end");
+    op = next_op;
+    op.backward = begins_scope_in_backward;
+    expect_scope_error(&op, true, ASC_ERR_STATE, "test_next: backward began a scope that it did not end");
+    op.backward = ends_scope_in_backward;
+    expect_scope_error(&op, true, ASC_ERR_STATE, "test_next: backward ended a scope that it did not begin");
+}
+END_TEST
+
 static asc_status declares_output(asc_call *call)
 {
     return asc_call_output(call, 0, ASC_F64, 1, call->in[0].shape);
@@ -248,6 +312,7 @@ int main(void)
     tcase_add_test(t, infer_breaks_the_contract);
     tcase_add_test(t, attributes_are_missing);
     tcase_add_test(t, infer_passes_over_a_failure);
+    tcase_add_test(t, scopes_are_left_as_they_were);
     tcase_add_test(t, what_is_not_infer_declares);
     tcase_add_test(t, more_inputs_than_there_may_be);
     tcase_add_test(t, an_error_inside_an_op_is_the_ops);
