@@ -113,9 +113,10 @@ static asc_tensor begin(asc_lm *lm, asc_tensor tokens, int64_t start)
         asc_fail(lm->ctx, ASC_ERR_ARG, "lm: the model is one of pairs: it takes no sequence by itself");
         return asc_null();
     }
-    if (a.ndim != 2) {
+    if (a.dtype != ASC_I64 || a.ndim != 2) {
         char text[ASC_SHAPE_TEXT];
-        asc_fail(lm->ctx, ASC_ERR_ARG, "lm: tokens are %s, expected (B, N)", asc_shape_text(&a, text));
+        asc_fail(lm->ctx, ASC_ERR_ARG, "lm: tokens are %s%s%s, expected i64 (B, N)",
+                 a.ndim < 0 ? "" : asc_dtype_name(a.dtype), a.ndim < 0 ? "" : " ", asc_shape_text(&a, text));
         return asc_null();
     }
     if (!asc_is_null(lm->pos_emb) && start + a.shape[1] > lm->block_length) {

@@ -150,6 +150,23 @@ static size_t train(int threads, unsigned char **out, uint64_t *allocations)
     return bytes;
 }
 
+START_TEST(tokens_are_told_as_the_models)
+{
+    asc_lm *lm = asc_lm_new(ctx, "{\"mix\":\"transformer\",\"d_model\":8,\"heads\":2,\"layers\":1,\"vocab\":41,"
+                            "\"block\":9}", ASC_F32, 1);
+    asc_tensor real = asc_zeros(ctx, ASC_F32, ASC_SHAPE(2, 9)), flat = asc_zeros(ctx, ASC_I64, ASC_SHAPE(9));
+    ck_assert(asc_is_null(asc_lm_logits(lm, real)));
+    expect_error(ASC_ERR_ARG, "lm: tokens are f32 (2, 9), expected i64 (B, N)");
+    ck_assert(asc_is_null(asc_lm_loss(lm, real, flat, NULL)));
+    expect_error(ASC_ERR_ARG, "lm: tokens are f32 (2, 9), expected i64 (B, N)");
+    ck_assert(asc_is_null(asc_lm_logits(lm, flat)));
+    expect_error(ASC_ERR_ARG, "lm: tokens are i64 (9), expected i64 (B, N)");
+    ck_assert(asc_is_null(asc_lm_logits(lm, asc_null())));
+    expect_error(ASC_ERR_ARG, "lm: tokens are absent, expected i64 (B, N)");
+    asc_lm_free(lm);
+}
+END_TEST
+
 START_TEST(any_number_of_threads_gives_the_same_bits)
 {
     unsigned char *one, *other;
@@ -341,6 +358,7 @@ int main(void)
     tcase_add_loop_test(t, causal_to_the_bit, 0, VARIANTS);
     tcase_add_loop_test(t, cache_equals_the_full_pass, 0, VARIANTS);
     tcase_add_test(t, loss_is_the_logits_cross_entropy);
+    tcase_add_test(t, tokens_are_told_as_the_models);
     tcase_add_test(t, any_number_of_threads_gives_the_same_bits);
     tcase_add_test(t, a_step_allocates_nothing_after_the_first);
     tcase_add_test(t, a_smaller_step_takes_the_larger_ones_memory);
