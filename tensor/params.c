@@ -47,6 +47,9 @@ asc_status asc_params_add(asc_params *p, const char *name, asc_tensor tensor, bo
     if (status) {
         return status;
     }
+    if (!*name) {
+        return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: the name is empty");
+    }
     if (!asc_is_valid(tensor)) {
         return asc_fail(p->ctx, ASC_ERR_ARG, "params_add: '%s' is %s", name, asc_is_null(tensor) ? "null" : "gone");
     }

@@ -17,7 +17,7 @@ ASC_API asc_params *asc_params_new(asc_ctx *ctx);
 ASC_API void asc_params_free(asc_params *params);
 
 /* Adds a tensor under a name (both kept: the list takes a reference of its own, and copies the name).
- * `decay`: weight decay acts on it. ASC_ERR_ARG: the name is taken, or the tensor is null, gone or
+ * `decay`: weight decay acts on it. ASC_ERR_ARG: the name is taken or empty, or the tensor is null, gone or
  * another context's. */
 ASC_API asc_status asc_params_add(asc_params *params, const char *name, asc_tensor tensor, bool decay);
 

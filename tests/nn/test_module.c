@@ -275,6 +275,8 @@ START_TEST(parameters_are_saved_and_loaded)
     asc_params_save(ctx, asc_module_params(other), path);
     asc_params_extend(more, "net.", asc_module_params(other));
     expect_error(ASC_ERR_ARG, "params_add: there is a 'net.weight' already");
+    ck_assert_int_eq(asc_params_add(more, "", x, false), ASC_ERR_ARG);
+    expect_error(ASC_ERR_ARG, "params_add: the name is empty");
     asc_params_free(more);
     more = asc_params_new(ctx);
     asc_params_add(more, "weight", asc_zeros(ctx, ASC_F32, ASC_SHAPE(3, 3)), false);
