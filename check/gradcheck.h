@@ -35,6 +35,7 @@ typedef struct asc_guarded {
     asc_op op; /* the first member: a call has nothing but it */
     const asc_op *real;
     unsigned char pattern;
+    bool shifted; /* arrays begin one element behind where memory is aligned */
     asc_guard_seen *seen;
 } asc_guarded;
 

@@ -19,7 +19,8 @@ typedef struct guarded_array {
     asc_array *given, *inner;
     bool written;    /* by the op; else it stays as it is */
     size_t bytes;
-    size_t at;       /* of its copy in the memory */
+    size_t at;       /* of its copy in the memory, */
+    size_t room;     /* and of the guard behind it */
     bool is_another; /* of one tensor given twice: it has the memory of an array before it */
     bool withheld;   /* from backward: it has no data but a stand-in's */
 } guarded_array;
@@ -31,7 +32,7 @@ typedef struct guarded_call {
     int n;
     size_t bytes; /* of the memory: of each array a guard, itself, a guard */
     unsigned char *memory, pattern;
-    bool backward;
+    bool backward, shifted;
 } guarded_call;
 
 static const asc_guarded *guarded_op(const asc_call *call)
@@ -47,13 +48,16 @@ static void add(guarded_call *g, kind kind, int number, asc_array *given, asc_ar
     if (given->ndim < 0 || (!given->data && !withheld)) {
         return;
     }
-    guarded_array a = {kind, number, given, inner, written, asc_array_span(given), g->bytes + GUARD, false, withheld};
+    size_t shift = g->shifted && kind != SAVED ? asc_dtype_size(given->dtype) : 0; /* saved ones are the library's */
+    size_t bytes = asc_array_span(given), end = (shift + bytes + LINE - 1) / LINE * LINE + GUARD;
+    guarded_array a = {kind, number, given, inner, written, bytes, g->bytes + GUARD + shift, end - shift - bytes, false,
+                       withheld};
     for (int i = 0; i < g->n && !a.is_another && !withheld; i++) {
         const guarded_array *b = &g->array[i];
         a.is_another = b->given->data == given->data && b->bytes == a.bytes && b->written == written;
         a.at = a.is_another ? b->at : a.at;
     }
-    g->bytes += a.is_another ? 0 : GUARD + (a.bytes + LINE - 1) / LINE * LINE + GUARD;
+    g->bytes += a.is_another ? 0 : GUARD + end;
     g->array[g->n++] = a;
 }
 
@@ -143,8 +147,7 @@ static bool is_guard(const unsigned char *bytes, size_t n, unsigned char pattern
 
 static asc_status check_array(asc_call *call, const guarded_call *g, const guarded_array *a)
 {
-    size_t end = a->at + a->bytes, room = (a->bytes + LINE - 1) / LINE * LINE - a->bytes + GUARD;
-    if (!is_guard(g->memory + end, room, g->pattern)) {
+    if (!is_guard(g->memory + a->at + a->bytes, a->room, g->pattern)) {
         return refuse(call, g, a, "writes out of bounds, behind ");
     }
     if (!is_guard(g->memory + a->at - GUARD, GUARD, g->pattern)) {
@@ -255,6 +258,7 @@ static asc_status run(asc_call *call, bool backward)
     g.inner = *call;
     g.inner.op = guarded_op(call)->real;
     g.pattern = guarded_op(call)->pattern;
+    g.shifted = guarded_op(call)->shifted;
     g.n = 0;
     g.bytes = 0;
     g.backward = backward;
@@ -286,7 +290,7 @@ static asc_status backward(asc_call *call)
 
 const asc_op *asc_guard(asc_guarded *g, const asc_op *op, asc_guard_seen *seen)
 {
-    *g = (asc_guarded){*op, op, ASC_CHECK_PATTERN, seen};
+    *g = (asc_guarded){*op, op, ASC_CHECK_PATTERN, false, seen};
     g->op.infer = infer;
     g->op.forward = forward;
     g->op.backward = op->backward ? backward : NULL;

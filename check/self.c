@@ -280,6 +280,21 @@ static asc_status f32(asc_check *c, bool *applies)
     return status || !*applies ? status : pass_again(c, &inputs, single);
 }
 
+/* Memory of a user's, and what is a part of another array, is aligned as its dtype alone. */
+static asc_status unaligned(asc_check *c, bool *applies)
+{
+    if (!c->guarded) {
+        return ASC_OK;
+    }
+    bool singles;
+    *applies = true;
+    c->guarded->shifted = true;
+    asc_status status = pass_again(c, &c->inputs, rounded);
+    status = status ? status : f32(c, &singles);
+    c->guarded->shifted = false;
+    return status;
+}
+
 const asc_check_part asc_check_self_parts[] = {
     {"repeated", repeated},
     {"bounds", bounds},
@@ -291,6 +306,7 @@ const asc_check_part asc_check_self_parts[] = {
     {"one output", one_output},
     {"same tensor", same_tensor},
     {"f32", f32},
+    {"unaligned", unaligned},
     {"causal", asc_check_causal},
     {NULL, NULL},
 };

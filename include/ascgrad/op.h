@@ -12,8 +12,9 @@
  *
  * What a kernel may count on: inputs are contiguous unless the op has ASC_OP_STRIDED; outputs, saved arrays
  * and gradients are contiguous, and gradients have their tensor's shape and dtype; an absent optional input
- * has data NULL and ndim -1. Of the inputs and outputs, backward may read only those in saves_in and saves_out.
- * Its functions end the scopes that they begin, and no others; else the call fails with ASC_ERR_STATE.
+ * has data NULL and ndim -1. Saved arrays are aligned to 64 bytes, the others, which may be parts of larger arrays or a
+ * user's memory, as their dtype alone. Of the inputs and outputs, backward may read only those in saves_in and
+ * saves_out. The op's functions end the scopes that they begin, and no others; else the call fails with ASC_ERR_STATE.
  * An op that is not differentiable has backward NULL; a gradient never flows to integers or masks.
  */
 #ifndef ASCGRAD_OP_H

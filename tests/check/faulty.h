@@ -47,6 +47,9 @@ typedef enum fault {
     ONE_BACKWARD, /* or backward does, */
     MANY_BACKWARD, /* or does where they are many */
     EVERY_SECOND, /* another gradient every second time */
+    ALIGNED,    /* wrong where an array is not aligned to 64 bytes, */
+    ALIGNED_SINGLE, /* or is not and is of f32, */
+    ALIGNED_GRADIENT, /* or where a gradient is not */
     KEEPS,      /* from forward to backward, in memory of its own */
 } fault;
 
@@ -76,6 +79,11 @@ static void put(asc_array *a, int64_t i, double v)
     }
 }
 
+static bool off(const asc_array *a)
+{
+    return (uintptr_t)a->data % 64 != 0;
+}
+
 static double kept; /* of KEEPS: b's first element */
 
 static asc_status infer(asc_call *call)
@@ -100,6 +108,8 @@ static asc_status forward(asc_call *call)
         y += now == UNSTEADY ? 1e-13 * calls : 0;
         y += now == RECORDING && !call->wants_grad ? 1e-6 : 0;
         y += now == READ_BEHIND && i == 0 ? at(&call->in[0], call->in[0].numel) : 0;
+        y += now == ALIGNED && off(&call->out[1]) ? 1e-6 : 0;
+        y *= now == ALIGNED_SINGLE && off(&call->in[0]) && call->in[0].dtype == ASC_F32 ? 1.01 : 1;
         y += now == NOISE ? 1e-3 * sin(1e9 * a) : 0;
         put(&call->out[0], i, now == SINGLE && call->in[0].dtype == ASC_F32 ? 1.01 * y : y);
         put(&call->out[1], i, a * a);
@@ -154,6 +164,7 @@ static asc_status backward(asc_call *call)
         double gy = dy->data ? get(dy, i) : 0, gz = dz->data && (dy->data || now != OUTPUTS) ? get(dz, i) : 0;
         gy += now == READ_BEFORE && i == 0 && dy->data ? at(dy, -1) : 0;
         gy += now == IDLE_READ ? 0 * get(&call->out[1], i) : 0;
+        gy += now == ALIGNED_GRADIENT && (off(&call->grad_in[0]) || off(dy)) ? 1e-6 : 0;
         gy += now == EVERY_SECOND && calls % 2 ? 1e-13 : 0;
         gy *= now == RESULT ? get(&call->out[1], i) / (a * a) : 1;
         add(call, 0, i, gy * sin(b) + 2 * gz * a);

@@ -60,6 +60,9 @@ static const struct {
     {NOISE, "differences", "a"},
     {READ_BEHIND, "bounds", "output 0"},
     {READ_BEFORE, "bounds", "a"},
+    {ALIGNED, "unaligned", "output 0"},
+    {ALIGNED_SINGLE, "unaligned", "output 0"},
+    {ALIGNED_GRADIENT, "unaligned", "a"},
 };
 
 START_TEST(fault_is_found)
