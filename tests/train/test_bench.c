@@ -167,7 +167,7 @@ START_TEST(an_op_that_fails)
     expect_error_with(ASC_ERR_ARG, "linear: weight");
     linear = op_with("linear", &(asc_sample){.in = {REALS(2, 7, 5), {.kind = '=', .lo = 2}}});
     asc_bench_op(ctx, &linear, 0, &limits, &r);
-    expect_error(ASC_ERR_ARG, "linear: a sample's weight is to be the same as input 2, expected one before it");
+    expect_error(ASC_ERR_ARG, "bench_op: linear: bench: weight is to be the same as input 2, expected one before it");
 }
 END_TEST
 
