@@ -164,7 +164,7 @@ END_TEST
 #define OP(...) {.abi = ASC_OP_ABI, .name = "odd", .equation = "y = x", .n_out = 1, .infer = power_infer,  \
                          .forward = power_forward, __VA_ARGS__}
 #define SAMPLE(...) .inputs = "x? y? z?", .n_samples = 2, \
-                    .samples = (const asc_sample[]){{.in = {{'f'}}}, {.in = {{0}, __VA_ARGS__}}}
+                    .samples = (const asc_sample[]){{.in = {{.kind = 'f'}}}, {.in = {{0}, __VA_ARGS__}}}
 
 static const struct {
     asc_op op;
@@ -192,21 +192,24 @@ static const struct {
     {OP(.inputs = "x ...", .saves_in = 2), "saves_in is 0x2, expected at most 0x1, a bit for all of the inputs"},
     {OP(.inputs = "x", .saves_out = 2), "saves_out is 0x2, expected at most 0x1, a bit for each output"},
     {OP(.inputs = "x", .no_grad_out = 6), "no_grad_out is 0x6, expected at most 0x1"},
-    {OP(SAMPLE({'u', 1, {3}, .lo = -1, .hi = -1}, {'=', .lo = 1})), NULL},
-    {OP(SAMPLE({'u', 1, {3}, .lo = 2, .hi = 1})), "odd: sample 1: y has lo 2 and hi 1, expected numbers"},
-    {OP(SAMPLE({'i', 1, {3}, .lo = 2, .hi = 1})), "sample 1: y has lo 2 and hi 1"},
-    {OP(SAMPLE({'u', 1, {3}, .lo = NAN, .hi = 1})), "sample 1: y has lo nan and hi 1"},
-    {OP(SAMPLE({'u', 1, {3}, .hi = INFINITY})), "sample 1: y has lo 0 and hi inf"},
-    {OP(SAMPLE({'b', 1, {3}, .hi = NAN})), "sample 1: y has hi nan, expected a probability"},
-    {OP(SAMPLE({'f', 1, {3}, .away = NAN})), "sample 1: y has kink 0 and away nan"},
-    {OP(SAMPLE({'f', 2, {3, -1}})), "odd: sample 1: y is (3, -1), expected sizes of at least 0"},
-    {OP(SAMPLE({'f', -1})), "sample 1: y has -1 dimensions, expected 0 to 8"},
-    {OP(SAMPLE({'f', 9})), "sample 1: y has 9 dimensions"},
-    {OP(SAMPLE({'x'})), "sample 1: y has kind 'x', expected f, u, i, b or ="},
-    {OP(SAMPLE({'=', .lo = 1})), "sample 1: y is to be the same as input 1, expected one before it"},
-    {OP(SAMPLE({'=', .lo = NAN})), "sample 1: y is to be the same as input nan"},
-    {OP(SAMPLE({'f'}, {'f'}, {'f'})), "sample 1: input 3 is given, expected at most 3 inputs"},
-    {OP(.inputs = "x", .bench = &(const asc_sample){.in = {{'f', 1, {-2}}}}), "odd: bench: x is (-2), expected"},
+    {OP(SAMPLE({.kind = 'u', .ndim = 1, .shape = {3}, .lo = -1, .hi = -1}, {.kind = '=', .lo = 1})), NULL},
+    {OP(SAMPLE({.kind = 'u', .ndim = 1, .shape = {3}, .lo = 2, .hi = 1})),
+     "odd: sample 1: y has lo 2 and hi 1, expected numbers"},
+    {OP(SAMPLE({.kind = 'i', .ndim = 1, .shape = {3}, .lo = 2, .hi = 1})), "sample 1: y has lo 2 and hi 1"},
+    {OP(SAMPLE({.kind = 'u', .ndim = 1, .shape = {3}, .lo = NAN, .hi = 1})), "sample 1: y has lo nan and hi 1"},
+    {OP(SAMPLE({.kind = 'u', .ndim = 1, .shape = {3}, .hi = INFINITY})), "sample 1: y has lo 0 and hi inf"},
+    {OP(SAMPLE({.kind = 'b', .ndim = 1, .shape = {3}, .hi = NAN})), "sample 1: y has hi nan, expected a probability"},
+    {OP(SAMPLE({.kind = 'f', .ndim = 1, .shape = {3}, .away = NAN})), "sample 1: y has kink 0 and away nan"},
+    {OP(SAMPLE({.kind = 'f', .ndim = 2, .shape = {3, -1}})),
+     "odd: sample 1: y is (3, -1), expected sizes of at least 0"},
+    {OP(SAMPLE({.kind = 'f', .ndim = -1})), "sample 1: y has -1 dimensions, expected 0 to 8"},
+    {OP(SAMPLE({.kind = 'f', .ndim = 9})), "sample 1: y has 9 dimensions"},
+    {OP(SAMPLE({.kind = 'x'})), "sample 1: y has kind 'x', expected f, u, i, b or ="},
+    {OP(SAMPLE({.kind = '=', .lo = 1})), "sample 1: y is to be the same as input 1, expected one before it"},
+    {OP(SAMPLE({.kind = '=', .lo = NAN})), "sample 1: y is to be the same as input nan"},
+    {OP(SAMPLE({.kind = 'f'}, {.kind = 'f'}, {.kind = 'f'})), "sample 1: input 3 is given, expected at most 3 inputs"},
+    {OP(.inputs = "x", .bench = &(const asc_sample){.in = {{.kind = 'f', .ndim = 1, .shape = {-2}}}}),
+     "odd: bench: x is (-2), expected"},
 };
 
 START_TEST(registering_odd_descriptors)
