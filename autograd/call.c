@@ -111,6 +111,10 @@ static const char *fault_of(const asc_sample_input *s, int i, char text[200])
     bool ranges = s->kind == 'u' || s->kind == 'i', negative = false;
     asc_array a = {.ndim = s->ndim};
     char shape[ASC_SHAPE_TEXT];
+    for (int d = 0; d < s->ndim && d < ASC_MAX_DIMS; d++) {
+        a.shape[d] = s->shape[d];
+        negative = negative || s->shape[d] < 0;
+    }
     if (!strchr("fuib=", s->kind)) {
         snprintf(text, 200, "has kind '%c', expected f, u, i, b or =", s->kind);
     } else if (s->kind == '=') {
@@ -126,13 +130,10 @@ static const char *fault_of(const asc_sample_input *s, int i, char text[200])
         asc_snprintf(text, 200, "has hi %g, expected a probability", s->hi);
     } else if (!isfinite(s->kink) || !isfinite(s->away)) {
         asc_snprintf(text, 200, "has kink %g and away %g, expected numbers", s->kink, s->away);
-    } else {
-        for (int d = 0; d < s->ndim; d++) {
-            a.shape[d] = s->shape[d];
-            negative = negative || s->shape[d] < 0;
-        }
+    } else if (negative) {
         snprintf(text, 200, "is %s, expected sizes of at least 0", asc_shape_text(&a, shape));
-        return negative ? text : NULL;
+    } else {
+        return NULL;
     }
     return text;
 }
@@ -144,11 +145,11 @@ static asc_status check_sample(asc_ctx *ctx, const char *by, const asc_op *op, c
     int most = asc_inputs_most(op);
     for (int i = 0; i < ASC_MAX_IN; i++) {
         const asc_sample_input *s = &sample->in[i];
-        const char *fault = s->kind == 0 ? NULL : i < most ? fault_of(s, i, text) : "is given";
-        if (fault && i >= most) {
+        if (s->kind && i >= most) {
             return asc_fail(ctx, ASC_ERR_ARG, "%s: %s: %s: input %d is given, expected at most %d inputs", by, op->name,
                             which, i, most);
         }
+        const char *fault = s->kind ? fault_of(s, i, text) : NULL;
         if (fault) {
             return asc_fail(ctx, ASC_ERR_ARG, "%s: %s: %s: %s %s", by, op->name, which, asc_input_name(op, i, name),
                             fault);
