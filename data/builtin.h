@@ -158,11 +158,10 @@ asc_word_class asc_text_walk_class(const asc_text_walk *walk, int word);
 
 /* ---- the story ---- */
 
-/* The cast's names and roles, the things, and the places with the home last, in the order of their introduction. */
+/* The cast's names and roles, and the things, in the order of their introduction. */
 asc_recall asc_story_names(const asc_story *story);
 asc_recall asc_story_roles(const asc_story *story);
 asc_recall asc_story_objects(const asc_story *story);
-asc_recall asc_story_places(const asc_story *story);
 /* Where a word stands among the recalled ones; -1. */
 int asc_recall_find(const asc_recall *recall, int word);
 

@@ -35,7 +35,8 @@ asc_recall asc_story_objects(const asc_story *s)
     return r;
 }
 
-asc_recall asc_story_places(const asc_story *s)
+/* The places, with the home last. */
+static asc_recall story_places(const asc_story *s)
 {
     asc_recall r = {.n = s->n_things + 1};
     for (int i = 0; i < s->n_things; i++) {
@@ -101,7 +102,7 @@ void asc_story_introduce_things(asc_text_walk *w)
         asc_text_walk_any(w, ASC_W_WAS);
         asc_text_walk_any(w, ASC_W_IN);
         asc_text_walk_any(w, ASC_W_THE);
-        taken = asc_story_places(s);
+        taken = story_places(s);
         int place = asc_text_walk_one(w, ASC_W_PLACE, ASC_EXCEPT, &taken);
         s->things[s->n_things++] = (asc_thing){object, place, w->words, w->words};
         next = list_goes_on(w, s->n_things, ASC_STORY_THINGS, next);

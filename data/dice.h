@@ -13,7 +13,6 @@ typedef struct asc_dice {
 /* The stream of a seed at the place (high, low): streams of different places have no number in common. */
 asc_dice asc_dice_at(uint64_t seed, uint32_t high, uint32_t low);
 
-uint32_t asc_dice_word(asc_dice *d);
 /* Uniform on 0 … bound-1, bound >= 1, without bias. */
 uint32_t asc_dice_below(asc_dice *d, uint32_t bound);
 /* Uniform on (0, 1), with 32 bits. */

@@ -71,7 +71,10 @@ static asc_tensor drop_small(asc_ctx *ctx, asc_tensor x, asc_tensor there)
     return asc_after(drop, kept);
 }
 
-asc_tensor asc_flow_curvature(asc_ctx *ctx, asc_tensor u, asc_tensor before, asc_tensor there)
+/* √(1 - <u_t, u_{t-1}>²), the chordal distance from the token before, the mean over the groups: (B, N, 1). Below 1e-8
+ * it is 0, without a gradient. before (B, 1, G, n): what stands before the first, or null; there u8 (B, N, 1): whether
+ * both tokens have a direction; else it is 0. New. */
+static asc_tensor curvature_of(asc_ctx *ctx, asc_tensor u, asc_tensor before, asc_tensor there)
 {
     asc_tensor last = later(ctx, u, before), apart = asc_sub(ctx, u, last), together = asc_add(ctx, u, last);
     asc_release(last);
@@ -149,7 +152,7 @@ asc_tensor asc_flow_invariants(asc_ctx *ctx, asc_tensor u, asc_tensor inverse, a
     asc_tensor sum = held(ctx, state, 0, width, groups), last = held(ctx, state, width, 2 * width, groups),
                totals = held(ctx, state, 2 * width, 2 * width + 2, 0);
     asc_tensor alignment = asc_after(sum, align(ctx, u, inverse, sum, next ? &end[0] : NULL));
-    asc_tensor curvature = asc_after(last, asc_after(there, asc_flow_curvature(ctx, u, last, there)));
+    asc_tensor curvature = asc_after(last, asc_after(there, curvature_of(ctx, u, last, there)));
     asc_tensor both = join(ctx, alignment, curvature), so_far = sum_so_far(ctx, both, totals, next ? &end[2] : NULL);
     asc_tensor counts = asc_after(steps, asc_concat(ctx, (asc_tensor[]){inverse, steps}, 2, 2));
     asc_tensor means = asc_after(so_far, asc_after(counts, asc_mul(ctx, so_far, counts)));

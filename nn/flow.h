@@ -9,11 +9,6 @@
 /* x (B, N, G n) as directions, x/max(‖x‖, 1e-3): shorter ones fade. New. */
 asc_tensor asc_flow_directions(asc_ctx *ctx, asc_tensor x, int64_t groups);
 
-/* √(1 - <u_t, u_{t-1}>²), the chordal distance from the token before, the mean over the groups: (B, N, 1). Below 1e-8
- * it is 0, without a gradient. before (B, 1, G, n): what stands before the first, or null; there u8 (B, N, 1): whether
- * both tokens have a direction; else it is 0. New. */
-asc_tensor asc_flow_curvature(asc_ctx *ctx, asc_tensor u, asc_tensor before, asc_tensor there);
-
 /* What a gate is given of a flow, (B, N, 4): the alignment <u_t, m_t> with the mean direction m_t = Σ_{s<=t} u_s/n_t,
  * the mean over the groups; the curvature; the running means of the two. inverse (B, N, 1): one over n_t, the number
  * of tokens up to t that have a direction, 0 without one. lengths i64 (B), or null. state (B, 1, 2 G n + 2): what came

@@ -54,7 +54,7 @@ enum asc_isa asc_isa_best(void)
     return ASC_ISA_PLAIN;
 }
 
-/* Which of the first n names `wanted` is; n: none of them. */
+/* Which of the first n names `wanted` is; n, as for NULL: none of them. */
 static int number_of(const char *wanted, int n)
 {
     int i = 0;
@@ -103,11 +103,6 @@ static enum asc_bf16 find_best_bf16(void)
     return (enum asc_bf16)asc_isa_best();
 }
 
-enum asc_bf16 asc_bf16_choose(const char *wanted, enum asc_bf16 best)
-{
-    return (enum asc_bf16)number_of(wanted, (int)best);
-}
-
 const char *asc_isa_refused(void)
 {
     const char *wanted = getenv("ASCGRAD_ISA");
@@ -141,9 +136,10 @@ static bool own_products(const char *wanted, enum asc_isa isa)
 
 static void choose(void)
 {
-    active = asc_isa_choose(getenv("ASCGRAD_ISA"), asc_isa_best());
+    const char *wanted = getenv("ASCGRAD_ISA");
+    active = asc_isa_choose(wanted, asc_isa_best());
     best_bf16 = find_best_bf16();
-    active_bf16 = asc_bf16_choose(getenv("ASCGRAD_ISA"), best_bf16);
+    active_bf16 = (enum asc_bf16)number_of(wanted, (int)best_bf16);
     f32_packs = own_products(getenv("ASCGRAD_PRODUCTS"), active);
 }
 

@@ -30,7 +30,6 @@ const char *asc_isa_name(enum asc_isa isa);
  * registers; where it will not, AVX512-BF16 is the best. */
 enum asc_bf16 asc_bf16_best(void);
 enum asc_bf16 asc_bf16_active(void);
-enum asc_bf16 asc_bf16_choose(const char *wanted, enum asc_bf16 best);
 const char *asc_bf16_name(enum asc_bf16 set); /* "plain", "avx2", "avx512", "avx512_bf16" or "amx"; static */
 
 /* Whether products of float32 are our own kernels', which are faster than OpenBLAS' on Intel's processors with AVX-512

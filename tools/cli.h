@@ -150,9 +150,6 @@ typedef struct cli_initial {
     const char *key, *value;
 } cli_initial;
 
-/* What stands for the setting's value in a help text; NULL for a flag. */
-const char *cli_setting_argument(const asc_setting *row);
-
 /* What `data` and `tokenizer` know by name: "word, byte or …", in `text`; NULL for other settings. */
 const char *cli_setting_specs(const asc_setting *row, char *text, size_t size);
 

@@ -48,7 +48,8 @@ static bool is_flag(const asc_setting *row)
     return row->type == ASC_SETTING_BOOL && row->fallback && strcmp(row->fallback, "false") == 0;
 }
 
-const char *cli_setting_argument(const asc_setting *row)
+/* What stands for the setting's value in a help text; NULL for a flag. */
+static const char *argument_of(const asc_setting *row)
 {
     static const char *const by_type[] = {
         [ASC_SETTING_INT] = "N",     [ASC_SETTING_REAL] = "X",    [ASC_SETTING_BOOL] = "BOOL",
@@ -84,7 +85,7 @@ typedef struct texts {
 
 static void fill(cli_option *o, const asc_setting *row, const char *initial, texts *t)
 {
-    o->argument = cli_setting_argument(row);
+    o->argument = argument_of(row);
     describe(row, initial, t->help);
     o->help = t->help;
 }

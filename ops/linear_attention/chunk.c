@@ -73,7 +73,8 @@ size_t asc_linear_worker_bytes(const asc_linear_job *j)
     return space.used;
 }
 
-asc_linear_chunk asc_linear_chunk_at(const asc_linear_job *j, int64_t piece, int worker)
+/* Chunk number `piece` of the call, with the worker's memory. */
+static asc_linear_chunk chunk_at(const asc_linear_job *j, int64_t piece, int worker)
 {
     int64_t head = piece / j->chunks, number = piece % j->chunks;
     asc_linear_chunk c = {.j = j, .b = head / j->H, .h = head % j->H, .c = number, .first = number * C};
@@ -231,7 +232,7 @@ static void find_weights_f32(const asc_linear_chunk *c, double level, double *we
 void asc_linear_gather_f32(void *arg, int64_t piece, int worker)
 {
     const asc_linear_job *j = arg;
-    asc_linear_chunk c = asc_linear_chunk_at(j, piece, worker);
+    asc_linear_chunk c = chunk_at(j, piece, worker);
     int64_t slot = (c.b * j->H + c.h) * (j->chunks + 1) + c.c + 1;
     state_f32 s = state_at_f32(j, j->states, slot);
     double weight[C], level = by_level(&c) ? -INFINITY : 0;
@@ -321,7 +322,7 @@ void asc_linear_attend_f32(void *arg, int64_t piece, int worker)
 {
     const asc_linear_job *j = arg;
     const asc_kernel_table_f32 *k = asc_kernels_f32();
-    asc_linear_chunk c = asc_linear_chunk_at(j, piece, worker);
+    asc_linear_chunk c = chunk_at(j, piece, worker);
     state_f32 before = state_at_f32(j, j->states, before_of(&c));
     float *y = rows_of_f32(&c, &j->call->out[ASC_LINEAR_Y]), *A = c.A;
     const float *v = rows_of_f32(&c, &j->call->in[ASC_LINEAR_V]);
@@ -367,7 +368,7 @@ static void divide_grad_f32(const asc_linear_chunk *c, float *dnum, float *dden)
 void asc_linear_gather_grad_f32(void *arg, int64_t piece, int worker)
 {
     const asc_linear_job *j = arg;
-    asc_linear_chunk c = asc_linear_chunk_at(j, piece, worker);
+    asc_linear_chunk c = chunk_at(j, piece, worker);
     state_f32 before = state_at_f32(j, j->states, before_of(&c));
     state_f32 ds = state_at_f32(j, j->cotangents, (c.b * j->H + c.h) * (j->chunks + 1) + c.c);
     float *dnum = c.dx, dden[C];
@@ -494,7 +495,7 @@ static void forget_grad_f32(const asc_linear_chunk *c, const double *from_state)
 
 static void attend_grad_f32(const asc_linear_job *j, int64_t piece, int worker, int64_t group)
 {
-    asc_linear_chunk c = asc_linear_chunk_at(j, piece, worker);
+    asc_linear_chunk c = chunk_at(j, piece, worker);
     state_f32 before = state_at_f32(j, j->states, before_of(&c)), after = state_at_f32(j, j->states, after_of(&c));
     const float *v = rows_of_f32(&c, &j->call->in[ASC_LINEAR_V]);
     float *dnum = c.dx, dden[C];

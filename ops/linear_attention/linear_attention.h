@@ -51,8 +51,6 @@ typedef struct asc_linear_chunk {
 } asc_linear_chunk;
 
 size_t asc_linear_worker_bytes(const asc_linear_job *j);
-/* Chunk number `piece` of the call, with the worker's memory. */
-asc_linear_chunk asc_linear_chunk_at(const asc_linear_job *j, int64_t piece, int worker);
 
 /* ---- features.c ---- */
 

@@ -11,7 +11,8 @@
 
 typedef enum kind { SUM, MEAN, MAX, MIN } kind; /* an op's data */
 
-uint32_t asc_reduce_dims(const asc_call *call)
+/* After infer: the dimensions as bits. */
+static uint32_t dims_of(const asc_call *call)
 {
     const asc_reduce_attrs *a = call->attrs;
     int ndim = call->in[0].ndim;
@@ -25,7 +26,7 @@ uint32_t asc_reduce_dims(const asc_call *call)
 int64_t asc_reduce_count(const asc_call *call)
 {
     const asc_array *x = &call->in[0];
-    uint32_t dims = asc_reduce_dims(call);
+    uint32_t dims = dims_of(call);
     int64_t n = 1;
     for (int d = 0; d < x->ndim; d++) {
         n *= dims >> d & 1 ? x->shape[d] : 1;
@@ -54,7 +55,7 @@ asc_status asc_reduce_infer(asc_call *call)
         }
         seen |= 1u << d;
     }
-    uint32_t dims = asc_reduce_dims(call);
+    uint32_t dims = dims_of(call);
     int64_t shape[ASC_MAX_DIMS];
     int ndim = 0;
     for (int d = 0; d < x->ndim; d++) {
@@ -76,14 +77,14 @@ static double scale_of(const asc_call *call)
 
 static asc_status forward_sum(asc_call *call)
 {
-    return asc_sum_dims(call, &call->in[0], asc_reduce_dims(call), scale_of(call), call->out[0].data, true);
+    return asc_sum_dims(call, &call->in[0], dims_of(call), scale_of(call), call->out[0].data, true);
 }
 
 /* dy, seen in the shape of x. */
 static asc_array repeated(const asc_call *call, void *dy)
 {
     asc_array a = call->in[0];
-    uint32_t dims = asc_reduce_dims(call);
+    uint32_t dims = dims_of(call);
     int64_t stride = 1;
     a.data = dy;
     for (int d = a.ndim - 1; d >= 0; d--) {
@@ -191,7 +192,7 @@ static asc_status infer_extreme(asc_call *call)
 asc_walk asc_reduce_walk(const asc_call *call)
 {
     const asc_array *x = &call->in[0];
-    uint32_t dims = asc_reduce_dims(call);
+    uint32_t dims = dims_of(call);
     int64_t shape[ASC_MAX_DIMS], stride[ASC_MAX_DIMS];
     int n = 0;
     for (int turn = 0; turn < 2; turn++) {

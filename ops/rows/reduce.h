@@ -18,8 +18,7 @@ asc_tensor asc_reduce(asc_ctx *ctx, const asc_op *op, asc_tensor x, int n_dims, 
 /* Checks x, in[0], and its dimensions, and declares the output. */
 asc_status asc_reduce_infer(asc_call *call);
 
-/* After infer: the dimensions as bits, and the number of entries that a value of y is made of. */
-uint32_t asc_reduce_dims(const asc_call *call);
+/* After infer: the number of entries that a value of y is made of. */
 int64_t asc_reduce_count(const asc_call *call);
 
 /* x, contiguous, with the dimensions that are kept first: asc_reduce_count elements in a row make a value of y. */

@@ -238,6 +238,7 @@ done <<'END'
 2 bench fast => unknown kind 'fast'; expected train, layer, ops
 2 bench train --lengths 4 => --lengths is an option of bench layer, not of bench train
 2 bench train --set vocab=5 => --set: vocab is an option here: --vocab 5
+2 bench train --set vocab_size=5 => --set: vocab_size is an option here: --vocab 5
 2 bench train --set steps=9 => --set: steps is an option here: --steps 9
 2 bench generate --set threads=1 => --set: threads is an option here: --threads 1
 2 bench train --preset big => --preset: there is no 'big'

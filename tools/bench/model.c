@@ -28,12 +28,14 @@ const cli_option *bench_options(const cli_option *table, const cli_initial *more
     return cli_fill_settings(table, defaults, more);
 }
 
-/* What is the benchmark's own, as --steps, a training's setting of that name has no part in. */
+/* What is the benchmark's own, as --steps, a training's setting of that name, or of what others call so, has no part
+ * in. */
 static void refuse_own(const char *pair)
 {
     char key[CLI_KEY];
     const char *value = cli_split_pair(pair, key);
-    const cli_option *o = cli_known_option(key);
+    const char *known = asc_setting_synonym(key);
+    const cli_option *o = cli_known_option(known ? known : key);
     if (o && o->type != CLI_LIST) {
         cli_wrong_usage("--set: %s is an option here: --%s %s", key, o->name, value);
     }

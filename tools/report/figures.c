@@ -447,7 +447,7 @@ static figure_series lengths_of(report *r, int number, const int64_t *lengths, i
                            .style = number};
 }
 
-void report_figure_length(report *r)
+static void draw_length(report *r)
 {
     int64_t lengths[REPORT_MOST], n = read_lengths(r, lengths), shown = 0;
     asc_scope_begin(r->ctx);
@@ -492,7 +492,7 @@ static const struct kind {
     {"cost", 2, draw_cost},
     {"ablation", 3, draw_ablation},
     {"heads", 4, report_figure_heads},
-    {"length", 5, report_figure_length},
+    {"length", 5, draw_length},
     {"omega", 0, report_figure_omega},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };

@@ -192,7 +192,8 @@ void report_free(report *r)
     asc_experiment_free(r->experiment);
 }
 
-bool report_counts(const trained *t)
+/* Whether a run counts, or is left out as its model has no scores and others' have. */
+static bool counts(const trained *t)
 {
     return t->scores || t->by_itself;
 }
@@ -201,7 +202,7 @@ int64_t report_seeds(const variant *v)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < v->n; i++) {
-        n += report_counts(&v->runs[i]);
+        n += counts(&v->runs[i]);
     }
     return n;
 }
@@ -227,7 +228,7 @@ asc_spread report_spread(report *r, const variant *v, report_number *number)
     asc_scope_begin(r->ctx);
     double *values = report_numbers(r, v->n);
     for (int64_t i = 0; values && i < v->n; i++) {
-        double value = report_counts(&v->runs[i]) ? number(&v->runs[i]) : NAN;
+        double value = counts(&v->runs[i]) ? number(&v->runs[i]) : NAN;
         if (!isnan(value)) {
             values[n++] = value;
         }

@@ -69,8 +69,7 @@ typedef struct report {
 asc_status report_gather(report *r);
 void report_free(report *r);
 
-/* Whether a run counts, or is left out as its model has no scores and others' have; how many of a variant count. */
-bool report_counts(const trained *t);
+/* How many of a variant's runs count. */
 int64_t report_seeds(const variant *v);
 
 /* A number of each run of a variant that counts, where it is known: mean and deviation, infinite with one that is. */
@@ -160,7 +159,6 @@ const char *report_guess_figure(const char *name); /* the one that is meant, or 
 void report_figures(report *r);
 
 void report_figure_omega(report *r);
-void report_figure_length(report *r);
 void report_figure_decomposition(report *r);
 void report_figure_heads(report *r);
 

@@ -23,7 +23,8 @@ const char *asc_pooling_name(asc_pooling kind)
     return kind >= ASC_POOLING_NONE && kind <= ASC_POOLING_WINDOWS ? names[kind] : NULL;
 }
 
-asc_status asc_pooling_check(asc_ctx *ctx, asc_pooling_options *p)
+/* Window and stride as they are meant, in *p. ASC_ERR_ARG: there is no such pool, or one is below 0. */
+static asc_status check_pooling(asc_ctx *ctx, asc_pooling_options *p)
 {
     if (!asc_pooling_name(p->kind)) {
         return asc_fail_on(ctx, ASC_ERR_ARG, "pool", " is %d, expected none, mean, cls or windows", (int)p->kind);
@@ -192,7 +193,7 @@ asc_status asc_encode_check(const asc_encoder *e, const asc_sentences *s, asc_po
         return asc_fail(e->ctx, ASC_ERR_ARG, "encoder: a sentence has %lld tokens, expected at most the model's %lld",
                         (long long)s->longest, (long long)e->net.positions);
     }
-    return asc_pooling_check(e->ctx, pooling);
+    return check_pooling(e->ctx, pooling);
 }
 
 /* Whom the caller's function is called for. */

@@ -19,9 +19,6 @@ static inline int64_t asc_pooled_rows(const asc_pooling_options *p, int64_t toke
                : asc_pooling_rows(p, tokens);
 }
 
-/* Window and stride as they are meant, in *pooling. ASC_ERR_ARG: there is no such pool, or one is below 0. */
-asc_status asc_pooling_check(asc_ctx *ctx, asc_pooling_options *pooling);
-
 /* What asc_encoder_encode refuses: sentences that are too long, a wrong pooling. */
 asc_status asc_encode_check(const asc_encoder *e, const asc_sentences *s, asc_pooling_options *pooling);
 
