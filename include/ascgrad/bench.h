@@ -43,8 +43,9 @@ ASC_API double asc_bench_sgemm(asc_ctx *ctx, const asc_settings *settings);
 ASC_API double asc_bench_gemm(asc_ctx *ctx, const asc_settings *settings);
 
 /* The products that the mathematics needs for a token in one forward pass, in GFLOP, over a sequence as long as the
- * model's block: *all, and *mixing, those of the layers' mixings with their projections. A training step has three
- * times as many. The context has no observer afterwards. ASC_ERR_MEMORY. */
+ * model's block, behind what a model of carried context carries: *all, and *mixing, those of the layers' mixings with
+ * their projections. A training step has three times as many. The context has no observer afterwards, and the model
+ * goes on from nothing. ASC_ERR_MEMORY. */
 ASC_API asc_status asc_bench_flops(asc_ctx *ctx, asc_lm *lm, double *all, double *mixing);
 
 /* ---- one layer ---- */

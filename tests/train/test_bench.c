@@ -43,6 +43,22 @@ START_TEST(mixings_are_a_part_of_the_products)
 }
 END_TEST
 
+/* A query sees the keys that are carried, too, whose projections are made anew. */
+START_TEST(products_of_carried_context)
+{
+    enum { D = 16, N = 8, C = 12 };
+    double all, mixing;
+    asc_lm *lm = asc_lm_new(ctx, "{\"mix\":\"transformer\",\"heads\":2,\"d_model\":16,\"layers\":3,\"vocab\":11,"
+                                 "\"block\":8,\"d_ff\":32,\"positions\":\"rotary\",\"pos_emb\":false,\"carry\":12}",
+                            ASC_F32, 1);
+    ck_assert_int_eq(asc_bench_flops(ctx, lm, &all, &mixing), ASC_OK);
+    double projections = 2. * D * D * (2 + 2 * (C + N) / (double)N), scores = 4 * D * (C + (N + 1) / 2.);
+    ck_assert_double_eq_tol(mixing, 1e-9 * 3 * (projections + scores), 1e-15);
+    ck_assert_double_eq_tol(all - mixing, 1e-9 * (3 * 4 * D * 32 + 2 * D * 11), 1e-15);
+    asc_lm_free(lm);
+}
+END_TEST
+
 static double background_mixing(const char *neighbors, int features)
 {
     char config[250];
@@ -285,6 +301,7 @@ int main(void)
     TCase *t = tcase_create("bench");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, mixings_are_a_part_of_the_products);
+    tcase_add_test(t, products_of_carried_context);
     tcase_add_test(t, features_that_nothing_uses_are_not_computed);
     tcase_add_loop_test(t, every_op_has_a_call, 0, ops);
     tcase_add_test(t, counts_products_and_bytes);

@@ -4,6 +4,7 @@
 #include <ascgrad/bench.h>
 
 #include "tensor/need.h"
+#include "train/trainer.h"
 
 /* Adds up the calls within the mixings: labels are "blocks.N.mix". */
 static void see(void *user, const asc_event *event)
@@ -23,14 +24,21 @@ asc_status asc_bench_flops(asc_ctx *ctx, asc_lm *lm, double *all, double *mixing
     if (status) {
         return status;
     }
+    int64_t block = asc_lm_block(lm);
+    asc_lm_carried *carried = asc_lm_carry(lm) > 0 ? asc_lm_carried_new(lm, asc_lm_carry(lm)) : NULL;
     bool recording = asc_set_recording(ctx, false);
     asc_scope_begin(ctx);
-    asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(1, asc_lm_block(lm)));
+    asc_tensor x = asc_zeros(ctx, ASC_I64, ASC_SHAPE(1, block));
+    if (carried) {
+        asc_run_up(&(asc_stepper){.ctx = ctx, .lm = lm, .block = block}, carried, 1);
+    }
     asc_flops_reset(ctx);
+    inside = 0;
     asc_lm_loss(lm, x, x, NULL);
-    *all = asc_flops(ctx) / (double)asc_lm_block(lm) * 1e-9;
-    *mixing = inside / (double)asc_lm_block(lm) * 1e-9;
+    *all = asc_flops(ctx) / (double)block * 1e-9;
+    *mixing = inside / (double)block * 1e-9;
     asc_scope_end(ctx);
+    asc_lm_carried_free(carried);
     asc_set_recording(ctx, recording);
     asc_set_observer(ctx, NULL, NULL);
     return asc_error(ctx);
