@@ -278,7 +278,8 @@ ASC_API int64_t asc_sample_after(asc_ctx *ctx, asc_tensor logits, const int32_t 
 /* Continues `prompt` (n >= 0 tokens) by `count` tokens, each given to `token` as it comes; false ends it. A model that
  * streams (asc_lm_streams) remembers all of it. Of others, when the cache of asc_lm_block tokens is full, the newest
  * half is kept; repeat_penalty applies to all tokens of prompt and continuation nevertheless. An empty prompt starts
- * from the end of a line, or from token 0; it may be NULL, and with count 0 so may `sampling`. Leaves dropout at 0.
+ * from the end of a line, '\n' where that is no token of its own, or without either from token 0; it may be NULL, and
+ * with count 0 so may `sampling`. Leaves dropout at 0.
  * ASC_ERR_ARG; ASC_ERR_NONFINITE; ASC_ERR_MEMORY. */
 ASC_API asc_status asc_generate(asc_ctx *ctx, const asc_model *model, const int32_t *prompt, int64_t n, int64_t count,
                                 const asc_sampling *sampling, bool (*token)(void *user, int32_t id), void *user);

@@ -169,6 +169,11 @@ class Models(unittest.TestCase):
         with self.assertRaisesRegex(asc.Error, "generate: count is -1, expected 0 or more"):
             lm.generate([1], -1)
 
+    def test_without_a_prompt_a_line_begins(self):
+        lm = asc.LM({**CONFIG, "vocab": 256}, seed=1)
+        lm.tokenizer = asc.Tokenizer("byte")
+        self.assertEqual(list(lm.generate([], 20)), list(lm.generate(list(b"\n"), 20)))
+
     def test_evaluations_leave_dropout_and_what_is_carried(self):
         lm = asc.LM(CONFIG, seed=1, pos_emb=False, positions="rotary")
         tokens = list(lm.generate([1], 12, temperature=0))

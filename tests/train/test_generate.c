@@ -210,6 +210,23 @@ START_TEST(generation_remembers_what_was_there)
 }
 END_TEST
 
+/* Without a prompt a text begins a line: it goes on from the end of one, a token or a byte. */
+START_TEST(a_text_without_a_prompt_begins_a_line)
+{
+    asc_model *m = open_model(_i == 0 ? "word" : "byte");
+    asc_ids line = {0};
+    ids got = {.n = 0}, wanted = {.n = 0};
+    asc_sampling s = {.temperature = 1, .top_p = 1, .seed = 3};
+    ck_assert_int_eq(asc_tokenizer_encode(m->tokenizer, "\n", 1, 0, &line), ASC_OK);
+    ck_assert_uint_eq(line.n, 1);
+    ck_assert_int_eq(asc_generate(ctx, m, line.data, 1, 20, &s, take_id, &wanted), ASC_OK);
+    ck_assert_int_eq(asc_generate(ctx, m, NULL, 0, 20, &s, take_id, &got), ASC_OK);
+    ck_assert(got.n == 20 && memcmp(got.id, wanted.id, sizeof got.id) == 0);
+    asc_ids_free(ctx, &line);
+    asc_model_free(ctx, m);
+}
+END_TEST
+
 /* ---- text ---- */
 
 typedef struct told {
@@ -411,6 +428,7 @@ int main(void)
     tcase_add_test(drawn, draws_that_are_refused);
     tcase_add_checked_fixture(written, setup_runs, teardown_runs);
     tcase_add_test(written, generation_remembers_what_was_there);
+    tcase_add_loop_test(written, a_text_without_a_prompt_begins_a_line, 0, 2);
     tcase_add_loop_test(written, a_stop_ends_the_text, 0, 2);
     tcase_add_test(written, stops_that_are_refused);
     tcase_add_test(written, a_listener_ends_the_text);

@@ -1,6 +1,7 @@
 /* train/generate/generate.c: continuing a text, on a cache of what the layers keep of it. */
 #include <string.h>
 
+#include <ascgrad/corpus.h>
 #include <ascgrad/train.h>
 
 #include "tensor/need.h"
@@ -79,6 +80,13 @@ static asc_status write_tokens(writer *w, int64_t count, const asc_sampling *sam
     return asc_error(w->ctx);
 }
 
+/* What a text without a prompt goes on from: the end of a line, where the tokenizer has one. */
+static int32_t find_line_end(const asc_tokenizer *tokenizer)
+{
+    int32_t eos = asc_tokenizer_eos(tokenizer), end = eos < 0 ? asc_vocabulary_find(tokenizer, "\n", 1) : eos;
+    return end < 0 ? 0 : end;
+}
+
 /* The end of the prompt that the cache has room for. */
 static void take_prompt(writer *w, const asc_model *model, const int32_t *prompt, int64_t n)
 {
@@ -90,8 +98,7 @@ static void take_prompt(writer *w, const asc_model *model, const int32_t *prompt
         w->held[w->n++] = prompt[i];
     }
     if (n == 0) {
-        int32_t eos = asc_tokenizer_eos(model->tokenizer);
-        w->held[w->n++] = eos < 0 ? 0 : eos;
+        w->held[w->n++] = find_line_end(model->tokenizer);
     }
 }
 

@@ -415,9 +415,8 @@ class LM(Owned):
             quick.asc_lm_cache_free,
             self,
         )
-        eos = quick.asc_tokenizer_eos(self.tokenizer.pointer) if self.tokenizer else -1
         before = dict.fromkeys(prompt)
-        held = prompt[-room:] if prompt else [max(eos, 0)]
+        held = prompt[-room:] if prompt else [self._line_end()]
         fresh = held
         for i in range(count):
             token = self._next(cache, fresh, block, before, sampling, i)
@@ -431,6 +430,13 @@ class LM(Owned):
                     lib.asc_lm_cache_reset(cache.pointer)
                 else:
                     held = held + [token]
+
+    def _line_end(self):
+        """What a text without a prompt goes on from: the end of a line, where the tokenizer has one."""
+        if self.tokenizer is None:
+            return 0
+        eos = quick.asc_tokenizer_eos(self.tokenizer.pointer)
+        return max(eos if eos >= 0 else quick.asc_vocabulary_find(self.tokenizer.pointer, b"\n", 1), 0)
 
     def _next(self, cache, tokens, block, before, sampling, i):
         """Gives the model the tokens, at most a block at a time, and draws the next one."""
