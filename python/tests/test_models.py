@@ -174,6 +174,15 @@ class Models(unittest.TestCase):
         lm.tokenizer = asc.Tokenizer("byte")
         self.assertEqual(list(lm.generate([], 20)), list(lm.generate(list(b"\n"), 20)))
 
+    def test_text_goes_on_behind_its_prompt(self):
+        words = asc.Tokenizer("word")
+        words.collect("the dog sees a cat .\n")
+        lm = asc.LM({**CONFIG, "vocab": words.size}, seed=1)
+        lm.tokenizer = words
+        prompt = words.encode("the dog").tolist()
+        whole = words.decode(prompt + list(lm.generate(prompt, 12)))
+        self.assertEqual("the dog" + "".join(lm.generate("the dog", 12)), whole)
+
     def test_evaluations_leave_dropout_and_what_is_carried(self):
         lm = asc.LM(CONFIG, seed=1, pos_emb=False, positions="rotary")
         tokens = list(lm.generate([1], 12, temperature=0))

@@ -115,10 +115,13 @@ class Tokenizer(Owned):
         finally:
             call(lib.asc_ids_free, ctypes.byref(ids))
 
-    def pieces(self, ids: Iterable[int]) -> Iterator[str]:
-        """The text of each id, as it comes."""
+    def pieces(self, ids: Iterable[int], after: Iterable[int] = ()) -> Iterator[str]:
+        """The text of each id, as it comes, behind the text of the ids `after`: whether there is a space before the
+        first word depends on them."""
         decoder = Owned(ask(lib.asc_decoder_new, self.pointer), quick.asc_decoder_free, self)
         n = ctypes.c_size_t()
+        for i in after:
+            ask(lib.asc_decoder_next, decoder.pointer, i, ctypes.byref(n))
         for i in ids:
             yield _string(ask(lib.asc_decoder_next, decoder.pointer, i, ctypes.byref(n)), n)
         yield _string(ask(lib.asc_decoder_end, decoder.pointer, ctypes.byref(n)), n)

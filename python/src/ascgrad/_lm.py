@@ -403,7 +403,7 @@ class LM(Owned):
             repeat_penalty=repeat_penalty,
         )
         drawn = self._draw(ids, count, sampling)
-        return self.tokenizer.pieces(drawn) if isinstance(prompt, str) else drawn
+        return self.tokenizer.pieces(drawn, after=ids) if isinstance(prompt, str) else drawn
 
     def _draw(self, prompt, count, sampling):
         """The tokens that follow the prompt."""
