@@ -25,31 +25,48 @@ void unknown_warn(double share)
 
 enum { NAMED = 8, TEXT = 600 };
 
-/* Whether the word is among those that are named already, each in quotes. */
-static bool is_named(const char *list, const char *word, size_t n)
+typedef struct word {
+    const char *text; /* in the prompt; it may have quotes and zeros in it */
+    size_t n;
+} word;
+
+static bool is_named(const word *named, int n, word w)
 {
-    for (const char *at = list; (at = strchr(at, '\'')); at++) {
-        if (strncmp(at + 1, word, n) == 0 && at[n + 1] == '\'') {
+    for (int i = 0; i < n; i++) {
+        if (named[i].n == w.n && memcmp(named[i].text, w.text, w.n) == 0) {
             return true;
         }
     }
     return false;
 }
 
+/* Appends the word in quotes, with a question mark for a zero, which would end the text; the text's length. */
+static size_t append(char *list, size_t used, word w)
+{
+    used += (size_t)snprintf(list + used, TEXT - used, "%s'", used ? ", " : "");
+    for (size_t i = 0; i < w.n; i++) {
+        list[used++] = w.text[i] ? w.text[i] : '?';
+    }
+    return used + (size_t)snprintf(list + used, TEXT - used, "'");
+}
+
 void unknown_name_words(const asc_tokenizer *tokenizer, const char *text, size_t bytes)
 {
     char list[TEXT] = "";
     size_t at = 0, used = 0;
-    int named = 0;
-    for (size_t n; (n = asc_tokenizer_find_unknown(tokenizer, text, bytes, &at)) > 0; at += n) {
-        if (is_named(list, text + at, n)) {
+    word named[NAMED];
+    int n = 0;
+    for (word w; (w.n = asc_tokenizer_find_unknown(tokenizer, text, bytes, &at)) > 0; at += w.n) {
+        w.text = text + at;
+        if (is_named(named, n, w)) {
             continue;
         }
-        if (named == NAMED || used + n + 8 > TEXT) {
-            snprintf(list + used, TEXT - used, ", ...");
+        if (n == NAMED || used + w.n + 8 > TEXT) {
+            snprintf(list + used, TEXT - used, "%s...", used ? ", " : "");
             break;
         }
-        used += (size_t)snprintf(list + used, TEXT - used, "%s'%.*s'", named++ ? ", " : "", (int)n, text + at);
+        named[n++] = w;
+        used = append(list, used, w);
     }
     if (*list) {
         cli_message("the model does not know these words of the prompt: %s", list);

@@ -7,6 +7,10 @@ status 0 "$ASCGRAD" generate run --prompt 'the king' --tokens 3
 has err "^ascgrad generate: the model does not know these words of the prompt: 'king'$"
 status 0 "$ASCGRAD" generate run --prompt "$(printf 'the \033]0;title')" --tokens 3
 has err "prompt: '?\]0;title'$"
+status 0 "$ASCGRAD" generate run --prompt "zonk'zunk zunk" --tokens 3
+has err "prompt: 'zonk'zunk', 'zunk'$"
+status 0 "$ASCGRAD" generate run --prompt "$(printf '%0700d' 0)" --tokens 3
+has err "prompt: [.][.][.]$"
 status 0 "$ASCGRAD" generate run --prompt 'the dog' --tokens 100 --seed 3
 has out '^the dog'
 lines err 1
@@ -44,6 +48,9 @@ done
 printf 'the\0 dog' >zero
 "$ASCGRAD" generate run --prompt - --tokens 3 <zero >out || fail "a prompt with a zero: exit status $?"
 head -c 8 out | grep -q '^the? dog' || fail 'a prompt with a zero was cut'
+printf 'the\0dog the\0dog' >zero
+"$ASCGRAD" generate run --prompt - --tokens 3 <zero >out 2>err || fail "a word with a zero: exit status $?"
+has err "^ascgrad generate: the model does not know these words of the prompt: 'the?dog'$"
 printf 'caf\351' >latin
 status 2 "$ASCGRAD" generate run "$(cat latin)" --tokens 3
 has err '^ascgrad generate: --prompt: byte 0xe9 at offset 3 is not UTF-8 text$'
