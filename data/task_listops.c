@@ -15,6 +15,7 @@
 enum { MIN_LENGTH = ASC_TASK_FIRST, DEPTH, ARGS };
 enum { DIGITS = 10, MIN = DIGITS, MAX, MED, SM, END, WORDS };
 enum { DEEPEST = 64, MOST_ARGS = 64, TRIES = 1000000, MOST_DRAWN = 200000000 /* tokens */ };
+enum { SHORTEST_LIST = 4 /* [MAX 2 9 ] */ };
 
 static int32_t classes(const int64_t *v)
 {
@@ -47,6 +48,11 @@ static asc_status check(asc_ctx *ctx, const char *spec, int64_t *v)
     if (v[MIN_LENGTH] > v[ASC_TASK_LENGTH]) {
         return asc_fail(ctx, ASC_ERR_ARG, "%s: min is %lld, expected at most the length, %lld", spec,
                         (long long)v[MIN_LENGTH], (long long)v[ASC_TASK_LENGTH]);
+    }
+    if (v[MIN_LENGTH] > 1 && v[ASC_TASK_LENGTH] < SHORTEST_LIST) {
+        return asc_fail(ctx, ASC_ERR_ARG, "%s: min is %lld and the length %lld, but an expression is a digit or has %d "
+                        "tokens and more", spec, (long long)v[MIN_LENGTH], (long long)v[ASC_TASK_LENGTH],
+                        SHORTEST_LIST);
     }
     return ASC_OK;
 }

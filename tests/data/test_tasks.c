@@ -349,6 +349,7 @@ START_TEST(wrong_specs_are_refused)
         {"task:selective-copy:length=20", "16 items, and then their copy, don't go into a length of 20"},
         {"task:needle:depth=101", "from -1 to 100"},
         {"task:listops:min=9,length=8", "min is 9, expected at most the length, 8"},
+        {"task:listops:min=2,length=3", "an expression is a digit or has 4 tokens and more"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ck_assert_ptr_null(asc_dataset_open(ctx, wrong[i][0]));
