@@ -54,7 +54,8 @@ asc_tensor asc_grassmann_minors(asc_ctx *ctx, const asc_tensor *x, int k);
 asc_tensor asc_grassmann_forget(asc_layer *l, asc_tensor x);
 
 /* g (B, N, D) of the last N of `tokens` where none can have a pair: constant, so that parameters which had no part in
- * it get no gradient, and an optimiser leaves them alone; null where one can. New. */
+ * it get no gradient, and an optimiser leaves them alone; learned weights, which do share out nothing, have one of 0;
+ * null where one can. New. */
 asc_tensor asc_grassmann_without_pairs(asc_layer *l, int64_t B, int64_t N, int64_t tokens);
 
 /* Σ_Δ c_Δ (weight p̂_Δ + bias) of the last N of z (B, skip + N, r) on the fused ops, (B, N, rows of the weight); before

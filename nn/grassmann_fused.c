@@ -2,13 +2,23 @@
 #include <ascgrad/ops.h>
 
 #include "nn/grassmann.h"
+#include "tensor/ctx.h"
 
 asc_tensor asc_grassmann_without_pairs(asc_layer *l, int64_t B, int64_t N, int64_t tokens)
 {
     const asc_grassmann_layer *g = l->self;
-    return g->memory || tokens > g->nearest
-               ? asc_null()
-               : asc_zeros(l->ctx, l->dtype, ASC_SHAPE(B, N, asc_size(g->plu.weight, 0)));
+    if (g->memory || tokens > g->nearest) {
+        return asc_null();
+    }
+    asc_tensor none = asc_zeros(l->ctx, l->dtype, ASC_SHAPE(B, N, asc_size(g->plu.weight, 0)));
+    if (asc_is_null(g->offset_weight)) {
+        return none;
+    }
+    asc_tensor no_weights = asc_slice(l->ctx, g->offset_weight, 0, 0, 0, 1);
+    asc_tensor nothing = asc_after(no_weights, asc_sum(l->ctx, no_weights, ASC_ALL_DIMS, false));
+    asc_tensor sum = asc_after(none, asc_add(l->ctx, none, nothing));
+    asc_release(nothing);
+    return sum;
 }
 
 asc_tensor asc_grassmann_project(asc_layer *l, asc_tensor z, int64_t skip, asc_tensor before, asc_tensor lengths,

@@ -420,6 +420,9 @@ static const struct {
     const char *untouched[4];
 } idle[] = {
     {"{\"r\":4,\"offsets\":[3,5]}", 3, {"red.weight", "red.bias", "plu.weight", "plu.bias"}},
+    {"{\"r\":4,\"offsets\":[3,5],\"learned\":true}", 3, {"red.weight", "red.bias", "plu.weight", "plu.bias"}},
+    {"{\"r\":4,\"offsets\":[3,5],\"learned\":true,\"composed\":true}", 3,
+     {"red.weight", "red.bias", "plu.weight", "plu.bias"}},
     {"{\"r\":4,\"offsets\":[3,5]}", 4, {NULL}},
     {"{\"r\":4,\"tuples\":[[1,3],[4,2]]}", 3, {"red.weight", "red.bias", "plu.weight", "plu.bias"}},
     {"{\"r\":4,\"tuples\":[[1,3],[4,2]]}", 4, {NULL}},

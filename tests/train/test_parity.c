@@ -58,6 +58,7 @@ static const struct {
     {"grassmann-paper", "grassmann", 8},
     {"grassmann-relative-floor", "grassmann", 8},
     {"grassmann-short", "grassmann", 8},
+    {"train-grassmann-short", "train", 33},
     {"conv", "conv", 10},
     {"linear-elu-full", "linear", 10},
     {"linear-elu-gated", "linear", 12},
