@@ -190,6 +190,12 @@ static const alteration alterations[] = {
     {RUN, DROP, "in.tokens", 0, NULL, "in.tokens"},
     {RUN, ADD, "param.blocks.2.norm1.bias", 0, NULL, "the model has no parameter blocks.2.norm1.bias"},
     {RUN, METADATA, "config", 0, "{\"mix\": \"transformer\"}", "config has no number lr"},
+    {"train-transformer-pre-rotary", METADATA, "config", 0,
+     "{\"d_model\": 16, \"d_ff\": 32, \"layers\": 2, \"vocab\": 37, \"block\": 12, \"batch\": 3, \"steps\": 12, "
+     "\"lr\": 0.003, \"min_lr\": 0.0003, \"warmup\": 3, \"weight_decay\": 0.01, \"clip\": 1, \"heads\": 2, "
+     "\"mix\": \"transformer\", \"block_norm\": \"pre\", \"mix_residual\": false, \"positions\": \"rotary\", "
+     "\"pos_emb\": false}",
+     NULL},
 };
 
 START_TEST(altered)

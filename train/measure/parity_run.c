@@ -46,6 +46,10 @@ static void add_defaults(asc_replay *r)
 {
     asc_replay_default(r, "block_norm", json_string("post"));
     asc_replay_default(r, "pos_emb", json_true());
+    const char *norm = json_string_value(json_object_get(r->config, "block_norm"));
+    if (norm && strcmp(norm, "pre") == 0) {
+        json_object_del(r->config, "mix_residual"); /* it says nothing there: the residual is always there */
+    }
     if (mixes(r, "ascender")) {
         asc_replay_ascender_defaults(r);
     }
