@@ -11,6 +11,16 @@
 
 /* ---- the report ---- */
 
+/* Names come from the case, and may have line ends: a report stays one line. */
+static void tidy(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == '\x7f') {
+            *text = '?';
+        }
+    }
+}
+
 void asc_replay_disagree(asc_replay *r, const char *format, ...)
 {
     asc_parity_report *report = r->report;
@@ -24,6 +34,7 @@ void asc_replay_disagree(asc_replay *r, const char *format, ...)
     va_start(args, format);
     asc_vsnprintf(report->reason + at, size - at, format, args);
     va_end(args);
+    tidy(report->reason + at);
 }
 
 /* ---- tensors of the file ---- */

@@ -65,18 +65,32 @@ static void add_defaults(asc_replay *r, const char *mixing)
     }
 }
 
+static bool are_integers(const json_t *list)
+{
+    size_t i;
+    json_t *value;
+    json_array_foreach(list, i, value) {
+        if (!json_is_integer(value)) {
+            return false;
+        }
+    }
+    return json_is_array(list);
+}
+
 /* Takes lengths out of the configuration: they are an input. Null if there are none. */
 static asc_tensor take_lengths(asc_replay *r, const char *key)
 {
     json_t *list = json_object_get(r->config, key);
     asc_tensor lengths = asc_null();
-    if (json_is_array(list)) {
+    if (are_integers(list)) {
         int64_t n = (int64_t)json_array_size(list);
         lengths = asc_empty(r->ctx, ASC_I64, 1, &n);
         int64_t *data = asc_data_mut(lengths);
         for (int64_t i = 0; data && i < n; i++) {
             data[i] = json_integer_value(json_array_get(list, (size_t)i));
         }
+    } else if (list && !json_is_null(list)) {
+        asc_replay_disagree(r, "config has %s, expected a list of integers", key);
     }
     json_object_del(r->config, key);
     return lengths;
