@@ -14,7 +14,7 @@ asc_tensor asc_grassmann_without_pairs(asc_layer *l, int64_t B, int64_t N, int64
     if (asc_is_null(g->offset_weight)) {
         return none;
     }
-    asc_tensor no_weights = asc_slice(l->ctx, g->offset_weight, 0, 0, 0, 1);
+    asc_tensor no_weights = asc_slice(l->ctx, g->offset_weight, 0, 0, 0, 1); /* none of them: the sum is 0 */
     asc_tensor nothing = asc_after(no_weights, asc_sum(l->ctx, no_weights, ASC_ALL_DIMS, false));
     asc_tensor sum = asc_after(none, asc_add(l->ctx, none, nothing));
     asc_release(nothing);
